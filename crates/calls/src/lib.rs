@@ -1,0 +1,1 @@
+//! What both sides must know about each call: generated tables, nothing typed by hand.

@@ -1,0 +1,2 @@
+//! strace + ltrace + policy for CUDA.
+fn main() {}

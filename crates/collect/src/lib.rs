@@ -1,0 +1,1 @@
+//! Owns the traced child and the run folder.

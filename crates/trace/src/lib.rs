@@ -1,0 +1,1 @@
+//! From bytes to typed events: pair, order, align clocks, name.

@@ -1,0 +1,1 @@
+//! Real programs under cutap, compared with golden text.

@@ -1,0 +1,2 @@
+//! What a maintainer or CI runs.
+fn main() {}

@@ -1,1 +1,27 @@
-//! The bytes of a record, a ring and the run folder: writer and reader side by side.
+//! The contract between the library inside the target and everything outside: the **run folder**.
+//!
+//! Writer and reader of each structure stand side by side in one file, so that they cannot drift.
+//! Nothing here knows CUDA, formats text or allocates; nothing here may panic on bytes that a dying
+//! or hostile process left behind.
+//!
+//! ```text
+//! RUN/control             one page: what is wanted, who drains (control)
+//! RUN/p<pid>-<n>/proc     one page: who this process is, clocks, counters (process)
+//! RUN/p<pid>-<n>/names    names of slots, libraries, instances, kernels (names)
+//! RUN/p<pid>-<n>/t<k>.ring  calls of the threads that used block k, one after the other (ring, record)
+//! ```
+#![cfg_attr(not(test), no_std)]
+
+pub mod control;
+pub mod count;
+pub mod names;
+pub mod process;
+pub mod record;
+pub mod ring;
+
+/// First word of every file of a run folder: "CUTAPRUN" in little endian.
+pub const MAGIC: u64 = u64::from_le_bytes(*b"CUTAPRUN");
+/// Version of the bytes described in this crate; a change of any layout raises it.
+pub const VERSION: u32 = 1;
+/// Size of the single-page files and of the header before the first chunk of a ring.
+pub const PAGE: usize = 4096;

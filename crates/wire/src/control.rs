@@ -1,0 +1,58 @@
+//! `RUN/control`: one page that `cutap` writes before the program starts and that both sides keep
+//! mapped. It says what is wanted and whether somebody drains. It must stay valid with nobody
+//! outside: a program started by `eval $(cutap env …)` finds the same page.
+
+use core::sync::atomic::{AtomicU32, AtomicU64};
+
+/// Name of the file in the run folder.
+pub const FILE: &str = "control";
+/// Environment variable that names the run folder.
+pub const ENV_RUN: &str = "CUTAP_RUN";
+
+/// Record every look-up (dlsym, cuGetProcAddress, cuGetExportTable) as an event of its own.
+pub const LOOKUPS: u64 = 1 << 0;
+/// C++ names are armed too (noted on the way in, then jumped to).
+pub const CXX_NAMES: u64 = 1 << 1;
+/// Children stay as without us: the first process takes us out of its environment.
+pub const NO_FOLLOW: u64 = 1 << 2;
+/// Copy each module image that the program loads into `RUN/modules/`.
+pub const DUMP_MODULES: u64 = 1 << 3;
+/// A full ring drops at once and counts, instead of waiting for the collector.
+pub const LOSSY: u64 = 1 << 4;
+
+/// Nobody drained this run so far.
+pub const COLLECTOR_NEVER: u32 = 0;
+/// A collector is attached; its heartbeat moves.
+pub const COLLECTOR_ATTACHED: u32 = 1;
+/// The collector has left in order: chunks are no longer freed.
+pub const COLLECTOR_GONE: u32 = 2;
+
+/// Room for the rules text behind the fixed fields.
+pub const RULES_BYTES: usize = 3072;
+
+/// The page.
+#[repr(C)]
+pub struct Control {
+    /// [`crate::MAGIC`].
+    pub magic: u64,
+    /// [`crate::VERSION`].
+    pub version: u32,
+    /// Bytes of one chunk of a ring, a multiple of the page size.
+    pub chunk_bytes: u32,
+    /// Bits from this module.
+    pub flags: AtomicU64,
+    /// Chunks that a ring may have before its writer waits for the collector.
+    pub max_chunks: AtomicU32,
+    /// One of the `COLLECTOR_*` values.
+    pub collector: AtomicU32,
+    /// CLOCK_MONOTONIC nanoseconds of the collector's last round.
+    pub heartbeat: AtomicU64,
+    /// 0: recording is off for now (calls pass, nothing is written); 1: on.
+    pub recording: AtomicU32,
+    /// Length of `rules`.
+    pub rules_len: u32,
+    /// What is wanted, one rule a line (see `calls::filter`): empty means everything.
+    pub rules: [u8; RULES_BYTES],
+}
+
+const _: () = assert!(size_of::<Control>() <= crate::PAGE);

@@ -1,0 +1,68 @@
+//! Named reasons for what was not diverted, not recorded or not understood. Each process counts them
+//! in its `proc` page, so that they survive every way to die; the end of a trace lists those above 0.
+//! A silent early return in the target is a defect: it has a reason here.
+
+/// Number of counters in a `proc` page.
+pub const COUNTERS: usize = 48;
+
+macro_rules! reasons {
+    ($($(#[$doc:meta])* $name:ident = $n:literal, $text:literal;)*) => {
+        $($(#[$doc])* pub const $name: usize = $n;)*
+        /// What counter `n` says to a person; `None` for one that is not in use.
+        pub const fn text(n: usize) -> Option<&'static str> {
+            match n { $($n => Some($text),)* _ => None }
+        }
+    };
+}
+
+reasons! {
+    /// All slots are taken: the real pointer was handed out.
+    NO_SLOT_LEFT = 0, "functions handed out undiverted: all slots taken";
+    /// mprotect refused: the word keeps the real pointer.
+    WORD_PROTECTED = 1, "bindings left alone: page could not be made writable";
+    /// A relocated word in an executable segment (TEXTREL).
+    WORD_IN_TEXT = 2, "bindings left alone: in an executable segment (TEXTREL)";
+    /// A record did not fit and no chunk could be had.
+    RECORD_DROPPED = 3, "events dropped: no room in the run folder";
+    /// A call of a C++ name that is not asked for is not armed at all; this counts the names.
+    CXX_NOT_ASKED = 4, "C++ functions of watched libraries left alone (ask with -e cxx)";
+    /// RTLD_NEXT or RTLD_DEFAULT could not be asked from inside the caller's object.
+    LOOKUP_JUMPED = 5, "look-ups passed on unseen: caller's object unknown";
+    /// The table of objects is full.
+    TOO_MANY_OBJECTS = 6, "loaded objects beyond the table: not searched for bindings";
+    /// A forked child whose parent was inside the loader never looks again.
+    FORKED_IN_LOADER = 7, "children forked while a thread was inside the loader: libraries opened later are not seen";
+    /// A runtime instance too many for the table.
+    NO_INSTANCE_LEFT = 8, "runtime instances beyond the table: their calls are not seen";
+    /// Own footprint: cuKernelGetName asked by the runtime because a launch flag is on.
+    FOOTPRINT = 9, "driver calls that only happen because we watch (cuKernelGetName at launches), not shown";
+    /// A thread could not get a ring.
+    NO_RING = 10, "calls not recorded: the thread's ring could not be made";
+    /// A name record could not be written.
+    NAME_DROPPED = 11, "names not recorded: no room in the run folder";
+    /// A library opened after start whose constructors may have called before its bindings were ours.
+    LATE_OBJECT = 12, "libraries opened while running: calls from their constructors were not seen";
+    /// dlsym answered with a slot although the function was not exported by name (address only).
+    UNEXPORTED = 13, "driver functions handed out that no symbol names";
+    /// A profiler asked for the runtime's callback table and got the driver's own.
+    PROFILER_TABLE = 14, "profilers that asked for the callback table and got the driver's own";
+    /// A stack argument area could not be read whole.
+    STACK_SHORT = 15, "calls whose stack arguments end at an unmapped page (passed on up to there)";
+    /// A call that came while the thread's block was being made.
+    NESTED_IN_START = 16, "calls not recorded: made while the thread's ring was being set up";
+    /// An unbound word whose name could not be bound by us went to the loader.
+    BOUND_BY_LOADER = 17, "lazy bindings left to the loader";
+    /// A call deeper than the thread's table of open calls.
+    TOO_DEEP = 18, "calls nested too deep to know their parent";
+    /// A module image could not be written to the dump folder.
+    MODULE_NOT_DUMPED = 19, "modules not dumped: unknown size or no room";
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn reasons_fit_the_page() {
+        assert!((0..super::COUNTERS).any(|n| super::text(n).is_some()));
+        assert!(super::text(super::COUNTERS).is_none());
+    }
+}

@@ -1,0 +1,151 @@
+//! `names`: what slots, libraries, instances and kernels are called. Never dropped, append-only, made
+//! of 64-byte cells. A writer takes cells by adding to a counter in its own memory, writes the length
+//! at once and commits last; a reader steps over cells that a killed thread left empty and comes back
+//! to those that are still being written. A name is committed before any record refers to it.
+
+use core::sync::atomic::{AtomicU64, Ordering};
+
+/// Name of the file in the process folder.
+pub const FILE: &str = "names";
+/// Bytes of a cell.
+pub const CELL: usize = 64;
+/// The file grows by this much at a time.
+pub const GROW: usize = 256 * 1024;
+/// Largest file: a name beyond it is dropped and counted.
+pub const MAX_BYTES: usize = 256 * 1024 * 1024;
+
+const TAG: u64 = 0xc7a9;
+const COMMITTED: u64 = 1 << 24;
+/// Bytes before the two strings.
+pub const FIXED: usize = 48;
+
+/// Kinds of names. `a`, `b`, `c` are numbers, `s` and `t` strings.
+pub mod kind {
+    /// a = object id, b = load address, c = layer (see [`super::layer`]) | watched << 8; s = SONAME or file name, t = path.
+    pub const OBJECT: u8 = 1;
+    /// a = slot, b = object id | route << 32, c = real address; s = name. A slot of one function of one load.
+    pub const SLOT: u8 = 2;
+    /// a = instance id, b = object id, c = runtime version (12090).
+    pub const INSTANCE: u8 = 3;
+    /// a = slot, b = instance id, c = callback id; s = name. A function of a runtime instance.
+    pub const RUNTIME_SLOT: u8 = 4;
+    /// a = id; s = mangled name. A kernel's name as a runtime gave it.
+    pub const KERNEL_NAME: u8 = 5;
+    /// a = handle, b = handle that it was made from or 0; s = mangled name or empty. A kernel's handle.
+    pub const KERNEL_HANDLE: u8 = 6;
+    /// a = reason ([`crate::count`]); s = object or function, t = more. Something that is listed at the end.
+    pub const GAP: u8 = 7;
+    /// a = bytes, b = kind of load; s = file under `RUN/modules`. A module image that was kept.
+    pub const MODULE: u8 = 8;
+}
+
+/// Layers as they stand in OBJECT records.
+pub mod layer {
+    /// Not watched.
+    pub const NONE: u8 = 0;
+    /// A toolkit library.
+    pub const LIBRARY: u8 = 1;
+    /// The runtime API.
+    pub const RUNTIME: u8 = 2;
+    /// The driver API.
+    pub const DRIVER: u8 = 3;
+}
+
+/// How a slot's address was first handed out.
+pub mod route {
+    /// A relocated word.
+    pub const BINDING: u8 = 1;
+    /// dlsym or dlvsym.
+    pub const DLSYM: u8 = 2;
+    /// cuGetProcAddress.
+    pub const GET_PROC_ADDRESS: u8 = 3;
+    /// A lazy word at its first call.
+    pub const FIRST_CALL: u8 = 4;
+}
+
+/// One name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Name<'a> {
+    /// One of [`kind`].
+    pub kind: u8,
+    /// When.
+    pub ticks: u64,
+    /// See [`kind`].
+    pub a: u64,
+    /// See [`kind`].
+    pub b: u64,
+    /// See [`kind`].
+    pub c: u64,
+    /// See [`kind`].
+    pub s: &'a [u8],
+    /// See [`kind`].
+    pub t: &'a [u8],
+}
+
+impl Name<'_> {
+    /// Cells that it takes.
+    pub fn cells(&self) -> usize {
+        (FIXED + self.s.len().min(0xffff) + self.t.len().min(0xffff)).div_ceil(CELL)
+    }
+
+    /// Writes it to cells that were taken for it.
+    ///
+    /// # Safety
+    /// `at` points to `self.cells()` cells of mapped, allocated file memory, 8-byte aligned.
+    pub unsafe fn write(&self, at: *mut u8) {
+        let (s, t) = (self.s.len().min(0xffff), self.t.len().min(0xffff));
+        let first = TAG | u64::from(self.kind) << 16 | ((FIXED + s + t) as u64) << 32;
+        let words = at.cast::<AtomicU64>();
+        // SAFETY: the cells hold the fixed part and both strings, by the caller's promise.
+        unsafe {
+            (*words).store(first, Ordering::Release);
+            for (n, value) in [self.ticks, self.a, self.b, self.c, s as u64 | (t as u64) << 16].into_iter().enumerate() {
+                (*words.add(n + 1)).store(value, Ordering::Relaxed);
+            }
+            let text = at.add(FIXED);
+            for i in 0..s {
+                text.add(i).write_volatile(self.s.as_ptr().add(i).read());
+            }
+            for i in 0..t {
+                text.add(s + i).write_volatile(self.t.as_ptr().add(i).read());
+            }
+            (*words).store(first | COMMITTED, Ordering::Release);
+        }
+    }
+}
+
+/// What stands at one place of the names file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cell<'a> {
+    /// A name and the bytes it takes.
+    Name(Name<'a>, usize),
+    /// A name of this many bytes is being written, or its writer died.
+    Pending(usize),
+    /// Nothing yet, or a hole of one cell.
+    Empty,
+    /// The end of what the file holds.
+    End,
+}
+
+/// Looks at the cell at `offset`.
+pub fn cell(file: &[u8], offset: usize) -> Cell<'_> {
+    let Some(rest) = file.get(offset..).filter(|r| r.len() >= CELL) else { return Cell::End };
+    let at = |n: usize| rest.as_chunks::<8>().0.get(n).map_or(0, |w| u64::from_le_bytes(*w));
+    let first = at(0);
+    if first & 0xffff != TAG {
+        return Cell::Empty;
+    }
+    let len = (first >> 32) as usize;
+    let bytes = len.div_ceil(CELL).max(1) * CELL;
+    if first & COMMITTED == 0 {
+        return Cell::Pending(bytes);
+    }
+    let (s, t) = ((at(5) & 0xffff) as usize, (at(5) >> 16 & 0xffff) as usize);
+    match (rest.get(FIXED..FIXED + s), rest.get(FIXED + s..FIXED + s + t)) {
+        (Some(s), Some(t)) => {
+            let name = Name { kind: (first >> 16) as u8, ticks: at(1), a: at(2), b: at(3), c: at(4), s, t };
+            Cell::Name(name, bytes)
+        }
+        _ => Cell::End,
+    }
+}

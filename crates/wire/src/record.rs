@@ -1,0 +1,273 @@
+//! One record of a ring. Records are runs of 8-byte words; the first word tells all about the shape:
+//!
+//! ```text
+//! bits  0..4   kind            bit 4   committed
+//! bits  5..13  length in words bits 13..32  meta (19 bits: slot, or distance back in calls)
+//! bits 32..64  ticks since the base (the chunk's, or the last TIME record's)
+//! ```
+//! An enter and an exit with two argument words take 48 bytes together. A call has no id in the ring:
+//! it is the n-th enter record of its ring, and an exit says how many enters ago its own was.
+
+/// Bit of the first word that makes a record valid.
+pub const COMMITTED: u64 = 1 << 4;
+/// Largest value of the meta field; as a distance: the number itself follows in the last word; in an
+/// enter record: the record was given up (siglongjmp out of a handler), count it and pass on.
+pub const META_MAX: u32 = (1 << 19) - 1;
+/// Longest record in words.
+pub const MAX_WORDS: u32 = 255;
+/// In an enter record: no parent.
+pub const NO_PARENT: u16 = 0;
+/// In an enter record: the parent is too far back to be said.
+pub const FAR_PARENT: u16 = u16::MAX;
+
+/// Kinds of records.
+pub mod kind {
+    /// Nothing was written here.
+    pub const NONE: u8 = 0;
+    /// A call began. meta = slot; word 1 = caller's return address | distance to the parent << 48; then arguments.
+    pub const ENTER: u8 = 1;
+    /// A call ended. meta = distance back; word 1 = result (rax).
+    pub const EXIT: u8 = 2;
+    /// Word 1 = ticks: the base for the records that follow.
+    pub const TIME: u8 = 3;
+    /// Something learned about a call. meta = distance back; word 1 = what ([`super::note`]); word 2 = value.
+    pub const NOTE: u8 = 4;
+    /// A look-up. meta = which ([`super::lookup`]); words as [`super::Lookup`]; then the name.
+    pub const LOOKUP: u8 = 5;
+    /// A record that was given up; step over.
+    pub const SKIP: u8 = 6;
+}
+
+/// What a NOTE record says.
+pub mod note {
+    /// Value = id of a KERNEL_NAME in the names stream.
+    pub const KERNEL: u64 = 1;
+    /// The runtime's own callback reported this bound call too; value = instance id.
+    pub const INSTANCE: u64 = 2;
+}
+
+/// Which look-up a LOOKUP record is.
+pub mod lookup {
+    /// dlsym.
+    pub const DLSYM: u32 = 1;
+    /// dlvsym.
+    pub const DLVSYM: u32 = 2;
+    /// cuGetProcAddress with four arguments.
+    pub const GET_PROC_ADDRESS: u32 = 3;
+    /// cuGetProcAddress_v2.
+    pub const GET_PROC_ADDRESS_V2: u32 = 4;
+    /// cuGetExportTable; the name is the UUID in text.
+    pub const GET_EXPORT_TABLE: u32 = 5;
+}
+
+/// First word of a record, not committed.
+#[inline(always)]
+pub const fn first_word(kind: u8, words: u32, meta: u32, ticks: u32) -> u64 {
+    kind as u64 | ((words as u64) << 5) | ((meta as u64 & META_MAX as u64) << 13) | ((ticks as u64) << 32)
+}
+
+/// A record as a reader sees it; `ticks` is absolute.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Record<'a> {
+    /// A call began; it is call `number` of this ring.
+    Enter {
+        /// Place among the ring's enter records.
+        number: u32,
+        /// Which function.
+        slot: u32,
+        /// When.
+        ticks: u64,
+        /// Return address in the caller.
+        caller: u64,
+        /// Number of the call it was made from.
+        parent: Option<u32>,
+        /// Argument words.
+        words: Words<'a>,
+    },
+    /// Call `number` returned.
+    Exit {
+        /// Which call.
+        number: u32,
+        /// When.
+        ticks: u64,
+        /// The result register.
+        result: u64,
+    },
+    /// Something learned about call `number`.
+    Note {
+        /// Which call.
+        number: u32,
+        /// One of [`note`].
+        what: u64,
+        /// Its value.
+        value: u64,
+    },
+    /// A look-up.
+    Lookup(Lookup<'a>),
+}
+
+/// A LOOKUP record.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Lookup<'a> {
+    /// One of [`lookup`].
+    pub which: u32,
+    /// When it was answered.
+    pub ticks: u64,
+    /// Return address in the caller.
+    pub caller: u64,
+    /// Handle of dlsym, or version asked for.
+    pub handle: u64,
+    /// Flags asked for, or the table's size.
+    pub flags: u64,
+    /// What was handed out.
+    pub answer: u64,
+    /// Slot that it leads to, plus one; 0 if it is not one of ours.
+    pub slot: u64,
+    /// Return code of the look-up (0 for dlsym) | symbolStatus << 32.
+    pub status: u64,
+    /// The name, or the UUID in text; lossy if it was not UTF-8 or too long.
+    pub name: &'a [u8],
+}
+
+/// Words of a LOOKUP record before the name.
+pub const LOOKUP_WORDS: u32 = 8;
+
+/// Argument words of a record: bytes in the file's memory, read word by word.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Words<'a>(&'a [u8]);
+
+impl<'a> Words<'a> {
+    /// Number of words.
+    pub fn len(&self) -> usize {
+        self.0.len() / 8
+    }
+    /// True when the call left no argument words.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+    /// Word `n`.
+    pub fn get(&self, n: usize) -> Option<u64> {
+        word(self.0, n)
+    }
+    /// All words in order.
+    pub fn iter(self) -> impl Iterator<Item = u64> + 'a {
+        self.0.as_chunks::<8>().0.iter().map(|w| u64::from_le_bytes(*w))
+    }
+}
+
+impl core::fmt::Debug for Words<'_> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_list().entries((*self).iter()).finish()
+    }
+}
+
+/// Word `n` of `bytes`.
+fn word(bytes: &[u8], n: usize) -> Option<u64> {
+    bytes.as_chunks::<8>().0.get(n).map(|w| u64::from_le_bytes(*w))
+}
+
+/// Where reading one chunk stands.
+#[derive(Debug, Clone, Copy)]
+pub struct Cursor {
+    /// Bytes read, from the start of the chunk.
+    pub offset: usize,
+    /// Ticks to which times are relative.
+    pub base: u64,
+    /// Enter records so far.
+    pub calls: u32,
+}
+
+/// What the next step through a chunk found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step<'a> {
+    /// A record; the cursor stands behind it.
+    Record(Record<'a>),
+    /// Nothing more is committed; the cursor stands where it stood.
+    Pending,
+    /// The bytes make no sense; the cursor stands where it stood.
+    Damaged,
+}
+
+impl Cursor {
+    /// Start of a chunk with this head.
+    pub fn new(base_ticks: u64, first_call: u32) -> Cursor {
+        Cursor { offset: crate::ring::CHUNK_HEADER, base: base_ticks, calls: first_call }
+    }
+
+    /// Reads the next record of `chunk`, whose first `reserved` bytes are taken. With `dead`, records
+    /// that were never committed are stepped over.
+    pub fn step<'a>(&mut self, chunk: &'a [u8], reserved: usize, dead: bool) -> Step<'a> {
+        loop {
+            let Some(rest) = chunk.get(self.offset..reserved.min(chunk.len())) else { return Step::Damaged };
+            let Some(first) = word(rest, 0) else { return Step::Pending };
+            let words = (first >> 5 & 0xff) as usize;
+            if first & COMMITTED == 0 && !dead {
+                return Step::Pending;
+            }
+            let Some(body) = rest.get(..words * 8).filter(|b| !b.is_empty()) else { return Step::Damaged };
+            let kind = (first & 0xf) as u8;
+            self.offset += words * 8;
+            if kind == kind::ENTER {
+                self.calls = self.calls.wrapping_add(1);
+            }
+            if first & COMMITTED == 0 {
+                continue;
+            }
+            if kind == kind::TIME {
+                self.base = word(body, 1).unwrap_or(self.base);
+                continue;
+            }
+            match self.decode(kind, first, body) {
+                Some(record) => return Step::Record(record),
+                None => continue,
+            }
+        }
+    }
+
+    fn decode<'a>(&self, kind: u8, first: u64, body: &'a [u8]) -> Option<Record<'a>> {
+        let meta = (first >> 13) as u32 & META_MAX;
+        let ticks = self.base.wrapping_add(first >> 32);
+        let at = |n| word(body, n);
+        match kind {
+            kind::ENTER if meta == META_MAX => None,
+            kind::ENTER => {
+                let number = self.calls.wrapping_sub(1);
+                let word1 = at(1)?;
+                let parent = match (word1 >> 48) as u16 {
+                    NO_PARENT | FAR_PARENT => None,
+                    back => Some(number.wrapping_sub(u32::from(back))),
+                };
+                let words = Words(body.get(16..)?);
+                Some(Record::Enter { number, slot: meta, ticks, caller: word1 & 0xffff_ffff_ffff, parent, words })
+            }
+            kind::EXIT => Some(Record::Exit { number: self.back(meta, body)?, ticks, result: at(1)? }),
+            kind::NOTE => Some(Record::Note { number: self.back(meta, body)?, what: at(1)?, value: at(2)? }),
+            kind::LOOKUP => {
+                let len = (at(7)? >> 48) as usize;
+                let from = LOOKUP_WORDS as usize * 8;
+                let name = body.get(from..from + len).or(body.get(from..))?;
+                Some(Record::Lookup(Lookup {
+                    which: meta,
+                    ticks,
+                    caller: at(1)?,
+                    handle: at(2)?,
+                    flags: at(3)?,
+                    answer: at(4)?,
+                    slot: at(5)?,
+                    status: at(6)?,
+                    name,
+                }))
+            }
+            _ => None,
+        }
+    }
+
+    /// The call that a distance leads back to.
+    fn back(&self, meta: u32, body: &[u8]) -> Option<u32> {
+        let last = self.calls.wrapping_sub(1);
+        match meta {
+            META_MAX => word(body, body.len() / 8 - 1).map(|n| n as u32),
+            back => Some(last.wrapping_sub(back)),
+        }
+    }
+}

@@ -1,0 +1,245 @@
+//! A ring: the calls of one thread after the other, in chunks of one file.
+//!
+//! The writer is one thread (and signal handlers on it). It reserves with one non-locked
+//! compare-and-exchange of a word that holds both the offset and the number of enter records, so a
+//! handler that comes in between tears nothing: `write-then-publish` gave torn records, this does
+//! not. A reader follows sequence numbers, stops at a record that is not committed yet, and may set
+//! a chunk that it has read whole to [`FREE`]. Nobody reading is a valid state: the file grows.
+
+use crate::{MAGIC, PAGE, VERSION};
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+/// The chunk may be taken by the writer.
+pub const FREE: u32 = 0;
+/// The writer's current chunk.
+pub const OPEN: u32 = 1;
+/// Written; no record will be added.
+pub const FULL: u32 = 2;
+
+/// Set by the kernel in the first word of a robust mutex whose owner died.
+pub const OWNER_DIED: u32 = 0x4000_0000;
+/// The thread id part of that word.
+pub const OWNER_TID: u32 = 0x3fff_ffff;
+
+/// First page of a ring file.
+#[repr(C)]
+pub struct RingHeader {
+    /// [`crate::MAGIC`], stored last.
+    pub magic: AtomicU64,
+    /// [`crate::VERSION`].
+    pub version: u32,
+    /// Bytes of one chunk.
+    pub chunk_bytes: u32,
+    /// Chunks in the file, all of them allocated on disk.
+    pub chunks: AtomicU32,
+    /// Thread that owns the ring now.
+    pub tid: AtomicU32,
+    /// A process-shared robust mutex held by the owner: its first word tells when the thread is dead.
+    pub owner: OwnerLock,
+}
+
+/// Room for a `pthread_mutex_t` of any libc, of which the first word is the futex.
+#[repr(C, align(64))]
+pub struct OwnerLock {
+    /// The futex word.
+    pub word: AtomicU32,
+    rest: [u8; 124],
+}
+
+impl RingHeader {
+    /// True when no live thread owns the ring.
+    pub fn abandoned(&self) -> bool {
+        let word = self.owner.word.load(Ordering::Acquire);
+        word & OWNER_DIED != 0 || word & OWNER_TID == 0
+    }
+    /// True when the page is a finished header of this version.
+    pub fn valid(&self) -> bool {
+        self.magic.load(Ordering::Acquire) == MAGIC
+            && self.version == VERSION
+            && self.chunk_bytes as usize >= PAGE
+            && (self.chunk_bytes as usize).is_multiple_of(PAGE)
+    }
+}
+
+const _: () = assert!(size_of::<RingHeader>() <= PAGE);
+
+/// Head of a chunk; records follow.
+#[repr(C, align(64))]
+pub struct ChunkHeader {
+    /// `FREE`, `OPEN` or `FULL`.
+    pub state: AtomicU32,
+    /// Thread whose records these are.
+    pub tid: AtomicU32,
+    /// Place of this chunk in the ring's stream, from 1; stored last when a chunk is opened.
+    pub sequence: AtomicU64,
+    /// Ticks to which the records' times are relative.
+    pub base_ticks: AtomicU64,
+    /// CLOCK_MONOTONIC nanoseconds at the same moment.
+    pub base_monotonic: AtomicU64,
+    /// Low half: bytes reserved, from the start of the chunk. High half: enter records so far.
+    pub head: AtomicU64,
+    /// Enter records before this chunk.
+    pub first_call: AtomicU32,
+    pad: u32,
+}
+
+/// Bytes of a chunk's head.
+pub const CHUNK_HEADER: usize = size_of::<ChunkHeader>();
+const _: () = assert!(CHUNK_HEADER == 64);
+
+/// Offset of chunk `n` in a ring file.
+pub const fn chunk_offset(n: u32, chunk_bytes: u32) -> usize {
+    PAGE + n as usize * chunk_bytes as usize
+}
+
+/// What the writer keeps of its current chunk. All zero: none yet.
+#[derive(Clone, Copy)]
+pub struct ChunkWriter {
+    /// The chunk's head, mapped.
+    pub chunk: *mut ChunkHeader,
+    /// Bytes of the chunk.
+    pub bytes: u32,
+    /// Ticks to which the next record's time is relative.
+    pub base: u64,
+}
+
+/// A reserved place for one record.
+pub struct Reserved {
+    /// First word of the record.
+    pub at: *mut AtomicU64,
+    /// Number of the call if this is an enter record.
+    pub number: u32,
+}
+
+/// Why a record could not be reserved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NotReserved {
+    /// The chunk has no room: open the next one and try again.
+    Full,
+    /// A signal handler wrote in between: take the time again and try again.
+    Raced,
+}
+
+impl ChunkWriter {
+    /// Makes `chunk` the open one. The caller has it for itself (it is `FREE` or new).
+    ///
+    /// # Safety
+    /// `chunk` points to `bytes` bytes of mapped, allocated file memory.
+    pub unsafe fn open(
+        chunk: *mut ChunkHeader,
+        bytes: u32,
+        sequence: u64,
+        tid: u32,
+        first_call: u32,
+        ticks: u64,
+        monotonic: u64,
+    ) -> ChunkWriter {
+        // SAFETY: the caller's promise; all fields are atomics.
+        let c = unsafe { &*chunk };
+        c.sequence.store(0, Ordering::Release);
+        c.tid.store(tid, Ordering::Relaxed);
+        c.base_ticks.store(ticks, Ordering::Relaxed);
+        c.base_monotonic.store(monotonic, Ordering::Relaxed);
+        c.first_call.store(first_call, Ordering::Relaxed);
+        c.head.store((u64::from(first_call) << 32) | CHUNK_HEADER as u64, Ordering::Relaxed);
+        c.state.store(OPEN, Ordering::Relaxed);
+        c.sequence.store(sequence, Ordering::Release);
+        ChunkWriter { chunk, bytes, base: ticks }
+    }
+
+    /// The reservation word as it is now; take it *before* the time, hand it to `reserve` after.
+    ///
+    /// # Safety
+    /// The chunk is mapped.
+    #[inline(always)]
+    pub unsafe fn head(&self) -> u64 {
+        // SAFETY: the caller's promise.
+        unsafe { &*self.chunk }.head.load(Ordering::Relaxed)
+    }
+
+    /// Reserves `words` words whose first will be `first` without the committed bit.
+    ///
+    /// # Safety
+    /// The chunk is mapped, and this is the thread that owns the ring.
+    #[inline(always)]
+    pub unsafe fn reserve(&self, head: u64, words: u32, first: u64, is_enter: bool) -> Result<Reserved, NotReserved> {
+        let offset = head as u32;
+        let bytes = words * 8;
+        if offset + bytes > self.bytes {
+            return Err(NotReserved::Full);
+        }
+        // SAFETY: offset + bytes lies in the chunk, as checked above; offset is a multiple of 8.
+        let at = unsafe { self.chunk.cast::<u8>().add(offset as usize) }.cast::<AtomicU64>();
+        // The length must be there before the space is taken: a thread killed in between leaves a
+        // record that a reader can step over.
+        // SAFETY: as above.
+        unsafe { &*at }.store(first, Ordering::Relaxed);
+        let next = head + u64::from(bytes) + (u64::from(is_enter) << 32);
+        // SAFETY: the chunk is mapped.
+        if unsafe { exchange_if_same(&(*self.chunk).head, head, next) } {
+            Ok(Reserved { at, number: (head >> 32) as u32 })
+        } else {
+            Err(NotReserved::Raced)
+        }
+    }
+}
+
+impl Reserved {
+    /// Writes word `n` of the record, `n` from 1 to the length given to `reserve` less one.
+    ///
+    /// # Safety
+    /// `n` lies within the reserved length.
+    #[inline(always)]
+    pub unsafe fn word(&self, n: usize, value: u64) {
+        // SAFETY: the caller's promise.
+        unsafe { (*self.at.add(n)).store(value, Ordering::Relaxed) }
+    }
+    /// Copies bytes from word `n` on.
+    ///
+    /// # Safety
+    /// They lie within the reserved length; `from` is readable.
+    pub unsafe fn bytes(&self, n: usize, from: *const u8, len: usize) {
+        // SAFETY: the caller's promise; byte by byte, for no memcpy may be called here.
+        unsafe {
+            let to = self.at.add(n).cast::<u8>();
+            for i in 0..len {
+                to.add(i).write_volatile(from.add(i).read());
+            }
+        }
+    }
+    /// Makes the record valid.
+    #[inline(always)]
+    pub fn commit(self, first: u64) {
+        // SAFETY: `at` was reserved.
+        unsafe { (*self.at).store(first | crate::record::COMMITTED, Ordering::Release) }
+    }
+}
+
+/// Compare-and-exchange that is atomic towards signal handlers of the same thread only.
+///
+/// # Safety
+/// Only one thread writes `word`.
+#[inline(always)]
+unsafe fn exchange_if_same(word: &AtomicU64, old: u64, new: u64) -> bool {
+    #[cfg(target_arch = "x86_64")]
+    {
+        let done: u8;
+        // SAFETY: one instruction on a valid word; no lock prefix, because only this thread writes.
+        unsafe {
+            core::arch::asm!(
+                "cmpxchg qword ptr [{w}], {n}",
+                "sete {d}",
+                w = in(reg) word.as_ptr(),
+                n = in(reg) new,
+                d = out(reg_byte) done,
+                inout("rax") old => _,
+                options(nostack),
+            );
+        }
+        done != 0
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    {
+        word.compare_exchange(old, new, Ordering::AcqRel, Ordering::Relaxed).is_ok()
+    }
+}

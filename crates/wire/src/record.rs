@@ -7,6 +7,8 @@
 //! ```
 //! An enter and an exit with two argument words take 48 bytes together. A call has no id in the ring:
 //! it is the n-th enter record of its ring, and an exit says how many enters ago its own was.
+//! Times are whole by what came before: a record lies within 2^31 ticks of the one before it, or a
+//! TIME record stands in between (a signal handler's records may be later than the one behind them).
 
 /// Bit of the first word that makes a record valid.
 pub const COMMITTED: u64 = 1 << 4;
@@ -28,7 +30,7 @@ pub mod kind {
     pub const ENTER: u8 = 1;
     /// A call ended. meta = distance back; word 1 = result (rax).
     pub const EXIT: u8 = 2;
-    /// Word 1 = ticks: the base for the records that follow.
+    /// Word 1 = ticks, whole.
     pub const TIME: u8 = 3;
     /// Something learned about a call. meta = distance back; word 1 = what ([`super::note`]); word 2 = value.
     pub const NOTE: u8 = 4;
@@ -171,8 +173,8 @@ fn word(bytes: &[u8], n: usize) -> Option<u64> {
 pub struct Cursor {
     /// Bytes read, from the start of the chunk.
     pub offset: usize,
-    /// Ticks to which times are relative.
-    pub base: u64,
+    /// Time of the last record.
+    pub last: u64,
     /// Enter records so far.
     pub calls: u32,
 }
@@ -191,7 +193,7 @@ pub enum Step<'a> {
 impl Cursor {
     /// Start of a chunk with this head.
     pub fn new(base_ticks: u64, first_call: u32) -> Cursor {
-        Cursor { offset: crate::ring::CHUNK_HEADER, base: base_ticks, calls: first_call }
+        Cursor { offset: crate::ring::CHUNK_HEADER, last: base_ticks, calls: first_call }
     }
 
     /// Reads the next record of `chunk`, whose first `reserved` bytes are taken. With `dead`, records
@@ -214,9 +216,11 @@ impl Cursor {
                 continue;
             }
             if kind == kind::TIME {
-                self.base = word(body, 1).unwrap_or(self.base);
+                self.last = word(body, 1).unwrap_or(self.last);
                 continue;
             }
+            let step = ((first >> 32) as u32).wrapping_sub(self.last as u32) as i32;
+            self.last = self.last.wrapping_add_signed(i64::from(step));
             match self.decode(kind, first, body) {
                 Some(record) => return Step::Record(record),
                 None => continue,
@@ -226,7 +230,7 @@ impl Cursor {
 
     fn decode<'a>(&self, kind: u8, first: u64, body: &'a [u8]) -> Option<Record<'a>> {
         let meta = (first >> 13) as u32 & META_MAX;
-        let ticks = self.base.wrapping_add(first >> 32);
+        let ticks = self.last;
         let at = |n| word(body, n);
         match kind {
             kind::ENTER if meta == META_MAX => None,

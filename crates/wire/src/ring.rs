@@ -72,7 +72,7 @@ pub struct ChunkHeader {
     pub tid: AtomicU32,
     /// Place of this chunk in the ring's stream, from 1; stored last when a chunk is opened.
     pub sequence: AtomicU64,
-    /// Ticks to which the records' times are relative.
+    /// Ticks when the chunk was opened.
     pub base_ticks: AtomicU64,
     /// CLOCK_MONOTONIC nanoseconds at the same moment.
     pub base_monotonic: AtomicU64,
@@ -99,8 +99,8 @@ pub struct ChunkWriter {
     pub chunk: *mut ChunkHeader,
     /// Bytes of the chunk.
     pub bytes: u32,
-    /// Ticks to which the next record's time is relative.
-    pub base: u64,
+    /// Time of the last record, to know when a TIME record is due; only a hint.
+    pub last: u64,
 }
 
 /// A reserved place for one record.
@@ -144,7 +144,7 @@ impl ChunkWriter {
         c.head.store((u64::from(first_call) << 32) | CHUNK_HEADER as u64, Ordering::Relaxed);
         c.state.store(OPEN, Ordering::Relaxed);
         c.sequence.store(sequence, Ordering::Release);
-        ChunkWriter { chunk, bytes, base: ticks }
+        ChunkWriter { chunk, bytes, last: ticks }
     }
 
     /// The reservation word as it is now; take it *before* the time, hand it to `reserve` after.

@@ -1,1 +1,28 @@
-//! The only code that knows the syntax of api/.
+//! The only code that knows the syntax of `api/`: reads it, checks it, writes the generated tables.
+//!
+//! Every error says which file and line, what stands there and what was expected. Nothing here is
+//! linked into `cutap` or runs in a target; `xtask codegen` is its one caller.
+
+mod error;
+mod export_tables;
+mod watched;
+mod write;
+
+pub use error::Error;
+
+use std::path::{Path, PathBuf};
+
+/// What `xtask codegen` does with the text of a generated file is its affair: path from the
+/// repository's root, and text not yet formatted by rustfmt.
+pub type File = (PathBuf, String);
+
+/// The generated files of `crates/calls`, from the facts under `root/api`.
+pub fn generate_calls(root: &Path) -> Result<Vec<File>, Error> {
+    let watched = watched::read(&root.join("api/libraries/watched.toml"))?;
+    let tables = export_tables::read(&root.join("api/export-tables/tables.toml"))?;
+    let folder = Path::new("crates/calls/src/generated");
+    Ok(vec![
+        (folder.join("watched.rs"), write::watched(&watched)),
+        (folder.join("export_tables.rs"), write::export_tables(&tables)),
+    ])
+}

@@ -1,0 +1,4 @@
+//! Written by `cargo xtask codegen` from `api/`; this file alone is typed by hand.
+
+pub mod export_tables;
+pub mod watched;

@@ -1,0 +1,100 @@
+//! Which layer a library belongs to, by its SONAME; whether it is a profiler; whether a name could be
+//! a watched function's. auditwheel puts eight hexadecimal digits into the names of the libraries that
+//! it copies into a wheel (`libcudart-d0da41ae.so.11.0`), and such a name counts as the plain one.
+
+use crate::{FAMILIES, PROFILERS, WATCHED, glob};
+
+/// 0 when the library is not watched, else one of `cutap_wire::names::layer`.
+pub fn layer_of(soname: &[u8]) -> u8 {
+    WATCHED.iter().find(|w| is(w.soname, soname)).map_or(0, |w| w.layer)
+}
+
+/// Whether the library is a profiler, which must get the driver's own tables.
+pub fn is_profiler(soname: &[u8]) -> bool {
+    PROFILERS.iter().any(|p| is(p, soname))
+}
+
+/// Whether a function of this name could be in a watched library. Says yes too often; never too rarely
+/// but for libnvblas, which has BLAS's names. Only an address decides.
+pub fn in_family(name: &[u8]) -> bool {
+    FAMILIES.iter().any(|prefix| name.starts_with(prefix.as_bytes()))
+}
+
+fn is(pattern: &str, soname: &[u8]) -> bool {
+    let pattern = pattern.as_bytes();
+    if glob(pattern, soname) {
+        return true;
+    }
+    let (Some((pattern_stem, pattern_rest)), Some((stem, rest))) = (split_so(pattern), split_so(soname)) else {
+        return false;
+    };
+    without_hash(stem).is_some_and(|plain| glob(pattern_stem, plain) && glob(pattern_rest, rest))
+}
+
+/// `libfoo` and `.so.1` of `libfoo.so.1`.
+fn split_so(name: &[u8]) -> Option<(&[u8], &[u8])> {
+    let at = name.windows(3).position(|w| w == b".so")?;
+    name.split_at_checked(at)
+}
+
+/// `libfoo` of `libfoo-0123abcd`.
+fn without_hash(stem: &[u8]) -> Option<&[u8]> {
+    let (plain, hash) = stem.split_at_checked(stem.len().checked_sub(9)?)?;
+    let (dash, digits) = hash.split_first()?;
+    let hex = digits.iter().all(|d| matches!(d, b'0'..=b'9' | b'a'..=b'f'));
+    (*dash == b'-' && hex).then_some(plain)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn layers() {
+        for (soname, layer) in [
+            ("libcuda.so.1", 3),
+            ("libcudart.so.11.0", 2),
+            ("libcudart.so.13", 2),
+            ("libcudart-d0da41ae.so.11.0", 2),
+            ("libcudart-d0da41a.so.11.0", 0),
+            ("libcudart-d0da41ag.so.11.0", 0),
+            ("libcublas.so.12", 1),
+            ("libcublas-37d11411.so.11", 1),
+            ("libcublasLt.so.13", 1),
+            ("libcudnn.so.9", 1),
+            ("libcudnn_engines_precompiled.so.9", 1),
+            ("libcudnn_cnn_infer-53b2f61c.so.8", 1),
+            ("libnppial.so.12", 1),
+            ("libnvidia-ml.so.1", 1),
+            ("libcuda.so.1.2", 0),
+            ("libcudart.so", 0),
+            ("libcurl.so.4", 0),
+            ("libc.so.6", 0),
+            ("", 0),
+        ] {
+            assert_eq!(layer_of(soname.as_bytes()), layer, "{soname}");
+        }
+    }
+
+    #[test]
+    fn profilers() {
+        for soname in ["libcupti.so.12", "libcupti-01234567.so.11.8", "libnvperf_host.so", "libcuinj64.so.11.8"] {
+            assert!(is_profiler(soname.as_bytes()), "{soname}");
+        }
+        for soname in ["libcuda.so.1", "libcudart.so.12", "libcuptix.so.1"] {
+            assert!(!is_profiler(soname.as_bytes()), "{soname}");
+        }
+    }
+
+    #[test]
+    fn families() {
+        for name in
+            ["cuInit", "cudaMalloc", "cublasLtMatmul", "ncclAllReduce", "__cudaRegisterFatBinary", "nvmlInit_v2"]
+        {
+            assert!(in_family(name.as_bytes()), "{name}");
+        }
+        for name in ["malloc", "c", "", "PyInit_cu", "__cxa_throw"] {
+            assert!(!in_family(name.as_bytes()), "{name}");
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! What can be wrong with a file of `api/`, said with file and line.
+
+use std::path::{Path, PathBuf};
+
+/// A file of `api/` that cannot be used.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// It could not be read.
+    #[error("{path}: {error}", path = path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        error: std::io::Error,
+    },
+    /// It says something that is not understood.
+    #[error("{path}:{line}: {message}", path = path.display())]
+    Content {
+        /// The file.
+        path: PathBuf,
+        /// Counted from 1.
+        line: usize,
+        /// What stands there and what was expected.
+        message: String,
+    },
+}
+
+/// A file of `api/` in memory, so that a place in it can be named.
+pub(crate) struct Source {
+    pub(crate) path: PathBuf,
+    pub(crate) text: String,
+}
+
+impl Source {
+    pub(crate) fn read(path: &Path) -> Result<Self, Error> {
+        match std::fs::read_to_string(path) {
+            Ok(text) => Ok(Self { path: path.to_owned(), text }),
+            Err(error) => Err(Error::Read { path: path.to_owned(), error }),
+        }
+    }
+
+    /// An error at a byte of the text.
+    pub(crate) fn error(&self, at: usize, message: String) -> Error {
+        let before = self.text.get(..at).unwrap_or(&self.text);
+        let line = before.bytes().filter(|b| *b == b'\n').count() + 1;
+        Error::Content { path: self.path.clone(), line, message }
+    }
+
+    /// Parses all of it.
+    pub(crate) fn parse<T: serde::de::DeserializeOwned>(&self) -> Result<T, Error> {
+        toml::from_str(&self.text).map_err(|e| {
+            let at = e.span().map_or(0, |s| s.start);
+            self.error(at, e.message().trim_end().to_owned())
+        })
+    }
+}

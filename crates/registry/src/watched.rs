@@ -1,0 +1,109 @@
+//! `api/libraries/watched.toml`: watched libraries, name families, profilers.
+
+use crate::error::{Error, Source};
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::path::Path;
+use toml::Spanned;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Watched {
+    pub(crate) library: Vec<Library>,
+    pub(crate) family: Vec<Family>,
+    pub(crate) profiler: Vec<Profiler>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Library {
+    pub(crate) soname: Spanned<String>,
+    pub(crate) layer: Layer,
+    source: Spanned<String>,
+}
+
+/// The values are those of `cutap_wire::names::layer`.
+#[derive(Deserialize, Clone, Copy)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Layer {
+    Library = 1,
+    Runtime = 2,
+    Driver = 3,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Family {
+    pub(crate) prefix: Spanned<String>,
+    why: Spanned<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Profiler {
+    pub(crate) soname: Spanned<String>,
+    source: Spanned<String>,
+}
+
+pub(crate) fn read(path: &Path) -> Result<Watched, Error> {
+    let source = Source::read(path)?;
+    let watched: Watched = source.parse()?;
+    check(&source, &watched)?;
+    Ok(watched)
+}
+
+fn check(source: &Source, watched: &Watched) -> Result<(), Error> {
+    let mut seen = BTreeMap::new();
+    let sonames = watched.library.iter().map(|l| (&l.soname, &l.source));
+    for (soname, from) in sonames.chain(watched.profiler.iter().map(|p| (&p.soname, &p.source))) {
+        let (name, at) = (soname.get_ref(), soname.span().start);
+        if !name.starts_with("lib") || !name.contains(".so") {
+            return Err(source.error(at, format!("soname is \"{name}\", expected something like \"libfoo.so.*\"")));
+        }
+        if seen.insert(name, at).is_some() {
+            return Err(source.error(at, format!("soname \"{name}\" stands here a second time")));
+        }
+        if from.get_ref().is_empty() {
+            return Err(source.error(from.span().start, "source is empty, expected where the fact comes from".into()));
+        }
+    }
+    for family in &watched.family {
+        let (prefix, at) = (family.prefix.get_ref(), family.prefix.span().start);
+        if prefix.len() < 2 || !prefix.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_') {
+            let message = format!("prefix is \"{prefix}\", expected two or more letters, digits or underscores");
+            return Err(source.error(at, message));
+        }
+        if family.why.get_ref().is_empty() {
+            return Err(source.error(family.why.span().start, "why is empty, expected the libraries it is for".into()));
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn complaint(text: &str) -> String {
+        let source = Source { path: "w.toml".into(), text: text.into() };
+        let outcome = source.parse().and_then(|w: Watched| check(&source, &w));
+        outcome.expect_err("must be refused").to_string()
+    }
+
+    const REST: &str =
+        "\n[[family]]\nprefix = \"cu\"\nwhy = \"x\"\n[[profiler]]\nsoname = \"libp.so\"\nsource = \"x\"\n";
+
+    #[test]
+    fn errors_name_file_and_line() {
+        let unknown = "[[library]]\nsoname = \"liba.so\"\nlayer = \"kernel\"\nsource = \"x\"\n";
+        let said = complaint(&format!("{unknown}{REST}"));
+        assert!(said.starts_with("w.toml:3: unknown variant `kernel`, expected"), "{said}");
+
+        let twice = "[[library]]\nsoname = \"liba.so\"\nlayer = \"library\"\nsource = \"x\"\n".repeat(2);
+        assert_eq!(complaint(&format!("{twice}{REST}")), "w.toml:6: soname \"liba.so\" stands here a second time");
+
+        let bad = "[[library]]\nsoname = \"a\"\nlayer = \"library\"\nsource = \"x\"\n";
+        let said = complaint(&format!("{bad}{REST}"));
+        assert_eq!(said, "w.toml:2: soname is \"a\", expected something like \"libfoo.so.*\"");
+    }
+}

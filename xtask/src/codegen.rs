@@ -1,0 +1,47 @@
+//! `codegen`: writes the generated files from `api/`; `--check` proves the committed ones current and
+//! touches nothing. rustfmt does the layout, so that `cargo fmt --check` agrees with both.
+
+use anyhow::{Context, Result, bail, ensure};
+use std::io::Write;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+pub(crate) fn run(root: &Path, check: bool) -> Result<()> {
+    let mut stale = Vec::new();
+    let files = cutap_registry::generate_calls(root)?;
+    for (path, text) in &files {
+        let text = rustfmt(root, text).with_context(|| format!("formatting {}", path.display()))?;
+        let at = root.join(path);
+        if std::fs::read_to_string(&at).is_ok_and(|old| old == text) {
+            continue;
+        }
+        if check {
+            stale.push(path.display().to_string());
+        } else {
+            std::fs::create_dir_all(at.parent().context("a generated file has a folder")?)?;
+            std::fs::write(&at, text).with_context(|| format!("writing {}", at.display()))?;
+            println!("wrote {}", path.display());
+        }
+    }
+    if !stale.is_empty() {
+        bail!("not what api/ says: {}; run `cargo xtask codegen` and commit", stale.join(", "));
+    }
+    println!("{} generated files are current", files.len());
+    Ok(())
+}
+
+fn rustfmt(root: &Path, text: &str) -> Result<String> {
+    let mut child = Command::new("rustfmt")
+        .args(["--edition", "2024"])
+        .current_dir(root)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .context("rustfmt is needed: `rustup component add rustfmt`")?;
+    let mut stdin = child.stdin.take().context("rustfmt's stdin")?;
+    let text = text.to_owned();
+    let feed = std::thread::spawn(move || stdin.write_all(text.as_bytes()));
+    let output = child.wait_with_output()?;
+    ensure!(feed.join().is_ok_and(|r| r.is_ok()) && output.status.success(), "rustfmt refused the generated text");
+    Ok(String::from_utf8(output.stdout)?)
+}

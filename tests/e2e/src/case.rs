@@ -1,0 +1,240 @@
+//! One program, run plain and under cutap, and what must be the same.
+//!
+//! Every check starts from the same three facts: output and exit as without cutap; the calls in the trace are the calls that the
+//! fixtures counted, apart from those that a test names as missed; what was missed is listed. A golden text adds order and nesting.
+
+use crate::process::scratch;
+use crate::{Counts, Finished, calls_in, counts, cutap, finish, normal_form, out, programs};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::{env, fs};
+
+/// A program and what a test says about it.
+pub struct Case {
+    name: String,
+    golden: String,
+    preload: Vec<String>,
+    missed: Counts,
+    listed: Vec<String>,
+}
+
+/// The program of that name in `tests/programs`.
+pub fn case(name: &str) -> Case {
+    Case {
+        name: name.to_owned(),
+        golden: name.to_owned(),
+        preload: Vec::new(),
+        missed: Counts::new(),
+        listed: Vec::new(),
+    }
+}
+
+/// A trace of one run, with the calls that really happened.
+struct Traced {
+    plain: Finished,
+    run: Finished,
+    text: String,
+    real: Counts,
+}
+
+impl Case {
+    /// Compares with another program's golden text: the same calls, made in another way.
+    pub fn like(mut self, other: &str) -> Case {
+        self.golden = other.to_owned();
+        self
+    }
+
+    /// With this library in LD_PRELOAD, plain and traced.
+    pub fn preload(mut self, library: &str) -> Case {
+        self.preload.push(out().join(library).to_str().expect("the target folder's path is text").to_owned());
+        self
+    }
+
+    /// So many calls of `library:function` cannot be seen, and this library must be listed as the reason.
+    pub fn missed(mut self, function: &str, calls: u64, listed: &str) -> Case {
+        self.missed.insert(function.to_owned(), calls);
+        self.listed.push(listed.to_owned());
+        self
+    }
+
+    /// The trace is the golden text.
+    pub fn golden(self) {
+        let traced = self.trace(&[]);
+        let normal = normal_form(&traced.text);
+        self.check_golden(&normal, &traced.text);
+        self.check_counts(&calls_in(&normal), &traced);
+        self.check_listed(&traced);
+    }
+
+    /// The numbers of calls are right; for programs whose order differs from run to run.
+    pub fn counts(self) {
+        let traced = self.trace(&["-c", "--json"]);
+        self.check_counts(&summary(&traced.text), &traced);
+        self.check_listed(&traced);
+    }
+
+    /// Calls may be missing only if this library is listed, and none is shown that did not happen.
+    pub fn seen_or_listed(self, library: &str) {
+        let traced = self.trace(&[]);
+        let seen = calls_in(&normal_form(&traced.text));
+        for (function, calls) in &seen {
+            assert!(
+                traced.real.get(function).is_some_and(|real| calls <= real),
+                "{function} {calls} times, really {:?}\n{}",
+                traced.real,
+                traced.text
+            );
+        }
+        let said = traced.said().any(|l| l.contains(library));
+        assert!(
+            seen == traced.real || said,
+            "neither seen nor listed: {library}\nseen {seen:?}\nreal {:?}\n{}",
+            traced.real,
+            traced.text
+        );
+    }
+
+    /// No process of ours: the environment that `cutap env` prints, with this library before or after ours in LD_PRELOAD.
+    pub fn by_environment(self, before: &str, after: &str) {
+        let folder = scratch("run");
+        let counted = folder.join("counts");
+        let run = folder.join("run");
+        let script =
+            r#"set -e; eval "$("$0" env -o "$1")"; export LD_PRELOAD="$2${2:+:}$LD_PRELOAD${3:+:}$3"; exec "$4""#;
+        let path = |library: &str| if library.is_empty() { PathBuf::new() } else { out().join(library) };
+        let mut shell = Command::new("sh");
+        shell
+            .args(["-c", script])
+            .arg(cutap())
+            .arg(&run)
+            .arg(path(before))
+            .arg(path(after))
+            .arg(self.program().get_program());
+        let traced = finish(self.environment(&mut shell, &counted));
+        let real = counts::read(&counted);
+        let preloads = [before, after].into_iter().filter(|l| !l.is_empty());
+        let plain = preloads.fold(case(&self.name), Case::preload).plain();
+        let text = finish(Command::new(cutap()).arg("show").arg(&run)).stdout;
+        same(&self.name, &plain, &traced);
+        let normal = normal_form(&text);
+        self.check_golden(&normal, &text);
+        self.check_counts(&calls_in(&normal), &Traced { plain, run: traced, text, real });
+        let _ = fs::remove_dir_all(folder);
+    }
+
+    /// Runs it without cutap.
+    pub fn plain(&self) -> Finished {
+        let folder = scratch("plain");
+        let mut program = self.program();
+        let finished =
+            finish(self.environment(&mut program, &folder.join("counts")).env("LD_PRELOAD", self.preload.join(":")));
+        let _ = fs::remove_dir_all(folder);
+        finished
+    }
+
+    fn trace(&self, flags: &[&str]) -> Traced {
+        let plain = self.plain();
+        let folder = scratch("trace");
+        let (file, counted) = (folder.join("trace"), folder.join("counts"));
+        let program = self.program();
+        let mut traced = Command::new(cutap());
+        traced
+            .arg("trace")
+            .args(flags)
+            .arg("-o")
+            .arg(&file)
+            .arg("--")
+            .arg(program.get_program())
+            .args(program.get_args());
+        if !self.preload.is_empty() {
+            traced.env("LD_PRELOAD", self.preload.join(":"));
+        }
+        let run = finish(self.environment(&mut traced, &counted));
+        same(&self.name, &plain, &run);
+        let text = fs::read_to_string(&file)
+            .unwrap_or_else(|e| panic!("cutap wrote no {}: {e}\n{}", file.display(), run.stderr));
+        let real = counts::read(&counted);
+        let _ = fs::remove_dir_all(folder);
+        Traced { plain, run, text, real }
+    }
+
+    fn program(&self) -> Command {
+        if self.name.ends_with(".py") {
+            let mut python = Command::new("python3");
+            python.arg(programs::script(&self.name));
+            return python;
+        }
+        Command::new(out().join(&self.name))
+    }
+
+    fn environment<'a>(&self, command: &'a mut Command, counted: &Path) -> &'a mut Command {
+        command.env("LD_LIBRARY_PATH", out()).env("FIXTURE_COUNTS", counted).env_remove("LD_BIND_NOW")
+    }
+
+    fn check_golden(&self, normal: &str, text: &str) {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("golden").join(format!("{}.txt", self.golden));
+        if env::var_os("UPDATE_GOLDEN").is_some() {
+            fs::write(&path, normal).expect("the checkout is writable");
+        }
+        let golden = fs::read_to_string(&path)
+            .unwrap_or_else(|e| panic!("{}: {e}; UPDATE_GOLDEN=1 writes it, then read it", path.display()));
+        assert_eq!(normal, golden, "{}: the trace is not the golden text; it was:\n{text}", self.name);
+    }
+
+    fn check_counts(&self, seen: &Counts, traced: &Traced) {
+        let mut expected = traced.real.clone();
+        for (function, calls) in &self.missed {
+            let real =
+                expected.get_mut(function).unwrap_or_else(|| panic!("{}: {function} was never called", self.name));
+            *real -= calls;
+        }
+        expected.retain(|_, calls| *calls > 0);
+        assert_eq!(
+            *seen, expected,
+            "{}: calls in the trace (left) and real calls (right) differ; the trace was:\n{}",
+            self.name, traced.text
+        );
+    }
+
+    fn check_listed(&self, traced: &Traced) {
+        for library in &self.listed {
+            assert!(
+                traced.said().any(|l| l.contains(library)),
+                "{}: {library} is not listed; the trace was:\n{}",
+                self.name,
+                traced.text
+            );
+        }
+    }
+}
+
+impl Traced {
+    /// cutap's own lines, from the file and from stderr (without what the program itself wrote there).
+    fn said(&self) -> impl Iterator<Item = &str> {
+        let own = self.run.stderr.lines().filter(|l| !self.plain.stderr.contains(l));
+        self.text.lines().chain(own).filter(|l| l.starts_with("cutap: ") || l.contains("\"end\""))
+    }
+}
+
+/// The program did not notice.
+fn same(name: &str, plain: &Finished, traced: &Finished) {
+    assert_eq!(plain.stdout, traced.stdout, "{name}: another output under cutap; its stderr was:\n{}", traced.stderr);
+    assert_eq!(plain.status, traced.status, "{name}: another end under cutap; its stderr was:\n{}", traced.stderr);
+}
+
+/// The calls in the lines that `-c --json` prints.
+fn summary(text: &str) -> Counts {
+    let mut counts = Counts::new();
+    for line in text.lines().filter(|l| l.starts_with('{')) {
+        let value: serde_json::Value = serde_json::from_str(line).unwrap_or_else(|e| panic!("not JSON ({e}): {line}"));
+        if value["type"] != "summary" {
+            continue;
+        }
+        let library = value["library"].as_str().filter(|_| value["layer"] != "driver").unwrap_or("libcuda.so.1");
+        let library = library.rsplit('/').next().expect("rsplit gives at least one part");
+        let (name, calls) =
+            (value["name"].as_str().expect("a name"), value["calls"].as_u64().expect("a number of calls"));
+        *counts.entry(format!("{library}:{name}")).or_default() += calls;
+    }
+    counts
+}

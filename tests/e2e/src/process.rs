@@ -1,0 +1,67 @@
+//! One finished process: its output, how it ended, and the promise that it does end.
+//!
+//! A hang is the failure that an interposer is most likely to cause, so nothing is waited for without a limit; the whole process
+//! group dies when it is reached. Output goes to files and not to pipes, so that a child that outlives its parent blocks nobody.
+
+use std::fs::{self, File};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus, Stdio};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::thread::sleep;
+use std::time::{Duration, Instant};
+
+/// How long a program may take; generous, because the machine may be busy with other tests.
+const LIMIT: Duration = Duration::from_secs(120);
+
+/// What a process left behind.
+#[derive(Debug)]
+pub struct Finished {
+    /// Its standard output.
+    pub stdout: String,
+    /// Its standard error.
+    pub stderr: String,
+    /// Its exit code or signal.
+    pub status: ExitStatus,
+}
+
+/// Runs a command to its end. Panics when it does not end in time.
+pub fn finish(command: &mut Command) -> Finished {
+    let folder = scratch("process");
+    let (stdout, stderr) = (folder.join("stdout"), folder.join("stderr"));
+    let create = |path: &Path| File::create(path).expect("the scratch folder is writable");
+    command.process_group(0).stdin(Stdio::null()).stdout(create(&stdout)).stderr(create(&stderr));
+    let mut child = command.spawn().unwrap_or_else(|e| panic!("cannot start {command:?}: {e}"));
+    let start = Instant::now();
+    let status = loop {
+        if let Some(status) = child.try_wait().expect("our own child can be waited for") {
+            break status;
+        }
+        if start.elapsed() > LIMIT {
+            let _ = Command::new("kill").args(["-9", "--", &format!("-{}", child.id())]).status();
+            let _ = child.wait();
+            panic!(
+                "still running after {LIMIT:?}: {command:?}\nstdout: {}\nstderr: {}",
+                lossy(&stdout),
+                lossy(&stderr)
+            );
+        }
+        sleep(Duration::from_millis(5));
+    };
+    let finished = Finished { stdout: lossy(&stdout), stderr: lossy(&stderr), status };
+    let _ = fs::remove_dir_all(&folder);
+    finished
+}
+
+/// A new, empty folder in the system's temporary folder.
+pub(crate) fn scratch(what: &str) -> PathBuf {
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let n = NEXT.fetch_add(1, Ordering::Relaxed);
+    let folder = std::env::temp_dir().join(format!("cutap-e2e-{}-{what}-{n}", std::process::id()));
+    fs::create_dir_all(&folder).unwrap_or_else(|e| panic!("cannot make {}: {e}", folder.display()));
+    folder
+}
+
+fn lossy(path: &Path) -> String {
+    String::from_utf8_lossy(&fs::read(path).unwrap_or_default()).into_owned()
+}

@@ -1,0 +1,24 @@
+//! The programs themselves, without cutap: each does what it says it does. Needs no cutap and no GPU.
+
+use cutap_e2e::{case, programs};
+use std::os::unix::process::ExitStatusExt;
+
+/// Programs that end in another way than by saying `ok`: exit code, signal.
+const OTHER_ENDS: &[(&str, Option<i32>, Option<i32>)] = &[];
+
+#[test]
+fn every_program_says_ok() {
+    let mut wrong = String::new();
+    for name in programs() {
+        let run = case(&name).plain();
+        let other = OTHER_ENDS.iter().find(|(n, ..)| *n == name);
+        let right = match other {
+            Some((_, code, signal)) => run.status.code() == *code && run.status.signal() == *signal,
+            None => run.status.success() && run.stdout.ends_with("ok\n") && run.stderr.is_empty(),
+        };
+        if !right {
+            wrong += &format!("{name}: {run:?}\n");
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+}

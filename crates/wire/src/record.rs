@@ -81,8 +81,8 @@ pub enum Record<'a> {
         ticks: u64,
         /// Return address in the caller.
         caller: u64,
-        /// Number of the call it was made from.
-        parent: Option<u32>,
+        /// The call it was made from.
+        parent: Parent,
         /// Argument words.
         words: Words<'a>,
     },
@@ -106,6 +106,17 @@ pub enum Record<'a> {
     },
     /// A look-up.
     Lookup(Lookup<'a>),
+}
+
+/// The call that a call was made from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Parent {
+    /// None: the thread was in no call.
+    None,
+    /// This call of the same ring.
+    Call(u32),
+    /// One that is [`FAR_PARENT`] or more calls back.
+    Far,
 }
 
 /// A LOOKUP record.
@@ -238,8 +249,9 @@ impl Cursor {
                 let number = self.calls.wrapping_sub(1);
                 let word1 = at(1)?;
                 let parent = match (word1 >> 48) as u16 {
-                    NO_PARENT | FAR_PARENT => None,
-                    back => Some(number.wrapping_sub(u32::from(back))),
+                    NO_PARENT => Parent::None,
+                    FAR_PARENT => Parent::Far,
+                    back => Parent::Call(number.wrapping_sub(u32::from(back))),
                 };
                 let words = Words(body.get(16..)?);
                 Some(Record::Enter { number, slot: meta, ticks, caller: word1 & 0xffff_ffff_ffff, parent, words })

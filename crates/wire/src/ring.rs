@@ -172,8 +172,16 @@ impl ChunkWriter {
         let at = unsafe { self.chunk.cast::<u8>().add(offset as usize) }.cast::<AtomicU64>();
         // The length must be there before the space is taken: a thread killed in between leaves a
         // record that a reader can step over.
-        // SAFETY: as above.
-        unsafe { &*at }.store(first, Ordering::Relaxed);
+        // A signal handler may have written its own record here since `head` was read, and may still do
+        // so before the length is there; its record must not be overwritten.
+        // SAFETY: as above; the chunk is mapped.
+        let mine = unsafe {
+            let before = (*at).load(Ordering::Relaxed);
+            (*self.chunk).head.load(Ordering::Relaxed) == head && exchange_if_same(&*at, before, first)
+        };
+        if !mine {
+            return Err(NotReserved::Raced);
+        }
         let next = head + u64::from(bytes) + (u64::from(is_enter) << 32);
         // SAFETY: the chunk is mapped.
         if unsafe { exchange_if_same(&(*self.chunk).head, head, next) } {
@@ -241,5 +249,35 @@ unsafe fn exchange_if_same(word: &AtomicU64, old: u64, new: u64) -> bool {
     #[cfg(not(target_arch = "x86_64"))]
     {
         word.compare_exchange(old, new, Ordering::AcqRel, Ordering::Relaxed).is_ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::{Cursor, Record, Step, first_word, kind};
+
+    #[repr(align(64))]
+    struct Page([u64; PAGE / 8]);
+
+    #[test]
+    fn a_handlers_record_is_not_overwritten() {
+        let mut memory = Box::new(Page([0; PAGE / 8]));
+        let chunk = memory.0.as_mut_ptr().cast::<ChunkHeader>();
+        // SAFETY: the memory is one page, aligned, and used by this thread only.
+        let calls = unsafe {
+            let writer = ChunkWriter::open(chunk, PAGE as u32, 1, 7, 0, 1000, 1000);
+            let interrupted_at = writer.head();
+            let handler = first_word(kind::ENTER, 2, 5, 1001);
+            let record = writer.reserve(writer.head(), 2, handler, true).unwrap();
+            record.word(1, 0);
+            record.commit(handler);
+            let late = writer.reserve(interrupted_at, 3, first_word(kind::ENTER, 3, 6, 1002), true);
+            assert_eq!(late.err(), Some(NotReserved::Raced));
+            writer.head()
+        };
+        let bytes: Vec<u8> = memory.0.iter().flat_map(|w| w.to_le_bytes()).collect();
+        let step = Cursor::new(1000, 0).step(&bytes, calls as u32 as usize, false);
+        assert!(matches!(step, Step::Record(Record::Enter { slot: 5, ticks: 1001, .. })), "{step:?}");
     }
 }

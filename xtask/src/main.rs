@@ -1,20 +1,43 @@
-//! What a maintainer or CI runs: `cargo xtask codegen [--check]`. Each command is one file here; this
-//! one only picks it.
+//! What a maintainer or CI runs: `cargo xtask demo | test | codegen | tidy`. Each command is one file
+//! here; this one only picks it.
 
+mod build;
 mod codegen;
+mod demo;
+mod test;
+mod tidy;
 
-use anyhow::{Result, bail};
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 
-const USAGE: &str = "usage: cargo xtask codegen [--check]";
+const USAGE: &str = "usage: cargo xtask COMMAND
+  demo               build all, and trace a real CUDA program: on the GPU if there is one, else simulated
+  test [--large]     all that CI runs; --large adds big downloads
+  codegen [--check]  write the generated files from api/; --check only proves them current
+  tidy               the rules that the compiler does not know";
 
-fn main() -> Result<()> {
+fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    match words[..] {
-        ["codegen"] => codegen::run(&root(), false),
-        ["codegen", "--check"] => codegen::run(&root(), true),
-        _ => bail!("{USAGE}"),
+    let root = root();
+    let outcome = match words[..] {
+        ["demo"] => demo::run_demo(&root),
+        ["test"] => test::run_all(&root, false),
+        ["test", "--large"] => test::run_all(&root, true),
+        ["codegen"] => codegen::run(&root, false),
+        ["codegen", "--check"] => codegen::run(&root, true),
+        ["tidy"] => tidy::run(&root),
+        _ => {
+            eprintln!("{USAGE}");
+            return ExitCode::from(2);
+        }
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("xtask: {error:#}");
+            ExitCode::FAILURE
+        }
     }
 }
 

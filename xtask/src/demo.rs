@@ -1,0 +1,52 @@
+//! `demo`: builds all and traces a real CUDA program with NVIDIA's real, statically linked runtime: on
+//! the GPU if there is one, else on the simulated driver; the first line says which.
+
+use crate::build::{cargo, output, release, run};
+use anyhow::{Context, Result};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Old enough for every driver since 525, new enough for a wheel with libcudart_static.a.
+const RUNTIME: &str = "12.9";
+
+pub(crate) fn run_demo(root: &Path) -> Result<()> {
+    println!("demo: building cutap");
+    run(cargo(root).args(["build", "--quiet", "--release", "--package", "cutap"]))?;
+    let program = program(root)?;
+    let mut trace = Command::new(release(root).join("cutap"));
+    trace.arg("trace");
+    if gpu() {
+        println!("demo: there is a GPU: vector runs on it");
+    } else {
+        println!("demo: no GPU here: vector runs on the simulated driver, which executes no kernel");
+        trace.arg("--sim");
+    }
+    println!("demo: $ cutap {} -- vector", words(&trace));
+    run(trace.arg("--").arg(program))
+}
+
+fn words(command: &Command) -> String {
+    command.get_args().map(|a| a.to_string_lossy()).collect::<Vec<_>>().join(" ")
+}
+
+/// Compiles `tests/programs/demo/vector.c` with gcc alone.
+fn program(root: &Path) -> Result<PathBuf> {
+    println!("demo: fetching NVIDIA's runtime {RUNTIME} (wheel nvidia-cuda-runtime, kept in a cache)");
+    let wheels = root.join("tests/programs/wheels.py");
+    let runtime = output(Command::new("python3").arg(wheels).args(["cudart", RUNTIME]))?;
+    let runtime = Path::new(&runtime);
+    let program = release(root).join("demo-vector");
+    let programs = root.join("tests/programs");
+    let mut gcc = Command::new("gcc");
+    gcc.args(["-std=gnu11", "-O1", "-I"]).arg(programs.join("include"));
+    gcc.arg("-I").arg(runtime.join("include")).arg(programs.join("demo/vector.c"));
+    gcc.arg(runtime.join("lib/libcudart_static.a")).args(["-lpthread", "-ldl", "-lrt", "-o"]).arg(&program);
+    run(&mut gcc).context("a C compiler is needed: apt-get install gcc libc6-dev")?;
+    Ok(program)
+}
+
+/// A GPU is there if its device node can be opened and the dynamic loader finds the driver library.
+fn gpu() -> bool {
+    let load = "import ctypes; ctypes.CDLL('libcuda.so.1')";
+    std::fs::File::open("/dev/nvidiactl").is_ok() && output(Command::new("python3").args(["-c", load])).is_ok()
+}

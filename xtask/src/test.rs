@@ -1,0 +1,98 @@
+//! `test`: all that CI runs, stage after stage. A failed stage does not keep the later ones from
+//! telling what they know. The last line sums up all tests.
+
+use crate::build::{cargo, run};
+use crate::{codegen, tidy};
+use anyhow::{Result, bail, ensure};
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Instant;
+
+/// Passed and failed tests.
+#[derive(Default)]
+struct Sum {
+    passed: u64,
+    failed: u64,
+}
+
+pub(crate) fn run_all(root: &Path, large: bool) -> Result<()> {
+    let start = Instant::now();
+    let mut sum = Sum::default();
+    let mut failed = Vec::new();
+    let mut stage = |name: &'static str, work: &mut dyn FnMut() -> Result<()>| {
+        println!("== {name}");
+        let since = Instant::now();
+        let outcome = work();
+        if let Err(error) = &outcome {
+            println!("{error:#}");
+            failed.push(name);
+        }
+        let word = if outcome.is_ok() { "ok" } else { "FAILED" };
+        println!("== {name}: {word}, {:.1} s", since.elapsed().as_secs_f64());
+    };
+    stage("fmt", &mut || run(cargo(root).args(["fmt", "--all", "--check"])));
+    stage("clippy", &mut || {
+        let all = ["clippy", "--quiet", "--workspace", "--all-targets", "--", "-D", "warnings"];
+        run(cargo(root).args(all))
+    });
+    stage("doc", &mut || {
+        let all = ["doc", "--quiet", "--workspace", "--no-deps", "--document-private-items"];
+        run(cargo(root).args(all).env("RUSTDOCFLAGS", "-D warnings"))
+    });
+    stage("codegen", &mut || codegen::run(root, true));
+    stage("tidy", &mut || tidy::run(root));
+    stage("unit tests", &mut || tests(cargo(root).args(["test", "--workspace", "--exclude", "cutap-e2e"]), &mut sum));
+    stage("programs on the simulated driver", &mut || {
+        let mut command = cargo(root);
+        command.args(["test", "--package", "cutap-e2e"]);
+        if large {
+            command.env("CUTAP_LARGE", "1");
+        }
+        tests(&mut command, &mut sum)
+    });
+    println!("== all stages: {:.1} s", start.elapsed().as_secs_f64());
+    println!("{} passed, {} failed", sum.passed, sum.failed);
+    if !failed.is_empty() {
+        bail!("failed: {}", failed.join(", "));
+    }
+    Ok(())
+}
+
+/// Runs `cargo test`, shows what it prints, and counts.
+fn tests(command: &mut Command, sum: &mut Sum) -> Result<()> {
+    command.arg("--no-fail-fast").stdout(Stdio::piped());
+    let mut child = command.spawn()?;
+    let Some(stdout) = child.stdout.take() else { bail!("cargo test has no output") };
+    for line in BufReader::new(stdout).lines() {
+        let line = line?;
+        println!("{line}");
+        if let Some((passed, failed)) = counts(&line) {
+            sum.passed += passed;
+            sum.failed += failed;
+        }
+    }
+    let status = child.wait()?;
+    ensure!(status.success(), "{command:?} failed: {status}");
+    Ok(())
+}
+
+/// The numbers of a line like `test result: ok. 3 passed; 0 failed; 0 ignored; ...`.
+fn counts(line: &str) -> Option<(u64, u64)> {
+    let (_, numbers) = line.strip_prefix("test result: ")?.split_once(". ")?;
+    let of = |word: &str| numbers.split("; ").find_map(|part| part.strip_suffix(word)?.trim().parse().ok());
+    Some((of("passed")?, of("failed")?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::counts;
+
+    #[test]
+    fn closing_lines() {
+        let line = "test result: ok. 8 passed; 0 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.00s";
+        assert_eq!(counts(line), Some((8, 0)));
+        assert_eq!(counts("test result: FAILED. 1 passed; 2 failed; 0 ignored"), Some((1, 2)));
+        assert_eq!(counts("test a ... ok"), None);
+    }
+}

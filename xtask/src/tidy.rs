@@ -1,0 +1,25 @@
+//! `tidy`: the rules that the compiler does not know. Each rule collects what is wrong, so that one run
+//! shows all of it.
+
+mod layers;
+mod preload;
+mod sources;
+
+use anyhow::{Result, ensure};
+use std::path::Path;
+
+pub(crate) fn run(root: &Path) -> Result<()> {
+    let mut wrong = Vec::new();
+    layers::check(root, &mut wrong)?;
+    sources::check(root, &mut wrong)?;
+    match crate::build::preload(root) {
+        Ok(path) => preload::check(&path, &mut wrong)?,
+        Err(error) => wrong.push(format!("the release preload is not there to look at: {error:#}")),
+    }
+    for line in &wrong {
+        eprintln!("tidy: {line}");
+    }
+    ensure!(wrong.is_empty(), "tidy: {} to be put right", wrong.len());
+    println!("tidy: dependencies, sources and the release preload are as they should be");
+    Ok(())
+}

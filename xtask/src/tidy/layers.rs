@@ -1,0 +1,124 @@
+//! Dependencies between our crates point one way: what runs in the target leans on what is shared, what
+//! runs outside leans on what is shared, and nothing leans on the target. ARCHITECTURE.md has the
+//! picture; this is the same as a table.
+
+use anyhow::{Context, Result};
+use serde::Deserialize;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// A crate, and which of ours it may lean on.
+const MAY: &[(&str, &[&str])] = &[
+    // shared, no_std
+    ("cutap-calls", &[]),
+    ("cutap-wire", &[]),
+    // in the target, no_std
+    ("cutap-preload", &["cutap-calls", "cutap-wire"]),
+    ("cutap-sim", &["cutap-calls"]),
+    // outside
+    ("cutap-registry", &[]),
+    ("cutap-inspect", &["cutap-calls"]),
+    ("cutap-trace", &["cutap-calls", "cutap-wire"]),
+    ("cutap-report", &["cutap-calls", "cutap-wire", "cutap-trace"]),
+    ("cutap-collect", &["cutap-calls", "cutap-wire", "cutap-trace", "cutap-report", "cutap-inspect"]),
+    ("cutap", &["cutap-calls", "cutap-wire", "cutap-trace", "cutap-report", "cutap-collect", "cutap-inspect"]),
+    // for maintainers
+    ("xtask", &["cutap-registry"]),
+    ("cutap-e2e", &["cutap-calls", "cutap-wire", "cutap-trace"]),
+];
+
+#[derive(Deserialize)]
+struct Workspace {
+    workspace: Members,
+}
+
+#[derive(Deserialize)]
+struct Members {
+    members: Vec<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case")]
+struct Manifest {
+    package: Package,
+    #[serde(default)]
+    dependencies: BTreeMap<String, toml::Value>,
+    #[serde(default)]
+    build_dependencies: BTreeMap<String, toml::Value>,
+    #[serde(default)]
+    dev_dependencies: BTreeMap<String, toml::Value>,
+}
+
+#[derive(Deserialize)]
+struct Package {
+    name: String,
+}
+
+pub(super) fn check(root: &Path, wrong: &mut Vec<String>) -> Result<()> {
+    let workspace: Workspace = read(&root.join("Cargo.toml"))?;
+    let mut manifests = Vec::new();
+    for member in &workspace.workspace.members {
+        manifests.push(read::<Manifest>(&root.join(member).join("Cargo.toml"))?);
+    }
+    wrong.extend(complaints(&manifests));
+    Ok(())
+}
+
+fn complaints(manifests: &[Manifest]) -> Vec<String> {
+    let ours: Vec<&str> = manifests.iter().map(|m| m.package.name.as_str()).collect();
+    let mut wrong = Vec::new();
+    for manifest in manifests {
+        let name = manifest.package.name.as_str();
+        let Some((_, may)) = MAY.iter().find(|(crate_, _)| *crate_ == name) else {
+            wrong.push(format!("crate {name} has no row in xtask/src/tidy/layers.rs: say what it may lean on"));
+            continue;
+        };
+        let leans = manifest.dependencies.keys().chain(manifest.build_dependencies.keys());
+        for other in leans.chain(manifest.dev_dependencies.keys()).map(String::as_str) {
+            if ours.contains(&other) && !may.contains(&other) {
+                wrong.push(format!("crate {name} leans on {other}, which it may not: {}", rule(may)));
+            }
+        }
+    }
+    wrong
+}
+
+fn rule(may: &[&str]) -> String {
+    match may {
+        [] => "on none of ours".to_owned(),
+        _ => format!("only on {}", may.join(", ")),
+    }
+}
+
+fn read<T: serde::de::DeserializeOwned>(path: &Path) -> Result<T> {
+    let text = std::fs::read_to_string(path).with_context(|| path.display().to_string())?;
+    toml::from_str(&text).with_context(|| path.display().to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_wrong_way_round_is_found() {
+        let manifest = |name: &str, on: &str| -> Manifest {
+            toml::from_str(&format!("[package]\nname = \"{name}\"\n[dependencies]\n{on}.workspace = true\n")).unwrap()
+        };
+        let good = [manifest("cutap-preload", "cutap-wire"), manifest("cutap-wire", "rustix")];
+        assert_eq!(complaints(&good), Vec::<String>::new());
+        let bad = [manifest("cutap-preload", "cutap-wire"), manifest("cutap-wire", "cutap-preload")];
+        let expected = "crate cutap-wire leans on cutap-preload, which it may not: on none of ours";
+        assert_eq!(complaints(&bad), [expected]);
+        assert_eq!(complaints(&[manifest("cutap-new", "anyhow")]).len(), 1);
+    }
+
+    #[test]
+    fn the_table_has_no_circle() {
+        for (n, (name, may)) in MAY.iter().enumerate() {
+            for other in *may {
+                let at = MAY.iter().position(|(crate_, _)| crate_ == other);
+                assert!(at.is_some_and(|at| at < n) || *other == "cutap-inspect", "{name} on {other}");
+            }
+        }
+    }
+}

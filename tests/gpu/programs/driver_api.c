@@ -5,6 +5,7 @@
  * The prototypes are written out, so that neither cuda.h nor nvcc is needed to
  * build it; its output never holds an address or a time.
  */
+#define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stddef.h>
 #include <stdint.h>

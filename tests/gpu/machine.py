@@ -1,0 +1,86 @@
+"""What this machine is, for the head of the report, and where its CUPTI lies."""
+
+import glob
+import importlib.util
+import os
+import platform
+import subprocess
+import sys
+from importlib import metadata
+
+PACKAGES = (
+    "torch", "cupy-cuda13x", "cupy-cuda12x", "jax", "jaxlib", "numpy", "triton",
+    "nvidia-cuda-runtime", "nvidia-cublas", "nvidia-cudnn-cu13", "nvidia-cuda-cupti",
+    "nvidia-cuda-runtime-cu12", "nvidia-cublas-cu12", "nvidia-cudnn-cu12", "nvidia-cuda-cupti-cu12",
+)
+TOOLKITS = (os.environ.get("CUDA_HOME", ""), os.environ.get("CUDA_PATH", ""), "/usr/local/cuda", "/opt/cuda")
+
+
+def find_cupti():
+    """The CUPTI that the frameworks use, else the toolkit's; None if there is none.
+
+    Python's comes first: a second copy next to the one that PyTorch links would not see
+    the same subscriber.
+    """
+    spec = importlib.util.find_spec("nvidia")
+    folders = []
+    for root in spec.submodule_search_locations if spec else []:
+        folders += sorted(glob.glob(os.path.join(root, "cu*", "lib")), reverse=True)
+        folders.append(os.path.join(root, "cuda_cupti", "lib"))
+    for root in filter(None, TOOLKITS):
+        folders.append(os.path.join(root, "extras", "CUPTI", "lib64"))
+        folders.append(os.path.join(root, "targets", "x86_64-linux", "lib"))
+        folders.append(os.path.join(root, "lib64"))
+    for folder in folders:
+        found = sorted(glob.glob(os.path.join(folder, "libcupti.so*")))
+        if found:
+            return found[-1]
+    return None
+
+
+def _first_line(path):
+    try:
+        with open(path, encoding="utf-8", errors="replace") as f:
+            return f.readline().strip()
+    except OSError:
+        return ""
+
+
+def _output(*command):
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+        return done.stdout.strip() if done.returncode == 0 else ""
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+
+
+def _cpu():
+    with open("/proc/cpuinfo", encoding="utf-8") as f:
+        for line in f:
+            if line.startswith("model name"):
+                return line.split(":", 1)[1].strip()
+    return platform.processor() or platform.machine()
+
+
+def describe(cutap, cupti):
+    """Pairs of words for the head of the report; what cannot be found out is left out."""
+    gpus = _output("nvidia-smi", "--query-gpu=name,driver_version,memory.total", "--format=csv,noheader")
+    versions = []
+    for package in PACKAGES:
+        try:
+            versions.append(f"{package} {metadata.version(package)}")
+        except metadata.PackageNotFoundError:
+            pass
+    nvcc = next((line for line in _output("nvcc", "--version").splitlines() if "release" in line), "")
+    pairs = [
+        ("cutap", _output(cutap, "--version") or cutap),
+        ("GPU, driver, memory", "; ".join(gpus.splitlines())),
+        ("kernel driver", _first_line("/proc/driver/nvidia/version")),
+        ("machine", f"{_cpu()}, {os.cpu_count()} cores, Linux {platform.release()}"),
+        ("libc", " ".join(platform.libc_ver())),
+        ("Python", f"{platform.python_version()} ({sys.executable})"),
+        ("packages", ", ".join(versions)),
+        ("nvcc", nvcc),
+        ("CUPTI", cupti or "none found"),
+    ]
+    return [(key, value) for key, value in pairs if value]

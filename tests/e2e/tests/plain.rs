@@ -4,7 +4,12 @@ use cutap_e2e::{case, programs};
 use std::os::unix::process::ExitStatusExt;
 
 /// Programs that end in another way than by saying `ok`: exit code, signal.
-const OTHER_ENDS: &[(&str, Option<i32>, Option<i32>)] = &[];
+const OTHER_ENDS: &[(&str, Option<i32>, Option<i32>)] = &[
+    ("end_exit", Some(3), None),
+    ("end_in_callback", Some(4), None),
+    ("end_kill", None, Some(9)),
+    ("end_segv", None, Some(11)),
+];
 
 #[test]
 fn every_program_says_ok() {

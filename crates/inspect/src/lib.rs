@@ -1,0 +1,1 @@
+//! How a program or library reaches CUDA.

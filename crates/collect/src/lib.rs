@@ -1,1 +1,34 @@
-//! Owns the traced child and the run folder.
+//! Owns the traced child and the run folder: launch, environment, signals, draining.
+//!
+//! [`trace`] is `cutap trace`: it makes the run folder, unpacks the libraries, starts the collector
+//! in a session of its own and the program in ours, stands in front of the program for the shell, and
+//! ends as the program ended. [`env`](fn@env) prepares the same for a program that starts without us,
+//! [`show`](fn@show) reads what a run left. Nothing here knows a CUDA function or formats an event.
+
+mod collector;
+mod control;
+mod driver;
+mod elf;
+mod env;
+mod environment;
+mod error;
+mod folder;
+mod front;
+mod inherited;
+mod launch;
+mod nearest;
+mod output;
+mod program;
+mod show;
+mod signals;
+mod trace;
+pub mod unpack;
+
+pub use collector::{CollectorOptions, collect};
+pub use env::{EnvOptions, env};
+pub use error::{Error, NOT_EXECUTABLE, NOT_FOUND, OWN_FAILURE, Result};
+pub use front::Ended;
+pub use output::Form;
+pub use show::{ShowOptions, show};
+pub use trace::{TraceOptions, trace};
+pub use unpack::Embedded;

@@ -1,0 +1,68 @@
+//! Builds the preload and the simulated driver and hands their paths to `main.rs`, which embeds them:
+//! `cutap` is one file. The nested build has a target folder of its own and none of the outer build's
+//! settings: what is injected into programs is always the release build, with the flags it needs.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Crates whose change makes the nested build run again.
+const SOURCES: [&str; 4] = ["wire", "calls", "preload", "sim"];
+
+fn main() {
+    let here = PathBuf::from(var("CARGO_MANIFEST_DIR"));
+    let root = here.join("../..").canonicalize().expect("the cli crate lies in crates/ of the workspace");
+    println!("cargo::rerun-if-changed=build.rs");
+    println!("cargo::rerun-if-changed={}", root.join("Cargo.toml").display());
+    for name in SOURCES {
+        let folder = root.join("crates").join(name);
+        for part in ["src", "build.rs", "Cargo.toml"].map(|p| folder.join(p)).iter().filter(|p| p.exists()) {
+            println!("cargo::rerun-if-changed={}", part.display());
+        }
+    }
+    let preload = build(&root, "cutap-preload", &["--features", "inject"], &[]);
+    println!("cargo::rustc-env=CUTAP_PRELOAD={}", preload.display());
+    let sim = build(&root, "cutap-sim", &[], &["-C", "link-arg=-Wl,-soname,libcuda.so.1"]);
+    println!("cargo::rustc-env=CUTAP_SIM={}", sim.display());
+}
+
+/// Builds one library with `cargo rustc` and returns where it lies.
+fn build(root: &Path, package: &str, cargo: &[&str], rustc: &[&str]) -> PathBuf {
+    let (target, folder) = (var("TARGET"), PathBuf::from(var("OUT_DIR")).join("inside"));
+    let mut command = Command::new(var("CARGO"));
+    command.args(["rustc", "--release", "--lib", "--crate-type", "cdylib", "--package", package]);
+    command.arg("--manifest-path").arg(root.join("Cargo.toml"));
+    command.arg("--target-dir").arg(&folder).args(["--target", &target]);
+    if root.join("Cargo.lock").exists() {
+        command.arg("--locked");
+    }
+    command.args(cargo).arg("--").args(rustc);
+    command.current_dir(root);
+    for (name, _) in std::env::vars_os() {
+        if name.to_str().is_some_and(belongs_to_outer_build) {
+            command.env_remove(name);
+        }
+    }
+    let done = command.output().unwrap_or_else(|e| panic!("cannot start cargo for {package}: {e}"));
+    if !done.status.success() {
+        eprintln!("{}", String::from_utf8_lossy(&done.stderr));
+        panic!("building {package}, which cutap carries inside, failed; the reason stands above");
+    }
+    let file = format!("lib{}.so", package.replace('-', "_"));
+    let path = folder.join(target).join("release").join(file);
+    assert!(path.is_file(), "building {package} left no {}", path.display());
+    path
+}
+
+/// Variables of the outer cargo (or clippy) that would change or break the nested build.
+fn belongs_to_outer_build(name: &str) -> bool {
+    const KEPT: [&str; 6] =
+        ["CARGO_HOME", "CARGO_HTTP_", "CARGO_NET_", "CARGO_REGISTR", "CARGO_SOURCE_", "CARGO_MAKEFLAGS"];
+    const DROPPED: [&str; 7] =
+        ["RUSTFLAGS", "RUSTDOCFLAGS", "RUSTC_WRAPPER", "RUSTC_WORKSPACE_WRAPPER", "CLIPPY_ARGS", "DEP_", "__CARGO"];
+    name.starts_with("CARGO_") && !KEPT.iter().any(|k| name.starts_with(k))
+        || DROPPED.iter().any(|d| name.starts_with(d))
+}
+
+fn var(name: &str) -> String {
+    std::env::var(name).unwrap_or_else(|_| panic!("cargo sets {name} for build scripts"))
+}

@@ -1,0 +1,154 @@
+//! The words of the command line, each declared once, and what they turn into. No decision is made
+//! here.
+
+use clap::{Args, Parser, Subcommand};
+use cutap_collect::{CollectorOptions, EnvOptions, Form, ShowOptions, TraceOptions};
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// strace + ltrace for CUDA: every call of toolkit libraries, runtimes and driver of an unmodified program.
+#[derive(Debug, Parser)]
+#[command(name = "cutap", version, disable_help_subcommand = true, after_help = EXIT_CODES)]
+pub struct Words {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+const EXIT_CODES: &str = "Exit code of trace: the program's own (or death by the same signal); \
+    125 cutap itself failed, 126 the program cannot be run, 127 there is no such program.";
+
+/// The commands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run a program and print its calls while it runs
+    Trace(Trace),
+    /// Print the environment that traces without us: eval "$(cutap env -o DIR)"
+    Env(Env),
+    /// Print what a run folder holds, while the program runs or after
+    Show(Show),
+    /// The collector process of trace
+    #[command(name = "__collect", hide = true)]
+    Collect(Collect),
+}
+
+/// Which events, in which form.
+#[derive(Debug, Args)]
+pub struct Looks {
+    /// Print only these: names with *, layers (library, runtime, driver, lookup), libraries, ! for not
+    #[arg(short = 'e', value_name = "FILTER", default_value = "", hide_default_value = true)]
+    filter: String,
+    /// Count calls, errors and times a function instead of printing each call
+    #[arg(short = 'c')]
+    summary: bool,
+    /// One JSON object a line
+    #[arg(long)]
+    json: bool,
+}
+
+impl Looks {
+    fn form(&self) -> Form {
+        Form { json: self.json, summary: self.summary }
+    }
+}
+
+/// `cutap trace`.
+#[derive(Debug, Args)]
+pub struct Trace {
+    #[command(flatten)]
+    looks: Looks,
+    /// Write to FILE, not to standard error
+    #[arg(short = 'o', value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Run on the simulated driver: launches are accepted and not executed
+    #[arg(long)]
+    sim: bool,
+    /// Leave child processes alone
+    #[arg(long)]
+    no_follow: bool,
+    /// Keep each cubin, PTX and fatbin that the program loads in DIR
+    #[arg(long, value_name = "DIR")]
+    dump_modules: Option<PathBuf>,
+    /// Use and keep this run folder (for cutap show)
+    #[arg(long, value_name = "DIR")]
+    run: Option<PathBuf>,
+    /// The program and its arguments
+    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "PROG")]
+    program: Vec<OsString>,
+}
+
+impl From<Trace> for TraceOptions {
+    fn from(words: Trace) -> TraceOptions {
+        let mut program = words.program;
+        let args = program.split_off(1);
+        TraceOptions {
+            form: words.looks.form(),
+            filter: words.looks.filter,
+            output: words.output,
+            sim: words.sim,
+            no_follow: words.no_follow,
+            dump_modules: words.dump_modules,
+            run: words.run,
+            program: program.remove(0),
+            args,
+        }
+    }
+}
+
+/// `cutap env`.
+#[derive(Debug, Args)]
+pub struct Env {
+    /// The run folder to make; cutap show DIR reads it
+    #[arg(short = 'o', value_name = "DIR")]
+    run: PathBuf,
+    /// Record only these; as in trace
+    #[arg(short = 'e', value_name = "FILTER", default_value = "", hide_default_value = true)]
+    filter: String,
+    /// Use the simulated driver
+    #[arg(long)]
+    sim: bool,
+}
+
+impl From<Env> for EnvOptions {
+    fn from(words: Env) -> EnvOptions {
+        EnvOptions { run: words.run, filter: words.filter, sim: words.sim }
+    }
+}
+
+/// `cutap show`.
+#[derive(Debug, Args)]
+pub struct Show {
+    #[command(flatten)]
+    looks: Looks,
+    /// The run folder
+    #[arg(value_name = "DIR")]
+    run: PathBuf,
+}
+
+impl From<Show> for ShowOptions {
+    fn from(words: Show) -> ShowOptions {
+        ShowOptions { form: words.looks.form(), filter: words.looks.filter, run: words.run }
+    }
+}
+
+/// The collector.
+#[derive(Debug, Args)]
+pub struct Collect {
+    #[command(flatten)]
+    looks: Looks,
+    #[arg(long)]
+    run: PathBuf,
+    #[arg(long)]
+    temporary: bool,
+}
+
+impl From<Collect> for CollectorOptions {
+    fn from(words: Collect) -> CollectorOptions {
+        CollectorOptions {
+            form: words.looks.form(),
+            filter: words.looks.filter,
+            run: words.run,
+            temporary: words.temporary,
+        }
+    }
+}

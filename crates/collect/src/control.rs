@@ -1,0 +1,99 @@
+//! The control page from outside: written whole before the program starts, then only its words for
+//! the collector change. Plain file writes: the page cache is the same memory that the program maps.
+
+use crate::error::{Result, cannot};
+use cutap_trace::Filter;
+use cutap_wire::control::{self, Control};
+use std::fs::{File, OpenOptions};
+use std::mem::offset_of;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::Path;
+
+/// Bytes of a chunk: small, so that the writer reuses what is hot in the cache.
+const CHUNK_BYTES: u32 = 128 * 1024;
+/// Chunks of a thread before it waits for the collector: 4 MiB.
+const MAX_CHUNKS: u32 = 32;
+
+/// What is wanted of the processes of a run.
+#[derive(Debug, Clone, Copy)]
+pub struct Wanted<'a> {
+    /// What to record.
+    pub filter: &'a Filter,
+    /// Leave children alone.
+    pub no_follow: bool,
+    /// Keep module images.
+    pub dump_modules: bool,
+}
+
+/// Writes the page of a new run.
+pub fn write(run: &Path, wanted: Wanted<'_>) -> Result<()> {
+    let rules = wanted.filter.rules();
+    if rules.len() > control::RULES_BYTES {
+        return Err(crate::Error::own(format!(
+            "the filter is too long ({} bytes of rules, {} fit); use names with * in -e",
+            rules.len(),
+            control::RULES_BYTES
+        )));
+    }
+    let flags = [
+        (control::LOOKUPS, wanted.filter.wants_lookups()),
+        (control::CXX_NAMES, wanted.filter.wants_cxx()),
+        (control::NO_FOLLOW, wanted.no_follow),
+        (control::DUMP_MODULES, wanted.dump_modules),
+    ];
+    let flags = flags.iter().filter(|f| f.1).fold(0, |all, f| all | f.0);
+    let mut page = [0u8; cutap_wire::PAGE];
+    let mut put = |at: usize, bytes: &[u8]| page[at..at + bytes.len()].copy_from_slice(bytes);
+    put(offset_of!(Control, magic), &cutap_wire::MAGIC.to_le_bytes());
+    put(offset_of!(Control, version), &cutap_wire::VERSION.to_le_bytes());
+    put(offset_of!(Control, chunk_bytes), &CHUNK_BYTES.to_le_bytes());
+    put(offset_of!(Control, flags), &flags.to_le_bytes());
+    put(offset_of!(Control, max_chunks), &MAX_CHUNKS.to_le_bytes());
+    put(offset_of!(Control, collector), &control::COLLECTOR_NEVER.to_le_bytes());
+    put(offset_of!(Control, recording), &1u32.to_le_bytes());
+    put(offset_of!(Control, rules_len), &(rules.len() as u32).to_le_bytes());
+    put(offset_of!(Control, rules), rules.as_bytes());
+    let path = run.join(control::FILE);
+    let file = OpenOptions::new().write(true).create_new(true).mode(0o600).custom_flags(libc::O_NOFOLLOW).open(&path);
+    file.and_then(|f| f.write_all_at(&page, 0))
+        .map_err(|e| cannot("write", &path, &e, "choose another run folder with --run or -o"))
+}
+
+/// The words of the page that a collector changes.
+#[derive(Debug)]
+pub struct Page(File);
+
+impl Page {
+    /// Opens the page of a run.
+    pub fn open(run: &Path) -> Result<Page> {
+        let path = run.join(control::FILE);
+        let file = OpenOptions::new().write(true).custom_flags(libc::O_NOFOLLOW).open(&path);
+        file.map(Page).map_err(|e| cannot("open", &path, &e, "it is not the folder of a run"))
+    }
+    /// Says whether somebody drains.
+    pub fn collector(&self, state: u32) {
+        self.beat();
+        self.put(offset_of!(Control, collector), &state.to_le_bytes());
+    }
+    /// Says that the collector lives.
+    pub fn beat(&self) {
+        self.put(offset_of!(Control, heartbeat), &monotonic_ns().to_le_bytes());
+    }
+    /// Nothing is to be recorded any more: calls pass.
+    pub fn stop_recording(&self) {
+        self.put(offset_of!(Control, recording), &0u32.to_le_bytes());
+    }
+    fn put(&self, at: usize, bytes: &[u8]) {
+        // The page exists and is allocated: the write cannot fail but for a broken disk, and then
+        // the program goes on as with a dead collector.
+        let _ = self.0.write_all_at(bytes, at as u64);
+    }
+}
+
+/// CLOCK_MONOTONIC.
+pub fn monotonic_ns() -> u64 {
+    let mut t = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: fills a structure of our own.
+    unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut t) };
+    t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64
+}

@@ -1,0 +1,34 @@
+//! `cutap env`: the same run folder and variables for a program that starts without us. What it
+//! returns goes through a shell's `eval`, so it holds assignments and nothing else.
+
+use crate::control::{self, Wanted};
+use crate::environment::Variables;
+use crate::error::{Error, Result};
+use crate::folder;
+use crate::unpack::{Embedded, unpack};
+use cutap_trace::Filter;
+use std::path::PathBuf;
+
+/// What `cutap env` was asked.
+#[derive(Debug)]
+pub struct EnvOptions {
+    /// The run folder to make.
+    pub run: PathBuf,
+    /// The filter's text; empty means all.
+    pub filter: String,
+    /// Use the simulated driver.
+    pub sim: bool,
+}
+
+/// Makes the run folder; the lines for `eval`.
+pub fn env(embedded: Embedded, options: &EnvOptions) -> Result<String> {
+    let filter = Filter::parse(&options.filter).map_err(|e| Error::own(e.to_string()))?;
+    let unpacked = unpack(embedded)?;
+    let run = std::path::absolute(&options.run).unwrap_or_else(|_| options.run.clone());
+    let sim = options.sim.then_some(unpacked.sim.as_path());
+    // First: it may refuse the path, and then no folder is left behind.
+    let exports = Variables::new(&unpacked.preload, &run, sim, None).exports()?;
+    let run = folder::named(&run, "-o")?;
+    control::write(&run, Wanted { filter: &filter, no_follow: false, dump_modules: false })?;
+    Ok(exports)
+}

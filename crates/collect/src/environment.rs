@@ -1,0 +1,145 @@
+//! The three variables through which a program meets us, and nothing else: everything that stands in
+//! the environment stays as it is and where it is.
+
+use crate::error::{Error, Result};
+use cutap_wire::control::ENV_RUN;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::Path;
+
+/// Name of the preload in its folder.
+pub const PRELOAD: &str = "libcutap_preload.so";
+
+/// What is set for the program.
+#[derive(Debug)]
+pub struct Variables {
+    /// `LD_PRELOAD`, `CUTAP_RUN` and, with the simulated driver, `LD_LIBRARY_PATH`.
+    pub set: Vec<(&'static str, OsString)>,
+}
+
+impl Variables {
+    /// `sanitizer` is the runtime that the program itself names, `sim` the folder of the simulated driver.
+    pub fn new(preload: &Path, run: &Path, sim: Option<&Path>, sanitizer: Option<&str>) -> Variables {
+        let before = std::env::var_os("LD_PRELOAD").unwrap_or_default();
+        let mut set = vec![
+            ("LD_PRELOAD", preloads(preload, &before, sanitizer)),
+            (ENV_RUN, run.as_os_str().to_owned()),
+        ];
+        if let Some(sim) = sim {
+            let mut path = sim.as_os_str().to_owned();
+            if let Some(before) = std::env::var_os("LD_LIBRARY_PATH").filter(|p| !p.is_empty()) {
+                path.push(":");
+                path.push(before);
+            }
+            set.push(("LD_LIBRARY_PATH", path));
+        }
+        Variables { set }
+    }
+
+    /// The whole environment for exec: ours in place of what had the same name, others untouched.
+    pub fn whole(&self) -> Vec<OsString> {
+        let mut left: Vec<_> = self.set.iter().collect();
+        let mut all = Vec::new();
+        for (name, value) in std::env::vars_os() {
+            match self.set.iter().any(|s| name == s.0) {
+                false => all.push(line(&name, &value)),
+                true => left.retain(|s| {
+                    let here = name == s.0;
+                    if here {
+                        all.push(line(&name, &s.1));
+                    }
+                    !here
+                }),
+            }
+        }
+        all.extend(left.iter().map(|s| line(OsStr::new(s.0), &s.1)));
+        all
+    }
+
+    /// `export A='...';` lines that survive both `eval "$(...)"` and a bare `eval $(...)`.
+    pub fn exports(&self) -> Result<String> {
+        let mut text = String::new();
+        for (name, value) in &self.set {
+            let Some(value) = value.to_str().filter(|v| survives_splitting(v)) else {
+                return Err(Error::own(format!(
+                    "{name} would be {value:?}, which eval $(cutap env) cannot carry (double blanks, tabs, line ends, \
+                     * ? [ or bytes that are no text); use a folder with a plain path"
+                )));
+            };
+            text += &format!("export {name}='{}';\n", value.replace('\'', r"'\''"));
+        }
+        Ok(text)
+    }
+}
+
+fn line(name: &OsStr, value: &OsStr) -> OsString {
+    OsString::from_vec([name.as_bytes(), b"=", value.as_bytes()].concat())
+}
+
+/// A bare `$(...)` is split at blanks, joined with single ones, and looked at for file patterns.
+fn survives_splitting(value: &str) -> bool {
+    !value.contains("  ")
+        && !value.contains(['\n', '\t', '*', '?', '['])
+        && !value.starts_with(' ')
+        && !value.ends_with(' ')
+}
+
+/// Ours in front of what is there, sanitizers in front of ours: they refuse to run behind anybody.
+fn preloads(ours: &Path, before: &OsStr, sanitizer: Option<&str>) -> OsString {
+    let before = before.as_bytes().split(|b| b" :".contains(b)).filter(|p| !p.is_empty());
+    let name = |p: &[u8]| String::from_utf8_lossy(p.rsplit(|&b| b == b'/').next().unwrap_or(p)).into_owned();
+    let others: Vec<&[u8]> = before.filter(|p| name(p) != PRELOAD).collect();
+    let (first, behind): (Vec<&[u8]>, Vec<&[u8]>) = others.iter().partition(|p| is_sanitizer(&name(p)));
+    let needed = sanitizer.filter(|_| first.is_empty()).map(str::as_bytes);
+    let all: Vec<&[u8]> = needed.into_iter().chain(first).chain([ours.as_os_str().as_bytes()]).chain(behind).collect();
+    OsString::from_vec(all.join(&b':'))
+}
+
+/// True for the runtime of a sanitizer, by file name.
+pub fn is_sanitizer(name: &str) -> bool {
+    ["libasan.", "libtsan.", "libhwasan.", "libclang_rt.asan", "libclang_rt.tsan", "libclang_rt.hwasan"]
+        .iter()
+        .any(|s| name.starts_with(s))
+}
+
+/// LD_PRELOAD is a list that spaces and colons separate, and the loader expands `$`.
+pub fn can_be_preloaded(path: &Path) -> bool {
+    let bytes = path.as_os_str().as_bytes();
+    !bytes.iter().any(|b| b" :$".contains(b) || b.is_ascii_control()) && bytes.len() < 3000
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn joined(before: &str, sanitizer: Option<&str>) -> String {
+        preloads(Path::new("/c/libcutap_preload.so"), OsStr::new(before), sanitizer).into_string().unwrap()
+    }
+
+    #[test]
+    fn others_stay_behind_and_sanitizers_in_front() {
+        assert_eq!(joined("", None), "/c/libcutap_preload.so");
+        assert_eq!(joined("/a.so /b.so", None), "/c/libcutap_preload.so:/a.so:/b.so");
+        assert_eq!(joined("/a.so:/usr/lib/libasan.so.8", None), "/usr/lib/libasan.so.8:/c/libcutap_preload.so:/a.so");
+        assert_eq!(joined("", Some("libasan.so.8")), "libasan.so.8:/c/libcutap_preload.so");
+        assert_eq!(joined("/x/libasan.so.8", Some("libasan.so.8")), "/x/libasan.so.8:/c/libcutap_preload.so");
+        assert_eq!(joined("/old/libcutap_preload.so:/a.so", None), "/c/libcutap_preload.so:/a.so");
+    }
+
+    #[test]
+    fn exports_refuse_what_eval_would_change() {
+        let one = |v: &str| Variables { set: vec![("A", v.into())] }.exports();
+        assert_eq!(one("/a b/it's").unwrap(), "export A='/a b/it'\\''s';\n");
+        for bad in ["/a  b", "/a*", "/a\nb", " /a", "/a\tb", "/[a]"] {
+            assert!(one(bad).is_err(), "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn paths_that_the_loader_would_split() {
+        assert!(can_be_preloaded(Path::new("/home/me/.cache/cutap")));
+        for bad in ["/a b", "/a:b", "/$LIB/a", "/a\nb"] {
+            assert!(!can_be_preloaded(Path::new(bad)), "{bad:?}");
+        }
+    }
+}

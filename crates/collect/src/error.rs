@@ -1,0 +1,71 @@
+//! Why we did not do what we were asked: one sentence (what, why, what to do) and an exit code.
+//! Nothing here may say "failed" without saying what to do next.
+
+use std::fmt;
+use std::path::Path;
+
+/// Exit code when `cutap` itself could not do its work.
+pub const OWN_FAILURE: u8 = 125;
+/// Exit code when the program was found and cannot be run.
+pub const NOT_EXECUTABLE: u8 = 126;
+/// Exit code when there is no such program.
+pub const NOT_FOUND: u8 = 127;
+
+/// A sentence for a person and the exit code that goes with it.
+#[derive(Debug)]
+pub struct Error {
+    /// One of the codes of this module.
+    pub code: u8,
+    /// What, why, what to do; without the `cutap: ` in front.
+    pub sentence: String,
+}
+
+impl Error {
+    /// `cutap` could not do its work.
+    pub fn own(sentence: impl Into<String>) -> Error {
+        Error { code: OWN_FAILURE, sentence: sentence.into() }
+    }
+    /// The program cannot be run.
+    pub fn not_executable(sentence: impl Into<String>) -> Error {
+        Error { code: NOT_EXECUTABLE, sentence: sentence.into() }
+    }
+    /// There is no such program.
+    pub fn not_found(sentence: impl Into<String>) -> Error {
+        Error { code: NOT_FOUND, sentence: sentence.into() }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.sentence)
+    }
+}
+
+impl std::error::Error for Error {}
+
+/// Result of this crate.
+pub type Result<T> = std::result::Result<T, Error>;
+
+/// The system's reason without the number that Rust puts behind it, and with what helps.
+pub(crate) fn reason(error: &std::io::Error) -> String {
+    let text = match error.raw_os_error() {
+        Some(libc::ENOSPC) => return "the disk is full".into(),
+        Some(libc::EDQUOT) => return "the disk quota is used up".into(),
+        Some(libc::EROFS) => return "the file system is read-only".into(),
+        Some(libc::ENAMETOOLONG) => return "the path is too long".into(),
+        Some(libc::EACCES | libc::EPERM) => return "permission denied".into(),
+        Some(libc::ENOENT) => return "no such file or folder".into(),
+        Some(libc::ENOTDIR) => return "a part of the path is not a folder".into(),
+        Some(libc::EISDIR) => return "it is a folder".into(),
+        _ => error.to_string(),
+    };
+    match text.find(" (os error") {
+        Some(end) => text[..end].to_lowercase(),
+        None => text,
+    }
+}
+
+/// `cannot WHAT PATH: REASON; ADVICE`.
+pub(crate) fn cannot(what: &str, path: &Path, error: &std::io::Error, advice: &str) -> Error {
+    Error::own(format!("cannot {what} {}: {}; {advice}", path.display(), reason(error)))
+}

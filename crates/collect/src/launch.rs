@@ -1,0 +1,79 @@
+//! Starts the program: fork and exec with the signal mask, dispositions, descriptors and arguments
+//! that it would have had without us. Between fork and exec only system calls are made.
+
+use crate::error::{Error, Result};
+use crate::inherited::Inherited;
+use crate::program::Program;
+use crate::signals::Mask;
+use std::ffi::{CString, OsString};
+use std::io::Read;
+use std::os::fd::{FromRawFd, IntoRawFd};
+use std::os::unix::ffi::OsStringExt;
+
+/// Starts it; its process id, once exec has worked.
+pub fn launch(program: &Program, env: Vec<OsString>, given: &Inherited, mask: Mask) -> Result<i32> {
+    let strings = |all: Vec<OsString>| -> Result<Vec<CString>> {
+        let text = |s: OsString| CString::new(s.into_vec()).map_err(|_| Error::own("an argument has a zero byte in it"));
+        all.into_iter().map(text).collect()
+    };
+    let path = strings(vec![program.path.clone().into_os_string()])?.remove(0);
+    let (args, env) = (strings(program.args.clone())?, strings(env)?);
+    let pointers = |all: &[CString]| all.iter().map(|s| s.as_ptr()).chain([std::ptr::null()]).collect::<Vec<_>>();
+    let (argv, envp) = (pointers(&args), pointers(&env));
+    let (mut failed, tell) = std::io::pipe().map_err(|e| Error::own(format!("cannot make a pipe: {e}")))?;
+    let tell = tell.into_raw_fd();
+    // SAFETY: this process has one thread, so the child may go on as a copy; until exec it makes
+    // system calls only. All pointers lead to strings that live until the end of this function.
+    unsafe {
+        match libc::fork() {
+            -1 => {
+                let e = std::io::Error::last_os_error();
+                Err(Error::own(format!("cannot start a process: {e}; end others or raise the limit (ulimit -u)")))
+            }
+            0 => {
+                // Rust ignores it in us; what was ignored before us stays ignored.
+                libc::signal(libc::SIGPIPE, if given.pipe_ignored { libc::SIG_IGN } else { libc::SIG_DFL });
+                if given.child_ignored {
+                    libc::signal(libc::SIGCHLD, libc::SIG_IGN);
+                }
+                for fd in (0..3).filter(|fd| given.closed & 1 << fd != 0) {
+                    libc::close(fd);
+                }
+                mask.restore();
+                libc::execve(path.as_ptr(), argv.as_ptr(), envp.as_ptr());
+                let errno = *libc::__errno_location();
+                libc::write(tell, (&raw const errno).cast(), size_of::<i32>());
+                libc::_exit(127)
+            }
+            child => {
+                drop(std::fs::File::from_raw_fd(tell));
+                let mut errno = [0; 4];
+                match failed.read_exact(&mut errno) {
+                    Err(_) => Ok(child),
+                    Ok(()) => {
+                        libc::waitpid(child, std::ptr::null_mut(), 0);
+                        Err(refused(program, i32::from_ne_bytes(errno)))
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// What exec said that the checks before could not know.
+fn refused(program: &Program, errno: i32) -> Error {
+    let shown = program.path.display();
+    match errno {
+        libc::ENOENT => Error::not_found(format!("cannot run {shown}: it or its interpreter is gone; check the path")),
+        libc::E2BIG => Error::own(format!(
+            "cannot run {shown}: its arguments and environment are too long together; make one of them shorter"
+        )),
+        libc::EACCES => Error::not_executable(format!(
+            "cannot run {shown}: permission denied (perhaps its file system is mounted noexec); copy it elsewhere"
+        )),
+        _ => {
+            let e = std::io::Error::from_raw_os_error(errno);
+            Error::not_executable(format!("cannot run {shown}: {}; try it without cutap", crate::error::reason(&e)))
+        }
+    }
+}

@@ -1,0 +1,204 @@
+//! From the word on the command line to what exec gets, and whether LD_PRELOAD can work with it. It
+//! finds the program as execvp would and changes nothing about how it starts; what cannot be traced
+//! is refused with a sentence, before anything runs.
+
+use crate::elf::{self, Facts};
+use crate::error::{Error, Result, reason};
+use crate::nearest;
+use std::ffi::{CString, OsStr, OsString};
+use std::fs::File;
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::{FileExt, MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+/// What exec gets.
+#[derive(Debug)]
+pub struct Program {
+    /// The file.
+    pub path: PathBuf,
+    /// Arguments from argument 0 on.
+    pub args: Vec<OsString>,
+    /// A sanitizer's runtime that the program names: it must come before us in LD_PRELOAD.
+    pub sanitizer: Option<String>,
+}
+
+/// Finds and checks a program. `args` are the words behind it.
+pub fn find(name: &OsStr, args: &[OsString], search: &OsStr) -> Result<Program> {
+    if name.is_empty() {
+        return Err(Error::not_found("the program's name is empty; say what to run behind --"));
+    }
+    let path = if name.as_bytes().contains(&b'/') { PathBuf::from(name) } else { on_path(name, search)? };
+    may_run(&path)?;
+    let mut program = Program { path, args: vec![name.to_owned()], sanitizer: None };
+    program.args.extend_from_slice(args);
+    check(&mut program, search)?;
+    Ok(program)
+}
+
+fn on_path(name: &OsStr, search: &OsStr) -> Result<PathBuf> {
+    let mut refused = None;
+    for folder in std::env::split_paths(search) {
+        let folder = if folder.as_os_str().is_empty() { PathBuf::from(".") } else { folder };
+        let path = folder.join(name);
+        match std::fs::metadata(&path) {
+            Ok(m) if m.is_file() && executable(&path) => return Ok(path),
+            Ok(m) if m.is_file() => refused = Some(path),
+            _ => {}
+        }
+    }
+    if let Some(path) = refused {
+        return may_run(&path).map(|()| path);
+    }
+    let shown = name.display();
+    let here = Path::new(name).is_file().then(|| format!("./{shown}"));
+    let hint = match here.or_else(|| nearest::program(name, search)) {
+        Some(near) => format!("did you mean {near}?"),
+        None => "check the name, or give a path with a /".into(),
+    };
+    Err(Error::not_found(format!("cannot run {shown}: no program of this name on PATH; {hint}")))
+}
+
+fn executable(path: &Path) -> bool {
+    let Ok(path) = CString::new(path.as_os_str().as_bytes()) else { return false };
+    // SAFETY: a string of our own that ends at a zero.
+    unsafe { libc::faccessat(libc::AT_FDCWD, path.as_ptr(), libc::X_OK, libc::AT_EACCESS) == 0 }
+}
+
+fn may_run(path: &Path) -> Result<()> {
+    let shown = path.display();
+    let data = std::fs::metadata(path).map_err(|e| match e.raw_os_error() {
+        Some(libc::ENOENT) if path.is_symlink() => {
+            Error::not_found(format!("cannot run {shown}: the link leads nowhere; check where it points"))
+        }
+        Some(libc::ENOENT | libc::ENOTDIR) => {
+            Error::not_found(format!("cannot run {shown}: there is no such file; check the path"))
+        }
+        _ => Error::not_executable(format!("cannot run {shown}: {}; check the path", reason(&e))),
+    })?;
+    if data.is_dir() {
+        return Err(Error::not_executable(format!("cannot run {shown}: it is a folder; name a program in it")));
+    }
+    if !executable(path) {
+        let why = if data.permissions().mode() & 0o111 == 0 {
+            "it is not marked executable; chmod +x it, or name the interpreter in front of it"
+        } else {
+            "permission denied; run as a user who may run it"
+        };
+        return Err(Error::not_executable(format!("cannot run {shown}: {why}")));
+    }
+    Ok(())
+}
+
+/// Follows `#!` to what really runs and refuses what LD_PRELOAD cannot reach.
+fn check(program: &mut Program, search: &OsStr) -> Result<()> {
+    let mut path = program.path.clone();
+    for _ in 0..4 {
+        let Ok(file) = File::open(&path) else {
+            // It may be run but not read: nothing can be said about it, so nothing is refused.
+            return Ok(());
+        };
+        let mut head = [0u8; 256];
+        let len = file.read_at(&mut head, 0).unwrap_or(0);
+        let head = &head[..len];
+        if head.starts_with(b"\x7fELF") {
+            let Some(facts) = elf::facts(&file) else {
+                let text = format!("cannot run {}: the file is damaged (its ELF headers are cut off)", path.display());
+                return Err(Error::not_executable(format!("{text}; build or copy it again")));
+            };
+            privileged(&path)?;
+            program.sanitizer = facts.needed.iter().find(|n| crate::environment::is_sanitizer(n)).cloned();
+            return traceable(&path, &facts);
+        }
+        if let Some(line) = head.strip_prefix(b"#!") {
+            path = interpreter(&path, line, search)?;
+            continue;
+        }
+        if head.is_empty() || head.contains(&0) {
+            let why = "it is neither a Linux program nor a script; check that it was built for this machine";
+            return Err(Error::not_executable(format!("cannot run {}: {why}", path.display())));
+        }
+        // As execvp does with a script that names no interpreter.
+        program.args.splice(..1, [OsString::from("sh"), program.path.clone().into_os_string()]);
+        program.path = PathBuf::from("/bin/sh");
+        path = program.path.clone();
+    }
+    Ok(())
+}
+
+fn interpreter(script: &Path, line: &[u8], search: &OsStr) -> Result<PathBuf> {
+    let line = line.split(|&b| b == b'\n').next().unwrap_or_default();
+    let mut words = line.split(|b| b" \t".contains(b)).filter(|w| !w.is_empty());
+    let first = words.next().unwrap_or_default();
+    let path = PathBuf::from(OsString::from_vec(first.to_vec()));
+    if !path.is_file() {
+        let shown = String::from_utf8_lossy(first).replace('\r', "\\r");
+        let advice = match first.ends_with(b"\r") {
+            true => "the script has Windows line ends, convert it",
+            false => "install it or correct the script's first line",
+        };
+        let text = format!("cannot run {}: its interpreter {shown} does not exist; {advice}", script.display());
+        return Err(Error::not_found(text));
+    }
+    // `#!/usr/bin/env python3`: what env starts is what counts, if it is there.
+    match words.next() {
+        Some(name) if path.ends_with("env") && !name.starts_with(b"-") => {
+            Ok(on_path(OsStr::from_bytes(name), search).unwrap_or(path))
+        }
+        _ => Ok(path),
+    }
+}
+
+fn traceable(path: &Path, facts: &Facts) -> Result<()> {
+    let shown = path.display();
+    match facts.machine {
+        elf::X86_64 if facts.wide => {}
+        elf::AARCH64 => {
+            let why = "it is built for aarch64, and this cutap knows x86-64 only; run it on its own machine without cutap";
+            return Err(Error::not_executable(format!("cannot trace {shown}: {why}")));
+        }
+        _ if !facts.wide => {
+            let why = "it is a 32-bit program, and CUDA's libraries and cutap are 64-bit; build it for x86-64";
+            return Err(Error::own(format!("cannot trace {shown}: {why}")));
+        }
+        other => {
+            let why = format!("it is built for another processor (ELF machine {other}); build it for x86-64");
+            return Err(Error::not_executable(format!("cannot trace {shown}: {why}")));
+        }
+    }
+    let is_loader = facts.soname.as_deref().is_some_and(|n| n.starts_with("ld-"));
+    match &facts.interpreter {
+        Some(loader) if !Path::new(loader).exists() => Err(Error::not_found(format!(
+            "cannot run {shown}: its dynamic loader {loader} does not exist; install the C library it was built for"
+        ))),
+        None if !is_loader => Err(Error::own(format!(
+            "cannot trace {shown}: it is statically linked, so no library can be loaded in front of its own; \
+             link it dynamically, or, if it only starts other programs, use eval $(cutap env -o DIR) and start it"
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// The kernel makes the loader ignore LD_PRELOAD when a program gains rights at its start.
+fn privileged(path: &Path) -> Result<()> {
+    let Ok(data) = std::fs::metadata(path) else { return Ok(()) };
+    let Ok(name) = CString::new(path.as_os_str().as_bytes()) else { return Ok(()) };
+    // SAFETY: calls without arguments; a structure of our own; a string that ends at a zero.
+    let (uid, gid, no_suid, has_caps) = unsafe {
+        let mut fs: libc::statvfs = std::mem::zeroed();
+        let known = libc::statvfs(name.as_ptr(), &mut fs) == 0;
+        let caps = libc::getxattr(name.as_ptr(), c"security.capability".as_ptr(), std::ptr::null_mut(), 0);
+        (libc::geteuid(), libc::getegid(), known && fs.f_flag & libc::ST_NOSUID != 0, caps > 0)
+    };
+    let what = match data.mode() {
+        _ if no_suid => return Ok(()),
+        m if m & libc::S_ISUID != 0 && data.uid() != uid => "setuid",
+        m if m & (libc::S_ISGID | libc::S_IXGRP) == libc::S_ISGID | libc::S_IXGRP && data.gid() != gid => "setgid",
+        _ if has_caps && uid != 0 => "given capabilities by its file",
+        _ => return Ok(()),
+    };
+    Err(Error::own(format!(
+        "cannot trace {}: it is {what}, and the system loads no library into such a program; \
+         run cutap as the user it becomes, or trace a copy without this mark",
+        path.display()
+    )))
+}

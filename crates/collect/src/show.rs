@@ -1,0 +1,44 @@
+//! `cutap show`: what the processes of a run left, while they run or after. It only reads: what it
+//! shows once it shows again the next time.
+
+use crate::control::monotonic_ns;
+use crate::error::{Error, Result, reason};
+use crate::output::{Form, output};
+use cutap_trace::{Event, Filter, Follow, FollowOptions};
+use std::path::PathBuf;
+
+/// What `cutap show` was asked.
+#[derive(Debug)]
+pub struct ShowOptions {
+    /// The run folder.
+    pub run: PathBuf,
+    /// The filter's text; empty means all.
+    pub filter: String,
+    /// How to print.
+    pub form: Form,
+}
+
+/// Prints what is there to standard output. A reader that leaves is a clean end.
+pub fn show(options: &ShowOptions) -> Result<()> {
+    let filter = Filter::parse(&options.filter).map_err(|e| Error::own(e.to_string()))?;
+    let follow = FollowOptions { consume: false, filter, ..FollowOptions::default() };
+    let mut follow = Follow::open(&options.run, follow).map_err(|e| Error::own(e.to_string()))?;
+    let mut output = output(options.form, 1);
+    let mut broken = None;
+    follow
+        .poll(true, &mut |event: &Event| {
+            if broken.is_none() {
+                broken = output.event(event).err();
+            }
+        })
+        .map_err(|e| Error::own(e.to_string()))?;
+    let ended = match broken {
+        Some(e) => Err(e),
+        None => output.tick(monotonic_ns()).and_then(|()| output.end(&follow.end())),
+    };
+    match ended {
+        Err(e) if e.raw_os_error() == Some(libc::EPIPE) => Ok(()),
+        Err(e) => Err(Error::own(format!("cannot write to standard output: {}; write elsewhere", reason(&e)))),
+        Ok(()) => Ok(()),
+    }
+}

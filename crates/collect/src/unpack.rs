@@ -1,0 +1,162 @@
+//! The libraries that travel inside `cutap`, put where the dynamic loader can find them: a private
+//! folder named after their content. A start looks at every byte before it uses them, replaces what
+//! differs, and uses no folder that another user owns, may write to, or that LD_PRELOAD cannot carry.
+//! Many starts at once are fine: files appear whole, by rename, and all say the same.
+
+use crate::environment::{PRELOAD, can_be_preloaded};
+use crate::error::{Error, Result, reason};
+use crate::folder::{own_uid, private};
+use std::ffi::CString;
+use std::fs::{DirBuilder, OpenOptions};
+use std::io::{Read, Write};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+/// The libraries, as built by the command line's build script.
+#[derive(Debug, Clone, Copy)]
+pub struct Embedded {
+    /// `libcutap_preload.so`.
+    pub preload: &'static [u8],
+    /// The simulated `libcuda.so.1`.
+    pub sim: &'static [u8],
+}
+
+/// Where they lie.
+#[derive(Debug)]
+pub struct Unpacked {
+    /// The preload's path.
+    pub preload: PathBuf,
+    /// The folder of the simulated driver, which holds nothing else.
+    pub sim: PathBuf,
+}
+
+/// Unpacks them, or finds them unpacked.
+pub fn unpack(embedded: Embedded) -> Result<Unpacked> {
+    let name = format!("{:016x}", hash(&[embedded.preload, embedded.sim]));
+    let mut refused = Vec::new();
+    for base in bases() {
+        match into(&base, &name, embedded) {
+            Ok(done) => return Ok(done),
+            Err(why) => refused.push(format!("{} ({why})", base.display())),
+        }
+    }
+    Err(Error::own(format!(
+        "no folder can hold cutap's libraries: {}; set CUTAP_CACHE_DIR to a private folder where programs may run",
+        refused.join(", ")
+    )))
+}
+
+/// In the order in which they are tried. What is set to a relative path is not set.
+fn bases() -> Vec<PathBuf> {
+    let set = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|p| p.is_absolute());
+    let mut all = Vec::new();
+    all.extend(set("CUTAP_CACHE_DIR"));
+    all.extend(set("XDG_CACHE_HOME").or_else(|| Some(set("HOME")?.join(".cache"))).map(|p| p.join("cutap")));
+    all.push(PathBuf::from(format!("/tmp/cutap-{}", own_uid())));
+    all.push(PathBuf::from(format!("/var/tmp/cutap-{}", own_uid())));
+    all
+}
+
+fn into(base: &Path, name: &str, embedded: Embedded) -> std::result::Result<Unpacked, String> {
+    let folder = base.join(name);
+    if !can_be_preloaded(&folder) {
+        return Err("LD_PRELOAD cannot carry a path with a space, a colon or a $, nor a very long one".into());
+    }
+    if let Some(parent) = base.parent() {
+        DirBuilder::new().recursive(true).mode(0o700).create(parent).map_err(|e| reason(&e))?;
+    }
+    let sim = folder.join("sim");
+    for made in [base, &folder, &sim] {
+        own_folder(made)?;
+    }
+    if may_not_execute(&folder) {
+        return Err("programs may not run there (noexec)".into());
+    }
+    let preload = folder.join(PRELOAD);
+    own_file(&preload, embedded.preload)?;
+    own_file(&sim.join("libcuda.so.1"), embedded.sim)?;
+    Ok(Unpacked { preload, sim })
+}
+
+/// Makes a folder, or accepts one that is ours alone.
+fn own_folder(path: &Path) -> std::result::Result<(), String> {
+    match DirBuilder::new().mode(0o700).create(path) {
+        Err(e) if e.kind() != std::io::ErrorKind::AlreadyExists && !path.is_dir() => return Err(reason(&e)),
+        _ => {}
+    }
+    // Not followed: a link is not a folder of ours, wherever it leads.
+    let data = std::fs::symlink_metadata(path).map_err(|e| reason(&e))?;
+    match () {
+        () if !data.is_dir() => Err("something that is not a folder stands there".into()),
+        () if data.uid() != own_uid() => Err("it belongs to another user".into()),
+        () if !private(&data) => Err("others may write to it".into()),
+        () => Ok(()),
+    }
+}
+
+/// Puts a file there, unless it is there already, byte by byte.
+fn own_file(path: &Path, content: &[u8]) -> std::result::Result<(), String> {
+    if is_there(path, content) {
+        return Ok(());
+    }
+    // A name that nobody else uses: the process, and a counter for the threads of a test.
+    static COUNT: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
+    let count = COUNT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    let temporary = path.with_extension(format!("new-{}-{count}", std::process::id()));
+    let _ = std::fs::remove_file(&temporary);
+    let written = OpenOptions::new()
+        .write(true)
+        .create_new(true)
+        .mode(0o600)
+        .custom_flags(libc::O_NOFOLLOW)
+        .open(&temporary)
+        .and_then(|mut file| file.write_all(content))
+        .and_then(|()| std::fs::rename(&temporary, path));
+    if let Err(e) = written {
+        let _ = std::fs::remove_file(&temporary);
+        return Err(reason(&e));
+    }
+    match is_there(path, content) {
+        true => Ok(()),
+        false => Err("what was written there reads back differently".into()),
+    }
+}
+
+/// The file is ours alone and holds exactly this.
+fn is_there(path: &Path, content: &[u8]) -> bool {
+    let Ok(mut file) = OpenOptions::new().read(true).custom_flags(libc::O_NOFOLLOW).open(path) else { return false };
+    let Ok(data) = file.metadata() else { return false };
+    let mut found = Vec::new();
+    data.is_file()
+        && data.uid() == own_uid()
+        && private(&data)
+        && data.len() == content.len() as u64
+        && file.read_to_end(&mut found).is_ok()
+        && found == content
+}
+
+fn may_not_execute(folder: &Path) -> bool {
+    let Ok(path) = CString::new(folder.as_os_str().as_bytes()) else { return true };
+    // SAFETY: a string that ends at a zero, and a zeroed structure of our own.
+    unsafe {
+        let mut fs: libc::statvfs = std::mem::zeroed();
+        libc::statvfs(path.as_ptr(), &mut fs) == 0 && fs.f_flag & libc::ST_NOEXEC != 0
+    }
+}
+
+/// FNV-1a over 8-byte words: it names a folder; every byte of the files is compared, so it need not
+/// resist anybody.
+fn hash(parts: &[&[u8]]) -> u64 {
+    let mut h = 0xcbf2_9ce4_8422_2325u64;
+    let mut add = |word: u64| h = (h ^ word).wrapping_mul(0x0000_0100_0000_01b3).rotate_left(23);
+    for part in parts {
+        add(part.len() as u64);
+        for piece in part.chunks(8) {
+            let mut word = [0; 8];
+            word[..piece.len()].copy_from_slice(piece);
+            add(u64::from_le_bytes(word));
+        }
+    }
+    h
+}

@@ -1,9 +1,12 @@
-/* 300 forks while threads open, close and look up; each child looks up and calls too. A child that inherits a lock in a taken
- * state hangs: it is then ended by its alarm, and the parent says so. */
+/* 300 forks while threads look symbols up, and in the second program also open and close; each child looks up and calls too. A
+ * child that inherits a lock in a taken state hangs: it is then ended by its alarm, and the parent says so. dlopen and dlclose hold
+ * the lock that dl_iterate_phdr takes and dlsym does not: without us no child hangs in either program. */
 //: lib libforked.so -DLIBRARY -l:libcuda.so.1
-//: exe fork_while_lookup -l:libcuda.so.1
+//: exe fork_while_lookup -DOTHERS=looks_up -l:libcuda.so.1
+//: exe fork_while_open -DOTHERS=opens -l:libcuda.so.1
 #include "fixture.h"
 #include <pthread.h>
+#include <signal.h>
 #include <sys/wait.h>
 
 int work(void);
@@ -17,11 +20,14 @@ static CUresult look_up_and_call(void) {
     CUresult (*f)(int *) = (CUresult (*)(int *))dlsym(RTLD_DEFAULT, "cuDriverGetVersion");
     return !f || f(&v) || v != 12090;
 }
-static void *looks_up(void *unused) {
-    while (!__atomic_load_n(&stop, __ATOMIC_RELAXED)) CHECK(look_up_and_call() == 0);
+void *looks_up(void *unused) {
+    while (!__atomic_load_n(&stop, __ATOMIC_RELAXED)) {
+        CHECK(look_up_and_call() == 0);
+        usleep(10); /* the trace stays of a size that a test can read */
+    }
     return unused;
 }
-static void *opens(void *unused) {
+void *opens(void *unused) {
     while (!__atomic_load_n(&stop, __ATOMIC_RELAXED)) {
         void *h = dlopen("libforked.so", RTLD_LAZY | RTLD_LOCAL);
         CHECK(h && ((int (*)(void))dlsym(h, "work"))() == 0 && dlclose(h) == 0);
@@ -30,11 +36,11 @@ static void *opens(void *unused) {
 }
 int main(void) {
     pthread_t t[3];
-    for (int i = 0; i < 3; i++) CHECK(pthread_create(&t[i], 0, i ? looks_up : opens, 0) == 0);
+    for (int i = 0; i < 3; i++) CHECK(pthread_create(&t[i], 0, i ? OTHERS : looks_up, 0) == 0);
     for (int i = 0, status; i < 300; i++) {
         pid_t child = fork();
         if (!child) {
-            alarm(20);
+            alarm(5);
             _exit(look_up_and_call() || cuInit(0));
         }
         CHECK(child > 0 && waitpid(child, &status, 0) == child);

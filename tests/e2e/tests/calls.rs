@@ -1,0 +1,155 @@
+//! What a call carries and how it ends: arguments, registers, threads, forks, signals, exceptions, deaths.
+
+use cutap_e2e::{case, cutap, finish, out};
+use std::process::Command;
+
+#[test]
+fn more_arguments_than_registers() {
+    case("arguments").golden();
+}
+
+#[test]
+fn floats() {
+    case("floats").golden();
+}
+
+#[test]
+fn structs_by_value_and_as_results() {
+    case("structs").golden();
+}
+
+#[test]
+fn registers_and_errno_are_kept() {
+    case("registers").golden();
+}
+
+#[test]
+fn callback_on_a_thread_of_the_driver() {
+    case("host_callback").golden();
+}
+
+#[test]
+fn threads_start_at_once_in_their_first_call() {
+    case("threads_at_once").counts();
+}
+
+#[test]
+fn threads_come_and_go() {
+    case("threads_in_turn").counts();
+}
+
+#[test]
+fn fork_before_and_after_the_first_call() {
+    case("fork_before").golden();
+    case("fork_after").golden();
+}
+
+#[test]
+fn vfork_before_and_after_the_first_call() {
+    case("vfork_before").like("fork_before").golden();
+    case("vfork_after").like("fork_after").golden();
+}
+
+#[test]
+fn children_that_exec() {
+    case("exec").golden();
+}
+
+#[test]
+fn signal_handler_calls_inside_a_call() {
+    case("signal_storm").counts();
+    case("signal_stack").counts();
+}
+
+#[test]
+fn signal_handler_jumps_out_of_a_call() {
+    case("signal_jump").left_early("libcuda.so.1:cuStreamSynchronize", 200).counts();
+}
+
+#[test]
+fn exception_through_a_call() {
+    case("exception").golden();
+}
+
+#[test]
+fn longjmp_through_a_call() {
+    case("longjmp").golden();
+}
+
+#[test]
+fn thread_exits_in_a_call() {
+    case("pthread_exit").golden();
+}
+
+#[test]
+fn thread_is_cancelled_in_a_call() {
+    case("pthread_cancel").golden();
+}
+
+#[test]
+fn process_ends_in_a_call() {
+    case("end_exit").like("end_in_driver").golden();
+    case("end_kill").like("end_in_driver").golden();
+    case("end_segv").like("end_in_driver").golden();
+}
+
+#[test]
+fn exit_in_a_callback() {
+    case("end_in_callback").golden();
+}
+
+#[test]
+fn calls_after_main() {
+    case("last_words").golden();
+}
+
+#[test]
+fn call_just_below_an_unmapped_page() {
+    case("guard_page").golden();
+}
+
+#[test]
+fn fibres() {
+    case("fibres").counts();
+}
+
+#[test]
+fn forty_deep() {
+    case("recursion").golden();
+}
+
+#[test]
+fn backtrace_through_our_frames() {
+    case("backtrace").golden();
+}
+
+#[test]
+fn gdb_unwinds_through_our_frames() {
+    if Command::new("gdb").arg("--version").output().is_err() {
+        println!("skipped: no gdb here (apt install gdb)");
+        return;
+    }
+    let trace = std::env::temp_dir().join(format!("cutap-e2e-gdb-{}", std::process::id()));
+    let mut gdb = Command::new(cutap());
+    gdb.arg("trace").arg("-o").arg(&trace).args([
+        "--",
+        "gdb",
+        "-q",
+        "-batch",
+        "-ex",
+        "break in_callback",
+        "-ex",
+        "run",
+        "-ex",
+        "backtrace",
+    ]);
+    gdb.args(["-ex", "finish", "-ex", "continue"]).arg(out().join("backtrace"));
+    let run = finish(gdb.env("LD_LIBRARY_PATH", out()).env("DEBUGINFOD_URLS", ""));
+    let _ = std::fs::remove_file(&trace);
+    let at = |function: &str| {
+        run.stdout.find(function).unwrap_or_else(|| panic!("no {function} in:\n{}\n{}", run.stdout, run.stderr))
+    };
+    let frames = [at(" in_callback ("), at("cuFixtureCall ("), at(" main (")];
+    assert!(frames.is_sorted(), "the frames are in another order:\n{}", run.stdout);
+    assert!(!run.stdout.contains("Backtrace stopped") && run.stdout.contains("ok\n"), "{}", run.stdout);
+}

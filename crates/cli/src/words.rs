@@ -73,7 +73,7 @@ pub struct Trace {
     #[arg(long, value_name = "DIR")]
     run: Option<PathBuf>,
     /// The program and its arguments
-    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "PROG")]
+    #[arg(required = true, trailing_var_arg = true, value_name = "PROG")]
     program: Vec<OsString>,
 }
 

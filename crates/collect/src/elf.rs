@@ -23,7 +23,7 @@ const MOST: usize = 1 << 16;
 pub struct Facts {
     /// `e_machine`.
     pub machine: u16,
-    /// 64 bits; nothing below is read of another.
+    /// 64 bits; nothing below is read of a file for another machine.
     pub wide: bool,
     /// Path of the dynamic loader; `None` in a static program.
     pub interpreter: Option<String>,
@@ -43,7 +43,7 @@ pub fn facts(file: &File) -> Option<Facts> {
     let machine = [head[18], head[19]];
     let machine = if head[5] == 2 { u16::from_be_bytes(machine) } else { u16::from_le_bytes(machine) };
     let mut facts = Facts { machine, wide: head[4] == 2, ..Facts::default() };
-    if !facts.wide || head[5] != 1 {
+    if !facts.wide || facts.machine != X86_64 {
         return Some(facts);
     }
     let header = bytes(file, 0, 64)?;

@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 /// The name on the search path that differs least from `wanted`, if it differs little.
 pub fn program(wanted: &OsStr, search: &OsStr) -> Option<String> {
     let wanted = wanted.to_str()?;
-    let most = if wanted.len() < 5 { 1 } else { 2 };
+    let most = (wanted.len() / 4).clamp(1, 3);
     let mut best: Option<(usize, String)> = None;
     for folder in std::env::split_paths(search) {
         for entry in std::fs::read_dir(folder).into_iter().flatten().flatten() {

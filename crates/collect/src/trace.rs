@@ -19,7 +19,7 @@ use std::io::Read;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::os::unix::net::UnixStream;
-use std::os::unix::process::CommandExt;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -69,7 +69,8 @@ pub fn trace(embedded: Embedded, options: &TraceOptions) -> Result<Ended> {
         if let Ok(page) = Page::open(&run.path) {
             page.collector(COLLECTOR_GONE);
         }
-        if !status.success() {
+        // When it ended by itself it has said why.
+        if status.signal().is_some() {
             run.keep();
             let text = "the collector ended early, the program runs on; what it records stays in";
             eprintln!("cutap: {text} {} (cutap show {})", run.path.display(), run.path.display());

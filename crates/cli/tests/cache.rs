@@ -1,0 +1,199 @@
+//! The libraries inside `cutap` reach the program from a private folder, whatever the folders of the
+//! user are like, however many starts there are at once, and whatever somebody else put there.
+
+mod support;
+
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use support::{Folder, cutap, err, is_root, out};
+
+fn prints_preload(cache: &Path) -> Command {
+    let mut command = cutap(&["trace", "--", "sh", "-c", "echo $LD_PRELOAD"]);
+    command.env("XDG_CACHE_HOME", cache);
+    command
+}
+
+/// Where the preload lay for a program that was started with this cache.
+fn preload(cache: &Path) -> PathBuf {
+    let done = prints_preload(cache).output().unwrap();
+    assert!(done.status.success(), "{}", err(&done));
+    let path = PathBuf::from(out(&done).trim());
+    assert!(path.is_file(), "{}", path.display());
+    assert!(!err(&done).contains("cannot be preloaded"), "{}", err(&done));
+    path
+}
+
+fn files(folder: &Path) -> Vec<String> {
+    let mut all: Vec<String> = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap().flatten() {
+        match entry.path().is_dir() {
+            true => all.extend(files(&entry.path())),
+            false => all.push(entry.file_name().into_string().unwrap()),
+        }
+    }
+    all.sort();
+    all
+}
+
+#[test]
+fn sixteen_first_starts_at_once() {
+    let folder = Folder::new("sixteen");
+    for round in 0..4 {
+        let cache = folder.join(&format!("cache{round}"));
+        let start = || prints_preload(&cache).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let runs: Vec<_> = (0..16).map(|_| start()).collect();
+        let done: Vec<_> = runs.into_iter().map(|r| r.wait_with_output().unwrap()).collect();
+        for one in &done {
+            assert!(one.status.success(), "{}", err(one));
+            assert_eq!(out(one), out(&done[0]));
+            assert!(out(one).starts_with(cache.to_str().unwrap()), "{}", out(one));
+        }
+        assert_eq!(files(&cache), ["libcuda.so.1", "libcutap_preload.so"]);
+    }
+}
+
+#[test]
+fn what_was_changed_is_replaced() {
+    let folder = Folder::new("changed");
+    let path = preload(&folder.0);
+    let good = std::fs::read(&path).unwrap();
+    let elsewhere = folder.join("elsewhere");
+    std::fs::write(&elsewhere, "mine").unwrap();
+
+    let mut bad = good.clone();
+    bad[1000] ^= 1;
+    std::fs::write(&path, bad).unwrap();
+    assert_eq!(preload(&folder.0), path);
+    assert!(std::fs::read(&path).unwrap() == good);
+
+    std::fs::write(&path, &good[..good.len() / 2]).unwrap();
+    assert_eq!(preload(&folder.0), path);
+    assert!(std::fs::read(&path).unwrap() == good);
+
+    std::fs::remove_file(&path).unwrap();
+    symlink(&elsewhere, &path).unwrap();
+    assert_eq!(preload(&folder.0), path);
+    assert!(std::fs::read(&path).unwrap() == good && !path.is_symlink());
+    assert_eq!(std::fs::read(&elsewhere).unwrap(), b"mine");
+
+    std::fs::set_permissions(&path, PermissionsExt::from_mode(0o666)).unwrap();
+    assert_eq!(preload(&folder.0), path);
+    assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
+}
+
+#[test]
+fn folders_are_private() {
+    let folder = Folder::new("private");
+    let path = preload(&folder.0);
+    for part in path.ancestors().skip(1).take_while(|p| *p != folder.0) {
+        assert_eq!(std::fs::metadata(part).unwrap().permissions().mode() & 0o777, 0o700, "{}", part.display());
+    }
+}
+
+/// Another folder is taken.
+fn is_avoided(cache: &Path) {
+    let path = preload(cache);
+    assert!(path.starts_with("/tmp/") && !path.starts_with(cache), "{}", path.display());
+}
+
+#[test]
+fn folders_that_others_may_write_to_or_own_are_avoided() {
+    let folder = Folder::new("planted");
+    let open = folder.join("open");
+    std::fs::create_dir_all(open.join("cutap")).unwrap();
+    std::fs::set_permissions(open.join("cutap"), PermissionsExt::from_mode(0o777)).unwrap();
+    is_avoided(&open);
+
+    let linked = folder.join("linked");
+    std::fs::create_dir_all(&linked).unwrap();
+    symlink(folder.join("open"), linked.join("cutap")).unwrap();
+    is_avoided(&linked);
+
+    let file = folder.join("file");
+    std::fs::create_dir_all(&file).unwrap();
+    std::fs::write(file.join("cutap"), "").unwrap();
+    is_avoided(&file);
+
+    if !is_root() {
+        return eprintln!("skipped: a folder of another user (needs root to make one)");
+    }
+    let foreign = folder.join("foreign");
+    std::fs::create_dir_all(foreign.join("cutap")).unwrap();
+    std::os::unix::fs::chown(foreign.join("cutap"), Some(65534), None).unwrap();
+    is_avoided(&foreign);
+    let inner = folder.join("inner");
+    let place = preload(&inner);
+    std::os::unix::fs::chown(place.parent().unwrap(), Some(65534), None).unwrap();
+    is_avoided(&inner);
+}
+
+#[test]
+fn paths_that_the_loader_cannot_carry_are_avoided() {
+    let folder = Folder::new("names");
+    for name in ["a b", "a:b", "$LIB"] {
+        is_avoided(&folder.join(name));
+    }
+    let long = (0..14).fold(folder.0.clone(), |path, _| path.join("x".repeat(220)));
+    std::fs::create_dir_all(&long).unwrap();
+    is_avoided(&long);
+}
+
+#[test]
+fn cutap_cache_dir_comes_first() {
+    let folder = Folder::new("named");
+    let cache = folder.join("here");
+    let done = prints_preload(&folder.join("other")).env("CUTAP_CACHE_DIR", &cache).output().unwrap();
+    assert!(out(&done).starts_with(cache.to_str().unwrap()), "{} {}", out(&done), err(&done));
+}
+
+/// Runs a script as root in a mount namespace of its own; `None` where that is not allowed.
+fn in_namespace(script: &str) -> Option<std::process::Output> {
+    let may = Command::new("unshare").args(["-m", "mount", "-t", "tmpfs", "tmpfs", "/mnt"]).output();
+    if !may.is_ok_and(|o| o.status.success()) {
+        eprintln!("skipped: mounts of a test's own (unshare -m is not allowed here)");
+        return None;
+    }
+    let mut command = Command::new("unshare");
+    command.args(["-m", "sh", "-ec", script]).env("CUTAP", support::CUTAP).env_remove("CUTAP_CACHE_DIR");
+    Some(command.env_remove("LD_PRELOAD").output().unwrap())
+}
+
+#[test]
+fn mounts_that_are_noexec_or_read_only_are_avoided() {
+    let folder = Folder::new("mounts");
+    let script = format!(
+        "mkdir {0}/noexec {0}/readonly; mount -t tmpfs -o noexec tmpfs {0}/noexec; mount -t tmpfs -o ro tmpfs {0}/readonly
+         for m in noexec readonly; do XDG_CACHE_HOME={0}/$m $CUTAP trace -- sh -c 'echo $LD_PRELOAD'; done",
+        folder.0.display()
+    );
+    let Some(done) = in_namespace(&script) else { return };
+    assert!(done.status.success(), "{}", err(&done));
+    assert_eq!(out(&done).lines().filter(|l| l.starts_with("/tmp/cutap-")).count(), 2, "{}", out(&done));
+}
+
+#[test]
+fn a_read_only_cache_that_holds_all_is_used() {
+    let folder = Folder::new("filled");
+    let script = format!(
+        "XDG_CACHE_HOME={0} $CUTAP trace -- true; mount --bind {0} {0}; mount -o remount,ro,bind {0}
+         XDG_CACHE_HOME={0} $CUTAP trace -- sh -c 'echo $LD_PRELOAD'",
+        folder.0.display()
+    );
+    let Some(done) = in_namespace(&script) else { return };
+    assert!(done.status.success(), "{}", err(&done));
+    assert!(out(&done).starts_with(folder.0.to_str().unwrap()), "{}", out(&done));
+}
+
+#[test]
+fn with_no_folder_at_all_one_sentence_says_why_for_each() {
+    let script = "mount -t tmpfs -o noexec tmpfs /tmp; mount -t tmpfs -o ro tmpfs /var/tmp
+        HOME='/tmp/a b' XDG_CACHE_HOME= $CUTAP trace -- echo ran";
+    let Some(done) = in_namespace(script) else { return };
+    assert_eq!((done.status.code(), out(&done).as_str()), (Some(125), ""));
+    let text = err(&done);
+    for part in ["no folder can hold", "with a space", "noexec", "read-only", "set CUTAP_CACHE_DIR"] {
+        assert!(text.contains(part), "{part:?} in {text}");
+    }
+    assert_eq!(text.lines().count(), 1, "{text}");
+}

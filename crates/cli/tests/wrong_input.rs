@@ -1,0 +1,255 @@
+//! Wrong input: one sentence on standard error that says what, why and what to do, a non-zero exit,
+//! and no program has run. Driven through the real binary.
+
+mod support;
+
+use std::path::Path;
+use std::process::{Command, Output};
+use support::{CUTAP, Folder, cutap, err, is_root, out};
+
+/// One line, `cutap: ` in front, with these parts, this exit code, and nothing on standard output.
+#[track_caller]
+fn refused(done: &Output, code: i32, parts: &[&str]) {
+    let text = err(done);
+    assert_eq!(done.status.code(), Some(code), "{text}");
+    assert_eq!(out(done), "", "{text}");
+    assert!(text.starts_with("cutap: ") && text.lines().count() == 1, "one sentence: {text}");
+    assert!(text.contains("; ") || text.contains("did you mean"), "what to do: {text}");
+    assert!(!text.contains("os error"), "{text}");
+    for part in parts {
+        assert!(text.contains(part), "{part:?} in {text}");
+    }
+}
+
+fn trace(program: &Path) -> Output {
+    cutap(&["trace", "--"]).arg(program).output().unwrap()
+}
+
+#[test]
+fn a_program_that_is_not_there() {
+    let run = |name: &str| cutap(&["trace", "--", name]).output().unwrap();
+    refused(&run("no-such-program-at-all"), 127, &["no program of this name on PATH"]);
+    refused(&run("pyhton3"), 127, &["did you mean python3"]);
+    refused(&run("/no/such/program"), 127, &["there is no such file"]);
+    refused(&run(""), 127, &["empty"]);
+    let folder = Folder::new("here");
+    folder.program("saxpy-here", b"#!/bin/sh\n");
+    let done = cutap(&["trace", "--", "saxpy-here"]).current_dir(&folder.0).output().unwrap();
+    refused(&done, 127, &["did you mean ./saxpy-here"]);
+    std::os::unix::fs::symlink("/nowhere", folder.join("link")).unwrap();
+    refused(&trace(&folder.join("link")), 127, &["leads nowhere"]);
+}
+
+#[test]
+fn something_that_cannot_be_run() {
+    let folder = Folder::new("not-run");
+    refused(&trace(&folder.0), 126, &["it is a folder"]);
+    std::fs::write(folder.join("plain"), "#!/bin/sh\n").unwrap();
+    refused(&trace(&folder.join("plain")), 126, &["not marked executable", "chmod +x"]);
+    refused(&trace(&folder.program("data", b"\0\x01\x02binary")), 126, &["neither a Linux program nor a script"]);
+    refused(&trace(&folder.program("empty", b"")), 126, &["neither"]);
+    refused(&trace(&folder.program("short", b"\x7fELF\x02\x01\x01")), 126, &["damaged"]);
+    let on_path = cutap(&["trace", "--", "plain"]).env("PATH", &folder.0).output().unwrap();
+    refused(&on_path, 126, &["not marked executable"]);
+}
+
+#[test]
+fn scripts_whose_interpreter_is_missing_or_cannot_be_traced() {
+    let folder = Folder::new("scripts");
+    refused(&trace(&folder.program("gone", b"#!/no/python -u\nx")), 127, &["interpreter /no/python does not exist"]);
+    refused(&trace(&folder.program("dos", b"#!/bin/sh\r\necho\r\n")), 127, &["Windows line ends"]);
+    let Some(fixed) = static_program(&folder) else { return };
+    let line = format!("#!{}\n", fixed.display());
+    refused(&trace(&folder.program("via", line.as_bytes())), 125, &["statically linked"]);
+}
+
+/// A static program, if this machine has a C compiler and a static C library.
+fn static_program(folder: &Folder) -> Option<std::path::PathBuf> {
+    std::fs::write(folder.join("s.c"), "int main(void) { return 0; }\n").unwrap();
+    let path = folder.join("fixed");
+    let built = Command::new("cc").arg("-static").arg("-o").arg(&path).arg(folder.join("s.c")).output();
+    if built.is_ok_and(|b| b.status.success()) {
+        return Some(path);
+    }
+    eprintln!("skipped: a static program (cc -static does not work here)");
+    None
+}
+
+#[test]
+fn a_static_program_says_what_else_to_try() {
+    let folder = Folder::new("static");
+    let Some(path) = static_program(&folder) else { return };
+    refused(&trace(&path), 125, &["statically linked", "no library can be loaded in front", "cutap env -o DIR"]);
+}
+
+/// The first bytes of an ELF file for another machine.
+fn foreign(class: u8, machine: u16) -> Vec<u8> {
+    let mut bytes = vec![0; 64];
+    bytes[..7].copy_from_slice(&[0x7f, b'E', b'L', b'F', class, 1, 1]);
+    bytes[16] = 2;
+    bytes[18..20].copy_from_slice(&machine.to_le_bytes());
+    bytes
+}
+
+#[test]
+fn programs_for_other_machines() {
+    let folder = Folder::new("machines");
+    refused(&trace(&folder.program("arm", &foreign(2, 183))), 126, &["aarch64", "x86-64 only"]);
+    refused(&trace(&folder.program("small", &foreign(1, 3))), 125, &["32-bit", "build it for x86-64"]);
+    refused(&trace(&folder.program("power", &foreign(2, 21))), 126, &["another processor (ELF machine 21)"]);
+}
+
+#[test]
+fn a_missing_dynamic_loader() {
+    let folder = Folder::new("loader");
+    let bytes = std::fs::read("/bin/sh").unwrap();
+    let name = b"/lib64/ld-linux-x86-64.so.2";
+    let at = bytes.windows(name.len()).position(|w| w == name).unwrap();
+    let mut changed = bytes.clone();
+    changed[at + 1..at + 4].copy_from_slice(b"xyz");
+    refused(&trace(&folder.program("sh", &changed)), 127, &["dynamic loader /xyz64/ld-linux", "does not exist"]);
+}
+
+#[test]
+fn programs_that_gain_rights_at_their_start() {
+    if !is_root() {
+        return eprintln!("skipped: setuid programs and file capabilities (needs root to make one)");
+    }
+    let folder = Folder::new("rights");
+    let mark = |name: &str, shell: &str| {
+        let path = folder.program(name, &std::fs::read("/bin/true").unwrap());
+        let done = Command::new("sh").args(["-ec", &format!("{shell} {}", path.display())]).output().unwrap();
+        assert!(done.status.success(), "{}", err(&done));
+        path
+    };
+    let set = |n: &str, who: &str, mode: &str| {
+        mark(n, &format!("chmod() {{ chown {who} $1; command chmod {mode} $1; }}; chmod"))
+    };
+    refused(&trace(&set("user", "65534", "4755")), 125, &["it is setuid", "no library"]);
+    refused(&trace(&set("group", ":65534", "2755")), 125, &["it is setgid"]);
+    assert!(trace(&set("own", "0", "4755")).status.success(), "setuid to ourselves changes nothing");
+
+    if Command::new("setcap").arg("-h").output().is_err() {
+        return eprintln!("skipped: file capabilities (no setcap here)");
+    }
+    let path = mark("capable", "setcap cap_net_raw+ep");
+    // As another user, from a copy that this user can reach.
+    let copy = folder.program("cutap", &std::fs::read(CUTAP).unwrap());
+    Command::new("chmod").args(["755", folder.0.to_str().unwrap()]).status().unwrap();
+    let script = "import os, sys; os.setgroups([]); os.setgid(65534); os.setuid(65534); os.execv(sys.argv[1], sys.argv[1:])";
+    let mut command = Command::new("python3");
+    command.args(["-c", script]).arg(&copy).args(["trace", "--"]).arg(&path).env("HOME", "/nonexistent");
+    refused(&command.output().unwrap(), 125, &["given capabilities by its file"]);
+}
+
+#[test]
+fn unknown_words() {
+    let run = |args: &[&str]| cutap(args).output().unwrap();
+    for (args, part) in [
+        (&["trace", "--jsn", "--", "true"][..], "--json"),
+        (&["trce", "--", "true"], "trace"),
+        (&["trace"], "PROG"),
+        (&["show"], "DIR"),
+        (&["env"], "-o"),
+        (&[], "Usage"),
+    ] {
+        let done = run(args);
+        assert_eq!((done.status.code(), out(&done).as_str()), (Some(125), ""), "{args:?}");
+        assert!(err(&done).contains(part), "{args:?}: {}", err(&done));
+    }
+    for args in [&["--help"][..], &["--version"], &["trace", "--help"]] {
+        assert!(run(args).status.success());
+    }
+}
+
+#[test]
+fn an_output_that_cannot_be_written_is_told_before_the_program_runs() {
+    let folder = Folder::new("output");
+    let run = |path: &str| cutap(&["trace", "-o", path, "--", "echo", "ran"]).output().unwrap();
+    refused(&run("/no/such/folder/file"), 125, &["cannot write the trace to", "no such file or folder", "-o FILE"]);
+    refused(&run(folder.0.to_str().unwrap()), 125, &["it is a folder"]);
+    refused(&run(&format!("/tmp/{}", "x".repeat(300))), 125, &["too long"]);
+    let modules = cutap(&["trace", "--dump-modules", "/proc/nothing", "--", "echo", "ran"]).output().unwrap();
+    refused(&modules, 125, &["cannot keep modules in /proc/nothing", "--dump-modules DIR"]);
+}
+
+#[test]
+fn an_output_that_fills_up_is_told_and_the_program_goes_on() {
+    let done = cutap(&["trace", "-o", "/dev/full", "--", "sh", "-c", "echo ran; exit 3"]).output().unwrap();
+    assert_eq!((done.status.code(), out(&done).as_str()), (Some(3), "ran\n"));
+    assert!(err(&done).contains("cannot write the trace: the disk is full"), "{}", err(&done));
+}
+
+#[test]
+fn run_folders_that_cannot_be_used() {
+    let folder = Folder::new("run");
+    let run = |path: &Path| cutap(&["trace", "--run"]).arg(path).args(["--", "echo", "ran"]).output().unwrap();
+    std::fs::write(folder.join("file"), "").unwrap();
+    refused(&run(&folder.join("file")), 125, &["not a folder", "--run DIR"]);
+    refused(&run(&folder.0), 125, &["not empty"]);
+    refused(&run(&folder.join("a/b")), 125, &["no such file or folder"]);
+    refused(&run(&folder.join(&"x/".repeat(800))), 125, &["too long"]);
+    refused(&run(&folder.join(&"x".repeat(300))), 125, &["too long"]);
+    refused(&run(Path::new("/proc/run")), 125, &["cannot make the run folder /proc/run"]);
+    let open = folder.join("open");
+    std::fs::create_dir(&open).unwrap();
+    std::fs::set_permissions(&open, std::os::unix::fs::PermissionsExt::from_mode(0o777)).unwrap();
+    refused(&run(&open), 125, &["others may write to it"]);
+    if !is_root() {
+        return eprintln!("skipped: a run folder of another user, a full disk (needs root)");
+    }
+    let theirs = folder.join("theirs");
+    std::fs::create_dir(&theirs).unwrap();
+    std::os::unix::fs::chown(&theirs, Some(65534), None).unwrap();
+    refused(&run(&theirs), 125, &["belongs to another user"]);
+}
+
+#[test]
+fn a_full_disk_under_the_run_folder() {
+    let folder = Folder::new("full");
+    let script = format!(
+        "mount -t tmpfs -o size=8k tmpfs {0}; dd if=/dev/zero of={0}/fill bs=4k count=2 2>/dev/null
+         exec {CUTAP} trace --run {0}/run -- echo ran",
+        folder.0.display()
+    );
+    let done = Command::new("unshare").args(["-m", "sh", "-c", &script]).output();
+    match done {
+        Ok(done) if !err(&done).contains("unshare") => refused(&done, 125, &["the disk is full", "--run"]),
+        _ => eprintln!("skipped: a full disk (unshare -m is not allowed here)"),
+    }
+}
+
+#[test]
+fn folders_that_hold_no_run() {
+    let folder = Folder::new("show");
+    let show = |path: &Path| cutap(&["show"]).arg(path).output().unwrap();
+    for path in [&folder.0, Path::new("/no/such/run"), Path::new("/etc/passwd")] {
+        let done = show(path);
+        assert_eq!((done.status.code(), out(&done).as_str()), (Some(125), ""), "{}", err(&done));
+        assert!(err(&done).starts_with("cutap: ") && err(&done).lines().count() == 1, "{}", err(&done));
+    }
+}
+
+#[test]
+fn env_refuses_what_eval_would_change() {
+    let folder = Folder::new("env");
+    let env = |path: &Path| cutap(&["env", "-o"]).arg(path).output().unwrap();
+    for name in ["a  b", "a*b", "a\tb", "a?"] {
+        refused(&env(&folder.join(name)), 125, &["cannot carry"]);
+        assert!(!folder.join(name).exists());
+    }
+    refused(&env(&folder.0.join("x/y")), 125, &["no such file or folder", "-o DIR"]);
+}
+
+#[test]
+fn no_driver_is_said_once_and_the_simulated_one_offered() {
+    let done = cutap(&["trace", "--", "echo", "ran"]).env("LD_LIBRARY_PATH", "").output().unwrap();
+    assert_eq!((done.status.code(), out(&done).as_str()), (Some(0), "ran\n"));
+    let has_driver = ["/usr/lib/x86_64-linux-gnu", "/usr/lib64"].iter().any(|f| Path::new(f).join("libcuda.so.1").exists());
+    let said = err(&done).matches("--sim").count();
+    assert_eq!(said, usize::from(!has_driver), "{}", err(&done));
+    let folder = Folder::new("driver");
+    std::fs::write(folder.join("libcuda.so.1"), "").unwrap();
+    let with = cutap(&["trace", "--", "echo"]).env("LD_LIBRARY_PATH", &folder.0).output().unwrap();
+    assert!(!err(&with).contains("--sim"), "{}", err(&with));
+}

@@ -24,6 +24,21 @@ pub fn wanted(rules: &[u8], layer: u8, library: &[u8], name: &[u8]) -> bool {
     plus || !any_plus
 }
 
+/// Whether anything of a layer can be wanted: false only when the rules leave it out whole.
+pub fn wants_layer(rules: &[u8], layer: u8) -> bool {
+    let (mut any_plus, mut plus) = (false, false);
+    for line in rules.split(|b| *b == b'\n') {
+        let Some(rule) = Rule::parse(line) else { continue };
+        let here = rule.layer == 0 || rule.layer == layer;
+        any_plus |= rule.plus;
+        plus |= rule.plus && here;
+        if !rule.plus && here && rule.library == b"*" && rule.name == b"*" {
+            return false;
+        }
+    }
+    plus || !any_plus
+}
+
 struct Rule<'a> {
     plus: bool,
     layer: u8,

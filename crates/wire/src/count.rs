@@ -56,6 +56,8 @@ reasons! {
     TOO_DEEP = 18, "calls nested too deep to know their parent";
     /// A module image could not be written to the dump folder.
     MODULE_NOT_DUMPED = 19, "modules not dumped: unknown size or no room";
+    /// dlsym answered with a function of a library in another namespace (dlmopen).
+    OTHER_NAMESPACE = 20, "functions of libraries in another namespace (dlmopen): not diverted";
 }
 
 #[cfg(test)]

@@ -1,0 +1,126 @@
+//! What the shared library exports, its constructor, and what a panic would do. Four names and no
+//! more: no CUDA name, so weak references and RTLD_DEFAULT look-ups stay as without us. They are
+//! unversioned, which satisfies references to every version of them.
+
+use crate::routes::dlsym::{ask, describe, next_dlsym, next_dlvsym};
+use crate::{slots, start};
+use core::arch::naked_asm;
+use core::ffi::c_int;
+
+/// dlsym(handle, name): asks first, jumps on with the caller's return address in place if there is
+/// nothing to say.
+#[unsafe(naked)]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dlsym() {
+    naked_asm!(
+        ".cfi_startproc",
+        "endbr64",
+        "push rdi",
+        ".cfi_adjust_cfa_offset 8",
+        "push rsi",
+        ".cfi_adjust_cfa_offset 8",
+        "sub rsp, 8",
+        ".cfi_adjust_cfa_offset 8",
+        "xor edx, edx",
+        "mov rcx, [rsp + 24]",
+        "call {ask}",
+        "test rax, rax",
+        "jnz 2f",
+        "call {next}",
+        "mov r11, rax",
+        "add rsp, 8",
+        ".cfi_adjust_cfa_offset -8",
+        "pop rsi",
+        ".cfi_adjust_cfa_offset -8",
+        "pop rdi",
+        ".cfi_adjust_cfa_offset -8",
+        "xor eax, eax",
+        "test r11, r11",
+        "jz 3f",
+        "jmp r11",
+        "2: add rsp, 24",
+        "3: ret",
+        ".cfi_endproc",
+        ask = sym ask,
+        next = sym next_dlsym,
+    )
+}
+
+/// dlvsym(handle, name, version), in the same way.
+#[unsafe(naked)]
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dlvsym() {
+    naked_asm!(
+        ".cfi_startproc",
+        "endbr64",
+        "push rdi",
+        ".cfi_adjust_cfa_offset 8",
+        "push rsi",
+        ".cfi_adjust_cfa_offset 8",
+        "push rdx",
+        ".cfi_adjust_cfa_offset 8",
+        "mov rcx, [rsp + 24]",
+        "call {ask}",
+        "test rax, rax",
+        "jnz 2f",
+        "call {next}",
+        "mov r11, rax",
+        "pop rdx",
+        ".cfi_adjust_cfa_offset -8",
+        "pop rsi",
+        ".cfi_adjust_cfa_offset -8",
+        "pop rdi",
+        ".cfi_adjust_cfa_offset -8",
+        "xor eax, eax",
+        "test r11, r11",
+        "jz 3f",
+        "jmp r11",
+        "2: add rsp, 24",
+        "3: ret",
+        ".cfi_endproc",
+        ask = sym ask,
+        next = sym next_dlvsym,
+    )
+}
+
+/// dladdr(address, info).
+///
+/// # Safety
+/// That of dladdr.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dladdr(address: usize, info: usize) -> c_int {
+    // SAFETY: the caller's arguments.
+    unsafe { describe(address, info, 0, 0, 2) as c_int }
+}
+
+/// dladdr1(address, info, extra, flags).
+///
+/// # Safety
+/// That of dladdr1.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn dladdr1(address: usize, info: usize, extra: usize, flags: usize) -> c_int {
+    // SAFETY: the caller's arguments.
+    unsafe { describe(address, info, extra, flags, 3) as c_int }
+}
+
+extern "C" fn constructor(_argc: c_int, _argv: *const *const u8, environment: *const *const u8) {
+    slots::set_exports(own_exports());
+    start::begin(environment);
+}
+
+#[used]
+#[unsafe(link_section = ".init_array")]
+static CONSTRUCTOR: extern "C" fn(c_int, *const *const u8, *const *const u8) = constructor;
+
+/// The addresses that a look-up of one of our own four names gives.
+fn own_exports() -> [usize; 4] {
+    [dlsym as *const () as usize, dlvsym as *const () as usize, dladdr as *const () as usize, dladdr1 as *const () as usize]
+}
+
+/// Never reached: the release library is checked to hold no panic. It must not end the program.
+#[panic_handler]
+fn panic(_: &core::panic::PanicInfo) -> ! {
+    loop {
+        crate::sys::sleep_us(1_000_000);
+    }
+}

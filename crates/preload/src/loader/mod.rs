@@ -1,0 +1,10 @@
+//! What the dynamic loader knows, and the rewriting of words that it has bound.
+//!
+//! Rules, each paid for with a hang or a crash (`in-process.md` 1): no lock of ours is held across a
+//! loader call; no loader function is called inside a `dl_iterate_phdr` callback; the table of
+//! objects is an immutable snapshot; an object is rewritten only after a barrier behind its listing.
+
+pub mod elf;
+pub mod notice;
+pub mod objects;
+pub mod words;

@@ -1,0 +1,107 @@
+//! Noticing that objects came or went: list, barrier, rewrite. The order is the proof (rule 3):
+//! who was listed is relocated once the loader's lock could be had, and is rewritten under the lock
+//! that keeps it mapped, and only then is the snapshot published.
+
+use super::objects::{self, Snapshot};
+use super::words;
+use crate::sys::libc::{PhdrInfo, dl_iterate_phdr};
+use crate::{routes::dlsym, start, sys, thread};
+use core::ffi::{c_int, c_void};
+use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
+use cutap_wire::count;
+
+/// Our own calls inside the loader's list: a child forked while it was not zero must never make one.
+static IN_FLIGHT: AtomicUsize = AtomicUsize::new(0);
+static OFF: AtomicBool = AtomicBool::new(false);
+
+/// Looks whether something was loaded or unloaded, and if so at all that is there.
+pub fn notice() {
+    thread::fork::check();
+    if OFF.load(SeqCst) {
+        return;
+    }
+    let mut counts = (0u64, 0u64);
+    iterate(counts_now, (&raw mut counts).cast());
+    let (room, fresh, first) = objects::with(|s| (s.objects().len() + 64, counts != (s.adds, s.subs), false)).unwrap_or((512, true, true));
+    if fresh {
+        look(room, first);
+    }
+}
+
+fn look(mut room: usize, first: bool) {
+    loop {
+        let s = Snapshot::new(room);
+        if s.is_null() {
+            return;
+        }
+        iterate(list, s.cast());
+        // SAFETY: nobody else knows of it yet.
+        let snapshot = unsafe { &mut *s };
+        if snapshot.missed() > 0 && room < 65536 {
+            room = room * 2 + snapshot.missed();
+            // SAFETY: as above.
+            unsafe { sys::unmap(s.cast(), size_of::<Snapshot>() + (room - snapshot.missed()) / 2 * size_of::<objects::Object>()) };
+            continue;
+        }
+        if snapshot.missed() > 0 {
+            start::count(count::TOO_MANY_OBJECTS, snapshot.missed() as u64);
+        }
+        objects::with(|was| carry_over(snapshot, was));
+        dlsym::barrier();
+        let mut rewrite = words::Rewrite { snapshot, late: !first };
+        iterate(finish_one, (&raw mut rewrite).cast());
+        Snapshot::publish(s);
+        start::announce_objects();
+        return;
+    }
+}
+
+/// What was looked at stays so, until something was unloaded: then an address may belong to another
+/// library now.
+fn carry_over(s: &mut Snapshot, was: &Snapshot) {
+    let same_epoch = s.subs == was.subs;
+    for o in s.objects_mut() {
+        if let Some(old) = was.same(o) {
+            o.done = old.done && same_epoch;
+            o.id = old.id;
+            o.announced = AtomicBool::new(old.announced.load(SeqCst));
+        }
+    }
+}
+
+/// The child of a fork: true when it may ask the loader again.
+pub fn forked() {
+    if IN_FLIGHT.swap(0, SeqCst) != 0 {
+        OFF.store(true, SeqCst);
+        start::count(count::FORKED_IN_LOADER, 1);
+    }
+    objects::forked();
+}
+
+/// Lists through the loader, counted.
+pub fn iterate(f: crate::sys::libc::PhdrCallback, data: *mut c_void) {
+    if let Some(call) = dl_iterate_phdr() {
+        IN_FLIGHT.fetch_add(1, SeqCst);
+        // SAFETY: the callbacks of this file take the data that they are given here.
+        unsafe { call(f, data) };
+        IN_FLIGHT.fetch_sub(1, SeqCst);
+    }
+}
+
+unsafe extern "C" fn counts_now(info: *const PhdrInfo, _: usize, data: *mut c_void) -> c_int {
+    // SAFETY: called by the loader with our data.
+    unsafe { *data.cast::<(u64, u64)>() = ((*info).adds, (*info).subs) };
+    1
+}
+
+unsafe extern "C" fn list(info: *const PhdrInfo, _: usize, data: *mut c_void) -> c_int {
+    // SAFETY: called by the loader with our data.
+    unsafe { (*data.cast::<Snapshot>()).add(&*info) };
+    0
+}
+
+unsafe extern "C" fn finish_one(info: *const PhdrInfo, _: usize, data: *mut c_void) -> c_int {
+    // SAFETY: called by the loader with our data, under its lock.
+    unsafe { (*data.cast::<words::Rewrite>()).object(&*info) };
+    0
+}

@@ -1,0 +1,264 @@
+//! The loaded objects: an immutable snapshot, published by one pointer. A reader is counted while it
+//! looks, so that old snapshots can be given back; a child that forked in between starts at zero.
+
+use super::elf::{Dyn, PF_X, PT_DYNAMIC, PT_GNU_RELRO, PT_LOAD, Phdr, Tables};
+use crate::sys::{self, libc::PhdrInfo};
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering::SeqCst};
+
+/// Bytes kept of a name.
+pub const NAME: usize = 96;
+
+/// One loaded object.
+pub struct Object {
+    /// Load address.
+    pub base: usize,
+    /// First and last byte of all its segments.
+    pub span: (usize, usize),
+    /// The same of its executable segments.
+    pub text: (usize, usize),
+    /// One executable segment, whole, to look for a `ret` in.
+    pub code: (usize, usize),
+    /// Read-only after relocation.
+    pub relro: (usize, usize),
+    /// Dynamic tables.
+    pub tables: Tables,
+    /// Path as the loader has it; mapped as long as the object is.
+    pub path: *const u8,
+    /// SONAME, else the file's name.
+    name: [u8; NAME],
+    name_len: usize,
+    /// One of `cutap_wire::names::layer`.
+    pub layer: u8,
+    /// A profiler: gets the driver's own callback table.
+    pub profiler: bool,
+    /// The load this is: never used again for another library.
+    pub id: u32,
+    /// Its words have been looked at since the last unload.
+    pub done: bool,
+    /// This is the library that you read.
+    pub ours: bool,
+    /// Its name went to the names stream.
+    pub announced: AtomicBool,
+}
+
+impl Object {
+    /// SONAME or file name.
+    pub fn name(&self) -> &[u8] {
+        self.name.get(..self.name_len).unwrap_or(&[])
+    }
+    /// True when `address` lies in its code.
+    pub fn has_code(&self, address: usize) -> bool {
+        address >= self.text.0 && address < self.text.1
+    }
+    /// A `ret` instruction's address inside its code: a call that returns through it comes from there,
+    /// as far as the loader can tell.
+    pub fn ret(&self) -> Option<usize> {
+        // SAFETY: a readable, mapped segment; whoever asks is running in it or holds the loader's lock.
+        (self.code.0..self.code.1).find(|&a| unsafe { (a as *const u8).read() } == 0xc3)
+    }
+}
+
+/// What `dl_iterate_phdr` told at one moment.
+pub struct Snapshot {
+    /// Objects ever added.
+    pub adds: u64,
+    /// Objects ever removed.
+    pub subs: u64,
+    bytes: usize,
+    room: usize,
+    count: usize,
+    missed: usize,
+    next: *mut Snapshot,
+}
+
+static NOW: AtomicPtr<Snapshot> = AtomicPtr::new(core::ptr::null_mut());
+static RETIRED: AtomicPtr<Snapshot> = AtomicPtr::new(core::ptr::null_mut());
+static READERS: AtomicUsize = AtomicUsize::new(0);
+
+/// Runs `f` on the snapshot of now.
+pub fn with<R>(f: impl FnOnce(&Snapshot) -> R) -> Option<R> {
+    READERS.fetch_add(1, SeqCst);
+    // SAFETY: a published snapshot lives while a reader is counted.
+    let r = unsafe { NOW.load(SeqCst).as_ref() }.map(f);
+    READERS.fetch_sub(1, SeqCst);
+    r
+}
+
+/// A forked child has one thread, and it is not reading.
+pub fn forked() {
+    READERS.store(0, SeqCst);
+}
+
+impl Snapshot {
+    /// An empty one with room for `room` objects.
+    pub fn new(room: usize) -> *mut Snapshot {
+        let bytes = size_of::<Snapshot>() + room * size_of::<Object>();
+        let p = sys::pages(bytes).cast::<Snapshot>();
+        if !p.is_null() {
+            // SAFETY: fresh memory of that size.
+            unsafe { p.write(Snapshot { adds: 0, subs: 0, bytes, room, count: 0, missed: 0, next: core::ptr::null_mut() }) };
+        }
+        p
+    }
+    /// The objects, in the loader's order.
+    pub fn objects(&self) -> &[Object] {
+        // SAFETY: `count` objects stand behind the header.
+        unsafe { core::slice::from_raw_parts((&raw const *self).add(1).cast(), self.count) }
+    }
+    /// The objects, while nobody else knows of the snapshot.
+    pub fn objects_mut(&mut self) -> &mut [Object] {
+        // SAFETY: as above.
+        unsafe { core::slice::from_raw_parts_mut((&raw mut *self).add(1).cast(), self.count) }
+    }
+    /// Objects that did not fit.
+    pub fn missed(&self) -> usize {
+        self.missed
+    }
+    /// The watched object whose code holds `address`.
+    pub fn owner(&self, address: usize) -> Option<&Object> {
+        self.objects().iter().find(|o| o.layer != 0 && o.has_code(address))
+    }
+    /// The object that holds `address`.
+    pub fn holding(&self, address: usize) -> Option<&Object> {
+        self.objects().iter().find(|o| address >= o.span.0 && address < o.span.1)
+    }
+    /// The same object in an earlier snapshot.
+    pub fn same(&self, o: &Object) -> Option<&Object> {
+        self.objects().iter().find(|p| p.base == o.base && p.path == o.path && p.span == o.span && p.name() == o.name())
+    }
+
+    /// Adds what `dl_iterate_phdr` tells of one object.
+    ///
+    /// # Safety
+    /// Called from its callback: the object is mapped.
+    pub unsafe fn add(&mut self, info: &PhdrInfo) {
+        self.adds = info.adds;
+        self.subs = info.subs;
+        if self.count == self.room {
+            self.missed += 1;
+            return;
+        }
+        // SAFETY: the object is mapped, by the caller's promise.
+        let o = unsafe { describe(info) };
+        // SAFETY: there is room behind the header.
+        unsafe { (&raw mut *self).add(1).cast::<Object>().add(self.count).write(o) };
+        self.count += 1;
+    }
+
+    /// Publishes `s` unless a newer one is there, and gives back what nobody reads any more.
+    pub fn publish(s: *mut Snapshot) {
+        loop {
+            let was = NOW.load(SeqCst);
+            // SAFETY: the one published is alive; the only writer of `next` is who retires it.
+            let older = was.is_null() || unsafe { (*was).adds < (*s).adds || ((*was).adds == (*s).adds && (*was).subs < (*s).subs) };
+            if !older {
+                return retire(s);
+            }
+            if NOW.compare_exchange(was, s, SeqCst, SeqCst).is_ok() {
+                if !was.is_null() {
+                    retire(was);
+                }
+                return;
+            }
+        }
+    }
+}
+
+fn retire(s: *mut Snapshot) {
+    push(s, s);
+    // Take the list first, look at the readers after: whoever could hold one of these was counted
+    // before it was retired.
+    let list = RETIRED.swap(core::ptr::null_mut(), SeqCst);
+    if list.is_null() {
+        return;
+    }
+    let idle = READERS.load(SeqCst) == 0;
+    let mut p = list;
+    loop {
+        // SAFETY: the list is ours alone now.
+        let next = unsafe { (*p).next };
+        if idle {
+            // SAFETY: nobody reads it.
+            unsafe { sys::unmap(p.cast(), (*p).bytes) };
+        } else if next.is_null() {
+            push(list, p);
+        }
+        if next.is_null() {
+            return;
+        }
+        p = next;
+    }
+}
+
+fn push(first: *mut Snapshot, last: *mut Snapshot) {
+    loop {
+        let head = RETIRED.load(SeqCst);
+        // SAFETY: not published, so ours.
+        unsafe { (*last).next = head };
+        if RETIRED.compare_exchange(head, first, SeqCst, SeqCst).is_ok() {
+            return;
+        }
+    }
+}
+
+/// What there is to know of an object.
+///
+/// # Safety
+/// The object is mapped.
+pub unsafe fn describe(info: &PhdrInfo) -> Object {
+    let mut o = Object {
+        base: info.addr,
+        span: (usize::MAX, 0),
+        text: (usize::MAX, 0),
+        code: (0, 0),
+        relro: (0, 0),
+        tables: Tables::EMPTY,
+        path: info.name,
+        name: [0; NAME],
+        name_len: 0,
+        layer: 0,
+        profiler: false,
+        id: 0,
+        done: false,
+        ours: false,
+        announced: AtomicBool::new(false),
+    };
+    let mut dynamic: *const Dyn = core::ptr::null();
+    // SAFETY: phdr and phnum come from the loader.
+    let headers: &[Phdr] = unsafe { core::slice::from_raw_parts(info.phdr, usize::from(info.phnum)) };
+    for h in headers {
+        let (lo, hi) = (info.addr.wrapping_add(h.vaddr as usize), info.addr.wrapping_add((h.vaddr + h.memsz) as usize));
+        match h.kind {
+            PT_DYNAMIC => dynamic = lo as *const Dyn,
+            PT_GNU_RELRO => o.relro = (lo, hi),
+            PT_LOAD => {
+                o.span = (o.span.0.min(lo), o.span.1.max(hi));
+                if h.flags & PF_X != 0 {
+                    o.text = (o.text.0.min(lo), o.text.1.max(hi));
+                    // Readable and executable, or there is nothing to look for.
+                    if h.flags & 4 != 0 {
+                        o.code = (lo, lo + h.filesz as usize);
+                    }
+                }
+            }
+            _ => {}
+        }
+    }
+    // SAFETY: as the caller promises.
+    unsafe {
+        o.tables = Tables::read(dynamic, info.addr);
+        let path = sys::text(info.name, 4096);
+        let file = path.rsplit(|&c| c == b'/').next().unwrap_or(path);
+        let soname = o.tables.soname();
+        let name = if soname.is_empty() { file } else { soname };
+        o.name_len = name.len().min(NAME);
+        for (to, from) in o.name.iter_mut().zip(name) {
+            *to = *from;
+        }
+    }
+    o.layer = cutap_calls::layer_of(o.name());
+    o.profiler = cutap_calls::is_profiler(o.name());
+    let me = describe as *const () as usize;
+    o.ours = me >= o.span.0 && me < o.span.1;
+    o
+}

@@ -1,0 +1,213 @@
+//! Rewriting one object's relocated words: those that hold a function of a watched library get that
+//! function's slot; those not bound yet get a stub that binds at the first call; those bound to libc's
+//! own dlsym (RTLD_DEEPBIND) get ours.
+//!
+//! Runs inside a `dl_iterate_phdr` callback: no loader function may be called here, and the loader's
+//! own lock is the only mutual exclusion.
+
+use super::elf::{PF_W, PF_X, PT_LOAD, Phdr, Rela, is_function};
+use super::objects::{Object, Snapshot};
+use crate::routes::{dlsym, first_call};
+use crate::sys::{self, PROT_READ, PROT_WRITE, libc::PhdrInfo};
+use crate::{slots, start};
+use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use cutap_wire::{count, names::route};
+
+const JUMP_SLOT: u32 = 7;
+const GLOB_DAT: u32 = 6;
+const R_64: u32 = 1;
+const PAGE: usize = 4096;
+
+/// The second pass of one look.
+pub struct Rewrite<'a> {
+    /// What this thread listed before its own barrier.
+    pub snapshot: &'a mut Snapshot,
+    /// Objects seen for the first time now may have called already.
+    pub late: bool,
+}
+
+impl Rewrite<'_> {
+    /// One object, called by the loader under its lock.
+    ///
+    /// # Safety
+    /// `info` is what `dl_iterate_phdr` gave: the object is mapped.
+    pub unsafe fn object(&mut self, info: &PhdrInfo) {
+        let Some(index) = self.snapshot.objects().iter().position(|o| o.base == info.addr && o.path == info.name) else {
+            return;
+        };
+        let Some(o) = self.snapshot.objects_mut().get_mut(index) else { return };
+        let first_time = o.id == 0;
+        if first_time {
+            o.id = load_id(o);
+        }
+        if o.done || o.ours {
+            return;
+        }
+        o.done = true;
+        let snapshot = &*self.snapshot;
+        let Some(o) = snapshot.objects().get(index) else { return };
+        // SAFETY: the caller's promise.
+        let changed = unsafe { rewrite(snapshot, o, info) };
+        if changed && first_time && self.late {
+            start::count(count::LATE_OBJECT, 1);
+            start::gap(count::LATE_OBJECT, o.name(), &[]);
+        }
+    }
+}
+
+/// A load's number: the same library at the same address is the same load, another one is not.
+/// Only called under the loader's lock.
+fn load_id(o: &Object) -> u32 {
+    const MAX: usize = 8192;
+    static LOADS: [(AtomicUsize, AtomicU64); MAX] = [const { (AtomicUsize::new(0), AtomicU64::new(0)) }; MAX];
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let name = o.name().iter().fold(0xcbf2_9ce4_8422_2325u64, |h, &c| (h ^ u64::from(c)).wrapping_mul(0x100_0000_01b3));
+    let count = COUNT.load(Ordering::Acquire) as usize;
+    for (n, (base, hash)) in LOADS.iter().take(count).enumerate() {
+        if base.load(Ordering::Relaxed) == o.base && hash.load(Ordering::Relaxed) == name {
+            return n as u32 + 1;
+        }
+    }
+    if let Some((base, hash)) = LOADS.get(count) {
+        base.store(o.base, Ordering::Relaxed);
+        hash.store(name, Ordering::Relaxed);
+        COUNT.store(count as u32 + 1, Ordering::Release);
+        return count as u32 + 1;
+    }
+    // More loads than the table: they share a number, which can only cost a name.
+    u32::MAX
+}
+
+/// # Safety
+/// The object is mapped and relocated, and the loader's lock is held.
+unsafe fn rewrite(snapshot: &Snapshot, o: &Object, info: &PhdrInfo) -> bool {
+    let t = &o.tables;
+    if t.symbols.is_null() || (t.symbols as usize) < PAGE {
+        return false;
+    }
+    // SAFETY: from the loader.
+    let headers: &[Phdr] = unsafe { core::slice::from_raw_parts(info.phdr, usize::from(info.phnum)) };
+    let needs_watched = unsafe { t.any_needed(|n| cutap_calls::layer_of(n) != 0) };
+    let mut w = Words { snapshot, o, headers, needs_watched, changed: false };
+    // SAFETY: the tables are the loader's own; RELATIVE entries come first and need no symbol.
+    unsafe {
+        for k in 0..t.jmprel_count {
+            w.word(&*t.jmprel.add(k));
+        }
+        for k in t.relative_count.min(t.rela_count)..t.rela_count {
+            w.word(&*t.rela.add(k));
+        }
+    }
+    w.changed
+}
+
+struct Words<'a> {
+    snapshot: &'a Snapshot,
+    o: &'a Object,
+    headers: &'a [Phdr],
+    /// The object names a watched library itself: then any name may be one of its functions.
+    needs_watched: bool,
+    changed: bool,
+}
+
+impl Words<'_> {
+    /// # Safety
+    /// As `rewrite`.
+    unsafe fn word(&mut self, r: &Rela) {
+        let kind = r.kind();
+        if r.symbol() == 0 || !(kind == JUMP_SLOT || kind == GLOB_DAT || (kind == R_64 && r.addend == 0)) {
+            return;
+        }
+        let at = self.o.base.wrapping_add(r.offset);
+        if at < self.o.span.0 || at + 8 > self.o.span.1 {
+            return;
+        }
+        // SAFETY: a relocated word of a mapped object.
+        let value = unsafe { (at as *const usize).read_volatile() };
+        if slots::is_thunk(value) {
+            return;
+        }
+        // SAFETY: the index comes from the object's own relocations.
+        let symbol = unsafe { &*self.o.tables.symbols.add(r.symbol()) };
+        let name = || unsafe { self.o.tables.string(symbol.name as usize) };
+        let new = if kind == JUMP_SLOT && self.o.has_code(value) && symbol.section == 0 {
+            let name = name();
+            // SAFETY: as above.
+            if unsafe { self.may_be_ours(name) } {
+                let version = unsafe { self.o.tables.needed_version(r.symbol()) };
+                first_call::stub(at, value, name, version)
+            } else {
+                None
+            }
+        } else if dlsym::is_replaced(value) {
+            dlsym::replacement(value, self.o)
+        } else {
+            match self.snapshot.owner(value) {
+                Some(owner) if owner.base != self.o.base => {
+                    let name = name();
+                    // SAFETY: the owner is loaded; we hold the lock that keeps it so.
+                    unsafe { function_of(owner, name, value) }
+                        .then(|| slots::for_function(value, owner, name, route::BINDING))
+                        .flatten()
+                }
+                _ => None,
+            }
+        };
+        if let Some(new) = new
+            && self.put(at, new)
+        {
+            self.changed |= !dlsym::is_ours(new);
+        }
+    }
+
+    /// # Safety
+    /// As `rewrite`.
+    unsafe fn may_be_ours(&self, name: &[u8]) -> bool {
+        cutap_calls::in_family(name)
+            || dlsym::is_loader_name(name)
+            || (self.needs_watched
+                && self
+                    .snapshot
+                    .objects()
+                    .iter()
+                    .any(|w| w.layer != 0 && unsafe { w.tables.find(name, |_, _| true) }))
+    }
+
+    /// Writes a word. Its page keeps what its segment has, plus write while we write; RELRO pages stay
+    /// writable, for another thread may be in the same page.
+    fn put(&self, at: usize, value: usize) -> bool {
+        let inside = |h: &&Phdr| {
+            let lo = self.o.base.wrapping_add(h.vaddr as usize);
+            h.kind == PT_LOAD && at >= lo && at < lo + h.memsz as usize
+        };
+        let Some(segment) = self.headers.iter().find(inside) else { return false };
+        if segment.flags & PF_X != 0 {
+            start::count(count::WORD_IN_TEXT, 1);
+            start::gap(count::WORD_IN_TEXT, self.o.name(), &[]);
+            return false;
+        }
+        let relro = at + 8 > self.o.relro.0 && at < self.o.relro.1;
+        if segment.flags & PF_W == 0 || relro {
+            let page = at & !(PAGE - 1);
+            let bytes = if at + 8 > page + PAGE { 2 * PAGE } else { PAGE };
+            // SAFETY: adds a right to a data page.
+            if !unsafe { sys::protect(page, bytes, PROT_READ | PROT_WRITE) } {
+                start::count(count::WORD_PROTECTED, 1);
+                start::gap(count::WORD_PROTECTED, self.o.name(), &[]);
+                return false;
+            }
+        }
+        // SAFETY: a word of this object, writable now; calls through it read it whole.
+        unsafe { (*(at as *const AtomicUsize)).store(value, Ordering::Release) };
+        true
+    }
+}
+
+/// True when `owner` itself says that `name` is a function at `address`.
+///
+/// # Safety
+/// The owner is mapped.
+pub unsafe fn function_of(owner: &Object, name: &[u8], address: usize) -> bool {
+    // SAFETY: the caller's promise.
+    unsafe { owner.tables.find(name, |s, _| is_function(s, owner.base, address)) }
+}

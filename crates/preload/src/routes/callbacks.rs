@@ -1,0 +1,394 @@
+//! The runtime's callback table a094798c: each runtime instance gets a copy of its own, with our flags
+//! and our function in it, so that every public runtime function of shared and static runtimes calls
+//! us at enter and exit (`cudart-internals.md` 4). The rest of the table stays the driver's.
+//!
+//! A record of the runtime's is read where the document says, and nothing else of the runtime is
+//! touched. A profiler that switched the driver's own flag gets the call too.
+
+use crate::loader::objects::Object;
+use crate::slots::{self, thunks_x86_64::THUNKS};
+use crate::start::{self, names};
+use crate::thread::block::{Block, OpenCall};
+use crate::thread::record;
+use crate::{sys, thread};
+use core::arch::global_asm;
+use core::ffi::c_void;
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicUsize, Ordering::*};
+use cutap_wire::names::{Name, kind, layer};
+use cutap_wire::{count, record::note};
+
+const INSTANCES: usize = 128;
+const CALLBACKS: usize = 2048;
+const TABLE_WORDS: usize = 16;
+
+/// What the runtime passes with each callback: 0x78 bytes in 11.1 to 13.5.
+#[repr(C)]
+struct CallbackRecord {
+    size: u32,
+    _pad: u32,
+    context_uid: u64,
+    stream_uid: u64,
+    _reserved18: u64,
+    correlation: *mut u64,
+    result: *const u32,
+    name: *const u8,
+    parameters: *const u64,
+    context: u64,
+    stream: u64,
+    id: u32,
+    phase: u32,
+    kernel: *const u8,
+    _reserved60: u64,
+    export_table: Option<unsafe extern "C" fn(*mut *const usize, *const [u8; 16]) -> u32>,
+    _reserved70: u64,
+}
+const _: () = assert!(size_of::<CallbackRecord>() == 0x78);
+
+/// One function of one instance.
+struct Function {
+    /// Slot number; 0 not named yet.
+    slot: AtomicU32,
+    /// Slot of the same function as bindings see it, plus one; 0 none met.
+    twin: AtomicU32,
+}
+
+/// One copy of the runtime.
+struct Instance {
+    /// Number of the load it lives in; 0: free.
+    object: AtomicU32,
+    text: (AtomicUsize, AtomicUsize),
+    table: [AtomicUsize; TABLE_WORDS],
+    driver: AtomicUsize,
+    driver_flags: AtomicPtr<u32>,
+    count: AtomicUsize,
+    flags: [AtomicU32; CALLBACKS],
+    functions: [Function; CALLBACKS],
+    /// 0 unknown, 1 being asked, 2 known.
+    introduced: AtomicU32,
+    /// Its own list of names.
+    list: AtomicPtr<ListedName>,
+    listed: AtomicU32,
+}
+
+/// Entry of table ff5530a2.
+#[repr(C)]
+struct ListedName {
+    name: *const u8,
+    _zero: u64,
+    _since: u64,
+}
+
+static ALL: [Instance; INSTANCES] = [const {
+    Instance {
+        object: AtomicU32::new(0),
+        text: (AtomicUsize::new(0), AtomicUsize::new(0)),
+        table: [const { AtomicUsize::new(0) }; TABLE_WORDS],
+        driver: AtomicUsize::new(0),
+        driver_flags: AtomicPtr::new(core::ptr::null_mut()),
+        count: AtomicUsize::new(0),
+        flags: [const { AtomicU32::new(0) }; CALLBACKS],
+        functions: [const { Function { slot: AtomicU32::new(0), twin: AtomicU32::new(0) } }; CALLBACKS],
+        introduced: AtomicU32::new(0),
+        list: AtomicPtr::new(core::ptr::null_mut()),
+        listed: AtomicU32::new(0),
+    }
+}; INSTANCES];
+static PROFILER: AtomicBool = AtomicBool::new(false);
+
+const ISSUE: usize = 1;
+const FLAGS: usize = 2;
+
+unsafe extern "C" {
+    static cutap_callbacks: u8;
+    static cutap_flags: u8;
+}
+const ENTRY_BYTES: usize = 16;
+global_asm!(
+    ".hidden cutap_callbacks, cutap_flags, cutap_on_callback, cutap_on_flags",
+    ".globl cutap_callbacks, cutap_flags",
+    ".macro cutap_entries name, function",
+    ".balign 16",
+    ".type \\name,@function",
+    "\\name:",
+    ".cfi_startproc",
+    ".set cutap_i, 0",
+    ".rept {n}",
+    "  .balign 16",
+    "  endbr64",
+    "  .byte 0xba", // mov edx, cutap_i
+    "  .long cutap_i",
+    "  .byte 0xe9", // jmp function
+    "  .long \\function - . - 4",
+    "  .set cutap_i, cutap_i + 1",
+    ".endr",
+    ".cfi_endproc",
+    ".size \\name, . - \\name",
+    ".endm",
+    "cutap_entries cutap_callbacks, cutap_on_callback",
+    "cutap_entries cutap_flags, cutap_on_flags",
+    n = const INSTANCES,
+);
+
+/// A profiler is here: from now on every function calls us, so that what it switches on later in the
+/// driver's flags reaches it.
+pub fn profiler_came() {
+    PROFILER.store(true, Relaxed);
+    for i in &ALL {
+        for f in &i.flags {
+            f.store(1, Relaxed);
+        }
+    }
+}
+
+/// The table for the runtime that lives in `object`; `None`: the driver's own.
+pub fn table_for(object: &Object, driver: usize) -> Option<usize> {
+    if !start::wants_layer(layer::RUNTIME) {
+        return None;
+    }
+    for (n, i) in ALL.iter().enumerate() {
+        let mut is = i.object.load(Acquire);
+        if is == 0 {
+            match i.object.compare_exchange(0, object.id, AcqRel, Acquire) {
+                Ok(_) => {
+                    fill(n, i, object, driver)?;
+                    return Some((&raw const i.table) as usize);
+                }
+                Err(other) => is = other,
+            }
+        }
+        if is == object.id {
+            let ready = i.table.first().is_some_and(|w| w.load(Acquire) != 0);
+            return ready.then_some((&raw const i.table) as usize);
+        }
+    }
+    start::count(count::NO_INSTANCE_LEFT, 1);
+    None
+}
+
+fn fill(n: usize, i: &Instance, object: &Object, driver: usize) -> Option<()> {
+    let (mut flags, mut entries) = (core::ptr::null_mut::<u32>(), 0usize);
+    // SAFETY: the driver's table: its size in bytes, then functions; slot 2 is a getter.
+    unsafe {
+        let words = (driver as *const usize).read() / 8;
+        let get = (driver as *const usize).add(FLAGS).read();
+        if !(3..=TABLE_WORDS).contains(&words) || get == 0 {
+            return None;
+        }
+        core::mem::transmute::<usize, unsafe extern "C" fn(*mut *mut u32, *mut usize)>(get)(&mut flags, &mut entries);
+        if flags.is_null() || entries > CALLBACKS {
+            return None;
+        }
+        for (k, to) in i.table.iter().enumerate().take(words).skip(1) {
+            to.store((driver as *const usize).add(k).read(), Relaxed);
+        }
+        i.table.get(ISSUE)?.store(&raw const cutap_callbacks as usize + n * ENTRY_BYTES, Relaxed);
+        i.table.get(FLAGS)?.store(&raw const cutap_flags as usize + n * ENTRY_BYTES, Relaxed);
+        i.driver.store(driver, Relaxed);
+        i.driver_flags.store(flags, Relaxed);
+        i.count.store(entries, Relaxed);
+        i.text.0.store(object.text.0, Relaxed);
+        i.text.1.store(object.text.1, Relaxed);
+        for f in &i.flags {
+            f.store(1, Relaxed);
+        }
+        start::announce(object);
+        i.table.first()?.store(words * 8, Release);
+    }
+    Some(())
+}
+
+/// Slot 2 of a copy: our flags, the driver's count, which takes part in an old runtime's check.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cutap_on_flags(flags: *mut *const c_void, entries: *mut usize, n: u32) {
+    if let Some(i) = ALL.get(n as usize) {
+        // SAFETY: the runtime's variables.
+        unsafe {
+            *flags = (&raw const i.flags).cast();
+            *entries = i.count.load(Relaxed);
+        }
+    }
+}
+
+/// Slot 1 of a copy: a runtime function begins or ends. The runtime ignores what is returned.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cutap_on_callback(id: u32, data: *const CallbackRecord, n: u32) -> u32 {
+    let (Some(i), false) = (ALL.get(n as usize), data.is_null()) else { return 0 };
+    // SAFETY: the runtime's record, on its stack.
+    let record = unsafe { &*data };
+    thread::fork::check();
+    if record.phase != 0 {
+        exit(record);
+    }
+    let flags = i.driver_flags.load(Relaxed);
+    // SAFETY: the driver's flag array has `count` entries.
+    let theirs = (id as usize) < i.count.load(Relaxed) && unsafe { flags.add(id as usize).read_volatile() } != 0;
+    if record.phase == 0 {
+        enter(i, n, id, record);
+    }
+    if theirs {
+        // SAFETY: slot 1 of the driver's table, with what the runtime gave us.
+        unsafe {
+            let issue = (i.driver.load(Relaxed) as *const usize).add(ISSUE).read();
+            return core::mem::transmute::<usize, unsafe extern "C" fn(u32, *const CallbackRecord) -> u32>(issue)(id, data);
+        }
+    }
+    0
+}
+
+fn enter(i: &Instance, n: u32, id: u32, r: &CallbackRecord) {
+    let Some(b) = record::ready() else { return };
+    if i.introduced.load(Acquire) != 2 {
+        introduce(i, n, r, b);
+    }
+    let Some(f) = i.functions.get(id as usize) else { return };
+    let at = &raw const *r as usize;
+    b.leave_below(at);
+    let mut slot = f.slot.load(Relaxed);
+    if slot == 0 {
+        slot = name(i, n, id, r);
+        f.slot.store(slot, Relaxed);
+    }
+    if !i.flags.get(id as usize).is_some_and(|w| w.load(Relaxed) != 0) || slot == UNWANTED {
+        return;
+    }
+    // A shared runtime's function that a binding led to: one call, one record.
+    let object = i.object.load(Relaxed);
+    if let Some(top) = b.top()
+        && top.reported == 0
+        && (top.slot as usize) < THUNKS
+        && slots::object_of(top.slot) == object
+        && is_twin(f, top.slot, r)
+    {
+        top.reported = at;
+        let number = top.number;
+        record::learned(b, number, note::INSTANCE, n.into());
+        return kernel(b, number, r);
+    }
+    let mut words = [0u64; 6];
+    let known = parameters(r.parameters as usize, &mut words);
+    if let Some(number) = record::enter(b, slot, caller(r), words.get(..known).unwrap_or(&[])) {
+        b.push(OpenCall { number, slot, frame: at, reported: at });
+        kernel(b, number, r);
+    }
+}
+
+/// The name is the same as the one that the binding's slot has.
+fn is_twin(f: &Function, slot: u32, r: &CallbackRecord) -> bool {
+    if f.twin.load(Relaxed) == slot + 1 {
+        return true;
+    }
+    // SAFETY: the runtime's string constant.
+    let same = unsafe { sys::text(r.name, 256) } == slots::name_of(slot);
+    if same {
+        f.twin.store(slot + 1, Relaxed);
+    }
+    same
+}
+
+fn exit(r: &CallbackRecord) {
+    let Some(b) = record::ready() else { return };
+    let at = &raw const *r as usize;
+    let found = b.open.iter().take(b.depth).rfind(|c| c.reported == at).copied();
+    let Some(call) = found else { return };
+    if (call.slot as usize) < THUNKS {
+        return;
+    }
+    // SAFETY: the runtime's variable; null for the three functions that return no error code.
+    let result = unsafe { r.result.as_ref() }.map_or(0, |r| u64::from(*r));
+    record::exit(b, call.number, result);
+}
+
+/// Six words of the parameter block, which lies on the runtime's stack: what its page holds is mapped.
+fn parameters(at: usize, words: &mut [u64; 6]) -> usize {
+    if at == 0 {
+        return 0;
+    }
+    let in_page = (4096 - (at & 4095)) / 8;
+    let known = if in_page >= words.len() || sys::readable(at + in_page * 8) { words.len() } else { in_page };
+    for (n, w) in words.iter_mut().enumerate().take(known) {
+        // SAFETY: as said above.
+        *w = unsafe { (at as *const u64).add(n).read_unaligned() };
+    }
+    known
+}
+
+/// Where the call came from is not in the record; the function's own object is.
+fn caller(r: &CallbackRecord) -> usize {
+    r.export_table.map_or(0, |f| f as usize)
+}
+
+const UNWANTED: u32 = u32::MAX;
+
+fn name(i: &Instance, n: u32, id: u32, r: &CallbackRecord) -> u32 {
+    let list = i.list.load(Acquire);
+    // SAFETY: the instance's own table and string constants.
+    let text = unsafe {
+        let listed = if !list.is_null() && id < i.listed.load(Relaxed) { (*list.add(id as usize)).name } else { core::ptr::null() };
+        match sys::text(r.name, 256) {
+            [] => sys::text(listed, 256),
+            name => name,
+        }
+    };
+    if !start::wanted(layer::RUNTIME, &[], text) {
+        if !PROFILER.load(Relaxed)
+            && let Some(f) = i.flags.get(id as usize)
+        {
+            f.store(0, Relaxed);
+        }
+        return UNWANTED;
+    }
+    slots::runtime_slot(n, id, text)
+}
+
+/// An instance tells its version and its names at its first call.
+#[cold]
+fn introduce(i: &Instance, n: u32, r: &CallbackRecord, b: &mut Block) {
+    if i.introduced.compare_exchange(0, 1, AcqRel, Acquire).is_err() {
+        return;
+    }
+    let mut version = 0u32;
+    if let Some(ask) = r.export_table {
+        // The question goes through the driver's cuGetExportTable, which is a slot of ours.
+        b.inside = true;
+        // SAFETY: the instance's own cudaGetExportTable and the tables that it documents by its code.
+        unsafe {
+            let mut table: *const usize = core::ptr::null();
+            if ask(&mut table, &cutap_calls::RUNTIME_VERSION_TABLE) == 0 && !table.is_null() {
+                core::mem::transmute::<usize, unsafe extern "C" fn(*mut u32) -> u32>(table.add(1).read())(&mut version);
+            }
+            let (mut count, mut list): (u32, *mut ListedName) = (0, core::ptr::null_mut());
+            if ask(&mut table, &cutap_calls::RUNTIME_NAMES_TABLE) == 0 && !table.is_null() {
+                core::mem::transmute::<usize, unsafe extern "C" fn(*mut u32, *mut *mut ListedName) -> u32>(table.add(1).read())(&mut count, &mut list);
+            }
+            i.listed.store(count, Relaxed);
+            i.list.store(list, Release);
+        }
+        b.inside = false;
+    }
+    let object = i.object.load(Relaxed);
+    names::write(&Name { kind: kind::INSTANCE, ticks: 0, a: n.into(), b: object.into(), c: version.into(), s: &[], t: &[] });
+    i.introduced.store(2, Release);
+}
+
+/// A launch's kernel, from the record: no driver call of ours.
+fn kernel(b: &mut Block, number: u32, r: &CallbackRecord) {
+    // 11.x leaves garbage there for other functions.
+    // SAFETY: the runtime's string constant.
+    let name = unsafe { sys::text(r.name, 64) };
+    let launch = name.starts_with(b"cudaLaunchKernel") || name.starts_with(b"cudaLaunchCooperativeKernel");
+    if launch && !name.starts_with(b"cudaLaunchCooperativeKernelMulti") && !r.kernel.is_null() {
+        let id = super::handles::kernel_name(r.kernel);
+        if id != 0 {
+            record::learned(b, number, note::KERNEL, id.into());
+        }
+    }
+}
+
+/// True when cuKernelGetName is asked by a runtime before it reports a call: it does so only because
+/// the launch's flag is on.
+pub fn is_footprint(b: &mut Block, caller: usize) -> bool {
+    let in_runtime = ALL.iter().take_while(|i| i.object.load(Acquire) != 0).any(|i| {
+        caller >= i.text.0.load(Relaxed) && caller < i.text.1.load(Relaxed)
+    });
+    in_runtime && b.top().is_none_or(|t| t.reported == 0)
+}

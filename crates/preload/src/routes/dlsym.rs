@@ -1,0 +1,239 @@
+//! dlsym, dlvsym, dladdr, dladdr1. With a real handle the answer does not depend on the caller: call
+//! on, look at the address. With RTLD_DEFAULT and RTLD_NEXT it does: a name that no watched library
+//! defines jumps on with the caller's return address in place, others are asked through a `ret`
+//! inside the caller's own object.
+//!
+//! It must work before our constructor ran, inside any constructor, and with no run folder at all.
+
+use crate::loader::elf::is_function;
+use crate::loader::objects::{self, Object};
+use crate::loader::{notice, words};
+use crate::sys::libc::PhdrInfo;
+use crate::sys::{self, x86_64::shadow_stack};
+use crate::thread::record;
+use crate::{slots, start};
+use core::ffi::{c_int, c_void};
+use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use cutap_wire::{count, names::route, record::lookup};
+
+const RTLD_NEXT: usize = usize::MAX;
+const RTLD_DEFAULT: usize = 0;
+
+/// The functions that we export, and where the next ones behind us in the link map are.
+struct Replaced {
+    name: &'static [u8],
+    /// The next object's: another preload's, or libc's.
+    next: AtomicUsize,
+    /// The last object's: libc's own.
+    last: AtomicUsize,
+}
+static REPLACED: [Replaced; 4] = [new(b"dlsym"), new(b"dlvsym"), new(b"dladdr"), new(b"dladdr1")];
+const fn new(name: &'static [u8]) -> Replaced {
+    Replaced { name, next: AtomicUsize::new(0), last: AtomicUsize::new(0) }
+}
+const DLSYM: usize = 0;
+const DLVSYM: usize = 1;
+
+fn next(which: usize) -> usize {
+    REPLACED.get(which).map_or(0, |r| r.next.load(Relaxed))
+}
+
+/// The real dlsym, for a jump.
+pub extern "C" fn next_dlsym() -> usize {
+    find_next();
+    next(DLSYM)
+}
+/// The real dlvsym, for a jump.
+pub extern "C" fn next_dlvsym() -> usize {
+    find_next();
+    next(DLVSYM)
+}
+
+/// Finds the next dlsym by the link map and the objects' own hash tables. `dlvsym(RTLD_NEXT)` would
+/// skip another preload's, and needs to know the version.
+pub fn find_next() {
+    if next(DLSYM) != 0 {
+        return;
+    }
+    let mut behind_us = false;
+    notice::iterate(one_object, (&raw mut behind_us).cast());
+}
+
+unsafe extern "C" fn one_object(info: *const PhdrInfo, _: usize, data: *mut c_void) -> c_int {
+    // SAFETY: called by the loader with our data; the object is mapped.
+    unsafe {
+        let behind_us = &mut *data.cast::<bool>();
+        let s = objects::describe(&*info);
+        if s.ours {
+            *behind_us = true;
+            return 0;
+        }
+        for r in &REPLACED {
+            s.tables.find(r.name, |symbol, _| {
+                let address = s.base.wrapping_add(symbol.value);
+                if !is_function(symbol, s.base, address) {
+                    return false;
+                }
+                if *behind_us && r.next.load(Relaxed) == 0 {
+                    r.next.store(address, Relaxed);
+                }
+                r.last.store(address, Relaxed);
+                true
+            });
+        }
+    }
+    0
+}
+
+/// True for the address of libc's own dlsym and its kin.
+pub fn is_replaced(address: usize) -> bool {
+    address != 0 && REPLACED.iter().any(|r| r.last.load(Relaxed) == address)
+}
+/// True for a name that we export.
+pub fn is_loader_name(name: &[u8]) -> bool {
+    name.starts_with(b"dl") && REPLACED.iter().any(|r| r.name == name)
+}
+/// True for the address of one of our own exports.
+pub fn is_ours(address: usize) -> bool {
+    crate::slots::exports().contains(&address)
+}
+/// Ours instead of libc's, for an object that is bound to libc's own. Not for one that exports dlsym
+/// itself: it would be sent round in a circle.
+pub fn replacement(address: usize, user: &Object) -> Option<usize> {
+    let which = REPLACED.iter().position(|r| r.last.load(Relaxed) == address)?;
+    // SAFETY: the user is loaded: it is being rewritten or is asking.
+    let wraps = unsafe { user.tables.find(b"dlsym", |s, _| s.value != 0) };
+    if wraps || user.ours { None } else { crate::slots::exports().get(which).copied().filter(|&a| a != 0) }
+}
+
+/// Takes and gives back the loader's lock: who was listed before is relocated after.
+pub fn barrier() {
+    find_next();
+    let real = REPLACED.first().map_or(0, |r| r.last.load(Relaxed));
+    if real != 0 {
+        // SAFETY: libc's dlsym.
+        unsafe { call(real, RTLD_DEFAULT, c"free".as_ptr().cast(), core::ptr::null()) };
+    }
+}
+
+type Real = unsafe extern "C" fn(usize, *const u8, *const u8) -> usize;
+
+/// dlsym and dlvsym alike: a third argument does no harm.
+///
+/// # Safety
+/// `real` is one of the two, with the arguments of a real request.
+unsafe fn call(real: usize, handle: usize, name: *const u8, version: *const u8) -> usize {
+    // SAFETY: the caller's promise.
+    unsafe { core::mem::transmute::<usize, Real>(real)(handle, name, version) }
+}
+
+/// What the exported dlsym and dlvsym do first. 0: jump on to the real one.
+///
+/// # Safety
+/// Arguments of a request of the program's.
+pub unsafe extern "C" fn ask(handle: usize, name: *const u8, version: *const u8, caller: usize) -> usize {
+    find_next();
+    if name.is_null() || !start::running() {
+        return 0;
+    }
+    let _inside = match record::Inside::enter() {
+        Some(inside) => inside,
+        None => return 0,
+    };
+    notice::notice();
+    // SAFETY: the program's string.
+    let text = unsafe { sys::text(name, 4096) };
+    let real = next(if version.is_null() { DLSYM } else { DLVSYM });
+    if real == 0 {
+        return 0;
+    }
+    let (answer, seen) = if handle == RTLD_DEFAULT || handle == RTLD_NEXT {
+        // SAFETY: as above.
+        match unsafe { ask_as_caller(real, handle, text, name, version, caller) } {
+            Some(answer) => answer,
+            None => return 0,
+        }
+    } else {
+        // SAFETY: as above.
+        let found = unsafe { call(real, handle, name, version) };
+        (hand_out(found, text, caller, route::DLSYM), found)
+    };
+    if seen != 0 && start::lookups() {
+        let which = if version.is_null() { lookup::DLSYM } else { lookup::DLVSYM };
+        record::lookup(which, caller, handle, 0, answer, 0, text);
+    }
+    // 0 jumps on and asks once more: the answer is the same, and dlerror is as the real one leaves it.
+    answer
+}
+
+/// # Safety
+/// As `ask`.
+unsafe fn ask_as_caller(real: usize, handle: usize, text: &[u8], name: *const u8, version: *const u8, caller: usize) -> Option<(usize, usize)> {
+    let gate = objects::with(|s| {
+        let known = is_loader_name(text) || s.objects().iter().any(|o| o.layer != 0 && unsafe { o.tables.find(text, |_, _| true) });
+        known.then(|| s.holding(caller).and_then(Object::ret))
+    })??;
+    let Some(gate) = gate.filter(|_| !shadow_stack()) else {
+        start::count(count::LOOKUP_JUMPED, 1);
+        return None;
+    };
+    // SAFETY: the gate is a `ret` in the caller's object, which is running and so stays mapped.
+    let found = unsafe { crate::slots::thunks_x86_64::call_through(real, handle, name, version, gate) };
+    Some((hand_out(found, text, caller, route::DLSYM), found))
+}
+
+/// The slot of the function that `found` is, or `found` itself.
+pub fn hand_out(found: usize, name: &[u8], caller: usize, how: u8) -> usize {
+    if found == 0 {
+        return 0;
+    }
+    objects::with(|s| {
+        let user = s.holding(caller);
+        if is_replaced(found) {
+            // A wrapper in front of us asks for libc's: it gets us. One behind us must not.
+            return match user {
+                Some(u) if s.objects().iter().position(|o| o.ours) > s.objects().iter().position(|o| o.base == u.base) => {
+                    replaced_for_front(found).unwrap_or(found)
+                }
+                Some(u) => replacement(found, u).unwrap_or(found),
+                None => found,
+            };
+        }
+        let Some(owner) = s.owner(found) else {
+            if how == route::DLSYM && s.holding(found).is_none() && cutap_calls::in_family(name) {
+                start::gap_named(count::OTHER_NAMESPACE, name);
+            }
+            return found;
+        };
+        // The driver's own look-ups get the real pointers.
+        if user.is_some_and(|u| u.layer == cutap_wire::names::layer::DRIVER) {
+            return found;
+        }
+        // SAFETY: the owner answered the look-up, so it is loaded.
+        if !unsafe { words::function_of(owner, name, found) } {
+            return found;
+        }
+        slots::for_function(found, owner, name, how).unwrap_or(found)
+    })
+    .unwrap_or(found)
+}
+
+fn replaced_for_front(address: usize) -> Option<usize> {
+    let which = REPLACED.iter().position(|r| r.last.load(Relaxed) == address)?;
+    crate::slots::exports().get(which).copied().filter(|&a| a != 0)
+}
+
+/// dladdr and dladdr1 of a pointer that we handed out answer for the real function.
+///
+/// # Safety
+/// The program's arguments.
+pub unsafe extern "C" fn describe(address: usize, a: usize, b: usize, c: usize, which: usize) -> usize {
+    find_next();
+    let real = next(which);
+    if real == 0 {
+        return 0;
+    }
+    let address = slots::real_of(address).unwrap_or(address);
+    // SAFETY: dladdr takes two of these, dladdr1 all four.
+    unsafe { core::mem::transmute::<usize, unsafe extern "C" fn(usize, usize, usize, usize) -> usize>(real)(address, a, b, c) }
+}

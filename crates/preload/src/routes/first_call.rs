@@ -1,0 +1,80 @@
+//! A lazy word at its first call. The loader would look the name up from the calling object, so we do
+//! exactly that, from inside it: it is running, so it stays mapped. No name is searched in advance.
+
+use crate::loader::notice;
+use crate::loader::objects;
+use crate::routes::dlsym;
+use crate::slots::thunks_x86_64::{Frame, call_through, entry, resolve_entry, thunk};
+use crate::slots::table::take_number;
+use crate::sys::x86_64::shadow_stack;
+use crate::{start, thread};
+use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering::*};
+use cutap_wire::{count, names::route};
+
+const MAX: usize = crate::slots::thunks_x86_64::THUNKS;
+
+/// A word not bound yet.
+struct Stub {
+    word: AtomicUsize,
+    /// What the word held: the loader's own way to bind it.
+    first: AtomicUsize,
+    name: AtomicPtr<u8>,
+    version: AtomicPtr<u8>,
+}
+static STUBS: [Stub; MAX] = [const {
+    Stub {
+        word: AtomicUsize::new(0),
+        first: AtomicUsize::new(0),
+        name: AtomicPtr::new(core::ptr::null_mut()),
+        version: AtomicPtr::new(core::ptr::null_mut()),
+    }
+}; MAX];
+
+/// The address to put into a lazy word. Called under the loader's lock; name and version lie in the
+/// object's own string table, which lives as long as the word does.
+pub fn stub(word: usize, first: usize, name: &[u8], version: &[u8]) -> Option<usize> {
+    let n = take_number()? as usize;
+    let s = STUBS.get(n)?;
+    s.word.store(word, Relaxed);
+    s.first.store(first, Relaxed);
+    s.name.store(name.as_ptr().cast_mut(), Relaxed);
+    s.version.store(if version.is_empty() { core::ptr::null_mut() } else { version.as_ptr().cast_mut() }, Relaxed);
+    entry(n)?.store(resolve_entry(), Release);
+    Some(thunk(n))
+}
+
+/// Called by the assembler: where the first call goes.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cutap_bind(frame: *mut Frame) -> usize {
+    // SAFETY: the assembler's frame.
+    let n = unsafe { (*frame).slot } as usize;
+    let Some(s) = STUBS.get(n) else { return 0 };
+    let first = s.first.load(Relaxed);
+    let _inside = thread::record::Inside::enter();
+    thread::fork::check();
+    let (word, name, version) = (s.word.load(Relaxed), s.name.load(Relaxed), s.version.load(Relaxed));
+    let place = objects::with(|o| o.holding(word).map(|o| (o.ret(), o.span))).flatten();
+    let Some((Some(gate), span)) = place.filter(|_| !shadow_stack()) else {
+        start::count(count::BOUND_BY_LOADER, 1);
+        return first;
+    };
+    let real = if version.is_null() { dlsym::next_dlsym() } else { dlsym::next_dlvsym() };
+    // SAFETY: the gate lies in the calling object.
+    let ask = |handle| unsafe { call_through(real, handle, name, version, gate) };
+    let mut found = ask(0);
+    if found >= span.0 && found < span.1 {
+        // A non-PIE program answers with its own PLT.
+        found = ask(usize::MAX);
+    }
+    if found == 0 {
+        return first;
+    }
+    notice::notice();
+    // SAFETY: the object is running, so its strings are mapped.
+    let text = unsafe { crate::sys::text(name, 4096) };
+    let target = dlsym::hand_out(found, text, gate, route::FIRST_CALL);
+    // SAFETY: the word is a lazy word: its page is writable, or was made so for the stub.
+    unsafe { (*(word as *const AtomicUsize)).store(target, Release) };
+    target
+}
+

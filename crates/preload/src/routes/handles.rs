@@ -1,0 +1,102 @@
+//! Kernels' names, learned where the driver hands out a kernel's handle: so that a launch needs no
+//! driver call of ours to be named. And module images, kept when asked for.
+
+use crate::slots::{self, thunks_x86_64::Frame};
+use crate::start::{self, names};
+use crate::sys;
+use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering::*};
+use cutap_wire::names::{Name, kind};
+
+/// cuModuleGetFunction, cuLibraryGetKernel (handle, from, name), cuKernelGetFunction (handle, from).
+pub fn after(frame: &mut Frame) {
+    let [place, from, name, ..] = frame.args;
+    let [code, _] = frame.result;
+    if code as u32 != 0 || place == 0 {
+        return;
+    }
+    let by_name = slots::name_of(frame.slot) != b"cuKernelGetFunction";
+    // SAFETY: the driver succeeded: it wrote the handle and read the name.
+    let (handle, text) = unsafe {
+        ((place as *const u64).read(), if by_name { sys::text(name as *const u8, 0xffff) } else { &[] })
+    };
+    let from = if by_name { 0 } else { from };
+    names::write(&Name { kind: kind::KERNEL_HANDLE, ticks: 0, a: handle, b: from, c: 0, s: text, t: &[] });
+}
+
+/// Modules unloaded so far: a name's pointer may be another's after that.
+static UNLOADED: AtomicU32 = AtomicU32::new(0);
+
+/// cuModuleUnload, cuLibraryUnload.
+pub fn unload(_: &mut Frame) -> bool {
+    UNLOADED.fetch_add(1, Relaxed);
+    true
+}
+
+/// cuModuleLoadData and its kin: the image in the argument.
+pub fn image(frame: &mut Frame) -> bool {
+    if start::flags() & cutap_wire::control::DUMP_MODULES != 0 {
+        let [_, image, ..] = frame.args;
+        crate::start::dump::module(image as usize);
+    }
+    true
+}
+
+const CACHE: usize = 4096;
+const NAMES: usize = 65536;
+/// Id of the name last met whose pointer hashes to this place.
+static PLACES: [AtomicU32; CACHE] = [const { AtomicU32::new(0) }; CACHE];
+static NEXT: AtomicU32 = AtomicU32::new(1);
+
+/// A name met: where the runtime had it, how many modules had been unloaded when it was last
+/// compared, and our own copy in the names file.
+struct Known {
+    pointer: AtomicUsize,
+    unloaded: AtomicU32,
+    text: AtomicPtr<u8>,
+    len: AtomicU32,
+}
+static KNOWN: [Known; NAMES] = [const {
+    Known {
+        pointer: AtomicUsize::new(0),
+        unloaded: AtomicU32::new(0),
+        text: AtomicPtr::new(core::ptr::null_mut()),
+        len: AtomicU32::new(0),
+    }
+}; NAMES];
+
+/// The id of a kernel's name, told to the names stream at first sight. 0: it could not be told.
+pub fn kernel_name(name: *const u8) -> u32 {
+    let epoch = UNLOADED.load(Relaxed);
+    let Some(place) = PLACES.get((name as usize >> 3).wrapping_mul(0x9e37_79b9) % CACHE) else { return 0 };
+    let id = place.load(Acquire);
+    if id != 0
+        && let Some(known) = KNOWN.get(id as usize)
+        && known.pointer.load(Relaxed) == name as usize
+    {
+        if known.unloaded.load(Relaxed) == epoch {
+            return id;
+        }
+        // SAFETY: the runtime's string; our copy in the names file, which stays mapped.
+        let same = unsafe {
+            sys::text(name, 0xffff) == core::slice::from_raw_parts(known.text.load(Relaxed), known.len.load(Relaxed) as usize)
+        };
+        if same {
+            known.unloaded.store(epoch, Relaxed);
+            return id;
+        }
+    }
+    let id = NEXT.fetch_add(1, Relaxed);
+    // SAFETY: the runtime's string.
+    let text = unsafe { sys::text(name, 0xffff) };
+    let record = Name { kind: kind::KERNEL_NAME, ticks: 0, a: id.into(), b: name as u64, c: 0, s: text, t: &[] };
+    let Some(copy) = names::write(&record) else { return 0 };
+    // Filled before it is published; an id beyond the table is simply told again each time.
+    if let Some(known) = KNOWN.get(id as usize) {
+        known.pointer.store(name as usize, Relaxed);
+        known.unloaded.store(epoch, Relaxed);
+        known.text.store(copy.cast_mut(), Relaxed);
+        known.len.store(text.len() as u32, Relaxed);
+        place.store(id, Release);
+    }
+    id
+}

@@ -1,0 +1,98 @@
+//! The chain of hooks. A slot has a set of them; those that want it run in order before the call and in
+//! the opposite order after it. A hook may change arguments, answer without calling, or change the
+//! result. Recording is the first: it sees what the program asked and what it got.
+
+use super::thunks_x86_64::Frame;
+use crate::routes::{export_table, handles, proc_address};
+use crate::thread::record;
+use cutap_wire::names::{layer, route};
+
+/// A hook: before returns false to skip the call, having set the frame's result.
+pub struct Hook {
+    /// Runs before the call.
+    pub before: fn(&mut Frame) -> bool,
+    /// Runs after it.
+    pub after: fn(&mut Frame),
+}
+
+/// Bit of the recording hook.
+pub const RECORD: u32 = 1 << 0;
+const PROC_ADDRESS: u32 = 1 << 1;
+const EXPORT_TABLE: u32 = 1 << 2;
+const FOOTPRINT: u32 = 1 << 3;
+const HANDLES: u32 = 1 << 4;
+const UNLOAD: u32 = 1 << 5;
+const IMAGE: u32 = 1 << 6;
+
+/// The hooks by bit. FOOTPRINT does nothing of its own: recording asks for it.
+static HOOKS: [Hook; 7] = [
+    Hook { before: record::before, after: record::after },
+    Hook { before: pass, after: proc_address::after },
+    Hook { before: pass, after: export_table::after },
+    Hook { before: pass, after: nothing },
+    Hook { before: pass, after: handles::after },
+    Hook { before: handles::unload, after: nothing },
+    Hook { before: handles::image, after: nothing },
+];
+
+fn pass(_: &mut Frame) -> bool {
+    true
+}
+fn nothing(_: &mut Frame) {}
+
+/// True when the slot's calls may be our own footprint.
+pub fn may_be_footprint(hooks: u32) -> bool {
+    hooks & FOOTPRINT != 0
+}
+
+/// True for a function that a runtime fetches by cuGetProcAddress and calls only because a launch's
+/// flag is on.
+pub fn is_footprint_name(name: &[u8], how: u8) -> bool {
+    how == route::GET_PROC_ADDRESS && name == b"cuKernelGetName"
+}
+
+/// Hooks of our own that a driver function has whatever is recorded.
+pub fn special(of: u8, name: &[u8], how: u8) -> u32 {
+    if of != layer::DRIVER {
+        return 0;
+    }
+    match name {
+        b"cuGetProcAddress" | b"cuGetProcAddress_v2" => PROC_ADDRESS,
+        b"cuGetExportTable" => EXPORT_TABLE,
+        _ if is_footprint_name(name, how) => FOOTPRINT,
+        b"cuModuleGetFunction" | b"cuLibraryGetKernel" | b"cuKernelGetFunction" => HANDLES,
+        b"cuModuleUnload" | b"cuLibraryUnload" => UNLOAD,
+        b"cuModuleLoadData" | b"cuModuleLoadDataEx" | b"cuModuleLoadFatBinary" | b"cuLibraryLoadData" => IMAGE,
+        _ => 0,
+    }
+}
+
+/// Runs the hooks of `set` before the call; false when one of them answered.
+#[inline(always)]
+pub fn before(set: u32, frame: &mut Frame) -> bool {
+    let mut rest = set;
+    while rest != 0 {
+        let bit = rest.trailing_zeros();
+        rest &= rest - 1;
+        if let Some(hook) = HOOKS.get(bit as usize) {
+            frame.hooks |= 1 << bit;
+            if !(hook.before)(frame) {
+                return false;
+            }
+        }
+    }
+    true
+}
+
+/// Runs after those that ran before, last first.
+#[inline(always)]
+pub fn after(frame: &mut Frame) {
+    let mut rest = frame.hooks;
+    while rest != 0 {
+        let bit = 31 - rest.leading_zeros();
+        rest &= !(1 << bit);
+        if let Some(hook) = HOOKS.get(bit as usize) {
+            (hook.after)(frame);
+        }
+    }
+}

@@ -1,0 +1,8 @@
+//! A slot is one function of one load of one library. Its thunk's address is what the program holds.
+
+pub mod call;
+pub mod hooks;
+pub mod table;
+pub mod thunks_x86_64;
+
+pub use table::{exports, for_function, is_thunk, name_of, object_of, real_of, runtime_slot, set_exports};

@@ -1,0 +1,158 @@
+//! The table of slots. A slot is filled before its number is published by one compare-and-swap in the
+//! hash, so a child that forked in the middle loses nothing but a number.
+
+use super::thunks_x86_64::{THUNK_BYTES, THUNKS, entry, frame_entry, note_entry, thunk};
+use crate::loader::objects::Object;
+use crate::start::{self, names};
+use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering::*};
+use cutap_wire::names::{Name, kind};
+use cutap_wire::{control, count};
+
+/// One slot.
+pub struct Slot {
+    /// The real function.
+    pub real: AtomicUsize,
+    /// Number of the load that it belongs to.
+    pub object: AtomicU32,
+    /// Hooks that want it: bits of `hooks`.
+    pub hooks: AtomicU32,
+    /// Its name: text in the names file, which stays mapped.
+    name: AtomicPtr<u8>,
+    name_len: AtomicU32,
+}
+
+static SLOTS: [Slot; THUNKS] = [const {
+    Slot {
+        real: AtomicUsize::new(0),
+        object: AtomicU32::new(0),
+        hooks: AtomicU32::new(0),
+        name: AtomicPtr::new(core::ptr::null_mut()),
+        name_len: AtomicU32::new(0),
+    }
+}; THUNKS];
+/// Numbers given to thunks, and to functions of runtime instances, which have none.
+static NEXT: AtomicU32 = AtomicU32::new(0);
+static NEXT_RUNTIME: AtomicU32 = AtomicU32::new(THUNKS as u32);
+
+const HASH: usize = THUNKS * 4;
+static BY_ADDRESS: [AtomicU32; HASH] = [const { AtomicU32::new(0) }; HASH];
+
+static EXPORTS: [AtomicUsize; 4] = [const { AtomicUsize::new(0) }; 4];
+
+/// Addresses of our dlsym, dlvsym, dladdr, dladdr1.
+pub fn exports() -> [usize; 4] {
+    EXPORTS.each_ref().map(|e| e.load(Relaxed))
+}
+/// Said once at start.
+pub fn set_exports(addresses: [usize; 4]) {
+    for (to, from) in EXPORTS.iter().zip(addresses) {
+        to.store(from, Relaxed);
+    }
+}
+
+/// True for an address inside the array of thunks.
+pub fn is_thunk(address: usize) -> bool {
+    address.wrapping_sub(thunk(0)) < THUNKS * THUNK_BYTES
+}
+
+/// The slot with this number.
+#[inline(always)]
+pub fn slot(n: u32) -> Option<&'static Slot> {
+    SLOTS.get(n as usize)
+}
+
+/// The real function behind a thunk's address.
+pub fn real_of(address: usize) -> Option<usize> {
+    is_thunk(address).then(|| slot(((address - thunk(0)) / THUNK_BYTES) as u32).map_or(0, |s| s.real.load(Relaxed))).filter(|&r| r != 0)
+}
+/// The slot number of a thunk's address.
+pub fn number_of(address: usize) -> Option<u32> {
+    is_thunk(address).then(|| ((address - thunk(0)) / THUNK_BYTES) as u32)
+}
+/// The load that a slot belongs to.
+pub fn object_of(n: u32) -> u32 {
+    slot(n).map_or(0, |s| s.object.load(Relaxed))
+}
+/// A slot's name.
+pub fn name_of(n: u32) -> &'static [u8] {
+    match slot(n) {
+        Some(s) if !s.name.load(Acquire).is_null() => {
+            // SAFETY: set once, to text in the names file's mapping, which is never given back.
+            unsafe { core::slice::from_raw_parts(s.name.load(Acquire), s.name_len.load(Relaxed) as usize) }
+        }
+        _ => &[],
+    }
+}
+
+/// A number for a thunk.
+pub fn take_number() -> Option<u32> {
+    let n = NEXT.fetch_add(1, Relaxed);
+    if (n as usize) < THUNKS {
+        return Some(n);
+    }
+    NEXT.fetch_sub(1, Relaxed);
+    start::count(count::NO_SLOT_LEFT, 1);
+    None
+}
+
+/// A number for a function of a runtime instance, with its name in the stream.
+pub fn runtime_slot(instance: u32, callback: u32, name: &[u8]) -> u32 {
+    let n = NEXT_RUNTIME.fetch_add(1, Relaxed);
+    let text = Name { kind: kind::RUNTIME_SLOT, ticks: 0, a: n.into(), b: instance.into(), c: callback.into(), s: name, t: &[] };
+    names::write(&text);
+    n
+}
+
+/// The address to hand out for `real`, a function `name` of `owner`; `None`: the real one.
+pub fn for_function(real: usize, owner: &Object, name: &[u8], how: u8) -> Option<usize> {
+    // The runtime's own cuKernelGetName is a slot of its own, for it may be called because we watch.
+    let load = owner.id | if super::hooks::is_footprint_name(name, how) { 1 << 31 } else { 0 };
+    let mut cell = (real >> 2).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40;
+    let mut made = 0;
+    loop {
+        let at = BY_ADDRESS.get(cell % HASH)?;
+        let mut found = at.load(Acquire);
+        if found == 0 {
+            if made == 0 {
+                made = make(real, owner, load, name, how)? + 1;
+            }
+            match at.compare_exchange(0, made, AcqRel, Acquire) {
+                Ok(_) => return Some(thunk(made as usize - 1)),
+                Err(other) => found = other,
+            }
+        }
+        let s = slot(found - 1)?;
+        if s.real.load(Relaxed) == real && s.object.load(Relaxed) == load {
+            return Some(thunk(found as usize - 1));
+        }
+        cell += 1;
+    }
+}
+
+fn make(real: usize, owner: &Object, load: u32, name: &[u8], how: u8) -> Option<u32> {
+    let cxx = name.starts_with(b"_Z");
+    if cxx && start::flags() & control::CXX_NAMES == 0 {
+        start::count(count::CXX_NOT_ASKED, 1);
+        return None;
+    }
+    let mut hooks = super::hooks::special(owner.layer, name, how);
+    if start::wanted(owner.layer, owner.name(), name) {
+        hooks |= super::hooks::RECORD;
+    }
+    if hooks == 0 {
+        return None;
+    }
+    let n = take_number()?;
+    start::announce(owner);
+    let how = u64::from(owner.id) | u64::from(how) << 32 | u64::from(cxx) << 40;
+    let record = Name { kind: kind::SLOT, ticks: 0, a: n.into(), b: how, c: real as u64, s: name, t: &[] };
+    let text = names::write(&record)?;
+    let s = slot(n)?;
+    s.real.store(real, Relaxed);
+    s.object.store(load, Relaxed);
+    s.hooks.store(hooks, Relaxed);
+    s.name_len.store(name.len() as u32, Relaxed);
+    s.name.store(text.cast_mut(), Release);
+    entry(n as usize)?.store(if cxx { note_entry() } else { frame_entry() }, Release);
+    Some(n)
+}

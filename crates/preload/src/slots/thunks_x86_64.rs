@@ -1,0 +1,317 @@
+//! The code that a slot's address leads to. No code is made at run time: the array of thunks is fixed.
+//!
+//! A thunk puts its number into r11, which no caller keeps and no C or C++ function takes arguments
+//! in, and jumps to what its entry word says: the frame, the first-call stub, the note of a C++ name,
+//! or the function itself (armed and off). Nothing is pushed there, so one FDE covers the array.
+//!
+//! The frame keeps every argument register, passes stack words on, and has unwind data all the way,
+//! so that exceptions, longjmp, pthread_exit and debuggers pass through it. It keeps the stack aligned
+//! for itself even where the caller did not.
+
+use core::arch::global_asm;
+use core::sync::atomic::AtomicUsize;
+
+/// Thunks in the array.
+pub const THUNKS: usize = 65536;
+/// Bytes of one thunk.
+pub const THUNK_BYTES: usize = 16;
+/// Stack words that a frame passes on at most.
+pub const STACK_WORDS: usize = 32;
+
+/// A call as it stands in its frame. The assembler below knows these offsets.
+#[repr(C)]
+pub struct Frame {
+    /// rdi, rsi, rdx, rcx, r8, r9
+    pub args: [u64; 6],
+    /// rax at entry: number of vector registers of a variadic call.
+    pub rax: u64,
+    /// r10 at entry.
+    pub r10: u64,
+    /// xmm0 to xmm7 at entry.
+    pub xmm: [u128; 8],
+    /// The caller's stack arguments.
+    pub stack: *const u64,
+    /// Return address in the caller.
+    pub caller: usize,
+    /// What will be called.
+    pub target: usize,
+    /// The slot.
+    pub slot: u32,
+    /// Number of the call in its ring, if recorded.
+    pub number: u32,
+    /// Stack words to pass on.
+    pub stack_words: usize,
+    /// Result: rax and rdx.
+    pub result: [u64; 2],
+    /// Result: xmm0 and xmm1.
+    pub result_xmm: [u128; 2],
+    /// Set when the call was recorded on the way in.
+    pub recorded: u32,
+    /// Hooks that ran before.
+    pub hooks: u32,
+    /// A word for the hooks.
+    pub word: u64,
+}
+
+const _: () = {
+    assert!(core::mem::offset_of!(Frame, stack) == 192);
+    assert!(core::mem::offset_of!(Frame, target) == 208);
+    assert!(core::mem::offset_of!(Frame, slot) == 216);
+    assert!(core::mem::offset_of!(Frame, stack_words) == 224);
+    assert!(core::mem::offset_of!(Frame, result) == 232);
+    assert!(core::mem::offset_of!(Frame, result_xmm) == 256);
+    assert!(size_of::<Frame>() == 304);
+};
+
+unsafe extern "C" {
+    static cutap_thunks: u8;
+    fn cutap_frame();
+    fn cutap_resolve();
+    fn cutap_note();
+    /// Calls `real(handle, name, version)` with a return address of `gate`, a `ret` instruction.
+    pub fn cutap_call_through(handle: usize, name: *const u8, version: *const u8, gate: usize, real: usize) -> usize;
+}
+
+/// Entry word of each thunk.
+#[unsafe(no_mangle)]
+static CUTAP_ENTRIES: [AtomicUsize; THUNKS] = [const { AtomicUsize::new(0) }; THUNKS];
+
+/// Address of thunk `n`.
+pub fn thunk(n: usize) -> usize {
+    &raw const cutap_thunks as usize + n * THUNK_BYTES
+}
+/// Where thunk `n` jumps to.
+pub fn entry(n: usize) -> Option<&'static AtomicUsize> {
+    CUTAP_ENTRIES.get(n)
+}
+/// The frame.
+pub fn frame_entry() -> usize {
+    cutap_frame as *const () as usize
+}
+/// The stub of a word not bound yet.
+pub fn resolve_entry() -> usize {
+    cutap_resolve as *const () as usize
+}
+/// The note of a C++ name.
+pub fn note_entry() -> usize {
+    cutap_note as *const () as usize
+}
+
+/// A look-up that seems to come from the object in which `gate` lies.
+///
+/// # Safety
+/// `real` is dlsym or dlvsym, `gate` a `ret` in an object that stays mapped.
+pub unsafe fn call_through(real: usize, handle: usize, name: *const u8, version: *const u8, gate: usize) -> usize {
+    // SAFETY: the caller's promise.
+    unsafe { cutap_call_through(handle, name, version, gate, real) }
+}
+
+global_asm!(
+    ".hidden cutap_thunks, cutap_frame, cutap_resolve, cutap_note, cutap_call_through, CUTAP_ENTRIES",
+    ".hidden cutap_before, cutap_after, cutap_bind, cutap_noted",
+    ".globl cutap_thunks, cutap_frame, cutap_resolve, cutap_note, cutap_call_through",
+    ".text",
+    ".balign 64",
+    ".type cutap_thunks,@function",
+    "cutap_thunks:",
+    ".cfi_startproc",
+    ".set cutap_n, 0",
+    ".rept {thunks}",
+    "  endbr64",
+    "  .byte 0x41, 0xbb", // mov r11d, cutap_n
+    "  .long cutap_n",
+    "  .byte 0xff, 0x25", // jmp [rip + CUTAP_ENTRIES + 8 * cutap_n]
+    "  .long CUTAP_ENTRIES + 8 * cutap_n - . - 4",
+    "  .set cutap_n, cutap_n + 1",
+    ".endr",
+    ".cfi_endproc",
+    ".size cutap_thunks, . - cutap_thunks",
+    // ---- the frame: [rsp, +256) outgoing stack words, then Frame
+    ".type cutap_frame,@function",
+    "cutap_frame:",
+    ".cfi_startproc",
+    "  push rbp",
+    ".cfi_def_cfa_offset 16",
+    ".cfi_offset rbp, -16",
+    "  mov rbp, rsp",
+    ".cfi_def_cfa_register rbp",
+    "  and rsp, -16",
+    "  sub rsp, 560",
+    "  mov [rsp + 256], rdi",
+    "  mov [rsp + 264], rsi",
+    "  mov [rsp + 272], rdx",
+    "  mov [rsp + 280], rcx",
+    "  mov [rsp + 288], r8",
+    "  mov [rsp + 296], r9",
+    "  mov [rsp + 304], rax",
+    "  mov [rsp + 312], r10",
+    "  movaps [rsp + 320], xmm0",
+    "  movaps [rsp + 336], xmm1",
+    "  movaps [rsp + 352], xmm2",
+    "  movaps [rsp + 368], xmm3",
+    "  movaps [rsp + 384], xmm4",
+    "  movaps [rsp + 400], xmm5",
+    "  movaps [rsp + 416], xmm6",
+    "  movaps [rsp + 432], xmm7",
+    "  lea rax, [rbp + 16]",
+    "  mov [rsp + 448], rax",
+    "  mov rax, [rbp + 8]",
+    "  mov [rsp + 456], rax",
+    "  mov [rsp + 472], r11d",
+    "  lea rdi, [rsp + 256]",
+    "  call cutap_before",
+    "  test eax, eax",
+    "  jz 5f",
+    // stack words
+    "  mov rcx, [rsp + 480]",
+    "  mov rsi, [rsp + 448]",
+    "  cmp rcx, 32",
+    "  jne 2f",
+    "  movups xmm8, [rsi]",
+    "  movups xmm9, [rsi + 16]",
+    "  movups xmm10, [rsi + 32]",
+    "  movups xmm11, [rsi + 48]",
+    "  movups xmm12, [rsi + 64]",
+    "  movups xmm13, [rsi + 80]",
+    "  movups xmm14, [rsi + 96]",
+    "  movups xmm15, [rsi + 112]",
+    "  movaps [rsp], xmm8",
+    "  movaps [rsp + 16], xmm9",
+    "  movaps [rsp + 32], xmm10",
+    "  movaps [rsp + 48], xmm11",
+    "  movaps [rsp + 64], xmm12",
+    "  movaps [rsp + 80], xmm13",
+    "  movaps [rsp + 96], xmm14",
+    "  movaps [rsp + 112], xmm15",
+    "  movups xmm8, [rsi + 128]",
+    "  movups xmm9, [rsi + 144]",
+    "  movups xmm10, [rsi + 160]",
+    "  movups xmm11, [rsi + 176]",
+    "  movups xmm12, [rsi + 192]",
+    "  movups xmm13, [rsi + 208]",
+    "  movups xmm14, [rsi + 224]",
+    "  movups xmm15, [rsi + 240]",
+    "  movaps [rsp + 128], xmm8",
+    "  movaps [rsp + 144], xmm9",
+    "  movaps [rsp + 160], xmm10",
+    "  movaps [rsp + 176], xmm11",
+    "  movaps [rsp + 192], xmm12",
+    "  movaps [rsp + 208], xmm13",
+    "  movaps [rsp + 224], xmm14",
+    "  movaps [rsp + 240], xmm15",
+    "  jmp 4f",
+    "2: test rcx, rcx",
+    "  jz 4f",
+    "3: mov rax, [rsi + 8*rcx - 8]",
+    "  mov [rsp + 8*rcx - 8], rax",
+    "  dec rcx",
+    "  jnz 3b",
+    "4: mov rdi, [rsp + 256]",
+    "  mov rsi, [rsp + 264]",
+    "  mov rdx, [rsp + 272]",
+    "  mov rcx, [rsp + 280]",
+    "  mov r8, [rsp + 288]",
+    "  mov r9, [rsp + 296]",
+    "  mov rax, [rsp + 304]",
+    "  mov r10, [rsp + 312]",
+    "  movaps xmm0, [rsp + 320]",
+    "  movaps xmm1, [rsp + 336]",
+    "  movaps xmm2, [rsp + 352]",
+    "  movaps xmm3, [rsp + 368]",
+    "  movaps xmm4, [rsp + 384]",
+    "  movaps xmm5, [rsp + 400]",
+    "  movaps xmm6, [rsp + 416]",
+    "  movaps xmm7, [rsp + 432]",
+    "  call [rsp + 464]",
+    "  mov [rsp + 488], rax",
+    "  mov [rsp + 496], rdx",
+    "  movaps [rsp + 512], xmm0",
+    "  movaps [rsp + 528], xmm1",
+    "5: lea rdi, [rsp + 256]",
+    "  call cutap_after",
+    "  mov rax, [rsp + 488]",
+    "  mov rdx, [rsp + 496]",
+    "  movaps xmm0, [rsp + 512]",
+    "  movaps xmm1, [rsp + 528]",
+    "  leave",
+    ".cfi_def_cfa rsp, 8",
+    "  ret",
+    ".cfi_endproc",
+    ".size cutap_frame, . - cutap_frame",
+    // ---- keeps all argument registers, asks a function for the target, jumps there
+    ".macro cutap_ask_and_jump name, function",
+    ".type \\name,@function",
+    "\\name:",
+    ".cfi_startproc",
+    "  push rbp",
+    ".cfi_def_cfa_offset 16",
+    ".cfi_offset rbp, -16",
+    "  mov rbp, rsp",
+    ".cfi_def_cfa_register rbp",
+    "  and rsp, -16",
+    "  sub rsp, 304",
+    "  mov [rsp], rdi",
+    "  mov [rsp + 8], rsi",
+    "  mov [rsp + 16], rdx",
+    "  mov [rsp + 24], rcx",
+    "  mov [rsp + 32], r8",
+    "  mov [rsp + 40], r9",
+    "  mov [rsp + 48], rax",
+    "  mov [rsp + 56], r10",
+    "  movaps [rsp + 64], xmm0",
+    "  movaps [rsp + 80], xmm1",
+    "  movaps [rsp + 96], xmm2",
+    "  movaps [rsp + 112], xmm3",
+    "  movaps [rsp + 128], xmm4",
+    "  movaps [rsp + 144], xmm5",
+    "  movaps [rsp + 160], xmm6",
+    "  movaps [rsp + 176], xmm7",
+    "  lea rax, [rbp + 16]",
+    "  mov [rsp + 192], rax",
+    "  mov rax, [rbp + 8]",
+    "  mov [rsp + 200], rax",
+    "  mov [rsp + 216], r11d",
+    "  mov rdi, rsp",
+    "  call \\function",
+    "  mov r11, rax",
+    "  mov rdi, [rsp]",
+    "  mov rsi, [rsp + 8]",
+    "  mov rdx, [rsp + 16]",
+    "  mov rcx, [rsp + 24]",
+    "  mov r8, [rsp + 32]",
+    "  mov r9, [rsp + 40]",
+    "  mov rax, [rsp + 48]",
+    "  mov r10, [rsp + 56]",
+    "  movaps xmm0, [rsp + 64]",
+    "  movaps xmm1, [rsp + 80]",
+    "  movaps xmm2, [rsp + 96]",
+    "  movaps xmm3, [rsp + 112]",
+    "  movaps xmm4, [rsp + 128]",
+    "  movaps xmm5, [rsp + 144]",
+    "  movaps xmm6, [rsp + 160]",
+    "  movaps xmm7, [rsp + 176]",
+    "  leave",
+    ".cfi_def_cfa rsp, 8",
+    "  jmp r11",
+    ".cfi_endproc",
+    ".size \\name, . - \\name",
+    ".endm",
+    "cutap_ask_and_jump cutap_resolve, cutap_bind",
+    "cutap_ask_and_jump cutap_note, cutap_noted",
+    // ---- rdi handle, rsi name, rdx version, rcx gate, r8 real
+    ".type cutap_call_through,@function",
+    "cutap_call_through:",
+    ".cfi_startproc",
+    "  lea rax, [rip + 6f]",
+    "  push rax",
+    ".cfi_adjust_cfa_offset 8",
+    "  push rcx",
+    ".cfi_adjust_cfa_offset 8",
+    "  jmp r8",
+    "6:",
+    ".cfi_adjust_cfa_offset -16",
+    "  ret",
+    ".cfi_endproc",
+    ".size cutap_call_through, . - cutap_call_through",
+    thunks = const THUNKS,
+);

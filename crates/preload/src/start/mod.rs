@@ -1,0 +1,226 @@
+//! The run folder as this process sees it: what is wanted, and where its own files are. The process
+//! folder is made at the first thing worth saying, so a program without CUDA leaves no trace.
+//!
+//! With no run folder, or one that makes no sense, everything here says no, and the program runs as
+//! if we were not there.
+
+pub mod dump;
+pub mod environment;
+pub mod names;
+pub mod process;
+
+use crate::loader::objects::{self, Object};
+use crate::{routes, sys, thread};
+use core::cell::UnsafeCell;
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering::*};
+use cutap_wire::control::{self, Control};
+use cutap_wire::names::{Name, kind};
+use cutap_wire::{MAGIC, PAGE, VERSION};
+
+pub use process::{count, made as process_made, path as process_path, rings_made};
+
+const NOT_YET: u32 = 0;
+const STARTING: u32 = 1;
+const RUNNING: u32 = 2;
+const OFF: u32 = 3;
+static STATE: AtomicU32 = AtomicU32::new(NOT_YET);
+static CONTROL: AtomicPtr<Control> = AtomicPtr::new(core::ptr::null_mut());
+/// A forked child under --no-follow.
+static LEFT: AtomicBool = AtomicBool::new(false);
+
+/// Longest path of a run folder; longer ones are refused outside, and here end in OFF.
+pub const RUN_PATH: usize = 512;
+
+struct Shared<T>(UnsafeCell<T>);
+// SAFETY: written once while STATE is STARTING, by the one thread that made it so; read after.
+unsafe impl<T> Sync for Shared<T> {}
+static RUN: Shared<([u8; RUN_PATH], usize)> = Shared(UnsafeCell::new(([0; RUN_PATH], 0)));
+
+/// The run folder's path, without a zero.
+pub fn run() -> &'static [u8] {
+    // SAFETY: see `Shared`.
+    let (bytes, len) = unsafe { &*RUN.0.get() };
+    bytes.get(..*len).unwrap_or(&[])
+}
+
+/// A path being put together on the stack, always ended by a zero.
+pub struct Path {
+    bytes: [u8; RUN_PATH + 128],
+    len: usize,
+}
+
+impl Path {
+    /// The run folder.
+    pub fn run() -> Path {
+        let mut p = Path { bytes: [0; RUN_PATH + 128], len: 0 };
+        p.push(run());
+        p
+    }
+    /// This process's folder.
+    pub fn process() -> Path {
+        let mut p = Path::run();
+        p.push(b"/").push(process::path());
+        p
+    }
+    /// Adds bytes; what does not fit is cut off, and the file is then not found.
+    pub fn push(&mut self, bytes: &[u8]) -> &mut Path {
+        for &b in bytes {
+            if let Some(to) = self.bytes.get_mut(self.len)
+                && self.len + 1 < RUN_PATH + 128
+            {
+                *to = b;
+                self.len += 1;
+            }
+        }
+        self
+    }
+    /// Adds a decimal number.
+    pub fn number(&mut self, n: u64) -> &mut Path {
+        let mut digits = [0u8; 20];
+        let mut n = n;
+        let mut from = digits.len();
+        for (i, d) in digits.iter_mut().enumerate().rev() {
+            *d = b'0' + (n % 10) as u8;
+            n /= 10;
+            from = i;
+            if n == 0 {
+                break;
+            }
+        }
+        self.push(digits.get(from..).unwrap_or(&[]))
+    }
+    /// The path with its zero.
+    pub fn bytes(&self) -> &[u8] {
+        self.bytes.get(..=self.len).unwrap_or(b"\0")
+    }
+}
+
+/// Starts, once. `environment` as the loader passes it to a constructor, or null before that.
+pub fn begin(environment: *const *const u8) {
+    if STATE.compare_exchange(NOT_YET, STARTING, AcqRel, Acquire).is_err() {
+        return;
+    }
+    let environment = if environment.is_null() { environment::before_libc() } else { environment };
+    let state = if set_up(environment) { RUNNING } else { OFF };
+    STATE.store(state, Release);
+    if state == RUNNING {
+        if let Some(c) = control()
+            && c.flags.load(Relaxed) & control::NO_FOLLOW != 0
+        {
+            environment::leave(environment.cast_mut());
+        }
+        thread::fork::start();
+        routes::dlsym::find_next();
+        crate::loader::notice::notice();
+    }
+}
+
+fn set_up(environment: *const *const u8) -> bool {
+    let Some(path) = environment::find(environment, control::ENV_RUN.as_bytes()) else { return false };
+    if path.is_empty() || path.len() >= RUN_PATH {
+        return false;
+    }
+    // SAFETY: see `Shared`.
+    let run = unsafe { &mut *RUN.0.get() };
+    for (to, from) in run.0.iter_mut().zip(path) {
+        *to = *from;
+    }
+    run.1 = path.len();
+    let mut file = Path::run();
+    file.push(b"/").push(control::FILE.as_bytes());
+    let Some(file) = sys::open(file.bytes(), sys::Open::ReadWrite) else { return false };
+    let page = file.map(0, PAGE).cast::<Control>();
+    // SAFETY: a mapped page; a file too short would be SIGBUS, so its length is asked first.
+    let good = !page.is_null() && file.read(&mut [0; PAGE]) == PAGE && unsafe { (*page).magic == MAGIC && (*page).version == VERSION };
+    if good {
+        CONTROL.store(page, Release);
+    }
+    good
+}
+
+/// True once started with a run folder; starts if nobody did.
+pub fn running() -> bool {
+    match STATE.load(Acquire) {
+        NOT_YET => {
+            begin(core::ptr::null());
+            STATE.load(Acquire) == RUNNING
+        }
+        state => state == RUNNING,
+    }
+}
+
+/// The control page.
+#[inline(always)]
+pub fn control() -> Option<&'static Control> {
+    // SAFETY: null or mapped for ever.
+    unsafe { CONTROL.load(Relaxed).as_ref() }
+}
+/// Bits of `wire::control`.
+pub fn flags() -> u64 {
+    control().map_or(0, |c| c.flags.load(Relaxed))
+}
+/// True while calls are to be recorded.
+#[inline(always)]
+pub fn recording() -> bool {
+    control().is_some_and(|c| c.recording.load(Relaxed) != 0) && !LEFT.load(Relaxed)
+}
+/// True when look-ups are events.
+pub fn lookups() -> bool {
+    flags() & control::LOOKUPS != 0 && recording()
+}
+/// Bytes of a chunk.
+pub fn chunk_bytes() -> u32 {
+    control().map_or(65536, |c| c.chunk_bytes).clamp(PAGE as u32, 1 << 24) & !(PAGE as u32 - 1)
+}
+/// Chunks before a writer waits.
+pub fn max_chunks() -> u32 {
+    control().map_or(64, |c| c.max_chunks.load(Relaxed))
+}
+/// Whether the rules want a function.
+pub fn wanted(layer: u8, library: &[u8], name: &[u8]) -> bool {
+    let Some(c) = control() else { return false };
+    cutap_calls::filter::wanted(c.rules.get(..c.rules_len as usize).unwrap_or(&[]), layer, library, name)
+}
+/// Whether the rules can want anything of a layer: decided by whether one excludes it whole.
+pub fn wants_layer(layer: u8) -> bool {
+    let Some(c) = control() else { return false };
+    cutap_calls::filter::wants_layer(c.rules.get(..c.rules_len as usize).unwrap_or(&[]), layer)
+}
+
+/// Tells an object's name to the stream, once.
+pub fn announce(o: &Object) {
+    if o.id == 0 || o.announced.swap(true, AcqRel) {
+        return;
+    }
+    // SAFETY: the object is loaded.
+    let path = unsafe { sys::text(o.path, 4096) };
+    let (name, path) = if path.is_empty() { (process::file_name(), process::exe()) } else { (o.name(), path) };
+    let c = u64::from(o.layer) | ((o.span.1 - o.span.0) as u64) << 8;
+    names::write(&Name { kind: kind::OBJECT, ticks: 0, a: o.id.into(), b: o.span.0 as u64, c, s: name, t: path });
+}
+
+/// Tells the names of all that is loaded, if this process has anything to say at all.
+pub fn announce_objects() {
+    if process::is_made() {
+        objects::with(|s| s.objects().iter().for_each(announce));
+    }
+}
+
+/// Something that is listed at the end, by name.
+pub fn gap(reason: usize, name: &[u8], more: &[u8]) {
+    names::write(&Name { kind: kind::GAP, ticks: 0, a: reason as u64, b: 0, c: 0, s: name, t: more });
+}
+/// The same, counted.
+pub fn gap_named(reason: usize, name: &[u8]) {
+    count(reason, 1);
+    gap(reason, name, &[]);
+}
+
+/// A forked child: its own folder, at its first word; or nothing at all.
+pub fn forked() {
+    if flags() & control::NO_FOLLOW != 0 {
+        LEFT.store(true, Relaxed);
+    }
+    names::forked();
+    process::forked();
+}

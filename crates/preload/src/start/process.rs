@@ -1,0 +1,178 @@
+//! This process's folder and its `proc` page. Made once; while one thread makes it, others wait a
+//! moment, and a signal handler in the middle of it goes without.
+
+use super::{Path, announce_objects, names};
+use crate::thread::clock;
+use crate::sys;
+use core::cell::UnsafeCell;
+use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering::*};
+use cutap_wire::count::{self, COUNTERS};
+use cutap_wire::process::{FILE, Process};
+use cutap_wire::{MAGIC, PAGE, VERSION};
+
+const NONE: u32 = 0;
+const MADE: u32 = u32::MAX;
+const FAILED: u32 = u32::MAX - 1;
+/// `NONE`, `MADE`, `FAILED`, or the thread that is making it.
+static STATE: AtomicU32 = AtomicU32::new(NONE);
+static PAGE_AT: AtomicPtr<Process> = AtomicPtr::new(core::ptr::null_mut());
+/// What was counted before there was a page.
+static EARLY: [AtomicU64; COUNTERS] = [const { AtomicU64::new(0) }; COUNTERS];
+
+struct Folder(UnsafeCell<([u8; 64], usize)>);
+// SAFETY: written by the one thread that makes the folder, read once it is made.
+unsafe impl Sync for Folder {}
+static FOLDER: Folder = Folder(UnsafeCell::new(([0; 64], 0)));
+static PARENT: Folder = Folder(UnsafeCell::new(([0; 64], 0)));
+
+/// Name of this process's folder in the run folder.
+pub fn path() -> &'static [u8] {
+    // SAFETY: see `Folder`.
+    let (bytes, len) = unsafe { &*FOLDER.0.get() };
+    bytes.get(..*len).unwrap_or(&[])
+}
+
+/// True when the folder is there; does not make it.
+pub fn is_made() -> bool {
+    STATE.load(Acquire) == MADE
+}
+
+/// Makes the folder unless it is there.
+pub fn made() -> bool {
+    let state = STATE.load(Acquire);
+    if state == MADE {
+        return true;
+    }
+    if state == FAILED || !super::running() {
+        return false;
+    }
+    let me = sys::gettid();
+    if sys::take(&STATE, me) {
+        let signals = sys::block_signals();
+        let done = make();
+        STATE.store(if done { MADE } else { FAILED }, Release);
+        sys::restore_signals(signals);
+        if done {
+            announce_objects();
+        }
+        return done;
+    }
+    // The maker makes a dozen system calls. Never wait for ourselves.
+    for _ in 0..100_000 {
+        match STATE.load(Acquire) {
+            MADE => return true,
+            FAILED => return false,
+            maker if maker == me => break,
+            _ => sys::yield_now(),
+        }
+    }
+    count(count::NESTED_IN_START, 1);
+    false
+}
+
+fn make() -> bool {
+    let pid = sys::getpid();
+    // SAFETY: see `Folder`.
+    let folder = unsafe { &mut *FOLDER.0.get() };
+    let mut n = 0u64;
+    loop {
+        let mut p = Path::run();
+        p.push(b"/");
+        let start = p.bytes().len() - 1;
+        p.push(b"p").number(u64::from(pid)).push(b"-").number(n);
+        match sys::make_folder(p.bytes()) {
+            Ok(()) => {
+                let name = p.bytes().get(start..p.bytes().len() - 1).unwrap_or(&[]);
+                folder.1 = name.len();
+                for (to, from) in folder.0.iter_mut().zip(name) {
+                    *to = *from;
+                }
+                break;
+            }
+            Err(true) if n < 100_000 => n += 1,
+            Err(_) => return false,
+        }
+    }
+    let mut p = Path::process();
+    p.push(b"/").push(FILE.as_bytes());
+    let Some(file) = sys::open(p.bytes(), sys::Open::New) else { return false };
+    if !file.allocate(PAGE) {
+        return false;
+    }
+    let page = file.map(0, PAGE).cast::<Process>();
+    if page.is_null() {
+        return false;
+    }
+    let (clock, hz) = clock::choose();
+    let (ticks, monotonic) = clock::pair();
+    // SAFETY: a fresh page of zeros, which nobody else has mapped yet.
+    unsafe {
+        let q = &mut *page;
+        q.version = VERSION;
+        q.pid = pid;
+        q.ppid = sys::getppid();
+        q.clock = clock;
+        q.ticks_per_second = hz;
+        q.start_ticks = ticks;
+        q.start_monotonic = monotonic;
+        q.start_realtime = sys::clock(sys::REALTIME);
+        let parent = &*PARENT.0.get();
+        q.forked = (parent.1 != 0).into();
+        for (to, from) in q.parent.iter_mut().zip(parent.0.iter().take(parent.1)) {
+            *to = *from;
+        }
+        sys::read_link(b"/proc/self/exe\0", q.exe.split_last_mut().map_or(&mut [], |(_, e)| e));
+        if let (Some(f), Some((_, line))) = (sys::open(b"/proc/self/cmdline\0", sys::Open::Read), q.cmdline.split_last_mut()) {
+            f.read(line.split_last_mut().map_or(&mut [], |(_, l)| l));
+        }
+        for (to, from) in q.counters.iter().zip(&EARLY) {
+            to.store(from.swap(0, Relaxed), Relaxed);
+        }
+        PAGE_AT.store(page, Release);
+        (*page).magic.store(MAGIC, Release);
+    }
+    names::make()
+}
+
+fn page() -> Option<&'static Process> {
+    // SAFETY: null or mapped for ever.
+    unsafe { PAGE_AT.load(Acquire).as_ref() }
+}
+
+/// Counts what was not done, by its reason.
+pub fn count(reason: usize, n: u64) {
+    let counters = match page() {
+        Some(p) if is_made() => &p.counters,
+        _ => &EARLY,
+    };
+    if let Some(c) = counters.get(reason) {
+        c.fetch_add(n, Relaxed);
+    }
+}
+
+/// Rings made so far.
+pub fn rings_made(n: u32) {
+    if let Some(p) = page() {
+        p.rings.fetch_max(n, AcqRel);
+    }
+}
+
+/// Path of the program.
+pub fn exe() -> &'static [u8] {
+    page().map_or(&[], |p| p.exe.split(|&b| b == 0).next().unwrap_or(&[]))
+}
+/// Its file name.
+pub fn file_name() -> &'static [u8] {
+    exe().rsplit(|&b| b == b'/').next().unwrap_or(&[])
+}
+
+/// A forked child has a folder of its own, and its parent's is behind it.
+pub fn forked() {
+    if is_made() {
+        // SAFETY: the child's only thread.
+        unsafe { *PARENT.0.get() = *FOLDER.0.get() };
+    }
+    PAGE_AT.store(core::ptr::null_mut(), Release);
+    STATE.store(NONE, Release);
+}
+

@@ -1,0 +1,63 @@
+//! The few functions of libc and ld.so that there is no other way to. Each is a weak reference: absent
+//! is an answer. None is called from a place where it could take a lock of the program's but
+//! `dl_iterate_phdr` and `dlsym`, whose callers keep the rules of `loader`.
+
+use core::arch::asm;
+use core::ffi::{c_int, c_void};
+
+macro_rules! weak {
+    ($($(#[$doc:meta])* $name:ident, $symbol:literal, $type:ty;)*) => {$(
+        $(#[$doc])*
+        #[inline]
+        pub fn $name() -> Option<$type> {
+            let p: usize;
+            // SAFETY: loads an address from the global offset table.
+            unsafe {
+                asm!(concat!(".weak ", $symbol), concat!("mov {}, qword ptr [rip + ", $symbol, "@GOTPCREL]"),
+                     out(reg) p, options(nostack, readonly, preserves_flags));
+            }
+            if p == 0 { return None }
+            // SAFETY: the symbol has this type in every libc that has it.
+            Some(unsafe { core::mem::transmute::<*const (), $type>(p as *const ()) })
+        }
+    )*};
+}
+
+/// What `dl_iterate_phdr` tells of an object.
+#[repr(C)]
+pub struct PhdrInfo {
+    /// Load address.
+    pub addr: usize,
+    /// Path, empty for the program.
+    pub name: *const u8,
+    /// Program headers.
+    pub phdr: *const crate::loader::elf::Phdr,
+    /// Number of them.
+    pub phnum: u16,
+    /// Objects ever added.
+    pub adds: u64,
+    /// Objects ever removed.
+    pub subs: u64,
+}
+
+/// Its callback.
+pub type PhdrCallback = unsafe extern "C" fn(*const PhdrInfo, usize, *mut c_void) -> c_int;
+
+weak! {
+    /// Lists the loaded objects, under the loader's lock.
+    dl_iterate_phdr, "dl_iterate_phdr", unsafe extern "C" fn(PhdrCallback, *mut c_void) -> c_int;
+    /// For the robust mutex in a ring's head.
+    mutexattr_init, "pthread_mutexattr_init", unsafe extern "C" fn(*mut c_void) -> c_int;
+    /// See `mutexattr_init`.
+    mutexattr_setrobust, "pthread_mutexattr_setrobust", unsafe extern "C" fn(*mut c_void, c_int) -> c_int;
+    /// See `mutexattr_init`.
+    mutexattr_setpshared, "pthread_mutexattr_setpshared", unsafe extern "C" fn(*mut c_void, c_int) -> c_int;
+    /// See `mutexattr_init`.
+    mutex_init, "pthread_mutex_init", unsafe extern "C" fn(*mut c_void, *const c_void) -> c_int;
+    /// See `mutexattr_init`.
+    mutex_lock, "pthread_mutex_lock", unsafe extern "C" fn(*mut c_void) -> c_int;
+    /// The program's environment.
+    environ, "environ", *const *const *const u8;
+    /// Where the kernel put argc, argv and the environment: known to ld.so before libc has run.
+    stack_end, "__libc_stack_end", *const *const usize;
+}

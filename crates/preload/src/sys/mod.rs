@@ -1,0 +1,271 @@
+//! The kernel and libc as the target may use them: raw system calls, which leave errno alone, and
+//! libc functions as weak references, so that the library has no DT_NEEDED and no versioned symbol.
+
+pub mod libc;
+pub mod x86_64;
+
+use core::sync::atomic::AtomicU32;
+use x86_64::{syscall2, syscall3, syscall4, syscall6};
+
+/// Numbers of the calls used here.
+mod nr {
+    pub const READ: usize = 0;
+    pub const WRITE: usize = 1;
+    pub const CLOSE: usize = 3;
+    pub const MMAP: usize = 9;
+    pub const MPROTECT: usize = 10;
+    pub const MUNMAP: usize = 11;
+    pub const RT_SIGPROCMASK: usize = 14;
+    pub const MADVISE: usize = 28;
+    pub const NANOSLEEP: usize = 35;
+    pub const GETPID: usize = 39;
+    pub const SCHED_YIELD: usize = 24;
+    pub const GETPPID: usize = 110;
+    pub const GETTID: usize = 186;
+    pub const READLINK: usize = 89;
+    pub const MKDIR: usize = 83;
+    pub const CLOCK_GETTIME: usize = 228;
+    pub const OPENAT: usize = 257;
+    pub const FALLOCATE: usize = 285;
+    pub const PRLIMIT64: usize = 302;
+}
+
+/// `PROT_READ`
+pub const PROT_READ: usize = 1;
+/// `PROT_WRITE`
+pub const PROT_WRITE: usize = 2;
+/// `PROT_EXEC`
+pub const PROT_EXEC: usize = 4;
+const MAP_SHARED: usize = 1;
+const MAP_PRIVATE: usize = 2;
+const MAP_ANONYMOUS: usize = 0x20;
+const MAP_NORESERVE: usize = 0x4000;
+const MADV_WIPEONFORK: usize = 18;
+const O_RDWR: usize = 2;
+const O_WRONLY: usize = 1;
+const O_CREAT: usize = 0o100;
+const O_EXCL: usize = 0o200;
+const O_CLOEXEC: usize = 0o2000000;
+const AT_FDCWD: usize = -100isize as usize;
+const RLIMIT_FSIZE: usize = 1;
+const EEXIST: isize = -17;
+const EFAULT: isize = -14;
+
+/// An open file, closed on drop.
+pub struct File(usize);
+
+impl Drop for File {
+    fn drop(&mut self) {
+        // SAFETY: the descriptor is ours.
+        unsafe { syscall2(nr::CLOSE, self.0, 0) };
+    }
+}
+
+/// How to open.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Open {
+    /// An existing file, to read.
+    Read,
+    /// An existing file, to read and write.
+    ReadWrite,
+    /// A new file, to read and write.
+    New,
+    /// An existing file, to write only (`/dev/stderr` and the like).
+    Write,
+}
+
+/// Opens a path that ends in a zero byte.
+pub fn open(path: &[u8], how: Open) -> Option<File> {
+    let flags = O_CLOEXEC
+        | match how {
+            Open::Read => 0,
+            Open::ReadWrite => O_RDWR,
+            Open::New => O_RDWR | O_CREAT | O_EXCL,
+            Open::Write => O_WRONLY,
+        };
+    debug_assert!(path.last() == Some(&0));
+    // SAFETY: the path ends in a zero byte.
+    let fd = unsafe { syscall4(nr::OPENAT, AT_FDCWD, path.as_ptr() as usize, flags, 0o600) };
+    (fd >= 0).then_some(File(fd as usize))
+}
+
+impl File {
+    /// Allocates the bytes up to `size`: a full disk is an error here and not a SIGBUS later.
+    pub fn allocate(&self, size: usize) -> bool {
+        // Beyond the limit the kernel would send SIGXFSZ, which ends the program.
+        if size as u64 > file_size_limit() {
+            return false;
+        }
+        // SAFETY: no memory is involved.
+        unsafe { syscall4(nr::FALLOCATE, self.0, 0, 0, size) == 0 }
+    }
+    /// Maps part of the file, shared. Null when refused.
+    pub fn map(&self, offset: usize, bytes: usize) -> *mut u8 {
+        // SAFETY: a new mapping at an address of the kernel's choice.
+        let p = unsafe { syscall6(nr::MMAP, 0, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, self.0, offset) };
+        if p < 0 { core::ptr::null_mut() } else { p as *mut u8 }
+    }
+    /// Reads up to `to.len()` bytes.
+    pub fn read(&self, to: &mut [u8]) -> usize {
+        // SAFETY: the buffer is ours.
+        let n = unsafe { syscall3(nr::READ, self.0, to.as_mut_ptr() as usize, to.len()) };
+        n.max(0) as usize
+    }
+    /// Writes all bytes at `from`, which the caller knows to be readable; false when it could not.
+    pub fn write(&self, mut from: usize, mut len: usize) -> bool {
+        while len > 0 {
+            // SAFETY: the kernel checks the memory and answers EFAULT.
+            let n = unsafe { syscall3(nr::WRITE, self.0, from, len) };
+            if n <= 0 {
+                return false;
+            }
+            from += n as usize;
+            len -= n as usize;
+        }
+        true
+    }
+}
+
+fn file_size_limit() -> u64 {
+    let mut limit = [u64::MAX; 2];
+    // SAFETY: the kernel writes two words.
+    unsafe { syscall4(nr::PRLIMIT64, 0, RLIMIT_FSIZE, 0, limit.as_mut_ptr() as usize) };
+    let [soft, _] = limit;
+    soft
+}
+
+/// Fresh zeroed memory of this process. Null when refused.
+pub fn pages(bytes: usize) -> *mut u8 {
+    // SAFETY: a new mapping.
+    let p = unsafe {
+        syscall6(nr::MMAP, 0, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, usize::MAX, 0)
+    };
+    if p < 0 { core::ptr::null_mut() } else { p as *mut u8 }
+}
+
+/// Gives a mapping back.
+///
+/// # Safety
+/// Nothing uses it any more.
+pub unsafe fn unmap(at: *mut u8, bytes: usize) {
+    // SAFETY: the caller's promise.
+    unsafe { syscall2(nr::MUNMAP, at as usize, bytes) };
+}
+
+/// Changes what may be done with pages.
+///
+/// # Safety
+/// The caller knows that nothing depends on the rights that are taken away.
+pub unsafe fn protect(at: usize, bytes: usize, rights: usize) -> bool {
+    // SAFETY: the caller's promise.
+    unsafe { syscall3(nr::MPROTECT, at, bytes, rights) == 0 }
+}
+
+/// The pages read as zero in a forked child.
+pub fn wipe_on_fork(at: *mut u8, bytes: usize) -> bool {
+    // SAFETY: advice on a mapping of ours.
+    unsafe { syscall3(nr::MADVISE, at as usize, bytes, MADV_WIPEONFORK) == 0 }
+}
+
+/// Makes a folder of mode 0700; `Err(true)` when the name is taken.
+pub fn make_folder(path: &[u8]) -> Result<(), bool> {
+    debug_assert!(path.last() == Some(&0));
+    // SAFETY: the path ends in a zero byte.
+    match unsafe { syscall2(nr::MKDIR, path.as_ptr() as usize, 0o700) } {
+        0 => Ok(()),
+        e => Err(e == EEXIST),
+    }
+}
+
+/// Where a symbolic link points; the length.
+pub fn read_link(path: &[u8], to: &mut [u8]) -> usize {
+    // SAFETY: the path ends in a zero byte, the buffer is ours.
+    let n = unsafe { syscall3(nr::READLINK, path.as_ptr() as usize, to.as_mut_ptr() as usize, to.len()) };
+    n.max(0) as usize
+}
+
+/// Process id.
+pub fn getpid() -> u32 {
+    // SAFETY: no memory.
+    unsafe { syscall2(nr::GETPID, 0, 0) as u32 }
+}
+/// Parent's process id.
+pub fn getppid() -> u32 {
+    // SAFETY: no memory.
+    unsafe { syscall2(nr::GETPPID, 0, 0) as u32 }
+}
+/// Thread id.
+pub fn gettid() -> u32 {
+    // SAFETY: no memory.
+    unsafe { syscall2(nr::GETTID, 0, 0) as u32 }
+}
+/// Lets others run.
+pub fn yield_now() {
+    // SAFETY: no memory.
+    unsafe { syscall2(nr::SCHED_YIELD, 0, 0) };
+}
+/// Sleeps about this long.
+pub fn sleep_us(us: u64) {
+    let time = [us / 1_000_000, us % 1_000_000 * 1000];
+    // SAFETY: two words of ours.
+    unsafe { syscall2(nr::NANOSLEEP, time.as_ptr() as usize, 0) };
+}
+
+/// CLOCK_MONOTONIC
+pub const MONOTONIC: usize = 1;
+/// CLOCK_REALTIME
+pub const REALTIME: usize = 0;
+
+/// A clock in nanoseconds, by system call.
+pub fn clock(which: usize) -> u64 {
+    let mut t = [0u64; 2];
+    // SAFETY: two words of ours.
+    unsafe { syscall2(nr::CLOCK_GETTIME, which, t.as_mut_ptr() as usize) };
+    let [s, ns] = t;
+    s.wrapping_mul(1_000_000_000).wrapping_add(ns)
+}
+
+/// Blocks every signal; gives back the mask as it was.
+pub fn block_signals() -> u64 {
+    let (all, mut old) = (u64::MAX, 0u64);
+    let (set, was) = (&raw const all as usize, &raw mut old as usize);
+    // SAFETY: two words of ours. SIG_BLOCK is 0.
+    unsafe { syscall4(nr::RT_SIGPROCMASK, 0, set, was, 8) };
+    old
+}
+/// Puts the mask back.
+pub fn restore_signals(old: u64) {
+    // SAFETY: a word of ours. SIG_SETMASK is 2.
+    unsafe { syscall4(nr::RT_SIGPROCMASK, 2, &raw const old as usize, 0, 8) };
+}
+
+/// True when eight bytes at `at` can be read. The kernel copies the set before it looks at `how`, and
+/// no `how` is usize::MAX, so nothing changes.
+pub fn readable(at: usize) -> bool {
+    // SAFETY: the kernel checks the memory.
+    unsafe { syscall4(nr::RT_SIGPROCMASK, usize::MAX, at, 0, 8) != EFAULT }
+}
+
+/// A word that only one thread takes at a time, for set-up work: `who` is a thread id, 0 is free.
+/// It is no lock: who cannot have it goes on without.
+pub fn take(word: &AtomicU32, who: u32) -> bool {
+    use core::sync::atomic::Ordering::{Acquire, Relaxed};
+    word.compare_exchange(0, who, Acquire, Relaxed).is_ok()
+}
+
+/// A zero-terminated string at `p`, at most `max` bytes.
+///
+/// # Safety
+/// `p` is null or points to such a string that outlives the result.
+pub unsafe fn text<'a>(p: *const u8, max: usize) -> &'a [u8] {
+    if p.is_null() {
+        return &[];
+    }
+    let mut n = 0;
+    // SAFETY: the caller's promise; every byte up to the zero is part of the string.
+    while n < max && unsafe { p.add(n).read() } != 0 {
+        n += 1;
+    }
+    // SAFETY: as above.
+    unsafe { core::slice::from_raw_parts(p, n) }
+}

@@ -1,0 +1,241 @@
+//! A thread's block: its ring, and the calls that are open in it. Found by one word of thread-local
+//! storage in the static block, without a call and without a destructor: when a thread dies, the
+//! kernel marks the robust mutex in its ring, and the next new thread takes the block over.
+
+use super::{fork, ring};
+use crate::{start, sys};
+use core::arch::{asm, global_asm};
+use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering::*};
+use cutap_wire::count;
+use cutap_wire::ring::{ChunkWriter, RingHeader};
+
+/// Calls that a block remembers as open.
+pub const DEPTH: usize = 128;
+/// Chunks that a block keeps mapped.
+pub const MAPPED: usize = 64;
+
+/// A call that began and did not end yet, as far as this thread knows: a hint for the parent of the
+/// next one, never what decides whether something is recorded.
+#[derive(Clone, Copy)]
+pub struct OpenCall {
+    /// Number in the ring.
+    pub number: u32,
+    /// Slot.
+    pub slot: u32,
+    /// Where its frame is on the stack: one that the stack has left is gone.
+    pub frame: usize,
+    /// The runtime's record, once its callback reported this call too.
+    pub reported: usize,
+}
+
+/// The block.
+#[repr(C)]
+pub struct Block {
+    /// Process generation in which the block was made.
+    pub generation: u32,
+    /// Thread that owns it.
+    pub tid: AtomicU32,
+    /// Number of its ring file.
+    pub ring: u32,
+    /// Set while our own code runs that may come back to us.
+    pub inside: bool,
+    /// Set while a chunk is being changed: a signal handler must not wait.
+    pub changing: bool,
+    /// The ring's first page.
+    pub header: *mut RingHeader,
+    /// The current chunk.
+    pub writer: ChunkWriter,
+    /// Sequence of the current chunk.
+    pub sequence: u64,
+    /// Which chunk of the file each mapping is, plus one; and the mapping.
+    pub mapped: [(u32, *mut u8); MAPPED],
+    /// Open calls.
+    pub depth: usize,
+    /// See `depth`.
+    pub open: [OpenCall; DEPTH],
+    /// Record being written, to find one that was given up: its first word and the frame that wrote it.
+    pub writing: (*mut u64, usize),
+}
+
+global_asm!(
+    ".section .tbss.cutap,\"awT\",@nobits",
+    ".balign 8",
+    ".hidden cutap_tls",
+    ".globl cutap_tls",
+    ".type cutap_tls,@object",
+    ".size cutap_tls, 8",
+    "cutap_tls: .zero 8",
+    ".text",
+);
+
+/// This thread's word, by initial-exec: two instructions, no call.
+#[inline(always)]
+fn word() -> *mut *mut Block {
+    let p;
+    // SAFETY: computes an address in this thread's static TLS block.
+    unsafe {
+        asm!("mov {0}, qword ptr [rip + cutap_tls@GOTTPOFF]", "add {0}, qword ptr fs:[0]", out(reg) p,
+             options(nostack, pure, readonly));
+    }
+    p
+}
+
+const MAX: usize = 16384;
+static BLOCKS: [AtomicPtr<Block>; MAX] = [const { AtomicPtr::new(core::ptr::null_mut()) }; MAX];
+static COUNT: AtomicU32 = AtomicU32::new(0);
+/// In `tid`: a new thread is taking the block over, and its mutex is still the dead one's.
+const CLAIMED: u32 = 1 << 31;
+/// Marks the word while the block is being made.
+const MAKING: *mut Block = 1 as *mut Block;
+
+/// This thread's block, made at its first use. `None`: this call is not recorded, and why is counted.
+#[inline(always)]
+pub fn current() -> Option<&'static mut Block> {
+    // SAFETY: this thread's own word.
+    let b = unsafe { *word() };
+    if b as usize > 1 {
+        // SAFETY: the block is this thread's, made below; blocks are never given back.
+        let block = unsafe { &mut *b };
+        if block.generation == fork::generation() {
+            return Some(block);
+        }
+    }
+    make()
+}
+
+/// This thread's block if it has one.
+pub fn existing() -> Option<&'static mut Block> {
+    // SAFETY: as in `current`.
+    unsafe { (*word()).as_mut() }.filter(|b| &raw const **b as usize > 1 && b.generation == fork::generation())
+}
+
+#[cold]
+fn make() -> Option<&'static mut Block> {
+    // SAFETY: this thread's own word.
+    let word = unsafe { &mut *word() };
+    if *word == MAKING {
+        start::count(count::NESTED_IN_START, 1);
+        return None;
+    }
+    let signals = sys::block_signals();
+    *word = MAKING;
+    let block = take_over().or_else(new);
+    *word = match block {
+        Some(b) => b,
+        None => {
+            start::count(count::NO_RING, 1);
+            core::ptr::null_mut()
+        }
+    };
+    sys::restore_signals(signals);
+    // SAFETY: just made, this thread's.
+    block.map(|b| unsafe { &mut *b })
+}
+
+/// A block whose thread is dead.
+fn take_over() -> Option<*mut Block> {
+    let me = sys::gettid();
+    for slot in BLOCKS.iter().take(COUNT.load(Acquire) as usize) {
+        let b = slot.load(Acquire);
+        if b.is_null() {
+            continue;
+        }
+        // SAFETY: blocks live for ever; only atomics of one that may be another thread's are read.
+        let (tid, header) = unsafe { (&(*b).tid, (*b).header) };
+        let was = tid.load(Acquire);
+        if was & CLAIMED != 0 {
+            continue;
+        }
+        // SAFETY: the header stays mapped.
+        let dead = was == me || unsafe { (*header).abandoned() };
+        if dead && tid.compare_exchange(was, me | CLAIMED, AcqRel, Relaxed).is_ok() {
+            // SAFETY: ours now.
+            let block = unsafe { &mut *b };
+            block.inside = false;
+            block.changing = false;
+            block.depth = 0;
+            block.writing = (core::ptr::null_mut(), 0);
+            ring::give_up_chunk(block);
+            ring::own(block, me);
+            tid.store(me, Release);
+            return Some(b);
+        }
+    }
+    None
+}
+
+fn new() -> Option<*mut Block> {
+    if !start::process_made() {
+        return None;
+    }
+    let b = sys::pages(size_of::<Block>()).cast::<Block>();
+    if b.is_null() {
+        return None;
+    }
+    let n = COUNT.fetch_add(1, AcqRel);
+    let Some(slot) = BLOCKS.get(n as usize) else {
+        COUNT.fetch_sub(1, AcqRel);
+        return None;
+    };
+    // SAFETY: fresh memory, all zero, which is a valid block.
+    let block = unsafe { &mut *b };
+    block.generation = fork::generation();
+    block.tid.store(sys::gettid(), Relaxed);
+    block.ring = n;
+    if !ring::make(block) {
+        return None;
+    }
+    ring::own(block, block.tid.load(Relaxed));
+    start::rings_made(n + 1);
+    slot.store(b, Release);
+    Some(b)
+}
+
+/// A forked child has none of its parent's blocks.
+pub fn forked() {
+    let n = COUNT.swap(0, AcqRel) as usize;
+    for slot in BLOCKS.iter().take(n.min(MAX)) {
+        slot.store(core::ptr::null_mut(), Relaxed);
+    }
+    // SAFETY: this thread's own word.
+    unsafe { *word() = core::ptr::null_mut() };
+}
+
+impl Block {
+    /// Forgets the calls that this stack has left (by an exception, longjmp): those whose frames are
+    /// not above `frame`. Frames far away are on another stack (fibres, signal stacks): nothing can be
+    /// said of them.
+    #[inline(always)]
+    pub fn leave_below(&mut self, frame: usize) {
+        const ONE_STACK: usize = 8 << 20;
+        while let Some(top) = self.depth.checked_sub(1).and_then(|d| self.open.get(d)) {
+            if frame.wrapping_sub(top.frame) >= ONE_STACK {
+                return;
+            }
+            self.depth -= 1;
+        }
+    }
+    /// The innermost open call.
+    #[inline(always)]
+    pub fn top(&mut self) -> Option<&mut OpenCall> {
+        self.depth.checked_sub(1).and_then(|d| self.open.get_mut(d))
+    }
+    /// A call began.
+    #[inline(always)]
+    pub fn push(&mut self, call: OpenCall) {
+        match self.open.get_mut(self.depth) {
+            Some(place) => {
+                *place = call;
+                self.depth += 1;
+            }
+            None => start::count(count::TOO_DEEP, 1),
+        }
+    }
+    /// Call `number` ended, and with it all that began after it.
+    #[inline(always)]
+    pub fn pop(&mut self, number: u32) {
+        if let Some(at) = self.open.iter().take(self.depth).rposition(|c| c.number == number) {
+            self.depth = at;
+        }
+    }
+}

@@ -1,0 +1,30 @@
+//! Time in ticks: the time stamp counter where it is constant, else CLOCK_MONOTONIC nanoseconds. The
+//! meaning of a tick is made outside, from the pairs in `proc` and in each chunk's head.
+
+use crate::sys::{self, x86_64};
+use core::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use cutap_wire::process::{CLOCK_MONOTONIC, CLOCK_TSC};
+
+static KIND: AtomicU32 = AtomicU32::new(CLOCK_MONOTONIC);
+
+/// Chooses the clock; its kind and its ticks a second if the processor states them.
+pub fn choose() -> (u32, u64) {
+    let (constant, hz) = x86_64::constant_timestamp();
+    if constant {
+        KIND.store(CLOCK_TSC, Relaxed);
+        (CLOCK_TSC, hz)
+    } else {
+        (CLOCK_MONOTONIC, 1_000_000_000)
+    }
+}
+
+/// Now.
+#[inline(always)]
+pub fn ticks() -> u64 {
+    if KIND.load(Relaxed) == CLOCK_TSC { x86_64::timestamp() } else { sys::clock(sys::MONOTONIC) }
+}
+
+/// Now on both clocks.
+pub fn pair() -> (u64, u64) {
+    (ticks(), sys::clock(sys::MONOTONIC))
+}

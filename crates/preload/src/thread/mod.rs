@@ -1,0 +1,7 @@
+//! Thread block, ring, clock, fork. Knows nothing of CUDA.
+
+pub mod block;
+pub mod clock;
+pub mod fork;
+pub mod record;
+pub mod ring;

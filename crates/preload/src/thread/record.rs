@@ -1,0 +1,254 @@
+//! Writing records: the recording hook, notes and look-ups. The hot path of the whole product: words
+//! in, no name, no formatting, no system call but when a chunk is full.
+
+use super::block::{self, Block, OpenCall};
+use super::{clock, ring};
+use crate::slots::thunks_x86_64::Frame;
+use crate::slots::{hooks, table};
+use crate::{routes, start};
+use core::sync::atomic::AtomicU64;
+use cutap_wire::count;
+use cutap_wire::record::{FAR_PARENT, LOOKUP_WORDS, MAX_WORDS, META_MAX, NO_PARENT, first_word, kind};
+use cutap_wire::ring::{NotReserved, Reserved};
+
+/// Our own code runs and may come back to us (the loader, the runtime's own tables): while this lives,
+/// this thread records nothing and diverts nothing.
+pub struct Inside(&'static mut Block);
+
+impl Inside {
+    /// `None` when we are inside already. A thread that has no block yet needs none: what it does here
+    /// leads to no record.
+    pub fn enter() -> Option<Option<Inside>> {
+        match block::existing() {
+            Some(b) if b.inside => None,
+            Some(b) => {
+                b.inside = true;
+                Some(Some(Inside(b)))
+            }
+            None => Some(None),
+        }
+    }
+}
+
+impl Drop for Inside {
+    fn drop(&mut self) {
+        self.0.inside = false;
+    }
+}
+
+/// The recording hook, on the way in.
+pub fn before(frame: &mut Frame) -> bool {
+    let Some(b) = ready() else { return true };
+    let at = frame.stack as usize;
+    b.leave_below(at);
+    if hooks::may_be_footprint(table::slot(frame.slot).map_or(0, |s| s.hooks.load(core::sync::atomic::Ordering::Relaxed)))
+        && routes::callbacks::is_footprint(b, frame.caller)
+    {
+        start::count(count::FOOTPRINT, 1);
+        return true;
+    }
+    if let Some(number) = enter(b, frame.slot, frame.caller, &frame.args) {
+        b.push(OpenCall { number, slot: frame.slot, frame: at, reported: 0 });
+        frame.number = number;
+        frame.recorded = 1;
+    }
+    true
+}
+
+/// The recording hook, on the way out.
+pub fn after(frame: &mut Frame) {
+    if frame.recorded == 0 {
+        return;
+    }
+    let Some(b) = block::current() else { return };
+    let [result, _] = frame.result;
+    exit(b, frame.number, result);
+}
+
+/// A C++ function: an enter record alone.
+pub fn note(frame: &mut Frame) {
+    let Some(b) = ready() else { return };
+    b.leave_below(frame.stack as usize);
+    enter(b, frame.slot, frame.caller, &frame.args);
+}
+
+/// The block, if this thread's calls are to be recorded now.
+#[inline(always)]
+pub fn ready() -> Option<&'static mut Block> {
+    if !start::recording() {
+        return None;
+    }
+    block::current().filter(|b| !b.inside)
+}
+
+/// Writes an enter record; the call's number.
+#[inline(always)]
+pub fn enter(b: &mut Block, slot: u32, caller: usize, words: &[u64]) -> Option<u32> {
+    let parent = b.top().map(|t| t.number);
+    let length = 2 + words.len() as u32;
+    let pending = reserve(b, kind::ENTER, length, |_| slot)?;
+    let reserved = &pending.reserved;
+    let back = match parent {
+        None => NO_PARENT,
+        Some(p) => u16::try_from(reserved.number.wrapping_sub(p)).unwrap_or(FAR_PARENT),
+    };
+    let number = reserved.number;
+    // SAFETY: `length` words are reserved.
+    unsafe {
+        reserved.word(1, caller as u64 & 0xffff_ffff_ffff | u64::from(back) << 48);
+        for (n, &w) in words.iter().enumerate() {
+            reserved.word(n + 2, w);
+        }
+    }
+    finish(b, pending);
+    Some(number)
+}
+
+/// Writes an exit record.
+#[inline(always)]
+pub fn exit(b: &mut Block, number: u32, result: u64) {
+    b.pop(number);
+    about(b, kind::EXIT, number, &[result]);
+}
+
+/// Writes something learned about an open call.
+pub fn learned(b: &mut Block, number: u32, what: u64, value: u64) {
+    about(b, kind::NOTE, number, &[what, value]);
+}
+
+/// A record that says how many calls ago its own began.
+#[inline(always)]
+fn about(b: &mut Block, kind: u8, number: u32, words: &[u64]) {
+    // One word more than most need, for a distance that does not fit: decided before reserving, from
+    // the number of calls so far, which only grows in between by a signal handler's few.
+    let so_far = calls(b);
+    let far = so_far.wrapping_sub(1).wrapping_sub(number) >= META_MAX - 4096;
+    let length = 1 + words.len() as u32 + u32::from(far);
+    let distance = |calls: u32| if far { META_MAX } else { calls.wrapping_sub(1).wrapping_sub(number) };
+    let Some(pending) = reserve(b, kind, length, distance) else { return };
+    let reserved = &pending.reserved;
+    // SAFETY: `length` words are reserved.
+    unsafe {
+        for (n, &w) in words.iter().enumerate() {
+            reserved.word(n + 1, w);
+        }
+        if far {
+            reserved.word(length as usize - 1, number.into());
+        }
+    }
+    finish(b, pending);
+}
+
+/// Writes a look-up, if this thread can.
+pub fn lookup(which: u32, caller: usize, handle: usize, flags: u64, answer: usize, status: u64, name: &[u8]) {
+    let Some(b) = block::current() else { return };
+    let name_len = name.len().min((MAX_WORDS - LOOKUP_WORDS) as usize * 8);
+    let length = LOOKUP_WORDS + name_len.div_ceil(8) as u32;
+    let slot = table::number_of(answer).map_or(0, |n| u64::from(n) + 1);
+    let answer = table::real_of(answer).unwrap_or(answer);
+    let Some(pending) = reserve(b, kind::LOOKUP, length, |_| which) else { return };
+    let reserved = &pending.reserved;
+    // SAFETY: `length` words are reserved.
+    unsafe {
+        let words = [caller as u64, handle as u64, flags, answer as u64, slot, status, (name_len as u64) << 48];
+        for (n, w) in words.into_iter().enumerate() {
+            reserved.word(n + 1, w);
+        }
+        reserved.bytes(LOOKUP_WORDS as usize, name.as_ptr(), name_len);
+    }
+    finish(b, pending);
+}
+
+/// Enter records so far.
+#[inline(always)]
+fn calls(b: &Block) -> u32 {
+    if b.writer.chunk.is_null() {
+        return 0;
+    }
+    // SAFETY: the current chunk is mapped.
+    unsafe { (b.writer.head() >> 32) as u32 }
+}
+
+/// Takes room for a record and the time for it. `meta` gets the number of enter records before it.
+#[inline(always)]
+fn reserve(b: &mut Block, kind: u8, words: u32, meta: impl Fn(u32) -> u32) -> Option<Pending> {
+    abandoned(b);
+    loop {
+        if b.writer.chunk.is_null() && !ring::next_chunk(b) {
+            start::count(count::RECORD_DROPPED, 1);
+            return None;
+        }
+        // SAFETY: the current chunk is mapped; this thread owns the ring.
+        unsafe {
+            let head = b.writer.head();
+            let now = clock::ticks();
+            let far = now.wrapping_sub(b.writer.last) >= 1 << 31;
+            let (kind, words, meta) = if far { (kind::TIME, 2, 0) } else { (kind, words, meta((head >> 32) as u32)) };
+            let first = first_word(kind, words, meta, now as u32);
+            match b.writer.reserve(head, words, first, kind == kind::ENTER) {
+                Ok(r) if far => {
+                    r.word(1, now);
+                    r.commit(first);
+                    b.writer.last = now;
+                }
+                Ok(r) => {
+                    b.writer.last = now;
+                    let outer = core::mem::replace(&mut b.writing, (r.at.cast(), here()));
+                    return Some(Pending { reserved: r, first, outer });
+                }
+                Err(NotReserved::Raced) => {}
+                Err(NotReserved::Full) => {
+                    if !ring::next_chunk(b) {
+                        start::count(count::RECORD_DROPPED, 1);
+                        return None;
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// A record that has its room and not yet its words.
+struct Pending {
+    reserved: Reserved,
+    first: u64,
+    /// The record in whose middle a signal came, if this one is the handler's.
+    outer: (*mut u64, usize),
+}
+
+#[inline(always)]
+fn finish(b: &mut Block, pending: Pending) {
+    pending.reserved.commit(pending.first);
+    b.writing = pending.outer;
+}
+
+/// A record that a signal handler left by siglongjmp in the middle: its frame is below ours now, so
+/// nobody will finish it. One that is merely interrupted lies above us on the stack.
+#[inline(always)]
+fn abandoned(b: &mut Block) {
+    if b.writing.0.is_null() {
+        return;
+    }
+    const ONE_STACK: usize = 8 << 20;
+    if here().wrapping_sub(b.writing.1) < ONE_STACK {
+        // SAFETY: the record lies in a chunk that is still mapped: chunks are unmapped only when full
+        // and many chunks ago.
+        unsafe {
+            let at = &*b.writing.0.cast::<AtomicU64>();
+            let first = at.load(core::sync::atomic::Ordering::Relaxed);
+            let kind = (first & 0xf) as u8;
+            let skip = if kind == kind::ENTER { first | u64::from(META_MAX) << 13 } else { first & !0xf | u64::from(kind::SKIP) };
+            at.store(skip | cutap_wire::record::COMMITTED, core::sync::atomic::Ordering::Release);
+        }
+        b.writing = (core::ptr::null_mut(), 0);
+    }
+}
+
+/// Roughly where the stack is.
+#[inline(always)]
+fn here() -> usize {
+    let p: usize;
+    // SAFETY: reads a register.
+    unsafe { core::arch::asm!("mov {}, rsp", out(reg) p, options(nomem, nostack, preserves_flags)) };
+    p
+}

@@ -1,0 +1,170 @@
+//! The ring of a block: making its file, opening the next chunk, and what to do when there is none.
+//! Everything here is rare and runs with all signals blocked, so that no handler finds a ring half
+//! changed; the waiting in between does not.
+
+use super::block::{Block, MAPPED};
+use super::clock;
+use crate::{start, sys};
+use core::sync::atomic::Ordering::*;
+use cutap_wire::ring::{ChunkHeader, ChunkWriter, FREE, FULL, RingHeader, chunk_offset};
+use cutap_wire::{MAGIC, PAGE, VERSION, control};
+
+/// Chunks taken without asking whether the collector keeps up.
+const FIRST_CHUNKS: u32 = 16;
+/// How long a writer believes in a collector whose heartbeat does not move.
+const PATIENCE_NS: u64 = 200_000_000;
+
+/// Makes the ring file with its first page. The first chunk is opened by the first record.
+pub fn make(block: &mut Block) -> bool {
+    let mut path = start::Path::process();
+    path.push(b"/t").number(u64::from(block.ring)).push(b".ring");
+    let Some(file) = sys::open(path.bytes(), sys::Open::New) else { return false };
+    if !file.allocate(PAGE) {
+        return false;
+    }
+    let header = file.map(0, PAGE).cast::<RingHeader>();
+    if header.is_null() {
+        return false;
+    }
+    // SAFETY: a fresh page of our file.
+    unsafe {
+        (&raw mut (*header).version).write(VERSION);
+        (&raw mut (*header).chunk_bytes).write(start::chunk_bytes());
+        (*header).magic.store(MAGIC, Release);
+    }
+    block.header = header;
+    true
+}
+
+/// Makes this thread the owner: a robust mutex, which the kernel marks when the thread dies.
+pub fn own(block: &mut Block, tid: u32) {
+    use crate::sys::libc::*;
+    let mut attributes = [0u64; 8];
+    let a = attributes.as_mut_ptr().cast();
+    // SAFETY: the header is mapped; the mutex lies in it and was held by nobody alive.
+    unsafe {
+        let header = &*block.header;
+        header.tid.store(tid, Relaxed);
+        header.owner.word.store(0, Relaxed);
+        let m = (&raw const header.owner).cast_mut().cast();
+        let made = match (mutexattr_init(), mutexattr_setrobust(), mutexattr_setpshared(), mutex_init(), mutex_lock()) {
+            (Some(init), Some(robust), Some(shared), Some(make), Some(lock)) => {
+                init(a) == 0 && robust(a, 1) == 0 && shared(a, 1) == 0 && make(m, a) == 0 && lock(m) == 0
+            }
+            _ => false,
+        };
+        if !made {
+            // Never seen as dead: its ring is not used again.
+            header.owner.word.store(tid, Release);
+        }
+    }
+}
+
+/// Ends the current chunk, if any.
+pub fn give_up_chunk(block: &mut Block) {
+    if !block.writer.chunk.is_null() {
+        // SAFETY: the current chunk is mapped.
+        unsafe { (*block.writer.chunk).state.store(FULL, Release) };
+    }
+}
+
+/// Opens the next chunk; false when there is none to be had and the record is to be dropped.
+pub fn next_chunk(block: &mut Block) -> bool {
+    // A signal handler's call inside this function, or a vfork child, must not wait.
+    let nested = block.changing;
+    let started = sys::clock(sys::MONOTONIC);
+    loop {
+        let signals = sys::block_signals();
+        block.changing = true;
+        let opened = try_next(block, nested || !worth_waiting(started));
+        if !nested {
+            block.changing = false;
+        }
+        sys::restore_signals(signals);
+        match opened {
+            Some(done) => return done,
+            None => {
+                block.changing = true;
+                sys::sleep_us(200);
+                block.changing = nested;
+            }
+        }
+    }
+}
+
+/// True while somebody drains.
+fn worth_waiting(started: u64) -> bool {
+    let Some(c) = start::control() else { return false };
+    if c.collector.load(Acquire) != control::COLLECTOR_ATTACHED {
+        return false;
+    }
+    let now = sys::clock(sys::MONOTONIC);
+    let beat = c.heartbeat.load(Acquire).max(started);
+    now.saturating_sub(beat) < PATIENCE_NS
+}
+
+/// `None`: wait and come again.
+fn try_next(block: &mut Block, take_at_once: bool) -> Option<bool> {
+    // SAFETY: the header is mapped.
+    let header = unsafe { &*block.header };
+    let mut first_call = 0;
+    if !block.writer.chunk.is_null() {
+        // SAFETY: the current chunk is mapped.
+        let c = unsafe { &*block.writer.chunk };
+        // A signal handler, or the wait above, may have opened one already.
+        let head = c.head.load(Relaxed);
+        first_call = (head >> 32) as u32;
+        c.state.store(FULL, Release);
+    }
+    let chunks = header.chunks.load(Relaxed);
+    let free = block.mapped.iter().position(|&(n, p)| {
+        // SAFETY: mapped chunks of our ring.
+        n != 0 && !p.is_null() && unsafe { (*p.cast::<ChunkHeader>()).state.load(Acquire) } == FREE
+    });
+    let at = match free.and_then(|i| block.mapped.get(i)) {
+        Some(&(_, p)) => p,
+        None => {
+            let lossy = start::flags() & control::LOSSY != 0;
+            if chunks >= FIRST_CHUNKS.max(start::max_chunks()) && (lossy || !take_at_once) {
+                return if lossy { Some(false) } else { None };
+            }
+            match add_chunk(block, header, chunks) {
+                Some(p) => p,
+                None => return Some(false),
+            }
+        }
+    };
+    let (ticks, monotonic) = clock::pair();
+    block.sequence += 1;
+    let tid = header.tid.load(Relaxed);
+    // SAFETY: the chunk is ours: free or new.
+    block.writer =
+        unsafe { ChunkWriter::open(at.cast(), header.chunk_bytes, block.sequence, tid, first_call, ticks, monotonic) };
+    Some(true)
+}
+
+/// One more chunk at the end of the file, allocated before it is published.
+fn add_chunk(block: &mut Block, header: &RingHeader, n: u32) -> Option<*mut u8> {
+    let mut path = start::Path::process();
+    path.push(b"/t").number(u64::from(block.ring)).push(b".ring");
+    let file = sys::open(path.bytes(), sys::Open::ReadWrite)?;
+    let (offset, bytes) = (chunk_offset(n, header.chunk_bytes), header.chunk_bytes as usize);
+    if !file.allocate(offset + bytes) {
+        return None;
+    }
+    let p = file.map(offset, bytes);
+    if p.is_null() {
+        return None;
+    }
+    header.chunks.store(n + 1, Release);
+    // The oldest mapping makes room: nobody frees its chunk any more, or it would have been taken.
+    let place = block.mapped.iter().position(|m| m.0 == 0).unwrap_or(n as usize % MAPPED);
+    if let Some(m) = block.mapped.get_mut(place) {
+        if m.0 != 0 && m.1.cast() != block.writer.chunk {
+            // SAFETY: a full chunk's mapping that only this block knows.
+            unsafe { sys::unmap(m.1, bytes) };
+        }
+        *m = (n + 1, p);
+    }
+    Some(p)
+}

@@ -87,6 +87,21 @@ fn thread_is_cancelled_in_a_call() {
 }
 
 #[test]
+fn thread_is_left_in_a_call() {
+    case("thread_left").golden();
+}
+
+#[test]
+fn fork_in_a_callback() {
+    case("fork_in_callback").counts();
+}
+
+#[test]
+fn smallest_stack() {
+    case("small_stack").golden();
+}
+
+#[test]
 fn process_ends_in_a_call() {
     case("end_exit").like("end_in_driver").golden();
     case("end_kill").like("end_in_driver").golden();

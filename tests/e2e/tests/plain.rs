@@ -14,7 +14,7 @@ const OTHER_ENDS: &[(&str, Option<i32>, Option<i32>)] = &[
 #[test]
 fn every_program_says_ok() {
     let mut wrong = String::new();
-    for name in programs() {
+    for name in programs().into_iter().filter(|n| n != "until_killed") {
         let run = case(&name).plain();
         let other = OTHER_ENDS.iter().find(|(n, ..)| *n == name);
         let right = match other {

@@ -96,6 +96,16 @@ fn address_used_again_by_another_library() {
 }
 
 #[test]
+fn every_kind_of_handle() {
+    case("handles").golden();
+}
+
+#[test]
+fn descriptors_are_the_programs() {
+    case("descriptors").golden();
+}
+
+#[test]
 fn next_through_two_wrappers() {
     case("next_chain").golden();
 }

@@ -1,1 +1,32 @@
 //! From bytes to typed events: pair, order, align clocks, name.
+//!
+//! [`Follow`] reads a run folder, while it is written or after, and hands out [`Event`]s in time order.
+//! Everything read here was written by a process that may have died at any byte, or that wants to
+//! harm: nothing panics on bytes, nothing is mapped, every number is checked before it is used as a
+//! size. Nothing here formats a line; that is `cutap-report`.
+
+mod bytes;
+mod calls;
+mod clock;
+mod end;
+mod error;
+mod event;
+mod filter;
+mod folder;
+mod follow;
+mod kernels;
+#[cfg(feature = "made")]
+pub mod made;
+mod names;
+mod names_file;
+mod pages;
+mod results;
+mod ring;
+mod source;
+
+pub use end::{Count, End, Gap};
+pub use error::Error;
+pub use event::{Answer, Args, Call, Event, Exit, Function, Instance, Layer, Lookup, Module, Process, State, Thread};
+pub use filter::{Filter, FilterError};
+pub use follow::{Follow, FollowOptions};
+pub use results::{Returned, Returns};

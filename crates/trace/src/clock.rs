@@ -1,0 +1,158 @@
+//! Ticks to nanoseconds of CLOCK_MONOTONIC. All processes of a run share the machine and so its time
+//! stamp counter: pairs of both clocks from every process and every chunk go into one rate, taken from
+//! the two that lie furthest apart. A pair that no clock could give is not believed.
+
+/// The same moment on both clocks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pair {
+    /// Time stamp counter.
+    pub ticks: u64,
+    /// CLOCK_MONOTONIC nanoseconds.
+    pub monotonic: u64,
+}
+
+/// Pairs nearer than this say less about the rate than the processor does.
+const FAR_ENOUGH_NS: u64 = 10_000_000;
+/// Counters run at 10 MHz to 20 GHz.
+const POSSIBLE: std::ops::Range<f64> = 0.05..100.0;
+
+/// The time stamp counter of a run.
+#[derive(Debug, Default)]
+pub struct Clock {
+    first: Option<Pair>,
+    last: Option<Pair>,
+    stated: u64,
+    measured: Option<f64>,
+    rate: f64,
+}
+
+impl Clock {
+    /// What a processor states about itself; 0 for nothing.
+    pub fn stated(&mut self, ticks_per_second: u64) {
+        if ticks_per_second != 0 {
+            self.stated = ticks_per_second;
+            self.settle();
+        }
+    }
+
+    /// Takes a pair into account.
+    pub fn pair(&mut self, pair: Pair) {
+        if pair.ticks == 0 || pair.monotonic == 0 {
+            return;
+        }
+        let (Some(first), Some(last)) = (self.first, self.last) else {
+            (self.first, self.last) = (Some(pair), Some(pair));
+            return self.settle();
+        };
+        let (from, to) = if pair.ticks < first.ticks { (pair, last) } else { (first, pair) };
+        if to.ticks <= last.ticks && from.ticks >= first.ticks {
+            return;
+        }
+        let Some(rate) = rate_between(from, to) else { return };
+        if self.stated != 0 && !(0.5..2.0).contains(&(rate * self.stated as f64 / 1e9)) {
+            return;
+        }
+        (self.first, self.last) = (Some(from), Some(to));
+        self.settle();
+    }
+
+    /// Nanoseconds of CLOCK_MONOTONIC at `ticks`.
+    pub fn ns(&self, ticks: u64) -> u64 {
+        let Some(first) = self.first else { return ticks };
+        let delta = ticks.wrapping_sub(first.ticks) as i64;
+        first.monotonic.saturating_add_signed((delta as f64 * self.rate) as i64)
+    }
+
+    /// Length of `ticks` ticks in nanoseconds.
+    pub fn span(&self, ticks: u64) -> u64 {
+        (ticks as f64 * self.rate) as u64
+    }
+
+    fn settle(&mut self) {
+        let pairs = self.first.zip(self.last).and_then(|(a, b)| rate_between(a, b));
+        let stated = || (self.stated != 0).then(|| 1e9 / self.stated as f64).filter(|r| POSSIBLE.contains(r));
+        self.rate = match pairs.or_else(stated) {
+            Some(rate) => rate,
+            None => *self.measured.get_or_insert_with(measure),
+        };
+    }
+}
+
+/// Nanoseconds a tick; `None` when they are too near to tell, or when no counter runs like that.
+fn rate_between(a: Pair, b: Pair) -> Option<f64> {
+    let ns = b.monotonic.checked_sub(a.monotonic).filter(|ns| *ns >= FAR_ENOUGH_NS)?;
+    let rate = ns as f64 / b.ticks.checked_sub(a.ticks)? as f64;
+    POSSIBLE.contains(&rate).then_some(rate)
+}
+
+/// Measures the counter of this machine: the last resort, right when the run was made here.
+fn measure() -> f64 {
+    let (t0, n0) = now();
+    std::thread::sleep(std::time::Duration::from_millis(20));
+    let (t1, n1) = now();
+    let rate = (n1 - n0) as f64 / t1.wrapping_sub(t0).max(1) as f64;
+    if POSSIBLE.contains(&rate) { rate } else { 1.0 }
+}
+
+#[cfg(target_arch = "x86_64")]
+fn now() -> (u64, u64) {
+    // SAFETY: every x86-64 processor has the instruction.
+    (unsafe { core::arch::x86_64::_rdtsc() }, monotonic())
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn now() -> (u64, u64) {
+    (monotonic(), monotonic())
+}
+
+/// CLOCK_MONOTONIC now.
+pub fn monotonic() -> u64 {
+    let t = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
+    t.tv_sec as u64 * 1_000_000_000 + t.tv_nsec as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn pair(ticks: u64, monotonic: u64) -> Pair {
+        Pair { ticks, monotonic }
+    }
+
+    #[test]
+    fn the_furthest_pairs_give_the_rate() {
+        let mut clock = Clock::default();
+        clock.stated(1_000_000_000);
+        clock.pair(pair(1_000, 5_000));
+        assert_eq!(clock.ns(1_500), 5_500, "by what the processor states");
+        clock.pair(pair(1_000 + 2_000_000, 5_000 + 1_000_000));
+        assert_eq!(clock.ns(1_500), 5_500, "1 ms is too near");
+        clock.pair(pair(1_000 + 200_000_000, 5_000 + 100_000_000 + 1));
+        assert_eq!(clock.ns(1_000 + 400_000_000), 5_000 + 200_000_002);
+        assert_eq!(clock.span(2_000), 1_000);
+        assert_eq!(clock.ns(0), 4_500, "before the first pair");
+    }
+
+    #[test]
+    fn impossible_pairs_are_not_believed() {
+        let mut clock = Clock::default();
+        clock.stated(1_000_000_000);
+        clock.pair(pair(1_000, 5_000));
+        for bad in [pair(2_000, u64::MAX), pair(u64::MAX, 5_001), pair(3_000, 10), pair(0, 0)] {
+            clock.pair(bad);
+        }
+        clock.pair(pair(1_000_001_000, 1_000_005_000));
+        assert_eq!(clock.ns(2_000), 6_000);
+    }
+
+    #[test]
+    fn without_any_statement_the_own_counter_is_measured() {
+        let mut clock = Clock::default();
+        let (ticks, monotonic) = now();
+        clock.pair(pair(ticks, monotonic));
+        std::thread::sleep(std::time::Duration::from_millis(5));
+        let (ticks, monotonic) = now();
+        let error = clock.ns(ticks).abs_diff(monotonic);
+        assert!(error < 2_000_000, "{error} ns off");
+    }
+}

@@ -1,0 +1,59 @@
+//! What is known when reading ends: what never finished, what was not seen and why.
+
+use crate::event::{Exit, Instance, Process};
+use std::sync::Arc;
+
+/// A reason of `cutap_wire::count` and how often it was counted, over all processes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Count {
+    /// Its number.
+    pub reason: usize,
+    /// What it says to a person.
+    pub text: &'static str,
+    /// How often.
+    pub count: u64,
+}
+
+/// Something that was reached but not seen, by name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Gap {
+    /// Reason of `cutap_wire::count`.
+    pub reason: usize,
+    /// Process id.
+    pub pid: u32,
+    /// Object or function.
+    pub what: String,
+    /// More about it.
+    pub more: String,
+}
+
+/// The end of a trace.
+#[derive(Debug, Clone, Default)]
+pub struct End {
+    /// Calls that never ended, thread by thread, the innermost first.
+    pub unfinished: Vec<Exit>,
+    /// Reasons that were counted.
+    pub counts: Vec<Count>,
+    /// What was listed by name.
+    pub gaps: Vec<Gap>,
+    /// All processes, in the order in which they were found.
+    pub processes: Vec<Arc<Process>>,
+    /// All runtime instances.
+    pub instances: Vec<Arc<Instance>>,
+    /// Processes of which a thread still lives.
+    pub running: Vec<Arc<Process>>,
+    /// Slots that records named and whose name was not found.
+    pub nameless: u64,
+    /// Chunks that were written over, or whose bytes made no sense.
+    pub chunks_lost: u64,
+    /// Records that a killed or stopped thread never finished.
+    pub records_cut: u64,
+}
+
+impl End {
+    /// Instances linked into a program or library. No callback reports `__cudaRegister*` and
+    /// `__cudaPushCallConfiguration` there.
+    pub fn static_instances(&self) -> impl Iterator<Item = &Arc<Instance>> {
+        self.instances.iter().filter(|i| !i.shared)
+    }
+}

@@ -1,0 +1,32 @@
+//! What can go wrong for the whole run. What goes wrong with one file of it is no error: it is
+//! counted, and listed in [`crate::End`].
+
+use std::io;
+use std::path::PathBuf;
+
+/// Why a run folder cannot be followed.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The folder cannot be read.
+    #[error("cannot read the run folder {path}: {source}; give the folder that was named with -o when the program ran", path = path.display())]
+    Unreadable {
+        /// The folder.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// It is a folder, but not one of ours.
+    #[error("{path} is not a run folder of cutap: it has neither a control page nor a process in it; give the folder that was named with -o when the program ran", path = path.display())]
+    NotARun {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// Written by another version.
+    #[error("{path} was written by another version of cutap (format {found}, this one reads {ours}); read it with the cutap that recorded it", path = path.display(), ours = cutap_wire::VERSION)]
+    OtherVersion {
+        /// The folder.
+        path: PathBuf,
+        /// The version it names.
+        found: u32,
+    },
+}

@@ -1,0 +1,154 @@
+//! The language of `-e`, one everywhere: terms with commas between them.
+//!
+//! `name` or `na*me` of a function, a layer, a library (`libcublas*`), `cxx`, `error`, a duration
+//! (`>1ms`, `<10us`), each with `!` in front for not. Names, layers and libraries say which functions
+//! are wanted and become the rules of the control page, so that the target records nothing else.
+//! `error` and durations are known only when a call ends: each such call is shown alone, at its end.
+
+mod condition;
+mod near;
+mod term;
+
+use crate::event::Layer;
+use condition::Condition;
+use cutap_wire::names::layer;
+
+/// What is wanted. [`Filter::default`] wants every call.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Filter {
+    rules: String,
+    lookups: bool,
+    cxx: bool,
+    conditions: Vec<Condition>,
+}
+
+/// Why a filter was refused: one sentence for the person who wrote it.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct FilterError(String);
+
+impl Filter {
+    /// Parses with no names of functions at hand: a name is taken when it could be one of CUDA's.
+    pub fn parse(text: &str) -> Result<Filter, FilterError> {
+        Filter::parse_with(text, &[])
+    }
+
+    /// Parses; `known` are the functions that the driver and the runtimes are known to export.
+    pub fn parse_with(text: &str, known: &[&str]) -> Result<Filter, FilterError> {
+        let mut filter = Filter::default();
+        let mut only_lookups = true;
+        for term in text.split(',') {
+            let term = term.trim();
+            let (wanted, word) = match term.strip_prefix('!') {
+                Some(rest) => (false, rest.trim()),
+                None => (true, term),
+            };
+            only_lookups &= filter.term(wanted, word, known)?;
+        }
+        if filter.lookups && only_lookups {
+            filter.rules.push_str("-* * *\n");
+        }
+        Ok(filter)
+    }
+
+    /// Text for the rules of the control page.
+    pub fn rules(&self) -> &str {
+        &self.rules
+    }
+    /// Look-ups are events too.
+    pub fn wants_lookups(&self) -> bool {
+        self.lookups
+    }
+    /// C++ functions are to be noted too.
+    pub fn wants_cxx(&self) -> bool {
+        self.cxx
+    }
+
+    /// Whether calls of this function are wanted.
+    pub(crate) fn shows(&self, of: Layer, library: &str, name: &str) -> bool {
+        let of = match of {
+            Layer::Library => layer::LIBRARY,
+            Layer::Runtime => layer::RUNTIME,
+            Layer::Driver => layer::DRIVER,
+        };
+        cutap_calls::filter::wanted(self.rules.as_bytes(), of, library.as_bytes(), name.as_bytes())
+    }
+    /// Whether a call is wanted can be said only when it has ended.
+    pub(crate) fn needs_end(&self) -> bool {
+        !self.conditions.is_empty()
+    }
+    /// Whether a call that ended like this is wanted; no error and no duration when it did not return.
+    pub(crate) fn shows_end(&self, error: bool, took_ns: u64) -> bool {
+        self.conditions.iter().all(|c| c.holds(error, took_ns))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KNOWN: &[&str] = &["cuInit", "cuMemAlloc_v2", "cuMemFree_v2", "cudaMalloc", "cudaMallocHost", "cudaFree"];
+
+    fn rules(text: &str) -> String {
+        Filter::parse_with(text, KNOWN).unwrap().rules().to_owned()
+    }
+
+    fn refused(text: &str) -> String {
+        Filter::parse_with(text, KNOWN).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn terms_become_rules() {
+        assert_eq!(rules("driver,!cuCtx*"), "+d * *\n-* * cuCtx*\n");
+        assert_eq!(rules("libcublas*, runtime"), "+* libcublas* *\n+r * *\n");
+        assert_eq!(rules("libcublas"), "+* libcublas.so* *\n+* libcublas-*.so* *\n");
+        assert_eq!(rules("cuMemAlloc"), "+* * cuMemAlloc\n+* * cuMemAlloc_*\n");
+        assert_eq!(rules("cublasNeverHeardOf"), "+* * cublasNeverHeardOf\n+* * cublasNeverHeardOf_*\n");
+        assert_eq!(rules("error"), "");
+        assert_eq!(rules("lookup"), "-* * *\n");
+        assert_eq!(rules("lookup,driver"), "+d * *\n");
+    }
+
+    #[test]
+    fn what_is_shown() {
+        let filter = Filter::parse("runtime,cuMem*,!*Free*").unwrap();
+        assert!(filter.shows(Layer::Runtime, "saxpy", "cudaMalloc"));
+        assert!(filter.shows(Layer::Driver, "libcuda.so.1", "cuMemAlloc_v2"));
+        assert!(!filter.shows(Layer::Driver, "libcuda.so.1", "cuMemFree_v2"));
+        assert!(!filter.shows(Layer::Library, "libcublas.so.13", "cublasCreate_v2"));
+        assert!(Filter::default().shows(Layer::Library, "libcublas.so.13", "cublasCreate_v2"));
+    }
+
+    #[test]
+    fn conditions() {
+        let filter = Filter::parse("error,>1ms").unwrap();
+        assert!(filter.needs_end());
+        assert!(filter.shows_end(true, 1_000_001));
+        assert!(!filter.shows_end(true, 1_000_000));
+        assert!(!filter.shows_end(false, 2_000_000));
+        let not = Filter::parse("!error,!>1.5us").unwrap();
+        assert!(not.shows_end(false, 1_500) && !not.shows_end(false, 1_501) && !not.shows_end(true, 1));
+    }
+
+    #[test]
+    fn flags() {
+        let filter = Filter::parse("cxx,lookup,libcudnn*").unwrap();
+        assert!(filter.wants_cxx() && filter.wants_lookups());
+        assert!(!Filter::default().wants_cxx() && !Filter::default().wants_lookups());
+    }
+
+    #[test]
+    fn refusals_name_what_was_meant() {
+        assert_eq!(
+            refused("cudaMaloc"),
+            "unknown function cudaMaloc in the filter; did you mean cudaMalloc? (cudaMaloc* takes it as it is)"
+        );
+        assert!(refused("libary").contains("did you mean library?"), "{}", refused("libary"));
+        assert!(refused("drvier").contains("did you mean driver?"), "{}", refused("drvier"));
+        assert!(refused("malloc").contains("unknown function malloc"));
+        assert!(refused("driver,,runtime").contains("empty"));
+        assert!(refused(">5parsecs").contains("ns, us, ms or s"));
+        assert!(refused("cu Mem").contains("cu Mem"));
+        assert!(refused("kernel").contains("not traced"));
+    }
+}

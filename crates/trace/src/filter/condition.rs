@@ -1,0 +1,52 @@
+//! What can be asked of a call that has ended.
+
+use super::FilterError;
+
+/// A condition; all of a filter's must hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Condition {
+    pub wanted: bool,
+    pub what: What,
+}
+
+/// The condition itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum What {
+    Error,
+    Longer(u64),
+    Shorter(u64),
+}
+
+impl Condition {
+    pub fn holds(self, error: bool, took_ns: u64) -> bool {
+        let holds = match self.what {
+            What::Error => error,
+            What::Longer(ns) => took_ns > ns,
+            What::Shorter(ns) => took_ns < ns,
+        };
+        holds == self.wanted
+    }
+}
+
+/// `>1ms` or `<10us`.
+pub(super) fn duration(word: &str) -> Result<What, FilterError> {
+    let refuse =
+        || FilterError(format!("{word} in the filter is no duration; write it as >1ms or <10us, in ns, us, ms or s"));
+    let (longer, rest) = match (word.strip_prefix('>'), word.strip_prefix('<')) {
+        (Some(rest), _) => (true, rest.trim()),
+        (_, Some(rest)) => (false, rest.trim()),
+        _ => return Err(refuse()),
+    };
+    let digits = rest.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(rest.len());
+    let (number, unit) = rest.split_at(digits);
+    let factor = match unit.trim() {
+        "ns" => 1.0,
+        "us" | "µs" => 1e3,
+        "ms" => 1e6,
+        "s" => 1e9,
+        _ => return Err(refuse()),
+    };
+    let number: f64 = number.parse().map_err(|_| refuse())?;
+    let ns = (number * factor).round() as u64;
+    Ok(if longer { What::Longer(ns) } else { What::Shorter(ns) })
+}

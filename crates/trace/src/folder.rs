@@ -1,0 +1,131 @@
+//! The folder of one process: its page, its names, its rings, each of which may appear late, grow,
+//! stay unfinished or vanish. What cannot be read now is tried again at the next round.
+
+use crate::bytes::read_at;
+use crate::clock::{Clock, Pair};
+use crate::event::Process;
+use crate::names::Names;
+use crate::names_file::NamesFile;
+use crate::pages::ProcPage;
+use crate::ring::Ring;
+use cutap_wire::{PAGE, names, process};
+use std::fs::{File, OpenOptions};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// A ring file number beyond this is damage, not a process with so many threads.
+const MOST_RINGS: u32 = 1 << 20;
+/// Rings that are tried ahead of one that cannot be opened.
+const TRIED_AHEAD: u32 = 64;
+
+/// A process as it stands in the run folder.
+#[derive(Debug)]
+pub struct Folder {
+    path: PathBuf,
+    page_file: File,
+    pub page: ProcPage,
+    pub process: Arc<Process>,
+    pub names: Names,
+    names_file: Option<NamesFile>,
+    /// Names may have been added since they were last read to the end.
+    pub stale: bool,
+    opened: Vec<bool>,
+}
+
+impl Folder {
+    /// Opens a process folder; `None` while its page is not finished.
+    pub fn open(path: &Path, key: u32, clock: &mut Clock) -> Option<Folder> {
+        let page_file = File::open(path.join(process::FILE)).ok()?;
+        let page = read_page(&page_file)?;
+        if page.tsc {
+            clock.stated(page.ticks_per_second);
+            clock.pair(Pair { ticks: page.start_ticks, monotonic: page.start_monotonic });
+        }
+        let process = Process {
+            key,
+            folder: path.file_name().unwrap_or_default().to_string_lossy().into(),
+            pid: page.pid,
+            ppid: page.ppid,
+            exe: page.exe.as_str().into(),
+            arguments: page.arguments.clone(),
+            forked: page.forked,
+            parent: Some(page.parent.as_str()).filter(|p| !p.is_empty()).map(Into::into),
+            start_ns: page.start_monotonic,
+            start_realtime_ns: page.start_realtime,
+        };
+        Some(Folder {
+            path: path.to_owned(),
+            page_file,
+            page,
+            process: Arc::new(process),
+            names: Names::default(),
+            names_file: None,
+            stale: true,
+            opened: Vec::new(),
+        })
+    }
+
+    /// Reads the page again: counters and number of rings go up.
+    pub fn refresh(&mut self) {
+        // Each counter is one word, so that the page needs no other protection.
+        if let Some(page) = read_page(&self.page_file) {
+            self.page = page;
+        }
+    }
+
+    /// Reads new names; all of them if `thorough`.
+    pub fn read_names(&mut self, thorough: bool) {
+        if self.names_file.is_none() {
+            self.names_file = File::open(self.path.join(names::FILE)).ok().map(NamesFile::new);
+        }
+        let Some(file) = &mut self.names_file else { return };
+        let (state, process) = (&mut self.names, &self.process);
+        // What cannot be read now may be readable later; a slot without a name is counted.
+        let _ = file.read(thorough, &mut |name| state.take(process, &name));
+        if thorough {
+            self.stale = false;
+        }
+    }
+
+    /// Opens rings that are new. In consume mode they must be writable, to give chunks back.
+    pub fn new_rings(&mut self, consume: bool) -> Vec<Ring> {
+        let mut rings = Vec::new();
+        let mut missing = 0;
+        for k in 0..self.page.rings.min(MOST_RINGS) {
+            if self.opened.get(k as usize) == Some(&true) {
+                continue;
+            }
+            let path = self.path.join(format!("t{k}.ring"));
+            match OpenOptions::new().read(true).write(consume).open(path) {
+                Ok(file) => {
+                    if self.opened.len() <= k as usize {
+                        self.opened.resize(k as usize + 1, false);
+                    }
+                    self.opened[k as usize] = true;
+                    rings.push(Ring::new(file, consume));
+                }
+                Err(_) => missing += 1,
+            }
+            if missing > TRIED_AHEAD {
+                break;
+            }
+        }
+        rings
+    }
+
+    /// Nanoseconds of CLOCK_MONOTONIC at `ticks` of this process.
+    pub fn ns(&self, clock: &Clock, ticks: u64) -> u64 {
+        if self.page.tsc { clock.ns(ticks) } else { ticks }
+    }
+
+    /// Length of `ticks` ticks of this process.
+    pub fn span(&self, clock: &Clock, ticks: u64) -> u64 {
+        if self.page.tsc { clock.span(ticks) } else { ticks }
+    }
+}
+
+fn read_page(file: &File) -> Option<ProcPage> {
+    let mut bytes = Vec::new();
+    read_at(file, 0, PAGE, &mut bytes).ok()?;
+    ProcPage::parse(&bytes)
+}

@@ -1,0 +1,295 @@
+//! Follows a run folder: finds processes and rings as they appear, and hands out the events of all
+//! threads as one stream in time order.
+
+use crate::clock::{Clock, monotonic};
+use crate::end::{Count, End};
+use crate::error::Error;
+use crate::event::Event;
+use crate::filter::Filter;
+use crate::folder::Folder;
+use crate::source::{Shared, Source};
+use cutap_wire::{MAGIC, VERSION, control, count};
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, BinaryHeap, VecDeque};
+use std::mem::offset_of;
+use std::path::{Path, PathBuf};
+
+/// How a run is to be followed.
+#[derive(Debug, Clone)]
+pub struct FollowOptions {
+    /// Give chunks that were read back to their writers. Only the collector of a run does.
+    pub consume: bool,
+    /// What is wanted.
+    pub filter: Filter,
+    /// Events younger than this wait for the next round, so that those of slower threads can go first.
+    pub hold_back_ns: u64,
+}
+
+impl Default for FollowOptions {
+    fn default() -> FollowOptions {
+        FollowOptions { consume: false, filter: Filter::default(), hold_back_ns: 10_000_000 }
+    }
+}
+
+/// Records that wait in memory, over all rings.
+const IN_MEMORY: usize = 1 << 18;
+/// Records read from a ring at a time when the merge comes to its end.
+const AT_A_TIME: usize = 1024;
+/// Events of one round; the collector has its heartbeat to keep.
+const OF_A_ROUND: usize = 1 << 17;
+/// A thread that left its ring is gone only after this: a dying process leaves all its rings, one
+/// after the other.
+const GONE_NS: u64 = 1_000_000_000;
+
+/// A run folder that is being read.
+#[derive(Debug)]
+pub struct Follow {
+    path: PathBuf,
+    options: FollowOptions,
+    shared: Shared,
+    found: BTreeSet<String>,
+    folders: Vec<Folder>,
+    sources: Vec<Source>,
+    /// Events of each process that come from its names.
+    notices: Vec<VecDeque<(u64, Event)>>,
+    horizon: u64,
+}
+
+/// Whose events these are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Who {
+    Names(usize),
+    Ring(usize),
+}
+
+impl Follow {
+    /// Opens a run folder. It may be empty of processes when it has a control page.
+    pub fn open(run: &Path, options: FollowOptions) -> Result<Follow, Error> {
+        let unreadable = |source| Error::Unreadable { path: run.to_owned(), source };
+        let names: Vec<String> = process_folders(run).map_err(unreadable)?;
+        match std::fs::read(run.join(control::FILE)) {
+            Ok(page) => {
+                let version = crate::bytes::u32_at(&page, offset_of!(control::Control, version));
+                if crate::bytes::u64_at(&page, 0) != MAGIC {
+                    return Err(Error::NotARun { path: run.to_owned() });
+                }
+                if version != VERSION {
+                    return Err(Error::OtherVersion { path: run.to_owned(), found: version });
+                }
+            }
+            Err(_) if names.is_empty() => return Err(Error::NotARun { path: run.to_owned() }),
+            Err(_) => {}
+        }
+        Ok(Follow {
+            path: run.to_owned(),
+            shared: Shared {
+                clock: Clock::default(),
+                filter: options.filter.clone(),
+                next_function: 0,
+                next_thread: 0,
+            },
+            options,
+            found: BTreeSet::new(),
+            folders: Vec::new(),
+            sources: Vec::new(),
+            notices: Vec::new(),
+            horizon: 0,
+        })
+    }
+
+    /// Hands out what has happened since, in time order. With `last`, all that is there now; else
+    /// without what is younger than the hold-back. True when a call at once would find more.
+    pub fn poll(&mut self, last: bool, sink: &mut dyn FnMut(&Event)) -> Result<bool, Error> {
+        let now = monotonic();
+        self.discover(sink);
+        for folder in &mut self.folders {
+            folder.refresh();
+            folder.read_names(last);
+        }
+        self.open_rings(last);
+        if !last {
+            self.close_left(now);
+        }
+        let limit = if last { u64::MAX } else { now.saturating_sub(self.options.hold_back_ns) };
+        let more = self.merge(now, limit, if last { usize::MAX } else { OF_A_ROUND }, sink);
+        self.horizon = self.horizon.max(if last { now } else { limit });
+        Ok(more)
+    }
+
+    /// CLOCK_MONOTONIC time up to which all events have been handed out: what `Output::tick` wants.
+    pub fn horizon(&self) -> u64 {
+        self.horizon
+    }
+
+    /// What is known at the end. To be called after the last `poll`.
+    pub fn end(&mut self) -> End {
+        let mut end = End::default();
+        let now = self.sources.iter().map(|s| s.events.last()).max().unwrap_or(0);
+        let mut counts = [0u64; count::COUNTERS];
+        for folder in &mut self.folders {
+            folder.refresh();
+            for (sum, n) in counts.iter_mut().zip(folder.page.counters) {
+                *sum = sum.saturating_add(n);
+            }
+            end.processes.push(folder.process.clone());
+            end.gaps.append(&mut folder.names.gaps);
+            end.instances.extend(folder.names.instances());
+            end.nameless += folder.names.nameless;
+        }
+        for (reason, count) in counts.into_iter().enumerate().filter(|c| c.1 > 0) {
+            let text = count::text(reason).unwrap_or("counted for a reason that this version does not know");
+            end.counts.push(Count { reason, text, count });
+        }
+        for source in &mut self.sources {
+            end.unfinished.extend(source.events.unfinished(&self.shared.filter, now));
+            end.chunks_lost += source.ring.lost;
+            end.records_cut += source.ring.cut;
+            let process = &self.folders[source.folder].process;
+            if !end.running.contains(process) && !source.ring.abandoned() {
+                end.running.push(process.clone());
+            }
+        }
+        end
+    }
+
+    /// Finds processes that are new.
+    fn discover(&mut self, sink: &mut dyn FnMut(&Event)) {
+        // A folder that was there and is gone is the end of the run, not an error of ours.
+        let names = process_folders(&self.path).unwrap_or_default();
+        for name in names {
+            let key = self.folders.len() as u32;
+            if self.found.contains(&name) {
+                continue;
+            }
+            if let Some(folder) = Folder::open(&self.path.join(&name), key, &mut self.shared.clock) {
+                sink(&Event::Process(folder.process.clone()));
+                self.found.insert(name);
+                self.folders.push(folder);
+                self.notices.push(VecDeque::new());
+            }
+        }
+    }
+
+    fn open_rings(&mut self, last: bool) {
+        for (n, folder) in self.folders.iter_mut().enumerate() {
+            for ring in folder.new_rings(self.options.consume) {
+                self.sources.push(Source::new(n, ring));
+            }
+        }
+        if last {
+            for source in &mut self.sources {
+                source.ring.end_here();
+            }
+        }
+    }
+
+    /// Closes the calls of threads that ended in them while their process lives on.
+    fn close_left(&mut self, now: u64) {
+        let mut alive = vec![false; self.folders.len()];
+        for source in &mut self.sources {
+            let abandoned = source.ring.abandoned();
+            source.abandoned_since = abandoned.then(|| source.abandoned_since.unwrap_or(now));
+            alive[source.folder] |= !abandoned;
+        }
+        for source in self.sources.iter_mut().filter(|s| alive[s.folder] && s.events.has_open()) {
+            if source.abandoned_since.is_some_and(|since| now.saturating_sub(since) > GONE_NS) {
+                source.events.close(&self.shared.filter);
+            }
+        }
+    }
+
+    /// Hands out events up to `limit`, the earliest first. True when it stopped for their number.
+    fn merge(&mut self, now: u64, limit: u64, most: usize, sink: &mut dyn FnMut(&Event)) -> bool {
+        let each = (IN_MEMORY / self.sources.len().max(1)).max(AT_A_TIME);
+        for n in 0..self.sources.len() {
+            self.fill(n, now, each);
+        }
+        let mut heads = BinaryHeap::new();
+        let all = (0..self.folders.len()).map(Who::Names).chain((0..self.sources.len()).map(Who::Ring));
+        heads.extend(all.filter_map(|who| Some(Reverse((self.head(who)?, who)))));
+        let mut count = 0;
+        while let Some(Reverse((ns, who))) = heads.pop() {
+            if ns > limit {
+                break;
+            }
+            // As long as nobody else comes first, no order has to be kept.
+            let next = heads.peek().map_or(limit, |Reverse((ns, _))| (*ns).min(limit));
+            let queue = self.queue(who);
+            while queue.front().is_some_and(|(ns, _)| *ns <= next) {
+                let Some((_, event)) = queue.pop_front() else { break };
+                sink(&event);
+                count += 1;
+            }
+            if let Who::Ring(n) = who
+                && self.queue(who).is_empty()
+            {
+                self.fill(n, now, AT_A_TIME);
+                let names = Who::Names(self.sources[n].folder);
+                // Reading on may have brought names; a process's notices are in the heap at most twice.
+                heads.extend(self.head(names).map(|ns| Reverse((ns, names))));
+            }
+            heads.extend(self.head(who).map(|ns| Reverse((ns, who))));
+            if count >= most {
+                return true;
+            }
+        }
+        false
+    }
+
+    fn fill(&mut self, n: usize, now: u64, most: usize) {
+        let source = &mut self.sources[n];
+        let folder = &mut self.folders[source.folder];
+        let have = source.events.queue.len();
+        if have < most {
+            source.fill(folder, &mut self.shared, now, most - have);
+        }
+        self.take_notices(self.sources[n].folder);
+    }
+
+    /// Takes over the events that reading names brought.
+    fn take_notices(&mut self, n: usize) {
+        let folder = &mut self.folders[n];
+        for (ticks, event) in std::mem::take(&mut folder.names.happened) {
+            let ns = folder.ns(&self.shared.clock, ticks);
+            let event = match event {
+                Event::Instance(instance, _) => Event::Instance(instance, ns),
+                Event::Module(mut module) => {
+                    module.ns = ns;
+                    Event::Module(module)
+                }
+                other => other,
+            };
+            self.notices[n].push_back((ns, event));
+        }
+    }
+
+    fn queue(&mut self, who: Who) -> &mut VecDeque<(u64, Event)> {
+        match who {
+            Who::Names(n) => &mut self.notices[n],
+            Who::Ring(n) => &mut self.sources[n].events.queue,
+        }
+    }
+
+    fn head(&self, who: Who) -> Option<u64> {
+        let queue = match who {
+            Who::Names(n) => &self.notices[n],
+            Who::Ring(n) => &self.sources[n].events.queue,
+        };
+        queue.front().map(|(ns, _)| *ns)
+    }
+}
+
+/// Names of the process folders of a run, in order.
+fn process_folders(run: &Path) -> std::io::Result<Vec<String>> {
+    let mut names = Vec::new();
+    for entry in std::fs::read_dir(run)? {
+        let Ok(name) = entry?.file_name().into_string() else { continue };
+        let digits = name.strip_prefix('p').and_then(|n| n.split_once('-'));
+        let number = |s: &str| !s.is_empty() && s.bytes().all(|b| b.is_ascii_digit());
+        if digits.is_some_and(|(pid, n)| number(pid) && number(n)) {
+            names.push(name);
+        }
+    }
+    names.sort();
+    Ok(names)
+}

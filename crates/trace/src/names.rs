@@ -1,0 +1,226 @@
+//! What slots, objects, instances and kernels of one process are called. Functions are made when a
+//! record first asks for them: until then their object or instance may still be on its way.
+
+use crate::end::Gap;
+use crate::event::{Event, Function, Instance, Layer, Module, Process};
+use crate::filter::Filter;
+use crate::kernels::{Kernels, demangle};
+use crate::results::returns;
+use cutap_wire::names::{Name, kind, layer};
+use cutap_wire::record::META_MAX;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+/// A loaded object.
+#[derive(Debug, Clone)]
+struct Object {
+    name: Arc<str>,
+    layer: u8,
+}
+
+/// What a slot's name record said.
+#[derive(Debug, Clone)]
+enum Slot {
+    Bound { object: u64, name: Box<[u8]> },
+    Runtime { instance: u64, name: Box<[u8]> },
+}
+
+/// Which argument word of a launch is the kernel's handle.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Launch {
+    /// It launches nothing, or through the driver.
+    No,
+    /// This word.
+    Word(usize),
+}
+
+/// A function, and what pairing needs to know of it.
+#[derive(Debug, Clone)]
+pub struct Known {
+    pub function: Arc<Function>,
+    pub shown: bool,
+    pub launch: Launch,
+    /// The object of a bound function, 0 for others.
+    pub object: u64,
+}
+
+/// What is known at the end, beside the names.
+#[derive(Debug, Default)]
+pub struct Names {
+    objects: HashMap<u64, Object>,
+    /// Load addresses, to find a caller's object.
+    loads: BTreeMap<u64, u64>,
+    slots: Vec<Option<Slot>>,
+    known: Vec<Option<Known>>,
+    instances: HashMap<u64, Arc<Instance>>,
+    instance_of_object: HashMap<u64, u64>,
+    pub kernels: Kernels,
+    pub gaps: Vec<Gap>,
+    /// Events that names are: instances and modules, with their ticks.
+    pub happened: Vec<(u64, Event)>,
+    /// Slots that records named and no name did.
+    pub nameless: u64,
+}
+
+impl Names {
+    /// Takes one name record.
+    pub fn take(&mut self, process: &Arc<Process>, name: &Name<'_>) {
+        let text = || String::from_utf8_lossy(name.s).into_owned();
+        match name.kind {
+            kind::OBJECT => {
+                let object = Object { name: text().into(), layer: name.c as u8 };
+                self.objects.insert(name.a, object);
+                self.loads.insert(name.b, name.a);
+            }
+            kind::SLOT => self.slot(name.a, Slot::Bound { object: name.b & 0xffff_ffff, name: name.s.into() }),
+            kind::RUNTIME_SLOT => self.slot(name.a, Slot::Runtime { instance: name.b, name: name.s.into() }),
+            kind::INSTANCE => self.instance(process, name),
+            kind::KERNEL_NAME => self.kernels.name(name.a, name.s),
+            kind::KERNEL_HANDLE => self.kernels.handle(name.a, name.b, name.ticks, name.s),
+            kind::GAP => {
+                let more = String::from_utf8_lossy(name.t).into_owned();
+                self.gaps.push(Gap { reason: name.a as usize, pid: process.pid, what: text(), more });
+            }
+            kind::MODULE => {
+                let module =
+                    Module { process: process.clone(), ns: 0, bytes: name.a, kind: name.b, file: text().into() };
+                self.happened.push((name.ticks, Event::Module(Box::new(module))));
+            }
+            _ => {}
+        }
+    }
+
+    fn slot(&mut self, number: u64, slot: Slot) {
+        let Ok(n) = usize::try_from(number) else { return };
+        if n >= META_MAX as usize {
+            return;
+        }
+        if n >= self.slots.len() {
+            self.slots.resize(n + 1, None);
+            self.known.resize(n + 1, None);
+        }
+        self.slots[n] = Some(slot);
+        self.known[n] = None;
+    }
+
+    fn instance(&mut self, process: &Arc<Process>, name: &Name<'_>) {
+        let object = self.objects.get(&name.b);
+        let version = u32::try_from(name.c).ok().filter(|v| *v >= 1000);
+        let instance = Arc::new(Instance {
+            process: process.clone(),
+            id: name.a,
+            library: object.map_or_else(|| "?".into(), |o| o.name.clone()),
+            shared: object.is_some_and(|o| o.layer == layer::RUNTIME),
+            version: version.map(|v| format!("{}.{}", v / 1000, v % 1000 / 10).into()),
+        });
+        self.instance_of_object.insert(name.b, name.a);
+        if self.instances.insert(name.a, instance.clone()).as_ref() != Some(&instance) {
+            self.happened.push((name.ticks, Event::Instance(instance, 0)));
+        }
+    }
+
+    /// The function of a slot, if its name has been read.
+    pub fn known(&mut self, slot: u32, filter: &Filter, next_key: &mut u32) -> Option<&Known> {
+        let n = slot as usize;
+        if self.known.get(n)?.is_none() {
+            let made = self.make(self.slots.get(n)?.as_ref()?, filter, next_key)?;
+            self.known[n] = Some(made);
+        }
+        self.known.get(n)?.as_ref()
+    }
+
+    /// A function for a slot whose name is lost.
+    pub fn nameless(&mut self, slot: u32, filter: &Filter, next_key: &mut u32) -> Option<&Known> {
+        let n = slot as usize;
+        if n >= META_MAX as usize {
+            return None;
+        }
+        self.nameless += 1;
+        let name = format!("slot {slot}");
+        self.slot(u64::from(slot), Slot::Bound { object: 0, name: name.as_bytes().into() });
+        let function = function(next_key, Layer::Driver, "?".into(), name.as_bytes(), None);
+        let shown = filter.shows(function.layer, "?", &name);
+        self.known[n] = Some(Known { function, shown, launch: Launch::No, object: 0 });
+        self.known[n].as_ref()
+    }
+
+    fn make(&self, slot: &Slot, filter: &Filter, next_key: &mut u32) -> Option<Known> {
+        let (function, object) = match slot {
+            Slot::Bound { object, name } => {
+                let holder = self.objects.get(object)?;
+                let layer = match holder.layer {
+                    layer::RUNTIME => Layer::Runtime,
+                    layer::DRIVER => Layer::Driver,
+                    _ => Layer::Library,
+                };
+                (function(next_key, layer, holder.name.clone(), name, None), *object)
+            }
+            Slot::Runtime { instance, name } => {
+                let instance = self.instances.get(instance)?;
+                let library = instance.library.clone();
+                (function(next_key, Layer::Runtime, library, name, Some(instance.clone())), 0)
+            }
+        };
+        let shown = filter.shows(function.layer, &function.library, &function.name);
+        let launch = if function.layer == Layer::Driver { launch(&function.name) } else { Launch::No };
+        Some(Known { function, shown, launch, object })
+    }
+
+    /// The instance that the functions of an object belong to.
+    pub fn instance_of(&self, object: u64) -> Option<&Arc<Instance>> {
+        self.instances.get(self.instance_of_object.get(&object)?)
+    }
+
+    /// An instance by its number.
+    pub fn instance_by_id(&self, id: u64) -> Option<&Arc<Instance>> {
+        self.instances.get(&id)
+    }
+
+    /// All instances in the order of their numbers.
+    pub fn instances(&self) -> Vec<Arc<Instance>> {
+        let mut all: Vec<_> = self.instances.values().cloned().collect();
+        all.sort_by_key(|i| i.id);
+        all
+    }
+
+    /// Name of the object that an address most likely lies in: the last one loaded below it.
+    pub fn object_at(&self, address: u64) -> Option<Arc<str>> {
+        let (_, id) = self.loads.range(..=address).next_back()?;
+        self.objects.get(id).map(|o| o.name.clone())
+    }
+}
+
+fn function(
+    next_key: &mut u32,
+    layer: Layer,
+    library: Arc<str>,
+    name: &[u8],
+    instance: Option<Arc<Instance>>,
+) -> Arc<Function> {
+    let name = String::from_utf8_lossy(name);
+    let key = *next_key;
+    *next_key = key.wrapping_add(1);
+    Arc::new(Function {
+        key,
+        layer,
+        library,
+        demangled: demangle(&name).map(Arc::from),
+        instance,
+        // C++ functions are jumped to, see DESIGN 3: nobody sees them return.
+        noted: name.starts_with("_Z"),
+        returns: returns(layer, &name),
+        name: name.into(),
+    })
+}
+
+/// Launch functions of the driver and where their kernel's handle is.
+fn launch(name: &str) -> Launch {
+    let plain = name.strip_suffix("_ptsz").unwrap_or(name);
+    match plain {
+        "cuLaunchKernel" | "cuLaunchCooperativeKernel" | "cuLaunch" | "cuLaunchGrid" | "cuLaunchGridAsync" => {
+            Launch::Word(0)
+        }
+        "cuLaunchKernelEx" => Launch::Word(1),
+        _ => Launch::No,
+    }
+}

@@ -1,0 +1,161 @@
+//! The cells of a `names` file as they appear. Threads write their names at the same time, so a name
+//! may be finished before one that stands in front of it: what is not there yet is a hole, and each
+//! hole is looked at again.
+
+use crate::bytes::read_at;
+use cutap_wire::names::{CELL, Cell, FIXED, Name, cell};
+use std::fs::File;
+use std::io;
+use std::ops::Range;
+
+/// Most bytes of one name: both strings at their longest.
+const LONGEST: usize = FIXED + 2 * 0xffff + CELL;
+/// Bytes read at a time.
+const PIECE: usize = 1 << 20;
+/// Bytes looked at when nobody misses a name.
+const GLANCE: usize = 4096;
+/// Holes kept in mind; killed threads leave few.
+const MOST_HOLES: usize = 4096;
+
+/// Where reading a names file stands.
+#[derive(Debug)]
+pub struct NamesFile {
+    file: File,
+    /// Everything from here on has not been looked at.
+    tail: u64,
+    holes: Vec<Range<u64>>,
+    buffer: Vec<u8>,
+}
+
+impl NamesFile {
+    pub fn new(file: File) -> NamesFile {
+        NamesFile { file, tail: 0, holes: Vec::new(), buffer: Vec::new() }
+    }
+
+    /// Hands out the names that were finished since. Unless `thorough`, only looks whether the next
+    /// cells hold something: enough when nobody misses a name.
+    pub fn read(&mut self, thorough: bool, sink: &mut dyn FnMut(Name<'_>)) -> io::Result<()> {
+        if !thorough {
+            read_at(&self.file, self.tail, GLANCE, &mut self.buffer)?;
+            if self.buffer.iter().all(|b| *b == 0) {
+                return Ok(());
+            }
+        }
+        for hole in std::mem::take(&mut self.holes) {
+            self.scan(hole.start, Some(hole.end), sink)?;
+        }
+        self.scan(self.tail, None, sink)
+    }
+
+    /// Steps over the cells from `at`; `end` is the hole's, or none for the tail.
+    fn scan(&mut self, mut at: u64, end: Option<u64>, sink: &mut dyn FnMut(Name<'_>)) -> io::Result<()> {
+        let mut hole: Option<u64> = None;
+        loop {
+            let want = end.map_or(PIECE, |end| (end.saturating_sub(at) as usize).min(PIECE));
+            read_at(&self.file, at, want, &mut self.buffer)?;
+            let whole = self.buffer.len() < want || want < PIECE;
+            let mut offset = 0;
+            while whole || self.buffer.len() - offset > LONGEST {
+                let (step, empty) = match cell(&self.buffer, offset) {
+                    Cell::Name(name, bytes) => {
+                        sink(name);
+                        (bytes, false)
+                    }
+                    Cell::Pending(bytes) if bytes <= LONGEST => (bytes, true),
+                    Cell::Pending(_) | Cell::Empty => (CELL, true),
+                    // A name that is cut off stays a hole until the file has grown.
+                    Cell::End if self.buffer.len() - offset >= CELL => (CELL, true),
+                    Cell::End => break,
+                };
+                let place = at + offset as u64;
+                if empty {
+                    hole.get_or_insert(place);
+                } else {
+                    self.close(hole.take(), place);
+                    self.tail = self.tail.max(place + step as u64);
+                }
+                offset += step;
+            }
+            at += offset as u64;
+            if whole || offset == 0 {
+                break;
+            }
+        }
+        // Behind the last name of the tail there is no hole but the rest of the file.
+        if let (Some(end), Some(_)) = (end, hole) {
+            self.close(hole, end);
+        }
+        Ok(())
+    }
+
+    fn close(&mut self, hole: Option<u64>, end: u64) {
+        if let Some(start) = hole.filter(|start| *start < end && self.holes.len() < MOST_HOLES) {
+            self.holes.push(start..end);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+    use std::os::unix::fs::FileExt;
+
+    fn bytes_of(name: &str) -> Vec<u8> {
+        let name = Name { kind: 1, ticks: 1, a: 2, b: 3, c: 4, s: name.as_bytes(), t: b"t" };
+        let mut cells = vec![0u64; name.cells() * CELL / 8];
+        // SAFETY: the cells were made for this name.
+        unsafe { name.write(cells.as_mut_ptr().cast()) };
+        cells.iter().flat_map(|w| w.to_le_bytes()).collect()
+    }
+
+    fn texts(names: &mut NamesFile, thorough: bool) -> Vec<String> {
+        let mut found = Vec::new();
+        names.read(thorough, &mut |n| found.push(String::from_utf8_lossy(n.s).into_owned())).unwrap();
+        found
+    }
+
+    #[test]
+    fn names_that_come_out_of_order() {
+        let mut file = tempfile::tempfile().unwrap();
+        let long = "x".repeat(200);
+        let (first, second, third) = (bytes_of(&long), bytes_of("second"), bytes_of("third"));
+        file.write_all(&vec![0; 256 * 1024]).unwrap();
+        let mut names = NamesFile::new(file.try_clone().unwrap());
+        assert!(texts(&mut names, false).is_empty());
+        file.write_all_at(&second, first.len() as u64).unwrap();
+        assert_eq!(texts(&mut names, true), ["second"]);
+        assert!(texts(&mut names, true).is_empty());
+        // Its length first, then all of it.
+        let mut pending = first.clone();
+        pending[3] = 0;
+        file.write_all_at(&pending, 0).unwrap();
+        file.write_all_at(&third, (first.len() + second.len()) as u64).unwrap();
+        assert_eq!(texts(&mut names, false), ["third"]);
+        file.write_all_at(&first, 0).unwrap();
+        assert_eq!(texts(&mut names, true), [long]);
+        assert!(texts(&mut names, true).is_empty());
+    }
+
+    #[test]
+    fn a_name_cut_off_comes_when_the_file_grows() {
+        let mut file = tempfile::tempfile().unwrap();
+        let name = bytes_of(&"y".repeat(300));
+        file.write_all(&name[..128]).unwrap();
+        let mut names = NamesFile::new(file.try_clone().unwrap());
+        assert!(texts(&mut names, true).is_empty());
+        file.write_all(&name[128..]).unwrap();
+        assert_eq!(texts(&mut names, true), ["y".repeat(300)]);
+    }
+
+    #[test]
+    fn more_names_than_one_piece() {
+        let mut file = tempfile::tempfile().unwrap();
+        for n in 0..30_000 {
+            file.write_all(&bytes_of(&format!("name{n}"))).unwrap();
+        }
+        let found = texts(&mut NamesFile::new(file), true);
+        assert_eq!(found.len(), 30_000);
+        assert_eq!(found[29_999], "name29999");
+    }
+}

@@ -1,0 +1,122 @@
+//! The single-page files of a run folder, read field by field out of plain bytes.
+
+use crate::bytes::{text_at, u32_at, u64_at};
+use cutap_wire::count::COUNTERS;
+use cutap_wire::process::{CLOCK_TSC, Process};
+use cutap_wire::ring::{ChunkHeader, OWNER_DIED, OWNER_TID, RingHeader};
+use cutap_wire::{MAGIC, PAGE, VERSION};
+use std::mem::offset_of;
+
+/// What a process says about itself.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProcPage {
+    pub pid: u32,
+    pub ppid: u32,
+    pub tsc: bool,
+    pub ticks_per_second: u64,
+    pub start_ticks: u64,
+    pub start_monotonic: u64,
+    pub start_realtime: u64,
+    pub rings: u32,
+    pub forked: bool,
+    pub counters: [u64; COUNTERS],
+    pub parent: String,
+    pub exe: String,
+    pub arguments: Vec<String>,
+}
+
+impl ProcPage {
+    /// `None` while the page is not finished, or when it is not one of this version.
+    pub fn parse(page: &[u8]) -> Option<ProcPage> {
+        if u64_at(page, offset_of!(Process, magic)) != MAGIC || u32_at(page, offset_of!(Process, version)) != VERSION {
+            return None;
+        }
+        let text = |at, len| String::from_utf8_lossy(text_at(page, at, len)).into_owned();
+        let from = offset_of!(Process, cmdline);
+        let cmdline = page.get(from..(from + 1024).min(page.len())).unwrap_or(&[]);
+        let arguments = cmdline.split(|b| *b == 0).take_while(|a| !a.is_empty());
+        let mut counters = [0; COUNTERS];
+        for (n, counter) in counters.iter_mut().enumerate() {
+            *counter = u64_at(page, offset_of!(Process, counters) + n * 8);
+        }
+        Some(ProcPage {
+            pid: u32_at(page, offset_of!(Process, pid)),
+            ppid: u32_at(page, offset_of!(Process, ppid)),
+            tsc: u32_at(page, offset_of!(Process, clock)) == CLOCK_TSC,
+            ticks_per_second: u64_at(page, offset_of!(Process, ticks_per_second)),
+            start_ticks: u64_at(page, offset_of!(Process, start_ticks)),
+            start_monotonic: u64_at(page, offset_of!(Process, start_monotonic)),
+            start_realtime: u64_at(page, offset_of!(Process, start_realtime)),
+            rings: u32_at(page, offset_of!(Process, rings)),
+            forked: u32_at(page, offset_of!(Process, forked)) == 1,
+            counters,
+            parent: text(offset_of!(Process, parent), 64),
+            exe: text(offset_of!(Process, exe), 512),
+            arguments: arguments.map(|a| String::from_utf8_lossy(a).into_owned()).collect(),
+        })
+    }
+}
+
+/// First page of a ring.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RingPage {
+    pub chunk_bytes: u32,
+    pub chunks: u32,
+    pub tid: u32,
+    /// No live thread owns it.
+    pub abandoned: bool,
+}
+
+/// Bytes of a ring's first page that matter.
+pub const RING_PAGE: usize = size_of::<RingHeader>();
+/// No ring of ours has larger chunks; a page that claims it is damaged.
+const LARGEST_CHUNK: usize = 1 << 28;
+
+impl RingPage {
+    /// `None` while the page is not finished, or when it makes no sense.
+    pub fn parse(page: &[u8]) -> Option<RingPage> {
+        let chunk_bytes = u32_at(page, offset_of!(RingHeader, chunk_bytes));
+        let size = chunk_bytes as usize;
+        let valid = u64_at(page, offset_of!(RingHeader, magic)) == MAGIC
+            && u32_at(page, offset_of!(RingHeader, version)) == VERSION
+            && (PAGE..=LARGEST_CHUNK).contains(&size)
+            && size.is_multiple_of(PAGE);
+        let owner = u32_at(page, offset_of!(RingHeader, owner));
+        valid.then(|| RingPage {
+            chunk_bytes,
+            chunks: u32_at(page, offset_of!(RingHeader, chunks)),
+            tid: u32_at(page, offset_of!(RingHeader, tid)),
+            abandoned: owner & OWNER_DIED != 0 || owner & OWNER_TID == 0,
+        })
+    }
+}
+
+/// Head of a chunk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ChunkPage {
+    pub state: u32,
+    pub tid: u32,
+    pub sequence: u64,
+    pub base_ticks: u64,
+    pub base_monotonic: u64,
+    pub reserved: u32,
+    pub calls: u32,
+    pub first_call: u32,
+}
+
+impl ChunkPage {
+    /// Reads it; what is not there is 0, and sequence 0 is no chunk.
+    pub fn parse(head: &[u8]) -> ChunkPage {
+        let word = u64_at(head, offset_of!(ChunkHeader, head));
+        ChunkPage {
+            state: u32_at(head, offset_of!(ChunkHeader, state)),
+            tid: u32_at(head, offset_of!(ChunkHeader, tid)),
+            sequence: u64_at(head, offset_of!(ChunkHeader, sequence)),
+            base_ticks: u64_at(head, offset_of!(ChunkHeader, base_ticks)),
+            base_monotonic: u64_at(head, offset_of!(ChunkHeader, base_monotonic)),
+            reserved: word as u32,
+            calls: (word >> 32) as u32,
+            first_call: u32_at(head, offset_of!(ChunkHeader, first_call)),
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! What a result register means. Nearly every CUDA function returns a status; those that do not are
+//! named here, so that a version number or an address is never marked as an error.
+
+use crate::event::{Function, Layer};
+
+/// What a function returns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Returns {
+    /// A status: 0 is success.
+    Status,
+    /// A number or an address.
+    Value,
+    /// Nothing: the register holds what was left there.
+    Nothing,
+}
+
+/// A result, read as its function means it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Returned {
+    /// A status.
+    Status(i32),
+    /// A small number.
+    Number(u64),
+    /// An address, or something as large.
+    Word(u64),
+    /// Nothing.
+    Nothing,
+}
+
+/// Names that end like this give out text.
+const TEXT_ENDINGS: [&str; 7] = [
+    "ErrorString",
+    "ErrorName",
+    "StatusString",
+    "StatusName",
+    "ErrorStringExt",
+    "cudnnGetLastErrorString",
+    "ncclGetLastError",
+];
+/// Names that give out a number.
+const NUMBERS: [&str; 9] = [
+    "cudnnGetVersion",
+    "cudnnGetCudartVersion",
+    "cudnnGetMaxDeviceVersion",
+    "cublasLtGetVersion",
+    "cublasLtGetCudartVersion",
+    "cublasGetCudartVersion",
+    "cutensorGetVersion",
+    "cutensorGetCudartVersion",
+    "__cudaPushCallConfiguration",
+];
+/// What a compiler calls at the start of a program and that returns nothing.
+const NOTHING: [&str; 10] = [
+    "__cudaRegisterFatBinaryEnd",
+    "__cudaUnregisterFatBinary",
+    "__cudaRegisterFunction",
+    "__cudaRegisterVar",
+    "__cudaRegisterHostVar",
+    "__cudaRegisterManagedVar",
+    "__cudaRegisterTexture",
+    "__cudaRegisterSurface",
+    "__cudaRegisterSharedVar",
+    "__cudaRegisterShared",
+];
+
+/// What a function of this name returns.
+pub fn returns(layer: Layer, name: &str) -> Returns {
+    if NOTHING.contains(&name) {
+        return Returns::Nothing;
+    }
+    // The driver's cuGetErrorString is not like its namesakes: it returns a status.
+    let text = layer != Layer::Driver && TEXT_ENDINGS.iter().any(|e| name.ends_with(e));
+    if text || NUMBERS.contains(&name) || name == "__cudaRegisterFatBinary" {
+        return Returns::Value;
+    }
+    Returns::Status
+}
+
+/// Reads a result.
+pub fn returned(function: &Function, result: u64) -> Returned {
+    let value = |v| if v < 1 << 32 { Returned::Number(v) } else { Returned::Word(v) };
+    match function.returns {
+        Returns::Nothing => Returned::Nothing,
+        Returns::Value => value(result),
+        Returns::Status if function.layer == Layer::Library => match result >> 32 {
+            0 | 0xffff_ffff => Returned::Status(result as i32),
+            _ => Returned::Word(result),
+        },
+        // The upper half of the register is not part of an int.
+        Returns::Status => Returned::Status(result as i32),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds() {
+        assert_eq!(returns(Layer::Driver, "cuGetErrorString"), Returns::Status);
+        assert_eq!(returns(Layer::Runtime, "cudaGetErrorString"), Returns::Value);
+        assert_eq!(returns(Layer::Runtime, "cudaGetLastError"), Returns::Status);
+        assert_eq!(returns(Layer::Library, "cudnnGetVersion"), Returns::Value);
+        assert_eq!(returns(Layer::Runtime, "__cudaRegisterFunction"), Returns::Nothing);
+    }
+}

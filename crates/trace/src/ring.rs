@@ -1,0 +1,307 @@
+//! One ring file, chunk after chunk, record after record. Plain reads: the page cache is coherent
+//! with the writer's mapping. A chunk that was read whole is given back, and that only in consume mode.
+
+use crate::bytes::read_at;
+use crate::pages::{ChunkPage, RING_PAGE, RingPage};
+use cutap_wire::PAGE;
+use cutap_wire::record::{Cursor, Record, Step};
+use cutap_wire::ring::{CHUNK_HEADER, ChunkHeader, FREE, FULL, chunk_offset};
+use std::collections::VecDeque;
+use std::fs::File;
+use std::mem::offset_of;
+use std::os::unix::fs::FileExt;
+
+/// Bytes read at a time.
+const PIECE: usize = 64 * 1024;
+/// A record that stays unfinished for so long, with others behind it, is not waited for any longer.
+const STUCK_NS: u64 = 1_000_000_000;
+
+/// What stands in a ring.
+#[derive(Debug)]
+pub enum Item<'a> {
+    /// A chunk begins, with records of its thread.
+    Chunk(ChunkPage),
+    /// A record.
+    Record(Record<'a>),
+    /// The file was read again: what follows is newer than what was known so far.
+    Reread,
+}
+
+/// Where reading stands in the current chunk.
+#[derive(Debug)]
+struct Current {
+    place: u32,
+    page: ChunkPage,
+    cursor: Cursor,
+}
+
+/// One ring file.
+#[derive(Debug)]
+pub struct Ring {
+    file: File,
+    consume: bool,
+    page: Option<RingPage>,
+    current: Option<Current>,
+    /// Sequence number of the last chunk that was opened.
+    sequence: u64,
+    /// Chunks found beyond the current one: sequence and place.
+    ahead: VecDeque<(u64, u32)>,
+    /// Bytes of the current chunk, the first of them at `start` of the chunk.
+    buffer: Vec<u8>,
+    start: usize,
+    /// Where reading ends although the writer goes on: sequence and reserved bytes.
+    end: Option<(u64, u32)>,
+    stuck_since: Option<u64>,
+    /// Step over what is not committed, up to the next record.
+    skip: bool,
+    /// Chunks that were written over or made no sense.
+    pub lost: u64,
+    /// Records that were never finished.
+    pub cut: u64,
+}
+
+impl Ring {
+    pub fn new(file: File, consume: bool) -> Ring {
+        Ring {
+            file,
+            consume,
+            page: None,
+            current: None,
+            sequence: 0,
+            ahead: VecDeque::new(),
+            buffer: Vec::new(),
+            start: 0,
+            end: None,
+            stuck_since: None,
+            skip: false,
+            lost: 0,
+            cut: 0,
+        }
+    }
+
+    /// True when no live thread owns the ring, as far as its first page tells.
+    pub fn abandoned(&mut self) -> bool {
+        self.refresh().is_none_or(|p| p.abandoned)
+    }
+
+    /// Sets the end of reading to what is there now, for a ring whose writer goes on.
+    pub fn end_here(&mut self) {
+        let last = self.chunks().into_iter().max_by_key(|(page, _)| page.sequence);
+        self.end = last.map(|(page, _)| (page.sequence, page.reserved));
+    }
+
+    /// Hands out up to `most` items. `now` is CLOCK_MONOTONIC. False when there is nothing more for now.
+    pub fn read(&mut self, now: u64, most: usize, sink: &mut dyn FnMut(Item<'_>)) -> bool {
+        let mut count = 0;
+        while count < most {
+            if self.current.is_none() {
+                let Some(page) = self.open_next() else { return false };
+                sink(Item::Chunk(page));
+                count += 1;
+            }
+            let decoded = self.decode(most - count, sink);
+            count += decoded;
+            if decoded == 0 {
+                if !self.go_on(now) {
+                    return false;
+                }
+                sink(Item::Reread);
+            }
+        }
+        true
+    }
+
+    /// Hands out records that are already in the buffer.
+    fn decode(&mut self, most: usize, sink: &mut dyn FnMut(Item<'_>)) -> usize {
+        let mut count = 0;
+        while count < most {
+            let Some((Step::Record(record), cursor)) = self.peek() else { break };
+            sink(Item::Record(record));
+            if let Some(current) = &mut self.current {
+                current.cursor = cursor;
+            }
+            self.skip = false;
+            count += 1;
+        }
+        count
+    }
+
+    /// What stands at the cursor, and the cursor behind it.
+    fn peek(&self) -> Option<(Step<'_>, Cursor)> {
+        let at = self.current.as_ref()?.cursor;
+        let mut cursor = Cursor { offset: at.offset.checked_sub(self.start)?, ..at };
+        let step = cursor.step(&self.buffer, self.buffer.len(), self.skip);
+        Some((step, Cursor { offset: cursor.offset + self.start, ..cursor }))
+    }
+
+    /// The buffer has no more records: reads on, steps over what will never be finished, or goes to the
+    /// next chunk. False when there is nothing more for now.
+    fn go_on(&mut self, now: u64) -> bool {
+        let Some(page) = self.fill() else {
+            // The writer took the chunk again before it was read whole.
+            self.lost += 1;
+            self.current = None;
+            return true;
+        };
+        let (damaged, cursor) = match self.peek() {
+            Some((Step::Record(_), _)) => {
+                self.stuck_since = None;
+                return true;
+            }
+            Some((step, cursor)) => (step == Step::Damaged, cursor),
+            None => return false,
+        };
+        let reserved = self.reserved(&page);
+        if cursor.offset >= reserved {
+            self.set(cursor);
+            return self.at_end(&page);
+        }
+        if damaged {
+            self.lost += 1;
+            self.set(Cursor { offset: reserved, calls: page.calls, ..cursor });
+            return true;
+        }
+        self.set(cursor);
+        self.unfinished(now, &page)
+    }
+
+    /// A record is being written, or its writer will never come back to it.
+    fn unfinished(&mut self, now: u64, page: &ChunkPage) -> bool {
+        let dead = self.refresh().is_none_or(|p| p.abandoned || p.tid != page.tid);
+        let since = *self.stuck_since.get_or_insert(now);
+        self.skip = true;
+        let others_behind = matches!(self.peek(), Some((Step::Record(_), _)));
+        self.skip = dead || (others_behind && now.saturating_sub(since) > STUCK_NS);
+        if self.skip {
+            self.cut += 1;
+            self.stuck_since = None;
+        }
+        self.skip
+    }
+
+    /// All of the chunk was read: goes to the next one if its writer has left it.
+    fn at_end(&mut self, page: &ChunkPage) -> bool {
+        if self.end.is_some_and(|(sequence, _)| sequence <= page.sequence) {
+            return false;
+        }
+        if page.state != FULL && !self.writer_went_on(page) {
+            return false;
+        }
+        if let Some(current) = self.current.take().filter(|_| self.consume) {
+            let state = self.place(current.place) + offset_of!(ChunkHeader, state) as u64;
+            // A chunk that cannot be given back costs disk space, and nothing else.
+            let _ = self.file.write_all_at(&FREE.to_le_bytes(), state);
+        }
+        self.skip = false;
+        true
+    }
+
+    /// A thread that took the ring over has opened a chunk of its own without closing this one.
+    fn writer_went_on(&mut self, page: &ChunkPage) -> bool {
+        let handed_over = self.refresh().is_some_and(|p| p.abandoned || p.tid != page.tid);
+        handed_over && self.chunks().iter().any(|(other, _)| other.sequence > page.sequence)
+    }
+
+    fn set(&mut self, cursor: Cursor) {
+        if let Some(current) = &mut self.current {
+            current.cursor = cursor;
+        }
+    }
+
+    /// Reads the chunk's head again, and what follows the cursor. `None` when it is another chunk now.
+    fn fill(&mut self) -> Option<ChunkPage> {
+        let (place, sequence, offset) = self.current.as_ref().map(|c| (c.place, c.page.sequence, c.cursor.offset))?;
+        let page = self.head(place).filter(|p| p.sequence == sequence)?;
+        let wanted = self.reserved(&page).saturating_sub(offset).min(PIECE);
+        let mut buffer = std::mem::take(&mut self.buffer);
+        // What cannot be read is not there: the reader meets a damaged record.
+        let _ = read_at(&self.file, self.place(place) + offset as u64, wanted, &mut buffer);
+        (self.buffer, self.start) = (buffer, offset);
+        // While it was read, another reader may have given it back and the writer taken it again.
+        if !self.consume && wanted > 0 && self.head(place).is_none_or(|p| p.sequence != sequence) {
+            return None;
+        }
+        if let Some(current) = &mut self.current {
+            current.page = page;
+        }
+        Some(page)
+    }
+
+    /// Bytes of a chunk that may be read.
+    fn reserved(&self, page: &ChunkPage) -> usize {
+        let limit = self.end.filter(|(sequence, _)| *sequence == page.sequence).map_or(u32::MAX, |(_, bytes)| bytes);
+        let chunk = self.page.map_or(0, |p| p.chunk_bytes);
+        (page.reserved.min(limit).min(chunk) as usize & !7).max(CHUNK_HEADER)
+    }
+
+    /// Opens the chunk that follows.
+    fn open_next(&mut self) -> Option<ChunkPage> {
+        if self.ahead.is_empty() {
+            self.look_ahead();
+        }
+        while let Some((sequence, place)) = self.ahead.pop_front() {
+            if self.end.is_some_and(|(end, _)| sequence > end) {
+                return None;
+            }
+            let page = self.head(place).filter(|p| p.sequence == sequence && p.state != FREE);
+            if self.sequence != 0 {
+                self.lost += sequence.saturating_sub(self.sequence + 1).min(1 << 32);
+            }
+            self.sequence = sequence;
+            let Some(page) = page else {
+                self.lost += 1;
+                continue;
+            };
+            let cursor = Cursor::new(page.base_ticks, page.first_call);
+            self.current = Some(Current { place, page, cursor });
+            (self.start, self.skip, self.stuck_since) = (CHUNK_HEADER, false, None);
+            self.buffer.clear();
+            return Some(page);
+        }
+        None
+    }
+
+    /// Finds the chunks behind the last one. Heads are read one after the other while the writer goes
+    /// on, so one may be missed whose successor is seen: then they are read once more.
+    fn look_ahead(&mut self) {
+        for _ in 0..2 {
+            let mut found: Vec<(u64, u32)> = self.chunks().into_iter().map(|(page, n)| (page.sequence, n)).collect();
+            found.retain(|(sequence, _)| *sequence > self.sequence);
+            found.sort_unstable();
+            self.ahead = found.into();
+            let whole = self.ahead.iter().zip(self.sequence + 1..).all(|((sequence, _), n)| *sequence == n);
+            if whole {
+                break;
+            }
+        }
+    }
+
+    /// Heads of all chunks that hold something, with their places.
+    fn chunks(&mut self) -> Vec<(ChunkPage, u32)> {
+        let Some(page) = self.refresh() else { return Vec::new() };
+        let bytes = self.file.metadata().map_or(0, |m| m.len()).saturating_sub(PAGE as u64);
+        let there = bytes.div_ceil(u64::from(page.chunk_bytes)).min(u64::from(page.chunks)) as u32;
+        let heads = (0..there).filter_map(|n| Some((self.head(n)?, n)));
+        heads.filter(|(page, _)| page.sequence != 0 && page.state != FREE).collect()
+    }
+
+    fn place(&self, n: u32) -> u64 {
+        chunk_offset(n, self.page.map_or(0, |p| p.chunk_bytes)) as u64
+    }
+
+    fn head(&self, n: u32) -> Option<ChunkPage> {
+        let mut head = [0; CHUNK_HEADER];
+        self.file.read_exact_at(&mut head, self.place(n)).ok()?;
+        Some(ChunkPage::parse(&head))
+    }
+
+    fn refresh(&mut self) -> Option<RingPage> {
+        let mut bytes = [0; RING_PAGE];
+        self.file.read_exact_at(&mut bytes, 0).ok()?;
+        let page = RingPage::parse(&bytes)?;
+        // The size of its chunks never changes; a page that says so is damaged.
+        let same = self.page.is_none_or(|p| p.chunk_bytes == page.chunk_bytes);
+        self.page = if same { Some(page) } else { self.page };
+        self.page
+    }
+}

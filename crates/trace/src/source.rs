@@ -1,0 +1,288 @@
+//! One ring's records made into events, in the order of the ring: paired, named and timed. Events wait
+//! here until those of other threads that happened before them have been handed out.
+
+use crate::calls::{Ended, Open, Stack};
+use crate::clock::{Clock, Pair};
+use crate::event::{Answer, Args, Call, Event, Exit, Layer, Lookup, State, Thread};
+use crate::filter::Filter;
+use crate::folder::Folder;
+use crate::names::{Known, Launch};
+use crate::pages::ChunkPage;
+use crate::ring::{Item, Ring};
+use cutap_wire::record::{self, Parent, Record, Words, note};
+use std::collections::VecDeque;
+use std::sync::{Arc, OnceLock};
+
+/// What all rings share.
+#[derive(Debug)]
+pub struct Shared {
+    pub clock: Clock,
+    pub filter: Filter,
+    pub next_function: u32,
+    pub next_thread: u32,
+}
+
+/// A ring and the thread whose calls are in it now.
+#[derive(Debug)]
+pub struct Source {
+    /// Place of its process in the run.
+    pub folder: usize,
+    pub ring: Ring,
+    /// When the ring was first seen without an owner.
+    pub abandoned_since: Option<u64>,
+    pub events: Events,
+}
+
+/// The events of a ring that wait, and what is open.
+#[derive(Debug, Default)]
+pub struct Events {
+    pub queue: VecDeque<(u64, Event)>,
+    stack: Stack,
+    thread: Option<Arc<Thread>>,
+    /// Time of the last record; those of a signal handler may come a little out of order.
+    last: u64,
+}
+
+impl Source {
+    pub fn new(folder: usize, ring: Ring) -> Source {
+        Source { folder, ring, abandoned_since: None, events: Events::default() }
+    }
+
+    /// Reads up to `most` records. False when there is nothing more for now.
+    pub fn fill(&mut self, folder: &mut Folder, shared: &mut Shared, now: u64, most: usize) -> bool {
+        let events = &mut self.events;
+        self.ring.read(now, most, &mut |item| match item {
+            Item::Chunk(page) => events.chunk(&page, folder, shared),
+            Item::Record(record) => events.record(&record, folder, shared),
+            Item::Reread => folder.stale = true,
+        })
+    }
+}
+
+impl Events {
+    /// True while calls are open.
+    pub fn has_open(&self) -> bool {
+        self.stack.open().next().is_some()
+    }
+
+    /// The thread is gone and left its calls.
+    pub fn close(&mut self, filter: &Filter) {
+        let mut left = Vec::new();
+        self.stack.close(&mut |open| left.push(open.clone()));
+        for open in left {
+            self.give_up(&open, filter);
+        }
+    }
+
+    /// Calls that are open, as unfinished, the innermost first.
+    pub fn unfinished(&self, filter: &Filter, now: u64) -> Vec<Exit> {
+        let exit = |open: &Open| {
+            let call = open.call.clone()?;
+            let end_ns = now.max(call.start_ns);
+            let shown = !filter.needs_end() || filter.shows_end(false, end_ns - call.start_ns);
+            shown.then(|| Exit { call, state: State::Unfinished, end_ns, duration_ns: None, result: 0, late: false })
+        };
+        self.stack.open().filter_map(exit).collect()
+    }
+
+    /// Time of the last record.
+    pub fn last(&self) -> u64 {
+        self.last
+    }
+
+    fn time(&mut self, ns: u64) -> u64 {
+        self.last = self.last.max(ns);
+        ns
+    }
+
+    fn chunk(&mut self, page: &ChunkPage, folder: &Folder, shared: &mut Shared) {
+        if folder.page.tsc {
+            shared.clock.pair(Pair { ticks: page.base_ticks, monotonic: page.base_monotonic });
+        }
+        if self.thread.as_ref().is_none_or(|t| t.tid != page.tid) {
+            self.close(&shared.filter);
+            let key = shared.next_thread;
+            shared.next_thread += 1;
+            self.thread = Some(Arc::new(Thread { key, tid: page.tid, process: folder.process.clone() }));
+        }
+    }
+
+    fn record(&mut self, record: &Record<'_>, folder: &mut Folder, shared: &mut Shared) {
+        match *record {
+            Record::Enter { number, slot, ticks, caller, parent, words } => {
+                let ns = self.time(folder.ns(&shared.clock, ticks));
+                self.leave(number, parent, &shared.filter);
+                let Some(known) = known(folder, shared, slot) else { return };
+                let call = known.shown.then(|| self.call(&known, ns, ticks, caller, words, folder)).flatten();
+                if known.function.noted {
+                    if let Some(call) = call.filter(|_| !shared.filter.needs_end()) {
+                        self.push(Event::Enter(call));
+                    }
+                    return;
+                }
+                if let Some(call) = call.as_ref().filter(|_| !shared.filter.needs_end()) {
+                    self.push(Event::Enter(call.clone()));
+                }
+                self.stack.enter(Open { number, ticks, call });
+            }
+            Record::Exit { number, ticks, result } => {
+                let end_ns = self.time(folder.ns(&shared.clock, ticks));
+                let (open, late) = match self.end(number, &shared.filter) {
+                    Ended::Now(open) => (open, false),
+                    Ended::Late(open) => (open, true),
+                    Ended::Unknown => return,
+                };
+                let Some(call) = open.call else { return };
+                let took = folder.span(&shared.clock, ticks.saturating_sub(open.ticks));
+                let exit = Exit { call, state: State::Done, end_ns, duration_ns: Some(took), result, late };
+                self.exit(exit, &shared.filter);
+            }
+            Record::Note { number, what, value } => self.note(number, what, value, folder),
+            Record::Lookup(lookup) => {
+                let ns = self.time(folder.ns(&shared.clock, lookup.ticks));
+                if shared.filter.wants_lookups() {
+                    self.lookup(&lookup, ns, folder, shared);
+                }
+            }
+        }
+    }
+
+    fn push(&mut self, event: Event) {
+        self.queue.push_back((self.last, event));
+    }
+
+    /// Ends a call; a filter that must see the end shows the call only here.
+    fn exit(&mut self, exit: Exit, filter: &Filter) {
+        if filter.needs_end() {
+            if !filter.shows_end(exit.is_error(), exit.duration_ns.unwrap_or(exit.end_ns - exit.call.start_ns)) {
+                return;
+            }
+            self.push(Event::Enter(exit.call.clone()));
+        }
+        self.push(Event::Exit(exit));
+    }
+
+    fn give_up(&mut self, open: &Open, filter: &Filter) {
+        let Some(call) = open.call.clone() else { return };
+        let end_ns = self.last.max(call.start_ns);
+        self.exit(Exit { call, state: State::Unwound, end_ns, duration_ns: None, result: 0, late: false }, filter);
+    }
+
+    /// Gives up what a call of this number and parent says is gone.
+    fn leave(&mut self, number: u32, parent: Parent, filter: &Filter) {
+        let mut gone = Vec::new();
+        self.stack.before_enter(number, parent, &mut |open| gone.push(open.clone()));
+        for open in gone {
+            self.give_up(&open, filter);
+        }
+    }
+
+    fn end(&mut self, number: u32, filter: &Filter) -> Ended {
+        let mut gone = Vec::new();
+        let ended = self.stack.exit(number, &mut |open| gone.push(open.clone()));
+        for open in gone {
+            self.give_up(&open, filter);
+        }
+        ended
+    }
+
+    fn call(
+        &self,
+        known: &Known,
+        start_ns: u64,
+        ticks: u64,
+        caller: u64,
+        words: Words<'_>,
+        folder: &mut Folder,
+    ) -> Option<Arc<Call>> {
+        let (kernel, instance) = (OnceLock::new(), OnceLock::new());
+        if let Launch::Word(n) = known.launch
+            && let Some(name) = self.kernel(words.get(n)?, ticks, folder)
+        {
+            let _ = kernel.set(name);
+        }
+        if known.function.layer == Layer::Runtime
+            && known.function.instance.is_none()
+            && let Some(of_object) = folder.names.instance_of(known.object)
+        {
+            let _ = instance.set(of_object.clone());
+        }
+        Some(Arc::new(Call {
+            thread: self.thread.clone()?,
+            function: known.function.clone(),
+            depth: self.stack.depth(),
+            start_ns,
+            caller,
+            args: Args::from(words),
+            kernel,
+            instance,
+        }))
+    }
+
+    /// Name of the kernel behind a handle, else the one that the runtime call around it launches.
+    fn kernel(&self, handle: u64, ticks: u64, folder: &mut Folder) -> Option<Arc<str>> {
+        if let Some(name) = folder.names.kernels.at(handle, ticks) {
+            return Some(name);
+        }
+        if folder.stale {
+            folder.read_names(true);
+        }
+        let by_handle = folder.names.kernels.at(handle, ticks);
+        by_handle.or_else(|| self.stack.top().and_then(|parent| parent.kernel().cloned()))
+    }
+
+    fn note(&mut self, number: u32, what: u64, value: u64, folder: &mut Folder) {
+        let Some(call) = self.stack.find(number).and_then(|o| o.call.as_ref()) else { return };
+        if what == note::KERNEL {
+            let mut name = folder.names.kernels.by_id(value);
+            if name.is_none() && folder.stale {
+                folder.read_names(true);
+                name = folder.names.kernels.by_id(value);
+            }
+            name.map(|n| call.kernel.set(n));
+        } else if what == note::INSTANCE {
+            if folder.names.instance_by_id(value).is_none() && folder.stale {
+                folder.read_names(true);
+            }
+            folder.names.instance_by_id(value).map(|i| call.instance.set(i.clone()));
+        }
+    }
+
+    fn lookup(&mut self, lookup: &record::Lookup<'_>, ns: u64, folder: &mut Folder, shared: &mut Shared) {
+        let Some(thread) = self.thread.clone() else { return };
+        let slot = u32::try_from(lookup.slot).ok().and_then(|s| s.checked_sub(1));
+        let function = slot.and_then(|s| known(folder, shared, s)).map(|k| k.function);
+        let answer = match (function, lookup.answer) {
+            (Some(function), _) => Answer::Function(function),
+            (None, 0) => Answer::Null,
+            (None, address) => Answer::Address(address),
+        };
+        let lookup = Lookup {
+            thread,
+            ns,
+            which: lookup.which,
+            name: String::from_utf8_lossy(lookup.name).trim_end_matches('\0').into(),
+            handle: lookup.handle,
+            flags: lookup.flags,
+            code: lookup.status as i32,
+            symbol_status: (lookup.status >> 32) as u32,
+            caller: folder.names.object_at(lookup.caller),
+            caller_address: lookup.caller,
+            answer,
+        };
+        self.push(Event::Lookup(Box::new(lookup)));
+    }
+}
+
+/// The function of a slot. A name is written before any record refers to it, so one that is missing
+/// after reading all names is lost.
+fn known(folder: &mut Folder, shared: &mut Shared, slot: u32) -> Option<Known> {
+    if let Some(known) = folder.names.known(slot, &shared.filter, &mut shared.next_function) {
+        return Some(known.clone());
+    }
+    folder.read_names(true);
+    if let Some(known) = folder.names.known(slot, &shared.filter, &mut shared.next_function) {
+        return Some(known.clone());
+    }
+    folder.names.nameless(slot, &shared.filter, &mut shared.next_function).cloned()
+}

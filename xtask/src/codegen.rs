@@ -8,7 +8,9 @@ use std::process::{Command, Stdio};
 
 pub(crate) fn run(root: &Path, check: bool) -> Result<()> {
     let mut stale = Vec::new();
-    let files = cutap_registry::generate_calls(root)?;
+    let mut files = cutap_registry::generate_calls(root)?;
+    files.extend(cutap_registry::generate_inspect(root)?);
+    files.extend(cutap_registry::sim_exports::generate(root)?);
     for (path, text) in &files {
         let text = rustfmt(root, text).with_context(|| format!("formatting {}", path.display()))?;
         let at = root.join(path);

@@ -5,6 +5,8 @@
 
 mod error;
 mod export_tables;
+pub mod sim_exports;
+mod static_toolkits;
 mod watched;
 mod write;
 
@@ -25,4 +27,11 @@ pub fn generate_calls(root: &Path) -> Result<Vec<File>, Error> {
         (folder.join("watched.rs"), write::watched(&watched)),
         (folder.join("export_tables.rs"), write::export_tables(&tables)),
     ])
+}
+
+/// The generated file of `crates/inspect`.
+pub fn generate_inspect(root: &Path) -> Result<Vec<File>, Error> {
+    let toolkits = static_toolkits::read(&root.join("api/libraries/static.toml"))?;
+    let path = Path::new("crates/inspect/src/generated/static_toolkits.rs");
+    Ok(vec![(path.to_owned(), write::static_toolkits(&toolkits))])
 }

@@ -1,1 +1,21 @@
-//! libcuda.so.1: the simulated driver.
+//! libcuda.so.1: the simulated driver. NVIDIA's real runtimes initialise on it and a runtime program works on a
+//! machine without a GPU: memory holds data, streams are in order, kernels are accepted and not executed.
+//!
+//! The shared library is built by
+//!
+//! ```text
+//! cargo rustc -p cutap-sim --release --lib --crate-type cdylib -- -C link-arg=-Wl,-soname,libcuda.so.1
+//! ```
+//!
+//! and renamed from libcutap_sim.so to libcuda.so.1. `api/` holds what is written by hand, one function a driver
+//! function; every other export answers NOT_SUPPORTED and is counted (`report.rs`). It must never pretend that a
+//! kernel ran, and never print anything by itself (but for CUTAP_SIM_REPORT=1, at the end).
+
+mod api;
+mod driver;
+mod generated;
+mod image;
+mod keyed_answer;
+mod report;
+mod stub;
+mod tables;

@@ -1,0 +1,186 @@
+//! Contexts: made, current, and their settings.
+
+use crate::driver::abi::{Out, answer};
+use crate::driver::context::{self, Context, device, named};
+use crate::driver::fault::{Answer, Fault};
+use crate::driver::world::{Guard, Handle, World, world};
+use crate::driver::{current, engine};
+
+fn create(found: Out<Handle>, flags: u32, ordinal: i32) -> u32 {
+    answer(|| {
+        found.check()?;
+        if flags & !0xff != 0 {
+            return Err(Fault::INVALID_VALUE);
+        }
+        let made = context::create(&mut world(), device(ordinal)?, flags);
+        current::push(made)?;
+        found.put(made)
+    })
+}
+
+pub extern "C" fn cuCtxCreate_v2(found: Out<Handle>, flags: u32, ordinal: i32) -> u32 {
+    create(found, flags, ordinal)
+}
+
+pub extern "C" fn cuCtxCreate_v3(found: Out<Handle>, _affinity: u64, _count: i32, flags: u32, ordinal: i32) -> u32 {
+    create(found, flags, ordinal)
+}
+
+pub extern "C" fn cuCtxCreate_v4(found: Out<Handle>, _parameters: u64, flags: u32, ordinal: i32) -> u32 {
+    create(found, flags, ordinal)
+}
+
+pub extern "C" fn cuCtxDestroy_v2(handle: Handle) -> u32 {
+    answer(|| {
+        let world = world();
+        match world.contexts.get(&handle) {
+            None => return Err(if handle == Handle::NULL { Fault::INVALID_VALUE } else { Fault::INVALID_CONTEXT }),
+            Some(context) if context.primary => return Err(Fault::INVALID_CONTEXT),
+            Some(_) => {}
+        }
+        context::end(world, handle)?;
+        if current::get() == handle {
+            current::pop();
+        }
+        Ok(())
+    })
+}
+
+/// NULL, or a context that is there.
+fn alive(world: &World, handle: Handle) -> Answer {
+    if handle == Handle::NULL || world.contexts.contains_key(&handle) { Ok(()) } else { Err(Fault::INVALID_CONTEXT) }
+}
+
+pub extern "C" fn cuCtxSetCurrent(handle: Handle) -> u32 {
+    answer(|| alive(&world(), handle).map(|()| current::set(handle)))
+}
+
+pub extern "C" fn cuCtxGetCurrent(found: Out<Handle>) -> u32 {
+    answer(|| found.put(current::get()))
+}
+
+pub extern "C" fn cuCtxPushCurrent_v2(handle: Handle) -> u32 {
+    answer(|| named(&world(), handle).and_then(current::push))
+}
+
+pub extern "C" fn cuCtxPopCurrent_v2(found: Out<Handle>) -> u32 {
+    answer(|| match current::pop() {
+        Handle::NULL => Err(Fault::INVALID_CONTEXT),
+        context => {
+            found.put_if_wanted(context);
+            Ok(())
+        }
+    })
+}
+
+/// Reads something of a context, NULL being the current one.
+fn read<T>(handle: Handle, out: Out<T>, what: impl FnOnce(&Context) -> T) -> u32 {
+    answer(|| {
+        let world = world();
+        let handle = named(&world, handle)?;
+        out.put(what(&world.contexts[&handle]))
+    })
+}
+
+/// Changes something of the current context.
+fn change(what: impl FnOnce(&mut Context) -> Answer) -> u32 {
+    answer(|| {
+        let mut world = world();
+        let handle = current::require(&world)?;
+        what(world.contexts.get_mut(&handle).ok_or(Fault::INVALID_CONTEXT)?)
+    })
+}
+
+pub extern "C" fn cuCtxGetDevice(found: Out<i32>) -> u32 {
+    read(Handle::NULL, found, |c| c.device)
+}
+
+pub extern "C" fn cuCtxGetDevice_v2(found: Out<i32>, handle: Handle) -> u32 {
+    read(handle, found, |c| c.device)
+}
+
+pub extern "C" fn cuCtxGetFlags(flags: Out<u32>) -> u32 {
+    read(Handle::NULL, flags, |c| c.flags)
+}
+
+pub extern "C" fn cuCtxSetFlags(flags: u32) -> u32 {
+    change(|c| {
+        c.flags = flags;
+        Ok(())
+    })
+}
+
+pub extern "C" fn cuCtxGetId(handle: Handle, id: Out<u64>) -> u32 {
+    read(handle, id, |c| c.id)
+}
+
+pub extern "C" fn cuCtxGetApiVersion(handle: Handle, version: Out<u32>) -> u32 {
+    read(handle, version, |_| 3020)
+}
+
+fn synchronize(world: Guard, handle: Handle) -> Answer {
+    engine::wait_for_context(world, handle).map(drop)
+}
+
+pub extern "C" fn cuCtxSynchronize() -> u32 {
+    cuCtxSynchronize_v2(Handle::NULL)
+}
+
+pub extern "C" fn cuCtxSynchronize_v2(handle: Handle) -> u32 {
+    answer(|| {
+        let world = world();
+        let handle = named(&world, handle)?;
+        synchronize(world, handle)
+    })
+}
+
+pub extern "C" fn cuCtxGetLimit(value: Out<usize>, limit: u32) -> u32 {
+    answer(|| {
+        let world = world();
+        let context = &world.contexts[&current::require(&world)?];
+        value.check()?.put(*context.limits.get(&limit).ok_or(Fault::INVALID_VALUE)?)
+    })
+}
+
+pub extern "C" fn cuCtxSetLimit(limit: u32, value: usize) -> u32 {
+    change(|c| c.limits.get_mut(&limit).map(|old| *old = value).ok_or(Fault::INVALID_VALUE))
+}
+
+pub extern "C" fn cuCtxGetCacheConfig(config: Out<u32>) -> u32 {
+    read(Handle::NULL, config, |c| c.cache_config)
+}
+
+pub extern "C" fn cuCtxSetCacheConfig(config: u32) -> u32 {
+    change(|c| {
+        c.cache_config = config;
+        Ok(())
+    })
+}
+
+pub extern "C" fn cuCtxGetSharedMemConfig(config: Out<u32>) -> u32 {
+    read(Handle::NULL, config, |c| c.shared_config)
+}
+
+pub extern "C" fn cuCtxSetSharedMemConfig(config: u32) -> u32 {
+    change(|c| {
+        c.shared_config = config;
+        Ok(())
+    })
+}
+
+pub extern "C" fn cuCtxGetStreamPriorityRange(least: Out<i32>, greatest: Out<i32>) -> u32 {
+    answer(|| {
+        current::require(&world())?;
+        least.put_if_wanted(0);
+        greatest.put_if_wanted(crate::api::streams::GREATEST_PRIORITY);
+        Ok(())
+    })
+}
+
+pub extern "C" fn cuCtxResetPersistingL2Cache() -> u32 {
+    change(|_| Ok(()))
+}
+
+pub extern "C" fn cuThreadExchangeStreamCaptureMode(mode: Out<u32>) -> u32 {
+    answer(|| mode.check()?.put(current::exchange_capture_mode(mode.get()?)))
+}

@@ -1,0 +1,64 @@
+//! Copies of lines of bytes. Planes and volumes are in `volumes.rs`.
+
+use crate::driver::abi::answer;
+use crate::driver::context;
+use crate::driver::copy::{self, End, Extent, Side};
+use crate::driver::world::{Handle, world};
+
+/// A copy whose ends are on the given sides; NULL for the stream is the default stream.
+fn line(to: (Side, u64), from: (Side, u64), size: usize, stream: Option<Handle>) -> u32 {
+    answer(|| {
+        let mut world = world();
+        let order = context::stream(&mut world, stream.unwrap_or(Handle::NULL))?;
+        let (to, from) = (End::line(to.0, to.1), End::line(from.0, from.1));
+        copy::copy(world, order, to, from, Extent::line(size as u64), stream.is_none())
+    })
+}
+
+pub extern "C" fn cuMemcpy(to: u64, from: u64, size: usize) -> u32 {
+    line((Side::Any, to), (Side::Any, from), size, None)
+}
+
+pub extern "C" fn cuMemcpyHtoD_v2(to: u64, from: u64, size: usize) -> u32 {
+    line((Side::Device, to), (Side::Host, from), size, None)
+}
+
+pub extern "C" fn cuMemcpyDtoH_v2(to: u64, from: u64, size: usize) -> u32 {
+    line((Side::Host, to), (Side::Device, from), size, None)
+}
+
+pub extern "C" fn cuMemcpyDtoD_v2(to: u64, from: u64, size: usize) -> u32 {
+    line((Side::Device, to), (Side::Device, from), size, None)
+}
+
+pub extern "C" fn cuMemcpyAsync(to: u64, from: u64, size: usize, stream: Handle) -> u32 {
+    line((Side::Any, to), (Side::Any, from), size, Some(stream))
+}
+
+pub extern "C" fn cuMemcpyHtoDAsync_v2(to: u64, from: u64, size: usize, stream: Handle) -> u32 {
+    line((Side::Device, to), (Side::Host, from), size, Some(stream))
+}
+
+pub extern "C" fn cuMemcpyDtoHAsync_v2(to: u64, from: u64, size: usize, stream: Handle) -> u32 {
+    line((Side::Host, to), (Side::Device, from), size, Some(stream))
+}
+
+pub extern "C" fn cuMemcpyDtoDAsync_v2(to: u64, from: u64, size: usize, stream: Handle) -> u32 {
+    line((Side::Device, to), (Side::Device, from), size, Some(stream))
+}
+
+/// (to, its context, from, its context, size): all memory is one here.
+pub extern "C" fn cuMemcpyPeer(to: u64, _to: Handle, from: u64, _from: Handle, size: usize) -> u32 {
+    cuMemcpyDtoD_v2(to, from, size)
+}
+
+pub extern "C" fn cuMemcpyPeerAsync(
+    to: u64,
+    _to: Handle,
+    from: u64,
+    _from: Handle,
+    size: usize,
+    stream: Handle,
+) -> u32 {
+    cuMemcpyDtoDAsync_v2(to, from, size, stream)
+}

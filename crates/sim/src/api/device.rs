@@ -1,0 +1,115 @@
+//! Devices: all alike, told apart by PCI bus and the last byte of the uuid.
+
+use crate::driver::abi::{Out, Text, answer, put_text};
+use crate::driver::config::config;
+use crate::driver::context::device;
+use crate::driver::fault::{Answer, Fault};
+use crate::generated::{ATTRIBUTES, NAME, UUID};
+
+const PCI_BUS: u32 = 33;
+const PCI_DEVICE: u32 = 34;
+const PCI_DOMAIN: u32 = 50;
+
+/// The value of an attribute, if the driver knows that attribute.
+pub fn attribute(ordinal: i32, id: u32) -> Answer<i32> {
+    let at = ATTRIBUTES.binary_search_by_key(&id, |a| a.0).map_err(|_| Fault::INVALID_VALUE)?;
+    let value = ATTRIBUTES[at].1;
+    Ok(if id == PCI_BUS { value + device(ordinal)? } else { value })
+}
+
+/// The uuid of a device.
+pub fn uuid(ordinal: i32) -> [u8; 16] {
+    let mut uuid = UUID;
+    uuid[15] = uuid[15].wrapping_add(ordinal as u8);
+    uuid
+}
+
+/// PCI domain, bus and device of a device.
+pub fn pci(ordinal: i32) -> [i32; 3] {
+    [PCI_DOMAIN, PCI_BUS, PCI_DEVICE].map(|id| attribute(ordinal, id).unwrap_or(0))
+}
+
+pub extern "C" fn cuDeviceGetCount(count: Out<i32>) -> u32 {
+    answer(|| count.put(config().devices))
+}
+
+pub extern "C" fn cuDeviceGet(found: Out<i32>, ordinal: i32) -> u32 {
+    answer(|| found.check()?.put(device(ordinal)?))
+}
+
+pub extern "C" fn cuDeviceGetName(name: Out<u8>, size: i32, ordinal: i32) -> u32 {
+    answer(|| device(ordinal).and_then(|_| put_text(name, size, NAME.to_bytes())))
+}
+
+pub extern "C" fn cuDeviceGetUuid(found: Out<[u8; 16]>, ordinal: i32) -> u32 {
+    answer(|| found.check()?.put(uuid(device(ordinal)?)))
+}
+
+pub extern "C" fn cuDeviceGetUuid_v2(found: Out<[u8; 16]>, ordinal: i32) -> u32 {
+    cuDeviceGetUuid(found, ordinal)
+}
+
+pub extern "C" fn cuDeviceTotalMem_v2(bytes: Out<usize>, ordinal: i32) -> u32 {
+    answer(|| device(ordinal).and_then(|_| bytes.put(config().memory as usize)))
+}
+
+pub extern "C" fn cuDeviceGetAttribute(value: Out<i32>, id: u32, ordinal: i32) -> u32 {
+    answer(|| device(ordinal).and_then(|d| value.check()?.put(attribute(d, id)?)))
+}
+
+pub extern "C" fn cuDeviceComputeCapability(major: Out<i32>, minor: Out<i32>, ordinal: i32) -> u32 {
+    answer(|| {
+        let ordinal = device(ordinal)?;
+        major.check()?;
+        minor.put(attribute(ordinal, 76)?)?;
+        major.put(attribute(ordinal, 75)?)
+    })
+}
+
+/// Threads in a block and its three sides, a grid's three sides, shared and constant memory, warp, pitch,
+/// registers, clock, texture alignment.
+pub extern "C" fn cuDeviceGetProperties(properties: Out<[i32; 14]>, ordinal: i32) -> u32 {
+    answer(|| {
+        let ordinal = device(ordinal)?;
+        let mut all = [0; 14];
+        for (value, id) in all.iter_mut().zip(1..) {
+            *value = attribute(ordinal, id)?;
+        }
+        properties.put(all)
+    })
+}
+
+fn pci_text(ordinal: i32) -> String {
+    let [domain, bus, slot] = pci(ordinal);
+    format!("{domain:04X}:{bus:02X}:{slot:02X}.0")
+}
+
+pub extern "C" fn cuDeviceGetPCIBusId(text: Out<u8>, size: i32, ordinal: i32) -> u32 {
+    answer(|| put_text(text, size, pci_text(device(ordinal)?).as_bytes()))
+}
+
+pub extern "C" fn cuDeviceGetByPCIBusId(found: Out<i32>, text: Text) -> u32 {
+    answer(|| {
+        found.check()?;
+        let asked = text.str()?.to_uppercase();
+        let is = |ordinal: &i32| {
+            let full = pci_text(*ordinal);
+            asked == full || asked == full[5..] || asked == full[..10] || asked == full[5..10]
+        };
+        found.put((0..config().devices).find(is).ok_or(Fault::INVALID_DEVICE)?)
+    })
+}
+
+pub extern "C" fn cuDeviceGetTexture1DLinearMaxWidth(
+    width: Out<usize>,
+    _format: u32,
+    _channels: u32,
+    ordinal: i32,
+) -> u32 {
+    answer(|| width.check()?.put(attribute(device(ordinal)?, 69)? as usize))
+}
+
+/// No affinity to a part of the processors.
+pub extern "C" fn cuDeviceGetExecAffinitySupport(supported: Out<i32>, _kind: u32, ordinal: i32) -> u32 {
+    answer(|| device(ordinal).and_then(|_| supported.put(0)))
+}

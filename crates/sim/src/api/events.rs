@@ -1,0 +1,81 @@
+//! Events: marks in the order of a stream, with a time.
+
+use crate::driver::abi::{Out, answer};
+use crate::driver::context;
+use crate::driver::fault::Fault;
+use crate::driver::stream::{Event, Work};
+use crate::driver::world::{Handle, known, known_mut, world};
+use crate::driver::{current, engine};
+
+pub extern "C" fn cuEventCreate(found: Out<Handle>, flags: u32) -> u32 {
+    answer(|| {
+        found.check()?;
+        if flags & !7 != 0 {
+            return Err(Fault::INVALID_VALUE);
+        }
+        let mut world = world();
+        let context = current::require(&world)?;
+        let made = world.new_handle();
+        world.events.insert(made, Event { context, flags, recorded: 0, done: 0, time: None });
+        found.put(made)
+    })
+}
+
+pub extern "C" fn cuEventDestroy_v2(handle: Handle) -> u32 {
+    answer(|| world().events.remove(&handle).map(drop).ok_or(Fault::INVALID_HANDLE))
+}
+
+pub extern "C" fn cuEventRecord(handle: Handle, stream: Handle) -> u32 {
+    cuEventRecordWithFlags(handle, stream, 0)
+}
+
+pub extern "C" fn cuEventRecordWithFlags(handle: Handle, stream: Handle, flags: u32) -> u32 {
+    answer(|| {
+        if flags & !1 != 0 {
+            return Err(Fault::INVALID_VALUE);
+        }
+        let mut world = world();
+        let stream = context::stream(&mut world, stream)?;
+        let context = world.streams[&stream].context;
+        let event = known_mut(&mut world.events, handle)?;
+        if event.context != context {
+            return Err(Fault::INVALID_HANDLE);
+        }
+        event.recorded += 1;
+        let which = event.recorded;
+        engine::submit(world, stream, Work::Record(handle, which))
+    })
+}
+
+pub extern "C" fn cuEventQuery(handle: Handle) -> u32 {
+    answer(|| if known(&world().events, handle)?.is_done() { Ok(()) } else { Err(Fault::NOT_READY) })
+}
+
+pub extern "C" fn cuEventSynchronize(handle: Handle) -> u32 {
+    answer(|| {
+        let world = world();
+        let which = known(&world.events, handle)?.recorded;
+        engine::wait(world, |w| w.events.get(&handle).is_none_or(|e| e.done >= which)).map(drop)
+    })
+}
+
+pub extern "C" fn cuEventElapsedTime(milliseconds: Out<f32>, start: Handle, end: Handle) -> u32 {
+    answer(|| {
+        milliseconds.check()?;
+        let world = world();
+        let events = [known(&world.events, start)?, known(&world.events, end)?];
+        if events.iter().any(|e| e.recorded == 0 || e.flags & Event::DISABLE_TIMING != 0) {
+            return Err(Fault::INVALID_HANDLE);
+        }
+        if !events.iter().all(|e| e.is_done()) {
+            return Err(Fault::NOT_READY);
+        }
+        let (Some(start), Some(end)) = (events[0].time, events[1].time) else { return Err(Fault::INVALID_HANDLE) };
+        let later = end.saturating_duration_since(start).as_secs_f32();
+        milliseconds.put((later - start.saturating_duration_since(end).as_secs_f32()) * 1000.0)
+    })
+}
+
+pub extern "C" fn cuEventElapsedTime_v2(milliseconds: Out<f32>, start: Handle, end: Handle) -> u32 {
+    cuEventElapsedTime(milliseconds, start, end)
+}

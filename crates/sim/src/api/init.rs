@@ -1,0 +1,52 @@
+//! Start, version, names of results, and the functions that have nothing to do here.
+
+use crate::driver::abi::{Out, answer, answer_always};
+use crate::driver::config::config;
+use crate::driver::fault::Fault;
+use crate::driver::lifecycle;
+use crate::generated::RESULTS;
+use std::ffi::{CStr, CString, c_char};
+use std::sync::OnceLock;
+
+pub extern "C" fn cuInit(flags: u32) -> u32 {
+    answer_always(|| if flags == 0 { lifecycle::start() } else { Err(Fault::INVALID_VALUE) })
+}
+
+pub extern "C" fn cuDriverGetVersion(version: Out<i32>) -> u32 {
+    answer_always(|| version.put(config().driver as i32))
+}
+
+pub extern "C" fn cuGetErrorName(result: u32, name: Out<*const c_char>) -> u32 {
+    answer_always(|| match RESULTS.iter().find(|(value, _)| *value == result) {
+        Some((_, text)) => name.put(text.as_ptr()),
+        None => name.put(std::ptr::null()).and(Err(Fault::INVALID_VALUE)),
+    })
+}
+
+/// The text is the name in plain words: CUDA_ERROR_OUT_OF_MEMORY says "out of memory".
+pub extern "C" fn cuGetErrorString(result: u32, text: Out<*const c_char>) -> u32 {
+    static WORDS: OnceLock<Vec<CString>> = OnceLock::new();
+    let words = WORDS.get_or_init(|| RESULTS.iter().map(|(_, name)| in_words(name)).collect());
+    answer_always(|| match RESULTS.iter().position(|(value, _)| *value == result) {
+        Some(at) => text.put(words[at].as_ptr()),
+        None => text.put(std::ptr::null()).and(Err(Fault::INVALID_VALUE)),
+    })
+}
+
+fn in_words(name: &CStr) -> CString {
+    let name = name.to_str().unwrap_or_default();
+    let words = name.strip_prefix("CUDA_ERROR_").map_or_else(|| "no error".to_owned(), str::to_owned);
+    CString::new(words.to_lowercase().replace('_', " ")).unwrap_or_default()
+}
+
+pub extern "C" fn cuProfilerStart() -> u32 {
+    answer(|| Ok(()))
+}
+
+pub extern "C" fn cuProfilerStop() -> u32 {
+    answer(|| Ok(()))
+}
+
+pub extern "C" fn cuFlushGPUDirectRDMAWrites(_target: u32, _scope: u32) -> u32 {
+    answer(|| Ok(()))
+}

@@ -1,0 +1,150 @@
+//! Memory: device, managed and page-locked, given and taken back; and what an address is.
+
+use crate::driver::abi::{Out, answer};
+use crate::driver::allocation::{self, Kind};
+use crate::driver::config::config;
+use crate::driver::fault::{Answer, Fault};
+use crate::driver::world::{Handle, world};
+use crate::driver::{current, engine};
+
+pub extern "C" fn cuMemGetInfo_v2(free: Out<usize>, total: Out<usize>) -> u32 {
+    answer(|| {
+        let world = world();
+        let device = world.contexts[&current::require(&world)?].device;
+        let used = world.used.get(&device).copied().unwrap_or(0);
+        free.put_if_wanted(config().memory.saturating_sub(used) as usize);
+        total.put_if_wanted(config().memory as usize);
+        Ok(())
+    })
+}
+
+pub extern "C" fn cuMemAlloc_v2(address: Out<u64>, size: usize) -> u32 {
+    answer(|| address.check()?.put(allocation::allocate(&mut world(), Kind::Device, size as u64)?))
+}
+
+pub extern "C" fn cuMemAllocPitch_v2(
+    address: Out<u64>,
+    pitch: Out<usize>,
+    width: usize,
+    height: usize,
+    element: u32,
+) -> u32 {
+    answer(|| {
+        (address.check()?, pitch.check()?);
+        if !matches!(element, 4 | 8 | 16) {
+            return Err(Fault::INVALID_VALUE);
+        }
+        let row = width.checked_next_multiple_of(512).ok_or(Fault::INVALID_VALUE)?;
+        let size = row.checked_mul(height).ok_or(Fault::INVALID_VALUE)?;
+        address.put(allocation::allocate(&mut world(), Kind::Device, size as u64)?)?;
+        pitch.put(row)
+    })
+}
+
+/// Attached to all (1) or to the host (2); anything else is no way to attach memory at its birth.
+pub extern "C" fn cuMemAllocManaged(address: Out<u64>, size: usize, flags: u32) -> u32 {
+    answer(|| {
+        address.check()?;
+        if !matches!(flags, 1 | 2) {
+            return Err(Fault::INVALID_VALUE);
+        }
+        address.put(allocation::allocate(&mut world(), Kind::Managed, size as u64)?)
+    })
+}
+
+/// Frees what a function of one kind gave, after all work that may use it.
+fn free(address: u64, is_right: impl Fn(Kind) -> bool) -> Answer {
+    let world = world();
+    let found = world.allocations.get(&address).filter(|a| is_right(a.kind)).ok_or(Fault::INVALID_VALUE)?;
+    let context = found.context;
+    let mut world = engine::wait_for_context(world, context)?;
+    allocation::release(&mut world, address);
+    Ok(())
+}
+
+pub extern "C" fn cuMemFree_v2(address: u64) -> u32 {
+    answer(|| if address == 0 { Ok(()) } else { free(address, |k| matches!(k, Kind::Device | Kind::Managed)) })
+}
+
+pub extern "C" fn cuMemAllocHost_v2(address: Out<u64>, size: usize) -> u32 {
+    cuMemHostAlloc(address, size, 0)
+}
+
+pub extern "C" fn cuMemHostAlloc(address: Out<u64>, size: usize, flags: u32) -> u32 {
+    answer(|| {
+        address.check()?;
+        if flags & !7 != 0 {
+            return Err(Fault::INVALID_VALUE);
+        }
+        address.put(allocation::allocate(&mut world(), Kind::Host(flags), size as u64)?)
+    })
+}
+
+pub extern "C" fn cuMemFreeHost(address: u64) -> u32 {
+    answer(|| free(address, |k| matches!(k, Kind::Host(_))))
+}
+
+pub extern "C" fn cuMemHostRegister_v2(address: u64, size: usize, flags: u32) -> u32 {
+    answer(|| allocation::register(&mut world(), address, size as u64, flags))
+}
+
+pub extern "C" fn cuMemHostUnregister(address: u64) -> u32 {
+    answer(|| free(address, |k| matches!(k, Kind::Registered(_))).map_err(|_| Fault::HOST_MEMORY_NOT_REGISTERED))
+}
+
+pub extern "C" fn cuMemHostGetDevicePointer_v2(found: Out<u64>, address: u64, flags: u32) -> u32 {
+    answer(|| {
+        found.check()?;
+        let world = world();
+        current::require(&world)?;
+        match allocation::find(&world, address) {
+            Some((_, a)) if flags == 0 && !a.on_device() => found.put(address),
+            _ => Err(Fault::INVALID_VALUE),
+        }
+    })
+}
+
+pub extern "C" fn cuMemHostGetFlags(found: Out<u32>, address: u64) -> u32 {
+    answer(|| match allocation::find(&world(), address).map(|(_, a)| a.kind) {
+        Some(Kind::Host(flags) | Kind::Registered(flags)) => found.put(flags),
+        _ => Err(Fault::INVALID_VALUE),
+    })
+}
+
+pub extern "C" fn cuMemGetAddressRange_v2(base: Out<u64>, size: Out<usize>, address: u64) -> u32 {
+    answer(|| {
+        let world = world();
+        let (start, found) = allocation::find(&world, address).ok_or(Fault::NOT_FOUND)?;
+        base.put_if_wanted(start);
+        size.put_if_wanted(found.size as usize);
+        Ok(())
+    })
+}
+
+/// Hints that change nothing here; the address must be managed memory.
+fn hint(address: u64, size: usize) -> u32 {
+    answer(|| {
+        let world = world();
+        match allocation::find(&world, address) {
+            Some((_, a)) if a.kind == Kind::Managed => allocation::require(&world, address, size as u64),
+            _ => Err(Fault::INVALID_VALUE),
+        }
+    })
+}
+
+pub extern "C" fn cuMemPrefetchAsync(address: u64, size: usize, _device: i32, _stream: Handle) -> u32 {
+    hint(address, size)
+}
+
+/// The location, two words of 32 bits, comes in one register.
+pub extern "C" fn cuMemPrefetchAsync_v2(address: u64, size: usize, _to: u64, _flags: u32, _stream: Handle) -> u32 {
+    hint(address, size)
+}
+
+pub extern "C" fn cuMemAdvise(address: u64, size: usize, _advice: u32, _device: i32) -> u32 {
+    hint(address, size)
+}
+
+pub extern "C" fn cuMemAdvise_v2(address: u64, size: usize, _advice: u32, _location: u64) -> u32 {
+    hint(address, size)
+}

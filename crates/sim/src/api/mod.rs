@@ -1,0 +1,18 @@
+//! The driver functions that are written by hand, each under the name of its export; a function's group is its
+//! file. `xtask codegen` finds them by their first line (`pub extern "C" fn NAME(`) and makes the exports jump here.
+//! The arguments are those of the C prototype. A per-thread form (`_ptsz`, `_ptds`) shares the function.
+
+#![allow(non_snake_case, missing_docs)]
+
+pub mod context;
+pub mod copies;
+pub mod device;
+pub mod events;
+pub mod init;
+pub mod memory;
+pub mod modules;
+pub mod peers;
+pub mod primary;
+pub mod proc_address;
+pub mod sets;
+pub mod streams;

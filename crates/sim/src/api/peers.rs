@@ -1,0 +1,55 @@
+//! Access from one device to another's memory: always possible, between any two.
+
+use crate::driver::abi::{Out, answer};
+use crate::driver::context::device;
+use crate::driver::current;
+use crate::driver::fault::{Answer, Fault};
+use crate::driver::world::{Handle, World, world};
+
+pub extern "C" fn cuDeviceCanAccessPeer(can: Out<i32>, from: i32, to: i32) -> u32 {
+    answer(|| can.check()?.put((device(from)? != device(to)?).into()))
+}
+
+/// Rank, access, native atomics, arrays: all there between two devices; the fifth, only partly atomic, is not.
+pub extern "C" fn cuDeviceGetP2PAttribute(value: Out<i32>, attribute: u32, from: i32, to: i32) -> u32 {
+    answer(|| {
+        value.check()?;
+        if device(from)? == device(to)? {
+            return Err(Fault::INVALID_DEVICE);
+        }
+        match attribute {
+            1 => value.put(0),
+            2..=4 => value.put(1),
+            5 => value.put(0),
+            _ => Err(Fault::INVALID_VALUE),
+        }
+    })
+}
+
+/// The device of the other context, which must be another one.
+fn other(world: &World, context: Handle) -> Answer<i32> {
+    let own = world.contexts[&current::require(world)?].device;
+    let other = world.contexts.get(&context).ok_or(Fault::INVALID_CONTEXT)?.device;
+    if own == other { Err(Fault::INVALID_DEVICE) } else { Ok(other) }
+}
+
+pub extern "C" fn cuCtxEnablePeerAccess(context: Handle, flags: u32) -> u32 {
+    answer(|| {
+        let mut world = world();
+        let other = other(&world, context)?;
+        if flags != 0 {
+            return Err(Fault::INVALID_VALUE);
+        }
+        let own = world.contexts.get_mut(&current::get()).ok_or(Fault::INVALID_CONTEXT)?;
+        if own.peers.insert(other) { Ok(()) } else { Err(Fault::PEER_ACCESS_ALREADY_ENABLED) }
+    })
+}
+
+pub extern "C" fn cuCtxDisablePeerAccess(context: Handle) -> u32 {
+    answer(|| {
+        let mut world = world();
+        let other = other(&world, context)?;
+        let own = world.contexts.get_mut(&current::get()).ok_or(Fault::INVALID_CONTEXT)?;
+        if own.peers.remove(&other) { Ok(()) } else { Err(Fault::PEER_ACCESS_NOT_ENABLED) }
+    })
+}

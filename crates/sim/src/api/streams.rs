@@ -1,0 +1,179 @@
+//! Streams: made, asked, waited for; and the program's functions that run in their order.
+
+use crate::driver::abi::{Out, answer};
+use crate::driver::context::{self, named};
+use crate::driver::fault::{Answer, Fault};
+use crate::driver::stream::{Data, HostFunction, Stream, StreamCallback, Work};
+use crate::driver::world::{Handle, known, world};
+use crate::driver::{current, engine};
+
+/// As an H200 has it: 0 down to this.
+pub const GREATEST_PRIORITY: i32 = -5;
+
+pub extern "C" fn cuStreamCreate(found: Out<Handle>, flags: u32) -> u32 {
+    cuStreamCreateWithPriority(found, flags, 0)
+}
+
+pub extern "C" fn cuStreamCreateWithPriority(found: Out<Handle>, flags: u32, priority: i32) -> u32 {
+    answer(|| {
+        found.check()?;
+        if flags & !Stream::NON_BLOCKING != 0 {
+            return Err(Fault::INVALID_VALUE);
+        }
+        let mut world = world();
+        let context = current::require(&world)?;
+        let (made, id) = (world.new_handle(), world.next_order());
+        world.streams.insert(made, Stream::new(context, flags, priority.clamp(GREATEST_PRIORITY, 0), id));
+        found.put(made)
+    })
+}
+
+/// Its work still gets done; the handle is nobody's from here on.
+pub extern "C" fn cuStreamDestroy_v2(handle: Handle) -> u32 {
+    answer(|| {
+        if handle.0 <= 2 {
+            return Err(Fault::INVALID_HANDLE);
+        }
+        let mut world = world();
+        context::stream(&mut world, handle)?;
+        if engine::is_idle(&world, handle) {
+            world.streams.remove(&handle);
+        } else if let Some(stream) = world.streams.get_mut(&handle) {
+            stream.closed = true;
+        }
+        Ok(())
+    })
+}
+
+pub extern "C" fn cuStreamQuery(handle: Handle) -> u32 {
+    answer(|| {
+        let mut world = world();
+        let stream = context::stream(&mut world, handle)?;
+        if engine::is_idle(&world, stream) { Ok(()) } else { Err(Fault::NOT_READY) }
+    })
+}
+
+pub extern "C" fn cuStreamSynchronize(handle: Handle) -> u32 {
+    answer(|| {
+        let mut world = world();
+        let stream = context::stream(&mut world, handle)?;
+        if handle.0 < 2 {
+            let context = world.streams[&stream].context;
+            return engine::wait_for_blocking(world, context).map(drop);
+        }
+        engine::wait_for_stream(world, stream).map(drop)
+    })
+}
+
+pub extern "C" fn cuStreamWaitEvent(handle: Handle, event: Handle, flags: u32) -> u32 {
+    answer(|| {
+        let mut world = world();
+        let stream = context::stream(&mut world, handle)?;
+        let which = known(&world.events, event)?.recorded;
+        if flags & !1 != 0 {
+            return Err(Fault::INVALID_VALUE);
+        }
+        engine::submit(world, stream, Work::Wait(event, which))
+    })
+}
+
+pub extern "C" fn cuStreamAddCallback(
+    handle: Handle,
+    function: Option<StreamCallback>,
+    data: *mut std::ffi::c_void,
+    flags: u32,
+) -> u32 {
+    answer(|| {
+        let function = function.filter(|_| flags == 0).ok_or(Fault::INVALID_VALUE)?;
+        let mut world = world();
+        let stream = context::stream(&mut world, handle)?;
+        engine::submit(world, stream, Work::Callback(function, handle, Data(data)))
+    })
+}
+
+pub extern "C" fn cuLaunchHostFunc(handle: Handle, function: Option<HostFunction>, data: *mut std::ffi::c_void) -> u32 {
+    answer(|| {
+        let function = function.ok_or(Fault::INVALID_VALUE)?;
+        let mut world = world();
+        let stream = context::stream(&mut world, handle)?;
+        engine::submit(world, stream, Work::Host(function, Data(data)))
+    })
+}
+
+pub extern "C" fn cuLaunchHostFunc_v2(
+    handle: Handle,
+    function: Option<HostFunction>,
+    data: *mut std::ffi::c_void,
+    _mode: u32,
+) -> u32 {
+    cuLaunchHostFunc(handle, function, data)
+}
+
+/// Reads something of a stream.
+fn read<T>(handle: Handle, out: Out<T>, what: impl FnOnce(&Stream) -> T) -> u32 {
+    answer(|| {
+        out.check()?;
+        let mut world = world();
+        let stream = context::stream(&mut world, handle)?;
+        out.put(what(&world.streams[&stream]))
+    })
+}
+
+pub extern "C" fn cuStreamGetPriority(handle: Handle, priority: Out<i32>) -> u32 {
+    read(handle, priority, |s| s.priority)
+}
+
+pub extern "C" fn cuStreamGetFlags(handle: Handle, flags: Out<u32>) -> u32 {
+    read(handle, flags, |s| s.flags)
+}
+
+pub extern "C" fn cuStreamGetId(handle: Handle, id: Out<u64>) -> u32 {
+    read(handle, id, |s| s.id)
+}
+
+pub extern "C" fn cuStreamGetCtx(handle: Handle, found: Out<Handle>) -> u32 {
+    read(handle, found, |s| s.context)
+}
+
+/// The same, and the green context that the stream belongs to: none.
+pub extern "C" fn cuStreamGetCtx_v2(handle: Handle, found: Out<Handle>, green: Out<Handle>) -> u32 {
+    green.put_if_wanted(Handle::NULL);
+    cuStreamGetCtx(handle, found)
+}
+
+pub extern "C" fn cuStreamGetDevice(handle: Handle, device: Out<i32>) -> u32 {
+    answer(|| {
+        let mut world = world();
+        let stream = context::stream(&mut world, handle)?;
+        device.put(world.contexts[&named(&world, world.streams[&stream].context)?].device)
+    })
+}
+
+/// Nothing is ever captured.
+pub extern "C" fn cuStreamIsCapturing(handle: Handle, status: Out<u32>) -> u32 {
+    read(handle, status, |_| 0)
+}
+
+pub extern "C" fn cuStreamGetCaptureInfo(handle: Handle, status: Out<u32>, _id: Out<u64>) -> u32 {
+    cuStreamIsCapturing(handle, status)
+}
+
+pub extern "C" fn cuStreamGetCaptureInfo_v2(handle: Handle, status: Out<u32>, _id: Out<u64>) -> u32 {
+    cuStreamIsCapturing(handle, status)
+}
+
+pub extern "C" fn cuStreamGetCaptureInfo_v3(handle: Handle, status: Out<u32>, _id: Out<u64>) -> u32 {
+    cuStreamIsCapturing(handle, status)
+}
+
+/// Managed memory is everywhere, whatever it is attached to.
+pub extern "C" fn cuStreamAttachMemAsync(handle: Handle, _address: u64, _size: usize, _flags: u32) -> u32 {
+    answer(|| context::stream(&mut world(), handle).map(drop))
+}
+
+/// Runs what is given in a stream's order, without waiting.
+pub fn in_order(handle: Handle, work: impl FnOnce() + Send + 'static) -> Answer {
+    let mut world = world();
+    let stream = context::stream(&mut world, handle)?;
+    engine::submit(world, stream, Work::Ours(Box::new(work)))
+}

@@ -1,0 +1,162 @@
+//! Order. An operation runs at once, on the caller's thread, if nothing is before it; else it queues, and the
+//! driver's own thread runs it in its turn. Host functions always run on that thread. It is made when first needed.
+
+use super::fault::{Answer, Fault};
+use super::stream::{Operation, Stream, Work};
+use super::world::{CHANGED, Guard, Handle, World, known, world};
+use super::{config, current};
+use std::sync::PoisonError;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+/// Puts an operation into a stream and does not wait.
+pub fn submit(mut world: Guard, stream: Handle, work: Work) -> Answer {
+    let order = world.next_order();
+    let found = known(&world.streams, stream)?;
+    let idle = found.queue.is_empty() && !is_behind(&world, found, order) && is_ready(&world, &work);
+    match work {
+        Work::Ours(run) if idle => {
+            drop(world);
+            run();
+        }
+        Work::Record(event, which) if idle => record(&mut world, event, which),
+        Work::Wait(..) | Work::Until(_) if idle => {}
+        work => {
+            if let Some(found) = world.streams.get_mut(&stream) {
+                found.queue.push_back(Operation { order, work });
+            }
+            need_thread();
+            CHANGED.notify_all();
+        }
+    }
+    Ok(())
+}
+
+/// Puts an operation into a stream and waits until it is over.
+pub fn run(world: Guard, stream: Handle, work: Work) -> Answer {
+    submit(world, stream, work)?;
+    wait_for_stream(self::world(), stream).map(drop)
+}
+
+/// Waits for all that is in a stream by now.
+pub fn wait_for_stream(world: Guard, stream: Handle) -> Answer<Guard> {
+    let until = world.streams.get(&stream).and_then(|s| s.queue.back()).map_or(0, |o| o.order);
+    wait(world, |w| w.streams.get(&stream).is_none_or(|s| s.queue.front().is_none_or(|o| o.order > until)))
+}
+
+/// Waits for all that is in the streams of a context by now.
+pub fn wait_for_context(mut world: Guard, context: Handle) -> Answer<Guard> {
+    let until = world.next_order();
+    wait(world, |w| {
+        w.streams.values().filter(|s| s.context == context).all(|s| s.queue.front().is_none_or(|o| o.order > until))
+    })
+}
+
+/// Waits for what the legacy stream waits for: itself and all blocking streams of its context.
+pub fn wait_for_blocking(mut world: Guard, context: Handle) -> Answer<Guard> {
+    let until = world.next_order();
+    wait(world, |w| {
+        let mut streams = w.streams.values().filter(|s| s.context == context && s.blocking());
+        streams.all(|s| s.queue.front().is_none_or(|o| o.order > until))
+    })
+}
+
+/// Waits; the driver's own thread may not, since nobody else would get on with the work.
+pub fn wait(mut world: Guard, done: impl Fn(&World) -> bool) -> Answer<Guard> {
+    while !done(&world) {
+        if current::is_driver_thread() {
+            return Err(Fault::NOT_PERMITTED);
+        }
+        world = CHANGED.wait(world).unwrap_or_else(PoisonError::into_inner);
+    }
+    Ok(world)
+}
+
+/// Whether a stream has nothing to do.
+pub fn is_idle(world: &World, stream: Handle) -> bool {
+    world.streams.get(&stream).is_none_or(|s| s.queue.is_empty())
+}
+
+/// The legacy stream is behind all earlier work of its context's blocking streams, and they are behind its.
+fn is_behind(world: &World, stream: &Stream, order: u64) -> bool {
+    let earlier = |other: &Stream| other.queue.front().is_some_and(|o| o.order < order);
+    let mut others = world.streams.values().filter(|other| other.context == stream.context);
+    match stream.legacy {
+        true => others.any(|other| !other.legacy && other.blocking() && earlier(other)),
+        false => stream.blocking() && others.any(|other| other.legacy && earlier(other)),
+    }
+}
+
+fn is_ready(world: &World, work: &Work) -> bool {
+    match work {
+        Work::Wait(event, which) => world.events.get(event).is_none_or(|e| e.done >= *which),
+        Work::Until(holds) => holds(),
+        Work::Running => false,
+        _ => true,
+    }
+}
+
+fn record(world: &mut World, event: Handle, which: u64) {
+    if let Some(event) = world.events.get_mut(&event) {
+        event.done = event.done.max(which);
+        event.time = Some(Instant::now());
+    }
+    CHANGED.notify_all();
+}
+
+/// The driver thread: for ever.
+fn serve() {
+    current::become_driver_thread();
+    let mut world = world();
+    loop {
+        let next = world.streams.iter().find_map(|(handle, s)| {
+            let first = s.queue.front()?;
+            (is_ready(&world, &first.work) && !is_behind(&world, s, first.order)).then_some(*handle)
+        });
+        let Some((handle, stream)) = next.and_then(|handle| Some((handle, world.streams.get_mut(&handle)?))) else {
+            // nothing tells when memory changes, so a stream that waits for a value is looked at again soon
+            let first = |s: &Stream| matches!(s.queue.front(), Some(Operation { work: Work::Until(_), .. }));
+            let soon = if world.streams.values().any(first) { 1 } else { 60_000 };
+            world = CHANGED.wait_timeout(world, Duration::from_millis(soon)).unwrap_or_else(PoisonError::into_inner).0;
+            continue;
+        };
+        let context = stream.context;
+        let Some(first) = stream.queue.front_mut() else { continue };
+        let work = std::mem::replace(&mut first.work, Work::Running);
+        drop(world);
+        current::set(context);
+        match work {
+            Work::Ours(run) => run(),
+            Work::Host(function, data) => function(data.0),
+            Work::Callback(function, stream, data) => function(stream, 0, data.0),
+            Work::Record(event, which) => record(&mut self::world(), event, which),
+            Work::Wait(..) | Work::Until(_) | Work::Running => {}
+        }
+        world = self::world();
+        if let Some(stream) = world.streams.get_mut(&handle) {
+            stream.queue.pop_front();
+            if stream.closed && stream.queue.is_empty() {
+                world.streams.remove(&handle);
+            }
+        }
+        CHANGED.notify_all();
+    }
+}
+
+/// Starts the driver thread, once. It takes no signals of the program, and this library stays as long as it runs.
+fn need_thread() {
+    static STARTED: AtomicBool = AtomicBool::new(false);
+    if STARTED.swap(true, Ordering::AcqRel) {
+        return;
+    }
+    config::stay_loaded();
+    // SAFETY: plain calls on signal sets that live on this stack; the mask of this thread is put back.
+    unsafe {
+        let (mut all, mut old) = (std::mem::zeroed::<libc::sigset_t>(), std::mem::zeroed::<libc::sigset_t>());
+        libc::sigfillset(&mut all);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &all, &mut old);
+        let thread = std::thread::Builder::new().name("cutap-sim".to_owned()).spawn(serve);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &old, std::ptr::null_mut());
+        drop(thread.expect("the simulated driver cannot start its thread"));
+    }
+}

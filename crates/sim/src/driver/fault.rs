@@ -1,0 +1,31 @@
+//! The results that a driver function can have, by the names of `api/driver/results.toml`.
+
+/// A result other than success.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Fault(pub u32);
+
+/// What a rule of the driver says: a value, or the result that the caller gets.
+pub type Answer<T = ()> = Result<T, Fault>;
+
+impl Fault {
+    pub const INVALID_VALUE: Fault = Fault(1);
+    pub const OUT_OF_MEMORY: Fault = Fault(2);
+    pub const NOT_INITIALIZED: Fault = Fault(3);
+    pub const NO_DEVICE: Fault = Fault(100);
+    pub const INVALID_DEVICE: Fault = Fault(101);
+    pub const INVALID_IMAGE: Fault = Fault(200);
+    pub const INVALID_CONTEXT: Fault = Fault(201);
+    pub const INVALID_PTX: Fault = Fault(218);
+    pub const FILE_NOT_FOUND: Fault = Fault(301);
+    pub const INVALID_HANDLE: Fault = Fault(400);
+    pub const NOT_FOUND: Fault = Fault(500);
+    pub const NOT_READY: Fault = Fault(600);
+    pub const PEER_ACCESS_ALREADY_ENABLED: Fault = Fault(704);
+    pub const PEER_ACCESS_NOT_ENABLED: Fault = Fault(705);
+    pub const PRIMARY_CONTEXT_ACTIVE: Fault = Fault(708);
+    pub const CONTEXT_IS_DESTROYED: Fault = Fault(709);
+    pub const HOST_MEMORY_ALREADY_REGISTERED: Fault = Fault(712);
+    pub const HOST_MEMORY_NOT_REGISTERED: Fault = Fault(713);
+    pub const NOT_PERMITTED: Fault = Fault(800);
+    pub const NOT_SUPPORTED: Fault = Fault(801);
+}

@@ -1,0 +1,15 @@
+//! What the simulated driver is made of: one world behind one lock, and rules over it. No function here has a
+//! C signature; those stand in `api/`.
+
+pub mod abi;
+pub mod allocation;
+pub mod code;
+pub mod config;
+pub mod context;
+pub mod copy;
+pub mod current;
+pub mod engine;
+pub mod fault;
+pub mod lifecycle;
+pub mod stream;
+pub mod world;

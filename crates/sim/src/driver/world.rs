@@ -1,0 +1,92 @@
+//! All that the driver knows, behind one lock. The lock is never held while a program's code runs (host
+//! functions, destructors) or while data is copied.
+
+use super::allocation::Allocation;
+use super::code::{Function, Library, Module};
+use super::context::Context;
+use super::fault::{Answer, Fault};
+use super::stream::{Event, Stream};
+use std::collections::BTreeMap;
+use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+
+/// What programs hold for a context, stream, event, module ...: never used again for another one, and no address
+/// that anything is mapped at, so that a stale or foreign one is recognised.
+#[repr(transparent)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Handle(pub u64);
+
+impl Handle {
+    pub const NULL: Handle = Handle(0);
+}
+
+#[derive(Default)]
+pub struct World {
+    pub contexts: BTreeMap<Handle, Context>,
+    pub streams: BTreeMap<Handle, Stream>,
+    pub events: BTreeMap<Handle, Event>,
+    pub modules: BTreeMap<Handle, Module>,
+    pub libraries: BTreeMap<Handle, Library>,
+    pub functions: BTreeMap<Handle, Function>,
+    pub pools: BTreeMap<Handle, super::allocation::Pool>,
+    pub arrays: BTreeMap<Handle, super::allocation::Array>,
+    /// By address.
+    pub allocations: BTreeMap<u64, Allocation>,
+    /// Of each device.
+    pub primary: BTreeMap<i32, super::context::Primary>,
+    /// Bytes in use of each device.
+    pub used: BTreeMap<i32, u64>,
+    last_handle: u64,
+    last_order: u64,
+}
+
+static WORLD: Mutex<World> = Mutex::new(World::new());
+
+/// Told whenever an operation of a stream is over, or there is one more.
+pub static CHANGED: Condvar = Condvar::new();
+
+pub type Guard = MutexGuard<'static, World>;
+
+pub fn world() -> Guard {
+    WORLD.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl World {
+    const fn new() -> Self {
+        World {
+            contexts: BTreeMap::new(),
+            streams: BTreeMap::new(),
+            events: BTreeMap::new(),
+            modules: BTreeMap::new(),
+            libraries: BTreeMap::new(),
+            functions: BTreeMap::new(),
+            pools: BTreeMap::new(),
+            arrays: BTreeMap::new(),
+            allocations: BTreeMap::new(),
+            primary: BTreeMap::new(),
+            used: BTreeMap::new(),
+            last_handle: 0,
+            last_order: 0,
+        }
+    }
+
+    pub fn new_handle(&mut self) -> Handle {
+        self.last_handle += 1;
+        Handle(0x4000_0000_0000 + self.last_handle * 0x100)
+    }
+
+    /// The place of one more operation, context or allocation in the order of all.
+    pub fn next_order(&mut self) -> u64 {
+        self.last_order += 1;
+        self.last_order
+    }
+}
+
+/// INVALID_HANDLE for a handle that is not there.
+pub fn known<T>(map: &BTreeMap<Handle, T>, handle: Handle) -> Answer<&T> {
+    map.get(&handle).ok_or(Fault::INVALID_HANDLE)
+}
+
+/// The same, to change it.
+pub fn known_mut<T>(map: &mut BTreeMap<Handle, T>, handle: Handle) -> Answer<&mut T> {
+    map.get_mut(&handle).ok_or(Fault::INVALID_HANDLE)
+}

@@ -1,0 +1,50 @@
+//! How often exports were called that have only the default answer: read by a debugger or cutap through
+//! CUTAP_SIM_COUNTS, or printed when the process ends, if CUTAP_SIM_REPORT=1 asks for it.
+
+use crate::generated::DEFAULTS;
+use crate::stub::COUNTS;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The counters of the default answers, for a reader outside: `counts[i]` calls of the function `names[i]`
+/// (pointer and length), for i below `len`.
+#[repr(C)]
+pub struct Counts {
+    /// How many.
+    pub len: u64,
+    /// Names, each a pointer and a length.
+    pub names: &'static [&'static str; DEFAULTS.len()],
+    /// One counter a name.
+    pub counts: &'static [AtomicU64; DEFAULTS.len()],
+    /// Calls of slots of hidden tables of which nothing is known.
+    pub hidden: &'static AtomicU64,
+}
+
+/// Calls of hidden slots that are answered by default.
+pub static HIDDEN: AtomicU64 = AtomicU64::new(0);
+
+/// See [`Counts`].
+#[unsafe(no_mangle)]
+pub static CUTAP_SIM_COUNTS: Counts =
+    Counts { len: DEFAULTS.len() as u64, names: &DEFAULTS, counts: &COUNTS, hidden: &HIDDEN };
+
+// SAFETY: the loader calls what stands in .fini_array once, with no argument, when the library or the process ends.
+#[used]
+#[unsafe(link_section = ".fini_array")]
+static AT_END: extern "C" fn() = at_end;
+
+extern "C" fn at_end() {
+    if std::env::var_os("CUTAP_SIM_REPORT").is_none_or(|v| v != "1") {
+        return;
+    }
+    let mut called: Vec<(&str, u64)> =
+        DEFAULTS.iter().zip(&COUNTS).map(|(n, c)| (*n, c.load(Ordering::Relaxed))).filter(|(_, c)| *c > 0).collect();
+    let hidden = HIDDEN.load(Ordering::Relaxed);
+    if hidden > 0 {
+        called.push(("unknown slots of hidden tables", hidden));
+    }
+    called.sort_by_key(|(_, count)| std::cmp::Reverse(*count));
+    let total: u64 = called.iter().map(|(_, count)| count).sum();
+    let list: Vec<String> = called.iter().map(|(name, count)| format!("{name} x{count}")).collect();
+    let colon = if list.is_empty() { "" } else { ": " };
+    eprintln!("cutap-sim: {total} calls answered by default{colon}{}", list.join(", "));
+}

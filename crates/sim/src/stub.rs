@@ -1,0 +1,60 @@
+//! The exported functions themselves: each is a few instructions of its own, so that no two exports share an
+//! address (a tracer names a function by its address) whatever the optimiser merges behind them.
+
+use std::ffi::c_void;
+use std::sync::atomic::AtomicU64;
+
+/// What every export looks like to code that only hands its address out.
+pub type Function = unsafe extern "C" fn();
+
+/// One answer of cuGetProcAddress.
+pub struct Proc {
+    /// The name asked for.
+    pub base: &'static str,
+    /// The least version that must be asked for.
+    pub since: u32,
+    /// Only for callers that want the per-thread default stream.
+    pub thread: bool,
+    /// The export.
+    pub function: Function,
+}
+
+/// Calls of each export that is answered by default.
+pub static COUNTS: [AtomicU64; crate::generated::DEFAULTS.len()] =
+    [const { AtomicU64::new(0) }; crate::generated::DEFAULTS.len()];
+
+/// Address of an export as programs hold it.
+pub fn address(function: Function) -> *const c_void {
+    function as *const c_void
+}
+
+/// An export that jumps to the function written by hand.
+macro_rules! written {
+    ($name:ident, $path:path) => {
+        #[allow(missing_docs, non_snake_case, clippy::missing_safety_doc)]
+        #[unsafe(no_mangle)]
+        #[unsafe(naked)]
+        pub unsafe extern "C" fn $name() {
+            core::arch::naked_asm!("jmp {written}", written = sym $path)
+        }
+    };
+}
+
+/// An export that counts the call in its place and answers CUDA_ERROR_NOT_SUPPORTED.
+macro_rules! default {
+    ($name:ident, $place:literal) => {
+        #[allow(missing_docs, non_snake_case, clippy::missing_safety_doc)]
+        #[unsafe(no_mangle)]
+        #[unsafe(naked)]
+        pub unsafe extern "C" fn $name() {
+            core::arch::naked_asm!(
+                "lock inc qword ptr [rip + {counts} + {at}]",
+                "mov eax, 801",
+                "ret",
+                counts = sym $crate::stub::COUNTS,
+                at = const 8 * $place,
+            )
+        }
+    };
+}
+pub(crate) use {default, written};

@@ -1,0 +1,66 @@
+//! The current context without callbacks, what a runtime keeps with a context, and checks of a context.
+
+use super::Table;
+use crate::driver::abi::{Out, answer};
+use crate::driver::context::{Destructor, Stored};
+use crate::driver::current;
+use crate::driver::fault::Fault;
+use crate::driver::world::{Handle, world};
+
+pub static CURRENT: Table<3> = Table::sized().with(1, set as *const ()).with(2, get as *const ());
+
+extern "C" fn set(context: Handle) -> u32 {
+    current::set(context);
+    0
+}
+
+extern "C" fn get(context: Out<Handle>) -> u32 {
+    context.put_if_wanted(current::get());
+    0
+}
+
+/// This one has no size word.
+pub static STORAGE: Table<3> =
+    Table::sized().with(0, put as *const ()).with(1, delete as *const ()).with(2, take as *const ());
+
+/// NULL means the current context here too.
+fn context(handle: Handle) -> Handle {
+    if handle == Handle::NULL { current::get() } else { handle }
+}
+
+extern "C" fn put(handle: Handle, key: u64, value: u64, destructor: Option<Destructor>) -> u32 {
+    answer(|| {
+        let mut world = world();
+        let context = world.contexts.get_mut(&context(handle)).ok_or(Fault::INVALID_CONTEXT)?;
+        context.storage.insert(key, Stored { value, destructor });
+        Ok(())
+    })
+}
+
+extern "C" fn delete(handle: Handle, key: u64) -> u32 {
+    answer(|| {
+        let mut world = world();
+        let context = world.contexts.get_mut(&context(handle)).ok_or(Fault::INVALID_CONTEXT)?;
+        context.storage.remove(&key).map(drop).ok_or(Fault::INVALID_HANDLE)
+    })
+}
+
+extern "C" fn take(value: Out<u64>, handle: Handle, key: u64) -> u32 {
+    answer(|| {
+        let world = world();
+        let context = world.contexts.get(&context(handle)).ok_or(Fault::INVALID_CONTEXT)?;
+        value.put(context.storage.get(&key).ok_or(Fault::INVALID_HANDLE)?.value)
+    })
+}
+
+pub static CHECKS: Table<5> = Table::sized().with(2, check as *const ()).with(3, fine as *const ());
+
+/// Whether something stands against using a context (a capture that is going on): never.
+extern "C" fn check(_context: Handle, found: Out<u32>, _what: Out<u64>) -> u32 {
+    found.put_if_wanted(0);
+    0
+}
+
+extern "C" fn fine() -> u32 {
+    0
+}

@@ -1,0 +1,81 @@
+//! What tools use: runtime callbacks (nobody ever subscribes here, so deliveries end at once), and ids of contexts
+//! and streams.
+
+use super::Table;
+use crate::driver::abi::{Out, answer};
+use crate::driver::context;
+use crate::driver::fault::Fault;
+use crate::driver::world::{Handle, world};
+use std::ffi::c_void;
+use std::sync::atomic::AtomicU32;
+
+const RUNTIME_FLAGS: usize = 1024;
+const STATE_FLAGS: usize = 14;
+
+static RUNTIME: [AtomicU32; RUNTIME_FLAGS] = [const { AtomicU32::new(0) }; RUNTIME_FLAGS];
+static STATE: [AtomicU32; STATE_FLAGS] = [const { AtomicU32::new(0) }; STATE_FLAGS];
+
+/// How many runtime callback ids there are flags for.
+pub const fn runtime_flags() -> usize {
+    RUNTIME_FLAGS
+}
+
+pub static CALLBACKS: Table<7> = Table::sized()
+    .with(1, deliver as *const ())
+    .with(2, flags as *const ())
+    .with(3, stream_id as *const ())
+    .with(4, context_id as *const ())
+    .with(5, deliver_state as *const ())
+    .with(6, state_flags as *const ());
+
+extern "C" fn deliver(id: u32, _record: *mut c_void) -> u32 {
+    (id as usize >= RUNTIME_FLAGS).into()
+}
+
+extern "C" fn deliver_state(id: u32, _record: *mut c_void) -> u32 {
+    (id as usize >= STATE_FLAGS).into()
+}
+
+extern "C" fn flags(array: Out<*const AtomicU32>, count: Out<usize>) -> u32 {
+    array.put_if_wanted(RUNTIME.as_ptr());
+    count.put_if_wanted(RUNTIME_FLAGS);
+    0
+}
+
+extern "C" fn state_flags(array: Out<*const AtomicU32>, count: Out<usize>) -> u32 {
+    array.put_if_wanted(STATE.as_ptr());
+    count.put_if_wanted(STATE_FLAGS);
+    0
+}
+
+extern "C" fn stream_id(_context: Handle, stream: Handle, id: Out<u64>) -> u32 {
+    answer(|| {
+        let mut world = world();
+        let stream = context::stream(&mut world, stream)?;
+        id.put(world.streams[&stream].id)
+    })
+}
+
+/// 999 for a NULL output, id 0 for a NULL context.
+extern "C" fn context_id(handle: Handle, id: Out<u64>) -> u32 {
+    answer(|| {
+        let id = id.check().map_err(|_| Fault(999))?;
+        id.put(world().contexts.get(&handle).map_or(0, |c| c.id))
+    })
+}
+
+/// Runtimes from 13.4 on ask it for stream ids.
+pub static TOOLS: Table<96> = Table::sized()
+    .with(3, context_device as *const ())
+    .with(4, context_id as *const ())
+    .with(39, stream_id as *const ())
+    .with(51, inner_stream as *const ());
+
+extern "C" fn context_device(handle: Handle, device: Out<i32>) -> u32 {
+    answer(|| device.put(world().contexts.get(&handle).ok_or(Fault::INVALID_CONTEXT)?.device))
+}
+
+extern "C" fn inner_stream(_context: Handle, stream: Handle, inner: Out<Handle>, _one: u32) -> u32 {
+    inner.put_if_wanted(stream);
+    0
+}

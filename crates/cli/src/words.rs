@@ -36,8 +36,8 @@ pub enum Command {
 #[derive(Debug, Args)]
 pub struct Looks {
     /// Print only these: names with *, layers (library, runtime, driver, lookup), libraries, ! for not
-    #[arg(short = 'e', value_name = "FILTER", default_value = "", hide_default_value = true)]
-    filter: String,
+    #[arg(short = 'e', value_name = "FILTER")]
+    filter: Option<String>,
     /// Count calls, errors and times a function instead of printing each call
     #[arg(short = 'c')]
     summary: bool,
@@ -102,8 +102,8 @@ pub struct Env {
     #[arg(short = 'o', value_name = "DIR")]
     run: PathBuf,
     /// Record only these; as in trace
-    #[arg(short = 'e', value_name = "FILTER", default_value = "", hide_default_value = true)]
-    filter: String,
+    #[arg(short = 'e', value_name = "FILTER")]
+    filter: Option<String>,
     /// Use the simulated driver
     #[arg(long)]
     sim: bool,

@@ -87,7 +87,7 @@ fn other_preloads_stay_behind_ours_and_sanitizers_in_front() {
         return eprintln!("skipped: a sanitizer's runtime (no libasan here)");
     };
     let asan = asan.to_str().unwrap();
-    assert_eq!(run(&format!("{other}:{asan}")), format!("{asan}:{alone}:{other}"));
+    assert_eq!(run(&format!("{asan}:{other}")), format!("{asan}:{alone}:{other}"));
 }
 
 #[test]

@@ -4,9 +4,10 @@
 
 use crate::control::{Page, monotonic_ns};
 use crate::error::{Error, Result};
+use crate::filter::filter;
 use crate::inherited::open_descriptors;
 use crate::output::{Form, output};
-use cutap_trace::{Event, Filter, Follow, FollowOptions};
+use cutap_trace::{Event, Follow, FollowOptions};
 use cutap_wire::control::{COLLECTOR_ATTACHED, COLLECTOR_GONE};
 use std::io::{self, Read, Write};
 use std::os::fd::AsRawFd;
@@ -20,7 +21,7 @@ pub struct CollectorOptions {
     /// The run folder.
     pub run: PathBuf,
     /// The filter's text.
-    pub filter: String,
+    pub filter: Option<String>,
     /// How to print.
     pub form: Form,
     /// Remove the run folder if the front process is gone at the end.
@@ -34,7 +35,7 @@ const PAUSE_MS: (i32, i32) = (1, 20);
 pub fn collect(options: &CollectorOptions) -> Result<()> {
     become_independent();
     let mut line = Line::new();
-    let filter = Filter::parse(&options.filter).map_err(|e| Error::own(e.to_string()))?;
+    let filter = filter(options.filter.as_deref())?;
     let page = Page::open(&options.run)?;
     let follow = FollowOptions { consume: true, filter, ..FollowOptions::default() };
     let mut follow = Follow::open(&options.run, follow).map_err(|e| Error::own(e.to_string()))?;
@@ -46,8 +47,9 @@ pub fn collect(options: &CollectorOptions) -> Result<()> {
     let mut broken = None;
     while broken.is_none() {
         let last = line.program_is_over();
-        let mut beat = monotonic_ns();
-        let found = follow.poll(last, &mut |event: &Event| {
+        let (mut beat, mut found) = (monotonic_ns(), false);
+        let more = follow.poll(last, &mut |event: &Event| {
+            found = true;
             if broken.is_none() {
                 broken = output.event(event).err();
             }
@@ -56,15 +58,19 @@ pub fn collect(options: &CollectorOptions) -> Result<()> {
                 beat = monotonic_ns();
             }
         });
-        let found = found.map_err(|e| Error::own(e.to_string()))?;
+        let more = more.map_err(|e| Error::own(e.to_string()))?;
         if broken.is_none() {
-            broken = output.tick(monotonic_ns()).err();
+            broken = output.tick(follow.horizon()).err();
         }
         page.beat();
         if last {
             break;
         }
-        pause = if found { PAUSE_MS.0 } else { (pause * 2).min(PAUSE_MS.1) };
+        pause = match (more, found) {
+            (true, _) => 0,
+            (false, true) => PAUSE_MS.0,
+            (false, false) => (pause * 2).clamp(PAUSE_MS.0, PAUSE_MS.1),
+        };
         line.wait(pause);
     }
     if broken.is_none() {

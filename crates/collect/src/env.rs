@@ -3,10 +3,10 @@
 
 use crate::control::{self, Wanted};
 use crate::environment::Variables;
-use crate::error::{Error, Result};
+use crate::error::Result;
+use crate::filter::filter;
 use crate::folder;
 use crate::unpack::{Embedded, unpack};
-use cutap_trace::Filter;
 use std::path::PathBuf;
 
 /// What `cutap env` was asked.
@@ -14,15 +14,15 @@ use std::path::PathBuf;
 pub struct EnvOptions {
     /// The run folder to make.
     pub run: PathBuf,
-    /// The filter's text; empty means all.
-    pub filter: String,
+    /// The filter's text; none wants all.
+    pub filter: Option<String>,
     /// Use the simulated driver.
     pub sim: bool,
 }
 
 /// Makes the run folder; the lines for `eval`.
 pub fn env(embedded: Embedded, options: &EnvOptions) -> Result<String> {
-    let filter = Filter::parse(&options.filter).map_err(|e| Error::own(e.to_string()))?;
+    let filter = filter(options.filter.as_deref())?;
     let unpacked = unpack(embedded)?;
     let run = std::path::absolute(&options.run).unwrap_or_else(|_| options.run.clone());
     let sim = options.sim.then_some(unpacked.sim.as_path());

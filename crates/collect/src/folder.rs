@@ -7,8 +7,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
-/// Longest path of a run folder: process folders and rings add to it.
-pub const LONGEST: usize = 1024;
+/// Longest path of a run folder: what runs inside the program has a buffer of 512 bytes for it.
+pub const LONGEST: usize = 500;
 
 /// A new folder with a name of its own, to be removed at the end.
 pub fn fresh() -> Result<PathBuf> {

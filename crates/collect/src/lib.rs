@@ -12,6 +12,7 @@ mod elf;
 mod env;
 mod environment;
 mod error;
+mod filter;
 mod folder;
 mod front;
 mod inherited;

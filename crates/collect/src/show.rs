@@ -1,10 +1,10 @@
 //! `cutap show`: what the processes of a run left, while they run or after. It only reads: what it
 //! shows once it shows again the next time.
 
-use crate::control::monotonic_ns;
 use crate::error::{Error, Result, reason};
+use crate::filter::filter;
 use crate::output::{Form, output};
-use cutap_trace::{Event, Filter, Follow, FollowOptions};
+use cutap_trace::{Event, Follow, FollowOptions};
 use std::path::PathBuf;
 
 /// What `cutap show` was asked.
@@ -12,15 +12,15 @@ use std::path::PathBuf;
 pub struct ShowOptions {
     /// The run folder.
     pub run: PathBuf,
-    /// The filter's text; empty means all.
-    pub filter: String,
+    /// The filter's text; none wants all.
+    pub filter: Option<String>,
     /// How to print.
     pub form: Form,
 }
 
 /// Prints what is there to standard output. A reader that leaves is a clean end.
 pub fn show(options: &ShowOptions) -> Result<()> {
-    let filter = Filter::parse(&options.filter).map_err(|e| Error::own(e.to_string()))?;
+    let filter = filter(options.filter.as_deref())?;
     let follow = FollowOptions { consume: false, filter, ..FollowOptions::default() };
     let mut follow = Follow::open(&options.run, follow).map_err(|e| Error::own(e.to_string()))?;
     let mut output = output(options.form, 1);
@@ -34,7 +34,7 @@ pub fn show(options: &ShowOptions) -> Result<()> {
         .map_err(|e| Error::own(e.to_string()))?;
     let ended = match broken {
         Some(e) => Err(e),
-        None => output.tick(monotonic_ns()).and_then(|()| output.end(&follow.end())),
+        None => output.tick(follow.horizon()).and_then(|()| output.end(&follow.end())),
     };
     match ended {
         Err(e) if e.raw_os_error() == Some(libc::EPIPE) => Ok(()),

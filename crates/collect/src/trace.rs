@@ -5,6 +5,7 @@ use crate::collector::CollectorOptions;
 use crate::control::{self, Page, Wanted};
 use crate::environment::Variables;
 use crate::error::{Error, Result, cannot};
+use crate::filter::filter;
 use crate::front::{self, Collector, Ended};
 use crate::inherited::Inherited;
 use crate::output::Form;
@@ -26,8 +27,8 @@ use std::process::Command;
 /// What `cutap trace` was asked.
 #[derive(Debug)]
 pub struct TraceOptions {
-    /// The filter's text; empty means all.
-    pub filter: String,
+    /// The filter's text; none wants all.
+    pub filter: Option<String>,
     /// How to print.
     pub form: Form,
     /// Where to print, if not on standard error.
@@ -49,7 +50,7 @@ pub struct TraceOptions {
 /// Runs the program to its end and says how it ended.
 pub fn trace(embedded: Embedded, options: &TraceOptions) -> Result<Ended> {
     let given = Inherited::now();
-    let filter = Filter::parse(&options.filter).map_err(|e| Error::own(e.to_string()))?;
+    let filter = filter(options.filter.as_deref())?;
     let search = std::env::var_os("PATH").unwrap_or_else(|| "/bin:/usr/bin".into());
     let program = program::find(&options.program, &options.args, &search)?;
     let output = options.output.as_deref().map(open_output).transpose()?;
@@ -171,7 +172,9 @@ fn start_collector(options: &TraceOptions, run: &Run, output: Option<File>) -> R
 /// The words behind `cutap` that start it, as the command line declares them.
 fn arguments(told: &CollectorOptions) -> Vec<OsString> {
     let mut args: Vec<OsString> = vec!["__collect".into(), "--run".into(), told.run.clone().into()];
-    args.extend([OsString::from("-e"), OsString::from(&told.filter)]);
+    if let Some(filter) = &told.filter {
+        args.extend([OsString::from("-e"), OsString::from(filter)]);
+    }
     let flags = [("--json", told.form.json), ("-c", told.form.summary), ("--temporary", told.temporary)];
     args.extend(flags.iter().filter(|f| f.1).map(|f| OsStr::new(f.0).to_owned()));
     args

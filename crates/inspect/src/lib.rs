@@ -1,1 +1,40 @@
-//! How a program or library reaches CUDA.
+//! How a program or library reaches CUDA, and which of cutap's routes will catch it: `cutap inspect`.
+//!
+//! It reads the file alone: nothing is run, nothing is loaded, other files are not looked at. So it
+//! says what the file can do, and never what a run did. What it cannot know, it says.
+//!
+//! - [`elf`](self): what the dynamic loader would do with it
+//! - `scan`: bytes that only some library has: names, a runtime's tables, a toolkit library's words
+//! - `routes`: what follows for a trace
+//! - `report`: the answer, as text and as JSON
+
+mod elf;
+mod error;
+mod generated;
+mod report;
+mod routes;
+mod scan;
+mod show;
+
+pub use error::Error;
+pub use report::{Function, Kind, Link, Report, Route};
+
+use std::path::Path;
+
+/// Looks at one file.
+pub fn inspect(path: &Path) -> Result<Report, Error> {
+    let image = elf::Image::open(path)?;
+    let found = scan::scan(&image)?;
+    let mut report = report::gather(path, image.facts, found);
+    routes::judge(&mut report);
+    Ok(report)
+}
+
+/// The toolkit libraries that were linked into this file statically: their calls are jumps inside it,
+/// so no route sees them. Empty for a file that cannot be read: this is an addition to other news.
+pub fn static_toolkits(path: &Path) -> Vec<String> {
+    match elf::Image::open(path) {
+        Ok(image) => scan::toolkits(&image).unwrap_or_default(),
+        Err(_) => Vec::new(),
+    }
+}

@@ -1,7 +1,8 @@
-//! Writes the tables of `crates/calls` as plain text; rustfmt does the layout. What is written here has
+//! Writes generated tables as plain text; rustfmt does the layout. What is written here has
 //! no logic: a reader sees the facts of `api/` as Rust constants.
 
 use crate::export_tables::Table;
+use crate::static_toolkits::Toolkit;
 use crate::watched::Watched;
 use std::fmt::Write;
 
@@ -40,5 +41,18 @@ pub(crate) fn export_tables(tables: &[Table]) -> String {
         let (about, text, constant, bytes) = (&table.about, &table.text, &table.constant, bytes.join(", "));
         write!(out, "/// {about}\n///\n/// `{text}`\npub const {constant}: [u8; 16] = [{bytes}];\n\n").unwrap();
     }
+    out
+}
+
+pub(crate) fn static_toolkits(toolkits: &[Toolkit]) -> String {
+    let mut out =
+        head("Words by which statically linked toolkit libraries are recognised.", "api/libraries/static.toml");
+    out.push_str("use crate::scan::Toolkit;\n\n/// Toolkit libraries.\npub(crate) static TOOLKITS: &[Toolkit] = &[\n");
+    for Toolkit { name, library, words, kernel, .. } in toolkits {
+        let name = name.get_ref();
+        writeln!(out, "Toolkit {{ name: {name:?}, library: &{library:?}, words: &{words:?}, kernel: {kernel:?} }},")
+            .unwrap();
+    }
+    out.push_str("];\n");
     out
 }

@@ -1,0 +1,241 @@
+//! What the dynamic loader would make of the file: its kind, what it needs, what it imports and by
+//! which relocated words, and the oddities that matter to bindings. Knows ELF, not CUDA.
+
+use crate::Error;
+use object::read::elf::{ElfFile64, FileHeader, ProgramHeader};
+use object::read::{ReadCache, ReadCacheRange};
+use object::{Endianness, Object, ObjectSection, ObjectSymbol, RelocationFlags, RelocationTarget, elf};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::os::unix::fs::{FileExt, MetadataExt};
+use std::path::{Path, PathBuf};
+
+/// What the loader would know.
+#[derive(Debug, Default)]
+pub(crate) struct Facts {
+    pub(crate) machine: u16,
+    pub(crate) bits: u8,
+    pub(crate) setuid: bool,
+    /// The loader's path, of a program.
+    pub(crate) interpreter: Option<String>,
+    pub(crate) executable: bool,
+    /// Has a dynamic section: the loader has something to do.
+    pub(crate) dynamic: bool,
+    pub(crate) soname: Option<String>,
+    pub(crate) needed: Vec<String>,
+    pub(crate) imports: Vec<Import>,
+    /// Exported functions that choose their own implementation when they are bound.
+    pub(crate) ifuncs: Vec<String>,
+    pub(crate) exports_runtime: bool,
+    /// Relocated words in executable pages, or the flag that allows them.
+    pub(crate) textrel: bool,
+    /// Exported names are found through DT_HASH only.
+    pub(crate) old_hash_only: bool,
+}
+
+/// A name that another object must have.
+#[derive(Debug)]
+pub(crate) struct Import {
+    pub(crate) name: String,
+    pub(crate) weak: bool,
+    /// The library that it was linked against, where symbol versions say so.
+    pub(crate) library: Option<String>,
+    /// Relocated words by their kind.
+    pub(crate) words: BTreeMap<&'static str, u32>,
+    /// A non-PIE program's PLT entry stands for the function.
+    pub(crate) address_taken: bool,
+}
+
+/// A part of the file that is mapped into memory.
+struct Part {
+    offset: u64,
+    size: u64,
+    executable: bool,
+}
+
+/// An ELF file.
+pub(crate) struct Image {
+    path: PathBuf,
+    file: File,
+    parts: Vec<Part>,
+    pub(crate) facts: Facts,
+}
+
+type Elf<'a> = ElfFile64<'a, Endianness, ReadCacheRange<'a, File>>;
+
+impl Image {
+    pub(crate) fn open(path: &Path) -> Result<Self, Error> {
+        let read = |error| Error::Read { path: path.to_owned(), error };
+        let file = File::open(path).map_err(read)?;
+        let metadata = file.metadata().map_err(read)?;
+        if metadata.is_dir() {
+            return Err(read(std::io::ErrorKind::IsADirectory.into()));
+        }
+        let mut head = [0; 256];
+        let length = file.read_at(&mut head, 0).map_err(read)?;
+        let head = head.get(..length).unwrap_or_default();
+        check_head(path, head)?;
+        let mut facts = Facts { setuid: metadata.mode() & 0o6000 != 0, ..Facts::default() };
+        facts.bits = if head.get(4) == Some(&1) { 32 } else { 64 };
+        facts.machine = match (head.get(5), head.get(18), head.get(19)) {
+            (Some(2), Some(high), Some(low)) => u16::from_be_bytes([*high, *low]),
+            (_, Some(low), Some(high)) => u16::from_le_bytes([*low, *high]),
+            _ => 0,
+        };
+        let mut parts = Vec::new();
+        if facts.bits == 64 {
+            let cache = ReadCache::new(file.try_clone().map_err(read)?);
+            let damaged = |error| Error::Damaged { path: path.to_owned(), error };
+            let elf = ElfFile64::parse(cache.range(0, metadata.len())).map_err(damaged)?;
+            gather(&elf, &mut facts).map_err(damaged)?;
+            parts = mapped_parts(&elf);
+        }
+        Ok(Self { path: path.to_owned(), file, parts, facts })
+    }
+
+    /// Shows the bytes of each mapped part, code or data, one part after the other.
+    pub(crate) fn each(&self, executable: bool, look: &mut dyn FnMut(&[u8])) -> Result<(), Error> {
+        let mut bytes = Vec::new();
+        for part in self.parts.iter().filter(|p| p.executable == executable) {
+            bytes.resize(part.size as usize, 0);
+            let read = self.file.read_exact_at(&mut bytes, part.offset);
+            read.map_err(|error| Error::Read { path: self.path.clone(), error })?;
+            look(&bytes);
+        }
+        Ok(())
+    }
+}
+
+/// Tells apart what people hand to a command like this.
+fn check_head(path: &Path, head: &[u8]) -> Result<(), Error> {
+    let path = path.to_owned();
+    if head.starts_with(b"\x7fELF") {
+        return Ok(());
+    }
+    if head.starts_with(b"!<arch>\n") {
+        return Err(Error::Archive { path });
+    }
+    if let Some(rest) = head.strip_prefix(b"#!") {
+        let line = rest.split(|b| *b == b'\n').next().unwrap_or_default();
+        let line = String::from_utf8_lossy(line);
+        let mut words = line.split_whitespace();
+        let first = words.next().unwrap_or("its interpreter");
+        let interpreter = if first.ends_with("/env") { words.next().unwrap_or(first) } else { first };
+        return Err(Error::Script { path, interpreter: interpreter.to_owned() });
+    }
+    Err(Error::NotElf { path })
+}
+
+fn gather(file: &Elf<'_>, facts: &mut Facts) -> object::read::Result<()> {
+    let endian = file.endian();
+    let header = file.elf_header();
+    let segments = file.elf_program_headers();
+    for segment in segments {
+        if let Ok(Some(path)) = segment.interpreter(endian, file.data()) {
+            facts.interpreter = Some(text(path));
+        }
+        facts.dynamic |= segment.p_type(endian) == elf::PT_DYNAMIC;
+    }
+    let dynamic = file.elf_dynamic_table()?;
+    let (mut hash, mut gnu_hash, mut pie) = (false, false, false);
+    for entry in dynamic.iter() {
+        match entry.tag {
+            elf::DT_NEEDED => facts.needed.push(text(dynamic.string(entry)?)),
+            elf::DT_SONAME => facts.soname = Some(text(dynamic.string(entry)?)),
+            elf::DT_TEXTREL => facts.textrel = true,
+            elf::DT_FLAGS => facts.textrel |= entry.val & elf::DF_TEXTREL.0 != 0,
+            elf::DT_FLAGS_1 => pie = entry.val & elf::DF_1_PIE.0 != 0,
+            elf::DT_HASH => hash = true,
+            elf::DT_GNU_HASH => gnu_hash = true,
+            _ => {}
+        }
+    }
+    facts.executable = header.e_type(endian) == elf::ET_EXEC || facts.interpreter.is_some() || pie;
+    facts.old_hash_only = hash && !gnu_hash;
+    symbols(file, facts)
+}
+
+fn symbols(file: &Elf<'_>, facts: &mut Facts) -> object::read::Result<()> {
+    let endian = file.endian();
+    let versions = file.elf_section_table().versions(endian, file.data())?;
+    let mut imports = BTreeMap::new();
+    for symbol in file.dynamic_symbols() {
+        let Ok(name) = symbol.name() else { continue };
+        if symbol.is_definition() {
+            facts.exports_runtime |= name == "cudaRuntimeGetVersion";
+            if symbol.elf_symbol().st_type() == elf::STT_GNU_IFUNC {
+                facts.ifuncs.push(name.to_owned());
+            }
+        } else if symbol.is_undefined() && !name.is_empty() {
+            let version = versions.as_ref().and_then(|all| {
+                let index = all.version_index(endian, symbol.index());
+                all.version(index.index()).ok().flatten()
+            });
+            let import = Import {
+                name: name.to_owned(),
+                weak: symbol.is_weak(),
+                library: version.and_then(|v| v.file()).map(text),
+                words: BTreeMap::new(),
+                address_taken: symbol.address() != 0,
+            };
+            imports.insert(symbol.index().0, import);
+        }
+    }
+    for (_, relocation) in file.dynamic_relocations().into_iter().flatten() {
+        if let RelocationTarget::Symbol(index) = relocation.target()
+            && let Some(import) = imports.get_mut(&index.0)
+            && let RelocationFlags::Elf { r_type, .. } = relocation.flags()
+        {
+            *import.words.entry(word(r_type)).or_default() += 1;
+        }
+    }
+    facts.imports = imports.into_values().collect();
+    Ok(())
+}
+
+/// What a relocated word is for, on x86-64.
+fn word(r_type: elf::RelocationType) -> &'static str {
+    match r_type {
+        elf::R_X86_64_JUMP_SLOT => "plt",
+        elf::R_X86_64_GLOB_DAT => "got",
+        elf::R_X86_64_64 => "data",
+        elf::R_X86_64_COPY => "copy",
+        _ => "other",
+    }
+}
+
+/// The parts worth reading: code and constant data, but not the kernels, which are most of a CUDA
+/// library and say nothing here.
+fn mapped_parts(file: &Elf<'_>) -> Vec<Part> {
+    let mut parts = Vec::new();
+    for section in file.sections() {
+        let object::SectionFlags::Elf { sh_flags, .. } = section.flags() else { continue };
+        let name = section.name().unwrap_or("");
+        let executable = sh_flags.contains(elf::SHF_EXECINSTR);
+        let constant = !sh_flags.contains(elf::SHF_WRITE);
+        let dull = [".nv_fatbin", ".eh_frame", ".gcc_except_table", ".rela", ".dyn"];
+        if sh_flags.contains(elf::SHF_ALLOC)
+            && constant
+            && !dull.iter().any(|d| name.starts_with(d))
+            && let Some((offset, size)) = section.file_range()
+        {
+            parts.push(Part { offset, size, executable });
+        }
+    }
+    if !parts.is_empty() {
+        return parts;
+    }
+    let endian = file.endian();
+    for segment in file.elf_program_headers().iter().filter(|s| s.p_type(endian) == elf::PT_LOAD) {
+        let (offset, size) = segment.file_range(endian);
+        parts.push(Part { offset, size, executable: false });
+        if segment.p_flags(endian).contains(elf::PF_X) {
+            parts.push(Part { offset, size, executable: true });
+        }
+    }
+    parts
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}

@@ -1,0 +1,44 @@
+//! Why a file could not be looked at: one sentence, with what to do where there is something to do.
+
+use std::path::PathBuf;
+
+/// A file that is no ELF file, or cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// It could not be opened or read.
+    #[error("cannot read {path}: {error}", path = path.display())]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        error: std::io::Error,
+    },
+    /// It is a script: the program is its interpreter.
+    #[error("{path} is a script: the program that runs is its interpreter; try `cutap inspect {interpreter}`", path = path.display())]
+    Script {
+        /// The file.
+        path: PathBuf,
+        /// What its first line names.
+        interpreter: String,
+    },
+    /// Something else.
+    #[error("{path} is no ELF program or library, so it cannot reach CUDA by itself", path = path.display())]
+    NotElf {
+        /// The file.
+        path: PathBuf,
+    },
+    /// It is a collection of object files.
+    #[error("{path} is an archive for linking; inspect the program that it was linked into", path = path.display())]
+    Archive {
+        /// The file.
+        path: PathBuf,
+    },
+    /// It says it is an ELF file, and is not.
+    #[error("{path} is a damaged or cut-off ELF file: {error}", path = path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What was wrong.
+        error: object::read::Error,
+    },
+}

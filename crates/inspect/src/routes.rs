@@ -1,0 +1,150 @@
+//! What follows for a trace: which route catches what, what none of them does, and what else to know.
+//! One rule a paragraph; docs/limits.md says the same in prose.
+
+use crate::report::{Kind, Report, Route};
+
+pub(crate) fn judge(report: &mut Report) {
+    if !can_be_entered(report) {
+        return;
+    }
+    bindings(report);
+    runtime(report);
+    opened(report);
+    inside(report);
+    oddities(report);
+}
+
+/// Whether the preload gets into it at all.
+fn can_be_entered(report: &mut Report) -> bool {
+    if report.machine != "x86-64" {
+        let machine = &report.machine;
+        let what = format!(
+            "all of it: it is for {machine}, and cutap's library for x86-64 programs; a trace needs an x86-64 build of it"
+        );
+        report.not_seen.push(what);
+        return false;
+    }
+    match report.kind {
+        Kind::Static => {
+            let what = "all of it: a static program has no dynamic loader that could load cutap's library; \
+                        link it without -static (a static CUDA runtime is no hindrance)";
+            report.not_seen.push(what.to_owned());
+            false
+        }
+        Kind::Other => {
+            let what = "all of it: it is neither run nor loaded as it is; inspect what is linked from it";
+            report.not_seen.push(what.to_owned());
+            false
+        }
+        Kind::Program if report.facts.setuid => {
+            let what = "all of it, for a user whom its setuid or setgid bit changes: the loader then ignores \
+                        LD_PRELOAD; trace a copy without that bit";
+            report.not_seen.push(what.to_owned());
+            true
+        }
+        Kind::Program | Kind::Library => true,
+    }
+}
+
+/// Relocated words.
+fn bindings(report: &mut Report) {
+    let count = report.functions.len();
+    if count == 0 && report.links.is_empty() {
+        return;
+    }
+    let total = |kind: &str| report.functions.iter().filter_map(|f| f.words.get(kind)).sum::<u32>();
+    let kinds: Vec<String> = [("plt", "in the PLT"), ("got", "in the GOT"), ("data", "in data")]
+        .iter()
+        .filter(|(kind, _)| total(kind) > 0)
+        .map(|(kind, place)| format!("{} {place}", total(kind)))
+        .collect();
+    let words = if kinds.is_empty() { String::new() } else { format!(" (words: {})", kinds.join(", ")) };
+    let catches = match count {
+        0 => "nothing here: it names none of their functions to the loader".to_owned(),
+        1 => format!("one function that the loader binds{words}"),
+        _ => format!("{count} functions that the loader binds{words}"),
+    };
+    report.routes.push(Route { route: "bindings", catches });
+    if report.functions.iter().any(|f| f.address_taken) {
+        let note =
+            "a non-PIE program that takes a function's address uses its own PLT entry: calls through it are seen";
+        report.notes.push(note.to_owned());
+    }
+    if total("copy") > 0 {
+        report.notes.push("data of a watched library is copied into the program: data is never diverted".to_owned());
+    }
+}
+
+/// The runtime's own callbacks, static or shared.
+fn runtime(report: &mut Report) {
+    let shared = report.links.iter().find(|l| l.layer == "runtime").map(|l| l.library.clone());
+    if report.runtimes.is_empty() && shared.is_none() {
+        return;
+    }
+    let inside = if report.facts.exports_runtime { "exported by this file" } else { "linked into this file" };
+    let mut sources: Vec<String> = report.runtimes.iter().map(|v| format!("runtime {v} {inside}")).collect();
+    sources.extend(shared);
+    let catches = format!("every call to the CUDA API of {}, by name", sources.join(" and "));
+    report.routes.push(Route { route: "callback table", catches });
+    let catches = "the driver calls that the runtime makes".to_owned();
+    report.routes.push(Route { route: "cuGetProcAddress", catches });
+    if !report.runtimes.is_empty() && !report.facts.exports_runtime {
+        let what = "__cudaRegister*, __cudaPushCallConfiguration and the like of the runtime inside: no callback exists \
+                    for them; launches show the kernel's name all the same";
+        report.not_seen.push(what.to_owned());
+    }
+}
+
+/// Libraries opened by name.
+fn opened(report: &mut Report) {
+    if report.opens.is_empty() {
+        return;
+    }
+    let catches = format!("what it looks up in {}", report.opens.join(", "));
+    report.routes.push(Route { route: "dlsym", catches });
+    if report.kind == Kind::Library {
+        report
+            .notes
+            .push("calls of its constructors, when it is itself opened by dlopen, are listed as late".to_owned());
+    }
+}
+
+/// What was linked in.
+fn inside(report: &mut Report) {
+    if report.static_toolkits.is_empty() {
+        return;
+    }
+    let what = format!(
+        "calls to {}: linked in statically, they are jumps inside the file; the runtime and driver calls below them are seen",
+        report.static_toolkits.join(", ")
+    );
+    report.not_seen.push(what);
+}
+
+/// Rare shapes that matter to bindings.
+fn oddities(report: &mut Report) {
+    let facts = &report.facts;
+    if facts.textrel {
+        let what = "words in its executable pages (TEXTREL): they are left alone and listed; build it with -fPIC";
+        report.not_seen.push(what.to_owned());
+    }
+    if facts.old_hash_only {
+        report.notes.push("its symbols are hashed by DT_HASH alone; they are found all the same".to_owned());
+    }
+    if !facts.ifuncs.is_empty() && report.soname.as_deref().is_some_and(|s| cutap_calls::layer_of(s.as_bytes()) != 0) {
+        let names = facts.ifuncs.join(", ");
+        report.notes.push(format!("IFUNC {names}: the function that the library chose is what is traced"));
+    }
+    if facts.interpreter.as_deref().is_some_and(|i| i.contains("musl")) {
+        report.notes.push("its loader is musl's, with which cutap was never tried".to_owned());
+    }
+    if report.routes.is_empty() && report.not_seen.is_empty() {
+        let what = match report.kind {
+            Kind::Program => {
+                "it does not reach CUDA itself; libraries that it loads may, and are seen in a trace of it"
+            }
+            _ => "it does not reach CUDA itself",
+        };
+        report.notes.push(what.to_owned());
+    }
+}

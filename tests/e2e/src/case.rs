@@ -135,6 +135,11 @@ impl Case {
         let _ = fs::remove_dir_all(folder);
     }
 
+    /// The trace as cutap wrote it, with these flags; the program must not have noticed.
+    pub fn text(self, flags: &[&str]) -> String {
+        self.trace(flags).text
+    }
+
     /// Runs it without cutap.
     pub fn plain(&self) -> Finished {
         let folder = scratch("plain");

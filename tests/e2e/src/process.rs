@@ -54,12 +54,21 @@ pub fn finish(command: &mut Command) -> Finished {
 }
 
 /// A new, empty folder in the system's temporary folder.
-pub(crate) fn scratch(what: &str) -> PathBuf {
+pub fn scratch(what: &str) -> PathBuf {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let n = NEXT.fetch_add(1, Ordering::Relaxed);
     let folder = std::env::temp_dir().join(format!("cutap-e2e-{}-{what}-{n}", std::process::id()));
     fs::create_dir_all(&folder).unwrap_or_else(|e| panic!("cannot make {}: {e}", folder.display()));
     folder
+}
+
+/// Waits until something has become true. Panics when it does not within this time.
+pub fn wait_for(what: &str, limit: Duration, mut become_true: impl FnMut() -> bool) {
+    let start = Instant::now();
+    while !become_true() {
+        assert!(start.elapsed() < limit, "not within {limit:?}: {what}");
+        sleep(Duration::from_millis(10));
+    }
 }
 
 fn lossy(path: &Path) -> String {

@@ -6,7 +6,7 @@
 int main(void) {
     CHECK(cuFixtureSleep(1) == 0);
 #ifdef FOREVER
-    puts("waiting");
+    printf("waiting %d\n", getpid());
     fflush(stdout);
     cuFixtureSleep(1000000);
 #else

@@ -24,7 +24,9 @@ fn eval_sets_it_in_every_shell_and_spelling() {
     let folder = Folder::new("eval");
     for (n, sh) in ["sh", "bash"].into_iter().enumerate() {
         for (m, name) in ["plain", "a b", "it's", "a$b", "a\"b", "a;b&c", "a`b`"].into_iter().enumerate() {
-            for (k, eval) in ["eval $(cutap env -o \"$DIR\")", "eval \"$(cutap env -o \"$DIR\")\""].into_iter().enumerate() {
+            for (k, eval) in
+                ["eval $(cutap env -o \"$DIR\")", "eval \"$(cutap env -o \"$DIR\")\""].into_iter().enumerate()
+            {
                 let run = folder.join(&format!("{n}{m}{k}{name}"));
                 let done = shell(sh, &format!("{eval}; {SHOW}"), &[("DIR", run.to_str().unwrap())]);
                 let text = out(&done);

@@ -136,7 +136,8 @@ fn programs_that_gain_rights_at_their_start() {
     // As another user, from a copy that this user can reach.
     let copy = folder.program("cutap", &std::fs::read(CUTAP).unwrap());
     Command::new("chmod").args(["755", folder.0.to_str().unwrap()]).status().unwrap();
-    let script = "import os, sys; os.setgroups([]); os.setgid(65534); os.setuid(65534); os.execv(sys.argv[1], sys.argv[1:])";
+    let script =
+        "import os, sys; os.setgroups([]); os.setgid(65534); os.setuid(65534); os.execv(sys.argv[1], sys.argv[1:])";
     let mut command = Command::new("python3");
     command.args(["-c", script]).arg(&copy).args(["trace", "--"]).arg(&path).env("HOME", "/nonexistent");
     refused(&command.output().unwrap(), 125, &["given capabilities by its file"]);
@@ -245,7 +246,8 @@ fn env_refuses_what_eval_would_change() {
 fn no_driver_is_said_once_and_the_simulated_one_offered() {
     let done = cutap(&["trace", "--", "echo", "ran"]).env("LD_LIBRARY_PATH", "").output().unwrap();
     assert_eq!((done.status.code(), out(&done).as_str()), (Some(0), "ran\n"));
-    let has_driver = ["/usr/lib/x86_64-linux-gnu", "/usr/lib64"].iter().any(|f| Path::new(f).join("libcuda.so.1").exists());
+    let has_driver =
+        ["/usr/lib/x86_64-linux-gnu", "/usr/lib64"].iter().any(|f| Path::new(f).join("libcuda.so.1").exists());
     let said = err(&done).matches("--sim").count();
     assert_eq!(said, usize::from(!has_driver), "{}", err(&done));
     let folder = Folder::new("driver");

@@ -3,7 +3,7 @@
 //! never disturb it by dying: when its output breaks it switches recording off and ends in order.
 
 use crate::control::{Page, monotonic_ns};
-use crate::error::{Error, Result};
+use crate::error::{Error, Result, reason, say};
 use crate::filter::filter;
 use crate::inherited::open_descriptors;
 use crate::output::{Form, output};
@@ -83,13 +83,11 @@ pub fn collect(options: &CollectorOptions) -> Result<()> {
     if line.front_is_gone() && options.temporary {
         let _ = std::fs::remove_dir_all(&options.run);
     }
-    match broken {
-        Some(e) if !quiet(&e) => Err(Error::own(format!(
-            "cannot write the trace: {}; the program runs on untraced; write to another place with -o",
-            crate::error::reason(&e)
-        ))),
-        _ => Ok(()),
+    if let Some(e) = broken.filter(|e| !quiet(e)) {
+        let why = reason(&e);
+        say(&format!("cannot write the trace: {why}; the program runs on untraced; write to another place with -o"));
     }
+    Ok(())
 }
 
 /// The reader has left, or the terminal is gone: nobody is there to be told.

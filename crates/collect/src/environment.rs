@@ -21,10 +21,8 @@ impl Variables {
     /// `sanitizer` is the runtime that the program itself names, `sim` the folder of the simulated driver.
     pub fn new(preload: &Path, run: &Path, sim: Option<&Path>, sanitizer: Option<&str>) -> Variables {
         let before = std::env::var_os("LD_PRELOAD").unwrap_or_default();
-        let mut set = vec![
-            ("LD_PRELOAD", preloads(preload, &before, sanitizer)),
-            (ENV_RUN, run.as_os_str().to_owned()),
-        ];
+        let mut set =
+            vec![("LD_PRELOAD", preloads(preload, &before, sanitizer)), (ENV_RUN, run.as_os_str().to_owned())];
         if let Some(sim) = sim {
             let mut path = sim.as_os_str().to_owned();
             if let Some(before) = std::env::var_os("LD_LIBRARY_PATH").filter(|p| !p.is_empty()) {

@@ -2,6 +2,7 @@
 //! Nothing here may say "failed" without saying what to do next.
 
 use std::fmt;
+use std::io::Write;
 use std::path::Path;
 
 /// Exit code when `cutap` itself could not do its work.
@@ -63,6 +64,11 @@ pub(crate) fn reason(error: &std::io::Error) -> String {
         Some(end) => text[..end].to_lowercase(),
         None => text,
     }
+}
+
+/// Says something on standard error; nobody there to read it is no reason to fail.
+pub(crate) fn say(text: &str) {
+    let _ = writeln!(std::io::stderr(), "cutap: {text}");
 }
 
 /// `cannot WHAT PATH: REASON; ADVICE`.

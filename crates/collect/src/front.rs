@@ -7,6 +7,7 @@ use crate::signals::{self, Change};
 use std::io::Write;
 use std::os::unix::net::UnixStream;
 use std::process::{Child, ExitStatus};
+use std::time::{Duration, Instant};
 
 /// How the program ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -39,10 +40,13 @@ pub struct Collector {
 }
 
 impl Collector {
-    fn look(&mut self) {
-        if self.ended.is_none() {
-            self.ended = self.process.try_wait().ok().flatten();
+    /// Looks whether it has ended; how, the first time that it has.
+    fn look(&mut self) -> Option<ExitStatus> {
+        if self.ended.is_some() {
+            return None;
         }
+        self.ended = self.process.try_wait().ok().flatten();
+        self.ended
     }
     /// Ends it at once: there is nothing to drain.
     pub fn discard(&mut self) {
@@ -55,17 +59,17 @@ impl Collector {
     }
 }
 
-/// Stands in front of `child` until it has ended and the collector has printed all. `early` is called
-/// once if the collector ends before the program.
-pub fn stand(child: i32, collector: &mut Collector, mut early: impl FnMut(ExitStatus)) -> Ended {
+/// So long after the program's end, a signal may still be the one that ended it.
+const SAME_SIGNAL: Duration = Duration::from_millis(500);
+
+/// Stands in front of `child` until it has ended and the collector has printed all. `gone` is called
+/// when the collector ends by itself.
+pub fn stand(child: i32, collector: &mut Collector, mut gone: impl FnMut(ExitStatus)) -> Ended {
     let ended = loop {
         let taken = signals::take();
         match taken.signal {
             libc::SIGCHLD => {
-                if collector.ended.is_none() {
-                    collector.look();
-                    collector.ended.into_iter().for_each(&mut early);
-                }
+                collector.look().into_iter().for_each(&mut gone);
                 match signals::change(child) {
                     Some(Change::Exited(code)) => break Ended::Code(code),
                     Some(Change::Killed(signal)) => break Ended::Signal(signal),
@@ -80,15 +84,16 @@ pub fn stand(child: i32, collector: &mut Collector, mut early: impl FnMut(ExitSt
         }
     };
     collector.tell("x");
+    let over = Instant::now();
     loop {
-        collector.look();
+        collector.look().into_iter().for_each(&mut gone);
         if collector.ended.is_some() {
             return ended;
         }
         // The program is gone: a person who presses Ctrl-C now does not want to read the rest.
-        if let libc::SIGINT | libc::SIGQUIT | libc::SIGTERM | libc::SIGHUP = signals::take().signal {
-            let _ = collector.process.kill();
-            collector.ended = collector.process.wait().ok();
+        let impatient = matches!(signals::take().signal, libc::SIGINT | libc::SIGQUIT | libc::SIGTERM | libc::SIGHUP);
+        if impatient && over.elapsed() > SAME_SIGNAL {
+            collector.discard();
             return ended;
         }
     }

@@ -13,7 +13,8 @@ use std::os::unix::ffi::OsStringExt;
 /// Starts it; its process id, once exec has worked.
 pub fn launch(program: &Program, env: Vec<OsString>, given: &Inherited, mask: Mask) -> Result<i32> {
     let strings = |all: Vec<OsString>| -> Result<Vec<CString>> {
-        let text = |s: OsString| CString::new(s.into_vec()).map_err(|_| Error::own("an argument has a zero byte in it"));
+        let text =
+            |s: OsString| CString::new(s.into_vec()).map_err(|_| Error::own("an argument has a zero byte in it"));
         all.into_iter().map(text).collect()
     };
     let path = strings(vec![program.path.clone().into_os_string()])?.remove(0);

@@ -153,7 +153,8 @@ fn traceable(path: &Path, facts: &Facts) -> Result<()> {
     match facts.machine {
         elf::X86_64 if facts.wide => {}
         elf::AARCH64 => {
-            let why = "it is built for aarch64, and this cutap knows x86-64 only; run it on its own machine without cutap";
+            let why =
+                "it is built for aarch64, and this cutap knows x86-64 only; run it on its own machine without cutap";
             return Err(Error::not_executable(format!("cannot trace {shown}: {why}")));
         }
         _ if !facts.wide => {

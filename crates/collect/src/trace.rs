@@ -4,7 +4,7 @@
 use crate::collector::CollectorOptions;
 use crate::control::{self, Page, Wanted};
 use crate::environment::Variables;
-use crate::error::{Error, Result, cannot};
+use crate::error::{Error, Result, cannot, say};
 use crate::filter::filter;
 use crate::front::{self, Collector, Ended};
 use crate::inherited::Inherited;
@@ -20,7 +20,7 @@ use std::io::Read;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::os::unix::net::UnixStream;
-use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -70,11 +70,12 @@ pub fn trace(embedded: Embedded, options: &TraceOptions) -> Result<Ended> {
         if let Ok(page) = Page::open(&run.path) {
             page.collector(COLLECTOR_GONE);
         }
-        // When it ended by itself it has said why.
-        if status.signal().is_some() {
+        if !status.success() {
             run.keep();
-            let text = "the collector ended early, the program runs on; what it records stays in";
-            eprintln!("cutap: {text} {} (cutap show {})", run.path.display(), run.path.display());
+            let run = run.path.display();
+            say(&format!(
+                "the collector ended early ({status}); what it did not print stays in {run} (cutap show {run})"
+            ));
         }
     });
     Ok(ended)
@@ -119,9 +120,9 @@ impl Drop for Run {
 fn say_at_start(options: &TraceOptions, program: &Path) {
     let name = program.file_name().unwrap_or(program.as_os_str()).display();
     if options.sim {
-        eprintln!("cutap: tracing {name} on the simulated driver (launches are accepted and not executed)");
+        say(&format!("tracing {name} on the simulated driver (launches are accepted and not executed)"));
     } else if !driver::present(std::env::var_os("LD_LIBRARY_PATH").as_deref()) {
-        eprintln!("cutap: no CUDA driver (libcuda.so.1) on this machine; --sim runs {name} on a simulated one");
+        say(&format!("no CUDA driver (libcuda.so.1) on this machine; --sim runs {name} on a simulated one"));
     }
 }
 

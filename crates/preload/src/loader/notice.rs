@@ -48,7 +48,7 @@ fn look(mut room: usize, first: bool) {
         }
         objects::with(|was| carry_over(snapshot, was));
         dlsym::barrier();
-        let mut rewrite = words::Rewrite { snapshot, late: !first };
+        let mut rewrite = words::Rewrite { snapshot, late: !first, numbered: false };
         iterate(finish_one, (&raw mut rewrite).cast());
         Snapshot::publish(s);
         start::announce_objects();

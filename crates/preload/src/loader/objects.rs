@@ -33,6 +33,8 @@ pub struct Object {
     pub profiler: bool,
     /// The load this is: never used again for another library.
     pub id: u32,
+    /// Seen for the first time in this snapshot.
+    pub fresh: bool,
     /// Its words have been looked at since the last unload.
     pub done: bool,
     /// This is the library that you read.
@@ -219,6 +221,7 @@ pub unsafe fn describe(info: &PhdrInfo) -> Object {
         layer: 0,
         profiler: false,
         id: 0,
+        fresh: false,
         done: false,
         ours: false,
         announced: AtomicBool::new(false),

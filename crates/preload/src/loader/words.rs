@@ -24,6 +24,8 @@ pub struct Rewrite<'a> {
     pub snapshot: &'a mut Snapshot,
     /// Objects seen for the first time now may have called already.
     pub late: bool,
+    /// The objects have their numbers.
+    pub numbered: bool,
 }
 
 impl Rewrite<'_> {
@@ -35,11 +37,15 @@ impl Rewrite<'_> {
         let Some(index) = self.snapshot.objects().iter().position(|o| o.base == info.addr && o.path == info.name) else {
             return;
         };
-        let Some(o) = self.snapshot.objects_mut().get_mut(index) else { return };
-        let first_time = o.id == 0;
-        if first_time {
-            o.id = load_id(o);
+        if !self.numbered {
+            // All of them before the first word: a word leads to an object that may come later.
+            self.numbered = true;
+            for o in self.snapshot.objects_mut().iter_mut().filter(|o| o.id == 0) {
+                o.id = load_id(o);
+                o.fresh = true;
+            }
         }
+        let Some(o) = self.snapshot.objects_mut().get_mut(index) else { return };
         if o.done || o.ours {
             return;
         }
@@ -47,8 +53,8 @@ impl Rewrite<'_> {
         let snapshot = &*self.snapshot;
         let Some(o) = snapshot.objects().get(index) else { return };
         // SAFETY: the caller's promise.
-        let changed = unsafe { rewrite(snapshot, o, info) };
-        if changed && first_time && self.late {
+        let bound = unsafe { rewrite(snapshot, o, info) };
+        if bound && o.fresh && self.late {
             start::count(count::LATE_OBJECT, 1);
             start::gap(count::LATE_OBJECT, o.name(), &[]);
         }
@@ -88,7 +94,7 @@ unsafe fn rewrite(snapshot: &Snapshot, o: &Object, info: &PhdrInfo) -> bool {
     // SAFETY: from the loader.
     let headers: &[Phdr] = unsafe { core::slice::from_raw_parts(info.phdr, usize::from(info.phnum)) };
     let needs_watched = unsafe { t.any_needed(|n| cutap_calls::layer_of(n) != 0) };
-    let mut w = Words { snapshot, o, headers, needs_watched, changed: false };
+    let mut w = Words { snapshot, o, headers, needs_watched, bound: false };
     // SAFETY: the tables are the loader's own; RELATIVE entries come first and need no symbol.
     unsafe {
         for k in 0..t.jmprel_count {
@@ -98,7 +104,7 @@ unsafe fn rewrite(snapshot: &Snapshot, o: &Object, info: &PhdrInfo) -> bool {
             w.word(&*t.rela.add(k));
         }
     }
-    w.changed
+    w.bound
 }
 
 struct Words<'a> {
@@ -107,7 +113,8 @@ struct Words<'a> {
     headers: &'a [Phdr],
     /// The object names a watched library itself: then any name may be one of its functions.
     needs_watched: bool,
-    changed: bool,
+    /// A word held a watched function already: it may have been called through it.
+    bound: bool,
 }
 
 impl Words<'_> {
@@ -146,17 +153,17 @@ impl Words<'_> {
                 Some(owner) if owner.base != self.o.base => {
                     let name = name();
                     // SAFETY: the owner is loaded; we hold the lock that keeps it so.
-                    unsafe { function_of(owner, name, value) }
+                    let slot = unsafe { function_of(owner, name, value) }
                         .then(|| slots::for_function(value, owner, name, route::BINDING))
-                        .flatten()
+                        .flatten();
+                    self.bound |= slot.is_some();
+                    slot
                 }
                 _ => None,
             }
         };
-        if let Some(new) = new
-            && self.put(at, new)
-        {
-            self.changed |= !dlsym::is_ours(new);
+        if let Some(new) = new {
+            self.put(at, new);
         }
     }
 
@@ -175,16 +182,15 @@ impl Words<'_> {
 
     /// Writes a word. Its page keeps what its segment has, plus write while we write; RELRO pages stay
     /// writable, for another thread may be in the same page.
-    fn put(&self, at: usize, value: usize) -> bool {
+    fn put(&self, at: usize, value: usize) {
         let inside = |h: &&Phdr| {
             let lo = self.o.base.wrapping_add(h.vaddr as usize);
             h.kind == PT_LOAD && at >= lo && at < lo + h.memsz as usize
         };
-        let Some(segment) = self.headers.iter().find(inside) else { return false };
+        let Some(segment) = self.headers.iter().find(inside) else { return };
         if segment.flags & PF_X != 0 {
             start::count(count::WORD_IN_TEXT, 1);
-            start::gap(count::WORD_IN_TEXT, self.o.name(), &[]);
-            return false;
+            return start::gap(count::WORD_IN_TEXT, self.o.name(), &[]);
         }
         let relro = at + 8 > self.o.relro.0 && at < self.o.relro.1;
         if segment.flags & PF_W == 0 || relro {
@@ -193,13 +199,11 @@ impl Words<'_> {
             // SAFETY: adds a right to a data page.
             if !unsafe { sys::protect(page, bytes, PROT_READ | PROT_WRITE) } {
                 start::count(count::WORD_PROTECTED, 1);
-                start::gap(count::WORD_PROTECTED, self.o.name(), &[]);
-                return false;
+                return start::gap(count::WORD_PROTECTED, self.o.name(), &[]);
             }
         }
         // SAFETY: a word of this object, writable now; calls through it read it whole.
         unsafe { (*(at as *const AtomicUsize)).store(value, Ordering::Release) };
-        true
     }
 }
 

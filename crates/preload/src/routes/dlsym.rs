@@ -93,10 +93,6 @@ pub fn is_replaced(address: usize) -> bool {
 pub fn is_loader_name(name: &[u8]) -> bool {
     name.starts_with(b"dl") && REPLACED.iter().any(|r| r.name == name)
 }
-/// True for the address of one of our own exports.
-pub fn is_ours(address: usize) -> bool {
-    crate::slots::exports().contains(&address)
-}
 /// Ours instead of libc's, for an object that is bound to libc's own. Not for one that exports dlsym
 /// itself: it would be sent round in a circle.
 pub fn replacement(address: usize, user: &Object) -> Option<usize> {

@@ -1,1 +1,29 @@
-//! From events to one output; no decoding.
+//! From events to one output: one file per format, behind one trait. Nothing here reads a run folder,
+//! pairs records or decides what is shown; nothing here writes anywhere but to the writer it was given.
+
+mod ends;
+mod histogram;
+mod json;
+mod style;
+mod summary;
+mod text;
+mod units;
+
+pub use ends::end_lines;
+pub use json::Json;
+pub use summary::Summary;
+pub use text::Text;
+
+use cutap_trace::{End, Event};
+use std::io;
+
+/// Something that events are written to. An error of the writer ends the output; one of kind
+/// `BrokenPipe` means that the reader has seen enough, and is no failure.
+pub trait Output {
+    /// Takes one event.
+    fn event(&mut self, event: &Event) -> io::Result<()>;
+    /// It is `now` (CLOCK_MONOTONIC), and all events up to then were handed in: writes what waits.
+    fn tick(&mut self, now: u64) -> io::Result<()>;
+    /// No event will follow.
+    fn end(&mut self, end: &End) -> io::Result<()>;
+}

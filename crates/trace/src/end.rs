@@ -51,6 +51,11 @@ pub struct End {
 }
 
 impl End {
+    /// What a reason says to a person.
+    pub fn reason(&self, reason: usize) -> &'static str {
+        cutap_wire::count::text(reason).unwrap_or("counted for a reason that this version does not know")
+    }
+
     /// Instances linked into a program or library. No callback reports `__cudaRegister*` and
     /// `__cudaPushCallConfiguration` there.
     pub fn static_instances(&self) -> impl Iterator<Item = &Arc<Instance>> {

@@ -2,6 +2,7 @@
 //! references, so that handing an event on costs no copy of a name.
 
 use crate::results::{Returned, Returns, returned};
+use cutap_wire::record::lookup;
 use std::sync::{Arc, OnceLock};
 
 /// The layer of a function.
@@ -232,6 +233,47 @@ pub enum Answer {
     Address(u64),
 }
 
+/// Which function was asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LookupKind {
+    /// dlsym.
+    Dlsym,
+    /// dlvsym.
+    Dlvsym,
+    /// cuGetProcAddress with four arguments.
+    GetProcAddress,
+    /// cuGetProcAddress_v2.
+    GetProcAddressV2,
+    /// cuGetExportTable.
+    GetExportTable,
+    /// One that this version does not know.
+    Other(u32),
+}
+
+impl LookupKind {
+    pub(crate) fn new(which: u32) -> LookupKind {
+        match which {
+            lookup::DLSYM => LookupKind::Dlsym,
+            lookup::DLVSYM => LookupKind::Dlvsym,
+            lookup::GET_PROC_ADDRESS => LookupKind::GetProcAddress,
+            lookup::GET_PROC_ADDRESS_V2 => LookupKind::GetProcAddressV2,
+            lookup::GET_EXPORT_TABLE => LookupKind::GetExportTable,
+            other => LookupKind::Other(other),
+        }
+    }
+    /// Name of the function.
+    pub fn word(self) -> &'static str {
+        match self {
+            LookupKind::Dlsym => "dlsym",
+            LookupKind::Dlvsym => "dlvsym",
+            LookupKind::GetProcAddress => "cuGetProcAddress",
+            LookupKind::GetProcAddressV2 => "cuGetProcAddress_v2",
+            LookupKind::GetExportTable => "cuGetExportTable",
+            LookupKind::Other(_) => "unknown",
+        }
+    }
+}
+
 /// A dlsym, cuGetProcAddress or cuGetExportTable request.
 #[derive(Debug, Clone)]
 pub struct Lookup {
@@ -239,8 +281,8 @@ pub struct Lookup {
     pub thread: Arc<Thread>,
     /// When it was answered.
     pub ns: u64,
-    /// One of `cutap_wire::record::lookup`.
-    pub which: u32,
+    /// Which function was asked.
+    pub kind: LookupKind,
     /// What was asked for: a name, or a table's UUID.
     pub name: Box<str>,
     /// Handle of dlsym, or version asked for.

@@ -137,7 +137,7 @@ impl Follow {
             end.nameless += folder.names.nameless;
         }
         for (reason, count) in counts.into_iter().enumerate().filter(|c| c.1 > 0) {
-            let text = count::text(reason).unwrap_or("counted for a reason that this version does not know");
+            let text = end.reason(reason);
             end.counts.push(Count { reason, text, count });
         }
         for source in &mut self.sources {

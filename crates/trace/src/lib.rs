@@ -26,7 +26,9 @@ mod source;
 
 pub use end::{Count, End, Gap};
 pub use error::Error;
-pub use event::{Answer, Args, Call, Event, Exit, Function, Instance, Layer, Lookup, Module, Process, State, Thread};
+pub use event::{
+    Answer, Args, Call, Event, Exit, Function, Instance, Layer, Lookup, LookupKind, Module, Process, State, Thread,
+};
 pub use filter::{Filter, FilterError};
 pub use follow::{Follow, FollowOptions};
 pub use results::{Returned, Returns};

@@ -3,7 +3,7 @@
 
 use crate::calls::{Ended, Open, Stack};
 use crate::clock::{Clock, Pair};
-use crate::event::{Answer, Args, Call, Event, Exit, Layer, Lookup, State, Thread};
+use crate::event::{Answer, Args, Call, Event, Exit, Layer, Lookup, LookupKind, State, Thread};
 use crate::filter::Filter;
 use crate::folder::Folder;
 use crate::names::{Known, Launch};
@@ -260,7 +260,7 @@ impl Events {
         let lookup = Lookup {
             thread,
             ns,
-            which: lookup.which,
+            kind: LookupKind::new(lookup.which),
             name: String::from_utf8_lossy(lookup.name).trim_end_matches('\0').into(),
             handle: lookup.handle,
             flags: lookup.flags,

@@ -1,0 +1,72 @@
+//! The last words of a trace: which runtimes there were, what was not seen and why, what was lost.
+//! Only what happened is said; a trace with nothing to add ends without a word.
+
+use cutap_trace::End;
+use std::collections::BTreeMap;
+
+/// Names listed for one reason; the rest is a number.
+const LISTED: usize = 20;
+
+/// What the end has to say, a line each, without the `cutap: ` in front.
+pub fn end_lines(end: &End) -> Vec<String> {
+    let mut lines = Vec::new();
+    runtimes(end, &mut lines);
+    let mut reasons: BTreeMap<usize, (u64, Vec<String>)> = BTreeMap::new();
+    for count in &end.counts {
+        reasons.entry(count.reason).or_default().0 = count.count;
+    }
+    for gap in &end.gaps {
+        let more = if gap.more.is_empty() { String::new() } else { format!(" ({})", gap.more) };
+        reasons.entry(gap.reason).or_default().1.push(format!("{}{more}", gap.what));
+    }
+    for (reason, (count, mut names)) in reasons {
+        names.sort();
+        names.dedup();
+        let text = end.reason(reason);
+        lines.push(format!("{} {text}", count.max(names.len() as u64)));
+        lines.extend(names.iter().take(LISTED).map(|name| format!("  {name}")));
+        if names.len() > LISTED {
+            lines.push(format!("  and {} more", names.len() - LISTED));
+        }
+    }
+    for (count, text) in [
+        (end.nameless, "functions without a name: their name records were not found"),
+        (end.chunks_lost, "parts of the trace lost: written over before they were read, or damaged"),
+        (end.records_cut, "events cut off: their threads were stopped while writing them"),
+    ] {
+        if count > 0 {
+            lines.push(format!("{count} {text}"));
+        }
+    }
+    for process in &end.running {
+        lines.push(format!("process {} ({}) is still running", process.pid, process.exe));
+    }
+    lines
+}
+
+/// The runtimes that were seen, and what those that are linked in cannot show.
+fn runtimes(end: &End, lines: &mut Vec<String>) {
+    let mut seen: Vec<String> = Vec::new();
+    let mut linked: Vec<&str> = Vec::new();
+    for instance in &end.instances {
+        let version = instance.version.as_deref().unwrap_or("of unknown version");
+        let how = if instance.shared { "shared" } else { "linked in" };
+        let text = format!("{version} in {} ({how})", instance.library);
+        if !seen.contains(&text) {
+            seen.push(text);
+        }
+        if !instance.shared && !linked.contains(&&*instance.library) {
+            linked.push(&instance.library);
+        }
+    }
+    if !seen.is_empty() {
+        lines.push(format!("runtimes seen: {}", seen.join(", ")));
+    }
+    if !linked.is_empty() {
+        lines.push(format!(
+            "not seen in {}: __cudaRegister*, __cudaPushCallConfiguration, __cudaPopCallConfiguration (a runtime \
+             that is linked in reports no call of them)",
+            linked.join(", ")
+        ));
+    }
+}

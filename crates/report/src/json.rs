@@ -1,0 +1,195 @@
+//! One JSON object a line. A call is written when it has ended; one that never did, at the end.
+
+use crate::Output;
+use cutap_trace::{Answer, Call, End, Event, Exit, Instance, Lookup, Process, Returned};
+use serde::Serialize;
+use serde_json::{Value, json};
+use std::io;
+
+/// One JSON object a line.
+#[derive(Debug)]
+pub struct Json<W> {
+    out: W,
+}
+
+/// A call; fields in the order in which they are written.
+#[derive(Serialize)]
+struct CallLine<'a> {
+    r#type: &'static str,
+    pid: u32,
+    tid: u32,
+    depth: u32,
+    layer: &'static str,
+    library: &'a str,
+    runtime: Option<&'a str>,
+    name: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    demangled: Option<&'a str>,
+    args: Vec<String>,
+    result: Value,
+    error: bool,
+    start_ns: u64,
+    duration_ns: Option<u64>,
+    kernel: Option<&'a str>,
+    caller: String,
+    state: &'static str,
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    late: bool,
+}
+
+impl<W: io::Write> Json<W> {
+    /// Writes to `out`.
+    pub fn new(out: W) -> Json<W> {
+        Json { out }
+    }
+
+    fn line(&mut self, value: &impl Serialize) -> io::Result<()> {
+        // An error of the writer keeps its kind: a broken pipe stays one.
+        serde_json::to_writer(&mut self.out, value).map_err(io::Error::from)?;
+        self.out.write_all(b"\n")
+    }
+
+    fn exit(&mut self, exit: &Exit) -> io::Result<()> {
+        let line = CallLine {
+            result: exit.returned().map_or(Value::Null, result),
+            error: exit.is_error(),
+            duration_ns: exit.duration_ns,
+            state: exit.state.word(),
+            late: exit.late,
+            ..call_line(&exit.call)
+        };
+        self.line(&line)
+    }
+}
+
+/// A call that only its beginning is known of.
+fn call_line(call: &Call) -> CallLine<'_> {
+    let function = &call.function;
+    CallLine {
+        r#type: "call",
+        pid: call.thread.process.pid,
+        tid: call.thread.tid,
+        depth: call.depth,
+        layer: function.layer.word(),
+        library: &function.library,
+        runtime: call.runtime_version(),
+        name: &function.name,
+        demangled: function.demangled.as_deref(),
+        args: call.args.words().iter().map(|w| hex(*w)).collect(),
+        result: Value::Null,
+        error: false,
+        start_ns: call.start_ns,
+        duration_ns: None,
+        kernel: call.kernel().map(|k| &**k),
+        caller: hex(call.caller),
+        state: "noted",
+        late: false,
+    }
+}
+
+fn result(returned: Returned) -> Value {
+    match returned {
+        Returned::Status(status) => status.into(),
+        Returned::Number(number) => number.into(),
+        Returned::Word(word) => hex(word).into(),
+        Returned::Nothing => Value::Null,
+    }
+}
+
+fn hex(word: u64) -> String {
+    format!("{word:#x}")
+}
+
+fn process(process: &Process) -> Value {
+    json!({
+        "type": "process", "pid": process.pid, "ppid": process.ppid, "exe": process.exe,
+        "arguments": process.arguments, "forked": process.forked, "folder": process.folder,
+        "parent": process.parent, "start_ns": process.start_ns, "start_realtime_ns": process.start_realtime_ns,
+    })
+}
+
+fn instance(instance: &Instance) -> Value {
+    json!({
+        "pid": instance.process.pid, "id": instance.id, "library": &*instance.library,
+        "runtime": instance.version, "shared": instance.shared,
+    })
+}
+
+fn lookup(lookup: &Lookup) -> Value {
+    let (function, library, address) = match &lookup.answer {
+        Answer::Null => (None, None, None),
+        Answer::Function(f) => (Some(&*f.name), Some(&*f.library), None),
+        Answer::Address(address) => (None, None, Some(hex(*address))),
+    };
+    json!({
+        "type": "lookup", "pid": lookup.thread.process.pid, "tid": lookup.thread.tid, "ns": lookup.ns,
+        "kind": lookup.kind.word(), "name": lookup.name, "handle_or_version": hex(lookup.handle),
+        "flags": hex(lookup.flags), "caller": lookup.caller.as_deref(), "caller_address": hex(lookup.caller_address),
+        "code": lookup.code, "symbol_status": lookup.symbol_status,
+        "function": function, "library": library, "address": address,
+    })
+}
+
+fn ending(end: &End) -> Value {
+    let counts = end.counts.iter().map(|c| json!({"reason": c.reason, "text": c.text, "count": c.count}));
+    let gaps = end.gaps.iter().map(
+        |g| json!({"reason": g.reason, "text": end.reason(g.reason), "pid": g.pid, "what": g.what, "more": g.more}),
+    );
+    let linked = end.static_instances().map(|i| &*i.library);
+    json!({
+        "type": "end",
+        "counts": counts.collect::<Vec<_>>(),
+        "gaps": gaps.collect::<Vec<_>>(),
+        "instances": end.instances.iter().map(|i| instance(i)).collect::<Vec<_>>(),
+        "without_register_calls": linked.collect::<Vec<_>>(),
+        "running": end.running.iter().map(|p| p.pid).collect::<Vec<_>>(),
+        "unfinished": end.unfinished.len(),
+        "nameless": end.nameless, "chunks_lost": end.chunks_lost, "records_cut": end.records_cut,
+    })
+}
+
+/// The line that ends every JSON output.
+pub(crate) fn end_line(end: &End, out: &mut impl io::Write) -> io::Result<()> {
+    serde_json::to_writer(&mut *out, &ending(end)).map_err(io::Error::from)?;
+    out.write_all(b"\n")?;
+    out.flush()
+}
+
+impl<W> Json<W> {
+    /// The writer.
+    pub fn get_ref(&self) -> &W {
+        &self.out
+    }
+}
+
+impl<W: io::Write> Output for Json<W> {
+    fn event(&mut self, event: &Event) -> io::Result<()> {
+        match event {
+            Event::Process(p) => self.line(&process(p)),
+            Event::Instance(i, ns) => {
+                let mut value = instance(i);
+                value["type"] = "instance".into();
+                value["ns"] = (*ns).into();
+                self.line(&value)
+            }
+            Event::Enter(call) if call.function.noted => self.line(&call_line(call)),
+            Event::Enter(_) => Ok(()),
+            Event::Exit(exit) => self.exit(exit),
+            Event::Lookup(l) => self.line(&lookup(l)),
+            Event::Module(m) => self.line(&json!({
+                "type": "module", "pid": m.process.pid, "ns": m.ns, "bytes": m.bytes, "kind": m.kind, "file": m.file,
+            })),
+        }
+    }
+
+    fn tick(&mut self, _now: u64) -> io::Result<()> {
+        self.out.flush()
+    }
+
+    fn end(&mut self, end: &End) -> io::Result<()> {
+        for exit in &end.unfinished {
+            self.exit(exit)?;
+        }
+        end_line(end, &mut self.out)
+    }
+}

@@ -1,0 +1,203 @@
+//! What was called how often and how long it took, function by function, instead of every call. Memory
+//! grows with the number of functions, never with the number of calls.
+
+use crate::Output;
+use crate::ends::end_lines;
+use crate::histogram::Histogram;
+use crate::json::end_line;
+use crate::style::Styles;
+use crate::units::time;
+use cutap_trace::{Call, End, Event, Exit, Function, Layer, State};
+use serde::Serialize;
+use std::collections::HashMap;
+use std::io;
+use std::sync::Arc;
+
+/// Counts and times of each function.
+#[derive(Debug)]
+pub struct Summary<W> {
+    out: W,
+    json: bool,
+    styles: Styles,
+    /// By the function's key.
+    functions: Vec<Option<Row>>,
+}
+
+#[derive(Debug)]
+struct Row {
+    function: Arc<Function>,
+    runtime: Option<Box<str>>,
+    sums: Sums,
+}
+
+#[derive(Debug, Clone, Default)]
+struct Sums {
+    calls: u64,
+    errors: u64,
+    total_ns: u64,
+    times: Histogram,
+}
+
+/// What is written for one function of one library and runtime; fields in this order.
+#[derive(Serialize)]
+struct Line {
+    r#type: &'static str,
+    layer: &'static str,
+    library: String,
+    runtime: Option<String>,
+    name: String,
+    calls: u64,
+    errors: u64,
+    total_ns: u64,
+    mean_ns: u64,
+    p50_ns: u64,
+    p99_ns: u64,
+    max_ns: u64,
+}
+
+impl<W: io::Write> Summary<W> {
+    /// A table for people; with colours when told so.
+    pub fn text(out: W, colour: bool) -> Summary<W> {
+        Summary { out, json: false, styles: Styles::new(colour), functions: Vec::new() }
+    }
+    /// One JSON object a function.
+    pub fn json(out: W) -> Summary<W> {
+        Summary { out, json: true, styles: Styles::new(false), functions: Vec::new() }
+    }
+
+    fn sums(&mut self, call: &Call) -> &mut Sums {
+        let key = call.function.key as usize;
+        if key >= self.functions.len() {
+            self.functions.resize_with(key + 1, || None);
+        }
+        let row = self.functions[key].get_or_insert_with(|| Row {
+            function: call.function.clone(),
+            runtime: None,
+            sums: Sums::default(),
+        });
+        if row.runtime.is_none() {
+            row.runtime = call.runtime_version().map(Into::into);
+        }
+        &mut row.sums
+    }
+
+    fn exit(&mut self, exit: &Exit) {
+        let sums = self.sums(&exit.call);
+        // A call that returns after it was given up has been counted.
+        sums.calls += u64::from(!exit.late);
+        sums.errors += u64::from(exit.is_error());
+        if exit.state == State::Done {
+            let took = exit.duration_ns.unwrap_or(0);
+            sums.total_ns = sums.total_ns.saturating_add(took);
+            sums.times.add(took);
+        }
+    }
+
+    /// The same function in several processes, or loaded twice, is one line.
+    fn lines(&self) -> Vec<Line> {
+        let mut merged: HashMap<(Layer, &str, Option<&str>, &str), Sums> = HashMap::new();
+        for row in self.functions.iter().flatten() {
+            let f = &row.function;
+            let sums = merged.entry((f.layer, &f.library, row.runtime.as_deref(), f.shown())).or_default();
+            sums.calls += row.sums.calls;
+            sums.errors += row.sums.errors;
+            sums.total_ns = sums.total_ns.saturating_add(row.sums.total_ns);
+            sums.times.merge(&row.sums.times);
+        }
+        let line = |((layer, library, runtime, name), sums): ((Layer, &str, Option<&str>, &str), Sums)| Line {
+            r#type: "summary",
+            layer: layer.word(),
+            library: library.to_owned(),
+            runtime: runtime.map(str::to_owned),
+            name: name.to_owned(),
+            calls: sums.calls,
+            errors: sums.errors,
+            total_ns: sums.total_ns,
+            mean_ns: sums.total_ns / sums.times.count().max(1),
+            p50_ns: sums.times.percentile(50),
+            p99_ns: sums.times.percentile(99),
+            max_ns: sums.times.most(),
+        };
+        let mut lines: Vec<Line> = merged.into_iter().map(line).collect();
+        lines.sort_by(|a, b| {
+            let key = |l: &Line| (std::cmp::Reverse(l.total_ns), std::cmp::Reverse(l.calls));
+            key(a).cmp(&key(b)).then_with(|| (&a.name, &a.library, &a.runtime).cmp(&(&b.name, &b.library, &b.runtime)))
+        });
+        lines
+    }
+
+    fn table(&mut self, lines: &[Line]) -> io::Result<()> {
+        let styles = self.styles;
+        writeln!(
+            self.out,
+            "{:>9} {:>7} {:>9} {:>9} {:>9} {:>9} {:>9}  function",
+            "calls", "errors", "total", "mean", "p50", "p99", "max"
+        )?;
+        for l in lines {
+            let tag = match (l.layer, &l.runtime) {
+                ("driver", _) => String::new(),
+                (_, Some(version)) => format!(" [{}, runtime {version}]", l.library),
+                _ => format!(" [{}]", l.library),
+            };
+            let error = if l.errors > 0 { styles.error } else { anstyle::Style::new() };
+            writeln!(
+                self.out,
+                "{:>9} {}{:>7}{} {:>9} {:>9} {:>9} {:>9} {:>9}  {}{}{}{}{tag}{}",
+                l.calls,
+                error.render(),
+                l.errors,
+                error.render_reset(),
+                time(l.total_ns),
+                time(l.mean_ns),
+                time(l.p50_ns),
+                time(l.p99_ns),
+                time(l.max_ns),
+                styles.name.render(),
+                l.name,
+                styles.name.render_reset(),
+                styles.tag.render(),
+                styles.tag.render_reset(),
+            )?;
+        }
+        Ok(())
+    }
+}
+
+impl<W> Summary<W> {
+    /// The writer.
+    pub fn get_ref(&self) -> &W {
+        &self.out
+    }
+}
+
+impl<W: io::Write> Output for Summary<W> {
+    fn event(&mut self, event: &Event) -> io::Result<()> {
+        match event {
+            Event::Enter(call) if call.function.noted => self.sums(call).calls += 1,
+            Event::Exit(exit) => self.exit(exit),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn tick(&mut self, _now: u64) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn end(&mut self, end: &End) -> io::Result<()> {
+        end.unfinished.iter().for_each(|exit| self.exit(exit));
+        let lines = self.lines();
+        if self.json {
+            for line in &lines {
+                serde_json::to_writer(&mut self.out, line).map_err(io::Error::from)?;
+                self.out.write_all(b"\n")?;
+            }
+            return end_line(end, &mut self.out);
+        }
+        self.table(&lines)?;
+        for line in end_lines(end) {
+            writeln!(self.out, "cutap: {line}")?;
+        }
+        self.out.flush()
+    }
+}

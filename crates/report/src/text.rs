@@ -1,0 +1,305 @@
+//! The tree of calls as text, live or from a finished run, in the same form. A call that has no traced
+//! child and is over within 50 ms is one line; any other has an opening and a closing one. What is
+//! written depends on the events and their times alone, never on when they were handed in.
+
+use crate::Output;
+use crate::ends::end_lines;
+use crate::style::Styles;
+use crate::units::{time, word};
+use anstyle::Style;
+use cutap_trace::{Answer, Call, End, Event, Exit, Layer, Lookup, Returned, State, Thread};
+use std::fmt::Write as _;
+use std::io;
+use std::sync::Arc;
+
+/// A call that lasts longer gets its opening line.
+const PATIENCE_NS: u64 = 50_000_000;
+/// Argument words of a call whose number of arguments is not known: the registers.
+const REGISTERS: usize = 6;
+
+/// The tree of calls as text.
+#[derive(Debug)]
+pub struct Text<W> {
+    out: W,
+    styles: Styles,
+    /// Open calls of each thread, by its key.
+    threads: Vec<Vec<Open>>,
+    first: Option<Arc<Thread>>,
+    /// More than one thread or process was seen.
+    several: bool,
+    processes: usize,
+    /// No call has to be opened before this time.
+    next_opening: u64,
+    line: String,
+}
+
+#[derive(Debug)]
+struct Open {
+    call: Arc<Call>,
+    opened: bool,
+}
+
+impl<W: io::Write> Text<W> {
+    /// Writes to `out`; with colours when told so.
+    pub fn new(out: W, colour: bool) -> Text<W> {
+        Text {
+            out,
+            styles: Styles::new(colour),
+            threads: Vec::new(),
+            first: None,
+            several: false,
+            processes: 0,
+            next_opening: u64::MAX,
+            line: String::new(),
+        }
+    }
+
+    fn enter(&mut self, call: &Arc<Call>) -> io::Result<()> {
+        self.seen(&call.thread);
+        self.open_until(call.start_ns)?;
+        self.open_top(&call.thread)?;
+        if call.function.noted {
+            self.head(call);
+            return self.flush_line();
+        }
+        self.next_opening = self.next_opening.min(call.start_ns.saturating_add(PATIENCE_NS));
+        self.stack(&call.thread).push(Open { call: call.clone(), opened: false });
+        Ok(())
+    }
+
+    fn exit(&mut self, exit: &Exit) -> io::Result<()> {
+        self.open_until(exit.end_ns)?;
+        let call = &exit.call;
+        let stack = self.stack(&call.thread);
+        let place = stack.iter().rposition(|o| Arc::ptr_eq(&o.call, call));
+        let opened = match place {
+            Some(place) => {
+                let opened = stack[place].opened;
+                stack.truncate(place);
+                opened
+            }
+            // It was closed before and returned after all.
+            None => exit.late,
+        };
+        if opened {
+            self.start(&call.thread, call.depth);
+            self.line.push_str("} ");
+            let name = self.styles.name;
+            self.styled(name, call.function.shown());
+        } else {
+            self.open_top(&call.thread)?;
+            self.head(call);
+        }
+        self.result(exit);
+        self.flush_line()
+    }
+
+    fn lookup(&mut self, lookup: &Lookup) -> io::Result<()> {
+        self.seen(&lookup.thread);
+        self.open_until(lookup.ns)?;
+        self.open_top(&lookup.thread)?;
+        let depth = self.stack(&lookup.thread).last().map_or(0, |o| o.call.depth + 1);
+        self.start(&lookup.thread, depth);
+        let by = match &lookup.caller {
+            Some(object) => object.to_string(),
+            None => format!("{:#x}", lookup.caller_address),
+        };
+        let answer = match &lookup.answer {
+            Answer::Null => "NULL".to_owned(),
+            Answer::Function(function) => format!("{} of {}", function.shown(), function.library),
+            Answer::Address(address) => format!("{address:#x}"),
+        };
+        let _ = write!(self.line, "lookup {} by {by} = {answer}", asked(lookup));
+        if lookup.code != 0 || lookup.symbol_status != 0 {
+            let style = self.styles.error;
+            let text = format!(" ! (result {}, status {})", lookup.code, lookup.symbol_status);
+            self.styled(style, &text);
+        }
+        self.flush_line()
+    }
+
+    /// Notes that a thread exists.
+    fn seen(&mut self, thread: &Arc<Thread>) {
+        match &self.first {
+            None => self.first = Some(thread.clone()),
+            Some(first) => self.several |= first.key != thread.key,
+        }
+    }
+
+    fn stack(&mut self, thread: &Thread) -> &mut Vec<Open> {
+        let key = thread.key as usize;
+        if key >= self.threads.len() {
+            self.threads.resize_with(key + 1, Vec::new);
+        }
+        &mut self.threads[key]
+    }
+
+    /// Writes the opening lines of calls that have lasted long enough at `now`.
+    fn open_until(&mut self, now: u64) -> io::Result<()> {
+        if now <= self.next_opening {
+            return Ok(());
+        }
+        let due = |open: &Open| open.call.start_ns.saturating_add(PATIENCE_NS);
+        let waiting = |stacks: &[Vec<Open>]| -> Vec<(u64, Arc<Thread>)> {
+            let tops = stacks.iter().filter_map(|s| s.last()).filter(|o| !o.opened);
+            tops.map(|o| (due(o), o.call.thread.clone())).collect()
+        };
+        let mut tops = waiting(&self.threads);
+        tops.sort_by_key(|(due, thread)| (*due, thread.key));
+        for (_, thread) in tops.into_iter().filter(|(due, _)| *due < now) {
+            self.open_top(&thread)?;
+        }
+        self.next_opening = waiting(&self.threads).into_iter().map(|(due, _)| due).min().unwrap_or(u64::MAX);
+        Ok(())
+    }
+
+    /// Writes the opening line of the thread's innermost call, if it has none yet.
+    fn open_top(&mut self, thread: &Thread) -> io::Result<()> {
+        let Some(open) = self.stack(thread).last_mut().filter(|o| !o.opened) else { return Ok(()) };
+        open.opened = true;
+        let call = open.call.clone();
+        self.head(&call);
+        self.line.push_str(" {");
+        self.flush_line()
+    }
+
+    /// Ids and indentation.
+    fn start(&mut self, thread: &Thread, depth: u32) {
+        self.line.clear();
+        if self.several {
+            let style = self.styles.ids;
+            let ids = format!("{}/{}", thread.process.pid, thread.tid);
+            self.styled(style, &ids);
+            self.line.push(' ');
+        }
+        self.line.extend(std::iter::repeat_n("  ", depth as usize));
+    }
+
+    /// Everything up to the result.
+    fn head(&mut self, call: &Call) {
+        self.start(&call.thread, call.depth);
+        let styles = self.styles;
+        if let Some(tag) = tag(call) {
+            self.styled(styles.tag, &tag);
+            self.line.push(' ');
+        }
+        self.styled(styles.name, call.function.shown());
+        let words = call.args.words();
+        // A C++ name brings its own list of types.
+        self.line.push('(');
+        for (n, value) in words.iter().enumerate() {
+            if n > 0 {
+                self.line.push_str(", ");
+            }
+            word(*value, &mut self.line);
+        }
+        if words.len() == REGISTERS {
+            self.line.push_str(", ...");
+        }
+        self.line.push(')');
+        if let Some(kernel) = call.kernel() {
+            self.line.push_str(" kernel=");
+            self.styled(styles.kernel, kernel);
+        }
+    }
+
+    fn result(&mut self, exit: &Exit) {
+        self.line.push_str(" = ");
+        let styles = self.styles;
+        match (exit.returned(), exit.duration_ns) {
+            (Some(returned), took) => {
+                match returned {
+                    Returned::Status(0) => self.line.push('0'),
+                    Returned::Status(status) => self.styled(styles.error, &format!("{status} !")),
+                    Returned::Number(number) => word(number, &mut self.line),
+                    Returned::Word(value) => word(value, &mut self.line),
+                    Returned::Nothing => self.line.push_str("void"),
+                }
+                self.line.push(' ');
+                self.styled(styles.time, &format!("<{}>", time(took.unwrap_or(0))));
+            }
+            (None, _) => {
+                self.styled(styles.error, if exit.state == State::Unwound { "? <unwound>" } else { "? <unfinished>" })
+            }
+        }
+    }
+
+    fn styled(&mut self, style: Style, text: &str) {
+        let _ = write!(self.line, "{}{text}{}", style.render(), style.render_reset());
+    }
+
+    fn flush_line(&mut self) -> io::Result<()> {
+        self.line.push('\n');
+        self.out.write_all(self.line.as_bytes())
+    }
+}
+
+impl<W> Text<W> {
+    /// The writer.
+    pub fn get_ref(&self) -> &W {
+        &self.out
+    }
+}
+
+impl<W: io::Write> Output for Text<W> {
+    fn event(&mut self, event: &Event) -> io::Result<()> {
+        match event {
+            Event::Process(_) => {
+                self.processes += 1;
+                self.several |= self.processes > 1;
+                Ok(())
+            }
+            Event::Enter(call) => self.enter(call),
+            Event::Exit(exit) => self.exit(exit),
+            Event::Lookup(lookup) => self.lookup(lookup),
+            Event::Instance(..) | Event::Module(_) => Ok(()),
+        }
+    }
+
+    fn tick(&mut self, now: u64) -> io::Result<()> {
+        self.open_until(now)?;
+        self.out.flush()
+    }
+
+    fn end(&mut self, end: &End) -> io::Result<()> {
+        for exit in &end.unfinished {
+            self.exit(exit)?;
+        }
+        let own = self.styles.own;
+        for line in end_lines(end) {
+            writeln!(self.out, "{}cutap:{} {line}", own.render(), own.render_reset())?;
+        }
+        self.out.flush()
+    }
+}
+
+/// What stands in brackets: nothing for the driver.
+fn tag(call: &Call) -> Option<String> {
+    let library = &call.function.library;
+    match (call.function.layer, call.runtime_version()) {
+        (Layer::Driver, _) => None,
+        (Layer::Runtime, Some(version)) => Some(format!("[{library}, runtime {version}]")),
+        _ => Some(format!("[{library}]")),
+    }
+}
+
+/// A look-up as it was asked for.
+fn asked(lookup: &Lookup) -> String {
+    use cutap_trace::LookupKind::*;
+    let name = lookup.name.escape_debug();
+    match lookup.kind {
+        Dlsym | Dlvsym => {
+            let function = if lookup.kind == Dlsym { "dlsym" } else { "dlvsym" };
+            let handle = match lookup.handle {
+                0 => "RTLD_DEFAULT".to_owned(),
+                u64::MAX => "RTLD_NEXT".to_owned(),
+                handle => format!("{handle:#x}"),
+            };
+            format!("{function}({handle}, \"{name}\")")
+        }
+        GetProcAddress => format!("cuGetProcAddress(\"{name}\", {}, {:#x})", lookup.handle, lookup.flags),
+        GetProcAddressV2 => format!("cuGetProcAddress_v2(\"{name}\", {}, {:#x})", lookup.handle, lookup.flags),
+        GetExportTable => format!("cuGetExportTable({name})"),
+        Other(which) => format!("look-up {which}(\"{name}\")"),
+    }
+}

@@ -1,0 +1,59 @@
+//! Numbers for people.
+
+use std::fmt::Write;
+
+/// `1.2us`, `14ms`, `3s`: up to three significant digits.
+pub fn time(ns: u64) -> String {
+    let (unit, size) = match ns {
+        0..1_000 => return format!("{ns}ns"),
+        1_000..999_500 => ("us", 1e3),
+        999_500..999_500_000 => ("ms", 1e6),
+        _ => ("s", 1e9),
+    };
+    let value = ns as f64 / size;
+    let digits = match value {
+        v if v < 9.995 => 2,
+        v if v < 99.95 => 1,
+        _ => 0,
+    };
+    let text = format!("{value:.digits$}");
+    let text = if digits > 0 { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
+    format!("{text}{unit}")
+}
+
+/// Below this a word is more likely a number than an address.
+const NUMBERS: u64 = 1 << 21;
+
+/// An argument word.
+pub fn word(value: u64, to: &mut String) {
+    // Writing to a string does not fail.
+    let _ = if value < NUMBERS { write!(to, "{value}") } else { write!(to, "{value:#x}") };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn times() {
+        for (ns, text) in [
+            (0, "0ns"),
+            (999, "999ns"),
+            (1_000, "1us"),
+            (1_200, "1.2us"),
+            (1_234, "1.23us"),
+            (9_996, "10us"),
+            (14_000, "14us"),
+            (14_260, "14.3us"),
+            (999_499, "999us"),
+            (999_500, "1ms"),
+            (1_240_000, "1.24ms"),
+            (999_499_999, "999ms"),
+            (999_999_999, "1s"),
+            (61_000_000_000, "61s"),
+            (3_600_000_000_000, "3600s"),
+        ] {
+            assert_eq!(time(ns), text, "{ns}");
+        }
+    }
+}

@@ -161,12 +161,12 @@ fn symbols(file: &Elf<'_>, facts: &mut Facts) -> object::read::Result<()> {
     let mut imports = BTreeMap::new();
     for symbol in file.dynamic_symbols() {
         let Ok(name) = symbol.name() else { continue };
-        if symbol.is_definition() {
+        if !symbol.is_undefined() {
             facts.exports_runtime |= name == "cudaRuntimeGetVersion";
             if symbol.elf_symbol().st_type() == elf::STT_GNU_IFUNC {
                 facts.ifuncs.push(name.to_owned());
             }
-        } else if symbol.is_undefined() && !name.is_empty() {
+        } else if !name.is_empty() {
             let version = versions.as_ref().and_then(|all| {
                 let index = all.version_index(endian, symbol.index());
                 all.version(index.index()).ok().flatten()

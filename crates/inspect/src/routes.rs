@@ -7,6 +7,7 @@ pub(crate) fn judge(report: &mut Report) {
     if !can_be_entered(report) {
         return;
     }
+    itself(report);
     bindings(report);
     runtime(report);
     opened(report);
@@ -43,6 +44,18 @@ fn can_be_entered(report: &mut Report) -> bool {
             true
         }
         Kind::Program | Kind::Library => true,
+    }
+}
+
+/// What the file is to cutap.
+fn itself(report: &mut Report) {
+    let soname = report.soname.as_deref().unwrap_or("");
+    if let Some(layer) = crate::report::layer(soname) {
+        let note = format!("it is watched ({layer}): calls into it from other files are seen, known functions or not");
+        report.notes.push(note);
+    } else if cutap_calls::is_profiler(soname.as_bytes()) {
+        let note = "it is a profiler: it gets the driver's own tables, and its calls are not shown";
+        report.notes.push(note.to_owned());
     }
 }
 
@@ -131,14 +144,14 @@ fn oddities(report: &mut Report) {
     if facts.old_hash_only {
         report.notes.push("its symbols are hashed by DT_HASH alone; they are found all the same".to_owned());
     }
-    if !facts.ifuncs.is_empty() && report.soname.as_deref().is_some_and(|s| cutap_calls::layer_of(s.as_bytes()) != 0) {
+    if !facts.ifuncs.is_empty() && report.soname.as_deref().and_then(crate::report::layer).is_some() {
         let names = facts.ifuncs.join(", ");
         report.notes.push(format!("IFUNC {names}: the function that the library chose is what is traced"));
     }
     if facts.interpreter.as_deref().is_some_and(|i| i.contains("musl")) {
         report.notes.push("its loader is musl's, with which cutap was never tried".to_owned());
     }
-    if report.routes.is_empty() && report.not_seen.is_empty() {
+    if report.routes.is_empty() && report.not_seen.is_empty() && report.notes.is_empty() {
         let what = match report.kind {
             Kind::Program => {
                 "it does not reach CUDA itself; libraries that it loads may, and are seen in a trace of it"

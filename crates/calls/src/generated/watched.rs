@@ -52,7 +52,7 @@ pub static WATCHED: &[Watched] = &[
 
 /// What the names of watched functions begin with.
 pub static FAMILIES: &[&str] =
-    &["cu", "__cuda", "nccl", "pnccl", "nv", "npp", "NvEncode", "NvToolsExt", "fftw", "cal_"];
+    &["cu", "__cu", "__nv", "nccl", "pnccl", "nv", "npp", "NvEncode", "NvToolsExt", "fftw", "cal_"];
 
 /// Libraries that get the driver's own tables.
 pub static PROFILERS: &[&str] = &[

@@ -26,6 +26,7 @@ pub unsafe extern "C" fn dlsym() {
         "call {ask}",
         "test rax, rax",
         "jnz 2f",
+        ".cfi_remember_state",
         "call {next}",
         "mov r11, rax",
         "add rsp, 8",
@@ -38,7 +39,10 @@ pub unsafe extern "C" fn dlsym() {
         "test r11, r11",
         "jz 3f",
         "jmp r11",
-        "2: add rsp, 24",
+        "2:",
+        ".cfi_restore_state",
+        "add rsp, 24",
+        ".cfi_adjust_cfa_offset -24",
         "3: ret",
         ".cfi_endproc",
         ask = sym ask,
@@ -63,6 +67,7 @@ pub unsafe extern "C" fn dlvsym() {
         "call {ask}",
         "test rax, rax",
         "jnz 2f",
+        ".cfi_remember_state",
         "call {next}",
         "mov r11, rax",
         "pop rdx",
@@ -75,7 +80,10 @@ pub unsafe extern "C" fn dlvsym() {
         "test r11, r11",
         "jz 3f",
         "jmp r11",
-        "2: add rsp, 24",
+        "2:",
+        ".cfi_restore_state",
+        "add rsp, 24",
+        ".cfi_adjust_cfa_offset -24",
         "3: ret",
         ".cfi_endproc",
         ask = sym ask,
@@ -111,6 +119,16 @@ extern "C" fn constructor(_argc: c_int, _argv: *const *const u8, environment: *c
 #[used]
 #[unsafe(link_section = ".init_array")]
 static CONSTRUCTOR: extern "C" fn(c_int, *const *const u8, *const *const u8) = constructor;
+
+/// One last look: what was opened after the last look-up is listed. A process that does not return
+/// from main has no such look, and nothing else happens here.
+extern "C" fn destructor() {
+    crate::loader::notice::last();
+}
+
+#[used]
+#[unsafe(link_section = ".fini_array")]
+static DESTRUCTOR: extern "C" fn() = destructor;
 
 /// The addresses that a look-up of one of our own four names gives.
 fn own_exports() -> [usize; 4] {

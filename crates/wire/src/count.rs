@@ -58,6 +58,8 @@ reasons! {
     MODULE_NOT_DUMPED = 19, "modules not dumped: unknown size or no room";
     /// dlsym answered with a function of a library in another namespace (dlmopen).
     OTHER_NAMESPACE = 20, "functions of libraries in another namespace (dlmopen): not diverted";
+    /// Found only by the look at the end of the process.
+    NEVER_NOTICED = 21, "libraries opened after the last look-up: calls through their bindings were not seen";
 }
 
 #[cfg(test)]

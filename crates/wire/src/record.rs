@@ -136,11 +136,15 @@ pub struct Lookup<'a> {
     pub answer: u64,
     /// Slot that it leads to, plus one; 0 if it is not one of ours.
     pub slot: u64,
-    /// Return code of the look-up (0 for dlsym) | symbolStatus << 32.
+    /// Return code of the look-up (0 for dlsym) | symbolStatus << 32, or [`PASSED_ON`].
     pub status: u64,
     /// The name, or the UUID in text; lossy if it was not UTF-8 or too long.
     pub name: &'a [u8],
 }
+
+/// As a look-up's status: it was passed on with the caller's return address in place, so what was
+/// handed out is not known.
+pub const PASSED_ON: u64 = u64::MAX;
 
 /// Words of a LOOKUP record before the name.
 pub const LOOKUP_WORDS: u32 = 8;

@@ -14,8 +14,19 @@ use cutap_wire::count;
 static IN_FLIGHT: AtomicUsize = AtomicUsize::new(0);
 static OFF: AtomicBool = AtomicBool::new(false);
 
+/// The look at the end of the process: what is new now was never ours.
+pub fn last() {
+    if start::process::is_made() {
+        look_if_changed(count::NEVER_NOTICED);
+    }
+}
+
 /// Looks whether something was loaded or unloaded, and if so at all that is there.
 pub fn notice() {
+    look_if_changed(count::LATE_OBJECT);
+}
+
+fn look_if_changed(late: usize) {
     thread::fork::check();
     if OFF.load(SeqCst) {
         return;
@@ -24,11 +35,11 @@ pub fn notice() {
     iterate(counts_now, (&raw mut counts).cast());
     let (room, fresh, first) = objects::with(|s| (s.objects().len() + 64, counts != (s.adds, s.subs), false)).unwrap_or((512, true, true));
     if fresh {
-        look(room, first);
+        look(room, (!first).then_some(late));
     }
 }
 
-fn look(mut room: usize, first: bool) {
+fn look(mut room: usize, late: Option<usize>) {
     loop {
         let s = Snapshot::new(room);
         if s.is_null() {
@@ -48,7 +59,7 @@ fn look(mut room: usize, first: bool) {
         }
         objects::with(|was| carry_over(snapshot, was));
         dlsym::barrier();
-        let mut rewrite = words::Rewrite { snapshot, late: !first, numbered: false };
+        let mut rewrite = words::Rewrite { snapshot, late, numbered: false };
         iterate(finish_one, (&raw mut rewrite).cast());
         Snapshot::publish(s);
         start::announce_objects();

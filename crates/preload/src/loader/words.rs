@@ -22,8 +22,8 @@ const PAGE: usize = 4096;
 pub struct Rewrite<'a> {
     /// What this thread listed before its own barrier.
     pub snapshot: &'a mut Snapshot,
-    /// Objects seen for the first time now may have called already.
-    pub late: bool,
+    /// Why objects seen for the first time now are listed: they may have called already.
+    pub late: Option<usize>,
     /// The objects have their numbers.
     pub numbered: bool,
 }
@@ -54,9 +54,8 @@ impl Rewrite<'_> {
         let Some(o) = snapshot.objects().get(index) else { return };
         // SAFETY: the caller's promise.
         let bound = unsafe { rewrite(snapshot, o, info) };
-        if bound && o.fresh && self.late {
-            start::count(count::LATE_OBJECT, 1);
-            start::gap(count::LATE_OBJECT, o.name(), &[]);
+        if let (true, true, Some(reason)) = (bound, o.fresh, self.late) {
+            start::gap_named(reason, o.name());
         }
     }
 }

@@ -5,7 +5,7 @@
 //! A record of the runtime's is read where the document says, and nothing else of the runtime is
 //! touched. A profiler that switched the driver's own flag gets the call too.
 
-use crate::loader::objects::Object;
+use crate::loader::objects::{self, Object};
 use crate::slots::{self, thunks_x86_64::THUNKS};
 use crate::start::{self, names};
 use crate::thread::block::{Block, OpenCall};
@@ -329,7 +329,12 @@ fn name(i: &Instance, n: u32, id: u32, r: &CallbackRecord) -> u32 {
             name => name,
         }
     };
-    if !start::wanted(layer::RUNTIME, &[], text) {
+    let object = i.object.load(Relaxed);
+    let wanted = objects::with(|s| {
+        let library = s.objects().iter().find(|o| o.id == object).map_or(&[][..], Object::name);
+        start::wanted(layer::RUNTIME, library, text)
+    });
+    if wanted == Some(false) {
         if !PROFILER.load(Relaxed)
             && let Some(f) = i.flags.get(id as usize)
         {

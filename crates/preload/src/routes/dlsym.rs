@@ -14,7 +14,8 @@ use crate::thread::record;
 use crate::{slots, start};
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use cutap_wire::{count, names::route, record::lookup};
+use cutap_wire::record::{PASSED_ON, lookup};
+use cutap_wire::{count, names::route};
 
 const RTLD_NEXT: usize = usize::MAX;
 const RTLD_DEFAULT: usize = 0;
@@ -143,28 +144,26 @@ pub unsafe extern "C" fn ask(handle: usize, name: *const u8, version: *const u8,
     if real == 0 {
         return 0;
     }
-    let (answer, seen) = if handle == RTLD_DEFAULT || handle == RTLD_NEXT {
+    let answer = if handle == RTLD_DEFAULT || handle == RTLD_NEXT {
         // SAFETY: as above.
-        match unsafe { ask_as_caller(real, handle, text, name, version, caller) } {
-            Some(answer) => answer,
-            None => return 0,
-        }
+        unsafe { ask_as_caller(real, handle, text, name, version, caller) }
     } else {
         // SAFETY: as above.
         let found = unsafe { call(real, handle, name, version) };
-        (hand_out(found, text, caller, route::DLSYM), found)
+        Some(hand_out(found, text, caller, route::DLSYM))
     };
-    if seen != 0 && start::lookups() {
+    if start::lookups() {
         let which = if version.is_null() { lookup::DLSYM } else { lookup::DLVSYM };
-        record::lookup(which, caller, handle, 0, answer, 0, text);
+        let status = if answer.is_some() { 0 } else { PASSED_ON };
+        record::lookup(which, caller, handle, 0, answer.unwrap_or(0), status, text);
     }
     // 0 jumps on and asks once more: the answer is the same, and dlerror is as the real one leaves it.
-    answer
+    answer.unwrap_or(0)
 }
 
 /// # Safety
 /// As `ask`.
-unsafe fn ask_as_caller(real: usize, handle: usize, text: &[u8], name: *const u8, version: *const u8, caller: usize) -> Option<(usize, usize)> {
+unsafe fn ask_as_caller(real: usize, handle: usize, text: &[u8], name: *const u8, version: *const u8, caller: usize) -> Option<usize> {
     let gate = objects::with(|s| {
         let known = is_loader_name(text) || s.objects().iter().any(|o| o.layer != 0 && unsafe { o.tables.find(text, |_, _| true) });
         known.then(|| s.holding(caller).and_then(Object::ret))
@@ -175,7 +174,7 @@ unsafe fn ask_as_caller(real: usize, handle: usize, text: &[u8], name: *const u8
     };
     // SAFETY: the gate is a `ret` in the caller's object, which is running and so stays mapped.
     let found = unsafe { crate::slots::thunks_x86_64::call_through(real, handle, name, version, gate) };
-    Some((hand_out(found, text, caller, route::DLSYM), found))
+    Some(hand_out(found, text, caller, route::DLSYM))
 }
 
 /// The slot of the function that `found` is, or `found` itself.

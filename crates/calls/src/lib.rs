@@ -11,6 +11,7 @@ mod glob;
 mod lookup;
 
 pub use generated::export_tables::*;
+pub use generated::functions::FUNCTIONS;
 pub use generated::watched::{FAMILIES, PROFILERS, WATCHED};
 pub use glob::glob;
 pub use lookup::{in_family, is_profiler, layer_of};

@@ -3,10 +3,9 @@
 //! It reads the file alone: nothing is run, nothing is loaded, other files are not looked at. So it
 //! says what the file can do, and never what a run did. What it cannot know, it says.
 //!
-//! - [`elf`](self): what the dynamic loader would do with it
-//! - `scan`: bytes that only some library has: names, a runtime's tables, a toolkit library's words
-//! - `routes`: what follows for a trace
-//! - `report`: the answer, as text and as JSON
+//! `elf`: what the dynamic loader would do with it. `scan`: bytes that only some library has: names, a
+//! runtime's tables, a toolkit library's words. `report`: what was found. `routes`: what follows for a
+//! trace. `show`: both as text.
 
 mod elf;
 mod error;

@@ -5,6 +5,7 @@
 
 mod error;
 mod export_tables;
+mod functions;
 pub mod sim_exports;
 mod static_toolkits;
 mod watched;
@@ -22,10 +23,12 @@ pub type File = (PathBuf, String);
 pub fn generate_calls(root: &Path) -> Result<Vec<File>, Error> {
     let watched = watched::read(&root.join("api/libraries/watched.toml"))?;
     let tables = export_tables::read(&root.join("api/export-tables/tables.toml"))?;
+    let functions = functions::read(&root.join("api"))?;
     let folder = Path::new("crates/calls/src/generated");
     Ok(vec![
         (folder.join("watched.rs"), write::watched(&watched)),
         (folder.join("export_tables.rs"), write::export_tables(&tables)),
+        (folder.join("functions.rs"), write::functions(&functions)),
     ])
 }
 

@@ -4,6 +4,7 @@
 use crate::export_tables::Table;
 use crate::static_toolkits::Toolkit;
 use crate::watched::Watched;
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 fn head(about: &str, from: &str) -> String {
@@ -52,6 +53,18 @@ pub(crate) fn static_toolkits(toolkits: &[Toolkit]) -> String {
         let name = name.get_ref();
         writeln!(out, "Toolkit {{ name: {name:?}, library: &{library:?}, words: &{words:?}, kernel: {kernel:?} }},")
             .unwrap();
+    }
+    out.push_str("];\n");
+    out
+}
+
+pub(crate) fn functions(names: &BTreeSet<String>) -> String {
+    let from = "api/driver/exports.toml` and `api/runtime/exports.toml";
+    let mut out = head("Names of the functions that the driver and the runtimes are known to export.", from);
+    let about = "Names of known functions, sorted; a function that is missing here is traced all the same.";
+    write!(out, "/// {about}\npub static FUNCTIONS: &[&str] = &[\n").unwrap();
+    for name in names {
+        writeln!(out, "{name:?},").unwrap();
     }
     out.push_str("];\n");
     out

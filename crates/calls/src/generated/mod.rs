@@ -1,4 +1,5 @@
 //! Written by `cargo xtask codegen` from `api/`; this file alone is typed by hand.
 
 pub mod export_tables;
+pub mod functions;
 pub mod watched;

@@ -1,0 +1,80 @@
+//! The names of all functions that the driver and the runtimes are known to export, from
+//! `api/driver/exports.toml` and `api/runtime/exports.toml`. For people's typing mistakes only: what is
+//! traced is decided by address, so a function that is missing here is traced all the same.
+
+use crate::error::{Error, Source};
+use serde::Deserialize;
+use std::collections::BTreeSet;
+use std::path::Path;
+use toml::Spanned;
+
+/// Of the driver's exports only the name is of use here; `sim_exports` reads and checks the rest.
+#[derive(Deserialize)]
+struct Driver {
+    exports: Vec<DriverExport>,
+}
+
+#[derive(Deserialize)]
+struct DriverExport {
+    name: String,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Runtime {
+    exports: Vec<RuntimeExport>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RuntimeExport {
+    name: Spanned<String>,
+    first: Option<String>,
+    last: Option<String>,
+}
+
+pub(crate) fn read(api: &Path) -> Result<BTreeSet<String>, Error> {
+    let driver: Driver = Source::read(&api.join("driver/exports.toml"))?.parse()?;
+    let source = Source::read(&api.join("runtime/exports.toml"))?;
+    let mut names: BTreeSet<String> = driver.exports.into_iter().map(|e| e.name).collect();
+    names.extend(runtime(&source)?);
+    Ok(names)
+}
+
+fn runtime(source: &Source) -> Result<BTreeSet<String>, Error> {
+    let raw: Runtime = source.parse()?;
+    let mut names = BTreeSet::new();
+    for export in raw.exports {
+        let (name, at) = (export.name.get_ref(), export.name.span().start);
+        if !name.trim_start_matches('_').starts_with("cuda") {
+            return Err(source.error(at, format!("name is \"{name}\", expected cuda... or __cuda...")));
+        }
+        for version in [export.first, export.last].into_iter().flatten() {
+            if !version.split_once('.').is_some_and(|(a, b)| a.parse::<u8>().is_ok() && b.parse::<u8>().is_ok()) {
+                return Err(source.error(at, format!("{name}: version \"{version}\", expected one like \"12.9\"")));
+            }
+        }
+        if !names.insert(name.clone()) {
+            return Err(source.error(at, format!("{name} stands here a second time")));
+        }
+    }
+    Ok(names)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_name_file_and_line() {
+        let said = |text: &str| {
+            let source = Source { path: "e.toml".into(), text: format!("exports = [\n{text}\n]\n") };
+            runtime(&source).unwrap_err().to_string()
+        };
+        assert_eq!(said("{ name = \"cuInit\" }"), "e.toml:2: name is \"cuInit\", expected cuda... or __cuda...");
+        let twice = "{ name = \"cudaFree\" },\n{ name = \"cudaFree\" }";
+        assert_eq!(said(twice), "e.toml:3: cudaFree stands here a second time");
+        let version = said("{ name = \"cudaFree\", last = \"12\" }");
+        assert_eq!(version, "e.toml:2: cudaFree: version \"12\", expected one like \"12.9\"");
+    }
+}

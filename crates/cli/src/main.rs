@@ -4,9 +4,9 @@ mod words;
 
 use clap::Parser;
 use cutap_collect::{Embedded, Error, OWN_FAILURE};
-use std::io::Write;
+use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
-use words::{Command, Words};
+use words::{Command, Inspect, Words};
 
 /// Built and embedded by build.rs.
 const EMBEDDED: Embedded =
@@ -34,9 +34,36 @@ fn run(command: Command) -> Result<(), Error> {
         Command::Trace(words) => cutap_collect::trace(EMBEDDED, &words.into())?.mirror(),
         Command::Env(words) => {
             let exports = cutap_collect::env(EMBEDDED, &words.into())?;
-            write!(std::io::stdout(), "{exports}").map_err(|e| Error::own(format!("cannot write the exports: {e}")))
+            print(&exports)
         }
         Command::Show(words) => cutap_collect::show(&words.into()),
+        Command::Inspect(words) => {
+            let report = cutap_inspect::inspect(&words.file).map_err(|e| Error::own(e.to_string()))?;
+            print(&if words.json { format!("{:#}\n", serde_json::json!(report)) } else { report.to_string() })
+        }
+        Command::Inspect(words) => inspect(&words),
         Command::Collect(words) => cutap_collect::collect(&words.into()),
     }
+}
+
+/// Writes to standard output; a reader that has left is no failure.
+fn print(text: &str) -> Result<(), Error> {
+    match std::io::stdout().write_all(text.as_bytes()) {
+        Err(e) if e.kind() != ErrorKind::BrokenPipe => {
+            Err(Error::own(format!("cannot write to standard output: {e}; write elsewhere")))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn inspect(words: &Inspect) -> Result<(), Error> {
+    for file in &words.files {
+        let report = cutap_inspect::inspect(file).map_err(|e| Error::own(e.to_string()))?;
+        let text = if words.json { report.json() + "\n" } else { report.to_string() };
+        match std::io::stdout().write_all(text.as_bytes()) {
+            Err(e) if e.kind() == std::io::ErrorKind::BrokenPipe => break,
+            outcome => outcome.map_err(|e| Error::own(format!("cannot write the report: {e}")))?,
+        }
+    }
+    Ok(())
 }

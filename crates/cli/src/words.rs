@@ -27,6 +27,10 @@ pub enum Command {
     Env(Env),
     /// Print what a run folder holds, while the program runs or after
     Show(Show),
+    /// Say how a program or library reaches CUDA, and which calls a trace will show
+    Inspect(Inspect),
+    /// Say how a program or library reaches CUDA, and which of its calls a trace will see
+    Inspect(Inspect),
     /// The collector process of trace
     #[command(name = "__collect", hide = true)]
     Collect(Collect),
@@ -129,6 +133,28 @@ impl From<Show> for ShowOptions {
     fn from(words: Show) -> ShowOptions {
         ShowOptions { form: words.looks.form(), filter: words.looks.filter, run: words.run }
     }
+}
+
+/// `cutap inspect`.
+#[derive(Debug, Args)]
+pub struct Inspect {
+    /// One JSON object
+    #[arg(long)]
+    pub json: bool,
+    /// A program or a library
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
+}
+
+/// `cutap inspect`.
+#[derive(Debug, Args)]
+pub struct Inspect {
+    /// One JSON object a file
+    #[arg(long)]
+    pub json: bool,
+    /// Programs and libraries
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<PathBuf>,
 }
 
 /// The collector.

@@ -6,7 +6,7 @@ use crate::control::{Page, monotonic_ns};
 use crate::error::{Error, Result, reason, say};
 use crate::filter::filter;
 use crate::inherited::open_descriptors;
-use crate::output::{Form, output};
+use crate::output::{Form, look_at_programs, output};
 use cutap_trace::{Event, Follow, FollowOptions};
 use cutap_wire::control::{COLLECTOR_ATTACHED, COLLECTOR_GONE};
 use std::io::{self, Read, Write};
@@ -39,7 +39,7 @@ pub fn collect(options: &CollectorOptions) -> Result<()> {
     let page = Page::open(&options.run)?;
     let follow = FollowOptions { consume: true, filter, ..FollowOptions::default() };
     let mut follow = Follow::open(&options.run, follow).map_err(|e| Error::own(e.to_string()))?;
-    let mut output = output(options.form, 1);
+    let mut output = output(options.form);
     page.collector(COLLECTOR_ATTACHED);
     line.ready();
 
@@ -74,7 +74,9 @@ pub fn collect(options: &CollectorOptions) -> Result<()> {
         line.wait(pause);
     }
     if broken.is_none() {
-        broken = output.end(&follow.end()).err();
+        let mut end = follow.end();
+        look_at_programs(&mut end);
+        broken = output.end(&end).err();
     }
     match &broken {
         Some(_) => page.stop_recording(),

@@ -1,9 +1,11 @@
 //! Which output a form means, and whether it is coloured: on a terminal only, and not with NO_COLOR.
 
-use cutap_report::{Output, Text};
-use std::fs::File;
-use std::io::{BufWriter, IsTerminal};
-use std::os::fd::FromRawFd;
+use cutap_report::{Json, Output, Summary, Text};
+use cutap_trace::{End, Gap};
+use cutap_wire::count::STATIC_TOOLKIT;
+use std::collections::BTreeSet;
+use std::io::{BufWriter, IsTerminal, stdout};
+use std::path::Path;
 
 /// How to print.
 #[derive(Debug, Clone, Copy, Default)]
@@ -15,9 +17,32 @@ pub struct Form {
 }
 
 /// The output of this form on standard output.
-pub fn output(_form: Form, _n: i32) -> Box<dyn Output> {
-    // SAFETY: descriptor 1 is ours for the whole life of this process; nothing else here writes to it.
-    let file = unsafe { File::from_raw_fd(1) };
-    let _colour = file.is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|v| v.is_empty());
-    Box::new(Text(BufWriter::new(file)))
+pub fn output(form: Form) -> Box<dyn Output> {
+    let colour = stdout().is_terminal() && !is_set("NO_COLOR") && std::env::var_os("TERM").is_none_or(|t| t != "dumb");
+    let out = BufWriter::with_capacity(1 << 16, stdout());
+    match (form.json, form.summary) {
+        (false, false) => Box::new(Text::new(out, colour)),
+        (true, false) => Box::new(Json::new(out)),
+        (false, true) => Box::new(Summary::text(out, colour)),
+        (true, true) => Box::new(Summary::json(out)),
+    }
+}
+
+fn is_set(name: &str) -> bool {
+    std::env::var_os(name).is_some_and(|v| !v.is_empty())
+}
+
+/// Adds what only the programs' files can tell: toolkit libraries that were linked into them.
+pub fn look_at_programs(end: &mut End) {
+    let mut seen = BTreeSet::new();
+    for process in &end.processes {
+        if seen.insert(process.exe.clone()) {
+            end.gaps.extend(cutap_inspect::static_toolkits(Path::new(&*process.exe)).into_iter().map(|what| Gap {
+                reason: STATIC_TOOLKIT,
+                pid: process.pid,
+                what,
+                more: format!("in {}", process.exe),
+            }));
+        }
+    }
 }

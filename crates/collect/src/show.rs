@@ -3,7 +3,7 @@
 
 use crate::error::{Error, Result, reason};
 use crate::filter::filter;
-use crate::output::{Form, output};
+use crate::output::{Form, look_at_programs, output};
 use cutap_trace::{Event, Follow, FollowOptions};
 use std::path::PathBuf;
 
@@ -23,7 +23,7 @@ pub fn show(options: &ShowOptions) -> Result<()> {
     let filter = filter(options.filter.as_deref())?;
     let follow = FollowOptions { consume: false, filter, ..FollowOptions::default() };
     let mut follow = Follow::open(&options.run, follow).map_err(|e| Error::own(e.to_string()))?;
-    let mut output = output(options.form, 1);
+    let mut output = output(options.form);
     let mut broken = None;
     follow
         .poll(true, &mut |event: &Event| {
@@ -34,7 +34,11 @@ pub fn show(options: &ShowOptions) -> Result<()> {
         .map_err(|e| Error::own(e.to_string()))?;
     let ended = match broken {
         Some(e) => Err(e),
-        None => output.tick(follow.horizon()).and_then(|()| output.end(&follow.end())),
+        None => output.tick(follow.horizon()).and_then(|()| {
+            let mut end = follow.end();
+            look_at_programs(&mut end);
+            output.end(&end)
+        }),
     };
     match ended {
         Err(e) if e.raw_os_error() == Some(libc::EPIPE) => Ok(()),

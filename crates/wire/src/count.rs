@@ -60,6 +60,8 @@ reasons! {
     OTHER_NAMESPACE = 20, "functions of libraries in another namespace (dlmopen): not diverted";
     /// Found only by the look at the end of the process.
     NEVER_NOTICED = 21, "libraries opened after the last look-up: calls through their bindings were not seen";
+    /// Found outside, at the end, in the program's file; no process counts it.
+    STATIC_TOOLKIT = 22, "toolkit libraries linked statically into a program: calls of them were not seen";
 }
 
 #[cfg(test)]

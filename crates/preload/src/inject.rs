@@ -132,7 +132,12 @@ static DESTRUCTOR: extern "C" fn() = destructor;
 
 /// The addresses that a look-up of one of our own four names gives.
 fn own_exports() -> [usize; 4] {
-    [dlsym as *const () as usize, dlvsym as *const () as usize, dladdr as *const () as usize, dladdr1 as *const () as usize]
+    [
+        dlsym as *const () as usize,
+        dlvsym as *const () as usize,
+        dladdr as *const () as usize,
+        dladdr1 as *const () as usize,
+    ]
 }
 
 /// Never reached: the release library is checked to hold no panic. It must not end the program.

@@ -99,7 +99,8 @@ impl Name<'_> {
         // SAFETY: the cells hold the fixed part and both strings, by the caller's promise.
         unsafe {
             (*words).store(first, Ordering::Release);
-            for (n, value) in [self.ticks, self.a, self.b, self.c, s as u64 | (t as u64) << 16].into_iter().enumerate() {
+            for (n, value) in [self.ticks, self.a, self.b, self.c, s as u64 | (t as u64) << 16].into_iter().enumerate()
+            {
                 (*words.add(n + 1)).store(value, Ordering::Relaxed);
             }
             let text = at.add(FIXED);

@@ -225,6 +225,7 @@ impl Tables {
         let mut check = |i: usize| {
             // SAFETY: the index comes from the object's hash table.
             let s = unsafe { &*self.symbols.add(i) };
+            // SAFETY: the name's offset comes from the symbol.
             s.section != 0 && unsafe { self.string(s.name as usize) } == name && f(s, i)
         };
         // SAFETY: the tables are as the loader itself reads them.

@@ -32,8 +32,10 @@ fn look_if_changed(late: usize) {
         return;
     }
     let mut counts = (0u64, 0u64);
-    iterate(counts_now, (&raw mut counts).cast());
-    let (room, fresh, first) = objects::with(|s| (s.objects().len() + 64, counts != (s.adds, s.subs), false)).unwrap_or((512, true, true));
+    // SAFETY: the callback's own data.
+    unsafe { iterate(counts_now, (&raw mut counts).cast()) };
+    let (room, fresh, first) =
+        objects::with(|s| (s.objects().len() + 64, counts != (s.adds, s.subs), false)).unwrap_or((512, true, true));
     if fresh {
         look(room, (!first).then_some(late));
     }
@@ -45,13 +47,19 @@ fn look(mut room: usize, late: Option<usize>) {
         if s.is_null() {
             return;
         }
-        iterate(list, s.cast());
+        // SAFETY: the callback's own data.
+        unsafe { iterate(list, s.cast()) };
         // SAFETY: nobody else knows of it yet.
         let snapshot = unsafe { &mut *s };
         if snapshot.missed() > 0 && room < 65536 {
             room = room * 2 + snapshot.missed();
             // SAFETY: as above.
-            unsafe { sys::unmap(s.cast(), size_of::<Snapshot>() + (room - snapshot.missed()) / 2 * size_of::<objects::Object>()) };
+            unsafe {
+                sys::unmap(
+                    s.cast(),
+                    size_of::<Snapshot>() + (room - snapshot.missed()) / 2 * size_of::<objects::Object>(),
+                )
+            };
             continue;
         }
         if snapshot.missed() > 0 {
@@ -60,8 +68,10 @@ fn look(mut room: usize, late: Option<usize>) {
         objects::with(|was| carry_over(snapshot, was));
         dlsym::barrier();
         let mut rewrite = words::Rewrite { snapshot, late, numbered: false };
-        iterate(finish_one, (&raw mut rewrite).cast());
-        Snapshot::publish(s);
+        // SAFETY: the callback's own data.
+        unsafe { iterate(finish_one, (&raw mut rewrite).cast()) };
+        // SAFETY: made above, and not used after.
+        unsafe { Snapshot::publish(s) };
         start::announce_objects();
         return;
     }
@@ -90,10 +100,13 @@ pub fn forked() {
 }
 
 /// Lists through the loader, counted.
-pub fn iterate(f: crate::sys::libc::PhdrCallback, data: *mut c_void) {
+///
+/// # Safety
+/// `data` is what `f` takes.
+pub unsafe fn iterate(f: crate::sys::libc::PhdrCallback, data: *mut c_void) {
     if let Some(call) = dl_iterate_phdr() {
         IN_FLIGHT.fetch_add(1, SeqCst);
-        // SAFETY: the callbacks of this file take the data that they are given here.
+        // SAFETY: the caller's promise.
         unsafe { call(f, data) };
         IN_FLIGHT.fetch_sub(1, SeqCst);
     }

@@ -98,7 +98,9 @@ impl Snapshot {
         let p = sys::pages(bytes).cast::<Snapshot>();
         if !p.is_null() {
             // SAFETY: fresh memory of that size.
-            unsafe { p.write(Snapshot { adds: 0, subs: 0, bytes, room, count: 0, missed: 0, next: core::ptr::null_mut() }) };
+            unsafe {
+                p.write(Snapshot { adds: 0, subs: 0, bytes, room, count: 0, missed: 0, next: core::ptr::null_mut() })
+            };
         }
         p
     }
@@ -148,11 +150,15 @@ impl Snapshot {
     }
 
     /// Publishes `s` unless a newer one is there, and gives back what nobody reads any more.
-    pub fn publish(s: *mut Snapshot) {
+    ///
+    /// # Safety
+    /// `s` came from `new`, and the caller uses it no more.
+    pub unsafe fn publish(s: *mut Snapshot) {
         loop {
             let was = NOW.load(SeqCst);
             // SAFETY: the one published is alive; the only writer of `next` is who retires it.
-            let older = was.is_null() || unsafe { (*was).adds < (*s).adds || ((*was).adds == (*s).adds && (*was).subs < (*s).subs) };
+            let older = was.is_null()
+                || unsafe { (*was).adds < (*s).adds || ((*was).adds == (*s).adds && (*was).subs < (*s).subs) };
             if !older {
                 return retire(s);
             }

@@ -34,7 +34,8 @@ impl Rewrite<'_> {
     /// # Safety
     /// `info` is what `dl_iterate_phdr` gave: the object is mapped.
     pub unsafe fn object(&mut self, info: &PhdrInfo) {
-        let Some(index) = self.snapshot.objects().iter().position(|o| o.base == info.addr && o.path == info.name) else {
+        let Some(index) = self.snapshot.objects().iter().position(|o| o.base == info.addr && o.path == info.name)
+        else {
             return;
         };
         if !self.numbered {
@@ -92,6 +93,7 @@ unsafe fn rewrite(snapshot: &Snapshot, o: &Object, info: &PhdrInfo) -> bool {
     }
     // SAFETY: from the loader.
     let headers: &[Phdr] = unsafe { core::slice::from_raw_parts(info.phdr, usize::from(info.phnum)) };
+    // SAFETY: the object is mapped.
     let needs_watched = unsafe { t.any_needed(|n| cutap_calls::layer_of(n) != 0) };
     let mut w = Words { snapshot, o, headers, needs_watched, bound: false };
     // SAFETY: the tables are the loader's own; RELATIVE entries come first and need no symbol.
@@ -135,11 +137,13 @@ impl Words<'_> {
         }
         // SAFETY: the index comes from the object's own relocations.
         let symbol = unsafe { &*self.o.tables.symbols.add(r.symbol()) };
+        // SAFETY: the name's offset comes from the symbol.
         let name = || unsafe { self.o.tables.string(symbol.name as usize) };
         let new = if kind == JUMP_SLOT && self.o.has_code(value) && symbol.section == 0 {
             let name = name();
             // SAFETY: as above.
             if unsafe { self.may_be_ours(name) } {
+                // SAFETY: as above.
                 let version = unsafe { self.o.tables.needed_version(r.symbol()) };
                 first_call::stub(at, value, name, version)
             } else {
@@ -169,14 +173,11 @@ impl Words<'_> {
     /// # Safety
     /// As `rewrite`.
     unsafe fn may_be_ours(&self, name: &[u8]) -> bool {
+        // SAFETY: the loader's lock keeps every listed object mapped.
+        let exported = |w: &Object| w.layer != 0 && unsafe { w.tables.find(name, |_, _| true) };
         cutap_calls::in_family(name)
             || dlsym::is_loader_name(name)
-            || (self.needs_watched
-                && self
-                    .snapshot
-                    .objects()
-                    .iter()
-                    .any(|w| w.layer != 0 && unsafe { w.tables.find(name, |_, _| true) }))
+            || (self.needs_watched && self.snapshot.objects().iter().any(exported))
     }
 
     /// Writes a word. Its page keeps what its segment has, plus write while we write; RELRO pages stay

@@ -229,7 +229,9 @@ unsafe extern "C" fn cutap_on_callback(id: u32, data: *const CallbackRecord, n: 
         // SAFETY: slot 1 of the driver's table, with what the runtime gave us.
         unsafe {
             let issue = (i.driver.load(Relaxed) as *const usize).add(ISSUE).read();
-            return core::mem::transmute::<usize, unsafe extern "C" fn(u32, *const CallbackRecord) -> u32>(issue)(id, data);
+            return core::mem::transmute::<usize, unsafe extern "C" fn(u32, *const CallbackRecord) -> u32>(issue)(
+                id, data,
+            );
         }
     }
     0
@@ -248,7 +250,8 @@ fn enter(i: &Instance, n: u32, id: u32, r: &CallbackRecord) {
         slot = name(i, n, id, r);
         f.slot.store(slot, Relaxed);
     }
-    if !i.flags.get(id as usize).is_some_and(|w| w.load(Relaxed) != 0) || slot == UNWANTED {
+    let flagged = i.flags.get(id as usize).is_some_and(|w| w.load(Relaxed) != 0);
+    if !flagged || slot == UNWANTED {
         return;
     }
     // A shared runtime's function that a binding led to: one call, one record.
@@ -323,7 +326,11 @@ fn name(i: &Instance, n: u32, id: u32, r: &CallbackRecord) -> u32 {
     let list = i.list.load(Acquire);
     // SAFETY: the instance's own table and string constants.
     let text = unsafe {
-        let listed = if !list.is_null() && id < i.listed.load(Relaxed) { (*list.add(id as usize)).name } else { core::ptr::null() };
+        let listed = if !list.is_null() && id < i.listed.load(Relaxed) {
+            (*list.add(id as usize)).name
+        } else {
+            core::ptr::null()
+        };
         match sys::text(r.name, 256) {
             [] => sys::text(listed, 256),
             name => name,
@@ -363,7 +370,9 @@ fn introduce(i: &Instance, n: u32, r: &CallbackRecord, b: &mut Block) {
             }
             let (mut count, mut list): (u32, *mut ListedName) = (0, core::ptr::null_mut());
             if ask(&mut table, &cutap_calls::RUNTIME_NAMES_TABLE) == 0 && !table.is_null() {
-                core::mem::transmute::<usize, unsafe extern "C" fn(*mut u32, *mut *mut ListedName) -> u32>(table.add(1).read())(&mut count, &mut list);
+                core::mem::transmute::<usize, unsafe extern "C" fn(*mut u32, *mut *mut ListedName) -> u32>(
+                    table.add(1).read(),
+                )(&mut count, &mut list);
             }
             i.listed.store(count, Relaxed);
             i.list.store(list, Release);
@@ -371,7 +380,15 @@ fn introduce(i: &Instance, n: u32, r: &CallbackRecord, b: &mut Block) {
         b.inside = false;
     }
     let object = i.object.load(Relaxed);
-    names::write(&Name { kind: kind::INSTANCE, ticks: 0, a: n.into(), b: object.into(), c: version.into(), s: &[], t: &[] });
+    names::write(&Name {
+        kind: kind::INSTANCE,
+        ticks: 0,
+        a: n.into(),
+        b: object.into(),
+        c: version.into(),
+        s: &[],
+        t: &[],
+    });
     i.introduced.store(2, Release);
 }
 
@@ -382,7 +399,8 @@ fn kernel(b: &mut Block, number: u32, r: &CallbackRecord) {
     let name = unsafe { sys::text(r.name, 64) };
     let launch = name.starts_with(b"cudaLaunchKernel") || name.starts_with(b"cudaLaunchCooperativeKernel");
     if launch && !name.starts_with(b"cudaLaunchCooperativeKernelMulti") && !r.kernel.is_null() {
-        let id = super::handles::kernel_name(r.kernel);
+        // SAFETY: the runtime's string, alive during the launch.
+        let id = unsafe { super::handles::kernel_name(r.kernel) };
         if id != 0 {
             record::learned(b, number, note::KERNEL, id.into());
         }
@@ -392,8 +410,9 @@ fn kernel(b: &mut Block, number: u32, r: &CallbackRecord) {
 /// True when cuKernelGetName is asked by a runtime before it reports a call: it does so only because
 /// the launch's flag is on.
 pub fn is_footprint(b: &mut Block, caller: usize) -> bool {
-    let in_runtime = ALL.iter().take_while(|i| i.object.load(Acquire) != 0).any(|i| {
-        caller >= i.text.0.load(Relaxed) && caller < i.text.1.load(Relaxed)
-    });
+    let in_runtime = ALL
+        .iter()
+        .take_while(|i| i.object.load(Acquire) != 0)
+        .any(|i| caller >= i.text.0.load(Relaxed) && caller < i.text.1.load(Relaxed));
     in_runtime && b.top().is_none_or(|t| t.reported == 0)
 }

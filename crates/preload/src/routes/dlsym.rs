@@ -57,7 +57,8 @@ pub fn find_next() {
         return;
     }
     let mut behind_us = false;
-    notice::iterate(one_object, (&raw mut behind_us).cast());
+    // SAFETY: the callback's own data.
+    unsafe { notice::iterate(one_object, (&raw mut behind_us).cast()) };
 }
 
 unsafe extern "C" fn one_object(info: *const PhdrInfo, _: usize, data: *mut c_void) -> c_int {
@@ -163,9 +164,19 @@ pub unsafe extern "C" fn ask(handle: usize, name: *const u8, version: *const u8,
 
 /// # Safety
 /// As `ask`.
-unsafe fn ask_as_caller(real: usize, handle: usize, text: &[u8], name: *const u8, version: *const u8, caller: usize) -> Option<usize> {
+unsafe fn ask_as_caller(
+    real: usize,
+    handle: usize,
+    text: &[u8],
+    name: *const u8,
+    version: *const u8,
+    caller: usize,
+) -> Option<usize> {
     let gate = objects::with(|s| {
-        let known = is_loader_name(text) || s.objects().iter().any(|o| o.layer != 0 && unsafe { o.tables.find(text, |_, _| true) });
+        // SAFETY: the objects of the snapshot are loaded, or were a moment ago: their tables stay
+        // mapped while a look-up in them runs, by the program's own promise not to close them meanwhile.
+        let known = is_loader_name(text)
+            || s.objects().iter().any(|o| o.layer != 0 && unsafe { o.tables.find(text, |_, _| true) });
         known.then(|| s.holding(caller).and_then(Object::ret))
     })??;
     let Some(gate) = gate.filter(|_| !shadow_stack()) else {
@@ -187,7 +198,9 @@ pub fn hand_out(found: usize, name: &[u8], caller: usize, how: u8) -> usize {
         if is_replaced(found) {
             // A wrapper in front of us asks for libc's: it gets us. One behind us must not.
             return match user {
-                Some(u) if s.objects().iter().position(|o| o.ours) > s.objects().iter().position(|o| o.base == u.base) => {
+                Some(u)
+                    if s.objects().iter().position(|o| o.ours) > s.objects().iter().position(|o| o.base == u.base) =>
+                {
                     replaced_for_front(found).unwrap_or(found)
                 }
                 Some(u) => replacement(found, u).unwrap_or(found),
@@ -230,5 +243,7 @@ pub unsafe extern "C" fn describe(address: usize, a: usize, b: usize, c: usize, 
     }
     let address = slots::real_of(address).unwrap_or(address);
     // SAFETY: dladdr takes two of these, dladdr1 all four.
-    unsafe { core::mem::transmute::<usize, unsafe extern "C" fn(usize, usize, usize, usize) -> usize>(real)(address, a, b, c) }
+    unsafe {
+        core::mem::transmute::<usize, unsafe extern "C" fn(usize, usize, usize, usize) -> usize>(real)(address, a, b, c)
+    }
 }

@@ -4,8 +4,8 @@
 use crate::loader::notice;
 use crate::loader::objects;
 use crate::routes::dlsym;
-use crate::slots::thunks_x86_64::{Frame, call_through, entry, resolve_entry, thunk};
 use crate::slots::table::take_number;
+use crate::slots::thunks_x86_64::{Frame, call_through, entry, resolve_entry, thunk};
 use crate::sys::x86_64::shadow_stack;
 use crate::{start, thread};
 use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering::*};
@@ -77,4 +77,3 @@ unsafe extern "C" fn cutap_bind(frame: *mut Frame) -> usize {
     unsafe { (*(word as *const AtomicUsize)).store(target, Release) };
     target
 }
-

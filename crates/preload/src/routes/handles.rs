@@ -16,9 +16,8 @@ pub fn after(frame: &mut Frame) {
     }
     let by_name = slots::name_of(frame.slot) != b"cuKernelGetFunction";
     // SAFETY: the driver succeeded: it wrote the handle and read the name.
-    let (handle, text) = unsafe {
-        ((place as *const u64).read(), if by_name { sys::text(name as *const u8, 0xffff) } else { &[] })
-    };
+    let (handle, text) =
+        unsafe { ((place as *const u64).read(), if by_name { sys::text(name as *const u8, 0xffff) } else { &[] }) };
     let from = if by_name { 0 } else { from };
     names::write(&Name { kind: kind::KERNEL_HANDLE, ticks: 0, a: handle, b: from, c: 0, s: text, t: &[] });
 }
@@ -65,7 +64,10 @@ static KNOWN: [Known; NAMES] = [const {
 }; NAMES];
 
 /// The id of a kernel's name, told to the names stream at first sight. 0: it could not be told.
-pub fn kernel_name(name: *const u8) -> u32 {
+///
+/// # Safety
+/// `name` is a runtime's string.
+pub unsafe fn kernel_name(name: *const u8) -> u32 {
     let epoch = UNLOADED.load(Relaxed);
     let Some(place) = PLACES.get((name as usize >> 3).wrapping_mul(0x9e37_79b9) % CACHE) else { return 0 };
     let id = place.load(Acquire);
@@ -78,7 +80,8 @@ pub fn kernel_name(name: *const u8) -> u32 {
         }
         // SAFETY: the runtime's string; our copy in the names file, which stays mapped.
         let same = unsafe {
-            sys::text(name, 0xffff) == core::slice::from_raw_parts(known.text.load(Relaxed), known.len.load(Relaxed) as usize)
+            sys::text(name, 0xffff)
+                == core::slice::from_raw_parts(known.text.load(Relaxed), known.len.load(Relaxed) as usize)
         };
         if same {
             known.unloaded.store(epoch, Relaxed);

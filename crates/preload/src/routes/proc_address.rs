@@ -36,7 +36,15 @@ pub fn after(frame: &mut Frame) {
             0
         };
         let given = if given == 0 { found } else { given };
-        record::lookup(which, frame.caller, version as u32 as usize, flags, given, code & 0xffff_ffff | status << 32, name);
+        record::lookup(
+            which,
+            frame.caller,
+            version as u32 as usize,
+            flags,
+            given,
+            code & 0xffff_ffff | status << 32,
+            name,
+        );
     }
 }
 

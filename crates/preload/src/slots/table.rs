@@ -63,7 +63,9 @@ pub fn slot(n: u32) -> Option<&'static Slot> {
 
 /// The real function behind a thunk's address.
 pub fn real_of(address: usize) -> Option<usize> {
-    is_thunk(address).then(|| slot(((address - thunk(0)) / THUNK_BYTES) as u32).map_or(0, |s| s.real.load(Relaxed))).filter(|&r| r != 0)
+    is_thunk(address)
+        .then(|| slot(((address - thunk(0)) / THUNK_BYTES) as u32).map_or(0, |s| s.real.load(Relaxed)))
+        .filter(|&r| r != 0)
 }
 /// The slot number of a thunk's address.
 pub fn number_of(address: usize) -> Option<u32> {
@@ -98,7 +100,15 @@ pub fn take_number() -> Option<u32> {
 /// A number for a function of a runtime instance, with its name in the stream.
 pub fn runtime_slot(instance: u32, callback: u32, name: &[u8]) -> u32 {
     let n = NEXT_RUNTIME.fetch_add(1, Relaxed);
-    let text = Name { kind: kind::RUNTIME_SLOT, ticks: 0, a: n.into(), b: instance.into(), c: callback.into(), s: name, t: &[] };
+    let text = Name {
+        kind: kind::RUNTIME_SLOT,
+        ticks: 0,
+        a: n.into(),
+        b: instance.into(),
+        c: callback.into(),
+        s: name,
+        t: &[],
+    };
     names::write(&text);
     n
 }

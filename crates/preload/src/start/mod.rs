@@ -131,7 +131,9 @@ fn set_up(environment: *const *const u8) -> bool {
     let Some(file) = sys::open(file.bytes(), sys::Open::ReadWrite) else { return false };
     let page = file.map(0, PAGE).cast::<Control>();
     // SAFETY: a mapped page; a file too short would be SIGBUS, so its length is asked first.
-    let good = !page.is_null() && file.read(&mut [0; PAGE]) == PAGE && unsafe { (*page).magic == MAGIC && (*page).version == VERSION };
+    let good = !page.is_null()
+        && file.read(&mut [0; PAGE]) == PAGE
+        && unsafe { (*page).magic == MAGIC && (*page).version == VERSION };
     if good {
         CONTROL.store(page, Release);
     }

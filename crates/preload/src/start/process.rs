@@ -2,8 +2,8 @@
 //! moment, and a signal handler in the middle of it goes without.
 
 use super::{Path, announce_objects, names};
-use crate::thread::clock;
 use crate::sys;
+use crate::thread::clock;
 use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering::*};
 use cutap_wire::count::{self, COUNTERS};
@@ -122,7 +122,9 @@ fn make() -> bool {
             *to = *from;
         }
         sys::read_link(b"/proc/self/exe\0", q.exe.split_last_mut().map_or(&mut [], |(_, e)| e));
-        if let (Some(f), Some((_, line))) = (sys::open(b"/proc/self/cmdline\0", sys::Open::Read), q.cmdline.split_last_mut()) {
+        if let (Some(f), Some((_, line))) =
+            (sys::open(b"/proc/self/cmdline\0", sys::Open::Read), q.cmdline.split_last_mut())
+        {
             f.read(line.split_last_mut().map_or(&mut [], |(_, l)| l));
         }
         for (to, from) in q.counters.iter().zip(&EARLY) {
@@ -175,4 +177,3 @@ pub fn forked() {
     PAGE_AT.store(core::ptr::null_mut(), Release);
     STATE.store(NONE, Release);
 }
-

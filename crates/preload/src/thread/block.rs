@@ -86,7 +86,7 @@ static COUNT: AtomicU32 = AtomicU32::new(0);
 /// In `tid`: a new thread is taking the block over, and its mutex is still the dead one's.
 const CLAIMED: u32 = 1 << 31;
 /// Marks the word while the block is being made.
-const MAKING: *mut Block = 1 as *mut Block;
+const MAKING: *mut Block = core::ptr::without_provenance_mut(1);
 
 /// This thread's block, made at its first use. `None`: this call is not recorded, and why is counted.
 #[inline(always)]

@@ -41,8 +41,9 @@ pub fn before(frame: &mut Frame) -> bool {
     let Some(b) = ready() else { return true };
     let at = frame.stack as usize;
     b.leave_below(at);
-    if hooks::may_be_footprint(table::slot(frame.slot).map_or(0, |s| s.hooks.load(core::sync::atomic::Ordering::Relaxed)))
-        && routes::callbacks::is_footprint(b, frame.caller)
+    if hooks::may_be_footprint(
+        table::slot(frame.slot).map_or(0, |s| s.hooks.load(core::sync::atomic::Ordering::Relaxed)),
+    ) && routes::callbacks::is_footprint(b, frame.caller)
     {
         start::count(count::FOOTPRINT, 1);
         return true;
@@ -237,7 +238,11 @@ fn abandoned(b: &mut Block) {
             let at = &*b.writing.0.cast::<AtomicU64>();
             let first = at.load(core::sync::atomic::Ordering::Relaxed);
             let kind = (first & 0xf) as u8;
-            let skip = if kind == kind::ENTER { first | u64::from(META_MAX) << 13 } else { first & !0xf | u64::from(kind::SKIP) };
+            let skip = if kind == kind::ENTER {
+                first | u64::from(META_MAX) << 13
+            } else {
+                first & !0xf | u64::from(kind::SKIP)
+            };
             at.store(skip | cutap_wire::record::COMMITTED, core::sync::atomic::Ordering::Release);
         }
         b.writing = (core::ptr::null_mut(), 0);

@@ -37,10 +37,6 @@ fn run(command: Command) -> Result<(), Error> {
             print(&exports)
         }
         Command::Show(words) => cutap_collect::show(&words.into()),
-        Command::Inspect(words) => {
-            let report = cutap_inspect::inspect(&words.file).map_err(|e| Error::own(e.to_string()))?;
-            print(&if words.json { format!("{:#}\n", serde_json::json!(report)) } else { report.to_string() })
-        }
         Command::Inspect(words) => inspect(&words),
         Command::Collect(words) => cutap_collect::collect(&words.into()),
     }
@@ -59,11 +55,7 @@ fn print(text: &str) -> Result<(), Error> {
 fn inspect(words: &Inspect) -> Result<(), Error> {
     for file in &words.files {
         let report = cutap_inspect::inspect(file).map_err(|e| Error::own(e.to_string()))?;
-        let text = if words.json { report.json() + "\n" } else { report.to_string() };
-        match std::io::stdout().write_all(text.as_bytes()) {
-            Err(e) if e.kind() == std::io::ErrorKind::BrokenPipe => break,
-            outcome => outcome.map_err(|e| Error::own(format!("cannot write the report: {e}")))?,
-        }
+        print(&if words.json { report.json() + "\n" } else { report.to_string() })?;
     }
     Ok(())
 }

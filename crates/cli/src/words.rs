@@ -27,8 +27,6 @@ pub enum Command {
     Env(Env),
     /// Print what a run folder holds, while the program runs or after
     Show(Show),
-    /// Say how a program or library reaches CUDA, and which calls a trace will show
-    Inspect(Inspect),
     /// Say how a program or library reaches CUDA, and which of its calls a trace will see
     Inspect(Inspect),
     /// The collector process of trace
@@ -133,17 +131,6 @@ impl From<Show> for ShowOptions {
     fn from(words: Show) -> ShowOptions {
         ShowOptions { form: words.looks.form(), filter: words.looks.filter, run: words.run }
     }
-}
-
-/// `cutap inspect`.
-#[derive(Debug, Args)]
-pub struct Inspect {
-    /// One JSON object
-    #[arg(long)]
-    pub json: bool,
-    /// A program or a library
-    #[arg(value_name = "FILE")]
-    pub file: PathBuf,
 }
 
 /// `cutap inspect`.

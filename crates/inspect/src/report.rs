@@ -85,6 +85,13 @@ pub struct Route {
     pub catches: String,
 }
 
+impl Report {
+    /// All of it as one JSON object on one line.
+    pub fn json(&self) -> String {
+        serde_json::to_string(self).unwrap_or_default() // text, numbers and lists: it cannot fail
+    }
+}
+
 pub(crate) fn layer(soname: &str) -> Option<&'static str> {
     match cutap_calls::layer_of(soname.as_bytes()) {
         1 => Some("library"),

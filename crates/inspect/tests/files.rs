@@ -210,7 +210,7 @@ fn files_that_are_no_programs() {
 #[test]
 fn json_has_every_field() {
     let report = look(&std::env::current_exe().unwrap());
-    let json: serde_json::Value = serde_json::to_value(&report).unwrap();
+    let json: serde_json::Value = serde_json::from_str(&report.json()).unwrap();
     let fields = ["path", "kind", "machine", "links", "functions", "opens", "runtimes", "routes", "not_seen", "notes"];
     for field in fields {
         assert!(!json[field].is_null(), "{field}");

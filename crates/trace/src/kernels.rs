@@ -1,6 +1,7 @@
 //! Kernels: their names as runtimes and modules gave them, demangled once, and their handles, which a
 //! driver may give out again for another kernel later.
 
+use crate::names::clean;
 use cpp_demangle::Symbol;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -57,8 +58,8 @@ impl Kernels {
         if let Some(name) = self.demangled.get(mangled) {
             return name.clone();
         }
-        let text = String::from_utf8_lossy(mangled);
-        let name: Arc<str> = demangle(&text).map_or_else(|| Arc::from(&*text), Arc::from);
+        let text = clean(mangled);
+        let name: Arc<str> = demangle(&text).unwrap_or(text).into();
         self.demangled.insert(mangled.into(), name.clone());
         name
     }

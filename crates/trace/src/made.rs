@@ -61,13 +61,6 @@ impl Run {
         self.start(pid, "forked", &parent.name, parent.chunk_bytes)
     }
 
-    fn monotonic(&self) -> u64 {
-        match self.tsc {
-            0 => self.ticks.get(),
-            tsc => START_NS + (self.ticks.get() - START_TICKS) / tsc,
-        }
-    }
-
     fn start(&self, pid: u32, exe: &str, parent: &str, chunk_bytes: u32) -> Process {
         let name = format!("p{pid}-0");
         let path = self.path.join(&name);
@@ -80,7 +73,7 @@ impl Run {
         put(offset_of!(Page, clock), &u32::from(self.tsc != 0).to_le_bytes());
         put(offset_of!(Page, ticks_per_second), &(self.tsc * 1_000_000_000).to_le_bytes());
         put(offset_of!(Page, start_ticks), &self.ticks.get().to_le_bytes());
-        put(offset_of!(Page, start_monotonic), &self.monotonic().to_le_bytes());
+        put(offset_of!(Page, start_monotonic), &monotonic(self.ticks.get(), self.tsc).to_le_bytes());
         put(offset_of!(Page, start_realtime), &1_700_000_000_000_000_000u64.to_le_bytes());
         put(offset_of!(Page, forked), &u32::from(!parent.is_empty()).to_le_bytes());
         put(offset_of!(Page, parent), parent.as_bytes());
@@ -92,6 +85,11 @@ impl Run {
         let names = names.expect("names file");
         Process { name, path, chunk_bytes, names, rings: 0, ticks: self.ticks.clone(), tsc: self.tsc }
     }
+}
+
+/// CLOCK_MONOTONIC at these ticks.
+fn monotonic(ticks: u64, tsc: u64) -> u64 {
+    ticks.wrapping_sub(START_TICKS).checked_div(tsc).map_or(ticks, |ns| START_NS + ns)
 }
 
 /// A process that writes its folder.
@@ -361,7 +359,7 @@ impl Thread {
         };
         let place = self.states().iter().position(|s| *s == FREE).expect("a free chunk");
         let (ticks, tsc) = (self.ticks.get(), self.tsc);
-        let monotonic = if tsc == 0 { ticks } else { START_NS + (ticks - START_TICKS) / tsc };
+        let monotonic = monotonic(ticks, tsc);
         self.sequence += 1;
         let chunk = self.chunk(place as u32);
         // SAFETY: the chunk is mapped and free.

@@ -65,7 +65,7 @@ pub struct Names {
 impl Names {
     /// Takes one name record.
     pub fn take(&mut self, process: &Arc<Process>, name: &Name<'_>) {
-        let text = || String::from_utf8_lossy(name.s).into_owned();
+        let text = || clean(name.s);
         match name.kind {
             kind::OBJECT => {
                 let object = Object { name: text().into(), layer: name.c as u8 };
@@ -78,8 +78,8 @@ impl Names {
             kind::KERNEL_NAME => self.kernels.name(name.a, name.s),
             kind::KERNEL_HANDLE => self.kernels.handle(name.a, name.b, name.ticks, name.s),
             kind::GAP => {
-                let more = String::from_utf8_lossy(name.t).into_owned();
-                self.gaps.push(Gap { reason: name.a as usize, pid: process.pid, what: text(), more });
+                let gap = Gap { reason: name.a as usize, pid: process.pid, what: text(), more: clean(name.t) };
+                self.gaps.push(gap);
             }
             kind::MODULE => {
                 let module =
@@ -190,6 +190,12 @@ impl Names {
     }
 }
 
+/// Text for a terminal: a name may hold anything, and must not be obeyed.
+pub fn clean(bytes: &[u8]) -> String {
+    let text = String::from_utf8_lossy(bytes);
+    text.chars().map(|c| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c }).collect()
+}
+
 fn function(
     next_key: &mut u32,
     layer: Layer,
@@ -197,7 +203,7 @@ fn function(
     name: &[u8],
     instance: Option<Arc<Instance>>,
 ) -> Arc<Function> {
-    let name = String::from_utf8_lossy(name);
+    let name = clean(name);
     let key = *next_key;
     *next_key = key.wrapping_add(1);
     Arc::new(Function {

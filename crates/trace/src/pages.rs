@@ -1,6 +1,7 @@
 //! The single-page files of a run folder, read field by field out of plain bytes.
 
 use crate::bytes::{text_at, u32_at, u64_at};
+use crate::names::clean;
 use cutap_wire::count::COUNTERS;
 use cutap_wire::process::{CLOCK_TSC, Process};
 use cutap_wire::ring::{ChunkHeader, OWNER_DIED, OWNER_TID, RingHeader};
@@ -31,7 +32,7 @@ impl ProcPage {
         if u64_at(page, offset_of!(Process, magic)) != MAGIC || u32_at(page, offset_of!(Process, version)) != VERSION {
             return None;
         }
-        let text = |at, len| String::from_utf8_lossy(text_at(page, at, len)).into_owned();
+        let text = |at, len| clean(text_at(page, at, len));
         let from = offset_of!(Process, cmdline);
         let cmdline = page.get(from..(from + 1024).min(page.len())).unwrap_or(&[]);
         let arguments = cmdline.split(|b| *b == 0).take_while(|a| !a.is_empty());
@@ -52,7 +53,7 @@ impl ProcPage {
             counters,
             parent: text(offset_of!(Process, parent), 64),
             exe: text(offset_of!(Process, exe), 512),
-            arguments: arguments.map(|a| String::from_utf8_lossy(a).into_owned()).collect(),
+            arguments: arguments.map(clean).collect(),
         })
     }
 }

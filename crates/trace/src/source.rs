@@ -6,7 +6,7 @@ use crate::clock::{Clock, Pair};
 use crate::event::{Answer, Args, Call, Event, Exit, Layer, Lookup, LookupKind, State, Thread};
 use crate::filter::Filter;
 use crate::folder::Folder;
-use crate::names::{Known, Launch};
+use crate::names::{Known, Launch, clean};
 use crate::pages::ChunkPage;
 use crate::ring::{Item, Ring};
 use cutap_wire::record::{self, Parent, Record, Words, note};
@@ -41,6 +41,15 @@ pub struct Events {
     thread: Option<Arc<Thread>>,
     /// Time of the last record; those of a signal handler may come a little out of order.
     last: u64,
+}
+
+/// What an enter record says beside the function.
+struct Begun<'a> {
+    ns: u64,
+    ticks: u64,
+    caller: u64,
+    depth: u32,
+    words: Words<'a>,
 }
 
 impl Source {
@@ -113,17 +122,18 @@ impl Events {
                 let ns = self.time(folder.ns(&shared.clock, ticks));
                 self.leave(number, parent, &shared.filter);
                 let Some(known) = known(folder, shared, slot) else { return };
-                let call = known.shown.then(|| self.call(&known, ns, ticks, caller, words, folder)).flatten();
-                if known.function.noted {
-                    if let Some(call) = call.filter(|_| !shared.filter.needs_end()) {
-                        self.push(Event::Enter(call));
-                    }
-                    return;
-                }
-                if let Some(call) = call.as_ref().filter(|_| !shared.filter.needs_end()) {
+                let at_end = shared.filter.needs_end();
+                // Calls that are shown at their end stand alone.
+                let depth = if at_end { 0 } else { self.stack.depth() };
+                let begun = Begun { ns, ticks, caller, depth, words };
+                let call = if known.shown { self.call(&known, &begun, folder) } else { None };
+                if let Some(call) = call.as_ref().filter(|_| !at_end) {
                     self.push(Event::Enter(call.clone()));
                 }
-                self.stack.enter(Open { number, ticks, call });
+                // Nobody sees a noted one return, and no call has it for a parent.
+                if !known.function.noted {
+                    self.stack.enter(Open { number, ticks, call });
+                }
             }
             Record::Exit { number, ticks, result } => {
                 let end_ns = self.time(folder.ns(&shared.clock, ticks));
@@ -186,18 +196,10 @@ impl Events {
         ended
     }
 
-    fn call(
-        &self,
-        known: &Known,
-        start_ns: u64,
-        ticks: u64,
-        caller: u64,
-        words: Words<'_>,
-        folder: &mut Folder,
-    ) -> Option<Arc<Call>> {
+    fn call(&self, known: &Known, begun: &Begun<'_>, folder: &mut Folder) -> Option<Arc<Call>> {
         let (kernel, instance) = (OnceLock::new(), OnceLock::new());
         if let Launch::Word(n) = known.launch
-            && let Some(name) = self.kernel(words.get(n)?, ticks, folder)
+            && let Some(name) = self.kernel(begun.words.get(n).unwrap_or(0), begun.ticks, folder)
         {
             let _ = kernel.set(name);
         }
@@ -210,10 +212,10 @@ impl Events {
         Some(Arc::new(Call {
             thread: self.thread.clone()?,
             function: known.function.clone(),
-            depth: self.stack.depth(),
-            start_ns,
-            caller,
-            args: Args::from(words),
+            depth: begun.depth,
+            start_ns: begun.ns,
+            caller: begun.caller,
+            args: Args::from(begun.words),
             kernel,
             instance,
         }))
@@ -261,7 +263,7 @@ impl Events {
             thread,
             ns,
             kind: LookupKind::new(lookup.which),
-            name: String::from_utf8_lossy(lookup.name).trim_end_matches('\0').into(),
+            name: clean(lookup.name).into(),
             handle: lookup.handle,
             flags: lookup.flags,
             code: lookup.status as i32,

@@ -1,0 +1,195 @@
+//! Files as living, dying and dead processes leave them.
+
+use crate::common::*;
+use cutap_trace::made::Run;
+use cutap_trace::{Filter, Follow, FollowOptions};
+use cutap_wire::ring::{FREE, FULL, OPEN};
+
+#[test]
+fn a_signal_handlers_record_inside_one_that_is_being_written() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = Run::new(folder.path());
+    let mut process = run.process(100, "/bin/prog");
+    process.driver(&["f0", "handler"]);
+    let mut thread = process.thread(101, 4);
+    thread.call(0, &[], 5, 0);
+    let interrupted = thread.reserve_enter(0, None, &[1]);
+    thread.call(1, &[], 5, 0);
+    let mut follow = follow(folder.path(), false, "");
+    let mut lines = Vec::new();
+    follow.poll(false, &mut |e| lines.extend(line(e))).unwrap();
+    assert_eq!(lines, ["> f0", "< f0 = 0 5ns"], "nothing is passed over while it may still be written");
+    thread.commit(interrupted);
+    follow.poll(false, &mut |e| lines.extend(line(e))).unwrap();
+    assert_eq!(lines[2..], ["> f0", "< f0 unwound", "> handler", "< handler = 0 5ns"]);
+}
+
+#[test]
+fn records_that_a_killed_thread_never_committed() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = Run::new(folder.path());
+    let mut process = run.process(100, "/bin/prog");
+    process.driver(&["f0", "handler"]);
+    let mut thread = process.thread(101, 4);
+    thread.call(0, &[], 5, 0);
+    thread.reserve_enter(0, None, &[1]);
+    thread.call(1, &[], 5, 3);
+    thread.reserve_enter(0, None, &[1]);
+    thread.end();
+    let read = all(folder.path());
+    assert_eq!(read.lines, ["> f0", "< f0 = 0 5ns", "> handler", "< handler = 3 5ns"]);
+    assert_eq!(read.end.records_cut, 2);
+}
+
+#[test]
+fn chunks_are_given_back_and_used_again_only_when_consumed() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = Run::new(folder.path());
+    let mut process = run.process(100, "/bin/prog");
+    process.driver(&["f0", "f1"]);
+    let mut thread = process.thread(101, 3);
+    let mut reader = follow(folder.path(), true, "");
+    let mut lines = Vec::new();
+    thread.enter(1, &[]);
+    for round in 0..50u64 {
+        for _ in 0..60 {
+            thread.call(0, &[round], 10, 0);
+        }
+        reader.poll(false, &mut |e| lines.extend(line(e))).unwrap();
+        assert_eq!(thread.states().iter().filter(|s| **s == FULL).count(), 0, "round {round}");
+    }
+    assert_eq!(thread.states().iter().filter(|s| **s == OPEN).count(), 1);
+    thread.exit(0);
+    reader.poll(true, &mut |e| lines.extend(line(e))).unwrap();
+    assert_eq!(lines.len(), 2 + 2 * 50 * 60);
+    assert_eq!(lines.last().unwrap(), "< f1 = 0 30000ns");
+    let end = reader.end();
+    assert_eq!((end.chunks_lost, end.records_cut), (0, 0));
+    assert!(thread.states().contains(&FREE));
+
+    let folder = tempfile::tempdir().unwrap();
+    let run = Run::new(folder.path());
+    let mut process = run.process(100, "/bin/prog");
+    process.driver(&["f0"]);
+    let mut thread = process.thread(101, 8);
+    (0..300).for_each(|_| thread.call(0, &[], 10, 0));
+    let before = thread.states();
+    assert_eq!(all(folder.path()).lines.len(), 600);
+    assert_eq!(thread.states(), before, "show never writes");
+    assert_eq!(all(folder.path()).lines.len(), 600, "and shows the same again");
+}
+
+#[test]
+fn a_second_reader_that_loses_a_race_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = Run::new(folder.path());
+    let mut process = run.process(100, "/bin/prog");
+    process.driver(&["f0"]);
+    let mut thread = process.thread(101, 2);
+    let (mut collector, mut second) = (follow(folder.path(), true, ""), follow(folder.path(), false, ""));
+    let mut seen = 0;
+    thread.call(0, &[], 10, 0);
+    second.poll(false, &mut |_| seen += 1).unwrap();
+    for _ in 0..10 {
+        (0..60).for_each(|_| thread.call(0, &[], 10, 0));
+        collector.poll(false, &mut |_| ()).unwrap();
+    }
+    second.poll(true, &mut |_| seen += 1).unwrap();
+    assert!(seen < 2 + 2 * 601, "{seen}");
+    assert!(second.end().chunks_lost > 0);
+    assert_eq!(collector.end().chunks_lost, 0);
+}
+
+#[test]
+fn files_cut_off_at_any_byte() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = Run::new(folder.path());
+    let mut process = run.process(100, "/bin/prog");
+    process.driver(&["f0", "f1"]);
+    let path = process.path().to_owned();
+    let mut thread = process.thread(101, 3);
+    (0..40).for_each(|n| thread.call(n % 2, &[u64::from(n)], 10, 0));
+    let (ring, names) = (path.join("t0.ring"), path.join("names"));
+    let (whole_ring, whole_names) = (std::fs::read(&ring).unwrap(), std::fs::read(&names).unwrap());
+    drop(thread);
+    let most = all(folder.path()).lines.len();
+    assert_eq!(most, 80);
+    let mut last = most;
+    for length in (0..whole_ring.len()).rev().step_by(61) {
+        std::fs::write(&ring, &whole_ring[..length]).unwrap();
+        let read = all(folder.path());
+        assert!(read.lines.len() <= last, "{length}");
+        last = read.lines.len();
+    }
+    assert_eq!(last, 0);
+    std::fs::write(&ring, &whole_ring).unwrap();
+    for length in (0..whole_names.len()).rev().step_by(17) {
+        std::fs::write(&names, &whole_names[..length]).unwrap();
+        assert_eq!(all(folder.path()).lines.len(), most, "calls without a name are calls still");
+    }
+    std::fs::remove_file(&names).unwrap();
+    let read = all(folder.path());
+    assert_eq!((read.end.nameless, &*read.lines[0]), (2, "> slot 0"));
+}
+
+#[test]
+fn files_that_appear_late_and_vanish() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("control"), control_page(1)).unwrap();
+    let mut reader = follow(folder.path(), false, "");
+    let mut lines = Vec::new();
+    assert!(!reader.poll(false, &mut |e| lines.extend(line(e))).unwrap());
+    std::fs::create_dir(folder.path().join("p1-0")).unwrap();
+    std::fs::create_dir(folder.path().join("pest-0")).unwrap();
+    reader.poll(false, &mut |e| lines.extend(line(e))).unwrap();
+    let run = Run::new(folder.path());
+    let mut process = run.process(100, "/bin/prog");
+    reader.poll(false, &mut |e| lines.extend(line(e))).unwrap();
+    process.driver(&["f0"]);
+    let mut thread = process.thread(101, 3);
+    thread.call(0, &[], 10, 0);
+    reader.poll(false, &mut |e| lines.extend(line(e))).unwrap();
+    std::fs::remove_dir_all(folder.path()).unwrap();
+    thread.call(0, &[], 20, 0);
+    reader.poll(false, &mut |e| lines.extend(line(e))).unwrap();
+    assert_eq!(lines, ["> f0", "< f0 = 0 10ns", "> f0", "< f0 = 0 20ns"]);
+    reader.end();
+}
+
+#[test]
+fn a_forked_child_has_its_own_copy() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = Run::new(folder.path());
+    let mut parent = run.process(100, "/bin/prog");
+    parent.driver(&["f0"]);
+    let mut thread = parent.thread(100, 3);
+    thread.enter(0, &[]);
+    let mut child = run.fork(&parent, 101);
+    child.driver(&["f0"]);
+    let mut inner = child.thread(101, 3);
+    // The call that the parent's thread was in at the fork returns in the child as well.
+    inner.exit_of(u32::MAX - 1, 0);
+    inner.call(0, &[], 10, 5);
+    run.wait(1);
+    thread.exit(0);
+    let read = all(folder.path());
+    assert_eq!(read.lines, ["> f0", "> f0", "< f0 = 5 10ns", "< f0 = 0 11ns"]);
+    let child = &read.end.processes[1];
+    assert_eq!((child.pid, child.forked, child.parent.as_deref()), (101, true, Some("p100-0")));
+}
+
+#[test]
+fn folders_that_are_no_runs() {
+    let folder = tempfile::tempdir().unwrap();
+    let refused = |name: &str| {
+        let refused = Follow::open(&folder.path().join(name), FollowOptions::default());
+        refused.map(|_| ()).unwrap_err().to_string()
+    };
+    assert!(refused("absent").contains("cannot read the run folder"));
+    assert!(refused("").contains("is not a run folder"));
+    std::fs::write(folder.path().join("control"), control_page(99)).unwrap();
+    assert!(refused("").contains("another version of cutap (format 99"));
+    std::fs::write(folder.path().join("control"), b"short").unwrap();
+    assert!(refused("").contains("is not a run folder"));
+    assert!(Filter::parse("").is_err());
+}

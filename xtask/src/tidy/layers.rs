@@ -75,7 +75,7 @@ fn complaints(manifests: &[Manifest]) -> Vec<String> {
         };
         let leans = manifest.dependencies.keys().chain(manifest.build_dependencies.keys());
         for other in leans.chain(manifest.dev_dependencies.keys()).map(String::as_str) {
-            if ours.contains(&other) && !may.contains(&other) {
+            if other != name && ours.contains(&other) && !may.contains(&other) {
                 wrong.push(format!("crate {name} leans on {other}, which it may not: {}", rule(may)));
             }
         }

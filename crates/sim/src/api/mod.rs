@@ -4,15 +4,24 @@
 
 #![allow(non_snake_case, missing_docs)]
 
+pub mod arrays;
 pub mod context;
 pub mod copies;
 pub mod device;
 pub mod events;
+pub mod functions;
 pub mod init;
+pub mod launch;
+pub mod libraries;
 pub mod memory;
 pub mod modules;
 pub mod peers;
+pub mod pointers;
+pub mod pools;
 pub mod primary;
 pub mod proc_address;
 pub mod sets;
+pub mod sharing;
+pub mod stream_memory;
 pub mod streams;
+pub mod volumes;

@@ -1,6 +1,11 @@
 //! Modules: code loaded into a context.
 
-use crate::driver::abi::{Out, answer};
+use crate::driver::abi::{Out, Text, answer};
+use crate::driver::code;
+use crate::driver::fault::{Answer, Fault};
+use crate::driver::world::{Handle, known, world};
+use crate::image::Image;
+use std::sync::Arc;
 
 /// Lazy (2) or eager (1): as CUDA_MODULE_LOADING says, lazy if it says nothing.
 pub extern "C" fn cuModuleGetLoadingMode(mode: Out<u32>) -> u32 {
@@ -8,4 +13,63 @@ pub extern "C" fn cuModuleGetLoadingMode(mode: Out<u32>) -> u32 {
         let eager = std::env::var("CUDA_MODULE_LOADING").is_ok_and(|v| v == "EAGER");
         mode.put(if eager { 1 } else { 2 })
     })
+}
+
+fn load(found: Out<Handle>, image: impl FnOnce() -> Answer<Arc<Image>>) -> u32 {
+    answer(|| found.check()?.put(code::load(&mut world(), image()?)?))
+}
+
+pub extern "C" fn cuModuleLoad(found: Out<Handle>, path: Text) -> u32 {
+    load(found, || code::image_in(path.get()?))
+}
+
+pub extern "C" fn cuModuleLoadData(found: Out<Handle>, image: u64) -> u32 {
+    load(found, || code::image_at(image))
+}
+
+/// The options are for a compiler that is not here.
+pub extern "C" fn cuModuleLoadDataEx(found: Out<Handle>, image: u64, _count: u32, _names: u64, _values: u64) -> u32 {
+    load(found, || code::image_at(image))
+}
+
+pub extern "C" fn cuModuleLoadFatBinary(found: Out<Handle>, image: u64) -> u32 {
+    load(found, || code::image_at(image))
+}
+
+pub extern "C" fn cuModuleUnload(module: Handle) -> u32 {
+    answer(|| code::unload(world(), module))
+}
+
+pub extern "C" fn cuModuleGetFunction(found: Out<Handle>, module: Handle, name: Text) -> u32 {
+    answer(|| found.check()?.put(code::function(&mut world(), module, name.str()?)?))
+}
+
+pub extern "C" fn cuModuleGetFunctionCount(count: Out<u32>, module: Handle) -> u32 {
+    answer(|| count.put(known(&world().modules, module)?.image.kernels.len() as u32))
+}
+
+pub extern "C" fn cuModuleEnumerateFunctions(found: Out<Handle>, room: u32, module: Handle) -> u32 {
+    answer(|| {
+        let mut world = world();
+        let count = known(&world.modules, module)?.image.kernels.len().min(room as usize);
+        (0..count).try_for_each(|index| found.put_at(index, code::function_at(&mut world, module, index)?))
+    })
+}
+
+pub extern "C" fn cuModuleGetGlobal_v2(address: Out<u64>, size: Out<usize>, module: Handle, name: Text) -> u32 {
+    answer(|| {
+        let (found, bytes) = code::variable(&mut world(), module, name.str()?)?;
+        address.put_if_wanted(found);
+        size.put_if_wanted(bytes as usize);
+        Ok(())
+    })
+}
+
+/// Texture and surface references are not read out of images.
+pub extern "C" fn cuModuleGetTexRef(_found: Out<Handle>, module: Handle, _name: Text) -> u32 {
+    answer(|| known(&world().modules, module).and(Err(Fault::NOT_FOUND)))
+}
+
+pub extern "C" fn cuModuleGetSurfRef(found: Out<Handle>, module: Handle, name: Text) -> u32 {
+    cuModuleGetTexRef(found, module, name)
 }

@@ -31,6 +31,11 @@ impl<T> Clone for Out<T> {
 impl<T> Copy for Out<T> {}
 
 impl<T> Out<T> {
+    /// For arguments whose type another argument says.
+    pub fn at(address: u64) -> Self {
+        Out(address as *mut T)
+    }
+
     /// INVALID_VALUE for NULL; to be asked before anything is done.
     pub fn check(self) -> Answer<Self> {
         if self.0.is_null() { Err(Fault::INVALID_VALUE) } else { Ok(self) }
@@ -52,10 +57,6 @@ impl<T> Out<T> {
     pub fn put_at(self, index: usize, value: T) -> Answer {
         self.check()?;
         Self(self.0.wrapping_add(index)).put(value)
-    }
-
-    pub fn address(self) -> u64 {
-        self.0 as u64
     }
 
     /// For arguments that are input and output.
@@ -86,14 +87,6 @@ impl<T: Copy> In<T> {
             return Err(Fault::INVALID_VALUE);
         }
         In(self.0.wrapping_add(index)).get()
-    }
-
-    pub fn address(self) -> u64 {
-        self.0 as u64
-    }
-
-    pub fn is_null(self) -> bool {
-        self.0.is_null()
     }
 }
 

@@ -127,7 +127,9 @@ pub fn end(world: Guard, handle: Handle) -> Answer {
     world.contexts.remove(&handle);
     world.streams.retain(|_, s| s.context != handle);
     world.events.retain(|_, e| e.context != handle);
+    world.arrays.retain(|_, a| a.context != handle);
     world.modules.retain(|_, m| m.context != handle);
+    world.libraries.values_mut().for_each(|l| l.forget(handle));
     world.functions.retain(|_, f| f.context != handle);
     let owned: Vec<u64> =
         world.allocations.iter().filter(|(_, a)| a.context == handle).map(|(address, _)| *address).collect();

@@ -125,3 +125,10 @@ fn each_row(extent: Extent, row_at: impl Fn(u64, u64)) {
         }
     }
 }
+
+/// Puts the first content into an allocation of `size` bytes that was just made.
+pub fn fill(address: u64, start: &[u8], size: u64) {
+    let len = start.len().min(size as usize);
+    // SAFETY: the allocation holds `size` bytes and nobody else knows its address yet.
+    unsafe { std::ptr::copy_nonoverlapping(start.as_ptr(), address as *mut u8, len) };
+}

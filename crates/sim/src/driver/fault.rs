@@ -11,10 +11,10 @@ impl Fault {
     pub const INVALID_VALUE: Fault = Fault(1);
     pub const OUT_OF_MEMORY: Fault = Fault(2);
     pub const NOT_INITIALIZED: Fault = Fault(3);
-    pub const NO_DEVICE: Fault = Fault(100);
     pub const INVALID_DEVICE: Fault = Fault(101);
     pub const INVALID_IMAGE: Fault = Fault(200);
     pub const INVALID_CONTEXT: Fault = Fault(201);
+    pub const NO_BINARY_FOR_GPU: Fault = Fault(209);
     pub const INVALID_PTX: Fault = Fault(218);
     pub const FILE_NOT_FOUND: Fault = Fault(301);
     pub const INVALID_HANDLE: Fault = Fault(400);

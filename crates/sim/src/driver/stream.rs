@@ -1,7 +1,7 @@
 //! Streams and events as data; `engine.rs` moves them.
 
 use super::world::Handle;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 use std::ffi::c_void;
 use std::time::Instant;
 
@@ -45,13 +45,23 @@ pub struct Stream {
     /// Destroyed by the program; lives until it is empty.
     pub closed: bool,
     pub queue: VecDeque<Operation>,
+    pub attributes: BTreeMap<u32, [u64; 8]>,
 }
 
 impl Stream {
     pub const NON_BLOCKING: u32 = 1;
 
     pub fn new(context: Handle, flags: u32, priority: i32, id: u64) -> Self {
-        Stream { context, flags, priority, id, legacy: false, closed: false, queue: VecDeque::new() }
+        Stream {
+            context,
+            flags,
+            priority,
+            id,
+            legacy: false,
+            closed: false,
+            queue: VecDeque::new(),
+            attributes: BTreeMap::new(),
+        }
     }
 
     pub fn legacy(self) -> Self {

@@ -19,7 +19,6 @@ impl Handle {
     pub const NULL: Handle = Handle(0);
 }
 
-#[derive(Default)]
 pub struct World {
     pub contexts: BTreeMap<Handle, Context>,
     pub streams: BTreeMap<Handle, Stream>,
@@ -28,6 +27,8 @@ pub struct World {
     pub libraries: BTreeMap<Handle, Library>,
     pub functions: BTreeMap<Handle, Function>,
     pub pools: BTreeMap<Handle, super::allocation::Pool>,
+    /// Of each device for which the program set one.
+    pub chosen_pools: BTreeMap<i32, Handle>,
     pub arrays: BTreeMap<Handle, super::allocation::Array>,
     /// By address.
     pub allocations: BTreeMap<u64, Allocation>,
@@ -60,6 +61,7 @@ impl World {
             libraries: BTreeMap::new(),
             functions: BTreeMap::new(),
             pools: BTreeMap::new(),
+            chosen_pools: BTreeMap::new(),
             arrays: BTreeMap::new(),
             allocations: BTreeMap::new(),
             primary: BTreeMap::new(),

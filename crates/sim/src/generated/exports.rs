@@ -5,60 +5,60 @@
 use crate::stub::{Proc, default, written};
 
 default!(cuArray3DCreate, 0);
-default!(cuArray3DCreate_v2, 1);
-default!(cuArray3DGetDescriptor, 2);
-default!(cuArray3DGetDescriptor_v2, 3);
-default!(cuArrayCreate, 4);
-default!(cuArrayCreate_v2, 5);
-default!(cuArrayDestroy, 6);
-default!(cuArrayGetDescriptor, 7);
-default!(cuArrayGetDescriptor_v2, 8);
-default!(cuArrayGetMemoryRequirements, 9);
-default!(cuArrayGetPlane, 10);
-default!(cuArrayGetSparseProperties, 11);
-default!(cuCheckpointOperationComplete, 12);
-default!(cuCheckpointProcessCheckpoint, 13);
-default!(cuCheckpointProcessGetRestoreThreadId, 14);
-default!(cuCheckpointProcessGetState, 15);
-default!(cuCheckpointProcessLock, 16);
-default!(cuCheckpointProcessRestore, 17);
-default!(cuCheckpointProcessUnlock, 18);
-default!(cuCoredumpDeregisterCompleteCallback, 19);
-default!(cuCoredumpDeregisterStartCallback, 20);
-default!(cuCoredumpGetAttribute, 21);
-default!(cuCoredumpGetAttributeGlobal, 22);
-default!(cuCoredumpRegisterCompleteCallback, 23);
-default!(cuCoredumpRegisterStartCallback, 24);
-default!(cuCoredumpSetAttribute, 25);
-default!(cuCoredumpSetAttributeGlobal, 26);
-default!(cuCtxAttach, 27);
-default!(cuCtxCreate, 28);
+written!(cuArray3DCreate_v2, crate::api::arrays::cuArray3DCreate_v2);
+default!(cuArray3DGetDescriptor, 1);
+written!(cuArray3DGetDescriptor_v2, crate::api::arrays::cuArray3DGetDescriptor_v2);
+default!(cuArrayCreate, 2);
+written!(cuArrayCreate_v2, crate::api::arrays::cuArrayCreate_v2);
+written!(cuArrayDestroy, crate::api::arrays::cuArrayDestroy);
+default!(cuArrayGetDescriptor, 3);
+written!(cuArrayGetDescriptor_v2, crate::api::arrays::cuArrayGetDescriptor_v2);
+default!(cuArrayGetMemoryRequirements, 4);
+default!(cuArrayGetPlane, 5);
+default!(cuArrayGetSparseProperties, 6);
+default!(cuCheckpointOperationComplete, 7);
+default!(cuCheckpointProcessCheckpoint, 8);
+default!(cuCheckpointProcessGetRestoreThreadId, 9);
+default!(cuCheckpointProcessGetState, 10);
+default!(cuCheckpointProcessLock, 11);
+default!(cuCheckpointProcessRestore, 12);
+default!(cuCheckpointProcessUnlock, 13);
+default!(cuCoredumpDeregisterCompleteCallback, 14);
+default!(cuCoredumpDeregisterStartCallback, 15);
+default!(cuCoredumpGetAttribute, 16);
+default!(cuCoredumpGetAttributeGlobal, 17);
+default!(cuCoredumpRegisterCompleteCallback, 18);
+default!(cuCoredumpRegisterStartCallback, 19);
+default!(cuCoredumpSetAttribute, 20);
+default!(cuCoredumpSetAttributeGlobal, 21);
+default!(cuCtxAttach, 22);
+default!(cuCtxCreate, 23);
 written!(cuCtxCreate_v2, crate::api::context::cuCtxCreate_v2);
 written!(cuCtxCreate_v3, crate::api::context::cuCtxCreate_v3);
 written!(cuCtxCreate_v4, crate::api::context::cuCtxCreate_v4);
-default!(cuCtxDestroy, 29);
+default!(cuCtxDestroy, 24);
 written!(cuCtxDestroy_v2, crate::api::context::cuCtxDestroy_v2);
-default!(cuCtxDetach, 30);
+default!(cuCtxDetach, 25);
 written!(cuCtxDisablePeerAccess, crate::api::peers::cuCtxDisablePeerAccess);
 written!(cuCtxEnablePeerAccess, crate::api::peers::cuCtxEnablePeerAccess);
-default!(cuCtxFromGreenCtx, 31);
+default!(cuCtxFromGreenCtx, 26);
 written!(cuCtxGetApiVersion, crate::api::context::cuCtxGetApiVersion);
 written!(cuCtxGetCacheConfig, crate::api::context::cuCtxGetCacheConfig);
 written!(cuCtxGetCurrent, crate::api::context::cuCtxGetCurrent);
-default!(cuCtxGetDevResource, 32);
+default!(cuCtxGetDevResource, 27);
 written!(cuCtxGetDevice, crate::api::context::cuCtxGetDevice);
 written!(cuCtxGetDevice_v2, crate::api::context::cuCtxGetDevice_v2);
-default!(cuCtxGetExecAffinity, 33);
+default!(cuCtxGetExecAffinity, 28);
 written!(cuCtxGetFlags, crate::api::context::cuCtxGetFlags);
 written!(cuCtxGetId, crate::api::context::cuCtxGetId);
 written!(cuCtxGetLimit, crate::api::context::cuCtxGetLimit);
 written!(cuCtxGetSharedMemConfig, crate::api::context::cuCtxGetSharedMemConfig);
 written!(cuCtxGetStreamPriorityRange, crate::api::context::cuCtxGetStreamPriorityRange);
-default!(cuCtxPopCurrent, 34);
+default!(cuCtxPopCurrent, 29);
 written!(cuCtxPopCurrent_v2, crate::api::context::cuCtxPopCurrent_v2);
-default!(cuCtxPushCurrent, 35);
+default!(cuCtxPushCurrent, 30);
 written!(cuCtxPushCurrent_v2, crate::api::context::cuCtxPushCurrent_v2);
-default!(cuCtxRecordEvent, 36);
+default!(cuCtxRecordEvent, 31);
 written!(cuCtxResetPersistingL2Cache, crate::api::context::cuCtxResetPersistingL2Cache);
 written!(cuCtxSetCacheConfig, crate::api::context::cuCtxSetCacheConfig);
 written!(cuCtxSetCurrent, crate::api::context::cuCtxSetCurrent);
@@ -67,38 +67,38 @@ written!(cuCtxSetLimit, crate::api::context::cuCtxSetLimit);
 written!(cuCtxSetSharedMemConfig, crate::api::context::cuCtxSetSharedMemConfig);
 written!(cuCtxSynchronize, crate::api::context::cuCtxSynchronize);
 written!(cuCtxSynchronize_v2, crate::api::context::cuCtxSynchronize_v2);
-default!(cuCtxWaitEvent, 37);
-default!(cuDestroyExternalMemory, 38);
-default!(cuDestroyExternalSemaphore, 39);
-default!(cuDevResourceGenerateDesc, 40);
-default!(cuDevSmResourceSplit, 41);
-default!(cuDevSmResourceSplitByCount, 42);
+default!(cuCtxWaitEvent, 32);
+default!(cuDestroyExternalMemory, 33);
+default!(cuDestroyExternalSemaphore, 34);
+default!(cuDevResourceGenerateDesc, 35);
+default!(cuDevSmResourceSplit, 36);
+default!(cuDevSmResourceSplitByCount, 37);
 written!(cuDeviceCanAccessPeer, crate::api::peers::cuDeviceCanAccessPeer);
 written!(cuDeviceComputeCapability, crate::api::device::cuDeviceComputeCapability);
 written!(cuDeviceGet, crate::api::device::cuDeviceGet);
 written!(cuDeviceGetAttribute, crate::api::device::cuDeviceGetAttribute);
 written!(cuDeviceGetByPCIBusId, crate::api::device::cuDeviceGetByPCIBusId);
-default!(cuDeviceGetCliqueCount, 43);
-default!(cuDeviceGetCliqueInfo, 44);
+default!(cuDeviceGetCliqueCount, 38);
+default!(cuDeviceGetCliqueInfo, 39);
 written!(cuDeviceGetCount, crate::api::device::cuDeviceGetCount);
-default!(cuDeviceGetDefaultMemPool, 45);
-default!(cuDeviceGetDevResource, 46);
+written!(cuDeviceGetDefaultMemPool, crate::api::pools::cuDeviceGetDefaultMemPool);
+default!(cuDeviceGetDevResource, 40);
 written!(cuDeviceGetExecAffinitySupport, crate::api::device::cuDeviceGetExecAffinitySupport);
-default!(cuDeviceGetFabricClusterUuid, 47);
-default!(cuDeviceGetGraphMemAttribute, 48);
-default!(cuDeviceGetHostAtomicCapabilities, 49);
-default!(cuDeviceGetLuid, 50);
-default!(cuDeviceGetMemPool, 51);
+default!(cuDeviceGetFabricClusterUuid, 41);
+default!(cuDeviceGetGraphMemAttribute, 42);
+default!(cuDeviceGetHostAtomicCapabilities, 43);
+default!(cuDeviceGetLuid, 44);
+written!(cuDeviceGetMemPool, crate::api::pools::cuDeviceGetMemPool);
 written!(cuDeviceGetName, crate::api::device::cuDeviceGetName);
-default!(cuDeviceGetNvSciSyncAttributes, 52);
-default!(cuDeviceGetP2PAtomicCapabilities, 53);
+default!(cuDeviceGetNvSciSyncAttributes, 45);
+default!(cuDeviceGetP2PAtomicCapabilities, 46);
 written!(cuDeviceGetP2PAttribute, crate::api::peers::cuDeviceGetP2PAttribute);
 written!(cuDeviceGetPCIBusId, crate::api::device::cuDeviceGetPCIBusId);
 written!(cuDeviceGetProperties, crate::api::device::cuDeviceGetProperties);
 written!(cuDeviceGetTexture1DLinearMaxWidth, crate::api::device::cuDeviceGetTexture1DLinearMaxWidth);
 written!(cuDeviceGetUuid, crate::api::device::cuDeviceGetUuid);
 written!(cuDeviceGetUuid_v2, crate::api::device::cuDeviceGetUuid_v2);
-default!(cuDeviceGraphMemTrim, 54);
+default!(cuDeviceGraphMemTrim, 47);
 written!(cuDevicePrimaryCtxGetState, crate::api::primary::cuDevicePrimaryCtxGetState);
 written!(cuDevicePrimaryCtxRelease, crate::api::primary::cuDevicePrimaryCtxRelease);
 written!(cuDevicePrimaryCtxRelease_v2, crate::api::primary::cuDevicePrimaryCtxRelease_v2);
@@ -107,25 +107,25 @@ written!(cuDevicePrimaryCtxReset_v2, crate::api::primary::cuDevicePrimaryCtxRese
 written!(cuDevicePrimaryCtxRetain, crate::api::primary::cuDevicePrimaryCtxRetain);
 written!(cuDevicePrimaryCtxSetFlags, crate::api::primary::cuDevicePrimaryCtxSetFlags);
 written!(cuDevicePrimaryCtxSetFlags_v2, crate::api::primary::cuDevicePrimaryCtxSetFlags_v2);
-default!(cuDeviceRegisterAsyncNotification, 55);
-default!(cuDeviceSetGraphMemAttribute, 56);
-default!(cuDeviceSetMemPool, 57);
-default!(cuDeviceTotalMem, 58);
+default!(cuDeviceRegisterAsyncNotification, 48);
+default!(cuDeviceSetGraphMemAttribute, 49);
+written!(cuDeviceSetMemPool, crate::api::pools::cuDeviceSetMemPool);
+default!(cuDeviceTotalMem, 50);
 written!(cuDeviceTotalMem_v2, crate::api::device::cuDeviceTotalMem_v2);
-default!(cuDeviceUnregisterAsyncNotification, 59);
+default!(cuDeviceUnregisterAsyncNotification, 51);
 written!(cuDriverGetVersion, crate::api::init::cuDriverGetVersion);
-default!(cuEGLApiInit, 60);
-default!(cuEGLStreamConsumerAcquireFrame, 61);
-default!(cuEGLStreamConsumerConnect, 62);
-default!(cuEGLStreamConsumerConnectWithFlags, 63);
-default!(cuEGLStreamConsumerDisconnect, 64);
-default!(cuEGLStreamConsumerReleaseFrame, 65);
-default!(cuEGLStreamProducerConnect, 66);
-default!(cuEGLStreamProducerDisconnect, 67);
-default!(cuEGLStreamProducerPresentFrame, 68);
-default!(cuEGLStreamProducerReturnFrame, 69);
+default!(cuEGLApiInit, 52);
+default!(cuEGLStreamConsumerAcquireFrame, 53);
+default!(cuEGLStreamConsumerConnect, 54);
+default!(cuEGLStreamConsumerConnectWithFlags, 55);
+default!(cuEGLStreamConsumerDisconnect, 56);
+default!(cuEGLStreamConsumerReleaseFrame, 57);
+default!(cuEGLStreamProducerConnect, 58);
+default!(cuEGLStreamProducerDisconnect, 59);
+default!(cuEGLStreamProducerPresentFrame, 60);
+default!(cuEGLStreamProducerReturnFrame, 61);
 written!(cuEventCreate, crate::api::events::cuEventCreate);
-default!(cuEventDestroy, 70);
+default!(cuEventDestroy, 62);
 written!(cuEventDestroy_v2, crate::api::events::cuEventDestroy_v2);
 written!(cuEventElapsedTime, crate::api::events::cuEventElapsedTime);
 written!(cuEventElapsedTime_v2, crate::api::events::cuEventElapsedTime_v2);
@@ -135,494 +135,500 @@ written!(cuEventRecord_ptsz, crate::api::events::cuEventRecord);
 written!(cuEventRecordWithFlags, crate::api::events::cuEventRecordWithFlags);
 written!(cuEventRecordWithFlags_ptsz, crate::api::events::cuEventRecordWithFlags);
 written!(cuEventSynchronize, crate::api::events::cuEventSynchronize);
-default!(cuExternalMemoryGetMappedBuffer, 71);
-default!(cuExternalMemoryGetMappedMipmappedArray, 72);
-default!(cuFabricCpyBatchAsync, 73);
-default!(cuFabricCpyBatchAsync_ptsz, 74);
+default!(cuExternalMemoryGetMappedBuffer, 63);
+default!(cuExternalMemoryGetMappedMipmappedArray, 64);
+default!(cuFabricCpyBatchAsync, 65);
+default!(cuFabricCpyBatchAsync_ptsz, 66);
 written!(cuFlushGPUDirectRDMAWrites, crate::api::init::cuFlushGPUDirectRDMAWrites);
-default!(cuFuncGetAttribute, 75);
-default!(cuFuncGetModule, 76);
-default!(cuFuncGetName, 77);
-default!(cuFuncGetParamCount, 78);
-default!(cuFuncGetParamInfo, 79);
-default!(cuFuncIsLoaded, 80);
-default!(cuFuncLoad, 81);
-default!(cuFuncSetAttribute, 82);
-default!(cuFuncSetBlockShape, 83);
-default!(cuFuncSetCacheConfig, 84);
-default!(cuFuncSetSharedMemConfig, 85);
-default!(cuFuncSetSharedSize, 86);
-default!(cuGLCtxCreate, 87);
-default!(cuGLCtxCreate_v2, 88);
-default!(cuGLGetDevices, 89);
-default!(cuGLGetDevices_v2, 90);
-default!(cuGLInit, 91);
-default!(cuGLMapBufferObject, 92);
-default!(cuGLMapBufferObject_v2, 93);
-default!(cuGLMapBufferObject_v2_ptds, 94);
-default!(cuGLMapBufferObjectAsync, 95);
-default!(cuGLMapBufferObjectAsync_v2, 96);
-default!(cuGLMapBufferObjectAsync_v2_ptsz, 97);
-default!(cuGLRegisterBufferObject, 98);
-default!(cuGLSetBufferObjectMapFlags, 99);
-default!(cuGLUnmapBufferObject, 100);
-default!(cuGLUnmapBufferObjectAsync, 101);
-default!(cuGLUnregisterBufferObject, 102);
+written!(cuFuncGetAttribute, crate::api::functions::cuFuncGetAttribute);
+written!(cuFuncGetModule, crate::api::libraries::cuFuncGetModule);
+written!(cuFuncGetName, crate::api::libraries::cuFuncGetName);
+written!(cuFuncGetParamCount, crate::api::libraries::cuFuncGetParamCount);
+written!(cuFuncGetParamInfo, crate::api::libraries::cuFuncGetParamInfo);
+written!(cuFuncIsLoaded, crate::api::functions::cuFuncIsLoaded);
+written!(cuFuncLoad, crate::api::functions::cuFuncLoad);
+written!(cuFuncSetAttribute, crate::api::functions::cuFuncSetAttribute);
+written!(cuFuncSetBlockShape, crate::api::launch::cuFuncSetBlockShape);
+written!(cuFuncSetCacheConfig, crate::api::functions::cuFuncSetCacheConfig);
+written!(cuFuncSetSharedMemConfig, crate::api::functions::cuFuncSetSharedMemConfig);
+written!(cuFuncSetSharedSize, crate::api::launch::cuFuncSetSharedSize);
+default!(cuGLCtxCreate, 67);
+default!(cuGLCtxCreate_v2, 68);
+default!(cuGLGetDevices, 69);
+default!(cuGLGetDevices_v2, 70);
+default!(cuGLInit, 71);
+default!(cuGLMapBufferObject, 72);
+default!(cuGLMapBufferObject_v2, 73);
+default!(cuGLMapBufferObject_v2_ptds, 74);
+default!(cuGLMapBufferObjectAsync, 75);
+default!(cuGLMapBufferObjectAsync_v2, 76);
+default!(cuGLMapBufferObjectAsync_v2_ptsz, 77);
+default!(cuGLRegisterBufferObject, 78);
+default!(cuGLSetBufferObjectMapFlags, 79);
+default!(cuGLUnmapBufferObject, 80);
+default!(cuGLUnmapBufferObjectAsync, 81);
+default!(cuGLUnregisterBufferObject, 82);
 written!(cuGetErrorName, crate::api::init::cuGetErrorName);
 written!(cuGetErrorString, crate::api::init::cuGetErrorString);
 written!(cuGetExportTable, crate::api::proc_address::cuGetExportTable);
 written!(cuGetProcAddress, crate::api::proc_address::cuGetProcAddress);
 written!(cuGetProcAddress_v2, crate::api::proc_address::cuGetProcAddress_v2);
-default!(cuGraphAddBatchMemOpNode, 103);
-default!(cuGraphAddChildGraphNode, 104);
-default!(cuGraphAddDependencies, 105);
-default!(cuGraphAddDependencies_v2, 106);
-default!(cuGraphAddEmptyNode, 107);
-default!(cuGraphAddEventRecordNode, 108);
-default!(cuGraphAddEventWaitNode, 109);
-default!(cuGraphAddExternalSemaphoresSignalNode, 110);
-default!(cuGraphAddExternalSemaphoresWaitNode, 111);
-default!(cuGraphAddHostNode, 112);
-default!(cuGraphAddKernelNode, 113);
-default!(cuGraphAddKernelNode_v2, 114);
-default!(cuGraphAddMemAllocNode, 115);
-default!(cuGraphAddMemFreeNode, 116);
-default!(cuGraphAddMemcpyNode, 117);
-default!(cuGraphAddMemsetNode, 118);
-default!(cuGraphAddNode, 119);
-default!(cuGraphAddNode_v2, 120);
-default!(cuGraphAddNode_v3, 121);
-default!(cuGraphBatchMemOpNodeGetParams, 122);
-default!(cuGraphBatchMemOpNodeSetParams, 123);
-default!(cuGraphChildGraphNodeGetGraph, 124);
-default!(cuGraphClone, 125);
-default!(cuGraphConditionalHandleCreate, 126);
-default!(cuGraphCreate, 127);
-default!(cuGraphDebugDotPrint, 128);
-default!(cuGraphDestroy, 129);
-default!(cuGraphDestroyNode, 130);
-default!(cuGraphEventRecordNodeGetEvent, 131);
-default!(cuGraphEventRecordNodeSetEvent, 132);
-default!(cuGraphEventWaitNodeGetEvent, 133);
-default!(cuGraphEventWaitNodeSetEvent, 134);
-default!(cuGraphExecBatchMemOpNodeSetParams, 135);
-default!(cuGraphExecChildGraphNodeSetParams, 136);
-default!(cuGraphExecDestroy, 137);
-default!(cuGraphExecEventRecordNodeSetEvent, 138);
-default!(cuGraphExecEventWaitNodeSetEvent, 139);
-default!(cuGraphExecExternalSemaphoresSignalNodeSetParams, 140);
-default!(cuGraphExecExternalSemaphoresWaitNodeSetParams, 141);
-default!(cuGraphExecGetFlags, 142);
-default!(cuGraphExecGetId, 143);
-default!(cuGraphExecHostNodeSetParams, 144);
-default!(cuGraphExecKernelNodeSetParams, 145);
-default!(cuGraphExecKernelNodeSetParams_v2, 146);
-default!(cuGraphExecMemcpyNodeSetParams, 147);
-default!(cuGraphExecMemsetNodeSetParams, 148);
-default!(cuGraphExecNodeSetParams, 149);
-default!(cuGraphExecUpdate, 150);
-default!(cuGraphExecUpdate_v2, 151);
-default!(cuGraphExternalSemaphoresSignalNodeGetParams, 152);
-default!(cuGraphExternalSemaphoresSignalNodeSetParams, 153);
-default!(cuGraphExternalSemaphoresWaitNodeGetParams, 154);
-default!(cuGraphExternalSemaphoresWaitNodeSetParams, 155);
-default!(cuGraphGetEdges, 156);
-default!(cuGraphGetEdges_v2, 157);
-default!(cuGraphGetId, 158);
-default!(cuGraphGetNodes, 159);
-default!(cuGraphGetRootNodes, 160);
-default!(cuGraphHostNodeGetParams, 161);
-default!(cuGraphHostNodeSetParams, 162);
-default!(cuGraphInstantiate, 163);
-default!(cuGraphInstantiate_v2, 164);
-default!(cuGraphInstantiateWithFlags, 165);
-default!(cuGraphInstantiateWithParams, 166);
-default!(cuGraphInstantiateWithParams_ptsz, 167);
-default!(cuGraphKernelNodeCopyAttributes, 168);
-default!(cuGraphKernelNodeGetAttribute, 169);
-default!(cuGraphKernelNodeGetParams, 170);
-default!(cuGraphKernelNodeGetParams_v2, 171);
-default!(cuGraphKernelNodeSetAttribute, 172);
-default!(cuGraphKernelNodeSetParams, 173);
-default!(cuGraphKernelNodeSetParams_v2, 174);
-default!(cuGraphLaunch, 175);
-default!(cuGraphLaunch_ptsz, 176);
-default!(cuGraphMemAllocNodeGetParams, 177);
-default!(cuGraphMemFreeNodeGetParams, 178);
-default!(cuGraphMemcpyNodeGetParams, 179);
-default!(cuGraphMemcpyNodeSetParams, 180);
-default!(cuGraphMemsetNodeGetParams, 181);
-default!(cuGraphMemsetNodeSetParams, 182);
-default!(cuGraphNodeFindInClone, 183);
-default!(cuGraphNodeGetContainingGraph, 184);
-default!(cuGraphNodeGetDependencies, 185);
-default!(cuGraphNodeGetDependencies_v2, 186);
-default!(cuGraphNodeGetDependentNodes, 187);
-default!(cuGraphNodeGetDependentNodes_v2, 188);
-default!(cuGraphNodeGetEnabled, 189);
-default!(cuGraphNodeGetLocalId, 190);
-default!(cuGraphNodeGetParams, 191);
-default!(cuGraphNodeGetToolsId, 192);
-default!(cuGraphNodeGetType, 193);
-default!(cuGraphNodeSetEnabled, 194);
-default!(cuGraphNodeSetParams, 195);
-default!(cuGraphNodeSetParams_v2, 196);
-default!(cuGraphReleaseUserObject, 197);
-default!(cuGraphRemoveDependencies, 198);
-default!(cuGraphRemoveDependencies_v2, 199);
-default!(cuGraphRetainUserObject, 200);
-default!(cuGraphUpload, 201);
-default!(cuGraphUpload_ptsz, 202);
-default!(cuGraphicsEGLRegisterImage, 203);
-default!(cuGraphicsGLRegisterBuffer, 204);
-default!(cuGraphicsGLRegisterImage, 205);
-default!(cuGraphicsMapResources, 206);
-default!(cuGraphicsMapResources_ptsz, 207);
-default!(cuGraphicsResourceGetMappedEglFrame, 208);
-default!(cuGraphicsResourceGetMappedMipmappedArray, 209);
-default!(cuGraphicsResourceGetMappedPointer, 210);
-default!(cuGraphicsResourceGetMappedPointer_v2, 211);
-default!(cuGraphicsResourceSetMapFlags, 212);
-default!(cuGraphicsResourceSetMapFlags_v2, 213);
-default!(cuGraphicsSubResourceGetMappedArray, 214);
-default!(cuGraphicsUnmapResources, 215);
-default!(cuGraphicsUnmapResources_ptsz, 216);
-default!(cuGraphicsUnregisterResource, 217);
-default!(cuGraphicsVDPAURegisterOutputSurface, 218);
-default!(cuGraphicsVDPAURegisterVideoSurface, 219);
-default!(cuGreenCtxCreate, 220);
-default!(cuGreenCtxDestroy, 221);
-default!(cuGreenCtxGetDevResource, 222);
-default!(cuGreenCtxGetId, 223);
-default!(cuGreenCtxRecordEvent, 224);
-default!(cuGreenCtxStreamCreate, 225);
-default!(cuGreenCtxWaitEvent, 226);
-default!(cuImportExternalMemory, 227);
-default!(cuImportExternalSemaphore, 228);
+default!(cuGraphAddBatchMemOpNode, 83);
+default!(cuGraphAddChildGraphNode, 84);
+default!(cuGraphAddDependencies, 85);
+default!(cuGraphAddDependencies_v2, 86);
+default!(cuGraphAddEmptyNode, 87);
+default!(cuGraphAddEventRecordNode, 88);
+default!(cuGraphAddEventWaitNode, 89);
+default!(cuGraphAddExternalSemaphoresSignalNode, 90);
+default!(cuGraphAddExternalSemaphoresWaitNode, 91);
+default!(cuGraphAddHostNode, 92);
+default!(cuGraphAddKernelNode, 93);
+default!(cuGraphAddKernelNode_v2, 94);
+default!(cuGraphAddMemAllocNode, 95);
+default!(cuGraphAddMemFreeNode, 96);
+default!(cuGraphAddMemcpyNode, 97);
+default!(cuGraphAddMemsetNode, 98);
+default!(cuGraphAddNode, 99);
+default!(cuGraphAddNode_v2, 100);
+default!(cuGraphAddNode_v3, 101);
+default!(cuGraphBatchMemOpNodeGetParams, 102);
+default!(cuGraphBatchMemOpNodeSetParams, 103);
+default!(cuGraphChildGraphNodeGetGraph, 104);
+default!(cuGraphClone, 105);
+default!(cuGraphConditionalHandleCreate, 106);
+default!(cuGraphCreate, 107);
+default!(cuGraphDebugDotPrint, 108);
+default!(cuGraphDestroy, 109);
+default!(cuGraphDestroyNode, 110);
+default!(cuGraphEventRecordNodeGetEvent, 111);
+default!(cuGraphEventRecordNodeSetEvent, 112);
+default!(cuGraphEventWaitNodeGetEvent, 113);
+default!(cuGraphEventWaitNodeSetEvent, 114);
+default!(cuGraphExecBatchMemOpNodeSetParams, 115);
+default!(cuGraphExecChildGraphNodeSetParams, 116);
+default!(cuGraphExecDestroy, 117);
+default!(cuGraphExecEventRecordNodeSetEvent, 118);
+default!(cuGraphExecEventWaitNodeSetEvent, 119);
+default!(cuGraphExecExternalSemaphoresSignalNodeSetParams, 120);
+default!(cuGraphExecExternalSemaphoresWaitNodeSetParams, 121);
+default!(cuGraphExecGetFlags, 122);
+default!(cuGraphExecGetId, 123);
+default!(cuGraphExecHostNodeSetParams, 124);
+default!(cuGraphExecKernelNodeSetParams, 125);
+default!(cuGraphExecKernelNodeSetParams_v2, 126);
+default!(cuGraphExecMemcpyNodeSetParams, 127);
+default!(cuGraphExecMemsetNodeSetParams, 128);
+default!(cuGraphExecNodeSetParams, 129);
+default!(cuGraphExecUpdate, 130);
+default!(cuGraphExecUpdate_v2, 131);
+default!(cuGraphExternalSemaphoresSignalNodeGetParams, 132);
+default!(cuGraphExternalSemaphoresSignalNodeSetParams, 133);
+default!(cuGraphExternalSemaphoresWaitNodeGetParams, 134);
+default!(cuGraphExternalSemaphoresWaitNodeSetParams, 135);
+default!(cuGraphGetEdges, 136);
+default!(cuGraphGetEdges_v2, 137);
+default!(cuGraphGetId, 138);
+default!(cuGraphGetNodes, 139);
+default!(cuGraphGetRootNodes, 140);
+default!(cuGraphHostNodeGetParams, 141);
+default!(cuGraphHostNodeSetParams, 142);
+default!(cuGraphInstantiate, 143);
+default!(cuGraphInstantiate_v2, 144);
+default!(cuGraphInstantiateWithFlags, 145);
+default!(cuGraphInstantiateWithParams, 146);
+default!(cuGraphInstantiateWithParams_ptsz, 147);
+default!(cuGraphKernelNodeCopyAttributes, 148);
+default!(cuGraphKernelNodeGetAttribute, 149);
+default!(cuGraphKernelNodeGetParams, 150);
+default!(cuGraphKernelNodeGetParams_v2, 151);
+default!(cuGraphKernelNodeSetAttribute, 152);
+default!(cuGraphKernelNodeSetParams, 153);
+default!(cuGraphKernelNodeSetParams_v2, 154);
+default!(cuGraphLaunch, 155);
+default!(cuGraphLaunch_ptsz, 156);
+default!(cuGraphMemAllocNodeGetParams, 157);
+default!(cuGraphMemFreeNodeGetParams, 158);
+default!(cuGraphMemcpyNodeGetParams, 159);
+default!(cuGraphMemcpyNodeSetParams, 160);
+default!(cuGraphMemsetNodeGetParams, 161);
+default!(cuGraphMemsetNodeSetParams, 162);
+default!(cuGraphNodeFindInClone, 163);
+default!(cuGraphNodeGetContainingGraph, 164);
+default!(cuGraphNodeGetDependencies, 165);
+default!(cuGraphNodeGetDependencies_v2, 166);
+default!(cuGraphNodeGetDependentNodes, 167);
+default!(cuGraphNodeGetDependentNodes_v2, 168);
+default!(cuGraphNodeGetEnabled, 169);
+default!(cuGraphNodeGetLocalId, 170);
+default!(cuGraphNodeGetParams, 171);
+default!(cuGraphNodeGetToolsId, 172);
+default!(cuGraphNodeGetType, 173);
+default!(cuGraphNodeSetEnabled, 174);
+default!(cuGraphNodeSetParams, 175);
+default!(cuGraphNodeSetParams_v2, 176);
+default!(cuGraphReleaseUserObject, 177);
+default!(cuGraphRemoveDependencies, 178);
+default!(cuGraphRemoveDependencies_v2, 179);
+default!(cuGraphRetainUserObject, 180);
+default!(cuGraphUpload, 181);
+default!(cuGraphUpload_ptsz, 182);
+default!(cuGraphicsEGLRegisterImage, 183);
+default!(cuGraphicsGLRegisterBuffer, 184);
+default!(cuGraphicsGLRegisterImage, 185);
+default!(cuGraphicsMapResources, 186);
+default!(cuGraphicsMapResources_ptsz, 187);
+default!(cuGraphicsResourceGetMappedEglFrame, 188);
+default!(cuGraphicsResourceGetMappedMipmappedArray, 189);
+default!(cuGraphicsResourceGetMappedPointer, 190);
+default!(cuGraphicsResourceGetMappedPointer_v2, 191);
+default!(cuGraphicsResourceSetMapFlags, 192);
+default!(cuGraphicsResourceSetMapFlags_v2, 193);
+default!(cuGraphicsSubResourceGetMappedArray, 194);
+default!(cuGraphicsUnmapResources, 195);
+default!(cuGraphicsUnmapResources_ptsz, 196);
+default!(cuGraphicsUnregisterResource, 197);
+default!(cuGraphicsVDPAURegisterOutputSurface, 198);
+default!(cuGraphicsVDPAURegisterVideoSurface, 199);
+default!(cuGreenCtxCreate, 200);
+default!(cuGreenCtxDestroy, 201);
+default!(cuGreenCtxGetDevResource, 202);
+default!(cuGreenCtxGetId, 203);
+default!(cuGreenCtxRecordEvent, 204);
+default!(cuGreenCtxStreamCreate, 205);
+default!(cuGreenCtxWaitEvent, 206);
+default!(cuImportExternalMemory, 207);
+default!(cuImportExternalSemaphore, 208);
 written!(cuInit, crate::api::init::cuInit);
-default!(cuIpcCloseMemHandle, 229);
-default!(cuIpcGetEventHandle, 230);
-default!(cuIpcGetMemHandle, 231);
-default!(cuIpcOpenEventHandle, 232);
-default!(cuIpcOpenMemHandle, 233);
-default!(cuIpcOpenMemHandle_v2, 234);
-default!(cuKernelGetAttribute, 235);
-default!(cuKernelGetFunction, 236);
-default!(cuKernelGetLibrary, 237);
-default!(cuKernelGetName, 238);
-default!(cuKernelGetParamCount, 239);
-default!(cuKernelGetParamInfo, 240);
-default!(cuKernelSetAttribute, 241);
-default!(cuKernelSetCacheConfig, 242);
-default!(cuLaunch, 243);
-default!(cuLaunchCooperativeKernel, 244);
-default!(cuLaunchCooperativeKernel_ptsz, 245);
-default!(cuLaunchCooperativeKernelMultiDevice, 246);
-default!(cuLaunchGrid, 247);
-default!(cuLaunchGridAsync, 248);
+written!(cuIpcCloseMemHandle, crate::api::sharing::cuIpcCloseMemHandle);
+written!(cuIpcGetEventHandle, crate::api::sharing::cuIpcGetEventHandle);
+written!(cuIpcGetMemHandle, crate::api::sharing::cuIpcGetMemHandle);
+written!(cuIpcOpenEventHandle, crate::api::sharing::cuIpcOpenEventHandle);
+written!(cuIpcOpenMemHandle, crate::api::sharing::cuIpcOpenMemHandle);
+written!(cuIpcOpenMemHandle_v2, crate::api::sharing::cuIpcOpenMemHandle_v2);
+written!(cuKernelGetAttribute, crate::api::functions::cuKernelGetAttribute);
+written!(cuKernelGetFunction, crate::api::libraries::cuKernelGetFunction);
+written!(cuKernelGetLibrary, crate::api::libraries::cuKernelGetLibrary);
+written!(cuKernelGetName, crate::api::libraries::cuKernelGetName);
+written!(cuKernelGetParamCount, crate::api::libraries::cuKernelGetParamCount);
+written!(cuKernelGetParamInfo, crate::api::libraries::cuKernelGetParamInfo);
+written!(cuKernelSetAttribute, crate::api::functions::cuKernelSetAttribute);
+written!(cuKernelSetCacheConfig, crate::api::functions::cuKernelSetCacheConfig);
+written!(cuLaunch, crate::api::launch::cuLaunch);
+written!(cuLaunchCooperativeKernel, crate::api::launch::cuLaunchCooperativeKernel);
+written!(cuLaunchCooperativeKernel_ptsz, crate::api::launch::cuLaunchCooperativeKernel);
+default!(cuLaunchCooperativeKernelMultiDevice, 209);
+written!(cuLaunchGrid, crate::api::launch::cuLaunchGrid);
+written!(cuLaunchGridAsync, crate::api::launch::cuLaunchGridAsync);
 written!(cuLaunchHostFunc, crate::api::streams::cuLaunchHostFunc);
 written!(cuLaunchHostFunc_v2, crate::api::streams::cuLaunchHostFunc_v2);
 written!(cuLaunchHostFunc_ptsz, crate::api::streams::cuLaunchHostFunc);
 written!(cuLaunchHostFunc_v2_ptsz, crate::api::streams::cuLaunchHostFunc_v2);
-default!(cuLaunchKernel, 249);
-default!(cuLaunchKernel_ptsz, 250);
-default!(cuLaunchKernelEx, 251);
-default!(cuLaunchKernelEx_ptsz, 252);
-default!(cuLibraryEnumerateKernels, 253);
-default!(cuLibraryGetGlobal, 254);
-default!(cuLibraryGetKernel, 255);
-default!(cuLibraryGetKernelCount, 256);
-default!(cuLibraryGetManaged, 257);
-default!(cuLibraryGetModule, 258);
-default!(cuLibraryGetUnifiedFunction, 259);
-default!(cuLibraryLoadData, 260);
-default!(cuLibraryLoadFromFile, 261);
-default!(cuLibraryUnload, 262);
-default!(cuLinkAddData, 263);
-default!(cuLinkAddData_v2, 264);
-default!(cuLinkAddFile, 265);
-default!(cuLinkAddFile_v2, 266);
-default!(cuLinkComplete, 267);
-default!(cuLinkCreate, 268);
-default!(cuLinkCreate_v2, 269);
-default!(cuLinkDestroy, 270);
-default!(cuLogicalEndpointAddDevice, 271);
-default!(cuLogicalEndpointBindAddr, 272);
-default!(cuLogicalEndpointBindMem, 273);
-default!(cuLogicalEndpointCreate, 274);
-default!(cuLogicalEndpointDestroy, 275);
-default!(cuLogicalEndpointExport, 276);
-default!(cuLogicalEndpointGetLimits, 277);
-default!(cuLogicalEndpointIdRelease, 278);
-default!(cuLogicalEndpointIdReserve, 279);
-default!(cuLogicalEndpointImport, 280);
-default!(cuLogicalEndpointQuery, 281);
-default!(cuLogicalEndpointUnbind, 282);
-default!(cuLogsCurrent, 283);
-default!(cuLogsDumpToFile, 284);
-default!(cuLogsDumpToMemory, 285);
-default!(cuLogsRegisterCallback, 286);
-default!(cuLogsUnregisterCallback, 287);
-default!(cuMemAddressFree, 288);
-default!(cuMemAddressReserve, 289);
+written!(cuLaunchKernel, crate::api::launch::cuLaunchKernel);
+written!(cuLaunchKernel_ptsz, crate::api::launch::cuLaunchKernel);
+written!(cuLaunchKernelEx, crate::api::launch::cuLaunchKernelEx);
+written!(cuLaunchKernelEx_ptsz, crate::api::launch::cuLaunchKernelEx);
+written!(cuLibraryEnumerateKernels, crate::api::libraries::cuLibraryEnumerateKernels);
+written!(cuLibraryGetGlobal, crate::api::libraries::cuLibraryGetGlobal);
+written!(cuLibraryGetKernel, crate::api::libraries::cuLibraryGetKernel);
+written!(cuLibraryGetKernelCount, crate::api::libraries::cuLibraryGetKernelCount);
+written!(cuLibraryGetManaged, crate::api::libraries::cuLibraryGetManaged);
+written!(cuLibraryGetModule, crate::api::libraries::cuLibraryGetModule);
+default!(cuLibraryGetUnifiedFunction, 210);
+written!(cuLibraryLoadData, crate::api::libraries::cuLibraryLoadData);
+written!(cuLibraryLoadFromFile, crate::api::libraries::cuLibraryLoadFromFile);
+written!(cuLibraryUnload, crate::api::libraries::cuLibraryUnload);
+default!(cuLinkAddData, 211);
+default!(cuLinkAddData_v2, 212);
+default!(cuLinkAddFile, 213);
+default!(cuLinkAddFile_v2, 214);
+default!(cuLinkComplete, 215);
+default!(cuLinkCreate, 216);
+default!(cuLinkCreate_v2, 217);
+default!(cuLinkDestroy, 218);
+default!(cuLogicalEndpointAddDevice, 219);
+default!(cuLogicalEndpointBindAddr, 220);
+default!(cuLogicalEndpointBindMem, 221);
+default!(cuLogicalEndpointCreate, 222);
+default!(cuLogicalEndpointDestroy, 223);
+default!(cuLogicalEndpointExport, 224);
+default!(cuLogicalEndpointGetLimits, 225);
+default!(cuLogicalEndpointIdRelease, 226);
+default!(cuLogicalEndpointIdReserve, 227);
+default!(cuLogicalEndpointImport, 228);
+default!(cuLogicalEndpointQuery, 229);
+default!(cuLogicalEndpointUnbind, 230);
+default!(cuLogsCurrent, 231);
+default!(cuLogsDumpToFile, 232);
+default!(cuLogsDumpToMemory, 233);
+default!(cuLogsRegisterCallback, 234);
+default!(cuLogsUnregisterCallback, 235);
+default!(cuMemAddressFree, 236);
+default!(cuMemAddressReserve, 237);
 written!(cuMemAdvise, crate::api::memory::cuMemAdvise);
 written!(cuMemAdvise_v2, crate::api::memory::cuMemAdvise_v2);
-default!(cuMemAlloc, 290);
+default!(cuMemAlloc, 238);
 written!(cuMemAlloc_v2, crate::api::memory::cuMemAlloc_v2);
-default!(cuMemAllocAsync, 291);
-default!(cuMemAllocAsync_ptsz, 292);
-default!(cuMemAllocFromPoolAsync, 293);
-default!(cuMemAllocFromPoolAsync_ptsz, 294);
-default!(cuMemAllocHost, 295);
+written!(cuMemAllocAsync, crate::api::pools::cuMemAllocAsync);
+written!(cuMemAllocAsync_ptsz, crate::api::pools::cuMemAllocAsync);
+written!(cuMemAllocFromPoolAsync, crate::api::pools::cuMemAllocFromPoolAsync);
+written!(cuMemAllocFromPoolAsync_ptsz, crate::api::pools::cuMemAllocFromPoolAsync);
+default!(cuMemAllocHost, 239);
 written!(cuMemAllocHost_v2, crate::api::memory::cuMemAllocHost_v2);
 written!(cuMemAllocManaged, crate::api::memory::cuMemAllocManaged);
-default!(cuMemAllocPitch, 296);
+default!(cuMemAllocPitch, 240);
 written!(cuMemAllocPitch_v2, crate::api::memory::cuMemAllocPitch_v2);
-default!(cuMemBatchDecompressAsync, 297);
-default!(cuMemBatchDecompressAsync_ptsz, 298);
-default!(cuMemCreate, 299);
-default!(cuMemDiscardAndPrefetchBatchAsync, 300);
-default!(cuMemDiscardAndPrefetchBatchAsync_ptsz, 301);
-default!(cuMemDiscardBatchAsync, 302);
-default!(cuMemDiscardBatchAsync_ptsz, 303);
-default!(cuMemExportToShareableHandle, 304);
-default!(cuMemFree, 305);
+default!(cuMemBatchDecompressAsync, 241);
+default!(cuMemBatchDecompressAsync_ptsz, 242);
+default!(cuMemCreate, 243);
+default!(cuMemDiscardAndPrefetchBatchAsync, 244);
+default!(cuMemDiscardAndPrefetchBatchAsync_ptsz, 245);
+default!(cuMemDiscardBatchAsync, 246);
+default!(cuMemDiscardBatchAsync_ptsz, 247);
+default!(cuMemExportToShareableHandle, 248);
+default!(cuMemFree, 249);
 written!(cuMemFree_v2, crate::api::memory::cuMemFree_v2);
-default!(cuMemFreeAsync, 306);
-default!(cuMemFreeAsync_ptsz, 307);
+written!(cuMemFreeAsync, crate::api::pools::cuMemFreeAsync);
+written!(cuMemFreeAsync_ptsz, crate::api::pools::cuMemFreeAsync);
 written!(cuMemFreeHost, crate::api::memory::cuMemFreeHost);
-default!(cuMemGetAccess, 308);
-default!(cuMemGetAddressRange, 309);
+default!(cuMemGetAccess, 250);
+default!(cuMemGetAddressRange, 251);
 written!(cuMemGetAddressRange_v2, crate::api::memory::cuMemGetAddressRange_v2);
-default!(cuMemGetAllocationGranularity, 310);
-default!(cuMemGetAllocationPropertiesFromHandle, 311);
-default!(cuMemGetAttribute, 312);
-default!(cuMemGetAttribute_v2, 313);
-default!(cuMemGetDefaultMemPool, 314);
-default!(cuMemGetHandleForAddressRange, 315);
-default!(cuMemGetInfo, 316);
+default!(cuMemGetAllocationGranularity, 252);
+default!(cuMemGetAllocationPropertiesFromHandle, 253);
+default!(cuMemGetAttribute, 254);
+default!(cuMemGetAttribute_v2, 255);
+default!(cuMemGetDefaultMemPool, 256);
+default!(cuMemGetHandleForAddressRange, 257);
+default!(cuMemGetInfo, 258);
 written!(cuMemGetInfo_v2, crate::api::memory::cuMemGetInfo_v2);
-default!(cuMemGetLocationInfo, 317);
-default!(cuMemGetMemPool, 318);
+default!(cuMemGetLocationInfo, 259);
+default!(cuMemGetMemPool, 260);
 written!(cuMemHostAlloc, crate::api::memory::cuMemHostAlloc);
-default!(cuMemHostGetDevicePointer, 319);
+default!(cuMemHostGetDevicePointer, 261);
 written!(cuMemHostGetDevicePointer_v2, crate::api::memory::cuMemHostGetDevicePointer_v2);
 written!(cuMemHostGetFlags, crate::api::memory::cuMemHostGetFlags);
-default!(cuMemHostRegister, 320);
+default!(cuMemHostRegister, 262);
 written!(cuMemHostRegister_v2, crate::api::memory::cuMemHostRegister_v2);
 written!(cuMemHostUnregister, crate::api::memory::cuMemHostUnregister);
-default!(cuMemImportFromShareableHandle, 321);
-default!(cuMemMap, 322);
-default!(cuMemMapArrayAsync, 323);
-default!(cuMemMapArrayAsync_ptsz, 324);
-default!(cuMemPoolCreate, 325);
-default!(cuMemPoolDestroy, 326);
-default!(cuMemPoolExportPointer, 327);
-default!(cuMemPoolExportToShareableHandle, 328);
-default!(cuMemPoolGetAccess, 329);
-default!(cuMemPoolGetAttribute, 330);
-default!(cuMemPoolImportFromShareableHandle, 331);
-default!(cuMemPoolImportPointer, 332);
-default!(cuMemPoolSetAccess, 333);
-default!(cuMemPoolSetAttribute, 334);
-default!(cuMemPoolTrimTo, 335);
+default!(cuMemImportFromShareableHandle, 263);
+default!(cuMemMap, 264);
+default!(cuMemMapArrayAsync, 265);
+default!(cuMemMapArrayAsync_ptsz, 266);
+written!(cuMemPoolCreate, crate::api::pools::cuMemPoolCreate);
+written!(cuMemPoolDestroy, crate::api::pools::cuMemPoolDestroy);
+default!(cuMemPoolExportPointer, 267);
+default!(cuMemPoolExportToShareableHandle, 268);
+written!(cuMemPoolGetAccess, crate::api::pools::cuMemPoolGetAccess);
+written!(cuMemPoolGetAttribute, crate::api::pools::cuMemPoolGetAttribute);
+default!(cuMemPoolImportFromShareableHandle, 269);
+default!(cuMemPoolImportPointer, 270);
+written!(cuMemPoolSetAccess, crate::api::pools::cuMemPoolSetAccess);
+written!(cuMemPoolSetAttribute, crate::api::pools::cuMemPoolSetAttribute);
+written!(cuMemPoolTrimTo, crate::api::pools::cuMemPoolTrimTo);
 written!(cuMemPrefetchAsync, crate::api::memory::cuMemPrefetchAsync);
 written!(cuMemPrefetchAsync_v2, crate::api::memory::cuMemPrefetchAsync_v2);
 written!(cuMemPrefetchAsync_ptsz, crate::api::memory::cuMemPrefetchAsync);
 written!(cuMemPrefetchAsync_v2_ptsz, crate::api::memory::cuMemPrefetchAsync_v2);
-default!(cuMemPrefetchBatchAsync, 336);
-default!(cuMemPrefetchBatchAsync_ptsz, 337);
-default!(cuMemRangeGetAttribute, 338);
-default!(cuMemRangeGetAttributes, 339);
-default!(cuMemRelease, 340);
-default!(cuMemRetainAllocationHandle, 341);
-default!(cuMemSetAccess, 342);
-default!(cuMemSetMemPool, 343);
-default!(cuMemUnmap, 344);
+default!(cuMemPrefetchBatchAsync, 271);
+default!(cuMemPrefetchBatchAsync_ptsz, 272);
+default!(cuMemRangeGetAttribute, 273);
+default!(cuMemRangeGetAttributes, 274);
+default!(cuMemRelease, 275);
+default!(cuMemRetainAllocationHandle, 276);
+default!(cuMemSetAccess, 277);
+default!(cuMemSetMemPool, 278);
+default!(cuMemUnmap, 279);
 written!(cuMemcpy, crate::api::copies::cuMemcpy);
 written!(cuMemcpy_ptds, crate::api::copies::cuMemcpy);
-default!(cuMemcpy2D, 345);
-default!(cuMemcpy2D_v2, 346);
-default!(cuMemcpy2D_v2_ptds, 347);
-default!(cuMemcpy2DAsync, 348);
-default!(cuMemcpy2DAsync_v2, 349);
-default!(cuMemcpy2DAsync_v2_ptsz, 350);
-default!(cuMemcpy2DUnaligned, 351);
-default!(cuMemcpy2DUnaligned_v2, 352);
-default!(cuMemcpy2DUnaligned_v2_ptds, 353);
-default!(cuMemcpy3D, 354);
-default!(cuMemcpy3D_v2, 355);
-default!(cuMemcpy3D_v2_ptds, 356);
-default!(cuMemcpy3DAsync, 357);
-default!(cuMemcpy3DAsync_v2, 358);
-default!(cuMemcpy3DAsync_v2_ptsz, 359);
-default!(cuMemcpy3DBatchAsync, 360);
-default!(cuMemcpy3DBatchAsync_v2, 361);
-default!(cuMemcpy3DBatchAsync_ptsz, 362);
-default!(cuMemcpy3DBatchAsync_v2_ptsz, 363);
-default!(cuMemcpy3DPeer, 364);
-default!(cuMemcpy3DPeer_ptds, 365);
-default!(cuMemcpy3DPeerAsync, 366);
-default!(cuMemcpy3DPeerAsync_ptsz, 367);
-default!(cuMemcpy3DWithAttributesAsync, 368);
-default!(cuMemcpy3DWithAttributesAsync_ptsz, 369);
+default!(cuMemcpy2D, 280);
+written!(cuMemcpy2D_v2, crate::api::volumes::cuMemcpy2D_v2);
+written!(cuMemcpy2D_v2_ptds, crate::api::volumes::cuMemcpy2D_v2);
+default!(cuMemcpy2DAsync, 281);
+written!(cuMemcpy2DAsync_v2, crate::api::volumes::cuMemcpy2DAsync_v2);
+written!(cuMemcpy2DAsync_v2_ptsz, crate::api::volumes::cuMemcpy2DAsync_v2);
+default!(cuMemcpy2DUnaligned, 282);
+written!(cuMemcpy2DUnaligned_v2, crate::api::volumes::cuMemcpy2DUnaligned_v2);
+written!(cuMemcpy2DUnaligned_v2_ptds, crate::api::volumes::cuMemcpy2DUnaligned_v2);
+default!(cuMemcpy3D, 283);
+written!(cuMemcpy3D_v2, crate::api::volumes::cuMemcpy3D_v2);
+written!(cuMemcpy3D_v2_ptds, crate::api::volumes::cuMemcpy3D_v2);
+default!(cuMemcpy3DAsync, 284);
+written!(cuMemcpy3DAsync_v2, crate::api::volumes::cuMemcpy3DAsync_v2);
+written!(cuMemcpy3DAsync_v2_ptsz, crate::api::volumes::cuMemcpy3DAsync_v2);
+default!(cuMemcpy3DBatchAsync, 285);
+default!(cuMemcpy3DBatchAsync_v2, 286);
+default!(cuMemcpy3DBatchAsync_ptsz, 287);
+default!(cuMemcpy3DBatchAsync_v2_ptsz, 288);
+written!(cuMemcpy3DPeer, crate::api::volumes::cuMemcpy3DPeer);
+written!(cuMemcpy3DPeer_ptds, crate::api::volumes::cuMemcpy3DPeer);
+written!(cuMemcpy3DPeerAsync, crate::api::volumes::cuMemcpy3DPeerAsync);
+written!(cuMemcpy3DPeerAsync_ptsz, crate::api::volumes::cuMemcpy3DPeerAsync);
+default!(cuMemcpy3DWithAttributesAsync, 289);
+default!(cuMemcpy3DWithAttributesAsync_ptsz, 290);
 written!(cuMemcpyAsync, crate::api::copies::cuMemcpyAsync);
 written!(cuMemcpyAsync_ptsz, crate::api::copies::cuMemcpyAsync);
-default!(cuMemcpyAtoA, 370);
-default!(cuMemcpyAtoA_v2, 371);
-default!(cuMemcpyAtoA_v2_ptds, 372);
-default!(cuMemcpyAtoD, 373);
-default!(cuMemcpyAtoD_v2, 374);
-default!(cuMemcpyAtoD_v2_ptds, 375);
-default!(cuMemcpyAtoH, 376);
-default!(cuMemcpyAtoH_v2, 377);
-default!(cuMemcpyAtoH_v2_ptds, 378);
-default!(cuMemcpyAtoHAsync, 379);
-default!(cuMemcpyAtoHAsync_v2, 380);
-default!(cuMemcpyAtoHAsync_v2_ptsz, 381);
-default!(cuMemcpyBatchAsync, 382);
-default!(cuMemcpyBatchAsync_v2, 383);
-default!(cuMemcpyBatchAsync_ptsz, 384);
-default!(cuMemcpyBatchAsync_v2_ptsz, 385);
-default!(cuMemcpyDtoA, 386);
-default!(cuMemcpyDtoA_v2, 387);
-default!(cuMemcpyDtoA_v2_ptds, 388);
-default!(cuMemcpyDtoD, 389);
+default!(cuMemcpyAtoA, 291);
+written!(cuMemcpyAtoA_v2, crate::api::arrays::cuMemcpyAtoA_v2);
+written!(cuMemcpyAtoA_v2_ptds, crate::api::arrays::cuMemcpyAtoA_v2);
+default!(cuMemcpyAtoD, 292);
+written!(cuMemcpyAtoD_v2, crate::api::arrays::cuMemcpyAtoD_v2);
+written!(cuMemcpyAtoD_v2_ptds, crate::api::arrays::cuMemcpyAtoD_v2);
+default!(cuMemcpyAtoH, 293);
+written!(cuMemcpyAtoH_v2, crate::api::arrays::cuMemcpyAtoH_v2);
+written!(cuMemcpyAtoH_v2_ptds, crate::api::arrays::cuMemcpyAtoH_v2);
+default!(cuMemcpyAtoHAsync, 294);
+written!(cuMemcpyAtoHAsync_v2, crate::api::arrays::cuMemcpyAtoHAsync_v2);
+written!(cuMemcpyAtoHAsync_v2_ptsz, crate::api::arrays::cuMemcpyAtoHAsync_v2);
+default!(cuMemcpyBatchAsync, 295);
+default!(cuMemcpyBatchAsync_v2, 296);
+default!(cuMemcpyBatchAsync_ptsz, 297);
+default!(cuMemcpyBatchAsync_v2_ptsz, 298);
+default!(cuMemcpyDtoA, 299);
+written!(cuMemcpyDtoA_v2, crate::api::arrays::cuMemcpyDtoA_v2);
+written!(cuMemcpyDtoA_v2_ptds, crate::api::arrays::cuMemcpyDtoA_v2);
+default!(cuMemcpyDtoD, 300);
 written!(cuMemcpyDtoD_v2, crate::api::copies::cuMemcpyDtoD_v2);
 written!(cuMemcpyDtoD_v2_ptds, crate::api::copies::cuMemcpyDtoD_v2);
-default!(cuMemcpyDtoDAsync, 390);
+default!(cuMemcpyDtoDAsync, 301);
 written!(cuMemcpyDtoDAsync_v2, crate::api::copies::cuMemcpyDtoDAsync_v2);
 written!(cuMemcpyDtoDAsync_v2_ptsz, crate::api::copies::cuMemcpyDtoDAsync_v2);
-default!(cuMemcpyDtoH, 391);
+default!(cuMemcpyDtoH, 302);
 written!(cuMemcpyDtoH_v2, crate::api::copies::cuMemcpyDtoH_v2);
 written!(cuMemcpyDtoH_v2_ptds, crate::api::copies::cuMemcpyDtoH_v2);
-default!(cuMemcpyDtoHAsync, 392);
+default!(cuMemcpyDtoHAsync, 303);
 written!(cuMemcpyDtoHAsync_v2, crate::api::copies::cuMemcpyDtoHAsync_v2);
 written!(cuMemcpyDtoHAsync_v2_ptsz, crate::api::copies::cuMemcpyDtoHAsync_v2);
-default!(cuMemcpyHtoA, 393);
-default!(cuMemcpyHtoA_v2, 394);
-default!(cuMemcpyHtoA_v2_ptds, 395);
-default!(cuMemcpyHtoAAsync, 396);
-default!(cuMemcpyHtoAAsync_v2, 397);
-default!(cuMemcpyHtoAAsync_v2_ptsz, 398);
-default!(cuMemcpyHtoD, 399);
+default!(cuMemcpyHtoA, 304);
+written!(cuMemcpyHtoA_v2, crate::api::arrays::cuMemcpyHtoA_v2);
+written!(cuMemcpyHtoA_v2_ptds, crate::api::arrays::cuMemcpyHtoA_v2);
+default!(cuMemcpyHtoAAsync, 305);
+written!(cuMemcpyHtoAAsync_v2, crate::api::arrays::cuMemcpyHtoAAsync_v2);
+written!(cuMemcpyHtoAAsync_v2_ptsz, crate::api::arrays::cuMemcpyHtoAAsync_v2);
+default!(cuMemcpyHtoD, 306);
 written!(cuMemcpyHtoD_v2, crate::api::copies::cuMemcpyHtoD_v2);
 written!(cuMemcpyHtoD_v2_ptds, crate::api::copies::cuMemcpyHtoD_v2);
-default!(cuMemcpyHtoDAsync, 400);
+default!(cuMemcpyHtoDAsync, 307);
 written!(cuMemcpyHtoDAsync_v2, crate::api::copies::cuMemcpyHtoDAsync_v2);
 written!(cuMemcpyHtoDAsync_v2_ptsz, crate::api::copies::cuMemcpyHtoDAsync_v2);
 written!(cuMemcpyPeer, crate::api::copies::cuMemcpyPeer);
 written!(cuMemcpyPeer_ptds, crate::api::copies::cuMemcpyPeer);
 written!(cuMemcpyPeerAsync, crate::api::copies::cuMemcpyPeerAsync);
 written!(cuMemcpyPeerAsync_ptsz, crate::api::copies::cuMemcpyPeerAsync);
-default!(cuMemcpyWithAttributesAsync, 401);
-default!(cuMemcpyWithAttributesAsync_ptsz, 402);
-default!(cuMemsetD16, 403);
+default!(cuMemcpyWithAttributesAsync, 308);
+default!(cuMemcpyWithAttributesAsync_ptsz, 309);
+default!(cuMemsetD16, 310);
 written!(cuMemsetD16_v2, crate::api::sets::cuMemsetD16_v2);
 written!(cuMemsetD16_v2_ptds, crate::api::sets::cuMemsetD16_v2);
 written!(cuMemsetD16Async, crate::api::sets::cuMemsetD16Async);
 written!(cuMemsetD16Async_ptsz, crate::api::sets::cuMemsetD16Async);
-default!(cuMemsetD2D16, 404);
+default!(cuMemsetD2D16, 311);
 written!(cuMemsetD2D16_v2, crate::api::sets::cuMemsetD2D16_v2);
 written!(cuMemsetD2D16_v2_ptds, crate::api::sets::cuMemsetD2D16_v2);
 written!(cuMemsetD2D16Async, crate::api::sets::cuMemsetD2D16Async);
 written!(cuMemsetD2D16Async_ptsz, crate::api::sets::cuMemsetD2D16Async);
-default!(cuMemsetD2D32, 405);
+default!(cuMemsetD2D32, 312);
 written!(cuMemsetD2D32_v2, crate::api::sets::cuMemsetD2D32_v2);
 written!(cuMemsetD2D32_v2_ptds, crate::api::sets::cuMemsetD2D32_v2);
 written!(cuMemsetD2D32Async, crate::api::sets::cuMemsetD2D32Async);
 written!(cuMemsetD2D32Async_ptsz, crate::api::sets::cuMemsetD2D32Async);
-default!(cuMemsetD2D8, 406);
+default!(cuMemsetD2D8, 313);
 written!(cuMemsetD2D8_v2, crate::api::sets::cuMemsetD2D8_v2);
 written!(cuMemsetD2D8_v2_ptds, crate::api::sets::cuMemsetD2D8_v2);
 written!(cuMemsetD2D8Async, crate::api::sets::cuMemsetD2D8Async);
 written!(cuMemsetD2D8Async_ptsz, crate::api::sets::cuMemsetD2D8Async);
-default!(cuMemsetD32, 407);
+default!(cuMemsetD32, 314);
 written!(cuMemsetD32_v2, crate::api::sets::cuMemsetD32_v2);
 written!(cuMemsetD32_v2_ptds, crate::api::sets::cuMemsetD32_v2);
 written!(cuMemsetD32Async, crate::api::sets::cuMemsetD32Async);
 written!(cuMemsetD32Async_ptsz, crate::api::sets::cuMemsetD32Async);
-default!(cuMemsetD8, 408);
+default!(cuMemsetD8, 315);
 written!(cuMemsetD8_v2, crate::api::sets::cuMemsetD8_v2);
 written!(cuMemsetD8_v2_ptds, crate::api::sets::cuMemsetD8_v2);
 written!(cuMemsetD8Async, crate::api::sets::cuMemsetD8Async);
 written!(cuMemsetD8Async_ptsz, crate::api::sets::cuMemsetD8Async);
-default!(cuMipmappedArrayCreate, 409);
-default!(cuMipmappedArrayDestroy, 410);
-default!(cuMipmappedArrayGetLevel, 411);
-default!(cuMipmappedArrayGetMemoryRequirements, 412);
-default!(cuMipmappedArrayGetSparseProperties, 413);
-default!(cuModuleEnumerateFunctions, 414);
-default!(cuModuleGetFunction, 415);
-default!(cuModuleGetFunctionCount, 416);
-default!(cuModuleGetGlobal, 417);
-default!(cuModuleGetGlobal_v2, 418);
+default!(cuMipmappedArrayCreate, 316);
+default!(cuMipmappedArrayDestroy, 317);
+default!(cuMipmappedArrayGetLevel, 318);
+default!(cuMipmappedArrayGetMemoryRequirements, 319);
+default!(cuMipmappedArrayGetSparseProperties, 320);
+written!(cuModuleEnumerateFunctions, crate::api::modules::cuModuleEnumerateFunctions);
+written!(cuModuleGetFunction, crate::api::modules::cuModuleGetFunction);
+written!(cuModuleGetFunctionCount, crate::api::modules::cuModuleGetFunctionCount);
+default!(cuModuleGetGlobal, 321);
+written!(cuModuleGetGlobal_v2, crate::api::modules::cuModuleGetGlobal_v2);
 written!(cuModuleGetLoadingMode, crate::api::modules::cuModuleGetLoadingMode);
-default!(cuModuleGetSurfRef, 419);
-default!(cuModuleGetTexRef, 420);
-default!(cuModuleLoad, 421);
-default!(cuModuleLoadData, 422);
-default!(cuModuleLoadDataEx, 423);
-default!(cuModuleLoadFatBinary, 424);
-default!(cuModuleUnload, 425);
-default!(cuMulticastAddDevice, 426);
-default!(cuMulticastBindAddr, 427);
-default!(cuMulticastBindAddr_v2, 428);
-default!(cuMulticastBindMem, 429);
-default!(cuMulticastBindMem_v2, 430);
-default!(cuMulticastCreate, 431);
-default!(cuMulticastGetGranularity, 432);
-default!(cuMulticastUnbind, 433);
-default!(cuOccupancyAvailableDynamicSMemPerBlock, 434);
-default!(cuOccupancyMaxActiveBlocksPerMultiprocessor, 435);
-default!(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, 436);
-default!(cuOccupancyMaxActiveClusters, 437);
-default!(cuOccupancyMaxPotentialBlockSize, 438);
-default!(cuOccupancyMaxPotentialBlockSizeWithFlags, 439);
-default!(cuOccupancyMaxPotentialClusterSize, 440);
-default!(cuParamSetSize, 441);
-default!(cuParamSetTexRef, 442);
-default!(cuParamSetf, 443);
-default!(cuParamSeti, 444);
-default!(cuParamSetv, 445);
-default!(cuPointerGetAttribute, 446);
-default!(cuPointerGetAttributes, 447);
-default!(cuPointerSetAttribute, 448);
-default!(cuProfilerInitialize, 449);
+written!(cuModuleGetSurfRef, crate::api::modules::cuModuleGetSurfRef);
+written!(cuModuleGetTexRef, crate::api::modules::cuModuleGetTexRef);
+written!(cuModuleLoad, crate::api::modules::cuModuleLoad);
+written!(cuModuleLoadData, crate::api::modules::cuModuleLoadData);
+written!(cuModuleLoadDataEx, crate::api::modules::cuModuleLoadDataEx);
+written!(cuModuleLoadFatBinary, crate::api::modules::cuModuleLoadFatBinary);
+written!(cuModuleUnload, crate::api::modules::cuModuleUnload);
+default!(cuMulticastAddDevice, 322);
+default!(cuMulticastBindAddr, 323);
+default!(cuMulticastBindAddr_v2, 324);
+default!(cuMulticastBindMem, 325);
+default!(cuMulticastBindMem_v2, 326);
+default!(cuMulticastCreate, 327);
+default!(cuMulticastGetGranularity, 328);
+default!(cuMulticastUnbind, 329);
+written!(cuOccupancyAvailableDynamicSMemPerBlock, crate::api::functions::cuOccupancyAvailableDynamicSMemPerBlock);
+written!(
+    cuOccupancyMaxActiveBlocksPerMultiprocessor,
+    crate::api::functions::cuOccupancyMaxActiveBlocksPerMultiprocessor
+);
+written!(
+    cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags,
+    crate::api::functions::cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags
+);
+default!(cuOccupancyMaxActiveClusters, 330);
+written!(cuOccupancyMaxPotentialBlockSize, crate::api::functions::cuOccupancyMaxPotentialBlockSize);
+written!(cuOccupancyMaxPotentialBlockSizeWithFlags, crate::api::functions::cuOccupancyMaxPotentialBlockSizeWithFlags);
+default!(cuOccupancyMaxPotentialClusterSize, 331);
+written!(cuParamSetSize, crate::api::launch::cuParamSetSize);
+default!(cuParamSetTexRef, 332);
+written!(cuParamSetf, crate::api::launch::cuParamSetf);
+written!(cuParamSeti, crate::api::launch::cuParamSeti);
+written!(cuParamSetv, crate::api::launch::cuParamSetv);
+written!(cuPointerGetAttribute, crate::api::pointers::cuPointerGetAttribute);
+written!(cuPointerGetAttributes, crate::api::pointers::cuPointerGetAttributes);
+written!(cuPointerSetAttribute, crate::api::pointers::cuPointerSetAttribute);
+default!(cuProfilerInitialize, 333);
 written!(cuProfilerStart, crate::api::init::cuProfilerStart);
 written!(cuProfilerStop, crate::api::init::cuProfilerStop);
-default!(cuSignalExternalSemaphoresAsync, 450);
-default!(cuSignalExternalSemaphoresAsync_ptsz, 451);
+default!(cuSignalExternalSemaphoresAsync, 334);
+default!(cuSignalExternalSemaphoresAsync_ptsz, 335);
 written!(cuStreamAddCallback, crate::api::streams::cuStreamAddCallback);
 written!(cuStreamAddCallback_ptsz, crate::api::streams::cuStreamAddCallback);
 written!(cuStreamAttachMemAsync, crate::api::streams::cuStreamAttachMemAsync);
 written!(cuStreamAttachMemAsync_ptsz, crate::api::streams::cuStreamAttachMemAsync);
-default!(cuStreamBatchMemOp, 452);
-default!(cuStreamBatchMemOp_v2, 453);
-default!(cuStreamBatchMemOp_ptsz, 454);
-default!(cuStreamBatchMemOp_v2_ptsz, 455);
-default!(cuStreamBeginCapture, 456);
-default!(cuStreamBeginCapture_v2, 457);
-default!(cuStreamBeginCapture_ptsz, 458);
-default!(cuStreamBeginCapture_v2_ptsz, 459);
-default!(cuStreamBeginCaptureToCig, 460);
-default!(cuStreamBeginCaptureToCig_ptsz, 461);
-default!(cuStreamBeginCaptureToGraph, 462);
-default!(cuStreamBeginCaptureToGraph_ptsz, 463);
-default!(cuStreamBeginRecaptureToGraph, 464);
-default!(cuStreamBeginRecaptureToGraph_ptsz, 465);
-default!(cuStreamCopyAttributes, 466);
-default!(cuStreamCopyAttributes_ptsz, 467);
+default!(cuStreamBatchMemOp, 336);
+default!(cuStreamBatchMemOp_v2, 337);
+default!(cuStreamBatchMemOp_ptsz, 338);
+default!(cuStreamBatchMemOp_v2_ptsz, 339);
+default!(cuStreamBeginCapture, 340);
+default!(cuStreamBeginCapture_v2, 341);
+default!(cuStreamBeginCapture_ptsz, 342);
+default!(cuStreamBeginCapture_v2_ptsz, 343);
+default!(cuStreamBeginCaptureToCig, 344);
+default!(cuStreamBeginCaptureToCig_ptsz, 345);
+default!(cuStreamBeginCaptureToGraph, 346);
+default!(cuStreamBeginCaptureToGraph_ptsz, 347);
+default!(cuStreamBeginRecaptureToGraph, 348);
+default!(cuStreamBeginRecaptureToGraph_ptsz, 349);
+written!(cuStreamCopyAttributes, crate::api::stream_memory::cuStreamCopyAttributes);
+written!(cuStreamCopyAttributes_ptsz, crate::api::stream_memory::cuStreamCopyAttributes);
 written!(cuStreamCreate, crate::api::streams::cuStreamCreate);
 written!(cuStreamCreateWithPriority, crate::api::streams::cuStreamCreateWithPriority);
-default!(cuStreamDestroy, 468);
+default!(cuStreamDestroy, 350);
 written!(cuStreamDestroy_v2, crate::api::streams::cuStreamDestroy_v2);
-default!(cuStreamEndCapture, 469);
-default!(cuStreamEndCapture_ptsz, 470);
-default!(cuStreamEndCaptureToCig, 471);
-default!(cuStreamEndCaptureToCig_ptsz, 472);
-default!(cuStreamGetAttribute, 473);
-default!(cuStreamGetAttribute_ptsz, 474);
+default!(cuStreamEndCapture, 351);
+default!(cuStreamEndCapture_ptsz, 352);
+default!(cuStreamEndCaptureToCig, 353);
+default!(cuStreamEndCaptureToCig_ptsz, 354);
+written!(cuStreamGetAttribute, crate::api::stream_memory::cuStreamGetAttribute);
+written!(cuStreamGetAttribute_ptsz, crate::api::stream_memory::cuStreamGetAttribute);
 written!(cuStreamGetCaptureInfo, crate::api::streams::cuStreamGetCaptureInfo);
 written!(cuStreamGetCaptureInfo_v2, crate::api::streams::cuStreamGetCaptureInfo_v2);
 written!(cuStreamGetCaptureInfo_v3, crate::api::streams::cuStreamGetCaptureInfo_v3);
@@ -633,13 +639,13 @@ written!(cuStreamGetCtx, crate::api::streams::cuStreamGetCtx);
 written!(cuStreamGetCtx_v2, crate::api::streams::cuStreamGetCtx_v2);
 written!(cuStreamGetCtx_ptsz, crate::api::streams::cuStreamGetCtx);
 written!(cuStreamGetCtx_v2_ptsz, crate::api::streams::cuStreamGetCtx_v2);
-default!(cuStreamGetDevResource, 475);
-default!(cuStreamGetDevResource_ptsz, 476);
+default!(cuStreamGetDevResource, 355);
+default!(cuStreamGetDevResource_ptsz, 356);
 written!(cuStreamGetDevice, crate::api::streams::cuStreamGetDevice);
 written!(cuStreamGetDevice_ptsz, crate::api::streams::cuStreamGetDevice);
 written!(cuStreamGetFlags, crate::api::streams::cuStreamGetFlags);
 written!(cuStreamGetFlags_ptsz, crate::api::streams::cuStreamGetFlags);
-default!(cuStreamGetGreenCtx, 477);
+default!(cuStreamGetGreenCtx, 357);
 written!(cuStreamGetId, crate::api::streams::cuStreamGetId);
 written!(cuStreamGetId_ptsz, crate::api::streams::cuStreamGetId);
 written!(cuStreamGetPriority, crate::api::streams::cuStreamGetPriority);
@@ -648,107 +654,102 @@ written!(cuStreamIsCapturing, crate::api::streams::cuStreamIsCapturing);
 written!(cuStreamIsCapturing_ptsz, crate::api::streams::cuStreamIsCapturing);
 written!(cuStreamQuery, crate::api::streams::cuStreamQuery);
 written!(cuStreamQuery_ptsz, crate::api::streams::cuStreamQuery);
-default!(cuStreamSetAttribute, 478);
-default!(cuStreamSetAttribute_ptsz, 479);
+written!(cuStreamSetAttribute, crate::api::stream_memory::cuStreamSetAttribute);
+written!(cuStreamSetAttribute_ptsz, crate::api::stream_memory::cuStreamSetAttribute);
 written!(cuStreamSynchronize, crate::api::streams::cuStreamSynchronize);
 written!(cuStreamSynchronize_ptsz, crate::api::streams::cuStreamSynchronize);
-default!(cuStreamUpdateCaptureDependencies, 480);
-default!(cuStreamUpdateCaptureDependencies_v2, 481);
-default!(cuStreamUpdateCaptureDependencies_ptsz, 482);
-default!(cuStreamUpdateCaptureDependencies_v2_ptsz, 483);
+default!(cuStreamUpdateCaptureDependencies, 358);
+default!(cuStreamUpdateCaptureDependencies_v2, 359);
+default!(cuStreamUpdateCaptureDependencies_ptsz, 360);
+default!(cuStreamUpdateCaptureDependencies_v2_ptsz, 361);
 written!(cuStreamWaitEvent, crate::api::streams::cuStreamWaitEvent);
 written!(cuStreamWaitEvent_ptsz, crate::api::streams::cuStreamWaitEvent);
-default!(cuStreamWaitValue32, 484);
-default!(cuStreamWaitValue32_v2, 485);
-default!(cuStreamWaitValue32_ptsz, 486);
-default!(cuStreamWaitValue32_v2_ptsz, 487);
-default!(cuStreamWaitValue64, 488);
-default!(cuStreamWaitValue64_v2, 489);
-default!(cuStreamWaitValue64_ptsz, 490);
-default!(cuStreamWaitValue64_v2_ptsz, 491);
-default!(cuStreamWriteValue32, 492);
-default!(cuStreamWriteValue32_v2, 493);
-default!(cuStreamWriteValue32_ptsz, 494);
-default!(cuStreamWriteValue32_v2_ptsz, 495);
-default!(cuStreamWriteValue64, 496);
-default!(cuStreamWriteValue64_v2, 497);
-default!(cuStreamWriteValue64_ptsz, 498);
-default!(cuStreamWriteValue64_v2_ptsz, 499);
-default!(cuSurfObjectCreate, 500);
-default!(cuSurfObjectDestroy, 501);
-default!(cuSurfObjectGetResourceDesc, 502);
-default!(cuSurfRefGetArray, 503);
-default!(cuSurfRefSetArray, 504);
-default!(cuTensorMapEncodeIm2col, 505);
-default!(cuTensorMapEncodeIm2colWide, 506);
-default!(cuTensorMapEncodeTiled, 507);
-default!(cuTensorMapReplaceAddress, 508);
-default!(cuTensorMapSetAllocationClass, 509);
-default!(cuTexObjectCreate, 510);
-default!(cuTexObjectDestroy, 511);
-default!(cuTexObjectGetResourceDesc, 512);
-default!(cuTexObjectGetResourceViewDesc, 513);
-default!(cuTexObjectGetTextureDesc, 514);
-default!(cuTexRefCreate, 515);
-default!(cuTexRefDestroy, 516);
-default!(cuTexRefGetAddress, 517);
-default!(cuTexRefGetAddress_v2, 518);
-default!(cuTexRefGetAddressMode, 519);
-default!(cuTexRefGetArray, 520);
-default!(cuTexRefGetBorderColor, 521);
-default!(cuTexRefGetFilterMode, 522);
-default!(cuTexRefGetFlags, 523);
-default!(cuTexRefGetFormat, 524);
-default!(cuTexRefGetMaxAnisotropy, 525);
-default!(cuTexRefGetMipmapFilterMode, 526);
-default!(cuTexRefGetMipmapLevelBias, 527);
-default!(cuTexRefGetMipmapLevelClamp, 528);
-default!(cuTexRefGetMipmappedArray, 529);
-default!(cuTexRefSetAddress, 530);
-default!(cuTexRefSetAddress_v2, 531);
-default!(cuTexRefSetAddress2D, 532);
-default!(cuTexRefSetAddress2D_v2, 533);
-default!(cuTexRefSetAddress2D_v3, 534);
-default!(cuTexRefSetAddressMode, 535);
-default!(cuTexRefSetArray, 536);
-default!(cuTexRefSetBorderColor, 537);
-default!(cuTexRefSetFilterMode, 538);
-default!(cuTexRefSetFlags, 539);
-default!(cuTexRefSetFormat, 540);
-default!(cuTexRefSetMaxAnisotropy, 541);
-default!(cuTexRefSetMipmapFilterMode, 542);
-default!(cuTexRefSetMipmapLevelBias, 543);
-default!(cuTexRefSetMipmapLevelClamp, 544);
-default!(cuTexRefSetMipmappedArray, 545);
+default!(cuStreamWaitValue32, 362);
+written!(cuStreamWaitValue32_v2, crate::api::stream_memory::cuStreamWaitValue32_v2);
+default!(cuStreamWaitValue32_ptsz, 363);
+written!(cuStreamWaitValue32_v2_ptsz, crate::api::stream_memory::cuStreamWaitValue32_v2);
+default!(cuStreamWaitValue64, 364);
+written!(cuStreamWaitValue64_v2, crate::api::stream_memory::cuStreamWaitValue64_v2);
+default!(cuStreamWaitValue64_ptsz, 365);
+written!(cuStreamWaitValue64_v2_ptsz, crate::api::stream_memory::cuStreamWaitValue64_v2);
+default!(cuStreamWriteValue32, 366);
+written!(cuStreamWriteValue32_v2, crate::api::stream_memory::cuStreamWriteValue32_v2);
+default!(cuStreamWriteValue32_ptsz, 367);
+written!(cuStreamWriteValue32_v2_ptsz, crate::api::stream_memory::cuStreamWriteValue32_v2);
+default!(cuStreamWriteValue64, 368);
+written!(cuStreamWriteValue64_v2, crate::api::stream_memory::cuStreamWriteValue64_v2);
+default!(cuStreamWriteValue64_ptsz, 369);
+written!(cuStreamWriteValue64_v2_ptsz, crate::api::stream_memory::cuStreamWriteValue64_v2);
+written!(cuSurfObjectCreate, crate::api::arrays::cuSurfObjectCreate);
+written!(cuSurfObjectDestroy, crate::api::arrays::cuSurfObjectDestroy);
+default!(cuSurfObjectGetResourceDesc, 370);
+default!(cuSurfRefGetArray, 371);
+default!(cuSurfRefSetArray, 372);
+default!(cuTensorMapEncodeIm2col, 373);
+default!(cuTensorMapEncodeIm2colWide, 374);
+default!(cuTensorMapEncodeTiled, 375);
+default!(cuTensorMapReplaceAddress, 376);
+default!(cuTensorMapSetAllocationClass, 377);
+written!(cuTexObjectCreate, crate::api::arrays::cuTexObjectCreate);
+written!(cuTexObjectDestroy, crate::api::arrays::cuTexObjectDestroy);
+default!(cuTexObjectGetResourceDesc, 378);
+default!(cuTexObjectGetResourceViewDesc, 379);
+default!(cuTexObjectGetTextureDesc, 380);
+default!(cuTexRefCreate, 381);
+default!(cuTexRefDestroy, 382);
+default!(cuTexRefGetAddress, 383);
+default!(cuTexRefGetAddress_v2, 384);
+default!(cuTexRefGetAddressMode, 385);
+default!(cuTexRefGetArray, 386);
+default!(cuTexRefGetBorderColor, 387);
+default!(cuTexRefGetFilterMode, 388);
+default!(cuTexRefGetFlags, 389);
+default!(cuTexRefGetFormat, 390);
+default!(cuTexRefGetMaxAnisotropy, 391);
+default!(cuTexRefGetMipmapFilterMode, 392);
+default!(cuTexRefGetMipmapLevelBias, 393);
+default!(cuTexRefGetMipmapLevelClamp, 394);
+default!(cuTexRefGetMipmappedArray, 395);
+default!(cuTexRefSetAddress, 396);
+default!(cuTexRefSetAddress_v2, 397);
+default!(cuTexRefSetAddress2D, 398);
+default!(cuTexRefSetAddress2D_v2, 399);
+default!(cuTexRefSetAddress2D_v3, 400);
+default!(cuTexRefSetAddressMode, 401);
+default!(cuTexRefSetArray, 402);
+default!(cuTexRefSetBorderColor, 403);
+default!(cuTexRefSetFilterMode, 404);
+default!(cuTexRefSetFlags, 405);
+default!(cuTexRefSetFormat, 406);
+default!(cuTexRefSetMaxAnisotropy, 407);
+default!(cuTexRefSetMipmapFilterMode, 408);
+default!(cuTexRefSetMipmapLevelBias, 409);
+default!(cuTexRefSetMipmapLevelClamp, 410);
+default!(cuTexRefSetMipmappedArray, 411);
 written!(cuThreadExchangeStreamCaptureMode, crate::api::context::cuThreadExchangeStreamCaptureMode);
-default!(cuUserObjectCreate, 546);
-default!(cuUserObjectRelease, 547);
-default!(cuUserObjectRetain, 548);
-default!(cuVDPAUCtxCreate, 549);
-default!(cuVDPAUCtxCreate_v2, 550);
-default!(cuVDPAUGetDevice, 551);
-default!(cuWaitExternalSemaphoresAsync, 552);
-default!(cuWaitExternalSemaphoresAsync_ptsz, 553);
-default!(cudbgApiAttach, 554);
-default!(cudbgApiDetach, 555);
-default!(cudbgApiInit, 556);
-default!(cudbgGetAPI, 557);
-default!(cudbgGetAPIVersion, 558);
-default!(cudbgMain, 559);
-default!(cudbgReportDriverApiError, 560);
-default!(cudbgReportDriverInternalError, 561);
+default!(cuUserObjectCreate, 412);
+default!(cuUserObjectRelease, 413);
+default!(cuUserObjectRetain, 414);
+default!(cuVDPAUCtxCreate, 415);
+default!(cuVDPAUCtxCreate_v2, 416);
+default!(cuVDPAUGetDevice, 417);
+default!(cuWaitExternalSemaphoresAsync, 418);
+default!(cuWaitExternalSemaphoresAsync_ptsz, 419);
+default!(cudbgApiAttach, 420);
+default!(cudbgApiDetach, 421);
+default!(cudbgApiInit, 422);
+default!(cudbgGetAPI, 423);
+default!(cudbgGetAPIVersion, 424);
+default!(cudbgMain, 425);
+default!(cudbgReportDriverApiError, 426);
+default!(cudbgReportDriverInternalError, 427);
 
 /// The names that are answered by default, by their place in the counters.
-pub static DEFAULTS: [&str; 562] = [
+pub static DEFAULTS: [&str; 428] = [
     "cuArray3DCreate",
-    "cuArray3DCreate_v2",
     "cuArray3DGetDescriptor",
-    "cuArray3DGetDescriptor_v2",
     "cuArrayCreate",
-    "cuArrayCreate_v2",
-    "cuArrayDestroy",
     "cuArrayGetDescriptor",
-    "cuArrayGetDescriptor_v2",
     "cuArrayGetMemoryRequirements",
     "cuArrayGetPlane",
     "cuArrayGetSparseProperties",
@@ -785,19 +786,16 @@ pub static DEFAULTS: [&str; 562] = [
     "cuDevSmResourceSplitByCount",
     "cuDeviceGetCliqueCount",
     "cuDeviceGetCliqueInfo",
-    "cuDeviceGetDefaultMemPool",
     "cuDeviceGetDevResource",
     "cuDeviceGetFabricClusterUuid",
     "cuDeviceGetGraphMemAttribute",
     "cuDeviceGetHostAtomicCapabilities",
     "cuDeviceGetLuid",
-    "cuDeviceGetMemPool",
     "cuDeviceGetNvSciSyncAttributes",
     "cuDeviceGetP2PAtomicCapabilities",
     "cuDeviceGraphMemTrim",
     "cuDeviceRegisterAsyncNotification",
     "cuDeviceSetGraphMemAttribute",
-    "cuDeviceSetMemPool",
     "cuDeviceTotalMem",
     "cuDeviceUnregisterAsyncNotification",
     "cuEGLApiInit",
@@ -815,18 +813,6 @@ pub static DEFAULTS: [&str; 562] = [
     "cuExternalMemoryGetMappedMipmappedArray",
     "cuFabricCpyBatchAsync",
     "cuFabricCpyBatchAsync_ptsz",
-    "cuFuncGetAttribute",
-    "cuFuncGetModule",
-    "cuFuncGetName",
-    "cuFuncGetParamCount",
-    "cuFuncGetParamInfo",
-    "cuFuncIsLoaded",
-    "cuFuncLoad",
-    "cuFuncSetAttribute",
-    "cuFuncSetBlockShape",
-    "cuFuncSetCacheConfig",
-    "cuFuncSetSharedMemConfig",
-    "cuFuncSetSharedSize",
     "cuGLCtxCreate",
     "cuGLCtxCreate_v2",
     "cuGLGetDevices",
@@ -969,40 +955,8 @@ pub static DEFAULTS: [&str; 562] = [
     "cuGreenCtxWaitEvent",
     "cuImportExternalMemory",
     "cuImportExternalSemaphore",
-    "cuIpcCloseMemHandle",
-    "cuIpcGetEventHandle",
-    "cuIpcGetMemHandle",
-    "cuIpcOpenEventHandle",
-    "cuIpcOpenMemHandle",
-    "cuIpcOpenMemHandle_v2",
-    "cuKernelGetAttribute",
-    "cuKernelGetFunction",
-    "cuKernelGetLibrary",
-    "cuKernelGetName",
-    "cuKernelGetParamCount",
-    "cuKernelGetParamInfo",
-    "cuKernelSetAttribute",
-    "cuKernelSetCacheConfig",
-    "cuLaunch",
-    "cuLaunchCooperativeKernel",
-    "cuLaunchCooperativeKernel_ptsz",
     "cuLaunchCooperativeKernelMultiDevice",
-    "cuLaunchGrid",
-    "cuLaunchGridAsync",
-    "cuLaunchKernel",
-    "cuLaunchKernel_ptsz",
-    "cuLaunchKernelEx",
-    "cuLaunchKernelEx_ptsz",
-    "cuLibraryEnumerateKernels",
-    "cuLibraryGetGlobal",
-    "cuLibraryGetKernel",
-    "cuLibraryGetKernelCount",
-    "cuLibraryGetManaged",
-    "cuLibraryGetModule",
     "cuLibraryGetUnifiedFunction",
-    "cuLibraryLoadData",
-    "cuLibraryLoadFromFile",
-    "cuLibraryUnload",
     "cuLinkAddData",
     "cuLinkAddData_v2",
     "cuLinkAddFile",
@@ -1031,10 +985,6 @@ pub static DEFAULTS: [&str; 562] = [
     "cuMemAddressFree",
     "cuMemAddressReserve",
     "cuMemAlloc",
-    "cuMemAllocAsync",
-    "cuMemAllocAsync_ptsz",
-    "cuMemAllocFromPoolAsync",
-    "cuMemAllocFromPoolAsync_ptsz",
     "cuMemAllocHost",
     "cuMemAllocPitch",
     "cuMemBatchDecompressAsync",
@@ -1046,8 +996,6 @@ pub static DEFAULTS: [&str; 562] = [
     "cuMemDiscardBatchAsync_ptsz",
     "cuMemExportToShareableHandle",
     "cuMemFree",
-    "cuMemFreeAsync",
-    "cuMemFreeAsync_ptsz",
     "cuMemGetAccess",
     "cuMemGetAddressRange",
     "cuMemGetAllocationGranularity",
@@ -1065,17 +1013,10 @@ pub static DEFAULTS: [&str; 562] = [
     "cuMemMap",
     "cuMemMapArrayAsync",
     "cuMemMapArrayAsync_ptsz",
-    "cuMemPoolCreate",
-    "cuMemPoolDestroy",
     "cuMemPoolExportPointer",
     "cuMemPoolExportToShareableHandle",
-    "cuMemPoolGetAccess",
-    "cuMemPoolGetAttribute",
     "cuMemPoolImportFromShareableHandle",
     "cuMemPoolImportPointer",
-    "cuMemPoolSetAccess",
-    "cuMemPoolSetAttribute",
-    "cuMemPoolTrimTo",
     "cuMemPrefetchBatchAsync",
     "cuMemPrefetchBatchAsync_ptsz",
     "cuMemRangeGetAttribute",
@@ -1086,59 +1027,31 @@ pub static DEFAULTS: [&str; 562] = [
     "cuMemSetMemPool",
     "cuMemUnmap",
     "cuMemcpy2D",
-    "cuMemcpy2D_v2",
-    "cuMemcpy2D_v2_ptds",
     "cuMemcpy2DAsync",
-    "cuMemcpy2DAsync_v2",
-    "cuMemcpy2DAsync_v2_ptsz",
     "cuMemcpy2DUnaligned",
-    "cuMemcpy2DUnaligned_v2",
-    "cuMemcpy2DUnaligned_v2_ptds",
     "cuMemcpy3D",
-    "cuMemcpy3D_v2",
-    "cuMemcpy3D_v2_ptds",
     "cuMemcpy3DAsync",
-    "cuMemcpy3DAsync_v2",
-    "cuMemcpy3DAsync_v2_ptsz",
     "cuMemcpy3DBatchAsync",
     "cuMemcpy3DBatchAsync_v2",
     "cuMemcpy3DBatchAsync_ptsz",
     "cuMemcpy3DBatchAsync_v2_ptsz",
-    "cuMemcpy3DPeer",
-    "cuMemcpy3DPeer_ptds",
-    "cuMemcpy3DPeerAsync",
-    "cuMemcpy3DPeerAsync_ptsz",
     "cuMemcpy3DWithAttributesAsync",
     "cuMemcpy3DWithAttributesAsync_ptsz",
     "cuMemcpyAtoA",
-    "cuMemcpyAtoA_v2",
-    "cuMemcpyAtoA_v2_ptds",
     "cuMemcpyAtoD",
-    "cuMemcpyAtoD_v2",
-    "cuMemcpyAtoD_v2_ptds",
     "cuMemcpyAtoH",
-    "cuMemcpyAtoH_v2",
-    "cuMemcpyAtoH_v2_ptds",
     "cuMemcpyAtoHAsync",
-    "cuMemcpyAtoHAsync_v2",
-    "cuMemcpyAtoHAsync_v2_ptsz",
     "cuMemcpyBatchAsync",
     "cuMemcpyBatchAsync_v2",
     "cuMemcpyBatchAsync_ptsz",
     "cuMemcpyBatchAsync_v2_ptsz",
     "cuMemcpyDtoA",
-    "cuMemcpyDtoA_v2",
-    "cuMemcpyDtoA_v2_ptds",
     "cuMemcpyDtoD",
     "cuMemcpyDtoDAsync",
     "cuMemcpyDtoH",
     "cuMemcpyDtoHAsync",
     "cuMemcpyHtoA",
-    "cuMemcpyHtoA_v2",
-    "cuMemcpyHtoA_v2_ptds",
     "cuMemcpyHtoAAsync",
-    "cuMemcpyHtoAAsync_v2",
-    "cuMemcpyHtoAAsync_v2_ptsz",
     "cuMemcpyHtoD",
     "cuMemcpyHtoDAsync",
     "cuMemcpyWithAttributesAsync",
@@ -1154,18 +1067,7 @@ pub static DEFAULTS: [&str; 562] = [
     "cuMipmappedArrayGetLevel",
     "cuMipmappedArrayGetMemoryRequirements",
     "cuMipmappedArrayGetSparseProperties",
-    "cuModuleEnumerateFunctions",
-    "cuModuleGetFunction",
-    "cuModuleGetFunctionCount",
     "cuModuleGetGlobal",
-    "cuModuleGetGlobal_v2",
-    "cuModuleGetSurfRef",
-    "cuModuleGetTexRef",
-    "cuModuleLoad",
-    "cuModuleLoadData",
-    "cuModuleLoadDataEx",
-    "cuModuleLoadFatBinary",
-    "cuModuleUnload",
     "cuMulticastAddDevice",
     "cuMulticastBindAddr",
     "cuMulticastBindAddr_v2",
@@ -1174,21 +1076,9 @@ pub static DEFAULTS: [&str; 562] = [
     "cuMulticastCreate",
     "cuMulticastGetGranularity",
     "cuMulticastUnbind",
-    "cuOccupancyAvailableDynamicSMemPerBlock",
-    "cuOccupancyMaxActiveBlocksPerMultiprocessor",
-    "cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags",
     "cuOccupancyMaxActiveClusters",
-    "cuOccupancyMaxPotentialBlockSize",
-    "cuOccupancyMaxPotentialBlockSizeWithFlags",
     "cuOccupancyMaxPotentialClusterSize",
-    "cuParamSetSize",
     "cuParamSetTexRef",
-    "cuParamSetf",
-    "cuParamSeti",
-    "cuParamSetv",
-    "cuPointerGetAttribute",
-    "cuPointerGetAttributes",
-    "cuPointerSetAttribute",
     "cuProfilerInitialize",
     "cuSignalExternalSemaphoresAsync",
     "cuSignalExternalSemaphoresAsync_ptsz",
@@ -1206,42 +1096,26 @@ pub static DEFAULTS: [&str; 562] = [
     "cuStreamBeginCaptureToGraph_ptsz",
     "cuStreamBeginRecaptureToGraph",
     "cuStreamBeginRecaptureToGraph_ptsz",
-    "cuStreamCopyAttributes",
-    "cuStreamCopyAttributes_ptsz",
     "cuStreamDestroy",
     "cuStreamEndCapture",
     "cuStreamEndCapture_ptsz",
     "cuStreamEndCaptureToCig",
     "cuStreamEndCaptureToCig_ptsz",
-    "cuStreamGetAttribute",
-    "cuStreamGetAttribute_ptsz",
     "cuStreamGetDevResource",
     "cuStreamGetDevResource_ptsz",
     "cuStreamGetGreenCtx",
-    "cuStreamSetAttribute",
-    "cuStreamSetAttribute_ptsz",
     "cuStreamUpdateCaptureDependencies",
     "cuStreamUpdateCaptureDependencies_v2",
     "cuStreamUpdateCaptureDependencies_ptsz",
     "cuStreamUpdateCaptureDependencies_v2_ptsz",
     "cuStreamWaitValue32",
-    "cuStreamWaitValue32_v2",
     "cuStreamWaitValue32_ptsz",
-    "cuStreamWaitValue32_v2_ptsz",
     "cuStreamWaitValue64",
-    "cuStreamWaitValue64_v2",
     "cuStreamWaitValue64_ptsz",
-    "cuStreamWaitValue64_v2_ptsz",
     "cuStreamWriteValue32",
-    "cuStreamWriteValue32_v2",
     "cuStreamWriteValue32_ptsz",
-    "cuStreamWriteValue32_v2_ptsz",
     "cuStreamWriteValue64",
-    "cuStreamWriteValue64_v2",
     "cuStreamWriteValue64_ptsz",
-    "cuStreamWriteValue64_v2_ptsz",
-    "cuSurfObjectCreate",
-    "cuSurfObjectDestroy",
     "cuSurfObjectGetResourceDesc",
     "cuSurfRefGetArray",
     "cuSurfRefSetArray",
@@ -1250,8 +1124,6 @@ pub static DEFAULTS: [&str; 562] = [
     "cuTensorMapEncodeTiled",
     "cuTensorMapReplaceAddress",
     "cuTensorMapSetAllocationClass",
-    "cuTexObjectCreate",
-    "cuTexObjectDestroy",
     "cuTexObjectGetResourceDesc",
     "cuTexObjectGetResourceViewDesc",
     "cuTexObjectGetTextureDesc",

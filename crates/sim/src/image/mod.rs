@@ -1,1 +1,112 @@
-//! x
+//! Reads what a program hands to the driver as code: cubin, PTX text, fat binaries. Only what the simulated driver
+//! answers with: names and parameters of kernels, global variables. Wrong bytes are an error, never a crash; how
+//! long an image is, only the image says, so reading starts from a pointer.
+
+mod elf;
+mod fatbin;
+mod ptx;
+
+use crate::driver::fault::{Answer, Fault};
+use std::ffi::CString;
+
+/// One parameter of a kernel, in its block of parameters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Parameter {
+    pub offset: u64,
+    pub size: u64,
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct Kernel {
+    pub name: CString,
+    pub parameters: Vec<Parameter>,
+    pub registers: i32,
+    pub max_threads: Option<i32>,
+    pub shared: i32,
+    pub local: i32,
+}
+
+/// A variable that the host can find by name.
+#[derive(Clone, Debug, Default)]
+pub struct Variable {
+    pub name: String,
+    pub size: u64,
+    /// What it holds at first; zeros beyond.
+    pub start: Vec<u8>,
+}
+
+/// What is in one image.
+#[derive(Clone, Debug, Default)]
+pub struct Image {
+    pub kernels: Vec<Kernel>,
+    pub variables: Vec<Variable>,
+}
+
+/// The wrapper that compilers put around a fat binary in a program.
+const WRAPPER: u32 = 0x466243b1;
+
+/// Memory of the program from some address on, of which only the content says how far it goes.
+#[derive(Clone, Copy)]
+pub struct Memory(u64);
+
+impl Memory {
+    /// For an address that a program passed as an image.
+    pub fn at(address: u64) -> Answer<Self> {
+        if address == 0 { Err(Fault::INVALID_VALUE) } else { Ok(Memory(address)) }
+    }
+
+    /// So many bytes from an offset on; the caller has read in the image itself that they are there.
+    fn bytes<'a>(self, offset: u64, len: u64) -> &'a [u8] {
+        // SAFETY: the program passed an image, and the image's own heads say that it reaches this far; it stays
+        // where it is while the call lasts.
+        unsafe { std::slice::from_raw_parts((self.0 + offset) as *const u8, len as usize) }
+    }
+
+    fn text<'a>(self) -> &'a [u8] {
+        // SAFETY: an image that is neither ELF nor fat binary is PTX, which ends with a zero.
+        unsafe { std::ffi::CStr::from_ptr(self.0 as *const std::ffi::c_char) }.to_bytes()
+    }
+}
+
+/// The image that a pointer of the program points to.
+pub fn read(at: Memory) -> Answer<Image> {
+    match u32_at(at.bytes(0, 4), 0)? {
+        WRAPPER => {
+            let wrapper = at.bytes(0, 16);
+            read(Memory::at(u64_at(wrapper, 8)?)?)
+        }
+        fatbin::MAGIC => fatbin::read(at),
+        elf::MAGIC => elf::read(at.bytes(0, elf::len(at.bytes(0, elf::HEAD))?)),
+        _ => ptx::read(at.text()),
+    }
+}
+
+/// The image in a piece of memory that is whole.
+pub fn read_bytes(bytes: &[u8]) -> Answer<Image> {
+    match u32_at(bytes, 0)? {
+        fatbin::MAGIC => fatbin::read_bytes(bytes),
+        elf::MAGIC => elf::read(bytes),
+        _ => ptx::read(bytes.split(|b| *b == 0).next().unwrap_or(bytes)),
+    }
+}
+
+fn u16_at(bytes: &[u8], at: usize) -> Answer<u16> {
+    let found = bytes.get(at..).and_then(|b| b.first_chunk()).ok_or(Fault::INVALID_IMAGE)?;
+    Ok(u16::from_le_bytes(*found))
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> Answer<u32> {
+    let found = bytes.get(at..).and_then(|b| b.first_chunk()).ok_or(Fault::INVALID_IMAGE)?;
+    Ok(u32::from_le_bytes(*found))
+}
+
+fn u64_at(bytes: &[u8], at: usize) -> Answer<u64> {
+    let found = bytes.get(at..).and_then(|b| b.first_chunk()).ok_or(Fault::INVALID_IMAGE)?;
+    Ok(u64::from_le_bytes(*found))
+}
+
+/// A part of an image, which must lie in it.
+fn part(bytes: &[u8], offset: u64, len: u64) -> Answer<&[u8]> {
+    let end = offset.checked_add(len).ok_or(Fault::INVALID_IMAGE)?;
+    bytes.get(offset as usize..end as usize).ok_or(Fault::INVALID_IMAGE)
+}

@@ -15,11 +15,6 @@ const STATE_FLAGS: usize = 14;
 static RUNTIME: [AtomicU32; RUNTIME_FLAGS] = [const { AtomicU32::new(0) }; RUNTIME_FLAGS];
 static STATE: [AtomicU32; STATE_FLAGS] = [const { AtomicU32::new(0) }; STATE_FLAGS];
 
-/// How many runtime callback ids there are flags for.
-pub const fn runtime_flags() -> usize {
-    RUNTIME_FLAGS
-}
-
 pub static CALLBACKS: Table<7> = Table::sized()
     .with(1, deliver as *const ())
     .with(2, flags as *const ())

@@ -1,0 +1,166 @@
+//! Arrays: memory in rows of texels, with its description; textures and surfaces over them are handles only.
+
+use crate::driver::abi::{In, Out, answer};
+use crate::driver::allocation::{self, Array, Kind};
+use crate::driver::context;
+use crate::driver::copy::{self, End, Extent, Side};
+use crate::driver::current;
+use crate::driver::fault::{Answer, Fault};
+use crate::driver::world::{Handle, World, known, world};
+
+/// CUDA_ARRAY_DESCRIPTOR
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct Description {
+    width: u64,
+    height: u64,
+    format: u32,
+    channels: u32,
+}
+
+/// CUDA_ARRAY3D_DESCRIPTOR
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct Description3D {
+    width: u64,
+    height: u64,
+    depth: u64,
+    format: u32,
+    channels: u32,
+    flags: u32,
+}
+
+fn texel(format: u32, channels: u32) -> Answer<u64> {
+    let one = match format {
+        0x01 | 0x08 => 1,
+        0x02 | 0x09 | 0x10 => 2,
+        0x03 | 0x0a | 0x20 => 4,
+        _ => return Err(Fault::INVALID_VALUE),
+    };
+    if matches!(channels, 1 | 2 | 4) { Ok(one * u64::from(channels)) } else { Err(Fault::INVALID_VALUE) }
+}
+
+fn create(world: &mut World, d: Description3D) -> Answer<Handle> {
+    let texel = texel(d.format, d.channels)?;
+    let sides = [d.width, d.height.max(1), d.depth.max(1), texel];
+    let size = sides.into_iter().try_fold(1u64, u64::checked_mul).filter(|s| *s > 0).ok_or(Fault::INVALID_VALUE)?;
+    let context = current::require(world)?;
+    let address = allocation::allocate(world, Kind::Device, size)?;
+    let made = world.new_handle();
+    let Description3D { width, height, depth, format, channels, flags } = d;
+    let array = Array { context, address, width, height, depth, format, channels, flags, texel };
+    world.arrays.insert(made, array);
+    Ok(made)
+}
+
+pub extern "C" fn cuArrayCreate_v2(found: Out<Handle>, description: In<Description>) -> u32 {
+    answer(|| {
+        found.check()?;
+        let Description { width, height, format, channels } = description.get()?;
+        let whole = Description3D { width, height, depth: 0, format, channels, flags: 0 };
+        found.put(create(&mut world(), whole)?)
+    })
+}
+
+pub extern "C" fn cuArray3DCreate_v2(found: Out<Handle>, description: In<Description3D>) -> u32 {
+    answer(|| found.check()?.put(create(&mut world(), description.get()?)?))
+}
+
+pub extern "C" fn cuArrayDestroy(array: Handle) -> u32 {
+    answer(|| {
+        let mut world = world();
+        let gone = world.arrays.remove(&array).ok_or(Fault::INVALID_HANDLE)?;
+        allocation::release(&mut world, gone.address);
+        Ok(())
+    })
+}
+
+pub extern "C" fn cuArrayGetDescriptor_v2(found: Out<Description>, array: Handle) -> u32 {
+    answer(|| {
+        let Array { width, height, format, channels, .. } = *known(&world().arrays, array)?;
+        found.put(Description { width, height, format, channels })
+    })
+}
+
+pub extern "C" fn cuArray3DGetDescriptor_v2(found: Out<Description3D>, array: Handle) -> u32 {
+    answer(|| {
+        let Array { width, height, depth, format, channels, flags, .. } = *known(&world().arrays, array)?;
+        found.put(Description3D { width, height, depth, format, channels, flags })
+    })
+}
+
+/// An end of a copy of bytes: an array and an offset in it, or memory.
+enum Bytes {
+    In(Handle, usize),
+    Of(Side, u64),
+}
+
+impl Bytes {
+    fn end(&self, world: &World) -> Answer<End> {
+        Ok(match *self {
+            Bytes::In(array, offset) => End::line(Side::Device, known(&world.arrays, array)?.address + offset as u64),
+            Bytes::Of(side, address) => End::line(side, address),
+        })
+    }
+}
+
+fn line(to: Bytes, from: Bytes, size: usize, stream: Option<Handle>) -> u32 {
+    answer(|| {
+        let mut world = world();
+        let order = context::stream(&mut world, stream.unwrap_or(Handle::NULL))?;
+        let (to, from) = (to.end(&world)?, from.end(&world)?);
+        copy::copy(world, order, to, from, Extent::line(size as u64), stream.is_none())
+    })
+}
+
+pub extern "C" fn cuMemcpyAtoH_v2(to: u64, from: Handle, offset: usize, size: usize) -> u32 {
+    line(Bytes::Of(Side::Host, to), Bytes::In(from, offset), size, None)
+}
+
+pub extern "C" fn cuMemcpyAtoHAsync_v2(to: u64, from: Handle, offset: usize, size: usize, stream: Handle) -> u32 {
+    line(Bytes::Of(Side::Host, to), Bytes::In(from, offset), size, Some(stream))
+}
+
+pub extern "C" fn cuMemcpyHtoA_v2(to: Handle, offset: usize, from: u64, size: usize) -> u32 {
+    line(Bytes::In(to, offset), Bytes::Of(Side::Host, from), size, None)
+}
+
+pub extern "C" fn cuMemcpyHtoAAsync_v2(to: Handle, offset: usize, from: u64, size: usize, stream: Handle) -> u32 {
+    line(Bytes::In(to, offset), Bytes::Of(Side::Host, from), size, Some(stream))
+}
+
+pub extern "C" fn cuMemcpyAtoD_v2(to: u64, from: Handle, offset: usize, size: usize) -> u32 {
+    line(Bytes::Of(Side::Device, to), Bytes::In(from, offset), size, None)
+}
+
+pub extern "C" fn cuMemcpyDtoA_v2(to: Handle, offset: usize, from: u64, size: usize) -> u32 {
+    line(Bytes::In(to, offset), Bytes::Of(Side::Device, from), size, None)
+}
+
+pub extern "C" fn cuMemcpyAtoA_v2(to: Handle, at: usize, from: Handle, offset: usize, size: usize) -> u32 {
+    line(Bytes::In(to, at), Bytes::In(from, offset), size, None)
+}
+
+/// A texture over whatever is described: kernels, which would read it, do not run.
+pub extern "C" fn cuTexObjectCreate(found: Out<Handle>, resource: u64, _texture: u64, _view: u64) -> u32 {
+    answer(|| {
+        if resource == 0 {
+            return Err(Fault::INVALID_VALUE);
+        }
+        let mut world = world();
+        current::require(&world)?;
+        found.check()?.put(world.new_handle())
+    })
+}
+
+pub extern "C" fn cuTexObjectDestroy(_object: Handle) -> u32 {
+    answer(|| Ok(()))
+}
+
+pub extern "C" fn cuSurfObjectCreate(found: Out<Handle>, resource: u64) -> u32 {
+    cuTexObjectCreate(found, resource, 0, 0)
+}
+
+pub extern "C" fn cuSurfObjectDestroy(_object: Handle) -> u32 {
+    answer(|| Ok(()))
+}

@@ -1,0 +1,180 @@
+//! What can be asked of and set for a kernel: attributes, occupancy.
+
+use crate::api::device::attribute;
+use crate::driver::abi::{Out, answer};
+use crate::driver::code::Function;
+use crate::driver::fault::{Answer, Fault};
+use crate::driver::world::{Handle, known, known_mut, world};
+
+const MAX_DYNAMIC_SHARED: u32 = 8;
+/// What a block may have without asking for more, and with it.
+const SHARED: i32 = 48 << 10;
+const SHARED_OPT_IN: u32 = 97;
+const SHARED_PER_SM: u32 = 81;
+
+/// Bytes of dynamic shared memory that a launch may ask for.
+pub fn max_dynamic_shared(f: &Function) -> i32 {
+    f.attributes.get(&MAX_DYNAMIC_SHARED).copied().unwrap_or(SHARED - f.kernel().shared)
+}
+
+fn get(f: &Function, id: u32) -> Answer<i32> {
+    let version = 10 * attribute(0, 75)? + attribute(0, 76)?;
+    Ok(match id {
+        0 => f.max_threads(),
+        1 => f.kernel().shared,
+        2 => 0,
+        3 => f.kernel().local,
+        4 => f.kernel().registers,
+        5 | 6 => version,
+        7 => 0,
+        MAX_DYNAMIC_SHARED => max_dynamic_shared(f),
+        9 => f.attributes.get(&id).copied().unwrap_or(-1),
+        10..=15 => f.attributes.get(&id).copied().unwrap_or(0),
+        _ => return Err(Fault::INVALID_VALUE),
+    })
+}
+
+fn set(f: &mut Function, id: u32, value: i32) -> Answer {
+    let good = match id {
+        MAX_DYNAMIC_SHARED => (0..=attribute(0, SHARED_OPT_IN)? - f.kernel().shared).contains(&value),
+        9 => (-1..=100).contains(&value),
+        11..=15 => value >= 0,
+        _ => false,
+    };
+    if !good {
+        return Err(Fault::INVALID_VALUE);
+    }
+    f.attributes.insert(id, value);
+    Ok(())
+}
+
+pub extern "C" fn cuFuncGetAttribute(value: Out<i32>, id: u32, function: Handle) -> u32 {
+    answer(|| value.check()?.put(get(known(&world().functions, function)?, id)?))
+}
+
+pub extern "C" fn cuFuncSetAttribute(function: Handle, id: u32, value: i32) -> u32 {
+    answer(|| set(known_mut(&mut world().functions, function)?, id, value))
+}
+
+pub extern "C" fn cuKernelGetAttribute(value: Out<i32>, id: u32, kernel: Handle, _device: i32) -> u32 {
+    cuFuncGetAttribute(value, id, kernel)
+}
+
+pub extern "C" fn cuKernelSetAttribute(id: u32, value: i32, kernel: Handle, _device: i32) -> u32 {
+    cuFuncSetAttribute(kernel, id, value)
+}
+
+/// A hint without an effect here.
+fn hint(function: Handle) -> u32 {
+    answer(|| known(&world().functions, function).map(drop))
+}
+
+pub extern "C" fn cuFuncSetCacheConfig(function: Handle, _config: u32) -> u32 {
+    hint(function)
+}
+
+pub extern "C" fn cuKernelSetCacheConfig(kernel: Handle, _config: u32, _device: i32) -> u32 {
+    hint(kernel)
+}
+
+pub extern "C" fn cuFuncSetSharedMemConfig(function: Handle, _config: u32) -> u32 {
+    hint(function)
+}
+
+pub extern "C" fn cuFuncLoad(function: Handle) -> u32 {
+    hint(function)
+}
+
+pub extern "C" fn cuFuncIsLoaded(state: Out<u32>, function: Handle) -> u32 {
+    answer(|| known(&world().functions, function).and_then(|_| state.put(1)))
+}
+
+/// Blocks of a size that fit on one multiprocessor, by threads, registers and shared memory.
+fn blocks(f: &Function, block: i32, dynamic: usize) -> Answer<i32> {
+    if block <= 0 {
+        return Err(Fault::INVALID_VALUE);
+    }
+    if block > f.max_threads() {
+        return Ok(0);
+    }
+    let warps = (block + 31) / 32;
+    let registers = (f.kernel().registers.max(1) + 7) / 8 * 8 * 32 * warps;
+    let shared = f.kernel().shared as usize + dynamic + 1024;
+    let by_shared = attribute(0, SHARED_PER_SM)? as usize / shared;
+    Ok((64 / warps).min(65536 / registers).min(by_shared as i32).min(32))
+}
+
+pub extern "C" fn cuOccupancyMaxActiveBlocksPerMultiprocessor(
+    count: Out<i32>,
+    function: Handle,
+    block: i32,
+    dynamic: usize,
+) -> u32 {
+    answer(|| count.check()?.put(blocks(known(&world().functions, function)?, block, dynamic)?))
+}
+
+pub extern "C" fn cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
+    count: Out<i32>,
+    function: Handle,
+    block: i32,
+    dynamic: usize,
+    _flags: u32,
+) -> u32 {
+    cuOccupancyMaxActiveBlocksPerMultiprocessor(count, function, block, dynamic)
+}
+
+/// Asks the program how much shared memory a block of some size takes.
+type SharedForBlock = extern "C" fn(i32) -> usize;
+
+pub extern "C" fn cuOccupancyMaxPotentialBlockSize(
+    grid: Out<i32>,
+    block: Out<i32>,
+    function: Handle,
+    shared: Option<SharedForBlock>,
+    dynamic: usize,
+    limit: i32,
+) -> u32 {
+    answer(|| {
+        (grid.check()?, block.check()?);
+        let most = known(&world().functions, function)?.max_threads();
+        let limit = if limit == 0 { most } else { limit.min(most) };
+        let mut best = (0, 0);
+        for size in (32..=limit).step_by(32) {
+            let bytes = shared.map_or(dynamic, |ask| ask(size)); // the program's code: no lock is held
+            let count = blocks(known(&world().functions, function)?, size, bytes)?;
+            best = best.max((count * size, size));
+        }
+        let per_sm = if best.1 == 0 { 0 } else { best.0 / best.1 };
+        grid.put(per_sm * attribute(0, 16)?)?;
+        block.put(best.1)
+    })
+}
+
+pub extern "C" fn cuOccupancyMaxPotentialBlockSizeWithFlags(
+    grid: Out<i32>,
+    block: Out<i32>,
+    function: Handle,
+    shared: Option<SharedForBlock>,
+    dynamic: usize,
+    limit: i32,
+    _flags: u32,
+) -> u32 {
+    cuOccupancyMaxPotentialBlockSize(grid, block, function, shared, dynamic, limit)
+}
+
+pub extern "C" fn cuOccupancyAvailableDynamicSMemPerBlock(
+    bytes: Out<usize>,
+    function: Handle,
+    count: i32,
+    block: i32,
+) -> u32 {
+    answer(|| {
+        let world = world();
+        let f = known(&world.functions, function)?;
+        if count <= 0 || block <= 0 || block > f.max_threads() {
+            return Err(Fault::INVALID_VALUE);
+        }
+        let each = attribute(0, SHARED_PER_SM)? / count - 1024 - f.kernel().shared;
+        bytes.put(each.clamp(0, max_dynamic_shared(f)) as usize)
+    })
+}

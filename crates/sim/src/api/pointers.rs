@@ -1,0 +1,73 @@
+//! What an address is.
+
+use crate::driver::abi::{In, Out, answer};
+use crate::driver::allocation::{self, Allocation, Kind};
+use crate::driver::fault::{Answer, Fault};
+use crate::driver::world::{Handle, world};
+
+const HOST: u32 = 1;
+const DEVICE: u32 = 2;
+
+/// Puts an attribute of an address to where the program wants it; each has its own type.
+fn put(value: u64, id: u32, address: u64, found: Option<(u64, &Allocation)>) -> Answer {
+    let word = |w: u64| Out::<u64>::at(value).put(w);
+    let half = |w: u32| Out::<u32>::at(value).put(w);
+    let Some((start, a)) = found else {
+        // an address that the driver does not know: nothing, on no device
+        return match id {
+            2 | 8 | 13 | 16 => half(0),
+            9 => half(-2i32 as u32),
+            1 | 3 | 4 | 5 | 7 | 11 | 12 | 14 | 17..=20 => word(0),
+            6 | 10 | 15 | 21 => half(0),
+            _ => Err(Fault::INVALID_VALUE),
+        };
+    };
+    let on_host = !a.on_device() || a.kind == Kind::Managed;
+    match id {
+        1 => word(a.context.0),
+        2 => half(if a.on_device() { DEVICE } else { HOST }),
+        3 => word(address),
+        4 => word(if on_host { address } else { 0 }),
+        6 => half(0),
+        7 => word(a.id),
+        8 => half((a.kind == Kind::Managed).into()),
+        9 => half(a.device as u32),
+        10 => half((a.kind == Kind::Device && a.pool == Handle::NULL).into()),
+        11 => word(start),
+        12 => word(a.size),
+        13 => half(1),
+        14 => word(0),
+        15 => half(a.on_device().into()),
+        16 => half(3),
+        17 => word(a.pool.0),
+        18 => word(a.size),
+        19 => word(start),
+        20 => word(a.id),
+        21 => half(0),
+        _ => Err(Fault::INVALID_VALUE),
+    }
+}
+
+pub extern "C" fn cuPointerGetAttribute(value: u64, id: u32, address: u64) -> u32 {
+    answer(|| {
+        let world = world();
+        put(value, id, address, Some(allocation::find(&world, address).ok_or(Fault::INVALID_VALUE)?))
+    })
+}
+
+/// Several at once; an address that is not known is no error here.
+pub extern "C" fn cuPointerGetAttributes(count: u32, ids: In<u32>, values: In<u64>, address: u64) -> u32 {
+    answer(|| {
+        let world = world();
+        let found = allocation::find(&world, address);
+        (0..count as usize).try_for_each(|n| put(values.get_at(n)?, ids.get_at(n)?, address, found))
+    })
+}
+
+/// Only whether copies of this memory wait (6), which they all may as well.
+pub extern "C" fn cuPointerSetAttribute(_value: u64, id: u32, address: u64) -> u32 {
+    answer(|| match allocation::find(&world(), address) {
+        Some(_) if id == 6 => Ok(()),
+        _ => Err(Fault::INVALID_VALUE),
+    })
+}

@@ -1,0 +1,147 @@
+//! PTX: the text form. Read are `.entry` with its parameters and `.maxntid`, and variables at the outermost level in
+//! `.global` and `.const`. Bodies are skipped by their braces.
+
+use super::{Image, Kernel, Parameter, Variable};
+use crate::driver::fault::{Answer, Fault};
+use std::ffi::CString;
+
+pub fn read(text: &[u8]) -> Answer<Image> {
+    let text = without_comments(&String::from_utf8_lossy(text));
+    if !text.contains(".version") || !text.contains(".target") {
+        return Err(Fault::INVALID_PTX);
+    }
+    let mut image = Image::default();
+    let mut rest = text.as_str();
+    // a statement ends with `;` or goes on as a body in braces; the three heads of the file end with a line
+    while let Some(end) = rest.find([';', '{']) {
+        let (statement, after) = rest.split_at(end);
+        let is_array = after.starts_with('{') && statement.contains('=');
+        if is_array {
+            let close = rest.find(';').ok_or(Fault::INVALID_PTX)?;
+            image.variables.extend(variable(&rest[..close]));
+            rest = &rest[close + 1..];
+        } else if after.starts_with('{') {
+            image.kernels.extend(kernel(statement));
+            rest = &after[body(after)?..];
+        } else {
+            image.variables.extend(variable(statement));
+            rest = &after[1..];
+        }
+    }
+    Ok(image)
+}
+
+fn without_comments(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find("//").into_iter().chain(rest.find("/*")).min() {
+        out.push_str(&rest[..at]);
+        let (close, keep) = if rest[at..].starts_with("//") { ("\n", 0) } else { ("*/", 2) };
+        rest = rest[at..].find(close).map_or("", |end| &rest[at + end + keep..]);
+    }
+    out + rest
+}
+
+/// How long a body in braces is.
+fn body(text: &str) -> Answer<usize> {
+    let mut depth = 0usize;
+    for (at, c) in text.bytes().enumerate() {
+        match c {
+            b'{' => depth += 1,
+            b'}' => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 {
+            return Ok(at + 1);
+        }
+    }
+    Err(Fault::INVALID_PTX)
+}
+
+fn kernel(statement: &str) -> Option<Kernel> {
+    let (_, head) = statement.split_once(".entry")?;
+    let (name, parameters) = match head.split_once('(') {
+        Some((name, rest)) => (name, rest.split(')').next().unwrap_or_default()),
+        None => (head, ""),
+    };
+    let name = CString::new(name.split_whitespace().next()?).ok()?;
+    let mut end = 0;
+    let mut found = Vec::new();
+    for text in parameters.split(',').filter(|p| p.contains(".param")) {
+        let (size, align) = layout(text)?;
+        let offset = u64::next_multiple_of(end, align);
+        found.push(Parameter { offset, size });
+        end = offset + size;
+    }
+    let threads = head.split_once(".maxntid").map(|(_, sides)| {
+        let sides = sides.split_whitespace().take_while(|w| w.starts_with(|c: char| c.is_ascii_digit() || c == ','));
+        let sides = sides.collect::<String>();
+        sides.split(',').filter_map(|n| n.parse::<i32>().ok()).fold(1, i32::saturating_mul)
+    });
+    Some(Kernel { name, parameters: found, max_threads: threads, ..Kernel::default() })
+}
+
+fn variable(statement: &str) -> Option<Variable> {
+    let place = [".global", ".const"].into_iter().filter_map(|p| statement.find(p)).min()?;
+    let text = &statement[place..];
+    let (declared, value) = text.split_once('=').map_or((text, ""), |(d, v)| (d, v));
+    let (size, _) = layout(declared)?;
+    let word = declared.split_whitespace().next_back()?;
+    let name = word.split('[').next()?.to_owned();
+    let start = match value.trim().parse::<i64>() {
+        Ok(number) => number.to_le_bytes()[..(size as usize).min(8)].to_vec(),
+        Err(_) => Vec::new(),
+    };
+    Some(Variable { name, size, start })
+}
+
+/// Size and alignment of what a declaration declares: `.align 4 .b8 name[164]`, `.u64 name`, `.v4 .f32 name`.
+fn layout(text: &str) -> Option<(u64, u64)> {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let element = words.iter().find_map(|w| {
+        let digits = w.strip_prefix(".")?.trim_start_matches(['b', 'u', 's', 'f']);
+        Some(digits.parse::<u64>().ok().filter(|bits| matches!(bits, 8 | 16 | 32 | 64 | 128))? / 8)
+    });
+    let vector = words.iter().find_map(|w| w.strip_prefix(".v")?.parse::<u64>().ok()).unwrap_or(1);
+    let count =
+        |w: &str| w.split('[').skip(1).filter_map(|n| n.split(']').next()?.trim().parse::<u64>().ok()).product();
+    let elements: u64 = text.find('[').map_or(1, |at| count(&text[at..]));
+    let one = element? * vector;
+    let align = words.iter().position(|w| *w == ".align").and_then(|at| words.get(at + 1)?.parse().ok());
+    Some((one * elements, align.unwrap_or(one)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::read;
+
+    const TEXT: &str = "//\n.version 8.0\n.target sm_80\n.address_size 64\n.global .align 4 .u32 counter = 42;\n\
+        .const .align 4 .b8 table[64];\n.global .align 4 .b8 list[8] = {1, 2, 3, 4, 5, 6, 7, 8};\n\
+        .visible .entry plain(\n.param .align 4 .b8 a[164], // {\n.param .f64 b,\n.param .u8 c,\n.param .u16 d)\n\
+        .maxntid 256, 1, 1\n{ .reg .b16 %rs<2>; { ret; } }\n.func f() { ret; }\n.visible .entry none()\n{ ret; }\n";
+
+    #[test]
+    fn kernels_with_their_parameters() {
+        let image = read(TEXT.as_bytes()).expect("it is PTX");
+        let names: Vec<_> = image.kernels.iter().map(|k| k.name.to_str().unwrap_or_default()).collect();
+        assert_eq!(names, ["plain", "none"]);
+        let parameters: Vec<_> = image.kernels[0].parameters.iter().map(|p| (p.offset, p.size)).collect();
+        assert_eq!(parameters, [(0, 164), (168, 8), (176, 1), (178, 2)]);
+        assert_eq!(image.kernels[0].max_threads, Some(256));
+        assert!(image.kernels[1].parameters.is_empty());
+    }
+
+    #[test]
+    fn variables_with_their_sizes() {
+        let image = read(TEXT.as_bytes()).expect("it is PTX");
+        let found: Vec<_> = image.variables.iter().map(|v| (v.name.as_str(), v.size)).collect();
+        assert_eq!(found, [("counter", 4), ("table", 64), ("list", 8)]);
+        assert_eq!(image.variables[0].start, 42u32.to_le_bytes());
+    }
+
+    #[test]
+    fn other_text_is_refused() {
+        assert!(read(b"int main() { return 0; }").is_err());
+        assert!(read(b".version 8.0 .target sm_80 .entry x() {").is_err());
+    }
+}

@@ -46,6 +46,11 @@ impl Run {
         self.ticks.set(self.ticks.get() + ns * self.tsc.max(1));
     }
 
+    /// CLOCK_MONOTONIC of the run.
+    pub fn now(&self) -> u64 {
+        monotonic(self.ticks.get(), self.tsc)
+    }
+
     /// Starts a process.
     pub fn process(&self, pid: u32, exe: &str) -> Process {
         self.start(pid, exe, "", PAGE as u32)
@@ -73,7 +78,7 @@ impl Run {
         put(offset_of!(Page, clock), &u32::from(self.tsc != 0).to_le_bytes());
         put(offset_of!(Page, ticks_per_second), &(self.tsc * 1_000_000_000).to_le_bytes());
         put(offset_of!(Page, start_ticks), &self.ticks.get().to_le_bytes());
-        put(offset_of!(Page, start_monotonic), &monotonic(self.ticks.get(), self.tsc).to_le_bytes());
+        put(offset_of!(Page, start_monotonic), &self.now().to_le_bytes());
         put(offset_of!(Page, start_realtime), &1_700_000_000_000_000_000u64.to_le_bytes());
         put(offset_of!(Page, forked), &u32::from(!parent.is_empty()).to_le_bytes());
         put(offset_of!(Page, parent), parent.as_bytes());
@@ -107,6 +112,11 @@ impl Process {
     /// Its folder.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// Its id.
+    pub fn pid(&self) -> u32 {
+        self.name[1..].split('-').next().and_then(|pid| pid.parse().ok()).expect("a process folder")
     }
 
     /// Writes a name record, at the time that it is now.

@@ -1,0 +1,142 @@
+//! Several threads, live and after, and readers that leave.
+
+use crate::common::*;
+use cutap_report::{Json, Output, Summary, Text};
+use cutap_trace::made::{Process, Run, Thread};
+use std::io;
+
+/// Two processes whose calls overlap; `step` is called whenever something has happened.
+fn overlap(run: &Run, step: &mut dyn FnMut(u64)) -> (Vec<Process>, Vec<Thread>) {
+    let mut first = program(run, 100);
+    let mut one = first.thread(100, 4);
+    one.call(CU_MEM_ALLOC, &[], 1_000, 0);
+    step(run.now());
+    let mut two = first.thread(101, 4);
+    one.enter(CUDA_MALLOC, &[1]);
+    two.enter(CUDA_MALLOC, &[2]);
+    run.wait(MS);
+    step(run.now());
+    one.call(CU_MEM_ALLOC, &[3], 1_000, 0);
+    two.call(CU_MEM_ALLOC, &[4], 1_000, 0);
+    step(run.now());
+    one.exit(0);
+    two.enter(CU_LAUNCH_KERNEL, &[]);
+    for _ in 0..6 {
+        run.wait(20 * MS);
+        step(run.now());
+        one.call(CU_MEM_ALLOC, &[5], MS, 0);
+    }
+    let mut second = program(run, 200);
+    let mut other = second.thread(200, 4);
+    other.enter(CUBLAS_CREATE, &[]);
+    step(run.now());
+    two.exit(0);
+    // An exception.
+    two.open.clear();
+    two.call(CU_MEM_ALLOC, &[6], 100, 0);
+    run.wait(49 * MS);
+    step(run.now());
+    run.wait(2 * MS);
+    step(run.now());
+    run.wait(100 * MS);
+    other.exit(1);
+    other.enter(CUBLAS_CREATE, &[]);
+    run.wait(51 * MS);
+    step(run.now());
+    (vec![first, second], vec![one, two, other])
+}
+
+const TREE: &str = "\
+cuMemAlloc_v2() = 0 <1us>
+100/100 [saxpy, runtime 12.9] cudaMalloc(1) {
+100/100   cuMemAlloc_v2(3) = 0 <1us>
+100/101 [saxpy, runtime 12.9] cudaMalloc(2) {
+100/101   cuMemAlloc_v2(4) = 0 <1us>
+100/100 } cudaMalloc = 0 <1ms>
+100/100 cuMemAlloc_v2(5) = 0 <1ms>
+100/100 cuMemAlloc_v2(5) = 0 <1ms>
+100/101   cuLaunchKernel() {
+100/100 cuMemAlloc_v2(5) = 0 <1ms>
+100/100 cuMemAlloc_v2(5) = 0 <1ms>
+100/100 cuMemAlloc_v2(5) = 0 <1ms>
+100/100 cuMemAlloc_v2(5) = 0 <1ms>
+100/101   } cuLaunchKernel = 0 <126ms>
+100/101 } cudaMalloc = ? <unwound>
+100/101 cuMemAlloc_v2(6) = 0 <100ns>
+200/200 [libcublas.so.13] cublasCreate_v2() {
+200/200 } cublasCreate_v2 = 1 ! <151ms>
+";
+
+#[test]
+fn threads_are_told_apart_and_live_is_as_after() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = Run::new(folder.path());
+    let mut live = Text::new(Vec::new(), false);
+    let mut reader = None;
+    let mut rounds = 0;
+    let held = overlap(&run, &mut |now| {
+        let reader = reader.get_or_insert_with(|| follow(folder.path(), ""));
+        reader.poll(false, &mut |e| live.event(e).unwrap()).unwrap();
+        live.tick(now).unwrap();
+        rounds += 1;
+    });
+    assert!(rounds > 10);
+    let mut reader = reader.unwrap();
+    let before = String::from_utf8(live.get_ref().clone()).unwrap();
+    assert!(
+        before.ends_with("200/200 [libcublas.so.13] cublasCreate_v2() {\n"),
+        "the call that hangs is visible:\n{before}"
+    );
+    reader.poll(true, &mut |e| live.event(e).unwrap()).unwrap();
+    live.end(&reader.end()).unwrap();
+    let live = String::from_utf8(live.get_ref().clone()).unwrap();
+    let opened =
+        format!("{TREE}200/200 [libcublas.so.13] cublasCreate_v2() {{\n200/200 }} cublasCreate_v2 = ? <unfinished>\n");
+    assert!(live.starts_with(&opened), "{live}");
+    assert!(live.contains("cutap: process 100 (/tmp/saxpy) is still running\n"), "{live}");
+
+    // Read after, the thread prefix may come earlier, for all processes are known; and the last call
+    // was never seen to last.
+    let after = text(folder.path(), "");
+    let stripped =
+        |t: &str| t.lines().take(18).map(|l| l.trim_start_matches("100/100 ").to_owned()).collect::<Vec<_>>();
+    assert_eq!(stripped(&after), stripped(&live));
+    drop(held);
+}
+
+/// A reader that leaves after some bytes.
+struct Leaves(usize);
+
+impl io::Write for Leaves {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.0 == 0 {
+            return Err(io::ErrorKind::BrokenPipe.into());
+        }
+        let n = bytes.len().min(self.0);
+        self.0 -= n;
+        Ok(n)
+    }
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[test]
+fn a_broken_pipe_is_passed_up_as_one() {
+    let folder = tempfile::tempdir().unwrap();
+    simple(folder.path());
+    let (events, end) = events(folder.path(), "");
+    let outputs: [fn(usize) -> Box<dyn Output>; 4] = [
+        |n| Box::new(Text::new(Leaves(n), true)),
+        |n| Box::new(Json::new(Leaves(n))),
+        |n| Box::new(Summary::text(Leaves(n), false)),
+        |n| Box::new(Summary::json(Leaves(n))),
+    ];
+    for make in outputs {
+        for bytes in [0, 10, 100, 400] {
+            let mut output = make(bytes);
+            let broken = events.iter().try_for_each(|e| output.event(e)).and_then(|()| output.end(&end));
+            assert_eq!(broken.unwrap_err().kind(), io::ErrorKind::BrokenPipe, "after {bytes} bytes");
+        }
+    }
+}

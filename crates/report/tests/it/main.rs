@@ -1,0 +1,7 @@
+//! Whole outputs of runs that were written by the writers of `cutap-wire`.
+
+mod common;
+mod ends;
+mod golden;
+mod live;
+mod speed;

@@ -176,7 +176,8 @@ fn an_output_that_cannot_be_written_is_told_before_the_program_runs() {
 
 #[test]
 fn an_output_that_fills_up_is_told_and_the_program_goes_on() {
-    let done = cutap(&["trace", "-o", "/dev/full", "--", "sh", "-c", "echo ran; exit 3"]).output().unwrap();
+    let calls = "import ctypes; ctypes.CDLL('libcuda.so.1').cuInit(0); print('ran'); raise SystemExit(3)";
+    let done = cutap(&["trace", "--sim", "-o", "/dev/full", "--", "python3", "-c", calls]).output().unwrap();
     assert_eq!((done.status.code(), out(&done).as_str()), (Some(3), "ran\n"));
     assert!(err(&done).contains("cannot write the trace: the disk is full"), "{}", err(&done));
 }

@@ -200,7 +200,7 @@ fn likely_library(name: &str, links: &[Link]) -> Option<String> {
     let lower = name.trim_start_matches('_').to_ascii_lowercase();
     let stem = |link: &Link| {
         let file = link.library.strip_prefix("lib").unwrap_or(&link.library);
-        let stem = file.split(".so").next().unwrap_or(file).to_ascii_lowercase();
+        let stem = file.split(['.', '_']).next().unwrap_or(file).to_ascii_lowercase();
         match stem.as_str() {
             "cudart" => "cuda".to_owned(),
             "cuda" => "cu".to_owned(),
@@ -231,13 +231,15 @@ mod tests {
     #[test]
     fn the_longest_fitting_library() {
         let link = |library: &str| Link { library: library.to_owned(), layer: "library" };
-        let links = ["libcuda.so.1", "libcudart.so.12", "libcublas.so.12", "libcublasLt.so.12"].map(link);
+        let links = ["libcuda.so.1", "libcudart.so.12", "libcublas.so.12", "libcublasLt.so.12", "libnvshmem_host.so.3"]
+            .map(link);
         for (name, library) in [
             ("cuInit", "libcuda.so.1"),
             ("cudaMalloc", "libcudart.so.12"),
             ("__cudaRegisterVar", "libcudart.so.12"),
             ("cublasCreate_v2", "libcublas.so.12"),
             ("cublasLtMatmul", "libcublasLt.so.12"),
+            ("nvshmem_init", "libnvshmem_host.so.3"),
         ] {
             assert_eq!(likely_library(name, &links).as_deref(), Some(library), "{name}");
         }

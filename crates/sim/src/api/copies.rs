@@ -48,15 +48,15 @@ pub extern "C" fn cuMemcpyDtoDAsync_v2(to: u64, from: u64, size: usize, stream: 
 }
 
 /// (to, its context, from, its context, size): all memory is one here.
-pub extern "C" fn cuMemcpyPeer(to: u64, _to: Handle, from: u64, _from: Handle, size: usize) -> u32 {
+pub extern "C" fn cuMemcpyPeer(to: u64, _there: Handle, from: u64, _here: Handle, size: usize) -> u32 {
     cuMemcpyDtoD_v2(to, from, size)
 }
 
 pub extern "C" fn cuMemcpyPeerAsync(
     to: u64,
-    _to: Handle,
+    _there: Handle,
     from: u64,
-    _from: Handle,
+    _here: Handle,
     size: usize,
     stream: Handle,
 ) -> u32 {

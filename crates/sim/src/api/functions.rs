@@ -135,7 +135,8 @@ pub extern "C" fn cuOccupancyMaxPotentialBlockSize(
     limit: i32,
 ) -> u32 {
     answer(|| {
-        (grid.check()?, block.check()?);
+        grid.check()?;
+        block.check()?;
         let most = known(&world().functions, function)?.max_threads();
         let limit = if limit == 0 { most } else { limit.min(most) };
         let mut best = (0, 0);

@@ -30,7 +30,8 @@ pub extern "C" fn cuMemAllocPitch_v2(
     element: u32,
 ) -> u32 {
     answer(|| {
-        (address.check()?, pitch.check()?);
+        address.check()?;
+        pitch.check()?;
         if !matches!(element, 4 | 8 | 16) {
             return Err(Fault::INVALID_VALUE);
         }

@@ -10,63 +10,63 @@ use crate::driver::stream::Work;
 use crate::driver::world::{Handle, world};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-/// The word at an address that was checked: 4 or 8 bytes of memory known to the driver, aligned.
+/// A word of memory known to the driver.
 #[derive(Clone, Copy)]
 enum Word {
-    Half(u64),
-    Whole(u64),
+    Half(&'static AtomicU32),
+    Whole(&'static AtomicU64),
+}
+
+fn check(address: u64, size: u64) -> Answer {
+    let aligned = address.is_multiple_of(size);
+    if aligned { allocation::require(&world(), address, size) } else { Err(Fault::INVALID_VALUE) }
 }
 
 impl Word {
-    fn check(self) -> Answer<Self> {
-        let (Word::Half(address) | Word::Whole(address)) = self;
-        let size = if matches!(self, Word::Half(_)) { 4 } else { 8 };
-        if address % size != 0 {
-            return Err(Fault::INVALID_VALUE);
-        }
-        allocation::require(&world(), address, size).map(|()| self)
+    fn half(address: u64) -> Answer<Self> {
+        check(address, 4)?;
+        // SAFETY: aligned and in an allocation; a program that frees what a stream still uses breaks the rules.
+        Ok(Word::Half(unsafe { AtomicU32::from_ptr(address as *mut u32) }))
+    }
+
+    fn whole(address: u64) -> Answer<Self> {
+        check(address, 8)?;
+        // SAFETY: as in `half`.
+        Ok(Word::Whole(unsafe { AtomicU64::from_ptr(address as *mut u64) }))
     }
 
     fn store(self, value: u64) {
-        // SAFETY: `check` found the word in an allocation and aligned.
         match self {
-            Word::Half(at) => unsafe { AtomicU32::from_ptr(at as *mut u32) }.store(value as u32, Ordering::SeqCst),
-            Word::Whole(at) => unsafe { AtomicU64::from_ptr(at as *mut u64) }.store(value, Ordering::SeqCst),
+            Word::Half(word) => word.store(value as u32, Ordering::SeqCst),
+            Word::Whole(word) => word.store(value, Ordering::SeqCst),
         }
     }
 
-    /// How to compare: 0 not less (with wrap), 1 equal, 2 and, 3 nor.
+    /// How to compare: 0 not less (with wrap), 1 equal, 2 and, 3 nor. Half words are compared in the upper half.
     fn holds(self, value: u64, how: u32) -> bool {
-        // SAFETY: as in `store`.
-        let (now, less, all) = match self {
-            Word::Half(at) => {
-                let now = unsafe { AtomicU32::from_ptr(at as *mut u32) }.load(Ordering::SeqCst);
-                (u64::from(now), (now.wrapping_sub(value as u32) as i32) < 0, u64::from(u32::MAX))
-            }
-            Word::Whole(at) => {
-                let now = unsafe { AtomicU64::from_ptr(at as *mut u64) }.load(Ordering::SeqCst);
-                (now, (now.wrapping_sub(value) as i64) < 0, u64::MAX)
-            }
+        let (now, value, ones) = match self {
+            Word::Half(word) => (u64::from(word.load(Ordering::SeqCst)) << 32, value << 32, u64::MAX << 32),
+            Word::Whole(word) => (word.load(Ordering::SeqCst), value, u64::MAX),
         };
         match how {
-            0 => !less,
+            0 => now.wrapping_sub(value) as i64 >= 0,
             1 => now == value,
             2 => now & value != 0,
-            _ => !(now | value) & all != 0,
+            _ => !(now | value) & ones != 0,
         }
     }
 }
 
-fn write(stream: Handle, word: Word, value: u64) -> u32 {
+fn write(stream: Handle, word: impl FnOnce() -> Answer<Word>, value: u64) -> u32 {
     answer(|| {
-        let word = word.check()?;
+        let word = word()?;
         in_order(stream, move || word.store(value))
     })
 }
 
-fn wait(stream: Handle, word: Word, value: u64, flags: u32) -> u32 {
+fn wait(stream: Handle, word: impl FnOnce() -> Answer<Word>, value: u64, flags: u32) -> u32 {
     answer(|| {
-        let word = word.check()?;
+        let word = word()?;
         let mut world = world();
         let stream = context::stream(&mut world, stream)?;
         engine::submit(world, stream, Work::Until(Box::new(move || word.holds(value, flags & 3))))
@@ -74,19 +74,19 @@ fn wait(stream: Handle, word: Word, value: u64, flags: u32) -> u32 {
 }
 
 pub extern "C" fn cuStreamWriteValue32_v2(stream: Handle, address: u64, value: u32, _flags: u32) -> u32 {
-    write(stream, Word::Half(address), value.into())
+    write(stream, || Word::half(address), value.into())
 }
 
 pub extern "C" fn cuStreamWriteValue64_v2(stream: Handle, address: u64, value: u64, _flags: u32) -> u32 {
-    write(stream, Word::Whole(address), value)
+    write(stream, || Word::whole(address), value)
 }
 
 pub extern "C" fn cuStreamWaitValue32_v2(stream: Handle, address: u64, value: u32, flags: u32) -> u32 {
-    wait(stream, Word::Half(address), value.into(), flags)
+    wait(stream, || Word::half(address), value.into(), flags)
 }
 
 pub extern "C" fn cuStreamWaitValue64_v2(stream: Handle, address: u64, value: u64, flags: u32) -> u32 {
-    wait(stream, Word::Whole(address), value, flags)
+    wait(stream, || Word::whole(address), value, flags)
 }
 
 /// CUlaunchAttributeValue, of which a stream only keeps the bytes.

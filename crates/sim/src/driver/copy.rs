@@ -97,7 +97,7 @@ pub fn set(world: Guard, stream: Handle, to: End, value: u32, bytes: u64, extent
     if extent.is_empty() {
         return Ok(());
     }
-    if to.start % bytes != 0 || (extent.height > 1 && to.pitch % bytes != 0) {
+    if !to.start.is_multiple_of(bytes) || (extent.height > 1 && !to.pitch.is_multiple_of(bytes)) {
         return Err(Fault::INVALID_VALUE);
     }
     to.require(&world, in_bytes)?;

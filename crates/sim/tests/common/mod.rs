@@ -1,0 +1,88 @@
+//! The simulated driver as a shared library, C programs built with gcc, NVIDIA's wheels.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::OnceLock;
+
+/// The repository's root.
+pub fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+/// A folder of this test run.
+pub fn scratch() -> PathBuf {
+    PathBuf::from(env!("CARGO_TARGET_TMPDIR"))
+}
+
+/// The folder that holds libcuda.so.1, built once a test program in a target folder of its own, since cargo holds
+/// a lock on the one that the tests run in.
+pub fn sim() -> &'static Path {
+    static SIM: OnceLock<PathBuf> = OnceLock::new();
+    SIM.get_or_init(|| {
+        let target = scratch().join("sim-target");
+        let mut cargo = Command::new(env!("CARGO"));
+        cargo.current_dir(root()).env("CARGO_TARGET_DIR", &target);
+        cargo.args(["rustc", "-q", "-p", "cutap-sim", "--release", "--lib", "--crate-type", "cdylib", "--"]);
+        succeed(cargo.args(["-C", "link-arg=-Wl,-soname,libcuda.so.1"]));
+        let folder = scratch().join(format!("sim-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("a folder for the library");
+        std::fs::copy(target.join("release/libcutap_sim.so"), folder.join("libcuda.so.1")).expect("the library");
+        folder
+    })
+}
+
+/// Runs a command that must succeed.
+pub fn succeed(command: &mut Command) -> Output {
+    let output = command.output().unwrap_or_else(|e| panic!("{command:?}: {e}"));
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    assert!(
+        output.status.success(),
+        "{command:?}: {}\n{}{}",
+        output.status,
+        text(&output.stdout),
+        text(&output.stderr)
+    );
+    output
+}
+
+/// Builds `tests/programs/NAME.c` with more words for gcc.
+pub fn program(name: &str, tag: &str, words: &[&str]) -> PathBuf {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/programs/{name}.c"));
+    let program = scratch().join(format!("{name}-{tag}-{}", std::process::id()));
+    let mut gcc = Command::new("gcc");
+    gcc.args(["-w", "-O1"]).arg(source).arg("-o").arg(&program).args(words);
+    succeed(gcc.args(["-lpthread", "-ldl", "-lrt"]));
+    program
+}
+
+/// A program that is ended if it hangs, on the simulated driver, with a clean environment of ours.
+pub fn on_sim(program: &Path) -> Command {
+    let mut command = Command::new("timeout");
+    command.arg("120").arg(program).env("LD_LIBRARY_PATH", sim()).env("CUTAP_SIM_REPORT", "1");
+    for name in ["CUTAP_SIM_DEVICES", "CUTAP_SIM_DRIVER", "CUTAP_SIM_MEMORY"] {
+        command.env_remove(name);
+    }
+    command
+}
+
+/// The folder of an unpacked wheel; none (and a line that says so) if it is not there and cannot be fetched.
+pub fn wheel(what: &str, version: &str) -> Option<PathBuf> {
+    let script = root().join("tests/programs/wheels.py");
+    let output = Command::new("python3").arg(script).args([what, version]).output().expect("python3 runs");
+    if output.status.success() {
+        return Some(PathBuf::from(String::from_utf8_lossy(&output.stdout).trim()));
+    }
+    let unreachable = output.status.code() == Some(3);
+    assert!(unreachable, "wheels.py {what} {version}: {}", String::from_utf8_lossy(&output.stderr));
+    println!("skipped {what} {version}: its wheel is not in the cache and PyPI cannot be reached");
+    None
+}
+
+/// Bigger downloads and longer runs: only if asked for.
+pub fn large(what: &str) -> bool {
+    let asked = std::env::var_os("CUTAP_LARGE").is_some_and(|v| v == "1");
+    if !asked {
+        println!("skipped {what}: needs CUTAP_LARGE=1");
+    }
+    asked
+}

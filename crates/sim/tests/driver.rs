@@ -1,0 +1,45 @@
+//! The driver's own interface: results, look-ups, forks and threads; and what its library exports.
+
+mod common;
+
+use common::{on_sim, program, root, sim, succeed};
+use std::collections::BTreeMap;
+use std::process::Command;
+
+#[test]
+fn results_look_ups_forks_threads() {
+    let program = program("driver", "plain", &[]);
+    let library = sim().join("libcuda.so.1");
+    let output = succeed(on_sim(&program).arg(&library));
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "all is well\n");
+    let report = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(report, "cutap-sim: 1 calls answered by default: cuGraphCreate x1\n");
+}
+
+/// A tracer names a function by its address, so no two exports may share one.
+#[test]
+fn every_export_has_its_own_address() {
+    let nm = succeed(Command::new("nm").args(["-D", "--defined-only"]).arg(sim().join("libcuda.so.1")));
+    let mut by_address = BTreeMap::new();
+    let mut functions = 0;
+    for line in String::from_utf8_lossy(&nm.stdout).lines() {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let [address, kind, name] = words[..] else { panic!("{line}") };
+        if kind == "T" {
+            functions += 1;
+            if let Some(other) = by_address.insert(address.to_owned(), name.to_owned()) {
+                panic!("{name} and {other} share an address");
+            }
+        } else {
+            assert_eq!(name, "CUTAP_SIM_COUNTS");
+        }
+    }
+    let listed = std::fs::read_to_string(root().join("api/driver/exports.toml")).expect("the list");
+    assert_eq!(functions, listed.matches("{ name = ").count());
+}
+
+#[test]
+fn it_is_called_libcuda() {
+    let head = succeed(Command::new("readelf").arg("-d").arg(sim().join("libcuda.so.1")));
+    assert!(String::from_utf8_lossy(&head.stdout).contains("Library soname: [libcuda.so.1]"));
+}

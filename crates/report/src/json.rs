@@ -110,7 +110,7 @@ fn process(process: &Process) -> Value {
 
 fn instance(instance: &Instance) -> Value {
     json!({
-        "pid": instance.process.pid, "id": instance.id, "library": &*instance.library,
+        "type": "instance", "pid": instance.process.pid, "id": instance.id, "library": &*instance.library,
         "runtime": instance.version, "shared": instance.shared,
     })
 }
@@ -167,10 +167,9 @@ impl<W: io::Write> Output for Json<W> {
         match event {
             Event::Process(p) => self.line(&process(p)),
             Event::Instance(i, ns) => {
-                let mut value = instance(i);
-                value["type"] = "instance".into();
-                value["ns"] = (*ns).into();
-                self.line(&value)
+                let mut line = instance(i);
+                line["ns"] = (*ns).into();
+                self.line(&line)
             }
             Event::Enter(call) if call.function.noted => self.line(&call_line(call)),
             Event::Enter(_) => Ok(()),

@@ -28,12 +28,13 @@ pub struct Filter {
 pub struct FilterError(String);
 
 impl Filter {
-    /// Parses with no names of functions at hand: a name is taken when it could be one of CUDA's.
+    /// Parses.
     pub fn parse(text: &str) -> Result<Filter, FilterError> {
-        Filter::parse_with(text, &[])
+        Filter::parse_with(text, cutap_calls::FUNCTIONS)
     }
 
-    /// Parses; `known` are the functions that the driver and the runtimes are known to export.
+    /// Parses; `known` are the functions that the driver and the runtimes are known to export. When
+    /// it is empty, any name is taken that could be one of CUDA's.
     pub fn parse_with(text: &str, known: &[&str]) -> Result<Filter, FilterError> {
         let mut filter = Filter::default();
         let mut only_lookups = true;
@@ -117,6 +118,14 @@ mod tests {
         assert!(!filter.shows(Layer::Driver, "libcuda.so.1", "cuMemFree_v2"));
         assert!(!filter.shows(Layer::Library, "libcublas.so.13", "cublasCreate_v2"));
         assert!(Filter::default().shows(Layer::Library, "libcublas.so.13", "cublasCreate_v2"));
+    }
+
+    #[test]
+    fn all_known_functions_are_known() {
+        assert!(Filter::parse("cuInit,cudaMalloc,cuMemAlloc,cudaLaunchKernel,cublasSgemm_v2").is_ok());
+        let refused = Filter::parse("cudaMaloc").unwrap_err().to_string();
+        assert!(refused.contains("did you mean cudaMalloc"), "{refused}");
+        assert!(Filter::parse_with("cudaMaloc", &[]).is_ok(), "nothing to compare with");
     }
 
     #[test]

@@ -34,7 +34,7 @@ pub struct Folder {
 
 impl Folder {
     /// Opens a process folder; `None` while its page is not finished.
-    pub fn open(path: &Path, key: u32, clock: &mut Clock) -> Option<Folder> {
+    pub fn open(path: &Path, clock: &mut Clock) -> Option<Folder> {
         let page_file = File::open(path.join(process::FILE)).ok()?;
         let page = read_page(&page_file)?;
         if page.tsc {
@@ -42,7 +42,7 @@ impl Folder {
             clock.pair(Pair { ticks: page.start_ticks, monotonic: page.start_monotonic });
         }
         let process = Process {
-            key,
+            key: 0,
             folder: path.file_name().unwrap_or_default().to_string_lossy().into(),
             pid: page.pid,
             ppid: page.ppid,
@@ -63,6 +63,13 @@ impl Folder {
             stale: true,
             opened: Vec::new(),
         })
+    }
+
+    /// Gives the process its number, before anybody has seen it.
+    pub fn number(&mut self, key: u32) {
+        if let Some(process) = Arc::get_mut(&mut self.process) {
+            process.key = key;
+        }
     }
 
     /// Reads the page again: counters and number of rings go up.

@@ -101,7 +101,7 @@ impl Follow {
     /// without what is younger than the hold-back. True when a call at once would find more.
     pub fn poll(&mut self, last: bool, sink: &mut dyn FnMut(&Event)) -> Result<bool, Error> {
         let now = monotonic();
-        self.discover(sink);
+        self.discover();
         for folder in &mut self.folders {
             folder.refresh();
             folder.read_names(last);
@@ -152,21 +152,20 @@ impl Follow {
         end
     }
 
-    /// Finds processes that are new.
-    fn discover(&mut self, sink: &mut dyn FnMut(&Event)) {
+    /// Finds processes that are new; those found together count in the order of their start.
+    fn discover(&mut self) {
         // A folder that was there and is gone is the end of the run, not an error of ours.
         let names = process_folders(&self.path).unwrap_or_default();
-        for name in names {
-            let key = self.folders.len() as u32;
-            if self.found.contains(&name) {
-                continue;
-            }
-            if let Some(folder) = Folder::open(&self.path.join(&name), key, &mut self.shared.clock) {
-                sink(&Event::Process(folder.process.clone()));
-                self.found.insert(name);
-                self.folders.push(folder);
-                self.notices.push(VecDeque::new());
-            }
+        let new = names.into_iter().filter(|n| !self.found.contains(n));
+        let opened = new.filter_map(|n| Folder::open(&self.path.join(n), &mut self.shared.clock));
+        let mut opened: Vec<_> = opened.collect();
+        opened.sort_by_key(|folder| folder.process.start_ns);
+        for mut folder in opened {
+            folder.number(self.folders.len() as u32);
+            let process = folder.process.clone();
+            self.found.insert(process.folder.to_string());
+            self.notices.push(VecDeque::from([(process.start_ns, Event::Process(process))]));
+            self.folders.push(folder);
         }
     }
 

@@ -193,3 +193,29 @@ fn folders_that_are_no_runs() {
     assert!(refused("").contains("is not a run folder"));
     assert!(Filter::parse("").is_err());
 }
+
+#[test]
+fn a_thread_that_ends_inside_a_call_while_its_process_lives() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = Run::new(folder.path());
+    let mut process = run.process(100, "/bin/prog");
+    process.driver(&["f0"]);
+    let mut dying = run.process(200, "/bin/dying");
+    dying.driver(&["f0"]);
+    let (mut main, mut worker, mut alone) = (process.thread(100, 3), process.thread(101, 3), dying.thread(200, 3));
+    main.call(0, &[], 5, 0);
+    worker.enter(0, &[]);
+    worker.end();
+    alone.enter(0, &[]);
+    alone.end();
+    let mut reader = follow(folder.path(), true, "");
+    let mut lines = Vec::new();
+    reader.poll(false, &mut |e| lines.extend(line(e))).unwrap();
+    assert_eq!(lines.last().unwrap(), "> f0", "a dying process leaves its threads one after the other");
+    std::thread::sleep(std::time::Duration::from_millis(1_050));
+    reader.poll(false, &mut |e| lines.extend(line(e))).unwrap();
+    assert_eq!(lines.iter().filter(|l| *l == "< f0 unwound").count(), 1);
+    let end = reader.end();
+    assert_eq!(end.unfinished.iter().map(|e| e.call.thread.tid).collect::<Vec<_>>(), [200]);
+    assert_eq!(end.running.iter().map(|p| p.pid).collect::<Vec<_>>(), [100]);
+}

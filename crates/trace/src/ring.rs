@@ -167,7 +167,7 @@ impl Ring {
 
     /// A record is being written, or its writer will never come back to it.
     fn unfinished(&mut self, now: u64, page: &ChunkPage) -> bool {
-        let dead = self.refresh().is_none_or(|p| p.abandoned || p.tid != page.tid);
+        let dead = self.refresh().is_none_or(|p| p.abandoned);
         let since = *self.stuck_since.get_or_insert(now);
         self.skip = true;
         let others_behind = matches!(self.peek(), Some((Step::Record(_), _)));

@@ -109,11 +109,16 @@ impl Events {
             shared.clock.pair(Pair { ticks: page.base_ticks, monotonic: page.base_monotonic });
         }
         if self.thread.as_ref().is_none_or(|t| t.tid != page.tid) {
-            self.close(&shared.filter);
-            let key = shared.next_thread;
-            shared.next_thread += 1;
-            self.thread = Some(Arc::new(Thread { key, tid: page.tid, process: folder.process.clone() }));
+            self.thread(page.tid, folder, shared);
         }
+    }
+
+    /// What follows is this thread's.
+    fn thread(&mut self, tid: u32, folder: &Folder, shared: &mut Shared) {
+        self.close(&shared.filter);
+        let key = shared.next_thread;
+        shared.next_thread += 1;
+        self.thread = Some(Arc::new(Thread { key, tid, process: folder.process.clone() }));
     }
 
     fn record(&mut self, record: &Record<'_>, folder: &mut Folder, shared: &mut Shared) {
@@ -147,6 +152,13 @@ impl Events {
                 let exit = Exit { call, state: State::Done, end_ns, duration_ns: Some(took), result, late };
                 self.exit(exit, &shared.filter);
             }
+            Record::Unwound { number, ticks } => {
+                self.time(folder.ns(&shared.clock, ticks));
+                if let Ended::Now(open) = self.end(number, &shared.filter) {
+                    self.give_up(&open, &shared.filter);
+                }
+            }
+            Record::Thread { tid } => self.thread(tid, folder, shared),
             Record::Note { number, what, value } => self.note(number, what, value, folder),
             Record::Lookup(lookup) => {
                 let ns = self.time(folder.ns(&shared.clock, lookup.ticks));

@@ -38,6 +38,10 @@ pub mod kind {
     pub const LOOKUP: u8 = 5;
     /// A record that was given up; step over.
     pub const SKIP: u8 = 6;
+    /// A call was left by an exception, pthread_exit or cancellation. meta = distance back.
+    pub const UNWOUND: u8 = 7;
+    /// Another thread took the ring over: what follows is its. word 1 = thread id.
+    pub const THREAD: u8 = 8;
 }
 
 /// What a NOTE record says.
@@ -94,6 +98,18 @@ pub enum Record<'a> {
         ticks: u64,
         /// The result register.
         result: u64,
+    },
+    /// Call `number` was left by an exception, pthread_exit or cancellation.
+    Unwound {
+        /// Which call.
+        number: u32,
+        /// When.
+        ticks: u64,
+    },
+    /// What follows is another thread's; the one before is dead.
+    Thread {
+        /// Its id.
+        tid: u32,
     },
     /// Something learned about call `number`.
     Note {
@@ -261,6 +277,8 @@ impl Cursor {
                 Some(Record::Enter { number, slot: meta, ticks, caller: word1 & 0xffff_ffff_ffff, parent, words })
             }
             kind::EXIT => Some(Record::Exit { number: self.back(meta, body)?, ticks, result: at(1)? }),
+            kind::UNWOUND => Some(Record::Unwound { number: self.back(meta, body)?, ticks }),
+            kind::THREAD => Some(Record::Thread { tid: at(1)? as u32 }),
             kind::NOTE => Some(Record::Note { number: self.back(meta, body)?, what: at(1)?, value: at(2)? }),
             kind::LOOKUP => {
                 let len = (at(7)? >> 48) as usize;

@@ -5,6 +5,7 @@
 //! objects is an immutable snapshot; an object is rewritten only after a barrier behind its listing.
 
 pub mod elf;
+pub mod live;
 pub mod notice;
 pub mod objects;
 pub mod words;

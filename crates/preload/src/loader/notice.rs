@@ -72,7 +72,6 @@ fn look(mut room: usize, late: Option<usize>) {
         unsafe { iterate(finish_one, (&raw mut rewrite).cast()) };
         // SAFETY: made above, and not used after.
         unsafe { Snapshot::publish(s) };
-        start::announce_objects();
         return;
     }
 }
@@ -85,7 +84,6 @@ fn carry_over(s: &mut Snapshot, was: &Snapshot) {
         if let Some(old) = was.same(o) {
             o.done = old.done && same_epoch;
             o.id = old.id;
-            o.announced = AtomicBool::new(old.announced.load(SeqCst));
         }
     }
 }

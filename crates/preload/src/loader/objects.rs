@@ -3,7 +3,7 @@
 
 use super::elf::{Dyn, PF_X, PT_DYNAMIC, PT_GNU_RELRO, PT_LOAD, Phdr, Tables};
 use crate::sys::{self, libc::PhdrInfo};
-use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering::SeqCst};
+use core::sync::atomic::{AtomicPtr, AtomicUsize, Ordering::SeqCst};
 
 /// Bytes kept of a name.
 pub const NAME: usize = 96;
@@ -39,8 +39,8 @@ pub struct Object {
     pub done: bool,
     /// This is the library that you read.
     pub ours: bool,
-    /// Its name went to the names stream.
-    pub announced: AtomicBool,
+    /// Still loaded when the words were looked at, and so until that look ends.
+    pub live: bool,
 }
 
 impl Object {
@@ -121,10 +121,6 @@ impl Snapshot {
     /// The watched object whose code holds `address`.
     pub fn owner(&self, address: usize) -> Option<&Object> {
         self.objects().iter().find(|o| o.layer != 0 && o.has_code(address))
-    }
-    /// The object that holds `address`.
-    pub fn holding(&self, address: usize) -> Option<&Object> {
-        self.objects().iter().find(|o| address >= o.span.0 && address < o.span.1)
     }
     /// The same object in an earlier snapshot.
     pub fn same(&self, o: &Object) -> Option<&Object> {
@@ -230,7 +226,7 @@ pub unsafe fn describe(info: &PhdrInfo) -> Object {
         fresh: false,
         done: false,
         ours: false,
-        announced: AtomicBool::new(false),
+        live: false,
     };
     let mut dynamic: *const Dyn = core::ptr::null();
     // SAFETY: phdr and phnum come from the loader.

@@ -6,11 +6,12 @@
 //! own lock is the only mutual exclusion.
 
 use super::elf::{PF_W, PF_X, PT_LOAD, Phdr, Rela, is_function};
+use super::live;
 use super::objects::{Object, Snapshot};
 use crate::routes::{dlsym, first_call};
 use crate::sys::{self, PROT_READ, PROT_WRITE, libc::PhdrInfo};
 use crate::{slots, start};
-use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicUsize, Ordering};
 use cutap_wire::{count, names::route};
 
 const JUMP_SLOT: u32 = 7;
@@ -29,6 +30,21 @@ pub struct Rewrite<'a> {
 }
 
 impl Rewrite<'_> {
+    /// Which objects of the list are still there, and their numbers: all of them before the first
+    /// word, for a word leads to an object that may come later.
+    fn number(&mut self) {
+        live::find(|info| {
+            for o in self.snapshot.objects_mut().iter_mut().filter(|o| o.base == info.addr && o.path == info.name) {
+                o.live = true;
+                if o.id == 0 {
+                    o.id = live::load_id(o);
+                    o.fresh = true;
+                }
+            }
+            None::<()>
+        });
+    }
+
     /// One object, called by the loader under its lock.
     ///
     /// # Safety
@@ -39,14 +55,11 @@ impl Rewrite<'_> {
             return;
         };
         if !self.numbered {
-            // All of them before the first word: a word leads to an object that may come later.
             self.numbered = true;
-            for o in self.snapshot.objects_mut().iter_mut().filter(|o| o.id == 0) {
-                o.id = load_id(o);
-                o.fresh = true;
-            }
+            self.number();
         }
         let Some(o) = self.snapshot.objects_mut().get_mut(index) else { return };
+        start::announce_if_made(o);
         if o.done || o.ours {
             return;
         }
@@ -59,29 +72,6 @@ impl Rewrite<'_> {
             start::gap_named(reason, o.name());
         }
     }
-}
-
-/// A load's number: the same library at the same address is the same load, another one is not.
-/// Only called under the loader's lock.
-fn load_id(o: &Object) -> u32 {
-    const MAX: usize = 8192;
-    static LOADS: [(AtomicUsize, AtomicU64); MAX] = [const { (AtomicUsize::new(0), AtomicU64::new(0)) }; MAX];
-    static COUNT: AtomicU32 = AtomicU32::new(0);
-    let name = o.name().iter().fold(0xcbf2_9ce4_8422_2325u64, |h, &c| (h ^ u64::from(c)).wrapping_mul(0x100_0000_01b3));
-    let count = COUNT.load(Ordering::Acquire) as usize;
-    for (n, (base, hash)) in LOADS.iter().take(count).enumerate() {
-        if base.load(Ordering::Relaxed) == o.base && hash.load(Ordering::Relaxed) == name {
-            return n as u32 + 1;
-        }
-    }
-    if let Some((base, hash)) = LOADS.get(count) {
-        base.store(o.base, Ordering::Relaxed);
-        hash.store(name, Ordering::Relaxed);
-        COUNT.store(count as u32 + 1, Ordering::Release);
-        return count as u32 + 1;
-    }
-    // More loads than the table: they share a number, which can only cost a name.
-    u32::MAX
 }
 
 /// # Safety
@@ -153,7 +143,7 @@ impl Words<'_> {
             dlsym::replacement(value, self.o)
         } else {
             match self.snapshot.owner(value) {
-                Some(owner) if owner.base != self.o.base => {
+                Some(owner) if owner.live && owner.base != self.o.base => {
                     let name = name();
                     // SAFETY: the owner is loaded; we hold the lock that keeps it so.
                     let slot = unsafe { function_of(owner, name, value) }
@@ -173,8 +163,8 @@ impl Words<'_> {
     /// # Safety
     /// As `rewrite`.
     unsafe fn may_be_ours(&self, name: &[u8]) -> bool {
-        // SAFETY: the loader's lock keeps every listed object mapped.
-        let exported = |w: &Object| w.layer != 0 && unsafe { w.tables.find(name, |_, _| true) };
+        // SAFETY: the loader's lock keeps the live objects mapped.
+        let exported = |w: &Object| w.layer != 0 && w.live && unsafe { w.tables.find(name, |_, _| true) };
         cutap_calls::in_family(name)
             || dlsym::is_loader_name(name)
             || (self.needs_watched && self.snapshot.objects().iter().any(exported))

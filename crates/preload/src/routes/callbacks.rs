@@ -360,7 +360,9 @@ fn introduce(i: &Instance, n: u32, r: &CallbackRecord, b: &mut Block) {
     }
     let mut version = 0u32;
     if let Some(ask) = r.export_table {
-        // The question goes through the driver's cuGetExportTable, which is a slot of ours.
+        // The question goes through the driver's cuGetExportTable, which is a slot of ours; what a
+        // signal handler calls meanwhile is the program's, so it waits.
+        let signals = sys::block_signals();
         b.inside = true;
         // SAFETY: the instance's own cudaGetExportTable and the tables that it documents by its code.
         unsafe {
@@ -378,6 +380,7 @@ fn introduce(i: &Instance, n: u32, r: &CallbackRecord, b: &mut Block) {
             i.list.store(list, Release);
         }
         b.inside = false;
+        sys::restore_signals(signals);
     }
     let object = i.object.load(Relaxed);
     names::write(&Name {

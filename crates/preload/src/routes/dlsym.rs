@@ -7,15 +7,16 @@
 
 use crate::loader::elf::is_function;
 use crate::loader::objects::{self, Object};
-use crate::loader::{notice, words};
+use crate::loader::{live, notice, words};
 use crate::sys::libc::PhdrInfo;
 use crate::sys::{self, x86_64::shadow_stack};
 use crate::thread::record;
 use crate::{slots, start};
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use cutap_wire::count;
+use cutap_wire::names::{layer, route};
 use cutap_wire::record::{PASSED_ON, lookup};
-use cutap_wire::{count, names::route};
 
 const RTLD_NEXT: usize = usize::MAX;
 const RTLD_DEFAULT: usize = 0;
@@ -134,10 +135,6 @@ pub unsafe extern "C" fn ask(handle: usize, name: *const u8, version: *const u8,
     if name.is_null() || !start::running() {
         return 0;
     }
-    let _inside = match record::Inside::enter() {
-        Some(inside) => inside,
-        None => return 0,
-    };
     notice::notice();
     // SAFETY: the program's string.
     let text = unsafe { sys::text(name, 4096) };
@@ -172,14 +169,10 @@ unsafe fn ask_as_caller(
     version: *const u8,
     caller: usize,
 ) -> Option<usize> {
-    let gate = objects::with(|s| {
-        // SAFETY: the objects of the snapshot are loaded, or were a moment ago: their tables stay
-        // mapped while a look-up in them runs, by the program's own promise not to close them meanwhile.
-        let known = is_loader_name(text)
-            || s.objects().iter().any(|o| o.layer != 0 && unsafe { o.tables.find(text, |_, _| true) });
-        known.then(|| s.holding(caller).and_then(Object::ret))
-    })??;
-    let Some(gate) = gate.filter(|_| !shadow_stack()) else {
+    if !is_loader_name(text) && !exported_by_watched(text) {
+        return None;
+    }
+    let Some(gate) = live::at(caller, Object::ret).flatten().filter(|_| !shadow_stack()) else {
         start::count(count::LOOKUP_JUMPED, 1);
         return None;
     };
@@ -188,47 +181,53 @@ unsafe fn ask_as_caller(
     Some(hand_out(found, text, caller, route::DLSYM))
 }
 
+/// True when a watched library that is loaded defines the name.
+fn exported_by_watched(name: &[u8]) -> bool {
+    live::find(|info| {
+        // SAFETY: in the loader's callback: the object is mapped.
+        let o = unsafe { objects::describe(info) };
+        // SAFETY: as above.
+        (o.layer != 0 && unsafe { o.tables.find(name, |_, _| true) }).then_some(())
+    })
+    .is_some()
+}
+
 /// The slot of the function that `found` is, or `found` itself.
 pub fn hand_out(found: usize, name: &[u8], caller: usize, how: u8) -> usize {
     if found == 0 {
         return 0;
     }
-    objects::with(|s| {
-        let user = s.holding(caller);
-        if is_replaced(found) {
-            // A wrapper in front of us asks for libc's: it gets us. One behind us must not.
-            return match user {
-                Some(u)
-                    if s.objects().iter().position(|o| o.ours) > s.objects().iter().position(|o| o.base == u.base) =>
-                {
-                    replaced_for_front(found).unwrap_or(found)
-                }
-                Some(u) => replacement(found, u).unwrap_or(found),
-                None => found,
-            };
-        }
-        let Some(owner) = s.owner(found) else {
-            if how == route::DLSYM && s.holding(found).is_none() && cutap_calls::in_family(name) {
-                start::gap_named(count::OTHER_NAMESPACE, name);
-            }
-            return found;
-        };
-        // The driver's own look-ups get the real pointers.
-        if user.is_some_and(|u| u.layer == cutap_wire::names::layer::DRIVER) {
-            return found;
-        }
-        // SAFETY: the owner answered the look-up, so it is loaded.
-        if !unsafe { words::function_of(owner, name, found) } {
-            return found;
-        }
-        slots::for_function(found, owner, name, how).unwrap_or(found)
-    })
-    .unwrap_or(found)
+    if is_replaced(found) {
+        return replaced_for(found, caller).unwrap_or(found);
+    }
+    // The driver's own look-ups get the real pointers.
+    let watched = live::at(found, |owner| {
+        // SAFETY: under the loader's lock.
+        owner.layer != 0 && owner.has_code(found) && unsafe { words::function_of(owner, name, found) }
+    });
+    if watched == Some(true) && live::at(caller, |user| user.layer) != Some(layer::DRIVER) {
+        let slot = live::at(found, |owner| slots::for_function(found, owner, name, how));
+        return slot.flatten().unwrap_or(found);
+    }
+    if watched.is_none() && how == route::DLSYM && cutap_calls::in_family(name) {
+        start::gap_named(count::OTHER_NAMESPACE, name);
+    }
+    found
 }
 
-fn replaced_for_front(address: usize) -> Option<usize> {
-    let which = REPLACED.iter().position(|r| r.last.load(Relaxed) == address)?;
-    crate::slots::exports().get(which).copied().filter(|&a| a != 0)
+/// Ours instead of libc's dlsym, which somebody looked up. A wrapper in front of us calls on to us; one
+/// behind us, which we call ourselves, must not come back.
+fn replaced_for(found: usize, caller: usize) -> Option<usize> {
+    let mut us_first = false;
+    let in_front = live::find(|info| {
+        us_first |= info.holds(replaced_for as *const () as usize);
+        info.holds(caller).then_some(!us_first)
+    })?;
+    if in_front {
+        let which = REPLACED.iter().position(|r| r.last.load(Relaxed) == found)?;
+        return crate::slots::exports().get(which).copied().filter(|&a| a != 0);
+    }
+    live::at(caller, |user| replacement(found, user)).flatten()
 }
 
 /// dladdr and dladdr1 of a pointer that we handed out answer for the real function.

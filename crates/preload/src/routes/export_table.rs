@@ -3,7 +3,7 @@
 //! they are part of a keyed check between runtime and driver.
 
 use super::callbacks;
-use crate::loader::{notice, objects};
+use crate::loader::live;
 use crate::slots::thunks_x86_64::Frame;
 use crate::start;
 use crate::thread::record;
@@ -24,7 +24,6 @@ pub fn after(frame: &mut Frame) {
         let place = unsafe { &mut *(pointer as *mut usize) };
         table = *place;
         if uuid == cutap_calls::CALLBACK_TABLE && table != 0 {
-            notice::notice();
             *place = ours(table, frame.caller);
         }
     }
@@ -36,15 +35,13 @@ pub fn after(frame: &mut Frame) {
 }
 
 fn ours(table: usize, caller: usize) -> usize {
-    let given = objects::with(|s| match s.holding(caller) {
-        Some(o) if o.profiler => {
-            start::count(count::PROFILER_TABLE, 1);
-            start::gap(count::PROFILER_TABLE, o.name(), &[]);
+    let given = live::at(caller, |o| {
+        if o.profiler {
+            start::gap_named(count::PROFILER_TABLE, o.name());
             callbacks::profiler_came();
-            None
+            return None;
         }
-        Some(o) => callbacks::table_for(o, table),
-        None => None,
+        callbacks::table_for(o, table)
     });
     given.flatten().unwrap_or(table)
 }

@@ -1,8 +1,7 @@
 //! A lazy word at its first call. The loader would look the name up from the calling object, so we do
 //! exactly that, from inside it: it is running, so it stays mapped. No name is searched in advance.
 
-use crate::loader::notice;
-use crate::loader::objects;
+use crate::loader::{live, notice};
 use crate::routes::dlsym;
 use crate::slots::table::take_number;
 use crate::slots::thunks_x86_64::{Frame, call_through, entry, resolve_entry, thunk};
@@ -50,10 +49,9 @@ unsafe extern "C" fn cutap_bind(frame: *mut Frame) -> usize {
     let n = unsafe { (*frame).slot } as usize;
     let Some(s) = STUBS.get(n) else { return 0 };
     let first = s.first.load(Relaxed);
-    let _inside = thread::record::Inside::enter();
     thread::fork::check();
     let (word, name, version) = (s.word.load(Relaxed), s.name.load(Relaxed), s.version.load(Relaxed));
-    let place = objects::with(|o| o.holding(word).map(|o| (o.ret(), o.span))).flatten();
+    let place = live::at(word, |o| (o.ret(), o.span));
     let Some((Some(gate), span)) = place.filter(|_| !shadow_stack()) else {
         start::count(count::BOUND_BY_LOADER, 1);
         return first;

@@ -2,8 +2,8 @@
 //! looks up. The call runs as asked; only the pointer that it wrote is exchanged for its slot.
 
 use crate::loader::elf::is_function;
-use crate::loader::notice;
-use crate::loader::objects::{self, Object};
+use crate::loader::live;
+use crate::loader::objects::Object;
 use crate::slots::{self, thunks_x86_64::Frame};
 use crate::thread::record;
 use crate::{start, sys};
@@ -52,18 +52,14 @@ fn exchange(found: usize, name: &[u8], caller: usize) -> usize {
     if found == 0 || slots::is_thunk(found) {
         return found;
     }
-    if objects::with(|s| s.owner(found).is_some()) != Some(true) {
-        notice::notice();
+    if live::at(caller, |o| o.layer) == Some(layer::DRIVER) {
+        return found;
     }
-    objects::with(|s| {
-        if s.holding(caller).is_some_and(|o| o.layer == layer::DRIVER) {
-            return found;
-        }
-        let Some(owner) = s.owner(found) else { return found };
-        // SAFETY: the driver is loaded: it just answered.
-        unsafe { slot_of(owner, name, found) }
-    })
-    .unwrap_or(found)
+    let slot = live::at(found, |owner| {
+        // SAFETY: under the loader's lock.
+        if owner.layer == 0 || !owner.has_code(found) { found } else { unsafe { slot_of(owner, name, found) } }
+    });
+    slot.unwrap_or(found)
 }
 
 /// # Safety

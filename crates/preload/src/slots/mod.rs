@@ -2,6 +2,7 @@
 
 pub mod call;
 pub mod hooks;
+pub mod left;
 pub mod table;
 pub mod thunks_x86_64;
 

@@ -108,7 +108,7 @@ pub unsafe fn call_through(real: usize, handle: usize, name: *const u8, version:
 
 global_asm!(
     ".hidden cutap_thunks, cutap_frame, cutap_resolve, cutap_note, cutap_call_through, CUTAP_ENTRIES",
-    ".hidden cutap_before, cutap_after, cutap_bind, cutap_noted",
+    ".hidden cutap_before, cutap_after, cutap_bind, cutap_noted, cutap_personality",
     ".globl cutap_thunks, cutap_frame, cutap_resolve, cutap_note, cutap_call_through",
     ".text",
     ".balign 64",
@@ -130,6 +130,7 @@ global_asm!(
     ".type cutap_frame,@function",
     "cutap_frame:",
     ".cfi_startproc",
+    ".cfi_personality 0x1b, cutap_personality", // pc-relative: told when the frame is being left
     "  push rbp",
     ".cfi_def_cfa_offset 16",
     ".cfi_offset rbp, -16",

@@ -9,6 +9,7 @@ pub mod environment;
 pub mod names;
 pub mod process;
 
+use crate::loader::live;
 use crate::loader::objects::{self, Object};
 use crate::{routes, sys, thread};
 use core::cell::UnsafeCell;
@@ -189,9 +190,9 @@ pub fn wants_layer(layer: u8) -> bool {
     cutap_calls::filter::wants_layer(c.rules.get(..c.rules_len as usize).unwrap_or(&[]), layer)
 }
 
-/// Tells an object's name to the stream, once.
+/// Tells an object's name to the stream, once. Only under the loader's lock: its path is the loader's.
 pub fn announce(o: &Object) {
-    if o.id == 0 || o.announced.swap(true, AcqRel) {
+    if o.id == 0 || !live::announce(o.id) {
         return;
     }
     // SAFETY: the object is loaded.
@@ -201,11 +202,22 @@ pub fn announce(o: &Object) {
     names::write(&Name { kind: kind::OBJECT, ticks: 0, a: o.id.into(), b: o.span.0 as u64, c, s: name, t: path });
 }
 
-/// Tells the names of all that is loaded, if this process has anything to say at all.
-pub fn announce_objects() {
+/// The same, if this process has anything to say at all.
+pub fn announce_if_made(o: &Object) {
     if process::is_made() {
-        objects::with(|s| s.objects().iter().for_each(announce));
+        announce(o);
     }
+}
+
+/// Tells the names of all that is loaded.
+pub fn announce_objects() {
+    live::find(|info| {
+        // SAFETY: in the loader's callback: the object is mapped.
+        let mut o = unsafe { objects::describe(info) };
+        o.id = live::load_id(&o);
+        announce(&o);
+        None::<()>
+    });
 }
 
 /// Something that is listed at the end, by name.

@@ -40,6 +40,18 @@ pub struct PhdrInfo {
     pub subs: u64,
 }
 
+impl PhdrInfo {
+    /// True when one of the object's segments holds `address`.
+    pub fn holds(&self, address: usize) -> bool {
+        // SAFETY: phdr and phnum come from the loader.
+        let headers = unsafe { core::slice::from_raw_parts(self.phdr, usize::from(self.phnum)) };
+        headers.iter().any(|h| {
+            let lo = self.addr.wrapping_add(h.vaddr as usize);
+            h.kind == crate::loader::elf::PT_LOAD && address.wrapping_sub(lo) < h.memsz as usize
+        })
+    }
+}
+
 /// Its callback.
 pub type PhdrCallback = unsafe extern "C" fn(*const PhdrInfo, usize, *mut c_void) -> c_int;
 

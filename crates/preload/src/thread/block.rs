@@ -2,7 +2,7 @@
 //! storage in the static block, without a call and without a destructor: when a thread dies, the
 //! kernel marks the robust mutex in its ring, and the next new thread takes the block over.
 
-use super::{fork, ring};
+use super::{fork, record, ring};
 use crate::{start, sys};
 use core::arch::{asm, global_asm};
 use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering::*};
@@ -154,10 +154,11 @@ fn take_over() -> Option<*mut Block> {
             block.inside = false;
             block.changing = false;
             block.depth = 0;
-            block.writing = (core::ptr::null_mut(), 0);
-            ring::give_up_chunk(block);
+            // The dead thread cannot finish a record any more.
+            record::give_up(block);
             ring::own(block, me);
             tid.store(me, Release);
+            record::thread(block, me);
             return Some(b);
         }
     }

@@ -6,44 +6,18 @@ use super::{clock, ring};
 use crate::slots::thunks_x86_64::Frame;
 use crate::slots::{hooks, table};
 use crate::{routes, start};
-use core::sync::atomic::AtomicU64;
+use core::sync::atomic::{AtomicU64, Ordering::*};
 use cutap_wire::count;
-use cutap_wire::record::{FAR_PARENT, LOOKUP_WORDS, MAX_WORDS, META_MAX, NO_PARENT, first_word, kind};
+use cutap_wire::record::{COMMITTED, FAR_PARENT, LOOKUP_WORDS, MAX_WORDS, META_MAX, NO_PARENT, first_word, kind};
 use cutap_wire::ring::{NotReserved, Reserved};
-
-/// Our own code runs and may come back to us (the loader, the runtime's own tables): while this lives,
-/// this thread records nothing and diverts nothing.
-pub struct Inside(&'static mut Block);
-
-impl Inside {
-    /// `None` when we are inside already. A thread that has no block yet needs none: what it does here
-    /// leads to no record.
-    pub fn enter() -> Option<Option<Inside>> {
-        match block::existing() {
-            Some(b) if b.inside => None,
-            Some(b) => {
-                b.inside = true;
-                Some(Some(Inside(b)))
-            }
-            None => Some(None),
-        }
-    }
-}
-
-impl Drop for Inside {
-    fn drop(&mut self) {
-        self.0.inside = false;
-    }
-}
 
 /// The recording hook, on the way in.
 pub fn before(frame: &mut Frame) -> bool {
     let Some(b) = ready() else { return true };
     let at = frame.stack as usize;
     b.leave_below(at);
-    if hooks::may_be_footprint(
-        table::slot(frame.slot).map_or(0, |s| s.hooks.load(core::sync::atomic::Ordering::Relaxed)),
-    ) && routes::callbacks::is_footprint(b, frame.caller)
+    if hooks::may_be_footprint(table::slot(frame.slot).map_or(0, |s| s.hooks.load(Relaxed)))
+        && routes::callbacks::is_footprint(b, frame.caller)
     {
         start::count(count::FOOTPRINT, 1);
         return true;
@@ -110,6 +84,30 @@ pub fn enter(b: &mut Block, slot: u32, caller: usize, words: &[u64]) -> Option<u
 pub fn exit(b: &mut Block, number: u32, result: u64) {
     b.pop(number);
     about(b, kind::EXIT, number, &[result]);
+}
+
+/// A frame is being left by an exception, pthread_exit or cancellation.
+pub fn unwound(frame: &Frame) {
+    if frame.recorded == 0 {
+        return;
+    }
+    let Some(b) = block::existing() else { return };
+    let at = frame.stack as usize;
+    if b.open.iter().take(b.depth).any(|c| c.number == frame.number && c.frame == at) {
+        b.pop(frame.number);
+        about(b, kind::UNWOUND, frame.number, &[]);
+    }
+}
+
+/// The ring has a new owner.
+pub fn thread(b: &mut Block, tid: u32) {
+    if b.writer.chunk.is_null() {
+        return;
+    }
+    let Some(pending) = reserve(b, kind::THREAD, 2, |_| 0) else { return };
+    // SAFETY: two words are reserved.
+    unsafe { pending.reserved.word(1, tid.into()) };
+    finish(b, pending);
 }
 
 /// Writes something learned about an open call.
@@ -232,21 +230,25 @@ fn abandoned(b: &mut Block) {
     }
     const ONE_STACK: usize = 8 << 20;
     if here().wrapping_sub(b.writing.1) < ONE_STACK {
-        // SAFETY: the record lies in a chunk that is still mapped: chunks are unmapped only when full
-        // and many chunks ago.
-        unsafe {
-            let at = &*b.writing.0.cast::<AtomicU64>();
-            let first = at.load(core::sync::atomic::Ordering::Relaxed);
-            let kind = (first & 0xf) as u8;
-            let skip = if kind == kind::ENTER {
-                first | u64::from(META_MAX) << 13
-            } else {
-                first & !0xf | u64::from(kind::SKIP)
-            };
-            at.store(skip | cutap_wire::record::COMMITTED, core::sync::atomic::Ordering::Release);
-        }
-        b.writing = (core::ptr::null_mut(), 0);
+        give_up(b);
     }
+}
+
+/// Marks the record that is being written as one to step over.
+pub fn give_up(b: &mut Block) {
+    if b.writing.0.is_null() {
+        return;
+    }
+    // SAFETY: the record lies in a chunk that is still mapped: chunks are unmapped only when full and
+    // many chunks ago.
+    unsafe {
+        let at = &*b.writing.0.cast::<AtomicU64>();
+        let first = at.load(Relaxed);
+        let enter = (first & 0xf) as u8 == kind::ENTER;
+        let skip = if enter { first | u64::from(META_MAX) << 13 } else { first & !0xf | u64::from(kind::SKIP) };
+        at.store(skip | COMMITTED, Release);
+    }
+    b.writing = (core::ptr::null_mut(), 0);
 }
 
 /// Roughly where the stack is.

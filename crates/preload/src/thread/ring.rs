@@ -60,14 +60,6 @@ pub fn own(block: &mut Block, tid: u32) {
     }
 }
 
-/// Ends the current chunk, if any.
-pub fn give_up_chunk(block: &mut Block) {
-    if !block.writer.chunk.is_null() {
-        // SAFETY: the current chunk is mapped.
-        unsafe { (*block.writer.chunk).state.store(FULL, Release) };
-    }
-}
-
 /// Opens the next chunk; false when there is none to be had and the record is to be dropped.
 pub fn next_chunk(block: &mut Block) -> bool {
     // A signal handler's call inside this function, or a vfork child, must not wait.

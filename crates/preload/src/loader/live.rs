@@ -1,0 +1,74 @@
+//! Looking at an object that is loaded right now, under the loader's own lock. A snapshot remembers
+//! objects that may be gone by the time it is read: their names are copies, but their tables must be
+//! read here, or not at all.
+
+use super::notice::iterate;
+use super::objects::{Object, describe};
+use crate::sys::libc::PhdrInfo;
+use core::ffi::{c_int, c_void};
+use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering::*};
+
+/// Calls `f` with each loaded object until it gives something.
+pub fn find<R>(mut f: impl FnMut(&PhdrInfo) -> Option<R>) -> Option<R> {
+    struct Search<'a, R> {
+        f: &'a mut dyn FnMut(&PhdrInfo) -> Option<R>,
+        found: Option<R>,
+    }
+    unsafe extern "C" fn one<R>(info: *const PhdrInfo, _: usize, data: *mut c_void) -> c_int {
+        // SAFETY: called by the loader with our data.
+        unsafe {
+            let search = &mut *data.cast::<Search<R>>();
+            search.found = (search.f)(&*info);
+            search.found.is_some().into()
+        }
+    }
+    let mut search = Search { f: &mut f, found: None };
+    // SAFETY: the callback's own data.
+    unsafe { iterate(one::<R>, (&raw mut search).cast()) };
+    search.found
+}
+
+/// Calls `f` with the object that holds `address`.
+pub fn at<R>(address: usize, f: impl FnOnce(&Object) -> R) -> Option<R> {
+    let mut f = Some(f);
+    find(|info| {
+        if !info.holds(address) {
+            return None;
+        }
+        // SAFETY: in the loader's callback: the object is mapped.
+        let mut o = unsafe { describe(info) };
+        o.id = load_id(&o);
+        f.take().map(|f| f(&o))
+    })
+}
+
+/// A load's number: the same library at the same address is the same load, another one is not.
+/// Only under the loader's lock.
+pub fn load_id(o: &Object) -> u32 {
+    const MAX: usize = 8192;
+    static LOADS: [(AtomicUsize, AtomicU64); MAX] = [const { (AtomicUsize::new(0), AtomicU64::new(0)) }; MAX];
+    static COUNT: AtomicU32 = AtomicU32::new(0);
+    let name = o.name().iter().fold(0xcbf2_9ce4_8422_2325u64, |h, &c| (h ^ u64::from(c)).wrapping_mul(0x100_0000_01b3));
+    let count = COUNT.load(Acquire) as usize;
+    for (n, (base, hash)) in LOADS.iter().take(count).enumerate() {
+        if base.load(Relaxed) == o.base && hash.load(Relaxed) == name {
+            return n as u32 + 1;
+        }
+    }
+    if let Some((base, hash)) = LOADS.get(count) {
+        base.store(o.base, Relaxed);
+        hash.store(name, Relaxed);
+        COUNT.store(count as u32 + 1, Release);
+        return count as u32 + 1;
+    }
+    // More loads than the table: they share a number, which can only cost a name.
+    MAX as u32 + 1
+}
+
+/// Numbers of loads whose names went to the stream.
+static ANNOUNCED: [AtomicU64; 129] = [const { AtomicU64::new(0) }; 129];
+
+/// True once for each load.
+pub fn announce(id: u32) -> bool {
+    ANNOUNCED.get(id as usize / 64).is_some_and(|w| w.fetch_or(1 << (id % 64), AcqRel) & (1 << (id % 64)) == 0)
+}

@@ -1,0 +1,62 @@
+//! Calls that do not return: the unwinder tells each frame that it is being left by an exception, by
+//! pthread_exit or by cancellation, and the frame says so to the ring. It never stops the unwinding and
+//! has nothing to clean up. longjmp tells nobody; the next call of the thread shows it.
+
+use super::thunks_x86_64::{Frame, STACK_WORDS};
+use crate::loader::elf::is_function;
+use crate::loader::{live, objects};
+use crate::thread::record;
+use core::ffi::{c_int, c_void};
+use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+const CLEANUP_PHASE: c_int = 2;
+const CONTINUE_UNWIND: c_int = 8;
+
+/// The frame's personality routine, named in its unwind data.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cutap_personality(
+    _version: c_int,
+    actions: c_int,
+    _class: u64,
+    _exception: *mut c_void,
+    context: *mut c_void,
+) -> c_int {
+    if actions & CLEANUP_PHASE != 0
+        && let Some(stack_pointer) = stack_pointer()
+    {
+        // SAFETY: the unwinder's own context; the frame's stack pointer during the call is where the
+        // outgoing words begin, and the frame lies behind them.
+        unsafe {
+            let outgoing = stack_pointer(context);
+            record::unwound(&*((outgoing + 8 * STACK_WORDS) as *const Frame));
+        }
+    }
+    CONTINUE_UNWIND
+}
+
+type StackPointer = unsafe extern "C" fn(*mut c_void) -> usize;
+
+/// The unwinder's `_Unwind_GetCFA`, which in a personality routine gives the frame's stack pointer. It
+/// is loaded, for it is calling us; one that is linked in without the name is not found.
+fn stack_pointer() -> Option<StackPointer> {
+    static FOUND: AtomicUsize = AtomicUsize::new(0);
+    let mut at = FOUND.load(Relaxed);
+    if at == 0 {
+        at = live::find(|info| {
+            let mut found = None;
+            // SAFETY: in the loader's callback: the object is mapped.
+            unsafe {
+                let o = objects::describe(info);
+                o.tables.find(b"_Unwind_GetCFA", |s, _| {
+                    let address = o.base.wrapping_add(s.value);
+                    found = is_function(s, o.base, address).then_some(address);
+                    found.is_some()
+                });
+            }
+            found
+        })?;
+        FOUND.store(at, Relaxed);
+    }
+    // SAFETY: that function has this type.
+    Some(unsafe { core::mem::transmute::<usize, StackPointer>(at) })
+}

@@ -132,7 +132,6 @@ impl Case {
         let normal = normal_form(&text);
         self.check_golden(&normal, &text);
         self.check_counts(&calls_in(&normal), &Traced { plain, run: traced, text, real });
-        let _ = fs::remove_dir_all(folder);
     }
 
     /// The trace as cutap wrote it, with these flags; the program must not have noticed.
@@ -144,10 +143,7 @@ impl Case {
     pub fn plain(&self) -> Finished {
         let folder = scratch("plain");
         let mut program = self.program();
-        let finished =
-            finish(self.environment(&mut program, &folder.join("counts")).env("LD_PRELOAD", self.preload.join(":")));
-        let _ = fs::remove_dir_all(folder);
-        finished
+        finish(self.environment(&mut program, &folder.join("counts")).env("LD_PRELOAD", self.preload.join(":")))
     }
 
     fn trace(&self, flags: &[&str]) -> Traced {
@@ -172,7 +168,6 @@ impl Case {
         let text = fs::read_to_string(&file)
             .unwrap_or_else(|e| panic!("cutap wrote no {}: {e}\n{}", file.display(), run.stderr));
         let real = counts::read(&counted);
-        let _ = fs::remove_dir_all(folder);
         Traced { plain, run, text, real }
     }
 

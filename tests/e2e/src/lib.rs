@@ -16,5 +16,5 @@ pub use case::{Case, case};
 pub use counts::Counts;
 pub use cutap::cutap;
 pub use normal::{calls_in, normal_form};
-pub use process::{Finished, finish, scratch, wait_for};
+pub use process::{Finished, Scratch, finish, scratch, wait_for};
 pub use programs::{out, programs};

@@ -4,6 +4,7 @@
 //! group dies when it is reached. Output goes to files and not to pipes, so that a child that outlives its parent blocks nobody.
 
 use std::fs::{self, File};
+use std::ops::Deref;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
@@ -48,18 +49,33 @@ pub fn finish(command: &mut Command) -> Finished {
         }
         sleep(Duration::from_millis(5));
     };
-    let finished = Finished { stdout: lossy(&stdout), stderr: lossy(&stderr), status };
-    let _ = fs::remove_dir_all(&folder);
-    finished
+    Finished { stdout: lossy(&stdout), stderr: lossy(&stderr), status }
+}
+
+/// A folder that goes when it is dropped, also when a test fails.
+#[derive(Debug)]
+pub struct Scratch(PathBuf);
+
+impl Deref for Scratch {
+    type Target = Path;
+    fn deref(&self) -> &Path {
+        &self.0
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
 }
 
 /// A new, empty folder in the system's temporary folder.
-pub fn scratch(what: &str) -> PathBuf {
+pub fn scratch(what: &str) -> Scratch {
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let n = NEXT.fetch_add(1, Ordering::Relaxed);
     let folder = std::env::temp_dir().join(format!("cutap-e2e-{}-{what}-{n}", std::process::id()));
     fs::create_dir_all(&folder).unwrap_or_else(|e| panic!("cannot make {}: {e}", folder.display()));
-    folder
+    Scratch(folder)
 }
 
 /// Waits until something has become true. Panics when it does not within this time.

@@ -31,6 +31,7 @@ void *opens(void *unused) {
     while (!__atomic_load_n(&stop, __ATOMIC_RELAXED)) {
         void *h = dlopen("libforked.so", RTLD_LAZY | RTLD_LOCAL);
         CHECK(h && ((int (*)(void))dlsym(h, "work"))() == 0 && dlclose(h) == 0);
+        usleep(10);
     }
     return unused;
 }

@@ -297,7 +297,14 @@ impl Thread {
         header.tid.store(tid, Ordering::Relaxed);
         self.tid = tid;
         self.open.clear();
-        self.next_chunk();
+        self.write(record::kind::THREAD, 0, &[u64::from(tid)]);
+    }
+
+    /// The innermost call is left by an exception.
+    pub fn unwound(&mut self) {
+        let number = self.open.pop().expect("an open call");
+        let back = self.calls().wrapping_sub(1).wrapping_sub(number);
+        self.write(record::kind::UNWOUND, back, &[]);
     }
 
     /// The thread ends, or is killed, and the kernel marks its mutex.

@@ -162,11 +162,11 @@ impl Ring {
             return true;
         }
         self.set(cursor);
-        self.unfinished(now, &page)
+        self.unfinished(now)
     }
 
     /// A record is being written, or its writer will never come back to it.
-    fn unfinished(&mut self, now: u64, page: &ChunkPage) -> bool {
+    fn unfinished(&mut self, now: u64) -> bool {
         let dead = self.refresh().is_none_or(|p| p.abandoned);
         let since = *self.stuck_since.get_or_insert(now);
         self.skip = true;
@@ -184,7 +184,7 @@ impl Ring {
         if self.end.is_some_and(|(sequence, _)| sequence <= page.sequence) {
             return false;
         }
-        if page.state != FULL && !self.writer_went_on(page) {
+        if page.state != FULL {
             return false;
         }
         if let Some(current) = self.current.take().filter(|_| self.consume) {
@@ -194,12 +194,6 @@ impl Ring {
         }
         self.skip = false;
         true
-    }
-
-    /// A thread that took the ring over has opened a chunk of its own without closing this one.
-    fn writer_went_on(&mut self, page: &ChunkPage) -> bool {
-        let handed_over = self.refresh().is_some_and(|p| p.abandoned || p.tid != page.tid);
-        handed_over && self.chunks().iter().any(|(other, _)| other.sequence > page.sequence)
     }
 
     fn set(&mut self, cursor: Cursor) {

@@ -107,6 +107,26 @@ fn calls_left_by_exceptions_and_by_the_end_of_their_thread() {
 }
 
 #[test]
+fn frames_that_say_that_they_are_left() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = Run::new(folder.path());
+    let mut process = run.process(100, "/bin/prog");
+    process.driver(&["f0", "f1", "f2"]);
+    let mut thread = process.thread(101, 4);
+    thread.enter(0, &[]);
+    thread.enter(1, &[]);
+    thread.enter(2, &[]);
+    // The innermost one was jumped to, and says nothing.
+    thread.open.pop();
+    thread.unwound();
+    thread.unwound();
+    assert_eq!(
+        all(folder.path()).lines,
+        ["> f0", "  > f1", "    > f2", "    < f2 unwound", "  < f1 unwound", "< f0 unwound"]
+    );
+}
+
+#[test]
 fn fibres_return_from_calls_that_were_given_up() {
     let folder = tempfile::tempdir().unwrap();
     let run = Run::new(folder.path());

@@ -312,6 +312,15 @@ impl Tables {
         }
     }
 
+    /// True when the definition at symbol `i` has no version: a reference with any version takes it.
+    ///
+    /// # Safety
+    /// The object is mapped.
+    pub unsafe fn is_unversioned(&self, i: usize) -> bool {
+        // SAFETY: one entry a symbol.
+        self.versym.is_null() || unsafe { *self.versym.add(i) } & 0x7fff < 2
+    }
+
     /// What the reference at symbol `i` says of the version it wants: an empty name if none.
     ///
     /// # Safety

@@ -1,9 +1,10 @@
 //! Looking at an object that is loaded right now, under the loader's own lock. A snapshot remembers
 //! objects that may be gone by the time it is read: their names are copies, but their tables must be
-//! read here, or not at all.
+//! read here, or not at all. Only a child that was forked in the middle of the loader's list, and so
+//! can never ask for it again, looks at its snapshot: it has no other threads that unload.
 
-use super::notice::iterate;
-use super::objects::{Object, describe};
+use super::notice::{is_off, iterate};
+use super::objects::{self, Object, describe};
 use crate::sys::libc::PhdrInfo;
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering::*};
@@ -30,6 +31,10 @@ pub fn find<R>(mut f: impl FnMut(&PhdrInfo) -> Option<R>) -> Option<R> {
 
 /// Calls `f` with the object that holds `address`.
 pub fn at<R>(address: usize, f: impl FnOnce(&Object) -> R) -> Option<R> {
+    if is_off() {
+        return objects::with(|s| s.objects().iter().find(|o| address >= o.span.0 && address < o.span.1).map(f))
+            .flatten();
+    }
     let mut f = Some(f);
     find(|info| {
         if !info.holds(address) {
@@ -39,6 +44,23 @@ pub fn at<R>(address: usize, f: impl FnOnce(&Object) -> R) -> Option<R> {
         let mut o = unsafe { describe(info) };
         o.id = load_id(&o);
         f.take().map(|f| f(&o))
+    })
+}
+
+/// Calls `f` with each loaded object that `wanted` says yes to, in the loader's order, until it gives
+/// something.
+pub fn each<R>(wanted: impl Fn(usize) -> bool, mut f: impl FnMut(&Object) -> Option<R>) -> Option<R> {
+    if is_off() {
+        return objects::with(|s| s.objects().iter().filter(|o| wanted(o.base)).find_map(f)).flatten();
+    }
+    find(|info| {
+        if !wanted(info.addr) {
+            return None;
+        }
+        // SAFETY: in the loader's callback: the object is mapped.
+        let mut o = unsafe { describe(info) };
+        o.id = load_id(&o);
+        f(&o)
     })
 }
 

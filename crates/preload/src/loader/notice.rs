@@ -28,7 +28,7 @@ pub fn notice() {
 
 fn look_if_changed(late: usize) {
     thread::fork::check();
-    if OFF.load(SeqCst) {
+    if is_off() {
         return;
     }
     let mut counts = (0u64, 0u64);
@@ -88,7 +88,12 @@ fn carry_over(s: &mut Snapshot, was: &Snapshot) {
     }
 }
 
-/// The child of a fork: true when it may ask the loader again.
+/// True in a child that was forked while another thread was inside the loader's list.
+pub fn is_off() -> bool {
+    OFF.load(SeqCst)
+}
+
+/// The child of a fork: may it ask the loader again?
 pub fn forked() {
     if IN_FLIGHT.swap(0, SeqCst) != 0 {
         OFF.store(true, SeqCst);
@@ -102,6 +107,9 @@ pub fn forked() {
 /// # Safety
 /// `data` is what `f` takes.
 pub unsafe fn iterate(f: crate::sys::libc::PhdrCallback, data: *mut c_void) {
+    if is_off() {
+        return;
+    }
     if let Some(call) = dl_iterate_phdr() {
         IN_FLIGHT.fetch_add(1, SeqCst);
         // SAFETY: the caller's promise.

@@ -183,12 +183,17 @@ unsafe fn ask_as_caller(
 
 /// True when a watched library that is loaded defines the name.
 fn exported_by_watched(name: &[u8]) -> bool {
-    live::find(|info| {
-        // SAFETY: in the loader's callback: the object is mapped.
-        let o = unsafe { objects::describe(info) };
-        // SAFETY: as above.
-        (o.layer != 0 && unsafe { o.tables.find(name, |_, _| true) }).then_some(())
-    })
+    let mut bases = [0usize; 128];
+    objects::with(|s| {
+        for (to, o) in bases.iter_mut().zip(s.objects().iter().filter(|o| o.layer != 0)) {
+            *to = o.base;
+        }
+    });
+    live::each(
+        |base| base != 0 && bases.contains(&base),
+        // SAFETY: under the loader's lock.
+        |o| (o.layer != 0 && unsafe { o.tables.find(name, |_, _| true) }).then_some(()),
+    )
     .is_some()
 }
 
@@ -219,10 +224,13 @@ pub fn hand_out(found: usize, name: &[u8], caller: usize, how: u8) -> usize {
 /// behind us, which we call ourselves, must not come back.
 fn replaced_for(found: usize, caller: usize) -> Option<usize> {
     let mut us_first = false;
-    let in_front = live::find(|info| {
-        us_first |= info.holds(replaced_for as *const () as usize);
-        info.holds(caller).then_some(!us_first)
-    })?;
+    let in_front = live::each(
+        |_| true,
+        |o| {
+            us_first |= o.ours;
+            (caller >= o.span.0 && caller < o.span.1).then_some(!us_first)
+        },
+    )?;
     if in_front {
         let which = REPLACED.iter().position(|r| r.last.load(Relaxed) == found)?;
         return crate::slots::exports().get(which).copied().filter(|&a| a != 0);

@@ -56,9 +56,10 @@ unsafe extern "C" fn cutap_bind(frame: *mut Frame) -> usize {
         start::count(count::BOUND_BY_LOADER, 1);
         return first;
     };
-    let real = if version.is_null() { dlsym::next_dlsym() } else { dlsym::next_dlvsym() };
+    // SAFETY: the object is running, so its strings are mapped.
+    let text = unsafe { crate::sys::text(name, 4096) };
     // SAFETY: the gate lies in the calling object.
-    let ask = |handle| unsafe { call_through(real, handle, name, version, gate) };
+    let ask = |handle| unsafe { as_the_loader(handle, text, name, version, gate) };
     let mut found = ask(0);
     if found >= span.0 && found < span.1 {
         // A non-PIE program answers with its own PLT.
@@ -68,10 +69,28 @@ unsafe extern "C" fn cutap_bind(frame: *mut Frame) -> usize {
         return first;
     }
     notice::notice();
-    // SAFETY: the object is running, so its strings are mapped.
-    let text = unsafe { crate::sys::text(name, 4096) };
     let target = dlsym::hand_out(found, text, gate, route::FIRST_CALL);
     // SAFETY: the word is a lazy word: its page is writable, or was made so for the stub.
     unsafe { (*(word as *const AtomicUsize)).store(target, Release) };
     target
+}
+
+/// The answer that the loader's own binding gives. dlvsym is stricter: it passes over a definition
+/// without a version in a library that has versions of others, which a versioned reference takes.
+///
+/// # Safety
+/// `gate` is a `ret` in the calling object; the strings are its own.
+unsafe fn as_the_loader(handle: usize, text: &[u8], name: *const u8, version: *const u8, gate: usize) -> usize {
+    // SAFETY: the caller's promise.
+    let any = unsafe { call_through(dlsym::next_dlsym(), handle, name, core::ptr::null(), gate) };
+    if version.is_null() {
+        return any;
+    }
+    // SAFETY: the caller's promise.
+    let exact = unsafe { call_through(dlsym::next_dlvsym(), handle, name, version, gate) };
+    let unversioned = || {
+        // SAFETY: under the loader's lock.
+        live::at(any, |o| unsafe { o.tables.find(text, |_, i| o.tables.is_unversioned(i)) }) == Some(true)
+    };
+    if any != exact && unversioned() { any } else { exact }
 }

@@ -4,7 +4,7 @@
 
 use super::thunks_x86_64::{Frame, STACK_WORDS};
 use crate::loader::elf::is_function;
-use crate::loader::{live, objects};
+use crate::loader::live;
 use crate::thread::record;
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -42,19 +42,21 @@ fn stack_pointer() -> Option<StackPointer> {
     static FOUND: AtomicUsize = AtomicUsize::new(0);
     let mut at = FOUND.load(Relaxed);
     if at == 0 {
-        at = live::find(|info| {
-            let mut found = None;
-            // SAFETY: in the loader's callback: the object is mapped.
-            unsafe {
-                let o = objects::describe(info);
-                o.tables.find(b"_Unwind_GetCFA", |s, _| {
-                    let address = o.base.wrapping_add(s.value);
-                    found = is_function(s, o.base, address).then_some(address);
-                    found.is_some()
-                });
-            }
-            found
-        })?;
+        at = live::each(
+            |_| true,
+            |o| {
+                let mut found = None;
+                // SAFETY: under the loader's lock.
+                unsafe {
+                    o.tables.find(b"_Unwind_GetCFA", |s, _| {
+                        let address = o.base.wrapping_add(s.value);
+                        found = is_function(s, o.base, address).then_some(address);
+                        found.is_some()
+                    });
+                }
+                found
+            },
+        )?;
         FOUND.store(at, Relaxed);
     }
     // SAFETY: that function has this type.

@@ -10,7 +10,7 @@ pub mod names;
 pub mod process;
 
 use crate::loader::live;
-use crate::loader::objects::{self, Object};
+use crate::loader::objects::Object;
 use crate::{routes, sys, thread};
 use core::cell::UnsafeCell;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering::*};
@@ -211,13 +211,13 @@ pub fn announce_if_made(o: &Object) {
 
 /// Tells the names of all that is loaded.
 pub fn announce_objects() {
-    live::find(|info| {
-        // SAFETY: in the loader's callback: the object is mapped.
-        let mut o = unsafe { objects::describe(info) };
-        o.id = live::load_id(&o);
-        announce(&o);
-        None::<()>
-    });
+    live::each(
+        |_| true,
+        |o| {
+            announce(o);
+            None::<()>
+        },
+    );
 }
 
 /// Something that is listed at the end, by name.

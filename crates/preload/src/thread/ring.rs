@@ -6,7 +6,7 @@ use super::block::{Block, MAPPED};
 use super::clock;
 use crate::{start, sys};
 use core::sync::atomic::Ordering::*;
-use cutap_wire::ring::{ChunkHeader, ChunkWriter, FREE, FULL, RingHeader, chunk_offset};
+use cutap_wire::ring::{ChunkHeader, ChunkWriter, FREE, RingHeader, chunk_offset};
 use cutap_wire::{MAGIC, PAGE, VERSION, control};
 
 /// Chunks taken without asking whether the collector keeps up.
@@ -102,11 +102,10 @@ fn try_next(block: &mut Block, take_at_once: bool) -> Option<bool> {
     let mut first_call = 0;
     if !block.writer.chunk.is_null() {
         // SAFETY: the current chunk is mapped.
-        let c = unsafe { &*block.writer.chunk };
-        // A signal handler, or the wait above, may have opened one already.
-        let head = c.head.load(Relaxed);
-        first_call = (head >> 32) as u32;
-        c.state.store(FULL, Release);
+        unsafe {
+            block.writer.close();
+            first_call = (block.writer.head() >> 32) as u32;
+        }
     }
     let chunks = header.chunks.load(Relaxed);
     let free = block.mapped.iter().position(|&(n, p)| {

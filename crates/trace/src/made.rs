@@ -5,7 +5,7 @@ use cutap_wire::count::COUNTERS;
 use cutap_wire::names::{CELL, Name, kind, layer};
 use cutap_wire::process::Process as Page;
 use cutap_wire::record::{self, FAR_PARENT, NO_PARENT, first_word};
-use cutap_wire::ring::{CHUNK_HEADER, ChunkHeader, ChunkWriter, FREE, FULL, RingHeader, chunk_offset};
+use cutap_wire::ring::{CHUNK_HEADER, ChunkHeader, ChunkWriter, FREE, RingHeader, chunk_offset};
 use cutap_wire::{MAGIC, PAGE, VERSION};
 use memmap2::{MmapMut, MmapOptions};
 use std::cell::Cell;
@@ -323,8 +323,8 @@ impl Thread {
     /// Closes the current chunk and opens the next one.
     pub fn next_chunk(&mut self) {
         if let Some(writer) = self.writer.take() {
-            // SAFETY: the chunk is mapped.
-            unsafe { &*writer.chunk }.state.store(FULL, Ordering::Release);
+            // SAFETY: the chunk is mapped, and this is its writer.
+            unsafe { writer.close() };
         }
         self.open_chunk();
     }

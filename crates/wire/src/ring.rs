@@ -6,7 +6,7 @@
 //! not. A reader follows sequence numbers, stops at a record that is not committed yet, and may set
 //! a chunk that it has read whole to [`FREE`]. Nobody reading is a valid state: the file grows.
 
-use crate::{MAGIC, PAGE, VERSION};
+use crate::{MAGIC, PAGE, VERSION, record};
 use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 /// The chunk may be taken by the writer.
@@ -157,6 +157,34 @@ impl ChunkWriter {
         unsafe { &*self.chunk }.head.load(Ordering::Relaxed)
     }
 
+    /// Ends the chunk, once; doing it again changes nothing, for its reader may have freed it since. The
+    /// rest is filled, so that a smaller record, or one that a signal handler interrupted before it was
+    /// reserved, does not land in a chunk that nobody reads any more.
+    ///
+    /// # Safety
+    /// The chunk is mapped, and this is the thread that owns the ring.
+    pub unsafe fn close(&self) {
+        // SAFETY: the caller's promise.
+        let state = unsafe { &(*self.chunk).state };
+        if state.load(Ordering::Relaxed) != OPEN {
+            return;
+        }
+        loop {
+            // SAFETY: the caller's promise.
+            let head = unsafe { self.head() };
+            let words = (self.bytes.saturating_sub(head as u32) / 8).min(record::MAX_WORDS);
+            if words == 0 {
+                break;
+            }
+            let first = record::first_word(record::kind::SKIP, words, 0, self.last as u32);
+            // SAFETY: the caller's promise.
+            if let Ok(rest) = unsafe { self.reserve(head, words, first, false) } {
+                rest.commit(first);
+            }
+        }
+        state.store(FULL, Ordering::Release);
+    }
+
     /// Reserves `words` words whose first will be `first` without the committed bit.
     ///
     /// # Safety
@@ -279,5 +307,35 @@ mod tests {
         let bytes: Vec<u8> = memory.0.iter().flat_map(|w| w.to_le_bytes()).collect();
         let step = Cursor::new(1000, 0).step(&bytes, calls as u32 as usize, false);
         assert!(matches!(step, Step::Record(Record::Enter { slot: 5, ticks: 1001, .. })), "{step:?}");
+    }
+
+    #[test]
+    fn nothing_lands_in_a_closed_chunk() {
+        let mut memory = Box::new(Page([0; PAGE / 8]));
+        let chunk = memory.0.as_mut_ptr().cast::<ChunkHeader>();
+        // SAFETY: the memory is one page, aligned, and used by this thread only.
+        let head = unsafe {
+            let writer = ChunkWriter::open(chunk, PAGE as u32, 1, 7, 0, 1000, 1000);
+            let interrupted_at = writer.head();
+            let enter = first_word(kind::ENTER, 2, 5, 1001);
+            let record = writer.reserve(interrupted_at, 2, enter, true).unwrap();
+            record.word(1, 0);
+            record.commit(enter);
+            let interrupted_at = writer.head();
+            writer.close();
+            let late = writer.reserve(interrupted_at, 2, enter, true);
+            assert_eq!(late.err(), Some(NotReserved::Raced));
+            assert_eq!(writer.reserve(writer.head(), 1, enter, false).err(), Some(NotReserved::Full));
+            assert_eq!((*chunk).state.load(Ordering::Relaxed), FULL);
+            (*chunk).state.store(FREE, Ordering::Relaxed);
+            writer.close();
+            assert_eq!((*chunk).state.load(Ordering::Relaxed), FREE, "its reader has given it back");
+            writer.head()
+        };
+        let bytes: Vec<u8> = memory.0.iter().flat_map(|w| w.to_le_bytes()).collect();
+        let mut cursor = Cursor::new(1000, 0);
+        assert!(matches!(cursor.step(&bytes, head as u32 as usize, false), Step::Record(Record::Enter { .. })));
+        assert_eq!(cursor.step(&bytes, head as u32 as usize, false), Step::Pending);
+        assert_eq!((cursor.offset, cursor.last, cursor.calls), (PAGE, 1000, 1));
     }
 }

@@ -14,7 +14,7 @@ fn refused(done: &Output, code: i32, parts: &[&str]) {
     assert_eq!(done.status.code(), Some(code), "{text}");
     assert_eq!(out(done), "", "{text}");
     assert!(text.starts_with("cutap: ") && text.lines().count() == 1, "one sentence: {text}");
-    assert!(text.contains("; ") || text.contains("did you mean"), "what to do: {text}");
+    assert!(["; ", "did you mean", "* takes it"].iter().any(|w| text.contains(w)), "what to do: {text}");
     assert!(!text.contains("os error"), "{text}");
     for part in parts {
         assert!(text.contains(part), "{part:?} in {text}");
@@ -161,6 +161,24 @@ fn unknown_words() {
     for args in [&["--help"][..], &["--version"], &["trace", "--help"]] {
         assert!(run(args).status.success());
     }
+}
+
+#[test]
+fn filters_that_name_nothing() {
+    let run = |filter: &str| cutap(&["trace", "-e", filter, "--", "echo", "ran"]).output().unwrap();
+    refused(&run("cuMemAloc"), 125, &["unknown function cuMemAloc", "did you mean cuMemAlloc"]);
+    refused(&run("runtime,cudaMaloc"), 125, &["did you mean cudaMalloc"]);
+    refused(&run("drver"), 125, &["did you mean driver"]);
+    refused(&run("bogus"), 125, &["unknown function bogus"]);
+    refused(&run(""), 125, &["empty"]);
+    refused(&run(">5"), 125, &["no duration"]);
+    refused(&run("cuda Malloc"), 125, &["no name"]);
+    let many = (0..400).map(|n| format!("cudaNeverHeardOf{n}*")).collect::<Vec<_>>().join(",");
+    refused(&run(&many), 125, &["the filter is too long"]);
+    let folder = Folder::new("filter");
+    let env = cutap(&["env", "-e", "cuMemAloc", "-o"]).arg(folder.join("run")).output().unwrap();
+    refused(&env, 125, &["did you mean cuMemAlloc"]);
+    assert!(!folder.join("run").exists());
 }
 
 #[test]

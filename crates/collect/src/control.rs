@@ -25,8 +25,8 @@ pub struct Wanted<'a> {
     pub dump_modules: bool,
 }
 
-/// Writes the page of a new run.
-pub fn write(run: &Path, wanted: Wanted<'_>) -> Result<()> {
+/// The page of a new run; refused before its folder is made.
+pub fn page(wanted: Wanted<'_>) -> Result<[u8; cutap_wire::PAGE]> {
     let rules = wanted.filter.rules();
     if rules.len() > control::RULES_BYTES {
         return Err(crate::Error::own(format!(
@@ -53,9 +53,14 @@ pub fn write(run: &Path, wanted: Wanted<'_>) -> Result<()> {
     put(offset_of!(Control, recording), &1u32.to_le_bytes());
     put(offset_of!(Control, rules_len), &(rules.len() as u32).to_le_bytes());
     put(offset_of!(Control, rules), rules.as_bytes());
+    Ok(page)
+}
+
+/// Writes it.
+pub fn write(run: &Path, page: &[u8; cutap_wire::PAGE]) -> Result<()> {
     let path = run.join(control::FILE);
     let file = OpenOptions::new().write(true).create_new(true).mode(0o600).custom_flags(libc::O_NOFOLLOW).open(&path);
-    file.and_then(|f| f.write_all_at(&page, 0))
+    file.and_then(|f| f.write_all_at(page, 0))
         .map_err(|e| cannot("write", &path, &e, "choose another run folder with --run or -o"))
 }
 

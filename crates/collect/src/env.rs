@@ -28,7 +28,7 @@ pub fn env(embedded: Embedded, options: &EnvOptions) -> Result<String> {
     let sim = options.sim.then_some(unpacked.sim.as_path());
     // First: it may refuse the path, and then no folder is left behind.
     let exports = Variables::new(&unpacked.preload, &run, sim, None).exports()?;
-    let run = folder::named(&run, "-o")?;
-    control::write(&run, Wanted { filter: &filter, no_follow: false, dump_modules: false })?;
+    let page = control::page(Wanted { filter: &filter, no_follow: false, dump_modules: false })?;
+    control::write(&folder::named(&run, "-o")?, &page)?;
     Ok(exports)
 }

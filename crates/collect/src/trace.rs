@@ -91,12 +91,13 @@ struct Run {
 impl Run {
     fn new(options: &TraceOptions, filter: &Filter) -> Result<Run> {
         let modules = options.dump_modules.as_deref().map(module_folder).transpose()?;
+        let wanted = Wanted { filter, no_follow: options.no_follow, dump_modules: modules.is_some() };
+        let page = control::page(wanted)?;
         let run = match &options.run {
             Some(path) => Run { path: folder::named(path, "--run")?, temporary: false, keep: true.into() },
             None => Run { path: folder::fresh()?, temporary: true, keep: false.into() },
         };
-        let wanted = Wanted { filter, no_follow: options.no_follow, dump_modules: modules.is_some() };
-        control::write(&run.path, wanted)?;
+        control::write(&run.path, &page)?;
         if let Some(target) = modules {
             std::os::unix::fs::symlink(target, run.path.join("modules"))
                 .map_err(|e| cannot("link the modules into", &run.path, &e, "choose another folder with --run DIR"))?;

@@ -137,6 +137,7 @@ impl Ring {
     /// The buffer has no more records: reads on, steps over what will never be finished, or goes to the
     /// next chunk. False when there is nothing more for now.
     fn go_on(&mut self, now: u64) -> bool {
+        let Some(at) = self.current.as_ref().map(|c| c.cursor.offset) else { return true };
         let Some(page) = self.fill() else {
             // The writer took the chunk again before it was read whole.
             self.lost += 1;
@@ -156,12 +157,16 @@ impl Ring {
             self.set(cursor);
             return self.at_end(&page);
         }
+        if cursor.offset > at {
+            // Stepped over records that are nobody's, up to the end of what was read.
+            self.set(cursor);
+            return true;
+        }
         if damaged {
             self.lost += 1;
             self.set(Cursor { offset: reserved, calls: page.calls, ..cursor });
             return true;
         }
-        self.set(cursor);
         self.unfinished(now)
     }
 
@@ -256,15 +261,18 @@ impl Ring {
     }
 
     /// Finds the chunks behind the last one. Heads are read one after the other while the writer goes
-    /// on, so one may be missed whose successor is seen: then they are read once more.
+    /// on, so one may be missed whose successor is seen: then they are read once more, and what comes
+    /// after a hole is left for the next time.
     fn look_ahead(&mut self) {
         for _ in 0..2 {
             let mut found: Vec<(u64, u32)> = self.chunks().into_iter().map(|(page, n)| (page.sequence, n)).collect();
             found.retain(|(sequence, _)| *sequence > self.sequence);
             found.sort_unstable();
+            let first = found.first().map_or(0, |f| f.0);
+            let whole = found.iter().zip(first..).take_while(|(f, n)| f.0 == *n).count();
+            found.truncate(whole);
             self.ahead = found.into();
-            let whole = self.ahead.iter().zip(self.sequence + 1..).all(|((sequence, _), n)| *sequence == n);
-            if whole {
+            if first == self.sequence + 1 {
                 break;
             }
         }

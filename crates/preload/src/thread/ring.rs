@@ -65,10 +65,16 @@ pub fn next_chunk(block: &mut Block) -> bool {
     // A signal handler's call inside this function, or a vfork child, must not wait.
     let nested = block.changing;
     let started = sys::clock(sys::MONOTONIC);
+    let sequence = block.sequence;
     loop {
         let signals = sys::block_signals();
         block.changing = true;
-        let opened = try_next(block, nested || !worth_waiting(started));
+        // A signal handler may have opened one while we waited: it is as good for us.
+        // SAFETY: our own block, read anew because handlers write it behind the compiler's back.
+        let opened = match unsafe { (&raw const block.sequence).read_volatile() } == sequence {
+            true => try_next(block, nested || !worth_waiting(started)),
+            false => Some(true),
+        };
         if !nested {
             block.changing = false;
         }

@@ -219,3 +219,17 @@ fn a_thread_that_ends_inside_a_call_while_its_process_lives() {
     assert_eq!(end.unfinished.iter().map(|e| e.call.thread.tid).collect::<Vec<_>>(), [200]);
     assert_eq!(end.running.iter().map(|p| p.pid).collect::<Vec<_>>(), [100]);
 }
+
+#[test]
+fn a_large_chunk_that_was_closed_early() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = Run::new(folder.path());
+    let mut process = run.process_with_chunks(100, "/bin/prog", 256 * 1024);
+    process.driver(&["f0"]);
+    let mut thread = process.thread(101, 3);
+    thread.call(0, &[], 5, 0);
+    thread.next_chunk();
+    thread.call(0, &[], 5, 0);
+    let read = all(folder.path());
+    assert_eq!((read.lines.len(), read.end.chunks_lost, read.end.records_cut), (4, 0, 0));
+}

@@ -1,14 +1,17 @@
 #!/usr/bin/env python3
-"""Fetches NVIDIA's wheels from PyPI once and prints where they are unpacked.
+"""Fetches NVIDIA's wheels from PyPI (and one package of Debian's) once and prints where they are unpacked.
 
     wheels.py cudart 12.9    a folder with include/, lib/libcudart.so.NN and,
                              where the wheel has it, lib/libcudart_static.a
     wheels.py cufile 12      a folder with lib/libcufile.so.0 (static runtime 11.1 inside)
     wheels.py cupti 13.0     a folder with include/ and lib/libcupti.so.NN
+    wheels.py nvcc 13.0      a folder with bin/nvcc and all that it needs (100 MB; for --large)
+    wheels.py debian 11.8    a folder with lib/libcudart_static.a of Debian's non-free
+                             nvidia-cuda-dev (774 MB, of which 2 are kept; for --large)
     wheels.py list           what it knows
 
 Cache: $CUTAP_CACHE/wheels, else .cache/wheels in the repository (never committed).
-Standard library and pip only. Safe to run many at once: unpacked aside, then renamed.
+Standard library and pip only (apt-get and dpkg-deb for Debian's). Safe to run many at once: unpacked aside, then renamed.
 Exit code 3: not in the cache and could not be fetched (no network), so a test may skip.
 """
 
@@ -16,24 +19,28 @@ import os
 import shutil
 import subprocess
 import sys
+import tarfile
 import tempfile
 import zipfile
 from pathlib import Path
 
-# what version -> (package, exact version); exact, so that two runs test the same bytes
+# what, version -> packages with exact versions, so that two runs test the same bytes
 WHEELS = {
-    ("cudart", "11.7"): ("nvidia-cuda-runtime-cu11", "11.7.99"),
-    ("cudart", "11.8"): ("nvidia-cuda-runtime-cu11", "11.8.89"),
-    ("cudart", "12.0"): ("nvidia-cuda-runtime-cu12", "12.0.146"),
-    ("cudart", "12.4"): ("nvidia-cuda-runtime-cu12", "12.4.127"),
-    ("cudart", "12.9"): ("nvidia-cuda-runtime-cu12", "12.9.79"),
-    ("cudart", "13.0"): ("nvidia-cuda-runtime", "13.0.96"),
-    ("cudart", "13.5"): ("nvidia-cuda-runtime", "13.5.37"),
-    ("cufile", "12"): ("nvidia-cufile-cu12", "1.14.1.1"),
-    ("cufile", "13"): ("nvidia-cufile", "1.20.0.107"),
-    ("cupti", "12.9"): ("nvidia-cuda-cupti-cu12", "12.9.79"),
-    ("cupti", "13.0"): ("nvidia-cuda-cupti", "13.0.85"),
+    ("cudart", "11.7"): ["nvidia-cuda-runtime-cu11==11.7.99"],
+    ("cudart", "11.8"): ["nvidia-cuda-runtime-cu11==11.8.89"],
+    ("cudart", "12.0"): ["nvidia-cuda-runtime-cu12==12.0.146"],
+    ("cudart", "12.4"): ["nvidia-cuda-runtime-cu12==12.4.127"],
+    ("cudart", "12.9"): ["nvidia-cuda-runtime-cu12==12.9.79"],
+    ("cudart", "13.0"): ["nvidia-cuda-runtime==13.0.96"],
+    ("cudart", "13.5"): ["nvidia-cuda-runtime==13.5.37"],
+    ("cufile", "12"): ["nvidia-cufile-cu12==1.14.1.1"],
+    ("cufile", "13"): ["nvidia-cufile==1.20.0.107"],
+    ("cupti", "12.9"): ["nvidia-cuda-cupti-cu12==12.9.79"],
+    ("cupti", "13.0"): ["nvidia-cuda-cupti==13.0.85"],
+    ("nvcc", "13.0"): ["nvidia-cuda-nvcc==13.0.88", "nvidia-nvvm==13.0.88", "nvidia-cuda-crt==13.0.88",
+                       "nvidia-cuda-runtime==13.0.96"],
 }
+DEBIAN = {("debian", "11.8"): ("bookworm", "nvidia-cuda-dev", ["libcudart_static.a", "libculibos.a"])}
 
 
 def cache() -> Path:
@@ -42,25 +49,21 @@ def cache() -> Path:
     return root / "wheels"
 
 
-def fetch(package: str, version: str) -> Path:
-    """The folder where the wheel is unpacked."""
-    place = cache() / f"{package}-{version}"
+def unavailable(what: str) -> None:
+    print(f"wheels.py: cannot fetch {what}; is the network there?", file=sys.stderr)
+    sys.exit(3)
+
+
+def once(name: str, fill) -> Path:
+    """The cache's folder of that name; `fill` makes it in a folder aside if it is not there."""
+    place = cache() / name
     if place.is_dir():
         return place
     cache().mkdir(parents=True, exist_ok=True)
     work = Path(tempfile.mkdtemp(prefix=".fetch-", dir=cache()))
     try:
-        done = subprocess.run(
-            [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:",
-             "--disable-pip-version-check", "--dest", str(work / "wheel"), f"{package}=={version}"],
-            stdout=sys.stderr,
-        )
-        wheels = list((work / "wheel").glob("*.whl")) if done.returncode == 0 else []
-        if not wheels:
-            print(f"wheels.py: cannot fetch {package}=={version} from PyPI; is the network there?", file=sys.stderr)
-            sys.exit(3)
-        with zipfile.ZipFile(wheels[0]) as archive:
-            archive.extractall(work / "un")
+        (work / "un").mkdir()
+        fill(work)
         try:
             (work / "un").rename(place)
         except OSError:
@@ -71,8 +74,48 @@ def fetch(package: str, version: str) -> Path:
     return place
 
 
+def from_pypi(packages: list, work: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:",
+         "--disable-pip-version-check", "--dest", str(work / "wheel"), *packages],
+        stdout=sys.stderr,
+    )
+    if done.returncode != 0:
+        unavailable(" ".join(packages) + " from PyPI")
+    for wheel in (work / "wheel").glob("*.whl"):
+        with zipfile.ZipFile(wheel) as archive:
+            archive.extractall(work / "un")
+    for program in [*(work / "un").glob("nvidia/*/bin/*"), *(work / "un").glob("nvidia/*/nvvm/bin/*")]:
+        if program.is_file():
+            program.chmod(0o755)
+
+
+def from_debian(suite: str, package: str, names: list, work: Path) -> None:
+    """With an apt of our own: its lists and sources touch nothing of the machine's."""
+    for folder in ("lists/partial", "archives/partial", "un/lib"):
+        (work / folder).mkdir(parents=True)
+    keys = "/usr/share/keyrings/debian-archive-keyring.gpg"
+    (work / "sources").write_text(f"deb [signed-by={keys}] http://deb.debian.org/debian {suite} non-free\n")
+    options = [f"-oDir::Etc::sourcelist={work}/sources", "-oDir::Etc::sourceparts=/dev/null",
+               f"-oDir::State::Lists={work}/lists", f"-oDir::Cache={work}", "-oAPT::Sandbox::User=root"]
+    for words in (["update"], ["download", package]):
+        try:
+            done = subprocess.run(["apt-get", "-qq", *options, *words], cwd=work, stdout=sys.stderr)
+        except FileNotFoundError:
+            unavailable(f"{package} without apt-get")
+        if done.returncode != 0:
+            unavailable(f"{package} from Debian")
+    for package_file in work.glob("*.deb"):
+        content = subprocess.Popen(["dpkg-deb", "--fsys-tarfile", str(package_file)], stdout=subprocess.PIPE)
+        with tarfile.open(fileobj=content.stdout, mode="r|") as archive:
+            for member in archive:
+                if member.isfile() and Path(member.name).name in names:
+                    (work / "un/lib" / Path(member.name).name).write_bytes(archive.extractfile(member).read())
+        content.wait()
+
+
 def folder(unpacked: Path) -> Path:
-    """Inside a wheel: nvidia/<something>/ that holds lib/."""
+    """Inside a wheel: nvidia/<something>/ that holds lib/ (or bin/)."""
     for lib in sorted(unpacked.glob("nvidia/*/lib")):
         return lib.parent
     raise SystemExit(f"wheels.py: {unpacked} holds no nvidia/*/lib; delete it and try again")
@@ -81,16 +124,23 @@ def folder(unpacked: Path) -> Path:
 def main() -> None:
     words = sys.argv[1:]
     if words == ["list"]:
-        for (what, short), (package, version) in WHEELS.items():
-            print(f"{what} {short}\t{package}=={version}")
+        for (what, short), packages in WHEELS.items():
+            print(f"{what} {short}\t{' '.join(packages)}")
+        for (what, short), (suite, package, _) in DEBIAN.items():
+            print(f"{what} {short}\t{package} of Debian {suite} non-free")
         return
     if len(words) != 2:
         sys.exit(__doc__)
-    known = WHEELS.get((words[0], words[1]))
-    if known is None:
-        names = ", ".join(" ".join(key) for key in WHEELS)
+    key = (words[0], words[1])
+    if key in WHEELS:
+        packages = WHEELS[key]
+        name = packages[0].replace("==", "-") if len(packages) == 1 else "-".join(key)
+        print(folder(once(name, lambda work: from_pypi(packages, work))))
+    elif key in DEBIAN:
+        print(once("-".join(key), lambda work: from_debian(*DEBIAN[key], work)))
+    else:
+        names = ", ".join(" ".join(key) for key in [*WHEELS, *DEBIAN])
         sys.exit(f"wheels.py: does not know '{' '.join(words)}'; it knows {names}")
-    print(folder(fetch(*known)))
 
 
 if __name__ == "__main__":

@@ -5,6 +5,9 @@ use super::{Image, Kernel, Parameter, Variable};
 use crate::driver::fault::{Answer, Fault};
 use std::ffi::CString;
 
+/// What a compiler, which is not here, might need for a small kernel.
+const REGISTERS: i32 = 32;
+
 pub fn read(text: &[u8]) -> Answer<Image> {
     let text = without_comments(&String::from_utf8_lossy(text));
     if !text.contains(".version") || !text.contains(".target") {
@@ -78,7 +81,8 @@ fn kernel(statement: &str) -> Option<Kernel> {
         let sides = sides.collect::<String>();
         sides.split(',').filter_map(|n| n.parse::<i32>().ok()).fold(1, i32::saturating_mul)
     });
-    Some(Kernel { name, parameters: found, max_threads: threads, ..Kernel::default() })
+    let registers = REGISTERS;
+    Some(Kernel { name, parameters: found, max_threads: threads, registers, ..Kernel::default() })
 }
 
 fn variable(statement: &str) -> Option<Variable> {

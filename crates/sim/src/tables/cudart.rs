@@ -11,7 +11,15 @@ pub static CUDART: Table<13> = Table::sized()
     .with(1, module as *const ())
     .with(2, primary as *const ())
     .with(6, module_with_options as *const ())
-    .with(8, module_of_image as *const ());
+    .with(7, nothing as *const ())
+    .with(8, module_of_image as *const ())
+    .with(12, nothing as *const ());
+
+/// Slot 7: runtimes 11.x hand over a pointer of theirs, for nothing that is seen. Slot 12: runtimes from 13.4 on ask
+/// for the compilers to be loaded.
+extern "C" fn nothing() -> u32 {
+    0
+}
 
 /// From the wrapper that the compiler put into the program.
 extern "C" fn module(found: Out<Handle>, wrapper: u64) -> u32 {

@@ -1,4 +1,7 @@
-//! The simulated driver as a shared library, C programs built with gcc, NVIDIA's wheels.
+//! The simulated driver as a shared library, C programs built with gcc, NVIDIA's wheels. Each test program uses a
+//! part of it.
+
+#![allow(dead_code)]
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
@@ -24,9 +27,12 @@ pub fn sim() -> &'static Path {
         cargo.current_dir(root()).env("CARGO_TARGET_DIR", &target);
         cargo.args(["rustc", "-q", "-p", "cutap-sim", "--release", "--lib", "--crate-type", "cdylib", "--"]);
         succeed(cargo.args(["-C", "link-arg=-Wl,-soname,libcuda.so.1"]));
-        let folder = scratch().join(format!("sim-{}", std::process::id()));
+        let folder = scratch().join("sim");
         std::fs::create_dir_all(&folder).expect("a folder for the library");
-        std::fs::copy(target.join("release/libcutap_sim.so"), folder.join("libcuda.so.1")).expect("the library");
+        // aside, then renamed: another test program may be using the one that is there
+        let fresh = folder.join(format!("fresh-{}", std::process::id()));
+        std::fs::copy(target.join("release/libcutap_sim.so"), &fresh).expect("the library");
+        std::fs::rename(fresh, folder.join("libcuda.so.1")).expect("the library");
         folder
     })
 }
@@ -48,7 +54,7 @@ pub fn succeed(command: &mut Command) -> Output {
 /// Builds `tests/programs/NAME.c` with more words for gcc.
 pub fn program(name: &str, tag: &str, words: &[&str]) -> PathBuf {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/programs/{name}.c"));
-    let program = scratch().join(format!("{name}-{tag}-{}", std::process::id()));
+    let program = scratch().join(format!("{name}-{tag}"));
     let mut gcc = Command::new("gcc");
     gcc.args(["-w", "-O1"]).arg(source).arg("-o").arg(&program).args(words);
     succeed(gcc.args(["-lpthread", "-ldl", "-lrt"]));

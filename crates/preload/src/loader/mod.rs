@@ -6,6 +6,7 @@
 
 pub mod elf;
 pub mod live;
+pub mod lock;
 pub mod notice;
 pub mod objects;
 pub mod words;

@@ -2,6 +2,7 @@
 //! who was listed is relocated once the loader's lock could be had, and is rewritten under the lock
 //! that keeps it mapped, and only then is the snapshot published.
 
+use super::lock;
 use super::objects::{self, Snapshot};
 use super::words;
 use crate::sys::libc::{PhdrInfo, dl_iterate_phdr};
@@ -10,7 +11,8 @@ use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use cutap_wire::count;
 
-/// Our own calls inside the loader's list: a child forked while it was not zero must never make one.
+/// Our own calls inside the loader's list: where the lock itself is not known, a child forked while it
+/// was not zero must never make one.
 static IN_FLIGHT: AtomicUsize = AtomicUsize::new(0);
 static OFF: AtomicBool = AtomicBool::new(false);
 
@@ -31,6 +33,7 @@ fn look_if_changed(late: usize) {
     if is_off() {
         return;
     }
+    lock::find();
     let mut counts = (0u64, 0u64);
     // SAFETY: the callback's own data.
     unsafe { iterate(counts_now, (&raw mut counts).cast()) };
@@ -53,13 +56,8 @@ fn look(mut room: usize, late: Option<usize>) {
         let snapshot = unsafe { &mut *s };
         if snapshot.missed() > 0 && room < 65536 {
             room = room * 2 + snapshot.missed();
-            // SAFETY: as above.
-            unsafe {
-                sys::unmap(
-                    s.cast(),
-                    size_of::<Snapshot>() + (room - snapshot.missed()) / 2 * size_of::<objects::Object>(),
-                )
-            };
+            // SAFETY: nobody else knows of it.
+            unsafe { snapshot.free() };
             continue;
         }
         if snapshot.missed() > 0 {
@@ -67,9 +65,14 @@ fn look(mut room: usize, late: Option<usize>) {
         }
         objects::with(|was| carry_over(snapshot, was));
         dlsym::barrier();
-        let mut rewrite = words::Rewrite { snapshot, late, numbered: false };
+        let mut rewrite = words::Rewrite { snapshot, late, numbered: false, stale: false };
         // SAFETY: the callback's own data.
         unsafe { iterate(finish_one, (&raw mut rewrite).cast()) };
+        if rewrite.stale {
+            // SAFETY: nobody else knows of it.
+            unsafe { snapshot.free() };
+            continue;
+        }
         // SAFETY: made above, and not used after.
         unsafe { Snapshot::publish(s) };
         return;
@@ -95,7 +98,8 @@ pub fn is_off() -> bool {
 
 /// The child of a fork: may it ask the loader again?
 pub fn forked() {
-    if IN_FLIGHT.swap(0, SeqCst) != 0 {
+    let ours = IN_FLIGHT.swap(0, SeqCst) != 0;
+    if lock::was_taken().unwrap_or(ours) {
         OFF.store(true, SeqCst);
         start::count(count::FORKED_IN_LOADER, 1);
     }

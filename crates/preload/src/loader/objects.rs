@@ -114,6 +114,14 @@ impl Snapshot {
         // SAFETY: as above.
         unsafe { core::slice::from_raw_parts_mut((&raw mut *self).add(1).cast(), self.count) }
     }
+    /// Gives the memory back.
+    ///
+    /// # Safety
+    /// It was never published, and is not used after.
+    pub unsafe fn free(&mut self) {
+        // SAFETY: the caller's promise.
+        unsafe { sys::unmap((&raw mut *self).cast(), self.bytes) }
+    }
     /// Objects that did not fit.
     pub fn missed(&self) -> usize {
         self.missed

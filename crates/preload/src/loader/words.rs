@@ -27,6 +27,9 @@ pub struct Rewrite<'a> {
     pub late: Option<usize>,
     /// The objects have their numbers.
     pub numbered: bool,
+    /// Something was unloaded since the list was made: another object may stand in its place, so the
+    /// list is of no use.
+    pub stale: bool,
 }
 
 impl Rewrite<'_> {
@@ -50,6 +53,10 @@ impl Rewrite<'_> {
     /// # Safety
     /// `info` is what `dl_iterate_phdr` gave: the object is mapped.
     pub unsafe fn object(&mut self, info: &PhdrInfo) {
+        self.stale |= info.subs != self.snapshot.subs;
+        if self.stale {
+            return;
+        }
         let Some(index) = self.snapshot.objects().iter().position(|o| o.base == info.addr && o.path == info.name)
         else {
             return;

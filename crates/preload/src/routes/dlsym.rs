@@ -51,6 +51,13 @@ pub extern "C" fn next_dlvsym() -> usize {
     next(DLVSYM)
 }
 
+/// libc's own dlsym and dlvsym, for what the loader itself would answer: nobody's wrapper is asked.
+pub fn loaders_own() -> (usize, usize) {
+    find_next();
+    let last = |which: usize| REPLACED.get(which).map_or(0, |r| r.last.load(Relaxed));
+    (last(DLSYM), last(DLVSYM))
+}
+
 /// Finds the next dlsym by the link map and the objects' own hash tables. `dlvsym(RTLD_NEXT)` would
 /// skip another preload's, and needs to know the version.
 pub fn find_next() {

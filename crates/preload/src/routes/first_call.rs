@@ -81,13 +81,14 @@ unsafe extern "C" fn cutap_bind(frame: *mut Frame) -> usize {
 /// # Safety
 /// `gate` is a `ret` in the calling object; the strings are its own.
 unsafe fn as_the_loader(handle: usize, text: &[u8], name: *const u8, version: *const u8, gate: usize) -> usize {
+    let (dlsym, dlvsym) = dlsym::loaders_own();
     // SAFETY: the caller's promise.
-    let any = unsafe { call_through(dlsym::next_dlsym(), handle, name, core::ptr::null(), gate) };
+    let any = unsafe { call_through(dlsym, handle, name, core::ptr::null(), gate) };
     if version.is_null() {
         return any;
     }
     // SAFETY: the caller's promise.
-    let exact = unsafe { call_through(dlsym::next_dlvsym(), handle, name, version, gate) };
+    let exact = unsafe { call_through(dlvsym, handle, name, version, gate) };
     let unversioned = || {
         // SAFETY: under the loader's lock.
         live::at(any, |o| unsafe { o.tables.find(text, |_, i| o.tables.is_unversioned(i)) }) == Some(true)

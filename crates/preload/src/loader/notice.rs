@@ -6,7 +6,7 @@ use super::lock;
 use super::objects::{self, Snapshot};
 use super::words;
 use crate::sys::libc::{PhdrInfo, dl_iterate_phdr};
-use crate::{routes::dlsym, start, sys, thread};
+use crate::{routes::dlsym, start, thread};
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use cutap_wire::count;

@@ -144,7 +144,7 @@ fn ending(end: &End) -> Value {
         "without_register_calls": linked.collect::<Vec<_>>(),
         "running": end.running.iter().map(|p| p.pid).collect::<Vec<_>>(),
         "unfinished": end.unfinished.len(),
-        "nameless": end.nameless, "chunks_lost": end.chunks_lost, "records_cut": end.records_cut,
+        "nameless": end.nameless, "chunks_taken": end.chunks_taken, "chunks_lost": end.chunks_lost, "records_cut": end.records_cut,
     })
 }
 

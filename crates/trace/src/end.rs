@@ -44,6 +44,8 @@ pub struct End {
     pub running: Vec<Arc<Process>>,
     /// Slots that records named and whose name was not found.
     pub nameless: u64,
+    /// Chunks that a collector had read and given back before this reader came.
+    pub chunks_taken: u64,
     /// Chunks that were written over, or whose bytes made no sense.
     pub chunks_lost: u64,
     /// Records that a killed or stopped thread never finished.

@@ -142,6 +142,7 @@ impl Follow {
         }
         for source in &mut self.sources {
             end.unfinished.extend(source.events.unfinished(&self.shared.filter, now));
+            end.chunks_taken += source.ring.taken;
             end.chunks_lost += source.ring.lost;
             end.records_cut += source.ring.cut;
             let process = &self.folders[source.folder].process;

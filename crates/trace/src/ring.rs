@@ -54,6 +54,8 @@ pub struct Ring {
     stuck_since: Option<u64>,
     /// Step over what is not committed, up to the next record.
     skip: bool,
+    /// Chunks before the first one that was found: another reader had given them back.
+    pub taken: u64,
     /// Chunks that were written over or made no sense.
     pub lost: u64,
     /// Records that were never finished.
@@ -74,6 +76,7 @@ impl Ring {
             end: None,
             stuck_since: None,
             skip: false,
+            taken: 0,
             lost: 0,
             cut: 0,
         }
@@ -243,9 +246,9 @@ impl Ring {
                 return None;
             }
             let page = self.head(place).filter(|p| p.sequence == sequence && p.state != FREE);
-            if self.sequence != 0 {
-                self.lost += sequence.saturating_sub(self.sequence + 1).min(1 << 32);
-            }
+            // More than this cannot have been written; the number is damaged.
+            let between = sequence.saturating_sub(self.sequence + 1).min(1 << 32);
+            *(if self.sequence == 0 { &mut self.taken } else { &mut self.lost }) += between;
             self.sequence = sequence;
             let Some(page) = page else {
                 self.lost += 1;

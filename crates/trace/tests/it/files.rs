@@ -96,8 +96,12 @@ fn a_second_reader_that_loses_a_race_says_so() {
     }
     second.poll(true, &mut |_| seen += 1).unwrap();
     assert!(seen < 2 + 2 * 601, "{seen}");
-    assert!(second.end().chunks_lost > 0);
-    assert_eq!(collector.end().chunks_lost, 0);
+    let end = second.end();
+    assert!(end.chunks_lost > 0 && end.chunks_taken == 0);
+    let end = collector.end();
+    assert_eq!((end.chunks_lost, end.chunks_taken), (0, 0));
+    let after = all(folder.path());
+    assert!(after.end.chunks_taken > 5 && after.end.chunks_lost == 0, "{:?}", after.end);
 }
 
 #[test]

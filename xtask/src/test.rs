@@ -1,5 +1,6 @@
 //! `test`: all that CI runs, stage after stage. A failed stage does not keep the later ones from
-//! telling what they know. The last line sums up all tests.
+//! telling what they know. What a test says that it skipped is shown, although cargo hides the words of
+//! a test that passes. The last line sums up all tests.
 
 use crate::build::{cargo, run};
 use crate::{codegen, tidy};
@@ -9,11 +10,12 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Instant;
 
-/// Passed and failed tests.
+/// Passed and failed tests, and the lines in which a test says what it skipped.
 #[derive(Default)]
 struct Sum {
     passed: u64,
     failed: u64,
+    skipped: Vec<String>,
 }
 
 pub(crate) fn run_all(root: &Path, large: bool) -> Result<()> {
@@ -51,6 +53,9 @@ pub(crate) fn run_all(root: &Path, large: bool) -> Result<()> {
         }
         tests(&mut command, &mut sum)
     });
+    for line in &sum.skipped {
+        println!("{line}");
+    }
     println!("== all stages: {:.1} s", start.elapsed().as_secs_f64());
     println!("{} passed, {} failed", sum.passed, sum.failed);
     if !failed.is_empty() {
@@ -61,12 +66,22 @@ pub(crate) fn run_all(root: &Path, large: bool) -> Result<()> {
 
 /// Runs `cargo test`, shows what it prints, and counts.
 fn tests(command: &mut Command, sum: &mut Sum) -> Result<()> {
-    command.arg("--no-fail-fast").stdout(Stdio::piped());
+    command.args(["--no-fail-fast", "--", "--show-output"]).stdout(Stdio::piped());
     let mut child = command.spawn()?;
     let Some(stdout) = child.stdout.take() else { bail!("cargo test has no output") };
+    let mut passed_tests_speak = false;
     for line in BufReader::new(stdout).lines() {
         let line = line?;
-        println!("{line}");
+        passed_tests_speak = match line.as_str() {
+            "successes:" => true,
+            "failures:" => false,
+            _ => passed_tests_speak && !line.starts_with("test result: "),
+        };
+        if !passed_tests_speak {
+            println!("{line}");
+        } else if is_skip(&line) {
+            sum.skipped.push(line.clone());
+        }
         if let Some((passed, failed)) = counts(&line) {
             sum.passed += passed;
             sum.failed += failed;
@@ -75,6 +90,10 @@ fn tests(command: &mut Command, sum: &mut Sum) -> Result<()> {
     let status = child.wait()?;
     ensure!(status.success(), "{command:?} failed: {status}");
     Ok(())
+}
+
+fn is_skip(line: &str) -> bool {
+    line.get(..7).is_some_and(|word| word.eq_ignore_ascii_case("skipped"))
 }
 
 /// The numbers of a line like `test result: ok. 3 passed; 0 failed; 0 ignored; ...`.
@@ -86,7 +105,7 @@ fn counts(line: &str) -> Option<(u64, u64)> {
 
 #[cfg(test)]
 mod tests {
-    use super::counts;
+    use super::{counts, is_skip};
 
     #[test]
     fn closing_lines() {
@@ -94,5 +113,8 @@ mod tests {
         assert_eq!(counts(line), Some((8, 0)));
         assert_eq!(counts("test result: FAILED. 1 passed; 2 failed; 0 ignored"), Some((1, 2)));
         assert_eq!(counts("test a ... ok"), None);
+        assert!(
+            is_skip("skipped: no gdb here") && is_skip("SKIPPED: x") && !is_skip("skip") && !is_skip("test a ... ok")
+        );
     }
 }

@@ -17,8 +17,8 @@ fn runs(program: &Path, version: u32, driver: u32) {
 fn shared(short: &str, version: u32) {
     let Some(wheel) = wheel("cudart", short) else { return };
     let lib = wheel.join("lib");
-    let so = std::fs::read_dir(&lib).expect("lib").flatten().map(|e| e.path());
-    let so = so.filter(|p| p.to_string_lossy().contains("libcudart.so.")).next().expect("a libcudart.so");
+    let mut files = std::fs::read_dir(&lib).expect("lib").flatten().map(|e| e.path());
+    let so = files.find(|p| p.to_string_lossy().contains("libcudart.so.")).expect("a libcudart.so");
     let rpath = format!("-Wl,-rpath,{}", lib.display());
     let program = program("runtime", &format!("shared-{short}"), &[&so.to_string_lossy(), &rpath]);
     runs(&program, version, 13050);

@@ -1,4 +1,4 @@
-//! Arrays: memory in rows of texels, with its description; textures and surfaces over them are handles only.
+//! Arrays: memory in rows of texels, with its description.
 
 use crate::driver::abi::{In, Out, answer};
 use crate::driver::allocation::{self, Array, Kind};
@@ -139,28 +139,4 @@ pub extern "C" fn cuMemcpyDtoA_v2(to: Handle, offset: usize, from: u64, size: us
 
 pub extern "C" fn cuMemcpyAtoA_v2(to: Handle, at: usize, from: Handle, offset: usize, size: usize) -> u32 {
     line(Bytes::In(to, at), Bytes::In(from, offset), size, None)
-}
-
-/// A texture over whatever is described: kernels, which would read it, do not run.
-pub extern "C" fn cuTexObjectCreate(found: Out<Handle>, resource: u64, _texture: u64, _view: u64) -> u32 {
-    answer(|| {
-        if resource == 0 {
-            return Err(Fault::INVALID_VALUE);
-        }
-        let mut world = world();
-        current::require(&world)?;
-        found.check()?.put(world.new_handle())
-    })
-}
-
-pub extern "C" fn cuTexObjectDestroy(_object: Handle) -> u32 {
-    answer(|| Ok(()))
-}
-
-pub extern "C" fn cuSurfObjectCreate(found: Out<Handle>, resource: u64) -> u32 {
-    cuTexObjectCreate(found, resource, 0, 0)
-}
-
-pub extern "C" fn cuSurfObjectDestroy(_object: Handle) -> u32 {
-    answer(|| Ok(()))
 }

@@ -24,4 +24,5 @@ pub mod sets;
 pub mod sharing;
 pub mod stream_memory;
 pub mod streams;
+pub mod textures;
 pub mod volumes;

@@ -12,8 +12,7 @@ use std::time::{Duration, Instant};
 /// Puts an operation into a stream and does not wait.
 pub fn submit(mut world: Guard, stream: Handle, work: Work) -> Answer {
     let order = world.next_order();
-    let found = known(&world.streams, stream)?;
-    let idle = found.queue.is_empty() && !is_behind(&world, found, order) && is_ready(&world, &work);
+    let idle = is_next(&world, stream, order, &work)?;
     match work {
         Work::Ours(run) if idle => {
             drop(world);
@@ -32,8 +31,13 @@ pub fn submit(mut world: Guard, stream: Handle, work: Work) -> Answer {
     Ok(())
 }
 
-/// Puts an operation into a stream and waits until it is over.
-pub fn run(world: Guard, stream: Handle, work: Work) -> Answer {
+/// Puts an operation into a stream and waits until it is over. On the driver's own thread nothing is left in the
+/// stream that the caller was told did not happen.
+pub fn run(mut world: Guard, stream: Handle, work: Work) -> Answer {
+    let order = world.next_order();
+    if current::is_driver_thread() && !is_next(&world, stream, order, &work)? {
+        return Err(Fault::NOT_PERMITTED);
+    }
     submit(world, stream, work)?;
     wait_for_stream(self::world(), stream).map(drop)
 }
@@ -75,6 +79,12 @@ pub fn wait(mut world: Guard, done: impl Fn(&World) -> bool) -> Answer<Guard> {
 /// Whether a stream has nothing to do.
 pub fn is_idle(world: &World, stream: Handle) -> bool {
     world.streams.get(&stream).is_none_or(|s| s.queue.is_empty())
+}
+
+/// Whether an operation would be done at once.
+fn is_next(world: &World, stream: Handle, order: u64, work: &Work) -> Answer<bool> {
+    let stream = known(&world.streams, stream)?;
+    Ok(stream.queue.is_empty() && !is_behind(world, stream, order) && is_ready(world, work))
 }
 
 /// The legacy stream is behind all earlier work of its context's blocking streams, and they are behind its.

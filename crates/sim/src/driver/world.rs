@@ -19,6 +19,15 @@ impl Handle {
     pub const NULL: Handle = Handle(0);
 }
 
+/// A texture reference: only its settings.
+#[derive(Default)]
+pub struct Reference {
+    pub bias: f32,
+    pub least: f32,
+    pub most: f32,
+    pub flags: u32,
+}
+
 pub struct World {
     pub contexts: BTreeMap<Handle, Context>,
     pub streams: BTreeMap<Handle, Stream>,
@@ -30,6 +39,7 @@ pub struct World {
     /// Of each device for which the program set one.
     pub chosen_pools: BTreeMap<i32, Handle>,
     pub arrays: BTreeMap<Handle, super::allocation::Array>,
+    pub references: BTreeMap<Handle, Reference>,
     /// By address.
     pub allocations: BTreeMap<u64, Allocation>,
     /// Of each device.
@@ -63,6 +73,7 @@ impl World {
             pools: BTreeMap::new(),
             chosen_pools: BTreeMap::new(),
             arrays: BTreeMap::new(),
+            references: BTreeMap::new(),
             allocations: BTreeMap::new(),
             primary: BTreeMap::new(),
             used: BTreeMap::new(),

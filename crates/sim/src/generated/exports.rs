@@ -680,8 +680,8 @@ default!(cuStreamWriteValue64, 368);
 written!(cuStreamWriteValue64_v2, crate::api::stream_memory::cuStreamWriteValue64_v2);
 default!(cuStreamWriteValue64_ptsz, 369);
 written!(cuStreamWriteValue64_v2_ptsz, crate::api::stream_memory::cuStreamWriteValue64_v2);
-written!(cuSurfObjectCreate, crate::api::arrays::cuSurfObjectCreate);
-written!(cuSurfObjectDestroy, crate::api::arrays::cuSurfObjectDestroy);
+written!(cuSurfObjectCreate, crate::api::textures::cuSurfObjectCreate);
+written!(cuSurfObjectDestroy, crate::api::textures::cuSurfObjectDestroy);
 default!(cuSurfObjectGetResourceDesc, 370);
 default!(cuSurfRefGetArray, 371);
 default!(cuSurfRefSetArray, 372);
@@ -690,62 +690,62 @@ default!(cuTensorMapEncodeIm2colWide, 374);
 default!(cuTensorMapEncodeTiled, 375);
 default!(cuTensorMapReplaceAddress, 376);
 default!(cuTensorMapSetAllocationClass, 377);
-written!(cuTexObjectCreate, crate::api::arrays::cuTexObjectCreate);
-written!(cuTexObjectDestroy, crate::api::arrays::cuTexObjectDestroy);
+written!(cuTexObjectCreate, crate::api::textures::cuTexObjectCreate);
+written!(cuTexObjectDestroy, crate::api::textures::cuTexObjectDestroy);
 default!(cuTexObjectGetResourceDesc, 378);
 default!(cuTexObjectGetResourceViewDesc, 379);
 default!(cuTexObjectGetTextureDesc, 380);
-default!(cuTexRefCreate, 381);
-default!(cuTexRefDestroy, 382);
-default!(cuTexRefGetAddress, 383);
-default!(cuTexRefGetAddress_v2, 384);
-default!(cuTexRefGetAddressMode, 385);
-default!(cuTexRefGetArray, 386);
-default!(cuTexRefGetBorderColor, 387);
-default!(cuTexRefGetFilterMode, 388);
-default!(cuTexRefGetFlags, 389);
-default!(cuTexRefGetFormat, 390);
-default!(cuTexRefGetMaxAnisotropy, 391);
-default!(cuTexRefGetMipmapFilterMode, 392);
-default!(cuTexRefGetMipmapLevelBias, 393);
-default!(cuTexRefGetMipmapLevelClamp, 394);
-default!(cuTexRefGetMipmappedArray, 395);
-default!(cuTexRefSetAddress, 396);
-default!(cuTexRefSetAddress_v2, 397);
-default!(cuTexRefSetAddress2D, 398);
-default!(cuTexRefSetAddress2D_v2, 399);
-default!(cuTexRefSetAddress2D_v3, 400);
-default!(cuTexRefSetAddressMode, 401);
-default!(cuTexRefSetArray, 402);
-default!(cuTexRefSetBorderColor, 403);
-default!(cuTexRefSetFilterMode, 404);
-default!(cuTexRefSetFlags, 405);
-default!(cuTexRefSetFormat, 406);
-default!(cuTexRefSetMaxAnisotropy, 407);
-default!(cuTexRefSetMipmapFilterMode, 408);
-default!(cuTexRefSetMipmapLevelBias, 409);
-default!(cuTexRefSetMipmapLevelClamp, 410);
-default!(cuTexRefSetMipmappedArray, 411);
+written!(cuTexRefCreate, crate::api::textures::cuTexRefCreate);
+written!(cuTexRefDestroy, crate::api::textures::cuTexRefDestroy);
+default!(cuTexRefGetAddress, 381);
+default!(cuTexRefGetAddress_v2, 382);
+default!(cuTexRefGetAddressMode, 383);
+default!(cuTexRefGetArray, 384);
+default!(cuTexRefGetBorderColor, 385);
+default!(cuTexRefGetFilterMode, 386);
+written!(cuTexRefGetFlags, crate::api::textures::cuTexRefGetFlags);
+default!(cuTexRefGetFormat, 387);
+default!(cuTexRefGetMaxAnisotropy, 388);
+default!(cuTexRefGetMipmapFilterMode, 389);
+written!(cuTexRefGetMipmapLevelBias, crate::api::textures::cuTexRefGetMipmapLevelBias);
+written!(cuTexRefGetMipmapLevelClamp, crate::api::textures::cuTexRefGetMipmapLevelClamp);
+default!(cuTexRefGetMipmappedArray, 390);
+default!(cuTexRefSetAddress, 391);
+default!(cuTexRefSetAddress_v2, 392);
+default!(cuTexRefSetAddress2D, 393);
+default!(cuTexRefSetAddress2D_v2, 394);
+default!(cuTexRefSetAddress2D_v3, 395);
+default!(cuTexRefSetAddressMode, 396);
+default!(cuTexRefSetArray, 397);
+default!(cuTexRefSetBorderColor, 398);
+default!(cuTexRefSetFilterMode, 399);
+written!(cuTexRefSetFlags, crate::api::textures::cuTexRefSetFlags);
+default!(cuTexRefSetFormat, 400);
+default!(cuTexRefSetMaxAnisotropy, 401);
+default!(cuTexRefSetMipmapFilterMode, 402);
+written!(cuTexRefSetMipmapLevelBias, crate::api::textures::cuTexRefSetMipmapLevelBias);
+written!(cuTexRefSetMipmapLevelClamp, crate::api::textures::cuTexRefSetMipmapLevelClamp);
+default!(cuTexRefSetMipmappedArray, 403);
 written!(cuThreadExchangeStreamCaptureMode, crate::api::context::cuThreadExchangeStreamCaptureMode);
-default!(cuUserObjectCreate, 412);
-default!(cuUserObjectRelease, 413);
-default!(cuUserObjectRetain, 414);
-default!(cuVDPAUCtxCreate, 415);
-default!(cuVDPAUCtxCreate_v2, 416);
-default!(cuVDPAUGetDevice, 417);
-default!(cuWaitExternalSemaphoresAsync, 418);
-default!(cuWaitExternalSemaphoresAsync_ptsz, 419);
-default!(cudbgApiAttach, 420);
-default!(cudbgApiDetach, 421);
-default!(cudbgApiInit, 422);
-default!(cudbgGetAPI, 423);
-default!(cudbgGetAPIVersion, 424);
-default!(cudbgMain, 425);
-default!(cudbgReportDriverApiError, 426);
-default!(cudbgReportDriverInternalError, 427);
+default!(cuUserObjectCreate, 404);
+default!(cuUserObjectRelease, 405);
+default!(cuUserObjectRetain, 406);
+default!(cuVDPAUCtxCreate, 407);
+default!(cuVDPAUCtxCreate_v2, 408);
+default!(cuVDPAUGetDevice, 409);
+default!(cuWaitExternalSemaphoresAsync, 410);
+default!(cuWaitExternalSemaphoresAsync_ptsz, 411);
+default!(cudbgApiAttach, 412);
+default!(cudbgApiDetach, 413);
+default!(cudbgApiInit, 414);
+default!(cudbgGetAPI, 415);
+default!(cudbgGetAPIVersion, 416);
+default!(cudbgMain, 417);
+default!(cudbgReportDriverApiError, 418);
+default!(cudbgReportDriverInternalError, 419);
 
 /// The names that are answered by default, by their place in the counters.
-pub static DEFAULTS: [&str; 428] = [
+pub static DEFAULTS: [&str; 420] = [
     "cuArray3DCreate",
     "cuArray3DGetDescriptor",
     "cuArrayCreate",
@@ -1127,20 +1127,15 @@ pub static DEFAULTS: [&str; 428] = [
     "cuTexObjectGetResourceDesc",
     "cuTexObjectGetResourceViewDesc",
     "cuTexObjectGetTextureDesc",
-    "cuTexRefCreate",
-    "cuTexRefDestroy",
     "cuTexRefGetAddress",
     "cuTexRefGetAddress_v2",
     "cuTexRefGetAddressMode",
     "cuTexRefGetArray",
     "cuTexRefGetBorderColor",
     "cuTexRefGetFilterMode",
-    "cuTexRefGetFlags",
     "cuTexRefGetFormat",
     "cuTexRefGetMaxAnisotropy",
     "cuTexRefGetMipmapFilterMode",
-    "cuTexRefGetMipmapLevelBias",
-    "cuTexRefGetMipmapLevelClamp",
     "cuTexRefGetMipmappedArray",
     "cuTexRefSetAddress",
     "cuTexRefSetAddress_v2",
@@ -1151,12 +1146,9 @@ pub static DEFAULTS: [&str; 428] = [
     "cuTexRefSetArray",
     "cuTexRefSetBorderColor",
     "cuTexRefSetFilterMode",
-    "cuTexRefSetFlags",
     "cuTexRefSetFormat",
     "cuTexRefSetMaxAnisotropy",
     "cuTexRefSetMipmapFilterMode",
-    "cuTexRefSetMipmapLevelBias",
-    "cuTexRefSetMipmapLevelClamp",
     "cuTexRefSetMipmappedArray",
     "cuUserObjectCreate",
     "cuUserObjectRelease",

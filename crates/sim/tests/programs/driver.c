@@ -164,6 +164,15 @@ static void arguments(void) {
     TRUE(open(&event, handle, 1) == 201);
     handle.words[5]++;
     TRUE(open(&event, handle, 1) == 1);
+    /* floats by value, in vector registers */
+    float bias = 0, least = 0, most = 0;
+    OK(cuTexRefCreate, &event);
+    TRUE(((int (*)(U, float))get("cuTexRefSetMipmapLevelBias"))(event, 1.5f) == 0);
+    TRUE(((int (*)(U, float, float))get("cuTexRefSetMipmapLevelClamp"))(event, 0.25f, 8.0f) == 0);
+    OK(cuTexRefGetMipmapLevelBias, &bias, event);
+    OK(cuTexRefGetMipmapLevelClamp, &least, &most, event);
+    TRUE(bias == 1.5f && least == 0.25f && most == 8.0f);
+    OK(cuTexRefDestroy, event);
     /* a value that a stream waits for */
     OK(cuStreamCreate, &stream, 1);
     OK(cuMemsetD8_v2, a, 0, (size_t)100);
@@ -213,16 +222,76 @@ static int child(int expected) {
     return status;
 }
 
+/* what a program's function on the driver's thread may do: all but wait for its own stream */
+static U on_thread, memory;
+static void host(void *data) {
+    int *results = data, value = 3;
+    U current = 0, fresh = 0;
+    results[0] = CALL(cuCtxGetCurrent, &current) == 0 && current == on_thread;
+    results[1] = CALL(cuMemAlloc_v2, &fresh, (size_t)100);
+    results[2] = CALL(cuMemcpyHtoD_v2, memory, &value, (size_t)4);
+    results[3] = CALL(cuCtxSynchronize);
+}
+
+static void on_the_driver_thread(void) {
+    int results[4] = { 7, 7, 7, 7 }, value = 0;
+    U stream;
+    OK(cuCtxCreate_v2, &on_thread, 0, 0);
+    OK(cuMemAlloc_v2, &memory, (size_t)100);
+    OK(cuStreamCreate, &stream, 0);
+    OK(cuLaunchHostFunc, stream, host, results);
+    OK(cuStreamSynchronize, stream);
+    TRUE(results[0] == 1 && results[1] == 0 && results[2] == 800 && results[3] == 800);
+    OK(cuMemcpyDtoH_v2, &value, memory, (size_t)4);
+    TRUE(value == 0); /* the copy that was refused did not happen later */
+    OK(cuCtxDestroy_v2, on_thread);
+}
+
+/* closed and opened again, with a fork in between */
+static void open_twice(const char *path) {
+    lib = dlopen(path, RTLD_NOW);
+    if (!lib) { fprintf(stderr, "%s\n", dlerror()); exit(1); }
+    U context;
+    OK(cuInit, 0);
+    OK(cuCtxCreate_v2, &context, 0, 0);
+    dlclose(lib);
+    TRUE(dlopen(path, RTLD_NOW | RTLD_NOLOAD) == NULL);
+    pid_t pid = fork();
+    if (pid == 0) _exit(0);
+    int status;
+    waitpid(pid, &status, 0);
+    TRUE(status == 0);
+    lib = dlopen(path, RTLD_NOW);
+}
+
+/* CUTAP_SIM_DRIVER: what came later than that version is not there */
+static void old_driver(void) {
+    P found;
+    int status, version;
+    OK(cuDriverGetVersion, &version);
+    TRUE(version == 11040);
+    OK(cuGetProcAddress_v2, "cuCtxCreate", &found, 13000, (U)0, &status);
+    TRUE(found == get("cuCtxCreate_v3") && status == 0);
+    OK(cuGetProcAddress_v2, "cuLibraryLoadData", &found, 13000, (U)0, &status);
+    TRUE(found == NULL && status == 1);
+}
+
 int main(int argc, char **argv) {
     pthread_t threads[8];
-    lib = dlopen(argv[argc - 1], RTLD_NOW);
-    if (!lib) { fprintf(stderr, "%s\n", dlerror()); return 1; }
+    const char *path = argv[argc - 1];
+    open_twice(path);
+    if (getenv("CUTAP_SIM_DRIVER")) {
+        old_driver();
+        puts("all is well");
+        return 0;
+    }
     look_ups();
     before_init();
     TRUE(child(0) == 0); /* forked before cuInit: works there */
     OK(cuInit, 0);
     OK(cuInit, 0);
     arguments();
+    on_the_driver_thread();
     TRUE(child(3) == 0);
     for (intptr_t i = 0; i < 8; i++) pthread_create(&threads[i], NULL, thread, (void *)i);
     for (int i = 0; i < 100; i++) TRUE(child(3) == 0); /* while eight threads are in the driver */

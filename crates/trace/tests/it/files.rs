@@ -101,7 +101,7 @@ fn a_second_reader_that_loses_a_race_says_so() {
     let end = collector.end();
     assert_eq!((end.chunks_lost, end.chunks_taken), (0, 0));
     let after = all(folder.path());
-    assert!(after.end.chunks_taken > 5 && after.end.chunks_lost == 0, "{:?}", after.end);
+    assert!(after.end.chunks_taken > 2 && after.end.chunks_lost == 0, "{:?}", after.end);
 }
 
 #[test]

@@ -147,8 +147,8 @@ static void order(void) {
     float ms = -1;
     main_thread = pthread_self();
     OK(cudaMalloc(&a, N));
+    OK(cudaStreamCreateWithPriority(&other, 1, -1)); /* made first, so that it is not behind by chance */
     OK(cudaStreamCreate(&stream));
-    OK(cudaStreamCreateWithPriority(&other, 1, -1));
     OK(cudaStreamGetPriority(other, &priority));
     TRUE(priority == -1);
     OK(cudaEventCreate(&start));
@@ -247,6 +247,8 @@ static void errors(void) {
     OK(cudaMalloc(&a, 100));
     IS(1, cudaMemcpy(a, in, 5000, toDevice));
     IS(1, cudaMemset(a, 0, 5000));
+    IS(1, cudaMemset((char *)a + 50, 0, 51));
+    OK(cudaMemset((char *)a + 50, 0, 50));
     OK(cudaFree(a));
     IS(1, cudaMemset(a, 0, 100));
     cudaGetLastError();

@@ -3,7 +3,7 @@
 //! Why it is here: only the simulated driver needs it, so that NVIDIA's real runtimes run without a GPU, in tests
 //! and in the demo. It is no part of tracing: in front of a real driver cutap passes question and answer through.
 //!
-//! Slot 1 of the table d4082055 is called as (version, seconds, out[16]) with the runtime's version + 0, 1 and 2.
+//! Slot 1 of the table d4082055 is called as `(version, seconds, out[16])` with the runtime's version + 0, 1 and 2.
 //! The third answer is HMAC (RFC 2104, 16-byte block) with MD2 (RFC 1319) over what both sides know of each other:
 //! driver and runtime version, process, thread, the addresses of two tables and of this function, the seconds, and
 //! uuid and PCI place of every device. The other two are fixed; only runtimes before 12 look at them.

@@ -163,6 +163,21 @@ pub extern "C" fn cuOccupancyMaxPotentialBlockSizeWithFlags(
     cuOccupancyMaxPotentialBlockSize(grid, block, function, shared, dynamic, limit)
 }
 
+/// Any kernel, NULL, or one that must be there.
+fn any_kernel(function: Handle) -> Answer {
+    if function == Handle::NULL { Ok(()) } else { known(&world().functions, function).map(drop) }
+}
+
+/// Blocks of a cluster: the portable number of 8; and one such cluster for every eight multiprocessors. cuBLAS asks
+/// without a kernel.
+pub extern "C" fn cuOccupancyMaxPotentialClusterSize(size: Out<i32>, function: Handle, _config: u64) -> u32 {
+    answer(|| any_kernel(function).and_then(|()| size.put(8)))
+}
+
+pub extern "C" fn cuOccupancyMaxActiveClusters(count: Out<i32>, function: Handle, _config: u64) -> u32 {
+    answer(|| any_kernel(function).and_then(|()| count.put(attribute(0, 16)? / 8)))
+}
+
 pub extern "C" fn cuOccupancyAvailableDynamicSMemPerBlock(
     bytes: Out<usize>,
     function: Handle,

@@ -141,6 +141,10 @@ pub extern "C" fn cuStreamGetCtx_v2(handle: Handle, found: Out<Handle>, green: O
     cuStreamGetCtx(handle, found)
 }
 
+pub extern "C" fn cuStreamGetGreenCtx(handle: Handle, green: Out<Handle>) -> u32 {
+    read(handle, green, |_| Handle::NULL)
+}
+
 pub extern "C" fn cuStreamGetDevice(handle: Handle, device: Out<i32>) -> u32 {
     answer(|| {
         let mut world = world();

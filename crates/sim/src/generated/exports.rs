@@ -582,51 +582,51 @@ written!(
     cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags,
     crate::api::functions::cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags
 );
-default!(cuOccupancyMaxActiveClusters, 330);
+written!(cuOccupancyMaxActiveClusters, crate::api::functions::cuOccupancyMaxActiveClusters);
 written!(cuOccupancyMaxPotentialBlockSize, crate::api::functions::cuOccupancyMaxPotentialBlockSize);
 written!(cuOccupancyMaxPotentialBlockSizeWithFlags, crate::api::functions::cuOccupancyMaxPotentialBlockSizeWithFlags);
-default!(cuOccupancyMaxPotentialClusterSize, 331);
+written!(cuOccupancyMaxPotentialClusterSize, crate::api::functions::cuOccupancyMaxPotentialClusterSize);
 written!(cuParamSetSize, crate::api::launch::cuParamSetSize);
-default!(cuParamSetTexRef, 332);
+default!(cuParamSetTexRef, 330);
 written!(cuParamSetf, crate::api::launch::cuParamSetf);
 written!(cuParamSeti, crate::api::launch::cuParamSeti);
 written!(cuParamSetv, crate::api::launch::cuParamSetv);
 written!(cuPointerGetAttribute, crate::api::pointers::cuPointerGetAttribute);
 written!(cuPointerGetAttributes, crate::api::pointers::cuPointerGetAttributes);
 written!(cuPointerSetAttribute, crate::api::pointers::cuPointerSetAttribute);
-default!(cuProfilerInitialize, 333);
+default!(cuProfilerInitialize, 331);
 written!(cuProfilerStart, crate::api::init::cuProfilerStart);
 written!(cuProfilerStop, crate::api::init::cuProfilerStop);
-default!(cuSignalExternalSemaphoresAsync, 334);
-default!(cuSignalExternalSemaphoresAsync_ptsz, 335);
+default!(cuSignalExternalSemaphoresAsync, 332);
+default!(cuSignalExternalSemaphoresAsync_ptsz, 333);
 written!(cuStreamAddCallback, crate::api::streams::cuStreamAddCallback);
 written!(cuStreamAddCallback_ptsz, crate::api::streams::cuStreamAddCallback);
 written!(cuStreamAttachMemAsync, crate::api::streams::cuStreamAttachMemAsync);
 written!(cuStreamAttachMemAsync_ptsz, crate::api::streams::cuStreamAttachMemAsync);
-default!(cuStreamBatchMemOp, 336);
-default!(cuStreamBatchMemOp_v2, 337);
-default!(cuStreamBatchMemOp_ptsz, 338);
-default!(cuStreamBatchMemOp_v2_ptsz, 339);
-default!(cuStreamBeginCapture, 340);
-default!(cuStreamBeginCapture_v2, 341);
-default!(cuStreamBeginCapture_ptsz, 342);
-default!(cuStreamBeginCapture_v2_ptsz, 343);
-default!(cuStreamBeginCaptureToCig, 344);
-default!(cuStreamBeginCaptureToCig_ptsz, 345);
-default!(cuStreamBeginCaptureToGraph, 346);
-default!(cuStreamBeginCaptureToGraph_ptsz, 347);
-default!(cuStreamBeginRecaptureToGraph, 348);
-default!(cuStreamBeginRecaptureToGraph_ptsz, 349);
+default!(cuStreamBatchMemOp, 334);
+default!(cuStreamBatchMemOp_v2, 335);
+default!(cuStreamBatchMemOp_ptsz, 336);
+default!(cuStreamBatchMemOp_v2_ptsz, 337);
+default!(cuStreamBeginCapture, 338);
+default!(cuStreamBeginCapture_v2, 339);
+default!(cuStreamBeginCapture_ptsz, 340);
+default!(cuStreamBeginCapture_v2_ptsz, 341);
+default!(cuStreamBeginCaptureToCig, 342);
+default!(cuStreamBeginCaptureToCig_ptsz, 343);
+default!(cuStreamBeginCaptureToGraph, 344);
+default!(cuStreamBeginCaptureToGraph_ptsz, 345);
+default!(cuStreamBeginRecaptureToGraph, 346);
+default!(cuStreamBeginRecaptureToGraph_ptsz, 347);
 written!(cuStreamCopyAttributes, crate::api::stream_memory::cuStreamCopyAttributes);
 written!(cuStreamCopyAttributes_ptsz, crate::api::stream_memory::cuStreamCopyAttributes);
 written!(cuStreamCreate, crate::api::streams::cuStreamCreate);
 written!(cuStreamCreateWithPriority, crate::api::streams::cuStreamCreateWithPriority);
-default!(cuStreamDestroy, 350);
+default!(cuStreamDestroy, 348);
 written!(cuStreamDestroy_v2, crate::api::streams::cuStreamDestroy_v2);
-default!(cuStreamEndCapture, 351);
-default!(cuStreamEndCapture_ptsz, 352);
-default!(cuStreamEndCaptureToCig, 353);
-default!(cuStreamEndCaptureToCig_ptsz, 354);
+default!(cuStreamEndCapture, 349);
+default!(cuStreamEndCapture_ptsz, 350);
+default!(cuStreamEndCaptureToCig, 351);
+default!(cuStreamEndCaptureToCig_ptsz, 352);
 written!(cuStreamGetAttribute, crate::api::stream_memory::cuStreamGetAttribute);
 written!(cuStreamGetAttribute_ptsz, crate::api::stream_memory::cuStreamGetAttribute);
 written!(cuStreamGetCaptureInfo, crate::api::streams::cuStreamGetCaptureInfo);
@@ -639,13 +639,13 @@ written!(cuStreamGetCtx, crate::api::streams::cuStreamGetCtx);
 written!(cuStreamGetCtx_v2, crate::api::streams::cuStreamGetCtx_v2);
 written!(cuStreamGetCtx_ptsz, crate::api::streams::cuStreamGetCtx);
 written!(cuStreamGetCtx_v2_ptsz, crate::api::streams::cuStreamGetCtx_v2);
-default!(cuStreamGetDevResource, 355);
-default!(cuStreamGetDevResource_ptsz, 356);
+default!(cuStreamGetDevResource, 353);
+default!(cuStreamGetDevResource_ptsz, 354);
 written!(cuStreamGetDevice, crate::api::streams::cuStreamGetDevice);
 written!(cuStreamGetDevice_ptsz, crate::api::streams::cuStreamGetDevice);
 written!(cuStreamGetFlags, crate::api::streams::cuStreamGetFlags);
 written!(cuStreamGetFlags_ptsz, crate::api::streams::cuStreamGetFlags);
-default!(cuStreamGetGreenCtx, 357);
+written!(cuStreamGetGreenCtx, crate::api::streams::cuStreamGetGreenCtx);
 written!(cuStreamGetId, crate::api::streams::cuStreamGetId);
 written!(cuStreamGetId_ptsz, crate::api::streams::cuStreamGetId);
 written!(cuStreamGetPriority, crate::api::streams::cuStreamGetPriority);
@@ -658,94 +658,94 @@ written!(cuStreamSetAttribute, crate::api::stream_memory::cuStreamSetAttribute);
 written!(cuStreamSetAttribute_ptsz, crate::api::stream_memory::cuStreamSetAttribute);
 written!(cuStreamSynchronize, crate::api::streams::cuStreamSynchronize);
 written!(cuStreamSynchronize_ptsz, crate::api::streams::cuStreamSynchronize);
-default!(cuStreamUpdateCaptureDependencies, 358);
-default!(cuStreamUpdateCaptureDependencies_v2, 359);
-default!(cuStreamUpdateCaptureDependencies_ptsz, 360);
-default!(cuStreamUpdateCaptureDependencies_v2_ptsz, 361);
+default!(cuStreamUpdateCaptureDependencies, 355);
+default!(cuStreamUpdateCaptureDependencies_v2, 356);
+default!(cuStreamUpdateCaptureDependencies_ptsz, 357);
+default!(cuStreamUpdateCaptureDependencies_v2_ptsz, 358);
 written!(cuStreamWaitEvent, crate::api::streams::cuStreamWaitEvent);
 written!(cuStreamWaitEvent_ptsz, crate::api::streams::cuStreamWaitEvent);
-default!(cuStreamWaitValue32, 362);
+default!(cuStreamWaitValue32, 359);
 written!(cuStreamWaitValue32_v2, crate::api::stream_memory::cuStreamWaitValue32_v2);
-default!(cuStreamWaitValue32_ptsz, 363);
+default!(cuStreamWaitValue32_ptsz, 360);
 written!(cuStreamWaitValue32_v2_ptsz, crate::api::stream_memory::cuStreamWaitValue32_v2);
-default!(cuStreamWaitValue64, 364);
+default!(cuStreamWaitValue64, 361);
 written!(cuStreamWaitValue64_v2, crate::api::stream_memory::cuStreamWaitValue64_v2);
-default!(cuStreamWaitValue64_ptsz, 365);
+default!(cuStreamWaitValue64_ptsz, 362);
 written!(cuStreamWaitValue64_v2_ptsz, crate::api::stream_memory::cuStreamWaitValue64_v2);
-default!(cuStreamWriteValue32, 366);
+default!(cuStreamWriteValue32, 363);
 written!(cuStreamWriteValue32_v2, crate::api::stream_memory::cuStreamWriteValue32_v2);
-default!(cuStreamWriteValue32_ptsz, 367);
+default!(cuStreamWriteValue32_ptsz, 364);
 written!(cuStreamWriteValue32_v2_ptsz, crate::api::stream_memory::cuStreamWriteValue32_v2);
-default!(cuStreamWriteValue64, 368);
+default!(cuStreamWriteValue64, 365);
 written!(cuStreamWriteValue64_v2, crate::api::stream_memory::cuStreamWriteValue64_v2);
-default!(cuStreamWriteValue64_ptsz, 369);
+default!(cuStreamWriteValue64_ptsz, 366);
 written!(cuStreamWriteValue64_v2_ptsz, crate::api::stream_memory::cuStreamWriteValue64_v2);
 written!(cuSurfObjectCreate, crate::api::textures::cuSurfObjectCreate);
 written!(cuSurfObjectDestroy, crate::api::textures::cuSurfObjectDestroy);
-default!(cuSurfObjectGetResourceDesc, 370);
-default!(cuSurfRefGetArray, 371);
-default!(cuSurfRefSetArray, 372);
-default!(cuTensorMapEncodeIm2col, 373);
-default!(cuTensorMapEncodeIm2colWide, 374);
-default!(cuTensorMapEncodeTiled, 375);
-default!(cuTensorMapReplaceAddress, 376);
-default!(cuTensorMapSetAllocationClass, 377);
+default!(cuSurfObjectGetResourceDesc, 367);
+default!(cuSurfRefGetArray, 368);
+default!(cuSurfRefSetArray, 369);
+default!(cuTensorMapEncodeIm2col, 370);
+default!(cuTensorMapEncodeIm2colWide, 371);
+default!(cuTensorMapEncodeTiled, 372);
+default!(cuTensorMapReplaceAddress, 373);
+default!(cuTensorMapSetAllocationClass, 374);
 written!(cuTexObjectCreate, crate::api::textures::cuTexObjectCreate);
 written!(cuTexObjectDestroy, crate::api::textures::cuTexObjectDestroy);
-default!(cuTexObjectGetResourceDesc, 378);
-default!(cuTexObjectGetResourceViewDesc, 379);
-default!(cuTexObjectGetTextureDesc, 380);
+default!(cuTexObjectGetResourceDesc, 375);
+default!(cuTexObjectGetResourceViewDesc, 376);
+default!(cuTexObjectGetTextureDesc, 377);
 written!(cuTexRefCreate, crate::api::textures::cuTexRefCreate);
 written!(cuTexRefDestroy, crate::api::textures::cuTexRefDestroy);
-default!(cuTexRefGetAddress, 381);
-default!(cuTexRefGetAddress_v2, 382);
-default!(cuTexRefGetAddressMode, 383);
-default!(cuTexRefGetArray, 384);
-default!(cuTexRefGetBorderColor, 385);
-default!(cuTexRefGetFilterMode, 386);
+default!(cuTexRefGetAddress, 378);
+default!(cuTexRefGetAddress_v2, 379);
+default!(cuTexRefGetAddressMode, 380);
+default!(cuTexRefGetArray, 381);
+default!(cuTexRefGetBorderColor, 382);
+default!(cuTexRefGetFilterMode, 383);
 written!(cuTexRefGetFlags, crate::api::textures::cuTexRefGetFlags);
-default!(cuTexRefGetFormat, 387);
-default!(cuTexRefGetMaxAnisotropy, 388);
-default!(cuTexRefGetMipmapFilterMode, 389);
+default!(cuTexRefGetFormat, 384);
+default!(cuTexRefGetMaxAnisotropy, 385);
+default!(cuTexRefGetMipmapFilterMode, 386);
 written!(cuTexRefGetMipmapLevelBias, crate::api::textures::cuTexRefGetMipmapLevelBias);
 written!(cuTexRefGetMipmapLevelClamp, crate::api::textures::cuTexRefGetMipmapLevelClamp);
-default!(cuTexRefGetMipmappedArray, 390);
-default!(cuTexRefSetAddress, 391);
-default!(cuTexRefSetAddress_v2, 392);
-default!(cuTexRefSetAddress2D, 393);
-default!(cuTexRefSetAddress2D_v2, 394);
-default!(cuTexRefSetAddress2D_v3, 395);
-default!(cuTexRefSetAddressMode, 396);
-default!(cuTexRefSetArray, 397);
-default!(cuTexRefSetBorderColor, 398);
-default!(cuTexRefSetFilterMode, 399);
+default!(cuTexRefGetMipmappedArray, 387);
+default!(cuTexRefSetAddress, 388);
+default!(cuTexRefSetAddress_v2, 389);
+default!(cuTexRefSetAddress2D, 390);
+default!(cuTexRefSetAddress2D_v2, 391);
+default!(cuTexRefSetAddress2D_v3, 392);
+default!(cuTexRefSetAddressMode, 393);
+default!(cuTexRefSetArray, 394);
+default!(cuTexRefSetBorderColor, 395);
+default!(cuTexRefSetFilterMode, 396);
 written!(cuTexRefSetFlags, crate::api::textures::cuTexRefSetFlags);
-default!(cuTexRefSetFormat, 400);
-default!(cuTexRefSetMaxAnisotropy, 401);
-default!(cuTexRefSetMipmapFilterMode, 402);
+default!(cuTexRefSetFormat, 397);
+default!(cuTexRefSetMaxAnisotropy, 398);
+default!(cuTexRefSetMipmapFilterMode, 399);
 written!(cuTexRefSetMipmapLevelBias, crate::api::textures::cuTexRefSetMipmapLevelBias);
 written!(cuTexRefSetMipmapLevelClamp, crate::api::textures::cuTexRefSetMipmapLevelClamp);
-default!(cuTexRefSetMipmappedArray, 403);
+default!(cuTexRefSetMipmappedArray, 400);
 written!(cuThreadExchangeStreamCaptureMode, crate::api::context::cuThreadExchangeStreamCaptureMode);
-default!(cuUserObjectCreate, 404);
-default!(cuUserObjectRelease, 405);
-default!(cuUserObjectRetain, 406);
-default!(cuVDPAUCtxCreate, 407);
-default!(cuVDPAUCtxCreate_v2, 408);
-default!(cuVDPAUGetDevice, 409);
-default!(cuWaitExternalSemaphoresAsync, 410);
-default!(cuWaitExternalSemaphoresAsync_ptsz, 411);
-default!(cudbgApiAttach, 412);
-default!(cudbgApiDetach, 413);
-default!(cudbgApiInit, 414);
-default!(cudbgGetAPI, 415);
-default!(cudbgGetAPIVersion, 416);
-default!(cudbgMain, 417);
-default!(cudbgReportDriverApiError, 418);
-default!(cudbgReportDriverInternalError, 419);
+default!(cuUserObjectCreate, 401);
+default!(cuUserObjectRelease, 402);
+default!(cuUserObjectRetain, 403);
+default!(cuVDPAUCtxCreate, 404);
+default!(cuVDPAUCtxCreate_v2, 405);
+default!(cuVDPAUGetDevice, 406);
+default!(cuWaitExternalSemaphoresAsync, 407);
+default!(cuWaitExternalSemaphoresAsync_ptsz, 408);
+default!(cudbgApiAttach, 409);
+default!(cudbgApiDetach, 410);
+default!(cudbgApiInit, 411);
+default!(cudbgGetAPI, 412);
+default!(cudbgGetAPIVersion, 413);
+default!(cudbgMain, 414);
+default!(cudbgReportDriverApiError, 415);
+default!(cudbgReportDriverInternalError, 416);
 
 /// The names that are answered by default, by their place in the counters.
-pub static DEFAULTS: [&str; 420] = [
+pub static DEFAULTS: [&str; 417] = [
     "cuArray3DCreate",
     "cuArray3DGetDescriptor",
     "cuArrayCreate",
@@ -1076,8 +1076,6 @@ pub static DEFAULTS: [&str; 420] = [
     "cuMulticastCreate",
     "cuMulticastGetGranularity",
     "cuMulticastUnbind",
-    "cuOccupancyMaxActiveClusters",
-    "cuOccupancyMaxPotentialClusterSize",
     "cuParamSetTexRef",
     "cuProfilerInitialize",
     "cuSignalExternalSemaphoresAsync",
@@ -1103,7 +1101,6 @@ pub static DEFAULTS: [&str; 420] = [
     "cuStreamEndCaptureToCig_ptsz",
     "cuStreamGetDevResource",
     "cuStreamGetDevResource_ptsz",
-    "cuStreamGetGreenCtx",
     "cuStreamUpdateCaptureDependencies",
     "cuStreamUpdateCaptureDependencies_v2",
     "cuStreamUpdateCaptureDependencies_ptsz",

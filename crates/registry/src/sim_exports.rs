@@ -137,7 +137,7 @@ fn exports(root: &Path) -> Result<String, Error> {
     procs.sort_by_key(|(base, since, export)| (*base, *since, export.form.is_some()));
     for (base, since, export) in procs {
         let (thread, name) = (export.form.is_some(), export.name.get_ref());
-        writeln!(out, "Proc {{ base: {base:?}, since: {since}, thread: {thread}, function: {name} }},").unwrap();
+        writeln!(out, "Proc::new({base:?}, {since}, {thread}, {name}),").unwrap();
     }
     out.push_str("];\n");
     Ok(out)

@@ -19,6 +19,12 @@ pub struct Proc {
     pub function: Function,
 }
 
+impl Proc {
+    pub const fn new(base: &'static str, since: u32, thread: bool, function: Function) -> Self {
+        Proc { base, since, thread, function }
+    }
+}
+
 /// Calls of each export that is answered by default.
 pub static COUNTS: [AtomicU64; crate::generated::DEFAULTS.len()] =
     [const { AtomicU64::new(0) }; crate::generated::DEFAULTS.len()];

@@ -94,3 +94,10 @@ static ANNOUNCED: [AtomicU64; 129] = [const { AtomicU64::new(0) }; 129];
 pub fn announce(id: u32) -> bool {
     ANNOUNCED.get(id as usize / 64).is_some_and(|w| w.fetch_or(1 << (id % 64), AcqRel) & (1 << (id % 64)) == 0)
 }
+
+/// A forked child tells them again: its parent may have been between the bit and the name.
+pub fn forked() {
+    for word in &ANNOUNCED {
+        word.store(0, Relaxed);
+    }
+}

@@ -2,9 +2,9 @@
 //! who was listed is relocated once the loader's lock could be had, and is rewritten under the lock
 //! that keeps it mapped, and only then is the snapshot published.
 
-use super::lock;
 use super::objects::{self, Snapshot};
 use super::words;
+use super::{live, lock};
 use crate::sys::libc::{PhdrInfo, dl_iterate_phdr};
 use crate::{routes::dlsym, start, thread};
 use core::ffi::{c_int, c_void};
@@ -104,6 +104,7 @@ pub fn forked() {
         start::count(count::FORKED_IN_LOADER, 1);
     }
     objects::forked();
+    live::forked();
 }
 
 /// Lists through the loader, counted.

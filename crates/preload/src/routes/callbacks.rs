@@ -269,8 +269,8 @@ fn enter(i: &Instance, n: u32, id: u32, r: &CallbackRecord) {
     }
     let mut words = [0u64; 6];
     let known = parameters(r.parameters as usize, &mut words);
-    if let Some(number) = record::enter(b, slot, caller(r), words.get(..known).unwrap_or(&[])) {
-        b.push(OpenCall { number, slot, frame: at, reported: at });
+    let call = OpenCall { number: 0, slot, frame: at, reported: at };
+    if let Some(number) = record::enter(b, call, caller(r), words.get(..known).unwrap_or(&[])) {
         kernel(b, number, r);
     }
 }

@@ -2,7 +2,7 @@
 //! the memory functions that the compiler calls. The last are hidden: undefined they would bind to
 //! the program's (or ASan's), exported they would be everybody's.
 
-use core::arch::{asm, global_asm};
+use core::arch::asm;
 
 /// A system call; a negative result is an error number.
 ///
@@ -95,7 +95,7 @@ pub fn shadow_stack() -> bool {
 }
 
 #[cfg(feature = "inject")]
-global_asm!(
+core::arch::global_asm!(
     ".hidden memcpy",
     ".hidden memmove",
     ".hidden memset",

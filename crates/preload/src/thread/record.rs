@@ -22,8 +22,8 @@ pub fn before(frame: &mut Frame) -> bool {
         start::count(count::FOOTPRINT, 1);
         return true;
     }
-    if let Some(number) = enter(b, frame.slot, frame.caller, &frame.args) {
-        b.push(OpenCall { number, slot: frame.slot, frame: at, reported: 0 });
+    let call = OpenCall { number: 0, slot: frame.slot, frame: at, reported: 0 };
+    if let Some(number) = enter(b, call, frame.caller, &frame.args) {
         frame.number = number;
         frame.recorded = 1;
     }
@@ -43,8 +43,12 @@ pub fn after(frame: &mut Frame) {
 /// A C++ function: an enter record alone.
 pub fn note(frame: &mut Frame) {
     let Some(b) = ready() else { return };
-    b.leave_below(frame.stack as usize);
-    enter(b, frame.slot, frame.caller, &frame.args);
+    let at = frame.stack as usize;
+    b.leave_below(at);
+    let call = OpenCall { number: 0, slot: frame.slot, frame: at, reported: 0 };
+    if let Some(number) = enter(b, call, frame.caller, &frame.args) {
+        b.pop(number);
+    }
 }
 
 /// The block, if this thread's calls are to be recorded now.
@@ -56,18 +60,31 @@ pub fn ready() -> Option<&'static mut Block> {
     block::current().filter(|b| !b.inside)
 }
 
-/// Writes an enter record; the call's number.
+/// Writes an enter record and opens the call; its number. The call is open before its record is there
+/// and until its exit is, so that a signal handler's call in between finds its parent.
 #[inline(always)]
-pub fn enter(b: &mut Block, slot: u32, caller: usize, words: &[u64]) -> Option<u32> {
-    let parent = b.top().map(|t| t.number);
+pub fn enter(b: &mut Block, call: OpenCall, caller: usize, words: &[u64]) -> Option<u32> {
+    let place = b.depth;
+    let expected = calls(b);
+    b.push(OpenCall { number: expected, ..call });
     let length = 2 + words.len() as u32;
-    let pending = reserve(b, kind::ENTER, length, |_| slot)?;
+    let Some(pending) = reserve(b, kind::ENTER, length, |_| call.slot) else {
+        b.depth = place;
+        return None;
+    };
     let reserved = &pending.reserved;
+    let number = reserved.number;
+    if number != expected
+        && let Some(mine) = b.open.get_mut(place)
+    {
+        mine.number = number;
+    }
+    // A call that a handler interrupted before it had its number expects this one's.
+    let parent = b.open.iter().take(place).rfind(|c| c.number != number).map(|c| c.number);
     let back = match parent {
         None => NO_PARENT,
-        Some(p) => u16::try_from(reserved.number.wrapping_sub(p)).unwrap_or(FAR_PARENT),
+        Some(p) => u16::try_from(number.wrapping_sub(p)).unwrap_or(FAR_PARENT),
     };
-    let number = reserved.number;
     // SAFETY: `length` words are reserved.
     unsafe {
         reserved.word(1, caller as u64 & 0xffff_ffff_ffff | u64::from(back) << 48);
@@ -82,8 +99,8 @@ pub fn enter(b: &mut Block, slot: u32, caller: usize, words: &[u64]) -> Option<u
 /// Writes an exit record.
 #[inline(always)]
 pub fn exit(b: &mut Block, number: u32, result: u64) {
-    b.pop(number);
     about(b, kind::EXIT, number, &[result]);
+    b.pop(number);
 }
 
 /// A frame is being left by an exception, pthread_exit or cancellation.
@@ -94,8 +111,8 @@ pub fn unwound(frame: &Frame) {
     let Some(b) = block::existing() else { return };
     let at = frame.stack as usize;
     if b.open.iter().take(b.depth).any(|c| c.number == frame.number && c.frame == at) {
-        b.pop(frame.number);
         about(b, kind::UNWOUND, frame.number, &[]);
+        b.pop(frame.number);
     }
 }
 

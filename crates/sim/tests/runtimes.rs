@@ -108,7 +108,8 @@ fn cufile(short: &str) {
     let folder = common::scratch().join(format!("cufile-log-{short}"));
     std::fs::create_dir_all(&folder).expect("a folder for its log");
     let output = succeed(on_sim(&program).arg(wheel.join("lib/libcufile.so.0")).current_dir(folder));
-    assert_eq!(String::from_utf8_lossy(&output.stdout), "open 0 0\nbuffer 0 0, 0 0; close 0 0\n");
+    let said = String::from_utf8_lossy(&output.stdout); // libcufile itself says a line where libnuma is not installed
+    assert!(said.ends_with("open 0 0\nbuffer 0 0, 0 0; close 0 0\n"), "{said}");
 }
 
 #[test]

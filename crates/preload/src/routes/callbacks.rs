@@ -1,25 +1,19 @@
-//! The runtime's callback table a094798c: each runtime instance gets a copy of its own, with our flags
-//! and our function in it, so that every public runtime function of shared and static runtimes calls
-//! us at enter and exit (`cudart-internals.md` 4). The rest of the table stays the driver's.
+//! What a runtime instance reports: by its copy of the driver's callback table a094798c (`instances`)
+//! every public runtime function, of shared and static runtimes, calls us at enter and exit.
 //!
 //! A record of the runtime's is read where the document says, and nothing else of the runtime is
 //! touched. A profiler that switched the driver's own flag gets the call too.
 
+use super::instances::{ALL, Function, ISSUE, Instance, ListedName, PROFILER};
 use crate::loader::objects::{self, Object};
 use crate::slots::{self, thunks_x86_64::THUNKS};
 use crate::start::{self, names};
 use crate::thread::block::{Block, OpenCall};
 use crate::thread::record;
 use crate::{sys, thread};
-use core::arch::global_asm;
-use core::ffi::c_void;
-use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicUsize, Ordering::*};
+use core::sync::atomic::Ordering::*;
 use cutap_wire::names::{Name, kind, layer};
-use cutap_wire::{count, record::note};
-
-const INSTANCES: usize = 128;
-const CALLBACKS: usize = 2048;
-const TABLE_WORDS: usize = 16;
+use cutap_wire::record::note;
 
 /// What the runtime passes with each callback: 0x78 bytes in 11.1 to 13.5.
 #[repr(C)]
@@ -43,171 +37,6 @@ struct CallbackRecord {
     _reserved70: u64,
 }
 const _: () = assert!(size_of::<CallbackRecord>() == 0x78);
-
-/// One function of one instance.
-struct Function {
-    /// Slot number; 0 not named yet.
-    slot: AtomicU32,
-    /// Slot of the same function as bindings see it, plus one; 0 none met.
-    twin: AtomicU32,
-}
-
-/// One copy of the runtime.
-struct Instance {
-    /// Number of the load it lives in; 0: free.
-    object: AtomicU32,
-    text: (AtomicUsize, AtomicUsize),
-    table: [AtomicUsize; TABLE_WORDS],
-    driver: AtomicUsize,
-    driver_flags: AtomicPtr<u32>,
-    count: AtomicUsize,
-    flags: [AtomicU32; CALLBACKS],
-    functions: [Function; CALLBACKS],
-    /// 0 unknown, 1 being asked, 2 known.
-    introduced: AtomicU32,
-    /// Its own list of names.
-    list: AtomicPtr<ListedName>,
-    listed: AtomicU32,
-}
-
-/// Entry of table ff5530a2.
-#[repr(C)]
-struct ListedName {
-    name: *const u8,
-    _zero: u64,
-    _since: u64,
-}
-
-static ALL: [Instance; INSTANCES] = [const {
-    Instance {
-        object: AtomicU32::new(0),
-        text: (AtomicUsize::new(0), AtomicUsize::new(0)),
-        table: [const { AtomicUsize::new(0) }; TABLE_WORDS],
-        driver: AtomicUsize::new(0),
-        driver_flags: AtomicPtr::new(core::ptr::null_mut()),
-        count: AtomicUsize::new(0),
-        flags: [const { AtomicU32::new(0) }; CALLBACKS],
-        functions: [const { Function { slot: AtomicU32::new(0), twin: AtomicU32::new(0) } }; CALLBACKS],
-        introduced: AtomicU32::new(0),
-        list: AtomicPtr::new(core::ptr::null_mut()),
-        listed: AtomicU32::new(0),
-    }
-}; INSTANCES];
-static PROFILER: AtomicBool = AtomicBool::new(false);
-
-const ISSUE: usize = 1;
-const FLAGS: usize = 2;
-
-unsafe extern "C" {
-    static cutap_callbacks: u8;
-    static cutap_flags: u8;
-}
-const ENTRY_BYTES: usize = 16;
-global_asm!(
-    ".hidden cutap_callbacks, cutap_flags, cutap_on_callback, cutap_on_flags",
-    ".globl cutap_callbacks, cutap_flags",
-    ".macro cutap_entries name, function",
-    ".balign 16",
-    ".type \\name,@function",
-    "\\name:",
-    ".cfi_startproc",
-    ".set cutap_i, 0",
-    ".rept {n}",
-    "  .balign 16",
-    "  endbr64",
-    "  .byte 0xba", // mov edx, cutap_i
-    "  .long cutap_i",
-    "  .byte 0xe9", // jmp function
-    "  .long \\function - . - 4",
-    "  .set cutap_i, cutap_i + 1",
-    ".endr",
-    ".cfi_endproc",
-    ".size \\name, . - \\name",
-    ".endm",
-    "cutap_entries cutap_callbacks, cutap_on_callback",
-    "cutap_entries cutap_flags, cutap_on_flags",
-    n = const INSTANCES,
-);
-
-/// A profiler is here: from now on every function calls us, so that what it switches on later in the
-/// driver's flags reaches it.
-pub fn profiler_came() {
-    PROFILER.store(true, Relaxed);
-    for i in &ALL {
-        for f in &i.flags {
-            f.store(1, Relaxed);
-        }
-    }
-}
-
-/// The table for the runtime that lives in `object`; `None`: the driver's own.
-pub fn table_for(object: &Object, driver: usize) -> Option<usize> {
-    if !start::wants_layer(layer::RUNTIME) {
-        return None;
-    }
-    for (n, i) in ALL.iter().enumerate() {
-        let mut is = i.object.load(Acquire);
-        if is == 0 {
-            match i.object.compare_exchange(0, object.id, AcqRel, Acquire) {
-                Ok(_) => {
-                    fill(n, i, object, driver)?;
-                    return Some((&raw const i.table) as usize);
-                }
-                Err(other) => is = other,
-            }
-        }
-        if is == object.id {
-            let ready = i.table.first().is_some_and(|w| w.load(Acquire) != 0);
-            return ready.then_some((&raw const i.table) as usize);
-        }
-    }
-    start::count(count::NO_INSTANCE_LEFT, 1);
-    None
-}
-
-fn fill(n: usize, i: &Instance, object: &Object, driver: usize) -> Option<()> {
-    let (mut flags, mut entries) = (core::ptr::null_mut::<u32>(), 0usize);
-    // SAFETY: the driver's table: its size in bytes, then functions; slot 2 is a getter.
-    unsafe {
-        let words = (driver as *const usize).read() / 8;
-        let get = (driver as *const usize).add(FLAGS).read();
-        if !(3..=TABLE_WORDS).contains(&words) || get == 0 {
-            return None;
-        }
-        core::mem::transmute::<usize, unsafe extern "C" fn(*mut *mut u32, *mut usize)>(get)(&mut flags, &mut entries);
-        if flags.is_null() || entries > CALLBACKS {
-            return None;
-        }
-        for (k, to) in i.table.iter().enumerate().take(words).skip(1) {
-            to.store((driver as *const usize).add(k).read(), Relaxed);
-        }
-        i.table.get(ISSUE)?.store(&raw const cutap_callbacks as usize + n * ENTRY_BYTES, Relaxed);
-        i.table.get(FLAGS)?.store(&raw const cutap_flags as usize + n * ENTRY_BYTES, Relaxed);
-        i.driver.store(driver, Relaxed);
-        i.driver_flags.store(flags, Relaxed);
-        i.count.store(entries, Relaxed);
-        i.text.0.store(object.text.0, Relaxed);
-        i.text.1.store(object.text.1, Relaxed);
-        for f in &i.flags {
-            f.store(1, Relaxed);
-        }
-        start::announce(object);
-        i.table.first()?.store(words * 8, Release);
-    }
-    Some(())
-}
-
-/// Slot 2 of a copy: our flags, the driver's count, which takes part in an old runtime's check.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn cutap_on_flags(flags: *mut *const c_void, entries: *mut usize, n: u32) {
-    if let Some(i) = ALL.get(n as usize) {
-        // SAFETY: the runtime's variables.
-        unsafe {
-            *flags = (&raw const i.flags).cast();
-            *entries = i.count.load(Relaxed);
-        }
-    }
-}
 
 /// Slot 1 of a copy: a runtime function begins or ends. The runtime ignores what is returned.
 #[unsafe(no_mangle)]

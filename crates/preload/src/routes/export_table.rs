@@ -1,8 +1,8 @@
 //! cuGetExportTable. A runtime that asks for the callback table gets its own copy of it
-//! (`callbacks`); everything else passes as it is, and the addresses of 6bd5fb6c and d4082055 must:
+//! (`instances`); everything else passes as it is, and the addresses of 6bd5fb6c and d4082055 must:
 //! they are part of a keyed check between runtime and driver.
 
-use super::callbacks;
+use super::instances;
 use crate::loader::live;
 use crate::slots::thunks_x86_64::Frame;
 use crate::start;
@@ -38,10 +38,10 @@ fn ours(table: usize, caller: usize) -> usize {
     let given = live::at(caller, |o| {
         if o.profiler {
             start::gap_named(count::PROFILER_TABLE, o.name());
-            callbacks::profiler_came();
+            instances::profiler_came();
             return None;
         }
-        callbacks::table_for(o, table)
+        instances::table_for(o, table)
     });
     given.flatten().unwrap_or(table)
 }

@@ -7,4 +7,5 @@ pub mod dlsym;
 pub mod export_table;
 pub mod first_call;
 pub mod handles;
+pub mod instances;
 pub mod proc_address;

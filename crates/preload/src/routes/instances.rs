@@ -1,0 +1,191 @@
+//! The copies of the runtime's callback table a094798c: one for each runtime instance, with our flags
+//! and our function in it (`callbacks`). The rest of the table stays the driver's, and so does the count
+//! of flags, which takes part in an old runtime's keyed check.
+
+use crate::loader::objects::Object;
+use crate::start;
+use core::arch::global_asm;
+use core::ffi::c_void;
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicUsize, Ordering::*};
+use cutap_wire::count;
+use cutap_wire::names::layer;
+
+const INSTANCES: usize = 128;
+const CALLBACKS: usize = 2048;
+const TABLE_WORDS: usize = 16;
+
+/// One function of one instance.
+pub struct Function {
+    /// Slot number; 0 not named yet.
+    pub slot: AtomicU32,
+    /// Slot of the same function as bindings see it, plus one; 0 none met.
+    pub twin: AtomicU32,
+}
+
+/// One copy of the runtime.
+pub struct Instance {
+    /// Number of the load it lives in; 0: free.
+    pub object: AtomicU32,
+    /// Where its code lies.
+    pub text: (AtomicUsize, AtomicUsize),
+    table: [AtomicUsize; TABLE_WORDS],
+    /// The driver's own table.
+    pub driver: AtomicUsize,
+    /// The driver's own flags: a profiler switches them.
+    pub driver_flags: AtomicPtr<u32>,
+    /// Number of the driver's flags.
+    pub count: AtomicUsize,
+    /// Ours: a function whose flag is 0 does not call us.
+    pub flags: [AtomicU32; CALLBACKS],
+    /// By callback id.
+    pub functions: [Function; CALLBACKS],
+    /// 0 unknown, 1 being asked, 2 known.
+    pub introduced: AtomicU32,
+    /// Its own list of names.
+    pub list: AtomicPtr<ListedName>,
+    /// Length of that list.
+    pub listed: AtomicU32,
+}
+
+/// Entry of table ff5530a2.
+#[repr(C)]
+pub struct ListedName {
+    /// The function's name.
+    pub name: *const u8,
+    _zero: u64,
+    _since: u64,
+}
+
+/// The instances, in the order in which they asked.
+pub static ALL: [Instance; INSTANCES] = [const {
+    Instance {
+        object: AtomicU32::new(0),
+        text: (AtomicUsize::new(0), AtomicUsize::new(0)),
+        table: [const { AtomicUsize::new(0) }; TABLE_WORDS],
+        driver: AtomicUsize::new(0),
+        driver_flags: AtomicPtr::new(core::ptr::null_mut()),
+        count: AtomicUsize::new(0),
+        flags: [const { AtomicU32::new(0) }; CALLBACKS],
+        functions: [const { Function { slot: AtomicU32::new(0), twin: AtomicU32::new(0) } }; CALLBACKS],
+        introduced: AtomicU32::new(0),
+        list: AtomicPtr::new(core::ptr::null_mut()),
+        listed: AtomicU32::new(0),
+    }
+}; INSTANCES];
+/// A profiler asked for the table.
+pub static PROFILER: AtomicBool = AtomicBool::new(false);
+
+/// Word of the table that is called at enter and exit.
+pub const ISSUE: usize = 1;
+const FLAGS: usize = 2;
+
+unsafe extern "C" {
+    static cutap_callbacks: u8;
+    static cutap_flags: u8;
+}
+const ENTRY_BYTES: usize = 16;
+global_asm!(
+    ".hidden cutap_callbacks, cutap_flags, cutap_on_callback, cutap_on_flags",
+    ".globl cutap_callbacks, cutap_flags",
+    ".macro cutap_entries name, function",
+    ".balign 16",
+    ".type \\name,@function",
+    "\\name:",
+    ".cfi_startproc",
+    ".set cutap_i, 0",
+    ".rept {n}",
+    "  .balign 16",
+    "  endbr64",
+    "  .byte 0xba", // mov edx, cutap_i
+    "  .long cutap_i",
+    "  .byte 0xe9", // jmp function
+    "  .long \\function - . - 4",
+    "  .set cutap_i, cutap_i + 1",
+    ".endr",
+    ".cfi_endproc",
+    ".size \\name, . - \\name",
+    ".endm",
+    "cutap_entries cutap_callbacks, cutap_on_callback",
+    "cutap_entries cutap_flags, cutap_on_flags",
+    n = const INSTANCES,
+);
+
+/// A profiler is here: from now on every function calls us, so that what it switches on later in the
+/// driver's flags reaches it.
+pub fn profiler_came() {
+    PROFILER.store(true, Relaxed);
+    for i in &ALL {
+        for f in &i.flags {
+            f.store(1, Relaxed);
+        }
+    }
+}
+
+/// The table for the runtime that lives in `object`; `None`: the driver's own.
+pub fn table_for(object: &Object, driver: usize) -> Option<usize> {
+    if !start::wants_layer(layer::RUNTIME) {
+        return None;
+    }
+    for (n, i) in ALL.iter().enumerate() {
+        let mut is = i.object.load(Acquire);
+        if is == 0 {
+            match i.object.compare_exchange(0, object.id, AcqRel, Acquire) {
+                Ok(_) => {
+                    fill(n, i, object, driver)?;
+                    return Some((&raw const i.table) as usize);
+                }
+                Err(other) => is = other,
+            }
+        }
+        if is == object.id {
+            let ready = i.table.first().is_some_and(|w| w.load(Acquire) != 0);
+            return ready.then_some((&raw const i.table) as usize);
+        }
+    }
+    start::count(count::NO_INSTANCE_LEFT, 1);
+    None
+}
+
+fn fill(n: usize, i: &Instance, object: &Object, driver: usize) -> Option<()> {
+    let (mut flags, mut entries) = (core::ptr::null_mut::<u32>(), 0usize);
+    // SAFETY: the driver's table: its size in bytes, then functions; slot 2 is a getter.
+    unsafe {
+        let words = (driver as *const usize).read() / 8;
+        let get = (driver as *const usize).add(FLAGS).read();
+        if !(3..=TABLE_WORDS).contains(&words) || get == 0 {
+            return None;
+        }
+        core::mem::transmute::<usize, unsafe extern "C" fn(*mut *mut u32, *mut usize)>(get)(&mut flags, &mut entries);
+        if flags.is_null() || entries > CALLBACKS {
+            return None;
+        }
+        for (k, to) in i.table.iter().enumerate().take(words).skip(1) {
+            to.store((driver as *const usize).add(k).read(), Relaxed);
+        }
+        i.table.get(ISSUE)?.store(&raw const cutap_callbacks as usize + n * ENTRY_BYTES, Relaxed);
+        i.table.get(FLAGS)?.store(&raw const cutap_flags as usize + n * ENTRY_BYTES, Relaxed);
+        i.driver.store(driver, Relaxed);
+        i.driver_flags.store(flags, Relaxed);
+        i.count.store(entries, Relaxed);
+        i.text.0.store(object.text.0, Relaxed);
+        i.text.1.store(object.text.1, Relaxed);
+        for f in &i.flags {
+            f.store(1, Relaxed);
+        }
+        start::announce(object);
+        i.table.first()?.store(words * 8, Release);
+    }
+    Some(())
+}
+
+/// Slot 2 of a copy: our flags, the driver's count, which takes part in an old runtime's check.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cutap_on_flags(flags: *mut *const c_void, entries: *mut usize, n: u32) {
+    if let Some(i) = ALL.get(n as usize) {
+        // SAFETY: the runtime's variables.
+        unsafe {
+            *flags = (&raw const i.flags).cast();
+            *entries = i.count.load(Relaxed);
+        }
+    }
+}

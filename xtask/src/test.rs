@@ -44,15 +44,16 @@ pub(crate) fn run_all(root: &Path, large: bool) -> Result<()> {
     });
     stage("codegen", &mut || codegen::run(root, true));
     stage("tidy", &mut || tidy::run(root));
-    stage("unit tests", &mut || tests(cargo(root).args(["test", "--workspace", "--exclude", "cutap-e2e"]), &mut sum));
-    stage("programs on the simulated driver", &mut || {
+    let test = |words: &[&str]| {
         let mut command = cargo(root);
-        command.args(["test", "--package", "cutap-e2e"]);
+        command.arg("test").args(words);
         if large {
             command.env("CUTAP_LARGE", "1");
         }
-        tests(&mut command, &mut sum)
-    });
+        command
+    };
+    stage("unit tests", &mut || tests(&mut test(&["--workspace", "--exclude", "cutap-e2e"]), &mut sum));
+    stage("programs on the simulated driver", &mut || tests(&mut test(&["--package", "cutap-e2e"]), &mut sum));
     for line in &sum.skipped {
         println!("{line}");
     }

@@ -140,6 +140,15 @@ fn paths_that_the_loader_cannot_carry_are_avoided() {
 }
 
 #[test]
+fn a_home_that_does_not_exist_is_not_made() {
+    let folder = Folder::new("home");
+    let home = folder.join("gone");
+    let done = prints_preload(&home).env_remove("XDG_CACHE_HOME").env("HOME", &home).output().unwrap();
+    assert!(out(&done).starts_with("/tmp/cutap-"), "{} {}", out(&done), err(&done));
+    assert!(!home.exists());
+}
+
+#[test]
 fn cutap_cache_dir_comes_first() {
     let folder = Folder::new("named");
     let cache = folder.join("here");

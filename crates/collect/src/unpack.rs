@@ -63,8 +63,12 @@ fn into(base: &Path, name: &str, embedded: Embedded) -> std::result::Result<Unpa
     if !can_be_preloaded(&folder) {
         return Err("LD_PRELOAD cannot carry a path with a space, a colon or a $, nor a very long one".into());
     }
-    if let Some(parent) = base.parent() {
-        DirBuilder::new().recursive(true).mode(0o700).create(parent).map_err(|e| reason(&e))?;
+    // One level at most: a home that does not exist is nothing to be made by us.
+    if let Some(parent) = base.parent().filter(|p| !p.is_dir()) {
+        match DirBuilder::new().mode(0o700).create(parent) {
+            Err(e) if e.kind() != std::io::ErrorKind::AlreadyExists => return Err(reason(&e)),
+            _ => {}
+        }
     }
     let sim = folder.join("sim");
     for made in [base, &folder, &sim] {

@@ -39,7 +39,7 @@ pub fn finish(command: &mut Command) -> Finished {
             break status;
         }
         if start.elapsed() > LIMIT {
-            let _ = Command::new("sh").args(["-c", "kill -KILL -- \"$0\"", &format!("-{}", child.id())]).status();
+            let _ = Command::new("sh").args(["-c", "kill -s KILL -- \"$0\"", &format!("-{}", child.id())]).status();
             let _ = child.wait();
             panic!(
                 "still running after {LIMIT:?}: {command:?}\nstdout: {}\nstderr: {}",

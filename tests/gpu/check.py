@@ -12,6 +12,10 @@ from dataclasses import dataclass, field
 import counts
 import processes
 import rules
+import teardown
+
+# More rounds of both tools where a difference is open: what varies by itself shows itself.
+ROUNDS = 4
 
 
 @dataclass
@@ -42,6 +46,7 @@ class Result:
     problems: list = field(default_factory=list)
     notes: list = field(default_factory=list)
     details: list = field(default_factory=list)
+    proved: list = field(default_factory=list)  # what else was checked, and is right
 
     @property
     def hung(self):
@@ -73,7 +78,7 @@ def run_plain(result, tools):
     return run
 
 
-def _same(result, run, what, limit):
+def same(result, run, what, limit):
     """Compares output and exit code with the plain run; False if the run is of no use."""
     plain = result.plain
     if run.hung:
@@ -109,10 +114,10 @@ def run_traced(result, tools, what, options):
     argv = [tools.cutap, "trace", *options, "-o", path, "--", *result.program.argv]
     limit = _limit(result, tools)
     run = processes.run(argv, limit)
-    return (path if _same(result, run, what, limit) else None), run
+    return (path if same(result, run, what, limit) else None), run
 
 
-def _read(result, what, reader, path):
+def read(result, what, reader, path):
     try:
         return reader(path)
     except counts.Unreadable as error:
@@ -124,7 +129,7 @@ def summary(result, tools):
     """One run of `cutap trace -c --json`; gives that run."""
     path, run = run_traced(result, tools, "cutap -c --json", ["-c", "--json"])
     if path:
-        trace = _read(result, "cutap -c --json", counts.read_trace, path)
+        trace = read(result, "cutap -c --json", counts.read_trace, path)
         if trace:
             result.summaries.append(trace)
     return run
@@ -134,7 +139,7 @@ def stream(result, tools):
     """One run with a JSON line a call: order of calls, instances, gaps."""
     path, _ = run_traced(result, tools, "cutap --json", ["--json"])
     if path:
-        result.stream = _read(result, "cutap --json", counts.read_trace, path)
+        result.stream = read(result, "cutap --json", counts.read_trace, path)
     if result.stream:
         result.problems.extend(f"cutap lost records: {text}" for text in counts.lost(result.stream))
         result.details.extend(f"cutap's end record: {end}" for end in result.stream.ends)
@@ -145,7 +150,7 @@ def text(result, tools):
     path, _ = run_traced(result, tools, "cutap, text", [])
     if not path:
         return
-    result.text = seen = _read(result, "cutap, text", counts.read_text, path)
+    result.text = seen = read(result, "cutap, text", counts.read_text, path)
     if seen is None:
         return
     if seen.calls == 0:
@@ -168,7 +173,7 @@ def cupti(result, tools):
         result.problems.append(f"CUPTI run: {state}; no comparison")
         result.details.append(f"CUPTI run:\n{run.dump}\n{_shorten(run.err)}")
         return
-    seen = _read(result, "CUPTI run", counts.read_cupti, folder)
+    seen = read(result, "CUPTI run", counts.read_cupti, folder)
     if seen:
         result.cupti.append(seen)
     shutil.rmtree(folder, ignore_errors=True)
@@ -181,7 +186,7 @@ def check_all(result, tools):
             result.notes.append(f"no run of kind '{step.__name__}' after the hang")
         else:
             step(result, tools)
-    if not tools.no_cupti:
+    if not tools.no_cupti and not result.program.no_cupti:
         cupti(result, tools)
     explain(result, tools)
     check_layers(result)
@@ -215,12 +220,17 @@ def explain(result, tools):
     if not result.ours or not result.cupti:
         return
     _explain(result)
-    if all(item.explained for item in result.differences):
-        return
-    for _ in range(2):
+    for _ in range(ROUNDS):
+        if all(item.explained for item in result.differences):
+            return
         cupti(result, tools)
-    summary(result, tools)
-    _explain(result)
+        summary(result, tools)
+        _explain(result)
+    if result.stream and not all(item.explained for item in result.differences):
+        result.details.append("the end of the program:\n" + teardown.describe(result.stream.calls))
+        for item in result.differences:
+            if not item.explained:
+                result.details.append(teardown.places(result.stream.calls, item.name))
 
 
 def _explain(result):

@@ -16,6 +16,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 import check
+import extras
 import machine
 import programs
 import report
@@ -30,7 +31,7 @@ def arguments():
     parser.add_argument("--out", help="folder for results.md and details.log")
     parser.add_argument("--only", action="append", help="run only this program (may be repeated)")
     parser.add_argument("--limit", type=float, default=90, help="seconds that one run may take (default 90)")
-    parser.add_argument("--budget", type=float, default=330, help="seconds after which no more timing is begun (default 330)")
+    parser.add_argument("--budget", type=float, default=240, help="seconds after which no more timing is begun (default 240)")
     return parser.parse_args()
 
 
@@ -74,17 +75,24 @@ def check_all(results, tools, workers, begin):
         list(pool.map(lambda result: check.run_plain(result, tools), results))
     say(begin, "plain runs done")
     usable = [result for result in results if not result.problems]
+
+    def all_of(result):
+        check.check_all(result, tools)
+        extras.check_extras(result, tools)
+
+    # The longest ones first, so that none is left alone at the end.
+    usable.sort(key=lambda result: -result.plain.wall)
     with ThreadPoolExecutor(workers) as pool:
-        list(pool.map(lambda result: check.check_all(result, tools), usable))
+        list(pool.map(all_of, usable))
     say(begin, "traced and CUPTI runs done, counts compared")
 
 
 def time_all(results, tools, budget, begin):
-    """Wall times, alternating; each program once, then again while there is time."""
+    """Wall times, alternating; each timed program once, then again while there is time."""
     for _ in range(PAIRS):
         for result in results:
             # A program that hung or failed has no time worth knowing.
-            if result.plain.code != 0 or result.hung:
+            if not result.program.timed or result.plain.code != 0 or result.hung:
                 continue
             spent = time.monotonic() - begin
             need = 2 * (max(result.plain_walls + result.traced_walls or [result.plain.wall]))
@@ -117,7 +125,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="cutap-gpu-") as work:
         tools = make_tools(options, work)
         results = [check.Result(program) for program in chosen]
-        workers = max(1, min(5, (os.cpu_count() or 1) // 3))
+        workers = max(1, min(8, (os.cpu_count() or 1) // 2))
         say(begin, f"{len(results)} programs, {workers} at a time; skipped: {len(skipped)}")
         check_all(results, tools, workers, begin)
         write(options, tools, results, skipped, begin)

@@ -25,6 +25,7 @@ class Call:
     start: int
     end: object  # None when it never finished
     state: str
+    tid: int = 0
 
 
 @dataclass
@@ -75,15 +76,28 @@ def _take(trace, item):
         trace.states[item["state"]] += 1
         took = item["duration_ns"]
         end = None if took is None else item["start_ns"] + took
-        trace.calls.append(Call(item["pid"], item["layer"], item["name"], item["start_ns"], end, item["state"]))
+        trace.calls.append(
+            Call(item["pid"], item["layer"], item["name"], item["start_ns"], end, item["state"], item["tid"])
+        )
     elif kind == "instance":
-        trace.instances.add((os.path.basename(str(item.get("library"))), str(item.get("runtime"))))
+        trace.instances.add(_instance(item))
     elif kind == "process":
         trace.processes += 1
     elif kind == "end":
         trace.ends.append(item)
     if kind in ("summary", "call") and item["layer"] == "runtime":
-        trace.instances.add((os.path.basename(str(item.get("library"))), str(item.get("runtime"))))
+        trace.instances.add(_instance(item))
+
+
+def _instance(item):
+    """(file name, version); the version is empty while the instance has not said it."""
+    return os.path.basename(str(item.get("library"))), item.get("runtime") or ""
+
+
+def named_instances(trace):
+    """The instances, sorted; a library's calls before it said its version are no second one."""
+    told = {library for library, version in trace.instances if version}
+    return sorted((library, version) for library, version in trace.instances if version or library not in told)
 
 
 def lost(trace):

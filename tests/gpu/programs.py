@@ -16,6 +16,8 @@ class Program:
     argv: list
     layers: set
     skip: str = ""
+    timed: bool = False  # wall times, one run at a time, take most of a test's time
+    no_cupti: str = ""  # why it must not run under the CUPTI counter
 
 
 def _compiled(name, built, arguments, layers):
@@ -44,24 +46,35 @@ def _python(name, package, layers, arguments=()):
     return Program(name, argv, layers, skip)
 
 
+def _times(*chosen):
+    for program in chosen:
+        program.timed = True
+    return list(chosen)
+
+
 def all_programs(built):
     """Every program, runnable here or not; built: folder of the compiled ones."""
     runtime, libraries = {"runtime", "driver"}, {"runtime", "driver", "library"}
     driver_api = _compiled("driver_api", built, [], {"driver"})
     children = _python("children", None, {"driver"}, [driver_api.argv[0]])
     children.skip = driver_api.skip
-    return [
+    profiler = _python("torch_profiler", "torch", runtime)
+    profiler.no_cupti = "it profiles itself with CUPTI, which has one subscriber at a time"
+    return _times(
         _compiled("saxpy_static", built, [], runtime),
         _compiled("saxpy_shared", built, [], runtime),
         driver_api,
-        children,
         _python("torch_matmul", "torch", libraries),
         _python("torch_conv_backward", "torch", libraries),
-        _python("torch_libs", "torch", libraries),
         _python("torch_train", "torch", libraries),
+        _python("cupy_small", "cupy", libraries),
+        _python("jax_small", "jax", runtime),
+    ) + [
+        children,
+        _python("torch_libs", "torch", libraries),
         _python("torch_threads", "torch", libraries),
         _python("torch_oom", "torch", runtime),
         _python("torch_graph", "torch", libraries),
-        _python("cupy_small", "cupy", libraries),
-        _python("jax_small", "jax", runtime),
+        _python("torch_dataloader", "torch", runtime),
+        profiler,
     ]

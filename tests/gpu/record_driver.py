@@ -15,6 +15,7 @@ import os
 import re
 import struct
 import sys
+import warnings
 
 from elf_symbols import Library
 
@@ -91,7 +92,11 @@ class Asker:
     def ask_apart(self, *question):
         """The same in a forked process: some questions might crash the driver. None if it did."""
         read, write = os.pipe()
-        pid = os.fork()
+        with warnings.catch_warnings():
+            # After cuInit the driver has threads, and Python warns. The child asks one question,
+            # writes and ends: it takes no lock that another thread may have held.
+            warnings.simplefilter("ignore", DeprecationWarning)
+            pid = os.fork()
         if pid == 0:
             os.write(write, struct.pack("<iQi", *self.ask(*question)))
             os._exit(0)

@@ -3,6 +3,9 @@
 import statistics
 from collections import defaultdict
 
+import counts
+import rules
+
 
 def _seconds(walls):
     return f"{statistics.median(walls):.2f}" if walls else "-"
@@ -17,9 +20,10 @@ def problems(result):
     found = _unique(result.problems)
     for item in result.differences:
         if not item.explained:
+            part = [rule for rule in item.rules if rule != rules.UNEXPLAINED]
             found.append(
-                f"UNEXPLAINED: {item.layer} {item.name}: cutap {item.ours}, CUPTI {item.cupti}"
-                + (f" (in part: {'; '.join(r for r in item.rules if r != 'UNEXPLAINED')})" if len(item.rules) > 1 else "")
+                f"UNEXPLAINED: {item.layer} {item.name}: all runs: {item.runs}"
+                + (f" (in part: {'; '.join(part)})" if part else "")
             )
     return found
 
@@ -45,7 +49,7 @@ def _row(result):
         _same_output(result),
         str(result.plain.code) if result.plain else "-",
         f"{_seconds(result.plain_walls)} / {_seconds(result.traced_walls)} ({runs})",
-        str(len(own.instances)) if own else "-",
+        str(len(counts.named_instances(own))) if own else "-",
         _pair(result, "runtime"),
         _pair(result, "driver"),
         str(sum(result.ours.counts["library"].values())) if result.ours else "-",
@@ -60,15 +64,25 @@ HEAD = [
 ]
 
 
-def _differences(result):
-    """Lines that group the functions by the rules that explain them."""
+def _reasons(result):
+    """(reason, functions) of this program's differences; reasons that share a function are joined."""
     groups = defaultdict(list)
     for item in result.differences:
         groups[" and ".join(item.rules)].append(item)
-    for rule, items in sorted(groups.items()):
-        names = ", ".join(f"{i.name} {i.ours}/{i.cupti}" for i in items)
-        total = sum(i.ours - i.cupti for i in items)
-        yield f"  - {rule} ({total:+d} calls): {names}"
+    return groups
+
+
+def _differences(results):
+    """Each reason once, with what it explains in every program."""
+    every = defaultdict(list)
+    for result in results:
+        for reason, items in _reasons(result).items():
+            total = sum(i.ours - i.cupti for i in items)
+            names = ", ".join(f"{i.name} {i.ours}/{i.cupti}" + (f" (runs: {i.runs})" if i.runs else "") for i in items)
+            every[reason].append(f"  - {result.program.name} ({total:+d}): {names}")
+    for reason, lines in sorted(every.items()):
+        yield f"- **{reason}**"
+        yield from lines
 
 
 def _about(result):
@@ -77,41 +91,52 @@ def _about(result):
         yield f"  - **{text}**"
     own = result.stream or result.ours
     if own and own.instances:
-        yield "  - runtime instances: " + ", ".join(f"{library} {version}" for library, version in sorted(own.instances))
-    if result.text:
-        yield f"  - text: {result.text.lines} lines, {result.text.calls} calls, {result.text.nested} nested"
-    if result.cupti:
-        yield (
-            f"  - CUPTI: {result.cupti[0].processes} process(es),"
-            f" {result.cupti[0].late} calls after its exit handler ran"
-        )
-    yield from _differences(result)
+        named = counts.named_instances(own)
+        yield "  - runtime instances: " + ", ".join(f"{library} {version or '(no version)'}" for library, version in named)
+    if result.program.no_cupti:
+        yield f"  - not run under the CUPTI counter: {result.program.no_cupti}"
+    for text in result.proved:
+        yield f"  - {text}"
     for note in _unique(result.notes):
         yield f"  - note: {note}"
 
 
+def _headline(results, no_cupti):
+    """What was compared, and how it came out, in one sentence."""
+    if not results:
+        return "**No program could be run.**"
+    failed = [result.program.name for result in results if problems(result)]
+    same = sum(_same_output(result) == "yes" for result in results)
+    counted = [result for result in results if result.cupti]
+    equal = sum(all(item.explained for item in result.differences) for result in counted)
+    differ = sum(len(result.differences) for result in counted)
+    text = (
+        f"**{len(results)} programs with and without cutap: same output and exit code, no hang, in {same};"
+        f" runtime and driver call counts of each function against CUPTI's in {len(counted)}:"
+        f" equal, or different for a reason given below, in {equal}"
+        f" ({differ} functions differ, {sum(not i.explained for r in counted for i in r.differences)} unexplained)."
+    )
+    if no_cupti:
+        text = f"**{len(results)} programs with and without cutap: same output and exit code, no hang, in {same}; counts were not compared."
+    return text + (f" FAIL: {', '.join(failed)}.**" if failed else " All ok.**")
+
+
 def markdown(machine, results, skipped, no_cupti, seconds):
     """The whole report as one string."""
-    failed = [result for result in results if problems(result)]
-    lines = ["# cutap on a GPU", ""]
+    lines = ["# cutap on a GPU", "", _headline(results, no_cupti), ""]
     lines += [f"- {key}: {value}" for key, value in machine]
     lines += [f"- this run: {seconds:.0f} s", ""]
-    if not results:
-        lines.append("**Result: no program could be run.**")
-    elif failed:
-        lines.append(f"**Result: {len(failed)} of {len(results)} programs FAIL.**")
-    else:
-        lines.append(f"**Result: all {len(results)} programs ok.**")
-    lines += ["", "| " + " | ".join(HEAD) + " |", "|" + " --- |" * len(HEAD)]
+    lines += ["| " + " | ".join(HEAD) + " |", "|" + " --- |" * len(HEAD)]
     lines += ["| " + " | ".join(_row(result)) + " |" for result in results]
     lines += [
         "",
-        "Wall times are medians of alternating runs (plain, `cutap trace -c --json`), start of the program included.",
-        "Counts differ where cutap's / CUPTI's numbers below say so, and only there.",
+        "Wall times are medians of alternating runs (plain, `cutap trace -c --json`), one program at a time, start of the program included; programs without were not timed.",
         "",
     ]
     for result in results:
         lines += _about(result)
+    if any(result.differences for result in results):
+        lines += ["", "Counts that differ, cutap's / CUPTI's; all others are equal:", "", *_differences(results)]
     if skipped or no_cupti:
         lines += ["", "Skipped:", ""]
         lines += [f"- {program.name}: {program.skip}" for program in skipped]

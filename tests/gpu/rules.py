@@ -9,20 +9,30 @@ import re
 from collections import Counter, defaultdict
 from dataclasses import dataclass
 
+import teardown
+
 BEFORE = "before CUPTI subscribed (up to the end of the process's first cuInit)"
 ENCLOSING = "the runtime call in which the process's first cuInit ran"
-AFTER = "after CUPTI ended (among the last calls of the process, at exit)"
+AFTER = "after CUPTI ended (at exit: all calls of the function from one moment of the teardown on, the same moment for all)"
+LATE = "somewhere in the teardown at exit, a part of which runs after CUPTI ended"
 NO_ID = "CUPTI has no callback for this function"
+INTERNAL = "no runtime reports this function by its callback table, CUPTI's only source; cutap sees it in shared runtimes, by bindings"
+EXPORT_TABLE = "CUPTI has an id for cuGetExportTable, but the driver never reports a call"
 ALIAS = "the same function under another of its names"
 KERNEL_NAME = "made by the runtime only because CUPTI's launch callback is on"
 VARIES = "the number varies from run to run, in one and the same tool too"
 UNEXPLAINED = "UNEXPLAINED"
 
-# More exit calls than this are not believed to be CUPTI's end.
-TAIL_LIMIT = 256
-TAIL_SLACK = 32
 LAUNCHES = re.compile(r"^_*cudaLaunch(Cooperative)?Kernel")
 NAME_QUERIES = ("cuKernelGetName", "cuFuncGetName")
+# CUPTI names them in its list of ids, but their code in the runtime holds no callback.
+# __cudaLaunchKernel goes on to cudaLaunchKernel, and CUPTI counts it as that.
+SILENT = re.compile(
+    r"^(__cuda(Register\w+|UnregisterFatBinary|PushCallConfiguration|PopCallConfiguration|GetKernel|InitModule"
+    r"|GetProcAddress|LaunchKernel(_ptsz)?)|cudaGetExportTable)$"
+)
+# What only happens at the very end; of other functions a weaker proof than one moment is not believed.
+UNLOADS = re.compile(r"^(cuLibraryUnload|cuModuleUnload|cuDevicePrimaryCtxRelease(_v2)?)$")
 
 
 @dataclass
@@ -34,6 +44,7 @@ class Difference:
     ours: int
     cupti: int
     rules: list
+    runs: str = ""  # the numbers of all runs, where they were asked for
 
     @property
     def explained(self):
@@ -71,17 +82,13 @@ def before_subscription(calls):
     return before, around
 
 
-def tail(calls, length):
-    """The last calls of each process, per (layer, name)."""
-    by_process = defaultdict(list)
-    for call in calls:
-        if call.layer in ("runtime", "driver"):
-            by_process[call.pid].append(call)
-    counted = Counter()
-    for own in by_process.values():
-        own.sort(key=lambda call: call.start)
-        counted.update((call.layer, call.name) for call in own[-length:])
-    return counted
+def without_callback(layer, name, known):
+    """Why CUPTI can report no call of this function, or None if it can."""
+    if layer == "runtime" and SILENT.match(name):
+        return INTERNAL
+    if layer == "driver" and name == "cuGetExportTable":
+        return EXPORT_TABLE
+    return NO_ID if known[layer] and name not in known[layer] else None
 
 
 def _varies(ours, cupti, missing):
@@ -109,8 +116,9 @@ def explain(ours_runs, cupti_runs, known, calls):
                 continue
             item = Difference(layer, name, ours[layer][name], cupti[layer][name], [])
             found.append(item)
-            if excess > 0 and known[layer] and name not in known[layer] and cupti[layer][name] == 0:
-                item.rules.append(NO_ID)
+            reason = without_callback(layer, name, known)
+            if reason and excess > 0 and all(run[layer][name] == 0 for run in cupti_runs):
+                item.rules.append(reason)
                 rest[layer, name] = (item, excess)
                 continue
             taken = min(max(excess, 0), early[layer, name])
@@ -125,12 +133,15 @@ def explain(ours_runs, cupti_runs, known, calls):
             if excess != taken:
                 rest[layer, name] = (item, excess - taken)
     _aliases(rest)
-    for key in [k for k, (item, _) in rest.items() if NO_ID in item.rules]:
+    for key in [k for k, (item, _) in rest.items() if set(item.rules) & {NO_ID, INTERNAL, EXPORT_TABLE}]:
         del rest[key]
+    ends = teardown.suffixes(calls)
+    _exit_calls(rest, ends, known)
     _varying(rest, ours_runs, cupti_runs, early)
-    _exit_calls(rest, calls)
-    for item, _ in rest.values():
+    _unloads(rest, ends)
+    for (layer, name), (item, _) in rest.items():
         item.rules.append(UNEXPLAINED)
+        item.runs = _runs(layer, name, ours_runs, cupti_runs)
     return found
 
 
@@ -142,8 +153,14 @@ def _aliases(rest):
     for members in groups.values():
         if len(members) > 1 and sum(excess for *_, excess in members) == 0:
             for layer, name, item, _ in members:
-                item.rules = [rule for rule in item.rules if rule != NO_ID] + [ALIAS]
+                item.rules = [rule for rule in item.rules if rule not in (NO_ID, INTERNAL)] + [ALIAS]
                 del rest[layer, name]
+
+
+def _runs(layer, name, ours_runs, cupti_runs):
+    """The numbers of all runs, in their order."""
+    ours, cupti = (", ".join(str(run[layer][name]) for run in runs) for runs in (ours_runs, cupti_runs))
+    return f"cutap {ours}; CUPTI {cupti}"
 
 
 def _varying(rest, ours_runs, cupti_runs, early):
@@ -151,18 +168,25 @@ def _varying(rest, ours_runs, cupti_runs, early):
         ours = [run[layer][name] for run in ours_runs]
         cupti = [run[layer][name] for run in cupti_runs]
         if _varies(ours, cupti, early[layer, name] if BEFORE in item.rules else 0):
-            item.rules.append(f"{VARIES} (cutap {min(ours)} to {max(ours)}, CUPTI {min(cupti)} to {max(cupti)})")
+            item.rules.append(VARIES)
+            item.runs = _runs(layer, name, ours_runs, cupti_runs)
             del rest[layer, name]
 
 
-def _exit_calls(rest, calls):
-    """What cutap has more must be found among the last calls, and fill them."""
-    missing = {key: excess for key, (_, excess) in rest.items() if excess > 0}
-    total = sum(missing.values())
-    if not 0 < total <= TAIL_LIMIT:
-        return
-    last = tail(calls, total + TAIL_SLACK)
+def _exit_calls(rest, ends, known):
+    """What cutap has more must be all that stands behind one moment of the teardown."""
+    missing = {key: excess for key, (_, excess) in rest.items()}
+    after = teardown.ended_at(ends, missing, lambda *key: key[0] != "library" and not without_callback(*key, known))
     for key, excess in missing.items():
-        if last[key] >= excess:
+        if 0 < excess == after[key]:
             rest[key][0].rules.append(AFTER)
             del rest[key]
+
+
+def _unloads(rest, ends):
+    """Unloads and releases that CUPTI lacks must at least stand in the teardown."""
+    seen = Counter((call.layer, call.name) for own in ends.values() for call in own)
+    for (layer, name), (item, excess) in list(rest.items()):
+        if UNLOADS.match(name) and 0 < excess <= seen[layer, name]:
+            item.rules.append(LATE)
+            del rest[layer, name]

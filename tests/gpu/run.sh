@@ -61,8 +61,8 @@ build() {
     local name=$1
     shift
     [ ! -e "$built/$name" ] || return 0
-    if ! "$@" -o "$built/$name" >"$built/log" 2>&1; then
-        skipped "$name" "$(tr '\n' ' ' <"$built/log" | cut -c 1-300)"
+    if ! "$@" -o "$built/$name" >"$built/log.$name" 2>&1; then
+        skipped "$name" "$(tr '\n' ' ' <"$built/log.$name" | cut -c 1-300)"
         return 1
     fi
 }
@@ -116,10 +116,12 @@ else
         file=$(first "$root"/lib/libcudart.so.*) && shared=(-cudart none -Xlinker "$file")
     fi
     source=$here/programs/saxpy.cu
-    build saxpy_static "$nvcc" -arch=native "$source" -cudart static "${folders[@]}" ||
-        build saxpy_static "$nvcc" "$source" -cudart static "${folders[@]}"
-    build saxpy_shared "$nvcc" -arch=native "$source" "${shared[@]}" "${folders[@]}" ||
-        build saxpy_shared "$nvcc" "$source" "${shared[@]}" "${folders[@]}"
+    # Each compiles in its own folder of temporary files, so both may at once.
+    { build saxpy_static "$nvcc" -arch=native "$source" -cudart static "${folders[@]}" ||
+        build saxpy_static "$nvcc" "$source" -cudart static "${folders[@]}"; } &
+    { build saxpy_shared "$nvcc" -arch=native "$source" "${shared[@]}" "${folders[@]}" ||
+        build saxpy_shared "$nvcc" "$source" "${shared[@]}" "${folders[@]}"; } &
+    wait
 fi
 
 "$python" -B "$here/compare.py" --built "$built" "${pass[@]}"

@@ -15,7 +15,7 @@ import rules
 import teardown
 
 # More rounds of both tools where a difference is open: what varies by itself shows itself.
-ROUNDS = 4
+ROUNDS = 3
 
 
 @dataclass
@@ -165,8 +165,7 @@ def text(result, tools):
 
 def cupti(result, tools):
     """One run under the CUPTI counter."""
-    folder = tempfile.mkdtemp(dir=tools.work, prefix=result.program.name + ".cupti.")
-    env = {"CUDA_INJECTION64_PATH": tools.counter, "CUPTI_LIB": tools.cupti, "CUPTI_COUNTS_DIR": folder}
+    folder, env = _cupti_folder(result, tools)
     run = processes.run(result.program.argv, _limit(result, tools), env)
     if run.hung or run.code != result.plain.code:
         state = "hangs" if run.hung else f"exits with {run.code}"
@@ -177,6 +176,30 @@ def cupti(result, tools):
     if seen:
         result.cupti.append(seen)
     shutil.rmtree(folder, ignore_errors=True)
+
+
+def _cupti_folder(result, tools):
+    folder = tempfile.mkdtemp(dir=tools.work, prefix=result.program.name + ".cupti.")
+    return folder, {"CUDA_INJECTION64_PATH": tools.counter, "CUPTI_LIB": tools.cupti, "CUPTI_COUNTS_DIR": folder}
+
+
+def together(result, tools):
+    """One run that cutap and CUPTI count at once: (cutap's counts, CUPTI's), or None.
+
+    Only asked where separate runs leave something open, so a failure here is a note.
+    """
+    folder, env = _cupti_folder(result, tools)
+    path = os.path.join(folder, "cutap.trace")
+    argv = [tools.cutap, "trace", "-c", "--json", "-o", path, "--", *result.program.argv]
+    run = processes.run(argv, _limit(result, tools), env)
+    try:
+        if run.hung or run.code != result.plain.code:
+            raise counts.Unreadable("hangs" if run.hung else f"exit {run.code}")
+        return counts.read_trace(path).counts, counts.read_cupti(folder).counts
+    except counts.Unreadable as error:
+        result.notes.append(f"cutap and CUPTI in one run: {error}")
+        result.details.append(f"cutap and CUPTI in one run:\n{run.dump}\n{_shorten(run.err)}")
+        return None
 
 
 def check_all(result, tools):
@@ -226,11 +249,17 @@ def explain(result, tools):
         cupti(result, tools)
         summary(result, tools)
         _explain(result)
-    if result.stream and not all(item.explained for item in result.differences):
-        result.details.append("the end of the program:\n" + teardown.describe(result.stream.calls))
+    if all(item.explained for item in result.differences):
+        return
+    pairs = [pair for pair in (together(result, tools) for _ in range(2)) if pair]
+    calls = result.stream.calls if result.stream else []
+    # Where these stand is worth knowing even when the runs together agree.
+    if calls:
+        result.details.append("the end of the program:\n" + teardown.describe(calls))
         for item in result.differences:
             if not item.explained:
-                result.details.append(teardown.places(result.stream.calls, item.name))
+                result.details.append(teardown.places(calls, item.name))
+    rules.settle(result.differences, pairs, result.cupti[0].known, calls)
 
 
 def _explain(result):

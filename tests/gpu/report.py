@@ -64,19 +64,14 @@ HEAD = [
 ]
 
 
-def _reasons(result):
-    """(reason, functions) of this program's differences; reasons that share a function are joined."""
-    groups = defaultdict(list)
-    for item in result.differences:
-        groups[" and ".join(item.rules)].append(item)
-    return groups
-
-
 def _differences(results):
     """Each reason once, with what it explains in every program."""
     every = defaultdict(list)
     for result in results:
-        for reason, items in _reasons(result).items():
+        groups = defaultdict(list)
+        for item in result.differences:
+            groups[" and ".join(item.rules)].append(item)
+        for reason, items in groups.items():
             total = sum(i.ours - i.cupti for i in items)
             names = ", ".join(f"{i.name} {i.ours}/{i.cupti}" + (f" (runs: {i.runs})" if i.runs else "") for i in items)
             every[reason].append(f"  - {result.program.name} ({total:+d}): {names}")
@@ -86,7 +81,12 @@ def _differences(results):
 
 
 def _about(result):
-    yield f"- **{result.program.name}**"
+    """What there is to say about one program besides its row; nothing if there is nothing."""
+    lines = list(_lines(result))
+    return [f"- **{result.program.name}**", *lines] if lines else []
+
+
+def _lines(result):
     for text in problems(result):
         yield f"  - **{text}**"
     own = result.stream or result.ours

@@ -21,6 +21,7 @@ EXPORT_TABLE = "CUPTI has an id for cuGetExportTable, but the driver never repor
 ALIAS = "the same function under another of its names"
 KERNEL_NAME = "made by the runtime only because CUPTI's launch callback is on"
 VARIES = "the number varies from run to run, in one and the same tool too"
+TOGETHER = "the program made another number of calls in separate runs; where both counted one and the same run, they agree"
 UNEXPLAINED = "UNEXPLAINED"
 
 LAUNCHES = re.compile(r"^_*cudaLaunch(Cooperative)?Kernel")
@@ -143,6 +144,25 @@ def explain(ours_runs, cupti_runs, known, calls):
         item.rules.append(UNEXPLAINED)
         item.runs = _runs(layer, name, ours_runs, cupti_runs)
     return found
+
+
+def settle(differences, together, known, calls):
+    """What is still open, judged by runs that both tools counted at once.
+
+    together: [(ours, cupti)], counts of one run each. A call that cutap invents, or CUPTI
+    cannot see, is there too; a program that decides by time is not two programs there.
+    """
+    verdicts = [
+        {(item.layer, item.name): item for item in explain([ours], [cupti], known, calls)} for ours, cupti in together
+    ]
+    for item in differences:
+        if item.explained or not together:
+            continue
+        key = item.layer, item.name
+        pairs = ", ".join(f"{ours[item.layer][item.name]}/{cupti[item.layer][item.name]}" for ours, cupti in together)
+        item.runs += f"; counted together {pairs}"
+        if all(key not in verdict or verdict[key].explained for verdict in verdicts):
+            item.rules[item.rules.index(UNEXPLAINED)] = TOGETHER
 
 
 def _aliases(rest):

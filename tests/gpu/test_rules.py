@@ -189,6 +189,20 @@ class Rules(unittest.TestCase):
         self.assertFalse(found["cuEventCreate"].explained)
         self.assertEqual(found["cuEventCreate"].runs, "cutap 52, 52; CUPTI 51, 51")
 
+    def test_runs_counted_together_settle_what_separate_runs_leave_open(self):
+        def both(ours, cupti):
+            return tuple({"runtime": Counter(), "driver": Counter({"cuEventCreate": n})} for n in (ours, cupti))
+
+        known = {"runtime": set(), "driver": set()}
+        for pairs, rule in (
+            ([both(52, 52), both(51, 51)], rules.TOGETHER),
+            ([both(52, 52), both(52, 51)], rules.UNEXPLAINED),
+            ([], rules.UNEXPLAINED),
+        ):
+            item = explain({"cuEventCreate": 52}, {"cuEventCreate": 51}, torch_exit())["cuEventCreate"]
+            rules.settle([item], pairs, known, torch_exit())
+            self.assertEqual(item.rules, [rule], pairs)
+
 
 class Reading(unittest.TestCase):
     def test_instance_without_version_is_the_one_with(self):

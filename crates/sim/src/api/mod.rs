@@ -13,6 +13,7 @@ pub mod functions;
 pub mod init;
 pub mod launch;
 pub mod libraries;
+pub mod logs;
 pub mod memory;
 pub mod modules;
 pub mod peers;

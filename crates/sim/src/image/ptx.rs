@@ -37,10 +37,15 @@ pub fn read(text: &[u8]) -> Answer<Image> {
 fn without_comments(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
-    while let Some(at) = rest.find("//").into_iter().chain(rest.find("/*")).min() {
-        out.push_str(&rest[..at]);
-        let (close, keep) = if rest[at..].starts_with("//") { ("\n", 0) } else { ("*/", 2) };
-        rest = rest[at..].find(close).map_or("", |end| &rest[at + end + keep..]);
+    while let Some(at) = rest.find('/') {
+        let (before, found) = rest.split_at(at);
+        let (close, skip) = match found.as_bytes().get(1) {
+            Some(b'/') => ("\n", 0),
+            Some(b'*') => ("*/", 2),
+            _ => ("/", 1), // a slash that is none of ours
+        };
+        out.push_str(before);
+        rest = found.find(close).map_or("", |end| &found[end + skip..]);
     }
     out + rest
 }

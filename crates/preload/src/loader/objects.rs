@@ -158,20 +158,26 @@ impl Snapshot {
     /// # Safety
     /// `s` came from `new`, and the caller uses it no more.
     pub unsafe fn publish(s: *mut Snapshot) {
-        loop {
+        // Counted while it looks at the one published, which another thread may be replacing.
+        READERS.fetch_add(1, SeqCst);
+        let out = loop {
             let was = NOW.load(SeqCst);
-            // SAFETY: the one published is alive; the only writer of `next` is who retires it.
-            let older = was.is_null()
-                || unsafe { (*was).adds < (*s).adds || ((*was).adds == (*s).adds && (*was).subs < (*s).subs) };
+            // SAFETY: a published snapshot lives while a reader is counted.
+            let older = unsafe { was.as_ref() }.is_none_or(|w| {
+                // SAFETY: the caller's promise.
+                let (adds, subs) = unsafe { ((*s).adds, (*s).subs) };
+                (w.adds, w.subs) < (adds, subs)
+            });
             if !older {
-                return retire(s);
+                break s;
             }
             if NOW.compare_exchange(was, s, SeqCst, SeqCst).is_ok() {
-                if !was.is_null() {
-                    retire(was);
-                }
-                return;
+                break was;
             }
+        };
+        READERS.fetch_sub(1, SeqCst);
+        if !out.is_null() {
+            retire(out);
         }
     }
 }

@@ -13,7 +13,7 @@ pub const ENV_RUN: &str = "CUTAP_RUN";
 pub const LOOKUPS: u64 = 1 << 0;
 /// C++ names are armed too (noted on the way in, then jumped to).
 pub const CXX_NAMES: u64 = 1 << 1;
-/// Children stay as without us: the first process takes us out of its environment.
+/// Only the process that starts first is traced; in its children nothing is diverted.
 pub const NO_FOLLOW: u64 = 1 << 2;
 /// Copy each module image that the program loads into `RUN/modules/`.
 pub const DUMP_MODULES: u64 = 1 << 3;
@@ -49,6 +49,10 @@ pub struct Control {
     pub heartbeat: AtomicU64,
     /// 0: recording is off for now (calls pass, nothing is written); 1: on.
     pub recording: AtomicU32,
+    /// Processes that could not make their folder: nothing of them is here.
+    pub failed: AtomicU32,
+    /// The process that started first, for [`NO_FOLLOW`]; 0: none yet. It keeps its id through exec.
+    pub first_pid: AtomicU32,
     /// Length of `rules`.
     pub rules_len: u32,
     /// What is wanted, one rule a line (see `calls::filter`): empty means everything.

@@ -35,7 +35,7 @@ reasons! {
     /// A runtime instance too many for the table.
     NO_INSTANCE_LEFT = 8, "runtime instances beyond the table: their calls are not seen";
     /// Own footprint: cuKernelGetName asked by the runtime because a launch flag is on.
-    FOOTPRINT = 9, "driver calls that only happen because we watch (cuKernelGetName at launches), not shown";
+    FOOTPRINT = 9, "driver calls that only happen because we watch (a kernel's name, asked at its launch): not shown";
     /// A thread could not get a ring.
     NO_RING = 10, "calls not recorded: the thread's ring could not be made";
     /// A name record could not be written.

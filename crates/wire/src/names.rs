@@ -35,7 +35,7 @@ pub mod kind {
     pub const KERNEL_HANDLE: u8 = 6;
     /// a = reason ([`crate::count`]); s = object or function, t = more. Something that is listed at the end.
     pub const GAP: u8 = 7;
-    /// a = bytes, b = kind of load; s = file under `RUN/modules`. A module image that was kept.
+    /// a = bytes, b = 1 cubin, 2 fatbin, 3 PTX; s = file under `RUN/modules`. A module image that was kept.
     pub const MODULE: u8 = 8;
 }
 

@@ -18,7 +18,7 @@ static OFF: AtomicBool = AtomicBool::new(false);
 
 /// The look at the end of the process: what is new now was never ours.
 pub fn last() {
-    if start::process::is_made() {
+    if start::running() {
         look_if_changed(count::NEVER_NOTICED);
     }
 }

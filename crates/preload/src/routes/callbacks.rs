@@ -229,8 +229,7 @@ fn kernel(b: &mut Block, number: u32, r: &CallbackRecord) {
     // 11.x leaves garbage there for other functions.
     // SAFETY: the runtime's string constant.
     let name = unsafe { sys::text(r.name, 64) };
-    let launch = name.starts_with(b"cudaLaunchKernel") || name.starts_with(b"cudaLaunchCooperativeKernel");
-    if launch && !name.starts_with(b"cudaLaunchCooperativeKernelMulti") && !r.kernel.is_null() {
+    if is_launch(name) && !r.kernel.is_null() {
         // SAFETY: the runtime's string, alive during the launch.
         let id = unsafe { super::handles::kernel_name(r.kernel) };
         if id != 0 {
@@ -239,12 +238,28 @@ fn kernel(b: &mut Block, number: u32, r: &CallbackRecord) {
     }
 }
 
-/// True when cuKernelGetName is asked by a runtime before it reports a call: it does so only because
-/// the launch's flag is on.
+/// True when a kernel's name is asked by a runtime that is about to report a launch: it asks only
+/// because the launch's flag is on.
 pub fn is_footprint(b: &mut Block, caller: usize) -> bool {
-    let in_runtime = ALL
-        .iter()
-        .take_while(|i| i.object.load(Acquire) != 0)
-        .any(|i| caller >= i.text.0.load(Relaxed) && caller < i.text.1.load(Relaxed));
-    in_runtime && b.top().is_none_or(|t| t.reported == 0)
+    const LAUNCH: usize = 211;
+    let Some(i) = ALL.iter().take_while(|i| i.object.load(Acquire) != 0).find(|i| i.holds(caller)) else {
+        return false;
+    };
+    if i.flags.get(LAUNCH).is_none_or(|f| f.load(Relaxed) == 0) {
+        return false;
+    }
+    match b.top() {
+        Some(t) if t.reported != 0 => false,
+        // A shared runtime's function that a binding led to, and that it has not reported yet.
+        Some(t) if (t.slot as usize) < THUNKS && slots::object_of(t.slot) == i.object.load(Relaxed) => {
+            let name = slots::name_of(t.slot);
+            is_launch(name.strip_prefix(b"__").unwrap_or(name))
+        }
+        _ => true,
+    }
+}
+
+fn is_launch(name: &[u8]) -> bool {
+    let single = name.starts_with(b"cudaLaunchKernel") || name.starts_with(b"cudaLaunchCooperativeKernel");
+    single && !name.starts_with(b"cudaLaunchCooperativeKernelMulti")
 }

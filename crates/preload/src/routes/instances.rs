@@ -27,7 +27,7 @@ pub struct Instance {
     /// Number of the load it lives in; 0: free.
     pub object: AtomicU32,
     /// Where its code lies.
-    pub text: (AtomicUsize, AtomicUsize),
+    text: (AtomicUsize, AtomicUsize),
     table: [AtomicUsize; TABLE_WORDS],
     /// The driver's own table.
     pub driver: AtomicUsize,
@@ -45,6 +45,13 @@ pub struct Instance {
     pub list: AtomicPtr<ListedName>,
     /// Length of that list.
     pub listed: AtomicU32,
+}
+
+impl Instance {
+    /// True when `address` lies in its code.
+    pub fn holds(&self, address: usize) -> bool {
+        address >= self.text.0.load(Relaxed) && address < self.text.1.load(Relaxed)
+    }
 }
 
 /// Entry of table ff5530a2.

@@ -48,7 +48,7 @@ pub fn may_be_footprint(hooks: u32) -> bool {
 /// True for a function that a runtime fetches by cuGetProcAddress and calls only because a launch's
 /// flag is on.
 pub fn is_footprint_name(name: &[u8], how: u8) -> bool {
-    how == route::GET_PROC_ADDRESS && name == b"cuKernelGetName"
+    how == route::GET_PROC_ADDRESS && matches!(name, b"cuKernelGetName" | b"cuKernelGetFunction" | b"cuFuncGetName")
 }
 
 /// Hooks of our own that a driver function has whatever is recorded.
@@ -59,7 +59,7 @@ pub fn special(of: u8, name: &[u8], how: u8) -> u32 {
     match name {
         b"cuGetProcAddress" | b"cuGetProcAddress_v2" => PROC_ADDRESS,
         b"cuGetExportTable" => EXPORT_TABLE,
-        _ if is_footprint_name(name, how) => FOOTPRINT,
+        _ if is_footprint_name(name, how) => FOOTPRINT | if name == b"cuKernelGetFunction" { HANDLES } else { 0 },
         b"cuModuleGetFunction" | b"cuLibraryGetKernel" | b"cuKernelGetFunction" => HANDLES,
         b"cuModuleUnload" | b"cuLibraryUnload" => UNLOAD,
         b"cuModuleLoadData" | b"cuModuleLoadDataEx" | b"cuModuleLoadFatBinary" | b"cuLibraryLoadData" => IMAGE,

@@ -105,11 +105,6 @@ pub fn begin(environment: *const *const u8) {
     let state = if set_up(environment) { RUNNING } else { OFF };
     STATE.store(state, Release);
     if state == RUNNING {
-        if let Some(c) = control()
-            && c.flags.load(Relaxed) & control::NO_FOLLOW != 0
-        {
-            environment::leave(environment.cast_mut());
-        }
         thread::fork::start();
         routes::dlsym::find_next();
         crate::loader::notice::notice();
@@ -135,10 +130,21 @@ fn set_up(environment: *const *const u8) -> bool {
     let good = !page.is_null()
         && file.read(&mut [0; PAGE]) == PAGE
         && unsafe { (*page).magic == MAGIC && (*page).version == VERSION };
-    if good {
-        CONTROL.store(page, Release);
+    // SAFETY: as above.
+    if !good || !followed(unsafe { &*page }) {
+        return false;
     }
-    good
+    CONTROL.store(page, Release);
+    true
+}
+
+/// Whether this process is to be traced: under --no-follow only the first one is, through exec too.
+fn followed(c: &Control) -> bool {
+    if c.flags.load(Relaxed) & control::NO_FOLLOW == 0 {
+        return true;
+    }
+    let me = sys::getpid();
+    c.first_pid.compare_exchange(0, me, AcqRel, Acquire).is_ok() || c.first_pid.load(Acquire) == me
 }
 
 /// True once started with a run folder; starts if nobody did.

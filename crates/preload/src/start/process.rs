@@ -51,6 +51,9 @@ pub fn made() -> bool {
         let signals = sys::block_signals();
         let done = make();
         STATE.store(if done { MADE } else { FAILED }, Release);
+        if let (false, Some(c)) = (done, super::control()) {
+            c.failed.fetch_add(1, Relaxed);
+        }
         sys::restore_signals(signals);
         if done {
             announce_objects();

@@ -3,6 +3,7 @@
 //! Every check starts from the same three facts: output and exit as without cutap; the calls in the trace are the calls that the
 //! fixtures counted, apart from those that a test names as missed; what was missed is listed. A golden text adds order and nesting.
 
+use crate::counts::summary;
 use crate::process::scratch;
 use crate::{Counts, Finished, calls_in, counts, cutap, finish, normal_form, out, programs};
 use std::os::unix::process::ExitStatusExt;
@@ -239,21 +240,4 @@ fn same(name: &str, plain: &Finished, traced: &Finished) {
     assert_eq!(plain.stdout, traced.stdout, "{name}: another output under cutap; its stderr was:\n{}", traced.stderr);
     let end = |f: &Finished| (f.status.code(), f.status.signal()); // a core dump belongs to the machine's settings
     assert_eq!(end(plain), end(traced), "{name}: another end under cutap; its stderr was:\n{}", traced.stderr);
-}
-
-/// The calls in the lines that `-c --json` prints.
-fn summary(text: &str) -> Counts {
-    let mut counts = Counts::new();
-    for line in text.lines().filter(|l| l.starts_with('{')) {
-        let value: serde_json::Value = serde_json::from_str(line).unwrap_or_else(|e| panic!("not JSON ({e}): {line}"));
-        if value["type"] != "summary" {
-            continue;
-        }
-        let library = value["library"].as_str().filter(|_| value["layer"] != "driver").unwrap_or("libcuda.so.1");
-        let library = library.rsplit('/').next().expect("rsplit gives at least one part");
-        let (name, calls) =
-            (value["name"].as_str().expect("a name"), value["calls"].as_u64().expect("a number of calls"));
-        *counts.entry(format!("{library}:{name}")).or_default() += calls;
-    }
-    counts
 }

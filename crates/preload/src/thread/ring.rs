@@ -5,7 +5,7 @@
 use super::block::{Block, MAPPED};
 use super::clock;
 use crate::{start, sys};
-use core::sync::atomic::Ordering::*;
+use core::sync::atomic::{AtomicU64, Ordering::*};
 use cutap_wire::ring::{ChunkHeader, ChunkWriter, FREE, RingHeader, chunk_offset};
 use cutap_wire::{MAGIC, PAGE, VERSION, control};
 
@@ -90,15 +90,21 @@ pub fn next_chunk(block: &mut Block) -> bool {
     }
 }
 
+/// The last heartbeat of a collector that was found dead: it is not waited for again.
+static LAST_BEAT: AtomicU64 = AtomicU64::new(u64::MAX);
+
 /// True while somebody drains.
 fn worth_waiting(started: u64) -> bool {
     let Some(c) = start::control() else { return false };
-    if c.collector.load(Acquire) != control::COLLECTOR_ATTACHED {
+    let beat = c.heartbeat.load(Acquire);
+    if c.collector.load(Acquire) != control::COLLECTOR_ATTACHED || beat == LAST_BEAT.load(Relaxed) {
         return false;
     }
-    let now = sys::clock(sys::MONOTONIC);
-    let beat = c.heartbeat.load(Acquire).max(started);
-    now.saturating_sub(beat) < PATIENCE_NS
+    let alive = sys::clock(sys::MONOTONIC).saturating_sub(beat.max(started)) < PATIENCE_NS;
+    if !alive {
+        LAST_BEAT.store(beat, Relaxed);
+    }
+    alive
 }
 
 /// `None`: wait and come again.

@@ -48,7 +48,6 @@ pub fn end_lines(end: &End) -> Vec<String> {
 /// The runtimes that were seen, and what those that are linked in cannot show.
 fn runtimes(end: &End, lines: &mut Vec<String>) {
     let mut seen: Vec<String> = Vec::new();
-    let mut linked: Vec<&str> = Vec::new();
     for instance in &end.instances {
         let version = instance.version.as_deref().unwrap_or("of unknown version");
         let how = if instance.shared { "shared" } else { "linked in" };
@@ -56,17 +55,16 @@ fn runtimes(end: &End, lines: &mut Vec<String>) {
         if !seen.contains(&text) {
             seen.push(text);
         }
-        if !instance.shared && !linked.contains(&&*instance.library) {
-            linked.push(&instance.library);
-        }
     }
     if !seen.is_empty() {
         lines.push(format!("runtimes seen: {}", seen.join(", ")));
     }
+    let linked = end.linked_in();
     if !linked.is_empty() {
         lines.push(format!(
             "not seen in {}: __cudaRegister*, __cudaPushCallConfiguration, __cudaPopCallConfiguration (a runtime \
-             that is linked in reports no call of them)",
+             that is linked in reports no call of them), nor what is called before it is initialised (often \
+             cudaRuntimeGetVersion, cudaDriverGetVersion, cudaGetErrorString)",
             linked.join(", ")
         ));
     }

@@ -130,18 +130,27 @@ fn lookup(lookup: &Lookup) -> Value {
     })
 }
 
+/// What a kept image is, as the wire numbers it; a number that nobody knows stays one.
+fn module_kind(kind: u64) -> Value {
+    match kind {
+        1 => "cubin".into(),
+        2 => "fatbin".into(),
+        3 => "ptx".into(),
+        other => other.into(),
+    }
+}
+
 fn ending(end: &End) -> Value {
     let counts = end.counts.iter().map(|c| json!({"reason": c.reason, "text": c.text, "count": c.count}));
     let gaps = end.gaps.iter().map(
         |g| json!({"reason": g.reason, "text": end.reason(g.reason), "pid": g.pid, "what": g.what, "more": g.more}),
     );
-    let linked = end.static_instances().map(|i| &*i.library);
     json!({
         "type": "end",
         "counts": counts.collect::<Vec<_>>(),
         "gaps": gaps.collect::<Vec<_>>(),
         "instances": end.instances.iter().map(|i| instance(i)).collect::<Vec<_>>(),
-        "without_register_calls": linked.collect::<Vec<_>>(),
+        "without_register_calls": end.linked_in(),
         "running": end.running.iter().map(|p| p.pid).collect::<Vec<_>>(),
         "unfinished": end.unfinished.len(),
         "nameless": end.nameless, "chunks_taken": end.chunks_taken, "chunks_lost": end.chunks_lost, "records_cut": end.records_cut,
@@ -176,7 +185,7 @@ impl<W: io::Write> Output for Json<W> {
             Event::Exit(exit) => self.exit(exit),
             Event::Lookup(l) => self.line(&lookup(l)),
             Event::Module(m) => self.line(&json!({
-                "type": "module", "pid": m.process.pid, "ns": m.ns, "bytes": m.bytes, "kind": m.kind, "file": m.file,
+                "type": "module", "pid": m.process.pid, "ns": m.ns, "bytes": m.bytes, "kind": module_kind(m.kind), "file": m.file,
             })),
         }
     }

@@ -58,9 +58,15 @@ impl End {
         cutap_wire::count::text(reason).unwrap_or("counted for a reason that this version does not know")
     }
 
-    /// Instances linked into a program or library. No callback reports `__cudaRegister*` and
-    /// `__cudaPushCallConfiguration` there.
-    pub fn static_instances(&self) -> impl Iterator<Item = &Arc<Instance>> {
-        self.instances.iter().filter(|i| !i.shared)
+    /// Programs and libraries into which a runtime is linked, each once: a forked child has the same
+    /// ones again. No callback reports `__cudaRegister*` and `__cudaPushCallConfiguration` there.
+    pub fn linked_in(&self) -> Vec<&str> {
+        let mut names: Vec<&str> = Vec::new();
+        for instance in self.instances.iter().filter(|i| !i.shared) {
+            if !names.contains(&&*instance.library) {
+                names.push(&instance.library);
+            }
+        }
+        names
     }
 }

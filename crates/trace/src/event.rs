@@ -310,7 +310,7 @@ pub struct Module {
     pub ns: u64,
     /// Its length.
     pub bytes: u64,
-    /// Kind of load.
+    /// 1 cubin, 2 fatbin, 3 PTX.
     pub kind: u64,
     /// File under `RUN/modules`.
     pub file: Box<str>,

@@ -52,7 +52,9 @@ fn bases() -> Vec<PathBuf> {
     let set = |name: &str| std::env::var_os(name).map(PathBuf::from).filter(|p| p.is_absolute());
     let mut all = Vec::new();
     all.extend(set("CUTAP_CACHE_DIR"));
-    all.extend(set("XDG_CACHE_HOME").or_else(|| Some(set("HOME")?.join(".cache"))).map(|p| p.join("cutap")));
+    // A home that is not there (a service's /nonexistent) is not made.
+    let home = || set("HOME").filter(|home| home.is_dir());
+    all.extend(set("XDG_CACHE_HOME").or_else(|| Some(home()?.join(".cache"))).map(|p| p.join("cutap")));
     all.push(PathBuf::from(format!("/tmp/cutap-{}", own_uid())));
     all.push(PathBuf::from(format!("/var/tmp/cutap-{}", own_uid())));
     all

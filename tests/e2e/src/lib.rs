@@ -17,4 +17,4 @@ pub use counts::{Counts, read as counted, shown};
 pub use cutap::cutap;
 pub use normal::{calls_in, normal_form};
 pub use process::{Finished, Scratch, finish, scratch, wait_for};
-pub use programs::{out, programs};
+pub use programs::{build, out, programs, sources};

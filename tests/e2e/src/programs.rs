@@ -12,7 +12,7 @@ use std::sync::OnceLock;
 use std::{fs, process};
 
 /// The folder `tests/programs`.
-fn sources() -> PathBuf {
+pub fn sources() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../programs")
         .canonicalize()
@@ -40,7 +40,7 @@ pub fn out() -> &'static Path {
         // target/debug/deps/routes-0123456789abcdef
         let out = test.ancestors().nth(3).expect("tests run from cargo's target folder").join("e2e");
         fs::create_dir_all(&out).unwrap_or_else(|e| panic!("cannot make {}: {e}", out.display()));
-        build(&out);
+        build(&out, &|compiler| Command::new(compiler), &[]);
         out
     })
 }
@@ -78,7 +78,8 @@ fn targets(source: &Path) -> Vec<Target> {
         .collect()
 }
 
-fn build(out: &Path) {
+/// Builds all into another folder with another system's compilers, and with libraries that this system has no need of.
+pub fn build(out: &Path, compiler: &dyn Fn(&str) -> Command, libraries: &[&str]) {
     let fixtures = files(&sources().join("fixtures"));
     let shared = hash(&fixtures.iter().map(|f| read(f)).collect::<Vec<_>>());
     // Libraries that others are linked with come first: a source names what it needs, the order here follows it.
@@ -94,23 +95,23 @@ fn build(out: &Path) {
             continue;
         }
         for target in targets(&source) {
-            compile(out, &source, &target);
+            let gcc = compiler(if source.extension().is_some_and(|e| e == "cpp") { "g++" } else { "gcc" });
+            compile(gcc, out, &source, &target, libraries);
         }
         fs::write(&stamp, wanted).expect("the target folder is writable");
     }
 }
 
-fn compile(out: &Path, source: &Path, target: &Target) {
+fn compile(mut gcc: Command, out: &Path, source: &Path, target: &Target, libraries: &[&str]) {
     let cpp = source.extension().is_some_and(|e| e == "cpp");
     let temporary = out.join(format!(".{}.{}", target.name, process::id()));
-    let mut gcc = Command::new(if cpp { "g++" } else { "gcc" });
     gcc.args(["-O1", "-g", "-Wall", "-Wextra", "-Werror", "-pthread", if cpp { "-std=gnu++17" } else { "-std=gnu17" }]);
     gcc.arg(format!("-DNAME=\"{}\"", target.name)).arg("-I").arg(sources().join("fixtures"));
     if target.kind == "lib" {
         gcc.args(["-fPIC", "-shared", &format!("-Wl,-soname,{}", target.name)]);
     }
     gcc.arg("-o").arg(&temporary).arg(source).arg("-L").arg(out).args(["-Wl,--no-as-needed", "-Wl,-rpath,$ORIGIN"]);
-    gcc.args(&target.flags);
+    gcc.args(&target.flags).args(libraries);
     if target.kind == "exe" {
         gcc.arg("-l:libfixture.so"); // stays loaded while other libraries come and go
     }

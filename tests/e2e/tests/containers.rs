@@ -225,3 +225,14 @@ fn cache_of_another_user() {
     all_seen(&finish(shell(&[], script, &folder).env("CUTAP_CACHE_DIR", &cache)), &folder);
     assert_eq!(fs::read_dir(&cache).unwrap().count(), 0, "something was put into another user's folder");
 }
+
+#[test]
+fn home_that_is_not_there() {
+    let folder = scratch("home");
+    let home = folder.join("nonexistent");
+    let script = r#"eval "$("$CUTAP" env -o "$RUN")"; exec "$PROGRAMS/lazy""#;
+    let mut shell = shell(&[], script, &folder);
+    shell.env("HOME", &home).env_remove("XDG_CACHE_HOME").env_remove("CUTAP_CACHE_DIR");
+    all_seen(&finish(&mut shell), &folder);
+    assert!(!home.exists(), "a home was made");
+}

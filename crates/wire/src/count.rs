@@ -58,6 +58,8 @@ reasons! {
     MODULE_NOT_DUMPED = 19, "modules not dumped: unknown size or no room";
     /// dlsym answered with a function of a library in another namespace (dlmopen).
     OTHER_NAMESPACE = 20, "functions of libraries in another namespace (dlmopen): not diverted";
+    /// Another library is INITFIRST too, and the loader keeps only one.
+    BEFORE_US = 23, "processes in which another library asked to be first: calls from constructors of needed libraries were not seen";
     /// Found only by the look at the end of the process.
     NEVER_NOTICED = 21, "libraries opened after the last look-up: calls through their bindings were not seen";
     /// Found outside, at the end, in the program's file; no process counts it.

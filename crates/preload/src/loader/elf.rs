@@ -47,6 +47,7 @@ mod dt {
     pub const VERSYM: i64 = 0x6fff_fff0;
     pub const RELACOUNT: i64 = 0x6fff_fff9;
     pub const VERNEED: i64 = 0x6fff_fffe;
+    pub const FLAGS_1: i64 = 0x6fff_fffb;
 }
 
 /// Entry of the dynamic section.
@@ -121,6 +122,8 @@ pub struct Tables {
     pub relative_count: usize,
     soname: usize,
     needed: *const Dyn,
+    /// DF_1_INITFIRST: its constructors run before all others'.
+    pub initfirst: bool,
 }
 
 impl Tables {
@@ -139,6 +142,7 @@ impl Tables {
         relative_count: 0,
         soname: 0,
         needed: core::ptr::null(),
+        initfirst: false,
     };
 
     /// Reads the dynamic section of an object loaded at `base`.
@@ -170,6 +174,7 @@ impl Tables {
                 dt::GNU_HASH => t.gnu_hash = at(*value) as _,
                 dt::VERSYM => t.versym = at(*value) as _,
                 dt::VERNEED => t.verneed = at(*value) as _,
+                dt::FLAGS_1 => t.initfirst = *value & 0x20 != 0,
                 dt::RELACOUNT => t.relative_count = *value,
                 _ => {}
             }

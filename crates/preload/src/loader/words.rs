@@ -64,6 +64,11 @@ impl Rewrite<'_> {
         if !self.numbered {
             self.numbered = true;
             self.number();
+            // The loader keeps one library that is first: the last that says so.
+            let another = self.snapshot.objects().iter().any(|o| o.tables.initfirst && !o.ours);
+            if self.late.is_none() && another {
+                start::count(count::BEFORE_US, 1);
+            }
         }
         let Some(o) = self.snapshot.objects_mut().get_mut(index) else { return };
         start::announce_if_made(o);

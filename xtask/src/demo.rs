@@ -23,12 +23,19 @@ pub(crate) fn run_demo(root: &Path) -> Result<()> {
     }
     // The runtime asks for its 400 driver functions one by one at its start.
     trace.args(["-e", "!cuGetProcAddress*"]);
-    println!("demo: $ cutap {} -- vector", words(&trace));
-    run(trace.arg("--").arg(program))
+    trace.arg("--").arg(program);
+    println!("demo: $ {}", shell(&trace));
+    run(&mut trace)
 }
 
-fn words(command: &Command) -> String {
-    command.get_args().map(|a| a.to_string_lossy()).collect::<Vec<_>>().join(" ")
+/// The command as a shell takes it.
+fn shell(command: &Command) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "/._-+=:,@%".contains(c);
+    let word = |w: &std::ffi::OsStr| match w.to_string_lossy() {
+        w if !w.is_empty() && w.chars().all(plain) => w.into_owned(),
+        w => format!("'{}'", w.replace('\'', r"'\''")),
+    };
+    std::iter::once(command.get_program()).chain(command.get_args()).map(word).collect::<Vec<_>>().join(" ")
 }
 
 /// Compiles `tests/programs/demo/vector.c` with gcc alone.
@@ -51,4 +58,19 @@ fn program(root: &Path) -> Result<PathBuf> {
 fn gpu() -> bool {
     let load = "import ctypes; ctypes.CDLL('libcuda.so.1')";
     std::fs::File::open("/dev/nvidiactl").is_ok() && output(Command::new("python3").args(["-c", load])).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::shell;
+    use std::process::Command;
+
+    #[test]
+    fn a_shell_reads_back_what_was_printed() {
+        let words = ["-e", "!cuGetProcAddress*", "it's a b", "", "$HOME", "/a/b-c.so"];
+        let line = shell(Command::new("printf").arg("%s|").args(words));
+        assert!(line.starts_with("printf '%s|' -e '!cuGetProcAddress*' "), "{line}");
+        let back = Command::new("sh").args(["-c", &line]).output().unwrap();
+        assert_eq!(String::from_utf8_lossy(&back.stdout), words.map(|w| format!("{w}|")).concat());
+    }
 }

@@ -1,8 +1,9 @@
 //! `cutap`: words in, exit code out. What a command does stands in `cutap-collect`.
 
+mod refusal;
 mod words;
 
-use clap::Parser;
+use clap::{CommandFactory, Parser};
 use cutap_collect::{Embedded, Error, OWN_FAILURE};
 use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
@@ -16,14 +17,21 @@ fn main() -> ExitCode {
     let words = match Words::try_parse() {
         Ok(words) => words,
         Err(e) => {
-            let _ = e.print();
+            let command = std::env::args_os().nth(1).and_then(|c| c.into_string().ok());
+            let command = command.filter(|c| Words::command().find_subcommand(c).is_some());
+            match refusal::sentence(&e, command.as_deref()) {
+                Some(sentence) => say(&sentence),
+                None => {
+                    let _ = e.print();
+                }
+            }
             return if e.use_stderr() { OWN_FAILURE.into() } else { ExitCode::SUCCESS };
         }
     };
     match run(words.command) {
         Ok(()) => ExitCode::SUCCESS,
         Err(e) => {
-            let _ = writeln!(std::io::stderr(), "cutap: {e}");
+            say(&e.to_string());
             e.code.into()
         }
     }
@@ -40,6 +48,11 @@ fn run(command: Command) -> Result<(), Error> {
         Command::Inspect(words) => inspect(&words),
         Command::Collect(words) => cutap_collect::collect(&words.into()),
     }
+}
+
+/// Says why on standard error; nobody there to read it changes nothing.
+fn say(sentence: &str) {
+    let _ = writeln!(std::io::stderr(), "cutap: {sentence}");
 }
 
 /// Writes to standard output; a reader that has left is no failure.

@@ -18,5 +18,8 @@ fn text_json_and_wrong_input() {
 
     let script = cutap(&["inspect", "/nonexistent"]).output().unwrap();
     assert_eq!(script.status.code(), Some(125));
-    assert_eq!(err(&script), "cutap: cannot read /nonexistent: No such file or directory (os error 2)\n");
+    assert_eq!(
+        err(&script),
+        "cutap: cannot read /nonexistent: no such file or folder; give a program or library that is there and may be read\n"
+    );
 }

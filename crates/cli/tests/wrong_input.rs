@@ -147,17 +147,28 @@ fn programs_that_gain_rights_at_their_start() {
 fn unknown_words() {
     let run = |args: &[&str]| cutap(args).output().unwrap();
     for (args, part) in [
-        (&["trace", "--jsn", "--", "true"][..], "--json"),
-        (&["trce", "--", "true"], "trace"),
+        (
+            &["trace", "--jsn", "--", "true"][..],
+            "unknown flag --jsn; did you mean --json? (cutap trace --help lists all)",
+        ),
+        (&["trace", "--simm", "echo", "ran"], "unknown flag --simm; did you mean --sim?"),
+        (&["trace", "-x", "true"], "unknown flag -x; cutap trace --help lists all"),
+        (&["env", "--quux", "-o", "d"], "unknown flag --quux; cutap env --help lists all"),
+        (&["--jsn"], "unknown flag --jsn; cutap --help lists all"),
+        (&["trce", "--", "true"], "unknown command trce; did you mean trace?"),
         (&["trace"], "PROG"),
+        (&["trace", "-o"], "nothing stands behind -o <FILE>;"),
+        (&["trace", "--sim=yes", "true"], "--sim takes no value"),
+        (&["trace", "--json", "--json", "true"], "--json is given twice"),
         (&["show"], "DIR"),
+        (&["show", "a", "b"], "b is one word too many"),
         (&["env"], "-o"),
-        (&[], "Usage"),
     ] {
-        let done = run(args);
-        assert_eq!((done.status.code(), out(&done).as_str()), (Some(125), ""), "{args:?}");
-        assert!(err(&done).contains(part), "{args:?}: {}", err(&done));
+        refused(&run(args), 125, &[part]);
     }
+    let nothing = run(&[]);
+    assert_eq!(nothing.status.code(), Some(125));
+    assert!(err(&nothing).contains("Usage"), "{}", err(&nothing));
     for args in [&["--help"][..], &["--version"], &["trace", "--help"]] {
         assert!(run(args).status.success());
     }
@@ -244,9 +255,17 @@ fn folders_that_hold_no_run() {
     let folder = Folder::new("show");
     let show = |path: &Path| cutap(&["show"]).arg(path).output().unwrap();
     for path in [&folder.0, Path::new("/no/such/run"), Path::new("/etc/passwd")] {
-        let done = show(path);
-        assert_eq!((done.status.code(), out(&done).as_str()), (Some(125), ""), "{}", err(&done));
-        assert!(err(&done).starts_with("cutap: ") && err(&done).lines().count() == 1, "{}", err(&done));
+        refused(&show(path), 125, &["cutap env -o DIR or cutap trace --run DIR"]);
+    }
+    refused(
+        &show(Path::new("/no/such/run")),
+        125,
+        &["cannot read the run folder /no/such/run: no such file or folder"],
+    );
+    for (file, part) in
+        [("/no/such/file", "no such file or folder"), ("/tmp", "it is a folder"), ("/etc/passwd", "no ELF")]
+    {
+        refused(&cutap(&["inspect", file]).output().unwrap(), 125, &[part]);
     }
 }
 
@@ -273,4 +292,66 @@ fn no_driver_is_said_once_and_the_simulated_one_offered() {
     std::fs::write(folder.join("libcuda.so.1"), "").unwrap();
     let with = cutap(&["trace", "--", "echo"]).env("LD_LIBRARY_PATH", &folder.0).output().unwrap();
     assert!(!err(&with).contains("--sim"), "{}", err(&with));
+}
+
+/// Builds `main.c` with these words; false, and said, without a C compiler.
+fn compile(folder: &Folder, code: &str, words: &[&str]) -> bool {
+    std::fs::write(folder.join("main.c"), code).unwrap();
+    let built = Command::new("cc").current_dir(&folder.0).arg("main.c").args(words).output();
+    let good = built.as_ref().is_ok_and(|b| b.status.success());
+    if !good {
+        eprintln!("skipped: programs that reach CUDA without a driver (no C compiler here)");
+    }
+    good
+}
+
+#[test]
+fn without_a_driver_a_program_that_reaches_cuda_is_refused_and_the_simulated_one_offered() {
+    let probe = cutap(&["trace", "--", "true"]).env("LD_LIBRARY_PATH", "").output().unwrap();
+    if !err(&probe).contains("no CUDA driver") {
+        return eprintln!("skipped: programs that reach CUDA without a driver (there is a driver here)");
+    }
+    let folder = Folder::new("reaches");
+    // A shared runtime, nvrtc and a driver, with nothing of NVIDIA's in them.
+    for soname in ["libcudart.so.12", "libnvrtc.so.12", "libcuda.so.1"] {
+        let name = format!("-Wl,-soname,{soname}");
+        if !compile(&folder, "int thing(void) { return 0; }", &["-shared", "-fPIC", &name, "-o", soname]) {
+            return;
+        }
+    }
+    std::fs::create_dir(folder.join("driver")).unwrap();
+    std::fs::rename(folder.join("libcuda.so.1"), folder.join("driver/libcuda.so.1")).unwrap();
+    let code = "#include <stdio.h>\nint thing(void); int main(void) { puts(\"ran\"); return thing(); }";
+    let origin = "-Wl,-rpath,$ORIGIN:$ORIGIN/more";
+    assert!(compile(&folder, code, &["libcudart.so.12", origin, "-o", "shared"]));
+    assert!(compile(&folder, code, &["libnvrtc.so.12", origin, "-o", "compiler"]));
+    // The table that a static runtime answers for, and is known by.
+    let table = "0xff, 0x55, 0x30, 0xa2, 0x83, 0xde, 0x5b, 0x45, 0xa4, 0x4d, 0x92, 0x76, 0xca, 0xef, 0xbb, 0xbd";
+    let inside = format!(
+        "#include <stdio.h>\nconst unsigned char t[] = {{{table}}}; int main(int c, char **v) {{ puts(\"ran\"); return t[c - 1] + c > 999; }}"
+    );
+    assert!(compile(&folder, &inside, &["-O0", "-Wl,-rpath,$ORIGIN/more", "-o", "linked"]));
+
+    let file = folder.join("trace");
+    std::fs::write(&file, "kept").unwrap();
+    let run = |words: &[&str], name: &str| {
+        let mut command = cutap(&["trace"]);
+        command.args(words).arg("--").arg(folder.join(name)).env_remove("LD_LIBRARY_PATH").output().unwrap()
+    };
+    for name in ["shared", "linked"] {
+        refused(&run(&["-o", file.to_str().unwrap()], name), 125, &[name, "it uses CUDA", "--sim", "libcuda.so.1"]);
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "kept", "nothing is lost by a refusal");
+        assert_eq!(out(&run(&["--sim"], name)), "ran\n");
+        let path = folder.join("driver");
+        let found = cutap(&["trace", "--"]).arg(folder.join(name)).env("LD_LIBRARY_PATH", path).output().unwrap();
+        assert_eq!(out(&found), "ran\n", "{}", err(&found));
+    }
+    let compiler = run(&[], "compiler");
+    assert_eq!(out(&compiler), "ran\n", "a compiler needs no driver: {}", err(&compiler));
+    // Where the program itself says.
+    std::fs::rename(folder.join("driver"), folder.join("more")).unwrap();
+    for name in ["shared", "linked"] {
+        let found = run(&[], name);
+        assert_eq!((out(&found).as_str(), err(&found).contains("--sim")), ("ran\n", false), "{}", err(&found));
+    }
 }

@@ -3,7 +3,7 @@
 //! never disturb it by dying: when its output breaks it switches recording off and ends in order.
 
 use crate::control::{Page, monotonic_ns};
-use crate::error::{Error, Result, reason, say};
+use crate::error::{Result, reason, say};
 use crate::filter::filter;
 use crate::inherited::open_descriptors;
 use crate::output::{Form, look_at_programs, output};
@@ -38,7 +38,7 @@ pub fn collect(options: &CollectorOptions) -> Result<()> {
     let filter = filter(options.filter.as_deref())?;
     let page = Page::open(&options.run)?;
     let follow = FollowOptions { consume: true, filter, ..FollowOptions::default() };
-    let mut follow = Follow::open(&options.run, follow).map_err(|e| Error::own(e.to_string()))?;
+    let mut follow = Follow::open(&options.run, follow)?;
     let mut output = output(options.form);
     page.collector(COLLECTOR_ATTACHED);
     line.ready();
@@ -58,7 +58,7 @@ pub fn collect(options: &CollectorOptions) -> Result<()> {
                 beat = monotonic_ns();
             }
         });
-        let more = more.map_err(|e| Error::own(e.to_string()))?;
+        let more = more?;
         if broken.is_none() {
             broken = output.tick(follow.horizon()).err();
         }

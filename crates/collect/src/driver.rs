@@ -1,8 +1,11 @@
 //! Whether this machine has a CUDA driver library at all. Only looks for the file, as the dynamic
 //! loader would; never loads it: that would be a call of ours into the driver.
 
+use crate::error::{Error, Result};
+use crate::program::Program;
 use std::ffi::OsStr;
-use std::path::Path;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 
 const NAME: &str = "libcuda.so.1";
 
@@ -18,10 +21,30 @@ const FOLDERS: [&str; 8] = [
     "/run/opengl-driver/lib",
 ];
 
-/// True when a program started with this LD_LIBRARY_PATH could find `libcuda.so.1`.
-pub fn present(library_path: Option<&OsStr>) -> bool {
+/// Refuses a program that reaches CUDA itself where there is no driver for it: it would only fail,
+/// in words of its own. Any other (a shell, Python) may do without; false says that it has to.
+pub fn check(program: &Program) -> Result<bool> {
+    let (path, preload) = (std::env::var_os("LD_LIBRARY_PATH"), std::env::var_os("LD_PRELOAD"));
+    let preloaded = |list: &OsStr| list.as_bytes().split(|b| b" :".contains(b)).any(|p| p.ends_with(NAME.as_bytes()));
+    if preload.as_deref().is_some_and(preloaded) || present(path.as_deref(), &program.folders) {
+        return Ok(true);
+    }
+    if cutap_inspect::needs_driver(&program.image) {
+        return Err(Error::own(format!(
+            "cannot trace {}: it uses CUDA, and there is no CUDA driver (libcuda.so.1) on this machine; run it on \
+             the simulated driver with --sim, or put the driver's folder into LD_LIBRARY_PATH",
+            program.path.display()
+        )));
+    }
+    Ok(false)
+}
+
+/// True when a program started with this LD_LIBRARY_PATH, that itself names these folders, could find
+/// `libcuda.so.1`.
+fn present(library_path: Option<&OsStr>, folders: &[PathBuf]) -> bool {
     let named = library_path.map(std::env::split_paths).into_iter().flatten();
     named.filter(|f| !f.as_os_str().is_empty()).any(|f| f.join(NAME).exists())
+        || folders.iter().any(|f| f.join(NAME).exists())
         || FOLDERS.iter().any(|f| Path::new(f).join(NAME).exists())
         || std::fs::read("/etc/ld.so.cache").is_ok_and(|cache| in_cache(&cache))
 }
@@ -37,13 +60,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn found_where_the_library_path_says() {
+    fn found_where_the_library_path_or_the_program_says() {
         let folder = std::env::temp_dir().join(format!("cutap-driver-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
-        let before = present(None);
+        let before = present(None, &[]);
         std::fs::write(folder.join(NAME), "").unwrap();
-        assert!(present(Some(folder.as_os_str())));
-        assert_eq!(present(None), before);
+        assert!(present(Some(folder.as_os_str()), &[]));
+        assert!(present(None, std::slice::from_ref(&folder)));
+        assert_eq!(present(None, &[]), before);
         std::fs::remove_dir_all(folder).unwrap();
     }
 

@@ -15,6 +15,8 @@ const PT_INTERP: u64 = 3;
 const DT_NEEDED: u64 = 1;
 const DT_STRTAB: u64 = 5;
 const DT_SONAME: u64 = 14;
+const DT_RPATH: u64 = 15;
+const DT_RUNPATH: u64 = 29;
 /// More than any real file has: what claims more is damaged.
 const MOST: usize = 1 << 16;
 
@@ -31,6 +33,8 @@ pub struct Facts {
     pub soname: Option<String>,
     /// Libraries that it names.
     pub needed: Vec<String>,
+    /// Folders in which it has its libraries looked for, RPATH and RUNPATH, as they are written.
+    pub folders: Vec<String>,
 }
 
 /// Reads the facts; `None` when the file is no ELF file, or is cut off.
@@ -74,10 +78,11 @@ fn dynamic(file: &File, segments: &[Segment], segment: &Segment, facts: &mut Fac
     let load = segments.iter().find(|s| s.kind == PT_LOAD && (s.address..s.address + s.size).contains(&strings.1))?;
     let base = strings.1 - load.address + load.offset;
     for (tag, at) in entries {
-        if tag == DT_NEEDED || tag == DT_SONAME {
-            let name = text(&some_bytes(file, base.checked_add(at)?, 512)?, 0)?;
+        if [DT_NEEDED, DT_SONAME, DT_RPATH, DT_RUNPATH].contains(&tag) {
+            let name = text(&some_bytes(file, base.checked_add(at)?, 4096)?, 0)?;
             match tag {
                 DT_NEEDED => facts.needed.push(name),
+                DT_RPATH | DT_RUNPATH => facts.folders.extend(name.split(':').map(str::to_owned)),
                 _ => facts.soname = Some(name),
             }
         }

@@ -44,6 +44,18 @@ impl fmt::Display for Error {
 
 impl std::error::Error for Error {}
 
+impl From<cutap_trace::Error> for Error {
+    fn from(error: cutap_trace::Error) -> Error {
+        match error {
+            cutap_trace::Error::Unreadable { path, source } => {
+                let advice = "give the folder that cutap env -o DIR or cutap trace --run DIR made";
+                cannot("read the run folder", &path, &source, advice)
+            }
+            other => Error::own(other.to_string()),
+        }
+    }
+}
+
 /// Result of this crate.
 pub type Result<T> = std::result::Result<T, Error>;
 

@@ -20,6 +20,10 @@ pub struct Program {
     pub args: Vec<OsString>,
     /// A sanitizer's runtime that the program names: it must come before us in LD_PRELOAD.
     pub sanitizer: Option<String>,
+    /// The ELF file that runs: of a script, its interpreter. Empty if it cannot be read.
+    pub image: PathBuf,
+    /// Where it has its libraries looked for itself.
+    pub folders: Vec<PathBuf>,
 }
 
 /// Finds and checks a program. `args` are the words behind it.
@@ -29,7 +33,8 @@ pub fn find(name: &OsStr, args: &[OsString], search: &OsStr) -> Result<Program> 
     }
     let path = if name.as_bytes().contains(&b'/') { PathBuf::from(name) } else { on_path(name, search)? };
     may_run(&path)?;
-    let mut program = Program { path, args: vec![name.to_owned()], sanitizer: None };
+    let (image, folders) = (PathBuf::new(), Vec::new());
+    let mut program = Program { path, args: vec![name.to_owned()], sanitizer: None, image, folders };
     program.args.extend_from_slice(args);
     check(&mut program, search)?;
     Ok(program)
@@ -107,7 +112,10 @@ fn check(program: &mut Program, search: &OsStr) -> Result<()> {
             };
             privileged(&path)?;
             program.sanitizer = facts.needed.iter().find(|n| crate::environment::is_sanitizer(n)).cloned();
-            return traceable(&path, &facts);
+            traceable(&path, &facts)?;
+            program.folders = folders(&path, &facts);
+            program.image = path;
+            return Ok(());
         }
         if let Some(line) = head.strip_prefix(b"#!") {
             path = interpreter(&path, line, search)?;
@@ -146,6 +154,14 @@ fn interpreter(script: &Path, line: &[u8], search: &OsStr) -> Result<PathBuf> {
         }
         _ => Ok(path),
     }
+}
+
+/// The folders that a file names itself, with what the loader puts for `$ORIGIN`.
+fn folders(path: &Path, facts: &Facts) -> Vec<PathBuf> {
+    let real = std::fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let origin = real.parent().unwrap_or(Path::new("/")).display().to_string();
+    let named = facts.folders.iter().filter(|f| !f.is_empty());
+    named.map(|f| f.replace("${ORIGIN}", &origin).replace("$ORIGIN", &origin).into()).collect()
 }
 
 fn traceable(path: &Path, facts: &Facts) -> Result<()> {

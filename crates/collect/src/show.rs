@@ -22,16 +22,14 @@ pub struct ShowOptions {
 pub fn show(options: &ShowOptions) -> Result<()> {
     let filter = filter(options.filter.as_deref())?;
     let follow = FollowOptions { consume: false, filter, ..FollowOptions::default() };
-    let mut follow = Follow::open(&options.run, follow).map_err(|e| Error::own(e.to_string()))?;
+    let mut follow = Follow::open(&options.run, follow)?;
     let mut output = output(options.form);
     let mut broken = None;
-    follow
-        .poll(true, &mut |event: &Event| {
-            if broken.is_none() {
-                broken = output.event(event).err();
-            }
-        })
-        .map_err(|e| Error::own(e.to_string()))?;
+    follow.poll(true, &mut |event: &Event| {
+        if broken.is_none() {
+            broken = output.event(event).err();
+        }
+    })?;
     let ended = match broken {
         Some(e) => Err(e),
         None => output.tick(follow.horizon()).and_then(|()| {

@@ -53,6 +53,7 @@ pub fn trace(embedded: Embedded, options: &TraceOptions) -> Result<Ended> {
     let filter = filter(options.filter.as_deref())?;
     let search = std::env::var_os("PATH").unwrap_or_else(|| "/bin:/usr/bin".into());
     let program = program::find(&options.program, &options.args, &search)?;
+    let driver = options.sim || driver::check(&program)?;
     let output = options.output.as_deref().map(open_output).transpose()?;
     let unpacked = unpack(embedded)?;
     let run = Run::new(options, &filter)?;
@@ -60,7 +61,7 @@ pub fn trace(embedded: Embedded, options: &TraceOptions) -> Result<Ended> {
     let variables = Variables::new(&unpacked.preload, &run.path, sim, program.sanitizer.as_deref());
 
     let mut collector = start_collector(options, &run, output)?;
-    say_at_start(options, &program.path);
+    say_at_start(options, &program.path, driver);
     let mask = signals::block();
     let child = launch::launch(&program, variables.whole(), &given, mask).inspect_err(|_| collector.discard())?;
     collector.tell(&format!("p{child};"));
@@ -118,11 +119,11 @@ impl Drop for Run {
 }
 
 /// Our words at the start: only what changes the meaning of all that follows.
-fn say_at_start(options: &TraceOptions, program: &Path) {
+fn say_at_start(options: &TraceOptions, program: &Path, driver: bool) {
     let name = program.file_name().unwrap_or(program.as_os_str()).display();
     if options.sim {
         say(&format!("tracing {name} on the simulated driver (launches are accepted and not executed)"));
-    } else if !driver::present(std::env::var_os("LD_LIBRARY_PATH").as_deref()) {
+    } else if !driver {
         say(&format!("no CUDA driver (libcuda.so.1) on this machine; --sim runs {name} on a simulated one"));
     }
 }

@@ -1,12 +1,13 @@
 //! Why a file could not be looked at: one sentence, with what to do where there is something to do.
 
+use std::io::ErrorKind;
 use std::path::PathBuf;
 
 /// A file that is no ELF file, or cannot be read.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// It could not be opened or read.
-    #[error("cannot read {path}: {error}", path = path.display())]
+    #[error("cannot read {path}: {reason}; give a program or library that is there and may be read", path = path.display(), reason = reason(error))]
     Read {
         /// The file.
         path: PathBuf,
@@ -22,7 +23,7 @@ pub enum Error {
         interpreter: String,
     },
     /// Something else.
-    #[error("{path} is no ELF program or library, so it cannot reach CUDA by itself", path = path.display())]
+    #[error("{path} is no ELF program or library, so it cannot reach CUDA by itself; give the program that runs, or a library of it", path = path.display())]
     NotElf {
         /// The file.
         path: PathBuf,
@@ -34,11 +35,26 @@ pub enum Error {
         path: PathBuf,
     },
     /// It says it is an ELF file, and is not.
-    #[error("{path} is a damaged or cut-off ELF file: {error}", path = path.display())]
+    #[error("{path} is a damaged or cut-off ELF file: {error}; build or copy it again", path = path.display())]
     Damaged {
         /// The file.
         path: PathBuf,
         /// What was wrong.
         error: object::read::Error,
     },
+}
+
+/// The system's reason, without the number that Rust puts behind it.
+fn reason(error: &std::io::Error) -> String {
+    match error.kind() {
+        ErrorKind::NotFound => "no such file or folder".to_owned(),
+        ErrorKind::PermissionDenied => "permission denied".to_owned(),
+        ErrorKind::IsADirectory => "it is a folder".to_owned(),
+        ErrorKind::NotADirectory => "a part of the path is not a folder".to_owned(),
+        ErrorKind::UnexpectedEof => "it is cut off".to_owned(),
+        _ => {
+            let text = error.to_string().to_lowercase();
+            text.split(" (os error").next().unwrap_or(&text).to_owned()
+        }
+    }
 }

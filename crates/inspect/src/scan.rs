@@ -57,6 +57,14 @@ pub(crate) fn scan(image: &Image) -> Result<Found, Error> {
     Ok(found)
 }
 
+/// Whether there is a runtime inside, alone.
+pub(crate) fn runtime(image: &Image) -> Result<bool, Error> {
+    let identifier = Finder::new(&cutap_calls::RUNTIME_NAMES_TABLE);
+    let mut there = false;
+    image.each(false, &mut |bytes| there = there || identifier.find(bytes).is_some())?;
+    Ok(there)
+}
+
 /// The toolkit libraries alone: less to look for, so quicker.
 pub(crate) fn toolkits(image: &Image) -> Result<Vec<String>, Error> {
     let mut hunt = Hunt::new(image);

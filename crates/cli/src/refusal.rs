@@ -1,0 +1,49 @@
+//! Words that the command line does not know, refused as all else is: one sentence with what, why and
+//! what to do. Help and version are clap's own and stay as they are.
+
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+
+/// The sentence; `None` for what clap prints itself. `command` is the command that was given, if any.
+pub fn sentence(error: &clap::Error, command: Option<&str>) -> Option<String> {
+    let text = |kind| match error.get(kind) {
+        Some(ContextValue::String(s)) => Some(s.clone()),
+        Some(ContextValue::Strings(all)) if !all.is_empty() => Some(all.join(", ")),
+        _ => None,
+    };
+    let help = match command {
+        Some(command) => format!("cutap {command} --help"),
+        None => "cutap --help".to_owned(),
+    };
+    let meant = |near: Option<String>| match near {
+        Some(near) => format!("did you mean {near}? ({help} lists all)"),
+        None => format!("{help} lists all"),
+    };
+    let arg = text(ContextKind::InvalidArg).unwrap_or_default();
+    Some(match error.kind() {
+        ErrorKind::UnknownArgument if arg.starts_with('-') => match text(ContextKind::SuggestedSubcommand) {
+            Some(other) => {
+                format!("the flag {arg} stands before the command; write it behind {other} ({help} lists all)")
+            }
+            None => format!("unknown flag {arg}; {}", meant(text(ContextKind::SuggestedArg))),
+        },
+        ErrorKind::UnknownArgument => format!("{arg} is one word too many; leave it out ({help} says what is taken)"),
+        ErrorKind::InvalidSubcommand => {
+            let word = text(ContextKind::InvalidSubcommand).unwrap_or_default();
+            format!("unknown command {word}; {}", meant(text(ContextKind::SuggestedSubcommand)))
+        }
+        ErrorKind::MissingRequiredArgument => format!("{arg} is missing; say it ({help} says what it is)"),
+        ErrorKind::InvalidValue if text(ContextKind::InvalidValue).is_none_or(|v| v.is_empty()) => {
+            format!("nothing stands behind {arg}; say it ({help} says what it is)")
+        }
+        ErrorKind::TooManyValues => format!("{arg} takes no value; leave it out ({help} lists all)"),
+        ErrorKind::ArgumentConflict => format!("{arg} is given twice; leave one out"),
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            return None;
+        }
+        _ => {
+            let all = error.to_string();
+            let first = all.lines().next().unwrap_or_default();
+            format!("{}; {help} lists all", first.strip_prefix("error: ").unwrap_or(first))
+        }
+    })
+}

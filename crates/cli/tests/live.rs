@@ -100,6 +100,53 @@ fn children_are_followed_unless_not_wanted() {
 }
 
 #[test]
+fn without_following_the_first_process_is_traced_through_exec() {
+    let folder = Folder::new("exec");
+    let script = program(&folder, "p.py", "init()\nprint('ran', os.environ['LD_PRELOAD'] != '')\n");
+    let shell = |line: &str| {
+        let done = cutap(&["trace", "--sim", "--no-follow", "--", "sh", "-c", line, python(), &script]).output();
+        let done = done.unwrap();
+        assert_eq!(out(&done), "ran True\n", "{}", err(&done));
+        lines_with(&err(&done), "cuInit(")
+    };
+    assert_eq!(shell("exec \"$0\" \"$1\""), 1, "a wrapper that is replaced by the program");
+    assert_eq!(shell("\"$0\" \"$1\"; true"), 0, "a child");
+}
+
+#[test]
+fn a_process_that_cannot_write_is_counted() {
+    let folder = Folder::new("cannot-write");
+    let script = program(&folder, "p.py", "init(); count()\nprint('ran')\n");
+    // The shell may write nothing more: 1024-byte blocks in bash, 512 in others.
+    let line = "ulimit -f 200; exec \"$0\" \"$1\"";
+    let done = cutap(&["trace", "--sim", "--", "bash", "-c", line, python(), &script]).output().unwrap();
+    assert_eq!((out(&done).as_str(), done.status.code()), ("ran\n", Some(0)), "{}", err(&done));
+    assert_eq!(
+        lines_with(&err(&done), "cutap: 1 process could not write to the run folder (disk full"),
+        1,
+        "{}",
+        err(&done)
+    );
+}
+
+#[test]
+fn a_filter_that_matches_nothing_is_told_at_the_end() {
+    let folder = Folder::new("nothing");
+    let script = program(&folder, "p.py", "init(); count()\n");
+    let last = |flags: &[&str]| err(&trace(flags, &script)).lines().last().unwrap_or_default().to_owned();
+    let nothing = |filter: &str| format!("cutap: nothing matched the filter {filter}");
+    assert_eq!(last(&["-e", "cudaMalloc"]), nothing("cudaMalloc: no such call was reached"));
+    assert_eq!(last(&["-e", "cudaMalloc", "-c"]), nothing("cudaMalloc: no such call was reached"));
+    assert_eq!(last(&["-e", "driver,error"]), nothing("driver,error; 2 calls were seen and left out"));
+    assert!(!last(&["-e", "cuInit"]).contains("nothing matched"));
+    let run = folder.join("run").display().to_string();
+    let line = format!("eval $({CUTAP} env --sim -o {run}); exec {} {script}", python());
+    assert!(Command::new("sh").args(["-c", &line]).status().unwrap().success());
+    let show = cutap(&["show", "-e", "cudaMalloc", &run]).output().unwrap();
+    assert_eq!(out(&show).trim(), nothing("cudaMalloc; 2 calls were seen and left out"));
+}
+
+#[test]
 fn a_child_that_lives_on_is_named_and_the_trace_ends() {
     let folder = Folder::new("lives-on");
     let (go, done) = (folder.join("go"), folder.join("done"));

@@ -1,7 +1,7 @@
 //! The last words of a trace: which runtimes there were, what was not seen and why, what was lost.
 //! Only what happened is said; a trace with nothing to add ends without a word.
 
-use cutap_trace::End;
+use cutap_trace::{End, Filtered};
 use std::collections::BTreeMap;
 
 /// Names listed for one reason; the rest is a number.
@@ -39,10 +39,34 @@ pub fn end_lines(end: &End) -> Vec<String> {
             lines.push(format!("{count} {text}"));
         }
     }
+    if end.failed > 0 {
+        let processes = if end.failed == 1 { "process" } else { "processes" };
+        lines.push(format!(
+            "{} {processes} could not write to the run folder (disk full, file size limit, another user?): nothing \
+             of them was recorded",
+            end.failed
+        ));
+    }
+    lines.extend(end.filtered.as_ref().and_then(nothing_matched));
     for process in &end.running {
         lines.push(format!("process {} ({}) is still running", process.pid, process.exe));
     }
     lines
+}
+
+/// A filter that left nothing is more often a slip than a wish.
+fn nothing_matched(filtered: &Filtered) -> Option<String> {
+    if filtered.shown > 0 {
+        return None;
+    }
+    let text = &filtered.text;
+    let near = filtered.near.iter().map(|(word, near)| format!("; {word}: did you mean {}?", near.join(", ")));
+    let near: String = near.collect();
+    Some(match filtered.left_out {
+        0 => format!("nothing matched the filter {text}: no such call was reached{near}"),
+        1 => format!("nothing matched the filter {text}; 1 call was seen and left out{near}"),
+        n => format!("nothing matched the filter {text}; {n} calls were seen and left out{near}"),
+    })
 }
 
 /// The runtimes that were seen, and what those that are linked in cannot show.

@@ -145,8 +145,9 @@ fn ending(end: &End) -> Value {
     let gaps = end.gaps.iter().map(
         |g| json!({"reason": g.reason, "text": end.reason(g.reason), "pid": g.pid, "what": g.what, "more": g.more}),
     );
+    let filter = end.filtered.as_ref().map(|f| json!({"text": f.text, "shown": f.shown, "left_out": f.left_out}));
     json!({
-        "type": "end",
+        "type": "end", "filter": filter, "failed": end.failed,
         "counts": counts.collect::<Vec<_>>(),
         "gaps": gaps.collect::<Vec<_>>(),
         "instances": end.instances.iter().map(|i| instance(i)).collect::<Vec<_>>(),

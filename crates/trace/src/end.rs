@@ -27,6 +27,19 @@ pub struct Gap {
     pub more: String,
 }
 
+/// A filter and what it did.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Filtered {
+    /// Its text.
+    pub text: String,
+    /// Calls and look-ups that it let through.
+    pub shown: u64,
+    /// Calls that were recorded and not shown.
+    pub left_out: u64,
+    /// Unknown names in it, with names that they may have meant.
+    pub near: Vec<(String, Vec<String>)>,
+}
+
 /// The end of a trace.
 #[derive(Debug, Clone, Default)]
 pub struct End {
@@ -48,6 +61,10 @@ pub struct End {
     pub chunks_taken: u64,
     /// Chunks that were written over, or whose bytes made no sense.
     pub chunks_lost: u64,
+    /// Processes that could not make their folder: nothing of them was recorded.
+    pub failed: u32,
+    /// The filter, if there was one.
+    pub filtered: Option<Filtered>,
     /// Records that a killed or stopped thread never finished.
     pub records_cut: u64,
 }

@@ -1,6 +1,6 @@
 //! The language of `-e`, one everywhere: terms with commas between them.
 //!
-//! `name` or `na*me` of a function, a layer, a library (`libcublas*`), `cxx`, `error`, a duration
+//! `name` or `na*me` of a function, a layer, a library (`libcublas*`), both (`saxpy:cudaMalloc`), `cxx`, `error`, a duration
 //! (`>1ms`, `<10us`), each with `!` in front for not. Names, layers and libraries say which functions
 //! are wanted and become the rules of the control page, so that the target records nothing else.
 //! `error` and durations are known only when a call ends: each such call is shown alone, at its end.
@@ -20,6 +20,9 @@ pub struct Filter {
     lookups: bool,
     cxx: bool,
     conditions: Vec<Condition>,
+    text: String,
+    /// Plain names that were taken although nobody knows them.
+    unknown: Vec<String>,
 }
 
 /// Why a filter was refused: one sentence for the person who wrote it.
@@ -36,7 +39,7 @@ impl Filter {
     /// Parses; `known` are the functions that the driver and the runtimes are known to export. When
     /// it is empty, any name is taken that could be one of CUDA's.
     pub fn parse_with(text: &str, known: &[&str]) -> Result<Filter, FilterError> {
-        let mut filter = Filter::default();
+        let mut filter = Filter { text: text.trim().to_owned(), ..Filter::default() };
         let mut only_lookups = true;
         for term in text.split(',') {
             let term = term.trim();
@@ -50,6 +53,22 @@ impl Filter {
             filter.rules.push_str("-* * *\n");
         }
         Ok(filter)
+    }
+
+    /// What was parsed; empty if nothing was.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+    /// Plain names that were taken although nobody knows them (those of toolkit libraries), each with
+    /// those of `seen` and of CUDA's own functions that it may have meant.
+    pub(crate) fn near<'a>(&'a self, seen: &[&'a str]) -> Vec<(&'a str, Vec<&'a str>)> {
+        let near = |word: &'a String| {
+            let mut near = near::nearest(word, seen);
+            near.extend(near::nearest(word, cutap_calls::FUNCTIONS));
+            near.dedup();
+            (word.as_str(), near)
+        };
+        self.unknown.iter().map(near).filter(|n| !n.1.is_empty()).collect()
     }
 
     /// Text for the rules of the control page.
@@ -108,6 +127,28 @@ mod tests {
         assert_eq!(rules("error"), "");
         assert_eq!(rules("lookup"), "-* * *\n");
         assert_eq!(rules("lookup,driver"), "+d * *\n");
+    }
+
+    #[test]
+    fn functions_of_one_library_or_program() {
+        assert_eq!(rules("vector:cudaMalloc"), "+* vector cudaMalloc\n+* vector cudaMalloc_*\n");
+        assert_eq!(rules("!libcublas:cuda*"), "-* libcublas.so* cuda*\n-* libcublas-*.so* cuda*\n");
+        assert_eq!(rules("my-app.bin:*"), "+* my-app.bin *\n");
+        assert!(refused("vector:cudaMaloc").contains("did you mean cudaMalloc"));
+        for bad in ["vector:", ":cudaMalloc", "a:b:c"] {
+            assert!(refused(bad).contains("not of the form library:function"), "{bad}");
+        }
+        let filter = Filter::parse("vector:cuda*").unwrap();
+        assert!(filter.shows(Layer::Runtime, "vector", "cudaMalloc"));
+        assert!(!filter.shows(Layer::Runtime, "libcurand.so.10", "cudaMalloc"));
+    }
+
+    #[test]
+    fn unknown_names_may_have_meant_what_was_seen() {
+        let filter = Filter::parse("cublasSgemn,cudaMalloc,cublasFarAway").unwrap();
+        assert_eq!(filter.text(), "cublasSgemn,cudaMalloc,cublasFarAway");
+        assert_eq!(filter.near(&["cublasSgemm", "cublasDgemm"]), [("cublasSgemn", vec!["cublasSgemm", "cublasDgemm"])]);
+        assert!(filter.near(&[]).is_empty());
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //! threads as one stream in time order.
 
 use crate::clock::{Clock, monotonic};
-use crate::end::{Count, End};
+use crate::end::{Count, End, Filtered};
 use crate::error::Error;
 use crate::event::Event;
 use crate::filter::Filter;
@@ -150,7 +150,30 @@ impl Follow {
                 end.running.push(process.clone());
             }
         }
+        end.failed = self.failed();
+        end.filtered = self.filtered(end.unfinished.len() as u64);
         end
+    }
+
+    /// Processes that counted themselves in the control page because they could do nothing else.
+    fn failed(&self) -> u32 {
+        let page = std::fs::read(self.path.join(control::FILE)).unwrap_or_default();
+        crate::bytes::u32_at(&page, offset_of!(control::Control, failed))
+    }
+
+    fn filtered(&self, unfinished: u64) -> Option<Filtered> {
+        let filter = &self.shared.filter;
+        let sum = |of: fn(&Source) -> u64| self.sources.iter().map(of).sum::<u64>();
+        // Calls that only their end can show were counted there, and these have had none.
+        let (open, unfinished) = if filter.needs_end() { (sum(|s| s.events.open()), unfinished) } else { (0, 0) };
+        let shown = sum(|s| s.events.shown) + unfinished;
+        let left_out = sum(|s| s.events.left_out) + open.saturating_sub(unfinished);
+        let seen: BTreeSet<&str> = self.folders.iter().flat_map(|f| f.names.functions()).collect();
+        let seen: Vec<&str> = if shown == 0 { seen.into_iter().collect() } else { Vec::new() };
+        let near = if shown == 0 { filter.near(&seen) } else { Vec::new() };
+        let near = near.into_iter().map(|(word, near)| (word.into(), near.into_iter().map(str::to_owned).collect()));
+        let filtered = Filtered { text: filter.text().to_owned(), shown, left_out, near: near.collect() };
+        (!filter.text().is_empty()).then_some(filtered)
     }
 
     /// Finds processes that are new; those found together count in the order of their start.

@@ -24,7 +24,7 @@ mod results;
 mod ring;
 mod source;
 
-pub use end::{Count, End, Gap};
+pub use end::{Count, End, Filtered, Gap};
 pub use error::Error;
 pub use event::{
     Answer, Args, Call, Event, Exit, Function, Instance, Layer, Lookup, LookupKind, Module, Process, State, Thread,

@@ -166,6 +166,14 @@ impl Names {
         Some(Known { function, shown, launch, object })
     }
 
+    /// Names of all functions that were announced, called or not.
+    pub fn functions(&self) -> impl Iterator<Item = &str> {
+        self.slots.iter().flatten().filter_map(|slot| {
+            let (Slot::Bound { name, .. } | Slot::Runtime { name, .. }) = slot;
+            str::from_utf8(name).ok().filter(|name| !name.contains(char::is_control))
+        })
+    }
+
     /// The instance that the functions of an object belong to.
     pub fn instance_of(&self, object: u64) -> Option<&Arc<Instance>> {
         self.instances.get(self.instance_of_object.get(&object)?)

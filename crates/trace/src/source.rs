@@ -39,6 +39,10 @@ pub struct Events {
     pub queue: VecDeque<(u64, Event)>,
     stack: Stack,
     thread: Option<Arc<Thread>>,
+    /// Calls and look-ups that the filter let through.
+    pub shown: u64,
+    /// Calls that it left out here; what it left out in the target was never written.
+    pub left_out: u64,
     /// Time of the last record; those of a signal handler may come a little out of order.
     last: u64,
 }
@@ -94,6 +98,11 @@ impl Events {
         self.stack.open().filter_map(exit).collect()
     }
 
+    /// Number of open calls that the filter's rules let through.
+    pub fn open(&self) -> u64 {
+        self.stack.open().filter(|open| open.call.is_some()).count() as u64
+    }
+
     /// Time of the last record.
     pub fn last(&self) -> u64 {
         self.last
@@ -132,7 +141,10 @@ impl Events {
                 let depth = if at_end { 0 } else { self.stack.depth() };
                 let begun = Begun { ns, ticks, caller, depth, words };
                 let call = if known.shown { self.call(&known, &begun, folder) } else { None };
+                // A noted one has no end by which it could be wanted.
+                self.left_out += u64::from(!known.shown || at_end && known.function.noted);
                 if let Some(call) = call.as_ref().filter(|_| !at_end) {
+                    self.shown += 1;
                     self.push(Event::Enter(call.clone()));
                 }
                 // Nobody sees a noted one return, and no call has it for a parent.
@@ -177,8 +189,10 @@ impl Events {
     fn exit(&mut self, exit: Exit, filter: &Filter) {
         if filter.needs_end() {
             if !filter.shows_end(exit.is_error(), exit.duration_ns.unwrap_or(exit.end_ns - exit.call.start_ns)) {
+                self.left_out += 1;
                 return;
             }
+            self.shown += 1;
             self.push(Event::Enter(exit.call.clone()));
         }
         self.push(Event::Exit(exit));
@@ -284,6 +298,7 @@ impl Events {
             caller_address: lookup.caller,
             answer,
         };
+        self.shown += 1;
         self.push(Event::Lookup(Box::new(lookup)));
     }
 }

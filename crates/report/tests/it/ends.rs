@@ -68,3 +68,46 @@ fn kinds_of_modules_have_names() {
     let kinds: Vec<_> = lines.iter().filter(|l| l["type"] == "module").map(|l| l["kind"].clone()).collect();
     assert_eq!(kinds, [serde_json::json!("cubin"), "fatbin".into(), "ptx".into(), 9.into()]);
 }
+
+#[test]
+fn a_filter_that_matched_nothing_is_told() {
+    let folder = tempfile::tempdir().unwrap();
+    simple(folder.path());
+    let told = |filter: &str| {
+        let lines = end_lines(&events(folder.path(), filter).1);
+        lines.into_iter().filter(|l| l.contains("the filter")).collect::<Vec<_>>()
+    };
+    assert_eq!(told(""), [""; 0]);
+    assert_eq!(told("driver"), [""; 0]);
+    assert_eq!(told("error"), [""; 0]);
+    // Only what never ended is left.
+    assert_eq!(told("cudaMalloc,!error"), [""; 0]);
+    let nothing = "nothing matched the filter cuInit; 9 calls were seen and left out";
+    assert_eq!(told("cuInit"), [nothing]);
+    assert_eq!(told(">5s"), ["nothing matched the filter >5s; 9 calls were seen and left out"]);
+    let near = "; cublasCreat_v2: did you mean cublasCreate_v2?";
+    assert_eq!(told("cublasCreat_v2"), [nothing.replace("cuInit", "cublasCreat_v2") + near]);
+    let last = json(folder.path(), "cuInit").pop().unwrap();
+    assert_eq!(last["filter"], serde_json::json!({"text": "cuInit", "shown": 0, "left_out": 9}));
+    assert!(json(folder.path(), "").pop().unwrap()["filter"].is_null());
+
+    let empty = tempfile::tempdir().unwrap();
+    Run::new(empty.path()).process(1, "/bin/prog").driver(&["cuInit"]);
+    let lines = end_lines(&events(empty.path(), "cudaMalloc").1);
+    assert_eq!(lines, ["nothing matched the filter cudaMalloc: no such call was reached"]);
+}
+
+#[test]
+fn processes_that_could_not_write_are_counted() {
+    let folder = tempfile::tempdir().unwrap();
+    Run::new(folder.path()).process(1, "/bin/prog").driver(&["cuInit"]);
+    let mut page = vec![0u8; cutap_wire::PAGE];
+    page[..8].copy_from_slice(&cutap_wire::MAGIC.to_le_bytes());
+    page[8..12].copy_from_slice(&cutap_wire::VERSION.to_le_bytes());
+    page[std::mem::offset_of!(cutap_wire::control::Control, failed)] = 2;
+    std::fs::write(folder.path().join(cutap_wire::control::FILE), page).unwrap();
+    let line = "2 processes could not write to the run folder (disk full, file size limit, another user?): \
+                nothing of them was recorded";
+    assert_eq!(end_lines(&events(folder.path(), "").1), [line]);
+    assert_eq!(json(folder.path(), "").pop().unwrap()["failed"], 2);
+}

@@ -57,7 +57,7 @@ fn instances_kernels_and_the_handles_of_launches() {
     );
     let instances = read.events.iter().filter(|e| matches!(e, Event::Instance(..))).count();
     assert_eq!(instances, 2);
-    assert_eq!(read.end.static_instances().map(|i| &*i.library).collect::<Vec<_>>(), ["prog"]);
+    assert_eq!(read.end.linked_in(), ["prog"]);
 }
 
 #[test]

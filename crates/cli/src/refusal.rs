@@ -18,7 +18,7 @@ pub fn sentence(error: &clap::Error, command: Option<&str>) -> Option<String> {
         Some(near) => format!("did you mean {near}? ({help} lists all)"),
         None => format!("{help} lists all"),
     };
-    let arg = text(ContextKind::InvalidArg).unwrap_or_default();
+    let arg = text(ContextKind::InvalidArg).unwrap_or_default().replace(['<', '>'], "").replace("...", "");
     Some(match error.kind() {
         ErrorKind::UnknownArgument if arg.starts_with('-') => match text(ContextKind::SuggestedSubcommand) {
             Some(other) => {
@@ -31,9 +31,9 @@ pub fn sentence(error: &clap::Error, command: Option<&str>) -> Option<String> {
             let word = text(ContextKind::InvalidSubcommand).unwrap_or_default();
             format!("unknown command {word}; {}", meant(text(ContextKind::SuggestedSubcommand)))
         }
-        ErrorKind::MissingRequiredArgument => format!("{arg} is missing; say it ({help} says what it is)"),
+        ErrorKind::MissingRequiredArgument => format!("{arg} is missing; {help} says what it is"),
         ErrorKind::InvalidValue if text(ContextKind::InvalidValue).is_none_or(|v| v.is_empty()) => {
-            format!("nothing stands behind {arg}; say it ({help} says what it is)")
+            format!("nothing stands behind {arg}; {help} says what it is")
         }
         ErrorKind::TooManyValues => format!("{arg} takes no value; leave it out ({help} lists all)"),
         ErrorKind::ArgumentConflict => format!("{arg} is given twice; leave one out"),

@@ -156,13 +156,13 @@ fn unknown_words() {
         (&["env", "--quux", "-o", "d"], "unknown flag --quux; cutap env --help lists all"),
         (&["--jsn"], "unknown flag --jsn; cutap --help lists all"),
         (&["trce", "--", "true"], "unknown command trce; did you mean trace?"),
-        (&["trace"], "PROG"),
-        (&["trace", "-o"], "nothing stands behind -o <FILE>;"),
+        (&["trace"], "cutap: PROG is missing; cutap trace --help says what it is"),
+        (&["trace", "-o"], "nothing stands behind -o FILE; cutap trace --help"),
         (&["trace", "--sim=yes", "true"], "--sim takes no value"),
         (&["trace", "--json", "--json", "true"], "--json is given twice"),
         (&["show"], "DIR"),
         (&["show", "a", "b"], "b is one word too many"),
-        (&["env"], "-o"),
+        (&["env"], "-o DIR is missing"),
     ] {
         refused(&run(args), 125, &[part]);
     }

@@ -168,6 +168,8 @@ fn name(i: &Instance, n: u32, id: u32, r: &CallbackRecord) -> u32 {
     let object = i.object.load(Relaxed);
     let wanted = objects::with(|s| {
         let library = s.objects().iter().find(|o| o.id == object).map_or(&[][..], Object::name);
+        // The loader has no name for the program.
+        let library = if library.is_empty() { start::process::file_name() } else { library };
         start::wanted(layer::RUNTIME, library, text)
     });
     if wanted == Some(false) {

@@ -51,12 +51,15 @@ pub fn succeed(command: &mut Command) -> Output {
     output
 }
 
-/// Builds `tests/programs/NAME.c` with more words for gcc.
+/// Builds `NAME.c`, one of ours or of the shared ones in `tests/programs/runtimes`, with more words for gcc.
 pub fn program(name: &str, tag: &str, words: &[&str]) -> PathBuf {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/programs/{name}.c"));
+    let shared = root().join("tests/programs/runtimes");
+    let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/programs");
+    let source = [&own, &shared].map(|folder| folder.join(format!("{name}.c"))).into_iter().find(|p| p.exists());
+    let source = source.unwrap_or_else(|| panic!("no {name}.c in {} or {}", own.display(), shared.display()));
     let program = scratch().join(format!("{name}-{tag}"));
     let mut gcc = Command::new("gcc");
-    gcc.args(["-w", "-O1"]).arg(source).arg("-o").arg(&program).args(words);
+    gcc.args(["-w", "-O1"]).arg("-I").arg(&shared).arg(source).arg("-o").arg(&program).args(words);
     succeed(gcc.args(["-lpthread", "-ldl", "-lrt"]));
     program
 }

@@ -1,6 +1,7 @@
 /* The part of the runtime's interface that the test programs use, the same in every version 11.7 to 13.5.
  * The wheels' own headers need files of the compiler's wheel, so the prototypes are written out. */
 #pragma once
+#include <stdatomic.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -80,14 +81,39 @@ cudaError_t cudaEventElapsedTime(float *, cudaEvent_t, cudaEvent_t);
 cudaError_t cudaLaunchKernel(const void *, dim3, dim3, void **, size_t, cudaStream_t);
 cudaError_t cudaFuncGetAttributes(void *, const void *);
 cudaError_t cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *, const void *, int, size_t);
+cudaError_t cudaGetDriverEntryPoint(const char *, void **, unsigned long long, int *);
+cudaError_t cudaGetDriverEntryPointByVersion(const char *, void **, unsigned, unsigned long long, int *);
+cudaError_t cudaLibraryLoadData(void **, const void *, void *, void *, unsigned, void *, void *, unsigned);
+cudaError_t cudaLibraryGetKernel(void **, void *, const char *);
+cudaError_t cudaLibraryUnload(void *);
 void **__cudaRegisterFatBinary(void *);
 void __cudaRegisterFatBinaryEnd(void **);
 void __cudaRegisterFunction(void **, const char *, char *, const char *, int, void *, void *, void *, void *, int *);
 void __cudaRegisterVar(void **, char *, char *, const char *, int, size_t, int, int);
 void __cudaUnregisterFatBinary(void **);
 
+/* Every call is counted by its name. CALLS=FILE gets a line "name count" for each at the end: what a trace must show. */
+static struct { char name[64]; unsigned count; } calls_[128];
+static atomic_flag counting_ = ATOMIC_FLAG_INIT; /* some calls are made on a thread of the driver */
+static void write_calls_(void) {
+    FILE *file = getenv("CALLS") ? fopen(getenv("CALLS"), "w") : NULL;
+    for (int i = 0; file && calls_[i].count; i++) fprintf(file, "%s %u\n", calls_[i].name, calls_[i].count);
+    if (file) fclose(file);
+}
+static int count_(const char *text) {
+    size_t length = strcspn(text, "("), i = 0;
+    while (atomic_flag_test_and_set(&counting_)) {}
+    if (!calls_[0].count) atexit(write_calls_);
+    while (calls_[i].count && (strlen(calls_[i].name) != length || memcmp(calls_[i].name, text, length))) i++;
+    memcpy(calls_[i].name, text, length);
+    calls_[i].count++;
+    atomic_flag_clear(&counting_);
+    return 0;
+}
+#define CALL(call) (count_(#call), call)
+
 /* The first thing that is not as it should be ends the program with its line. */
-#define IS(expected, call) do { int is_ = (call); if (is_ != (expected)) { \
+#define IS(expected, call) do { count_(#call); int is_ = (call); if (is_ != (expected)) { \
     fprintf(stderr, "%s:%d: %s = %d (%s), expected %d\n", __FILE__, __LINE__, #call, is_, cudaGetErrorName(is_), expected); \
     exit(1); } } while (0)
 #define OK(call) IS(0, call)

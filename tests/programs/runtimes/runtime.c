@@ -29,10 +29,10 @@ __attribute__((constructor)) static void register_code(void) {
     fatbin.entry.kind = 1, fatbin.entry.version = 0x101, fatbin.entry.head = 64, fatbin.entry.size = sizeof fatbin.text;
     fatbin.entry.major = 7, fatbin.entry.arch = 52, fatbin.entry.flags = 0x11;
     memcpy(fatbin.text, ptx, sizeof ptx);
-    registered = __cudaRegisterFatBinary(&wrapper);
-    __cudaRegisterFunction(registered, (const char *)saxpy, "_Z5saxpyifPKfPf", "_Z5saxpyifPKfPf", -1, 0, 0, 0, 0, 0);
-    __cudaRegisterVar(registered, (char *)&counter, "counter", "counter", 0, 4, 0, 0);
-    __cudaRegisterFatBinaryEnd(registered);
+    registered = CALL(__cudaRegisterFatBinary(&wrapper));
+    CALL(__cudaRegisterFunction(registered, (const char *)saxpy, "_Z5saxpyifPKfPf", "_Z5saxpyifPKfPf", -1, 0, 0, 0, 0, 0));
+    CALL(__cudaRegisterVar(registered, (char *)&counter, "counter", "counter", 0, 4, 0, 0));
+    CALL(__cudaRegisterFatBinaryEnd(registered));
 }
 
 static void devices(void) {
@@ -105,7 +105,7 @@ static void memory(void) {
     IS(712, cudaHostRegister(out, N, 0));
     OK(cudaHostUnregister(out));
     IS(713, cudaHostUnregister(out));
-    cudaGetLastError();
+    CALL(cudaGetLastError());
     int *managed;
     OK(cudaMallocManaged((void **)&managed, 400, 1));
     managed[99] = 5;
@@ -155,7 +155,7 @@ static void order(void) {
     OK(cudaEventCreate(&end));
     OK(cudaEventCreateWithFlags(&untimed, 2));
     IS(400, cudaEventElapsedTime(&ms, start, end));
-    cudaGetLastError();
+    CALL(cudaGetLastError());
 
     OK(cudaEventRecord(start, stream));
     pthread_mutex_lock(&gate); /* the first function cannot get on, so all behind it must wait */
@@ -181,7 +181,7 @@ static void order(void) {
     TRUE(ms >= 20 && ms < 10000);
     OK(cudaMemcpy(out, a, N, toHost));
     TRUE(out[0] == 9 && out[N - 1] == 9);
-    cudaGetLastError();
+    CALL(cudaGetLastError());
 
     /* the legacy stream waits for the others */
     turn = 0;
@@ -192,7 +192,7 @@ static void order(void) {
     pthread_mutex_unlock(&gate);
     OK(cudaMemcpy(out, a, N, toHost));
     TRUE(turn == 1 && out[5] == 3);
-    cudaGetLastError();
+    CALL(cudaGetLastError());
 
     void *later;
     OK(cudaMallocAsync(&later, N, stream));
@@ -229,11 +229,11 @@ static void kernels(void) {
     value = 0;
     OK(cudaMemcpyFromSymbol(&value, &counter, 4, 0, toHost));
     TRUE(value == 43);
-    TRUE(cudaLaunchKernel((void *)saxpy, one, big, arguments, 0, NULL) != 0);
+    TRUE(CALL(cudaLaunchKernel((void *)saxpy, one, big, arguments, 0, NULL)) != 0);
     /* no such kernel; runtimes from 12.9 on ask the driver whether it is a handle of its own */
-    int unknown = cudaLaunchKernel((void *)kernels, one, block, arguments, 0, NULL);
+    int unknown = CALL(cudaLaunchKernel((void *)kernels, one, block, arguments, 0, NULL));
     TRUE(unknown == 98 || unknown == 400);
-    cudaGetLastError();
+    CALL(cudaGetLastError());
 }
 
 static void errors(void) {
@@ -251,7 +251,7 @@ static void errors(void) {
     OK(cudaMemset((char *)a + 50, 0, 50));
     OK(cudaFree(a));
     IS(1, cudaMemset(a, 0, 100));
-    cudaGetLastError();
+    CALL(cudaGetLastError());
     OK(cudaGetLastError());
 }
 
@@ -265,7 +265,7 @@ int main(void) {
     OK(cudaDeviceReset());
     memory(); /* after a reset it all begins again */
     kernels();
-    __cudaUnregisterFatBinary(registered);
+    CALL(__cudaUnregisterFatBinary(registered));
     puts("all is well");
     return 0;
 }

@@ -10,7 +10,7 @@ pub const FILE: &str = "names";
 /// Bytes of a cell.
 pub const CELL: usize = 64;
 /// The file grows by this much at a time.
-pub const GROW: usize = 256 * 1024;
+pub const GROW: usize = 64 * 1024;
 /// Largest file: a name beyond it is dropped and counted.
 pub const MAX_BYTES: usize = 256 * 1024 * 1024;
 

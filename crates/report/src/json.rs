@@ -54,6 +54,7 @@ impl<W: io::Write> Json<W> {
             result: exit.returned().map_or(Value::Null, result),
             error: exit.is_error(),
             duration_ns: exit.duration_ns,
+            kernel: exit.kernel().map(|k| &**k),
             state: exit.state.word(),
             late: exit.late,
             ..call_line(&exit.call)

@@ -59,7 +59,7 @@ impl<W: io::Write> Text<W> {
         self.open_until(call.start_ns)?;
         self.open_top(&call.thread)?;
         if call.function.noted {
-            self.head(call);
+            self.head(call, call.kernel());
             return self.flush_line();
         }
         self.next_opening = self.next_opening.min(call.start_ns.saturating_add(PATIENCE_NS));
@@ -88,7 +88,7 @@ impl<W: io::Write> Text<W> {
             self.styled(name, call.function.shown());
         } else {
             self.open_top(&call.thread)?;
-            self.head(call);
+            self.head(call, exit.kernel());
         }
         self.result(exit);
         self.flush_line()
@@ -158,7 +158,7 @@ impl<W: io::Write> Text<W> {
         let Some(open) = self.stack(thread).last_mut().filter(|o| !o.opened) else { return Ok(()) };
         open.opened = true;
         let call = open.call.clone();
-        self.head(&call);
+        self.head(&call, call.kernel());
         self.line.push_str(" {");
         self.flush_line()
     }
@@ -176,7 +176,7 @@ impl<W: io::Write> Text<W> {
     }
 
     /// Everything up to the result.
-    fn head(&mut self, call: &Call) {
+    fn head(&mut self, call: &Call, kernel: Option<&Arc<str>>) {
         self.start(&call.thread, call.depth);
         let styles = self.styles;
         if let Some(tag) = tag(call) {
@@ -197,7 +197,7 @@ impl<W: io::Write> Text<W> {
             self.line.push_str(", ...");
         }
         self.line.push(')');
-        if let Some(kernel) = call.kernel() {
+        if let Some(kernel) = kernel {
             self.line.push_str(" kernel=");
             self.styled(styles.kernel, kernel);
         }

@@ -216,6 +216,14 @@ impl Exit {
     pub fn returned(&self) -> Option<Returned> {
         (self.state == State::Done).then(|| returned(&self.call.function, self.result))
     }
+    /// The kernel that was launched. A runtime that says there is none has named none either: before 12.9 it
+    /// passes on whatever lay in the place of the name, often the name of the launch before.
+    pub fn kernel(&self) -> Option<&Arc<str>> {
+        const INVALID_DEVICE_FUNCTION: i32 = 98;
+        let none = self.call.function.layer == Layer::Runtime
+            && matches!(self.returned(), Some(Returned::Status(INVALID_DEVICE_FUNCTION)));
+        self.call.kernel().filter(|_| !none)
+    }
     /// True for a status other than 0.
     pub fn is_error(&self) -> bool {
         matches!(self.returned(), Some(Returned::Status(n)) if n != 0)

@@ -5,12 +5,13 @@
 
 use cutap_e2e::{Counts, Finished, Scratch, cutap, finish, out, scratch, sources};
 use serde_json::Value;
+use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, OnceLock, PoisonError};
 use std::{env, fs};
 
 /// One version of the runtime, linked in or shared.
@@ -57,18 +58,23 @@ impl Runtime {
     }
 }
 
-/// The folder of an unpacked wheel.
-pub fn wheel(what: &str, version: &str) -> Option<PathBuf> {
-    let found = finish(Command::new("python3").arg(sources().join("wheels.py")).args([what, version]));
-    if found.status.success() {
-        return Some(PathBuf::from(found.stdout.trim()));
+/// The folder of an unpacked wheel; asked once, reported each time that it is missing.
+pub fn wheel(what: &'static str, version: &'static str) -> Option<PathBuf> {
+    static KNOWN: Mutex<BTreeMap<(&str, &str), Option<PathBuf>>> = Mutex::new(BTreeMap::new());
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    let folder = known.entry((what, version)).or_insert_with(|| {
+        let found = finish(Command::new("python3").arg(sources().join("wheels.py")).args([what, version]));
+        let expected = matches!(found.status.code(), Some(0 | 3)); // 3: cannot be fetched
+        assert!(expected, "wheels.py {what} {version}: {}", found.stderr);
+        found.status.success().then(|| PathBuf::from(found.stdout.trim()))
+    });
+    if folder.is_none() {
+        println!("skipped {what} {version}: its wheel is not in the cache and PyPI cannot be reached");
     }
-    assert_eq!(found.status.code(), Some(3), "wheels.py {what} {version}: {}", found.stderr);
-    println!("skipped {what} {version}: its wheel is not in the cache and PyPI cannot be reached");
-    None
+    folder.clone()
 }
 
-pub fn shared_library(version: &str) -> Option<PathBuf> {
+pub fn shared_library(version: &'static str) -> Option<PathBuf> {
     let lib = wheel("cudart", version)?.join("lib");
     let mut files = fs::read_dir(&lib).expect("a wheel has a folder lib").map(|e| e.expect("readable").path());
     Some(files.find(|p| name(p).starts_with("libcudart.so.")).unwrap_or_else(|| panic!("no libcudart in {lib:?}")))

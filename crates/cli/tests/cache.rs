@@ -197,7 +197,7 @@ fn a_read_only_cache_that_holds_all_is_used() {
 #[test]
 fn with_no_folder_at_all_one_sentence_says_why_for_each() {
     let script = "mount -t tmpfs -o noexec tmpfs /tmp; mount -t tmpfs -o ro tmpfs /var/tmp
-        HOME='/tmp/a b' XDG_CACHE_HOME= $CUTAP trace -- echo ran";
+        mkdir '/tmp/a b'; HOME='/tmp/a b' XDG_CACHE_HOME= $CUTAP trace -- echo ran";
     let Some(done) = in_namespace(script) else { return };
     assert_eq!((done.status.code(), out(&done).as_str()), (Some(125), ""));
     let text = err(&done);

@@ -203,8 +203,8 @@ fn files_that_are_no_programs() {
         let cut = matches!(outcome, Err(Error::Damaged { .. } | Error::Read { .. }));
         assert!(cut, "cut off at {length}: {outcome:?}");
     }
-    assert!(inspect(Path::new("/nonexistent")).unwrap_err().to_string().contains("No such file"));
-    assert!(inspect(&at).unwrap_err().to_string().contains("directory"));
+    assert!(inspect(Path::new("/nonexistent")).unwrap_err().to_string().contains("no such file or folder; give"));
+    assert!(inspect(&at).unwrap_err().to_string().contains("it is a folder; give"));
 }
 
 #[test]

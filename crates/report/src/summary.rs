@@ -34,6 +34,8 @@ struct Row {
 struct Sums {
     calls: u64,
     errors: u64,
+    /// Calls that did not end, or were left: they have no time.
+    open: u64,
     total_ns: u64,
     times: Histogram,
 }
@@ -48,6 +50,11 @@ struct Line {
     name: String,
     calls: u64,
     errors: u64,
+    /// Calls that did not return: unfinished, or left by an exception. They have no time.
+    unfinished: u64,
+    /// Some call has a time.
+    #[serde(skip)]
+    timed: bool,
     total_ns: u64,
     mean_ns: u64,
     p50_ns: u64,
@@ -90,6 +97,10 @@ impl<W: io::Write> Summary<W> {
             let took = exit.duration_ns.unwrap_or(0);
             sums.total_ns = sums.total_ns.saturating_add(took);
             sums.times.add(took);
+            // It came back after all.
+            sums.open -= u64::from(exit.late);
+        } else {
+            sums.open += 1;
         }
     }
 
@@ -101,6 +112,7 @@ impl<W: io::Write> Summary<W> {
             let sums = merged.entry((f.layer, &f.library, row.runtime.as_deref(), f.shown())).or_default();
             sums.calls += row.sums.calls;
             sums.errors += row.sums.errors;
+            sums.open += row.sums.open;
             sums.total_ns = sums.total_ns.saturating_add(row.sums.total_ns);
             sums.times.merge(&row.sums.times);
         }
@@ -112,6 +124,8 @@ impl<W: io::Write> Summary<W> {
             name: name.to_owned(),
             calls: sums.calls,
             errors: sums.errors,
+            unfinished: sums.open,
+            timed: sums.times.count() > 0,
             total_ns: sums.total_ns,
             mean_ns: sums.total_ns / sums.times.count().max(1),
             p50_ns: sums.times.percentile(50),
@@ -139,6 +153,8 @@ impl<W: io::Write> Summary<W> {
                 (_, Some(version)) => format!(" [{}, runtime {version}]", l.library),
                 _ => format!(" [{}]", l.library),
             };
+            // A function of which no call ended took no time that anybody knows.
+            let shown = |ns| if l.timed { time(ns) } else { "-".to_owned() };
             let error = if l.errors > 0 { styles.error } else { anstyle::Style::new() };
             writeln!(
                 self.out,
@@ -147,17 +163,20 @@ impl<W: io::Write> Summary<W> {
                 error.render(),
                 l.errors,
                 error.render_reset(),
-                time(l.total_ns),
-                time(l.mean_ns),
-                time(l.p50_ns),
-                time(l.p99_ns),
-                time(l.max_ns),
+                shown(l.total_ns),
+                shown(l.mean_ns),
+                shown(l.p50_ns),
+                shown(l.p99_ns),
+                shown(l.max_ns),
                 styles.name.render(),
                 l.name,
                 styles.name.render_reset(),
                 styles.tag.render(),
                 styles.tag.render_reset(),
             )?;
+            if l.unfinished > 0 {
+                writeln!(self.out, "{:>9} of them did not return", l.unfinished)?;
+            }
         }
         Ok(())
     }

@@ -25,6 +25,8 @@ pub struct Text<W> {
     /// Open calls of each thread, by its key.
     threads: Vec<Vec<Open>>,
     first: Option<Arc<Thread>>,
+    /// A line of a call was written.
+    calls_written: bool,
     /// More than one thread or process was seen.
     several: bool,
     processes: usize,
@@ -48,6 +50,7 @@ impl<W: io::Write> Text<W> {
             threads: Vec::new(),
             first: None,
             several: false,
+            calls_written: false,
             processes: 0,
             next_opening: u64::MAX,
             line: String::new(),
@@ -55,7 +58,7 @@ impl<W: io::Write> Text<W> {
     }
 
     fn enter(&mut self, call: &Arc<Call>) -> io::Result<()> {
-        self.seen(&call.thread);
+        self.seen(&call.thread)?;
         self.open_until(call.start_ns)?;
         self.open_top(&call.thread)?;
         if call.function.noted {
@@ -95,7 +98,7 @@ impl<W: io::Write> Text<W> {
     }
 
     fn lookup(&mut self, lookup: &Lookup) -> io::Result<()> {
-        self.seen(&lookup.thread);
+        self.seen(&lookup.thread)?;
         self.open_until(lookup.ns)?;
         self.open_top(&lookup.thread)?;
         let depth = self.stack(&lookup.thread).last().map_or(0, |o| o.call.depth + 1);
@@ -118,12 +121,22 @@ impl<W: io::Write> Text<W> {
         self.flush_line()
     }
 
-    /// Notes that a thread exists.
-    fn seen(&mut self, thread: &Arc<Thread>) {
-        match &self.first {
-            None => self.first = Some(thread.clone()),
-            Some(first) => self.several |= first.key != thread.key,
+    /// Notes that a thread exists. Lines have ids from the second one on, so whose the lines before were
+    /// is said here.
+    fn seen(&mut self, thread: &Arc<Thread>) -> io::Result<()> {
+        let Some(first) = &self.first else {
+            self.first = Some(thread.clone());
+            return Ok(());
+        };
+        if self.several || first.key == thread.key {
+            return Ok(());
         }
+        self.several = true;
+        if self.calls_written {
+            let ids = format!("{}/{}", first.process.pid, first.tid);
+            writeln!(self.out, "cutap: all lines up to here are of {ids}; from here on each has its own PID/TID")?;
+        }
+        Ok(())
     }
 
     fn stack(&mut self, thread: &Thread) -> &mut Vec<Open> {
@@ -165,6 +178,7 @@ impl<W: io::Write> Text<W> {
 
     /// Ids and indentation.
     fn start(&mut self, thread: &Thread, depth: u32) {
+        self.calls_written = true;
         self.line.clear();
         if self.several {
             let style = self.styles.ids;

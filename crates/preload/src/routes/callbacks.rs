@@ -232,8 +232,7 @@ fn kernel(b: &mut Block, number: u32, r: &CallbackRecord) {
     // SAFETY: the runtime's string constant.
     let name = unsafe { sys::text(r.name, 64) };
     if is_launch(name) && !r.kernel.is_null() {
-        // SAFETY: the runtime's string, alive during the launch.
-        let id = unsafe { super::handles::kernel_name(r.kernel) };
+        let id = super::handles::kernel_name(r.kernel);
         if id != 0 {
             record::learned(b, number, note::KERNEL, id.into());
         }

@@ -63,11 +63,32 @@ static KNOWN: [Known; NAMES] = [const {
     }
 }; NAMES];
 
-/// The id of a kernel's name, told to the names stream at first sight. 0: it could not be told.
-///
-/// # Safety
-/// `name` is a runtime's string.
-pub unsafe fn kernel_name(name: *const u8) -> u32 {
+/// The string at `name` if it can be a kernel's name: mapped to its end, of characters that names are made
+/// of. Runtimes before 12.9 leave there what lay on the stack when what is launched is no kernel.
+fn name_at<'a>(name: *const u8) -> Option<&'a [u8]> {
+    let (mut len, mut mapped) = (0, 0);
+    loop {
+        let at = (name as usize).wrapping_add(len);
+        if at >= mapped {
+            if !sys::readable(at & !7) {
+                return None;
+            }
+            mapped = (at | 4095).wrapping_add(1);
+        }
+        // SAFETY: the kernel has just read from this page.
+        match unsafe { name.add(len).read() } {
+            0 => break,
+            b'!'..=b'~' if len < 0xffff => len += 1,
+            _ => return None,
+        }
+    }
+    // SAFETY: all of it was read above.
+    (len > 0).then(|| unsafe { core::slice::from_raw_parts(name, len) })
+}
+
+/// The id of a kernel's name, told to the names stream at first sight. 0: there is none, or it could not be
+/// told.
+pub(super) fn kernel_name(name: *const u8) -> u32 {
     let epoch = UNLOADED.load(Relaxed);
     let Some(place) = PLACES.get((name as usize >> 3).wrapping_mul(0x9e37_79b9) % CACHE) else { return 0 };
     let id = place.load(Acquire);
@@ -78,19 +99,15 @@ pub unsafe fn kernel_name(name: *const u8) -> u32 {
         if known.unloaded.load(Relaxed) == epoch {
             return id;
         }
-        // SAFETY: the runtime's string; our copy in the names file, which stays mapped.
-        let same = unsafe {
-            sys::text(name, 0xffff)
-                == core::slice::from_raw_parts(known.text.load(Relaxed), known.len.load(Relaxed) as usize)
-        };
-        if same {
+        // SAFETY: our copy in the names file, which stays mapped.
+        let copy = unsafe { core::slice::from_raw_parts(known.text.load(Relaxed), known.len.load(Relaxed) as usize) };
+        if name_at(name) == Some(copy) {
             known.unloaded.store(epoch, Relaxed);
             return id;
         }
     }
+    let Some(text) = name_at(name) else { return 0 };
     let id = NEXT.fetch_add(1, Relaxed);
-    // SAFETY: the runtime's string.
-    let text = unsafe { sys::text(name, 0xffff) };
     let record = Name { kind: kind::KERNEL_NAME, ticks: 0, a: id.into(), b: name as u64, c: 0, s: text, t: &[] };
     let Some(copy) = names::write(&record) else { return 0 };
     // Filled before it is published; an id beyond the table is simply told again each time.

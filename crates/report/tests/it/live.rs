@@ -48,6 +48,7 @@ fn overlap(run: &Run, step: &mut dyn FnMut(u64)) -> (Vec<Process>, Vec<Thread>) 
 
 const TREE: &str = "\
 cuMemAlloc_v2() = 0 <1us>
+cutap: all lines up to here are of 100/100; from here on each has its own PID/TID
 100/100 [saxpy, runtime 12.9] cudaMalloc(1) {
 100/100   cuMemAlloc_v2(3) = 0 <1us>
 100/101 [saxpy, runtime 12.9] cudaMalloc(2) {

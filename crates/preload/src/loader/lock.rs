@@ -85,3 +85,18 @@ pub fn was_taken() -> Option<bool> {
         at => Some(word(at) != 0),
     }
 }
+
+/// Whether the loader's other lock, which dlsym takes and lazy binding does not, can be had now. It lies
+/// right in front of the list's. A constructor may hold it and wait for the very thread that asks, so
+/// nobody waits long.
+pub fn may_ask() -> bool {
+    let Some(at) = AT.load(Acquire).checked_sub(MUTEX).filter(|&at| at != 0) else { return true };
+    let me = sys::gettid();
+    for _ in 0..50 {
+        if word(at + KIND) != RECURSIVE || word(at) == 0 || word(at + OWNER) == me {
+            return true;
+        }
+        sys::sleep_us(1000);
+    }
+    false
+}

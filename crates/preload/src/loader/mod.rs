@@ -7,6 +7,7 @@
 pub mod elf;
 pub mod live;
 pub mod lock;
+pub mod map;
 pub mod notice;
 pub mod objects;
 pub mod words;

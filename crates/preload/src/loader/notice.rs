@@ -5,8 +5,8 @@
 use super::objects::{self, Snapshot};
 use super::words;
 use super::{live, lock};
-use crate::sys::libc::{PhdrInfo, dl_iterate_phdr};
-use crate::{routes::dlsym, start, thread};
+use crate::sys::libc::PhdrInfo;
+use crate::{routes::dlsym, start, sys, thread};
 use core::ffi::{c_int, c_void};
 use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering::SeqCst};
 use cutap_wire::count;
@@ -15,6 +15,8 @@ use cutap_wire::count;
 /// was not zero must never make one.
 static IN_FLIGHT: AtomicUsize = AtomicUsize::new(0);
 static OFF: AtomicBool = AtomicBool::new(false);
+/// The loader bound a word behind our back: all words are to be looked at again.
+static AGAIN: AtomicBool = AtomicBool::new(false);
 
 /// The look at the end of the process: what is new now was never ours.
 pub fn last() {
@@ -39,12 +41,13 @@ fn look_if_changed(late: usize) {
     unsafe { iterate(counts_now, (&raw mut counts).cast()) };
     let (room, fresh, first) =
         objects::with(|s| (s.objects().len() + 64, counts != (s.adds, s.subs), false)).unwrap_or((512, true, true));
-    if fresh {
-        look(room, (!first).then_some(late));
+    let again = AGAIN.swap(false, SeqCst);
+    if fresh || again {
+        look(room, (!first).then_some(late), again);
     }
 }
 
-fn look(mut room: usize, late: Option<usize>) {
+fn look(mut room: usize, late: Option<usize>, again: bool) {
     loop {
         let s = Snapshot::new(room);
         if s.is_null() {
@@ -63,7 +66,7 @@ fn look(mut room: usize, late: Option<usize>) {
         if snapshot.missed() > 0 {
             start::count(count::TOO_MANY_OBJECTS, snapshot.missed() as u64);
         }
-        objects::with(|was| carry_over(snapshot, was));
+        objects::with(|was| carry_over(snapshot, was, again));
         dlsym::barrier();
         let mut rewrite = words::Rewrite { snapshot, late, numbered: false, stale: false };
         // SAFETY: the callback's own data.
@@ -81,14 +84,19 @@ fn look(mut room: usize, late: Option<usize>) {
 
 /// What was looked at stays so, until something was unloaded: then an address may belong to another
 /// library now.
-fn carry_over(s: &mut Snapshot, was: &Snapshot) {
-    let same_epoch = s.subs == was.subs;
+fn carry_over(s: &mut Snapshot, was: &Snapshot, again: bool) {
+    let same_epoch = s.subs == was.subs && !again;
     for o in s.objects_mut() {
         if let Some(old) = was.same(o) {
             o.done = old.done && same_epoch;
             o.id = old.id;
         }
     }
+}
+
+/// The loader is left to bind a word itself.
+pub fn look_again() {
+    AGAIN.store(true, SeqCst);
 }
 
 /// True in a child that was forked while another thread was inside the loader's list.
@@ -115,11 +123,14 @@ pub unsafe fn iterate(f: crate::sys::libc::PhdrCallback, data: *mut c_void) {
     if is_off() {
         return;
     }
-    if let Some(call) = dl_iterate_phdr() {
+    if let Some(call) = dlsym::loaders_list() {
+        // A handler that left by siglongjmp would leave the loader's lock taken.
+        let signals = sys::block_signals();
         IN_FLIGHT.fetch_add(1, SeqCst);
         // SAFETY: the caller's promise.
         unsafe { call(f, data) };
         IN_FLIGHT.fetch_sub(1, SeqCst);
+        sys::restore_signals(signals);
     }
 }
 

@@ -7,12 +7,12 @@
 
 use crate::loader::elf::is_function;
 use crate::loader::objects::{self, Object};
-use crate::loader::{live, notice, words};
-use crate::sys::libc::PhdrInfo;
+use crate::loader::{live, map, notice, words};
+use crate::sys::libc::Iterate;
 use crate::sys::{self, x86_64::shadow_stack};
 use crate::thread::record;
 use crate::{slots, start};
-use core::ffi::{c_int, c_void};
+use core::ffi::c_int;
 use core::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use cutap_wire::count;
 use cutap_wire::names::{layer, route};
@@ -35,6 +35,7 @@ const fn new(name: &'static [u8]) -> Replaced {
 }
 const DLSYM: usize = 0;
 const DLVSYM: usize = 1;
+const DLADDR: usize = 2;
 
 fn next(which: usize) -> usize {
     REPLACED.get(which).map_or(0, |r| r.next.load(Relaxed))
@@ -58,41 +59,58 @@ pub fn loaders_own() -> (usize, usize) {
     (last(DLSYM), last(DLVSYM))
 }
 
-/// Finds the next dlsym by the link map and the objects' own hash tables. `dlvsym(RTLD_NEXT)` would
-/// skip another preload's, and needs to know the version.
+/// libc's own `dl_iterate_phdr`, whoever has one of that name in front of it.
+static ITERATE: AtomicUsize = AtomicUsize::new(0);
+
+/// See `ITERATE`.
+pub fn loaders_list() -> Option<Iterate> {
+    find_next();
+    let at = ITERATE.load(Relaxed);
+    // SAFETY: libc's function of that name.
+    (at != 0).then(|| unsafe { core::mem::transmute::<usize, Iterate>(at) })
+}
+
+/// Finds the next dlsym, and libc's own functions, by the link map and the objects' own hash tables.
+/// `dlvsym(RTLD_NEXT)` would skip another preload's, and needs to know the version.
 pub fn find_next() {
     if next(DLSYM) != 0 {
         return;
     }
     let mut behind_us = false;
-    // SAFETY: the callback's own data.
-    unsafe { notice::iterate(one_object, (&raw mut behind_us).cast()) };
-}
-
-unsafe extern "C" fn one_object(info: *const PhdrInfo, _: usize, data: *mut c_void) -> c_int {
-    // SAFETY: called by the loader with our data; the object is mapped.
-    unsafe {
-        let behind_us = &mut *data.cast::<bool>();
-        let s = objects::describe(&*info);
-        if s.ours {
-            *behind_us = true;
-            return 0;
+    map::each(|base, tables, ours| {
+        if ours {
+            behind_us = true;
+            return;
         }
+        let function = |name: &[u8]| {
+            let mut found = 0;
+            // SAFETY: the object is loaded.
+            unsafe {
+                tables.find(name, |symbol, _| {
+                    let address = base.wrapping_add(symbol.value);
+                    if is_function(symbol, base, address) {
+                        found = address;
+                    }
+                    found != 0
+                });
+            }
+            found
+        };
         for r in &REPLACED {
-            s.tables.find(r.name, |symbol, _| {
-                let address = s.base.wrapping_add(symbol.value);
-                if !is_function(symbol, s.base, address) {
-                    return false;
-                }
-                if *behind_us && r.next.load(Relaxed) == 0 {
-                    r.next.store(address, Relaxed);
-                }
-                r.last.store(address, Relaxed);
-                true
-            });
+            let address = function(r.name);
+            if address == 0 {
+                continue;
+            }
+            if behind_us && r.next.load(Relaxed) == 0 {
+                r.next.store(address, Relaxed);
+            }
+            r.last.store(address, Relaxed);
         }
-    }
-    0
+        match function(b"dl_iterate_phdr") {
+            0 => {}
+            address => ITERATE.store(address, Relaxed),
+        }
+    });
 }
 
 /// True for the address of libc's own dlsym and its kin.
@@ -112,13 +130,20 @@ pub fn replacement(address: usize, user: &Object) -> Option<usize> {
     if wraps || user.ours { None } else { crate::slots::exports().get(which).copied().filter(|&a| a != 0) }
 }
 
-/// Takes and gives back the loader's lock: who was listed before is relocated after.
+/// Takes and gives back the loader's lock: who was listed before is relocated after. By dladdr, which
+/// leaves the program's dlerror alone.
 pub fn barrier() {
     find_next();
-    let real = REPLACED.first().map_or(0, |r| r.last.load(Relaxed));
+    let real = REPLACED.get(DLADDR).map_or(0, |r| r.last.load(Relaxed));
     if real != 0 {
-        // SAFETY: libc's dlsym.
-        unsafe { call(real, RTLD_DEFAULT, c"free".as_ptr().cast(), core::ptr::null()) };
+        let mut info = [0usize; 8];
+        // SAFETY: libc's dladdr with room for its four words.
+        unsafe {
+            core::mem::transmute::<usize, unsafe extern "C" fn(usize, *mut usize) -> c_int>(real)(
+                barrier as *const () as usize,
+                info.as_mut_ptr(),
+            );
+        }
     }
 }
 

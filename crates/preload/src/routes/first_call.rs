@@ -1,7 +1,7 @@
 //! A lazy word at its first call. The loader would look the name up from the calling object, so we do
 //! exactly that, from inside it: it is running, so it stays mapped. No name is searched in advance.
 
-use crate::loader::{live, notice};
+use crate::loader::{live, lock, notice};
 use crate::routes::dlsym;
 use crate::slots::table::take_number;
 use crate::slots::thunks_x86_64::{Frame, call_through, entry, resolve_entry, thunk};
@@ -50,6 +50,11 @@ unsafe extern "C" fn cutap_bind(frame: *mut Frame) -> usize {
     let Some(s) = STUBS.get(n) else { return 0 };
     let first = s.first.load(Relaxed);
     thread::fork::check();
+    if !lock::may_ask() {
+        start::count(count::BOUND_BY_LOADER, 1);
+        notice::look_again();
+        return first;
+    }
     let (word, name, version) = (s.word.load(Relaxed), s.name.load(Relaxed), s.version.load(Relaxed));
     let place = live::at(word, |o| (o.ret(), o.span));
     let Some((Some(gate), span)) = place.filter(|_| !shadow_stack()) else {

@@ -10,6 +10,8 @@ use cutap_wire::names::{CELL, FILE, FIXED, GROW, MAX_BYTES, Name};
 static AT: AtomicPtr<u8> = AtomicPtr::new(core::ptr::null_mut());
 static NEXT: AtomicUsize = AtomicUsize::new(0);
 static ALLOCATED: AtomicUsize = AtomicUsize::new(0);
+/// Bytes of the mapping: less than all where the address space is limited.
+static MAPPED: AtomicUsize = AtomicUsize::new(0);
 /// The parent's mapping and how much of it was taken at the fork.
 static PARENT: AtomicPtr<u8> = AtomicPtr::new(core::ptr::null_mut());
 static PARENT_BYTES: AtomicUsize = AtomicUsize::new(0);
@@ -29,10 +31,11 @@ pub fn make() -> bool {
         return false;
     }
     // Mapped whole, once: what lies behind the end of the file is not touched before it is allocated.
-    let at = file.map(0, MAX_BYTES);
-    if at.is_null() {
+    let sizes = [MAX_BYTES, size.max(MAX_BYTES / 16)];
+    let Some((at, mapped)) = sizes.into_iter().map(|s| (file.map(0, s), s)).find(|m| !m.0.is_null()) else {
         return false;
-    }
+    };
+    MAPPED.store(mapped, Relaxed);
     let parent = PARENT.load(Relaxed);
     if inherited != 0 && !parent.is_null() {
         // SAFETY: both mappings hold that many allocated bytes.
@@ -69,7 +72,7 @@ fn take(bytes: usize) -> Option<*mut u8> {
     }
     let offset = NEXT.fetch_add(bytes, Relaxed);
     let end = offset + bytes;
-    if end > MAX_BYTES {
+    if end > MAPPED.load(Relaxed) {
         return None;
     }
     if end > ALLOCATED.load(Acquire) {
@@ -84,8 +87,10 @@ fn take(bytes: usize) -> Option<*mut u8> {
     Some(unsafe { at.add(offset) })
 }
 
-/// A forked child.
+/// A forked child. One whose parent had no folder of its own yet inherits what its parent inherited.
 pub fn forked() {
-    PARENT_BYTES.store(if process::is_made() { NEXT.load(Relaxed).min(ALLOCATED.load(Relaxed)) } else { 0 }, Relaxed);
-    PARENT.store(AT.swap(core::ptr::null_mut(), AcqRel), Relaxed);
+    if process::is_made() {
+        PARENT_BYTES.store(NEXT.load(Relaxed).min(ALLOCATED.load(Relaxed)), Relaxed);
+        PARENT.store(AT.swap(core::ptr::null_mut(), AcqRel), Relaxed);
+    }
 }

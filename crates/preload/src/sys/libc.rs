@@ -55,9 +55,12 @@ impl PhdrInfo {
 /// Its callback.
 pub type PhdrCallback = unsafe extern "C" fn(*const PhdrInfo, usize, *mut c_void) -> c_int;
 
+/// `dl_iterate_phdr`: lists the loaded objects, under the loader's lock.
+pub type Iterate = unsafe extern "C" fn(PhdrCallback, *mut c_void) -> c_int;
+
 weak! {
-    /// Lists the loaded objects, under the loader's lock.
-    dl_iterate_phdr, "dl_iterate_phdr", unsafe extern "C" fn(PhdrCallback, *mut c_void) -> c_int;
+    /// The loader's list, as debuggers find it.
+    r_debug, "_r_debug", *const crate::loader::map::Debug;
     /// For the robust mutex in a ring's head.
     mutexattr_init, "pthread_mutexattr_init", unsafe extern "C" fn(*mut c_void) -> c_int;
     /// See `mutexattr_init`.

@@ -23,6 +23,7 @@ mod nr {
     pub const GETPPID: usize = 110;
     pub const GETTID: usize = 186;
     pub const READLINK: usize = 89;
+    pub const SIGALTSTACK: usize = 131;
     pub const MKDIR: usize = 83;
     pub const CLOCK_GETTIME: usize = 228;
     pub const OPENAT: usize = 257;
@@ -237,6 +238,16 @@ pub fn block_signals() -> u64 {
 pub fn restore_signals(old: u64) {
     // SAFETY: a word of ours. SIG_SETMASK is 2.
     unsafe { syscall4(nr::RT_SIGPROCMASK, 2, &raw const old as usize, 0, 8) };
+}
+
+/// True on an alternate signal stack, where nothing can be said of frames by their addresses.
+pub fn on_signal_stack() -> bool {
+    const SS_ONSTACK: usize = 1;
+    let mut stack = [0usize; 3];
+    // SAFETY: three words of ours.
+    unsafe { syscall2(nr::SIGALTSTACK, 0, stack.as_mut_ptr() as usize) };
+    let [_, flags, _] = stack;
+    flags & SS_ONSTACK != 0
 }
 
 /// True when eight bytes at `at` can be read. The kernel copies the set before it looks at `how`, and

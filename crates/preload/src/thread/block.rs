@@ -5,7 +5,7 @@
 use super::{fork, record, ring};
 use crate::{start, sys};
 use core::arch::{asm, global_asm};
-use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering::*};
+use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering::*};
 use cutap_wire::count;
 use cutap_wire::ring::{ChunkWriter, RingHeader};
 
@@ -165,30 +165,42 @@ fn take_over() -> Option<*mut Block> {
     None
 }
 
+/// CLOCK_MONOTONIC nanoseconds of the last failure to make a ring: no try a call.
+static FAILED_AT: AtomicU64 = AtomicU64::new(0);
+const PAUSE_NS: u64 = 500_000_000;
+
 fn new() -> Option<*mut Block> {
-    if !start::process_made() {
+    let failed_at = FAILED_AT.load(Relaxed);
+    if failed_at != 0 && sys::clock(sys::MONOTONIC).wrapping_sub(failed_at) < PAUSE_NS {
         return None;
     }
+    let made = start::process_made().then(make_block).flatten();
+    FAILED_AT.store(if made.is_some() { 0 } else { sys::clock(sys::MONOTONIC) }, Relaxed);
+    made
+}
+
+fn make_block() -> Option<*mut Block> {
     let b = sys::pages(size_of::<Block>()).cast::<Block>();
     if b.is_null() {
         return None;
     }
     let n = COUNT.fetch_add(1, AcqRel);
-    let Some(slot) = BLOCKS.get(n as usize) else {
-        COUNT.fetch_sub(1, AcqRel);
-        return None;
-    };
     // SAFETY: fresh memory, all zero, which is a valid block.
     let block = unsafe { &mut *b };
     block.generation = fork::generation();
     block.tid.store(sys::gettid(), Relaxed);
     block.ring = n;
-    if !ring::make(block) {
+    let slot = BLOCKS.get(n as usize);
+    if slot.is_none() || !ring::make(block) {
+        // The number goes back if it is still the last; else it stays without a ring.
+        let _ = COUNT.compare_exchange(n + 1, n, AcqRel, Relaxed);
+        // SAFETY: nobody else knows of the block.
+        unsafe { sys::unmap(b.cast(), size_of::<Block>()) };
         return None;
     }
     ring::own(block, block.tid.load(Relaxed));
     start::rings_made(n + 1);
-    slot.store(b, Release);
+    slot?.store(b, Release);
     Some(b)
 }
 
@@ -209,10 +221,12 @@ impl Block {
     #[inline(always)]
     pub fn leave_below(&mut self, frame: usize) {
         const ONE_STACK: usize = 8 << 20;
+        let mut asked = false;
         while let Some(top) = self.depth.checked_sub(1).and_then(|d| self.open.get(d)) {
-            if frame.wrapping_sub(top.frame) >= ONE_STACK {
+            if frame.wrapping_sub(top.frame) >= ONE_STACK || (!asked && sys::on_signal_stack()) {
                 return;
             }
+            asked = true;
             self.depth -= 1;
         }
     }

@@ -45,11 +45,14 @@ fn forked(word: *mut AtomicU32) {
     let word = unsafe { &*word };
     match word.compare_exchange(WIPED, CHANGING, AcqRel, Acquire) {
         Ok(_) => {
+            // A handler that left by siglongjmp would leave it half changed.
+            let signals = sys::block_signals();
             GENERATION.fetch_add(1, AcqRel);
             thread::block::forked();
             start::forked();
             loader::notice::forked();
             word.store(HERE, Release);
+            sys::restore_signals(signals);
         }
         Err(_) => {
             // Another thread of the child is at it. A signal handler inside it would wait for itself:

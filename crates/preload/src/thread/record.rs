@@ -5,7 +5,7 @@ use super::block::{self, Block, OpenCall};
 use super::{clock, ring};
 use crate::slots::thunks_x86_64::Frame;
 use crate::slots::{hooks, table};
-use crate::{routes, start};
+use crate::{routes, start, sys};
 use core::sync::atomic::{AtomicU64, Ordering::*};
 use cutap_wire::count;
 use cutap_wire::record::{COMMITTED, FAR_PARENT, LOOKUP_WORDS, MAX_WORDS, META_MAX, NO_PARENT, first_word, kind};
@@ -246,7 +246,7 @@ fn abandoned(b: &mut Block) {
         return;
     }
     const ONE_STACK: usize = 8 << 20;
-    if here().wrapping_sub(b.writing.1) < ONE_STACK {
+    if here().wrapping_sub(b.writing.1) < ONE_STACK && !sys::on_signal_stack() {
         give_up(b);
     }
 }
@@ -261,6 +261,11 @@ pub fn give_up(b: &mut Block) {
     unsafe {
         let at = &*b.writing.0.cast::<AtomicU64>();
         let first = at.load(Relaxed);
+        // A handler may come right behind the commit.
+        if first & COMMITTED != 0 {
+            b.writing = (core::ptr::null_mut(), 0);
+            return;
+        }
         let enter = (first & 0xf) as u8 == kind::ENTER;
         let skip = if enter { first | u64::from(META_MAX) << 13 } else { first & !0xf | u64::from(kind::SKIP) };
         at.store(skip | COMMITTED, Release);

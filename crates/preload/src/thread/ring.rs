@@ -18,7 +18,9 @@ const PATIENCE_NS: u64 = 200_000_000;
 pub fn make(block: &mut Block) -> bool {
     let mut path = start::Path::process();
     path.push(b"/t").number(u64::from(block.ring)).push(b".ring");
-    let Some(file) = sys::open(path.bytes(), sys::Open::New) else { return false };
+    // A try before may have left the file without a header.
+    let file = sys::open(path.bytes(), sys::Open::New).or_else(|| sys::open(path.bytes(), sys::Open::ReadWrite));
+    let Some(file) = file else { return false };
     if !file.allocate(PAGE) {
         return false;
     }

@@ -59,6 +59,12 @@ fn children_that_exec() {
 fn signal_handler_calls_inside_a_call() {
     case("signal_storm").counts();
     case("signal_stack").counts();
+    case("alternate_stack").counts();
+}
+
+#[test]
+fn grandchild_has_the_names() {
+    case("grandchild").counts();
 }
 
 #[test]

@@ -21,6 +21,7 @@ const LISTED: &[(&str, &str)] = &[
 const LEFT_OUT: &[&str] = &[
     "until_killed", // does not end
     "asan", // the sanitizer's runtime insists on the first place in LD_PRELOAD; `cutap env` does not know the program
+    "tsan", // its runtime may refuse a new kernel's address space
     "signal_jump", // how many calls are counted is a matter of chance (calls.rs allows for it)
 ];
 

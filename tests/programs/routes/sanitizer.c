@@ -1,6 +1,7 @@
-/* AddressSanitizer: it calls dlsym before any constructor, replaces malloc and memcpy, and, as a shared library, insists on being
+/* Sanitizers. ThreadSanitizer has a dl_iterate_phdr of its own, which looks itself up by dlsym at the first call. AddressSanitizer calls dlsym before any constructor, replaces malloc and memcpy, and, as a shared library, insists on being
  * first in LD_PRELOAD. */
 //: exe asan -fsanitize=address -l:libcuda.so.1
+//: exe tsan -fsanitize=thread -l:libcuda.so.1
 //: exe asan_static -fsanitize=address -static-libasan -l:libcuda.so.1
 #include "fixture.h"
 

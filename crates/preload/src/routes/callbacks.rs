@@ -254,7 +254,9 @@ pub fn is_footprint(b: &mut Block, caller: usize) -> bool {
         // A shared runtime's function that a binding led to, and that it has not reported yet.
         Some(t) if (t.slot as usize) < THUNKS && slots::object_of(t.slot) == i.object.load(Relaxed) => {
             let name = slots::name_of(t.slot);
-            is_launch(name.strip_prefix(b"__").unwrap_or(name))
+            let name = name.strip_prefix(b"__").unwrap_or(name);
+            // In a library with a runtime linked in, the functions of that object are the library's own.
+            !name.starts_with(b"cuda") || is_launch(name)
         }
         _ => true,
     }

@@ -35,8 +35,6 @@ mod nr {
 pub const PROT_READ: usize = 1;
 /// `PROT_WRITE`
 pub const PROT_WRITE: usize = 2;
-/// `PROT_EXEC`
-pub const PROT_EXEC: usize = 4;
 const MAP_SHARED: usize = 1;
 const MAP_PRIVATE: usize = 2;
 const MAP_ANONYMOUS: usize = 0x20;

@@ -5,9 +5,11 @@
 //! indexing.
 #![no_std]
 
+pub mod capture;
 pub mod filter;
 pub mod generated;
 mod glob;
+pub mod known;
 mod lookup;
 
 pub use generated::export_tables::*;

@@ -152,7 +152,7 @@ impl Events {
                     self.stack.enter(Open { number, ticks, call });
                 }
             }
-            Record::Exit { number, ticks, result } => {
+            Record::Exit { number, ticks, result, .. } => {
                 let end_ns = self.time(folder.ns(&shared.clock, ticks));
                 let (open, late) = match self.end(number, &shared.filter) {
                     Ended::Now(open) => (open, false),

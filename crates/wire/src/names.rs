@@ -23,11 +23,13 @@ pub const FIXED: usize = 48;
 pub mod kind {
     /// a = object id, b = load address, c = layer (see [`super::layer`]) | watched << 8; s = SONAME or file name, t = path.
     pub const OBJECT: u8 = 1;
-    /// a = slot, b = object id | route << 32, c = real address; s = name. A slot of one function of one load.
+    /// a = slot, b = object id | route << 32 | C++ << 40 | [`super::shape`] << 44, c = real address; s = name. A
+    /// slot of one function of one load.
     pub const SLOT: u8 = 2;
     /// a = instance id, b = object id, c = runtime version (12090).
     pub const INSTANCE: u8 = 3;
-    /// a = slot, b = instance id, c = callback id; s = name. A function of a runtime instance.
+    /// a = slot, b = instance id, c = callback id | words of the parameter block << 32; s = name. A function of a
+    /// runtime instance.
     pub const RUNTIME_SLOT: u8 = 4;
     /// a = id; s = mangled name. A kernel's name as a runtime gave it.
     pub const KERNEL_NAME: u8 = 5;
@@ -35,6 +37,9 @@ pub mod kind {
     pub const KERNEL_HANDLE: u8 = 6;
     /// a = reason ([`crate::count`]); s = object or function, t = more. Something that is listed at the end.
     pub const GAP: u8 = 7;
+    /// a = function handle; s = (offset, size) of each parameter, two u32 each. What the driver says of a kernel's
+    /// parameters; the newest of a handle counts.
+    pub const KERNEL_PARAMETERS: u8 = 9;
     /// a = bytes, b = 1 cubin, 2 fatbin, 3 PTX; s = file under `RUN/modules`. A module image that was kept.
     pub const MODULE: u8 = 8;
 }
@@ -49,6 +54,12 @@ pub mod layer {
     pub const RUNTIME: u8 = 2;
     /// The driver API.
     pub const DRIVER: u8 = 3;
+}
+
+/// Packs how many words of integer registers, vector registers and stack a slot's records have. With no
+/// descriptor that is six, none, none.
+pub const fn shape(ints: u8, vectors: u8, stack: u8) -> u64 {
+    ints as u64 | (vectors as u64) << 4 | (stack as u64) << 8
 }
 
 /// How a slot's address was first handed out.

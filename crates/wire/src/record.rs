@@ -26,9 +26,10 @@ pub const FAR_PARENT: u16 = u16::MAX;
 pub mod kind {
     /// Nothing was written here.
     pub const NONE: u8 = 0;
-    /// A call began. meta = slot; word 1 = caller's return address | distance to the parent << 48; then arguments.
+    /// A call began. meta = slot; word 1 = caller's return address | distance to the parent << 48; then the
+    /// words that the slot's name says, then [`super::Fragments`].
     pub const ENTER: u8 = 1;
-    /// A call ended. meta = distance back; word 1 = result (rax).
+    /// A call ended. meta = distance back; word 1 = result (rax); then [`super::Fragments`].
     pub const EXIT: u8 = 2;
     /// Word 1 = ticks, whole.
     pub const TIME: u8 = 3;
@@ -87,7 +88,7 @@ pub enum Record<'a> {
         caller: u64,
         /// The call it was made from.
         parent: Parent,
-        /// Argument words.
+        /// Argument words, and behind as many as the slot's name says, [`Fragments`].
         words: Words<'a>,
     },
     /// Call `number` returned.
@@ -98,6 +99,8 @@ pub enum Record<'a> {
         ticks: u64,
         /// The result register.
         result: u64,
+        /// Memory as it was after the call.
+        memory: Fragments<'a>,
     },
     /// Call `number` was left by an exception, pthread_exit or cancellation.
     Unwound {
@@ -185,6 +188,52 @@ impl<'a> Words<'a> {
     /// All words in order.
     pub fn iter(self) -> impl Iterator<Item = u64> + 'a {
         self.0.as_chunks::<8>().0.iter().map(|w| u64::from_le_bytes(*w))
+    }
+}
+
+impl<'a> Words<'a> {
+    /// The first `n` words, and what lies behind them.
+    pub fn split(self, n: usize) -> (Words<'a>, Fragments<'a>) {
+        let (words, rest) = self.0.split_at(self.0.len().min(n * 8));
+        (Words(words), Fragments(rest))
+    }
+}
+
+/// Memory of the program that was kept with a record: for each piece its address, a word with the bytes
+/// kept (low half) and the bytes meant (high half), and the bytes, filled up to whole words.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Fragments<'a>(&'a [u8]);
+
+/// One piece of the program's memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Fragment<'a> {
+    /// Where it lay.
+    pub address: u64,
+    /// How many bytes were meant; more than were kept when there was no room, or not all could be read.
+    pub meant: u32,
+    /// What was kept.
+    pub bytes: &'a [u8],
+}
+
+/// Words of a fragment before its bytes.
+pub const FRAGMENT_WORDS: usize = 2;
+
+impl<'a> Iterator for Fragments<'a> {
+    type Item = Fragment<'a>;
+
+    fn next(&mut self) -> Option<Fragment<'a>> {
+        let (address, lengths) = (word(self.0, 0)?, word(self.0, 1)?);
+        let rest = self.0.get(FRAGMENT_WORDS * 8..)?;
+        let kept = lengths as u32 as usize;
+        let bytes = rest.get(..kept)?;
+        self.0 = rest.get(kept.next_multiple_of(8)..).unwrap_or(&[]);
+        Some(Fragment { address, meant: (lengths >> 32) as u32, bytes })
+    }
+}
+
+impl core::fmt::Debug for Fragments<'_> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_list().entries(*self).finish()
     }
 }
 
@@ -276,7 +325,11 @@ impl Cursor {
                 let words = Words(body.get(16..)?);
                 Some(Record::Enter { number, slot: meta, ticks, caller: word1 & 0xffff_ffff_ffff, parent, words })
             }
-            kind::EXIT => Some(Record::Exit { number: self.back(meta, body)?, ticks, result: at(1)? }),
+            kind::EXIT => {
+                let end = body.len() - if meta == META_MAX { 8 } else { 0 };
+                let memory = Fragments(body.get(16..end).unwrap_or(&[]));
+                Some(Record::Exit { number: self.back(meta, body)?, ticks, result: at(1)?, memory })
+            }
             kind::UNWOUND => Some(Record::Unwound { number: self.back(meta, body)?, ticks }),
             kind::THREAD => Some(Record::Thread { tid: at(1)? as u32 }),
             kind::NOTE => Some(Record::Note { number: self.back(meta, body)?, what: at(1)?, value: at(2)? }),

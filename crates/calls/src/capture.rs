@@ -1,0 +1,104 @@
+//! What the target keeps of a call beside its words: a list of small steps for each function, chosen by
+//! codegen from the types and rules in `api/`. The target follows the steps blindly; what the bytes mean
+//! is told by [`crate::known`] outside. No names, no addresses: the tables need no relocation.
+//!
+//! A step reads a pointer and keeps memory that it points to as a *fragment* (address, length, bytes). A
+//! pointer stands in the call's words or in a fragment that an earlier step of the same call kept.
+
+/// One function, found by the hash of its name.
+#[derive(Debug, Clone, Copy)]
+#[repr(C)]
+pub struct Row {
+    /// [`hash`] of the name, with `#12` behind it for a form of that major version, and with `@` in
+    /// front for the parameter block that a runtime's callback gives.
+    pub hash: u64,
+    /// First of its steps in the table of steps.
+    pub first: u16,
+    /// Number of its steps.
+    pub steps: u8,
+    /// Words of integer registers, or of the parameter block in all.
+    pub ints: u8,
+    /// Words of vector registers.
+    pub vectors: u8,
+    /// Words of the stack.
+    pub stack: u8,
+}
+
+/// One step.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[repr(C)]
+pub struct Step {
+    /// One of [`kind`].
+    pub kind: u8,
+    /// [`EXIT`] and other bits.
+    pub flags: u8,
+    /// Where the pointer stands: [`WORDS`], [`RESULT`], or the fragment of this step of the same list.
+    pub base: u8,
+    /// Where the count stands, like `base`; [`NONE`]: `count` is the count itself.
+    pub count_base: u8,
+    /// Byte offset of the pointer in the base.
+    pub offset: u16,
+    /// Byte offset of the count in its base, or the count.
+    pub count: u16,
+    /// Bytes of one element.
+    pub size: u16,
+    /// Keep no more bytes than this.
+    pub most: u16,
+}
+
+/// Kinds of steps.
+pub mod kind {
+    /// `count` elements of `size` bytes.
+    pub const MEMORY: u8 = 0;
+    /// Up to and with a zero byte.
+    pub const TEXT: u8 = 1;
+    /// `count` pointers to texts: the pointers, then each text.
+    pub const TEXTS: u8 = 2;
+    /// `count` pointers, each to `size` bytes: the pointers, then what they lead to.
+    pub const POINTERS: u8 = 3;
+    /// A kernel's parameters: the pointer is void **; the count stands for where the function handle is.
+    pub const KERNEL_PARAMS: u8 = 4;
+    /// The list of `extra`, and the buffer in it.
+    pub const EXTRA: u8 = 5;
+}
+
+/// Step bit: after the call, if it returned 0; else before it.
+pub const EXIT: u8 = 1 << 0;
+/// Step bit: after the call whatever it returned.
+pub const ALWAYS: u8 = 1 << 1;
+/// Step bit: the count has eight bytes; else four.
+pub const COUNT64: u8 = 1 << 2;
+/// Step bit: the function has just written so many bytes there, so that they can be read unchecked.
+pub const PROVED: u8 = 1 << 3;
+
+/// Base: the call's words.
+pub const WORDS: u8 = 255;
+/// Base: the result register.
+pub const RESULT: u8 = 254;
+/// No base.
+pub const NONE: u8 = 253;
+
+/// FNV-1a, 64 bits.
+pub const fn hash(name: &[u8]) -> u64 {
+    extend(0xcbf2_9ce4_8422_2325, name)
+}
+
+/// Goes on with a hash.
+pub const fn extend(mut h: u64, mut more: &[u8]) -> u64 {
+    while let [first, rest @ ..] = more {
+        h = (h ^ *first as u64).wrapping_mul(0x0100_0000_01b3);
+        more = rest;
+    }
+    h
+}
+
+/// The row of a hash.
+pub fn row(rows: &'static [Row], hash: u64) -> Option<&'static Row> {
+    rows.binary_search_by_key(&hash, |r| r.hash).ok().and_then(|n| rows.get(n))
+}
+
+/// The steps of a row.
+pub fn steps(all: &'static [Step], row: &Row) -> &'static [Step] {
+    let first = usize::from(row.first);
+    all.get(first..first + usize::from(row.steps)).unwrap_or(&[])
+}

@@ -1,0 +1,296 @@
+//! What is known of each function, for everybody outside the target: names, types, directions, rules.
+//! Shapes only; the facts are the generated tables, made by `xtask codegen` from `api/`. The one reader
+//! that gives them meaning is the interpreter in `crates/trace`.
+//!
+//! Numbers that stand for other rows: `TypeId` is an index into [`Tables::types`]; the numbers inside a
+//! [`Type`] are indices into the tables of the same name.
+
+/// Index into [`Tables::types`].
+pub type TypeId = u16;
+
+/// Everything that was generated.
+#[derive(Debug)]
+pub struct Tables {
+    /// Families of functions: `driver`, `runtime`, `cublas`, ...
+    pub families: &'static [Family],
+    /// All types, each once.
+    pub types: &'static [Type],
+    /// Enums and sets of flags.
+    pub enums: &'static [Enum],
+    /// Structs and unions; more than one row of a name when versions differ, oldest first and together.
+    pub structs: &'static [Struct],
+    /// Kinds of handles.
+    pub handles: &'static [Handle],
+    /// What a value's type is by a tag: rows for [`Rule::Tagged`].
+    pub tags: &'static [Tag],
+}
+
+/// The functions of one library.
+#[derive(Debug)]
+pub struct Family {
+    /// Name as `cutap api --list` takes it.
+    pub name: &'static str,
+    /// SONAMEs, with `*`.
+    pub sonames: &'static [&'static str],
+    /// Sorted by name, then by version.
+    pub functions: &'static [Function],
+}
+
+/// A function, or one form of it where versions differ.
+#[derive(Debug)]
+pub struct Function {
+    /// The exported name.
+    pub name: &'static str,
+    /// First and last version with this form, as CUDA writes it: 12090. For driver and runtime the
+    /// toolkit's; for a library the number in its SONAME. 0: from the beginning; `u32::MAX`: to now.
+    pub since: u32,
+    /// See `since`.
+    pub until: u32,
+    /// What it returns.
+    pub returns: TypeId,
+    /// Its parameters.
+    pub params: &'static [Param],
+    /// A sentence of our own on what it does; empty when nobody wrote one.
+    pub about: &'static str,
+    /// Where the words of its record come from, when a frame recorded it.
+    pub shape: Shape,
+    /// What it does to allocations and handles.
+    pub effects: &'static [Effect],
+}
+
+/// Words that a frame records of a call: so many integer registers, vector registers (their low eight
+/// bytes), stack words, in this order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Shape {
+    /// Of rdi, rsi, rdx, rcx, r8, r9.
+    pub ints: u8,
+    /// Of xmm0 to xmm7.
+    pub vectors: u8,
+    /// Of the caller's stack.
+    pub stack: u8,
+}
+
+/// A parameter, or a field of a struct.
+#[derive(Debug)]
+pub struct Param {
+    /// Its name.
+    pub name: &'static str,
+    /// Its type.
+    pub ty: TypeId,
+    /// A parameter: index of its first word among the recorded words of a frame; 255: not recorded.
+    pub word: u8,
+    /// A parameter: where its second word is when it is a struct of two registers; else 255.
+    pub second: u8,
+    /// A parameter: its byte offset in the block that a runtime's callback gives; a field: in its struct.
+    pub offset: u16,
+    /// Who reads and writes what it points to.
+    pub dir: Dir,
+    /// How what it points to is to be read.
+    pub rule: Rule,
+    /// Unit of a number.
+    pub unit: Unit,
+}
+
+/// Direction of a pointer's target.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Dir {
+    /// Read by the function.
+    In,
+    /// Written by it.
+    Out,
+    /// Both.
+    InOut,
+}
+
+/// Unit of a number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unit {
+    /// None.
+    None,
+    /// Bytes: `4096` is printed as it is in a call, as `4 KiB` beside an allocation.
+    Bytes,
+    /// An address or a bit mask: hexadecimal.
+    Hex,
+    /// A CUDA version: 12090 is 12.9.
+    Version,
+}
+
+/// How a pointer's target is read. A number of a parameter or field is its index among its siblings.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Rule {
+    /// By its type: one of them.
+    One,
+    /// Text that ends with a zero byte.
+    Text,
+    /// So many elements of its type (for `void *`: of bytes).
+    Array(Count),
+    /// Text in a buffer of this size.
+    TextOf(Count),
+    /// An address of device, host or managed memory, not read; so many bytes of it are meant, if known.
+    Memory(Count),
+    /// An address that is not read: a cookie, user data, code.
+    Opaque,
+    /// One or more values whose type depends on a tag: (row of `tags`, sibling that holds the tag, count).
+    Tagged(u16, u8, Count),
+    /// The kernel's parameters of the function in this sibling.
+    KernelParams(u8),
+    /// A list of CU_LAUNCH_PARAM_*.
+    Extra,
+    /// Option values (`void *` each, the value itself or an address) of the keys in this sibling.
+    OptionValues(u8, Count),
+    /// Texts, so many.
+    Texts(Count),
+    /// A scalar in host or device memory; its type is that of another sibling's tag (row of `tags`).
+    Scalar(u16, u8),
+}
+
+/// How many.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Count {
+    /// Not known.
+    Unknown,
+    /// Always so many.
+    Fixed(u32),
+    /// The value of a sibling.
+    Of(u8),
+    /// What a sibling points to, after the call.
+    At(u8),
+    /// The smaller of a sibling's value and what another points to after the call.
+    Least(u8, u8),
+    /// Product of two siblings.
+    Product(u8, u8),
+    /// Up to an element that is zero.
+    ZeroEnded,
+}
+
+/// What a call does, when it succeeds, to what is followed from call to call. Numbers are parameters.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Effect {
+    /// Memory: `at` points to its address, or is it with `by_value`; its length is `bytes` (by rule).
+    Allocates {
+        /// Parameter that gives the address.
+        at: u8,
+        /// The parameter is the address itself, not where it is written.
+        by_value: bool,
+        /// How long.
+        bytes: Count,
+        /// What kind.
+        memory: Memory,
+    },
+    /// Memory ends: the parameter is its address.
+    Frees(u8),
+    /// A handle ends.
+    Destroys(u8),
+    /// The parameter points to a new handle. (Every handle written by a function is introduced anyhow.)
+    Creates(u8),
+}
+
+/// Kinds of memory.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Memory {
+    /// On a device.
+    Device,
+    /// Page-locked on the host.
+    Host,
+    /// Managed.
+    Managed,
+    /// A range of addresses.
+    Reserved,
+}
+
+/// A type.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Type {
+    /// Nothing.
+    Void,
+    /// An integer of so many bytes.
+    Int {
+        /// 1, 2, 4, 8
+        bytes: u8,
+        /// Two's complement.
+        signed: bool,
+    },
+    /// A character.
+    Char,
+    /// A truth value of so many bytes.
+    Bool(u8),
+    /// IEEE of so many bytes: 2, 4, 8.
+    Float(u8),
+    /// bfloat16.
+    BFloat16,
+    /// An enum of the table; always four bytes but where the row says other.
+    Enum(u16),
+    /// A set of flags of the table of enums, in an integer of so many bytes.
+    Flags(u16, u8),
+    /// A status of the table of enums: 0 is success.
+    Status(u16),
+    /// A handle of the table.
+    Handle(u16),
+    /// CUdeviceptr and its like.
+    DevicePointer,
+    /// A struct of the table: the first row of its name.
+    Struct(u16),
+    /// A union of the table: the first row of its name.
+    Union(u16),
+    /// A pointer to a type; with true: to one that is not written.
+    Pointer(TypeId, bool),
+    /// An array inside a struct.
+    Array(TypeId, u32),
+    /// A pointer to a function.
+    Code,
+    /// 16 bytes of a UUID.
+    Uuid,
+}
+
+/// An enum or a set of flags.
+#[derive(Debug)]
+pub struct Enum {
+    /// Its name in C.
+    pub name: &'static str,
+    /// Bytes of a value.
+    pub bytes: u8,
+    /// Values of all versions, sorted; the first name of a value is the one printed.
+    pub values: &'static [(i64, &'static str)],
+}
+
+/// A struct or union of one span of versions.
+#[derive(Debug)]
+pub struct Struct {
+    /// Its name in C.
+    pub name: &'static str,
+    /// See [`Function::since`].
+    pub since: u32,
+    /// See [`Function::since`].
+    pub until: u32,
+    /// Bytes.
+    pub size: u32,
+    /// Fields in order; reserved ones and padding are left out.
+    pub fields: &'static [Param],
+    /// A union: which field is meant is told by this sibling of the field that holds it (row of `tags`
+    /// whose types are numbers of fields); 255: not known.
+    pub tag: u8,
+    /// See `tag`.
+    pub tags: u16,
+}
+
+/// A kind of handle.
+#[derive(Debug)]
+pub struct Handle {
+    /// Its type's name in C: `CUstream`.
+    pub name: &'static str,
+    /// Short word for people: `stream`. Driver and runtime types of the same thing have the same word.
+    pub short: &'static str,
+    /// It is a number (CUdevice, nvmlEventSet...), not an address: printed as it is.
+    pub number: bool,
+    /// Values with a name: (1, "CU_STREAM_LEGACY").
+    pub special: &'static [(u64, &'static str)],
+}
+
+/// Types by tag.
+#[derive(Debug)]
+pub struct Tag {
+    /// The enum whose values are the tags.
+    pub name: &'static str,
+    /// (value, type), sorted; in a union's tag the number of the field.
+    pub rows: &'static [(i64, TypeId)],
+}

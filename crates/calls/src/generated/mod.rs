@@ -1,5 +1,7 @@
 //! Written by `cargo xtask codegen` from `api/`; this file alone is typed by hand.
 
+pub mod capture;
 pub mod export_tables;
 pub mod functions;
+pub mod known;
 pub mod watched;

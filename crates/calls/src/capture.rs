@@ -56,9 +56,11 @@ pub mod kind {
     pub const TEXTS: u8 = 2;
     /// `count` pointers, each to `size` bytes: the pointers, then what they lead to.
     pub const POINTERS: u8 = 3;
-    /// A kernel's parameters: the pointer is void **; the count stands for where the function handle is.
+    /// A kernel's parameters: the pointer is void **; the count stands for where the function handle is. One
+    /// fragment at the pointer's address, of the parameters one behind the other without gaps, in the
+    /// sizes that KERNEL_PARAMETERS names for the handle. Only in driver functions.
     pub const KERNEL_PARAMS: u8 = 4;
-    /// The list of `extra`, and the buffer in it.
+    /// The list of `extra`, the size that it points to, and the buffer.
     pub const EXTRA: u8 = 5;
 }
 

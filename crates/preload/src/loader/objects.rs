@@ -48,6 +48,17 @@ impl Object {
     pub fn name(&self) -> &[u8] {
         self.name.get(..self.name_len).unwrap_or(&[])
     }
+    /// The first number behind `.so.` in its name: `12` of `libcudart.so.12`; 0 for the driver, whose
+    /// functions never change under a name.
+    pub fn major(&self) -> u32 {
+        let name = self.name();
+        if self.layer == cutap_wire::names::layer::DRIVER {
+            return 0;
+        }
+        let Some(at) = name.windows(4).position(|w| w == b".so.") else { return 0 };
+        let digits = name.iter().skip(at + 4).take_while(|c| c.is_ascii_digit()).take(4);
+        digits.fold(0, |n, &c| n * 10 + u32::from(c - b'0'))
+    }
     /// True when `address` lies in its code.
     pub fn has_code(&self, address: usize) -> bool {
         address >= self.text.0 && address < self.text.1

@@ -5,6 +5,7 @@
 //! touched. A profiler that switched the driver's own flag gets the call too.
 
 use super::instances::{ALL, Function, ISSUE, Instance, ListedName, PROFILER};
+use crate::capture::{self, row};
 use crate::loader::objects::{self, Object};
 use crate::slots::{self, thunks_x86_64::THUNKS};
 use crate::start::{self, names};
@@ -46,7 +47,7 @@ unsafe extern "C" fn cutap_on_callback(id: u32, data: *const CallbackRecord, n: 
     let record = unsafe { &*data };
     thread::fork::check();
     if record.phase != 0 {
-        exit(record);
+        exit(i, id, record);
     }
     let flags = i.driver_flags.load(Relaxed);
     // SAFETY: the driver's flag array has `count` entries.
@@ -74,10 +75,10 @@ fn enter(i: &Instance, n: u32, id: u32, r: &CallbackRecord) {
     let Some(f) = i.functions.get(id as usize) else { return };
     let at = &raw const *r as usize;
     b.leave_below(at);
-    let mut slot = f.slot.load(Relaxed);
+    let mut slot = f.slot.load(Acquire);
     if slot == 0 {
-        slot = name(i, n, id, r);
-        f.slot.store(slot, Relaxed);
+        slot = name(i, f, n, id, r);
+        f.slot.store(slot, Release);
     }
     let flagged = i.flags.get(id as usize).is_some_and(|w| w.load(Relaxed) != 0);
     if !flagged || slot == UNWANTED {
@@ -96,10 +97,16 @@ fn enter(i: &Instance, n: u32, id: u32, r: &CallbackRecord) {
         record::learned(b, number, note::INSTANCE, n.into());
         return kernel(b, number, r);
     }
-    let mut words = [0u64; 6];
-    let known = parameters(r.parameters as usize, &mut words);
     let call = OpenCall { number: 0, slot, frame: at, reported: at };
-    if let Some(number) = record::enter(b, call, caller(r), words.get(..known).unwrap_or(&[])) {
+    let caller = caller(r);
+    let remembered = f.row.load(Relaxed);
+    let number = with_block(r, remembered, |words| match capture::of(remembered) {
+        Some(row) if remembered & row::BEFORE != 0 => {
+            capture::inputs(b, row, words, 0, |b, words| record::enter(b, call, caller, words))
+        }
+        _ => record::enter(b, call, caller, words),
+    });
+    if let Some(number) = number {
         kernel(b, number, r);
     }
 }
@@ -117,7 +124,7 @@ fn is_twin(f: &Function, slot: u32, r: &CallbackRecord) -> bool {
     same
 }
 
-fn exit(r: &CallbackRecord) {
+fn exit(i: &Instance, id: u32, r: &CallbackRecord) {
     let Some(b) = record::ready() else { return };
     let at = &raw const *r as usize;
     let found = b.open.iter().take(b.depth).rfind(|c| c.reported == at).copied();
@@ -127,21 +134,38 @@ fn exit(r: &CallbackRecord) {
     }
     // SAFETY: the runtime's variable; null for the three functions that return no error code.
     let result = unsafe { r.result.as_ref() }.map_or(0, |r| u64::from(*r));
-    record::exit(b, call.number, result);
+    let remembered = i.functions.get(id as usize).map_or(0, |f| f.row.load(Relaxed));
+    match capture::of(remembered) {
+        Some(row) if remembered & row::AFTER != 0 => with_block(r, remembered, |words| {
+            capture::outputs(b, row, words, result, |b, words| record::exit(b, call.number, words));
+        }),
+        _ => record::exit(b, call.number, &[result]),
+    }
 }
 
-/// Six words of the parameter block, which lies on the runtime's stack: what its page holds is mapped.
-fn parameters(at: usize, words: &mut [u64; 6]) -> usize {
-    if at == 0 {
-        return 0;
-    }
+/// Words of a parameter block at most, and of one that nothing is known of.
+const BLOCK_WORDS: usize = 40;
+const UNKNOWN_WORDS: usize = 6;
+
+/// How many words a record of the function has.
+fn block_words(remembered: u32) -> usize {
+    capture::of(remembered).map_or(UNKNOWN_WORDS, |row| usize::from(row.ints).min(BLOCK_WORDS))
+}
+
+/// The words of the parameter block, which lies on the runtime's stack: what its page holds is mapped, the
+/// page behind it is asked of the kernel. A word that cannot be read is 0.
+#[inline(always)]
+fn with_block<R>(r: &CallbackRecord, remembered: u32, then: impl FnOnce(&[u64]) -> R) -> R {
+    let mut words = [0u64; BLOCK_WORDS];
+    let at = r.parameters as usize;
+    let n = if at == 0 { 0 } else { block_words(remembered) };
     let in_page = (4096 - (at & 4095)) / 8;
-    let known = if in_page >= words.len() || sys::readable(at + in_page * 8) { words.len() } else { in_page };
+    let known = if in_page >= n || sys::readable(at + in_page * 8) { n } else { in_page };
     for (n, w) in words.iter_mut().enumerate().take(known) {
         // SAFETY: as said above.
         *w = unsafe { (at as *const u64).add(n).read_unaligned() };
     }
-    known
+    then(words.get(..n).unwrap_or(&[]))
 }
 
 /// Where the call came from is not in the record; the function's own object is.
@@ -151,7 +175,7 @@ fn caller(r: &CallbackRecord) -> usize {
 
 const UNWANTED: u32 = u32::MAX;
 
-fn name(i: &Instance, n: u32, id: u32, r: &CallbackRecord) -> u32 {
+fn name(i: &Instance, f: &Function, n: u32, id: u32, r: &CallbackRecord) -> u32 {
     let list = i.list.load(Acquire);
     // SAFETY: the instance's own table and string constants.
     let text = unsafe {
@@ -180,7 +204,9 @@ fn name(i: &Instance, n: u32, id: u32, r: &CallbackRecord) -> u32 {
         }
         return UNWANTED;
     }
-    slots::runtime_slot(n, id, text)
+    let remembered = capture::find(text, true, i.version.load(Relaxed) / 1000);
+    f.row.store(remembered, Relaxed);
+    slots::runtime_slot(n, id, block_words(remembered) as u8, text)
 }
 
 /// An instance tells its version and its names at its first call.
@@ -213,6 +239,7 @@ fn introduce(i: &Instance, n: u32, r: &CallbackRecord, b: &mut Block) {
         b.inside = false;
         sys::restore_signals(signals);
     }
+    i.version.store(version, Relaxed);
     let object = i.object.load(Relaxed);
     names::write(&Name {
         kind: kind::INSTANCE,

@@ -4,7 +4,7 @@
 use crate::slots::{self, thunks_x86_64::Frame};
 use crate::start::{self, names};
 use crate::sys;
-use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering::*};
+use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering::*};
 use cutap_wire::names::{Name, kind};
 
 /// cuModuleGetFunction, cuLibraryGetKernel (handle, from, name), cuKernelGetFunction (handle, from).
@@ -18,12 +18,40 @@ pub fn after(frame: &mut Frame) {
     // SAFETY: the driver succeeded: it wrote the handle and read the name.
     let (handle, text) =
         unsafe { ((place as *const u64).read(), if by_name { sys::text(name as *const u8, 0xffff) } else { &[] }) };
+    kind_of(handle, slots::name_of(frame.slot) == b"cuLibraryGetKernel");
     let from = if by_name { 0 } else { from };
     names::write(&Name { kind: kind::KERNEL_HANDLE, ticks: 0, a: handle, b: from, c: 0, s: text, t: &[] });
 }
 
+const KERNELS: usize = 4096;
+/// Handles that are kernels (CUkernel) and not functions (CUfunction), by hash.
+static KERNEL_HANDLES: [AtomicU64; KERNELS] = [const { AtomicU64::new(0) }; KERNELS];
+
+fn place_of(handle: u64) -> Option<&'static AtomicU64> {
+    KERNEL_HANDLES.get(((handle >> 4).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) as usize % KERNELS)
+}
+
+fn kind_of(handle: u64, kernel: bool) {
+    let Some(place) = place_of(handle) else { return };
+    if kernel {
+        place.store(handle, Relaxed);
+    } else {
+        let _ = place.compare_exchange(handle, 0, Relaxed, Relaxed);
+    }
+}
+
+/// Whether a handle was last handed out as a CUkernel. A wrong answer costs a question to the driver.
+pub fn is_kernel(handle: u64) -> bool {
+    place_of(handle).is_some_and(|p| p.load(Relaxed) == handle)
+}
+
 /// Modules unloaded so far: a name's pointer may be another's after that.
 static UNLOADED: AtomicU32 = AtomicU32::new(0);
+
+/// How many modules have been unloaded.
+pub fn unloaded() -> u32 {
+    UNLOADED.load(Relaxed)
+}
 
 /// cuModuleUnload, cuLibraryUnload.
 pub fn unload(_: &mut Frame) -> bool {

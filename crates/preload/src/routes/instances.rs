@@ -20,6 +20,8 @@ pub struct Function {
     pub slot: AtomicU32,
     /// Slot of the same function as bindings see it, plus one; 0 none met.
     pub twin: AtomicU32,
+    /// What is known of it: see `capture::row`.
+    pub row: AtomicU32,
 }
 
 /// One copy of the runtime.
@@ -41,6 +43,8 @@ pub struct Instance {
     pub functions: [Function; CALLBACKS],
     /// 0 unknown, 1 being asked, 2 known.
     pub introduced: AtomicU32,
+    /// As CUDA writes it, 12090; 0 while it is not known.
+    pub version: AtomicU32,
     /// Its own list of names.
     pub list: AtomicPtr<ListedName>,
     /// Length of that list.
@@ -73,7 +77,9 @@ pub static ALL: [Instance; INSTANCES] = [const {
         driver_flags: AtomicPtr::new(core::ptr::null_mut()),
         count: AtomicUsize::new(0),
         flags: [const { AtomicU32::new(0) }; CALLBACKS],
-        functions: [const { Function { slot: AtomicU32::new(0), twin: AtomicU32::new(0) } }; CALLBACKS],
+        functions: [const { Function { slot: AtomicU32::new(0), twin: AtomicU32::new(0), row: AtomicU32::new(0) } };
+            CALLBACKS],
+        version: AtomicU32::new(0),
         introduced: AtomicU32::new(0),
         list: AtomicPtr::new(core::ptr::null_mut()),
         listed: AtomicU32::new(0),

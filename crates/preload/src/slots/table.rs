@@ -2,10 +2,11 @@
 //! hash, so a child that forked in the middle loses nothing but a number.
 
 use super::thunks_x86_64::{THUNK_BYTES, THUNKS, entry, frame_entry, note_entry, thunk};
+use crate::capture;
 use crate::loader::objects::Object;
 use crate::start::{self, names};
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering::*};
-use cutap_wire::names::{Name, kind};
+use cutap_wire::names::{Name, kind, shape};
 use cutap_wire::{control, count};
 
 /// One slot.
@@ -16,6 +17,8 @@ pub struct Slot {
     pub object: AtomicU32,
     /// Hooks that want it: bits of `hooks`.
     pub hooks: AtomicU32,
+    /// What is known of it: see `capture::row`.
+    row: AtomicU32,
     /// Its name: text in the names file, which stays mapped.
     name: AtomicPtr<u8>,
     name_len: AtomicU32,
@@ -26,6 +29,7 @@ static SLOTS: [Slot; THUNKS] = [const {
         real: AtomicUsize::new(0),
         object: AtomicU32::new(0),
         hooks: AtomicU32::new(0),
+        row: AtomicU32::new(0),
         name: AtomicPtr::new(core::ptr::null_mut()),
         name_len: AtomicU32::new(0),
     }
@@ -75,6 +79,11 @@ pub fn number_of(address: usize) -> Option<u32> {
 pub fn object_of(n: u32) -> u32 {
     slot(n).map_or(0, |s| s.object.load(Relaxed))
 }
+/// What is known of a slot's function: see `capture::row`.
+#[inline(always)]
+pub fn row_of(n: u32) -> u32 {
+    slot(n).map_or(0, |s| s.row.load(Relaxed))
+}
 /// A slot's name.
 pub fn name_of(n: u32) -> &'static [u8] {
     match slot(n) {
@@ -97,15 +106,16 @@ pub fn take_number() -> Option<u32> {
     None
 }
 
-/// A number for a function of a runtime instance, with its name in the stream.
-pub fn runtime_slot(instance: u32, callback: u32, name: &[u8]) -> u32 {
+/// A number for a function of a runtime instance, with its name in the stream; `words` that the records of
+/// its parameter block have.
+pub fn runtime_slot(instance: u32, callback: u32, words: u8, name: &[u8]) -> u32 {
     let n = NEXT_RUNTIME.fetch_add(1, Relaxed);
     let text = Name {
         kind: kind::RUNTIME_SLOT,
         ticks: 0,
         a: n.into(),
         b: instance.into(),
-        c: callback.into(),
+        c: u64::from(callback) | u64::from(words) << 32,
         s: name,
         t: &[],
     };
@@ -154,13 +164,16 @@ fn make(real: usize, owner: &Object, load: u32, name: &[u8], how: u8) -> Option<
     }
     let n = take_number()?;
     start::announce(owner);
-    let how = u64::from(owner.id) | u64::from(how) << 32 | u64::from(cxx) << 40;
+    let row = if cxx { 0 } else { capture::find(name, false, owner.major()) };
+    let shape = capture::of(row).map_or(shape(6, 0, 0), |r| shape(r.ints, r.vectors, r.stack));
+    let how = u64::from(owner.id) | u64::from(how) << 32 | u64::from(cxx) << 40 | shape << 44;
     let record = Name { kind: kind::SLOT, ticks: 0, a: n.into(), b: how, c: real as u64, s: name, t: &[] };
     let text = names::write(&record)?;
     let s = slot(n)?;
     s.real.store(real, Relaxed);
     s.object.store(load, Relaxed);
     s.hooks.store(hooks, Relaxed);
+    s.row.store(row, Relaxed);
     s.name_len.store(name.len() as u32, Relaxed);
     s.name.store(text.cast_mut(), Release);
     entry(n as usize)?.store(if cxx { note_entry() } else { frame_entry() }, Release);

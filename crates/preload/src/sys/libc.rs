@@ -71,6 +71,8 @@ weak! {
     mutex_init, "pthread_mutex_init", unsafe extern "C" fn(*mut c_void, *const c_void) -> c_int;
     /// See `mutexattr_init`.
     mutex_lock, "pthread_mutex_lock", unsafe extern "C" fn(*mut c_void) -> c_int;
+    /// Where this thread's errno is.
+    errno_location, "__errno_location", unsafe extern "C" fn() -> *mut c_int;
     /// The program's environment.
     environ, "environ", *const *const *const u8;
     /// Where the kernel put argc, argv and the environment: known to ld.so before libc has run.

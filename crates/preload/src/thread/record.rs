@@ -3,6 +3,7 @@
 
 use super::block::{self, Block, OpenCall};
 use super::{clock, ring};
+use crate::capture::{self, row};
 use crate::slots::thunks_x86_64::Frame;
 use crate::slots::{hooks, table};
 use crate::{routes, start, sys};
@@ -23,7 +24,15 @@ pub fn before(frame: &mut Frame) -> bool {
         return true;
     }
     let call = OpenCall { number: 0, slot: frame.slot, frame: at, reported: 0 };
-    if let Some(number) = enter(b, call, frame.caller, &frame.args) {
+    let remembered = table::row_of(frame.slot);
+    let number = match capture::of(remembered) {
+        None => enter(b, call, frame.caller, &frame.args),
+        Some(row) if remembered & row::BEFORE != 0 => {
+            capture::before(b, frame, row, |b, words| enter(b, call, frame.caller, words))
+        }
+        Some(row) => enter(b, call, frame.caller, frame.args.get(..usize::from(row.ints)).unwrap_or(&[])),
+    };
+    if let Some(number) = number {
         frame.number = number;
         frame.recorded = 1;
     }
@@ -36,8 +45,15 @@ pub fn after(frame: &mut Frame) {
         return;
     }
     let Some(b) = block::current() else { return };
+    let remembered = table::row_of(frame.slot);
     let [result, _] = frame.result;
-    exit(b, frame.number, result);
+    match capture::of(remembered) {
+        Some(row) if remembered & row::AFTER != 0 => {
+            let number = frame.number;
+            capture::after(b, frame, row, |b, words| exit(b, number, words));
+        }
+        _ => exit(b, frame.number, &[result]),
+    }
 }
 
 /// A C++ function: an enter record alone.
@@ -96,10 +112,10 @@ pub fn enter(b: &mut Block, call: OpenCall, caller: usize, words: &[u64]) -> Opt
     Some(number)
 }
 
-/// Writes an exit record.
+/// Writes an exit record: the result, and the memory behind it.
 #[inline(always)]
-pub fn exit(b: &mut Block, number: u32, result: u64) {
-    about(b, kind::EXIT, number, &[result]);
+pub fn exit(b: &mut Block, number: u32, words: &[u64]) {
+    about(b, kind::EXIT, number, words);
     b.pop(number);
 }
 

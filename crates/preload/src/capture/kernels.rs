@@ -1,0 +1,173 @@
+//! Offsets and sizes of a kernel's parameters. An array of pointers is all that a launch gives, so how
+//! many there are and how long each is must come from the module, and the driver has read it: it is
+//! asked once for each function handle (cuFuncGetParamInfo, 12.4 and later), and again after a module
+//! was unloaded. An older driver: nothing is known, and the launch shows an address.
+
+use crate::loader::live;
+use crate::start::count;
+use crate::start::names;
+use crate::thread::block::Block;
+use crate::{routes, sys};
+use core::sync::atomic::{AtomicU32, AtomicU64, AtomicUsize, Ordering::*};
+use cutap_wire::count;
+use cutap_wire::names::{Name, kind};
+
+/// One parameter: where it lies in the kernel's buffer, and its bytes; as the names stream has it.
+#[repr(C)]
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Parameter {
+    offset: u32,
+    bytes: u32,
+}
+
+impl Parameter {
+    /// Its bytes.
+    pub fn size(&self) -> usize {
+        self.bytes as usize
+    }
+}
+
+/// Function handles known at a time, and parameters that are kept for them.
+const HANDLES: usize = 8192;
+const POOL: usize = 1 << 16;
+/// Parameters of one kernel at most.
+const MOST: usize = 512;
+
+struct Known {
+    handle: AtomicU64,
+    /// Unloads so far when it was asked, plus one.
+    epoch: AtomicU32,
+    /// First in the pool, and how many.
+    place: AtomicU64,
+}
+static KNOWN: [Known; HANDLES] =
+    [const { Known { handle: AtomicU64::new(0), epoch: AtomicU32::new(0), place: AtomicU64::new(0) } }; HANDLES];
+static POOL_WORDS: [AtomicU64; POOL] = [const { AtomicU64::new(0) }; POOL];
+static USED: AtomicU32 = AtomicU32::new(0);
+
+/// cuFuncGetParamInfo and cuKernelGetParamInfo of the driver; 1: looked for and not there.
+static ASK: [AtomicUsize; 2] = [const { AtomicUsize::new(0) }; 2];
+const ABSENT: usize = 1;
+
+/// The parameters of a function handle; `driver` is the address of the launch function that it is given to.
+pub fn parameters(b: &mut Block, handle: u64, driver: usize) -> Option<&'static [Parameter]> {
+    let epoch = routes::handles::unloaded().wrapping_add(1);
+    let hash = (handle >> 4).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+    let at = KNOWN.get(hash as usize % HANDLES)?;
+    let mut before = &[][..];
+    if at.handle.load(Acquire) == handle {
+        let (same, place) = (at.epoch.load(Acquire) == epoch, at.place.load(Acquire));
+        // Another thread may be turning the handle out.
+        if at.handle.load(Acquire) == handle {
+            before = slice(place)?;
+            if same {
+                return Some(before);
+            }
+        }
+    }
+    let place = ask(b, handle, driver, before)?;
+    // Two handles of one place turn each other out: they are asked again, and told again, which is right
+    // if slow. A reader in between finds no handle.
+    at.handle.store(0, Release);
+    at.place.store(place, Release);
+    at.epoch.store(epoch, Release);
+    at.handle.store(handle, Release);
+    slice(place)
+}
+
+fn slice(place: u64) -> Option<&'static [Parameter]> {
+    let (first, n) = (place as u32 as usize, (place >> 32) as usize);
+    let words = POOL_WORDS.get(first..first + n)?;
+    // SAFETY: a parameter is as large and aligned no stricter than a word; the words of a place were
+    // filled before the place was told, and are never written again.
+    Some(unsafe { core::slice::from_raw_parts(words.as_ptr().cast(), words.len()) })
+}
+
+type Info = unsafe extern "C" fn(u64, usize, *mut usize, *mut usize) -> u32;
+
+/// Asks the driver, and tells the answer to the names stream; its place in the pool.
+#[cold]
+fn ask(b: &mut Block, handle: u64, driver: usize, before: &'static [Parameter]) -> Option<u64> {
+    let mut found = [0u64; MOST];
+    let kernel = routes::handles::is_kernel(handle);
+    let n = match query(b, entry_point(kernel, driver)?, handle, &mut found) {
+        // Obtained where we did not see it: the other kind of handle.
+        Err(INVALID_HANDLE) => query(b, entry_point(!kernel, driver)?, handle, &mut found).ok()?,
+        n => n.ok()?,
+    };
+    count(count::PARAMETERS_ASKED, 1);
+    let found = found.get(..n)?;
+    // SAFETY: a parameter is two halves of a word.
+    let same = unsafe { core::slice::from_raw_parts(found.as_ptr().cast::<Parameter>(), n) };
+    if n > 0 && same == before {
+        let first = (before.as_ptr() as usize - POOL_WORDS.as_ptr() as usize) / 8;
+        return Some(first as u64 | (n as u64) << 32);
+    }
+    let first = USED.fetch_add(n as u32, Relaxed) as usize;
+    let Some(pool) = POOL_WORDS.get(first..first + n) else {
+        USED.fetch_sub(n as u32, Relaxed);
+        return None;
+    };
+    for (to, from) in pool.iter().zip(found) {
+        to.store(*from, Relaxed);
+    }
+    // SAFETY: words as bytes.
+    let text = unsafe { core::slice::from_raw_parts(found.as_ptr().cast::<u8>(), n * 8) };
+    names::write(&Name { kind: kind::KERNEL_PARAMETERS, ticks: 0, a: handle, b: 0, c: 0, s: text, t: &[] });
+    Some(first as u64 | (n as u64) << 32)
+}
+
+const INVALID_HANDLE: u32 = 400;
+
+/// How many parameters there are; an error of the first question.
+fn query(b: &mut Block, function: Info, handle: u64, found: &mut [u64]) -> Result<usize, u32> {
+    // What a signal handler calls meanwhile is the program's, so it waits; errno is the program's too.
+    let signals = sys::block_signals();
+    // SAFETY: libc's own function, and this thread's errno.
+    let errno = sys::libc::errno_location().map(|f| unsafe { f() });
+    // SAFETY: as above.
+    let kept = errno.map(|e| unsafe { e.read() });
+    b.inside = true;
+    let mut n = 0;
+    let mut error = 0;
+    for to in found {
+        let (mut offset, mut bytes) = (0usize, 0usize);
+        // SAFETY: the driver's function, with a handle that the program is about to launch.
+        error = unsafe { function(handle, n, &mut offset, &mut bytes) };
+        if error != 0 {
+            break;
+        }
+        *to = u64::from(offset as u32) | (bytes as u64) << 32;
+        n += 1;
+    }
+    b.inside = false;
+    if let (Some(e), Some(kept)) = (errno, kept) {
+        // SAFETY: as above.
+        unsafe { e.write(kept) };
+    }
+    sys::restore_signals(signals);
+    if n == 0 && error == INVALID_HANDLE { Err(error) } else { Ok(n) }
+}
+
+/// The driver's own function, found in the library that holds the launch's.
+fn entry_point(kernel: bool, launch: usize) -> Option<Info> {
+    let place = ASK.get(usize::from(kernel))?;
+    let mut address = place.load(Relaxed);
+    if address == 0 {
+        let name: &[u8] = if kernel { b"cuKernelGetParamInfo" } else { b"cuFuncGetParamInfo" };
+        address = live::at(launch, |o| {
+            let mut found = ABSENT;
+            // SAFETY: the object is loaded while it is looked at.
+            unsafe {
+                o.tables.find(name, |s, _| {
+                    found = o.base + s.value;
+                    true
+                })
+            };
+            found
+        })?;
+        place.store(address, Relaxed);
+    }
+    // SAFETY: the symbol has this type in every driver that has it.
+    (address != ABSENT).then(|| unsafe { core::mem::transmute::<usize, Info>(address) })
+}

@@ -282,6 +282,8 @@ pub struct Handle {
     pub short: &'static str,
     /// It is a number (CUdevice, nvmlEventSet...), not an address: printed as it is.
     pub number: bool,
+    /// Bytes of one: 8, or less for some numbers (CUdevice has 4).
+    pub bytes: u8,
     /// Values with a name: (1, "CU_STREAM_LEGACY").
     pub special: &'static [(u64, &'static str)],
 }

@@ -16,7 +16,7 @@ pub use generated::export_tables::*;
 pub use generated::functions::FUNCTIONS;
 pub use generated::watched::{FAMILIES, PROFILERS, WATCHED};
 pub use glob::glob;
-pub use lookup::{in_family, is_profiler, layer_of};
+pub use lookup::{in_family, is_profiler, is_soname, layer_of};
 
 /// A watched library.
 #[derive(Debug)]

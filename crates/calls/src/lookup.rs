@@ -6,12 +6,12 @@ use crate::{FAMILIES, PROFILERS, WATCHED, glob};
 
 /// 0 when the library is not watched, else one of `cutap_wire::names::layer`.
 pub fn layer_of(soname: &[u8]) -> u8 {
-    WATCHED.iter().find(|w| is(w.soname, soname)).map_or(0, |w| w.layer)
+    WATCHED.iter().find(|w| is_soname(w.soname, soname)).map_or(0, |w| w.layer)
 }
 
 /// Whether the library is a profiler, which must get the driver's own tables.
 pub fn is_profiler(soname: &[u8]) -> bool {
-    PROFILERS.iter().any(|p| is(p, soname))
+    PROFILERS.iter().any(|p| is_soname(p, soname))
 }
 
 /// Whether a function of this name could be in a watched library. Says yes too often; never too rarely
@@ -20,7 +20,8 @@ pub fn in_family(name: &[u8]) -> bool {
     FAMILIES.iter().any(|prefix| name.starts_with(prefix.as_bytes()))
 }
 
-fn is(pattern: &str, soname: &[u8]) -> bool {
+/// Whether a SONAME is this one (`*` stands for any characters), as it is or as auditwheel renamed it.
+pub fn is_soname(pattern: &str, soname: &[u8]) -> bool {
     let pattern = pattern.as_bytes();
     if glob(pattern, soname) {
         return true;

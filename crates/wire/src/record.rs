@@ -204,6 +204,17 @@ impl<'a> Words<'a> {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Fragments<'a>(&'a [u8]);
 
+impl<'a> Fragments<'a> {
+    /// The pieces that these bytes hold, as [`Fragments::bytes`] gave them.
+    pub fn new(bytes: &'a [u8]) -> Fragments<'a> {
+        Fragments(bytes)
+    }
+    /// All of it as bytes, to be kept beyond the record.
+    pub fn bytes(self) -> &'a [u8] {
+        self.0
+    }
+}
+
 /// One piece of the program's memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Fragment<'a> {

@@ -1,13 +1,16 @@
 //! cuGetExportTable. A runtime that asks for the callback table gets its own copy of it
 //! (`instances`); everything else passes as it is, and the addresses of 6bd5fb6c and d4082055 must:
-//! they are part of a keyed check between runtime and driver.
+//! they are part of a keyed check between runtime and driver. Under --dump-modules words of 6bd5fb6c are
+//! replaced in place.
 
 use super::instances;
 use crate::loader::live;
 use crate::slots::thunks_x86_64::Frame;
-use crate::start;
+use crate::slots::{self, hooks};
 use crate::thread::record;
-use cutap_wire::{count, record::lookup};
+use crate::{start, sys};
+use core::sync::atomic::{AtomicUsize, Ordering::*};
+use cutap_wire::{PAGE, control, count, record::lookup};
 
 /// After the call.
 pub fn after(frame: &mut Frame) {
@@ -25,6 +28,9 @@ pub fn after(frame: &mut Frame) {
         table = *place;
         if uuid == cutap_calls::CALLBACK_TABLE && table != 0 {
             *place = ours(table, frame.caller);
+        }
+        if uuid == cutap_calls::CUDART_TABLE && table != 0 && start::flags() & control::DUMP_MODULES != 0 {
+            watch_images(table);
         }
     }
     if start::lookups() {
@@ -44,6 +50,31 @@ fn ours(table: usize, caller: usize) -> usize {
         instances::table_for(o, table)
     });
     given.flatten().unwrap_or(table)
+}
+
+/// Runtimes before 12 load their fat binaries through slots of 6bd5fb6c. The table's address is part of
+/// the keyed check, its words are not: they are replaced in place, once.
+fn watch_images(table: usize) {
+    /// Slots that take an image, and the hook that finds it among the arguments.
+    const SLOTS: [(usize, u32); 3] = [(1, hooks::IMAGE), (6, hooks::IMAGE), (8, hooks::IMAGE_FIRST)];
+    // SAFETY: the table's first word is its size in bytes.
+    let words = unsafe { (table as *const usize).read() } / 8;
+    for (n, hook) in SLOTS.into_iter().filter(|s| s.0 < words) {
+        // SAFETY: a word of the table.
+        let word = unsafe { &*(table as *const AtomicUsize).add(n) };
+        let real = word.load(Acquire);
+        let page = &raw const *word as usize & !(PAGE - 1);
+        if real == 0 || slots::is_thunk(real) {
+            continue;
+        }
+        // SAFETY: adds a right to a page of the driver's data.
+        if !unsafe { sys::protect(page, PAGE, sys::PROT_READ | sys::PROT_WRITE) } {
+            return start::count(count::WORD_PROTECTED, 1);
+        }
+        if let Some(thunk) = slots::for_hooks(real, hook) {
+            let _ = word.compare_exchange(real, thunk, AcqRel, Relaxed);
+        }
+    }
 }
 
 fn write_uuid(uuid: &[u8; 16], text: &mut [u8; 36]) {

@@ -68,6 +68,13 @@ pub fn image(frame: &mut Frame) -> bool {
     true
 }
 
+/// The same, where the image is the first argument.
+pub fn image_first(frame: &mut Frame) -> bool {
+    let [image, ..] = frame.args;
+    crate::start::dump::module(image as usize);
+    true
+}
+
 const CACHE: usize = 4096;
 const NAMES: usize = 65536;
 /// Id of the name last met whose pointer hashes to this place.

@@ -22,10 +22,13 @@ const EXPORT_TABLE: u32 = 1 << 2;
 const FOOTPRINT: u32 = 1 << 3;
 const HANDLES: u32 = 1 << 4;
 const UNLOAD: u32 = 1 << 5;
-const IMAGE: u32 = 1 << 6;
+/// Bits of the hooks that keep a module's image: it is the second argument, or the first.
+pub const IMAGE: u32 = 1 << 6;
+/// See `IMAGE`.
+pub const IMAGE_FIRST: u32 = 1 << 7;
 
 /// The hooks by bit. FOOTPRINT does nothing of its own: recording asks for it.
-static HOOKS: [Hook; 7] = [
+static HOOKS: [Hook; 8] = [
     Hook { before: record::before, after: record::after },
     Hook { before: pass, after: proc_address::after },
     Hook { before: pass, after: export_table::after },
@@ -33,6 +36,7 @@ static HOOKS: [Hook; 7] = [
     Hook { before: pass, after: handles::after },
     Hook { before: handles::unload, after: nothing },
     Hook { before: handles::image, after: nothing },
+    Hook { before: handles::image_first, after: nothing },
 ];
 
 fn pass(_: &mut Frame) -> bool {

@@ -149,6 +149,16 @@ pub fn for_function(real: usize, owner: &Object, name: &[u8], how: u8) -> Option
     }
 }
 
+/// A thunk for a function that no symbol names and that is not recorded: only `hooks` run.
+pub fn for_hooks(real: usize, hooks: u32) -> Option<usize> {
+    let n = take_number()?;
+    let s = slot(n)?;
+    s.real.store(real, Relaxed);
+    s.hooks.store(hooks, Relaxed);
+    entry(n as usize)?.store(frame_entry(), Release);
+    Some(thunk(n as usize))
+}
+
 fn make(real: usize, owner: &Object, load: u32, name: &[u8], how: u8) -> Option<u32> {
     let cxx = name.starts_with(b"_Z");
     if cxx && start::flags() & control::CXX_NAMES == 0 {

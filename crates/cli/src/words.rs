@@ -16,7 +16,7 @@ pub struct Words {
 }
 
 const EXIT_CODES: &str = "Exit code of trace: the program's own (or death by the same signal); \
-    125 cutap itself failed, 126 the program cannot be run, 127 there is no such program.";
+    125 cutap itself failed or could not write the trace, 126 the program cannot be run, 127 there is no such program.";
 
 /// The commands.
 #[derive(Debug, Subcommand)]

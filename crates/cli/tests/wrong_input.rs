@@ -205,10 +205,22 @@ fn an_output_that_cannot_be_written_is_told_before_the_program_runs() {
 
 #[test]
 fn an_output_that_fills_up_is_told_and_the_program_goes_on() {
-    let calls = "import ctypes; ctypes.CDLL('libcuda.so.1').cuInit(0); print('ran'); raise SystemExit(3)";
-    let done = cutap(&["trace", "--sim", "-o", "/dev/full", "--", "python3", "-c", calls]).output().unwrap();
-    assert_eq!((done.status.code(), out(&done).as_str()), (Some(3), "ran\n"));
-    assert!(err(&done).contains("cannot write the trace: the disk is full"), "{}", err(&done));
+    let run = |output: &str, end: &str| {
+        let calls = format!("import ctypes; ctypes.CDLL('libcuda.so.1').cuInit(0); print('ran'); {end}");
+        let done = cutap(&["trace", "--sim", "-o", output, "--", "python3", "-c", &calls]).output().unwrap();
+        assert_eq!(out(&done), "ran\n", "{}", err(&done));
+        done
+    };
+    let told =
+        "cutap: cannot write the trace: the disk is full; the program runs on untraced; write to another place with -o";
+    for (end, code) in [("raise SystemExit(3)", 3), ("", 125)] {
+        let done = run("/dev/full", end);
+        assert_eq!(done.status.code(), Some(code), "{}", err(&done));
+        assert_eq!(err(&done).lines().filter(|l| !l.contains("simulated driver")).collect::<Vec<_>>(), [told]);
+    }
+    let killed = run("/dev/full", "import os; os.kill(os.getpid(), 9)");
+    assert_eq!(std::os::unix::process::ExitStatusExt::signal(&killed.status), Some(9));
+    assert_eq!(run("/dev/null", "").status.code(), Some(0));
 }
 
 #[test]
@@ -235,19 +247,50 @@ fn run_folders_that_cannot_be_used() {
     refused(&run(&theirs), 125, &["belongs to another user"]);
 }
 
-#[test]
-fn a_full_disk_under_the_run_folder() {
-    let folder = Folder::new("full");
-    let script = format!(
-        "mount -t tmpfs -o size=8k tmpfs {0}; dd if=/dev/zero of={0}/fill bs=4k count=2 2>/dev/null
-         exec {CUTAP} trace --run {0}/run -- echo ran",
-        folder.0.display()
-    );
-    let done = Command::new("unshare").args(["-m", "sh", "-c", &script]).output();
-    match done {
-        Ok(done) if !err(&done).contains("unshare") => refused(&done, 125, &["the disk is full", "--run"]),
-        _ => eprintln!("skipped: a full disk (unshare -m is not allowed here)"),
+/// Runs `cutap trace` with these words on a fresh file system of `size` bytes at `$DISK`; `None`, and said, if that is not allowed.
+fn on_a_small_disk(mount: &str, words: &str) -> Option<Output> {
+    static COUNT: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
+    let count = COUNT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+    let folder = Folder::new(&format!("full-{count}"));
+    let script = format!("set -e; mount -t tmpfs -o {mount} tmpfs $DISK; cd $DISK; exec env {words}");
+    let mut command = Command::new("unshare");
+    command.args(["-m", "sh", "-c", &script]).env("DISK", &folder.0).env("CUTAP", CUTAP);
+    let done = command.env_remove("LD_PRELOAD").env_remove("CUTAP_RUN").output();
+    let done = done.ok().filter(|d| !err(d).contains("unshare") && !err(d).contains("mount"));
+    if done.is_none() {
+        eprintln!("skipped: a full disk (unshare -m and mount are not allowed here)");
     }
+    done
+}
+
+#[test]
+fn a_run_folder_without_room_for_the_beginning_of_a_trace_is_refused() {
+    let sh = "$CUTAP trace --run $DISK/run -- echo ran";
+    for (mount, what) in
+        [("size=8k", "8 KiB are free"), ("size=1500k", "1500 KiB are free"), ("nr_inodes=9", "more files fit")]
+    {
+        let Some(done) = on_a_small_disk(mount, sh) else { return };
+        refused(&done, 125, &["cannot use ", "as run folder: its disk is full", what, "--run DIR"]);
+        let env = on_a_small_disk(mount, "$CUTAP env -o run").unwrap();
+        refused(&env, 125, &["its disk is full", what, "-o DIR"]);
+    }
+    let there =
+        on_a_small_disk("size=8k", "sh -c 'mkdir -m 700 run; exec $CUTAP trace --run run -- echo ran'").unwrap();
+    refused(&there, 125, &["its disk is full"]);
+    let enough = on_a_small_disk("size=4m", sh).unwrap();
+    assert_eq!((enough.status.code(), out(&enough).as_str()), (Some(0), "ran\n"), "{}", err(&enough));
+    // Without --run the next place is taken.
+    let next = on_a_small_disk("size=8k", "XDG_RUNTIME_DIR=$DISK $CUTAP trace -- echo ran").unwrap();
+    assert_eq!((next.status.code(), out(&next).as_str()), (Some(0), "ran\n"), "{}", err(&next));
+}
+
+#[test]
+fn a_disk_that_fills_up_while_the_program_runs_is_counted() {
+    let code = "import ctypes; c = ctypes.CDLL(\"libcuda.so.1\"); open(\"fill\", \"wb\").write(bytes(3900 << 10)); c.cuInit(0); print(\"ran\")";
+    let words = format!("$CUTAP trace --sim --run run -- python3 -c '{code}'");
+    let Some(done) = on_a_small_disk("size=4m", &words) else { return };
+    assert_eq!((done.status.code(), out(&done).as_str()), (Some(0), "ran\n"), "{}", err(&done));
+    assert!(err(&done).contains("no room") || err(&done).contains("could not write"), "{}", err(&done));
 }
 
 #[test]

@@ -3,7 +3,7 @@
 //! never disturb it by dying: when its output breaks it switches recording off and ends in order.
 
 use crate::control::{Page, monotonic_ns};
-use crate::error::{Result, reason, say};
+use crate::error::{Error, Result, UNWRITTEN, reason};
 use crate::filter::filter;
 use crate::inherited::open_descriptors;
 use crate::output::{Form, look_at_programs, output};
@@ -85,11 +85,16 @@ pub fn collect(options: &CollectorOptions) -> Result<()> {
     if line.front_is_gone() && options.temporary {
         let _ = std::fs::remove_dir_all(&options.run);
     }
-    if let Some(e) = broken.filter(|e| !quiet(e)) {
-        let why = reason(&e);
-        say(&format!("cannot write the trace: {why}; the program runs on untraced; write to another place with -o"));
+    match broken.filter(|e| !quiet(e)) {
+        None => Ok(()),
+        Some(e) => Err(Error {
+            code: UNWRITTEN,
+            sentence: format!(
+                "cannot write the trace: {}; the program runs on untraced; write to another place with -o",
+                reason(&e)
+            ),
+        }),
     }
-    Ok(())
 }
 
 /// The reader has left, or the terminal is gone: nobody is there to be told.

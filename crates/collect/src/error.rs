@@ -7,6 +7,8 @@ use std::path::Path;
 
 /// Exit code when `cutap` itself could not do its work.
 pub const OWN_FAILURE: u8 = 125;
+/// Exit code of the collector when its output cannot be written; the front process turns it into its own.
+pub(crate) const UNWRITTEN: u8 = 3;
 /// Exit code when the program was found and cannot be run.
 pub const NOT_EXECUTABLE: u8 = 126;
 /// Exit code when there is no such program.

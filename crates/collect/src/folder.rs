@@ -1,7 +1,9 @@
 //! The run folder from outside: a new, private folder for each run. It never goes into a folder that
-//! already holds something, nor into one that another user owns or may write to.
+//! already holds something, nor into one that another user owns or may write to, nor where there is no
+//! room for the beginning of a trace.
 
 use crate::error::{Error, Result, cannot};
+use std::ffi::CString;
 use std::fs::{DirBuilder, Metadata};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt};
@@ -10,11 +12,20 @@ use std::path::{Path, PathBuf};
 /// Longest path of a run folder: what runs inside the program has a buffer of 512 bytes for it.
 pub const LONGEST: usize = 500;
 
+/// What must be free at the start: page, names and the first rings of a few threads. What follows while
+/// the program runs depends on it; a file system that fills up then is counted.
+const ROOM: u64 = 2 << 20;
+
 /// A new folder with a name of its own, to be removed at the end.
 pub fn fresh() -> Result<PathBuf> {
     let runtime = std::env::var_os("XDG_RUNTIME_DIR").map(PathBuf::from).filter(|p| p.is_absolute());
     let mut last = None;
     for parent in runtime.into_iter().chain([PathBuf::from("/tmp"), PathBuf::from("/var/tmp")]) {
+        if let Some(why) = too_full(&parent) {
+            let text = format!("cannot make the run folder in {}: {why}; name another place", parent.display());
+            last = Some(Error::own(text + " with --run DIR"));
+            continue;
+        }
         for n in 0..100 {
             let path = parent.join(format!("cutap-run-{}-{n}", std::process::id()));
             if path.as_os_str().len() > LONGEST {
@@ -47,6 +58,9 @@ pub fn named(path: &Path, flag: &str) -> Result<PathBuf> {
     }
     match std::fs::symlink_metadata(&path) {
         Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
+            if let Some(why) = path.parent().and_then(too_full) {
+                return refuse(&why);
+            }
             let made = DirBuilder::new().mode(0o700).create(&path);
             made.map_err(|e| cannot("make the run folder", &path, &e, &advice))?;
         }
@@ -55,6 +69,9 @@ pub fn named(path: &Path, flag: &str) -> Result<PathBuf> {
         Ok(data) if data.uid() != own_uid() => return refuse("it belongs to another user"),
         Ok(data) if !private(&data) => return refuse("others may write to it (chmod go-w it)"),
         Ok(_) => {
+            if let Some(why) = too_full(&path) {
+                return refuse(&why);
+            }
             let mut entries = std::fs::read_dir(&path).map_err(|e| cannot("use the run folder", &path, &e, &advice))?;
             if entries.next().is_some() {
                 return refuse("it is not empty (each run needs a folder of its own)");
@@ -62,6 +79,23 @@ pub fn named(path: &Path, flag: &str) -> Result<PathBuf> {
         }
     }
     Ok(path)
+}
+
+/// Why a trace cannot even begin there. A file system that does not know its size is taken as large.
+fn too_full(folder: &Path) -> Option<String> {
+    let path = CString::new(folder.as_os_str().as_bytes()).ok()?;
+    // SAFETY: a string that ends at a zero, and a zeroed structure of our own.
+    let fs = unsafe {
+        let mut fs: libc::statvfs = std::mem::zeroed();
+        (libc::statvfs(path.as_ptr(), &mut fs) == 0).then_some(fs)?
+    };
+    let free = fs.f_bavail.saturating_mul(fs.f_frsize);
+    if fs.f_blocks != 0 && free < ROOM {
+        return Some(format!("its disk is full ({} KiB are free, a trace begins with {})", free >> 10, ROOM >> 10));
+    }
+    // A process makes a folder, two files, and one for each thread.
+    let no_files = fs.f_files != 0 && fs.f_favail < 16;
+    no_files.then(|| format!("its disk is full ({} more files fit)", fs.f_favail))
 }
 
 /// Nobody else may write to it.

@@ -4,7 +4,7 @@
 use crate::collector::CollectorOptions;
 use crate::control::{self, Page, Wanted};
 use crate::environment::Variables;
-use crate::error::{Error, Result, cannot, say};
+use crate::error::{Error, OWN_FAILURE, Result, UNWRITTEN, cannot, say};
 use crate::filter::filter;
 use crate::front::{self, Collector, Ended};
 use crate::inherited::Inherited;
@@ -47,7 +47,8 @@ pub struct TraceOptions {
     pub args: Vec<OsString>,
 }
 
-/// Runs the program to its end and says how it ended.
+/// Runs the program to its end and says how it ended: as the program did; but if that was in order and
+/// the trace could not be written, as a failure of ours.
 pub fn trace(embedded: Embedded, options: &TraceOptions) -> Result<Ended> {
     let given = Inherited::now();
     let filter = filter(options.filter.as_deref())?;
@@ -67,11 +68,14 @@ pub fn trace(embedded: Embedded, options: &TraceOptions) -> Result<Ended> {
     collector.tell(&format!("p{child};"));
     given.release();
 
+    let mut unwritten = false;
     let ended = front::stand(child, &mut collector, |status| {
+        unwritten = !status.success();
         if let Ok(page) = Page::open(&run.path) {
             page.collector(COLLECTOR_GONE);
         }
-        if !status.success() {
+        // It has said itself why it could not write.
+        if unwritten && status.code() != Some(UNWRITTEN.into()) {
             run.keep();
             let run = run.path.display();
             say(&format!(
@@ -79,7 +83,10 @@ pub fn trace(embedded: Embedded, options: &TraceOptions) -> Result<Ended> {
             ));
         }
     });
-    Ok(ended)
+    Ok(match ended {
+        Ended::Code(0) if unwritten => Ended::Code(OWN_FAILURE.into()),
+        ended => ended,
+    })
 }
 
 /// The run folder of this trace; removed at the end unless a person named it, or it holds the rest.

@@ -1,0 +1,278 @@
+/* Part of wrong_uses.c: modules, kernels, launches, libraries, linker, textures, look-ups. */
+
+static P mod, f, k, l;
+static float number_b = 1;
+static char block_c[100];
+static P values[3] = { &a, &number_b, block_c };
+
+static void load(void) {
+    start();
+    DO(cuModuleLoadData, &mod, ptx);
+    DO(cuModuleGetFunction, &f, mod, "f");
+    DO(cuModuleGetFunction, &k, mod, "g");
+}
+
+static void modules(void) {
+    start();
+    C(cuModuleLoadData, "NULL output", NUL, ptx);
+    C(cuModuleLoadData, "NULL image", &mod, NUL);
+    C(cuModuleLoadData, "no code", &mod, "no code at all");
+    C(cuModuleLoadData, "empty text", &mod, "");
+    C(cuModuleLoadData, "PTX with an error", &mod, ".version 7.0\n.target sm_80\n.address_size 64\nhello;\n");
+    C(cuModuleLoadData, "PTX for sm_999", &mod, ".version 7.0\n.target sm_999\n.address_size 64\n");
+    C(cuModuleLoadFatBinary, "no code", &mod, "no code at all");
+    C(cuModuleLoadDataEx, "NULL options", &mod, ptx, 1, NUL, NUL);
+    C(cuModuleLoad, "no file", &mod, "/no/such/file");
+    C(cuModuleLoad, "NULL path", &mod, NUL);
+    C(cuModuleLoad, "a folder", &mod, "/tmp");
+    C(cuModuleLoad, "no code", &mod, "/etc/passwd");
+    DO(cuModuleLoadData, &mod, ptx);
+    C(cuModuleGetFunction, "NULL output", NUL, mod, "f");
+    C(cuModuleGetFunction, "NULL module", &f, NUL, "f");
+    C(cuModuleGetFunction, "NULL name", &f, mod, NUL);
+    C(cuModuleGetFunction, "no such name", &f, mod, "nope");
+    C(cuModuleGetFunction, "empty name", &f, mod, "");
+    C(cuModuleGetFunction, "a variable", &f, mod, "counter");
+    C(cuModuleGetGlobal_v2, "NULL, NULL", NUL, NUL, mod, "counter");
+    C(cuModuleGetGlobal_v2, "NULL, NULL, no such name", NUL, NUL, mod, "nope");
+    C(cuModuleGetGlobal_v2, "NULL name", &a, &z, mod, NUL);
+    C(cuModuleGetGlobal_v2, "no such name", &a, &z, mod, "nope");
+    C(cuModuleGetTexRef, "no such name", &a, mod, "nope");
+    C(cuModuleGetSurfRef, "no such name", &a, mod, "nope");
+    C(cuModuleGetFunctionCount, "NULL output", NUL, mod);
+    C(cuModuleGetFunctionCount, "two kernels", &n, mod);
+    T("functions", n);
+    C(cuModuleEnumerateFunctions, "NULL output", NUL, 1, mod);
+    C(cuModuleEnumerateFunctions, "room for none", room, 0, mod);
+    C(cuModuleEnumerateFunctions, "room for nine", room, 9, mod);
+    C(cuModuleGetLoadingMode, "NULL", NUL);
+    C(cuModuleUnload, "NULL", NUL);
+    C(cuModuleUnload, "once", mod);
+    C(cuModuleUnload, "twice", mod);
+    C(cuModuleUnload, "bad", BAD);
+}
+
+static void functions(void) {
+    const char *name;
+    U config[8] = { 0 };
+    load();
+    C(cuFuncGetAttribute, "NULL output", NUL, 0, f);
+    C(cuFuncGetAttribute, "NULL function", &n, 0, NUL);
+    C(cuFuncGetAttribute, "attribute 99", &n, 99, f);
+    C(cuFuncGetAttribute, "attribute -1", &n, -1, f);
+    C(cuFuncSetAttribute, "most threads", f, 0, 10);
+    C(cuFuncSetAttribute, "shared memory of -1", f, 8, -1);
+    C(cuFuncSetAttribute, "shared memory of 1 MiB", f, 8, 1 << 20);
+    C(cuFuncSetAttribute, "carveout 101", f, 9, 101);
+    C(cuFuncSetAttribute, "carveout -2", f, 9, -2);
+    C(cuFuncSetAttribute, "cluster width -1", f, 11, -1);
+    C(cuFuncSetAttribute, "attribute 99", f, 99, 0);
+    C(cuFuncSetAttribute, "NULL function", NUL, 8, 0);
+    C(cuFuncSetCacheConfig, "config 99", f, 99);
+    C(cuFuncSetSharedMemConfig, "config 99", f, 99);
+    C(cuFuncGetName, "NULL output", NUL, f);
+    C(cuFuncGetName, "NULL function", &name, NUL);
+    C(cuFuncGetModule, "NULL output", NUL, f);
+    C(cuFuncGetModule, "NULL function", &a, NUL);
+    C(cuFuncGetParamInfo, "index 3 of 3", f, SIZE(3), &z, &y);
+    C(cuFuncGetParamInfo, "NULL offset", f, SIZE(0), NUL, &y);
+    C(cuFuncGetParamInfo, "NULL size", f, SIZE(0), &z, NUL);
+    C(cuFuncGetParamInfo, "NULL function", NUL, SIZE(0), &z, &y);
+    C(cuFuncGetParamCount, "NULL output", f, NUL);
+    C(cuFuncIsLoaded, "NULL output", NUL, f);
+    C(cuFuncLoad, "NULL", NUL);
+    C(cuOccupancyMaxActiveBlocksPerMultiprocessor, "NULL output", NUL, f, 32, SIZE(0));
+    C(cuOccupancyMaxActiveBlocksPerMultiprocessor, "NULL function", &n, NUL, 32, SIZE(0));
+    C(cuOccupancyMaxActiveBlocksPerMultiprocessor, "block 0", &n, k, 0, SIZE(0));
+    C(cuOccupancyMaxActiveBlocksPerMultiprocessor, "block -1", &n, k, -1, SIZE(0));
+    C(cuOccupancyMaxActiveBlocksPerMultiprocessor, "block 2000", &n, k, 2000, SIZE(0));
+    C(cuOccupancyMaxActiveBlocksPerMultiprocessor, "shared memory of 1 MiB", &n, k, 32, SIZE(1) << 20);
+    T("blocks", n);
+    C(cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags, "flags 9", &n, k, 32, SIZE(0), 9);
+    C(cuOccupancyMaxPotentialBlockSize, "NULL outputs", NUL, NUL, k, NUL, SIZE(0), 0);
+    C(cuOccupancyMaxPotentialBlockSize, "limit -1", &n, &m, k, NUL, SIZE(0), -1);
+    C(cuOccupancyAvailableDynamicSMemPerBlock, "0 blocks", &z, k, 0, 32);
+    C(cuOccupancyAvailableDynamicSMemPerBlock, "block 0", &z, k, 1, 0);
+    C(cuOccupancyAvailableDynamicSMemPerBlock, "999 blocks", &z, k, 999, 32);
+    C(cuOccupancyMaxPotentialClusterSize, "NULL config", &n, k, NUL);
+    C(cuOccupancyMaxPotentialClusterSize, "config all zero", &n, k, config);
+    C(cuOccupancyMaxActiveClusters, "NULL config", &n, k, NUL);
+    C(cuOccupancyMaxActiveClusters, "config all zero", &n, k, config);
+}
+
+static void launches(void) {
+    struct { unsigned grid[3], block[3], shared; P stream, attributes; unsigned count; } config = { 0 };
+    struct { int id, pad; U value[8]; } attribute = { 4, 0, { 0 } };
+    P extra[5] = { (P)1, bytes, (P)2, &z, (P)0 };
+    load();
+    z = 8;
+    C(cuLaunchKernel, "NULL function", NUL, 1, 1, 1, 32, 1, 1, 0, NUL, NUL, NUL);
+    C(cuLaunchKernel, "grid 0", k, 0, 1, 1, 32, 1, 1, 0, NUL, NUL, NUL);
+    C(cuLaunchKernel, "grid all bits", k, -1, 1, 1, 32, 1, 1, 0, NUL, NUL, NUL);
+    C(cuLaunchKernel, "grid y 65536", k, 1, 65536, 1, 32, 1, 1, 0, NUL, NUL, NUL);
+    C(cuLaunchKernel, "block 0", k, 1, 1, 1, 0, 1, 1, 0, NUL, NUL, NUL);
+    C(cuLaunchKernel, "block 1025", k, 1, 1, 1, 1025, 1, 1, 0, NUL, NUL, NUL);
+    C(cuLaunchKernel, "block z 65", k, 1, 1, 1, 1, 1, 65, 0, NUL, NUL, NUL);
+    C(cuLaunchKernel, "block 257 of 256", f, 1, 1, 1, 257, 1, 1, 0, NUL, values, NUL);
+    C(cuLaunchKernel, "shared memory of 1 MiB", k, 1, 1, 1, 32, 1, 1, 1 << 20, NUL, NUL, NUL);
+    C(cuLaunchKernel, "no parameters given", f, 1, 1, 1, 32, 1, 1, 0, NUL, NUL, NUL);
+    C(cuLaunchKernel, "both parameters and extra", f, 1, 1, 1, 32, 1, 1, 0, NUL, values, extra);
+    C(cuLaunchKernel, "extra too short", f, 1, 1, 1, 32, 1, 1, 0, NUL, NUL, extra);
+    extra[0] = (P)99;
+    C(cuLaunchKernel, "extra with key 99", f, 1, 1, 1, 32, 1, 1, 0, NUL, NUL, extra);
+    C(cuLaunchKernel, "bad stream", k, 1, 1, 1, 32, 1, 1, 0, BAD, NUL, NUL);
+    C(cuLaunchKernelEx, "NULL config", NUL, k, NUL, NUL);
+    C(cuLaunchKernelEx, "config all zero", &config, k, NUL, NUL);
+    for (n = 0; n < 3; n++) config.grid[n] = config.block[n] = 1;
+    config.count = 1;
+    C(cuLaunchKernelEx, "NULL attributes", &config, k, NUL, NUL);
+    config.attributes = &attribute;
+    C(cuLaunchKernelEx, "cluster of 0", &config, k, NUL, NUL);
+    ((unsigned *)attribute.value)[0] = ((unsigned *)attribute.value)[1] = ((unsigned *)attribute.value)[2] = 9;
+    C(cuLaunchKernelEx, "cluster of 729", &config, k, NUL, NUL);
+    attribute.id = 99;
+    C(cuLaunchKernelEx, "attribute 99", &config, k, NUL, NUL);
+    C(cuLaunchCooperativeKernel, "too many blocks", k, 1 << 20, 1, 1, 1024, 1, 1, 0, NUL, NUL);
+    C(cuLaunchCooperativeKernel, "NULL function", NUL, 1, 1, 1, 32, 1, 1, 0, NUL, NUL);
+    C(cuFuncSetBlockShape, "0", k, 0, 1, 1);
+    C(cuParamSetSize, "100000 bytes", k, 100000);
+    C(cuCtxSynchronize, "after them");
+    DO(cuModuleUnload, mod);
+    C(cuLaunchKernel, "of an unloaded module", k, 1, 1, 1, 32, 1, 1, 0, NUL, NUL, NUL);
+    C(cuFuncGetAttribute, "of an unloaded module", &n, 0, k);
+}
+
+static void libraries(void) {
+    const char *name;
+    start();
+    C(cuLibraryLoadData, "NULL output", NUL, ptx, NUL, NUL, 0, NUL, NUL, 0);
+    C(cuLibraryLoadData, "NULL image", &l, NUL, NUL, NUL, 0, NUL, NUL, 0);
+    C(cuLibraryLoadData, "no code", &l, "no code at all", NUL, NUL, 0, NUL, NUL, 0);
+    C(cuLibraryLoadFromFile, "no file", &l, "/no/such/file", NUL, NUL, 0, NUL, NUL, 0);
+    DO(cuLibraryLoadData, &l, ptx, NUL, NUL, 0, NUL, NUL, 0);
+    C(cuLibraryGetKernel, "NULL output", NUL, l, "f");
+    C(cuLibraryGetKernel, "NULL name", &k, l, NUL);
+    C(cuLibraryGetKernel, "no such name", &k, l, "nope");
+    C(cuLibraryGetKernel, "NULL library", &k, NUL, "f");
+    C(cuLibraryGetGlobal, "no such name", &a, &z, l, "nope");
+    C(cuLibraryGetGlobal, "NULL, NULL", NUL, NUL, l, "counter");
+    C(cuLibraryGetManaged, "not managed", &a, &z, l, "counter");
+    C(cuLibraryGetModule, "NULL output", NUL, l);
+    C(cuLibraryGetUnifiedFunction, "no such name", &a, l, "nope");
+    C(cuLibraryGetKernelCount, "NULL output", NUL, l);
+    C(cuLibraryEnumerateKernels, "NULL output", NUL, 1, l);
+    C(cuLibraryEnumerateKernels, "room for none", room, 0, l);
+    DO(cuLibraryGetKernel, &k, l, "f");
+    C(cuKernelGetFunction, "NULL output", NUL, k);
+    C(cuKernelGetFunction, "NULL kernel", &f, NUL);
+    C(cuKernelGetFunction, "a kernel", &f, k);
+    C(cuKernelGetName, "NULL output", NUL, k);
+    C(cuKernelGetName, "NULL kernel", &name, NUL);
+    C(cuFuncGetName, "a kernel", &name, k);
+    C(cuKernelGetName, "a function", &name, f);
+    C(cuKernelGetLibrary, "NULL output", NUL, k);
+    C(cuKernelGetLibrary, "a kernel", &a, k);
+    C(cuKernelGetParamInfo, "index 9", k, SIZE(9), &z, &y);
+    C(cuKernelGetParamInfo, "NULL size", k, SIZE(1), &z, NUL);
+    C(cuKernelGetParamCount, "NULL output", k, NUL);
+    C(cuKernelGetAttribute, "device 99", &n, 0, k, 99);
+    C(cuKernelGetAttribute, "NULL output", NUL, 0, k, 0);
+    C(cuKernelSetAttribute, "shared memory of 1 MiB", 8, 1 << 20, k, 0);
+    C(cuKernelSetAttribute, "device 99", 8, 0, k, 99);
+    C(cuFuncGetAttribute, "a kernel", &n, 0, k);
+    C(cuLibraryUnload, "NULL", NUL);
+    C(cuLibraryUnload, "once", l);
+    C(cuLibraryUnload, "twice", l);
+    C(cuKernelGetName, "of an unloaded library", &name, k);
+}
+
+static void linker(void) {
+    P state, cubin;
+    start();
+    C(cuLinkCreate_v2, "NULL output", 0, NUL, NUL, NUL);
+    C(cuLinkCreate_v2, "NULL options", 1, NUL, NUL, &state);
+    DO(cuLinkCreate_v2, 0, NUL, NUL, &state);
+    C(cuLinkAddData_v2, "NULL data", state, 1, NUL, SIZE(10), "x", 0, NUL, NUL);
+    C(cuLinkAddData_v2, "0 bytes", state, 1, ptx, SIZE(0), "x", 0, NUL, NUL);
+    C(cuLinkAddData_v2, "kind 99", state, 99, ptx, sizeof ptx, "x", 0, NUL, NUL);
+    C(cuLinkAddData_v2, "no code", state, 1, "no code at all", SIZE(15), "x", 0, NUL, NUL);
+    C(cuLinkAddFile_v2, "no file", state, 1, "/no/such/file", 0, NUL, NUL);
+    C(cuLinkAddData_v2, "NULL state", NUL, 1, ptx, sizeof ptx, "x", 0, NUL, NUL);
+    C(cuLinkDestroy, "once", state);
+    DO(cuLinkCreate_v2, 0, NUL, NUL, &state);
+    C(cuLinkComplete, "nothing added", state, &cubin, &z);
+    DO(cuLinkDestroy, state);
+    DO(cuLinkCreate_v2, 0, NUL, NUL, &state);
+    C(cuLinkAddData_v2, "PTX", state, 1, ptx, sizeof ptx, "x", 0, NUL, NUL);
+    C(cuLinkComplete, "NULL output", state, NUL, NUL);
+    C(cuLinkComplete, "PTX", state, &cubin, &z);
+    C(cuModuleLoadData, "linked", &mod, cubin);
+    C(cuLinkComplete, "twice", state, &cubin, &z);
+    C(cuLinkDestroy, "with code", state);
+    C(cuLinkDestroy, "NULL", NUL);
+}
+
+static void objects(void) {
+    U map[16] __attribute__((aligned(64))), sides[5] = { 64, 64, 1, 1, 1 }, strides[4] = { 256, 256 * 64, 0, 0 };
+    unsigned box[5] = { 16, 16, 1, 1, 1 }, step[5] = { 1, 1, 1, 1, 1 };
+    U resource[32] = { 0 };
+    start();
+    C(cuTexObjectCreate, "NULL output", NUL, resource, resource, NUL);
+    C(cuTexObjectCreate, "NULL description", &a, NUL, NUL, NUL);
+    C(cuTexObjectCreate, "array NULL", &a, resource, resource, NUL);
+    C(cuTexObjectDestroy, "0", (U)0);
+    C(cuTexObjectDestroy, "bad", BAD);
+    C(cuTexObjectGetResourceDesc, "bad", resource, BAD);
+    C(cuSurfObjectCreate, "NULL description", &a, NUL);
+    C(cuSurfObjectDestroy, "0", (U)0);
+    C(cuTexRefCreate, "NULL", NUL);
+    C(cuTexRefDestroy, "NULL", NUL);
+    C(cuTexRefGetFlags, "NULL", &n, NUL);
+    DO(cuMemAlloc_v2, &b, SIZE(64 * 256));
+    C(cuTensorMapEncodeTiled, "good", map, 7, 2, b, sides, strides, box, step, 0, 0, 0, 0);
+    C(cuTensorMapEncodeTiled, "NULL map", NUL, 7, 2, b, sides, strides, box, step, 0, 0, 0, 0);
+    C(cuTensorMapEncodeTiled, "map at + 8", map + 1, 7, 2, b, sides, strides, box, step, 0, 0, 0, 0);
+    C(cuTensorMapEncodeTiled, "rank 0", map, 7, 0, b, sides, strides, box, step, 0, 0, 0, 0);
+    C(cuTensorMapEncodeTiled, "rank 6", map, 7, 6, b, sides, strides, box, step, 0, 0, 0, 0);
+    C(cuTensorMapEncodeTiled, "type 99", map, 99, 2, b, sides, strides, box, step, 0, 0, 0, 0);
+    C(cuTensorMapEncodeTiled, "address + 4", map, 7, 2, b + 4, sides, strides, box, step, 0, 0, 0, 0);
+    C(cuTensorMapEncodeTiled, "NULL address", map, 7, 2, (U)0, sides, strides, box, step, 0, 0, 0, 0);
+    strides[0] = 8;
+    C(cuTensorMapEncodeTiled, "stride 8", map, 7, 2, b, sides, strides, box, step, 0, 0, 0, 0);
+    strides[0] = 256, box[0] = 257;
+    C(cuTensorMapEncodeTiled, "box of 257", map, 7, 2, b, sides, strides, box, step, 0, 0, 0, 0);
+    box[0] = 16, step[0] = 9;
+    C(cuTensorMapEncodeTiled, "step 9", map, 7, 2, b, sides, strides, box, step, 0, 0, 0, 0);
+    step[0] = 1, sides[0] = 0;
+    C(cuTensorMapEncodeTiled, "side 0", map, 7, 2, b, sides, strides, box, step, 0, 0, 0, 0);
+    sides[0] = 64;
+    C(cuTensorMapEncodeTiled, "swizzle 99", map, 7, 2, b, sides, strides, box, step, 0, 99, 0, 0);
+    C(cuTensorMapReplaceAddress, "NULL map", NUL, b);
+    C(cuDeviceGetDevResource, "NULL output", 0, NUL, 1);
+    C(cuDeviceGetDevResource, "type 99", 0, room, 99);
+    C(cuGreenCtxCreate, "NULL description", &a, NUL, 0, 1);
+    C(cuGreenCtxDestroy, "NULL", NUL);
+    C(cuMulticastCreate, "NULL", &a, NUL);
+    C(cuCoredumpGetAttribute, "attribute 99", 99, &n, &z);
+    C(cuProfilerStart, "any time");
+    C(cuFlushGPUDirectRDMAWrites, "target 9", 9, 100);
+    C(cuGraphicsUnregisterResource, "NULL", NUL);
+    C(cuGraphicsMapResources, "none", 0, NUL, NUL);
+    C(cuDestroyExternalMemory, "NULL", NUL);
+    C(cuDestroyExternalSemaphore, "NULL", NUL);
+}
+
+static void look_ups(void) {
+    C(cuGetProcAddress, "NULL output", "cuInit", NUL, 12000, (U)0);
+    C(cuGetProcAddress, "no such name", "cuNope", &a, 12000, (U)0);
+    C(cuGetProcAddress_v2, "no such name", "cuNope", &a, 12000, (U)0, &n);
+    T("status", n);
+    C(cuGetProcAddress_v2, "NULL status", "cuInit", &a, 12000, (U)0, NUL);
+    C(cuGetProcAddress_v2, "version 0", "cuInit", &a, 0, (U)0, &n);
+    C(cuGetProcAddress_v2, "version -1", "cuInit", &a, -1, (U)0, &n);
+    C(cuGetProcAddress_v2, "flags 4", "cuInit", &a, 12000, (U)4, &n);
+    C(cuGetProcAddress_v2, "flags 3", "cuInit", &a, 12000, (U)3, &n);
+    C(cuGetExportTable, "no such table", &a, memset(room, 7, 16));
+    C(cuGetExportTable, "NULL name", &a, NUL);
+    C(cuGetExportTable, "NULL output", NUL, room);
+}

@@ -134,6 +134,13 @@ pub fn profiler_came() {
     }
 }
 
+/// A child that forked while an instance was being asked asks again.
+pub fn forked() {
+    for i in ALL.iter().take_while(|i| i.object.load(Relaxed) != 0) {
+        let _ = i.introduced.compare_exchange(1, 0, AcqRel, Relaxed);
+    }
+}
+
 /// The table for the runtime that lives in `object`; `None`: the driver's own.
 pub fn table_for(object: &Object, driver: usize) -> Option<usize> {
     if !start::wants_layer(layer::RUNTIME) {

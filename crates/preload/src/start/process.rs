@@ -5,7 +5,7 @@ use super::{Path, announce_objects, names};
 use crate::sys;
 use crate::thread::clock;
 use core::cell::UnsafeCell;
-use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering::*};
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, Ordering::*};
 use cutap_wire::count::{self, COUNTERS};
 use cutap_wire::process::{FILE, Process};
 use cutap_wire::{MAGIC, PAGE, VERSION};
@@ -23,6 +23,8 @@ struct Folder(UnsafeCell<([u8; 64], usize)>);
 // SAFETY: written by the one thread that makes the folder, read once it is made.
 unsafe impl Sync for Folder {}
 static FOLDER: Folder = Folder(UnsafeCell::new(([0; 64], 0)));
+/// This process is a forked child; its parent may have had nothing to say, and then has no folder.
+static FORKED: AtomicBool = AtomicBool::new(false);
 static PARENT: Folder = Folder(UnsafeCell::new(([0; 64], 0)));
 
 /// Name of this process's folder in the run folder.
@@ -120,7 +122,7 @@ fn make() -> bool {
         q.start_monotonic = monotonic;
         q.start_realtime = sys::clock(sys::REALTIME);
         let parent = &*PARENT.0.get();
-        q.forked = (parent.1 != 0).into();
+        q.forked = FORKED.load(Relaxed).into();
         for (to, from) in q.parent.iter_mut().zip(parent.0.iter().take(parent.1)) {
             *to = *from;
         }
@@ -173,6 +175,7 @@ pub fn file_name() -> &'static [u8] {
 
 /// A forked child has a folder of its own, and its parent's is behind it.
 pub fn forked() {
+    FORKED.store(true, Relaxed);
     if is_made() {
         // SAFETY: the child's only thread.
         unsafe { *PARENT.0.get() = *FOLDER.0.get() };

@@ -1,7 +1,7 @@
 //! A forked child is a process of its own. A word in a page that fork wipes reads 0 there, also after
 //! a raw clone, and keeps its value in a vfork child, which may share its parent's ring.
 
-use crate::{loader, start, sys, thread};
+use crate::{loader, routes, start, sys, thread};
 use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering::*};
 
 static WORD: AtomicPtr<AtomicU32> = AtomicPtr::new(core::ptr::null_mut());
@@ -51,6 +51,7 @@ fn forked(word: *mut AtomicU32) {
             thread::block::forked();
             start::forked();
             loader::notice::forked();
+            routes::instances::forked();
             word.store(HERE, Release);
             sys::restore_signals(signals);
         }

@@ -165,7 +165,9 @@ fn add_chunk(block: &mut Block, header: &RingHeader, n: u32) -> Option<*mut u8> 
     // The oldest mapping makes room: nobody frees its chunk any more, or it would have been taken.
     let place = block.mapped.iter().position(|m| m.0 == 0).unwrap_or(n as usize % MAPPED);
     if let Some(m) = block.mapped.get_mut(place) {
-        if m.0 != 0 && m.1.cast() != block.writer.chunk {
+        // A record that a signal handler interrupted may be waiting for its words there.
+        let waiting = (block.writing.0 as usize).wrapping_sub(m.1 as usize) < bytes;
+        if m.0 != 0 && m.1.cast() != block.writer.chunk && !waiting {
             // SAFETY: a full chunk's mapping that only this block knows.
             unsafe { sys::unmap(m.1, bytes) };
         }

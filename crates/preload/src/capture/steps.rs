@@ -1,0 +1,257 @@
+//! The steps of a function, followed one by one: each reads a pointer and keeps what it leads to.
+
+use super::copy::{Piece, checked, gather};
+use super::kept::{Call, Kept, STEPS_MAX};
+use super::kernels;
+use crate::start;
+use crate::thread::block::Block;
+use cutap_calls::capture::{ALWAYS, COUNT64, EXIT, NONE, PROVED, Step, kind};
+use cutap_wire::count;
+
+/// Pieces read at once.
+const PIECES: usize = 64;
+
+/// Follows the steps of one side: those with a bit of `when`, or with neither bit when it is 0.
+pub fn run(b: &mut Block, kept: &mut Kept, steps: &[Step], call: &Call, when: u8) {
+    for (n, step) in steps.iter().enumerate().take(STEPS_MAX) {
+        let side = step.flags & (EXIT | ALWAYS);
+        if (when == 0) != (side == 0) || side & when != side {
+            continue;
+        }
+        let Some(at) = kept.read(step.base, step.offset.into(), 8, call).filter(|&p| p != 0) else { continue };
+        if let Some(fragment) = one(b, kept, step, call, at as usize)
+            && let Some(place) = kept.fragments.get_mut(n)
+        {
+            *place = fragment;
+        }
+    }
+}
+
+fn elements(kept: &Kept, step: &Step, call: &Call) -> usize {
+    match step.count_base {
+        NONE => usize::from(step.count),
+        base => {
+            let long = step.flags & COUNT64 != 0;
+            kept.read(base, step.count.into(), if long { 8 } else { 4 }, call).unwrap_or(0) as usize
+        }
+    }
+}
+
+/// One step; its fragment.
+fn one(b: &mut Block, kept: &mut Kept, step: &Step, call: &Call, at: usize) -> Option<(u16, u16)> {
+    let most = usize::from(step.most).min(kept.room());
+    match step.kind {
+        kind::MEMORY => {
+            let meant = elements(kept, step, call).saturating_mul(step.size.into());
+            memory(kept, at, meant, most, step.flags & PROVED != 0)
+        }
+        kind::TEXT => text(kept, at, most),
+        kind::TEXTS => pointers(kept, step, call, at, |kept, at, _| text(kept, at, 256.min(kept.room()))),
+        kind::POINTERS => pointers(kept, step, call, at, |kept, at, size| {
+            let room = kept.room();
+            memory(kept, at, size, room, false)
+        }),
+        kind::KERNEL_PARAMS => {
+            let function = kept.read(step.count_base, step.count.into(), 8, call)?;
+            let known = if call.driver == 0 { None } else { kernels::parameters(b, function, call.driver) };
+            if known.is_none() && call.driver != 0 {
+                start::count(count::PARAMETERS_UNKNOWN, 1);
+            }
+            kernel(kept, known?, at)
+        }
+        kind::EXTRA => extra(kept, at),
+        _ => None,
+    }
+}
+
+fn memory(kept: &mut Kept, at: usize, meant: usize, most: usize, proved: bool) -> Option<(u16, u16)> {
+    let len = meant.min(most);
+    if len == 0 {
+        return None;
+    }
+    let to = kept.place();
+    let got = if proved {
+        for i in 0..len {
+            // SAFETY: the function has just written these bytes; the room was asked for.
+            unsafe { to.add(i).write((at as *const u8).add(i).read_volatile()) };
+        }
+        len
+    } else {
+        // SAFETY: `len` bytes of room.
+        unsafe { checked(at, to, len) }
+    };
+    (got > 0).then(|| kept.close(at, got, meant))
+}
+
+/// Text up to and with its zero. With none in sight it is cut: what is meant is more than what is kept.
+fn text(kept: &mut Kept, at: usize, most: usize) -> Option<(u16, u16)> {
+    let to = kept.place();
+    // SAFETY: `most` bytes of room.
+    let got = unsafe { checked(at, to, most) };
+    // SAFETY: so many bytes were written.
+    let bytes = unsafe { core::slice::from_raw_parts(to, got) };
+    let (len, meant) = match bytes.iter().position(|&c| c == 0) {
+        Some(zero) => (zero + 1, zero + 1),
+        None => (got, got + 1),
+    };
+    (got > 0).then(|| kept.close(at, len, meant))
+}
+
+/// An array of pointers, then what each leads to.
+fn pointers(
+    kept: &mut Kept,
+    step: &Step,
+    call: &Call,
+    at: usize,
+    each: impl Fn(&mut Kept, usize, usize) -> Option<(u16, u16)>,
+) -> Option<(u16, u16)> {
+    let n = elements(kept, step, call);
+    let most = usize::from(step.most).min(kept.room());
+    let array = memory(kept, at, n.saturating_mul(8), most, false)?;
+    let (start, length) = array;
+    for i in 0..usize::from(length) / 8 {
+        let Some(p) = kept.word(usize::from(start) + i * 8) else { break };
+        if p != 0 && kept.room() > 0 {
+            each(kept, p, step.size.into());
+        }
+    }
+    Some(array)
+}
+
+/// A kernel's parameters, each at its own pointer, as the buffer that the kernel sees.
+fn kernel(kept: &mut Kept, known: &[kernels::Parameter], at: usize) -> Option<(u16, u16)> {
+    let n = known.len().min(PIECES);
+    let mut pointers = [0usize; PIECES];
+    // SAFETY: room for `n` pointers.
+    if n == 0 || unsafe { checked(at, pointers.as_mut_ptr().cast(), n * 8) } != n * 8 {
+        return None;
+    }
+    let mut pieces = [Piece { at: 0, len: 0 }; PIECES];
+    let room = kept.room();
+    let (mut len, mut used) = (0, 0);
+    for ((piece, &at), p) in pieces.iter_mut().zip(&pointers).zip(known) {
+        let size = p.size();
+        if len + size > room {
+            break;
+        }
+        *piece = Piece { at, len: size };
+        len += size;
+        used += 1;
+    }
+    let to = kept.place();
+    // Parameters lie one behind the other here, without the gaps that alignment makes: the reader knows
+    // their sizes.
+    // SAFETY: `len` bytes of room.
+    let got = unsafe { gather(pieces.get(..used).unwrap_or(&[]), to, len) };
+    (got > 0).then(|| kept.close(at, got, known.iter().map(|p| p.size()).sum()))
+}
+
+/// CU_LAUNCH_PARAM_*: pairs of a key and a value, up to a zero; and the buffer of the size they say.
+fn extra(kept: &mut Kept, at: usize) -> Option<(u16, u16)> {
+    const POINTER: usize = 1;
+    const SIZE: usize = 2;
+    let mut list = [0usize; 5];
+    // SAFETY: five words of room.
+    let got = unsafe { checked(at, list.as_mut_ptr().cast(), size_of_val(&list)) } / 8;
+    let (mut buffer, mut size_at) = (0, 0);
+    for pair in list.get(..got)?.chunks_exact(2) {
+        match *pair {
+            [POINTER, p] => buffer = p,
+            [SIZE, p] => size_at = p,
+            _ => break,
+        }
+    }
+    let whole = memory(kept, at, size_of_val(&list), kept.room(), false)?;
+    let (start, length) = memory(kept, size_at, 8, kept.room(), false)?;
+    if length == 8 {
+        let size = kept.word(start.into()).unwrap_or(0);
+        let room = kept.room();
+        memory(kept, buffer, size, room, false);
+    }
+    Some(whole)
+}
+
+#[cfg(test)]
+mod tests {
+    extern crate std;
+    use super::*;
+    use cutap_calls::capture::{RESULT, WORDS};
+    use cutap_wire::record::Fragments;
+
+    const STEP: Step =
+        Step { kind: kind::MEMORY, flags: 0, base: WORDS, count_base: NONE, offset: 0, count: 1, size: 8, most: 64 };
+
+    /// What the steps keep, as (address, bytes meant, bytes).
+    fn fragments(steps: &[Step], words: &[u64], when: u8) -> std::vec::Vec<(u64, u32, std::vec::Vec<u8>)> {
+        let mut kept = Kept::new();
+        // SAFETY: zeros are a valid block; no step here asks a driver.
+        let mut block = unsafe { std::boxed::Box::<Block>::new_zeroed().assume_init() };
+        run(&mut block, &mut kept, steps, &Call { words, result: 0, driver: 0 }, when);
+        let bytes: std::vec::Vec<u8> = kept.words().iter().flat_map(|w| w.to_le_bytes()).collect();
+        Fragments::new(&bytes).map(|f| (f.address, f.meant, f.bytes.to_vec())).collect()
+    }
+    fn at<T: ?Sized>(value: &T) -> u64 {
+        core::ptr::from_ref(value).cast::<u8>() as u64
+    }
+
+    #[test]
+    fn memory_by_a_count_that_stands_elsewhere() {
+        let array = [1u32, 2, 3, 4];
+        let count = 3u64;
+        let pointer_to_count = Step { offset: 8, ..STEP };
+        let elements = Step { count_base: 0, count: 0, size: 4, flags: COUNT64, ..STEP };
+        let kept = fragments(&[pointer_to_count, elements], &[at(&array), at(&count)], 0);
+        assert_eq!(kept[0], (at(&count), 8, 3u64.to_le_bytes().to_vec()));
+        assert_eq!((kept[1].0, kept[1].1, kept[1].2.len()), (at(&array), 12, 12));
+    }
+
+    #[test]
+    fn what_is_longer_than_allowed_is_cut_and_says_so() {
+        let array = [7u8; 500];
+        let kept = fragments(&[Step { size: 1, count: 500, ..STEP }], &[at(&array)], 0);
+        assert_eq!((kept[0].1, kept[0].2.len()), (500, 64));
+    }
+
+    #[test]
+    fn an_absurd_count_and_bad_pointers_are_safe() {
+        let value = 5u64;
+        let many = Step { count_base: WORDS, count: 8, flags: COUNT64, ..STEP };
+        let kept = fragments(&[many], &[at(&value), u64::MAX], 0);
+        assert!(kept.iter().all(|k| k.2.len() <= 64));
+        for bad in [0, 1, 0xffff_ffff_ffff_f000, 0x8000_0000_0000, u64::MAX] {
+            let text = Step { kind: kind::TEXT, ..STEP };
+            let texts = Step { kind: kind::TEXTS, count: 3, ..STEP };
+            let extra = Step { kind: kind::EXTRA, ..STEP };
+            assert_eq!(fragments(&[STEP, text, texts, extra], &[bad], 0), []);
+        }
+    }
+
+    #[test]
+    fn texts_end_at_their_zero() {
+        let words = [at(b"one\0x"), 0, at(b"two\0")];
+        let kept = fragments(&[Step { kind: kind::TEXTS, count: 3, ..STEP }], &[at(&words)], 0);
+        assert_eq!((kept[1].2.as_slice(), kept[2].2.as_slice()), (&b"one\0"[..], &b"two\0"[..]));
+    }
+
+    #[test]
+    fn sides() {
+        let value = 5u64;
+        let out = Step { flags: EXIT | PROVED, ..STEP };
+        let always = Step { flags: ALWAYS, ..STEP };
+        let words = [at(&value)];
+        let n = |when| fragments(&[STEP, out, always], &words, when).len();
+        assert_eq!((n(0), n(EXIT | ALWAYS), n(ALWAYS)), (1, 2, 1));
+        let result = Step { base: RESULT, ..always };
+        assert_eq!(fragments(&[result], &words, ALWAYS), [], "a NULL result is not followed");
+    }
+
+    #[test]
+    fn extra_leads_to_the_buffer() {
+        let buffer = [1u8, 2, 3, 4, 5];
+        let size = 5u64;
+        let list = [1, at(&buffer), 2, at(&size), 0];
+        let kept = fragments(&[Step { kind: kind::EXTRA, ..STEP }], &[at(&list)], 0);
+        assert_eq!(kept.len(), 3);
+        assert_eq!((kept[2].0, kept[2].2.as_slice()), (at(&buffer), &buffer[..]));
+    }
+}

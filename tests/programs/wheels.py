@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Fetches NVIDIA's wheels from PyPI (and one package of Debian's) once and prints where they are unpacked.
 
-    wheels.py cudart 12.9    a folder with include/, lib/libcudart.so.NN and,
-                             where the wheel has it, lib/libcudart_static.a
+    wheels.py cudart 12.9    a folder with include/, lib/libcudart.so.NN and, where the wheel has
+                             it, lib/libcudart_static.a. include/crt, which only nvcc's wheel has,
+                             is filled with our stand-ins: enough for a C or C++ compiler
     wheels.py cufile 12      a folder with lib/libcufile.so.0 (static runtime 11.1 inside)
     wheels.py cupti 13.0     a folder with include/ and lib/libcupti.so.NN
     wheels.py nvcc 13.0      a folder with bin/nvcc and all that it needs (100 MB; for --large)
@@ -121,6 +122,17 @@ def folder(unpacked: Path) -> Path:
     raise SystemExit(f"wheels.py: {unpacked} holds no nvidia/*/lib; delete it and try again")
 
 
+def complete(cudart: Path) -> None:
+    """The two headers that the runtime's own need of nvcc's, where they are missing."""
+    for header in (Path(__file__).resolve().parent / "include/crt").glob("*.h"):
+        place = cudart / "include/crt" / header.name
+        if not place.exists():
+            place.parent.mkdir(exist_ok=True)
+            work = place.with_name(f".{header.name}-{os.getpid()}")
+            work.write_bytes(header.read_bytes())
+            work.replace(place)
+
+
 def main() -> None:
     words = sys.argv[1:]
     if words == ["list"]:
@@ -135,7 +147,10 @@ def main() -> None:
     if key in WHEELS:
         packages = WHEELS[key]
         name = packages[0].replace("==", "-") if len(packages) == 1 else "-".join(key)
-        print(folder(once(name, lambda work: from_pypi(packages, work))))
+        place = folder(once(name, lambda work: from_pypi(packages, work)))
+        if key[0] == "cudart":
+            complete(place)
+        print(place)
     elif key in DEBIAN:
         print(once("-".join(key), lambda work: from_debian(*DEBIAN[key], work)))
     else:

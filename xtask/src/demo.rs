@@ -13,19 +13,28 @@ pub(crate) fn run_demo(root: &Path) -> Result<()> {
     println!("demo: building cutap");
     run(cargo(root).args(["build", "--quiet", "--release", "--package", "cutap"]))?;
     let program = program(root)?;
-    let mut trace = Command::new(release(root).join("cutap"));
+    let cutap = shown(&release(root).join("cutap"));
+    let mut trace = Command::new(&cutap);
     trace.arg("trace");
     if gpu() {
-        println!("demo: there is a GPU: vector runs on it");
+        println!("demo: there is a GPU: demo-vector runs on it");
     } else {
-        println!("demo: no GPU here: vector runs on the simulated driver, which executes no kernel");
+        println!("demo: no GPU here: demo-vector runs on the simulated driver, which executes no kernel");
         trace.arg("--sim");
     }
     // The runtime asks for its 400 driver functions one by one at its start.
     trace.args(["-e", "!cuGetProcAddress*"]);
-    trace.arg("--").arg(program);
+    trace.arg("--").arg(shown(&program));
     println!("demo: $ {}", shell(&trace));
-    run(&mut trace)
+    run(&mut trace)?;
+    println!("demo: that was its trace; the same of your own program: {} trace -- PROG", cutap.display());
+    Ok(())
+}
+
+/// The path as a person would type it here.
+fn shown(path: &Path) -> PathBuf {
+    let here = std::env::current_dir().ok();
+    here.and_then(|here| path.strip_prefix(here).ok()).map_or_else(|| path.to_owned(), Path::to_owned)
 }
 
 /// The command as a shell takes it.

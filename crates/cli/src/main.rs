@@ -65,10 +65,18 @@ fn print(text: &str) -> Result<(), Error> {
     }
 }
 
+/// A file that cannot be looked at does not hide the others; the last one's sentence comes back.
 fn inspect(words: &Inspect) -> Result<(), Error> {
+    let mut refused: Option<Error> = None;
     for file in &words.files {
-        let report = cutap_inspect::inspect(file).map_err(|e| Error::own(e.to_string()))?;
-        print(&if words.json { report.json() + "\n" } else { report.to_string() })?;
+        match cutap_inspect::inspect(file) {
+            Ok(report) => print(&if words.json { report.json() + "\n" } else { report.to_string() })?,
+            Err(e) => {
+                if let Some(before) = refused.replace(Error::own(e.to_string())) {
+                    say(&before.to_string());
+                }
+            }
+        }
     }
-    Ok(())
+    refused.map_or(Ok(()), Err)
 }

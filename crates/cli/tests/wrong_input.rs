@@ -180,6 +180,9 @@ fn filters_that_name_nothing() {
     refused(&run("cuMemAloc"), 125, &["unknown function cuMemAloc", "did you mean cuMemAlloc"]);
     refused(&run("runtime,cudaMaloc"), 125, &["did you mean cudaMalloc"]);
     refused(&run("drver"), 125, &["did you mean driver"]);
+    refused(&run("RUNTIM"), 125, &["did you mean runtime"]);
+    refused(&run("cumemalloc"), 125, &["did you mean cuMemAlloc"]);
+    refused(&run("cudamalloc,driver"), 125, &["did you mean cudaMalloc?"]);
     refused(&run("bogus"), 125, &["unknown function bogus"]);
     refused(&run(""), 125, &["empty"]);
     refused(&run(">5"), 125, &["no duration"]);
@@ -201,6 +204,8 @@ fn an_output_that_cannot_be_written_is_told_before_the_program_runs() {
     refused(&run(&format!("/tmp/{}", "x".repeat(300))), 125, &["too long"]);
     let modules = cutap(&["trace", "--dump-modules", "/proc/nothing", "--", "echo", "ran"]).output().unwrap();
     refused(&modules, 125, &["cannot keep modules in /proc/nothing", "--dump-modules DIR"]);
+    let plain = cutap(&["trace", "--dump-modules", "/etc/passwd", "--", "echo", "ran"]).output().unwrap();
+    refused(&plain, 125, &["cannot keep modules in /etc/passwd: it is there and is not a folder; give a folder"]);
 }
 
 #[test]
@@ -291,6 +296,32 @@ fn a_disk_that_fills_up_while_the_program_runs_is_counted() {
     let Some(done) = on_a_small_disk("size=4m", &words) else { return };
     assert_eq!((done.status.code(), out(&done).as_str()), (Some(0), "ran\n"), "{}", err(&done));
     assert!(err(&done).contains("no room") || err(&done).contains("could not write"), "{}", err(&done));
+}
+
+#[test]
+fn the_run_folder_of_another_user() {
+    if !is_root() {
+        return eprintln!("skipped: the run folder of another user (needs root to become one)");
+    }
+    let folder = Folder::new("theirs");
+    let copy = folder.program("cutap", &std::fs::read(CUTAP).unwrap());
+    let run = folder.join("run");
+    assert!(cutap(&["trace", "--sim", "--run"]).arg(&run).args(["--", "true"]).output().unwrap().status.success());
+    let as_nobody = |mode: u32| {
+        std::fs::set_permissions(&folder.0, std::os::unix::fs::PermissionsExt::from_mode(mode)).unwrap();
+        let mut show = Command::new("setpriv");
+        show.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(&copy).arg("show").arg(&run);
+        show.output().unwrap()
+    };
+    let there = as_nobody(0o755);
+    refused(
+        &there,
+        125,
+        &["cannot read the run folder", "permission denied", "run cutap show as user 0, who", "or as root"],
+    );
+    // The pages inside are for their owner alone too.
+    std::fs::set_permissions(&run, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    refused(&as_nobody(0o755), 125, &["permission denied", "user 0"]);
 }
 
 #[test]

@@ -2,7 +2,8 @@
 //! Nothing here may say "failed" without saying what to do next.
 
 use std::fmt;
-use std::io::Write;
+use std::io::{ErrorKind, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 /// Exit code when `cutap` itself could not do its work.
@@ -49,6 +50,9 @@ impl std::error::Error for Error {}
 impl From<cutap_trace::Error> for Error {
     fn from(error: cutap_trace::Error) -> Error {
         match error {
+            cutap_trace::Error::Unreadable { path, source } if source.kind() == ErrorKind::PermissionDenied => {
+                not_ours(&path, &source)
+            }
             cutap_trace::Error::Unreadable { path, source } => {
                 let advice = "give the folder that cutap env -o DIR or cutap trace --run DIR made";
                 cannot("read the run folder", &path, &source, advice)
@@ -56,6 +60,18 @@ impl From<cutap_trace::Error> for Error {
             other => Error::own(other.to_string()),
         }
     }
+}
+
+/// A run folder that its owner alone may read.
+pub(crate) fn not_ours(run: &Path, error: &std::io::Error) -> Error {
+    let advice = match std::fs::metadata(run).map(|data| data.uid()) {
+        Ok(uid) if uid != crate::folder::own_uid() => {
+            format!("run cutap show as user {uid}, who recorded it, or as root")
+        }
+        Ok(_) => "give yourself the right to read it (chmod -R u+rwX)".to_owned(),
+        Err(_) => "run cutap show as the user who recorded it, or as root".to_owned(),
+    };
+    cannot("read the run folder", run, error, &advice)
 }
 
 /// Result of this crate.

@@ -1,10 +1,12 @@
 //! `cutap show`: what the processes of a run left, while they run or after. It only reads: what it
 //! shows once it shows again the next time.
 
-use crate::error::{Error, Result, reason};
+use crate::error::{Error, Result, not_ours, reason};
 use crate::filter::filter;
 use crate::output::{Form, look_at_programs, output};
 use cutap_trace::{Event, Follow, FollowOptions};
+use std::fs::File;
+use std::io::ErrorKind;
 use std::path::PathBuf;
 
 /// What `cutap show` was asked.
@@ -21,6 +23,11 @@ pub struct ShowOptions {
 /// Prints what is there to standard output. A reader that leaves is a clean end.
 pub fn show(options: &ShowOptions) -> Result<()> {
     let filter = filter(options.filter.as_deref())?;
+    // A folder that can be listed while its files cannot be read would look empty.
+    match File::open(options.run.join(cutap_wire::control::FILE)) {
+        Err(e) if e.kind() == ErrorKind::PermissionDenied => return Err(not_ours(&options.run, &e)),
+        _ => {}
+    }
     let follow = FollowOptions { consume: false, filter, ..FollowOptions::default() };
     let mut follow = Follow::open(&options.run, follow)?;
     let mut output = output(options.form);

@@ -143,6 +143,10 @@ fn open_output(path: &Path) -> Result<File> {
 fn module_folder(path: &Path) -> Result<PathBuf> {
     let advice = "give a folder that you may write with --dump-modules DIR";
     let fail = |e| cannot("keep modules in", path, &e, advice);
+    if path.exists() && !path.is_dir() {
+        let path = path.display();
+        return Err(Error::own(format!("cannot keep modules in {path}: it is there and is not a folder; {advice}")));
+    }
     DirBuilder::new().recursive(true).mode(0o755).create(path).map_err(fail)?;
     let path = std::fs::canonicalize(path).map_err(fail)?;
     let probe = path.join(format!(".cutap-{}", std::process::id()));

@@ -7,6 +7,7 @@ use object::read::{ReadCache, ReadCacheRange};
 use object::{Endianness, Object, ObjectSection, ObjectSymbol, RelocationFlags, RelocationTarget, elf};
 use std::collections::BTreeMap;
 use std::fs::File;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
@@ -15,7 +16,8 @@ use std::path::{Path, PathBuf};
 pub(crate) struct Facts {
     pub(crate) machine: u16,
     pub(crate) bits: u8,
-    pub(crate) setuid: bool,
+    /// Marks of the file by which a program gains rights at its start: the loader then ignores LD_PRELOAD.
+    pub(crate) rights: Vec<&'static str>,
     /// The loader's path, of a program.
     pub(crate) interpreter: Option<String>,
     pub(crate) executable: bool,
@@ -75,7 +77,7 @@ impl Image {
         let length = file.read_at(&mut head, 0).map_err(read)?;
         let head = head.get(..length).unwrap_or_default();
         check_head(path, head)?;
-        let mut facts = Facts { setuid: metadata.mode() & 0o6000 != 0, ..Facts::default() };
+        let mut facts = Facts { rights: rights(path, metadata.mode()), ..Facts::default() };
         facts.bits = if head.get(4) == Some(&1) { 32 } else { 64 };
         facts.machine = match (head.get(5), head.get(18), head.get(19)) {
             (Some(2), Some(high), Some(low)) => u16::from_be_bytes([*high, *low]),
@@ -104,6 +106,17 @@ impl Image {
         }
         Ok(())
     }
+}
+
+/// As the kernel reads them: setgid without execution by the group means something else.
+fn rights(path: &Path, mode: u32) -> Vec<&'static str> {
+    let mut value = [0u8; 64];
+    let capable =
+        rustix::fs::getxattr(path.as_os_str().as_bytes(), c"security.capability", &mut value[..]).is_ok_and(|n| n > 0);
+    [("setuid", mode & 0o4000 != 0), ("setgid", mode & 0o2010 == 0o2010), ("capabilities", capable)]
+        .iter()
+        .filter_map(|(what, there)| there.then_some(*what))
+        .collect()
 }
 
 /// Tells apart what people hand to a command like this.

@@ -15,6 +15,8 @@ pub struct Report {
     pub kind: Kind,
     /// `x86-64`, `aarch64`, ...
     pub machine: String,
+    /// `setuid`, `setgid`, `capabilities`: marks of a program's file by which it gains rights at its start.
+    pub rights: Vec<&'static str>,
     /// Its own name, of a library.
     pub soname: Option<String>,
     /// Watched libraries that are loaded with it.
@@ -121,6 +123,7 @@ pub(crate) fn gather(path: &Path, mut facts: Facts, found: Found) -> Report {
             (false, _) => Kind::Other,
         },
         machine: machine(facts.machine, facts.bits),
+        rights: facts.rights.clone(),
         soname: facts.soname.clone(),
         links,
         functions,

@@ -37,14 +37,31 @@ fn can_be_entered(report: &mut Report) -> bool {
             report.not_seen.push(what.to_owned());
             false
         }
-        Kind::Program if report.facts.setuid => {
-            let what = "all of it, for a user whom its setuid or setgid bit changes: the loader then ignores \
-                        LD_PRELOAD; trace a copy without that bit";
-            report.not_seen.push(what.to_owned());
+        Kind::Program => {
+            report.not_seen.extend(report.rights.iter().map(|mark| gains_rights(mark)));
             true
         }
-        Kind::Program | Kind::Library => true,
+        Kind::Library => true,
     }
+}
+
+/// Who cannot trace a program with this mark: the loader takes nothing from the environment of
+/// somebody who gains rights by it.
+fn gains_rights(mark: &str) -> String {
+    let (whom, why, instead) = match mark {
+        "setuid" => {
+            ("any user but its owner", "it is setuid", "run cutap as its owner, or trace a copy without the bit")
+        }
+        "setgid" => {
+            let instead = "run cutap with that group, or trace a copy without the bit";
+            ("any user whose group is not the file's", "it is setgid", instead)
+        }
+        _ => {
+            let instead = "run cutap as root, or trace a copy without them (cp drops them)";
+            ("any user but root", "its file has capabilities (getcap shows them)", instead)
+        }
+    };
+    format!("all of it, for {whom}: {why}, and the loader then ignores LD_PRELOAD; {instead}")
 }
 
 /// What the file is to cutap.

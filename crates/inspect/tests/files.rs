@@ -175,7 +175,9 @@ fn rare_shapes() {
     let mut permissions = std::fs::metadata(&plain).unwrap().permissions();
     std::os::unix::fs::PermissionsExt::set_mode(&mut permissions, 0o4755);
     std::fs::set_permissions(&plain, permissions).unwrap();
-    assert!(look(&plain).not_seen.iter().any(|n| n.contains("setuid")));
+    let report = look(&plain);
+    assert_eq!(report.rights, ["setuid"]);
+    assert!(report.not_seen.iter().any(|n| n.starts_with("all of it, for any user but its owner: it is setuid")));
 
     let mut bytes = std::fs::read(&plain).unwrap();
     bytes[18] = 183;
@@ -183,6 +185,36 @@ fn rare_shapes() {
     let foreign = look(&at.join("foreign"));
     assert!(foreign.machine == "aarch64" && foreign.not_seen[0].contains("it is for aarch64"));
     assert!(foreign.routes.is_empty());
+}
+
+#[test]
+fn marks_by_which_a_program_gains_rights() {
+    let at = folder("rights");
+    driver(&at);
+    let program = gcc(&at, "marked", CALLS, &["libcuda.so.1"]);
+    let mode = |mode| {
+        let permissions = std::os::unix::fs::PermissionsExt::from_mode(mode);
+        std::fs::set_permissions(&program, permissions).unwrap();
+        look(&program)
+    };
+    assert_eq!(mode(0o755).rights, [""; 0]);
+    let group = mode(0o2755);
+    assert!(group.rights == ["setgid"] && group.not_seen.len() == 1 && group.not_seen[0].contains("it is setgid"));
+    assert_eq!(mode(0o2745).rights, [""; 0], "no execution by the group: not setgid");
+    assert_eq!(mode(0o6755).not_seen.len(), 2);
+    mode(0o755);
+    match Command::new("setcap").arg("cap_net_raw+ep").arg(&program).output() {
+        Ok(done) if done.status.success() => {}
+        _ => return println!("SKIPPED: file capabilities (no setcap here, or not root)"),
+    }
+    let report = look(&program);
+    assert_eq!(report.rights, ["capabilities"]);
+    assert!(report.not_seen[0].contains("any user but root") && report.not_seen[0].contains("LD_PRELOAD"));
+    assert_eq!(routes(&report), ["bindings"], "root sees it all the same");
+    let library =
+        gcc(&at, "libmarked.so", "int cuInit(unsigned); int f(void) { return cuInit(0); }", &["-shared", "-fPIC"]);
+    Command::new("setcap").arg("cap_net_raw+ep").arg(&library).status().unwrap();
+    assert!(look(&library).not_seen.is_empty(), "a library's mark gives nobody anything");
 }
 
 #[test]

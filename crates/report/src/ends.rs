@@ -6,6 +6,8 @@ use std::collections::BTreeMap;
 
 /// Names listed for one reason; the rest is a number.
 const LISTED: usize = 20;
+/// Names in one line.
+const FEW: usize = 3;
 
 /// What the end has to say, a line each, without the `cutap: ` in front.
 pub fn end_lines(end: &End) -> Vec<String> {
@@ -85,11 +87,16 @@ fn runtimes(end: &End, lines: &mut Vec<String>) {
     }
     let linked = end.linked_in();
     if !linked.is_empty() {
+        // A framework brings a dozen; all of them are in the JSON form.
+        let more = match linked.len() {
+            n if n > FEW => format!(" and {} more (--json lists all)", n - FEW),
+            _ => String::new(),
+        };
         lines.push(format!(
-            "not seen in {}: __cudaRegister*, __cudaPushCallConfiguration, __cudaPopCallConfiguration (a runtime \
+            "not seen in {}{more}: __cudaRegister*, __cudaPushCallConfiguration, __cudaPopCallConfiguration (a runtime \
              that is linked in reports no call of them), nor what is called before it is initialised (often \
              cudaRuntimeGetVersion, cudaDriverGetVersion, cudaGetErrorString)",
-            linked.join(", ")
+            linked[..linked.len().min(FEW)].join(", ")
         ));
     }
 }

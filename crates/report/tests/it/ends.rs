@@ -55,6 +55,24 @@ fn a_runtime_of_a_forked_child_is_named_once() {
 }
 
 #[test]
+fn of_many_runtimes_a_few_are_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = Run::new(folder.path());
+    let mut process = program(&run, 1);
+    for n in 0..5 {
+        process.runtime(2 + n, &format!("lib{n}.so"), 12090, 10, &["cudaMalloc"]);
+    }
+    let lines = end_lines(&events(folder.path(), "").1);
+    assert!(lines[0].contains("12.9 in lib4.so"), "{lines:?}");
+    assert!(
+        lines[1].starts_with("not seen in lib0.so, lib1.so, lib2.so and 2 more (--json lists all): __cuda"),
+        "{lines:?}"
+    );
+    let last = json(folder.path(), "").pop().unwrap();
+    assert_eq!(last["without_register_calls"].as_array().map(Vec::len), Some(5));
+}
+
+#[test]
 fn kinds_of_modules_have_names() {
     let folder = tempfile::tempdir().unwrap();
     let run = Run::new(folder.path());

@@ -108,7 +108,9 @@ fn check(word: &str, known: &[&str]) -> Result<bool, FilterError> {
     let after =
         |prefix| word.strip_prefix(prefix).is_some_and(|r: &str| r.starts_with(|c: char| c.is_ascii_uppercase()));
     let checked = !known.is_empty() && (after("cu") || after("cuda"));
-    if !checked && cutap_calls::in_family(word.as_bytes()) {
+    // A name of that family, but one that differs from a known one in capitals only, is a slip.
+    let slip = known.iter().any(|k| k.eq_ignore_ascii_case(word));
+    if !checked && !slip && cutap_calls::in_family(word.as_bytes()) {
         return Ok(false);
     }
     let mut near = nearest(word, &WORDS);

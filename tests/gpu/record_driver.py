@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Records how a real driver answers cuGetProcAddress, as TOML on stdout.
 
-    python3 tests/gpu/record_driver.py [--compare api/driver/exports.toml]
+    python3 tests/gpu/record_driver.py [--compare api/driver/exports.toml] [--answers]
 
 First the table: every exported function, the name to ask for, the version since which it
 is the answer, in the form of api/driver/exports.toml. Then `probes`: edge cases, each
-asked before cuInit and after it. --compare adds what differs from a table we have.
+asked before cuInit and after it. --compare adds what differs from a table we have;
+--answers prints the answers alone, in the form of api/driver/answers/.
 It needs libcuda.so.1, and no GPU. Nothing that it is given is ever called.
 """
 
@@ -175,6 +176,24 @@ def write_table(asker, exported, rows):
     return table
 
 
+def write_answers(asker, exported, rows, cuda):
+    """For each name to ask for, and stream form: which export from which version on."""
+    asked = {}
+    for (name, base), (since, form) in sorted(rows.items()):
+        if name in asker.library.offsets:
+            asked.setdefault(base + (f" {form}" if form else ""), []).append((since, name))
+    never = sorted(set(exported) - {name for name, _ in rows})
+    driver = os.path.realpath(asker.library.path).split(".so.", 1)[1]
+    print("# What the real cuGetProcAddress answers, recorded by tests/gpu/record_driver.py --answers.")
+    print("# answers: name asked for, and stream form -> [from this version on, this export].")
+    print("# never: exports that it does not hand out.")
+    print(f'driver = "{driver}"\ncuda = {cuda}\n\nnever = [')
+    print("\n".join(f'  "{name}",' for name in never))
+    print("]\n\n[answers]")
+    for question, pairs in sorted(asked.items()):
+        print(f'"{question}" = [{", ".join(f"[{since}, {chr(34)}{name}{chr(34)}]" for since, name in sorted(pairs))}]')
+
+
 def compare(table, path, driver_version):
     import tomllib
 
@@ -222,10 +241,14 @@ def write_probes(asker, before, after, init):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--compare", metavar="FILE", help="a table in the form of api/driver/exports.toml")
+    parser.add_argument("--answers", action="store_true", help="the answers alone")
     options = parser.parse_args()
     asker = Asker()
     version = ctypes.c_int()
     asker.lib.cuDriverGetVersion(ctypes.byref(version))
+    if options.answers:
+        exported, rows, _ = sweep(asker)
+        return write_answers(asker, exported, rows, version.value)
     before = probe_all(asker)
     exported, rows, notes = sweep(asker)
     init = asker.lib.cuInit(0)

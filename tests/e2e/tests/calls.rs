@@ -39,6 +39,21 @@ fn threads_come_and_go() {
 }
 
 #[test]
+fn threads_whose_rings_cannot_be_made() {
+    for name in ["no_ring_files", "no_ring_folder"] {
+        let text = case(name).text(&["-c", "--json"]);
+        let lines: Vec<serde_json::Value> = text.lines().map(|l| serde_json::from_str(l).unwrap()).collect();
+        let calls =
+            |function: &str| lines.iter().find(|l| l["name"] == function).map_or(0, |l| l["calls"].as_u64().unwrap());
+        assert_eq!((calls("cuInit"), calls("cuDriverGetVersion")), (1, 1), "{name}: {text}");
+        let counts = lines.last().unwrap()["counts"].as_array().unwrap().clone();
+        let lost = counts.iter().find(|c| c["text"].as_str().unwrap().contains("ring could not be made"));
+        let lost = lost.unwrap_or_else(|| panic!("{name}: nothing is counted: {text}"))["count"].as_u64().unwrap();
+        assert_eq!(lost + calls("cuMemAlloc_v2") + calls("cuMemFree_v2"), 2000, "{name}: {text}");
+    }
+}
+
+#[test]
 fn fork_before_and_after_the_first_call() {
     case("fork_before").golden();
     case("fork_after").golden();
@@ -70,6 +85,15 @@ fn grandchild_has_the_names() {
 #[test]
 fn signal_handler_jumps_out_of_a_call() {
     case("signal_jump").left_early("libcuda.so.1:cuStreamSynchronize", 200).counts();
+}
+
+#[test]
+fn timer_jumps_out_of_calls_while_a_library_is_opened() {
+    let mut case = case("timer_jump");
+    for function in ["cuDriverGetVersion", "cuMemAlloc_v2", "cuStreamSynchronize"] {
+        case = case.left_early(&format!("libcuda.so.1:{function}"), 2000);
+    }
+    case.counts();
 }
 
 #[test]

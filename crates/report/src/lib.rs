@@ -1,6 +1,7 @@
 //! From events to one output: one file per format, behind one trait. Nothing here reads a run folder,
 //! pairs records or decides what is shown; nothing here writes anywhere but to the writer it was given.
 
+mod arguments;
 mod ends;
 mod histogram;
 mod json;
@@ -8,11 +9,13 @@ mod style;
 mod summary;
 mod text;
 mod units;
+mod values;
 
 pub use ends::end_lines;
 pub use json::Json;
 pub use summary::Summary;
 pub use text::Text;
+pub use values::write_value;
 
 use cutap_trace::{End, Event};
 use std::io;

@@ -3,9 +3,11 @@
 //! written depends on the events and their times alone, never on when they were handed in.
 
 use crate::Output;
+use crate::arguments::{inputs, outputs, words};
 use crate::ends::end_lines;
 use crate::style::Styles;
 use crate::units::{time, word};
+use crate::values::write_value;
 use anstyle::Style;
 use cutap_trace::{Answer, Call, End, Event, Exit, Layer, Lookup, Returned, State, Thread};
 use std::fmt::Write as _;
@@ -14,8 +16,6 @@ use std::sync::Arc;
 
 /// A call that lasts longer gets its opening line.
 const PATIENCE_NS: u64 = 50_000_000;
-/// Argument words of a call whose number of arguments is not known: the registers.
-const REGISTERS: usize = 6;
 
 /// The tree of calls as text.
 #[derive(Debug)]
@@ -62,7 +62,7 @@ impl<W: io::Write> Text<W> {
         self.open_until(call.start_ns)?;
         self.open_top(&call.thread)?;
         if call.function.noted {
-            self.head(call, call.kernel());
+            self.head(call, None, call.kernel());
             return self.flush_line();
         }
         self.next_opening = self.next_opening.min(call.start_ns.saturating_add(PATIENCE_NS));
@@ -89,9 +89,10 @@ impl<W: io::Write> Text<W> {
             self.line.push_str("} ");
             let name = self.styles.name;
             self.styled(name, call.function.shown());
+            outputs(exit, &mut self.line);
         } else {
             self.open_top(&call.thread)?;
-            self.head(call, exit.kernel());
+            self.head(call, Some(exit), exit.kernel());
         }
         self.result(exit);
         self.flush_line()
@@ -171,7 +172,7 @@ impl<W: io::Write> Text<W> {
         let Some(open) = self.stack(thread).last_mut().filter(|o| !o.opened) else { return Ok(()) };
         open.opened = true;
         let call = open.call.clone();
-        self.head(&call, call.kernel());
+        self.head(&call, None, call.kernel());
         self.line.push_str(" {");
         self.flush_line()
     }
@@ -189,8 +190,8 @@ impl<W: io::Write> Text<W> {
         self.line.extend(std::iter::repeat_n("  ", depth as usize));
     }
 
-    /// Everything up to the result.
-    fn head(&mut self, call: &Call, kernel: Option<&Arc<str>>) {
+    /// Everything up to the result; with what the call wrote if it has ended.
+    fn head(&mut self, call: &Call, exit: Option<&Exit>, kernel: Option<&Arc<str>>) {
         self.start(&call.thread, call.depth);
         let styles = self.styles;
         if let Some(tag) = tag(call) {
@@ -198,17 +199,13 @@ impl<W: io::Write> Text<W> {
             self.line.push(' ');
         }
         self.styled(styles.name, call.function.shown());
-        let words = call.args.words();
         // A C++ name brings its own list of types.
         self.line.push('(');
-        for (n, value) in words.iter().enumerate() {
-            if n > 0 {
-                self.line.push_str(", ");
+        match call.function.described {
+            Some(_) if !call.inputs().is_empty() || call.function.params().is_empty() => {
+                inputs(call, exit, &mut self.line);
             }
-            word(*value, &mut self.line);
-        }
-        if words.len() == REGISTERS {
-            self.line.push_str(", ...");
+            _ => words(call.args.words(), &mut self.line),
         }
         self.line.push(')');
         if let Some(kernel) = kernel {
@@ -223,8 +220,14 @@ impl<W: io::Write> Text<W> {
         match (exit.returned(), exit.duration_ns) {
             (Some(returned), took) => {
                 match returned {
-                    Returned::Status(0) => self.line.push('0'),
-                    Returned::Status(status) => self.styled(styles.error, &format!("{status} !")),
+                    Returned::Status(0) => self.line.push_str(exit.status_name().unwrap_or("0")),
+                    Returned::Status(status) => {
+                        let text = exit.status_name().map_or_else(|| status.to_string(), str::to_owned);
+                        self.styled(styles.error, &format!("{text} !"));
+                    }
+                    _ if exit.value.is_some() => {
+                        exit.value.iter().for_each(|value| write_value(value, &mut self.line));
+                    }
                     Returned::Number(number) => word(number, &mut self.line),
                     Returned::Word(value) => word(value, &mut self.line),
                     Returned::Nothing => self.line.push_str("void"),

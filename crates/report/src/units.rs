@@ -21,6 +21,21 @@ pub fn time(ns: u64) -> String {
     format!("{text}{unit}")
 }
 
+/// `4 KiB`, `1.5 GiB`, `100 B`: as much as one can read; not exact for odd sizes.
+pub fn bytes(n: u64) -> String {
+    let (unit, size) = match n {
+        0..1_024 => return format!("{n} B"),
+        1_024..1_048_576 => ("KiB", 1u64 << 10),
+        1_048_576..1_073_741_824 => ("MiB", 1 << 20),
+        1_073_741_824..1_099_511_627_776 => ("GiB", 1 << 30),
+        _ => ("TiB", 1 << 40),
+    };
+    if n.is_multiple_of(size) {
+        return format!("{} {unit}", n / size);
+    }
+    format!("{:.1} {unit}", n as f64 / size as f64)
+}
+
 /// Below this a word is more likely a number than an address.
 const NUMBERS: u64 = 1 << 21;
 
@@ -33,6 +48,21 @@ pub fn word(value: u64, to: &mut String) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn sizes() {
+        for (n, text) in [
+            (0, "0 B"),
+            (1_023, "1023 B"),
+            (4_096, "4 KiB"),
+            (2 << 20, "2 MiB"),
+            (1_536, "1.5 KiB"),
+            (3 << 30, "3 GiB"),
+            (u64::MAX, "16777216.0 TiB"),
+        ] {
+            assert_eq!(bytes(n), text, "{n}");
+        }
+    }
 
     #[test]
     fn times() {

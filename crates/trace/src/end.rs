@@ -1,5 +1,6 @@
 //! What is known when reading ends: what never finished, what was not seen and why.
 
+use crate::decode::RawFunction;
 use crate::event::{Exit, Instance, Process};
 use std::sync::Arc;
 
@@ -65,6 +66,8 @@ pub struct End {
     pub failed: u32,
     /// The filter, if there was one.
     pub filtered: Option<Filtered>,
+    /// Functions of which arguments were shown raw, or that have no description; one row for each slot.
+    pub raw: Vec<RawFunction>,
     /// Records that a killed or stopped thread never finished.
     pub records_cut: u64,
 }

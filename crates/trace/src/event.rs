@@ -1,7 +1,9 @@
 //! What a trace is made of, once it is paired, ordered and named. Shared parts are counted
 //! references, so that handing an event on costs no copy of a name.
 
+use crate::decode::{Described, Value, name_of};
 use crate::results::{Returned, Returns, returned};
+use cutap_calls::known;
 use cutap_wire::record::lookup;
 use std::sync::{Arc, OnceLock};
 
@@ -76,6 +78,8 @@ pub struct Instance {
     pub shared: bool,
     /// `12.9`, or `None` when it is not known.
     pub version: Option<Box<str>>,
+    /// The same as CUDA writes it: 12090.
+    pub number: Option<u32>,
 }
 
 /// A function that is called.
@@ -97,12 +101,19 @@ pub struct Function {
     pub noted: bool,
     /// What its result register means.
     pub returns: Returns,
+    /// What is known of its arguments.
+    pub described: Option<Described>,
 }
 
 impl Function {
     /// The name for people.
     pub fn shown(&self) -> &str {
         self.demangled.as_deref().unwrap_or(&self.name)
+    }
+
+    /// Its parameters, if they are known.
+    pub fn params(&self) -> &'static [known::Param] {
+        self.described.map_or(&[], |d| d.function.params)
     }
 }
 
@@ -153,11 +164,27 @@ pub struct Call {
     pub caller: u64,
     /// Argument words.
     pub args: Args,
+    /// Memory that was kept before the call, as `cutap_wire::record::Fragments` has it.
+    pub(crate) memory: Box<[u8]>,
+    /// The call that it was made from; of launches only.
+    pub(crate) parent: Option<Arc<Call>>,
+    pub(crate) inputs: OnceLock<Box<[Value]>>,
+    pub(crate) launched: OnceLock<Value>,
     pub(crate) kernel: OnceLock<Arc<str>>,
     pub(crate) instance: OnceLock<Arc<Instance>>,
 }
 
 impl Call {
+    /// The arguments as they were before the call, one for each parameter; empty when nothing is known
+    /// of the function. A pointer to what the call writes is an address here.
+    pub fn inputs(&self) -> &[Value] {
+        self.inputs.get().map_or(&[], |values| values)
+    }
+    /// The kernel's parameters that the driver was given for this launch of a runtime. Known as soon as
+    /// the driver is called.
+    pub fn launched(&self) -> Option<&Value> {
+        self.launched.get()
+    }
     /// Demangled name of the kernel that it launches. May become known a little after its beginning.
     pub fn kernel(&self) -> Option<&Arc<str>> {
         self.kernel.get()
@@ -209,9 +236,35 @@ pub struct Exit {
     pub result: u64,
     /// It was handed out as unwound before, and returned after all (fibres do that).
     pub late: bool,
+    /// Memory that was kept after the call.
+    pub(crate) memory: Box<[u8]>,
+    /// What the call wrote: parameters by their number.
+    pub outputs: Box<[(u8, Value)]>,
+    /// The result, when it is no status and its type is known.
+    pub value: Option<Box<Value>>,
 }
 
 impl Exit {
+    /// A call that did not return.
+    pub(crate) fn without_return(call: Arc<Call>, state: State, end_ns: u64) -> Exit {
+        let (memory, outputs) = (Box::default(), Box::default());
+        Exit { call, state, end_ns, duration_ns: None, result: 0, late: false, memory, outputs, value: None }
+    }
+
+    /// The argument of this number as it was after the call, if the call wrote it.
+    pub fn output(&self, n: usize) -> Option<&Value> {
+        self.outputs.iter().find(|(of, _)| usize::from(*of) == n).map(|(_, value)| value)
+    }
+
+    /// Name of the status that it returned.
+    pub fn status_name(&self) -> Option<&'static str> {
+        let Some(Returned::Status(status)) = self.returned() else { return None };
+        let described = self.call.function.described?;
+        match *described.tables.types.get(usize::from(described.function.returns))? {
+            known::Type::Status(of) => name_of(described.tables.enums.get(usize::from(of))?, status.into()),
+            _ => None,
+        }
+    }
     /// The result as its function means it; `None` unless it returned.
     pub fn returned(&self) -> Option<Returned> {
         (self.state == State::Done).then(|| returned(&self.call.function, self.result))

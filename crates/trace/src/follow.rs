@@ -2,12 +2,14 @@
 //! threads as one stream in time order.
 
 use crate::clock::{Clock, monotonic};
+use crate::decode::Interpreter;
 use crate::end::{Count, End, Filtered};
 use crate::error::Error;
 use crate::event::Event;
 use crate::filter::Filter;
 use crate::folder::Folder;
 use crate::source::{Shared, Source};
+use cutap_calls::known::Tables;
 use cutap_wire::{MAGIC, VERSION, control, count};
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap, VecDeque};
@@ -23,11 +25,21 @@ pub struct FollowOptions {
     pub filter: Filter,
     /// Events younger than this wait for the next round, so that those of slower threads can go first.
     pub hold_back_ns: u64,
+    /// Arguments are to be understood. Without, only names, times and results are.
+    pub decode: bool,
+    /// What is known of functions.
+    pub tables: &'static Tables,
 }
 
 impl Default for FollowOptions {
     fn default() -> FollowOptions {
-        FollowOptions { consume: false, filter: Filter::default(), hold_back_ns: 10_000_000 }
+        FollowOptions {
+            consume: false,
+            filter: Filter::default(),
+            hold_back_ns: 10_000_000,
+            decode: true,
+            tables: &cutap_calls::generated::known::TABLES,
+        }
     }
 }
 
@@ -50,6 +62,8 @@ pub struct Follow {
     found: BTreeSet<String>,
     folders: Vec<Folder>,
     sources: Vec<Source>,
+    /// What the arguments of each process's calls mean.
+    interpreters: Vec<Interpreter>,
     /// Events of each process that come from its names.
     notices: Vec<VecDeque<(u64, Event)>>,
     horizon: u64,
@@ -87,11 +101,14 @@ impl Follow {
                 filter: options.filter.clone(),
                 next_function: 0,
                 next_thread: 0,
+                tables: options.tables,
+                decode: options.decode,
             },
             options,
             found: BTreeSet::new(),
             folders: Vec::new(),
             sources: Vec::new(),
+            interpreters: Vec::new(),
             notices: Vec::new(),
             horizon: 0,
         })
@@ -150,6 +167,7 @@ impl Follow {
                 end.running.push(process.clone());
             }
         }
+        end.raw.extend(self.interpreters.iter().flat_map(|i| i.raws.all()).cloned());
         end.failed = self.failed();
         end.filtered = self.filtered(end.unfinished.len() as u64);
         end
@@ -189,6 +207,7 @@ impl Follow {
             let process = folder.process.clone();
             self.found.insert(process.folder.to_string());
             self.notices.push(VecDeque::from([(process.start_ns, Event::Process(process))]));
+            self.interpreters.push(Interpreter::new(self.options.filter.rules().is_empty()));
             self.folders.push(folder);
         }
     }
@@ -237,9 +256,7 @@ impl Follow {
             }
             // As long as nobody else comes first, no order has to be kept.
             let next = heads.peek().map_or(limit, |Reverse((ns, _))| (*ns).min(limit));
-            let queue = self.queue(who);
-            while queue.front().is_some_and(|(ns, _)| *ns <= next) {
-                let Some((_, event)) = queue.pop_front() else { break };
+            while let Some(event) = self.next(who, next) {
                 sink(&event);
                 count += 1;
             }
@@ -284,6 +301,20 @@ impl Follow {
             };
             self.notices[n].push_back((ns, event));
         }
+    }
+
+    /// The next event up to `limit`, with its arguments understood.
+    fn next(&mut self, who: Who, limit: u64) -> Option<Event> {
+        let queue = self.queue(who);
+        queue.front().filter(|(ns, _)| *ns <= limit)?;
+        let (_, mut event) = queue.pop_front()?;
+        if let Who::Ring(n) = who
+            && self.options.decode
+        {
+            let folder = self.sources[n].folder;
+            self.interpreters[folder].event(&mut event, &self.folders[folder].names.kernels);
+        }
+        Some(event)
     }
 
     fn queue(&mut self, who: Who) -> &mut VecDeque<(u64, Event)> {

@@ -24,6 +24,8 @@ pub struct Kernels {
     /// For each handle its names, each from the moment on that it was given.
     by_handle: HashMap<u64, Vec<(u64, Arc<str>)>>,
     demangled: HashMap<Box<[u8]>, Arc<str>>,
+    /// Offset and size of each parameter, by handle.
+    parameters: HashMap<u64, Arc<[(u32, u32)]>>,
 }
 
 impl Kernels {
@@ -40,6 +42,22 @@ impl Kernels {
         let names = self.by_handle.entry(handle).or_default();
         let place = names.partition_point(|(when, _)| *when <= ticks);
         names.insert(place, (ticks, name));
+    }
+
+    /// What the driver says of the parameters of a handle's kernel: two words of four bytes for each.
+    pub fn parameters(&mut self, handle: u64, bytes: &[u8]) {
+        let pairs = bytes.as_chunks::<8>().0.iter().map(|w| u64::from_le_bytes(*w));
+        self.parameters.insert(handle, pairs.map(|w| (w as u32, (w >> 32) as u32)).collect());
+    }
+
+    /// Offset and size of each parameter of a handle's kernel.
+    pub fn parameters_of(&self, handle: u64) -> Option<&Arc<[(u32, u32)]>> {
+        self.parameters.get(&handle)
+    }
+
+    /// The name that a handle has now.
+    pub fn newest(&self, handle: u64) -> Option<&Arc<str>> {
+        self.by_handle.get(&handle)?.last().map(|(_, name)| name)
     }
 
     /// The name with this id.

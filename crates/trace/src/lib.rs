@@ -8,6 +8,7 @@
 mod bytes;
 mod calls;
 mod clock;
+pub mod decode;
 mod end;
 mod error;
 mod event;

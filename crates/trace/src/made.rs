@@ -14,7 +14,7 @@ use std::fs::{self, File, OpenOptions};
 use std::mem::offset_of;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
-pub use thread::{Thread, Unfinished};
+pub use thread::{Thread, Unfinished, pieces};
 
 /// A run folder and its clock.
 pub struct Run {
@@ -122,7 +122,11 @@ impl Process {
 
     /// Writes a name record, at the time that it is now.
     pub fn name(&mut self, kind: u8, a: u64, b: u64, c: u64, s: &str, t: &str) {
-        let name = Name { kind, ticks: self.ticks.get(), a, b, c, s: s.as_bytes(), t: t.as_bytes() };
+        self.bytes(kind, a, b, c, s.as_bytes(), t.as_bytes());
+    }
+
+    fn bytes(&mut self, kind: u8, a: u64, b: u64, c: u64, s: &[u8], t: &[u8]) {
+        let name = Name { kind, ticks: self.ticks.get(), a, b, c, s, t };
         let mut cells = vec![0u64; name.cells() * CELL / 8];
         // SAFETY: the cells were made for this name.
         unsafe { name.write(cells.as_mut_ptr().cast()) };
@@ -134,15 +138,33 @@ impl Process {
     pub fn driver(&mut self, functions: &[&str]) {
         self.name(kind::OBJECT, 1, 0x10000, u64::from(layer::DRIVER), "libcuda.so.1", "");
         for (slot, function) in functions.iter().enumerate() {
-            self.name(kind::SLOT, slot as u64, 1, 0, function, "");
+            self.slot(slot as u64, 1, (6, 0, 0), function);
         }
+    }
+
+    /// A function of this object whose records have so many words of registers, vector registers and stack.
+    pub fn slot(&mut self, slot: u64, object: u64, shape: (u8, u8, u8), function: &str) {
+        let shape = cutap_wire::names::shape(shape.0, shape.1, shape.2);
+        self.name(kind::SLOT, slot, object | shape << 44, 0, function, "");
+    }
+
+    /// A function of this runtime instance whose parameter block has so many words.
+    pub fn runtime_slot(&mut self, slot: u64, instance: u64, words: u64, function: &str) {
+        self.name(kind::RUNTIME_SLOT, slot, instance, words << 32, function, "");
+    }
+
+    /// What the driver says of a kernel's parameters: offset and size of each.
+    pub fn kernel_parameters(&mut self, handle: u64, parameters: &[(u32, u32)]) {
+        let bytes = parameters.iter().flat_map(|(at, size)| [at.to_le_bytes(), size.to_le_bytes()]);
+        let bytes: Vec<u8> = bytes.flatten().collect();
+        self.bytes(kind::KERNEL_PARAMETERS, handle, 0, 0, &bytes, &[]);
     }
 
     /// A library as this object, with slots from `slot` on.
     pub fn library(&mut self, object: u64, of: u8, soname: &str, slot: u64, functions: &[&str]) {
         self.name(kind::OBJECT, object, object << 16, u64::from(of), soname, "");
         for (n, function) in functions.iter().enumerate() {
-            self.name(kind::SLOT, slot + n as u64, object, 0, function, "");
+            self.slot(slot + n as u64, object, (6, 0, 0), function);
         }
     }
 
@@ -151,7 +173,7 @@ impl Process {
         self.name(kind::OBJECT, object, object << 16, u64::from(layer::NONE), file, "");
         self.name(kind::INSTANCE, object, object, version, "", "");
         for (n, function) in functions.iter().enumerate() {
-            self.name(kind::RUNTIME_SLOT, slot + n as u64, object, 0, function, "");
+            self.runtime_slot(slot + n as u64, object, 6, function);
         }
     }
 

@@ -1,11 +1,13 @@
 //! What slots, objects, instances and kernels of one process are called. Functions are made when a
 //! record first asks for them: until then their object or instance may still be on its way.
 
+use crate::decode::{Described, Recorded, find};
 use crate::end::Gap;
 use crate::event::{Event, Function, Instance, Layer, Module, Process};
-use crate::filter::Filter;
 use crate::kernels::{Kernels, demangle};
-use crate::results::returns;
+use crate::results::{returns, returns_type};
+use crate::source::Shared;
+use cutap_calls::known::Shape;
 use cutap_wire::names::{Name, kind, layer};
 use cutap_wire::record::META_MAX;
 use std::collections::{BTreeMap, HashMap};
@@ -21,8 +23,8 @@ struct Object {
 /// What a slot's name record said.
 #[derive(Debug, Clone)]
 enum Slot {
-    Bound { object: u64, name: Box<[u8]> },
-    Runtime { instance: u64, name: Box<[u8]> },
+    Bound { object: u64, name: Box<[u8]>, shape: Shape },
+    Runtime { instance: u64, name: Box<[u8]>, words: usize },
 }
 
 /// Which argument word of a launch is the kernel's handle.
@@ -42,6 +44,8 @@ pub struct Known {
     pub launch: Launch,
     /// The object of a bound function, 0 for others.
     pub object: u64,
+    /// Words of its records that are arguments; memory is behind them.
+    pub words: usize,
 }
 
 /// What is known at the end, beside the names.
@@ -72,10 +76,17 @@ impl Names {
                 self.objects.insert(name.a, object);
                 self.loads.insert(name.b, name.a);
             }
-            kind::SLOT => self.slot(name.a, Slot::Bound { object: name.b & 0xffff_ffff, name: name.s.into() }),
-            kind::RUNTIME_SLOT => self.slot(name.a, Slot::Runtime { instance: name.b, name: name.s.into() }),
+            kind::SLOT => {
+                let (object, shape) = (name.b & 0xffff_ffff, shape((name.b >> 44) as u16));
+                self.slot(name.a, Slot::Bound { object, name: name.s.into(), shape });
+            }
+            kind::RUNTIME_SLOT => {
+                let words = (name.c >> 32) as usize;
+                self.slot(name.a, Slot::Runtime { instance: name.b, name: name.s.into(), words });
+            }
             kind::INSTANCE => self.instance(process, name),
             kind::KERNEL_NAME => self.kernels.name(name.a, name.s),
+            kind::KERNEL_PARAMETERS => self.kernels.parameters(name.a, name.s),
             kind::KERNEL_HANDLE => self.kernels.handle(name.a, name.b, name.ticks, name.s),
             kind::GAP => {
                 let gap = Gap { reason: name.a as usize, pid: process.pid, what: text(), more: clean(name.t) };
@@ -112,6 +123,7 @@ impl Names {
             library: object.map_or_else(|| "?".into(), |o| o.name.clone()),
             shared: object.is_some_and(|o| o.layer == layer::RUNTIME),
             version: version.map(|v| format!("{}.{}", v / 1000, v % 1000 / 10).into()),
+            number: version,
         });
         self.instance_of_object.insert(name.b, name.a);
         if self.instances.insert(name.a, instance.clone()).as_ref() != Some(&instance) {
@@ -120,50 +132,54 @@ impl Names {
     }
 
     /// The function of a slot, if its name has been read.
-    pub fn known(&mut self, slot: u32, filter: &Filter, next_key: &mut u32) -> Option<&Known> {
+    pub fn known(&mut self, slot: u32, shared: &mut Shared) -> Option<&Known> {
         let n = slot as usize;
         if self.known.get(n)?.is_none() {
-            let made = self.make(self.slots.get(n)?.as_ref()?, filter, next_key)?;
+            let made = self.make(self.slots.get(n)?.as_ref()?, shared)?;
             self.known[n] = Some(made);
         }
         self.known.get(n)?.as_ref()
     }
 
     /// A function for a slot whose name is lost.
-    pub fn nameless(&mut self, slot: u32, filter: &Filter, next_key: &mut u32) -> Option<&Known> {
+    pub fn nameless(&mut self, slot: u32, shared: &mut Shared) -> Option<&Known> {
         let n = slot as usize;
         if n >= META_MAX as usize {
             return None;
         }
         self.nameless += 1;
         let name = format!("slot {slot}");
-        self.slot(u64::from(slot), Slot::Bound { object: 0, name: name.as_bytes().into() });
-        let function = function(next_key, Layer::Driver, "?".into(), name.as_bytes(), None);
-        let shown = filter.shows(function.layer, "?", &name);
-        self.known[n] = Some(Known { function, shown, launch: Launch::No, object: 0 });
+        let object = Slot::Bound { object: 0, name: name.as_bytes().into(), shape: UNKNOWN };
+        self.slot(u64::from(slot), object);
+        let function = function(shared, Layer::Driver, "?".into(), name.as_bytes(), None, None);
+        let shown = shared.filter.shows(function.layer, "?", &name);
+        self.known[n] = Some(Known { function, shown, launch: Launch::No, object: 0, words: words_of(UNKNOWN) });
         self.known[n].as_ref()
     }
 
-    fn make(&self, slot: &Slot, filter: &Filter, next_key: &mut u32) -> Option<Known> {
-        let (function, object) = match slot {
-            Slot::Bound { object, name } => {
+    fn make(&self, slot: &Slot, shared: &mut Shared) -> Option<Known> {
+        let (function, object, words) = match slot {
+            Slot::Bound { object, name, shape } => {
                 let holder = self.objects.get(object)?;
                 let layer = match holder.layer {
                     layer::RUNTIME => Layer::Runtime,
                     layer::DRIVER => Layer::Driver,
                     _ => Layer::Library,
                 };
-                (function(next_key, layer, holder.name.clone(), name, None), *object)
+                let version = self.instance_of(*object).and_then(|i| i.number);
+                let described = described(shared, layer, &holder.name, name, version, Recorded::Frame(*shape));
+                (function(shared, layer, holder.name.clone(), name, None, described), *object, words_of(*shape))
             }
-            Slot::Runtime { instance, name } => {
+            Slot::Runtime { instance, name, words } => {
                 let instance = self.instances.get(instance)?;
                 let library = instance.library.clone();
-                (function(next_key, Layer::Runtime, library, name, Some(instance.clone())), 0)
+                let described = described(shared, Layer::Runtime, "", name, instance.number, Recorded::Block);
+                (function(shared, Layer::Runtime, library, name, Some(instance.clone()), described), 0, *words)
             }
         };
-        let shown = filter.shows(function.layer, &function.library, &function.name);
+        let shown = shared.filter.shows(function.layer, &function.library, &function.name);
         let launch = if function.layer == Layer::Driver { launch(&function.name) } else { Launch::No };
-        Some(Known { function, shown, launch, object })
+        Some(Known { function, shown, launch, object, words })
     }
 
     /// Names of all functions that were announced, called or not.
@@ -204,16 +220,42 @@ pub fn clean(bytes: &[u8]) -> String {
     text.chars().map(|c| if c.is_control() { char::REPLACEMENT_CHARACTER } else { c }).collect()
 }
 
+/// Shape of a function without a description.
+const UNKNOWN: Shape = Shape { ints: 6, vectors: 0, stack: 0 };
+
+/// As `cutap_wire::names::shape` packed it.
+fn shape(packed: u16) -> Shape {
+    Shape { ints: packed as u8 & 15, vectors: (packed >> 4) as u8 & 15, stack: (packed >> 8) as u8 }
+}
+
+fn words_of(shape: Shape) -> usize {
+    usize::from(shape.ints) + usize::from(shape.vectors) + usize::from(shape.stack)
+}
+
+fn described(
+    shared: &Shared,
+    layer: Layer,
+    library: &str,
+    name: &[u8],
+    version: Option<u32>,
+    words: Recorded,
+) -> Option<Described> {
+    let name = str::from_utf8(name).ok()?;
+    let (function, version) = find(shared.tables, layer, library, name, version)?;
+    Some(Described { function, tables: shared.tables, version, words })
+}
+
 fn function(
-    next_key: &mut u32,
+    shared: &mut Shared,
     layer: Layer,
     library: Arc<str>,
     name: &[u8],
     instance: Option<Arc<Instance>>,
+    described: Option<Described>,
 ) -> Arc<Function> {
     let name = clean(name);
-    let key = *next_key;
-    *next_key = key.wrapping_add(1);
+    let key = shared.next_function;
+    shared.next_function = key.wrapping_add(1);
     Arc::new(Function {
         key,
         layer,
@@ -222,7 +264,8 @@ fn function(
         instance,
         // C++ functions are jumped to, see DESIGN 3: nobody sees them return.
         noted: name.starts_with("_Z"),
-        returns: returns(layer, &name),
+        returns: described.and_then(returns_type).unwrap_or_else(|| returns(layer, &name)),
+        described,
         name: name.into(),
     })
 }

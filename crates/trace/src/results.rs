@@ -1,7 +1,9 @@
 //! What a result register means. Nearly every CUDA function returns a status; those that do not are
 //! named here, so that a version number or an address is never marked as an error.
 
+use crate::decode::Described;
 use crate::event::{Function, Layer};
+use cutap_calls::known::Type;
 
 /// What a function returns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -63,7 +65,16 @@ const NOTHING: [&str; 10] = [
     "__cudaRegisterShared",
 ];
 
-/// What a function of this name returns.
+/// What a function returns as its description has it.
+pub fn returns_type(described: Described) -> Option<Returns> {
+    Some(match described.tables.types.get(usize::from(described.function.returns))? {
+        Type::Status(_) => Returns::Status,
+        Type::Void => Returns::Nothing,
+        _ => Returns::Value,
+    })
+}
+
+/// What a function of this name returns, if it has no description.
 pub fn returns(layer: Layer, name: &str) -> Returns {
     if NOTHING.contains(&name) {
         return Returns::Nothing;
@@ -82,7 +93,7 @@ pub fn returned(function: &Function, result: u64) -> Returned {
     match function.returns {
         Returns::Nothing => Returned::Nothing,
         Returns::Value => value(result),
-        Returns::Status if function.layer == Layer::Library => match result >> 32 {
+        Returns::Status if function.layer == Layer::Library && function.described.is_none() => match result >> 32 {
             0 | 0xffff_ffff => Returned::Status(result as i32),
             _ => Returned::Word(result),
         },

@@ -9,7 +9,8 @@ use crate::folder::Folder;
 use crate::names::{Known, Launch, clean};
 use crate::pages::ChunkPage;
 use crate::ring::{Item, Ring};
-use cutap_wire::record::{self, Parent, Record, Words, note};
+use cutap_calls::known::Tables;
+use cutap_wire::record::{self, Fragments, Parent, Record, Words, note};
 use std::collections::VecDeque;
 use std::sync::{Arc, OnceLock};
 
@@ -20,6 +21,10 @@ pub struct Shared {
     pub filter: Filter,
     pub next_function: u32,
     pub next_thread: u32,
+    /// What is known of functions.
+    pub tables: &'static Tables,
+    /// Arguments are to be understood; else their memory is not kept.
+    pub decode: bool,
 }
 
 /// A ring and the thread whose calls are in it now.
@@ -54,6 +59,7 @@ struct Begun<'a> {
     caller: u64,
     depth: u32,
     words: Words<'a>,
+    memory: Fragments<'a>,
 }
 
 impl Source {
@@ -93,7 +99,7 @@ impl Events {
             let call = open.call.clone()?;
             let end_ns = now.max(call.start_ns);
             let shown = !filter.needs_end() || filter.shows_end(false, end_ns - call.start_ns);
-            shown.then(|| Exit { call, state: State::Unfinished, end_ns, duration_ns: None, result: 0, late: false })
+            shown.then(|| Exit::without_return(call, State::Unfinished, end_ns))
         };
         self.stack.open().filter_map(exit).collect()
     }
@@ -139,7 +145,9 @@ impl Events {
                 let at_end = shared.filter.needs_end();
                 // Calls that are shown at their end stand alone.
                 let depth = if at_end { 0 } else { self.stack.depth() };
-                let begun = Begun { ns, ticks, caller, depth, words };
+                let (words, memory) = words.split(known.words);
+                let memory = if shared.decode { memory } else { Fragments::new(&[]) };
+                let begun = Begun { ns, ticks, caller, depth, words, memory };
                 let call = if known.shown { self.call(&known, &begun, folder) } else { None };
                 // A noted one has no end by which it could be wanted.
                 self.left_out += u64::from(!known.shown || at_end && known.function.noted);
@@ -152,7 +160,7 @@ impl Events {
                     self.stack.enter(Open { number, ticks, call });
                 }
             }
-            Record::Exit { number, ticks, result, .. } => {
+            Record::Exit { number, ticks, result, memory } => {
                 let end_ns = self.time(folder.ns(&shared.clock, ticks));
                 let (open, late) = match self.end(number, &shared.filter) {
                     Ended::Now(open) => (open, false),
@@ -161,7 +169,14 @@ impl Events {
                 };
                 let Some(call) = open.call else { return };
                 let took = folder.span(&shared.clock, ticks.saturating_sub(open.ticks));
-                let exit = Exit { call, state: State::Done, end_ns, duration_ns: Some(took), result, late };
+                let memory = if shared.decode { memory.bytes().into() } else { Box::default() };
+                let exit = Exit {
+                    duration_ns: Some(took),
+                    result,
+                    late,
+                    memory,
+                    ..Exit::without_return(call, State::Done, end_ns)
+                };
                 self.exit(exit, &shared.filter);
             }
             Record::Unwound { number, ticks } => {
@@ -201,7 +216,7 @@ impl Events {
     fn give_up(&mut self, open: &Open, filter: &Filter) {
         let Some(call) = open.call.clone() else { return };
         let end_ns = self.last.max(call.start_ns);
-        self.exit(Exit { call, state: State::Unwound, end_ns, duration_ns: None, result: 0, late: false }, filter);
+        self.exit(Exit::without_return(call, State::Unwound, end_ns), filter);
     }
 
     /// Gives up what a call of this number and parent says is gone.
@@ -242,6 +257,10 @@ impl Events {
             start_ns: begun.ns,
             caller: begun.caller,
             args: Args::from(begun.words),
+            memory: begun.memory.bytes().into(),
+            parent: if known.launch == Launch::No { None } else { self.stack.top().cloned() },
+            inputs: OnceLock::new(),
+            launched: OnceLock::new(),
             kernel,
             instance,
         }))
@@ -306,12 +325,12 @@ impl Events {
 /// The function of a slot. A name is written before any record refers to it, so one that is missing
 /// after reading all names is lost.
 fn known(folder: &mut Folder, shared: &mut Shared, slot: u32) -> Option<Known> {
-    if let Some(known) = folder.names.known(slot, &shared.filter, &mut shared.next_function) {
+    if let Some(known) = folder.names.known(slot, shared) {
         return Some(known.clone());
     }
     folder.read_names(true);
-    if let Some(known) = folder.names.known(slot, &shared.filter, &mut shared.next_function) {
+    if let Some(known) = folder.names.known(slot, shared) {
         return Some(known.clone());
     }
-    folder.names.nameless(slot, &shared.filter, &mut shared.next_function).cloned()
+    folder.names.nameless(slot, shared).cloned()
 }

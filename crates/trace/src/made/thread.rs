@@ -71,6 +71,34 @@ impl Thread {
         self.exit_of(number, result);
     }
 
+    /// A call begins, with memory that was kept: address and bytes of each piece.
+    pub fn enter_with(&mut self, slot: u32, words: &[u64], memory: &[(u64, &[u8])]) -> u32 {
+        let all: Vec<u64> = words.iter().copied().chain(pieces(memory)).collect();
+        self.enter(slot, &all)
+    }
+
+    /// The innermost call returns, with memory that was kept.
+    pub fn exit_with(&mut self, result: u64, memory: &[(u64, &[u8])]) {
+        let number = self.open.pop().expect("an open call");
+        let back = self.calls().wrapping_sub(1).wrapping_sub(number);
+        let words: Vec<u64> = std::iter::once(result).chain(pieces(memory)).collect();
+        self.write(record::kind::EXIT, back, &words);
+    }
+
+    /// A call with nothing inside that takes 1000 ns, with memory before and after it.
+    pub fn call_with(
+        &mut self,
+        slot: u32,
+        words: &[u64],
+        before: &[(u64, &[u8])],
+        result: u64,
+        after: &[(u64, &[u8])],
+    ) {
+        self.enter_with(slot, words, before);
+        self.ticks.set(self.ticks.get() + 1000 * self.tsc.max(1));
+        self.exit_with(result, after);
+    }
+
     /// This call returns.
     pub fn exit_of(&mut self, number: u32, result: u64) {
         self.open.retain(|o| *o != number);
@@ -230,4 +258,14 @@ impl Thread {
         // SAFETY: the place lies in the mapping.
         unsafe { self.map.as_mut_ptr().add(at) }.cast()
     }
+}
+
+/// Memory as [`record::Fragments`] has it.
+pub fn pieces(memory: &[(u64, &[u8])]) -> Vec<u64> {
+    let mut words = Vec::new();
+    for (address, bytes) in memory {
+        words.extend([*address, bytes.len() as u64 | (bytes.len() as u64) << 32]);
+        words.extend(bytes.chunks(8).map(|c| c.iter().rev().fold(0, |w, b| w << 8 | u64::from(*b))));
+    }
+    words
 }

@@ -11,6 +11,7 @@ fn nested_calls_with_results_times_and_depth() {
         let run = Run::with_clock(folder.path(), tsc);
         let mut process = run.process(100, "/bin/prog");
         process.driver(&["cuInit", "cuMemAlloc_v2"]);
+        process.slot(0, 1, (6, 0, 2), "cuInit");
         let mut thread = process.thread(101, 4);
         run.wait(20_000_000);
         thread.enter(0, &[1, 2, 3, 4, 5, 6, 7, 8]);

@@ -1,0 +1,71 @@
+//! The arguments of a call between its parentheses: by name and value when its function is known, as
+//! words when it is not.
+
+use crate::units::word;
+use crate::values::write_value;
+use cutap_calls::known::{Dir, Rule};
+use cutap_trace::decode::Value;
+use cutap_trace::{Call, Exit};
+
+/// Argument words of a call whose number of arguments is not known: the registers.
+const REGISTERS: usize = 6;
+
+/// `word, word, ...`.
+pub fn words(words: &[u64], to: &mut String) {
+    for (n, value) in words.iter().enumerate() {
+        if n > 0 {
+            to.push_str(", ");
+        }
+        word(*value, to);
+    }
+    if words.len() == REGISTERS {
+        to.push_str(", ...");
+    }
+}
+
+/// `name=value, name=value`; what the call wrote is in the place of what it was given, once it has ended.
+pub fn inputs(call: &Call, exit: Option<&Exit>, to: &mut String) {
+    for (n, (param, input)) in call.function.params().iter().zip(call.inputs()).enumerate() {
+        if n > 0 {
+            to.push_str(", ");
+        }
+        to.push_str(param.name);
+        to.push('=');
+        let launched = call.launched().filter(|_| matches!(param.rule, Rule::KernelParams(_)));
+        match exit.and_then(|e| e.output(n)) {
+            Some(output) if param.dir == Dir::InOut => changed(input, output, to),
+            Some(output) => write_value(output, to),
+            None => write_value(launched.unwrap_or(input), to),
+        }
+    }
+}
+
+/// What an opening line could not know: `(name=value)`, or nothing.
+pub fn outputs(exit: &Exit, to: &mut String) {
+    if exit.outputs.is_empty() {
+        return;
+    }
+    to.push('(');
+    for (place, (n, value)) in exit.outputs.iter().enumerate() {
+        if place > 0 {
+            to.push_str(", ");
+        }
+        let name = exit.call.function.params().get(usize::from(*n)).map_or("?", |p| p.name);
+        to.push_str(name);
+        to.push('=');
+        write_value(value, to);
+    }
+    to.push(')');
+}
+
+/// A number that the call has changed is shown with what it was.
+fn changed(input: &Value, output: &Value, to: &mut String) {
+    let (before, after) = (input.target(), output.target());
+    let simple = |v: &Value| v.number().is_some() && !matches!(v, Value::Address(..));
+    if matches!(input, Value::To(..)) && simple(before) && simple(after) && before.number() != after.number() {
+        write_value(input, to);
+        to.push_str(" -> ");
+        return write_value(after, to);
+    }
+    write_value(output, to);
+}

@@ -1,0 +1,172 @@
+//! Values as text: `NULL`, `stream#1`, `&{x=1, y=2}`, `[1, 2, ... 64 in all]`. Long ones are cut here;
+//! nothing is interpreted.
+
+use crate::units::bytes;
+use cutap_calls::known::Memory;
+use cutap_trace::decode::{Fields, Items, Place, Text, Value, flags_of, name_of};
+use std::fmt::Write;
+
+/// Elements of an array that are written.
+const ELEMENTS: usize = 16;
+/// Fields of a struct that are written.
+const FIELDS: usize = 24;
+/// Characters of a text that are written.
+const CHARACTERS: usize = 256;
+
+/// Writes a value. Writing to a string does not fail.
+pub fn write_value(value: &Value, to: &mut String) {
+    let _ = match value {
+        Value::Missing => return to.push('?'),
+        Value::Null => return to.push_str("NULL"),
+        Value::Bool(b) => write!(to, "{b}"),
+        Value::Int(n) => write!(to, "{n}"),
+        Value::Uint(n) => write!(to, "{n}"),
+        Value::Hex(n) | Value::Opaque(n) | Value::Code(n) => write!(to, "{n:#x}"),
+        Value::Version(v) => write!(to, "{v} [{}.{}]", v / 1000, v % 1000 / 10),
+        Value::Single(f) => write!(to, "{f:?}"),
+        Value::Double(f) => write!(to, "{f:?}"),
+        Value::Enum(n, of) => match name_of(of, *n) {
+            Some(name) => return to.push_str(name),
+            None => write!(to, "{n}"),
+        },
+        Value::Flags(n, of) => {
+            let (names, left) = flags_of(of, *n);
+            to.push_str(&names.join("|"));
+            match (names.is_empty(), left) {
+                (true, 0) => write!(to, "0"),
+                (true, left) => write!(to, "{left:#x}"),
+                (false, 0) => return,
+                (false, left) => write!(to, "|{left:#x}"),
+            }
+        }
+        Value::Text(text) => return write_text(text, to),
+        Value::Handle { value, kind, number } => {
+            if let Some((_, name)) = kind.special.iter().find(|(v, _)| v == value) {
+                return to.push_str(name);
+            }
+            match (*value, number) {
+                (n, _) if kind.number => write!(to, "{}", n as i64),
+                // Stream 0 is a stream.
+                (0, _) => return to.push_str(if kind.short == "stream" { "0" } else { "NULL" }),
+                (_, 1..) if !kind.short.is_empty() => write!(to, "{}#{number}", kind.short),
+                (n, _) => write!(to, "{n:#x}"),
+            }
+        }
+        Value::Address(n, place) => {
+            let _ = write!(to, "{n:#x}");
+            match place {
+                Some(place) => return write_place(place, to),
+                None => return,
+            }
+        }
+        Value::To(_, target) => {
+            if !matches!(**target, Value::Text(_) | Value::Array(_) | Value::List(_)) {
+                to.push('&');
+            }
+            return write_value(target, to);
+        }
+        Value::Struct(fields) => return write_fields(fields, to),
+        Value::Array(items) => return write_items(items, ELEMENTS, ['[', ']'], to),
+        Value::List(items) => return write_items(items, usize::MAX, ['{', '}'], to),
+        Value::Uuid(b) => {
+            for (n, byte) in b.iter().enumerate() {
+                let dash = if matches!(n, 4 | 6 | 8 | 10) { "-" } else { "" };
+                let _ = write!(to, "{dash}{byte:02x}");
+            }
+            return;
+        }
+        Value::Bytes(all) => return write_bytes(all, to),
+    };
+}
+
+/// ` [device 0, 4 KiB of 2 MiB]`.
+fn write_place(place: &Place, to: &mut String) {
+    to.push_str(match place.memory {
+        Memory::Device => " [device",
+        Memory::Host => " [host",
+        Memory::Managed => " [managed",
+        Memory::Reserved => " [reserved",
+    });
+    if let Some(device) = place.device {
+        let _ = write!(to, " {device}");
+    }
+    if place.size > 0 {
+        match place.bytes {
+            Some(meant) if meant != place.size => {
+                let _ = write!(to, ", {} of {}", bytes(meant), bytes(place.size));
+            }
+            _ => {
+                let _ = write!(to, ", {}", bytes(place.size));
+            }
+        }
+        if place.offset > 0 {
+            let _ = write!(to, ", +{}", bytes(place.offset));
+        }
+    }
+    to.push(']');
+}
+
+fn write_text(text: &Text, to: &mut String) {
+    to.push('"');
+    let mut characters = text.text.chars();
+    for c in characters.by_ref().take(CHARACTERS) {
+        match c {
+            '"' => to.push_str("\\\""),
+            '\\' => to.push_str("\\\\"),
+            c if c.is_control() => to.extend(c.escape_debug()),
+            c => to.push(c),
+        }
+    }
+    to.push('"');
+    if text.cut || characters.next().is_some() {
+        to.push_str("...");
+    }
+}
+
+fn write_fields(fields: &Fields, to: &mut String) {
+    to.push('{');
+    for (n, (field, value)) in fields.values.iter().take(FIELDS).enumerate() {
+        if n > 0 {
+            to.push_str(", ");
+        }
+        let name = fields.of.fields.get(usize::from(*field)).map_or("?", |f| f.name);
+        to.push_str(name);
+        to.push('=');
+        write_value(value, to);
+    }
+    let comma = if fields.values.is_empty() { "" } else { ", " };
+    if fields.more > 0 {
+        let _ = write!(to, "{comma}...+{} bytes", fields.more);
+    } else if fields.cut || fields.values.len() > FIELDS {
+        let _ = write!(to, "{comma}...");
+    }
+    to.push('}');
+}
+
+fn write_items(items: &Items, most: usize, around: [char; 2], to: &mut String) {
+    to.push(around[0]);
+    for (n, value) in items.values.iter().take(most).enumerate() {
+        if n > 0 {
+            to.push_str(", ");
+        }
+        write_value(value, to);
+    }
+    if items.values.len().min(most) as u64 != items.total {
+        let comma = if items.values.is_empty() { "" } else { ", " };
+        let _ = write!(to, "{comma}... {} in all", items.total);
+    }
+    to.push(around[1]);
+}
+
+/// Bytes of an unknown type, as the words that they most often are.
+fn write_bytes(all: &[u8], to: &mut String) {
+    to.push('{');
+    for (n, chunk) in all.chunks(8).take(4).enumerate() {
+        let word = chunk.iter().rev().fold(0u64, |w, b| w << 8 | u64::from(*b));
+        let _ = write!(to, "{}{word:#x}", if n > 0 { ", " } else { "" });
+    }
+    if all.len() > 32 {
+        to.push_str(", ...");
+    }
+    to.push('}');
+}

@@ -1,0 +1,54 @@
+//! How many: numbers that rules take from siblings. A number that makes no sense is no number.
+
+use super::row::Row;
+use super::scalar::signed;
+use super::walk::{Walk, word};
+use cutap_calls::known::{Count, Type, TypeId};
+
+impl Walk<'_> {
+    /// The number that a rule means; `None` when it is not known on this side of the call.
+    pub fn count(&self, row: &Row<'_>, count: Count) -> Option<u64> {
+        match count {
+            Count::Unknown | Count::ZeroEnded => None,
+            Count::Fixed(n) => Some(n.into()),
+            Count::Of(n) => self.sibling(row, n),
+            Count::At(n) => self.behind(row, n),
+            Count::Least(a, b) => {
+                let most = self.sibling(row, a)?;
+                Some(self.behind(row, b).map_or(most, |n| n.min(most)))
+            }
+            Count::Product(a, b) => self.sibling(row, a)?.checked_mul(self.sibling(row, b)?),
+        }
+    }
+
+    /// A sibling's value; of a pointer what it leads to.
+    pub fn sibling(&self, row: &Row<'_>, n: u8) -> Option<u64> {
+        let param = row.params.get(usize::from(n))?;
+        if matches!(self.ty(param.ty), Type::Pointer(..)) {
+            return self.behind(row, n);
+        }
+        let cell = row.cell(n.into(), self.size_of(param.ty))?;
+        self.whole(param.ty, cell.bytes())
+    }
+
+    /// What a sibling points to.
+    pub fn behind(&self, row: &Row<'_>, n: u8) -> Option<u64> {
+        let param = row.params.get(usize::from(n))?;
+        let Type::Pointer(to, _) = self.ty(param.ty) else { return None };
+        let address = word(row.cell(n.into(), 8)?.bytes());
+        let bytes = self.either(address)?.bytes;
+        self.whole(to, bytes.get(..self.size_of(to))?)
+    }
+
+    /// A number that is not negative.
+    fn whole(&self, ty: TypeId, bytes: &[u8]) -> Option<u64> {
+        let all = word(bytes);
+        match self.ty(ty) {
+            Type::Int { bytes, signed: true } => u64::try_from(signed(all, bytes.into())).ok(),
+            Type::Enum(_) | Type::Status(_) => u64::try_from(signed(all, bytes.len())).ok(),
+            Type::Int { .. } | Type::Char | Type::Bool(_) | Type::Flags(..) | Type::Handle(_) => Some(all),
+            Type::DevicePointer | Type::Pointer(..) => Some(all),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,80 @@
+//! Which device a thread works with. The one part of the interpreter that knows functions by name: a
+//! context's device follows from which call made it, and no type says so.
+
+use std::collections::HashMap;
+
+/// Contexts and devices beyond this many are not followed.
+const MOST: usize = 1 << 16;
+
+/// Devices of contexts, contexts of threads.
+#[derive(Debug, Default)]
+pub struct Devices {
+    of_context: HashMap<u64, u32>,
+    /// Contexts of each thread, the current one last.
+    current: HashMap<u32, Vec<u64>>,
+}
+
+/// What a call does to contexts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Step {
+    /// The context is this device's, and current from now on.
+    Create,
+    /// The context is this device's.
+    Retain,
+    Set,
+    Push,
+    Pop,
+}
+
+fn step(function: &str) -> Option<Step> {
+    Some(match function {
+        "cuDevicePrimaryCtxRetain" => Step::Retain,
+        "cuCtxSetCurrent" => Step::Set,
+        _ if function.starts_with("cuCtxCreate") => Step::Create,
+        _ if function.starts_with("cuCtxPushCurrent") => Step::Push,
+        _ if function.starts_with("cuCtxPopCurrent") => Step::Pop,
+        _ => return None,
+    })
+}
+
+/// Whether a call of this function may change which device a thread works with.
+pub fn concerns(function: &str) -> bool {
+    step(function).is_some()
+}
+
+impl Devices {
+    /// A call has succeeded: its context, and its device, if it has them.
+    pub fn called(&mut self, function: &str, thread: u32, context: Option<u64>, device: Option<u32>) {
+        let Some(step) = step(function) else { return };
+        if let (Some(context), Some(device)) = (context, device)
+            && matches!(step, Step::Create | Step::Retain)
+            && self.of_context.len() < MOST
+        {
+            self.of_context.insert(context, device);
+        }
+        if self.current.len() >= MOST {
+            return;
+        }
+        let stack = self.current.entry(thread).or_default();
+        match step {
+            Step::Retain => {}
+            Step::Pop => {
+                stack.pop();
+            }
+            Step::Set => {
+                stack.pop();
+                stack.extend(context.filter(|c| *c != 0));
+            }
+            Step::Create | Step::Push => {
+                if stack.len() < MOST {
+                    stack.extend(context);
+                }
+            }
+        }
+    }
+
+    /// The device that a thread works with.
+    pub fn current(&self, thread: u32) -> Option<u32> {
+        self.of_context.get(self.current.get(&thread)?.last()?).copied()
+    }
+}

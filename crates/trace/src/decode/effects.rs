@@ -1,0 +1,84 @@
+//! What a call that succeeded has changed: allocations, handles, the thread's device.
+
+use super::device;
+use super::find::Described;
+use super::memory::Memory;
+use super::row::Row;
+use super::state::State;
+use super::value::Value;
+use super::walk::{Side, Walk, word};
+use crate::event::{Call, Exit};
+use cutap_calls::known::{Effect, Type};
+
+/// Applies what the description says.
+pub fn apply(state: &mut State, row: &Row<'_>, described: Described, call: &Call, exit: &Exit) {
+    let name = &*call.function.name;
+    if device::concerns(name) {
+        let context = handle(exit, "context").or_else(|| handle_in(call, "context"));
+        let device = handle_in(call, "device").and_then(|d| u32::try_from(d).ok());
+        state.devices.called(name, call.thread.key, context, device);
+    }
+    if described.function.effects.is_empty() {
+        return;
+    }
+    let mut walk = Walk::new(described.tables, described.version, Memory::new(&exit.memory), Side::After);
+    walk.before = Memory::new(&call.memory);
+    for effect in described.function.effects {
+        match *effect {
+            Effect::Allocates { at, by_value, bytes, memory } => {
+                let address = if by_value { raw(&walk, row, at) } else { walk.behind(row, at) };
+                if let (Some(address), Some(bytes)) = (address, walk.count(row, bytes)) {
+                    let device = state.devices.current(call.thread.key);
+                    state.places.insert(address, bytes, memory, device);
+                }
+            }
+            Effect::Frees(n) => {
+                if let Some(address) = raw(&walk, row, n) {
+                    state.places.remove(address);
+                }
+            }
+            Effect::Destroys(n) => destroy(state, &walk, row, n),
+            Effect::Creates(_) => {}
+        }
+    }
+}
+
+/// A handle ends, given as it is or by a pointer to it.
+fn destroy(state: &mut State, walk: &Walk<'_>, row: &Row<'_>, n: u8) {
+    let Some(param) = row.params.get(usize::from(n)) else { return };
+    let (ty, value) = match walk.ty(param.ty) {
+        Type::Pointer(to, _) => {
+            let before = raw(walk, row, n).and_then(|at| walk.before.at(at));
+            (walk.ty(to), before.map(|f| word(f.bytes)))
+        }
+        ty => (ty, raw(walk, row, n)),
+    };
+    if let (Type::Handle(of), Some(value)) = (ty, value)
+        && let Some(kind) = walk.tables.handles.get(usize::from(of))
+    {
+        state.handles.forget(kind, value);
+    }
+}
+
+/// The bits of a parameter.
+fn raw(walk: &Walk<'_>, row: &Row<'_>, n: u8) -> Option<u64> {
+    let param = row.params.get(usize::from(n))?;
+    Some(word(row.cell(n.into(), walk.size_of(param.ty))?.bytes()))
+}
+
+/// A handle of this kind among what the call wrote.
+fn handle(exit: &Exit, short: &str) -> Option<u64> {
+    exit.outputs.iter().find_map(|(_, value)| of_kind(value, short))
+}
+
+/// The same among its arguments.
+fn handle_in(call: &Call, short: &str) -> Option<u64> {
+    call.inputs().iter().find_map(|value| of_kind(value, short))
+}
+
+fn of_kind(value: &Value, short: &str) -> Option<u64> {
+    match value.target() {
+        Value::Handle { value, kind, .. } if kind.short == short => Some(*value),
+        _ => None,
+    }
+}

@@ -1,0 +1,183 @@
+//! A kernel's parameters: their sizes from the driver, their types from the argument list in a C++
+//! kernel's name. Without either a parameter is a number by its size.
+
+use super::row::Row;
+use super::scalar::{half, signed};
+use super::value::{Items, Value};
+use super::walk::{ELEMENTS, Walk, word};
+use cutap_calls::known::Rule;
+
+/// CU_LAUNCH_PARAM_BUFFER_POINTER and CU_LAUNCH_PARAM_BUFFER_SIZE.
+const BUFFER: u64 = 1;
+const BUFFER_SIZE: u64 = 2;
+
+/// What a kernel's name says of a parameter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Pointer,
+    Signed,
+    Unsigned,
+    Bool,
+    Float,
+    Half,
+    BFloat16,
+    Unknown,
+}
+
+impl Walk<'_> {
+    /// Parameters that were kept one behind the other, without the gaps between them.
+    pub fn kernel_params(&mut self, row: &Row<'_>, address: u64, function: u8) -> Option<Value> {
+        let handle = self.sibling(row, function)?;
+        let table = self.kernels?.parameters_of(handle)?.clone();
+        let mut rest = self.memory.at(address)?.bytes;
+        let mut cells = Vec::with_capacity(table.len());
+        for (_, size) in table.iter() {
+            let Some((cell, more)) = rest.split_at_checked(*size as usize) else { break };
+            cells.push(cell);
+            rest = more;
+        }
+        let list = self.parameters(handle, &cells, table.len());
+        Some(Value::To(address, Box::new(list)))
+    }
+
+    /// The buffer of an `extra` list, split like the parameters of the row's kernel.
+    pub fn extra(&mut self, row: &Row<'_>, address: u64) -> Option<Value> {
+        let list = self.memory.at(address)?.bytes.as_chunks::<8>().0;
+        let (mut buffer, mut size) = (0, None);
+        for [key, value] in list.as_chunks::<2>().0 {
+            match (u64::from_le_bytes(*key), u64::from_le_bytes(*value)) {
+                (BUFFER, at) => buffer = at,
+                (BUFFER_SIZE, at) => size = self.memory.at(at).map(|f| word(f.bytes)),
+                _ => break,
+            }
+        }
+        let bytes = self.memory.at(buffer)?.bytes;
+        let bytes = size.and_then(|s| bytes.get(..usize::try_from(s).ok()?)).unwrap_or(bytes);
+        let function = row.params.iter().find_map(|p| match p.rule {
+            Rule::KernelParams(function) => Some(function),
+            _ => None,
+        });
+        let handle = function.and_then(|f| self.sibling(row, f)).unwrap_or(0);
+        let Some(table) = self.kernels.and_then(|k| k.parameters_of(handle)).cloned() else {
+            return Some(Value::To(address, Box::new(Value::Bytes(bytes.get(..64).unwrap_or(bytes).into()))));
+        };
+        let cell =
+            |&(offset, size): &(u32, u32)| bytes.get(offset as usize..(offset as usize).checked_add(size as usize)?);
+        let cells: Vec<&[u8]> = table.iter().map_while(cell).collect();
+        let list = self.parameters(handle, &cells, table.len());
+        Some(Value::To(address, Box::new(list)))
+    }
+
+    fn parameters(&mut self, handle: u64, cells: &[&[u8]], total: usize) -> Value {
+        let name = self.kernel.map(str::to_owned);
+        let name = name.or_else(|| self.kernels?.newest(handle).map(|n| n.to_string()));
+        let kinds = name.as_deref().map_or(Vec::new(), kinds);
+        let known = kinds.len() == total;
+        let mut values = Vec::with_capacity(cells.len());
+        for (n, cell) in cells.iter().take(ELEMENTS).enumerate() {
+            if !self.take() {
+                break;
+            }
+            let kind = kinds.get(n).copied().filter(|_| known).unwrap_or(Kind::Unknown);
+            values.push(self.parameter(kind, cell));
+        }
+        Value::List(Box::new(Items { values, total: total as u64 }))
+    }
+
+    fn parameter(&mut self, kind: Kind, bytes: &[u8]) -> Value {
+        let all = word(bytes);
+        match (kind, bytes.len()) {
+            (Kind::Pointer, 8) => self.address(all, None),
+            (Kind::Bool, 1) => Value::Bool(all != 0),
+            (Kind::Float, 4) => Value::Single(f32::from_bits(all as u32)),
+            (Kind::Float, 8) => Value::Double(f64::from_bits(all)),
+            (Kind::Half, 2) => Value::Single(half(all as u16)),
+            (Kind::BFloat16, 2) => Value::Single(f32::from_bits((all as u32) << 16)),
+            (Kind::Signed, n @ 1..=8) => Value::Int(signed(all, n)),
+            (_, 8) if kind == Kind::Unknown => match self.address(all, None) {
+                place @ Value::Address(_, Some(_)) => place,
+                _ if all >> 32 != 0 => Value::Hex(all),
+                _ => Value::Uint(all),
+            },
+            (_, 1..=8) => Value::Uint(all),
+            _ => Value::Bytes(bytes.get(..64).unwrap_or(bytes).into()),
+        }
+    }
+}
+
+/// Kinds of the arguments in a demangled name: `void scale<float>(float*, int)`. Empty when it has no
+/// list of arguments.
+fn kinds(name: &str) -> Vec<Kind> {
+    let Some(list) = arguments(name) else { return Vec::new() };
+    let mut kinds = Vec::new();
+    let (mut depth, mut from) = (0i32, 0);
+    for (at, c) in list.char_indices() {
+        match c {
+            '<' | '(' | '[' | '{' => depth += 1,
+            '>' | ')' | ']' | '}' => depth -= 1,
+            ',' if depth == 0 => {
+                kinds.push(kind(&list[from..at]));
+                from = at + 1;
+            }
+            _ => {}
+        }
+    }
+    if !list.trim().is_empty() {
+        kinds.push(kind(&list[from..]));
+    }
+    kinds
+}
+
+/// What stands in the last pair of parentheses.
+fn arguments(name: &str) -> Option<&str> {
+    let end = name.rfind(')')?;
+    let mut depth = 0;
+    for (at, c) in name[..=end].char_indices().rev() {
+        match c {
+            ')' => depth += 1,
+            '(' => depth -= 1,
+            _ => {}
+        }
+        if depth == 0 {
+            return name.get(at + 1..end);
+        }
+    }
+    None
+}
+
+fn kind(ty: &str) -> Kind {
+    let ty = ty.trim();
+    let ty = ty.strip_suffix(" const").unwrap_or(ty);
+    if ty.ends_with(['*', '&']) || ty.ends_with("* __restrict__") || ty.ends_with("*restrict") {
+        return Kind::Pointer;
+    }
+    match ty {
+        "float" | "double" => Kind::Float,
+        "bool" => Kind::Bool,
+        "char" | "signed char" | "short" | "int" | "long" | "long long" => Kind::Signed,
+        "unsigned char" | "unsigned short" | "unsigned int" | "unsigned long" | "unsigned long long" => Kind::Unsigned,
+        "__half" | "half" => Kind::Half,
+        "__nv_bfloat16" => Kind::BFloat16,
+        _ => Kind::Unknown,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn argument_lists() {
+        use Kind::*;
+        for (name, expected) in [
+            ("saxpy(int, float, float const*, float*)", vec![Signed, Float, Pointer, Pointer]),
+            ("void scale<std::pair<int, float>, (bool)1>(std::pair<int, float>, double)", vec![Unknown, Float]),
+            ("none()", vec![]),
+            ("plain", vec![]),
+            ("void f(void (*)(int), unsigned int)", vec![Unknown, Unsigned]),
+            (")(", vec![]),
+        ] {
+            assert_eq!(kinds(name), expected, "{name}");
+        }
+    }
+}

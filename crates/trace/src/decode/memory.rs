@@ -1,0 +1,21 @@
+//! The memory of the program that was kept with a record. The only place from which the interpreter
+//! reads what pointers lead to; nothing outside the kept bytes can be reached from here.
+
+use cutap_wire::record::{Fragment, Fragments};
+
+/// Memory as it was before a call, or after it.
+#[derive(Debug, Clone, Copy)]
+pub struct Memory<'a>(Fragments<'a>);
+
+impl<'a> Memory<'a> {
+    /// The memory that these bytes of a record hold.
+    pub fn new(bytes: &'a [u8]) -> Memory<'a> {
+        Memory(Fragments::new(bytes))
+    }
+
+    /// The piece that begins at this address; the longest, should there be several. Pieces that merely
+    /// hold the address are not looked at: a kernel's parameters are kept as if they lay together.
+    pub fn at(self, address: u64) -> Option<Fragment<'a>> {
+        self.0.filter(|f| f.address == address).max_by_key(|f| f.bytes.len())
+    }
+}

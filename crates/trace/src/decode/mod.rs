@@ -1,0 +1,162 @@
+//! The interpreter: from a call's words and the memory kept with them to typed values, by the tables of
+//! `cutap_calls::known`. It knows no function by name (but for [`device`]); what it cannot read stays an
+//! address. Everything here comes from a process that may lie: nothing panics, and what is read, made
+//! and followed is bounded.
+
+mod aggregate;
+mod count;
+mod device;
+mod effects;
+mod find;
+mod kernel;
+mod memory;
+mod places;
+mod raw;
+mod row;
+mod scalar;
+mod state;
+mod tagged;
+mod text;
+mod value;
+mod walk;
+
+pub use find::Described;
+pub(crate) use find::{Recorded, find};
+pub use raw::RawFunction;
+pub(crate) use raw::Raws;
+pub use value::{Fields, Items, Place, Text, Value, flags_of, name_of};
+
+use crate::event::{Call, Event, Exit, Layer, State as Ended};
+use crate::kernels::Kernels;
+use crate::results::Returned;
+use cutap_calls::known::{Dir, Effect, Rule, Type};
+use memory::Memory;
+use row::Row;
+use state::State;
+use walk::{Side, Walk};
+
+/// The interpreter of one process's calls, in the order of their time.
+#[derive(Debug, Default)]
+pub(crate) struct Interpreter {
+    state: State,
+    /// Words of the call that is looked at, as bytes.
+    words: Vec<u8>,
+    pub raws: Raws,
+}
+
+impl Interpreter {
+    /// `complete`: all calls of the process are recorded.
+    pub fn new(complete: bool) -> Interpreter {
+        let mut new = Interpreter::default();
+        new.state.places.complete = complete;
+        new
+    }
+
+    /// Gives an event its values.
+    pub fn event(&mut self, event: &mut Event, kernels: &Kernels) {
+        match event {
+            Event::Enter(call) => self.enter(call, kernels),
+            Event::Exit(exit) => self.exit(exit, kernels),
+            _ => {}
+        }
+    }
+
+    fn enter(&mut self, call: &Call, kernels: &Kernels) {
+        let Some(described) = call.function.described else { return };
+        // A call that a filter shows at its end has been looked at when it began.
+        if call.inputs.get().is_some() {
+            return;
+        }
+        let (row, memory) = (row(call, described, &mut self.words), Memory::new(&call.memory));
+        let mut walk = Walk::new(described.tables, described.version, memory, Side::Before);
+        walk.state = Some(&mut self.state);
+        walk.kernels = Some(kernels);
+        walk.kernel = call.kernel().map(|k| &**k);
+        walk.guess = call.function.layer != Layer::Library;
+        let inputs = (0..described.function.params.len()).map(|n| walk.param(&row, n)).collect();
+        let _ = call.inputs.set(inputs);
+        if let Some(parent) = &call.parent {
+            hand_up(call, parent);
+        }
+    }
+
+    fn exit(&mut self, exit: &mut Exit, kernels: &Kernels) {
+        let call = exit.call.clone();
+        let Some(described) = call.function.described else {
+            return self.raws.undescribed(&call, exit);
+        };
+        if exit.state != Ended::Done {
+            return;
+        }
+        let row = row(&call, described, &mut self.words);
+        let mut walk = Walk::new(described.tables, described.version, Memory::new(&exit.memory), Side::After);
+        walk.before = Memory::new(&call.memory);
+        walk.state = Some(&mut self.state);
+        walk.kernels = Some(kernels);
+        walk.guess = call.function.layer != Layer::Library;
+        if !exit.memory.is_empty() {
+            exit.outputs = outputs(&mut walk, &row, described.function.effects);
+        }
+        exit.value = returned(&mut walk, described, exit);
+        if !exit.is_error() {
+            effects::apply(&mut self.state, &row, described, &call, exit);
+        }
+        self.raws.described(exit, self.state.places.complete);
+    }
+}
+
+/// The call's parameters, in `bytes`.
+fn row<'a>(call: &Call, described: Described, bytes: &'a mut Vec<u8>) -> Row<'a> {
+    bytes.clear();
+    bytes.extend(call.args.words().iter().flat_map(|w| w.to_le_bytes()));
+    Row::call(described.function.params, described.function.shape, described.words, bytes)
+}
+
+/// What the call wrote.
+fn outputs(walk: &mut Walk<'_>, row: &Row<'_>, effects: &[Effect]) -> Box<[(u8, Value)]> {
+    let mut outputs = Vec::new();
+    for (n, param) in row.params.iter().enumerate().take(255) {
+        if param.dir == Dir::In || !matches!(walk.ty(param.ty), Type::Pointer(..)) {
+            continue;
+        }
+        // A new allocation is the address, whether or not another layer has told of it already.
+        let new = effects.iter().any(|e| matches!(e, Effect::Allocates { at, .. } if usize::from(*at) == n));
+        let state = if new { walk.state.take() } else { None };
+        let value = walk.param(row, n);
+        if new {
+            walk.state = state;
+        }
+        if let Value::To(..) = value {
+            outputs.push((n as u8, value));
+        }
+    }
+    outputs.into()
+}
+
+/// The result, when it is no status.
+fn returned(walk: &mut Walk<'_>, described: Described, exit: &Exit) -> Option<Box<Value>> {
+    if !matches!(exit.returned(), Some(Returned::Number(_) | Returned::Word(_))) {
+        return None;
+    }
+    let ty = described.function.returns;
+    // Floats and large structs are returned elsewhere.
+    if matches!(walk.ty(ty), Type::Float(_) | Type::BFloat16) {
+        return None;
+    }
+    let bytes = exit.result.to_le_bytes();
+    let value = walk.by_type(ty, bytes.get(..walk.size_of(ty))?, cutap_calls::known::Unit::None);
+    Some(Box::new(value))
+}
+
+/// A launch of the driver knows its kernel's parameters; the runtime call around it gets them too.
+fn hand_up(call: &Call, parent: &Call) {
+    let of = |call: &Call| {
+        let place = call.function.params().iter().position(|p| matches!(p.rule, Rule::KernelParams(_)))?;
+        call.inputs().get(place).cloned()
+    };
+    if let (Some(Value::To(at, list)), Some(Value::Address(same, _))) = (of(call), of(parent))
+        && at == same
+    {
+        let _ = parent.launched.set(*list);
+    }
+}

@@ -1,0 +1,67 @@
+//! Allocations by address. Reserved ranges are kept apart: memory lies inside of them.
+
+use super::value::Place;
+use cutap_calls::known::Memory;
+use std::collections::BTreeMap;
+
+/// Allocations beyond this many are not followed.
+const MOST: usize = 1 << 20;
+
+/// The allocations of a process.
+#[derive(Debug, Default)]
+pub struct Places {
+    memory: BTreeMap<u64, Allocation>,
+    reserved: BTreeMap<u64, Allocation>,
+    /// All calls of the process are recorded, so that memory nobody allocated is the host's.
+    pub complete: bool,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Allocation {
+    bytes: u64,
+    memory: Memory,
+    device: Option<u32>,
+}
+
+impl Places {
+    /// Memory at `address`, from now on.
+    pub fn insert(&mut self, address: u64, bytes: u64, memory: Memory, device: Option<u32>) {
+        if address == 0 || bytes == 0 {
+            return;
+        }
+        let device = if memory == Memory::Device { device } else { None };
+        let map = if memory == Memory::Reserved { &mut self.reserved } else { &mut self.memory };
+        // What was there has ended unseen. A runtime reports what its driver call has reported before.
+        let old: Vec<u64> = map.range(address..address.saturating_add(bytes)).map(|(at, _)| *at).collect();
+        let before = old.first().and_then(|_| map.get(&address)).and_then(|a| a.device);
+        for at in old {
+            map.remove(&at);
+        }
+        if map.len() < MOST {
+            map.insert(address, Allocation { bytes, memory, device: device.or(before) });
+        }
+    }
+
+    /// The memory at `address` ends.
+    pub fn remove(&mut self, address: u64) {
+        if self.memory.remove(&address).is_none() {
+            self.reserved.remove(&address);
+        }
+    }
+
+    /// Where an address leads to; `meant` bytes of it are meant. With `guess`, memory that nobody
+    /// allocated is the host's.
+    pub fn at(&self, address: u64, meant: Option<u64>, guess: bool) -> Option<Place> {
+        let within = |map: &BTreeMap<u64, Allocation>| {
+            let (start, found) = map.range(..=address).next_back()?;
+            let offset = address - start;
+            (offset < found.bytes).then_some((offset, *found))
+        };
+        let found = within(&self.memory).or_else(|| within(&self.reserved));
+        let Some((offset, found)) = found else {
+            let host = Place { memory: Memory::Host, device: None, offset: 0, bytes: None, size: 0 };
+            return (guess && self.complete).then_some(host);
+        };
+        Some(Place { memory: found.memory, device: found.device, offset, bytes: meant, size: found.bytes })
+    }
+}

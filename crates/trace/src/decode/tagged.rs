@@ -1,0 +1,100 @@
+//! Values whose type depends on a tag: attributes, options, scalars of a compute type.
+
+use super::row::Row;
+use super::scalar::signed;
+use super::value::{Items, Value};
+use super::walk::{ELEMENTS, Walk, word};
+use cutap_calls::known::{Count, Tag, Type, TypeId, Unit};
+
+impl Walk<'_> {
+    /// What a tag announces: a type, or in a union's tags the number of a field.
+    pub fn tagged_type(&self, tags: u16, tag: i64) -> Option<TypeId> {
+        announced(self.tables.tags.get(usize::from(tags))?, tag)
+    }
+
+    /// One or more values of the type that a sibling announces; with several tags, a pointer for each.
+    pub fn tagged(&mut self, row: &Row<'_>, address: u64, tags: u16, sibling: u8, count: Count) -> Option<Value> {
+        let tags = self.tables.tags.get(usize::from(tags))?;
+        let param = row.params.get(usize::from(sibling))?;
+        let cell = row.cell(sibling.into(), self.size_of(param.ty))?;
+        if matches!(self.ty(param.ty), Type::Pointer(..)) {
+            let announce = self.announce(row, sibling)?;
+            let total = self.count(row, count).unwrap_or(announce.len() as u64);
+            return self.pointers(address, total, |w, n, pointer| {
+                w.target(announced(tags, *announce.get(n)?)?, pointer, Unit::None)
+            });
+        }
+        let ty = announced(tags, signed(word(cell.bytes()), cell.bytes().len()))?;
+        match (self.ty(ty), count) {
+            (Type::Void, _) => None,
+            (_, Count::Fixed(1) | Count::Unknown) => self.target(ty, address, Unit::None),
+            _ => {
+                let fragment = self.memory.at(address)?;
+                let size = self.element(ty) as u64;
+                let total = self.count(row, count).unwrap_or(u64::from(fragment.meant) / size);
+                let value = self.items(ty, fragment.bytes, total);
+                Some(Value::To(address, Box::new(value)))
+            }
+        }
+    }
+
+    /// Values of options, each in the place of a pointer or behind it, as the key says.
+    pub fn options(&mut self, row: &Row<'_>, address: u64, keys: u8, count: Count) -> Option<Value> {
+        let Type::Pointer(of, _) = self.ty(row.params.get(usize::from(keys))?.ty) else { return None };
+        let Type::Enum(of) = self.ty(of) else { return None };
+        let name = self.tables.enums.get(usize::from(of))?.name;
+        let tags = self.tables.tags.iter().find(|t| t.name == name)?;
+        let announce = self.announce(row, keys)?;
+        let total = self.count(row, count).unwrap_or(announce.len() as u64);
+        self.pointers(address, total, |w, n, value| {
+            let ty = announced(tags, *announce.get(n)?)?;
+            Some(match w.ty(ty) {
+                Type::Void => Value::Opaque(value),
+                // What the linker writes is behind the pointer only after the call.
+                Type::Pointer(to, _) => match w.deeper(|w| w.target(to, value, Unit::None)).flatten() {
+                    Some(target) => target,
+                    None if value == 0 => Value::Null,
+                    None => Value::Opaque(value),
+                },
+                _ => {
+                    let size = w.size_of(ty).min(8);
+                    w.by_type(ty, &value.to_le_bytes()[..size], Unit::None)
+                }
+            })
+        })
+    }
+
+    /// The tags that a sibling points to.
+    fn announce(&self, row: &Row<'_>, sibling: u8) -> Option<Vec<i64>> {
+        let Type::Pointer(to, _) = self.ty(row.params.get(usize::from(sibling))?.ty) else { return None };
+        let size = self.element(to);
+        let bytes = self.either(word(row.cell(sibling.into(), 8)?.bytes()))?.bytes;
+        Some(bytes.chunks_exact(size).take(ELEMENTS).map(|b| signed(word(b), size)).collect())
+    }
+
+    /// An array of pointers, each read by `each`; an address where that fails.
+    fn pointers(
+        &mut self,
+        address: u64,
+        total: u64,
+        mut each: impl FnMut(&mut Self, usize, u64) -> Option<Value>,
+    ) -> Option<Value> {
+        let pointers = self.memory.at(address)?.bytes.as_chunks::<8>().0;
+        let most = usize::try_from(total).unwrap_or(ELEMENTS).min(ELEMENTS);
+        let mut values = Vec::new();
+        for (n, pointer) in pointers.iter().take(most).enumerate() {
+            if !self.take() {
+                break;
+            }
+            let pointer = u64::from_le_bytes(*pointer);
+            let value = each(self, n, pointer);
+            values.push(value.unwrap_or(if pointer == 0 { Value::Null } else { Value::Address(pointer, None) }));
+        }
+        Some(Value::To(address, Box::new(Value::Array(Box::new(Items { values, total })))))
+    }
+}
+
+fn announced(tags: &Tag, tag: i64) -> Option<TypeId> {
+    let place = tags.rows.binary_search_by_key(&tag, |(value, _)| *value).ok()?;
+    tags.rows.get(place).map(|(_, ty)| *ty)
+}

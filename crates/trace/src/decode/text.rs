@@ -1,0 +1,42 @@
+//! Text of the program. It may hold anything and end nowhere.
+
+use super::row::Row;
+use super::value::{Items, Text, Value};
+use super::walk::{ELEMENTS, Walk};
+use cutap_calls::known::Count;
+
+impl Walk<'_> {
+    /// Text at an address, in a buffer of this size if that is known.
+    pub fn text(&mut self, address: u64, most: Option<u64>) -> Option<Value> {
+        let fragment = self.memory.at(address)?;
+        let total = most.unwrap_or(fragment.meant.into());
+        Some(Value::To(address, Box::new(value(fragment.bytes, total, most.is_some()))))
+    }
+
+    /// Texts at the addresses in an array.
+    pub fn texts(&mut self, row: &Row<'_>, address: u64, count: Count) -> Option<Value> {
+        let fragment = self.memory.at(address)?;
+        let pointers = fragment.bytes.as_chunks::<8>().0.iter().map(|w| u64::from_le_bytes(*w));
+        let pointers = pointers.take(ELEMENTS);
+        let told = self.count(row, count).unwrap_or(u64::from(fragment.meant) / 8);
+        let mut values = Vec::new();
+        for pointer in pointers.take(usize::try_from(told).unwrap_or(ELEMENTS)) {
+            if !self.take() || (pointer == 0 && count == Count::ZeroEnded) {
+                break;
+            }
+            let text = if pointer == 0 { Some(Value::Null) } else { self.text(pointer, None) };
+            values.push(text.unwrap_or(Value::Address(pointer, None)));
+        }
+        let total = if count == Count::ZeroEnded { values.len() as u64 } else { told };
+        Some(Value::To(address, Box::new(Value::Array(Box::new(Items { values, total })))))
+    }
+}
+
+/// Text in `bytes`, which are the first of `total`; a `buffer` may be full without a zero at its end.
+pub fn value(bytes: &[u8], total: u64, buffer: bool) -> Value {
+    let within = bytes.get(..usize::try_from(total).unwrap_or(usize::MAX)).unwrap_or(bytes);
+    let zero = within.iter().position(|b| *b == 0);
+    let text = within.get(..zero.unwrap_or(within.len())).unwrap_or(within);
+    let whole = buffer && within.len() as u64 >= total;
+    Value::Text(Box::new(Text { text: String::from_utf8_lossy(text).into_owned(), cut: zero.is_none() && !whole }))
+}

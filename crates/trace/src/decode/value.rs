@@ -1,0 +1,160 @@
+//! What an argument is, once it is understood: a tree whose size is bounded by whoever makes it. Facts
+//! that belong to the type (names of enums, of fields, kinds of handles) are references into the tables;
+//! how a value is written is told in `cutap-report`.
+
+use cutap_calls::known;
+
+/// A value.
+#[derive(Debug, Clone)]
+pub enum Value {
+    /// It was not recorded.
+    Missing,
+    /// A null pointer.
+    Null,
+    /// A truth value.
+    Bool(bool),
+    /// A signed number.
+    Int(i64),
+    /// An unsigned number.
+    Uint(u64),
+    /// A number that people read in hexadecimal.
+    Hex(u64),
+    /// A CUDA version: 12090.
+    Version(i64),
+    /// A float of two or four bytes.
+    Single(f32),
+    /// A float of eight bytes.
+    Double(f64),
+    /// A value of an enum, known or not.
+    Enum(i64, &'static known::Enum),
+    /// A set of flags.
+    Flags(u64, &'static known::Enum),
+    /// Text.
+    Text(Box<Text>),
+    /// A handle.
+    Handle {
+        /// Its bits.
+        value: u64,
+        /// Its kind.
+        kind: &'static known::Handle,
+        /// The how many-th of its kind that was seen in this process, from 1; 0: not followed.
+        number: u32,
+    },
+    /// An address whose target was not read, and what is known of the memory that it leads to.
+    Address(u64, Option<Box<Place>>),
+    /// An address that is not meant to be read: a cookie, user data.
+    Opaque(u64),
+    /// A function.
+    Code(u64),
+    /// A pointer, and what it leads to.
+    To(u64, Box<Value>),
+    /// A struct, or the field that a union holds.
+    Struct(Box<Fields>),
+    /// Several of a kind.
+    Array(Box<Items>),
+    /// A kernel's parameters, or others without names.
+    List(Box<Items>),
+    /// A UUID.
+    Uuid(Box<[u8; 16]>),
+    /// Bytes of a type that is not known.
+    Bytes(Box<[u8]>),
+}
+
+/// Text of the program. What was no UTF-8 is replaced; control characters are not.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Text {
+    /// As far as it was kept.
+    pub text: String,
+    /// There is more.
+    pub cut: bool,
+}
+
+/// Where an address leads to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place {
+    /// Kind of memory.
+    pub memory: known::Memory,
+    /// On which device, if that is known.
+    pub device: Option<u32>,
+    /// Bytes from the allocation's start.
+    pub offset: u64,
+    /// Bytes that the call means, if it says so.
+    pub bytes: Option<u64>,
+    /// Bytes of the allocation; 0 when no allocation is known (memory of the host).
+    pub size: u64,
+}
+
+/// A struct's fields.
+#[derive(Debug, Clone)]
+pub struct Fields {
+    /// Its description.
+    pub of: &'static known::Struct,
+    /// The fields by their place in the description; of a union the one that is meant.
+    pub values: Vec<(u8, Value)>,
+    /// Not all of them were kept.
+    pub cut: bool,
+    /// Bytes that the running version has beyond those that are known.
+    pub more: u64,
+}
+
+/// Elements of an array.
+#[derive(Debug, Clone)]
+pub struct Items {
+    /// The first ones.
+    pub values: Vec<Value>,
+    /// How many there are in all.
+    pub total: u64,
+}
+
+impl Value {
+    /// The number that it is, for comparing.
+    pub fn number(&self) -> Option<f64> {
+        match *self {
+            Value::Bool(b) => Some(f64::from(u8::from(b))),
+            Value::Int(n) | Value::Version(n) | Value::Enum(n, _) => Some(n as f64),
+            Value::Uint(n) | Value::Hex(n) | Value::Flags(n, _) | Value::Opaque(n) | Value::Code(n) => Some(n as f64),
+            Value::Single(f) => Some(f.into()),
+            Value::Double(f) => Some(f),
+            Value::Handle { value, .. } | Value::Address(value, _) => Some(value as f64),
+            Value::Null => Some(0.0),
+            Value::To(_, ref to) => to.number(),
+            _ => None,
+        }
+    }
+
+    /// What it leads to, if it is a pointer.
+    pub fn target(&self) -> &Value {
+        match self {
+            Value::To(_, to) => to,
+            other => other,
+        }
+    }
+}
+
+/// Name of an enum's value.
+pub fn name_of(of: &'static known::Enum, value: i64) -> Option<&'static str> {
+    let find = |v: i64| {
+        let place = of.values.partition_point(|(known, _)| *known < v);
+        of.values.get(place).filter(|(known, _)| *known == v).map(|(_, name)| *name)
+    };
+    // Headers write some of them without a sign.
+    find(value).or_else(|| find(i64::from(value as u32)))
+}
+
+/// Names of the flags that are set, and the bits without a name.
+pub fn flags_of(of: &'static known::Enum, value: u64) -> (Vec<&'static str>, u64) {
+    if let Some(name) = name_of(of, value as i64) {
+        return (vec![name], 0);
+    }
+    let (mut names, mut left) = (Vec::new(), value);
+    // The largest first: a name may stand for several bits.
+    for &(bits, name) in of.values.iter().rev() {
+        let bits = bits as u64;
+        if bits != 0 && left & bits == bits {
+            names.push(name);
+            left &= !bits;
+        }
+    }
+    names.reverse();
+    (names, left)
+}

@@ -1,0 +1,265 @@
+//! Walks from a call's words over types and pointers to values. Reads memory only through [`Memory`],
+//! follows pointers no deeper than [`DEPTH`], and makes no more values than [`VALUES`] for a call,
+//! whatever the bytes say.
+
+use super::memory::Memory;
+use super::row::Row;
+use super::state::State;
+use super::value::{Items, Value};
+use crate::kernels::Kernels;
+use cutap_calls::known::{self, Count, Dir, Param, Rule, Tables, Type, TypeId, Unit};
+
+/// Pointers and structs inside each other.
+pub const DEPTH: u32 = 8;
+/// Values of a call.
+pub const VALUES: u32 = 600;
+/// Elements of an array that are kept.
+pub const ELEMENTS: usize = 64;
+
+/// Which side of a call is looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Side {
+    /// What was there before it.
+    Before,
+    /// What it left.
+    After,
+}
+
+/// One walk over one call's values.
+#[derive(Debug)]
+pub struct Walk<'a> {
+    pub tables: &'static Tables,
+    /// Which layout of a struct is meant.
+    pub version: u32,
+    pub memory: Memory<'a>,
+    /// After a call: the memory before it, for what tells how outputs are to be read.
+    pub before: Memory<'a>,
+    pub side: Side,
+    /// Handles and allocations of the process; none: addresses stay addresses.
+    pub state: Option<&'a mut State>,
+    /// What the driver says of kernels' parameters.
+    pub kernels: Option<&'a Kernels>,
+    /// Name of the kernel that is launched.
+    pub kernel: Option<&'a str>,
+    /// Memory that nobody allocated is taken for the host's, where a pointer of the program is meant.
+    pub guess: bool,
+    left: u32,
+    depth: u32,
+}
+
+impl<'a> Walk<'a> {
+    pub fn new(tables: &'static Tables, version: u32, memory: Memory<'a>, side: Side) -> Walk<'a> {
+        Walk {
+            tables,
+            version,
+            memory,
+            before: memory,
+            side,
+            state: None,
+            kernels: None,
+            kernel: None,
+            guess: false,
+            left: VALUES,
+            depth: 0,
+        }
+    }
+
+    pub fn ty(&self, id: TypeId) -> Type {
+        self.tables.types.get(usize::from(id)).copied().unwrap_or(Type::Void)
+    }
+
+    /// A piece of memory, of this side or of the one before the call.
+    pub fn either(&self, address: u64) -> Option<cutap_wire::record::Fragment<'a>> {
+        self.memory.at(address).or_else(|| self.before.at(address))
+    }
+
+    /// How many more values may be made; one of them is taken.
+    pub fn take(&mut self) -> bool {
+        self.left = self.left.saturating_sub(1);
+        self.left > 0
+    }
+
+    /// Runs `inner` one level deeper; `None` when that is too deep.
+    pub fn deeper<T>(&mut self, inner: impl FnOnce(&mut Self) -> T) -> Option<T> {
+        if self.depth >= DEPTH || self.left == 0 {
+            return None;
+        }
+        self.depth += 1;
+        let value = inner(self);
+        self.depth -= 1;
+        Some(value)
+    }
+
+    /// Value `n` of a row, by its type and rule.
+    pub fn param(&mut self, row: &Row<'_>, n: usize) -> Value {
+        let Some(param) = row.params.get(n) else { return Value::Missing };
+        if !self.take() {
+            return Value::Missing;
+        }
+        let Some(cell) = row.cell(n, self.size_of(param.ty)) else { return Value::Missing };
+        let bytes = cell.bytes();
+        match (self.ty(param.ty), param.rule) {
+            (Type::Pointer(to, _), _) => match word(bytes) {
+                0 => Value::Null,
+                address => self.pointer(row, param, to, address),
+            },
+            (Type::DevicePointer, Rule::Memory(count)) => {
+                let meant = self.count(row, count);
+                self.address(word(bytes), meant)
+            }
+            (Type::Union(of), _) => self.union(of, Some(row), bytes),
+            (Type::Array(of, many), Rule::Array(count)) => {
+                let total = self.count(row, count).unwrap_or(many.into()).min(many.into());
+                self.items(of, bytes, total)
+            }
+            (Type::Int { .. }, Rule::Memory(_)) if bytes.len() == 8 => self.address(word(bytes), None),
+            (Type::Int { .. }, Rule::Opaque) if bytes.len() == 8 => Value::Opaque(word(bytes)),
+            _ => self.by_type(param.ty, bytes, param.unit),
+        }
+    }
+
+    fn pointer(&mut self, row: &Row<'_>, param: &Param, to: TypeId, address: u64) -> Value {
+        match param.rule {
+            Rule::Opaque => return Value::Opaque(address),
+            Rule::Memory(count) => {
+                let meant = self.bytes_of(row, count, to);
+                return self.somewhere(address, meant, self.guess);
+            }
+            _ if self.side == Side::Before && param.dir == Dir::Out => return Value::Address(address, None),
+            _ if self.side == Side::After && param.dir == Dir::In => return Value::Address(address, None),
+            _ => {}
+        }
+        let value = self.deeper(|w| match param.rule {
+            Rule::Array(count) => w.array(row, to, address, count),
+            Rule::Text => w.text(address, None),
+            Rule::TextOf(count) => {
+                let most = w.count(row, count);
+                w.text(address, most)
+            }
+            Rule::Texts(count) => w.texts(row, address, count),
+            Rule::Tagged(tags, sibling, count) => w.tagged(row, address, tags, sibling, count),
+            Rule::Scalar(tags, sibling) => w.tagged(row, address, tags, sibling, Count::Fixed(1)),
+            Rule::OptionValues(keys, count) => w.options(row, address, keys, count),
+            Rule::KernelParams(function) => w.kernel_params(row, address, function),
+            Rule::Extra => w.extra(row, address),
+            Rule::One | Rule::Opaque | Rule::Memory(_) => w.target(to, address, param.unit),
+        });
+        value.flatten().unwrap_or_else(|| self.plain(param, address))
+    }
+
+    /// A pointer whose target was not kept.
+    fn plain(&self, param: &Param, address: u64) -> Value {
+        match param.rule {
+            // Numbers behind it may be in device memory.
+            Rule::One | Rule::Array(_) | Rule::Scalar(..) | Rule::Tagged(..) => self.address(address, None),
+            _ => Value::Address(address, None),
+        }
+    }
+
+    /// What a pointer to one value leads to.
+    pub fn target(&mut self, to: TypeId, address: u64, unit: Unit) -> Option<Value> {
+        let fragment = self.memory.at(address)?;
+        match self.ty(to) {
+            Type::Void => None,
+            Type::Char => self.text(address, None),
+            Type::Struct(first) => {
+                let value = self.structure(first, fragment.bytes, fragment.meant.into());
+                Some(Value::To(address, Box::new(value)))
+            }
+            Type::Union(of) => {
+                let value = self.union(of, None, fragment.bytes);
+                Some(Value::To(address, Box::new(value)))
+            }
+            _ => {
+                let bytes = fragment.bytes.get(..self.size_of(to))?;
+                let value = self.by_type(to, bytes, unit);
+                Some(Value::To(address, Box::new(value)))
+            }
+        }
+    }
+
+    /// An address of memory, and where it leads to.
+    pub fn address(&self, address: u64, meant: Option<u64>) -> Value {
+        self.somewhere(address, meant, false)
+    }
+
+    fn somewhere(&self, address: u64, meant: Option<u64>, guess: bool) -> Value {
+        if address == 0 {
+            return Value::Null;
+        }
+        let place = self.state.as_ref().and_then(|s| s.places.at(address, meant, guess));
+        Value::Address(address, place.map(Box::new))
+    }
+
+    /// Elements that lie in `bytes`, one behind the other.
+    pub fn items(&mut self, of: TypeId, bytes: &[u8], total: u64) -> Value {
+        if matches!(self.ty(of), Type::Char) {
+            return super::text::value(bytes, total, true);
+        }
+        let size = self.element(of);
+        let fits = (bytes.len() / size).min(ELEMENTS).min(usize::try_from(total).unwrap_or(usize::MAX));
+        let mut values = Vec::with_capacity(fits);
+        let each = self.deeper(|w| {
+            for bytes in bytes.chunks_exact(size).take(fits) {
+                if !w.take() {
+                    break;
+                }
+                values.push(w.element_value(of, bytes));
+            }
+        });
+        let _ = each;
+        Value::Array(Box::new(Items { values, total }))
+    }
+
+    fn element_value(&mut self, of: TypeId, bytes: &[u8]) -> Value {
+        match self.ty(of) {
+            Type::Void => Value::Uint(bytes.first().copied().unwrap_or(0).into()),
+            _ => self.by_type(of, bytes, Unit::None),
+        }
+    }
+
+    /// Bytes of an element; of `void` one.
+    pub fn element(&self, of: TypeId) -> usize {
+        self.size_of(of).max(1)
+    }
+
+    fn array(&mut self, row: &Row<'_>, of: TypeId, address: u64, count: Count) -> Option<Value> {
+        let size = self.element(of);
+        let told = self.count(row, count);
+        if told == Some(0) {
+            let none = Items { values: Vec::new(), total: 0 };
+            return Some(Value::To(address, Box::new(Value::Array(Box::new(none)))));
+        }
+        let fragment = self.memory.at(address)?;
+        let total = match count {
+            Count::ZeroEnded => {
+                fragment.bytes.chunks_exact(size).take_while(|e| e.iter().any(|b| *b != 0)).count() as u64
+            }
+            _ => told.unwrap_or(u64::from(fragment.meant) / size as u64),
+        };
+        let value = self.items(of, fragment.bytes, total);
+        Some(Value::To(address, Box::new(value)))
+    }
+
+    /// Bytes that so many elements have.
+    fn bytes_of(&mut self, row: &Row<'_>, count: Count, to: TypeId) -> Option<u64> {
+        let size = self.element(to) as u64;
+        self.count(row, count)?.checked_mul(size)
+    }
+
+    /// A struct's first row of a name stands for all of them: the one of this version.
+    pub fn struct_of(&self, first: u16) -> Option<&'static known::Struct> {
+        let rows = self.tables.structs.get(usize::from(first)..)?;
+        let name = rows.first()?.name;
+        let same = || rows.iter().take_while(|s| s.name == name);
+        same().find(|s| s.since <= self.version && self.version <= s.until).or_else(|| {
+            // Of a version that nobody has looked at: the one before it, or the oldest.
+            same().filter(|s| s.since <= self.version).last().or(same().next())
+        })
+    }
+}
+
+/// The first eight bytes, or fewer, as a number.
+pub fn word(bytes: &[u8]) -> u64 {
+    bytes.iter().take(8).rev().fold(0, |w, b| w << 8 | u64::from(*b))
+}

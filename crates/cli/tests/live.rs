@@ -286,6 +286,49 @@ fn modules_are_kept() {
     assert_eq!(std::fs::read_to_string(&files[0]).unwrap(), ptx.replace("\\n", "\n"));
 }
 
+/// The smallest cubin with a kernel `k` of one 8-byte parameter, built section by section: `cubin` in Python.
+const CUBIN: &str = r"import struct
+kernel = struct.pack('<IBBHQQ', 1, 0x12, 0x10, 4, 0, 128)
+parameter = struct.pack('<BBHIHHI', 4, 0x17, 12, 0, 0, 0, 8 << 18)
+sections = [('', 0, 0, 0, b''), ('.strtab', 3, 0, 0, b'\0k\0'), ('.symtab', 2, 1, 1, bytes(24) + kernel),
+            ('.nv.info.k', 0x70000000, 2, 4, parameter), ('.text.k', 1, 2, 10 << 24, bytes(range(128)))]
+names = b'\0'.join(s[0].encode() for s in sections) + b'\0.shstrtab\0'
+sections.append(('.shstrtab', 3, 0, 0, names))
+content, table = b'', b''
+for name, kind, link, info, data in sections:
+    at = names.index(name.encode() + b'\0') if name else 0
+    table += struct.pack('<IIQQQQIIQQ', at, kind, 0, 0, 64 + len(content), len(data), link, info, 1, 24 if kind == 2 else 0)
+    content += data
+head = b'\x7fELF\x02\x01\x01\x33' + bytes(8) + struct.pack('<HHIQQQIHHHHHH', 2, 190, 130, 0, 0, 64 + len(content), 0x5a055a, 64, 0, 0, 64, len(sections), 5)
+cubin = head + content + table
+";
+
+#[test]
+fn a_cubin_is_kept_byte_for_byte() {
+    let folder = Folder::new("cubin");
+    let (kept, given) = (folder.join("kept"), folder.join("given"));
+    // Bytes behind its end, which are not its own, are there too.
+    let rest = format!(
+        "{CUBIN}open({given:?}, 'wb').write(cubin)
+init()
+ctx = ctypes.c_void_p(); mod = ctypes.c_void_p(); f = ctypes.c_void_p()
+assert cuda.cuDevicePrimaryCtxRetain(ctypes.byref(ctx), 0) == 0 and cuda.cuCtxSetCurrent(ctx) == 0
+assert cuda.cuModuleLoadData(ctypes.byref(mod), cubin + b'behind') == 0
+assert cuda.cuModuleGetFunction(ctypes.byref(f), mod, b'k') == 0
+assert cuda.cuLibraryLoadData(ctypes.byref(mod), cubin, None, None, 0, None, None, 0) == 0
+"
+    );
+    let done = trace(&["--dump-modules", kept.to_str().unwrap()], &program(&folder, "p.py", &rest));
+    assert!(done.status.success(), "{}", err(&done));
+    let given = std::fs::read(given).unwrap();
+    let files: Vec<_> = std::fs::read_dir(&kept).unwrap().flatten().map(|e| e.path()).collect();
+    assert_eq!(files.len(), 2, "{files:?}\n{}", err(&done));
+    for file in files {
+        assert_eq!(file.extension().unwrap(), "cubin");
+        assert!(std::fs::read(&file).unwrap() == given, "{} is not what was given", file.display());
+    }
+}
+
 #[test]
 fn a_program_that_is_stopped_by_us_leaves_its_trace() {
     let folder = Folder::new("term");

@@ -4,6 +4,7 @@
 mod build;
 mod codegen;
 mod demo;
+mod import;
 mod test;
 mod tidy;
 
@@ -14,6 +15,7 @@ const USAGE: &str = "usage: cargo xtask COMMAND
   demo               build all, and trace a real CUDA program: on the GPU if there is one, else simulated
   test [--large]     all that CI runs; --large adds big downloads
   codegen [--check]  write the generated files from api/; --check only proves them current
+  import [FAMILY]... read NVIDIA's headers (fetched from PyPI) and write api/*/{functions,types}.toml
   tidy               the rules that the compiler does not know";
 
 fn main() -> ExitCode {
@@ -26,6 +28,7 @@ fn main() -> ExitCode {
         ["test", "--large"] => test::run_all(&root, true),
         ["codegen"] => codegen::run(&root, false),
         ["codegen", "--check"] => codegen::run(&root, true),
+        ["import", ref words @ ..] => import::run(&root, words),
         ["tidy"] => tidy::run(&root),
         _ => {
             eprintln!("{USAGE}");

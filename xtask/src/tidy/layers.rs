@@ -23,7 +23,8 @@ const MAY: &[(&str, &[&str])] = &[
     ("cutap-collect", &["cutap-calls", "cutap-wire", "cutap-trace", "cutap-report", "cutap-inspect"]),
     ("cutap", &["cutap-calls", "cutap-wire", "cutap-trace", "cutap-report", "cutap-collect", "cutap-inspect"]),
     // for maintainers
-    ("xtask", &["cutap-registry"]),
+    ("cutap-import", &[]),
+    ("xtask", &["cutap-registry", "cutap-import"]),
     ("cutap-e2e", &["cutap-calls", "cutap-wire", "cutap-trace"]),
 ];
 

@@ -9,6 +9,7 @@ use std::process::{Command, Stdio};
 pub(crate) fn run(root: &Path, check: bool) -> Result<()> {
     let mut stale = Vec::new();
     let mut files = cutap_registry::generate_calls(root)?;
+    files.extend(cutap_registry::interface::generate(root)?);
     files.extend(cutap_registry::generate_inspect(root)?);
     files.extend(cutap_registry::sim_exports::generate(root)?);
     for (path, text) in &files {

@@ -6,6 +6,7 @@
 mod error;
 mod export_tables;
 mod functions;
+pub mod interface;
 pub mod sim_exports;
 mod static_toolkits;
 mod watched;

@@ -4,8 +4,2267 @@
 
 use crate::capture::{Row, Step};
 
-/// Sorted by hash.
-pub static ROWS: [Row; 0] = [];
+const fn r(hash: u64, first: u16, steps: u8, ints: u8, vectors: u8, stack: u8) -> Row {
+    Row { hash, first, steps, ints, vectors, stack }
+}
 
-/// The steps of all rows.
-pub static STEPS: [Step; 0] = [];
+const fn s(kind: u8, flags: u8, base: u8, offset: u16, count_base: u8, count: u16, size: u16, most: u16) -> Step {
+    Step { kind, flags, base, count_base, offset, count, size, most }
+}
+
+/// Sorted by hash: (hash, first step, steps, words in integer registers, in vector registers, on the stack).
+#[rustfmt::skip]
+pub static ROWS: [Row; 1816] = [
+    r(0x001f7a7723d590d4, 0, 0, 6, 0, 0), // cuMemsetD2D8Async
+    r(0x0022810a8c886b42, 0, 1, 2, 0, 0), // cudaMalloc
+    r(0x0089a8e7f0c08253, 13, 1, 3, 0, 0), // cudaLogsRegisterCallback
+    r(0x00c3b89e9de5ae08, 420, 1, 2, 0, 0), // cudaMemcpy3DAsync
+    r(0x00c449599d1a1ef9, 160, 1, 4, 0, 0), // cuGraphExecMemsetNodeSetParams
+    r(0x00dae6fe857c3d3e, 0, 0, 2, 0, 0), // cuGLSetBufferObjectMapFlags
+    r(0x012dbc444e97a1f9, 82, 2, 3, 0, 0), // cuGraphicsResourceGetMappedPointer_v2
+    r(0x0149f9147c395bd9, 0, 0, 2, 0, 0), // @cudaDeviceSetGraphMemAttribute
+    r(0x016a71659b48db55, 161, 1, 3, 0, 0), // @cudaGraphExecNodeSetParams
+    r(0x0187af71e469e6bd, 288, 5, 8, 0, 0), // @cudaMemcpyBatchAsync
+    r(0x01c4a8ba6a22a301, 0, 0, 5, 0, 0), // cudaMemcpyFromSymbol_ptds
+    r(0x01c8d51b3492b710, 0, 0, 2, 0, 0), // cuGreenCtxRecordEvent
+    r(0x01fb068e565d9244, 301, 3, 3, 0, 0), // @cudaOccupancyMaxPotentialClusterSize
+    r(0x0225fcc8500a2d31, 0, 0, 1, 0, 0), // cuDevicePrimaryCtxRelease
+    r(0x023bcaf82f9ddd88, 158, 1, 3, 0, 0), // cuGraphExecKernelNodeSetParams_v2
+    r(0x02599386446c70fb, 251, 4, 6, 0, 2), // cudaMemDiscardAndPrefetchBatchAsync
+    r(0x02af87768fd7e812, 10, 1, 2, 0, 0), // cuStreamGetFlags_ptsz
+    r(0x02b66b2c94fbebb3, 0, 0, 7, 0, 0), // @cudaLaunchCooperativeKernel
+    r(0x030c7f6812e7536a, 0, 0, 2, 0, 0), // cuGraphUpload
+    r(0x03135710a6ef5dd4, 62, 2, 2, 0, 0), // @cudaDeviceGetByPCIBusId
+    r(0x031b3e1e7006d35e, 0, 1, 2, 0, 0), // cudaGetSurfaceReference
+    r(0x0338423db39a40f8, 0, 0, 1, 0, 0), // cudaDestroyExternalMemory
+    r(0x033e6efe25b4561d, 45, 13, 6, 0, 0), // cudaDevSmResourceSplitByCount
+    r(0x0354973d6152835a, 202, 1, 3, 0, 0), // cuGraphNodeGetEnabled
+    r(0x0366d8ea403122d8, 0, 0, 0, 0, 0), // cudaThreadSynchronize
+    r(0x0379583c14b4c0cf, 0, 0, 2, 0, 0), // @cudaThreadSetLimit
+    r(0x03b5dcab2464a526, 0, 0, 2, 0, 0), // @cudaFuncSetAttribute
+    r(0x03c38c37f88b12c2, 0, 0, 3, 0, 0), // cuTexRefSetFormat
+    r(0x03d00877907d12b9, 315, 2, 3, 0, 0), // cuStreamGetCaptureInfo_ptsz
+    r(0x03d4d0a6f2e35b45, 13, 1, 3, 0, 0), // cuCoredumpRegisterCompleteCallback
+    r(0x03ebe35ed09389fd, 136, 3, 6, 0, 0), // cuGraphAddMemsetNode
+    r(0x03f53dc3fe22936c, 7, 1, 3, 0, 0), // @cudaArrayGetMemoryRequirements
+    r(0x042f9eba61ce5d87, 0, 0, 3, 0, 0), // cuFuncSetAttribute
+    r(0x045e4f7008242839, 28, 2, 2, 0, 0), // cudaDeviceGetStreamPriorityRange
+    r(0x0472211373825222, 21, 4, 3, 0, 0), // cuGreenCtxGetDevResource
+    r(0x0486fc3110537062, 168, 3, 2, 0, 0), // @cudaGraphExternalSemaphoresSignalNodeSetParams
+    r(0x048d5244eb0aec8c, 0, 0, 2, 0, 0), // cudaExecutionCtxWaitEvent
+    r(0x050571bebfdbd71a, 0, 1, 2, 0, 0), // @cudaMallocHost
+    r(0x05090d345f516665, 0, 0, 1, 0, 0), // cuStreamDestroy
+    r(0x057c3dcd5133fbc6, 156, 1, 3, 0, 0), // cuGraphExecHostNodeSetParams
+    r(0x05c213c7f74efb2e, 10, 1, 2, 0, 0), // cuStreamIsCapturing_ptsz
+    r(0x05e077a27ae34b16, 0, 0, 1, 0, 7), // cudaMemset3D_ptds
+    r(0x0618bfb39e1ee25a, 215, 3, 4, 0, 0), // @cudaLibraryGetGlobal
+    r(0x063e964c00ccfcf0, 0, 1, 5, 0, 0), // cuVDPAUCtxCreate
+    r(0x064507cbcbdc762c, 278, 2, 5, 0, 0), // @cudaMemcpy3DBatchAsync#12
+    r(0x0682992c1de447a5, 215, 3, 4, 0, 0), // cuModuleGetGlobal_v2
+    r(0x069940b848e46221, 82, 2, 2, 0, 8), // cuEGLStreamProducerPresentFrame
+    r(0x06cb89fc879c705e, 211, 1, 2, 0, 0), // @cudaLaunchCooperativeKernelMultiDevice
+    r(0x0713b0e2d5bf5fa5, 205, 1, 3, 0, 0), // cuGraphicsMapResources_ptsz
+    r(0x07325247be654a83, 0, 0, 1, 0, 0), // cudaGraphExecDestroy
+    r(0x07903e0d909509be, 280, 1, 4, 0, 0), // @cudaMemcpy3DBatchAsync_ptsz
+    r(0x07973136b3ce7463, 215, 3, 4, 0, 0), // cuLibraryGetGlobal
+    r(0x0798fe3358a0424e, 0, 0, 6, 0, 2), // cudaMemcpy2DFromArray
+    r(0x07a2ec39737a1072, 0, 0, 1, 0, 0), // @cudaLogsUnregisterCallback
+    r(0x07f44f2afbf2edc7, 0, 0, 6, 0, 0), // @cudaGraphExecMemcpyNodeSetParams1D
+    r(0x07fdd8c662d57486, 251, 4, 6, 0, 2), // cuMemDiscardAndPrefetchBatchAsync
+    r(0x0802e40281ffe761, 0, 0, 1, 0, 0), // cuStreamQuery_ptsz
+    r(0x080ffb26ff7c0e5c, 0, 1, 4, 0, 0), // cuTexRefSetAddress_v2
+    r(0x086f09e7bdd47f21, 218, 2, 3, 0, 0), // cuLibraryGetKernel
+    r(0x08b4590b6fdd9138, 0, 1, 9, 0, 0), // @cudaIpcOpenEventHandle
+    r(0x08c6de61dbfd8568, 165, 3, 2, 0, 0), // cudaGraphExternalSemaphoresSignalNodeGetParams
+    r(0x08d1171d7c706ffa, 0, 1, 4, 0, 0), // @cudaMallocFromPoolAsync
+    r(0x0908e75b08521255, 108, 2, 6, 0, 3), // cudaGraphAddMemcpyNodeToSymbol
+    r(0x09308c46b4e9f09e, 0, 0, 4, 0, 0), // cuMemExportToShareableHandle
+    r(0x0964a93242223fb4, 27, 1, 2, 0, 0), // cuKernelGetParamCount
+    r(0x097e834bba025bf0, 10, 1, 2, 0, 0), // cudaGraphExecGetId
+    r(0x09b3c1e99c2bd025, 120, 3, 5, 0, 0), // @cudaGraphAddHostNode
+    r(0x09fedcdcb5121eb7, 0, 0, 4, 0, 0), // cudaGraphRetainUserObject
+    r(0x0a41f55b9bc965b3, 28, 2, 2, 0, 0), // cuCtxGetStreamPriorityRange
+    r(0x0a45582d448a92e1, 0, 1, 4, 0, 0), // cudaMemPoolImportFromShareableHandle
+    r(0x0a49a0feed05c8d2, 20, 1, 1, 0, 0), // @cudaDeviceGetSharedMemConfig
+    r(0x0a6a26aa3c46663b, 27, 1, 2, 0, 0), // cuGraphNodeGetContainingGraph
+    r(0x0aa58afae47d5c96, 9, 1, 4, 0, 0), // cuFabricCpyBatchAsync_ptsz
+    r(0x0b1a13843baa5e1b, 204, 1, 2, 0, 0), // cuGraphNodeSetParams
+    r(0x0b27d4c97ab2bbce, 92, 2, 4, 0, 0), // cuFuncGetParamInfo
+    r(0x0b427536b95830fb, 0, 1, 2, 0, 0), // cudaGraphClone
+    r(0x0b8c846245eabe3f, 251, 4, 6, 0, 2), // cuMemPrefetchBatchAsync_ptsz
+    r(0x0b923717d18a5014, 401, 1, 2, 0, 0), // cudaGetDeviceProperties#11
+    r(0x0b923a17d18a552d, 400, 1, 2, 0, 0), // cudaGetDeviceProperties#12
+    r(0x0bf79c3a4f36f843, 4, 2, 2, 0, 0), // cuArrayCreate_v2
+    r(0x0c0d9fd39d87de19, 0, 0, 4, 0, 0), // @cudaMemAdvise
+    r(0x0c19c3d13e5062aa, 10, 1, 2, 0, 0), // cudaStreamGetPriority_ptsz
+    r(0x0c1e4b07b89e3e7a, 0, 0, 3, 0, 0), // cuLaunchHostFunc_ptsz
+    r(0x0c23b949d935d132, 20, 1, 2, 0, 0), // cudaLogsCurrent
+    r(0x0c39530308c70742, 0, 1, 4, 0, 0), // cuMemPoolImportFromShareableHandle
+    r(0x0c536de52916e3af, 190, 1, 3, 0, 0), // cuStreamSetAttribute_ptsz
+    r(0x0c5515bc057f9686, 0, 0, 4, 0, 0), // @cudaStreamAttachMemAsync
+    r(0x0c93c85a5735fe88, 0, 0, 4, 0, 0), // @cudaStreamAddCallback
+    r(0x0ca7c9a156c39ed0, 209, 2, 2, 0, 0), // @cudaImportExternalSemaphore
+    r(0x0ca801314034609e, 27, 1, 2, 0, 0), // @cudaGraphChildGraphNodeGetGraph
+    r(0x0cc64102a21b3e00, 420, 1, 1, 0, 0), // cudaMemcpy3D_ptds
+    r(0x0d094a87b5d721e9, 0, 0, 9, 0, 0), // @cudaMemcpy2DToArrayAsync
+    r(0x0d54a0ae0dfec504, 0, 0, 2, 0, 0), // cudaFuncSetCacheConfig
+    r(0x0d62ffcaeb0f2d19, 308, 2, 4, 0, 0), // cuSignalExternalSemaphoresAsync_ptsz
+    r(0x0de1b0779841cc24, 0, 0, 1, 0, 0), // cuDevicePrimaryCtxReset_v2
+    r(0x0dff6ff1150e9784, 0, 0, 0, 0, 0), // cuGLInit
+    r(0x0e1aa9344107de47, 45, 13, 5, 0, 0), // @cudaDevSmResourceSplitByCount
+    r(0x0e29766a00a4309e, 27, 1, 2, 0, 0), // @cudaGraphNodeGetToolsId
+    r(0x0e2f6fe3b4faaa4c, 68, 2, 4, 0, 0), // cuDeviceGetHostAtomicCapabilities
+    r(0x0e7a2542a79bdcfa, 108, 2, 5, 0, 0), // cudaGraphAddEventWaitNode
+    r(0x0ec3e08626e075c7, 206, 1, 2, 0, 0), // cudaIpcGetMemHandle
+    r(0x0edd16c9374d95f1, 0, 0, 3, 0, 0), // cudaMemset
+    r(0x0eecc64c6c558543, 150, 1, 3, 0, 0), // cudaGraphDebugDotPrint
+    r(0x0f2b1dca02320ab4, 0, 0, 9, 0, 0), // @cudaMemset3DAsync_ptsz
+    r(0x0f3901f3ac2f349c, 0, 0, 1, 1, 0), // cuTexRefSetMipmapLevelBias
+    r(0x0f5f9723ca5d93e0, 206, 1, 2, 0, 0), // @cudaGetTextureObjectResourceDesc#11
+    r(0x0f5f9a23ca5d98f9, 206, 1, 2, 0, 0), // @cudaGetTextureObjectResourceDesc#12
+    r(0x0f70ab6dfb12afe6, 0, 0, 2, 0, 0), // cuGraphUpload_ptsz
+    r(0x0ff1605855d6caad, 80, 2, 3, 0, 0), // cuEGLStreamConsumerReleaseFrame
+    r(0x105d28a980696106, 0, 0, 1, 0, 0), // cuCtxSetSharedMemConfig
+    r(0x107f6d7e0d5e9fa0, 45, 13, 6, 0, 0), // cuDevSmResourceSplitByCount
+    r(0x10939bb1fb306070, 28, 2, 3, 0, 0), // cuGraphicsResourceGetMappedPointer
+    r(0x10ce4a7092095f3d, 0, 1, 1, 0, 8), // cuIpcOpenEventHandle
+    r(0x10d59404c99b6542, 0, 0, 3, 0, 0), // cuMemHostRegister_v2
+    r(0x10e530d2f60f72f1, 182, 3, 5, 0, 0), // cudaGraphInstantiate#11
+    r(0x10f8f93f1d6ba986, 110, 2, 4, 0, 0), // cuGraphRemoveDependencies
+    r(0x110e502dc134c53a, 0, 0, 3, 0, 0), // cuMemsetD16_v2
+    r(0x1134e3c0e9a4d3da, 0, 1, 3, 0, 0), // cuCtxCreate
+    r(0x1140bc089570b48e, 165, 3, 2, 0, 0), // @cudaGraphExternalSemaphoresSignalNodeGetParams
+    r(0x1184817fecd4691f, 0, 1, 3, 0, 0), // cudaHostGetDevicePointer
+    r(0x11cbacfe2cf99360, 73, 1, 2, 0, 0), // cudaFuncGetAttributes#11
+    r(0x11f40a9b4ea383d8, 10, 1, 2, 0, 0), // cudaGraphNodeGetLocalId
+    r(0x120a748cac106955, 20, 1, 2, 0, 0), // @cudaHostGetFlags
+    r(0x120b572cb4e5fb45, 150, 1, 3, 0, 0), // @cudaGraphDebugDotPrint
+    r(0x12112a0ac9569dd3, 0, 0, 1, 0, 0), // cuCheckpointOperationComplete
+    r(0x1224a044ef199754, 308, 2, 4, 0, 0), // cuWaitExternalSemaphoresAsync_ptsz
+    r(0x1230f372a671af56, 0, 0, 0, 0, 0), // cudaCtxResetPersistingL2Cache
+    r(0x12403192166b7de4, 0, 0, 5, 0, 0), // cuMemcpyPeer_ptds
+    r(0x12453e2f3c8f4e44, 362, 3, 5, 0, 0), // cudaBindTexture
+    r(0x124e93e938f6b6aa, 0, 0, 0, 0, 0), // @cudaThreadSynchronize
+    r(0x1264ab76b4861899, 0, 0, 1, 0, 0), // @cudaSetDeviceFlags
+    r(0x1267738c397a0438, 371, 2, 2, 0, 0), // cudaChooseDevice#11
+    r(0x1267768c397a0951, 369, 2, 2, 0, 0), // cudaChooseDevice#12
+    r(0x12697893a169a93f, 356, 1, 2, 0, 0), // cuTexObjectGetTextureDesc
+    r(0x12b38ef2d0b95163, 0, 0, 3, 0, 0), // cudaGraphReleaseUserObject
+    r(0x12cb6d0dd2fd5d99, 0, 0, 1, 0, 0), // cudaGLRegisterBufferObject
+    r(0x12d7b8d5351ab358, 9, 1, 2, 0, 0), // cuCheckpointProcessRestore#12
+    r(0x13169b0937ff3724, 379, 4, 4, 0, 0), // cudaCreateTextureObject#12
+    r(0x13169e0937ff3c3d, 383, 4, 4, 0, 0), // cudaCreateTextureObject#11
+    r(0x1340b529522caee0, 0, 0, 3, 0, 0), // @cudaEventRecordWithFlags_ptsz
+    r(0x13ec8fffab3ac68d, 92, 2, 4, 0, 0), // cudaFuncGetParamInfo
+    r(0x143e28226c82ce3e, 0, 0, 3, 0, 0), // @cudaCreateChannelDesc
+    r(0x144450b97aba70e9, 28, 2, 6, 0, 1), // cuOccupancyMaxPotentialBlockSizeWithFlags
+    r(0x1471d2e87c125d27, 0, 0, 2, 0, 0), // cuArrayGetDescriptor
+    r(0x1490803254497cc3, 139, 3, 5, 0, 0), // @cudaGraphAddNode#12
+    r(0x14a609b7a13df03f, 0, 0, 6, 0, 0), // cuMemsetD2D16Async_ptsz
+    r(0x14c321527697960a, 421, 1, 2, 0, 0), // @cudaMemcpy3DPeerAsync_ptsz
+    r(0x14d79a0a1cf56dcb, 99, 2, 3, 0, 0), // @cudaGetDriverEntryPoint#11
+    r(0x14d7dc9c02390d20, 0, 1, 3, 0, 0), // @cudaGraphInstantiate
+    r(0x14e57559d70597bd, 10, 1, 2, 0, 0), // cudaStreamGetFlags
+    r(0x15067c56cbd887be, 58, 4, 6, 0, 0), // cuDevSmResourceSplitByCount#12
+    r(0x151a886bad2bd74c, 0, 0, 6, 0, 0), // cuMemcpyPeerAsync
+    r(0x154c6594920973bf, 10, 1, 2, 0, 0), // cuStreamGetPriority
+    r(0x1576094e176b6943, 0, 0, 1, 0, 0), // cuLibraryUnload
+    r(0x158b1347265a70b8, 0, 0, 3, 0, 0), // cudaGraphExecEventWaitNodeSetEvent
+    r(0x15a95eadd61157f4, 0, 0, 4, 0, 0), // @cudaLaunchHostFunc_v2
+    r(0x164abc43582aee87, 0, 0, 3, 0, 0), // cudaDeviceSetGraphMemAttribute
+    r(0x1656b4c6bedb76d9, 0, 1, 2, 0, 0), // @cudaGraphicsGLRegisterBuffer
+    r(0x167d13be3289cd2e, 0, 0, 5, 0, 0), // cudaMemcpyToSymbol
+    r(0x16a65920220a1ea3, 27, 1, 2, 0, 0), // cudaGraphEventWaitNodeGetEvent
+    r(0x16b05ebc15bf47b1, 0, 0, 3, 0, 0), // cudaLaunchHostFunc
+    r(0x16b4b5174c104b4a, 334, 6, 6, 0, 9), // cuTensorMapEncodeIm2col
+    r(0x16fae06414591511, 0, 0, 7, 0, 0), // @cudaMemcpyToArrayAsync_ptsz
+    r(0x172cbe08a3559a62, 251, 4, 8, 0, 0), // @cudaMemPrefetchBatchAsync
+    r(0x175aa1f5dee87823, 0, 1, 3, 0, 0), // @cudaOccupancyAvailableDynamicSMemPerBlock
+    r(0x17ae6f2e9b86207c, 0, 0, 0, 0, 0), // cuProfilerStop
+    r(0x17b46c38d37b1162, 267, 2, 3, 0, 0), // cuMemPoolGetAccess
+    r(0x17e14b7f669fc7bd, 0, 1, 2, 0, 0), // cuDeviceGetCliqueCount
+    r(0x182a3b009c342d7f, 174, 4, 5, 0, 0), // @cudaGraphGetEdges_v2
+    r(0x183065a109c2df27, 0, 0, 6, 0, 0), // cuMulticastBindMem
+    r(0x1850533c7ae5dbb0, 322, 6, 6, 0, 1), // cudaStreamGetCaptureInfo_ptsz
+    r(0x185f1209117e8a60, 0, 0, 1, 0, 0), // cuStreamBeginCapture_ptsz
+    r(0x18820b86a794dcae, 10, 1, 2, 0, 0), // cuStreamGetFlags
+    r(0x188c55852627b697, 112, 3, 5, 0, 0), // @cudaGraphAddDependencies_v2
+    r(0x18ae76c2c2ff2d65, 198, 1, 2, 0, 0), // cudaGraphMemsetNodeSetParams
+    r(0x18c3e690bfdcdf26, 0, 0, 1, 0, 0), // @cudaEventDestroy
+    r(0x1903a17a2f67f832, 0, 0, 5, 0, 0), // cuStreamBeginRecaptureToGraph_ptsz
+    r(0x1940beab2e696c5a, 67, 1, 2, 0, 0), // cuDeviceGetUuid
+    r(0x19622043583f68ca, 82, 2, 3, 0, 0), // cuGLMapBufferObject_v2
+    r(0x199f051b81670083, 3, 1, 2, 0, 0), // cuArray3DGetDescriptor_v2
+    r(0x19c33b792a272404, 205, 1, 3, 0, 0), // cudaGraphicsMapResources
+    r(0x19f0974cd25d526b, 28, 2, 2, 0, 0), // @cudaDeviceGetStreamPriorityRange
+    r(0x1a2c6cf45572132b, 317, 5, 6, 0, 0), // cudaStreamGetCaptureInfo_v2_ptsz
+    r(0x1a4b9d440330dadb, 0, 0, 6, 0, 3), // cudaMemcpy2DToArrayAsync
+    r(0x1ac48b3450a133ca, 313, 2, 6, 0, 0), // cudaStreamBeginCaptureToGraph_ptsz
+    r(0x1ad4f5d7e7f4d7d1, 0, 0, 6, 0, 1), // cudaMemcpyToArrayAsync
+    r(0x1b1eb88096a16954, 220, 5, 6, 0, 2), // cuLibraryLoadData
+    r(0x1b51b95bfa71c465, 0, 1, 3, 0, 0), // cuStreamCreateWithPriority
+    r(0x1b795749ea4b2b6b, 20, 1, 1, 0, 0), // cudaGetDeviceCount
+    r(0x1b81ca4a48adc494, 0, 0, 3, 0, 0), // cuMemcpyDtoD_v2_ptds
+    r(0x1b8a7ffcfcfb8bb9, 0, 0, 2, 0, 0), // cuCtxRecordEvent
+    r(0x1b9330d8ec943c49, 0, 0, 3, 0, 0), // @cudaLaunchHostFunc_ptsz
+    r(0x1b9ba23692e3ca2f, 0, 0, 5, 0, 0), // cuMemRangeGetAttribute
+    r(0x1bb35e4b5ac27c3a, 0, 0, 4, 0, 0), // cuMemcpyHtoDAsync_v2_ptsz
+    r(0x1bbb61245d4d3605, 112, 3, 5, 0, 0), // @cudaGraphRemoveDependencies
+    r(0x1bd3e3bf5a78d0d1, 0, 0, 3, 0, 0), // @cudaGraphReleaseUserObject
+    r(0x1c024e36eade73d2, 206, 1, 2, 0, 0), // cuIpcGetMemHandle
+    r(0x1c1ca59afd619071, 0, 0, 1, 0, 0), // cudaExecutionCtxDestroy
+    r(0x1c204941a162b61c, 27, 1, 2, 0, 0), // cudaFuncGetParamCount
+    r(0x1c5071289eda0761, 0, 1, 3, 0, 0), // cudaGraphicsEGLRegisterImage
+    r(0x1c53e3ceb7d83ead, 0, 0, 3, 0, 0), // cudaGraphExecChildGraphNodeSetParams
+    r(0x1c76442891c204b6, 0, 0, 0, 0, 0), // cudaDeviceSynchronize
+    r(0x1cb019cb7e5d6935, 0, 1, 5, 0, 0), // cudaGraphConditionalHandleCreate_v2
+    r(0x1cc2ca7829b7c3d0, 282, 6, 6, 0, 3), // cuMemcpyBatchAsync
+    r(0x1cce4306684218bf, 328, 1, 4, 0, 0), // @cudaStreamUpdateCaptureDependencies#11
+    r(0x1cce440668421a72, 328, 1, 4, 0, 0), // @cudaStreamUpdateCaptureDependencies#12
+    r(0x1ce52ed8c99ac74a, 0, 0, 5, 0, 0), // cuMemcpyAtoHAsync
+    r(0x1cef025dec72f7c1, 0, 0, 2, 0, 0), // cuCtxWaitEvent
+    r(0x1d2ce1131741638d, 0, 0, 3, 0, 0), // cuMemsetD8_v2_ptds
+    r(0x1d4258cf169603db, 0, 0, 4, 0, 0), // cuMemcpyAtoD_v2
+    r(0x1d5b2911fee5fe86, 0, 0, 3, 0, 0), // cuLaunchHostFunc
+    r(0x1df0e9f08810f637, 108, 2, 8, 0, 0), // @cudaGraphAddMemcpyNode1D
+    r(0x1e1021f861dfdff9, 0, 0, 6, 0, 0), // cuMemsetD2D16Async
+    r(0x1e42086ad186d3e4, 20, 1, 2, 0, 0), // cuTexRefGetFilterMode
+    r(0x1e55198dca55facc, 0, 0, 1, 0, 0), // cuGLUnmapBufferObject
+    r(0x1e5e6fdd9c964974, 218, 2, 3, 0, 0), // @cudaLibraryGetKernel
+    r(0x1e72484bc38cc5f9, 0, 0, 6, 0, 0), // @cudaGraphMemcpyNodeSetParamsFromSymbol
+    r(0x1e849693fe7b8fac, 0, 0, 6, 0, 1), // cudaGraphExecMemcpyNodeSetParamsFromSymbol
+    r(0x1eefbc0437aafe72, 0, 0, 5, 0, 0), // cuMemcpyAtoA_v2_ptds
+    r(0x1f07876eadb7e338, 0, 0, 5, 0, 0), // cuMemPrefetchAsync_v2_ptsz
+    r(0x1f4722536d84ae36, 11, 2, 2, 0, 0), // cuCheckpointProcessRestore
+    r(0x1f86ecd80df0162c, 178, 2, 3, 0, 0), // cuGraphNodeGetDependencies
+    r(0x1faa6a7d2d7f8dcf, 0, 0, 2, 0, 0), // cuCtxEnablePeerAccess
+    r(0x1fc154678943e83f, 0, 0, 1, 0, 0), // @cudaExecutionCtxDestroy
+    r(0x1fee6845af5bff26, 0, 0, 2, 0, 0), // @cudaFreeAsync
+    r(0x1ffd280e3cd968e8, 0, 0, 3, 0, 0), // cuMemcpyDtoD_v2
+    r(0x1ffdda64edd60913, 0, 0, 3, 0, 0), // cuMemcpyDtoH
+    r(0x1ffde164edd614f8, 0, 0, 4, 0, 0), // cuMemcpyDtoA
+    r(0x1ffde664edd61d77, 0, 0, 3, 0, 0), // cuMemcpyDtoD
+    r(0x2043907da4f90e43, 0, 1, 3, 0, 0), // cuGraphicsVDPAURegisterOutputSurface
+    r(0x20b04b08ecbe5e5c, 27, 1, 2, 0, 0), // cudaGraphExecGetFlags
+    r(0x20de1e629cd24b86, 20, 1, 2, 0, 0), // cuModuleGetFunctionCount
+    r(0x20fef1f98bf507f7, 0, 1, 3, 0, 0), // @cudaExecutionCtxStreamCreate
+    r(0x2145003073b43146, 0, 1, 1, 0, 0), // @cudaSetDoubleForDevice
+    r(0x21608eb0cf6b3ea4, 96, 1, 2, 0, 0), // cuGetErrorName
+    r(0x21a74b147daf9b00, 0, 0, 2, 0, 0), // cuTexRefSetFilterMode
+    r(0x21b241ca88b70ca6, 0, 0, 3, 0, 0), // cudaInitDevice
+    r(0x21dbb4550329427c, 181, 1, 2, 0, 0), // @cudaGraphHostNodeSetParams
+    r(0x21f00ad7f39770ce, 0, 0, 7, 0, 0), // @cudaGraphExecMemcpyNodeSetParamsFromSymbol
+    r(0x223f829bb5822922, 108, 2, 4, 0, 0), // cudaGraphAddEmptyNode
+    r(0x225e29af86447198, 0, 0, 1, 0, 0), // cudaStreamDestroy
+    r(0x22d18b7977c32b3c, 25, 1, 3, 0, 0), // cuGreenCtxGetDevResource#12
+    r(0x22d32bc070978814, 420, 1, 1, 0, 0), // cudaMemcpy3D
+    r(0x22d711c0709b44bd, 0, 0, 6, 0, 1), // cudaMemcpy2D
+    r(0x234b03a9aa74fc9e, 0, 0, 6, 0, 0), // cudaMemcpyToSymbolAsync_ptsz
+    r(0x234c1794ba6d86bb, 0, 0, 1, 0, 0), // @cudaGraphicsUnregisterResource
+    r(0x236210a488eecdf9, 115, 5, 5, 0, 0), // cudaGraphAddExternalSemaphoresSignalNode
+    r(0x236a93a34d2e4625, 27, 1, 2, 0, 0), // cudaStreamGetId_ptsz
+    r(0x239cb51edbd17c5d, 415, 1, 2, 0, 0), // @cudaGraphMemcpyNodeSetParams
+    r(0x23d18227370aaf11, 301, 3, 3, 0, 0), // cuOccupancyMaxPotentialClusterSize
+    r(0x23f21b340dc710d4, 421, 1, 1, 0, 0), // cudaMemcpy3DPeer_ptds
+    r(0x240a3704dba4c72f, 62, 2, 2, 0, 0), // cuDeviceGetByPCIBusId
+    r(0x24234928782c61de, 20, 1, 3, 0, 0), // @cudaEventElapsedTime_v2
+    r(0x2433e5c1215c80bf, 20, 1, 2, 0, 0), // cuLogsCurrent
+    r(0x246b41245af84288, 0, 0, 6, 0, 0), // @cudaGraphMemcpyNodeSetParamsToSymbol
+    r(0x2488afea7a995586, 0, 0, 2, 0, 0), // cuMemcpy2DAsync
+    r(0x24fdc93ea5c64d56, 0, 0, 5, 0, 0), // cuMemGetHandleForAddressRange
+    r(0x2529859e9deab0f5, 0, 0, 5, 0, 0), // @cudaMemPrefetchAsync_v2_ptsz
+    r(0x2546fd822d7f62a2, 329, 2, 5, 0, 0), // cudaStreamUpdateCaptureDependencies
+    r(0x25eb6cc857bcc88e, 0, 0, 2, 0, 0), // cuGraphicsResourceSetMapFlags_v2
+    r(0x261480a92bb8c3b6, 10, 1, 2, 0, 0), // cudaStreamGetPriority
+    r(0x261bd481a3eea3ca, 30, 2, 3, 0, 0), // cuDevResourceGenerateDesc
+    r(0x2633a010011b4cc4, 20, 1, 2, 0, 0), // cuTexRefGetMipmapFilterMode
+    r(0x263c306e49930434, 420, 1, 2, 0, 0), // cudaMemcpy3DAsync_ptsz
+    r(0x264228478c5c82a5, 20, 1, 3, 0, 0), // cuEventElapsedTime_v2
+    r(0x266ce051383bcaa9, 0, 0, 6, 0, 0), // @cudaMemcpyToArray
+    r(0x267800ef776a50af, 396, 2, 3, 0, 0), // cudaExternalMemoryGetMappedMipmappedArray
+    r(0x26aaaf24ce436234, 0, 1, 2, 0, 8), // cuIpcOpenMemHandle
+    r(0x26ca9956101879f3, 244, 3, 4, 0, 0), // @cudaLogsDumpToMemory
+    r(0x26d95aa712699f75, 0, 0, 4, 0, 0), // @cudaMemcpy
+    r(0x26f65dad4fd0c85d, 0, 1, 4, 0, 0), // cudaOccupancyAvailableDynamicSMemPerBlock
+    r(0x270b9d048fd0f46a, 0, 1, 3, 0, 0), // cudaMallocAsync_ptsz
+    r(0x275cdac2b6cbf401, 255, 2, 5, 0, 0), // @cudaMemDiscardBatchAsync
+    r(0x2799a1867db5c440, 20, 1, 1, 0, 0), // @cudaRuntimeGetVersion
+    r(0x27b00e38cfc767ee, 68, 2, 5, 0, 0), // cuDeviceGetP2PAtomicCapabilities
+    r(0x27b02298a7806d0e, 139, 3, 5, 0, 0), // cuGraphAddNode
+    r(0x27cd98b9b7370420, 0, 1, 1, 0, 0), // cudaSetDoubleForHost
+    r(0x27edd5cab558af6f, 0, 0, 4, 0, 0), // cuStreamAttachMemAsync
+    r(0x27f56a595499f1a2, 0, 1, 3, 0, 0), // @cudaGraphConditionalHandleCreate
+    r(0x2800db1e647c2448, 20, 1, 2, 0, 0), // cuLogicalEndpointIdReserve
+    r(0x280d8481dd083756, 0, 0, 4, 0, 0), // cuMemcpyDtoDAsync_v2_ptsz
+    r(0x282fab65a2ae7c9b, 10, 1, 2, 0, 0), // cudaStreamGetFlags_ptsz
+    r(0x2862b1cc4e9686df, 0, 0, 1, 0, 0), // cuCtxSetCurrent
+    r(0x289a3443dbc2e2ca, 0, 0, 2, 0, 0), // @cudaFuncSetSharedMemConfig
+    r(0x28b2cdd164bc7e17, 165, 3, 2, 0, 0), // cudaGraphExternalSemaphoresWaitNodeGetParams
+    r(0x28b49307faa202e6, 214, 1, 3, 0, 0), // cuModuleEnumerateFunctions
+    r(0x2928be9ddac8689c, 187, 1, 3, 0, 0), // @cudaStreamGetAttribute_ptsz
+    r(0x294e812dea568f6a, 420, 1, 2, 0, 0), // @cudaMemcpy3DAsync_ptsz
+    r(0x29620b1f7564934f, 68, 2, 4, 0, 0), // @cudaDeviceGetP2PAtomicCapabilities
+    r(0x297566b676cd761a, 0, 0, 1, 0, 0), // cudaDeviceDisablePeerAccess
+    r(0x298821bb2202467f, 218, 2, 3, 0, 0), // cuModuleGetFunction
+    r(0x29a1acfe619b2d28, 171, 3, 4, 0, 0), // @cudaGraphGetEdges#12
+    r(0x29a1affe619b3241, 171, 3, 4, 0, 0), // @cudaGraphGetEdges#11
+    r(0x2a115b56d5cd1fa4, 0, 0, 1, 0, 0), // @cudaGLUnregisterBufferObject
+    r(0x2a3c7ea98d7ccd98, 168, 3, 2, 0, 0), // cuGraphExternalSemaphoresWaitNodeSetParams
+    r(0x2a596276df7b9323, 209, 2, 2, 0, 0), // cuImportExternalSemaphore
+    r(0x2a60883c43e2494c, 27, 1, 2, 0, 0), // @cudaExecutionCtxGetId
+    r(0x2a770b6d90ea709c, 277, 1, 1, 0, 0), // cuMemcpy3D_v2
+    r(0x2a793a3fdf99a62c, 0, 0, 8, 0, 0), // @cudaMemcpy2DFromArray
+    r(0x2a7b98d9071082bd, 13, 1, 3, 0, 0), // @cudaLogsRegisterCallback
+    r(0x2a85a34d8f403ba3, 0, 1, 4, 0, 0), // @cudaGraphConditionalHandleCreate_v2
+    r(0x2ac8ea0fa8bb0209, 406, 2, 2, 0, 0), // cudaGetTextureAlignmentOffset
+    r(0x2acc06c16c36b0c9, 0, 0, 5, 0, 0), // cuMulticastBindAddr
+    r(0x2ad850e11120737e, 0, 1, 4, 0, 0), // cudaGreenCtxCreate
+    r(0x2aff21148efc5f53, 206, 1, 2, 0, 0), // cudaGetTextureObjectResourceDesc#12
+    r(0x2aff22148efc6106, 206, 1, 2, 0, 0), // cudaGetTextureObjectResourceDesc#11
+    r(0x2b0cf9e0502a5c0b, 0, 0, 4, 0, 0), // @cudaMemcpy_ptds
+    r(0x2b2c10f459207e42, 0, 0, 4, 0, 0), // cuMemcpyDtoHAsync_v2_ptsz
+    r(0x2bb7cc52c6bddb0f, 0, 1, 3, 0, 0), // cudaMallocManaged
+    r(0x2c01f173c8b7eea6, 28, 2, 3, 0, 0), // cuTexRefGetFormat
+    r(0x2c0e1eee274248cb, 0, 0, 5, 0, 0), // cudaMemcpyAsync_ptsz
+    r(0x2c350a1453c29dda, 76, 1, 4, 0, 0), // @cudaDeviceRegisterAsyncNotification
+    r(0x2c592c54c7a9d58a, 212, 2, 3, 0, 0), // cudaLaunchKernelExC_ptsz
+    r(0x2c6b6da786d43444, 259, 2, 3, 0, 0), // cuMemGetAllocationGranularity
+    r(0x2c83e16d7b4046cf, 0, 0, 3, 0, 0), // @cudaStreamWaitEvent
+    r(0x2cb83f6d11c326d5, 310, 1, 4, 0, 0), // cuStreamBatchMemOp_ptsz
+    r(0x2cd466cb45c8d8dd, 0, 0, 1, 0, 0), // cuStreamSynchronize
+    r(0x2d09ae73bbcb60f0, 0, 0, 1, 0, 0), // @cudaEventQuery
+    r(0x2d172850fd194b4c, 108, 2, 4, 0, 0), // @cudaGraphAddEmptyNode
+    r(0x2d2ef0c2e16e7b9a, 237, 2, 4, 0, 0), // cuLinkCreate_v2
+    r(0x2d7386363bcc413d, 293, 1, 5, 0, 0), // cuMemcpyWithAttributesAsync_ptsz
+    r(0x2df90dc1a9bed951, 139, 3, 5, 0, 0), // cudaGraphAddNode#12
+    r(0x2e0b1f4215b5a6ac, 387, 2, 4, 0, 3), // cudaMallocMipmappedArray
+    r(0x2e11bfbc5ce25aff, 20, 1, 3, 0, 0), // cuDeviceGetExecAffinitySupport
+    r(0x2e3f6a0f09ff6b42, 72, 1, 3, 0, 0), // cuDeviceGetPCIBusId
+    r(0x2e4413e4caa11cd3, 0, 0, 7, 0, 0), // @cudaMemcpyToArrayAsync
+    r(0x2e4623c5e07d4f9d, 27, 1, 2, 0, 0), // @cudaStreamGetId
+    r(0x2e99d26f0a74492d, 405, 1, 1, 0, 0), // @cudaGetErrorName
+    r(0x2ea2636e86639532, 0, 0, 1, 0, 0), // cuStreamEndCaptureToCig_ptsz
+    r(0x2ead6abb04ee5934, 204, 1, 2, 0, 0), // cuGraphNodeSetParams_v2
+    r(0x2ec876df4f8eac56, 322, 6, 7, 0, 0), // @cudaStreamGetCaptureInfo_ptsz
+    r(0x2ee5621038a25d80, 0, 0, 4, 0, 0), // cuStreamWaitValue64_v2_ptsz
+    r(0x2ee92944aee3fcd8, 20, 1, 5, 0, 0), // cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags
+    r(0x2ef7c8ceaf74bb38, 0, 0, 3, 0, 0), // cuMemsetD32_v2
+    r(0x2f9562684267eb63, 333, 1, 2, 0, 0), // @cudaFuncGetAttributes
+    r(0x2fb223fd260d9d62, 225, 6, 6, 0, 2), // cuLibraryLoadFromFile
+    r(0x3062d4d101375553, 333, 1, 2, 0, 0), // cudaGetTextureObjectResourceDesc
+    r(0x307a4a0c94143c5e, 112, 3, 5, 0, 0), // @cudaGraphAddDependencies
+    r(0x3092c19e2b57e8d2, 301, 3, 3, 0, 0), // cudaOccupancyMaxActiveClusters
+    r(0x309ceb331d2731f9, 0, 0, 5, 0, 0), // cuMemcpyAtoHAsync_v2_ptsz
+    r(0x30b7befb7d222e4a, 0, 0, 0, 0, 0), // cudaThreadExit
+    r(0x30fb07bb51b104f3, 10, 1, 2, 0, 0), // @cudaStreamGetFlags
+    r(0x310c26e4ef6bd7cd, 0, 1, 2, 0, 0), // cudaEventCreateWithFlags
+    r(0x31189322b8d682d6, 281, 1, 2, 0, 0), // cudaGetTextureObjectResourceViewDesc
+    r(0x3148fb339426c501, 0, 0, 2, 0, 0), // @cudaGraphLaunch_ptsz
+    r(0x316473ad62c92b48, 0, 0, 5, 0, 0), // cudaMemPrefetchAsync
+    r(0x3181acc202c1c9d6, 212, 2, 3, 0, 0), // cudaLaunchKernelExC
+    r(0x31bb5e836f4d3a79, 8, 1, 2, 0, 0), // cudaMipmappedArrayGetSparseProperties
+    r(0x32024c3269bab10d, 0, 1, 3, 0, 0), // cudaGraphInstantiateWithFlags
+    r(0x320c00172cb84e6b, 168, 3, 2, 0, 0), // cudaGraphExternalSemaphoresWaitNodeSetParams
+    r(0x3212399adacb9596, 322, 6, 6, 0, 1), // cudaStreamGetCaptureInfo_v3_ptsz
+    r(0x32302a6a3137fd00, 27, 1, 2, 0, 0), // cuGraphEventWaitNodeGetEvent
+    r(0x32327c72ccb259a9, 0, 1, 2, 0, 0), // cuDeviceTotalMem_v2
+    r(0x323f7c556cb2b998, 0, 0, 1, 0, 0), // cudaDestroyTextureObject
+    r(0x32561165f1c0c390, 0, 1, 2, 0, 0), // cudaEGLStreamConsumerConnect
+    r(0x325d20af622e92b9, 153, 3, 3, 0, 0), // @cudaGraphExecExternalSemaphoresSignalNodeSetParams
+    r(0x326d3c7e49744e66, 0, 0, 3, 0, 0), // cuGraphExecChildGraphNodeSetParams
+    r(0x3272ef93cfd7fe90, 398, 1, 2, 0, 0), // cudaGetChannelDesc
+    r(0x330226431a4dd449, 282, 6, 6, 0, 3), // cudaMemcpyBatchAsync_ptsz#12
+    r(0x3330e3ffcc323e87, 0, 1, 2, 0, 0), // cuEventCreate
+    r(0x33623daaa08d700d, 0, 1, 2, 0, 0), // @cudaGraphClone
+    r(0x33eb18ba512ba622, 27, 1, 2, 0, 0), // @cudaGraphExecGetFlags
+    r(0x34445b1a2e43a4d2, 0, 1, 1, 0, 0), // cuCtxPopCurrent
+    r(0x3468fda827056420, 422, 1, 2, 0, 0), // cudaPointerGetAttributes
+    r(0x348dbb5adc76a9fd, 0, 0, 6, 0, 0), // @cudaMemset2DAsync_ptsz
+    r(0x348e43a2aadfb8f9, 0, 0, 5, 0, 0), // @cudaMemcpyPeer
+    r(0x349f1885daedc6aa, 0, 0, 2, 0, 0), // cudaStreamCopyAttributes_ptsz
+    r(0x34b962534f8e47c5, 27, 1, 2, 0, 0), // @cudaStreamEndCapture
+    r(0x34bbd6475c98be5c, 0, 0, 1, 0, 0), // @cudaStreamQuery_ptsz
+    r(0x34c24437f5b89f3a, 82, 2, 3, 0, 0), // cuGLMapBufferObject_v2_ptds
+    r(0x34df04c527355acc, 0, 0, 4, 0, 0), // cudaKernelSetAttributeForDevice
+    r(0x34e06e4598124def, 247, 2, 5, 0, 0), // cuMemBatchDecompressAsync
+    r(0x34f9e196a09eea46, 62, 2, 2, 0, 0), // cudaDeviceGetByPCIBusId
+    r(0x351c6729638bf5e5, 367, 2, 2, 0, 0), // cudaChooseDevice
+    r(0x352054b6478b3cf9, 0, 1, 2, 0, 0), // cuCtxGetLimit
+    r(0x35495904b3b8d11f, 310, 1, 4, 0, 0), // cuStreamBatchMemOp
+    r(0x3575515909b1f16b, 0, 0, 4, 0, 0), // cuMemPrefetchAsync
+    r(0x358a08a8f029a6af, 178, 2, 3, 0, 0), // cudaGraphGetNodes
+    r(0x358d136964b9d189, 0, 0, 4, 0, 0), // cuMemsetD32Async
+    r(0x35afbcad9c867ca8, 0, 0, 4, 0, 0), // @cudaLaunchHostFunc_v2_ptsz
+    r(0x35bfbdcd39d517c8, 410, 3, 5, 0, 0), // cudaGraphAddMemcpyNode
+    r(0x35df25aa71621faf, 308, 2, 4, 0, 0), // @cudaSignalExternalSemaphoresAsync_v2_ptsz
+    r(0x360a27228d7e8149, 76, 1, 4, 0, 0), // cuDeviceRegisterAsyncNotification
+    r(0x364603dcd3a02f44, 0, 0, 3, 0, 0), // cuMemcpyHtoD_v2
+    r(0x36b1fac74699840a, 0, 1, 2, 0, 0), // @cudaEGLStreamConsumerConnect
+    r(0x36b86e28965c8f9c, 0, 0, 3, 0, 0), // cuKernelSetCacheConfig
+    r(0x36c81dc3165d23c7, 129, 4, 5, 0, 0), // cudaGraphAddMemAllocNode
+    r(0x36cccfb0baffd0f6, 0, 0, 2, 0, 7), // cudaMemset3DAsync_ptsz
+    r(0x36cd41d13062f1a0, 329, 2, 5, 0, 0), // cuStreamUpdateCaptureDependencies_v2_ptsz
+    r(0x371f9ddc3ddb55fb, 0, 1, 2, 0, 0), // cuTexRefGetMipmappedArray
+    r(0x3725321c941e549e, 198, 1, 2, 0, 0), // cuGraphMemsetNodeSetParams
+    r(0x37350b9b547c4a92, 420, 1, 1, 0, 0), // @cudaMemcpy3D_ptds
+    r(0x3739b5758cd5d903, 0, 1, 2, 0, 0), // @cudaThreadGetLimit
+    r(0x377a4adb46266b1a, 0, 0, 0, 0, 0), // cudaPeekAtLastError
+    r(0x377e0c319fd4e35e, 278, 2, 5, 0, 0), // cudaMemcpy3DBatchAsync#12
+    r(0x378e992df672e555, 277, 1, 2, 0, 0), // cuMemcpy3DPeerAsync
+    r(0x37a0ee3e9644651a, 0, 1, 2, 0, 0), // cudaGetTextureReference
+    r(0x37a922baa653cda5, 0, 0, 4, 0, 0), // cuTexRefSetAddress2D
+    r(0x37e14617394b1da9, 365, 2, 3, 0, 0), // @cudaBindTextureToMipmappedArray
+    r(0x37e6bfb0bc7c1567, 0, 0, 3, 0, 0), // cudaGraphNodeSetEnabled
+    r(0x37e819a5e0a3e4e7, 0, 0, 4, 0, 0), // cudaMemPoolExportToShareableHandle
+    r(0x37ea0117930614a6, 26, 1, 3, 0, 0), // @cudaMemSetMemPool
+    r(0x3861af740b9fd52d, 0, 0, 6, 0, 0), // cuLogicalEndpointBindAddr
+    r(0x387cd061770ea5a5, 20, 1, 1, 0, 0), // cuCtxGetFlags
+    r(0x38b8b5f3a53b2345, 0, 0, 4, 0, 0), // cuMemcpyHtoA_v2
+    r(0x38bae5f72236ce46, 0, 1, 2, 0, 0), // @cudaGraphicsVDPAURegisterOutputSurface
+    r(0x38d2fdf6a7502c42, 0, 0, 4, 0, 0), // cuLaunchGridAsync
+    r(0x390984b74b268f91, 99, 2, 3, 0, 0), // cudaGetDriverEntryPoint#11
+    r(0x391491271ec32cd9, 0, 0, 4, 0, 0), // cuMemcpyDtoDAsync
+    r(0x391939db691a1588, 0, 0, 9, 0, 0), // @cudaMemset3DAsync
+    r(0x39256530559a8e18, 0, 1, 3, 0, 0), // @cudaGraphicsGLRegisterImage
+    r(0x3938e7cfc6c31055, 25, 1, 3, 0, 0), // cuCtxGetDevResource#12
+    r(0x398dfc6f47f813c9, 0, 0, 1, 0, 0), // @cudaGLSetBufferObjectMapFlags
+    r(0x398ffb2d79de9dd3, 82, 2, 2, 0, 0), // cuMemGetInfo_v2
+    r(0x39a6255afc8621ad, 0, 0, 5, 0, 0), // cudaMemcpyAsync
+    r(0x39a7d4c0b7ad0a81, 0, 0, 5, 0, 0), // cuMemcpyHtoAAsync_v2
+    r(0x39b855361b9fed78, 269, 2, 3, 0, 0), // @cudaExternalMemoryGetMappedMipmappedArray#11
+    r(0x39b858361b9ff291, 269, 2, 3, 0, 0), // @cudaExternalMemoryGetMappedMipmappedArray#12
+    r(0x39cf039508640902, 0, 0, 1, 0, 0), // @cudaDestroySurfaceObject
+    r(0x3a06e252600fa8bc, 362, 3, 7, 0, 0), // @cudaBindTexture2D
+    r(0x3a49a8b7d28b00fd, 0, 0, 2, 0, 0), // cuStreamBeginCapture_v2
+    r(0x3a926e741b9ed463, 206, 1, 2, 0, 0), // cuMemPoolExportPointer
+    r(0x3a97d03d23883d31, 0, 0, 7, 0, 0), // @cudaLaunchCooperativeKernel_ptsz
+    r(0x3ab67d4d95efa36c, 108, 2, 6, 0, 3), // cudaGraphAddMemcpyNodeFromSymbol
+    r(0x3af36090a3b056df, 97, 2, 2, 0, 0), // cuGetExportTable
+    r(0x3b12493de3954fef, 27, 1, 2, 0, 0), // cudaStreamGetId
+    r(0x3b7588d216f0eb58, 20, 1, 1, 0, 0), // cudaDeviceGetCacheConfig
+    r(0x3b826b0f98f30a79, 0, 1, 3, 0, 0), // cudaArrayGetPlane
+    r(0x3ba2c3f78b29ee57, 415, 1, 2, 0, 0), // cudaGraphMemcpyNodeSetParams
+    r(0x3bac7a9a450086ff, 161, 1, 3, 0, 0), // cudaGraphExecNodeSetParams
+    r(0x3bafa3e93afc9935, 405, 1, 1, 0, 0), // cudaGetErrorString
+    r(0x3bc2e5a2673a11c1, 0, 0, 2, 0, 0), // @cudaEventRecord
+    r(0x3bd2667a388a6667, 220, 5, 8, 0, 0), // @cudaLibraryLoadData
+    r(0x3c18c0e2f71536ba, 281, 1, 3, 0, 0), // cuMemcpy3DWithAttributesAsync
+    r(0x3c4adfaccf4a86ec, 0, 0, 3, 0, 0), // cuMemcpyDtoH_v2
+    r(0x3c4e0a25944a3490, 278, 2, 5, 0, 0), // @cudaMemcpy3DBatchAsync_ptsz#12
+    r(0x3c5b31ad0a59a752, 0, 0, 1, 0, 0), // cudaGLSetGLDevice
+    r(0x3ca16a61dd4095fc, 0, 1, 3, 0, 0), // @cudaMallocAsync
+    r(0x3ccd52ccc6a0ab77, 426, 1, 4, 0, 0), // @cudaStreamBeginRecaptureToGraph_ptsz
+    r(0x3ce796d314c21562, 174, 4, 5, 0, 0), // cuGraphGetEdges_v2
+    r(0x3cefc39d75bd31fb, 10, 1, 2, 0, 0), // cuGraphExecGetId
+    r(0x3cf804a88ad8f69d, 0, 0, 4, 0, 0), // cuStreamWaitValue32_v2
+    r(0x3d0eda2600e86ae8, 308, 2, 4, 0, 0), // cuWaitExternalSemaphoresAsync
+    r(0x3d2a685e5000dba5, 7, 1, 1, 0, 3), // cudaMalloc3D
+    r(0x3d60959c2d10879b, 0, 1, 4, 0, 0), // cudaGraphicsSubResourceGetMappedArray
+    r(0x3d615d87f891fd36, 0, 0, 4, 0, 0), // cuGraphRetainUserObject
+    r(0x3dfcf49342edb0ec, 27, 1, 2, 0, 0), // cuGraphEventRecordNodeGetEvent
+    r(0x3e45fa067ae1889d, 329, 2, 5, 0, 0), // @cudaStreamUpdateCaptureDependencies_v2
+    r(0x3e4ce2882466f92a, 261, 2, 3, 0, 0), // cuMemGetDefaultMemPool
+    r(0x3e83d66af060d696, 0, 0, 7, 0, 0), // @cudaMemcpyFromArrayAsync_ptsz
+    r(0x3ebb230ba5282d0c, 0, 0, 9, 0, 0), // @cudaMemcpy2DFromArrayAsync_ptsz
+    r(0x3ee0a60af9747ec3, 0, 0, 4, 0, 0), // cuMemsetD16Async
+    r(0x3ef76ec1d98195a5, 220, 5, 6, 0, 2), // cudaLibraryLoadData
+    r(0x3efedb5eaa394256, 308, 2, 4, 0, 0), // cudaSignalExternalSemaphoresAsync
+    r(0x3f3214f81b1637de, 389, 2, 37, 0, 0), // @cudaEGLStreamProducerPresentFrame
+    r(0x3f56496dad2844c8, 255, 2, 5, 0, 0), // cuMemDiscardBatchAsync_ptsz
+    r(0x3f6304c2a6626eec, 205, 1, 3, 0, 0), // cuGraphicsUnmapResources
+    r(0x3f662d769917c691, 408, 1, 2, 0, 0), // cudaGetTextureObjectTextureDesc_v2
+    r(0x3f93933de3ba0e4b, 0, 1, 1, 0, 0), // cuCtxGetCurrent
+    r(0x3fb48119aad635aa, 387, 2, 6, 0, 0), // @cudaMallocMipmappedArray
+    r(0x3fd6156ece5a486f, 205, 1, 3, 0, 0), // cuGraphicsMapResources
+    r(0x3fdcde00887a7b3b, 214, 1, 3, 0, 0), // @cudaLibraryEnumerateKernels
+    r(0x4056ec83913a4730, 8, 1, 2, 0, 0), // cuMipmappedArrayGetSparseProperties
+    r(0x4063fb2642411f0e, 0, 0, 5, 0, 0), // cuStreamBeginRecaptureToGraph
+    r(0x409eac808c93376c, 280, 1, 4, 0, 0), // cuMemcpy3DBatchAsync_v2_ptsz
+    r(0x4116cc1464661363, 77, 3, 4, 0, 0), // cudaEGLStreamConsumerAcquireFrame
+    r(0x411fc79bc79c6835, 108, 2, 5, 0, 0), // cuGraphAddMemFreeNode
+    r(0x4120536d7c896f84, 0, 0, 5, 0, 0), // cuMemPrefetchAsync_v2
+    r(0x415d8b8d665c227c, 0, 0, 5, 0, 0), // @cudaMemcpyToSymbol_ptds
+    r(0x419dd5dbdfd8cf61, 259, 2, 3, 0, 0), // cuMulticastGetGranularity
+    r(0x41a64d9045a2be5d, 0, 0, 1, 0, 0), // cuMemFree_v2
+    r(0x41faffe0d8c98e93, 0, 0, 2, 0, 0), // cudaGraphKernelNodeCopyAttributes
+    r(0x41fbb1f910721186, 244, 3, 4, 0, 0), // cuLogsDumpToMemory
+    r(0x4209c4de3d73b68c, 62, 2, 3, 0, 0), // cudaLogsDumpToFile
+    r(0x421ce8a6dbde6d5f, 428, 2, 4, 0, 0), // @cudaWaitExternalSemaphoresAsync#12
+    r(0x421ce9a6dbde6f12, 428, 2, 4, 0, 0), // @cudaWaitExternalSemaphoresAsync#11
+    r(0x4261867e92b094bf, 424, 2, 4, 0, 0), // @cudaSignalExternalSemaphoresAsync_ptsz#11
+    r(0x4261877e92b09672, 424, 2, 4, 0, 0), // @cudaSignalExternalSemaphoresAsync_ptsz#12
+    r(0x4266731ff1f2cf47, 0, 1, 2, 0, 0), // cuCtxAttach
+    r(0x4268599350f9fd64, 20, 1, 3, 0, 0), // cuEventElapsedTime
+    r(0x426b083313e37a26, 0, 0, 1, 0, 0), // @cudaStreamSynchronize_ptsz
+    r(0x42943d3a5ae004f9, 174, 4, 5, 0, 0), // cudaGraphGetEdges_v2
+    r(0x42d4c51fe23c3d73, 28, 2, 4, 0, 0), // cuGLMapBufferObjectAsync
+    r(0x42d556e62cf5427b, 0, 0, 3, 0, 0), // cuMemsetD8_v2
+    r(0x42d9ec273c308ce7, 0, 0, 3, 0, 0), // cuTexRefSetMipmappedArray
+    r(0x42fc011dc84828a0, 0, 0, 1, 0, 0), // cuCtxDestroy
+    r(0x436dc736a54d5619, 0, 0, 2, 0, 0), // cudaGraphLaunch
+    r(0x437979f40dec976f, 0, 0, 9, 0, 0), // @cudaMemcpy2DToArrayAsync_ptsz
+    r(0x438c27b4c3b8b15d, 27, 1, 2, 0, 0), // cuGraphChildGraphNodeGetGraph
+    r(0x43976f428043785a, 0, 0, 5, 0, 0), // @cudaMemPrefetchAsync_ptsz
+    r(0x43f7ae7454b8dc47, 0, 0, 1, 0, 0), // cuGraphDestroyNode
+    r(0x4414d0f589bb60ab, 308, 2, 4, 0, 0), // cuSignalExternalSemaphoresAsync
+    r(0x4473d090f9723309, 416, 1, 3, 0, 0), // @cudaGraphicsResourceGetMappedEglFrame
+    r(0x447581b6b3a25367, 0, 0, 8, 0, 0), // @cudaMemcpy2DToArray
+    r(0x447cebe3ce129f7b, 13, 1, 3, 0, 0), // cuCoredumpSetAttributeGlobal
+    r(0x4492598a709ddf6f, 399, 1, 2, 0, 0), // @cudaGetDeviceProperties
+    r(0x449aaae789869f3c, 0, 0, 2, 0, 0), // cuTexRefSetFlags
+    r(0x44b94c0d9d527f72, 0, 0, 3, 0, 0), // @cudaKernelSetAttributeForDevice
+    r(0x44bd4af9fc935abd, 0, 0, 2, 0, 0), // @cudaDeviceSetLimit
+    r(0x451bc23f6d4fa580, 0, 0, 8, 0, 0), // @cudaMemset3D_ptds
+    r(0x452108ded2bc6806, 0, 0, 1, 0, 7), // cudaMemset3D
+    r(0x4522635601b8c3e1, 10, 1, 2, 0, 0), // cudaStreamIsCapturing_ptsz
+    r(0x4523f6ded2be7f47, 0, 0, 5, 0, 0), // cudaMemset2D
+    r(0x453cfb6434ce8442, 0, 0, 5, 0, 0), // @cudaMemRangeGetAttribute
+    r(0x453f040261cab8d8, 0, 0, 1, 0, 0), // cudaDestroySurfaceObject
+    r(0x4544ceb5ec8efaab, 187, 1, 3, 0, 0), // cuStreamGetAttribute_ptsz
+    r(0x45ad408f0d019ad5, 205, 1, 3, 0, 0), // @cudaGraphicsUnmapResources
+    r(0x45cb5054385ac381, 178, 2, 3, 0, 0), // @cudaGraphGetNodes
+    r(0x45fbb146018238e0, 0, 1, 3, 0, 0), // cuGraphicsGLRegisterBuffer
+    r(0x46af0f9827c68208, 413, 1, 3, 0, 0), // cudaGraphExecMemcpyNodeSetParams
+    r(0x46e978e4bf4cd51f, 133, 3, 6, 0, 0), // cuGraphAddMemcpyNode
+    r(0x46e99754c08a51b6, 0, 0, 3, 0, 0), // cuPointerSetAttribute
+    r(0x47007cc137e6a0d4, 142, 4, 6, 0, 0), // cuGraphAddNode_v3
+    r(0x47007dc137e6a287, 142, 4, 6, 0, 0), // cuGraphAddNode_v2
+    r(0x4783a086a79572db, 0, 0, 2, 0, 0), // cuStreamBeginCapture_v2_ptsz
+    r(0x47887d231ba9f6f9, 202, 1, 3, 0, 0), // @cudaGraphNodeGetEnabled
+    r(0x480acc7bc824c9e2, 421, 1, 1, 0, 0), // @cudaMemcpy3DPeer
+    r(0x4846f6f833bf25c9, 20, 1, 1, 0, 0), // @cudaGetDeviceCount
+    r(0x485f257f6f7472fe, 0, 0, 5, 0, 0), // cudaMemcpyToSymbol_ptds
+    r(0x4862ca07ac4e74f7, 21, 4, 3, 0, 0), // cudaDeviceGetDevResource
+    r(0x486e750ec4d683c6, 0, 0, 1, 0, 0), // @cudaGraphDestroyNode
+    r(0x48775e13684b96e8, 20, 1, 1, 0, 0), // cudaDriverGetVersion
+    r(0x48e606dfc90b8a61, 329, 2, 5, 0, 0), // cudaStreamUpdateCaptureDependencies_v2_ptsz
+    r(0x491082a03cc6130f, 315, 2, 3, 0, 0), // cudaStreamGetCaptureInfo#11
+    r(0x491083a03cc614c2, 315, 2, 3, 0, 0), // cudaStreamGetCaptureInfo#12
+    r(0x49245802705d2636, 8, 1, 2, 0, 0), // @cudaArrayGetSparseProperties
+    r(0x4936b3e9f286d159, 0, 0, 6, 0, 0), // @cudaMemcpyFromSymbolAsync_ptsz
+    r(0x495f8e55e4d93c73, 0, 0, 2, 0, 0), // @cudaStreamBeginCapture_ptsz
+    r(0x496ed2f6e334fe28, 421, 1, 1, 0, 0), // cudaMemcpy3DPeer
+    r(0x4978812a6e09fcc1, 231, 2, 6, 0, 2), // cuLinkAddData_v2
+    r(0x49f0ecb41192fba3, 0, 1, 1, 0, 0), // cuEGLStreamProducerDisconnect
+    r(0x4a2d178786223930, 110, 2, 4, 0, 0), // @cudaGraphAddDependencies#12
+    r(0x4a2d1a8786223e49, 110, 2, 4, 0, 0), // @cudaGraphAddDependencies#11
+    r(0x4a552af5d3b45745, 20, 1, 2, 0, 0), // cuTexRefGetMaxAnisotropy
+    r(0x4a5a9c3f5ba7df81, 0, 1, 3, 0, 0), // @cudaMallocManaged
+    r(0x4a9b343068b5002d, 0, 0, 6, 0, 0), // cudaGraphExecMemcpyNodeSetParams1D
+    r(0x4aa2fdb9b037a61a, 0, 0, 4, 0, 0), // @cudaMemAdvise_v2
+    r(0x4aaf91e7fd02cc47, 0, 0, 2, 0, 0), // cudaEventRecord
+    r(0x4b23f9235b9b1ea9, 0, 1, 2, 0, 0), // cuMemAllocHost
+    r(0x4b2f299e4d89b534, 21, 4, 3, 0, 0), // @cudaExecutionCtxGetDevResource
+    r(0x4b31dced619ba665, 0, 0, 1, 0, 0), // @cudaDestroyExternalSemaphore
+    r(0x4b3633251d18e582, 410, 3, 5, 0, 0), // @cudaGraphAddMemcpyNode
+    r(0x4b5252f01c8644a2, 20, 1, 3, 0, 0), // @cudaVDPAUGetDevice
+    r(0x4b58a466608d25dd, 333, 1, 2, 0, 0), // @cudaGetTextureObjectResourceDesc
+    r(0x4b59fba115b603b2, 0, 1, 4, 0, 0), // cudaEGLStreamProducerConnect
+    r(0x4b5d45dbb4643e6b, 0, 1, 2, 0, 0), // @cudaEventCreateWithFlags
+    r(0x4b9ecdff23d7a37d, 0, 0, 6, 0, 2), // cudaMemcpy2DAsync_ptsz
+    r(0x4bca2c29a4f17e9a, 0, 0, 1, 0, 0), // @cudaDeviceSetCacheConfig
+    r(0x4c154dd06755156d, 108, 2, 6, 0, 2), // cudaGraphAddMemcpyNode1D
+    r(0x4c1edace4985bfbc, 20, 1, 1, 0, 0), // cuDeviceGetCount
+    r(0x4c25aff225c0fc63, 0, 0, 3, 0, 0), // cuGraphExecEventWaitNodeSetEvent
+    r(0x4c29083de82ba2a5, 0, 0, 1, 0, 0), // cuLogicalEndpointDestroy
+    r(0x4c3b7e9663565658, 0, 0, 6, 0, 1), // cuMulticastBindMem_v2
+    r(0x4c91761a7e6b0d23, 277, 1, 2, 0, 0), // cuMemcpy3DPeerAsync_ptsz
+    r(0x4c993fa6fb327554, 0, 1, 3, 0, 0), // @cudaGreenCtxCreate
+    r(0x4cbd96622021465a, 322, 6, 7, 0, 0), // @cudaStreamGetCaptureInfo
+    r(0x4ce87a963620a4b7, 68, 2, 3, 0, 0), // @cudaDeviceGetHostAtomicCapabilities
+    r(0x4cf47dc1004c3676, 0, 1, 3, 0, 0), // cudaMallocAsync
+    r(0x4d2b148b04af04ae, 239, 1, 4, 0, 0), // cuTexRefSetAddress2D_v2
+    r(0x4d2b158b04af0661, 239, 1, 4, 0, 0), // cuTexRefSetAddress2D_v3
+    r(0x4d59ab4b03f23760, 20, 1, 2, 0, 0), // cuDeviceTotalMem
+    r(0x4d6019bd9e05485e, 206, 1, 2, 0, 0), // @cudaMemPoolExportPointer
+    r(0x4d7c14c9c30f8d8f, 405, 1, 1, 0, 0), // cudaGetErrorName
+    r(0x4dc14075ec338a71, 0, 0, 2, 0, 0), // @cudaUserObjectRelease
+    r(0x4ddc7a6c5dfd7c76, 10, 1, 2, 0, 0), // cuTexRefSetBorderColor
+    r(0x4e50a89ae2056a4d, 288, 5, 6, 0, 2), // cudaMemcpyBatchAsync_ptsz
+    r(0x4e8e9651ee73d15e, 0, 0, 1, 0, 0), // @cudaDestroyTextureObject
+    r(0x4f0722335f7514a1, 101, 3, 5, 0, 0), // cudaGetDriverEntryPointByVersion
+    r(0x4f2e4173d24f4999, 0, 0, 3, 0, 0), // cudaStreamWaitEvent
+    r(0x4ffecf96fb6f5017, 188, 1, 2, 0, 0), // cudaGraphKernelNodeGetParams
+    r(0x5003a175b8f11947, 406, 2, 2, 0, 0), // @cudaGetTextureAlignmentOffset
+    r(0x5008764f7f4db12c, 0, 1, 2, 0, 0), // @cudaGetSymbolAddress
+    r(0x5020da1f770db5c5, 0, 1, 2, 0, 0), // @cudaDeviceGetMemPool
+    r(0x5027f1386dbba0dd, 27, 1, 2, 0, 0), // cuGraphNodeGetToolsId
+    r(0x503d67ee93c91b9e, 203, 1, 2, 0, 0), // @cudaGraphNodeGetParams
+    r(0x507891d8b5108cae, 311, 2, 2, 0, 0), // cuStreamBeginCaptureToCig_ptsz
+    r(0x5098c10838d142fb, 379, 4, 4, 0, 0), // cudaCreateTextureObject_v2
+    r(0x50d0d35a36c4dbfd, 313, 2, 6, 0, 0), // cuStreamBeginCaptureToGraph_ptsz
+    r(0x50e1363b0d53e0f7, 0, 0, 5, 0, 0), // cuMemcpyHtoAAsync_v2_ptsz
+    r(0x50e6ac97ea548a3a, 108, 2, 5, 0, 0), // @cudaGraphAddMemFreeNode
+    r(0x50e907624ceeab67, 0, 0, 1, 0, 0), // @cudaDeviceEnablePeerAccess
+    r(0x50f3cbf0006b3a48, 153, 3, 3, 0, 0), // cuGraphExecExternalSemaphoresSignalNodeSetParams
+    r(0x512b8ba2db0b6e07, 0, 0, 3, 0, 0), // @cudaHostRegister
+    r(0x51562b904675910b, 0, 0, 2, 0, 0), // cudaGLSetBufferObjectMapFlags
+    r(0x515cb8276fb5ea3c, 160, 1, 3, 0, 0), // @cudaGraphExecMemsetNodeSetParams
+    r(0x516e7a025c1ce653, 304, 2, 4, 0, 0), // cuPointerGetAttributes
+    r(0x51dbcd039642913c, 20, 1, 1, 0, 0), // cuCtxGetDevice
+    r(0x51ef4f07d900f86a, 136, 3, 5, 0, 0), // cudaGraphAddMemsetNode
+    r(0x5272de58cf8975c1, 191, 1, 2, 0, 0), // @cudaGraphKernelNodeSetParams
+    r(0x529413003920e213, 199, 3, 4, 0, 0), // cudaGraphNodeGetDependencies
+    r(0x52e45692d3dbde94, 0, 0, 2, 0, 0), // cudaFreeAsync_ptsz
+    r(0x52e76231c19df4bd, 10, 1, 2, 0, 0), // cuCheckpointProcessGetState
+    r(0x52f173932c4773c4, 76, 1, 4, 0, 0), // cudaDeviceRegisterAsyncNotification
+    r(0x531c24edb669d20c, 0, 0, 1, 0, 0), // cudaDeviceSetCacheConfig
+    r(0x532b39fd873d5b61, 328, 1, 4, 0, 0), // cuStreamUpdateCaptureDependencies_ptsz
+    r(0x53601779d3ff6101, 108, 2, 5, 0, 0), // @cudaGraphAddChildGraphNode
+    r(0x539f91f953f2c9e9, 0, 0, 2, 0, 0), // cuMemPoolTrimTo
+    r(0x53c40e27ff715d3b, 329, 2, 5, 0, 0), // @cudaStreamUpdateCaptureDependencies_v2_ptsz
+    r(0x53c732dc780682d2, 206, 1, 4, 0, 0), // cuGraphicsResourceGetMappedEglFrame
+    r(0x53eff2f73ca92009, 0, 1, 2, 0, 0), // cuFuncGetModule
+    r(0x541c316367025f47, 0, 1, 2, 0, 0), // cuEGLStreamConsumerConnect
+    r(0x541e85bf8aa015e3, 243, 1, 3, 0, 0), // cuLogicalEndpointQuery
+    r(0x5427a266bb2af03f, 91, 1, 2, 0, 0), // cuKernelGetName
+    r(0x543531694df671b2, 0, 1, 2, 0, 0), // cuTexRefGetArray
+    r(0x54610c5758414254, 308, 2, 4, 0, 0), // @cudaWaitExternalSemaphoresAsync_v2_ptsz
+    r(0x548ce76d50083f71, 20, 1, 2, 0, 0), // cudaExecutionCtxGetDevice
+    r(0x552fc30c5c1d58fb, 0, 1, 2, 0, 0), // cuSurfRefGetArray
+    r(0x558f6c7e8cba5348, 0, 0, 1, 0, 0), // cuSurfObjectDestroy
+    r(0x55aa0254768cf0dc, 203, 1, 2, 0, 0), // cudaGraphNodeGetParams
+    r(0x55f59e5421fc5688, 108, 2, 5, 0, 0), // @cudaGraphAddEventWaitNode
+    r(0x5607185dda7c6739, 32, 13, 6, 0, 0), // @cudaDevSmResourceSplit
+    r(0x562d7053c280ce7d, 0, 1, 3, 0, 0), // @cudaGraphicsSubResourceGetMappedArray
+    r(0x56640bd87180f342, 0, 0, 1, 0, 0), // cuGLRegisterBufferObject
+    r(0x56d91c078929e298, 0, 0, 5, 0, 0), // cuMemcpyPeer
+    r(0x56f0a847a980c93c, 0, 0, 3, 0, 0), // cuMemPoolSetAttribute
+    r(0x572188df49c734a5, 0, 0, 4, 0, 0), // cuStreamAttachMemAsync_ptsz
+    r(0x5730dc128cc4fe3b, 0, 1, 2, 0, 0), // @cudaStreamCreateWithFlags
+    r(0x5749e47dbfeca7f8, 0, 0, 2, 0, 0), // cuDevicePrimaryCtxSetFlags_v2
+    r(0x57a824c6c6e51bd6, 20, 1, 2, 0, 0), // @cudaDeviceCanAccessPeer
+    r(0x57ad9feed3866ecf, 0, 0, 1, 0, 0), // @cudaGLUnmapBufferObject
+    r(0x57bc6ac20718ead7, 0, 0, 1, 0, 0), // cuMipmappedArrayDestroy
+    r(0x57d78f49dcd893fb, 82, 2, 2, 0, 0), // @cudaMemGetInfo
+    r(0x57fe36343eda998c, 123, 3, 5, 0, 0), // cudaGraphAddKernelNode
+    r(0x58016fe23faecc95, 0, 1, 3, 0, 0), // @cudaHostGetDevicePointer
+    r(0x58051d33efdbebf5, 0, 1, 2, 0, 0), // cudaGetFuncBySymbol
+    r(0x58118ebbf3688eba, 0, 0, 2, 0, 7), // cudaMemset3DAsync
+    r(0x58135378593d763b, 187, 1, 3, 0, 0), // cudaGraphKernelNodeGetAttribute
+    r(0x582c541ba2ab8efe, 0, 1, 1, 0, 0), // @cudaSetDoubleForHost
+    r(0x585764ee31e9a860, 82, 2, 3, 0, 0), // cuMemGetAddressRange_v2
+    r(0x586bd0796e46ad68, 0, 1, 3, 0, 0), // cuGraphInstantiateWithFlags
+    r(0x5898b0a78f9740f3, 92, 2, 4, 0, 0), // @cudaFuncGetParamInfo
+    r(0x5907a1ce772a0fe6, 10, 1, 2, 0, 0), // @cudaStreamGetDevice_ptsz
+    r(0x591716b063a56b4e, 0, 0, 1, 0, 0), // cuMemFreeHost
+    r(0x592afd27cb8514c6, 233, 2, 6, 0, 0), // cuLinkAddFile
+    r(0x595801dcc36b206b, 191, 1, 2, 0, 0), // cudaGraphKernelNodeSetParams
+    r(0x5970f1aaee78ba14, 424, 2, 4, 0, 0), // cudaSignalExternalSemaphoresAsync_ptsz#12
+    r(0x5970f4aaee78bf2d, 424, 2, 4, 0, 0), // cudaSignalExternalSemaphoresAsync_ptsz#11
+    r(0x59722ac5ba2f099b, 288, 5, 8, 0, 0), // @cudaMemcpyBatchAsync_ptsz
+    r(0x597c9211e979d3ff, 278, 2, 5, 0, 0), // cuMemcpy3DBatchAsync
+    r(0x59a630850be73883, 205, 1, 3, 0, 0), // cudaGraphicsUnmapResources
+    r(0x59aa5166184e1593, 0, 0, 3, 0, 0), // cudaDeviceGetGraphMemAttribute
+    r(0x59f270b1cb299f1d, 162, 2, 4, 0, 0), // cudaGraphExecUpdate#11
+    r(0x5a19a60d37bd1dd9, 409, 1, 2, 0, 0), // @cudaGetTextureObjectTextureDesc#11
+    r(0x5a4d53b5dcd5d1ba, 80, 2, 3, 0, 0), // @cudaEGLStreamConsumerReleaseFrame
+    r(0x5a5b037fc3136e9c, 0, 0, 0, 0, 0), // cuCtxSynchronize
+    r(0x5a8e7333a07d6134, 94, 2, 3, 0, 0), // @cudaGLGetDevices
+    r(0x5aa89a9c5d17bd2d, 0, 0, 4, 0, 0), // @cudaMemsetAsync
+    r(0x5b02eb2535350628, 193, 2, 2, 0, 0), // @cudaGraphMemAllocNodeGetParams
+    r(0x5b35a67aca25cfbb, 10, 1, 2, 0, 0), // cuStreamGetDevice_ptsz
+    r(0x5b48e135ef43d7ff, 387, 2, 3, 0, 0), // @cudaDeviceGetTexture1DLinearMaxWidth
+    r(0x5b7cd6fa423e54c1, 199, 3, 4, 0, 0), // @cudaGraphNodeGetDependentNodes_v2
+    r(0x5badaab14bfb5394, 0, 0, 6, 0, 1), // cudaMemcpyFromArrayAsync_ptsz
+    r(0x5be7776a2735e898, 331, 2, 2, 0, 0), // @cudaCreateSurfaceObject
+    r(0x5beb3d66011ab0d8, 0, 0, 2, 0, 0), // cuGraphLaunch
+    r(0x5bfd7528935c501d, 0, 0, 1, 0, 0), // cuCtxSynchronize_v2
+    r(0x5c1414b1a6a779b1, 0, 1, 4, 0, 0), // cuEGLStreamProducerConnect
+    r(0x5c261aaa455bd8f2, 20, 1, 1, 0, 0), // @cudaDriverGetVersion
+    r(0x5c38a03497b8ae66, 94, 2, 4, 0, 0), // cuGLGetDevices_v2
+    r(0x5c426cc80b0af8fc, 329, 2, 5, 0, 0), // cuStreamUpdateCaptureDependencies_v2
+    r(0x5c6c09ce857c78c5, 0, 0, 3, 0, 0), // @cudaStreamWaitEvent_ptsz
+    r(0x5c85c2e1c6b535c4, 0, 0, 2, 0, 0), // cuGraphLaunch_ptsz
+    r(0x5c93a90c0feb0ff6, 0, 0, 6, 0, 0), // @cudaMemcpyFromArray_ptds
+    r(0x5cac5697999256e0, 402, 3, 4, 0, 0), // @cudaGetDriverEntryPoint
+    r(0x5cc27a2c24b2f892, 0, 0, 3, 0, 0), // cuPointerGetAttribute
+    r(0x5cd311f664eac1f9, 7, 1, 3, 0, 0), // cuArrayGetMemoryRequirements
+    r(0x5cf59151826b4f54, 322, 6, 7, 0, 0), // @cudaStreamGetCaptureInfo_v3_ptsz
+    r(0x5d71d82c9427f186, 0, 0, 1, 0, 0), // cuLaunch
+    r(0x5e019e2c9cbdf4f5, 278, 2, 5, 0, 0), // cuMemcpy3DBatchAsync_ptsz
+    r(0x5e4845ab90c27ead, 74, 2, 3, 0, 0), // cuDevicePrimaryCtxGetState
+    r(0x5e72b7e0063c682b, 255, 2, 5, 0, 0), // cudaMemDiscardBatchAsync
+    r(0x5e884dffbce0de0e, 0, 0, 2, 0, 0), // @cudaMemPoolTrimTo
+    r(0x5ee067a1251766b6, 0, 0, 1, 0, 0), // cuGraphicsUnregisterResource
+    r(0x5f17bea193e2edce, 365, 2, 3, 0, 0), // cudaBindTextureToArray
+    r(0x5f530781932c5f3b, 0, 1, 4, 0, 0), // cuGraphicsGLRegisterImage
+    r(0x5f5620b1ec0fa339, 0, 0, 5, 0, 0), // cudaMemset2D_ptds
+    r(0x5f76bb7ad8b9d2d3, 87, 2, 3, 0, 0), // cudaExternalMemoryGetMappedBuffer
+    r(0x5fb57cf23cb08025, 247, 2, 5, 0, 0), // cuMemBatchDecompressAsync_ptsz
+    r(0x5fd80146b457ed5d, 94, 2, 4, 0, 0), // cuGLGetDevices
+    r(0x5ff7142ea6d463d3, 199, 3, 4, 0, 0), // cudaGraphNodeGetDependentNodes_v2
+    r(0x601e545319e74198, 313, 2, 6, 0, 0), // @cudaStreamBeginCaptureToGraph
+    r(0x601ea336c97ed76d, 0, 0, 1, 0, 0), // cuTexObjectDestroy
+    r(0x605b1fefeedc90b8, 10, 1, 2, 0, 0), // cudaStreamGetDevice_ptsz
+    r(0x606ea1b708788452, 293, 1, 5, 0, 0), // cudaMemcpyWithAttributesAsync
+    r(0x608ba20e4be91157, 101, 3, 5, 0, 0), // cudaGetDriverEntryPointByVersion_ptsz
+    r(0x60acab60ef87205e, 212, 2, 4, 0, 0), // cuLaunchKernelEx_ptsz
+    r(0x612a8952b3a08beb, 0, 1, 3, 0, 0), // cuGraphicsVDPAURegisterVideoSurface
+    r(0x6152c9a76e946d21, 192, 1, 2, 0, 0), // cuGraphKernelNodeSetParams_v2
+    r(0x6185ab1540af26bb, 20, 1, 5, 0, 0), // cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags
+    r(0x61bda08bcbd978ae, 0, 0, 2, 0, 0), // @cudaVDPAUSetVDPAUDevice
+    r(0x61f5ed94adac30bc, 328, 1, 4, 0, 0), // cudaStreamUpdateCaptureDependencies#12
+    r(0x61f5f094adac35d5, 328, 1, 4, 0, 0), // cudaStreamUpdateCaptureDependencies#11
+    r(0x622b0eaeef14e07a, 251, 4, 6, 0, 2), // cuMemDiscardAndPrefetchBatchAsync_ptsz
+    r(0x624ed823585bc1df, 101, 3, 5, 0, 0), // @cudaGetDriverEntryPointByVersion
+    r(0x624fc1cd38d0d8af, 0, 1, 2, 0, 0), // cuGraphCreate
+    r(0x6286f0a496afd0b4, 0, 1, 3, 0, 0), // cuMemImportFromShareableHandle
+    r(0x628af4dd6fea1ef5, 215, 3, 4, 0, 0), // cuLibraryGetManaged
+    r(0x62c71edd2de85d7f, 0, 0, 1, 0, 0), // cudaIpcCloseMemHandle
+    r(0x62f9eaa0f91f7917, 0, 0, 4, 0, 0), // cuStreamWriteValue64
+    r(0x630456a0f9288520, 0, 0, 4, 0, 0), // cuStreamWriteValue32
+    r(0x631cc56bb0733e04, 20, 1, 1, 0, 0), // cudaDeviceGetSharedMemConfig
+    r(0x633a8433abcefbf0, 0, 0, 3, 0, 0), // cudaFuncSetAttribute
+    r(0x63919246801d9d39, 207, 2, 2, 0, 0), // @cudaImportExternalMemory
+    r(0x63ab6b6c4b0a6807, 0, 0, 4, 0, 0), // cudaMemPrefetchAsync_ptsz#11
+    r(0x63ab6c6c4b0a69ba, 0, 0, 4, 0, 0), // cudaMemPrefetchAsync_ptsz#12
+    r(0x63c85cee7256c654, 20, 1, 1, 0, 0), // @cudaThreadGetCacheConfig
+    r(0x63f015ead42dc17e, 398, 1, 2, 0, 0), // @cudaGetChannelDesc
+    r(0x64088771cdcd2842, 209, 2, 2, 0, 0), // cudaImportExternalSemaphore
+    r(0x644b307dfd4205c4, 0, 0, 4, 0, 0), // cuMemcpyAsync_ptsz
+    r(0x64628b60b39ae074, 126, 3, 5, 0, 0), // cuGraphAddKernelNode_v2
+    r(0x6467adea860afbaa, 0, 1, 5, 0, 0), // cuMemAddressReserve
+    r(0x6480d9efef041812, 0, 0, 4, 0, 0), // cudaLaunchHostFunc_v2
+    r(0x64e216cc53142dd4, 365, 2, 3, 0, 0), // @cudaBindTextureToArray
+    r(0x64ebd397613f9ba9, 0, 1, 2, 0, 0), // cudaStreamCreateWithFlags
+    r(0x64f6cbffded9b5e2, 0, 1, 3, 0, 0), // cudaGetMipmappedArrayLevel
+    r(0x65178d16027a4089, 20, 1, 2, 0, 0), // cudaLibraryGetKernelCount
+    r(0x6575694d7c98c91d, 281, 1, 3, 0, 0), // @cudaMemcpy3DWithAttributesAsync
+    r(0x65bd828a2a2b81b6, 0, 0, 4, 0, 0), // cuMemcpyAtoH
+    r(0x65bd8b8a2a2b9101, 0, 0, 5, 0, 0), // cuMemcpyAtoA
+    r(0x65bd8e8a2a2b961a, 0, 0, 4, 0, 0), // cuMemcpyAtoD
+    r(0x65f217b613ed3548, 0, 0, 6, 0, 0), // cuMemsetD2D8Async_ptsz
+    r(0x6632aaa731b8aa7c, 421, 1, 2, 0, 0), // cudaMemcpy3DPeerAsync
+    r(0x66436628fd1c4e94, 20, 1, 1, 0, 0), // cudaGetDevice
+    r(0x6660cd76b4b4c78b, 6, 1, 2, 0, 0), // cudaPointerGetAttributes#11
+    r(0x6660ce76b4b4c93e, 6, 1, 2, 0, 0), // cudaPointerGetAttributes#12
+    r(0x66abd219103ac814, 0, 0, 5, 0, 0), // cudaMemRangeGetAttribute
+    r(0x66acc2e8bf24616b, 0, 0, 5, 0, 0), // cudaMemcpyPeer
+    r(0x66efe14cbe9dbb8f, 0, 1, 3, 0, 0), // @cudaHostAlloc
+    r(0x6717a4d199852fb6, 0, 0, 1, 0, 0), // cudaFreeMipmappedArray
+    r(0x6729c1d81090e914, 0, 0, 6, 0, 0), // @cudaMemcpyToSymbolAsync
+    r(0x67358cc1d91fb7b0, 0, 1, 2, 0, 0), // cuMemAlloc_v2
+    r(0x677e3402b441bada, 160, 1, 3, 0, 0), // cudaGraphExecMemsetNodeSetParams
+    r(0x67b362955e49bc97, 0, 0, 1, 0, 0), // cuEventSynchronize
+    r(0x680e177180b4b934, 13, 1, 3, 0, 0), // cuCoredumpSetAttribute
+    r(0x68362285f1fd6d76, 333, 1, 2, 0, 0), // cuTexObjectGetResourceDesc
+    r(0x688b96bc735c24ea, 0, 0, 2, 0, 0), // cuUserObjectRelease
+    r(0x689e3f1119629fb0, 20, 1, 3, 0, 0), // cudaDeviceCanAccessPeer
+    r(0x68b9049c1d9673c3, 162, 2, 4, 0, 0), // cuGraphExecUpdate
+    r(0x68dd358f925432c8, 350, 2, 3, 0, 0), // cuTensorMapSetAllocationClass
+    r(0x69098de29303b7c6, 0, 1, 3, 0, 0), // cuEGLStreamConsumerConnectWithFlags
+    r(0x698564f524117315, 244, 3, 4, 0, 0), // cudaLogsDumpToMemory
+    r(0x6990e9086f2c6063, 0, 0, 4, 0, 0), // cudaMemPrefetchAsync#11
+    r(0x6990ea086f2c6216, 0, 0, 4, 0, 0), // cudaMemPrefetchAsync#12
+    r(0x699f58f5b2426f0a, 308, 2, 4, 0, 0), // cudaSignalExternalSemaphoresAsync_ptsz
+    r(0x69ae7e912a49cc7b, 0, 0, 2, 0, 0), // cudaDeviceSetLimit
+    r(0x69c3f2d5504a4678, 424, 2, 4, 0, 0), // cudaSignalExternalSemaphoresAsync#12
+    r(0x69c3f5d5504a4b91, 424, 2, 4, 0, 0), // cudaSignalExternalSemaphoresAsync#11
+    r(0x69d268855d87fcf4, 0, 0, 1, 0, 0), // cudaFree
+    r(0x6a0543c2130b24f9, 0, 0, 2, 0, 0), // cuMemUnmap
+    r(0x6a2fa76ccced4b5c, 0, 0, 4, 0, 0), // cuStreamWriteValue32_ptsz
+    r(0x6a60bbd84144c85c, 387, 2, 6, 0, 0), // @cudaMalloc3DArray
+    r(0x6a8ba1ebd72e7554, 27, 1, 2, 0, 0), // cuStreamEndCapture_ptsz
+    r(0x6a8d45ee11bcbc37, 0, 0, 6, 0, 0), // cudaMemcpyFromSymbolAsync_ptsz
+    r(0x6abe92ad4fb020b1, 218, 2, 3, 0, 0), // cuModuleGetTexRef
+    r(0x6ae16d80781ef6f7, 0, 0, 4, 0, 0), // cudaMemAdvise
+    r(0x6b1bdb76c3baa1c1, 82, 2, 3, 0, 0), // @cudaGraphicsResourceGetMappedPointer
+    r(0x6b1e477443f627c5, 27, 1, 2, 0, 0), // @cudaGraphEventRecordNodeGetEvent
+    r(0x6b59bc3f3a1404f3, 308, 2, 4, 0, 0), // cudaWaitExternalSemaphoresAsync_ptsz
+    r(0x6b6d4dde56b08c31, 0, 0, 3, 0, 0), // @cudaGraphRetainUserObject
+    r(0x6b9e70a4f669b560, 0, 0, 3, 0, 0), // cuDeviceSetGraphMemAttribute
+    r(0x6ba9d38c2120a8a0, 0, 1, 3, 0, 0), // @cudaMallocAsync_ptsz
+    r(0x6bbbd9c17184ec1d, 333, 1, 2, 0, 0), // @cudaGetSurfaceObjectResourceDesc
+    r(0x6be3cf1be15b6dce, 20, 1, 5, 0, 0), // @cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags
+    r(0x6c24e09ef5018858, 180, 1, 2, 0, 0), // @cudaGraphHostNodeGetParams
+    r(0x6c289d3f322671c8, 0, 0, 3, 0, 0), // cuParamSetTexRef
+    r(0x6c66878d569e6e8b, 198, 1, 2, 0, 0), // @cudaGraphMemsetNodeSetParams
+    r(0x6c846578fa1e74c2, 0, 0, 4, 0, 0), // cuMemsetD8Async_ptsz
+    r(0x6c9251a0ae624cf3, 115, 5, 5, 0, 0), // cuGraphAddExternalSemaphoresWaitNode
+    r(0x6ca4cf43eecf1e65, 99, 2, 4, 0, 0), // cuGetProcAddress
+    r(0x6cafefbf58525163, 168, 3, 2, 0, 0), // cuGraphExternalSemaphoresSignalNodeSetParams
+    r(0x6ce07cb52133867a, 0, 0, 2, 0, 0), // cuGraphKernelNodeCopyAttributes
+    r(0x6ce15a3213d2b498, 0, 0, 0, 0, 0), // cuProfilerStart
+    r(0x6d0ae6107bebe426, 20, 1, 1, 0, 0), // cuCtxGetCacheConfig
+    r(0x6d33a3277c49181c, 329, 2, 5, 0, 0), // @cudaStreamUpdateCaptureDependencies
+    r(0x6d3f3a466e6e435d, 0, 1, 2, 0, 0), // cuStreamCreate
+    r(0x6d75f4529ba51325, 0, 0, 2, 0, 0), // @cudaStreamBeginCapture
+    r(0x6d865362513e9598, 0, 0, 4, 0, 0), // cuKernelSetAttribute
+    r(0x6d996b8ebe2f9801, 0, 0, 2, 0, 0), // cudaThreadSetLimit
+    r(0x6dbe42c78bcef5a1, 427, 1, 1, 0, 0), // cudaUnbindTexture
+    r(0x6de5b224ec0ac25a, 0, 0, 2, 0, 0), // @cudaFreeAsync_ptsz
+    r(0x6e18a25b7644ef2b, 0, 1, 3, 0, 0), // @cudaGraphInstantiateWithFlags
+    r(0x6e29e71b21cf0b2d, 99, 2, 3, 0, 0), // cudaGetDriverEntryPoint_ptsz#11
+    r(0x6ed1491f399278fa, 375, 4, 4, 0, 0), // cudaCreateTextureObject
+    r(0x6ef9268c58487f58, 293, 1, 5, 0, 0), // @cudaMemcpyWithAttributesAsync_ptsz
+    r(0x6f0f4e5c8a596458, 0, 0, 3, 0, 0), // cuMemcpyDtoH_v2_ptds
+    r(0x6f3b3e81f7be43d9, 0, 0, 1, 0, 0), // cudaExecutionCtxSynchronize
+    r(0x6f676d68b953d652, 0, 0, 1, 0, 0), // @cudaFree
+    r(0x6f91bae3526dfaeb, 328, 1, 4, 0, 0), // @cudaStreamUpdateCaptureDependencies_ptsz#11
+    r(0x6f91bbe3526dfc9e, 328, 1, 4, 0, 0), // @cudaStreamUpdateCaptureDependencies_ptsz#12
+    r(0x6fb770940e4f84b9, 30, 2, 3, 0, 0), // @cudaDevResourceGenerateDesc
+    r(0x6fd294f358292428, 0, 0, 3, 0, 0), // cuStreamWaitEvent
+    r(0x6fdffdd9c1c485e7, 27, 1, 2, 0, 0), // cuCtxGetId
+    r(0x70655d27ce622592, 0, 0, 6, 0, 0), // cudaMemcpyToSymbolAsync
+    r(0x7088602086121b72, 0, 0, 1, 0, 0), // cuMemcpy2D
+    r(0x708bbe208614f103, 0, 0, 1, 0, 0), // cuMemcpy3D
+    r(0x7090496defaa8fe6, 10, 1, 2, 0, 0), // @cudaGraphExecGetId
+    r(0x7154bb8473128344, 161, 1, 3, 0, 0), // cuGraphExecNodeSetParams
+    r(0x72085382907dcf6f, 0, 0, 4, 0, 0), // cuStreamWriteValue32_v2_ptsz
+    r(0x7208c2d4aa69c1a0, 27, 1, 2, 0, 0), // cuStreamGetCtx
+    r(0x7224415beb249a98, 0, 0, 5, 0, 0), // cuMemMap
+    r(0x724a1eb8f7b22240, 0, 0, 1, 0, 0), // cuCtxPushCurrent_v2
+    r(0x726703b6b376cb45, 0, 0, 2, 0, 0), // cuCtxSetLimit
+    r(0x72739b44f9036abe, 178, 2, 3, 0, 0), // cuGraphGetNodes
+    r(0x727d375d5abfb9d4, 0, 0, 0, 0, 0), // @cudaPeekAtLastError
+    r(0x728a1c2b226a1d4b, 0, 1, 2, 0, 0), // cudaGetSymbolSize
+    r(0x72d0cec1672818ff, 13, 1, 3, 0, 0), // cuCoredumpGetAttributeGlobal
+    r(0x732024ec23a83faf, 28, 2, 3, 0, 0), // cuMemGetAddressRange
+    r(0x7334896260be9f4e, 112, 3, 5, 0, 0), // @cudaGraphRemoveDependencies_v2
+    r(0x733bd12ede8b6e77, 308, 2, 4, 0, 0), // @cudaWaitExternalSemaphoresAsync
+    r(0x73475c4a6b02e218, 20, 1, 2, 0, 0), // cuLibraryGetKernelCount
+    r(0x73690164977edb0b, 28, 2, 5, 0, 0), // cuMemAllocPitch
+    r(0x73bc460da7fc32ce, 0, 0, 1, 0, 0), // cudaEventQuery
+    r(0x73c37a949acad9a7, 20, 1, 4, 0, 0), // cuDeviceGetP2PAttribute
+    r(0x73d7c43ed5ab07cb, 211, 1, 3, 0, 0), // cuLaunchCooperativeKernelMultiDevice
+    r(0x74b8e91ddecd4ce8, 408, 1, 2, 0, 0), // cudaGetTextureObjectTextureDesc
+    r(0x74c5caf1c512a9ab, 30, 2, 3, 0, 0), // cudaDevResourceGenerateDesc
+    r(0x74ce84b000f8a8c1, 168, 3, 2, 0, 0), // @cudaGraphExternalSemaphoresWaitNodeSetParams
+    r(0x74d8765464118513, 0, 0, 6, 0, 1), // cudaMemcpy2D_ptds
+    r(0x74da2f9d2d4f3480, 0, 0, 4, 0, 0), // cuStreamWaitValue32_ptsz
+    r(0x74df82e5572922d0, 214, 1, 3, 0, 0), // cuLibraryEnumerateKernels
+    r(0x74eb34034663b228, 8, 1, 2, 0, 0), // cudaArrayGetSparseProperties
+    r(0x752199b2b10daa3e, 0, 0, 2, 0, 0), // @cudaGraphicsResourceSetMapFlags
+    r(0x75235c45baea9f43, 272, 3, 6, 0, 0), // @cudaMemRangeGetAttributes
+    r(0x752865cd1a043057, 0, 0, 2, 0, 0), // @cudaGraphUpload_ptsz
+    r(0x756b2781ec3b45d6, 0, 0, 2, 0, 0), // @cudaFuncSetCacheConfig
+    r(0x75b4c09d86c9bec9, 0, 0, 1, 0, 0), // cuGLUnregisterBufferObject
+    r(0x75cfc1a6a49789c4, 0, 0, 3, 0, 0), // cuMemsetD32_v2_ptds
+    r(0x7613edc4e290aae0, 328, 1, 4, 0, 0), // cudaStreamUpdateCaptureDependencies_ptsz#12
+    r(0x7613f0c4e290aff9, 328, 1, 4, 0, 0), // cudaStreamUpdateCaptureDependencies_ptsz#11
+    r(0x76762ea08c1737b2, 331, 2, 2, 0, 0), // cuSurfObjectCreate
+    r(0x7689d9bb1d05012b, 0, 0, 3, 0, 0), // cuGraphExecEventRecordNodeSetEvent
+    r(0x76ac44b22c3de172, 185, 2, 3, 0, 0), // @cudaGraphInstantiateWithParams_ptsz
+    r(0x76e285a291d78b36, 0, 0, 4, 0, 0), // cudaStreamAddCallback
+    r(0x76ebe90b26c91d18, 13, 1, 3, 0, 0), // cuCoredumpRegisterStartCallback
+    r(0x76fb9eaf33deb3ee, 101, 3, 5, 0, 0), // cuGetProcAddress_v2
+    r(0x7740a3909f6dedc0, 0, 1, 2, 0, 0), // @cudaStreamCreateWithPriority
+    r(0x776f1985e438bb02, 0, 1, 3, 0, 0), // cuGraphicsEGLRegisterImage
+    r(0x779572cedf617c02, 218, 2, 3, 0, 0), // cudaLibraryGetKernel
+    r(0x77dedfc64952079b, 0, 0, 4, 0, 0), // cuMemAdvise_v2
+    r(0x781977a7291075f7, 91, 1, 2, 0, 0), // cudaFuncGetName
+    r(0x7831c18a72902eb5, 264, 1, 3, 0, 0), // cuMemMapArrayAsync_ptsz
+    r(0x7855d67242fae830, 82, 2, 4, 0, 0), // cuGLMapBufferObjectAsync_v2_ptsz
+    r(0x787c0c6cb179b690, 344, 5, 6, 0, 6), // cuTensorMapEncodeTiled
+    r(0x78ad2966484df064, 82, 2, 5, 0, 0), // cuMemAllocPitch_v2
+    r(0x78d55c1e41965a94, 0, 0, 8, 0, 0), // @cudaMemset3D
+    r(0x78d9421e419a173d, 0, 0, 5, 0, 0), // @cudaMemset2D
+    r(0x78ead2a1bf166cd7, 0, 0, 6, 0, 2), // cudaLaunchCooperativeKernel_ptsz
+    r(0x78ee8f27d9da759d, 239, 1, 2, 0, 0), // cuLogicalEndpointCreate
+    r(0x78f6b966adec698b, 282, 6, 9, 0, 0), // @cudaMemcpyBatchAsync_ptsz#12
+    r(0x7958f86a4f40d68d, 0, 0, 2, 0, 0), // cudaEventRecord_ptsz
+    r(0x796fcbc59cafbfcf, 0, 0, 6, 0, 0), // cudaMemset2DAsync_ptsz
+    r(0x799af50479a7b060, 0, 0, 8, 0, 0), // @cudaMemcpyArrayToArray
+    r(0x79a32aecc39e4d33, 0, 0, 1, 0, 0), // cuInit
+    r(0x79afb4574b124ed9, 10, 1, 2, 0, 0), // cuGraphNodeGetType
+    r(0x79dc21fe49725979, 72, 1, 2, 0, 0), // @cudaDeviceGetPCIBusId
+    r(0x79e400b68aa5d768, 14, 2, 5, 0, 0), // cuCtxCreate_v3
+    r(0x79e401b68aa5d91b, 0, 1, 3, 0, 0), // cuCtxCreate_v2
+    r(0x79e407b68aa5e34d, 16, 4, 4, 0, 0), // cuCtxCreate_v4
+    r(0x79f7aca7679ee10d, 0, 0, 4, 0, 0), // cudaMemcpy_ptds
+    r(0x79ff49e636874438, 21, 4, 3, 0, 0), // cuDeviceGetDevResource
+    r(0x7a0dca666d7dda1f, 0, 0, 2, 0, 0), // cudaGraphLaunch_ptsz
+    r(0x7a19f016f77783a4, 0, 0, 3, 0, 0), // cuDeviceGetNvSciSyncAttributes
+    r(0x7a20ed467e283950, 0, 0, 3, 0, 0), // cuMemcpyHtoD_v2_ptds
+    r(0x7a2f40d66459aaff, 0, 0, 4, 0, 0), // cuStreamAddCallback
+    r(0x7a4cfcd7cefd7ecb, 8, 1, 2, 0, 0), // @cudaMipmappedArrayGetSparseProperties
+    r(0x7a5db4d86ff264d7, 108, 2, 5, 0, 0), // cudaGraphAddChildGraphNode
+    r(0x7a706bca6f963e13, 21, 4, 3, 0, 0), // @cudaStreamGetDevResource
+    r(0x7aa1547677a9ff5a, 0, 0, 4, 0, 0), // cuMemcpyDtoDAsync_v2
+    r(0x7abe64c09d7c85be, 0, 0, 6, 0, 3), // cudaMemcpy2DFromArrayAsync_ptsz
+    r(0x7b1ccf20fd9741fb, 0, 0, 6, 0, 1), // cuLogicalEndpointBindMem
+    r(0x7b20a71017cf226c, 0, 0, 1, 0, 0), // cudaGraphDestroyNode
+    r(0x7b4e204369863ff0, 0, 0, 2, 0, 0), // cuGraphEventRecordNodeSetEvent
+    r(0x7b6839525293ac39, 0, 1, 5, 0, 0), // cuUserObjectCreate
+    r(0x7b857ed7ed9f130c, 310, 1, 4, 0, 0), // cuStreamBatchMemOp_v2_ptsz
+    r(0x7b968d941cbcf7b5, 0, 1, 2, 0, 8), // cuIpcOpenMemHandle_v2
+    r(0x7ba1c90400c7ee02, 0, 0, 6, 0, 2), // cudaMemcpyArrayToArray
+    r(0x7bb30e3b0c97af7b, 171, 3, 4, 0, 0), // cudaGraphGetEdges#11
+    r(0x7bb30f3b0c97b12e, 171, 3, 4, 0, 0), // cudaGraphGetEdges#12
+    r(0x7bcdb7a1368fd4ff, 405, 1, 1, 0, 0), // @cudaGetErrorString
+    r(0x7bdf24a1ca1efa70, 0, 0, 2, 0, 0), // cudaFuncSetSharedMemConfig
+    r(0x7be67f7c8fe8ebb4, 0, 0, 1, 0, 0), // cuDestroyExternalSemaphore
+    r(0x7be701ea7bc9227f, 0, 0, 3, 0, 0), // @cudaGraphExecChildGraphNodeSetParams
+    r(0x7be930db50451d91, 0, 1, 2, 0, 0), // cuModuleLoadData
+    r(0x7bf44fe41fa62529, 190, 1, 3, 0, 0), // cuStreamSetAttribute
+    r(0x7c127aeb09daa87b, 0, 0, 1, 0, 0), // cuStreamSynchronize_ptsz
+    r(0x7c4949d89c263973, 0, 0, 6, 0, 0), // cuMemsetD2D32Async
+    r(0x7c584c1bf564eebd, 0, 0, 6, 0, 0), // cudaMemcpyPeerAsync
+    r(0x7c6971be05650b5e, 0, 0, 4, 0, 0), // cuMemcpyDtoHAsync_v2
+    r(0x7c6985693b4c9582, 0, 1, 2, 0, 0), // @cudaGLMapBufferObject
+    r(0x7c703c39d938e7ff, 0, 0, 5, 0, 0), // @cudaMemPrefetchAsync_v2
+    r(0x7c7ec0021b5d2443, 20, 1, 1, 0, 0), // cuDriverGetVersion
+    r(0x7cafb09f727d687d, 0, 1, 2, 0, 0), // @cudaGetKernel
+    r(0x7cba0197b728638f, 10, 1, 2, 0, 0), // @cudaStreamIsCapturing_ptsz
+    r(0x7cffd0573e9cf452, 115, 5, 5, 0, 0), // cuGraphAddExternalSemaphoresSignalNode
+    r(0x7d0427b4b0f38288, 0, 0, 6, 0, 0), // @cudaMemcpyToSymbolAsync_ptsz
+    r(0x7d51621cc7526a4c, 185, 2, 3, 0, 0), // cudaGraphInstantiateWithParams_ptsz
+    r(0x7d7316c73a66f055, 0, 0, 3, 0, 0), // @cudaGraphNodeSetEnabled
+    r(0x7d7e277fd26e1481, 171, 3, 4, 0, 0), // cuGraphGetEdges
+    r(0x7d8308d837f1ab57, 0, 0, 3, 0, 0), // cudaMemset_ptds
+    r(0x7d9d7adb2d792490, 20, 1, 3, 0, 0), // cuTexRefGetAddressMode
+    r(0x7db49c6586039bf6, 0, 0, 2, 0, 0), // cuEventRecord
+    r(0x7db51c9a9654cbee, 0, 0, 1, 0, 0), // cuStreamDestroy_v2
+    r(0x7e2d19e512085113, 277, 1, 1, 0, 0), // cuMemcpy3DPeer
+    r(0x7e43ded0f4425310, 27, 1, 2, 0, 0), // cuGraphMemFreeNodeGetParams
+    r(0x7e4af3a0c1f8777a, 0, 0, 3, 0, 0), // cuMemsetD8
+    r(0x7e502cb15d803e59, 0, 0, 2, 0, 0), // @cudaDeviceGetNvSciSyncAttributes
+    r(0x7f0e2da489f00b36, 0, 1, 4, 0, 0), // @cudaMallocFromPoolAsync_ptsz
+    r(0x7f1bc6cb444fba46, 206, 1, 2, 0, 0), // cudaIpcGetEventHandle
+    r(0x80150ac69b3ebdeb, 0, 0, 2, 0, 0), // cuParamSetSize
+    r(0x8025696110e18195, 0, 0, 6, 0, 1), // cudaGraphExecMemcpyNodeSetParamsToSymbol
+    r(0x8033e51884c44b36, 27, 1, 2, 0, 0), // cuStreamGetId_ptsz
+    r(0x805832894e5ca389, 27, 1, 2, 0, 0), // cudaStreamEndCapture_ptsz
+    r(0x80c86f4a51f200da, 9, 1, 2, 0, 0), // cuCheckpointProcessCheckpoint
+    r(0x80cd78f90dfe0e56, 402, 3, 4, 0, 0), // cudaGetDriverEntryPoint
+    r(0x80e2a4b240503d95, 101, 3, 5, 0, 0), // @cudaGetDriverEntryPointByVersion_ptsz
+    r(0x81820d62bd1d2588, 26, 1, 3, 0, 0), // cudaMemSetMemPool
+    r(0x81c821dd824cc3d6, 271, 1, 3, 0, 0), // cuMemPoolSetAccess
+    r(0x8200743adb7762b4, 0, 0, 0, 0, 0), // @cudaThreadExit
+    r(0x821e1fdb4f432df6, 27, 1, 2, 0, 0), // cudaGraphNodeGetContainingGraph
+    r(0x8243d8a0ee8f489a, 322, 6, 6, 0, 1), // cudaStreamGetCaptureInfo_v3
+    r(0x8243d9a0ee8f4a4d, 317, 5, 6, 0, 0), // cudaStreamGetCaptureInfo_v2
+    r(0x82742f29d1449456, 27, 1, 2, 0, 0), // cudaExecutionCtxGetId
+    r(0x82750fededbc7ed9, 87, 2, 3, 0, 0), // @cudaExternalMemoryGetMappedBuffer
+    r(0x82a880d2d44ef187, 0, 0, 2, 0, 0), // cuDevicePrimaryCtxSetFlags
+    r(0x82bd87edc34206f5, 352, 4, 4, 0, 0), // cuTexObjectCreate
+    r(0x8301e9826f2e5e99, 237, 2, 4, 0, 0), // cuLinkCreate
+    r(0x830ec2a07bb59f5b, 1, 2, 2, 0, 0), // cudaImportExternalMemory#12
+    r(0x830ec3a07bb5a10e, 1, 2, 2, 0, 0), // cudaImportExternalMemory#11
+    r(0x83c3b218b1ecb843, 417, 2, 3, 0, 0), // @cudaMemPoolImportPointer
+    r(0x83c43449819eaed2, 21, 4, 3, 0, 0), // cuStreamGetDevResource_ptsz
+    r(0x83f8697511bccafd, 129, 4, 5, 0, 0), // @cudaGraphAddMemAllocNode
+    r(0x841ee4e1942570e5, 68, 2, 4, 0, 0), // cudaDeviceGetHostAtomicCapabilities
+    r(0x843899a2d4b3e160, 0, 1, 1, 0, 0), // @cudaEventCreate
+    r(0x8440c785a9ecda50, 0, 0, 3, 0, 0), // cuMemPoolGetAttribute
+    r(0x84d81e53a08b3378, 0, 0, 2, 0, 0), // cudaGraphicsResourceSetMapFlags
+    r(0x84e80188ecfccf3f, 0, 0, 1, 0, 0), // cuTexRefDestroy
+    r(0x85061f1e72635149, 20, 1, 3, 0, 0), // cuDeviceCanAccessPeer
+    r(0x8509bc66637089e1, 0, 1, 2, 0, 0), // cuDeviceGetDefaultMemPool
+    r(0x8510d25b7b3d759f, 0, 0, 6, 0, 0), // cudaMemcpyToArray
+    r(0x85159e0237c971bd, 308, 2, 4, 0, 0), // @cudaWaitExternalSemaphoresAsync_ptsz
+    r(0x8526ce3f1d6122da, 249, 2, 4, 0, 0), // cuMemCreate
+    r(0x85ba3555c8bc9cfb, 0, 0, 6, 0, 0), // cudaGraphMemcpyNodeSetParamsFromSymbol
+    r(0x85d41124d2c663d3, 27, 1, 2, 0, 0), // cudaGraphEventRecordNodeGetEvent
+    r(0x85e5bf4095952b88, 0, 0, 2, 0, 0), // cuDeviceSetMemPool
+    r(0x85e8278b582d1612, 278, 2, 5, 0, 0), // cudaMemcpy3DBatchAsync_ptsz#12
+    r(0x86134b550c5d54ff, 0, 1, 2, 0, 0), // @cudaGetFuncBySymbol
+    r(0x867f65ac9f7e00ec, 190, 1, 3, 0, 0), // @cudaStreamSetAttribute
+    r(0x86818178bbc64cc3, 426, 1, 4, 0, 0), // cudaStreamBeginRecaptureToGraph
+    r(0x86a7e8d94aad16b5, 199, 3, 4, 0, 0), // @cudaGraphNodeGetDependencies
+    r(0x86e06c9b71cc6f60, 187, 1, 3, 0, 0), // @cudaStreamGetAttribute
+    r(0x86f159ba739ab88b, 20, 1, 2, 0, 0), // @cudaLibraryGetKernelCount
+    r(0x8706d596ccc839c0, 108, 2, 5, 0, 0), // cudaGraphAddMemFreeNode
+    r(0x87246a373f60a3bc, 280, 1, 4, 0, 0), // cudaMemcpy3DBatchAsync_ptsz
+    r(0x87356c07e06785ae, 308, 2, 4, 0, 0), // cudaWaitExternalSemaphoresAsync_v2
+    r(0x87751ae2bc5591cc, 0, 0, 8, 0, 0), // @cudaMemcpyArrayToArray_ptds
+    r(0x87928fab1339c7f1, 0, 0, 2, 0, 0), // cudaGraphMemFreeNodeGetParams
+    r(0x87b05efb29335126, 0, 0, 5, 0, 0), // @cudaMemPrefetchAsync
+    r(0x87c4adf556a83141, 263, 1, 5, 0, 0), // cuMemGetLocationInfo
+    r(0x87de6a27fe088b2f, 0, 0, 6, 0, 5), // cuLaunchKernel
+    r(0x87ffd493eea01844, 6, 1, 2, 0, 0), // @cudaPointerGetAttributes#12
+    r(0x87ffd793eea01d5d, 6, 1, 2, 0, 0), // @cudaPointerGetAttributes#11
+    r(0x881230014b551fc9, 193, 2, 2, 0, 0), // cuGraphMemAllocNodeGetParams
+    r(0x88b0548c669bf24f, 20, 1, 2, 0, 0), // cudaHostGetFlags
+    r(0x88bafb7b0e5456c4, 0, 1, 1, 0, 0), // @cudaEGLStreamProducerDisconnect
+    r(0x88caf4736e1a65e5, 142, 4, 6, 0, 0), // cudaGraphAddNode
+    r(0x89190b34d30e6302, 218, 2, 3, 0, 0), // cuLibraryGetUnifiedFunction
+    r(0x895b81b79aaeaa4c, 20, 1, 3, 0, 0), // cudaVDPAUGetDevice
+    r(0x89669ec9623e271c, 0, 0, 2, 0, 0), // cuMemFreeAsync_ptsz
+    r(0x897373d0bc50a651, 148, 2, 2, 0, 0), // cuGraphBatchMemOpNodeSetParams
+    r(0x8978e1b489ded389, 0, 0, 6, 0, 0), // cudaMemset2DAsync
+    r(0x89947bfd8271a072, 280, 1, 4, 0, 0), // @cudaMemcpy3DBatchAsync
+    r(0x89990eab1b72493c, 27, 1, 2, 0, 0), // cudaGraphNodeGetToolsId
+    r(0x89a00ef6f9ccd45c, 259, 2, 2, 0, 0), // cudaImportExternalSemaphore#12
+    r(0x89a011f6f9ccd975, 259, 2, 2, 0, 0), // cudaImportExternalSemaphore#11
+    r(0x89c8c952b9dc188b, 0, 0, 4, 0, 0), // cudaMemsetAsync
+    r(0x8a3cafe6a4e0a1c2, 215, 3, 4, 0, 0), // @cudaLibraryGetManaged
+    r(0x8a3f42f7b037b8e4, 0, 0, 1, 0, 0), // @cudaLibraryUnload
+    r(0x8a47accd33b7bb2c, 0, 0, 3, 0, 0), // cuTexRefSetAddressMode
+    r(0x8a5e9b8729f826ef, 153, 3, 3, 0, 0), // cuGraphExecExternalSemaphoresWaitNodeSetParams
+    r(0x8aadf8025c3f6d8e, 408, 1, 2, 0, 0), // @cudaGetTextureObjectTextureDesc
+    r(0x8aaf9c26ff3fef17, 0, 0, 3, 0, 0), // cudaDeviceGetNvSciSyncAttributes
+    r(0x8ace0733a6e223bc, 165, 3, 2, 0, 0), // cuGraphExternalSemaphoresWaitNodeGetParams
+    r(0x8b1d943bef9f022b, 0, 0, 3, 0, 0), // cuEventRecordWithFlags_ptsz
+    r(0x8b2358f9a549edf1, 27, 1, 2, 0, 0), // @cudaGraphEventWaitNodeGetEvent
+    r(0x8b2ddf963b105d50, 0, 0, 3, 0, 0), // cuMemcpy_ptds
+    r(0x8b314b00e4dc8658, 0, 0, 5, 0, 0), // cuMemcpyHtoAAsync
+    r(0x8b9e2b2df52bd174, 73, 1, 2, 0, 0), // cuDeviceGetProperties
+    r(0x8beb844fcebcb245, 0, 0, 1, 0, 0), // cuEventQuery
+    r(0x8bff58271907b9b9, 0, 0, 2, 0, 0), // @cudaDeviceSetMemPool
+    r(0x8c1b5c401d8a2791, 0, 0, 5, 0, 0), // @cudaMemcpyFromSymbol
+    r(0x8c36ff131b527e31, 0, 0, 2, 0, 0), // cudaDeviceUnregisterAsyncNotification
+    r(0x8c4dd8111d4adc15, 419, 1, 3, 0, 0), // cudaMemPoolSetAccess
+    r(0x8c592ba2f327670c, 207, 2, 2, 0, 0), // cuImportExternalMemory
+    r(0x8c6a1934960ea970, 215, 3, 4, 0, 0), // cudaLibraryGetGlobal
+    r(0x8c6fb5a3d7064e86, 62, 2, 3, 0, 0), // @cudaLogsDumpToFile
+    r(0x8c7683342e123e18, 195, 1, 2, 0, 0), // cuGraphMemcpyNodeGetParams
+    r(0x8c8837f74e8c0c90, 185, 2, 3, 0, 0), // cudaGraphInstantiateWithParams
+    r(0x8d0ded2a5829bf72, 421, 1, 1, 0, 0), // @cudaMemcpy3DPeer_ptds
+    r(0x8d14a9f7e29cb69f, 276, 1, 2, 0, 0), // cuMemcpy2DAsync_v2
+    r(0x8d84af7fc848ea7f, 0, 0, 2, 0, 0), // cuFuncSetSharedMemConfig
+    r(0x8dc507e80646fa28, 0, 0, 2, 0, 0), // cudaFreeAsync
+    r(0x8dcfd86fa1996e87, 10, 1, 2, 0, 0), // cudaGraphGetId
+    r(0x8de7ae379e9fe7a8, 0, 0, 4, 0, 0), // @cudaMemPrefetchAsync#12
+    r(0x8de7b1379e9fecc1, 0, 0, 4, 0, 0), // @cudaMemPrefetchAsync#11
+    r(0x8df2cc2f65adea07, 288, 5, 6, 0, 2), // cudaMemcpyBatchAsync
+    r(0x8e0fb81116b419d3, 7, 1, 2, 0, 0), // cuMemGetAllocationPropertiesFromHandle
+    r(0x8e1a19ebdde3e114, 115, 5, 5, 0, 0), // cudaGraphAddExternalSemaphoresWaitNode
+    r(0x8e39537860279a82, 97, 2, 2, 0, 0), // @cudaGetExportTable
+    r(0x8e7d169c9fea4a37, 0, 0, 6, 0, 2), // cudaMemcpy2DAsync
+    r(0x8e9bba758b52892a, 0, 0, 4, 0, 0), // cudaStreamAddCallback_ptsz
+    r(0x8eb4be338e52fcbc, 0, 0, 1, 0, 0), // @cudaFreeMipmappedArray
+    r(0x8eb7f6051df47c5a, 164, 1, 3, 0, 0), // cudaGraphExecUpdate
+    r(0x8ecd65214ee52aba, 0, 0, 9, 0, 0), // @cudaMemcpy2DArrayToArray_ptds
+    r(0x8ed82d257b7d9848, 0, 0, 1, 0, 0), // @cudaDeviceDisablePeerAccess
+    r(0x8ee40b382ad4b929, 308, 2, 4, 0, 0), // @cudaSignalExternalSemaphoresAsync_v2
+    r(0x8ef5788b30ef50ca, 0, 0, 3, 0, 0), // cuMemsetD16_v2_ptds
+    r(0x8f1f7438001fe7b1, 190, 1, 3, 0, 0), // @cudaGraphKernelNodeSetAttribute
+    r(0x8fb924ee503653e9, 0, 0, 1, 0, 0), // cudaFreeArray
+    r(0x8fc0669e303a8747, 185, 2, 3, 0, 0), // cuGraphInstantiateWithParams
+    r(0x8fcf2ec7fc3d2afb, 20, 1, 3, 0, 0), // cudaEventElapsedTime
+    r(0x9084427237f3ee04, 0, 0, 4, 0, 0), // @cudaMemPrefetchAsync_ptsz#12
+    r(0x9084457237f3f31d, 0, 0, 4, 0, 0), // @cudaMemPrefetchAsync_ptsz#11
+    r(0x909e818bccfc454e, 185, 2, 3, 0, 0), // @cudaGraphInstantiateWithParams
+    r(0x90d1e9659bc0570f, 206, 1, 2, 0, 0), // cudaGetSurfaceObjectResourceDesc#12
+    r(0x90d1ea659bc058c2, 206, 1, 2, 0, 0), // cudaGetSurfaceObjectResourceDesc#11
+    r(0x90fbdd760bccc096, 190, 1, 3, 0, 0), // cuGraphKernelNodeSetAttribute
+    r(0x9106a2c24e28143a, 0, 0, 3, 0, 0), // @cudaGraphExecEventWaitNodeSetEvent
+    r(0x9116e74d4f34e832, 0, 0, 6, 0, 0), // cudaGraphMemcpyNodeSetParamsToSymbol
+    r(0x91429f5426344c47, 0, 1, 2, 0, 0), // cudaDeviceGetLimit
+    r(0x915b36756bdef274, 0, 0, 5, 0, 0), // cudaMemPrefetchAsync_ptsz
+    r(0x91a62a9a8b210597, 0, 0, 0, 0, 0), // cudaDeviceReset
+    r(0x91b0e2fa902b55f4, 276, 1, 1, 0, 0), // cuMemcpy2DUnaligned_v2
+    r(0x91b4cc299918e947, 0, 0, 3, 0, 0), // cuMemsetD32
+    r(0x91bbb829991ee5f9, 0, 0, 3, 0, 0), // cuMemsetD16
+    r(0x91deca58a7f15316, 20, 1, 1, 0, 0), // cudaRuntimeGetVersion
+    r(0x92ae47b51ee4a4c4, 20, 1, 4, 0, 0), // cuKernelGetAttribute
+    r(0x92ca8806d3c282b1, 0, 0, 5, 0, 0), // cudaMemPrefetchAsync_v2
+    r(0x92cb0f264c6cde3f, 110, 2, 4, 0, 0), // cuGraphAddDependencies
+    r(0x93362d10f12eda92, 197, 1, 2, 0, 0), // cuGraphMemsetNodeGetParams
+    r(0x937d9e6f96a1de71, 7, 1, 3, 0, 0), // @cudaMipmappedArrayGetMemoryRequirements
+    r(0x938669ddecc1f671, 10, 1, 2, 0, 0), // @cudaStreamGetFlags_ptsz
+    r(0x938fc3970da0b6a3, 329, 2, 5, 0, 0), // cudaStreamUpdateCaptureDependencies_v2
+    r(0x93d123d3f597c7be, 20, 1, 1, 0, 0), // cuModuleGetLoadingMode
+    r(0x94455c710fa427a0, 0, 1, 2, 0, 0), // cudaDeviceGetDefaultMemPool
+    r(0x94614e43730b1e0d, 0, 0, 1, 0, 0), // cudaGraphicsUnregisterResource
+    r(0x947115f56f31d90e, 0, 1, 1, 0, 0), // @cudaEGLStreamConsumerDisconnect
+    r(0x947a4228ec28baec, 0, 1, 3, 0, 0), // cuMemAllocManaged
+    r(0x947f3c66ece7910f, 165, 3, 2, 0, 0), // cuGraphExternalSemaphoresSignalNodeGetParams
+    r(0x9481308c1047f32a, 20, 1, 1, 0, 0), // cudaThreadGetCacheConfig
+    r(0x94a0eee4e16958ac, 0, 0, 2, 0, 0), // @cudaStreamCopyAttributes_ptsz
+    r(0x953fc0f073d11eae, 349, 1, 2, 0, 0), // cuTensorMapReplaceAddress
+    r(0x954334a3063b3cab, 0, 0, 2, 0, 0), // cudaUserObjectRetain
+    r(0x956c0beaf5260c5f, 233, 2, 6, 0, 0), // cuLinkAddFile_v2
+    r(0x9570942f1364a15b, 369, 2, 2, 0, 0), // @cudaChooseDevice#12
+    r(0x9570952f1364a30e, 371, 2, 2, 0, 0), // @cudaChooseDevice#11
+    r(0x9582e219b7c6b672, 0, 1, 2, 0, 0), // @cudaDeviceGetDefaultMemPool
+    r(0x9593fe60d50bea80, 0, 0, 2, 0, 0), // cuFlushGPUDirectRDMAWrites
+    r(0x9594f6a96598da36, 0, 0, 3, 0, 0), // cuTexRefSetArray
+    r(0x95b1563a98081f98, 0, 0, 8, 0, 0), // @cudaMemcpy2DFromArray_ptds
+    r(0x95d72f95ce80a7e4, 82, 2, 2, 0, 32), // cudaEGLStreamProducerPresentFrame
+    r(0x95fa5dddba91187e, 108, 2, 9, 0, 0), // @cudaGraphAddMemcpyNodeFromSymbol
+    r(0x961affe14f08a7b4, 394, 2, 3, 0, 0), // @cudaExternalMemoryGetMappedBuffer#11
+    r(0x961b02e14f08accd, 394, 2, 3, 0, 0), // @cudaExternalMemoryGetMappedBuffer#12
+    r(0x962d1d932cc26e38, 204, 1, 2, 0, 0), // cudaGraphNodeSetParams
+    r(0x96625bb1bfdf36f1, 0, 0, 1, 0, 0), // cuGreenCtxDestroy
+    r(0x968e6ec634e86d04, 0, 0, 1, 0, 0), // cuGraphExecDestroy
+    r(0x96d0379322b439d7, 0, 0, 5, 0, 0), // cuMemsetD2D16
+    r(0x96d7239322ba3689, 0, 0, 5, 0, 0), // cuMemsetD2D32
+    r(0x97083bf8cb7986cd, 20, 1, 1, 0, 0), // cuThreadExchangeStreamCaptureMode
+    r(0x974cacb53fef8d2f, 0, 0, 2, 0, 0), // cudaGLUnmapBufferObjectAsync
+    r(0x975e514a2dc2419b, 0, 1, 3, 0, 0), // @cudaArrayGetPlane
+    r(0x976f3021c6f4067a, 0, 0, 4, 0, 0), // @cudaStreamAttachMemAsync_ptsz
+    r(0x9788ac0aade24e01, 0, 0, 2, 0, 0), // @cudaGraphEventRecordNodeSetEvent
+    r(0x97bc77bb79164d0c, 206, 1, 2, 0, 0), // @cudaIpcGetEventHandle
+    r(0x97bd8855eb5e4427, 0, 0, 3, 0, 0), // cudaLaunchHostFunc_ptsz
+    r(0x97cd1b96d7bd9ddf, 0, 0, 7, 0, 0), // @cudaGraphExecMemcpyNodeSetParamsToSymbol
+    r(0x97ea259f5a548a6a, 205, 1, 3, 0, 0), // @cudaGraphicsMapResources
+    r(0x97f6f366578d9620, 421, 1, 2, 0, 0), // cudaMemcpy3DPeerAsync_ptsz
+    r(0x981ce41f8247bff0, 373, 2, 2, 0, 0), // cudaCreateSurfaceObject#12
+    r(0x981ce71f8247c509, 373, 2, 2, 0, 0), // cudaCreateSurfaceObject#11
+    r(0x985395c984d786fb, 0, 0, 4, 0, 0), // cudaMemcpy
+    r(0x989fecda6969a151, 0, 0, 6, 0, 0), // cudaMemcpyToArray_ptds
+    r(0x98bf4b991eb8c1ad, 82, 2, 2, 0, 0), // cudaMemGetInfo
+    r(0x98eeded370e321d6, 0, 1, 1, 0, 0), // cudaEGLStreamProducerDisconnect
+    r(0x9937813f5a779ddb, 333, 1, 2, 0, 0), // cuSurfObjectGetResourceDesc
+    r(0x994dc30fb5fe8859, 0, 1, 1, 0, 0), // cuEGLStreamConsumerDisconnect
+    r(0x99514b3c2a7e5e4f, 0, 0, 2, 0, 0), // cudaDeviceSetMemPool
+    r(0x9978feb9262f476a, 190, 1, 3, 0, 0), // cudaStreamSetAttribute
+    r(0x99995f0821bcbc44, 10, 1, 2, 0, 0), // @cudaStreamGetPriority_ptsz
+    r(0x99dd76c30a381b78, 0, 0, 2, 0, 0), // cuUserObjectRetain
+    r(0x99e4c99c65a01b63, 142, 4, 6, 0, 0), // @cudaGraphAddNode
+    r(0x99f1086ecb1dc351, 112, 3, 5, 0, 0), // cudaGraphAddDependencies_v2
+    r(0x99f772b659d7028c, 257, 2, 3, 0, 0), // cuMemGetAccess
+    r(0x9a07e180998f84e3, 0, 0, 2, 0, 0), // cuStreamCopyAttributes_ptsz
+    r(0x9a14d705a7002278, 428, 2, 4, 0, 0), // cudaWaitExternalSemaphoresAsync#11
+    r(0x9a14da05a7002791, 428, 2, 4, 0, 0), // cudaWaitExternalSemaphoresAsync#12
+    r(0x9a18c73d0a278f08, 0, 0, 5, 0, 0), // cuMemsetD2D16_v2
+    r(0x9a28fe74350823d4, 0, 0, 0, 0, 0), // @cudaDeviceSynchronize
+    r(0x9a29147ca6ca7e64, 0, 0, 6, 0, 3), // cudaMemcpy2DArrayToArray_ptds
+    r(0x9a2cb103abd75f5a, 0, 0, 4, 0, 0), // cuMemAdvise
+    r(0x9a30e01e4706c2b0, 0, 0, 2, 0, 0), // cuGLUnmapBufferObjectAsync
+    r(0x9a5a5e87009a3c11, 0, 0, 2, 0, 0), // cudaGraphUpload_ptsz
+    r(0x9a5f9a18ce3d7cea, 0, 1, 1, 0, 8), // cudaIpcOpenEventHandle
+    r(0x9a6aa22a2c51d454, 0, 1, 2, 0, 0), // @cudaGraphCreate
+    r(0x9aae72f6ed310d55, 0, 0, 4, 0, 0), // cuMemcpyDtoHAsync
+    r(0x9ac910df48061ca3, 0, 0, 1, 0, 0), // @cudaMemPoolDestroy
+    r(0x9ace847c3415523b, 27, 1, 2, 0, 0), // @cudaStreamGetId_ptsz
+    r(0x9ae9de7eae0b4f32, 7, 1, 3, 0, 0), // cudaArrayGetMemoryRequirements
+    r(0x9afa21e8c8307c8d, 0, 0, 3, 0, 0), // @cudaMemset_ptds
+    r(0x9b89b9278a6a21c7, 400, 1, 2, 0, 0), // @cudaGetDeviceProperties#12
+    r(0x9b89ba278a6a237a, 401, 1, 2, 0, 0), // @cudaGetDeviceProperties#11
+    r(0x9bac2d3014dbc9f4, 0, 0, 6, 0, 0), // cudaMemcpyFromArray
+    r(0x9bd4eec444fc2f3f, 0, 1, 3, 0, 0), // @cudaEventCreateFromEGLSync
+    r(0x9bf27dccbea1f9d8, 211, 1, 3, 0, 0), // cudaLaunchCooperativeKernelMultiDevice
+    r(0x9c029ee7134d6c67, 0, 0, 1, 0, 0), // @cudaExecutionCtxSynchronize
+    r(0x9c0f3c33ccd985dc, 164, 1, 3, 0, 0), // cuGraphExecUpdate_v2
+    r(0x9cb9e1196d53962f, 0, 0, 2, 0, 0), // cudaGraphEventWaitNodeSetEvent
+    r(0x9cc776e8d9b12e42, 420, 1, 1, 0, 0), // @cudaMemcpy3D
+    r(0x9ccb54e8d9b4dd53, 0, 0, 7, 0, 0), // @cudaMemcpy2D
+    r(0x9d25824232882383, 8, 1, 2, 0, 0), // cuArrayGetSparseProperties
+    r(0x9d27a7d0b6f8df21, 0, 0, 3, 0, 0), // cuMemHostRegister
+    r(0x9d642d470f555250, 0, 0, 9, 0, 0), // @cudaMemcpy2DFromArrayAsync
+    r(0x9d6c3e9c14a61331, 0, 1, 3, 0, 0), // cuMemAllocAsync
+    r(0x9d79641946106dfa, 400, 1, 2, 0, 0), // cudaGetDeviceProperties_v2
+    r(0x9d79c8b299ca6066, 0, 0, 3, 0, 0), // cuGraphNodeSetEnabled
+    r(0x9dbc4d704ca16890, 0, 0, 2, 0, 0), // cudaExecutionCtxRecordEvent
+    r(0x9e11c0f5e7573d40, 281, 1, 2, 0, 0), // @cudaGetTextureObjectResourceViewDesc
+    r(0x9e7356099c8d3ac4, 212, 2, 3, 0, 0), // @cudaLaunchKernelExC_ptsz
+    r(0x9e85847ada5280a0, 206, 1, 2, 0, 0), // @cudaGetSurfaceObjectResourceDesc#11
+    r(0x9e85877ada5285b9, 206, 1, 2, 0, 0), // @cudaGetSurfaceObjectResourceDesc#12
+    r(0x9e96357b3e9bbf9c, 0, 1, 2, 0, 0), // cudaGLMapBufferObject
+    r(0x9ef19e24b10bf33a, 0, 0, 5, 0, 0), // cuMemsetD2D32_v2_ptds
+    r(0x9ef3d2f48a208821, 0, 0, 4, 0, 0), // cuMemcpyAtoH_v2_ptds
+    r(0x9f15b9174a275dbc, 0, 0, 4, 0, 0), // cuMemPoolExportToShareableHandle
+    r(0x9f2d0e635b49827f, 261, 2, 3, 0, 0), // @cudaMemGetDefaultMemPool
+    r(0x9f4acba4eb5fa4fd, 0, 0, 4, 0, 0), // cuMemcpyHtoDAsync
+    r(0x9f7985fe7900b664, 0, 1, 2, 0, 0), // cuGraphClone
+    r(0x9f9ba017973bfda7, 156, 1, 3, 0, 0), // @cudaGraphExecHostNodeSetParams
+    r(0x9fb92caac7dcaf56, 421, 1, 2, 0, 0), // @cudaMemcpy3DPeerAsync
+    r(0x9fbd5cf9972d154f, 0, 0, 1, 0, 0), // cuCtxPushCurrent
+    r(0x9fe9649c7cbee072, 413, 1, 3, 0, 0), // @cudaGraphExecMemcpyNodeSetParams
+    r(0xa00c73391aecb1a5, 396, 2, 3, 0, 0), // @cudaExternalMemoryGetMappedMipmappedArray
+    r(0xa037b1308d7ea353, 0, 0, 1, 0, 0), // @cudaGLRegisterBufferObject
+    r(0xa039cfd821830f23, 10, 1, 2, 0, 0), // cudaStreamIsCapturing
+    r(0xa04b6037ae131a3c, 0, 0, 3, 0, 0), // @cudaEventRecordWithFlags
+    r(0xa0509e93a7ad53e1, 357, 3, 4, 0, 0), // cudaArrayGetInfo
+    r(0xa09149b637aae654, 20, 1, 3, 0, 0), // cudaEventElapsedTime_v2
+    r(0xa0c0b42dde6bd565, 0, 0, 6, 0, 5), // cuLaunchKernel_ptsz
+    r(0xa124987c0a8ce182, 362, 3, 5, 0, 0), // @cudaBindTexture
+    r(0xa148255eee2c1124, 0, 0, 6, 0, 2), // cudaLaunchKernel
+    r(0xa16900746edf9545, 92, 2, 4, 0, 0), // cuKernelGetParamInfo
+    r(0xa1b245f3cf67add1, 180, 1, 2, 0, 0), // cuGraphHostNodeGetParams
+    r(0xa2576dd3f35243f1, 0, 0, 6, 0, 0), // cuMemsetD2D32Async_ptsz
+    r(0xa27ce98f76f9c2de, 0, 0, 4, 0, 0), // cuMemsetD8Async
+    r(0xa2a541b9d09bcf6d, 0, 1, 2, 0, 0), // @cudaDeviceGetExecutionCtx
+    r(0xa2c3d0f8b615206e, 27, 1, 2, 0, 0), // @cudaFuncGetParamCount
+    r(0xa2e43bb4c392d187, 0, 0, 1, 0, 0), // cuMemRelease
+    r(0xa2fd0f715f0e1ad2, 199, 3, 4, 0, 0), // cudaGraphNodeGetDependentNodes
+    r(0xa31c1753ef48b3e2, 261, 2, 3, 0, 0), // @cudaMemGetMemPool
+    r(0xa334d472ed1bcf64, 293, 1, 5, 0, 0), // @cudaMemcpyWithAttributesAsync
+    r(0xa3538de0d92ad301, 0, 1, 2, 0, 0), // cuDevicePrimaryCtxRetain
+    r(0xa37ff6b6dd6cfa74, 0, 0, 5, 0, 0), // cuMemsetD2D16_v2_ptds
+    r(0xa3da2235e590d95c, 0, 0, 2, 0, 0), // cuGraphEventWaitNodeSetEvent
+    r(0xa423dd22f6106388, 0, 1, 2, 0, 0), // @cudaGraphicsVDPAURegisterVideoSurface
+    r(0xa4780c17295419f5, 0, 0, 4, 0, 0), // cuStreamAddCallback_ptsz
+    r(0xa47e2e8249777d33, 0, 0, 1, 0, 0), // @cudaDeviceGraphMemTrim
+    r(0xa4b06b089dba56bf, 110, 2, 4, 0, 0), // cudaGraphRemoveDependencies#12
+    r(0xa4b06c089dba5872, 110, 2, 4, 0, 0), // cudaGraphRemoveDependencies#11
+    r(0xa4d33e20a8ee4d63, 0, 1, 3, 0, 0), // cudaGraphNodeFindInClone
+    r(0xa4f4586390c259e3, 0, 0, 3, 0, 0), // @cudaMemPoolSetAttribute
+    r(0xa4f9a2c7e127b055, 0, 0, 4, 0, 0), // cuLaunchHostFunc_v2_ptsz
+    r(0xa50b865e6ec96289, 28, 2, 3, 0, 0), // cuGLMapBufferObject
+    r(0xa533d3309882f607, 0, 0, 1, 0, 0), // cudaDestroyExternalSemaphore
+    r(0xa53bfaf4cf1cb53f, 0, 0, 1, 0, 0), // cuFuncLoad
+    r(0xa542ae92342a4d46, 0, 0, 4, 0, 0), // cuMemcpyHtoDAsync_v2
+    r(0xa557e8b44a30485e, 293, 1, 5, 0, 0), // cudaMemcpyWithAttributesAsync_ptsz
+    r(0xa5b14f45cc712e1f, 0, 0, 5, 0, 0), // cuMemsetD2D8_v2_ptds
+    r(0xa5ccb2af1fdbde30, 0, 0, 5, 0, 0), // cuMemsetD2D8
+    r(0xa63779d852c3c8d2, 277, 1, 2, 0, 0), // cuMemcpy3DAsync_v2_ptsz
+    r(0xa64fb0affd20ddb6, 0, 1, 3, 0, 0), // cudaGraphInstantiate
+    r(0xa67059107d15014f, 281, 1, 2, 0, 0), // cuTexObjectGetResourceViewDesc
+    r(0xa6b8167cefdab8f7, 293, 1, 5, 0, 0), // cuMemcpyWithAttributesAsync
+    r(0xa6c342f0cb5a78cf, 0, 0, 2, 0, 0), // cuFuncSetCacheConfig
+    r(0xa6ca51b9de5f2ffa, 27, 1, 2, 0, 0), // cuStreamGetId
+    r(0xa771635ff99e6789, 0, 1, 3, 0, 0), // @cudaGraphNodeFindInClone
+    r(0xa7e4f3c7f455d5fe, 199, 3, 4, 0, 0), // @cudaGraphNodeGetDependencies_v2
+    r(0xa8017743bfbde716, 0, 0, 1, 0, 0), // @cudaStreamDestroy
+    r(0xa8044457222b5722, 311, 2, 2, 0, 0), // cuStreamBeginCaptureToCig
+    r(0xa831e92f3326da5c, 188, 1, 2, 0, 0), // cuGraphKernelNodeGetParams
+    r(0xa83a681bc71c2993, 383, 4, 4, 0, 0), // @cudaCreateTextureObject#11
+    r(0xa83a691bc71c2b46, 379, 4, 4, 0, 0), // @cudaCreateTextureObject#12
+    r(0xa8857495b4af8131, 0, 1, 4, 0, 0), // cuGreenCtxStreamCreate
+    r(0xa8b646458564aa4e, 10, 1, 2, 0, 0), // @cudaGraphNodeGetLocalId
+    r(0xa8cf2ad74324bc95, 0, 0, 2, 0, 0), // cuFuncSetSharedSize
+    r(0xa914e46840b9bde4, 206, 1, 2, 0, 0), // cudaMemPoolExportPointer
+    r(0xa91730ba0e5f9b54, 255, 2, 5, 0, 0), // cuMemDiscardBatchAsync
+    r(0xa93a4b78af45676e, 263, 1, 5, 0, 0), // cudaMemGetLocationInfo
+    r(0xa9452ab7e8baa670, 0, 1, 1, 0, 0), // @cudaStreamCreate
+    r(0xa94a1eaf23f1f8ec, 0, 1, 2, 0, 0), // cuKernelGetFunction
+    r(0xa97372f7a8c48d8e, 0, 0, 0, 0, 0), // @cudaGetLastError
+    r(0xa9782df9be216e76, 73, 1, 2, 0, 0), // @cudaFuncGetAttributes#11
+    r(0xa9e75e324cd35bf8, 8, 1, 2, 0, 0), // cudaGetTextureObjectResourceViewDesc#12
+    r(0xa9e761324cd36111, 8, 1, 2, 0, 0), // cudaGetTextureObjectResourceViewDesc#11
+    r(0xaa038eba830d53a0, 20, 1, 2, 0, 0), // cuTexRefGetFlags
+    r(0xaa57a327022e1ca0, 400, 1, 2, 0, 0), // @cudaGetDeviceProperties_v2
+    r(0xaa807475dda7c068, 215, 3, 4, 0, 0), // cudaLibraryGetManaged
+    r(0xaa97d31c45406492, 0, 0, 1, 0, 0), // cuDevicePrimaryCtxRelease_v2
+    r(0xaa9d9c89d5e773b7, 0, 0, 5, 0, 0), // @cudaMemcpyFromSymbol_ptds
+    r(0xaaaed9121518cfd8, 108, 2, 5, 0, 0), // cuGraphAddChildGraphNode
+    r(0xaafb4a300cfd0462, 0, 1, 4, 0, 0), // cuGraphicsSubResourceGetMappedArray
+    r(0xab20b187f0109cf0, 0, 1, 4, 0, 0), // cudaMallocFromPoolAsync
+    r(0xab76f6d9b483074f, 20, 1, 4, 0, 0), // @cudaOccupancyMaxActiveBlocksPerMultiprocessor
+    r(0xab948c1deea3e12d, 27, 1, 2, 0, 0), // cuFuncGetParamCount
+    r(0xabcbcfaa785d12b0, 20, 1, 2, 0, 0), // cuTexRefGetMipmapLevelBias
+    r(0xabf034d09bf51764, 0, 0, 2, 0, 0), // cudaMemPoolTrimTo
+    r(0xabf17263264b4502, 0, 1, 2, 0, 0), // cuArrayCreate
+    r(0xabfb54d57b453165, 308, 2, 4, 0, 0), // cudaSignalExternalSemaphoresAsync_v2_ptsz
+    r(0xac0abcad3a35438a, 0, 0, 6, 0, 0), // cuMulticastBindAddr_v2
+    r(0xac255883ab8491d7, 112, 3, 5, 0, 0), // cudaGraphRemoveDependencies
+    r(0xac4ce089f7182665, 301, 3, 3, 0, 0), // cuOccupancyMaxActiveClusters
+    r(0xac4e62e2f0d9a192, 204, 1, 2, 0, 0), // @cudaGraphNodeSetParams
+    r(0xac5508d82a2b3c1f, 288, 5, 6, 0, 2), // cuMemcpyBatchAsync_v2_ptsz
+    r(0xac6f18b567752d86, 360, 2, 3, 0, 0), // cudaBindSurfaceToArray
+    r(0xacab57602d1e2824, 20, 1, 3, 0, 0), // @cudaDeviceGetP2PAttribute
+    r(0xacc7ea7f47235841, 0, 0, 4, 0, 0), // cuMemsetD16Async_ptsz
+    r(0xacde9356b8f4b787, 20, 1, 2, 0, 0), // @cudaExecutionCtxGetDevice
+    r(0xad2df7912f45ec93, 0, 0, 5, 0, 0), // @cudaMemset2D_ptds
+    r(0xad8d0394dc23e2f8, 120, 3, 5, 0, 0), // cuGraphAddHostNode
+    r(0xadfbbaca3d8dc9b3, 427, 1, 1, 0, 0), // @cudaUnbindTexture
+    r(0xadfd665ed65d2038, 0, 1, 3, 0, 0), // cuMemHostGetDevicePointer_v2
+    r(0xae205e96e63c278d, 185, 2, 3, 0, 0), // cuGraphInstantiateWithParams_ptsz
+    r(0xae315f76165d83e9, 0, 1, 3, 0, 0), // cuMipmappedArrayGetLevel
+    r(0xae49600b70df5624, 10, 1, 2, 0, 0), // cuGraphGetId
+    r(0xae64a62a3c305480, 0, 0, 1, 0, 0), // cudaGraphDestroy
+    r(0xae7d16f58acd4c64, 294, 3, 4, 0, 0), // cuModuleGetGlobal
+    r(0xae93e253e0e94219, 178, 2, 3, 0, 0), // cuGraphNodeGetDependentNodes
+    r(0xae99eb358c7827fb, 115, 5, 5, 0, 0), // @cudaGraphAddExternalSemaphoresSignalNode
+    r(0xaea169962f67e195, 91, 1, 2, 0, 0), // @cudaFuncGetName
+    r(0xaec4c0258870539a, 0, 0, 7, 0, 0), // @cudaMemcpyFromArrayAsync
+    r(0xaec5df5cbc95e0b7, 419, 1, 3, 0, 0), // @cudaMemPoolSetAccess
+    r(0xaecf2aa347e2ba1d, 0, 1, 3, 0, 0), // cuMemHostAlloc
+    r(0xaee9e7b5f385860e, 0, 0, 1, 0, 0), // cuMemHostUnregister
+    r(0xaef4279fa23d912f, 0, 1, 2, 0, 0), // cuKernelGetLibrary
+    r(0xaf1321adf1eb36a2, 10, 1, 2, 0, 0), // cuStreamIsCapturing
+    r(0xaf3a036137824e68, 13, 1, 3, 0, 0), // cuCoredumpGetAttribute
+    r(0xaf5b3a611f53a0c0, 428, 2, 4, 0, 0), // @cudaWaitExternalSemaphoresAsync_ptsz#11
+    r(0xaf5b3d611f53a5d9, 428, 2, 4, 0, 0), // @cudaWaitExternalSemaphoresAsync_ptsz#12
+    r(0xaf9694fccedda933, 391, 3, 3, 0, 0), // cudaEGLStreamProducerReturnFrame
+    r(0xafd9283940076a77, 108, 2, 4, 0, 0), // cuGraphAddEmptyNode
+    r(0xaff58449de2d60f9, 197, 1, 2, 0, 0), // cudaGraphMemsetNodeGetParams
+    r(0xb01e9c666011b38e, 0, 0, 1, 0, 0), // cudaThreadSetCacheConfig
+    r(0xb031889e81844ff4, 0, 0, 4, 0, 0), // cuStreamWriteValue64_v2_ptsz
+    r(0xb046bc383d61c2cb, 424, 2, 4, 0, 0), // @cudaSignalExternalSemaphoresAsync#11
+    r(0xb046bd383d61c47e, 424, 2, 4, 0, 0), // @cudaSignalExternalSemaphoresAsync#12
+    r(0xb069d1a5b084c861, 0, 0, 2, 0, 0), // cudaStreamBeginCapture_ptsz
+    r(0xb0719d255d187853, 202, 1, 3, 0, 0), // cudaGraphNodeGetEnabled
+    r(0xb071eba76010957b, 0, 0, 3, 0, 0), // @cudaMemset
+    r(0xb0be679693e28705, 272, 3, 6, 0, 0), // cudaMemRangeGetAttributes
+    r(0xb0e5632a11191ac6, 0, 1, 4, 0, 0), // cuDeviceGetTexture1DLinearMaxWidth
+    r(0xb0edd97b891c07f0, 0, 0, 6, 0, 0), // cuMemcpyPeerAsync_ptsz
+    r(0xb0f30c7b0db5a095, 0, 0, 8, 0, 0), // @cudaMemcpy2DAsync
+    r(0xb104187805f5dd2b, 8, 1, 2, 0, 0), // @cudaGetTextureObjectResourceViewDesc#11
+    r(0xb104197805f5dede, 8, 1, 2, 0, 0), // @cudaGetTextureObjectResourceViewDesc#12
+    r(0xb1453dda48e35370, 280, 1, 4, 0, 0), // cuMemcpy3DBatchAsync_v2
+    r(0xb15011e171ed84d0, 218, 2, 3, 0, 0), // cuModuleGetSurfRef
+    r(0xb1970ac1478ee736, 10, 1, 2, 0, 0), // cudaGraphNodeGetType
+    r(0xb199597730cde5b6, 0, 1, 3, 0, 0), // @cudaGLMapBufferObjectAsync
+    r(0xb1acfd92c7d90ead, 0, 0, 4, 0, 0), // cuMemcpyAtoD_v2_ptds
+    r(0xb1bd156313ea89e9, 0, 0, 4, 0, 0), // cuStreamWriteValue32_v2
+    r(0xb1c80a94e1ec86ab, 7, 1, 3, 0, 0), // cudaMipmappedArrayGetMemoryRequirements
+    r(0xb225346162c7a1d8, 110, 2, 4, 0, 0), // @cudaGraphRemoveDependencies#11
+    r(0xb225376162c7a6f1, 110, 2, 4, 0, 0), // @cudaGraphRemoveDependencies#12
+    r(0xb23ce693b7cb311d, 0, 0, 4, 0, 0), // cuStreamWriteValue64_ptsz
+    r(0xb2500cde082b9ccd, 187, 1, 3, 0, 0), // cuStreamGetAttribute
+    r(0xb2504818e0e4aa8b, 182, 3, 5, 0, 0), // @cudaGraphInstantiate#11
+    r(0xb2513f3576c80321, 0, 0, 1, 0, 0), // @cudaGraphExecDestroy
+    r(0xb25833d531673837, 197, 1, 2, 0, 0), // @cudaGraphMemsetNodeGetParams
+    r(0xb273ef2f635b2e09, 0, 0, 1, 0, 0), // cudaMemPoolDestroy
+    r(0xb2789ce5c4775edb, 62, 2, 3, 0, 0), // cuLogsDumpToFile
+    r(0xb292b9103a2b33d3, 394, 2, 3, 0, 0), // cudaExternalMemoryGetMappedBuffer#12
+    r(0xb292ba103a2b3586, 394, 2, 3, 0, 0), // cudaExternalMemoryGetMappedBuffer#11
+    r(0xb2b0b5e7208d4bdc, 0, 1, 4, 0, 0), // cuOccupancyAvailableDynamicSMemPerBlock
+    r(0xb2c461510a5f27e2, 0, 1, 5, 0, 0), // cudaUserObjectCreate
+    r(0xb305c912ea3a84b5, 0, 0, 2, 0, 0), // cudaDeviceEnablePeerAccess
+    r(0xb3228999fdb9533a, 306, 2, 3, 0, 0), // cuProfilerInitialize
+    r(0xb32ab25b55b321aa, 7, 1, 3, 0, 0), // cuMipmappedArrayGetMemoryRequirements
+    r(0xb33fab2e3a891bc2, 0, 0, 2, 0, 0), // cuArray3DGetDescriptor
+    r(0xb34dbee2443bceed, 281, 1, 3, 0, 0), // cudaMemcpy3DWithAttributesAsync_ptsz
+    r(0xb35cfd200476b6b4, 0, 1, 4, 0, 0), // cudaGraphConditionalHandleCreate
+    r(0xb3660809f8a9c2b8, 0, 0, 6, 0, 4), // cuLaunchCooperativeKernel
+    r(0xb3a3b7b99dd1a5b5, 10, 1, 2, 0, 0), // cuStreamGetPriority_ptsz
+    r(0xb4030dadd6fa8de2, 0, 1, 2, 0, 0), // @cudaGraphicsResourceGetMappedMipmappedArray
+    r(0xb406217f3cb4b450, 310, 1, 4, 0, 0), // cuStreamBatchMemOp_v2
+    r(0xb412b838f554d731, 259, 2, 2, 0, 0), // cuMulticastCreate
+    r(0xb49855f3ccd573a6, 0, 0, 6, 0, 0), // @cudaMemcpyFromArray
+    r(0xb4a7e38e07a5de01, 426, 1, 4, 0, 0), // @cudaStreamBeginRecaptureToGraph
+    r(0xb4f621be7cf0085d, 189, 1, 2, 0, 0), // cuGraphKernelNodeGetParams_v2
+    r(0xb505b49db7a86849, 0, 1, 4, 0, 0), // cuGreenCtxCreate
+    r(0xb51560d67c1e32c7, 20, 1, 2, 0, 0), // cuMemHostGetFlags
+    r(0xb542d1ed64affb9b, 159, 1, 4, 0, 0), // cuGraphExecMemcpyNodeSetParams
+    r(0xb587ed4fc05724d4, 301, 3, 3, 0, 0), // @cudaOccupancyMaxActiveClusters
+    r(0xb5a8720f46746b4b, 0, 0, 4, 0, 0), // @cudaMemsetAsync_ptsz
+    r(0xb5d9d931ed7d3111, 423, 1, 2, 0, 0), // @cudaSetValidDevices
+    r(0xb5ec6d2d95a71db1, 0, 1, 4, 0, 0), // cudaExecutionCtxStreamCreate
+    r(0xb5fb134afe62fd25, 0, 0, 7, 0, 0), // @cudaMemcpy2D_ptds
+    r(0xb62fa7f4b907ffee, 187, 1, 3, 0, 0), // cudaStreamGetAttribute
+    r(0xb6cdb6dde9c07080, 129, 4, 5, 0, 0), // cuGraphAddMemAllocNode
+    r(0xb7493fa137eaec6e, 277, 1, 2, 0, 0), // cuMemcpy3DAsync_v2
+    r(0xb7c93be28514e282, 20, 1, 2, 0, 0), // cuTexRefGetBorderColor
+    r(0xb7eb7ff46316c404, 10, 1, 2, 0, 0), // cudaStreamGetDevice
+    r(0xb8023a973abcf860, 0, 0, 2, 0, 0), // cuTexRefSetMipmapFilterMode
+    r(0xb82f1cd98c7725b4, 0, 0, 4, 0, 0), // @cudaStreamAddCallback_ptsz
+    r(0xb84c7d49d36239f9, 251, 4, 6, 0, 2), // cuMemPrefetchBatchAsync
+    r(0xb862e02dc0e39bef, 235, 2, 3, 0, 0), // cuStreamGetCtx_v2_ptsz
+    r(0xb8720e2a463a2a5b, 0, 1, 3, 0, 0), // cudaEGLStreamConsumerConnectWithFlags
+    r(0xb890630d8edda861, 67, 1, 2, 0, 0), // cuDeviceGetFabricClusterUuid
+    r(0xb8aeed3bde120241, 426, 1, 4, 0, 0), // cudaStreamBeginRecaptureToGraph_ptsz
+    r(0xb8d8e4adc7cfcc12, 0, 0, 2, 0, 0), // @cudaExecutionCtxRecordEvent
+    r(0xb8fd334a36dc1486, 0, 0, 1, 0, 0), // cudaStreamQuery_ptsz
+    r(0xb908c54bbda58e93, 0, 0, 1, 0, 0), // @cudaFreeArray
+    r(0xb9214e2f20a2f5a3, 0, 0, 1, 0, 0), // cuStreamQuery
+    r(0xb93864238a7011d6, 123, 3, 5, 0, 0), // @cudaGraphAddKernelNode
+    r(0xb968f738aaa4c38c, 0, 0, 4, 0, 0), // cudaStreamAttachMemAsync_ptsz
+    r(0xb9841d691561e9fd, 0, 0, 2, 0, 0), // cuLogicalEndpointIdRelease
+    r(0xba2a2b3535ef1616, 313, 2, 6, 0, 0), // cudaStreamBeginCaptureToGraph
+    r(0xba79630b53092087, 120, 3, 5, 0, 0), // cudaGraphAddHostNode
+    r(0xbab1ae0e0f5fa39e, 193, 2, 2, 0, 0), // cudaGraphMemAllocNodeGetParams
+    r(0xbaf17590dd25961d, 340, 4, 6, 0, 10), // cuTensorMapEncodeIm2colWide
+    r(0xbb4108d06f0f7f3d, 20, 1, 4, 0, 0), // cudaOccupancyMaxActiveBlocksPerMultiprocessor
+    r(0xbb44bb2a976c2b97, 357, 3, 4, 0, 0), // @cudaArrayGetInfo
+    r(0xbb67c68604683a6d, 251, 4, 8, 0, 0), // @cudaMemDiscardAndPrefetchBatchAsync
+    r(0xbb8ce17b87b4b0dc, 27, 1, 2, 0, 0), // cuStreamGetCtx_ptsz
+    r(0xbb9c9d32f74fa613, 27, 1, 2, 0, 0), // cuStreamGetGreenCtx
+    r(0xbbc70c04dfea723e, 151, 2, 3, 0, 0), // cuGraphExecBatchMemOpNodeSetParams
+    r(0xbbe564666a3e2c42, 20, 1, 1, 0, 0), // @cudaThreadExchangeStreamCaptureMode
+    r(0xbbfe19175b61f6a7, 0, 1, 3, 0, 0), // cuMemAllocAsync_ptsz
+    r(0xbc0b77cad45b245d, 333, 1, 2, 0, 0), // cudaFuncGetAttributes
+    r(0xbc1646d707a9f4b3, 225, 6, 6, 0, 2), // cudaLibraryLoadFromFile
+    r(0xbc205253ab4ff1a3, 328, 1, 4, 0, 0), // cuStreamUpdateCaptureDependencies
+    r(0xbc3754ae22154feb, 0, 0, 6, 0, 0), // @cudaMemcpyFromSymbolAsync
+    r(0xbcb881c000a4a6b0, 0, 0, 3, 0, 0), // cudaVDPAUSetVDPAUDevice
+    r(0xbcfc26872f7e4a42, 0, 0, 1, 0, 0), // cuCtxSetCacheConfig
+    r(0xbd22bda75c9a7357, 0, 1, 2, 0, 0), // cudaDeviceGetExecutionCtx
+    r(0xbd630f5fa6568c3d, 20, 1, 2, 0, 0), // cuDeviceGet
+    r(0xbdbeebbbefd3ff2e, 329, 2, 5, 0, 0), // cudaStreamUpdateCaptureDependencies_ptsz
+    r(0xbdd6a37ab4e59d39, 399, 1, 2, 0, 0), // cudaGetDeviceProperties
+    r(0xbdf60f8191ace73b, 0, 0, 4, 0, 0), // cuStreamWaitValue32_v2_ptsz
+    r(0xbe1f83ff31da0fc8, 0, 0, 4, 0, 0), // cuStreamWriteValue64_v2
+    r(0xbe237055c860a6b7, 190, 1, 3, 0, 0), // cudaGraphKernelNodeSetAttribute
+    r(0xbe42d6d62079564d, 68, 2, 5, 0, 0), // cudaDeviceGetP2PAtomicCapabilities
+    r(0xbe5865ba1ea0a2e4, 0, 0, 1, 0, 0), // cudaStreamSynchronize
+    r(0xbe6cca95e78950a5, 308, 2, 4, 0, 0), // cudaWaitExternalSemaphoresAsync
+    r(0xbe6f36d3b48ac408, 0, 0, 2, 0, 0), // cuDeviceUnregisterAsyncNotification
+    r(0xbe914fcbc40ba0d8, 0, 0, 4, 0, 0), // cuMemcpyAsync
+    r(0xbe97fbb0eafa624b, 0, 0, 2, 0, 0), // @cudaDeviceUnregisterAsyncNotification
+    r(0xbecde201001aa0d4, 153, 3, 3, 0, 0), // cudaGraphExecExternalSemaphoresWaitNodeSetParams
+    r(0xbf31945ef1844ebb, 281, 1, 3, 0, 0), // @cudaMemcpy3DWithAttributesAsync_ptsz
+    r(0xbf410f256d6f34c8, 0, 1, 3, 0, 0), // @cudaGetMipmappedArrayLevel
+    r(0xbf4d33355e76ed58, 0, 0, 1, 0, 0), // cudaDeviceSetSharedMemConfig
+    r(0xbfa575269d011486, 0, 0, 1, 0, 0), // cudaFreeHost
+    r(0xbfb152726c00c51b, 0, 1, 4, 0, 0), // cuMemAllocFromPoolAsync
+    r(0xbff4103bdeaf105b, 423, 1, 2, 0, 0), // cudaSetValidDevices
+    r(0xc00f8673263941de, 0, 0, 6, 0, 2), // cudaMemcpy2DFromArray_ptds
+    r(0xc06ed85700dd0b13, 0, 0, 3, 0, 0), // cuLogicalEndpointExport
+    r(0xc09922456c6c9858, 10, 1, 2, 0, 0), // @cudaStreamGetPriority
+    r(0xc0e72755d38e4f02, 1, 2, 2, 0, 0), // cuArray3DCreate_v2
+    r(0xc0e82c30fcdeb17d, 0, 1, 2, 0, 0), // cuModuleLoadFatBinary
+    r(0xc1448a67e3d4969b, 27, 1, 2, 0, 0), // cudaStreamEndCapture
+    r(0xc174a0d33dba7f2f, 308, 2, 4, 0, 0), // cudaSignalExternalSemaphoresAsync_v2
+    r(0xc1be4d06451ced12, 0, 0, 2, 0, 0), // cuMulticastAddDevice
+    r(0xc1cf1e3091257c8c, 178, 2, 3, 0, 0), // cudaGraphNodeGetDependentNodes#12
+    r(0xc1cf2130912581a5, 178, 2, 3, 0, 0), // cudaGraphNodeGetDependentNodes#11
+    r(0xc1ebc3a413ca72fa, 0, 0, 1, 0, 0), // @cudaEventSynchronize
+    r(0xc1ef9a92129d994c, 20, 1, 1, 0, 0), // cudaThreadExchangeStreamCaptureMode
+    r(0xc2560f969c62c481, 0, 0, 1, 0, 0), // cuCtxSetFlags
+    r(0xc267910cc28bdf9e, 89, 2, 3, 0, 0), // cuExternalMemoryGetMappedMipmappedArray
+    r(0xc2a80aef4e8bf9cf, 0, 0, 4, 0, 0), // cuMemsetD32Async_ptsz
+    r(0xc2cb08029351b1db, 123, 3, 5, 0, 0), // cuGraphAddKernelNode
+    r(0xc2f1227582cdd944, 27, 1, 2, 0, 0), // @cudaGraphNodeGetContainingGraph
+    r(0xc30f854d7000a539, 0, 0, 4, 0, 0), // cuLogicalEndpointUnbind
+    r(0xc35fea5175df19c1, 0, 0, 6, 0, 0), // cudaMemcpyFromSymbolAsync
+    r(0xc415b683a10d2715, 0, 0, 2, 0, 0), // cuStreamCopyAttributes
+    r(0xc41c2682bd54c333, 276, 1, 1, 0, 0), // cuMemcpy2D_v2
+    r(0xc43362a6035483e8, 308, 2, 4, 0, 0), // @cudaWaitExternalSemaphoresAsync_v2
+    r(0xc44f96ed35f10734, 20, 1, 3, 0, 0), // cudaDeviceGetAttribute
+    r(0xc4b206e69cad8970, 174, 4, 5, 0, 0), // cudaGraphGetEdges
+    r(0xc523e5cae1914128, 0, 0, 6, 0, 1), // cudaMemcpyFromArrayAsync
+    r(0xc56275af353b058c, 0, 1, 2, 0, 0), // cudaMallocHost
+    r(0xc56e6ab89a85125b, 0, 0, 1, 0, 0), // cuMemcpy2DUnaligned
+    r(0xc5762809f08879b8, 13, 1, 3, 0, 0), // cuLogsRegisterCallback
+    r(0xc57da24980d5d09e, 331, 2, 2, 0, 0), // cudaCreateSurfaceObject
+    r(0xc5909d7ffc016a04, 0, 0, 1, 0, 0), // cudaLogsUnregisterCallback
+    r(0xc5aee04501a0894e, 0, 0, 7, 0, 0), // @cudaLaunchKernel
+    r(0xc5b9c675e19a0b39, 0, 0, 5, 0, 0), // cuMemsetD2D8_v2
+    r(0xc6138d4a55b1eedd, 146, 2, 2, 0, 0), // cuGraphBatchMemOpNodeGetParams
+    r(0xc63492be2205a3ec, 0, 1, 4, 0, 0), // cudaMallocFromPoolAsync_ptsz
+    r(0xc6ca22da26d23955, 0, 1, 3, 0, 0), // cudaHostAlloc
+    r(0xc6d297d96b1eb1b7, 0, 0, 6, 0, 0), // @cudaMemset2DAsync
+    r(0xc6f0f34cb2470176, 0, 1, 1, 0, 0), // cudaEventCreate
+    r(0xc70a7deaa4fe3b8c, 157, 1, 3, 0, 0), // cudaGraphExecKernelNodeSetParams
+    r(0xc70b7c6cb2e23513, 108, 2, 5, 0, 0), // cuGraphAddEventWaitNode
+    r(0xc71b79906a91aeec, 0, 0, 2, 1, 0), // cuParamSetf
+    r(0xc71b80906a91bad1, 0, 0, 3, 0, 0), // cuParamSeti
+    r(0xc71b89906a91ca1c, 0, 0, 4, 0, 0), // cuParamSetv
+    r(0xc7a8638c86424591, 265, 2, 2, 0, 0), // cudaMemPoolCreate
+    r(0xc7c690a068ea0827, 0, 0, 1, 0, 0), // cuGraphDestroy
+    r(0xc80f1fc17098766e, 142, 4, 6, 0, 0), // cudaGraphAddNode_v2
+    r(0xc838276874df53c5, 387, 2, 5, 0, 0), // @cudaMallocArray
+    r(0xc83bf93397e40d43, 20, 1, 4, 0, 0), // cuTexRefSetAddress
+    r(0xc842f8f87129cab7, 82, 2, 3, 0, 0), // cudaGraphicsResourceGetMappedPointer
+    r(0xc868214a9370b9ea, 91, 1, 2, 0, 0), // cuFuncGetName
+    r(0xc869ef903196f318, 360, 2, 3, 0, 0), // @cudaBindSurfaceToArray
+    r(0xc8890a8c567cf10e, 0, 0, 1, 0, 0), // cuIpcCloseMemHandle
+    r(0xc8ff4f7bd8f6f196, 87, 2, 3, 0, 0), // cuExternalMemoryGetMappedBuffer
+    r(0xc9039d239294572d, 199, 3, 4, 0, 0), // cuGraphNodeGetDependencies_v2
+    r(0xc91741d9442d8af5, 0, 0, 1, 0, 0), // @cudaIpcCloseMemHandle
+    r(0xc9490e779d8f0fee, 0, 1, 4, 0, 0), // cudaGraphicsGLRegisterImage
+    r(0xc95e29ad1e31693f, 1, 2, 3, 0, 0), // cuMipmappedArrayCreate
+    r(0xc96f2c621ff25014, 1, 2, 2, 0, 0), // @cudaImportExternalMemory#11
+    r(0xc96f2f621ff2552d, 1, 2, 2, 0, 0), // @cudaImportExternalMemory#12
+    r(0xc9cdf4d36b328818, 0, 0, 6, 0, 3), // cudaMemcpy2DArrayToArray
+    r(0xc9d42d9abeae2e01, 0, 1, 10, 0, 0), // @cudaIpcOpenMemHandle
+    r(0xca1bdda563bdf588, 0, 0, 1, 0, 0), // @cudaGLSetGLDevice
+    r(0xca52d66751bf0d6b, 108, 2, 5, 0, 0), // cuGraphAddEventRecordNode
+    r(0xca5f207021548577, 0, 1, 1, 0, 0), // cuTexRefCreate
+    r(0xca626554c2ea936b, 265, 2, 2, 0, 0), // @cudaMemPoolCreate
+    r(0xca65755fb340d94b, 0, 1, 2, 0, 0), // cudaGetKernel
+    r(0xca67543fc4ba13b8, 0, 1, 3, 0, 0), // cuGraphNodeFindInClone
+    r(0xca7a5c9c7c54c8f6, 281, 1, 3, 0, 0), // cuMemcpy3DWithAttributesAsync_ptsz
+    r(0xcac946fbaac0a718, 199, 3, 4, 0, 0), // @cudaGraphNodeGetDependentNodes
+    r(0xcaf5054801f42f94, 0, 0, 3, 0, 0), // cuLogicalEndpointImport
+    r(0xcb5de00a2c9779ec, 199, 3, 4, 0, 0), // cudaGraphNodeGetDependencies_v2
+    r(0xcba557b8f20c1527, 0, 0, 5, 0, 0), // cudaMemPrefetchAsync_v2_ptsz
+    r(0xcbb22545e36be755, 276, 1, 2, 0, 0), // cuMemcpy2DAsync_v2_ptsz
+    r(0xcc226f73b983a820, 276, 1, 1, 0, 0), // cuMemcpy2DUnaligned_v2_ptds
+    r(0xcc4516abf96db4ca, 0, 0, 1, 0, 0), // @cudaGraphDestroy
+    r(0xcc556c293838c223, 32, 13, 6, 0, 0), // cudaDevSmResourceSplit
+    r(0xcc813a8b585d49ef, 0, 0, 5, 0, 0), // cudaMemcpyFromSymbol
+    r(0xcc87f6de3597ccd9, 282, 6, 9, 0, 0), // @cudaMemcpyBatchAsync#12
+    r(0xcc9c12f0328d47ff, 0, 0, 2, 0, 0), // cudaGraphEventRecordNodeSetEvent
+    r(0xcca1a3554e16cffc, 251, 4, 6, 0, 2), // cudaMemPrefetchBatchAsync_ptsz
+    r(0xccd616ad4b0e2a2c, 27, 1, 2, 0, 0), // cudaGraphChildGraphNodeGetGraph
+    r(0xcd0808ace9e0b70b, 367, 2, 2, 0, 0), // @cudaChooseDevice
+    r(0xcd278f554d4a3950, 104, 4, 5, 0, 0), // cuGraphAddBatchMemOpNode
+    r(0xcd3efebb9910da54, 272, 3, 6, 0, 0), // cuMemRangeGetAttributes
+    r(0xcd68599c3455c0cb, 0, 0, 5, 0, 0), // cuMemcpyAtoHAsync_v2
+    r(0xcdba97373f035c01, 0, 0, 4, 0, 0), // cuStreamWaitValue64_ptsz
+    r(0xcdc5a42ff35b89a7, 0, 0, 6, 0, 2), // cudaMemcpy2DToArray_ptds
+    r(0xcdcd7b360842f71a, 422, 1, 2, 0, 0), // @cudaPointerGetAttributes
+    r(0xce493e4b9c8bfd97, 20, 1, 2, 0, 0), // cuTexRefGetAddress
+    r(0xcea57042d88f6321, 0, 0, 6, 0, 2), // cudaLaunchCooperativeKernel
+    r(0xceb80969ed58b08d, 0, 1, 3, 0, 0), // cudaEventCreateFromEGLSync
+    r(0xcecc87999960e19d, 0, 0, 3, 0, 0), // cudaMemPoolSetAttribute
+    r(0xcf1a7ec65735eaa8, 178, 2, 3, 0, 0), // @cudaGraphNodeGetDependencies#11
+    r(0xcf1a81c65735efc1, 178, 2, 3, 0, 0), // @cudaGraphNodeGetDependencies#12
+    r(0xcf27c46d4f738058, 6, 1, 2, 0, 0), // cuArrayGetDescriptor_v2
+    r(0xcf66ec31d7437f4a, 0, 0, 1, 0, 0), // cudaStreamQuery
+    r(0xcf80f8877fe8e180, 0, 1, 3, 0, 0), // cudaGraphicsVDPAURegisterOutputSurface
+    r(0xcf8c3423afc9cec6, 0, 0, 3, 0, 0), // cudaEventRecordWithFlags
+    r(0xd01805dd36753755, 0, 0, 2, 0, 0), // @cudaGraphEventWaitNodeSetEvent
+    r(0xd03600e258146e67, 281, 1, 3, 0, 0), // cudaMemcpy3DWithAttributesAsync
+    r(0xd055900c4cf36c42, 20, 1, 1, 0, 0), // @cudaGetDevice
+    r(0xd0642317cf955352, 187, 1, 3, 0, 0), // cudaStreamGetAttribute_ptsz
+    r(0xd09e983da87a1554, 0, 1, 1, 0, 0), // cudaEGLStreamConsumerDisconnect
+    r(0xd103e4596ccc84cd, 0, 0, 2, 0, 0), // @cudaDeviceGetGraphMemAttribute
+    r(0xd11eeea644cd210e, 153, 3, 3, 0, 0), // @cudaGraphExecExternalSemaphoresWaitNodeSetParams
+    r(0xd1276e2ee5c88420, 0, 0, 6, 0, 0), // cudaMemcpyFromArray_ptds
+    r(0xd163f406e9e6bcd3, 240, 3, 3, 0, 0), // cuLogicalEndpointGetLimits
+    r(0xd1ffaeb23323ebbd, 20, 1, 1, 0, 0), // @cudaGetDeviceFlags
+    r(0xd21a8c022d1394e8, 0, 1, 2, 0, 0), // @cudaGetTextureReference
+    r(0xd2362a13c56e368c, 82, 2, 4, 0, 0), // cuGLMapBufferObjectAsync_v2
+    r(0xd248822793b77c5b, 0, 1, 5, 0, 0), // cuGraphConditionalHandleCreate
+    r(0xd2498b814e901399, 255, 2, 5, 0, 0), // cudaMemDiscardBatchAsync_ptsz
+    r(0xd29e20ceb6d456d6, 27, 1, 2, 0, 0), // cuGreenCtxGetId
+    r(0xd2acfab76b0c7863, 0, 1, 2, 0, 0), // cuMemRetainAllocationHandle
+    r(0xd2ad472730049183, 0, 0, 2, 0, 0), // @cudaGraphLaunch
+    r(0xd2cdef8cca241984, 313, 2, 6, 0, 0), // @cudaStreamBeginCaptureToGraph_ptsz
+    r(0xd2df43d59560736a, 10, 1, 2, 0, 0), // @cudaStreamGetDevice
+    r(0xd2f0c8510afcd77b, 267, 2, 3, 0, 0), // @cudaMemPoolGetAccess
+    r(0xd2f3782c407aa9ad, 188, 1, 2, 0, 0), // @cudaGraphKernelNodeGetParams
+    r(0xd30402a262d07552, 0, 1, 3, 0, 0), // cudaStreamCreateWithPriority
+    r(0xd336a7b109648c1c, 308, 2, 4, 0, 0), // @cudaSignalExternalSemaphoresAsync_ptsz
+    r(0xd345a603ac0bc367, 72, 1, 3, 0, 0), // cudaDeviceGetPCIBusId
+    r(0xd37775219e151507, 0, 0, 6, 0, 1), // cudaMemcpyToArrayAsync_ptsz
+    r(0xd379758c18001e5e, 0, 0, 1, 0, 0), // @cudaDeviceSetSharedMemConfig
+    r(0xd38421a328919026, 301, 3, 3, 0, 0), // cudaOccupancyMaxPotentialClusterSize
+    r(0xd3c0b222e874a5af, 0, 0, 2, 0, 0), // cudaUserObjectRelease
+    r(0xd3c16d00df415f5f, 365, 2, 3, 0, 0), // cudaBindTextureToMipmappedArray
+    r(0xd3db1eff5175e548, 9, 1, 2, 0, 0), // cuCheckpointProcessUnlock
+    r(0xd3de1534483d549d, 261, 2, 3, 0, 0), // cuMemGetMemPool
+    r(0xd3e8546ce676b727, 20, 1, 1, 0, 0), // cudaGetDeviceFlags
+    r(0xd3f3faba82a1ebca, 0, 1, 2, 0, 0), // cudaGetSymbolAddress
+    r(0xd40925ca25cfb168, 0, 0, 4, 0, 0), // cudaMemAdvise_v2
+    r(0xd409b4810c231e0e, 0, 0, 1, 0, 0), // cuStreamEndCaptureToCig
+    r(0xd42c8b50b4ae2d08, 0, 0, 1, 0, 0), // cudaEventSynchronize
+    r(0xd43e99626272a672, 362, 3, 6, 0, 1), // cudaBindTexture2D
+    r(0xd49b2b128e404aaa, 0, 0, 1, 0, 0), // @cudaStreamSynchronize
+    r(0xd4b7018f294d1d1f, 0, 1, 3, 0, 0), // cudaGraphicsGLRegisterBuffer
+    r(0xd4eedd39916c3835, 0, 0, 1, 0, 0), // cuCoredumpDeregisterStartCallback
+    r(0xd527d26a7ce665f1, 0, 1, 2, 0, 0), // @cudaDeviceGetLimit
+    r(0xd55b1db37a24d074, 97, 2, 2, 0, 0), // cudaGetExportTable
+    r(0xd564725f84c8c0b0, 0, 0, 2, 0, 0), // @cudaStreamCopyAttributes
+    r(0xd56edf8ef43f337e, 0, 0, 3, 0, 0), // cuLaunchGrid
+    r(0xd58da6aa089c861b, 178, 2, 3, 0, 0), // cudaGraphGetRootNodes
+    r(0xd5b2ebc9f35e5be1, 27, 1, 2, 0, 0), // cuGraphExecGetFlags
+    r(0xd5b451db76c0c9fb, 0, 0, 4, 0, 0), // cuMemcpyHtoA_v2_ptds
+    r(0xd5cca18705fb7161, 0, 0, 1, 0, 0), // cudaDeviceGraphMemTrim
+    r(0xd5d0a7915c249680, 329, 2, 5, 0, 0), // @cudaStreamUpdateCaptureDependencies_ptsz
+    r(0xd5e42d5043aab55a, 0, 0, 1, 0, 0), // cuModuleUnload
+    r(0xd60125ae8a064dc4, 0, 1, 3, 0, 0), // cuArrayGetPlane
+    r(0xd63d96e0b0267699, 0, 0, 3, 0, 0), // cudaMemPoolGetAttribute
+    r(0xd6761116fa039f18, 231, 2, 6, 0, 2), // cuLinkAddData
+    r(0xd7030645ce80233b, 0, 0, 1, 0, 0), // cuLogsUnregisterCallback
+    r(0xd7081c98cc04f369, 235, 2, 3, 0, 0), // cuStreamGetCtx_v2
+    r(0xd727500d8935bd39, 0, 0, 0, 0, 0), // @cudaDeviceReset
+    r(0xd74532ed3599e7e1, 0, 0, 2, 0, 0), // cuTexRefSetMaxAnisotropy
+    r(0xd74db9334621d08d, 0, 1, 2, 0, 0), // cuGraphicsResourceGetMappedMipmappedArray
+    r(0xd7713df12476c27b, 0, 1, 2, 0, 8), // cudaIpcOpenMemHandle
+    r(0xd7a79f71392f5699, 21, 4, 3, 0, 0), // @cudaDeviceGetDevResource
+    r(0xd7b6971c86ee0be6, 190, 1, 3, 0, 0), // cudaStreamSetAttribute_ptsz
+    r(0xd7caf57aa8fb2b79, 0, 1, 5, 0, 0), // cuVDPAUCtxCreate_v2
+    r(0xd7f55b4e16cb8551, 21, 4, 3, 0, 0), // @cudaStreamGetDevResource_ptsz
+    r(0xd7fc114cbf0ef718, 0, 0, 6, 0, 2), // cudaLaunchKernel_ptsz
+    r(0xd813257237cf8b41, 0, 0, 2, 0, 0), // @cudaUserObjectRetain
+    r(0xd8615351826775ee, 0, 0, 1, 0, 0), // cudaGLUnregisterBufferObject
+    r(0xd862f4179b30d053, 373, 2, 2, 0, 0), // @cudaCreateSurfaceObject#11
+    r(0xd862f5179b30d206, 373, 2, 2, 0, 0), // @cudaCreateSurfaceObject#12
+    r(0xd871de09a2e3e393, 178, 2, 3, 0, 0), // cudaGraphNodeGetDependencies#12
+    r(0xd871df09a2e3e546, 178, 2, 3, 0, 0), // cudaGraphNodeGetDependencies#11
+    r(0xd89006c271aeebf0, 20, 1, 4, 0, 0), // cuOccupancyMaxActiveBlocksPerMultiprocessor
+    r(0xd8daf6ba59d1cc52, 212, 2, 4, 0, 0), // cuLaunchKernelEx
+    r(0xd9699d0895fa1f8a, 28, 2, 3, 0, 0), // cuDeviceComputeCapability
+    r(0xd978faa020f5f9bf, 0, 0, 5, 0, 0), // @cudaMemcpyAsync
+    r(0xd9b87e05a56d3eb0, 28, 2, 3, 0, 0), // cuTexRefGetMipmapLevelClamp
+    r(0xd9b8ef62fbc80055, 387, 2, 3, 0, 0), // cudaDeviceGetTexture1DLinearMaxWidth
+    r(0xd9c6b797215c8578, 0, 0, 1, 0, 0), // cuArrayDestroy
+    r(0xd9d8ac94221b6f1e, 115, 5, 5, 0, 0), // @cudaGraphAddExternalSemaphoresWaitNode
+    r(0xda3188db8ba43ffc, 0, 0, 3, 0, 0), // cuGraphReleaseUserObject
+    r(0xda322f5ac8ce170c, 0, 0, 2, 0, 0), // cuGreenCtxWaitEvent
+    r(0xda45a89d2462e9d0, 0, 0, 4, 0, 0), // cudaStreamAttachMemAsync
+    r(0xda551c0f7feb3f2e, 157, 1, 3, 0, 0), // @cudaGraphExecKernelNodeSetParams
+    r(0xda76b685bdeb73c9, 0, 0, 6, 0, 3), // cudaMemcpy2DToArrayAsync_ptsz
+    r(0xdaaa7b90883f3c72, 96, 1, 2, 0, 0), // cuGetErrorString
+    r(0xdab1c9c68e6889d3, 0, 0, 2, 0, 0), // cudaGraphUpload
+    r(0xdacde6c522a872ab, 0, 0, 3, 0, 0), // cuMemcpyHtoD
+    r(0xdacde9c522a877c4, 0, 0, 4, 0, 0), // cuMemcpyHtoA
+    r(0xdacff6becb6417c3, 0, 0, 6, 0, 0), // @cudaMemcpyPeerAsync
+    r(0xdb5d65bd99d98060, 275, 1, 4, 0, 0), // cuMemSetAccess
+    r(0xdb7bec03e9f0bee0, 0, 0, 2, 0, 0), // cuMemFreeAsync
+    r(0xdb8c90559a9aa437, 0, 0, 2, 0, 0), // @cudaEventRecord_ptsz
+    r(0xdbc01cff8218e426, 25, 1, 3, 0, 0), // cuDeviceGetDevResource#12
+    r(0xdbe234ad92c15fcc, 84, 3, 3, 0, 0), // cuEGLStreamProducerReturnFrame
+    r(0xdc03503660e319e4, 317, 5, 6, 0, 0), // cuStreamGetCaptureInfo_v2
+    r(0xdc03513660e31b97, 322, 6, 6, 0, 1), // cuStreamGetCaptureInfo_v3
+    r(0xdc4dc3afd684f67d, 0, 0, 2, 0, 0), // @cudaGraphKernelNodeCopyAttributes
+    r(0xdc5ed25a8e31f316, 178, 2, 3, 0, 0), // cuGraphGetRootNodes
+    r(0xdc7670a54e74f678, 80, 2, 3, 0, 0), // cudaEGLStreamConsumerReleaseFrame
+    r(0xdca830dad5ce42b4, 0, 0, 2, 0, 0), // cuMemAddressFree
+    r(0xdcf069f404a666d0, 190, 1, 3, 0, 0), // @cudaStreamSetAttribute_ptsz
+    r(0xdd20388b806b5d36, 180, 1, 2, 0, 0), // cudaGraphHostNodeGetParams
+    r(0xdd38987ad3e24f4d, 0, 0, 3, 0, 0), // cuEventRecordWithFlags
+    r(0xdd56a85901f6a1e5, 277, 1, 1, 0, 0), // cuMemcpy3DPeer_ptds
+    r(0xdd671ab32a6639fb, 0, 0, 1, 0, 0), // @cudaDeviceFlushGPUDirectRDMAWrites
+    r(0xdd8be77a92c52557, 157, 1, 3, 0, 0), // cuGraphExecKernelNodeSetParams
+    r(0xdd99cec9e52c7b8b, 251, 4, 8, 0, 0), // @cudaMemDiscardAndPrefetchBatchAsync_ptsz
+    r(0xdd9cda141a8e1847, 20, 1, 3, 0, 0), // cuMemHostGetDevicePointer
+    r(0xde05a38320964e6e, 21, 4, 3, 0, 0), // cuStreamGetDevResource
+    r(0xde5147d2274b8e7d, 20, 1, 2, 0, 0), // cuCtxGetDevice_v2
+    r(0xde525f6d68c8f65d, 181, 1, 2, 0, 0), // cuGraphHostNodeSetParams
+    r(0xde56f12ca04a1f10, 0, 0, 0, 0, 0), // cudaGetLastError
+    r(0xde72cc26a57c9703, 10, 1, 2, 0, 0), // cuCheckpointProcessGetRestoreThreadId
+    r(0xdec0105990aad128, 0, 1, 2, 0, 0), // @cudaGetSurfaceReference
+    r(0xded8e32570fc541f, 0, 0, 2, 0, 0), // @cudaGraphMemFreeNodeGetParams
+    r(0xdeead62bf93e6e7d, 214, 1, 3, 0, 0), // cudaLibraryEnumerateKernels
+    r(0xdef55dffc784da76, 0, 0, 1, 0, 0), // @cudaDestroyExternalMemory
+    r(0xdf05fc5cba1ebb44, 0, 0, 3, 0, 0), // cuMemcpy
+    r(0xdf0c350a5a402673, 0, 1, 2, 0, 0), // cudaDeviceGetMemPool
+    r(0xdf294cdceec77ca8, 0, 1, 2, 0, 0), // @cudaMalloc
+    r(0xdf329237d8a112c7, 153, 3, 3, 0, 0), // cudaGraphExecExternalSemaphoresSignalNodeSetParams
+    r(0xdf36c8f9b05774e8, 27, 1, 2, 0, 0), // cuStreamEndCapture
+    r(0xdf3cad9402453066, 0, 0, 1, 0, 0), // cuMemPoolDestroy
+    r(0xdf67b55a9dc6fc5c, 0, 0, 1, 0, 0), // cuMemFree
+    r(0xdfacb3f320b34ed8, 317, 5, 6, 0, 0), // cuStreamGetCaptureInfo_v2_ptsz
+    r(0xdfba6d4415956f74, 0, 0, 0, 0, 0), // @cudaCtxResetPersistingL2Cache
+    r(0xdfc85482f505fd1c, 0, 0, 1, 0, 0), // @cudaFreeHost
+    r(0xdfce5c818e579252, 10, 1, 2, 0, 0), // cuCtxGetApiVersion
+    r(0xdfe6f69224cfc240, 0, 1, 3, 0, 0), // @cudaEGLStreamProducerConnect
+    r(0xe079abca11054929, 391, 3, 3, 0, 0), // @cudaEGLStreamProducerReturnFrame
+    r(0xe07fb921b7502408, 164, 1, 3, 0, 0), // @cudaGraphExecUpdate
+    r(0xe0a91feda9fca2c6, 269, 2, 3, 0, 0), // cuMemPoolImportPointer
+    r(0xe119f4530b910d70, 0, 0, 6, 0, 0), // cudaCreateChannelDesc
+    r(0xe140d6fd27b8bbcd, 182, 3, 5, 0, 0), // cuGraphInstantiate
+    r(0xe1a3106b32530c4f, 0, 0, 4, 0, 0), // cuMemcpyAtoH_v2
+    r(0xe1d4ab6529e4747f, 0, 0, 3, 0, 0), // cuSurfRefSetArray
+    r(0xe1e436fd64e858a2, 0, 1, 1, 0, 0), // cudaStreamCreate
+    r(0xe215642132d5f9c1, 10, 1, 2, 0, 0), // @cudaGraphGetId
+    r(0xe21ccaff1b1fe748, 20, 1, 2, 0, 0), // @cudaLogsCurrent
+    r(0xe222feb28f7d721a, 199, 3, 4, 0, 0), // cuGraphNodeGetDependentNodes_v2
+    r(0xe23c827664f0a449, 0, 0, 1, 0, 0), // cuCtxDetach
+    r(0xe2931f6622c02ae4, 0, 1, 2, 0, 0), // cuLibraryGetModule
+    r(0xe2ad35ff3f4d8d73, 428, 2, 4, 0, 0), // cudaWaitExternalSemaphoresAsync_ptsz#12
+    r(0xe2ad36ff3f4d8f26, 428, 2, 4, 0, 0), // cudaWaitExternalSemaphoresAsync_ptsz#11
+    r(0xe2e5898518063e99, 0, 0, 8, 0, 0), // @cudaMemcpy2DToArray_ptds
+    r(0xe350e004a32a6840, 82, 2, 4, 0, 0), // cudaMallocPitch
+    r(0xe35b4a41791fb892, 94, 2, 4, 0, 0), // cudaGLGetDevices
+    r(0xe382bac70c6c0a43, 387, 2, 5, 0, 0), // cudaMallocArray
+    r(0xe385eaffb48391d3, 0, 1, 1, 0, 0), // cuCtxPopCurrent_v2
+    r(0xe3c06bd7602cd08c, 299, 2, 5, 0, 0), // cuModuleLoadDataEx
+    r(0xe3d218f9685d7be7, 203, 1, 2, 0, 0), // cuGraphNodeGetParams
+    r(0xe3d47d8cf5808804, 315, 2, 3, 0, 0), // @cudaStreamGetCaptureInfo#12
+    r(0xe3d4808cf5808d1d, 315, 2, 3, 0, 0), // @cudaStreamGetCaptureInfo#11
+    r(0xe3f083e4a8d0941d, 10, 1, 2, 0, 0), // cuStreamGetDevice
+    r(0xe42e8d2a084434ea, 0, 0, 2, 0, 0), // cuEventRecord_ptsz
+    r(0xe443c2ded7b95375, 0, 1, 2, 0, 0), // @cudaGetSymbolSize
+    r(0xe48c40d6e2b5959a, 9, 1, 4, 0, 0), // cuFabricCpyBatchAsync
+    r(0xe4a90bfb1e45e6b1, 26, 1, 3, 0, 0), // cuMemSetMemPool
+    r(0xe4ae9de787d00a45, 276, 1, 1, 0, 0), // cuMemcpy2D_v2_ptds
+    r(0xe4b39daf14f4cffe, 0, 0, 1, 0, 0), // @cudaSetDevice
+    r(0xe4cd90b97722c774, 0, 0, 3, 0, 0), // @cudaMemAdvise#11
+    r(0xe4cd93b97722cc8d, 0, 0, 3, 0, 0), // @cudaMemAdvise#12
+    r(0xe4d2c8032a1fb229, 0, 0, 3, 0, 0), // cudaHostRegister
+    r(0xe4dbbe4c69d2b5b9, 0, 0, 4, 0, 0), // cudaMemsetAsync_ptsz
+    r(0xe5138a078e4598c7, 333, 1, 2, 0, 0), // cudaGetSurfaceObjectResourceDesc
+    r(0xe51dd4272072d29f, 112, 3, 5, 0, 0), // cuGraphRemoveDependencies_v2
+    r(0xe52917225c13b896, 182, 3, 5, 0, 0), // cuGraphInstantiate_v2
+    r(0xe52f34d93339f7da, 20, 1, 2, 0, 0), // cuFuncIsLoaded
+    r(0xe5b20a32ab9090ba, 0, 0, 3, 0, 0), // cudaEventRecordWithFlags_ptsz
+    r(0xe613fdf515cf91d0, 150, 1, 3, 0, 0), // cuGraphDebugDotPrint
+    r(0xe690bbe656a1957b, 416, 1, 4, 0, 0), // cudaGraphicsResourceGetMappedEglFrame
+    r(0xe6abd37458a534a7, 218, 2, 3, 0, 0), // cudaLibraryGetUnifiedFunction
+    r(0xe6d05e1d964d9148, 0, 1, 2, 0, 0), // cuTexRefGetAddress_v2
+    r(0xe6fc9ba5427033d1, 414, 1, 2, 0, 0), // @cudaGraphMemcpyNodeGetParams
+    r(0xe7626dced9f23fc1, 297, 2, 2, 0, 0), // cuModuleLoad
+    r(0xe7661828ce6b7549, 10, 1, 2, 0, 0), // @cudaStreamIsCapturing
+    r(0xe7695fd143efe2a2, 21, 4, 3, 0, 0), // cudaExecutionCtxGetDevResource
+    r(0xe79b9c3b758f4ba9, 10, 1, 2, 0, 0), // cuGraphNodeGetLocalId
+    r(0xe7a247db457483db, 259, 2, 2, 0, 0), // @cudaImportExternalSemaphore#11
+    r(0xe7a248db4574858e, 259, 2, 2, 0, 0), // @cudaImportExternalSemaphore#12
+    r(0xe7f59aac1aa5ffdf, 7, 1, 4, 0, 0), // @cudaMalloc3D
+    r(0xe7fbfbdea462bc7d, 77, 3, 4, 0, 0), // @cudaEGLStreamConsumerAcquireFrame
+    r(0xe815be1b8526f472, 0, 0, 6, 0, 3), // cudaMemcpy2DFromArrayAsync
+    r(0xe850811708272006, 387, 2, 3, 0, 3), // cudaMalloc3DArray
+    r(0xe85844f6e299092a, 0, 1, 2, 0, 0), // cuMemAllocHost_v2
+    r(0xe85b5a1f3a979630, 112, 3, 5, 0, 0), // cuGraphAddDependencies_v2
+    r(0xe85d25d842b949d8, 0, 0, 1, 0, 0), // cudaStreamSynchronize_ptsz
+    r(0xe86b82cf08ca0189, 21, 4, 3, 0, 0), // cudaStreamGetDevResource
+    r(0xe8867cedd09febe2, 28, 2, 6, 0, 0), // cuOccupancyMaxPotentialBlockSize
+    r(0xe891452abb128200, 251, 4, 6, 0, 2), // cudaMemPrefetchBatchAsync
+    r(0xe8ab2e90eebef58c, 261, 2, 3, 0, 0), // cudaMemGetMemPool
+    r(0xe8b5046de95c57b8, 191, 1, 2, 0, 0), // cuGraphKernelNodeSetParams
+    r(0xe8bcfcc4debbb10b, 207, 2, 2, 0, 0), // cudaImportExternalMemory
+    r(0xe8be8c20e5545eeb, 206, 1, 2, 0, 0), // cuIpcGetEventHandle
+    r(0xe8d39ad0795fc6c0, 0, 0, 1, 0, 0), // cuCtxDisablePeerAccess
+    r(0xe8ebf738cdd767e1, 261, 2, 3, 0, 0), // cudaMemGetDefaultMemPool
+    r(0xe8ee1687e2870c19, 288, 5, 6, 0, 2), // cuMemcpyBatchAsync_v2
+    r(0xe8f3615f54e73a62, 0, 0, 5, 0, 0), // cudaGraphMemcpyNodeSetParams1D
+    r(0xe903c4873688f0d0, 205, 1, 3, 0, 0), // cuGraphicsUnmapResources_ptsz
+    r(0xe905c0f804f3eb0f, 70, 2, 3, 0, 0), // cuDeviceGetLuid
+    r(0xe90a1946c1fe8c0a, 0, 1, 3, 0, 0), // cudaGraphicsVDPAURegisterVideoSurface
+    r(0xe90a5c4bf299b5bf, 99, 2, 3, 0, 0), // @cudaGetDriverEntryPoint_ptsz#11
+    r(0xe970d3df602f47fc, 136, 3, 5, 0, 0), // @cudaGraphAddMemsetNode
+    r(0xe97ea6128d864931, 0, 1, 3, 0, 0), // @cudaEGLStreamConsumerConnectWithFlags
+    r(0xe98d0afc71aa9d54, 263, 1, 5, 0, 0), // @cudaMemGetLocationInfo
+    r(0xe98dd8ee8dc95218, 0, 1, 2, 0, 0), // cudaGraphicsResourceGetMappedMipmappedArray
+    r(0xe98ded50dee6d6ca, 181, 1, 2, 0, 0), // cudaGraphHostNodeSetParams
+    r(0xe98ffe87dd6ee9ff, 0, 0, 3, 0, 0), // @cudaMemPoolGetAttribute
+    r(0xe9e426f22e1f4c9a, 20, 1, 1, 0, 0), // cuCtxGetSharedMemConfig
+    r(0xe9fe2623f0839c30, 0, 0, 2, 0, 0), // @cudaInitDevice
+    r(0xea30efeab9d99be4, 0, 0, 6, 0, 4), // cuLaunchCooperativeKernel_ptsz
+    r(0xea533e534085bebe, 77, 3, 4, 0, 0), // cuEGLStreamConsumerAcquireFrame
+    r(0xea593ef51c6cab82, 0, 0, 2, 0, 0), // @cudaExecutionCtxWaitEvent
+    r(0xea5a498d30e029a1, 0, 0, 2, 0, 0), // @cudaGraphUpload
+    r(0xea8a2119b57845d9, 0, 0, 4, 0, 0), // cuMemPrefetchAsync_ptsz
+    r(0xea8bc05bba372991, 156, 1, 3, 0, 0), // cudaGraphExecHostNodeSetParams
+    r(0xeac75d10f7612cbe, 64, 3, 3, 0, 0), // cuDeviceGetCliqueInfo
+    r(0xeb2b942619051661, 0, 0, 2, 0, 0), // @cudaGLUnmapBufferObjectAsync
+    r(0xeb5a0167528ddaa8, 0, 1, 1, 0, 0), // cudaSetDoubleForDevice
+    r(0xeb92b8cb2cc577b5, 0, 0, 5, 0, 0), // @cudaMemcpyAsync_ptsz
+    r(0xebfc4742bb56970a, 20, 1, 4, 0, 0), // cudaDeviceGetP2PAttribute
+    r(0xec29e00479f26668, 0, 1, 4, 0, 0), // @cudaUserObjectCreate
+    r(0xec2e731e7ef27535, 0, 0, 4, 0, 0), // cuMulticastUnbind
+    r(0xec81a47fc6dac75c, 32, 13, 6, 0, 0), // cuDevSmResourceSplit
+    r(0xeccd6071d07f999f, 0, 0, 4, 0, 0), // cuLaunchHostFunc_v2
+    r(0xece190f3acfec41e, 0, 0, 4, 0, 0), // cudaLaunchHostFunc_v2_ptsz
+    r(0xecec310fbf6cc74a, 0, 0, 9, 0, 0), // @cudaMemcpy2DArrayToArray
+    r(0xed080bbe4777943c, 196, 1, 2, 0, 0), // cuGraphMemcpyNodeSetParams
+    r(0xed0ee06ec736fb8c, 0, 1, 2, 0, 0), // cuDeviceGetMemPool
+    r(0xed1116ae019ee470, 0, 0, 5, 0, 0), // @cudaMemcpyToSymbol
+    r(0xed3c96c222b9118c, 282, 6, 6, 0, 3), // cuMemcpyBatchAsync_ptsz
+    r(0xed4ff26fd32bc467, 26, 1, 2, 0, 0), // cuCtxGetExecAffinity
+    r(0xed54a14249a623a5, 206, 1, 2, 0, 0), // @cudaIpcGetMemHandle
+    r(0xed6c0e6d4633651c, 0, 0, 4, 0, 0), // cuStreamWaitValue64_v2
+    r(0xed71be067f59e1c0, 10, 1, 2, 0, 0), // @cudaGraphNodeGetType
+    r(0xed80ce76fbf38e03, 409, 1, 2, 0, 0), // cudaGetTextureObjectTextureDesc#11
+    r(0xeda5994d769e698d, 225, 6, 8, 0, 0), // @cudaLibraryLoadFromFile
+    r(0xee24775cec5f7866, 0, 0, 1, 0, 0), // cudaHostUnregister
+    r(0xee2b71b7ea4716e9, 267, 2, 3, 0, 0), // cudaMemPoolGetAccess
+    r(0xee31af314892049f, 0, 0, 3, 0, 0), // cudaStreamWaitEvent_ptsz
+    r(0xee55f45b7874e2ed, 0, 1, 2, 0, 0), // cudaThreadGetLimit
+    r(0xee5b292819b61c94, 0, 0, 3, 0, 0), // cuStreamWaitEvent_ptsz
+    r(0xee639aaeec7a93c1, 0, 0, 2, 0, 0), // cudaDeviceFlushGPUDirectRDMAWrites
+    r(0xee74e8db331e1f3e, 0, 0, 2, 0, 0), // cuLogicalEndpointAddDevice
+    r(0xee76a4551c339f09, 0, 1, 4, 0, 0), // cuMemAllocFromPoolAsync_ptsz
+    r(0xee874eb7095b3ee2, 0, 0, 5, 0, 0), // cuMemcpyAtoA_v2
+    r(0xeed9e8e36f15482f, 0, 0, 1, 0, 0), // cuEventDestroy
+    r(0xef73e4b65199c7e5, 0, 0, 2, 0, 0), // cuMemcpy3DAsync
+    r(0xef7e9d9b44ae89cf, 21, 4, 3, 0, 0), // cudaStreamGetDevResource_ptsz
+    r(0xefa1734c7aebf4c5, 0, 0, 2, 0, 0), // cuGraphicsResourceSetMapFlags
+    r(0xefc062323ed2723c, 142, 4, 6, 0, 0), // @cudaGraphAddNode_v2
+    r(0xefebbc2c15b8eab3, 0, 1, 3, 0, 0), // cuGLCtxCreate
+    r(0xefefa9e484fa6ce1, 0, 0, 4, 0, 0), // cuMemcpyDtoA_v2
+    r(0xf01c54fa68fd1521, 0, 0, 6, 0, 2), // cudaMemcpy2DToArray
+    r(0xf054320287ec2d72, 0, 0, 7, 0, 0), // @cudaLaunchKernel_ptsz
+    r(0xf065daceb1e1aa72, 0, 0, 1, 0, 0), // cuCoredumpDeregisterCompleteCallback
+    r(0xf06d3336f472dca8, 277, 1, 1, 0, 0), // cuMemcpy3D_v2_ptds
+    r(0xf07de7394c4bbdae, 82, 2, 4, 0, 0), // @cudaMallocPitch
+    r(0xf0882fac22e4c8d2, 28, 2, 2, 0, 0), // cuMemGetInfo
+    r(0xf0b5c229cef22c4b, 0, 0, 1, 0, 0), // cuDevicePrimaryCtxReset
+    r(0xf0b606edf7e6ed22, 0, 0, 3, 0, 0), // @cudaGraphExecEventRecordNodeSetEvent
+    r(0xf0e0e224edd5fe20, 0, 1, 3, 0, 0), // cudaGLMapBufferObjectAsync
+    r(0xf1404c3524c6b69b, 67, 1, 2, 0, 0), // cuDeviceGetUuid_v2
+    r(0xf154cf4d068b24ac, 168, 3, 2, 0, 0), // cudaGraphExternalSemaphoresSignalNodeSetParams
+    r(0xf16d5376e4cd9f76, 420, 1, 2, 0, 0), // @cudaMemcpy3DAsync
+    r(0xf18080bb0d39ac09, 0, 0, 3, 0, 0), // @cudaMemPoolExportToShareableHandle
+    r(0xf187993a83f22b47, 20, 1, 3, 0, 0), // cuDeviceGetAttribute
+    r(0xf19b296cb888a0c3, 110, 2, 4, 0, 0), // cudaGraphAddDependencies#11
+    r(0xf19b2a6cb888a276, 110, 2, 4, 0, 0), // cudaGraphAddDependencies#12
+    r(0xf1a7a2066c32aaab, 414, 1, 2, 0, 0), // cudaGraphMemcpyNodeGetParams
+    r(0xf1f3113a9f70eaec, 0, 0, 1, 0, 0), // cudaEventDestroy
+    r(0xf2431e2f5d449f29, 251, 4, 6, 0, 2), // cudaMemDiscardAndPrefetchBatchAsync_ptsz
+    r(0xf2658fca8dd18e70, 0, 0, 1, 0, 0), // cudaSetDevice
+    r(0xf279ba4133c6f0ef, 0, 0, 6, 0, 0), // @cudaMemcpyToArray_ptds
+    r(0xf2c304dbb1edbfa0, 265, 2, 2, 0, 0), // cuMemPoolCreate
+    r(0xf30c55b5336727d8, 212, 2, 3, 0, 0), // @cudaLaunchKernelExC
+    r(0xf316ecf3a751d115, 0, 0, 1, 0, 0), // cuDestroyExternalMemory
+    r(0xf32e35db85a5aad3, 27, 1, 2, 0, 0), // @cudaStreamEndCapture_ptsz
+    r(0xf349dda0b557621c, 0, 0, 4, 0, 0), // cuStreamWaitValue32
+    r(0xf34f24097f3c089d, 322, 6, 6, 0, 1), // cuStreamGetCaptureInfo_v3_ptsz
+    r(0xf35ad9a0b565ce83, 0, 0, 4, 0, 0), // cuStreamWaitValue64
+    r(0xf369f287a7cc5a4c, 0, 1, 3, 0, 0), // cuGLCtxCreate_v2
+    r(0xf37f6c2118771e34, 0, 0, 1, 2, 0), // cuTexRefSetMipmapLevelClamp
+    r(0xf38e57fa07610fd3, 178, 2, 3, 0, 0), // @cudaGraphNodeGetDependentNodes#11
+    r(0xf38e58fa07611186, 178, 2, 3, 0, 0), // @cudaGraphNodeGetDependentNodes#12
+    r(0xf43db05d5ac5c069, 0, 0, 1, 0, 0), // cuCtxDestroy_v2
+    r(0xf469ebf97d894484, 0, 0, 3, 0, 0), // cudaGraphExecEventRecordNodeSetEvent
+    r(0xf4cb72f05ef2a521, 0, 0, 1, 0, 0), // cuLinkDestroy
+    r(0xf4ce9e5ec2442a63, 0, 0, 1, 0, 0), // cudaSetDeviceFlags
+    r(0xf50d7a7dea494312, 308, 2, 4, 0, 0), // cudaWaitExternalSemaphoresAsync_v2_ptsz
+    r(0xf514762918fa96bf, 264, 1, 3, 0, 0), // cuMemMapArrayAsync
+    r(0xf53162224fcc1ccf, 282, 6, 6, 0, 3), // cudaMemcpyBatchAsync#12
+    r(0xf544e28abae152e8, 322, 6, 7, 0, 0), // @cudaStreamGetCaptureInfo_v3
+    r(0xf544e38abae1549b, 317, 5, 6, 0, 0), // @cudaStreamGetCaptureInfo_v2
+    r(0xf54f1e8371e9dcad, 165, 3, 2, 0, 0), // @cudaGraphExternalSemaphoresWaitNodeGetParams
+    r(0xf550fb8925841478, 315, 2, 3, 0, 0), // @cudaStreamGetCaptureInfo_ptsz#12
+    r(0xf550fe8925841991, 315, 2, 3, 0, 0), // @cudaStreamGetCaptureInfo_ptsz#11
+    r(0xf5b09e1e35685dd1, 21, 4, 3, 0, 0), // cuCtxGetDevResource
+    r(0xf5beacd7d5eff09e, 20, 1, 1, 0, 0), // @cudaDeviceGetCacheConfig
+    r(0xf5bf3e61d4a5c12b, 20, 1, 3, 0, 0), // cuFuncGetAttribute
+    r(0xf5e106b51eabef1c, 402, 3, 4, 0, 0), // @cudaGetDriverEntryPoint_ptsz
+    r(0xf60a1805333b0e8e, 0, 1, 3, 0, 0), // cuEventCreateFromEGLSync
+    r(0xf62e84dcff100652, 0, 0, 6, 0, 2), // cudaMemcpyArrayToArray_ptds
+    r(0xf6519250b7d5530a, 402, 3, 4, 0, 0), // cudaGetDriverEntryPoint_ptsz
+    r(0xf66ffb4600548a05, 0, 0, 1, 0, 0), // cudaGLUnmapBufferObject
+    r(0xf6921cc9255ee8bc, 0, 0, 1, 0, 0), // cuStreamBeginCapture
+    r(0xf739cd6a48e66e67, 0, 0, 4, 0, 0), // cuMemcpyDtoA_v2_ptds
+    r(0xf74fada91146a136, 0, 1, 2, 0, 0), // cuCtxFromGreenCtx
+    r(0xf75b3c9d81115a61, 0, 1, 2, 0, 0), // cuArray3DCreate
+    r(0xf796364aaa2557b7, 313, 2, 6, 0, 0), // cuStreamBeginCaptureToGraph
+    r(0xf7db680fea23363a, 0, 1, 2, 0, 0), // cudaGraphCreate
+    r(0xf81573796722feda, 0, 0, 1, 0, 0), // cuDeviceGraphMemTrim
+    r(0xf86fd76eb217e0a3, 0, 0, 2, 0, 0), // cudaStreamBeginCapture
+    r(0xf889e2e5a76d8528, 112, 3, 5, 0, 0), // cudaGraphAddDependencies
+    r(0xf89b1ce97d26f458, 375, 4, 4, 0, 0), // @cudaCreateTextureObject
+    r(0xf93c3d6874e080ac, 0, 0, 3, 0, 0), // cuDeviceGetGraphMemAttribute
+    r(0xf94789ddcaa1e820, 0, 0, 1, 0, 0), // @cudaThreadSetCacheConfig
+    r(0xf94d1ef299a83620, 0, 0, 1, 0, 0), // @cudaStreamQuery
+    r(0xf964b44b4d2a4ac0, 280, 1, 4, 0, 0), // cudaMemcpy3DBatchAsync
+    r(0xf96b693731c1c923, 20, 1, 3, 0, 0), // cuVDPAUGetDevice
+    r(0xf9988e9fc87504ca, 0, 0, 5, 0, 0), // cuMemsetD2D32_v2
+    r(0xf9a5c2679a3c0d0c, 322, 6, 6, 0, 1), // cudaStreamGetCaptureInfo
+    r(0xf9dbb76c5ef35617, 0, 0, 4, 0, 0), // cuFuncSetBlockShape
+    r(0xf9f4daa11e174787, 269, 2, 3, 0, 0), // cudaExternalMemoryGetMappedMipmappedArray#12
+    r(0xf9f4dba11e17493a, 269, 2, 3, 0, 0), // cudaExternalMemoryGetMappedMipmappedArray#11
+    r(0xfac59d38b77d68eb, 0, 1, 3, 0, 0), // @cudaMemPoolImportFromShareableHandle
+    r(0xfae6642d9592203b, 315, 2, 3, 0, 0), // cudaStreamGetCaptureInfo_ptsz#11
+    r(0xfae6652d959221ee, 315, 2, 3, 0, 0), // cudaStreamGetCaptureInfo_ptsz#12
+    r(0xfb28ac4f9c9a5ef9, 417, 2, 3, 0, 0), // cudaMemPoolImportPointer
+    r(0xfb7767e3a2ef667f, 0, 1, 3, 0, 0), // @cudaGraphicsEGLRegisterImage
+    r(0xfb9580edb6d355e0, 308, 2, 4, 0, 0), // @cudaSignalExternalSemaphoresAsync
+    r(0xfc21ceb4519510d5, 20, 1, 3, 0, 0), // @cudaEventElapsedTime
+    r(0xfc3ef0d2ba1bb313, 0, 0, 0, 0, 0), // cuCtxResetPersistingL2Cache
+    r(0xfc46d744299d3dee, 251, 4, 8, 0, 0), // @cudaMemPrefetchBatchAsync_ptsz
+    r(0xfc6e6e8630582463, 9, 1, 2, 0, 0), // cuCheckpointProcessLock
+    r(0xfc786c04a11dc95e, 72, 1, 3, 0, 0), // cuDeviceGetName
+    r(0xfc892de909110fb6, 0, 0, 2, 0, 0), // cudaStreamCopyAttributes
+    r(0xfc9258f511d1c9ae, 0, 0, 1, 0, 0), // cudaLibraryUnload
+    r(0xfd01cd7e5f858163, 0, 0, 8, 0, 0), // @cudaMemcpy2DAsync_ptsz
+    r(0xfd405b48456308a3, 162, 2, 4, 0, 0), // @cudaGraphExecUpdate#11
+    r(0xfd771bfde2a798ea, 108, 2, 5, 0, 0), // cudaGraphAddEventRecordNode
+    r(0xfdb293c32b30578b, 315, 2, 3, 0, 0), // cuStreamGetCaptureInfo
+    r(0xfde1d0852e9f50a8, 0, 0, 1, 0, 0), // @cudaHostUnregister
+    r(0xfdeb09f684540a96, 235, 2, 3, 0, 0), // cuLinkComplete
+    r(0xfe1b25068ca25708, 112, 3, 5, 0, 0), // cudaGraphRemoveDependencies_v2
+    r(0xfe92358df7eb2a4f, 108, 2, 9, 0, 0), // @cudaGraphAddMemcpyNodeToSymbol
+    r(0xfe92777a40ec434c, 108, 2, 5, 0, 0), // @cudaGraphAddEventRecordNode
+    r(0xfe964c6286072a3e, 20, 1, 2, 0, 0), // @cudaDeviceGetAttribute
+    r(0xfeb5d9c260f61d89, 317, 5, 6, 0, 0), // @cudaStreamGetCaptureInfo_v2_ptsz
+    r(0xfec1acd887eaa951, 178, 2, 3, 0, 0), // @cudaGraphGetRootNodes
+    r(0xfec4eb786dad55e0, 0, 0, 1, 0, 0), // cuEventDestroy_v2
+    r(0xfed5b7e421e35d1d, 218, 2, 3, 0, 0), // @cudaLibraryGetUnifiedFunction
+    r(0xfeea419b656721a6, 174, 4, 5, 0, 0), // @cudaGraphGetEdges
+    r(0xfefa3f1e6eabdff2, 187, 1, 3, 0, 0), // cuGraphKernelNodeGetAttribute
+    r(0xffadfe3111772d77, 255, 2, 5, 0, 0), // @cudaMemDiscardBatchAsync_ptsz
+    r(0xffaede8b60b5c8b5, 187, 1, 3, 0, 0), // @cudaGraphKernelNodeGetAttribute
+    r(0xffafaaf1444f185b, 0, 0, 3, 0, 0), // @cudaLaunchHostFunc
+    r(0xffc4943b959742bf, 20, 1, 2, 0, 0), // cuMemAlloc
+    r(0xffc85a7eeeb91740, 0, 0, 5, 0, 0), // @cudaGraphMemcpyNodeSetParams1D
+];
+
+/// The steps of all rows: (kind, flags, base, offset, base of the count, count, size, most). Functions with
+/// the same steps share them; the name is that of the first.
+#[rustfmt::skip]
+pub static STEPS: [Step; 430] = [
+    s(0, 9, 255, 0, 253, 1, 8, 8), // cuArray3DCreate
+    s(0, 0, 255, 8, 253, 1, 40, 40), // cuArray3DCreate_v2
+    s(0, 9, 255, 0, 253, 1, 8, 8), // cuArray3DCreate_v2
+    s(0, 1, 255, 0, 253, 1, 40, 40), // cuArray3DGetDescriptor_v2
+    s(0, 0, 255, 8, 253, 1, 24, 24), // cuArrayCreate_v2
+    s(0, 9, 255, 0, 253, 1, 8, 8), // cuArrayCreate_v2
+    s(0, 1, 255, 0, 253, 1, 24, 24), // cuArrayGetDescriptor_v2
+    s(0, 1, 255, 0, 253, 1, 32, 32), // cuArrayGetMemoryRequirements
+    s(0, 1, 255, 0, 253, 1, 48, 48), // cuArrayGetSparseProperties
+    s(0, 0, 255, 8, 253, 1, 64, 64), // cuCheckpointProcessCheckpoint
+    s(0, 9, 255, 8, 253, 1, 4, 4), // cuCheckpointProcessGetRestoreThreadId
+    s(0, 0, 255, 8, 253, 1, 64, 64), // cuCheckpointProcessRestore
+    s(0, 0, 0, 0, 0, 8, 32, 1024), // cuCheckpointProcessRestore
+    s(0, 9, 255, 16, 253, 1, 8, 8), // cuCoredumpGetAttribute
+    s(0, 9, 255, 0, 253, 1, 8, 8), // cuCtxCreate_v3
+    s(0, 1, 255, 8, 255, 16, 8, 1024), // cuCtxCreate_v3
+    s(0, 9, 255, 0, 253, 1, 8, 8), // cuCtxCreate_v4
+    s(0, 1, 255, 8, 253, 1, 24, 24), // cuCtxCreate_v4
+    s(0, 1, 1, 0, 1, 8, 8, 1024), // cuCtxCreate_v4
+    s(0, 1, 1, 16, 253, 1, 16, 16), // cuCtxCreate_v4
+    s(0, 9, 255, 0, 253, 1, 4, 4), // cuCtxGetCacheConfig
+    s(0, 1, 255, 8, 253, 1, 144, 144), // cuCtxGetDevResource
+    s(0, 1, 0, 136, 253, 1, 144, 144), // cuCtxGetDevResource
+    s(0, 1, 1, 136, 253, 1, 144, 144), // cuCtxGetDevResource
+    s(0, 1, 2, 136, 253, 1, 144, 144), // cuCtxGetDevResource
+    s(0, 1, 255, 8, 253, 1, 144, 144), // cuCtxGetDevResource
+    s(0, 1, 255, 0, 253, 1, 8, 8), // cuCtxGetExecAffinity
+    s(0, 9, 255, 8, 253, 1, 8, 8), // cuCtxGetId
+    s(0, 9, 255, 0, 253, 1, 4, 4), // cuCtxGetStreamPriorityRange
+    s(0, 9, 255, 8, 253, 1, 4, 4), // cuCtxGetStreamPriorityRange
+    s(0, 0, 255, 8, 255, 16, 144, 1024), // cuDevResourceGenerateDesc
+    s(0, 9, 255, 0, 253, 1, 8, 8), // cuDevResourceGenerateDesc
+    s(0, 0, 255, 16, 253, 1, 144, 144), // cuDevSmResourceSplit
+    s(0, 0, 0, 136, 253, 1, 144, 144), // cuDevSmResourceSplit
+    s(0, 0, 1, 136, 253, 1, 144, 144), // cuDevSmResourceSplit
+    s(0, 0, 2, 136, 253, 1, 144, 144), // cuDevSmResourceSplit
+    s(0, 1, 255, 0, 253, 1, 144, 144), // cuDevSmResourceSplit
+    s(0, 1, 4, 136, 253, 1, 144, 144), // cuDevSmResourceSplit
+    s(0, 1, 5, 136, 253, 1, 144, 144), // cuDevSmResourceSplit
+    s(0, 1, 6, 136, 253, 1, 144, 144), // cuDevSmResourceSplit
+    s(0, 1, 255, 24, 253, 1, 144, 144), // cuDevSmResourceSplit
+    s(0, 1, 8, 136, 253, 1, 144, 144), // cuDevSmResourceSplit
+    s(0, 1, 9, 136, 253, 1, 144, 144), // cuDevSmResourceSplit
+    s(0, 1, 10, 136, 253, 1, 144, 144), // cuDevSmResourceSplit
+    s(0, 1, 255, 40, 253, 1, 64, 64), // cuDevSmResourceSplit
+    s(0, 0, 255, 16, 253, 1, 144, 144), // cuDevSmResourceSplitByCount
+    s(0, 0, 0, 136, 253, 1, 144, 144), // cuDevSmResourceSplitByCount
+    s(0, 0, 1, 136, 253, 1, 144, 144), // cuDevSmResourceSplitByCount
+    s(0, 0, 2, 136, 253, 1, 144, 144), // cuDevSmResourceSplitByCount
+    s(0, 1, 255, 0, 253, 1, 144, 144), // cuDevSmResourceSplitByCount
+    s(0, 1, 4, 136, 253, 1, 144, 144), // cuDevSmResourceSplitByCount
+    s(0, 1, 5, 136, 253, 1, 144, 144), // cuDevSmResourceSplitByCount
+    s(0, 1, 6, 136, 253, 1, 144, 144), // cuDevSmResourceSplitByCount
+    s(0, 9, 255, 8, 253, 1, 4, 4), // cuDevSmResourceSplitByCount
+    s(0, 1, 255, 24, 253, 1, 144, 144), // cuDevSmResourceSplitByCount
+    s(0, 1, 9, 136, 253, 1, 144, 144), // cuDevSmResourceSplitByCount
+    s(0, 1, 10, 136, 253, 1, 144, 144), // cuDevSmResourceSplitByCount
+    s(0, 1, 11, 136, 253, 1, 144, 144), // cuDevSmResourceSplitByCount
+    s(0, 0, 255, 16, 253, 1, 144, 144), // cuDevSmResourceSplitByCount
+    s(0, 1, 255, 0, 253, 1, 144, 144), // cuDevSmResourceSplitByCount
+    s(0, 9, 255, 8, 253, 1, 4, 4), // cuDevSmResourceSplitByCount
+    s(0, 1, 255, 24, 253, 1, 144, 144), // cuDevSmResourceSplitByCount
+    s(1, 0, 255, 8, 253, 1, 1, 256), // cuDeviceGetByPCIBusId
+    s(0, 9, 255, 0, 253, 1, 4, 4), // cuDeviceGetByPCIBusId
+    s(0, 0, 255, 8, 253, 1, 8, 8), // cuDeviceGetCliqueInfo
+    s(0, 1, 255, 0, 253, 1, 8, 8), // cuDeviceGetCliqueInfo
+    s(0, 1, 255, 8, 253, 1, 8, 8), // cuDeviceGetCliqueInfo
+    s(0, 1, 255, 0, 253, 1, 16, 16), // cuDeviceGetFabricClusterUuid
+    s(0, 0, 255, 8, 255, 16, 4, 1024), // cuDeviceGetHostAtomicCapabilities
+    s(0, 1, 255, 0, 255, 16, 4, 1024), // cuDeviceGetHostAtomicCapabilities
+    s(1, 1, 255, 0, 253, 1, 1, 256), // cuDeviceGetLuid
+    s(0, 9, 255, 8, 253, 1, 4, 4), // cuDeviceGetLuid
+    s(1, 1, 255, 0, 253, 1, 1, 256), // cuDeviceGetName
+    s(0, 1, 255, 0, 253, 1, 56, 56), // cuDeviceGetProperties
+    s(0, 9, 255, 8, 253, 1, 4, 4), // cuDevicePrimaryCtxGetState
+    s(0, 9, 255, 16, 253, 1, 4, 4), // cuDevicePrimaryCtxGetState
+    s(0, 9, 255, 24, 253, 1, 8, 8), // cuDeviceRegisterAsyncNotification
+    s(0, 9, 255, 0, 253, 1, 8, 8), // cuEGLStreamConsumerAcquireFrame
+    s(0, 9, 255, 8, 253, 1, 8, 8), // cuEGLStreamConsumerAcquireFrame
+    s(0, 9, 255, 16, 253, 1, 8, 8), // cuEGLStreamConsumerAcquireFrame
+    s(0, 9, 255, 0, 253, 1, 8, 8), // cuEGLStreamConsumerReleaseFrame
+    s(0, 9, 255, 16, 253, 1, 8, 8), // cuEGLStreamConsumerReleaseFrame
+    s(0, 9, 255, 0, 253, 1, 8, 8), // cuEGLStreamProducerPresentFrame
+    s(0, 9, 255, 8, 253, 1, 8, 8), // cuEGLStreamProducerPresentFrame
+    s(0, 9, 255, 0, 253, 1, 8, 8), // cuEGLStreamProducerReturnFrame
+    s(0, 1, 255, 8, 253, 1, 64, 64), // cuEGLStreamProducerReturnFrame
+    s(0, 9, 255, 16, 253, 1, 8, 8), // cuEGLStreamProducerReturnFrame
+    s(0, 0, 255, 16, 253, 1, 88, 88), // cuExternalMemoryGetMappedBuffer
+    s(0, 9, 255, 0, 253, 1, 8, 8), // cuExternalMemoryGetMappedBuffer
+    s(0, 0, 255, 16, 253, 1, 120, 120), // cuExternalMemoryGetMappedMipmappedArray
+    s(0, 9, 255, 0, 253, 1, 8, 8), // cuExternalMemoryGetMappedMipmappedArray
+    s(2, 1, 255, 0, 253, 1, 8, 1024), // cuFuncGetName
+    s(0, 9, 255, 16, 253, 1, 8, 8), // cuFuncGetParamInfo
+    s(0, 9, 255, 24, 253, 1, 8, 8), // cuFuncGetParamInfo
+    s(0, 9, 255, 0, 253, 1, 4, 4), // cuGLGetDevices
+    s(0, 1, 255, 8, 0, 0, 4, 1024), // cuGLGetDevices
+    s(2, 1, 255, 8, 253, 1, 8, 1024), // cuGetErrorName
+    s(0, 0, 255, 8, 253, 1, 16, 16), // cuGetExportTable
+    s(0, 9, 255, 0, 253, 1, 8, 8), // cuGetExportTable
+    s(1, 0, 255, 0, 253, 1, 1, 256), // cuGetProcAddress
+    s(0, 9, 255, 8, 253, 1, 8, 8), // cuGetProcAddress
+    s(1, 0, 255, 0, 253, 1, 1, 256), // cuGetProcAddress_v2
+    s(0, 9, 255, 8, 253, 1, 8, 8), // cuGetProcAddress_v2
+    s(0, 9, 255, 32, 253, 1, 4, 4), // cuGetProcAddress_v2
+    s(0, 4, 255, 16, 255, 24, 8, 760), // cuGraphAddBatchMemOpNode
+    s(0, 0, 255, 32, 253, 1, 32, 32), // cuGraphAddBatchMemOpNode
+    s(0, 0, 1, 16, 1, 8, 48, 760), // cuGraphAddBatchMemOpNode
+    s(0, 9, 255, 0, 253, 1, 8, 8), // cuGraphAddBatchMemOpNode
+    s(0, 4, 255, 16, 255, 24, 8, 1024), // cuGraphAddChildGraphNode
+    s(0, 9, 255, 0, 253, 1, 8, 8), // cuGraphAddChildGraphNode
+    s(0, 0, 255, 8, 253, 1, 8, 8), // cuGraphAddDependencies
+    s(0, 0, 255, 16, 253, 1, 8, 8), // cuGraphAddDependencies
+    s(0, 0, 255, 8, 253, 1, 8, 8), // cuGraphAddDependencies_v2
+    s(0, 0, 255, 16, 253, 1, 8, 8), // cuGraphAddDependencies_v2
+    s(0, 0, 255, 24, 253, 1, 8, 8), // cuGraphAddDependencies_v2
+    s(0, 4, 255, 16, 255, 24, 8, 1024), // cuGraphAddExternalSemaphoresSignalNode
+    s(0, 0, 255, 32, 253, 1, 24, 24), // cuGraphAddExternalSemaphoresSignalNode
+    s(0, 0, 1, 0, 253, 1, 8, 8), // cuGraphAddExternalSemaphoresSignalNode
+    s(0, 0, 1, 8, 253, 1, 144, 144), // cuGraphAddExternalSemaphoresSignalNode
+    s(0, 9, 255, 0, 253, 1, 8, 8), // cuGraphAddExternalSemaphoresSignalNode
+    s(0, 4, 255, 16, 255, 24, 8, 1024), // cuGraphAddHostNode
+    s(0, 0, 255, 32, 253, 1, 16, 16), // cuGraphAddHostNode
+    s(0, 9, 255, 0, 253, 1, 8, 8), // cuGraphAddHostNode
+    s(0, 4, 255, 16, 255, 24, 8, 1024), // cuGraphAddKernelNode
+    s(0, 0, 255, 32, 253, 1, 56, 56), // cuGraphAddKernelNode
+    s(0, 9, 255, 0, 253, 1, 8, 8), // cuGraphAddKernelNode
+    s(0, 4, 255, 16, 255, 24, 8, 1024), // cuGraphAddKernelNode_v2
+    s(0, 0, 255, 32, 253, 1, 72, 72), // cuGraphAddKernelNode_v2
+    s(0, 9, 255, 0, 253, 1, 8, 8), // cuGraphAddKernelNode_v2
+    s(0, 4, 255, 16, 255, 24, 8, 712), // cuGraphAddMemAllocNode
+    s(0, 0, 255, 32, 253, 1, 120, 120), // cuGraphAddMemAllocNode
+    s(0, 4, 1, 88, 1, 96, 12, 712), // cuGraphAddMemAllocNode
+    s(0, 9, 255, 0, 253, 1, 8, 8), // cuGraphAddMemAllocNode
+    s(0, 4, 255, 16, 255, 24, 8, 1024), // cuGraphAddMemcpyNode
+    s(0, 0, 255, 32, 253, 1, 200, 200), // cuGraphAddMemcpyNode
+    s(0, 9, 255, 0, 253, 1, 8, 8), // cuGraphAddMemcpyNode
+    s(0, 4, 255, 16, 255, 24, 8, 1024), // cuGraphAddMemsetNode
+    s(0, 0, 255, 32, 253, 1, 40, 40), // cuGraphAddMemsetNode
+    s(0, 9, 255, 0, 253, 1, 8, 8), // cuGraphAddMemsetNode
+    s(0, 4, 255, 16, 255, 24, 8, 1024), // cuGraphAddNode
+    s(0, 9, 255, 0, 253, 1, 8, 8), // cuGraphAddNode
+    s(0, 1, 255, 32, 253, 1, 256, 256), // cuGraphAddNode
+    s(0, 4, 255, 16, 255, 32, 8, 1024), // cuGraphAddNode_v2
+    s(0, 0, 255, 24, 253, 1, 8, 8), // cuGraphAddNode_v2
+    s(0, 9, 255, 0, 253, 1, 8, 8), // cuGraphAddNode_v2
+    s(0, 1, 255, 40, 253, 1, 256, 256), // cuGraphAddNode_v2
+    s(0, 1, 255, 8, 253, 1, 32, 32), // cuGraphBatchMemOpNodeGetParams
+    s(0, 1, 0, 16, 0, 8, 48, 1024), // cuGraphBatchMemOpNodeGetParams
+    s(0, 0, 255, 8, 253, 1, 32, 32), // cuGraphBatchMemOpNodeSetParams
+    s(0, 0, 0, 16, 0, 8, 48, 1024), // cuGraphBatchMemOpNodeSetParams
+    s(1, 0, 255, 8, 253, 1, 1, 256), // cuGraphDebugDotPrint
+    s(0, 0, 255, 16, 253, 1, 32, 32), // cuGraphExecBatchMemOpNodeSetParams
+    s(0, 0, 0, 16, 0, 8, 48, 1024), // cuGraphExecBatchMemOpNodeSetParams
+    s(0, 0, 255, 16, 253, 1, 24, 24), // cuGraphExecExternalSemaphoresSignalNodeSetParams
+    s(0, 0, 0, 0, 253, 1, 8, 8), // cuGraphExecExternalSemaphoresSignalNodeSetParams
+    s(0, 0, 0, 8, 253, 1, 144, 144), // cuGraphExecExternalSemaphoresSignalNodeSetParams
+    s(0, 0, 255, 16, 253, 1, 16, 16), // cuGraphExecHostNodeSetParams
+    s(0, 0, 255, 16, 253, 1, 56, 56), // cuGraphExecKernelNodeSetParams
+    s(0, 0, 255, 16, 253, 1, 72, 72), // cuGraphExecKernelNodeSetParams_v2
+    s(0, 0, 255, 16, 253, 1, 200, 200), // cuGraphExecMemcpyNodeSetParams
+    s(0, 0, 255, 16, 253, 1, 40, 40), // cuGraphExecMemsetNodeSetParams
+    s(0, 0, 255, 16, 253, 1, 256, 256), // cuGraphExecNodeSetParams
+    s(0, 9, 255, 16, 253, 1, 8, 8), // cuGraphExecUpdate
+    s(0, 9, 255, 24, 253, 1, 4, 4), // cuGraphExecUpdate
+    s(0, 1, 255, 16, 253, 1, 24, 24), // cuGraphExecUpdate_v2
+    s(0, 1, 255, 8, 253, 1, 24, 24), // cuGraphExternalSemaphoresSignalNodeGetParams
+    s(0, 1, 0, 0, 253, 1, 8, 8), // cuGraphExternalSemaphoresSignalNodeGetParams
+    s(0, 1, 0, 8, 253, 1, 144, 144), // cuGraphExternalSemaphoresSignalNodeGetParams
+    s(0, 0, 255, 8, 253, 1, 24, 24), // cuGraphExternalSemaphoresSignalNodeSetParams
+    s(0, 0, 0, 0, 253, 1, 8, 8), // cuGraphExternalSemaphoresSignalNodeSetParams
+    s(0, 0, 0, 8, 253, 1, 144, 144), // cuGraphExternalSemaphoresSignalNodeSetParams
+    s(0, 9, 255, 8, 253, 1, 8, 8), // cuGraphGetEdges
+    s(0, 9, 255, 16, 253, 1, 8, 8), // cuGraphGetEdges
+    s(0, 9, 255, 24, 253, 1, 8, 8), // cuGraphGetEdges
+    s(0, 9, 255, 8, 253, 1, 8, 8), // cuGraphGetEdges_v2
+    s(0, 9, 255, 16, 253, 1, 8, 8), // cuGraphGetEdges_v2
+    s(0, 1, 255, 24, 253, 1, 8, 8), // cuGraphGetEdges_v2
+    s(0, 9, 255, 32, 253, 1, 8, 8), // cuGraphGetEdges_v2
+    s(0, 9, 255, 16, 253, 1, 8, 8), // cuGraphGetNodes
+    s(0, 5, 255, 8, 0, 0, 8, 1024), // cuGraphGetNodes
+    s(0, 1, 255, 8, 253, 1, 16, 16), // cuGraphHostNodeGetParams
+    s(0, 0, 255, 8, 253, 1, 16, 16), // cuGraphHostNodeSetParams
+    s(0, 9, 255, 0, 253, 1, 8, 8), // cuGraphInstantiate
+    s(0, 9, 255, 16, 253, 1, 8, 8), // cuGraphInstantiate
+    s(1, 1, 255, 24, 253, 1, 1, 256), // cuGraphInstantiate
+    s(0, 9, 255, 0, 253, 1, 8, 8), // cuGraphInstantiateWithParams
+    s(0, 1, 255, 16, 253, 1, 32, 32), // cuGraphInstantiateWithParams
+    s(0, 1, 255, 16, 253, 1, 64, 64), // cuGraphKernelNodeGetAttribute
+    s(0, 1, 255, 8, 253, 1, 56, 56), // cuGraphKernelNodeGetParams
+    s(0, 1, 255, 8, 253, 1, 72, 72), // cuGraphKernelNodeGetParams_v2
+    s(0, 0, 255, 16, 253, 1, 64, 64), // cuGraphKernelNodeSetAttribute
+    s(0, 0, 255, 8, 253, 1, 56, 56), // cuGraphKernelNodeSetParams
+    s(0, 0, 255, 8, 253, 1, 72, 72), // cuGraphKernelNodeSetParams_v2
+    s(0, 1, 255, 8, 253, 1, 120, 120), // cuGraphMemAllocNodeGetParams
+    s(0, 5, 0, 88, 0, 96, 12, 1024), // cuGraphMemAllocNodeGetParams
+    s(0, 1, 255, 8, 253, 1, 200, 200), // cuGraphMemcpyNodeGetParams
+    s(0, 0, 255, 8, 253, 1, 200, 200), // cuGraphMemcpyNodeSetParams
+    s(0, 1, 255, 8, 253, 1, 40, 40), // cuGraphMemsetNodeGetParams
+    s(0, 0, 255, 8, 253, 1, 40, 40), // cuGraphMemsetNodeSetParams
+    s(0, 9, 255, 24, 253, 1, 8, 8), // cuGraphNodeGetDependencies_v2
+    s(0, 5, 255, 8, 0, 0, 8, 1024), // cuGraphNodeGetDependencies_v2
+    s(0, 1, 255, 16, 253, 1, 8, 8), // cuGraphNodeGetDependencies_v2
+    s(0, 9, 255, 16, 253, 1, 4, 4), // cuGraphNodeGetEnabled
+    s(0, 1, 255, 8, 253, 1, 256, 256), // cuGraphNodeGetParams
+    s(0, 0, 255, 8, 253, 1, 256, 256), // cuGraphNodeSetParams
+    s(0, 1, 255, 8, 255, 0, 8, 1024), // cuGraphicsMapResources
+    s(0, 1, 255, 0, 253, 1, 64, 64), // cuGraphicsResourceGetMappedEglFrame
+    s(0, 0, 255, 8, 253, 1, 104, 104), // cuImportExternalMemory
+    s(0, 9, 255, 0, 253, 1, 8, 8), // cuImportExternalMemory
+    s(0, 0, 255, 8, 253, 1, 96, 96), // cuImportExternalSemaphore
+    s(0, 9, 255, 0, 253, 1, 8, 8), // cuImportExternalSemaphore
+    s(0, 0, 255, 0, 253, 1, 56, 56), // cuLaunchCooperativeKernelMultiDevice
+    s(0, 0, 255, 0, 253, 1, 56, 56), // cuLaunchKernelEx
+    s(0, 0, 0, 40, 0, 48, 72, 1024), // cuLaunchKernelEx
+    s(0, 1, 255, 0, 255, 8, 8, 1024), // cuLibraryEnumerateKernels
+    s(1, 0, 255, 24, 253, 1, 1, 256), // cuLibraryGetGlobal
+    s(0, 9, 255, 0, 253, 1, 8, 8), // cuLibraryGetGlobal
+    s(0, 9, 255, 8, 253, 1, 8, 8), // cuLibraryGetGlobal
+    s(1, 0, 255, 16, 253, 1, 1, 256), // cuLibraryGetKernel
+    s(0, 9, 255, 0, 253, 1, 8, 8), // cuLibraryGetKernel
+    s(0, 0, 255, 16, 255, 32, 4, 784), // cuLibraryLoadData
+    s(0, 0, 255, 40, 255, 56, 4, 784), // cuLibraryLoadData
+    s(0, 9, 255, 0, 253, 1, 8, 8), // cuLibraryLoadData
+    s(0, 9, 255, 24, 253, 1, 8, 8), // cuLibraryLoadData
+    s(0, 9, 255, 48, 253, 1, 8, 8), // cuLibraryLoadData
+    s(1, 0, 255, 8, 253, 1, 1, 256), // cuLibraryLoadFromFile
+    s(0, 0, 255, 16, 255, 32, 4, 648), // cuLibraryLoadFromFile
+    s(0, 0, 255, 40, 255, 56, 4, 648), // cuLibraryLoadFromFile
+    s(0, 9, 255, 0, 253, 1, 8, 8), // cuLibraryLoadFromFile
+    s(0, 9, 255, 24, 253, 1, 8, 8), // cuLibraryLoadFromFile
+    s(0, 9, 255, 48, 253, 1, 8, 8), // cuLibraryLoadFromFile
+    s(1, 0, 255, 32, 253, 1, 1, 256), // cuLinkAddData
+    s(0, 0, 255, 48, 255, 40, 4, 1024), // cuLinkAddData
+    s(1, 0, 255, 16, 253, 1, 1, 256), // cuLinkAddFile
+    s(0, 0, 255, 32, 255, 24, 4, 1024), // cuLinkAddFile
+    s(0, 9, 255, 8, 253, 1, 8, 8), // cuLinkComplete
+    s(0, 9, 255, 16, 253, 1, 8, 8), // cuLinkComplete
+    s(0, 0, 255, 8, 255, 0, 4, 1024), // cuLinkCreate
+    s(0, 9, 255, 24, 253, 1, 8, 8), // cuLinkCreate
+    s(0, 0, 255, 8, 253, 1, 24, 24), // cuLogicalEndpointCreate
+    s(0, 0, 255, 16, 253, 1, 24, 24), // cuLogicalEndpointGetLimits
+    s(0, 9, 255, 0, 253, 1, 8, 8), // cuLogicalEndpointGetLimits
+    s(0, 9, 255, 8, 253, 1, 8, 8), // cuLogicalEndpointGetLimits
+    s(0, 1, 255, 16, 255, 8, 4, 1024), // cuLogicalEndpointQuery
+    s(0, 9, 255, 0, 253, 1, 4, 4), // cuLogsDumpToMemory
+    s(1, 1, 255, 8, 253, 1, 1, 256), // cuLogsDumpToMemory
+    s(0, 9, 255, 16, 253, 1, 8, 8), // cuLogsDumpToMemory
+    s(0, 4, 255, 0, 255, 8, 64, 1024), // cuMemBatchDecompressAsync
+    s(0, 9, 255, 24, 253, 1, 8, 8), // cuMemBatchDecompressAsync
+    s(0, 0, 255, 16, 253, 1, 32, 32), // cuMemCreate
+    s(0, 9, 255, 0, 253, 1, 8, 8), // cuMemCreate
+    s(0, 4, 255, 0, 255, 16, 8, 384), // cuMemDiscardAndPrefetchBatchAsync
+    s(0, 4, 255, 8, 255, 16, 8, 384), // cuMemDiscardAndPrefetchBatchAsync
+    s(0, 4, 255, 24, 255, 40, 8, 384), // cuMemDiscardAndPrefetchBatchAsync
+    s(0, 4, 255, 32, 255, 16, 8, 384), // cuMemDiscardAndPrefetchBatchAsync
+    s(0, 4, 255, 0, 255, 16, 8, 784), // cuMemDiscardBatchAsync
+    s(0, 4, 255, 8, 255, 16, 8, 784), // cuMemDiscardBatchAsync
+    s(0, 0, 255, 8, 253, 1, 8, 8), // cuMemGetAccess
+    s(0, 9, 255, 0, 253, 1, 8, 8), // cuMemGetAccess
+    s(0, 0, 255, 8, 253, 1, 32, 32), // cuMemGetAllocationGranularity
+    s(0, 9, 255, 0, 253, 1, 8, 8), // cuMemGetAllocationGranularity
+    s(0, 9, 255, 0, 253, 1, 8, 8), // cuMemGetDefaultMemPool
+    s(0, 1, 255, 8, 253, 1, 8, 8), // cuMemGetDefaultMemPool
+    s(0, 1, 255, 32, 253, 1, 8, 8), // cuMemGetLocationInfo
+    s(0, 0, 255, 0, 255, 8, 96, 1024), // cuMemMapArrayAsync
+    s(0, 0, 255, 8, 253, 1, 88, 88), // cuMemPoolCreate
+    s(0, 9, 255, 0, 253, 1, 8, 8), // cuMemPoolCreate
+    s(0, 0, 255, 16, 253, 1, 8, 8), // cuMemPoolGetAccess
+    s(0, 9, 255, 0, 253, 1, 4, 4), // cuMemPoolGetAccess
+    s(0, 0, 255, 16, 253, 1, 64, 64), // cuMemPoolImportPointer
+    s(0, 9, 255, 0, 253, 1, 8, 8), // cuMemPoolImportPointer
+    s(0, 0, 255, 8, 253, 1, 12, 12), // cuMemPoolSetAccess
+    s(0, 4, 255, 16, 255, 24, 4, 1024), // cuMemRangeGetAttributes
+    s(0, 9, 255, 0, 253, 1, 8, 8), // cuMemRangeGetAttributes
+    s(0, 5, 255, 8, 255, 40, 8, 1024), // cuMemRangeGetAttributes
+    s(0, 0, 255, 16, 253, 1, 12, 12), // cuMemSetAccess
+    s(0, 0, 255, 0, 253, 1, 128, 128), // cuMemcpy2DAsync_v2
+    s(0, 0, 255, 0, 253, 1, 200, 200), // cuMemcpy3DAsync_v2
+    s(0, 0, 255, 8, 253, 1, 112, 112), // cuMemcpy3DBatchAsync
+    s(0, 9, 255, 16, 253, 1, 8, 8), // cuMemcpy3DBatchAsync
+    s(0, 0, 255, 8, 253, 1, 112, 112), // cuMemcpy3DBatchAsync_v2
+    s(0, 1, 255, 0, 253, 1, 112, 112), // cuMemcpy3DWithAttributesAsync
+    s(0, 4, 255, 0, 255, 24, 8, 304), // cuMemcpyBatchAsync
+    s(0, 4, 255, 8, 255, 24, 8, 304), // cuMemcpyBatchAsync
+    s(0, 4, 255, 16, 255, 24, 8, 304), // cuMemcpyBatchAsync
+    s(0, 4, 255, 32, 255, 48, 24, 304), // cuMemcpyBatchAsync
+    s(0, 4, 255, 40, 255, 24, 8, 304), // cuMemcpyBatchAsync
+    s(0, 9, 255, 56, 253, 1, 8, 8), // cuMemcpyBatchAsync
+    s(0, 4, 255, 0, 255, 24, 8, 304), // cuMemcpyBatchAsync_v2
+    s(0, 4, 255, 8, 255, 24, 8, 304), // cuMemcpyBatchAsync_v2
+    s(0, 4, 255, 16, 255, 24, 8, 304), // cuMemcpyBatchAsync_v2
+    s(0, 4, 255, 32, 255, 48, 24, 304), // cuMemcpyBatchAsync_v2
+    s(0, 4, 255, 40, 255, 24, 8, 304), // cuMemcpyBatchAsync_v2
+    s(0, 1, 255, 24, 253, 1, 24, 24), // cuMemcpyWithAttributesAsync
+    s(1, 0, 255, 24, 253, 1, 1, 256), // cuModuleGetGlobal
+    s(0, 9, 255, 0, 253, 1, 4, 4), // cuModuleGetGlobal
+    s(0, 9, 255, 8, 253, 1, 4, 4), // cuModuleGetGlobal
+    s(1, 0, 255, 8, 253, 1, 1, 256), // cuModuleLoad
+    s(0, 9, 255, 0, 253, 1, 8, 8), // cuModuleLoad
+    s(0, 0, 255, 24, 255, 16, 4, 1024), // cuModuleLoadDataEx
+    s(0, 9, 255, 0, 253, 1, 8, 8), // cuModuleLoadDataEx
+    s(0, 0, 255, 16, 253, 1, 56, 56), // cuOccupancyMaxActiveClusters
+    s(0, 0, 0, 40, 0, 48, 72, 1024), // cuOccupancyMaxActiveClusters
+    s(0, 9, 255, 0, 253, 1, 4, 4), // cuOccupancyMaxActiveClusters
+    s(0, 0, 255, 8, 255, 0, 4, 1024), // cuPointerGetAttributes
+    s(0, 9, 255, 16, 253, 1, 8, 8), // cuPointerGetAttributes
+    s(1, 0, 255, 0, 253, 1, 1, 256), // cuProfilerInitialize
+    s(1, 0, 255, 8, 253, 1, 1, 256), // cuProfilerInitialize
+    s(0, 0, 255, 0, 253, 1, 8, 8), // cuSignalExternalSemaphoresAsync
+    s(0, 0, 255, 8, 253, 1, 144, 144), // cuSignalExternalSemaphoresAsync
+    s(0, 0, 255, 16, 255, 8, 48, 1024), // cuStreamBatchMemOp
+    s(0, 1, 255, 8, 253, 1, 8, 8), // cuStreamBeginCaptureToCig
+    s(0, 1, 0, 0, 253, 1, 16, 16), // cuStreamBeginCaptureToCig
+    s(0, 4, 255, 16, 255, 32, 8, 1024), // cuStreamBeginCaptureToGraph
+    s(0, 0, 255, 24, 253, 1, 8, 8), // cuStreamBeginCaptureToGraph
+    s(0, 9, 255, 8, 253, 1, 4, 4), // cuStreamGetCaptureInfo
+    s(0, 9, 255, 16, 253, 1, 8, 8), // cuStreamGetCaptureInfo
+    s(0, 9, 255, 8, 253, 1, 4, 4), // cuStreamGetCaptureInfo_v2
+    s(0, 9, 255, 16, 253, 1, 8, 8), // cuStreamGetCaptureInfo_v2
+    s(0, 9, 255, 24, 253, 1, 8, 8), // cuStreamGetCaptureInfo_v2
+    s(0, 9, 255, 40, 253, 1, 8, 8), // cuStreamGetCaptureInfo_v2
+    s(0, 5, 255, 32, 3, 0, 8, 1024), // cuStreamGetCaptureInfo_v2
+    s(0, 9, 255, 8, 253, 1, 4, 4), // cuStreamGetCaptureInfo_v3
+    s(0, 9, 255, 16, 253, 1, 8, 8), // cuStreamGetCaptureInfo_v3
+    s(0, 9, 255, 24, 253, 1, 8, 8), // cuStreamGetCaptureInfo_v3
+    s(0, 9, 255, 48, 253, 1, 8, 8), // cuStreamGetCaptureInfo_v3
+    s(0, 5, 255, 32, 3, 0, 8, 1024), // cuStreamGetCaptureInfo_v3
+    s(0, 9, 255, 40, 253, 1, 8, 8), // cuStreamGetCaptureInfo_v3
+    s(0, 4, 255, 8, 255, 16, 8, 1024), // cuStreamUpdateCaptureDependencies
+    s(0, 4, 255, 8, 255, 24, 8, 1024), // cuStreamUpdateCaptureDependencies_v2
+    s(0, 0, 255, 16, 253, 1, 8, 8), // cuStreamUpdateCaptureDependencies_v2
+    s(0, 0, 255, 8, 253, 1, 144, 144), // cuSurfObjectCreate
+    s(0, 9, 255, 0, 253, 1, 8, 8), // cuSurfObjectCreate
+    s(0, 1, 255, 0, 253, 1, 144, 144), // cuSurfObjectGetResourceDesc
+    s(0, 0, 255, 32, 253, 1, 8, 8), // cuTensorMapEncodeIm2col
+    s(0, 0, 255, 40, 253, 1, 8, 8), // cuTensorMapEncodeIm2col
+    s(0, 0, 255, 48, 253, 1, 4, 4), // cuTensorMapEncodeIm2col
+    s(0, 0, 255, 56, 253, 1, 4, 4), // cuTensorMapEncodeIm2col
+    s(0, 0, 255, 80, 253, 1, 4, 4), // cuTensorMapEncodeIm2col
+    s(0, 1, 255, 0, 253, 1, 128, 128), // cuTensorMapEncodeIm2col
+    s(0, 0, 255, 32, 253, 1, 8, 8), // cuTensorMapEncodeIm2colWide
+    s(0, 0, 255, 40, 253, 1, 8, 8), // cuTensorMapEncodeIm2colWide
+    s(0, 0, 255, 80, 253, 1, 4, 4), // cuTensorMapEncodeIm2colWide
+    s(0, 1, 255, 0, 253, 1, 128, 128), // cuTensorMapEncodeIm2colWide
+    s(0, 0, 255, 32, 253, 1, 8, 8), // cuTensorMapEncodeTiled
+    s(0, 0, 255, 40, 253, 1, 8, 8), // cuTensorMapEncodeTiled
+    s(0, 0, 255, 48, 253, 1, 4, 4), // cuTensorMapEncodeTiled
+    s(0, 0, 255, 56, 253, 1, 4, 4), // cuTensorMapEncodeTiled
+    s(0, 1, 255, 0, 253, 1, 128, 128), // cuTensorMapEncodeTiled
+    s(0, 1, 255, 0, 253, 1, 128, 128), // cuTensorMapReplaceAddress
+    s(0, 1, 255, 0, 253, 1, 128, 128), // cuTensorMapSetAllocationClass
+    s(0, 9, 255, 16, 253, 1, 4, 4), // cuTensorMapSetAllocationClass
+    s(0, 0, 255, 8, 253, 1, 144, 144), // cuTexObjectCreate
+    s(0, 0, 255, 16, 253, 1, 104, 104), // cuTexObjectCreate
+    s(0, 0, 255, 24, 253, 1, 112, 112), // cuTexObjectCreate
+    s(0, 9, 255, 0, 253, 1, 8, 8), // cuTexObjectCreate
+    s(0, 1, 255, 0, 253, 1, 104, 104), // cuTexObjectGetTextureDesc
+    s(0, 1, 255, 0, 253, 1, 20, 20), // cudaArrayGetInfo
+    s(0, 1, 255, 8, 253, 1, 24, 24), // cudaArrayGetInfo
+    s(0, 9, 255, 16, 253, 1, 4, 4), // cudaArrayGetInfo
+    s(0, 0, 255, 0, 253, 1, 20, 20), // cudaBindSurfaceToArray
+    s(0, 0, 255, 16, 253, 1, 20, 20), // cudaBindSurfaceToArray
+    s(0, 0, 255, 8, 253, 1, 124, 124), // cudaBindTexture
+    s(0, 0, 255, 24, 253, 1, 20, 20), // cudaBindTexture
+    s(0, 9, 255, 0, 253, 1, 8, 8), // cudaBindTexture
+    s(0, 0, 255, 0, 253, 1, 124, 124), // cudaBindTextureToArray
+    s(0, 0, 255, 16, 253, 1, 20, 20), // cudaBindTextureToArray
+    s(0, 0, 255, 8, 253, 1, 1008, 1008), // cudaChooseDevice
+    s(0, 9, 255, 0, 253, 1, 4, 4), // cudaChooseDevice
+    s(0, 0, 255, 8, 253, 1, 1032, 1032), // cudaChooseDevice
+    s(0, 9, 255, 0, 253, 1, 4, 4), // cudaChooseDevice
+    s(0, 0, 255, 8, 253, 1, 728, 728), // cudaChooseDevice
+    s(0, 9, 255, 0, 253, 1, 4, 4), // cudaChooseDevice
+    s(0, 0, 255, 8, 253, 1, 64, 64), // cudaCreateSurfaceObject
+    s(0, 9, 255, 0, 253, 1, 8, 8), // cudaCreateSurfaceObject
+    s(0, 0, 255, 8, 253, 1, 144, 144), // cudaCreateTextureObject
+    s(0, 0, 255, 16, 253, 1, 72, 72), // cudaCreateTextureObject
+    s(0, 0, 255, 24, 253, 1, 112, 112), // cudaCreateTextureObject
+    s(0, 9, 255, 0, 253, 1, 8, 8), // cudaCreateTextureObject
+    s(0, 0, 255, 8, 253, 1, 64, 64), // cudaCreateTextureObject
+    s(0, 0, 255, 16, 253, 1, 72, 72), // cudaCreateTextureObject
+    s(0, 0, 255, 24, 253, 1, 48, 48), // cudaCreateTextureObject
+    s(0, 9, 255, 0, 253, 1, 8, 8), // cudaCreateTextureObject
+    s(0, 0, 255, 8, 253, 1, 64, 64), // cudaCreateTextureObject
+    s(0, 0, 255, 16, 253, 1, 68, 68), // cudaCreateTextureObject
+    s(0, 0, 255, 24, 253, 1, 48, 48), // cudaCreateTextureObject
+    s(0, 9, 255, 0, 253, 1, 8, 8), // cudaCreateTextureObject
+    s(0, 0, 255, 8, 253, 1, 20, 20), // cudaDeviceGetTexture1DLinearMaxWidth
+    s(0, 9, 255, 0, 253, 1, 8, 8), // cudaDeviceGetTexture1DLinearMaxWidth
+    s(0, 9, 255, 0, 253, 1, 8, 8), // cudaEGLStreamProducerPresentFrame
+    s(0, 9, 255, 288, 253, 1, 8, 8), // cudaEGLStreamProducerPresentFrame
+    s(0, 9, 255, 0, 253, 1, 8, 8), // cudaEGLStreamProducerReturnFrame
+    s(0, 1, 255, 8, 253, 1, 280, 280), // cudaEGLStreamProducerReturnFrame
+    s(0, 9, 255, 16, 253, 1, 8, 8), // cudaEGLStreamProducerReturnFrame
+    s(0, 0, 255, 16, 253, 1, 24, 24), // cudaExternalMemoryGetMappedBuffer
+    s(0, 9, 255, 0, 253, 1, 8, 8), // cudaExternalMemoryGetMappedBuffer
+    s(0, 0, 255, 16, 253, 1, 128, 128), // cudaExternalMemoryGetMappedMipmappedArray
+    s(0, 9, 255, 0, 253, 1, 8, 8), // cudaExternalMemoryGetMappedMipmappedArray
+    s(0, 1, 255, 0, 253, 1, 20, 20), // cudaGetChannelDesc
+    s(0, 1, 255, 0, 253, 1, 1008, 1008), // cudaGetDeviceProperties
+    s(0, 1, 255, 0, 253, 1, 1032, 1032), // cudaGetDeviceProperties
+    s(0, 1, 255, 0, 253, 1, 728, 728), // cudaGetDeviceProperties
+    s(1, 0, 255, 0, 253, 1, 1, 256), // cudaGetDriverEntryPoint
+    s(0, 9, 255, 8, 253, 1, 8, 8), // cudaGetDriverEntryPoint
+    s(0, 9, 255, 24, 253, 1, 4, 4), // cudaGetDriverEntryPoint
+    s(1, 2, 254, 0, 253, 0, 1, 256), // cudaGetErrorName
+    s(0, 0, 255, 8, 253, 1, 124, 124), // cudaGetTextureAlignmentOffset
+    s(0, 9, 255, 0, 253, 1, 8, 8), // cudaGetTextureAlignmentOffset
+    s(0, 1, 255, 0, 253, 1, 72, 72), // cudaGetTextureObjectTextureDesc
+    s(0, 1, 255, 0, 253, 1, 68, 68), // cudaGetTextureObjectTextureDesc
+    s(0, 4, 255, 16, 255, 24, 8, 1024), // cudaGraphAddMemcpyNode
+    s(0, 0, 255, 32, 253, 1, 160, 160), // cudaGraphAddMemcpyNode
+    s(0, 9, 255, 0, 253, 1, 8, 8), // cudaGraphAddMemcpyNode
+    s(0, 0, 255, 16, 253, 1, 160, 160), // cudaGraphExecMemcpyNodeSetParams
+    s(0, 1, 255, 8, 253, 1, 160, 160), // cudaGraphMemcpyNodeGetParams
+    s(0, 0, 255, 8, 253, 1, 160, 160), // cudaGraphMemcpyNodeSetParams
+    s(0, 1, 255, 0, 253, 1, 280, 280), // cudaGraphicsResourceGetMappedEglFrame
+    s(0, 9, 255, 0, 253, 1, 8, 8), // cudaMemPoolImportPointer
+    s(0, 1, 255, 16, 253, 1, 64, 64), // cudaMemPoolImportPointer
+    s(0, 4, 255, 8, 255, 16, 12, 1024), // cudaMemPoolSetAccess
+    s(0, 0, 255, 0, 253, 1, 160, 160), // cudaMemcpy3D
+    s(0, 0, 255, 0, 253, 1, 168, 168), // cudaMemcpy3DPeer
+    s(0, 1, 255, 0, 253, 1, 88, 88), // cudaPointerGetAttributes
+    s(0, 0, 255, 0, 253, 1, 4, 4), // cudaSetValidDevices
+    s(0, 0, 255, 0, 253, 1, 8, 8), // cudaSignalExternalSemaphoresAsync
+    s(0, 0, 255, 8, 253, 1, 32, 32), // cudaSignalExternalSemaphoresAsync
+    s(0, 1, 255, 24, 253, 1, 16, 16), // cudaStreamBeginRecaptureToGraph
+    s(0, 0, 255, 0, 253, 1, 124, 124), // cudaUnbindTexture
+    s(0, 0, 255, 0, 253, 1, 8, 8), // cudaWaitExternalSemaphoresAsync
+    s(0, 0, 255, 8, 253, 1, 40, 40), // cudaWaitExternalSemaphoresAsync
+];

@@ -1,0 +1,195 @@
+//! The functions of the tables: each form of each prototype with its parameters' types, rules and places.
+
+use super::functions_file::Prototype;
+use super::known::{Count, Effect, Memory, Shape, Type, TypeId};
+use super::overlay_file::{EffectKind, EffectText, FunctionText, MemberText};
+use super::place;
+use super::rules::{self, Member, Sibling};
+use super::structs::Extent;
+use super::types::Tables;
+use super::version::Span;
+use super::world::{Family, Place};
+use crate::error::Error;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// A row of a family's functions.
+#[derive(Debug, Clone)]
+pub(crate) struct FunctionRow {
+    pub(crate) name: String,
+    pub(crate) span: Span,
+    pub(crate) returns: TypeId,
+    pub(crate) params: Vec<Member>,
+    pub(crate) about: String,
+    pub(crate) shape: Shape,
+    pub(crate) effects: Vec<Effect>,
+    /// Bytes of the parameter block, when the runtime reports it by callback.
+    pub(crate) block: Option<u32>,
+}
+
+/// Whether a name matches a pattern with `*`.
+pub(crate) fn matches(pattern: &str, name: &str) -> bool {
+    super::glob::glob(pattern.as_bytes(), name.as_bytes())
+}
+
+/// The functions of a family, sorted by name and version.
+pub(crate) fn rows(tables: &mut Tables, n: usize) -> Result<Vec<FunctionRow>, Error> {
+    let family = &tables.world.families[n];
+    check_overlay(family)?;
+    let mut rows = Vec::new();
+    for prototype in &family.functions.prototypes {
+        let plain = row(tables, n, prototype)?;
+        for suffix in &prototype.forms {
+            rows.push(FunctionRow { name: format!("{}{suffix}", plain.name), ..plain.clone() });
+        }
+        rows.push(plain);
+    }
+    rows.sort_by(|a, b| (&a.name, a.span).cmp(&(&b.name, b.span)));
+    if family.name == "driver" {
+        // A driver keeps what headers drop.
+        for n in 0..rows.len() {
+            let next = rows.get(n + 1).filter(|r| r.name == rows[n].name).map(|r| r.span.since);
+            rows[n].span.until = next.map_or(u32::MAX, |since| since.saturating_sub(10));
+        }
+    }
+    Ok(rows)
+}
+
+/// Every name and parameter that the overlay speaks of must be there.
+fn check_overlay(family: &Family) -> Result<(), Error> {
+    let all = &family.functions.prototypes;
+    for text in &family.overlay.functions {
+        let mut parameters: BTreeSet<&str> = BTreeSet::new();
+        for (pattern, at) in &text.patterns {
+            let place = Place { source: &family.overlay_source, at: *at };
+            let mut found = false;
+            for prototype in all.iter().filter(|p| matches(pattern, &p.name)) {
+                found = true;
+                parameters.extend(prototype.params.iter().map(|p| p.name.as_str()));
+            }
+            if !found {
+                return Err(place.error(format!("functions.toml has no {pattern}")));
+            }
+        }
+        for (name, member) in &text.members {
+            if !parameters.contains(name.as_str()) {
+                let place = Place { source: &family.overlay_source, at: member.at };
+                let known: Vec<&str> = parameters.iter().copied().collect();
+                return Err(place.error(format!("no parameter {name}, expected one of {}", known.join(", "))));
+            }
+        }
+    }
+    Ok(())
+}
+
+/// What the overlay says of one prototype; of two that say something of one parameter the later wins.
+struct Said<'a> {
+    about: &'a str,
+    effects: &'a [EffectText],
+    members: BTreeMap<&'a str, MemberText>,
+    place: Place<'a>,
+}
+
+fn said<'a>(family: &'a Family, prototype: &Prototype) -> Said<'a> {
+    let place = Place { source: &family.overlay_source, at: 0 };
+    let mut said = Said { about: "", effects: &[], members: BTreeMap::new(), place };
+    let about = |text: &FunctionText| text.patterns.iter().any(|(pattern, _)| matches(pattern, &prototype.name));
+    for text in family.overlay.functions.iter().filter(|t| about(t)) {
+        if !text.about.is_empty() {
+            said.about = &text.about;
+        }
+        if !text.effects.is_empty() {
+            said.effects = &text.effects;
+        }
+        // A rule for many is left out where a function has not the sibling that it names.
+        for (name, member) in &text.members {
+            let by_name = text.patterns.iter().any(|(pattern, _)| *pattern == prototype.name);
+            let merged = said.members.entry(name).or_insert_with(|| member.clone());
+            let there = |rule: &super::rule_text::RuleText| {
+                rule.siblings().iter().all(|s| prototype.params.iter().any(|p| p.name == **s))
+            };
+            merged.at = member.at;
+            merged.way = member.way.or(merged.way);
+            merged.unit = member.unit.clone().or(merged.unit.take());
+            merged.ty = member.ty.clone().or(merged.ty.take());
+            let rule = member.rule.clone().or(merged.rule.take());
+            merged.rule = rule.filter(|r| by_name || there(r));
+        }
+    }
+    said
+}
+
+fn row(tables: &mut Tables, n: usize, prototype: &Prototype) -> Result<FunctionRow, Error> {
+    let family = &tables.world.families[n];
+    let at = |at| Place { source: &family.functions_source, at };
+    let said = said(family, prototype);
+    let void = tables.id(Type::Void);
+    let returns = tables.resolve(n, &prototype.returns, at(prototype.at))?;
+    let returns = tables.returned(returns);
+    let mut siblings = Vec::new();
+    for parameter in &prototype.params {
+        let over = said.members.get(parameter.name.as_str());
+        let mut ty = tables.resolve(n, &parameter.ty, at(parameter.at))?;
+        if let Some((over, new)) = over.and_then(|o| o.ty.as_ref().map(|t| (o, t))) {
+            ty = tables.replaced(n, ty, new, Place { source: &family.overlay_source, at: over.at })?;
+        }
+        siblings.push(Sibling {
+            name: parameter.name.clone(),
+            ty,
+            way: parameter.way,
+            unit: parameter.unit.clone(),
+            offset: 0,
+            over: over.cloned(),
+        });
+    }
+    let mut params = Vec::new();
+    for k in 0..siblings.len() {
+        params.push(tables.member(n, &prototype.name, &siblings, k, false)?);
+    }
+    let version = prototype.span.until;
+    let extents: Vec<Extent> = params.iter().map(|p| tables.extent(p.ty, version)).collect();
+    let hidden = place::is_hidden(tables.extent(returns, version), void, returns);
+    let shape = place::registers(&mut params, &extents, hidden);
+    let bytes = place::block(&mut params, &extents);
+    let effects = said.effects.iter().filter_map(|e| effect(tables, e, &params, said.place).transpose());
+    let effects = effects.collect::<Result<Vec<Effect>, Error>>()?;
+    Ok(FunctionRow {
+        name: prototype.name.clone(),
+        span: prototype.span,
+        returns,
+        params,
+        about: said.about.to_owned(),
+        shape,
+        effects,
+        block: prototype.callback.then_some(bytes),
+    })
+}
+
+/// An effect with numbers for names; none where this form has not the parameter.
+fn effect(tables: &Tables, text: &EffectText, params: &[Member], place: Place) -> Result<Option<Effect>, Error> {
+    let find = |name: &String| {
+        let at = params.iter().position(|p| p.name == *name).and_then(|at| u8::try_from(at).ok());
+        at.ok_or_else(|| Place { at: text.at, ..place }.error(format!("there is no parameter {name}")))
+    };
+    let Ok(at) = find(&text.parameter) else { return Ok(None) };
+    Ok(Some(match &text.kind {
+        EffectKind::Frees => Effect::Frees(at),
+        EffectKind::Destroys => Effect::Destroys(at),
+        EffectKind::Creates => Effect::Creates(at),
+        EffectKind::Allocates { bytes, memory } => Effect::Allocates {
+            at,
+            by_value: !leads_to_address(tables, params[usize::from(at)].ty),
+            bytes: bytes.as_ref().map_or(Ok(Count::Unknown), |b| rules::count(b, &find))?,
+            memory: match memory.as_str() {
+                "device" => Memory::Device,
+                "host" => Memory::Host,
+                "managed" => Memory::Managed,
+                _ => Memory::Reserved,
+            },
+        },
+    }))
+}
+
+fn leads_to_address(tables: &Tables, ty: TypeId) -> bool {
+    let Type::Pointer(to, _) = tables.get(ty) else { return false };
+    matches!(tables.get(to), Type::Pointer(..) | Type::DevicePointer)
+}

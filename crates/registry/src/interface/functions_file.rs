@@ -1,0 +1,190 @@
+//! `functions.toml` of a family: prototypes as an import wrote them. Checks what can be checked without
+//! the types.
+
+use super::ctype::{self, CType};
+use super::version::{self, Span};
+use crate::error::{Error, Source};
+use serde::Deserialize;
+use std::collections::BTreeSet;
+use toml::Spanned;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Raw {
+    versions: Vec<Spanned<String>>,
+    #[allow(dead_code, reason = "for people; read so that a wrong word beside it is an error")]
+    source: String,
+    #[serde(default)]
+    function: Vec<RawFunction>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawFunction {
+    name: Spanned<String>,
+    #[allow(dead_code, reason = "for people: what a program writes")]
+    base: Option<String>,
+    first: Option<Spanned<String>>,
+    last: Option<Spanned<String>>,
+    returns: Spanned<String>,
+    #[serde(default)]
+    params: Vec<RawParam>,
+    callback: Option<Callback>,
+    callback_ptsz: Option<Callback>,
+    callback_ptds: Option<Callback>,
+    /// Suffixes of the per-thread forms that are exported beside the plain name.
+    #[serde(default)]
+    forms: Vec<Spanned<String>>,
+}
+
+/// Callback ids by version, or one that never changed.
+#[derive(Deserialize)]
+#[serde(untagged)]
+#[allow(dead_code, reason = "that there is one is all that the tables need")]
+enum Callback {
+    Same(u32),
+    By(std::collections::BTreeMap<String, u32>),
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawParam {
+    name: Spanned<String>,
+    #[serde(rename = "type")]
+    ty: Spanned<String>,
+    dir: Option<Spanned<String>>,
+    unit: Option<Spanned<String>>,
+}
+
+/// Direction of a pointer's target.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Way {
+    In,
+    Out,
+    InOut,
+}
+
+pub(crate) fn way(text: &str) -> Option<Way> {
+    match text {
+        "in" => Some(Way::In),
+        "out" => Some(Way::Out),
+        "inout" => Some(Way::InOut),
+        _ => None,
+    }
+}
+
+/// Units that a file may name.
+pub(crate) const UNITS: [&str; 4] = ["none", "bytes", "hex", "version"];
+
+/// A parameter as imported.
+#[derive(Debug, Clone)]
+pub(crate) struct Parameter {
+    pub(crate) name: String,
+    /// Byte in the file.
+    pub(crate) at: usize,
+    pub(crate) ty: CType,
+    pub(crate) way: Option<Way>,
+    pub(crate) unit: Option<String>,
+}
+
+/// A form of a function as imported.
+#[derive(Debug)]
+pub(crate) struct Prototype {
+    pub(crate) name: String,
+    pub(crate) at: usize,
+    pub(crate) span: Span,
+    pub(crate) returns: CType,
+    pub(crate) params: Vec<Parameter>,
+    /// The runtime reports it by callback.
+    pub(crate) callback: bool,
+    /// `_ptsz`, `_ptds`: exported with this suffix too.
+    pub(crate) forms: Vec<String>,
+}
+
+/// Versions looked at, and the functions.
+pub(crate) struct Functions {
+    pub(crate) versions: Vec<String>,
+    pub(crate) prototypes: Vec<Prototype>,
+}
+
+pub(crate) fn read(source: &Source) -> Result<Functions, Error> {
+    let raw: Raw = source.parse()?;
+    for one in &raw.versions {
+        version_at(source, one)?;
+    }
+    let mut prototypes = Vec::new();
+    for function in raw.function {
+        prototypes.push(prototype(source, function)?);
+    }
+    let mut seen = BTreeSet::new();
+    for p in &prototypes {
+        if !seen.insert((&p.name, p.span)) {
+            return Err(source.error(p.at, format!("{} stands here a second time with these versions", p.name)));
+        }
+    }
+    let versions = raw.versions.into_iter().map(Spanned::into_inner).collect();
+    Ok(Functions { versions, prototypes })
+}
+
+fn prototype(source: &Source, raw: RawFunction) -> Result<Prototype, Error> {
+    let span = span(source, raw.first.as_ref(), raw.last.as_ref())?;
+    let mut params: Vec<Parameter> = Vec::new();
+    for (n, p) in raw.params.into_iter().enumerate() {
+        let at = p.name.span().start;
+        let name = match p.name.into_inner() {
+            name if name.is_empty() => format!("arg{n}"),
+            name => name,
+        };
+        if params.iter().any(|other| other.name == name) {
+            return Err(source.error(at, format!("{}: a second parameter {name}", raw.name.get_ref())));
+        }
+        let way = match &p.dir {
+            None => None,
+            Some(text) => Some(way(text.get_ref()).ok_or_else(|| {
+                let message = format!("dir is \"{}\", expected in, out or inout", text.get_ref());
+                source.error(text.span().start, message)
+            })?),
+        };
+        if let Some(unit) = p.unit.as_ref().filter(|u| !UNITS.contains(&u.get_ref().as_str())) {
+            let message = format!("unit is \"{}\", expected one of {}", unit.get_ref(), UNITS.join(", "));
+            return Err(source.error(unit.span().start, message));
+        }
+        let ty = type_at(source, &p.ty)?;
+        params.push(Parameter { name, at, ty, way, unit: p.unit.map(Spanned::into_inner) });
+    }
+    let returns = type_at(source, &raw.returns)?;
+    for form in &raw.forms {
+        if !["_ptsz", "_ptds"].contains(&form.get_ref().as_str()) {
+            let message = format!("form \"{}\", expected _ptsz or _ptds", form.get_ref());
+            return Err(source.error(form.span().start, message));
+        }
+    }
+    let forms = raw.forms.into_iter().map(Spanned::into_inner).collect();
+    let callback = raw.callback.or(raw.callback_ptsz).or(raw.callback_ptds).is_some();
+    let (name, at) = (raw.name.get_ref().clone(), raw.name.span().start);
+    Ok(Prototype { name, at, span, returns, params, callback, forms })
+}
+
+/// A C type, or an error that names its line.
+pub(crate) fn type_at(source: &Source, text: &Spanned<String>) -> Result<CType, Error> {
+    let wrong = || source.error(text.span().start, format!("\"{}\" is no C type that is understood", text.get_ref()));
+    ctype::parse(text.get_ref()).ok_or_else(wrong)
+}
+
+pub(crate) fn span(
+    source: &Source,
+    first: Option<&Spanned<String>>,
+    last: Option<&Spanned<String>>,
+) -> Result<Span, Error> {
+    let since = first.map_or(Ok(0), |v| version_at(source, v))?;
+    let until = last.map_or(Ok(u32::MAX), |v| version_at(source, v))?;
+    match (first, since <= until) {
+        (Some(v), false) => Err(source.error(v.span().start, "first is after last".to_owned())),
+        _ => Ok(Span { since, until }),
+    }
+}
+
+fn version_at(source: &Source, text: &Spanned<String>) -> Result<u32, Error> {
+    let wrong = || format!("version \"{}\", expected one like \"12.9\", or \"12\" for a library", text.get_ref());
+    version::parse(text.get_ref()).ok_or_else(|| source.error(text.span().start, wrong()))
+}

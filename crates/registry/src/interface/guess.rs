@@ -1,0 +1,106 @@
+//! What a pointer leads to where nobody has said it: by its type, its direction, and the names beside it.
+//! This is what makes thousands of functions readable with no hand work; an overlay corrects the rest.
+
+use super::functions_file::Way;
+use super::known::{Count, Dir, Rule, Type, TypeId, Unit};
+use super::names;
+use super::rules::{self, Sibling};
+use super::types::Tables;
+
+/// A guess; `blind` when nothing told what is there.
+pub(crate) struct Guess {
+    pub(crate) dir: Dir,
+    pub(crate) rule: Rule,
+    pub(crate) blind: bool,
+}
+
+/// What sibling `n` leads to.
+pub(crate) fn guess(tables: &Tables, family: usize, siblings: &[Sibling], n: usize, field: bool) -> Guess {
+    let me = &siblings[n];
+    let seen = |dir, rule| Guess { dir, rule, blind: false };
+    let Type::Pointer(to, constant) = tables.get(me.ty) else {
+        let rule = if tables.get(me.ty) == Type::Code { Rule::Opaque } else { Rule::One };
+        return seen(Dir::In, rule);
+    };
+    let memory = tables.world.families[family].overlay.float_memory;
+    let dir = match (me.way, constant) {
+        (Some(way), _) => rules::dir(way),
+        (None, true) => Dir::In,
+        (None, false) if field || memory => Dir::In,
+        (None, false) => Dir::Out,
+    };
+    let many = names::count_of(tables, siblings, n, !memory);
+    match tables.get(to) {
+        Type::Void if names::is_cookie(&me.name) => seen(dir, Rule::Opaque),
+        Type::Void => seen(dir, Rule::Memory(bytes(tables, siblings, n))),
+        Type::Code => seen(dir, Rule::Opaque),
+        Type::Char => match (dir, names::length_of(tables, siblings, n)) {
+            (Dir::In, _) if constant => seen(dir, Rule::Text),
+            (_, Some(length)) => seen(dir, Rule::TextOf(length)),
+            (_, None) => seen(dir, Rule::Text),
+        },
+        Type::Pointer(inner, _) => pointers(tables, me, inner, dir, many, memory),
+        // Numbers of a math library lie on the device as a rule.
+        _ if memory && is_data(tables, to, dir, &me.name) => seen(dir, Rule::Memory(Count::Unknown)),
+        _ => match many {
+            Some(count) => seen(dir, Rule::Array(count)),
+            None => seen(dir, Rule::One),
+        },
+    }
+}
+
+/// A pointer to pointers.
+fn pointers(tables: &Tables, me: &Sibling, inner: TypeId, dir: Dir, many: Option<Count>, memory: bool) -> Guess {
+    let guess = |rule| Guess { dir, rule, blind: false };
+    match (tables.get(inner), dir, many) {
+        (Type::Char, _, Some(count)) => guess(Rule::Texts(count)),
+        (Type::Char, Dir::Out, None) => guess(Rule::Texts(Count::Fixed(1))),
+        (_, _, Some(count)) => guess(Rule::Array(count)),
+        (_, Dir::Out | Dir::InOut, None) => guess(Rule::One),
+        // Arrays of pointers to matrices: on the device, in a math library.
+        (_, Dir::In, None) if memory => guess(Rule::Memory(Count::Unknown)),
+        (_, Dir::In, None) => Guess { dir, rule: Rule::Memory(Count::Unknown), blind: me.way != Some(Way::In) },
+    }
+}
+
+/// Whether a math library means data by a pointer to such numbers, and not a number of its own.
+fn is_data(tables: &Tables, to: TypeId, dir: Dir, name: &str) -> bool {
+    match tables.get(to) {
+        Type::Float(_) | Type::BFloat16 => true,
+        Type::Int { bytes, .. } => bytes < 4 || dir != Dir::Out || names::is_on_device(name),
+        // cuComplex and its like.
+        Type::Struct(n) => {
+            let row = &tables.structs[tables.row_at(n, u32::MAX)];
+            row.extent.size <= 16 && row.fields.iter().all(|f| matches!(tables.get(f.ty), Type::Float(_)))
+        }
+        _ => false,
+    }
+}
+
+/// How many bytes a `void *` means: the size beside it.
+fn bytes(tables: &Tables, siblings: &[Sibling], n: usize) -> Count {
+    let pointers =
+        siblings.iter().filter(|s| matches!(tables.get(s.ty), Type::Pointer(to, _) if tables.get(to) == Type::Void));
+    let one = pointers.count() == 1;
+    match names::length_of(tables, siblings, n) {
+        Some(Count::Of(k)) if one || usize::from(k) == n + 1 => Count::Of(k),
+        _ => Count::Unknown,
+    }
+}
+
+/// The unit of a number, or of the numbers behind a pointer.
+pub(crate) fn unit(tables: &Tables, me: &Sibling, field: bool) -> Unit {
+    if let Some(unit) = &me.unit {
+        return rules::named_unit(unit);
+    }
+    let ty = match tables.get(me.ty) {
+        Type::Pointer(to, _) => tables.get(to),
+        ty => ty,
+    };
+    let lower = me.name.to_lowercase();
+    match ty {
+        Type::Int { bytes: 4.., signed: false } if lower.ends_with("flags") || lower.ends_with("mask") => Unit::Hex,
+        Type::Int { bytes: 8, .. } if lower.contains("bytes") || (field && lower.ends_with("size")) => Unit::Bytes,
+        _ => Unit::None,
+    }
+}

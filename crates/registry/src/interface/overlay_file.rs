@@ -1,0 +1,322 @@
+//! `overlay.toml` of a family: what people know beyond the headers. Tables here have free keys (names of
+//! functions, parameters, types), so it is walked by hand; every key is one that is expected or an error.
+
+use super::ctype::{self, CType};
+use super::functions_file::{UNITS, Way, way};
+use super::rule_text::{self, CountText, RuleText};
+use super::toml_walk::{self, Walk};
+use crate::error::{Error, Source};
+use std::collections::BTreeMap;
+
+/// All of the file.
+#[derive(Default)]
+pub(crate) struct Overlay {
+    pub(crate) sonames: Vec<String>,
+    /// Pointers to numbers without a rule are addresses of a device's memory as a rule: not read.
+    pub(crate) float_memory: bool,
+    pub(crate) handles: BTreeMap<String, HandleText>,
+    /// In the file's order: those with a `*` first.
+    pub(crate) functions: Vec<FunctionText>,
+    pub(crate) structs: BTreeMap<String, StructText>,
+    pub(crate) types: BTreeMap<String, TypeText>,
+    pub(crate) tags: BTreeMap<String, TagsText>,
+    pub(crate) flags: BTreeMap<String, FlagsText>,
+}
+
+/// `[handles]` NAME.
+pub(crate) struct HandleText {
+    pub(crate) short: String,
+    pub(crate) number: bool,
+    pub(crate) special: Vec<(u64, String)>,
+}
+
+/// `[function.NAME]`.
+pub(crate) struct FunctionText {
+    /// Names, with `*`.
+    pub(crate) patterns: Vec<(String, usize)>,
+    pub(crate) about: String,
+    pub(crate) effects: Vec<EffectText>,
+    pub(crate) members: BTreeMap<String, MemberText>,
+}
+
+/// What a call does to allocations and handles; parameters by name.
+#[derive(Clone)]
+pub(crate) struct EffectText {
+    pub(crate) at: usize,
+    pub(crate) kind: EffectKind,
+    pub(crate) parameter: String,
+}
+
+#[derive(Clone)]
+pub(crate) enum EffectKind {
+    Allocates { bytes: Option<CountText>, memory: String },
+    Frees,
+    Destroys,
+    Creates,
+}
+
+/// A parameter or field.
+#[derive(Debug, Clone)]
+pub(crate) struct MemberText {
+    pub(crate) at: usize,
+    pub(crate) rule: Option<RuleText>,
+    pub(crate) way: Option<Way>,
+    pub(crate) unit: Option<String>,
+    pub(crate) ty: Option<CType>,
+}
+
+/// `[struct.NAME]`; a union's tag is a field beside the union.
+pub(crate) struct StructText {
+    pub(crate) at: usize,
+    pub(crate) tag: Option<String>,
+    pub(crate) tags: Option<String>,
+    pub(crate) fields: BTreeMap<String, MemberText>,
+}
+
+/// `[type.NAME]`.
+pub(crate) enum TypeText {
+    Is(Is),
+    Same(CType),
+}
+
+/// What a type is, whatever its header says.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Is {
+    Uuid,
+    DevicePointer,
+    Handle,
+    Opaque,
+    Code,
+    BFloat16,
+    Half,
+    /// Something of which only the address is known.
+    Void,
+    /// An enum that is a set of bits.
+    Flags,
+}
+
+/// `[tags.NAME]`.
+pub(crate) struct TagsText {
+    pub(crate) at: usize,
+    /// The union whose fields the values are, instead of types.
+    pub(crate) union: Option<String>,
+    pub(crate) rows: Vec<(String, usize, String)>,
+}
+
+/// `[flags.NAME]`: an enum made of defines.
+pub(crate) struct FlagsText {
+    pub(crate) at: usize,
+    pub(crate) names: Vec<String>,
+    pub(crate) one_of: bool,
+}
+
+pub(crate) fn read(source: &Source) -> Result<Overlay, Error> {
+    let mut overlay = Overlay::default();
+    let document = toml_walk::parse(source)?;
+    let file = Walk::new(source, &document);
+    for (key, part) in file.table(&["family", "handles", "function", "struct", "type", "tags", "flags"])? {
+        match key {
+            "family" => overlay.family(&part)?,
+            "handles" => {
+                for (name, one) in part.entries()? {
+                    overlay.handles.insert(name.to_owned(), handle(&one)?);
+                }
+            }
+            "function" => overlay.functions(&part)?,
+            "struct" => {
+                for (name, one) in part.entries()? {
+                    overlay.structs.insert(name.to_owned(), structure(&one)?);
+                }
+            }
+            "type" => {
+                for (name, one) in part.entries()? {
+                    overlay.types.insert(name.to_owned(), type_text(&one)?);
+                }
+            }
+            "tags" => {
+                for (name, one) in part.entries()? {
+                    overlay.tags.insert(name.to_owned(), tags(&one)?);
+                }
+            }
+            _ => {
+                for (name, one) in part.entries()? {
+                    overlay.flags.insert(name.to_owned(), flags(&one)?);
+                }
+            }
+        }
+    }
+    Ok(overlay)
+}
+
+impl Overlay {
+    fn family(&mut self, part: &Walk) -> Result<(), Error> {
+        for (key, value) in part.table(&["sonames", "float_pointers", "name", "void_pointers"])? {
+            match key {
+                "sonames" => self.sonames = value.texts()?,
+                "float_pointers" => self.float_memory = value.one_of(&["memory", "by_direction"])? == "memory",
+                "void_pointers" => drop(value.one_of(&["memory"])?),
+                _ => drop(value.text()?),
+            }
+        }
+        Ok(())
+    }
+
+    fn functions(&mut self, part: &Walk) -> Result<(), Error> {
+        for (name, one) in part.entries()? {
+            let mut function = FunctionText {
+                patterns: vec![(name.to_owned(), one.at)],
+                about: String::new(),
+                effects: Vec::new(),
+                members: BTreeMap::new(),
+            };
+            for (key, value) in one.entries()? {
+                let effect = |kind, parameter| EffectText { at: value.at, kind, parameter };
+                match key {
+                    "about" => function.about = value.text()?,
+                    "also" => function.patterns.extend(value.texts()?.into_iter().map(|p| (p, value.at))),
+                    "allocates" => function.effects.push(allocates(&value)?),
+                    "frees" => {
+                        function.effects.extend(value.texts()?.into_iter().map(|p| effect(EffectKind::Frees, p)))
+                    }
+                    "destroys" => {
+                        function.effects.extend(value.texts()?.into_iter().map(|p| effect(EffectKind::Destroys, p)))
+                    }
+                    "creates" => {
+                        function.effects.extend(value.texts()?.into_iter().map(|p| effect(EffectKind::Creates, p)))
+                    }
+                    parameter => {
+                        function.members.insert(parameter.to_owned(), member(&value)?);
+                    }
+                }
+            }
+            self.functions.push(function);
+        }
+        // What is said of one function by its name wins over what is said of many.
+        self.functions.sort_by_key(|f| (!f.patterns[0].0.contains('*'), f.patterns[0].1));
+        Ok(())
+    }
+}
+
+fn handle(one: &Walk) -> Result<HandleText, Error> {
+    let mut handle = HandleText { short: String::new(), number: false, special: Vec::new() };
+    for (key, value) in one.table(&["short", "number", "special"])? {
+        match key {
+            "short" => handle.short = value.text()?,
+            "number" => handle.number = value.truth()?,
+            _ => {
+                for (number, name) in value.entries()? {
+                    let wrong = || name.error(format!("\"{number}\" is no number"));
+                    let number =
+                        number.strip_prefix("0x").map_or_else(|| number.parse(), |h| u64::from_str_radix(h, 16));
+                    handle.special.push((number.map_err(|_| wrong())?, name.text()?));
+                }
+                handle.special.sort();
+            }
+        }
+    }
+    Ok(handle)
+}
+
+fn allocates(value: &Walk) -> Result<EffectText, Error> {
+    let (mut parameter, mut bytes, mut memory) = (String::new(), None, String::new());
+    for (key, value) in value.table(&["at", "bytes", "memory"])? {
+        match key {
+            "at" => parameter = value.text()?,
+            "bytes" => {
+                let text = value.text()?;
+                let wrong = || value.error(format!("\"{text}\" is no count; expected a number or a parameter"));
+                bytes = Some(rule_text::count(&text).ok_or_else(wrong)?);
+            }
+            _ => memory = value.one_of(&["device", "host", "managed", "reserved"])?,
+        }
+    }
+    if parameter.is_empty() || memory.is_empty() {
+        return Err(value.error("expected { at = \"parameter\", bytes = \"parameter\", memory = \"device\" }".into()));
+    }
+    Ok(EffectText { at: value.at, kind: EffectKind::Allocates { bytes, memory }, parameter })
+}
+
+fn member(value: &Walk) -> Result<MemberText, Error> {
+    let mut member = MemberText { at: value.at, rule: None, way: None, unit: None, ty: None };
+    for (key, value) in value.table(&["rule", "dir", "unit", "type"])? {
+        let text = value.text()?;
+        match key {
+            "rule" => {
+                let wrong = || value.error(format!("rule is \"{text}\", {}", rule_text::EXPECTED));
+                member.rule = Some(rule_text::parse(&text).ok_or_else(wrong)?);
+            }
+            "dir" => {
+                let wrong = || value.error(format!("dir is \"{text}\", expected in, out or inout"));
+                member.way = Some(way(&text).ok_or_else(wrong)?);
+            }
+            "unit" => member.unit = Some(value.one_of(&UNITS)?),
+            _ => member.ty = Some(c_type(&value)?),
+        }
+    }
+    Ok(member)
+}
+
+fn c_type(value: &Walk) -> Result<CType, Error> {
+    let text = value.text()?;
+    ctype::parse(&text).ok_or_else(|| value.error(format!("\"{text}\" is no C type that is understood")))
+}
+
+fn structure(one: &Walk) -> Result<StructText, Error> {
+    let mut structure = StructText { at: one.at, tag: None, tags: None, fields: BTreeMap::new() };
+    for (key, value) in one.entries()? {
+        match key {
+            "tag" if value.is_text() => structure.tag = Some(value.text()?),
+            "tags" if value.is_text() => structure.tags = Some(value.text()?),
+            field => {
+                structure.fields.insert(field.to_owned(), member(&value)?);
+            }
+        }
+    }
+    Ok(structure)
+}
+
+fn type_text(one: &Walk) -> Result<TypeText, Error> {
+    let mut made = None;
+    for (key, value) in one.table(&["is", "type"])? {
+        made = Some(match key {
+            "type" => TypeText::Same(c_type(&value)?),
+            _ => {
+                let all = ["uuid", "device_pointer", "handle", "opaque", "code", "bfloat16", "half", "void", "flags"];
+                TypeText::Is(match value.one_of(&all)?.as_str() {
+                    "uuid" => Is::Uuid,
+                    "device_pointer" => Is::DevicePointer,
+                    "handle" => Is::Handle,
+                    "opaque" => Is::Opaque,
+                    "code" => Is::Code,
+                    "bfloat16" => Is::BFloat16,
+                    "half" => Is::Half,
+                    "flags" => Is::Flags,
+                    _ => Is::Void,
+                })
+            }
+        });
+    }
+    made.ok_or_else(|| one.error("expected is = \"...\" or type = \"...\"".to_owned()))
+}
+
+fn tags(one: &Walk) -> Result<TagsText, Error> {
+    let mut tags = TagsText { at: one.at, union: None, rows: Vec::new() };
+    for (key, value) in one.entries()? {
+        match key {
+            "union" => tags.union = Some(value.text()?),
+            name => tags.rows.push((name.to_owned(), value.at, value.text()?)),
+        }
+    }
+    Ok(tags)
+}
+
+fn flags(one: &Walk) -> Result<FlagsText, Error> {
+    let mut flags = FlagsText { at: one.at, names: Vec::new(), one_of: false };
+    for (key, value) in one.table(&["names", "one_of"])? {
+        match key {
+            "names" => flags.names = value.texts()?,
+            _ => flags.one_of = value.truth()?,
+        }
+    }
+    Ok(flags)
+}

@@ -1,0 +1,146 @@
+//! The language of rules in `overlay.toml` (api/SCHEMA.md), as text. Siblings are names here; `rules`
+//! turns them into numbers.
+
+/// A rule as written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum RuleText {
+    One,
+    Text,
+    Opaque,
+    Extra,
+    Memory(Option<CountText>),
+    Array(CountText),
+    TextOf(CountText),
+    Texts(CountText),
+    KernelParams(String),
+    Tagged(String, String, Option<CountText>),
+    OptionValues(String, CountText),
+    Scalar(String, String),
+}
+
+/// A count as written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum CountText {
+    Fixed(u32),
+    Of(String),
+    At(String),
+    Least(String, String),
+    Product(String, String),
+    ZeroEnded,
+}
+
+/// What a rule may be, for errors.
+pub(crate) const EXPECTED: &str = "expected one, text, array(N), text_of(N), texts(N), memory, memory(N), opaque, \
+    tagged(TAGS, sibling[, N]), kernel_params(sibling), extra, option_values(keys, N) or scalar(TAGS, sibling)";
+
+/// Reads a rule; `None` when it is none.
+pub(crate) fn parse(text: &str) -> Option<RuleText> {
+    let text = text.trim();
+    let (word, arguments) = match text.split_once('(') {
+        Some((word, rest)) => (word.trim(), split(rest.strip_suffix(')')?)),
+        None => (text, Vec::new()),
+    };
+    let all: Vec<&str> = arguments.iter().map(String::as_str).collect();
+    Some(match (word, all.as_slice()) {
+        ("one", []) => RuleText::One,
+        ("text", []) => RuleText::Text,
+        ("opaque", []) => RuleText::Opaque,
+        ("extra", []) => RuleText::Extra,
+        ("memory", []) => RuleText::Memory(None),
+        ("memory", [n]) => RuleText::Memory(Some(count(n)?)),
+        ("array", [n]) => RuleText::Array(count(n)?),
+        ("text_of", [n]) => RuleText::TextOf(count(n)?),
+        ("texts", [n]) => RuleText::Texts(count(n)?),
+        ("kernel_params", [s]) => RuleText::KernelParams(name(s)?),
+        ("tagged", [t, s]) => RuleText::Tagged(name(t)?, name(s)?, None),
+        ("tagged", [t, s, n]) => RuleText::Tagged(name(t)?, name(s)?, Some(count(n)?)),
+        ("option_values", [k, n]) => RuleText::OptionValues(name(k)?, count(n)?),
+        ("scalar", [t, s]) => RuleText::Scalar(name(t)?, name(s)?),
+        _ => return None,
+    })
+}
+
+impl RuleText {
+    /// The siblings that it names.
+    pub(crate) fn siblings(&self) -> Vec<&String> {
+        match self {
+            RuleText::One | RuleText::Text | RuleText::Opaque | RuleText::Extra | RuleText::Memory(None) => Vec::new(),
+            RuleText::Memory(Some(n)) | RuleText::Array(n) | RuleText::TextOf(n) | RuleText::Texts(n) => n.siblings(),
+            RuleText::KernelParams(s) | RuleText::Scalar(_, s) | RuleText::Tagged(_, s, None) => vec![s],
+            RuleText::Tagged(_, s, Some(n)) | RuleText::OptionValues(s, n) => {
+                n.siblings().into_iter().chain([s]).collect()
+            }
+        }
+    }
+}
+
+impl CountText {
+    fn siblings(&self) -> Vec<&String> {
+        match self {
+            CountText::Fixed(_) | CountText::ZeroEnded => Vec::new(),
+            CountText::Of(s) | CountText::At(s) => vec![s],
+            CountText::Least(a, b) | CountText::Product(a, b) => vec![a, b],
+        }
+    }
+}
+
+/// Reads a count.
+pub(crate) fn count(text: &str) -> Option<CountText> {
+    let text = text.trim();
+    if text == "zero_ended" {
+        return Some(CountText::ZeroEnded);
+    }
+    if let Some(rest) = text.strip_prefix("min(") {
+        let (a, b) = rest.strip_suffix(')')?.split_once(',')?;
+        return Some(CountText::Least(name(a)?, name(b.trim().strip_prefix('*')?)?));
+    }
+    if let Some(sibling) = text.strip_prefix('*') {
+        return Some(CountText::At(name(sibling)?));
+    }
+    if let Some((a, b)) = text.split_once('*') {
+        return Some(CountText::Product(name(a)?, name(b)?));
+    }
+    match text.parse() {
+        Ok(n) => Some(CountText::Fixed(n)),
+        Err(_) => Some(CountText::Of(name(text)?)),
+    }
+}
+
+fn name(text: &str) -> Option<String> {
+    let text = text.trim();
+    let letters = text.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'_');
+    (letters && !text.is_empty() && !text.starts_with(|c: char| c.is_ascii_digit())).then(|| text.to_owned())
+}
+
+/// Splits at the commas that stand in no brackets.
+fn split(text: &str) -> Vec<String> {
+    let (mut parts, mut depth) = (vec![String::new()], 0);
+    for c in text.chars() {
+        depth += i32::from(c == '(') - i32::from(c == ')');
+        match (c, parts.last_mut()) {
+            (',', _) if depth == 0 => parts.push(String::new()),
+            (_, Some(last)) => last.push(c),
+            _ => {}
+        }
+    }
+    parts
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rules() {
+        let of = |s: &str| CountText::Of(s.into());
+        assert_eq!(parse("memory(ByteCount)"), Some(RuleText::Memory(Some(of("ByteCount")))));
+        assert_eq!(parse("array( *n )"), Some(RuleText::Array(CountText::At("n".into()))));
+        assert_eq!(parse("array(min(a, *b))"), Some(RuleText::Array(CountText::Least("a".into(), "b".into()))));
+        assert_eq!(parse("memory(w * h)"), Some(RuleText::Memory(Some(CountText::Product("w".into(), "h".into())))));
+        assert_eq!(parse("tagged(T, s, 3)"), Some(RuleText::Tagged("T".into(), "s".into(), Some(CountText::Fixed(3)))));
+        assert_eq!(parse("array(zero_ended)"), Some(RuleText::Array(CountText::ZeroEnded)));
+        for bad in ["", "array", "array()", "text(3)", "memory(1 2)", "array(min(a, b))", "tagged(a)", "array(n"] {
+            assert_eq!(parse(bad), None, "{bad}");
+        }
+    }
+}

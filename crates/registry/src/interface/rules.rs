@@ -1,0 +1,150 @@
+//! How each parameter and field is to be read: what the overlay says, with siblings as numbers; where it
+//! is silent, what `guess` makes of types and names.
+
+use super::ctype::CType;
+use super::functions_file::Way;
+use super::guess;
+use super::known::{Count, Dir, Rule, Type, TypeId, Unit};
+use super::overlay_file::MemberText;
+use super::rule_text::{CountText, RuleText};
+use super::types::Tables;
+use super::world::Place;
+use crate::error::Error;
+
+/// A parameter or field before it has a rule.
+#[derive(Debug, Clone)]
+pub(crate) struct Sibling {
+    pub(crate) name: String,
+    pub(crate) ty: TypeId,
+    pub(crate) way: Option<Way>,
+    pub(crate) unit: Option<String>,
+    /// A field: its place.
+    pub(crate) offset: u32,
+    pub(crate) over: Option<MemberText>,
+}
+
+/// A parameter or field of the tables: `known::Param` with a name of its own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Member {
+    pub(crate) name: String,
+    pub(crate) ty: TypeId,
+    pub(crate) word: u8,
+    pub(crate) second: u8,
+    pub(crate) offset: u16,
+    pub(crate) dir: Dir,
+    pub(crate) rule: Rule,
+    pub(crate) unit: Unit,
+    /// A pointer of which neither a person nor its type and name tell what it leads to.
+    pub(crate) guessed: bool,
+}
+
+impl Tables<'_> {
+    /// The type that an overlay puts in place of the imported one; a set of flags is as long as the
+    /// integer that held it.
+    pub(crate) fn replaced(&mut self, family: usize, old: TypeId, new: &CType, place: Place) -> Result<TypeId, Error> {
+        let id = self.resolve(family, new, place)?;
+        Ok(match (self.get(old), self.get(id)) {
+            (Type::Int { bytes, .. }, Type::Flags(n, _)) => self.id(Type::Flags(n, bytes)),
+            (Type::Int { bytes, .. }, Type::Enum(n)) if bytes != 4 => self.id(Type::Flags(n, bytes)),
+            (Type::Pointer(to, constant), Type::Pointer(flags, _)) => match (self.get(to), self.get(flags)) {
+                (Type::Int { bytes, .. }, Type::Flags(n, _)) => {
+                    let inner = self.id(Type::Flags(n, bytes));
+                    self.id(Type::Pointer(inner, constant))
+                }
+                _ => id,
+            },
+            _ => id,
+        })
+    }
+
+    /// Sibling `n` with direction, rule and unit. `owner` is the function or struct, for errors.
+    pub(crate) fn member(
+        &mut self,
+        family: usize,
+        owner: &str,
+        siblings: &[Sibling],
+        n: usize,
+        field: bool,
+    ) -> Result<Member, Error> {
+        let me = &siblings[n];
+        let mut member = Member::plain(me);
+        let guess = guess::guess(self, family, siblings, n, field);
+        (member.dir, member.rule, member.guessed) = (guess.dir, guess.rule, guess.blind);
+        member.unit = guess::unit(self, me, field);
+        let Some(over) = &me.over else { return Ok(member) };
+        let place = Place { source: &self.world.families[family].overlay_source, at: over.at };
+        if let Some(way) = over.way {
+            member.dir = dir(way);
+        }
+        if let Some(unit) = &over.unit {
+            member.unit = named_unit(unit);
+        }
+        if let Some(rule) = &over.rule {
+            let wrong = |name: &str| place.error(format!("{owner}: {} names {name}, which is not there", me.name));
+            let find = |name: &String| {
+                let at = siblings.iter().position(|s| s.name == *name).and_then(|at| u8::try_from(at).ok());
+                at.ok_or_else(|| wrong(name))
+            };
+            member.rule = self.rule(family, rule, &find, place)?;
+            member.guessed = false;
+        }
+        Ok(member)
+    }
+
+    fn rule(
+        &mut self,
+        family: usize,
+        text: &RuleText,
+        find: &dyn Fn(&String) -> Result<u8, Error>,
+        place: Place,
+    ) -> Result<Rule, Error> {
+        let count = |text: &CountText| count(text, find);
+        let maybe = |text: &Option<CountText>, none| text.as_ref().map_or(Ok(none), count);
+        Ok(match text {
+            RuleText::One => Rule::One,
+            RuleText::Text => Rule::Text,
+            RuleText::Opaque => Rule::Opaque,
+            RuleText::Extra => Rule::Extra,
+            RuleText::Memory(n) => Rule::Memory(maybe(n, Count::Unknown)?),
+            RuleText::Array(n) => Rule::Array(count(n)?),
+            RuleText::TextOf(n) => Rule::TextOf(count(n)?),
+            RuleText::Texts(n) => Rule::Texts(count(n)?),
+            RuleText::KernelParams(s) => Rule::KernelParams(find(s)?),
+            RuleText::Tagged(t, s, n) => {
+                let n = maybe(n, Count::Fixed(1))?;
+                Rule::Tagged(self.tag_row(family, t, false, place)?, find(s)?, n)
+            }
+            RuleText::OptionValues(k, n) => Rule::OptionValues(find(k)?, count(n)?),
+            RuleText::Scalar(t, s) => Rule::Scalar(self.tag_row(family, t, false, place)?, find(s)?),
+        })
+    }
+}
+
+/// A count with numbers for names.
+pub(crate) fn count(text: &CountText, find: &dyn Fn(&String) -> Result<u8, Error>) -> Result<Count, Error> {
+    Ok(match text {
+        CountText::Fixed(n) => Count::Fixed(*n),
+        CountText::Of(s) => Count::Of(find(s)?),
+        CountText::At(s) => Count::At(find(s)?),
+        CountText::Least(a, b) => Count::Least(find(a)?, find(b)?),
+        CountText::Product(a, b) => Count::Product(find(a)?, find(b)?),
+        CountText::ZeroEnded => Count::ZeroEnded,
+    })
+}
+
+pub(crate) fn dir(way: Way) -> Dir {
+    match way {
+        Way::In => Dir::In,
+        Way::Out => Dir::Out,
+        Way::InOut => Dir::InOut,
+    }
+}
+
+pub(crate) fn named_unit(text: &str) -> Unit {
+    match text {
+        "bytes" => Unit::Bytes,
+        "hex" => Unit::Hex,
+        "version" => Unit::Version,
+        _ => Unit::None,
+    }
+}

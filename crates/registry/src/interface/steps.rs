@@ -1,0 +1,260 @@
+//! What the target keeps of a call, as steps: chosen from types and rules, so that a plain function pays
+//! for its words only. Sizes are those of one version of the structs.
+
+use super::budget;
+use super::capture::{ALWAYS, COUNT64, EXIT, NONE, PROVED, RESULT, Step, WORDS, kind};
+use super::functions::FunctionRow;
+use super::known::{Count, Dir, Rule, Type, TypeId};
+use super::rules::Member;
+use super::types::Tables;
+
+/// Bytes of a text; of an array; of kernel parameters; of the largest struct.
+const TEXT: u16 = 256;
+const ARRAY: u16 = 1024;
+const KERNEL: u16 = 1024;
+const STRUCT: u32 = 1200;
+/// Elements of a list that ends with a zero.
+const ZERO_ENDED: u16 = 32;
+/// Structs within structs.
+const DEEPEST: u32 = 3;
+/// The target follows no more.
+const MOST_STEPS: usize = 24;
+/// No more is read unchecked.
+const UNCHECKED: u32 = 16;
+
+/// In which form the words of a call lie.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Form {
+    Registers,
+    Block,
+}
+
+/// Whose steps.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct At {
+    pub(crate) version: u32,
+    /// Numbers of this family may lie on a device.
+    pub(crate) data: bool,
+    /// Of the driver, which alone can tell a kernel's parameters.
+    pub(crate) driver: bool,
+}
+
+/// The steps of a function in a form.
+pub(crate) fn steps(tables: &Tables, row: &FunctionRow, form: Form, at: At) -> Vec<Step> {
+    let status = matches!(tables.get(row.returns), Type::Status(_));
+    let after = if status { EXIT } else { ALWAYS };
+    let mut plan = Plan { tables, at, status, phase: 0, out: Vec::new() };
+    let words = Siblings { members: &row.params, form: Some(form), base: WORDS, offset: 0 };
+    for phase in [0, after] {
+        plan.phase = phase;
+        for (n, param) in row.params.iter().enumerate() {
+            let wanted = match param.dir {
+                Dir::In => phase == 0,
+                Dir::Out => phase != 0,
+                Dir::InOut => true,
+            };
+            if wanted {
+                plan.pointer(&words, n, 0);
+            }
+        }
+    }
+    if let Type::Pointer(to, _) = tables.get(row.returns)
+        && tables.get(to) == Type::Char
+    {
+        let flags = ALWAYS;
+        plan.out.push(Step { flags, base: RESULT, most: TEXT, ..memory(0, 1) }.of(kind::TEXT));
+    }
+    plan.out.truncate(MOST_STEPS);
+    budget::fit(&mut plan.out);
+    plan.out
+}
+
+/// Parameters, or the fields of a struct that a step kept.
+#[derive(Clone, Copy)]
+struct Siblings<'a> {
+    members: &'a [Member],
+    /// Parameters.
+    form: Option<Form>,
+    base: u8,
+    /// Of the struct in the base.
+    offset: u32,
+}
+
+impl Siblings<'_> {
+    /// Where a member lies in the base.
+    fn at(&self, n: usize) -> Option<u16> {
+        let member = self.members.get(n)?;
+        match self.form {
+            Some(Form::Registers) => (member.word != 255).then_some(u16::from(member.word) * 8),
+            _ => u16::try_from(self.offset + u32::from(member.offset)).ok(),
+        }
+    }
+}
+
+struct Plan<'a> {
+    tables: &'a Tables<'a>,
+    at: At,
+    status: bool,
+    /// Flags of the steps: before or after the call.
+    phase: u8,
+    out: Vec<Step>,
+}
+
+fn memory(count: u16, size: u16) -> Step {
+    let (base, count_base, most) = (WORDS, NONE, 0);
+    Step { kind: kind::MEMORY, flags: 0, base, count_base, offset: 0, count, size, most }
+}
+
+impl Plan<'_> {
+    fn size(&self, ty: TypeId) -> u32 {
+        self.tables.extent(ty, self.at.version).size
+    }
+
+    /// The steps of one pointer.
+    fn pointer(&mut self, siblings: &Siblings, n: usize, depth: u32) {
+        let member = &siblings.members[n];
+        let Type::Pointer(to, _) = self.tables.get(member.ty) else { return };
+        let Some(offset) = siblings.at(n) else { return };
+        let step = Step { flags: self.phase, base: siblings.base, offset, ..memory(1, 0) };
+        match member.rule {
+            Rule::Memory(_) | Rule::Opaque => {}
+            Rule::One => self.one(siblings, member, to, step, depth),
+            Rule::Text | Rule::TextOf(_) => self.out.push(Step { size: 1, most: TEXT, ..step }.of(kind::TEXT)),
+            Rule::Array(count) => {
+                let size = self.size(to).max(1);
+                if let (Some(step), Ok(size)) = (self.counted(siblings, count, step), u16::try_from(size)) {
+                    self.out.push(Step { size, most: ARRAY, ..step });
+                }
+            }
+            Rule::Texts(count) => {
+                if let Some(step) = self.counted(siblings, count, step) {
+                    self.out.push(Step { size: 8, most: ARRAY, ..step }.of(kind::TEXTS));
+                }
+            }
+            Rule::Tagged(row, _, count) => {
+                let rows = &self.tables.tags[usize::from(row)].rows;
+                let size = rows.iter().map(|(_, ty)| self.size(*ty)).max().unwrap_or(8).min(STRUCT);
+                if let Some(step) = self.counted(siblings, count, step) {
+                    let most = if count == Count::Fixed(1) { size as u16 } else { ARRAY };
+                    self.out.push(Step { size: size as u16, most, ..step });
+                }
+            }
+            Rule::OptionValues(_, count) => {
+                if let Some(step) = self.counted(siblings, count, step) {
+                    self.out.push(Step { size: 8, most: TEXT, ..step });
+                }
+            }
+            Rule::Scalar(row, _) => {
+                let rows = &self.tables.tags[usize::from(row)].rows;
+                let size = rows.iter().map(|(_, ty)| self.size(*ty)).max().unwrap_or(8) as u16;
+                self.out.push(Step { size, most: size, ..step });
+            }
+            Rule::KernelParams(_) | Rule::Extra if !self.at.driver => {}
+            Rule::KernelParams(sibling) => {
+                if let Some(count) = siblings.at(sibling.into()) {
+                    let step = Step { count_base: siblings.base, count, most: KERNEL, ..step };
+                    self.out.push(step.of(kind::KERNEL_PARAMS));
+                }
+            }
+            Rule::Extra => self.out.push(Step { most: KERNEL / 2, ..step }.of(kind::EXTRA)),
+        }
+    }
+
+    /// One element, and what its own pointers lead to.
+    fn one(&mut self, siblings: &Siblings, member: &Member, to: TypeId, step: Step, depth: u32) {
+        let size = self.size(to).min(STRUCT);
+        if size == 0 {
+            return;
+        }
+        let proved = siblings.form.is_some() && size <= UNCHECKED && self.proved(member, to);
+        let flags = step.flags | if proved { PROVED } else { 0 };
+        let kept = Step { flags, size: size as u16, most: size as u16, ..step };
+        // A count may have been read for an array before.
+        let same = |s: &Step| Step { flags: s.flags | PROVED, ..*s } == Step { flags: flags | PROVED, ..kept };
+        let base = match self.out.iter().position(same) {
+            Some(at) => {
+                self.out[at].flags |= flags;
+                at as u8
+            }
+            None => {
+                self.out.push(kept);
+                (self.out.len() - 1) as u8
+            }
+        };
+        if let Type::Struct(first) | Type::Union(first) = self.tables.get(to) {
+            self.fields(first, base, 0, depth, matches!(self.tables.get(to), Type::Union(_)));
+        }
+    }
+
+    /// Whether the function has surely written as much: then it can be read unchecked.
+    fn proved(&self, member: &Member, to: TypeId) -> bool {
+        let written = self.phase == EXIT && self.status && member.dir == Dir::Out;
+        // A math library's numbers may lie on the device.
+        written
+            && match self.tables.get(to) {
+                Type::Handle(_) | Type::Enum(_) | Type::Status(_) | Type::DevicePointer | Type::Pointer(..) => true,
+                Type::Int { .. } | Type::Float(_) | Type::Bool(_) | Type::Flags(..) => !self.at.data,
+                _ => false,
+            }
+    }
+
+    fn fields(&mut self, first: u16, base: u8, offset: u32, depth: u32, union: bool) {
+        if depth >= DEEPEST {
+            return;
+        }
+        let row = &self.tables.structs[self.tables.row_at(first, self.at.version)];
+        let siblings = Siblings { members: &row.fields, form: None, base, offset };
+        for (n, field) in row.fields.iter().enumerate() {
+            match (self.tables.get(field.ty), field.rule) {
+                // Which field of a union is meant is not known here; what a wrong one leads to is refused
+                // when it is read, so only what a launch needs is tried.
+                (Type::Pointer(..), Rule::KernelParams(_) | Rule::Extra) => self.pointer(&siblings, n, depth + 1),
+                (Type::Pointer(..), _) if !union => self.pointer(&siblings, n, depth + 1),
+                (Type::Struct(inner), _) => {
+                    self.fields(inner, base, offset + u32::from(field.offset), depth + 1, union)
+                }
+                (Type::Union(inner), _) => self.fields(inner, base, offset + u32::from(field.offset), depth + 1, true),
+                _ => {}
+            }
+        }
+    }
+
+    /// The step with its count; none where it cannot be told.
+    fn counted(&mut self, siblings: &Siblings, count: Count, step: Step) -> Option<Step> {
+        match count {
+            Count::Unknown => None,
+            Count::Fixed(n) => Some(Step { count: u16::try_from(n).unwrap_or(u16::MAX), ..step }),
+            Count::ZeroEnded => Some(Step { count: ZERO_ENDED, ..step }),
+            // The larger part of a product is not known; elements are there at least as told by one of them.
+            Count::Of(k) | Count::Product(k, _) => {
+                let k = usize::from(k);
+                let wide = self.size(siblings.members[k].ty) == 8;
+                let flags = step.flags | if wide { COUNT64 } else { 0 };
+                Some(Step { count_base: siblings.base, count: siblings.at(k)?, flags, ..step })
+            }
+            Count::At(k) | Count::Least(_, k) => {
+                let k = usize::from(k);
+                let Type::Pointer(to, _) = self.tables.get(siblings.members[k].ty) else { return None };
+                let size = self.size(to) as u16;
+                let read = Step { size, most: size, flags: self.phase, offset: siblings.at(k)?, ..step };
+                let same = |s: &Step| Step { flags: s.flags & !PROVED, ..*s } == Step { count: 1, ..read };
+                let at = self.out.iter().position(same).unwrap_or_else(|| {
+                    self.out.push(Step { count: 1, ..read });
+                    self.out.len() - 1
+                });
+                let flags = step.flags | if size == 8 { COUNT64 } else { 0 };
+                Some(Step { count_base: at as u8, count: 0, flags, ..step })
+            }
+        }
+    }
+}
+
+trait Kind {
+    fn of(self, kind: u8) -> Self;
+}
+
+impl Kind for Step {
+    fn of(self, kind: u8) -> Step {
+        Step { kind, ..self }
+    }
+}

@@ -1,0 +1,91 @@
+//! Tables of types by tag: `[tags.ENUM]` of an overlay, as types or as the numbers of a union's fields.
+
+use super::ctype;
+use super::known::Type;
+use super::types::{Tables, TagRow};
+use super::types_file::Def;
+use super::world::{Found, Place};
+use crate::error::Error;
+
+impl Tables<'_> {
+    /// The row of `[tags.NAME]`; `fields`: its values are numbers of a union's fields, else types.
+    pub(crate) fn tag_row(&mut self, family: usize, name: &str, fields: bool, from: Place) -> Result<u16, Error> {
+        let world = self.world;
+        let families = [family].into_iter().chain(0..world.families.len());
+        let found = families.clone().find_map(|n| Some((n, world.families[n].overlay.tags.get(name)?)));
+        let Some((home, text)) = found else {
+            return Err(from.error(format!("no overlay has [tags.{name}]")));
+        };
+        let key = (home, name.to_owned(), fields);
+        if let Some(row) = self.tag_ids.get(&key) {
+            return Ok(*row);
+        }
+        let row = self.tags.len() as u16;
+        self.tag_ids.insert(key, row);
+        self.tags.push(TagRow { name: name.to_owned(), rows: Vec::new() });
+        let source = &world.families[home].overlay_source;
+        let values = self.values(home, name, Place { source, at: text.at })?;
+        let mut rows = Vec::new();
+        for (value, at, said) in &text.rows {
+            let place = Place { source, at: *at };
+            let number = values.iter().find(|(n, _)| n == value).map(|(_, v)| *v).or_else(|| value.parse().ok());
+            let Some(number) = number else {
+                return Err(place.error(format!("{name} has no value {value}")));
+            };
+            let second = match (&text.union, fields) {
+                (None, true) => {
+                    let message = format!("[tags.{name}] needs union = \"...\" for its values to be fields");
+                    return Err(place.error(message));
+                }
+                (Some(union), _) => self.union_field(home, union, said, fields, place)?,
+                (None, false) => {
+                    let wrong = || place.error(format!("\"{said}\" is no C type that is understood"));
+                    let ty = ctype::parse(said).ok_or_else(wrong)?;
+                    self.resolve(home, &ty, place)?
+                }
+            };
+            rows.push((number, second));
+        }
+        rows.sort_unstable();
+        self.tags[usize::from(row)].rows = rows;
+        Ok(row)
+    }
+
+    /// Names and values of an enum, or of an enum made of defines.
+    fn values(&mut self, family: usize, name: &str, place: Place) -> Result<Vec<(String, i64)>, Error> {
+        match self.world.find(family, name) {
+            Some(Found::Def(at, Def::Enum(n))) => Ok(self.world.families[at].types.enums[*n].values.clone()),
+            Some(_) => {
+                let ty = self.resolve(family, &ctype::CType::Name(name.to_owned(), false), place)?;
+                let (Type::Enum(n) | Type::Flags(n, _)) = self.get(ty) else {
+                    return Err(place.error(format!("{name} is no enum")));
+                };
+                Ok(self.enums[usize::from(n)].values.iter().map(|(v, n)| (n.clone(), *v)).collect())
+            }
+            None => Err(place.error(format!("there is no enum {name}"))),
+        }
+    }
+
+    /// Number or type of a union's field.
+    fn union_field(
+        &mut self,
+        family: usize,
+        union: &str,
+        field: &str,
+        number: bool,
+        place: Place,
+    ) -> Result<u16, Error> {
+        let name = ctype::CType::Name(union.to_owned(), false);
+        let ty = self.resolve(family, &name, place)?;
+        let Type::Union(first) = self.get(ty) else {
+            return Err(place.error(format!("{union} is no union")));
+        };
+        // The newest layout: fields of a union are added, never taken away.
+        let fields = &self.structs[self.rows_of(first).end - 1].fields;
+        match fields.iter().position(|f| f.name == field) {
+            Some(n) if number => Ok(n as u16),
+            Some(n) => Ok(fields[n].ty),
+            None => Err(place.error(format!("{union} has no field {field}"))),
+        }
+    }
+}

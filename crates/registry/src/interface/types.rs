@@ -1,0 +1,309 @@
+//! C names become the numbered types of the tables: each enum, handle, struct and type once, and only
+//! those that a function leads to.
+
+use super::ctype::CType;
+use super::known::{Type, TypeId};
+use super::overlay_file::{Is, TypeText};
+use super::structs::StructRow;
+use super::types_file::Def;
+use super::world::{Found, Place, World};
+use crate::error::Error;
+use std::collections::HashMap;
+
+/// An enum or set of flags in the tables.
+pub(crate) struct EnumRow {
+    pub(crate) name: String,
+    pub(crate) bytes: u8,
+    pub(crate) values: Vec<(i64, String)>,
+    /// Has a value 0 and the name of a status.
+    status: bool,
+}
+
+/// A kind of handle in the tables.
+pub(crate) struct HandleRow {
+    pub(crate) name: String,
+    pub(crate) short: String,
+    pub(crate) number: bool,
+    pub(crate) bytes: u8,
+    pub(crate) special: Vec<(u64, String)>,
+}
+
+/// Types by tag in the tables.
+pub(crate) struct TagRow {
+    pub(crate) name: String,
+    pub(crate) rows: Vec<(i64, u16)>,
+}
+
+/// The tables of types while they grow.
+pub(crate) struct Tables<'w> {
+    pub(crate) world: &'w World,
+    pub(crate) types: Vec<Type>,
+    ids: HashMap<String, TypeId>,
+    pub(crate) enums: Vec<EnumRow>,
+    enum_ids: HashMap<(usize, String), u16>,
+    pub(crate) handles: Vec<HandleRow>,
+    handle_ids: HashMap<(usize, String), u16>,
+    pub(crate) structs: Vec<StructRow>,
+    pub(crate) struct_ids: HashMap<(usize, usize), u16>,
+    pub(crate) tags: Vec<TagRow>,
+    pub(crate) tag_ids: HashMap<(usize, String, bool), u16>,
+}
+
+/// A chain of typedefs longer than this leads to itself.
+const DEEPEST: u32 = 20;
+
+impl<'w> Tables<'w> {
+    pub(crate) fn new(world: &'w World) -> Self {
+        Tables {
+            world,
+            types: Vec::new(),
+            ids: HashMap::new(),
+            enums: Vec::new(),
+            enum_ids: HashMap::new(),
+            handles: Vec::new(),
+            handle_ids: HashMap::new(),
+            structs: Vec::new(),
+            struct_ids: HashMap::new(),
+            tags: Vec::new(),
+            tag_ids: HashMap::new(),
+        }
+    }
+
+    /// The number of a type.
+    pub(crate) fn id(&mut self, ty: Type) -> TypeId {
+        let next = self.types.len() as TypeId;
+        let id = *self.ids.entry(format!("{ty:?}")).or_insert(next);
+        if id == next {
+            self.types.push(ty);
+        }
+        id
+    }
+
+    pub(crate) fn get(&self, id: TypeId) -> Type {
+        self.types.get(usize::from(id)).copied().unwrap_or(Type::Void)
+    }
+
+    /// What a C type of a family is.
+    pub(crate) fn resolve(&mut self, family: usize, ty: &CType, place: Place) -> Result<TypeId, Error> {
+        self.resolve_at(family, ty, place, 0)
+    }
+
+    fn resolve_at(&mut self, family: usize, ty: &CType, place: Place, depth: u32) -> Result<TypeId, Error> {
+        let made = match ty {
+            CType::Code => Type::Code,
+            CType::Array(of, count) => Type::Array(self.resolve_at(family, of, place, depth)?, *count),
+            CType::Pointer(to) if self.tagged(family, to).is_some() => {
+                let name = self.tagged(family, to).unwrap_or_default();
+                return self.named(family, &name, place, depth + 1);
+            }
+            CType::Pointer(to) => Type::Pointer(self.resolve_at(family, to, place, depth)?, to.is_const()),
+            CType::Name(name, _) => return self.named(family, name, place, depth),
+        };
+        Ok(self.id(made))
+    }
+
+    /// The handle that is a pointer to this struct.
+    fn tagged(&self, family: usize, to: &CType) -> Option<String> {
+        let (name, families) = (to.name()?, &self.world.families);
+        let order = [family].into_iter().chain(0..families.len());
+        order.filter_map(|n| families[n].types.tags.get(name)).next().cloned()
+    }
+
+    fn named(&mut self, family: usize, name: &str, place: Place, depth: u32) -> Result<TypeId, Error> {
+        if depth > DEEPEST {
+            return Err(place.error(format!("{name} leads to itself")));
+        }
+        let found = self.world.find(family, name);
+        if let (Some(ty), None | Some(Found::Def(..))) = (builtin(name), found) {
+            return Ok(self.id(ty));
+        }
+        match found {
+            Some(Found::Overlay(at, TypeText::Same(ty))) => self.resolve_at(at, ty, place, depth + 1),
+            Some(Found::Overlay(at, TypeText::Is(Is::Flags))) => match self.world.families[at].types.defs.get(name) {
+                Some(Def::Enum(n)) => {
+                    let (n, _) = self.enumeration(at, *n, true);
+                    Ok(self.id(Type::Flags(n, 4)))
+                }
+                _ => Err(place.error(format!("{name} is called flags in the overlay, and is no enum of this family"))),
+            },
+            Some(Found::Overlay(at, TypeText::Is(is))) => Ok(self.is(at, name, *is)),
+            Some(Found::Flags(at)) => {
+                let ty = self.defines(at, name)?;
+                Ok(self.id(ty))
+            }
+            Some(Found::Def(at, Def::Enum(n))) => {
+                let (n, flags) = self.enumeration(at, *n, false);
+                let bytes = self.enums[usize::from(n)].bytes;
+                Ok(self.id(if flags { Type::Flags(n, bytes) } else { Type::Enum(n) }))
+            }
+            Some(Found::Def(at, Def::Handle(name))) => {
+                let ty = Type::Handle(self.handle(at, name, 8));
+                Ok(self.id(ty))
+            }
+            Some(Found::Def(at, Def::Struct(n))) => {
+                let union = self.world.families[at].types.structs[*n].union;
+                let row = self.structure(at, *n)?;
+                Ok(self.id(if union { Type::Union(row) } else { Type::Struct(row) }))
+            }
+            // A typedef of a number that is a handle.
+            Some(Found::Def(at, Def::Typedef(ty))) if self.world.families[at].overlay.handles.contains_key(name) => {
+                let number = self.resolve_at(at, ty, place, depth + 1)?;
+                let bytes = self.extent(number, u32::MAX).size as u8;
+                let ty = Type::Handle(self.handle(at, name, bytes));
+                Ok(self.id(ty))
+            }
+            Some(Found::Def(at, Def::Typedef(ty))) => self.resolve_at(at, ty, place, depth + 1),
+            None => {
+                Err(place.error(format!("unknown type {name}; declare it in types.toml, or in overlay.toml [type]")))
+            }
+        }
+    }
+
+    fn is(&mut self, family: usize, name: &str, is: Is) -> TypeId {
+        let ty = match is {
+            Is::Uuid => Type::Uuid,
+            Is::DevicePointer => Type::DevicePointer,
+            Is::Code => Type::Code,
+            Is::BFloat16 => Type::BFloat16,
+            Is::Half => Type::Float(2),
+            Is::Void | Is::Flags => Type::Void,
+            Is::Handle => Type::Handle(self.handle(family, name, 8)),
+            Is::Opaque => {
+                let void = self.id(Type::Void);
+                Type::Pointer(void, false)
+            }
+        };
+        self.id(ty)
+    }
+
+    fn enumeration(&mut self, family: usize, n: usize, bits: bool) -> (u16, bool) {
+        let def = &self.world.families[family].types.enums[n];
+        let flags = bits || def.flags;
+        let next = self.enums.len() as u16;
+        let row = *self.enum_ids.entry((family, def.name.clone())).or_insert(next);
+        if row == next {
+            let value = |v: i64| if flags && v < 0 { v & 0xffff_ffff } else { v };
+            let values = def.values.iter().map(|(name, v)| (value(*v), name.clone())).collect();
+            self.enums.push(EnumRow::new(&def.name, def.bytes, values));
+        }
+        (row, flags)
+    }
+
+    /// An enum made of defines, as the overlay tells.
+    fn defines(&mut self, family: usize, name: &str) -> Result<Type, Error> {
+        let home = &self.world.families[family];
+        let text = &home.overlay.flags[name];
+        let next = self.enums.len() as u16;
+        let row = *self.enum_ids.entry((family, name.to_owned())).or_insert(next);
+        if row == next {
+            let mut values = Vec::new();
+            for pattern in &text.names {
+                let all = home.types.define_names.iter().filter(|d| super::functions::matches(pattern, d));
+                let before = values.len();
+                values.extend(all.map(|d| (home.types.defines[d], d.clone())));
+                if values.len() == before {
+                    let place = Place { source: &home.overlay_source, at: text.at };
+                    return Err(place.error(format!("no define of types.toml is called {pattern}")));
+                }
+            }
+            self.enums.push(EnumRow::new(name, 4, values));
+        }
+        Ok(if text.one_of { Type::Enum(row) } else { Type::Flags(row, 4) })
+    }
+
+    fn handle(&mut self, family: usize, name: &str, bytes: u8) -> u16 {
+        let next = self.handles.len() as u16;
+        let row = *self.handle_ids.entry((family, name.to_owned())).or_insert(next);
+        if row == next {
+            let home = &self.world.families[family];
+            let written = home.overlay.handles.get(name);
+            self.handles.push(HandleRow {
+                name: name.to_owned(),
+                short: written.map(|w| w.short.clone()).filter(|s| !s.is_empty()).unwrap_or_else(|| short(name)),
+                number: written.is_some_and(|w| w.number),
+                bytes,
+                special: written.map(|w| w.special.clone()).unwrap_or_default(),
+            });
+        }
+        row
+    }
+
+    /// Whether a returned type is a status.
+    pub(crate) fn returned(&mut self, id: TypeId) -> TypeId {
+        match self.get(id) {
+            Type::Enum(n) if self.enums[usize::from(n)].status => self.id(Type::Status(n)),
+            _ => id,
+        }
+    }
+}
+
+impl EnumRow {
+    fn new(name: &str, bytes: u8, mut values: Vec<(i64, String)>) -> EnumRow {
+        // The first name of a value in the header is the one that is printed.
+        values.sort_by_key(|(value, _)| *value);
+        values.dedup();
+        let lower = name.to_lowercase();
+        let named = ["status", "result", "error", "return"].iter().any(|w| lower.contains(w));
+        EnumRow { name: name.to_owned(), bytes, status: named && values.iter().any(|v| v.0 == 0), values }
+    }
+}
+
+/// `stream` for CUstream and cudaStream_t, `tensorDescriptor` for cudnnTensorDescriptor_t.
+fn short(name: &str) -> String {
+    let stem = name.strip_suffix("_t").unwrap_or(name);
+    let prefixes = ["cuda", "cublasLt", "cublasXt", "cublas", "cudnn", "cufft", "curand", "cusparseLt", "cusparse"];
+    let more =
+        ["cusolverDn", "cusolverSp", "cusolverRf", "cusolverMg", "cusolver", "nccl", "nvrtc", "nvJitLink", "nvml"];
+    let all = prefixes.iter().chain(&more).chain(&["nvjpeg", "cutensor", "CU", "cu"]);
+    let prefix = all.copied().find(|p| stem.starts_with(p)).unwrap_or("");
+    let rest = stem.get(prefix.len()..).unwrap_or(stem).trim_start_matches('_');
+    let rest = if rest.is_empty() || rest.eq_ignore_ascii_case("handle") { prefix } else { rest };
+    let mut letters = rest.chars();
+    match letters.next() {
+        Some(first) => first.to_lowercase().chain(letters).collect(),
+        None => "handle".to_owned(),
+    }
+}
+
+/// C's own types.
+fn builtin(name: &str) -> Option<Type> {
+    let int = |bytes, signed| Type::Int { bytes, signed };
+    Some(match name {
+        "void" | "FILE" => Type::Void,
+        "char" => Type::Char,
+        "bool" | "_Bool" => Type::Bool(1),
+        "signed char" | "int8_t" => int(1, true),
+        "unsigned char" | "uint8_t" | "__nv_fp8_e4m3" | "__nv_fp8_e5m2" => int(1, false),
+        "short" | "int16_t" => int(2, true),
+        "unsigned short" | "uint16_t" => int(2, false),
+        "int" | "int32_t" | "wchar_t" => int(4, true),
+        "unsigned int" | "uint32_t" | "cuuint32_t" => int(4, false),
+        "long" | "long long" | "int64_t" | "ptrdiff_t" | "ssize_t" | "intptr_t" => int(8, true),
+        "unsigned long" | "unsigned long long" | "uint64_t" | "size_t" | "uintptr_t" | "cuuint64_t" => int(8, false),
+        "float" => Type::Float(4),
+        "double" => Type::Float(8),
+        "__half" | "half" => Type::Float(2),
+        "__nv_bfloat16" | "nv_bfloat16" => Type::BFloat16,
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::short;
+
+    #[test]
+    fn one_word_for_driver_and_runtime() {
+        for (name, word) in [
+            ("CUstream", "stream"),
+            ("cudaStream_t", "stream"),
+            ("CUgraphExec", "graphExec"),
+            ("cudaGraphExec_t", "graphExec"),
+            ("cublasHandle_t", "cublas"),
+            ("cudnnTensorDescriptor_t", "tensorDescriptor"),
+            ("ncclComm_t", "comm"),
+        ] {
+            assert_eq!(short(name), word, "{name}");
+        }
+    }
+}

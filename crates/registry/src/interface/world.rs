@@ -1,0 +1,96 @@
+//! All families of `api/` as they were read, and where a name of a type leads.
+
+use super::functions_file::{self, Functions};
+use super::overlay_file::{self, Overlay, TypeText};
+use super::types_file::{self, Def, Types};
+use crate::error::{Error, Source};
+use std::path::Path;
+
+/// A family with its files; the texts stay for errors.
+pub(crate) struct Family {
+    pub(crate) name: String,
+    pub(crate) functions_source: Source,
+    pub(crate) types_source: Source,
+    pub(crate) overlay_source: Source,
+    pub(crate) functions: Functions,
+    pub(crate) types: Types,
+    pub(crate) overlay: Overlay,
+}
+
+/// All families: driver, runtime, then the libraries by name.
+pub(crate) struct World {
+    pub(crate) families: Vec<Family>,
+}
+
+/// Where something stands, for errors about it.
+#[derive(Clone, Copy)]
+pub(crate) struct Place<'a> {
+    pub(crate) source: &'a Source,
+    pub(crate) at: usize,
+}
+
+impl Place<'_> {
+    pub(crate) fn error(self, message: String) -> Error {
+        self.source.error(self.at, message)
+    }
+}
+
+/// What a name is, and in which family.
+#[derive(Clone, Copy)]
+pub(crate) enum Found<'a> {
+    Overlay(usize, &'a TypeText),
+    /// An enum made of defines.
+    Flags(usize),
+    Def(usize, &'a Def),
+}
+
+impl World {
+    pub(crate) fn read(api: &Path) -> Result<World, Error> {
+        let mut families = Vec::new();
+        for name in ["driver", "runtime"] {
+            families.extend(family(&api.join(name), name)?);
+        }
+        let libraries = api.join("libraries");
+        let mut folders: Vec<_> = match std::fs::read_dir(&libraries) {
+            Ok(entries) => entries.flatten().map(|e| e.path()).filter(|p| p.is_dir()).collect(),
+            Err(_) => Vec::new(),
+        };
+        folders.sort();
+        for folder in folders {
+            let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+            families.extend(family(&folder, &name)?);
+        }
+        Ok(World { families })
+    }
+
+    /// A name as one family's header means it: its own first, then the runtime's, the driver's, all others'.
+    pub(crate) fn find(&self, family: usize, name: &str) -> Option<Found<'_>> {
+        let shared = self.families.iter().position(|f| f.name == "runtime");
+        let order: Vec<usize> = [family].into_iter().chain(shared).chain(0..self.families.len()).collect();
+        // What people wrote wins over what was imported.
+        let written = |n: &usize| self.families[*n].overlay.types.get(name).map(|t| Found::Overlay(*n, t));
+        let flags = |n: &usize| self.families[*n].overlay.flags.contains_key(name).then_some(Found::Flags(*n));
+        let imported = |n: &usize| self.families[*n].types.defs.get(name).map(|d| Found::Def(*n, d));
+        let found = order.iter().find_map(written).or_else(|| order.iter().find_map(flags));
+        found.or_else(|| order.iter().find_map(imported))
+    }
+}
+
+/// Reads a family; none where no header was imported.
+fn family(folder: &Path, name: &str) -> Result<Option<Family>, Error> {
+    if !folder.join("functions.toml").is_file() {
+        return Ok(None);
+    }
+    let functions_source = Source::read(&folder.join("functions.toml"))?;
+    let types_source = Source::read(&folder.join("types.toml"))?;
+    let overlay_path = folder.join("overlay.toml");
+    let overlay_source = match overlay_path.is_file() {
+        true => Source::read(&overlay_path)?,
+        false => Source { path: overlay_path, text: String::new() },
+    };
+    let functions = functions_file::read(&functions_source)?;
+    let types = types_file::read(&types_source)?;
+    let overlay = overlay_file::read(&overlay_source)?;
+    let name = name.to_owned();
+    Ok(Some(Family { name, functions_source, types_source, overlay_source, functions, types, overlay }))
+}

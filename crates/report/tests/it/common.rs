@@ -79,6 +79,28 @@ pub fn text(run: &Path, filter: &str) -> String {
     String::from_utf8(output.get_ref().clone()).unwrap()
 }
 
+/// The text of a run whose functions are those of the small tables.
+pub fn decoded(run: &Path, filter: &str) -> String {
+    let mut output = Text::new(Vec::new(), false);
+    decode(run, filter, &mut output);
+    String::from_utf8(output.get_ref().clone()).unwrap()
+}
+
+/// The same as JSON.
+pub fn decoded_json(run: &Path, filter: &str) -> Vec<serde_json::Value> {
+    let mut output = Json::new(Vec::new());
+    decode(run, filter, &mut output);
+    lines(output.get_ref())
+}
+
+fn decode(run: &Path, filter: &str, output: &mut dyn Output) {
+    let filter = if filter.is_empty() { Filter::default() } else { Filter::parse_with(filter, &[]).unwrap() };
+    let options = FollowOptions { filter, tables: &cutap_trace::made::tables::TABLES, ..FollowOptions::default() };
+    let mut follow = Follow::open(run, options).unwrap();
+    follow.poll(true, &mut |e| output.event(e).unwrap()).unwrap();
+    output.end(&follow.end()).unwrap();
+}
+
 pub fn json(run: &Path, filter: &str) -> Vec<serde_json::Value> {
     let mut output = Json::new(Vec::new());
     write(run, filter, &mut output);

@@ -5,3 +5,4 @@ mod ends;
 mod golden;
 mod live;
 mod speed;
+mod values;

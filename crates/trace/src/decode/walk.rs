@@ -9,8 +9,8 @@ use super::value::{Items, Value};
 use crate::kernels::Kernels;
 use cutap_calls::known::{self, Count, Dir, Param, Rule, Tables, Type, TypeId, Unit};
 
-/// Pointers and structs inside each other.
-pub const DEPTH: u32 = 8;
+/// Pointers, structs, fields and arrays inside each other.
+pub const DEPTH: u32 = 16;
 /// Values of a call.
 pub const VALUES: u32 = 600;
 /// Elements of an array that are kept.

@@ -43,10 +43,12 @@ impl Own<'_> {
         if self.family.not_own.iter().any(|n| n == name) {
             return false;
         }
-        if self.family.own.is_empty() {
-            Path::new(file).starts_with(&self.first)
-        } else {
-            self.family.own.iter().any(|n| n == name)
+        if self.family.also_own.iter().any(|n| n == name) {
+            return true;
+        }
+        match self.family.own[..] {
+            [] => Path::new(file).starts_with(&self.first),
+            _ => self.family.own.iter().any(|n| n == name),
         }
     }
 }
@@ -72,8 +74,10 @@ impl Snapshot {
         let mut decls = Decls::of(&first.tree().with_context(what)?);
         let macros = first.macros().with_context(what)?;
         let mut functions = std::mem::take(&mut decls.functions);
-        for defines in &family.more {
-            let more = Decls::of(&reading(family, &words, &folders, defines).tree().with_context(what)?);
+        for pass in &family.more {
+            let other: Vec<&str> = pass.headers.iter().map(String::as_str).collect();
+            let words = if other.is_empty() { &words } else { &other };
+            let more = Decls::of(&reading(family, words, &folders, &pass.defines).tree().with_context(what)?);
             for (name, function) in more.functions {
                 functions.entry(name).or_insert(function);
             }

@@ -18,15 +18,18 @@ pub(crate) struct Family {
     /// Headers whose declarations are this family's; absent: all of the first wheel.
     #[serde(default)]
     pub(crate) own: Vec<String>,
+    /// Headers of further wheels whose declarations are this family's as well.
+    #[serde(default)]
+    pub(crate) also_own: Vec<String>,
     /// Headers whose declarations are another family's.
     #[serde(default)]
     pub(crate) not_own: Vec<String>,
     /// `-D` words for every pass.
     #[serde(default)]
     pub(crate) defines: Vec<String>,
-    /// `-D` words of further passes, which add functions that the first did not show.
+    /// Further passes, which add functions that the first did not show.
     #[serde(default)]
-    pub(crate) more: Vec<Vec<String>>,
+    pub(crate) more: Vec<Pass>,
     /// Read as C++ (some functions are only declared there).
     #[serde(default)]
     pub(crate) cxx: bool,
@@ -35,6 +38,18 @@ pub(crate) struct Family {
     pub(crate) arrays: bool,
     /// From the oldest to the newest.
     pub(crate) versions: Vec<Version>,
+}
+
+/// A further reading of a family's headers.
+#[derive(Deserialize, Debug)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Pass {
+    /// `-D` words.
+    #[serde(default)]
+    pub(crate) defines: Vec<String>,
+    /// Other headers than the first pass.
+    #[serde(default)]
+    pub(crate) headers: Vec<String>,
 }
 
 /// One version of a family.

@@ -147,16 +147,18 @@ fn also(text: &mut String, naming: &Naming, name: &str) {
     }
 }
 
-/// A set of bits: named so, or at least three single bits that are not just 0, 1, 2.
+/// A set of bits: named so, or at least four single bits and not more than one sum of them.
 fn is_flags(name: &str, values: &[(String, i64, usize)]) -> bool {
-    let single: Vec<i64> = values.iter().map(|v| v.1).filter(|v| v.count_ones() == 1 && *v > 0).collect();
-    let all: i64 = single.iter().fold(0, |all, v| all | v);
-    let whole = values.iter().map(|v| v.1).filter(|v| !v.count_ones() == 1 || v & !all != 0).count();
-    let named = name.to_lowercase().contains("flags");
-    let highest = single.iter().max().copied().unwrap_or(0);
-    whole == 0
-        && !single.is_empty()
-        && (named || (single.len() >= 3 && highest >= 8 && values.len() <= single.len() + 3))
+    let single = |v: i64| v > 0 && v.count_ones() == 1;
+    let bits: std::collections::BTreeSet<i64> = values.iter().map(|v| v.1).filter(|v| single(*v)).collect();
+    let all = bits.iter().fold(0, |all, bit| all | bit);
+    let others = || values.iter().map(|v| v.1).filter(|v| *v != 0 && !single(*v));
+    if bits.is_empty() || others().any(|v| v & !all != 0) {
+        return false;
+    }
+    let name = name.to_lowercase();
+    let named = name.contains("flag") || name.contains("mask");
+    named || (bits.len() >= 4 && bits.iter().any(|b| *b >= 8) && others().count() <= 1)
 }
 
 /// A list on one line where it fits, else on lines filled up to the width.

@@ -49,6 +49,10 @@ static const char ptx[] =
     "  add.f32 %f3, %f1, %f2;\n  st.global.f32 [%d7], %f3;\n"
     "done:\n  ret;\n}\n";
 
+/* What the trace must show of a call: a line in the file that CUTAP_FACTS names (facts.py reads it). */
+static FILE *facts;
+#define FACT(...) ((void)(facts && fprintf(facts, __VA_ARGS__)))
+
 enum { N = 10000 };
 static float a[N], b[N], c[N];
 
@@ -68,6 +72,8 @@ int main(void)
     void *ctx = NULL, *module = NULL, *vadd = NULL, *stream = NULL, *found = NULL;
     dptr da = 0, db = 0, dc = 0, huge = 0;
 
+    if (getenv("CUTAP_FACTS"))
+        facts = fopen(getenv("CUTAP_FACTS"), "w");
     check(cuInit(0), "cuInit");
     check(cuDeviceGetCount(&count), "cuDeviceGetCount");
     check(cuDeviceGet(&device, 0), "cuDeviceGet");
@@ -81,8 +87,11 @@ int main(void)
     check(cuMemAlloc_v2(&da, sizeof a), "cuMemAlloc_v2");
     check(cuMemAlloc_v2(&db, sizeof b), "cuMemAlloc_v2");
     check(cuMemAlloc_v2(&dc, sizeof c), "cuMemAlloc_v2");
+    FACT("cuMemAlloc_v2 dptr=%#lx bytesize=%zu\n", da, sizeof a);
+    FACT("cuMemAlloc_v2 dptr=%#lx bytesize=%zu\n", dc, sizeof c);
     check(cuMemcpyHtoD_v2(da, a, sizeof a), "cuMemcpyHtoD_v2");
     check(cuMemcpyHtoD_v2(db, b, sizeof b), "cuMemcpyHtoD_v2");
+    FACT("cuMemcpyHtoD_v2 dstDevice=%#lx srcHost=%p ByteCount=%zu\n", db, (void *)b, sizeof b);
 
     int (*memset32)(dptr, unsigned, size_t) =
         (int (*)(dptr, unsigned, size_t))dlsym(RTLD_DEFAULT, "cuMemsetD32_v2");
@@ -91,6 +100,7 @@ int main(void)
         return 1;
     }
     check(memset32(dc, 0, N), "cuMemsetD32_v2");
+    FACT("cuMemsetD32_v2 dstDevice=%#lx ui=0 N=%d\n", dc, N);
     check(cuGetProcAddress_v2("cuMemGetInfo", &found, 12000, 0, &status), "cuGetProcAddress_v2");
     size_t free_bytes = 0, total_bytes = 0;
     if (found == NULL || status != 0) {
@@ -98,18 +108,26 @@ int main(void)
         return 1;
     }
     check(((int (*)(size_t *, size_t *))found)(&free_bytes, &total_bytes), "cuMemGetInfo");
+    FACT("cuGetProcAddress_v2 symbol=cuMemGetInfo cudaVersion=12000\n");
+    FACT("cuMemGetInfo_v2 free=%zu total=%zu\n", free_bytes, total_bytes);
+    FACT("cuMemAlloc_v2 bytesize=%zu result=CUDA_ERROR_OUT_OF_MEMORY\n", (size_t)1 << 60);
     printf("memory known: %s\n", total_bytes >= free_bytes && free_bytes > 0 ? "yes" : "no");
     printf("allocation of 2^60 bytes: error %d\n", cuMemAlloc_v2(&huge, (size_t)1 << 60));
 
     check(cuModuleLoadData(&module, ptx), "cuModuleLoadData");
     check(cuModuleGetFunction(&vadd, module, "vadd"), "cuModuleGetFunction");
     check(cuStreamCreate(&stream, 1), "cuStreamCreate");
+    FACT("cuModuleGetFunction name=vadd\n");
+    FACT("cuStreamCreate Flags=CU_STREAM_NON_BLOCKING\n");
     unsigned n = N;
     void *params[] = {&da, &db, &dc, &n};
     for (int round = 0; round < 5; round++)
         check(cuLaunchKernel(vadd, (N + 127) / 128, 1, 1, 128, 1, 1, 0, stream, params, NULL),
               "cuLaunchKernel");
+    FACT("cuLaunchKernel gridDimX=%d gridDimY=1 blockDimX=128 sharedMemBytes=0 kernelParams=%#lx,%#lx,%#lx,%u\n",
+         (N + 127) / 128, da, db, dc, n);
     check(cuMemcpyDtoHAsync_v2(c, dc, sizeof c, stream), "cuMemcpyDtoHAsync_v2");
+    FACT("cuMemcpyDtoHAsync_v2 dstHost=%p srcDevice=%#lx ByteCount=%zu\n", (void *)c, dc, sizeof c);
     check(cuStreamSynchronize(stream), "cuStreamSynchronize");
     for (int i = 0; i < N; i++)
         if (c[i] != (float)(4 * i)) {
@@ -121,6 +139,7 @@ int main(void)
     check(cuMemFree_v2(da), "cuMemFree_v2");
     check(cuMemFree_v2(db), "cuMemFree_v2");
     check(cuMemFree_v2(dc), "cuMemFree_v2");
+    FACT("cuMemFree_v2 dptr=%#lx\n", db);
     check(cuDevicePrimaryCtxRelease_v2(device), "cuDevicePrimaryCtxRelease_v2");
     printf("driver_api: %d elements, 5 launches, verified\n", N);
     return 0;

@@ -1,6 +1,7 @@
 //! One JSON object a line. A call is written when it has ended; one that never did, at the end.
 
 use crate::Output;
+use crate::values_json::{self, Arguments};
 use cutap_trace::{Answer, Call, End, Event, Exit, Instance, Lookup, Process, Returned};
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -26,7 +27,15 @@ struct CallLine<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     demangled: Option<&'a str>,
     args: Vec<String>,
+    /// Typed values, if the function is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    arguments: Option<Arguments<'a>>,
     result: Value,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    result_name: Option<&'static str>,
+    /// The result as its type reads it, when it is no status.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    returned: Option<values_json::Json<'a>>,
     error: bool,
     start_ns: u64,
     duration_ns: Option<u64>,
@@ -51,7 +60,10 @@ impl<W: io::Write> Json<W> {
 
     fn exit(&mut self, exit: &Exit) -> io::Result<()> {
         let line = CallLine {
+            arguments: described(&exit.call).then_some(Arguments(&exit.call, Some(exit))),
             result: exit.returned().map_or(Value::Null, result),
+            result_name: exit.status_name(),
+            returned: exit.value.as_deref().map(values_json::Json),
             error: exit.is_error(),
             duration_ns: exit.duration_ns,
             kernel: exit.kernel().map(|k| &**k),
@@ -77,7 +89,10 @@ fn call_line(call: &Call) -> CallLine<'_> {
         name: &function.name,
         demangled: function.demangled.as_deref(),
         args: call.args.words().iter().map(|w| hex(*w)).collect(),
+        arguments: described(call).then_some(Arguments(call, None)),
         result: Value::Null,
+        result_name: None,
+        returned: None,
         error: false,
         start_ns: call.start_ns,
         duration_ns: None,
@@ -86,6 +101,11 @@ fn call_line(call: &Call) -> CallLine<'_> {
         state: "noted",
         late: false,
     }
+}
+
+/// Its arguments are understood.
+fn described(call: &Call) -> bool {
+    call.function.described.is_some() && (!call.inputs().is_empty() || call.function.params().is_empty())
 }
 
 fn result(returned: Returned) -> Value {

@@ -10,6 +10,7 @@ mod summary;
 mod text;
 mod units;
 mod values;
+mod values_json;
 
 pub use ends::end_lines;
 pub use json::Json;

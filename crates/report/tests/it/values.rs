@@ -3,6 +3,7 @@
 use crate::common::*;
 use cutap_trace::made::{Process, Run, Thread};
 use cutap_wire::{names, record};
+use serde_json::json;
 
 /// A process with one driver function in slot 0.
 fn driver(run: &Run, name: &str, shape: (u8, u8, u8)) -> (Process, Thread) {
@@ -245,6 +246,54 @@ fn allocations_devices_and_handles_come_and_go() {
             "cuStreamSynchronize(hStream=stream#3)",
         ]
     );
+}
+
+#[test]
+fn values_as_json() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = Run::new(folder.path());
+    let mut process = run.process(100, "/bin/prog");
+    process.driver(&[]);
+    for (slot, name) in ["cuMemAlloc_v2", "cuMemcpyHtoD_v2", "cuGraphGetNodes", "cuFixtureKinds"].iter().enumerate() {
+        process.slot(slot as u64, 1, (6, 0, 0), name);
+    }
+    process.runtime(5, "other", 13000, 30, &[]);
+    process.runtime_slot(32, 5, 1, "cudaGetErrorString");
+    let mut thread = process.thread(100, 8);
+    thread.call_with(0, &[0x10, 4096, 0, 0, 0, 0], &[], 0, &[(0x10, &words(&[0x7f00]))]);
+    thread.call_with(1, &[0x7f10, 0x5e00, 16, 0, 0, 0], &[], 1, &[]);
+    let after: &[(u64, &[u8])] = &[(0x20, &words(&[1])), (0x10, &words(&[0x500]))];
+    thread.call_with(2, &[7, 0x10, 0x20, 0, 0, 0], &[(0x20, &words(&[3]))], 0, after);
+    thread.call_with(3, &[1, 1, 9, 0, 0x100, 0x200], &[(0x100, &[1, 0, 0, 0]), (0x200, &[b'x'; 17])], 0, &[]);
+    thread.call_with(32, &[2], &[], 0x7f00_1234_5678, &[(0x7f00_1234_5678, b"out of memory\0")]);
+    let lines = decoded_json(folder.path(), "");
+    let calls: Vec<_> = lines.iter().filter(|l| l["type"] == "call").collect();
+    assert_eq!((&calls[0]["args"][1], &calls[0]["result"]), (&json!("0x1000"), &json!(0)));
+    assert_eq!(
+        (&calls[0]["result_name"], &calls[1]["result_name"]),
+        (&json!("CUDA_SUCCESS"), &json!("CUDA_ERROR_INVALID_VALUE"))
+    );
+    assert_eq!(
+        calls[0]["arguments"],
+        json!([
+            {"name": "dptr", "type": "CUdeviceptr*", "value": {"address": "0x10", "to": {"address": "0x7f00"}}},
+            {"name": "bytesize", "type": "uint64", "value": 4096},
+        ])
+    );
+    let place = json!({"address": "0x7f10", "memory": "device", "offset": 16, "bytes": 16, "size": 4096});
+    assert_eq!(calls[1]["arguments"][0]["value"], place);
+    assert_eq!(calls[1]["arguments"][1]["value"], json!({"address": "0x5e00", "memory": "host"}));
+    let nodes = &calls[2]["arguments"];
+    let stream = json!({"handle": "stream#1", "kind": "stream", "address": "0x500"});
+    assert_eq!(nodes[1]["value"], json!({"address": "0x10", "to": {"items": [stream], "total": 1}}));
+    assert_eq!((&nodes[2]["value"]["to"], &nodes[2]["before"]["to"]), (&json!(1), &json!(3)));
+    let kinds = &calls[3]["arguments"];
+    assert_eq!(kinds[0], json!({"name": "kind", "type": "copyKind", "value": {"enum": "HostToDevice", "number": 1}}));
+    assert_eq!(
+        kinds[5]["value"]["to"],
+        json!({"struct": "mixed", "fields": {"name": "xxxxxxxxxxxxxxxx"}, "cut": true})
+    );
+    assert_eq!((&calls[4]["result"], &calls[4]["returned"]["to"]), (&json!("0x7f0012345678"), &json!("out of memory")));
 }
 
 #[test]

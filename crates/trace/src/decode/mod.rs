@@ -17,6 +17,7 @@ mod scalar;
 mod state;
 mod tagged;
 mod text;
+mod type_name;
 mod value;
 mod walk;
 
@@ -24,6 +25,7 @@ pub use find::Described;
 pub(crate) use find::{Recorded, find};
 pub use raw::RawFunction;
 pub(crate) use raw::Raws;
+pub use type_name::TypeName;
 pub use value::{Fields, Items, Place, Text, Value, flags_of, name_of};
 
 use crate::event::{Call, Event, Exit, Layer, State as Ended};

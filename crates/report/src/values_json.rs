@@ -1,0 +1,177 @@
+//! Values as JSON. Each kind of value has one shape, so that a program needs no description to read it:
+//! see `docs/json.md`.
+
+use crate::values::write_value;
+use cutap_calls::known::{Dir, Memory, Param, Rule};
+use cutap_trace::decode::{Place, TypeName, Value, flags_of, name_of};
+use cutap_trace::{Call, Exit};
+use serde::Serialize;
+use serde::ser::{SerializeMap, SerializeSeq, Serializer};
+
+/// The arguments of a call, with what it wrote if it has ended.
+pub struct Arguments<'a>(pub &'a Call, pub Option<&'a Exit>);
+
+/// One argument; fields in the order in which they are written.
+#[derive(Serialize)]
+struct Argument<'a> {
+    name: &'static str,
+    r#type: String,
+    value: Json<'a>,
+    /// What a call that reads and writes it was given.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    before: Option<Json<'a>>,
+}
+
+/// A value, to be written.
+pub struct Json<'a>(pub &'a Value);
+
+impl Serialize for Arguments<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let Arguments(call, exit) = self;
+        let Some(described) = call.function.described else { return to.collect_seq([(); 0]) };
+        let params = described.function.params.iter().zip(call.inputs());
+        let mut list = to.serialize_seq(Some(call.inputs().len()))?;
+        for (n, (param, input)) in params.enumerate() {
+            let (value, before) = value(call, *exit, n, param, input);
+            let r#type = TypeName(described.tables, param.ty).to_string();
+            list.serialize_element(&Argument { name: param.name, r#type, value, before })?;
+        }
+        list.end()
+    }
+}
+
+fn value<'a>(
+    call: &'a Call,
+    exit: Option<&'a Exit>,
+    n: usize,
+    param: &Param,
+    input: &'a Value,
+) -> (Json<'a>, Option<Json<'a>>) {
+    let launched = call.launched().filter(|_| matches!(param.rule, Rule::KernelParams(_)));
+    match exit.and_then(|e| e.output(n)) {
+        Some(output) if param.dir == Dir::InOut => (Json(output), Some(Json(input))),
+        Some(output) => (Json(output), None),
+        None => (Json(launched.unwrap_or(input)), None),
+    }
+}
+
+impl Serialize for Json<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        match self.0 {
+            Value::Missing | Value::Null => to.serialize_none(),
+            Value::Bool(b) => to.serialize_bool(*b),
+            Value::Int(n) | Value::Version(n) => to.serialize_i64(*n),
+            Value::Uint(n) | Value::Hex(n) => to.serialize_u64(*n),
+            Value::Single(f) if f.is_finite() => to.serialize_f32(*f),
+            Value::Double(f) if f.is_finite() => to.serialize_f64(*f),
+            Value::Single(_) | Value::Double(_) | Value::Uuid(_) => {
+                let mut text = String::new();
+                write_value(self.0, &mut text);
+                to.serialize_str(&text)
+            }
+            Value::Enum(n, of) => {
+                let mut map = to.serialize_map(Some(2))?;
+                map.serialize_entry("enum", &name_of(of, *n))?;
+                map.serialize_entry("number", n)?;
+                map.end()
+            }
+            Value::Flags(n, of) => {
+                let mut map = to.serialize_map(Some(2))?;
+                map.serialize_entry("flags", &flags_of(of, *n).0)?;
+                map.serialize_entry("number", n)?;
+                map.end()
+            }
+            Value::Text(text) => to.serialize_str(&text.text),
+            Value::Handle { value, kind, .. } if kind.number => to.serialize_i64(*value as i64),
+            Value::Handle { value, kind, .. } => {
+                let mut name = String::new();
+                write_value(self.0, &mut name);
+                let mut map = to.serialize_map(Some(3))?;
+                map.serialize_entry("handle", &name)?;
+                map.serialize_entry("kind", kind.short)?;
+                map.serialize_entry("address", &hex(*value))?;
+                map.end()
+            }
+            Value::Address(address, place) => {
+                let mut map = to.serialize_map(None)?;
+                map.serialize_entry("address", &hex(*address))?;
+                if let Some(place) = place {
+                    entries(&mut map, place)?;
+                }
+                map.end()
+            }
+            Value::Opaque(address) | Value::Code(address) => {
+                let mut map = to.serialize_map(Some(1))?;
+                map.serialize_entry("address", &hex(*address))?;
+                map.end()
+            }
+            Value::To(address, target) => {
+                let mut map = to.serialize_map(Some(2))?;
+                map.serialize_entry("address", &hex(*address))?;
+                map.serialize_entry("to", &Json(target))?;
+                map.end()
+            }
+            Value::Struct(fields) => {
+                let mut map = to.serialize_map(None)?;
+                map.serialize_entry("struct", fields.of.name)?;
+                map.serialize_entry("fields", &Fields(fields))?;
+                if fields.cut {
+                    map.serialize_entry("cut", &true)?;
+                }
+                if fields.more > 0 {
+                    map.serialize_entry("more_bytes", &fields.more)?;
+                }
+                map.end()
+            }
+            Value::Array(items) | Value::List(items) => {
+                let mut map = to.serialize_map(Some(2))?;
+                map.serialize_entry("items", &items.values.iter().map(Json).collect::<Vec<_>>())?;
+                map.serialize_entry("total", &items.total)?;
+                map.end()
+            }
+            Value::Bytes(bytes) => {
+                let mut map = to.serialize_map(Some(1))?;
+                map.serialize_entry("bytes", &bytes.iter().map(|b| format!("{b:02x}")).collect::<String>())?;
+                map.end()
+            }
+        }
+    }
+}
+
+struct Fields<'a>(&'a cutap_trace::decode::Fields);
+
+impl Serialize for Fields<'_> {
+    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+        let mut map = to.serialize_map(Some(self.0.values.len()))?;
+        for (n, value) in &self.0.values {
+            let name = self.0.of.fields.get(usize::from(*n)).map_or("?", |f| f.name);
+            map.serialize_entry(name, &Json(value))?;
+        }
+        map.end()
+    }
+}
+
+fn entries<M: SerializeMap>(map: &mut M, place: &Place) -> Result<(), M::Error> {
+    let memory = match place.memory {
+        Memory::Device => "device",
+        Memory::Host => "host",
+        Memory::Managed => "managed",
+        Memory::Reserved => "reserved",
+    };
+    map.serialize_entry("memory", memory)?;
+    if let Some(device) = place.device {
+        map.serialize_entry("device", &device)?;
+    }
+    if place.size > 0 {
+        map.serialize_entry("offset", &place.offset)?;
+        if let Some(bytes) = place.bytes {
+            map.serialize_entry("bytes", &bytes)?;
+        }
+        map.serialize_entry("size", &place.size)?;
+    }
+    Ok(())
+}
+
+fn hex(n: u64) -> String {
+    format!("{n:#x}")
+}

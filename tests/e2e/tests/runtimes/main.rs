@@ -1,6 +1,7 @@
 //! NVIDIA's real runtimes under cutap, linked in and shared, on the simulated driver: every runtime call by name, once, with its
 //! instance; the program and a profiler undisturbed.
 
+mod every;
 mod real;
 
 use cutap_e2e::{Counts, normal_form, sources};

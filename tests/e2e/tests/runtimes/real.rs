@@ -31,7 +31,7 @@ pub const fn shared(version: &'static str) -> Runtime {
 
 impl Runtime {
     /// Its library; none if the wheel is not here and cannot be fetched, or is too large for a usual run.
-    fn library(self) -> Option<PathBuf> {
+    pub fn library(self) -> Option<PathBuf> {
         if self.shared {
             return shared_library(self.version);
         }
@@ -111,7 +111,7 @@ pub fn build(source: &str, name: &str, words: &[impl AsRef<OsStr>]) -> PathBuf {
 }
 
 /// The folder of the simulated driver that cutap carries, as `cutap env` names it.
-fn sim() -> &'static str {
+pub fn sim() -> &'static str {
     static SIM: OnceLock<String> = OnceLock::new();
     SIM.get_or_init(|| {
         let folder = scratch("sim");

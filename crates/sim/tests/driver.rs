@@ -14,7 +14,7 @@ fn results_look_ups_forks_threads() {
     assert_eq!(String::from_utf8_lossy(&output.stdout), "all is well\n");
     let report = String::from_utf8_lossy(&output.stderr);
     let last = report.lines().last().unwrap_or_default(); // the library was closed and opened again before that
-    assert_eq!(last, "cutap-sim: 1 calls answered by default: cuGraphCreate x1");
+    assert_eq!(last, "cutap-sim: 1 calls answered by default: cuLogsCurrent x1");
 }
 
 #[test]
@@ -23,6 +23,23 @@ fn an_older_driver() {
     let library = sim().join("libcuda.so.1");
     let output = succeed(on_sim(&program).arg(&library).env("CUTAP_SIM_DRIVER", "11040"));
     assert_eq!(String::from_utf8_lossy(&output.stdout), "all is well\n");
+}
+
+/// A program that checks every result, and meets no default answer.
+fn checks(name: &str) {
+    let output = succeed(&mut on_sim(&program(name, "plain", &[])));
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "all is well\n");
+    assert_eq!(String::from_utf8_lossy(&output.stderr), "cutap-sim: 0 calls answered by default\n");
+}
+
+#[test]
+fn graphs() {
+    checks("graphs");
+}
+
+#[test]
+fn ranges() {
+    checks("ranges");
 }
 
 /// A tracer names a function by its address, so no two exports may share one.

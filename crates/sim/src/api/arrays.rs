@@ -3,9 +3,11 @@
 use crate::driver::abi::{In, Out, answer};
 use crate::driver::allocation::{self, Array, Kind};
 use crate::driver::context;
-use crate::driver::copy::{self, End, Extent, Side};
+use crate::driver::copy::Side;
 use crate::driver::current;
 use crate::driver::fault::{Answer, Fault};
+use crate::driver::shape::{Copy3D, Plane3D};
+use crate::driver::task::{self, Task};
 use crate::driver::world::{Handle, World, known, world};
 
 /// CUDA_ARRAY_DESCRIPTOR
@@ -89,54 +91,39 @@ pub extern "C" fn cuArray3DGetDescriptor_v2(found: Out<Description3D>, array: Ha
     })
 }
 
-/// An end of a copy of bytes: an array and an offset in it, or memory.
-enum Bytes {
-    In(Handle, usize),
-    Of(Side, u64),
-}
-
-impl Bytes {
-    fn end(&self, world: &World) -> Answer<End> {
-        Ok(match *self {
-            Bytes::In(array, offset) => End::line(Side::Device, known(&world.arrays, array)?.address + offset as u64),
-            Bytes::Of(side, address) => End::line(side, address),
-        })
-    }
-}
-
-fn line(to: Bytes, from: Bytes, size: usize, stream: Option<Handle>) -> u32 {
+fn line(to: Plane3D, from: Plane3D, size: usize, stream: Option<Handle>) -> u32 {
     answer(|| {
         let mut world = world();
         let order = context::stream(&mut world, stream.unwrap_or(Handle::NULL))?;
-        let (to, from) = (to.end(&world)?, from.end(&world)?);
-        copy::copy(world, order, to, from, Extent::line(size as u64), stream.is_none())
+        let what = Copy3D::line(to, from, size as u64);
+        task::put(world, order, Task::Copy(Box::new(what)), stream.is_none())
     })
 }
 
 pub extern "C" fn cuMemcpyAtoH_v2(to: u64, from: Handle, offset: usize, size: usize) -> u32 {
-    line(Bytes::Of(Side::Host, to), Bytes::In(from, offset), size, None)
+    line(Plane3D::line(Side::Host, to), Plane3D::in_array(from, offset as u64), size, None)
 }
 
 pub extern "C" fn cuMemcpyAtoHAsync_v2(to: u64, from: Handle, offset: usize, size: usize, stream: Handle) -> u32 {
-    line(Bytes::Of(Side::Host, to), Bytes::In(from, offset), size, Some(stream))
+    line(Plane3D::line(Side::Host, to), Plane3D::in_array(from, offset as u64), size, Some(stream))
 }
 
 pub extern "C" fn cuMemcpyHtoA_v2(to: Handle, offset: usize, from: u64, size: usize) -> u32 {
-    line(Bytes::In(to, offset), Bytes::Of(Side::Host, from), size, None)
+    line(Plane3D::in_array(to, offset as u64), Plane3D::line(Side::Host, from), size, None)
 }
 
 pub extern "C" fn cuMemcpyHtoAAsync_v2(to: Handle, offset: usize, from: u64, size: usize, stream: Handle) -> u32 {
-    line(Bytes::In(to, offset), Bytes::Of(Side::Host, from), size, Some(stream))
+    line(Plane3D::in_array(to, offset as u64), Plane3D::line(Side::Host, from), size, Some(stream))
 }
 
 pub extern "C" fn cuMemcpyAtoD_v2(to: u64, from: Handle, offset: usize, size: usize) -> u32 {
-    line(Bytes::Of(Side::Device, to), Bytes::In(from, offset), size, None)
+    line(Plane3D::line(Side::Device, to), Plane3D::in_array(from, offset as u64), size, None)
 }
 
 pub extern "C" fn cuMemcpyDtoA_v2(to: Handle, offset: usize, from: u64, size: usize) -> u32 {
-    line(Bytes::In(to, offset), Bytes::Of(Side::Device, from), size, None)
+    line(Plane3D::in_array(to, offset as u64), Plane3D::line(Side::Device, from), size, None)
 }
 
 pub extern "C" fn cuMemcpyAtoA_v2(to: Handle, at: usize, from: Handle, offset: usize, size: usize) -> u32 {
-    line(Bytes::In(to, at), Bytes::In(from, offset), size, None)
+    line(Plane3D::in_array(to, at as u64), Plane3D::in_array(from, offset as u64), size, None)
 }

@@ -180,7 +180,3 @@ pub extern "C" fn cuCtxGetStreamPriorityRange(least: Out<i32>, greatest: Out<i32
 pub extern "C" fn cuCtxResetPersistingL2Cache() -> u32 {
     change(|_| Ok(()))
 }
-
-pub extern "C" fn cuThreadExchangeStreamCaptureMode(mode: Out<u32>) -> u32 {
-    answer(|| mode.check()?.put(current::exchange_capture_mode(mode.get()?)))
-}

@@ -2,7 +2,9 @@
 
 use crate::driver::abi::answer;
 use crate::driver::context;
-use crate::driver::copy::{self, End, Extent, Side};
+use crate::driver::copy::Side;
+use crate::driver::shape::{Copy3D, Plane3D};
+use crate::driver::task::{self, Task};
 use crate::driver::world::{Handle, world};
 
 /// A copy whose ends are on the given sides; NULL for the stream is the default stream.
@@ -10,8 +12,8 @@ fn line(to: (Side, u64), from: (Side, u64), size: usize, stream: Option<Handle>)
     answer(|| {
         let mut world = world();
         let order = context::stream(&mut world, stream.unwrap_or(Handle::NULL))?;
-        let (to, from) = (End::line(to.0, to.1), End::line(from.0, from.1));
-        copy::copy(world, order, to, from, Extent::line(size as u64), stream.is_none())
+        let what = Copy3D::line(Plane3D::line(to.0, to.1), Plane3D::line(from.0, from.1), size as u64);
+        task::put(world, order, Task::Copy(Box::new(what)), stream.is_none())
     })
 }
 

@@ -2,10 +2,11 @@
 
 use crate::driver::abi::{Out, answer};
 use crate::driver::context;
-use crate::driver::fault::Fault;
-use crate::driver::stream::{Event, Work};
-use crate::driver::world::{Handle, known, known_mut, world};
-use crate::driver::{current, engine};
+use crate::driver::fault::{Answer, Fault};
+use crate::driver::stream::Event;
+use crate::driver::task::{self, Task};
+use crate::driver::world::{Handle, World, known, world};
+use crate::driver::{capture, current, engine};
 
 pub extern "C" fn cuEventCreate(found: Out<Handle>, flags: u32) -> u32 {
     answer(|| {
@@ -16,7 +17,7 @@ pub extern "C" fn cuEventCreate(found: Out<Handle>, flags: u32) -> u32 {
         let mut world = world();
         let context = current::require(&world)?;
         let made = world.new_handle();
-        world.events.insert(made, Event { context, flags, recorded: 0, done: 0, time: None });
+        world.events.insert(made, Event { context, flags, recorded: 0, done: 0, time: None, captured: None });
         found.put(made)
     })
 }
@@ -37,23 +38,33 @@ pub extern "C" fn cuEventRecordWithFlags(handle: Handle, stream: Handle, flags: 
         let mut world = world();
         let stream = context::stream(&mut world, stream)?;
         let context = world.streams[&stream].context;
-        let event = known_mut(&mut world.events, handle)?;
-        if event.context != context {
+        if known(&world.events, handle)?.context != context {
             return Err(Fault::INVALID_HANDLE);
         }
-        event.recorded += 1;
-        let which = event.recorded;
-        engine::submit(world, stream, Work::Record(handle, which))
+        task::put(world, stream, Task::Record(handle), false)
     })
 }
 
+/// An event that was recorded last in a captured stream has no time to wait for; asking breaks the capture.
+fn not_captured(world: &mut World, handle: Handle) -> Answer {
+    match known(&world.events, handle)?.captured.as_ref().map(|p| p.capture) {
+        Some(id) => capture::spoil(world, id, Fault::CAPTURED_EVENT).map(drop),
+        None => Ok(()),
+    }
+}
+
 pub extern "C" fn cuEventQuery(handle: Handle) -> u32 {
-    answer(|| if known(&world().events, handle)?.is_done() { Ok(()) } else { Err(Fault::NOT_READY) })
+    answer(|| {
+        let mut world = world();
+        not_captured(&mut world, handle)?;
+        if known(&world.events, handle)?.is_done() { Ok(()) } else { Err(Fault::NOT_READY) }
+    })
 }
 
 pub extern "C" fn cuEventSynchronize(handle: Handle) -> u32 {
     answer(|| {
-        let world = world();
+        let mut world = world();
+        not_captured(&mut world, handle)?;
         let which = known(&world.events, handle)?.recorded;
         engine::wait(world, |w| w.events.get(&handle).is_none_or(|e| e.done >= which)).map(drop)
     })

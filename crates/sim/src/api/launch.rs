@@ -1,25 +1,28 @@
 //! Launches: checked, put in order, not executed.
 
 use crate::api::functions::max_dynamic_shared;
-use crate::api::streams;
-use crate::driver::abi::{In, answer};
+use crate::driver::abi::{In, answer, bytes_at};
 use crate::driver::code::Function;
+use crate::driver::context;
 use crate::driver::fault::{Answer, Fault};
+use crate::driver::task::{self, Arguments, Launch, Task};
 use crate::driver::world::{Handle, known, known_mut, world};
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// What every launch says; `parameters` and `extra` are the two ways to give a kernel its arguments.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct Config {
-    grid: [u32; 3],
-    block: [u32; 3],
-    shared: u32,
-    stream: Handle,
-    attributes: u64,
-    count: u32,
+    pub grid: [u32; 3],
+    pub block: [u32; 3],
+    pub shared: u32,
+    pub stream: Handle,
+    pub attributes: u64,
+    pub count: u32,
 }
 
-fn check(f: &Function, config: &Config, parameters: u64, extra: u64) -> Answer {
+pub fn check(f: &Function, config: &Config, parameters: u64, extra: u64) -> Answer {
     let zero = config.grid.iter().chain(&config.block).any(|side| *side == 0);
     let threads = config.block.iter().fold(1u64, |a, b| a.saturating_mul((*b).into()));
     let too_wide = config.grid[0] > i32::MAX as u32 || config.grid[1] > 65535 || config.grid[2] > 65535;
@@ -29,9 +32,66 @@ fn check(f: &Function, config: &Config, parameters: u64, extra: u64) -> Answer {
     if zero || too_big || too_much || nothing_given { Err(Fault::INVALID_VALUE) } else { Ok(()) }
 }
 
+/// A kernel's arguments, copied from what the program gave.
+pub fn arguments(f: &Function, parameters: u64, extra: u64) -> Answer<Option<Arc<Arguments>>> {
+    let wanted = &f.kernel().parameters;
+    let len = wanted.iter().map(|p| p.offset + p.size).max().unwrap_or(0);
+    let mut block = vec![0u8; len as usize].into_boxed_slice();
+    if extra != 0 {
+        let (buffer, size) = in_extra(extra)?;
+        let size = size.min(len);
+        block[..size as usize].copy_from_slice(&bytes_at(buffer, size)?);
+    } else if parameters == PARAMETERS_SET || parameters == 0 {
+        return Ok(None);
+    } else {
+        for (n, p) in wanted.iter().enumerate() {
+            let from = In::<u64>::at(parameters).get_at(n)?;
+            block[p.offset as usize..][..p.size as usize].copy_from_slice(&bytes_at(from, p.size)?);
+        }
+    }
+    let pointers = wanted.iter().map(|p| block.as_ptr() as u64 + p.offset).collect();
+    Ok(Some(Arc::new(Arguments { _block: block, pointers })))
+}
+
+/// Buffer and size in a list of CU_LAUNCH_PARAM_*: (1, buffer), (2, address of the size), 0.
+fn in_extra(extra: u64) -> Answer<(u64, u64)> {
+    let list = In::<u64>::at(extra);
+    let (mut buffer, mut size) = (0, 0);
+    for n in (0..8).step_by(2) {
+        match list.get_at(n)? {
+            0 => return Ok((buffer, size)),
+            1 => buffer = list.get_at(n + 1)?,
+            2 => size = In::<u64>::at(list.get_at(n + 1)?).get()?,
+            _ => return Err(Fault::INVALID_VALUE),
+        }
+    }
+    Err(Fault::INVALID_VALUE)
+}
+
+/// CUlaunchAttribute
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Attribute {
+    id: u32,
+    pad: u32,
+    value: [u64; 8],
+}
+
+fn attributes(config: &Config) -> Answer<BTreeMap<u32, [u64; 8]>> {
+    let list = In::<Attribute>::at(config.attributes);
+    (0..config.count as usize).map(|n| list.get_at(n).map(|a| (a.id, a.value))).collect()
+}
+
 fn launch(function: Handle, config: Config, parameters: u64, extra: u64) -> Answer {
-    check(known(&world().functions, function)?, &config, parameters, extra)?;
-    streams::in_order(config.stream, || {})
+    let mut world = world();
+    check(known(&world.functions, function)?, &config, parameters, extra)?;
+    let stream = context::stream(&mut world, config.stream)?;
+    let kept = world.streams[&stream].capture.is_some();
+    let arguments = if kept { arguments(&world.functions[&function], parameters, extra)? } else { None };
+    let Config { grid, block, shared, .. } = config;
+    let attributes = if kept { attributes(&config)? } else { Default::default() };
+    let launch = Launch { function, grid, block, shared, arguments, attributes };
+    task::put(world, stream, Task::Kernel(Box::new(launch)), false)
 }
 
 pub extern "C" fn cuLaunchKernel(

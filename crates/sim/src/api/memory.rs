@@ -59,12 +59,16 @@ fn free(address: u64, is_right: impl Fn(Kind) -> bool) -> Answer {
     let found = world.allocations.get(&address).filter(|a| is_right(a.kind)).ok_or(Fault::INVALID_VALUE)?;
     let context = found.context;
     let mut world = engine::wait_for_context(world, context)?;
-    allocation::release(&mut world, address);
+    if world.allocations.get(&address).is_some_and(|a| a.kind != Kind::Graph) {
+        allocation::release(&mut world, address);
+    }
     Ok(())
 }
 
 pub extern "C" fn cuMemFree_v2(address: u64) -> u32 {
-    answer(|| if address == 0 { Ok(()) } else { free(address, |k| matches!(k, Kind::Device | Kind::Managed)) })
+    answer(|| {
+        if address == 0 { Ok(()) } else { free(address, |k| matches!(k, Kind::Device | Kind::Managed | Kind::Graph)) }
+    })
 }
 
 pub extern "C" fn cuMemAllocHost_v2(address: Out<u64>, size: usize) -> u32 {

@@ -5,11 +5,18 @@
 #![allow(non_snake_case, missing_docs)]
 
 pub mod arrays;
+pub mod capture;
 pub mod context;
 pub mod copies;
 pub mod device;
 pub mod events;
 pub mod functions;
+pub mod graph_edges;
+pub mod graph_exec;
+pub mod graph_memory;
+pub mod graph_nodes;
+pub mod graph_params;
+pub mod graphs;
 pub mod init;
 pub mod launch;
 pub mod libraries;
@@ -21,9 +28,11 @@ pub mod pointers;
 pub mod pools;
 pub mod primary;
 pub mod proc_address;
+pub mod reservations;
 pub mod sets;
 pub mod sharing;
 pub mod stream_memory;
 pub mod streams;
 pub mod textures;
+pub mod user_objects;
 pub mod volumes;

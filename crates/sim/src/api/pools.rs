@@ -1,10 +1,10 @@
 //! Memory in the order of a stream, and the pools it comes from. It is there at once and goes in its turn.
 
-use crate::api::streams::in_order;
 use crate::driver::abi::{In, Out, answer};
 use crate::driver::allocation::{self, Allocation, Kind, Pool};
 use crate::driver::context::{self, device};
 use crate::driver::fault::{Answer, Fault};
+use crate::driver::task::{self, Task};
 use crate::driver::world::{Handle, World, known, known_mut, world};
 
 /// A device's default pool: made when first asked for.
@@ -34,6 +34,12 @@ fn allocate(found: Out<u64>, size: usize, pool: Option<Handle>, stream: Handle) 
         let device = world.contexts.get(&context).ok_or(Fault::CONTEXT_IS_DESTROYED)?.device;
         let pool = pool.unwrap_or_else(|| current_pool(&mut world, device));
         let device = known(&world.pools, pool)?.device;
+        if world.streams[&stream].capture.is_some() {
+            let task = allocation::for_graph(&mut world, device, context, size as u64)?;
+            let Task::Allocate(address, _) = task else { return Err(Fault::INVALID_VALUE) };
+            task::put(world, stream, task, false)?;
+            return found.put(address);
+        }
         let made = Allocation { size: size as u64, kind: Kind::Device, device, context, id: 0, pool };
         let address = allocation::allocate_for(&mut world, made)?;
         let pool = known_mut(&mut world.pools, pool)?;
@@ -53,11 +59,13 @@ pub extern "C" fn cuMemAllocFromPoolAsync(found: Out<u64>, size: usize, pool: Ha
 
 pub extern "C" fn cuMemFreeAsync(address: u64, stream: Handle) -> u32 {
     answer(|| {
-        let is_ours = |a: &Allocation| a.kind == Kind::Device;
-        if address != 0 && !world().allocations.get(&address).is_some_and(is_ours) {
+        let is_ours = |a: &Allocation| matches!(a.kind, Kind::Device | Kind::Graph);
+        let mut world = world();
+        if address != 0 && !world.allocations.get(&address).is_some_and(is_ours) {
             return Err(Fault::INVALID_VALUE);
         }
-        in_order(stream, move || allocation::release(&mut world(), address))
+        let stream = context::stream(&mut world, stream)?;
+        task::put(world, stream, Task::Free(address), false)
     })
 }
 

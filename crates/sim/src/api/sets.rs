@@ -2,17 +2,18 @@
 
 use crate::driver::abi::answer;
 use crate::driver::context;
-use crate::driver::copy::{self, End, Extent, Side};
+use crate::driver::shape::Set;
+use crate::driver::task::{self, Task};
 use crate::driver::world::{Handle, world};
 
 /// What is set: (address, pitch), value, bytes of an element, elements in a row, rows.
-fn set(to: (u64, usize), value: u32, bytes: u64, size: (usize, usize), stream: Option<Handle>) -> u32 {
+fn set(to: (u64, usize), value: u32, bytes: u32, size: (usize, usize), stream: Option<Handle>) -> u32 {
     answer(|| {
         let mut world = world();
         let order = context::stream(&mut world, stream.unwrap_or(Handle::NULL))?;
-        let to = End { side: Side::Device, start: to.0, pitch: to.1 as u64, plane: 0 };
-        let extent = Extent { width: size.0 as u64, height: size.1 as u64, depth: 1 };
-        copy::set(world, order, to, value, bytes, extent, stream.is_none())
+        let (width, height) = (size.0 as u64, size.1 as u64);
+        let what = Set { to: to.0, pitch: to.1 as u64, value, element: bytes, width, height };
+        task::put(world, order, Task::Set(what), stream.is_none())
     })
 }
 

@@ -1,92 +1,68 @@
 //! Values that a stream writes to memory or waits for; and what can be set for a stream.
 
-use crate::api::streams::in_order;
 use crate::driver::abi::{In, Out, answer};
-use crate::driver::allocation;
 use crate::driver::context;
-use crate::driver::engine;
 use crate::driver::fault::{Answer, Fault};
-use crate::driver::stream::Work;
-use crate::driver::world::{Handle, world};
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use crate::driver::task::{self, Task};
+use crate::driver::value::{Operation, Word};
+use crate::driver::world::{Handle, World, world};
 
-/// A word of memory known to the driver.
-#[derive(Clone, Copy)]
-enum Word {
-    Half(&'static AtomicU32),
-    Whole(&'static AtomicU64),
-}
-
-fn check(address: u64, size: u64) -> Answer {
-    let aligned = address.is_multiple_of(size);
-    if aligned { allocation::require(&world(), address, size) } else { Err(Fault::INVALID_VALUE) }
-}
-
-impl Word {
-    fn half(address: u64) -> Answer<Self> {
-        check(address, 4)?;
-        // SAFETY: aligned and in an allocation; a program that frees what a stream still uses breaks the rules.
-        Ok(Word::Half(unsafe { AtomicU32::from_ptr(address as *mut u32) }))
-    }
-
-    fn whole(address: u64) -> Answer<Self> {
-        check(address, 8)?;
-        // SAFETY: as in `half`.
-        Ok(Word::Whole(unsafe { AtomicU64::from_ptr(address as *mut u64) }))
-    }
-
-    fn store(self, value: u64) {
-        match self {
-            Word::Half(word) => word.store(value as u32, Ordering::SeqCst),
-            Word::Whole(word) => word.store(value, Ordering::SeqCst),
-        }
-    }
-
-    /// How to compare: 0 not less (with wrap), 1 equal, 2 and, 3 nor. Half words are compared in the upper half.
-    fn holds(self, value: u64, how: u32) -> bool {
-        let (now, value, ones) = match self {
-            Word::Half(word) => (u64::from(word.load(Ordering::SeqCst)) << 32, value << 32, u64::MAX << 32),
-            Word::Whole(word) => (word.load(Ordering::SeqCst), value, u64::MAX),
-        };
-        match how {
-            0 => now.wrapping_sub(value) as i64 >= 0,
-            1 => now == value,
-            2 => now & value != 0,
-            _ => !(now | value) & ones != 0,
-        }
-    }
-}
-
-fn write(stream: Handle, word: impl FnOnce() -> Answer<Word>, value: u64) -> u32 {
+fn put(stream: Handle, operations: impl FnOnce(&World) -> Answer<Vec<Operation>>) -> u32 {
     answer(|| {
-        let word = word()?;
-        in_order(stream, move || word.store(value))
-    })
-}
-
-fn wait(stream: Handle, word: impl FnOnce() -> Answer<Word>, value: u64, flags: u32) -> u32 {
-    answer(|| {
-        let word = word()?;
         let mut world = world();
         let stream = context::stream(&mut world, stream)?;
-        engine::submit(world, stream, Work::Until(Box::new(move || word.holds(value, flags & 3))))
+        let operations = operations(&world)?;
+        task::put(world, stream, Task::Values(operations), false)
     })
 }
 
 pub extern "C" fn cuStreamWriteValue32_v2(stream: Handle, address: u64, value: u32, _flags: u32) -> u32 {
-    write(stream, || Word::half(address), value.into())
+    put(stream, |w| Ok(vec![Operation::Write(Word::half(w, address)?, value.into())]))
 }
 
 pub extern "C" fn cuStreamWriteValue64_v2(stream: Handle, address: u64, value: u64, _flags: u32) -> u32 {
-    write(stream, || Word::whole(address), value)
+    put(stream, |w| Ok(vec![Operation::Write(Word::whole(w, address)?, value)]))
 }
 
 pub extern "C" fn cuStreamWaitValue32_v2(stream: Handle, address: u64, value: u32, flags: u32) -> u32 {
-    wait(stream, || Word::half(address), value.into(), flags)
+    put(stream, |w| Ok(vec![Operation::Wait(Word::half(w, address)?, value.into(), flags & 3)]))
 }
 
 pub extern "C" fn cuStreamWaitValue64_v2(stream: Handle, address: u64, value: u64, flags: u32) -> u32 {
-    wait(stream, || Word::whole(address), value, flags)
+    put(stream, |w| Ok(vec![Operation::Wait(Word::whole(w, address)?, value, flags & 3)]))
+}
+
+/// CUstreamBatchMemOpParams, as far as all kinds are alike: kind, address, value, flags.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct Batched {
+    kind: u32,
+    address: u64,
+    value: u64,
+    flags: u32,
+    alias: u64,
+    reserved: u64,
+}
+
+/// Kinds: 1 and 4 wait, 2 and 5 write (32 and 64 bits); 3 and 6 are barriers, which order gives anyhow.
+pub fn batch(world: &World, count: u32, list: In<Batched>) -> Answer<Vec<Operation>> {
+    let mut operations = Vec::new();
+    for n in 0..count as usize {
+        let Batched { kind, address, value, flags, .. } = list.get_at(n)?;
+        operations.push(match kind {
+            1 => Operation::Wait(Word::half(world, address)?, value & 0xffff_ffff, flags & 3),
+            2 => Operation::Write(Word::half(world, address)?, value),
+            4 => Operation::Wait(Word::whole(world, address)?, value, flags & 3),
+            5 => Operation::Write(Word::whole(world, address)?, value),
+            3 | 6 => continue,
+            _ => return Err(Fault::INVALID_VALUE),
+        });
+    }
+    Ok(operations)
+}
+
+pub extern "C" fn cuStreamBatchMemOp_v2(stream: Handle, count: u32, list: In<Batched>, flags: u32) -> u32 {
+    put(stream, |w| if flags == 0 { batch(w, count, list) } else { Err(Fault::INVALID_VALUE) })
 }
 
 /// CUlaunchAttributeValue, of which a stream only keeps the bytes.

@@ -2,10 +2,11 @@
 
 use crate::driver::abi::{Out, answer};
 use crate::driver::context::{self, named};
-use crate::driver::fault::{Answer, Fault};
+use crate::driver::fault::Fault;
 use crate::driver::stream::{Data, HostFunction, Stream, StreamCallback, Work};
+use crate::driver::task::{self, Task};
 use crate::driver::world::{Handle, known, world};
-use crate::driver::{current, engine};
+use crate::driver::{capture, current, engine};
 
 /// As an H200 has it: 0 down to this.
 pub const GREATEST_PRIORITY: i32 = -5;
@@ -49,6 +50,7 @@ pub extern "C" fn cuStreamQuery(handle: Handle) -> u32 {
     answer(|| {
         let mut world = world();
         let stream = context::stream(&mut world, handle)?;
+        capture::forbid_stream(&mut world, stream)?;
         if engine::is_idle(&world, stream) { Ok(()) } else { Err(Fault::NOT_READY) }
     })
 }
@@ -57,6 +59,7 @@ pub extern "C" fn cuStreamSynchronize(handle: Handle) -> u32 {
     answer(|| {
         let mut world = world();
         let stream = context::stream(&mut world, handle)?;
+        capture::forbid_stream(&mut world, stream)?;
         if handle.0 < 2 {
             let context = world.streams[&stream].context;
             return engine::wait_for_blocking(world, context).map(drop);
@@ -69,11 +72,11 @@ pub extern "C" fn cuStreamWaitEvent(handle: Handle, event: Handle, flags: u32) -
     answer(|| {
         let mut world = world();
         let stream = context::stream(&mut world, handle)?;
-        let which = known(&world.events, event)?.recorded;
+        known(&world.events, event)?;
         if flags & !1 != 0 {
             return Err(Fault::INVALID_VALUE);
         }
-        engine::submit(world, stream, Work::Wait(event, which))
+        task::put(world, stream, Task::Wait(event), false)
     })
 }
 
@@ -87,6 +90,7 @@ pub extern "C" fn cuStreamAddCallback(
         let function = function.filter(|_| flags == 0).ok_or(Fault::INVALID_VALUE)?;
         let mut world = world();
         let stream = context::stream(&mut world, handle)?;
+        capture::forbid_stream(&mut world, stream)?;
         engine::submit(world, stream, Work::Callback(function, handle, Data(data)))
     })
 }
@@ -96,7 +100,7 @@ pub extern "C" fn cuLaunchHostFunc(handle: Handle, function: Option<HostFunction
         let function = function.ok_or(Fault::INVALID_VALUE)?;
         let mut world = world();
         let stream = context::stream(&mut world, handle)?;
-        engine::submit(world, stream, Work::Host(function, Data(data)))
+        task::put(world, stream, Task::Host(function, Data(data)), false)
     })
 }
 
@@ -153,31 +157,7 @@ pub extern "C" fn cuStreamGetDevice(handle: Handle, device: Out<i32>) -> u32 {
     })
 }
 
-/// Nothing is ever captured.
-pub extern "C" fn cuStreamIsCapturing(handle: Handle, status: Out<u32>) -> u32 {
-    read(handle, status, |_| 0)
-}
-
-pub extern "C" fn cuStreamGetCaptureInfo(handle: Handle, status: Out<u32>, _id: Out<u64>) -> u32 {
-    cuStreamIsCapturing(handle, status)
-}
-
-pub extern "C" fn cuStreamGetCaptureInfo_v2(handle: Handle, status: Out<u32>, _id: Out<u64>) -> u32 {
-    cuStreamIsCapturing(handle, status)
-}
-
-pub extern "C" fn cuStreamGetCaptureInfo_v3(handle: Handle, status: Out<u32>, _id: Out<u64>) -> u32 {
-    cuStreamIsCapturing(handle, status)
-}
-
 /// Managed memory is everywhere, whatever it is attached to.
 pub extern "C" fn cuStreamAttachMemAsync(handle: Handle, _address: u64, _size: usize, _flags: u32) -> u32 {
     answer(|| context::stream(&mut world(), handle).map(drop))
-}
-
-/// Runs what is given in a stream's order, without waiting.
-pub fn in_order(handle: Handle, work: impl FnOnce() + Send + 'static) -> Answer {
-    let mut world = world();
-    let stream = context::stream(&mut world, handle)?;
-    engine::submit(world, stream, Work::Ours(Box::new(work)))
 }

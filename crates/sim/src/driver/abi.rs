@@ -36,6 +36,10 @@ impl<T> Out<T> {
         Out(address as *mut T)
     }
 
+    pub fn is_null(self) -> bool {
+        self.0.is_null()
+    }
+
     /// INVALID_VALUE for NULL; to be asked before anything is done.
     pub fn check(self) -> Answer<Self> {
         if self.0.is_null() { Err(Fault::INVALID_VALUE) } else { Ok(self) }
@@ -73,7 +77,27 @@ impl<T> Out<T> {
 #[derive(Clone, Copy)]
 pub struct In<T>(*const T);
 
+/// So many bytes of the program; INVALID_VALUE for NULL.
+pub fn bytes_at(address: u64, len: u64) -> Answer<Vec<u8>> {
+    if address == 0 && len > 0 {
+        return Err(Fault::INVALID_VALUE);
+    }
+    let mut bytes = vec![0; len as usize];
+    // SAFETY: by the prototype so many bytes are there; the vector has as many.
+    unsafe { std::ptr::copy_nonoverlapping(address as *const u8, bytes.as_mut_ptr(), len as usize) };
+    Ok(bytes)
+}
+
 impl<T: Copy> In<T> {
+    /// For what is found inside of other arguments.
+    pub fn at(address: u64) -> Self {
+        In(address as *const T)
+    }
+
+    pub fn is_null(self) -> bool {
+        self.0.is_null()
+    }
+
     pub fn get(self) -> Answer<T> {
         if self.0.is_null() {
             return Err(Fault::INVALID_VALUE);

@@ -2,6 +2,7 @@
 //! programs and their libraries live. The pages come when they are first touched.
 
 use super::fault::{Answer, Fault};
+use super::task::Task;
 use super::world::{Handle, World};
 use super::{config, current};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,6 +15,10 @@ const PAGE: u64 = 4096;
 pub enum Kind {
     Device,
     Managed,
+    /// Of a graph: there as long as a graph or an executable may need it.
+    Graph,
+    /// Memory at a reserved address, with access: `range.rs` knows more.
+    Mapped,
     /// Page-locked memory of ours, with the flags it was asked for with.
     Host(u32),
     /// The program's own memory, registered with these flags.
@@ -60,7 +65,7 @@ impl Allocation {
     }
 
     pub fn on_device(&self) -> bool {
-        matches!(self.kind, Kind::Device | Kind::Managed)
+        matches!(self.kind, Kind::Device | Kind::Managed | Kind::Graph | Kind::Mapped)
     }
 }
 
@@ -130,19 +135,44 @@ pub fn release(world: &mut World, address: u64) {
     }
 }
 
+/// In a stream's turn: memory of a pool goes, memory of a graph stays for its next launch.
+pub fn release_unless_graph(address: u64) {
+    let mut world = super::world::world();
+    if world.allocations.get(&address).is_some_and(|a| a.kind != Kind::Graph) {
+        release(&mut world, address);
+    }
+}
+
+/// Memory for a node of a graph: set aside now, so that its address is known.
+pub fn for_graph(world: &mut World, device: i32, context: Handle, size: u64) -> Answer<Task> {
+    let made = Allocation { size, kind: Kind::Graph, device, context, id: 0, pool: Handle::NULL };
+    let address = allocate_for(world, made)?;
+    world.graph_memory.insert(address, 1);
+    Ok(Task::Allocate(address, size))
+}
+
+/// One less that needs memory of a graph.
+pub fn drop_graph_memory(world: &mut World, address: u64) {
+    let Some(count) = world.graph_memory.get_mut(&address) else { return };
+    *count -= 1;
+    if *count == 0 {
+        world.graph_memory.remove(&address);
+        release(world, address);
+    }
+}
+
 /// The allocation that holds an address, and where it begins.
 pub fn find(world: &World, address: u64) -> Option<(u64, &Allocation)> {
     let (start, found) = world.allocations.range(..=address).next_back()?;
     (address - start < found.size).then_some((*start, found))
 }
 
-/// INVALID_VALUE unless `len` bytes from `address` lie in one allocation.
+/// INVALID_VALUE unless `len` bytes from `address` lie in one allocation, or in mappings without a gap.
 pub fn require(world: &World, address: u64, len: u64) -> Answer {
     if len == 0 {
         return Ok(());
     }
-    let (start, found) = find(world, address).ok_or(Fault::INVALID_VALUE)?;
-    if len > found.size - (address - start) { Err(Fault::INVALID_VALUE) } else { Ok(()) }
+    if len > super::range::run_from(world, address) { Err(Fault::INVALID_VALUE) } else { Ok(()) }
 }
 
 /// Where the next search for room begins, by device.

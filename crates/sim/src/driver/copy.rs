@@ -1,10 +1,9 @@
 //! Copies and sets of lines, planes and volumes; the one place that touches a program's bytes.
 
 use super::allocation;
-use super::engine;
 use super::fault::{Answer, Fault};
-use super::stream::Work;
-use super::world::{Guard, Handle, World};
+use super::shape::{Copy3D, Set};
+use super::world::World;
 
 /// Whether a side has to be memory that the driver knows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -34,11 +33,10 @@ pub struct Extent {
     pub depth: u64,
 }
 
-impl End {
-    pub fn line(side: Side, start: u64) -> Self {
-        End { side, start, pitch: 0, plane: 0 }
-    }
+/// What is left to do once all is checked.
+pub type Run = Box<dyn FnOnce() + Send>;
 
+impl End {
     fn require(&self, world: &World, extent: Extent) -> Answer {
         let last = self
             .plane
@@ -63,59 +61,66 @@ impl End {
 }
 
 impl Extent {
-    pub fn line(width: u64) -> Self {
-        Extent { width, height: 1, depth: 1 }
-    }
-
     fn is_empty(&self) -> bool {
         self.width == 0 || self.height == 0 || self.depth == 0
     }
 }
 
-/// Copies in a stream's order; `wait` for the calls that are over when the copy is.
-pub fn copy(world: Guard, stream: Handle, to: End, from: End, extent: Extent, wait: bool) -> Answer {
+/// Whether a copy has to be over when its call is.
+pub fn has_to_wait(world: &World, what: &Copy3D) -> bool {
+    what.ends(world).is_ok_and(|(to, from)| to.pageable(world) || from.pageable(world))
+}
+
+/// Checks a copy; nothing is left to do if it is empty.
+pub fn copy(world: &World, what: &Copy3D) -> Answer<Option<Run>> {
+    let extent = what.extent();
     if extent.is_empty() {
-        return Ok(());
+        return Ok(None);
     }
-    to.require(&world, extent)?;
-    from.require(&world, extent)?;
-    let wait = wait || to.pageable(&world) || from.pageable(&world);
-    let work = Work::Ours(Box::new(move || {
+    let (to, from) = what.ends(world)?;
+    to.require(world, extent)?;
+    from.require(world, extent)?;
+    Ok(Some(Box::new(move || {
         each_row(extent, |plane, row| {
             let at = |end: &End| (end.start + plane * end.plane + row * end.pitch) as *mut u8;
             // SAFETY: both ends were checked against the allocations, or are the program's own memory, of which it
             // said that so many bytes are there; a program that frees them before the copy is over breaks the rules.
             unsafe { std::ptr::copy(at(&from), at(&to), extent.width as usize) };
         });
-    }));
-    if wait { engine::run(world, stream, work) } else { engine::submit(world, stream, work) }
+    })))
 }
 
-/// Sets rows of `width` elements of `bytes` bytes each.
-pub fn set(world: Guard, stream: Handle, to: End, value: u32, bytes: u64, extent: Extent, wait: bool) -> Answer {
-    let in_bytes = Extent { width: extent.width.checked_mul(bytes).ok_or(Fault::INVALID_VALUE)?, ..extent };
-    if extent.is_empty() {
-        return Ok(());
-    }
-    if !to.start.is_multiple_of(bytes) || (extent.height > 1 && !to.pitch.is_multiple_of(bytes)) {
+/// Checks a set of rows.
+pub fn set(world: &World, what: &Set) -> Answer<Option<Run>> {
+    let Set { value, element, width, height, .. } = *what;
+    if !matches!(element, 1 | 2 | 4) {
         return Err(Fault::INVALID_VALUE);
     }
-    to.require(&world, in_bytes)?;
-    let work = Work::Ours(Box::new(move || {
-        each_row(extent, |plane, row| {
-            let at = to.start + plane * to.plane + row * to.pitch;
+    let bytes = u64::from(element);
+    let extent = Extent { width, height, depth: 1 };
+    if extent.is_empty() {
+        return Ok(None);
+    }
+    let to = what.end();
+    if !to.start.is_multiple_of(bytes) || (height > 1 && !to.pitch.is_multiple_of(bytes)) {
+        return Err(Fault::INVALID_VALUE);
+    }
+    let in_bytes = Extent { width: width.checked_mul(bytes).ok_or(Fault::INVALID_VALUE)?, ..extent };
+    to.require(world, in_bytes)?;
+    Ok(Some(Box::new(move || {
+        each_row(extent, |_, row| {
+            let at = to.start + row * to.pitch;
             let count = extent.width as usize;
             // SAFETY: the rows were checked to lie in one allocation and to be aligned to the element.
             unsafe {
-                match bytes {
+                match element {
                     1 => std::slice::from_raw_parts_mut(at as *mut u8, count).fill(value as u8),
                     2 => std::slice::from_raw_parts_mut(at as *mut u16, count).fill(value as u16),
                     _ => std::slice::from_raw_parts_mut(at as *mut u32, count).fill(value),
                 }
             }
         });
-    }));
-    if wait { engine::run(world, stream, work) } else { engine::submit(world, stream, work) }
+    })))
 }
 
 fn each_row(extent: Extent, row_at: impl Fn(u64, u64)) {

@@ -89,6 +89,10 @@ pub fn exchange_capture_mode(mode: u32) -> u32 {
     STACK.with(|s| s.capture_mode.replace(mode))
 }
 
+pub fn capture_mode() -> u32 {
+    STACK.with(|s| s.capture_mode.get())
+}
+
 /// Whether this is the driver's own thread, which runs host functions and must never wait for itself.
 pub fn is_driver_thread() -> bool {
     STACK.with(|s| s.is_driver.get())

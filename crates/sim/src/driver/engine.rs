@@ -31,6 +31,19 @@ pub fn submit(mut world: Guard, stream: Handle, work: Work) -> Answer {
     Ok(())
 }
 
+/// Puts several operations into a stream, one behind the other with nothing between them, and does not wait.
+pub fn submit_all(mut world: Guard, stream: Handle, works: Vec<Work>) -> Answer {
+    for work in works {
+        let order = world.next_order();
+        if let Some(found) = world.streams.get_mut(&stream) {
+            found.queue.push_back(Operation { order, work });
+        }
+    }
+    need_thread();
+    CHANGED.notify_all();
+    Ok(())
+}
+
 /// Puts an operation into a stream and waits until it is over. On the driver's own thread nothing is left in the
 /// stream that the caller was told did not happen.
 pub fn run(mut world: Guard, stream: Handle, work: Work) -> Answer {

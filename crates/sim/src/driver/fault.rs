@@ -18,6 +18,7 @@ impl Fault {
     pub const INVALID_PTX: Fault = Fault(218);
     pub const FILE_NOT_FOUND: Fault = Fault(301);
     pub const INVALID_HANDLE: Fault = Fault(400);
+    pub const ILLEGAL_STATE: Fault = Fault(401);
     pub const NOT_FOUND: Fault = Fault(500);
     pub const NOT_READY: Fault = Fault(600);
     pub const PEER_ACCESS_ALREADY_ENABLED: Fault = Fault(704);
@@ -28,4 +29,14 @@ impl Fault {
     pub const HOST_MEMORY_NOT_REGISTERED: Fault = Fault(713);
     pub const NOT_PERMITTED: Fault = Fault(800);
     pub const NOT_SUPPORTED: Fault = Fault(801);
+    pub const STREAM_CAPTURE_UNSUPPORTED: Fault = Fault(900);
+    pub const STREAM_CAPTURE_INVALIDATED: Fault = Fault(901);
+    pub const STREAM_CAPTURE_MERGE: Fault = Fault(902);
+    pub const STREAM_CAPTURE_UNMATCHED: Fault = Fault(903);
+    pub const STREAM_CAPTURE_UNJOINED: Fault = Fault(904);
+    pub const STREAM_CAPTURE_ISOLATION: Fault = Fault(905);
+    pub const STREAM_CAPTURE_IMPLICIT: Fault = Fault(906);
+    pub const CAPTURED_EVENT: Fault = Fault(907);
+    pub const STREAM_CAPTURE_WRONG_THREAD: Fault = Fault(908);
+    pub const GRAPH_EXEC_UPDATE_FAILURE: Fault = Fault(910);
 }

@@ -3,6 +3,7 @@
 
 pub mod abi;
 pub mod allocation;
+pub mod capture;
 pub mod code;
 pub mod config;
 pub mod context;
@@ -10,6 +11,12 @@ pub mod copy;
 pub mod current;
 pub mod engine;
 pub mod fault;
+pub mod graph;
 pub mod lifecycle;
+pub mod object;
+pub mod range;
+pub mod shape;
 pub mod stream;
+pub mod task;
+pub mod value;
 pub mod world;

@@ -1,5 +1,6 @@
 //! Streams and events as data; `engine.rs` moves them.
 
+use super::capture::Place;
 use super::world::Handle;
 use std::collections::{BTreeMap, VecDeque};
 use std::ffi::c_void;
@@ -15,6 +16,8 @@ pub type StreamCallback = extern "C" fn(Handle, u32, *mut c_void);
 pub struct Data(pub *mut c_void);
 // SAFETY: never read here; the program asked for it to be given to its own function on a driver thread.
 unsafe impl Send for Data {}
+// SAFETY: as above.
+unsafe impl Sync for Data {}
 
 /// One operation of a stream.
 pub enum Work {
@@ -46,6 +49,10 @@ pub struct Stream {
     pub closed: bool,
     pub queue: VecDeque<Operation>,
     pub attributes: BTreeMap<u32, [u64; 8]>,
+    /// Its part in a capture.
+    pub capture: Option<Place>,
+    /// What cuStreamGetCaptureInfo pointed the program to: there until it asks again.
+    pub told: (Vec<Handle>, Vec<[u8; 8]>),
 }
 
 impl Stream {
@@ -61,6 +68,8 @@ impl Stream {
             closed: false,
             queue: VecDeque::new(),
             attributes: BTreeMap::new(),
+            capture: None,
+            told: Default::default(),
         }
     }
 
@@ -82,6 +91,8 @@ pub struct Event {
     /// The last recording that is over.
     pub done: u64,
     pub time: Option<Instant>,
+    /// Recorded last in a stream that is captured.
+    pub captured: Option<Place>,
 }
 
 impl Event {

@@ -2,17 +2,22 @@
 //! functions, destructors) or while data is copied.
 
 use super::allocation::Allocation;
+use super::capture::Capture;
 use super::code::{Function, Library, Module};
 use super::context::Context;
 use super::fault::{Answer, Fault};
-use super::stream::{Event, Stream};
+use super::graph::{Executable, Graph, Node};
+use super::object::Object;
+use super::range::{Mapping, Memory};
+use super::stream::{Data, Event, HostFunction, Stream};
 use std::collections::BTreeMap;
-use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
+use std::os::fd::OwnedFd;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 /// What programs hold for a context, stream, event, module ...: never used again for another one, and no address
 /// that anything is mapped at, so that a stale or foreign one is recognised.
 #[repr(transparent)]
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default)]
 pub struct Handle(pub u64);
 
 impl Handle {
@@ -40,6 +45,23 @@ pub struct World {
     pub chosen_pools: BTreeMap<i32, Handle>,
     pub arrays: BTreeMap<Handle, super::allocation::Array>,
     pub references: BTreeMap<Handle, Reference>,
+    pub graphs: BTreeMap<Handle, Graph>,
+    pub nodes: BTreeMap<Handle, Node>,
+    pub executables: BTreeMap<Handle, Executable>,
+    pub captures: BTreeMap<u64, Capture>,
+    pub objects: BTreeMap<Handle, Object>,
+    /// User objects that are gone, whose functions are still to be called.
+    pub ended: Vec<(HostFunction, Data)>,
+    /// Memory of graphs: who may still need it, by address.
+    pub graph_memory: BTreeMap<u64, u32>,
+    /// Memory without an address.
+    pub memories: BTreeMap<Handle, Memory>,
+    /// The file that most of it lies in.
+    pub memory_file: Option<Arc<OwnedFd>>,
+    /// Reserved addresses, and how many.
+    pub reserved: BTreeMap<u64, u64>,
+    /// Memory at reserved addresses.
+    pub mappings: BTreeMap<u64, Mapping>,
     /// By address.
     pub allocations: BTreeMap<u64, Allocation>,
     /// Of each device.
@@ -74,6 +96,17 @@ impl World {
             chosen_pools: BTreeMap::new(),
             arrays: BTreeMap::new(),
             references: BTreeMap::new(),
+            graphs: BTreeMap::new(),
+            nodes: BTreeMap::new(),
+            executables: BTreeMap::new(),
+            captures: BTreeMap::new(),
+            objects: BTreeMap::new(),
+            ended: Vec::new(),
+            graph_memory: BTreeMap::new(),
+            memories: BTreeMap::new(),
+            memory_file: None,
+            reserved: BTreeMap::new(),
+            mappings: BTreeMap::new(),
             allocations: BTreeMap::new(),
             primary: BTreeMap::new(),
             used: BTreeMap::new(),

@@ -1,0 +1,186 @@
+//! What comes before what in a graph, and the lists of nodes.
+
+use crate::driver::abi::{In, Out, answer};
+use crate::driver::fault::{Answer, Fault};
+use crate::driver::graph::{Edge, in_order, known_graph, known_node};
+use crate::driver::world::{Handle, World, known_mut, world};
+
+/// A list of nodes, with data of the edges from them if there is any.
+pub fn edges(nodes: In<Handle>, data: In<[u8; 8]>, count: usize) -> Answer<Vec<Edge>> {
+    let data_at = |n| if data.is_null() { Ok([0; 8]) } else { data.get_at(n) };
+    (0..count).map(|n| Ok(Edge { from: nodes.get_at(n)?, data: data_at(n)? })).collect()
+}
+
+/// Puts a list as CUDA does it: without a place for it only its length, else as many as there is room for, and zeros
+/// in the rest of the room; the length then says how many there are.
+fn list<T: Copy>(all: &[T], room: Out<T>, count: Out<usize>, empty: T) -> Answer {
+    count.check()?;
+    if room.is_null() {
+        return count.put(all.len());
+    }
+    let places = count.get()?;
+    for n in 0..places {
+        room.put_at(n, all.get(n).copied().unwrap_or(empty))?;
+    }
+    count.put(all.len().min(places))
+}
+
+pub extern "C" fn cuGraphGetNodes(graph: Handle, room: Out<Handle>, count: Out<usize>) -> u32 {
+    answer(|| list(&known_graph(&world(), graph)?.nodes, room, count, Handle::NULL))
+}
+
+pub extern "C" fn cuGraphGetRootNodes(graph: Handle, room: Out<Handle>, count: Out<usize>) -> u32 {
+    answer(|| {
+        let world = world();
+        let nodes = known_graph(&world, graph)?.nodes.iter();
+        let roots: Vec<Handle> = nodes.filter(|n| world.nodes[n].after.is_empty()).copied().collect();
+        list(&roots, room, count, Handle::NULL)
+    })
+}
+
+pub extern "C" fn cuGraphGetEdges(graph: Handle, from: Out<Handle>, to: Out<Handle>, count: Out<usize>) -> u32 {
+    cuGraphGetEdges_v2(graph, from, to, Out::at(0), count)
+}
+
+pub extern "C" fn cuGraphGetEdges_v2(
+    graph: Handle,
+    from: Out<Handle>,
+    to: Out<Handle>,
+    data: Out<[u8; 8]>,
+    count: Out<usize>,
+) -> u32 {
+    answer(|| {
+        let world = world();
+        let nodes = known_graph(&world, graph)?.nodes.iter();
+        let all: Vec<(Edge, Handle)> = nodes.flat_map(|n| world.nodes[n].after.iter().map(|e| (*e, *n))).collect();
+        if from.is_null() != to.is_null() {
+            return Err(Fault::INVALID_VALUE);
+        }
+        let places = count.check()?.get()?;
+        if !data.is_null() && !from.is_null() {
+            all.iter().take(places).enumerate().try_for_each(|(n, (e, _))| data.put_at(n, e.data))?;
+        }
+        let (starts, ends): (Vec<Handle>, Vec<Handle>) = all.iter().map(|(e, to)| (e.from, *to)).unzip();
+        list(&starts, from, count, Handle::NULL)?;
+        if to.is_null() {
+            return Ok(());
+        }
+        count.put(places)?;
+        list(&ends, to, count, Handle::NULL)
+    })
+}
+
+/// A node's neighbours on one side, with data of the edges.
+fn neighbours(all: &[Edge], room: Out<Handle>, data: Out<[u8; 8]>, count: Out<usize>) -> Answer {
+    let places = count.check()?.get()?;
+    if !data.is_null() && !room.is_null() {
+        all.iter().take(places).enumerate().try_for_each(|(n, e)| data.put_at(n, e.data))?;
+    }
+    let nodes: Vec<Handle> = all.iter().map(|e| e.from).collect();
+    list(&nodes, room, count, Handle::NULL)
+}
+
+pub extern "C" fn cuGraphNodeGetDependencies(node: Handle, room: Out<Handle>, count: Out<usize>) -> u32 {
+    cuGraphNodeGetDependencies_v2(node, room, Out::at(0), count)
+}
+
+pub extern "C" fn cuGraphNodeGetDependencies_v2(
+    node: Handle,
+    room: Out<Handle>,
+    data: Out<[u8; 8]>,
+    count: Out<usize>,
+) -> u32 {
+    answer(|| neighbours(&known_node(&world(), node)?.after, room, data, count))
+}
+
+pub extern "C" fn cuGraphNodeGetDependentNodes(node: Handle, room: Out<Handle>, count: Out<usize>) -> u32 {
+    cuGraphNodeGetDependentNodes_v2(node, room, Out::at(0), count)
+}
+
+pub extern "C" fn cuGraphNodeGetDependentNodes_v2(
+    node: Handle,
+    room: Out<Handle>,
+    data: Out<[u8; 8]>,
+    count: Out<usize>,
+) -> u32 {
+    answer(|| {
+        let world = world();
+        let graph = known_node(&world, node)?.graph;
+        let edge_to = |n: &Handle| {
+            let edge = world.nodes[n].after.iter().find(|e| e.from == node)?;
+            Some(Edge { from: *n, data: edge.data })
+        };
+        let behind: Vec<Edge> = known_graph(&world, graph)?.nodes.iter().filter_map(edge_to).collect();
+        neighbours(&behind, room, data, count)
+    })
+}
+
+/// The edges that a call is about, all between nodes of the graph.
+fn named(
+    world: &World,
+    graph: Handle,
+    (from, to, data): (In<Handle>, In<Handle>, In<[u8; 8]>),
+    count: usize,
+) -> Answer<Vec<(Edge, Handle)>> {
+    known_graph(world, graph)?;
+    let starts = edges(from, data, count)?;
+    let ends = edges(to, In::at(0), count)?;
+    let all: Vec<_> = starts.into_iter().zip(ends).map(|(e, to)| (e, to.from)).collect();
+    let of_it = |node: &Handle| world.nodes.get(node).is_some_and(|n| n.graph == graph);
+    let good = all.iter().all(|(e, to)| of_it(&e.from) && of_it(to) && e.from != *to);
+    if good { Ok(all) } else { Err(Fault::INVALID_VALUE) }
+}
+
+pub extern "C" fn cuGraphAddDependencies(graph: Handle, from: In<Handle>, to: In<Handle>, count: usize) -> u32 {
+    cuGraphAddDependencies_v2(graph, from, to, In::at(0), count)
+}
+
+pub extern "C" fn cuGraphAddDependencies_v2(
+    graph: Handle,
+    from: In<Handle>,
+    to: In<Handle>,
+    data: In<[u8; 8]>,
+    count: usize,
+) -> u32 {
+    answer(|| {
+        let mut world = world();
+        let all = named(&world, graph, (from, to, data), count)?;
+        if all.iter().any(|(e, to)| world.nodes[to].after.iter().any(|old| old.from == e.from)) {
+            return Err(Fault::INVALID_VALUE);
+        }
+        for (edge, to) in &all {
+            known_mut(&mut world.nodes, *to)?.after.push(*edge);
+        }
+        if in_order(&world, graph).is_err() {
+            for (edge, to) in &all {
+                known_mut(&mut world.nodes, *to)?.after.retain(|e| e.from != edge.from);
+            }
+            return Err(Fault::INVALID_VALUE);
+        }
+        Ok(())
+    })
+}
+
+pub extern "C" fn cuGraphRemoveDependencies(graph: Handle, from: In<Handle>, to: In<Handle>, count: usize) -> u32 {
+    cuGraphRemoveDependencies_v2(graph, from, to, In::at(0), count)
+}
+
+pub extern "C" fn cuGraphRemoveDependencies_v2(
+    graph: Handle,
+    from: In<Handle>,
+    to: In<Handle>,
+    data: In<[u8; 8]>,
+    count: usize,
+) -> u32 {
+    answer(|| {
+        let mut world = world();
+        let all = named(&world, graph, (from, to, data), count)?;
+        if !all.iter().all(|(e, to)| world.nodes[to].after.iter().any(|old| old.from == e.from)) {
+            return Err(Fault::INVALID_VALUE);
+        }
+        for (edge, to) in all {
+            known_mut(&mut world.nodes, to)?.after.retain(|e| e.from != edge.from);
+        }
+        Ok(())
+    })
+}

@@ -1,0 +1,225 @@
+//! Graphs made ready to launch: instantiated, launched, changed, destroyed.
+
+use crate::api::graph_params::{self, Batch, Host, Kernel, Kernel2};
+use crate::driver::abi::{In, Out, answer};
+use crate::driver::fault::{Answer, Fault};
+use crate::driver::graph::{Executable, Parts, known_graph};
+use crate::driver::shape::{Copy3D, Set};
+use crate::driver::task::{self, Task};
+use crate::driver::world::{Handle, World, world};
+use crate::driver::{allocation, capture, context};
+use std::sync::Arc;
+
+/// Free what was not freed, upload, launch from the device, priorities of nodes.
+const ALL_FLAGS: u64 = 15;
+
+fn instantiate(found: Out<Handle>, graph: Handle, flags: u64) -> Answer {
+    found.check()?;
+    if flags & !ALL_FLAGS != 0 {
+        return Err(Fault::INVALID_VALUE);
+    }
+    let mut world = world();
+    capture::forbid(&mut world)?;
+    known_graph(&world, graph)?;
+    let parts = Parts::of(&world, graph)?;
+    for address in parts.memory() {
+        *world.graph_memory.entry(address).or_default() += 1;
+    }
+    let made = world.new_handle();
+    let id = world.next_order() as u32;
+    world.executables.insert(made, Executable { flags, parts, id });
+    found.put(made)
+}
+
+pub extern "C" fn cuGraphInstantiate(found: Out<Handle>, graph: Handle, _wrong: u64, _log: u64, _size: usize) -> u32 {
+    answer(|| instantiate(found, graph, 0))
+}
+
+pub extern "C" fn cuGraphInstantiate_v2(
+    found: Out<Handle>,
+    graph: Handle,
+    _wrong: u64,
+    _log: u64,
+    _size: usize,
+) -> u32 {
+    answer(|| instantiate(found, graph, 0))
+}
+
+pub extern "C" fn cuGraphInstantiateWithFlags(found: Out<Handle>, graph: Handle, flags: u64) -> u32 {
+    answer(|| instantiate(found, graph, flags))
+}
+
+/// CUDA_GRAPH_INSTANTIATE_PARAMS
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct Instantiation {
+    flags: u64,
+    stream: Handle,
+    wrong: Handle,
+    result: u32,
+}
+
+pub extern "C" fn cuGraphInstantiateWithParams(found: Out<Handle>, graph: Handle, what: Out<Instantiation>) -> u32 {
+    answer(|| {
+        let given = what.get()?;
+        let result = instantiate(found, graph, given.flags);
+        what.put(Instantiation { wrong: Handle::NULL, result: result.is_err().into(), ..given })?;
+        result
+    })
+}
+
+/// INVALID_VALUE unless it is there.
+fn known(world: &mut World, handle: Handle) -> Answer<&mut Executable> {
+    world.executables.get_mut(&handle).ok_or(Fault::INVALID_VALUE)
+}
+
+pub extern "C" fn cuGraphLaunch(handle: Handle, stream: Handle) -> u32 {
+    answer(|| {
+        let mut world = world();
+        let parts = known(&mut world, handle)?.parts.clone();
+        let stream = context::stream(&mut world, stream)?;
+        task::put(world, stream, Task::Child(Handle::NULL, Arc::new(parts)), false)
+    })
+}
+
+pub extern "C" fn cuGraphUpload(handle: Handle, stream: Handle) -> u32 {
+    answer(|| {
+        let mut world = world();
+        known(&mut world, handle)?;
+        context::stream(&mut world, stream).map(drop)
+    })
+}
+
+pub extern "C" fn cuGraphExecDestroy(handle: Handle) -> u32 {
+    answer(|| {
+        let mut world = world();
+        let gone = world.executables.remove(&handle).ok_or(Fault::INVALID_VALUE)?;
+        for address in gone.parts.memory() {
+            allocation::drop_graph_memory(&mut world, address);
+        }
+        Ok(())
+    })
+}
+
+pub extern "C" fn cuGraphExecGetFlags(handle: Handle, flags: Out<u64>) -> u32 {
+    answer(|| flags.check()?.put(known(&mut world(), handle)?.flags))
+}
+
+pub extern "C" fn cuGraphExecGetId(handle: Handle, id: Out<u32>) -> u32 {
+    answer(|| id.check()?.put(known(&mut world(), handle)?.id))
+}
+
+/// CUgraphExecUpdateResultInfo
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct Update {
+    result: u32,
+    wrong: Handle,
+    before_it: Handle,
+}
+
+fn update(handle: Handle, graph: Handle) -> Answer<Result<(), (u32, Handle)>> {
+    let mut world = world();
+    known(&mut world, handle)?;
+    let parts = Parts::of(&world, graph)?;
+    Ok(known(&mut world, handle)?.parts.update(parts))
+}
+
+pub extern "C" fn cuGraphExecUpdate(handle: Handle, graph: Handle, wrong: Out<Handle>, result: Out<u32>) -> u32 {
+    answer(|| {
+        result.check()?;
+        let (code, node) = update(handle, graph)?.err().unwrap_or((0, Handle::NULL));
+        wrong.put_if_wanted(node);
+        result.put(code)?;
+        if code == 0 { Ok(()) } else { Err(Fault::GRAPH_EXEC_UPDATE_FAILURE) }
+    })
+}
+
+pub extern "C" fn cuGraphExecUpdate_v2(handle: Handle, graph: Handle, info: Out<Update>) -> u32 {
+    answer(|| {
+        info.check()?;
+        let (result, wrong) = update(handle, graph)?.err().unwrap_or((0, Handle::NULL));
+        info.put(Update { result, wrong, before_it: Handle::NULL })?;
+        if result == 0 { Ok(()) } else { Err(Fault::GRAPH_EXEC_UPDATE_FAILURE) }
+    })
+}
+
+/// Gives the part that came of a node another task of the same kind.
+fn set(handle: Handle, node: Handle, task: impl FnOnce(&mut World) -> Answer<Task>) -> u32 {
+    answer(|| {
+        let mut world = world();
+        known(&mut world, handle)?;
+        let task = task(&mut world)?;
+        let part = known(&mut world, handle)?.parts.find(node).ok_or(Fault::INVALID_VALUE)?;
+        if part.task.kind() != task.kind() {
+            return Err(Fault::INVALID_VALUE);
+        }
+        part.task = task;
+        Ok(())
+    })
+}
+
+pub extern "C" fn cuGraphExecKernelNodeSetParams(handle: Handle, node: Handle, what: In<Kernel>) -> u32 {
+    set(handle, node, |w| Kernel2 { kernel: what.get()?, ..Kernel2::default() }.task(w))
+}
+
+pub extern "C" fn cuGraphExecKernelNodeSetParams_v2(handle: Handle, node: Handle, what: In<Kernel2>) -> u32 {
+    set(handle, node, |w| what.get()?.task(w))
+}
+
+pub extern "C" fn cuGraphExecMemcpyNodeSetParams(handle: Handle, node: Handle, what: In<Copy3D>, _c: Handle) -> u32 {
+    set(handle, node, |_| Ok(Task::Copy(Box::new(what.get()?))))
+}
+
+pub extern "C" fn cuGraphExecMemsetNodeSetParams(handle: Handle, node: Handle, what: In<Set>, _c: Handle) -> u32 {
+    set(handle, node, |_| Ok(Task::Set(what.get()?)))
+}
+
+pub extern "C" fn cuGraphExecHostNodeSetParams(handle: Handle, node: Handle, what: In<Host>) -> u32 {
+    set(handle, node, |_| what.get()?.task())
+}
+
+pub extern "C" fn cuGraphExecChildGraphNodeSetParams(handle: Handle, node: Handle, child: Handle) -> u32 {
+    set(handle, node, |w| Ok(Task::Child(child, Arc::new(Parts::of(w, child)?))))
+}
+
+pub extern "C" fn cuGraphExecEventRecordNodeSetEvent(handle: Handle, node: Handle, event: Handle) -> u32 {
+    set(handle, node, |_| Ok(Task::Record(event)))
+}
+
+pub extern "C" fn cuGraphExecEventWaitNodeSetEvent(handle: Handle, node: Handle, event: Handle) -> u32 {
+    set(handle, node, |_| Ok(Task::Wait(event)))
+}
+
+pub extern "C" fn cuGraphExecBatchMemOpNodeSetParams(handle: Handle, node: Handle, what: In<Batch>) -> u32 {
+    set(handle, node, |w| what.get()?.task(w))
+}
+
+pub extern "C" fn cuGraphExecNodeSetParams(handle: Handle, node: Handle, what: u64) -> u32 {
+    set(handle, node, |w| match graph_params::any(w, Handle::NULL, what)? {
+        Task::Child(child, _) => Ok(Task::Child(child, Arc::new(Parts::of(w, child)?))),
+        task => Ok(task),
+    })
+}
+
+/// Kernels, copies and sets can be left out of launches.
+pub extern "C" fn cuGraphNodeSetEnabled(handle: Handle, node: Handle, enabled: u32) -> u32 {
+    answer(|| {
+        let mut world = world();
+        let part = known(&mut world, handle)?.parts.find(node).ok_or(Fault::INVALID_VALUE)?;
+        match part.task {
+            Task::Kernel(_) | Task::Copy(_) | Task::Set(_) => part.enabled = enabled != 0,
+            _ => return Err(Fault::INVALID_VALUE),
+        }
+        Ok(())
+    })
+}
+
+pub extern "C" fn cuGraphNodeGetEnabled(handle: Handle, node: Handle, enabled: Out<u32>) -> u32 {
+    answer(|| {
+        enabled.check()?;
+        let mut world = world();
+        let part = known(&mut world, handle)?.parts.find(node).ok_or(Fault::INVALID_VALUE)?;
+        enabled.put(part.enabled.into())
+    })
+}

@@ -1,0 +1,210 @@
+//! What a node does, as programs write it down: one structure a kind, and CUgraphNodeParams for any kind.
+
+use crate::api::launch::{self, Config};
+use crate::api::stream_memory::{self, Batched};
+use crate::driver::abi::{In, Out};
+use crate::driver::allocation;
+use crate::driver::context::device;
+use crate::driver::current;
+use crate::driver::fault::{Answer, Fault};
+use crate::driver::graph::{self, known_graph};
+use crate::driver::shape::{Copy3D, Set};
+use crate::driver::stream::{Data, HostFunction};
+use crate::driver::task::{Launch, Task};
+use crate::driver::world::{Handle, World, known_mut};
+use std::ffi::c_void;
+use std::sync::Arc;
+
+/// CUDA_KERNEL_NODE_PARAMS before 12.0, of which the later one is a continuation.
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+pub struct Kernel {
+    pub function: Handle,
+    pub grid: [u32; 3],
+    pub block: [u32; 3],
+    pub shared: u32,
+    pub parameters: u64,
+    pub extra: u64,
+}
+
+/// CUDA_KERNEL_NODE_PARAMS_v2: the kernel may be named by its library handle instead.
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+pub struct Kernel2 {
+    pub kernel: Kernel,
+    pub library_kernel: Handle,
+    pub context: Handle,
+}
+
+impl Kernel2 {
+    pub fn task(&self, world: &World) -> Answer<Task> {
+        let Kernel { function, grid, block, shared, parameters, extra } = self.kernel;
+        let function = if function == Handle::NULL { self.library_kernel } else { function };
+        let found = world.functions.get(&function).ok_or(Fault::INVALID_VALUE)?;
+        let config = Config { grid, block, shared, stream: Handle::NULL, attributes: 0, count: 0 };
+        launch::check(found, &config, parameters, extra)?;
+        let arguments = launch::arguments(found, parameters, extra)?;
+        let launch = Launch { function, grid, block, shared, arguments, ..Launch::default() };
+        Ok(Task::Kernel(Box::new(launch)))
+    }
+}
+
+impl From<&Launch> for Kernel2 {
+    fn from(l: &Launch) -> Self {
+        let parameters = l.arguments.as_ref().map_or(0, |a| a.pointers.as_ptr() as u64);
+        let Launch { function, grid, block, shared, .. } = *l;
+        let kernel = Kernel { function, grid, block, shared, parameters, extra: 0 };
+        Kernel2 { kernel, library_kernel: Handle::NULL, context: Handle::NULL }
+    }
+}
+
+/// CUDA_HOST_NODE_PARAMS
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct Host {
+    pub function: Option<HostFunction>,
+    pub data: *mut c_void,
+}
+
+impl Host {
+    pub fn task(&self) -> Answer<Task> {
+        Ok(Task::Host(self.function.ok_or(Fault::INVALID_VALUE)?, Data(self.data)))
+    }
+}
+
+/// CUDA_BATCH_MEM_OP_NODE_PARAMS
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct Batch {
+    pub context: Handle,
+    pub count: u32,
+    pub list: In<Batched>,
+    pub flags: u32,
+}
+
+impl Batch {
+    pub fn task(&self, world: &World) -> Answer<Task> {
+        Ok(Task::Values(stream_memory::batch(world, self.count, self.list)?))
+    }
+}
+
+/// CUDA_MEM_ALLOC_NODE_PARAMS: CUmemPoolProps, who may reach it, size, and the address, which is an output.
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+pub struct Memory {
+    kind: u32,
+    handles: u32,
+    place: u32,
+    id: i32,
+    rest: [u64; 9],
+    access: u64,
+    count: u64,
+    size: u64,
+    pub address: u64,
+}
+
+impl Memory {
+    pub fn of(device: i32, address: u64, size: u64) -> Self {
+        Memory { kind: 1, place: 1, id: device, address, size, ..Memory::default() }
+    }
+
+    pub fn task(&mut self, world: &mut World) -> Answer<Task> {
+        if self.kind != 1 || self.handles != 0 || self.place != 1 || self.size == 0 {
+            return Err(Fault::INVALID_VALUE);
+        }
+        let context = current::require(world)?;
+        let task = allocation::for_graph(world, device(self.id)?, context, self.size)?;
+        if let Task::Allocate(address, _) = task {
+            self.address = address;
+        }
+        Ok(task)
+    }
+}
+
+/// The task of a node that comes with another graph; a graph is no part of itself.
+pub fn child(world: &mut World, home: Handle, child: Handle) -> Answer<Task> {
+    known_graph(world, child)?;
+    if home == child { Err(Fault::INVALID_VALUE) } else { graph::owned_copy(world, child) }
+}
+
+/// CUDA_CONDITIONAL_NODE_PARAMS: handle, kind (if, while, switch), how many bodies, and where they are told.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Conditional {
+    handle: u64,
+    kind: u32,
+    size: u32,
+    bodies: u64,
+    context: Handle,
+}
+
+/// Where the part that depends on the kind begins; and the word that has to be zero.
+const PART: u64 = 16;
+const RESERVED: u64 = 248;
+
+/// The task that a CUgraphNodeParams at an address describes; what it says as an output is put there.
+pub fn any(world: &mut World, home: Handle, address: u64) -> Answer<Task> {
+    let kind = In::<u32>::at(address).get()?;
+    if In::<u64>::at(address + RESERVED).get()? != 0 {
+        return Err(Fault::INVALID_VALUE);
+    }
+    fn part<T: Copy>(address: u64) -> Answer<T> {
+        In::<T>::at(address + PART).get()
+    }
+    match kind {
+        0 => part::<Kernel2>(address)?.task(world),
+        1 => Ok(Task::Copy(Box::new(In::<Copy3D>::at(address + PART + 16).get()?))),
+        2 => Ok(Task::Set(part::<Set>(address)?)),
+        3 => part::<Host>(address)?.task(),
+        4 => child(world, home, part(address)?),
+        5 => Ok(Task::Empty),
+        6 => Ok(Task::Wait(part(address)?)),
+        7 => Ok(Task::Record(part(address)?)),
+        10 => {
+            let mut memory: Memory = part(address)?;
+            let task = memory.task(world)?;
+            Out::<Memory>::at(address + PART).put(memory)?;
+            Ok(task)
+        }
+        11 => Ok(Task::Free(part(address)?)),
+        12 => part::<Batch>(address)?.task(world),
+        13 => conditional(world, address),
+        _ => Err(Fault::INVALID_VALUE),
+    }
+}
+
+fn conditional(world: &mut World, address: u64) -> Answer<Task> {
+    let mut what: Conditional = In::at(address + PART).get()?;
+    if what.kind > 2 || what.size == 0 || what.size > 1024 {
+        return Err(Fault::INVALID_VALUE);
+    }
+    let bodies: Vec<Handle> = (0..what.size).map(|_| graph::create(world)).collect();
+    for body in &bodies {
+        known_mut(&mut world.graphs, *body)?.owned = true;
+    }
+    let bodies: Arc<[Handle]> = bodies.into();
+    what.bodies = bodies.as_ptr() as u64;
+    Out::<Conditional>::at(address + PART).put(what)?;
+    Ok(Task::Conditional(bodies))
+}
+
+/// What a task says, into a CUgraphNodeParams at an address.
+pub fn tell(world: &World, task: &Task, address: u64) -> Answer {
+    Out::<[u64; 32]>::at(address).put([0; 32])?;
+    Out::<u32>::at(address).put(task.kind())?;
+    let part = address + PART;
+    match task {
+        Task::Kernel(launch) => Out::<Kernel2>::at(part).put(launch.as_ref().into()),
+        Task::Copy(what) => Out::<Copy3D>::at(part + 16).put(**what),
+        Task::Set(what) => Out::<Set>::at(part).put(*what),
+        Task::Host(function, data) => Out::<Host>::at(part).put(Host { function: Some(*function), data: data.0 }),
+        Task::Child(graph, _) => Out::<Handle>::at(part).put(*graph),
+        Task::Wait(event) | Task::Record(event) => Out::<Handle>::at(part).put(*event),
+        Task::Allocate(address, size) => {
+            let device = world.allocations.get(address).map_or(0, |a| a.device);
+            Out::<Memory>::at(part).put(Memory::of(device, *address, *size))
+        }
+        Task::Free(address) => Out::<u64>::at(part).put(*address),
+        Task::Empty | Task::Values(_) | Task::Conditional(..) => Ok(()),
+    }
+}

@@ -1,0 +1,117 @@
+//! Graphs as wholes: made, copied, destroyed, asked what they are.
+
+use crate::driver::abi::{Out, Text, answer};
+use crate::driver::fault::Fault;
+use crate::driver::graph::{self, known_graph, known_node};
+use crate::driver::object;
+use crate::driver::task::Task;
+use crate::driver::world::{Handle, world};
+use std::fmt::Write;
+
+pub extern "C" fn cuGraphCreate(found: Out<Handle>, flags: u32) -> u32 {
+    answer(|| {
+        found.check()?;
+        if flags != 0 {
+            return Err(Fault::INVALID_VALUE);
+        }
+        found.put(graph::create(&mut world()))
+    })
+}
+
+pub extern "C" fn cuGraphDestroy(handle: Handle) -> u32 {
+    let result = answer(|| {
+        let mut world = world();
+        if known_graph(&world, handle)?.owned {
+            return Err(Fault::INVALID_VALUE);
+        }
+        graph::destroy(&mut world, handle)
+    });
+    object::end_all();
+    result
+}
+
+pub extern "C" fn cuGraphClone(found: Out<Handle>, handle: Handle) -> u32 {
+    answer(|| found.check()?.put(graph::duplicate(&mut world(), handle)?))
+}
+
+pub extern "C" fn cuGraphNodeFindInClone(found: Out<Handle>, node: Handle, clone: Handle) -> u32 {
+    answer(|| {
+        found.check()?;
+        let world = world();
+        known_node(&world, node)?;
+        let mut nodes = known_graph(&world, clone)?.nodes.iter();
+        found.put(*nodes.find(|n| world.nodes[n].origin == node).ok_or(Fault::INVALID_VALUE)?)
+    })
+}
+
+pub extern "C" fn cuGraphNodeGetType(node: Handle, kind: Out<u32>) -> u32 {
+    answer(|| kind.check()?.put(known_node(&world(), node)?.task.kind()))
+}
+
+pub extern "C" fn cuGraphDestroyNode(node: Handle) -> u32 {
+    answer(|| {
+        let mut world = world();
+        if matches!(known_node(&world, node)?.task, Task::Allocate(..) | Task::Free(_)) {
+            return Err(Fault::NOT_SUPPORTED);
+        }
+        graph::remove_node(&mut world, node)
+    })
+}
+
+pub extern "C" fn cuGraphGetId(graph: Handle, id: Out<u32>) -> u32 {
+    answer(|| id.check()?.put(known_graph(&world(), graph)?.id))
+}
+
+pub extern "C" fn cuGraphNodeGetContainingGraph(node: Handle, found: Out<Handle>) -> u32 {
+    answer(|| found.check()?.put(known_node(&world(), node)?.graph))
+}
+
+pub extern "C" fn cuGraphNodeGetLocalId(node: Handle, id: Out<u32>) -> u32 {
+    answer(|| id.check()?.put(known_node(&world(), node)?.number))
+}
+
+pub extern "C" fn cuGraphNodeGetToolsId(node: Handle, id: Out<u64>) -> u32 {
+    answer(|| {
+        let world = world();
+        let node = known_node(&world, node)?;
+        let graph = known_graph(&world, node.graph)?.id;
+        id.check()?.put(u64::from(graph) << 32 | u64::from(node.number))
+    })
+}
+
+const KINDS: [&str; 14] = [
+    "KERNEL",
+    "MEMCPY",
+    "MEMSET",
+    "HOST",
+    "GRAPH",
+    "EMPTY",
+    "WAIT_EVENT",
+    "EVENT_RECORD",
+    "EXT_SEMAS_SIGNAL",
+    "EXT_SEMAS_WAIT",
+    "MEM_ALLOC",
+    "MEM_FREE",
+    "BATCH_MEM_OP",
+    "CONDITIONAL",
+];
+
+/// A file for graphviz: nodes by number and kind, and what comes before what.
+pub extern "C" fn cuGraphDebugDotPrint(handle: Handle, path: Text, _flags: u32) -> u32 {
+    answer(|| {
+        let path = path.str()?;
+        let world = world();
+        let graph = known_graph(&world, handle)?;
+        let mut text = format!("digraph dot {{\nsubgraph cluster_{} {{\n", graph.id);
+        for node in graph.nodes.iter().map(|n| &world.nodes[n]) {
+            let kind = KINDS.get(node.task.kind() as usize).unwrap_or(&"");
+            let _ = writeln!(text, "\"graph_{}_node_{}\"[label=\"{}\\n{kind}\"];", graph.id, node.number, node.number);
+            for before in &node.after {
+                let from = world.nodes[&before.from].number;
+                let _ = writeln!(text, "\"graph_{0}_node_{from}\" -> \"graph_{0}_node_{1}\";", graph.id, node.number);
+            }
+        }
+        text.push_str("}\n}\n");
+        std::fs::write(path, text).map_err(|_| Fault(304)) // OPERATING_SYSTEM
+    })
+}

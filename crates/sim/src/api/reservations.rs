@@ -1,0 +1,126 @@
+//! Virtual memory management: memory, addresses, and the one mapped to the other.
+
+use crate::driver::abi::{In, Out, answer};
+use crate::driver::fault::{Answer, Fault};
+use crate::driver::range::{self, GRANULE, Properties};
+use crate::driver::world::{Handle, world};
+
+pub extern "C" fn cuMemGetAllocationGranularity(bytes: Out<usize>, what: In<Properties>, option: u32) -> u32 {
+    answer(|| {
+        bytes.check()?;
+        what.get()?.check()?;
+        if option > 1 { Err(Fault::INVALID_VALUE) } else { bytes.put(GRANULE as usize) }
+    })
+}
+
+pub extern "C" fn cuMemCreate(found: Out<Handle>, size: usize, what: In<Properties>, flags: u64) -> u32 {
+    answer(|| {
+        found.check()?;
+        let what = what.get()?;
+        if flags != 0 {
+            return Err(Fault::INVALID_VALUE);
+        }
+        found.put(range::create(&mut world(), size as u64, what)?)
+    })
+}
+
+pub extern "C" fn cuMemRelease(memory: Handle) -> u32 {
+    answer(|| range::release(&mut world(), memory))
+}
+
+pub extern "C" fn cuMemAddressReserve(found: Out<u64>, size: usize, alignment: usize, wanted: u64, flags: u64) -> u32 {
+    answer(|| {
+        found.check()?;
+        if flags != 0 {
+            return Err(Fault::INVALID_VALUE);
+        }
+        found.put(range::reserve(&mut world(), size as u64, alignment as u64, wanted)?)
+    })
+}
+
+pub extern "C" fn cuMemAddressFree(address: u64, size: usize) -> u32 {
+    answer(|| range::free(&mut world(), address, size as u64))
+}
+
+pub extern "C" fn cuMemMap(address: u64, size: usize, offset: usize, memory: Handle, flags: u64) -> u32 {
+    answer(|| {
+        if flags != 0 {
+            return Err(Fault::INVALID_VALUE);
+        }
+        range::map(&mut world(), address, size as u64, offset as u64, memory)
+    })
+}
+
+pub extern "C" fn cuMemUnmap(address: u64, size: usize) -> u32 {
+    answer(|| range::unmap(&mut world(), address, size as u64))
+}
+
+/// CUmemAccessDesc: kind and number of a place, and what it may do.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct Access {
+    place: u32,
+    id: i32,
+    flags: u32,
+}
+
+/// The number of a place: a device's, or -1 for the host.
+fn place(kind: u32, id: i32) -> Answer<i32> {
+    match kind {
+        1 => crate::driver::context::device(id),
+        2..=4 => Ok(-1),
+        _ => Err(Fault::INVALID_VALUE),
+    }
+}
+
+pub extern "C" fn cuMemSetAccess(address: u64, size: usize, list: In<Access>, count: usize) -> u32 {
+    answer(|| {
+        if count == 0 {
+            return Err(Fault::INVALID_VALUE);
+        }
+        let read = |n| {
+            let Access { place: kind, id, flags } = list.get_at(n)?;
+            if matches!(flags, 0 | 1 | 3) { Ok((place(kind, id)?, flags)) } else { Err(Fault::INVALID_VALUE) }
+        };
+        let allowed = (0..count).map(read).collect::<Answer<Vec<_>>>()?;
+        range::set_access(&mut world(), address, size as u64, &allowed)
+    })
+}
+
+pub extern "C" fn cuMemGetAccess(flags: Out<u64>, location: In<[u32; 2]>, address: u64) -> u32 {
+    answer(|| {
+        flags.check()?;
+        let [kind, id] = location.get()?;
+        flags.put(range::access(&world(), address, place(kind, id as i32)?)?.into())
+    })
+}
+
+pub extern "C" fn cuMemGetAllocationPropertiesFromHandle(found: Out<Properties>, memory: Handle) -> u32 {
+    answer(|| found.check()?.put(range::known(&world(), memory)?.properties))
+}
+
+pub extern "C" fn cuMemRetainAllocationHandle(found: Out<Handle>, address: u64) -> u32 {
+    answer(|| found.check()?.put(range::retain(&mut world(), address)?))
+}
+
+/// Only files are handed out.
+pub extern "C" fn cuMemExportToShareableHandle(found: Out<i32>, memory: Handle, kind: u32, flags: u64) -> u32 {
+    answer(|| {
+        found.check()?;
+        if flags != 0 {
+            return Err(Fault::INVALID_VALUE);
+        }
+        found.put(range::export(&world(), memory, kind)?)
+    })
+}
+
+/// The file's number comes in the place of a pointer.
+pub extern "C" fn cuMemImportFromShareableHandle(found: Out<Handle>, file: u64, kind: u32) -> u32 {
+    answer(|| {
+        found.check()?;
+        if kind != range::FILE {
+            return Err(Fault::INVALID_VALUE);
+        }
+        found.put(range::import(&mut world(), file as i32)?)
+    })
+}

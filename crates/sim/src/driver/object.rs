@@ -1,0 +1,39 @@
+//! User objects: data of the program that lives as long as a graph needs it, with a function that ends it.
+
+use super::fault::{Answer, Fault};
+use super::stream::{Data, HostFunction};
+use super::world::{Handle, World};
+
+pub struct Object {
+    pub data: Data,
+    pub end: HostFunction,
+    pub references: u32,
+}
+
+/// So many references less. At none the program's function is called, later and on the driver's thread, since this
+/// is under the lock.
+pub fn release(world: &mut World, object: Handle, count: u32) {
+    let Some(found) = world.objects.get_mut(&object) else { return };
+    found.references = found.references.saturating_sub(count);
+    if found.references == 0
+        && let Some(gone) = world.objects.remove(&object)
+    {
+        world.ended.push((gone.end, gone.data));
+    }
+}
+
+/// Calls what objects are to be ended with; for callers that hold no lock.
+pub fn end_all() {
+    let ended = std::mem::take(&mut super::world::world().ended);
+    for (function, data) in ended {
+        function(data.0);
+    }
+}
+
+/// INVALID_VALUE unless it is there with at least so many references.
+pub fn require(world: &World, object: Handle, count: u32) -> Answer {
+    match world.objects.get(&object) {
+        Some(o) if count > 0 && o.references >= count => Ok(()),
+        _ => Err(Fault::INVALID_VALUE),
+    }
+}

@@ -1,0 +1,187 @@
+/* Graphs: made by hand, captured, changed, launched in order. */
+#include "check.h"
+
+static int steps[8], count;
+static void step(void *data) { steps[count++] = (int)(intptr_t)data; }
+static void gone(void *data) { *(int *)data += 1; }
+
+struct host { void (*run)(void *); P data; };
+struct set { U to; size_t pitch; unsigned value, element; size_t width, height; };
+struct kernel { P fun; unsigned grid[3], block[3], shared; P *params, *extra, kern, context; };
+
+static const char ptx[] = ".version 7.0\n.target sm_80\n.address_size 64\n"
+    ".visible .entry f(.param .u64 a, .param .u32 b)\n{ ret; }\n";
+static P s, t, context;
+static U memory;
+static unsigned char back[64];
+
+static void by_hand(void) {
+    P g, copy, x, nodes[4], found[4], mod, f, e;
+    struct host first = { step, (P)1 }, second = { step, (P)2 }, third = { step, (P)3 };
+    struct set set = { memory, 0, 0x5a, 1, 64, 1 };
+    U a = 0x1234567890;
+    unsigned b = 77;
+    P values[2] = { &a, &b };
+    OK(cuGraphCreate, &g, 0);
+    OK(cuGraphAddHostNode, &nodes[2], g, NUL, SIZE(0), &third); /* made first, runs last */
+    OK(cuGraphAddHostNode, &nodes[0], g, NUL, SIZE(0), &first);
+    OK(cuGraphAddHostNode, &nodes[1], g, &nodes[0], SIZE(1), &second);
+    OK(cuGraphAddDependencies, g, &nodes[1], &nodes[2], SIZE(1));
+    OK(cuGraphAddMemsetNode, &nodes[3], g, &nodes[2], SIZE(1), &set, context);
+    size_t n = 0;
+    OK(cuGraphGetNodes, g, NUL, &n);
+    TRUE(n == 4);
+    OK(cuGraphGetEdges, g, NUL, NUL, &n);
+    TRUE(n == 3);
+    n = 4;
+    OK(cuGraphGetRootNodes, g, found, &n);
+    TRUE(n == 1 && found[0] == nodes[0] && found[1] == NULL);
+    n = 4;
+    OK(cuGraphNodeGetDependencies, nodes[2], found, &n);
+    TRUE(n == 1 && found[0] == nodes[1]);
+    int kind = 7;
+    OK(cuGraphNodeGetType, nodes[3], &kind);
+    TRUE(kind == 2);
+    OK(cuGraphInstantiateWithFlags, &x, g, (U)0);
+    count = 0;
+    OK(cuGraphLaunch, x, s);
+    OK(cuStreamSynchronize, s);
+    TRUE(count == 3 && steps[0] == 1 && steps[1] == 2 && steps[2] == 3);
+    OK(cuMemcpyDtoH_v2, back, memory, SIZE(64));
+    TRUE(back[0] == 0x5a && back[63] == 0x5a);
+    /* a copy of the graph is another graph; the executable takes its tasks over */
+    OK(cuGraphClone, &copy, g);
+    OK(cuGraphNodeFindInClone, &found[0], nodes[3], copy);
+    set.value = 0x77;
+    OK(cuGraphMemsetNodeSetParams, found[0], &set);
+    U info[3] = { 9, 9, 9 };
+    OK(cuGraphExecUpdate_v2, x, copy, info);
+    TRUE((int)info[0] == 0);
+    OK(cuGraphDestroy, g);
+    OK(cuGraphLaunch, x, s);
+    OK(cuStreamSynchronize, s);
+    OK(cuMemcpyDtoH_v2, back, memory, SIZE(64));
+    TRUE(back[0] == 0x77 && count == 6);
+    OK(cuGraphDestroyNode, found[0]);
+    IS(910, cuGraphExecUpdate_v2, x, copy, info);
+    TRUE((int)info[0] == 2);
+    OK(cuGraphExecDestroy, x);
+    OK(cuGraphDestroy, copy);
+    /* a kernel's arguments are copied when its node is made */
+    OK(cuModuleLoadData, &mod, ptx);
+    OK(cuModuleGetFunction, &f, mod, "f");
+    struct kernel kernel = { f, { 2, 1, 1 }, { 32, 1, 1 }, 0, values, NUL }, told;
+    OK(cuGraphCreate, &g, 0);
+    OK(cuGraphAddKernelNode_v2, &nodes[0], g, NUL, SIZE(0), &kernel);
+    a = b = 0;
+    memset(&told, 0xff, sizeof told);
+    OK(cuGraphKernelNodeGetParams_v2, nodes[0], &told);
+    TRUE(told.fun == f && told.grid[0] == 2 && told.block[0] == 32);
+    TRUE(*(U *)told.params[0] == 0x1234567890 && *(unsigned *)told.params[1] == 77);
+    /* an event in a graph is recorded by its launch */
+    OK(cuEventCreate, &e, 0);
+    OK(cuGraphAddEventRecordNode, &nodes[1], g, &nodes[0], SIZE(1), e);
+    OK(cuGraphInstantiateWithFlags, &x, g, (U)0);
+    OK(cuGraphLaunch, x, NUL);
+    OK(cuEventSynchronize, e);
+    OK(cuEventQuery, e);
+    int ended = 0;
+    P object;
+    OK(cuUserObjectCreate, &object, &ended, gone, 1, 1);
+    OK(cuGraphRetainUserObject, g, object, 1, 1);
+    TRUE(ended == 0);
+    OK(cuGraphExecDestroy, x);
+    OK(cuGraphDestroy, g);
+    TRUE(ended == 1);
+    IS(1, cuGraphKernelNodeGetParams_v2, nodes[0], &told);
+}
+
+static void captured(void) {
+    P e, join, g, x, nodes[8];
+    int status = 7;
+    U id = 0;
+    OK(cuEventCreate, &e, 2);
+    OK(cuEventCreate, &join, 2);
+    OK(cuStreamBeginCapture_v2, s, 0);
+    OK(cuMemsetD8Async, memory, 1, SIZE(64), s);
+    OK(cuEventRecord, e, s);
+    OK(cuStreamWaitEvent, t, e, 0);
+    OK(cuMemsetD8Async, memory + 8, 2, SIZE(8), t);
+    OK(cuMemsetD8Async, memory + 16, 3, SIZE(8), s);
+    OK(cuStreamGetCaptureInfo, t, &status, &id);
+    TRUE(status == 1 && id != 0);
+    OK(cuEventRecord, join, t);
+    OK(cuStreamWaitEvent, s, join, 0);
+    OK(cuMemcpyDtoHAsync_v2, back, memory, SIZE(64), s);
+    OK(cuLaunchHostFunc, s, step, (P)9);
+    OK(cuStreamEndCapture, s, &g);
+    OK(cuStreamIsCapturing, t, &status);
+    TRUE(status == 0);
+    size_t n = 8;
+    OK(cuGraphGetNodes, g, nodes, &n);
+    TRUE(n == 5);
+    n = 8;
+    OK(cuGraphNodeGetDependencies, nodes[3], NUL, &n);
+    TRUE(n == 2); /* the copy is behind both branches */
+    memset(back, 0, sizeof back);
+    count = 0;
+    OK(cuGraphInstantiateWithFlags, &x, g, (U)0);
+    OK(cuCtxSynchronize);
+    TRUE(count == 0 && back[0] == 0); /* captured, not done */
+    OK(cuGraphLaunch, x, s);
+    OK(cuStreamSynchronize, s);
+    TRUE(count == 1 && steps[0] == 9);
+    TRUE(back[0] == 1 && back[8] == 2 && back[16] == 3 && back[24] == 1);
+    /* a graph inside of another one, and a launch that is captured */
+    P outer, child;
+    OK(cuGraphCreate, &outer, 0);
+    OK(cuGraphAddChildGraphNode, &child, outer, NUL, SIZE(0), g);
+    OK(cuGraphDestroy, g);
+    OK(cuGraphChildGraphNodeGetGraph, child, &g);
+    IS(1, cuGraphDestroy, g);
+    OK(cuGraphExecDestroy, x);
+    OK(cuGraphInstantiateWithFlags, &x, outer, (U)0);
+    OK(cuStreamBeginCapture_v2, s, 2);
+    OK(cuGraphLaunch, x, s);
+    OK(cuGraphLaunch, x, s);
+    OK(cuStreamEndCapture, s, &g);
+    OK(cuGraphExecDestroy, x);
+    OK(cuGraphInstantiateWithFlags, &x, g, (U)0);
+    OK(cuGraphLaunch, x, s);
+    OK(cuStreamSynchronize, s);
+    TRUE(count == 3);
+    OK(cuGraphDestroy, outer);
+    OK(cuGraphDestroy, g);
+    OK(cuGraphExecDestroy, x);
+    /* memory that a capture allocates has an address at once */
+    U inside = 0, again = 0;
+    OK(cuStreamBeginCapture_v2, s, 0);
+    OK(cuMemAllocAsync, &inside, SIZE(4096), s);
+    OK(cuMemsetD8Async, inside, 4, SIZE(4096), s);
+    OK(cuMemcpyDtoHAsync_v2, back, inside, SIZE(64), s);
+    OK(cuMemFreeAsync, inside, s);
+    OK(cuStreamEndCapture, s, &g);
+    OK(cuGraphInstantiateWithFlags, &x, g, (U)0);
+    for (int i = 0; i < 3; i++) OK(cuGraphLaunch, x, s);
+    OK(cuStreamSynchronize, s);
+    TRUE(inside && back[63] == 4);
+    OK(cuGraphDestroy, g);
+    OK(cuGraphLaunch, x, s);
+    OK(cuStreamSynchronize, s);
+    OK(cuGraphExecDestroy, x);
+    IS(500, cuMemGetAddressRange_v2, &again, &n, inside);
+}
+
+int main(void) {
+    lib = dlopen("libcuda.so.1", RTLD_NOW);
+    if (!lib) { fprintf(stderr, "%s\n", dlerror()); return 1; }
+    OK(cuInit, 0);
+    OK(cuCtxCreate_v2, &context, 0, 0);
+    OK(cuStreamCreate, &s, 1);
+    OK(cuStreamCreate, &t, 1);
+    OK(cuMemAlloc_v2, &memory, SIZE(64));
+    by_hand();
+    captured();
+    puts("all is well");
+    return 0;
+}

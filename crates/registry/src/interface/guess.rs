@@ -19,7 +19,14 @@ pub(crate) fn guess(tables: &Tables, family: usize, siblings: &[Sibling], n: usi
     let me = &siblings[n];
     let seen = |dir, rule| Guess { dir, rule, blind: false };
     let Type::Pointer(to, constant) = tables.get(me.ty) else {
-        let rule = if tables.get(me.ty) == Type::Code { Rule::Opaque } else { Rule::One };
+        let rule = match tables.get(me.ty) {
+            Type::Code => Rule::Opaque,
+            Type::DevicePointer => match bytes(tables, siblings, n) {
+                Count::Unknown => Rule::One,
+                count => Rule::Memory(count),
+            },
+            _ => Rule::One,
+        };
         return seen(Dir::In, rule);
     };
     let memory = tables.world.families[family].overlay.float_memory;
@@ -30,6 +37,11 @@ pub(crate) fn guess(tables: &Tables, family: usize, siblings: &[Sibling], n: usi
         (None, false) => Dir::Out,
     };
     let many = names::count_of(tables, siblings, n, !memory);
+    // As many elements as the caller says: he has made them, if nothing tells otherwise.
+    let dir = match (me.way, &many, tables.get(to)) {
+        (None, Some(Count::Of(_)), _) | (None, _, Type::Void | Type::Code) => Dir::In,
+        _ => dir,
+    };
     match tables.get(to) {
         Type::Void if names::is_cookie(&me.name) => seen(dir, Rule::Opaque),
         Type::Void => seen(dir, Rule::Memory(bytes(tables, siblings, n))),
@@ -77,8 +89,15 @@ fn is_data(tables: &Tables, to: TypeId, dir: Dir, name: &str) -> bool {
     }
 }
 
-/// How many bytes a `void *` means: the size beside it.
+/// How many bytes an address means: the one number of bytes among its siblings, or the size beside it.
 fn bytes(tables: &Tables, siblings: &[Sibling], n: usize) -> Count {
+    let counts = |s: &Sibling| s.unit.as_deref() == Some("bytes") && matches!(tables.get(s.ty), Type::Int { .. });
+    let mut sizes = siblings.iter().enumerate().filter(|(_, s)| counts(s)).map(|(k, _)| k as u8);
+    if let (Some(size), None) = (sizes.next(), sizes.next())
+        && names::is_length(&siblings[usize::from(size)].name)
+    {
+        return Count::Of(size);
+    }
     let pointers =
         siblings.iter().filter(|s| matches!(tables.get(s.ty), Type::Pointer(to, _) if tables.get(to) == Type::Void));
     let one = pointers.count() == 1;

@@ -44,6 +44,12 @@ pub(crate) fn count_of(tables: &Tables, siblings: &[Sibling], n: usize, loose: b
     Some(if is_number(tables, &siblings[found]) { Count::Of(index) } else { Count::At(index) })
 }
 
+/// A number that counts the bytes of what a call is about, and not those of a row or of shared memory.
+pub(crate) fn is_length(name: &str) -> bool {
+    let word = plain(name);
+    ["bytecount", "bytesize", "count", "size", "bytes", "sizeinbytes", "length", "nbytes"].contains(&word.as_str())
+}
+
 /// The bytes of a buffer that a sibling tells.
 pub(crate) fn length_of(tables: &Tables, siblings: &[Sibling], n: usize) -> Option<Count> {
     let name = plain(&siblings[n].name);

@@ -77,6 +77,11 @@ impl Tables<'_> {
             let fields = self.fields(family, &def.name, layout, text, def.union)?;
             self.structs[first + k].fields = fields;
         }
+        if def.union {
+            // One numbering for all versions: fields come and go, and all of them lie at 0.
+            let newest = self.structs[first + def.layouts.len() - 1].fields.clone();
+            self.structs[first..].iter_mut().take(def.layouts.len()).for_each(|s| s.fields = newest.clone());
+        }
         if let Some(text) = text.filter(|t| t.tags.is_some() || t.tag.is_some()) {
             self.union_tags(family, first, def.layouts.len(), text)?;
         }

@@ -269,16 +269,16 @@ fn short(name: &str) -> String {
 fn builtin(name: &str) -> Option<Type> {
     let int = |bytes, signed| Type::Int { bytes, signed };
     Some(match name {
-        "void" | "FILE" => Type::Void,
+        "void" | "FILE" | "timespec" => Type::Void,
         "char" => Type::Char,
         "bool" | "_Bool" => Type::Bool(1),
         "signed char" | "int8_t" => int(1, true),
         "unsigned char" | "uint8_t" | "__nv_fp8_e4m3" | "__nv_fp8_e5m2" => int(1, false),
         "short" | "int16_t" => int(2, true),
         "unsigned short" | "uint16_t" => int(2, false),
-        "int" | "int32_t" | "wchar_t" => int(4, true),
+        "int" | "int32_t" | "wchar_t" | "pid_t" => int(4, true),
         "unsigned int" | "uint32_t" | "cuuint32_t" => int(4, false),
-        "long" | "long long" | "int64_t" | "ptrdiff_t" | "ssize_t" | "intptr_t" => int(8, true),
+        "long" | "long long" | "int64_t" | "off_t" | "ptrdiff_t" | "ssize_t" | "intptr_t" => int(8, true),
         "unsigned long" | "unsigned long long" | "uint64_t" | "size_t" | "uintptr_t" | "cuuint64_t" => int(8, false),
         "float" => Type::Float(4),
         "double" => Type::Float(8),

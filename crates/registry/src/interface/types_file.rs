@@ -181,11 +181,11 @@ pub(crate) fn read(source: &Source) -> Result<Types, Error> {
     }
     for one in raw.typedef {
         let ty = type_at(source, &one.ty)?;
-        // `typedef struct X X` says nothing.
-        if ty.name() != Some(one.name.get_ref()) {
-            types
-                .define(source, one.name.span().start, vec![one.name.get_ref().clone()], || Def::Typedef(ty.clone()))?;
-        }
+        // `typedef struct X X`, and X is nowhere: something that only pointers lead to.
+        let opaque = ty.name() == Some(one.name.get_ref());
+        let ty = if opaque { CType::Name("void".to_owned(), false) } else { ty };
+        let names = vec![one.name.get_ref().clone()];
+        types.define(source, one.name.span().start, names, || Def::Typedef(ty.clone()))?;
     }
     for one in raw.define {
         if let toml::Value::Integer(value) = one.value {

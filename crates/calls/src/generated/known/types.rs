@@ -22,792 +22,1876 @@ pub(super) static TYPES: &[Type] = &[
     Int { bytes: 8, signed: false }, // 6 t_u64
     Enum(1), // 7 t_CUarray_format
     Int { bytes: 4, signed: false }, // 8 t_u32
-    Struct(0), // 9 t_CUDA_ARRAY3D_DESCRIPTOR
-    Pointer(t_CUDA_ARRAY3D_DESCRIPTOR, true), // 10 t_PC_CUDA_ARRAY3D_DESCRIPTOR
-    Pointer(t_void, false), // 11 t_P_void
-    Pointer(t_CUDA_ARRAY3D_DESCRIPTOR, false), // 12 t_P_CUDA_ARRAY3D_DESCRIPTOR
-    Struct(1), // 13 t_CUDA_ARRAY_DESCRIPTOR
-    Pointer(t_CUDA_ARRAY_DESCRIPTOR, true), // 14 t_PC_CUDA_ARRAY_DESCRIPTOR
-    Pointer(t_CUDA_ARRAY_DESCRIPTOR, false), // 15 t_P_CUDA_ARRAY_DESCRIPTOR
-    Array(t_u32, 4), // 16 t_A4_u32
-    Struct(2), // 17 t_CUDA_ARRAY_MEMORY_REQUIREMENTS
-    Pointer(t_CUDA_ARRAY_MEMORY_REQUIREMENTS, false), // 18 t_P_CUDA_ARRAY_MEMORY_REQUIREMENTS
-    Int { bytes: 4, signed: true }, // 19 t_i32
-    Struct(4), // 20 t_CUDA_ARRAY_SPARSE_PROPERTIES_tileExtent
-    Struct(3), // 21 t_CUDA_ARRAY_SPARSE_PROPERTIES
-    Pointer(t_CUDA_ARRAY_SPARSE_PROPERTIES, false), // 22 t_P_CUDA_ARRAY_SPARSE_PROPERTIES
-    Handle(1), // 23 t_CUcheckpointOperationHandle
-    Array(t_u64, 8), // 24 t_A8_u64
-    DevicePointer, // 25 t_deviceptr
-    Handle(2), // 26 t_CUstream
-    Struct(8), // 27 t_CUcheckpointCustomStoragePerDeviceData
-    Pointer(t_CUcheckpointCustomStoragePerDeviceData, false), // 28 t_P_CUcheckpointCustomStoragePerDeviceData
-    Struct(7), // 29 t_CUcheckpointCustomStorageInfo
-    Pointer(t_CUcheckpointCustomStorageInfo, false), // 30 t_P_CUcheckpointCustomStorageInfo
-    Pointer(t_P_CUcheckpointCustomStorageInfo, false), // 31 t_P_P_CUcheckpointCustomStorageInfo
-    Char, // 32 t_char
-    Array(t_char, 56), // 33 t_A56_char
-    Struct(5), // 34 t_CUcheckpointCheckpointArgs
-    Pointer(t_CUcheckpointCheckpointArgs, false), // 35 t_P_CUcheckpointCheckpointArgs
-    Pointer(t_i32, false), // 36 t_P_i32
-    Enum(2), // 37 t_CUprocessState
-    Pointer(t_CUprocessState, false), // 38 t_P_CUprocessState
-    Array(t_u64, 7), // 39 t_A7_u64
-    Struct(9), // 40 t_CUcheckpointLockArgs
-    Pointer(t_CUcheckpointLockArgs, false), // 41 t_P_CUcheckpointLockArgs
-    Array(t_char, 16), // 42 t_A16_char
-    Struct(15), // 43 t_CUuuid
-    Struct(14), // 44 t_CUcheckpointGpuPair
-    Pointer(t_CUcheckpointGpuPair, false), // 45 t_P_CUcheckpointGpuPair
-    Array(t_char, 44), // 46 t_A44_char
-    Array(t_char, 52), // 47 t_A52_char
-    Array(t_char, 40), // 48 t_A40_char
-    Struct(10), // 49 t_CUcheckpointRestoreArgs
-    Pointer(t_CUcheckpointRestoreArgs, false), // 50 t_P_CUcheckpointRestoreArgs
-    Struct(16), // 51 t_CUcheckpointUnlockArgs
-    Pointer(t_CUcheckpointUnlockArgs, false), // 52 t_P_CUcheckpointUnlockArgs
-    Handle(3), // 53 t_CUcoredumpCallbackHandle
-    Enum(3), // 54 t_CUcoredumpSettings
-    Pointer(t_u64, false), // 55 t_P_u64
-    Code, // 56 t_code
-    Pointer(t_CUcoredumpCallbackHandle, false), // 57 t_P_CUcoredumpCallbackHandle
-    Handle(4), // 58 t_CUcontext
-    Pointer(t_CUcontext, false), // 59 t_P_CUcontext
-    Enum(4), // 60 t_CUexecAffinityType
-    Struct(19), // 61 t_CUexecAffinitySmCount
-    Union(18), // 62 t_CUexecAffinityParam_param
-    Struct(17), // 63 t_CUexecAffinityParam
-    Pointer(t_CUexecAffinityParam, false), // 64 t_P_CUexecAffinityParam
-    Enum(5), // 65 t_CUcigDataType
-    Struct(21), // 66 t_CUctxCigParam
-    Pointer(t_CUctxCigParam, false), // 67 t_P_CUctxCigParam
-    Struct(20), // 68 t_CUctxCreateParams
-    Pointer(t_CUctxCreateParams, false), // 69 t_P_CUctxCreateParams
-    Handle(5), // 70 t_CUgreenCtx
-    Pointer(t_u32, false), // 71 t_P_u32
-    Enum(6), // 72 t_CUfunc_cache
-    Pointer(t_CUfunc_cache, false), // 73 t_P_CUfunc_cache
-    Enum(7), // 74 t_CUdevResourceType
-    Int { bytes: 1, signed: false }, // 75 t_u8
-    Array(t_u8, 92), // 76 t_A92_u8
-    Struct(26), // 77 t_CUdevSmResource
-    Array(t_u8, 48), // 78 t_A48_u8
-    Enum(8), // 79 t_CUdevWorkqueueConfigScope
-    Struct(30), // 80 t_CUdevWorkqueueConfigResource
-    Array(t_u8, 40), // 81 t_A40_u8
-    Struct(31), // 82 t_CUdevWorkqueueResource
-    Union(24), // 83 t_CUdevResource__2
-    Struct(22), // 84 t_CUdevResource
-    Pointer(t_CUdevResource, false), // 85 t_P_CUdevResource
-    Enum(9), // 86 t_CUlimit
-    Enum(10), // 87 t_CUsharedconfig
-    Pointer(t_CUsharedconfig, false), // 88 t_P_CUsharedconfig
-    Handle(6), // 89 t_CUevent
-    Handle(7), // 90 t_CUexternalMemory
-    Handle(8), // 91 t_CUexternalSemaphore
-    Handle(9), // 92 t_CUdevResourceDesc
-    Pointer(t_CUdevResourceDesc, false), // 93 t_P_CUdevResourceDesc
-    Pointer(t_CUdevResource, true), // 94 t_PC_CUdevResource
-    Array(t_u32, 12), // 95 t_A12_u32
-    Array(t_u32, 11), // 96 t_A11_u32
-    Struct(32), // 97 t_CU_DEV_SM_RESOURCE_GROUP_PARAMS
-    Pointer(t_CU_DEV_SM_RESOURCE_GROUP_PARAMS, false), // 98 t_P_CU_DEV_SM_RESOURCE_GROUP_PARAMS
-    Enum(11), // 99 t_CUdevice_attribute
-    Pointer(t_char, true), // 100 t_PC_char
-    Enum(12), // 101 t_CUcliqueType
-    Struct(34), // 102 t_CUcliqueInfo
-    Pointer(t_CUcliqueInfo, false), // 103 t_P_CUcliqueInfo
-    Handle(10), // 104 t_CUmemoryPool
-    Pointer(t_CUmemoryPool, false), // 105 t_P_CUmemoryPool
-    Pointer(t_CUuuid, false), // 106 t_P_CUuuid
-    Enum(13), // 107 t_CUgraphMem_attribute
-    Enum(14), // 108 t_CUatomicOperation
-    Pointer(t_CUatomicOperation, true), // 109 t_PC_CUatomicOperation
-    Pointer(t_char, false), // 110 t_P_char
-    Enum(15), // 111 t_CUdevice_P2PAttribute
-    Array(t_i32, 3), // 112 t_A3_i32
-    Struct(35), // 113 t_CUdevprop
-    Pointer(t_CUdevprop, false), // 114 t_P_CUdevprop
-    Handle(11), // 115 t_CUasyncCallbackHandle
-    Pointer(t_CUasyncCallbackHandle, false), // 116 t_P_CUasyncCallbackHandle
-    Handle(12), // 117 t_CUeglStreamConnection
-    Pointer(t_CUeglStreamConnection, false), // 118 t_P_CUeglStreamConnection
-    Handle(13), // 119 t_CUgraphicsResource
-    Pointer(t_CUgraphicsResource, false), // 120 t_P_CUgraphicsResource
-    Pointer(t_CUstream, false), // 121 t_P_CUstream
-    Array(t_CUarray, 3), // 122 t_A3_CUarray
-    Array(t_P_void, 3), // 123 t_A3_P_void
-    Union(37), // 124 t_CUeglFrame_frame
-    Enum(16), // 125 t_CUeglFrameType
-    Enum(17), // 126 t_CUeglColorFormat
-    Struct(36), // 127 t_CUeglFrame
-    Pointer(t_CUeglFrame, false), // 128 t_P_CUeglFrame
-    Pointer(t_CUevent, false), // 129 t_P_CUevent
-    Float(4), // 130 t_f32
-    Pointer(t_f32, false), // 131 t_P_f32
-    Pointer(t_deviceptr, false), // 132 t_P_deviceptr
-    Array(t_u32, 16), // 133 t_A16_u32
-    Struct(38), // 134 t_CUDA_EXTERNAL_MEMORY_BUFFER_DESC
-    Pointer(t_CUDA_EXTERNAL_MEMORY_BUFFER_DESC, true), // 135 t_PC_CUDA_EXTERNAL_MEMORY_BUFFER_DESC
-    Handle(14), // 136 t_CUmipmappedArray
-    Pointer(t_CUmipmappedArray, false), // 137 t_P_CUmipmappedArray
-    Struct(39), // 138 t_CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC
-    Pointer(t_CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC, true), // 139 t_PC_CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC
-    Enum(18), // 140 t_CUfabricCpyOperandType
-    Enum(19), // 141 t_CUmemLocationType
-    Struct(48), // 142 t_CUmemLocation__1_localized
-    Union(46), // 143 t_CUmemLocation__1
-    Struct(44), // 144 t_CUmemLocation
-    Struct(43), // 145 t_CUfabricCpyOperand_op_ptr
-    Struct(49), // 146 t_CUfabricCpyOperand_op_le
-    Union(42), // 147 t_CUfabricCpyOperand_op
-    Struct(41), // 148 t_CUfabricCpyOperand
-    Struct(40), // 149 t_CUDA_FABRIC_COPY_BATCH_OP
-    Pointer(t_CUDA_FABRIC_COPY_BATCH_OP, false), // 150 t_P_CUDA_FABRIC_COPY_BATCH_OP
-    Enum(20), // 151 t_CUflushGPUDirectRDMAWritesTarget
-    Enum(21), // 152 t_CUflushGPUDirectRDMAWritesScope
-    Enum(22), // 153 t_CUfunction_attribute
-    Handle(15), // 154 t_CUfunction
-    Handle(16), // 155 t_CUmodule
-    Pointer(t_CUmodule, false), // 156 t_P_CUmodule
-    Pointer(t_PC_char, false), // 157 t_P_PC_char
-    Enum(23), // 158 t_CUfunctionLoadingState
-    Pointer(t_CUfunctionLoadingState, false), // 159 t_P_CUfunctionLoadingState
-    Enum(24), // 160 t_CUGLDeviceList
-    Pointer(t_PC_void, false), // 161 t_P_PC_void
-    Pointer(t_CUuuid, true), // 162 t_PC_CUuuid
-    Pointer(t_P_void, false), // 163 t_P_P_void
-    Enum(25), // 164 t_CUdriverProcAddressQueryResult
-    Pointer(t_CUdriverProcAddressQueryResult, false), // 165 t_P_CUdriverProcAddressQueryResult
-    Handle(17), // 166 t_CUgraphNode
-    Pointer(t_CUgraphNode, false), // 167 t_P_CUgraphNode
-    Handle(18), // 168 t_CUgraph
-    Pointer(t_CUgraphNode, true), // 169 t_PC_CUgraphNode
-    Flags(26, 4), // 170 t_CUstreamBatchMemOpType_in4
-    Union(54), // 171 t_CUstreamMemOpWaitValueParams_st__1
-    Struct(53), // 172 t_CUstreamMemOpWaitValueParams_st
-    Union(56), // 173 t_CUstreamMemOpWriteValueParams_st__1
-    Struct(55), // 174 t_CUstreamMemOpWriteValueParams_st
-    Struct(57), // 175 t_CUstreamMemOpFlushRemoteWritesParams_st
-    Struct(58), // 176 t_CUstreamMemOpMemoryBarrierParams_st
-    Array(t_u64, 6), // 177 t_A6_u64
-    Enum(27), // 178 t_CUstreamAtomicReductionOpType
-    Enum(28), // 179 t_CUstreamAtomicReductionDataType
-    Struct(59), // 180 t_CUstreamMemOpAtomicReductionParams_st
-    Union(51), // 181 t_CUstreamBatchMemOpParams
-    Pointer(t_CUstreamBatchMemOpParams, false), // 182 t_P_CUstreamBatchMemOpParams
-    Struct(50), // 183 t_CUDA_BATCH_MEM_OP_NODE_PARAMS_st
-    Pointer(t_CUDA_BATCH_MEM_OP_NODE_PARAMS_st, true), // 184 t_PC_CUDA_BATCH_MEM_OP_NODE_PARAMS_st
-    Struct(60), // 185 t_CUDA_BATCH_MEM_OP_NODE_PARAMS
-    Pointer(t_CUDA_BATCH_MEM_OP_NODE_PARAMS, true), // 186 t_PC_CUDA_BATCH_MEM_OP_NODE_PARAMS
-    Array(t_u8, 5), // 187 t_A5_u8
-    Struct(61), // 188 t_CUgraphEdgeData
-    Pointer(t_CUgraphEdgeData, true), // 189 t_PC_CUgraphEdgeData
-    Pointer(t_CUexternalSemaphore, false), // 190 t_P_CUexternalSemaphore
-    Struct(65), // 191 t_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_params_fence
-    Union(66), // 192 t_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_params_nvSciSync
-    Struct(67), // 193 t_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_params_keyedMutex
-    Struct(64), // 194 t_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_params
-    Struct(63), // 195 t_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS
-    Pointer(t_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS, true), // 196 t_PC_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS
-    Struct(62), // 197 t_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS
-    Pointer(t_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS, true), // 198 t_PC_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS
-    Struct(71), // 199 t_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_params_fence
-    Union(72), // 200 t_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_params_nvSciSync
-    Struct(73), // 201 t_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_params_keyedMutex
-    Array(t_u32, 10), // 202 t_A10_u32
-    Struct(70), // 203 t_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_params
-    Struct(69), // 204 t_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS
-    Pointer(t_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS, true), // 205 t_PC_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS
-    Struct(68), // 206 t_CUDA_EXT_SEM_WAIT_NODE_PARAMS
-    Pointer(t_CUDA_EXT_SEM_WAIT_NODE_PARAMS, true), // 207 t_PC_CUDA_EXT_SEM_WAIT_NODE_PARAMS
-    Struct(74), // 208 t_CUDA_HOST_NODE_PARAMS
-    Pointer(t_CUDA_HOST_NODE_PARAMS, true), // 209 t_PC_CUDA_HOST_NODE_PARAMS
-    Struct(75), // 210 t_CUDA_KERNEL_NODE_PARAMS_v1
-    Pointer(t_CUDA_KERNEL_NODE_PARAMS_v1, true), // 211 t_PC_CUDA_KERNEL_NODE_PARAMS_v1
-    Handle(19), // 212 t_CUkernel
-    Struct(76), // 213 t_CUDA_KERNEL_NODE_PARAMS
-    Pointer(t_CUDA_KERNEL_NODE_PARAMS, true), // 214 t_PC_CUDA_KERNEL_NODE_PARAMS
-    Enum(29), // 215 t_CUmemAllocationType
-    Enum(30), // 216 t_CUmemAllocationHandleType
-    Array(t_u8, 64), // 217 t_A64_u8
-    Array(t_u8, 56), // 218 t_A56_u8
-    Int { bytes: 2, signed: false }, // 219 t_u16
-    Array(t_u8, 54), // 220 t_A54_u8
-    Array(t_u8, 53), // 221 t_A53_u8
-    Struct(78), // 222 t_CUmemPoolProps
-    Enum(31), // 223 t_CUmemAccess_flags
-    Struct(82), // 224 t_CUmemAccessDesc
-    Pointer(t_CUmemAccessDesc, true), // 225 t_PC_CUmemAccessDesc
-    Struct(77), // 226 t_CUDA_MEM_ALLOC_NODE_PARAMS_st
-    Pointer(t_CUDA_MEM_ALLOC_NODE_PARAMS_st, false), // 227 t_P_CUDA_MEM_ALLOC_NODE_PARAMS_st
-    Struct(83), // 228 t_CUDA_MEM_ALLOC_NODE_PARAMS
-    Pointer(t_CUDA_MEM_ALLOC_NODE_PARAMS, false), // 229 t_P_CUDA_MEM_ALLOC_NODE_PARAMS
-    Enum(32), // 230 t_CUmemorytype
-    Struct(84), // 231 t_CUDA_MEMCPY3D
-    Pointer(t_CUDA_MEMCPY3D, true), // 232 t_PC_CUDA_MEMCPY3D
-    Struct(85), // 233 t_CUDA_MEMSET_NODE_PARAMS
-    Pointer(t_CUDA_MEMSET_NODE_PARAMS, true), // 234 t_PC_CUDA_MEMSET_NODE_PARAMS
-    Enum(33), // 235 t_CUgraphNodeType
-    Int { bytes: 8, signed: true }, // 236 t_i64
-    Array(t_i64, 29), // 237 t_A29_i64
-    Struct(91), // 238 t_CUDA_KERNEL_NODE_PARAMS_v3
-    Struct(92), // 239 t_CUDA_MEMCPY_NODE_PARAMS
-    Struct(93), // 240 t_CUDA_MEMSET_NODE_PARAMS_v2
-    Union(97), // 241 t_CUDA_HOST_NODE_PARAMS_v2__1
-    Struct(94), // 242 t_CUDA_HOST_NODE_PARAMS_v2
-    Enum(34), // 243 t_CUgraphChildGraphNodeOwnership
-    Struct(98), // 244 t_CUDA_CHILD_GRAPH_NODE_PARAMS
-    Struct(100), // 245 t_CUDA_EVENT_WAIT_NODE_PARAMS
-    Union(103), // 246 t_CUDA_EVENT_RECORD_NODE_PARAMS__1
-    Struct(101), // 247 t_CUDA_EVENT_RECORD_NODE_PARAMS
-    Union(106), // 248 t_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2__1
-    Struct(104), // 249 t_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2
-    Union(109), // 250 t_CUDA_EXT_SEM_WAIT_NODE_PARAMS_v2__1
-    Struct(107), // 251 t_CUDA_EXT_SEM_WAIT_NODE_PARAMS_v2
-    Struct(110), // 252 t_CUDA_MEM_ALLOC_NODE_PARAMS_v2
-    Struct(111), // 253 t_CUDA_MEM_FREE_NODE_PARAMS
-    Struct(112), // 254 t_CUDA_BATCH_MEM_OP_NODE_PARAMS_v2
-    Enum(35), // 255 t_CUgraphConditionalNodeType
-    Pointer(t_CUgraph, false), // 256 t_P_CUgraph
-    Struct(113), // 257 t_CUDA_CONDITIONAL_NODE_PARAMS
-    Array(t_char, 232), // 258 t_A232_char
-    Enum(36), // 259 t_CUmemcpySrcAccessOrder
-    Struct(115), // 260 t_CUmemcpyAttributes
-    Pointer(t_CUmemcpyAttributes, false), // 261 t_P_CUmemcpyAttributes
-    Union(116), // 262 t_CUDA_MEMCPY_BATCH_NODE_PARAMS_V1__1
-    Struct(114), // 263 t_CUDA_MEMCPY_BATCH_NODE_PARAMS_V1
-    Union(118), // 264 t_CUDA_FABRIC_CPY_BATCH_NODE_PARAMS_V1__1
-    Struct(117), // 265 t_CUDA_FABRIC_CPY_BATCH_NODE_PARAMS_V1
-    Union(87), // 266 t_CUgraphNodeParams__1
-    Struct(86), // 267 t_CUgraphNodeParams
-    Pointer(t_CUgraphNodeParams, false), // 268 t_P_CUgraphNodeParams
-    Pointer(t_CUDA_BATCH_MEM_OP_NODE_PARAMS_st, false), // 269 t_P_CUDA_BATCH_MEM_OP_NODE_PARAMS_st
-    Pointer(t_CUDA_BATCH_MEM_OP_NODE_PARAMS, false), // 270 t_P_CUDA_BATCH_MEM_OP_NODE_PARAMS
-    Handle(20), // 271 t_CUgraphExec
-    Enum(37), // 272 t_CUgraphExecUpdateResult
-    Pointer(t_CUgraphExecUpdateResult, false), // 273 t_P_CUgraphExecUpdateResult
-    Struct(119), // 274 t_CUgraphExecUpdateResultInfo
-    Pointer(t_CUgraphExecUpdateResultInfo, false), // 275 t_P_CUgraphExecUpdateResultInfo
-    Pointer(t_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS, false), // 276 t_P_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS
-    Pointer(t_CUDA_EXT_SEM_WAIT_NODE_PARAMS, false), // 277 t_P_CUDA_EXT_SEM_WAIT_NODE_PARAMS
-    Pointer(t_CUgraphEdgeData, false), // 278 t_P_CUgraphEdgeData
-    Pointer(t_CUDA_HOST_NODE_PARAMS, false), // 279 t_P_CUDA_HOST_NODE_PARAMS
-    Pointer(t_CUgraphExec, false), // 280 t_P_CUgraphExec
-    Enum(38), // 281 t_CUgraphInstantiateResult
-    Struct(120), // 282 t_CUDA_GRAPH_INSTANTIATE_PARAMS
-    Pointer(t_CUDA_GRAPH_INSTANTIATE_PARAMS, false), // 283 t_P_CUDA_GRAPH_INSTANTIATE_PARAMS
-    Flags(39, 4), // 284 t_CUkernelNodeAttrID_enum_in4
-    Enum(40), // 285 t_CUaccessProperty
-    Struct(122), // 286 t_CUaccessPolicyWindow
-    Union(121), // 287 t_CUkernelNodeAttrValue_union
-    Pointer(t_CUkernelNodeAttrValue_union, false), // 288 t_P_CUkernelNodeAttrValue_union
-    Enum(41), // 289 t_CUlaunchAttributeID
-    Array(t_char, 64), // 290 t_A64_char
-    Enum(42), // 291 t_CUsynchronizationPolicy
-    Struct(131), // 292 t_CUlaunchAttributeValue_clusterDim
-    Enum(43), // 293 t_CUclusterSchedulingPolicy
-    Struct(132), // 294 t_CUlaunchAttributeValue_programmaticEvent
-    Struct(133), // 295 t_CUlaunchMemSyncDomainMap
-    Enum(44), // 296 t_CUlaunchMemSyncDomain
-    Struct(134), // 297 t_CUlaunchAttributeValue_launchCompletionEvent
-    Handle(21), // 298 t_CUgraphDeviceNode
-    Struct(135), // 299 t_CUlaunchAttributeValue_deviceUpdatableKernelNode
-    Struct(136), // 300 t_CUlaunchAttributeValue_preferredClusterDim
-    Enum(45), // 301 t_CUlaunchAttributePortableClusterMode
-    Enum(46), // 302 t_CUsharedMemoryMode
-    Union(123), // 303 t_CUlaunchAttributeValue
-    Pointer(t_CUlaunchAttributeValue, false), // 304 t_P_CUlaunchAttributeValue
-    Pointer(t_CUDA_KERNEL_NODE_PARAMS_v1, false), // 305 t_P_CUDA_KERNEL_NODE_PARAMS_v1
-    Pointer(t_CUDA_KERNEL_NODE_PARAMS, false), // 306 t_P_CUDA_KERNEL_NODE_PARAMS
-    Pointer(t_CUkernelNodeAttrValue_union, true), // 307 t_PC_CUkernelNodeAttrValue_union
-    Pointer(t_CUlaunchAttributeValue, true), // 308 t_PC_CUlaunchAttributeValue
-    Pointer(t_CUDA_MEMCPY3D, false), // 309 t_P_CUDA_MEMCPY3D
-    Pointer(t_CUDA_MEMSET_NODE_PARAMS, false), // 310 t_P_CUDA_MEMSET_NODE_PARAMS
-    Pointer(t_CUgraphNodeType, false), // 311 t_P_CUgraphNodeType
-    Handle(22), // 312 t_CUuserObject
-    Pointer(t_CUgreenCtx, false), // 313 t_P_CUgreenCtx
-    Pointer(t_CUexternalMemory, false), // 314 t_P_CUexternalMemory
-    Enum(47), // 315 t_CUexternalMemoryHandleType
-    Struct(139), // 316 t_CUDA_EXTERNAL_MEMORY_HANDLE_DESC_handle_win32
-    Union(138), // 317 t_CUDA_EXTERNAL_MEMORY_HANDLE_DESC_handle
-    Struct(137), // 318 t_CUDA_EXTERNAL_MEMORY_HANDLE_DESC
-    Pointer(t_CUDA_EXTERNAL_MEMORY_HANDLE_DESC, true), // 319 t_PC_CUDA_EXTERNAL_MEMORY_HANDLE_DESC
-    Enum(48), // 320 t_CUexternalSemaphoreHandleType
-    Struct(142), // 321 t_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_handle_win32
-    Union(141), // 322 t_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_handle
-    Struct(140), // 323 t_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC
-    Pointer(t_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC, true), // 324 t_PC_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC
-    Struct(143), // 325 t_CUipcEventHandle
-    Pointer(t_CUipcEventHandle, false), // 326 t_P_CUipcEventHandle
-    Struct(144), // 327 t_CUipcMemHandle
-    Pointer(t_CUipcMemHandle, false), // 328 t_P_CUipcMemHandle
-    Pointer(t_CUfunction, false), // 329 t_P_CUfunction
-    Handle(23), // 330 t_CUlibrary
-    Pointer(t_CUlibrary, false), // 331 t_P_CUlibrary
-    Struct(145), // 332 t_CUDA_LAUNCH_PARAMS
-    Pointer(t_CUDA_LAUNCH_PARAMS, false), // 333 t_P_CUDA_LAUNCH_PARAMS
-    Array(t_char, 4), // 334 t_A4_char
-    Struct(147), // 335 t_CUlaunchAttribute
-    Pointer(t_CUlaunchAttribute, false), // 336 t_P_CUlaunchAttribute
-    Struct(146), // 337 t_CUlaunchConfig
-    Pointer(t_CUlaunchConfig, true), // 338 t_PC_CUlaunchConfig
-    Pointer(t_CUkernel, false), // 339 t_P_CUkernel
-    Enum(49), // 340 t_CUjit_option
-    Pointer(t_CUjit_option, false), // 341 t_P_CUjit_option
-    Enum(50), // 342 t_CUlibraryOption
-    Pointer(t_CUlibraryOption, false), // 343 t_P_CUlibraryOption
-    Handle(24), // 344 t_CUlinkState
-    Enum(51), // 345 t_CUjitInputType
-    Pointer(t_CUlinkState, false), // 346 t_P_CUlinkState
-    Enum(52), // 347 t_CUlogicalEndpointType
-    Struct(150), // 348 t_CUlogicalEndpointProp__1_unicast
-    Struct(151), // 349 t_CUlogicalEndpointProp__1_multicast
-    Union(149), // 350 t_CUlogicalEndpointProp__1
-    Struct(148), // 351 t_CUlogicalEndpointProp
-    Pointer(t_CUlogicalEndpointProp, true), // 352 t_PC_CUlogicalEndpointProp
-    Enum(53), // 353 t_CUlogicalEndpointIpcHandleType
-    Handle(25), // 354 t_CUlogsCallbackHandle
-    Pointer(t_CUlogsCallbackHandle, false), // 355 t_P_CUlogsCallbackHandle
-    Enum(54), // 356 t_CUmem_advise
-    Enum(55), // 357 t_CUmemDecompressAlgorithm
-    Array(t_u8, 20), // 358 t_A20_u8
-    Struct(152), // 359 t_CUmemDecompressParams
-    Pointer(t_CUmemDecompressParams, false), // 360 t_P_CUmemDecompressParams
-    Array(t_u8, 4), // 361 t_A4_u8
-    Struct(154), // 362 t_CUmemAllocationProp_allocFlags
-    Struct(153), // 363 t_CUmemAllocationProp
-    Pointer(t_CUmemAllocationProp, true), // 364 t_PC_CUmemAllocationProp
-    Pointer(t_CUmemLocation, false), // 365 t_P_CUmemLocation
-    Pointer(t_CUmemLocation, true), // 366 t_PC_CUmemLocation
-    Flags(56, 4), // 367 t_CUmemAllocationGranularity_flags_in4
-    Pointer(t_CUmemAllocationProp, false), // 368 t_P_CUmemAllocationProp
-    Enum(57), // 369 t_CUmemRangeHandleType
-    Enum(58), // 370 t_CUresourcetype
-    Union(156), // 371 t_CUarrayMapInfo_resource
-    Enum(59), // 372 t_CUarraySparseSubresourceType
-    Struct(158), // 373 t_CUarrayMapInfo_subresource_sparseLevel
-    Struct(159), // 374 t_CUarrayMapInfo_subresource_miptail
-    Union(157), // 375 t_CUarrayMapInfo_subresource
-    Enum(60), // 376 t_CUmemOperationType
-    Enum(61), // 377 t_CUmemHandleType
-    Union(160), // 378 t_CUarrayMapInfo_memHandle
-    Array(t_u32, 2), // 379 t_A2_u32
-    Struct(155), // 380 t_CUarrayMapInfo
-    Pointer(t_CUarrayMapInfo, false), // 381 t_P_CUarrayMapInfo
-    Pointer(t_CUmemPoolProps, true), // 382 t_PC_CUmemPoolProps
-    Struct(161), // 383 t_CUmemPoolPtrExportData
-    Pointer(t_CUmemPoolPtrExportData, false), // 384 t_P_CUmemPoolPtrExportData
-    Pointer(t_CUmemAccess_flags, false), // 385 t_P_CUmemAccess_flags
-    Enum(62), // 386 t_CUmemPool_attribute
-    Enum(63), // 387 t_CUmem_range_attribute
-    Pointer(t_CUmem_range_attribute, false), // 388 t_P_CUmem_range_attribute
-    Struct(162), // 389 t_CUDA_MEMCPY2D
-    Pointer(t_CUDA_MEMCPY2D, true), // 390 t_PC_CUDA_MEMCPY2D
-    Enum(64), // 391 t_CUmemcpy3DOperandType
-    Struct(166), // 392 t_CUmemcpy3DOperand_op_ptr
-    Struct(168), // 393 t_CUoffset3D
-    Struct(167), // 394 t_CUmemcpy3DOperand_op_array
-    Union(165), // 395 t_CUmemcpy3DOperand_op
-    Struct(164), // 396 t_CUmemcpy3DOperand
-    Struct(169), // 397 t_CUextent3D
-    Struct(163), // 398 t_CUDA_MEMCPY3D_BATCH_OP
-    Pointer(t_CUDA_MEMCPY3D_BATCH_OP, false), // 399 t_P_CUDA_MEMCPY3D_BATCH_OP
-    Struct(170), // 400 t_CUDA_MEMCPY3D_PEER
-    Pointer(t_CUDA_MEMCPY3D_PEER, true), // 401 t_PC_CUDA_MEMCPY3D_PEER
-    Enum(65), // 402 t_CUmoduleLoadingMode
-    Pointer(t_CUmoduleLoadingMode, false), // 403 t_P_CUmoduleLoadingMode
-    Handle(26), // 404 t_CUsurfref
-    Pointer(t_CUsurfref, false), // 405 t_P_CUsurfref
-    Handle(27), // 406 t_CUtexref
-    Pointer(t_CUtexref, false), // 407 t_P_CUtexref
-    Struct(171), // 408 t_CUmulticastObjectProp
-    Pointer(t_CUmulticastObjectProp, true), // 409 t_PC_CUmulticastObjectProp
-    Flags(66, 4), // 410 t_CUmulticastGranularity_flags_in4
-    Enum(67), // 411 t_CUpointer_attribute
-    Pointer(t_CUpointer_attribute, false), // 412 t_P_CUpointer_attribute
-    Enum(68), // 413 t_CUoutput_mode
-    Pointer(t_CUexternalSemaphore, true), // 414 t_PC_CUexternalSemaphore
-    Enum(69), // 415 t_CUstreamCigDataType
-    Struct(173), // 416 t_CUstreamCigParam
-    Pointer(t_CUstreamCigParam, false), // 417 t_P_CUstreamCigParam
-    Struct(172), // 418 t_CUstreamCigCaptureParams
-    Pointer(t_CUstreamCigCaptureParams, false), // 419 t_P_CUstreamCigCaptureParams
-    Enum(70), // 420 t_CUstreamCaptureMode
-    Enum(71), // 421 t_CUstreamAttrID_enum
-    Union(174), // 422 t_CUstreamAttrValue_union
-    Pointer(t_CUstreamAttrValue_union, false), // 423 t_P_CUstreamAttrValue_union
-    Enum(72), // 424 t_CUstreamCaptureStatus
-    Pointer(t_CUstreamCaptureStatus, false), // 425 t_P_CUstreamCaptureStatus
-    Pointer(t_PC_CUgraphNode, false), // 426 t_P_PC_CUgraphNode
-    Pointer(t_PC_CUgraphEdgeData, false), // 427 t_P_PC_CUgraphEdgeData
-    Pointer(t_CUstreamAttrValue_union, true), // 428 t_PC_CUstreamAttrValue_union
-    Struct(177), // 429 t_CUDA_RESOURCE_DESC_res_array
-    Struct(178), // 430 t_CUDA_RESOURCE_DESC_res_mipmap
-    Struct(179), // 431 t_CUDA_RESOURCE_DESC_res_linear
-    Struct(180), // 432 t_CUDA_RESOURCE_DESC_res_pitch2D
-    Array(t_i32, 32), // 433 t_A32_i32
-    Struct(181), // 434 t_CUDA_RESOURCE_DESC_res_reserved
-    Union(176), // 435 t_CUDA_RESOURCE_DESC_res
-    Struct(175), // 436 t_CUDA_RESOURCE_DESC
-    Pointer(t_CUDA_RESOURCE_DESC, true), // 437 t_PC_CUDA_RESOURCE_DESC
-    Pointer(t_CUDA_RESOURCE_DESC, false), // 438 t_P_CUDA_RESOURCE_DESC
-    Array(t_u64, 16), // 439 t_A16_u64
-    Struct(182), // 440 t_CUtensorMap
-    Pointer(t_CUtensorMap, false), // 441 t_P_CUtensorMap
-    Enum(73), // 442 t_CUtensorMapDataType
-    Pointer(t_u64, true), // 443 t_PC_u64
-    Pointer(t_i32, true), // 444 t_PC_i32
-    Pointer(t_u32, true), // 445 t_PC_u32
-    Enum(74), // 446 t_CUtensorMapInterleave
-    Enum(75), // 447 t_CUtensorMapSwizzle
-    Enum(76), // 448 t_CUtensorMapL2promotion
-    Enum(77), // 449 t_CUtensorMapFloatOOBfill
-    Enum(78), // 450 t_CUtensorMapIm2ColWideMode
-    Enum(79), // 451 t_CUtensorMapAllocClass
-    Pointer(t_CUtensorMapAllocClass, false), // 452 t_P_CUtensorMapAllocClass
-    Enum(80), // 453 t_CUaddress_mode
-    Array(t_CUaddress_mode, 3), // 454 t_A3_CUaddress_mode
-    Enum(81), // 455 t_CUfilter_mode
-    Array(t_f32, 4), // 456 t_A4_f32
-    Array(t_i32, 12), // 457 t_A12_i32
-    Struct(183), // 458 t_CUDA_TEXTURE_DESC
-    Pointer(t_CUDA_TEXTURE_DESC, true), // 459 t_PC_CUDA_TEXTURE_DESC
-    Enum(82), // 460 t_CUresourceViewFormat
-    Struct(184), // 461 t_CUDA_RESOURCE_VIEW_DESC
-    Pointer(t_CUDA_RESOURCE_VIEW_DESC, true), // 462 t_PC_CUDA_RESOURCE_VIEW_DESC
-    Pointer(t_CUDA_RESOURCE_VIEW_DESC, false), // 463 t_P_CUDA_RESOURCE_VIEW_DESC
-    Pointer(t_CUDA_TEXTURE_DESC, false), // 464 t_P_CUDA_TEXTURE_DESC
-    Pointer(t_CUaddress_mode, false), // 465 t_P_CUaddress_mode
-    Pointer(t_CUfilter_mode, false), // 466 t_P_CUfilter_mode
-    Pointer(t_CUarray_format, false), // 467 t_P_CUarray_format
-    Pointer(t_CUstreamCaptureMode, false), // 468 t_P_CUstreamCaptureMode
-    Pointer(t_CUuserObject, false), // 469 t_P_CUuserObject
-    Pointer(t_code, false), // 470 t_P_code
-    Enum(83), // 471 t_cudaError_t
-    Status(83), // 472 t_cudaError_t_status
-    Enum(84), // 473 t_cudaChannelFormatKind
-    Struct(185), // 474 t_cudaChannelFormatDesc
-    Pointer(t_cudaChannelFormatDesc, false), // 475 t_P_cudaChannelFormatDesc
-    Struct(186), // 476 t_cudaExtent
-    Pointer(t_cudaExtent, false), // 477 t_P_cudaExtent
-    Handle(28), // 478 t_cudaArray_t
-    Struct(187), // 479 t_cudaArrayMemoryRequirements
-    Pointer(t_cudaArrayMemoryRequirements, false), // 480 t_P_cudaArrayMemoryRequirements
-    Pointer(t_cudaArray_t, false), // 481 t_P_cudaArray_t
-    Struct(189), // 482 t_cudaArraySparseProperties_tileExtent
-    Struct(188), // 483 t_cudaArraySparseProperties
-    Pointer(t_cudaArraySparseProperties, false), // 484 t_P_cudaArraySparseProperties
-    Struct(190), // 485 t_surfaceReference
-    Pointer(t_surfaceReference, true), // 486 t_PC_surfaceReference
-    Handle(29), // 487 t_cudaArray_const_t
-    Pointer(t_cudaChannelFormatDesc, true), // 488 t_PC_cudaChannelFormatDesc
-    Enum(85), // 489 t_cudaTextureFilterMode
-    Enum(86), // 490 t_cudaTextureAddressMode
-    Array(t_cudaTextureAddressMode, 3), // 491 t_A3_cudaTextureAddressMode
-    Array(t_i32, 14), // 492 t_A14_i32
-    Struct(191), // 493 t_textureReference
-    Pointer(t_textureReference, true), // 494 t_PC_textureReference
-    Handle(30), // 495 t_cudaMipmappedArray_const_t
-    Array(t_char, 256), // 496 t_A256_char
-    Struct(198), // 497 t_CUuuid_
-    Array(t_char, 8), // 498 t_A8_char
-    Array(t_i32, 2), // 499 t_A2_i32
-    Array(t_i32, 63), // 500 t_A63_i32
-    Array(t_i32, 61), // 501 t_A61_i32
-    Array(t_i32, 1), // 502 t_A1_i32
-    Array(t_i32, 60), // 503 t_A60_i32
-    Array(t_i32, 56), // 504 t_A56_i32
-    Struct(192), // 505 t_cudaDeviceProp
-    Pointer(t_cudaDeviceProp, true), // 506 t_PC_cudaDeviceProp
-    Enum(87), // 507 t_cudaResourceType
-    Struct(203), // 508 t_cudaResourceDesc_res_array
-    Handle(31), // 509 t_cudaMipmappedArray_t
-    Struct(204), // 510 t_cudaResourceDesc_res_mipmap
-    Struct(205), // 511 t_cudaResourceDesc_res_linear
-    Struct(206), // 512 t_cudaResourceDesc_res_pitch2D
-    Struct(207), // 513 t_cudaResourceDesc_res_reserved
-    Union(201), // 514 t_cudaResourceDesc_res
-    Struct(199), // 515 t_cudaResourceDesc
-    Pointer(t_cudaResourceDesc, true), // 516 t_PC_cudaResourceDesc
-    Enum(88), // 517 t_cudaTextureReadMode
-    Struct(208), // 518 t_cudaTextureDesc
-    Pointer(t_cudaTextureDesc, true), // 519 t_PC_cudaTextureDesc
-    Enum(89), // 520 t_cudaResourceViewFormat
-    Struct(211), // 521 t_cudaResourceViewDesc
-    Pointer(t_cudaResourceViewDesc, true), // 522 t_PC_cudaResourceViewDesc
-    Struct(213), // 523 t_cudaTextureDesc_v2
-    Pointer(t_cudaTextureDesc_v2, true), // 524 t_PC_cudaTextureDesc_v2
-    Handle(32), // 525 t_cudaExternalMemory_t
-    Handle(33), // 526 t_cudaExternalSemaphore_t
-    Handle(34), // 527 t_cudaDevResourceDesc_t
-    Pointer(t_cudaDevResourceDesc_t, false), // 528 t_P_cudaDevResourceDesc_t
-    Enum(90), // 529 t_cudaDevResourceType
-    Struct(216), // 530 t_cudaDevSmResource
-    Enum(91), // 531 t_cudaDevWorkqueueConfigScope
-    Struct(218), // 532 t_cudaDevWorkqueueConfigResource
-    Struct(219), // 533 t_cudaDevWorkqueueResource
-    Union(215), // 534 t_cudaDevResource__2
-    Struct(214), // 535 t_cudaDevResource
-    Pointer(t_cudaDevResource, false), // 536 t_P_cudaDevResource
-    Pointer(t_cudaDevResource, true), // 537 t_PC_cudaDevResource
-    Struct(220), // 538 t_cudaDevSmResourceGroupParams
-    Pointer(t_cudaDevSmResourceGroupParams, false), // 539 t_P_cudaDevSmResourceGroupParams
-    Enum(92), // 540 t_cudaFlushGPUDirectRDMAWritesTarget
-    Enum(93), // 541 t_cudaFlushGPUDirectRDMAWritesScope
-    Enum(94), // 542 t_cudaDeviceAttr
-    Enum(95), // 543 t_cudaFuncCache
-    Pointer(t_cudaFuncCache, false), // 544 t_P_cudaFuncCache
-    Handle(35), // 545 t_cudaMemPool_t
-    Pointer(t_cudaMemPool_t, false), // 546 t_P_cudaMemPool_t
-    Handle(36), // 547 t_cudaExecutionContext_t
-    Pointer(t_cudaExecutionContext_t, false), // 548 t_P_cudaExecutionContext_t
-    Enum(96), // 549 t_cudaGraphMemAttributeType
-    Enum(97), // 550 t_cudaAtomicOperation
-    Pointer(t_cudaAtomicOperation, true), // 551 t_PC_cudaAtomicOperation
-    Enum(98), // 552 t_cudaLimit
-    Enum(99), // 553 t_cudaDeviceP2PAttr
-    Enum(100), // 554 t_cudaSharedMemConfig
-    Pointer(t_cudaSharedMemConfig, false), // 555 t_P_cudaSharedMemConfig
-    Handle(37), // 556 t_cudaAsyncCallbackHandle_t
-    Pointer(t_cudaAsyncCallbackHandle_t, false), // 557 t_P_cudaAsyncCallbackHandle_t
-    Handle(38), // 558 t_cudaEglStreamConnection
-    Pointer(t_cudaEglStreamConnection, false), // 559 t_P_cudaEglStreamConnection
-    Handle(39), // 560 t_cudaGraphicsResource_t
-    Pointer(t_cudaGraphicsResource_t, false), // 561 t_P_cudaGraphicsResource_t
-    Handle(40), // 562 t_cudaStream_t
-    Pointer(t_cudaStream_t, false), // 563 t_P_cudaStream_t
-    Array(t_cudaArray_t, 3), // 564 t_A3_cudaArray_t
-    Struct(224), // 565 t_cudaPitchedPtr
-    Array(t_cudaPitchedPtr, 3), // 566 t_A3_cudaPitchedPtr
-    Union(223), // 567 t_cudaEglFrame_frame
-    Struct(225), // 568 t_cudaEglPlaneDesc
-    Array(t_cudaEglPlaneDesc, 3), // 569 t_A3_cudaEglPlaneDesc
-    Enum(101), // 570 t_cudaEglFrameType
-    Enum(102), // 571 t_cudaEglColorFormat
-    Struct(222), // 572 t_cudaEglFrame
-    Pointer(t_cudaEglFrame, false), // 573 t_P_cudaEglFrame
-    Handle(41), // 574 t_cudaEvent_t
-    Pointer(t_cudaEvent_t, false), // 575 t_P_cudaEvent_t
-    Struct(226), // 576 t_cudaExternalMemoryBufferDesc
-    Pointer(t_cudaExternalMemoryBufferDesc, true), // 577 t_PC_cudaExternalMemoryBufferDesc
-    Pointer(t_cudaMipmappedArray_t, false), // 578 t_P_cudaMipmappedArray_t
-    Struct(228), // 579 t_cudaExternalMemoryMipmappedArrayDesc
-    Pointer(t_cudaExternalMemoryMipmappedArrayDesc, true), // 580 t_PC_cudaExternalMemoryMipmappedArrayDesc
-    Array(t_i32, 16), // 581 t_A16_i32
-    Array(t_i32, 15), // 582 t_A15_i32
-    Enum(103), // 583 t_cudaSharedMemoryMode
-    Struct(230), // 584 t_cudaFuncAttributes
-    Pointer(t_cudaFuncAttributes, false), // 585 t_P_cudaFuncAttributes
-    Enum(104), // 586 t_cudaFuncAttribute
-    Enum(105), // 587 t_cudaGLDeviceList
-    Pointer(t_cudaDeviceProp, false), // 588 t_P_cudaDeviceProp
-    Enum(106), // 589 t_cudaDriverEntryPointQueryResult
-    Pointer(t_cudaDriverEntryPointQueryResult, false), // 590 t_P_cudaDriverEntryPointQueryResult
-    Pointer(t_CUuuid_, true), // 591 t_PC_CUuuid_
-    Handle(42), // 592 t_cudaFunction_t
-    Pointer(t_cudaFunction_t, false), // 593 t_P_cudaFunction_t
-    Handle(43), // 594 t_cudaKernel_t
-    Pointer(t_cudaKernel_t, false), // 595 t_P_cudaKernel_t
-    Pointer(t_cudaResourceDesc, false), // 596 t_P_cudaResourceDesc
-    Pointer(t_PC_surfaceReference, false), // 597 t_P_PC_surfaceReference
-    Pointer(t_cudaResourceViewDesc, false), // 598 t_P_cudaResourceViewDesc
-    Pointer(t_cudaTextureDesc, false), // 599 t_P_cudaTextureDesc
-    Pointer(t_cudaTextureDesc_v2, false), // 600 t_P_cudaTextureDesc_v2
-    Pointer(t_PC_textureReference, false), // 601 t_P_PC_textureReference
-    Handle(44), // 602 t_cudaGraphNode_t
-    Pointer(t_cudaGraphNode_t, false), // 603 t_P_cudaGraphNode_t
-    Handle(45), // 604 t_cudaGraph_t
-    Pointer(t_cudaGraphNode_t, true), // 605 t_PC_cudaGraphNode_t
-    Struct(235), // 606 t_cudaGraphEdgeData
-    Pointer(t_cudaGraphEdgeData, true), // 607 t_PC_cudaGraphEdgeData
-    Pointer(t_cudaExternalSemaphore_t, false), // 608 t_P_cudaExternalSemaphore_t
-    Struct(239), // 609 t_cudaExternalSemaphoreSignalParams_params_fence
-    Union(240), // 610 t_cudaExternalSemaphoreSignalParams_params_nvSciSync
-    Struct(241), // 611 t_cudaExternalSemaphoreSignalParams_params_keyedMutex
-    Struct(238), // 612 t_cudaExternalSemaphoreSignalParams_params
-    Struct(237), // 613 t_cudaExternalSemaphoreSignalParams
-    Pointer(t_cudaExternalSemaphoreSignalParams, true), // 614 t_PC_cudaExternalSemaphoreSignalParams
-    Struct(236), // 615 t_cudaExternalSemaphoreSignalNodeParams
-    Pointer(t_cudaExternalSemaphoreSignalNodeParams, true), // 616 t_PC_cudaExternalSemaphoreSignalNodeParams
-    Struct(245), // 617 t_cudaExternalSemaphoreWaitParams_params_fence
-    Union(246), // 618 t_cudaExternalSemaphoreWaitParams_params_nvSciSync
-    Struct(247), // 619 t_cudaExternalSemaphoreWaitParams_params_keyedMutex
-    Struct(244), // 620 t_cudaExternalSemaphoreWaitParams_params
-    Struct(243), // 621 t_cudaExternalSemaphoreWaitParams
-    Pointer(t_cudaExternalSemaphoreWaitParams, true), // 622 t_PC_cudaExternalSemaphoreWaitParams
-    Struct(242), // 623 t_cudaExternalSemaphoreWaitNodeParams
-    Pointer(t_cudaExternalSemaphoreWaitNodeParams, true), // 624 t_PC_cudaExternalSemaphoreWaitNodeParams
-    Struct(248), // 625 t_cudaHostNodeParams
-    Pointer(t_cudaHostNodeParams, true), // 626 t_PC_cudaHostNodeParams
-    Struct(250), // 627 t_dim3
-    Struct(249), // 628 t_cudaKernelNodeParams
-    Pointer(t_cudaKernelNodeParams, true), // 629 t_PC_cudaKernelNodeParams
-    Enum(107), // 630 t_cudaMemAllocationType
-    Flags(108, 4), // 631 t_cudaMemAllocationHandleType_in4
-    Enum(109), // 632 t_cudaMemLocationType
-    Struct(260), // 633 t_cudaMemLocation__1_localized
-    Union(258), // 634 t_cudaMemLocation__1
-    Struct(256), // 635 t_cudaMemLocation
-    Struct(252), // 636 t_cudaMemPoolProps
-    Enum(110), // 637 t_cudaMemAccessFlags
-    Struct(261), // 638 t_cudaMemAccessDesc
-    Pointer(t_cudaMemAccessDesc, true), // 639 t_PC_cudaMemAccessDesc
-    Struct(251), // 640 t_cudaMemAllocNodeParams
-    Pointer(t_cudaMemAllocNodeParams, false), // 641 t_P_cudaMemAllocNodeParams
-    Struct(263), // 642 t_cudaPos
-    Enum(111), // 643 t_cudaMemcpyKind
-    Struct(262), // 644 t_cudaMemcpy3DParms
-    Pointer(t_cudaMemcpy3DParms, true), // 645 t_PC_cudaMemcpy3DParms
-    Struct(264), // 646 t_cudaMemsetParams
-    Pointer(t_cudaMemsetParams, true), // 647 t_PC_cudaMemsetParams
-    Enum(112), // 648 t_cudaGraphNodeType
-    Union(272), // 649 t_cudaKernelNodeParamsV2__1
-    Enum(113), // 650 t_cudaKernelFunctionType
-    Struct(269), // 651 t_cudaKernelNodeParamsV2
-    Struct(273), // 652 t_cudaMemcpyNodeParams
-    Struct(275), // 653 t_cudaMemsetParamsV2
-    Struct(277), // 654 t_cudaHostNodeParamsV2
-    Enum(114), // 655 t_cudaGraphChildGraphNodeOwnership
-    Struct(280), // 656 t_cudaChildGraphNodeParams
-    Struct(282), // 657 t_cudaEventWaitNodeParams
-    Struct(283), // 658 t_cudaEventRecordNodeParams
-    Struct(285), // 659 t_cudaExternalSemaphoreSignalNodeParamsV2
-    Struct(287), // 660 t_cudaExternalSemaphoreWaitNodeParamsV2
-    Struct(289), // 661 t_cudaMemAllocNodeParamsV2
-    Struct(290), // 662 t_cudaMemFreeNodeParams
-    Enum(115), // 663 t_cudaGraphConditionalNodeType
-    Pointer(t_cudaGraph_t, false), // 664 t_P_cudaGraph_t
-    Struct(291), // 665 t_cudaConditionalNodeParams
-    Enum(116), // 666 t_cudaMemcpySrcAccessOrder
-    Struct(294), // 667 t_cudaMemcpyAttributes
-    Pointer(t_cudaMemcpyAttributes, false), // 668 t_P_cudaMemcpyAttributes
-    Struct(293), // 669 t_cudaMemcpyBatchNodeParams
-    Union(266), // 670 t_cudaGraphNodeParams__1
-    Struct(265), // 671 t_cudaGraphNodeParams
-    Pointer(t_cudaGraphNodeParams, false), // 672 t_P_cudaGraphNodeParams
-    Handle(46), // 673 t_cudaGraphExec_t
-    Enum(117), // 674 t_cudaGraphExecUpdateResult
-    Pointer(t_cudaGraphExecUpdateResult, false), // 675 t_P_cudaGraphExecUpdateResult
-    Struct(295), // 676 t_cudaGraphExecUpdateResultInfo
-    Pointer(t_cudaGraphExecUpdateResultInfo, false), // 677 t_P_cudaGraphExecUpdateResultInfo
-    Pointer(t_cudaExternalSemaphoreSignalNodeParams, false), // 678 t_P_cudaExternalSemaphoreSignalNodeParams
-    Pointer(t_cudaExternalSemaphoreWaitNodeParams, false), // 679 t_P_cudaExternalSemaphoreWaitNodeParams
-    Pointer(t_cudaGraphEdgeData, false), // 680 t_P_cudaGraphEdgeData
-    Pointer(t_cudaHostNodeParams, false), // 681 t_P_cudaHostNodeParams
-    Pointer(t_cudaGraphExec_t, false), // 682 t_P_cudaGraphExec_t
-    Enum(118), // 683 t_cudaGraphInstantiateResult
-    Struct(296), // 684 t_cudaGraphInstantiateParams
-    Pointer(t_cudaGraphInstantiateParams, false), // 685 t_P_cudaGraphInstantiateParams
-    Flags(119, 4), // 686 t_cudaKernelNodeAttrID_in4
-    Enum(120), // 687 t_cudaAccessProperty
-    Struct(298), // 688 t_cudaAccessPolicyWindow
-    Union(297), // 689 t_cudaKernelNodeAttrValue
-    Pointer(t_cudaKernelNodeAttrValue, false), // 690 t_P_cudaKernelNodeAttrValue
-    Enum(121), // 691 t_cudaLaunchAttributeID
-    Enum(122), // 692 t_cudaSynchronizationPolicy
-    Struct(307), // 693 t_cudaLaunchAttributeValue_clusterDim
-    Enum(123), // 694 t_cudaClusterSchedulingPolicy
-    Struct(308), // 695 t_cudaLaunchAttributeValue_programmaticEvent
-    Struct(309), // 696 t_cudaLaunchMemSyncDomainMap
-    Enum(124), // 697 t_cudaLaunchMemSyncDomain
-    Struct(310), // 698 t_cudaLaunchAttributeValue_launchCompletionEvent
-    Handle(47), // 699 t_cudaGraphDeviceNode_t
-    Struct(311), // 700 t_cudaLaunchAttributeValue_deviceUpdatableKernelNode
-    Struct(312), // 701 t_cudaLaunchAttributeValue_preferredClusterDim
-    Enum(125), // 702 t_cudaLaunchAttributePortableClusterMode
-    Union(299), // 703 t_cudaLaunchAttributeValue
-    Pointer(t_cudaLaunchAttributeValue, false), // 704 t_P_cudaLaunchAttributeValue
-    Pointer(t_cudaKernelNodeParams, false), // 705 t_P_cudaKernelNodeParams
-    Pointer(t_cudaKernelNodeAttrValue, true), // 706 t_PC_cudaKernelNodeAttrValue
-    Pointer(t_cudaLaunchAttributeValue, true), // 707 t_PC_cudaLaunchAttributeValue
-    Pointer(t_cudaMemcpy3DParms, false), // 708 t_P_cudaMemcpy3DParms
-    Pointer(t_cudaMemsetParams, false), // 709 t_P_cudaMemsetParams
-    Pointer(t_cudaGraphNodeType, false), // 710 t_P_cudaGraphNodeType
-    Handle(48), // 711 t_cudaUserObject_t
-    Pointer(t_cudaExternalMemory_t, false), // 712 t_P_cudaExternalMemory_t
-    Enum(126), // 713 t_cudaExternalMemoryHandleType
-    Struct(316), // 714 t_cudaExternalMemoryHandleDesc_handle_win32
-    Union(315), // 715 t_cudaExternalMemoryHandleDesc_handle
-    Struct(313), // 716 t_cudaExternalMemoryHandleDesc
-    Pointer(t_cudaExternalMemoryHandleDesc, true), // 717 t_PC_cudaExternalMemoryHandleDesc
-    Enum(127), // 718 t_cudaExternalSemaphoreHandleType
-    Struct(320), // 719 t_cudaExternalSemaphoreHandleDesc_handle_win32
-    Union(319), // 720 t_cudaExternalSemaphoreHandleDesc_handle
-    Struct(317), // 721 t_cudaExternalSemaphoreHandleDesc
-    Pointer(t_cudaExternalSemaphoreHandleDesc, true), // 722 t_PC_cudaExternalSemaphoreHandleDesc
-    Struct(321), // 723 t_cudaIpcEventHandle_t
-    Pointer(t_cudaIpcEventHandle_t, false), // 724 t_P_cudaIpcEventHandle_t
-    Struct(322), // 725 t_cudaIpcMemHandle_t
-    Pointer(t_cudaIpcMemHandle_t, false), // 726 t_P_cudaIpcMemHandle_t
-    Struct(323), // 727 t_cudaLaunchParams
-    Pointer(t_cudaLaunchParams, false), // 728 t_P_cudaLaunchParams
-    Struct(325), // 729 t_cudaLaunchAttribute
-    Pointer(t_cudaLaunchAttribute, false), // 730 t_P_cudaLaunchAttribute
-    Struct(324), // 731 t_cudaLaunchConfig_t
-    Pointer(t_cudaLaunchConfig_t, true), // 732 t_PC_cudaLaunchConfig_t
-    Handle(49), // 733 t_cudaLibrary_t
-    Pointer(t_cudaLibrary_t, false), // 734 t_P_cudaLibrary_t
-    Enum(128), // 735 t_cudaJitOption
-    Pointer(t_cudaJitOption, false), // 736 t_P_cudaJitOption
-    Enum(129), // 737 t_cudaLibraryOption
-    Pointer(t_cudaLibraryOption, false), // 738 t_P_cudaLibraryOption
-    Handle(50), // 739 t_cudaLogsCallbackHandle
-    Pointer(t_cudaLogsCallbackHandle, false), // 740 t_P_cudaLogsCallbackHandle
-    Pointer(t_cudaPitchedPtr, false), // 741 t_P_cudaPitchedPtr
-    Enum(130), // 742 t_cudaMemoryAdvise
-    Pointer(t_cudaMemLocation, false), // 743 t_P_cudaMemLocation
-    Pointer(t_cudaMemPoolProps, true), // 744 t_PC_cudaMemPoolProps
-    Struct(326), // 745 t_cudaMemPoolPtrExportData
-    Pointer(t_cudaMemPoolPtrExportData, false), // 746 t_P_cudaMemPoolPtrExportData
-    Pointer(t_cudaMemAccessFlags, false), // 747 t_P_cudaMemAccessFlags
-    Enum(131), // 748 t_cudaMemPoolAttr
-    Enum(132), // 749 t_cudaMemRangeAttribute
-    Pointer(t_cudaMemRangeAttribute, false), // 750 t_P_cudaMemRangeAttribute
-    Enum(133), // 751 t_cudaMemcpy3DOperandType
-    Struct(330), // 752 t_cudaMemcpy3DOperand_op_ptr
-    Struct(332), // 753 t_cudaOffset3D
-    Struct(331), // 754 t_cudaMemcpy3DOperand_op_array
-    Union(329), // 755 t_cudaMemcpy3DOperand_op
-    Struct(328), // 756 t_cudaMemcpy3DOperand
-    Struct(327), // 757 t_cudaMemcpy3DBatchOp
-    Pointer(t_cudaMemcpy3DBatchOp, false), // 758 t_P_cudaMemcpy3DBatchOp
-    Struct(333), // 759 t_cudaMemcpy3DPeerParms
-    Pointer(t_cudaMemcpy3DPeerParms, true), // 760 t_PC_cudaMemcpy3DPeerParms
-    Enum(134), // 761 t_cudaMemoryType
-    Array(t_i64, 8), // 762 t_A8_i64
-    Union(337), // 763 t_cudaPointerAttributes__1
-    Array(t_i64, 7), // 764 t_A7_i64
-    Struct(334), // 765 t_cudaPointerAttributes
-    Pointer(t_cudaPointerAttributes, false), // 766 t_P_cudaPointerAttributes
-    Float(8), // 767 t_f64
-    Pointer(t_f64, false), // 768 t_P_f64
-    Pointer(t_cudaExternalSemaphore_t, true), // 769 t_PC_cudaExternalSemaphore_t
-    Struct(340), // 770 t_cudaExternalSemaphoreSignalParams_v1_params_fence
-    Union(341), // 771 t_cudaExternalSemaphoreSignalParams_v1_params_nvSciSync
-    Struct(342), // 772 t_cudaExternalSemaphoreSignalParams_v1_params_keyedMutex
-    Struct(339), // 773 t_cudaExternalSemaphoreSignalParams_v1_params
-    Struct(338), // 774 t_cudaExternalSemaphoreSignalParams_v1
-    Pointer(t_cudaExternalSemaphoreSignalParams_v1, true), // 775 t_PC_cudaExternalSemaphoreSignalParams_v1
-    Enum(135), // 776 t_cudaStreamCaptureMode
-    Struct(343), // 777 t_cudaGraphRecaptureCallbackData
-    Pointer(t_cudaGraphRecaptureCallbackData, false), // 778 t_P_cudaGraphRecaptureCallbackData
-    Enum(136), // 779 t_cudaStreamAttrID
-    Union(344), // 780 t_cudaStreamAttrValue
-    Pointer(t_cudaStreamAttrValue, false), // 781 t_P_cudaStreamAttrValue
-    Enum(137), // 782 t_cudaStreamCaptureStatus
-    Pointer(t_cudaStreamCaptureStatus, false), // 783 t_P_cudaStreamCaptureStatus
-    Pointer(t_PC_cudaGraphNode_t, false), // 784 t_P_PC_cudaGraphNode_t
-    Pointer(t_PC_cudaGraphEdgeData, false), // 785 t_P_PC_cudaGraphEdgeData
-    Pointer(t_cudaStreamAttrValue, true), // 786 t_PC_cudaStreamAttrValue
-    Pointer(t_cudaStreamCaptureMode, false), // 787 t_P_cudaStreamCaptureMode
-    Pointer(t_cudaUserObject_t, false), // 788 t_P_cudaUserObject_t
-    Struct(347), // 789 t_cudaExternalSemaphoreWaitParams_v1_params_fence
-    Union(348), // 790 t_cudaExternalSemaphoreWaitParams_v1_params_nvSciSync
-    Struct(349), // 791 t_cudaExternalSemaphoreWaitParams_v1_params_keyedMutex
-    Struct(346), // 792 t_cudaExternalSemaphoreWaitParams_v1_params
-    Struct(345), // 793 t_cudaExternalSemaphoreWaitParams_v1
-    Pointer(t_cudaExternalSemaphoreWaitParams_v1, true), // 794 t_PC_cudaExternalSemaphoreWaitParams_v1
+    Flags(2, 4), // 9 t_CUarray3d_flags_in4
+    Struct(0), // 10 t_CUDA_ARRAY3D_DESCRIPTOR
+    Pointer(t_CUDA_ARRAY3D_DESCRIPTOR, true), // 11 t_PC_CUDA_ARRAY3D_DESCRIPTOR
+    Pointer(t_void, false), // 12 t_P_void
+    Pointer(t_CUDA_ARRAY3D_DESCRIPTOR, false), // 13 t_P_CUDA_ARRAY3D_DESCRIPTOR
+    Struct(1), // 14 t_CUDA_ARRAY_DESCRIPTOR
+    Pointer(t_CUDA_ARRAY_DESCRIPTOR, true), // 15 t_PC_CUDA_ARRAY_DESCRIPTOR
+    Pointer(t_CUDA_ARRAY_DESCRIPTOR, false), // 16 t_P_CUDA_ARRAY_DESCRIPTOR
+    Array(t_u32, 4), // 17 t_A4_u32
+    Struct(2), // 18 t_CUDA_ARRAY_MEMORY_REQUIREMENTS
+    Pointer(t_CUDA_ARRAY_MEMORY_REQUIREMENTS, false), // 19 t_P_CUDA_ARRAY_MEMORY_REQUIREMENTS
+    Int { bytes: 4, signed: true }, // 20 t_i32
+    Handle(1), // 21 t_CUdevice
+    Struct(4), // 22 t_CUDA_ARRAY_SPARSE_PROPERTIES_tileExtent
+    Struct(3), // 23 t_CUDA_ARRAY_SPARSE_PROPERTIES
+    Pointer(t_CUDA_ARRAY_SPARSE_PROPERTIES, false), // 24 t_P_CUDA_ARRAY_SPARSE_PROPERTIES
+    Handle(2), // 25 t_CUcheckpointOperationHandle
+    Array(t_u64, 8), // 26 t_A8_u64
+    DevicePointer, // 27 t_deviceptr
+    Handle(3), // 28 t_CUstream
+    Struct(8), // 29 t_CUcheckpointCustomStoragePerDeviceData
+    Pointer(t_CUcheckpointCustomStoragePerDeviceData, false), // 30 t_P_CUcheckpointCustomStoragePerDeviceData
+    Struct(7), // 31 t_CUcheckpointCustomStorageInfo
+    Pointer(t_CUcheckpointCustomStorageInfo, false), // 32 t_P_CUcheckpointCustomStorageInfo
+    Pointer(t_P_CUcheckpointCustomStorageInfo, false), // 33 t_P_P_CUcheckpointCustomStorageInfo
+    Char, // 34 t_char
+    Array(t_char, 56), // 35 t_A56_char
+    Struct(5), // 36 t_CUcheckpointCheckpointArgs
+    Pointer(t_CUcheckpointCheckpointArgs, false), // 37 t_P_CUcheckpointCheckpointArgs
+    Pointer(t_i32, false), // 38 t_P_i32
+    Enum(3), // 39 t_CUprocessState
+    Pointer(t_CUprocessState, false), // 40 t_P_CUprocessState
+    Array(t_u64, 7), // 41 t_A7_u64
+    Struct(9), // 42 t_CUcheckpointLockArgs
+    Pointer(t_CUcheckpointLockArgs, false), // 43 t_P_CUcheckpointLockArgs
+    Uuid, // 44 t_uuid
+    Struct(14), // 45 t_CUcheckpointGpuPair
+    Pointer(t_CUcheckpointGpuPair, false), // 46 t_P_CUcheckpointGpuPair
+    Array(t_char, 44), // 47 t_A44_char
+    Array(t_char, 52), // 48 t_A52_char
+    Array(t_char, 40), // 49 t_A40_char
+    Struct(10), // 50 t_CUcheckpointRestoreArgs
+    Pointer(t_CUcheckpointRestoreArgs, false), // 51 t_P_CUcheckpointRestoreArgs
+    Struct(15), // 52 t_CUcheckpointUnlockArgs
+    Pointer(t_CUcheckpointUnlockArgs, false), // 53 t_P_CUcheckpointUnlockArgs
+    Handle(4), // 54 t_CUcoredumpCallbackHandle
+    Enum(4), // 55 t_CUcoredumpSettings
+    Pointer(t_u64, false), // 56 t_P_u64
+    Bool(1), // 57 t_bool1
+    Array(t_char, 256), // 58 t_A256_char
+    Flags(5, 4), // 59 t_CUCoredumpGenerationFlags_in4
+    Code, // 60 t_code
+    Pointer(t_CUcoredumpCallbackHandle, false), // 61 t_P_CUcoredumpCallbackHandle
+    Handle(5), // 62 t_CUcontext
+    Pointer(t_CUcontext, false), // 63 t_P_CUcontext
+    Flags(6, 4), // 64 t_CUctx_flags_in4
+    Enum(7), // 65 t_CUexecAffinityType
+    Struct(18), // 66 t_CUexecAffinitySmCount
+    Union(17), // 67 t_CUexecAffinityParam_param
+    Struct(16), // 68 t_CUexecAffinityParam
+    Pointer(t_CUexecAffinityParam, false), // 69 t_P_CUexecAffinityParam
+    Enum(8), // 70 t_CUcigDataType
+    Struct(20), // 71 t_CUctxCigParam
+    Pointer(t_CUctxCigParam, false), // 72 t_P_CUctxCigParam
+    Struct(19), // 73 t_CUctxCreateParams
+    Pointer(t_CUctxCreateParams, false), // 74 t_P_CUctxCreateParams
+    Handle(6), // 75 t_CUgreenCtx
+    Pointer(t_u32, false), // 76 t_P_u32
+    Enum(9), // 77 t_CUfunc_cache
+    Pointer(t_CUfunc_cache, false), // 78 t_P_CUfunc_cache
+    Enum(10), // 79 t_CUdevResourceType
+    Int { bytes: 1, signed: false }, // 80 t_u8
+    Array(t_u8, 92), // 81 t_A92_u8
+    Struct(25), // 82 t_CUdevSmResource
+    Array(t_u8, 48), // 83 t_A48_u8
+    Enum(11), // 84 t_CUdevWorkqueueConfigScope
+    Struct(29), // 85 t_CUdevWorkqueueConfigResource
+    Array(t_u8, 40), // 86 t_A40_u8
+    Struct(30), // 87 t_CUdevWorkqueueResource
+    Union(23), // 88 t_CUdevResource__2
+    Struct(21), // 89 t_CUdevResource
+    Pointer(t_CUdevResource, false), // 90 t_P_CUdevResource
+    Pointer(t_CUdevice, false), // 91 t_P_CUdevice
+    Pointer(t_CUctx_flags_in4, false), // 92 t_P_CUctx_flags_in4
+    Enum(12), // 93 t_CUlimit
+    Enum(13), // 94 t_CUsharedconfig
+    Pointer(t_CUsharedconfig, false), // 95 t_P_CUsharedconfig
+    Handle(7), // 96 t_CUevent
+    Handle(8), // 97 t_CUexternalMemory
+    Handle(9), // 98 t_CUexternalSemaphore
+    Handle(10), // 99 t_CUdevResourceDesc
+    Pointer(t_CUdevResourceDesc, false), // 100 t_P_CUdevResourceDesc
+    Pointer(t_CUdevResource, true), // 101 t_PC_CUdevResource
+    Array(t_u32, 12), // 102 t_A12_u32
+    Array(t_u32, 11), // 103 t_A11_u32
+    Struct(31), // 104 t_CU_DEV_SM_RESOURCE_GROUP_PARAMS
+    Pointer(t_CU_DEV_SM_RESOURCE_GROUP_PARAMS, false), // 105 t_P_CU_DEV_SM_RESOURCE_GROUP_PARAMS
+    Enum(14), // 106 t_CUdevice_attribute
+    Pointer(t_char, true), // 107 t_PC_char
+    Enum(15), // 108 t_CUcliqueType
+    Struct(33), // 109 t_CUcliqueInfo
+    Pointer(t_CUcliqueInfo, false), // 110 t_P_CUcliqueInfo
+    Handle(11), // 111 t_CUmemoryPool
+    Pointer(t_CUmemoryPool, false), // 112 t_P_CUmemoryPool
+    Pointer(t_uuid, false), // 113 t_P_uuid
+    Enum(16), // 114 t_CUgraphMem_attribute
+    Enum(17), // 115 t_CUatomicOperation
+    Pointer(t_CUatomicOperation, true), // 116 t_PC_CUatomicOperation
+    Pointer(t_char, false), // 117 t_P_char
+    Enum(18), // 118 t_CUdevice_P2PAttribute
+    Array(t_i32, 3), // 119 t_A3_i32
+    Struct(34), // 120 t_CUdevprop
+    Pointer(t_CUdevprop, false), // 121 t_P_CUdevprop
+    Handle(12), // 122 t_CUasyncCallbackHandle
+    Pointer(t_CUasyncCallbackHandle, false), // 123 t_P_CUasyncCallbackHandle
+    Handle(13), // 124 t_CUeglStreamConnection
+    Pointer(t_CUeglStreamConnection, false), // 125 t_P_CUeglStreamConnection
+    Handle(14), // 126 t_CUgraphicsResource
+    Pointer(t_CUgraphicsResource, false), // 127 t_P_CUgraphicsResource
+    Pointer(t_CUstream, false), // 128 t_P_CUstream
+    Array(t_CUarray, 3), // 129 t_A3_CUarray
+    Array(t_P_void, 3), // 130 t_A3_P_void
+    Union(36), // 131 t_CUeglFrame_frame
+    Enum(19), // 132 t_CUeglFrameType
+    Enum(20), // 133 t_CUeglColorFormat
+    Struct(35), // 134 t_CUeglFrame
+    Pointer(t_CUeglFrame, false), // 135 t_P_CUeglFrame
+    Pointer(t_CUevent, false), // 136 t_P_CUevent
+    Flags(21, 4), // 137 t_CUevent_flags_in4
+    Float(4), // 138 t_f32
+    Pointer(t_f32, false), // 139 t_P_f32
+    Flags(22, 4), // 140 t_CUevent_record_flags_in4
+    Pointer(t_deviceptr, false), // 141 t_P_deviceptr
+    Array(t_u32, 16), // 142 t_A16_u32
+    Struct(37), // 143 t_CUDA_EXTERNAL_MEMORY_BUFFER_DESC
+    Pointer(t_CUDA_EXTERNAL_MEMORY_BUFFER_DESC, true), // 144 t_PC_CUDA_EXTERNAL_MEMORY_BUFFER_DESC
+    Handle(15), // 145 t_CUmipmappedArray
+    Pointer(t_CUmipmappedArray, false), // 146 t_P_CUmipmappedArray
+    Struct(38), // 147 t_CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC
+    Pointer(t_CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC, true), // 148 t_PC_CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC
+    Enum(23), // 149 t_CUfabricCpyOperandType
+    Enum(24), // 150 t_CUmemLocationType
+    Struct(47), // 151 t_CUmemLocation__1_localized
+    Union(45), // 152 t_CUmemLocation__1
+    Struct(43), // 153 t_CUmemLocation
+    Struct(42), // 154 t_CUfabricCpyOperand_op_ptr
+    Struct(48), // 155 t_CUfabricCpyOperand_op_le
+    Union(41), // 156 t_CUfabricCpyOperand_op
+    Struct(40), // 157 t_CUfabricCpyOperand
+    Struct(39), // 158 t_CUDA_FABRIC_COPY_BATCH_OP
+    Pointer(t_CUDA_FABRIC_COPY_BATCH_OP, false), // 159 t_P_CUDA_FABRIC_COPY_BATCH_OP
+    Enum(25), // 160 t_CUflushGPUDirectRDMAWritesTarget
+    Enum(26), // 161 t_CUflushGPUDirectRDMAWritesScope
+    Enum(27), // 162 t_CUfunction_attribute
+    Handle(16), // 163 t_CUfunction
+    Handle(17), // 164 t_CUmodule
+    Pointer(t_CUmodule, false), // 165 t_P_CUmodule
+    Pointer(t_PC_char, false), // 166 t_P_PC_char
+    Enum(28), // 167 t_CUfunctionLoadingState
+    Pointer(t_CUfunctionLoadingState, false), // 168 t_P_CUfunctionLoadingState
+    Enum(29), // 169 t_CUGLDeviceList
+    Pointer(t_PC_void, false), // 170 t_P_PC_void
+    Pointer(t_uuid, true), // 171 t_PC_uuid
+    Pointer(t_P_void, false), // 172 t_P_P_void
+    Flags(30, 4), // 173 t_CUdriverProcAddress_flags_in4
+    Flags(30, 8), // 174 t_CUdriverProcAddress_flags_in8
+    Enum(31), // 175 t_CUdriverProcAddressQueryResult
+    Pointer(t_CUdriverProcAddressQueryResult, false), // 176 t_P_CUdriverProcAddressQueryResult
+    Handle(18), // 177 t_CUgraphNode
+    Pointer(t_CUgraphNode, false), // 178 t_P_CUgraphNode
+    Handle(19), // 179 t_CUgraph
+    Pointer(t_CUgraphNode, true), // 180 t_PC_CUgraphNode
+    Union(53), // 181 t_CUstreamMemOpWaitValueParams_st__1
+    Struct(52), // 182 t_CUstreamMemOpWaitValueParams_st
+    Union(55), // 183 t_CUstreamMemOpWriteValueParams_st__1
+    Struct(54), // 184 t_CUstreamMemOpWriteValueParams_st
+    Struct(56), // 185 t_CUstreamMemOpFlushRemoteWritesParams_st
+    Struct(57), // 186 t_CUstreamMemOpMemoryBarrierParams_st
+    Array(t_u64, 6), // 187 t_A6_u64
+    Enum(32), // 188 t_CUstreamAtomicReductionOpType
+    Enum(33), // 189 t_CUstreamAtomicReductionDataType
+    Struct(58), // 190 t_CUstreamMemOpAtomicReductionParams_st
+    Union(50), // 191 t_CUstreamBatchMemOpParams
+    Pointer(t_CUstreamBatchMemOpParams, false), // 192 t_P_CUstreamBatchMemOpParams
+    Struct(49), // 193 t_CUDA_BATCH_MEM_OP_NODE_PARAMS_st
+    Pointer(t_CUDA_BATCH_MEM_OP_NODE_PARAMS_st, true), // 194 t_PC_CUDA_BATCH_MEM_OP_NODE_PARAMS_st
+    Struct(59), // 195 t_CUDA_BATCH_MEM_OP_NODE_PARAMS
+    Pointer(t_CUDA_BATCH_MEM_OP_NODE_PARAMS, true), // 196 t_PC_CUDA_BATCH_MEM_OP_NODE_PARAMS
+    Array(t_u8, 5), // 197 t_A5_u8
+    Struct(60), // 198 t_CUgraphEdgeData
+    Pointer(t_CUgraphEdgeData, true), // 199 t_PC_CUgraphEdgeData
+    Pointer(t_CUexternalSemaphore, false), // 200 t_P_CUexternalSemaphore
+    Struct(64), // 201 t_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_params_fence
+    Union(65), // 202 t_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_params_nvSciSync
+    Struct(66), // 203 t_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_params_keyedMutex
+    Struct(63), // 204 t_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_params
+    Struct(62), // 205 t_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS
+    Pointer(t_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS, true), // 206 t_PC_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS
+    Struct(61), // 207 t_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS
+    Pointer(t_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS, true), // 208 t_PC_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS
+    Struct(70), // 209 t_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_params_fence
+    Union(71), // 210 t_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_params_nvSciSync
+    Struct(72), // 211 t_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_params_keyedMutex
+    Array(t_u32, 10), // 212 t_A10_u32
+    Struct(69), // 213 t_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_params
+    Struct(68), // 214 t_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS
+    Pointer(t_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS, true), // 215 t_PC_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS
+    Struct(67), // 216 t_CUDA_EXT_SEM_WAIT_NODE_PARAMS
+    Pointer(t_CUDA_EXT_SEM_WAIT_NODE_PARAMS, true), // 217 t_PC_CUDA_EXT_SEM_WAIT_NODE_PARAMS
+    Struct(73), // 218 t_CUDA_HOST_NODE_PARAMS
+    Pointer(t_CUDA_HOST_NODE_PARAMS, true), // 219 t_PC_CUDA_HOST_NODE_PARAMS
+    Struct(74), // 220 t_CUDA_KERNEL_NODE_PARAMS_v1
+    Pointer(t_CUDA_KERNEL_NODE_PARAMS_v1, true), // 221 t_PC_CUDA_KERNEL_NODE_PARAMS_v1
+    Handle(20), // 222 t_CUkernel
+    Struct(75), // 223 t_CUDA_KERNEL_NODE_PARAMS
+    Pointer(t_CUDA_KERNEL_NODE_PARAMS, true), // 224 t_PC_CUDA_KERNEL_NODE_PARAMS
+    Enum(34), // 225 t_CUmemAllocationType
+    Enum(35), // 226 t_CUmemAllocationHandleType
+    Array(t_u8, 64), // 227 t_A64_u8
+    Array(t_u8, 56), // 228 t_A56_u8
+    Int { bytes: 2, signed: false }, // 229 t_u16
+    Array(t_u8, 54), // 230 t_A54_u8
+    Array(t_u8, 53), // 231 t_A53_u8
+    Struct(77), // 232 t_CUmemPoolProps
+    Flags(36, 4), // 233 t_CUmemAccess_flags_in4
+    Struct(81), // 234 t_CUmemAccessDesc
+    Pointer(t_CUmemAccessDesc, true), // 235 t_PC_CUmemAccessDesc
+    Struct(76), // 236 t_CUDA_MEM_ALLOC_NODE_PARAMS_st
+    Pointer(t_CUDA_MEM_ALLOC_NODE_PARAMS_st, false), // 237 t_P_CUDA_MEM_ALLOC_NODE_PARAMS_st
+    Struct(82), // 238 t_CUDA_MEM_ALLOC_NODE_PARAMS
+    Pointer(t_CUDA_MEM_ALLOC_NODE_PARAMS, false), // 239 t_P_CUDA_MEM_ALLOC_NODE_PARAMS
+    Enum(37), // 240 t_CUmemorytype
+    Struct(83), // 241 t_CUDA_MEMCPY3D
+    Pointer(t_CUDA_MEMCPY3D, true), // 242 t_PC_CUDA_MEMCPY3D
+    Struct(84), // 243 t_CUDA_MEMSET_NODE_PARAMS
+    Pointer(t_CUDA_MEMSET_NODE_PARAMS, true), // 244 t_PC_CUDA_MEMSET_NODE_PARAMS
+    Enum(38), // 245 t_CUgraphNodeType
+    Int { bytes: 8, signed: true }, // 246 t_i64
+    Array(t_i64, 29), // 247 t_A29_i64
+    Struct(90), // 248 t_CUDA_KERNEL_NODE_PARAMS_v3
+    Struct(91), // 249 t_CUDA_MEMCPY_NODE_PARAMS
+    Struct(92), // 250 t_CUDA_MEMSET_NODE_PARAMS_v2
+    Union(96), // 251 t_CUDA_HOST_NODE_PARAMS_v2__1
+    Struct(93), // 252 t_CUDA_HOST_NODE_PARAMS_v2
+    Enum(39), // 253 t_CUgraphChildGraphNodeOwnership
+    Struct(97), // 254 t_CUDA_CHILD_GRAPH_NODE_PARAMS
+    Struct(99), // 255 t_CUDA_EVENT_WAIT_NODE_PARAMS
+    Union(102), // 256 t_CUDA_EVENT_RECORD_NODE_PARAMS__1
+    Struct(100), // 257 t_CUDA_EVENT_RECORD_NODE_PARAMS
+    Union(105), // 258 t_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2__1
+    Struct(103), // 259 t_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2
+    Union(108), // 260 t_CUDA_EXT_SEM_WAIT_NODE_PARAMS_v2__1
+    Struct(106), // 261 t_CUDA_EXT_SEM_WAIT_NODE_PARAMS_v2
+    Struct(109), // 262 t_CUDA_MEM_ALLOC_NODE_PARAMS_v2
+    Struct(110), // 263 t_CUDA_MEM_FREE_NODE_PARAMS
+    Struct(111), // 264 t_CUDA_BATCH_MEM_OP_NODE_PARAMS_v2
+    Handle(21), // 265 t_CUgraphConditionalHandle
+    Enum(40), // 266 t_CUgraphConditionalNodeType
+    Pointer(t_CUgraph, false), // 267 t_P_CUgraph
+    Struct(112), // 268 t_CUDA_CONDITIONAL_NODE_PARAMS
+    Array(t_char, 232), // 269 t_A232_char
+    Enum(41), // 270 t_CUmemcpySrcAccessOrder
+    Struct(114), // 271 t_CUmemcpyAttributes
+    Pointer(t_CUmemcpyAttributes, false), // 272 t_P_CUmemcpyAttributes
+    Union(115), // 273 t_CUDA_MEMCPY_BATCH_NODE_PARAMS_V1__1
+    Struct(113), // 274 t_CUDA_MEMCPY_BATCH_NODE_PARAMS_V1
+    Union(117), // 275 t_CUDA_FABRIC_CPY_BATCH_NODE_PARAMS_V1__1
+    Struct(116), // 276 t_CUDA_FABRIC_CPY_BATCH_NODE_PARAMS_V1
+    Union(86), // 277 t_CUgraphNodeParams__1
+    Struct(85), // 278 t_CUgraphNodeParams
+    Pointer(t_CUgraphNodeParams, false), // 279 t_P_CUgraphNodeParams
+    Pointer(t_CUDA_BATCH_MEM_OP_NODE_PARAMS_st, false), // 280 t_P_CUDA_BATCH_MEM_OP_NODE_PARAMS_st
+    Pointer(t_CUDA_BATCH_MEM_OP_NODE_PARAMS, false), // 281 t_P_CUDA_BATCH_MEM_OP_NODE_PARAMS
+    Pointer(t_CUgraphConditionalHandle, false), // 282 t_P_CUgraphConditionalHandle
+    Flags(42, 4), // 283 t_CUgraphDebugDot_flags_in4
+    Handle(22), // 284 t_CUgraphExec
+    Flags(43, 4), // 285 t_CUgraphInstantiate_flags_in4
+    Pointer(t_CUgraphInstantiate_flags_in4, false), // 286 t_P_CUgraphInstantiate_flags_in4
+    Flags(43, 8), // 287 t_CUgraphInstantiate_flags_in8
+    Pointer(t_CUgraphInstantiate_flags_in8, false), // 288 t_P_CUgraphInstantiate_flags_in8
+    Enum(44), // 289 t_CUgraphExecUpdateResult
+    Pointer(t_CUgraphExecUpdateResult, false), // 290 t_P_CUgraphExecUpdateResult
+    Struct(118), // 291 t_CUgraphExecUpdateResultInfo
+    Pointer(t_CUgraphExecUpdateResultInfo, false), // 292 t_P_CUgraphExecUpdateResultInfo
+    Pointer(t_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS, false), // 293 t_P_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS
+    Pointer(t_CUDA_EXT_SEM_WAIT_NODE_PARAMS, false), // 294 t_P_CUDA_EXT_SEM_WAIT_NODE_PARAMS
+    Pointer(t_CUgraphEdgeData, false), // 295 t_P_CUgraphEdgeData
+    Pointer(t_CUDA_HOST_NODE_PARAMS, false), // 296 t_P_CUDA_HOST_NODE_PARAMS
+    Pointer(t_CUgraphExec, false), // 297 t_P_CUgraphExec
+    Enum(45), // 298 t_CUgraphInstantiateResult
+    Struct(119), // 299 t_CUDA_GRAPH_INSTANTIATE_PARAMS
+    Pointer(t_CUDA_GRAPH_INSTANTIATE_PARAMS, false), // 300 t_P_CUDA_GRAPH_INSTANTIATE_PARAMS
+    Enum(46), // 301 t_CUkernelNodeAttrID_enum
+    Enum(47), // 302 t_CUlaunchAttributeID
+    Enum(48), // 303 t_CUaccessProperty
+    Struct(121), // 304 t_CUaccessPolicyWindow
+    Union(120), // 305 t_CUkernelNodeAttrValue_union
+    Pointer(t_CUkernelNodeAttrValue_union, false), // 306 t_P_CUkernelNodeAttrValue_union
+    Array(t_char, 64), // 307 t_A64_char
+    Enum(49), // 308 t_CUsynchronizationPolicy
+    Struct(130), // 309 t_CUlaunchAttributeValue_clusterDim
+    Enum(50), // 310 t_CUclusterSchedulingPolicy
+    Struct(131), // 311 t_CUlaunchAttributeValue_programmaticEvent
+    Struct(132), // 312 t_CUlaunchMemSyncDomainMap
+    Enum(51), // 313 t_CUlaunchMemSyncDomain
+    Struct(133), // 314 t_CUlaunchAttributeValue_launchCompletionEvent
+    Handle(23), // 315 t_CUgraphDeviceNode
+    Struct(134), // 316 t_CUlaunchAttributeValue_deviceUpdatableKernelNode
+    Struct(135), // 317 t_CUlaunchAttributeValue_preferredClusterDim
+    Enum(52), // 318 t_CUlaunchAttributePortableClusterMode
+    Enum(53), // 319 t_CUsharedMemoryMode
+    Union(122), // 320 t_CUlaunchAttributeValue
+    Pointer(t_CUlaunchAttributeValue, false), // 321 t_P_CUlaunchAttributeValue
+    Pointer(t_CUDA_KERNEL_NODE_PARAMS_v1, false), // 322 t_P_CUDA_KERNEL_NODE_PARAMS_v1
+    Pointer(t_CUDA_KERNEL_NODE_PARAMS, false), // 323 t_P_CUDA_KERNEL_NODE_PARAMS
+    Pointer(t_CUkernelNodeAttrValue_union, true), // 324 t_PC_CUkernelNodeAttrValue_union
+    Pointer(t_CUlaunchAttributeValue, true), // 325 t_PC_CUlaunchAttributeValue
+    Pointer(t_CUDA_MEMCPY3D, false), // 326 t_P_CUDA_MEMCPY3D
+    Pointer(t_CUDA_MEMSET_NODE_PARAMS, false), // 327 t_P_CUDA_MEMSET_NODE_PARAMS
+    Pointer(t_CUgraphNodeType, false), // 328 t_P_CUgraphNodeType
+    Handle(24), // 329 t_CUuserObject
+    Flags(54, 4), // 330 t_CUuserObjectRetain_flags_in4
+    Flags(55, 4), // 331 t_CUgraphicsRegisterFlags_in4
+    Flags(56, 4), // 332 t_CUgraphicsMapResourceFlags_in4
+    Pointer(t_CUgreenCtx, false), // 333 t_P_CUgreenCtx
+    Flags(57, 4), // 334 t_CUgreenCtxCreate_flags_in4
+    Flags(58, 4), // 335 t_CUstream_flags_in4
+    Pointer(t_CUexternalMemory, false), // 336 t_P_CUexternalMemory
+    Enum(59), // 337 t_CUexternalMemoryHandleType
+    Struct(138), // 338 t_CUDA_EXTERNAL_MEMORY_HANDLE_DESC_handle_win32
+    Union(137), // 339 t_CUDA_EXTERNAL_MEMORY_HANDLE_DESC_handle
+    Struct(136), // 340 t_CUDA_EXTERNAL_MEMORY_HANDLE_DESC
+    Pointer(t_CUDA_EXTERNAL_MEMORY_HANDLE_DESC, true), // 341 t_PC_CUDA_EXTERNAL_MEMORY_HANDLE_DESC
+    Enum(60), // 342 t_CUexternalSemaphoreHandleType
+    Struct(141), // 343 t_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_handle_win32
+    Union(140), // 344 t_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_handle
+    Struct(139), // 345 t_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC
+    Pointer(t_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC, true), // 346 t_PC_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC
+    Struct(142), // 347 t_CUipcEventHandle
+    Pointer(t_CUipcEventHandle, false), // 348 t_P_CUipcEventHandle
+    Struct(143), // 349 t_CUipcMemHandle
+    Pointer(t_CUipcMemHandle, false), // 350 t_P_CUipcMemHandle
+    Flags(61, 4), // 351 t_CUipcMem_flags_in4
+    Pointer(t_CUfunction, false), // 352 t_P_CUfunction
+    Handle(25), // 353 t_CUlibrary
+    Pointer(t_CUlibrary, false), // 354 t_P_CUlibrary
+    Struct(144), // 355 t_CUDA_LAUNCH_PARAMS
+    Pointer(t_CUDA_LAUNCH_PARAMS, false), // 356 t_P_CUDA_LAUNCH_PARAMS
+    Flags(62, 4), // 357 t_CUcooperative_multi_flags_in4
+    Array(t_char, 4), // 358 t_A4_char
+    Struct(146), // 359 t_CUlaunchAttribute
+    Pointer(t_CUlaunchAttribute, false), // 360 t_P_CUlaunchAttribute
+    Struct(145), // 361 t_CUlaunchConfig
+    Pointer(t_CUlaunchConfig, true), // 362 t_PC_CUlaunchConfig
+    Pointer(t_CUkernel, false), // 363 t_P_CUkernel
+    Enum(63), // 364 t_CUjit_option
+    Pointer(t_CUjit_option, false), // 365 t_P_CUjit_option
+    Enum(64), // 366 t_CUlibraryOption
+    Pointer(t_CUlibraryOption, false), // 367 t_P_CUlibraryOption
+    Handle(26), // 368 t_CUlinkState
+    Enum(65), // 369 t_CUjitInputType
+    Pointer(t_CUlinkState, false), // 370 t_P_CUlinkState
+    Handle(27), // 371 t_CUmemGenericAllocationHandle
+    Enum(66), // 372 t_CUlogicalEndpointType
+    Struct(149), // 373 t_CUlogicalEndpointProp__1_unicast
+    Struct(150), // 374 t_CUlogicalEndpointProp__1_multicast
+    Union(148), // 375 t_CUlogicalEndpointProp__1
+    Struct(147), // 376 t_CUlogicalEndpointProp
+    Pointer(t_CUlogicalEndpointProp, true), // 377 t_PC_CUlogicalEndpointProp
+    Enum(67), // 378 t_CUlogicalEndpointIpcHandleType
+    Handle(28), // 379 t_CUlogsCallbackHandle
+    Pointer(t_CUlogsCallbackHandle, false), // 380 t_P_CUlogsCallbackHandle
+    Enum(68), // 381 t_CUmem_advise
+    Flags(69, 4), // 382 t_CUmemAttach_flags_in4
+    Enum(70), // 383 t_CUmemDecompressAlgorithm
+    Array(t_u8, 20), // 384 t_A20_u8
+    Struct(151), // 385 t_CUmemDecompressParams
+    Pointer(t_CUmemDecompressParams, false), // 386 t_P_CUmemDecompressParams
+    Pointer(t_CUmemGenericAllocationHandle, false), // 387 t_P_CUmemGenericAllocationHandle
+    Array(t_u8, 4), // 388 t_A4_u8
+    Flags(71, 4), // 389 t_CUmem_create_usage_in4
+    Flags(71, 2), // 390 t_CUmem_create_usage_in2
+    Struct(153), // 391 t_CUmemAllocationProp_allocFlags
+    Struct(152), // 392 t_CUmemAllocationProp
+    Pointer(t_CUmemAllocationProp, true), // 393 t_PC_CUmemAllocationProp
+    Pointer(t_CUmemLocation, false), // 394 t_P_CUmemLocation
+    Pointer(t_CUmemLocation, true), // 395 t_PC_CUmemLocation
+    Flags(72, 4), // 396 t_CUmemAllocationGranularity_flags_in4
+    Pointer(t_CUmemAllocationProp, false), // 397 t_P_CUmemAllocationProp
+    Enum(73), // 398 t_CUmemRangeHandleType
+    Flags(74, 4), // 399 t_CUmemhostalloc_flags_in4
+    Pointer(t_CUmemhostalloc_flags_in4, false), // 400 t_P_CUmemhostalloc_flags_in4
+    Flags(75, 4), // 401 t_CUmemhostregister_flags_in4
+    Enum(76), // 402 t_CUresourcetype
+    Union(155), // 403 t_CUarrayMapInfo_resource
+    Enum(77), // 404 t_CUarraySparseSubresourceType
+    Struct(157), // 405 t_CUarrayMapInfo_subresource_sparseLevel
+    Struct(158), // 406 t_CUarrayMapInfo_subresource_miptail
+    Union(156), // 407 t_CUarrayMapInfo_subresource
+    Enum(78), // 408 t_CUmemOperationType
+    Enum(79), // 409 t_CUmemHandleType
+    Union(159), // 410 t_CUarrayMapInfo_memHandle
+    Array(t_u32, 2), // 411 t_A2_u32
+    Struct(154), // 412 t_CUarrayMapInfo
+    Pointer(t_CUarrayMapInfo, false), // 413 t_P_CUarrayMapInfo
+    Pointer(t_CUmemPoolProps, true), // 414 t_PC_CUmemPoolProps
+    Struct(160), // 415 t_CUmemPoolPtrExportData
+    Pointer(t_CUmemPoolPtrExportData, false), // 416 t_P_CUmemPoolPtrExportData
+    Pointer(t_CUmemAccess_flags_in4, false), // 417 t_P_CUmemAccess_flags_in4
+    Enum(80), // 418 t_CUmemPool_attribute
+    Enum(81), // 419 t_CUmem_range_attribute
+    Pointer(t_CUmem_range_attribute, false), // 420 t_P_CUmem_range_attribute
+    Struct(161), // 421 t_CUDA_MEMCPY2D
+    Pointer(t_CUDA_MEMCPY2D, true), // 422 t_PC_CUDA_MEMCPY2D
+    Enum(82), // 423 t_CUmemcpy3DOperandType
+    Struct(165), // 424 t_CUmemcpy3DOperand_op_ptr
+    Struct(167), // 425 t_CUoffset3D
+    Struct(166), // 426 t_CUmemcpy3DOperand_op_array
+    Union(164), // 427 t_CUmemcpy3DOperand_op
+    Struct(163), // 428 t_CUmemcpy3DOperand
+    Struct(168), // 429 t_CUextent3D
+    Struct(162), // 430 t_CUDA_MEMCPY3D_BATCH_OP
+    Pointer(t_CUDA_MEMCPY3D_BATCH_OP, false), // 431 t_P_CUDA_MEMCPY3D_BATCH_OP
+    Struct(169), // 432 t_CUDA_MEMCPY3D_PEER
+    Pointer(t_CUDA_MEMCPY3D_PEER, true), // 433 t_PC_CUDA_MEMCPY3D_PEER
+    Enum(83), // 434 t_CUmoduleLoadingMode
+    Pointer(t_CUmoduleLoadingMode, false), // 435 t_P_CUmoduleLoadingMode
+    Handle(29), // 436 t_CUsurfref
+    Pointer(t_CUsurfref, false), // 437 t_P_CUsurfref
+    Handle(30), // 438 t_CUtexref
+    Pointer(t_CUtexref, false), // 439 t_P_CUtexref
+    Struct(170), // 440 t_CUmulticastObjectProp
+    Pointer(t_CUmulticastObjectProp, true), // 441 t_PC_CUmulticastObjectProp
+    Flags(84, 4), // 442 t_CUmulticastGranularity_flags_in4
+    Flags(85, 4), // 443 t_CUoccupancy_flags_in4
+    Enum(86), // 444 t_CUpointer_attribute
+    Struct(171), // 445 t_CUDA_POINTER_ATTRIBUTE_P2P_TOKENS
+    Enum(87), // 446 t_CUDA_POINTER_ATTRIBUTE_ACCESS_FLAGS
+    Pointer(t_CUpointer_attribute, false), // 447 t_P_CUpointer_attribute
+    Enum(88), // 448 t_CUoutput_mode
+    Pointer(t_CUexternalSemaphore, true), // 449 t_PC_CUexternalSemaphore
+    Enum(89), // 450 t_CUstreamCigDataType
+    Struct(173), // 451 t_CUstreamCigParam
+    Pointer(t_CUstreamCigParam, false), // 452 t_P_CUstreamCigParam
+    Struct(172), // 453 t_CUstreamCigCaptureParams
+    Pointer(t_CUstreamCigCaptureParams, false), // 454 t_P_CUstreamCigCaptureParams
+    Enum(90), // 455 t_CUstreamCaptureMode
+    Enum(91), // 456 t_CUstreamAttrID_enum
+    Union(174), // 457 t_CUstreamAttrValue_union
+    Pointer(t_CUstreamAttrValue_union, false), // 458 t_P_CUstreamAttrValue_union
+    Enum(92), // 459 t_CUstreamCaptureStatus
+    Pointer(t_CUstreamCaptureStatus, false), // 460 t_P_CUstreamCaptureStatus
+    Pointer(t_PC_CUgraphNode, false), // 461 t_P_PC_CUgraphNode
+    Pointer(t_PC_CUgraphEdgeData, false), // 462 t_P_PC_CUgraphEdgeData
+    Pointer(t_CUstream_flags_in4, false), // 463 t_P_CUstream_flags_in4
+    Pointer(t_CUstreamAttrValue_union, true), // 464 t_PC_CUstreamAttrValue_union
+    Flags(93, 4), // 465 t_CUstreamUpdateCaptureDependencies_flags_in4
+    Flags(94, 4), // 466 t_CUevent_wait_flags_in4
+    Flags(95, 4), // 467 t_CUstreamWaitValue_flags_in4
+    Flags(96, 4), // 468 t_CUstreamWriteValue_flags_in4
+    Handle(31), // 469 t_CUsurfObject
+    Pointer(t_CUsurfObject, false), // 470 t_P_CUsurfObject
+    Struct(177), // 471 t_CUDA_RESOURCE_DESC_res_array
+    Struct(178), // 472 t_CUDA_RESOURCE_DESC_res_mipmap
+    Struct(179), // 473 t_CUDA_RESOURCE_DESC_res_linear
+    Struct(180), // 474 t_CUDA_RESOURCE_DESC_res_pitch2D
+    Array(t_i32, 32), // 475 t_A32_i32
+    Struct(181), // 476 t_CUDA_RESOURCE_DESC_res_reserved
+    Union(176), // 477 t_CUDA_RESOURCE_DESC_res
+    Struct(175), // 478 t_CUDA_RESOURCE_DESC
+    Pointer(t_CUDA_RESOURCE_DESC, true), // 479 t_PC_CUDA_RESOURCE_DESC
+    Pointer(t_CUDA_RESOURCE_DESC, false), // 480 t_P_CUDA_RESOURCE_DESC
+    Array(t_u64, 16), // 481 t_A16_u64
+    Struct(182), // 482 t_CUtensorMap
+    Pointer(t_CUtensorMap, false), // 483 t_P_CUtensorMap
+    Enum(97), // 484 t_CUtensorMapDataType
+    Pointer(t_u64, true), // 485 t_PC_u64
+    Pointer(t_i32, true), // 486 t_PC_i32
+    Pointer(t_u32, true), // 487 t_PC_u32
+    Enum(98), // 488 t_CUtensorMapInterleave
+    Enum(99), // 489 t_CUtensorMapSwizzle
+    Enum(100), // 490 t_CUtensorMapL2promotion
+    Enum(101), // 491 t_CUtensorMapFloatOOBfill
+    Enum(102), // 492 t_CUtensorMapIm2ColWideMode
+    Enum(103), // 493 t_CUtensorMapAllocClass
+    Pointer(t_CUtensorMapAllocClass, false), // 494 t_P_CUtensorMapAllocClass
+    Handle(32), // 495 t_CUtexObject
+    Pointer(t_CUtexObject, false), // 496 t_P_CUtexObject
+    Enum(104), // 497 t_CUaddress_mode
+    Array(t_CUaddress_mode, 3), // 498 t_A3_CUaddress_mode
+    Enum(105), // 499 t_CUfilter_mode
+    Array(t_f32, 4), // 500 t_A4_f32
+    Array(t_i32, 12), // 501 t_A12_i32
+    Struct(183), // 502 t_CUDA_TEXTURE_DESC
+    Pointer(t_CUDA_TEXTURE_DESC, true), // 503 t_PC_CUDA_TEXTURE_DESC
+    Enum(106), // 504 t_CUresourceViewFormat
+    Struct(184), // 505 t_CUDA_RESOURCE_VIEW_DESC
+    Pointer(t_CUDA_RESOURCE_VIEW_DESC, true), // 506 t_PC_CUDA_RESOURCE_VIEW_DESC
+    Pointer(t_CUDA_RESOURCE_VIEW_DESC, false), // 507 t_P_CUDA_RESOURCE_VIEW_DESC
+    Pointer(t_CUDA_TEXTURE_DESC, false), // 508 t_P_CUDA_TEXTURE_DESC
+    Pointer(t_CUaddress_mode, false), // 509 t_P_CUaddress_mode
+    Pointer(t_CUfilter_mode, false), // 510 t_P_CUfilter_mode
+    Flags(107, 4), // 511 t_CUtexref_flags_in4
+    Pointer(t_CUtexref_flags_in4, false), // 512 t_P_CUtexref_flags_in4
+    Pointer(t_CUarray_format, false), // 513 t_P_CUarray_format
+    Pointer(t_CUstreamCaptureMode, false), // 514 t_P_CUstreamCaptureMode
+    Pointer(t_CUuserObject, false), // 515 t_P_CUuserObject
+    Flags(108, 4), // 516 t_CUuserObject_flags_in4
+    Pointer(t_code, false), // 517 t_P_code
+    Enum(109), // 518 t_cudaError_t
+    Status(109), // 519 t_cudaError_t_status
+    Handle(33), // 520 t_cudaKernel_t
+    Pointer(t_cudaKernel_t, false), // 521 t_P_cudaKernel_t
+    Struct(185), // 522 t_dim3
+    Handle(34), // 523 t_cudaStream_t
+    Pointer(t_dim3, false), // 524 t_P_dim3
+    Struct(186), // 525 t_uint3
+    Pointer(t_uint3, false), // 526 t_P_uint3
+    Enum(110), // 527 t_cudaChannelFormatKind
+    Struct(188), // 528 t_cudaChannelFormatDesc
+    Struct(187), // 529 t_surfaceReference
+    Pointer(t_surfaceReference, true), // 530 t_PC_surfaceReference
+    Enum(111), // 531 t_cudaTextureFilterMode
+    Enum(112), // 532 t_cudaTextureAddressMode
+    Array(t_cudaTextureAddressMode, 3), // 533 t_A3_cudaTextureAddressMode
+    Array(t_i32, 14), // 534 t_A14_i32
+    Struct(189), // 535 t_textureReference
+    Pointer(t_textureReference, true), // 536 t_PC_textureReference
+    Pointer(t_cudaChannelFormatDesc, false), // 537 t_P_cudaChannelFormatDesc
+    Struct(190), // 538 t_cudaExtent
+    Pointer(t_cudaExtent, false), // 539 t_P_cudaExtent
+    Handle(35), // 540 t_cudaArray_t
+    Struct(191), // 541 t_cudaArrayMemoryRequirements
+    Pointer(t_cudaArrayMemoryRequirements, false), // 542 t_P_cudaArrayMemoryRequirements
+    Pointer(t_cudaArray_t, false), // 543 t_P_cudaArray_t
+    Struct(193), // 544 t_cudaArraySparseProperties_tileExtent
+    Struct(192), // 545 t_cudaArraySparseProperties
+    Pointer(t_cudaArraySparseProperties, false), // 546 t_P_cudaArraySparseProperties
+    Handle(36), // 547 t_cudaArray_const_t
+    Pointer(t_cudaChannelFormatDesc, true), // 548 t_PC_cudaChannelFormatDesc
+    Handle(37), // 549 t_cudaMipmappedArray_const_t
+    Array(t_char, 8), // 550 t_A8_char
+    Array(t_i32, 2), // 551 t_A2_i32
+    Array(t_i32, 63), // 552 t_A63_i32
+    Array(t_i32, 61), // 553 t_A61_i32
+    Array(t_i32, 1), // 554 t_A1_i32
+    Array(t_i32, 60), // 555 t_A60_i32
+    Array(t_i32, 56), // 556 t_A56_i32
+    Struct(194), // 557 t_cudaDeviceProp
+    Pointer(t_cudaDeviceProp, true), // 558 t_PC_cudaDeviceProp
+    Enum(113), // 559 t_cudaResourceType
+    Struct(204), // 560 t_cudaResourceDesc_res_array
+    Handle(38), // 561 t_cudaMipmappedArray_t
+    Struct(205), // 562 t_cudaResourceDesc_res_mipmap
+    Struct(206), // 563 t_cudaResourceDesc_res_linear
+    Struct(207), // 564 t_cudaResourceDesc_res_pitch2D
+    Struct(208), // 565 t_cudaResourceDesc_res_reserved
+    Union(202), // 566 t_cudaResourceDesc_res
+    Struct(200), // 567 t_cudaResourceDesc
+    Pointer(t_cudaResourceDesc, true), // 568 t_PC_cudaResourceDesc
+    Enum(114), // 569 t_cudaTextureReadMode
+    Struct(209), // 570 t_cudaTextureDesc
+    Pointer(t_cudaTextureDesc, true), // 571 t_PC_cudaTextureDesc
+    Enum(115), // 572 t_cudaResourceViewFormat
+    Struct(212), // 573 t_cudaResourceViewDesc
+    Pointer(t_cudaResourceViewDesc, true), // 574 t_PC_cudaResourceViewDesc
+    Struct(214), // 575 t_cudaTextureDesc_v2
+    Pointer(t_cudaTextureDesc_v2, true), // 576 t_PC_cudaTextureDesc_v2
+    Handle(39), // 577 t_cudaExternalMemory_t
+    Handle(40), // 578 t_cudaExternalSemaphore_t
+    Handle(41), // 579 t_cudaDevResourceDesc_t
+    Pointer(t_cudaDevResourceDesc_t, false), // 580 t_P_cudaDevResourceDesc_t
+    Enum(116), // 581 t_cudaDevResourceType
+    Struct(217), // 582 t_cudaDevSmResource
+    Enum(117), // 583 t_cudaDevWorkqueueConfigScope
+    Struct(219), // 584 t_cudaDevWorkqueueConfigResource
+    Struct(220), // 585 t_cudaDevWorkqueueResource
+    Union(216), // 586 t_cudaDevResource__2
+    Struct(215), // 587 t_cudaDevResource
+    Pointer(t_cudaDevResource, false), // 588 t_P_cudaDevResource
+    Pointer(t_cudaDevResource, true), // 589 t_PC_cudaDevResource
+    Struct(221), // 590 t_cudaDevSmResourceGroupParams
+    Pointer(t_cudaDevSmResourceGroupParams, false), // 591 t_P_cudaDevSmResourceGroupParams
+    Enum(118), // 592 t_cudaFlushGPUDirectRDMAWritesTarget
+    Enum(119), // 593 t_cudaFlushGPUDirectRDMAWritesScope
+    Enum(120), // 594 t_cudaDeviceAttr
+    Enum(121), // 595 t_cudaFuncCache
+    Pointer(t_cudaFuncCache, false), // 596 t_P_cudaFuncCache
+    Handle(42), // 597 t_cudaMemPool_t
+    Pointer(t_cudaMemPool_t, false), // 598 t_P_cudaMemPool_t
+    Handle(43), // 599 t_cudaExecutionContext_t
+    Pointer(t_cudaExecutionContext_t, false), // 600 t_P_cudaExecutionContext_t
+    Enum(122), // 601 t_cudaGraphMemAttributeType
+    Enum(123), // 602 t_cudaAtomicOperation
+    Pointer(t_cudaAtomicOperation, true), // 603 t_PC_cudaAtomicOperation
+    Enum(124), // 604 t_cudaLimit
+    Enum(125), // 605 t_cudaDeviceP2PAttr
+    Enum(126), // 606 t_cudaSharedMemConfig
+    Pointer(t_cudaSharedMemConfig, false), // 607 t_P_cudaSharedMemConfig
+    Handle(44), // 608 t_cudaAsyncCallbackHandle_t
+    Pointer(t_cudaAsyncCallbackHandle_t, false), // 609 t_P_cudaAsyncCallbackHandle_t
+    Handle(45), // 610 t_cudaEglStreamConnection
+    Pointer(t_cudaEglStreamConnection, false), // 611 t_P_cudaEglStreamConnection
+    Handle(46), // 612 t_cudaGraphicsResource_t
+    Pointer(t_cudaGraphicsResource_t, false), // 613 t_P_cudaGraphicsResource_t
+    Pointer(t_cudaStream_t, false), // 614 t_P_cudaStream_t
+    Array(t_cudaArray_t, 3), // 615 t_A3_cudaArray_t
+    Struct(225), // 616 t_cudaPitchedPtr
+    Array(t_cudaPitchedPtr, 3), // 617 t_A3_cudaPitchedPtr
+    Union(224), // 618 t_cudaEglFrame_frame
+    Struct(226), // 619 t_cudaEglPlaneDesc
+    Array(t_cudaEglPlaneDesc, 3), // 620 t_A3_cudaEglPlaneDesc
+    Enum(127), // 621 t_cudaEglFrameType
+    Enum(128), // 622 t_cudaEglColorFormat
+    Struct(223), // 623 t_cudaEglFrame
+    Pointer(t_cudaEglFrame, false), // 624 t_P_cudaEglFrame
+    Handle(47), // 625 t_cudaEvent_t
+    Pointer(t_cudaEvent_t, false), // 626 t_P_cudaEvent_t
+    Struct(227), // 627 t_cudaExternalMemoryBufferDesc
+    Pointer(t_cudaExternalMemoryBufferDesc, true), // 628 t_PC_cudaExternalMemoryBufferDesc
+    Pointer(t_cudaMipmappedArray_t, false), // 629 t_P_cudaMipmappedArray_t
+    Struct(229), // 630 t_cudaExternalMemoryMipmappedArrayDesc
+    Pointer(t_cudaExternalMemoryMipmappedArrayDesc, true), // 631 t_PC_cudaExternalMemoryMipmappedArrayDesc
+    Array(t_i32, 16), // 632 t_A16_i32
+    Array(t_i32, 15), // 633 t_A15_i32
+    Enum(129), // 634 t_cudaSharedMemoryMode
+    Struct(231), // 635 t_cudaFuncAttributes
+    Pointer(t_cudaFuncAttributes, false), // 636 t_P_cudaFuncAttributes
+    Enum(130), // 637 t_cudaFuncAttribute
+    Enum(131), // 638 t_cudaGLDeviceList
+    Pointer(t_cudaDeviceProp, false), // 639 t_P_cudaDeviceProp
+    Enum(132), // 640 t_cudaDriverEntryPointQueryResult
+    Pointer(t_cudaDriverEntryPointQueryResult, false), // 641 t_P_cudaDriverEntryPointQueryResult
+    Handle(48), // 642 t_cudaFunction_t
+    Pointer(t_cudaFunction_t, false), // 643 t_P_cudaFunction_t
+    Pointer(t_cudaResourceDesc, false), // 644 t_P_cudaResourceDesc
+    Pointer(t_PC_surfaceReference, false), // 645 t_P_PC_surfaceReference
+    Pointer(t_cudaResourceViewDesc, false), // 646 t_P_cudaResourceViewDesc
+    Pointer(t_cudaTextureDesc, false), // 647 t_P_cudaTextureDesc
+    Pointer(t_cudaTextureDesc_v2, false), // 648 t_P_cudaTextureDesc_v2
+    Pointer(t_PC_textureReference, false), // 649 t_P_PC_textureReference
+    Handle(49), // 650 t_cudaGraphNode_t
+    Pointer(t_cudaGraphNode_t, false), // 651 t_P_cudaGraphNode_t
+    Handle(50), // 652 t_cudaGraph_t
+    Pointer(t_cudaGraphNode_t, true), // 653 t_PC_cudaGraphNode_t
+    Struct(236), // 654 t_cudaGraphEdgeData
+    Pointer(t_cudaGraphEdgeData, true), // 655 t_PC_cudaGraphEdgeData
+    Pointer(t_cudaExternalSemaphore_t, false), // 656 t_P_cudaExternalSemaphore_t
+    Struct(240), // 657 t_cudaExternalSemaphoreSignalParams_params_fence
+    Union(241), // 658 t_cudaExternalSemaphoreSignalParams_params_nvSciSync
+    Struct(242), // 659 t_cudaExternalSemaphoreSignalParams_params_keyedMutex
+    Struct(239), // 660 t_cudaExternalSemaphoreSignalParams_params
+    Struct(238), // 661 t_cudaExternalSemaphoreSignalParams
+    Pointer(t_cudaExternalSemaphoreSignalParams, true), // 662 t_PC_cudaExternalSemaphoreSignalParams
+    Struct(237), // 663 t_cudaExternalSemaphoreSignalNodeParams
+    Pointer(t_cudaExternalSemaphoreSignalNodeParams, true), // 664 t_PC_cudaExternalSemaphoreSignalNodeParams
+    Struct(246), // 665 t_cudaExternalSemaphoreWaitParams_params_fence
+    Union(247), // 666 t_cudaExternalSemaphoreWaitParams_params_nvSciSync
+    Struct(248), // 667 t_cudaExternalSemaphoreWaitParams_params_keyedMutex
+    Struct(245), // 668 t_cudaExternalSemaphoreWaitParams_params
+    Struct(244), // 669 t_cudaExternalSemaphoreWaitParams
+    Pointer(t_cudaExternalSemaphoreWaitParams, true), // 670 t_PC_cudaExternalSemaphoreWaitParams
+    Struct(243), // 671 t_cudaExternalSemaphoreWaitNodeParams
+    Pointer(t_cudaExternalSemaphoreWaitNodeParams, true), // 672 t_PC_cudaExternalSemaphoreWaitNodeParams
+    Struct(249), // 673 t_cudaHostNodeParams
+    Pointer(t_cudaHostNodeParams, true), // 674 t_PC_cudaHostNodeParams
+    Struct(250), // 675 t_cudaKernelNodeParams
+    Pointer(t_cudaKernelNodeParams, true), // 676 t_PC_cudaKernelNodeParams
+    Enum(133), // 677 t_cudaMemAllocationType
+    Flags(134, 4), // 678 t_cudaMemAllocationHandleType_in4
+    Enum(135), // 679 t_cudaMemLocationType
+    Struct(260), // 680 t_cudaMemLocation__1_localized
+    Union(258), // 681 t_cudaMemLocation__1
+    Struct(256), // 682 t_cudaMemLocation
+    Struct(252), // 683 t_cudaMemPoolProps
+    Enum(136), // 684 t_cudaMemAccessFlags
+    Struct(261), // 685 t_cudaMemAccessDesc
+    Pointer(t_cudaMemAccessDesc, true), // 686 t_PC_cudaMemAccessDesc
+    Struct(251), // 687 t_cudaMemAllocNodeParams
+    Pointer(t_cudaMemAllocNodeParams, false), // 688 t_P_cudaMemAllocNodeParams
+    Struct(263), // 689 t_cudaPos
+    Enum(137), // 690 t_cudaMemcpyKind
+    Struct(262), // 691 t_cudaMemcpy3DParms
+    Pointer(t_cudaMemcpy3DParms, true), // 692 t_PC_cudaMemcpy3DParms
+    Struct(264), // 693 t_cudaMemsetParams
+    Pointer(t_cudaMemsetParams, true), // 694 t_PC_cudaMemsetParams
+    Enum(138), // 695 t_cudaGraphNodeType
+    Union(272), // 696 t_cudaKernelNodeParamsV2__1
+    Enum(139), // 697 t_cudaKernelFunctionType
+    Struct(269), // 698 t_cudaKernelNodeParamsV2
+    Struct(273), // 699 t_cudaMemcpyNodeParams
+    Struct(275), // 700 t_cudaMemsetParamsV2
+    Struct(277), // 701 t_cudaHostNodeParamsV2
+    Enum(140), // 702 t_cudaGraphChildGraphNodeOwnership
+    Struct(280), // 703 t_cudaChildGraphNodeParams
+    Struct(282), // 704 t_cudaEventWaitNodeParams
+    Struct(283), // 705 t_cudaEventRecordNodeParams
+    Struct(285), // 706 t_cudaExternalSemaphoreSignalNodeParamsV2
+    Struct(287), // 707 t_cudaExternalSemaphoreWaitNodeParamsV2
+    Struct(289), // 708 t_cudaMemAllocNodeParamsV2
+    Struct(290), // 709 t_cudaMemFreeNodeParams
+    Enum(141), // 710 t_cudaGraphConditionalNodeType
+    Pointer(t_cudaGraph_t, false), // 711 t_P_cudaGraph_t
+    Struct(291), // 712 t_cudaConditionalNodeParams
+    Enum(142), // 713 t_cudaMemcpySrcAccessOrder
+    Struct(294), // 714 t_cudaMemcpyAttributes
+    Pointer(t_cudaMemcpyAttributes, false), // 715 t_P_cudaMemcpyAttributes
+    Struct(293), // 716 t_cudaMemcpyBatchNodeParams
+    Union(266), // 717 t_cudaGraphNodeParams__1
+    Struct(265), // 718 t_cudaGraphNodeParams
+    Pointer(t_cudaGraphNodeParams, false), // 719 t_P_cudaGraphNodeParams
+    Handle(51), // 720 t_cudaGraphExec_t
+    Enum(143), // 721 t_cudaGraphExecUpdateResult
+    Pointer(t_cudaGraphExecUpdateResult, false), // 722 t_P_cudaGraphExecUpdateResult
+    Struct(295), // 723 t_cudaGraphExecUpdateResultInfo
+    Pointer(t_cudaGraphExecUpdateResultInfo, false), // 724 t_P_cudaGraphExecUpdateResultInfo
+    Pointer(t_cudaExternalSemaphoreSignalNodeParams, false), // 725 t_P_cudaExternalSemaphoreSignalNodeParams
+    Pointer(t_cudaExternalSemaphoreWaitNodeParams, false), // 726 t_P_cudaExternalSemaphoreWaitNodeParams
+    Pointer(t_cudaGraphEdgeData, false), // 727 t_P_cudaGraphEdgeData
+    Pointer(t_cudaHostNodeParams, false), // 728 t_P_cudaHostNodeParams
+    Pointer(t_cudaGraphExec_t, false), // 729 t_P_cudaGraphExec_t
+    Enum(144), // 730 t_cudaGraphInstantiateResult
+    Struct(296), // 731 t_cudaGraphInstantiateParams
+    Pointer(t_cudaGraphInstantiateParams, false), // 732 t_P_cudaGraphInstantiateParams
+    Enum(145), // 733 t_cudaKernelNodeAttrID
+    Enum(146), // 734 t_cudaAccessProperty
+    Struct(298), // 735 t_cudaAccessPolicyWindow
+    Union(297), // 736 t_cudaKernelNodeAttrValue
+    Pointer(t_cudaKernelNodeAttrValue, false), // 737 t_P_cudaKernelNodeAttrValue
+    Enum(147), // 738 t_cudaLaunchAttributeID
+    Enum(148), // 739 t_cudaSynchronizationPolicy
+    Struct(307), // 740 t_cudaLaunchAttributeValue_clusterDim
+    Enum(149), // 741 t_cudaClusterSchedulingPolicy
+    Struct(308), // 742 t_cudaLaunchAttributeValue_programmaticEvent
+    Struct(309), // 743 t_cudaLaunchMemSyncDomainMap
+    Enum(150), // 744 t_cudaLaunchMemSyncDomain
+    Struct(310), // 745 t_cudaLaunchAttributeValue_launchCompletionEvent
+    Handle(52), // 746 t_cudaGraphDeviceNode_t
+    Struct(311), // 747 t_cudaLaunchAttributeValue_deviceUpdatableKernelNode
+    Struct(312), // 748 t_cudaLaunchAttributeValue_preferredClusterDim
+    Enum(151), // 749 t_cudaLaunchAttributePortableClusterMode
+    Union(299), // 750 t_cudaLaunchAttributeValue
+    Pointer(t_cudaLaunchAttributeValue, false), // 751 t_P_cudaLaunchAttributeValue
+    Pointer(t_cudaKernelNodeParams, false), // 752 t_P_cudaKernelNodeParams
+    Pointer(t_cudaKernelNodeAttrValue, true), // 753 t_PC_cudaKernelNodeAttrValue
+    Pointer(t_cudaLaunchAttributeValue, true), // 754 t_PC_cudaLaunchAttributeValue
+    Pointer(t_cudaMemcpy3DParms, false), // 755 t_P_cudaMemcpy3DParms
+    Pointer(t_cudaMemsetParams, false), // 756 t_P_cudaMemsetParams
+    Pointer(t_cudaGraphNodeType, false), // 757 t_P_cudaGraphNodeType
+    Handle(53), // 758 t_cudaUserObject_t
+    Pointer(t_cudaExternalMemory_t, false), // 759 t_P_cudaExternalMemory_t
+    Enum(152), // 760 t_cudaExternalMemoryHandleType
+    Struct(316), // 761 t_cudaExternalMemoryHandleDesc_handle_win32
+    Union(315), // 762 t_cudaExternalMemoryHandleDesc_handle
+    Struct(313), // 763 t_cudaExternalMemoryHandleDesc
+    Pointer(t_cudaExternalMemoryHandleDesc, true), // 764 t_PC_cudaExternalMemoryHandleDesc
+    Enum(153), // 765 t_cudaExternalSemaphoreHandleType
+    Struct(320), // 766 t_cudaExternalSemaphoreHandleDesc_handle_win32
+    Union(319), // 767 t_cudaExternalSemaphoreHandleDesc_handle
+    Struct(317), // 768 t_cudaExternalSemaphoreHandleDesc
+    Pointer(t_cudaExternalSemaphoreHandleDesc, true), // 769 t_PC_cudaExternalSemaphoreHandleDesc
+    Struct(321), // 770 t_cudaIpcEventHandle_t
+    Pointer(t_cudaIpcEventHandle_t, false), // 771 t_P_cudaIpcEventHandle_t
+    Struct(322), // 772 t_cudaIpcMemHandle_t
+    Pointer(t_cudaIpcMemHandle_t, false), // 773 t_P_cudaIpcMemHandle_t
+    Struct(323), // 774 t_cudaLaunchParams
+    Pointer(t_cudaLaunchParams, false), // 775 t_P_cudaLaunchParams
+    Struct(325), // 776 t_cudaLaunchAttribute
+    Pointer(t_cudaLaunchAttribute, false), // 777 t_P_cudaLaunchAttribute
+    Struct(324), // 778 t_cudaLaunchConfig_t
+    Pointer(t_cudaLaunchConfig_t, true), // 779 t_PC_cudaLaunchConfig_t
+    Handle(54), // 780 t_cudaLibrary_t
+    Pointer(t_cudaLibrary_t, false), // 781 t_P_cudaLibrary_t
+    Enum(154), // 782 t_cudaJitOption
+    Pointer(t_cudaJitOption, false), // 783 t_P_cudaJitOption
+    Enum(155), // 784 t_cudaLibraryOption
+    Pointer(t_cudaLibraryOption, false), // 785 t_P_cudaLibraryOption
+    Handle(55), // 786 t_cudaLogsCallbackHandle
+    Pointer(t_cudaLogsCallbackHandle, false), // 787 t_P_cudaLogsCallbackHandle
+    Pointer(t_cudaPitchedPtr, false), // 788 t_P_cudaPitchedPtr
+    Enum(156), // 789 t_cudaMemoryAdvise
+    Pointer(t_cudaMemLocation, false), // 790 t_P_cudaMemLocation
+    Pointer(t_cudaMemPoolProps, true), // 791 t_PC_cudaMemPoolProps
+    Struct(326), // 792 t_cudaMemPoolPtrExportData
+    Pointer(t_cudaMemPoolPtrExportData, false), // 793 t_P_cudaMemPoolPtrExportData
+    Pointer(t_cudaMemAccessFlags, false), // 794 t_P_cudaMemAccessFlags
+    Enum(157), // 795 t_cudaMemPoolAttr
+    Enum(158), // 796 t_cudaMemRangeAttribute
+    Pointer(t_cudaMemRangeAttribute, false), // 797 t_P_cudaMemRangeAttribute
+    Enum(159), // 798 t_cudaMemcpy3DOperandType
+    Struct(330), // 799 t_cudaMemcpy3DOperand_op_ptr
+    Struct(332), // 800 t_cudaOffset3D
+    Struct(331), // 801 t_cudaMemcpy3DOperand_op_array
+    Union(329), // 802 t_cudaMemcpy3DOperand_op
+    Struct(328), // 803 t_cudaMemcpy3DOperand
+    Struct(327), // 804 t_cudaMemcpy3DBatchOp
+    Pointer(t_cudaMemcpy3DBatchOp, false), // 805 t_P_cudaMemcpy3DBatchOp
+    Struct(333), // 806 t_cudaMemcpy3DPeerParms
+    Pointer(t_cudaMemcpy3DPeerParms, true), // 807 t_PC_cudaMemcpy3DPeerParms
+    Enum(160), // 808 t_cudaMemoryType
+    Array(t_i64, 8), // 809 t_A8_i64
+    Union(337), // 810 t_cudaPointerAttributes__1
+    Array(t_i64, 7), // 811 t_A7_i64
+    Struct(334), // 812 t_cudaPointerAttributes
+    Pointer(t_cudaPointerAttributes, false), // 813 t_P_cudaPointerAttributes
+    Enum(161), // 814 t_cudaOutputMode_t
+    Float(8), // 815 t_f64
+    Pointer(t_f64, false), // 816 t_P_f64
+    Pointer(t_cudaExternalSemaphore_t, true), // 817 t_PC_cudaExternalSemaphore_t
+    Struct(340), // 818 t_cudaExternalSemaphoreSignalParams_v1_params_fence
+    Union(341), // 819 t_cudaExternalSemaphoreSignalParams_v1_params_nvSciSync
+    Struct(342), // 820 t_cudaExternalSemaphoreSignalParams_v1_params_keyedMutex
+    Struct(339), // 821 t_cudaExternalSemaphoreSignalParams_v1_params
+    Struct(338), // 822 t_cudaExternalSemaphoreSignalParams_v1
+    Pointer(t_cudaExternalSemaphoreSignalParams_v1, true), // 823 t_PC_cudaExternalSemaphoreSignalParams_v1
+    Enum(162), // 824 t_cudaStreamCaptureMode
+    Struct(343), // 825 t_cudaGraphRecaptureCallbackData
+    Pointer(t_cudaGraphRecaptureCallbackData, false), // 826 t_P_cudaGraphRecaptureCallbackData
+    Enum(163), // 827 t_cudaStreamAttrID
+    Union(344), // 828 t_cudaStreamAttrValue
+    Pointer(t_cudaStreamAttrValue, false), // 829 t_P_cudaStreamAttrValue
+    Enum(164), // 830 t_cudaStreamCaptureStatus
+    Pointer(t_cudaStreamCaptureStatus, false), // 831 t_P_cudaStreamCaptureStatus
+    Pointer(t_PC_cudaGraphNode_t, false), // 832 t_P_PC_cudaGraphNode_t
+    Pointer(t_PC_cudaGraphEdgeData, false), // 833 t_P_PC_cudaGraphEdgeData
+    Pointer(t_cudaStreamAttrValue, true), // 834 t_PC_cudaStreamAttrValue
+    Pointer(t_cudaStreamCaptureMode, false), // 835 t_P_cudaStreamCaptureMode
+    Pointer(t_cudaUserObject_t, false), // 836 t_P_cudaUserObject_t
+    Struct(347), // 837 t_cudaExternalSemaphoreWaitParams_v1_params_fence
+    Union(348), // 838 t_cudaExternalSemaphoreWaitParams_v1_params_nvSciSync
+    Struct(349), // 839 t_cudaExternalSemaphoreWaitParams_v1_params_keyedMutex
+    Struct(346), // 840 t_cudaExternalSemaphoreWaitParams_v1_params
+    Struct(345), // 841 t_cudaExternalSemaphoreWaitParams_v1
+    Pointer(t_cudaExternalSemaphoreWaitParams_v1, true), // 842 t_PC_cudaExternalSemaphoreWaitParams_v1
+    Enum(165), // 843 t_cublasStatus_t
+    Status(165), // 844 t_cublasStatus_t_status
+    Handle(56), // 845 t_cublasHandle_t
+    Enum(166), // 846 t_cudaDataType
+    Struct(350), // 847 t_cuComplex
+    Pointer(t_cuComplex, true), // 848 t_PC_cuComplex
+    Pointer(t_cuComplex, false), // 849 t_P_cuComplex
+    Enum(167), // 850 t_cublasSideMode_t
+    Enum(168), // 851 t_cublasOperation_t
+    Pointer(t_P_cuComplex, false), // 852 t_P_P_cuComplex
+    Pointer(t_PC_cuComplex, false), // 853 t_P_PC_cuComplex
+    Enum(169), // 854 t_cublasFillMode_t
+    Pointer(t_f32, true), // 855 t_PC_f32
+    Pointer(t_cublasHandle_t, false), // 856 t_P_cublasHandle_t
+    Enum(170), // 857 t_cublasDiagType_t
+    Pointer(t_f64, true), // 858 t_PC_f64
+    Pointer(t_P_f64, false), // 859 t_P_P_f64
+    Pointer(t_PC_f64, false), // 860 t_P_PC_f64
+    Pointer(t_cublasOperation_t, true), // 861 t_PC_cublasOperation_t
+    Pointer(t_i64, true), // 862 t_PC_i64
+    Struct(351), // 863 t_cuDoubleComplex
+    Pointer(t_cuDoubleComplex, true), // 864 t_PC_cuDoubleComplex
+    Enum(171), // 865 t_cublasComputeType_t
+    Enum(172), // 866 t_cublasGemmAlgo_t
+    Enum(173), // 867 t_cublasAtomicsMode_t
+    Pointer(t_cublasAtomicsMode_t, false), // 868 t_P_cublasAtomicsMode_t
+    Enum(174), // 869 t_cudaEmulationSpecialValuesSupport
+    Pointer(t_cudaEmulationSpecialValuesSupport, false), // 870 t_P_cudaEmulationSpecialValuesSupport
+    Enum(175), // 871 t_cublasEmulationStrategy_t
+    Pointer(t_cublasEmulationStrategy_t, false), // 872 t_P_cublasEmulationStrategy_t
+    Pointer(t_P_i32, false), // 873 t_P_P_i32
+    Enum(176), // 874 t_cudaEmulationMantissaControl
+    Pointer(t_cudaEmulationMantissaControl, false), // 875 t_P_cudaEmulationMantissaControl
+    Flags(177, 4), // 876 t_cublasMath_t_in4
+    Pointer(t_cublasMath_t_in4, false), // 877 t_P_cublasMath_t_in4
+    Enum(178), // 878 t_cublasPointerMode_t
+    Pointer(t_cublasPointerMode_t, false), // 879 t_P_cublasPointerMode_t
+    Enum(179), // 880 t_libraryPropertyType
+    Float(2), // 881 t_f16
+    Pointer(t_f16, true), // 882 t_PC_f16
+    Pointer(t_PC_f16, false), // 883 t_P_PC_f16
+    Pointer(t_f16, false), // 884 t_P_f16
+    Pointer(t_P_f16, false), // 885 t_P_P_f16
+    Pointer(t_P_f32, false), // 886 t_P_P_f32
+    Pointer(t_i64, false), // 887 t_P_i64
+    Handle(57), // 888 t_cublasLtHandle_t
+    Pointer(t_cublasLtHandle_t, false), // 889 t_P_cublasLtHandle_t
+    Struct(352), // 890 t_cublasLtEmulationDescOpaque_t
+    Pointer(t_cublasLtEmulationDescOpaque_t, false), // 891 t_P_cublasLtEmulationDescOpaque_t
+    Pointer(t_P_cublasLtEmulationDescOpaque_t, false), // 892 t_P_P_cublasLtEmulationDescOpaque_t
+    Enum(180), // 893 t_cublasLtEmulationDescAttributes_t
+    Array(t_u64, 14), // 894 t_A14_u64
+    Struct(353), // 895 t_cublasLtMatrixLayoutOpaque_t
+    Pointer(t_cublasLtMatrixLayoutOpaque_t, false), // 896 t_P_cublasLtMatrixLayoutOpaque_t
+    Pointer(t_P_cublasLtMatrixLayoutOpaque_t, false), // 897 t_P_P_cublasLtMatrixLayoutOpaque_t
+    Array(t_u64, 23), // 898 t_A23_u64
+    Array(t_u64, 32), // 899 t_A32_u64
+    Struct(355), // 900 t_cublasLtMatmulDescOpaque_t
+    Pointer(t_cublasLtMatmulDescOpaque_t, false), // 901 t_P_cublasLtMatmulDescOpaque_t
+    Struct(357), // 902 t_cublasLtMatmulAlgo_t
+    Pointer(t_cublasLtMatmulAlgo_t, true), // 903 t_PC_cublasLtMatmulAlgo_t
+    Enum(181), // 904 t_cublasLtMatmulAlgoCapAttributes_t
+    Array(t_i32, 4), // 905 t_A4_i32
+    Struct(358), // 906 t_cublasLtMatmulHeuristicResult_t
+    Pointer(t_cublasLtMatmulHeuristicResult_t, false), // 907 t_P_cublasLtMatmulHeuristicResult_t
+    Enum(182), // 908 t_cublasLtMatmulAlgoConfigAttributes_t
+    Pointer(t_cublasLtMatmulAlgo_t, false), // 909 t_P_cublasLtMatmulAlgo_t
+    Array(t_u64, 10), // 910 t_A10_u64
+    Array(t_u64, 12), // 911 t_A12_u64
+    Struct(359), // 912 t_cublasLtMatmulPreferenceOpaque_t
+    Pointer(t_cublasLtMatmulPreferenceOpaque_t, false), // 913 t_P_cublasLtMatmulPreferenceOpaque_t
+    Pointer(t_P_cublasLtMatmulDescOpaque_t, false), // 914 t_P_P_cublasLtMatmulDescOpaque_t
+    Enum(183), // 915 t_cublasLtMatmulDescAttributes_t
+    Pointer(t_P_cublasLtMatmulPreferenceOpaque_t, false), // 916 t_P_P_cublasLtMatmulPreferenceOpaque_t
+    Enum(184), // 917 t_cublasLtMatmulPreferenceAttributes_t
+    Enum(185), // 918 t_cublasLtMatrixLayoutAttribute_t
+    Struct(362), // 919 t_cublasLtMatrixTransformDescOpaque_t
+    Pointer(t_cublasLtMatrixTransformDescOpaque_t, false), // 920 t_P_cublasLtMatrixTransformDescOpaque_t
+    Pointer(t_P_cublasLtMatrixTransformDescOpaque_t, false), // 921 t_P_P_cublasLtMatrixTransformDescOpaque_t
+    Enum(186), // 922 t_cublasLtMatrixTransformDescAttributes_t
+    Pointer(t_PC_f32, false), // 923 t_P_PC_f32
+    BFloat16, // 924 t_bf16
+    Pointer(t_bf16, true), // 925 t_PC_bf16
+    Pointer(t_PC_bf16, false), // 926 t_P_PC_bf16
+    Pointer(t_bf16, false), // 927 t_P_bf16
+    Pointer(t_P_bf16, false), // 928 t_P_P_bf16
+    Pointer(t_u8, true), // 929 t_PC_u8
+    Pointer(t_u8, false), // 930 t_P_u8
+    Handle(58), // 931 t_cublasXtHandle_t
+    Pointer(t_cublasXtHandle_t, false), // 932 t_P_cublasXtHandle_t
+    Enum(187), // 933 t_cublasXtPinnedMemMode_t
+    Pointer(t_cublasXtPinnedMemMode_t, false), // 934 t_P_cublasXtPinnedMemMode_t
+    Enum(188), // 935 t_cublasXtBlasOp_t
+    Enum(189), // 936 t_cublasXtOpType_t
+    Pointer(t_cuDoubleComplex, false), // 937 t_P_cuDoubleComplex
+    Pointer(t_P_cuDoubleComplex, false), // 938 t_P_P_cuDoubleComplex
+    Pointer(t_PC_cuDoubleComplex, false), // 939 t_P_PC_cuDoubleComplex
+    Enum(190), // 940 t_cudnnStatus_t
+    Status(190), // 941 t_cudnnStatus_t_status
+    Handle(59), // 942 t_cudnnHandle_t
+    Handle(60), // 943 t_cudnnActivationDescriptor_t
+    Handle(61), // 944 t_cudnnTensorDescriptor_t
+    Enum(191), // 945 t_cudnnDataType_t
+    Enum(192), // 946 t_cudnnBackendDescriptorType_t
+    Enum(193), // 947 t_cudnnBackendAttributeName_t
+    Enum(194), // 948 t_cudnnBackendAttributeType_t
+    Enum(195), // 949 t_cudnnBatchNormMode_t
+    Enum(196), // 950 t_cudnnBatchNormOps_t
+    Handle(62), // 951 t_cudnnRNNDescriptor_t
+    Enum(197), // 952 t_cudnnCTCLossAlgo_t
+    Handle(63), // 953 t_cudnnCTCLossDescriptor_t
+    Enum(198), // 954 t_cudnnCausalConv1dActivation_t
+    Handle(64), // 955 t_cudnnFilterDescriptor_t
+    Handle(65), // 956 t_cudnnConvolutionDescriptor_t
+    Enum(199), // 957 t_cudnnConvolutionBwdDataAlgo_t
+    Enum(200), // 958 t_cudnnConvolutionBwdFilterAlgo_t
+    Enum(201), // 959 t_cudnnConvolutionFwdAlgo_t
+    Handle(66), // 960 t_cudnnAlgorithmDescriptor_t
+    Pointer(t_cudnnHandle_t, false), // 961 t_P_cudnnHandle_t
+    Pointer(t_cudnnActivationDescriptor_t, false), // 962 t_P_cudnnActivationDescriptor_t
+    Pointer(t_cudnnAlgorithmDescriptor_t, false), // 963 t_P_cudnnAlgorithmDescriptor_t
+    Handle(67), // 964 t_cudnnAlgorithmPerformance_t
+    Pointer(t_cudnnAlgorithmPerformance_t, false), // 965 t_P_cudnnAlgorithmPerformance_t
+    Handle(68), // 966 t_cudnnAttnDescriptor_t
+    Pointer(t_cudnnAttnDescriptor_t, false), // 967 t_P_cudnnAttnDescriptor_t
+    Pointer(t_cudnnCTCLossDescriptor_t, false), // 968 t_P_cudnnCTCLossDescriptor_t
+    Pointer(t_cudnnConvolutionDescriptor_t, false), // 969 t_P_cudnnConvolutionDescriptor_t
+    Handle(69), // 970 t_cudnnDropoutDescriptor_t
+    Pointer(t_cudnnDropoutDescriptor_t, false), // 971 t_P_cudnnDropoutDescriptor_t
+    Pointer(t_cudnnFilterDescriptor_t, false), // 972 t_P_cudnnFilterDescriptor_t
+    Handle(70), // 973 t_cudnnFusedOpsConstParamPack_t
+    Pointer(t_cudnnFusedOpsConstParamPack_t, false), // 974 t_P_cudnnFusedOpsConstParamPack_t
+    Enum(202), // 975 t_cudnnFusedOps_t
+    Handle(71), // 976 t_cudnnFusedOpsPlan_t
+    Pointer(t_cudnnFusedOpsPlan_t, false), // 977 t_P_cudnnFusedOpsPlan_t
+    Handle(72), // 978 t_cudnnFusedOpsVariantParamPack_t
+    Pointer(t_cudnnFusedOpsVariantParamPack_t, false), // 979 t_P_cudnnFusedOpsVariantParamPack_t
+    Handle(73), // 980 t_cudnnLRNDescriptor_t
+    Pointer(t_cudnnLRNDescriptor_t, false), // 981 t_P_cudnnLRNDescriptor_t
+    Handle(74), // 982 t_cudnnOpTensorDescriptor_t
+    Pointer(t_cudnnOpTensorDescriptor_t, false), // 983 t_P_cudnnOpTensorDescriptor_t
+    Handle(75), // 984 t_cudnnPersistentRNNPlan_t
+    Pointer(t_cudnnPersistentRNNPlan_t, false), // 985 t_P_cudnnPersistentRNNPlan_t
+    Handle(76), // 986 t_cudnnPoolingDescriptor_t
+    Pointer(t_cudnnPoolingDescriptor_t, false), // 987 t_P_cudnnPoolingDescriptor_t
+    Handle(77), // 988 t_cudnnRNNDataDescriptor_t
+    Pointer(t_cudnnRNNDataDescriptor_t, false), // 989 t_P_cudnnRNNDataDescriptor_t
+    Pointer(t_cudnnRNNDescriptor_t, false), // 990 t_P_cudnnRNNDescriptor_t
+    Handle(78), // 991 t_cudnnReduceTensorDescriptor_t
+    Pointer(t_cudnnReduceTensorDescriptor_t, false), // 992 t_P_cudnnReduceTensorDescriptor_t
+    Handle(79), // 993 t_cudnnSeqDataDescriptor_t
+    Pointer(t_cudnnSeqDataDescriptor_t, false), // 994 t_P_cudnnSeqDataDescriptor_t
+    Handle(80), // 995 t_cudnnSpatialTransformerDescriptor_t
+    Pointer(t_cudnnSpatialTransformerDescriptor_t, false), // 996 t_P_cudnnSpatialTransformerDescriptor_t
+    Pointer(t_cudnnTensorDescriptor_t, false), // 997 t_P_cudnnTensorDescriptor_t
+    Handle(81), // 998 t_cudnnTensorTransformDescriptor_t
+    Pointer(t_cudnnTensorTransformDescriptor_t, false), // 999 t_P_cudnnTensorTransformDescriptor_t
+    Enum(203), // 1000 t_cudnnNormMode_t
+    Enum(204), // 1001 t_cudnnDivNormMode_t
+    Enum(205), // 1002 t_cudnnDeterminism_t
+    Enum(206), // 1003 t_cudnnMathType_t
+    Struct(363), // 1004 t_cudnnConvolutionBwdDataAlgoPerf_t
+    Pointer(t_cudnnConvolutionBwdDataAlgoPerf_t, false), // 1005 t_P_cudnnConvolutionBwdDataAlgoPerf_t
+    Struct(364), // 1006 t_cudnnConvolutionBwdFilterAlgoPerf_t
+    Pointer(t_cudnnConvolutionBwdFilterAlgoPerf_t, false), // 1007 t_P_cudnnConvolutionBwdFilterAlgoPerf_t
+    Struct(365), // 1008 t_cudnnConvolutionFwdAlgoPerf_t
+    Pointer(t_cudnnConvolutionFwdAlgoPerf_t, false), // 1009 t_P_cudnnConvolutionFwdAlgoPerf_t
+    Pointer(t_cudnnTensorDescriptor_t, true), // 1010 t_PC_cudnnTensorDescriptor_t
+    Enum(207), // 1011 t_cudnnActivationMode_t
+    Pointer(t_cudnnActivationMode_t, false), // 1012 t_P_cudnnActivationMode_t
+    Enum(208), // 1013 t_cudnnNanPropagation_t
+    Pointer(t_cudnnNanPropagation_t, false), // 1014 t_P_cudnnNanPropagation_t
+    Enum(209), // 1015 t_cudnnRNNAlgo_t
+    Union(367), // 1016 t_Algorithm
+    Struct(366), // 1017 t_cudnnAlgorithm_t
+    Pointer(t_cudnnAlgorithm_t, false), // 1018 t_P_cudnnAlgorithm_t
+    Pointer(t_cudnnStatus_t, false), // 1019 t_P_cudnnStatus_t
+    Pointer(t_cudnnDataType_t, false), // 1020 t_P_cudnnDataType_t
+    Pointer(t_cudnnMathType_t, false), // 1021 t_P_cudnnMathType_t
+    Enum(210), // 1022 t_cudnnLossNormalizationMode_t
+    Pointer(t_cudnnLossNormalizationMode_t, false), // 1023 t_P_cudnnLossNormalizationMode_t
+    Enum(211), // 1024 t_cudnnCTCGradMode_t
+    Pointer(t_cudnnCTCGradMode_t, false), // 1025 t_P_cudnnCTCGradMode_t
+    Enum(212), // 1026 t_cudnnConvolutionMode_t
+    Pointer(t_cudnnConvolutionMode_t, false), // 1027 t_P_cudnnConvolutionMode_t
+    Enum(213), // 1028 t_cudnnReorderType_t
+    Pointer(t_cudnnReorderType_t, false), // 1029 t_P_cudnnReorderType_t
+    Enum(214), // 1030 t_cudnnTensorFormat_t
+    Pointer(t_cudnnTensorFormat_t, false), // 1031 t_P_cudnnTensorFormat_t
+    Enum(215), // 1032 t_cudnnFusedOpsConstParamLabel_t
+    Enum(216), // 1033 t_cudnnFusedOpsVariantParamLabel_t
+    Enum(217), // 1034 t_cudnnMultiHeadAttnWeightKind_t
+    Enum(218), // 1035 t_cudnnNormOps_t
+    Enum(219), // 1036 t_cudnnNormAlgo_t
+    Enum(220), // 1037 t_cudnnOpTensorOp_t
+    Pointer(t_cudnnOpTensorOp_t, false), // 1038 t_P_cudnnOpTensorOp_t
+    Enum(221), // 1039 t_cudnnPoolingMode_t
+    Pointer(t_cudnnPoolingMode_t, false), // 1040 t_P_cudnnPoolingMode_t
+    Enum(222), // 1041 t_cudnnRNNBiasMode_t
+    Pointer(t_cudnnRNNBiasMode_t, false), // 1042 t_P_cudnnRNNBiasMode_t
+    Enum(223), // 1043 t_cudnnRNNDataLayout_t
+    Pointer(t_cudnnRNNDataLayout_t, false), // 1044 t_P_cudnnRNNDataLayout_t
+    Enum(224), // 1045 t_cudnnRNNInputMode_t
+    Pointer(t_cudnnRNNInputMode_t, false), // 1046 t_P_cudnnRNNInputMode_t
+    Enum(225), // 1047 t_cudnnDirectionMode_t
+    Pointer(t_cudnnDirectionMode_t, false), // 1048 t_P_cudnnDirectionMode_t
+    Enum(226), // 1049 t_cudnnRNNMode_t
+    Pointer(t_cudnnRNNMode_t, false), // 1050 t_P_cudnnRNNMode_t
+    Pointer(t_cudnnRNNAlgo_t, false), // 1051 t_P_cudnnRNNAlgo_t
+    Enum(227), // 1052 t_cudnnForwardMode_t
+    Enum(228), // 1053 t_cudnnReduceTensorOp_t
+    Pointer(t_cudnnReduceTensorOp_t, false), // 1054 t_P_cudnnReduceTensorOp_t
+    Enum(229), // 1055 t_cudnnReduceTensorIndices_t
+    Pointer(t_cudnnReduceTensorIndices_t, false), // 1056 t_P_cudnnReduceTensorIndices_t
+    Enum(230), // 1057 t_cudnnIndicesType_t
+    Pointer(t_cudnnIndicesType_t, false), // 1058 t_P_cudnnIndicesType_t
+    Enum(231), // 1059 t_cudnnSeqDataAxis_t
+    Pointer(t_cudnnSeqDataAxis_t, false), // 1060 t_P_cudnnSeqDataAxis_t
+    Enum(232), // 1061 t_cudnnFoldingDirection_t
+    Pointer(t_cudnnFoldingDirection_t, false), // 1062 t_P_cudnnFoldingDirection_t
+    Struct(368), // 1063 t_cudnnGnnCscGraph_t
+    Pointer(t_cudnnGnnCscGraph_t, true), // 1064 t_PC_cudnnGnnCscGraph_t
+    Enum(233), // 1065 t_cudnnGnnAggOp_t
+    Enum(234), // 1066 t_cudnnGnnActivationOp_t
+    Struct(369), // 1067 t_cudnnGnnMhaParams_t
+    Pointer(t_cudnnGnnMhaParams_t, true), // 1068 t_PC_cudnnGnnMhaParams_t
+    Enum(235), // 1069 t_cudnnLRNMode_t
+    Enum(236), // 1070 t_cudnnWgradMode_t
+    Enum(237), // 1071 t_cudnnErrQueryMode_t
+    Enum(238), // 1072 t_cudnnRNNClipMode_t
+    Pointer(t_cudnnRNNClipMode_t, false), // 1073 t_P_cudnnRNNClipMode_t
+    Pointer(t_cudnnSeqDataAxis_t, true), // 1074 t_PC_cudnnSeqDataAxis_t
+    Enum(239), // 1075 t_cudnnSamplerType_t
+    Enum(240), // 1076 t_cudnnSoftmaxAlgorithm_t
+    Enum(241), // 1077 t_cudnnSoftmaxMode_t
+    Enum(242), // 1078 t_cufftResult
+    Status(242), // 1079 t_cufftResult_status
+    Enum(243), // 1080 t_cufftType
+    Enum(244), // 1081 t_cufftProperty
+    Enum(245), // 1082 t_cufftXtCallbackType
+    Array(t_i32, 64), // 1083 t_A64_i32
+    Array(t_P_void, 64), // 1084 t_A64_P_void
+    Array(t_u64, 64), // 1085 t_A64_u64
+    Struct(371), // 1086 t_cudaXtDesc
+    Pointer(t_cudaXtDesc, false), // 1087 t_P_cudaXtDesc
+    Enum(246), // 1088 t_libFormat
+    Struct(370), // 1089 t_cudaLibXtDesc
+    Pointer(t_cudaLibXtDesc, false), // 1090 t_P_cudaLibXtDesc
+    Pointer(t_P_cudaLibXtDesc, false), // 1091 t_P_P_cudaLibXtDesc
+    Enum(247), // 1092 t_cufftXtSubFormat
+    Enum(248), // 1093 t_cufftXtCopyType
+    Enum(249), // 1094 t_cufftXtQueryType
+    Array(t_u64, 3), // 1095 t_A3_u64
+    Struct(372), // 1096 t_cufftBox3d
+    Pointer(t_cufftBox3d, true), // 1097 t_PC_cufftBox3d
+    Enum(250), // 1098 t_cufftXtWorkAreaPolicy
+    Enum(251), // 1099 t_CUfileOpError
+    Struct(373), // 1100 t_CUfileError_t
+    Flags(252, 4), // 1101 t_CUfileStatus_t_in4
+    Struct(374), // 1102 t_CUfileIOEvents_t
+    Pointer(t_CUfileIOEvents_t, false), // 1103 t_P_CUfileIOEvents_t
+    Enum(253), // 1104 t_CUfileBatchMode_t
+    Struct(377), // 1105 t_CUfileIOParams_t_u_batch
+    Union(376), // 1106 t_CUfileIOParams_t_u
+    Enum(254), // 1107 t_CUfileOpcode_t
+    Struct(375), // 1108 t_CUfileIOParams_t
+    Pointer(t_CUfileIOParams_t, false), // 1109 t_P_CUfileIOParams_t
+    Flags(255, 4), // 1110 t_CUfileDriverStatusFlags_t_in4
+    Flags(256, 4), // 1111 t_CUfileP2PFlags_t_in4
+    Pointer(t_CUfileP2PFlags_t_in4, false), // 1112 t_P_CUfileP2PFlags_t_in4
+    Struct(379), // 1113 t_CUfileDrvProps_t_nvfs
+    Struct(378), // 1114 t_CUfileDrvProps_t
+    Pointer(t_CUfileDrvProps_t, false), // 1115 t_P_CUfileDrvProps_t
+    Enum(257), // 1116 t_CUFileBoolConfigParameter_t
+    Pointer(t_bool1, false), // 1117 t_P_bool1
+    Enum(258), // 1118 t_CUFileSizeTConfigParameter_t
+    Enum(259), // 1119 t_CUFileStringConfigParameter_t
+    Struct(381), // 1120 t_CUfileOpCounter_t
+    Struct(380), // 1121 t_CUfileStatsLevel1_t
+    Pointer(t_CUfileStatsLevel1_t, false), // 1122 t_P_CUfileStatsLevel1_t
+    Struct(382), // 1123 t_CUfileStatsLevel2_t
+    Pointer(t_CUfileStatsLevel2_t, false), // 1124 t_P_CUfileStatsLevel2_t
+    Array(t_char, 16), // 1125 t_A16_char
+    Struct(384), // 1126 t_CUfilePerGpuStats_t
+    Array(t_CUfilePerGpuStats_t, 16), // 1127 t_A16_CUfilePerGpuStats_t
+    Struct(383), // 1128 t_CUfileStatsLevel3_t
+    Pointer(t_CUfileStatsLevel3_t, false), // 1129 t_P_CUfileStatsLevel3_t
+    Enum(260), // 1130 t_CUfileFileHandleType
+    Union(386), // 1131 t_CUfileDescr_t_handle
+    Struct(387), // 1132 t_CUfileFSOps_t
+    Pointer(t_CUfileFSOps_t, true), // 1133 t_PC_CUfileFSOps_t
+    Struct(385), // 1134 t_CUfileDescr_t
+    Pointer(t_CUfileDescr_t, false), // 1135 t_P_CUfileDescr_t
+    Struct(388), // 1136 t_CUfileIOVec_t
+    Pointer(t_CUfileIOVec_t, true), // 1137 t_PC_CUfileIOVec_t
+    Enum(261), // 1138 t_curandStatus_t
+    Status(261), // 1139 t_curandStatus_t_status
+    Handle(82), // 1140 t_curandGenerator_t
+    Pointer(t_curandGenerator_t, false), // 1141 t_P_curandGenerator_t
+    Enum(262), // 1142 t_curandRngType_t
+    Handle(83), // 1143 t_curandDiscreteDistribution_t
+    Pointer(t_curandDiscreteDistribution_t, false), // 1144 t_P_curandDiscreteDistribution_t
+    Enum(263), // 1145 t_curandMethod_t
+    Array(t_u32, 32), // 1146 t_A32_u32
+    Pointer(t_A32_u32, false), // 1147 t_P_A32_u32
+    Pointer(t_P_A32_u32, false), // 1148 t_P_P_A32_u32
+    Enum(264), // 1149 t_curandDirectionVectorSet_t
+    Pointer(t_A64_u64, false), // 1150 t_P_A64_u64
+    Pointer(t_P_A64_u64, false), // 1151 t_P_P_A64_u64
+    Pointer(t_P_u32, false), // 1152 t_P_P_u32
+    Pointer(t_P_u64, false), // 1153 t_P_P_u64
+    Enum(265), // 1154 t_curandOrdering_t
+    Enum(266), // 1155 t_cusolverStatus_t
+    Status(266), // 1156 t_cusolverStatus_t_status
+    Handle(84), // 1157 t_cusolverDnHandle_t
+    Int { bytes: 1, signed: true }, // 1158 t_i8
+    Enum(267), // 1159 t_cusolverEigMode_t
+    Handle(85), // 1160 t_gesvdjInfo_t
+    Enum(268), // 1161 t_cusolverEigRange_t
+    Handle(86), // 1162 t_syevjInfo_t
+    Enum(269), // 1163 t_cusolverEigType_t
+    Pointer(t_cusolverDnHandle_t, false), // 1164 t_P_cusolverDnHandle_t
+    Pointer(t_gesvdjInfo_t, false), // 1165 t_P_gesvdjInfo_t
+    Handle(87), // 1166 t_cusolverDnParams_t
+    Pointer(t_cusolverDnParams_t, false), // 1167 t_P_cusolverDnParams_t
+    Pointer(t_syevjInfo_t, false), // 1168 t_P_syevjInfo_t
+    Enum(270), // 1169 t_cusolverDeterministicMode_t
+    Pointer(t_cusolverDeterministicMode_t, false), // 1170 t_P_cusolverDeterministicMode_t
+    Enum(271), // 1171 t_cudaEmulationStrategy
+    Pointer(t_cudaEmulationStrategy, false), // 1172 t_P_cudaEmulationStrategy
+    Enum(272), // 1173 t_cusolverMathMode_t
+    Pointer(t_cusolverMathMode_t, false), // 1174 t_P_cusolverMathMode_t
+    Handle(88), // 1175 t_cusolverDnIRSInfos_t
+    Pointer(t_cusolverDnIRSInfos_t, false), // 1176 t_P_cusolverDnIRSInfos_t
+    Handle(89), // 1177 t_cusolverDnIRSParams_t
+    Pointer(t_cusolverDnIRSParams_t, false), // 1178 t_P_cusolverDnIRSParams_t
+    Enum(273), // 1179 t_cusolverIRSRefinement_t
+    Enum(274), // 1180 t_cusolverPrecType_t
+    Enum(275), // 1181 t_cusolverDnFunction_t
+    Enum(276), // 1182 t_cusolverAlgMode_t
+    Enum(277), // 1183 t_cusolverDirectMode_t
+    Enum(278), // 1184 t_cusolverStorevMode_t
+    Enum(279), // 1185 t_cusolverEigComp_t
+    Handle(90), // 1186 t_cusolverMgHandle_t
+    Pointer(t_cusolverMgHandle_t, false), // 1187 t_P_cusolverMgHandle_t
+    Enum(280), // 1188 t_cusolverMgGridMapping_t
+    Handle(91), // 1189 t_cusolverRfHandle_t
+    Pointer(t_cusolverRfHandle_t, false), // 1190 t_P_cusolverRfHandle_t
+    Enum(281), // 1191 t_cusolverRfFactorization_t
+    Pointer(t_cusolverRfFactorization_t, false), // 1192 t_P_cusolverRfFactorization_t
+    Enum(282), // 1193 t_cusolverRfTriangularSolve_t
+    Pointer(t_cusolverRfTriangularSolve_t, false), // 1194 t_P_cusolverRfTriangularSolve_t
+    Enum(283), // 1195 t_cusolverRfMatrixFormat_t
+    Pointer(t_cusolverRfMatrixFormat_t, false), // 1196 t_P_cusolverRfMatrixFormat_t
+    Enum(284), // 1197 t_cusolverRfUnitDiagonal_t
+    Pointer(t_cusolverRfUnitDiagonal_t, false), // 1198 t_P_cusolverRfUnitDiagonal_t
+    Enum(285), // 1199 t_cusolverRfNumericBoostReport_t
+    Pointer(t_cusolverRfNumericBoostReport_t, false), // 1200 t_P_cusolverRfNumericBoostReport_t
+    Enum(286), // 1201 t_cusolverRfResetValuesFastMode_t
+    Pointer(t_cusolverRfResetValuesFastMode_t, false), // 1202 t_P_cusolverRfResetValuesFastMode_t
+    Handle(92), // 1203 t_cusolverSpHandle_t
+    Handle(93), // 1204 t_cusparseMatDescr_t
+    Handle(94), // 1205 t_csrcholInfo_t
+    Handle(95), // 1206 t_csrcholInfoHost_t
+    Handle(96), // 1207 t_csrluInfoHost_t
+    Handle(97), // 1208 t_csrqrInfo_t
+    Handle(98), // 1209 t_csrqrInfoHost_t
+    Pointer(t_cusolverSpHandle_t, false), // 1210 t_P_cusolverSpHandle_t
+    Pointer(t_csrcholInfo_t, false), // 1211 t_P_csrcholInfo_t
+    Pointer(t_csrcholInfoHost_t, false), // 1212 t_P_csrcholInfoHost_t
+    Pointer(t_csrluInfoHost_t, false), // 1213 t_P_csrluInfoHost_t
+    Pointer(t_csrqrInfo_t, false), // 1214 t_P_csrqrInfo_t
+    Pointer(t_csrqrInfoHost_t, false), // 1215 t_P_csrqrInfoHost_t
+    Enum(287), // 1216 t_cusparseStatus_t
+    Status(287), // 1217 t_cusparseStatus_t_status
+    Handle(99), // 1218 t_cusparseHandle_t
+    Handle(100), // 1219 t_cusparseSpVecDescr_t
+    Handle(101), // 1220 t_cusparseDnVecDescr_t
+    Handle(102), // 1221 t_cusparseConstSpVecDescr_t
+    Handle(103), // 1222 t_cusparseSpMatDescr_t
+    Enum(288), // 1223 t_cusparseIndexType_t
+    Pointer(t_cusparseIndexType_t, false), // 1224 t_P_cusparseIndexType_t
+    Enum(289), // 1225 t_cusparseIndexBase_t
+    Pointer(t_cusparseIndexBase_t, false), // 1226 t_P_cusparseIndexBase_t
+    Pointer(t_cudaDataType, false), // 1227 t_P_cudaDataType
+    Enum(290), // 1228 t_cusparseDirection_t
+    Handle(104), // 1229 t_bsric02Info_t
+    Enum(291), // 1230 t_cusparseSolvePolicy_t
+    Handle(105), // 1231 t_bsrilu02Info_t
+    Enum(292), // 1232 t_cusparseOperation_t
+    Handle(106), // 1233 t_bsrsm2Info_t
+    Handle(107), // 1234 t_bsrsv2Info_t
+    Handle(108), // 1235 t_csru2csrInfo_t
+    Handle(109), // 1236 t_cusparseColorInfo_t
+    Handle(110), // 1237 t_csrgemm2Info_t
+    Handle(111), // 1238 t_csric02Info_t
+    Handle(112), // 1239 t_csrilu02Info_t
+    Handle(113), // 1240 t_csrsm2Info_t
+    Handle(114), // 1241 t_csrsv2Info_t
+    Enum(293), // 1242 t_cusparseAction_t
+    Handle(115), // 1243 t_cusparseConstSpMatDescr_t
+    Handle(116), // 1244 t_cusparseConstDnMatDescr_t
+    Enum(294), // 1245 t_cusparseOrder_t
+    Pointer(t_cusparseOrder_t, false), // 1246 t_P_cusparseOrder_t
+    Handle(117), // 1247 t_cusparseConstDnVecDescr_t
+    Handle(118), // 1248 t_cusparseDnMatDescr_t
+    Pointer(t_cusparseHandle_t, false), // 1249 t_P_cusparseHandle_t
+    Pointer(t_cusparseSpMatDescr_t, false), // 1250 t_P_cusparseSpMatDescr_t
+    Pointer(t_bsric02Info_t, false), // 1251 t_P_bsric02Info_t
+    Pointer(t_bsrilu02Info_t, false), // 1252 t_P_bsrilu02Info_t
+    Pointer(t_bsrsm2Info_t, false), // 1253 t_P_bsrsm2Info_t
+    Pointer(t_bsrsv2Info_t, false), // 1254 t_P_bsrsv2Info_t
+    Pointer(t_cusparseColorInfo_t, false), // 1255 t_P_cusparseColorInfo_t
+    Pointer(t_cusparseConstSpMatDescr_t, false), // 1256 t_P_cusparseConstSpMatDescr_t
+    Pointer(t_cusparseConstDnMatDescr_t, false), // 1257 t_P_cusparseConstDnMatDescr_t
+    Pointer(t_cusparseConstDnVecDescr_t, false), // 1258 t_P_cusparseConstDnVecDescr_t
+    Pointer(t_cusparseConstSpVecDescr_t, false), // 1259 t_P_cusparseConstSpVecDescr_t
+    Pointer(t_csrgemm2Info_t, false), // 1260 t_P_csrgemm2Info_t
+    Pointer(t_csric02Info_t, false), // 1261 t_P_csric02Info_t
+    Pointer(t_csrilu02Info_t, false), // 1262 t_P_csrilu02Info_t
+    Pointer(t_csrsm2Info_t, false), // 1263 t_P_csrsm2Info_t
+    Pointer(t_csrsv2Info_t, false), // 1264 t_P_csrsv2Info_t
+    Pointer(t_csru2csrInfo_t, false), // 1265 t_P_csru2csrInfo_t
+    Pointer(t_cusparseDnMatDescr_t, false), // 1266 t_P_cusparseDnMatDescr_t
+    Pointer(t_cusparseDnVecDescr_t, false), // 1267 t_P_cusparseDnVecDescr_t
+    Pointer(t_cusparseMatDescr_t, false), // 1268 t_P_cusparseMatDescr_t
+    Handle(119), // 1269 t_pruneInfo_t
+    Pointer(t_pruneInfo_t, false), // 1270 t_P_pruneInfo_t
+    Pointer(t_cusparseSpVecDescr_t, false), // 1271 t_P_cusparseSpVecDescr_t
+    Enum(295), // 1272 t_cusparseCsr2CscAlg_t
+    Enum(296), // 1273 t_cusparseAlgMode_t
+    Enum(297), // 1274 t_cusparseDenseToSparseAlg_t
+    Enum(298), // 1275 t_cusparseColorAlg_t
+    Pointer(t_cusparseColorAlg_t, false), // 1276 t_P_cusparseColorAlg_t
+    Enum(299), // 1277 t_cusparseDiagType_t
+    Enum(300), // 1278 t_cusparseFillMode_t
+    Enum(301), // 1279 t_cusparseMatrixType_t
+    Enum(302), // 1280 t_cusparsePointerMode_t
+    Pointer(t_cusparsePointerMode_t, false), // 1281 t_P_cusparsePointerMode_t
+    Enum(303), // 1282 t_cusparseSDDMMAlg_t
+    Enum(304), // 1283 t_cusparseSpGEAMAlg_t
+    Handle(120), // 1284 t_cusparseSpGEAMDescr_t
+    Pointer(t_cusparseSpGEAMDescr_t, false), // 1285 t_P_cusparseSpGEAMDescr_t
+    Enum(305), // 1286 t_cusparseSpGEMMAlg_t
+    Handle(121), // 1287 t_cusparseSpGEMMDescr_t
+    Pointer(t_cusparseSpGEMMDescr_t, false), // 1288 t_P_cusparseSpGEMMDescr_t
+    Enum(306), // 1289 t_cusparseSpMMAlg_t
+    Handle(122), // 1290 t_cusparseSpMMOpPlan_t
+    Pointer(t_cusparseSpMMOpPlan_t, false), // 1291 t_P_cusparseSpMMOpPlan_t
+    Enum(307), // 1292 t_cusparseSpMMOpAlg_t
+    Enum(308), // 1293 t_cusparseSpMVAlg_t
+    Enum(309), // 1294 t_cusparseSpMatAttribute_t
+    Enum(310), // 1295 t_cusparseFormat_t
+    Pointer(t_cusparseFormat_t, false), // 1296 t_P_cusparseFormat_t
+    Enum(311), // 1297 t_cusparseSpSMAlg_t
+    Handle(123), // 1298 t_cusparseSpSMDescr_t
+    Pointer(t_cusparseSpSMDescr_t, false), // 1299 t_P_cusparseSpSMDescr_t
+    Enum(312), // 1300 t_cusparseSpSMUpdate_t
+    Enum(313), // 1301 t_cusparseSpSVAlg_t
+    Handle(124), // 1302 t_cusparseSpSVDescr_t
+    Pointer(t_cusparseSpSVDescr_t, false), // 1303 t_P_cusparseSpSVDescr_t
+    Enum(314), // 1304 t_cusparseSpSVUpdate_t
+    Enum(315), // 1305 t_cusparseSparseToDenseAlg_t
+    Enum(316), // 1306 t_ncclResult_t
+    Status(316), // 1307 t_ncclResult_t_status
+    Enum(317), // 1308 t_ncclDataType_t
+    Handle(125), // 1309 t_ncclComm_t
+    Struct(390), // 1310 t_ncclConfigExt_t
+    Pointer(t_ncclConfigExt_t, false), // 1311 t_P_ncclConfigExt_t
+    Struct(391), // 1312 t_ncclConfigExt_t_key
+    Union(392), // 1313 t_ncclConfigExt_t_val
+    Struct(389), // 1314 t_ncclCollConfig_t
+    Pointer(t_ncclCollConfig_t, true), // 1315 t_PC_ncclCollConfig_t
+    Enum(318), // 1316 t_ncclRedOp_t
+    Pointer(t_ncclResult_t, false), // 1317 t_P_ncclResult_t
+    Array(t_char, 128), // 1318 t_A128_char
+    Struct(393), // 1319 t_ncclUniqueId
+    Pointer(t_ncclUniqueId, false), // 1320 t_P_ncclUniqueId
+    Pointer(t_ncclUniqueId, true), // 1321 t_PC_ncclUniqueId
+    Pointer(t_ncclComm_t, false), // 1322 t_P_ncclComm_t
+    Struct(394), // 1323 t_ncclConfig_t
+    Pointer(t_ncclConfig_t, false), // 1324 t_P_ncclConfig_t
+    Enum(319), // 1325 t_ncclCommMemStat_t
+    Handle(126), // 1326 t_ncclWindow_t
+    Pointer(t_ncclWindow_t, false), // 1327 t_P_ncclWindow_t
+    Struct(395), // 1328 t_ncclSimInfo_t
+    Pointer(t_ncclSimInfo_t, false), // 1329 t_P_ncclSimInfo_t
+    Handle(127), // 1330 t_ncclParamHandle_t
+    Pointer(t_ncclParamHandle_t, false), // 1331 t_P_ncclParamHandle_t
+    Pointer(t_P_PC_char, false), // 1332 t_P_P_PC_char
+    Int { bytes: 2, signed: true }, // 1333 t_i16
+    Pointer(t_i16, false), // 1334 t_P_i16
+    Pointer(t_i8, false), // 1335 t_P_i8
+    Pointer(t_u16, false), // 1336 t_P_u16
+    Pointer(t_ncclRedOp_t, false), // 1337 t_P_ncclRedOp_t
+    Enum(320), // 1338 t_ncclScalarResidence_t
+    Struct(396), // 1339 t_ncclEncryptionConfig_t
+    Pointer(t_ncclEncryptionConfig_t, true), // 1340 t_PC_ncclEncryptionConfig_t
+    Struct(397), // 1341 t_ncclWaitSignalDesc_t
+    Pointer(t_ncclWaitSignalDesc_t, false), // 1342 t_P_ncclWaitSignalDesc_t
+    Enum(321), // 1343 t_nvFatbinResult
+    Status(321), // 1344 t_nvFatbinResult_status
+    Handle(128), // 1345 t_nvFatbinHandle
+    Pointer(t_nvFatbinHandle, false), // 1346 t_P_nvFatbinHandle
+    Enum(322), // 1347 t_nvJitLinkResult
+    Status(322), // 1348 t_nvJitLinkResult_status
+    Handle(129), // 1349 t_nvJitLinkHandle
+    Enum(323), // 1350 t_nvJitLinkInputType
+    Pointer(t_nvJitLinkHandle, false), // 1351 t_P_nvJitLinkHandle
+    Enum(324), // 1352 t_nvjpegStatus_t
+    Status(324), // 1353 t_nvjpegStatus_t_status
+    Handle(130), // 1354 t_nvjpegHandle_t
+    Struct(398), // 1355 t_nvjpegDevAllocator_t
+    Pointer(t_nvjpegDevAllocator_t, false), // 1356 t_P_nvjpegDevAllocator_t
+    Handle(131), // 1357 t_nvjpegBufferDevice_t
+    Pointer(t_nvjpegBufferDevice_t, false), // 1358 t_P_nvjpegBufferDevice_t
+    Struct(399), // 1359 t_nvjpegDevAllocatorV2_t
+    Pointer(t_nvjpegDevAllocatorV2_t, false), // 1360 t_P_nvjpegDevAllocatorV2_t
+    Struct(400), // 1361 t_nvjpegPinnedAllocator_t
+    Pointer(t_nvjpegPinnedAllocator_t, false), // 1362 t_P_nvjpegPinnedAllocator_t
+    Handle(132), // 1363 t_nvjpegBufferPinned_t
+    Pointer(t_nvjpegBufferPinned_t, false), // 1364 t_P_nvjpegBufferPinned_t
+    Struct(401), // 1365 t_nvjpegPinnedAllocatorV2_t
+    Pointer(t_nvjpegPinnedAllocatorV2_t, false), // 1366 t_P_nvjpegPinnedAllocatorV2_t
+    Enum(325), // 1367 t_nvjpegBackend_t
+    Pointer(t_nvjpegHandle_t, false), // 1368 t_P_nvjpegHandle_t
+    Handle(133), // 1369 t_nvjpegJpegState_t
+    Enum(326), // 1370 t_nvjpegOutputFormat_t
+    Array(t_P_u8, 4), // 1371 t_A4_P_u8
+    Array(t_u64, 4), // 1372 t_A4_u64
+    Struct(402), // 1373 t_nvjpegImage_t
+    Pointer(t_nvjpegImage_t, false), // 1374 t_P_nvjpegImage_t
+    Pointer(t_PC_u8, false), // 1375 t_P_PC_u8
+    Handle(134), // 1376 t_nvjpegDecodeParams_t
+    Pointer(t_nvjpegDecodeParams_t, false), // 1377 t_P_nvjpegDecodeParams_t
+    Enum(327), // 1378 t_nvjpegChromaSubsampling_t
+    Handle(135), // 1379 t_nvjpegJpegStream_t
+    Handle(136), // 1380 t_nvjpegJpegDecoder_t
+    Enum(328), // 1381 t_nvjpegExifOrientation_t
+    Enum(329), // 1382 t_nvjpegScaleFactor_t
+    Pointer(t_nvjpegJpegDecoder_t, false), // 1383 t_P_nvjpegJpegDecoder_t
+    Pointer(t_nvjpegJpegState_t, false), // 1384 t_P_nvjpegJpegState_t
+    Handle(137), // 1385 t_nvjpegEncoderState_t
+    Handle(138), // 1386 t_nvjpegEncoderParams_t
+    Pointer(t_nvjpegImage_t, true), // 1387 t_PC_nvjpegImage_t
+    Enum(330), // 1388 t_nvjpegInputFormat_t
+    Pointer(t_nvjpegEncoderParams_t, false), // 1389 t_P_nvjpegEncoderParams_t
+    Enum(331), // 1390 t_nvjpegJpegEncoding_t
+    Pointer(t_nvjpegEncoderState_t, false), // 1391 t_P_nvjpegEncoderState_t
+    Enum(332), // 1392 t_nvjpegEncBackend_t
+    Pointer(t_nvjpegChromaSubsampling_t, false), // 1393 t_P_nvjpegChromaSubsampling_t
+    Pointer(t_nvjpegJpegStream_t, false), // 1394 t_P_nvjpegJpegStream_t
+    Pointer(t_nvjpegExifOrientation_t, false), // 1395 t_P_nvjpegExifOrientation_t
+    Pointer(t_nvjpegJpegEncoding_t, false), // 1396 t_P_nvjpegJpegEncoding_t
+    Enum(333), // 1397 t_nvmlReturn_t
+    Status(333), // 1398 t_nvmlReturn_t_status
+    Handle(139), // 1399 t_nvmlComputeInstance_t
+    Handle(140), // 1400 t_nvmlDevice_t
+    Handle(141), // 1401 t_nvmlGpuInstance_t
+    Struct(404), // 1402 t_nvmlComputeInstancePlacement_t
+    Struct(403), // 1403 t_nvmlComputeInstanceInfo_t
+    Pointer(t_nvmlComputeInstanceInfo_t, false), // 1404 t_P_nvmlComputeInstanceInfo_t
+    Enum(334), // 1405 t_nvmlEccCounterType_t
+    Enum(335), // 1406 t_nvmlValueType_t
+    Union(406), // 1407 t_nvmlValue_t
+    Struct(405), // 1408 t_nvmlFieldValue_t
+    Pointer(t_nvmlFieldValue_t, false), // 1409 t_P_nvmlFieldValue_t
+    Pointer(t_nvmlGpuInstance_t, false), // 1410 t_P_nvmlGpuInstance_t
+    Struct(407), // 1411 t_nvmlGpuInstancePlacement_t
+    Pointer(t_nvmlGpuInstancePlacement_t, true), // 1412 t_PC_nvmlGpuInstancePlacement_t
+    Array(t_char, 32), // 1413 t_A32_char
+    Struct(408), // 1414 t_nvmlPciInfo_t
+    Pointer(t_nvmlPciInfo_t, false), // 1415 t_P_nvmlPciInfo_t
+    Enum(336), // 1416 t_nvmlEnableState_t
+    Enum(337), // 1417 t_nvmlRestrictedAPI_t
+    Pointer(t_nvmlEnableState_t, false), // 1418 t_P_nvmlEnableState_t
+    Array(t_u32, 5), // 1419 t_A5_u32
+    Struct(409), // 1420 t_nvmlAccountingStats_t
+    Pointer(t_nvmlAccountingStats_t, false), // 1421 t_P_nvmlAccountingStats_t
+    Struct(410), // 1422 t_nvmlAccountingStats_v2_t
+    Pointer(t_nvmlAccountingStats_v2_t, false), // 1423 t_P_nvmlAccountingStats_v2_t
+    Struct(411), // 1424 t_nvmlAdaptiveTgpModeInfo_v1_t
+    Pointer(t_nvmlAdaptiveTgpModeInfo_v1_t, false), // 1425 t_P_nvmlAdaptiveTgpModeInfo_v1_t
+    Struct(412), // 1426 t_nvmlDeviceAddressingMode_t
+    Pointer(t_nvmlDeviceAddressingMode_t, false), // 1427 t_P_nvmlDeviceAddressingMode_t
+    Enum(338), // 1428 t_nvmlClockType_t
+    Struct(413), // 1429 t_nvmlDeviceAttributes_t
+    Pointer(t_nvmlDeviceAttributes_t, false), // 1430 t_P_nvmlDeviceAttributes_t
+    Struct(414), // 1431 t_nvmlBAR1Memory_t
+    Pointer(t_nvmlBAR1Memory_t, false), // 1432 t_P_nvmlBAR1Memory_t
+    Struct(415), // 1433 t_nvmlBBXTimeData_v1_t
+    Pointer(t_nvmlBBXTimeData_v1_t, false), // 1434 t_P_nvmlBBXTimeData_v1_t
+    Struct(417), // 1435 t_nvmlEccBankRemapperHistogram_v1_t
+    Struct(416), // 1436 t_nvmlEccBankRemapperStatus_v1_t
+    Pointer(t_nvmlEccBankRemapperStatus_v1_t, false), // 1437 t_P_nvmlEccBankRemapperStatus_v1_t
+    Enum(339), // 1438 t_nvmlBrandType_t
+    Pointer(t_nvmlBrandType_t, false), // 1439 t_P_nvmlBrandType_t
+    Enum(340), // 1440 t_nvmlBridgeChipType_t
+    Struct(419), // 1441 t_nvmlBridgeChipInfo_t
+    Array(t_nvmlBridgeChipInfo_t, 128), // 1442 t_A128_nvmlBridgeChipInfo_t
+    Struct(418), // 1443 t_nvmlBridgeChipHierarchy_t
+    Pointer(t_nvmlBridgeChipHierarchy_t, false), // 1444 t_P_nvmlBridgeChipHierarchy_t
+    Struct(420), // 1445 t_nvmlC2cModeInfo_v1_t
+    Pointer(t_nvmlC2cModeInfo_v1_t, false), // 1446 t_P_nvmlC2cModeInfo_v1_t
+    Struct(421), // 1447 t_nvmlDeviceCapabilities_t
+    Pointer(t_nvmlDeviceCapabilities_t, false), // 1448 t_P_nvmlDeviceCapabilities_t
+    Struct(423), // 1449 t_nvmlClkMonFaultInfo_t
+    Array(t_nvmlClkMonFaultInfo_t, 32), // 1450 t_A32_nvmlClkMonFaultInfo_t
+    Struct(422), // 1451 t_nvmlClkMonStatus_t
+    Pointer(t_nvmlClkMonStatus_t, false), // 1452 t_P_nvmlClkMonStatus_t
+    Enum(341), // 1453 t_nvmlClockId_t
+    Enum(342), // 1454 t_nvmlPstates_t
+    Struct(424), // 1455 t_nvmlClockOffset_t
+    Pointer(t_nvmlClockOffset_t, false), // 1456 t_P_nvmlClockOffset_t
+    Enum(343), // 1457 t_nvmlComputeMode_t
+    Pointer(t_nvmlComputeMode_t, false), // 1458 t_P_nvmlComputeMode_t
+    Struct(425), // 1459 t_nvmlProcessInfo_v1_t
+    Pointer(t_nvmlProcessInfo_v1_t, false), // 1460 t_P_nvmlProcessInfo_v1_t
+    Struct(426), // 1461 t_nvmlProcessInfo_t
+    Pointer(t_nvmlProcessInfo_t, false), // 1462 t_P_nvmlProcessInfo_t
+    Array(t_u8, 32), // 1463 t_A32_u8
+    Array(t_u8, 8192), // 1464 t_A8192_u8
+    Array(t_u8, 4096), // 1465 t_A4096_u8
+    Struct(427), // 1466 t_nvmlConfComputeGpuAttestationReport_t
+    Pointer(t_nvmlConfComputeGpuAttestationReport_t, false), // 1467 t_P_nvmlConfComputeGpuAttestationReport_t
+    Array(t_u8, 5120), // 1468 t_A5120_u8
+    Struct(428), // 1469 t_nvmlConfComputeGpuCertificate_t
+    Pointer(t_nvmlConfComputeGpuCertificate_t, false), // 1470 t_P_nvmlConfComputeGpuCertificate_t
+    Struct(429), // 1471 t_nvmlConfComputeMemSizeInfo_t
+    Pointer(t_nvmlConfComputeMemSizeInfo_t, false), // 1472 t_P_nvmlConfComputeMemSizeInfo_t
+    Struct(430), // 1473 t_nvmlMemory_t
+    Pointer(t_nvmlMemory_t, false), // 1474 t_P_nvmlMemory_t
+    Enum(344), // 1475 t_nvmlCoolerControl_t
+    Flags(345, 4), // 1476 t_nvmlCoolerTarget_t_in4
+    Struct(431), // 1477 t_nvmlCoolerInfo_t
+    Pointer(t_nvmlCoolerInfo_t, false), // 1478 t_P_nvmlCoolerInfo_t
+    Array(t_char, 2048), // 1479 t_A2048_char
+    Struct(432), // 1480 t_nvmlDeviceCurrentClockFreqs_t
+    Pointer(t_nvmlDeviceCurrentClockFreqs_t, false), // 1481 t_P_nvmlDeviceCurrentClockFreqs_t
+    Enum(346), // 1482 t_nvmlMemoryErrorType_t
+    Struct(433), // 1483 t_nvmlEccErrorCounts_t
+    Pointer(t_nvmlEccErrorCounts_t, false), // 1484 t_P_nvmlEccErrorCounts_t
+    Pointer(t_nvmlDevice_t, false), // 1485 t_P_nvmlDevice_t
+    Struct(434), // 1486 t_nvmlDramEncryptionInfo_t
+    Pointer(t_nvmlDramEncryptionInfo_t, false), // 1487 t_P_nvmlDramEncryptionInfo_t
+    Enum(347), // 1488 t_nvmlDriverModel_t
+    Pointer(t_nvmlDriverModel_t, false), // 1489 t_P_nvmlDriverModel_t
+    Struct(436), // 1490 t_nvmlGpuDynamicPstatesInfo_t_utilization
+    Array(t_nvmlGpuDynamicPstatesInfo_t_utilization, 8), // 1491 t_A8_nvmlGpuDynamicPstatesInfo_t_utilization
+    Struct(435), // 1492 t_nvmlGpuDynamicPstatesInfo_t
+    Pointer(t_nvmlGpuDynamicPstatesInfo_t, false), // 1493 t_P_nvmlGpuDynamicPstatesInfo_t
+    Enum(348), // 1494 t_nvmlEncoderType_t
+    Struct(437), // 1495 t_nvmlEncoderSessionInfo_t
+    Pointer(t_nvmlEncoderSessionInfo_t, false), // 1496 t_P_nvmlEncoderSessionInfo_t
+    Enum(349), // 1497 t_nvmlFBCSessionType_t
+    Struct(438), // 1498 t_nvmlFBCSessionInfo_t
+    Pointer(t_nvmlFBCSessionInfo_t, false), // 1499 t_P_nvmlFBCSessionInfo_t
+    Struct(439), // 1500 t_nvmlFBCStats_t
+    Pointer(t_nvmlFBCStats_t, false), // 1501 t_P_nvmlFBCStats_t
+    Struct(440), // 1502 t_nvmlFanSpeedInfo_t
+    Pointer(t_nvmlFanSpeedInfo_t, false), // 1503 t_P_nvmlFanSpeedInfo_t
+    Array(t_u8, 16), // 1504 t_A16_u8
+    Struct(441), // 1505 t_nvmlGpuFabricInfo_t
+    Pointer(t_nvmlGpuFabricInfo_t, false), // 1506 t_P_nvmlGpuFabricInfo_t
+    Struct(442), // 1507 t_nvmlGpuFabricInfoV_t
+    Pointer(t_nvmlGpuFabricInfoV_t, false), // 1508 t_P_nvmlGpuFabricInfoV_t
+    Struct(444), // 1509 t_nvmlGpuFabricClique_v1_t
+    Array(t_nvmlGpuFabricClique_v1_t, 64), // 1510 t_A64_nvmlGpuFabricClique_v1_t
+    Struct(443), // 1511 t_nvmlGpuFabricInfo_v4_t
+    Pointer(t_nvmlGpuFabricInfo_v4_t, false), // 1512 t_P_nvmlGpuFabricInfo_v4_t
+    Pointer(t_nvmlGpuInstancePlacement_t, false), // 1513 t_P_nvmlGpuInstancePlacement_t
+    Struct(445), // 1514 t_nvmlGpuInstanceProfileInfo_t
+    Pointer(t_nvmlGpuInstanceProfileInfo_t, false), // 1515 t_P_nvmlGpuInstanceProfileInfo_t
+    Array(t_char, 96), // 1516 t_A96_char
+    Struct(446), // 1517 t_nvmlGpuInstanceProfileInfo_v2_t
+    Pointer(t_nvmlGpuInstanceProfileInfo_v2_t, false), // 1518 t_P_nvmlGpuInstanceProfileInfo_v2_t
+    Enum(350), // 1519 t_nvmlGpuOperationMode_t
+    Pointer(t_nvmlGpuOperationMode_t, false), // 1520 t_P_nvmlGpuOperationMode_t
+    Struct(447), // 1521 t_nvmlGpuUptime_v1_t
+    Pointer(t_nvmlGpuUptime_v1_t, false), // 1522 t_P_nvmlGpuUptime_v1_t
+    Enum(351), // 1523 t_nvmlGridLicenseFeatureCode_t
+    Struct(450), // 1524 t_nvmlGridLicenseExpiry_t
+    Struct(449), // 1525 t_nvmlGridLicensableFeature_t
+    Array(t_nvmlGridLicensableFeature_t, 3), // 1526 t_A3_nvmlGridLicensableFeature_t
+    Struct(448), // 1527 t_nvmlGridLicensableFeatures_t
+    Pointer(t_nvmlGridLicensableFeatures_t, false), // 1528 t_P_nvmlGridLicensableFeatures_t
+    Array(t_char, 41), // 1529 t_A41_char
+    Union(452), // 1530 t_nvmlUUIDValue_t
+    Struct(451), // 1531 t_nvmlUUID_t
+    Pointer(t_nvmlUUID_t, true), // 1532 t_PC_nvmlUUID_t
+    Enum(352), // 1533 t_nvmlHostVgpuMode_t
+    Pointer(t_nvmlHostVgpuMode_t, false), // 1534 t_P_nvmlHostVgpuMode_t
+    Struct(453), // 1535 t_nvmlHostname_v1_t
+    Pointer(t_nvmlHostname_v1_t, false), // 1536 t_P_nvmlHostname_v1_t
+    Enum(353), // 1537 t_nvmlInforomObject_t
+    Struct(454), // 1538 t_nvmlMarginTemperature_t
+    Pointer(t_nvmlMarginTemperature_t, false), // 1539 t_P_nvmlMarginTemperature_t
+    Enum(354), // 1540 t_nvmlMemoryLocation_t
+    Struct(455), // 1541 t_nvmlMemory_v2_t
+    Pointer(t_nvmlMemory_v2_t, false), // 1542 t_P_nvmlMemory_v2_t
+    Struct(456), // 1543 t_nvmlGetMemoryLimits_v1_t
+    Pointer(t_nvmlGetMemoryLimits_v1_t, false), // 1544 t_P_nvmlGetMemoryLimits_v1_t
+    Enum(355), // 1545 t_nvmlNvLinkCapability_t
+    Enum(356), // 1546 t_nvmlNvLinkErrorCounter_t
+    Struct(459), // 1547 t_nvmlNvlinkFirmwareVersion_t
+    Array(t_nvmlNvlinkFirmwareVersion_t, 100), // 1548 t_A100_nvmlNvlinkFirmwareVersion_t
+    Struct(458), // 1549 t_nvmlNvlinkFirmwareInfo_t
+    Struct(457), // 1550 t_nvmlNvLinkInfo_t
+    Pointer(t_nvmlNvLinkInfo_t, false), // 1551 t_P_nvmlNvLinkInfo_t
+    Struct(460), // 1552 t_nvmlNvLinkInfo_v3_t
+    Pointer(t_nvmlNvLinkInfo_v3_t, false), // 1553 t_P_nvmlNvLinkInfo_v3_t
+    Enum(357), // 1554 t_nvmlIntNvLinkDeviceType_t
+    Pointer(t_nvmlIntNvLinkDeviceType_t, false), // 1555 t_P_nvmlIntNvLinkDeviceType_t
+    Struct(462), // 1556 t_nvmlNvlinkTelemetrySample_v1_t
+    Pointer(t_nvmlNvlinkTelemetrySample_v1_t, false), // 1557 t_P_nvmlNvlinkTelemetrySample_v1_t
+    Struct(461), // 1558 t_nvmlNvlinkTelemetrySamples_v1_t
+    Pointer(t_nvmlNvlinkTelemetrySamples_v1_t, false), // 1559 t_P_nvmlNvlinkTelemetrySamples_v1_t
+    Enum(358), // 1560 t_nvmlNvLinkUtilizationCountUnits_t
+    Flags(359, 4), // 1561 t_nvmlNvLinkUtilizationCountPktTypes_t_in4
+    Struct(463), // 1562 t_nvmlNvLinkUtilizationControl_t
+    Pointer(t_nvmlNvLinkUtilizationControl_t, false), // 1563 t_P_nvmlNvLinkUtilizationControl_t
+    Struct(464), // 1564 t_nvmlNvlinkGetBwMode_t
+    Pointer(t_nvmlNvlinkGetBwMode_t, false), // 1565 t_P_nvmlNvlinkGetBwMode_t
+    Array(t_u8, 256), // 1566 t_A256_u8
+    Struct(465), // 1567 t_nvmlNvlinkNvlePrivateInfo_v1_t
+    Pointer(t_nvmlNvlinkNvlePrivateInfo_v1_t, false), // 1568 t_P_nvmlNvlinkNvlePrivateInfo_v1_t
+    Array(t_u32, 4096), // 1569 t_A4096_u32
+    Struct(466), // 1570 t_nvmlNvlinkGetRemapTableInfo_v1_t
+    Pointer(t_nvmlNvlinkGetRemapTableInfo_v1_t, false), // 1571 t_P_nvmlNvlinkGetRemapTableInfo_v1_t
+    Array(t_u8, 23), // 1572 t_A23_u8
+    Struct(467), // 1573 t_nvmlNvlinkSupportedBwModes_t
+    Pointer(t_nvmlNvlinkSupportedBwModes_t, false), // 1574 t_P_nvmlNvlinkSupportedBwModes_t
+    Enum(360), // 1575 t_nvmlGpuP2PCapsIndex_t
+    Enum(361), // 1576 t_nvmlGpuP2PStatus_t
+    Pointer(t_nvmlGpuP2PStatus_t, false), // 1577 t_P_nvmlGpuP2PStatus_t
+    Struct(468), // 1578 t_nvmlPciInfoExt_t
+    Pointer(t_nvmlPciInfoExt_t, false), // 1579 t_P_nvmlPciInfoExt_t
+    Enum(362), // 1580 t_nvmlPcieUtilCounter_t
+    Struct(469), // 1581 t_nvmlPdi_t
+    Pointer(t_nvmlPdi_t, false), // 1582 t_P_nvmlPdi_t
+    Struct(470), // 1583 t_nvmlDevicePerfModes_t
+    Pointer(t_nvmlDevicePerfModes_t, false), // 1584 t_P_nvmlDevicePerfModes_t
+    Pointer(t_nvmlPstates_t, false), // 1585 t_P_nvmlPstates_t
+    Struct(471), // 1586 t_nvmlPlatformInfo_t
+    Pointer(t_nvmlPlatformInfo_t, false), // 1587 t_P_nvmlPlatformInfo_t
+    Struct(472), // 1588 t_nvmlDevicePowerMizerModes_v1_t
+    Pointer(t_nvmlDevicePowerMizerModes_v1_t, false), // 1589 t_P_nvmlDevicePowerMizerModes_v1_t
+    Struct(473), // 1590 t_nvmlProcessUtilizationSample_t
+    Pointer(t_nvmlProcessUtilizationSample_t, false), // 1591 t_P_nvmlProcessUtilizationSample_t
+    Struct(475), // 1592 t_nvmlProcessUtilizationInfo_v1_t
+    Pointer(t_nvmlProcessUtilizationInfo_v1_t, false), // 1593 t_P_nvmlProcessUtilizationInfo_v1_t
+    Struct(474), // 1594 t_nvmlProcessesUtilizationInfo_t
+    Pointer(t_nvmlProcessesUtilizationInfo_t, false), // 1595 t_P_nvmlProcessesUtilizationInfo_t
+    Struct(476), // 1596 t_nvmlRemappedRowsInfo_v2_t
+    Pointer(t_nvmlRemappedRowsInfo_v2_t, false), // 1597 t_P_nvmlRemappedRowsInfo_v2_t
+    Struct(477), // 1598 t_nvmlRepairStatus_t
+    Pointer(t_nvmlRepairStatus_t, false), // 1599 t_P_nvmlRepairStatus_t
+    Enum(363), // 1600 t_nvmlPageRetirementCause_t
+    Struct(478), // 1601 t_nvmlRowRemapperHistogramValues_t
+    Pointer(t_nvmlRowRemapperHistogramValues_t, false), // 1602 t_P_nvmlRowRemapperHistogramValues_t
+    Struct(480), // 1603 t_nvmlProcessDetail_v1_t
+    Pointer(t_nvmlProcessDetail_v1_t, false), // 1604 t_P_nvmlProcessDetail_v1_t
+    Struct(479), // 1605 t_nvmlProcessDetailList_t
+    Pointer(t_nvmlProcessDetailList_t, false), // 1606 t_P_nvmlProcessDetailList_t
+    Enum(364), // 1607 t_nvmlSamplingType_t
+    Pointer(t_nvmlValueType_t, false), // 1608 t_P_nvmlValueType_t
+    Struct(481), // 1609 t_nvmlSample_t
+    Pointer(t_nvmlSample_t, false), // 1610 t_P_nvmlSample_t
+    Struct(482), // 1611 t_nvmlEccSramErrorStatus_t
+    Pointer(t_nvmlEccSramErrorStatus_t, false), // 1612 t_P_nvmlEccSramErrorStatus_t
+    Struct(484), // 1613 t_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t
+    Pointer(t_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t, false), // 1614 t_P_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t
+    Struct(483), // 1615 t_nvmlEccSramUniqueUncorrectedErrorCounts_t
+    Pointer(t_nvmlEccSramUniqueUncorrectedErrorCounts_t, false), // 1616 t_P_nvmlEccSramUniqueUncorrectedErrorCounts_t
+    Enum(365), // 1617 t_nvmlTemperatureSensors_t
+    Enum(366), // 1618 t_nvmlTemperatureThresholds_t
+    Struct(485), // 1619 t_nvmlTemperature_t
+    Pointer(t_nvmlTemperature_t, false), // 1620 t_P_nvmlTemperature_t
+    Enum(367), // 1621 t_nvmlThermalController_t
+    Enum(368), // 1622 t_nvmlThermalTarget_t
+    Struct(487), // 1623 t_nvmlGpuThermalSettings_t_sensor
+    Array(t_nvmlGpuThermalSettings_t_sensor, 3), // 1624 t_A3_nvmlGpuThermalSettings_t_sensor
+    Struct(486), // 1625 t_nvmlGpuThermalSettings_t
+    Pointer(t_nvmlGpuThermalSettings_t, false), // 1626 t_P_nvmlGpuThermalSettings_t
+    Enum(369), // 1627 t_nvmlGpuTopologyLevel_t
+    Pointer(t_nvmlGpuTopologyLevel_t, false), // 1628 t_P_nvmlGpuTopologyLevel_t
+    Struct(488), // 1629 t_nvmlUnrepairableMemoryStatus_v1_t
+    Pointer(t_nvmlUnrepairableMemoryStatus_v1_t, false), // 1630 t_P_nvmlUnrepairableMemoryStatus_v1_t
+    Struct(489), // 1631 t_nvmlUtilization_t
+    Pointer(t_nvmlUtilization_t, false), // 1632 t_P_nvmlUtilization_t
+    Enum(370), // 1633 t_nvmlDeviceVgpuCapability_t
+    Struct(490), // 1634 t_nvmlVgpuHeterogeneousMode_t
+    Pointer(t_nvmlVgpuHeterogeneousMode_t, false), // 1635 t_P_nvmlVgpuHeterogeneousMode_t
+    Struct(492), // 1636 t_nvmlVgpuInstanceUtilizationInfo_v1_t
+    Pointer(t_nvmlVgpuInstanceUtilizationInfo_v1_t, false), // 1637 t_P_nvmlVgpuInstanceUtilizationInfo_v1_t
+    Struct(491), // 1638 t_nvmlVgpuInstancesUtilizationInfo_t
+    Pointer(t_nvmlVgpuInstancesUtilizationInfo_t, false), // 1639 t_P_nvmlVgpuInstancesUtilizationInfo_t
+    Array(t_char, 80), // 1640 t_A80_char
+    Struct(494), // 1641 t_nvmlVgpuVersion_t
+    Struct(493), // 1642 t_nvmlVgpuPgpuMetadata_t
+    Pointer(t_nvmlVgpuPgpuMetadata_t, false), // 1643 t_P_nvmlVgpuPgpuMetadata_t
+    Struct(495), // 1644 t_nvmlVgpuProcessUtilizationSample_t
+    Pointer(t_nvmlVgpuProcessUtilizationSample_t, false), // 1645 t_P_nvmlVgpuProcessUtilizationSample_t
+    Struct(497), // 1646 t_nvmlVgpuProcessUtilizationInfo_v1_t
+    Pointer(t_nvmlVgpuProcessUtilizationInfo_v1_t, false), // 1647 t_P_nvmlVgpuProcessUtilizationInfo_v1_t
+    Struct(496), // 1648 t_nvmlVgpuProcessesUtilizationInfo_t
+    Pointer(t_nvmlVgpuProcessesUtilizationInfo_t, false), // 1649 t_P_nvmlVgpuProcessesUtilizationInfo_t
+    Array(t_u32, 3), // 1650 t_A3_u32
+    Struct(498), // 1651 t_nvmlVgpuSchedulerCapabilities_t
+    Pointer(t_nvmlVgpuSchedulerCapabilities_t, false), // 1652 t_P_nvmlVgpuSchedulerCapabilities_t
+    Struct(501), // 1653 t_nvmlVgpuSchedulerParams_t_vgpuSchedDataWithARR
+    Struct(502), // 1654 t_nvmlVgpuSchedulerParams_t_vgpuSchedData
+    Union(500), // 1655 t_nvmlVgpuSchedulerParams_t
+    Struct(503), // 1656 t_nvmlVgpuSchedulerLogEntry_t
+    Array(t_nvmlVgpuSchedulerLogEntry_t, 200), // 1657 t_A200_nvmlVgpuSchedulerLogEntry_t
+    Struct(499), // 1658 t_nvmlVgpuSchedulerLog_t
+    Pointer(t_nvmlVgpuSchedulerLog_t, false), // 1659 t_P_nvmlVgpuSchedulerLog_t
+    Struct(505), // 1660 t_nvmlVgpuSchedulerLogEntry_v2_t
+    Array(t_nvmlVgpuSchedulerLogEntry_v2_t, 200), // 1661 t_A200_nvmlVgpuSchedulerLogEntry_v2_t
+    Struct(504), // 1662 t_nvmlVgpuSchedulerLogInfo_v2_t
+    Pointer(t_nvmlVgpuSchedulerLogInfo_v2_t, false), // 1663 t_P_nvmlVgpuSchedulerLogInfo_v2_t
+    Struct(506), // 1664 t_nvmlVgpuSchedulerGetState_t
+    Pointer(t_nvmlVgpuSchedulerGetState_t, false), // 1665 t_P_nvmlVgpuSchedulerGetState_t
+    Struct(507), // 1666 t_nvmlVgpuSchedulerStateInfo_v2_t
+    Pointer(t_nvmlVgpuSchedulerStateInfo_v2_t, false), // 1667 t_P_nvmlVgpuSchedulerStateInfo_v2_t
+    Struct(508), // 1668 t_nvmlVgpuPlacementList_t
+    Pointer(t_nvmlVgpuPlacementList_t, false), // 1669 t_P_nvmlVgpuPlacementList_t
+    Struct(509), // 1670 t_nvmlVgpuInstanceUtilizationSample_t
+    Pointer(t_nvmlVgpuInstanceUtilizationSample_t, false), // 1671 t_P_nvmlVgpuInstanceUtilizationSample_t
+    Enum(371), // 1672 t_nvmlPerfPolicyType_t
+    Struct(510), // 1673 t_nvmlViolationTime_t
+    Pointer(t_nvmlViolationTime_t, false), // 1674 t_P_nvmlViolationTime_t
+    Enum(372), // 1675 t_nvmlGpuVirtualizationMode_t
+    Pointer(t_nvmlGpuVirtualizationMode_t, false), // 1676 t_P_nvmlGpuVirtualizationMode_t
+    Struct(511), // 1677 t_nvmlNvlinkLockRemapTable_v1_t
+    Pointer(t_nvmlNvlinkLockRemapTable_v1_t, false), // 1678 t_P_nvmlNvlinkLockRemapTable_v1_t
+    Struct(521), // 1679 t_nvmlRailMetrics_t
+    Array(t_nvmlRailMetrics_t, 2), // 1680 t_A2_nvmlRailMetrics_t
+    Struct(520), // 1681 t_nvmlCoreRailMetrics_t
+    Struct(522), // 1682 t_nvmlPmgrPwrTuple_t
+    Struct(523), // 1683 t_nvmlPwrModelMetricsDlppm1xPerf_t
+    Struct(519), // 1684 t_nvmlPwrModelMetricsDlppm1x_t
+    Array(t_nvmlPwrModelMetricsDlppm1x_t, 8), // 1685 t_A8_nvmlPwrModelMetricsDlppm1x_t
+    Struct(518), // 1686 t_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t
+    Array(t_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t, 3), // 1687 t_A3_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t
+    Struct(517), // 1688 t_nvmlObservedMetrics_t
+    Struct(516), // 1689 t_nvmlPerfMetricsDlppc2xSample_t
+    Struct(526), // 1690 t_nvmlPwrModelMetricsSamplePfpp1x_t
+    Array(t_nvmlPwrModelMetricsSamplePfpp1x_t, 32), // 1691 t_A32_nvmlPwrModelMetricsSamplePfpp1x_t
+    Struct(527), // 1692 t_nvmlPwrModelOperatingPointPfpp1x_t
+    Struct(525), // 1693 t_nvmlPwrModelMetricsPfpp1x_t
+    Struct(524), // 1694 t_nvmlPerfMetricsPfpp1xSample_t
+    Union(515), // 1695 t_nvmlPerfMetricControllerSample_t_data
+    Struct(514), // 1696 t_nvmlPerfMetricControllerSample_t
+    Array(t_nvmlPerfMetricControllerSample_t, 4), // 1697 t_A4_nvmlPerfMetricControllerSample_t
+    Struct(513), // 1698 t_nvmlPerfMetricsSample_t
+    Array(t_nvmlPerfMetricsSample_t, 13), // 1699 t_A13_nvmlPerfMetricsSample_t
+    Struct(512), // 1700 t_nvmlPerfMetricsSamples_v1_t
+    Pointer(t_nvmlPerfMetricsSamples_v1_t, false), // 1701 t_P_nvmlPerfMetricsSamples_v1_t
+    Struct(528), // 1702 t_nvmlPowerSmoothingProfile_t
+    Pointer(t_nvmlPowerSmoothingProfile_t, false), // 1703 t_P_nvmlPowerSmoothingProfile_t
+    Struct(529), // 1704 t_nvmlPowerSmoothingState_t
+    Pointer(t_nvmlPowerSmoothingState_t, false), // 1705 t_P_nvmlPowerSmoothingState_t
+    Struct(532), // 1706 t_nvmlPRMCounterInput_v1_t
+    Struct(533), // 1707 t_nvmlPRMCounterValue_v1_t
+    Struct(531), // 1708 t_nvmlPRMCounter_v1_t
+    Pointer(t_nvmlPRMCounter_v1_t, false), // 1709 t_P_nvmlPRMCounter_v1_t
+    Struct(530), // 1710 t_nvmlPRMCounterList_v1_t
+    Pointer(t_nvmlPRMCounterList_v1_t, false), // 1711 t_P_nvmlPRMCounterList_v1_t
+    Array(t_u8, 496), // 1712 t_A496_u8
+    Union(535), // 1713 t_nvmlPRMTLV_v1_t__1
+    Struct(534), // 1714 t_nvmlPRMTLV_v1_t
+    Pointer(t_nvmlPRMTLV_v1_t, false), // 1715 t_P_nvmlPRMTLV_v1_t
+    Handle(142), // 1716 t_nvmlEventSet_t
+    Enum(373), // 1717 t_nvmlDetachGpuState_t
+    Enum(374), // 1718 t_nvmlPcieLinkState_t
+    Pointer(t_nvmlDramEncryptionInfo_t, true), // 1719 t_PC_nvmlDramEncryptionInfo_t
+    Struct(536), // 1720 t_nvmlSetMemoryLimits_v1_t
+    Pointer(t_nvmlSetMemoryLimits_v1_t, false), // 1721 t_P_nvmlSetMemoryLimits_v1_t
+    Pointer(t_nvmlReturn_t, false), // 1722 t_P_nvmlReturn_t
+    Struct(537), // 1723 t_nvmlNvLinkPowerThres_t
+    Pointer(t_nvmlNvLinkPowerThres_t, false), // 1724 t_P_nvmlNvLinkPowerThres_t
+    Struct(538), // 1725 t_nvmlNvlinkSetBwMode_t
+    Pointer(t_nvmlNvlinkSetBwMode_t, false), // 1726 t_P_nvmlNvlinkSetBwMode_t
+    Struct(539), // 1727 t_nvmlNvlinkSetBwModeAsync_v1_t
+    Pointer(t_nvmlNvlinkSetBwModeAsync_v1_t, false), // 1728 t_P_nvmlNvlinkSetBwModeAsync_v1_t
+    Struct(540), // 1729 t_nvmlNvlinkSetNvleReady_v1_t
+    Pointer(t_nvmlNvlinkSetNvleReady_v1_t, false), // 1730 t_P_nvmlNvlinkSetNvleReady_v1_t
+    Struct(541), // 1731 t_nvmlPowerValue_v2_t
+    Pointer(t_nvmlPowerValue_v2_t, false), // 1732 t_P_nvmlPowerValue_v2_t
+    Struct(542), // 1733 t_nvmlRusdSettings_v1_t
+    Pointer(t_nvmlRusdSettings_v1_t, false), // 1734 t_P_nvmlRusdSettings_v1_t
+    Pointer(t_nvmlVgpuHeterogeneousMode_t, true), // 1735 t_PC_nvmlVgpuHeterogeneousMode_t
+    Struct(545), // 1736 t_nvmlVgpuSchedulerSetParams_t_vgpuSchedDataWithARR
+    Struct(546), // 1737 t_nvmlVgpuSchedulerSetParams_t_vgpuSchedData
+    Union(544), // 1738 t_nvmlVgpuSchedulerSetParams_t
+    Struct(543), // 1739 t_nvmlVgpuSchedulerSetState_t
+    Pointer(t_nvmlVgpuSchedulerSetState_t, false), // 1740 t_P_nvmlVgpuSchedulerSetState_t
+    Struct(547), // 1741 t_nvmlVgpuSchedulerState_v2_t
+    Pointer(t_nvmlVgpuSchedulerState_v2_t, false), // 1742 t_P_nvmlVgpuSchedulerState_v2_t
+    Struct(548), // 1743 t_nvmlNvlinkSetupNvleEncryptionKey_v1_t
+    Pointer(t_nvmlNvlinkSetupNvleEncryptionKey_v1_t, false), // 1744 t_P_nvmlNvlinkSetupNvleEncryptionKey_v1_t
+    Array(t_u32, 8), // 1745 t_A8_u32
+    Struct(550), // 1746 t_nvmlMask255_t
+    Struct(549), // 1747 t_nvmlWorkloadPowerProfileRequestedProfiles_t
+    Pointer(t_nvmlWorkloadPowerProfileRequestedProfiles_t, false), // 1748 t_P_nvmlWorkloadPowerProfileRequestedProfiles_t
+    Struct(551), // 1749 t_nvmlWorkloadPowerProfileCurrentProfiles_t
+    Pointer(t_nvmlWorkloadPowerProfileCurrentProfiles_t, false), // 1750 t_P_nvmlWorkloadPowerProfileCurrentProfiles_t
+    Struct(553), // 1751 t_nvmlWorkloadPowerProfileInfo_t
+    Array(t_nvmlWorkloadPowerProfileInfo_t, 255), // 1752 t_A255_nvmlWorkloadPowerProfileInfo_t
+    Struct(552), // 1753 t_nvmlWorkloadPowerProfileProfilesInfo_t
+    Pointer(t_nvmlWorkloadPowerProfileProfilesInfo_t, false), // 1754 t_P_nvmlWorkloadPowerProfileProfilesInfo_t
+    Enum(375), // 1755 t_nvmlPowerProfileOperation_t
+    Struct(554), // 1756 t_nvmlWorkloadPowerProfileUpdateProfiles_v1_t
+    Pointer(t_nvmlWorkloadPowerProfileUpdateProfiles_v1_t, false), // 1757 t_P_nvmlWorkloadPowerProfileUpdateProfiles_v1_t
+    Pointer(t_nvmlEventSet_t, false), // 1758 t_P_nvmlEventSet_t
+    Struct(555), // 1759 t_nvmlEventSetGetContextCount_v1_t
+    Pointer(t_nvmlEventSetGetContextCount_v1_t, false), // 1760 t_P_nvmlEventSetGetContextCount_v1_t
+    Struct(556), // 1761 t_nvmlEventSetGetContextData_v1_t
+    Pointer(t_nvmlEventSetGetContextData_v1_t, false), // 1762 t_P_nvmlEventSetGetContextData_v1_t
+    Struct(557), // 1763 t_nvmlEventSetGetContextInfo_v1_t
+    Pointer(t_nvmlEventSetGetContextInfo_v1_t, false), // 1764 t_P_nvmlEventSetGetContextInfo_v1_t
+    Struct(558), // 1765 t_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t
+    Pointer(t_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t, false), // 1766 t_P_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t
+    Struct(559), // 1767 t_nvmlGpuOperationalEventConfig_v1_t
+    Pointer(t_nvmlGpuOperationalEventConfig_v1_t, true), // 1768 t_PC_nvmlGpuOperationalEventConfig_v1_t
+    Struct(560), // 1769 t_nvmlEventData_t
+    Pointer(t_nvmlEventData_t, false), // 1770 t_P_nvmlEventData_t
+    Struct(561), // 1771 t_nvmlEventSetWait_v3_t
+    Pointer(t_nvmlEventSetWait_v3_t, false), // 1772 t_P_nvmlEventSetWait_v3_t
+    Struct(562), // 1773 t_nvmlExcludedDeviceInfo_t
+    Pointer(t_nvmlExcludedDeviceInfo_t, false), // 1774 t_P_nvmlExcludedDeviceInfo_t
+    Enum(376), // 1775 t_nvmlVgpuGuestInfoState_t
+    Array(t_u32, 6), // 1776 t_A6_u32
+    Struct(563), // 1777 t_nvmlVgpuMetadata_t
+    Pointer(t_nvmlVgpuMetadata_t, false), // 1778 t_P_nvmlVgpuMetadata_t
+    Flags(377, 4), // 1779 t_nvmlVgpuVmCompatibility_t_in4
+    Flags(378, 4), // 1780 t_nvmlVgpuPgpuCompatibilityLimitCode_t_in4
+    Struct(564), // 1781 t_nvmlVgpuPgpuCompatibility_t
+    Pointer(t_nvmlVgpuPgpuCompatibility_t, false), // 1782 t_P_nvmlVgpuPgpuCompatibility_t
+    Enum(379), // 1783 t_nvmlVgpuDriverCapability_t
+    Pointer(t_nvmlVgpuVersion_t, false), // 1784 t_P_nvmlVgpuVersion_t
+    Handle(143), // 1785 t_nvmlGpmSample_t
+    Struct(567), // 1786 t_nvmlGpmMetric_t_metricInfo
+    Struct(566), // 1787 t_nvmlGpmMetric_t
+    Array(t_nvmlGpmMetric_t, 477), // 1788 t_A477_nvmlGpmMetric_t
+    Struct(565), // 1789 t_nvmlGpmMetricsGet_t
+    Pointer(t_nvmlGpmMetricsGet_t, false), // 1790 t_P_nvmlGpmMetricsGet_t
+    Struct(568), // 1791 t_nvmlGpmSupport_t
+    Pointer(t_nvmlGpmSupport_t, false), // 1792 t_P_nvmlGpmSupport_t
+    Pointer(t_nvmlGpmSample_t, false), // 1793 t_P_nvmlGpmSample_t
+    Pointer(t_nvmlComputeInstance_t, false), // 1794 t_P_nvmlComputeInstance_t
+    Pointer(t_nvmlComputeInstancePlacement_t, true), // 1795 t_PC_nvmlComputeInstancePlacement_t
+    Struct(569), // 1796 t_nvmlActiveVgpuInstanceInfo_t
+    Pointer(t_nvmlActiveVgpuInstanceInfo_t, false), // 1797 t_P_nvmlActiveVgpuInstanceInfo_t
+    Pointer(t_nvmlComputeInstancePlacement_t, false), // 1798 t_P_nvmlComputeInstancePlacement_t
+    Struct(570), // 1799 t_nvmlComputeInstanceProfileInfo_t
+    Pointer(t_nvmlComputeInstanceProfileInfo_t, false), // 1800 t_P_nvmlComputeInstanceProfileInfo_t
+    Struct(571), // 1801 t_nvmlComputeInstanceProfileInfo_v2_t
+    Pointer(t_nvmlComputeInstanceProfileInfo_v2_t, false), // 1802 t_P_nvmlComputeInstanceProfileInfo_v2_t
+    Struct(572), // 1803 t_nvmlVgpuTypeIdInfo_t
+    Pointer(t_nvmlVgpuTypeIdInfo_t, false), // 1804 t_P_nvmlVgpuTypeIdInfo_t
+    Struct(573), // 1805 t_nvmlGpuInstanceInfo_t
+    Pointer(t_nvmlGpuInstanceInfo_t, false), // 1806 t_P_nvmlGpuInstanceInfo_t
+    Struct(574), // 1807 t_nvmlVgpuSchedulerLogInfo_t
+    Pointer(t_nvmlVgpuSchedulerLogInfo_t, false), // 1808 t_P_nvmlVgpuSchedulerLogInfo_t
+    Struct(575), // 1809 t_nvmlVgpuSchedulerStateInfo_t
+    Pointer(t_nvmlVgpuSchedulerStateInfo_t, false), // 1810 t_P_nvmlVgpuSchedulerStateInfo_t
+    Struct(576), // 1811 t_nvmlVgpuCreatablePlacementInfo_t
+    Pointer(t_nvmlVgpuCreatablePlacementInfo_t, false), // 1812 t_P_nvmlVgpuCreatablePlacementInfo_t
+    Struct(577), // 1813 t_nvmlVgpuSchedulerState_t
+    Pointer(t_nvmlVgpuSchedulerState_t, false), // 1814 t_P_nvmlVgpuSchedulerState_t
+    Handle(144), // 1815 t_nvmlSystemEventSet_t
+    Struct(578), // 1816 t_nvmlSystemEventSetCreateRequest_t
+    Pointer(t_nvmlSystemEventSetCreateRequest_t, false), // 1817 t_P_nvmlSystemEventSetCreateRequest_t
+    Struct(579), // 1818 t_nvmlSystemEventSetFreeRequest_t
+    Pointer(t_nvmlSystemEventSetFreeRequest_t, false), // 1819 t_P_nvmlSystemEventSetFreeRequest_t
+    Struct(581), // 1820 t_nvmlSystemEventData_v1_t
+    Pointer(t_nvmlSystemEventData_v1_t, false), // 1821 t_P_nvmlSystemEventData_v1_t
+    Struct(580), // 1822 t_nvmlSystemEventSetWaitRequest_t
+    Pointer(t_nvmlSystemEventSetWaitRequest_t, false), // 1823 t_P_nvmlSystemEventSetWaitRequest_t
+    Struct(583), // 1824 t_nvmlCPERCursor_v1_t
+    Struct(582), // 1825 t_nvmlGetCPER_v1_t
+    Pointer(t_nvmlGetCPER_v1_t, false), // 1826 t_P_nvmlGetCPER_v1_t
+    Struct(584), // 1827 t_nvmlConfComputeSystemCaps_t
+    Pointer(t_nvmlConfComputeSystemCaps_t, false), // 1828 t_P_nvmlConfComputeSystemCaps_t
+    Struct(585), // 1829 t_nvmlConfComputeGetKeyRotationThresholdInfo_t
+    Pointer(t_nvmlConfComputeGetKeyRotationThresholdInfo_t, false), // 1830 t_P_nvmlConfComputeGetKeyRotationThresholdInfo_t
+    Struct(586), // 1831 t_nvmlSystemConfComputeSettings_t
+    Pointer(t_nvmlSystemConfComputeSettings_t, false), // 1832 t_P_nvmlSystemConfComputeSettings_t
+    Struct(587), // 1833 t_nvmlSystemConfComputeSettings_v2_t
+    Pointer(t_nvmlSystemConfComputeSettings_v2_t, false), // 1834 t_P_nvmlSystemConfComputeSettings_v2_t
+    Struct(588), // 1835 t_nvmlConfComputeSystemState_t
+    Pointer(t_nvmlConfComputeSystemState_t, false), // 1836 t_P_nvmlConfComputeSystemState_t
+    Struct(589), // 1837 t_nvmlSystemDriverBranchInfo_t
+    Pointer(t_nvmlSystemDriverBranchInfo_t, false), // 1838 t_P_nvmlSystemDriverBranchInfo_t
+    Struct(590), // 1839 t_nvmlHwbcEntry_t
+    Pointer(t_nvmlHwbcEntry_t, false), // 1840 t_P_nvmlHwbcEntry_t
+    Struct(591), // 1841 t_nvmlSystemRegisterEventRequest_t
+    Pointer(t_nvmlSystemRegisterEventRequest_t, false), // 1842 t_P_nvmlSystemRegisterEventRequest_t
+    Struct(592), // 1843 t_nvmlConfComputeSetKeyRotationThresholdInfo_t
+    Pointer(t_nvmlConfComputeSetKeyRotationThresholdInfo_t, false), // 1844 t_P_nvmlConfComputeSetKeyRotationThresholdInfo_t
+    Handle(145), // 1845 t_nvmlUnit_t
+    Enum(380), // 1846 t_nvmlFanState_t
+    Struct(594), // 1847 t_nvmlUnitFanInfo_t
+    Array(t_nvmlUnitFanInfo_t, 24), // 1848 t_A24_nvmlUnitFanInfo_t
+    Struct(593), // 1849 t_nvmlUnitFanSpeeds_t
+    Pointer(t_nvmlUnitFanSpeeds_t, false), // 1850 t_P_nvmlUnitFanSpeeds_t
+    Pointer(t_nvmlUnit_t, false), // 1851 t_P_nvmlUnit_t
+    Enum(381), // 1852 t_nvmlLedColor_t
+    Struct(595), // 1853 t_nvmlLedState_t
+    Pointer(t_nvmlLedState_t, false), // 1854 t_P_nvmlLedState_t
+    Struct(596), // 1855 t_nvmlPSUInfo_t
+    Pointer(t_nvmlPSUInfo_t, false), // 1856 t_P_nvmlPSUInfo_t
+    Struct(597), // 1857 t_nvmlUnitInfo_t
+    Pointer(t_nvmlUnitInfo_t, false), // 1858 t_P_nvmlUnitInfo_t
+    Struct(599), // 1859 t_nvmlVgpuLicenseExpiry_t
+    Struct(598), // 1860 t_nvmlVgpuLicenseInfo_t
+    Pointer(t_nvmlVgpuLicenseInfo_t, false), // 1861 t_P_nvmlVgpuLicenseInfo_t
+    Struct(600), // 1862 t_nvmlVgpuPlacementId_t
+    Pointer(t_nvmlVgpuPlacementId_t, false), // 1863 t_P_nvmlVgpuPlacementId_t
+    Struct(601), // 1864 t_nvmlVgpuRuntimeState_t
+    Pointer(t_nvmlVgpuRuntimeState_t, false), // 1865 t_P_nvmlVgpuRuntimeState_t
+    Enum(382), // 1866 t_nvmlVgpuVmIdType_t
+    Pointer(t_nvmlVgpuVmIdType_t, false), // 1867 t_P_nvmlVgpuVmIdType_t
+    Struct(602), // 1868 t_nvmlVgpuTypeBar1Info_t
+    Pointer(t_nvmlVgpuTypeBar1Info_t, false), // 1869 t_P_nvmlVgpuTypeBar1Info_t
+    Enum(383), // 1870 t_nvmlVgpuCapability_t
+    Struct(603), // 1871 t_nvmlVgpuTypeMaxInstance_t
+    Pointer(t_nvmlVgpuTypeMaxInstance_t, false), // 1872 t_P_nvmlVgpuTypeMaxInstance_t
+    Enum(384), // 1873 t_nvrtcResult
+    Status(384), // 1874 t_nvrtcResult_status
+    Handle(146), // 1875 t_nvrtcProgram
+    Pointer(t_nvrtcProgram, false), // 1876 t_P_nvrtcProgram
+    Struct(604), // 1877 t_nvrtcBundledHeadersInfo
+    Pointer(t_nvrtcBundledHeadersInfo, false), // 1878 t_P_nvrtcBundledHeadersInfo
 ];
 
 pub(super) const t_void: TypeId = 0;
@@ -819,799 +1903,1886 @@ pub(super) const t_PC_void: TypeId = 5;
 pub(super) const t_u64: TypeId = 6;
 pub(super) const t_CUarray_format: TypeId = 7;
 pub(super) const t_u32: TypeId = 8;
-pub(super) const t_CUDA_ARRAY3D_DESCRIPTOR: TypeId = 9;
-pub(super) const t_PC_CUDA_ARRAY3D_DESCRIPTOR: TypeId = 10;
-pub(super) const t_P_void: TypeId = 11;
-pub(super) const t_P_CUDA_ARRAY3D_DESCRIPTOR: TypeId = 12;
-pub(super) const t_CUDA_ARRAY_DESCRIPTOR: TypeId = 13;
-pub(super) const t_PC_CUDA_ARRAY_DESCRIPTOR: TypeId = 14;
-pub(super) const t_P_CUDA_ARRAY_DESCRIPTOR: TypeId = 15;
-pub(super) const t_A4_u32: TypeId = 16;
-pub(super) const t_CUDA_ARRAY_MEMORY_REQUIREMENTS: TypeId = 17;
-pub(super) const t_P_CUDA_ARRAY_MEMORY_REQUIREMENTS: TypeId = 18;
-pub(super) const t_i32: TypeId = 19;
-pub(super) const t_CUDA_ARRAY_SPARSE_PROPERTIES_tileExtent: TypeId = 20;
-pub(super) const t_CUDA_ARRAY_SPARSE_PROPERTIES: TypeId = 21;
-pub(super) const t_P_CUDA_ARRAY_SPARSE_PROPERTIES: TypeId = 22;
-pub(super) const t_CUcheckpointOperationHandle: TypeId = 23;
-pub(super) const t_A8_u64: TypeId = 24;
-pub(super) const t_deviceptr: TypeId = 25;
-pub(super) const t_CUstream: TypeId = 26;
-pub(super) const t_CUcheckpointCustomStoragePerDeviceData: TypeId = 27;
-pub(super) const t_P_CUcheckpointCustomStoragePerDeviceData: TypeId = 28;
-pub(super) const t_CUcheckpointCustomStorageInfo: TypeId = 29;
-pub(super) const t_P_CUcheckpointCustomStorageInfo: TypeId = 30;
-pub(super) const t_P_P_CUcheckpointCustomStorageInfo: TypeId = 31;
-pub(super) const t_char: TypeId = 32;
-pub(super) const t_A56_char: TypeId = 33;
-pub(super) const t_CUcheckpointCheckpointArgs: TypeId = 34;
-pub(super) const t_P_CUcheckpointCheckpointArgs: TypeId = 35;
-pub(super) const t_P_i32: TypeId = 36;
-pub(super) const t_CUprocessState: TypeId = 37;
-pub(super) const t_P_CUprocessState: TypeId = 38;
-pub(super) const t_A7_u64: TypeId = 39;
-pub(super) const t_CUcheckpointLockArgs: TypeId = 40;
-pub(super) const t_P_CUcheckpointLockArgs: TypeId = 41;
-pub(super) const t_A16_char: TypeId = 42;
-pub(super) const t_CUuuid: TypeId = 43;
-pub(super) const t_CUcheckpointGpuPair: TypeId = 44;
-pub(super) const t_P_CUcheckpointGpuPair: TypeId = 45;
-pub(super) const t_A44_char: TypeId = 46;
-pub(super) const t_A52_char: TypeId = 47;
-pub(super) const t_A40_char: TypeId = 48;
-pub(super) const t_CUcheckpointRestoreArgs: TypeId = 49;
-pub(super) const t_P_CUcheckpointRestoreArgs: TypeId = 50;
-pub(super) const t_CUcheckpointUnlockArgs: TypeId = 51;
-pub(super) const t_P_CUcheckpointUnlockArgs: TypeId = 52;
-pub(super) const t_CUcoredumpCallbackHandle: TypeId = 53;
-pub(super) const t_CUcoredumpSettings: TypeId = 54;
-pub(super) const t_P_u64: TypeId = 55;
-pub(super) const t_code: TypeId = 56;
-pub(super) const t_P_CUcoredumpCallbackHandle: TypeId = 57;
-pub(super) const t_CUcontext: TypeId = 58;
-pub(super) const t_P_CUcontext: TypeId = 59;
-pub(super) const t_CUexecAffinityType: TypeId = 60;
-pub(super) const t_CUexecAffinitySmCount: TypeId = 61;
-pub(super) const t_CUexecAffinityParam_param: TypeId = 62;
-pub(super) const t_CUexecAffinityParam: TypeId = 63;
-pub(super) const t_P_CUexecAffinityParam: TypeId = 64;
-pub(super) const t_CUcigDataType: TypeId = 65;
-pub(super) const t_CUctxCigParam: TypeId = 66;
-pub(super) const t_P_CUctxCigParam: TypeId = 67;
-pub(super) const t_CUctxCreateParams: TypeId = 68;
-pub(super) const t_P_CUctxCreateParams: TypeId = 69;
-pub(super) const t_CUgreenCtx: TypeId = 70;
-pub(super) const t_P_u32: TypeId = 71;
-pub(super) const t_CUfunc_cache: TypeId = 72;
-pub(super) const t_P_CUfunc_cache: TypeId = 73;
-pub(super) const t_CUdevResourceType: TypeId = 74;
-pub(super) const t_u8: TypeId = 75;
-pub(super) const t_A92_u8: TypeId = 76;
-pub(super) const t_CUdevSmResource: TypeId = 77;
-pub(super) const t_A48_u8: TypeId = 78;
-pub(super) const t_CUdevWorkqueueConfigScope: TypeId = 79;
-pub(super) const t_CUdevWorkqueueConfigResource: TypeId = 80;
-pub(super) const t_A40_u8: TypeId = 81;
-pub(super) const t_CUdevWorkqueueResource: TypeId = 82;
-pub(super) const t_CUdevResource__2: TypeId = 83;
-pub(super) const t_CUdevResource: TypeId = 84;
-pub(super) const t_P_CUdevResource: TypeId = 85;
-pub(super) const t_CUlimit: TypeId = 86;
-pub(super) const t_CUsharedconfig: TypeId = 87;
-pub(super) const t_P_CUsharedconfig: TypeId = 88;
-pub(super) const t_CUevent: TypeId = 89;
-pub(super) const t_CUexternalMemory: TypeId = 90;
-pub(super) const t_CUexternalSemaphore: TypeId = 91;
-pub(super) const t_CUdevResourceDesc: TypeId = 92;
-pub(super) const t_P_CUdevResourceDesc: TypeId = 93;
-pub(super) const t_PC_CUdevResource: TypeId = 94;
-pub(super) const t_A12_u32: TypeId = 95;
-pub(super) const t_A11_u32: TypeId = 96;
-pub(super) const t_CU_DEV_SM_RESOURCE_GROUP_PARAMS: TypeId = 97;
-pub(super) const t_P_CU_DEV_SM_RESOURCE_GROUP_PARAMS: TypeId = 98;
-pub(super) const t_CUdevice_attribute: TypeId = 99;
-pub(super) const t_PC_char: TypeId = 100;
-pub(super) const t_CUcliqueType: TypeId = 101;
-pub(super) const t_CUcliqueInfo: TypeId = 102;
-pub(super) const t_P_CUcliqueInfo: TypeId = 103;
-pub(super) const t_CUmemoryPool: TypeId = 104;
-pub(super) const t_P_CUmemoryPool: TypeId = 105;
-pub(super) const t_P_CUuuid: TypeId = 106;
-pub(super) const t_CUgraphMem_attribute: TypeId = 107;
-pub(super) const t_CUatomicOperation: TypeId = 108;
-pub(super) const t_PC_CUatomicOperation: TypeId = 109;
-pub(super) const t_P_char: TypeId = 110;
-pub(super) const t_CUdevice_P2PAttribute: TypeId = 111;
-pub(super) const t_A3_i32: TypeId = 112;
-pub(super) const t_CUdevprop: TypeId = 113;
-pub(super) const t_P_CUdevprop: TypeId = 114;
-pub(super) const t_CUasyncCallbackHandle: TypeId = 115;
-pub(super) const t_P_CUasyncCallbackHandle: TypeId = 116;
-pub(super) const t_CUeglStreamConnection: TypeId = 117;
-pub(super) const t_P_CUeglStreamConnection: TypeId = 118;
-pub(super) const t_CUgraphicsResource: TypeId = 119;
-pub(super) const t_P_CUgraphicsResource: TypeId = 120;
-pub(super) const t_P_CUstream: TypeId = 121;
-pub(super) const t_A3_CUarray: TypeId = 122;
-pub(super) const t_A3_P_void: TypeId = 123;
-pub(super) const t_CUeglFrame_frame: TypeId = 124;
-pub(super) const t_CUeglFrameType: TypeId = 125;
-pub(super) const t_CUeglColorFormat: TypeId = 126;
-pub(super) const t_CUeglFrame: TypeId = 127;
-pub(super) const t_P_CUeglFrame: TypeId = 128;
-pub(super) const t_P_CUevent: TypeId = 129;
-pub(super) const t_f32: TypeId = 130;
-pub(super) const t_P_f32: TypeId = 131;
-pub(super) const t_P_deviceptr: TypeId = 132;
-pub(super) const t_A16_u32: TypeId = 133;
-pub(super) const t_CUDA_EXTERNAL_MEMORY_BUFFER_DESC: TypeId = 134;
-pub(super) const t_PC_CUDA_EXTERNAL_MEMORY_BUFFER_DESC: TypeId = 135;
-pub(super) const t_CUmipmappedArray: TypeId = 136;
-pub(super) const t_P_CUmipmappedArray: TypeId = 137;
-pub(super) const t_CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC: TypeId = 138;
-pub(super) const t_PC_CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC: TypeId = 139;
-pub(super) const t_CUfabricCpyOperandType: TypeId = 140;
-pub(super) const t_CUmemLocationType: TypeId = 141;
-pub(super) const t_CUmemLocation__1_localized: TypeId = 142;
-pub(super) const t_CUmemLocation__1: TypeId = 143;
-pub(super) const t_CUmemLocation: TypeId = 144;
-pub(super) const t_CUfabricCpyOperand_op_ptr: TypeId = 145;
-pub(super) const t_CUfabricCpyOperand_op_le: TypeId = 146;
-pub(super) const t_CUfabricCpyOperand_op: TypeId = 147;
-pub(super) const t_CUfabricCpyOperand: TypeId = 148;
-pub(super) const t_CUDA_FABRIC_COPY_BATCH_OP: TypeId = 149;
-pub(super) const t_P_CUDA_FABRIC_COPY_BATCH_OP: TypeId = 150;
-pub(super) const t_CUflushGPUDirectRDMAWritesTarget: TypeId = 151;
-pub(super) const t_CUflushGPUDirectRDMAWritesScope: TypeId = 152;
-pub(super) const t_CUfunction_attribute: TypeId = 153;
-pub(super) const t_CUfunction: TypeId = 154;
-pub(super) const t_CUmodule: TypeId = 155;
-pub(super) const t_P_CUmodule: TypeId = 156;
-pub(super) const t_P_PC_char: TypeId = 157;
-pub(super) const t_CUfunctionLoadingState: TypeId = 158;
-pub(super) const t_P_CUfunctionLoadingState: TypeId = 159;
-pub(super) const t_CUGLDeviceList: TypeId = 160;
-pub(super) const t_P_PC_void: TypeId = 161;
-pub(super) const t_PC_CUuuid: TypeId = 162;
-pub(super) const t_P_P_void: TypeId = 163;
-pub(super) const t_CUdriverProcAddressQueryResult: TypeId = 164;
-pub(super) const t_P_CUdriverProcAddressQueryResult: TypeId = 165;
-pub(super) const t_CUgraphNode: TypeId = 166;
-pub(super) const t_P_CUgraphNode: TypeId = 167;
-pub(super) const t_CUgraph: TypeId = 168;
-pub(super) const t_PC_CUgraphNode: TypeId = 169;
-pub(super) const t_CUstreamBatchMemOpType_in4: TypeId = 170;
-pub(super) const t_CUstreamMemOpWaitValueParams_st__1: TypeId = 171;
-pub(super) const t_CUstreamMemOpWaitValueParams_st: TypeId = 172;
-pub(super) const t_CUstreamMemOpWriteValueParams_st__1: TypeId = 173;
-pub(super) const t_CUstreamMemOpWriteValueParams_st: TypeId = 174;
-pub(super) const t_CUstreamMemOpFlushRemoteWritesParams_st: TypeId = 175;
-pub(super) const t_CUstreamMemOpMemoryBarrierParams_st: TypeId = 176;
-pub(super) const t_A6_u64: TypeId = 177;
-pub(super) const t_CUstreamAtomicReductionOpType: TypeId = 178;
-pub(super) const t_CUstreamAtomicReductionDataType: TypeId = 179;
-pub(super) const t_CUstreamMemOpAtomicReductionParams_st: TypeId = 180;
-pub(super) const t_CUstreamBatchMemOpParams: TypeId = 181;
-pub(super) const t_P_CUstreamBatchMemOpParams: TypeId = 182;
-pub(super) const t_CUDA_BATCH_MEM_OP_NODE_PARAMS_st: TypeId = 183;
-pub(super) const t_PC_CUDA_BATCH_MEM_OP_NODE_PARAMS_st: TypeId = 184;
-pub(super) const t_CUDA_BATCH_MEM_OP_NODE_PARAMS: TypeId = 185;
-pub(super) const t_PC_CUDA_BATCH_MEM_OP_NODE_PARAMS: TypeId = 186;
-pub(super) const t_A5_u8: TypeId = 187;
-pub(super) const t_CUgraphEdgeData: TypeId = 188;
-pub(super) const t_PC_CUgraphEdgeData: TypeId = 189;
-pub(super) const t_P_CUexternalSemaphore: TypeId = 190;
-pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_params_fence: TypeId = 191;
-pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_params_nvSciSync: TypeId = 192;
-pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_params_keyedMutex: TypeId = 193;
-pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_params: TypeId = 194;
-pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS: TypeId = 195;
-pub(super) const t_PC_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS: TypeId = 196;
-pub(super) const t_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS: TypeId = 197;
-pub(super) const t_PC_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS: TypeId = 198;
-pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_params_fence: TypeId = 199;
-pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_params_nvSciSync: TypeId = 200;
-pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_params_keyedMutex: TypeId = 201;
-pub(super) const t_A10_u32: TypeId = 202;
-pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_params: TypeId = 203;
-pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS: TypeId = 204;
-pub(super) const t_PC_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS: TypeId = 205;
-pub(super) const t_CUDA_EXT_SEM_WAIT_NODE_PARAMS: TypeId = 206;
-pub(super) const t_PC_CUDA_EXT_SEM_WAIT_NODE_PARAMS: TypeId = 207;
-pub(super) const t_CUDA_HOST_NODE_PARAMS: TypeId = 208;
-pub(super) const t_PC_CUDA_HOST_NODE_PARAMS: TypeId = 209;
-pub(super) const t_CUDA_KERNEL_NODE_PARAMS_v1: TypeId = 210;
-pub(super) const t_PC_CUDA_KERNEL_NODE_PARAMS_v1: TypeId = 211;
-pub(super) const t_CUkernel: TypeId = 212;
-pub(super) const t_CUDA_KERNEL_NODE_PARAMS: TypeId = 213;
-pub(super) const t_PC_CUDA_KERNEL_NODE_PARAMS: TypeId = 214;
-pub(super) const t_CUmemAllocationType: TypeId = 215;
-pub(super) const t_CUmemAllocationHandleType: TypeId = 216;
-pub(super) const t_A64_u8: TypeId = 217;
-pub(super) const t_A56_u8: TypeId = 218;
-pub(super) const t_u16: TypeId = 219;
-pub(super) const t_A54_u8: TypeId = 220;
-pub(super) const t_A53_u8: TypeId = 221;
-pub(super) const t_CUmemPoolProps: TypeId = 222;
-pub(super) const t_CUmemAccess_flags: TypeId = 223;
-pub(super) const t_CUmemAccessDesc: TypeId = 224;
-pub(super) const t_PC_CUmemAccessDesc: TypeId = 225;
-pub(super) const t_CUDA_MEM_ALLOC_NODE_PARAMS_st: TypeId = 226;
-pub(super) const t_P_CUDA_MEM_ALLOC_NODE_PARAMS_st: TypeId = 227;
-pub(super) const t_CUDA_MEM_ALLOC_NODE_PARAMS: TypeId = 228;
-pub(super) const t_P_CUDA_MEM_ALLOC_NODE_PARAMS: TypeId = 229;
-pub(super) const t_CUmemorytype: TypeId = 230;
-pub(super) const t_CUDA_MEMCPY3D: TypeId = 231;
-pub(super) const t_PC_CUDA_MEMCPY3D: TypeId = 232;
-pub(super) const t_CUDA_MEMSET_NODE_PARAMS: TypeId = 233;
-pub(super) const t_PC_CUDA_MEMSET_NODE_PARAMS: TypeId = 234;
-pub(super) const t_CUgraphNodeType: TypeId = 235;
-pub(super) const t_i64: TypeId = 236;
-pub(super) const t_A29_i64: TypeId = 237;
-pub(super) const t_CUDA_KERNEL_NODE_PARAMS_v3: TypeId = 238;
-pub(super) const t_CUDA_MEMCPY_NODE_PARAMS: TypeId = 239;
-pub(super) const t_CUDA_MEMSET_NODE_PARAMS_v2: TypeId = 240;
-pub(super) const t_CUDA_HOST_NODE_PARAMS_v2__1: TypeId = 241;
-pub(super) const t_CUDA_HOST_NODE_PARAMS_v2: TypeId = 242;
-pub(super) const t_CUgraphChildGraphNodeOwnership: TypeId = 243;
-pub(super) const t_CUDA_CHILD_GRAPH_NODE_PARAMS: TypeId = 244;
-pub(super) const t_CUDA_EVENT_WAIT_NODE_PARAMS: TypeId = 245;
-pub(super) const t_CUDA_EVENT_RECORD_NODE_PARAMS__1: TypeId = 246;
-pub(super) const t_CUDA_EVENT_RECORD_NODE_PARAMS: TypeId = 247;
-pub(super) const t_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2__1: TypeId = 248;
-pub(super) const t_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2: TypeId = 249;
-pub(super) const t_CUDA_EXT_SEM_WAIT_NODE_PARAMS_v2__1: TypeId = 250;
-pub(super) const t_CUDA_EXT_SEM_WAIT_NODE_PARAMS_v2: TypeId = 251;
-pub(super) const t_CUDA_MEM_ALLOC_NODE_PARAMS_v2: TypeId = 252;
-pub(super) const t_CUDA_MEM_FREE_NODE_PARAMS: TypeId = 253;
-pub(super) const t_CUDA_BATCH_MEM_OP_NODE_PARAMS_v2: TypeId = 254;
-pub(super) const t_CUgraphConditionalNodeType: TypeId = 255;
-pub(super) const t_P_CUgraph: TypeId = 256;
-pub(super) const t_CUDA_CONDITIONAL_NODE_PARAMS: TypeId = 257;
-pub(super) const t_A232_char: TypeId = 258;
-pub(super) const t_CUmemcpySrcAccessOrder: TypeId = 259;
-pub(super) const t_CUmemcpyAttributes: TypeId = 260;
-pub(super) const t_P_CUmemcpyAttributes: TypeId = 261;
-pub(super) const t_CUDA_MEMCPY_BATCH_NODE_PARAMS_V1__1: TypeId = 262;
-pub(super) const t_CUDA_MEMCPY_BATCH_NODE_PARAMS_V1: TypeId = 263;
-pub(super) const t_CUDA_FABRIC_CPY_BATCH_NODE_PARAMS_V1__1: TypeId = 264;
-pub(super) const t_CUDA_FABRIC_CPY_BATCH_NODE_PARAMS_V1: TypeId = 265;
-pub(super) const t_CUgraphNodeParams__1: TypeId = 266;
-pub(super) const t_CUgraphNodeParams: TypeId = 267;
-pub(super) const t_P_CUgraphNodeParams: TypeId = 268;
-pub(super) const t_P_CUDA_BATCH_MEM_OP_NODE_PARAMS_st: TypeId = 269;
-pub(super) const t_P_CUDA_BATCH_MEM_OP_NODE_PARAMS: TypeId = 270;
-pub(super) const t_CUgraphExec: TypeId = 271;
-pub(super) const t_CUgraphExecUpdateResult: TypeId = 272;
-pub(super) const t_P_CUgraphExecUpdateResult: TypeId = 273;
-pub(super) const t_CUgraphExecUpdateResultInfo: TypeId = 274;
-pub(super) const t_P_CUgraphExecUpdateResultInfo: TypeId = 275;
-pub(super) const t_P_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS: TypeId = 276;
-pub(super) const t_P_CUDA_EXT_SEM_WAIT_NODE_PARAMS: TypeId = 277;
-pub(super) const t_P_CUgraphEdgeData: TypeId = 278;
-pub(super) const t_P_CUDA_HOST_NODE_PARAMS: TypeId = 279;
-pub(super) const t_P_CUgraphExec: TypeId = 280;
-pub(super) const t_CUgraphInstantiateResult: TypeId = 281;
-pub(super) const t_CUDA_GRAPH_INSTANTIATE_PARAMS: TypeId = 282;
-pub(super) const t_P_CUDA_GRAPH_INSTANTIATE_PARAMS: TypeId = 283;
-pub(super) const t_CUkernelNodeAttrID_enum_in4: TypeId = 284;
-pub(super) const t_CUaccessProperty: TypeId = 285;
-pub(super) const t_CUaccessPolicyWindow: TypeId = 286;
-pub(super) const t_CUkernelNodeAttrValue_union: TypeId = 287;
-pub(super) const t_P_CUkernelNodeAttrValue_union: TypeId = 288;
-pub(super) const t_CUlaunchAttributeID: TypeId = 289;
-pub(super) const t_A64_char: TypeId = 290;
-pub(super) const t_CUsynchronizationPolicy: TypeId = 291;
-pub(super) const t_CUlaunchAttributeValue_clusterDim: TypeId = 292;
-pub(super) const t_CUclusterSchedulingPolicy: TypeId = 293;
-pub(super) const t_CUlaunchAttributeValue_programmaticEvent: TypeId = 294;
-pub(super) const t_CUlaunchMemSyncDomainMap: TypeId = 295;
-pub(super) const t_CUlaunchMemSyncDomain: TypeId = 296;
-pub(super) const t_CUlaunchAttributeValue_launchCompletionEvent: TypeId = 297;
-pub(super) const t_CUgraphDeviceNode: TypeId = 298;
-pub(super) const t_CUlaunchAttributeValue_deviceUpdatableKernelNode: TypeId = 299;
-pub(super) const t_CUlaunchAttributeValue_preferredClusterDim: TypeId = 300;
-pub(super) const t_CUlaunchAttributePortableClusterMode: TypeId = 301;
-pub(super) const t_CUsharedMemoryMode: TypeId = 302;
-pub(super) const t_CUlaunchAttributeValue: TypeId = 303;
-pub(super) const t_P_CUlaunchAttributeValue: TypeId = 304;
-pub(super) const t_P_CUDA_KERNEL_NODE_PARAMS_v1: TypeId = 305;
-pub(super) const t_P_CUDA_KERNEL_NODE_PARAMS: TypeId = 306;
-pub(super) const t_PC_CUkernelNodeAttrValue_union: TypeId = 307;
-pub(super) const t_PC_CUlaunchAttributeValue: TypeId = 308;
-pub(super) const t_P_CUDA_MEMCPY3D: TypeId = 309;
-pub(super) const t_P_CUDA_MEMSET_NODE_PARAMS: TypeId = 310;
-pub(super) const t_P_CUgraphNodeType: TypeId = 311;
-pub(super) const t_CUuserObject: TypeId = 312;
-pub(super) const t_P_CUgreenCtx: TypeId = 313;
-pub(super) const t_P_CUexternalMemory: TypeId = 314;
-pub(super) const t_CUexternalMemoryHandleType: TypeId = 315;
-pub(super) const t_CUDA_EXTERNAL_MEMORY_HANDLE_DESC_handle_win32: TypeId = 316;
-pub(super) const t_CUDA_EXTERNAL_MEMORY_HANDLE_DESC_handle: TypeId = 317;
-pub(super) const t_CUDA_EXTERNAL_MEMORY_HANDLE_DESC: TypeId = 318;
-pub(super) const t_PC_CUDA_EXTERNAL_MEMORY_HANDLE_DESC: TypeId = 319;
-pub(super) const t_CUexternalSemaphoreHandleType: TypeId = 320;
-pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_handle_win32: TypeId = 321;
-pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_handle: TypeId = 322;
-pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC: TypeId = 323;
-pub(super) const t_PC_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC: TypeId = 324;
-pub(super) const t_CUipcEventHandle: TypeId = 325;
-pub(super) const t_P_CUipcEventHandle: TypeId = 326;
-pub(super) const t_CUipcMemHandle: TypeId = 327;
-pub(super) const t_P_CUipcMemHandle: TypeId = 328;
-pub(super) const t_P_CUfunction: TypeId = 329;
-pub(super) const t_CUlibrary: TypeId = 330;
-pub(super) const t_P_CUlibrary: TypeId = 331;
-pub(super) const t_CUDA_LAUNCH_PARAMS: TypeId = 332;
-pub(super) const t_P_CUDA_LAUNCH_PARAMS: TypeId = 333;
-pub(super) const t_A4_char: TypeId = 334;
-pub(super) const t_CUlaunchAttribute: TypeId = 335;
-pub(super) const t_P_CUlaunchAttribute: TypeId = 336;
-pub(super) const t_CUlaunchConfig: TypeId = 337;
-pub(super) const t_PC_CUlaunchConfig: TypeId = 338;
-pub(super) const t_P_CUkernel: TypeId = 339;
-pub(super) const t_CUjit_option: TypeId = 340;
-pub(super) const t_P_CUjit_option: TypeId = 341;
-pub(super) const t_CUlibraryOption: TypeId = 342;
-pub(super) const t_P_CUlibraryOption: TypeId = 343;
-pub(super) const t_CUlinkState: TypeId = 344;
-pub(super) const t_CUjitInputType: TypeId = 345;
-pub(super) const t_P_CUlinkState: TypeId = 346;
-pub(super) const t_CUlogicalEndpointType: TypeId = 347;
-pub(super) const t_CUlogicalEndpointProp__1_unicast: TypeId = 348;
-pub(super) const t_CUlogicalEndpointProp__1_multicast: TypeId = 349;
-pub(super) const t_CUlogicalEndpointProp__1: TypeId = 350;
-pub(super) const t_CUlogicalEndpointProp: TypeId = 351;
-pub(super) const t_PC_CUlogicalEndpointProp: TypeId = 352;
-pub(super) const t_CUlogicalEndpointIpcHandleType: TypeId = 353;
-pub(super) const t_CUlogsCallbackHandle: TypeId = 354;
-pub(super) const t_P_CUlogsCallbackHandle: TypeId = 355;
-pub(super) const t_CUmem_advise: TypeId = 356;
-pub(super) const t_CUmemDecompressAlgorithm: TypeId = 357;
-pub(super) const t_A20_u8: TypeId = 358;
-pub(super) const t_CUmemDecompressParams: TypeId = 359;
-pub(super) const t_P_CUmemDecompressParams: TypeId = 360;
-pub(super) const t_A4_u8: TypeId = 361;
-pub(super) const t_CUmemAllocationProp_allocFlags: TypeId = 362;
-pub(super) const t_CUmemAllocationProp: TypeId = 363;
-pub(super) const t_PC_CUmemAllocationProp: TypeId = 364;
-pub(super) const t_P_CUmemLocation: TypeId = 365;
-pub(super) const t_PC_CUmemLocation: TypeId = 366;
-pub(super) const t_CUmemAllocationGranularity_flags_in4: TypeId = 367;
-pub(super) const t_P_CUmemAllocationProp: TypeId = 368;
-pub(super) const t_CUmemRangeHandleType: TypeId = 369;
-pub(super) const t_CUresourcetype: TypeId = 370;
-pub(super) const t_CUarrayMapInfo_resource: TypeId = 371;
-pub(super) const t_CUarraySparseSubresourceType: TypeId = 372;
-pub(super) const t_CUarrayMapInfo_subresource_sparseLevel: TypeId = 373;
-pub(super) const t_CUarrayMapInfo_subresource_miptail: TypeId = 374;
-pub(super) const t_CUarrayMapInfo_subresource: TypeId = 375;
-pub(super) const t_CUmemOperationType: TypeId = 376;
-pub(super) const t_CUmemHandleType: TypeId = 377;
-pub(super) const t_CUarrayMapInfo_memHandle: TypeId = 378;
-pub(super) const t_A2_u32: TypeId = 379;
-pub(super) const t_CUarrayMapInfo: TypeId = 380;
-pub(super) const t_P_CUarrayMapInfo: TypeId = 381;
-pub(super) const t_PC_CUmemPoolProps: TypeId = 382;
-pub(super) const t_CUmemPoolPtrExportData: TypeId = 383;
-pub(super) const t_P_CUmemPoolPtrExportData: TypeId = 384;
-pub(super) const t_P_CUmemAccess_flags: TypeId = 385;
-pub(super) const t_CUmemPool_attribute: TypeId = 386;
-pub(super) const t_CUmem_range_attribute: TypeId = 387;
-pub(super) const t_P_CUmem_range_attribute: TypeId = 388;
-pub(super) const t_CUDA_MEMCPY2D: TypeId = 389;
-pub(super) const t_PC_CUDA_MEMCPY2D: TypeId = 390;
-pub(super) const t_CUmemcpy3DOperandType: TypeId = 391;
-pub(super) const t_CUmemcpy3DOperand_op_ptr: TypeId = 392;
-pub(super) const t_CUoffset3D: TypeId = 393;
-pub(super) const t_CUmemcpy3DOperand_op_array: TypeId = 394;
-pub(super) const t_CUmemcpy3DOperand_op: TypeId = 395;
-pub(super) const t_CUmemcpy3DOperand: TypeId = 396;
-pub(super) const t_CUextent3D: TypeId = 397;
-pub(super) const t_CUDA_MEMCPY3D_BATCH_OP: TypeId = 398;
-pub(super) const t_P_CUDA_MEMCPY3D_BATCH_OP: TypeId = 399;
-pub(super) const t_CUDA_MEMCPY3D_PEER: TypeId = 400;
-pub(super) const t_PC_CUDA_MEMCPY3D_PEER: TypeId = 401;
-pub(super) const t_CUmoduleLoadingMode: TypeId = 402;
-pub(super) const t_P_CUmoduleLoadingMode: TypeId = 403;
-pub(super) const t_CUsurfref: TypeId = 404;
-pub(super) const t_P_CUsurfref: TypeId = 405;
-pub(super) const t_CUtexref: TypeId = 406;
-pub(super) const t_P_CUtexref: TypeId = 407;
-pub(super) const t_CUmulticastObjectProp: TypeId = 408;
-pub(super) const t_PC_CUmulticastObjectProp: TypeId = 409;
-pub(super) const t_CUmulticastGranularity_flags_in4: TypeId = 410;
-pub(super) const t_CUpointer_attribute: TypeId = 411;
-pub(super) const t_P_CUpointer_attribute: TypeId = 412;
-pub(super) const t_CUoutput_mode: TypeId = 413;
-pub(super) const t_PC_CUexternalSemaphore: TypeId = 414;
-pub(super) const t_CUstreamCigDataType: TypeId = 415;
-pub(super) const t_CUstreamCigParam: TypeId = 416;
-pub(super) const t_P_CUstreamCigParam: TypeId = 417;
-pub(super) const t_CUstreamCigCaptureParams: TypeId = 418;
-pub(super) const t_P_CUstreamCigCaptureParams: TypeId = 419;
-pub(super) const t_CUstreamCaptureMode: TypeId = 420;
-pub(super) const t_CUstreamAttrID_enum: TypeId = 421;
-pub(super) const t_CUstreamAttrValue_union: TypeId = 422;
-pub(super) const t_P_CUstreamAttrValue_union: TypeId = 423;
-pub(super) const t_CUstreamCaptureStatus: TypeId = 424;
-pub(super) const t_P_CUstreamCaptureStatus: TypeId = 425;
-pub(super) const t_P_PC_CUgraphNode: TypeId = 426;
-pub(super) const t_P_PC_CUgraphEdgeData: TypeId = 427;
-pub(super) const t_PC_CUstreamAttrValue_union: TypeId = 428;
-pub(super) const t_CUDA_RESOURCE_DESC_res_array: TypeId = 429;
-pub(super) const t_CUDA_RESOURCE_DESC_res_mipmap: TypeId = 430;
-pub(super) const t_CUDA_RESOURCE_DESC_res_linear: TypeId = 431;
-pub(super) const t_CUDA_RESOURCE_DESC_res_pitch2D: TypeId = 432;
-pub(super) const t_A32_i32: TypeId = 433;
-pub(super) const t_CUDA_RESOURCE_DESC_res_reserved: TypeId = 434;
-pub(super) const t_CUDA_RESOURCE_DESC_res: TypeId = 435;
-pub(super) const t_CUDA_RESOURCE_DESC: TypeId = 436;
-pub(super) const t_PC_CUDA_RESOURCE_DESC: TypeId = 437;
-pub(super) const t_P_CUDA_RESOURCE_DESC: TypeId = 438;
-pub(super) const t_A16_u64: TypeId = 439;
-pub(super) const t_CUtensorMap: TypeId = 440;
-pub(super) const t_P_CUtensorMap: TypeId = 441;
-pub(super) const t_CUtensorMapDataType: TypeId = 442;
-pub(super) const t_PC_u64: TypeId = 443;
-pub(super) const t_PC_i32: TypeId = 444;
-pub(super) const t_PC_u32: TypeId = 445;
-pub(super) const t_CUtensorMapInterleave: TypeId = 446;
-pub(super) const t_CUtensorMapSwizzle: TypeId = 447;
-pub(super) const t_CUtensorMapL2promotion: TypeId = 448;
-pub(super) const t_CUtensorMapFloatOOBfill: TypeId = 449;
-pub(super) const t_CUtensorMapIm2ColWideMode: TypeId = 450;
-pub(super) const t_CUtensorMapAllocClass: TypeId = 451;
-pub(super) const t_P_CUtensorMapAllocClass: TypeId = 452;
-pub(super) const t_CUaddress_mode: TypeId = 453;
-pub(super) const t_A3_CUaddress_mode: TypeId = 454;
-pub(super) const t_CUfilter_mode: TypeId = 455;
-pub(super) const t_A4_f32: TypeId = 456;
-pub(super) const t_A12_i32: TypeId = 457;
-pub(super) const t_CUDA_TEXTURE_DESC: TypeId = 458;
-pub(super) const t_PC_CUDA_TEXTURE_DESC: TypeId = 459;
-pub(super) const t_CUresourceViewFormat: TypeId = 460;
-pub(super) const t_CUDA_RESOURCE_VIEW_DESC: TypeId = 461;
-pub(super) const t_PC_CUDA_RESOURCE_VIEW_DESC: TypeId = 462;
-pub(super) const t_P_CUDA_RESOURCE_VIEW_DESC: TypeId = 463;
-pub(super) const t_P_CUDA_TEXTURE_DESC: TypeId = 464;
-pub(super) const t_P_CUaddress_mode: TypeId = 465;
-pub(super) const t_P_CUfilter_mode: TypeId = 466;
-pub(super) const t_P_CUarray_format: TypeId = 467;
-pub(super) const t_P_CUstreamCaptureMode: TypeId = 468;
-pub(super) const t_P_CUuserObject: TypeId = 469;
-pub(super) const t_P_code: TypeId = 470;
-pub(super) const t_cudaError_t: TypeId = 471;
-pub(super) const t_cudaError_t_status: TypeId = 472;
-pub(super) const t_cudaChannelFormatKind: TypeId = 473;
-pub(super) const t_cudaChannelFormatDesc: TypeId = 474;
-pub(super) const t_P_cudaChannelFormatDesc: TypeId = 475;
-pub(super) const t_cudaExtent: TypeId = 476;
-pub(super) const t_P_cudaExtent: TypeId = 477;
-pub(super) const t_cudaArray_t: TypeId = 478;
-pub(super) const t_cudaArrayMemoryRequirements: TypeId = 479;
-pub(super) const t_P_cudaArrayMemoryRequirements: TypeId = 480;
-pub(super) const t_P_cudaArray_t: TypeId = 481;
-pub(super) const t_cudaArraySparseProperties_tileExtent: TypeId = 482;
-pub(super) const t_cudaArraySparseProperties: TypeId = 483;
-pub(super) const t_P_cudaArraySparseProperties: TypeId = 484;
-pub(super) const t_surfaceReference: TypeId = 485;
-pub(super) const t_PC_surfaceReference: TypeId = 486;
-pub(super) const t_cudaArray_const_t: TypeId = 487;
-pub(super) const t_PC_cudaChannelFormatDesc: TypeId = 488;
-pub(super) const t_cudaTextureFilterMode: TypeId = 489;
-pub(super) const t_cudaTextureAddressMode: TypeId = 490;
-pub(super) const t_A3_cudaTextureAddressMode: TypeId = 491;
-pub(super) const t_A14_i32: TypeId = 492;
-pub(super) const t_textureReference: TypeId = 493;
-pub(super) const t_PC_textureReference: TypeId = 494;
-pub(super) const t_cudaMipmappedArray_const_t: TypeId = 495;
-pub(super) const t_A256_char: TypeId = 496;
-pub(super) const t_CUuuid_: TypeId = 497;
-pub(super) const t_A8_char: TypeId = 498;
-pub(super) const t_A2_i32: TypeId = 499;
-pub(super) const t_A63_i32: TypeId = 500;
-pub(super) const t_A61_i32: TypeId = 501;
-pub(super) const t_A1_i32: TypeId = 502;
-pub(super) const t_A60_i32: TypeId = 503;
-pub(super) const t_A56_i32: TypeId = 504;
-pub(super) const t_cudaDeviceProp: TypeId = 505;
-pub(super) const t_PC_cudaDeviceProp: TypeId = 506;
-pub(super) const t_cudaResourceType: TypeId = 507;
-pub(super) const t_cudaResourceDesc_res_array: TypeId = 508;
-pub(super) const t_cudaMipmappedArray_t: TypeId = 509;
-pub(super) const t_cudaResourceDesc_res_mipmap: TypeId = 510;
-pub(super) const t_cudaResourceDesc_res_linear: TypeId = 511;
-pub(super) const t_cudaResourceDesc_res_pitch2D: TypeId = 512;
-pub(super) const t_cudaResourceDesc_res_reserved: TypeId = 513;
-pub(super) const t_cudaResourceDesc_res: TypeId = 514;
-pub(super) const t_cudaResourceDesc: TypeId = 515;
-pub(super) const t_PC_cudaResourceDesc: TypeId = 516;
-pub(super) const t_cudaTextureReadMode: TypeId = 517;
-pub(super) const t_cudaTextureDesc: TypeId = 518;
-pub(super) const t_PC_cudaTextureDesc: TypeId = 519;
-pub(super) const t_cudaResourceViewFormat: TypeId = 520;
-pub(super) const t_cudaResourceViewDesc: TypeId = 521;
-pub(super) const t_PC_cudaResourceViewDesc: TypeId = 522;
-pub(super) const t_cudaTextureDesc_v2: TypeId = 523;
-pub(super) const t_PC_cudaTextureDesc_v2: TypeId = 524;
-pub(super) const t_cudaExternalMemory_t: TypeId = 525;
-pub(super) const t_cudaExternalSemaphore_t: TypeId = 526;
-pub(super) const t_cudaDevResourceDesc_t: TypeId = 527;
-pub(super) const t_P_cudaDevResourceDesc_t: TypeId = 528;
-pub(super) const t_cudaDevResourceType: TypeId = 529;
-pub(super) const t_cudaDevSmResource: TypeId = 530;
-pub(super) const t_cudaDevWorkqueueConfigScope: TypeId = 531;
-pub(super) const t_cudaDevWorkqueueConfigResource: TypeId = 532;
-pub(super) const t_cudaDevWorkqueueResource: TypeId = 533;
-pub(super) const t_cudaDevResource__2: TypeId = 534;
-pub(super) const t_cudaDevResource: TypeId = 535;
-pub(super) const t_P_cudaDevResource: TypeId = 536;
-pub(super) const t_PC_cudaDevResource: TypeId = 537;
-pub(super) const t_cudaDevSmResourceGroupParams: TypeId = 538;
-pub(super) const t_P_cudaDevSmResourceGroupParams: TypeId = 539;
-pub(super) const t_cudaFlushGPUDirectRDMAWritesTarget: TypeId = 540;
-pub(super) const t_cudaFlushGPUDirectRDMAWritesScope: TypeId = 541;
-pub(super) const t_cudaDeviceAttr: TypeId = 542;
-pub(super) const t_cudaFuncCache: TypeId = 543;
-pub(super) const t_P_cudaFuncCache: TypeId = 544;
-pub(super) const t_cudaMemPool_t: TypeId = 545;
-pub(super) const t_P_cudaMemPool_t: TypeId = 546;
-pub(super) const t_cudaExecutionContext_t: TypeId = 547;
-pub(super) const t_P_cudaExecutionContext_t: TypeId = 548;
-pub(super) const t_cudaGraphMemAttributeType: TypeId = 549;
-pub(super) const t_cudaAtomicOperation: TypeId = 550;
-pub(super) const t_PC_cudaAtomicOperation: TypeId = 551;
-pub(super) const t_cudaLimit: TypeId = 552;
-pub(super) const t_cudaDeviceP2PAttr: TypeId = 553;
-pub(super) const t_cudaSharedMemConfig: TypeId = 554;
-pub(super) const t_P_cudaSharedMemConfig: TypeId = 555;
-pub(super) const t_cudaAsyncCallbackHandle_t: TypeId = 556;
-pub(super) const t_P_cudaAsyncCallbackHandle_t: TypeId = 557;
-pub(super) const t_cudaEglStreamConnection: TypeId = 558;
-pub(super) const t_P_cudaEglStreamConnection: TypeId = 559;
-pub(super) const t_cudaGraphicsResource_t: TypeId = 560;
-pub(super) const t_P_cudaGraphicsResource_t: TypeId = 561;
-pub(super) const t_cudaStream_t: TypeId = 562;
-pub(super) const t_P_cudaStream_t: TypeId = 563;
-pub(super) const t_A3_cudaArray_t: TypeId = 564;
-pub(super) const t_cudaPitchedPtr: TypeId = 565;
-pub(super) const t_A3_cudaPitchedPtr: TypeId = 566;
-pub(super) const t_cudaEglFrame_frame: TypeId = 567;
-pub(super) const t_cudaEglPlaneDesc: TypeId = 568;
-pub(super) const t_A3_cudaEglPlaneDesc: TypeId = 569;
-pub(super) const t_cudaEglFrameType: TypeId = 570;
-pub(super) const t_cudaEglColorFormat: TypeId = 571;
-pub(super) const t_cudaEglFrame: TypeId = 572;
-pub(super) const t_P_cudaEglFrame: TypeId = 573;
-pub(super) const t_cudaEvent_t: TypeId = 574;
-pub(super) const t_P_cudaEvent_t: TypeId = 575;
-pub(super) const t_cudaExternalMemoryBufferDesc: TypeId = 576;
-pub(super) const t_PC_cudaExternalMemoryBufferDesc: TypeId = 577;
-pub(super) const t_P_cudaMipmappedArray_t: TypeId = 578;
-pub(super) const t_cudaExternalMemoryMipmappedArrayDesc: TypeId = 579;
-pub(super) const t_PC_cudaExternalMemoryMipmappedArrayDesc: TypeId = 580;
-pub(super) const t_A16_i32: TypeId = 581;
-pub(super) const t_A15_i32: TypeId = 582;
-pub(super) const t_cudaSharedMemoryMode: TypeId = 583;
-pub(super) const t_cudaFuncAttributes: TypeId = 584;
-pub(super) const t_P_cudaFuncAttributes: TypeId = 585;
-pub(super) const t_cudaFuncAttribute: TypeId = 586;
-pub(super) const t_cudaGLDeviceList: TypeId = 587;
-pub(super) const t_P_cudaDeviceProp: TypeId = 588;
-pub(super) const t_cudaDriverEntryPointQueryResult: TypeId = 589;
-pub(super) const t_P_cudaDriverEntryPointQueryResult: TypeId = 590;
-pub(super) const t_PC_CUuuid_: TypeId = 591;
-pub(super) const t_cudaFunction_t: TypeId = 592;
-pub(super) const t_P_cudaFunction_t: TypeId = 593;
-pub(super) const t_cudaKernel_t: TypeId = 594;
-pub(super) const t_P_cudaKernel_t: TypeId = 595;
-pub(super) const t_P_cudaResourceDesc: TypeId = 596;
-pub(super) const t_P_PC_surfaceReference: TypeId = 597;
-pub(super) const t_P_cudaResourceViewDesc: TypeId = 598;
-pub(super) const t_P_cudaTextureDesc: TypeId = 599;
-pub(super) const t_P_cudaTextureDesc_v2: TypeId = 600;
-pub(super) const t_P_PC_textureReference: TypeId = 601;
-pub(super) const t_cudaGraphNode_t: TypeId = 602;
-pub(super) const t_P_cudaGraphNode_t: TypeId = 603;
-pub(super) const t_cudaGraph_t: TypeId = 604;
-pub(super) const t_PC_cudaGraphNode_t: TypeId = 605;
-pub(super) const t_cudaGraphEdgeData: TypeId = 606;
-pub(super) const t_PC_cudaGraphEdgeData: TypeId = 607;
-pub(super) const t_P_cudaExternalSemaphore_t: TypeId = 608;
-pub(super) const t_cudaExternalSemaphoreSignalParams_params_fence: TypeId = 609;
-pub(super) const t_cudaExternalSemaphoreSignalParams_params_nvSciSync: TypeId = 610;
-pub(super) const t_cudaExternalSemaphoreSignalParams_params_keyedMutex: TypeId = 611;
-pub(super) const t_cudaExternalSemaphoreSignalParams_params: TypeId = 612;
-pub(super) const t_cudaExternalSemaphoreSignalParams: TypeId = 613;
-pub(super) const t_PC_cudaExternalSemaphoreSignalParams: TypeId = 614;
-pub(super) const t_cudaExternalSemaphoreSignalNodeParams: TypeId = 615;
-pub(super) const t_PC_cudaExternalSemaphoreSignalNodeParams: TypeId = 616;
-pub(super) const t_cudaExternalSemaphoreWaitParams_params_fence: TypeId = 617;
-pub(super) const t_cudaExternalSemaphoreWaitParams_params_nvSciSync: TypeId = 618;
-pub(super) const t_cudaExternalSemaphoreWaitParams_params_keyedMutex: TypeId = 619;
-pub(super) const t_cudaExternalSemaphoreWaitParams_params: TypeId = 620;
-pub(super) const t_cudaExternalSemaphoreWaitParams: TypeId = 621;
-pub(super) const t_PC_cudaExternalSemaphoreWaitParams: TypeId = 622;
-pub(super) const t_cudaExternalSemaphoreWaitNodeParams: TypeId = 623;
-pub(super) const t_PC_cudaExternalSemaphoreWaitNodeParams: TypeId = 624;
-pub(super) const t_cudaHostNodeParams: TypeId = 625;
-pub(super) const t_PC_cudaHostNodeParams: TypeId = 626;
-pub(super) const t_dim3: TypeId = 627;
-pub(super) const t_cudaKernelNodeParams: TypeId = 628;
-pub(super) const t_PC_cudaKernelNodeParams: TypeId = 629;
-pub(super) const t_cudaMemAllocationType: TypeId = 630;
-pub(super) const t_cudaMemAllocationHandleType_in4: TypeId = 631;
-pub(super) const t_cudaMemLocationType: TypeId = 632;
-pub(super) const t_cudaMemLocation__1_localized: TypeId = 633;
-pub(super) const t_cudaMemLocation__1: TypeId = 634;
-pub(super) const t_cudaMemLocation: TypeId = 635;
-pub(super) const t_cudaMemPoolProps: TypeId = 636;
-pub(super) const t_cudaMemAccessFlags: TypeId = 637;
-pub(super) const t_cudaMemAccessDesc: TypeId = 638;
-pub(super) const t_PC_cudaMemAccessDesc: TypeId = 639;
-pub(super) const t_cudaMemAllocNodeParams: TypeId = 640;
-pub(super) const t_P_cudaMemAllocNodeParams: TypeId = 641;
-pub(super) const t_cudaPos: TypeId = 642;
-pub(super) const t_cudaMemcpyKind: TypeId = 643;
-pub(super) const t_cudaMemcpy3DParms: TypeId = 644;
-pub(super) const t_PC_cudaMemcpy3DParms: TypeId = 645;
-pub(super) const t_cudaMemsetParams: TypeId = 646;
-pub(super) const t_PC_cudaMemsetParams: TypeId = 647;
-pub(super) const t_cudaGraphNodeType: TypeId = 648;
-pub(super) const t_cudaKernelNodeParamsV2__1: TypeId = 649;
-pub(super) const t_cudaKernelFunctionType: TypeId = 650;
-pub(super) const t_cudaKernelNodeParamsV2: TypeId = 651;
-pub(super) const t_cudaMemcpyNodeParams: TypeId = 652;
-pub(super) const t_cudaMemsetParamsV2: TypeId = 653;
-pub(super) const t_cudaHostNodeParamsV2: TypeId = 654;
-pub(super) const t_cudaGraphChildGraphNodeOwnership: TypeId = 655;
-pub(super) const t_cudaChildGraphNodeParams: TypeId = 656;
-pub(super) const t_cudaEventWaitNodeParams: TypeId = 657;
-pub(super) const t_cudaEventRecordNodeParams: TypeId = 658;
-pub(super) const t_cudaExternalSemaphoreSignalNodeParamsV2: TypeId = 659;
-pub(super) const t_cudaExternalSemaphoreWaitNodeParamsV2: TypeId = 660;
-pub(super) const t_cudaMemAllocNodeParamsV2: TypeId = 661;
-pub(super) const t_cudaMemFreeNodeParams: TypeId = 662;
-pub(super) const t_cudaGraphConditionalNodeType: TypeId = 663;
-pub(super) const t_P_cudaGraph_t: TypeId = 664;
-pub(super) const t_cudaConditionalNodeParams: TypeId = 665;
-pub(super) const t_cudaMemcpySrcAccessOrder: TypeId = 666;
-pub(super) const t_cudaMemcpyAttributes: TypeId = 667;
-pub(super) const t_P_cudaMemcpyAttributes: TypeId = 668;
-pub(super) const t_cudaMemcpyBatchNodeParams: TypeId = 669;
-pub(super) const t_cudaGraphNodeParams__1: TypeId = 670;
-pub(super) const t_cudaGraphNodeParams: TypeId = 671;
-pub(super) const t_P_cudaGraphNodeParams: TypeId = 672;
-pub(super) const t_cudaGraphExec_t: TypeId = 673;
-pub(super) const t_cudaGraphExecUpdateResult: TypeId = 674;
-pub(super) const t_P_cudaGraphExecUpdateResult: TypeId = 675;
-pub(super) const t_cudaGraphExecUpdateResultInfo: TypeId = 676;
-pub(super) const t_P_cudaGraphExecUpdateResultInfo: TypeId = 677;
-pub(super) const t_P_cudaExternalSemaphoreSignalNodeParams: TypeId = 678;
-pub(super) const t_P_cudaExternalSemaphoreWaitNodeParams: TypeId = 679;
-pub(super) const t_P_cudaGraphEdgeData: TypeId = 680;
-pub(super) const t_P_cudaHostNodeParams: TypeId = 681;
-pub(super) const t_P_cudaGraphExec_t: TypeId = 682;
-pub(super) const t_cudaGraphInstantiateResult: TypeId = 683;
-pub(super) const t_cudaGraphInstantiateParams: TypeId = 684;
-pub(super) const t_P_cudaGraphInstantiateParams: TypeId = 685;
-pub(super) const t_cudaKernelNodeAttrID_in4: TypeId = 686;
-pub(super) const t_cudaAccessProperty: TypeId = 687;
-pub(super) const t_cudaAccessPolicyWindow: TypeId = 688;
-pub(super) const t_cudaKernelNodeAttrValue: TypeId = 689;
-pub(super) const t_P_cudaKernelNodeAttrValue: TypeId = 690;
-pub(super) const t_cudaLaunchAttributeID: TypeId = 691;
-pub(super) const t_cudaSynchronizationPolicy: TypeId = 692;
-pub(super) const t_cudaLaunchAttributeValue_clusterDim: TypeId = 693;
-pub(super) const t_cudaClusterSchedulingPolicy: TypeId = 694;
-pub(super) const t_cudaLaunchAttributeValue_programmaticEvent: TypeId = 695;
-pub(super) const t_cudaLaunchMemSyncDomainMap: TypeId = 696;
-pub(super) const t_cudaLaunchMemSyncDomain: TypeId = 697;
-pub(super) const t_cudaLaunchAttributeValue_launchCompletionEvent: TypeId = 698;
-pub(super) const t_cudaGraphDeviceNode_t: TypeId = 699;
-pub(super) const t_cudaLaunchAttributeValue_deviceUpdatableKernelNode: TypeId = 700;
-pub(super) const t_cudaLaunchAttributeValue_preferredClusterDim: TypeId = 701;
-pub(super) const t_cudaLaunchAttributePortableClusterMode: TypeId = 702;
-pub(super) const t_cudaLaunchAttributeValue: TypeId = 703;
-pub(super) const t_P_cudaLaunchAttributeValue: TypeId = 704;
-pub(super) const t_P_cudaKernelNodeParams: TypeId = 705;
-pub(super) const t_PC_cudaKernelNodeAttrValue: TypeId = 706;
-pub(super) const t_PC_cudaLaunchAttributeValue: TypeId = 707;
-pub(super) const t_P_cudaMemcpy3DParms: TypeId = 708;
-pub(super) const t_P_cudaMemsetParams: TypeId = 709;
-pub(super) const t_P_cudaGraphNodeType: TypeId = 710;
-pub(super) const t_cudaUserObject_t: TypeId = 711;
-pub(super) const t_P_cudaExternalMemory_t: TypeId = 712;
-pub(super) const t_cudaExternalMemoryHandleType: TypeId = 713;
-pub(super) const t_cudaExternalMemoryHandleDesc_handle_win32: TypeId = 714;
-pub(super) const t_cudaExternalMemoryHandleDesc_handle: TypeId = 715;
-pub(super) const t_cudaExternalMemoryHandleDesc: TypeId = 716;
-pub(super) const t_PC_cudaExternalMemoryHandleDesc: TypeId = 717;
-pub(super) const t_cudaExternalSemaphoreHandleType: TypeId = 718;
-pub(super) const t_cudaExternalSemaphoreHandleDesc_handle_win32: TypeId = 719;
-pub(super) const t_cudaExternalSemaphoreHandleDesc_handle: TypeId = 720;
-pub(super) const t_cudaExternalSemaphoreHandleDesc: TypeId = 721;
-pub(super) const t_PC_cudaExternalSemaphoreHandleDesc: TypeId = 722;
-pub(super) const t_cudaIpcEventHandle_t: TypeId = 723;
-pub(super) const t_P_cudaIpcEventHandle_t: TypeId = 724;
-pub(super) const t_cudaIpcMemHandle_t: TypeId = 725;
-pub(super) const t_P_cudaIpcMemHandle_t: TypeId = 726;
-pub(super) const t_cudaLaunchParams: TypeId = 727;
-pub(super) const t_P_cudaLaunchParams: TypeId = 728;
-pub(super) const t_cudaLaunchAttribute: TypeId = 729;
-pub(super) const t_P_cudaLaunchAttribute: TypeId = 730;
-pub(super) const t_cudaLaunchConfig_t: TypeId = 731;
-pub(super) const t_PC_cudaLaunchConfig_t: TypeId = 732;
-pub(super) const t_cudaLibrary_t: TypeId = 733;
-pub(super) const t_P_cudaLibrary_t: TypeId = 734;
-pub(super) const t_cudaJitOption: TypeId = 735;
-pub(super) const t_P_cudaJitOption: TypeId = 736;
-pub(super) const t_cudaLibraryOption: TypeId = 737;
-pub(super) const t_P_cudaLibraryOption: TypeId = 738;
-pub(super) const t_cudaLogsCallbackHandle: TypeId = 739;
-pub(super) const t_P_cudaLogsCallbackHandle: TypeId = 740;
-pub(super) const t_P_cudaPitchedPtr: TypeId = 741;
-pub(super) const t_cudaMemoryAdvise: TypeId = 742;
-pub(super) const t_P_cudaMemLocation: TypeId = 743;
-pub(super) const t_PC_cudaMemPoolProps: TypeId = 744;
-pub(super) const t_cudaMemPoolPtrExportData: TypeId = 745;
-pub(super) const t_P_cudaMemPoolPtrExportData: TypeId = 746;
-pub(super) const t_P_cudaMemAccessFlags: TypeId = 747;
-pub(super) const t_cudaMemPoolAttr: TypeId = 748;
-pub(super) const t_cudaMemRangeAttribute: TypeId = 749;
-pub(super) const t_P_cudaMemRangeAttribute: TypeId = 750;
-pub(super) const t_cudaMemcpy3DOperandType: TypeId = 751;
-pub(super) const t_cudaMemcpy3DOperand_op_ptr: TypeId = 752;
-pub(super) const t_cudaOffset3D: TypeId = 753;
-pub(super) const t_cudaMemcpy3DOperand_op_array: TypeId = 754;
-pub(super) const t_cudaMemcpy3DOperand_op: TypeId = 755;
-pub(super) const t_cudaMemcpy3DOperand: TypeId = 756;
-pub(super) const t_cudaMemcpy3DBatchOp: TypeId = 757;
-pub(super) const t_P_cudaMemcpy3DBatchOp: TypeId = 758;
-pub(super) const t_cudaMemcpy3DPeerParms: TypeId = 759;
-pub(super) const t_PC_cudaMemcpy3DPeerParms: TypeId = 760;
-pub(super) const t_cudaMemoryType: TypeId = 761;
-pub(super) const t_A8_i64: TypeId = 762;
-pub(super) const t_cudaPointerAttributes__1: TypeId = 763;
-pub(super) const t_A7_i64: TypeId = 764;
-pub(super) const t_cudaPointerAttributes: TypeId = 765;
-pub(super) const t_P_cudaPointerAttributes: TypeId = 766;
-pub(super) const t_f64: TypeId = 767;
-pub(super) const t_P_f64: TypeId = 768;
-pub(super) const t_PC_cudaExternalSemaphore_t: TypeId = 769;
-pub(super) const t_cudaExternalSemaphoreSignalParams_v1_params_fence: TypeId = 770;
-pub(super) const t_cudaExternalSemaphoreSignalParams_v1_params_nvSciSync: TypeId = 771;
-pub(super) const t_cudaExternalSemaphoreSignalParams_v1_params_keyedMutex: TypeId = 772;
-pub(super) const t_cudaExternalSemaphoreSignalParams_v1_params: TypeId = 773;
-pub(super) const t_cudaExternalSemaphoreSignalParams_v1: TypeId = 774;
-pub(super) const t_PC_cudaExternalSemaphoreSignalParams_v1: TypeId = 775;
-pub(super) const t_cudaStreamCaptureMode: TypeId = 776;
-pub(super) const t_cudaGraphRecaptureCallbackData: TypeId = 777;
-pub(super) const t_P_cudaGraphRecaptureCallbackData: TypeId = 778;
-pub(super) const t_cudaStreamAttrID: TypeId = 779;
-pub(super) const t_cudaStreamAttrValue: TypeId = 780;
-pub(super) const t_P_cudaStreamAttrValue: TypeId = 781;
-pub(super) const t_cudaStreamCaptureStatus: TypeId = 782;
-pub(super) const t_P_cudaStreamCaptureStatus: TypeId = 783;
-pub(super) const t_P_PC_cudaGraphNode_t: TypeId = 784;
-pub(super) const t_P_PC_cudaGraphEdgeData: TypeId = 785;
-pub(super) const t_PC_cudaStreamAttrValue: TypeId = 786;
-pub(super) const t_P_cudaStreamCaptureMode: TypeId = 787;
-pub(super) const t_P_cudaUserObject_t: TypeId = 788;
-pub(super) const t_cudaExternalSemaphoreWaitParams_v1_params_fence: TypeId = 789;
-pub(super) const t_cudaExternalSemaphoreWaitParams_v1_params_nvSciSync: TypeId = 790;
-pub(super) const t_cudaExternalSemaphoreWaitParams_v1_params_keyedMutex: TypeId = 791;
-pub(super) const t_cudaExternalSemaphoreWaitParams_v1_params: TypeId = 792;
-pub(super) const t_cudaExternalSemaphoreWaitParams_v1: TypeId = 793;
-pub(super) const t_PC_cudaExternalSemaphoreWaitParams_v1: TypeId = 794;
+pub(super) const t_CUarray3d_flags_in4: TypeId = 9;
+pub(super) const t_CUDA_ARRAY3D_DESCRIPTOR: TypeId = 10;
+pub(super) const t_PC_CUDA_ARRAY3D_DESCRIPTOR: TypeId = 11;
+pub(super) const t_P_void: TypeId = 12;
+pub(super) const t_P_CUDA_ARRAY3D_DESCRIPTOR: TypeId = 13;
+pub(super) const t_CUDA_ARRAY_DESCRIPTOR: TypeId = 14;
+pub(super) const t_PC_CUDA_ARRAY_DESCRIPTOR: TypeId = 15;
+pub(super) const t_P_CUDA_ARRAY_DESCRIPTOR: TypeId = 16;
+pub(super) const t_A4_u32: TypeId = 17;
+pub(super) const t_CUDA_ARRAY_MEMORY_REQUIREMENTS: TypeId = 18;
+pub(super) const t_P_CUDA_ARRAY_MEMORY_REQUIREMENTS: TypeId = 19;
+pub(super) const t_i32: TypeId = 20;
+pub(super) const t_CUdevice: TypeId = 21;
+pub(super) const t_CUDA_ARRAY_SPARSE_PROPERTIES_tileExtent: TypeId = 22;
+pub(super) const t_CUDA_ARRAY_SPARSE_PROPERTIES: TypeId = 23;
+pub(super) const t_P_CUDA_ARRAY_SPARSE_PROPERTIES: TypeId = 24;
+pub(super) const t_CUcheckpointOperationHandle: TypeId = 25;
+pub(super) const t_A8_u64: TypeId = 26;
+pub(super) const t_deviceptr: TypeId = 27;
+pub(super) const t_CUstream: TypeId = 28;
+pub(super) const t_CUcheckpointCustomStoragePerDeviceData: TypeId = 29;
+pub(super) const t_P_CUcheckpointCustomStoragePerDeviceData: TypeId = 30;
+pub(super) const t_CUcheckpointCustomStorageInfo: TypeId = 31;
+pub(super) const t_P_CUcheckpointCustomStorageInfo: TypeId = 32;
+pub(super) const t_P_P_CUcheckpointCustomStorageInfo: TypeId = 33;
+pub(super) const t_char: TypeId = 34;
+pub(super) const t_A56_char: TypeId = 35;
+pub(super) const t_CUcheckpointCheckpointArgs: TypeId = 36;
+pub(super) const t_P_CUcheckpointCheckpointArgs: TypeId = 37;
+pub(super) const t_P_i32: TypeId = 38;
+pub(super) const t_CUprocessState: TypeId = 39;
+pub(super) const t_P_CUprocessState: TypeId = 40;
+pub(super) const t_A7_u64: TypeId = 41;
+pub(super) const t_CUcheckpointLockArgs: TypeId = 42;
+pub(super) const t_P_CUcheckpointLockArgs: TypeId = 43;
+pub(super) const t_uuid: TypeId = 44;
+pub(super) const t_CUcheckpointGpuPair: TypeId = 45;
+pub(super) const t_P_CUcheckpointGpuPair: TypeId = 46;
+pub(super) const t_A44_char: TypeId = 47;
+pub(super) const t_A52_char: TypeId = 48;
+pub(super) const t_A40_char: TypeId = 49;
+pub(super) const t_CUcheckpointRestoreArgs: TypeId = 50;
+pub(super) const t_P_CUcheckpointRestoreArgs: TypeId = 51;
+pub(super) const t_CUcheckpointUnlockArgs: TypeId = 52;
+pub(super) const t_P_CUcheckpointUnlockArgs: TypeId = 53;
+pub(super) const t_CUcoredumpCallbackHandle: TypeId = 54;
+pub(super) const t_CUcoredumpSettings: TypeId = 55;
+pub(super) const t_P_u64: TypeId = 56;
+pub(super) const t_bool1: TypeId = 57;
+pub(super) const t_A256_char: TypeId = 58;
+pub(super) const t_CUCoredumpGenerationFlags_in4: TypeId = 59;
+pub(super) const t_code: TypeId = 60;
+pub(super) const t_P_CUcoredumpCallbackHandle: TypeId = 61;
+pub(super) const t_CUcontext: TypeId = 62;
+pub(super) const t_P_CUcontext: TypeId = 63;
+pub(super) const t_CUctx_flags_in4: TypeId = 64;
+pub(super) const t_CUexecAffinityType: TypeId = 65;
+pub(super) const t_CUexecAffinitySmCount: TypeId = 66;
+pub(super) const t_CUexecAffinityParam_param: TypeId = 67;
+pub(super) const t_CUexecAffinityParam: TypeId = 68;
+pub(super) const t_P_CUexecAffinityParam: TypeId = 69;
+pub(super) const t_CUcigDataType: TypeId = 70;
+pub(super) const t_CUctxCigParam: TypeId = 71;
+pub(super) const t_P_CUctxCigParam: TypeId = 72;
+pub(super) const t_CUctxCreateParams: TypeId = 73;
+pub(super) const t_P_CUctxCreateParams: TypeId = 74;
+pub(super) const t_CUgreenCtx: TypeId = 75;
+pub(super) const t_P_u32: TypeId = 76;
+pub(super) const t_CUfunc_cache: TypeId = 77;
+pub(super) const t_P_CUfunc_cache: TypeId = 78;
+pub(super) const t_CUdevResourceType: TypeId = 79;
+pub(super) const t_u8: TypeId = 80;
+pub(super) const t_A92_u8: TypeId = 81;
+pub(super) const t_CUdevSmResource: TypeId = 82;
+pub(super) const t_A48_u8: TypeId = 83;
+pub(super) const t_CUdevWorkqueueConfigScope: TypeId = 84;
+pub(super) const t_CUdevWorkqueueConfigResource: TypeId = 85;
+pub(super) const t_A40_u8: TypeId = 86;
+pub(super) const t_CUdevWorkqueueResource: TypeId = 87;
+pub(super) const t_CUdevResource__2: TypeId = 88;
+pub(super) const t_CUdevResource: TypeId = 89;
+pub(super) const t_P_CUdevResource: TypeId = 90;
+pub(super) const t_P_CUdevice: TypeId = 91;
+pub(super) const t_P_CUctx_flags_in4: TypeId = 92;
+pub(super) const t_CUlimit: TypeId = 93;
+pub(super) const t_CUsharedconfig: TypeId = 94;
+pub(super) const t_P_CUsharedconfig: TypeId = 95;
+pub(super) const t_CUevent: TypeId = 96;
+pub(super) const t_CUexternalMemory: TypeId = 97;
+pub(super) const t_CUexternalSemaphore: TypeId = 98;
+pub(super) const t_CUdevResourceDesc: TypeId = 99;
+pub(super) const t_P_CUdevResourceDesc: TypeId = 100;
+pub(super) const t_PC_CUdevResource: TypeId = 101;
+pub(super) const t_A12_u32: TypeId = 102;
+pub(super) const t_A11_u32: TypeId = 103;
+pub(super) const t_CU_DEV_SM_RESOURCE_GROUP_PARAMS: TypeId = 104;
+pub(super) const t_P_CU_DEV_SM_RESOURCE_GROUP_PARAMS: TypeId = 105;
+pub(super) const t_CUdevice_attribute: TypeId = 106;
+pub(super) const t_PC_char: TypeId = 107;
+pub(super) const t_CUcliqueType: TypeId = 108;
+pub(super) const t_CUcliqueInfo: TypeId = 109;
+pub(super) const t_P_CUcliqueInfo: TypeId = 110;
+pub(super) const t_CUmemoryPool: TypeId = 111;
+pub(super) const t_P_CUmemoryPool: TypeId = 112;
+pub(super) const t_P_uuid: TypeId = 113;
+pub(super) const t_CUgraphMem_attribute: TypeId = 114;
+pub(super) const t_CUatomicOperation: TypeId = 115;
+pub(super) const t_PC_CUatomicOperation: TypeId = 116;
+pub(super) const t_P_char: TypeId = 117;
+pub(super) const t_CUdevice_P2PAttribute: TypeId = 118;
+pub(super) const t_A3_i32: TypeId = 119;
+pub(super) const t_CUdevprop: TypeId = 120;
+pub(super) const t_P_CUdevprop: TypeId = 121;
+pub(super) const t_CUasyncCallbackHandle: TypeId = 122;
+pub(super) const t_P_CUasyncCallbackHandle: TypeId = 123;
+pub(super) const t_CUeglStreamConnection: TypeId = 124;
+pub(super) const t_P_CUeglStreamConnection: TypeId = 125;
+pub(super) const t_CUgraphicsResource: TypeId = 126;
+pub(super) const t_P_CUgraphicsResource: TypeId = 127;
+pub(super) const t_P_CUstream: TypeId = 128;
+pub(super) const t_A3_CUarray: TypeId = 129;
+pub(super) const t_A3_P_void: TypeId = 130;
+pub(super) const t_CUeglFrame_frame: TypeId = 131;
+pub(super) const t_CUeglFrameType: TypeId = 132;
+pub(super) const t_CUeglColorFormat: TypeId = 133;
+pub(super) const t_CUeglFrame: TypeId = 134;
+pub(super) const t_P_CUeglFrame: TypeId = 135;
+pub(super) const t_P_CUevent: TypeId = 136;
+pub(super) const t_CUevent_flags_in4: TypeId = 137;
+pub(super) const t_f32: TypeId = 138;
+pub(super) const t_P_f32: TypeId = 139;
+pub(super) const t_CUevent_record_flags_in4: TypeId = 140;
+pub(super) const t_P_deviceptr: TypeId = 141;
+pub(super) const t_A16_u32: TypeId = 142;
+pub(super) const t_CUDA_EXTERNAL_MEMORY_BUFFER_DESC: TypeId = 143;
+pub(super) const t_PC_CUDA_EXTERNAL_MEMORY_BUFFER_DESC: TypeId = 144;
+pub(super) const t_CUmipmappedArray: TypeId = 145;
+pub(super) const t_P_CUmipmappedArray: TypeId = 146;
+pub(super) const t_CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC: TypeId = 147;
+pub(super) const t_PC_CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC: TypeId = 148;
+pub(super) const t_CUfabricCpyOperandType: TypeId = 149;
+pub(super) const t_CUmemLocationType: TypeId = 150;
+pub(super) const t_CUmemLocation__1_localized: TypeId = 151;
+pub(super) const t_CUmemLocation__1: TypeId = 152;
+pub(super) const t_CUmemLocation: TypeId = 153;
+pub(super) const t_CUfabricCpyOperand_op_ptr: TypeId = 154;
+pub(super) const t_CUfabricCpyOperand_op_le: TypeId = 155;
+pub(super) const t_CUfabricCpyOperand_op: TypeId = 156;
+pub(super) const t_CUfabricCpyOperand: TypeId = 157;
+pub(super) const t_CUDA_FABRIC_COPY_BATCH_OP: TypeId = 158;
+pub(super) const t_P_CUDA_FABRIC_COPY_BATCH_OP: TypeId = 159;
+pub(super) const t_CUflushGPUDirectRDMAWritesTarget: TypeId = 160;
+pub(super) const t_CUflushGPUDirectRDMAWritesScope: TypeId = 161;
+pub(super) const t_CUfunction_attribute: TypeId = 162;
+pub(super) const t_CUfunction: TypeId = 163;
+pub(super) const t_CUmodule: TypeId = 164;
+pub(super) const t_P_CUmodule: TypeId = 165;
+pub(super) const t_P_PC_char: TypeId = 166;
+pub(super) const t_CUfunctionLoadingState: TypeId = 167;
+pub(super) const t_P_CUfunctionLoadingState: TypeId = 168;
+pub(super) const t_CUGLDeviceList: TypeId = 169;
+pub(super) const t_P_PC_void: TypeId = 170;
+pub(super) const t_PC_uuid: TypeId = 171;
+pub(super) const t_P_P_void: TypeId = 172;
+pub(super) const t_CUdriverProcAddress_flags_in4: TypeId = 173;
+pub(super) const t_CUdriverProcAddress_flags_in8: TypeId = 174;
+pub(super) const t_CUdriverProcAddressQueryResult: TypeId = 175;
+pub(super) const t_P_CUdriverProcAddressQueryResult: TypeId = 176;
+pub(super) const t_CUgraphNode: TypeId = 177;
+pub(super) const t_P_CUgraphNode: TypeId = 178;
+pub(super) const t_CUgraph: TypeId = 179;
+pub(super) const t_PC_CUgraphNode: TypeId = 180;
+pub(super) const t_CUstreamMemOpWaitValueParams_st__1: TypeId = 181;
+pub(super) const t_CUstreamMemOpWaitValueParams_st: TypeId = 182;
+pub(super) const t_CUstreamMemOpWriteValueParams_st__1: TypeId = 183;
+pub(super) const t_CUstreamMemOpWriteValueParams_st: TypeId = 184;
+pub(super) const t_CUstreamMemOpFlushRemoteWritesParams_st: TypeId = 185;
+pub(super) const t_CUstreamMemOpMemoryBarrierParams_st: TypeId = 186;
+pub(super) const t_A6_u64: TypeId = 187;
+pub(super) const t_CUstreamAtomicReductionOpType: TypeId = 188;
+pub(super) const t_CUstreamAtomicReductionDataType: TypeId = 189;
+pub(super) const t_CUstreamMemOpAtomicReductionParams_st: TypeId = 190;
+pub(super) const t_CUstreamBatchMemOpParams: TypeId = 191;
+pub(super) const t_P_CUstreamBatchMemOpParams: TypeId = 192;
+pub(super) const t_CUDA_BATCH_MEM_OP_NODE_PARAMS_st: TypeId = 193;
+pub(super) const t_PC_CUDA_BATCH_MEM_OP_NODE_PARAMS_st: TypeId = 194;
+pub(super) const t_CUDA_BATCH_MEM_OP_NODE_PARAMS: TypeId = 195;
+pub(super) const t_PC_CUDA_BATCH_MEM_OP_NODE_PARAMS: TypeId = 196;
+pub(super) const t_A5_u8: TypeId = 197;
+pub(super) const t_CUgraphEdgeData: TypeId = 198;
+pub(super) const t_PC_CUgraphEdgeData: TypeId = 199;
+pub(super) const t_P_CUexternalSemaphore: TypeId = 200;
+pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_params_fence: TypeId = 201;
+pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_params_nvSciSync: TypeId = 202;
+pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_params_keyedMutex: TypeId = 203;
+pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_params: TypeId = 204;
+pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS: TypeId = 205;
+pub(super) const t_PC_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS: TypeId = 206;
+pub(super) const t_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS: TypeId = 207;
+pub(super) const t_PC_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS: TypeId = 208;
+pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_params_fence: TypeId = 209;
+pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_params_nvSciSync: TypeId = 210;
+pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_params_keyedMutex: TypeId = 211;
+pub(super) const t_A10_u32: TypeId = 212;
+pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_params: TypeId = 213;
+pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS: TypeId = 214;
+pub(super) const t_PC_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS: TypeId = 215;
+pub(super) const t_CUDA_EXT_SEM_WAIT_NODE_PARAMS: TypeId = 216;
+pub(super) const t_PC_CUDA_EXT_SEM_WAIT_NODE_PARAMS: TypeId = 217;
+pub(super) const t_CUDA_HOST_NODE_PARAMS: TypeId = 218;
+pub(super) const t_PC_CUDA_HOST_NODE_PARAMS: TypeId = 219;
+pub(super) const t_CUDA_KERNEL_NODE_PARAMS_v1: TypeId = 220;
+pub(super) const t_PC_CUDA_KERNEL_NODE_PARAMS_v1: TypeId = 221;
+pub(super) const t_CUkernel: TypeId = 222;
+pub(super) const t_CUDA_KERNEL_NODE_PARAMS: TypeId = 223;
+pub(super) const t_PC_CUDA_KERNEL_NODE_PARAMS: TypeId = 224;
+pub(super) const t_CUmemAllocationType: TypeId = 225;
+pub(super) const t_CUmemAllocationHandleType: TypeId = 226;
+pub(super) const t_A64_u8: TypeId = 227;
+pub(super) const t_A56_u8: TypeId = 228;
+pub(super) const t_u16: TypeId = 229;
+pub(super) const t_A54_u8: TypeId = 230;
+pub(super) const t_A53_u8: TypeId = 231;
+pub(super) const t_CUmemPoolProps: TypeId = 232;
+pub(super) const t_CUmemAccess_flags_in4: TypeId = 233;
+pub(super) const t_CUmemAccessDesc: TypeId = 234;
+pub(super) const t_PC_CUmemAccessDesc: TypeId = 235;
+pub(super) const t_CUDA_MEM_ALLOC_NODE_PARAMS_st: TypeId = 236;
+pub(super) const t_P_CUDA_MEM_ALLOC_NODE_PARAMS_st: TypeId = 237;
+pub(super) const t_CUDA_MEM_ALLOC_NODE_PARAMS: TypeId = 238;
+pub(super) const t_P_CUDA_MEM_ALLOC_NODE_PARAMS: TypeId = 239;
+pub(super) const t_CUmemorytype: TypeId = 240;
+pub(super) const t_CUDA_MEMCPY3D: TypeId = 241;
+pub(super) const t_PC_CUDA_MEMCPY3D: TypeId = 242;
+pub(super) const t_CUDA_MEMSET_NODE_PARAMS: TypeId = 243;
+pub(super) const t_PC_CUDA_MEMSET_NODE_PARAMS: TypeId = 244;
+pub(super) const t_CUgraphNodeType: TypeId = 245;
+pub(super) const t_i64: TypeId = 246;
+pub(super) const t_A29_i64: TypeId = 247;
+pub(super) const t_CUDA_KERNEL_NODE_PARAMS_v3: TypeId = 248;
+pub(super) const t_CUDA_MEMCPY_NODE_PARAMS: TypeId = 249;
+pub(super) const t_CUDA_MEMSET_NODE_PARAMS_v2: TypeId = 250;
+pub(super) const t_CUDA_HOST_NODE_PARAMS_v2__1: TypeId = 251;
+pub(super) const t_CUDA_HOST_NODE_PARAMS_v2: TypeId = 252;
+pub(super) const t_CUgraphChildGraphNodeOwnership: TypeId = 253;
+pub(super) const t_CUDA_CHILD_GRAPH_NODE_PARAMS: TypeId = 254;
+pub(super) const t_CUDA_EVENT_WAIT_NODE_PARAMS: TypeId = 255;
+pub(super) const t_CUDA_EVENT_RECORD_NODE_PARAMS__1: TypeId = 256;
+pub(super) const t_CUDA_EVENT_RECORD_NODE_PARAMS: TypeId = 257;
+pub(super) const t_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2__1: TypeId = 258;
+pub(super) const t_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2: TypeId = 259;
+pub(super) const t_CUDA_EXT_SEM_WAIT_NODE_PARAMS_v2__1: TypeId = 260;
+pub(super) const t_CUDA_EXT_SEM_WAIT_NODE_PARAMS_v2: TypeId = 261;
+pub(super) const t_CUDA_MEM_ALLOC_NODE_PARAMS_v2: TypeId = 262;
+pub(super) const t_CUDA_MEM_FREE_NODE_PARAMS: TypeId = 263;
+pub(super) const t_CUDA_BATCH_MEM_OP_NODE_PARAMS_v2: TypeId = 264;
+pub(super) const t_CUgraphConditionalHandle: TypeId = 265;
+pub(super) const t_CUgraphConditionalNodeType: TypeId = 266;
+pub(super) const t_P_CUgraph: TypeId = 267;
+pub(super) const t_CUDA_CONDITIONAL_NODE_PARAMS: TypeId = 268;
+pub(super) const t_A232_char: TypeId = 269;
+pub(super) const t_CUmemcpySrcAccessOrder: TypeId = 270;
+pub(super) const t_CUmemcpyAttributes: TypeId = 271;
+pub(super) const t_P_CUmemcpyAttributes: TypeId = 272;
+pub(super) const t_CUDA_MEMCPY_BATCH_NODE_PARAMS_V1__1: TypeId = 273;
+pub(super) const t_CUDA_MEMCPY_BATCH_NODE_PARAMS_V1: TypeId = 274;
+pub(super) const t_CUDA_FABRIC_CPY_BATCH_NODE_PARAMS_V1__1: TypeId = 275;
+pub(super) const t_CUDA_FABRIC_CPY_BATCH_NODE_PARAMS_V1: TypeId = 276;
+pub(super) const t_CUgraphNodeParams__1: TypeId = 277;
+pub(super) const t_CUgraphNodeParams: TypeId = 278;
+pub(super) const t_P_CUgraphNodeParams: TypeId = 279;
+pub(super) const t_P_CUDA_BATCH_MEM_OP_NODE_PARAMS_st: TypeId = 280;
+pub(super) const t_P_CUDA_BATCH_MEM_OP_NODE_PARAMS: TypeId = 281;
+pub(super) const t_P_CUgraphConditionalHandle: TypeId = 282;
+pub(super) const t_CUgraphDebugDot_flags_in4: TypeId = 283;
+pub(super) const t_CUgraphExec: TypeId = 284;
+pub(super) const t_CUgraphInstantiate_flags_in4: TypeId = 285;
+pub(super) const t_P_CUgraphInstantiate_flags_in4: TypeId = 286;
+pub(super) const t_CUgraphInstantiate_flags_in8: TypeId = 287;
+pub(super) const t_P_CUgraphInstantiate_flags_in8: TypeId = 288;
+pub(super) const t_CUgraphExecUpdateResult: TypeId = 289;
+pub(super) const t_P_CUgraphExecUpdateResult: TypeId = 290;
+pub(super) const t_CUgraphExecUpdateResultInfo: TypeId = 291;
+pub(super) const t_P_CUgraphExecUpdateResultInfo: TypeId = 292;
+pub(super) const t_P_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS: TypeId = 293;
+pub(super) const t_P_CUDA_EXT_SEM_WAIT_NODE_PARAMS: TypeId = 294;
+pub(super) const t_P_CUgraphEdgeData: TypeId = 295;
+pub(super) const t_P_CUDA_HOST_NODE_PARAMS: TypeId = 296;
+pub(super) const t_P_CUgraphExec: TypeId = 297;
+pub(super) const t_CUgraphInstantiateResult: TypeId = 298;
+pub(super) const t_CUDA_GRAPH_INSTANTIATE_PARAMS: TypeId = 299;
+pub(super) const t_P_CUDA_GRAPH_INSTANTIATE_PARAMS: TypeId = 300;
+pub(super) const t_CUkernelNodeAttrID_enum: TypeId = 301;
+pub(super) const t_CUlaunchAttributeID: TypeId = 302;
+pub(super) const t_CUaccessProperty: TypeId = 303;
+pub(super) const t_CUaccessPolicyWindow: TypeId = 304;
+pub(super) const t_CUkernelNodeAttrValue_union: TypeId = 305;
+pub(super) const t_P_CUkernelNodeAttrValue_union: TypeId = 306;
+pub(super) const t_A64_char: TypeId = 307;
+pub(super) const t_CUsynchronizationPolicy: TypeId = 308;
+pub(super) const t_CUlaunchAttributeValue_clusterDim: TypeId = 309;
+pub(super) const t_CUclusterSchedulingPolicy: TypeId = 310;
+pub(super) const t_CUlaunchAttributeValue_programmaticEvent: TypeId = 311;
+pub(super) const t_CUlaunchMemSyncDomainMap: TypeId = 312;
+pub(super) const t_CUlaunchMemSyncDomain: TypeId = 313;
+pub(super) const t_CUlaunchAttributeValue_launchCompletionEvent: TypeId = 314;
+pub(super) const t_CUgraphDeviceNode: TypeId = 315;
+pub(super) const t_CUlaunchAttributeValue_deviceUpdatableKernelNode: TypeId = 316;
+pub(super) const t_CUlaunchAttributeValue_preferredClusterDim: TypeId = 317;
+pub(super) const t_CUlaunchAttributePortableClusterMode: TypeId = 318;
+pub(super) const t_CUsharedMemoryMode: TypeId = 319;
+pub(super) const t_CUlaunchAttributeValue: TypeId = 320;
+pub(super) const t_P_CUlaunchAttributeValue: TypeId = 321;
+pub(super) const t_P_CUDA_KERNEL_NODE_PARAMS_v1: TypeId = 322;
+pub(super) const t_P_CUDA_KERNEL_NODE_PARAMS: TypeId = 323;
+pub(super) const t_PC_CUkernelNodeAttrValue_union: TypeId = 324;
+pub(super) const t_PC_CUlaunchAttributeValue: TypeId = 325;
+pub(super) const t_P_CUDA_MEMCPY3D: TypeId = 326;
+pub(super) const t_P_CUDA_MEMSET_NODE_PARAMS: TypeId = 327;
+pub(super) const t_P_CUgraphNodeType: TypeId = 328;
+pub(super) const t_CUuserObject: TypeId = 329;
+pub(super) const t_CUuserObjectRetain_flags_in4: TypeId = 330;
+pub(super) const t_CUgraphicsRegisterFlags_in4: TypeId = 331;
+pub(super) const t_CUgraphicsMapResourceFlags_in4: TypeId = 332;
+pub(super) const t_P_CUgreenCtx: TypeId = 333;
+pub(super) const t_CUgreenCtxCreate_flags_in4: TypeId = 334;
+pub(super) const t_CUstream_flags_in4: TypeId = 335;
+pub(super) const t_P_CUexternalMemory: TypeId = 336;
+pub(super) const t_CUexternalMemoryHandleType: TypeId = 337;
+pub(super) const t_CUDA_EXTERNAL_MEMORY_HANDLE_DESC_handle_win32: TypeId = 338;
+pub(super) const t_CUDA_EXTERNAL_MEMORY_HANDLE_DESC_handle: TypeId = 339;
+pub(super) const t_CUDA_EXTERNAL_MEMORY_HANDLE_DESC: TypeId = 340;
+pub(super) const t_PC_CUDA_EXTERNAL_MEMORY_HANDLE_DESC: TypeId = 341;
+pub(super) const t_CUexternalSemaphoreHandleType: TypeId = 342;
+pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_handle_win32: TypeId = 343;
+pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_handle: TypeId = 344;
+pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC: TypeId = 345;
+pub(super) const t_PC_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC: TypeId = 346;
+pub(super) const t_CUipcEventHandle: TypeId = 347;
+pub(super) const t_P_CUipcEventHandle: TypeId = 348;
+pub(super) const t_CUipcMemHandle: TypeId = 349;
+pub(super) const t_P_CUipcMemHandle: TypeId = 350;
+pub(super) const t_CUipcMem_flags_in4: TypeId = 351;
+pub(super) const t_P_CUfunction: TypeId = 352;
+pub(super) const t_CUlibrary: TypeId = 353;
+pub(super) const t_P_CUlibrary: TypeId = 354;
+pub(super) const t_CUDA_LAUNCH_PARAMS: TypeId = 355;
+pub(super) const t_P_CUDA_LAUNCH_PARAMS: TypeId = 356;
+pub(super) const t_CUcooperative_multi_flags_in4: TypeId = 357;
+pub(super) const t_A4_char: TypeId = 358;
+pub(super) const t_CUlaunchAttribute: TypeId = 359;
+pub(super) const t_P_CUlaunchAttribute: TypeId = 360;
+pub(super) const t_CUlaunchConfig: TypeId = 361;
+pub(super) const t_PC_CUlaunchConfig: TypeId = 362;
+pub(super) const t_P_CUkernel: TypeId = 363;
+pub(super) const t_CUjit_option: TypeId = 364;
+pub(super) const t_P_CUjit_option: TypeId = 365;
+pub(super) const t_CUlibraryOption: TypeId = 366;
+pub(super) const t_P_CUlibraryOption: TypeId = 367;
+pub(super) const t_CUlinkState: TypeId = 368;
+pub(super) const t_CUjitInputType: TypeId = 369;
+pub(super) const t_P_CUlinkState: TypeId = 370;
+pub(super) const t_CUmemGenericAllocationHandle: TypeId = 371;
+pub(super) const t_CUlogicalEndpointType: TypeId = 372;
+pub(super) const t_CUlogicalEndpointProp__1_unicast: TypeId = 373;
+pub(super) const t_CUlogicalEndpointProp__1_multicast: TypeId = 374;
+pub(super) const t_CUlogicalEndpointProp__1: TypeId = 375;
+pub(super) const t_CUlogicalEndpointProp: TypeId = 376;
+pub(super) const t_PC_CUlogicalEndpointProp: TypeId = 377;
+pub(super) const t_CUlogicalEndpointIpcHandleType: TypeId = 378;
+pub(super) const t_CUlogsCallbackHandle: TypeId = 379;
+pub(super) const t_P_CUlogsCallbackHandle: TypeId = 380;
+pub(super) const t_CUmem_advise: TypeId = 381;
+pub(super) const t_CUmemAttach_flags_in4: TypeId = 382;
+pub(super) const t_CUmemDecompressAlgorithm: TypeId = 383;
+pub(super) const t_A20_u8: TypeId = 384;
+pub(super) const t_CUmemDecompressParams: TypeId = 385;
+pub(super) const t_P_CUmemDecompressParams: TypeId = 386;
+pub(super) const t_P_CUmemGenericAllocationHandle: TypeId = 387;
+pub(super) const t_A4_u8: TypeId = 388;
+pub(super) const t_CUmem_create_usage_in4: TypeId = 389;
+pub(super) const t_CUmem_create_usage_in2: TypeId = 390;
+pub(super) const t_CUmemAllocationProp_allocFlags: TypeId = 391;
+pub(super) const t_CUmemAllocationProp: TypeId = 392;
+pub(super) const t_PC_CUmemAllocationProp: TypeId = 393;
+pub(super) const t_P_CUmemLocation: TypeId = 394;
+pub(super) const t_PC_CUmemLocation: TypeId = 395;
+pub(super) const t_CUmemAllocationGranularity_flags_in4: TypeId = 396;
+pub(super) const t_P_CUmemAllocationProp: TypeId = 397;
+pub(super) const t_CUmemRangeHandleType: TypeId = 398;
+pub(super) const t_CUmemhostalloc_flags_in4: TypeId = 399;
+pub(super) const t_P_CUmemhostalloc_flags_in4: TypeId = 400;
+pub(super) const t_CUmemhostregister_flags_in4: TypeId = 401;
+pub(super) const t_CUresourcetype: TypeId = 402;
+pub(super) const t_CUarrayMapInfo_resource: TypeId = 403;
+pub(super) const t_CUarraySparseSubresourceType: TypeId = 404;
+pub(super) const t_CUarrayMapInfo_subresource_sparseLevel: TypeId = 405;
+pub(super) const t_CUarrayMapInfo_subresource_miptail: TypeId = 406;
+pub(super) const t_CUarrayMapInfo_subresource: TypeId = 407;
+pub(super) const t_CUmemOperationType: TypeId = 408;
+pub(super) const t_CUmemHandleType: TypeId = 409;
+pub(super) const t_CUarrayMapInfo_memHandle: TypeId = 410;
+pub(super) const t_A2_u32: TypeId = 411;
+pub(super) const t_CUarrayMapInfo: TypeId = 412;
+pub(super) const t_P_CUarrayMapInfo: TypeId = 413;
+pub(super) const t_PC_CUmemPoolProps: TypeId = 414;
+pub(super) const t_CUmemPoolPtrExportData: TypeId = 415;
+pub(super) const t_P_CUmemPoolPtrExportData: TypeId = 416;
+pub(super) const t_P_CUmemAccess_flags_in4: TypeId = 417;
+pub(super) const t_CUmemPool_attribute: TypeId = 418;
+pub(super) const t_CUmem_range_attribute: TypeId = 419;
+pub(super) const t_P_CUmem_range_attribute: TypeId = 420;
+pub(super) const t_CUDA_MEMCPY2D: TypeId = 421;
+pub(super) const t_PC_CUDA_MEMCPY2D: TypeId = 422;
+pub(super) const t_CUmemcpy3DOperandType: TypeId = 423;
+pub(super) const t_CUmemcpy3DOperand_op_ptr: TypeId = 424;
+pub(super) const t_CUoffset3D: TypeId = 425;
+pub(super) const t_CUmemcpy3DOperand_op_array: TypeId = 426;
+pub(super) const t_CUmemcpy3DOperand_op: TypeId = 427;
+pub(super) const t_CUmemcpy3DOperand: TypeId = 428;
+pub(super) const t_CUextent3D: TypeId = 429;
+pub(super) const t_CUDA_MEMCPY3D_BATCH_OP: TypeId = 430;
+pub(super) const t_P_CUDA_MEMCPY3D_BATCH_OP: TypeId = 431;
+pub(super) const t_CUDA_MEMCPY3D_PEER: TypeId = 432;
+pub(super) const t_PC_CUDA_MEMCPY3D_PEER: TypeId = 433;
+pub(super) const t_CUmoduleLoadingMode: TypeId = 434;
+pub(super) const t_P_CUmoduleLoadingMode: TypeId = 435;
+pub(super) const t_CUsurfref: TypeId = 436;
+pub(super) const t_P_CUsurfref: TypeId = 437;
+pub(super) const t_CUtexref: TypeId = 438;
+pub(super) const t_P_CUtexref: TypeId = 439;
+pub(super) const t_CUmulticastObjectProp: TypeId = 440;
+pub(super) const t_PC_CUmulticastObjectProp: TypeId = 441;
+pub(super) const t_CUmulticastGranularity_flags_in4: TypeId = 442;
+pub(super) const t_CUoccupancy_flags_in4: TypeId = 443;
+pub(super) const t_CUpointer_attribute: TypeId = 444;
+pub(super) const t_CUDA_POINTER_ATTRIBUTE_P2P_TOKENS: TypeId = 445;
+pub(super) const t_CUDA_POINTER_ATTRIBUTE_ACCESS_FLAGS: TypeId = 446;
+pub(super) const t_P_CUpointer_attribute: TypeId = 447;
+pub(super) const t_CUoutput_mode: TypeId = 448;
+pub(super) const t_PC_CUexternalSemaphore: TypeId = 449;
+pub(super) const t_CUstreamCigDataType: TypeId = 450;
+pub(super) const t_CUstreamCigParam: TypeId = 451;
+pub(super) const t_P_CUstreamCigParam: TypeId = 452;
+pub(super) const t_CUstreamCigCaptureParams: TypeId = 453;
+pub(super) const t_P_CUstreamCigCaptureParams: TypeId = 454;
+pub(super) const t_CUstreamCaptureMode: TypeId = 455;
+pub(super) const t_CUstreamAttrID_enum: TypeId = 456;
+pub(super) const t_CUstreamAttrValue_union: TypeId = 457;
+pub(super) const t_P_CUstreamAttrValue_union: TypeId = 458;
+pub(super) const t_CUstreamCaptureStatus: TypeId = 459;
+pub(super) const t_P_CUstreamCaptureStatus: TypeId = 460;
+pub(super) const t_P_PC_CUgraphNode: TypeId = 461;
+pub(super) const t_P_PC_CUgraphEdgeData: TypeId = 462;
+pub(super) const t_P_CUstream_flags_in4: TypeId = 463;
+pub(super) const t_PC_CUstreamAttrValue_union: TypeId = 464;
+pub(super) const t_CUstreamUpdateCaptureDependencies_flags_in4: TypeId = 465;
+pub(super) const t_CUevent_wait_flags_in4: TypeId = 466;
+pub(super) const t_CUstreamWaitValue_flags_in4: TypeId = 467;
+pub(super) const t_CUstreamWriteValue_flags_in4: TypeId = 468;
+pub(super) const t_CUsurfObject: TypeId = 469;
+pub(super) const t_P_CUsurfObject: TypeId = 470;
+pub(super) const t_CUDA_RESOURCE_DESC_res_array: TypeId = 471;
+pub(super) const t_CUDA_RESOURCE_DESC_res_mipmap: TypeId = 472;
+pub(super) const t_CUDA_RESOURCE_DESC_res_linear: TypeId = 473;
+pub(super) const t_CUDA_RESOURCE_DESC_res_pitch2D: TypeId = 474;
+pub(super) const t_A32_i32: TypeId = 475;
+pub(super) const t_CUDA_RESOURCE_DESC_res_reserved: TypeId = 476;
+pub(super) const t_CUDA_RESOURCE_DESC_res: TypeId = 477;
+pub(super) const t_CUDA_RESOURCE_DESC: TypeId = 478;
+pub(super) const t_PC_CUDA_RESOURCE_DESC: TypeId = 479;
+pub(super) const t_P_CUDA_RESOURCE_DESC: TypeId = 480;
+pub(super) const t_A16_u64: TypeId = 481;
+pub(super) const t_CUtensorMap: TypeId = 482;
+pub(super) const t_P_CUtensorMap: TypeId = 483;
+pub(super) const t_CUtensorMapDataType: TypeId = 484;
+pub(super) const t_PC_u64: TypeId = 485;
+pub(super) const t_PC_i32: TypeId = 486;
+pub(super) const t_PC_u32: TypeId = 487;
+pub(super) const t_CUtensorMapInterleave: TypeId = 488;
+pub(super) const t_CUtensorMapSwizzle: TypeId = 489;
+pub(super) const t_CUtensorMapL2promotion: TypeId = 490;
+pub(super) const t_CUtensorMapFloatOOBfill: TypeId = 491;
+pub(super) const t_CUtensorMapIm2ColWideMode: TypeId = 492;
+pub(super) const t_CUtensorMapAllocClass: TypeId = 493;
+pub(super) const t_P_CUtensorMapAllocClass: TypeId = 494;
+pub(super) const t_CUtexObject: TypeId = 495;
+pub(super) const t_P_CUtexObject: TypeId = 496;
+pub(super) const t_CUaddress_mode: TypeId = 497;
+pub(super) const t_A3_CUaddress_mode: TypeId = 498;
+pub(super) const t_CUfilter_mode: TypeId = 499;
+pub(super) const t_A4_f32: TypeId = 500;
+pub(super) const t_A12_i32: TypeId = 501;
+pub(super) const t_CUDA_TEXTURE_DESC: TypeId = 502;
+pub(super) const t_PC_CUDA_TEXTURE_DESC: TypeId = 503;
+pub(super) const t_CUresourceViewFormat: TypeId = 504;
+pub(super) const t_CUDA_RESOURCE_VIEW_DESC: TypeId = 505;
+pub(super) const t_PC_CUDA_RESOURCE_VIEW_DESC: TypeId = 506;
+pub(super) const t_P_CUDA_RESOURCE_VIEW_DESC: TypeId = 507;
+pub(super) const t_P_CUDA_TEXTURE_DESC: TypeId = 508;
+pub(super) const t_P_CUaddress_mode: TypeId = 509;
+pub(super) const t_P_CUfilter_mode: TypeId = 510;
+pub(super) const t_CUtexref_flags_in4: TypeId = 511;
+pub(super) const t_P_CUtexref_flags_in4: TypeId = 512;
+pub(super) const t_P_CUarray_format: TypeId = 513;
+pub(super) const t_P_CUstreamCaptureMode: TypeId = 514;
+pub(super) const t_P_CUuserObject: TypeId = 515;
+pub(super) const t_CUuserObject_flags_in4: TypeId = 516;
+pub(super) const t_P_code: TypeId = 517;
+pub(super) const t_cudaError_t: TypeId = 518;
+pub(super) const t_cudaError_t_status: TypeId = 519;
+pub(super) const t_cudaKernel_t: TypeId = 520;
+pub(super) const t_P_cudaKernel_t: TypeId = 521;
+pub(super) const t_dim3: TypeId = 522;
+pub(super) const t_cudaStream_t: TypeId = 523;
+pub(super) const t_P_dim3: TypeId = 524;
+pub(super) const t_uint3: TypeId = 525;
+pub(super) const t_P_uint3: TypeId = 526;
+pub(super) const t_cudaChannelFormatKind: TypeId = 527;
+pub(super) const t_cudaChannelFormatDesc: TypeId = 528;
+pub(super) const t_surfaceReference: TypeId = 529;
+pub(super) const t_PC_surfaceReference: TypeId = 530;
+pub(super) const t_cudaTextureFilterMode: TypeId = 531;
+pub(super) const t_cudaTextureAddressMode: TypeId = 532;
+pub(super) const t_A3_cudaTextureAddressMode: TypeId = 533;
+pub(super) const t_A14_i32: TypeId = 534;
+pub(super) const t_textureReference: TypeId = 535;
+pub(super) const t_PC_textureReference: TypeId = 536;
+pub(super) const t_P_cudaChannelFormatDesc: TypeId = 537;
+pub(super) const t_cudaExtent: TypeId = 538;
+pub(super) const t_P_cudaExtent: TypeId = 539;
+pub(super) const t_cudaArray_t: TypeId = 540;
+pub(super) const t_cudaArrayMemoryRequirements: TypeId = 541;
+pub(super) const t_P_cudaArrayMemoryRequirements: TypeId = 542;
+pub(super) const t_P_cudaArray_t: TypeId = 543;
+pub(super) const t_cudaArraySparseProperties_tileExtent: TypeId = 544;
+pub(super) const t_cudaArraySparseProperties: TypeId = 545;
+pub(super) const t_P_cudaArraySparseProperties: TypeId = 546;
+pub(super) const t_cudaArray_const_t: TypeId = 547;
+pub(super) const t_PC_cudaChannelFormatDesc: TypeId = 548;
+pub(super) const t_cudaMipmappedArray_const_t: TypeId = 549;
+pub(super) const t_A8_char: TypeId = 550;
+pub(super) const t_A2_i32: TypeId = 551;
+pub(super) const t_A63_i32: TypeId = 552;
+pub(super) const t_A61_i32: TypeId = 553;
+pub(super) const t_A1_i32: TypeId = 554;
+pub(super) const t_A60_i32: TypeId = 555;
+pub(super) const t_A56_i32: TypeId = 556;
+pub(super) const t_cudaDeviceProp: TypeId = 557;
+pub(super) const t_PC_cudaDeviceProp: TypeId = 558;
+pub(super) const t_cudaResourceType: TypeId = 559;
+pub(super) const t_cudaResourceDesc_res_array: TypeId = 560;
+pub(super) const t_cudaMipmappedArray_t: TypeId = 561;
+pub(super) const t_cudaResourceDesc_res_mipmap: TypeId = 562;
+pub(super) const t_cudaResourceDesc_res_linear: TypeId = 563;
+pub(super) const t_cudaResourceDesc_res_pitch2D: TypeId = 564;
+pub(super) const t_cudaResourceDesc_res_reserved: TypeId = 565;
+pub(super) const t_cudaResourceDesc_res: TypeId = 566;
+pub(super) const t_cudaResourceDesc: TypeId = 567;
+pub(super) const t_PC_cudaResourceDesc: TypeId = 568;
+pub(super) const t_cudaTextureReadMode: TypeId = 569;
+pub(super) const t_cudaTextureDesc: TypeId = 570;
+pub(super) const t_PC_cudaTextureDesc: TypeId = 571;
+pub(super) const t_cudaResourceViewFormat: TypeId = 572;
+pub(super) const t_cudaResourceViewDesc: TypeId = 573;
+pub(super) const t_PC_cudaResourceViewDesc: TypeId = 574;
+pub(super) const t_cudaTextureDesc_v2: TypeId = 575;
+pub(super) const t_PC_cudaTextureDesc_v2: TypeId = 576;
+pub(super) const t_cudaExternalMemory_t: TypeId = 577;
+pub(super) const t_cudaExternalSemaphore_t: TypeId = 578;
+pub(super) const t_cudaDevResourceDesc_t: TypeId = 579;
+pub(super) const t_P_cudaDevResourceDesc_t: TypeId = 580;
+pub(super) const t_cudaDevResourceType: TypeId = 581;
+pub(super) const t_cudaDevSmResource: TypeId = 582;
+pub(super) const t_cudaDevWorkqueueConfigScope: TypeId = 583;
+pub(super) const t_cudaDevWorkqueueConfigResource: TypeId = 584;
+pub(super) const t_cudaDevWorkqueueResource: TypeId = 585;
+pub(super) const t_cudaDevResource__2: TypeId = 586;
+pub(super) const t_cudaDevResource: TypeId = 587;
+pub(super) const t_P_cudaDevResource: TypeId = 588;
+pub(super) const t_PC_cudaDevResource: TypeId = 589;
+pub(super) const t_cudaDevSmResourceGroupParams: TypeId = 590;
+pub(super) const t_P_cudaDevSmResourceGroupParams: TypeId = 591;
+pub(super) const t_cudaFlushGPUDirectRDMAWritesTarget: TypeId = 592;
+pub(super) const t_cudaFlushGPUDirectRDMAWritesScope: TypeId = 593;
+pub(super) const t_cudaDeviceAttr: TypeId = 594;
+pub(super) const t_cudaFuncCache: TypeId = 595;
+pub(super) const t_P_cudaFuncCache: TypeId = 596;
+pub(super) const t_cudaMemPool_t: TypeId = 597;
+pub(super) const t_P_cudaMemPool_t: TypeId = 598;
+pub(super) const t_cudaExecutionContext_t: TypeId = 599;
+pub(super) const t_P_cudaExecutionContext_t: TypeId = 600;
+pub(super) const t_cudaGraphMemAttributeType: TypeId = 601;
+pub(super) const t_cudaAtomicOperation: TypeId = 602;
+pub(super) const t_PC_cudaAtomicOperation: TypeId = 603;
+pub(super) const t_cudaLimit: TypeId = 604;
+pub(super) const t_cudaDeviceP2PAttr: TypeId = 605;
+pub(super) const t_cudaSharedMemConfig: TypeId = 606;
+pub(super) const t_P_cudaSharedMemConfig: TypeId = 607;
+pub(super) const t_cudaAsyncCallbackHandle_t: TypeId = 608;
+pub(super) const t_P_cudaAsyncCallbackHandle_t: TypeId = 609;
+pub(super) const t_cudaEglStreamConnection: TypeId = 610;
+pub(super) const t_P_cudaEglStreamConnection: TypeId = 611;
+pub(super) const t_cudaGraphicsResource_t: TypeId = 612;
+pub(super) const t_P_cudaGraphicsResource_t: TypeId = 613;
+pub(super) const t_P_cudaStream_t: TypeId = 614;
+pub(super) const t_A3_cudaArray_t: TypeId = 615;
+pub(super) const t_cudaPitchedPtr: TypeId = 616;
+pub(super) const t_A3_cudaPitchedPtr: TypeId = 617;
+pub(super) const t_cudaEglFrame_frame: TypeId = 618;
+pub(super) const t_cudaEglPlaneDesc: TypeId = 619;
+pub(super) const t_A3_cudaEglPlaneDesc: TypeId = 620;
+pub(super) const t_cudaEglFrameType: TypeId = 621;
+pub(super) const t_cudaEglColorFormat: TypeId = 622;
+pub(super) const t_cudaEglFrame: TypeId = 623;
+pub(super) const t_P_cudaEglFrame: TypeId = 624;
+pub(super) const t_cudaEvent_t: TypeId = 625;
+pub(super) const t_P_cudaEvent_t: TypeId = 626;
+pub(super) const t_cudaExternalMemoryBufferDesc: TypeId = 627;
+pub(super) const t_PC_cudaExternalMemoryBufferDesc: TypeId = 628;
+pub(super) const t_P_cudaMipmappedArray_t: TypeId = 629;
+pub(super) const t_cudaExternalMemoryMipmappedArrayDesc: TypeId = 630;
+pub(super) const t_PC_cudaExternalMemoryMipmappedArrayDesc: TypeId = 631;
+pub(super) const t_A16_i32: TypeId = 632;
+pub(super) const t_A15_i32: TypeId = 633;
+pub(super) const t_cudaSharedMemoryMode: TypeId = 634;
+pub(super) const t_cudaFuncAttributes: TypeId = 635;
+pub(super) const t_P_cudaFuncAttributes: TypeId = 636;
+pub(super) const t_cudaFuncAttribute: TypeId = 637;
+pub(super) const t_cudaGLDeviceList: TypeId = 638;
+pub(super) const t_P_cudaDeviceProp: TypeId = 639;
+pub(super) const t_cudaDriverEntryPointQueryResult: TypeId = 640;
+pub(super) const t_P_cudaDriverEntryPointQueryResult: TypeId = 641;
+pub(super) const t_cudaFunction_t: TypeId = 642;
+pub(super) const t_P_cudaFunction_t: TypeId = 643;
+pub(super) const t_P_cudaResourceDesc: TypeId = 644;
+pub(super) const t_P_PC_surfaceReference: TypeId = 645;
+pub(super) const t_P_cudaResourceViewDesc: TypeId = 646;
+pub(super) const t_P_cudaTextureDesc: TypeId = 647;
+pub(super) const t_P_cudaTextureDesc_v2: TypeId = 648;
+pub(super) const t_P_PC_textureReference: TypeId = 649;
+pub(super) const t_cudaGraphNode_t: TypeId = 650;
+pub(super) const t_P_cudaGraphNode_t: TypeId = 651;
+pub(super) const t_cudaGraph_t: TypeId = 652;
+pub(super) const t_PC_cudaGraphNode_t: TypeId = 653;
+pub(super) const t_cudaGraphEdgeData: TypeId = 654;
+pub(super) const t_PC_cudaGraphEdgeData: TypeId = 655;
+pub(super) const t_P_cudaExternalSemaphore_t: TypeId = 656;
+pub(super) const t_cudaExternalSemaphoreSignalParams_params_fence: TypeId = 657;
+pub(super) const t_cudaExternalSemaphoreSignalParams_params_nvSciSync: TypeId = 658;
+pub(super) const t_cudaExternalSemaphoreSignalParams_params_keyedMutex: TypeId = 659;
+pub(super) const t_cudaExternalSemaphoreSignalParams_params: TypeId = 660;
+pub(super) const t_cudaExternalSemaphoreSignalParams: TypeId = 661;
+pub(super) const t_PC_cudaExternalSemaphoreSignalParams: TypeId = 662;
+pub(super) const t_cudaExternalSemaphoreSignalNodeParams: TypeId = 663;
+pub(super) const t_PC_cudaExternalSemaphoreSignalNodeParams: TypeId = 664;
+pub(super) const t_cudaExternalSemaphoreWaitParams_params_fence: TypeId = 665;
+pub(super) const t_cudaExternalSemaphoreWaitParams_params_nvSciSync: TypeId = 666;
+pub(super) const t_cudaExternalSemaphoreWaitParams_params_keyedMutex: TypeId = 667;
+pub(super) const t_cudaExternalSemaphoreWaitParams_params: TypeId = 668;
+pub(super) const t_cudaExternalSemaphoreWaitParams: TypeId = 669;
+pub(super) const t_PC_cudaExternalSemaphoreWaitParams: TypeId = 670;
+pub(super) const t_cudaExternalSemaphoreWaitNodeParams: TypeId = 671;
+pub(super) const t_PC_cudaExternalSemaphoreWaitNodeParams: TypeId = 672;
+pub(super) const t_cudaHostNodeParams: TypeId = 673;
+pub(super) const t_PC_cudaHostNodeParams: TypeId = 674;
+pub(super) const t_cudaKernelNodeParams: TypeId = 675;
+pub(super) const t_PC_cudaKernelNodeParams: TypeId = 676;
+pub(super) const t_cudaMemAllocationType: TypeId = 677;
+pub(super) const t_cudaMemAllocationHandleType_in4: TypeId = 678;
+pub(super) const t_cudaMemLocationType: TypeId = 679;
+pub(super) const t_cudaMemLocation__1_localized: TypeId = 680;
+pub(super) const t_cudaMemLocation__1: TypeId = 681;
+pub(super) const t_cudaMemLocation: TypeId = 682;
+pub(super) const t_cudaMemPoolProps: TypeId = 683;
+pub(super) const t_cudaMemAccessFlags: TypeId = 684;
+pub(super) const t_cudaMemAccessDesc: TypeId = 685;
+pub(super) const t_PC_cudaMemAccessDesc: TypeId = 686;
+pub(super) const t_cudaMemAllocNodeParams: TypeId = 687;
+pub(super) const t_P_cudaMemAllocNodeParams: TypeId = 688;
+pub(super) const t_cudaPos: TypeId = 689;
+pub(super) const t_cudaMemcpyKind: TypeId = 690;
+pub(super) const t_cudaMemcpy3DParms: TypeId = 691;
+pub(super) const t_PC_cudaMemcpy3DParms: TypeId = 692;
+pub(super) const t_cudaMemsetParams: TypeId = 693;
+pub(super) const t_PC_cudaMemsetParams: TypeId = 694;
+pub(super) const t_cudaGraphNodeType: TypeId = 695;
+pub(super) const t_cudaKernelNodeParamsV2__1: TypeId = 696;
+pub(super) const t_cudaKernelFunctionType: TypeId = 697;
+pub(super) const t_cudaKernelNodeParamsV2: TypeId = 698;
+pub(super) const t_cudaMemcpyNodeParams: TypeId = 699;
+pub(super) const t_cudaMemsetParamsV2: TypeId = 700;
+pub(super) const t_cudaHostNodeParamsV2: TypeId = 701;
+pub(super) const t_cudaGraphChildGraphNodeOwnership: TypeId = 702;
+pub(super) const t_cudaChildGraphNodeParams: TypeId = 703;
+pub(super) const t_cudaEventWaitNodeParams: TypeId = 704;
+pub(super) const t_cudaEventRecordNodeParams: TypeId = 705;
+pub(super) const t_cudaExternalSemaphoreSignalNodeParamsV2: TypeId = 706;
+pub(super) const t_cudaExternalSemaphoreWaitNodeParamsV2: TypeId = 707;
+pub(super) const t_cudaMemAllocNodeParamsV2: TypeId = 708;
+pub(super) const t_cudaMemFreeNodeParams: TypeId = 709;
+pub(super) const t_cudaGraphConditionalNodeType: TypeId = 710;
+pub(super) const t_P_cudaGraph_t: TypeId = 711;
+pub(super) const t_cudaConditionalNodeParams: TypeId = 712;
+pub(super) const t_cudaMemcpySrcAccessOrder: TypeId = 713;
+pub(super) const t_cudaMemcpyAttributes: TypeId = 714;
+pub(super) const t_P_cudaMemcpyAttributes: TypeId = 715;
+pub(super) const t_cudaMemcpyBatchNodeParams: TypeId = 716;
+pub(super) const t_cudaGraphNodeParams__1: TypeId = 717;
+pub(super) const t_cudaGraphNodeParams: TypeId = 718;
+pub(super) const t_P_cudaGraphNodeParams: TypeId = 719;
+pub(super) const t_cudaGraphExec_t: TypeId = 720;
+pub(super) const t_cudaGraphExecUpdateResult: TypeId = 721;
+pub(super) const t_P_cudaGraphExecUpdateResult: TypeId = 722;
+pub(super) const t_cudaGraphExecUpdateResultInfo: TypeId = 723;
+pub(super) const t_P_cudaGraphExecUpdateResultInfo: TypeId = 724;
+pub(super) const t_P_cudaExternalSemaphoreSignalNodeParams: TypeId = 725;
+pub(super) const t_P_cudaExternalSemaphoreWaitNodeParams: TypeId = 726;
+pub(super) const t_P_cudaGraphEdgeData: TypeId = 727;
+pub(super) const t_P_cudaHostNodeParams: TypeId = 728;
+pub(super) const t_P_cudaGraphExec_t: TypeId = 729;
+pub(super) const t_cudaGraphInstantiateResult: TypeId = 730;
+pub(super) const t_cudaGraphInstantiateParams: TypeId = 731;
+pub(super) const t_P_cudaGraphInstantiateParams: TypeId = 732;
+pub(super) const t_cudaKernelNodeAttrID: TypeId = 733;
+pub(super) const t_cudaAccessProperty: TypeId = 734;
+pub(super) const t_cudaAccessPolicyWindow: TypeId = 735;
+pub(super) const t_cudaKernelNodeAttrValue: TypeId = 736;
+pub(super) const t_P_cudaKernelNodeAttrValue: TypeId = 737;
+pub(super) const t_cudaLaunchAttributeID: TypeId = 738;
+pub(super) const t_cudaSynchronizationPolicy: TypeId = 739;
+pub(super) const t_cudaLaunchAttributeValue_clusterDim: TypeId = 740;
+pub(super) const t_cudaClusterSchedulingPolicy: TypeId = 741;
+pub(super) const t_cudaLaunchAttributeValue_programmaticEvent: TypeId = 742;
+pub(super) const t_cudaLaunchMemSyncDomainMap: TypeId = 743;
+pub(super) const t_cudaLaunchMemSyncDomain: TypeId = 744;
+pub(super) const t_cudaLaunchAttributeValue_launchCompletionEvent: TypeId = 745;
+pub(super) const t_cudaGraphDeviceNode_t: TypeId = 746;
+pub(super) const t_cudaLaunchAttributeValue_deviceUpdatableKernelNode: TypeId = 747;
+pub(super) const t_cudaLaunchAttributeValue_preferredClusterDim: TypeId = 748;
+pub(super) const t_cudaLaunchAttributePortableClusterMode: TypeId = 749;
+pub(super) const t_cudaLaunchAttributeValue: TypeId = 750;
+pub(super) const t_P_cudaLaunchAttributeValue: TypeId = 751;
+pub(super) const t_P_cudaKernelNodeParams: TypeId = 752;
+pub(super) const t_PC_cudaKernelNodeAttrValue: TypeId = 753;
+pub(super) const t_PC_cudaLaunchAttributeValue: TypeId = 754;
+pub(super) const t_P_cudaMemcpy3DParms: TypeId = 755;
+pub(super) const t_P_cudaMemsetParams: TypeId = 756;
+pub(super) const t_P_cudaGraphNodeType: TypeId = 757;
+pub(super) const t_cudaUserObject_t: TypeId = 758;
+pub(super) const t_P_cudaExternalMemory_t: TypeId = 759;
+pub(super) const t_cudaExternalMemoryHandleType: TypeId = 760;
+pub(super) const t_cudaExternalMemoryHandleDesc_handle_win32: TypeId = 761;
+pub(super) const t_cudaExternalMemoryHandleDesc_handle: TypeId = 762;
+pub(super) const t_cudaExternalMemoryHandleDesc: TypeId = 763;
+pub(super) const t_PC_cudaExternalMemoryHandleDesc: TypeId = 764;
+pub(super) const t_cudaExternalSemaphoreHandleType: TypeId = 765;
+pub(super) const t_cudaExternalSemaphoreHandleDesc_handle_win32: TypeId = 766;
+pub(super) const t_cudaExternalSemaphoreHandleDesc_handle: TypeId = 767;
+pub(super) const t_cudaExternalSemaphoreHandleDesc: TypeId = 768;
+pub(super) const t_PC_cudaExternalSemaphoreHandleDesc: TypeId = 769;
+pub(super) const t_cudaIpcEventHandle_t: TypeId = 770;
+pub(super) const t_P_cudaIpcEventHandle_t: TypeId = 771;
+pub(super) const t_cudaIpcMemHandle_t: TypeId = 772;
+pub(super) const t_P_cudaIpcMemHandle_t: TypeId = 773;
+pub(super) const t_cudaLaunchParams: TypeId = 774;
+pub(super) const t_P_cudaLaunchParams: TypeId = 775;
+pub(super) const t_cudaLaunchAttribute: TypeId = 776;
+pub(super) const t_P_cudaLaunchAttribute: TypeId = 777;
+pub(super) const t_cudaLaunchConfig_t: TypeId = 778;
+pub(super) const t_PC_cudaLaunchConfig_t: TypeId = 779;
+pub(super) const t_cudaLibrary_t: TypeId = 780;
+pub(super) const t_P_cudaLibrary_t: TypeId = 781;
+pub(super) const t_cudaJitOption: TypeId = 782;
+pub(super) const t_P_cudaJitOption: TypeId = 783;
+pub(super) const t_cudaLibraryOption: TypeId = 784;
+pub(super) const t_P_cudaLibraryOption: TypeId = 785;
+pub(super) const t_cudaLogsCallbackHandle: TypeId = 786;
+pub(super) const t_P_cudaLogsCallbackHandle: TypeId = 787;
+pub(super) const t_P_cudaPitchedPtr: TypeId = 788;
+pub(super) const t_cudaMemoryAdvise: TypeId = 789;
+pub(super) const t_P_cudaMemLocation: TypeId = 790;
+pub(super) const t_PC_cudaMemPoolProps: TypeId = 791;
+pub(super) const t_cudaMemPoolPtrExportData: TypeId = 792;
+pub(super) const t_P_cudaMemPoolPtrExportData: TypeId = 793;
+pub(super) const t_P_cudaMemAccessFlags: TypeId = 794;
+pub(super) const t_cudaMemPoolAttr: TypeId = 795;
+pub(super) const t_cudaMemRangeAttribute: TypeId = 796;
+pub(super) const t_P_cudaMemRangeAttribute: TypeId = 797;
+pub(super) const t_cudaMemcpy3DOperandType: TypeId = 798;
+pub(super) const t_cudaMemcpy3DOperand_op_ptr: TypeId = 799;
+pub(super) const t_cudaOffset3D: TypeId = 800;
+pub(super) const t_cudaMemcpy3DOperand_op_array: TypeId = 801;
+pub(super) const t_cudaMemcpy3DOperand_op: TypeId = 802;
+pub(super) const t_cudaMemcpy3DOperand: TypeId = 803;
+pub(super) const t_cudaMemcpy3DBatchOp: TypeId = 804;
+pub(super) const t_P_cudaMemcpy3DBatchOp: TypeId = 805;
+pub(super) const t_cudaMemcpy3DPeerParms: TypeId = 806;
+pub(super) const t_PC_cudaMemcpy3DPeerParms: TypeId = 807;
+pub(super) const t_cudaMemoryType: TypeId = 808;
+pub(super) const t_A8_i64: TypeId = 809;
+pub(super) const t_cudaPointerAttributes__1: TypeId = 810;
+pub(super) const t_A7_i64: TypeId = 811;
+pub(super) const t_cudaPointerAttributes: TypeId = 812;
+pub(super) const t_P_cudaPointerAttributes: TypeId = 813;
+pub(super) const t_cudaOutputMode_t: TypeId = 814;
+pub(super) const t_f64: TypeId = 815;
+pub(super) const t_P_f64: TypeId = 816;
+pub(super) const t_PC_cudaExternalSemaphore_t: TypeId = 817;
+pub(super) const t_cudaExternalSemaphoreSignalParams_v1_params_fence: TypeId = 818;
+pub(super) const t_cudaExternalSemaphoreSignalParams_v1_params_nvSciSync: TypeId = 819;
+pub(super) const t_cudaExternalSemaphoreSignalParams_v1_params_keyedMutex: TypeId = 820;
+pub(super) const t_cudaExternalSemaphoreSignalParams_v1_params: TypeId = 821;
+pub(super) const t_cudaExternalSemaphoreSignalParams_v1: TypeId = 822;
+pub(super) const t_PC_cudaExternalSemaphoreSignalParams_v1: TypeId = 823;
+pub(super) const t_cudaStreamCaptureMode: TypeId = 824;
+pub(super) const t_cudaGraphRecaptureCallbackData: TypeId = 825;
+pub(super) const t_P_cudaGraphRecaptureCallbackData: TypeId = 826;
+pub(super) const t_cudaStreamAttrID: TypeId = 827;
+pub(super) const t_cudaStreamAttrValue: TypeId = 828;
+pub(super) const t_P_cudaStreamAttrValue: TypeId = 829;
+pub(super) const t_cudaStreamCaptureStatus: TypeId = 830;
+pub(super) const t_P_cudaStreamCaptureStatus: TypeId = 831;
+pub(super) const t_P_PC_cudaGraphNode_t: TypeId = 832;
+pub(super) const t_P_PC_cudaGraphEdgeData: TypeId = 833;
+pub(super) const t_PC_cudaStreamAttrValue: TypeId = 834;
+pub(super) const t_P_cudaStreamCaptureMode: TypeId = 835;
+pub(super) const t_P_cudaUserObject_t: TypeId = 836;
+pub(super) const t_cudaExternalSemaphoreWaitParams_v1_params_fence: TypeId = 837;
+pub(super) const t_cudaExternalSemaphoreWaitParams_v1_params_nvSciSync: TypeId = 838;
+pub(super) const t_cudaExternalSemaphoreWaitParams_v1_params_keyedMutex: TypeId = 839;
+pub(super) const t_cudaExternalSemaphoreWaitParams_v1_params: TypeId = 840;
+pub(super) const t_cudaExternalSemaphoreWaitParams_v1: TypeId = 841;
+pub(super) const t_PC_cudaExternalSemaphoreWaitParams_v1: TypeId = 842;
+pub(super) const t_cublasStatus_t: TypeId = 843;
+pub(super) const t_cublasStatus_t_status: TypeId = 844;
+pub(super) const t_cublasHandle_t: TypeId = 845;
+pub(super) const t_cudaDataType: TypeId = 846;
+pub(super) const t_cuComplex: TypeId = 847;
+pub(super) const t_PC_cuComplex: TypeId = 848;
+pub(super) const t_P_cuComplex: TypeId = 849;
+pub(super) const t_cublasSideMode_t: TypeId = 850;
+pub(super) const t_cublasOperation_t: TypeId = 851;
+pub(super) const t_P_P_cuComplex: TypeId = 852;
+pub(super) const t_P_PC_cuComplex: TypeId = 853;
+pub(super) const t_cublasFillMode_t: TypeId = 854;
+pub(super) const t_PC_f32: TypeId = 855;
+pub(super) const t_P_cublasHandle_t: TypeId = 856;
+pub(super) const t_cublasDiagType_t: TypeId = 857;
+pub(super) const t_PC_f64: TypeId = 858;
+pub(super) const t_P_P_f64: TypeId = 859;
+pub(super) const t_P_PC_f64: TypeId = 860;
+pub(super) const t_PC_cublasOperation_t: TypeId = 861;
+pub(super) const t_PC_i64: TypeId = 862;
+pub(super) const t_cuDoubleComplex: TypeId = 863;
+pub(super) const t_PC_cuDoubleComplex: TypeId = 864;
+pub(super) const t_cublasComputeType_t: TypeId = 865;
+pub(super) const t_cublasGemmAlgo_t: TypeId = 866;
+pub(super) const t_cublasAtomicsMode_t: TypeId = 867;
+pub(super) const t_P_cublasAtomicsMode_t: TypeId = 868;
+pub(super) const t_cudaEmulationSpecialValuesSupport: TypeId = 869;
+pub(super) const t_P_cudaEmulationSpecialValuesSupport: TypeId = 870;
+pub(super) const t_cublasEmulationStrategy_t: TypeId = 871;
+pub(super) const t_P_cublasEmulationStrategy_t: TypeId = 872;
+pub(super) const t_P_P_i32: TypeId = 873;
+pub(super) const t_cudaEmulationMantissaControl: TypeId = 874;
+pub(super) const t_P_cudaEmulationMantissaControl: TypeId = 875;
+pub(super) const t_cublasMath_t_in4: TypeId = 876;
+pub(super) const t_P_cublasMath_t_in4: TypeId = 877;
+pub(super) const t_cublasPointerMode_t: TypeId = 878;
+pub(super) const t_P_cublasPointerMode_t: TypeId = 879;
+pub(super) const t_libraryPropertyType: TypeId = 880;
+pub(super) const t_f16: TypeId = 881;
+pub(super) const t_PC_f16: TypeId = 882;
+pub(super) const t_P_PC_f16: TypeId = 883;
+pub(super) const t_P_f16: TypeId = 884;
+pub(super) const t_P_P_f16: TypeId = 885;
+pub(super) const t_P_P_f32: TypeId = 886;
+pub(super) const t_P_i64: TypeId = 887;
+pub(super) const t_cublasLtHandle_t: TypeId = 888;
+pub(super) const t_P_cublasLtHandle_t: TypeId = 889;
+pub(super) const t_cublasLtEmulationDescOpaque_t: TypeId = 890;
+pub(super) const t_P_cublasLtEmulationDescOpaque_t: TypeId = 891;
+pub(super) const t_P_P_cublasLtEmulationDescOpaque_t: TypeId = 892;
+pub(super) const t_cublasLtEmulationDescAttributes_t: TypeId = 893;
+pub(super) const t_A14_u64: TypeId = 894;
+pub(super) const t_cublasLtMatrixLayoutOpaque_t: TypeId = 895;
+pub(super) const t_P_cublasLtMatrixLayoutOpaque_t: TypeId = 896;
+pub(super) const t_P_P_cublasLtMatrixLayoutOpaque_t: TypeId = 897;
+pub(super) const t_A23_u64: TypeId = 898;
+pub(super) const t_A32_u64: TypeId = 899;
+pub(super) const t_cublasLtMatmulDescOpaque_t: TypeId = 900;
+pub(super) const t_P_cublasLtMatmulDescOpaque_t: TypeId = 901;
+pub(super) const t_cublasLtMatmulAlgo_t: TypeId = 902;
+pub(super) const t_PC_cublasLtMatmulAlgo_t: TypeId = 903;
+pub(super) const t_cublasLtMatmulAlgoCapAttributes_t: TypeId = 904;
+pub(super) const t_A4_i32: TypeId = 905;
+pub(super) const t_cublasLtMatmulHeuristicResult_t: TypeId = 906;
+pub(super) const t_P_cublasLtMatmulHeuristicResult_t: TypeId = 907;
+pub(super) const t_cublasLtMatmulAlgoConfigAttributes_t: TypeId = 908;
+pub(super) const t_P_cublasLtMatmulAlgo_t: TypeId = 909;
+pub(super) const t_A10_u64: TypeId = 910;
+pub(super) const t_A12_u64: TypeId = 911;
+pub(super) const t_cublasLtMatmulPreferenceOpaque_t: TypeId = 912;
+pub(super) const t_P_cublasLtMatmulPreferenceOpaque_t: TypeId = 913;
+pub(super) const t_P_P_cublasLtMatmulDescOpaque_t: TypeId = 914;
+pub(super) const t_cublasLtMatmulDescAttributes_t: TypeId = 915;
+pub(super) const t_P_P_cublasLtMatmulPreferenceOpaque_t: TypeId = 916;
+pub(super) const t_cublasLtMatmulPreferenceAttributes_t: TypeId = 917;
+pub(super) const t_cublasLtMatrixLayoutAttribute_t: TypeId = 918;
+pub(super) const t_cublasLtMatrixTransformDescOpaque_t: TypeId = 919;
+pub(super) const t_P_cublasLtMatrixTransformDescOpaque_t: TypeId = 920;
+pub(super) const t_P_P_cublasLtMatrixTransformDescOpaque_t: TypeId = 921;
+pub(super) const t_cublasLtMatrixTransformDescAttributes_t: TypeId = 922;
+pub(super) const t_P_PC_f32: TypeId = 923;
+pub(super) const t_bf16: TypeId = 924;
+pub(super) const t_PC_bf16: TypeId = 925;
+pub(super) const t_P_PC_bf16: TypeId = 926;
+pub(super) const t_P_bf16: TypeId = 927;
+pub(super) const t_P_P_bf16: TypeId = 928;
+pub(super) const t_PC_u8: TypeId = 929;
+pub(super) const t_P_u8: TypeId = 930;
+pub(super) const t_cublasXtHandle_t: TypeId = 931;
+pub(super) const t_P_cublasXtHandle_t: TypeId = 932;
+pub(super) const t_cublasXtPinnedMemMode_t: TypeId = 933;
+pub(super) const t_P_cublasXtPinnedMemMode_t: TypeId = 934;
+pub(super) const t_cublasXtBlasOp_t: TypeId = 935;
+pub(super) const t_cublasXtOpType_t: TypeId = 936;
+pub(super) const t_P_cuDoubleComplex: TypeId = 937;
+pub(super) const t_P_P_cuDoubleComplex: TypeId = 938;
+pub(super) const t_P_PC_cuDoubleComplex: TypeId = 939;
+pub(super) const t_cudnnStatus_t: TypeId = 940;
+pub(super) const t_cudnnStatus_t_status: TypeId = 941;
+pub(super) const t_cudnnHandle_t: TypeId = 942;
+pub(super) const t_cudnnActivationDescriptor_t: TypeId = 943;
+pub(super) const t_cudnnTensorDescriptor_t: TypeId = 944;
+pub(super) const t_cudnnDataType_t: TypeId = 945;
+pub(super) const t_cudnnBackendDescriptorType_t: TypeId = 946;
+pub(super) const t_cudnnBackendAttributeName_t: TypeId = 947;
+pub(super) const t_cudnnBackendAttributeType_t: TypeId = 948;
+pub(super) const t_cudnnBatchNormMode_t: TypeId = 949;
+pub(super) const t_cudnnBatchNormOps_t: TypeId = 950;
+pub(super) const t_cudnnRNNDescriptor_t: TypeId = 951;
+pub(super) const t_cudnnCTCLossAlgo_t: TypeId = 952;
+pub(super) const t_cudnnCTCLossDescriptor_t: TypeId = 953;
+pub(super) const t_cudnnCausalConv1dActivation_t: TypeId = 954;
+pub(super) const t_cudnnFilterDescriptor_t: TypeId = 955;
+pub(super) const t_cudnnConvolutionDescriptor_t: TypeId = 956;
+pub(super) const t_cudnnConvolutionBwdDataAlgo_t: TypeId = 957;
+pub(super) const t_cudnnConvolutionBwdFilterAlgo_t: TypeId = 958;
+pub(super) const t_cudnnConvolutionFwdAlgo_t: TypeId = 959;
+pub(super) const t_cudnnAlgorithmDescriptor_t: TypeId = 960;
+pub(super) const t_P_cudnnHandle_t: TypeId = 961;
+pub(super) const t_P_cudnnActivationDescriptor_t: TypeId = 962;
+pub(super) const t_P_cudnnAlgorithmDescriptor_t: TypeId = 963;
+pub(super) const t_cudnnAlgorithmPerformance_t: TypeId = 964;
+pub(super) const t_P_cudnnAlgorithmPerformance_t: TypeId = 965;
+pub(super) const t_cudnnAttnDescriptor_t: TypeId = 966;
+pub(super) const t_P_cudnnAttnDescriptor_t: TypeId = 967;
+pub(super) const t_P_cudnnCTCLossDescriptor_t: TypeId = 968;
+pub(super) const t_P_cudnnConvolutionDescriptor_t: TypeId = 969;
+pub(super) const t_cudnnDropoutDescriptor_t: TypeId = 970;
+pub(super) const t_P_cudnnDropoutDescriptor_t: TypeId = 971;
+pub(super) const t_P_cudnnFilterDescriptor_t: TypeId = 972;
+pub(super) const t_cudnnFusedOpsConstParamPack_t: TypeId = 973;
+pub(super) const t_P_cudnnFusedOpsConstParamPack_t: TypeId = 974;
+pub(super) const t_cudnnFusedOps_t: TypeId = 975;
+pub(super) const t_cudnnFusedOpsPlan_t: TypeId = 976;
+pub(super) const t_P_cudnnFusedOpsPlan_t: TypeId = 977;
+pub(super) const t_cudnnFusedOpsVariantParamPack_t: TypeId = 978;
+pub(super) const t_P_cudnnFusedOpsVariantParamPack_t: TypeId = 979;
+pub(super) const t_cudnnLRNDescriptor_t: TypeId = 980;
+pub(super) const t_P_cudnnLRNDescriptor_t: TypeId = 981;
+pub(super) const t_cudnnOpTensorDescriptor_t: TypeId = 982;
+pub(super) const t_P_cudnnOpTensorDescriptor_t: TypeId = 983;
+pub(super) const t_cudnnPersistentRNNPlan_t: TypeId = 984;
+pub(super) const t_P_cudnnPersistentRNNPlan_t: TypeId = 985;
+pub(super) const t_cudnnPoolingDescriptor_t: TypeId = 986;
+pub(super) const t_P_cudnnPoolingDescriptor_t: TypeId = 987;
+pub(super) const t_cudnnRNNDataDescriptor_t: TypeId = 988;
+pub(super) const t_P_cudnnRNNDataDescriptor_t: TypeId = 989;
+pub(super) const t_P_cudnnRNNDescriptor_t: TypeId = 990;
+pub(super) const t_cudnnReduceTensorDescriptor_t: TypeId = 991;
+pub(super) const t_P_cudnnReduceTensorDescriptor_t: TypeId = 992;
+pub(super) const t_cudnnSeqDataDescriptor_t: TypeId = 993;
+pub(super) const t_P_cudnnSeqDataDescriptor_t: TypeId = 994;
+pub(super) const t_cudnnSpatialTransformerDescriptor_t: TypeId = 995;
+pub(super) const t_P_cudnnSpatialTransformerDescriptor_t: TypeId = 996;
+pub(super) const t_P_cudnnTensorDescriptor_t: TypeId = 997;
+pub(super) const t_cudnnTensorTransformDescriptor_t: TypeId = 998;
+pub(super) const t_P_cudnnTensorTransformDescriptor_t: TypeId = 999;
+pub(super) const t_cudnnNormMode_t: TypeId = 1000;
+pub(super) const t_cudnnDivNormMode_t: TypeId = 1001;
+pub(super) const t_cudnnDeterminism_t: TypeId = 1002;
+pub(super) const t_cudnnMathType_t: TypeId = 1003;
+pub(super) const t_cudnnConvolutionBwdDataAlgoPerf_t: TypeId = 1004;
+pub(super) const t_P_cudnnConvolutionBwdDataAlgoPerf_t: TypeId = 1005;
+pub(super) const t_cudnnConvolutionBwdFilterAlgoPerf_t: TypeId = 1006;
+pub(super) const t_P_cudnnConvolutionBwdFilterAlgoPerf_t: TypeId = 1007;
+pub(super) const t_cudnnConvolutionFwdAlgoPerf_t: TypeId = 1008;
+pub(super) const t_P_cudnnConvolutionFwdAlgoPerf_t: TypeId = 1009;
+pub(super) const t_PC_cudnnTensorDescriptor_t: TypeId = 1010;
+pub(super) const t_cudnnActivationMode_t: TypeId = 1011;
+pub(super) const t_P_cudnnActivationMode_t: TypeId = 1012;
+pub(super) const t_cudnnNanPropagation_t: TypeId = 1013;
+pub(super) const t_P_cudnnNanPropagation_t: TypeId = 1014;
+pub(super) const t_cudnnRNNAlgo_t: TypeId = 1015;
+pub(super) const t_Algorithm: TypeId = 1016;
+pub(super) const t_cudnnAlgorithm_t: TypeId = 1017;
+pub(super) const t_P_cudnnAlgorithm_t: TypeId = 1018;
+pub(super) const t_P_cudnnStatus_t: TypeId = 1019;
+pub(super) const t_P_cudnnDataType_t: TypeId = 1020;
+pub(super) const t_P_cudnnMathType_t: TypeId = 1021;
+pub(super) const t_cudnnLossNormalizationMode_t: TypeId = 1022;
+pub(super) const t_P_cudnnLossNormalizationMode_t: TypeId = 1023;
+pub(super) const t_cudnnCTCGradMode_t: TypeId = 1024;
+pub(super) const t_P_cudnnCTCGradMode_t: TypeId = 1025;
+pub(super) const t_cudnnConvolutionMode_t: TypeId = 1026;
+pub(super) const t_P_cudnnConvolutionMode_t: TypeId = 1027;
+pub(super) const t_cudnnReorderType_t: TypeId = 1028;
+pub(super) const t_P_cudnnReorderType_t: TypeId = 1029;
+pub(super) const t_cudnnTensorFormat_t: TypeId = 1030;
+pub(super) const t_P_cudnnTensorFormat_t: TypeId = 1031;
+pub(super) const t_cudnnFusedOpsConstParamLabel_t: TypeId = 1032;
+pub(super) const t_cudnnFusedOpsVariantParamLabel_t: TypeId = 1033;
+pub(super) const t_cudnnMultiHeadAttnWeightKind_t: TypeId = 1034;
+pub(super) const t_cudnnNormOps_t: TypeId = 1035;
+pub(super) const t_cudnnNormAlgo_t: TypeId = 1036;
+pub(super) const t_cudnnOpTensorOp_t: TypeId = 1037;
+pub(super) const t_P_cudnnOpTensorOp_t: TypeId = 1038;
+pub(super) const t_cudnnPoolingMode_t: TypeId = 1039;
+pub(super) const t_P_cudnnPoolingMode_t: TypeId = 1040;
+pub(super) const t_cudnnRNNBiasMode_t: TypeId = 1041;
+pub(super) const t_P_cudnnRNNBiasMode_t: TypeId = 1042;
+pub(super) const t_cudnnRNNDataLayout_t: TypeId = 1043;
+pub(super) const t_P_cudnnRNNDataLayout_t: TypeId = 1044;
+pub(super) const t_cudnnRNNInputMode_t: TypeId = 1045;
+pub(super) const t_P_cudnnRNNInputMode_t: TypeId = 1046;
+pub(super) const t_cudnnDirectionMode_t: TypeId = 1047;
+pub(super) const t_P_cudnnDirectionMode_t: TypeId = 1048;
+pub(super) const t_cudnnRNNMode_t: TypeId = 1049;
+pub(super) const t_P_cudnnRNNMode_t: TypeId = 1050;
+pub(super) const t_P_cudnnRNNAlgo_t: TypeId = 1051;
+pub(super) const t_cudnnForwardMode_t: TypeId = 1052;
+pub(super) const t_cudnnReduceTensorOp_t: TypeId = 1053;
+pub(super) const t_P_cudnnReduceTensorOp_t: TypeId = 1054;
+pub(super) const t_cudnnReduceTensorIndices_t: TypeId = 1055;
+pub(super) const t_P_cudnnReduceTensorIndices_t: TypeId = 1056;
+pub(super) const t_cudnnIndicesType_t: TypeId = 1057;
+pub(super) const t_P_cudnnIndicesType_t: TypeId = 1058;
+pub(super) const t_cudnnSeqDataAxis_t: TypeId = 1059;
+pub(super) const t_P_cudnnSeqDataAxis_t: TypeId = 1060;
+pub(super) const t_cudnnFoldingDirection_t: TypeId = 1061;
+pub(super) const t_P_cudnnFoldingDirection_t: TypeId = 1062;
+pub(super) const t_cudnnGnnCscGraph_t: TypeId = 1063;
+pub(super) const t_PC_cudnnGnnCscGraph_t: TypeId = 1064;
+pub(super) const t_cudnnGnnAggOp_t: TypeId = 1065;
+pub(super) const t_cudnnGnnActivationOp_t: TypeId = 1066;
+pub(super) const t_cudnnGnnMhaParams_t: TypeId = 1067;
+pub(super) const t_PC_cudnnGnnMhaParams_t: TypeId = 1068;
+pub(super) const t_cudnnLRNMode_t: TypeId = 1069;
+pub(super) const t_cudnnWgradMode_t: TypeId = 1070;
+pub(super) const t_cudnnErrQueryMode_t: TypeId = 1071;
+pub(super) const t_cudnnRNNClipMode_t: TypeId = 1072;
+pub(super) const t_P_cudnnRNNClipMode_t: TypeId = 1073;
+pub(super) const t_PC_cudnnSeqDataAxis_t: TypeId = 1074;
+pub(super) const t_cudnnSamplerType_t: TypeId = 1075;
+pub(super) const t_cudnnSoftmaxAlgorithm_t: TypeId = 1076;
+pub(super) const t_cudnnSoftmaxMode_t: TypeId = 1077;
+pub(super) const t_cufftResult: TypeId = 1078;
+pub(super) const t_cufftResult_status: TypeId = 1079;
+pub(super) const t_cufftType: TypeId = 1080;
+pub(super) const t_cufftProperty: TypeId = 1081;
+pub(super) const t_cufftXtCallbackType: TypeId = 1082;
+pub(super) const t_A64_i32: TypeId = 1083;
+pub(super) const t_A64_P_void: TypeId = 1084;
+pub(super) const t_A64_u64: TypeId = 1085;
+pub(super) const t_cudaXtDesc: TypeId = 1086;
+pub(super) const t_P_cudaXtDesc: TypeId = 1087;
+pub(super) const t_libFormat: TypeId = 1088;
+pub(super) const t_cudaLibXtDesc: TypeId = 1089;
+pub(super) const t_P_cudaLibXtDesc: TypeId = 1090;
+pub(super) const t_P_P_cudaLibXtDesc: TypeId = 1091;
+pub(super) const t_cufftXtSubFormat: TypeId = 1092;
+pub(super) const t_cufftXtCopyType: TypeId = 1093;
+pub(super) const t_cufftXtQueryType: TypeId = 1094;
+pub(super) const t_A3_u64: TypeId = 1095;
+pub(super) const t_cufftBox3d: TypeId = 1096;
+pub(super) const t_PC_cufftBox3d: TypeId = 1097;
+pub(super) const t_cufftXtWorkAreaPolicy: TypeId = 1098;
+pub(super) const t_CUfileOpError: TypeId = 1099;
+pub(super) const t_CUfileError_t: TypeId = 1100;
+pub(super) const t_CUfileStatus_t_in4: TypeId = 1101;
+pub(super) const t_CUfileIOEvents_t: TypeId = 1102;
+pub(super) const t_P_CUfileIOEvents_t: TypeId = 1103;
+pub(super) const t_CUfileBatchMode_t: TypeId = 1104;
+pub(super) const t_CUfileIOParams_t_u_batch: TypeId = 1105;
+pub(super) const t_CUfileIOParams_t_u: TypeId = 1106;
+pub(super) const t_CUfileOpcode_t: TypeId = 1107;
+pub(super) const t_CUfileIOParams_t: TypeId = 1108;
+pub(super) const t_P_CUfileIOParams_t: TypeId = 1109;
+pub(super) const t_CUfileDriverStatusFlags_t_in4: TypeId = 1110;
+pub(super) const t_CUfileP2PFlags_t_in4: TypeId = 1111;
+pub(super) const t_P_CUfileP2PFlags_t_in4: TypeId = 1112;
+pub(super) const t_CUfileDrvProps_t_nvfs: TypeId = 1113;
+pub(super) const t_CUfileDrvProps_t: TypeId = 1114;
+pub(super) const t_P_CUfileDrvProps_t: TypeId = 1115;
+pub(super) const t_CUFileBoolConfigParameter_t: TypeId = 1116;
+pub(super) const t_P_bool1: TypeId = 1117;
+pub(super) const t_CUFileSizeTConfigParameter_t: TypeId = 1118;
+pub(super) const t_CUFileStringConfigParameter_t: TypeId = 1119;
+pub(super) const t_CUfileOpCounter_t: TypeId = 1120;
+pub(super) const t_CUfileStatsLevel1_t: TypeId = 1121;
+pub(super) const t_P_CUfileStatsLevel1_t: TypeId = 1122;
+pub(super) const t_CUfileStatsLevel2_t: TypeId = 1123;
+pub(super) const t_P_CUfileStatsLevel2_t: TypeId = 1124;
+pub(super) const t_A16_char: TypeId = 1125;
+pub(super) const t_CUfilePerGpuStats_t: TypeId = 1126;
+pub(super) const t_A16_CUfilePerGpuStats_t: TypeId = 1127;
+pub(super) const t_CUfileStatsLevel3_t: TypeId = 1128;
+pub(super) const t_P_CUfileStatsLevel3_t: TypeId = 1129;
+pub(super) const t_CUfileFileHandleType: TypeId = 1130;
+pub(super) const t_CUfileDescr_t_handle: TypeId = 1131;
+pub(super) const t_CUfileFSOps_t: TypeId = 1132;
+pub(super) const t_PC_CUfileFSOps_t: TypeId = 1133;
+pub(super) const t_CUfileDescr_t: TypeId = 1134;
+pub(super) const t_P_CUfileDescr_t: TypeId = 1135;
+pub(super) const t_CUfileIOVec_t: TypeId = 1136;
+pub(super) const t_PC_CUfileIOVec_t: TypeId = 1137;
+pub(super) const t_curandStatus_t: TypeId = 1138;
+pub(super) const t_curandStatus_t_status: TypeId = 1139;
+pub(super) const t_curandGenerator_t: TypeId = 1140;
+pub(super) const t_P_curandGenerator_t: TypeId = 1141;
+pub(super) const t_curandRngType_t: TypeId = 1142;
+pub(super) const t_curandDiscreteDistribution_t: TypeId = 1143;
+pub(super) const t_P_curandDiscreteDistribution_t: TypeId = 1144;
+pub(super) const t_curandMethod_t: TypeId = 1145;
+pub(super) const t_A32_u32: TypeId = 1146;
+pub(super) const t_P_A32_u32: TypeId = 1147;
+pub(super) const t_P_P_A32_u32: TypeId = 1148;
+pub(super) const t_curandDirectionVectorSet_t: TypeId = 1149;
+pub(super) const t_P_A64_u64: TypeId = 1150;
+pub(super) const t_P_P_A64_u64: TypeId = 1151;
+pub(super) const t_P_P_u32: TypeId = 1152;
+pub(super) const t_P_P_u64: TypeId = 1153;
+pub(super) const t_curandOrdering_t: TypeId = 1154;
+pub(super) const t_cusolverStatus_t: TypeId = 1155;
+pub(super) const t_cusolverStatus_t_status: TypeId = 1156;
+pub(super) const t_cusolverDnHandle_t: TypeId = 1157;
+pub(super) const t_i8: TypeId = 1158;
+pub(super) const t_cusolverEigMode_t: TypeId = 1159;
+pub(super) const t_gesvdjInfo_t: TypeId = 1160;
+pub(super) const t_cusolverEigRange_t: TypeId = 1161;
+pub(super) const t_syevjInfo_t: TypeId = 1162;
+pub(super) const t_cusolverEigType_t: TypeId = 1163;
+pub(super) const t_P_cusolverDnHandle_t: TypeId = 1164;
+pub(super) const t_P_gesvdjInfo_t: TypeId = 1165;
+pub(super) const t_cusolverDnParams_t: TypeId = 1166;
+pub(super) const t_P_cusolverDnParams_t: TypeId = 1167;
+pub(super) const t_P_syevjInfo_t: TypeId = 1168;
+pub(super) const t_cusolverDeterministicMode_t: TypeId = 1169;
+pub(super) const t_P_cusolverDeterministicMode_t: TypeId = 1170;
+pub(super) const t_cudaEmulationStrategy: TypeId = 1171;
+pub(super) const t_P_cudaEmulationStrategy: TypeId = 1172;
+pub(super) const t_cusolverMathMode_t: TypeId = 1173;
+pub(super) const t_P_cusolverMathMode_t: TypeId = 1174;
+pub(super) const t_cusolverDnIRSInfos_t: TypeId = 1175;
+pub(super) const t_P_cusolverDnIRSInfos_t: TypeId = 1176;
+pub(super) const t_cusolverDnIRSParams_t: TypeId = 1177;
+pub(super) const t_P_cusolverDnIRSParams_t: TypeId = 1178;
+pub(super) const t_cusolverIRSRefinement_t: TypeId = 1179;
+pub(super) const t_cusolverPrecType_t: TypeId = 1180;
+pub(super) const t_cusolverDnFunction_t: TypeId = 1181;
+pub(super) const t_cusolverAlgMode_t: TypeId = 1182;
+pub(super) const t_cusolverDirectMode_t: TypeId = 1183;
+pub(super) const t_cusolverStorevMode_t: TypeId = 1184;
+pub(super) const t_cusolverEigComp_t: TypeId = 1185;
+pub(super) const t_cusolverMgHandle_t: TypeId = 1186;
+pub(super) const t_P_cusolverMgHandle_t: TypeId = 1187;
+pub(super) const t_cusolverMgGridMapping_t: TypeId = 1188;
+pub(super) const t_cusolverRfHandle_t: TypeId = 1189;
+pub(super) const t_P_cusolverRfHandle_t: TypeId = 1190;
+pub(super) const t_cusolverRfFactorization_t: TypeId = 1191;
+pub(super) const t_P_cusolverRfFactorization_t: TypeId = 1192;
+pub(super) const t_cusolverRfTriangularSolve_t: TypeId = 1193;
+pub(super) const t_P_cusolverRfTriangularSolve_t: TypeId = 1194;
+pub(super) const t_cusolverRfMatrixFormat_t: TypeId = 1195;
+pub(super) const t_P_cusolverRfMatrixFormat_t: TypeId = 1196;
+pub(super) const t_cusolverRfUnitDiagonal_t: TypeId = 1197;
+pub(super) const t_P_cusolverRfUnitDiagonal_t: TypeId = 1198;
+pub(super) const t_cusolverRfNumericBoostReport_t: TypeId = 1199;
+pub(super) const t_P_cusolverRfNumericBoostReport_t: TypeId = 1200;
+pub(super) const t_cusolverRfResetValuesFastMode_t: TypeId = 1201;
+pub(super) const t_P_cusolverRfResetValuesFastMode_t: TypeId = 1202;
+pub(super) const t_cusolverSpHandle_t: TypeId = 1203;
+pub(super) const t_cusparseMatDescr_t: TypeId = 1204;
+pub(super) const t_csrcholInfo_t: TypeId = 1205;
+pub(super) const t_csrcholInfoHost_t: TypeId = 1206;
+pub(super) const t_csrluInfoHost_t: TypeId = 1207;
+pub(super) const t_csrqrInfo_t: TypeId = 1208;
+pub(super) const t_csrqrInfoHost_t: TypeId = 1209;
+pub(super) const t_P_cusolverSpHandle_t: TypeId = 1210;
+pub(super) const t_P_csrcholInfo_t: TypeId = 1211;
+pub(super) const t_P_csrcholInfoHost_t: TypeId = 1212;
+pub(super) const t_P_csrluInfoHost_t: TypeId = 1213;
+pub(super) const t_P_csrqrInfo_t: TypeId = 1214;
+pub(super) const t_P_csrqrInfoHost_t: TypeId = 1215;
+pub(super) const t_cusparseStatus_t: TypeId = 1216;
+pub(super) const t_cusparseStatus_t_status: TypeId = 1217;
+pub(super) const t_cusparseHandle_t: TypeId = 1218;
+pub(super) const t_cusparseSpVecDescr_t: TypeId = 1219;
+pub(super) const t_cusparseDnVecDescr_t: TypeId = 1220;
+pub(super) const t_cusparseConstSpVecDescr_t: TypeId = 1221;
+pub(super) const t_cusparseSpMatDescr_t: TypeId = 1222;
+pub(super) const t_cusparseIndexType_t: TypeId = 1223;
+pub(super) const t_P_cusparseIndexType_t: TypeId = 1224;
+pub(super) const t_cusparseIndexBase_t: TypeId = 1225;
+pub(super) const t_P_cusparseIndexBase_t: TypeId = 1226;
+pub(super) const t_P_cudaDataType: TypeId = 1227;
+pub(super) const t_cusparseDirection_t: TypeId = 1228;
+pub(super) const t_bsric02Info_t: TypeId = 1229;
+pub(super) const t_cusparseSolvePolicy_t: TypeId = 1230;
+pub(super) const t_bsrilu02Info_t: TypeId = 1231;
+pub(super) const t_cusparseOperation_t: TypeId = 1232;
+pub(super) const t_bsrsm2Info_t: TypeId = 1233;
+pub(super) const t_bsrsv2Info_t: TypeId = 1234;
+pub(super) const t_csru2csrInfo_t: TypeId = 1235;
+pub(super) const t_cusparseColorInfo_t: TypeId = 1236;
+pub(super) const t_csrgemm2Info_t: TypeId = 1237;
+pub(super) const t_csric02Info_t: TypeId = 1238;
+pub(super) const t_csrilu02Info_t: TypeId = 1239;
+pub(super) const t_csrsm2Info_t: TypeId = 1240;
+pub(super) const t_csrsv2Info_t: TypeId = 1241;
+pub(super) const t_cusparseAction_t: TypeId = 1242;
+pub(super) const t_cusparseConstSpMatDescr_t: TypeId = 1243;
+pub(super) const t_cusparseConstDnMatDescr_t: TypeId = 1244;
+pub(super) const t_cusparseOrder_t: TypeId = 1245;
+pub(super) const t_P_cusparseOrder_t: TypeId = 1246;
+pub(super) const t_cusparseConstDnVecDescr_t: TypeId = 1247;
+pub(super) const t_cusparseDnMatDescr_t: TypeId = 1248;
+pub(super) const t_P_cusparseHandle_t: TypeId = 1249;
+pub(super) const t_P_cusparseSpMatDescr_t: TypeId = 1250;
+pub(super) const t_P_bsric02Info_t: TypeId = 1251;
+pub(super) const t_P_bsrilu02Info_t: TypeId = 1252;
+pub(super) const t_P_bsrsm2Info_t: TypeId = 1253;
+pub(super) const t_P_bsrsv2Info_t: TypeId = 1254;
+pub(super) const t_P_cusparseColorInfo_t: TypeId = 1255;
+pub(super) const t_P_cusparseConstSpMatDescr_t: TypeId = 1256;
+pub(super) const t_P_cusparseConstDnMatDescr_t: TypeId = 1257;
+pub(super) const t_P_cusparseConstDnVecDescr_t: TypeId = 1258;
+pub(super) const t_P_cusparseConstSpVecDescr_t: TypeId = 1259;
+pub(super) const t_P_csrgemm2Info_t: TypeId = 1260;
+pub(super) const t_P_csric02Info_t: TypeId = 1261;
+pub(super) const t_P_csrilu02Info_t: TypeId = 1262;
+pub(super) const t_P_csrsm2Info_t: TypeId = 1263;
+pub(super) const t_P_csrsv2Info_t: TypeId = 1264;
+pub(super) const t_P_csru2csrInfo_t: TypeId = 1265;
+pub(super) const t_P_cusparseDnMatDescr_t: TypeId = 1266;
+pub(super) const t_P_cusparseDnVecDescr_t: TypeId = 1267;
+pub(super) const t_P_cusparseMatDescr_t: TypeId = 1268;
+pub(super) const t_pruneInfo_t: TypeId = 1269;
+pub(super) const t_P_pruneInfo_t: TypeId = 1270;
+pub(super) const t_P_cusparseSpVecDescr_t: TypeId = 1271;
+pub(super) const t_cusparseCsr2CscAlg_t: TypeId = 1272;
+pub(super) const t_cusparseAlgMode_t: TypeId = 1273;
+pub(super) const t_cusparseDenseToSparseAlg_t: TypeId = 1274;
+pub(super) const t_cusparseColorAlg_t: TypeId = 1275;
+pub(super) const t_P_cusparseColorAlg_t: TypeId = 1276;
+pub(super) const t_cusparseDiagType_t: TypeId = 1277;
+pub(super) const t_cusparseFillMode_t: TypeId = 1278;
+pub(super) const t_cusparseMatrixType_t: TypeId = 1279;
+pub(super) const t_cusparsePointerMode_t: TypeId = 1280;
+pub(super) const t_P_cusparsePointerMode_t: TypeId = 1281;
+pub(super) const t_cusparseSDDMMAlg_t: TypeId = 1282;
+pub(super) const t_cusparseSpGEAMAlg_t: TypeId = 1283;
+pub(super) const t_cusparseSpGEAMDescr_t: TypeId = 1284;
+pub(super) const t_P_cusparseSpGEAMDescr_t: TypeId = 1285;
+pub(super) const t_cusparseSpGEMMAlg_t: TypeId = 1286;
+pub(super) const t_cusparseSpGEMMDescr_t: TypeId = 1287;
+pub(super) const t_P_cusparseSpGEMMDescr_t: TypeId = 1288;
+pub(super) const t_cusparseSpMMAlg_t: TypeId = 1289;
+pub(super) const t_cusparseSpMMOpPlan_t: TypeId = 1290;
+pub(super) const t_P_cusparseSpMMOpPlan_t: TypeId = 1291;
+pub(super) const t_cusparseSpMMOpAlg_t: TypeId = 1292;
+pub(super) const t_cusparseSpMVAlg_t: TypeId = 1293;
+pub(super) const t_cusparseSpMatAttribute_t: TypeId = 1294;
+pub(super) const t_cusparseFormat_t: TypeId = 1295;
+pub(super) const t_P_cusparseFormat_t: TypeId = 1296;
+pub(super) const t_cusparseSpSMAlg_t: TypeId = 1297;
+pub(super) const t_cusparseSpSMDescr_t: TypeId = 1298;
+pub(super) const t_P_cusparseSpSMDescr_t: TypeId = 1299;
+pub(super) const t_cusparseSpSMUpdate_t: TypeId = 1300;
+pub(super) const t_cusparseSpSVAlg_t: TypeId = 1301;
+pub(super) const t_cusparseSpSVDescr_t: TypeId = 1302;
+pub(super) const t_P_cusparseSpSVDescr_t: TypeId = 1303;
+pub(super) const t_cusparseSpSVUpdate_t: TypeId = 1304;
+pub(super) const t_cusparseSparseToDenseAlg_t: TypeId = 1305;
+pub(super) const t_ncclResult_t: TypeId = 1306;
+pub(super) const t_ncclResult_t_status: TypeId = 1307;
+pub(super) const t_ncclDataType_t: TypeId = 1308;
+pub(super) const t_ncclComm_t: TypeId = 1309;
+pub(super) const t_ncclConfigExt_t: TypeId = 1310;
+pub(super) const t_P_ncclConfigExt_t: TypeId = 1311;
+pub(super) const t_ncclConfigExt_t_key: TypeId = 1312;
+pub(super) const t_ncclConfigExt_t_val: TypeId = 1313;
+pub(super) const t_ncclCollConfig_t: TypeId = 1314;
+pub(super) const t_PC_ncclCollConfig_t: TypeId = 1315;
+pub(super) const t_ncclRedOp_t: TypeId = 1316;
+pub(super) const t_P_ncclResult_t: TypeId = 1317;
+pub(super) const t_A128_char: TypeId = 1318;
+pub(super) const t_ncclUniqueId: TypeId = 1319;
+pub(super) const t_P_ncclUniqueId: TypeId = 1320;
+pub(super) const t_PC_ncclUniqueId: TypeId = 1321;
+pub(super) const t_P_ncclComm_t: TypeId = 1322;
+pub(super) const t_ncclConfig_t: TypeId = 1323;
+pub(super) const t_P_ncclConfig_t: TypeId = 1324;
+pub(super) const t_ncclCommMemStat_t: TypeId = 1325;
+pub(super) const t_ncclWindow_t: TypeId = 1326;
+pub(super) const t_P_ncclWindow_t: TypeId = 1327;
+pub(super) const t_ncclSimInfo_t: TypeId = 1328;
+pub(super) const t_P_ncclSimInfo_t: TypeId = 1329;
+pub(super) const t_ncclParamHandle_t: TypeId = 1330;
+pub(super) const t_P_ncclParamHandle_t: TypeId = 1331;
+pub(super) const t_P_P_PC_char: TypeId = 1332;
+pub(super) const t_i16: TypeId = 1333;
+pub(super) const t_P_i16: TypeId = 1334;
+pub(super) const t_P_i8: TypeId = 1335;
+pub(super) const t_P_u16: TypeId = 1336;
+pub(super) const t_P_ncclRedOp_t: TypeId = 1337;
+pub(super) const t_ncclScalarResidence_t: TypeId = 1338;
+pub(super) const t_ncclEncryptionConfig_t: TypeId = 1339;
+pub(super) const t_PC_ncclEncryptionConfig_t: TypeId = 1340;
+pub(super) const t_ncclWaitSignalDesc_t: TypeId = 1341;
+pub(super) const t_P_ncclWaitSignalDesc_t: TypeId = 1342;
+pub(super) const t_nvFatbinResult: TypeId = 1343;
+pub(super) const t_nvFatbinResult_status: TypeId = 1344;
+pub(super) const t_nvFatbinHandle: TypeId = 1345;
+pub(super) const t_P_nvFatbinHandle: TypeId = 1346;
+pub(super) const t_nvJitLinkResult: TypeId = 1347;
+pub(super) const t_nvJitLinkResult_status: TypeId = 1348;
+pub(super) const t_nvJitLinkHandle: TypeId = 1349;
+pub(super) const t_nvJitLinkInputType: TypeId = 1350;
+pub(super) const t_P_nvJitLinkHandle: TypeId = 1351;
+pub(super) const t_nvjpegStatus_t: TypeId = 1352;
+pub(super) const t_nvjpegStatus_t_status: TypeId = 1353;
+pub(super) const t_nvjpegHandle_t: TypeId = 1354;
+pub(super) const t_nvjpegDevAllocator_t: TypeId = 1355;
+pub(super) const t_P_nvjpegDevAllocator_t: TypeId = 1356;
+pub(super) const t_nvjpegBufferDevice_t: TypeId = 1357;
+pub(super) const t_P_nvjpegBufferDevice_t: TypeId = 1358;
+pub(super) const t_nvjpegDevAllocatorV2_t: TypeId = 1359;
+pub(super) const t_P_nvjpegDevAllocatorV2_t: TypeId = 1360;
+pub(super) const t_nvjpegPinnedAllocator_t: TypeId = 1361;
+pub(super) const t_P_nvjpegPinnedAllocator_t: TypeId = 1362;
+pub(super) const t_nvjpegBufferPinned_t: TypeId = 1363;
+pub(super) const t_P_nvjpegBufferPinned_t: TypeId = 1364;
+pub(super) const t_nvjpegPinnedAllocatorV2_t: TypeId = 1365;
+pub(super) const t_P_nvjpegPinnedAllocatorV2_t: TypeId = 1366;
+pub(super) const t_nvjpegBackend_t: TypeId = 1367;
+pub(super) const t_P_nvjpegHandle_t: TypeId = 1368;
+pub(super) const t_nvjpegJpegState_t: TypeId = 1369;
+pub(super) const t_nvjpegOutputFormat_t: TypeId = 1370;
+pub(super) const t_A4_P_u8: TypeId = 1371;
+pub(super) const t_A4_u64: TypeId = 1372;
+pub(super) const t_nvjpegImage_t: TypeId = 1373;
+pub(super) const t_P_nvjpegImage_t: TypeId = 1374;
+pub(super) const t_P_PC_u8: TypeId = 1375;
+pub(super) const t_nvjpegDecodeParams_t: TypeId = 1376;
+pub(super) const t_P_nvjpegDecodeParams_t: TypeId = 1377;
+pub(super) const t_nvjpegChromaSubsampling_t: TypeId = 1378;
+pub(super) const t_nvjpegJpegStream_t: TypeId = 1379;
+pub(super) const t_nvjpegJpegDecoder_t: TypeId = 1380;
+pub(super) const t_nvjpegExifOrientation_t: TypeId = 1381;
+pub(super) const t_nvjpegScaleFactor_t: TypeId = 1382;
+pub(super) const t_P_nvjpegJpegDecoder_t: TypeId = 1383;
+pub(super) const t_P_nvjpegJpegState_t: TypeId = 1384;
+pub(super) const t_nvjpegEncoderState_t: TypeId = 1385;
+pub(super) const t_nvjpegEncoderParams_t: TypeId = 1386;
+pub(super) const t_PC_nvjpegImage_t: TypeId = 1387;
+pub(super) const t_nvjpegInputFormat_t: TypeId = 1388;
+pub(super) const t_P_nvjpegEncoderParams_t: TypeId = 1389;
+pub(super) const t_nvjpegJpegEncoding_t: TypeId = 1390;
+pub(super) const t_P_nvjpegEncoderState_t: TypeId = 1391;
+pub(super) const t_nvjpegEncBackend_t: TypeId = 1392;
+pub(super) const t_P_nvjpegChromaSubsampling_t: TypeId = 1393;
+pub(super) const t_P_nvjpegJpegStream_t: TypeId = 1394;
+pub(super) const t_P_nvjpegExifOrientation_t: TypeId = 1395;
+pub(super) const t_P_nvjpegJpegEncoding_t: TypeId = 1396;
+pub(super) const t_nvmlReturn_t: TypeId = 1397;
+pub(super) const t_nvmlReturn_t_status: TypeId = 1398;
+pub(super) const t_nvmlComputeInstance_t: TypeId = 1399;
+pub(super) const t_nvmlDevice_t: TypeId = 1400;
+pub(super) const t_nvmlGpuInstance_t: TypeId = 1401;
+pub(super) const t_nvmlComputeInstancePlacement_t: TypeId = 1402;
+pub(super) const t_nvmlComputeInstanceInfo_t: TypeId = 1403;
+pub(super) const t_P_nvmlComputeInstanceInfo_t: TypeId = 1404;
+pub(super) const t_nvmlEccCounterType_t: TypeId = 1405;
+pub(super) const t_nvmlValueType_t: TypeId = 1406;
+pub(super) const t_nvmlValue_t: TypeId = 1407;
+pub(super) const t_nvmlFieldValue_t: TypeId = 1408;
+pub(super) const t_P_nvmlFieldValue_t: TypeId = 1409;
+pub(super) const t_P_nvmlGpuInstance_t: TypeId = 1410;
+pub(super) const t_nvmlGpuInstancePlacement_t: TypeId = 1411;
+pub(super) const t_PC_nvmlGpuInstancePlacement_t: TypeId = 1412;
+pub(super) const t_A32_char: TypeId = 1413;
+pub(super) const t_nvmlPciInfo_t: TypeId = 1414;
+pub(super) const t_P_nvmlPciInfo_t: TypeId = 1415;
+pub(super) const t_nvmlEnableState_t: TypeId = 1416;
+pub(super) const t_nvmlRestrictedAPI_t: TypeId = 1417;
+pub(super) const t_P_nvmlEnableState_t: TypeId = 1418;
+pub(super) const t_A5_u32: TypeId = 1419;
+pub(super) const t_nvmlAccountingStats_t: TypeId = 1420;
+pub(super) const t_P_nvmlAccountingStats_t: TypeId = 1421;
+pub(super) const t_nvmlAccountingStats_v2_t: TypeId = 1422;
+pub(super) const t_P_nvmlAccountingStats_v2_t: TypeId = 1423;
+pub(super) const t_nvmlAdaptiveTgpModeInfo_v1_t: TypeId = 1424;
+pub(super) const t_P_nvmlAdaptiveTgpModeInfo_v1_t: TypeId = 1425;
+pub(super) const t_nvmlDeviceAddressingMode_t: TypeId = 1426;
+pub(super) const t_P_nvmlDeviceAddressingMode_t: TypeId = 1427;
+pub(super) const t_nvmlClockType_t: TypeId = 1428;
+pub(super) const t_nvmlDeviceAttributes_t: TypeId = 1429;
+pub(super) const t_P_nvmlDeviceAttributes_t: TypeId = 1430;
+pub(super) const t_nvmlBAR1Memory_t: TypeId = 1431;
+pub(super) const t_P_nvmlBAR1Memory_t: TypeId = 1432;
+pub(super) const t_nvmlBBXTimeData_v1_t: TypeId = 1433;
+pub(super) const t_P_nvmlBBXTimeData_v1_t: TypeId = 1434;
+pub(super) const t_nvmlEccBankRemapperHistogram_v1_t: TypeId = 1435;
+pub(super) const t_nvmlEccBankRemapperStatus_v1_t: TypeId = 1436;
+pub(super) const t_P_nvmlEccBankRemapperStatus_v1_t: TypeId = 1437;
+pub(super) const t_nvmlBrandType_t: TypeId = 1438;
+pub(super) const t_P_nvmlBrandType_t: TypeId = 1439;
+pub(super) const t_nvmlBridgeChipType_t: TypeId = 1440;
+pub(super) const t_nvmlBridgeChipInfo_t: TypeId = 1441;
+pub(super) const t_A128_nvmlBridgeChipInfo_t: TypeId = 1442;
+pub(super) const t_nvmlBridgeChipHierarchy_t: TypeId = 1443;
+pub(super) const t_P_nvmlBridgeChipHierarchy_t: TypeId = 1444;
+pub(super) const t_nvmlC2cModeInfo_v1_t: TypeId = 1445;
+pub(super) const t_P_nvmlC2cModeInfo_v1_t: TypeId = 1446;
+pub(super) const t_nvmlDeviceCapabilities_t: TypeId = 1447;
+pub(super) const t_P_nvmlDeviceCapabilities_t: TypeId = 1448;
+pub(super) const t_nvmlClkMonFaultInfo_t: TypeId = 1449;
+pub(super) const t_A32_nvmlClkMonFaultInfo_t: TypeId = 1450;
+pub(super) const t_nvmlClkMonStatus_t: TypeId = 1451;
+pub(super) const t_P_nvmlClkMonStatus_t: TypeId = 1452;
+pub(super) const t_nvmlClockId_t: TypeId = 1453;
+pub(super) const t_nvmlPstates_t: TypeId = 1454;
+pub(super) const t_nvmlClockOffset_t: TypeId = 1455;
+pub(super) const t_P_nvmlClockOffset_t: TypeId = 1456;
+pub(super) const t_nvmlComputeMode_t: TypeId = 1457;
+pub(super) const t_P_nvmlComputeMode_t: TypeId = 1458;
+pub(super) const t_nvmlProcessInfo_v1_t: TypeId = 1459;
+pub(super) const t_P_nvmlProcessInfo_v1_t: TypeId = 1460;
+pub(super) const t_nvmlProcessInfo_t: TypeId = 1461;
+pub(super) const t_P_nvmlProcessInfo_t: TypeId = 1462;
+pub(super) const t_A32_u8: TypeId = 1463;
+pub(super) const t_A8192_u8: TypeId = 1464;
+pub(super) const t_A4096_u8: TypeId = 1465;
+pub(super) const t_nvmlConfComputeGpuAttestationReport_t: TypeId = 1466;
+pub(super) const t_P_nvmlConfComputeGpuAttestationReport_t: TypeId = 1467;
+pub(super) const t_A5120_u8: TypeId = 1468;
+pub(super) const t_nvmlConfComputeGpuCertificate_t: TypeId = 1469;
+pub(super) const t_P_nvmlConfComputeGpuCertificate_t: TypeId = 1470;
+pub(super) const t_nvmlConfComputeMemSizeInfo_t: TypeId = 1471;
+pub(super) const t_P_nvmlConfComputeMemSizeInfo_t: TypeId = 1472;
+pub(super) const t_nvmlMemory_t: TypeId = 1473;
+pub(super) const t_P_nvmlMemory_t: TypeId = 1474;
+pub(super) const t_nvmlCoolerControl_t: TypeId = 1475;
+pub(super) const t_nvmlCoolerTarget_t_in4: TypeId = 1476;
+pub(super) const t_nvmlCoolerInfo_t: TypeId = 1477;
+pub(super) const t_P_nvmlCoolerInfo_t: TypeId = 1478;
+pub(super) const t_A2048_char: TypeId = 1479;
+pub(super) const t_nvmlDeviceCurrentClockFreqs_t: TypeId = 1480;
+pub(super) const t_P_nvmlDeviceCurrentClockFreqs_t: TypeId = 1481;
+pub(super) const t_nvmlMemoryErrorType_t: TypeId = 1482;
+pub(super) const t_nvmlEccErrorCounts_t: TypeId = 1483;
+pub(super) const t_P_nvmlEccErrorCounts_t: TypeId = 1484;
+pub(super) const t_P_nvmlDevice_t: TypeId = 1485;
+pub(super) const t_nvmlDramEncryptionInfo_t: TypeId = 1486;
+pub(super) const t_P_nvmlDramEncryptionInfo_t: TypeId = 1487;
+pub(super) const t_nvmlDriverModel_t: TypeId = 1488;
+pub(super) const t_P_nvmlDriverModel_t: TypeId = 1489;
+pub(super) const t_nvmlGpuDynamicPstatesInfo_t_utilization: TypeId = 1490;
+pub(super) const t_A8_nvmlGpuDynamicPstatesInfo_t_utilization: TypeId = 1491;
+pub(super) const t_nvmlGpuDynamicPstatesInfo_t: TypeId = 1492;
+pub(super) const t_P_nvmlGpuDynamicPstatesInfo_t: TypeId = 1493;
+pub(super) const t_nvmlEncoderType_t: TypeId = 1494;
+pub(super) const t_nvmlEncoderSessionInfo_t: TypeId = 1495;
+pub(super) const t_P_nvmlEncoderSessionInfo_t: TypeId = 1496;
+pub(super) const t_nvmlFBCSessionType_t: TypeId = 1497;
+pub(super) const t_nvmlFBCSessionInfo_t: TypeId = 1498;
+pub(super) const t_P_nvmlFBCSessionInfo_t: TypeId = 1499;
+pub(super) const t_nvmlFBCStats_t: TypeId = 1500;
+pub(super) const t_P_nvmlFBCStats_t: TypeId = 1501;
+pub(super) const t_nvmlFanSpeedInfo_t: TypeId = 1502;
+pub(super) const t_P_nvmlFanSpeedInfo_t: TypeId = 1503;
+pub(super) const t_A16_u8: TypeId = 1504;
+pub(super) const t_nvmlGpuFabricInfo_t: TypeId = 1505;
+pub(super) const t_P_nvmlGpuFabricInfo_t: TypeId = 1506;
+pub(super) const t_nvmlGpuFabricInfoV_t: TypeId = 1507;
+pub(super) const t_P_nvmlGpuFabricInfoV_t: TypeId = 1508;
+pub(super) const t_nvmlGpuFabricClique_v1_t: TypeId = 1509;
+pub(super) const t_A64_nvmlGpuFabricClique_v1_t: TypeId = 1510;
+pub(super) const t_nvmlGpuFabricInfo_v4_t: TypeId = 1511;
+pub(super) const t_P_nvmlGpuFabricInfo_v4_t: TypeId = 1512;
+pub(super) const t_P_nvmlGpuInstancePlacement_t: TypeId = 1513;
+pub(super) const t_nvmlGpuInstanceProfileInfo_t: TypeId = 1514;
+pub(super) const t_P_nvmlGpuInstanceProfileInfo_t: TypeId = 1515;
+pub(super) const t_A96_char: TypeId = 1516;
+pub(super) const t_nvmlGpuInstanceProfileInfo_v2_t: TypeId = 1517;
+pub(super) const t_P_nvmlGpuInstanceProfileInfo_v2_t: TypeId = 1518;
+pub(super) const t_nvmlGpuOperationMode_t: TypeId = 1519;
+pub(super) const t_P_nvmlGpuOperationMode_t: TypeId = 1520;
+pub(super) const t_nvmlGpuUptime_v1_t: TypeId = 1521;
+pub(super) const t_P_nvmlGpuUptime_v1_t: TypeId = 1522;
+pub(super) const t_nvmlGridLicenseFeatureCode_t: TypeId = 1523;
+pub(super) const t_nvmlGridLicenseExpiry_t: TypeId = 1524;
+pub(super) const t_nvmlGridLicensableFeature_t: TypeId = 1525;
+pub(super) const t_A3_nvmlGridLicensableFeature_t: TypeId = 1526;
+pub(super) const t_nvmlGridLicensableFeatures_t: TypeId = 1527;
+pub(super) const t_P_nvmlGridLicensableFeatures_t: TypeId = 1528;
+pub(super) const t_A41_char: TypeId = 1529;
+pub(super) const t_nvmlUUIDValue_t: TypeId = 1530;
+pub(super) const t_nvmlUUID_t: TypeId = 1531;
+pub(super) const t_PC_nvmlUUID_t: TypeId = 1532;
+pub(super) const t_nvmlHostVgpuMode_t: TypeId = 1533;
+pub(super) const t_P_nvmlHostVgpuMode_t: TypeId = 1534;
+pub(super) const t_nvmlHostname_v1_t: TypeId = 1535;
+pub(super) const t_P_nvmlHostname_v1_t: TypeId = 1536;
+pub(super) const t_nvmlInforomObject_t: TypeId = 1537;
+pub(super) const t_nvmlMarginTemperature_t: TypeId = 1538;
+pub(super) const t_P_nvmlMarginTemperature_t: TypeId = 1539;
+pub(super) const t_nvmlMemoryLocation_t: TypeId = 1540;
+pub(super) const t_nvmlMemory_v2_t: TypeId = 1541;
+pub(super) const t_P_nvmlMemory_v2_t: TypeId = 1542;
+pub(super) const t_nvmlGetMemoryLimits_v1_t: TypeId = 1543;
+pub(super) const t_P_nvmlGetMemoryLimits_v1_t: TypeId = 1544;
+pub(super) const t_nvmlNvLinkCapability_t: TypeId = 1545;
+pub(super) const t_nvmlNvLinkErrorCounter_t: TypeId = 1546;
+pub(super) const t_nvmlNvlinkFirmwareVersion_t: TypeId = 1547;
+pub(super) const t_A100_nvmlNvlinkFirmwareVersion_t: TypeId = 1548;
+pub(super) const t_nvmlNvlinkFirmwareInfo_t: TypeId = 1549;
+pub(super) const t_nvmlNvLinkInfo_t: TypeId = 1550;
+pub(super) const t_P_nvmlNvLinkInfo_t: TypeId = 1551;
+pub(super) const t_nvmlNvLinkInfo_v3_t: TypeId = 1552;
+pub(super) const t_P_nvmlNvLinkInfo_v3_t: TypeId = 1553;
+pub(super) const t_nvmlIntNvLinkDeviceType_t: TypeId = 1554;
+pub(super) const t_P_nvmlIntNvLinkDeviceType_t: TypeId = 1555;
+pub(super) const t_nvmlNvlinkTelemetrySample_v1_t: TypeId = 1556;
+pub(super) const t_P_nvmlNvlinkTelemetrySample_v1_t: TypeId = 1557;
+pub(super) const t_nvmlNvlinkTelemetrySamples_v1_t: TypeId = 1558;
+pub(super) const t_P_nvmlNvlinkTelemetrySamples_v1_t: TypeId = 1559;
+pub(super) const t_nvmlNvLinkUtilizationCountUnits_t: TypeId = 1560;
+pub(super) const t_nvmlNvLinkUtilizationCountPktTypes_t_in4: TypeId = 1561;
+pub(super) const t_nvmlNvLinkUtilizationControl_t: TypeId = 1562;
+pub(super) const t_P_nvmlNvLinkUtilizationControl_t: TypeId = 1563;
+pub(super) const t_nvmlNvlinkGetBwMode_t: TypeId = 1564;
+pub(super) const t_P_nvmlNvlinkGetBwMode_t: TypeId = 1565;
+pub(super) const t_A256_u8: TypeId = 1566;
+pub(super) const t_nvmlNvlinkNvlePrivateInfo_v1_t: TypeId = 1567;
+pub(super) const t_P_nvmlNvlinkNvlePrivateInfo_v1_t: TypeId = 1568;
+pub(super) const t_A4096_u32: TypeId = 1569;
+pub(super) const t_nvmlNvlinkGetRemapTableInfo_v1_t: TypeId = 1570;
+pub(super) const t_P_nvmlNvlinkGetRemapTableInfo_v1_t: TypeId = 1571;
+pub(super) const t_A23_u8: TypeId = 1572;
+pub(super) const t_nvmlNvlinkSupportedBwModes_t: TypeId = 1573;
+pub(super) const t_P_nvmlNvlinkSupportedBwModes_t: TypeId = 1574;
+pub(super) const t_nvmlGpuP2PCapsIndex_t: TypeId = 1575;
+pub(super) const t_nvmlGpuP2PStatus_t: TypeId = 1576;
+pub(super) const t_P_nvmlGpuP2PStatus_t: TypeId = 1577;
+pub(super) const t_nvmlPciInfoExt_t: TypeId = 1578;
+pub(super) const t_P_nvmlPciInfoExt_t: TypeId = 1579;
+pub(super) const t_nvmlPcieUtilCounter_t: TypeId = 1580;
+pub(super) const t_nvmlPdi_t: TypeId = 1581;
+pub(super) const t_P_nvmlPdi_t: TypeId = 1582;
+pub(super) const t_nvmlDevicePerfModes_t: TypeId = 1583;
+pub(super) const t_P_nvmlDevicePerfModes_t: TypeId = 1584;
+pub(super) const t_P_nvmlPstates_t: TypeId = 1585;
+pub(super) const t_nvmlPlatformInfo_t: TypeId = 1586;
+pub(super) const t_P_nvmlPlatformInfo_t: TypeId = 1587;
+pub(super) const t_nvmlDevicePowerMizerModes_v1_t: TypeId = 1588;
+pub(super) const t_P_nvmlDevicePowerMizerModes_v1_t: TypeId = 1589;
+pub(super) const t_nvmlProcessUtilizationSample_t: TypeId = 1590;
+pub(super) const t_P_nvmlProcessUtilizationSample_t: TypeId = 1591;
+pub(super) const t_nvmlProcessUtilizationInfo_v1_t: TypeId = 1592;
+pub(super) const t_P_nvmlProcessUtilizationInfo_v1_t: TypeId = 1593;
+pub(super) const t_nvmlProcessesUtilizationInfo_t: TypeId = 1594;
+pub(super) const t_P_nvmlProcessesUtilizationInfo_t: TypeId = 1595;
+pub(super) const t_nvmlRemappedRowsInfo_v2_t: TypeId = 1596;
+pub(super) const t_P_nvmlRemappedRowsInfo_v2_t: TypeId = 1597;
+pub(super) const t_nvmlRepairStatus_t: TypeId = 1598;
+pub(super) const t_P_nvmlRepairStatus_t: TypeId = 1599;
+pub(super) const t_nvmlPageRetirementCause_t: TypeId = 1600;
+pub(super) const t_nvmlRowRemapperHistogramValues_t: TypeId = 1601;
+pub(super) const t_P_nvmlRowRemapperHistogramValues_t: TypeId = 1602;
+pub(super) const t_nvmlProcessDetail_v1_t: TypeId = 1603;
+pub(super) const t_P_nvmlProcessDetail_v1_t: TypeId = 1604;
+pub(super) const t_nvmlProcessDetailList_t: TypeId = 1605;
+pub(super) const t_P_nvmlProcessDetailList_t: TypeId = 1606;
+pub(super) const t_nvmlSamplingType_t: TypeId = 1607;
+pub(super) const t_P_nvmlValueType_t: TypeId = 1608;
+pub(super) const t_nvmlSample_t: TypeId = 1609;
+pub(super) const t_P_nvmlSample_t: TypeId = 1610;
+pub(super) const t_nvmlEccSramErrorStatus_t: TypeId = 1611;
+pub(super) const t_P_nvmlEccSramErrorStatus_t: TypeId = 1612;
+pub(super) const t_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t: TypeId = 1613;
+pub(super) const t_P_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t: TypeId = 1614;
+pub(super) const t_nvmlEccSramUniqueUncorrectedErrorCounts_t: TypeId = 1615;
+pub(super) const t_P_nvmlEccSramUniqueUncorrectedErrorCounts_t: TypeId = 1616;
+pub(super) const t_nvmlTemperatureSensors_t: TypeId = 1617;
+pub(super) const t_nvmlTemperatureThresholds_t: TypeId = 1618;
+pub(super) const t_nvmlTemperature_t: TypeId = 1619;
+pub(super) const t_P_nvmlTemperature_t: TypeId = 1620;
+pub(super) const t_nvmlThermalController_t: TypeId = 1621;
+pub(super) const t_nvmlThermalTarget_t: TypeId = 1622;
+pub(super) const t_nvmlGpuThermalSettings_t_sensor: TypeId = 1623;
+pub(super) const t_A3_nvmlGpuThermalSettings_t_sensor: TypeId = 1624;
+pub(super) const t_nvmlGpuThermalSettings_t: TypeId = 1625;
+pub(super) const t_P_nvmlGpuThermalSettings_t: TypeId = 1626;
+pub(super) const t_nvmlGpuTopologyLevel_t: TypeId = 1627;
+pub(super) const t_P_nvmlGpuTopologyLevel_t: TypeId = 1628;
+pub(super) const t_nvmlUnrepairableMemoryStatus_v1_t: TypeId = 1629;
+pub(super) const t_P_nvmlUnrepairableMemoryStatus_v1_t: TypeId = 1630;
+pub(super) const t_nvmlUtilization_t: TypeId = 1631;
+pub(super) const t_P_nvmlUtilization_t: TypeId = 1632;
+pub(super) const t_nvmlDeviceVgpuCapability_t: TypeId = 1633;
+pub(super) const t_nvmlVgpuHeterogeneousMode_t: TypeId = 1634;
+pub(super) const t_P_nvmlVgpuHeterogeneousMode_t: TypeId = 1635;
+pub(super) const t_nvmlVgpuInstanceUtilizationInfo_v1_t: TypeId = 1636;
+pub(super) const t_P_nvmlVgpuInstanceUtilizationInfo_v1_t: TypeId = 1637;
+pub(super) const t_nvmlVgpuInstancesUtilizationInfo_t: TypeId = 1638;
+pub(super) const t_P_nvmlVgpuInstancesUtilizationInfo_t: TypeId = 1639;
+pub(super) const t_A80_char: TypeId = 1640;
+pub(super) const t_nvmlVgpuVersion_t: TypeId = 1641;
+pub(super) const t_nvmlVgpuPgpuMetadata_t: TypeId = 1642;
+pub(super) const t_P_nvmlVgpuPgpuMetadata_t: TypeId = 1643;
+pub(super) const t_nvmlVgpuProcessUtilizationSample_t: TypeId = 1644;
+pub(super) const t_P_nvmlVgpuProcessUtilizationSample_t: TypeId = 1645;
+pub(super) const t_nvmlVgpuProcessUtilizationInfo_v1_t: TypeId = 1646;
+pub(super) const t_P_nvmlVgpuProcessUtilizationInfo_v1_t: TypeId = 1647;
+pub(super) const t_nvmlVgpuProcessesUtilizationInfo_t: TypeId = 1648;
+pub(super) const t_P_nvmlVgpuProcessesUtilizationInfo_t: TypeId = 1649;
+pub(super) const t_A3_u32: TypeId = 1650;
+pub(super) const t_nvmlVgpuSchedulerCapabilities_t: TypeId = 1651;
+pub(super) const t_P_nvmlVgpuSchedulerCapabilities_t: TypeId = 1652;
+pub(super) const t_nvmlVgpuSchedulerParams_t_vgpuSchedDataWithARR: TypeId = 1653;
+pub(super) const t_nvmlVgpuSchedulerParams_t_vgpuSchedData: TypeId = 1654;
+pub(super) const t_nvmlVgpuSchedulerParams_t: TypeId = 1655;
+pub(super) const t_nvmlVgpuSchedulerLogEntry_t: TypeId = 1656;
+pub(super) const t_A200_nvmlVgpuSchedulerLogEntry_t: TypeId = 1657;
+pub(super) const t_nvmlVgpuSchedulerLog_t: TypeId = 1658;
+pub(super) const t_P_nvmlVgpuSchedulerLog_t: TypeId = 1659;
+pub(super) const t_nvmlVgpuSchedulerLogEntry_v2_t: TypeId = 1660;
+pub(super) const t_A200_nvmlVgpuSchedulerLogEntry_v2_t: TypeId = 1661;
+pub(super) const t_nvmlVgpuSchedulerLogInfo_v2_t: TypeId = 1662;
+pub(super) const t_P_nvmlVgpuSchedulerLogInfo_v2_t: TypeId = 1663;
+pub(super) const t_nvmlVgpuSchedulerGetState_t: TypeId = 1664;
+pub(super) const t_P_nvmlVgpuSchedulerGetState_t: TypeId = 1665;
+pub(super) const t_nvmlVgpuSchedulerStateInfo_v2_t: TypeId = 1666;
+pub(super) const t_P_nvmlVgpuSchedulerStateInfo_v2_t: TypeId = 1667;
+pub(super) const t_nvmlVgpuPlacementList_t: TypeId = 1668;
+pub(super) const t_P_nvmlVgpuPlacementList_t: TypeId = 1669;
+pub(super) const t_nvmlVgpuInstanceUtilizationSample_t: TypeId = 1670;
+pub(super) const t_P_nvmlVgpuInstanceUtilizationSample_t: TypeId = 1671;
+pub(super) const t_nvmlPerfPolicyType_t: TypeId = 1672;
+pub(super) const t_nvmlViolationTime_t: TypeId = 1673;
+pub(super) const t_P_nvmlViolationTime_t: TypeId = 1674;
+pub(super) const t_nvmlGpuVirtualizationMode_t: TypeId = 1675;
+pub(super) const t_P_nvmlGpuVirtualizationMode_t: TypeId = 1676;
+pub(super) const t_nvmlNvlinkLockRemapTable_v1_t: TypeId = 1677;
+pub(super) const t_P_nvmlNvlinkLockRemapTable_v1_t: TypeId = 1678;
+pub(super) const t_nvmlRailMetrics_t: TypeId = 1679;
+pub(super) const t_A2_nvmlRailMetrics_t: TypeId = 1680;
+pub(super) const t_nvmlCoreRailMetrics_t: TypeId = 1681;
+pub(super) const t_nvmlPmgrPwrTuple_t: TypeId = 1682;
+pub(super) const t_nvmlPwrModelMetricsDlppm1xPerf_t: TypeId = 1683;
+pub(super) const t_nvmlPwrModelMetricsDlppm1x_t: TypeId = 1684;
+pub(super) const t_A8_nvmlPwrModelMetricsDlppm1x_t: TypeId = 1685;
+pub(super) const t_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t: TypeId = 1686;
+pub(super) const t_A3_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t: TypeId = 1687;
+pub(super) const t_nvmlObservedMetrics_t: TypeId = 1688;
+pub(super) const t_nvmlPerfMetricsDlppc2xSample_t: TypeId = 1689;
+pub(super) const t_nvmlPwrModelMetricsSamplePfpp1x_t: TypeId = 1690;
+pub(super) const t_A32_nvmlPwrModelMetricsSamplePfpp1x_t: TypeId = 1691;
+pub(super) const t_nvmlPwrModelOperatingPointPfpp1x_t: TypeId = 1692;
+pub(super) const t_nvmlPwrModelMetricsPfpp1x_t: TypeId = 1693;
+pub(super) const t_nvmlPerfMetricsPfpp1xSample_t: TypeId = 1694;
+pub(super) const t_nvmlPerfMetricControllerSample_t_data: TypeId = 1695;
+pub(super) const t_nvmlPerfMetricControllerSample_t: TypeId = 1696;
+pub(super) const t_A4_nvmlPerfMetricControllerSample_t: TypeId = 1697;
+pub(super) const t_nvmlPerfMetricsSample_t: TypeId = 1698;
+pub(super) const t_A13_nvmlPerfMetricsSample_t: TypeId = 1699;
+pub(super) const t_nvmlPerfMetricsSamples_v1_t: TypeId = 1700;
+pub(super) const t_P_nvmlPerfMetricsSamples_v1_t: TypeId = 1701;
+pub(super) const t_nvmlPowerSmoothingProfile_t: TypeId = 1702;
+pub(super) const t_P_nvmlPowerSmoothingProfile_t: TypeId = 1703;
+pub(super) const t_nvmlPowerSmoothingState_t: TypeId = 1704;
+pub(super) const t_P_nvmlPowerSmoothingState_t: TypeId = 1705;
+pub(super) const t_nvmlPRMCounterInput_v1_t: TypeId = 1706;
+pub(super) const t_nvmlPRMCounterValue_v1_t: TypeId = 1707;
+pub(super) const t_nvmlPRMCounter_v1_t: TypeId = 1708;
+pub(super) const t_P_nvmlPRMCounter_v1_t: TypeId = 1709;
+pub(super) const t_nvmlPRMCounterList_v1_t: TypeId = 1710;
+pub(super) const t_P_nvmlPRMCounterList_v1_t: TypeId = 1711;
+pub(super) const t_A496_u8: TypeId = 1712;
+pub(super) const t_nvmlPRMTLV_v1_t__1: TypeId = 1713;
+pub(super) const t_nvmlPRMTLV_v1_t: TypeId = 1714;
+pub(super) const t_P_nvmlPRMTLV_v1_t: TypeId = 1715;
+pub(super) const t_nvmlEventSet_t: TypeId = 1716;
+pub(super) const t_nvmlDetachGpuState_t: TypeId = 1717;
+pub(super) const t_nvmlPcieLinkState_t: TypeId = 1718;
+pub(super) const t_PC_nvmlDramEncryptionInfo_t: TypeId = 1719;
+pub(super) const t_nvmlSetMemoryLimits_v1_t: TypeId = 1720;
+pub(super) const t_P_nvmlSetMemoryLimits_v1_t: TypeId = 1721;
+pub(super) const t_P_nvmlReturn_t: TypeId = 1722;
+pub(super) const t_nvmlNvLinkPowerThres_t: TypeId = 1723;
+pub(super) const t_P_nvmlNvLinkPowerThres_t: TypeId = 1724;
+pub(super) const t_nvmlNvlinkSetBwMode_t: TypeId = 1725;
+pub(super) const t_P_nvmlNvlinkSetBwMode_t: TypeId = 1726;
+pub(super) const t_nvmlNvlinkSetBwModeAsync_v1_t: TypeId = 1727;
+pub(super) const t_P_nvmlNvlinkSetBwModeAsync_v1_t: TypeId = 1728;
+pub(super) const t_nvmlNvlinkSetNvleReady_v1_t: TypeId = 1729;
+pub(super) const t_P_nvmlNvlinkSetNvleReady_v1_t: TypeId = 1730;
+pub(super) const t_nvmlPowerValue_v2_t: TypeId = 1731;
+pub(super) const t_P_nvmlPowerValue_v2_t: TypeId = 1732;
+pub(super) const t_nvmlRusdSettings_v1_t: TypeId = 1733;
+pub(super) const t_P_nvmlRusdSettings_v1_t: TypeId = 1734;
+pub(super) const t_PC_nvmlVgpuHeterogeneousMode_t: TypeId = 1735;
+pub(super) const t_nvmlVgpuSchedulerSetParams_t_vgpuSchedDataWithARR: TypeId = 1736;
+pub(super) const t_nvmlVgpuSchedulerSetParams_t_vgpuSchedData: TypeId = 1737;
+pub(super) const t_nvmlVgpuSchedulerSetParams_t: TypeId = 1738;
+pub(super) const t_nvmlVgpuSchedulerSetState_t: TypeId = 1739;
+pub(super) const t_P_nvmlVgpuSchedulerSetState_t: TypeId = 1740;
+pub(super) const t_nvmlVgpuSchedulerState_v2_t: TypeId = 1741;
+pub(super) const t_P_nvmlVgpuSchedulerState_v2_t: TypeId = 1742;
+pub(super) const t_nvmlNvlinkSetupNvleEncryptionKey_v1_t: TypeId = 1743;
+pub(super) const t_P_nvmlNvlinkSetupNvleEncryptionKey_v1_t: TypeId = 1744;
+pub(super) const t_A8_u32: TypeId = 1745;
+pub(super) const t_nvmlMask255_t: TypeId = 1746;
+pub(super) const t_nvmlWorkloadPowerProfileRequestedProfiles_t: TypeId = 1747;
+pub(super) const t_P_nvmlWorkloadPowerProfileRequestedProfiles_t: TypeId = 1748;
+pub(super) const t_nvmlWorkloadPowerProfileCurrentProfiles_t: TypeId = 1749;
+pub(super) const t_P_nvmlWorkloadPowerProfileCurrentProfiles_t: TypeId = 1750;
+pub(super) const t_nvmlWorkloadPowerProfileInfo_t: TypeId = 1751;
+pub(super) const t_A255_nvmlWorkloadPowerProfileInfo_t: TypeId = 1752;
+pub(super) const t_nvmlWorkloadPowerProfileProfilesInfo_t: TypeId = 1753;
+pub(super) const t_P_nvmlWorkloadPowerProfileProfilesInfo_t: TypeId = 1754;
+pub(super) const t_nvmlPowerProfileOperation_t: TypeId = 1755;
+pub(super) const t_nvmlWorkloadPowerProfileUpdateProfiles_v1_t: TypeId = 1756;
+pub(super) const t_P_nvmlWorkloadPowerProfileUpdateProfiles_v1_t: TypeId = 1757;
+pub(super) const t_P_nvmlEventSet_t: TypeId = 1758;
+pub(super) const t_nvmlEventSetGetContextCount_v1_t: TypeId = 1759;
+pub(super) const t_P_nvmlEventSetGetContextCount_v1_t: TypeId = 1760;
+pub(super) const t_nvmlEventSetGetContextData_v1_t: TypeId = 1761;
+pub(super) const t_P_nvmlEventSetGetContextData_v1_t: TypeId = 1762;
+pub(super) const t_nvmlEventSetGetContextInfo_v1_t: TypeId = 1763;
+pub(super) const t_P_nvmlEventSetGetContextInfo_v1_t: TypeId = 1764;
+pub(super) const t_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t: TypeId = 1765;
+pub(super) const t_P_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t: TypeId = 1766;
+pub(super) const t_nvmlGpuOperationalEventConfig_v1_t: TypeId = 1767;
+pub(super) const t_PC_nvmlGpuOperationalEventConfig_v1_t: TypeId = 1768;
+pub(super) const t_nvmlEventData_t: TypeId = 1769;
+pub(super) const t_P_nvmlEventData_t: TypeId = 1770;
+pub(super) const t_nvmlEventSetWait_v3_t: TypeId = 1771;
+pub(super) const t_P_nvmlEventSetWait_v3_t: TypeId = 1772;
+pub(super) const t_nvmlExcludedDeviceInfo_t: TypeId = 1773;
+pub(super) const t_P_nvmlExcludedDeviceInfo_t: TypeId = 1774;
+pub(super) const t_nvmlVgpuGuestInfoState_t: TypeId = 1775;
+pub(super) const t_A6_u32: TypeId = 1776;
+pub(super) const t_nvmlVgpuMetadata_t: TypeId = 1777;
+pub(super) const t_P_nvmlVgpuMetadata_t: TypeId = 1778;
+pub(super) const t_nvmlVgpuVmCompatibility_t_in4: TypeId = 1779;
+pub(super) const t_nvmlVgpuPgpuCompatibilityLimitCode_t_in4: TypeId = 1780;
+pub(super) const t_nvmlVgpuPgpuCompatibility_t: TypeId = 1781;
+pub(super) const t_P_nvmlVgpuPgpuCompatibility_t: TypeId = 1782;
+pub(super) const t_nvmlVgpuDriverCapability_t: TypeId = 1783;
+pub(super) const t_P_nvmlVgpuVersion_t: TypeId = 1784;
+pub(super) const t_nvmlGpmSample_t: TypeId = 1785;
+pub(super) const t_nvmlGpmMetric_t_metricInfo: TypeId = 1786;
+pub(super) const t_nvmlGpmMetric_t: TypeId = 1787;
+pub(super) const t_A477_nvmlGpmMetric_t: TypeId = 1788;
+pub(super) const t_nvmlGpmMetricsGet_t: TypeId = 1789;
+pub(super) const t_P_nvmlGpmMetricsGet_t: TypeId = 1790;
+pub(super) const t_nvmlGpmSupport_t: TypeId = 1791;
+pub(super) const t_P_nvmlGpmSupport_t: TypeId = 1792;
+pub(super) const t_P_nvmlGpmSample_t: TypeId = 1793;
+pub(super) const t_P_nvmlComputeInstance_t: TypeId = 1794;
+pub(super) const t_PC_nvmlComputeInstancePlacement_t: TypeId = 1795;
+pub(super) const t_nvmlActiveVgpuInstanceInfo_t: TypeId = 1796;
+pub(super) const t_P_nvmlActiveVgpuInstanceInfo_t: TypeId = 1797;
+pub(super) const t_P_nvmlComputeInstancePlacement_t: TypeId = 1798;
+pub(super) const t_nvmlComputeInstanceProfileInfo_t: TypeId = 1799;
+pub(super) const t_P_nvmlComputeInstanceProfileInfo_t: TypeId = 1800;
+pub(super) const t_nvmlComputeInstanceProfileInfo_v2_t: TypeId = 1801;
+pub(super) const t_P_nvmlComputeInstanceProfileInfo_v2_t: TypeId = 1802;
+pub(super) const t_nvmlVgpuTypeIdInfo_t: TypeId = 1803;
+pub(super) const t_P_nvmlVgpuTypeIdInfo_t: TypeId = 1804;
+pub(super) const t_nvmlGpuInstanceInfo_t: TypeId = 1805;
+pub(super) const t_P_nvmlGpuInstanceInfo_t: TypeId = 1806;
+pub(super) const t_nvmlVgpuSchedulerLogInfo_t: TypeId = 1807;
+pub(super) const t_P_nvmlVgpuSchedulerLogInfo_t: TypeId = 1808;
+pub(super) const t_nvmlVgpuSchedulerStateInfo_t: TypeId = 1809;
+pub(super) const t_P_nvmlVgpuSchedulerStateInfo_t: TypeId = 1810;
+pub(super) const t_nvmlVgpuCreatablePlacementInfo_t: TypeId = 1811;
+pub(super) const t_P_nvmlVgpuCreatablePlacementInfo_t: TypeId = 1812;
+pub(super) const t_nvmlVgpuSchedulerState_t: TypeId = 1813;
+pub(super) const t_P_nvmlVgpuSchedulerState_t: TypeId = 1814;
+pub(super) const t_nvmlSystemEventSet_t: TypeId = 1815;
+pub(super) const t_nvmlSystemEventSetCreateRequest_t: TypeId = 1816;
+pub(super) const t_P_nvmlSystemEventSetCreateRequest_t: TypeId = 1817;
+pub(super) const t_nvmlSystemEventSetFreeRequest_t: TypeId = 1818;
+pub(super) const t_P_nvmlSystemEventSetFreeRequest_t: TypeId = 1819;
+pub(super) const t_nvmlSystemEventData_v1_t: TypeId = 1820;
+pub(super) const t_P_nvmlSystemEventData_v1_t: TypeId = 1821;
+pub(super) const t_nvmlSystemEventSetWaitRequest_t: TypeId = 1822;
+pub(super) const t_P_nvmlSystemEventSetWaitRequest_t: TypeId = 1823;
+pub(super) const t_nvmlCPERCursor_v1_t: TypeId = 1824;
+pub(super) const t_nvmlGetCPER_v1_t: TypeId = 1825;
+pub(super) const t_P_nvmlGetCPER_v1_t: TypeId = 1826;
+pub(super) const t_nvmlConfComputeSystemCaps_t: TypeId = 1827;
+pub(super) const t_P_nvmlConfComputeSystemCaps_t: TypeId = 1828;
+pub(super) const t_nvmlConfComputeGetKeyRotationThresholdInfo_t: TypeId = 1829;
+pub(super) const t_P_nvmlConfComputeGetKeyRotationThresholdInfo_t: TypeId = 1830;
+pub(super) const t_nvmlSystemConfComputeSettings_t: TypeId = 1831;
+pub(super) const t_P_nvmlSystemConfComputeSettings_t: TypeId = 1832;
+pub(super) const t_nvmlSystemConfComputeSettings_v2_t: TypeId = 1833;
+pub(super) const t_P_nvmlSystemConfComputeSettings_v2_t: TypeId = 1834;
+pub(super) const t_nvmlConfComputeSystemState_t: TypeId = 1835;
+pub(super) const t_P_nvmlConfComputeSystemState_t: TypeId = 1836;
+pub(super) const t_nvmlSystemDriverBranchInfo_t: TypeId = 1837;
+pub(super) const t_P_nvmlSystemDriverBranchInfo_t: TypeId = 1838;
+pub(super) const t_nvmlHwbcEntry_t: TypeId = 1839;
+pub(super) const t_P_nvmlHwbcEntry_t: TypeId = 1840;
+pub(super) const t_nvmlSystemRegisterEventRequest_t: TypeId = 1841;
+pub(super) const t_P_nvmlSystemRegisterEventRequest_t: TypeId = 1842;
+pub(super) const t_nvmlConfComputeSetKeyRotationThresholdInfo_t: TypeId = 1843;
+pub(super) const t_P_nvmlConfComputeSetKeyRotationThresholdInfo_t: TypeId = 1844;
+pub(super) const t_nvmlUnit_t: TypeId = 1845;
+pub(super) const t_nvmlFanState_t: TypeId = 1846;
+pub(super) const t_nvmlUnitFanInfo_t: TypeId = 1847;
+pub(super) const t_A24_nvmlUnitFanInfo_t: TypeId = 1848;
+pub(super) const t_nvmlUnitFanSpeeds_t: TypeId = 1849;
+pub(super) const t_P_nvmlUnitFanSpeeds_t: TypeId = 1850;
+pub(super) const t_P_nvmlUnit_t: TypeId = 1851;
+pub(super) const t_nvmlLedColor_t: TypeId = 1852;
+pub(super) const t_nvmlLedState_t: TypeId = 1853;
+pub(super) const t_P_nvmlLedState_t: TypeId = 1854;
+pub(super) const t_nvmlPSUInfo_t: TypeId = 1855;
+pub(super) const t_P_nvmlPSUInfo_t: TypeId = 1856;
+pub(super) const t_nvmlUnitInfo_t: TypeId = 1857;
+pub(super) const t_P_nvmlUnitInfo_t: TypeId = 1858;
+pub(super) const t_nvmlVgpuLicenseExpiry_t: TypeId = 1859;
+pub(super) const t_nvmlVgpuLicenseInfo_t: TypeId = 1860;
+pub(super) const t_P_nvmlVgpuLicenseInfo_t: TypeId = 1861;
+pub(super) const t_nvmlVgpuPlacementId_t: TypeId = 1862;
+pub(super) const t_P_nvmlVgpuPlacementId_t: TypeId = 1863;
+pub(super) const t_nvmlVgpuRuntimeState_t: TypeId = 1864;
+pub(super) const t_P_nvmlVgpuRuntimeState_t: TypeId = 1865;
+pub(super) const t_nvmlVgpuVmIdType_t: TypeId = 1866;
+pub(super) const t_P_nvmlVgpuVmIdType_t: TypeId = 1867;
+pub(super) const t_nvmlVgpuTypeBar1Info_t: TypeId = 1868;
+pub(super) const t_P_nvmlVgpuTypeBar1Info_t: TypeId = 1869;
+pub(super) const t_nvmlVgpuCapability_t: TypeId = 1870;
+pub(super) const t_nvmlVgpuTypeMaxInstance_t: TypeId = 1871;
+pub(super) const t_P_nvmlVgpuTypeMaxInstance_t: TypeId = 1872;
+pub(super) const t_nvrtcResult: TypeId = 1873;
+pub(super) const t_nvrtcResult_status: TypeId = 1874;
+pub(super) const t_nvrtcProgram: TypeId = 1875;
+pub(super) const t_P_nvrtcProgram: TypeId = 1876;
+pub(super) const t_nvrtcBundledHeadersInfo: TypeId = 1877;
+pub(super) const t_P_nvrtcBundledHeadersInfo: TypeId = 1878;
 
 #[rustfmt::skip]
 pub(super) static ENUMS: &[EnumRow] = &[
     EnumRow { name: "CUresult", bytes: 4, values: &[(0, "CUDA_SUCCESS"), (1, "CUDA_ERROR_INVALID_VALUE"), (2, "CUDA_ERROR_OUT_OF_MEMORY"), (3, "CUDA_ERROR_NOT_INITIALIZED"), (4, "CUDA_ERROR_DEINITIALIZED"), (5, "CUDA_ERROR_PROFILER_DISABLED"), (6, "CUDA_ERROR_PROFILER_NOT_INITIALIZED"), (7, "CUDA_ERROR_PROFILER_ALREADY_STARTED"), (8, "CUDA_ERROR_PROFILER_ALREADY_STOPPED"), (34, "CUDA_ERROR_STUB_LIBRARY"), (36, "CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER"), (46, "CUDA_ERROR_DEVICE_UNAVAILABLE"), (47, "CUDA_ERROR_MULTICAST_RESOURCE_FULL"), (100, "CUDA_ERROR_NO_DEVICE"), (101, "CUDA_ERROR_INVALID_DEVICE"), (102, "CUDA_ERROR_DEVICE_NOT_LICENSED"), (200, "CUDA_ERROR_INVALID_IMAGE"), (201, "CUDA_ERROR_INVALID_CONTEXT"), (202, "CUDA_ERROR_CONTEXT_ALREADY_CURRENT"), (205, "CUDA_ERROR_MAP_FAILED"), (206, "CUDA_ERROR_UNMAP_FAILED"), (207, "CUDA_ERROR_ARRAY_IS_MAPPED"), (208, "CUDA_ERROR_ALREADY_MAPPED"), (209, "CUDA_ERROR_NO_BINARY_FOR_GPU"), (210, "CUDA_ERROR_ALREADY_ACQUIRED"), (211, "CUDA_ERROR_NOT_MAPPED"), (212, "CUDA_ERROR_NOT_MAPPED_AS_ARRAY"), (213, "CUDA_ERROR_NOT_MAPPED_AS_POINTER"), (214, "CUDA_ERROR_ECC_UNCORRECTABLE"), (215, "CUDA_ERROR_UNSUPPORTED_LIMIT"), (216, "CUDA_ERROR_CONTEXT_ALREADY_IN_USE"), (217, "CUDA_ERROR_PEER_ACCESS_UNSUPPORTED"), (218, "CUDA_ERROR_INVALID_PTX"), (219, "CUDA_ERROR_INVALID_GRAPHICS_CONTEXT"), (220, "CUDA_ERROR_NVLINK_UNCORRECTABLE"), (221, "CUDA_ERROR_JIT_COMPILER_NOT_FOUND"), (222, "CUDA_ERROR_UNSUPPORTED_PTX_VERSION"), (223, "CUDA_ERROR_JIT_COMPILATION_DISABLED"), (224, "CUDA_ERROR_UNSUPPORTED_EXEC_AFFINITY"), (225, "CUDA_ERROR_UNSUPPORTED_DEVSIDE_SYNC"), (226, "CUDA_ERROR_CONTAINED"), (227, "CUDA_ERROR_INSUFFICIENT_LOADER_VERSION"), (300, "CUDA_ERROR_INVALID_SOURCE"), (301, "CUDA_ERROR_FILE_NOT_FOUND"), (302, "CUDA_ERROR_SHARED_OBJECT_SYMBOL_NOT_FOUND"), (303, "CUDA_ERROR_SHARED_OBJECT_INIT_FAILED"), (304, "CUDA_ERROR_OPERATING_SYSTEM"), (400, "CUDA_ERROR_INVALID_HANDLE"), (401, "CUDA_ERROR_ILLEGAL_STATE"), (402, "CUDA_ERROR_LOSSY_QUERY"), (500, "CUDA_ERROR_NOT_FOUND"), (600, "CUDA_ERROR_NOT_READY"), (700, "CUDA_ERROR_ILLEGAL_ADDRESS"), (701, "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES"), (702, "CUDA_ERROR_LAUNCH_TIMEOUT"), (703, "CUDA_ERROR_LAUNCH_INCOMPATIBLE_TEXTURING"), (704, "CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED"), (705, "CUDA_ERROR_PEER_ACCESS_NOT_ENABLED"), (708, "CUDA_ERROR_PRIMARY_CONTEXT_ACTIVE"), (709, "CUDA_ERROR_CONTEXT_IS_DESTROYED"), (710, "CUDA_ERROR_ASSERT"), (711, "CUDA_ERROR_TOO_MANY_PEERS"), (712, "CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED"), (713, "CUDA_ERROR_HOST_MEMORY_NOT_REGISTERED"), (714, "CUDA_ERROR_HARDWARE_STACK_ERROR"), (715, "CUDA_ERROR_ILLEGAL_INSTRUCTION"), (716, "CUDA_ERROR_MISALIGNED_ADDRESS"), (717, "CUDA_ERROR_INVALID_ADDRESS_SPACE"), (718, "CUDA_ERROR_INVALID_PC"), (719, "CUDA_ERROR_LAUNCH_FAILED"), (720, "CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE"), (721, "CUDA_ERROR_TENSOR_MEMORY_LEAK"), (800, "CUDA_ERROR_NOT_PERMITTED"), (801, "CUDA_ERROR_NOT_SUPPORTED"), (802, "CUDA_ERROR_SYSTEM_NOT_READY"), (803, "CUDA_ERROR_SYSTEM_DRIVER_MISMATCH"), (804, "CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE"), (805, "CUDA_ERROR_MPS_CONNECTION_FAILED"), (806, "CUDA_ERROR_MPS_RPC_FAILURE"), (807, "CUDA_ERROR_MPS_SERVER_NOT_READY"), (808, "CUDA_ERROR_MPS_MAX_CLIENTS_REACHED"), (809, "CUDA_ERROR_MPS_MAX_CONNECTIONS_REACHED"), (810, "CUDA_ERROR_MPS_CLIENT_TERMINATED"), (811, "CUDA_ERROR_CDP_NOT_SUPPORTED"), (812, "CUDA_ERROR_CDP_VERSION_MISMATCH"), (900, "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED"), (901, "CUDA_ERROR_STREAM_CAPTURE_INVALIDATED"), (902, "CUDA_ERROR_STREAM_CAPTURE_MERGE"), (903, "CUDA_ERROR_STREAM_CAPTURE_UNMATCHED"), (904, "CUDA_ERROR_STREAM_CAPTURE_UNJOINED"), (905, "CUDA_ERROR_STREAM_CAPTURE_ISOLATION"), (906, "CUDA_ERROR_STREAM_CAPTURE_IMPLICIT"), (907, "CUDA_ERROR_CAPTURED_EVENT"), (908, "CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD"), (909, "CUDA_ERROR_TIMEOUT"), (910, "CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE"), (911, "CUDA_ERROR_EXTERNAL_DEVICE"), (912, "CUDA_ERROR_INVALID_CLUSTER_SIZE"), (913, "CUDA_ERROR_FUNCTION_NOT_LOADED"), (914, "CUDA_ERROR_INVALID_RESOURCE_TYPE"), (915, "CUDA_ERROR_INVALID_RESOURCE_CONFIGURATION"), (916, "CUDA_ERROR_KEY_ROTATION"), (917, "CUDA_ERROR_STREAM_DETACHED"), (918, "CUDA_ERROR_GRAPH_RECAPTURE_FAILURE"), (919, "CUDA_ERROR_FABRIC_NOT_READY"), (999, "CUDA_ERROR_UNKNOWN")] },
     EnumRow { name: "CUarray_format", bytes: 4, values: &[(1, "CU_AD_FORMAT_UNSIGNED_INT8"), (2, "CU_AD_FORMAT_UNSIGNED_INT16"), (3, "CU_AD_FORMAT_UNSIGNED_INT32"), (8, "CU_AD_FORMAT_SIGNED_INT8"), (9, "CU_AD_FORMAT_SIGNED_INT16"), (10, "CU_AD_FORMAT_SIGNED_INT32"), (16, "CU_AD_FORMAT_HALF"), (32, "CU_AD_FORMAT_FLOAT"), (80, "CU_AD_FORMAT_UNORM_INT_101010_2"), (81, "CU_AD_FORMAT_UINT8_PACKED_422"), (82, "CU_AD_FORMAT_UINT8_PACKED_444"), (83, "CU_AD_FORMAT_UINT8_SEMIPLANAR_420"), (84, "CU_AD_FORMAT_UINT16_SEMIPLANAR_420"), (85, "CU_AD_FORMAT_UINT8_SEMIPLANAR_422"), (86, "CU_AD_FORMAT_UINT16_SEMIPLANAR_422"), (87, "CU_AD_FORMAT_UINT8_SEMIPLANAR_444"), (88, "CU_AD_FORMAT_UINT16_SEMIPLANAR_444"), (89, "CU_AD_FORMAT_UINT8_PLANAR_420"), (90, "CU_AD_FORMAT_UINT16_PLANAR_420"), (91, "CU_AD_FORMAT_UINT8_PLANAR_422"), (92, "CU_AD_FORMAT_UINT16_PLANAR_422"), (93, "CU_AD_FORMAT_UINT8_PLANAR_444"), (94, "CU_AD_FORMAT_UINT16_PLANAR_444"), (145, "CU_AD_FORMAT_BC1_UNORM"), (146, "CU_AD_FORMAT_BC1_UNORM_SRGB"), (147, "CU_AD_FORMAT_BC2_UNORM"), (148, "CU_AD_FORMAT_BC2_UNORM_SRGB"), (149, "CU_AD_FORMAT_BC3_UNORM"), (150, "CU_AD_FORMAT_BC3_UNORM_SRGB"), (151, "CU_AD_FORMAT_BC4_UNORM"), (152, "CU_AD_FORMAT_BC4_SNORM"), (153, "CU_AD_FORMAT_BC5_UNORM"), (154, "CU_AD_FORMAT_BC5_SNORM"), (155, "CU_AD_FORMAT_BC6H_UF16"), (156, "CU_AD_FORMAT_BC6H_SF16"), (157, "CU_AD_FORMAT_BC7_UNORM"), (158, "CU_AD_FORMAT_BC7_UNORM_SRGB"), (159, "CU_AD_FORMAT_P010"), (161, "CU_AD_FORMAT_P016"), (162, "CU_AD_FORMAT_NV16"), (163, "CU_AD_FORMAT_P210"), (164, "CU_AD_FORMAT_P216"), (165, "CU_AD_FORMAT_YUY2"), (166, "CU_AD_FORMAT_Y210"), (167, "CU_AD_FORMAT_Y216"), (168, "CU_AD_FORMAT_AYUV"), (169, "CU_AD_FORMAT_Y410"), (176, "CU_AD_FORMAT_NV12"), (177, "CU_AD_FORMAT_Y416"), (178, "CU_AD_FORMAT_Y444_PLANAR8"), (179, "CU_AD_FORMAT_Y444_PLANAR10"), (180, "CU_AD_FORMAT_YUV444_8bit_SemiPlanar"), (181, "CU_AD_FORMAT_YUV444_16bit_SemiPlanar"), (192, "CU_AD_FORMAT_UNORM_INT8X1"), (193, "CU_AD_FORMAT_UNORM_INT8X2"), (194, "CU_AD_FORMAT_UNORM_INT8X4"), (195, "CU_AD_FORMAT_UNORM_INT16X1"), (196, "CU_AD_FORMAT_UNORM_INT16X2"), (197, "CU_AD_FORMAT_UNORM_INT16X4"), (198, "CU_AD_FORMAT_SNORM_INT8X1"), (199, "CU_AD_FORMAT_SNORM_INT8X2"), (200, "CU_AD_FORMAT_SNORM_INT8X4"), (201, "CU_AD_FORMAT_SNORM_INT16X1"), (202, "CU_AD_FORMAT_SNORM_INT16X2"), (203, "CU_AD_FORMAT_SNORM_INT16X4"), (2147483647, "CU_AD_FORMAT_MAX")] },
+    EnumRow { name: "CUarray3d_flags", bytes: 4, values: &[(1, "CUDA_ARRAY3D_2DARRAY"), (1, "CUDA_ARRAY3D_LAYERED"), (2, "CUDA_ARRAY3D_SURFACE_LDST"), (4, "CUDA_ARRAY3D_CUBEMAP"), (8, "CUDA_ARRAY3D_TEXTURE_GATHER"), (16, "CUDA_ARRAY3D_DEPTH_TEXTURE"), (32, "CUDA_ARRAY3D_COLOR_ATTACHMENT"), (64, "CUDA_ARRAY3D_SPARSE"), (128, "CUDA_ARRAY3D_DEFERRED_MAPPING"), (256, "CUDA_ARRAY3D_VIDEO_ENCODE_DECODE")] },
     EnumRow { name: "CUprocessState", bytes: 4, values: &[(0, "CU_PROCESS_STATE_RUNNING"), (1, "CU_PROCESS_STATE_LOCKED"), (2, "CU_PROCESS_STATE_CHECKPOINTED"), (3, "CU_PROCESS_STATE_FAILED"), (4, "CU_PROCESS_STATE_CHECKPOINTING"), (5, "CU_PROCESS_STATE_RESTORING")] },
     EnumRow { name: "CUcoredumpSettings", bytes: 4, values: &[(1, "CU_COREDUMP_ENABLE_ON_EXCEPTION"), (2, "CU_COREDUMP_TRIGGER_HOST"), (3, "CU_COREDUMP_LIGHTWEIGHT"), (4, "CU_COREDUMP_ENABLE_USER_TRIGGER"), (5, "CU_COREDUMP_FILE"), (6, "CU_COREDUMP_PIPE"), (7, "CU_COREDUMP_GENERATION_FLAGS"), (8, "CU_COREDUMP_MAX")] },
+    EnumRow { name: "CUCoredumpGenerationFlags", bytes: 4, values: &[(0, "CU_COREDUMP_DEFAULT_FLAGS"), (1, "CU_COREDUMP_SKIP_NONRELOCATED_ELF_IMAGES"), (2, "CU_COREDUMP_SKIP_GLOBAL_MEMORY"), (4, "CU_COREDUMP_SKIP_SHARED_MEMORY"), (8, "CU_COREDUMP_SKIP_LOCAL_MEMORY"), (16, "CU_COREDUMP_SKIP_ABORT"), (32, "CU_COREDUMP_SKIP_CONSTBANK_MEMORY"), (64, "CU_COREDUMP_GZIP_COMPRESS"), (128, "CU_COREDUMP_FAULTED_CONTEXTS_ONLY"), (256, "CU_COREDUMP_SKIP_TENSOR_MEMORY"), (303, "CU_COREDUMP_LIGHTWEIGHT_FLAGS"), (1073741824, "CU_COREDUMP_NO_ERRBAR_AT_EXIT"), (2147483648, "CU_COREDUMP_LOG_ONLY")] },
+    EnumRow { name: "CUctx_flags", bytes: 4, values: &[(0, "CU_CTX_SCHED_AUTO"), (1, "CU_CTX_SCHED_SPIN"), (2, "CU_CTX_SCHED_YIELD"), (4, "CU_CTX_SCHED_BLOCKING_SYNC"), (4, "CU_CTX_BLOCKING_SYNC"), (7, "CU_CTX_SCHED_MASK"), (8, "CU_CTX_MAP_HOST"), (16, "CU_CTX_LMEM_RESIZE_TO_MAX"), (32, "CU_CTX_COREDUMP_ENABLE"), (64, "CU_CTX_USER_COREDUMP_ENABLE"), (128, "CU_CTX_SYNC_MEMOPS"), (255, "CU_CTX_FLAGS_MASK")] },
     EnumRow { name: "CUexecAffinityType", bytes: 4, values: &[(0, "CU_EXEC_AFFINITY_TYPE_SM_COUNT"), (1, "CU_EXEC_AFFINITY_TYPE_MAX")] },
     EnumRow { name: "CUcigDataType", bytes: 4, values: &[(1, "CIG_DATA_TYPE_D3D12_COMMAND_QUEUE"), (2, "CIG_DATA_TYPE_NV_BLOB")] },
     EnumRow { name: "CUfunc_cache", bytes: 4, values: &[(0, "CU_FUNC_CACHE_PREFER_NONE"), (1, "CU_FUNC_CACHE_PREFER_SHARED"), (2, "CU_FUNC_CACHE_PREFER_L1"), (3, "CU_FUNC_CACHE_PREFER_EQUAL")] },
@@ -1626,6 +3797,8 @@ pub(super) static ENUMS: &[EnumRow] = &[
     EnumRow { name: "CUdevice_P2PAttribute", bytes: 4, values: &[(1, "CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK"), (2, "CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED"), (3, "CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED"), (4, "CU_DEVICE_P2P_ATTRIBUTE_ACCESS_ACCESS_SUPPORTED"), (4, "CU_DEVICE_P2P_ATTRIBUTE_CUDA_ARRAY_ACCESS_SUPPORTED"), (5, "CU_DEVICE_P2P_ATTRIBUTE_ONLY_PARTIAL_NATIVE_ATOMIC_SUPPORTED")] },
     EnumRow { name: "CUeglFrameType", bytes: 4, values: &[(0, "CU_EGL_FRAME_TYPE_ARRAY"), (1, "CU_EGL_FRAME_TYPE_PITCH")] },
     EnumRow { name: "CUeglColorFormat", bytes: 4, values: &[(0, "CU_EGL_COLOR_FORMAT_YUV420_PLANAR"), (1, "CU_EGL_COLOR_FORMAT_YUV420_SEMIPLANAR"), (2, "CU_EGL_COLOR_FORMAT_YUV422_PLANAR"), (3, "CU_EGL_COLOR_FORMAT_YUV422_SEMIPLANAR"), (4, "CU_EGL_COLOR_FORMAT_RGB"), (5, "CU_EGL_COLOR_FORMAT_BGR"), (6, "CU_EGL_COLOR_FORMAT_ARGB"), (7, "CU_EGL_COLOR_FORMAT_RGBA"), (8, "CU_EGL_COLOR_FORMAT_L"), (9, "CU_EGL_COLOR_FORMAT_R"), (10, "CU_EGL_COLOR_FORMAT_YUV444_PLANAR"), (11, "CU_EGL_COLOR_FORMAT_YUV444_SEMIPLANAR"), (12, "CU_EGL_COLOR_FORMAT_YUYV_422"), (13, "CU_EGL_COLOR_FORMAT_UYVY_422"), (14, "CU_EGL_COLOR_FORMAT_ABGR"), (15, "CU_EGL_COLOR_FORMAT_BGRA"), (16, "CU_EGL_COLOR_FORMAT_A"), (17, "CU_EGL_COLOR_FORMAT_RG"), (18, "CU_EGL_COLOR_FORMAT_AYUV"), (19, "CU_EGL_COLOR_FORMAT_YVU444_SEMIPLANAR"), (20, "CU_EGL_COLOR_FORMAT_YVU422_SEMIPLANAR"), (21, "CU_EGL_COLOR_FORMAT_YVU420_SEMIPLANAR"), (22, "CU_EGL_COLOR_FORMAT_Y10V10U10_444_SEMIPLANAR"), (23, "CU_EGL_COLOR_FORMAT_Y10V10U10_420_SEMIPLANAR"), (24, "CU_EGL_COLOR_FORMAT_Y12V12U12_444_SEMIPLANAR"), (25, "CU_EGL_COLOR_FORMAT_Y12V12U12_420_SEMIPLANAR"), (26, "CU_EGL_COLOR_FORMAT_VYUY_ER"), (27, "CU_EGL_COLOR_FORMAT_UYVY_ER"), (28, "CU_EGL_COLOR_FORMAT_YUYV_ER"), (29, "CU_EGL_COLOR_FORMAT_YVYU_ER"), (30, "CU_EGL_COLOR_FORMAT_YUV_ER"), (31, "CU_EGL_COLOR_FORMAT_YUVA_ER"), (32, "CU_EGL_COLOR_FORMAT_AYUV_ER"), (33, "CU_EGL_COLOR_FORMAT_YUV444_PLANAR_ER"), (34, "CU_EGL_COLOR_FORMAT_YUV422_PLANAR_ER"), (35, "CU_EGL_COLOR_FORMAT_YUV420_PLANAR_ER"), (36, "CU_EGL_COLOR_FORMAT_YUV444_SEMIPLANAR_ER"), (37, "CU_EGL_COLOR_FORMAT_YUV422_SEMIPLANAR_ER"), (38, "CU_EGL_COLOR_FORMAT_YUV420_SEMIPLANAR_ER"), (39, "CU_EGL_COLOR_FORMAT_YVU444_PLANAR_ER"), (40, "CU_EGL_COLOR_FORMAT_YVU422_PLANAR_ER"), (41, "CU_EGL_COLOR_FORMAT_YVU420_PLANAR_ER"), (42, "CU_EGL_COLOR_FORMAT_YVU444_SEMIPLANAR_ER"), (43, "CU_EGL_COLOR_FORMAT_YVU422_SEMIPLANAR_ER"), (44, "CU_EGL_COLOR_FORMAT_YVU420_SEMIPLANAR_ER"), (45, "CU_EGL_COLOR_FORMAT_BAYER_RGGB"), (46, "CU_EGL_COLOR_FORMAT_BAYER_BGGR"), (47, "CU_EGL_COLOR_FORMAT_BAYER_GRBG"), (48, "CU_EGL_COLOR_FORMAT_BAYER_GBRG"), (49, "CU_EGL_COLOR_FORMAT_BAYER10_RGGB"), (50, "CU_EGL_COLOR_FORMAT_BAYER10_BGGR"), (51, "CU_EGL_COLOR_FORMAT_BAYER10_GRBG"), (52, "CU_EGL_COLOR_FORMAT_BAYER10_GBRG"), (53, "CU_EGL_COLOR_FORMAT_BAYER12_RGGB"), (54, "CU_EGL_COLOR_FORMAT_BAYER12_BGGR"), (55, "CU_EGL_COLOR_FORMAT_BAYER12_GRBG"), (56, "CU_EGL_COLOR_FORMAT_BAYER12_GBRG"), (57, "CU_EGL_COLOR_FORMAT_BAYER14_RGGB"), (58, "CU_EGL_COLOR_FORMAT_BAYER14_BGGR"), (59, "CU_EGL_COLOR_FORMAT_BAYER14_GRBG"), (60, "CU_EGL_COLOR_FORMAT_BAYER14_GBRG"), (61, "CU_EGL_COLOR_FORMAT_BAYER20_RGGB"), (62, "CU_EGL_COLOR_FORMAT_BAYER20_BGGR"), (63, "CU_EGL_COLOR_FORMAT_BAYER20_GRBG"), (64, "CU_EGL_COLOR_FORMAT_BAYER20_GBRG"), (65, "CU_EGL_COLOR_FORMAT_YVU444_PLANAR"), (66, "CU_EGL_COLOR_FORMAT_YVU422_PLANAR"), (67, "CU_EGL_COLOR_FORMAT_YVU420_PLANAR"), (68, "CU_EGL_COLOR_FORMAT_BAYER_ISP_RGGB"), (69, "CU_EGL_COLOR_FORMAT_BAYER_ISP_BGGR"), (70, "CU_EGL_COLOR_FORMAT_BAYER_ISP_GRBG"), (71, "CU_EGL_COLOR_FORMAT_BAYER_ISP_GBRG"), (72, "CU_EGL_COLOR_FORMAT_BAYER_BCCR"), (73, "CU_EGL_COLOR_FORMAT_BAYER_RCCB"), (74, "CU_EGL_COLOR_FORMAT_BAYER_CRBC"), (75, "CU_EGL_COLOR_FORMAT_BAYER_CBRC"), (76, "CU_EGL_COLOR_FORMAT_BAYER10_CCCC"), (77, "CU_EGL_COLOR_FORMAT_BAYER12_BCCR"), (78, "CU_EGL_COLOR_FORMAT_BAYER12_RCCB"), (79, "CU_EGL_COLOR_FORMAT_BAYER12_CRBC"), (80, "CU_EGL_COLOR_FORMAT_BAYER12_CBRC"), (81, "CU_EGL_COLOR_FORMAT_BAYER12_CCCC"), (82, "CU_EGL_COLOR_FORMAT_Y"), (83, "CU_EGL_COLOR_FORMAT_YUV420_SEMIPLANAR_2020"), (84, "CU_EGL_COLOR_FORMAT_YVU420_SEMIPLANAR_2020"), (85, "CU_EGL_COLOR_FORMAT_YUV420_PLANAR_2020"), (86, "CU_EGL_COLOR_FORMAT_YVU420_PLANAR_2020"), (87, "CU_EGL_COLOR_FORMAT_YUV420_SEMIPLANAR_709"), (88, "CU_EGL_COLOR_FORMAT_YVU420_SEMIPLANAR_709"), (89, "CU_EGL_COLOR_FORMAT_YUV420_PLANAR_709"), (90, "CU_EGL_COLOR_FORMAT_YVU420_PLANAR_709"), (91, "CU_EGL_COLOR_FORMAT_Y10V10U10_420_SEMIPLANAR_709"), (92, "CU_EGL_COLOR_FORMAT_Y10V10U10_420_SEMIPLANAR_2020"), (93, "CU_EGL_COLOR_FORMAT_Y10V10U10_422_SEMIPLANAR_2020"), (94, "CU_EGL_COLOR_FORMAT_Y10V10U10_422_SEMIPLANAR"), (95, "CU_EGL_COLOR_FORMAT_Y10V10U10_422_SEMIPLANAR_709"), (96, "CU_EGL_COLOR_FORMAT_Y_ER"), (97, "CU_EGL_COLOR_FORMAT_Y_709_ER"), (98, "CU_EGL_COLOR_FORMAT_Y10_ER"), (99, "CU_EGL_COLOR_FORMAT_Y10_709_ER"), (100, "CU_EGL_COLOR_FORMAT_Y12_ER"), (101, "CU_EGL_COLOR_FORMAT_Y12_709_ER"), (102, "CU_EGL_COLOR_FORMAT_YUVA"), (103, "CU_EGL_COLOR_FORMAT_YUV"), (104, "CU_EGL_COLOR_FORMAT_YVYU"), (105, "CU_EGL_COLOR_FORMAT_VYUY"), (106, "CU_EGL_COLOR_FORMAT_Y10V10U10_420_SEMIPLANAR_ER"), (107, "CU_EGL_COLOR_FORMAT_Y10V10U10_420_SEMIPLANAR_709_ER"), (108, "CU_EGL_COLOR_FORMAT_Y10V10U10_444_SEMIPLANAR_ER"), (109, "CU_EGL_COLOR_FORMAT_Y10V10U10_444_SEMIPLANAR_709_ER"), (110, "CU_EGL_COLOR_FORMAT_Y12V12U12_420_SEMIPLANAR_ER"), (111, "CU_EGL_COLOR_FORMAT_Y12V12U12_420_SEMIPLANAR_709_ER"), (112, "CU_EGL_COLOR_FORMAT_Y12V12U12_444_SEMIPLANAR_ER"), (113, "CU_EGL_COLOR_FORMAT_Y12V12U12_444_SEMIPLANAR_709_ER"), (114, "CU_EGL_COLOR_FORMAT_UYVY_709"), (115, "CU_EGL_COLOR_FORMAT_UYVY_709_ER"), (116, "CU_EGL_COLOR_FORMAT_UYVY_2020"), (117, "CU_EGL_COLOR_FORMAT_MAX")] },
+    EnumRow { name: "CUevent_flags", bytes: 4, values: &[(0, "CU_EVENT_DEFAULT"), (1, "CU_EVENT_BLOCKING_SYNC"), (2, "CU_EVENT_DISABLE_TIMING"), (4, "CU_EVENT_INTERPROCESS")] },
+    EnumRow { name: "CUevent_record_flags", bytes: 4, values: &[(0, "CU_EVENT_RECORD_DEFAULT"), (1, "CU_EVENT_RECORD_EXTERNAL")] },
     EnumRow { name: "CUfabricCpyOperandType", bytes: 4, values: &[(1, "CU_FABRIC_COPY_OPERAND_TYPE_POINTER"), (2, "CU_FABRIC_COPY_OPERAND_TYPE_LOGICAL_ENDPOINT"), (2147483647, "CU_FABRIC_COPY_OPERAND_TYPE_MAX")] },
     EnumRow { name: "CUmemLocationType", bytes: 4, values: &[(0, "CU_MEM_LOCATION_TYPE_INVALID"), (0, "CU_MEM_LOCATION_TYPE_NONE"), (1, "CU_MEM_LOCATION_TYPE_DEVICE"), (2, "CU_MEM_LOCATION_TYPE_HOST"), (3, "CU_MEM_LOCATION_TYPE_HOST_NUMA"), (4, "CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT"), (5, "CU_MEM_LOCATION_TYPE_INVISIBLE"), (6, "CU_MEM_LOCATION_TYPE_DEVICE_LOCALITY_DOMAIN"), (2147483647, "CU_MEM_LOCATION_TYPE_MAX")] },
     EnumRow { name: "CUflushGPUDirectRDMAWritesTarget", bytes: 4, values: &[(0, "CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TARGET_CURRENT_CTX")] },
@@ -1633,8 +3806,8 @@ pub(super) static ENUMS: &[EnumRow] = &[
     EnumRow { name: "CUfunction_attribute", bytes: 4, values: &[(0, "CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK"), (1, "CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES"), (2, "CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES"), (3, "CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES"), (4, "CU_FUNC_ATTRIBUTE_NUM_REGS"), (5, "CU_FUNC_ATTRIBUTE_PTX_VERSION"), (6, "CU_FUNC_ATTRIBUTE_BINARY_VERSION"), (7, "CU_FUNC_ATTRIBUTE_CACHE_MODE_CA"), (8, "CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES"), (9, "CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT"), (10, "CU_FUNC_ATTRIBUTE_CLUSTER_SIZE_MUST_BE_SET"), (11, "CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH"), (12, "CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_HEIGHT"), (13, "CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_DEPTH"), (14, "CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED"), (15, "CU_FUNC_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE"), (16, "CU_FUNC_ATTRIBUTE_DEVICE_NODE_UPDATE_SUPPORTED"), (17, "CU_FUNC_ATTRIBUTE_SHARED_MEMORY_MODE"), (18, "CU_FUNC_ATTRIBUTE_MAX")] },
     EnumRow { name: "CUfunctionLoadingState", bytes: 4, values: &[(0, "CU_FUNCTION_LOADING_STATE_UNLOADED"), (1, "CU_FUNCTION_LOADING_STATE_LOADED"), (2, "CU_FUNCTION_LOADING_STATE_MAX")] },
     EnumRow { name: "CUGLDeviceList", bytes: 4, values: &[(1, "CU_GL_DEVICE_LIST_ALL"), (2, "CU_GL_DEVICE_LIST_CURRENT_FRAME"), (3, "CU_GL_DEVICE_LIST_NEXT_FRAME")] },
+    EnumRow { name: "CUdriverProcAddress_flags", bytes: 4, values: &[(0, "CU_GET_PROC_ADDRESS_DEFAULT"), (1, "CU_GET_PROC_ADDRESS_LEGACY_STREAM"), (2, "CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM")] },
     EnumRow { name: "CUdriverProcAddressQueryResult", bytes: 4, values: &[(0, "CU_GET_PROC_ADDRESS_SUCCESS"), (1, "CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND"), (2, "CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT")] },
-    EnumRow { name: "CUstreamBatchMemOpType", bytes: 4, values: &[(1, "CU_STREAM_MEM_OP_WAIT_VALUE_32"), (2, "CU_STREAM_MEM_OP_WRITE_VALUE_32"), (3, "CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES"), (4, "CU_STREAM_MEM_OP_WAIT_VALUE_64"), (5, "CU_STREAM_MEM_OP_WRITE_VALUE_64"), (6, "CU_STREAM_MEM_OP_BARRIER"), (8, "CU_STREAM_MEM_OP_ATOMIC_REDUCTION")] },
     EnumRow { name: "CUstreamAtomicReductionOpType", bytes: 4, values: &[(0, "CU_STREAM_ATOMIC_REDUCTION_OP_ADD"), (5, "CU_STREAM_ATOMIC_REDUCTION_OP_AND"), (6, "CU_STREAM_ATOMIC_REDUCTION_OP_OR")] },
     EnumRow { name: "CUstreamAtomicReductionDataType", bytes: 4, values: &[(14, "CU_STREAM_ATOMIC_REDUCTION_UNSIGNED_32"), (22, "CU_STREAM_ATOMIC_REDUCTION_UNSIGNED_64")] },
     EnumRow { name: "CUmemAllocationType", bytes: 4, values: &[(0, "CU_MEM_ALLOCATION_TYPE_INVALID"), (1, "CU_MEM_ALLOCATION_TYPE_PINNED"), (2, "CU_MEM_ALLOCATION_TYPE_MANAGED"), (2147483647, "CU_MEM_ALLOCATION_TYPE_MAX")] },
@@ -1645,27 +3818,40 @@ pub(super) static ENUMS: &[EnumRow] = &[
     EnumRow { name: "CUgraphChildGraphNodeOwnership", bytes: 4, values: &[(-1, "CU_GRAPH_CHILD_GRAPH_OWNERSHIP_INVALID"), (0, "CU_GRAPH_CHILD_GRAPH_OWNERSHIP_CLONE"), (1, "CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE")] },
     EnumRow { name: "CUgraphConditionalNodeType", bytes: 4, values: &[(0, "CU_GRAPH_COND_TYPE_IF"), (1, "CU_GRAPH_COND_TYPE_WHILE"), (2, "CU_GRAPH_COND_TYPE_SWITCH")] },
     EnumRow { name: "CUmemcpySrcAccessOrder", bytes: 4, values: &[(0, "CU_MEMCPY_SRC_ACCESS_ORDER_INVALID"), (1, "CU_MEMCPY_SRC_ACCESS_ORDER_STREAM"), (2, "CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL"), (3, "CU_MEMCPY_SRC_ACCESS_ORDER_ANY"), (2147483647, "CU_MEMCPY_SRC_ACCESS_ORDER_MAX")] },
+    EnumRow { name: "CUgraphDebugDot_flags", bytes: 4, values: &[(1, "CU_GRAPH_DEBUG_DOT_FLAGS_VERBOSE"), (2, "CU_GRAPH_DEBUG_DOT_FLAGS_RUNTIME_TYPES"), (4, "CU_GRAPH_DEBUG_DOT_FLAGS_KERNEL_NODE_PARAMS"), (8, "CU_GRAPH_DEBUG_DOT_FLAGS_MEMCPY_NODE_PARAMS"), (16, "CU_GRAPH_DEBUG_DOT_FLAGS_MEMSET_NODE_PARAMS"), (32, "CU_GRAPH_DEBUG_DOT_FLAGS_HOST_NODE_PARAMS"), (64, "CU_GRAPH_DEBUG_DOT_FLAGS_EVENT_NODE_PARAMS"), (128, "CU_GRAPH_DEBUG_DOT_FLAGS_EXT_SEMAS_SIGNAL_NODE_PARAMS"), (256, "CU_GRAPH_DEBUG_DOT_FLAGS_EXT_SEMAS_WAIT_NODE_PARAMS"), (512, "CU_GRAPH_DEBUG_DOT_FLAGS_KERNEL_NODE_ATTRIBUTES"), (1024, "CU_GRAPH_DEBUG_DOT_FLAGS_HANDLES"), (2048, "CU_GRAPH_DEBUG_DOT_FLAGS_MEM_ALLOC_NODE_PARAMS"), (4096, "CU_GRAPH_DEBUG_DOT_FLAGS_MEM_FREE_NODE_PARAMS"), (8192, "CU_GRAPH_DEBUG_DOT_FLAGS_BATCH_MEM_OP_NODE_PARAMS"), (16384, "CU_GRAPH_DEBUG_DOT_FLAGS_EXTRA_TOPO_INFO"), (32768, "CU_GRAPH_DEBUG_DOT_FLAGS_CONDITIONAL_NODE_PARAMS"), (65536, "CU_GRAPH_DEBUG_DOT_FLAGS_MEMCPY_BATCH_NODE_PARAMS"), (131072, "CU_GRAPH_DEBUG_DOT_FLAGS_FABRIC_CPY_BATCH_NODE_PARAMS")] },
+    EnumRow { name: "CUgraphInstantiate_flags", bytes: 4, values: &[(1, "CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH"), (2, "CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD"), (4, "CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH"), (8, "CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY")] },
     EnumRow { name: "CUgraphExecUpdateResult", bytes: 4, values: &[(0, "CU_GRAPH_EXEC_UPDATE_SUCCESS"), (1, "CU_GRAPH_EXEC_UPDATE_ERROR"), (2, "CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED"), (3, "CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED"), (4, "CU_GRAPH_EXEC_UPDATE_ERROR_FUNCTION_CHANGED"), (5, "CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED"), (6, "CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED"), (7, "CU_GRAPH_EXEC_UPDATE_ERROR_UNSUPPORTED_FUNCTION_CHANGE"), (8, "CU_GRAPH_EXEC_UPDATE_ERROR_ATTRIBUTES_CHANGED")] },
     EnumRow { name: "CUgraphInstantiateResult", bytes: 4, values: &[(0, "CUDA_GRAPH_INSTANTIATE_SUCCESS"), (1, "CUDA_GRAPH_INSTANTIATE_ERROR"), (2, "CUDA_GRAPH_INSTANTIATE_INVALID_STRUCTURE"), (3, "CUDA_GRAPH_INSTANTIATE_NODE_OPERATION_NOT_SUPPORTED"), (4, "CUDA_GRAPH_INSTANTIATE_MULTIPLE_CTXS_NOT_SUPPORTED"), (5, "CUDA_GRAPH_INSTANTIATE_CONDITIONAL_HANDLE_UNUSED")] },
     EnumRow { name: "CUkernelNodeAttrID_enum", bytes: 4, values: &[(1, "CU_KERNEL_NODE_ATTRIBUTE_ACCESS_POLICY_WINDOW"), (2, "CU_KERNEL_NODE_ATTRIBUTE_COOPERATIVE"), (8, "CU_KERNEL_NODE_ATTRIBUTE_PRIORITY")] },
-    EnumRow { name: "CUaccessProperty", bytes: 4, values: &[(0, "CU_ACCESS_PROPERTY_NORMAL"), (1, "CU_ACCESS_PROPERTY_STREAMING"), (2, "CU_ACCESS_PROPERTY_PERSISTING")] },
     EnumRow { name: "CUlaunchAttributeID", bytes: 4, values: &[(0, "CU_LAUNCH_ATTRIBUTE_IGNORE"), (1, "CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW"), (2, "CU_LAUNCH_ATTRIBUTE_COOPERATIVE"), (3, "CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY"), (4, "CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION"), (5, "CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE"), (6, "CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION"), (7, "CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT"), (8, "CU_LAUNCH_ATTRIBUTE_PRIORITY"), (9, "CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP"), (10, "CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN"), (11, "CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION"), (12, "CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT"), (13, "CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE"), (14, "CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT"), (16, "CU_LAUNCH_ATTRIBUTE_NVLINK_UTIL_CENTRIC_SCHEDULING"), (17, "CU_LAUNCH_ATTRIBUTE_PORTABLE_CLUSTER_SIZE_MODE"), (18, "CU_LAUNCH_ATTRIBUTE_SHARED_MEMORY_MODE")] },
+    EnumRow { name: "CUaccessProperty", bytes: 4, values: &[(0, "CU_ACCESS_PROPERTY_NORMAL"), (1, "CU_ACCESS_PROPERTY_STREAMING"), (2, "CU_ACCESS_PROPERTY_PERSISTING")] },
     EnumRow { name: "CUsynchronizationPolicy", bytes: 4, values: &[(1, "CU_SYNC_POLICY_AUTO"), (2, "CU_SYNC_POLICY_SPIN"), (3, "CU_SYNC_POLICY_YIELD"), (4, "CU_SYNC_POLICY_BLOCKING_SYNC")] },
     EnumRow { name: "CUclusterSchedulingPolicy", bytes: 4, values: &[(0, "CU_CLUSTER_SCHEDULING_POLICY_DEFAULT"), (1, "CU_CLUSTER_SCHEDULING_POLICY_SPREAD"), (2, "CU_CLUSTER_SCHEDULING_POLICY_LOAD_BALANCING"), (3, "CU_CLUSTER_SCHEDULING_POLICY_RUBIN_DSMEM_LOCALITY")] },
     EnumRow { name: "CUlaunchMemSyncDomain", bytes: 4, values: &[(0, "CU_LAUNCH_MEM_SYNC_DOMAIN_DEFAULT"), (1, "CU_LAUNCH_MEM_SYNC_DOMAIN_REMOTE")] },
     EnumRow { name: "CUlaunchAttributePortableClusterMode", bytes: 4, values: &[(0, "CU_LAUNCH_PORTABLE_CLUSTER_MODE_DEFAULT"), (1, "CU_LAUNCH_PORTABLE_CLUSTER_MODE_REQUIRE_PORTABLE"), (2, "CU_LAUNCH_PORTABLE_CLUSTER_MODE_ALLOW_NON_PORTABLE")] },
     EnumRow { name: "CUsharedMemoryMode", bytes: 4, values: &[(0, "CU_SHARED_MEMORY_MODE_DEFAULT"), (1, "CU_SHARED_MEMORY_MODE_REQUIRE_PORTABLE"), (2, "CU_SHARED_MEMORY_MODE_ALLOW_NON_PORTABLE"), (3, "CU_SHARED_MEMORY_MODE_ALLOW_OVERSIZED_SHARED_MEMORY"), (4, "CU_SHARED_MEMORY_MODE_PREFER_OVERSIZED_SHARED_MEMORY")] },
+    EnumRow { name: "CUuserObjectRetain_flags", bytes: 4, values: &[(1, "CU_GRAPH_USER_OBJECT_MOVE")] },
+    EnumRow { name: "CUgraphicsRegisterFlags", bytes: 4, values: &[(0, "CU_GRAPHICS_REGISTER_FLAGS_NONE"), (1, "CU_GRAPHICS_REGISTER_FLAGS_READ_ONLY"), (2, "CU_GRAPHICS_REGISTER_FLAGS_WRITE_DISCARD"), (4, "CU_GRAPHICS_REGISTER_FLAGS_SURFACE_LDST"), (8, "CU_GRAPHICS_REGISTER_FLAGS_TEXTURE_GATHER")] },
+    EnumRow { name: "CUgraphicsMapResourceFlags", bytes: 4, values: &[(0, "CU_GRAPHICS_MAP_RESOURCE_FLAGS_NONE"), (1, "CU_GRAPHICS_MAP_RESOURCE_FLAGS_READ_ONLY"), (2, "CU_GRAPHICS_MAP_RESOURCE_FLAGS_WRITE_DISCARD")] },
+    EnumRow { name: "CUgreenCtxCreate_flags", bytes: 4, values: &[(0, "CU_GREEN_CTX_NONE"), (1, "CU_GREEN_CTX_DEFAULT_STREAM")] },
+    EnumRow { name: "CUstream_flags", bytes: 4, values: &[(0, "CU_STREAM_DEFAULT"), (1, "CU_STREAM_NON_BLOCKING")] },
     EnumRow { name: "CUexternalMemoryHandleType", bytes: 4, values: &[(1, "CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_FD"), (2, "CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_WIN32"), (3, "CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_WIN32_KMT"), (4, "CU_EXTERNAL_MEMORY_HANDLE_TYPE_D3D12_HEAP"), (5, "CU_EXTERNAL_MEMORY_HANDLE_TYPE_D3D12_RESOURCE"), (6, "CU_EXTERNAL_MEMORY_HANDLE_TYPE_D3D11_RESOURCE"), (7, "CU_EXTERNAL_MEMORY_HANDLE_TYPE_D3D11_RESOURCE_KMT"), (8, "CU_EXTERNAL_MEMORY_HANDLE_TYPE_NVSCIBUF"), (9, "CU_EXTERNAL_MEMORY_HANDLE_TYPE_DMABUF_FD")] },
     EnumRow { name: "CUexternalSemaphoreHandleType", bytes: 4, values: &[(1, "CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_FD"), (2, "CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_WIN32"), (3, "CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_OPAQUE_WIN32_KMT"), (4, "CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_D3D12_FENCE"), (5, "CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_D3D11_FENCE"), (6, "CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_NVSCISYNC"), (7, "CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_D3D11_KEYED_MUTEX"), (8, "CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_D3D11_KEYED_MUTEX_KMT"), (9, "CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_FD"), (10, "CU_EXTERNAL_SEMAPHORE_HANDLE_TYPE_TIMELINE_SEMAPHORE_WIN32")] },
+    EnumRow { name: "CUipcMem_flags", bytes: 4, values: &[(1, "CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS")] },
+    EnumRow { name: "CUcooperative_multi_flags", bytes: 4, values: &[(1, "CUDA_COOPERATIVE_LAUNCH_MULTI_DEVICE_NO_PRE_LAUNCH_SYNC"), (2, "CUDA_COOPERATIVE_LAUNCH_MULTI_DEVICE_NO_POST_LAUNCH_SYNC")] },
     EnumRow { name: "CUjit_option", bytes: 4, values: &[(0, "CU_JIT_MAX_REGISTERS"), (1, "CU_JIT_THREADS_PER_BLOCK"), (2, "CU_JIT_WALL_TIME"), (3, "CU_JIT_INFO_LOG_BUFFER"), (4, "CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES"), (5, "CU_JIT_ERROR_LOG_BUFFER"), (6, "CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES"), (7, "CU_JIT_OPTIMIZATION_LEVEL"), (8, "CU_JIT_TARGET_FROM_CUCONTEXT"), (9, "CU_JIT_TARGET"), (10, "CU_JIT_FALLBACK_STRATEGY"), (11, "CU_JIT_GENERATE_DEBUG_INFO"), (12, "CU_JIT_LOG_VERBOSE"), (13, "CU_JIT_GENERATE_LINE_INFO"), (14, "CU_JIT_CACHE_MODE"), (15, "CU_JIT_NEW_SM3X_OPT"), (16, "CU_JIT_FAST_COMPILE"), (17, "CU_JIT_GLOBAL_SYMBOL_NAMES"), (18, "CU_JIT_GLOBAL_SYMBOL_ADDRESSES"), (19, "CU_JIT_GLOBAL_SYMBOL_COUNT"), (20, "CU_JIT_LTO"), (21, "CU_JIT_FTZ"), (22, "CU_JIT_PREC_DIV"), (23, "CU_JIT_PREC_SQRT"), (24, "CU_JIT_FMA"), (25, "CU_JIT_REFERENCED_KERNEL_NAMES"), (26, "CU_JIT_REFERENCED_KERNEL_COUNT"), (27, "CU_JIT_REFERENCED_VARIABLE_NAMES"), (28, "CU_JIT_REFERENCED_VARIABLE_COUNT"), (29, "CU_JIT_OPTIMIZE_UNUSED_DEVICE_VARIABLES"), (30, "CU_JIT_POSITION_INDEPENDENT_CODE"), (31, "CU_JIT_MIN_CTA_PER_SM"), (32, "CU_JIT_MAX_THREADS_PER_BLOCK"), (33, "CU_JIT_OVERRIDE_DIRECTIVE_VALUES"), (34, "CU_JIT_SPLIT_COMPILE"), (35, "CU_JIT_BINARY_LOADER_THREAD_COUNT"), (36, "CU_JIT_NUM_OPTIONS")] },
     EnumRow { name: "CUlibraryOption", bytes: 4, values: &[(0, "CU_LIBRARY_HOST_UNIVERSAL_FUNCTION_AND_DATA_TABLE"), (1, "CU_LIBRARY_BINARY_IS_PRESERVED"), (2, "CU_LIBRARY_NUM_OPTIONS")] },
     EnumRow { name: "CUjitInputType", bytes: 4, values: &[(0, "CU_JIT_INPUT_CUBIN"), (1, "CU_JIT_INPUT_PTX"), (2, "CU_JIT_INPUT_FATBINARY"), (3, "CU_JIT_INPUT_OBJECT"), (4, "CU_JIT_INPUT_LIBRARY"), (5, "CU_JIT_INPUT_NVVM"), (6, "CU_JIT_NUM_INPUT_TYPES")] },
     EnumRow { name: "CUlogicalEndpointType", bytes: 4, values: &[(0, "CU_LOGICAL_ENDPOINT_TYPE_INVALID"), (1, "CU_LOGICAL_ENDPOINT_TYPE_UNICAST"), (2, "CU_LOGICAL_ENDPOINT_TYPE_MULTICAST")] },
     EnumRow { name: "CUlogicalEndpointIpcHandleType", bytes: 4, values: &[(0, "CU_LOGICAL_ENDPOINT_IPC_HANDLE_TYPE_NONE"), (1, "CU_LOGICAL_ENDPOINT_IPC_HANDLE_TYPE_FABRIC")] },
     EnumRow { name: "CUmem_advise", bytes: 4, values: &[(1, "CU_MEM_ADVISE_SET_READ_MOSTLY"), (2, "CU_MEM_ADVISE_UNSET_READ_MOSTLY"), (3, "CU_MEM_ADVISE_SET_PREFERRED_LOCATION"), (4, "CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION"), (5, "CU_MEM_ADVISE_SET_ACCESSED_BY"), (6, "CU_MEM_ADVISE_UNSET_ACCESSED_BY")] },
+    EnumRow { name: "CUmemAttach_flags", bytes: 4, values: &[(1, "CU_MEM_ATTACH_GLOBAL"), (2, "CU_MEM_ATTACH_HOST"), (4, "CU_MEM_ATTACH_SINGLE")] },
     EnumRow { name: "CUmemDecompressAlgorithm", bytes: 4, values: &[(0, "CU_MEM_DECOMPRESS_UNSUPPORTED"), (1, "CU_MEM_DECOMPRESS_ALGORITHM_DEFLATE"), (2, "CU_MEM_DECOMPRESS_ALGORITHM_SNAPPY"), (4, "CU_MEM_DECOMPRESS_ALGORITHM_LZ4")] },
+    EnumRow { name: "CUmem_create_usage", bytes: 4, values: &[(1, "CU_MEM_CREATE_USAGE_TILE_POOL"), (2, "CU_MEM_CREATE_USAGE_HW_DECOMPRESS"), (4, "CU_MEM_CREATE_USAGE_GPU_DIRECT_RDMA_OVER_PCIE")] },
     EnumRow { name: "CUmemAllocationGranularity_flags", bytes: 4, values: &[(0, "CU_MEM_ALLOC_GRANULARITY_MINIMUM"), (1, "CU_MEM_ALLOC_GRANULARITY_RECOMMENDED")] },
     EnumRow { name: "CUmemRangeHandleType", bytes: 4, values: &[(1, "CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD"), (2147483647, "CU_MEM_RANGE_HANDLE_TYPE_MAX")] },
+    EnumRow { name: "CUmemhostalloc_flags", bytes: 4, values: &[(1, "CU_MEMHOSTALLOC_PORTABLE"), (2, "CU_MEMHOSTALLOC_DEVICEMAP"), (4, "CU_MEMHOSTALLOC_WRITECOMBINED")] },
+    EnumRow { name: "CUmemhostregister_flags", bytes: 4, values: &[(1, "CU_MEMHOSTREGISTER_PORTABLE"), (2, "CU_MEMHOSTREGISTER_DEVICEMAP"), (4, "CU_MEMHOSTREGISTER_IOMEMORY"), (8, "CU_MEMHOSTREGISTER_READ_ONLY")] },
     EnumRow { name: "CUresourcetype", bytes: 4, values: &[(0, "CU_RESOURCE_TYPE_ARRAY"), (1, "CU_RESOURCE_TYPE_MIPMAPPED_ARRAY"), (2, "CU_RESOURCE_TYPE_LINEAR"), (3, "CU_RESOURCE_TYPE_PITCH2D")] },
     EnumRow { name: "CUarraySparseSubresourceType", bytes: 4, values: &[(0, "CU_ARRAY_SPARSE_SUBRESOURCE_TYPE_SPARSE_LEVEL"), (1, "CU_ARRAY_SPARSE_SUBRESOURCE_TYPE_MIPTAIL")] },
     EnumRow { name: "CUmemOperationType", bytes: 4, values: &[(1, "CU_MEM_OPERATION_TYPE_MAP"), (2, "CU_MEM_OPERATION_TYPE_UNMAP")] },
@@ -1675,12 +3861,18 @@ pub(super) static ENUMS: &[EnumRow] = &[
     EnumRow { name: "CUmemcpy3DOperandType", bytes: 4, values: &[(1, "CU_MEMCPY_OPERAND_TYPE_POINTER"), (2, "CU_MEMCPY_OPERAND_TYPE_ARRAY"), (2147483647, "CU_MEMCPY_OPERAND_TYPE_MAX")] },
     EnumRow { name: "CUmoduleLoadingMode", bytes: 4, values: &[(1, "CU_MODULE_EAGER_LOADING"), (2, "CU_MODULE_LAZY_LOADING")] },
     EnumRow { name: "CUmulticastGranularity_flags", bytes: 4, values: &[(0, "CU_MULTICAST_GRANULARITY_MINIMUM"), (1, "CU_MULTICAST_GRANULARITY_RECOMMENDED")] },
+    EnumRow { name: "CUoccupancy_flags", bytes: 4, values: &[(0, "CU_OCCUPANCY_DEFAULT"), (1, "CU_OCCUPANCY_DISABLE_CACHING_OVERRIDE")] },
     EnumRow { name: "CUpointer_attribute", bytes: 4, values: &[(1, "CU_POINTER_ATTRIBUTE_CONTEXT"), (2, "CU_POINTER_ATTRIBUTE_MEMORY_TYPE"), (3, "CU_POINTER_ATTRIBUTE_DEVICE_POINTER"), (4, "CU_POINTER_ATTRIBUTE_HOST_POINTER"), (5, "CU_POINTER_ATTRIBUTE_P2P_TOKENS"), (6, "CU_POINTER_ATTRIBUTE_SYNC_MEMOPS"), (7, "CU_POINTER_ATTRIBUTE_BUFFER_ID"), (8, "CU_POINTER_ATTRIBUTE_IS_MANAGED"), (9, "CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL"), (10, "CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE"), (11, "CU_POINTER_ATTRIBUTE_RANGE_START_ADDR"), (12, "CU_POINTER_ATTRIBUTE_RANGE_SIZE"), (13, "CU_POINTER_ATTRIBUTE_MAPPED"), (14, "CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES"), (15, "CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE"), (16, "CU_POINTER_ATTRIBUTE_ACCESS_FLAGS"), (17, "CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE"), (18, "CU_POINTER_ATTRIBUTE_MAPPING_SIZE"), (19, "CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR"), (20, "CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID"), (21, "CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE"), (22, "CU_POINTER_ATTRIBUTE_LOCALITY_DOMAIN_ORDINAL")] },
+    EnumRow { name: "CUDA_POINTER_ATTRIBUTE_ACCESS_FLAGS", bytes: 4, values: &[(0, "CU_POINTER_ATTRIBUTE_ACCESS_FLAG_NONE"), (1, "CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READ"), (3, "CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE")] },
     EnumRow { name: "CUoutput_mode", bytes: 4, values: &[(0, "CU_OUT_KEY_VALUE_PAIR"), (1, "CU_OUT_CSV")] },
     EnumRow { name: "CUstreamCigDataType", bytes: 4, values: &[(1, "STREAM_CIG_DATA_TYPE_D3D12_COMMAND_LIST"), (2, "STREAM_CIG_DATA_TYPE_VULKAN_COMMAND_BUFFER_HANDLE_NV")] },
     EnumRow { name: "CUstreamCaptureMode", bytes: 4, values: &[(0, "CU_STREAM_CAPTURE_MODE_GLOBAL"), (1, "CU_STREAM_CAPTURE_MODE_THREAD_LOCAL"), (2, "CU_STREAM_CAPTURE_MODE_RELAXED")] },
     EnumRow { name: "CUstreamAttrID_enum", bytes: 4, values: &[(1, "CU_STREAM_ATTRIBUTE_ACCESS_POLICY_WINDOW"), (3, "CU_STREAM_ATTRIBUTE_SYNCHRONIZATION_POLICY")] },
     EnumRow { name: "CUstreamCaptureStatus", bytes: 4, values: &[(0, "CU_STREAM_CAPTURE_STATUS_NONE"), (1, "CU_STREAM_CAPTURE_STATUS_ACTIVE"), (2, "CU_STREAM_CAPTURE_STATUS_INVALIDATED")] },
+    EnumRow { name: "CUstreamUpdateCaptureDependencies_flags", bytes: 4, values: &[(0, "CU_STREAM_ADD_CAPTURE_DEPENDENCIES"), (1, "CU_STREAM_SET_CAPTURE_DEPENDENCIES")] },
+    EnumRow { name: "CUevent_wait_flags", bytes: 4, values: &[(0, "CU_EVENT_WAIT_DEFAULT"), (1, "CU_EVENT_WAIT_EXTERNAL")] },
+    EnumRow { name: "CUstreamWaitValue_flags", bytes: 4, values: &[(0, "CU_STREAM_WAIT_VALUE_GEQ"), (1, "CU_STREAM_WAIT_VALUE_EQ"), (2, "CU_STREAM_WAIT_VALUE_AND"), (3, "CU_STREAM_WAIT_VALUE_NOR"), (1073741824, "CU_STREAM_WAIT_VALUE_FLUSH")] },
+    EnumRow { name: "CUstreamWriteValue_flags", bytes: 4, values: &[(0, "CU_STREAM_WRITE_VALUE_DEFAULT"), (1, "CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER")] },
     EnumRow { name: "CUtensorMapDataType", bytes: 4, values: &[(0, "CU_TENSOR_MAP_DATA_TYPE_UINT8"), (1, "CU_TENSOR_MAP_DATA_TYPE_UINT16"), (2, "CU_TENSOR_MAP_DATA_TYPE_UINT32"), (3, "CU_TENSOR_MAP_DATA_TYPE_INT32"), (4, "CU_TENSOR_MAP_DATA_TYPE_UINT64"), (5, "CU_TENSOR_MAP_DATA_TYPE_INT64"), (6, "CU_TENSOR_MAP_DATA_TYPE_FLOAT16"), (7, "CU_TENSOR_MAP_DATA_TYPE_FLOAT32"), (8, "CU_TENSOR_MAP_DATA_TYPE_FLOAT64"), (9, "CU_TENSOR_MAP_DATA_TYPE_BFLOAT16"), (10, "CU_TENSOR_MAP_DATA_TYPE_FLOAT32_FTZ"), (11, "CU_TENSOR_MAP_DATA_TYPE_TFLOAT32"), (12, "CU_TENSOR_MAP_DATA_TYPE_TFLOAT32_FTZ"), (13, "CU_TENSOR_MAP_DATA_TYPE_16U4_ALIGN8B"), (14, "CU_TENSOR_MAP_DATA_TYPE_16U4_ALIGN16B"), (15, "CU_TENSOR_MAP_DATA_TYPE_16U6_ALIGN16B")] },
     EnumRow { name: "CUtensorMapInterleave", bytes: 4, values: &[(0, "CU_TENSOR_MAP_INTERLEAVE_NONE"), (1, "CU_TENSOR_MAP_INTERLEAVE_16B"), (2, "CU_TENSOR_MAP_INTERLEAVE_32B")] },
     EnumRow { name: "CUtensorMapSwizzle", bytes: 4, values: &[(0, "CU_TENSOR_MAP_SWIZZLE_NONE"), (1, "CU_TENSOR_MAP_SWIZZLE_32B"), (2, "CU_TENSOR_MAP_SWIZZLE_64B"), (3, "CU_TENSOR_MAP_SWIZZLE_128B"), (4, "CU_TENSOR_MAP_SWIZZLE_128B_ATOM_32B"), (5, "CU_TENSOR_MAP_SWIZZLE_128B_ATOM_32B_FLIP_8B"), (6, "CU_TENSOR_MAP_SWIZZLE_128B_ATOM_64B")] },
@@ -1691,6 +3883,8 @@ pub(super) static ENUMS: &[EnumRow] = &[
     EnumRow { name: "CUaddress_mode", bytes: 4, values: &[(0, "CU_TR_ADDRESS_MODE_WRAP"), (1, "CU_TR_ADDRESS_MODE_CLAMP"), (2, "CU_TR_ADDRESS_MODE_MIRROR"), (3, "CU_TR_ADDRESS_MODE_BORDER")] },
     EnumRow { name: "CUfilter_mode", bytes: 4, values: &[(0, "CU_TR_FILTER_MODE_POINT"), (1, "CU_TR_FILTER_MODE_LINEAR")] },
     EnumRow { name: "CUresourceViewFormat", bytes: 4, values: &[(0, "CU_RES_VIEW_FORMAT_NONE"), (1, "CU_RES_VIEW_FORMAT_UINT_1X8"), (2, "CU_RES_VIEW_FORMAT_UINT_2X8"), (3, "CU_RES_VIEW_FORMAT_UINT_4X8"), (4, "CU_RES_VIEW_FORMAT_SINT_1X8"), (5, "CU_RES_VIEW_FORMAT_SINT_2X8"), (6, "CU_RES_VIEW_FORMAT_SINT_4X8"), (7, "CU_RES_VIEW_FORMAT_UINT_1X16"), (8, "CU_RES_VIEW_FORMAT_UINT_2X16"), (9, "CU_RES_VIEW_FORMAT_UINT_4X16"), (10, "CU_RES_VIEW_FORMAT_SINT_1X16"), (11, "CU_RES_VIEW_FORMAT_SINT_2X16"), (12, "CU_RES_VIEW_FORMAT_SINT_4X16"), (13, "CU_RES_VIEW_FORMAT_UINT_1X32"), (14, "CU_RES_VIEW_FORMAT_UINT_2X32"), (15, "CU_RES_VIEW_FORMAT_UINT_4X32"), (16, "CU_RES_VIEW_FORMAT_SINT_1X32"), (17, "CU_RES_VIEW_FORMAT_SINT_2X32"), (18, "CU_RES_VIEW_FORMAT_SINT_4X32"), (19, "CU_RES_VIEW_FORMAT_FLOAT_1X16"), (20, "CU_RES_VIEW_FORMAT_FLOAT_2X16"), (21, "CU_RES_VIEW_FORMAT_FLOAT_4X16"), (22, "CU_RES_VIEW_FORMAT_FLOAT_1X32"), (23, "CU_RES_VIEW_FORMAT_FLOAT_2X32"), (24, "CU_RES_VIEW_FORMAT_FLOAT_4X32"), (25, "CU_RES_VIEW_FORMAT_UNSIGNED_BC1"), (26, "CU_RES_VIEW_FORMAT_UNSIGNED_BC2"), (27, "CU_RES_VIEW_FORMAT_UNSIGNED_BC3"), (28, "CU_RES_VIEW_FORMAT_UNSIGNED_BC4"), (29, "CU_RES_VIEW_FORMAT_SIGNED_BC4"), (30, "CU_RES_VIEW_FORMAT_UNSIGNED_BC5"), (31, "CU_RES_VIEW_FORMAT_SIGNED_BC5"), (32, "CU_RES_VIEW_FORMAT_UNSIGNED_BC6H"), (33, "CU_RES_VIEW_FORMAT_SIGNED_BC6H"), (34, "CU_RES_VIEW_FORMAT_UNSIGNED_BC7")] },
+    EnumRow { name: "CUtexref_flags", bytes: 4, values: &[(1, "CU_TRSF_READ_AS_INTEGER"), (2, "CU_TRSF_NORMALIZED_COORDINATES"), (16, "CU_TRSF_SRGB"), (32, "CU_TRSF_DISABLE_TRILINEAR_OPTIMIZATION"), (64, "CU_TRSF_SEAMLESS_CUBEMAP")] },
+    EnumRow { name: "CUuserObject_flags", bytes: 4, values: &[(1, "CU_USER_OBJECT_NO_DESTRUCTOR_SYNC")] },
     EnumRow { name: "cudaError_t", bytes: 4, values: &[(0, "cudaSuccess"), (1, "cudaErrorInvalidValue"), (2, "cudaErrorMemoryAllocation"), (3, "cudaErrorInitializationError"), (4, "cudaErrorCudartUnloading"), (5, "cudaErrorProfilerDisabled"), (6, "cudaErrorProfilerNotInitialized"), (7, "cudaErrorProfilerAlreadyStarted"), (8, "cudaErrorProfilerAlreadyStopped"), (9, "cudaErrorInvalidConfiguration"), (10, "cudaErrorVersionTranslation"), (12, "cudaErrorInvalidPitchValue"), (13, "cudaErrorInvalidSymbol"), (16, "cudaErrorInvalidHostPointer"), (17, "cudaErrorInvalidDevicePointer"), (18, "cudaErrorInvalidTexture"), (19, "cudaErrorInvalidTextureBinding"), (20, "cudaErrorInvalidChannelDescriptor"), (21, "cudaErrorInvalidMemcpyDirection"), (22, "cudaErrorAddressOfConstant"), (23, "cudaErrorTextureFetchFailed"), (24, "cudaErrorTextureNotBound"), (25, "cudaErrorSynchronizationError"), (26, "cudaErrorInvalidFilterSetting"), (27, "cudaErrorInvalidNormSetting"), (28, "cudaErrorMixedDeviceExecution"), (31, "cudaErrorNotYetImplemented"), (32, "cudaErrorMemoryValueTooLarge"), (34, "cudaErrorStubLibrary"), (35, "cudaErrorInsufficientDriver"), (36, "cudaErrorCallRequiresNewerDriver"), (37, "cudaErrorInvalidSurface"), (43, "cudaErrorDuplicateVariableName"), (44, "cudaErrorDuplicateTextureName"), (45, "cudaErrorDuplicateSurfaceName"), (46, "cudaErrorDevicesUnavailable"), (49, "cudaErrorIncompatibleDriverContext"), (52, "cudaErrorMissingConfiguration"), (53, "cudaErrorPriorLaunchFailure"), (65, "cudaErrorLaunchMaxDepthExceeded"), (66, "cudaErrorLaunchFileScopedTex"), (67, "cudaErrorLaunchFileScopedSurf"), (68, "cudaErrorSyncDepthExceeded"), (69, "cudaErrorLaunchPendingCountExceeded"), (98, "cudaErrorInvalidDeviceFunction"), (100, "cudaErrorNoDevice"), (101, "cudaErrorInvalidDevice"), (102, "cudaErrorDeviceNotLicensed"), (103, "cudaErrorSoftwareValidityNotEstablished"), (127, "cudaErrorStartupFailure"), (200, "cudaErrorInvalidKernelImage"), (201, "cudaErrorDeviceUninitialized"), (205, "cudaErrorMapBufferObjectFailed"), (206, "cudaErrorUnmapBufferObjectFailed"), (207, "cudaErrorArrayIsMapped"), (208, "cudaErrorAlreadyMapped"), (209, "cudaErrorNoKernelImageForDevice"), (210, "cudaErrorAlreadyAcquired"), (211, "cudaErrorNotMapped"), (212, "cudaErrorNotMappedAsArray"), (213, "cudaErrorNotMappedAsPointer"), (214, "cudaErrorECCUncorrectable"), (215, "cudaErrorUnsupportedLimit"), (216, "cudaErrorDeviceAlreadyInUse"), (217, "cudaErrorPeerAccessUnsupported"), (218, "cudaErrorInvalidPtx"), (219, "cudaErrorInvalidGraphicsContext"), (220, "cudaErrorNvlinkUncorrectable"), (221, "cudaErrorJitCompilerNotFound"), (222, "cudaErrorUnsupportedPtxVersion"), (223, "cudaErrorJitCompilationDisabled"), (224, "cudaErrorUnsupportedExecAffinity"), (225, "cudaErrorUnsupportedDevSideSync"), (226, "cudaErrorContained"), (227, "cudaErrorInsufficientLoaderVersion"), (300, "cudaErrorInvalidSource"), (301, "cudaErrorFileNotFound"), (302, "cudaErrorSharedObjectSymbolNotFound"), (303, "cudaErrorSharedObjectInitFailed"), (304, "cudaErrorOperatingSystem"), (400, "cudaErrorInvalidResourceHandle"), (401, "cudaErrorIllegalState"), (402, "cudaErrorLossyQuery"), (500, "cudaErrorSymbolNotFound"), (600, "cudaErrorNotReady"), (700, "cudaErrorIllegalAddress"), (701, "cudaErrorLaunchOutOfResources"), (702, "cudaErrorLaunchTimeout"), (703, "cudaErrorLaunchIncompatibleTexturing"), (704, "cudaErrorPeerAccessAlreadyEnabled"), (705, "cudaErrorPeerAccessNotEnabled"), (708, "cudaErrorSetOnActiveProcess"), (709, "cudaErrorContextIsDestroyed"), (710, "cudaErrorAssert"), (711, "cudaErrorTooManyPeers"), (712, "cudaErrorHostMemoryAlreadyRegistered"), (713, "cudaErrorHostMemoryNotRegistered"), (714, "cudaErrorHardwareStackError"), (715, "cudaErrorIllegalInstruction"), (716, "cudaErrorMisalignedAddress"), (717, "cudaErrorInvalidAddressSpace"), (718, "cudaErrorInvalidPc"), (719, "cudaErrorLaunchFailure"), (720, "cudaErrorCooperativeLaunchTooLarge"), (721, "cudaErrorTensorMemoryLeak"), (800, "cudaErrorNotPermitted"), (801, "cudaErrorNotSupported"), (802, "cudaErrorSystemNotReady"), (803, "cudaErrorSystemDriverMismatch"), (804, "cudaErrorCompatNotSupportedOnDevice"), (805, "cudaErrorMpsConnectionFailed"), (806, "cudaErrorMpsRpcFailure"), (807, "cudaErrorMpsServerNotReady"), (808, "cudaErrorMpsMaxClientsReached"), (809, "cudaErrorMpsMaxConnectionsReached"), (810, "cudaErrorMpsClientTerminated"), (811, "cudaErrorCdpNotSupported"), (812, "cudaErrorCdpVersionMismatch"), (900, "cudaErrorStreamCaptureUnsupported"), (901, "cudaErrorStreamCaptureInvalidated"), (902, "cudaErrorStreamCaptureMerge"), (903, "cudaErrorStreamCaptureUnmatched"), (904, "cudaErrorStreamCaptureUnjoined"), (905, "cudaErrorStreamCaptureIsolation"), (906, "cudaErrorStreamCaptureImplicit"), (907, "cudaErrorCapturedEvent"), (908, "cudaErrorStreamCaptureWrongThread"), (909, "cudaErrorTimeout"), (910, "cudaErrorGraphExecUpdateFailure"), (911, "cudaErrorExternalDevice"), (912, "cudaErrorInvalidClusterSize"), (913, "cudaErrorFunctionNotLoaded"), (914, "cudaErrorInvalidResourceType"), (915, "cudaErrorInvalidResourceConfiguration"), (917, "cudaErrorStreamDetached"), (918, "cudaErrorGraphRecaptureFailure"), (919, "cudaErrorFabricNotReady"), (999, "cudaErrorUnknown"), (10000, "cudaErrorApiFailureBase")] },
     EnumRow { name: "cudaChannelFormatKind", bytes: 4, values: &[(0, "cudaChannelFormatKindSigned"), (1, "cudaChannelFormatKindUnsigned"), (2, "cudaChannelFormatKindFloat"), (3, "cudaChannelFormatKindNone"), (4, "cudaChannelFormatKindNV12"), (5, "cudaChannelFormatKindUnsignedNormalized8X1"), (6, "cudaChannelFormatKindUnsignedNormalized8X2"), (7, "cudaChannelFormatKindUnsignedNormalized8X4"), (8, "cudaChannelFormatKindUnsignedNormalized16X1"), (9, "cudaChannelFormatKindUnsignedNormalized16X2"), (10, "cudaChannelFormatKindUnsignedNormalized16X4"), (11, "cudaChannelFormatKindSignedNormalized8X1"), (12, "cudaChannelFormatKindSignedNormalized8X2"), (13, "cudaChannelFormatKindSignedNormalized8X4"), (14, "cudaChannelFormatKindSignedNormalized16X1"), (15, "cudaChannelFormatKindSignedNormalized16X2"), (16, "cudaChannelFormatKindSignedNormalized16X4"), (17, "cudaChannelFormatKindUnsignedBlockCompressed1"), (18, "cudaChannelFormatKindUnsignedBlockCompressed1SRGB"), (19, "cudaChannelFormatKindUnsignedBlockCompressed2"), (20, "cudaChannelFormatKindUnsignedBlockCompressed2SRGB"), (21, "cudaChannelFormatKindUnsignedBlockCompressed3"), (22, "cudaChannelFormatKindUnsignedBlockCompressed3SRGB"), (23, "cudaChannelFormatKindUnsignedBlockCompressed4"), (24, "cudaChannelFormatKindSignedBlockCompressed4"), (25, "cudaChannelFormatKindUnsignedBlockCompressed5"), (26, "cudaChannelFormatKindSignedBlockCompressed5"), (27, "cudaChannelFormatKindUnsignedBlockCompressed6H"), (28, "cudaChannelFormatKindSignedBlockCompressed6H"), (29, "cudaChannelFormatKindUnsignedBlockCompressed7"), (30, "cudaChannelFormatKindUnsignedBlockCompressed7SRGB"), (31, "cudaChannelFormatKindUnsignedNormalized1010102"), (32, "cudaChannelFormatKindUnsigned8Packed422"), (33, "cudaChannelFormatKindUnsigned8Packed444"), (34, "cudaChannelFormatKindUnsigned8SemiPlanar420"), (35, "cudaChannelFormatKindUnsigned16SemiPlanar420"), (36, "cudaChannelFormatKindUnsigned8SemiPlanar422"), (37, "cudaChannelFormatKindUnsigned16SemiPlanar422"), (38, "cudaChannelFormatKindUnsigned8SemiPlanar444"), (39, "cudaChannelFormatKindUnsigned16SemiPlanar444"), (40, "cudaChannelFormatKindUnsigned8Planar420"), (41, "cudaChannelFormatKindUnsigned16Planar420"), (42, "cudaChannelFormatKindUnsigned8Planar422"), (43, "cudaChannelFormatKindUnsigned16Planar422"), (44, "cudaChannelFormatKindUnsigned8Planar444"), (45, "cudaChannelFormatKindUnsigned16Planar444")] },
     EnumRow { name: "cudaTextureFilterMode", bytes: 4, values: &[(0, "cudaFilterModePoint"), (1, "cudaFilterModeLinear")] },
@@ -1743,14 +3937,235 @@ pub(super) static ENUMS: &[EnumRow] = &[
     EnumRow { name: "cudaMemRangeAttribute", bytes: 4, values: &[(1, "cudaMemRangeAttributeReadMostly"), (2, "cudaMemRangeAttributePreferredLocation"), (3, "cudaMemRangeAttributeAccessedBy"), (4, "cudaMemRangeAttributeLastPrefetchLocation"), (5, "cudaMemRangeAttributePreferredLocationType"), (6, "cudaMemRangeAttributePreferredLocationId"), (7, "cudaMemRangeAttributeLastPrefetchLocationType"), (8, "cudaMemRangeAttributeLastPrefetchLocationId")] },
     EnumRow { name: "cudaMemcpy3DOperandType", bytes: 4, values: &[(1, "cudaMemcpyOperandTypePointer"), (2, "cudaMemcpyOperandTypeArray"), (2147483647, "cudaMemcpyOperandTypeMax")] },
     EnumRow { name: "cudaMemoryType", bytes: 4, values: &[(0, "cudaMemoryTypeUnregistered"), (1, "cudaMemoryTypeHost"), (2, "cudaMemoryTypeDevice"), (3, "cudaMemoryTypeManaged")] },
+    EnumRow { name: "cudaOutputMode_t", bytes: 4, values: &[(0, "cudaKeyValuePair"), (1, "cudaCSV")] },
     EnumRow { name: "cudaStreamCaptureMode", bytes: 4, values: &[(0, "cudaStreamCaptureModeGlobal"), (1, "cudaStreamCaptureModeThreadLocal"), (2, "cudaStreamCaptureModeRelaxed")] },
     EnumRow { name: "cudaStreamAttrID", bytes: 4, values: &[(1, "cudaStreamAttributeAccessPolicyWindow"), (3, "cudaStreamAttributeSynchronizationPolicy")] },
     EnumRow { name: "cudaStreamCaptureStatus", bytes: 4, values: &[(0, "cudaStreamCaptureStatusNone"), (1, "cudaStreamCaptureStatusActive"), (2, "cudaStreamCaptureStatusInvalidated")] },
+    EnumRow { name: "cublasStatus_t", bytes: 4, values: &[(0, "CUBLAS_STATUS_SUCCESS"), (1, "CUBLAS_STATUS_NOT_INITIALIZED"), (3, "CUBLAS_STATUS_ALLOC_FAILED"), (7, "CUBLAS_STATUS_INVALID_VALUE"), (8, "CUBLAS_STATUS_ARCH_MISMATCH"), (11, "CUBLAS_STATUS_MAPPING_ERROR"), (13, "CUBLAS_STATUS_EXECUTION_FAILED"), (14, "CUBLAS_STATUS_INTERNAL_ERROR"), (15, "CUBLAS_STATUS_NOT_SUPPORTED"), (16, "CUBLAS_STATUS_LICENSE_ERROR")] },
+    EnumRow { name: "cudaDataType", bytes: 4, values: &[(0, "CUDA_R_32F"), (1, "CUDA_R_64F"), (2, "CUDA_R_16F"), (3, "CUDA_R_8I"), (4, "CUDA_C_32F"), (5, "CUDA_C_64F"), (6, "CUDA_C_16F"), (7, "CUDA_C_8I"), (8, "CUDA_R_8U"), (9, "CUDA_C_8U"), (10, "CUDA_R_32I"), (11, "CUDA_C_32I"), (12, "CUDA_R_32U"), (13, "CUDA_C_32U"), (14, "CUDA_R_16BF"), (15, "CUDA_C_16BF"), (16, "CUDA_R_4I"), (17, "CUDA_C_4I"), (18, "CUDA_R_4U"), (19, "CUDA_C_4U"), (20, "CUDA_R_16I"), (21, "CUDA_C_16I"), (22, "CUDA_R_16U"), (23, "CUDA_C_16U"), (24, "CUDA_R_64I"), (25, "CUDA_C_64I"), (26, "CUDA_R_64U"), (27, "CUDA_C_64U"), (28, "CUDA_R_8F_E4M3"), (28, "CUDA_R_8F_UE4M3"), (29, "CUDA_R_8F_E5M2"), (30, "CUDA_R_8F_UE8M0"), (31, "CUDA_R_6F_E2M3"), (32, "CUDA_R_6F_E3M2"), (33, "CUDA_R_4F_E2M1"), (34, "CUDA_R_8F_UE5M3")] },
+    EnumRow { name: "cublasSideMode_t", bytes: 4, values: &[(0, "CUBLAS_SIDE_LEFT"), (1, "CUBLAS_SIDE_RIGHT")] },
+    EnumRow { name: "cublasOperation_t", bytes: 4, values: &[(0, "CUBLAS_OP_N"), (1, "CUBLAS_OP_T"), (2, "CUBLAS_OP_C"), (2, "CUBLAS_OP_HERMITAN"), (3, "CUBLAS_OP_CONJG")] },
+    EnumRow { name: "cublasFillMode_t", bytes: 4, values: &[(0, "CUBLAS_FILL_MODE_LOWER"), (1, "CUBLAS_FILL_MODE_UPPER"), (2, "CUBLAS_FILL_MODE_FULL")] },
+    EnumRow { name: "cublasDiagType_t", bytes: 4, values: &[(0, "CUBLAS_DIAG_NON_UNIT"), (1, "CUBLAS_DIAG_UNIT")] },
+    EnumRow { name: "cublasComputeType_t", bytes: 4, values: &[(64, "CUBLAS_COMPUTE_16F"), (65, "CUBLAS_COMPUTE_16F_PEDANTIC"), (68, "CUBLAS_COMPUTE_32F"), (69, "CUBLAS_COMPUTE_32F_PEDANTIC"), (70, "CUBLAS_COMPUTE_64F"), (71, "CUBLAS_COMPUTE_64F_PEDANTIC"), (72, "CUBLAS_COMPUTE_32I"), (73, "CUBLAS_COMPUTE_32I_PEDANTIC"), (74, "CUBLAS_COMPUTE_32F_FAST_16F"), (75, "CUBLAS_COMPUTE_32F_FAST_16BF"), (77, "CUBLAS_COMPUTE_32F_FAST_TF32"), (78, "CUBLAS_COMPUTE_32F_EMULATED_16BFX9"), (79, "CUBLAS_COMPUTE_64F_EMULATED_FIXEDPOINT")] },
+    EnumRow { name: "cublasGemmAlgo_t", bytes: 4, values: &[(-1, "CUBLAS_GEMM_DFALT"), (-1, "CUBLAS_GEMM_DEFAULT"), (0, "CUBLAS_GEMM_ALGO0"), (1, "CUBLAS_GEMM_ALGO1"), (2, "CUBLAS_GEMM_ALGO2"), (3, "CUBLAS_GEMM_ALGO3"), (4, "CUBLAS_GEMM_ALGO4"), (5, "CUBLAS_GEMM_ALGO5"), (6, "CUBLAS_GEMM_ALGO6"), (7, "CUBLAS_GEMM_ALGO7"), (8, "CUBLAS_GEMM_ALGO8"), (9, "CUBLAS_GEMM_ALGO9"), (10, "CUBLAS_GEMM_ALGO10"), (11, "CUBLAS_GEMM_ALGO11"), (12, "CUBLAS_GEMM_ALGO12"), (13, "CUBLAS_GEMM_ALGO13"), (14, "CUBLAS_GEMM_ALGO14"), (15, "CUBLAS_GEMM_ALGO15"), (16, "CUBLAS_GEMM_ALGO16"), (17, "CUBLAS_GEMM_ALGO17"), (18, "CUBLAS_GEMM_ALGO18"), (19, "CUBLAS_GEMM_ALGO19"), (20, "CUBLAS_GEMM_ALGO20"), (21, "CUBLAS_GEMM_ALGO21"), (22, "CUBLAS_GEMM_ALGO22"), (23, "CUBLAS_GEMM_ALGO23"), (99, "CUBLAS_GEMM_DEFAULT_TENSOR_OP"), (99, "CUBLAS_GEMM_DFALT_TENSOR_OP"), (100, "CUBLAS_GEMM_ALGO0_TENSOR_OP"), (101, "CUBLAS_GEMM_ALGO1_TENSOR_OP"), (102, "CUBLAS_GEMM_ALGO2_TENSOR_OP"), (103, "CUBLAS_GEMM_ALGO3_TENSOR_OP"), (104, "CUBLAS_GEMM_ALGO4_TENSOR_OP"), (105, "CUBLAS_GEMM_ALGO5_TENSOR_OP"), (106, "CUBLAS_GEMM_ALGO6_TENSOR_OP"), (107, "CUBLAS_GEMM_ALGO7_TENSOR_OP"), (108, "CUBLAS_GEMM_ALGO8_TENSOR_OP"), (109, "CUBLAS_GEMM_ALGO9_TENSOR_OP"), (110, "CUBLAS_GEMM_ALGO10_TENSOR_OP"), (111, "CUBLAS_GEMM_ALGO11_TENSOR_OP"), (112, "CUBLAS_GEMM_ALGO12_TENSOR_OP"), (113, "CUBLAS_GEMM_ALGO13_TENSOR_OP"), (114, "CUBLAS_GEMM_ALGO14_TENSOR_OP"), (115, "CUBLAS_GEMM_ALGO15_TENSOR_OP"), (999, "CUBLAS_GEMM_AUTOTUNE")] },
+    EnumRow { name: "cublasAtomicsMode_t", bytes: 4, values: &[(0, "CUBLAS_ATOMICS_NOT_ALLOWED"), (1, "CUBLAS_ATOMICS_ALLOWED")] },
+    EnumRow { name: "cudaEmulationSpecialValuesSupport", bytes: 4, values: &[(0, "CUDA_EMULATION_SPECIAL_VALUES_SUPPORT_NONE"), (1, "CUDA_EMULATION_SPECIAL_VALUES_SUPPORT_INFINITY"), (2, "CUDA_EMULATION_SPECIAL_VALUES_SUPPORT_NAN"), (65535, "CUDA_EMULATION_SPECIAL_VALUES_SUPPORT_DEFAULT")] },
+    EnumRow { name: "cublasEmulationStrategy_t", bytes: 4, values: &[(0, "CUBLAS_EMULATION_STRATEGY_DEFAULT"), (1, "CUBLAS_EMULATION_STRATEGY_PERFORMANT"), (2, "CUBLAS_EMULATION_STRATEGY_EAGER")] },
+    EnumRow { name: "cudaEmulationMantissaControl", bytes: 4, values: &[(0, "CUDA_EMULATION_MANTISSA_CONTROL_DYNAMIC"), (1, "CUDA_EMULATION_MANTISSA_CONTROL_FIXED")] },
+    EnumRow { name: "cublasMath_t", bytes: 4, values: &[(0, "CUBLAS_DEFAULT_MATH"), (1, "CUBLAS_TENSOR_OP_MATH"), (2, "CUBLAS_PEDANTIC_MATH"), (3, "CUBLAS_TF32_TENSOR_OP_MATH"), (4, "CUBLAS_FP32_EMULATED_BF16X9_MATH"), (8, "CUBLAS_FP64_EMULATED_FIXEDPOINT_MATH"), (16, "CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION")] },
+    EnumRow { name: "cublasPointerMode_t", bytes: 4, values: &[(0, "CUBLAS_POINTER_MODE_HOST"), (1, "CUBLAS_POINTER_MODE_DEVICE")] },
+    EnumRow { name: "libraryPropertyType", bytes: 4, values: &[(0, "MAJOR_VERSION"), (1, "MINOR_VERSION"), (2, "PATCH_LEVEL")] },
+    EnumRow { name: "cublasLtEmulationDescAttributes_t", bytes: 4, values: &[(0, "CUBLASLT_EMULATION_DESC_STRATEGY"), (1, "CUBLASLT_EMULATION_DESC_SPECIAL_VALUES_SUPPORT"), (2, "CUBLASLT_EMULATION_DESC_FIXEDPOINT_MANTISSA_CONTROL"), (3, "CUBLASLT_EMULATION_DESC_FIXEDPOINT_MAX_MANTISSA_BIT_COUNT"), (4, "CUBLASLT_EMULATION_DESC_FIXEDPOINT_MANTISSA_BIT_OFFSET"), (5, "CUBLASLT_EMULATION_DESC_FIXEDPOINT_MANTISSA_BIT_COUNT_POINTER")] },
+    EnumRow { name: "cublasLtMatmulAlgoCapAttributes_t", bytes: 4, values: &[(0, "CUBLASLT_ALGO_CAP_SPLITK_SUPPORT"), (1, "CUBLASLT_ALGO_CAP_REDUCTION_SCHEME_MASK"), (2, "CUBLASLT_ALGO_CAP_CTA_SWIZZLING_SUPPORT"), (3, "CUBLASLT_ALGO_CAP_STRIDED_BATCH_SUPPORT"), (4, "CUBLASLT_ALGO_CAP_OUT_OF_PLACE_RESULT_SUPPORT"), (5, "CUBLASLT_ALGO_CAP_UPLO_SUPPORT"), (6, "CUBLASLT_ALGO_CAP_TILE_IDS"), (7, "CUBLASLT_ALGO_CAP_CUSTOM_OPTION_MAX"), (8, "CUBLASLT_ALGO_CAP_MATHMODE_IMPL"), (9, "CUBLASLT_ALGO_CAP_GAUSSIAN_IMPL"), (10, "CUBLASLT_ALGO_CAP_CUSTOM_MEMORY_ORDER"), (11, "CUBLASLT_ALGO_CAP_POINTER_MODE_MASK"), (12, "CUBLASLT_ALGO_CAP_EPILOGUE_MASK"), (13, "CUBLASLT_ALGO_CAP_STAGES_IDS"), (14, "CUBLASLT_ALGO_CAP_LD_NEGATIVE"), (15, "CUBLASLT_ALGO_CAP_NUMERICAL_IMPL_FLAGS"), (16, "CUBLASLT_ALGO_CAP_MIN_ALIGNMENT_A_BYTES"), (17, "CUBLASLT_ALGO_CAP_MIN_ALIGNMENT_B_BYTES"), (18, "CUBLASLT_ALGO_CAP_MIN_ALIGNMENT_C_BYTES"), (19, "CUBLASLT_ALGO_CAP_MIN_ALIGNMENT_D_BYTES"), (20, "CUBLASLT_ALGO_CAP_ATOMIC_SYNC"), (21, "CUBLASLT_ALGO_CAP_POINTER_ARRAY_BATCH_SUPPORT"), (22, "CUBLASLT_ALGO_CAP_FLOATING_POINT_EMULATION_SUPPORT"), (23, "CUBLASLT_ALGO_CAP_POINTER_ARRAY_GROUPED_SUPPORT")] },
+    EnumRow { name: "cublasLtMatmulAlgoConfigAttributes_t", bytes: 4, values: &[(0, "CUBLASLT_ALGO_CONFIG_ID"), (1, "CUBLASLT_ALGO_CONFIG_TILE_ID"), (2, "CUBLASLT_ALGO_CONFIG_SPLITK_NUM"), (3, "CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME"), (4, "CUBLASLT_ALGO_CONFIG_CTA_SWIZZLING"), (5, "CUBLASLT_ALGO_CONFIG_CUSTOM_OPTION"), (6, "CUBLASLT_ALGO_CONFIG_STAGES_ID"), (7, "CUBLASLT_ALGO_CONFIG_INNER_SHAPE_ID"), (8, "CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID")] },
+    EnumRow { name: "cublasLtMatmulDescAttributes_t", bytes: 4, values: &[(0, "CUBLASLT_MATMUL_DESC_COMPUTE_TYPE"), (1, "CUBLASLT_MATMUL_DESC_SCALE_TYPE"), (2, "CUBLASLT_MATMUL_DESC_POINTER_MODE"), (3, "CUBLASLT_MATMUL_DESC_TRANSA"), (4, "CUBLASLT_MATMUL_DESC_TRANSB"), (5, "CUBLASLT_MATMUL_DESC_TRANSC"), (6, "CUBLASLT_MATMUL_DESC_FILL_MODE"), (7, "CUBLASLT_MATMUL_DESC_EPILOGUE"), (8, "CUBLASLT_MATMUL_DESC_BIAS_POINTER"), (10, "CUBLASLT_MATMUL_DESC_BIAS_BATCH_STRIDE"), (11, "CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER"), (12, "CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD"), (13, "CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_BATCH_STRIDE"), (14, "CUBLASLT_MATMUL_DESC_ALPHA_VECTOR_BATCH_STRIDE"), (15, "CUBLASLT_MATMUL_DESC_SM_COUNT_TARGET"), (17, "CUBLASLT_MATMUL_DESC_A_SCALE_POINTER"), (18, "CUBLASLT_MATMUL_DESC_B_SCALE_POINTER"), (19, "CUBLASLT_MATMUL_DESC_C_SCALE_POINTER"), (20, "CUBLASLT_MATMUL_DESC_D_SCALE_POINTER"), (21, "CUBLASLT_MATMUL_DESC_AMAX_D_POINTER"), (22, "CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_DATA_TYPE"), (23, "CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_SCALE_POINTER"), (24, "CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_AMAX_POINTER"), (25, "CUBLASLT_MATMUL_DESC_FAST_ACCUM"), (26, "CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE"), (27, "CUBLASLT_MATMUL_DESC_ATOMIC_SYNC_NUM_CHUNKS_D_ROWS"), (28, "CUBLASLT_MATMUL_DESC_ATOMIC_SYNC_NUM_CHUNKS_D_COLS"), (29, "CUBLASLT_MATMUL_DESC_ATOMIC_SYNC_IN_COUNTERS_POINTER"), (30, "CUBLASLT_MATMUL_DESC_ATOMIC_SYNC_OUT_COUNTERS_POINTER"), (31, "CUBLASLT_MATMUL_DESC_A_SCALE_MODE"), (32, "CUBLASLT_MATMUL_DESC_B_SCALE_MODE"), (33, "CUBLASLT_MATMUL_DESC_C_SCALE_MODE"), (34, "CUBLASLT_MATMUL_DESC_D_SCALE_MODE"), (35, "CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_SCALE_MODE"), (36, "CUBLASLT_MATMUL_DESC_D_OUT_SCALE_POINTER"), (37, "CUBLASLT_MATMUL_DESC_D_OUT_SCALE_MODE"), (38, "CUBLASLT_MATMUL_DESC_EMULATION_DESCRIPTOR"), (39, "CUBLASLT_MATMUL_DESC_ALPHA_BATCH_STRIDE"), (40, "CUBLASLT_MATMUL_DESC_BETA_BATCH_STRIDE"), (41, "CUBLASLT_MATMUL_DESC_BATCH_INVARIANCE_FLAGS")] },
+    EnumRow { name: "cublasLtMatmulPreferenceAttributes_t", bytes: 4, values: &[(0, "CUBLASLT_MATMUL_PREF_SEARCH_MODE"), (1, "CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES"), (2, "CUBLASLT_MATMUL_PREF_MATH_MODE_MASK"), (3, "CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK"), (4, "CUBLASLT_MATMUL_PREF_GAUSSIAN_MODE_MASK"), (5, "CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES"), (6, "CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES"), (7, "CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES"), (8, "CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES"), (9, "CUBLASLT_MATMUL_PREF_MAX_WAVES_COUNT"), (10, "CUBLASLT_MATMUL_PREF_POINTER_MODE_MASK"), (11, "CUBLASLT_MATMUL_PREF_EPILOGUE_MASK"), (12, "CUBLASLT_MATMUL_PREF_IMPL_MASK"), (13, "CUBLASLT_MATMUL_PREF_GROUPED_AVERAGE_REDUCTION_DIM"), (13, "CUBLASLT_MATMUL_PREF_SM_COUNT_TARGET"), (14, "CUBLASLT_MATMUL_PREF_GROUPED_DESC_D_AVERAGE_ROWS"), (15, "CUBLASLT_MATMUL_PREF_GROUPED_DESC_D_AVERAGE_COLS")] },
+    EnumRow { name: "cublasLtMatrixLayoutAttribute_t", bytes: 4, values: &[(0, "CUBLASLT_MATRIX_LAYOUT_TYPE"), (1, "CUBLASLT_MATRIX_LAYOUT_ORDER"), (2, "CUBLASLT_MATRIX_LAYOUT_ROWS"), (3, "CUBLASLT_MATRIX_LAYOUT_COLS"), (4, "CUBLASLT_MATRIX_LAYOUT_LD"), (5, "CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT"), (6, "CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET"), (7, "CUBLASLT_MATRIX_LAYOUT_PLANE_OFFSET"), (8, "CUBLASLT_MATRIX_LAYOUT_BATCH_MODE"), (9, "CUBLASLT_GROUPED_MATRIX_LAYOUT_ROWS_ARRAY"), (10, "CUBLASLT_GROUPED_MATRIX_LAYOUT_COLS_ARRAY"), (11, "CUBLASLT_GROUPED_MATRIX_LAYOUT_LD_ARRAY"), (12, "CUBLASLT_GROUPED_MATRIX_LAYOUT_ROWS_COLS_ARRAY_INTEGER_WIDTH"), (13, "CUBLASLT_GROUPED_MATRIX_LAYOUT_LD_ARRAY_INTEGER_WIDTH")] },
+    EnumRow { name: "cublasLtMatrixTransformDescAttributes_t", bytes: 4, values: &[(0, "CUBLASLT_MATRIX_TRANSFORM_DESC_SCALE_TYPE"), (1, "CUBLASLT_MATRIX_TRANSFORM_DESC_POINTER_MODE"), (2, "CUBLASLT_MATRIX_TRANSFORM_DESC_TRANSA"), (3, "CUBLASLT_MATRIX_TRANSFORM_DESC_TRANSB")] },
+    EnumRow { name: "cublasXtPinnedMemMode_t", bytes: 4, values: &[(0, "CUBLASXT_PINNING_DISABLED"), (1, "CUBLASXT_PINNING_ENABLED")] },
+    EnumRow { name: "cublasXtBlasOp_t", bytes: 4, values: &[(0, "CUBLASXT_GEMM"), (1, "CUBLASXT_SYRK"), (2, "CUBLASXT_HERK"), (3, "CUBLASXT_SYMM"), (4, "CUBLASXT_HEMM"), (5, "CUBLASXT_TRSM"), (6, "CUBLASXT_SYR2K"), (7, "CUBLASXT_HER2K"), (8, "CUBLASXT_SPMM"), (9, "CUBLASXT_SYRKX"), (10, "CUBLASXT_HERKX"), (11, "CUBLASXT_TRMM"), (12, "CUBLASXT_ROUTINE_MAX")] },
+    EnumRow { name: "cublasXtOpType_t", bytes: 4, values: &[(0, "CUBLASXT_FLOAT"), (1, "CUBLASXT_DOUBLE"), (2, "CUBLASXT_COMPLEX"), (3, "CUBLASXT_DOUBLECOMPLEX")] },
+    EnumRow { name: "cudnnStatus_t", bytes: 4, values: &[(0, "CUDNN_STATUS_SUCCESS"), (1001, "CUDNN_STATUS_NOT_INITIALIZED"), (1002, "CUDNN_STATUS_SUBLIBRARY_VERSION_MISMATCH"), (1002, "CUDNN_STATUS_VERSION_MISMATCH"), (1003, "CUDNN_STATUS_SERIALIZATION_VERSION_MISMATCH"), (1004, "CUDNN_STATUS_DEPRECATED"), (1005, "CUDNN_STATUS_LICENSE_ERROR"), (1006, "CUDNN_STATUS_RUNTIME_IN_PROGRESS"), (1007, "CUDNN_STATUS_RUNTIME_FP_OVERFLOW"), (1008, "CUDNN_STATUS_SUBLIBRARY_LOADING_FAILED"), (2000, "CUDNN_STATUS_BAD_PARAM"), (2001, "CUDNN_STATUS_INVALID_VALUE"), (2002, "CUDNN_STATUS_BAD_PARAM_NULL_POINTER"), (2003, "CUDNN_STATUS_BAD_PARAM_MISALIGNED_POINTER"), (2004, "CUDNN_STATUS_BAD_PARAM_NOT_FINALIZED"), (2005, "CUDNN_STATUS_BAD_PARAM_OUT_OF_BOUND"), (2006, "CUDNN_STATUS_BAD_PARAM_SIZE_INSUFFICIENT"), (2007, "CUDNN_STATUS_BAD_PARAM_STREAM_MISMATCH"), (2008, "CUDNN_STATUS_BAD_PARAM_SHAPE_MISMATCH"), (2009, "CUDNN_STATUS_BAD_PARAM_DUPLICATED_ENTRIES"), (2010, "CUDNN_STATUS_BAD_PARAM_ATTRIBUTE_TYPE"), (2011, "CUDNN_STATUS_BAD_PARAM_CUDA_GRAPH_MISMATCH"), (2012, "CUDNN_STATUS_BAD_PARAM_DESCRIPTOR_TYPE"), (3000, "CUDNN_STATUS_NOT_SUPPORTED"), (3001, "CUDNN_STATUS_NOT_SUPPORTED_GRAPH_PATTERN"), (3002, "CUDNN_STATUS_NOT_SUPPORTED_SHAPE"), (3003, "CUDNN_STATUS_NOT_SUPPORTED_DATA_TYPE"), (3004, "CUDNN_STATUS_NOT_SUPPORTED_LAYOUT"), (3005, "CUDNN_STATUS_NOT_SUPPORTED_INCOMPATIBLE_CUDA_DRIVER"), (3006, "CUDNN_STATUS_NOT_SUPPORTED_INCOMPATIBLE_CUDART"), (3007, "CUDNN_STATUS_NOT_SUPPORTED_ARCH_MISMATCH"), (3007, "CUDNN_STATUS_ARCH_MISMATCH"), (3008, "CUDNN_STATUS_NOT_SUPPORTED_RUNTIME_PREREQUISITE_MISSING"), (3008, "CUDNN_STATUS_RUNTIME_PREREQUISITE_MISSING"), (3009, "CUDNN_STATUS_NOT_SUPPORTED_SUBLIBRARY_UNAVAILABLE"), (3010, "CUDNN_STATUS_NOT_SUPPORTED_SHARED_MEMORY_INSUFFICIENT"), (3011, "CUDNN_STATUS_NOT_SUPPORTED_PADDING"), (3012, "CUDNN_STATUS_NOT_SUPPORTED_BAD_LAUNCH_PARAM"), (3013, "CUDNN_STATUS_NOT_SUPPORTED_CUDA_GRAPH_NATIVE_API"), (3014, "CUDNN_STATUS_NOT_SUPPORTED_INVALID_DYNAMIC_SHAPE"), (4000, "CUDNN_STATUS_INTERNAL_ERROR"), (4001, "CUDNN_STATUS_INTERNAL_ERROR_COMPILATION_FAILED"), (4002, "CUDNN_STATUS_INTERNAL_ERROR_UNEXPECTED_VALUE"), (4003, "CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED"), (4003, "CUDNN_STATUS_ALLOC_FAILED"), (4004, "CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED"), (4005, "CUDNN_STATUS_INTERNAL_ERROR_BAD_LAUNCH_PARAM"), (4006, "CUDNN_STATUS_INTERNAL_ERROR_TEXTURE_CREATION_FAILED"), (4006, "CUDNN_STATUS_MAPPING_ERROR"), (5000, "CUDNN_STATUS_EXECUTION_FAILED"), (5001, "CUDNN_STATUS_EXECUTION_FAILED_CUDA_DRIVER"), (5002, "CUDNN_STATUS_EXECUTION_FAILED_CUBLAS"), (5003, "CUDNN_STATUS_EXECUTION_FAILED_CUDART"), (5004, "CUDNN_STATUS_EXECUTION_FAILED_CURAND")] },
+    EnumRow { name: "cudnnDataType_t", bytes: 4, values: &[(0, "CUDNN_DATA_FLOAT"), (1, "CUDNN_DATA_DOUBLE"), (2, "CUDNN_DATA_HALF"), (3, "CUDNN_DATA_INT8"), (4, "CUDNN_DATA_INT32"), (5, "CUDNN_DATA_INT8x4"), (6, "CUDNN_DATA_UINT8"), (7, "CUDNN_DATA_UINT8x4"), (8, "CUDNN_DATA_INT8x32"), (9, "CUDNN_DATA_BFLOAT16"), (10, "CUDNN_DATA_INT64"), (11, "CUDNN_DATA_BOOLEAN"), (12, "CUDNN_DATA_FP8_E4M3"), (13, "CUDNN_DATA_FP8_E5M2"), (14, "CUDNN_DATA_FAST_FLOAT_FOR_FP8"), (15, "CUDNN_DATA_FP8_E8M0"), (16, "CUDNN_DATA_FP4_E2M1"), (17, "CUDNN_DATA_INT4"), (18, "CUDNN_DATA_UINT4"), (19, "CUDNN_DATA_UINT32"), (20, "CUDNN_DATA_COMPLEX_FP32"), (21, "CUDNN_DATA_COMPLEX_FP64"), (22, "CUDNN_DATA_BYTE_BOOLEAN"), (23, "CUDNN_DATA_FP8_E5M3")] },
+    EnumRow { name: "cudnnBackendDescriptorType_t", bytes: 4, values: &[(0, "CUDNN_BACKEND_POINTWISE_DESCRIPTOR"), (1, "CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR"), (2, "CUDNN_BACKEND_ENGINE_DESCRIPTOR"), (3, "CUDNN_BACKEND_ENGINECFG_DESCRIPTOR"), (4, "CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR"), (5, "CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR"), (6, "CUDNN_BACKEND_INTERMEDIATE_INFO_DESCRIPTOR"), (7, "CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR"), (8, "CUDNN_BACKEND_KNOB_INFO_DESCRIPTOR"), (9, "CUDNN_BACKEND_LAYOUT_INFO_DESCRIPTOR"), (10, "CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR"), (11, "CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR"), (12, "CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR"), (13, "CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR"), (14, "CUDNN_BACKEND_OPERATION_GEN_STATS_DESCRIPTOR"), (15, "CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR"), (16, "CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR"), (17, "CUDNN_BACKEND_TENSOR_DESCRIPTOR"), (18, "CUDNN_BACKEND_MATMUL_DESCRIPTOR"), (19, "CUDNN_BACKEND_OPERATION_MATMUL_DESCRIPTOR"), (20, "CUDNN_BACKEND_OPERATION_BN_FINALIZE_STATISTICS_DESCRIPTOR"), (21, "CUDNN_BACKEND_REDUCTION_DESCRIPTOR"), (22, "CUDNN_BACKEND_OPERATION_REDUCTION_DESCRIPTOR"), (23, "CUDNN_BACKEND_OPERATION_BN_BWD_WEIGHTS_DESCRIPTOR"), (24, "CUDNN_BACKEND_RESAMPLE_DESCRIPTOR"), (25, "CUDNN_BACKEND_OPERATION_RESAMPLE_FWD_DESCRIPTOR"), (26, "CUDNN_BACKEND_OPERATION_RESAMPLE_BWD_DESCRIPTOR"), (27, "CUDNN_BACKEND_OPERATION_CONCAT_DESCRIPTOR"), (28, "CUDNN_BACKEND_OPERATION_SIGNAL_DESCRIPTOR"), (29, "CUDNN_BACKEND_OPERATION_NORM_FORWARD_DESCRIPTOR"), (30, "CUDNN_BACKEND_OPERATION_NORM_BACKWARD_DESCRIPTOR"), (31, "CUDNN_BACKEND_OPERATION_RESHAPE_DESCRIPTOR"), (32, "CUDNN_BACKEND_RNG_DESCRIPTOR"), (33, "CUDNN_BACKEND_OPERATION_RNG_DESCRIPTOR"), (34, "CUDNN_BACKEND_KERNEL_CACHE_DESCRIPTOR"), (35, "CUDNN_BACKEND_OPERATION_PAGED_CACHE_LOAD_DESCRIPTOR"), (36, "CUDNN_BACKEND_OPERATION_BLOCK_SCALE_QUANTIZE_DESCRIPTOR"), (37, "CUDNN_BACKEND_OPERATION_BLOCK_SCALE_DEQUANTIZE_DESCRIPTOR"), (38, "CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR"), (39, "CUDNN_BACKEND_OPERATION_EXPAND_BAND_MATRIX_DESCRIPTOR"), (40, "CUDNN_BACKEND_OPERATION_CONTRACT_BAND_MATRIX_DESCRIPTOR"), (41, "CUDNN_BACKEND_OPERATION_SDPA_FWD_DESCRIPTOR"), (42, "CUDNN_BACKEND_OPERATION_MOE_GROUPED_MATMUL_DESCRIPTOR"), (43, "CUDNN_BACKEND_OPERATION_SDPA_BWD_DESCRIPTOR"), (44, "CUDNN_BACKEND_OPERATION_DIAGONAL_BAND_MASK_DESCRIPTOR"), (45, "CUDNN_BACKEND_OPERATION_SOFTMAX_DESCRIPTOR"), (46, "CUDNN_BACKEND_OPERATION_TRANSPOSE_DESCRIPTOR"), (47, "CUDNN_BACKEND_OPERATION_SLICE_DESCRIPTOR"), (48, "CUDNN_BACKEND_OPERATION_MOE_GROUPED_MATMUL_BWD_DESCRIPTOR"), (49, "CUDNN_BACKEND_OPERATION_ROPE_FWD_DESCRIPTOR"), (50, "CUDNN_BACKEND_OPERATION_ROPE_BWD_DESCRIPTOR")] },
+    EnumRow { name: "cudnnBackendAttributeName_t", bytes: 4, values: &[(0, "CUDNN_ATTR_POINTWISE_MODE"), (1, "CUDNN_ATTR_POINTWISE_MATH_PREC"), (2, "CUDNN_ATTR_POINTWISE_NAN_PROPAGATION"), (3, "CUDNN_ATTR_POINTWISE_RELU_LOWER_CLIP"), (4, "CUDNN_ATTR_POINTWISE_RELU_UPPER_CLIP"), (5, "CUDNN_ATTR_POINTWISE_RELU_LOWER_CLIP_SLOPE"), (6, "CUDNN_ATTR_POINTWISE_ELU_ALPHA"), (7, "CUDNN_ATTR_POINTWISE_SOFTPLUS_BETA"), (8, "CUDNN_ATTR_POINTWISE_SWISH_BETA"), (9, "CUDNN_ATTR_POINTWISE_AXIS"), (100, "CUDNN_ATTR_CONVOLUTION_COMP_TYPE"), (101, "CUDNN_ATTR_CONVOLUTION_CONV_MODE"), (102, "CUDNN_ATTR_CONVOLUTION_DILATIONS"), (103, "CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES"), (104, "CUDNN_ATTR_CONVOLUTION_POST_PADDINGS"), (105, "CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS"), (106, "CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS"), (200, "CUDNN_ATTR_ENGINEHEUR_MODE"), (201, "CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH"), (202, "CUDNN_ATTR_ENGINEHEUR_RESULTS"), (203, "CUDNN_ATTR_ENGINEHEUR_SM_COUNT_TARGET"), (204, "CUDNN_ATTR_ENGINEHEUR_DEVICEPROP"), (205, "CUDNN_ATTR_ENGINEHEUR_SHARED_MEMORY_LIMIT"), (300, "CUDNN_ATTR_ENGINECFG_ENGINE"), (301, "CUDNN_ATTR_ENGINECFG_INTERMEDIATE_INFO"), (302, "CUDNN_ATTR_ENGINECFG_KNOB_CHOICES"), (303, "CUDNN_ATTR_ENGINECFG_WORKSPACE_SIZE"), (304, "CUDNN_ATTR_ENGINECFG_SHARED_MEMORY_USED"), (400, "CUDNN_ATTR_EXECUTION_PLAN_HANDLE"), (401, "CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG"), (402, "CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE"), (403, "CUDNN_ATTR_EXECUTION_PLAN_COMPUTED_INTERMEDIATE_UIDS"), (404, "CUDNN_ATTR_EXECUTION_PLAN_RUN_ONLY_INTERMEDIATE_UIDS"), (405, "CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION"), (406, "CUDNN_ATTR_EXECUTION_PLAN_KERNEL_CACHE"), (407, "CUDNN_ATTR_EXECUTION_PLAN_DEVICEPROP"), (408, "CUDNN_ATTR_EXECUTION_PLAN_CUDA_GRAPH_RETENTION"), (500, "CUDNN_ATTR_INTERMEDIATE_INFO_UNIQUE_ID"), (501, "CUDNN_ATTR_INTERMEDIATE_INFO_SIZE"), (502, "CUDNN_ATTR_INTERMEDIATE_INFO_DEPENDENT_DATA_UIDS"), (503, "CUDNN_ATTR_INTERMEDIATE_INFO_DEPENDENT_ATTRIBUTES"), (600, "CUDNN_ATTR_KNOB_CHOICE_KNOB_TYPE"), (601, "CUDNN_ATTR_KNOB_CHOICE_KNOB_VALUE"), (700, "CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA"), (701, "CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA"), (702, "CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC"), (703, "CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W"), (704, "CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X"), (705, "CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y"), (706, "CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_ALPHA"), (707, "CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_BETA"), (708, "CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_CONV_DESC"), (709, "CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_W"), (710, "CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX"), (711, "CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DY"), (712, "CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_ALPHA"), (713, "CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_BETA"), (714, "CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_CONV_DESC"), (715, "CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DW"), (716, "CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_X"), (717, "CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DY"), (750, "CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR"), (751, "CUDNN_ATTR_OPERATION_POINTWISE_XDESC"), (752, "CUDNN_ATTR_OPERATION_POINTWISE_BDESC"), (753, "CUDNN_ATTR_OPERATION_POINTWISE_YDESC"), (754, "CUDNN_ATTR_OPERATION_POINTWISE_ALPHA1"), (755, "CUDNN_ATTR_OPERATION_POINTWISE_ALPHA2"), (756, "CUDNN_ATTR_OPERATION_POINTWISE_DXDESC"), (757, "CUDNN_ATTR_OPERATION_POINTWISE_DYDESC"), (758, "CUDNN_ATTR_OPERATION_POINTWISE_TDESC"), (770, "CUDNN_ATTR_OPERATION_GENSTATS_MODE"), (771, "CUDNN_ATTR_OPERATION_GENSTATS_MATH_PREC"), (772, "CUDNN_ATTR_OPERATION_GENSTATS_XDESC"), (773, "CUDNN_ATTR_OPERATION_GENSTATS_SUMDESC"), (774, "CUDNN_ATTR_OPERATION_GENSTATS_SQSUMDESC"), (780, "CUDNN_ATTR_OPERATION_BN_FINALIZE_STATS_MODE"), (781, "CUDNN_ATTR_OPERATION_BN_FINALIZE_MATH_PREC"), (782, "CUDNN_ATTR_OPERATION_BN_FINALIZE_Y_SUM_DESC"), (783, "CUDNN_ATTR_OPERATION_BN_FINALIZE_Y_SQ_SUM_DESC"), (784, "CUDNN_ATTR_OPERATION_BN_FINALIZE_SCALE_DESC"), (785, "CUDNN_ATTR_OPERATION_BN_FINALIZE_BIAS_DESC"), (786, "CUDNN_ATTR_OPERATION_BN_FINALIZE_PREV_RUNNING_MEAN_DESC"), (787, "CUDNN_ATTR_OPERATION_BN_FINALIZE_PREV_RUNNING_VAR_DESC"), (788, "CUDNN_ATTR_OPERATION_BN_FINALIZE_UPDATED_RUNNING_MEAN_DESC"), (789, "CUDNN_ATTR_OPERATION_BN_FINALIZE_UPDATED_RUNNING_VAR_DESC"), (790, "CUDNN_ATTR_OPERATION_BN_FINALIZE_SAVED_MEAN_DESC"), (791, "CUDNN_ATTR_OPERATION_BN_FINALIZE_SAVED_INV_STD_DESC"), (792, "CUDNN_ATTR_OPERATION_BN_FINALIZE_EQ_SCALE_DESC"), (793, "CUDNN_ATTR_OPERATION_BN_FINALIZE_EQ_BIAS_DESC"), (794, "CUDNN_ATTR_OPERATION_BN_FINALIZE_ACCUM_COUNT_DESC"), (795, "CUDNN_ATTR_OPERATION_BN_FINALIZE_EPSILON_DESC"), (796, "CUDNN_ATTR_OPERATION_BN_FINALIZE_EXP_AVERATE_FACTOR_DESC"), (800, "CUDNN_ATTR_OPERATIONGRAPH_HANDLE"), (801, "CUDNN_ATTR_OPERATIONGRAPH_OPS"), (802, "CUDNN_ATTR_OPERATIONGRAPH_ENGINE_GLOBAL_COUNT"), (803, "CUDNN_ATTR_OPERATIONGRAPH_IS_DYNAMIC_SHAPE_ENABLED"), (804, "CUDNN_ATTR_OPERATIONGRAPH_IS_SAME_TOPOLOGY"), (805, "CUDNN_ATTR_OPERATIONGRAPH_IS_OVERRIDE_SHAPE_ENABLED"), (806, "CUDNN_ATTR_OPERATIONGRAPH_MODE"), (900, "CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT"), (901, "CUDNN_ATTR_TENSOR_DATA_TYPE"), (902, "CUDNN_ATTR_TENSOR_DIMENSIONS"), (903, "CUDNN_ATTR_TENSOR_STRIDES"), (904, "CUDNN_ATTR_TENSOR_VECTOR_COUNT"), (905, "CUDNN_ATTR_TENSOR_VECTORIZED_DIMENSION"), (906, "CUDNN_ATTR_TENSOR_UNIQUE_ID"), (907, "CUDNN_ATTR_TENSOR_IS_VIRTUAL"), (908, "CUDNN_ATTR_TENSOR_IS_BY_VALUE"), (909, "CUDNN_ATTR_TENSOR_REORDERING_MODE"), (910, "CUDNN_ATTR_TENSOR_CONSTANT_VALUE"), (913, "CUDNN_ATTR_TENSOR_RAGGED_OFFSET_DESC"), (914, "CUDNN_ATTR_TENSOR_RAGGED_OFFSET_MULTIPLIER"), (1000, "CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS"), (1001, "CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS"), (1002, "CUDNN_ATTR_VARIANT_PACK_INTERMEDIATES"), (1003, "CUDNN_ATTR_VARIANT_PACK_WORKSPACE"), (1010, "CUDNN_ATTR_VARIANT_PACK_OVERRIDE_UNIQUE_IDS"), (1011, "CUDNN_ATTR_VARIANT_PACK_OVERRIDE_SHAPES"), (1012, "CUDNN_ATTR_VARIANT_PACK_OVERRIDE_STRIDES"), (1100, "CUDNN_ATTR_LAYOUT_INFO_TENSOR_UID"), (1101, "CUDNN_ATTR_LAYOUT_INFO_TYPES"), (1200, "CUDNN_ATTR_KNOB_INFO_TYPE"), (1201, "CUDNN_ATTR_KNOB_INFO_MAXIMUM_VALUE"), (1202, "CUDNN_ATTR_KNOB_INFO_MINIMUM_VALUE"), (1203, "CUDNN_ATTR_KNOB_INFO_STRIDE"), (1300, "CUDNN_ATTR_ENGINE_OPERATION_GRAPH"), (1301, "CUDNN_ATTR_ENGINE_GLOBAL_INDEX"), (1302, "CUDNN_ATTR_ENGINE_KNOB_INFO"), (1303, "CUDNN_ATTR_ENGINE_NUMERICAL_NOTE"), (1304, "CUDNN_ATTR_ENGINE_LAYOUT_INFO"), (1305, "CUDNN_ATTR_ENGINE_BEHAVIOR_NOTE"), (1306, "CUDNN_ATTR_ENGINE_SM_COUNT_TARGET"), (1307, "CUDNN_ATTR_ENGINE_DEVICEPROP"), (1308, "CUDNN_ATTR_ENGINE_DISABLE_CLUSTER_COOPERATIVE"), (1309, "CUDNN_ATTR_ENGINE_SHARED_MEMORY_LIMIT"), (1500, "CUDNN_ATTR_MATMUL_COMP_TYPE"), (1503, "CUDNN_ATTR_MATMUL_PADDING_VALUE"), (1520, "CUDNN_ATTR_OPERATION_MATMUL_ADESC"), (1521, "CUDNN_ATTR_OPERATION_MATMUL_BDESC"), (1522, "CUDNN_ATTR_OPERATION_MATMUL_CDESC"), (1523, "CUDNN_ATTR_OPERATION_MATMUL_DESC"), (1524, "CUDNN_ATTR_OPERATION_MATMUL_IRREGULARLY_STRIDED_BATCH_COUNT"), (1525, "CUDNN_ATTR_OPERATION_MATMUL_GEMM_M_OVERRIDE_DESC"), (1526, "CUDNN_ATTR_OPERATION_MATMUL_GEMM_N_OVERRIDE_DESC"), (1527, "CUDNN_ATTR_OPERATION_MATMUL_GEMM_K_OVERRIDE_DESC"), (1600, "CUDNN_ATTR_REDUCTION_OPERATOR"), (1601, "CUDNN_ATTR_REDUCTION_COMP_TYPE"), (1602, "CUDNN_ATTR_REDUCTION_IS_DETERMINISTIC"), (1610, "CUDNN_ATTR_OPERATION_REDUCTION_XDESC"), (1611, "CUDNN_ATTR_OPERATION_REDUCTION_YDESC"), (1612, "CUDNN_ATTR_OPERATION_REDUCTION_DESC"), (1613, "CUDNN_ATTR_OPERATION_REDUCTION_GROUP_OFFSET_DESC"), (1620, "CUDNN_ATTR_OPERATION_BN_BWD_WEIGHTS_MATH_PREC"), (1621, "CUDNN_ATTR_OPERATION_BN_BWD_WEIGHTS_MEAN_DESC"), (1622, "CUDNN_ATTR_OPERATION_BN_BWD_WEIGHTS_INVSTD_DESC"), (1623, "CUDNN_ATTR_OPERATION_BN_BWD_WEIGHTS_BN_SCALE_DESC"), (1624, "CUDNN_ATTR_OPERATION_BN_BWD_WEIGHTS_X_DESC"), (1625, "CUDNN_ATTR_OPERATION_BN_BWD_WEIGHTS_DY_DESC"), (1626, "CUDNN_ATTR_OPERATION_BN_BWD_WEIGHTS_DBN_SCALE_DESC"), (1627, "CUDNN_ATTR_OPERATION_BN_BWD_WEIGHTS_DBN_BIAS_DESC"), (1628, "CUDNN_ATTR_OPERATION_BN_BWD_WEIGHTS_EQ_DY_SCALE_DESC"), (1629, "CUDNN_ATTR_OPERATION_BN_BWD_WEIGHTS_EQ_X_SCALE_DESC"), (1630, "CUDNN_ATTR_OPERATION_BN_BWD_WEIGHTS_EQ_BIAS"), (1640, "CUDNN_ATTR_OPERATION_REDUCTION_DIMS"), (1641, "CUDNN_ATTR_OPERATION_REDUCTION_INIT_VALUES"), (1642, "CUDNN_ATTR_OPERATION_REDUCTION_SUBGRAPH"), (1643, "CUDNN_ATTR_OPERATION_REDUCTION_SUBGRAPH_ACCUMULATOR_UIDS"), (1644, "CUDNN_ATTR_OPERATION_REDUCTION_SUBGRAPH_CURRENT_UIDS"), (1645, "CUDNN_ATTR_OPERATION_REDUCTION_SUBGRAPH_OUTPUT_UIDS"), (1646, "CUDNN_ATTR_OPERATION_REDUCTION_SUBGRAPH_COMPUTE_TYPES"), (1700, "CUDNN_ATTR_RESAMPLE_MODE"), (1701, "CUDNN_ATTR_RESAMPLE_COMP_TYPE"), (1702, "CUDNN_ATTR_RESAMPLE_SPATIAL_DIMS"), (1703, "CUDNN_ATTR_RESAMPLE_POST_PADDINGS"), (1704, "CUDNN_ATTR_RESAMPLE_PRE_PADDINGS"), (1705, "CUDNN_ATTR_RESAMPLE_STRIDES"), (1706, "CUDNN_ATTR_RESAMPLE_WINDOW_DIMS"), (1707, "CUDNN_ATTR_RESAMPLE_NAN_PROPAGATION"), (1708, "CUDNN_ATTR_RESAMPLE_PADDING_MODE"), (1710, "CUDNN_ATTR_OPERATION_RESAMPLE_FWD_XDESC"), (1711, "CUDNN_ATTR_OPERATION_RESAMPLE_FWD_YDESC"), (1712, "CUDNN_ATTR_OPERATION_RESAMPLE_FWD_IDXDESC"), (1713, "CUDNN_ATTR_OPERATION_RESAMPLE_FWD_ALPHA"), (1714, "CUDNN_ATTR_OPERATION_RESAMPLE_FWD_BETA"), (1716, "CUDNN_ATTR_OPERATION_RESAMPLE_FWD_DESC"), (1720, "CUDNN_ATTR_OPERATION_RESAMPLE_BWD_DXDESC"), (1721, "CUDNN_ATTR_OPERATION_RESAMPLE_BWD_DYDESC"), (1722, "CUDNN_ATTR_OPERATION_RESAMPLE_BWD_IDXDESC"), (1723, "CUDNN_ATTR_OPERATION_RESAMPLE_BWD_ALPHA"), (1724, "CUDNN_ATTR_OPERATION_RESAMPLE_BWD_BETA"), (1725, "CUDNN_ATTR_OPERATION_RESAMPLE_BWD_DESC"), (1726, "CUDNN_ATTR_OPERATION_RESAMPLE_BWD_XDESC"), (1727, "CUDNN_ATTR_OPERATION_RESAMPLE_BWD_YDESC"), (1800, "CUDNN_ATTR_OPERATION_CONCAT_AXIS"), (1801, "CUDNN_ATTR_OPERATION_CONCAT_INPUT_DESCS"), (1802, "CUDNN_ATTR_OPERATION_CONCAT_INPLACE_INDEX"), (1803, "CUDNN_ATTR_OPERATION_CONCAT_OUTPUT_DESC"), (1900, "CUDNN_ATTR_OPERATION_SIGNAL_MODE"), (1901, "CUDNN_ATTR_OPERATION_SIGNAL_FLAGDESC"), (1902, "CUDNN_ATTR_OPERATION_SIGNAL_VALUE"), (1903, "CUDNN_ATTR_OPERATION_SIGNAL_XDESC"), (1904, "CUDNN_ATTR_OPERATION_SIGNAL_YDESC"), (1950, "CUDNN_ATTR_OPERATION_PAGED_CACHE_LOAD_CONTAINER_DESC"), (1951, "CUDNN_ATTR_OPERATION_PAGED_CACHE_LOAD_YDESC"), (1952, "CUDNN_ATTR_OPERATION_PAGED_CACHE_LOAD_SEQUENCE_DESC"), (1953, "CUDNN_ATTR_OPERATION_PAGED_CACHE_LOAD_PAGE_TABLE_DESC"), (2000, "CUDNN_ATTR_OPERATION_NORM_FWD_MODE"), (2001, "CUDNN_ATTR_OPERATION_NORM_FWD_PHASE"), (2002, "CUDNN_ATTR_OPERATION_NORM_FWD_XDESC"), (2003, "CUDNN_ATTR_OPERATION_NORM_FWD_MEAN_DESC"), (2004, "CUDNN_ATTR_OPERATION_NORM_FWD_INV_VARIANCE_DESC"), (2005, "CUDNN_ATTR_OPERATION_NORM_FWD_SCALE_DESC"), (2006, "CUDNN_ATTR_OPERATION_NORM_FWD_BIAS_DESC"), (2007, "CUDNN_ATTR_OPERATION_NORM_FWD_EPSILON_DESC"), (2008, "CUDNN_ATTR_OPERATION_NORM_FWD_EXP_AVG_FACTOR_DESC"), (2009, "CUDNN_ATTR_OPERATION_NORM_FWD_INPUT_RUNNING_MEAN_DESC"), (2010, "CUDNN_ATTR_OPERATION_NORM_FWD_INPUT_RUNNING_VAR_DESC"), (2011, "CUDNN_ATTR_OPERATION_NORM_FWD_OUTPUT_RUNNING_MEAN_DESC"), (2012, "CUDNN_ATTR_OPERATION_NORM_FWD_OUTPUT_RUNNING_VAR_DESC"), (2013, "CUDNN_ATTR_OPERATION_NORM_FWD_YDESC"), (2014, "CUDNN_ATTR_OPERATION_NORM_FWD_PEER_STAT_DESCS"), (2100, "CUDNN_ATTR_OPERATION_NORM_BWD_MODE"), (2101, "CUDNN_ATTR_OPERATION_NORM_BWD_XDESC"), (2102, "CUDNN_ATTR_OPERATION_NORM_BWD_MEAN_DESC"), (2103, "CUDNN_ATTR_OPERATION_NORM_BWD_INV_VARIANCE_DESC"), (2104, "CUDNN_ATTR_OPERATION_NORM_BWD_DYDESC"), (2105, "CUDNN_ATTR_OPERATION_NORM_BWD_SCALE_DESC"), (2106, "CUDNN_ATTR_OPERATION_NORM_BWD_EPSILON_DESC"), (2107, "CUDNN_ATTR_OPERATION_NORM_BWD_DSCALE_DESC"), (2108, "CUDNN_ATTR_OPERATION_NORM_BWD_DBIAS_DESC"), (2109, "CUDNN_ATTR_OPERATION_NORM_BWD_DXDESC"), (2110, "CUDNN_ATTR_OPERATION_NORM_BWD_PEER_STAT_DESCS"), (2200, "CUDNN_ATTR_OPERATION_RESHAPE_XDESC"), (2201, "CUDNN_ATTR_OPERATION_RESHAPE_YDESC"), (2202, "CUDNN_ATTR_OPERATION_RESHAPE_MODE"), (2250, "CUDNN_ATTR_OPERATION_EXPAND_BAND_MATRIX_XDESC"), (2251, "CUDNN_ATTR_OPERATION_EXPAND_BAND_MATRIX_YDESC"), (2252, "CUDNN_ATTR_OPERATION_EXPAND_BAND_MATRIX_LOWER_BANDWIDTH"), (2253, "CUDNN_ATTR_OPERATION_EXPAND_BAND_MATRIX_UPPER_BANDWIDTH"), (2254, "CUDNN_ATTR_OPERATION_EXPAND_BAND_MATRIX_AXIS"), (2255, "CUDNN_ATTR_OPERATION_EXPAND_BAND_MATRIX_PAD_VALUE"), (2256, "CUDNN_ATTR_OPERATION_EXPAND_BAND_MATRIX_KV_TOKEN_OFFSET_DESC"), (2257, "CUDNN_ATTR_OPERATION_EXPAND_BAND_MATRIX_SPECULATIVE_MASK_DESC"), (2270, "CUDNN_ATTR_OPERATION_CONTRACT_BAND_MATRIX_XDESC"), (2271, "CUDNN_ATTR_OPERATION_CONTRACT_BAND_MATRIX_YDESC"), (2272, "CUDNN_ATTR_OPERATION_CONTRACT_BAND_MATRIX_LOWER_BANDWIDTH"), (2273, "CUDNN_ATTR_OPERATION_CONTRACT_BAND_MATRIX_UPPER_BANDWIDTH"), (2274, "CUDNN_ATTR_OPERATION_CONTRACT_BAND_MATRIX_AXIS"), (2275, "CUDNN_ATTR_OPERATION_CONTRACT_BAND_MATRIX_PAD_VALUE"), (2276, "CUDNN_ATTR_OPERATION_CONTRACT_BAND_MAX_TOKEN_VALUE"), (2300, "CUDNN_ATTR_RNG_DISTRIBUTION"), (2301, "CUDNN_ATTR_RNG_NORMAL_DIST_MEAN"), (2302, "CUDNN_ATTR_RNG_NORMAL_DIST_STANDARD_DEVIATION"), (2303, "CUDNN_ATTR_RNG_UNIFORM_DIST_MAXIMUM"), (2304, "CUDNN_ATTR_RNG_UNIFORM_DIST_MINIMUM"), (2305, "CUDNN_ATTR_RNG_BERNOULLI_DIST_PROBABILITY"), (2310, "CUDNN_ATTR_OPERATION_RNG_YDESC"), (2311, "CUDNN_ATTR_OPERATION_RNG_SEED"), (2312, "CUDNN_ATTR_OPERATION_RNG_DESC"), (2313, "CUDNN_ATTR_OPERATION_RNG_OFFSET_DESC"), (2400, "CUDNN_ATTR_KERNEL_CACHE_OPERATION_GRAPH"), (2401, "CUDNN_ATTR_KERNEL_CACHE_IS_ENGINECFG_KERNEL_CACHED"), (2402, "CUDNN_ATTR_KERNEL_CACHE_JSON_REPRESENTATION"), (2403, "CUDNN_ATTR_KERNEL_CACHE_REVISION"), (2404, "CUDNN_ATTR_KERNEL_CACHE_ENTRY_COUNT"), (2500, "CUDNN_ATTR_OPERATION_BLOCK_SCALE_QUANTIZE_XDESC"), (2501, "CUDNN_ATTR_OPERATION_BLOCK_SCALE_QUANTIZE_YDESC"), (2502, "CUDNN_ATTR_OPERATION_BLOCK_SCALE_QUANTIZE_SCALE_DESC"), (2503, "CUDNN_ATTR_OPERATION_BLOCK_SCALE_QUANTIZE_MATH_PREC"), (2504, "CUDNN_ATTR_OPERATION_BLOCK_SCALE_QUANTIZE_BLOCK_SIZE"), (2600, "CUDNN_ATTR_OPERATION_BLOCK_SCALE_DEQUANTIZE_XDESC"), (2601, "CUDNN_ATTR_OPERATION_BLOCK_SCALE_DEQUANTIZE_SCALE_DESC"), (2602, "CUDNN_ATTR_OPERATION_BLOCK_SCALE_DEQUANTIZE_YDESC"), (2603, "CUDNN_ATTR_OPERATION_BLOCK_SCALE_DEQUANTIZE_MATH_PREC"), (2604, "CUDNN_ATTR_OPERATION_BLOCK_SCALE_DEQUANTIZE_BLOCK_SIZE"), (2605, "CUDNN_ATTR_OPERATION_BLOCK_SCALE_DEQUANTIZE_NEG_SCALE"), (2700, "CUDNN_ATTR_DEVICEPROP_DEVICE_ID"), (2701, "CUDNN_ATTR_DEVICEPROP_HANDLE"), (2702, "CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION"), (2800, "CUDNN_ATTR_OPERATION_SDPA_FWD_QDESC"), (2801, "CUDNN_ATTR_OPERATION_SDPA_FWD_KDESC"), (2802, "CUDNN_ATTR_OPERATION_SDPA_FWD_VDESC"), (2803, "CUDNN_ATTR_OPERATION_SDPA_FWD_ODESC"), (2804, "CUDNN_ATTR_OPERATION_SDPA_FWD_STATSDESC"), (2805, "CUDNN_ATTR_OPERATION_SDPA_FWD_SCALEDESC"), (2806, "CUDNN_ATTR_OPERATION_SDPA_FWD_BLOCK_MASK_DESC"), (2807, "CUDNN_ATTR_OPERATION_SDPA_FWD_PAGE_TABLE_KDESC"), (2808, "CUDNN_ATTR_OPERATION_SDPA_FWD_PAGE_TABLE_VDESC"), (2809, "CUDNN_ATTR_OPERATION_SDPA_FWD_SEQ_LEN_QDESC"), (2810, "CUDNN_ATTR_OPERATION_SDPA_FWD_SEQ_LEN_KVDESC"), (2811, "CUDNN_ATTR_OPERATION_SDPA_FWD_SUBGRAPH"), (2812, "CUDNN_ATTR_OPERATION_SDPA_FWD_SUBGRAPH_INPUT_UID"), (2813, "CUDNN_ATTR_OPERATION_SDPA_FWD_SUBGRAPH_OUTPUT_UID"), (2814, "CUDNN_ATTR_OPERATION_SDPA_FWD_SOFTMAX_DESC"), (2815, "CUDNN_ATTR_OPERATION_SDPA_FWD_DROPOUT_SEED_DESC"), (2816, "CUDNN_ATTR_OPERATION_SDPA_FWD_DROPOUT_OFFSET_DESC"), (2817, "CUDNN_ATTR_OPERATION_SDPA_FWD_DROPOUT_RNG_DUMP_DESC"), (2818, "CUDNN_ATTR_OPERATION_SDPA_FWD_DROPOUT_PROBABILITY"), (2819, "CUDNN_ATTR_OPERATION_SDPA_FWD_UNFUSE_FMA"), (2820, "CUDNN_ATTR_OPERATION_SDPA_FWD_CU_SEQ_LEN_QDESC"), (2821, "CUDNN_ATTR_OPERATION_SDPA_FWD_CU_SEQ_LEN_KVDESC"), (2822, "CUDNN_ATTR_OPERATION_SDPA_FWD_DESCALE_QDESC"), (2823, "CUDNN_ATTR_OPERATION_SDPA_FWD_DESCALE_KDESC"), (2824, "CUDNN_ATTR_OPERATION_SDPA_FWD_DESCALE_VDESC"), (2825, "CUDNN_ATTR_OPERATION_SDPA_FWD_DESCALE_SDESC"), (2826, "CUDNN_ATTR_OPERATION_SDPA_FWD_SCALE_SDESC"), (2827, "CUDNN_ATTR_OPERATION_SDPA_FWD_SCALE_ODESC"), (2828, "CUDNN_ATTR_OPERATION_SDPA_FWD_AMAX_SDESC"), (2829, "CUDNN_ATTR_OPERATION_SDPA_FWD_AMAX_ODESC"), (2851, "CUDNN_ATTR_OPERATION_SDPA_BWD_QDESC"), (2852, "CUDNN_ATTR_OPERATION_SDPA_BWD_KDESC"), (2853, "CUDNN_ATTR_OPERATION_SDPA_BWD_VDESC"), (2854, "CUDNN_ATTR_OPERATION_SDPA_BWD_ODESC"), (2855, "CUDNN_ATTR_OPERATION_SDPA_BWD_STATSDESC"), (2856, "CUDNN_ATTR_OPERATION_SDPA_BWD_SCALEDESC"), (2857, "CUDNN_ATTR_OPERATION_SDPA_BWD_SEQ_LEN_QDESC"), (2858, "CUDNN_ATTR_OPERATION_SDPA_BWD_SEQ_LEN_KVDESC"), (2859, "CUDNN_ATTR_OPERATION_SDPA_BWD_DQDESC"), (2860, "CUDNN_ATTR_OPERATION_SDPA_BWD_DKDESC"), (2861, "CUDNN_ATTR_OPERATION_SDPA_BWD_DVDESC"), (2862, "CUDNN_ATTR_OPERATION_SDPA_BWD_DODDESC"), (2863, "CUDNN_ATTR_OPERATION_SDPA_BWD_SINK_DESC"), (2864, "CUDNN_ATTR_OPERATION_SDPA_BWD_DSINK_DESC"), (2865, "CUDNN_ATTR_OPERATION_SDPA_BWD_MAX_TOTAL_SEQ_LEN_Q"), (2866, "CUDNN_ATTR_OPERATION_SDPA_BWD_MAX_TOTAL_SEQ_LEN_KV"), (2867, "CUDNN_ATTR_OPERATION_SDPA_BWD_SUBGRAPH"), (2868, "CUDNN_ATTR_OPERATION_SDPA_BWD_SUBGRAPH_INPUT_UID"), (2869, "CUDNN_ATTR_OPERATION_SDPA_BWD_SUBGRAPH_OUTPUT_UID"), (2870, "CUDNN_ATTR_OPERATION_SDPA_BWD_CU_SEQ_LEN_QDESC"), (2871, "CUDNN_ATTR_OPERATION_SDPA_BWD_CU_SEQ_LEN_KVDESC"), (2872, "CUDNN_ATTR_OPERATION_SDPA_BWD_DROPOUT_SEED_DESC"), (2873, "CUDNN_ATTR_OPERATION_SDPA_BWD_DROPOUT_OFFSET_DESC"), (2874, "CUDNN_ATTR_OPERATION_SDPA_BWD_DROPOUT_PROBABILITY"), (2875, "CUDNN_ATTR_OPERATION_SDPA_BWD_DBIAS_DESC"), (2900, "CUDNN_ATTR_OPERATION_MOE_GROUPED_MATMUL_MODE"), (2901, "CUDNN_ATTR_OPERATION_MOE_GROUPED_MATMUL_MATH_PREC"), (2902, "CUDNN_ATTR_OPERATION_MOE_GROUPED_MATMUL_TOKEN_DESC"), (2903, "CUDNN_ATTR_OPERATION_MOE_GROUPED_MATMUL_WEIGHT_DESC"), (2904, "CUDNN_ATTR_OPERATION_MOE_GROUPED_MATMUL_FIRST_TOKEN_OFFSET_DESC"), (2905, "CUDNN_ATTR_OPERATION_MOE_GROUPED_MATMUL_OUTPUT_DESC"), (2906, "CUDNN_ATTR_OPERATION_MOE_GROUPED_MATMUL_TOKEN_INDEX_DESC"), (2907, "CUDNN_ATTR_OPERATION_MOE_GROUPED_MATMUL_TOKEN_KS_DESC"), (2908, "CUDNN_ATTR_OPERATION_MOE_GROUPED_MATMUL_TOP_K"), (2951, "CUDNN_ATTR_OPERATION_MOE_GROUPED_MATMUL_BWD_MATH_PREC"), (2952, "CUDNN_ATTR_OPERATION_MOE_GROUPED_MATMUL_BWD_TOKEN_DESC"), (2953, "CUDNN_ATTR_OPERATION_MOE_GROUPED_MATMUL_BWD_DWEIGHT_DESC"), (2954, "CUDNN_ATTR_OPERATION_MOE_GROUPED_MATMUL_BWD_FIRST_TOKEN_OFFSET_DESC"), (2955, "CUDNN_ATTR_OPERATION_MOE_GROUPED_MATMUL_BWD_DOUTPUT_DESC"), (3000, "CUDNN_ATTR_OPERATION_DIAGONAL_BAND_MASK_XDESC"), (3001, "CUDNN_ATTR_OPERATION_DIAGONAL_BAND_MASK_SEQ_LEN_KVDESC"), (3002, "CUDNN_ATTR_OPERATION_DIAGONAL_BAND_MASK_SEQ_LEN_QDESC"), (3003, "CUDNN_ATTR_OPERATION_DIAGONAL_BAND_MASK_LEFT_BOUND_DESC"), (3004, "CUDNN_ATTR_OPERATION_DIAGONAL_BAND_MASK_SHIFT_RIGHT_BOUND_DESC"), (3005, "CUDNN_ATTR_OPERATION_DIAGONAL_BAND_MASK_BDESC"), (3006, "CUDNN_ATTR_OPERATION_DIAGONAL_BAND_MASK_YDESC"), (3007, "CUDNN_ATTR_OPERATION_DIAGONAL_BAND_MASK_COMPARISON_MODE"), (3008, "CUDNN_ATTR_OPERATION_DIAGONAL_BAND_MASK_CU_SEQ_LEN_KVDESC"), (3009, "CUDNN_ATTR_OPERATION_DIAGONAL_BAND_MASK_CU_SEQ_LEN_QDESC"), (3100, "CUDNN_ATTR_OPERATION_SOFTMAX_XDESC"), (3101, "CUDNN_ATTR_OPERATION_SOFTMAX_YDESC"), (3102, "CUDNN_ATTR_OPERATION_SOFTMAX_STATS_DESC"), (3103, "CUDNN_ATTR_OPERATION_SOFTMAX_MAX_DESC"), (3104, "CUDNN_ATTR_OPERATION_SOFTMAX_SUM_EXP_DESC"), (3105, "CUDNN_ATTR_OPERATION_SOFTMAX_SINK_DESC"), (3106, "CUDNN_ATTR_OPERATION_SOFTMAX_STATS_LOG2"), (3200, "CUDNN_ATTR_OPERATION_TRANSPOSE_XDESC"), (3201, "CUDNN_ATTR_OPERATION_TRANSPOSE_YDESC"), (3202, "CUDNN_ATTR_OPERATION_TRANSPOSE_PERMUTATION"), (3300, "CUDNN_ATTR_OPERATION_SLICE_XDESC"), (3301, "CUDNN_ATTR_OPERATION_SLICE_YDESC"), (3302, "CUDNN_ATTR_OPERATION_SLICE_START_INDICES"), (3303, "CUDNN_ATTR_OPERATION_SLICE_LIMIT_INDICES"), (3304, "CUDNN_ATTR_OPERATION_SLICE_STRIDES"), (3400, "CUDNN_ATTR_OPERATION_ROPE_FWD_XDESC"), (3401, "CUDNN_ATTR_OPERATION_ROPE_FWD_YDESC"), (3402, "CUDNN_ATTR_OPERATION_ROPE_FWD_FREQSDESC"), (3403, "CUDNN_ATTR_OPERATION_ROPE_FWD_OUTPUT_SCALE"), (3404, "CUDNN_ATTR_OPERATION_ROPE_FWD_ROPE_DIM"), (3410, "CUDNN_ATTR_OPERATION_ROPE_BWD_DYDESC"), (3411, "CUDNN_ATTR_OPERATION_ROPE_BWD_DXDESC"), (3412, "CUDNN_ATTR_OPERATION_ROPE_BWD_FREQSDESC"), (3413, "CUDNN_ATTR_OPERATION_ROPE_BWD_OUTPUT_SCALE"), (3414, "CUDNN_ATTR_OPERATION_ROPE_BWD_ROPE_DIM")] },
+    EnumRow { name: "cudnnBackendAttributeType_t", bytes: 4, values: &[(0, "CUDNN_TYPE_HANDLE"), (1, "CUDNN_TYPE_DATA_TYPE"), (2, "CUDNN_TYPE_BOOLEAN"), (3, "CUDNN_TYPE_INT64"), (4, "CUDNN_TYPE_FLOAT"), (5, "CUDNN_TYPE_DOUBLE"), (6, "CUDNN_TYPE_VOID_PTR"), (7, "CUDNN_TYPE_CONVOLUTION_MODE"), (8, "CUDNN_TYPE_HEUR_MODE"), (9, "CUDNN_TYPE_KNOB_TYPE"), (10, "CUDNN_TYPE_NAN_PROPOGATION"), (11, "CUDNN_TYPE_NUMERICAL_NOTE"), (12, "CUDNN_TYPE_LAYOUT_TYPE"), (13, "CUDNN_TYPE_ATTRIB_NAME"), (14, "CUDNN_TYPE_POINTWISE_MODE"), (15, "CUDNN_TYPE_BACKEND_DESCRIPTOR"), (16, "CUDNN_TYPE_GENSTATS_MODE"), (17, "CUDNN_TYPE_BN_FINALIZE_STATS_MODE"), (18, "CUDNN_TYPE_REDUCTION_OPERATOR_TYPE"), (19, "CUDNN_TYPE_BEHAVIOR_NOTE"), (20, "CUDNN_TYPE_TENSOR_REORDERING_MODE"), (21, "CUDNN_TYPE_RESAMPLE_MODE"), (22, "CUDNN_TYPE_PADDING_MODE"), (23, "CUDNN_TYPE_INT32"), (24, "CUDNN_TYPE_CHAR"), (25, "CUDNN_TYPE_SIGNAL_MODE"), (26, "CUDNN_TYPE_FRACTION"), (27, "CUDNN_TYPE_NORM_MODE"), (28, "CUDNN_TYPE_NORM_FWD_PHASE"), (29, "CUDNN_TYPE_RNG_DISTRIBUTION"), (30, "CUDNN_TYPE_MOE_GROUPED_MATMUL_MODE"), (31, "CUDNN_TYPE_RESHAPE_MODE"), (32, "CUDNN_TYPE_OPERATIONGRAPH_MODE"), (33, "CUDNN_TYPE_CUDA_GRAPH_RETENTION")] },
+    EnumRow { name: "cudnnBatchNormMode_t", bytes: 4, values: &[(0, "CUDNN_BATCHNORM_PER_ACTIVATION"), (1, "CUDNN_BATCHNORM_SPATIAL"), (2, "CUDNN_BATCHNORM_SPATIAL_PERSISTENT")] },
+    EnumRow { name: "cudnnBatchNormOps_t", bytes: 4, values: &[(0, "CUDNN_BATCHNORM_OPS_BN"), (1, "CUDNN_BATCHNORM_OPS_BN_ACTIVATION"), (2, "CUDNN_BATCHNORM_OPS_BN_ADD_ACTIVATION")] },
+    EnumRow { name: "cudnnCTCLossAlgo_t", bytes: 4, values: &[(0, "CUDNN_CTC_LOSS_ALGO_DETERMINISTIC"), (1, "CUDNN_CTC_LOSS_ALGO_NON_DETERMINISTIC")] },
+    EnumRow { name: "cudnnCausalConv1dActivation_t", bytes: 4, values: &[(0, "CUDNN_CAUSAL_CONV1D_ACTIVATION_IDENTITY"), (1, "CUDNN_CAUSAL_CONV1D_ACTIVATION_SILU")] },
+    EnumRow { name: "cudnnConvolutionBwdDataAlgo_t", bytes: 4, values: &[(0, "CUDNN_CONVOLUTION_BWD_DATA_ALGO_0"), (1, "CUDNN_CONVOLUTION_BWD_DATA_ALGO_1"), (2, "CUDNN_CONVOLUTION_BWD_DATA_ALGO_FFT"), (3, "CUDNN_CONVOLUTION_BWD_DATA_ALGO_FFT_TILING"), (4, "CUDNN_CONVOLUTION_BWD_DATA_ALGO_WINOGRAD"), (5, "CUDNN_CONVOLUTION_BWD_DATA_ALGO_WINOGRAD_NONFUSED"), (6, "CUDNN_CONVOLUTION_BWD_DATA_ALGO_COUNT")] },
+    EnumRow { name: "cudnnConvolutionBwdFilterAlgo_t", bytes: 4, values: &[(0, "CUDNN_CONVOLUTION_BWD_FILTER_ALGO_0"), (1, "CUDNN_CONVOLUTION_BWD_FILTER_ALGO_1"), (2, "CUDNN_CONVOLUTION_BWD_FILTER_ALGO_FFT"), (3, "CUDNN_CONVOLUTION_BWD_FILTER_ALGO_3"), (4, "CUDNN_CONVOLUTION_BWD_FILTER_ALGO_WINOGRAD"), (5, "CUDNN_CONVOLUTION_BWD_FILTER_ALGO_WINOGRAD_NONFUSED"), (6, "CUDNN_CONVOLUTION_BWD_FILTER_ALGO_FFT_TILING"), (7, "CUDNN_CONVOLUTION_BWD_FILTER_ALGO_COUNT")] },
+    EnumRow { name: "cudnnConvolutionFwdAlgo_t", bytes: 4, values: &[(0, "CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_GEMM"), (1, "CUDNN_CONVOLUTION_FWD_ALGO_IMPLICIT_PRECOMP_GEMM"), (2, "CUDNN_CONVOLUTION_FWD_ALGO_GEMM"), (3, "CUDNN_CONVOLUTION_FWD_ALGO_DIRECT"), (4, "CUDNN_CONVOLUTION_FWD_ALGO_FFT"), (5, "CUDNN_CONVOLUTION_FWD_ALGO_FFT_TILING"), (6, "CUDNN_CONVOLUTION_FWD_ALGO_WINOGRAD"), (7, "CUDNN_CONVOLUTION_FWD_ALGO_WINOGRAD_NONFUSED"), (8, "CUDNN_CONVOLUTION_FWD_ALGO_COUNT")] },
+    EnumRow { name: "cudnnFusedOps_t", bytes: 4, values: &[(0, "CUDNN_FUSED_SCALE_BIAS_ACTIVATION_CONV_BNSTATS"), (1, "CUDNN_FUSED_SCALE_BIAS_ACTIVATION_WGRAD"), (2, "CUDNN_FUSED_BN_FINALIZE_STATISTICS_TRAINING"), (3, "CUDNN_FUSED_BN_FINALIZE_STATISTICS_INFERENCE"), (4, "CUDNN_FUSED_CONV_SCALE_BIAS_ADD_ACTIVATION"), (5, "CUDNN_FUSED_SCALE_BIAS_ADD_ACTIVATION_GEN_BITMASK"), (6, "CUDNN_FUSED_DACTIVATION_FORK_DBATCHNORM")] },
+    EnumRow { name: "cudnnNormMode_t", bytes: 4, values: &[(0, "CUDNN_NORM_PER_ACTIVATION"), (1, "CUDNN_NORM_PER_CHANNEL")] },
+    EnumRow { name: "cudnnDivNormMode_t", bytes: 4, values: &[(0, "CUDNN_DIVNORM_PRECOMPUTED_MEANS")] },
+    EnumRow { name: "cudnnDeterminism_t", bytes: 4, values: &[(0, "CUDNN_NON_DETERMINISTIC"), (1, "CUDNN_DETERMINISTIC")] },
+    EnumRow { name: "cudnnMathType_t", bytes: 4, values: &[(0, "CUDNN_DEFAULT_MATH"), (1, "CUDNN_TENSOR_OP_MATH"), (2, "CUDNN_TENSOR_OP_MATH_ALLOW_CONVERSION"), (3, "CUDNN_FMA_MATH")] },
+    EnumRow { name: "cudnnActivationMode_t", bytes: 4, values: &[(0, "CUDNN_ACTIVATION_SIGMOID"), (1, "CUDNN_ACTIVATION_RELU"), (2, "CUDNN_ACTIVATION_TANH"), (3, "CUDNN_ACTIVATION_CLIPPED_RELU"), (4, "CUDNN_ACTIVATION_ELU"), (5, "CUDNN_ACTIVATION_IDENTITY"), (6, "CUDNN_ACTIVATION_SWISH")] },
+    EnumRow { name: "cudnnNanPropagation_t", bytes: 4, values: &[(0, "CUDNN_NOT_PROPAGATE_NAN"), (1, "CUDNN_PROPAGATE_NAN")] },
+    EnumRow { name: "cudnnRNNAlgo_t", bytes: 4, values: &[(0, "CUDNN_RNN_ALGO_STANDARD"), (1, "CUDNN_RNN_ALGO_PERSIST_STATIC"), (2, "CUDNN_RNN_ALGO_PERSIST_DYNAMIC"), (3, "CUDNN_RNN_ALGO_PERSIST_STATIC_SMALL_H"), (4, "CUDNN_RNN_ALGO_COUNT")] },
+    EnumRow { name: "cudnnLossNormalizationMode_t", bytes: 4, values: &[(0, "CUDNN_LOSS_NORMALIZATION_NONE"), (1, "CUDNN_LOSS_NORMALIZATION_SOFTMAX")] },
+    EnumRow { name: "cudnnCTCGradMode_t", bytes: 4, values: &[(0, "CUDNN_CTC_ZERO_OOB_GRADIENTS"), (1, "CUDNN_CTC_SKIP_OOB_GRADIENTS")] },
+    EnumRow { name: "cudnnConvolutionMode_t", bytes: 4, values: &[(0, "CUDNN_CONVOLUTION"), (1, "CUDNN_CROSS_CORRELATION")] },
+    EnumRow { name: "cudnnReorderType_t", bytes: 4, values: &[(0, "CUDNN_DEFAULT_REORDER"), (1, "CUDNN_NO_REORDER")] },
+    EnumRow { name: "cudnnTensorFormat_t", bytes: 4, values: &[(0, "CUDNN_TENSOR_NCHW"), (1, "CUDNN_TENSOR_NHWC"), (2, "CUDNN_TENSOR_NCHW_VECT_C")] },
+    EnumRow { name: "cudnnFusedOpsConstParamLabel_t", bytes: 4, values: &[(0, "CUDNN_PARAM_XDESC"), (1, "CUDNN_PARAM_XDATA_PLACEHOLDER"), (2, "CUDNN_PARAM_BN_MODE"), (3, "CUDNN_PARAM_BN_EQSCALEBIAS_DESC"), (4, "CUDNN_PARAM_BN_EQSCALE_PLACEHOLDER"), (5, "CUDNN_PARAM_BN_EQBIAS_PLACEHOLDER"), (6, "CUDNN_PARAM_ACTIVATION_DESC"), (7, "CUDNN_PARAM_CONV_DESC"), (8, "CUDNN_PARAM_WDESC"), (9, "CUDNN_PARAM_WDATA_PLACEHOLDER"), (10, "CUDNN_PARAM_DWDESC"), (11, "CUDNN_PARAM_DWDATA_PLACEHOLDER"), (12, "CUDNN_PARAM_YDESC"), (13, "CUDNN_PARAM_YDATA_PLACEHOLDER"), (14, "CUDNN_PARAM_DYDESC"), (15, "CUDNN_PARAM_DYDATA_PLACEHOLDER"), (16, "CUDNN_PARAM_YSTATS_DESC"), (17, "CUDNN_PARAM_YSUM_PLACEHOLDER"), (18, "CUDNN_PARAM_YSQSUM_PLACEHOLDER"), (19, "CUDNN_PARAM_BN_SCALEBIAS_MEANVAR_DESC"), (20, "CUDNN_PARAM_BN_SCALE_PLACEHOLDER"), (21, "CUDNN_PARAM_BN_BIAS_PLACEHOLDER"), (22, "CUDNN_PARAM_BN_SAVED_MEAN_PLACEHOLDER"), (23, "CUDNN_PARAM_BN_SAVED_INVSTD_PLACEHOLDER"), (24, "CUDNN_PARAM_BN_RUNNING_MEAN_PLACEHOLDER"), (25, "CUDNN_PARAM_BN_RUNNING_VAR_PLACEHOLDER"), (26, "CUDNN_PARAM_ZDESC"), (27, "CUDNN_PARAM_ZDATA_PLACEHOLDER"), (28, "CUDNN_PARAM_BN_Z_EQSCALEBIAS_DESC"), (29, "CUDNN_PARAM_BN_Z_EQSCALE_PLACEHOLDER"), (30, "CUDNN_PARAM_BN_Z_EQBIAS_PLACEHOLDER"), (31, "CUDNN_PARAM_ACTIVATION_BITMASK_DESC"), (32, "CUDNN_PARAM_ACTIVATION_BITMASK_PLACEHOLDER"), (33, "CUDNN_PARAM_DXDESC"), (34, "CUDNN_PARAM_DXDATA_PLACEHOLDER"), (35, "CUDNN_PARAM_DZDESC"), (36, "CUDNN_PARAM_DZDATA_PLACEHOLDER"), (37, "CUDNN_PARAM_BN_DSCALE_PLACEHOLDER"), (38, "CUDNN_PARAM_BN_DBIAS_PLACEHOLDER")] },
+    EnumRow { name: "cudnnFusedOpsVariantParamLabel_t", bytes: 4, values: &[(0, "CUDNN_PTR_XDATA"), (1, "CUDNN_PTR_BN_EQSCALE"), (2, "CUDNN_PTR_BN_EQBIAS"), (3, "CUDNN_PTR_WDATA"), (4, "CUDNN_PTR_DWDATA"), (5, "CUDNN_PTR_YDATA"), (6, "CUDNN_PTR_DYDATA"), (7, "CUDNN_PTR_YSUM"), (8, "CUDNN_PTR_YSQSUM"), (9, "CUDNN_PTR_WORKSPACE"), (10, "CUDNN_PTR_BN_SCALE"), (11, "CUDNN_PTR_BN_BIAS"), (12, "CUDNN_PTR_BN_SAVED_MEAN"), (13, "CUDNN_PTR_BN_SAVED_INVSTD"), (14, "CUDNN_PTR_BN_RUNNING_MEAN"), (15, "CUDNN_PTR_BN_RUNNING_VAR"), (16, "CUDNN_PTR_ZDATA"), (17, "CUDNN_PTR_BN_Z_EQSCALE"), (18, "CUDNN_PTR_BN_Z_EQBIAS"), (19, "CUDNN_PTR_ACTIVATION_BITMASK"), (20, "CUDNN_PTR_DXDATA"), (21, "CUDNN_PTR_DZDATA"), (22, "CUDNN_PTR_BN_DSCALE"), (23, "CUDNN_PTR_BN_DBIAS"), (100, "CUDNN_SCALAR_SIZE_T_WORKSPACE_SIZE_IN_BYTES"), (101, "CUDNN_SCALAR_INT64_T_BN_ACCUMULATION_COUNT"), (102, "CUDNN_SCALAR_DOUBLE_BN_EXP_AVG_FACTOR"), (103, "CUDNN_SCALAR_DOUBLE_BN_EPSILON")] },
+    EnumRow { name: "cudnnMultiHeadAttnWeightKind_t", bytes: 4, values: &[(0, "CUDNN_MH_ATTN_Q_WEIGHTS"), (1, "CUDNN_MH_ATTN_K_WEIGHTS"), (2, "CUDNN_MH_ATTN_V_WEIGHTS"), (3, "CUDNN_MH_ATTN_O_WEIGHTS"), (4, "CUDNN_MH_ATTN_Q_BIASES"), (5, "CUDNN_MH_ATTN_K_BIASES"), (6, "CUDNN_MH_ATTN_V_BIASES"), (7, "CUDNN_MH_ATTN_O_BIASES")] },
+    EnumRow { name: "cudnnNormOps_t", bytes: 4, values: &[(0, "CUDNN_NORM_OPS_NORM"), (1, "CUDNN_NORM_OPS_NORM_ACTIVATION"), (2, "CUDNN_NORM_OPS_NORM_ADD_ACTIVATION")] },
+    EnumRow { name: "cudnnNormAlgo_t", bytes: 4, values: &[(0, "CUDNN_NORM_ALGO_STANDARD"), (1, "CUDNN_NORM_ALGO_PERSIST")] },
+    EnumRow { name: "cudnnOpTensorOp_t", bytes: 4, values: &[(0, "CUDNN_OP_TENSOR_ADD"), (1, "CUDNN_OP_TENSOR_MUL"), (2, "CUDNN_OP_TENSOR_MIN"), (3, "CUDNN_OP_TENSOR_MAX"), (4, "CUDNN_OP_TENSOR_SQRT"), (5, "CUDNN_OP_TENSOR_NOT")] },
+    EnumRow { name: "cudnnPoolingMode_t", bytes: 4, values: &[(0, "CUDNN_POOLING_MAX"), (1, "CUDNN_POOLING_AVERAGE_COUNT_INCLUDE_PADDING"), (2, "CUDNN_POOLING_AVERAGE_COUNT_EXCLUDE_PADDING"), (3, "CUDNN_POOLING_MAX_DETERMINISTIC")] },
+    EnumRow { name: "cudnnRNNBiasMode_t", bytes: 4, values: &[(0, "CUDNN_RNN_NO_BIAS"), (1, "CUDNN_RNN_SINGLE_INP_BIAS"), (2, "CUDNN_RNN_DOUBLE_BIAS"), (3, "CUDNN_RNN_SINGLE_REC_BIAS")] },
+    EnumRow { name: "cudnnRNNDataLayout_t", bytes: 4, values: &[(0, "CUDNN_RNN_DATA_LAYOUT_SEQ_MAJOR_UNPACKED"), (1, "CUDNN_RNN_DATA_LAYOUT_SEQ_MAJOR_PACKED"), (2, "CUDNN_RNN_DATA_LAYOUT_BATCH_MAJOR_UNPACKED")] },
+    EnumRow { name: "cudnnRNNInputMode_t", bytes: 4, values: &[(0, "CUDNN_LINEAR_INPUT"), (1, "CUDNN_SKIP_INPUT")] },
+    EnumRow { name: "cudnnDirectionMode_t", bytes: 4, values: &[(0, "CUDNN_UNIDIRECTIONAL"), (1, "CUDNN_BIDIRECTIONAL")] },
+    EnumRow { name: "cudnnRNNMode_t", bytes: 4, values: &[(0, "CUDNN_RNN_RELU"), (1, "CUDNN_RNN_TANH"), (2, "CUDNN_LSTM"), (3, "CUDNN_GRU")] },
+    EnumRow { name: "cudnnForwardMode_t", bytes: 4, values: &[(0, "CUDNN_FWD_MODE_INFERENCE"), (1, "CUDNN_FWD_MODE_TRAINING")] },
+    EnumRow { name: "cudnnReduceTensorOp_t", bytes: 4, values: &[(0, "CUDNN_REDUCE_TENSOR_ADD"), (1, "CUDNN_REDUCE_TENSOR_MUL"), (2, "CUDNN_REDUCE_TENSOR_MIN"), (3, "CUDNN_REDUCE_TENSOR_MAX"), (4, "CUDNN_REDUCE_TENSOR_AMAX"), (5, "CUDNN_REDUCE_TENSOR_AVG"), (6, "CUDNN_REDUCE_TENSOR_NORM1"), (7, "CUDNN_REDUCE_TENSOR_NORM2"), (8, "CUDNN_REDUCE_TENSOR_MUL_NO_ZEROS")] },
+    EnumRow { name: "cudnnReduceTensorIndices_t", bytes: 4, values: &[(0, "CUDNN_REDUCE_TENSOR_NO_INDICES"), (1, "CUDNN_REDUCE_TENSOR_FLATTENED_INDICES")] },
+    EnumRow { name: "cudnnIndicesType_t", bytes: 4, values: &[(0, "CUDNN_32BIT_INDICES"), (1, "CUDNN_64BIT_INDICES"), (2, "CUDNN_16BIT_INDICES"), (3, "CUDNN_8BIT_INDICES")] },
+    EnumRow { name: "cudnnSeqDataAxis_t", bytes: 4, values: &[(0, "CUDNN_SEQDATA_TIME_DIM"), (1, "CUDNN_SEQDATA_BATCH_DIM"), (2, "CUDNN_SEQDATA_BEAM_DIM"), (3, "CUDNN_SEQDATA_VECT_DIM")] },
+    EnumRow { name: "cudnnFoldingDirection_t", bytes: 4, values: &[(0, "CUDNN_TRANSFORM_FOLD"), (1, "CUDNN_TRANSFORM_UNFOLD")] },
+    EnumRow { name: "cudnnGnnAggOp_t", bytes: 4, values: &[(0, "CUDNN_GNN_AGG_SUM"), (1, "CUDNN_GNN_AGG_MEAN"), (2, "CUDNN_GNN_AGG_MAX"), (3, "CUDNN_GNN_AGG_MIN")] },
+    EnumRow { name: "cudnnGnnActivationOp_t", bytes: 4, values: &[(0, "CUDNN_GNN_ACT_LINEAR"), (1, "CUDNN_GNN_ACT_RELU"), (2, "CUDNN_GNN_ACT_SIGMOID"), (3, "CUDNN_GNN_ACT_TANH"), (4, "CUDNN_GNN_ACT_ELU"), (5, "CUDNN_GNN_ACT_SCALAR"), (6, "CUDNN_GNN_ACT_LEAKY_RELU")] },
+    EnumRow { name: "cudnnLRNMode_t", bytes: 4, values: &[(0, "CUDNN_LRN_CROSS_CHANNEL_DIM1")] },
+    EnumRow { name: "cudnnWgradMode_t", bytes: 4, values: &[(0, "CUDNN_WGRAD_MODE_ADD"), (1, "CUDNN_WGRAD_MODE_SET")] },
+    EnumRow { name: "cudnnErrQueryMode_t", bytes: 4, values: &[(0, "CUDNN_ERRQUERY_RAWCODE"), (1, "CUDNN_ERRQUERY_NONBLOCKING"), (2, "CUDNN_ERRQUERY_BLOCKING")] },
+    EnumRow { name: "cudnnRNNClipMode_t", bytes: 4, values: &[(0, "CUDNN_RNN_CLIP_NONE"), (1, "CUDNN_RNN_CLIP_MINMAX")] },
+    EnumRow { name: "cudnnSamplerType_t", bytes: 4, values: &[(0, "CUDNN_SAMPLER_BILINEAR")] },
+    EnumRow { name: "cudnnSoftmaxAlgorithm_t", bytes: 4, values: &[(0, "CUDNN_SOFTMAX_FAST"), (1, "CUDNN_SOFTMAX_ACCURATE"), (2, "CUDNN_SOFTMAX_LOG")] },
+    EnumRow { name: "cudnnSoftmaxMode_t", bytes: 4, values: &[(0, "CUDNN_SOFTMAX_MODE_INSTANCE"), (1, "CUDNN_SOFTMAX_MODE_CHANNEL")] },
+    EnumRow { name: "cufftResult", bytes: 4, values: &[(0, "CUFFT_SUCCESS"), (1, "CUFFT_INVALID_PLAN"), (2, "CUFFT_ALLOC_FAILED"), (3, "CUFFT_INVALID_TYPE"), (4, "CUFFT_INVALID_VALUE"), (5, "CUFFT_INTERNAL_ERROR"), (6, "CUFFT_EXEC_FAILED"), (7, "CUFFT_SETUP_FAILED"), (8, "CUFFT_INVALID_SIZE"), (9, "CUFFT_UNALIGNED_DATA"), (10, "CUFFT_INCOMPLETE_PARAMETER_LIST"), (11, "CUFFT_INVALID_DEVICE"), (12, "CUFFT_PARSE_ERROR"), (13, "CUFFT_NO_WORKSPACE"), (14, "CUFFT_NOT_IMPLEMENTED"), (15, "CUFFT_LICENSE_ERROR"), (16, "CUFFT_NOT_SUPPORTED"), (17, "CUFFT_MISSING_DEPENDENCY"), (18, "CUFFT_NVRTC_FAILURE"), (19, "CUFFT_NVJITLINK_FAILURE"), (20, "CUFFT_NVSHMEM_FAILURE")] },
+    EnumRow { name: "cufftType", bytes: 4, values: &[(41, "CUFFT_C2C"), (42, "CUFFT_R2C"), (44, "CUFFT_C2R"), (105, "CUFFT_Z2Z"), (106, "CUFFT_D2Z"), (108, "CUFFT_Z2D")] },
+    EnumRow { name: "cufftProperty", bytes: 4, values: &[(1, "NVFFT_PLAN_PROPERTY_INT64_PATIENT_JIT"), (2, "NVFFT_PLAN_PROPERTY_INT64_MAX_NUM_HOST_THREADS"), (3, "NVFFT_PLAN_PROPERTY_INT64_BLUESTEIN_ONLY"), (4, "NVFFT_PLAN_PROPERTY_INT64_DISABLE_FMA")] },
+    EnumRow { name: "cufftXtCallbackType", bytes: 4, values: &[(0, "CUFFT_CB_LD_COMPLEX"), (1, "CUFFT_CB_LD_COMPLEX_DOUBLE"), (2, "CUFFT_CB_LD_REAL"), (3, "CUFFT_CB_LD_REAL_DOUBLE"), (4, "CUFFT_CB_ST_COMPLEX"), (5, "CUFFT_CB_ST_COMPLEX_DOUBLE"), (6, "CUFFT_CB_ST_REAL"), (7, "CUFFT_CB_ST_REAL_DOUBLE"), (8, "CUFFT_CB_UNDEFINED")] },
+    EnumRow { name: "libFormat", bytes: 4, values: &[(0, "LIB_FORMAT_CUFFT"), (1, "LIB_FORMAT_UNDEFINED")] },
+    EnumRow { name: "cufftXtSubFormat", bytes: 4, values: &[(0, "CUFFT_XT_FORMAT_INPUT"), (1, "CUFFT_XT_FORMAT_OUTPUT"), (2, "CUFFT_XT_FORMAT_INPLACE"), (3, "CUFFT_XT_FORMAT_INPLACE_SHUFFLED"), (4, "CUFFT_XT_FORMAT_1D_INPUT_SHUFFLED"), (5, "CUFFT_XT_FORMAT_DISTRIBUTED_INPUT"), (6, "CUFFT_XT_FORMAT_DISTRIBUTED_OUTPUT"), (7, "CUFFT_FORMAT_UNDEFINED")] },
+    EnumRow { name: "cufftXtCopyType", bytes: 4, values: &[(0, "CUFFT_COPY_HOST_TO_DEVICE"), (1, "CUFFT_COPY_DEVICE_TO_HOST"), (2, "CUFFT_COPY_DEVICE_TO_DEVICE"), (3, "CUFFT_COPY_UNDEFINED")] },
+    EnumRow { name: "cufftXtQueryType", bytes: 4, values: &[(0, "CUFFT_QUERY_1D_FACTORS"), (1, "CUFFT_QUERY_UNDEFINED")] },
+    EnumRow { name: "cufftXtWorkAreaPolicy", bytes: 4, values: &[(0, "CUFFT_WORKAREA_MINIMAL"), (1, "CUFFT_WORKAREA_USER"), (2, "CUFFT_WORKAREA_PERFORMANCE")] },
+    EnumRow { name: "CUfileOpError", bytes: 4, values: &[(0, "CU_FILE_SUCCESS"), (5001, "CU_FILE_DRIVER_NOT_INITIALIZED"), (5002, "CU_FILE_DRIVER_INVALID_PROPS"), (5003, "CU_FILE_DRIVER_UNSUPPORTED_LIMIT"), (5004, "CU_FILE_DRIVER_VERSION_MISMATCH"), (5005, "CU_FILE_DRIVER_VERSION_READ_ERROR"), (5006, "CU_FILE_DRIVER_CLOSING"), (5007, "CU_FILE_PLATFORM_NOT_SUPPORTED"), (5008, "CU_FILE_IO_NOT_SUPPORTED"), (5009, "CU_FILE_DEVICE_NOT_SUPPORTED"), (5010, "CU_FILE_NVFS_DRIVER_ERROR"), (5011, "CU_FILE_CUDA_DRIVER_ERROR"), (5012, "CU_FILE_CUDA_POINTER_INVALID"), (5013, "CU_FILE_CUDA_MEMORY_TYPE_INVALID"), (5014, "CU_FILE_CUDA_POINTER_RANGE_ERROR"), (5015, "CU_FILE_CUDA_CONTEXT_MISMATCH"), (5016, "CU_FILE_INVALID_MAPPING_SIZE"), (5017, "CU_FILE_INVALID_MAPPING_RANGE"), (5018, "CU_FILE_INVALID_FILE_TYPE"), (5019, "CU_FILE_INVALID_FILE_OPEN_FLAG"), (5020, "CU_FILE_DIO_NOT_SET"), (5022, "CU_FILE_INVALID_VALUE"), (5023, "CU_FILE_MEMORY_ALREADY_REGISTERED"), (5024, "CU_FILE_MEMORY_NOT_REGISTERED"), (5025, "CU_FILE_PERMISSION_DENIED"), (5026, "CU_FILE_DRIVER_ALREADY_OPEN"), (5027, "CU_FILE_HANDLE_NOT_REGISTERED"), (5028, "CU_FILE_HANDLE_ALREADY_REGISTERED"), (5029, "CU_FILE_DEVICE_NOT_FOUND"), (5030, "CU_FILE_INTERNAL_ERROR"), (5031, "CU_FILE_GETNEWFD_FAILED"), (5033, "CU_FILE_NVFS_SETUP_ERROR"), (5034, "CU_FILE_IO_DISABLED"), (5035, "CU_FILE_BATCH_SUBMIT_FAILED"), (5036, "CU_FILE_GPU_MEMORY_PINNING_FAILED"), (5037, "CU_FILE_BATCH_FULL"), (5038, "CU_FILE_ASYNC_NOT_SUPPORTED"), (5039, "CU_FILE_INTERNAL_BATCH_SETUP_ERROR"), (5040, "CU_FILE_INTERNAL_BATCH_SUBMIT_ERROR"), (5041, "CU_FILE_INTERNAL_BATCH_GETSTATUS_ERROR"), (5042, "CU_FILE_INTERNAL_BATCH_CANCEL_ERROR"), (5043, "CU_FILE_NOMEM_ERROR"), (5044, "CU_FILE_IO_ERROR"), (5045, "CU_FILE_INTERNAL_BUF_REGISTER_ERROR"), (5046, "CU_FILE_HASH_OPR_ERROR"), (5047, "CU_FILE_INVALID_CONTEXT_ERROR"), (5048, "CU_FILE_NVFS_INTERNAL_DRIVER_ERROR"), (5049, "CU_FILE_BATCH_NOCOMPAT_ERROR"), (5050, "CU_FILE_IO_MAX_ERROR")] },
+    EnumRow { name: "CUfileStatus_t", bytes: 4, values: &[(1, "CUFILE_WAITING"), (2, "CUFILE_PENDING"), (4, "CUFILE_INVALID"), (8, "CUFILE_CANCELED"), (16, "CUFILE_COMPLETE"), (32, "CUFILE_TIMEOUT"), (64, "CUFILE_FAILED")] },
+    EnumRow { name: "CUfileBatchMode_t", bytes: 4, values: &[(1, "CUFILE_BATCH")] },
+    EnumRow { name: "CUfileOpcode_t", bytes: 4, values: &[(0, "CUFILE_READ"), (1, "CUFILE_WRITE")] },
+    EnumRow { name: "CUfileDriverStatusFlags_t", bytes: 4, values: &[(0, "CU_FILE_LUSTRE_SUPPORTED"), (1, "CU_FILE_WEKAFS_SUPPORTED"), (2, "CU_FILE_NFS_SUPPORTED"), (3, "CU_FILE_GPFS_SUPPORTED"), (4, "CU_FILE_NVME_SUPPORTED"), (5, "CU_FILE_NVMEOF_SUPPORTED"), (6, "CU_FILE_SCSI_SUPPORTED"), (7, "CU_FILE_SCALEFLUX_CSD_SUPPORTED"), (8, "CU_FILE_NVMESH_SUPPORTED"), (9, "CU_FILE_BEEGFS_SUPPORTED"), (11, "CU_FILE_NVME_P2P_SUPPORTED"), (12, "CU_FILE_SCATEFS_SUPPORTED"), (13, "CU_FILE_VIRTIOFS_SUPPORTED"), (14, "CU_FILE_PANFS_SUPPORTED"), (15, "CU_FILE_MAX_TARGET_TYPES")] },
+    EnumRow { name: "CUfileP2PFlags_t", bytes: 4, values: &[(0, "CUFILE_P2PDMA"), (1, "CUFILE_NVFS"), (2, "CUFILE_DMABUF"), (3, "CUFILE_C2C"), (4, "CUFILE_NVIDIA_PEERMEM")] },
+    EnumRow { name: "CUFileBoolConfigParameter_t", bytes: 4, values: &[(0, "CUFILE_PARAM_PROPERTIES_USE_POLL_MODE"), (1, "CUFILE_PARAM_PROPERTIES_ALLOW_COMPAT_MODE"), (2, "CUFILE_PARAM_FORCE_COMPAT_MODE"), (3, "CUFILE_PARAM_FS_MISC_API_CHECK_AGGRESSIVE"), (4, "CUFILE_PARAM_EXECUTION_PARALLEL_IO"), (5, "CUFILE_PARAM_PROFILE_NVTX"), (6, "CUFILE_PARAM_PROPERTIES_ALLOW_SYSTEM_MEMORY"), (7, "CUFILE_PARAM_USE_PCIP2PDMA"), (8, "CUFILE_PARAM_PREFER_IO_URING"), (9, "CUFILE_PARAM_FORCE_ODIRECT_MODE"), (10, "CUFILE_PARAM_SKIP_TOPOLOGY_DETECTION"), (11, "CUFILE_PARAM_STREAM_MEMOPS_BYPASS"), (12, "CUFILE_PARAM_PROPERTIES_POSIX_IO_MODE"), (13, "CUFILE_PARAM_GDS_FALLBACK_IO")] },
+    EnumRow { name: "CUFileSizeTConfigParameter_t", bytes: 4, values: &[(0, "CUFILE_PARAM_PROFILE_STATS"), (1, "CUFILE_PARAM_EXECUTION_MAX_IO_QUEUE_DEPTH"), (2, "CUFILE_PARAM_EXECUTION_MAX_IO_THREADS"), (3, "CUFILE_PARAM_EXECUTION_MIN_IO_THRESHOLD_SIZE_KB"), (4, "CUFILE_PARAM_EXECUTION_MAX_REQUEST_PARALLELISM"), (5, "CUFILE_PARAM_PROPERTIES_MAX_DIRECT_IO_SIZE_KB"), (6, "CUFILE_PARAM_PROPERTIES_MAX_DEVICE_CACHE_SIZE_KB"), (7, "CUFILE_PARAM_PROPERTIES_PER_BUFFER_CACHE_SIZE_KB"), (8, "CUFILE_PARAM_PROPERTIES_MAX_DEVICE_PINNED_MEM_SIZE_KB"), (9, "CUFILE_PARAM_PROPERTIES_IO_BATCHSIZE"), (10, "CUFILE_PARAM_POLLTHRESHOLD_SIZE_KB"), (11, "CUFILE_PARAM_PROPERTIES_BATCH_IO_TIMEOUT_MS")] },
+    EnumRow { name: "CUFileStringConfigParameter_t", bytes: 4, values: &[(0, "CUFILE_PARAM_LOGGING_LEVEL"), (1, "CUFILE_PARAM_ENV_LOGFILE_PATH"), (2, "CUFILE_PARAM_LOG_DIR"), (3, "CUFILE_PARAM_RDMA_TRANSPORT")] },
+    EnumRow { name: "CUfileFileHandleType", bytes: 4, values: &[(1, "CU_FILE_HANDLE_TYPE_OPAQUE_FD"), (2, "CU_FILE_HANDLE_TYPE_OPAQUE_WIN32"), (3, "CU_FILE_HANDLE_TYPE_USERSPACE_FS")] },
+    EnumRow { name: "curandStatus_t", bytes: 4, values: &[(0, "CURAND_STATUS_SUCCESS"), (100, "CURAND_STATUS_VERSION_MISMATCH"), (101, "CURAND_STATUS_NOT_INITIALIZED"), (102, "CURAND_STATUS_ALLOCATION_FAILED"), (103, "CURAND_STATUS_TYPE_ERROR"), (104, "CURAND_STATUS_OUT_OF_RANGE"), (105, "CURAND_STATUS_LENGTH_NOT_MULTIPLE"), (106, "CURAND_STATUS_DOUBLE_PRECISION_REQUIRED"), (201, "CURAND_STATUS_LAUNCH_FAILURE"), (202, "CURAND_STATUS_PREEXISTING_FAILURE"), (203, "CURAND_STATUS_INITIALIZATION_FAILED"), (204, "CURAND_STATUS_ARCH_MISMATCH"), (999, "CURAND_STATUS_INTERNAL_ERROR")] },
+    EnumRow { name: "curandRngType_t", bytes: 4, values: &[(0, "CURAND_RNG_TEST"), (100, "CURAND_RNG_PSEUDO_DEFAULT"), (101, "CURAND_RNG_PSEUDO_XORWOW"), (121, "CURAND_RNG_PSEUDO_MRG32K3A"), (141, "CURAND_RNG_PSEUDO_MTGP32"), (142, "CURAND_RNG_PSEUDO_MT19937"), (161, "CURAND_RNG_PSEUDO_PHILOX4_32_10"), (200, "CURAND_RNG_QUASI_DEFAULT"), (201, "CURAND_RNG_QUASI_SOBOL32"), (202, "CURAND_RNG_QUASI_SCRAMBLED_SOBOL32"), (203, "CURAND_RNG_QUASI_SOBOL64"), (204, "CURAND_RNG_QUASI_SCRAMBLED_SOBOL64")] },
+    EnumRow { name: "curandMethod_t", bytes: 4, values: &[(0, "CURAND_CHOOSE_BEST"), (1, "CURAND_ITR"), (2, "CURAND_KNUTH"), (3, "CURAND_HITR"), (4, "CURAND_M1"), (5, "CURAND_M2"), (6, "CURAND_BINARY_SEARCH"), (7, "CURAND_DISCRETE_GAUSS"), (8, "CURAND_REJECTION"), (9, "CURAND_DEVICE_API"), (10, "CURAND_FAST_REJECTION"), (11, "CURAND_3RD"), (12, "CURAND_DEFINITION"), (13, "CURAND_POISSON")] },
+    EnumRow { name: "curandDirectionVectorSet_t", bytes: 4, values: &[(101, "CURAND_DIRECTION_VECTORS_32_JOEKUO6"), (102, "CURAND_SCRAMBLED_DIRECTION_VECTORS_32_JOEKUO6"), (103, "CURAND_DIRECTION_VECTORS_64_JOEKUO6"), (104, "CURAND_SCRAMBLED_DIRECTION_VECTORS_64_JOEKUO6")] },
+    EnumRow { name: "curandOrdering_t", bytes: 4, values: &[(100, "CURAND_ORDERING_PSEUDO_BEST"), (101, "CURAND_ORDERING_PSEUDO_DEFAULT"), (102, "CURAND_ORDERING_PSEUDO_SEEDED"), (103, "CURAND_ORDERING_PSEUDO_LEGACY"), (104, "CURAND_ORDERING_PSEUDO_DYNAMIC"), (201, "CURAND_ORDERING_QUASI_DEFAULT")] },
+    EnumRow { name: "cusolverStatus_t", bytes: 4, values: &[(0, "CUSOLVER_STATUS_SUCCESS"), (1, "CUSOLVER_STATUS_NOT_INITIALIZED"), (2, "CUSOLVER_STATUS_ALLOC_FAILED"), (3, "CUSOLVER_STATUS_INVALID_VALUE"), (4, "CUSOLVER_STATUS_ARCH_MISMATCH"), (5, "CUSOLVER_STATUS_MAPPING_ERROR"), (6, "CUSOLVER_STATUS_EXECUTION_FAILED"), (7, "CUSOLVER_STATUS_INTERNAL_ERROR"), (8, "CUSOLVER_STATUS_MATRIX_TYPE_NOT_SUPPORTED"), (9, "CUSOLVER_STATUS_NOT_SUPPORTED"), (10, "CUSOLVER_STATUS_ZERO_PIVOT"), (11, "CUSOLVER_STATUS_INVALID_LICENSE"), (12, "CUSOLVER_STATUS_IRS_PARAMS_NOT_INITIALIZED"), (13, "CUSOLVER_STATUS_IRS_PARAMS_INVALID"), (14, "CUSOLVER_STATUS_IRS_PARAMS_INVALID_PREC"), (15, "CUSOLVER_STATUS_IRS_PARAMS_INVALID_REFINE"), (16, "CUSOLVER_STATUS_IRS_PARAMS_INVALID_MAXITER"), (20, "CUSOLVER_STATUS_IRS_INTERNAL_ERROR"), (21, "CUSOLVER_STATUS_IRS_NOT_SUPPORTED"), (22, "CUSOLVER_STATUS_IRS_OUT_OF_RANGE"), (23, "CUSOLVER_STATUS_IRS_NRHS_NOT_SUPPORTED_FOR_REFINE_GMRES"), (25, "CUSOLVER_STATUS_IRS_INFOS_NOT_INITIALIZED"), (26, "CUSOLVER_STATUS_IRS_INFOS_NOT_DESTROYED"), (30, "CUSOLVER_STATUS_IRS_MATRIX_SINGULAR"), (31, "CUSOLVER_STATUS_INVALID_WORKSPACE")] },
+    EnumRow { name: "cusolverEigMode_t", bytes: 4, values: &[(0, "CUSOLVER_EIG_MODE_NOVECTOR"), (1, "CUSOLVER_EIG_MODE_VECTOR")] },
+    EnumRow { name: "cusolverEigRange_t", bytes: 4, values: &[(1001, "CUSOLVER_EIG_RANGE_ALL"), (1002, "CUSOLVER_EIG_RANGE_I"), (1003, "CUSOLVER_EIG_RANGE_V")] },
+    EnumRow { name: "cusolverEigType_t", bytes: 4, values: &[(1, "CUSOLVER_EIG_TYPE_1"), (2, "CUSOLVER_EIG_TYPE_2"), (3, "CUSOLVER_EIG_TYPE_3")] },
+    EnumRow { name: "cusolverDeterministicMode_t", bytes: 4, values: &[(1, "CUSOLVER_DETERMINISTIC_RESULTS"), (2, "CUSOLVER_ALLOW_NON_DETERMINISTIC_RESULTS")] },
+    EnumRow { name: "cudaEmulationStrategy", bytes: 4, values: &[(0, "CUDA_EMULATION_STRATEGY_DEFAULT"), (1, "CUDA_EMULATION_STRATEGY_PERFORMANT"), (2, "CUDA_EMULATION_STRATEGY_EAGER")] },
+    EnumRow { name: "cusolverMathMode_t", bytes: 4, values: &[(1, "CUSOLVER_DEFAULT_MATH"), (2, "CUSOLVER_FP32_EMULATED_BF16X9_MATH"), (4, "CUSOLVER_FP64_EMULATED_FIXEDPOINT_MATH"), (6, "CUSOLVER_FP32_FP64_EMULATED_MATH")] },
+    EnumRow { name: "cusolverIRSRefinement_t", bytes: 4, values: &[(1100, "CUSOLVER_IRS_REFINE_NOT_SET"), (1101, "CUSOLVER_IRS_REFINE_NONE"), (1102, "CUSOLVER_IRS_REFINE_CLASSICAL"), (1103, "CUSOLVER_IRS_REFINE_CLASSICAL_GMRES"), (1104, "CUSOLVER_IRS_REFINE_GMRES"), (1105, "CUSOLVER_IRS_REFINE_GMRES_GMRES"), (1106, "CUSOLVER_IRS_REFINE_GMRES_NOPCOND"), (1150, "CUSOLVER_PREC_DD"), (1151, "CUSOLVER_PREC_SS"), (1152, "CUSOLVER_PREC_SHT")] },
+    EnumRow { name: "cusolverPrecType_t", bytes: 4, values: &[(1201, "CUSOLVER_R_8I"), (1202, "CUSOLVER_R_8U"), (1203, "CUSOLVER_R_64F"), (1204, "CUSOLVER_R_32F"), (1205, "CUSOLVER_R_16F"), (1206, "CUSOLVER_R_16BF"), (1207, "CUSOLVER_R_TF32"), (1208, "CUSOLVER_R_AP"), (1211, "CUSOLVER_C_8I"), (1212, "CUSOLVER_C_8U"), (1213, "CUSOLVER_C_64F"), (1214, "CUSOLVER_C_32F"), (1215, "CUSOLVER_C_16F"), (1216, "CUSOLVER_C_16BF"), (1217, "CUSOLVER_C_TF32"), (1218, "CUSOLVER_C_AP")] },
+    EnumRow { name: "cusolverDnFunction_t", bytes: 4, values: &[(0, "CUSOLVERDN_GETRF"), (1, "CUSOLVERDN_POTRF"), (2, "CUSOLVERDN_SYEVBATCHED"), (3, "CUSOLVERDN_GEQRF"), (4, "CUSOLVERDN_SYEVD"), (5, "CUSOLVERDN_GESVD"), (6, "CUSOLVERDN_GEEV")] },
+    EnumRow { name: "cusolverAlgMode_t", bytes: 4, values: &[(0, "CUSOLVER_ALG_0"), (1, "CUSOLVER_ALG_1"), (2, "CUSOLVER_ALG_2")] },
+    EnumRow { name: "cusolverDirectMode_t", bytes: 4, values: &[(0, "CUBLAS_DIRECT_FORWARD"), (1, "CUBLAS_DIRECT_BACKWARD")] },
+    EnumRow { name: "cusolverStorevMode_t", bytes: 4, values: &[(0, "CUBLAS_STOREV_COLUMNWISE"), (1, "CUBLAS_STOREV_ROWWISE")] },
+    EnumRow { name: "cusolverEigComp_t", bytes: 4, values: &[(10, "CUSOLVER_EIG_COMP_N"), (11, "CUSOLVER_EIG_COMP_I"), (12, "CUSOLVER_EIG_COMP_V")] },
+    EnumRow { name: "cusolverMgGridMapping_t", bytes: 4, values: &[(0, "CUDALIBMG_GRID_MAPPING_COL_MAJOR"), (1, "CUDALIBMG_GRID_MAPPING_ROW_MAJOR")] },
+    EnumRow { name: "cusolverRfFactorization_t", bytes: 4, values: &[(0, "CUSOLVERRF_FACTORIZATION_ALG0"), (1, "CUSOLVERRF_FACTORIZATION_ALG1"), (2, "CUSOLVERRF_FACTORIZATION_ALG2")] },
+    EnumRow { name: "cusolverRfTriangularSolve_t", bytes: 4, values: &[(1, "CUSOLVERRF_TRIANGULAR_SOLVE_ALG1"), (2, "CUSOLVERRF_TRIANGULAR_SOLVE_ALG2"), (3, "CUSOLVERRF_TRIANGULAR_SOLVE_ALG3")] },
+    EnumRow { name: "cusolverRfMatrixFormat_t", bytes: 4, values: &[(0, "CUSOLVERRF_MATRIX_FORMAT_CSR"), (1, "CUSOLVERRF_MATRIX_FORMAT_CSC")] },
+    EnumRow { name: "cusolverRfUnitDiagonal_t", bytes: 4, values: &[(0, "CUSOLVERRF_UNIT_DIAGONAL_STORED_L"), (1, "CUSOLVERRF_UNIT_DIAGONAL_STORED_U"), (2, "CUSOLVERRF_UNIT_DIAGONAL_ASSUMED_L"), (3, "CUSOLVERRF_UNIT_DIAGONAL_ASSUMED_U")] },
+    EnumRow { name: "cusolverRfNumericBoostReport_t", bytes: 4, values: &[(0, "CUSOLVERRF_NUMERIC_BOOST_NOT_USED"), (1, "CUSOLVERRF_NUMERIC_BOOST_USED")] },
+    EnumRow { name: "cusolverRfResetValuesFastMode_t", bytes: 4, values: &[(0, "CUSOLVERRF_RESET_VALUES_FAST_MODE_OFF"), (1, "CUSOLVERRF_RESET_VALUES_FAST_MODE_ON")] },
+    EnumRow { name: "cusparseStatus_t", bytes: 4, values: &[(0, "CUSPARSE_STATUS_SUCCESS"), (1, "CUSPARSE_STATUS_NOT_INITIALIZED"), (2, "CUSPARSE_STATUS_ALLOC_FAILED"), (3, "CUSPARSE_STATUS_INVALID_VALUE"), (4, "CUSPARSE_STATUS_ARCH_MISMATCH"), (5, "CUSPARSE_STATUS_MAPPING_ERROR"), (6, "CUSPARSE_STATUS_EXECUTION_FAILED"), (7, "CUSPARSE_STATUS_INTERNAL_ERROR"), (8, "CUSPARSE_STATUS_MATRIX_TYPE_NOT_SUPPORTED"), (9, "CUSPARSE_STATUS_ZERO_PIVOT"), (10, "CUSPARSE_STATUS_NOT_SUPPORTED"), (11, "CUSPARSE_STATUS_INSUFFICIENT_RESOURCES")] },
+    EnumRow { name: "cusparseIndexType_t", bytes: 4, values: &[(1, "CUSPARSE_INDEX_16U"), (2, "CUSPARSE_INDEX_32I"), (3, "CUSPARSE_INDEX_64I")] },
+    EnumRow { name: "cusparseIndexBase_t", bytes: 4, values: &[(0, "CUSPARSE_INDEX_BASE_ZERO"), (1, "CUSPARSE_INDEX_BASE_ONE")] },
+    EnumRow { name: "cusparseDirection_t", bytes: 4, values: &[(0, "CUSPARSE_DIRECTION_ROW"), (1, "CUSPARSE_DIRECTION_COLUMN")] },
+    EnumRow { name: "cusparseSolvePolicy_t", bytes: 4, values: &[(0, "CUSPARSE_SOLVE_POLICY_NO_LEVEL"), (1, "CUSPARSE_SOLVE_POLICY_USE_LEVEL")] },
+    EnumRow { name: "cusparseOperation_t", bytes: 4, values: &[(0, "CUSPARSE_OPERATION_NON_TRANSPOSE"), (1, "CUSPARSE_OPERATION_TRANSPOSE"), (2, "CUSPARSE_OPERATION_CONJUGATE_TRANSPOSE")] },
+    EnumRow { name: "cusparseAction_t", bytes: 4, values: &[(0, "CUSPARSE_ACTION_SYMBOLIC"), (1, "CUSPARSE_ACTION_NUMERIC")] },
+    EnumRow { name: "cusparseOrder_t", bytes: 4, values: &[(1, "CUSPARSE_ORDER_COL"), (2, "CUSPARSE_ORDER_ROW")] },
+    EnumRow { name: "cusparseCsr2CscAlg_t", bytes: 4, values: &[(1, "CUSPARSE_CSR2CSC_ALG_DEFAULT"), (1, "CUSPARSE_CSR2CSC_ALG1"), (2, "CUSPARSE_CSR2CSC_ALG2")] },
+    EnumRow { name: "cusparseAlgMode_t", bytes: 4, values: &[(0, "CUSPARSE_ALG_MERGE_PATH")] },
+    EnumRow { name: "cusparseDenseToSparseAlg_t", bytes: 4, values: &[(0, "CUSPARSE_DENSETOSPARSE_ALG_DEFAULT")] },
+    EnumRow { name: "cusparseColorAlg_t", bytes: 4, values: &[(0, "CUSPARSE_COLOR_ALG0"), (1, "CUSPARSE_COLOR_ALG1")] },
+    EnumRow { name: "cusparseDiagType_t", bytes: 4, values: &[(0, "CUSPARSE_DIAG_TYPE_NON_UNIT"), (1, "CUSPARSE_DIAG_TYPE_UNIT")] },
+    EnumRow { name: "cusparseFillMode_t", bytes: 4, values: &[(0, "CUSPARSE_FILL_MODE_LOWER"), (1, "CUSPARSE_FILL_MODE_UPPER")] },
+    EnumRow { name: "cusparseMatrixType_t", bytes: 4, values: &[(0, "CUSPARSE_MATRIX_TYPE_GENERAL"), (1, "CUSPARSE_MATRIX_TYPE_SYMMETRIC"), (2, "CUSPARSE_MATRIX_TYPE_HERMITIAN"), (3, "CUSPARSE_MATRIX_TYPE_TRIANGULAR")] },
+    EnumRow { name: "cusparsePointerMode_t", bytes: 4, values: &[(0, "CUSPARSE_POINTER_MODE_HOST"), (1, "CUSPARSE_POINTER_MODE_DEVICE")] },
+    EnumRow { name: "cusparseSDDMMAlg_t", bytes: 4, values: &[(0, "CUSPARSE_SDDMM_ALG_DEFAULT")] },
+    EnumRow { name: "cusparseSpGEAMAlg_t", bytes: 4, values: &[(0, "CUSPARSE_SPGEAM_ALG_DEFAULT"), (1, "CUSPARSE_SPGEAM_ALG1")] },
+    EnumRow { name: "cusparseSpGEMMAlg_t", bytes: 4, values: &[(0, "CUSPARSE_SPGEMM_DEFAULT"), (1, "CUSPARSE_SPGEMM_CSR_ALG_DETERMINITIC"), (2, "CUSPARSE_SPGEMM_CSR_ALG_NONDETERMINITIC"), (3, "CUSPARSE_SPGEMM_ALG1"), (4, "CUSPARSE_SPGEMM_ALG2"), (5, "CUSPARSE_SPGEMM_ALG3")] },
+    EnumRow { name: "cusparseSpMMAlg_t", bytes: 4, values: &[(0, "CUSPARSE_SPMM_ALG_DEFAULT"), (0, "CUSPARSE_MM_ALG_DEFAULT"), (1, "CUSPARSE_SPMM_COO_ALG1"), (1, "CUSPARSE_COOMM_ALG1"), (2, "CUSPARSE_SPMM_COO_ALG2"), (2, "CUSPARSE_COOMM_ALG2"), (3, "CUSPARSE_SPMM_COO_ALG3"), (3, "CUSPARSE_COOMM_ALG3"), (4, "CUSPARSE_SPMM_CSR_ALG1"), (4, "CUSPARSE_CSRMM_ALG1"), (5, "CUSPARSE_SPMM_COO_ALG4"), (6, "CUSPARSE_SPMM_CSR_ALG2"), (12, "CUSPARSE_SPMM_CSR_ALG3"), (13, "CUSPARSE_SPMM_BLOCKED_ELL_ALG1"), (14, "CUSPARSE_SPMM_BSR_ALG1")] },
+    EnumRow { name: "cusparseSpMMOpAlg_t", bytes: 4, values: &[(0, "CUSPARSE_SPMM_OP_ALG_DEFAULT")] },
+    EnumRow { name: "cusparseSpMVAlg_t", bytes: 4, values: &[(0, "CUSPARSE_SPMV_ALG_DEFAULT"), (0, "CUSPARSE_MV_ALG_DEFAULT"), (1, "CUSPARSE_SPMV_COO_ALG1"), (1, "CUSPARSE_COOMV_ALG"), (2, "CUSPARSE_SPMV_CSR_ALG1"), (2, "CUSPARSE_CSRMV_ALG1"), (3, "CUSPARSE_SPMV_CSR_ALG2"), (3, "CUSPARSE_CSRMV_ALG2"), (4, "CUSPARSE_SPMV_COO_ALG2"), (5, "CUSPARSE_SPMV_SELL_ALG1"), (6, "CUSPARSE_SPMV_BSR_ALG1")] },
+    EnumRow { name: "cusparseSpMatAttribute_t", bytes: 4, values: &[(0, "CUSPARSE_SPMAT_FILL_MODE"), (1, "CUSPARSE_SPMAT_DIAG_TYPE"), (2, "CUSPARSE_SPMAT_STORAGE"), (3, "CUSPARSE_SPMAT_SYMMETRY_TYPE")] },
+    EnumRow { name: "cusparseFormat_t", bytes: 4, values: &[(1, "CUSPARSE_FORMAT_CSR"), (2, "CUSPARSE_FORMAT_CSC"), (3, "CUSPARSE_FORMAT_COO"), (4, "CUSPARSE_FORMAT_COO_AOS"), (5, "CUSPARSE_FORMAT_BLOCKED_ELL"), (6, "CUSPARSE_FORMAT_BSR"), (7, "CUSPARSE_FORMAT_SLICED_ELLPACK")] },
+    EnumRow { name: "cusparseSpSMAlg_t", bytes: 4, values: &[(0, "CUSPARSE_SPSM_ALG_DEFAULT")] },
+    EnumRow { name: "cusparseSpSMUpdate_t", bytes: 4, values: &[(0, "CUSPARSE_SPSM_UPDATE_GENERAL"), (1, "CUSPARSE_SPSM_UPDATE_DIAGONAL")] },
+    EnumRow { name: "cusparseSpSVAlg_t", bytes: 4, values: &[(0, "CUSPARSE_SPSV_ALG_DEFAULT"), (1, "CUSPARSE_SPSV_ALG1"), (2, "CUSPARSE_SPSV_ALG2")] },
+    EnumRow { name: "cusparseSpSVUpdate_t", bytes: 4, values: &[(0, "CUSPARSE_SPSV_UPDATE_GENERAL"), (1, "CUSPARSE_SPSV_UPDATE_DIAGONAL")] },
+    EnumRow { name: "cusparseSparseToDenseAlg_t", bytes: 4, values: &[(0, "CUSPARSE_SPARSETODENSE_ALG_DEFAULT")] },
+    EnumRow { name: "ncclResult_t", bytes: 4, values: &[(0, "ncclSuccess"), (1, "ncclUnhandledCudaError"), (2, "ncclSystemError"), (3, "ncclInternalError"), (4, "ncclInvalidArgument"), (5, "ncclInvalidUsage"), (6, "ncclRemoteError"), (7, "ncclInProgress"), (8, "ncclTimeout"), (9, "ncclNumResults")] },
+    EnumRow { name: "ncclDataType_t", bytes: 4, values: &[(0, "ncclInt8"), (0, "ncclChar"), (1, "ncclUint8"), (2, "ncclInt32"), (2, "ncclInt"), (3, "ncclUint32"), (4, "ncclInt64"), (5, "ncclUint64"), (6, "ncclFloat16"), (6, "ncclHalf"), (7, "ncclFloat32"), (7, "ncclFloat"), (8, "ncclFloat64"), (8, "ncclDouble"), (9, "ncclBfloat16"), (10, "ncclFloat8e4m3"), (11, "ncclFloat8e5m2"), (12, "ncclNumTypes")] },
+    EnumRow { name: "ncclRedOp_t", bytes: 4, values: &[(0, "ncclSum"), (1, "ncclProd"), (2, "ncclMax"), (3, "ncclMin"), (4, "ncclAvg"), (5, "ncclNumOps"), (2147483647, "ncclMaxRedOp")] },
+    EnumRow { name: "ncclCommMemStat_t", bytes: 4, values: &[(0, "ncclStatGpuMemSuspend"), (1, "ncclStatGpuMemSuspended"), (2, "ncclStatGpuMemPersist"), (3, "ncclStatGpuMemTotal")] },
+    EnumRow { name: "ncclScalarResidence_t", bytes: 4, values: &[(0, "ncclScalarDevice"), (1, "ncclScalarHostImmediate")] },
+    EnumRow { name: "nvFatbinResult", bytes: 4, values: &[(0, "NVFATBIN_SUCCESS"), (1, "NVFATBIN_ERROR_INTERNAL"), (2, "NVFATBIN_ERROR_ELF_ARCH_MISMATCH"), (3, "NVFATBIN_ERROR_ELF_SIZE_MISMATCH"), (4, "NVFATBIN_ERROR_MISSING_PTX_VERSION"), (5, "NVFATBIN_ERROR_NULL_POINTER"), (6, "NVFATBIN_ERROR_COMPRESSION_FAILED"), (7, "NVFATBIN_ERROR_COMPRESSED_SIZE_EXCEEDED"), (8, "NVFATBIN_ERROR_UNRECOGNIZED_OPTION"), (9, "NVFATBIN_ERROR_INVALID_ARCH"), (10, "NVFATBIN_ERROR_INVALID_NVVM"), (11, "NVFATBIN_ERROR_EMPTY_INPUT"), (12, "NVFATBIN_ERROR_MISSING_PTX_ARCH"), (13, "NVFATBIN_ERROR_PTX_ARCH_MISMATCH"), (14, "NVFATBIN_ERROR_MISSING_FATBIN"), (15, "NVFATBIN_ERROR_INVALID_INDEX"), (16, "NVFATBIN_ERROR_IDENTIFIER_REUSE"), (17, "NVFATBIN_ERROR_INTERNAL_PTX_OPTION")] },
+    EnumRow { name: "nvJitLinkResult", bytes: 4, values: &[(0, "NVJITLINK_SUCCESS"), (1, "NVJITLINK_ERROR_UNRECOGNIZED_OPTION"), (2, "NVJITLINK_ERROR_MISSING_ARCH"), (3, "NVJITLINK_ERROR_INVALID_INPUT"), (4, "NVJITLINK_ERROR_PTX_COMPILE"), (5, "NVJITLINK_ERROR_NVVM_COMPILE"), (6, "NVJITLINK_ERROR_INTERNAL"), (7, "NVJITLINK_ERROR_THREADPOOL"), (8, "NVJITLINK_ERROR_UNRECOGNIZED_INPUT"), (9, "NVJITLINK_ERROR_FINALIZE"), (10, "NVJITLINK_ERROR_NULL_INPUT"), (11, "NVJITLINK_ERROR_INCOMPATIBLE_OPTIONS"), (12, "NVJITLINK_ERROR_INCORRECT_INPUT_TYPE"), (13, "NVJITLINK_ERROR_ARCH_MISMATCH"), (14, "NVJITLINK_ERROR_OUTDATED_LIBRARY"), (15, "NVJITLINK_ERROR_MISSING_FATBIN"), (16, "NVJITLINK_ERROR_UNRECOGNIZED_ARCH"), (17, "NVJITLINK_ERROR_UNSUPPORTED_ARCH"), (18, "NVJITLINK_ERROR_LTO_NOT_ENABLED")] },
+    EnumRow { name: "nvJitLinkInputType", bytes: 4, values: &[(0, "NVJITLINK_INPUT_NONE"), (1, "NVJITLINK_INPUT_CUBIN"), (2, "NVJITLINK_INPUT_PTX"), (3, "NVJITLINK_INPUT_LTOIR"), (4, "NVJITLINK_INPUT_FATBIN"), (5, "NVJITLINK_INPUT_OBJECT"), (6, "NVJITLINK_INPUT_LIBRARY"), (7, "NVJITLINK_INPUT_INDEX"), (10, "NVJITLINK_INPUT_ANY")] },
+    EnumRow { name: "nvjpegStatus_t", bytes: 4, values: &[(0, "NVJPEG_STATUS_SUCCESS"), (1, "NVJPEG_STATUS_NOT_INITIALIZED"), (2, "NVJPEG_STATUS_INVALID_PARAMETER"), (3, "NVJPEG_STATUS_BAD_JPEG"), (4, "NVJPEG_STATUS_JPEG_NOT_SUPPORTED"), (5, "NVJPEG_STATUS_ALLOCATOR_FAILURE"), (6, "NVJPEG_STATUS_EXECUTION_FAILED"), (7, "NVJPEG_STATUS_ARCH_MISMATCH"), (8, "NVJPEG_STATUS_INTERNAL_ERROR"), (9, "NVJPEG_STATUS_IMPLEMENTATION_NOT_SUPPORTED"), (10, "NVJPEG_STATUS_INCOMPLETE_BITSTREAM")] },
+    EnumRow { name: "nvjpegBackend_t", bytes: 4, values: &[(0, "NVJPEG_BACKEND_DEFAULT"), (1, "NVJPEG_BACKEND_HYBRID"), (2, "NVJPEG_BACKEND_GPU_HYBRID"), (3, "NVJPEG_BACKEND_HARDWARE"), (4, "NVJPEG_BACKEND_GPU_HYBRID_DEVICE"), (5, "NVJPEG_BACKEND_HARDWARE_DEVICE"), (6, "NVJPEG_BACKEND_LOSSLESS_JPEG")] },
+    EnumRow { name: "nvjpegOutputFormat_t", bytes: 4, values: &[(0, "NVJPEG_OUTPUT_UNCHANGED"), (1, "NVJPEG_OUTPUT_YUV"), (2, "NVJPEG_OUTPUT_Y"), (3, "NVJPEG_OUTPUT_RGB"), (4, "NVJPEG_OUTPUT_BGR"), (5, "NVJPEG_OUTPUT_RGBI"), (6, "NVJPEG_OUTPUT_BGRI"), (7, "NVJPEG_OUTPUT_UNCHANGEDI_U16"), (8, "NVJPEG_OUTPUT_NV12"), (9, "NVJPEG_OUTPUT_YUY2"), (10, "NVJPEG_OUTPUT_UNCHANGEDI"), (10, "NVJPEG_OUTPUT_FORMAT_MAX")] },
+    EnumRow { name: "nvjpegChromaSubsampling_t", bytes: 4, values: &[(-1, "NVJPEG_CSS_UNKNOWN"), (0, "NVJPEG_CSS_444"), (1, "NVJPEG_CSS_422"), (2, "NVJPEG_CSS_420"), (3, "NVJPEG_CSS_440"), (4, "NVJPEG_CSS_411"), (5, "NVJPEG_CSS_410"), (6, "NVJPEG_CSS_GRAY"), (7, "NVJPEG_CSS_410V")] },
+    EnumRow { name: "nvjpegExifOrientation_t", bytes: 4, values: &[(0, "NVJPEG_ORIENTATION_UNKNOWN"), (1, "NVJPEG_ORIENTATION_NORMAL"), (2, "NVJPEG_ORIENTATION_FLIP_HORIZONTAL"), (3, "NVJPEG_ORIENTATION_ROTATE_180"), (4, "NVJPEG_ORIENTATION_FLIP_VERTICAL"), (5, "NVJPEG_ORIENTATION_TRANSPOSE"), (6, "NVJPEG_ORIENTATION_ROTATE_90"), (7, "NVJPEG_ORIENTATION_TRANSVERSE"), (8, "NVJPEG_ORIENTATION_ROTATE_270")] },
+    EnumRow { name: "nvjpegScaleFactor_t", bytes: 4, values: &[(0, "NVJPEG_SCALE_NONE"), (1, "NVJPEG_SCALE_1_BY_2"), (2, "NVJPEG_SCALE_1_BY_4"), (3, "NVJPEG_SCALE_1_BY_8")] },
+    EnumRow { name: "nvjpegInputFormat_t", bytes: 4, values: &[(1, "NVJPEG_INPUT_YUV"), (3, "NVJPEG_INPUT_RGB"), (4, "NVJPEG_INPUT_BGR"), (5, "NVJPEG_INPUT_RGBI"), (6, "NVJPEG_INPUT_BGRI"), (8, "NVJPEG_INPUT_NV12")] },
+    EnumRow { name: "nvjpegJpegEncoding_t", bytes: 4, values: &[(0, "NVJPEG_ENCODING_UNKNOWN"), (192, "NVJPEG_ENCODING_BASELINE_DCT"), (193, "NVJPEG_ENCODING_EXTENDED_SEQUENTIAL_DCT_HUFFMAN"), (194, "NVJPEG_ENCODING_PROGRESSIVE_DCT_HUFFMAN"), (195, "NVJPEG_ENCODING_LOSSLESS_HUFFMAN")] },
+    EnumRow { name: "nvjpegEncBackend_t", bytes: 4, values: &[(0, "NVJPEG_ENC_BACKEND_DEFAULT"), (1, "NVJPEG_ENC_BACKEND_GPU"), (2, "NVJPEG_ENC_BACKEND_HARDWARE")] },
+    EnumRow { name: "nvmlReturn_t", bytes: 4, values: &[(0, "NVML_SUCCESS"), (1, "NVML_ERROR_UNINITIALIZED"), (2, "NVML_ERROR_INVALID_ARGUMENT"), (3, "NVML_ERROR_NOT_SUPPORTED"), (4, "NVML_ERROR_NO_PERMISSION"), (5, "NVML_ERROR_ALREADY_INITIALIZED"), (6, "NVML_ERROR_NOT_FOUND"), (7, "NVML_ERROR_INSUFFICIENT_SIZE"), (8, "NVML_ERROR_INSUFFICIENT_POWER"), (9, "NVML_ERROR_DRIVER_NOT_LOADED"), (10, "NVML_ERROR_TIMEOUT"), (11, "NVML_ERROR_IRQ_ISSUE"), (12, "NVML_ERROR_LIBRARY_NOT_FOUND"), (13, "NVML_ERROR_FUNCTION_NOT_FOUND"), (14, "NVML_ERROR_CORRUPTED_INFOROM"), (15, "NVML_ERROR_GPU_IS_LOST"), (16, "NVML_ERROR_RESET_REQUIRED"), (17, "NVML_ERROR_OPERATING_SYSTEM"), (18, "NVML_ERROR_LIB_RM_VERSION_MISMATCH"), (19, "NVML_ERROR_IN_USE"), (20, "NVML_ERROR_MEMORY"), (21, "NVML_ERROR_NO_DATA"), (22, "NVML_ERROR_VGPU_ECC_NOT_SUPPORTED"), (23, "NVML_ERROR_INSUFFICIENT_RESOURCES"), (24, "NVML_ERROR_FREQ_NOT_SUPPORTED"), (25, "NVML_ERROR_ARGUMENT_VERSION_MISMATCH"), (26, "NVML_ERROR_DEPRECATED"), (27, "NVML_ERROR_NOT_READY"), (28, "NVML_ERROR_GPU_NOT_FOUND"), (29, "NVML_ERROR_INVALID_STATE"), (30, "NVML_ERROR_RESET_TYPE_NOT_SUPPORTED"), (999, "NVML_ERROR_UNKNOWN")] },
+    EnumRow { name: "nvmlEccCounterType_t", bytes: 4, values: &[(0, "NVML_VOLATILE_ECC"), (1, "NVML_AGGREGATE_ECC"), (2, "NVML_ECC_COUNTER_TYPE_COUNT")] },
+    EnumRow { name: "nvmlValueType_t", bytes: 4, values: &[(0, "NVML_VALUE_TYPE_DOUBLE"), (1, "NVML_VALUE_TYPE_UNSIGNED_INT"), (2, "NVML_VALUE_TYPE_UNSIGNED_LONG"), (3, "NVML_VALUE_TYPE_UNSIGNED_LONG_LONG"), (4, "NVML_VALUE_TYPE_SIGNED_LONG_LONG"), (5, "NVML_VALUE_TYPE_SIGNED_INT"), (6, "NVML_VALUE_TYPE_UNSIGNED_SHORT"), (7, "NVML_VALUE_TYPE_COUNT")] },
+    EnumRow { name: "nvmlEnableState_t", bytes: 4, values: &[(0, "NVML_FEATURE_DISABLED"), (1, "NVML_FEATURE_ENABLED")] },
+    EnumRow { name: "nvmlRestrictedAPI_t", bytes: 4, values: &[(0, "NVML_RESTRICTED_API_SET_APPLICATION_CLOCKS"), (1, "NVML_RESTRICTED_API_SET_AUTO_BOOSTED_CLOCKS"), (2, "NVML_RESTRICTED_API_COUNT")] },
+    EnumRow { name: "nvmlClockType_t", bytes: 4, values: &[(0, "NVML_CLOCK_GRAPHICS"), (1, "NVML_CLOCK_SM"), (2, "NVML_CLOCK_MEM"), (3, "NVML_CLOCK_VIDEO"), (4, "NVML_CLOCK_COUNT")] },
+    EnumRow { name: "nvmlBrandType_t", bytes: 4, values: &[(0, "NVML_BRAND_UNKNOWN"), (1, "NVML_BRAND_QUADRO"), (2, "NVML_BRAND_TESLA"), (3, "NVML_BRAND_NVS"), (4, "NVML_BRAND_GRID"), (5, "NVML_BRAND_GEFORCE"), (6, "NVML_BRAND_TITAN"), (7, "NVML_BRAND_NVIDIA_VAPPS"), (8, "NVML_BRAND_NVIDIA_VPC"), (9, "NVML_BRAND_NVIDIA_VCS"), (10, "NVML_BRAND_NVIDIA_VWS"), (11, "NVML_BRAND_NVIDIA_CLOUD_GAMING"), (11, "NVML_BRAND_NVIDIA_VGAMING"), (12, "NVML_BRAND_QUADRO_RTX"), (13, "NVML_BRAND_NVIDIA_RTX"), (14, "NVML_BRAND_NVIDIA"), (15, "NVML_BRAND_GEFORCE_RTX"), (16, "NVML_BRAND_TITAN_RTX"), (17, "NVML_BRAND_NVIDIA_DLA"), (18, "NVML_BRAND_NVIDIA_VGAMEDEV"), (19, "NVML_BRAND_NVIDIA_NPU"), (20, "NVML_BRAND_COUNT")] },
+    EnumRow { name: "nvmlBridgeChipType_t", bytes: 4, values: &[(0, "NVML_BRIDGE_CHIP_PLX"), (1, "NVML_BRIDGE_CHIP_BRO4")] },
+    EnumRow { name: "nvmlClockId_t", bytes: 4, values: &[(0, "NVML_CLOCK_ID_CURRENT"), (1, "NVML_CLOCK_ID_APP_CLOCK_TARGET"), (2, "NVML_CLOCK_ID_APP_CLOCK_DEFAULT"), (3, "NVML_CLOCK_ID_CUSTOMER_BOOST_MAX"), (4, "NVML_CLOCK_ID_COUNT")] },
+    EnumRow { name: "nvmlPstates_t", bytes: 4, values: &[(0, "NVML_PSTATE_0"), (1, "NVML_PSTATE_1"), (2, "NVML_PSTATE_2"), (3, "NVML_PSTATE_3"), (4, "NVML_PSTATE_4"), (5, "NVML_PSTATE_5"), (6, "NVML_PSTATE_6"), (7, "NVML_PSTATE_7"), (8, "NVML_PSTATE_8"), (9, "NVML_PSTATE_9"), (10, "NVML_PSTATE_10"), (11, "NVML_PSTATE_11"), (12, "NVML_PSTATE_12"), (13, "NVML_PSTATE_13"), (14, "NVML_PSTATE_14"), (15, "NVML_PSTATE_15"), (32, "NVML_PSTATE_UNKNOWN")] },
+    EnumRow { name: "nvmlComputeMode_t", bytes: 4, values: &[(0, "NVML_COMPUTEMODE_DEFAULT"), (1, "NVML_COMPUTEMODE_EXCLUSIVE_THREAD"), (2, "NVML_COMPUTEMODE_PROHIBITED"), (3, "NVML_COMPUTEMODE_EXCLUSIVE_PROCESS"), (4, "NVML_COMPUTEMODE_COUNT")] },
+    EnumRow { name: "nvmlCoolerControl_t", bytes: 4, values: &[(0, "NVML_THERMAL_COOLER_SIGNAL_NONE"), (1, "NVML_THERMAL_COOLER_SIGNAL_TOGGLE"), (2, "NVML_THERMAL_COOLER_SIGNAL_VARIABLE"), (3, "NVML_THERMAL_COOLER_SIGNAL_COUNT")] },
+    EnumRow { name: "nvmlCoolerTarget_t", bytes: 4, values: &[(1, "NVML_THERMAL_COOLER_TARGET_NONE"), (2, "NVML_THERMAL_COOLER_TARGET_GPU"), (4, "NVML_THERMAL_COOLER_TARGET_MEMORY"), (8, "NVML_THERMAL_COOLER_TARGET_POWER_SUPPLY"), (14, "NVML_THERMAL_COOLER_TARGET_GPU_RELATED")] },
+    EnumRow { name: "nvmlMemoryErrorType_t", bytes: 4, values: &[(0, "NVML_MEMORY_ERROR_TYPE_CORRECTED"), (1, "NVML_MEMORY_ERROR_TYPE_UNCORRECTED"), (2, "NVML_MEMORY_ERROR_TYPE_COUNT")] },
+    EnumRow { name: "nvmlDriverModel_t", bytes: 4, values: &[(0, "NVML_DRIVER_WDDM"), (1, "NVML_DRIVER_WDM"), (2, "NVML_DRIVER_MCDM")] },
+    EnumRow { name: "nvmlEncoderType_t", bytes: 4, values: &[(0, "NVML_ENCODER_QUERY_H264"), (1, "NVML_ENCODER_QUERY_HEVC"), (2, "NVML_ENCODER_QUERY_AV1"), (255, "NVML_ENCODER_QUERY_UNKNOWN")] },
+    EnumRow { name: "nvmlFBCSessionType_t", bytes: 4, values: &[(0, "NVML_FBC_SESSION_TYPE_UNKNOWN"), (1, "NVML_FBC_SESSION_TYPE_TOSYS"), (2, "NVML_FBC_SESSION_TYPE_CUDA"), (3, "NVML_FBC_SESSION_TYPE_VID"), (4, "NVML_FBC_SESSION_TYPE_HWENC")] },
+    EnumRow { name: "nvmlGpuOperationMode_t", bytes: 4, values: &[(0, "NVML_GOM_ALL_ON"), (1, "NVML_GOM_COMPUTE"), (2, "NVML_GOM_LOW_DP")] },
+    EnumRow { name: "nvmlGridLicenseFeatureCode_t", bytes: 4, values: &[(0, "NVML_GRID_LICENSE_FEATURE_CODE_UNKNOWN"), (1, "NVML_GRID_LICENSE_FEATURE_CODE_VGPU"), (2, "NVML_GRID_LICENSE_FEATURE_CODE_NVIDIA_RTX"), (2, "NVML_GRID_LICENSE_FEATURE_CODE_VWORKSTATION"), (3, "NVML_GRID_LICENSE_FEATURE_CODE_GAMING"), (4, "NVML_GRID_LICENSE_FEATURE_CODE_COMPUTE"), (5, "NVML_GRID_LICENSE_FEATURE_CODE_VGAMEDEV")] },
+    EnumRow { name: "nvmlHostVgpuMode_t", bytes: 4, values: &[(0, "NVML_HOST_VGPU_MODE_NON_SRIOV"), (1, "NVML_HOST_VGPU_MODE_SRIOV")] },
+    EnumRow { name: "nvmlInforomObject_t", bytes: 4, values: &[(0, "NVML_INFOROM_OEM"), (1, "NVML_INFOROM_ECC"), (2, "NVML_INFOROM_POWER"), (3, "NVML_INFOROM_DEN"), (4, "NVML_INFOROM_COUNT")] },
+    EnumRow { name: "nvmlMemoryLocation_t", bytes: 4, values: &[(0, "NVML_MEMORY_LOCATION_L1_CACHE"), (1, "NVML_MEMORY_LOCATION_L2_CACHE"), (2, "NVML_MEMORY_LOCATION_DRAM"), (2, "NVML_MEMORY_LOCATION_DEVICE_MEMORY"), (3, "NVML_MEMORY_LOCATION_REGISTER_FILE"), (4, "NVML_MEMORY_LOCATION_TEXTURE_MEMORY"), (5, "NVML_MEMORY_LOCATION_TEXTURE_SHM"), (6, "NVML_MEMORY_LOCATION_CBU"), (7, "NVML_MEMORY_LOCATION_SRAM"), (8, "NVML_MEMORY_LOCATION_COUNT")] },
+    EnumRow { name: "nvmlNvLinkCapability_t", bytes: 4, values: &[(0, "NVML_NVLINK_CAP_P2P_SUPPORTED"), (1, "NVML_NVLINK_CAP_SYSMEM_ACCESS"), (2, "NVML_NVLINK_CAP_P2P_ATOMICS"), (3, "NVML_NVLINK_CAP_SYSMEM_ATOMICS"), (4, "NVML_NVLINK_CAP_SLI_BRIDGE"), (5, "NVML_NVLINK_CAP_VALID"), (6, "NVML_NVLINK_CAP_COUNT")] },
+    EnumRow { name: "nvmlNvLinkErrorCounter_t", bytes: 4, values: &[(0, "NVML_NVLINK_ERROR_DL_REPLAY"), (1, "NVML_NVLINK_ERROR_DL_RECOVERY"), (2, "NVML_NVLINK_ERROR_DL_CRC_FLIT"), (3, "NVML_NVLINK_ERROR_DL_CRC_DATA"), (4, "NVML_NVLINK_ERROR_DL_ECC_DATA"), (5, "NVML_NVLINK_ERROR_COUNT")] },
+    EnumRow { name: "nvmlIntNvLinkDeviceType_t", bytes: 4, values: &[(0, "NVML_NVLINK_DEVICE_TYPE_GPU"), (1, "NVML_NVLINK_DEVICE_TYPE_IBMNPU"), (2, "NVML_NVLINK_DEVICE_TYPE_SWITCH"), (255, "NVML_NVLINK_DEVICE_TYPE_UNKNOWN")] },
+    EnumRow { name: "nvmlNvLinkUtilizationCountUnits_t", bytes: 4, values: &[(0, "NVML_NVLINK_COUNTER_UNIT_CYCLES"), (1, "NVML_NVLINK_COUNTER_UNIT_PACKETS"), (2, "NVML_NVLINK_COUNTER_UNIT_BYTES"), (3, "NVML_NVLINK_COUNTER_UNIT_RESERVED"), (4, "NVML_NVLINK_COUNTER_UNIT_COUNT")] },
+    EnumRow { name: "nvmlNvLinkUtilizationCountPktTypes_t", bytes: 4, values: &[(1, "NVML_NVLINK_COUNTER_PKTFILTER_NOP"), (2, "NVML_NVLINK_COUNTER_PKTFILTER_READ"), (4, "NVML_NVLINK_COUNTER_PKTFILTER_WRITE"), (8, "NVML_NVLINK_COUNTER_PKTFILTER_RATOM"), (16, "NVML_NVLINK_COUNTER_PKTFILTER_NRATOM"), (32, "NVML_NVLINK_COUNTER_PKTFILTER_FLUSH"), (64, "NVML_NVLINK_COUNTER_PKTFILTER_RESPDATA"), (128, "NVML_NVLINK_COUNTER_PKTFILTER_RESPNODATA"), (255, "NVML_NVLINK_COUNTER_PKTFILTER_ALL")] },
+    EnumRow { name: "nvmlGpuP2PCapsIndex_t", bytes: 4, values: &[(0, "NVML_P2P_CAPS_INDEX_READ"), (1, "NVML_P2P_CAPS_INDEX_WRITE"), (2, "NVML_P2P_CAPS_INDEX_NVLINK"), (3, "NVML_P2P_CAPS_INDEX_ATOMICS"), (4, "NVML_P2P_CAPS_INDEX_PCI"), (4, "NVML_P2P_CAPS_INDEX_PROP"), (5, "NVML_P2P_CAPS_INDEX_UNKNOWN")] },
+    EnumRow { name: "nvmlGpuP2PStatus_t", bytes: 4, values: &[(0, "NVML_P2P_STATUS_OK"), (1, "NVML_P2P_STATUS_CHIPSET_NOT_SUPPORED"), (1, "NVML_P2P_STATUS_CHIPSET_NOT_SUPPORTED"), (2, "NVML_P2P_STATUS_GPU_NOT_SUPPORTED"), (3, "NVML_P2P_STATUS_IOH_TOPOLOGY_NOT_SUPPORTED"), (4, "NVML_P2P_STATUS_DISABLED_BY_REGKEY"), (5, "NVML_P2P_STATUS_NOT_SUPPORTED"), (6, "NVML_P2P_STATUS_UNKNOWN")] },
+    EnumRow { name: "nvmlPcieUtilCounter_t", bytes: 4, values: &[(0, "NVML_PCIE_UTIL_TX_BYTES"), (1, "NVML_PCIE_UTIL_RX_BYTES"), (2, "NVML_PCIE_UTIL_COUNT")] },
+    EnumRow { name: "nvmlPageRetirementCause_t", bytes: 4, values: &[(0, "NVML_PAGE_RETIREMENT_CAUSE_MULTIPLE_SINGLE_BIT_ECC_ERRORS"), (1, "NVML_PAGE_RETIREMENT_CAUSE_DOUBLE_BIT_ECC_ERROR"), (2, "NVML_PAGE_RETIREMENT_CAUSE_COUNT")] },
+    EnumRow { name: "nvmlSamplingType_t", bytes: 4, values: &[(0, "NVML_TOTAL_POWER_SAMPLES"), (1, "NVML_GPU_UTILIZATION_SAMPLES"), (2, "NVML_MEMORY_UTILIZATION_SAMPLES"), (3, "NVML_ENC_UTILIZATION_SAMPLES"), (4, "NVML_DEC_UTILIZATION_SAMPLES"), (5, "NVML_PROCESSOR_CLK_SAMPLES"), (6, "NVML_MEMORY_CLK_SAMPLES"), (7, "NVML_MODULE_POWER_SAMPLES"), (8, "NVML_JPG_UTILIZATION_SAMPLES"), (9, "NVML_OFA_UTILIZATION_SAMPLES"), (10, "NVML_SAMPLINGTYPE_COUNT")] },
+    EnumRow { name: "nvmlTemperatureSensors_t", bytes: 4, values: &[(0, "NVML_TEMPERATURE_GPU"), (1, "NVML_TEMPERATURE_GPU_MAX"), (2, "NVML_TEMPERATURE_COUNT")] },
+    EnumRow { name: "nvmlTemperatureThresholds_t", bytes: 4, values: &[(0, "NVML_TEMPERATURE_THRESHOLD_SHUTDOWN"), (1, "NVML_TEMPERATURE_THRESHOLD_SLOWDOWN"), (2, "NVML_TEMPERATURE_THRESHOLD_MEM_MAX"), (3, "NVML_TEMPERATURE_THRESHOLD_GPU_MAX"), (4, "NVML_TEMPERATURE_THRESHOLD_ACOUSTIC_MIN"), (5, "NVML_TEMPERATURE_THRESHOLD_ACOUSTIC_CURR"), (6, "NVML_TEMPERATURE_THRESHOLD_ACOUSTIC_MAX"), (7, "NVML_TEMPERATURE_THRESHOLD_GPS_CURR"), (8, "NVML_TEMPERATURE_THRESHOLD_COUNT")] },
+    EnumRow { name: "nvmlThermalController_t", bytes: 4, values: &[(-1, "NVML_THERMAL_CONTROLLER_UNKNOWN"), (0, "NVML_THERMAL_CONTROLLER_NONE"), (1, "NVML_THERMAL_CONTROLLER_GPU_INTERNAL"), (2, "NVML_THERMAL_CONTROLLER_ADM1032"), (3, "NVML_THERMAL_CONTROLLER_ADT7461"), (4, "NVML_THERMAL_CONTROLLER_MAX6649"), (5, "NVML_THERMAL_CONTROLLER_MAX1617"), (6, "NVML_THERMAL_CONTROLLER_LM99"), (7, "NVML_THERMAL_CONTROLLER_LM89"), (8, "NVML_THERMAL_CONTROLLER_LM64"), (9, "NVML_THERMAL_CONTROLLER_G781"), (10, "NVML_THERMAL_CONTROLLER_ADT7473"), (11, "NVML_THERMAL_CONTROLLER_SBMAX6649"), (12, "NVML_THERMAL_CONTROLLER_VBIOSEVT"), (13, "NVML_THERMAL_CONTROLLER_OS"), (14, "NVML_THERMAL_CONTROLLER_NVSYSCON_CANOAS"), (15, "NVML_THERMAL_CONTROLLER_NVSYSCON_E551"), (16, "NVML_THERMAL_CONTROLLER_MAX6649R"), (17, "NVML_THERMAL_CONTROLLER_ADT7473S")] },
+    EnumRow { name: "nvmlThermalTarget_t", bytes: 4, values: &[(-1, "NVML_THERMAL_TARGET_UNKNOWN"), (0, "NVML_THERMAL_TARGET_NONE"), (1, "NVML_THERMAL_TARGET_GPU"), (2, "NVML_THERMAL_TARGET_MEMORY"), (4, "NVML_THERMAL_TARGET_POWER_SUPPLY"), (8, "NVML_THERMAL_TARGET_BOARD"), (9, "NVML_THERMAL_TARGET_VCD_BOARD"), (10, "NVML_THERMAL_TARGET_VCD_INLET"), (11, "NVML_THERMAL_TARGET_VCD_OUTLET"), (15, "NVML_THERMAL_TARGET_ALL")] },
+    EnumRow { name: "nvmlGpuTopologyLevel_t", bytes: 4, values: &[(0, "NVML_TOPOLOGY_INTERNAL"), (10, "NVML_TOPOLOGY_SINGLE"), (20, "NVML_TOPOLOGY_MULTIPLE"), (30, "NVML_TOPOLOGY_HOSTBRIDGE"), (40, "NVML_TOPOLOGY_NODE"), (50, "NVML_TOPOLOGY_SYSTEM")] },
+    EnumRow { name: "nvmlDeviceVgpuCapability_t", bytes: 4, values: &[(0, "NVML_DEVICE_VGPU_CAP_FRACTIONAL_MULTI_VGPU"), (1, "NVML_DEVICE_VGPU_CAP_HETEROGENEOUS_TIMESLICE_PROFILES"), (2, "NVML_DEVICE_VGPU_CAP_HETEROGENEOUS_TIMESLICE_SIZES"), (3, "NVML_DEVICE_VGPU_CAP_READ_DEVICE_BUFFER_BW"), (4, "NVML_DEVICE_VGPU_CAP_WRITE_DEVICE_BUFFER_BW"), (5, "NVML_DEVICE_VGPU_CAP_DEVICE_STREAMING"), (6, "NVML_DEVICE_VGPU_CAP_MINI_QUARTER_GPU"), (7, "NVML_DEVICE_VGPU_CAP_COMPUTE_MEDIA_ENGINE_GPU"), (8, "NVML_DEVICE_VGPU_CAP_WARM_UPDATE"), (9, "NVML_DEVICE_VGPU_CAP_HOMOGENEOUS_PLACEMENTS"), (10, "NVML_DEVICE_VGPU_CAP_MIG_TIMESLICING_SUPPORTED"), (11, "NVML_DEVICE_VGPU_CAP_MIG_TIMESLICING_ENABLED"), (12, "NVML_DEVICE_VGPU_CAP_UVM_STUN"), (13, "NVML_DEVICE_VGPU_CAP_COUNT")] },
+    EnumRow { name: "nvmlPerfPolicyType_t", bytes: 4, values: &[(0, "NVML_PERF_POLICY_POWER"), (1, "NVML_PERF_POLICY_THERMAL"), (2, "NVML_PERF_POLICY_SYNC_BOOST"), (3, "NVML_PERF_POLICY_BOARD_LIMIT"), (4, "NVML_PERF_POLICY_LOW_UTILIZATION"), (5, "NVML_PERF_POLICY_RELIABILITY"), (10, "NVML_PERF_POLICY_TOTAL_APP_CLOCKS"), (11, "NVML_PERF_POLICY_TOTAL_BASE_CLOCKS"), (12, "NVML_PERF_POLICY_COUNT")] },
+    EnumRow { name: "nvmlGpuVirtualizationMode_t", bytes: 4, values: &[(0, "NVML_GPU_VIRTUALIZATION_MODE_NONE"), (1, "NVML_GPU_VIRTUALIZATION_MODE_PASSTHROUGH"), (2, "NVML_GPU_VIRTUALIZATION_MODE_VGPU"), (3, "NVML_GPU_VIRTUALIZATION_MODE_HOST_VGPU"), (4, "NVML_GPU_VIRTUALIZATION_MODE_HOST_VSGA")] },
+    EnumRow { name: "nvmlDetachGpuState_t", bytes: 4, values: &[(0, "NVML_DETACH_GPU_KEEP"), (1, "NVML_DETACH_GPU_REMOVE")] },
+    EnumRow { name: "nvmlPcieLinkState_t", bytes: 4, values: &[(0, "NVML_PCIE_LINK_KEEP"), (1, "NVML_PCIE_LINK_SHUT_DOWN")] },
+    EnumRow { name: "nvmlPowerProfileOperation_t", bytes: 4, values: &[(0, "NVML_POWER_PROFILE_OPERATION_CLEAR"), (1, "NVML_POWER_PROFILE_OPERATION_SET"), (2, "NVML_POWER_PROFILE_OPERATION_SET_AND_OVERWRITE"), (3, "NVML_POWER_PROFILE_OPERATION_MAX")] },
+    EnumRow { name: "nvmlVgpuGuestInfoState_t", bytes: 4, values: &[(0, "NVML_VGPU_INSTANCE_GUEST_INFO_STATE_UNINITIALIZED"), (1, "NVML_VGPU_INSTANCE_GUEST_INFO_STATE_INITIALIZED")] },
+    EnumRow { name: "nvmlVgpuVmCompatibility_t", bytes: 4, values: &[(0, "NVML_VGPU_VM_COMPATIBILITY_NONE"), (1, "NVML_VGPU_VM_COMPATIBILITY_COLD"), (2, "NVML_VGPU_VM_COMPATIBILITY_HIBERNATE"), (4, "NVML_VGPU_VM_COMPATIBILITY_SLEEP"), (8, "NVML_VGPU_VM_COMPATIBILITY_LIVE")] },
+    EnumRow { name: "nvmlVgpuPgpuCompatibilityLimitCode_t", bytes: 4, values: &[(0, "NVML_VGPU_COMPATIBILITY_LIMIT_NONE"), (1, "NVML_VGPU_COMPATIBILITY_LIMIT_HOST_DRIVER"), (2, "NVML_VGPU_COMPATIBILITY_LIMIT_GUEST_DRIVER"), (4, "NVML_VGPU_COMPATIBILITY_LIMIT_GPU"), (2147483648, "NVML_VGPU_COMPATIBILITY_LIMIT_OTHER")] },
+    EnumRow { name: "nvmlVgpuDriverCapability_t", bytes: 4, values: &[(0, "NVML_VGPU_DRIVER_CAP_HETEROGENEOUS_MULTI_VGPU"), (1, "NVML_VGPU_DRIVER_CAP_WARM_UPDATE"), (2, "NVML_VGPU_DRIVER_CAP_COUNT")] },
+    EnumRow { name: "nvmlFanState_t", bytes: 4, values: &[(0, "NVML_FAN_NORMAL"), (1, "NVML_FAN_FAILED")] },
+    EnumRow { name: "nvmlLedColor_t", bytes: 4, values: &[(0, "NVML_LED_COLOR_GREEN"), (1, "NVML_LED_COLOR_AMBER")] },
+    EnumRow { name: "nvmlVgpuVmIdType_t", bytes: 4, values: &[(0, "NVML_VGPU_VM_ID_DOMAIN_ID"), (1, "NVML_VGPU_VM_ID_UUID")] },
+    EnumRow { name: "nvmlVgpuCapability_t", bytes: 4, values: &[(0, "NVML_VGPU_CAP_NVLINK_P2P"), (1, "NVML_VGPU_CAP_GPUDIRECT"), (2, "NVML_VGPU_CAP_MULTI_VGPU_EXCLUSIVE"), (3, "NVML_VGPU_CAP_EXCLUSIVE_TYPE"), (4, "NVML_VGPU_CAP_EXCLUSIVE_SIZE"), (5, "NVML_VGPU_CAP_COUNT")] },
+    EnumRow { name: "nvrtcResult", bytes: 4, values: &[(0, "NVRTC_SUCCESS"), (1, "NVRTC_ERROR_OUT_OF_MEMORY"), (2, "NVRTC_ERROR_PROGRAM_CREATION_FAILURE"), (3, "NVRTC_ERROR_INVALID_INPUT"), (4, "NVRTC_ERROR_INVALID_PROGRAM"), (5, "NVRTC_ERROR_INVALID_OPTION"), (6, "NVRTC_ERROR_COMPILATION"), (7, "NVRTC_ERROR_BUILTIN_OPERATION_FAILURE"), (8, "NVRTC_ERROR_NO_NAME_EXPRESSIONS_AFTER_COMPILATION"), (9, "NVRTC_ERROR_NO_LOWERED_NAMES_BEFORE_COMPILATION"), (10, "NVRTC_ERROR_NAME_EXPRESSION_NOT_VALID"), (11, "NVRTC_ERROR_INTERNAL_ERROR"), (12, "NVRTC_ERROR_TIME_FILE_WRITE_FAILED"), (13, "NVRTC_ERROR_NO_PCH_CREATE_ATTEMPTED"), (14, "NVRTC_ERROR_PCH_CREATE_HEAP_EXHAUSTED"), (15, "NVRTC_ERROR_PCH_CREATE"), (16, "NVRTC_ERROR_CANCELLED"), (17, "NVRTC_ERROR_TIME_TRACE_FILE_WRITE_FAILED"), (18, "NVRTC_ERROR_BUSY")] },
 ];
 
 #[rustfmt::skip]
 pub(super) static STRUCTS: &[StructRow] = &[
-    StructRow { name: "CUDA_ARRAY3D_DESCRIPTOR", since: 0, until: NOW, size: 40, fields: &[d("Width", t_u64, 0, One), d("Height", t_u64, 8, One), d("Depth", t_u64, 16, One), d("Format", t_CUarray_format, 24, One), d("NumChannels", t_u32, 28, One), d("Flags", t_u32, 32, One).hex()], tag: 255, tags: 65535 },
+    StructRow { name: "CUDA_ARRAY3D_DESCRIPTOR", since: 0, until: NOW, size: 40, fields: &[d("Width", t_u64, 0, One), d("Height", t_u64, 8, One), d("Depth", t_u64, 16, One), d("Format", t_CUarray_format, 24, One), d("NumChannels", t_u32, 28, One), d("Flags", t_CUarray3d_flags_in4, 32, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUDA_ARRAY_DESCRIPTOR", since: 0, until: NOW, size: 24, fields: &[d("Width", t_u64, 0, One), d("Height", t_u64, 8, One), d("Format", t_CUarray_format, 16, One), d("NumChannels", t_u32, 20, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUDA_ARRAY_MEMORY_REQUIREMENTS", since: 0, until: NOW, size: 32, fields: &[d("size", t_u64, 0, One).bytes(), d("alignment", t_u64, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUDA_ARRAY_SPARSE_PROPERTIES", since: 0, until: NOW, size: 48, fields: &[d("tileExtent", t_CUDA_ARRAY_SPARSE_PROPERTIES_tileExtent, 0, One), d("miptailFirstLevel", t_u32, 12, One), d("miptailSize", t_u64, 16, One).bytes(), d("flags", t_u32, 24, One).hex()], tag: 255, tags: 65535 },
@@ -1758,36 +4173,35 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "CUcheckpointCheckpointArgs", since: 12080, until: 13030, size: 64, fields: &[], tag: 255, tags: 65535 },
     StructRow { name: "CUcheckpointCheckpointArgs", since: 13040, until: NOW, size: 64, fields: &[d("customStorageInfo_out", t_P_P_CUcheckpointCustomStorageInfo, 0, Memory(Unknown))], tag: 255, tags: 65535 },
     StructRow { name: "CUcheckpointCustomStorageInfo", since: 13040, until: NOW, size: 24, fields: &[d("handle", t_CUcheckpointOperationHandle, 0, One), d("perDeviceData", t_P_CUcheckpointCustomStoragePerDeviceData, 8, One), d("deviceCount", t_u32, 16, One)], tag: 255, tags: 65535 },
-    StructRow { name: "CUcheckpointCustomStoragePerDeviceData", since: 13040, until: NOW, size: 24, fields: &[d("devPtr", t_deviceptr, 0, One), d("size", t_u64, 8, One).bytes(), d("stream", t_CUstream, 16, One)], tag: 255, tags: 65535 },
+    StructRow { name: "CUcheckpointCustomStoragePerDeviceData", since: 13040, until: NOW, size: 24, fields: &[d("devPtr", t_deviceptr, 0, Memory(Of(1))), d("size", t_u64, 8, One).bytes(), d("stream", t_CUstream, 16, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUcheckpointLockArgs", since: 12080, until: NOW, size: 64, fields: &[d("timeoutMs", t_u32, 0, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUcheckpointRestoreArgs", since: 12080, until: 12090, size: 64, fields: &[], tag: 255, tags: 65535 },
     StructRow { name: "CUcheckpointRestoreArgs", since: 13000, until: 13020, size: 64, fields: &[d("gpuPairs", t_P_CUcheckpointGpuPair, 0, Many(Of(1))), d("gpuPairsCount", t_u32, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUcheckpointRestoreArgs", since: 13030, until: 13030, size: 64, fields: &[d("gpuPairs", t_P_CUcheckpointGpuPair, 0, Many(Of(1))), d("gpuPairsCount", t_u32, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUcheckpointRestoreArgs", since: 13040, until: NOW, size: 64, fields: &[d("gpuPairs", t_P_CUcheckpointGpuPair, 0, Many(Of(1))), d("gpuPairsCount", t_u32, 8, One), d("padding0", t_u32, 12, One), d("customStorageInfo_out", t_P_P_CUcheckpointCustomStorageInfo, 16, Memory(Unknown))], tag: 255, tags: 65535 },
-    StructRow { name: "CUcheckpointGpuPair", since: 13000, until: NOW, size: 32, fields: &[d("oldUuid", t_CUuuid, 0, One), d("newUuid", t_CUuuid, 16, One)], tag: 255, tags: 65535 },
-    StructRow { name: "CUuuid", since: 0, until: NOW, size: 16, fields: &[d("bytes", t_A16_char, 0, One)], tag: 255, tags: 65535 },
+    StructRow { name: "CUcheckpointGpuPair", since: 13000, until: NOW, size: 32, fields: &[d("oldUuid", t_uuid, 0, One), d("newUuid", t_uuid, 16, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUcheckpointUnlockArgs", since: 12080, until: NOW, size: 64, fields: &[], tag: 255, tags: 65535 },
     StructRow { name: "CUexecAffinityParam", since: 0, until: NOW, size: 8, fields: &[d("type", t_CUexecAffinityType, 0, One), d("param", t_CUexecAffinityParam_param, 4, One)], tag: 255, tags: 65535 },
-    StructRow { name: "CUexecAffinityParam.param", since: 0, until: NOW, size: 4, fields: &[d("smCount", t_CUexecAffinitySmCount, 0, One)], tag: 255, tags: 65535 },
+    StructRow { name: "CUexecAffinityParam.param", since: 0, until: NOW, size: 4, fields: &[d("smCount", t_CUexecAffinitySmCount, 0, One)], tag: 0, tags: 1 },
     StructRow { name: "CUexecAffinitySmCount", since: 0, until: NOW, size: 4, fields: &[d("val", t_u32, 0, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUctxCreateParams", since: 12050, until: NOW, size: 24, fields: &[d("execAffinityParams", t_P_CUexecAffinityParam, 0, Many(Of(1))), d("numExecAffinityParams", t_i32, 8, One), d("cigParams", t_P_CUctxCigParam, 16, One)], tag: 255, tags: 65535 },
-    StructRow { name: "CUctxCigParam", since: 12050, until: NOW, size: 16, fields: &[d("sharedDataType", t_CUcigDataType, 0, One), d("sharedData", t_P_void, 8, Memory(Unknown))], tag: 255, tags: 65535 },
+    StructRow { name: "CUctxCigParam", since: 12050, until: NOW, size: 16, fields: &[d("sharedDataType", t_CUcigDataType, 0, One), d("sharedData", t_P_void, 8, Opaque)], tag: 255, tags: 65535 },
     StructRow { name: "CUdevResource", since: 12040, until: 13000, size: 144, fields: &[d("type", t_CUdevResourceType, 0, One), d("_internal_padding", t_A92_u8, 4, One), d("_2", t_CUdevResource__2, 96, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUdevResource", since: 13010, until: NOW, size: 144, fields: &[d("type", t_CUdevResourceType, 0, One), d("_internal_padding", t_A92_u8, 4, One), d("_2", t_CUdevResource__2, 96, One), d("nextResource", t_P_CUdevResource, 136, One)], tag: 255, tags: 65535 },
-    StructRow { name: "CUdevResource._2", since: 12040, until: 13000, size: 48, fields: &[d("sm", t_CUdevSmResource, 0, One), d("_oversize", t_A48_u8, 0, One)], tag: 255, tags: 65535 },
-    StructRow { name: "CUdevResource._2", since: 13010, until: NOW, size: 40, fields: &[d("sm", t_CUdevSmResource, 0, One), d("wqConfig", t_CUdevWorkqueueConfigResource, 0, One), d("wq", t_CUdevWorkqueueResource, 0, One), d("_oversize", t_A40_u8, 0, One)], tag: 255, tags: 65535 },
+    StructRow { name: "CUdevResource._2", since: 12040, until: 13000, size: 48, fields: &[d("sm", t_CUdevSmResource, 0, One), d("wqConfig", t_CUdevWorkqueueConfigResource, 0, One), d("wq", t_CUdevWorkqueueResource, 0, One), d("_oversize", t_A40_u8, 0, One)], tag: 0, tags: 2 },
+    StructRow { name: "CUdevResource._2", since: 13010, until: NOW, size: 40, fields: &[d("sm", t_CUdevSmResource, 0, One), d("wqConfig", t_CUdevWorkqueueConfigResource, 0, One), d("wq", t_CUdevWorkqueueResource, 0, One), d("_oversize", t_A40_u8, 0, One)], tag: 0, tags: 2 },
     StructRow { name: "CUdevSmResource", since: 12040, until: 12090, size: 4, fields: &[d("smCount", t_u32, 0, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUdevSmResource", since: 13000, until: 13000, size: 12, fields: &[d("smCount", t_u32, 0, One), d("minSmPartitionSize", t_u32, 4, One), d("smCoscheduledAlignment", t_u32, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUdevSmResource", since: 13010, until: 13030, size: 16, fields: &[d("smCount", t_u32, 0, One), d("minSmPartitionSize", t_u32, 4, One), d("smCoscheduledAlignment", t_u32, 8, One), d("flags", t_u32, 12, One).hex()], tag: 255, tags: 65535 },
     StructRow { name: "CUdevSmResource", since: 13040, until: NOW, size: 20, fields: &[d("smCount", t_u32, 0, One), d("minSmPartitionSize", t_u32, 4, One), d("smCoscheduledAlignment", t_u32, 8, One), d("flags", t_u32, 12, One).hex(), d("localityDomainId", t_u32, 16, One)], tag: 255, tags: 65535 },
-    StructRow { name: "CUdevWorkqueueConfigResource", since: 13010, until: NOW, size: 12, fields: &[d("device", t_i32, 0, One), d("wqConcurrencyLimit", t_u32, 4, One), d("sharingScope", t_CUdevWorkqueueConfigScope, 8, One)], tag: 255, tags: 65535 },
+    StructRow { name: "CUdevWorkqueueConfigResource", since: 13010, until: NOW, size: 12, fields: &[d("device", t_CUdevice, 0, One), d("wqConcurrencyLimit", t_u32, 4, One), d("sharingScope", t_CUdevWorkqueueConfigScope, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUdevWorkqueueResource", since: 13010, until: NOW, size: 40, fields: &[], tag: 255, tags: 65535 },
     StructRow { name: "CU_DEV_SM_RESOURCE_GROUP_PARAMS", since: 13010, until: 13030, size: 64, fields: &[d("smCount", t_u32, 0, One), d("coscheduledSmCount", t_u32, 4, One), d("preferredCoscheduledSmCount", t_u32, 8, One), d("flags", t_u32, 12, One).hex()], tag: 255, tags: 65535 },
     StructRow { name: "CU_DEV_SM_RESOURCE_GROUP_PARAMS", since: 13040, until: NOW, size: 64, fields: &[d("smCount", t_u32, 0, One), d("coscheduledSmCount", t_u32, 4, One), d("preferredCoscheduledSmCount", t_u32, 8, One), d("flags", t_u32, 12, One).hex(), d("localityDomainId", t_u32, 16, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUcliqueInfo", since: 13040, until: NOW, size: 8, fields: &[d("type", t_CUcliqueType, 0, One), d("id", t_u32, 4, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUdevprop", since: 0, until: NOW, size: 56, fields: &[d("maxThreadsPerBlock", t_i32, 0, One), d("maxThreadsDim", t_A3_i32, 4, One), d("maxGridSize", t_A3_i32, 16, One), d("sharedMemPerBlock", t_i32, 28, One), d("totalConstantMemory", t_i32, 32, One), d("SIMDWidth", t_i32, 36, One), d("memPitch", t_i32, 40, One), d("regsPerBlock", t_i32, 44, One), d("clockRate", t_i32, 48, One), d("textureAlign", t_i32, 52, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUeglFrame", since: 0, until: NOW, size: 64, fields: &[d("frame", t_CUeglFrame_frame, 0, One), d("width", t_u32, 24, One), d("height", t_u32, 28, One), d("depth", t_u32, 32, One), d("pitch", t_u32, 36, One), d("planeCount", t_u32, 40, One), d("numChannels", t_u32, 44, One), d("frameType", t_CUeglFrameType, 48, One), d("eglColorFormat", t_CUeglColorFormat, 52, One), d("cuFormat", t_CUarray_format, 56, One)], tag: 255, tags: 65535 },
-    StructRow { name: "CUeglFrame.frame", since: 0, until: NOW, size: 24, fields: &[d("pArray", t_A3_CUarray, 0, One), d("pPitch", t_A3_P_void, 0, One)], tag: 255, tags: 65535 },
+    StructRow { name: "CUeglFrame.frame", since: 0, until: NOW, size: 24, fields: &[d("pArray", t_A3_CUarray, 0, One), d("pPitch", t_A3_P_void, 0, One)], tag: 7, tags: 4 },
     StructRow { name: "CUDA_EXTERNAL_MEMORY_BUFFER_DESC", since: 0, until: NOW, size: 88, fields: &[d("offset", t_u64, 0, One), d("size", t_u64, 8, One).bytes(), d("flags", t_u32, 16, One).hex()], tag: 255, tags: 65535 },
     StructRow { name: "CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC", since: 0, until: NOW, size: 120, fields: &[d("offset", t_u64, 0, One), d("arrayDesc", t_CUDA_ARRAY3D_DESCRIPTOR, 8, One), d("numLevels", t_u32, 48, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUDA_FABRIC_COPY_BATCH_OP", since: 13050, until: NOW, size: 64, fields: &[d("src", t_CUfabricCpyOperand, 0, One), d("dst", t_CUfabricCpyOperand, 24, One), d("size", t_u64, 48, One).bytes(), d("flags", t_u32, 56, One).hex()], tag: 255, tags: 65535 },
@@ -1796,20 +4210,20 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "CUfabricCpyOperand.op.ptr", since: 13050, until: NOW, size: 16, fields: &[d("ptr", t_deviceptr, 0, One), d("locHint", t_CUmemLocation, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUmemLocation", since: 0, until: 13010, size: 8, fields: &[d("type", t_CUmemLocationType, 0, One), d("id", t_i32, 4, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUmemLocation", since: 13020, until: NOW, size: 8, fields: &[d("type", t_CUmemLocationType, 0, One), d("_1", t_CUmemLocation__1, 4, One)], tag: 255, tags: 65535 },
-    StructRow { name: "CUmemLocation._1", since: 13020, until: 13030, size: 4, fields: &[d("id", t_i32, 0, One)], tag: 255, tags: 65535 },
-    StructRow { name: "CUmemLocation._1", since: 13040, until: NOW, size: 4, fields: &[d("id", t_i32, 0, One), d("localized", t_CUmemLocation__1_localized, 0, One)], tag: 255, tags: 65535 },
+    StructRow { name: "CUmemLocation._1", since: 13020, until: 13030, size: 4, fields: &[d("id", t_i32, 0, One), d("localized", t_CUmemLocation__1_localized, 0, One)], tag: 0, tags: 5 },
+    StructRow { name: "CUmemLocation._1", since: 13040, until: NOW, size: 4, fields: &[d("id", t_i32, 0, One), d("localized", t_CUmemLocation__1_localized, 0, One)], tag: 0, tags: 5 },
     StructRow { name: "CUmemLocation._1.localized", since: 13040, until: NOW, size: 2, fields: &[d("deviceId", t_u8, 0, One), d("localityDomainId", t_u8, 1, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUfabricCpyOperand.op.le", since: 13050, until: NOW, size: 16, fields: &[d("id", t_u32, 0, One), d("offset", t_u64, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUDA_BATCH_MEM_OP_NODE_PARAMS_st", since: 0, until: 12010, size: 32, fields: &[d("ctx", t_CUcontext, 0, One), d("count", t_u32, 8, One), d("paramArray", t_P_CUstreamBatchMemOpParams, 16, Many(Of(1))), d("flags", t_u32, 24, One).hex()], tag: 255, tags: 65535 },
-    StructRow { name: "CUstreamBatchMemOpParams", since: 0, until: 13000, size: 48, fields: &[d("operation", t_CUstreamBatchMemOpType_in4, 0, One), d("waitValue", t_CUstreamMemOpWaitValueParams_st, 0, One), d("writeValue", t_CUstreamMemOpWriteValueParams_st, 0, One), d("flushRemoteWrites", t_CUstreamMemOpFlushRemoteWritesParams_st, 0, One), d("memoryBarrier", t_CUstreamMemOpMemoryBarrierParams_st, 0, One)], tag: 255, tags: 65535 },
-    StructRow { name: "CUstreamBatchMemOpParams", since: 13010, until: NOW, size: 48, fields: &[d("operation", t_CUstreamBatchMemOpType_in4, 0, One), d("waitValue", t_CUstreamMemOpWaitValueParams_st, 0, One), d("writeValue", t_CUstreamMemOpWriteValueParams_st, 0, One), d("flushRemoteWrites", t_CUstreamMemOpFlushRemoteWritesParams_st, 0, One), d("memoryBarrier", t_CUstreamMemOpMemoryBarrierParams_st, 0, One), d("atomicReduction", t_CUstreamMemOpAtomicReductionParams_st, 0, One)], tag: 255, tags: 65535 },
-    StructRow { name: "CUstreamMemOpWaitValueParams_st", since: 0, until: NOW, size: 40, fields: &[d("operation", t_CUstreamBatchMemOpType_in4, 0, One), d("address", t_deviceptr, 8, One), d("_1", t_CUstreamMemOpWaitValueParams_st__1, 16, One), d("flags", t_u32, 24, One).hex(), d("alias", t_deviceptr, 32, One)], tag: 255, tags: 65535 },
+    StructRow { name: "CUstreamBatchMemOpParams", since: 0, until: 13000, size: 48, fields: &[d("operation", t_i32, 0, One), d("waitValue", t_CUstreamMemOpWaitValueParams_st, 0, One), d("writeValue", t_CUstreamMemOpWriteValueParams_st, 0, One), d("flushRemoteWrites", t_CUstreamMemOpFlushRemoteWritesParams_st, 0, One), d("memoryBarrier", t_CUstreamMemOpMemoryBarrierParams_st, 0, One), d("atomicReduction", t_CUstreamMemOpAtomicReductionParams_st, 0, One)], tag: 255, tags: 65535 },
+    StructRow { name: "CUstreamBatchMemOpParams", since: 13010, until: NOW, size: 48, fields: &[d("operation", t_i32, 0, One), d("waitValue", t_CUstreamMemOpWaitValueParams_st, 0, One), d("writeValue", t_CUstreamMemOpWriteValueParams_st, 0, One), d("flushRemoteWrites", t_CUstreamMemOpFlushRemoteWritesParams_st, 0, One), d("memoryBarrier", t_CUstreamMemOpMemoryBarrierParams_st, 0, One), d("atomicReduction", t_CUstreamMemOpAtomicReductionParams_st, 0, One)], tag: 255, tags: 65535 },
+    StructRow { name: "CUstreamMemOpWaitValueParams_st", since: 0, until: NOW, size: 40, fields: &[d("operation", t_i32, 0, One), d("address", t_deviceptr, 8, One), d("_1", t_CUstreamMemOpWaitValueParams_st__1, 16, One), d("flags", t_u32, 24, One).hex(), d("alias", t_deviceptr, 32, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUstreamMemOpWaitValueParams_st._1", since: 0, until: NOW, size: 8, fields: &[d("value", t_u32, 0, One), d("value64", t_u64, 0, One)], tag: 255, tags: 65535 },
-    StructRow { name: "CUstreamMemOpWriteValueParams_st", since: 0, until: NOW, size: 40, fields: &[d("operation", t_CUstreamBatchMemOpType_in4, 0, One), d("address", t_deviceptr, 8, One), d("_1", t_CUstreamMemOpWriteValueParams_st__1, 16, One), d("flags", t_u32, 24, One).hex(), d("alias", t_deviceptr, 32, One)], tag: 255, tags: 65535 },
+    StructRow { name: "CUstreamMemOpWriteValueParams_st", since: 0, until: NOW, size: 40, fields: &[d("operation", t_i32, 0, One), d("address", t_deviceptr, 8, One), d("_1", t_CUstreamMemOpWriteValueParams_st__1, 16, One), d("flags", t_u32, 24, One).hex(), d("alias", t_deviceptr, 32, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUstreamMemOpWriteValueParams_st._1", since: 0, until: NOW, size: 8, fields: &[d("value", t_u32, 0, One), d("value64", t_u64, 0, One)], tag: 255, tags: 65535 },
-    StructRow { name: "CUstreamMemOpFlushRemoteWritesParams_st", since: 0, until: NOW, size: 8, fields: &[d("operation", t_CUstreamBatchMemOpType_in4, 0, One), d("flags", t_u32, 4, One).hex()], tag: 255, tags: 65535 },
-    StructRow { name: "CUstreamMemOpMemoryBarrierParams_st", since: 0, until: NOW, size: 8, fields: &[d("operation", t_CUstreamBatchMemOpType_in4, 0, One), d("flags", t_u32, 4, One).hex()], tag: 255, tags: 65535 },
-    StructRow { name: "CUstreamMemOpAtomicReductionParams_st", since: 13010, until: NOW, size: 40, fields: &[d("operation", t_CUstreamBatchMemOpType_in4, 0, One), d("flags", t_u32, 4, One).hex(), d("reductionOp", t_CUstreamAtomicReductionOpType, 8, One), d("dataType", t_CUstreamAtomicReductionDataType, 12, One), d("address", t_deviceptr, 16, One), d("value", t_u64, 24, One), d("alias", t_deviceptr, 32, One)], tag: 255, tags: 65535 },
+    StructRow { name: "CUstreamMemOpFlushRemoteWritesParams_st", since: 0, until: NOW, size: 8, fields: &[d("operation", t_i32, 0, One), d("flags", t_u32, 4, One).hex()], tag: 255, tags: 65535 },
+    StructRow { name: "CUstreamMemOpMemoryBarrierParams_st", since: 0, until: NOW, size: 8, fields: &[d("operation", t_i32, 0, One), d("flags", t_u32, 4, One).hex()], tag: 255, tags: 65535 },
+    StructRow { name: "CUstreamMemOpAtomicReductionParams_st", since: 13010, until: NOW, size: 40, fields: &[d("operation", t_i32, 0, One), d("flags", t_u32, 4, One).hex(), d("reductionOp", t_CUstreamAtomicReductionOpType, 8, One), d("dataType", t_CUstreamAtomicReductionDataType, 12, One), d("address", t_deviceptr, 16, One), d("value", t_u64, 24, One), d("alias", t_deviceptr, 32, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUDA_BATCH_MEM_OP_NODE_PARAMS", since: 12020, until: NOW, size: 32, fields: &[d("ctx", t_CUcontext, 0, One), d("count", t_u32, 8, One), d("paramArray", t_P_CUstreamBatchMemOpParams, 16, Many(Of(1))), d("flags", t_u32, 24, One).hex()], tag: 255, tags: 65535 },
     StructRow { name: "CUgraphEdgeData", since: 12030, until: NOW, size: 8, fields: &[d("from_port", t_u8, 0, One), d("to_port", t_u8, 1, One), d("type", t_u8, 2, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUDA_EXT_SEM_SIGNAL_NODE_PARAMS", since: 0, until: NOW, size: 24, fields: &[d("extSemArray", t_P_CUexternalSemaphore, 0, One), d("paramsArray", t_PC_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS, 8, One), d("numExtSems", t_u32, 16, One)], tag: 255, tags: 65535 },
@@ -1825,23 +4239,23 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS.params.nvSciSync", since: 0, until: NOW, size: 8, fields: &[d("fence", t_P_void, 0, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS.params.keyedMutex", since: 0, until: NOW, size: 16, fields: &[d("key", t_u64, 0, One), d("timeoutMs", t_u32, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUDA_HOST_NODE_PARAMS", since: 0, until: NOW, size: 16, fields: &[d("fn", t_code, 0, Opaque), d("userData", t_P_void, 8, Opaque)], tag: 255, tags: 65535 },
-    StructRow { name: "CUDA_KERNEL_NODE_PARAMS_v1", since: 0, until: NOW, size: 56, fields: &[d("func", t_CUfunction, 0, One), d("gridDimX", t_u32, 8, One), d("gridDimY", t_u32, 12, One), d("gridDimZ", t_u32, 16, One), d("blockDimX", t_u32, 20, One), d("blockDimY", t_u32, 24, One), d("blockDimZ", t_u32, 28, One), d("sharedMemBytes", t_u32, 32, One), d("kernelParams", t_P_P_void, 40, Memory(Unknown)), d("extra", t_P_P_void, 48, Memory(Unknown))], tag: 255, tags: 65535 },
-    StructRow { name: "CUDA_KERNEL_NODE_PARAMS", since: 12000, until: NOW, size: 72, fields: &[d("func", t_CUfunction, 0, One), d("gridDimX", t_u32, 8, One), d("gridDimY", t_u32, 12, One), d("gridDimZ", t_u32, 16, One), d("blockDimX", t_u32, 20, One), d("blockDimY", t_u32, 24, One), d("blockDimZ", t_u32, 28, One), d("sharedMemBytes", t_u32, 32, One), d("kernelParams", t_P_P_void, 40, Memory(Unknown)), d("extra", t_P_P_void, 48, Memory(Unknown)), d("kern", t_CUkernel, 56, One), d("ctx", t_CUcontext, 64, One)], tag: 255, tags: 65535 },
+    StructRow { name: "CUDA_KERNEL_NODE_PARAMS_v1", since: 0, until: NOW, size: 56, fields: &[d("func", t_CUfunction, 0, One), d("gridDimX", t_u32, 8, One), d("gridDimY", t_u32, 12, One), d("gridDimZ", t_u32, 16, One), d("blockDimX", t_u32, 20, One), d("blockDimY", t_u32, 24, One), d("blockDimZ", t_u32, 28, One), d("sharedMemBytes", t_u32, 32, One), d("kernelParams", t_P_P_void, 40, KernelParams(0)), d("extra", t_P_P_void, 48, Extra)], tag: 255, tags: 65535 },
+    StructRow { name: "CUDA_KERNEL_NODE_PARAMS", since: 12000, until: NOW, size: 72, fields: &[d("func", t_CUfunction, 0, One), d("gridDimX", t_u32, 8, One), d("gridDimY", t_u32, 12, One), d("gridDimZ", t_u32, 16, One), d("blockDimX", t_u32, 20, One), d("blockDimY", t_u32, 24, One), d("blockDimZ", t_u32, 28, One), d("sharedMemBytes", t_u32, 32, One), d("kernelParams", t_P_P_void, 40, KernelParams(0)), d("extra", t_P_P_void, 48, Extra), d("kern", t_CUkernel, 56, One), d("ctx", t_CUcontext, 64, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUDA_MEM_ALLOC_NODE_PARAMS_st", since: 0, until: 12010, size: 120, fields: &[d("poolProps", t_CUmemPoolProps, 0, One), d("accessDescs", t_PC_CUmemAccessDesc, 88, Many(Of(2))), d("accessDescCount", t_u64, 96, One), d("bytesize", t_u64, 104, One).bytes(), d("dptr", t_deviceptr, 112, One)], tag: 255, tags: 65535 },
-    StructRow { name: "CUmemPoolProps", since: 0, until: 12010, size: 88, fields: &[d("allocType", t_CUmemAllocationType, 0, One), d("handleTypes", t_CUmemAllocationHandleType, 4, One), d("location", t_CUmemLocation, 8, One), d("win32SecurityAttributes", t_P_void, 16, Memory(Unknown))], tag: 255, tags: 65535 },
-    StructRow { name: "CUmemPoolProps", since: 12020, until: 12050, size: 88, fields: &[d("allocType", t_CUmemAllocationType, 0, One), d("handleTypes", t_CUmemAllocationHandleType, 4, One), d("location", t_CUmemLocation, 8, One), d("win32SecurityAttributes", t_P_void, 16, Memory(Unknown)), d("maxSize", t_u64, 24, One).bytes()], tag: 255, tags: 65535 },
-    StructRow { name: "CUmemPoolProps", since: 12060, until: 13030, size: 88, fields: &[d("allocType", t_CUmemAllocationType, 0, One), d("handleTypes", t_CUmemAllocationHandleType, 4, One), d("location", t_CUmemLocation, 8, One), d("win32SecurityAttributes", t_P_void, 16, Memory(Unknown)), d("maxSize", t_u64, 24, One).bytes(), d("usage", t_u16, 32, One)], tag: 255, tags: 65535 },
-    StructRow { name: "CUmemPoolProps", since: 13040, until: NOW, size: 88, fields: &[d("allocType", t_CUmemAllocationType, 0, One), d("handleTypes", t_CUmemAllocationHandleType, 4, One), d("location", t_CUmemLocation, 8, One), d("win32SecurityAttributes", t_P_void, 16, Memory(Unknown)), d("maxSize", t_u64, 24, One).bytes(), d("usage", t_u16, 32, One), d("gpuDirectRDMACapable", t_u8, 34, One)], tag: 255, tags: 65535 },
-    StructRow { name: "CUmemAccessDesc", since: 0, until: NOW, size: 12, fields: &[d("location", t_CUmemLocation, 0, One), d("flags", t_CUmemAccess_flags, 8, One)], tag: 255, tags: 65535 },
+    StructRow { name: "CUmemPoolProps", since: 0, until: 12010, size: 88, fields: &[d("allocType", t_CUmemAllocationType, 0, One), d("handleTypes", t_CUmemAllocationHandleType, 4, One), d("location", t_CUmemLocation, 8, One), d("win32SecurityAttributes", t_P_void, 16, Opaque)], tag: 255, tags: 65535 },
+    StructRow { name: "CUmemPoolProps", since: 12020, until: 12050, size: 88, fields: &[d("allocType", t_CUmemAllocationType, 0, One), d("handleTypes", t_CUmemAllocationHandleType, 4, One), d("location", t_CUmemLocation, 8, One), d("win32SecurityAttributes", t_P_void, 16, Opaque), d("maxSize", t_u64, 24, One).bytes()], tag: 255, tags: 65535 },
+    StructRow { name: "CUmemPoolProps", since: 12060, until: 13030, size: 88, fields: &[d("allocType", t_CUmemAllocationType, 0, One), d("handleTypes", t_CUmemAllocationHandleType, 4, One), d("location", t_CUmemLocation, 8, One), d("win32SecurityAttributes", t_P_void, 16, Opaque), d("maxSize", t_u64, 24, One).bytes(), d("usage", t_u16, 32, One)], tag: 255, tags: 65535 },
+    StructRow { name: "CUmemPoolProps", since: 13040, until: NOW, size: 88, fields: &[d("allocType", t_CUmemAllocationType, 0, One), d("handleTypes", t_CUmemAllocationHandleType, 4, One), d("location", t_CUmemLocation, 8, One), d("win32SecurityAttributes", t_P_void, 16, Opaque), d("maxSize", t_u64, 24, One).bytes(), d("usage", t_u16, 32, One), d("gpuDirectRDMACapable", t_u8, 34, One)], tag: 255, tags: 65535 },
+    StructRow { name: "CUmemAccessDesc", since: 0, until: NOW, size: 12, fields: &[d("location", t_CUmemLocation, 0, One), d("flags", t_CUmemAccess_flags_in4, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUDA_MEM_ALLOC_NODE_PARAMS", since: 12020, until: NOW, size: 120, fields: &[d("poolProps", t_CUmemPoolProps, 0, One), d("accessDescs", t_PC_CUmemAccessDesc, 88, Many(Of(2))), d("accessDescCount", t_u64, 96, One), d("bytesize", t_u64, 104, One).bytes(), d("dptr", t_deviceptr, 112, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUDA_MEMCPY3D", since: 0, until: NOW, size: 200, fields: &[d("srcXInBytes", t_u64, 0, One).bytes(), d("srcY", t_u64, 8, One), d("srcZ", t_u64, 16, One), d("srcLOD", t_u64, 24, One), d("srcMemoryType", t_CUmemorytype, 32, One), d("srcHost", t_PC_void, 40, Memory(Unknown)), d("srcDevice", t_deviceptr, 48, One), d("srcArray", t_CUarray, 56, One), d("srcPitch", t_u64, 72, One), d("srcHeight", t_u64, 80, One), d("dstXInBytes", t_u64, 88, One).bytes(), d("dstY", t_u64, 96, One), d("dstZ", t_u64, 104, One), d("dstLOD", t_u64, 112, One), d("dstMemoryType", t_CUmemorytype, 120, One), d("dstHost", t_P_void, 128, Memory(Unknown)), d("dstDevice", t_deviceptr, 136, One), d("dstArray", t_CUarray, 144, One), d("dstPitch", t_u64, 160, One), d("dstHeight", t_u64, 168, One), d("WidthInBytes", t_u64, 176, One).bytes(), d("Height", t_u64, 184, One), d("Depth", t_u64, 192, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUDA_MEMSET_NODE_PARAMS", since: 0, until: NOW, size: 40, fields: &[d("dst", t_deviceptr, 0, One), d("pitch", t_u64, 8, One), d("value", t_u32, 16, One), d("elementSize", t_u32, 20, One), d("width", t_u64, 24, One), d("height", t_u64, 32, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUgraphNodeParams", since: 12020, until: NOW, size: 256, fields: &[d("type", t_CUgraphNodeType, 0, One), d("_1", t_CUgraphNodeParams__1, 16, One)], tag: 255, tags: 65535 },
-    StructRow { name: "CUgraphNodeParams._1", since: 12020, until: 12020, size: 232, fields: &[d("kernel", t_CUDA_KERNEL_NODE_PARAMS_v3, 0, One), d("memcpy", t_CUDA_MEMCPY_NODE_PARAMS, 0, One), d("memset", t_CUDA_MEMSET_NODE_PARAMS_v2, 0, One), d("host", t_CUDA_HOST_NODE_PARAMS_v2, 0, One), d("graph", t_CUDA_CHILD_GRAPH_NODE_PARAMS, 0, One), d("eventWait", t_CUDA_EVENT_WAIT_NODE_PARAMS, 0, One), d("eventRecord", t_CUDA_EVENT_RECORD_NODE_PARAMS, 0, One), d("extSemSignal", t_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2, 0, One), d("extSemWait", t_CUDA_EXT_SEM_WAIT_NODE_PARAMS_v2, 0, One), d("alloc", t_CUDA_MEM_ALLOC_NODE_PARAMS_v2, 0, One), d("free", t_CUDA_MEM_FREE_NODE_PARAMS, 0, One), d("memOp", t_CUDA_BATCH_MEM_OP_NODE_PARAMS_v2, 0, One)], tag: 255, tags: 65535 },
-    StructRow { name: "CUgraphNodeParams._1", since: 12030, until: 13020, size: 232, fields: &[d("kernel", t_CUDA_KERNEL_NODE_PARAMS_v3, 0, One), d("memcpy", t_CUDA_MEMCPY_NODE_PARAMS, 0, One), d("memset", t_CUDA_MEMSET_NODE_PARAMS_v2, 0, One), d("host", t_CUDA_HOST_NODE_PARAMS_v2, 0, One), d("graph", t_CUDA_CHILD_GRAPH_NODE_PARAMS, 0, One), d("eventWait", t_CUDA_EVENT_WAIT_NODE_PARAMS, 0, One), d("eventRecord", t_CUDA_EVENT_RECORD_NODE_PARAMS, 0, One), d("extSemSignal", t_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2, 0, One), d("extSemWait", t_CUDA_EXT_SEM_WAIT_NODE_PARAMS_v2, 0, One), d("alloc", t_CUDA_MEM_ALLOC_NODE_PARAMS_v2, 0, One), d("free", t_CUDA_MEM_FREE_NODE_PARAMS, 0, One), d("memOp", t_CUDA_BATCH_MEM_OP_NODE_PARAMS_v2, 0, One), d("conditional", t_CUDA_CONDITIONAL_NODE_PARAMS, 0, One)], tag: 255, tags: 65535 },
-    StructRow { name: "CUgraphNodeParams._1", since: 13030, until: 13040, size: 232, fields: &[d("kernel", t_CUDA_KERNEL_NODE_PARAMS_v3, 0, One), d("memcpy", t_CUDA_MEMCPY_NODE_PARAMS, 0, One), d("memset", t_CUDA_MEMSET_NODE_PARAMS_v2, 0, One), d("host", t_CUDA_HOST_NODE_PARAMS_v2, 0, One), d("graph", t_CUDA_CHILD_GRAPH_NODE_PARAMS, 0, One), d("eventWait", t_CUDA_EVENT_WAIT_NODE_PARAMS, 0, One), d("eventRecord", t_CUDA_EVENT_RECORD_NODE_PARAMS, 0, One), d("extSemSignal", t_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2, 0, One), d("extSemWait", t_CUDA_EXT_SEM_WAIT_NODE_PARAMS_v2, 0, One), d("alloc", t_CUDA_MEM_ALLOC_NODE_PARAMS_v2, 0, One), d("free", t_CUDA_MEM_FREE_NODE_PARAMS, 0, One), d("memOp", t_CUDA_BATCH_MEM_OP_NODE_PARAMS_v2, 0, One), d("conditional", t_CUDA_CONDITIONAL_NODE_PARAMS, 0, One), d("asBytes", t_A232_char, 0, One)], tag: 255, tags: 65535 },
-    StructRow { name: "CUgraphNodeParams._1", since: 13050, until: NOW, size: 232, fields: &[d("kernel", t_CUDA_KERNEL_NODE_PARAMS_v3, 0, One), d("memcpy", t_CUDA_MEMCPY_NODE_PARAMS, 0, One), d("memset", t_CUDA_MEMSET_NODE_PARAMS_v2, 0, One), d("host", t_CUDA_HOST_NODE_PARAMS_v2, 0, One), d("graph", t_CUDA_CHILD_GRAPH_NODE_PARAMS, 0, One), d("eventWait", t_CUDA_EVENT_WAIT_NODE_PARAMS, 0, One), d("eventRecord", t_CUDA_EVENT_RECORD_NODE_PARAMS, 0, One), d("extSemSignal", t_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2, 0, One), d("extSemWait", t_CUDA_EXT_SEM_WAIT_NODE_PARAMS_v2, 0, One), d("alloc", t_CUDA_MEM_ALLOC_NODE_PARAMS_v2, 0, One), d("free", t_CUDA_MEM_FREE_NODE_PARAMS, 0, One), d("memOp", t_CUDA_BATCH_MEM_OP_NODE_PARAMS_v2, 0, One), d("conditional", t_CUDA_CONDITIONAL_NODE_PARAMS, 0, One), d("memcpyBatch", t_CUDA_MEMCPY_BATCH_NODE_PARAMS_V1, 0, One), d("fabricCpyBatch", t_CUDA_FABRIC_CPY_BATCH_NODE_PARAMS_V1, 0, One), d("asBytes", t_A232_char, 0, One)], tag: 255, tags: 65535 },
-    StructRow { name: "CUDA_KERNEL_NODE_PARAMS_v3", since: 12020, until: NOW, size: 72, fields: &[d("func", t_CUfunction, 0, One), d("gridDimX", t_u32, 8, One), d("gridDimY", t_u32, 12, One), d("gridDimZ", t_u32, 16, One), d("blockDimX", t_u32, 20, One), d("blockDimY", t_u32, 24, One), d("blockDimZ", t_u32, 28, One), d("sharedMemBytes", t_u32, 32, One), d("kernelParams", t_P_P_void, 40, Memory(Unknown)), d("extra", t_P_P_void, 48, Memory(Unknown)), d("kern", t_CUkernel, 56, One), d("ctx", t_CUcontext, 64, One)], tag: 255, tags: 65535 },
+    StructRow { name: "CUgraphNodeParams._1", since: 12020, until: 12020, size: 232, fields: &[d("kernel", t_CUDA_KERNEL_NODE_PARAMS_v3, 0, One), d("memcpy", t_CUDA_MEMCPY_NODE_PARAMS, 0, One), d("memset", t_CUDA_MEMSET_NODE_PARAMS_v2, 0, One), d("host", t_CUDA_HOST_NODE_PARAMS_v2, 0, One), d("graph", t_CUDA_CHILD_GRAPH_NODE_PARAMS, 0, One), d("eventWait", t_CUDA_EVENT_WAIT_NODE_PARAMS, 0, One), d("eventRecord", t_CUDA_EVENT_RECORD_NODE_PARAMS, 0, One), d("extSemSignal", t_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2, 0, One), d("extSemWait", t_CUDA_EXT_SEM_WAIT_NODE_PARAMS_v2, 0, One), d("alloc", t_CUDA_MEM_ALLOC_NODE_PARAMS_v2, 0, One), d("free", t_CUDA_MEM_FREE_NODE_PARAMS, 0, One), d("memOp", t_CUDA_BATCH_MEM_OP_NODE_PARAMS_v2, 0, One), d("conditional", t_CUDA_CONDITIONAL_NODE_PARAMS, 0, One), d("memcpyBatch", t_CUDA_MEMCPY_BATCH_NODE_PARAMS_V1, 0, One), d("fabricCpyBatch", t_CUDA_FABRIC_CPY_BATCH_NODE_PARAMS_V1, 0, One), d("asBytes", t_A232_char, 0, One)], tag: 0, tags: 6 },
+    StructRow { name: "CUgraphNodeParams._1", since: 12030, until: 13020, size: 232, fields: &[d("kernel", t_CUDA_KERNEL_NODE_PARAMS_v3, 0, One), d("memcpy", t_CUDA_MEMCPY_NODE_PARAMS, 0, One), d("memset", t_CUDA_MEMSET_NODE_PARAMS_v2, 0, One), d("host", t_CUDA_HOST_NODE_PARAMS_v2, 0, One), d("graph", t_CUDA_CHILD_GRAPH_NODE_PARAMS, 0, One), d("eventWait", t_CUDA_EVENT_WAIT_NODE_PARAMS, 0, One), d("eventRecord", t_CUDA_EVENT_RECORD_NODE_PARAMS, 0, One), d("extSemSignal", t_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2, 0, One), d("extSemWait", t_CUDA_EXT_SEM_WAIT_NODE_PARAMS_v2, 0, One), d("alloc", t_CUDA_MEM_ALLOC_NODE_PARAMS_v2, 0, One), d("free", t_CUDA_MEM_FREE_NODE_PARAMS, 0, One), d("memOp", t_CUDA_BATCH_MEM_OP_NODE_PARAMS_v2, 0, One), d("conditional", t_CUDA_CONDITIONAL_NODE_PARAMS, 0, One), d("memcpyBatch", t_CUDA_MEMCPY_BATCH_NODE_PARAMS_V1, 0, One), d("fabricCpyBatch", t_CUDA_FABRIC_CPY_BATCH_NODE_PARAMS_V1, 0, One), d("asBytes", t_A232_char, 0, One)], tag: 0, tags: 6 },
+    StructRow { name: "CUgraphNodeParams._1", since: 13030, until: 13040, size: 232, fields: &[d("kernel", t_CUDA_KERNEL_NODE_PARAMS_v3, 0, One), d("memcpy", t_CUDA_MEMCPY_NODE_PARAMS, 0, One), d("memset", t_CUDA_MEMSET_NODE_PARAMS_v2, 0, One), d("host", t_CUDA_HOST_NODE_PARAMS_v2, 0, One), d("graph", t_CUDA_CHILD_GRAPH_NODE_PARAMS, 0, One), d("eventWait", t_CUDA_EVENT_WAIT_NODE_PARAMS, 0, One), d("eventRecord", t_CUDA_EVENT_RECORD_NODE_PARAMS, 0, One), d("extSemSignal", t_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2, 0, One), d("extSemWait", t_CUDA_EXT_SEM_WAIT_NODE_PARAMS_v2, 0, One), d("alloc", t_CUDA_MEM_ALLOC_NODE_PARAMS_v2, 0, One), d("free", t_CUDA_MEM_FREE_NODE_PARAMS, 0, One), d("memOp", t_CUDA_BATCH_MEM_OP_NODE_PARAMS_v2, 0, One), d("conditional", t_CUDA_CONDITIONAL_NODE_PARAMS, 0, One), d("memcpyBatch", t_CUDA_MEMCPY_BATCH_NODE_PARAMS_V1, 0, One), d("fabricCpyBatch", t_CUDA_FABRIC_CPY_BATCH_NODE_PARAMS_V1, 0, One), d("asBytes", t_A232_char, 0, One)], tag: 0, tags: 6 },
+    StructRow { name: "CUgraphNodeParams._1", since: 13050, until: NOW, size: 232, fields: &[d("kernel", t_CUDA_KERNEL_NODE_PARAMS_v3, 0, One), d("memcpy", t_CUDA_MEMCPY_NODE_PARAMS, 0, One), d("memset", t_CUDA_MEMSET_NODE_PARAMS_v2, 0, One), d("host", t_CUDA_HOST_NODE_PARAMS_v2, 0, One), d("graph", t_CUDA_CHILD_GRAPH_NODE_PARAMS, 0, One), d("eventWait", t_CUDA_EVENT_WAIT_NODE_PARAMS, 0, One), d("eventRecord", t_CUDA_EVENT_RECORD_NODE_PARAMS, 0, One), d("extSemSignal", t_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2, 0, One), d("extSemWait", t_CUDA_EXT_SEM_WAIT_NODE_PARAMS_v2, 0, One), d("alloc", t_CUDA_MEM_ALLOC_NODE_PARAMS_v2, 0, One), d("free", t_CUDA_MEM_FREE_NODE_PARAMS, 0, One), d("memOp", t_CUDA_BATCH_MEM_OP_NODE_PARAMS_v2, 0, One), d("conditional", t_CUDA_CONDITIONAL_NODE_PARAMS, 0, One), d("memcpyBatch", t_CUDA_MEMCPY_BATCH_NODE_PARAMS_V1, 0, One), d("fabricCpyBatch", t_CUDA_FABRIC_CPY_BATCH_NODE_PARAMS_V1, 0, One), d("asBytes", t_A232_char, 0, One)], tag: 0, tags: 6 },
+    StructRow { name: "CUDA_KERNEL_NODE_PARAMS_v3", since: 12020, until: NOW, size: 72, fields: &[d("func", t_CUfunction, 0, One), d("gridDimX", t_u32, 8, One), d("gridDimY", t_u32, 12, One), d("gridDimZ", t_u32, 16, One), d("blockDimX", t_u32, 20, One), d("blockDimY", t_u32, 24, One), d("blockDimZ", t_u32, 28, One), d("sharedMemBytes", t_u32, 32, One), d("kernelParams", t_P_P_void, 40, KernelParams(0)), d("extra", t_P_P_void, 48, Extra), d("kern", t_CUkernel, 56, One), d("ctx", t_CUcontext, 64, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUDA_MEMCPY_NODE_PARAMS", since: 12020, until: NOW, size: 216, fields: &[d("flags", t_i32, 0, One), d("copyCtx", t_CUcontext, 8, One), d("copyParams", t_CUDA_MEMCPY3D, 16, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUDA_MEMSET_NODE_PARAMS_v2", since: 12020, until: NOW, size: 48, fields: &[d("dst", t_deviceptr, 0, One), d("pitch", t_u64, 8, One), d("value", t_u32, 16, One), d("elementSize", t_u32, 20, One), d("width", t_u64, 24, One), d("height", t_u64, 32, One), d("ctx", t_CUcontext, 40, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUDA_HOST_NODE_PARAMS_v2", since: 12020, until: 13010, size: 16, fields: &[d("fn", t_code, 0, Opaque), d("userData", t_P_void, 8, Opaque)], tag: 255, tags: 65535 },
@@ -1863,7 +4277,7 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "CUDA_MEM_ALLOC_NODE_PARAMS_v2", since: 12020, until: NOW, size: 120, fields: &[d("poolProps", t_CUmemPoolProps, 0, One), d("accessDescs", t_PC_CUmemAccessDesc, 88, Many(Of(2))), d("accessDescCount", t_u64, 96, One), d("bytesize", t_u64, 104, One).bytes(), d("dptr", t_deviceptr, 112, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUDA_MEM_FREE_NODE_PARAMS", since: 12020, until: NOW, size: 8, fields: &[d("dptr", t_deviceptr, 0, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUDA_BATCH_MEM_OP_NODE_PARAMS_v2", since: 12020, until: NOW, size: 32, fields: &[d("ctx", t_CUcontext, 0, One), d("count", t_u32, 8, One), d("paramArray", t_P_CUstreamBatchMemOpParams, 16, Many(Of(1))), d("flags", t_u32, 24, One).hex()], tag: 255, tags: 65535 },
-    StructRow { name: "CUDA_CONDITIONAL_NODE_PARAMS", since: 12030, until: NOW, size: 32, fields: &[d("handle", t_u64, 0, One), d("type", t_CUgraphConditionalNodeType, 8, One), d("size", t_u32, 12, One), d("phGraph_out", t_P_CUgraph, 16, One), d("ctx", t_CUcontext, 24, One)], tag: 255, tags: 65535 },
+    StructRow { name: "CUDA_CONDITIONAL_NODE_PARAMS", since: 12030, until: NOW, size: 32, fields: &[d("handle", t_CUgraphConditionalHandle, 0, One), d("type", t_CUgraphConditionalNodeType, 8, One), d("size", t_u32, 12, One), d("phGraph_out", t_P_CUgraph, 16, One), d("ctx", t_CUcontext, 24, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUDA_MEMCPY_BATCH_NODE_PARAMS_V1", since: 13050, until: NOW, size: 64, fields: &[d("count", t_u64, 0, One), d("dsts", t_P_deviceptr, 8, Many(Of(0))), d("srcs", t_P_deviceptr, 16, Many(Of(0))), d("sizes", t_P_u64, 24, Many(Of(0))), d("attrs", t_P_CUmemcpyAttributes, 32, Many(Of(6))), d("attrsIdxs", t_P_u64, 40, Many(Of(0))), d("numAttrs", t_u64, 48, One), d("_1", t_CUDA_MEMCPY_BATCH_NODE_PARAMS_V1__1, 56, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUmemcpyAttributes", since: 12080, until: NOW, size: 24, fields: &[d("srcAccessOrder", t_CUmemcpySrcAccessOrder, 0, One), d("srcLocHint", t_CUmemLocation, 4, One), d("dstLocHint", t_CUmemLocation, 12, One), d("flags", t_u32, 20, One).hex()], tag: 255, tags: 65535 },
     StructRow { name: "CUDA_MEMCPY_BATCH_NODE_PARAMS_V1._1", since: 13050, until: NOW, size: 8, fields: &[d("ctx", t_CUcontext, 0, One), d("gCtx", t_CUgreenCtx, 0, One)], tag: 255, tags: 65535 },
@@ -1872,15 +4286,15 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "CUgraphExecUpdateResultInfo", since: 12000, until: NOW, size: 24, fields: &[d("result", t_CUgraphExecUpdateResult, 0, One), d("errorNode", t_CUgraphNode, 8, One), d("errorFromNode", t_CUgraphNode, 16, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUDA_GRAPH_INSTANTIATE_PARAMS", since: 12000, until: NOW, size: 32, fields: &[d("flags", t_u64, 0, One).hex(), d("hUploadStream", t_CUstream, 8, One), d("hErrNode_out", t_CUgraphNode, 16, One), d("result_out", t_CUgraphInstantiateResult, 24, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUkernelNodeAttrValue_union", since: 0, until: 11070, size: 32, fields: &[d("accessPolicyWindow", t_CUaccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("priority", t_i32, 0, One)], tag: 255, tags: 65535 },
-    StructRow { name: "CUaccessPolicyWindow", since: 0, until: NOW, size: 32, fields: &[d("base_ptr", t_P_void, 0, Memory(Unknown)), d("num_bytes", t_u64, 8, One).bytes(), d("hitRatio", t_f32, 16, One), d("hitProp", t_CUaccessProperty, 20, One), d("missProp", t_CUaccessProperty, 24, One)], tag: 255, tags: 65535 },
-    StructRow { name: "CUlaunchAttributeValue", since: 11080, until: 11080, size: 64, fields: &[d("accessPolicyWindow", t_CUaccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_CUsynchronizationPolicy, 0, One), d("clusterDim", t_CUlaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_CUclusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_CUlaunchAttributeValue_programmaticEvent, 0, One), d("priority", t_i32, 0, One)], tag: 255, tags: 65535 },
-    StructRow { name: "CUlaunchAttributeValue", since: 12000, until: 12020, size: 64, fields: &[d("accessPolicyWindow", t_CUaccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_CUsynchronizationPolicy, 0, One), d("clusterDim", t_CUlaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_CUclusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_CUlaunchAttributeValue_programmaticEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_CUlaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_CUlaunchMemSyncDomain, 0, One)], tag: 255, tags: 65535 },
-    StructRow { name: "CUlaunchAttributeValue", since: 12030, until: 12030, size: 64, fields: &[d("accessPolicyWindow", t_CUaccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_CUsynchronizationPolicy, 0, One), d("clusterDim", t_CUlaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_CUclusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_CUlaunchAttributeValue_programmaticEvent, 0, One), d("launchCompletionEvent", t_CUlaunchAttributeValue_launchCompletionEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_CUlaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_CUlaunchMemSyncDomain, 0, One)], tag: 255, tags: 65535 },
-    StructRow { name: "CUlaunchAttributeValue", since: 12040, until: 12040, size: 64, fields: &[d("accessPolicyWindow", t_CUaccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_CUsynchronizationPolicy, 0, One), d("clusterDim", t_CUlaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_CUclusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_CUlaunchAttributeValue_programmaticEvent, 0, One), d("launchCompletionEvent", t_CUlaunchAttributeValue_launchCompletionEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_CUlaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_CUlaunchMemSyncDomain, 0, One), d("deviceUpdatableKernelNode", t_CUlaunchAttributeValue_deviceUpdatableKernelNode, 0, One)], tag: 255, tags: 65535 },
-    StructRow { name: "CUlaunchAttributeValue", since: 12050, until: 12060, size: 64, fields: &[d("accessPolicyWindow", t_CUaccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_CUsynchronizationPolicy, 0, One), d("clusterDim", t_CUlaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_CUclusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_CUlaunchAttributeValue_programmaticEvent, 0, One), d("launchCompletionEvent", t_CUlaunchAttributeValue_launchCompletionEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_CUlaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_CUlaunchMemSyncDomain, 0, One), d("deviceUpdatableKernelNode", t_CUlaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_u32, 0, One)], tag: 255, tags: 65535 },
-    StructRow { name: "CUlaunchAttributeValue", since: 12080, until: 12090, size: 64, fields: &[d("accessPolicyWindow", t_CUaccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_CUsynchronizationPolicy, 0, One), d("clusterDim", t_CUlaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_CUclusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_CUlaunchAttributeValue_programmaticEvent, 0, One), d("launchCompletionEvent", t_CUlaunchAttributeValue_launchCompletionEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_CUlaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_CUlaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_CUlaunchAttributeValue_preferredClusterDim, 0, One), d("deviceUpdatableKernelNode", t_CUlaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_u32, 0, One)], tag: 255, tags: 65535 },
-    StructRow { name: "CUlaunchAttributeValue", since: 13000, until: 13010, size: 64, fields: &[d("accessPolicyWindow", t_CUaccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_CUsynchronizationPolicy, 0, One), d("clusterDim", t_CUlaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_CUclusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_CUlaunchAttributeValue_programmaticEvent, 0, One), d("launchCompletionEvent", t_CUlaunchAttributeValue_launchCompletionEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_CUlaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_CUlaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_CUlaunchAttributeValue_preferredClusterDim, 0, One), d("deviceUpdatableKernelNode", t_CUlaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_u32, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One)], tag: 255, tags: 65535 },
-    StructRow { name: "CUlaunchAttributeValue", since: 13020, until: NOW, size: 64, fields: &[d("accessPolicyWindow", t_CUaccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_CUsynchronizationPolicy, 0, One), d("clusterDim", t_CUlaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_CUclusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_CUlaunchAttributeValue_programmaticEvent, 0, One), d("launchCompletionEvent", t_CUlaunchAttributeValue_launchCompletionEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_CUlaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_CUlaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_CUlaunchAttributeValue_preferredClusterDim, 0, One), d("deviceUpdatableKernelNode", t_CUlaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_u32, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One), d("portableClusterSizeMode", t_CUlaunchAttributePortableClusterMode, 0, One), d("sharedMemoryMode", t_CUsharedMemoryMode, 0, One)], tag: 255, tags: 65535 },
+    StructRow { name: "CUaccessPolicyWindow", since: 0, until: NOW, size: 32, fields: &[d("base_ptr", t_P_void, 0, Memory(Of(1))), d("num_bytes", t_u64, 8, One).bytes(), d("hitRatio", t_f32, 16, One), d("hitProp", t_CUaccessProperty, 20, One), d("missProp", t_CUaccessProperty, 24, One)], tag: 255, tags: 65535 },
+    StructRow { name: "CUlaunchAttributeValue", since: 11080, until: 11080, size: 64, fields: &[d("accessPolicyWindow", t_CUaccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_CUsynchronizationPolicy, 0, One), d("clusterDim", t_CUlaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_CUclusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_CUlaunchAttributeValue_programmaticEvent, 0, One), d("launchCompletionEvent", t_CUlaunchAttributeValue_launchCompletionEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_CUlaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_CUlaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_CUlaunchAttributeValue_preferredClusterDim, 0, One), d("deviceUpdatableKernelNode", t_CUlaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_u32, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One), d("portableClusterSizeMode", t_CUlaunchAttributePortableClusterMode, 0, One), d("sharedMemoryMode", t_CUsharedMemoryMode, 0, One)], tag: 0, tags: 8 },
+    StructRow { name: "CUlaunchAttributeValue", since: 12000, until: 12020, size: 64, fields: &[d("accessPolicyWindow", t_CUaccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_CUsynchronizationPolicy, 0, One), d("clusterDim", t_CUlaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_CUclusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_CUlaunchAttributeValue_programmaticEvent, 0, One), d("launchCompletionEvent", t_CUlaunchAttributeValue_launchCompletionEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_CUlaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_CUlaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_CUlaunchAttributeValue_preferredClusterDim, 0, One), d("deviceUpdatableKernelNode", t_CUlaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_u32, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One), d("portableClusterSizeMode", t_CUlaunchAttributePortableClusterMode, 0, One), d("sharedMemoryMode", t_CUsharedMemoryMode, 0, One)], tag: 0, tags: 8 },
+    StructRow { name: "CUlaunchAttributeValue", since: 12030, until: 12030, size: 64, fields: &[d("accessPolicyWindow", t_CUaccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_CUsynchronizationPolicy, 0, One), d("clusterDim", t_CUlaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_CUclusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_CUlaunchAttributeValue_programmaticEvent, 0, One), d("launchCompletionEvent", t_CUlaunchAttributeValue_launchCompletionEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_CUlaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_CUlaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_CUlaunchAttributeValue_preferredClusterDim, 0, One), d("deviceUpdatableKernelNode", t_CUlaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_u32, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One), d("portableClusterSizeMode", t_CUlaunchAttributePortableClusterMode, 0, One), d("sharedMemoryMode", t_CUsharedMemoryMode, 0, One)], tag: 0, tags: 8 },
+    StructRow { name: "CUlaunchAttributeValue", since: 12040, until: 12040, size: 64, fields: &[d("accessPolicyWindow", t_CUaccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_CUsynchronizationPolicy, 0, One), d("clusterDim", t_CUlaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_CUclusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_CUlaunchAttributeValue_programmaticEvent, 0, One), d("launchCompletionEvent", t_CUlaunchAttributeValue_launchCompletionEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_CUlaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_CUlaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_CUlaunchAttributeValue_preferredClusterDim, 0, One), d("deviceUpdatableKernelNode", t_CUlaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_u32, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One), d("portableClusterSizeMode", t_CUlaunchAttributePortableClusterMode, 0, One), d("sharedMemoryMode", t_CUsharedMemoryMode, 0, One)], tag: 0, tags: 8 },
+    StructRow { name: "CUlaunchAttributeValue", since: 12050, until: 12060, size: 64, fields: &[d("accessPolicyWindow", t_CUaccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_CUsynchronizationPolicy, 0, One), d("clusterDim", t_CUlaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_CUclusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_CUlaunchAttributeValue_programmaticEvent, 0, One), d("launchCompletionEvent", t_CUlaunchAttributeValue_launchCompletionEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_CUlaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_CUlaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_CUlaunchAttributeValue_preferredClusterDim, 0, One), d("deviceUpdatableKernelNode", t_CUlaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_u32, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One), d("portableClusterSizeMode", t_CUlaunchAttributePortableClusterMode, 0, One), d("sharedMemoryMode", t_CUsharedMemoryMode, 0, One)], tag: 0, tags: 8 },
+    StructRow { name: "CUlaunchAttributeValue", since: 12080, until: 12090, size: 64, fields: &[d("accessPolicyWindow", t_CUaccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_CUsynchronizationPolicy, 0, One), d("clusterDim", t_CUlaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_CUclusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_CUlaunchAttributeValue_programmaticEvent, 0, One), d("launchCompletionEvent", t_CUlaunchAttributeValue_launchCompletionEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_CUlaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_CUlaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_CUlaunchAttributeValue_preferredClusterDim, 0, One), d("deviceUpdatableKernelNode", t_CUlaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_u32, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One), d("portableClusterSizeMode", t_CUlaunchAttributePortableClusterMode, 0, One), d("sharedMemoryMode", t_CUsharedMemoryMode, 0, One)], tag: 0, tags: 8 },
+    StructRow { name: "CUlaunchAttributeValue", since: 13000, until: 13010, size: 64, fields: &[d("accessPolicyWindow", t_CUaccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_CUsynchronizationPolicy, 0, One), d("clusterDim", t_CUlaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_CUclusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_CUlaunchAttributeValue_programmaticEvent, 0, One), d("launchCompletionEvent", t_CUlaunchAttributeValue_launchCompletionEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_CUlaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_CUlaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_CUlaunchAttributeValue_preferredClusterDim, 0, One), d("deviceUpdatableKernelNode", t_CUlaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_u32, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One), d("portableClusterSizeMode", t_CUlaunchAttributePortableClusterMode, 0, One), d("sharedMemoryMode", t_CUsharedMemoryMode, 0, One)], tag: 0, tags: 8 },
+    StructRow { name: "CUlaunchAttributeValue", since: 13020, until: NOW, size: 64, fields: &[d("accessPolicyWindow", t_CUaccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_CUsynchronizationPolicy, 0, One), d("clusterDim", t_CUlaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_CUclusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_CUlaunchAttributeValue_programmaticEvent, 0, One), d("launchCompletionEvent", t_CUlaunchAttributeValue_launchCompletionEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_CUlaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_CUlaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_CUlaunchAttributeValue_preferredClusterDim, 0, One), d("deviceUpdatableKernelNode", t_CUlaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_u32, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One), d("portableClusterSizeMode", t_CUlaunchAttributePortableClusterMode, 0, One), d("sharedMemoryMode", t_CUsharedMemoryMode, 0, One)], tag: 0, tags: 8 },
     StructRow { name: "CUlaunchAttributeValue.clusterDim", since: 11080, until: NOW, size: 12, fields: &[d("x", t_u32, 0, One), d("y", t_u32, 4, One), d("z", t_u32, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUlaunchAttributeValue.programmaticEvent", since: 11080, until: NOW, size: 16, fields: &[d("event", t_CUevent, 0, One), d("flags", t_i32, 8, One), d("triggerAtBlockStart", t_i32, 12, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUlaunchMemSyncDomainMap", since: 12000, until: NOW, size: 2, fields: &[d("default_", t_u8, 0, One), d("remote", t_u8, 1, One)], tag: 255, tags: 65535 },
@@ -1888,45 +4302,46 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "CUlaunchAttributeValue.deviceUpdatableKernelNode", since: 12040, until: NOW, size: 16, fields: &[d("deviceUpdatable", t_i32, 0, One), d("devNode", t_CUgraphDeviceNode, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUlaunchAttributeValue.preferredClusterDim", since: 12080, until: NOW, size: 12, fields: &[d("x", t_u32, 0, One), d("y", t_u32, 4, One), d("z", t_u32, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUDA_EXTERNAL_MEMORY_HANDLE_DESC", since: 0, until: NOW, size: 104, fields: &[d("type", t_CUexternalMemoryHandleType, 0, One), d("handle", t_CUDA_EXTERNAL_MEMORY_HANDLE_DESC_handle, 8, One), d("size", t_u64, 24, One).bytes(), d("flags", t_u32, 32, One).hex()], tag: 255, tags: 65535 },
-    StructRow { name: "CUDA_EXTERNAL_MEMORY_HANDLE_DESC.handle", since: 0, until: NOW, size: 16, fields: &[d("fd", t_i32, 0, One), d("win32", t_CUDA_EXTERNAL_MEMORY_HANDLE_DESC_handle_win32, 0, One), d("nvSciBufObject", t_PC_void, 0, One)], tag: 255, tags: 65535 },
+    StructRow { name: "CUDA_EXTERNAL_MEMORY_HANDLE_DESC.handle", since: 0, until: NOW, size: 16, fields: &[d("fd", t_i32, 0, One), d("win32", t_CUDA_EXTERNAL_MEMORY_HANDLE_DESC_handle_win32, 0, One), d("nvSciBufObject", t_PC_void, 0, One)], tag: 0, tags: 9 },
     StructRow { name: "CUDA_EXTERNAL_MEMORY_HANDLE_DESC.handle.win32", since: 0, until: NOW, size: 16, fields: &[d("handle", t_P_void, 0, Memory(Unknown)), d("name", t_PC_void, 8, Memory(Unknown))], tag: 255, tags: 65535 },
     StructRow { name: "CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC", since: 0, until: NOW, size: 96, fields: &[d("type", t_CUexternalSemaphoreHandleType, 0, One), d("handle", t_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_handle, 8, One), d("flags", t_u32, 24, One).hex()], tag: 255, tags: 65535 },
-    StructRow { name: "CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC.handle", since: 0, until: NOW, size: 16, fields: &[d("fd", t_i32, 0, One), d("win32", t_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_handle_win32, 0, One), d("nvSciSyncObj", t_PC_void, 0, One)], tag: 255, tags: 65535 },
+    StructRow { name: "CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC.handle", since: 0, until: NOW, size: 16, fields: &[d("fd", t_i32, 0, One), d("win32", t_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_handle_win32, 0, One), d("nvSciSyncObj", t_PC_void, 0, One)], tag: 0, tags: 10 },
     StructRow { name: "CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC.handle.win32", since: 0, until: NOW, size: 16, fields: &[d("handle", t_P_void, 0, Memory(Unknown)), d("name", t_PC_void, 8, Memory(Unknown))], tag: 255, tags: 65535 },
     StructRow { name: "CUipcEventHandle", since: 0, until: NOW, size: 64, fields: &[], tag: 255, tags: 65535 },
     StructRow { name: "CUipcMemHandle", since: 0, until: NOW, size: 64, fields: &[], tag: 255, tags: 65535 },
-    StructRow { name: "CUDA_LAUNCH_PARAMS", since: 0, until: NOW, size: 56, fields: &[d("function", t_CUfunction, 0, One), d("gridDimX", t_u32, 8, One), d("gridDimY", t_u32, 12, One), d("gridDimZ", t_u32, 16, One), d("blockDimX", t_u32, 20, One), d("blockDimY", t_u32, 24, One), d("blockDimZ", t_u32, 28, One), d("sharedMemBytes", t_u32, 32, One), d("hStream", t_CUstream, 40, One), d("kernelParams", t_P_P_void, 48, Memory(Unknown))], tag: 255, tags: 65535 },
+    StructRow { name: "CUDA_LAUNCH_PARAMS", since: 0, until: NOW, size: 56, fields: &[d("function", t_CUfunction, 0, One), d("gridDimX", t_u32, 8, One), d("gridDimY", t_u32, 12, One), d("gridDimZ", t_u32, 16, One), d("blockDimX", t_u32, 20, One), d("blockDimY", t_u32, 24, One), d("blockDimZ", t_u32, 28, One), d("sharedMemBytes", t_u32, 32, One), d("hStream", t_CUstream, 40, One), d("kernelParams", t_P_P_void, 48, KernelParams(0))], tag: 255, tags: 65535 },
     StructRow { name: "CUlaunchConfig", since: 11080, until: NOW, size: 56, fields: &[d("gridDimX", t_u32, 0, One), d("gridDimY", t_u32, 4, One), d("gridDimZ", t_u32, 8, One), d("blockDimX", t_u32, 12, One), d("blockDimY", t_u32, 16, One), d("blockDimZ", t_u32, 20, One), d("sharedMemBytes", t_u32, 24, One), d("hStream", t_CUstream, 32, One), d("attrs", t_P_CUlaunchAttribute, 40, Many(Of(9))), d("numAttrs", t_u32, 48, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUlaunchAttribute", since: 11080, until: NOW, size: 72, fields: &[d("id", t_CUlaunchAttributeID, 0, One), d("value", t_CUlaunchAttributeValue, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUlogicalEndpointProp", since: 13030, until: NOW, size: 24, fields: &[d("type", t_CUlogicalEndpointType, 0, One), d("_1", t_CUlogicalEndpointProp__1, 4, One), d("size", t_u64, 8, One).bytes(), d("ipcHandleTypes", t_u32, 16, One), d("flags", t_u32, 20, One).hex()], tag: 255, tags: 65535 },
     StructRow { name: "CUlogicalEndpointProp._1", since: 13030, until: NOW, size: 4, fields: &[d("unicast", t_CUlogicalEndpointProp__1_unicast, 0, One), d("multicast", t_CUlogicalEndpointProp__1_multicast, 0, One)], tag: 255, tags: 65535 },
-    StructRow { name: "CUlogicalEndpointProp._1.unicast", since: 13030, until: NOW, size: 4, fields: &[d("device", t_i32, 0, One)], tag: 255, tags: 65535 },
+    StructRow { name: "CUlogicalEndpointProp._1.unicast", since: 13030, until: NOW, size: 4, fields: &[d("device", t_CUdevice, 0, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUlogicalEndpointProp._1.multicast", since: 13030, until: NOW, size: 4, fields: &[d("numDevices", t_u32, 0, One)], tag: 255, tags: 65535 },
-    StructRow { name: "CUmemDecompressParams", since: 12080, until: NOW, size: 64, fields: &[d("srcNumBytes", t_u64, 0, One).bytes(), d("dstNumBytes", t_u64, 8, One).bytes(), d("dstActBytes", t_P_u32, 16, One), d("src", t_PC_void, 24, Memory(Unknown)), d("dst", t_P_void, 32, Memory(Unknown)), d("algo", t_CUmemDecompressAlgorithm, 40, One), d("padding", t_A20_u8, 44, One)], tag: 255, tags: 65535 },
-    StructRow { name: "CUmemAllocationProp", since: 0, until: NOW, size: 32, fields: &[d("type", t_CUmemAllocationType, 0, One), d("requestedHandleTypes", t_CUmemAllocationHandleType, 4, One), d("location", t_CUmemLocation, 8, One), d("win32HandleMetaData", t_P_void, 16, Memory(Unknown)), d("allocFlags", t_CUmemAllocationProp_allocFlags, 24, One)], tag: 255, tags: 65535 },
-    StructRow { name: "CUmemAllocationProp.allocFlags", since: 0, until: NOW, size: 8, fields: &[d("compressionType", t_u8, 0, One), d("gpuDirectRDMACapable", t_u8, 1, One), d("usage", t_u16, 2, One)], tag: 255, tags: 65535 },
+    StructRow { name: "CUmemDecompressParams", since: 12080, until: NOW, size: 64, fields: &[d("srcNumBytes", t_u64, 0, One).bytes(), d("dstNumBytes", t_u64, 8, One).bytes(), d("dstActBytes", t_P_u32, 16, One), d("src", t_PC_void, 24, Memory(Of(0))), d("dst", t_P_void, 32, Memory(Of(1))), d("algo", t_CUmemDecompressAlgorithm, 40, One), d("padding", t_A20_u8, 44, One)], tag: 255, tags: 65535 },
+    StructRow { name: "CUmemAllocationProp", since: 0, until: NOW, size: 32, fields: &[d("type", t_CUmemAllocationType, 0, One), d("requestedHandleTypes", t_CUmemAllocationHandleType, 4, One), d("location", t_CUmemLocation, 8, One), d("win32HandleMetaData", t_P_void, 16, Opaque), d("allocFlags", t_CUmemAllocationProp_allocFlags, 24, One)], tag: 255, tags: 65535 },
+    StructRow { name: "CUmemAllocationProp.allocFlags", since: 0, until: NOW, size: 8, fields: &[d("compressionType", t_u8, 0, One), d("gpuDirectRDMACapable", t_u8, 1, One), d("usage", t_CUmem_create_usage_in2, 2, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUarrayMapInfo", since: 0, until: NOW, size: 96, fields: &[d("resourceType", t_CUresourcetype, 0, One), d("resource", t_CUarrayMapInfo_resource, 8, One), d("subresourceType", t_CUarraySparseSubresourceType, 16, One), d("subresource", t_CUarrayMapInfo_subresource, 24, One), d("memOperationType", t_CUmemOperationType, 56, One), d("memHandleType", t_CUmemHandleType, 60, One), d("memHandle", t_CUarrayMapInfo_memHandle, 64, One), d("offset", t_u64, 72, One), d("deviceBitMask", t_u32, 80, One).hex(), d("flags", t_u32, 84, One).hex()], tag: 255, tags: 65535 },
     StructRow { name: "CUarrayMapInfo.resource", since: 0, until: NOW, size: 8, fields: &[d("mipmap", t_CUmipmappedArray, 0, One), d("array", t_CUarray, 0, One)], tag: 255, tags: 65535 },
-    StructRow { name: "CUarrayMapInfo.subresource", since: 0, until: NOW, size: 32, fields: &[d("sparseLevel", t_CUarrayMapInfo_subresource_sparseLevel, 0, One), d("miptail", t_CUarrayMapInfo_subresource_miptail, 0, One)], tag: 255, tags: 65535 },
+    StructRow { name: "CUarrayMapInfo.subresource", since: 0, until: NOW, size: 32, fields: &[d("sparseLevel", t_CUarrayMapInfo_subresource_sparseLevel, 0, One), d("miptail", t_CUarrayMapInfo_subresource_miptail, 0, One)], tag: 2, tags: 11 },
     StructRow { name: "CUarrayMapInfo.subresource.sparseLevel", since: 0, until: NOW, size: 32, fields: &[d("level", t_u32, 0, One), d("layer", t_u32, 4, One), d("offsetX", t_u32, 8, One), d("offsetY", t_u32, 12, One), d("offsetZ", t_u32, 16, One), d("extentWidth", t_u32, 20, One), d("extentHeight", t_u32, 24, One), d("extentDepth", t_u32, 28, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUarrayMapInfo.subresource.miptail", since: 0, until: NOW, size: 24, fields: &[d("layer", t_u32, 0, One), d("offset", t_u64, 8, One), d("size", t_u64, 16, One).bytes()], tag: 255, tags: 65535 },
-    StructRow { name: "CUarrayMapInfo.memHandle", since: 0, until: NOW, size: 8, fields: &[d("memHandle", t_u64, 0, One)], tag: 255, tags: 65535 },
+    StructRow { name: "CUarrayMapInfo.memHandle", since: 0, until: NOW, size: 8, fields: &[d("memHandle", t_CUmemGenericAllocationHandle, 0, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUmemPoolPtrExportData", since: 0, until: NOW, size: 64, fields: &[], tag: 255, tags: 65535 },
     StructRow { name: "CUDA_MEMCPY2D", since: 0, until: NOW, size: 128, fields: &[d("srcXInBytes", t_u64, 0, One).bytes(), d("srcY", t_u64, 8, One), d("srcMemoryType", t_CUmemorytype, 16, One), d("srcHost", t_PC_void, 24, Memory(Unknown)), d("srcDevice", t_deviceptr, 32, One), d("srcArray", t_CUarray, 40, One), d("srcPitch", t_u64, 48, One), d("dstXInBytes", t_u64, 56, One).bytes(), d("dstY", t_u64, 64, One), d("dstMemoryType", t_CUmemorytype, 72, One), d("dstHost", t_P_void, 80, Memory(Unknown)), d("dstDevice", t_deviceptr, 88, One), d("dstArray", t_CUarray, 96, One), d("dstPitch", t_u64, 104, One), d("WidthInBytes", t_u64, 112, One).bytes(), d("Height", t_u64, 120, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUDA_MEMCPY3D_BATCH_OP", since: 12080, until: NOW, size: 112, fields: &[d("src", t_CUmemcpy3DOperand, 0, One), d("dst", t_CUmemcpy3DOperand, 40, One), d("extent", t_CUextent3D, 80, One), d("srcAccessOrder", t_CUmemcpySrcAccessOrder, 104, One), d("flags", t_u32, 108, One).hex()], tag: 255, tags: 65535 },
     StructRow { name: "CUmemcpy3DOperand", since: 12080, until: NOW, size: 40, fields: &[d("type", t_CUmemcpy3DOperandType, 0, One), d("op", t_CUmemcpy3DOperand_op, 8, One)], tag: 255, tags: 65535 },
-    StructRow { name: "CUmemcpy3DOperand.op", since: 12080, until: NOW, size: 32, fields: &[d("ptr", t_CUmemcpy3DOperand_op_ptr, 0, One), d("array", t_CUmemcpy3DOperand_op_array, 0, One)], tag: 255, tags: 65535 },
+    StructRow { name: "CUmemcpy3DOperand.op", since: 12080, until: NOW, size: 32, fields: &[d("ptr", t_CUmemcpy3DOperand_op_ptr, 0, One), d("array", t_CUmemcpy3DOperand_op_array, 0, One)], tag: 0, tags: 14 },
     StructRow { name: "CUmemcpy3DOperand.op.ptr", since: 12080, until: NOW, size: 32, fields: &[d("ptr", t_deviceptr, 0, One), d("rowLength", t_u64, 8, One), d("layerHeight", t_u64, 16, One), d("locHint", t_CUmemLocation, 24, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUmemcpy3DOperand.op.array", since: 12080, until: NOW, size: 32, fields: &[d("array", t_CUarray, 0, One), d("offset", t_CUoffset3D, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUoffset3D", since: 12080, until: NOW, size: 24, fields: &[d("x", t_u64, 0, One), d("y", t_u64, 8, One), d("z", t_u64, 16, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUextent3D", since: 12080, until: NOW, size: 24, fields: &[d("width", t_u64, 0, One), d("height", t_u64, 8, One), d("depth", t_u64, 16, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUDA_MEMCPY3D_PEER", since: 0, until: NOW, size: 200, fields: &[d("srcXInBytes", t_u64, 0, One).bytes(), d("srcY", t_u64, 8, One), d("srcZ", t_u64, 16, One), d("srcLOD", t_u64, 24, One), d("srcMemoryType", t_CUmemorytype, 32, One), d("srcHost", t_PC_void, 40, Memory(Unknown)), d("srcDevice", t_deviceptr, 48, One), d("srcArray", t_CUarray, 56, One), d("srcContext", t_CUcontext, 64, One), d("srcPitch", t_u64, 72, One), d("srcHeight", t_u64, 80, One), d("dstXInBytes", t_u64, 88, One).bytes(), d("dstY", t_u64, 96, One), d("dstZ", t_u64, 104, One), d("dstLOD", t_u64, 112, One), d("dstMemoryType", t_CUmemorytype, 120, One), d("dstHost", t_P_void, 128, Memory(Unknown)), d("dstDevice", t_deviceptr, 136, One), d("dstArray", t_CUarray, 144, One), d("dstContext", t_CUcontext, 152, One), d("dstPitch", t_u64, 160, One), d("dstHeight", t_u64, 168, One), d("WidthInBytes", t_u64, 176, One).bytes(), d("Height", t_u64, 184, One), d("Depth", t_u64, 192, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUmulticastObjectProp", since: 12010, until: NOW, size: 32, fields: &[d("numDevices", t_u32, 0, One), d("size", t_u64, 8, One).bytes(), d("handleTypes", t_u64, 16, One), d("flags", t_u64, 24, One).hex()], tag: 255, tags: 65535 },
+    StructRow { name: "CUDA_POINTER_ATTRIBUTE_P2P_TOKENS", since: 0, until: NOW, size: 16, fields: &[d("p2pToken", t_u64, 0, One), d("vaSpaceToken", t_u32, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUstreamCigCaptureParams", since: 13020, until: NOW, size: 8, fields: &[d("streamCigParams", t_P_CUstreamCigParam, 0, One)], tag: 255, tags: 65535 },
-    StructRow { name: "CUstreamCigParam", since: 13020, until: NOW, size: 16, fields: &[d("streamSharedDataType", t_CUstreamCigDataType, 0, One), d("streamSharedData", t_P_void, 8, Memory(Unknown))], tag: 255, tags: 65535 },
+    StructRow { name: "CUstreamCigParam", since: 13020, until: NOW, size: 16, fields: &[d("streamSharedDataType", t_CUstreamCigDataType, 0, One), d("streamSharedData", t_P_void, 8, Opaque)], tag: 255, tags: 65535 },
     StructRow { name: "CUstreamAttrValue_union", since: 0, until: 11070, size: 32, fields: &[d("accessPolicyWindow", t_CUaccessPolicyWindow, 0, One), d("syncPolicy", t_CUsynchronizationPolicy, 0, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUDA_RESOURCE_DESC", since: 0, until: NOW, size: 144, fields: &[d("resType", t_CUresourcetype, 0, One), d("res", t_CUDA_RESOURCE_DESC_res, 8, One), d("flags", t_u32, 136, One).hex()], tag: 255, tags: 65535 },
-    StructRow { name: "CUDA_RESOURCE_DESC.res", since: 0, until: NOW, size: 128, fields: &[d("array", t_CUDA_RESOURCE_DESC_res_array, 0, One), d("mipmap", t_CUDA_RESOURCE_DESC_res_mipmap, 0, One), d("linear", t_CUDA_RESOURCE_DESC_res_linear, 0, One), d("pitch2D", t_CUDA_RESOURCE_DESC_res_pitch2D, 0, One)], tag: 255, tags: 65535 },
+    StructRow { name: "CUDA_RESOURCE_DESC.res", since: 0, until: NOW, size: 128, fields: &[d("array", t_CUDA_RESOURCE_DESC_res_array, 0, One), d("mipmap", t_CUDA_RESOURCE_DESC_res_mipmap, 0, One), d("linear", t_CUDA_RESOURCE_DESC_res_linear, 0, One), d("pitch2D", t_CUDA_RESOURCE_DESC_res_pitch2D, 0, One)], tag: 0, tags: 16 },
     StructRow { name: "CUDA_RESOURCE_DESC.res.array", since: 0, until: NOW, size: 8, fields: &[d("hArray", t_CUarray, 0, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUDA_RESOURCE_DESC.res.mipmap", since: 0, until: NOW, size: 8, fields: &[d("hMipmappedArray", t_CUmipmappedArray, 0, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUDA_RESOURCE_DESC.res.linear", since: 0, until: NOW, size: 24, fields: &[d("devPtr", t_deviceptr, 0, One), d("format", t_CUarray_format, 8, One), d("numChannels", t_u32, 12, One), d("sizeInBytes", t_u64, 16, One).bytes()], tag: 255, tags: 65535 },
@@ -1935,20 +4350,21 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "CUtensorMap", since: 12000, until: NOW, size: 128, fields: &[d("opaque", t_A16_u64, 0, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUDA_TEXTURE_DESC", since: 0, until: NOW, size: 104, fields: &[d("addressMode", t_A3_CUaddress_mode, 0, One), d("filterMode", t_CUfilter_mode, 12, One), d("flags", t_u32, 16, One).hex(), d("maxAnisotropy", t_u32, 20, One), d("mipmapFilterMode", t_CUfilter_mode, 24, One), d("mipmapLevelBias", t_f32, 28, One), d("minMipmapLevelClamp", t_f32, 32, One), d("maxMipmapLevelClamp", t_f32, 36, One), d("borderColor", t_A4_f32, 40, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUDA_RESOURCE_VIEW_DESC", since: 0, until: NOW, size: 112, fields: &[d("format", t_CUresourceViewFormat, 0, One), d("width", t_u64, 8, One), d("height", t_u64, 16, One), d("depth", t_u64, 24, One), d("firstMipmapLevel", t_u32, 32, One), d("lastMipmapLevel", t_u32, 36, One), d("firstLayer", t_u32, 40, One), d("lastLayer", t_u32, 44, One)], tag: 255, tags: 65535 },
+    StructRow { name: "dim3", since: 0, until: NOW, size: 12, fields: &[d("x", t_u32, 0, One), d("y", t_u32, 4, One), d("z", t_u32, 8, One)], tag: 255, tags: 65535 },
+    StructRow { name: "uint3", since: 0, until: NOW, size: 12, fields: &[d("x", t_u32, 0, One), d("y", t_u32, 4, One), d("z", t_u32, 8, One)], tag: 255, tags: 65535 },
+    StructRow { name: "surfaceReference", since: 0, until: 11080, size: 20, fields: &[d("channelDesc", t_cudaChannelFormatDesc, 0, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaChannelFormatDesc", since: 0, until: NOW, size: 20, fields: &[d("x", t_i32, 0, One), d("y", t_i32, 4, One), d("z", t_i32, 8, One), d("w", t_i32, 12, One), d("f", t_cudaChannelFormatKind, 16, One)], tag: 255, tags: 65535 },
+    StructRow { name: "textureReference", since: 0, until: 11080, size: 124, fields: &[d("normalized", t_i32, 0, One), d("filterMode", t_cudaTextureFilterMode, 4, One), d("addressMode", t_A3_cudaTextureAddressMode, 8, One), d("channelDesc", t_cudaChannelFormatDesc, 20, One), d("sRGB", t_i32, 40, One), d("maxAnisotropy", t_u32, 44, One), d("mipmapFilterMode", t_cudaTextureFilterMode, 48, One), d("mipmapLevelBias", t_f32, 52, One), d("minMipmapLevelClamp", t_f32, 56, One), d("maxMipmapLevelClamp", t_f32, 60, One), d("disableTrilinearOptimization", t_i32, 64, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaExtent", since: 0, until: NOW, size: 24, fields: &[d("width", t_u64, 0, One), d("height", t_u64, 8, One), d("depth", t_u64, 16, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaArrayMemoryRequirements", since: 0, until: NOW, size: 32, fields: &[d("size", t_u64, 0, One).bytes(), d("alignment", t_u64, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaArraySparseProperties", since: 0, until: NOW, size: 48, fields: &[d("tileExtent", t_cudaArraySparseProperties_tileExtent, 0, One), d("miptailFirstLevel", t_u32, 12, One), d("miptailSize", t_u64, 16, One).bytes(), d("flags", t_u32, 24, One).hex()], tag: 255, tags: 65535 },
     StructRow { name: "cudaArraySparseProperties.tileExtent", since: 0, until: NOW, size: 12, fields: &[d("width", t_u32, 0, One), d("height", t_u32, 4, One), d("depth", t_u32, 8, One)], tag: 255, tags: 65535 },
-    StructRow { name: "surfaceReference", since: 0, until: 11080, size: 20, fields: &[d("channelDesc", t_cudaChannelFormatDesc, 0, One)], tag: 255, tags: 65535 },
-    StructRow { name: "textureReference", since: 0, until: 11080, size: 124, fields: &[d("normalized", t_i32, 0, One), d("filterMode", t_cudaTextureFilterMode, 4, One), d("addressMode", t_A3_cudaTextureAddressMode, 8, One), d("channelDesc", t_cudaChannelFormatDesc, 20, One), d("sRGB", t_i32, 40, One), d("maxAnisotropy", t_u32, 44, One), d("mipmapFilterMode", t_cudaTextureFilterMode, 48, One), d("mipmapLevelBias", t_f32, 52, One), d("minMipmapLevelClamp", t_f32, 56, One), d("maxMipmapLevelClamp", t_f32, 60, One), d("disableTrilinearOptimization", t_i32, 64, One)], tag: 255, tags: 65535 },
-    StructRow { name: "cudaDeviceProp", since: 0, until: 11080, size: 728, fields: &[d("name", t_A256_char, 0, One), d("uuid", t_CUuuid_, 256, One), d("luid", t_A8_char, 272, One), d("luidDeviceNodeMask", t_u32, 280, One).hex(), d("totalGlobalMem", t_u64, 288, One), d("sharedMemPerBlock", t_u64, 296, One), d("regsPerBlock", t_i32, 304, One), d("warpSize", t_i32, 308, One), d("memPitch", t_u64, 312, One), d("maxThreadsPerBlock", t_i32, 320, One), d("maxThreadsDim", t_A3_i32, 324, One), d("maxGridSize", t_A3_i32, 336, One), d("clockRate", t_i32, 348, One), d("totalConstMem", t_u64, 352, One), d("major", t_i32, 360, One), d("minor", t_i32, 364, One), d("textureAlignment", t_u64, 368, One), d("texturePitchAlignment", t_u64, 376, One), d("deviceOverlap", t_i32, 384, One), d("multiProcessorCount", t_i32, 388, One), d("kernelExecTimeoutEnabled", t_i32, 392, One), d("integrated", t_i32, 396, One), d("canMapHostMemory", t_i32, 400, One), d("computeMode", t_i32, 404, One), d("maxTexture1D", t_i32, 408, One), d("maxTexture1DMipmap", t_i32, 412, One), d("maxTexture1DLinear", t_i32, 416, One), d("maxTexture2D", t_A2_i32, 420, One), d("maxTexture2DMipmap", t_A2_i32, 428, One), d("maxTexture2DLinear", t_A3_i32, 436, One), d("maxTexture2DGather", t_A2_i32, 448, One), d("maxTexture3D", t_A3_i32, 456, One), d("maxTexture3DAlt", t_A3_i32, 468, One), d("maxTextureCubemap", t_i32, 480, One), d("maxTexture1DLayered", t_A2_i32, 484, One), d("maxTexture2DLayered", t_A3_i32, 492, One), d("maxTextureCubemapLayered", t_A2_i32, 504, One), d("maxSurface1D", t_i32, 512, One), d("maxSurface2D", t_A2_i32, 516, One), d("maxSurface3D", t_A3_i32, 524, One), d("maxSurface1DLayered", t_A2_i32, 536, One), d("maxSurface2DLayered", t_A3_i32, 544, One), d("maxSurfaceCubemap", t_i32, 556, One), d("maxSurfaceCubemapLayered", t_A2_i32, 560, One), d("surfaceAlignment", t_u64, 568, One), d("concurrentKernels", t_i32, 576, One), d("ECCEnabled", t_i32, 580, One), d("pciBusID", t_i32, 584, One), d("pciDeviceID", t_i32, 588, One), d("pciDomainID", t_i32, 592, One), d("tccDriver", t_i32, 596, One), d("asyncEngineCount", t_i32, 600, One), d("unifiedAddressing", t_i32, 604, One), d("memoryClockRate", t_i32, 608, One), d("memoryBusWidth", t_i32, 612, One), d("l2CacheSize", t_i32, 616, One), d("persistingL2CacheMaxSize", t_i32, 620, One), d("maxThreadsPerMultiProcessor", t_i32, 624, One), d("streamPrioritiesSupported", t_i32, 628, One), d("globalL1CacheSupported", t_i32, 632, One), d("localL1CacheSupported", t_i32, 636, One), d("sharedMemPerMultiprocessor", t_u64, 640, One), d("regsPerMultiprocessor", t_i32, 648, One), d("managedMemory", t_i32, 652, One), d("isMultiGpuBoard", t_i32, 656, One), d("multiGpuBoardGroupID", t_i32, 660, One), d("hostNativeAtomicSupported", t_i32, 664, One), d("singleToDoublePrecisionPerfRatio", t_i32, 668, One), d("pageableMemoryAccess", t_i32, 672, One), d("concurrentManagedAccess", t_i32, 676, One), d("computePreemptionSupported", t_i32, 680, One), d("canUseHostPointerForRegisteredMem", t_i32, 684, One), d("cooperativeLaunch", t_i32, 688, One), d("cooperativeMultiDeviceLaunch", t_i32, 692, One), d("sharedMemPerBlockOptin", t_u64, 696, One), d("pageableMemoryAccessUsesHostPageTables", t_i32, 704, One), d("directManagedMemAccessFromHost", t_i32, 708, One), d("maxBlocksPerMultiProcessor", t_i32, 712, One), d("accessPolicyMaxWindowSize", t_i32, 716, One)], tag: 255, tags: 65535 },
-    StructRow { name: "cudaDeviceProp", since: 12000, until: 12000, size: 1032, fields: &[d("name", t_A256_char, 0, One), d("uuid", t_CUuuid_, 256, One), d("luid", t_A8_char, 272, One), d("luidDeviceNodeMask", t_u32, 280, One).hex(), d("totalGlobalMem", t_u64, 288, One), d("sharedMemPerBlock", t_u64, 296, One), d("regsPerBlock", t_i32, 304, One), d("warpSize", t_i32, 308, One), d("memPitch", t_u64, 312, One), d("maxThreadsPerBlock", t_i32, 320, One), d("maxThreadsDim", t_A3_i32, 324, One), d("maxGridSize", t_A3_i32, 336, One), d("clockRate", t_i32, 348, One), d("totalConstMem", t_u64, 352, One), d("major", t_i32, 360, One), d("minor", t_i32, 364, One), d("textureAlignment", t_u64, 368, One), d("texturePitchAlignment", t_u64, 376, One), d("deviceOverlap", t_i32, 384, One), d("multiProcessorCount", t_i32, 388, One), d("kernelExecTimeoutEnabled", t_i32, 392, One), d("integrated", t_i32, 396, One), d("canMapHostMemory", t_i32, 400, One), d("computeMode", t_i32, 404, One), d("maxTexture1D", t_i32, 408, One), d("maxTexture1DMipmap", t_i32, 412, One), d("maxTexture1DLinear", t_i32, 416, One), d("maxTexture2D", t_A2_i32, 420, One), d("maxTexture2DMipmap", t_A2_i32, 428, One), d("maxTexture2DLinear", t_A3_i32, 436, One), d("maxTexture2DGather", t_A2_i32, 448, One), d("maxTexture3D", t_A3_i32, 456, One), d("maxTexture3DAlt", t_A3_i32, 468, One), d("maxTextureCubemap", t_i32, 480, One), d("maxTexture1DLayered", t_A2_i32, 484, One), d("maxTexture2DLayered", t_A3_i32, 492, One), d("maxTextureCubemapLayered", t_A2_i32, 504, One), d("maxSurface1D", t_i32, 512, One), d("maxSurface2D", t_A2_i32, 516, One), d("maxSurface3D", t_A3_i32, 524, One), d("maxSurface1DLayered", t_A2_i32, 536, One), d("maxSurface2DLayered", t_A3_i32, 544, One), d("maxSurfaceCubemap", t_i32, 556, One), d("maxSurfaceCubemapLayered", t_A2_i32, 560, One), d("surfaceAlignment", t_u64, 568, One), d("concurrentKernels", t_i32, 576, One), d("ECCEnabled", t_i32, 580, One), d("pciBusID", t_i32, 584, One), d("pciDeviceID", t_i32, 588, One), d("pciDomainID", t_i32, 592, One), d("tccDriver", t_i32, 596, One), d("asyncEngineCount", t_i32, 600, One), d("unifiedAddressing", t_i32, 604, One), d("memoryClockRate", t_i32, 608, One), d("memoryBusWidth", t_i32, 612, One), d("l2CacheSize", t_i32, 616, One), d("persistingL2CacheMaxSize", t_i32, 620, One), d("maxThreadsPerMultiProcessor", t_i32, 624, One), d("streamPrioritiesSupported", t_i32, 628, One), d("globalL1CacheSupported", t_i32, 632, One), d("localL1CacheSupported", t_i32, 636, One), d("sharedMemPerMultiprocessor", t_u64, 640, One), d("regsPerMultiprocessor", t_i32, 648, One), d("managedMemory", t_i32, 652, One), d("isMultiGpuBoard", t_i32, 656, One), d("multiGpuBoardGroupID", t_i32, 660, One), d("hostNativeAtomicSupported", t_i32, 664, One), d("singleToDoublePrecisionPerfRatio", t_i32, 668, One), d("pageableMemoryAccess", t_i32, 672, One), d("concurrentManagedAccess", t_i32, 676, One), d("computePreemptionSupported", t_i32, 680, One), d("canUseHostPointerForRegisteredMem", t_i32, 684, One), d("cooperativeLaunch", t_i32, 688, One), d("cooperativeMultiDeviceLaunch", t_i32, 692, One), d("sharedMemPerBlockOptin", t_u64, 696, One), d("pageableMemoryAccessUsesHostPageTables", t_i32, 704, One), d("directManagedMemAccessFromHost", t_i32, 708, One), d("maxBlocksPerMultiProcessor", t_i32, 712, One), d("accessPolicyMaxWindowSize", t_i32, 716, One), d("hostRegisterSupported", t_i32, 728, One), d("sparseCudaArraySupported", t_i32, 732, One), d("hostRegisterReadOnlySupported", t_i32, 736, One), d("timelineSemaphoreInteropSupported", t_i32, 740, One), d("memoryPoolsSupported", t_i32, 744, One), d("gpuDirectRDMASupported", t_i32, 748, One), d("gpuDirectRDMAFlushWritesOptions", t_u32, 752, One), d("gpuDirectRDMAWritesOrdering", t_i32, 756, One), d("memoryPoolSupportedHandleTypes", t_u32, 760, One), d("deferredMappingCudaArraySupported", t_i32, 764, One), d("ipcEventSupported", t_i32, 768, One), d("clusterLaunch", t_i32, 772, One), d("unifiedFunctionPointers", t_i32, 776, One)], tag: 255, tags: 65535 },
-    StructRow { name: "cudaDeviceProp", since: 12010, until: 12020, size: 1032, fields: &[d("name", t_A256_char, 0, One), d("uuid", t_CUuuid_, 256, One), d("luid", t_A8_char, 272, One), d("luidDeviceNodeMask", t_u32, 280, One).hex(), d("totalGlobalMem", t_u64, 288, One), d("sharedMemPerBlock", t_u64, 296, One), d("regsPerBlock", t_i32, 304, One), d("warpSize", t_i32, 308, One), d("memPitch", t_u64, 312, One), d("maxThreadsPerBlock", t_i32, 320, One), d("maxThreadsDim", t_A3_i32, 324, One), d("maxGridSize", t_A3_i32, 336, One), d("clockRate", t_i32, 348, One), d("totalConstMem", t_u64, 352, One), d("major", t_i32, 360, One), d("minor", t_i32, 364, One), d("textureAlignment", t_u64, 368, One), d("texturePitchAlignment", t_u64, 376, One), d("deviceOverlap", t_i32, 384, One), d("multiProcessorCount", t_i32, 388, One), d("kernelExecTimeoutEnabled", t_i32, 392, One), d("integrated", t_i32, 396, One), d("canMapHostMemory", t_i32, 400, One), d("computeMode", t_i32, 404, One), d("maxTexture1D", t_i32, 408, One), d("maxTexture1DMipmap", t_i32, 412, One), d("maxTexture1DLinear", t_i32, 416, One), d("maxTexture2D", t_A2_i32, 420, One), d("maxTexture2DMipmap", t_A2_i32, 428, One), d("maxTexture2DLinear", t_A3_i32, 436, One), d("maxTexture2DGather", t_A2_i32, 448, One), d("maxTexture3D", t_A3_i32, 456, One), d("maxTexture3DAlt", t_A3_i32, 468, One), d("maxTextureCubemap", t_i32, 480, One), d("maxTexture1DLayered", t_A2_i32, 484, One), d("maxTexture2DLayered", t_A3_i32, 492, One), d("maxTextureCubemapLayered", t_A2_i32, 504, One), d("maxSurface1D", t_i32, 512, One), d("maxSurface2D", t_A2_i32, 516, One), d("maxSurface3D", t_A3_i32, 524, One), d("maxSurface1DLayered", t_A2_i32, 536, One), d("maxSurface2DLayered", t_A3_i32, 544, One), d("maxSurfaceCubemap", t_i32, 556, One), d("maxSurfaceCubemapLayered", t_A2_i32, 560, One), d("surfaceAlignment", t_u64, 568, One), d("concurrentKernels", t_i32, 576, One), d("ECCEnabled", t_i32, 580, One), d("pciBusID", t_i32, 584, One), d("pciDeviceID", t_i32, 588, One), d("pciDomainID", t_i32, 592, One), d("tccDriver", t_i32, 596, One), d("asyncEngineCount", t_i32, 600, One), d("unifiedAddressing", t_i32, 604, One), d("memoryClockRate", t_i32, 608, One), d("memoryBusWidth", t_i32, 612, One), d("l2CacheSize", t_i32, 616, One), d("persistingL2CacheMaxSize", t_i32, 620, One), d("maxThreadsPerMultiProcessor", t_i32, 624, One), d("streamPrioritiesSupported", t_i32, 628, One), d("globalL1CacheSupported", t_i32, 632, One), d("localL1CacheSupported", t_i32, 636, One), d("sharedMemPerMultiprocessor", t_u64, 640, One), d("regsPerMultiprocessor", t_i32, 648, One), d("managedMemory", t_i32, 652, One), d("isMultiGpuBoard", t_i32, 656, One), d("multiGpuBoardGroupID", t_i32, 660, One), d("hostNativeAtomicSupported", t_i32, 664, One), d("singleToDoublePrecisionPerfRatio", t_i32, 668, One), d("pageableMemoryAccess", t_i32, 672, One), d("concurrentManagedAccess", t_i32, 676, One), d("computePreemptionSupported", t_i32, 680, One), d("canUseHostPointerForRegisteredMem", t_i32, 684, One), d("cooperativeLaunch", t_i32, 688, One), d("cooperativeMultiDeviceLaunch", t_i32, 692, One), d("sharedMemPerBlockOptin", t_u64, 696, One), d("pageableMemoryAccessUsesHostPageTables", t_i32, 704, One), d("directManagedMemAccessFromHost", t_i32, 708, One), d("maxBlocksPerMultiProcessor", t_i32, 712, One), d("accessPolicyMaxWindowSize", t_i32, 716, One), d("hostRegisterSupported", t_i32, 728, One), d("sparseCudaArraySupported", t_i32, 732, One), d("hostRegisterReadOnlySupported", t_i32, 736, One), d("timelineSemaphoreInteropSupported", t_i32, 740, One), d("memoryPoolsSupported", t_i32, 744, One), d("gpuDirectRDMASupported", t_i32, 748, One), d("gpuDirectRDMAFlushWritesOptions", t_u32, 752, One), d("gpuDirectRDMAWritesOrdering", t_i32, 756, One), d("memoryPoolSupportedHandleTypes", t_u32, 760, One), d("deferredMappingCudaArraySupported", t_i32, 764, One), d("ipcEventSupported", t_i32, 768, One), d("clusterLaunch", t_i32, 772, One), d("unifiedFunctionPointers", t_i32, 776, One)], tag: 255, tags: 65535 },
-    StructRow { name: "cudaDeviceProp", since: 12030, until: 12060, size: 1032, fields: &[d("name", t_A256_char, 0, One), d("uuid", t_CUuuid_, 256, One), d("luid", t_A8_char, 272, One), d("luidDeviceNodeMask", t_u32, 280, One).hex(), d("totalGlobalMem", t_u64, 288, One), d("sharedMemPerBlock", t_u64, 296, One), d("regsPerBlock", t_i32, 304, One), d("warpSize", t_i32, 308, One), d("memPitch", t_u64, 312, One), d("maxThreadsPerBlock", t_i32, 320, One), d("maxThreadsDim", t_A3_i32, 324, One), d("maxGridSize", t_A3_i32, 336, One), d("clockRate", t_i32, 348, One), d("totalConstMem", t_u64, 352, One), d("major", t_i32, 360, One), d("minor", t_i32, 364, One), d("textureAlignment", t_u64, 368, One), d("texturePitchAlignment", t_u64, 376, One), d("deviceOverlap", t_i32, 384, One), d("multiProcessorCount", t_i32, 388, One), d("kernelExecTimeoutEnabled", t_i32, 392, One), d("integrated", t_i32, 396, One), d("canMapHostMemory", t_i32, 400, One), d("computeMode", t_i32, 404, One), d("maxTexture1D", t_i32, 408, One), d("maxTexture1DMipmap", t_i32, 412, One), d("maxTexture1DLinear", t_i32, 416, One), d("maxTexture2D", t_A2_i32, 420, One), d("maxTexture2DMipmap", t_A2_i32, 428, One), d("maxTexture2DLinear", t_A3_i32, 436, One), d("maxTexture2DGather", t_A2_i32, 448, One), d("maxTexture3D", t_A3_i32, 456, One), d("maxTexture3DAlt", t_A3_i32, 468, One), d("maxTextureCubemap", t_i32, 480, One), d("maxTexture1DLayered", t_A2_i32, 484, One), d("maxTexture2DLayered", t_A3_i32, 492, One), d("maxTextureCubemapLayered", t_A2_i32, 504, One), d("maxSurface1D", t_i32, 512, One), d("maxSurface2D", t_A2_i32, 516, One), d("maxSurface3D", t_A3_i32, 524, One), d("maxSurface1DLayered", t_A2_i32, 536, One), d("maxSurface2DLayered", t_A3_i32, 544, One), d("maxSurfaceCubemap", t_i32, 556, One), d("maxSurfaceCubemapLayered", t_A2_i32, 560, One), d("surfaceAlignment", t_u64, 568, One), d("concurrentKernels", t_i32, 576, One), d("ECCEnabled", t_i32, 580, One), d("pciBusID", t_i32, 584, One), d("pciDeviceID", t_i32, 588, One), d("pciDomainID", t_i32, 592, One), d("tccDriver", t_i32, 596, One), d("asyncEngineCount", t_i32, 600, One), d("unifiedAddressing", t_i32, 604, One), d("memoryClockRate", t_i32, 608, One), d("memoryBusWidth", t_i32, 612, One), d("l2CacheSize", t_i32, 616, One), d("persistingL2CacheMaxSize", t_i32, 620, One), d("maxThreadsPerMultiProcessor", t_i32, 624, One), d("streamPrioritiesSupported", t_i32, 628, One), d("globalL1CacheSupported", t_i32, 632, One), d("localL1CacheSupported", t_i32, 636, One), d("sharedMemPerMultiprocessor", t_u64, 640, One), d("regsPerMultiprocessor", t_i32, 648, One), d("managedMemory", t_i32, 652, One), d("isMultiGpuBoard", t_i32, 656, One), d("multiGpuBoardGroupID", t_i32, 660, One), d("hostNativeAtomicSupported", t_i32, 664, One), d("singleToDoublePrecisionPerfRatio", t_i32, 668, One), d("pageableMemoryAccess", t_i32, 672, One), d("concurrentManagedAccess", t_i32, 676, One), d("computePreemptionSupported", t_i32, 680, One), d("canUseHostPointerForRegisteredMem", t_i32, 684, One), d("cooperativeLaunch", t_i32, 688, One), d("cooperativeMultiDeviceLaunch", t_i32, 692, One), d("sharedMemPerBlockOptin", t_u64, 696, One), d("pageableMemoryAccessUsesHostPageTables", t_i32, 704, One), d("directManagedMemAccessFromHost", t_i32, 708, One), d("maxBlocksPerMultiProcessor", t_i32, 712, One), d("accessPolicyMaxWindowSize", t_i32, 716, One), d("hostRegisterSupported", t_i32, 728, One), d("sparseCudaArraySupported", t_i32, 732, One), d("hostRegisterReadOnlySupported", t_i32, 736, One), d("timelineSemaphoreInteropSupported", t_i32, 740, One), d("memoryPoolsSupported", t_i32, 744, One), d("gpuDirectRDMASupported", t_i32, 748, One), d("gpuDirectRDMAFlushWritesOptions", t_u32, 752, One), d("gpuDirectRDMAWritesOrdering", t_i32, 756, One), d("memoryPoolSupportedHandleTypes", t_u32, 760, One), d("deferredMappingCudaArraySupported", t_i32, 764, One), d("ipcEventSupported", t_i32, 768, One), d("clusterLaunch", t_i32, 772, One), d("unifiedFunctionPointers", t_i32, 776, One)], tag: 255, tags: 65535 },
-    StructRow { name: "cudaDeviceProp", since: 12080, until: 12090, size: 1032, fields: &[d("name", t_A256_char, 0, One), d("uuid", t_CUuuid_, 256, One), d("luid", t_A8_char, 272, One), d("luidDeviceNodeMask", t_u32, 280, One).hex(), d("totalGlobalMem", t_u64, 288, One), d("sharedMemPerBlock", t_u64, 296, One), d("regsPerBlock", t_i32, 304, One), d("warpSize", t_i32, 308, One), d("memPitch", t_u64, 312, One), d("maxThreadsPerBlock", t_i32, 320, One), d("maxThreadsDim", t_A3_i32, 324, One), d("maxGridSize", t_A3_i32, 336, One), d("clockRate", t_i32, 348, One), d("totalConstMem", t_u64, 352, One), d("major", t_i32, 360, One), d("minor", t_i32, 364, One), d("textureAlignment", t_u64, 368, One), d("texturePitchAlignment", t_u64, 376, One), d("deviceOverlap", t_i32, 384, One), d("multiProcessorCount", t_i32, 388, One), d("kernelExecTimeoutEnabled", t_i32, 392, One), d("integrated", t_i32, 396, One), d("canMapHostMemory", t_i32, 400, One), d("computeMode", t_i32, 404, One), d("maxTexture1D", t_i32, 408, One), d("maxTexture1DMipmap", t_i32, 412, One), d("maxTexture1DLinear", t_i32, 416, One), d("maxTexture2D", t_A2_i32, 420, One), d("maxTexture2DMipmap", t_A2_i32, 428, One), d("maxTexture2DLinear", t_A3_i32, 436, One), d("maxTexture2DGather", t_A2_i32, 448, One), d("maxTexture3D", t_A3_i32, 456, One), d("maxTexture3DAlt", t_A3_i32, 468, One), d("maxTextureCubemap", t_i32, 480, One), d("maxTexture1DLayered", t_A2_i32, 484, One), d("maxTexture2DLayered", t_A3_i32, 492, One), d("maxTextureCubemapLayered", t_A2_i32, 504, One), d("maxSurface1D", t_i32, 512, One), d("maxSurface2D", t_A2_i32, 516, One), d("maxSurface3D", t_A3_i32, 524, One), d("maxSurface1DLayered", t_A2_i32, 536, One), d("maxSurface2DLayered", t_A3_i32, 544, One), d("maxSurfaceCubemap", t_i32, 556, One), d("maxSurfaceCubemapLayered", t_A2_i32, 560, One), d("surfaceAlignment", t_u64, 568, One), d("concurrentKernels", t_i32, 576, One), d("ECCEnabled", t_i32, 580, One), d("pciBusID", t_i32, 584, One), d("pciDeviceID", t_i32, 588, One), d("pciDomainID", t_i32, 592, One), d("tccDriver", t_i32, 596, One), d("asyncEngineCount", t_i32, 600, One), d("unifiedAddressing", t_i32, 604, One), d("memoryClockRate", t_i32, 608, One), d("memoryBusWidth", t_i32, 612, One), d("l2CacheSize", t_i32, 616, One), d("persistingL2CacheMaxSize", t_i32, 620, One), d("maxThreadsPerMultiProcessor", t_i32, 624, One), d("streamPrioritiesSupported", t_i32, 628, One), d("globalL1CacheSupported", t_i32, 632, One), d("localL1CacheSupported", t_i32, 636, One), d("sharedMemPerMultiprocessor", t_u64, 640, One), d("regsPerMultiprocessor", t_i32, 648, One), d("managedMemory", t_i32, 652, One), d("isMultiGpuBoard", t_i32, 656, One), d("multiGpuBoardGroupID", t_i32, 660, One), d("hostNativeAtomicSupported", t_i32, 664, One), d("singleToDoublePrecisionPerfRatio", t_i32, 668, One), d("pageableMemoryAccess", t_i32, 672, One), d("concurrentManagedAccess", t_i32, 676, One), d("computePreemptionSupported", t_i32, 680, One), d("canUseHostPointerForRegisteredMem", t_i32, 684, One), d("cooperativeLaunch", t_i32, 688, One), d("cooperativeMultiDeviceLaunch", t_i32, 692, One), d("sharedMemPerBlockOptin", t_u64, 696, One), d("pageableMemoryAccessUsesHostPageTables", t_i32, 704, One), d("directManagedMemAccessFromHost", t_i32, 708, One), d("maxBlocksPerMultiProcessor", t_i32, 712, One), d("accessPolicyMaxWindowSize", t_i32, 716, One), d("hostRegisterSupported", t_i32, 728, One), d("sparseCudaArraySupported", t_i32, 732, One), d("hostRegisterReadOnlySupported", t_i32, 736, One), d("timelineSemaphoreInteropSupported", t_i32, 740, One), d("memoryPoolsSupported", t_i32, 744, One), d("gpuDirectRDMASupported", t_i32, 748, One), d("gpuDirectRDMAFlushWritesOptions", t_u32, 752, One), d("gpuDirectRDMAWritesOrdering", t_i32, 756, One), d("memoryPoolSupportedHandleTypes", t_u32, 760, One), d("deferredMappingCudaArraySupported", t_i32, 764, One), d("ipcEventSupported", t_i32, 768, One), d("clusterLaunch", t_i32, 772, One), d("unifiedFunctionPointers", t_i32, 776, One)], tag: 255, tags: 65535 },
-    StructRow { name: "cudaDeviceProp", since: 13000, until: NOW, size: 1008, fields: &[d("name", t_A256_char, 0, One), d("uuid", t_CUuuid_, 256, One), d("luid", t_A8_char, 272, One), d("luidDeviceNodeMask", t_u32, 280, One).hex(), d("totalGlobalMem", t_u64, 288, One), d("sharedMemPerBlock", t_u64, 296, One), d("regsPerBlock", t_i32, 304, One), d("warpSize", t_i32, 308, One), d("memPitch", t_u64, 312, One), d("maxThreadsPerBlock", t_i32, 320, One), d("maxThreadsDim", t_A3_i32, 324, One), d("maxGridSize", t_A3_i32, 336, One), d("totalConstMem", t_u64, 352, One), d("major", t_i32, 360, One), d("minor", t_i32, 364, One), d("textureAlignment", t_u64, 368, One), d("texturePitchAlignment", t_u64, 376, One), d("multiProcessorCount", t_i32, 384, One), d("integrated", t_i32, 388, One), d("canMapHostMemory", t_i32, 392, One), d("maxTexture1D", t_i32, 396, One), d("maxTexture1DMipmap", t_i32, 400, One), d("maxTexture2D", t_A2_i32, 404, One), d("maxTexture2DMipmap", t_A2_i32, 412, One), d("maxTexture2DLinear", t_A3_i32, 420, One), d("maxTexture2DGather", t_A2_i32, 432, One), d("maxTexture3D", t_A3_i32, 440, One), d("maxTexture3DAlt", t_A3_i32, 452, One), d("maxTextureCubemap", t_i32, 464, One), d("maxTexture1DLayered", t_A2_i32, 468, One), d("maxTexture2DLayered", t_A3_i32, 476, One), d("maxTextureCubemapLayered", t_A2_i32, 488, One), d("maxSurface1D", t_i32, 496, One), d("maxSurface2D", t_A2_i32, 500, One), d("maxSurface3D", t_A3_i32, 508, One), d("maxSurface1DLayered", t_A2_i32, 520, One), d("maxSurface2DLayered", t_A3_i32, 528, One), d("maxSurfaceCubemap", t_i32, 540, One), d("maxSurfaceCubemapLayered", t_A2_i32, 544, One), d("surfaceAlignment", t_u64, 552, One), d("concurrentKernels", t_i32, 560, One), d("ECCEnabled", t_i32, 564, One), d("pciBusID", t_i32, 568, One), d("pciDeviceID", t_i32, 572, One), d("pciDomainID", t_i32, 576, One), d("tccDriver", t_i32, 580, One), d("asyncEngineCount", t_i32, 584, One), d("unifiedAddressing", t_i32, 588, One), d("memoryBusWidth", t_i32, 592, One), d("l2CacheSize", t_i32, 596, One), d("persistingL2CacheMaxSize", t_i32, 600, One), d("maxThreadsPerMultiProcessor", t_i32, 604, One), d("streamPrioritiesSupported", t_i32, 608, One), d("globalL1CacheSupported", t_i32, 612, One), d("localL1CacheSupported", t_i32, 616, One), d("sharedMemPerMultiprocessor", t_u64, 624, One), d("regsPerMultiprocessor", t_i32, 632, One), d("managedMemory", t_i32, 636, One), d("isMultiGpuBoard", t_i32, 640, One), d("multiGpuBoardGroupID", t_i32, 644, One), d("hostNativeAtomicSupported", t_i32, 648, One), d("pageableMemoryAccess", t_i32, 652, One), d("concurrentManagedAccess", t_i32, 656, One), d("computePreemptionSupported", t_i32, 660, One), d("canUseHostPointerForRegisteredMem", t_i32, 664, One), d("cooperativeLaunch", t_i32, 668, One), d("sharedMemPerBlockOptin", t_u64, 672, One), d("pageableMemoryAccessUsesHostPageTables", t_i32, 680, One), d("directManagedMemAccessFromHost", t_i32, 684, One), d("maxBlocksPerMultiProcessor", t_i32, 688, One), d("accessPolicyMaxWindowSize", t_i32, 692, One), d("hostRegisterSupported", t_i32, 704, One), d("sparseCudaArraySupported", t_i32, 708, One), d("hostRegisterReadOnlySupported", t_i32, 712, One), d("timelineSemaphoreInteropSupported", t_i32, 716, One), d("memoryPoolsSupported", t_i32, 720, One), d("gpuDirectRDMASupported", t_i32, 724, One), d("gpuDirectRDMAFlushWritesOptions", t_u32, 728, One), d("gpuDirectRDMAWritesOrdering", t_i32, 732, One), d("memoryPoolSupportedHandleTypes", t_u32, 736, One), d("deferredMappingCudaArraySupported", t_i32, 740, One), d("ipcEventSupported", t_i32, 744, One), d("clusterLaunch", t_i32, 748, One), d("unifiedFunctionPointers", t_i32, 752, One), d("deviceNumaConfig", t_i32, 756, One), d("deviceNumaId", t_i32, 760, One), d("mpsEnabled", t_i32, 764, One), d("hostNumaId", t_i32, 768, One), d("gpuPciDeviceID", t_u32, 772, One), d("gpuPciSubsystemID", t_u32, 776, One), d("hostNumaMultinodeIpcSupported", t_i32, 780, One)], tag: 255, tags: 65535 },
-    StructRow { name: "CUuuid", since: 0, until: NOW, size: 16, fields: &[d("bytes", t_A16_char, 0, One)], tag: 255, tags: 65535 },
+    StructRow { name: "cudaDeviceProp", since: 0, until: 11080, size: 728, fields: &[d("name", t_A256_char, 0, One), d("uuid", t_uuid, 256, One), d("luid", t_A8_char, 272, One), d("luidDeviceNodeMask", t_u32, 280, One).hex(), d("totalGlobalMem", t_u64, 288, One), d("sharedMemPerBlock", t_u64, 296, One), d("regsPerBlock", t_i32, 304, One), d("warpSize", t_i32, 308, One), d("memPitch", t_u64, 312, One), d("maxThreadsPerBlock", t_i32, 320, One), d("maxThreadsDim", t_A3_i32, 324, One), d("maxGridSize", t_A3_i32, 336, One), d("clockRate", t_i32, 348, One), d("totalConstMem", t_u64, 352, One), d("major", t_i32, 360, One), d("minor", t_i32, 364, One), d("textureAlignment", t_u64, 368, One), d("texturePitchAlignment", t_u64, 376, One), d("deviceOverlap", t_i32, 384, One), d("multiProcessorCount", t_i32, 388, One), d("kernelExecTimeoutEnabled", t_i32, 392, One), d("integrated", t_i32, 396, One), d("canMapHostMemory", t_i32, 400, One), d("computeMode", t_i32, 404, One), d("maxTexture1D", t_i32, 408, One), d("maxTexture1DMipmap", t_i32, 412, One), d("maxTexture1DLinear", t_i32, 416, One), d("maxTexture2D", t_A2_i32, 420, One), d("maxTexture2DMipmap", t_A2_i32, 428, One), d("maxTexture2DLinear", t_A3_i32, 436, One), d("maxTexture2DGather", t_A2_i32, 448, One), d("maxTexture3D", t_A3_i32, 456, One), d("maxTexture3DAlt", t_A3_i32, 468, One), d("maxTextureCubemap", t_i32, 480, One), d("maxTexture1DLayered", t_A2_i32, 484, One), d("maxTexture2DLayered", t_A3_i32, 492, One), d("maxTextureCubemapLayered", t_A2_i32, 504, One), d("maxSurface1D", t_i32, 512, One), d("maxSurface2D", t_A2_i32, 516, One), d("maxSurface3D", t_A3_i32, 524, One), d("maxSurface1DLayered", t_A2_i32, 536, One), d("maxSurface2DLayered", t_A3_i32, 544, One), d("maxSurfaceCubemap", t_i32, 556, One), d("maxSurfaceCubemapLayered", t_A2_i32, 560, One), d("surfaceAlignment", t_u64, 568, One), d("concurrentKernels", t_i32, 576, One), d("ECCEnabled", t_i32, 580, One), d("pciBusID", t_i32, 584, One), d("pciDeviceID", t_i32, 588, One), d("pciDomainID", t_i32, 592, One), d("tccDriver", t_i32, 596, One), d("asyncEngineCount", t_i32, 600, One), d("unifiedAddressing", t_i32, 604, One), d("memoryClockRate", t_i32, 608, One), d("memoryBusWidth", t_i32, 612, One), d("l2CacheSize", t_i32, 616, One), d("persistingL2CacheMaxSize", t_i32, 620, One), d("maxThreadsPerMultiProcessor", t_i32, 624, One), d("streamPrioritiesSupported", t_i32, 628, One), d("globalL1CacheSupported", t_i32, 632, One), d("localL1CacheSupported", t_i32, 636, One), d("sharedMemPerMultiprocessor", t_u64, 640, One), d("regsPerMultiprocessor", t_i32, 648, One), d("managedMemory", t_i32, 652, One), d("isMultiGpuBoard", t_i32, 656, One), d("multiGpuBoardGroupID", t_i32, 660, One), d("hostNativeAtomicSupported", t_i32, 664, One), d("singleToDoublePrecisionPerfRatio", t_i32, 668, One), d("pageableMemoryAccess", t_i32, 672, One), d("concurrentManagedAccess", t_i32, 676, One), d("computePreemptionSupported", t_i32, 680, One), d("canUseHostPointerForRegisteredMem", t_i32, 684, One), d("cooperativeLaunch", t_i32, 688, One), d("cooperativeMultiDeviceLaunch", t_i32, 692, One), d("sharedMemPerBlockOptin", t_u64, 696, One), d("pageableMemoryAccessUsesHostPageTables", t_i32, 704, One), d("directManagedMemAccessFromHost", t_i32, 708, One), d("maxBlocksPerMultiProcessor", t_i32, 712, One), d("accessPolicyMaxWindowSize", t_i32, 716, One)], tag: 255, tags: 65535 },
+    StructRow { name: "cudaDeviceProp", since: 12000, until: 12000, size: 1032, fields: &[d("name", t_A256_char, 0, One), d("uuid", t_uuid, 256, One), d("luid", t_A8_char, 272, One), d("luidDeviceNodeMask", t_u32, 280, One).hex(), d("totalGlobalMem", t_u64, 288, One), d("sharedMemPerBlock", t_u64, 296, One), d("regsPerBlock", t_i32, 304, One), d("warpSize", t_i32, 308, One), d("memPitch", t_u64, 312, One), d("maxThreadsPerBlock", t_i32, 320, One), d("maxThreadsDim", t_A3_i32, 324, One), d("maxGridSize", t_A3_i32, 336, One), d("clockRate", t_i32, 348, One), d("totalConstMem", t_u64, 352, One), d("major", t_i32, 360, One), d("minor", t_i32, 364, One), d("textureAlignment", t_u64, 368, One), d("texturePitchAlignment", t_u64, 376, One), d("deviceOverlap", t_i32, 384, One), d("multiProcessorCount", t_i32, 388, One), d("kernelExecTimeoutEnabled", t_i32, 392, One), d("integrated", t_i32, 396, One), d("canMapHostMemory", t_i32, 400, One), d("computeMode", t_i32, 404, One), d("maxTexture1D", t_i32, 408, One), d("maxTexture1DMipmap", t_i32, 412, One), d("maxTexture1DLinear", t_i32, 416, One), d("maxTexture2D", t_A2_i32, 420, One), d("maxTexture2DMipmap", t_A2_i32, 428, One), d("maxTexture2DLinear", t_A3_i32, 436, One), d("maxTexture2DGather", t_A2_i32, 448, One), d("maxTexture3D", t_A3_i32, 456, One), d("maxTexture3DAlt", t_A3_i32, 468, One), d("maxTextureCubemap", t_i32, 480, One), d("maxTexture1DLayered", t_A2_i32, 484, One), d("maxTexture2DLayered", t_A3_i32, 492, One), d("maxTextureCubemapLayered", t_A2_i32, 504, One), d("maxSurface1D", t_i32, 512, One), d("maxSurface2D", t_A2_i32, 516, One), d("maxSurface3D", t_A3_i32, 524, One), d("maxSurface1DLayered", t_A2_i32, 536, One), d("maxSurface2DLayered", t_A3_i32, 544, One), d("maxSurfaceCubemap", t_i32, 556, One), d("maxSurfaceCubemapLayered", t_A2_i32, 560, One), d("surfaceAlignment", t_u64, 568, One), d("concurrentKernels", t_i32, 576, One), d("ECCEnabled", t_i32, 580, One), d("pciBusID", t_i32, 584, One), d("pciDeviceID", t_i32, 588, One), d("pciDomainID", t_i32, 592, One), d("tccDriver", t_i32, 596, One), d("asyncEngineCount", t_i32, 600, One), d("unifiedAddressing", t_i32, 604, One), d("memoryClockRate", t_i32, 608, One), d("memoryBusWidth", t_i32, 612, One), d("l2CacheSize", t_i32, 616, One), d("persistingL2CacheMaxSize", t_i32, 620, One), d("maxThreadsPerMultiProcessor", t_i32, 624, One), d("streamPrioritiesSupported", t_i32, 628, One), d("globalL1CacheSupported", t_i32, 632, One), d("localL1CacheSupported", t_i32, 636, One), d("sharedMemPerMultiprocessor", t_u64, 640, One), d("regsPerMultiprocessor", t_i32, 648, One), d("managedMemory", t_i32, 652, One), d("isMultiGpuBoard", t_i32, 656, One), d("multiGpuBoardGroupID", t_i32, 660, One), d("hostNativeAtomicSupported", t_i32, 664, One), d("singleToDoublePrecisionPerfRatio", t_i32, 668, One), d("pageableMemoryAccess", t_i32, 672, One), d("concurrentManagedAccess", t_i32, 676, One), d("computePreemptionSupported", t_i32, 680, One), d("canUseHostPointerForRegisteredMem", t_i32, 684, One), d("cooperativeLaunch", t_i32, 688, One), d("cooperativeMultiDeviceLaunch", t_i32, 692, One), d("sharedMemPerBlockOptin", t_u64, 696, One), d("pageableMemoryAccessUsesHostPageTables", t_i32, 704, One), d("directManagedMemAccessFromHost", t_i32, 708, One), d("maxBlocksPerMultiProcessor", t_i32, 712, One), d("accessPolicyMaxWindowSize", t_i32, 716, One), d("hostRegisterSupported", t_i32, 728, One), d("sparseCudaArraySupported", t_i32, 732, One), d("hostRegisterReadOnlySupported", t_i32, 736, One), d("timelineSemaphoreInteropSupported", t_i32, 740, One), d("memoryPoolsSupported", t_i32, 744, One), d("gpuDirectRDMASupported", t_i32, 748, One), d("gpuDirectRDMAFlushWritesOptions", t_u32, 752, One), d("gpuDirectRDMAWritesOrdering", t_i32, 756, One), d("memoryPoolSupportedHandleTypes", t_u32, 760, One), d("deferredMappingCudaArraySupported", t_i32, 764, One), d("ipcEventSupported", t_i32, 768, One), d("clusterLaunch", t_i32, 772, One), d("unifiedFunctionPointers", t_i32, 776, One)], tag: 255, tags: 65535 },
+    StructRow { name: "cudaDeviceProp", since: 12010, until: 12020, size: 1032, fields: &[d("name", t_A256_char, 0, One), d("uuid", t_uuid, 256, One), d("luid", t_A8_char, 272, One), d("luidDeviceNodeMask", t_u32, 280, One).hex(), d("totalGlobalMem", t_u64, 288, One), d("sharedMemPerBlock", t_u64, 296, One), d("regsPerBlock", t_i32, 304, One), d("warpSize", t_i32, 308, One), d("memPitch", t_u64, 312, One), d("maxThreadsPerBlock", t_i32, 320, One), d("maxThreadsDim", t_A3_i32, 324, One), d("maxGridSize", t_A3_i32, 336, One), d("clockRate", t_i32, 348, One), d("totalConstMem", t_u64, 352, One), d("major", t_i32, 360, One), d("minor", t_i32, 364, One), d("textureAlignment", t_u64, 368, One), d("texturePitchAlignment", t_u64, 376, One), d("deviceOverlap", t_i32, 384, One), d("multiProcessorCount", t_i32, 388, One), d("kernelExecTimeoutEnabled", t_i32, 392, One), d("integrated", t_i32, 396, One), d("canMapHostMemory", t_i32, 400, One), d("computeMode", t_i32, 404, One), d("maxTexture1D", t_i32, 408, One), d("maxTexture1DMipmap", t_i32, 412, One), d("maxTexture1DLinear", t_i32, 416, One), d("maxTexture2D", t_A2_i32, 420, One), d("maxTexture2DMipmap", t_A2_i32, 428, One), d("maxTexture2DLinear", t_A3_i32, 436, One), d("maxTexture2DGather", t_A2_i32, 448, One), d("maxTexture3D", t_A3_i32, 456, One), d("maxTexture3DAlt", t_A3_i32, 468, One), d("maxTextureCubemap", t_i32, 480, One), d("maxTexture1DLayered", t_A2_i32, 484, One), d("maxTexture2DLayered", t_A3_i32, 492, One), d("maxTextureCubemapLayered", t_A2_i32, 504, One), d("maxSurface1D", t_i32, 512, One), d("maxSurface2D", t_A2_i32, 516, One), d("maxSurface3D", t_A3_i32, 524, One), d("maxSurface1DLayered", t_A2_i32, 536, One), d("maxSurface2DLayered", t_A3_i32, 544, One), d("maxSurfaceCubemap", t_i32, 556, One), d("maxSurfaceCubemapLayered", t_A2_i32, 560, One), d("surfaceAlignment", t_u64, 568, One), d("concurrentKernels", t_i32, 576, One), d("ECCEnabled", t_i32, 580, One), d("pciBusID", t_i32, 584, One), d("pciDeviceID", t_i32, 588, One), d("pciDomainID", t_i32, 592, One), d("tccDriver", t_i32, 596, One), d("asyncEngineCount", t_i32, 600, One), d("unifiedAddressing", t_i32, 604, One), d("memoryClockRate", t_i32, 608, One), d("memoryBusWidth", t_i32, 612, One), d("l2CacheSize", t_i32, 616, One), d("persistingL2CacheMaxSize", t_i32, 620, One), d("maxThreadsPerMultiProcessor", t_i32, 624, One), d("streamPrioritiesSupported", t_i32, 628, One), d("globalL1CacheSupported", t_i32, 632, One), d("localL1CacheSupported", t_i32, 636, One), d("sharedMemPerMultiprocessor", t_u64, 640, One), d("regsPerMultiprocessor", t_i32, 648, One), d("managedMemory", t_i32, 652, One), d("isMultiGpuBoard", t_i32, 656, One), d("multiGpuBoardGroupID", t_i32, 660, One), d("hostNativeAtomicSupported", t_i32, 664, One), d("singleToDoublePrecisionPerfRatio", t_i32, 668, One), d("pageableMemoryAccess", t_i32, 672, One), d("concurrentManagedAccess", t_i32, 676, One), d("computePreemptionSupported", t_i32, 680, One), d("canUseHostPointerForRegisteredMem", t_i32, 684, One), d("cooperativeLaunch", t_i32, 688, One), d("cooperativeMultiDeviceLaunch", t_i32, 692, One), d("sharedMemPerBlockOptin", t_u64, 696, One), d("pageableMemoryAccessUsesHostPageTables", t_i32, 704, One), d("directManagedMemAccessFromHost", t_i32, 708, One), d("maxBlocksPerMultiProcessor", t_i32, 712, One), d("accessPolicyMaxWindowSize", t_i32, 716, One), d("hostRegisterSupported", t_i32, 728, One), d("sparseCudaArraySupported", t_i32, 732, One), d("hostRegisterReadOnlySupported", t_i32, 736, One), d("timelineSemaphoreInteropSupported", t_i32, 740, One), d("memoryPoolsSupported", t_i32, 744, One), d("gpuDirectRDMASupported", t_i32, 748, One), d("gpuDirectRDMAFlushWritesOptions", t_u32, 752, One), d("gpuDirectRDMAWritesOrdering", t_i32, 756, One), d("memoryPoolSupportedHandleTypes", t_u32, 760, One), d("deferredMappingCudaArraySupported", t_i32, 764, One), d("ipcEventSupported", t_i32, 768, One), d("clusterLaunch", t_i32, 772, One), d("unifiedFunctionPointers", t_i32, 776, One)], tag: 255, tags: 65535 },
+    StructRow { name: "cudaDeviceProp", since: 12030, until: 12060, size: 1032, fields: &[d("name", t_A256_char, 0, One), d("uuid", t_uuid, 256, One), d("luid", t_A8_char, 272, One), d("luidDeviceNodeMask", t_u32, 280, One).hex(), d("totalGlobalMem", t_u64, 288, One), d("sharedMemPerBlock", t_u64, 296, One), d("regsPerBlock", t_i32, 304, One), d("warpSize", t_i32, 308, One), d("memPitch", t_u64, 312, One), d("maxThreadsPerBlock", t_i32, 320, One), d("maxThreadsDim", t_A3_i32, 324, One), d("maxGridSize", t_A3_i32, 336, One), d("clockRate", t_i32, 348, One), d("totalConstMem", t_u64, 352, One), d("major", t_i32, 360, One), d("minor", t_i32, 364, One), d("textureAlignment", t_u64, 368, One), d("texturePitchAlignment", t_u64, 376, One), d("deviceOverlap", t_i32, 384, One), d("multiProcessorCount", t_i32, 388, One), d("kernelExecTimeoutEnabled", t_i32, 392, One), d("integrated", t_i32, 396, One), d("canMapHostMemory", t_i32, 400, One), d("computeMode", t_i32, 404, One), d("maxTexture1D", t_i32, 408, One), d("maxTexture1DMipmap", t_i32, 412, One), d("maxTexture1DLinear", t_i32, 416, One), d("maxTexture2D", t_A2_i32, 420, One), d("maxTexture2DMipmap", t_A2_i32, 428, One), d("maxTexture2DLinear", t_A3_i32, 436, One), d("maxTexture2DGather", t_A2_i32, 448, One), d("maxTexture3D", t_A3_i32, 456, One), d("maxTexture3DAlt", t_A3_i32, 468, One), d("maxTextureCubemap", t_i32, 480, One), d("maxTexture1DLayered", t_A2_i32, 484, One), d("maxTexture2DLayered", t_A3_i32, 492, One), d("maxTextureCubemapLayered", t_A2_i32, 504, One), d("maxSurface1D", t_i32, 512, One), d("maxSurface2D", t_A2_i32, 516, One), d("maxSurface3D", t_A3_i32, 524, One), d("maxSurface1DLayered", t_A2_i32, 536, One), d("maxSurface2DLayered", t_A3_i32, 544, One), d("maxSurfaceCubemap", t_i32, 556, One), d("maxSurfaceCubemapLayered", t_A2_i32, 560, One), d("surfaceAlignment", t_u64, 568, One), d("concurrentKernels", t_i32, 576, One), d("ECCEnabled", t_i32, 580, One), d("pciBusID", t_i32, 584, One), d("pciDeviceID", t_i32, 588, One), d("pciDomainID", t_i32, 592, One), d("tccDriver", t_i32, 596, One), d("asyncEngineCount", t_i32, 600, One), d("unifiedAddressing", t_i32, 604, One), d("memoryClockRate", t_i32, 608, One), d("memoryBusWidth", t_i32, 612, One), d("l2CacheSize", t_i32, 616, One), d("persistingL2CacheMaxSize", t_i32, 620, One), d("maxThreadsPerMultiProcessor", t_i32, 624, One), d("streamPrioritiesSupported", t_i32, 628, One), d("globalL1CacheSupported", t_i32, 632, One), d("localL1CacheSupported", t_i32, 636, One), d("sharedMemPerMultiprocessor", t_u64, 640, One), d("regsPerMultiprocessor", t_i32, 648, One), d("managedMemory", t_i32, 652, One), d("isMultiGpuBoard", t_i32, 656, One), d("multiGpuBoardGroupID", t_i32, 660, One), d("hostNativeAtomicSupported", t_i32, 664, One), d("singleToDoublePrecisionPerfRatio", t_i32, 668, One), d("pageableMemoryAccess", t_i32, 672, One), d("concurrentManagedAccess", t_i32, 676, One), d("computePreemptionSupported", t_i32, 680, One), d("canUseHostPointerForRegisteredMem", t_i32, 684, One), d("cooperativeLaunch", t_i32, 688, One), d("cooperativeMultiDeviceLaunch", t_i32, 692, One), d("sharedMemPerBlockOptin", t_u64, 696, One), d("pageableMemoryAccessUsesHostPageTables", t_i32, 704, One), d("directManagedMemAccessFromHost", t_i32, 708, One), d("maxBlocksPerMultiProcessor", t_i32, 712, One), d("accessPolicyMaxWindowSize", t_i32, 716, One), d("hostRegisterSupported", t_i32, 728, One), d("sparseCudaArraySupported", t_i32, 732, One), d("hostRegisterReadOnlySupported", t_i32, 736, One), d("timelineSemaphoreInteropSupported", t_i32, 740, One), d("memoryPoolsSupported", t_i32, 744, One), d("gpuDirectRDMASupported", t_i32, 748, One), d("gpuDirectRDMAFlushWritesOptions", t_u32, 752, One), d("gpuDirectRDMAWritesOrdering", t_i32, 756, One), d("memoryPoolSupportedHandleTypes", t_u32, 760, One), d("deferredMappingCudaArraySupported", t_i32, 764, One), d("ipcEventSupported", t_i32, 768, One), d("clusterLaunch", t_i32, 772, One), d("unifiedFunctionPointers", t_i32, 776, One)], tag: 255, tags: 65535 },
+    StructRow { name: "cudaDeviceProp", since: 12080, until: 12090, size: 1032, fields: &[d("name", t_A256_char, 0, One), d("uuid", t_uuid, 256, One), d("luid", t_A8_char, 272, One), d("luidDeviceNodeMask", t_u32, 280, One).hex(), d("totalGlobalMem", t_u64, 288, One), d("sharedMemPerBlock", t_u64, 296, One), d("regsPerBlock", t_i32, 304, One), d("warpSize", t_i32, 308, One), d("memPitch", t_u64, 312, One), d("maxThreadsPerBlock", t_i32, 320, One), d("maxThreadsDim", t_A3_i32, 324, One), d("maxGridSize", t_A3_i32, 336, One), d("clockRate", t_i32, 348, One), d("totalConstMem", t_u64, 352, One), d("major", t_i32, 360, One), d("minor", t_i32, 364, One), d("textureAlignment", t_u64, 368, One), d("texturePitchAlignment", t_u64, 376, One), d("deviceOverlap", t_i32, 384, One), d("multiProcessorCount", t_i32, 388, One), d("kernelExecTimeoutEnabled", t_i32, 392, One), d("integrated", t_i32, 396, One), d("canMapHostMemory", t_i32, 400, One), d("computeMode", t_i32, 404, One), d("maxTexture1D", t_i32, 408, One), d("maxTexture1DMipmap", t_i32, 412, One), d("maxTexture1DLinear", t_i32, 416, One), d("maxTexture2D", t_A2_i32, 420, One), d("maxTexture2DMipmap", t_A2_i32, 428, One), d("maxTexture2DLinear", t_A3_i32, 436, One), d("maxTexture2DGather", t_A2_i32, 448, One), d("maxTexture3D", t_A3_i32, 456, One), d("maxTexture3DAlt", t_A3_i32, 468, One), d("maxTextureCubemap", t_i32, 480, One), d("maxTexture1DLayered", t_A2_i32, 484, One), d("maxTexture2DLayered", t_A3_i32, 492, One), d("maxTextureCubemapLayered", t_A2_i32, 504, One), d("maxSurface1D", t_i32, 512, One), d("maxSurface2D", t_A2_i32, 516, One), d("maxSurface3D", t_A3_i32, 524, One), d("maxSurface1DLayered", t_A2_i32, 536, One), d("maxSurface2DLayered", t_A3_i32, 544, One), d("maxSurfaceCubemap", t_i32, 556, One), d("maxSurfaceCubemapLayered", t_A2_i32, 560, One), d("surfaceAlignment", t_u64, 568, One), d("concurrentKernels", t_i32, 576, One), d("ECCEnabled", t_i32, 580, One), d("pciBusID", t_i32, 584, One), d("pciDeviceID", t_i32, 588, One), d("pciDomainID", t_i32, 592, One), d("tccDriver", t_i32, 596, One), d("asyncEngineCount", t_i32, 600, One), d("unifiedAddressing", t_i32, 604, One), d("memoryClockRate", t_i32, 608, One), d("memoryBusWidth", t_i32, 612, One), d("l2CacheSize", t_i32, 616, One), d("persistingL2CacheMaxSize", t_i32, 620, One), d("maxThreadsPerMultiProcessor", t_i32, 624, One), d("streamPrioritiesSupported", t_i32, 628, One), d("globalL1CacheSupported", t_i32, 632, One), d("localL1CacheSupported", t_i32, 636, One), d("sharedMemPerMultiprocessor", t_u64, 640, One), d("regsPerMultiprocessor", t_i32, 648, One), d("managedMemory", t_i32, 652, One), d("isMultiGpuBoard", t_i32, 656, One), d("multiGpuBoardGroupID", t_i32, 660, One), d("hostNativeAtomicSupported", t_i32, 664, One), d("singleToDoublePrecisionPerfRatio", t_i32, 668, One), d("pageableMemoryAccess", t_i32, 672, One), d("concurrentManagedAccess", t_i32, 676, One), d("computePreemptionSupported", t_i32, 680, One), d("canUseHostPointerForRegisteredMem", t_i32, 684, One), d("cooperativeLaunch", t_i32, 688, One), d("cooperativeMultiDeviceLaunch", t_i32, 692, One), d("sharedMemPerBlockOptin", t_u64, 696, One), d("pageableMemoryAccessUsesHostPageTables", t_i32, 704, One), d("directManagedMemAccessFromHost", t_i32, 708, One), d("maxBlocksPerMultiProcessor", t_i32, 712, One), d("accessPolicyMaxWindowSize", t_i32, 716, One), d("hostRegisterSupported", t_i32, 728, One), d("sparseCudaArraySupported", t_i32, 732, One), d("hostRegisterReadOnlySupported", t_i32, 736, One), d("timelineSemaphoreInteropSupported", t_i32, 740, One), d("memoryPoolsSupported", t_i32, 744, One), d("gpuDirectRDMASupported", t_i32, 748, One), d("gpuDirectRDMAFlushWritesOptions", t_u32, 752, One), d("gpuDirectRDMAWritesOrdering", t_i32, 756, One), d("memoryPoolSupportedHandleTypes", t_u32, 760, One), d("deferredMappingCudaArraySupported", t_i32, 764, One), d("ipcEventSupported", t_i32, 768, One), d("clusterLaunch", t_i32, 772, One), d("unifiedFunctionPointers", t_i32, 776, One)], tag: 255, tags: 65535 },
+    StructRow { name: "cudaDeviceProp", since: 13000, until: NOW, size: 1008, fields: &[d("name", t_A256_char, 0, One), d("uuid", t_uuid, 256, One), d("luid", t_A8_char, 272, One), d("luidDeviceNodeMask", t_u32, 280, One).hex(), d("totalGlobalMem", t_u64, 288, One), d("sharedMemPerBlock", t_u64, 296, One), d("regsPerBlock", t_i32, 304, One), d("warpSize", t_i32, 308, One), d("memPitch", t_u64, 312, One), d("maxThreadsPerBlock", t_i32, 320, One), d("maxThreadsDim", t_A3_i32, 324, One), d("maxGridSize", t_A3_i32, 336, One), d("totalConstMem", t_u64, 352, One), d("major", t_i32, 360, One), d("minor", t_i32, 364, One), d("textureAlignment", t_u64, 368, One), d("texturePitchAlignment", t_u64, 376, One), d("multiProcessorCount", t_i32, 384, One), d("integrated", t_i32, 388, One), d("canMapHostMemory", t_i32, 392, One), d("maxTexture1D", t_i32, 396, One), d("maxTexture1DMipmap", t_i32, 400, One), d("maxTexture2D", t_A2_i32, 404, One), d("maxTexture2DMipmap", t_A2_i32, 412, One), d("maxTexture2DLinear", t_A3_i32, 420, One), d("maxTexture2DGather", t_A2_i32, 432, One), d("maxTexture3D", t_A3_i32, 440, One), d("maxTexture3DAlt", t_A3_i32, 452, One), d("maxTextureCubemap", t_i32, 464, One), d("maxTexture1DLayered", t_A2_i32, 468, One), d("maxTexture2DLayered", t_A3_i32, 476, One), d("maxTextureCubemapLayered", t_A2_i32, 488, One), d("maxSurface1D", t_i32, 496, One), d("maxSurface2D", t_A2_i32, 500, One), d("maxSurface3D", t_A3_i32, 508, One), d("maxSurface1DLayered", t_A2_i32, 520, One), d("maxSurface2DLayered", t_A3_i32, 528, One), d("maxSurfaceCubemap", t_i32, 540, One), d("maxSurfaceCubemapLayered", t_A2_i32, 544, One), d("surfaceAlignment", t_u64, 552, One), d("concurrentKernels", t_i32, 560, One), d("ECCEnabled", t_i32, 564, One), d("pciBusID", t_i32, 568, One), d("pciDeviceID", t_i32, 572, One), d("pciDomainID", t_i32, 576, One), d("tccDriver", t_i32, 580, One), d("asyncEngineCount", t_i32, 584, One), d("unifiedAddressing", t_i32, 588, One), d("memoryBusWidth", t_i32, 592, One), d("l2CacheSize", t_i32, 596, One), d("persistingL2CacheMaxSize", t_i32, 600, One), d("maxThreadsPerMultiProcessor", t_i32, 604, One), d("streamPrioritiesSupported", t_i32, 608, One), d("globalL1CacheSupported", t_i32, 612, One), d("localL1CacheSupported", t_i32, 616, One), d("sharedMemPerMultiprocessor", t_u64, 624, One), d("regsPerMultiprocessor", t_i32, 632, One), d("managedMemory", t_i32, 636, One), d("isMultiGpuBoard", t_i32, 640, One), d("multiGpuBoardGroupID", t_i32, 644, One), d("hostNativeAtomicSupported", t_i32, 648, One), d("pageableMemoryAccess", t_i32, 652, One), d("concurrentManagedAccess", t_i32, 656, One), d("computePreemptionSupported", t_i32, 660, One), d("canUseHostPointerForRegisteredMem", t_i32, 664, One), d("cooperativeLaunch", t_i32, 668, One), d("sharedMemPerBlockOptin", t_u64, 672, One), d("pageableMemoryAccessUsesHostPageTables", t_i32, 680, One), d("directManagedMemAccessFromHost", t_i32, 684, One), d("maxBlocksPerMultiProcessor", t_i32, 688, One), d("accessPolicyMaxWindowSize", t_i32, 692, One), d("hostRegisterSupported", t_i32, 704, One), d("sparseCudaArraySupported", t_i32, 708, One), d("hostRegisterReadOnlySupported", t_i32, 712, One), d("timelineSemaphoreInteropSupported", t_i32, 716, One), d("memoryPoolsSupported", t_i32, 720, One), d("gpuDirectRDMASupported", t_i32, 724, One), d("gpuDirectRDMAFlushWritesOptions", t_u32, 728, One), d("gpuDirectRDMAWritesOrdering", t_i32, 732, One), d("memoryPoolSupportedHandleTypes", t_u32, 736, One), d("deferredMappingCudaArraySupported", t_i32, 740, One), d("ipcEventSupported", t_i32, 744, One), d("clusterLaunch", t_i32, 748, One), d("unifiedFunctionPointers", t_i32, 752, One), d("deviceNumaConfig", t_i32, 756, One), d("deviceNumaId", t_i32, 760, One), d("mpsEnabled", t_i32, 764, One), d("hostNumaId", t_i32, 768, One), d("gpuPciDeviceID", t_u32, 772, One), d("gpuPciSubsystemID", t_u32, 776, One), d("hostNumaMultinodeIpcSupported", t_i32, 780, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaResourceDesc", since: 0, until: 12090, size: 64, fields: &[d("resType", t_cudaResourceType, 0, One), d("res", t_cudaResourceDesc_res, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaResourceDesc", since: 13000, until: NOW, size: 144, fields: &[d("resType", t_cudaResourceType, 0, One), d("res", t_cudaResourceDesc_res, 8, One), d("flags", t_u32, 136, One).hex()], tag: 255, tags: 65535 },
     StructRow { name: "cudaResourceDesc.res", since: 0, until: 12090, size: 56, fields: &[d("array", t_cudaResourceDesc_res_array, 0, One), d("mipmap", t_cudaResourceDesc_res_mipmap, 0, One), d("linear", t_cudaResourceDesc_res_linear, 0, One), d("pitch2D", t_cudaResourceDesc_res_pitch2D, 0, One)], tag: 255, tags: 65535 },
@@ -2000,7 +4416,6 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "cudaExternalSemaphoreWaitParams.params.keyedMutex", since: 0, until: NOW, size: 16, fields: &[d("key", t_u64, 0, One), d("timeoutMs", t_u32, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaHostNodeParams", since: 0, until: NOW, size: 16, fields: &[d("fn", t_code, 0, Opaque), d("userData", t_P_void, 8, Opaque)], tag: 255, tags: 65535 },
     StructRow { name: "cudaKernelNodeParams", since: 0, until: NOW, size: 56, fields: &[d("func", t_P_void, 0, Memory(Unknown)), d("gridDim", t_dim3, 8, One), d("blockDim", t_dim3, 20, One), d("sharedMemBytes", t_u32, 32, One), d("kernelParams", t_P_P_void, 40, Memory(Unknown)), d("extra", t_P_P_void, 48, Memory(Unknown))], tag: 255, tags: 65535 },
-    StructRow { name: "dim3", since: 0, until: NOW, size: 12, fields: &[d("x", t_u32, 0, One), d("y", t_u32, 4, One), d("z", t_u32, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaMemAllocNodeParams", since: 0, until: NOW, size: 120, fields: &[d("poolProps", t_cudaMemPoolProps, 0, One), d("accessDescs", t_PC_cudaMemAccessDesc, 88, Many(Of(2))), d("accessDescCount", t_u64, 96, One), d("bytesize", t_u64, 104, One).bytes(), d("dptr", t_P_void, 112, Memory(Unknown))], tag: 255, tags: 65535 },
     StructRow { name: "cudaMemPoolProps", since: 0, until: 12010, size: 88, fields: &[d("allocType", t_cudaMemAllocationType, 0, One), d("handleTypes", t_cudaMemAllocationHandleType_in4, 4, One), d("location", t_cudaMemLocation, 8, One), d("win32SecurityAttributes", t_P_void, 16, Memory(Unknown))], tag: 255, tags: 65535 },
     StructRow { name: "cudaMemPoolProps", since: 12020, until: 12050, size: 88, fields: &[d("allocType", t_cudaMemAllocationType, 0, One), d("handleTypes", t_cudaMemAllocationHandleType_in4, 4, One), d("location", t_cudaMemLocation, 8, One), d("win32SecurityAttributes", t_P_void, 16, Memory(Unknown)), d("maxSize", t_u64, 24, One).bytes()], tag: 255, tags: 65535 },
@@ -2008,7 +4423,7 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "cudaMemPoolProps", since: 13050, until: NOW, size: 88, fields: &[d("allocType", t_cudaMemAllocationType, 0, One), d("handleTypes", t_cudaMemAllocationHandleType_in4, 4, One), d("location", t_cudaMemLocation, 8, One), d("win32SecurityAttributes", t_P_void, 16, Memory(Unknown)), d("maxSize", t_u64, 24, One).bytes(), d("usage", t_u16, 32, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaMemLocation", since: 0, until: 13020, size: 8, fields: &[d("type", t_cudaMemLocationType, 0, One), d("id", t_i32, 4, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaMemLocation", since: 13030, until: NOW, size: 8, fields: &[d("type", t_cudaMemLocationType, 0, One), d("_1", t_cudaMemLocation__1, 4, One)], tag: 255, tags: 65535 },
-    StructRow { name: "cudaMemLocation._1", since: 13030, until: 13030, size: 4, fields: &[d("id", t_i32, 0, One)], tag: 255, tags: 65535 },
+    StructRow { name: "cudaMemLocation._1", since: 13030, until: 13030, size: 4, fields: &[d("id", t_i32, 0, One), d("localized", t_cudaMemLocation__1_localized, 0, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaMemLocation._1", since: 13040, until: NOW, size: 4, fields: &[d("id", t_i32, 0, One), d("localized", t_cudaMemLocation__1_localized, 0, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaMemLocation._1.localized", since: 13040, until: NOW, size: 2, fields: &[d("deviceId", t_u8, 0, One), d("localityDomainId", t_u8, 1, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaMemAccessDesc", since: 0, until: NOW, size: 12, fields: &[d("location", t_cudaMemLocation, 0, One), d("flags", t_cudaMemAccessFlags, 8, One)], tag: 255, tags: 65535 },
@@ -2016,8 +4431,8 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "cudaPos", since: 0, until: NOW, size: 24, fields: &[d("x", t_u64, 0, One), d("y", t_u64, 8, One), d("z", t_u64, 16, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaMemsetParams", since: 0, until: NOW, size: 40, fields: &[d("dst", t_P_void, 0, Memory(Unknown)), d("pitch", t_u64, 8, One), d("value", t_u32, 16, One), d("elementSize", t_u32, 20, One), d("width", t_u64, 24, One), d("height", t_u64, 32, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaGraphNodeParams", since: 12020, until: NOW, size: 256, fields: &[d("type", t_cudaGraphNodeType, 0, One), d("_1", t_cudaGraphNodeParams__1, 16, One)], tag: 255, tags: 65535 },
-    StructRow { name: "cudaGraphNodeParams._1", since: 12020, until: 12020, size: 232, fields: &[d("kernel", t_cudaKernelNodeParamsV2, 0, One), d("memcpy", t_cudaMemcpyNodeParams, 0, One), d("memset", t_cudaMemsetParamsV2, 0, One), d("host", t_cudaHostNodeParamsV2, 0, One), d("graph", t_cudaChildGraphNodeParams, 0, One), d("eventWait", t_cudaEventWaitNodeParams, 0, One), d("eventRecord", t_cudaEventRecordNodeParams, 0, One), d("extSemSignal", t_cudaExternalSemaphoreSignalNodeParamsV2, 0, One), d("extSemWait", t_cudaExternalSemaphoreWaitNodeParamsV2, 0, One), d("alloc", t_cudaMemAllocNodeParamsV2, 0, One), d("free", t_cudaMemFreeNodeParams, 0, One)], tag: 255, tags: 65535 },
-    StructRow { name: "cudaGraphNodeParams._1", since: 12030, until: 13040, size: 232, fields: &[d("kernel", t_cudaKernelNodeParamsV2, 0, One), d("memcpy", t_cudaMemcpyNodeParams, 0, One), d("memset", t_cudaMemsetParamsV2, 0, One), d("host", t_cudaHostNodeParamsV2, 0, One), d("graph", t_cudaChildGraphNodeParams, 0, One), d("eventWait", t_cudaEventWaitNodeParams, 0, One), d("eventRecord", t_cudaEventRecordNodeParams, 0, One), d("extSemSignal", t_cudaExternalSemaphoreSignalNodeParamsV2, 0, One), d("extSemWait", t_cudaExternalSemaphoreWaitNodeParamsV2, 0, One), d("alloc", t_cudaMemAllocNodeParamsV2, 0, One), d("free", t_cudaMemFreeNodeParams, 0, One), d("conditional", t_cudaConditionalNodeParams, 0, One)], tag: 255, tags: 65535 },
+    StructRow { name: "cudaGraphNodeParams._1", since: 12020, until: 12020, size: 232, fields: &[d("kernel", t_cudaKernelNodeParamsV2, 0, One), d("memcpy", t_cudaMemcpyNodeParams, 0, One), d("memset", t_cudaMemsetParamsV2, 0, One), d("host", t_cudaHostNodeParamsV2, 0, One), d("graph", t_cudaChildGraphNodeParams, 0, One), d("eventWait", t_cudaEventWaitNodeParams, 0, One), d("eventRecord", t_cudaEventRecordNodeParams, 0, One), d("extSemSignal", t_cudaExternalSemaphoreSignalNodeParamsV2, 0, One), d("extSemWait", t_cudaExternalSemaphoreWaitNodeParamsV2, 0, One), d("alloc", t_cudaMemAllocNodeParamsV2, 0, One), d("free", t_cudaMemFreeNodeParams, 0, One), d("conditional", t_cudaConditionalNodeParams, 0, One), d("memcpyBatch", t_cudaMemcpyBatchNodeParams, 0, One)], tag: 255, tags: 65535 },
+    StructRow { name: "cudaGraphNodeParams._1", since: 12030, until: 13040, size: 232, fields: &[d("kernel", t_cudaKernelNodeParamsV2, 0, One), d("memcpy", t_cudaMemcpyNodeParams, 0, One), d("memset", t_cudaMemsetParamsV2, 0, One), d("host", t_cudaHostNodeParamsV2, 0, One), d("graph", t_cudaChildGraphNodeParams, 0, One), d("eventWait", t_cudaEventWaitNodeParams, 0, One), d("eventRecord", t_cudaEventRecordNodeParams, 0, One), d("extSemSignal", t_cudaExternalSemaphoreSignalNodeParamsV2, 0, One), d("extSemWait", t_cudaExternalSemaphoreWaitNodeParamsV2, 0, One), d("alloc", t_cudaMemAllocNodeParamsV2, 0, One), d("free", t_cudaMemFreeNodeParams, 0, One), d("conditional", t_cudaConditionalNodeParams, 0, One), d("memcpyBatch", t_cudaMemcpyBatchNodeParams, 0, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaGraphNodeParams._1", since: 13050, until: NOW, size: 232, fields: &[d("kernel", t_cudaKernelNodeParamsV2, 0, One), d("memcpy", t_cudaMemcpyNodeParams, 0, One), d("memset", t_cudaMemsetParamsV2, 0, One), d("host", t_cudaHostNodeParamsV2, 0, One), d("graph", t_cudaChildGraphNodeParams, 0, One), d("eventWait", t_cudaEventWaitNodeParams, 0, One), d("eventRecord", t_cudaEventRecordNodeParams, 0, One), d("extSemSignal", t_cudaExternalSemaphoreSignalNodeParamsV2, 0, One), d("extSemWait", t_cudaExternalSemaphoreWaitNodeParamsV2, 0, One), d("alloc", t_cudaMemAllocNodeParamsV2, 0, One), d("free", t_cudaMemFreeNodeParams, 0, One), d("conditional", t_cudaConditionalNodeParams, 0, One), d("memcpyBatch", t_cudaMemcpyBatchNodeParams, 0, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaKernelNodeParamsV2", since: 12020, until: 13000, size: 56, fields: &[d("func", t_P_void, 0, Memory(Unknown)), d("gridDim", t_dim3, 8, One), d("blockDim", t_dim3, 20, One), d("sharedMemBytes", t_u32, 32, One), d("kernelParams", t_P_P_void, 40, Memory(Unknown)), d("extra", t_P_P_void, 48, Memory(Unknown))], tag: 255, tags: 65535 },
     StructRow { name: "cudaKernelNodeParamsV2", since: 13010, until: 13010, size: 64, fields: &[d("func", t_P_void, 0, Memory(Unknown)), d("gridDim", t_dim3, 8, One), d("blockDim", t_dim3, 20, One), d("sharedMemBytes", t_u32, 32, One), d("kernelParams", t_P_P_void, 40, Memory(Unknown)), d("extra", t_P_P_void, 48, Memory(Unknown)), d("ctx", t_cudaExecutionContext_t, 56, One)], tag: 255, tags: 65535 },
@@ -2049,13 +4464,13 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "cudaGraphInstantiateParams", since: 12000, until: NOW, size: 32, fields: &[d("flags", t_u64, 0, One).hex(), d("uploadStream", t_cudaStream_t, 8, One), d("errNode_out", t_cudaGraphNode_t, 16, One), d("result_out", t_cudaGraphInstantiateResult, 24, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaKernelNodeAttrValue", since: 0, until: 11070, size: 32, fields: &[d("accessPolicyWindow", t_cudaAccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("priority", t_i32, 0, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaAccessPolicyWindow", since: 0, until: NOW, size: 32, fields: &[d("base_ptr", t_P_void, 0, Memory(Unknown)), d("num_bytes", t_u64, 8, One).bytes(), d("hitRatio", t_f32, 16, One), d("hitProp", t_cudaAccessProperty, 20, One), d("missProp", t_cudaAccessProperty, 24, One)], tag: 255, tags: 65535 },
-    StructRow { name: "cudaLaunchAttributeValue", since: 11080, until: 11080, size: 64, fields: &[d("accessPolicyWindow", t_cudaAccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_cudaSynchronizationPolicy, 0, One), d("clusterDim", t_cudaLaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_cudaClusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_cudaLaunchAttributeValue_programmaticEvent, 0, One), d("priority", t_i32, 0, One)], tag: 255, tags: 65535 },
-    StructRow { name: "cudaLaunchAttributeValue", since: 12000, until: 12020, size: 64, fields: &[d("accessPolicyWindow", t_cudaAccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_cudaSynchronizationPolicy, 0, One), d("clusterDim", t_cudaLaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_cudaClusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_cudaLaunchAttributeValue_programmaticEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_cudaLaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_cudaLaunchMemSyncDomain, 0, One)], tag: 255, tags: 65535 },
-    StructRow { name: "cudaLaunchAttributeValue", since: 12030, until: 12030, size: 64, fields: &[d("accessPolicyWindow", t_cudaAccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_cudaSynchronizationPolicy, 0, One), d("clusterDim", t_cudaLaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_cudaClusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_cudaLaunchAttributeValue_programmaticEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_cudaLaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_cudaLaunchMemSyncDomain, 0, One), d("launchCompletionEvent", t_cudaLaunchAttributeValue_launchCompletionEvent, 0, One)], tag: 255, tags: 65535 },
-    StructRow { name: "cudaLaunchAttributeValue", since: 12040, until: 12040, size: 64, fields: &[d("accessPolicyWindow", t_cudaAccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_cudaSynchronizationPolicy, 0, One), d("clusterDim", t_cudaLaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_cudaClusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_cudaLaunchAttributeValue_programmaticEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_cudaLaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_cudaLaunchMemSyncDomain, 0, One), d("launchCompletionEvent", t_cudaLaunchAttributeValue_launchCompletionEvent, 0, One), d("deviceUpdatableKernelNode", t_cudaLaunchAttributeValue_deviceUpdatableKernelNode, 0, One)], tag: 255, tags: 65535 },
-    StructRow { name: "cudaLaunchAttributeValue", since: 12050, until: 12060, size: 64, fields: &[d("accessPolicyWindow", t_cudaAccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_cudaSynchronizationPolicy, 0, One), d("clusterDim", t_cudaLaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_cudaClusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_cudaLaunchAttributeValue_programmaticEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_cudaLaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_cudaLaunchMemSyncDomain, 0, One), d("launchCompletionEvent", t_cudaLaunchAttributeValue_launchCompletionEvent, 0, One), d("deviceUpdatableKernelNode", t_cudaLaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_u32, 0, One)], tag: 255, tags: 65535 },
-    StructRow { name: "cudaLaunchAttributeValue", since: 12080, until: 12090, size: 64, fields: &[d("accessPolicyWindow", t_cudaAccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_cudaSynchronizationPolicy, 0, One), d("clusterDim", t_cudaLaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_cudaClusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_cudaLaunchAttributeValue_programmaticEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_cudaLaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_cudaLaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_cudaLaunchAttributeValue_preferredClusterDim, 0, One), d("launchCompletionEvent", t_cudaLaunchAttributeValue_launchCompletionEvent, 0, One), d("deviceUpdatableKernelNode", t_cudaLaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_u32, 0, One)], tag: 255, tags: 65535 },
-    StructRow { name: "cudaLaunchAttributeValue", since: 13000, until: 13010, size: 64, fields: &[d("accessPolicyWindow", t_cudaAccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_cudaSynchronizationPolicy, 0, One), d("clusterDim", t_cudaLaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_cudaClusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_cudaLaunchAttributeValue_programmaticEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_cudaLaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_cudaLaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_cudaLaunchAttributeValue_preferredClusterDim, 0, One), d("launchCompletionEvent", t_cudaLaunchAttributeValue_launchCompletionEvent, 0, One), d("deviceUpdatableKernelNode", t_cudaLaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_u32, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One)], tag: 255, tags: 65535 },
+    StructRow { name: "cudaLaunchAttributeValue", since: 11080, until: 11080, size: 64, fields: &[d("accessPolicyWindow", t_cudaAccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_cudaSynchronizationPolicy, 0, One), d("clusterDim", t_cudaLaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_cudaClusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_cudaLaunchAttributeValue_programmaticEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_cudaLaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_cudaLaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_cudaLaunchAttributeValue_preferredClusterDim, 0, One), d("launchCompletionEvent", t_cudaLaunchAttributeValue_launchCompletionEvent, 0, One), d("deviceUpdatableKernelNode", t_cudaLaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_u32, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One), d("portableClusterSizeMode", t_cudaLaunchAttributePortableClusterMode, 0, One), d("sharedMemoryMode", t_cudaSharedMemoryMode, 0, One)], tag: 255, tags: 65535 },
+    StructRow { name: "cudaLaunchAttributeValue", since: 12000, until: 12020, size: 64, fields: &[d("accessPolicyWindow", t_cudaAccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_cudaSynchronizationPolicy, 0, One), d("clusterDim", t_cudaLaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_cudaClusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_cudaLaunchAttributeValue_programmaticEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_cudaLaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_cudaLaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_cudaLaunchAttributeValue_preferredClusterDim, 0, One), d("launchCompletionEvent", t_cudaLaunchAttributeValue_launchCompletionEvent, 0, One), d("deviceUpdatableKernelNode", t_cudaLaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_u32, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One), d("portableClusterSizeMode", t_cudaLaunchAttributePortableClusterMode, 0, One), d("sharedMemoryMode", t_cudaSharedMemoryMode, 0, One)], tag: 255, tags: 65535 },
+    StructRow { name: "cudaLaunchAttributeValue", since: 12030, until: 12030, size: 64, fields: &[d("accessPolicyWindow", t_cudaAccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_cudaSynchronizationPolicy, 0, One), d("clusterDim", t_cudaLaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_cudaClusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_cudaLaunchAttributeValue_programmaticEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_cudaLaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_cudaLaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_cudaLaunchAttributeValue_preferredClusterDim, 0, One), d("launchCompletionEvent", t_cudaLaunchAttributeValue_launchCompletionEvent, 0, One), d("deviceUpdatableKernelNode", t_cudaLaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_u32, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One), d("portableClusterSizeMode", t_cudaLaunchAttributePortableClusterMode, 0, One), d("sharedMemoryMode", t_cudaSharedMemoryMode, 0, One)], tag: 255, tags: 65535 },
+    StructRow { name: "cudaLaunchAttributeValue", since: 12040, until: 12040, size: 64, fields: &[d("accessPolicyWindow", t_cudaAccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_cudaSynchronizationPolicy, 0, One), d("clusterDim", t_cudaLaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_cudaClusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_cudaLaunchAttributeValue_programmaticEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_cudaLaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_cudaLaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_cudaLaunchAttributeValue_preferredClusterDim, 0, One), d("launchCompletionEvent", t_cudaLaunchAttributeValue_launchCompletionEvent, 0, One), d("deviceUpdatableKernelNode", t_cudaLaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_u32, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One), d("portableClusterSizeMode", t_cudaLaunchAttributePortableClusterMode, 0, One), d("sharedMemoryMode", t_cudaSharedMemoryMode, 0, One)], tag: 255, tags: 65535 },
+    StructRow { name: "cudaLaunchAttributeValue", since: 12050, until: 12060, size: 64, fields: &[d("accessPolicyWindow", t_cudaAccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_cudaSynchronizationPolicy, 0, One), d("clusterDim", t_cudaLaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_cudaClusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_cudaLaunchAttributeValue_programmaticEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_cudaLaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_cudaLaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_cudaLaunchAttributeValue_preferredClusterDim, 0, One), d("launchCompletionEvent", t_cudaLaunchAttributeValue_launchCompletionEvent, 0, One), d("deviceUpdatableKernelNode", t_cudaLaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_u32, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One), d("portableClusterSizeMode", t_cudaLaunchAttributePortableClusterMode, 0, One), d("sharedMemoryMode", t_cudaSharedMemoryMode, 0, One)], tag: 255, tags: 65535 },
+    StructRow { name: "cudaLaunchAttributeValue", since: 12080, until: 12090, size: 64, fields: &[d("accessPolicyWindow", t_cudaAccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_cudaSynchronizationPolicy, 0, One), d("clusterDim", t_cudaLaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_cudaClusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_cudaLaunchAttributeValue_programmaticEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_cudaLaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_cudaLaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_cudaLaunchAttributeValue_preferredClusterDim, 0, One), d("launchCompletionEvent", t_cudaLaunchAttributeValue_launchCompletionEvent, 0, One), d("deviceUpdatableKernelNode", t_cudaLaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_u32, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One), d("portableClusterSizeMode", t_cudaLaunchAttributePortableClusterMode, 0, One), d("sharedMemoryMode", t_cudaSharedMemoryMode, 0, One)], tag: 255, tags: 65535 },
+    StructRow { name: "cudaLaunchAttributeValue", since: 13000, until: 13010, size: 64, fields: &[d("accessPolicyWindow", t_cudaAccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_cudaSynchronizationPolicy, 0, One), d("clusterDim", t_cudaLaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_cudaClusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_cudaLaunchAttributeValue_programmaticEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_cudaLaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_cudaLaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_cudaLaunchAttributeValue_preferredClusterDim, 0, One), d("launchCompletionEvent", t_cudaLaunchAttributeValue_launchCompletionEvent, 0, One), d("deviceUpdatableKernelNode", t_cudaLaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_u32, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One), d("portableClusterSizeMode", t_cudaLaunchAttributePortableClusterMode, 0, One), d("sharedMemoryMode", t_cudaSharedMemoryMode, 0, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaLaunchAttributeValue", since: 13020, until: NOW, size: 64, fields: &[d("accessPolicyWindow", t_cudaAccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_cudaSynchronizationPolicy, 0, One), d("clusterDim", t_cudaLaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_cudaClusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_cudaLaunchAttributeValue_programmaticEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_cudaLaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_cudaLaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_cudaLaunchAttributeValue_preferredClusterDim, 0, One), d("launchCompletionEvent", t_cudaLaunchAttributeValue_launchCompletionEvent, 0, One), d("deviceUpdatableKernelNode", t_cudaLaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_u32, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One), d("portableClusterSizeMode", t_cudaLaunchAttributePortableClusterMode, 0, One), d("sharedMemoryMode", t_cudaSharedMemoryMode, 0, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaLaunchAttributeValue.clusterDim", since: 11080, until: NOW, size: 12, fields: &[d("x", t_u32, 0, One), d("y", t_u32, 4, One), d("z", t_u32, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaLaunchAttributeValue.programmaticEvent", since: 11080, until: NOW, size: 16, fields: &[d("event", t_cudaEvent_t, 0, One), d("flags", t_i32, 8, One), d("triggerAtBlockStart", t_i32, 12, One)], tag: 255, tags: 65535 },
@@ -2100,21 +4515,277 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "cudaExternalSemaphoreWaitParams_v1.params.fence", since: 0, until: 12090, size: 8, fields: &[d("value", t_u64, 0, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaExternalSemaphoreWaitParams_v1.params.nvSciSync", since: 0, until: 12090, size: 8, fields: &[d("fence", t_P_void, 0, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaExternalSemaphoreWaitParams_v1.params.keyedMutex", since: 0, until: 12090, size: 16, fields: &[d("key", t_u64, 0, One), d("timeoutMs", t_u32, 8, One)], tag: 255, tags: 65535 },
+    StructRow { name: "cuComplex", since: 0, until: NOW, size: 8, fields: &[d("x", t_f32, 0, One), d("y", t_f32, 4, One)], tag: 255, tags: 65535 },
+    StructRow { name: "cuDoubleComplex", since: 0, until: NOW, size: 16, fields: &[d("x", t_f64, 0, One), d("y", t_f64, 8, One)], tag: 255, tags: 65535 },
+    StructRow { name: "cublasLtEmulationDescOpaque_t", since: 13, until: NOW, size: 64, fields: &[d("data", t_A8_u64, 0, One)], tag: 255, tags: 65535 },
+    StructRow { name: "cublasLtMatrixLayoutOpaque_t", since: 0, until: 12, size: 64, fields: &[d("data", t_A8_u64, 0, One)], tag: 255, tags: 65535 },
+    StructRow { name: "cublasLtMatrixLayoutOpaque_t", since: 13, until: NOW, size: 112, fields: &[d("data", t_A14_u64, 0, One)], tag: 255, tags: 65535 },
+    StructRow { name: "cublasLtMatmulDescOpaque_t", since: 0, until: 11, size: 184, fields: &[d("data", t_A23_u64, 0, One)], tag: 255, tags: 65535 },
+    StructRow { name: "cublasLtMatmulDescOpaque_t", since: 12, until: NOW, size: 256, fields: &[d("data", t_A32_u64, 0, One)], tag: 255, tags: 65535 },
+    StructRow { name: "cublasLtMatmulAlgo_t", since: 0, until: NOW, size: 64, fields: &[d("data", t_A8_u64, 0, One)], tag: 255, tags: 65535 },
+    StructRow { name: "cublasLtMatmulHeuristicResult_t", since: 0, until: NOW, size: 96, fields: &[d("algo", t_cublasLtMatmulAlgo_t, 0, One), d("workspaceSize", t_u64, 64, One).bytes(), d("state", t_cublasStatus_t, 72, One), d("wavesCount", t_f32, 76, One)], tag: 255, tags: 65535 },
+    StructRow { name: "cublasLtMatmulPreferenceOpaque_t", since: 0, until: 11, size: 80, fields: &[d("data", t_A10_u64, 0, One)], tag: 255, tags: 65535 },
+    StructRow { name: "cublasLtMatmulPreferenceOpaque_t", since: 12, until: 12, size: 64, fields: &[d("data", t_A8_u64, 0, One)], tag: 255, tags: 65535 },
+    StructRow { name: "cublasLtMatmulPreferenceOpaque_t", since: 13, until: NOW, size: 96, fields: &[d("data", t_A12_u64, 0, One)], tag: 255, tags: 65535 },
+    StructRow { name: "cublasLtMatrixTransformDescOpaque_t", since: 0, until: NOW, size: 64, fields: &[d("data", t_A8_u64, 0, One)], tag: 255, tags: 65535 },
+    StructRow { name: "cudnnConvolutionBwdDataAlgoPerf_t", since: 0, until: NOW, size: 48, fields: &[d("algo", t_cudnnConvolutionBwdDataAlgo_t, 0, One), d("status", t_cudnnStatus_t, 4, One), d("time", t_f32, 8, One), d("memory", t_u64, 16, One), d("determinism", t_cudnnDeterminism_t, 24, One), d("mathType", t_cudnnMathType_t, 28, One)], tag: 255, tags: 65535 },
+    StructRow { name: "cudnnConvolutionBwdFilterAlgoPerf_t", since: 0, until: NOW, size: 48, fields: &[d("algo", t_cudnnConvolutionBwdFilterAlgo_t, 0, One), d("status", t_cudnnStatus_t, 4, One), d("time", t_f32, 8, One), d("memory", t_u64, 16, One), d("determinism", t_cudnnDeterminism_t, 24, One), d("mathType", t_cudnnMathType_t, 28, One)], tag: 255, tags: 65535 },
+    StructRow { name: "cudnnConvolutionFwdAlgoPerf_t", since: 0, until: NOW, size: 48, fields: &[d("algo", t_cudnnConvolutionFwdAlgo_t, 0, One), d("status", t_cudnnStatus_t, 4, One), d("time", t_f32, 8, One), d("memory", t_u64, 16, One), d("determinism", t_cudnnDeterminism_t, 24, One), d("mathType", t_cudnnMathType_t, 28, One)], tag: 255, tags: 65535 },
+    StructRow { name: "cudnnAlgorithm_t", since: 0, until: 8, size: 4, fields: &[d("algo", t_Algorithm, 0, One)], tag: 255, tags: 65535 },
+    StructRow { name: "Algorithm", since: 0, until: 8, size: 4, fields: &[d("convFwdAlgo", t_cudnnConvolutionFwdAlgo_t, 0, One), d("convBwdFilterAlgo", t_cudnnConvolutionBwdFilterAlgo_t, 0, One), d("convBwdDataAlgo", t_cudnnConvolutionBwdDataAlgo_t, 0, One), d("RNNAlgo", t_cudnnRNNAlgo_t, 0, One), d("CTCLossAlgo", t_cudnnCTCLossAlgo_t, 0, One)], tag: 255, tags: 65535 },
+    StructRow { name: "cudnnGnnCscGraph_t", since: 9, until: NOW, size: 72, fields: &[d("cscOffsets", t_PC_void, 0, Memory(Unknown)), d("cscIndices", t_PC_void, 8, Memory(Unknown)), d("mapCscToCoo", t_PC_void, 16, Memory(Unknown)), d("mapRevToCoo", t_PC_void, 24, Memory(Unknown)), d("nSrcNodes", t_i64, 32, One), d("nDstNodes", t_i64, 40, One), d("nIndices", t_i64, 48, One), d("idxType", t_cudnnDataType_t, 56, One), d("cscRevOffsets", t_PC_void, 64, Memory(Unknown))], tag: 255, tags: 65535 },
+    StructRow { name: "cudnnGnnMhaParams_t", since: 9, until: NOW, size: 16, fields: &[d("activation", t_cudnnGnnActivationOp_t, 0, One), d("activationAlpha", t_f32, 4, One), d("numHeads", t_i32, 8, One), d("concatHeads", t_i32, 12, One)], tag: 255, tags: 65535 },
+    StructRow { name: "cudaLibXtDesc", since: 0, until: NOW, size: 32, fields: &[d("version", t_i32, 0, One), d("descriptor", t_P_cudaXtDesc, 8, One), d("library", t_libFormat, 16, One), d("subFormat", t_i32, 20, One), d("libDescriptor", t_P_void, 24, Memory(Unknown))], tag: 255, tags: 65535 },
+    StructRow { name: "cudaXtDesc", since: 0, until: NOW, size: 1296, fields: &[d("version", t_i32, 0, One), d("nGPUs", t_i32, 4, One), d("GPUs", t_A64_i32, 8, One), d("data", t_A64_P_void, 264, One), d("size", t_A64_u64, 776, One), d("cudaXtState", t_P_void, 1288, Memory(Unknown))], tag: 255, tags: 65535 },
+    StructRow { name: "cufftBox3d", since: 0, until: 10, size: 72, fields: &[d("lower", t_A3_u64, 0, One), d("upper", t_A3_u64, 24, One), d("strides", t_A3_u64, 48, One)], tag: 255, tags: 65535 },
+    StructRow { name: "CUfileError_t", since: 0, until: NOW, size: 8, fields: &[d("err", t_CUfileOpError, 0, One), d("cu_err", t_CUresult, 4, One)], tag: 255, tags: 65535 },
+    StructRow { name: "CUfileIOEvents_t", since: 0, until: NOW, size: 24, fields: &[d("cookie", t_P_void, 0, Opaque), d("status", t_CUfileStatus_t_in4, 8, One), d("ret", t_u64, 16, One)], tag: 255, tags: 65535 },
+    StructRow { name: "CUfileIOParams_t", since: 0, until: NOW, size: 64, fields: &[d("mode", t_CUfileBatchMode_t, 0, One), d("u", t_CUfileIOParams_t_u, 8, One), d("fh", t_P_void, 40, Memory(Unknown)), d("opcode", t_CUfileOpcode_t, 48, One), d("cookie", t_P_void, 56, Opaque)], tag: 255, tags: 65535 },
+    StructRow { name: "CUfileIOParams_t.u", since: 0, until: NOW, size: 32, fields: &[d("batch", t_CUfileIOParams_t_u_batch, 0, One)], tag: 255, tags: 65535 },
+    StructRow { name: "CUfileIOParams_t.u.batch", since: 0, until: NOW, size: 32, fields: &[d("devPtr_base", t_P_void, 0, Memory(Unknown)), d("file_offset", t_i64, 8, One), d("devPtr_offset", t_i64, 16, One), d("size", t_u64, 24, One).bytes()], tag: 255, tags: 65535 },
+    StructRow { name: "CUfileDrvProps_t", since: 0, until: NOW, size: 56, fields: &[d("nvfs", t_CUfileDrvProps_t_nvfs, 0, One), d("fflags", t_u32, 32, One).hex(), d("max_device_cache_size", t_u32, 36, One), d("per_buffer_cache_size", t_u32, 40, One), d("max_device_pinned_mem_size", t_u32, 44, One), d("max_batch_io_size", t_u32, 48, One), d("max_batch_io_timeout_msecs", t_u32, 52, One)], tag: 255, tags: 65535 },
+    StructRow { name: "CUfileDrvProps_t.nvfs", since: 0, until: NOW, size: 32, fields: &[d("major_version", t_u32, 0, One), d("minor_version", t_u32, 4, One), d("poll_thresh_size", t_u64, 8, One).bytes(), d("max_direct_io_size", t_u64, 16, One).bytes(), d("dstatusflags", t_u32, 24, One).hex(), d("dcontrolflags", t_u32, 28, One).hex()], tag: 255, tags: 65535 },
+    StructRow { name: "CUfileStatsLevel1_t", since: 0, until: NOW, size: 624, fields: &[d("read_ops", t_CUfileOpCounter_t, 0, One), d("write_ops", t_CUfileOpCounter_t, 16, One), d("hdl_register_ops", t_CUfileOpCounter_t, 32, One), d("hdl_deregister_ops", t_CUfileOpCounter_t, 48, One), d("buf_register_ops", t_CUfileOpCounter_t, 64, One), d("buf_deregister_ops", t_CUfileOpCounter_t, 80, One), d("read_bytes", t_u64, 96, One).bytes(), d("write_bytes", t_u64, 104, One).bytes(), d("read_bw_bytes_per_sec", t_u64, 112, One).bytes(), d("write_bw_bytes_per_sec", t_u64, 120, One).bytes(), d("read_lat_avg_us", t_u64, 128, One), d("write_lat_avg_us", t_u64, 136, One), d("read_ops_per_sec", t_u64, 144, One), d("write_ops_per_sec", t_u64, 152, One), d("read_lat_sum_us", t_u64, 160, One), d("write_lat_sum_us", t_u64, 168, One), d("batch_submit_ops", t_CUfileOpCounter_t, 176, One), d("batch_complete_ops", t_CUfileOpCounter_t, 192, One), d("batch_setup_ops", t_CUfileOpCounter_t, 208, One), d("batch_cancel_ops", t_CUfileOpCounter_t, 224, One), d("batch_destroy_ops", t_CUfileOpCounter_t, 240, One), d("batch_enqueued_ops", t_CUfileOpCounter_t, 256, One), d("batch_posix_enqueued_ops", t_CUfileOpCounter_t, 272, One), d("batch_processed_ops", t_CUfileOpCounter_t, 288, One), d("batch_posix_processed_ops", t_CUfileOpCounter_t, 304, One), d("batch_nvfs_submit_ops", t_CUfileOpCounter_t, 320, One), d("batch_p2p_submit_ops", t_CUfileOpCounter_t, 336, One), d("batch_aio_submit_ops", t_CUfileOpCounter_t, 352, One), d("batch_iouring_submit_ops", t_CUfileOpCounter_t, 368, One), d("batch_mixed_io_submit_ops", t_CUfileOpCounter_t, 384, One), d("batch_total_submit_ops", t_CUfileOpCounter_t, 400, One), d("batch_read_bytes", t_u64, 416, One).bytes(), d("batch_write_bytes", t_u64, 424, One).bytes(), d("batch_read_bw_bytes", t_u64, 432, One).bytes(), d("batch_write_bw_bytes", t_u64, 440, One).bytes(), d("batch_submit_lat_avg_us", t_u64, 448, One), d("batch_completion_lat_avg_us", t_u64, 456, One), d("batch_submit_ops_per_sec", t_u64, 464, One), d("batch_complete_ops_per_sec", t_u64, 472, One), d("batch_submit_lat_sum_us", t_u64, 480, One), d("batch_completion_lat_sum_us", t_u64, 488, One), d("last_batch_read_bytes", t_u64, 496, One).bytes(), d("last_batch_write_bytes", t_u64, 504, One).bytes(), d("readv_ops", t_CUfileOpCounter_t, 512, One), d("writev_ops", t_CUfileOpCounter_t, 528, One), d("readv_bytes", t_u64, 544, One).bytes(), d("writev_bytes", t_u64, 552, One).bytes(), d("readv_bw_bytes_per_sec", t_u64, 560, One).bytes(), d("writev_bw_bytes_per_sec", t_u64, 568, One).bytes(), d("readv_lat_avg_us", t_u64, 576, One), d("writev_lat_avg_us", t_u64, 584, One), d("readv_ops_per_sec", t_u64, 592, One), d("writev_ops_per_sec", t_u64, 600, One), d("readv_lat_sum_us", t_u64, 608, One), d("writev_lat_sum_us", t_u64, 616, One)], tag: 255, tags: 65535 },
+    StructRow { name: "CUfileOpCounter_t", since: 0, until: NOW, size: 16, fields: &[d("ok", t_u64, 0, One), d("err", t_u64, 8, One)], tag: 255, tags: 65535 },
+    StructRow { name: "CUfileStatsLevel2_t", since: 0, until: NOW, size: 1136, fields: &[d("basic", t_CUfileStatsLevel1_t, 0, One), d("read_size_kb_hist", t_A32_u64, 624, One), d("write_size_kb_hist", t_A32_u64, 880, One)], tag: 255, tags: 65535 },
+    StructRow { name: "CUfileStatsLevel3_t", since: 0, until: NOW, size: 5112, fields: &[d("detailed", t_CUfileStatsLevel2_t, 0, One), d("num_gpus", t_u32, 1136, One), d("per_gpu_stats", t_A16_CUfilePerGpuStats_t, 1144, One)], tag: 255, tags: 65535 },
+    StructRow { name: "CUfilePerGpuStats_t", since: 0, until: NOW, size: 248, fields: &[d("uuid", t_A16_char, 0, One), d("read_bytes", t_u64, 16, One).bytes(), d("read_bw_bytes_per_sec", t_u64, 24, One).bytes(), d("read_utilization", t_u64, 32, One), d("read_duration_us", t_u64, 40, One), d("n_total_reads", t_u64, 48, One), d("n_p2p_reads", t_u64, 56, One), d("n_nvfs_reads", t_u64, 64, One), d("n_posix_reads", t_u64, 72, One), d("n_unaligned_reads", t_u64, 80, One), d("n_dr_reads", t_u64, 88, One), d("n_sparse_regions", t_u64, 96, One), d("n_inline_regions", t_u64, 104, One), d("n_reads_err", t_u64, 112, One), d("writes_bytes", t_u64, 120, One).bytes(), d("write_bw_bytes_per_sec", t_u64, 128, One).bytes(), d("write_utilization", t_u64, 136, One), d("write_duration_us", t_u64, 144, One), d("n_total_writes", t_u64, 152, One), d("n_p2p_writes", t_u64, 160, One), d("n_nvfs_writes", t_u64, 168, One), d("n_posix_writes", t_u64, 176, One), d("n_unaligned_writes", t_u64, 184, One), d("n_dr_writes", t_u64, 192, One), d("n_writes_err", t_u64, 200, One), d("n_mmap", t_u64, 208, One), d("n_mmap_ok", t_u64, 216, One), d("n_mmap_err", t_u64, 224, One), d("n_mmap_free", t_u64, 232, One), d("reg_bytes", t_u64, 240, One).bytes()], tag: 255, tags: 65535 },
+    StructRow { name: "CUfileDescr_t", since: 0, until: NOW, size: 24, fields: &[d("type", t_CUfileFileHandleType, 0, One), d("handle", t_CUfileDescr_t_handle, 8, One), d("fs_ops", t_PC_CUfileFSOps_t, 16, One)], tag: 255, tags: 65535 },
+    StructRow { name: "CUfileDescr_t.handle", since: 0, until: NOW, size: 8, fields: &[d("fd", t_i32, 0, One), d("handle", t_P_void, 0, One)], tag: 255, tags: 65535 },
+    StructRow { name: "CUfileFSOps_t", since: 0, until: NOW, size: 40, fields: &[d("fs_type", t_code, 0, Opaque), d("getRDMADeviceList", t_code, 8, Opaque), d("getRDMADevicePriority", t_code, 16, Opaque), d("read", t_code, 24, Opaque), d("write", t_code, 32, Opaque)], tag: 255, tags: 65535 },
+    StructRow { name: "CUfileIOVec_t", since: 0, until: NOW, size: 16, fields: &[d("base", t_P_void, 0, Memory(Of(1))), d("len", t_u64, 8, One)], tag: 255, tags: 65535 },
+    StructRow { name: "ncclCollConfig_t", since: 0, until: NOW, size: 72, fields: &[d("size", t_u64, 0, One).bytes(), d("magic", t_u32, 8, One), d("version", t_u32, 12, One), d("ext", t_P_ncclConfigExt_t, 16, One), d("minCTAs", t_i32, 24, One), d("maxCTAs", t_i32, 28, One), d("nvlsCTAs", t_i32, 32, One), d("cgaClusterSize", t_i32, 36, One), d("algSelection", t_PC_char, 40, Text), d("forceAlgSelection", t_i32, 48, One), d("CTAPolicy", t_i32, 52, One), d("userProfilerTag", t_u64, 56, One), d("launchCompletionEvent", t_cudaEvent_t, 64, One)], tag: 255, tags: 65535 },
+    StructRow { name: "ncclConfigExt_t", since: 0, until: NOW, size: 24, fields: &[d("next", t_P_ncclConfigExt_t, 0, One), d("key", t_ncclConfigExt_t_key, 8, One), d("val", t_ncclConfigExt_t_val, 16, One)], tag: 255, tags: 65535 },
+    StructRow { name: "ncclConfigExt_t.key", since: 0, until: NOW, size: 8, fields: &[d("vendorId", t_i32, 0, One), d("optionId", t_i32, 4, One)], tag: 255, tags: 65535 },
+    StructRow { name: "ncclConfigExt_t.val", since: 0, until: NOW, size: 8, fields: &[d("i", t_i32, 0, One), d("s", t_PC_char, 0, One), d("raw", t_P_void, 0, One)], tag: 255, tags: 65535 },
+    StructRow { name: "ncclUniqueId", since: 0, until: NOW, size: 128, fields: &[d("internal", t_A128_char, 0, One)], tag: 255, tags: 65535 },
+    StructRow { name: "ncclConfig_t", since: 0, until: NOW, size: 120, fields: &[d("size", t_u64, 0, One).bytes(), d("magic", t_u32, 8, One), d("version", t_u32, 12, One), d("blocking", t_i32, 16, One), d("cgaClusterSize", t_i32, 20, One), d("minCTAs", t_i32, 24, One), d("maxCTAs", t_i32, 28, One), d("netName", t_PC_char, 32, Text), d("splitShare", t_i32, 40, One), d("trafficClass", t_i32, 44, One), d("commName", t_PC_char, 48, Text), d("collnetEnable", t_i32, 56, One), d("CTAPolicy", t_i32, 60, One), d("shrinkShare", t_i32, 64, One), d("nvlsCTAs", t_i32, 68, One), d("nChannelsPerNetPeer", t_i32, 72, One), d("nvlinkCentricSched", t_i32, 76, One), d("graphUsageMode", t_i32, 80, One), d("numRmaCtx", t_i32, 84, One), d("maxP2pPeers", t_i32, 88, One), d("graphStreamOrdering", t_i32, 92, One), d("launchOrderImplicit", t_i32, 96, One), d("numRmaSig", t_i32, 100, One), d("rmaEagerInit", t_i32, 104, One), d("hostCftMode", t_i32, 108, One), d("nvlsHostMode", t_i32, 112, One)], tag: 255, tags: 65535 },
+    StructRow { name: "ncclSimInfo_t", since: 0, until: NOW, size: 24, fields: &[d("size", t_u64, 0, One).bytes(), d("magic", t_u32, 8, One), d("version", t_u32, 12, One), d("estimatedTime", t_f32, 16, One)], tag: 255, tags: 65535 },
+    StructRow { name: "ncclEncryptionConfig_t", since: 0, until: NOW, size: 32, fields: &[d("size", t_u64, 0, One).bytes(), d("magic", t_u32, 8, One), d("version", t_u32, 12, One), d("mode", t_i32, 16, One), d("psk", t_PC_char, 24, Text)], tag: 255, tags: 65535 },
+    StructRow { name: "ncclWaitSignalDesc_t", since: 0, until: NOW, size: 16, fields: &[d("opCnt", t_i32, 0, One), d("peer", t_i32, 4, One), d("sigIdx", t_i32, 8, One), d("ctx", t_i32, 12, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvjpegDevAllocator_t", since: 0, until: NOW, size: 16, fields: &[d("dev_malloc", t_code, 0, Opaque), d("dev_free", t_code, 8, Opaque)], tag: 255, tags: 65535 },
+    StructRow { name: "nvjpegDevAllocatorV2_t", since: 0, until: NOW, size: 24, fields: &[d("dev_malloc", t_code, 0, Opaque), d("dev_free", t_code, 8, Opaque), d("dev_ctx", t_P_void, 16, Memory(Unknown))], tag: 255, tags: 65535 },
+    StructRow { name: "nvjpegPinnedAllocator_t", since: 0, until: NOW, size: 16, fields: &[d("pinned_malloc", t_code, 0, Opaque), d("pinned_free", t_code, 8, Opaque)], tag: 255, tags: 65535 },
+    StructRow { name: "nvjpegPinnedAllocatorV2_t", since: 0, until: NOW, size: 24, fields: &[d("pinned_malloc", t_code, 0, Opaque), d("pinned_free", t_code, 8, Opaque), d("pinned_ctx", t_P_void, 16, Memory(Unknown))], tag: 255, tags: 65535 },
+    StructRow { name: "nvjpegImage_t", since: 0, until: NOW, size: 64, fields: &[d("channel", t_A4_P_u8, 0, One), d("pitch", t_A4_u64, 32, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlComputeInstanceInfo_t", since: 0, until: NOW, size: 32, fields: &[d("device", t_nvmlDevice_t, 0, One), d("gpuInstance", t_nvmlGpuInstance_t, 8, One), d("id", t_u32, 16, One), d("profileId", t_u32, 20, One), d("placement", t_nvmlComputeInstancePlacement_t, 24, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlComputeInstancePlacement_t", since: 0, until: NOW, size: 8, fields: &[d("start", t_u32, 0, One), d("size", t_u32, 4, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlFieldValue_t", since: 0, until: NOW, size: 40, fields: &[d("fieldId", t_u32, 0, One), d("scopeId", t_u32, 4, One), d("timestamp", t_i64, 8, One), d("latencyUsec", t_i64, 16, One), d("valueType", t_nvmlValueType_t, 24, One), d("nvmlReturn", t_nvmlReturn_t, 28, One), d("value", t_nvmlValue_t, 32, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlValue_t", since: 0, until: NOW, size: 8, fields: &[d("dVal", t_f64, 0, One), d("siVal", t_i32, 0, One), d("uiVal", t_u32, 0, One), d("ulVal", t_u64, 0, One), d("ullVal", t_u64, 0, One), d("sllVal", t_i64, 0, One), d("usVal", t_u16, 0, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlGpuInstancePlacement_t", since: 0, until: NOW, size: 8, fields: &[d("start", t_u32, 0, One), d("size", t_u32, 4, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlPciInfo_t", since: 0, until: NOW, size: 68, fields: &[d("busIdLegacy", t_A16_char, 0, One), d("domain", t_u32, 16, One), d("bus", t_u32, 20, One), d("device", t_u32, 24, One), d("pciDeviceId", t_u32, 28, One), d("pciSubSystemId", t_u32, 32, One), d("busId", t_A32_char, 36, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlAccountingStats_t", since: 0, until: NOW, size: 56, fields: &[d("gpuUtilization", t_u32, 0, One), d("memoryUtilization", t_u32, 4, One), d("maxMemoryUsage", t_u64, 8, One), d("time", t_u64, 16, One), d("startTime", t_u64, 24, One), d("isRunning", t_u32, 32, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlAccountingStats_v2_t", since: 0, until: NOW, size: 64, fields: &[d("pid", t_u32, 0, One), d("isRunning", t_u32, 4, One), d("gpuUtilization", t_u32, 8, One), d("memoryUtilization", t_u32, 12, One), d("maxMemoryUsage", t_u64, 16, One), d("sampleCount", t_u32, 24, One), d("sumGpuUtil", t_u64, 32, One), d("sumFbUtil", t_u64, 40, One), d("time", t_u64, 48, One), d("startTime", t_u64, 56, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlAdaptiveTgpModeInfo_v1_t", since: 0, until: NOW, size: 20, fields: &[d("inBandEnableRequest", t_nvmlEnableState_t, 0, One), d("featureAllowedByAdmin", t_nvmlEnableState_t, 4, One), d("adminOverrideEnabled", t_nvmlEnableState_t, 8, One), d("enablementStatus", t_nvmlEnableState_t, 12, One), d("adjustedLimitMw", t_u32, 16, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlDeviceAddressingMode_t", since: 0, until: NOW, size: 8, fields: &[d("version", t_u32, 0, One), d("value", t_u32, 4, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlDeviceAttributes_t", since: 0, until: NOW, size: 40, fields: &[d("multiprocessorCount", t_u32, 0, One), d("sharedCopyEngineCount", t_u32, 4, One), d("sharedDecoderCount", t_u32, 8, One), d("sharedEncoderCount", t_u32, 12, One), d("sharedJpegCount", t_u32, 16, One), d("sharedOfaCount", t_u32, 20, One), d("gpuInstanceSliceCount", t_u32, 24, One), d("computeInstanceSliceCount", t_u32, 28, One), d("memorySizeMB", t_u64, 32, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlBAR1Memory_t", since: 0, until: NOW, size: 24, fields: &[d("bar1Total", t_u64, 0, One), d("bar1Free", t_u64, 8, One), d("bar1Used", t_u64, 16, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlBBXTimeData_v1_t", since: 0, until: NOW, size: 4, fields: &[d("timeRun", t_u32, 0, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlEccBankRemapperStatus_v1_t", since: 0, until: NOW, size: 20, fields: &[d("activeRemappings", t_u32, 0, One), d("inactiveRemappings", t_u32, 4, One), d("bPending", t_u32, 8, One), d("histogram", t_nvmlEccBankRemapperHistogram_v1_t, 12, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlEccBankRemapperHistogram_v1_t", since: 0, until: NOW, size: 8, fields: &[d("maxSpareGroupCount", t_u32, 0, One), d("noSpareGroupCount", t_u32, 4, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlBridgeChipHierarchy_t", since: 0, until: NOW, size: 1028, fields: &[d("bridgeCount", t_u8, 0, One), d("bridgeChipInfo", t_A128_nvmlBridgeChipInfo_t, 4, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlBridgeChipInfo_t", since: 0, until: NOW, size: 8, fields: &[d("type", t_nvmlBridgeChipType_t, 0, One), d("fwVersion", t_u32, 4, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlC2cModeInfo_v1_t", since: 0, until: NOW, size: 4, fields: &[d("isC2cEnabled", t_u32, 0, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlDeviceCapabilities_t", since: 0, until: NOW, size: 8, fields: &[d("version", t_u32, 0, One), d("capMask", t_u32, 4, One).hex()], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlClkMonStatus_t", since: 0, until: NOW, size: 264, fields: &[d("bGlobalStatus", t_u32, 0, One), d("clkMonListSize", t_u32, 4, One), d("clkMonList", t_A32_nvmlClkMonFaultInfo_t, 8, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlClkMonFaultInfo_t", since: 0, until: NOW, size: 8, fields: &[d("clkApiDomain", t_u32, 0, One), d("clkDomainFaultMask", t_u32, 4, One).hex()], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlClockOffset_t", since: 0, until: NOW, size: 24, fields: &[d("version", t_u32, 0, One), d("type", t_nvmlClockType_t, 4, One), d("pstate", t_nvmlPstates_t, 8, One), d("clockOffsetMHz", t_i32, 12, One), d("minClockOffsetMHz", t_i32, 16, One), d("maxClockOffsetMHz", t_i32, 20, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlProcessInfo_v1_t", since: 0, until: NOW, size: 16, fields: &[d("pid", t_u32, 0, One), d("usedGpuMemory", t_u64, 8, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlProcessInfo_t", since: 0, until: NOW, size: 24, fields: &[d("pid", t_u32, 0, One), d("usedGpuMemory", t_u64, 8, One), d("gpuInstanceId", t_u32, 16, One), d("computeInstanceId", t_u32, 20, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlConfComputeGpuAttestationReport_t", since: 0, until: NOW, size: 12332, fields: &[d("isCecAttestationReportPresent", t_u32, 0, One), d("attestationReportSize", t_u32, 4, One), d("cecAttestationReportSize", t_u32, 8, One), d("nonce", t_A32_u8, 12, One), d("attestationReport", t_A8192_u8, 44, One), d("cecAttestationReport", t_A4096_u8, 8236, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlConfComputeGpuCertificate_t", since: 0, until: NOW, size: 9224, fields: &[d("certChainSize", t_u32, 0, One), d("attestationCertChainSize", t_u32, 4, One), d("certChain", t_A4096_u8, 8, One), d("attestationCertChain", t_A5120_u8, 4104, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlConfComputeMemSizeInfo_t", since: 0, until: NOW, size: 16, fields: &[d("protectedMemSizeKib", t_u64, 0, One), d("unprotectedMemSizeKib", t_u64, 8, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlMemory_t", since: 0, until: NOW, size: 24, fields: &[d("total", t_u64, 0, One), d("free", t_u64, 8, One), d("used", t_u64, 16, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlCoolerInfo_t", since: 0, until: NOW, size: 16, fields: &[d("version", t_u32, 0, One), d("index", t_u32, 4, One), d("signalType", t_nvmlCoolerControl_t, 8, One), d("target", t_nvmlCoolerTarget_t_in4, 12, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlDeviceCurrentClockFreqs_t", since: 0, until: NOW, size: 2052, fields: &[d("version", t_u32, 0, One), d("str", t_A2048_char, 4, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlEccErrorCounts_t", since: 0, until: NOW, size: 32, fields: &[d("l1Cache", t_u64, 0, One), d("l2Cache", t_u64, 8, One), d("deviceMemory", t_u64, 16, One), d("registerFile", t_u64, 24, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlDramEncryptionInfo_t", since: 0, until: NOW, size: 8, fields: &[d("version", t_u32, 0, One), d("encryptionState", t_nvmlEnableState_t, 4, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlGpuDynamicPstatesInfo_t", since: 0, until: NOW, size: 132, fields: &[d("flags", t_u32, 0, One).hex(), d("utilization", t_A8_nvmlGpuDynamicPstatesInfo_t_utilization, 4, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlGpuDynamicPstatesInfo_t.utilization", since: 0, until: NOW, size: 16, fields: &[d("bIsPresent", t_u32, 0, One), d("percentage", t_u32, 4, One), d("incThreshold", t_u32, 8, One), d("decThreshold", t_u32, 12, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlEncoderSessionInfo_t", since: 0, until: NOW, size: 32, fields: &[d("sessionId", t_u32, 0, One), d("pid", t_u32, 4, One), d("vgpuInstance", t_u32, 8, One), d("codecType", t_nvmlEncoderType_t, 12, One), d("hResolution", t_u32, 16, One), d("vResolution", t_u32, 20, One), d("averageFps", t_u32, 24, One), d("averageLatency", t_u32, 28, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlFBCSessionInfo_t", since: 0, until: NOW, size: 48, fields: &[d("sessionId", t_u32, 0, One), d("pid", t_u32, 4, One), d("vgpuInstance", t_u32, 8, One), d("displayOrdinal", t_u32, 12, One), d("sessionType", t_nvmlFBCSessionType_t, 16, One), d("sessionFlags", t_u32, 20, One).hex(), d("hMaxResolution", t_u32, 24, One), d("vMaxResolution", t_u32, 28, One), d("hResolution", t_u32, 32, One), d("vResolution", t_u32, 36, One), d("averageFPS", t_u32, 40, One), d("averageLatency", t_u32, 44, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlFBCStats_t", since: 0, until: NOW, size: 12, fields: &[d("sessionsCount", t_u32, 0, One), d("averageFPS", t_u32, 4, One), d("averageLatency", t_u32, 8, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlFanSpeedInfo_t", since: 0, until: NOW, size: 12, fields: &[d("version", t_u32, 0, One), d("fan", t_u32, 4, One), d("speed", t_u32, 8, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlGpuFabricInfo_t", since: 0, until: NOW, size: 28, fields: &[d("clusterUuid", t_A16_u8, 0, One), d("status", t_nvmlReturn_t, 16, One), d("cliqueId", t_u32, 20, One), d("state", t_u8, 24, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlGpuFabricInfoV_t", since: 0, until: NOW, size: 40, fields: &[d("version", t_u32, 0, One), d("clusterUuid", t_A16_u8, 4, One), d("status", t_nvmlReturn_t, 20, One), d("cliqueId", t_u32, 24, One), d("state", t_u8, 28, One), d("healthMask", t_u32, 32, One).hex(), d("healthSummary", t_u8, 36, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlGpuFabricInfo_v4_t", since: 0, until: NOW, size: 548, fields: &[d("clusterUuid", t_A16_u8, 0, One), d("status", t_nvmlReturn_t, 16, One), d("cliques", t_A64_nvmlGpuFabricClique_v1_t, 20, One), d("numCliques", t_u32, 532, One), d("state", t_u8, 536, One), d("healthMask", t_u32, 540, One).hex(), d("healthSummary", t_u8, 544, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlGpuFabricClique_v1_t", since: 0, until: NOW, size: 8, fields: &[d("type", t_u8, 0, One), d("id", t_u32, 4, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlGpuInstanceProfileInfo_t", since: 0, until: NOW, size: 48, fields: &[d("id", t_u32, 0, One), d("isP2pSupported", t_u32, 4, One), d("sliceCount", t_u32, 8, One), d("instanceCount", t_u32, 12, One), d("multiprocessorCount", t_u32, 16, One), d("copyEngineCount", t_u32, 20, One), d("decoderCount", t_u32, 24, One), d("encoderCount", t_u32, 28, One), d("jpegCount", t_u32, 32, One), d("ofaCount", t_u32, 36, One), d("memorySizeMB", t_u64, 40, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlGpuInstanceProfileInfo_v2_t", since: 0, until: NOW, size: 152, fields: &[d("version", t_u32, 0, One), d("id", t_u32, 4, One), d("isP2pSupported", t_u32, 8, One), d("sliceCount", t_u32, 12, One), d("instanceCount", t_u32, 16, One), d("multiprocessorCount", t_u32, 20, One), d("copyEngineCount", t_u32, 24, One), d("decoderCount", t_u32, 28, One), d("encoderCount", t_u32, 32, One), d("jpegCount", t_u32, 36, One), d("ofaCount", t_u32, 40, One), d("memorySizeMB", t_u64, 48, One), d("name", t_A96_char, 56, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlGpuUptime_v1_t", since: 0, until: NOW, size: 4, fields: &[d("uptime", t_u32, 0, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlGridLicensableFeatures_t", since: 0, until: NOW, size: 860, fields: &[d("isGridLicenseSupported", t_i32, 0, One), d("licensableFeaturesCount", t_u32, 4, One), d("gridLicensableFeatures", t_A3_nvmlGridLicensableFeature_t, 8, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlGridLicensableFeature_t", since: 0, until: NOW, size: 284, fields: &[d("featureCode", t_nvmlGridLicenseFeatureCode_t, 0, One), d("featureState", t_u32, 4, One), d("licenseInfo", t_A128_char, 8, One), d("productName", t_A128_char, 136, One), d("featureEnabled", t_u32, 264, One), d("licenseExpiry", t_nvmlGridLicenseExpiry_t, 268, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlGridLicenseExpiry_t", since: 0, until: NOW, size: 16, fields: &[d("year", t_u32, 0, One), d("month", t_u16, 4, One), d("day", t_u16, 6, One), d("hour", t_u16, 8, One), d("min", t_u16, 10, One), d("sec", t_u16, 12, One), d("status", t_u8, 14, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlUUID_t", since: 0, until: NOW, size: 52, fields: &[d("version", t_u32, 0, One), d("type", t_u32, 4, One), d("value", t_nvmlUUIDValue_t, 8, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlUUIDValue_t", since: 0, until: NOW, size: 41, fields: &[d("str", t_A41_char, 0, One), d("bytes", t_A16_u8, 0, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlHostname_v1_t", since: 0, until: NOW, size: 64, fields: &[d("value", t_A64_char, 0, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlMarginTemperature_t", since: 0, until: NOW, size: 8, fields: &[d("version", t_u32, 0, One), d("marginTemperature", t_i32, 4, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlMemory_v2_t", since: 0, until: NOW, size: 40, fields: &[d("version", t_u32, 0, One), d("total", t_u64, 8, One), d("free", t_u64, 24, One), d("used", t_u64, 32, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlGetMemoryLimits_v1_t", since: 0, until: NOW, size: 32, fields: &[d("nameSpace", t_PC_char, 0, Text), d("softLimit", t_u64, 8, One), d("hardLimit", t_u64, 16, One), d("currentUsed", t_u64, 24, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlNvLinkInfo_t", since: 0, until: NOW, size: 1612, fields: &[d("version", t_u32, 0, One), d("isNvleEnabled", t_u32, 4, One), d("firmwareInfo", t_nvmlNvlinkFirmwareInfo_t, 8, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlNvlinkFirmwareInfo_t", since: 0, until: NOW, size: 1604, fields: &[d("firmwareVersion", t_A100_nvmlNvlinkFirmwareVersion_t, 0, One), d("numValidEntries", t_u32, 1600, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlNvlinkFirmwareVersion_t", since: 0, until: NOW, size: 16, fields: &[d("ucodeType", t_u8, 0, One), d("major", t_u32, 4, One), d("minor", t_u32, 8, One), d("subMinor", t_u32, 12, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlNvLinkInfo_v3_t", since: 0, until: NOW, size: 1612, fields: &[d("isNvleEnabled", t_u32, 0, One), d("firmwareInfo", t_nvmlNvlinkFirmwareInfo_t, 4, One), d("isNvleReady", t_u32, 1608, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlNvlinkTelemetrySamples_v1_t", since: 0, until: NOW, size: 16, fields: &[d("telemetryCount", t_u32, 0, One), d("telemetrySamples", t_P_nvmlNvlinkTelemetrySample_v1_t, 8, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlNvlinkTelemetrySample_v1_t", since: 0, until: NOW, size: 32, fields: &[d("linkId", t_u32, 0, One), d("sampleType", t_u32, 4, One), d("sampleCount", t_u32, 8, One), d("samples", t_P_u64, 16, Many(Of(2))), d("nvmlReturn", t_nvmlReturn_t, 24, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlNvLinkUtilizationControl_t", since: 0, until: NOW, size: 8, fields: &[d("units", t_nvmlNvLinkUtilizationCountUnits_t, 0, One), d("pktfilter", t_nvmlNvLinkUtilizationCountPktTypes_t_in4, 4, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlNvlinkGetBwMode_t", since: 0, until: NOW, size: 12, fields: &[d("version", t_u32, 0, One), d("bIsBest", t_u32, 4, One), d("bwMode", t_u8, 8, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlNvlinkNvlePrivateInfo_v1_t", since: 0, until: NOW, size: 260, fields: &[d("data", t_A256_u8, 0, One), d("size", t_u32, 256, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlNvlinkGetRemapTableInfo_v1_t", since: 0, until: NOW, size: 32776, fields: &[d("alid", t_u32, 0, One), d("flaRemapTabAddr", t_A4096_u32, 4, One), d("gpaRemapTabAddr", t_A4096_u32, 16388, One), d("remapTabSize", t_u32, 32772, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlNvlinkSupportedBwModes_t", since: 0, until: NOW, size: 28, fields: &[d("version", t_u32, 0, One), d("bwModes", t_A23_u8, 4, One), d("totalBwModes", t_u8, 27, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlPciInfoExt_t", since: 0, until: NOW, size: 64, fields: &[d("version", t_u32, 0, One), d("domain", t_u32, 4, One), d("bus", t_u32, 8, One), d("device", t_u32, 12, One), d("pciDeviceId", t_u32, 16, One), d("pciSubSystemId", t_u32, 20, One), d("baseClass", t_u32, 24, One), d("subClass", t_u32, 28, One), d("busId", t_A32_char, 32, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlPdi_t", since: 0, until: NOW, size: 16, fields: &[d("version", t_u32, 0, One), d("value", t_u64, 8, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlDevicePerfModes_t", since: 0, until: NOW, size: 2052, fields: &[d("version", t_u32, 0, One), d("str", t_A2048_char, 4, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlPlatformInfo_t", since: 0, until: NOW, size: 44, fields: &[d("version", t_u32, 0, One), d("ibGuid", t_A16_u8, 4, One), d("chassisSerialNumber", t_A16_u8, 20, One), d("slotNumber", t_u8, 36, One), d("trayIndex", t_u8, 37, One), d("hostId", t_u8, 38, One), d("peerType", t_u8, 39, One), d("moduleId", t_u8, 40, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlDevicePowerMizerModes_v1_t", since: 0, until: NOW, size: 12, fields: &[d("currentMode", t_u32, 0, One), d("mode", t_u32, 4, One), d("supportedPowerMizerModes", t_u32, 8, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlProcessUtilizationSample_t", since: 0, until: NOW, size: 32, fields: &[d("pid", t_u32, 0, One), d("timeStamp", t_u64, 8, One), d("smUtil", t_u32, 16, One), d("memUtil", t_u32, 20, One), d("encUtil", t_u32, 24, One), d("decUtil", t_u32, 28, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlProcessesUtilizationInfo_t", since: 0, until: NOW, size: 24, fields: &[d("version", t_u32, 0, One), d("processSamplesCount", t_u32, 4, One), d("lastSeenTimeStamp", t_u64, 8, One), d("procUtilArray", t_P_nvmlProcessUtilizationInfo_v1_t, 16, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlProcessUtilizationInfo_v1_t", since: 0, until: NOW, size: 40, fields: &[d("timeStamp", t_u64, 0, One), d("pid", t_u32, 8, One), d("smUtil", t_u32, 12, One), d("memUtil", t_u32, 16, One), d("encUtil", t_u32, 20, One), d("decUtil", t_u32, 24, One), d("jpgUtil", t_u32, 28, One), d("ofaUtil", t_u32, 32, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlRemappedRowsInfo_v2_t", since: 0, until: NOW, size: 24, fields: &[d("corrActiveRemaps", t_u32, 0, One), d("corrInactiveRemaps", t_u32, 4, One), d("uncActiveRemaps", t_u32, 8, One), d("uncInactiveRemaps", t_u32, 12, One), d("bPending", t_u32, 16, One), d("bFailureOccurred", t_u32, 20, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlRepairStatus_t", since: 0, until: NOW, size: 12, fields: &[d("version", t_u32, 0, One), d("bChannelRepairPending", t_u32, 4, One), d("bTpcRepairPending", t_u32, 8, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlRowRemapperHistogramValues_t", since: 0, until: NOW, size: 20, fields: &[d("max", t_u32, 0, One), d("high", t_u32, 4, One), d("partial", t_u32, 8, One), d("low", t_u32, 12, One), d("none", t_u32, 16, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlProcessDetailList_t", since: 0, until: NOW, size: 24, fields: &[d("version", t_u32, 0, One), d("mode", t_u32, 4, One), d("numProcArrayEntries", t_u32, 8, One), d("procArray", t_P_nvmlProcessDetail_v1_t, 16, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlProcessDetail_v1_t", since: 0, until: NOW, size: 32, fields: &[d("pid", t_u32, 0, One), d("usedGpuMemory", t_u64, 8, One), d("gpuInstanceId", t_u32, 16, One), d("computeInstanceId", t_u32, 20, One), d("usedGpuCcProtectedMemory", t_u64, 24, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlSample_t", since: 0, until: NOW, size: 16, fields: &[d("timeStamp", t_u64, 0, One), d("sampleValue", t_nvmlValue_t, 8, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlEccSramErrorStatus_t", since: 0, until: NOW, size: 104, fields: &[d("version", t_u32, 0, One), d("aggregateUncParity", t_u64, 8, One), d("aggregateUncSecDed", t_u64, 16, One), d("aggregateCor", t_u64, 24, One), d("volatileUncParity", t_u64, 32, One), d("volatileUncSecDed", t_u64, 40, One), d("volatileCor", t_u64, 48, One), d("aggregateUncBucketL2", t_u64, 56, One), d("aggregateUncBucketSm", t_u64, 64, One), d("aggregateUncBucketPcie", t_u64, 72, One), d("aggregateUncBucketMcu", t_u64, 80, One), d("aggregateUncBucketOther", t_u64, 88, One), d("bThresholdExceeded", t_u32, 96, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlEccSramUniqueUncorrectedErrorCounts_t", since: 0, until: NOW, size: 16, fields: &[d("version", t_u32, 0, One), d("entryCount", t_u32, 4, One), d("entries", t_P_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t, 8, Many(Of(1)))], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlEccSramUniqueUncorrectedErrorEntry_v1_t", since: 0, until: NOW, size: 28, fields: &[d("unit", t_u32, 0, One), d("location", t_u32, 4, One), d("sublocation", t_u32, 8, One), d("extlocation", t_u32, 12, One), d("address", t_u32, 16, One), d("isParity", t_u32, 20, One), d("count", t_u32, 24, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlTemperature_t", since: 0, until: NOW, size: 12, fields: &[d("version", t_u32, 0, One), d("sensorType", t_nvmlTemperatureSensors_t, 4, One), d("temperature", t_i32, 8, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlGpuThermalSettings_t", since: 0, until: NOW, size: 64, fields: &[d("count", t_u32, 0, One), d("sensor", t_A3_nvmlGpuThermalSettings_t_sensor, 4, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlGpuThermalSettings_t.sensor", since: 0, until: NOW, size: 20, fields: &[d("controller", t_nvmlThermalController_t, 0, One), d("defaultMinTemp", t_i32, 4, One), d("defaultMaxTemp", t_i32, 8, One), d("currentTemp", t_i32, 12, One), d("target", t_nvmlThermalTarget_t, 16, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlUnrepairableMemoryStatus_v1_t", since: 0, until: NOW, size: 4, fields: &[d("bUnrepairableMemory", t_u32, 0, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlUtilization_t", since: 0, until: NOW, size: 8, fields: &[d("gpu", t_u32, 0, One), d("memory", t_u32, 4, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlVgpuHeterogeneousMode_t", since: 0, until: NOW, size: 8, fields: &[d("version", t_u32, 0, One), d("mode", t_u32, 4, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlVgpuInstancesUtilizationInfo_t", since: 0, until: NOW, size: 32, fields: &[d("version", t_u32, 0, One), d("sampleValType", t_nvmlValueType_t, 4, One), d("vgpuInstanceCount", t_u32, 8, One), d("lastSeenTimeStamp", t_u64, 16, One), d("vgpuUtilArray", t_P_nvmlVgpuInstanceUtilizationInfo_v1_t, 24, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlVgpuInstanceUtilizationInfo_v1_t", since: 0, until: NOW, size: 64, fields: &[d("timeStamp", t_u64, 0, One), d("vgpuInstance", t_u32, 8, One), d("smUtil", t_nvmlValue_t, 16, One), d("memUtil", t_nvmlValue_t, 24, One), d("encUtil", t_nvmlValue_t, 32, One), d("decUtil", t_nvmlValue_t, 40, One), d("jpgUtil", t_nvmlValue_t, 48, One), d("ofaUtil", t_nvmlValue_t, 56, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlVgpuPgpuMetadata_t", since: 0, until: NOW, size: 128, fields: &[d("version", t_u32, 0, One), d("revision", t_u32, 4, One), d("hostDriverVersion", t_A80_char, 8, One), d("pgpuVirtualizationCaps", t_u32, 88, One), d("hostSupportedVgpuRange", t_nvmlVgpuVersion_t, 112, One), d("opaqueDataSize", t_u32, 120, One), d("opaqueData", t_A4_char, 124, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlVgpuVersion_t", since: 0, until: NOW, size: 8, fields: &[d("minVersion", t_u32, 0, One), d("maxVersion", t_u32, 4, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlVgpuProcessUtilizationSample_t", since: 0, until: NOW, size: 96, fields: &[d("vgpuInstance", t_u32, 0, One), d("pid", t_u32, 4, One), d("processName", t_A64_char, 8, One), d("timeStamp", t_u64, 72, One), d("smUtil", t_u32, 80, One), d("memUtil", t_u32, 84, One), d("encUtil", t_u32, 88, One), d("decUtil", t_u32, 92, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlVgpuProcessesUtilizationInfo_t", since: 0, until: NOW, size: 24, fields: &[d("version", t_u32, 0, One), d("vgpuProcessCount", t_u32, 4, One), d("lastSeenTimeStamp", t_u64, 8, One), d("vgpuProcUtilArray", t_P_nvmlVgpuProcessUtilizationInfo_v1_t, 16, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlVgpuProcessUtilizationInfo_v1_t", since: 0, until: NOW, size: 104, fields: &[d("processName", t_A64_char, 0, One), d("timeStamp", t_u64, 64, One), d("vgpuInstance", t_u32, 72, One), d("pid", t_u32, 76, One), d("smUtil", t_u32, 80, One), d("memUtil", t_u32, 84, One), d("encUtil", t_u32, 88, One), d("decUtil", t_u32, 92, One), d("jpgUtil", t_u32, 96, One), d("ofaUtil", t_u32, 100, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlVgpuSchedulerCapabilities_t", since: 0, until: NOW, size: 40, fields: &[d("supportedSchedulers", t_A3_u32, 0, One), d("maxTimeslice", t_u32, 12, One), d("minTimeslice", t_u32, 16, One), d("isArrModeSupported", t_u32, 20, One), d("maxFrequencyForARR", t_u32, 24, One), d("minFrequencyForARR", t_u32, 28, One), d("maxAvgFactorForARR", t_u32, 32, One), d("minAvgFactorForARR", t_u32, 36, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlVgpuSchedulerLog_t", since: 0, until: NOW, size: 9624, fields: &[d("engineId", t_u32, 0, One), d("schedulerPolicy", t_u32, 4, One), d("arrMode", t_u32, 8, One), d("schedulerParams", t_nvmlVgpuSchedulerParams_t, 12, One), d("entriesCount", t_u32, 20, One), d("logEntries", t_A200_nvmlVgpuSchedulerLogEntry_t, 24, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlVgpuSchedulerParams_t", since: 0, until: NOW, size: 8, fields: &[d("vgpuSchedDataWithARR", t_nvmlVgpuSchedulerParams_t_vgpuSchedDataWithARR, 0, One), d("vgpuSchedData", t_nvmlVgpuSchedulerParams_t_vgpuSchedData, 0, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlVgpuSchedulerParams_t.vgpuSchedDataWithARR", since: 0, until: NOW, size: 8, fields: &[d("avgFactor", t_u32, 0, One), d("timeslice", t_u32, 4, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlVgpuSchedulerParams_t.vgpuSchedData", since: 0, until: NOW, size: 4, fields: &[d("timeslice", t_u32, 0, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlVgpuSchedulerLogEntry_t", since: 0, until: NOW, size: 48, fields: &[d("timestamp", t_u64, 0, One), d("timeRunTotal", t_u64, 8, One), d("timeRun", t_u64, 16, One), d("swRunlistId", t_u32, 24, One), d("targetTimeSlice", t_u64, 32, One), d("cumulativePreemptionTime", t_u64, 40, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlVgpuSchedulerLogInfo_v2_t", since: 0, until: NOW, size: 11224, fields: &[d("engineId", t_u32, 0, One), d("schedulerPolicy", t_u32, 4, One), d("avgFactor", t_u32, 8, One), d("timeslice", t_u32, 12, One), d("entriesCount", t_u32, 16, One), d("logEntries", t_A200_nvmlVgpuSchedulerLogEntry_v2_t, 24, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlVgpuSchedulerLogEntry_v2_t", since: 0, until: NOW, size: 56, fields: &[d("timestamp", t_u64, 0, One), d("timeRunTotal", t_u64, 8, One), d("timeRun", t_u64, 16, One), d("swRunlistId", t_u32, 24, One), d("targetTimeSlice", t_u64, 32, One), d("cumulativePreemptionTime", t_u64, 40, One), d("weight", t_u32, 48, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlVgpuSchedulerGetState_t", since: 0, until: NOW, size: 16, fields: &[d("schedulerPolicy", t_u32, 0, One), d("arrMode", t_u32, 4, One), d("schedulerParams", t_nvmlVgpuSchedulerParams_t, 8, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlVgpuSchedulerStateInfo_v2_t", since: 0, until: NOW, size: 16, fields: &[d("engineId", t_u32, 0, One), d("schedulerPolicy", t_u32, 4, One), d("avgFactor", t_u32, 8, One), d("timeslice", t_u32, 12, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlVgpuPlacementList_t", since: 0, until: NOW, size: 32, fields: &[d("version", t_u32, 0, One), d("placementSize", t_u32, 4, One), d("count", t_u32, 8, One), d("placementIds", t_P_u32, 16, Many(Of(2))), d("mode", t_u32, 24, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlVgpuInstanceUtilizationSample_t", since: 0, until: NOW, size: 48, fields: &[d("vgpuInstance", t_u32, 0, One), d("timeStamp", t_u64, 8, One), d("smUtil", t_nvmlValue_t, 16, One), d("memUtil", t_nvmlValue_t, 24, One), d("encUtil", t_nvmlValue_t, 32, One), d("decUtil", t_nvmlValue_t, 40, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlViolationTime_t", since: 0, until: NOW, size: 16, fields: &[d("referenceTime", t_u64, 0, One), d("violationTime", t_u64, 8, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlNvlinkLockRemapTable_v1_t", since: 0, until: NOW, size: 2, fields: &[d("bRemapTableLocked", t_u8, 0, One), d("bRemapTableLockDisabled", t_u8, 1, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlPerfMetricsSamples_v1_t", since: 0, until: NOW, size: 115344, fields: &[d("numSamples", t_u32, 0, One), d("samples", t_A13_nvmlPerfMetricsSample_t, 8, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlPerfMetricsSample_t", since: 0, until: NOW, size: 8872, fields: &[d("numControllerData", t_u8, 0, One), d("controllerData", t_A4_nvmlPerfMetricControllerSample_t, 8, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlPerfMetricControllerSample_t", since: 0, until: NOW, size: 2216, fields: &[d("controllerType", t_u32, 0, One), d("data", t_nvmlPerfMetricControllerSample_t_data, 8, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlPerfMetricControllerSample_t.data", since: 0, until: NOW, size: 2208, fields: &[d("dlppc2x", t_nvmlPerfMetricsDlppc2xSample_t, 0, One), d("pfpp1x", t_nvmlPerfMetricsPfpp1xSample_t, 0, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlPerfMetricsDlppc2xSample_t", since: 0, until: NOW, size: 1624, fields: &[d("observedMetrics", t_nvmlObservedMetrics_t, 0, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlObservedMetrics_t", since: 0, until: NOW, size: 1624, fields: &[d("initialDramclkEst", t_A3_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t, 0, One), d("bValid", t_u8, 1560, One), d("coreRail", t_nvmlCoreRailMetrics_t, 1568, One), d("fbRail", t_nvmlRailMetrics_t, 1600, One), d("tgpPwrTuple", t_nvmlPmgrPwrTuple_t, 1616, One), d("perfMetrics", t_nvmlPwrModelMetricsDlppm1xPerf_t, 1620, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlPwrModelMetricsDlppm1xDramclkEstimates_t", since: 0, until: NOW, size: 520, fields: &[d("estimatedMetrics", t_A8_nvmlPwrModelMetricsDlppm1x_t, 0, One), d("numEstimatedMetrics", t_u8, 512, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlPwrModelMetricsDlppm1x_t", since: 0, until: NOW, size: 64, fields: &[d("bValid", t_u8, 0, One), d("coreRail", t_nvmlCoreRailMetrics_t, 8, One), d("fbRail", t_nvmlRailMetrics_t, 40, One), d("tgpPwrTuple", t_nvmlPmgrPwrTuple_t, 56, One), d("perfMetrics", t_nvmlPwrModelMetricsDlppm1xPerf_t, 60, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlCoreRailMetrics_t", since: 0, until: NOW, size: 32, fields: &[d("rails", t_A2_nvmlRailMetrics_t, 0, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlRailMetrics_t", since: 0, until: NOW, size: 16, fields: &[d("freqkHz", t_u32, 0, One), d("utilPct", t_u64, 8, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlPmgrPwrTuple_t", since: 0, until: NOW, size: 4, fields: &[d("pwrmW", t_u32, 0, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlPwrModelMetricsDlppm1xPerf_t", since: 0, until: NOW, size: 4, fields: &[d("perfms", t_u32, 0, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlPerfMetricsPfpp1xSample_t", since: 0, until: NOW, size: 2204, fields: &[d("estimatedMetrics", t_nvmlPwrModelMetricsPfpp1x_t, 0, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlPwrModelMetricsPfpp1x_t", since: 0, until: NOW, size: 2204, fields: &[d("numVfPoints", t_u8, 0, One), d("estimatedMetrics", t_A32_nvmlPwrModelMetricsSamplePfpp1x_t, 4, One), d("bValid", t_u8, 2180, One), d("maxPerfPerWattPoint", t_nvmlPwrModelOperatingPointPfpp1x_t, 2184, One), d("fmaxAtVmaxPoint", t_nvmlPwrModelOperatingPointPfpp1x_t, 2192, One), d("tgpHeadroommW", t_u32, 2200, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlPwrModelMetricsSamplePfpp1x_t", since: 0, until: NOW, size: 68, fields: &[d("freqkHz", t_A16_u32, 0, One), d("estTgpPwrmW", t_u32, 64, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlPwrModelOperatingPointPfpp1x_t", since: 0, until: NOW, size: 8, fields: &[d("freqkHz", t_u32, 0, One), d("pwrmW", t_u32, 4, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlPowerSmoothingProfile_t", since: 0, until: NOW, size: 24, fields: &[d("version", t_u32, 0, One), d("profileId", t_u32, 4, One), d("paramId", t_u32, 8, One), d("value", t_f64, 16, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlPowerSmoothingState_t", since: 0, until: NOW, size: 8, fields: &[d("version", t_u32, 0, One), d("state", t_nvmlEnableState_t, 4, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlPRMCounterList_v1_t", since: 0, until: NOW, size: 16, fields: &[d("numCounters", t_u32, 0, One), d("counters", t_P_nvmlPRMCounter_v1_t, 8, Many(Of(0)))], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlPRMCounter_v1_t", since: 0, until: NOW, size: 24, fields: &[d("counterId", t_u32, 0, One), d("inData", t_nvmlPRMCounterInput_v1_t, 4, One), d("counterValue", t_nvmlPRMCounterValue_v1_t, 8, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlPRMCounterInput_v1_t", since: 0, until: NOW, size: 4, fields: &[d("localPort", t_u32, 0, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlPRMCounterValue_v1_t", since: 0, until: NOW, size: 16, fields: &[d("status", t_nvmlReturn_t, 0, One), d("outputType", t_nvmlValueType_t, 4, One), d("outputValue", t_nvmlValue_t, 8, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlPRMTLV_v1_t", since: 0, until: NOW, size: 504, fields: &[d("dataSize", t_u32, 0, One), d("status", t_u32, 4, One), d("_1", t_nvmlPRMTLV_v1_t__1, 8, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlPRMTLV_v1_t._1", since: 0, until: NOW, size: 496, fields: &[d("inData", t_A496_u8, 0, One), d("outData", t_A496_u8, 0, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlSetMemoryLimits_v1_t", since: 0, until: NOW, size: 24, fields: &[d("nameSpace", t_PC_char, 0, Text), d("softLimit", t_u64, 8, One), d("hardLimit", t_u64, 16, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlNvLinkPowerThres_t", since: 0, until: NOW, size: 4, fields: &[d("lowPwrThreshold", t_u32, 0, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlNvlinkSetBwMode_t", since: 0, until: NOW, size: 12, fields: &[d("version", t_u32, 0, One), d("bSetBest", t_u32, 4, One), d("bwMode", t_u8, 8, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlNvlinkSetBwModeAsync_v1_t", since: 0, until: NOW, size: 12, fields: &[d("bSetBest", t_u32, 0, One), d("bwMode", t_u32, 4, One), d("asyncPollTimeoutMs", t_u32, 8, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlNvlinkSetNvleReady_v1_t", since: 0, until: NOW, size: 1, fields: &[d("bNvleReady", t_u8, 0, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlPowerValue_v2_t", since: 0, until: NOW, size: 12, fields: &[d("version", t_u32, 0, One), d("powerScope", t_u8, 4, One), d("powerValueMw", t_u32, 8, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlRusdSettings_v1_t", since: 0, until: NOW, size: 16, fields: &[d("version", t_u32, 0, One), d("pollMask", t_u64, 8, One).hex()], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlVgpuSchedulerSetState_t", since: 0, until: NOW, size: 16, fields: &[d("schedulerPolicy", t_u32, 0, One), d("enableARRMode", t_u32, 4, One), d("schedulerParams", t_nvmlVgpuSchedulerSetParams_t, 8, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlVgpuSchedulerSetParams_t", since: 0, until: NOW, size: 8, fields: &[d("vgpuSchedDataWithARR", t_nvmlVgpuSchedulerSetParams_t_vgpuSchedDataWithARR, 0, One), d("vgpuSchedData", t_nvmlVgpuSchedulerSetParams_t_vgpuSchedData, 0, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlVgpuSchedulerSetParams_t.vgpuSchedDataWithARR", since: 0, until: NOW, size: 8, fields: &[d("avgFactor", t_u32, 0, One), d("frequency", t_u32, 4, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlVgpuSchedulerSetParams_t.vgpuSchedData", since: 0, until: NOW, size: 4, fields: &[d("timeslice", t_u32, 0, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlVgpuSchedulerState_v2_t", since: 0, until: NOW, size: 16, fields: &[d("engineId", t_u32, 0, One), d("schedulerPolicy", t_u32, 4, One), d("avgFactor", t_u32, 8, One), d("frequency", t_u32, 12, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlNvlinkSetupNvleEncryptionKey_v1_t", since: 0, until: NOW, size: 560, fields: &[d("nvleKey", t_A32_u8, 0, One), d("localGpuAlid", t_u32, 32, One), d("remoteGpuAlid", t_u32, 36, One), d("localGpuNvlePrivateInfo", t_nvmlNvlinkNvlePrivateInfo_v1_t, 40, One), d("remoteGpuNvlePrivateInfo", t_nvmlNvlinkNvlePrivateInfo_v1_t, 300, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlWorkloadPowerProfileRequestedProfiles_t", since: 0, until: NOW, size: 36, fields: &[d("version", t_u32, 0, One), d("requestedProfilesMask", t_nvmlMask255_t, 4, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlMask255_t", since: 0, until: NOW, size: 32, fields: &[d("mask", t_A8_u32, 0, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlWorkloadPowerProfileCurrentProfiles_t", since: 0, until: NOW, size: 100, fields: &[d("version", t_u32, 0, One), d("perfProfilesMask", t_nvmlMask255_t, 4, One), d("requestedProfilesMask", t_nvmlMask255_t, 36, One), d("enforcedProfilesMask", t_nvmlMask255_t, 68, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlWorkloadPowerProfileProfilesInfo_t", since: 0, until: NOW, size: 11256, fields: &[d("version", t_u32, 0, One), d("perfProfilesMask", t_nvmlMask255_t, 4, One), d("perfProfile", t_A255_nvmlWorkloadPowerProfileInfo_t, 36, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlWorkloadPowerProfileInfo_t", since: 0, until: NOW, size: 44, fields: &[d("version", t_u32, 0, One), d("profileId", t_u32, 4, One), d("priority", t_u32, 8, One), d("conflictingMask", t_nvmlMask255_t, 12, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlWorkloadPowerProfileUpdateProfiles_v1_t", since: 0, until: NOW, size: 36, fields: &[d("operation", t_nvmlPowerProfileOperation_t, 0, One), d("updateProfilesMask", t_nvmlMask255_t, 4, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlEventSetGetContextCount_v1_t", since: 0, until: NOW, size: 4, fields: &[d("count", t_u32, 0, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlEventSetGetContextData_v1_t", since: 0, until: NOW, size: 16, fields: &[d("data", t_P_void, 0, Memory(Of(2))), d("index", t_u32, 8, One), d("dataSize", t_u32, 12, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlEventSetGetContextInfo_v1_t", since: 0, until: NOW, size: 20, fields: &[d("index", t_u32, 0, One), d("nvmlGpuOperationalEventContextType", t_u32, 4, One), d("sourceEventContextType", t_u32, 8, One), d("dataSize", t_u32, 12, One), d("dataFormatVersion", t_u16, 16, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t", since: 0, until: NOW, size: 8, fields: &[d("index", t_u32, 0, One), d("xidCode", t_u32, 4, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlGpuOperationalEventConfig_v1_t", since: 0, until: NOW, size: 104, fields: &[d("uuid", t_A96_char, 0, One), d("minLogLevel", t_u32, 96, One), d("minSeverity", t_u32, 100, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlEventData_t", since: 0, until: NOW, size: 32, fields: &[d("device", t_nvmlDevice_t, 0, One), d("eventType", t_u64, 8, One), d("eventData", t_u64, 16, One), d("gpuInstanceId", t_u32, 24, One), d("computeInstanceId", t_u32, 28, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlEventSetWait_v3_t", since: 0, until: NOW, size: 224, fields: &[d("timeoutMs", t_u32, 0, One), d("dataType", t_u32, 4, One), d("uuid", t_A96_char, 8, One), d("sourceModule", t_A16_char, 104, One), d("eventType", t_u64, 120, One), d("eventData", t_u64, 128, One), d("groupCursor", t_u64, 136, One), d("instanceId", t_u64, 144, One), d("timestampUsec", t_u64, 152, One), d("traceId", t_u64, 160, One), d("gpuInstanceId", t_u32, 168, One), d("computeInstanceId", t_u32, 172, One), d("severity", t_u32, 176, One), d("categoryId", t_u32, 180, One), d("moduleEventCode", t_u32, 184, One), d("scope", t_u32, 188, One), d("originator", t_u32, 192, One), d("moduleInstance", t_u32, 196, One), d("chipletId", t_u32, 200, One), d("logLevel", t_u32, 204, One), d("attributes", t_u32, 208, One), d("groupCperSize", t_u32, 212, One), d("groupAttributes", t_u32, 216, One), d("groupSize", t_u8, 220, One), d("groupIndex", t_u8, 221, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlExcludedDeviceInfo_t", since: 0, until: NOW, size: 148, fields: &[d("pciInfo", t_nvmlPciInfo_t, 0, One), d("uuid", t_A80_char, 68, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlVgpuMetadata_t", since: 0, until: NOW, size: 212, fields: &[d("version", t_u32, 0, One), d("revision", t_u32, 4, One), d("guestInfoState", t_nvmlVgpuGuestInfoState_t, 8, One), d("guestDriverVersion", t_A80_char, 12, One), d("hostDriverVersion", t_A80_char, 92, One), d("vgpuVirtualizationCaps", t_u32, 196, One), d("guestVgpuVersion", t_u32, 200, One), d("opaqueDataSize", t_u32, 204, One), d("opaqueData", t_A4_char, 208, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlVgpuPgpuCompatibility_t", since: 0, until: NOW, size: 8, fields: &[d("vgpuVmCompatibility", t_nvmlVgpuVmCompatibility_t_in4, 0, One), d("compatibilityLimitCode", t_nvmlVgpuPgpuCompatibilityLimitCode_t_in4, 4, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlGpmMetricsGet_t", since: 0, until: NOW, size: 19104, fields: &[d("version", t_u32, 0, One), d("numMetrics", t_u32, 4, One), d("sample1", t_nvmlGpmSample_t, 8, One), d("sample2", t_nvmlGpmSample_t, 16, One), d("metrics", t_A477_nvmlGpmMetric_t, 24, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlGpmMetric_t", since: 0, until: NOW, size: 40, fields: &[d("metricId", t_u32, 0, One), d("nvmlReturn", t_nvmlReturn_t, 4, One), d("value", t_f64, 8, One), d("metricInfo", t_nvmlGpmMetric_t_metricInfo, 16, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlGpmMetric_t.metricInfo", since: 0, until: NOW, size: 24, fields: &[d("shortName", t_P_char, 0, Text), d("longName", t_P_char, 8, Text), d("unit", t_P_char, 16, Text)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlGpmSupport_t", since: 0, until: NOW, size: 8, fields: &[d("version", t_u32, 0, One), d("isSupportedDevice", t_u32, 4, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlActiveVgpuInstanceInfo_t", since: 0, until: NOW, size: 16, fields: &[d("version", t_u32, 0, One), d("vgpuCount", t_u32, 4, One), d("vgpuInstances", t_P_u32, 8, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlComputeInstanceProfileInfo_t", since: 0, until: NOW, size: 36, fields: &[d("id", t_u32, 0, One), d("sliceCount", t_u32, 4, One), d("instanceCount", t_u32, 8, One), d("multiprocessorCount", t_u32, 12, One), d("sharedCopyEngineCount", t_u32, 16, One), d("sharedDecoderCount", t_u32, 20, One), d("sharedEncoderCount", t_u32, 24, One), d("sharedJpegCount", t_u32, 28, One), d("sharedOfaCount", t_u32, 32, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlComputeInstanceProfileInfo_v2_t", since: 0, until: NOW, size: 136, fields: &[d("version", t_u32, 0, One), d("id", t_u32, 4, One), d("sliceCount", t_u32, 8, One), d("instanceCount", t_u32, 12, One), d("multiprocessorCount", t_u32, 16, One), d("sharedCopyEngineCount", t_u32, 20, One), d("sharedDecoderCount", t_u32, 24, One), d("sharedEncoderCount", t_u32, 28, One), d("sharedJpegCount", t_u32, 32, One), d("sharedOfaCount", t_u32, 36, One), d("name", t_A96_char, 40, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlVgpuTypeIdInfo_t", since: 0, until: NOW, size: 16, fields: &[d("version", t_u32, 0, One), d("vgpuCount", t_u32, 4, One), d("vgpuTypeIds", t_P_u32, 8, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlGpuInstanceInfo_t", since: 0, until: NOW, size: 24, fields: &[d("device", t_nvmlDevice_t, 0, One), d("id", t_u32, 8, One), d("profileId", t_u32, 12, One), d("placement", t_nvmlGpuInstancePlacement_t, 16, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlVgpuSchedulerLogInfo_t", since: 0, until: NOW, size: 9632, fields: &[d("version", t_u32, 0, One), d("engineId", t_u32, 4, One), d("schedulerPolicy", t_u32, 8, One), d("arrMode", t_u32, 12, One), d("schedulerParams", t_nvmlVgpuSchedulerParams_t, 16, One), d("entriesCount", t_u32, 24, One), d("logEntries", t_A200_nvmlVgpuSchedulerLogEntry_t, 32, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlVgpuSchedulerStateInfo_t", since: 0, until: NOW, size: 24, fields: &[d("version", t_u32, 0, One), d("engineId", t_u32, 4, One), d("schedulerPolicy", t_u32, 8, One), d("arrMode", t_u32, 12, One), d("schedulerParams", t_nvmlVgpuSchedulerParams_t, 16, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlVgpuCreatablePlacementInfo_t", since: 0, until: NOW, size: 32, fields: &[d("version", t_u32, 0, One), d("vgpuTypeId", t_u32, 4, One), d("count", t_u32, 8, One), d("placementIds", t_P_u32, 16, Many(Of(2))), d("placementSize", t_u32, 24, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlVgpuSchedulerState_t", since: 0, until: NOW, size: 24, fields: &[d("version", t_u32, 0, One), d("engineId", t_u32, 4, One), d("schedulerPolicy", t_u32, 8, One), d("enableARRMode", t_u32, 12, One), d("schedulerParams", t_nvmlVgpuSchedulerSetParams_t, 16, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlSystemEventSetCreateRequest_t", since: 0, until: NOW, size: 16, fields: &[d("version", t_u32, 0, One), d("set", t_nvmlSystemEventSet_t, 8, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlSystemEventSetFreeRequest_t", since: 0, until: NOW, size: 16, fields: &[d("version", t_u32, 0, One), d("set", t_nvmlSystemEventSet_t, 8, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlSystemEventSetWaitRequest_t", since: 0, until: NOW, size: 32, fields: &[d("version", t_u32, 0, One), d("timeoutms", t_u32, 4, One), d("set", t_nvmlSystemEventSet_t, 8, One), d("data", t_P_nvmlSystemEventData_v1_t, 16, One), d("dataSize", t_u32, 24, One), d("numEvent", t_u32, 28, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlSystemEventData_v1_t", since: 0, until: NOW, size: 16, fields: &[d("eventType", t_u64, 0, One), d("gpuId", t_u32, 8, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlGetCPER_v1_t", since: 0, until: NOW, size: 112, fields: &[d("cursor", t_nvmlCPERCursor_v1_t, 0, One), d("buffer", t_P_u8, 96, One), d("bufferSize", t_u32, 104, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlCPERCursor_v1_t", since: 0, until: NOW, size: 96, fields: &[d("cperTypeMask", t_u32, 0, One).hex(), d("uuid", t_A80_char, 4, One), d("handle", t_u64, 88, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlConfComputeSystemCaps_t", since: 0, until: NOW, size: 8, fields: &[d("cpuCaps", t_u32, 0, One), d("gpusCaps", t_u32, 4, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlConfComputeGetKeyRotationThresholdInfo_t", since: 0, until: NOW, size: 16, fields: &[d("version", t_u32, 0, One), d("attackerAdvantage", t_u64, 8, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlSystemConfComputeSettings_t", since: 0, until: NOW, size: 20, fields: &[d("version", t_u32, 0, One), d("environment", t_u32, 4, One), d("ccFeature", t_u32, 8, One), d("devToolsMode", t_u32, 12, One), d("multiGpuMode", t_u32, 16, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlSystemConfComputeSettings_v2_t", since: 0, until: NOW, size: 24, fields: &[d("version", t_u32, 0, One), d("environment", t_u32, 4, One), d("ccFeature", t_u32, 8, One), d("devToolsMode", t_u32, 12, One), d("multiGpuMode", t_u32, 16, One), d("tdispState", t_u32, 20, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlConfComputeSystemState_t", since: 0, until: NOW, size: 12, fields: &[d("environment", t_u32, 0, One), d("ccFeature", t_u32, 4, One), d("devToolsMode", t_u32, 8, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlSystemDriverBranchInfo_t", since: 0, until: NOW, size: 84, fields: &[d("version", t_u32, 0, One), d("branch", t_A80_char, 4, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlHwbcEntry_t", since: 0, until: NOW, size: 36, fields: &[d("hwbcId", t_u32, 0, One), d("firmwareVersion", t_A32_char, 4, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlSystemRegisterEventRequest_t", since: 0, until: NOW, size: 24, fields: &[d("version", t_u32, 0, One), d("eventTypes", t_u64, 8, One), d("set", t_nvmlSystemEventSet_t, 16, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlConfComputeSetKeyRotationThresholdInfo_t", since: 0, until: NOW, size: 16, fields: &[d("version", t_u32, 0, One), d("maxAttackerAdvantage", t_u64, 8, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlUnitFanSpeeds_t", since: 0, until: NOW, size: 196, fields: &[d("fans", t_A24_nvmlUnitFanInfo_t, 0, One), d("count", t_u32, 192, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlUnitFanInfo_t", since: 0, until: NOW, size: 8, fields: &[d("speed", t_u32, 0, One), d("state", t_nvmlFanState_t, 4, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlLedState_t", since: 0, until: NOW, size: 260, fields: &[d("cause", t_A256_char, 0, One), d("color", t_nvmlLedColor_t, 256, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlPSUInfo_t", since: 0, until: NOW, size: 268, fields: &[d("state", t_A256_char, 0, One), d("current", t_u32, 256, One), d("voltage", t_u32, 260, One), d("power", t_u32, 264, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlUnitInfo_t", since: 0, until: NOW, size: 384, fields: &[d("name", t_A96_char, 0, One), d("id", t_A96_char, 96, One), d("serial", t_A96_char, 192, One), d("firmwareVersion", t_A96_char, 288, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlVgpuLicenseInfo_t", since: 0, until: NOW, size: 24, fields: &[d("isLicensed", t_u8, 0, One), d("licenseExpiry", t_nvmlVgpuLicenseExpiry_t, 4, One), d("currentState", t_u32, 20, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlVgpuLicenseExpiry_t", since: 0, until: NOW, size: 16, fields: &[d("year", t_u32, 0, One), d("month", t_u16, 4, One), d("day", t_u16, 6, One), d("hour", t_u16, 8, One), d("min", t_u16, 10, One), d("sec", t_u16, 12, One), d("status", t_u8, 14, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlVgpuPlacementId_t", since: 0, until: NOW, size: 8, fields: &[d("version", t_u32, 0, One), d("placementId", t_u32, 4, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlVgpuRuntimeState_t", since: 0, until: NOW, size: 16, fields: &[d("version", t_u32, 0, One), d("size", t_u64, 8, One).bytes()], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlVgpuTypeBar1Info_t", since: 0, until: NOW, size: 16, fields: &[d("version", t_u32, 0, One), d("bar1Size", t_u64, 8, One).bytes()], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlVgpuTypeMaxInstance_t", since: 0, until: NOW, size: 12, fields: &[d("version", t_u32, 0, One), d("vgpuTypeId", t_u32, 4, One), d("maxInstancePerGI", t_u32, 8, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvrtcBundledHeadersInfo", since: 13, until: NOW, size: 40, fields: &[d("available", t_i32, 0, One), d("compressedSize", t_u64, 8, One).bytes(), d("uncompressedSize", t_u64, 16, One).bytes(), d("cudaVersionMajor", t_i32, 24, One), d("cudaVersionMinor", t_i32, 28, One), d("numFiles", t_u32, 32, One)], tag: 255, tags: 65535 },
 ];
 
 #[rustfmt::skip]
 pub(super) static HANDLES: &[HandleRow] = &[
     HandleRow { name: "CUarray", short: "array", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "CUdevice", short: "device", number: true, bytes: 4, special: &[] },
     HandleRow { name: "CUcheckpointOperationHandle", short: "checkpointOperationHandle", number: false, bytes: 8, special: &[] },
-    HandleRow { name: "CUstream", short: "stream", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "CUstream", short: "stream", number: false, bytes: 8, special: &[(1, "CU_STREAM_LEGACY"), (2, "CU_STREAM_PER_THREAD")] },
     HandleRow { name: "CUcoredumpCallbackHandle", short: "coredumpCallbackHandle", number: false, bytes: 8, special: &[] },
     HandleRow { name: "CUcontext", short: "context", number: false, bytes: 8, special: &[] },
-    HandleRow { name: "CUgreenCtx", short: "greenCtx", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "CUgreenCtx", short: "greenContext", number: false, bytes: 8, special: &[] },
     HandleRow { name: "CUevent", short: "event", number: false, bytes: 8, special: &[] },
     HandleRow { name: "CUexternalMemory", short: "externalMemory", number: false, bytes: 8, special: &[] },
     HandleRow { name: "CUexternalSemaphore", short: "externalSemaphore", number: false, bytes: 8, special: &[] },
     HandleRow { name: "CUdevResourceDesc", short: "devResourceDesc", number: false, bytes: 8, special: &[] },
-    HandleRow { name: "CUmemoryPool", short: "memoryPool", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "CUmemoryPool", short: "pool", number: false, bytes: 8, special: &[] },
     HandleRow { name: "CUasyncCallbackHandle", short: "asyncCallbackHandle", number: false, bytes: 8, special: &[] },
     HandleRow { name: "CUeglStreamConnection", short: "eglStreamConnection", number: false, bytes: 8, special: &[] },
     HandleRow { name: "CUgraphicsResource", short: "graphicsResource", number: false, bytes: 8, special: &[] },
@@ -2124,14 +4795,20 @@ pub(super) static HANDLES: &[HandleRow] = &[
     HandleRow { name: "CUgraphNode", short: "graphNode", number: false, bytes: 8, special: &[] },
     HandleRow { name: "CUgraph", short: "graph", number: false, bytes: 8, special: &[] },
     HandleRow { name: "CUkernel", short: "kernel", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "CUgraphConditionalHandle", short: "conditional", number: false, bytes: 8, special: &[] },
     HandleRow { name: "CUgraphExec", short: "graphExec", number: false, bytes: 8, special: &[] },
     HandleRow { name: "CUgraphDeviceNode", short: "graphDeviceNode", number: false, bytes: 8, special: &[] },
     HandleRow { name: "CUuserObject", short: "userObject", number: false, bytes: 8, special: &[] },
     HandleRow { name: "CUlibrary", short: "library", number: false, bytes: 8, special: &[] },
     HandleRow { name: "CUlinkState", short: "linkState", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "CUmemGenericAllocationHandle", short: "allocation", number: false, bytes: 8, special: &[] },
     HandleRow { name: "CUlogsCallbackHandle", short: "logsCallbackHandle", number: false, bytes: 8, special: &[] },
     HandleRow { name: "CUsurfref", short: "surfref", number: false, bytes: 8, special: &[] },
     HandleRow { name: "CUtexref", short: "texref", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "CUsurfObject", short: "surface", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "CUtexObject", short: "texture", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cudaKernel_t", short: "kernel", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cudaStream_t", short: "stream", number: false, bytes: 8, special: &[] },
     HandleRow { name: "cudaArray_t", short: "array", number: false, bytes: 8, special: &[] },
     HandleRow { name: "cudaArray_const_t", short: "array_const", number: false, bytes: 8, special: &[] },
     HandleRow { name: "cudaMipmappedArray_const_t", short: "mipmappedArray_const", number: false, bytes: 8, special: &[] },
@@ -2144,10 +4821,8 @@ pub(super) static HANDLES: &[HandleRow] = &[
     HandleRow { name: "cudaAsyncCallbackHandle_t", short: "asyncCallbackHandle", number: false, bytes: 8, special: &[] },
     HandleRow { name: "cudaEglStreamConnection", short: "eglStreamConnection", number: false, bytes: 8, special: &[] },
     HandleRow { name: "cudaGraphicsResource_t", short: "graphicsResource", number: false, bytes: 8, special: &[] },
-    HandleRow { name: "cudaStream_t", short: "stream", number: false, bytes: 8, special: &[] },
     HandleRow { name: "cudaEvent_t", short: "event", number: false, bytes: 8, special: &[] },
     HandleRow { name: "cudaFunction_t", short: "function", number: false, bytes: 8, special: &[] },
-    HandleRow { name: "cudaKernel_t", short: "kernel", number: false, bytes: 8, special: &[] },
     HandleRow { name: "cudaGraphNode_t", short: "graphNode", number: false, bytes: 8, special: &[] },
     HandleRow { name: "cudaGraph_t", short: "graph", number: false, bytes: 8, special: &[] },
     HandleRow { name: "cudaGraphExec_t", short: "graphExec", number: false, bytes: 8, special: &[] },
@@ -2155,8 +4830,116 @@ pub(super) static HANDLES: &[HandleRow] = &[
     HandleRow { name: "cudaUserObject_t", short: "userObject", number: false, bytes: 8, special: &[] },
     HandleRow { name: "cudaLibrary_t", short: "library", number: false, bytes: 8, special: &[] },
     HandleRow { name: "cudaLogsCallbackHandle", short: "logsCallbackHandle", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cublasHandle_t", short: "cublas", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cublasLtHandle_t", short: "cublasLt", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cublasXtHandle_t", short: "cublasXt", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cudnnHandle_t", short: "cudnn", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cudnnActivationDescriptor_t", short: "activationDescriptor", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cudnnTensorDescriptor_t", short: "tensorDescriptor", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cudnnRNNDescriptor_t", short: "rNNDescriptor", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cudnnCTCLossDescriptor_t", short: "cTCLossDescriptor", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cudnnFilterDescriptor_t", short: "filterDescriptor", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cudnnConvolutionDescriptor_t", short: "convolutionDescriptor", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cudnnAlgorithmDescriptor_t", short: "algorithmDescriptor", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cudnnAlgorithmPerformance_t", short: "algorithmPerformance", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cudnnAttnDescriptor_t", short: "attnDescriptor", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cudnnDropoutDescriptor_t", short: "dropoutDescriptor", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cudnnFusedOpsConstParamPack_t", short: "fusedOpsConstParamPack", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cudnnFusedOpsPlan_t", short: "fusedOpsPlan", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cudnnFusedOpsVariantParamPack_t", short: "fusedOpsVariantParamPack", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cudnnLRNDescriptor_t", short: "lRNDescriptor", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cudnnOpTensorDescriptor_t", short: "opTensorDescriptor", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cudnnPersistentRNNPlan_t", short: "persistentRNNPlan", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cudnnPoolingDescriptor_t", short: "poolingDescriptor", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cudnnRNNDataDescriptor_t", short: "rNNDataDescriptor", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cudnnReduceTensorDescriptor_t", short: "reduceTensorDescriptor", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cudnnSeqDataDescriptor_t", short: "seqDataDescriptor", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cudnnSpatialTransformerDescriptor_t", short: "spatialTransformerDescriptor", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cudnnTensorTransformDescriptor_t", short: "tensorTransformDescriptor", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "curandGenerator_t", short: "generator", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "curandDiscreteDistribution_t", short: "discreteDistribution", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cusolverDnHandle_t", short: "cusolverDn", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "gesvdjInfo_t", short: "gesvdjInfo", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "syevjInfo_t", short: "syevjInfo", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cusolverDnParams_t", short: "params", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cusolverDnIRSInfos_t", short: "iRSInfos", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cusolverDnIRSParams_t", short: "iRSParams", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cusolverMgHandle_t", short: "cusolverMg", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cusolverRfHandle_t", short: "cusolverRf", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cusolverSpHandle_t", short: "cusolverSp", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cusparseMatDescr_t", short: "matDescr", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "csrcholInfo_t", short: "csrcholInfo", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "csrcholInfoHost_t", short: "csrcholInfoHost", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "csrluInfoHost_t", short: "csrluInfoHost", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "csrqrInfo_t", short: "csrqrInfo", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "csrqrInfoHost_t", short: "csrqrInfoHost", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cusparseHandle_t", short: "cusparse", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cusparseSpVecDescr_t", short: "spVecDescr", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cusparseDnVecDescr_t", short: "dnVecDescr", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cusparseConstSpVecDescr_t", short: "constSpVecDescr", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cusparseSpMatDescr_t", short: "spMatDescr", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "bsric02Info_t", short: "bsric02Info", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "bsrilu02Info_t", short: "bsrilu02Info", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "bsrsm2Info_t", short: "bsrsm2Info", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "bsrsv2Info_t", short: "bsrsv2Info", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "csru2csrInfo_t", short: "csru2csrInfo", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cusparseColorInfo_t", short: "colorInfo", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "csrgemm2Info_t", short: "csrgemm2Info", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "csric02Info_t", short: "csric02Info", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "csrilu02Info_t", short: "csrilu02Info", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "csrsm2Info_t", short: "csrsm2Info", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "csrsv2Info_t", short: "csrsv2Info", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cusparseConstSpMatDescr_t", short: "constSpMatDescr", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cusparseConstDnMatDescr_t", short: "constDnMatDescr", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cusparseConstDnVecDescr_t", short: "constDnVecDescr", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cusparseDnMatDescr_t", short: "dnMatDescr", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "pruneInfo_t", short: "pruneInfo", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cusparseSpGEAMDescr_t", short: "spGEAMDescr", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cusparseSpGEMMDescr_t", short: "spGEMMDescr", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cusparseSpMMOpPlan_t", short: "spMMOpPlan", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cusparseSpSMDescr_t", short: "spSMDescr", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cusparseSpSVDescr_t", short: "spSVDescr", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "ncclComm_t", short: "comm", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "ncclWindow_t", short: "window", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "ncclParamHandle_t", short: "paramHandle", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "nvFatbinHandle", short: "nvFatbinHandle", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "nvJitLinkHandle", short: "nvJitLink", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "nvjpegHandle_t", short: "nvjpeg", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "nvjpegBufferDevice_t", short: "bufferDevice", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "nvjpegBufferPinned_t", short: "bufferPinned", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "nvjpegJpegState_t", short: "jpegState", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "nvjpegDecodeParams_t", short: "decodeParams", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "nvjpegJpegStream_t", short: "jpegStream", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "nvjpegJpegDecoder_t", short: "jpegDecoder", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "nvjpegEncoderState_t", short: "encoderState", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "nvjpegEncoderParams_t", short: "encoderParams", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "nvmlComputeInstance_t", short: "computeInstance", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "nvmlDevice_t", short: "device", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "nvmlGpuInstance_t", short: "gpuInstance", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "nvmlEventSet_t", short: "eventSet", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "nvmlGpmSample_t", short: "gpmSample", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "nvmlSystemEventSet_t", short: "systemEventSet", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "nvmlUnit_t", short: "unit", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "nvrtcProgram", short: "program", number: false, bytes: 8, special: &[] },
 ];
 
 #[rustfmt::skip]
 pub(super) static TAGS: &[Tag] = &[
+    Tag { name: "CUcoredumpSettings", rows: &[(1, 57), (2, 57), (3, 57), (4, 57), (5, 58), (6, 58), (7, 59)] },
+    Tag { name: "CUexecAffinityType", rows: &[(0, 0)] },
+    Tag { name: "CUdevResourceType", rows: &[(1, 0), (1000, 1), (10000, 2)] },
+    Tag { name: "CUgraphMem_attribute", rows: &[(0, 6), (1, 6), (2, 6), (3, 6)] },
+    Tag { name: "CUeglFrameType", rows: &[(0, 0), (1, 1)] },
+    Tag { name: "CUmemLocationType", rows: &[(1, 0), (2, 0), (3, 0), (4, 0), (6, 1)] },
+    Tag { name: "CUgraphNodeType", rows: &[(0, 0), (1, 1), (2, 2), (3, 3), (4, 4), (6, 5), (7, 6), (8, 7), (9, 8), (10, 9), (11, 10), (12, 11), (13, 12), (14, 13), (18, 14)] },
+    Tag { name: "CUlaunchAttributeID", rows: &[(1, 304), (2, 20), (3, 308), (4, 309), (5, 310), (6, 20), (7, 311), (8, 20), (9, 312), (10, 313), (11, 317), (12, 314), (13, 316), (14, 8), (16, 8), (17, 318), (18, 319)] },
+    Tag { name: "CUlaunchAttributeID", rows: &[(1, 0), (2, 1), (3, 2), (4, 3), (5, 4), (6, 5), (7, 6), (8, 8), (9, 9), (10, 10), (11, 11), (12, 7), (13, 12), (14, 13), (16, 14), (17, 15), (18, 16)] },
+    Tag { name: "CUexternalMemoryHandleType", rows: &[(1, 0), (8, 2), (9, 0)] },
+    Tag { name: "CUexternalSemaphoreHandleType", rows: &[(1, 0), (6, 2), (9, 0)] },
+    Tag { name: "CUarraySparseSubresourceType", rows: &[(0, 0), (1, 1)] },
+    Tag { name: "CUmemPool_attribute", rows: &[(1, 20), (2, 20), (3, 20), (4, 6), (5, 6), (6, 6), (7, 6), (8, 6), (9, 225), (10, 226), (11, 20), (12, 150), (13, 6), (14, 20), (15, 20)] },
+    Tag { name: "CUmem_range_attribute", rows: &[(1, 20), (2, 20), (3, 20), (4, 20), (5, 150), (6, 20), (7, 150), (8, 20)] },
+    Tag { name: "CUmemcpy3DOperandType", rows: &[(1, 0), (2, 1)] },
+    Tag { name: "CUpointer_attribute", rows: &[(1, 62), (2, 240), (3, 27), (4, 12), (5, 445), (6, 20), (7, 6), (8, 20), (9, 20), (10, 20), (11, 27), (12, 6), (13, 20), (14, 6), (15, 20), (16, 446), (17, 111), (18, 6), (19, 12), (20, 6), (21, 20), (22, 20)] },
+    Tag { name: "CUresourcetype", rows: &[(0, 0), (1, 1), (2, 2), (3, 3)] },
 ];

@@ -45,6 +45,7 @@ fn run(command: Command) -> Result<(), Error> {
             print(&exports)
         }
         Command::Show(words) => cutap_collect::show(&words.into()),
+        Command::Report(words) => cutap_collect::report_raw(&words.into()),
         Command::Inspect(words) => inspect(&words),
         Command::Collect(words) => cutap_collect::collect(&words.into()),
     }

@@ -2,7 +2,7 @@
 //! here.
 
 use clap::{Args, Parser, Subcommand};
-use cutap_collect::{CollectorOptions, EnvOptions, Form, ShowOptions, TraceOptions};
+use cutap_collect::{CollectorOptions, EnvOptions, Form, ReportOptions, ShowOptions, TraceOptions};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -27,6 +27,8 @@ pub enum Command {
     Env(Env),
     /// Print what a run folder holds, while the program runs or after
     Show(Show),
+    /// Say more about a run folder than its calls
+    Report(Report),
     /// Say how a program or library reaches CUDA, and which of its calls a trace will see
     Inspect(Inspect),
     /// The collector process of trace
@@ -130,6 +132,23 @@ pub struct Show {
 impl From<Show> for ShowOptions {
     fn from(words: Show) -> ShowOptions {
         ShowOptions { form: words.looks.form(), filter: words.looks.filter, run: words.run }
+    }
+}
+
+/// `cutap report`.
+#[derive(Debug, Args)]
+pub struct Report {
+    /// Which arguments were shown raw, and of which functions nothing is known, with counts
+    #[arg(long, required = true)]
+    raw: bool,
+    /// The run folder
+    #[arg(value_name = "DIR")]
+    run: PathBuf,
+}
+
+impl From<Report> for ReportOptions {
+    fn from(words: Report) -> ReportOptions {
+        ReportOptions { run: words.run }
     }
 }
 

@@ -1,6 +1,7 @@
 //! The last words of a trace: which runtimes there were, what was not seen and why, what was lost.
 //! Only what happened is said; a trace with nothing to add ends without a word.
 
+use crate::raw::raw_lines;
 use cutap_trace::{End, Filtered};
 use std::collections::BTreeMap;
 
@@ -49,6 +50,7 @@ pub fn end_lines(end: &End) -> Vec<String> {
             end.failed
         ));
     }
+    lines.extend(raw_lines(end));
     lines.extend(end.filtered.as_ref().and_then(nothing_matched));
     for process in &end.running {
         lines.push(format!("process {} ({}) is still running", process.pid, process.exe));

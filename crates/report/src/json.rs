@@ -1,6 +1,7 @@
 //! One JSON object a line. A call is written when it has ended; one that never did, at the end.
 
 use crate::Output;
+use crate::raw::raw_json;
 use crate::values_json::{self, Arguments};
 use cutap_trace::{Answer, Call, End, Event, Exit, Instance, Lookup, Process, Returned};
 use serde::Serialize;
@@ -167,6 +168,7 @@ fn ending(end: &End) -> Value {
         |g| json!({"reason": g.reason, "text": end.reason(g.reason), "pid": g.pid, "what": g.what, "more": g.more}),
     );
     let filter = end.filtered.as_ref().map(|f| json!({"text": f.text, "shown": f.shown, "left_out": f.left_out}));
+    let (raw, undescribed) = raw_json(end);
     json!({
         "type": "end", "filter": filter, "failed": end.failed,
         "counts": counts.collect::<Vec<_>>(),
@@ -175,6 +177,7 @@ fn ending(end: &End) -> Value {
         "without_register_calls": end.linked_in(),
         "running": end.running.iter().map(|p| p.pid).collect::<Vec<_>>(),
         "unfinished": end.unfinished.len(),
+        "raw": raw, "undescribed": undescribed,
         "nameless": end.nameless, "chunks_taken": end.chunks_taken, "chunks_lost": end.chunks_lost, "records_cut": end.records_cut,
     })
 }

@@ -5,6 +5,7 @@ mod arguments;
 mod ends;
 mod histogram;
 mod json;
+mod raw;
 mod style;
 mod summary;
 mod text;
@@ -14,6 +15,7 @@ mod values_json;
 
 pub use ends::end_lines;
 pub use json::Json;
+pub use raw::raw_report;
 pub use summary::Summary;
 pub use text::Text;
 pub use values::write_value;

@@ -5,11 +5,11 @@ use crate::clock::{Clock, monotonic};
 use crate::decode::Interpreter;
 use crate::end::{Count, End, Filtered};
 use crate::error::Error;
-use crate::event::Event;
+use crate::event::{Event, Layer};
 use crate::filter::Filter;
 use crate::folder::Folder;
 use crate::source::{Shared, Source};
-use cutap_calls::known::Tables;
+use cutap_calls::known::{Effect, Tables};
 use cutap_wire::{MAGIC, VERSION, control, count};
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap, VecDeque};
@@ -67,6 +67,8 @@ pub struct Follow {
     /// Events of each process that come from its names.
     notices: Vec<VecDeque<(u64, Event)>>,
     horizon: u64,
+    /// All calls that allocate are recorded.
+    complete: bool,
 }
 
 /// Whose events these are.
@@ -94,8 +96,10 @@ impl Follow {
             Err(_) if names.is_empty() => return Err(Error::NotARun { path: run.to_owned() }),
             Err(_) => {}
         }
+        let complete = options.filter.rules().is_empty() || allocations_shown(&options);
         Ok(Follow {
             path: run.to_owned(),
+            complete,
             shared: Shared {
                 clock: Clock::default(),
                 filter: options.filter.clone(),
@@ -207,7 +211,7 @@ impl Follow {
             let process = folder.process.clone();
             self.found.insert(process.folder.to_string());
             self.notices.push(VecDeque::from([(process.start_ns, Event::Process(process))]));
-            self.interpreters.push(Interpreter::new(self.options.filter.rules().is_empty()));
+            self.interpreters.push(Interpreter::new(self.complete));
             self.folders.push(folder);
         }
     }
@@ -331,6 +335,16 @@ impl Follow {
         };
         queue.front().map(|(ns, _)| *ns)
     }
+}
+
+/// Whether the filter lets all functions of the driver through that allocate.
+fn allocations_shown(options: &FollowOptions) -> bool {
+    let driver = options.tables.families.iter().find(|f| f.name == "driver");
+    let allocating = driver
+        .iter()
+        .flat_map(|f| f.functions)
+        .filter(|f| f.effects.iter().any(|e| matches!(e, Effect::Allocates { .. } | Effect::Frees(_))));
+    options.decode && allocating.into_iter().all(|f| options.filter.shows(Layer::Driver, "libcuda.so.1", f.name))
 }
 
 /// Names of the process folders of a run, in order.

@@ -22,6 +22,8 @@ enum Step {
     /// The context is this device's.
     Retain,
     Set,
+    /// The thread's context is this device's.
+    Tell,
     Push,
     Pop,
 }
@@ -29,7 +31,8 @@ enum Step {
 fn step(function: &str) -> Option<Step> {
     Some(match function {
         "cuDevicePrimaryCtxRetain" => Step::Retain,
-        "cuCtxSetCurrent" => Step::Set,
+        "cuCtxSetCurrent" | "cuCtxGetCurrent" => Step::Set,
+        "cuCtxGetDevice" => Step::Tell,
         _ if function.starts_with("cuCtxCreate") => Step::Create,
         _ if function.starts_with("cuCtxPushCurrent") => Step::Push,
         _ if function.starts_with("cuCtxPopCurrent") => Step::Pop,
@@ -46,8 +49,12 @@ impl Devices {
     /// A call has succeeded: its context, and its device, if it has them.
     pub fn called(&mut self, function: &str, thread: u32, context: Option<u64>, device: Option<u32>) {
         let Some(step) = step(function) else { return };
+        let context = match step {
+            Step::Tell => self.current.get(&thread).and_then(|stack| stack.last()).copied(),
+            _ => context,
+        };
         if let (Some(context), Some(device)) = (context, device)
-            && matches!(step, Step::Create | Step::Retain)
+            && matches!(step, Step::Create | Step::Retain | Step::Tell)
             && self.of_context.len() < MOST
         {
             self.of_context.insert(context, device);
@@ -57,7 +64,7 @@ impl Devices {
         }
         let stack = self.current.entry(thread).or_default();
         match step {
-            Step::Retain => {}
+            Step::Retain | Step::Tell => {}
             Step::Pop => {
                 stack.pop();
             }

@@ -15,7 +15,7 @@ pub fn apply(state: &mut State, row: &Row<'_>, described: Described, call: &Call
     let name = &*call.function.name;
     if device::concerns(name) {
         let context = handle(exit, "context").or_else(|| handle_in(call, "context"));
-        let device = handle_in(call, "device").and_then(|d| u32::try_from(d).ok());
+        let device = handle_in(call, "device").or_else(|| handle(exit, "device")).and_then(|d| u32::try_from(d).ok());
         state.devices.called(name, call.thread.key, context, device);
     }
     if described.function.effects.is_empty() {

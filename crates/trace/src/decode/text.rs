@@ -38,5 +38,9 @@ pub fn value(bytes: &[u8], total: u64, buffer: bool) -> Value {
     let zero = within.iter().position(|b| *b == 0);
     let text = within.get(..zero.unwrap_or(within.len())).unwrap_or(within);
     let whole = buffer && within.len() as u64 >= total;
+    // Characters of a struct are often bytes.
+    if buffer && zero.is_none() && str::from_utf8(text).is_err() {
+        return Value::Bytes(text.get(..64).unwrap_or(text).into());
+    }
     Value::Text(Box::new(Text { text: String::from_utf8_lossy(text).into_owned(), cut: zero.is_none() && !whole }))
 }

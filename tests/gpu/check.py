@@ -10,6 +10,7 @@ import tempfile
 from dataclasses import dataclass, field
 
 import counts
+import facts
 import processes
 import rules
 import teardown
@@ -106,14 +107,14 @@ def _limit(result, tools):
     return min(tools.limit, 30 + 4 * result.plain.wall)
 
 
-def run_traced(result, tools, what, options):
+def run_traced(result, tools, what, options, env=None):
     """The program under `cutap trace`: the path of cutap's file, or None, and the run."""
     handle, path = tempfile.mkstemp(dir=tools.work, prefix=result.program.name + ".")
     os.close(handle)
     os.unlink(path)  # cutap is to make it
     argv = [tools.cutap, "trace", *options, "-o", path, "--", *result.program.argv]
     limit = _limit(result, tools)
-    run = processes.run(argv, limit)
+    run = processes.run(argv, limit, env)
     return (path if same(result, run, what, limit) else None), run
 
 
@@ -137,12 +138,24 @@ def summary(result, tools):
 
 def stream(result, tools):
     """One run with a JSON line a call: order of calls, instances, gaps."""
-    path, _ = run_traced(result, tools, "cutap --json", ["--json"])
+    said = os.path.join(tools.work, result.program.name + ".facts")
+    path, _ = run_traced(result, tools, "cutap --json", ["--json"], {"CUTAP_FACTS": said})
     if path:
         result.stream = read(result, "cutap --json", counts.read_trace, path)
     if result.stream:
+        check_facts(result, facts.read(said), path)
+    if result.stream:
         result.problems.extend(f"cutap lost records: {text}" for text in counts.lost(result.stream))
         result.details.extend(f"cutap's end record: {end}" for end in result.stream.ends)
+
+
+def check_facts(result, said, path):
+    """Decoded arguments against what the program itself says of its calls."""
+    if not said:
+        return
+    shown, missing = facts.check(said, path)
+    result.problems.extend(missing)
+    result.proved.append(f"arguments: {shown} of {len(said)} calls as the program itself says")
 
 
 def text(result, tools):

@@ -90,7 +90,29 @@ def env_and_show(result, tools):
         result.proved.append(f"cutap env and show: {len(trace.calls)} calls, functions and counts as with cutap trace")
 
 
-STAGES = {"driver_api": (dump_modules,), "saxpy_static": (dump_modules, env_and_show)}
+def decoding_speed(result, tools):
+    """How many calls a second are read, decoded and written, from a run that is over."""
+    folder = tempfile.mkdtemp(dir=tools.work, prefix=result.program.name + ".speed.")
+    run_folder = os.path.join(folder, "run")
+    script = 'settings=$("$0" env -o "$1") || exit 125; eval "$settings"; shift; exec "$@"'
+    limit = 30 + 4 * result.plain.wall
+    run = processes.run(["sh", "-c", script, tools.cutap, run_folder, *result.program.argv], limit)
+    if not check.same(result, run, "cutap env, for the speed of decoding", limit):
+        return
+    speeds = []
+    for form, flags in (("text", []), ("JSON", ["--json"])):
+        out = os.path.join(folder, form)
+        shown = processes.run([tools.cutap, "show", "-o", out, *flags, run_folder], limit)
+        if shown.code != 0:
+            result.problems.append(f"cutap show: exit {shown.code}")
+            return
+        speeds.append((form, shown.wall))
+    calls = sum(1 for _ in check.facts.wanted_calls(os.path.join(folder, "JSON"), None))
+    said = ", ".join(f"{calls / wall:,.0f} a second as {form}" for form, wall in speeds)
+    result.proved.append(f"decoding: {calls} calls, {said} (start of cutap show included)")
+
+
+STAGES = {"driver_api": (dump_modules,), "saxpy_static": (dump_modules, env_and_show), "torch_train": (decoding_speed,)}
 
 
 def check_extras(result, tools):

@@ -93,12 +93,23 @@ def _lines(result):
     if own and own.instances:
         named = counts.named_instances(own)
         yield "  - runtime instances: " + ", ".join(f"{library} {version or '(no version)'}" for library, version in named)
+    yield from _raw(own)
     if result.program.no_cupti:
         yield f"  - not run under the CUPTI counter: {result.program.no_cupti}"
     for text in result.proved:
         yield f"  - {text}"
     for note in _unique(result.notes):
         yield f"  - note: {note}"
+
+
+def _raw(trace):
+    """Arguments that were shown as plain addresses, and functions that nothing is known of."""
+    for end in trace.ends if trace else []:
+        raw = [f"{r['name']} ({', '.join(f'{p} {n}' for p, n in r['params'].items())})" for r in end.get("raw", [])]
+        yield f"  - raw arguments: {'; '.join(raw) or 'none'}"
+        unknown = [f"{r['name']} {r['calls']} [{r['library']}]" for r in end.get("undescribed", [])]
+        if unknown:
+            yield f"  - functions that no header declares: {'; '.join(unknown)}"
 
 
 def _headline(results, no_cupti):

@@ -89,7 +89,7 @@ fn stems(name: &str) -> Vec<String> {
     let mut all = vec![name.to_owned()];
     for suffix in ["array", "list", "out", "in", "ptr", "s", "arr"] {
         for k in 0..all.len() {
-            if let Some(stem) = all[k].strip_suffix(suffix).filter(|s| s.len() > 2) {
+            if let Some(stem) = all[k].strip_suffix(suffix).filter(|s| s.len() > 1) {
                 let stem = stem.to_owned();
                 if !all.contains(&stem) {
                     all.push(stem);
@@ -97,6 +97,7 @@ fn stems(name: &str) -> Vec<String> {
             }
         }
     }
+    all.extend(all.clone().into_iter().map(|stem| format!("{stem}s")));
     if let Some(stem) = name.strip_suffix("ies") {
         all.push(format!("{stem}y"));
     }

@@ -538,81 +538,81 @@ pub(super) static TYPES: &[Type] = &[
     Struct(185), // 522 t_dim3
     Handle(34), // 523 t_cudaStream_t
     Pointer(t_dim3, false), // 524 t_P_dim3
-    Struct(186), // 525 t_uint3
-    Pointer(t_uint3, false), // 526 t_P_uint3
-    Enum(110), // 527 t_cudaChannelFormatKind
-    Struct(188), // 528 t_cudaChannelFormatDesc
-    Struct(187), // 529 t_surfaceReference
-    Pointer(t_surfaceReference, true), // 530 t_PC_surfaceReference
-    Enum(111), // 531 t_cudaTextureFilterMode
-    Enum(112), // 532 t_cudaTextureAddressMode
-    Array(t_cudaTextureAddressMode, 3), // 533 t_A3_cudaTextureAddressMode
-    Array(t_i32, 14), // 534 t_A14_i32
-    Struct(189), // 535 t_textureReference
-    Pointer(t_textureReference, true), // 536 t_PC_textureReference
-    Pointer(t_cudaChannelFormatDesc, false), // 537 t_P_cudaChannelFormatDesc
-    Struct(190), // 538 t_cudaExtent
-    Pointer(t_cudaExtent, false), // 539 t_P_cudaExtent
-    Handle(35), // 540 t_cudaArray_t
-    Struct(191), // 541 t_cudaArrayMemoryRequirements
-    Pointer(t_cudaArrayMemoryRequirements, false), // 542 t_P_cudaArrayMemoryRequirements
-    Pointer(t_cudaArray_t, false), // 543 t_P_cudaArray_t
-    Struct(193), // 544 t_cudaArraySparseProperties_tileExtent
-    Struct(192), // 545 t_cudaArraySparseProperties
-    Pointer(t_cudaArraySparseProperties, false), // 546 t_P_cudaArraySparseProperties
-    Handle(36), // 547 t_cudaArray_const_t
-    Pointer(t_cudaChannelFormatDesc, true), // 548 t_PC_cudaChannelFormatDesc
-    Handle(37), // 549 t_cudaMipmappedArray_const_t
-    Array(t_char, 8), // 550 t_A8_char
-    Array(t_i32, 2), // 551 t_A2_i32
-    Array(t_i32, 63), // 552 t_A63_i32
-    Array(t_i32, 61), // 553 t_A61_i32
-    Array(t_i32, 1), // 554 t_A1_i32
-    Array(t_i32, 60), // 555 t_A60_i32
-    Array(t_i32, 56), // 556 t_A56_i32
-    Struct(194), // 557 t_cudaDeviceProp
-    Pointer(t_cudaDeviceProp, true), // 558 t_PC_cudaDeviceProp
-    Enum(113), // 559 t_cudaResourceType
-    Struct(204), // 560 t_cudaResourceDesc_res_array
-    Handle(38), // 561 t_cudaMipmappedArray_t
-    Struct(205), // 562 t_cudaResourceDesc_res_mipmap
-    Struct(206), // 563 t_cudaResourceDesc_res_linear
-    Struct(207), // 564 t_cudaResourceDesc_res_pitch2D
-    Struct(208), // 565 t_cudaResourceDesc_res_reserved
-    Union(202), // 566 t_cudaResourceDesc_res
-    Struct(200), // 567 t_cudaResourceDesc
-    Pointer(t_cudaResourceDesc, true), // 568 t_PC_cudaResourceDesc
+    Pointer(t_cudaStream_t, false), // 525 t_P_cudaStream_t
+    Struct(186), // 526 t_uint3
+    Pointer(t_uint3, false), // 527 t_P_uint3
+    Enum(110), // 528 t_cudaChannelFormatKind
+    Struct(187), // 529 t_cudaChannelFormatDesc
+    Pointer(t_cudaChannelFormatDesc, false), // 530 t_P_cudaChannelFormatDesc
+    Struct(188), // 531 t_cudaExtent
+    Pointer(t_cudaExtent, false), // 532 t_P_cudaExtent
+    Handle(35), // 533 t_cudaArray_t
+    Struct(189), // 534 t_cudaArrayMemoryRequirements
+    Pointer(t_cudaArrayMemoryRequirements, false), // 535 t_P_cudaArrayMemoryRequirements
+    Pointer(t_cudaArray_t, false), // 536 t_P_cudaArray_t
+    Struct(191), // 537 t_cudaArraySparseProperties_tileExtent
+    Struct(190), // 538 t_cudaArraySparseProperties
+    Pointer(t_cudaArraySparseProperties, false), // 539 t_P_cudaArraySparseProperties
+    Handle(36), // 540 t_cudaArray_const_t
+    Pointer(t_cudaChannelFormatDesc, true), // 541 t_PC_cudaChannelFormatDesc
+    Handle(37), // 542 t_cudaMipmappedArray_const_t
+    Array(t_char, 8), // 543 t_A8_char
+    Array(t_i32, 2), // 544 t_A2_i32
+    Array(t_i32, 63), // 545 t_A63_i32
+    Array(t_i32, 61), // 546 t_A61_i32
+    Array(t_i32, 1), // 547 t_A1_i32
+    Array(t_i32, 60), // 548 t_A60_i32
+    Array(t_i32, 56), // 549 t_A56_i32
+    Struct(192), // 550 t_cudaDeviceProp
+    Pointer(t_cudaDeviceProp, true), // 551 t_PC_cudaDeviceProp
+    Handle(38), // 552 t_cudaSurfaceObject_t
+    Pointer(t_cudaSurfaceObject_t, false), // 553 t_P_cudaSurfaceObject_t
+    Enum(111), // 554 t_cudaResourceType
+    Struct(202), // 555 t_cudaResourceDesc_res_array
+    Handle(39), // 556 t_cudaMipmappedArray_t
+    Struct(203), // 557 t_cudaResourceDesc_res_mipmap
+    Struct(204), // 558 t_cudaResourceDesc_res_linear
+    Struct(205), // 559 t_cudaResourceDesc_res_pitch2D
+    Struct(206), // 560 t_cudaResourceDesc_res_reserved
+    Union(200), // 561 t_cudaResourceDesc_res
+    Struct(198), // 562 t_cudaResourceDesc
+    Pointer(t_cudaResourceDesc, true), // 563 t_PC_cudaResourceDesc
+    Handle(40), // 564 t_cudaTextureObject_t
+    Pointer(t_cudaTextureObject_t, false), // 565 t_P_cudaTextureObject_t
+    Enum(112), // 566 t_cudaTextureAddressMode
+    Array(t_cudaTextureAddressMode, 3), // 567 t_A3_cudaTextureAddressMode
+    Enum(113), // 568 t_cudaTextureFilterMode
     Enum(114), // 569 t_cudaTextureReadMode
-    Struct(209), // 570 t_cudaTextureDesc
+    Struct(207), // 570 t_cudaTextureDesc
     Pointer(t_cudaTextureDesc, true), // 571 t_PC_cudaTextureDesc
     Enum(115), // 572 t_cudaResourceViewFormat
-    Struct(212), // 573 t_cudaResourceViewDesc
+    Struct(210), // 573 t_cudaResourceViewDesc
     Pointer(t_cudaResourceViewDesc, true), // 574 t_PC_cudaResourceViewDesc
-    Struct(214), // 575 t_cudaTextureDesc_v2
+    Struct(212), // 575 t_cudaTextureDesc_v2
     Pointer(t_cudaTextureDesc_v2, true), // 576 t_PC_cudaTextureDesc_v2
-    Handle(39), // 577 t_cudaExternalMemory_t
-    Handle(40), // 578 t_cudaExternalSemaphore_t
-    Handle(41), // 579 t_cudaDevResourceDesc_t
+    Handle(41), // 577 t_cudaExternalMemory_t
+    Handle(42), // 578 t_cudaExternalSemaphore_t
+    Handle(43), // 579 t_cudaDevResourceDesc_t
     Pointer(t_cudaDevResourceDesc_t, false), // 580 t_P_cudaDevResourceDesc_t
     Enum(116), // 581 t_cudaDevResourceType
-    Struct(217), // 582 t_cudaDevSmResource
+    Struct(215), // 582 t_cudaDevSmResource
     Enum(117), // 583 t_cudaDevWorkqueueConfigScope
-    Struct(219), // 584 t_cudaDevWorkqueueConfigResource
-    Struct(220), // 585 t_cudaDevWorkqueueResource
-    Union(216), // 586 t_cudaDevResource__2
-    Struct(215), // 587 t_cudaDevResource
+    Struct(217), // 584 t_cudaDevWorkqueueConfigResource
+    Struct(218), // 585 t_cudaDevWorkqueueResource
+    Union(214), // 586 t_cudaDevResource__2
+    Struct(213), // 587 t_cudaDevResource
     Pointer(t_cudaDevResource, false), // 588 t_P_cudaDevResource
     Pointer(t_cudaDevResource, true), // 589 t_PC_cudaDevResource
-    Struct(221), // 590 t_cudaDevSmResourceGroupParams
+    Struct(219), // 590 t_cudaDevSmResourceGroupParams
     Pointer(t_cudaDevSmResourceGroupParams, false), // 591 t_P_cudaDevSmResourceGroupParams
     Enum(118), // 592 t_cudaFlushGPUDirectRDMAWritesTarget
     Enum(119), // 593 t_cudaFlushGPUDirectRDMAWritesScope
     Enum(120), // 594 t_cudaDeviceAttr
     Enum(121), // 595 t_cudaFuncCache
     Pointer(t_cudaFuncCache, false), // 596 t_P_cudaFuncCache
-    Handle(42), // 597 t_cudaMemPool_t
+    Handle(44), // 597 t_cudaMemPool_t
     Pointer(t_cudaMemPool_t, false), // 598 t_P_cudaMemPool_t
-    Handle(43), // 599 t_cudaExecutionContext_t
+    Handle(45), // 599 t_cudaExecutionContext_t
     Pointer(t_cudaExecutionContext_t, false), // 600 t_P_cudaExecutionContext_t
     Enum(122), // 601 t_cudaGraphMemAttributeType
     Enum(123), // 602 t_cudaAtomicOperation
@@ -621,1277 +621,1305 @@ pub(super) static TYPES: &[Type] = &[
     Enum(125), // 605 t_cudaDeviceP2PAttr
     Enum(126), // 606 t_cudaSharedMemConfig
     Pointer(t_cudaSharedMemConfig, false), // 607 t_P_cudaSharedMemConfig
-    Handle(44), // 608 t_cudaAsyncCallbackHandle_t
+    Handle(46), // 608 t_cudaAsyncCallbackHandle_t
     Pointer(t_cudaAsyncCallbackHandle_t, false), // 609 t_P_cudaAsyncCallbackHandle_t
-    Handle(45), // 610 t_cudaEglStreamConnection
+    Handle(47), // 610 t_cudaEglStreamConnection
     Pointer(t_cudaEglStreamConnection, false), // 611 t_P_cudaEglStreamConnection
-    Handle(46), // 612 t_cudaGraphicsResource_t
+    Handle(48), // 612 t_cudaGraphicsResource_t
     Pointer(t_cudaGraphicsResource_t, false), // 613 t_P_cudaGraphicsResource_t
-    Pointer(t_cudaStream_t, false), // 614 t_P_cudaStream_t
-    Array(t_cudaArray_t, 3), // 615 t_A3_cudaArray_t
-    Struct(225), // 616 t_cudaPitchedPtr
-    Array(t_cudaPitchedPtr, 3), // 617 t_A3_cudaPitchedPtr
-    Union(224), // 618 t_cudaEglFrame_frame
-    Struct(226), // 619 t_cudaEglPlaneDesc
-    Array(t_cudaEglPlaneDesc, 3), // 620 t_A3_cudaEglPlaneDesc
-    Enum(127), // 621 t_cudaEglFrameType
-    Enum(128), // 622 t_cudaEglColorFormat
-    Struct(223), // 623 t_cudaEglFrame
-    Pointer(t_cudaEglFrame, false), // 624 t_P_cudaEglFrame
-    Handle(47), // 625 t_cudaEvent_t
-    Pointer(t_cudaEvent_t, false), // 626 t_P_cudaEvent_t
-    Struct(227), // 627 t_cudaExternalMemoryBufferDesc
-    Pointer(t_cudaExternalMemoryBufferDesc, true), // 628 t_PC_cudaExternalMemoryBufferDesc
-    Pointer(t_cudaMipmappedArray_t, false), // 629 t_P_cudaMipmappedArray_t
-    Struct(229), // 630 t_cudaExternalMemoryMipmappedArrayDesc
-    Pointer(t_cudaExternalMemoryMipmappedArrayDesc, true), // 631 t_PC_cudaExternalMemoryMipmappedArrayDesc
-    Array(t_i32, 16), // 632 t_A16_i32
-    Array(t_i32, 15), // 633 t_A15_i32
-    Enum(129), // 634 t_cudaSharedMemoryMode
-    Struct(231), // 635 t_cudaFuncAttributes
-    Pointer(t_cudaFuncAttributes, false), // 636 t_P_cudaFuncAttributes
-    Enum(130), // 637 t_cudaFuncAttribute
-    Enum(131), // 638 t_cudaGLDeviceList
-    Pointer(t_cudaDeviceProp, false), // 639 t_P_cudaDeviceProp
-    Enum(132), // 640 t_cudaDriverEntryPointQueryResult
-    Pointer(t_cudaDriverEntryPointQueryResult, false), // 641 t_P_cudaDriverEntryPointQueryResult
-    Handle(48), // 642 t_cudaFunction_t
-    Pointer(t_cudaFunction_t, false), // 643 t_P_cudaFunction_t
-    Pointer(t_cudaResourceDesc, false), // 644 t_P_cudaResourceDesc
-    Pointer(t_PC_surfaceReference, false), // 645 t_P_PC_surfaceReference
-    Pointer(t_cudaResourceViewDesc, false), // 646 t_P_cudaResourceViewDesc
-    Pointer(t_cudaTextureDesc, false), // 647 t_P_cudaTextureDesc
-    Pointer(t_cudaTextureDesc_v2, false), // 648 t_P_cudaTextureDesc_v2
-    Pointer(t_PC_textureReference, false), // 649 t_P_PC_textureReference
-    Handle(49), // 650 t_cudaGraphNode_t
-    Pointer(t_cudaGraphNode_t, false), // 651 t_P_cudaGraphNode_t
-    Handle(50), // 652 t_cudaGraph_t
-    Pointer(t_cudaGraphNode_t, true), // 653 t_PC_cudaGraphNode_t
-    Struct(236), // 654 t_cudaGraphEdgeData
-    Pointer(t_cudaGraphEdgeData, true), // 655 t_PC_cudaGraphEdgeData
-    Pointer(t_cudaExternalSemaphore_t, false), // 656 t_P_cudaExternalSemaphore_t
-    Struct(240), // 657 t_cudaExternalSemaphoreSignalParams_params_fence
-    Union(241), // 658 t_cudaExternalSemaphoreSignalParams_params_nvSciSync
-    Struct(242), // 659 t_cudaExternalSemaphoreSignalParams_params_keyedMutex
-    Struct(239), // 660 t_cudaExternalSemaphoreSignalParams_params
-    Struct(238), // 661 t_cudaExternalSemaphoreSignalParams
-    Pointer(t_cudaExternalSemaphoreSignalParams, true), // 662 t_PC_cudaExternalSemaphoreSignalParams
-    Struct(237), // 663 t_cudaExternalSemaphoreSignalNodeParams
-    Pointer(t_cudaExternalSemaphoreSignalNodeParams, true), // 664 t_PC_cudaExternalSemaphoreSignalNodeParams
-    Struct(246), // 665 t_cudaExternalSemaphoreWaitParams_params_fence
-    Union(247), // 666 t_cudaExternalSemaphoreWaitParams_params_nvSciSync
-    Struct(248), // 667 t_cudaExternalSemaphoreWaitParams_params_keyedMutex
-    Struct(245), // 668 t_cudaExternalSemaphoreWaitParams_params
-    Struct(244), // 669 t_cudaExternalSemaphoreWaitParams
-    Pointer(t_cudaExternalSemaphoreWaitParams, true), // 670 t_PC_cudaExternalSemaphoreWaitParams
-    Struct(243), // 671 t_cudaExternalSemaphoreWaitNodeParams
-    Pointer(t_cudaExternalSemaphoreWaitNodeParams, true), // 672 t_PC_cudaExternalSemaphoreWaitNodeParams
-    Struct(249), // 673 t_cudaHostNodeParams
-    Pointer(t_cudaHostNodeParams, true), // 674 t_PC_cudaHostNodeParams
-    Struct(250), // 675 t_cudaKernelNodeParams
-    Pointer(t_cudaKernelNodeParams, true), // 676 t_PC_cudaKernelNodeParams
-    Enum(133), // 677 t_cudaMemAllocationType
-    Flags(134, 4), // 678 t_cudaMemAllocationHandleType_in4
-    Enum(135), // 679 t_cudaMemLocationType
-    Struct(260), // 680 t_cudaMemLocation__1_localized
-    Union(258), // 681 t_cudaMemLocation__1
-    Struct(256), // 682 t_cudaMemLocation
-    Struct(252), // 683 t_cudaMemPoolProps
-    Enum(136), // 684 t_cudaMemAccessFlags
-    Struct(261), // 685 t_cudaMemAccessDesc
-    Pointer(t_cudaMemAccessDesc, true), // 686 t_PC_cudaMemAccessDesc
-    Struct(251), // 687 t_cudaMemAllocNodeParams
-    Pointer(t_cudaMemAllocNodeParams, false), // 688 t_P_cudaMemAllocNodeParams
-    Struct(263), // 689 t_cudaPos
-    Enum(137), // 690 t_cudaMemcpyKind
-    Struct(262), // 691 t_cudaMemcpy3DParms
-    Pointer(t_cudaMemcpy3DParms, true), // 692 t_PC_cudaMemcpy3DParms
-    Struct(264), // 693 t_cudaMemsetParams
-    Pointer(t_cudaMemsetParams, true), // 694 t_PC_cudaMemsetParams
-    Enum(138), // 695 t_cudaGraphNodeType
-    Union(272), // 696 t_cudaKernelNodeParamsV2__1
-    Enum(139), // 697 t_cudaKernelFunctionType
-    Struct(269), // 698 t_cudaKernelNodeParamsV2
-    Struct(273), // 699 t_cudaMemcpyNodeParams
-    Struct(275), // 700 t_cudaMemsetParamsV2
-    Struct(277), // 701 t_cudaHostNodeParamsV2
-    Enum(140), // 702 t_cudaGraphChildGraphNodeOwnership
-    Struct(280), // 703 t_cudaChildGraphNodeParams
-    Struct(282), // 704 t_cudaEventWaitNodeParams
-    Struct(283), // 705 t_cudaEventRecordNodeParams
-    Struct(285), // 706 t_cudaExternalSemaphoreSignalNodeParamsV2
-    Struct(287), // 707 t_cudaExternalSemaphoreWaitNodeParamsV2
-    Struct(289), // 708 t_cudaMemAllocNodeParamsV2
-    Struct(290), // 709 t_cudaMemFreeNodeParams
-    Enum(141), // 710 t_cudaGraphConditionalNodeType
-    Pointer(t_cudaGraph_t, false), // 711 t_P_cudaGraph_t
-    Struct(291), // 712 t_cudaConditionalNodeParams
-    Enum(142), // 713 t_cudaMemcpySrcAccessOrder
-    Struct(294), // 714 t_cudaMemcpyAttributes
-    Pointer(t_cudaMemcpyAttributes, false), // 715 t_P_cudaMemcpyAttributes
-    Struct(293), // 716 t_cudaMemcpyBatchNodeParams
-    Union(266), // 717 t_cudaGraphNodeParams__1
-    Struct(265), // 718 t_cudaGraphNodeParams
-    Pointer(t_cudaGraphNodeParams, false), // 719 t_P_cudaGraphNodeParams
-    Handle(51), // 720 t_cudaGraphExec_t
-    Enum(143), // 721 t_cudaGraphExecUpdateResult
-    Pointer(t_cudaGraphExecUpdateResult, false), // 722 t_P_cudaGraphExecUpdateResult
-    Struct(295), // 723 t_cudaGraphExecUpdateResultInfo
-    Pointer(t_cudaGraphExecUpdateResultInfo, false), // 724 t_P_cudaGraphExecUpdateResultInfo
-    Pointer(t_cudaExternalSemaphoreSignalNodeParams, false), // 725 t_P_cudaExternalSemaphoreSignalNodeParams
-    Pointer(t_cudaExternalSemaphoreWaitNodeParams, false), // 726 t_P_cudaExternalSemaphoreWaitNodeParams
-    Pointer(t_cudaGraphEdgeData, false), // 727 t_P_cudaGraphEdgeData
-    Pointer(t_cudaHostNodeParams, false), // 728 t_P_cudaHostNodeParams
-    Pointer(t_cudaGraphExec_t, false), // 729 t_P_cudaGraphExec_t
-    Enum(144), // 730 t_cudaGraphInstantiateResult
-    Struct(296), // 731 t_cudaGraphInstantiateParams
-    Pointer(t_cudaGraphInstantiateParams, false), // 732 t_P_cudaGraphInstantiateParams
-    Enum(145), // 733 t_cudaKernelNodeAttrID
-    Enum(146), // 734 t_cudaAccessProperty
-    Struct(298), // 735 t_cudaAccessPolicyWindow
-    Union(297), // 736 t_cudaKernelNodeAttrValue
-    Pointer(t_cudaKernelNodeAttrValue, false), // 737 t_P_cudaKernelNodeAttrValue
-    Enum(147), // 738 t_cudaLaunchAttributeID
-    Enum(148), // 739 t_cudaSynchronizationPolicy
-    Struct(307), // 740 t_cudaLaunchAttributeValue_clusterDim
-    Enum(149), // 741 t_cudaClusterSchedulingPolicy
-    Struct(308), // 742 t_cudaLaunchAttributeValue_programmaticEvent
-    Struct(309), // 743 t_cudaLaunchMemSyncDomainMap
-    Enum(150), // 744 t_cudaLaunchMemSyncDomain
-    Struct(310), // 745 t_cudaLaunchAttributeValue_launchCompletionEvent
-    Handle(52), // 746 t_cudaGraphDeviceNode_t
-    Struct(311), // 747 t_cudaLaunchAttributeValue_deviceUpdatableKernelNode
-    Struct(312), // 748 t_cudaLaunchAttributeValue_preferredClusterDim
-    Enum(151), // 749 t_cudaLaunchAttributePortableClusterMode
-    Union(299), // 750 t_cudaLaunchAttributeValue
-    Pointer(t_cudaLaunchAttributeValue, false), // 751 t_P_cudaLaunchAttributeValue
-    Pointer(t_cudaKernelNodeParams, false), // 752 t_P_cudaKernelNodeParams
-    Pointer(t_cudaKernelNodeAttrValue, true), // 753 t_PC_cudaKernelNodeAttrValue
-    Pointer(t_cudaLaunchAttributeValue, true), // 754 t_PC_cudaLaunchAttributeValue
-    Pointer(t_cudaMemcpy3DParms, false), // 755 t_P_cudaMemcpy3DParms
-    Pointer(t_cudaMemsetParams, false), // 756 t_P_cudaMemsetParams
-    Pointer(t_cudaGraphNodeType, false), // 757 t_P_cudaGraphNodeType
-    Handle(53), // 758 t_cudaUserObject_t
-    Pointer(t_cudaExternalMemory_t, false), // 759 t_P_cudaExternalMemory_t
-    Enum(152), // 760 t_cudaExternalMemoryHandleType
-    Struct(316), // 761 t_cudaExternalMemoryHandleDesc_handle_win32
-    Union(315), // 762 t_cudaExternalMemoryHandleDesc_handle
-    Struct(313), // 763 t_cudaExternalMemoryHandleDesc
-    Pointer(t_cudaExternalMemoryHandleDesc, true), // 764 t_PC_cudaExternalMemoryHandleDesc
-    Enum(153), // 765 t_cudaExternalSemaphoreHandleType
-    Struct(320), // 766 t_cudaExternalSemaphoreHandleDesc_handle_win32
-    Union(319), // 767 t_cudaExternalSemaphoreHandleDesc_handle
-    Struct(317), // 768 t_cudaExternalSemaphoreHandleDesc
-    Pointer(t_cudaExternalSemaphoreHandleDesc, true), // 769 t_PC_cudaExternalSemaphoreHandleDesc
-    Struct(321), // 770 t_cudaIpcEventHandle_t
-    Pointer(t_cudaIpcEventHandle_t, false), // 771 t_P_cudaIpcEventHandle_t
-    Struct(322), // 772 t_cudaIpcMemHandle_t
-    Pointer(t_cudaIpcMemHandle_t, false), // 773 t_P_cudaIpcMemHandle_t
-    Struct(323), // 774 t_cudaLaunchParams
-    Pointer(t_cudaLaunchParams, false), // 775 t_P_cudaLaunchParams
-    Struct(325), // 776 t_cudaLaunchAttribute
-    Pointer(t_cudaLaunchAttribute, false), // 777 t_P_cudaLaunchAttribute
-    Struct(324), // 778 t_cudaLaunchConfig_t
-    Pointer(t_cudaLaunchConfig_t, true), // 779 t_PC_cudaLaunchConfig_t
-    Handle(54), // 780 t_cudaLibrary_t
-    Pointer(t_cudaLibrary_t, false), // 781 t_P_cudaLibrary_t
-    Enum(154), // 782 t_cudaJitOption
-    Pointer(t_cudaJitOption, false), // 783 t_P_cudaJitOption
-    Enum(155), // 784 t_cudaLibraryOption
-    Pointer(t_cudaLibraryOption, false), // 785 t_P_cudaLibraryOption
-    Handle(55), // 786 t_cudaLogsCallbackHandle
-    Pointer(t_cudaLogsCallbackHandle, false), // 787 t_P_cudaLogsCallbackHandle
-    Pointer(t_cudaPitchedPtr, false), // 788 t_P_cudaPitchedPtr
-    Enum(156), // 789 t_cudaMemoryAdvise
-    Pointer(t_cudaMemLocation, false), // 790 t_P_cudaMemLocation
-    Pointer(t_cudaMemPoolProps, true), // 791 t_PC_cudaMemPoolProps
-    Struct(326), // 792 t_cudaMemPoolPtrExportData
-    Pointer(t_cudaMemPoolPtrExportData, false), // 793 t_P_cudaMemPoolPtrExportData
-    Pointer(t_cudaMemAccessFlags, false), // 794 t_P_cudaMemAccessFlags
-    Enum(157), // 795 t_cudaMemPoolAttr
-    Enum(158), // 796 t_cudaMemRangeAttribute
-    Pointer(t_cudaMemRangeAttribute, false), // 797 t_P_cudaMemRangeAttribute
-    Enum(159), // 798 t_cudaMemcpy3DOperandType
-    Struct(330), // 799 t_cudaMemcpy3DOperand_op_ptr
-    Struct(332), // 800 t_cudaOffset3D
-    Struct(331), // 801 t_cudaMemcpy3DOperand_op_array
-    Union(329), // 802 t_cudaMemcpy3DOperand_op
-    Struct(328), // 803 t_cudaMemcpy3DOperand
-    Struct(327), // 804 t_cudaMemcpy3DBatchOp
-    Pointer(t_cudaMemcpy3DBatchOp, false), // 805 t_P_cudaMemcpy3DBatchOp
-    Struct(333), // 806 t_cudaMemcpy3DPeerParms
-    Pointer(t_cudaMemcpy3DPeerParms, true), // 807 t_PC_cudaMemcpy3DPeerParms
-    Enum(160), // 808 t_cudaMemoryType
-    Array(t_i64, 8), // 809 t_A8_i64
-    Union(337), // 810 t_cudaPointerAttributes__1
-    Array(t_i64, 7), // 811 t_A7_i64
-    Struct(334), // 812 t_cudaPointerAttributes
-    Pointer(t_cudaPointerAttributes, false), // 813 t_P_cudaPointerAttributes
-    Enum(161), // 814 t_cudaOutputMode_t
-    Float(8), // 815 t_f64
-    Pointer(t_f64, false), // 816 t_P_f64
-    Pointer(t_cudaExternalSemaphore_t, true), // 817 t_PC_cudaExternalSemaphore_t
-    Struct(340), // 818 t_cudaExternalSemaphoreSignalParams_v1_params_fence
-    Union(341), // 819 t_cudaExternalSemaphoreSignalParams_v1_params_nvSciSync
-    Struct(342), // 820 t_cudaExternalSemaphoreSignalParams_v1_params_keyedMutex
-    Struct(339), // 821 t_cudaExternalSemaphoreSignalParams_v1_params
-    Struct(338), // 822 t_cudaExternalSemaphoreSignalParams_v1
-    Pointer(t_cudaExternalSemaphoreSignalParams_v1, true), // 823 t_PC_cudaExternalSemaphoreSignalParams_v1
-    Enum(162), // 824 t_cudaStreamCaptureMode
-    Struct(343), // 825 t_cudaGraphRecaptureCallbackData
-    Pointer(t_cudaGraphRecaptureCallbackData, false), // 826 t_P_cudaGraphRecaptureCallbackData
-    Enum(163), // 827 t_cudaStreamAttrID
-    Union(344), // 828 t_cudaStreamAttrValue
-    Pointer(t_cudaStreamAttrValue, false), // 829 t_P_cudaStreamAttrValue
-    Enum(164), // 830 t_cudaStreamCaptureStatus
-    Pointer(t_cudaStreamCaptureStatus, false), // 831 t_P_cudaStreamCaptureStatus
-    Pointer(t_PC_cudaGraphNode_t, false), // 832 t_P_PC_cudaGraphNode_t
-    Pointer(t_PC_cudaGraphEdgeData, false), // 833 t_P_PC_cudaGraphEdgeData
-    Pointer(t_cudaStreamAttrValue, true), // 834 t_PC_cudaStreamAttrValue
-    Pointer(t_cudaStreamCaptureMode, false), // 835 t_P_cudaStreamCaptureMode
-    Pointer(t_cudaUserObject_t, false), // 836 t_P_cudaUserObject_t
-    Struct(347), // 837 t_cudaExternalSemaphoreWaitParams_v1_params_fence
-    Union(348), // 838 t_cudaExternalSemaphoreWaitParams_v1_params_nvSciSync
-    Struct(349), // 839 t_cudaExternalSemaphoreWaitParams_v1_params_keyedMutex
-    Struct(346), // 840 t_cudaExternalSemaphoreWaitParams_v1_params
-    Struct(345), // 841 t_cudaExternalSemaphoreWaitParams_v1
-    Pointer(t_cudaExternalSemaphoreWaitParams_v1, true), // 842 t_PC_cudaExternalSemaphoreWaitParams_v1
-    Enum(165), // 843 t_cublasStatus_t
-    Status(165), // 844 t_cublasStatus_t_status
-    Handle(56), // 845 t_cublasHandle_t
-    Enum(166), // 846 t_cudaDataType
-    Struct(350), // 847 t_cuComplex
-    Pointer(t_cuComplex, true), // 848 t_PC_cuComplex
-    Pointer(t_cuComplex, false), // 849 t_P_cuComplex
-    Enum(167), // 850 t_cublasSideMode_t
-    Enum(168), // 851 t_cublasOperation_t
-    Pointer(t_P_cuComplex, false), // 852 t_P_P_cuComplex
-    Pointer(t_PC_cuComplex, false), // 853 t_P_PC_cuComplex
-    Enum(169), // 854 t_cublasFillMode_t
-    Pointer(t_f32, true), // 855 t_PC_f32
-    Pointer(t_cublasHandle_t, false), // 856 t_P_cublasHandle_t
-    Enum(170), // 857 t_cublasDiagType_t
-    Pointer(t_f64, true), // 858 t_PC_f64
-    Pointer(t_P_f64, false), // 859 t_P_P_f64
-    Pointer(t_PC_f64, false), // 860 t_P_PC_f64
-    Pointer(t_cublasOperation_t, true), // 861 t_PC_cublasOperation_t
-    Pointer(t_i64, true), // 862 t_PC_i64
-    Struct(351), // 863 t_cuDoubleComplex
-    Pointer(t_cuDoubleComplex, true), // 864 t_PC_cuDoubleComplex
-    Enum(171), // 865 t_cublasComputeType_t
-    Enum(172), // 866 t_cublasGemmAlgo_t
-    Enum(173), // 867 t_cublasAtomicsMode_t
-    Pointer(t_cublasAtomicsMode_t, false), // 868 t_P_cublasAtomicsMode_t
-    Enum(174), // 869 t_cudaEmulationSpecialValuesSupport
-    Pointer(t_cudaEmulationSpecialValuesSupport, false), // 870 t_P_cudaEmulationSpecialValuesSupport
-    Enum(175), // 871 t_cublasEmulationStrategy_t
-    Pointer(t_cublasEmulationStrategy_t, false), // 872 t_P_cublasEmulationStrategy_t
-    Pointer(t_P_i32, false), // 873 t_P_P_i32
-    Enum(176), // 874 t_cudaEmulationMantissaControl
-    Pointer(t_cudaEmulationMantissaControl, false), // 875 t_P_cudaEmulationMantissaControl
-    Flags(177, 4), // 876 t_cublasMath_t_in4
-    Pointer(t_cublasMath_t_in4, false), // 877 t_P_cublasMath_t_in4
-    Enum(178), // 878 t_cublasPointerMode_t
-    Pointer(t_cublasPointerMode_t, false), // 879 t_P_cublasPointerMode_t
-    Enum(179), // 880 t_libraryPropertyType
-    Float(2), // 881 t_f16
-    Pointer(t_f16, true), // 882 t_PC_f16
-    Pointer(t_PC_f16, false), // 883 t_P_PC_f16
-    Pointer(t_f16, false), // 884 t_P_f16
-    Pointer(t_P_f16, false), // 885 t_P_P_f16
-    Pointer(t_P_f32, false), // 886 t_P_P_f32
-    Pointer(t_i64, false), // 887 t_P_i64
-    Handle(57), // 888 t_cublasLtHandle_t
-    Pointer(t_cublasLtHandle_t, false), // 889 t_P_cublasLtHandle_t
-    Struct(352), // 890 t_cublasLtEmulationDescOpaque_t
-    Pointer(t_cublasLtEmulationDescOpaque_t, false), // 891 t_P_cublasLtEmulationDescOpaque_t
-    Pointer(t_P_cublasLtEmulationDescOpaque_t, false), // 892 t_P_P_cublasLtEmulationDescOpaque_t
-    Enum(180), // 893 t_cublasLtEmulationDescAttributes_t
-    Array(t_u64, 14), // 894 t_A14_u64
-    Struct(353), // 895 t_cublasLtMatrixLayoutOpaque_t
-    Pointer(t_cublasLtMatrixLayoutOpaque_t, false), // 896 t_P_cublasLtMatrixLayoutOpaque_t
-    Pointer(t_P_cublasLtMatrixLayoutOpaque_t, false), // 897 t_P_P_cublasLtMatrixLayoutOpaque_t
-    Array(t_u64, 23), // 898 t_A23_u64
-    Array(t_u64, 32), // 899 t_A32_u64
-    Struct(355), // 900 t_cublasLtMatmulDescOpaque_t
-    Pointer(t_cublasLtMatmulDescOpaque_t, false), // 901 t_P_cublasLtMatmulDescOpaque_t
-    Struct(357), // 902 t_cublasLtMatmulAlgo_t
-    Pointer(t_cublasLtMatmulAlgo_t, true), // 903 t_PC_cublasLtMatmulAlgo_t
-    Enum(181), // 904 t_cublasLtMatmulAlgoCapAttributes_t
-    Array(t_i32, 4), // 905 t_A4_i32
-    Struct(358), // 906 t_cublasLtMatmulHeuristicResult_t
-    Pointer(t_cublasLtMatmulHeuristicResult_t, false), // 907 t_P_cublasLtMatmulHeuristicResult_t
-    Enum(182), // 908 t_cublasLtMatmulAlgoConfigAttributes_t
-    Pointer(t_cublasLtMatmulAlgo_t, false), // 909 t_P_cublasLtMatmulAlgo_t
-    Array(t_u64, 10), // 910 t_A10_u64
-    Array(t_u64, 12), // 911 t_A12_u64
-    Struct(359), // 912 t_cublasLtMatmulPreferenceOpaque_t
-    Pointer(t_cublasLtMatmulPreferenceOpaque_t, false), // 913 t_P_cublasLtMatmulPreferenceOpaque_t
-    Pointer(t_P_cublasLtMatmulDescOpaque_t, false), // 914 t_P_P_cublasLtMatmulDescOpaque_t
-    Enum(183), // 915 t_cublasLtMatmulDescAttributes_t
-    Pointer(t_P_cublasLtMatmulPreferenceOpaque_t, false), // 916 t_P_P_cublasLtMatmulPreferenceOpaque_t
-    Enum(184), // 917 t_cublasLtMatmulPreferenceAttributes_t
-    Enum(185), // 918 t_cublasLtMatrixLayoutAttribute_t
-    Struct(362), // 919 t_cublasLtMatrixTransformDescOpaque_t
-    Pointer(t_cublasLtMatrixTransformDescOpaque_t, false), // 920 t_P_cublasLtMatrixTransformDescOpaque_t
-    Pointer(t_P_cublasLtMatrixTransformDescOpaque_t, false), // 921 t_P_P_cublasLtMatrixTransformDescOpaque_t
-    Enum(186), // 922 t_cublasLtMatrixTransformDescAttributes_t
-    Pointer(t_PC_f32, false), // 923 t_P_PC_f32
-    BFloat16, // 924 t_bf16
-    Pointer(t_bf16, true), // 925 t_PC_bf16
-    Pointer(t_PC_bf16, false), // 926 t_P_PC_bf16
-    Pointer(t_bf16, false), // 927 t_P_bf16
-    Pointer(t_P_bf16, false), // 928 t_P_P_bf16
-    Pointer(t_u8, true), // 929 t_PC_u8
-    Pointer(t_u8, false), // 930 t_P_u8
-    Handle(58), // 931 t_cublasXtHandle_t
-    Pointer(t_cublasXtHandle_t, false), // 932 t_P_cublasXtHandle_t
-    Enum(187), // 933 t_cublasXtPinnedMemMode_t
-    Pointer(t_cublasXtPinnedMemMode_t, false), // 934 t_P_cublasXtPinnedMemMode_t
-    Enum(188), // 935 t_cublasXtBlasOp_t
-    Enum(189), // 936 t_cublasXtOpType_t
-    Pointer(t_cuDoubleComplex, false), // 937 t_P_cuDoubleComplex
-    Pointer(t_P_cuDoubleComplex, false), // 938 t_P_P_cuDoubleComplex
-    Pointer(t_PC_cuDoubleComplex, false), // 939 t_P_PC_cuDoubleComplex
-    Enum(190), // 940 t_cudnnStatus_t
-    Status(190), // 941 t_cudnnStatus_t_status
-    Handle(59), // 942 t_cudnnHandle_t
-    Handle(60), // 943 t_cudnnActivationDescriptor_t
-    Handle(61), // 944 t_cudnnTensorDescriptor_t
-    Enum(191), // 945 t_cudnnDataType_t
-    Enum(192), // 946 t_cudnnBackendDescriptorType_t
-    Enum(193), // 947 t_cudnnBackendAttributeName_t
-    Enum(194), // 948 t_cudnnBackendAttributeType_t
-    Enum(195), // 949 t_cudnnBatchNormMode_t
-    Enum(196), // 950 t_cudnnBatchNormOps_t
-    Handle(62), // 951 t_cudnnRNNDescriptor_t
-    Enum(197), // 952 t_cudnnCTCLossAlgo_t
-    Handle(63), // 953 t_cudnnCTCLossDescriptor_t
-    Enum(198), // 954 t_cudnnCausalConv1dActivation_t
-    Handle(64), // 955 t_cudnnFilterDescriptor_t
-    Handle(65), // 956 t_cudnnConvolutionDescriptor_t
-    Enum(199), // 957 t_cudnnConvolutionBwdDataAlgo_t
-    Enum(200), // 958 t_cudnnConvolutionBwdFilterAlgo_t
-    Enum(201), // 959 t_cudnnConvolutionFwdAlgo_t
-    Handle(66), // 960 t_cudnnAlgorithmDescriptor_t
-    Pointer(t_cudnnHandle_t, false), // 961 t_P_cudnnHandle_t
-    Pointer(t_cudnnActivationDescriptor_t, false), // 962 t_P_cudnnActivationDescriptor_t
-    Pointer(t_cudnnAlgorithmDescriptor_t, false), // 963 t_P_cudnnAlgorithmDescriptor_t
-    Handle(67), // 964 t_cudnnAlgorithmPerformance_t
-    Pointer(t_cudnnAlgorithmPerformance_t, false), // 965 t_P_cudnnAlgorithmPerformance_t
-    Handle(68), // 966 t_cudnnAttnDescriptor_t
-    Pointer(t_cudnnAttnDescriptor_t, false), // 967 t_P_cudnnAttnDescriptor_t
-    Pointer(t_cudnnCTCLossDescriptor_t, false), // 968 t_P_cudnnCTCLossDescriptor_t
-    Pointer(t_cudnnConvolutionDescriptor_t, false), // 969 t_P_cudnnConvolutionDescriptor_t
-    Handle(69), // 970 t_cudnnDropoutDescriptor_t
-    Pointer(t_cudnnDropoutDescriptor_t, false), // 971 t_P_cudnnDropoutDescriptor_t
-    Pointer(t_cudnnFilterDescriptor_t, false), // 972 t_P_cudnnFilterDescriptor_t
-    Handle(70), // 973 t_cudnnFusedOpsConstParamPack_t
-    Pointer(t_cudnnFusedOpsConstParamPack_t, false), // 974 t_P_cudnnFusedOpsConstParamPack_t
-    Enum(202), // 975 t_cudnnFusedOps_t
-    Handle(71), // 976 t_cudnnFusedOpsPlan_t
-    Pointer(t_cudnnFusedOpsPlan_t, false), // 977 t_P_cudnnFusedOpsPlan_t
-    Handle(72), // 978 t_cudnnFusedOpsVariantParamPack_t
-    Pointer(t_cudnnFusedOpsVariantParamPack_t, false), // 979 t_P_cudnnFusedOpsVariantParamPack_t
-    Handle(73), // 980 t_cudnnLRNDescriptor_t
-    Pointer(t_cudnnLRNDescriptor_t, false), // 981 t_P_cudnnLRNDescriptor_t
-    Handle(74), // 982 t_cudnnOpTensorDescriptor_t
-    Pointer(t_cudnnOpTensorDescriptor_t, false), // 983 t_P_cudnnOpTensorDescriptor_t
-    Handle(75), // 984 t_cudnnPersistentRNNPlan_t
-    Pointer(t_cudnnPersistentRNNPlan_t, false), // 985 t_P_cudnnPersistentRNNPlan_t
-    Handle(76), // 986 t_cudnnPoolingDescriptor_t
-    Pointer(t_cudnnPoolingDescriptor_t, false), // 987 t_P_cudnnPoolingDescriptor_t
-    Handle(77), // 988 t_cudnnRNNDataDescriptor_t
-    Pointer(t_cudnnRNNDataDescriptor_t, false), // 989 t_P_cudnnRNNDataDescriptor_t
-    Pointer(t_cudnnRNNDescriptor_t, false), // 990 t_P_cudnnRNNDescriptor_t
-    Handle(78), // 991 t_cudnnReduceTensorDescriptor_t
-    Pointer(t_cudnnReduceTensorDescriptor_t, false), // 992 t_P_cudnnReduceTensorDescriptor_t
-    Handle(79), // 993 t_cudnnSeqDataDescriptor_t
-    Pointer(t_cudnnSeqDataDescriptor_t, false), // 994 t_P_cudnnSeqDataDescriptor_t
-    Handle(80), // 995 t_cudnnSpatialTransformerDescriptor_t
-    Pointer(t_cudnnSpatialTransformerDescriptor_t, false), // 996 t_P_cudnnSpatialTransformerDescriptor_t
-    Pointer(t_cudnnTensorDescriptor_t, false), // 997 t_P_cudnnTensorDescriptor_t
-    Handle(81), // 998 t_cudnnTensorTransformDescriptor_t
-    Pointer(t_cudnnTensorTransformDescriptor_t, false), // 999 t_P_cudnnTensorTransformDescriptor_t
-    Enum(203), // 1000 t_cudnnNormMode_t
-    Enum(204), // 1001 t_cudnnDivNormMode_t
-    Enum(205), // 1002 t_cudnnDeterminism_t
-    Enum(206), // 1003 t_cudnnMathType_t
-    Struct(363), // 1004 t_cudnnConvolutionBwdDataAlgoPerf_t
-    Pointer(t_cudnnConvolutionBwdDataAlgoPerf_t, false), // 1005 t_P_cudnnConvolutionBwdDataAlgoPerf_t
-    Struct(364), // 1006 t_cudnnConvolutionBwdFilterAlgoPerf_t
-    Pointer(t_cudnnConvolutionBwdFilterAlgoPerf_t, false), // 1007 t_P_cudnnConvolutionBwdFilterAlgoPerf_t
-    Struct(365), // 1008 t_cudnnConvolutionFwdAlgoPerf_t
-    Pointer(t_cudnnConvolutionFwdAlgoPerf_t, false), // 1009 t_P_cudnnConvolutionFwdAlgoPerf_t
-    Pointer(t_cudnnTensorDescriptor_t, true), // 1010 t_PC_cudnnTensorDescriptor_t
-    Enum(207), // 1011 t_cudnnActivationMode_t
-    Pointer(t_cudnnActivationMode_t, false), // 1012 t_P_cudnnActivationMode_t
-    Enum(208), // 1013 t_cudnnNanPropagation_t
-    Pointer(t_cudnnNanPropagation_t, false), // 1014 t_P_cudnnNanPropagation_t
-    Enum(209), // 1015 t_cudnnRNNAlgo_t
-    Union(367), // 1016 t_Algorithm
-    Struct(366), // 1017 t_cudnnAlgorithm_t
-    Pointer(t_cudnnAlgorithm_t, false), // 1018 t_P_cudnnAlgorithm_t
-    Pointer(t_cudnnStatus_t, false), // 1019 t_P_cudnnStatus_t
-    Pointer(t_cudnnDataType_t, false), // 1020 t_P_cudnnDataType_t
-    Pointer(t_cudnnMathType_t, false), // 1021 t_P_cudnnMathType_t
-    Enum(210), // 1022 t_cudnnLossNormalizationMode_t
-    Pointer(t_cudnnLossNormalizationMode_t, false), // 1023 t_P_cudnnLossNormalizationMode_t
-    Enum(211), // 1024 t_cudnnCTCGradMode_t
-    Pointer(t_cudnnCTCGradMode_t, false), // 1025 t_P_cudnnCTCGradMode_t
-    Enum(212), // 1026 t_cudnnConvolutionMode_t
-    Pointer(t_cudnnConvolutionMode_t, false), // 1027 t_P_cudnnConvolutionMode_t
-    Enum(213), // 1028 t_cudnnReorderType_t
-    Pointer(t_cudnnReorderType_t, false), // 1029 t_P_cudnnReorderType_t
-    Enum(214), // 1030 t_cudnnTensorFormat_t
-    Pointer(t_cudnnTensorFormat_t, false), // 1031 t_P_cudnnTensorFormat_t
-    Enum(215), // 1032 t_cudnnFusedOpsConstParamLabel_t
-    Enum(216), // 1033 t_cudnnFusedOpsVariantParamLabel_t
-    Enum(217), // 1034 t_cudnnMultiHeadAttnWeightKind_t
-    Enum(218), // 1035 t_cudnnNormOps_t
-    Enum(219), // 1036 t_cudnnNormAlgo_t
-    Enum(220), // 1037 t_cudnnOpTensorOp_t
-    Pointer(t_cudnnOpTensorOp_t, false), // 1038 t_P_cudnnOpTensorOp_t
-    Enum(221), // 1039 t_cudnnPoolingMode_t
-    Pointer(t_cudnnPoolingMode_t, false), // 1040 t_P_cudnnPoolingMode_t
-    Enum(222), // 1041 t_cudnnRNNBiasMode_t
-    Pointer(t_cudnnRNNBiasMode_t, false), // 1042 t_P_cudnnRNNBiasMode_t
-    Enum(223), // 1043 t_cudnnRNNDataLayout_t
-    Pointer(t_cudnnRNNDataLayout_t, false), // 1044 t_P_cudnnRNNDataLayout_t
-    Enum(224), // 1045 t_cudnnRNNInputMode_t
-    Pointer(t_cudnnRNNInputMode_t, false), // 1046 t_P_cudnnRNNInputMode_t
-    Enum(225), // 1047 t_cudnnDirectionMode_t
-    Pointer(t_cudnnDirectionMode_t, false), // 1048 t_P_cudnnDirectionMode_t
-    Enum(226), // 1049 t_cudnnRNNMode_t
-    Pointer(t_cudnnRNNMode_t, false), // 1050 t_P_cudnnRNNMode_t
-    Pointer(t_cudnnRNNAlgo_t, false), // 1051 t_P_cudnnRNNAlgo_t
-    Enum(227), // 1052 t_cudnnForwardMode_t
-    Enum(228), // 1053 t_cudnnReduceTensorOp_t
-    Pointer(t_cudnnReduceTensorOp_t, false), // 1054 t_P_cudnnReduceTensorOp_t
-    Enum(229), // 1055 t_cudnnReduceTensorIndices_t
-    Pointer(t_cudnnReduceTensorIndices_t, false), // 1056 t_P_cudnnReduceTensorIndices_t
-    Enum(230), // 1057 t_cudnnIndicesType_t
-    Pointer(t_cudnnIndicesType_t, false), // 1058 t_P_cudnnIndicesType_t
-    Enum(231), // 1059 t_cudnnSeqDataAxis_t
-    Pointer(t_cudnnSeqDataAxis_t, false), // 1060 t_P_cudnnSeqDataAxis_t
-    Enum(232), // 1061 t_cudnnFoldingDirection_t
-    Pointer(t_cudnnFoldingDirection_t, false), // 1062 t_P_cudnnFoldingDirection_t
-    Struct(368), // 1063 t_cudnnGnnCscGraph_t
-    Pointer(t_cudnnGnnCscGraph_t, true), // 1064 t_PC_cudnnGnnCscGraph_t
-    Enum(233), // 1065 t_cudnnGnnAggOp_t
-    Enum(234), // 1066 t_cudnnGnnActivationOp_t
-    Struct(369), // 1067 t_cudnnGnnMhaParams_t
-    Pointer(t_cudnnGnnMhaParams_t, true), // 1068 t_PC_cudnnGnnMhaParams_t
-    Enum(235), // 1069 t_cudnnLRNMode_t
-    Enum(236), // 1070 t_cudnnWgradMode_t
-    Enum(237), // 1071 t_cudnnErrQueryMode_t
-    Enum(238), // 1072 t_cudnnRNNClipMode_t
-    Pointer(t_cudnnRNNClipMode_t, false), // 1073 t_P_cudnnRNNClipMode_t
-    Pointer(t_cudnnSeqDataAxis_t, true), // 1074 t_PC_cudnnSeqDataAxis_t
-    Enum(239), // 1075 t_cudnnSamplerType_t
-    Enum(240), // 1076 t_cudnnSoftmaxAlgorithm_t
-    Enum(241), // 1077 t_cudnnSoftmaxMode_t
-    Enum(242), // 1078 t_cufftResult
-    Status(242), // 1079 t_cufftResult_status
-    Enum(243), // 1080 t_cufftType
-    Enum(244), // 1081 t_cufftProperty
-    Enum(245), // 1082 t_cufftXtCallbackType
-    Array(t_i32, 64), // 1083 t_A64_i32
-    Array(t_P_void, 64), // 1084 t_A64_P_void
-    Array(t_u64, 64), // 1085 t_A64_u64
-    Struct(371), // 1086 t_cudaXtDesc
-    Pointer(t_cudaXtDesc, false), // 1087 t_P_cudaXtDesc
-    Enum(246), // 1088 t_libFormat
-    Struct(370), // 1089 t_cudaLibXtDesc
-    Pointer(t_cudaLibXtDesc, false), // 1090 t_P_cudaLibXtDesc
-    Pointer(t_P_cudaLibXtDesc, false), // 1091 t_P_P_cudaLibXtDesc
-    Enum(247), // 1092 t_cufftXtSubFormat
-    Enum(248), // 1093 t_cufftXtCopyType
-    Enum(249), // 1094 t_cufftXtQueryType
-    Array(t_u64, 3), // 1095 t_A3_u64
-    Struct(372), // 1096 t_cufftBox3d
-    Pointer(t_cufftBox3d, true), // 1097 t_PC_cufftBox3d
-    Enum(250), // 1098 t_cufftXtWorkAreaPolicy
-    Enum(251), // 1099 t_CUfileOpError
-    Struct(373), // 1100 t_CUfileError_t
-    Flags(252, 4), // 1101 t_CUfileStatus_t_in4
-    Struct(374), // 1102 t_CUfileIOEvents_t
-    Pointer(t_CUfileIOEvents_t, false), // 1103 t_P_CUfileIOEvents_t
-    Enum(253), // 1104 t_CUfileBatchMode_t
-    Struct(377), // 1105 t_CUfileIOParams_t_u_batch
-    Union(376), // 1106 t_CUfileIOParams_t_u
-    Enum(254), // 1107 t_CUfileOpcode_t
-    Struct(375), // 1108 t_CUfileIOParams_t
-    Pointer(t_CUfileIOParams_t, false), // 1109 t_P_CUfileIOParams_t
-    Flags(255, 4), // 1110 t_CUfileDriverStatusFlags_t_in4
-    Flags(256, 4), // 1111 t_CUfileP2PFlags_t_in4
-    Pointer(t_CUfileP2PFlags_t_in4, false), // 1112 t_P_CUfileP2PFlags_t_in4
-    Struct(379), // 1113 t_CUfileDrvProps_t_nvfs
-    Struct(378), // 1114 t_CUfileDrvProps_t
-    Pointer(t_CUfileDrvProps_t, false), // 1115 t_P_CUfileDrvProps_t
-    Enum(257), // 1116 t_CUFileBoolConfigParameter_t
-    Pointer(t_bool1, false), // 1117 t_P_bool1
-    Enum(258), // 1118 t_CUFileSizeTConfigParameter_t
-    Enum(259), // 1119 t_CUFileStringConfigParameter_t
-    Struct(381), // 1120 t_CUfileOpCounter_t
-    Struct(380), // 1121 t_CUfileStatsLevel1_t
-    Pointer(t_CUfileStatsLevel1_t, false), // 1122 t_P_CUfileStatsLevel1_t
-    Struct(382), // 1123 t_CUfileStatsLevel2_t
-    Pointer(t_CUfileStatsLevel2_t, false), // 1124 t_P_CUfileStatsLevel2_t
-    Array(t_char, 16), // 1125 t_A16_char
-    Struct(384), // 1126 t_CUfilePerGpuStats_t
-    Array(t_CUfilePerGpuStats_t, 16), // 1127 t_A16_CUfilePerGpuStats_t
-    Struct(383), // 1128 t_CUfileStatsLevel3_t
-    Pointer(t_CUfileStatsLevel3_t, false), // 1129 t_P_CUfileStatsLevel3_t
-    Enum(260), // 1130 t_CUfileFileHandleType
-    Union(386), // 1131 t_CUfileDescr_t_handle
-    Struct(387), // 1132 t_CUfileFSOps_t
-    Pointer(t_CUfileFSOps_t, true), // 1133 t_PC_CUfileFSOps_t
-    Struct(385), // 1134 t_CUfileDescr_t
-    Pointer(t_CUfileDescr_t, false), // 1135 t_P_CUfileDescr_t
-    Struct(388), // 1136 t_CUfileIOVec_t
-    Pointer(t_CUfileIOVec_t, true), // 1137 t_PC_CUfileIOVec_t
-    Enum(261), // 1138 t_curandStatus_t
-    Status(261), // 1139 t_curandStatus_t_status
-    Handle(82), // 1140 t_curandGenerator_t
-    Pointer(t_curandGenerator_t, false), // 1141 t_P_curandGenerator_t
-    Enum(262), // 1142 t_curandRngType_t
-    Handle(83), // 1143 t_curandDiscreteDistribution_t
-    Pointer(t_curandDiscreteDistribution_t, false), // 1144 t_P_curandDiscreteDistribution_t
-    Enum(263), // 1145 t_curandMethod_t
-    Array(t_u32, 32), // 1146 t_A32_u32
-    Pointer(t_A32_u32, false), // 1147 t_P_A32_u32
-    Pointer(t_P_A32_u32, false), // 1148 t_P_P_A32_u32
-    Enum(264), // 1149 t_curandDirectionVectorSet_t
-    Pointer(t_A64_u64, false), // 1150 t_P_A64_u64
-    Pointer(t_P_A64_u64, false), // 1151 t_P_P_A64_u64
-    Pointer(t_P_u32, false), // 1152 t_P_P_u32
-    Pointer(t_P_u64, false), // 1153 t_P_P_u64
-    Enum(265), // 1154 t_curandOrdering_t
-    Enum(266), // 1155 t_cusolverStatus_t
-    Status(266), // 1156 t_cusolverStatus_t_status
-    Handle(84), // 1157 t_cusolverDnHandle_t
-    Int { bytes: 1, signed: true }, // 1158 t_i8
-    Enum(267), // 1159 t_cusolverEigMode_t
-    Handle(85), // 1160 t_gesvdjInfo_t
-    Enum(268), // 1161 t_cusolverEigRange_t
-    Handle(86), // 1162 t_syevjInfo_t
-    Enum(269), // 1163 t_cusolverEigType_t
-    Pointer(t_cusolverDnHandle_t, false), // 1164 t_P_cusolverDnHandle_t
-    Pointer(t_gesvdjInfo_t, false), // 1165 t_P_gesvdjInfo_t
-    Handle(87), // 1166 t_cusolverDnParams_t
-    Pointer(t_cusolverDnParams_t, false), // 1167 t_P_cusolverDnParams_t
-    Pointer(t_syevjInfo_t, false), // 1168 t_P_syevjInfo_t
-    Enum(270), // 1169 t_cusolverDeterministicMode_t
-    Pointer(t_cusolverDeterministicMode_t, false), // 1170 t_P_cusolverDeterministicMode_t
-    Enum(271), // 1171 t_cudaEmulationStrategy
-    Pointer(t_cudaEmulationStrategy, false), // 1172 t_P_cudaEmulationStrategy
-    Enum(272), // 1173 t_cusolverMathMode_t
-    Pointer(t_cusolverMathMode_t, false), // 1174 t_P_cusolverMathMode_t
-    Handle(88), // 1175 t_cusolverDnIRSInfos_t
-    Pointer(t_cusolverDnIRSInfos_t, false), // 1176 t_P_cusolverDnIRSInfos_t
-    Handle(89), // 1177 t_cusolverDnIRSParams_t
-    Pointer(t_cusolverDnIRSParams_t, false), // 1178 t_P_cusolverDnIRSParams_t
-    Enum(273), // 1179 t_cusolverIRSRefinement_t
-    Enum(274), // 1180 t_cusolverPrecType_t
-    Enum(275), // 1181 t_cusolverDnFunction_t
-    Enum(276), // 1182 t_cusolverAlgMode_t
-    Enum(277), // 1183 t_cusolverDirectMode_t
-    Enum(278), // 1184 t_cusolverStorevMode_t
-    Enum(279), // 1185 t_cusolverEigComp_t
-    Handle(90), // 1186 t_cusolverMgHandle_t
-    Pointer(t_cusolverMgHandle_t, false), // 1187 t_P_cusolverMgHandle_t
-    Enum(280), // 1188 t_cusolverMgGridMapping_t
-    Handle(91), // 1189 t_cusolverRfHandle_t
-    Pointer(t_cusolverRfHandle_t, false), // 1190 t_P_cusolverRfHandle_t
-    Enum(281), // 1191 t_cusolverRfFactorization_t
-    Pointer(t_cusolverRfFactorization_t, false), // 1192 t_P_cusolverRfFactorization_t
-    Enum(282), // 1193 t_cusolverRfTriangularSolve_t
-    Pointer(t_cusolverRfTriangularSolve_t, false), // 1194 t_P_cusolverRfTriangularSolve_t
-    Enum(283), // 1195 t_cusolverRfMatrixFormat_t
-    Pointer(t_cusolverRfMatrixFormat_t, false), // 1196 t_P_cusolverRfMatrixFormat_t
-    Enum(284), // 1197 t_cusolverRfUnitDiagonal_t
-    Pointer(t_cusolverRfUnitDiagonal_t, false), // 1198 t_P_cusolverRfUnitDiagonal_t
-    Enum(285), // 1199 t_cusolverRfNumericBoostReport_t
-    Pointer(t_cusolverRfNumericBoostReport_t, false), // 1200 t_P_cusolverRfNumericBoostReport_t
-    Enum(286), // 1201 t_cusolverRfResetValuesFastMode_t
-    Pointer(t_cusolverRfResetValuesFastMode_t, false), // 1202 t_P_cusolverRfResetValuesFastMode_t
-    Handle(92), // 1203 t_cusolverSpHandle_t
-    Handle(93), // 1204 t_cusparseMatDescr_t
-    Handle(94), // 1205 t_csrcholInfo_t
-    Handle(95), // 1206 t_csrcholInfoHost_t
-    Handle(96), // 1207 t_csrluInfoHost_t
-    Handle(97), // 1208 t_csrqrInfo_t
-    Handle(98), // 1209 t_csrqrInfoHost_t
-    Pointer(t_cusolverSpHandle_t, false), // 1210 t_P_cusolverSpHandle_t
-    Pointer(t_csrcholInfo_t, false), // 1211 t_P_csrcholInfo_t
-    Pointer(t_csrcholInfoHost_t, false), // 1212 t_P_csrcholInfoHost_t
-    Pointer(t_csrluInfoHost_t, false), // 1213 t_P_csrluInfoHost_t
-    Pointer(t_csrqrInfo_t, false), // 1214 t_P_csrqrInfo_t
-    Pointer(t_csrqrInfoHost_t, false), // 1215 t_P_csrqrInfoHost_t
-    Enum(287), // 1216 t_cusparseStatus_t
-    Status(287), // 1217 t_cusparseStatus_t_status
-    Handle(99), // 1218 t_cusparseHandle_t
-    Handle(100), // 1219 t_cusparseSpVecDescr_t
-    Handle(101), // 1220 t_cusparseDnVecDescr_t
-    Handle(102), // 1221 t_cusparseConstSpVecDescr_t
-    Handle(103), // 1222 t_cusparseSpMatDescr_t
-    Enum(288), // 1223 t_cusparseIndexType_t
-    Pointer(t_cusparseIndexType_t, false), // 1224 t_P_cusparseIndexType_t
-    Enum(289), // 1225 t_cusparseIndexBase_t
-    Pointer(t_cusparseIndexBase_t, false), // 1226 t_P_cusparseIndexBase_t
-    Pointer(t_cudaDataType, false), // 1227 t_P_cudaDataType
-    Enum(290), // 1228 t_cusparseDirection_t
-    Handle(104), // 1229 t_bsric02Info_t
-    Enum(291), // 1230 t_cusparseSolvePolicy_t
-    Handle(105), // 1231 t_bsrilu02Info_t
-    Enum(292), // 1232 t_cusparseOperation_t
-    Handle(106), // 1233 t_bsrsm2Info_t
-    Handle(107), // 1234 t_bsrsv2Info_t
-    Handle(108), // 1235 t_csru2csrInfo_t
-    Handle(109), // 1236 t_cusparseColorInfo_t
-    Handle(110), // 1237 t_csrgemm2Info_t
-    Handle(111), // 1238 t_csric02Info_t
-    Handle(112), // 1239 t_csrilu02Info_t
-    Handle(113), // 1240 t_csrsm2Info_t
-    Handle(114), // 1241 t_csrsv2Info_t
-    Enum(293), // 1242 t_cusparseAction_t
-    Handle(115), // 1243 t_cusparseConstSpMatDescr_t
-    Handle(116), // 1244 t_cusparseConstDnMatDescr_t
-    Enum(294), // 1245 t_cusparseOrder_t
-    Pointer(t_cusparseOrder_t, false), // 1246 t_P_cusparseOrder_t
-    Handle(117), // 1247 t_cusparseConstDnVecDescr_t
-    Handle(118), // 1248 t_cusparseDnMatDescr_t
-    Pointer(t_cusparseHandle_t, false), // 1249 t_P_cusparseHandle_t
-    Pointer(t_cusparseSpMatDescr_t, false), // 1250 t_P_cusparseSpMatDescr_t
-    Pointer(t_bsric02Info_t, false), // 1251 t_P_bsric02Info_t
-    Pointer(t_bsrilu02Info_t, false), // 1252 t_P_bsrilu02Info_t
-    Pointer(t_bsrsm2Info_t, false), // 1253 t_P_bsrsm2Info_t
-    Pointer(t_bsrsv2Info_t, false), // 1254 t_P_bsrsv2Info_t
-    Pointer(t_cusparseColorInfo_t, false), // 1255 t_P_cusparseColorInfo_t
-    Pointer(t_cusparseConstSpMatDescr_t, false), // 1256 t_P_cusparseConstSpMatDescr_t
-    Pointer(t_cusparseConstDnMatDescr_t, false), // 1257 t_P_cusparseConstDnMatDescr_t
-    Pointer(t_cusparseConstDnVecDescr_t, false), // 1258 t_P_cusparseConstDnVecDescr_t
-    Pointer(t_cusparseConstSpVecDescr_t, false), // 1259 t_P_cusparseConstSpVecDescr_t
-    Pointer(t_csrgemm2Info_t, false), // 1260 t_P_csrgemm2Info_t
-    Pointer(t_csric02Info_t, false), // 1261 t_P_csric02Info_t
-    Pointer(t_csrilu02Info_t, false), // 1262 t_P_csrilu02Info_t
-    Pointer(t_csrsm2Info_t, false), // 1263 t_P_csrsm2Info_t
-    Pointer(t_csrsv2Info_t, false), // 1264 t_P_csrsv2Info_t
-    Pointer(t_csru2csrInfo_t, false), // 1265 t_P_csru2csrInfo_t
-    Pointer(t_cusparseDnMatDescr_t, false), // 1266 t_P_cusparseDnMatDescr_t
-    Pointer(t_cusparseDnVecDescr_t, false), // 1267 t_P_cusparseDnVecDescr_t
-    Pointer(t_cusparseMatDescr_t, false), // 1268 t_P_cusparseMatDescr_t
-    Handle(119), // 1269 t_pruneInfo_t
-    Pointer(t_pruneInfo_t, false), // 1270 t_P_pruneInfo_t
-    Pointer(t_cusparseSpVecDescr_t, false), // 1271 t_P_cusparseSpVecDescr_t
-    Enum(295), // 1272 t_cusparseCsr2CscAlg_t
-    Enum(296), // 1273 t_cusparseAlgMode_t
-    Enum(297), // 1274 t_cusparseDenseToSparseAlg_t
-    Enum(298), // 1275 t_cusparseColorAlg_t
-    Pointer(t_cusparseColorAlg_t, false), // 1276 t_P_cusparseColorAlg_t
-    Enum(299), // 1277 t_cusparseDiagType_t
-    Enum(300), // 1278 t_cusparseFillMode_t
-    Enum(301), // 1279 t_cusparseMatrixType_t
-    Enum(302), // 1280 t_cusparsePointerMode_t
-    Pointer(t_cusparsePointerMode_t, false), // 1281 t_P_cusparsePointerMode_t
-    Enum(303), // 1282 t_cusparseSDDMMAlg_t
-    Enum(304), // 1283 t_cusparseSpGEAMAlg_t
-    Handle(120), // 1284 t_cusparseSpGEAMDescr_t
-    Pointer(t_cusparseSpGEAMDescr_t, false), // 1285 t_P_cusparseSpGEAMDescr_t
-    Enum(305), // 1286 t_cusparseSpGEMMAlg_t
-    Handle(121), // 1287 t_cusparseSpGEMMDescr_t
-    Pointer(t_cusparseSpGEMMDescr_t, false), // 1288 t_P_cusparseSpGEMMDescr_t
-    Enum(306), // 1289 t_cusparseSpMMAlg_t
-    Handle(122), // 1290 t_cusparseSpMMOpPlan_t
-    Pointer(t_cusparseSpMMOpPlan_t, false), // 1291 t_P_cusparseSpMMOpPlan_t
-    Enum(307), // 1292 t_cusparseSpMMOpAlg_t
-    Enum(308), // 1293 t_cusparseSpMVAlg_t
-    Enum(309), // 1294 t_cusparseSpMatAttribute_t
-    Enum(310), // 1295 t_cusparseFormat_t
-    Pointer(t_cusparseFormat_t, false), // 1296 t_P_cusparseFormat_t
-    Enum(311), // 1297 t_cusparseSpSMAlg_t
-    Handle(123), // 1298 t_cusparseSpSMDescr_t
-    Pointer(t_cusparseSpSMDescr_t, false), // 1299 t_P_cusparseSpSMDescr_t
-    Enum(312), // 1300 t_cusparseSpSMUpdate_t
-    Enum(313), // 1301 t_cusparseSpSVAlg_t
-    Handle(124), // 1302 t_cusparseSpSVDescr_t
-    Pointer(t_cusparseSpSVDescr_t, false), // 1303 t_P_cusparseSpSVDescr_t
-    Enum(314), // 1304 t_cusparseSpSVUpdate_t
-    Enum(315), // 1305 t_cusparseSparseToDenseAlg_t
-    Enum(316), // 1306 t_ncclResult_t
-    Status(316), // 1307 t_ncclResult_t_status
-    Enum(317), // 1308 t_ncclDataType_t
-    Handle(125), // 1309 t_ncclComm_t
-    Struct(390), // 1310 t_ncclConfigExt_t
-    Pointer(t_ncclConfigExt_t, false), // 1311 t_P_ncclConfigExt_t
-    Struct(391), // 1312 t_ncclConfigExt_t_key
-    Union(392), // 1313 t_ncclConfigExt_t_val
-    Struct(389), // 1314 t_ncclCollConfig_t
-    Pointer(t_ncclCollConfig_t, true), // 1315 t_PC_ncclCollConfig_t
-    Enum(318), // 1316 t_ncclRedOp_t
-    Pointer(t_ncclResult_t, false), // 1317 t_P_ncclResult_t
-    Array(t_char, 128), // 1318 t_A128_char
-    Struct(393), // 1319 t_ncclUniqueId
-    Pointer(t_ncclUniqueId, false), // 1320 t_P_ncclUniqueId
-    Pointer(t_ncclUniqueId, true), // 1321 t_PC_ncclUniqueId
-    Pointer(t_ncclComm_t, false), // 1322 t_P_ncclComm_t
-    Struct(394), // 1323 t_ncclConfig_t
-    Pointer(t_ncclConfig_t, false), // 1324 t_P_ncclConfig_t
-    Enum(319), // 1325 t_ncclCommMemStat_t
-    Handle(126), // 1326 t_ncclWindow_t
-    Pointer(t_ncclWindow_t, false), // 1327 t_P_ncclWindow_t
-    Struct(395), // 1328 t_ncclSimInfo_t
-    Pointer(t_ncclSimInfo_t, false), // 1329 t_P_ncclSimInfo_t
-    Handle(127), // 1330 t_ncclParamHandle_t
-    Pointer(t_ncclParamHandle_t, false), // 1331 t_P_ncclParamHandle_t
-    Pointer(t_P_PC_char, false), // 1332 t_P_P_PC_char
-    Int { bytes: 2, signed: true }, // 1333 t_i16
-    Pointer(t_i16, false), // 1334 t_P_i16
-    Pointer(t_i8, false), // 1335 t_P_i8
-    Pointer(t_u16, false), // 1336 t_P_u16
-    Pointer(t_ncclRedOp_t, false), // 1337 t_P_ncclRedOp_t
-    Enum(320), // 1338 t_ncclScalarResidence_t
-    Struct(396), // 1339 t_ncclEncryptionConfig_t
-    Pointer(t_ncclEncryptionConfig_t, true), // 1340 t_PC_ncclEncryptionConfig_t
-    Struct(397), // 1341 t_ncclWaitSignalDesc_t
-    Pointer(t_ncclWaitSignalDesc_t, false), // 1342 t_P_ncclWaitSignalDesc_t
-    Enum(321), // 1343 t_nvFatbinResult
-    Status(321), // 1344 t_nvFatbinResult_status
-    Handle(128), // 1345 t_nvFatbinHandle
-    Pointer(t_nvFatbinHandle, false), // 1346 t_P_nvFatbinHandle
-    Enum(322), // 1347 t_nvJitLinkResult
-    Status(322), // 1348 t_nvJitLinkResult_status
-    Handle(129), // 1349 t_nvJitLinkHandle
-    Enum(323), // 1350 t_nvJitLinkInputType
-    Pointer(t_nvJitLinkHandle, false), // 1351 t_P_nvJitLinkHandle
-    Enum(324), // 1352 t_nvjpegStatus_t
-    Status(324), // 1353 t_nvjpegStatus_t_status
-    Handle(130), // 1354 t_nvjpegHandle_t
-    Struct(398), // 1355 t_nvjpegDevAllocator_t
-    Pointer(t_nvjpegDevAllocator_t, false), // 1356 t_P_nvjpegDevAllocator_t
-    Handle(131), // 1357 t_nvjpegBufferDevice_t
-    Pointer(t_nvjpegBufferDevice_t, false), // 1358 t_P_nvjpegBufferDevice_t
-    Struct(399), // 1359 t_nvjpegDevAllocatorV2_t
-    Pointer(t_nvjpegDevAllocatorV2_t, false), // 1360 t_P_nvjpegDevAllocatorV2_t
-    Struct(400), // 1361 t_nvjpegPinnedAllocator_t
-    Pointer(t_nvjpegPinnedAllocator_t, false), // 1362 t_P_nvjpegPinnedAllocator_t
-    Handle(132), // 1363 t_nvjpegBufferPinned_t
-    Pointer(t_nvjpegBufferPinned_t, false), // 1364 t_P_nvjpegBufferPinned_t
-    Struct(401), // 1365 t_nvjpegPinnedAllocatorV2_t
-    Pointer(t_nvjpegPinnedAllocatorV2_t, false), // 1366 t_P_nvjpegPinnedAllocatorV2_t
-    Enum(325), // 1367 t_nvjpegBackend_t
-    Pointer(t_nvjpegHandle_t, false), // 1368 t_P_nvjpegHandle_t
-    Handle(133), // 1369 t_nvjpegJpegState_t
-    Enum(326), // 1370 t_nvjpegOutputFormat_t
-    Array(t_P_u8, 4), // 1371 t_A4_P_u8
-    Array(t_u64, 4), // 1372 t_A4_u64
-    Struct(402), // 1373 t_nvjpegImage_t
-    Pointer(t_nvjpegImage_t, false), // 1374 t_P_nvjpegImage_t
-    Pointer(t_PC_u8, false), // 1375 t_P_PC_u8
-    Handle(134), // 1376 t_nvjpegDecodeParams_t
-    Pointer(t_nvjpegDecodeParams_t, false), // 1377 t_P_nvjpegDecodeParams_t
-    Enum(327), // 1378 t_nvjpegChromaSubsampling_t
-    Handle(135), // 1379 t_nvjpegJpegStream_t
-    Handle(136), // 1380 t_nvjpegJpegDecoder_t
-    Enum(328), // 1381 t_nvjpegExifOrientation_t
-    Enum(329), // 1382 t_nvjpegScaleFactor_t
-    Pointer(t_nvjpegJpegDecoder_t, false), // 1383 t_P_nvjpegJpegDecoder_t
-    Pointer(t_nvjpegJpegState_t, false), // 1384 t_P_nvjpegJpegState_t
-    Handle(137), // 1385 t_nvjpegEncoderState_t
-    Handle(138), // 1386 t_nvjpegEncoderParams_t
-    Pointer(t_nvjpegImage_t, true), // 1387 t_PC_nvjpegImage_t
-    Enum(330), // 1388 t_nvjpegInputFormat_t
-    Pointer(t_nvjpegEncoderParams_t, false), // 1389 t_P_nvjpegEncoderParams_t
-    Enum(331), // 1390 t_nvjpegJpegEncoding_t
-    Pointer(t_nvjpegEncoderState_t, false), // 1391 t_P_nvjpegEncoderState_t
-    Enum(332), // 1392 t_nvjpegEncBackend_t
-    Pointer(t_nvjpegChromaSubsampling_t, false), // 1393 t_P_nvjpegChromaSubsampling_t
-    Pointer(t_nvjpegJpegStream_t, false), // 1394 t_P_nvjpegJpegStream_t
-    Pointer(t_nvjpegExifOrientation_t, false), // 1395 t_P_nvjpegExifOrientation_t
-    Pointer(t_nvjpegJpegEncoding_t, false), // 1396 t_P_nvjpegJpegEncoding_t
-    Enum(333), // 1397 t_nvmlReturn_t
-    Status(333), // 1398 t_nvmlReturn_t_status
-    Handle(139), // 1399 t_nvmlComputeInstance_t
-    Handle(140), // 1400 t_nvmlDevice_t
-    Handle(141), // 1401 t_nvmlGpuInstance_t
-    Struct(404), // 1402 t_nvmlComputeInstancePlacement_t
-    Struct(403), // 1403 t_nvmlComputeInstanceInfo_t
-    Pointer(t_nvmlComputeInstanceInfo_t, false), // 1404 t_P_nvmlComputeInstanceInfo_t
-    Enum(334), // 1405 t_nvmlEccCounterType_t
-    Enum(335), // 1406 t_nvmlValueType_t
-    Union(406), // 1407 t_nvmlValue_t
-    Struct(405), // 1408 t_nvmlFieldValue_t
-    Pointer(t_nvmlFieldValue_t, false), // 1409 t_P_nvmlFieldValue_t
-    Pointer(t_nvmlGpuInstance_t, false), // 1410 t_P_nvmlGpuInstance_t
-    Struct(407), // 1411 t_nvmlGpuInstancePlacement_t
-    Pointer(t_nvmlGpuInstancePlacement_t, true), // 1412 t_PC_nvmlGpuInstancePlacement_t
-    Array(t_char, 32), // 1413 t_A32_char
-    Struct(408), // 1414 t_nvmlPciInfo_t
-    Pointer(t_nvmlPciInfo_t, false), // 1415 t_P_nvmlPciInfo_t
-    Enum(336), // 1416 t_nvmlEnableState_t
-    Enum(337), // 1417 t_nvmlRestrictedAPI_t
-    Pointer(t_nvmlEnableState_t, false), // 1418 t_P_nvmlEnableState_t
-    Array(t_u32, 5), // 1419 t_A5_u32
-    Struct(409), // 1420 t_nvmlAccountingStats_t
-    Pointer(t_nvmlAccountingStats_t, false), // 1421 t_P_nvmlAccountingStats_t
-    Struct(410), // 1422 t_nvmlAccountingStats_v2_t
-    Pointer(t_nvmlAccountingStats_v2_t, false), // 1423 t_P_nvmlAccountingStats_v2_t
-    Struct(411), // 1424 t_nvmlAdaptiveTgpModeInfo_v1_t
-    Pointer(t_nvmlAdaptiveTgpModeInfo_v1_t, false), // 1425 t_P_nvmlAdaptiveTgpModeInfo_v1_t
-    Struct(412), // 1426 t_nvmlDeviceAddressingMode_t
-    Pointer(t_nvmlDeviceAddressingMode_t, false), // 1427 t_P_nvmlDeviceAddressingMode_t
-    Enum(338), // 1428 t_nvmlClockType_t
-    Struct(413), // 1429 t_nvmlDeviceAttributes_t
-    Pointer(t_nvmlDeviceAttributes_t, false), // 1430 t_P_nvmlDeviceAttributes_t
-    Struct(414), // 1431 t_nvmlBAR1Memory_t
-    Pointer(t_nvmlBAR1Memory_t, false), // 1432 t_P_nvmlBAR1Memory_t
-    Struct(415), // 1433 t_nvmlBBXTimeData_v1_t
-    Pointer(t_nvmlBBXTimeData_v1_t, false), // 1434 t_P_nvmlBBXTimeData_v1_t
-    Struct(417), // 1435 t_nvmlEccBankRemapperHistogram_v1_t
-    Struct(416), // 1436 t_nvmlEccBankRemapperStatus_v1_t
-    Pointer(t_nvmlEccBankRemapperStatus_v1_t, false), // 1437 t_P_nvmlEccBankRemapperStatus_v1_t
-    Enum(339), // 1438 t_nvmlBrandType_t
-    Pointer(t_nvmlBrandType_t, false), // 1439 t_P_nvmlBrandType_t
-    Enum(340), // 1440 t_nvmlBridgeChipType_t
-    Struct(419), // 1441 t_nvmlBridgeChipInfo_t
-    Array(t_nvmlBridgeChipInfo_t, 128), // 1442 t_A128_nvmlBridgeChipInfo_t
-    Struct(418), // 1443 t_nvmlBridgeChipHierarchy_t
-    Pointer(t_nvmlBridgeChipHierarchy_t, false), // 1444 t_P_nvmlBridgeChipHierarchy_t
-    Struct(420), // 1445 t_nvmlC2cModeInfo_v1_t
-    Pointer(t_nvmlC2cModeInfo_v1_t, false), // 1446 t_P_nvmlC2cModeInfo_v1_t
-    Struct(421), // 1447 t_nvmlDeviceCapabilities_t
-    Pointer(t_nvmlDeviceCapabilities_t, false), // 1448 t_P_nvmlDeviceCapabilities_t
-    Struct(423), // 1449 t_nvmlClkMonFaultInfo_t
-    Array(t_nvmlClkMonFaultInfo_t, 32), // 1450 t_A32_nvmlClkMonFaultInfo_t
-    Struct(422), // 1451 t_nvmlClkMonStatus_t
-    Pointer(t_nvmlClkMonStatus_t, false), // 1452 t_P_nvmlClkMonStatus_t
-    Enum(341), // 1453 t_nvmlClockId_t
-    Enum(342), // 1454 t_nvmlPstates_t
-    Struct(424), // 1455 t_nvmlClockOffset_t
-    Pointer(t_nvmlClockOffset_t, false), // 1456 t_P_nvmlClockOffset_t
-    Enum(343), // 1457 t_nvmlComputeMode_t
-    Pointer(t_nvmlComputeMode_t, false), // 1458 t_P_nvmlComputeMode_t
-    Struct(425), // 1459 t_nvmlProcessInfo_v1_t
-    Pointer(t_nvmlProcessInfo_v1_t, false), // 1460 t_P_nvmlProcessInfo_v1_t
-    Struct(426), // 1461 t_nvmlProcessInfo_t
-    Pointer(t_nvmlProcessInfo_t, false), // 1462 t_P_nvmlProcessInfo_t
-    Array(t_u8, 32), // 1463 t_A32_u8
-    Array(t_u8, 8192), // 1464 t_A8192_u8
-    Array(t_u8, 4096), // 1465 t_A4096_u8
-    Struct(427), // 1466 t_nvmlConfComputeGpuAttestationReport_t
-    Pointer(t_nvmlConfComputeGpuAttestationReport_t, false), // 1467 t_P_nvmlConfComputeGpuAttestationReport_t
-    Array(t_u8, 5120), // 1468 t_A5120_u8
-    Struct(428), // 1469 t_nvmlConfComputeGpuCertificate_t
-    Pointer(t_nvmlConfComputeGpuCertificate_t, false), // 1470 t_P_nvmlConfComputeGpuCertificate_t
-    Struct(429), // 1471 t_nvmlConfComputeMemSizeInfo_t
-    Pointer(t_nvmlConfComputeMemSizeInfo_t, false), // 1472 t_P_nvmlConfComputeMemSizeInfo_t
-    Struct(430), // 1473 t_nvmlMemory_t
-    Pointer(t_nvmlMemory_t, false), // 1474 t_P_nvmlMemory_t
-    Enum(344), // 1475 t_nvmlCoolerControl_t
-    Flags(345, 4), // 1476 t_nvmlCoolerTarget_t_in4
-    Struct(431), // 1477 t_nvmlCoolerInfo_t
-    Pointer(t_nvmlCoolerInfo_t, false), // 1478 t_P_nvmlCoolerInfo_t
-    Array(t_char, 2048), // 1479 t_A2048_char
-    Struct(432), // 1480 t_nvmlDeviceCurrentClockFreqs_t
-    Pointer(t_nvmlDeviceCurrentClockFreqs_t, false), // 1481 t_P_nvmlDeviceCurrentClockFreqs_t
-    Enum(346), // 1482 t_nvmlMemoryErrorType_t
-    Struct(433), // 1483 t_nvmlEccErrorCounts_t
-    Pointer(t_nvmlEccErrorCounts_t, false), // 1484 t_P_nvmlEccErrorCounts_t
-    Pointer(t_nvmlDevice_t, false), // 1485 t_P_nvmlDevice_t
-    Struct(434), // 1486 t_nvmlDramEncryptionInfo_t
-    Pointer(t_nvmlDramEncryptionInfo_t, false), // 1487 t_P_nvmlDramEncryptionInfo_t
-    Enum(347), // 1488 t_nvmlDriverModel_t
-    Pointer(t_nvmlDriverModel_t, false), // 1489 t_P_nvmlDriverModel_t
-    Struct(436), // 1490 t_nvmlGpuDynamicPstatesInfo_t_utilization
-    Array(t_nvmlGpuDynamicPstatesInfo_t_utilization, 8), // 1491 t_A8_nvmlGpuDynamicPstatesInfo_t_utilization
-    Struct(435), // 1492 t_nvmlGpuDynamicPstatesInfo_t
-    Pointer(t_nvmlGpuDynamicPstatesInfo_t, false), // 1493 t_P_nvmlGpuDynamicPstatesInfo_t
-    Enum(348), // 1494 t_nvmlEncoderType_t
-    Struct(437), // 1495 t_nvmlEncoderSessionInfo_t
-    Pointer(t_nvmlEncoderSessionInfo_t, false), // 1496 t_P_nvmlEncoderSessionInfo_t
-    Enum(349), // 1497 t_nvmlFBCSessionType_t
-    Struct(438), // 1498 t_nvmlFBCSessionInfo_t
-    Pointer(t_nvmlFBCSessionInfo_t, false), // 1499 t_P_nvmlFBCSessionInfo_t
-    Struct(439), // 1500 t_nvmlFBCStats_t
-    Pointer(t_nvmlFBCStats_t, false), // 1501 t_P_nvmlFBCStats_t
-    Struct(440), // 1502 t_nvmlFanSpeedInfo_t
-    Pointer(t_nvmlFanSpeedInfo_t, false), // 1503 t_P_nvmlFanSpeedInfo_t
-    Array(t_u8, 16), // 1504 t_A16_u8
-    Struct(441), // 1505 t_nvmlGpuFabricInfo_t
-    Pointer(t_nvmlGpuFabricInfo_t, false), // 1506 t_P_nvmlGpuFabricInfo_t
-    Struct(442), // 1507 t_nvmlGpuFabricInfoV_t
-    Pointer(t_nvmlGpuFabricInfoV_t, false), // 1508 t_P_nvmlGpuFabricInfoV_t
-    Struct(444), // 1509 t_nvmlGpuFabricClique_v1_t
-    Array(t_nvmlGpuFabricClique_v1_t, 64), // 1510 t_A64_nvmlGpuFabricClique_v1_t
-    Struct(443), // 1511 t_nvmlGpuFabricInfo_v4_t
-    Pointer(t_nvmlGpuFabricInfo_v4_t, false), // 1512 t_P_nvmlGpuFabricInfo_v4_t
-    Pointer(t_nvmlGpuInstancePlacement_t, false), // 1513 t_P_nvmlGpuInstancePlacement_t
-    Struct(445), // 1514 t_nvmlGpuInstanceProfileInfo_t
-    Pointer(t_nvmlGpuInstanceProfileInfo_t, false), // 1515 t_P_nvmlGpuInstanceProfileInfo_t
-    Array(t_char, 96), // 1516 t_A96_char
-    Struct(446), // 1517 t_nvmlGpuInstanceProfileInfo_v2_t
-    Pointer(t_nvmlGpuInstanceProfileInfo_v2_t, false), // 1518 t_P_nvmlGpuInstanceProfileInfo_v2_t
-    Enum(350), // 1519 t_nvmlGpuOperationMode_t
-    Pointer(t_nvmlGpuOperationMode_t, false), // 1520 t_P_nvmlGpuOperationMode_t
-    Struct(447), // 1521 t_nvmlGpuUptime_v1_t
-    Pointer(t_nvmlGpuUptime_v1_t, false), // 1522 t_P_nvmlGpuUptime_v1_t
-    Enum(351), // 1523 t_nvmlGridLicenseFeatureCode_t
-    Struct(450), // 1524 t_nvmlGridLicenseExpiry_t
-    Struct(449), // 1525 t_nvmlGridLicensableFeature_t
-    Array(t_nvmlGridLicensableFeature_t, 3), // 1526 t_A3_nvmlGridLicensableFeature_t
-    Struct(448), // 1527 t_nvmlGridLicensableFeatures_t
-    Pointer(t_nvmlGridLicensableFeatures_t, false), // 1528 t_P_nvmlGridLicensableFeatures_t
-    Array(t_char, 41), // 1529 t_A41_char
-    Union(452), // 1530 t_nvmlUUIDValue_t
-    Struct(451), // 1531 t_nvmlUUID_t
-    Pointer(t_nvmlUUID_t, true), // 1532 t_PC_nvmlUUID_t
-    Enum(352), // 1533 t_nvmlHostVgpuMode_t
-    Pointer(t_nvmlHostVgpuMode_t, false), // 1534 t_P_nvmlHostVgpuMode_t
-    Struct(453), // 1535 t_nvmlHostname_v1_t
-    Pointer(t_nvmlHostname_v1_t, false), // 1536 t_P_nvmlHostname_v1_t
-    Enum(353), // 1537 t_nvmlInforomObject_t
-    Struct(454), // 1538 t_nvmlMarginTemperature_t
-    Pointer(t_nvmlMarginTemperature_t, false), // 1539 t_P_nvmlMarginTemperature_t
-    Enum(354), // 1540 t_nvmlMemoryLocation_t
-    Struct(455), // 1541 t_nvmlMemory_v2_t
-    Pointer(t_nvmlMemory_v2_t, false), // 1542 t_P_nvmlMemory_v2_t
-    Struct(456), // 1543 t_nvmlGetMemoryLimits_v1_t
-    Pointer(t_nvmlGetMemoryLimits_v1_t, false), // 1544 t_P_nvmlGetMemoryLimits_v1_t
-    Enum(355), // 1545 t_nvmlNvLinkCapability_t
-    Enum(356), // 1546 t_nvmlNvLinkErrorCounter_t
-    Struct(459), // 1547 t_nvmlNvlinkFirmwareVersion_t
-    Array(t_nvmlNvlinkFirmwareVersion_t, 100), // 1548 t_A100_nvmlNvlinkFirmwareVersion_t
-    Struct(458), // 1549 t_nvmlNvlinkFirmwareInfo_t
-    Struct(457), // 1550 t_nvmlNvLinkInfo_t
-    Pointer(t_nvmlNvLinkInfo_t, false), // 1551 t_P_nvmlNvLinkInfo_t
-    Struct(460), // 1552 t_nvmlNvLinkInfo_v3_t
-    Pointer(t_nvmlNvLinkInfo_v3_t, false), // 1553 t_P_nvmlNvLinkInfo_v3_t
-    Enum(357), // 1554 t_nvmlIntNvLinkDeviceType_t
-    Pointer(t_nvmlIntNvLinkDeviceType_t, false), // 1555 t_P_nvmlIntNvLinkDeviceType_t
-    Struct(462), // 1556 t_nvmlNvlinkTelemetrySample_v1_t
-    Pointer(t_nvmlNvlinkTelemetrySample_v1_t, false), // 1557 t_P_nvmlNvlinkTelemetrySample_v1_t
-    Struct(461), // 1558 t_nvmlNvlinkTelemetrySamples_v1_t
-    Pointer(t_nvmlNvlinkTelemetrySamples_v1_t, false), // 1559 t_P_nvmlNvlinkTelemetrySamples_v1_t
-    Enum(358), // 1560 t_nvmlNvLinkUtilizationCountUnits_t
-    Flags(359, 4), // 1561 t_nvmlNvLinkUtilizationCountPktTypes_t_in4
-    Struct(463), // 1562 t_nvmlNvLinkUtilizationControl_t
-    Pointer(t_nvmlNvLinkUtilizationControl_t, false), // 1563 t_P_nvmlNvLinkUtilizationControl_t
-    Struct(464), // 1564 t_nvmlNvlinkGetBwMode_t
-    Pointer(t_nvmlNvlinkGetBwMode_t, false), // 1565 t_P_nvmlNvlinkGetBwMode_t
-    Array(t_u8, 256), // 1566 t_A256_u8
-    Struct(465), // 1567 t_nvmlNvlinkNvlePrivateInfo_v1_t
-    Pointer(t_nvmlNvlinkNvlePrivateInfo_v1_t, false), // 1568 t_P_nvmlNvlinkNvlePrivateInfo_v1_t
-    Array(t_u32, 4096), // 1569 t_A4096_u32
-    Struct(466), // 1570 t_nvmlNvlinkGetRemapTableInfo_v1_t
-    Pointer(t_nvmlNvlinkGetRemapTableInfo_v1_t, false), // 1571 t_P_nvmlNvlinkGetRemapTableInfo_v1_t
-    Array(t_u8, 23), // 1572 t_A23_u8
-    Struct(467), // 1573 t_nvmlNvlinkSupportedBwModes_t
-    Pointer(t_nvmlNvlinkSupportedBwModes_t, false), // 1574 t_P_nvmlNvlinkSupportedBwModes_t
-    Enum(360), // 1575 t_nvmlGpuP2PCapsIndex_t
-    Enum(361), // 1576 t_nvmlGpuP2PStatus_t
-    Pointer(t_nvmlGpuP2PStatus_t, false), // 1577 t_P_nvmlGpuP2PStatus_t
-    Struct(468), // 1578 t_nvmlPciInfoExt_t
-    Pointer(t_nvmlPciInfoExt_t, false), // 1579 t_P_nvmlPciInfoExt_t
-    Enum(362), // 1580 t_nvmlPcieUtilCounter_t
-    Struct(469), // 1581 t_nvmlPdi_t
-    Pointer(t_nvmlPdi_t, false), // 1582 t_P_nvmlPdi_t
-    Struct(470), // 1583 t_nvmlDevicePerfModes_t
-    Pointer(t_nvmlDevicePerfModes_t, false), // 1584 t_P_nvmlDevicePerfModes_t
-    Pointer(t_nvmlPstates_t, false), // 1585 t_P_nvmlPstates_t
-    Struct(471), // 1586 t_nvmlPlatformInfo_t
-    Pointer(t_nvmlPlatformInfo_t, false), // 1587 t_P_nvmlPlatformInfo_t
-    Struct(472), // 1588 t_nvmlDevicePowerMizerModes_v1_t
-    Pointer(t_nvmlDevicePowerMizerModes_v1_t, false), // 1589 t_P_nvmlDevicePowerMizerModes_v1_t
-    Struct(473), // 1590 t_nvmlProcessUtilizationSample_t
-    Pointer(t_nvmlProcessUtilizationSample_t, false), // 1591 t_P_nvmlProcessUtilizationSample_t
-    Struct(475), // 1592 t_nvmlProcessUtilizationInfo_v1_t
-    Pointer(t_nvmlProcessUtilizationInfo_v1_t, false), // 1593 t_P_nvmlProcessUtilizationInfo_v1_t
-    Struct(474), // 1594 t_nvmlProcessesUtilizationInfo_t
-    Pointer(t_nvmlProcessesUtilizationInfo_t, false), // 1595 t_P_nvmlProcessesUtilizationInfo_t
-    Struct(476), // 1596 t_nvmlRemappedRowsInfo_v2_t
-    Pointer(t_nvmlRemappedRowsInfo_v2_t, false), // 1597 t_P_nvmlRemappedRowsInfo_v2_t
-    Struct(477), // 1598 t_nvmlRepairStatus_t
-    Pointer(t_nvmlRepairStatus_t, false), // 1599 t_P_nvmlRepairStatus_t
-    Enum(363), // 1600 t_nvmlPageRetirementCause_t
-    Struct(478), // 1601 t_nvmlRowRemapperHistogramValues_t
-    Pointer(t_nvmlRowRemapperHistogramValues_t, false), // 1602 t_P_nvmlRowRemapperHistogramValues_t
-    Struct(480), // 1603 t_nvmlProcessDetail_v1_t
-    Pointer(t_nvmlProcessDetail_v1_t, false), // 1604 t_P_nvmlProcessDetail_v1_t
-    Struct(479), // 1605 t_nvmlProcessDetailList_t
-    Pointer(t_nvmlProcessDetailList_t, false), // 1606 t_P_nvmlProcessDetailList_t
-    Enum(364), // 1607 t_nvmlSamplingType_t
-    Pointer(t_nvmlValueType_t, false), // 1608 t_P_nvmlValueType_t
-    Struct(481), // 1609 t_nvmlSample_t
-    Pointer(t_nvmlSample_t, false), // 1610 t_P_nvmlSample_t
-    Struct(482), // 1611 t_nvmlEccSramErrorStatus_t
-    Pointer(t_nvmlEccSramErrorStatus_t, false), // 1612 t_P_nvmlEccSramErrorStatus_t
-    Struct(484), // 1613 t_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t
-    Pointer(t_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t, false), // 1614 t_P_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t
-    Struct(483), // 1615 t_nvmlEccSramUniqueUncorrectedErrorCounts_t
-    Pointer(t_nvmlEccSramUniqueUncorrectedErrorCounts_t, false), // 1616 t_P_nvmlEccSramUniqueUncorrectedErrorCounts_t
-    Enum(365), // 1617 t_nvmlTemperatureSensors_t
-    Enum(366), // 1618 t_nvmlTemperatureThresholds_t
-    Struct(485), // 1619 t_nvmlTemperature_t
-    Pointer(t_nvmlTemperature_t, false), // 1620 t_P_nvmlTemperature_t
-    Enum(367), // 1621 t_nvmlThermalController_t
-    Enum(368), // 1622 t_nvmlThermalTarget_t
-    Struct(487), // 1623 t_nvmlGpuThermalSettings_t_sensor
-    Array(t_nvmlGpuThermalSettings_t_sensor, 3), // 1624 t_A3_nvmlGpuThermalSettings_t_sensor
-    Struct(486), // 1625 t_nvmlGpuThermalSettings_t
-    Pointer(t_nvmlGpuThermalSettings_t, false), // 1626 t_P_nvmlGpuThermalSettings_t
-    Enum(369), // 1627 t_nvmlGpuTopologyLevel_t
-    Pointer(t_nvmlGpuTopologyLevel_t, false), // 1628 t_P_nvmlGpuTopologyLevel_t
-    Struct(488), // 1629 t_nvmlUnrepairableMemoryStatus_v1_t
-    Pointer(t_nvmlUnrepairableMemoryStatus_v1_t, false), // 1630 t_P_nvmlUnrepairableMemoryStatus_v1_t
-    Struct(489), // 1631 t_nvmlUtilization_t
-    Pointer(t_nvmlUtilization_t, false), // 1632 t_P_nvmlUtilization_t
-    Enum(370), // 1633 t_nvmlDeviceVgpuCapability_t
-    Struct(490), // 1634 t_nvmlVgpuHeterogeneousMode_t
-    Pointer(t_nvmlVgpuHeterogeneousMode_t, false), // 1635 t_P_nvmlVgpuHeterogeneousMode_t
-    Struct(492), // 1636 t_nvmlVgpuInstanceUtilizationInfo_v1_t
-    Pointer(t_nvmlVgpuInstanceUtilizationInfo_v1_t, false), // 1637 t_P_nvmlVgpuInstanceUtilizationInfo_v1_t
-    Struct(491), // 1638 t_nvmlVgpuInstancesUtilizationInfo_t
-    Pointer(t_nvmlVgpuInstancesUtilizationInfo_t, false), // 1639 t_P_nvmlVgpuInstancesUtilizationInfo_t
-    Array(t_char, 80), // 1640 t_A80_char
-    Struct(494), // 1641 t_nvmlVgpuVersion_t
-    Struct(493), // 1642 t_nvmlVgpuPgpuMetadata_t
-    Pointer(t_nvmlVgpuPgpuMetadata_t, false), // 1643 t_P_nvmlVgpuPgpuMetadata_t
-    Struct(495), // 1644 t_nvmlVgpuProcessUtilizationSample_t
-    Pointer(t_nvmlVgpuProcessUtilizationSample_t, false), // 1645 t_P_nvmlVgpuProcessUtilizationSample_t
-    Struct(497), // 1646 t_nvmlVgpuProcessUtilizationInfo_v1_t
-    Pointer(t_nvmlVgpuProcessUtilizationInfo_v1_t, false), // 1647 t_P_nvmlVgpuProcessUtilizationInfo_v1_t
-    Struct(496), // 1648 t_nvmlVgpuProcessesUtilizationInfo_t
-    Pointer(t_nvmlVgpuProcessesUtilizationInfo_t, false), // 1649 t_P_nvmlVgpuProcessesUtilizationInfo_t
-    Array(t_u32, 3), // 1650 t_A3_u32
-    Struct(498), // 1651 t_nvmlVgpuSchedulerCapabilities_t
-    Pointer(t_nvmlVgpuSchedulerCapabilities_t, false), // 1652 t_P_nvmlVgpuSchedulerCapabilities_t
-    Struct(501), // 1653 t_nvmlVgpuSchedulerParams_t_vgpuSchedDataWithARR
-    Struct(502), // 1654 t_nvmlVgpuSchedulerParams_t_vgpuSchedData
-    Union(500), // 1655 t_nvmlVgpuSchedulerParams_t
-    Struct(503), // 1656 t_nvmlVgpuSchedulerLogEntry_t
-    Array(t_nvmlVgpuSchedulerLogEntry_t, 200), // 1657 t_A200_nvmlVgpuSchedulerLogEntry_t
-    Struct(499), // 1658 t_nvmlVgpuSchedulerLog_t
-    Pointer(t_nvmlVgpuSchedulerLog_t, false), // 1659 t_P_nvmlVgpuSchedulerLog_t
-    Struct(505), // 1660 t_nvmlVgpuSchedulerLogEntry_v2_t
-    Array(t_nvmlVgpuSchedulerLogEntry_v2_t, 200), // 1661 t_A200_nvmlVgpuSchedulerLogEntry_v2_t
-    Struct(504), // 1662 t_nvmlVgpuSchedulerLogInfo_v2_t
-    Pointer(t_nvmlVgpuSchedulerLogInfo_v2_t, false), // 1663 t_P_nvmlVgpuSchedulerLogInfo_v2_t
-    Struct(506), // 1664 t_nvmlVgpuSchedulerGetState_t
-    Pointer(t_nvmlVgpuSchedulerGetState_t, false), // 1665 t_P_nvmlVgpuSchedulerGetState_t
-    Struct(507), // 1666 t_nvmlVgpuSchedulerStateInfo_v2_t
-    Pointer(t_nvmlVgpuSchedulerStateInfo_v2_t, false), // 1667 t_P_nvmlVgpuSchedulerStateInfo_v2_t
-    Struct(508), // 1668 t_nvmlVgpuPlacementList_t
-    Pointer(t_nvmlVgpuPlacementList_t, false), // 1669 t_P_nvmlVgpuPlacementList_t
-    Struct(509), // 1670 t_nvmlVgpuInstanceUtilizationSample_t
-    Pointer(t_nvmlVgpuInstanceUtilizationSample_t, false), // 1671 t_P_nvmlVgpuInstanceUtilizationSample_t
-    Enum(371), // 1672 t_nvmlPerfPolicyType_t
-    Struct(510), // 1673 t_nvmlViolationTime_t
-    Pointer(t_nvmlViolationTime_t, false), // 1674 t_P_nvmlViolationTime_t
-    Enum(372), // 1675 t_nvmlGpuVirtualizationMode_t
-    Pointer(t_nvmlGpuVirtualizationMode_t, false), // 1676 t_P_nvmlGpuVirtualizationMode_t
-    Struct(511), // 1677 t_nvmlNvlinkLockRemapTable_v1_t
-    Pointer(t_nvmlNvlinkLockRemapTable_v1_t, false), // 1678 t_P_nvmlNvlinkLockRemapTable_v1_t
-    Struct(521), // 1679 t_nvmlRailMetrics_t
-    Array(t_nvmlRailMetrics_t, 2), // 1680 t_A2_nvmlRailMetrics_t
-    Struct(520), // 1681 t_nvmlCoreRailMetrics_t
-    Struct(522), // 1682 t_nvmlPmgrPwrTuple_t
-    Struct(523), // 1683 t_nvmlPwrModelMetricsDlppm1xPerf_t
-    Struct(519), // 1684 t_nvmlPwrModelMetricsDlppm1x_t
-    Array(t_nvmlPwrModelMetricsDlppm1x_t, 8), // 1685 t_A8_nvmlPwrModelMetricsDlppm1x_t
-    Struct(518), // 1686 t_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t
-    Array(t_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t, 3), // 1687 t_A3_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t
-    Struct(517), // 1688 t_nvmlObservedMetrics_t
-    Struct(516), // 1689 t_nvmlPerfMetricsDlppc2xSample_t
-    Struct(526), // 1690 t_nvmlPwrModelMetricsSamplePfpp1x_t
-    Array(t_nvmlPwrModelMetricsSamplePfpp1x_t, 32), // 1691 t_A32_nvmlPwrModelMetricsSamplePfpp1x_t
-    Struct(527), // 1692 t_nvmlPwrModelOperatingPointPfpp1x_t
-    Struct(525), // 1693 t_nvmlPwrModelMetricsPfpp1x_t
-    Struct(524), // 1694 t_nvmlPerfMetricsPfpp1xSample_t
-    Union(515), // 1695 t_nvmlPerfMetricControllerSample_t_data
-    Struct(514), // 1696 t_nvmlPerfMetricControllerSample_t
-    Array(t_nvmlPerfMetricControllerSample_t, 4), // 1697 t_A4_nvmlPerfMetricControllerSample_t
-    Struct(513), // 1698 t_nvmlPerfMetricsSample_t
-    Array(t_nvmlPerfMetricsSample_t, 13), // 1699 t_A13_nvmlPerfMetricsSample_t
-    Struct(512), // 1700 t_nvmlPerfMetricsSamples_v1_t
-    Pointer(t_nvmlPerfMetricsSamples_v1_t, false), // 1701 t_P_nvmlPerfMetricsSamples_v1_t
-    Struct(528), // 1702 t_nvmlPowerSmoothingProfile_t
-    Pointer(t_nvmlPowerSmoothingProfile_t, false), // 1703 t_P_nvmlPowerSmoothingProfile_t
-    Struct(529), // 1704 t_nvmlPowerSmoothingState_t
-    Pointer(t_nvmlPowerSmoothingState_t, false), // 1705 t_P_nvmlPowerSmoothingState_t
-    Struct(532), // 1706 t_nvmlPRMCounterInput_v1_t
-    Struct(533), // 1707 t_nvmlPRMCounterValue_v1_t
-    Struct(531), // 1708 t_nvmlPRMCounter_v1_t
-    Pointer(t_nvmlPRMCounter_v1_t, false), // 1709 t_P_nvmlPRMCounter_v1_t
-    Struct(530), // 1710 t_nvmlPRMCounterList_v1_t
-    Pointer(t_nvmlPRMCounterList_v1_t, false), // 1711 t_P_nvmlPRMCounterList_v1_t
-    Array(t_u8, 496), // 1712 t_A496_u8
-    Union(535), // 1713 t_nvmlPRMTLV_v1_t__1
-    Struct(534), // 1714 t_nvmlPRMTLV_v1_t
-    Pointer(t_nvmlPRMTLV_v1_t, false), // 1715 t_P_nvmlPRMTLV_v1_t
-    Handle(142), // 1716 t_nvmlEventSet_t
-    Enum(373), // 1717 t_nvmlDetachGpuState_t
-    Enum(374), // 1718 t_nvmlPcieLinkState_t
-    Pointer(t_nvmlDramEncryptionInfo_t, true), // 1719 t_PC_nvmlDramEncryptionInfo_t
-    Struct(536), // 1720 t_nvmlSetMemoryLimits_v1_t
-    Pointer(t_nvmlSetMemoryLimits_v1_t, false), // 1721 t_P_nvmlSetMemoryLimits_v1_t
-    Pointer(t_nvmlReturn_t, false), // 1722 t_P_nvmlReturn_t
-    Struct(537), // 1723 t_nvmlNvLinkPowerThres_t
-    Pointer(t_nvmlNvLinkPowerThres_t, false), // 1724 t_P_nvmlNvLinkPowerThres_t
-    Struct(538), // 1725 t_nvmlNvlinkSetBwMode_t
-    Pointer(t_nvmlNvlinkSetBwMode_t, false), // 1726 t_P_nvmlNvlinkSetBwMode_t
-    Struct(539), // 1727 t_nvmlNvlinkSetBwModeAsync_v1_t
-    Pointer(t_nvmlNvlinkSetBwModeAsync_v1_t, false), // 1728 t_P_nvmlNvlinkSetBwModeAsync_v1_t
-    Struct(540), // 1729 t_nvmlNvlinkSetNvleReady_v1_t
-    Pointer(t_nvmlNvlinkSetNvleReady_v1_t, false), // 1730 t_P_nvmlNvlinkSetNvleReady_v1_t
-    Struct(541), // 1731 t_nvmlPowerValue_v2_t
-    Pointer(t_nvmlPowerValue_v2_t, false), // 1732 t_P_nvmlPowerValue_v2_t
-    Struct(542), // 1733 t_nvmlRusdSettings_v1_t
-    Pointer(t_nvmlRusdSettings_v1_t, false), // 1734 t_P_nvmlRusdSettings_v1_t
-    Pointer(t_nvmlVgpuHeterogeneousMode_t, true), // 1735 t_PC_nvmlVgpuHeterogeneousMode_t
-    Struct(545), // 1736 t_nvmlVgpuSchedulerSetParams_t_vgpuSchedDataWithARR
-    Struct(546), // 1737 t_nvmlVgpuSchedulerSetParams_t_vgpuSchedData
-    Union(544), // 1738 t_nvmlVgpuSchedulerSetParams_t
-    Struct(543), // 1739 t_nvmlVgpuSchedulerSetState_t
-    Pointer(t_nvmlVgpuSchedulerSetState_t, false), // 1740 t_P_nvmlVgpuSchedulerSetState_t
-    Struct(547), // 1741 t_nvmlVgpuSchedulerState_v2_t
-    Pointer(t_nvmlVgpuSchedulerState_v2_t, false), // 1742 t_P_nvmlVgpuSchedulerState_v2_t
-    Struct(548), // 1743 t_nvmlNvlinkSetupNvleEncryptionKey_v1_t
-    Pointer(t_nvmlNvlinkSetupNvleEncryptionKey_v1_t, false), // 1744 t_P_nvmlNvlinkSetupNvleEncryptionKey_v1_t
-    Array(t_u32, 8), // 1745 t_A8_u32
-    Struct(550), // 1746 t_nvmlMask255_t
-    Struct(549), // 1747 t_nvmlWorkloadPowerProfileRequestedProfiles_t
-    Pointer(t_nvmlWorkloadPowerProfileRequestedProfiles_t, false), // 1748 t_P_nvmlWorkloadPowerProfileRequestedProfiles_t
-    Struct(551), // 1749 t_nvmlWorkloadPowerProfileCurrentProfiles_t
-    Pointer(t_nvmlWorkloadPowerProfileCurrentProfiles_t, false), // 1750 t_P_nvmlWorkloadPowerProfileCurrentProfiles_t
-    Struct(553), // 1751 t_nvmlWorkloadPowerProfileInfo_t
-    Array(t_nvmlWorkloadPowerProfileInfo_t, 255), // 1752 t_A255_nvmlWorkloadPowerProfileInfo_t
-    Struct(552), // 1753 t_nvmlWorkloadPowerProfileProfilesInfo_t
-    Pointer(t_nvmlWorkloadPowerProfileProfilesInfo_t, false), // 1754 t_P_nvmlWorkloadPowerProfileProfilesInfo_t
-    Enum(375), // 1755 t_nvmlPowerProfileOperation_t
-    Struct(554), // 1756 t_nvmlWorkloadPowerProfileUpdateProfiles_v1_t
-    Pointer(t_nvmlWorkloadPowerProfileUpdateProfiles_v1_t, false), // 1757 t_P_nvmlWorkloadPowerProfileUpdateProfiles_v1_t
-    Pointer(t_nvmlEventSet_t, false), // 1758 t_P_nvmlEventSet_t
-    Struct(555), // 1759 t_nvmlEventSetGetContextCount_v1_t
-    Pointer(t_nvmlEventSetGetContextCount_v1_t, false), // 1760 t_P_nvmlEventSetGetContextCount_v1_t
-    Struct(556), // 1761 t_nvmlEventSetGetContextData_v1_t
-    Pointer(t_nvmlEventSetGetContextData_v1_t, false), // 1762 t_P_nvmlEventSetGetContextData_v1_t
-    Struct(557), // 1763 t_nvmlEventSetGetContextInfo_v1_t
-    Pointer(t_nvmlEventSetGetContextInfo_v1_t, false), // 1764 t_P_nvmlEventSetGetContextInfo_v1_t
-    Struct(558), // 1765 t_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t
-    Pointer(t_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t, false), // 1766 t_P_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t
-    Struct(559), // 1767 t_nvmlGpuOperationalEventConfig_v1_t
-    Pointer(t_nvmlGpuOperationalEventConfig_v1_t, true), // 1768 t_PC_nvmlGpuOperationalEventConfig_v1_t
-    Struct(560), // 1769 t_nvmlEventData_t
-    Pointer(t_nvmlEventData_t, false), // 1770 t_P_nvmlEventData_t
-    Struct(561), // 1771 t_nvmlEventSetWait_v3_t
-    Pointer(t_nvmlEventSetWait_v3_t, false), // 1772 t_P_nvmlEventSetWait_v3_t
-    Struct(562), // 1773 t_nvmlExcludedDeviceInfo_t
-    Pointer(t_nvmlExcludedDeviceInfo_t, false), // 1774 t_P_nvmlExcludedDeviceInfo_t
-    Enum(376), // 1775 t_nvmlVgpuGuestInfoState_t
-    Array(t_u32, 6), // 1776 t_A6_u32
-    Struct(563), // 1777 t_nvmlVgpuMetadata_t
-    Pointer(t_nvmlVgpuMetadata_t, false), // 1778 t_P_nvmlVgpuMetadata_t
-    Flags(377, 4), // 1779 t_nvmlVgpuVmCompatibility_t_in4
-    Flags(378, 4), // 1780 t_nvmlVgpuPgpuCompatibilityLimitCode_t_in4
-    Struct(564), // 1781 t_nvmlVgpuPgpuCompatibility_t
-    Pointer(t_nvmlVgpuPgpuCompatibility_t, false), // 1782 t_P_nvmlVgpuPgpuCompatibility_t
-    Enum(379), // 1783 t_nvmlVgpuDriverCapability_t
-    Pointer(t_nvmlVgpuVersion_t, false), // 1784 t_P_nvmlVgpuVersion_t
-    Handle(143), // 1785 t_nvmlGpmSample_t
-    Struct(567), // 1786 t_nvmlGpmMetric_t_metricInfo
-    Struct(566), // 1787 t_nvmlGpmMetric_t
-    Array(t_nvmlGpmMetric_t, 477), // 1788 t_A477_nvmlGpmMetric_t
-    Struct(565), // 1789 t_nvmlGpmMetricsGet_t
-    Pointer(t_nvmlGpmMetricsGet_t, false), // 1790 t_P_nvmlGpmMetricsGet_t
-    Struct(568), // 1791 t_nvmlGpmSupport_t
-    Pointer(t_nvmlGpmSupport_t, false), // 1792 t_P_nvmlGpmSupport_t
-    Pointer(t_nvmlGpmSample_t, false), // 1793 t_P_nvmlGpmSample_t
-    Pointer(t_nvmlComputeInstance_t, false), // 1794 t_P_nvmlComputeInstance_t
-    Pointer(t_nvmlComputeInstancePlacement_t, true), // 1795 t_PC_nvmlComputeInstancePlacement_t
-    Struct(569), // 1796 t_nvmlActiveVgpuInstanceInfo_t
-    Pointer(t_nvmlActiveVgpuInstanceInfo_t, false), // 1797 t_P_nvmlActiveVgpuInstanceInfo_t
-    Pointer(t_nvmlComputeInstancePlacement_t, false), // 1798 t_P_nvmlComputeInstancePlacement_t
-    Struct(570), // 1799 t_nvmlComputeInstanceProfileInfo_t
-    Pointer(t_nvmlComputeInstanceProfileInfo_t, false), // 1800 t_P_nvmlComputeInstanceProfileInfo_t
-    Struct(571), // 1801 t_nvmlComputeInstanceProfileInfo_v2_t
-    Pointer(t_nvmlComputeInstanceProfileInfo_v2_t, false), // 1802 t_P_nvmlComputeInstanceProfileInfo_v2_t
-    Struct(572), // 1803 t_nvmlVgpuTypeIdInfo_t
-    Pointer(t_nvmlVgpuTypeIdInfo_t, false), // 1804 t_P_nvmlVgpuTypeIdInfo_t
-    Struct(573), // 1805 t_nvmlGpuInstanceInfo_t
-    Pointer(t_nvmlGpuInstanceInfo_t, false), // 1806 t_P_nvmlGpuInstanceInfo_t
-    Struct(574), // 1807 t_nvmlVgpuSchedulerLogInfo_t
-    Pointer(t_nvmlVgpuSchedulerLogInfo_t, false), // 1808 t_P_nvmlVgpuSchedulerLogInfo_t
-    Struct(575), // 1809 t_nvmlVgpuSchedulerStateInfo_t
-    Pointer(t_nvmlVgpuSchedulerStateInfo_t, false), // 1810 t_P_nvmlVgpuSchedulerStateInfo_t
-    Struct(576), // 1811 t_nvmlVgpuCreatablePlacementInfo_t
-    Pointer(t_nvmlVgpuCreatablePlacementInfo_t, false), // 1812 t_P_nvmlVgpuCreatablePlacementInfo_t
-    Struct(577), // 1813 t_nvmlVgpuSchedulerState_t
-    Pointer(t_nvmlVgpuSchedulerState_t, false), // 1814 t_P_nvmlVgpuSchedulerState_t
-    Handle(144), // 1815 t_nvmlSystemEventSet_t
-    Struct(578), // 1816 t_nvmlSystemEventSetCreateRequest_t
-    Pointer(t_nvmlSystemEventSetCreateRequest_t, false), // 1817 t_P_nvmlSystemEventSetCreateRequest_t
-    Struct(579), // 1818 t_nvmlSystemEventSetFreeRequest_t
-    Pointer(t_nvmlSystemEventSetFreeRequest_t, false), // 1819 t_P_nvmlSystemEventSetFreeRequest_t
-    Struct(581), // 1820 t_nvmlSystemEventData_v1_t
-    Pointer(t_nvmlSystemEventData_v1_t, false), // 1821 t_P_nvmlSystemEventData_v1_t
-    Struct(580), // 1822 t_nvmlSystemEventSetWaitRequest_t
-    Pointer(t_nvmlSystemEventSetWaitRequest_t, false), // 1823 t_P_nvmlSystemEventSetWaitRequest_t
-    Struct(583), // 1824 t_nvmlCPERCursor_v1_t
-    Struct(582), // 1825 t_nvmlGetCPER_v1_t
-    Pointer(t_nvmlGetCPER_v1_t, false), // 1826 t_P_nvmlGetCPER_v1_t
-    Struct(584), // 1827 t_nvmlConfComputeSystemCaps_t
-    Pointer(t_nvmlConfComputeSystemCaps_t, false), // 1828 t_P_nvmlConfComputeSystemCaps_t
-    Struct(585), // 1829 t_nvmlConfComputeGetKeyRotationThresholdInfo_t
-    Pointer(t_nvmlConfComputeGetKeyRotationThresholdInfo_t, false), // 1830 t_P_nvmlConfComputeGetKeyRotationThresholdInfo_t
-    Struct(586), // 1831 t_nvmlSystemConfComputeSettings_t
-    Pointer(t_nvmlSystemConfComputeSettings_t, false), // 1832 t_P_nvmlSystemConfComputeSettings_t
-    Struct(587), // 1833 t_nvmlSystemConfComputeSettings_v2_t
-    Pointer(t_nvmlSystemConfComputeSettings_v2_t, false), // 1834 t_P_nvmlSystemConfComputeSettings_v2_t
-    Struct(588), // 1835 t_nvmlConfComputeSystemState_t
-    Pointer(t_nvmlConfComputeSystemState_t, false), // 1836 t_P_nvmlConfComputeSystemState_t
-    Struct(589), // 1837 t_nvmlSystemDriverBranchInfo_t
-    Pointer(t_nvmlSystemDriverBranchInfo_t, false), // 1838 t_P_nvmlSystemDriverBranchInfo_t
-    Struct(590), // 1839 t_nvmlHwbcEntry_t
-    Pointer(t_nvmlHwbcEntry_t, false), // 1840 t_P_nvmlHwbcEntry_t
-    Struct(591), // 1841 t_nvmlSystemRegisterEventRequest_t
-    Pointer(t_nvmlSystemRegisterEventRequest_t, false), // 1842 t_P_nvmlSystemRegisterEventRequest_t
-    Struct(592), // 1843 t_nvmlConfComputeSetKeyRotationThresholdInfo_t
-    Pointer(t_nvmlConfComputeSetKeyRotationThresholdInfo_t, false), // 1844 t_P_nvmlConfComputeSetKeyRotationThresholdInfo_t
-    Handle(145), // 1845 t_nvmlUnit_t
-    Enum(380), // 1846 t_nvmlFanState_t
-    Struct(594), // 1847 t_nvmlUnitFanInfo_t
-    Array(t_nvmlUnitFanInfo_t, 24), // 1848 t_A24_nvmlUnitFanInfo_t
-    Struct(593), // 1849 t_nvmlUnitFanSpeeds_t
-    Pointer(t_nvmlUnitFanSpeeds_t, false), // 1850 t_P_nvmlUnitFanSpeeds_t
-    Pointer(t_nvmlUnit_t, false), // 1851 t_P_nvmlUnit_t
-    Enum(381), // 1852 t_nvmlLedColor_t
-    Struct(595), // 1853 t_nvmlLedState_t
-    Pointer(t_nvmlLedState_t, false), // 1854 t_P_nvmlLedState_t
-    Struct(596), // 1855 t_nvmlPSUInfo_t
-    Pointer(t_nvmlPSUInfo_t, false), // 1856 t_P_nvmlPSUInfo_t
-    Struct(597), // 1857 t_nvmlUnitInfo_t
-    Pointer(t_nvmlUnitInfo_t, false), // 1858 t_P_nvmlUnitInfo_t
-    Struct(599), // 1859 t_nvmlVgpuLicenseExpiry_t
-    Struct(598), // 1860 t_nvmlVgpuLicenseInfo_t
-    Pointer(t_nvmlVgpuLicenseInfo_t, false), // 1861 t_P_nvmlVgpuLicenseInfo_t
-    Struct(600), // 1862 t_nvmlVgpuPlacementId_t
-    Pointer(t_nvmlVgpuPlacementId_t, false), // 1863 t_P_nvmlVgpuPlacementId_t
-    Struct(601), // 1864 t_nvmlVgpuRuntimeState_t
-    Pointer(t_nvmlVgpuRuntimeState_t, false), // 1865 t_P_nvmlVgpuRuntimeState_t
-    Enum(382), // 1866 t_nvmlVgpuVmIdType_t
-    Pointer(t_nvmlVgpuVmIdType_t, false), // 1867 t_P_nvmlVgpuVmIdType_t
-    Struct(602), // 1868 t_nvmlVgpuTypeBar1Info_t
-    Pointer(t_nvmlVgpuTypeBar1Info_t, false), // 1869 t_P_nvmlVgpuTypeBar1Info_t
-    Enum(383), // 1870 t_nvmlVgpuCapability_t
-    Struct(603), // 1871 t_nvmlVgpuTypeMaxInstance_t
-    Pointer(t_nvmlVgpuTypeMaxInstance_t, false), // 1872 t_P_nvmlVgpuTypeMaxInstance_t
-    Enum(384), // 1873 t_nvrtcResult
-    Status(384), // 1874 t_nvrtcResult_status
-    Handle(146), // 1875 t_nvrtcProgram
-    Pointer(t_nvrtcProgram, false), // 1876 t_P_nvrtcProgram
-    Struct(604), // 1877 t_nvrtcBundledHeadersInfo
-    Pointer(t_nvrtcBundledHeadersInfo, false), // 1878 t_P_nvrtcBundledHeadersInfo
+    Array(t_cudaArray_t, 3), // 614 t_A3_cudaArray_t
+    Struct(223), // 615 t_cudaPitchedPtr
+    Array(t_cudaPitchedPtr, 3), // 616 t_A3_cudaPitchedPtr
+    Union(222), // 617 t_cudaEglFrame_frame
+    Struct(224), // 618 t_cudaEglPlaneDesc
+    Array(t_cudaEglPlaneDesc, 3), // 619 t_A3_cudaEglPlaneDesc
+    Enum(127), // 620 t_cudaEglFrameType
+    Enum(128), // 621 t_cudaEglColorFormat
+    Struct(221), // 622 t_cudaEglFrame
+    Pointer(t_cudaEglFrame, false), // 623 t_P_cudaEglFrame
+    Handle(49), // 624 t_cudaEvent_t
+    Pointer(t_cudaEvent_t, false), // 625 t_P_cudaEvent_t
+    Flags(129, 4), // 626 t_cudaEventFlags_in4
+    Flags(130, 4), // 627 t_cudaEventRecordFlags_in4
+    Flags(131, 4), // 628 t_cudaStreamFlags_in4
+    Struct(225), // 629 t_cudaExternalMemoryBufferDesc
+    Pointer(t_cudaExternalMemoryBufferDesc, true), // 630 t_PC_cudaExternalMemoryBufferDesc
+    Pointer(t_cudaMipmappedArray_t, false), // 631 t_P_cudaMipmappedArray_t
+    Struct(227), // 632 t_cudaExternalMemoryMipmappedArrayDesc
+    Pointer(t_cudaExternalMemoryMipmappedArrayDesc, true), // 633 t_PC_cudaExternalMemoryMipmappedArrayDesc
+    Array(t_i32, 16), // 634 t_A16_i32
+    Array(t_i32, 15), // 635 t_A15_i32
+    Array(t_i32, 14), // 636 t_A14_i32
+    Enum(132), // 637 t_cudaSharedMemoryMode
+    Struct(229), // 638 t_cudaFuncAttributes
+    Pointer(t_cudaFuncAttributes, false), // 639 t_P_cudaFuncAttributes
+    Enum(133), // 640 t_cudaFuncAttribute
+    Enum(134), // 641 t_cudaGLDeviceList
+    Flags(135, 4), // 642 t_cudaDeviceFlags_in4
+    Pointer(t_cudaDeviceFlags_in4, false), // 643 t_P_cudaDeviceFlags_in4
+    Pointer(t_cudaDeviceProp, false), // 644 t_P_cudaDeviceProp
+    Flags(136, 4), // 645 t_cudaGetDriverEntryPointFlags_in4
+    Flags(136, 8), // 646 t_cudaGetDriverEntryPointFlags_in8
+    Enum(137), // 647 t_cudaDriverEntryPointQueryResult
+    Pointer(t_cudaDriverEntryPointQueryResult, false), // 648 t_P_cudaDriverEntryPointQueryResult
+    Handle(50), // 649 t_cudaFunction_t
+    Pointer(t_cudaFunction_t, false), // 650 t_P_cudaFunction_t
+    Pointer(t_cudaResourceDesc, false), // 651 t_P_cudaResourceDesc
+    Pointer(t_cudaResourceViewDesc, false), // 652 t_P_cudaResourceViewDesc
+    Pointer(t_cudaTextureDesc, false), // 653 t_P_cudaTextureDesc
+    Pointer(t_cudaTextureDesc_v2, false), // 654 t_P_cudaTextureDesc_v2
+    Handle(51), // 655 t_cudaGraphNode_t
+    Pointer(t_cudaGraphNode_t, false), // 656 t_P_cudaGraphNode_t
+    Handle(52), // 657 t_cudaGraph_t
+    Pointer(t_cudaGraphNode_t, true), // 658 t_PC_cudaGraphNode_t
+    Struct(234), // 659 t_cudaGraphEdgeData
+    Pointer(t_cudaGraphEdgeData, true), // 660 t_PC_cudaGraphEdgeData
+    Pointer(t_cudaExternalSemaphore_t, false), // 661 t_P_cudaExternalSemaphore_t
+    Struct(238), // 662 t_cudaExternalSemaphoreSignalParams_params_fence
+    Union(239), // 663 t_cudaExternalSemaphoreSignalParams_params_nvSciSync
+    Struct(240), // 664 t_cudaExternalSemaphoreSignalParams_params_keyedMutex
+    Struct(237), // 665 t_cudaExternalSemaphoreSignalParams_params
+    Struct(236), // 666 t_cudaExternalSemaphoreSignalParams
+    Pointer(t_cudaExternalSemaphoreSignalParams, true), // 667 t_PC_cudaExternalSemaphoreSignalParams
+    Struct(235), // 668 t_cudaExternalSemaphoreSignalNodeParams
+    Pointer(t_cudaExternalSemaphoreSignalNodeParams, true), // 669 t_PC_cudaExternalSemaphoreSignalNodeParams
+    Struct(244), // 670 t_cudaExternalSemaphoreWaitParams_params_fence
+    Union(245), // 671 t_cudaExternalSemaphoreWaitParams_params_nvSciSync
+    Struct(246), // 672 t_cudaExternalSemaphoreWaitParams_params_keyedMutex
+    Struct(243), // 673 t_cudaExternalSemaphoreWaitParams_params
+    Struct(242), // 674 t_cudaExternalSemaphoreWaitParams
+    Pointer(t_cudaExternalSemaphoreWaitParams, true), // 675 t_PC_cudaExternalSemaphoreWaitParams
+    Struct(241), // 676 t_cudaExternalSemaphoreWaitNodeParams
+    Pointer(t_cudaExternalSemaphoreWaitNodeParams, true), // 677 t_PC_cudaExternalSemaphoreWaitNodeParams
+    Struct(247), // 678 t_cudaHostNodeParams
+    Pointer(t_cudaHostNodeParams, true), // 679 t_PC_cudaHostNodeParams
+    Struct(248), // 680 t_cudaKernelNodeParams
+    Pointer(t_cudaKernelNodeParams, true), // 681 t_PC_cudaKernelNodeParams
+    Enum(138), // 682 t_cudaMemAllocationType
+    Flags(139, 4), // 683 t_cudaMemAllocationHandleType_in4
+    Enum(140), // 684 t_cudaMemLocationType
+    Struct(258), // 685 t_cudaMemLocation__1_localized
+    Union(256), // 686 t_cudaMemLocation__1
+    Struct(254), // 687 t_cudaMemLocation
+    Struct(250), // 688 t_cudaMemPoolProps
+    Enum(141), // 689 t_cudaMemAccessFlags
+    Struct(259), // 690 t_cudaMemAccessDesc
+    Pointer(t_cudaMemAccessDesc, true), // 691 t_PC_cudaMemAccessDesc
+    Struct(249), // 692 t_cudaMemAllocNodeParams
+    Pointer(t_cudaMemAllocNodeParams, false), // 693 t_P_cudaMemAllocNodeParams
+    Struct(261), // 694 t_cudaPos
+    Enum(142), // 695 t_cudaMemcpyKind
+    Struct(260), // 696 t_cudaMemcpy3DParms
+    Pointer(t_cudaMemcpy3DParms, true), // 697 t_PC_cudaMemcpy3DParms
+    Struct(262), // 698 t_cudaMemsetParams
+    Pointer(t_cudaMemsetParams, true), // 699 t_PC_cudaMemsetParams
+    Enum(143), // 700 t_cudaGraphNodeType
+    Union(270), // 701 t_cudaKernelNodeParamsV2__1
+    Enum(144), // 702 t_cudaKernelFunctionType
+    Struct(267), // 703 t_cudaKernelNodeParamsV2
+    Struct(271), // 704 t_cudaMemcpyNodeParams
+    Struct(273), // 705 t_cudaMemsetParamsV2
+    Struct(275), // 706 t_cudaHostNodeParamsV2
+    Enum(145), // 707 t_cudaGraphChildGraphNodeOwnership
+    Struct(278), // 708 t_cudaChildGraphNodeParams
+    Struct(280), // 709 t_cudaEventWaitNodeParams
+    Struct(281), // 710 t_cudaEventRecordNodeParams
+    Struct(283), // 711 t_cudaExternalSemaphoreSignalNodeParamsV2
+    Struct(285), // 712 t_cudaExternalSemaphoreWaitNodeParamsV2
+    Struct(287), // 713 t_cudaMemAllocNodeParamsV2
+    Struct(288), // 714 t_cudaMemFreeNodeParams
+    Handle(53), // 715 t_cudaGraphConditionalHandle
+    Enum(146), // 716 t_cudaGraphConditionalNodeType
+    Pointer(t_cudaGraph_t, false), // 717 t_P_cudaGraph_t
+    Struct(289), // 718 t_cudaConditionalNodeParams
+    Enum(147), // 719 t_cudaMemcpySrcAccessOrder
+    Struct(292), // 720 t_cudaMemcpyAttributes
+    Pointer(t_cudaMemcpyAttributes, false), // 721 t_P_cudaMemcpyAttributes
+    Struct(291), // 722 t_cudaMemcpyBatchNodeParams
+    Union(264), // 723 t_cudaGraphNodeParams__1
+    Struct(263), // 724 t_cudaGraphNodeParams
+    Pointer(t_cudaGraphNodeParams, false), // 725 t_P_cudaGraphNodeParams
+    Pointer(t_cudaGraphConditionalHandle, false), // 726 t_P_cudaGraphConditionalHandle
+    Flags(148, 4), // 727 t_cudaGraphDebugDotFlags_in4
+    Handle(54), // 728 t_cudaGraphExec_t
+    Flags(149, 4), // 729 t_cudaGraphInstantiateFlags_in4
+    Pointer(t_cudaGraphInstantiateFlags_in4, false), // 730 t_P_cudaGraphInstantiateFlags_in4
+    Flags(149, 8), // 731 t_cudaGraphInstantiateFlags_in8
+    Pointer(t_cudaGraphInstantiateFlags_in8, false), // 732 t_P_cudaGraphInstantiateFlags_in8
+    Enum(150), // 733 t_cudaGraphExecUpdateResult
+    Pointer(t_cudaGraphExecUpdateResult, false), // 734 t_P_cudaGraphExecUpdateResult
+    Struct(293), // 735 t_cudaGraphExecUpdateResultInfo
+    Pointer(t_cudaGraphExecUpdateResultInfo, false), // 736 t_P_cudaGraphExecUpdateResultInfo
+    Pointer(t_cudaExternalSemaphoreSignalNodeParams, false), // 737 t_P_cudaExternalSemaphoreSignalNodeParams
+    Pointer(t_cudaExternalSemaphoreWaitNodeParams, false), // 738 t_P_cudaExternalSemaphoreWaitNodeParams
+    Pointer(t_cudaGraphEdgeData, false), // 739 t_P_cudaGraphEdgeData
+    Pointer(t_cudaHostNodeParams, false), // 740 t_P_cudaHostNodeParams
+    Pointer(t_cudaGraphExec_t, false), // 741 t_P_cudaGraphExec_t
+    Enum(151), // 742 t_cudaGraphInstantiateResult
+    Struct(294), // 743 t_cudaGraphInstantiateParams
+    Pointer(t_cudaGraphInstantiateParams, false), // 744 t_P_cudaGraphInstantiateParams
+    Enum(152), // 745 t_cudaKernelNodeAttrID
+    Enum(153), // 746 t_cudaLaunchAttributeID
+    Enum(154), // 747 t_cudaAccessProperty
+    Struct(296), // 748 t_cudaAccessPolicyWindow
+    Union(295), // 749 t_cudaKernelNodeAttrValue
+    Pointer(t_cudaKernelNodeAttrValue, false), // 750 t_P_cudaKernelNodeAttrValue
+    Enum(155), // 751 t_cudaSynchronizationPolicy
+    Struct(305), // 752 t_cudaLaunchAttributeValue_clusterDim
+    Enum(156), // 753 t_cudaClusterSchedulingPolicy
+    Struct(306), // 754 t_cudaLaunchAttributeValue_programmaticEvent
+    Struct(307), // 755 t_cudaLaunchMemSyncDomainMap
+    Enum(157), // 756 t_cudaLaunchMemSyncDomain
+    Struct(308), // 757 t_cudaLaunchAttributeValue_launchCompletionEvent
+    Handle(55), // 758 t_cudaGraphDeviceNode_t
+    Struct(309), // 759 t_cudaLaunchAttributeValue_deviceUpdatableKernelNode
+    Struct(310), // 760 t_cudaLaunchAttributeValue_preferredClusterDim
+    Enum(158), // 761 t_cudaLaunchAttributePortableClusterMode
+    Union(297), // 762 t_cudaLaunchAttributeValue
+    Pointer(t_cudaLaunchAttributeValue, false), // 763 t_P_cudaLaunchAttributeValue
+    Pointer(t_cudaKernelNodeParams, false), // 764 t_P_cudaKernelNodeParams
+    Pointer(t_cudaKernelNodeAttrValue, true), // 765 t_PC_cudaKernelNodeAttrValue
+    Pointer(t_cudaLaunchAttributeValue, true), // 766 t_PC_cudaLaunchAttributeValue
+    Pointer(t_cudaMemcpy3DParms, false), // 767 t_P_cudaMemcpy3DParms
+    Pointer(t_cudaMemsetParams, false), // 768 t_P_cudaMemsetParams
+    Pointer(t_cudaGraphNodeType, false), // 769 t_P_cudaGraphNodeType
+    Handle(56), // 770 t_cudaUserObject_t
+    Flags(159, 4), // 771 t_cudaUserObjectRetainFlags_in4
+    Flags(160, 4), // 772 t_cudaGraphicsRegisterFlags_in4
+    Flags(161, 4), // 773 t_cudaGraphicsMapFlags_in4
+    Flags(162, 4), // 774 t_cudaHostAllocFlags_in4
+    Pointer(t_cudaHostAllocFlags_in4, false), // 775 t_P_cudaHostAllocFlags_in4
+    Flags(163, 4), // 776 t_cudaHostRegisterFlags_in4
+    Pointer(t_cudaExternalMemory_t, false), // 777 t_P_cudaExternalMemory_t
+    Enum(164), // 778 t_cudaExternalMemoryHandleType
+    Struct(314), // 779 t_cudaExternalMemoryHandleDesc_handle_win32
+    Union(313), // 780 t_cudaExternalMemoryHandleDesc_handle
+    Struct(311), // 781 t_cudaExternalMemoryHandleDesc
+    Pointer(t_cudaExternalMemoryHandleDesc, true), // 782 t_PC_cudaExternalMemoryHandleDesc
+    Enum(165), // 783 t_cudaExternalSemaphoreHandleType
+    Struct(318), // 784 t_cudaExternalSemaphoreHandleDesc_handle_win32
+    Union(317), // 785 t_cudaExternalSemaphoreHandleDesc_handle
+    Struct(315), // 786 t_cudaExternalSemaphoreHandleDesc
+    Pointer(t_cudaExternalSemaphoreHandleDesc, true), // 787 t_PC_cudaExternalSemaphoreHandleDesc
+    Flags(166, 4), // 788 t_cudaInitDeviceFlags_in4
+    Struct(319), // 789 t_cudaIpcEventHandle_t
+    Pointer(t_cudaIpcEventHandle_t, false), // 790 t_P_cudaIpcEventHandle_t
+    Struct(320), // 791 t_cudaIpcMemHandle_t
+    Pointer(t_cudaIpcMemHandle_t, false), // 792 t_P_cudaIpcMemHandle_t
+    Flags(167, 4), // 793 t_cudaIpcMemFlags_in4
+    Struct(321), // 794 t_cudaLaunchParams
+    Pointer(t_cudaLaunchParams, false), // 795 t_P_cudaLaunchParams
+    Flags(168, 4), // 796 t_cudaCooperativeMultiFlags_in4
+    Struct(323), // 797 t_cudaLaunchAttribute
+    Pointer(t_cudaLaunchAttribute, false), // 798 t_P_cudaLaunchAttribute
+    Struct(322), // 799 t_cudaLaunchConfig_t
+    Pointer(t_cudaLaunchConfig_t, true), // 800 t_PC_cudaLaunchConfig_t
+    Handle(57), // 801 t_cudaLibrary_t
+    Pointer(t_cudaLibrary_t, false), // 802 t_P_cudaLibrary_t
+    Enum(169), // 803 t_cudaJitOption
+    Pointer(t_cudaJitOption, false), // 804 t_P_cudaJitOption
+    Enum(170), // 805 t_cudaLibraryOption
+    Pointer(t_cudaLibraryOption, false), // 806 t_P_cudaLibraryOption
+    Handle(58), // 807 t_cudaLogsCallbackHandle
+    Pointer(t_cudaLogsCallbackHandle, false), // 808 t_P_cudaLogsCallbackHandle
+    Pointer(t_cudaPitchedPtr, false), // 809 t_P_cudaPitchedPtr
+    Flags(171, 4), // 810 t_cudaArrayFlags_in4
+    Flags(172, 4), // 811 t_cudaMemAttachFlags_in4
+    Enum(173), // 812 t_cudaMemoryAdvise
+    Pointer(t_cudaMemLocation, false), // 813 t_P_cudaMemLocation
+    Pointer(t_cudaMemPoolProps, true), // 814 t_PC_cudaMemPoolProps
+    Struct(324), // 815 t_cudaMemPoolPtrExportData
+    Pointer(t_cudaMemPoolPtrExportData, false), // 816 t_P_cudaMemPoolPtrExportData
+    Pointer(t_cudaMemAccessFlags, false), // 817 t_P_cudaMemAccessFlags
+    Enum(174), // 818 t_cudaMemPoolAttr
+    Enum(175), // 819 t_cudaMemRangeAttribute
+    Pointer(t_cudaMemRangeAttribute, false), // 820 t_P_cudaMemRangeAttribute
+    Enum(176), // 821 t_cudaMemcpy3DOperandType
+    Struct(328), // 822 t_cudaMemcpy3DOperand_op_ptr
+    Struct(330), // 823 t_cudaOffset3D
+    Struct(329), // 824 t_cudaMemcpy3DOperand_op_array
+    Union(327), // 825 t_cudaMemcpy3DOperand_op
+    Struct(326), // 826 t_cudaMemcpy3DOperand
+    Struct(325), // 827 t_cudaMemcpy3DBatchOp
+    Pointer(t_cudaMemcpy3DBatchOp, false), // 828 t_P_cudaMemcpy3DBatchOp
+    Struct(331), // 829 t_cudaMemcpy3DPeerParms
+    Pointer(t_cudaMemcpy3DPeerParms, true), // 830 t_PC_cudaMemcpy3DPeerParms
+    Flags(177, 4), // 831 t_cudaOccupancyFlags_in4
+    Enum(178), // 832 t_cudaMemoryType
+    Array(t_i64, 8), // 833 t_A8_i64
+    Union(335), // 834 t_cudaPointerAttributes__1
+    Array(t_i64, 7), // 835 t_A7_i64
+    Struct(332), // 836 t_cudaPointerAttributes
+    Pointer(t_cudaPointerAttributes, false), // 837 t_P_cudaPointerAttributes
+    Enum(179), // 838 t_cudaOutputMode_t
+    Float(8), // 839 t_f64
+    Pointer(t_f64, false), // 840 t_P_f64
+    Pointer(t_cudaExternalSemaphore_t, true), // 841 t_PC_cudaExternalSemaphore_t
+    Struct(338), // 842 t_cudaExternalSemaphoreSignalParams_v1_params_fence
+    Union(339), // 843 t_cudaExternalSemaphoreSignalParams_v1_params_nvSciSync
+    Struct(340), // 844 t_cudaExternalSemaphoreSignalParams_v1_params_keyedMutex
+    Struct(337), // 845 t_cudaExternalSemaphoreSignalParams_v1_params
+    Struct(336), // 846 t_cudaExternalSemaphoreSignalParams_v1
+    Pointer(t_cudaExternalSemaphoreSignalParams_v1, true), // 847 t_PC_cudaExternalSemaphoreSignalParams_v1
+    Enum(180), // 848 t_cudaStreamCaptureMode
+    Struct(341), // 849 t_cudaGraphRecaptureCallbackData
+    Pointer(t_cudaGraphRecaptureCallbackData, false), // 850 t_P_cudaGraphRecaptureCallbackData
+    Enum(181), // 851 t_cudaStreamAttrID
+    Union(342), // 852 t_cudaStreamAttrValue
+    Pointer(t_cudaStreamAttrValue, false), // 853 t_P_cudaStreamAttrValue
+    Enum(182), // 854 t_cudaStreamCaptureStatus
+    Pointer(t_cudaStreamCaptureStatus, false), // 855 t_P_cudaStreamCaptureStatus
+    Pointer(t_PC_cudaGraphNode_t, false), // 856 t_P_PC_cudaGraphNode_t
+    Pointer(t_PC_cudaGraphEdgeData, false), // 857 t_P_PC_cudaGraphEdgeData
+    Pointer(t_cudaStreamFlags_in4, false), // 858 t_P_cudaStreamFlags_in4
+    Pointer(t_cudaStreamAttrValue, true), // 859 t_PC_cudaStreamAttrValue
+    Flags(183, 4), // 860 t_cudaStreamUpdateCaptureDependenciesFlags_in4
+    Flags(184, 4), // 861 t_cudaEventWaitFlags_in4
+    Pointer(t_cudaStreamCaptureMode, false), // 862 t_P_cudaStreamCaptureMode
+    Pointer(t_cudaUserObject_t, false), // 863 t_P_cudaUserObject_t
+    Flags(185, 4), // 864 t_cudaUserObjectFlags_in4
+    Struct(345), // 865 t_cudaExternalSemaphoreWaitParams_v1_params_fence
+    Union(346), // 866 t_cudaExternalSemaphoreWaitParams_v1_params_nvSciSync
+    Struct(347), // 867 t_cudaExternalSemaphoreWaitParams_v1_params_keyedMutex
+    Struct(344), // 868 t_cudaExternalSemaphoreWaitParams_v1_params
+    Struct(343), // 869 t_cudaExternalSemaphoreWaitParams_v1
+    Pointer(t_cudaExternalSemaphoreWaitParams_v1, true), // 870 t_PC_cudaExternalSemaphoreWaitParams_v1
+    Enum(186), // 871 t_cublasStatus_t
+    Status(186), // 872 t_cublasStatus_t_status
+    Handle(59), // 873 t_cublasHandle_t
+    Enum(187), // 874 t_cudaDataType
+    Struct(348), // 875 t_cuComplex
+    Pointer(t_cuComplex, true), // 876 t_PC_cuComplex
+    Pointer(t_cuComplex, false), // 877 t_P_cuComplex
+    Enum(188), // 878 t_cublasSideMode_t
+    Enum(189), // 879 t_cublasOperation_t
+    Pointer(t_P_cuComplex, false), // 880 t_P_P_cuComplex
+    Pointer(t_PC_cuComplex, false), // 881 t_P_PC_cuComplex
+    Enum(190), // 882 t_cublasFillMode_t
+    Pointer(t_f32, true), // 883 t_PC_f32
+    Pointer(t_cublasHandle_t, false), // 884 t_P_cublasHandle_t
+    Enum(191), // 885 t_cublasDiagType_t
+    Pointer(t_f64, true), // 886 t_PC_f64
+    Pointer(t_P_f64, false), // 887 t_P_P_f64
+    Pointer(t_PC_f64, false), // 888 t_P_PC_f64
+    Pointer(t_cublasOperation_t, true), // 889 t_PC_cublasOperation_t
+    Pointer(t_i64, true), // 890 t_PC_i64
+    Struct(349), // 891 t_cuDoubleComplex
+    Pointer(t_cuDoubleComplex, true), // 892 t_PC_cuDoubleComplex
+    Enum(192), // 893 t_cublasComputeType_t
+    Enum(193), // 894 t_cublasGemmAlgo_t
+    Enum(194), // 895 t_cublasAtomicsMode_t
+    Pointer(t_cublasAtomicsMode_t, false), // 896 t_P_cublasAtomicsMode_t
+    Enum(195), // 897 t_cudaEmulationSpecialValuesSupport
+    Pointer(t_cudaEmulationSpecialValuesSupport, false), // 898 t_P_cudaEmulationSpecialValuesSupport
+    Enum(196), // 899 t_cublasEmulationStrategy_t
+    Pointer(t_cublasEmulationStrategy_t, false), // 900 t_P_cublasEmulationStrategy_t
+    Pointer(t_P_i32, false), // 901 t_P_P_i32
+    Enum(197), // 902 t_cudaEmulationMantissaControl
+    Pointer(t_cudaEmulationMantissaControl, false), // 903 t_P_cudaEmulationMantissaControl
+    Flags(198, 4), // 904 t_cublasMath_t_in4
+    Pointer(t_cublasMath_t_in4, false), // 905 t_P_cublasMath_t_in4
+    Enum(199), // 906 t_cublasPointerMode_t
+    Pointer(t_cublasPointerMode_t, false), // 907 t_P_cublasPointerMode_t
+    Enum(200), // 908 t_libraryPropertyType
+    Float(2), // 909 t_f16
+    Pointer(t_f16, true), // 910 t_PC_f16
+    Pointer(t_PC_f16, false), // 911 t_P_PC_f16
+    Pointer(t_f16, false), // 912 t_P_f16
+    Pointer(t_P_f16, false), // 913 t_P_P_f16
+    Pointer(t_P_f32, false), // 914 t_P_P_f32
+    Pointer(t_i64, false), // 915 t_P_i64
+    Handle(60), // 916 t_cublasLtHandle_t
+    Pointer(t_cublasLtHandle_t, false), // 917 t_P_cublasLtHandle_t
+    Struct(350), // 918 t_cublasLtEmulationDescOpaque_t
+    Pointer(t_cublasLtEmulationDescOpaque_t, false), // 919 t_P_cublasLtEmulationDescOpaque_t
+    Pointer(t_P_cublasLtEmulationDescOpaque_t, false), // 920 t_P_P_cublasLtEmulationDescOpaque_t
+    Enum(201), // 921 t_cublasLtEmulationDescAttributes_t
+    Array(t_u64, 14), // 922 t_A14_u64
+    Struct(351), // 923 t_cublasLtMatrixLayoutOpaque_t
+    Pointer(t_cublasLtMatrixLayoutOpaque_t, false), // 924 t_P_cublasLtMatrixLayoutOpaque_t
+    Pointer(t_P_cublasLtMatrixLayoutOpaque_t, false), // 925 t_P_P_cublasLtMatrixLayoutOpaque_t
+    Array(t_u64, 23), // 926 t_A23_u64
+    Array(t_u64, 32), // 927 t_A32_u64
+    Struct(353), // 928 t_cublasLtMatmulDescOpaque_t
+    Pointer(t_cublasLtMatmulDescOpaque_t, false), // 929 t_P_cublasLtMatmulDescOpaque_t
+    Struct(355), // 930 t_cublasLtMatmulAlgo_t
+    Pointer(t_cublasLtMatmulAlgo_t, true), // 931 t_PC_cublasLtMatmulAlgo_t
+    Enum(202), // 932 t_cublasLtMatmulAlgoCapAttributes_t
+    Array(t_i32, 4), // 933 t_A4_i32
+    Struct(356), // 934 t_cublasLtMatmulHeuristicResult_t
+    Pointer(t_cublasLtMatmulHeuristicResult_t, false), // 935 t_P_cublasLtMatmulHeuristicResult_t
+    Enum(203), // 936 t_cublasLtMatmulAlgoConfigAttributes_t
+    Pointer(t_cublasLtMatmulAlgo_t, false), // 937 t_P_cublasLtMatmulAlgo_t
+    Array(t_u64, 10), // 938 t_A10_u64
+    Array(t_u64, 12), // 939 t_A12_u64
+    Struct(357), // 940 t_cublasLtMatmulPreferenceOpaque_t
+    Pointer(t_cublasLtMatmulPreferenceOpaque_t, false), // 941 t_P_cublasLtMatmulPreferenceOpaque_t
+    Pointer(t_P_cublasLtMatmulDescOpaque_t, false), // 942 t_P_P_cublasLtMatmulDescOpaque_t
+    Enum(204), // 943 t_cublasLtMatmulDescAttributes_t
+    Pointer(t_P_cublasLtMatmulPreferenceOpaque_t, false), // 944 t_P_P_cublasLtMatmulPreferenceOpaque_t
+    Enum(205), // 945 t_cublasLtMatmulPreferenceAttributes_t
+    Enum(206), // 946 t_cublasLtMatrixLayoutAttribute_t
+    Struct(360), // 947 t_cublasLtMatrixTransformDescOpaque_t
+    Pointer(t_cublasLtMatrixTransformDescOpaque_t, false), // 948 t_P_cublasLtMatrixTransformDescOpaque_t
+    Pointer(t_P_cublasLtMatrixTransformDescOpaque_t, false), // 949 t_P_P_cublasLtMatrixTransformDescOpaque_t
+    Enum(207), // 950 t_cublasLtMatrixTransformDescAttributes_t
+    Pointer(t_PC_f32, false), // 951 t_P_PC_f32
+    BFloat16, // 952 t_bf16
+    Pointer(t_bf16, true), // 953 t_PC_bf16
+    Pointer(t_PC_bf16, false), // 954 t_P_PC_bf16
+    Pointer(t_bf16, false), // 955 t_P_bf16
+    Pointer(t_P_bf16, false), // 956 t_P_P_bf16
+    Pointer(t_u8, true), // 957 t_PC_u8
+    Pointer(t_u8, false), // 958 t_P_u8
+    Handle(61), // 959 t_cublasXtHandle_t
+    Pointer(t_cublasXtHandle_t, false), // 960 t_P_cublasXtHandle_t
+    Enum(208), // 961 t_cublasXtPinnedMemMode_t
+    Pointer(t_cublasXtPinnedMemMode_t, false), // 962 t_P_cublasXtPinnedMemMode_t
+    Enum(209), // 963 t_cublasXtBlasOp_t
+    Enum(210), // 964 t_cublasXtOpType_t
+    Pointer(t_cuDoubleComplex, false), // 965 t_P_cuDoubleComplex
+    Pointer(t_P_cuDoubleComplex, false), // 966 t_P_P_cuDoubleComplex
+    Pointer(t_PC_cuDoubleComplex, false), // 967 t_P_PC_cuDoubleComplex
+    Enum(211), // 968 t_cudnnStatus_t
+    Status(211), // 969 t_cudnnStatus_t_status
+    Handle(62), // 970 t_cudnnHandle_t
+    Handle(63), // 971 t_cudnnActivationDescriptor_t
+    Handle(64), // 972 t_cudnnTensorDescriptor_t
+    Enum(212), // 973 t_cudnnDataType_t
+    Enum(213), // 974 t_cudnnBackendDescriptorType_t
+    Enum(214), // 975 t_cudnnBackendAttributeName_t
+    Enum(215), // 976 t_cudnnBackendAttributeType_t
+    Enum(216), // 977 t_cudnnBatchNormMode_t
+    Enum(217), // 978 t_cudnnBatchNormOps_t
+    Handle(65), // 979 t_cudnnRNNDescriptor_t
+    Enum(218), // 980 t_cudnnCTCLossAlgo_t
+    Handle(66), // 981 t_cudnnCTCLossDescriptor_t
+    Enum(219), // 982 t_cudnnCausalConv1dActivation_t
+    Handle(67), // 983 t_cudnnFilterDescriptor_t
+    Handle(68), // 984 t_cudnnConvolutionDescriptor_t
+    Enum(220), // 985 t_cudnnConvolutionBwdDataAlgo_t
+    Enum(221), // 986 t_cudnnConvolutionBwdFilterAlgo_t
+    Enum(222), // 987 t_cudnnConvolutionFwdAlgo_t
+    Handle(69), // 988 t_cudnnAlgorithmDescriptor_t
+    Pointer(t_cudnnHandle_t, false), // 989 t_P_cudnnHandle_t
+    Pointer(t_cudnnActivationDescriptor_t, false), // 990 t_P_cudnnActivationDescriptor_t
+    Pointer(t_cudnnAlgorithmDescriptor_t, false), // 991 t_P_cudnnAlgorithmDescriptor_t
+    Handle(70), // 992 t_cudnnAlgorithmPerformance_t
+    Pointer(t_cudnnAlgorithmPerformance_t, false), // 993 t_P_cudnnAlgorithmPerformance_t
+    Handle(71), // 994 t_cudnnAttnDescriptor_t
+    Pointer(t_cudnnAttnDescriptor_t, false), // 995 t_P_cudnnAttnDescriptor_t
+    Pointer(t_cudnnCTCLossDescriptor_t, false), // 996 t_P_cudnnCTCLossDescriptor_t
+    Pointer(t_cudnnConvolutionDescriptor_t, false), // 997 t_P_cudnnConvolutionDescriptor_t
+    Handle(72), // 998 t_cudnnDropoutDescriptor_t
+    Pointer(t_cudnnDropoutDescriptor_t, false), // 999 t_P_cudnnDropoutDescriptor_t
+    Pointer(t_cudnnFilterDescriptor_t, false), // 1000 t_P_cudnnFilterDescriptor_t
+    Handle(73), // 1001 t_cudnnFusedOpsConstParamPack_t
+    Pointer(t_cudnnFusedOpsConstParamPack_t, false), // 1002 t_P_cudnnFusedOpsConstParamPack_t
+    Enum(223), // 1003 t_cudnnFusedOps_t
+    Handle(74), // 1004 t_cudnnFusedOpsPlan_t
+    Pointer(t_cudnnFusedOpsPlan_t, false), // 1005 t_P_cudnnFusedOpsPlan_t
+    Handle(75), // 1006 t_cudnnFusedOpsVariantParamPack_t
+    Pointer(t_cudnnFusedOpsVariantParamPack_t, false), // 1007 t_P_cudnnFusedOpsVariantParamPack_t
+    Handle(76), // 1008 t_cudnnLRNDescriptor_t
+    Pointer(t_cudnnLRNDescriptor_t, false), // 1009 t_P_cudnnLRNDescriptor_t
+    Handle(77), // 1010 t_cudnnOpTensorDescriptor_t
+    Pointer(t_cudnnOpTensorDescriptor_t, false), // 1011 t_P_cudnnOpTensorDescriptor_t
+    Handle(78), // 1012 t_cudnnPersistentRNNPlan_t
+    Pointer(t_cudnnPersistentRNNPlan_t, false), // 1013 t_P_cudnnPersistentRNNPlan_t
+    Handle(79), // 1014 t_cudnnPoolingDescriptor_t
+    Pointer(t_cudnnPoolingDescriptor_t, false), // 1015 t_P_cudnnPoolingDescriptor_t
+    Handle(80), // 1016 t_cudnnRNNDataDescriptor_t
+    Pointer(t_cudnnRNNDataDescriptor_t, false), // 1017 t_P_cudnnRNNDataDescriptor_t
+    Pointer(t_cudnnRNNDescriptor_t, false), // 1018 t_P_cudnnRNNDescriptor_t
+    Handle(81), // 1019 t_cudnnReduceTensorDescriptor_t
+    Pointer(t_cudnnReduceTensorDescriptor_t, false), // 1020 t_P_cudnnReduceTensorDescriptor_t
+    Handle(82), // 1021 t_cudnnSeqDataDescriptor_t
+    Pointer(t_cudnnSeqDataDescriptor_t, false), // 1022 t_P_cudnnSeqDataDescriptor_t
+    Handle(83), // 1023 t_cudnnSpatialTransformerDescriptor_t
+    Pointer(t_cudnnSpatialTransformerDescriptor_t, false), // 1024 t_P_cudnnSpatialTransformerDescriptor_t
+    Pointer(t_cudnnTensorDescriptor_t, false), // 1025 t_P_cudnnTensorDescriptor_t
+    Handle(84), // 1026 t_cudnnTensorTransformDescriptor_t
+    Pointer(t_cudnnTensorTransformDescriptor_t, false), // 1027 t_P_cudnnTensorTransformDescriptor_t
+    Enum(224), // 1028 t_cudnnNormMode_t
+    Enum(225), // 1029 t_cudnnDivNormMode_t
+    Enum(226), // 1030 t_cudnnDeterminism_t
+    Enum(227), // 1031 t_cudnnMathType_t
+    Struct(361), // 1032 t_cudnnConvolutionBwdDataAlgoPerf_t
+    Pointer(t_cudnnConvolutionBwdDataAlgoPerf_t, false), // 1033 t_P_cudnnConvolutionBwdDataAlgoPerf_t
+    Struct(362), // 1034 t_cudnnConvolutionBwdFilterAlgoPerf_t
+    Pointer(t_cudnnConvolutionBwdFilterAlgoPerf_t, false), // 1035 t_P_cudnnConvolutionBwdFilterAlgoPerf_t
+    Struct(363), // 1036 t_cudnnConvolutionFwdAlgoPerf_t
+    Pointer(t_cudnnConvolutionFwdAlgoPerf_t, false), // 1037 t_P_cudnnConvolutionFwdAlgoPerf_t
+    Pointer(t_cudnnTensorDescriptor_t, true), // 1038 t_PC_cudnnTensorDescriptor_t
+    Enum(228), // 1039 t_cudnnActivationMode_t
+    Pointer(t_cudnnActivationMode_t, false), // 1040 t_P_cudnnActivationMode_t
+    Enum(229), // 1041 t_cudnnNanPropagation_t
+    Pointer(t_cudnnNanPropagation_t, false), // 1042 t_P_cudnnNanPropagation_t
+    Enum(230), // 1043 t_cudnnRNNAlgo_t
+    Union(365), // 1044 t_Algorithm
+    Struct(364), // 1045 t_cudnnAlgorithm_t
+    Pointer(t_cudnnAlgorithm_t, false), // 1046 t_P_cudnnAlgorithm_t
+    Pointer(t_cudnnStatus_t, false), // 1047 t_P_cudnnStatus_t
+    Pointer(t_cudnnDataType_t, false), // 1048 t_P_cudnnDataType_t
+    Pointer(t_cudnnMathType_t, false), // 1049 t_P_cudnnMathType_t
+    Enum(231), // 1050 t_cudnnLossNormalizationMode_t
+    Pointer(t_cudnnLossNormalizationMode_t, false), // 1051 t_P_cudnnLossNormalizationMode_t
+    Enum(232), // 1052 t_cudnnCTCGradMode_t
+    Pointer(t_cudnnCTCGradMode_t, false), // 1053 t_P_cudnnCTCGradMode_t
+    Enum(233), // 1054 t_cudnnConvolutionMode_t
+    Pointer(t_cudnnConvolutionMode_t, false), // 1055 t_P_cudnnConvolutionMode_t
+    Enum(234), // 1056 t_cudnnReorderType_t
+    Pointer(t_cudnnReorderType_t, false), // 1057 t_P_cudnnReorderType_t
+    Enum(235), // 1058 t_cudnnTensorFormat_t
+    Pointer(t_cudnnTensorFormat_t, false), // 1059 t_P_cudnnTensorFormat_t
+    Enum(236), // 1060 t_cudnnFusedOpsConstParamLabel_t
+    Enum(237), // 1061 t_cudnnFusedOpsVariantParamLabel_t
+    Enum(238), // 1062 t_cudnnMultiHeadAttnWeightKind_t
+    Enum(239), // 1063 t_cudnnNormOps_t
+    Enum(240), // 1064 t_cudnnNormAlgo_t
+    Enum(241), // 1065 t_cudnnOpTensorOp_t
+    Pointer(t_cudnnOpTensorOp_t, false), // 1066 t_P_cudnnOpTensorOp_t
+    Enum(242), // 1067 t_cudnnPoolingMode_t
+    Pointer(t_cudnnPoolingMode_t, false), // 1068 t_P_cudnnPoolingMode_t
+    Enum(243), // 1069 t_cudnnRNNBiasMode_t
+    Pointer(t_cudnnRNNBiasMode_t, false), // 1070 t_P_cudnnRNNBiasMode_t
+    Enum(244), // 1071 t_cudnnRNNDataLayout_t
+    Pointer(t_cudnnRNNDataLayout_t, false), // 1072 t_P_cudnnRNNDataLayout_t
+    Enum(245), // 1073 t_cudnnRNNInputMode_t
+    Pointer(t_cudnnRNNInputMode_t, false), // 1074 t_P_cudnnRNNInputMode_t
+    Enum(246), // 1075 t_cudnnDirectionMode_t
+    Pointer(t_cudnnDirectionMode_t, false), // 1076 t_P_cudnnDirectionMode_t
+    Enum(247), // 1077 t_cudnnRNNMode_t
+    Pointer(t_cudnnRNNMode_t, false), // 1078 t_P_cudnnRNNMode_t
+    Pointer(t_cudnnRNNAlgo_t, false), // 1079 t_P_cudnnRNNAlgo_t
+    Enum(248), // 1080 t_cudnnForwardMode_t
+    Enum(249), // 1081 t_cudnnReduceTensorOp_t
+    Pointer(t_cudnnReduceTensorOp_t, false), // 1082 t_P_cudnnReduceTensorOp_t
+    Enum(250), // 1083 t_cudnnReduceTensorIndices_t
+    Pointer(t_cudnnReduceTensorIndices_t, false), // 1084 t_P_cudnnReduceTensorIndices_t
+    Enum(251), // 1085 t_cudnnIndicesType_t
+    Pointer(t_cudnnIndicesType_t, false), // 1086 t_P_cudnnIndicesType_t
+    Enum(252), // 1087 t_cudnnSeqDataAxis_t
+    Pointer(t_cudnnSeqDataAxis_t, false), // 1088 t_P_cudnnSeqDataAxis_t
+    Enum(253), // 1089 t_cudnnFoldingDirection_t
+    Pointer(t_cudnnFoldingDirection_t, false), // 1090 t_P_cudnnFoldingDirection_t
+    Struct(366), // 1091 t_cudnnGnnCscGraph_t
+    Pointer(t_cudnnGnnCscGraph_t, true), // 1092 t_PC_cudnnGnnCscGraph_t
+    Enum(254), // 1093 t_cudnnGnnAggOp_t
+    Enum(255), // 1094 t_cudnnGnnActivationOp_t
+    Struct(367), // 1095 t_cudnnGnnMhaParams_t
+    Pointer(t_cudnnGnnMhaParams_t, true), // 1096 t_PC_cudnnGnnMhaParams_t
+    Enum(256), // 1097 t_cudnnLRNMode_t
+    Enum(257), // 1098 t_cudnnWgradMode_t
+    Enum(258), // 1099 t_cudnnErrQueryMode_t
+    Enum(259), // 1100 t_cudnnRNNClipMode_t
+    Pointer(t_cudnnRNNClipMode_t, false), // 1101 t_P_cudnnRNNClipMode_t
+    Pointer(t_cudnnSeqDataAxis_t, true), // 1102 t_PC_cudnnSeqDataAxis_t
+    Enum(260), // 1103 t_cudnnSamplerType_t
+    Enum(261), // 1104 t_cudnnSoftmaxAlgorithm_t
+    Enum(262), // 1105 t_cudnnSoftmaxMode_t
+    Enum(263), // 1106 t_cufftResult
+    Status(263), // 1107 t_cufftResult_status
+    Enum(264), // 1108 t_cufftType
+    Enum(265), // 1109 t_cufftProperty
+    Enum(266), // 1110 t_cufftXtCallbackType
+    Array(t_i32, 64), // 1111 t_A64_i32
+    Array(t_P_void, 64), // 1112 t_A64_P_void
+    Array(t_u64, 64), // 1113 t_A64_u64
+    Struct(369), // 1114 t_cudaXtDesc
+    Pointer(t_cudaXtDesc, false), // 1115 t_P_cudaXtDesc
+    Enum(267), // 1116 t_libFormat
+    Struct(368), // 1117 t_cudaLibXtDesc
+    Pointer(t_cudaLibXtDesc, false), // 1118 t_P_cudaLibXtDesc
+    Pointer(t_P_cudaLibXtDesc, false), // 1119 t_P_P_cudaLibXtDesc
+    Enum(268), // 1120 t_cufftXtSubFormat
+    Enum(269), // 1121 t_cufftXtCopyType
+    Enum(270), // 1122 t_cufftXtQueryType
+    Array(t_u64, 3), // 1123 t_A3_u64
+    Struct(370), // 1124 t_cufftBox3d
+    Pointer(t_cufftBox3d, true), // 1125 t_PC_cufftBox3d
+    Enum(271), // 1126 t_cufftXtWorkAreaPolicy
+    Enum(272), // 1127 t_CUfileOpError
+    Struct(371), // 1128 t_CUfileError_t
+    Flags(273, 4), // 1129 t_CUfileStatus_t_in4
+    Struct(372), // 1130 t_CUfileIOEvents_t
+    Pointer(t_CUfileIOEvents_t, false), // 1131 t_P_CUfileIOEvents_t
+    Enum(274), // 1132 t_CUfileBatchMode_t
+    Struct(375), // 1133 t_CUfileIOParams_t_u_batch
+    Union(374), // 1134 t_CUfileIOParams_t_u
+    Enum(275), // 1135 t_CUfileOpcode_t
+    Struct(373), // 1136 t_CUfileIOParams_t
+    Pointer(t_CUfileIOParams_t, false), // 1137 t_P_CUfileIOParams_t
+    Flags(276, 4), // 1138 t_CUfileDriverStatusFlags_t_in4
+    Flags(277, 4), // 1139 t_CUfileP2PFlags_t_in4
+    Pointer(t_CUfileP2PFlags_t_in4, false), // 1140 t_P_CUfileP2PFlags_t_in4
+    Struct(377), // 1141 t_CUfileDrvProps_t_nvfs
+    Struct(376), // 1142 t_CUfileDrvProps_t
+    Pointer(t_CUfileDrvProps_t, false), // 1143 t_P_CUfileDrvProps_t
+    Enum(278), // 1144 t_CUFileBoolConfigParameter_t
+    Pointer(t_bool1, false), // 1145 t_P_bool1
+    Enum(279), // 1146 t_CUFileSizeTConfigParameter_t
+    Enum(280), // 1147 t_CUFileStringConfigParameter_t
+    Struct(379), // 1148 t_CUfileOpCounter_t
+    Struct(378), // 1149 t_CUfileStatsLevel1_t
+    Pointer(t_CUfileStatsLevel1_t, false), // 1150 t_P_CUfileStatsLevel1_t
+    Struct(380), // 1151 t_CUfileStatsLevel2_t
+    Pointer(t_CUfileStatsLevel2_t, false), // 1152 t_P_CUfileStatsLevel2_t
+    Array(t_char, 16), // 1153 t_A16_char
+    Struct(382), // 1154 t_CUfilePerGpuStats_t
+    Array(t_CUfilePerGpuStats_t, 16), // 1155 t_A16_CUfilePerGpuStats_t
+    Struct(381), // 1156 t_CUfileStatsLevel3_t
+    Pointer(t_CUfileStatsLevel3_t, false), // 1157 t_P_CUfileStatsLevel3_t
+    Enum(281), // 1158 t_CUfileFileHandleType
+    Union(384), // 1159 t_CUfileDescr_t_handle
+    Struct(385), // 1160 t_CUfileFSOps_t
+    Pointer(t_CUfileFSOps_t, true), // 1161 t_PC_CUfileFSOps_t
+    Struct(383), // 1162 t_CUfileDescr_t
+    Pointer(t_CUfileDescr_t, false), // 1163 t_P_CUfileDescr_t
+    Struct(386), // 1164 t_CUfileIOVec_t
+    Pointer(t_CUfileIOVec_t, true), // 1165 t_PC_CUfileIOVec_t
+    Enum(282), // 1166 t_curandStatus_t
+    Status(282), // 1167 t_curandStatus_t_status
+    Handle(85), // 1168 t_curandGenerator_t
+    Pointer(t_curandGenerator_t, false), // 1169 t_P_curandGenerator_t
+    Enum(283), // 1170 t_curandRngType_t
+    Handle(86), // 1171 t_curandDiscreteDistribution_t
+    Pointer(t_curandDiscreteDistribution_t, false), // 1172 t_P_curandDiscreteDistribution_t
+    Enum(284), // 1173 t_curandMethod_t
+    Array(t_u32, 32), // 1174 t_A32_u32
+    Pointer(t_A32_u32, false), // 1175 t_P_A32_u32
+    Pointer(t_P_A32_u32, false), // 1176 t_P_P_A32_u32
+    Enum(285), // 1177 t_curandDirectionVectorSet_t
+    Pointer(t_A64_u64, false), // 1178 t_P_A64_u64
+    Pointer(t_P_A64_u64, false), // 1179 t_P_P_A64_u64
+    Pointer(t_P_u32, false), // 1180 t_P_P_u32
+    Pointer(t_P_u64, false), // 1181 t_P_P_u64
+    Enum(286), // 1182 t_curandOrdering_t
+    Enum(287), // 1183 t_cusolverStatus_t
+    Status(287), // 1184 t_cusolverStatus_t_status
+    Handle(87), // 1185 t_cusolverDnHandle_t
+    Int { bytes: 1, signed: true }, // 1186 t_i8
+    Enum(288), // 1187 t_cusolverEigMode_t
+    Handle(88), // 1188 t_gesvdjInfo_t
+    Enum(289), // 1189 t_cusolverEigRange_t
+    Handle(89), // 1190 t_syevjInfo_t
+    Enum(290), // 1191 t_cusolverEigType_t
+    Pointer(t_cusolverDnHandle_t, false), // 1192 t_P_cusolverDnHandle_t
+    Pointer(t_gesvdjInfo_t, false), // 1193 t_P_gesvdjInfo_t
+    Handle(90), // 1194 t_cusolverDnParams_t
+    Pointer(t_cusolverDnParams_t, false), // 1195 t_P_cusolverDnParams_t
+    Pointer(t_syevjInfo_t, false), // 1196 t_P_syevjInfo_t
+    Enum(291), // 1197 t_cusolverDeterministicMode_t
+    Pointer(t_cusolverDeterministicMode_t, false), // 1198 t_P_cusolverDeterministicMode_t
+    Enum(292), // 1199 t_cudaEmulationStrategy
+    Pointer(t_cudaEmulationStrategy, false), // 1200 t_P_cudaEmulationStrategy
+    Enum(293), // 1201 t_cusolverMathMode_t
+    Pointer(t_cusolverMathMode_t, false), // 1202 t_P_cusolverMathMode_t
+    Handle(91), // 1203 t_cusolverDnIRSInfos_t
+    Pointer(t_cusolverDnIRSInfos_t, false), // 1204 t_P_cusolverDnIRSInfos_t
+    Handle(92), // 1205 t_cusolverDnIRSParams_t
+    Pointer(t_cusolverDnIRSParams_t, false), // 1206 t_P_cusolverDnIRSParams_t
+    Enum(294), // 1207 t_cusolverIRSRefinement_t
+    Enum(295), // 1208 t_cusolverPrecType_t
+    Enum(296), // 1209 t_cusolverDnFunction_t
+    Enum(297), // 1210 t_cusolverAlgMode_t
+    Enum(298), // 1211 t_cusolverDirectMode_t
+    Enum(299), // 1212 t_cusolverStorevMode_t
+    Enum(300), // 1213 t_cusolverEigComp_t
+    Handle(93), // 1214 t_cusolverMgHandle_t
+    Pointer(t_cusolverMgHandle_t, false), // 1215 t_P_cusolverMgHandle_t
+    Enum(301), // 1216 t_cusolverMgGridMapping_t
+    Handle(94), // 1217 t_cusolverRfHandle_t
+    Pointer(t_cusolverRfHandle_t, false), // 1218 t_P_cusolverRfHandle_t
+    Enum(302), // 1219 t_cusolverRfFactorization_t
+    Pointer(t_cusolverRfFactorization_t, false), // 1220 t_P_cusolverRfFactorization_t
+    Enum(303), // 1221 t_cusolverRfTriangularSolve_t
+    Pointer(t_cusolverRfTriangularSolve_t, false), // 1222 t_P_cusolverRfTriangularSolve_t
+    Enum(304), // 1223 t_cusolverRfMatrixFormat_t
+    Pointer(t_cusolverRfMatrixFormat_t, false), // 1224 t_P_cusolverRfMatrixFormat_t
+    Enum(305), // 1225 t_cusolverRfUnitDiagonal_t
+    Pointer(t_cusolverRfUnitDiagonal_t, false), // 1226 t_P_cusolverRfUnitDiagonal_t
+    Enum(306), // 1227 t_cusolverRfNumericBoostReport_t
+    Pointer(t_cusolverRfNumericBoostReport_t, false), // 1228 t_P_cusolverRfNumericBoostReport_t
+    Enum(307), // 1229 t_cusolverRfResetValuesFastMode_t
+    Pointer(t_cusolverRfResetValuesFastMode_t, false), // 1230 t_P_cusolverRfResetValuesFastMode_t
+    Handle(95), // 1231 t_cusolverSpHandle_t
+    Handle(96), // 1232 t_cusparseMatDescr_t
+    Handle(97), // 1233 t_csrcholInfo_t
+    Handle(98), // 1234 t_csrcholInfoHost_t
+    Handle(99), // 1235 t_csrluInfoHost_t
+    Handle(100), // 1236 t_csrqrInfo_t
+    Handle(101), // 1237 t_csrqrInfoHost_t
+    Pointer(t_cusolverSpHandle_t, false), // 1238 t_P_cusolverSpHandle_t
+    Pointer(t_csrcholInfo_t, false), // 1239 t_P_csrcholInfo_t
+    Pointer(t_csrcholInfoHost_t, false), // 1240 t_P_csrcholInfoHost_t
+    Pointer(t_csrluInfoHost_t, false), // 1241 t_P_csrluInfoHost_t
+    Pointer(t_csrqrInfo_t, false), // 1242 t_P_csrqrInfo_t
+    Pointer(t_csrqrInfoHost_t, false), // 1243 t_P_csrqrInfoHost_t
+    Enum(308), // 1244 t_cusparseStatus_t
+    Status(308), // 1245 t_cusparseStatus_t_status
+    Handle(102), // 1246 t_cusparseHandle_t
+    Handle(103), // 1247 t_cusparseSpVecDescr_t
+    Handle(104), // 1248 t_cusparseDnVecDescr_t
+    Handle(105), // 1249 t_cusparseConstSpVecDescr_t
+    Handle(106), // 1250 t_cusparseSpMatDescr_t
+    Enum(309), // 1251 t_cusparseIndexType_t
+    Pointer(t_cusparseIndexType_t, false), // 1252 t_P_cusparseIndexType_t
+    Enum(310), // 1253 t_cusparseIndexBase_t
+    Pointer(t_cusparseIndexBase_t, false), // 1254 t_P_cusparseIndexBase_t
+    Pointer(t_cudaDataType, false), // 1255 t_P_cudaDataType
+    Enum(311), // 1256 t_cusparseDirection_t
+    Handle(107), // 1257 t_bsric02Info_t
+    Enum(312), // 1258 t_cusparseSolvePolicy_t
+    Handle(108), // 1259 t_bsrilu02Info_t
+    Enum(313), // 1260 t_cusparseOperation_t
+    Handle(109), // 1261 t_bsrsm2Info_t
+    Handle(110), // 1262 t_bsrsv2Info_t
+    Handle(111), // 1263 t_csru2csrInfo_t
+    Handle(112), // 1264 t_cusparseColorInfo_t
+    Handle(113), // 1265 t_csrgemm2Info_t
+    Handle(114), // 1266 t_csric02Info_t
+    Handle(115), // 1267 t_csrilu02Info_t
+    Handle(116), // 1268 t_csrsm2Info_t
+    Handle(117), // 1269 t_csrsv2Info_t
+    Enum(314), // 1270 t_cusparseAction_t
+    Handle(118), // 1271 t_cusparseConstSpMatDescr_t
+    Handle(119), // 1272 t_cusparseConstDnMatDescr_t
+    Enum(315), // 1273 t_cusparseOrder_t
+    Pointer(t_cusparseOrder_t, false), // 1274 t_P_cusparseOrder_t
+    Handle(120), // 1275 t_cusparseConstDnVecDescr_t
+    Handle(121), // 1276 t_cusparseDnMatDescr_t
+    Pointer(t_cusparseHandle_t, false), // 1277 t_P_cusparseHandle_t
+    Pointer(t_cusparseSpMatDescr_t, false), // 1278 t_P_cusparseSpMatDescr_t
+    Pointer(t_bsric02Info_t, false), // 1279 t_P_bsric02Info_t
+    Pointer(t_bsrilu02Info_t, false), // 1280 t_P_bsrilu02Info_t
+    Pointer(t_bsrsm2Info_t, false), // 1281 t_P_bsrsm2Info_t
+    Pointer(t_bsrsv2Info_t, false), // 1282 t_P_bsrsv2Info_t
+    Pointer(t_cusparseColorInfo_t, false), // 1283 t_P_cusparseColorInfo_t
+    Pointer(t_cusparseConstSpMatDescr_t, false), // 1284 t_P_cusparseConstSpMatDescr_t
+    Pointer(t_cusparseConstDnMatDescr_t, false), // 1285 t_P_cusparseConstDnMatDescr_t
+    Pointer(t_cusparseConstDnVecDescr_t, false), // 1286 t_P_cusparseConstDnVecDescr_t
+    Pointer(t_cusparseConstSpVecDescr_t, false), // 1287 t_P_cusparseConstSpVecDescr_t
+    Pointer(t_csrgemm2Info_t, false), // 1288 t_P_csrgemm2Info_t
+    Pointer(t_csric02Info_t, false), // 1289 t_P_csric02Info_t
+    Pointer(t_csrilu02Info_t, false), // 1290 t_P_csrilu02Info_t
+    Pointer(t_csrsm2Info_t, false), // 1291 t_P_csrsm2Info_t
+    Pointer(t_csrsv2Info_t, false), // 1292 t_P_csrsv2Info_t
+    Pointer(t_csru2csrInfo_t, false), // 1293 t_P_csru2csrInfo_t
+    Pointer(t_cusparseDnMatDescr_t, false), // 1294 t_P_cusparseDnMatDescr_t
+    Pointer(t_cusparseDnVecDescr_t, false), // 1295 t_P_cusparseDnVecDescr_t
+    Pointer(t_cusparseMatDescr_t, false), // 1296 t_P_cusparseMatDescr_t
+    Handle(122), // 1297 t_pruneInfo_t
+    Pointer(t_pruneInfo_t, false), // 1298 t_P_pruneInfo_t
+    Pointer(t_cusparseSpVecDescr_t, false), // 1299 t_P_cusparseSpVecDescr_t
+    Enum(316), // 1300 t_cusparseCsr2CscAlg_t
+    Enum(317), // 1301 t_cusparseAlgMode_t
+    Enum(318), // 1302 t_cusparseDenseToSparseAlg_t
+    Enum(319), // 1303 t_cusparseColorAlg_t
+    Pointer(t_cusparseColorAlg_t, false), // 1304 t_P_cusparseColorAlg_t
+    Enum(320), // 1305 t_cusparseDiagType_t
+    Enum(321), // 1306 t_cusparseFillMode_t
+    Enum(322), // 1307 t_cusparseMatrixType_t
+    Enum(323), // 1308 t_cusparsePointerMode_t
+    Pointer(t_cusparsePointerMode_t, false), // 1309 t_P_cusparsePointerMode_t
+    Enum(324), // 1310 t_cusparseSDDMMAlg_t
+    Enum(325), // 1311 t_cusparseSpGEAMAlg_t
+    Handle(123), // 1312 t_cusparseSpGEAMDescr_t
+    Pointer(t_cusparseSpGEAMDescr_t, false), // 1313 t_P_cusparseSpGEAMDescr_t
+    Enum(326), // 1314 t_cusparseSpGEMMAlg_t
+    Handle(124), // 1315 t_cusparseSpGEMMDescr_t
+    Pointer(t_cusparseSpGEMMDescr_t, false), // 1316 t_P_cusparseSpGEMMDescr_t
+    Enum(327), // 1317 t_cusparseSpMMAlg_t
+    Handle(125), // 1318 t_cusparseSpMMOpPlan_t
+    Pointer(t_cusparseSpMMOpPlan_t, false), // 1319 t_P_cusparseSpMMOpPlan_t
+    Enum(328), // 1320 t_cusparseSpMMOpAlg_t
+    Enum(329), // 1321 t_cusparseSpMVAlg_t
+    Enum(330), // 1322 t_cusparseSpMatAttribute_t
+    Enum(331), // 1323 t_cusparseFormat_t
+    Pointer(t_cusparseFormat_t, false), // 1324 t_P_cusparseFormat_t
+    Enum(332), // 1325 t_cusparseSpSMAlg_t
+    Handle(126), // 1326 t_cusparseSpSMDescr_t
+    Pointer(t_cusparseSpSMDescr_t, false), // 1327 t_P_cusparseSpSMDescr_t
+    Enum(333), // 1328 t_cusparseSpSMUpdate_t
+    Enum(334), // 1329 t_cusparseSpSVAlg_t
+    Handle(127), // 1330 t_cusparseSpSVDescr_t
+    Pointer(t_cusparseSpSVDescr_t, false), // 1331 t_P_cusparseSpSVDescr_t
+    Enum(335), // 1332 t_cusparseSpSVUpdate_t
+    Enum(336), // 1333 t_cusparseSparseToDenseAlg_t
+    Enum(337), // 1334 t_ncclResult_t
+    Status(337), // 1335 t_ncclResult_t_status
+    Enum(338), // 1336 t_ncclDataType_t
+    Handle(128), // 1337 t_ncclComm_t
+    Struct(388), // 1338 t_ncclConfigExt_t
+    Pointer(t_ncclConfigExt_t, false), // 1339 t_P_ncclConfigExt_t
+    Struct(389), // 1340 t_ncclConfigExt_t_key
+    Union(390), // 1341 t_ncclConfigExt_t_val
+    Struct(387), // 1342 t_ncclCollConfig_t
+    Pointer(t_ncclCollConfig_t, true), // 1343 t_PC_ncclCollConfig_t
+    Enum(339), // 1344 t_ncclRedOp_t
+    Pointer(t_ncclResult_t, false), // 1345 t_P_ncclResult_t
+    Array(t_char, 128), // 1346 t_A128_char
+    Struct(391), // 1347 t_ncclUniqueId
+    Pointer(t_ncclUniqueId, false), // 1348 t_P_ncclUniqueId
+    Pointer(t_ncclUniqueId, true), // 1349 t_PC_ncclUniqueId
+    Pointer(t_ncclComm_t, false), // 1350 t_P_ncclComm_t
+    Struct(392), // 1351 t_ncclConfig_t
+    Pointer(t_ncclConfig_t, false), // 1352 t_P_ncclConfig_t
+    Enum(340), // 1353 t_ncclCommMemStat_t
+    Handle(129), // 1354 t_ncclWindow_t
+    Pointer(t_ncclWindow_t, false), // 1355 t_P_ncclWindow_t
+    Struct(393), // 1356 t_ncclSimInfo_t
+    Pointer(t_ncclSimInfo_t, false), // 1357 t_P_ncclSimInfo_t
+    Handle(130), // 1358 t_ncclParamHandle_t
+    Pointer(t_ncclParamHandle_t, false), // 1359 t_P_ncclParamHandle_t
+    Pointer(t_P_PC_char, false), // 1360 t_P_P_PC_char
+    Int { bytes: 2, signed: true }, // 1361 t_i16
+    Pointer(t_i16, false), // 1362 t_P_i16
+    Pointer(t_i8, false), // 1363 t_P_i8
+    Pointer(t_u16, false), // 1364 t_P_u16
+    Pointer(t_ncclRedOp_t, false), // 1365 t_P_ncclRedOp_t
+    Enum(341), // 1366 t_ncclScalarResidence_t
+    Struct(394), // 1367 t_ncclEncryptionConfig_t
+    Pointer(t_ncclEncryptionConfig_t, true), // 1368 t_PC_ncclEncryptionConfig_t
+    Struct(395), // 1369 t_ncclWaitSignalDesc_t
+    Pointer(t_ncclWaitSignalDesc_t, false), // 1370 t_P_ncclWaitSignalDesc_t
+    Enum(342), // 1371 t_nvFatbinResult
+    Status(342), // 1372 t_nvFatbinResult_status
+    Handle(131), // 1373 t_nvFatbinHandle
+    Pointer(t_nvFatbinHandle, false), // 1374 t_P_nvFatbinHandle
+    Enum(343), // 1375 t_nvJitLinkResult
+    Status(343), // 1376 t_nvJitLinkResult_status
+    Handle(132), // 1377 t_nvJitLinkHandle
+    Enum(344), // 1378 t_nvJitLinkInputType
+    Pointer(t_nvJitLinkHandle, false), // 1379 t_P_nvJitLinkHandle
+    Enum(345), // 1380 t_nvjpegStatus_t
+    Status(345), // 1381 t_nvjpegStatus_t_status
+    Handle(133), // 1382 t_nvjpegHandle_t
+    Struct(396), // 1383 t_nvjpegDevAllocator_t
+    Pointer(t_nvjpegDevAllocator_t, false), // 1384 t_P_nvjpegDevAllocator_t
+    Handle(134), // 1385 t_nvjpegBufferDevice_t
+    Pointer(t_nvjpegBufferDevice_t, false), // 1386 t_P_nvjpegBufferDevice_t
+    Struct(397), // 1387 t_nvjpegDevAllocatorV2_t
+    Pointer(t_nvjpegDevAllocatorV2_t, false), // 1388 t_P_nvjpegDevAllocatorV2_t
+    Struct(398), // 1389 t_nvjpegPinnedAllocator_t
+    Pointer(t_nvjpegPinnedAllocator_t, false), // 1390 t_P_nvjpegPinnedAllocator_t
+    Handle(135), // 1391 t_nvjpegBufferPinned_t
+    Pointer(t_nvjpegBufferPinned_t, false), // 1392 t_P_nvjpegBufferPinned_t
+    Struct(399), // 1393 t_nvjpegPinnedAllocatorV2_t
+    Pointer(t_nvjpegPinnedAllocatorV2_t, false), // 1394 t_P_nvjpegPinnedAllocatorV2_t
+    Enum(346), // 1395 t_nvjpegBackend_t
+    Pointer(t_nvjpegHandle_t, false), // 1396 t_P_nvjpegHandle_t
+    Handle(136), // 1397 t_nvjpegJpegState_t
+    Enum(347), // 1398 t_nvjpegOutputFormat_t
+    Array(t_P_u8, 4), // 1399 t_A4_P_u8
+    Array(t_u64, 4), // 1400 t_A4_u64
+    Struct(400), // 1401 t_nvjpegImage_t
+    Pointer(t_nvjpegImage_t, false), // 1402 t_P_nvjpegImage_t
+    Pointer(t_PC_u8, false), // 1403 t_P_PC_u8
+    Handle(137), // 1404 t_nvjpegDecodeParams_t
+    Pointer(t_nvjpegDecodeParams_t, false), // 1405 t_P_nvjpegDecodeParams_t
+    Enum(348), // 1406 t_nvjpegChromaSubsampling_t
+    Handle(138), // 1407 t_nvjpegJpegStream_t
+    Handle(139), // 1408 t_nvjpegJpegDecoder_t
+    Enum(349), // 1409 t_nvjpegExifOrientation_t
+    Enum(350), // 1410 t_nvjpegScaleFactor_t
+    Pointer(t_nvjpegJpegDecoder_t, false), // 1411 t_P_nvjpegJpegDecoder_t
+    Pointer(t_nvjpegJpegState_t, false), // 1412 t_P_nvjpegJpegState_t
+    Handle(140), // 1413 t_nvjpegEncoderState_t
+    Handle(141), // 1414 t_nvjpegEncoderParams_t
+    Pointer(t_nvjpegImage_t, true), // 1415 t_PC_nvjpegImage_t
+    Enum(351), // 1416 t_nvjpegInputFormat_t
+    Pointer(t_nvjpegEncoderParams_t, false), // 1417 t_P_nvjpegEncoderParams_t
+    Enum(352), // 1418 t_nvjpegJpegEncoding_t
+    Pointer(t_nvjpegEncoderState_t, false), // 1419 t_P_nvjpegEncoderState_t
+    Enum(353), // 1420 t_nvjpegEncBackend_t
+    Pointer(t_nvjpegChromaSubsampling_t, false), // 1421 t_P_nvjpegChromaSubsampling_t
+    Pointer(t_nvjpegJpegStream_t, false), // 1422 t_P_nvjpegJpegStream_t
+    Pointer(t_nvjpegExifOrientation_t, false), // 1423 t_P_nvjpegExifOrientation_t
+    Pointer(t_nvjpegJpegEncoding_t, false), // 1424 t_P_nvjpegJpegEncoding_t
+    Enum(354), // 1425 t_nvmlReturn_t
+    Status(354), // 1426 t_nvmlReturn_t_status
+    Handle(142), // 1427 t_nvmlComputeInstance_t
+    Handle(143), // 1428 t_nvmlDevice_t
+    Handle(144), // 1429 t_nvmlGpuInstance_t
+    Struct(402), // 1430 t_nvmlComputeInstancePlacement_t
+    Struct(401), // 1431 t_nvmlComputeInstanceInfo_t
+    Pointer(t_nvmlComputeInstanceInfo_t, false), // 1432 t_P_nvmlComputeInstanceInfo_t
+    Enum(355), // 1433 t_nvmlEccCounterType_t
+    Enum(356), // 1434 t_nvmlValueType_t
+    Union(404), // 1435 t_nvmlValue_t
+    Struct(403), // 1436 t_nvmlFieldValue_t
+    Pointer(t_nvmlFieldValue_t, false), // 1437 t_P_nvmlFieldValue_t
+    Pointer(t_nvmlGpuInstance_t, false), // 1438 t_P_nvmlGpuInstance_t
+    Struct(405), // 1439 t_nvmlGpuInstancePlacement_t
+    Pointer(t_nvmlGpuInstancePlacement_t, true), // 1440 t_PC_nvmlGpuInstancePlacement_t
+    Array(t_char, 32), // 1441 t_A32_char
+    Struct(406), // 1442 t_nvmlPciInfo_t
+    Pointer(t_nvmlPciInfo_t, false), // 1443 t_P_nvmlPciInfo_t
+    Enum(357), // 1444 t_nvmlEnableState_t
+    Enum(358), // 1445 t_nvmlRestrictedAPI_t
+    Pointer(t_nvmlEnableState_t, false), // 1446 t_P_nvmlEnableState_t
+    Array(t_u32, 5), // 1447 t_A5_u32
+    Struct(407), // 1448 t_nvmlAccountingStats_t
+    Pointer(t_nvmlAccountingStats_t, false), // 1449 t_P_nvmlAccountingStats_t
+    Struct(408), // 1450 t_nvmlAccountingStats_v2_t
+    Pointer(t_nvmlAccountingStats_v2_t, false), // 1451 t_P_nvmlAccountingStats_v2_t
+    Struct(409), // 1452 t_nvmlAdaptiveTgpModeInfo_v1_t
+    Pointer(t_nvmlAdaptiveTgpModeInfo_v1_t, false), // 1453 t_P_nvmlAdaptiveTgpModeInfo_v1_t
+    Struct(410), // 1454 t_nvmlDeviceAddressingMode_t
+    Pointer(t_nvmlDeviceAddressingMode_t, false), // 1455 t_P_nvmlDeviceAddressingMode_t
+    Enum(359), // 1456 t_nvmlClockType_t
+    Struct(411), // 1457 t_nvmlDeviceAttributes_t
+    Pointer(t_nvmlDeviceAttributes_t, false), // 1458 t_P_nvmlDeviceAttributes_t
+    Struct(412), // 1459 t_nvmlBAR1Memory_t
+    Pointer(t_nvmlBAR1Memory_t, false), // 1460 t_P_nvmlBAR1Memory_t
+    Struct(413), // 1461 t_nvmlBBXTimeData_v1_t
+    Pointer(t_nvmlBBXTimeData_v1_t, false), // 1462 t_P_nvmlBBXTimeData_v1_t
+    Struct(415), // 1463 t_nvmlEccBankRemapperHistogram_v1_t
+    Struct(414), // 1464 t_nvmlEccBankRemapperStatus_v1_t
+    Pointer(t_nvmlEccBankRemapperStatus_v1_t, false), // 1465 t_P_nvmlEccBankRemapperStatus_v1_t
+    Enum(360), // 1466 t_nvmlBrandType_t
+    Pointer(t_nvmlBrandType_t, false), // 1467 t_P_nvmlBrandType_t
+    Enum(361), // 1468 t_nvmlBridgeChipType_t
+    Struct(417), // 1469 t_nvmlBridgeChipInfo_t
+    Array(t_nvmlBridgeChipInfo_t, 128), // 1470 t_A128_nvmlBridgeChipInfo_t
+    Struct(416), // 1471 t_nvmlBridgeChipHierarchy_t
+    Pointer(t_nvmlBridgeChipHierarchy_t, false), // 1472 t_P_nvmlBridgeChipHierarchy_t
+    Struct(418), // 1473 t_nvmlC2cModeInfo_v1_t
+    Pointer(t_nvmlC2cModeInfo_v1_t, false), // 1474 t_P_nvmlC2cModeInfo_v1_t
+    Struct(419), // 1475 t_nvmlDeviceCapabilities_t
+    Pointer(t_nvmlDeviceCapabilities_t, false), // 1476 t_P_nvmlDeviceCapabilities_t
+    Struct(421), // 1477 t_nvmlClkMonFaultInfo_t
+    Array(t_nvmlClkMonFaultInfo_t, 32), // 1478 t_A32_nvmlClkMonFaultInfo_t
+    Struct(420), // 1479 t_nvmlClkMonStatus_t
+    Pointer(t_nvmlClkMonStatus_t, false), // 1480 t_P_nvmlClkMonStatus_t
+    Enum(362), // 1481 t_nvmlClockId_t
+    Enum(363), // 1482 t_nvmlPstates_t
+    Struct(422), // 1483 t_nvmlClockOffset_t
+    Pointer(t_nvmlClockOffset_t, false), // 1484 t_P_nvmlClockOffset_t
+    Enum(364), // 1485 t_nvmlComputeMode_t
+    Pointer(t_nvmlComputeMode_t, false), // 1486 t_P_nvmlComputeMode_t
+    Struct(423), // 1487 t_nvmlProcessInfo_v1_t
+    Pointer(t_nvmlProcessInfo_v1_t, false), // 1488 t_P_nvmlProcessInfo_v1_t
+    Struct(424), // 1489 t_nvmlProcessInfo_t
+    Pointer(t_nvmlProcessInfo_t, false), // 1490 t_P_nvmlProcessInfo_t
+    Array(t_u8, 32), // 1491 t_A32_u8
+    Array(t_u8, 8192), // 1492 t_A8192_u8
+    Array(t_u8, 4096), // 1493 t_A4096_u8
+    Struct(425), // 1494 t_nvmlConfComputeGpuAttestationReport_t
+    Pointer(t_nvmlConfComputeGpuAttestationReport_t, false), // 1495 t_P_nvmlConfComputeGpuAttestationReport_t
+    Array(t_u8, 5120), // 1496 t_A5120_u8
+    Struct(426), // 1497 t_nvmlConfComputeGpuCertificate_t
+    Pointer(t_nvmlConfComputeGpuCertificate_t, false), // 1498 t_P_nvmlConfComputeGpuCertificate_t
+    Struct(427), // 1499 t_nvmlConfComputeMemSizeInfo_t
+    Pointer(t_nvmlConfComputeMemSizeInfo_t, false), // 1500 t_P_nvmlConfComputeMemSizeInfo_t
+    Struct(428), // 1501 t_nvmlMemory_t
+    Pointer(t_nvmlMemory_t, false), // 1502 t_P_nvmlMemory_t
+    Enum(365), // 1503 t_nvmlCoolerControl_t
+    Flags(366, 4), // 1504 t_nvmlCoolerTarget_t_in4
+    Struct(429), // 1505 t_nvmlCoolerInfo_t
+    Pointer(t_nvmlCoolerInfo_t, false), // 1506 t_P_nvmlCoolerInfo_t
+    Array(t_char, 2048), // 1507 t_A2048_char
+    Struct(430), // 1508 t_nvmlDeviceCurrentClockFreqs_t
+    Pointer(t_nvmlDeviceCurrentClockFreqs_t, false), // 1509 t_P_nvmlDeviceCurrentClockFreqs_t
+    Enum(367), // 1510 t_nvmlMemoryErrorType_t
+    Struct(431), // 1511 t_nvmlEccErrorCounts_t
+    Pointer(t_nvmlEccErrorCounts_t, false), // 1512 t_P_nvmlEccErrorCounts_t
+    Pointer(t_nvmlDevice_t, false), // 1513 t_P_nvmlDevice_t
+    Struct(432), // 1514 t_nvmlDramEncryptionInfo_t
+    Pointer(t_nvmlDramEncryptionInfo_t, false), // 1515 t_P_nvmlDramEncryptionInfo_t
+    Enum(368), // 1516 t_nvmlDriverModel_t
+    Pointer(t_nvmlDriverModel_t, false), // 1517 t_P_nvmlDriverModel_t
+    Struct(434), // 1518 t_nvmlGpuDynamicPstatesInfo_t_utilization
+    Array(t_nvmlGpuDynamicPstatesInfo_t_utilization, 8), // 1519 t_A8_nvmlGpuDynamicPstatesInfo_t_utilization
+    Struct(433), // 1520 t_nvmlGpuDynamicPstatesInfo_t
+    Pointer(t_nvmlGpuDynamicPstatesInfo_t, false), // 1521 t_P_nvmlGpuDynamicPstatesInfo_t
+    Enum(369), // 1522 t_nvmlEncoderType_t
+    Struct(435), // 1523 t_nvmlEncoderSessionInfo_t
+    Pointer(t_nvmlEncoderSessionInfo_t, false), // 1524 t_P_nvmlEncoderSessionInfo_t
+    Enum(370), // 1525 t_nvmlFBCSessionType_t
+    Struct(436), // 1526 t_nvmlFBCSessionInfo_t
+    Pointer(t_nvmlFBCSessionInfo_t, false), // 1527 t_P_nvmlFBCSessionInfo_t
+    Struct(437), // 1528 t_nvmlFBCStats_t
+    Pointer(t_nvmlFBCStats_t, false), // 1529 t_P_nvmlFBCStats_t
+    Struct(438), // 1530 t_nvmlFanSpeedInfo_t
+    Pointer(t_nvmlFanSpeedInfo_t, false), // 1531 t_P_nvmlFanSpeedInfo_t
+    Array(t_u8, 16), // 1532 t_A16_u8
+    Struct(439), // 1533 t_nvmlGpuFabricInfo_t
+    Pointer(t_nvmlGpuFabricInfo_t, false), // 1534 t_P_nvmlGpuFabricInfo_t
+    Struct(440), // 1535 t_nvmlGpuFabricInfoV_t
+    Pointer(t_nvmlGpuFabricInfoV_t, false), // 1536 t_P_nvmlGpuFabricInfoV_t
+    Struct(442), // 1537 t_nvmlGpuFabricClique_v1_t
+    Array(t_nvmlGpuFabricClique_v1_t, 64), // 1538 t_A64_nvmlGpuFabricClique_v1_t
+    Struct(441), // 1539 t_nvmlGpuFabricInfo_v4_t
+    Pointer(t_nvmlGpuFabricInfo_v4_t, false), // 1540 t_P_nvmlGpuFabricInfo_v4_t
+    Pointer(t_nvmlGpuInstancePlacement_t, false), // 1541 t_P_nvmlGpuInstancePlacement_t
+    Struct(443), // 1542 t_nvmlGpuInstanceProfileInfo_t
+    Pointer(t_nvmlGpuInstanceProfileInfo_t, false), // 1543 t_P_nvmlGpuInstanceProfileInfo_t
+    Array(t_char, 96), // 1544 t_A96_char
+    Struct(444), // 1545 t_nvmlGpuInstanceProfileInfo_v2_t
+    Pointer(t_nvmlGpuInstanceProfileInfo_v2_t, false), // 1546 t_P_nvmlGpuInstanceProfileInfo_v2_t
+    Enum(371), // 1547 t_nvmlGpuOperationMode_t
+    Pointer(t_nvmlGpuOperationMode_t, false), // 1548 t_P_nvmlGpuOperationMode_t
+    Struct(445), // 1549 t_nvmlGpuUptime_v1_t
+    Pointer(t_nvmlGpuUptime_v1_t, false), // 1550 t_P_nvmlGpuUptime_v1_t
+    Enum(372), // 1551 t_nvmlGridLicenseFeatureCode_t
+    Struct(448), // 1552 t_nvmlGridLicenseExpiry_t
+    Struct(447), // 1553 t_nvmlGridLicensableFeature_t
+    Array(t_nvmlGridLicensableFeature_t, 3), // 1554 t_A3_nvmlGridLicensableFeature_t
+    Struct(446), // 1555 t_nvmlGridLicensableFeatures_t
+    Pointer(t_nvmlGridLicensableFeatures_t, false), // 1556 t_P_nvmlGridLicensableFeatures_t
+    Array(t_char, 41), // 1557 t_A41_char
+    Union(450), // 1558 t_nvmlUUIDValue_t
+    Struct(449), // 1559 t_nvmlUUID_t
+    Pointer(t_nvmlUUID_t, true), // 1560 t_PC_nvmlUUID_t
+    Enum(373), // 1561 t_nvmlHostVgpuMode_t
+    Pointer(t_nvmlHostVgpuMode_t, false), // 1562 t_P_nvmlHostVgpuMode_t
+    Struct(451), // 1563 t_nvmlHostname_v1_t
+    Pointer(t_nvmlHostname_v1_t, false), // 1564 t_P_nvmlHostname_v1_t
+    Enum(374), // 1565 t_nvmlInforomObject_t
+    Struct(452), // 1566 t_nvmlMarginTemperature_t
+    Pointer(t_nvmlMarginTemperature_t, false), // 1567 t_P_nvmlMarginTemperature_t
+    Enum(375), // 1568 t_nvmlMemoryLocation_t
+    Struct(453), // 1569 t_nvmlMemory_v2_t
+    Pointer(t_nvmlMemory_v2_t, false), // 1570 t_P_nvmlMemory_v2_t
+    Struct(454), // 1571 t_nvmlGetMemoryLimits_v1_t
+    Pointer(t_nvmlGetMemoryLimits_v1_t, false), // 1572 t_P_nvmlGetMemoryLimits_v1_t
+    Enum(376), // 1573 t_nvmlNvLinkCapability_t
+    Enum(377), // 1574 t_nvmlNvLinkErrorCounter_t
+    Struct(457), // 1575 t_nvmlNvlinkFirmwareVersion_t
+    Array(t_nvmlNvlinkFirmwareVersion_t, 100), // 1576 t_A100_nvmlNvlinkFirmwareVersion_t
+    Struct(456), // 1577 t_nvmlNvlinkFirmwareInfo_t
+    Struct(455), // 1578 t_nvmlNvLinkInfo_t
+    Pointer(t_nvmlNvLinkInfo_t, false), // 1579 t_P_nvmlNvLinkInfo_t
+    Struct(458), // 1580 t_nvmlNvLinkInfo_v3_t
+    Pointer(t_nvmlNvLinkInfo_v3_t, false), // 1581 t_P_nvmlNvLinkInfo_v3_t
+    Enum(378), // 1582 t_nvmlIntNvLinkDeviceType_t
+    Pointer(t_nvmlIntNvLinkDeviceType_t, false), // 1583 t_P_nvmlIntNvLinkDeviceType_t
+    Struct(460), // 1584 t_nvmlNvlinkTelemetrySample_v1_t
+    Pointer(t_nvmlNvlinkTelemetrySample_v1_t, false), // 1585 t_P_nvmlNvlinkTelemetrySample_v1_t
+    Struct(459), // 1586 t_nvmlNvlinkTelemetrySamples_v1_t
+    Pointer(t_nvmlNvlinkTelemetrySamples_v1_t, false), // 1587 t_P_nvmlNvlinkTelemetrySamples_v1_t
+    Enum(379), // 1588 t_nvmlNvLinkUtilizationCountUnits_t
+    Flags(380, 4), // 1589 t_nvmlNvLinkUtilizationCountPktTypes_t_in4
+    Struct(461), // 1590 t_nvmlNvLinkUtilizationControl_t
+    Pointer(t_nvmlNvLinkUtilizationControl_t, false), // 1591 t_P_nvmlNvLinkUtilizationControl_t
+    Struct(462), // 1592 t_nvmlNvlinkGetBwMode_t
+    Pointer(t_nvmlNvlinkGetBwMode_t, false), // 1593 t_P_nvmlNvlinkGetBwMode_t
+    Array(t_u8, 256), // 1594 t_A256_u8
+    Struct(463), // 1595 t_nvmlNvlinkNvlePrivateInfo_v1_t
+    Pointer(t_nvmlNvlinkNvlePrivateInfo_v1_t, false), // 1596 t_P_nvmlNvlinkNvlePrivateInfo_v1_t
+    Array(t_u32, 4096), // 1597 t_A4096_u32
+    Struct(464), // 1598 t_nvmlNvlinkGetRemapTableInfo_v1_t
+    Pointer(t_nvmlNvlinkGetRemapTableInfo_v1_t, false), // 1599 t_P_nvmlNvlinkGetRemapTableInfo_v1_t
+    Array(t_u8, 23), // 1600 t_A23_u8
+    Struct(465), // 1601 t_nvmlNvlinkSupportedBwModes_t
+    Pointer(t_nvmlNvlinkSupportedBwModes_t, false), // 1602 t_P_nvmlNvlinkSupportedBwModes_t
+    Enum(381), // 1603 t_nvmlGpuP2PCapsIndex_t
+    Enum(382), // 1604 t_nvmlGpuP2PStatus_t
+    Pointer(t_nvmlGpuP2PStatus_t, false), // 1605 t_P_nvmlGpuP2PStatus_t
+    Struct(466), // 1606 t_nvmlPciInfoExt_t
+    Pointer(t_nvmlPciInfoExt_t, false), // 1607 t_P_nvmlPciInfoExt_t
+    Enum(383), // 1608 t_nvmlPcieUtilCounter_t
+    Struct(467), // 1609 t_nvmlPdi_t
+    Pointer(t_nvmlPdi_t, false), // 1610 t_P_nvmlPdi_t
+    Struct(468), // 1611 t_nvmlDevicePerfModes_t
+    Pointer(t_nvmlDevicePerfModes_t, false), // 1612 t_P_nvmlDevicePerfModes_t
+    Pointer(t_nvmlPstates_t, false), // 1613 t_P_nvmlPstates_t
+    Struct(469), // 1614 t_nvmlPlatformInfo_t
+    Pointer(t_nvmlPlatformInfo_t, false), // 1615 t_P_nvmlPlatformInfo_t
+    Struct(470), // 1616 t_nvmlDevicePowerMizerModes_v1_t
+    Pointer(t_nvmlDevicePowerMizerModes_v1_t, false), // 1617 t_P_nvmlDevicePowerMizerModes_v1_t
+    Struct(471), // 1618 t_nvmlProcessUtilizationSample_t
+    Pointer(t_nvmlProcessUtilizationSample_t, false), // 1619 t_P_nvmlProcessUtilizationSample_t
+    Struct(473), // 1620 t_nvmlProcessUtilizationInfo_v1_t
+    Pointer(t_nvmlProcessUtilizationInfo_v1_t, false), // 1621 t_P_nvmlProcessUtilizationInfo_v1_t
+    Struct(472), // 1622 t_nvmlProcessesUtilizationInfo_t
+    Pointer(t_nvmlProcessesUtilizationInfo_t, false), // 1623 t_P_nvmlProcessesUtilizationInfo_t
+    Struct(474), // 1624 t_nvmlRemappedRowsInfo_v2_t
+    Pointer(t_nvmlRemappedRowsInfo_v2_t, false), // 1625 t_P_nvmlRemappedRowsInfo_v2_t
+    Struct(475), // 1626 t_nvmlRepairStatus_t
+    Pointer(t_nvmlRepairStatus_t, false), // 1627 t_P_nvmlRepairStatus_t
+    Enum(384), // 1628 t_nvmlPageRetirementCause_t
+    Struct(476), // 1629 t_nvmlRowRemapperHistogramValues_t
+    Pointer(t_nvmlRowRemapperHistogramValues_t, false), // 1630 t_P_nvmlRowRemapperHistogramValues_t
+    Struct(478), // 1631 t_nvmlProcessDetail_v1_t
+    Pointer(t_nvmlProcessDetail_v1_t, false), // 1632 t_P_nvmlProcessDetail_v1_t
+    Struct(477), // 1633 t_nvmlProcessDetailList_t
+    Pointer(t_nvmlProcessDetailList_t, false), // 1634 t_P_nvmlProcessDetailList_t
+    Enum(385), // 1635 t_nvmlSamplingType_t
+    Pointer(t_nvmlValueType_t, false), // 1636 t_P_nvmlValueType_t
+    Struct(479), // 1637 t_nvmlSample_t
+    Pointer(t_nvmlSample_t, false), // 1638 t_P_nvmlSample_t
+    Struct(480), // 1639 t_nvmlEccSramErrorStatus_t
+    Pointer(t_nvmlEccSramErrorStatus_t, false), // 1640 t_P_nvmlEccSramErrorStatus_t
+    Struct(482), // 1641 t_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t
+    Pointer(t_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t, false), // 1642 t_P_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t
+    Struct(481), // 1643 t_nvmlEccSramUniqueUncorrectedErrorCounts_t
+    Pointer(t_nvmlEccSramUniqueUncorrectedErrorCounts_t, false), // 1644 t_P_nvmlEccSramUniqueUncorrectedErrorCounts_t
+    Enum(386), // 1645 t_nvmlTemperatureSensors_t
+    Enum(387), // 1646 t_nvmlTemperatureThresholds_t
+    Struct(483), // 1647 t_nvmlTemperature_t
+    Pointer(t_nvmlTemperature_t, false), // 1648 t_P_nvmlTemperature_t
+    Enum(388), // 1649 t_nvmlThermalController_t
+    Enum(389), // 1650 t_nvmlThermalTarget_t
+    Struct(485), // 1651 t_nvmlGpuThermalSettings_t_sensor
+    Array(t_nvmlGpuThermalSettings_t_sensor, 3), // 1652 t_A3_nvmlGpuThermalSettings_t_sensor
+    Struct(484), // 1653 t_nvmlGpuThermalSettings_t
+    Pointer(t_nvmlGpuThermalSettings_t, false), // 1654 t_P_nvmlGpuThermalSettings_t
+    Enum(390), // 1655 t_nvmlGpuTopologyLevel_t
+    Pointer(t_nvmlGpuTopologyLevel_t, false), // 1656 t_P_nvmlGpuTopologyLevel_t
+    Struct(486), // 1657 t_nvmlUnrepairableMemoryStatus_v1_t
+    Pointer(t_nvmlUnrepairableMemoryStatus_v1_t, false), // 1658 t_P_nvmlUnrepairableMemoryStatus_v1_t
+    Struct(487), // 1659 t_nvmlUtilization_t
+    Pointer(t_nvmlUtilization_t, false), // 1660 t_P_nvmlUtilization_t
+    Enum(391), // 1661 t_nvmlDeviceVgpuCapability_t
+    Struct(488), // 1662 t_nvmlVgpuHeterogeneousMode_t
+    Pointer(t_nvmlVgpuHeterogeneousMode_t, false), // 1663 t_P_nvmlVgpuHeterogeneousMode_t
+    Struct(490), // 1664 t_nvmlVgpuInstanceUtilizationInfo_v1_t
+    Pointer(t_nvmlVgpuInstanceUtilizationInfo_v1_t, false), // 1665 t_P_nvmlVgpuInstanceUtilizationInfo_v1_t
+    Struct(489), // 1666 t_nvmlVgpuInstancesUtilizationInfo_t
+    Pointer(t_nvmlVgpuInstancesUtilizationInfo_t, false), // 1667 t_P_nvmlVgpuInstancesUtilizationInfo_t
+    Array(t_char, 80), // 1668 t_A80_char
+    Struct(492), // 1669 t_nvmlVgpuVersion_t
+    Struct(491), // 1670 t_nvmlVgpuPgpuMetadata_t
+    Pointer(t_nvmlVgpuPgpuMetadata_t, false), // 1671 t_P_nvmlVgpuPgpuMetadata_t
+    Struct(493), // 1672 t_nvmlVgpuProcessUtilizationSample_t
+    Pointer(t_nvmlVgpuProcessUtilizationSample_t, false), // 1673 t_P_nvmlVgpuProcessUtilizationSample_t
+    Struct(495), // 1674 t_nvmlVgpuProcessUtilizationInfo_v1_t
+    Pointer(t_nvmlVgpuProcessUtilizationInfo_v1_t, false), // 1675 t_P_nvmlVgpuProcessUtilizationInfo_v1_t
+    Struct(494), // 1676 t_nvmlVgpuProcessesUtilizationInfo_t
+    Pointer(t_nvmlVgpuProcessesUtilizationInfo_t, false), // 1677 t_P_nvmlVgpuProcessesUtilizationInfo_t
+    Array(t_u32, 3), // 1678 t_A3_u32
+    Struct(496), // 1679 t_nvmlVgpuSchedulerCapabilities_t
+    Pointer(t_nvmlVgpuSchedulerCapabilities_t, false), // 1680 t_P_nvmlVgpuSchedulerCapabilities_t
+    Struct(499), // 1681 t_nvmlVgpuSchedulerParams_t_vgpuSchedDataWithARR
+    Struct(500), // 1682 t_nvmlVgpuSchedulerParams_t_vgpuSchedData
+    Union(498), // 1683 t_nvmlVgpuSchedulerParams_t
+    Struct(501), // 1684 t_nvmlVgpuSchedulerLogEntry_t
+    Array(t_nvmlVgpuSchedulerLogEntry_t, 200), // 1685 t_A200_nvmlVgpuSchedulerLogEntry_t
+    Struct(497), // 1686 t_nvmlVgpuSchedulerLog_t
+    Pointer(t_nvmlVgpuSchedulerLog_t, false), // 1687 t_P_nvmlVgpuSchedulerLog_t
+    Struct(503), // 1688 t_nvmlVgpuSchedulerLogEntry_v2_t
+    Array(t_nvmlVgpuSchedulerLogEntry_v2_t, 200), // 1689 t_A200_nvmlVgpuSchedulerLogEntry_v2_t
+    Struct(502), // 1690 t_nvmlVgpuSchedulerLogInfo_v2_t
+    Pointer(t_nvmlVgpuSchedulerLogInfo_v2_t, false), // 1691 t_P_nvmlVgpuSchedulerLogInfo_v2_t
+    Struct(504), // 1692 t_nvmlVgpuSchedulerGetState_t
+    Pointer(t_nvmlVgpuSchedulerGetState_t, false), // 1693 t_P_nvmlVgpuSchedulerGetState_t
+    Struct(505), // 1694 t_nvmlVgpuSchedulerStateInfo_v2_t
+    Pointer(t_nvmlVgpuSchedulerStateInfo_v2_t, false), // 1695 t_P_nvmlVgpuSchedulerStateInfo_v2_t
+    Struct(506), // 1696 t_nvmlVgpuPlacementList_t
+    Pointer(t_nvmlVgpuPlacementList_t, false), // 1697 t_P_nvmlVgpuPlacementList_t
+    Struct(507), // 1698 t_nvmlVgpuInstanceUtilizationSample_t
+    Pointer(t_nvmlVgpuInstanceUtilizationSample_t, false), // 1699 t_P_nvmlVgpuInstanceUtilizationSample_t
+    Enum(392), // 1700 t_nvmlPerfPolicyType_t
+    Struct(508), // 1701 t_nvmlViolationTime_t
+    Pointer(t_nvmlViolationTime_t, false), // 1702 t_P_nvmlViolationTime_t
+    Enum(393), // 1703 t_nvmlGpuVirtualizationMode_t
+    Pointer(t_nvmlGpuVirtualizationMode_t, false), // 1704 t_P_nvmlGpuVirtualizationMode_t
+    Struct(509), // 1705 t_nvmlNvlinkLockRemapTable_v1_t
+    Pointer(t_nvmlNvlinkLockRemapTable_v1_t, false), // 1706 t_P_nvmlNvlinkLockRemapTable_v1_t
+    Struct(519), // 1707 t_nvmlRailMetrics_t
+    Array(t_nvmlRailMetrics_t, 2), // 1708 t_A2_nvmlRailMetrics_t
+    Struct(518), // 1709 t_nvmlCoreRailMetrics_t
+    Struct(520), // 1710 t_nvmlPmgrPwrTuple_t
+    Struct(521), // 1711 t_nvmlPwrModelMetricsDlppm1xPerf_t
+    Struct(517), // 1712 t_nvmlPwrModelMetricsDlppm1x_t
+    Array(t_nvmlPwrModelMetricsDlppm1x_t, 8), // 1713 t_A8_nvmlPwrModelMetricsDlppm1x_t
+    Struct(516), // 1714 t_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t
+    Array(t_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t, 3), // 1715 t_A3_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t
+    Struct(515), // 1716 t_nvmlObservedMetrics_t
+    Struct(514), // 1717 t_nvmlPerfMetricsDlppc2xSample_t
+    Struct(524), // 1718 t_nvmlPwrModelMetricsSamplePfpp1x_t
+    Array(t_nvmlPwrModelMetricsSamplePfpp1x_t, 32), // 1719 t_A32_nvmlPwrModelMetricsSamplePfpp1x_t
+    Struct(525), // 1720 t_nvmlPwrModelOperatingPointPfpp1x_t
+    Struct(523), // 1721 t_nvmlPwrModelMetricsPfpp1x_t
+    Struct(522), // 1722 t_nvmlPerfMetricsPfpp1xSample_t
+    Union(513), // 1723 t_nvmlPerfMetricControllerSample_t_data
+    Struct(512), // 1724 t_nvmlPerfMetricControllerSample_t
+    Array(t_nvmlPerfMetricControllerSample_t, 4), // 1725 t_A4_nvmlPerfMetricControllerSample_t
+    Struct(511), // 1726 t_nvmlPerfMetricsSample_t
+    Array(t_nvmlPerfMetricsSample_t, 13), // 1727 t_A13_nvmlPerfMetricsSample_t
+    Struct(510), // 1728 t_nvmlPerfMetricsSamples_v1_t
+    Pointer(t_nvmlPerfMetricsSamples_v1_t, false), // 1729 t_P_nvmlPerfMetricsSamples_v1_t
+    Struct(526), // 1730 t_nvmlPowerSmoothingProfile_t
+    Pointer(t_nvmlPowerSmoothingProfile_t, false), // 1731 t_P_nvmlPowerSmoothingProfile_t
+    Struct(527), // 1732 t_nvmlPowerSmoothingState_t
+    Pointer(t_nvmlPowerSmoothingState_t, false), // 1733 t_P_nvmlPowerSmoothingState_t
+    Struct(530), // 1734 t_nvmlPRMCounterInput_v1_t
+    Struct(531), // 1735 t_nvmlPRMCounterValue_v1_t
+    Struct(529), // 1736 t_nvmlPRMCounter_v1_t
+    Pointer(t_nvmlPRMCounter_v1_t, false), // 1737 t_P_nvmlPRMCounter_v1_t
+    Struct(528), // 1738 t_nvmlPRMCounterList_v1_t
+    Pointer(t_nvmlPRMCounterList_v1_t, false), // 1739 t_P_nvmlPRMCounterList_v1_t
+    Array(t_u8, 496), // 1740 t_A496_u8
+    Union(533), // 1741 t_nvmlPRMTLV_v1_t__1
+    Struct(532), // 1742 t_nvmlPRMTLV_v1_t
+    Pointer(t_nvmlPRMTLV_v1_t, false), // 1743 t_P_nvmlPRMTLV_v1_t
+    Handle(145), // 1744 t_nvmlEventSet_t
+    Enum(394), // 1745 t_nvmlDetachGpuState_t
+    Enum(395), // 1746 t_nvmlPcieLinkState_t
+    Pointer(t_nvmlDramEncryptionInfo_t, true), // 1747 t_PC_nvmlDramEncryptionInfo_t
+    Struct(534), // 1748 t_nvmlSetMemoryLimits_v1_t
+    Pointer(t_nvmlSetMemoryLimits_v1_t, false), // 1749 t_P_nvmlSetMemoryLimits_v1_t
+    Pointer(t_nvmlReturn_t, false), // 1750 t_P_nvmlReturn_t
+    Struct(535), // 1751 t_nvmlNvLinkPowerThres_t
+    Pointer(t_nvmlNvLinkPowerThres_t, false), // 1752 t_P_nvmlNvLinkPowerThres_t
+    Struct(536), // 1753 t_nvmlNvlinkSetBwMode_t
+    Pointer(t_nvmlNvlinkSetBwMode_t, false), // 1754 t_P_nvmlNvlinkSetBwMode_t
+    Struct(537), // 1755 t_nvmlNvlinkSetBwModeAsync_v1_t
+    Pointer(t_nvmlNvlinkSetBwModeAsync_v1_t, false), // 1756 t_P_nvmlNvlinkSetBwModeAsync_v1_t
+    Struct(538), // 1757 t_nvmlNvlinkSetNvleReady_v1_t
+    Pointer(t_nvmlNvlinkSetNvleReady_v1_t, false), // 1758 t_P_nvmlNvlinkSetNvleReady_v1_t
+    Struct(539), // 1759 t_nvmlPowerValue_v2_t
+    Pointer(t_nvmlPowerValue_v2_t, false), // 1760 t_P_nvmlPowerValue_v2_t
+    Struct(540), // 1761 t_nvmlRusdSettings_v1_t
+    Pointer(t_nvmlRusdSettings_v1_t, false), // 1762 t_P_nvmlRusdSettings_v1_t
+    Pointer(t_nvmlVgpuHeterogeneousMode_t, true), // 1763 t_PC_nvmlVgpuHeterogeneousMode_t
+    Struct(543), // 1764 t_nvmlVgpuSchedulerSetParams_t_vgpuSchedDataWithARR
+    Struct(544), // 1765 t_nvmlVgpuSchedulerSetParams_t_vgpuSchedData
+    Union(542), // 1766 t_nvmlVgpuSchedulerSetParams_t
+    Struct(541), // 1767 t_nvmlVgpuSchedulerSetState_t
+    Pointer(t_nvmlVgpuSchedulerSetState_t, false), // 1768 t_P_nvmlVgpuSchedulerSetState_t
+    Struct(545), // 1769 t_nvmlVgpuSchedulerState_v2_t
+    Pointer(t_nvmlVgpuSchedulerState_v2_t, false), // 1770 t_P_nvmlVgpuSchedulerState_v2_t
+    Struct(546), // 1771 t_nvmlNvlinkSetupNvleEncryptionKey_v1_t
+    Pointer(t_nvmlNvlinkSetupNvleEncryptionKey_v1_t, false), // 1772 t_P_nvmlNvlinkSetupNvleEncryptionKey_v1_t
+    Array(t_u32, 8), // 1773 t_A8_u32
+    Struct(548), // 1774 t_nvmlMask255_t
+    Struct(547), // 1775 t_nvmlWorkloadPowerProfileRequestedProfiles_t
+    Pointer(t_nvmlWorkloadPowerProfileRequestedProfiles_t, false), // 1776 t_P_nvmlWorkloadPowerProfileRequestedProfiles_t
+    Struct(549), // 1777 t_nvmlWorkloadPowerProfileCurrentProfiles_t
+    Pointer(t_nvmlWorkloadPowerProfileCurrentProfiles_t, false), // 1778 t_P_nvmlWorkloadPowerProfileCurrentProfiles_t
+    Struct(551), // 1779 t_nvmlWorkloadPowerProfileInfo_t
+    Array(t_nvmlWorkloadPowerProfileInfo_t, 255), // 1780 t_A255_nvmlWorkloadPowerProfileInfo_t
+    Struct(550), // 1781 t_nvmlWorkloadPowerProfileProfilesInfo_t
+    Pointer(t_nvmlWorkloadPowerProfileProfilesInfo_t, false), // 1782 t_P_nvmlWorkloadPowerProfileProfilesInfo_t
+    Enum(396), // 1783 t_nvmlPowerProfileOperation_t
+    Struct(552), // 1784 t_nvmlWorkloadPowerProfileUpdateProfiles_v1_t
+    Pointer(t_nvmlWorkloadPowerProfileUpdateProfiles_v1_t, false), // 1785 t_P_nvmlWorkloadPowerProfileUpdateProfiles_v1_t
+    Pointer(t_nvmlEventSet_t, false), // 1786 t_P_nvmlEventSet_t
+    Struct(553), // 1787 t_nvmlEventSetGetContextCount_v1_t
+    Pointer(t_nvmlEventSetGetContextCount_v1_t, false), // 1788 t_P_nvmlEventSetGetContextCount_v1_t
+    Struct(554), // 1789 t_nvmlEventSetGetContextData_v1_t
+    Pointer(t_nvmlEventSetGetContextData_v1_t, false), // 1790 t_P_nvmlEventSetGetContextData_v1_t
+    Struct(555), // 1791 t_nvmlEventSetGetContextInfo_v1_t
+    Pointer(t_nvmlEventSetGetContextInfo_v1_t, false), // 1792 t_P_nvmlEventSetGetContextInfo_v1_t
+    Struct(556), // 1793 t_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t
+    Pointer(t_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t, false), // 1794 t_P_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t
+    Struct(557), // 1795 t_nvmlGpuOperationalEventConfig_v1_t
+    Pointer(t_nvmlGpuOperationalEventConfig_v1_t, true), // 1796 t_PC_nvmlGpuOperationalEventConfig_v1_t
+    Struct(558), // 1797 t_nvmlEventData_t
+    Pointer(t_nvmlEventData_t, false), // 1798 t_P_nvmlEventData_t
+    Struct(559), // 1799 t_nvmlEventSetWait_v3_t
+    Pointer(t_nvmlEventSetWait_v3_t, false), // 1800 t_P_nvmlEventSetWait_v3_t
+    Struct(560), // 1801 t_nvmlExcludedDeviceInfo_t
+    Pointer(t_nvmlExcludedDeviceInfo_t, false), // 1802 t_P_nvmlExcludedDeviceInfo_t
+    Enum(397), // 1803 t_nvmlVgpuGuestInfoState_t
+    Array(t_u32, 6), // 1804 t_A6_u32
+    Struct(561), // 1805 t_nvmlVgpuMetadata_t
+    Pointer(t_nvmlVgpuMetadata_t, false), // 1806 t_P_nvmlVgpuMetadata_t
+    Flags(398, 4), // 1807 t_nvmlVgpuVmCompatibility_t_in4
+    Flags(399, 4), // 1808 t_nvmlVgpuPgpuCompatibilityLimitCode_t_in4
+    Struct(562), // 1809 t_nvmlVgpuPgpuCompatibility_t
+    Pointer(t_nvmlVgpuPgpuCompatibility_t, false), // 1810 t_P_nvmlVgpuPgpuCompatibility_t
+    Enum(400), // 1811 t_nvmlVgpuDriverCapability_t
+    Pointer(t_nvmlVgpuVersion_t, false), // 1812 t_P_nvmlVgpuVersion_t
+    Handle(146), // 1813 t_nvmlGpmSample_t
+    Struct(565), // 1814 t_nvmlGpmMetric_t_metricInfo
+    Struct(564), // 1815 t_nvmlGpmMetric_t
+    Array(t_nvmlGpmMetric_t, 477), // 1816 t_A477_nvmlGpmMetric_t
+    Struct(563), // 1817 t_nvmlGpmMetricsGet_t
+    Pointer(t_nvmlGpmMetricsGet_t, false), // 1818 t_P_nvmlGpmMetricsGet_t
+    Struct(566), // 1819 t_nvmlGpmSupport_t
+    Pointer(t_nvmlGpmSupport_t, false), // 1820 t_P_nvmlGpmSupport_t
+    Pointer(t_nvmlGpmSample_t, false), // 1821 t_P_nvmlGpmSample_t
+    Pointer(t_nvmlComputeInstance_t, false), // 1822 t_P_nvmlComputeInstance_t
+    Pointer(t_nvmlComputeInstancePlacement_t, true), // 1823 t_PC_nvmlComputeInstancePlacement_t
+    Struct(567), // 1824 t_nvmlActiveVgpuInstanceInfo_t
+    Pointer(t_nvmlActiveVgpuInstanceInfo_t, false), // 1825 t_P_nvmlActiveVgpuInstanceInfo_t
+    Pointer(t_nvmlComputeInstancePlacement_t, false), // 1826 t_P_nvmlComputeInstancePlacement_t
+    Struct(568), // 1827 t_nvmlComputeInstanceProfileInfo_t
+    Pointer(t_nvmlComputeInstanceProfileInfo_t, false), // 1828 t_P_nvmlComputeInstanceProfileInfo_t
+    Struct(569), // 1829 t_nvmlComputeInstanceProfileInfo_v2_t
+    Pointer(t_nvmlComputeInstanceProfileInfo_v2_t, false), // 1830 t_P_nvmlComputeInstanceProfileInfo_v2_t
+    Struct(570), // 1831 t_nvmlVgpuTypeIdInfo_t
+    Pointer(t_nvmlVgpuTypeIdInfo_t, false), // 1832 t_P_nvmlVgpuTypeIdInfo_t
+    Struct(571), // 1833 t_nvmlGpuInstanceInfo_t
+    Pointer(t_nvmlGpuInstanceInfo_t, false), // 1834 t_P_nvmlGpuInstanceInfo_t
+    Struct(572), // 1835 t_nvmlVgpuSchedulerLogInfo_t
+    Pointer(t_nvmlVgpuSchedulerLogInfo_t, false), // 1836 t_P_nvmlVgpuSchedulerLogInfo_t
+    Struct(573), // 1837 t_nvmlVgpuSchedulerStateInfo_t
+    Pointer(t_nvmlVgpuSchedulerStateInfo_t, false), // 1838 t_P_nvmlVgpuSchedulerStateInfo_t
+    Struct(574), // 1839 t_nvmlVgpuCreatablePlacementInfo_t
+    Pointer(t_nvmlVgpuCreatablePlacementInfo_t, false), // 1840 t_P_nvmlVgpuCreatablePlacementInfo_t
+    Struct(575), // 1841 t_nvmlVgpuSchedulerState_t
+    Pointer(t_nvmlVgpuSchedulerState_t, false), // 1842 t_P_nvmlVgpuSchedulerState_t
+    Handle(147), // 1843 t_nvmlSystemEventSet_t
+    Struct(576), // 1844 t_nvmlSystemEventSetCreateRequest_t
+    Pointer(t_nvmlSystemEventSetCreateRequest_t, false), // 1845 t_P_nvmlSystemEventSetCreateRequest_t
+    Struct(577), // 1846 t_nvmlSystemEventSetFreeRequest_t
+    Pointer(t_nvmlSystemEventSetFreeRequest_t, false), // 1847 t_P_nvmlSystemEventSetFreeRequest_t
+    Struct(579), // 1848 t_nvmlSystemEventData_v1_t
+    Pointer(t_nvmlSystemEventData_v1_t, false), // 1849 t_P_nvmlSystemEventData_v1_t
+    Struct(578), // 1850 t_nvmlSystemEventSetWaitRequest_t
+    Pointer(t_nvmlSystemEventSetWaitRequest_t, false), // 1851 t_P_nvmlSystemEventSetWaitRequest_t
+    Struct(581), // 1852 t_nvmlCPERCursor_v1_t
+    Struct(580), // 1853 t_nvmlGetCPER_v1_t
+    Pointer(t_nvmlGetCPER_v1_t, false), // 1854 t_P_nvmlGetCPER_v1_t
+    Struct(582), // 1855 t_nvmlConfComputeSystemCaps_t
+    Pointer(t_nvmlConfComputeSystemCaps_t, false), // 1856 t_P_nvmlConfComputeSystemCaps_t
+    Struct(583), // 1857 t_nvmlConfComputeGetKeyRotationThresholdInfo_t
+    Pointer(t_nvmlConfComputeGetKeyRotationThresholdInfo_t, false), // 1858 t_P_nvmlConfComputeGetKeyRotationThresholdInfo_t
+    Struct(584), // 1859 t_nvmlSystemConfComputeSettings_t
+    Pointer(t_nvmlSystemConfComputeSettings_t, false), // 1860 t_P_nvmlSystemConfComputeSettings_t
+    Struct(585), // 1861 t_nvmlSystemConfComputeSettings_v2_t
+    Pointer(t_nvmlSystemConfComputeSettings_v2_t, false), // 1862 t_P_nvmlSystemConfComputeSettings_v2_t
+    Struct(586), // 1863 t_nvmlConfComputeSystemState_t
+    Pointer(t_nvmlConfComputeSystemState_t, false), // 1864 t_P_nvmlConfComputeSystemState_t
+    Struct(587), // 1865 t_nvmlSystemDriverBranchInfo_t
+    Pointer(t_nvmlSystemDriverBranchInfo_t, false), // 1866 t_P_nvmlSystemDriverBranchInfo_t
+    Struct(588), // 1867 t_nvmlHwbcEntry_t
+    Pointer(t_nvmlHwbcEntry_t, false), // 1868 t_P_nvmlHwbcEntry_t
+    Struct(589), // 1869 t_nvmlSystemRegisterEventRequest_t
+    Pointer(t_nvmlSystemRegisterEventRequest_t, false), // 1870 t_P_nvmlSystemRegisterEventRequest_t
+    Struct(590), // 1871 t_nvmlConfComputeSetKeyRotationThresholdInfo_t
+    Pointer(t_nvmlConfComputeSetKeyRotationThresholdInfo_t, false), // 1872 t_P_nvmlConfComputeSetKeyRotationThresholdInfo_t
+    Handle(148), // 1873 t_nvmlUnit_t
+    Enum(401), // 1874 t_nvmlFanState_t
+    Struct(592), // 1875 t_nvmlUnitFanInfo_t
+    Array(t_nvmlUnitFanInfo_t, 24), // 1876 t_A24_nvmlUnitFanInfo_t
+    Struct(591), // 1877 t_nvmlUnitFanSpeeds_t
+    Pointer(t_nvmlUnitFanSpeeds_t, false), // 1878 t_P_nvmlUnitFanSpeeds_t
+    Pointer(t_nvmlUnit_t, false), // 1879 t_P_nvmlUnit_t
+    Enum(402), // 1880 t_nvmlLedColor_t
+    Struct(593), // 1881 t_nvmlLedState_t
+    Pointer(t_nvmlLedState_t, false), // 1882 t_P_nvmlLedState_t
+    Struct(594), // 1883 t_nvmlPSUInfo_t
+    Pointer(t_nvmlPSUInfo_t, false), // 1884 t_P_nvmlPSUInfo_t
+    Struct(595), // 1885 t_nvmlUnitInfo_t
+    Pointer(t_nvmlUnitInfo_t, false), // 1886 t_P_nvmlUnitInfo_t
+    Struct(597), // 1887 t_nvmlVgpuLicenseExpiry_t
+    Struct(596), // 1888 t_nvmlVgpuLicenseInfo_t
+    Pointer(t_nvmlVgpuLicenseInfo_t, false), // 1889 t_P_nvmlVgpuLicenseInfo_t
+    Struct(598), // 1890 t_nvmlVgpuPlacementId_t
+    Pointer(t_nvmlVgpuPlacementId_t, false), // 1891 t_P_nvmlVgpuPlacementId_t
+    Struct(599), // 1892 t_nvmlVgpuRuntimeState_t
+    Pointer(t_nvmlVgpuRuntimeState_t, false), // 1893 t_P_nvmlVgpuRuntimeState_t
+    Enum(403), // 1894 t_nvmlVgpuVmIdType_t
+    Pointer(t_nvmlVgpuVmIdType_t, false), // 1895 t_P_nvmlVgpuVmIdType_t
+    Struct(600), // 1896 t_nvmlVgpuTypeBar1Info_t
+    Pointer(t_nvmlVgpuTypeBar1Info_t, false), // 1897 t_P_nvmlVgpuTypeBar1Info_t
+    Enum(404), // 1898 t_nvmlVgpuCapability_t
+    Struct(601), // 1899 t_nvmlVgpuTypeMaxInstance_t
+    Pointer(t_nvmlVgpuTypeMaxInstance_t, false), // 1900 t_P_nvmlVgpuTypeMaxInstance_t
+    Enum(405), // 1901 t_nvrtcResult
+    Status(405), // 1902 t_nvrtcResult_status
+    Handle(149), // 1903 t_nvrtcProgram
+    Pointer(t_nvrtcProgram, false), // 1904 t_P_nvrtcProgram
+    Struct(602), // 1905 t_nvrtcBundledHeadersInfo
+    Pointer(t_nvrtcBundledHeadersInfo, false), // 1906 t_P_nvrtcBundledHeadersInfo
 ];
 
 pub(super) const t_void: TypeId = 0;
@@ -2419,50 +2447,50 @@ pub(super) const t_P_cudaKernel_t: TypeId = 521;
 pub(super) const t_dim3: TypeId = 522;
 pub(super) const t_cudaStream_t: TypeId = 523;
 pub(super) const t_P_dim3: TypeId = 524;
-pub(super) const t_uint3: TypeId = 525;
-pub(super) const t_P_uint3: TypeId = 526;
-pub(super) const t_cudaChannelFormatKind: TypeId = 527;
-pub(super) const t_cudaChannelFormatDesc: TypeId = 528;
-pub(super) const t_surfaceReference: TypeId = 529;
-pub(super) const t_PC_surfaceReference: TypeId = 530;
-pub(super) const t_cudaTextureFilterMode: TypeId = 531;
-pub(super) const t_cudaTextureAddressMode: TypeId = 532;
-pub(super) const t_A3_cudaTextureAddressMode: TypeId = 533;
-pub(super) const t_A14_i32: TypeId = 534;
-pub(super) const t_textureReference: TypeId = 535;
-pub(super) const t_PC_textureReference: TypeId = 536;
-pub(super) const t_P_cudaChannelFormatDesc: TypeId = 537;
-pub(super) const t_cudaExtent: TypeId = 538;
-pub(super) const t_P_cudaExtent: TypeId = 539;
-pub(super) const t_cudaArray_t: TypeId = 540;
-pub(super) const t_cudaArrayMemoryRequirements: TypeId = 541;
-pub(super) const t_P_cudaArrayMemoryRequirements: TypeId = 542;
-pub(super) const t_P_cudaArray_t: TypeId = 543;
-pub(super) const t_cudaArraySparseProperties_tileExtent: TypeId = 544;
-pub(super) const t_cudaArraySparseProperties: TypeId = 545;
-pub(super) const t_P_cudaArraySparseProperties: TypeId = 546;
-pub(super) const t_cudaArray_const_t: TypeId = 547;
-pub(super) const t_PC_cudaChannelFormatDesc: TypeId = 548;
-pub(super) const t_cudaMipmappedArray_const_t: TypeId = 549;
-pub(super) const t_A8_char: TypeId = 550;
-pub(super) const t_A2_i32: TypeId = 551;
-pub(super) const t_A63_i32: TypeId = 552;
-pub(super) const t_A61_i32: TypeId = 553;
-pub(super) const t_A1_i32: TypeId = 554;
-pub(super) const t_A60_i32: TypeId = 555;
-pub(super) const t_A56_i32: TypeId = 556;
-pub(super) const t_cudaDeviceProp: TypeId = 557;
-pub(super) const t_PC_cudaDeviceProp: TypeId = 558;
-pub(super) const t_cudaResourceType: TypeId = 559;
-pub(super) const t_cudaResourceDesc_res_array: TypeId = 560;
-pub(super) const t_cudaMipmappedArray_t: TypeId = 561;
-pub(super) const t_cudaResourceDesc_res_mipmap: TypeId = 562;
-pub(super) const t_cudaResourceDesc_res_linear: TypeId = 563;
-pub(super) const t_cudaResourceDesc_res_pitch2D: TypeId = 564;
-pub(super) const t_cudaResourceDesc_res_reserved: TypeId = 565;
-pub(super) const t_cudaResourceDesc_res: TypeId = 566;
-pub(super) const t_cudaResourceDesc: TypeId = 567;
-pub(super) const t_PC_cudaResourceDesc: TypeId = 568;
+pub(super) const t_P_cudaStream_t: TypeId = 525;
+pub(super) const t_uint3: TypeId = 526;
+pub(super) const t_P_uint3: TypeId = 527;
+pub(super) const t_cudaChannelFormatKind: TypeId = 528;
+pub(super) const t_cudaChannelFormatDesc: TypeId = 529;
+pub(super) const t_P_cudaChannelFormatDesc: TypeId = 530;
+pub(super) const t_cudaExtent: TypeId = 531;
+pub(super) const t_P_cudaExtent: TypeId = 532;
+pub(super) const t_cudaArray_t: TypeId = 533;
+pub(super) const t_cudaArrayMemoryRequirements: TypeId = 534;
+pub(super) const t_P_cudaArrayMemoryRequirements: TypeId = 535;
+pub(super) const t_P_cudaArray_t: TypeId = 536;
+pub(super) const t_cudaArraySparseProperties_tileExtent: TypeId = 537;
+pub(super) const t_cudaArraySparseProperties: TypeId = 538;
+pub(super) const t_P_cudaArraySparseProperties: TypeId = 539;
+pub(super) const t_cudaArray_const_t: TypeId = 540;
+pub(super) const t_PC_cudaChannelFormatDesc: TypeId = 541;
+pub(super) const t_cudaMipmappedArray_const_t: TypeId = 542;
+pub(super) const t_A8_char: TypeId = 543;
+pub(super) const t_A2_i32: TypeId = 544;
+pub(super) const t_A63_i32: TypeId = 545;
+pub(super) const t_A61_i32: TypeId = 546;
+pub(super) const t_A1_i32: TypeId = 547;
+pub(super) const t_A60_i32: TypeId = 548;
+pub(super) const t_A56_i32: TypeId = 549;
+pub(super) const t_cudaDeviceProp: TypeId = 550;
+pub(super) const t_PC_cudaDeviceProp: TypeId = 551;
+pub(super) const t_cudaSurfaceObject_t: TypeId = 552;
+pub(super) const t_P_cudaSurfaceObject_t: TypeId = 553;
+pub(super) const t_cudaResourceType: TypeId = 554;
+pub(super) const t_cudaResourceDesc_res_array: TypeId = 555;
+pub(super) const t_cudaMipmappedArray_t: TypeId = 556;
+pub(super) const t_cudaResourceDesc_res_mipmap: TypeId = 557;
+pub(super) const t_cudaResourceDesc_res_linear: TypeId = 558;
+pub(super) const t_cudaResourceDesc_res_pitch2D: TypeId = 559;
+pub(super) const t_cudaResourceDesc_res_reserved: TypeId = 560;
+pub(super) const t_cudaResourceDesc_res: TypeId = 561;
+pub(super) const t_cudaResourceDesc: TypeId = 562;
+pub(super) const t_PC_cudaResourceDesc: TypeId = 563;
+pub(super) const t_cudaTextureObject_t: TypeId = 564;
+pub(super) const t_P_cudaTextureObject_t: TypeId = 565;
+pub(super) const t_cudaTextureAddressMode: TypeId = 566;
+pub(super) const t_A3_cudaTextureAddressMode: TypeId = 567;
+pub(super) const t_cudaTextureFilterMode: TypeId = 568;
 pub(super) const t_cudaTextureReadMode: TypeId = 569;
 pub(super) const t_cudaTextureDesc: TypeId = 570;
 pub(super) const t_PC_cudaTextureDesc: TypeId = 571;
@@ -2508,1271 +2536,1299 @@ pub(super) const t_cudaEglStreamConnection: TypeId = 610;
 pub(super) const t_P_cudaEglStreamConnection: TypeId = 611;
 pub(super) const t_cudaGraphicsResource_t: TypeId = 612;
 pub(super) const t_P_cudaGraphicsResource_t: TypeId = 613;
-pub(super) const t_P_cudaStream_t: TypeId = 614;
-pub(super) const t_A3_cudaArray_t: TypeId = 615;
-pub(super) const t_cudaPitchedPtr: TypeId = 616;
-pub(super) const t_A3_cudaPitchedPtr: TypeId = 617;
-pub(super) const t_cudaEglFrame_frame: TypeId = 618;
-pub(super) const t_cudaEglPlaneDesc: TypeId = 619;
-pub(super) const t_A3_cudaEglPlaneDesc: TypeId = 620;
-pub(super) const t_cudaEglFrameType: TypeId = 621;
-pub(super) const t_cudaEglColorFormat: TypeId = 622;
-pub(super) const t_cudaEglFrame: TypeId = 623;
-pub(super) const t_P_cudaEglFrame: TypeId = 624;
-pub(super) const t_cudaEvent_t: TypeId = 625;
-pub(super) const t_P_cudaEvent_t: TypeId = 626;
-pub(super) const t_cudaExternalMemoryBufferDesc: TypeId = 627;
-pub(super) const t_PC_cudaExternalMemoryBufferDesc: TypeId = 628;
-pub(super) const t_P_cudaMipmappedArray_t: TypeId = 629;
-pub(super) const t_cudaExternalMemoryMipmappedArrayDesc: TypeId = 630;
-pub(super) const t_PC_cudaExternalMemoryMipmappedArrayDesc: TypeId = 631;
-pub(super) const t_A16_i32: TypeId = 632;
-pub(super) const t_A15_i32: TypeId = 633;
-pub(super) const t_cudaSharedMemoryMode: TypeId = 634;
-pub(super) const t_cudaFuncAttributes: TypeId = 635;
-pub(super) const t_P_cudaFuncAttributes: TypeId = 636;
-pub(super) const t_cudaFuncAttribute: TypeId = 637;
-pub(super) const t_cudaGLDeviceList: TypeId = 638;
-pub(super) const t_P_cudaDeviceProp: TypeId = 639;
-pub(super) const t_cudaDriverEntryPointQueryResult: TypeId = 640;
-pub(super) const t_P_cudaDriverEntryPointQueryResult: TypeId = 641;
-pub(super) const t_cudaFunction_t: TypeId = 642;
-pub(super) const t_P_cudaFunction_t: TypeId = 643;
-pub(super) const t_P_cudaResourceDesc: TypeId = 644;
-pub(super) const t_P_PC_surfaceReference: TypeId = 645;
-pub(super) const t_P_cudaResourceViewDesc: TypeId = 646;
-pub(super) const t_P_cudaTextureDesc: TypeId = 647;
-pub(super) const t_P_cudaTextureDesc_v2: TypeId = 648;
-pub(super) const t_P_PC_textureReference: TypeId = 649;
-pub(super) const t_cudaGraphNode_t: TypeId = 650;
-pub(super) const t_P_cudaGraphNode_t: TypeId = 651;
-pub(super) const t_cudaGraph_t: TypeId = 652;
-pub(super) const t_PC_cudaGraphNode_t: TypeId = 653;
-pub(super) const t_cudaGraphEdgeData: TypeId = 654;
-pub(super) const t_PC_cudaGraphEdgeData: TypeId = 655;
-pub(super) const t_P_cudaExternalSemaphore_t: TypeId = 656;
-pub(super) const t_cudaExternalSemaphoreSignalParams_params_fence: TypeId = 657;
-pub(super) const t_cudaExternalSemaphoreSignalParams_params_nvSciSync: TypeId = 658;
-pub(super) const t_cudaExternalSemaphoreSignalParams_params_keyedMutex: TypeId = 659;
-pub(super) const t_cudaExternalSemaphoreSignalParams_params: TypeId = 660;
-pub(super) const t_cudaExternalSemaphoreSignalParams: TypeId = 661;
-pub(super) const t_PC_cudaExternalSemaphoreSignalParams: TypeId = 662;
-pub(super) const t_cudaExternalSemaphoreSignalNodeParams: TypeId = 663;
-pub(super) const t_PC_cudaExternalSemaphoreSignalNodeParams: TypeId = 664;
-pub(super) const t_cudaExternalSemaphoreWaitParams_params_fence: TypeId = 665;
-pub(super) const t_cudaExternalSemaphoreWaitParams_params_nvSciSync: TypeId = 666;
-pub(super) const t_cudaExternalSemaphoreWaitParams_params_keyedMutex: TypeId = 667;
-pub(super) const t_cudaExternalSemaphoreWaitParams_params: TypeId = 668;
-pub(super) const t_cudaExternalSemaphoreWaitParams: TypeId = 669;
-pub(super) const t_PC_cudaExternalSemaphoreWaitParams: TypeId = 670;
-pub(super) const t_cudaExternalSemaphoreWaitNodeParams: TypeId = 671;
-pub(super) const t_PC_cudaExternalSemaphoreWaitNodeParams: TypeId = 672;
-pub(super) const t_cudaHostNodeParams: TypeId = 673;
-pub(super) const t_PC_cudaHostNodeParams: TypeId = 674;
-pub(super) const t_cudaKernelNodeParams: TypeId = 675;
-pub(super) const t_PC_cudaKernelNodeParams: TypeId = 676;
-pub(super) const t_cudaMemAllocationType: TypeId = 677;
-pub(super) const t_cudaMemAllocationHandleType_in4: TypeId = 678;
-pub(super) const t_cudaMemLocationType: TypeId = 679;
-pub(super) const t_cudaMemLocation__1_localized: TypeId = 680;
-pub(super) const t_cudaMemLocation__1: TypeId = 681;
-pub(super) const t_cudaMemLocation: TypeId = 682;
-pub(super) const t_cudaMemPoolProps: TypeId = 683;
-pub(super) const t_cudaMemAccessFlags: TypeId = 684;
-pub(super) const t_cudaMemAccessDesc: TypeId = 685;
-pub(super) const t_PC_cudaMemAccessDesc: TypeId = 686;
-pub(super) const t_cudaMemAllocNodeParams: TypeId = 687;
-pub(super) const t_P_cudaMemAllocNodeParams: TypeId = 688;
-pub(super) const t_cudaPos: TypeId = 689;
-pub(super) const t_cudaMemcpyKind: TypeId = 690;
-pub(super) const t_cudaMemcpy3DParms: TypeId = 691;
-pub(super) const t_PC_cudaMemcpy3DParms: TypeId = 692;
-pub(super) const t_cudaMemsetParams: TypeId = 693;
-pub(super) const t_PC_cudaMemsetParams: TypeId = 694;
-pub(super) const t_cudaGraphNodeType: TypeId = 695;
-pub(super) const t_cudaKernelNodeParamsV2__1: TypeId = 696;
-pub(super) const t_cudaKernelFunctionType: TypeId = 697;
-pub(super) const t_cudaKernelNodeParamsV2: TypeId = 698;
-pub(super) const t_cudaMemcpyNodeParams: TypeId = 699;
-pub(super) const t_cudaMemsetParamsV2: TypeId = 700;
-pub(super) const t_cudaHostNodeParamsV2: TypeId = 701;
-pub(super) const t_cudaGraphChildGraphNodeOwnership: TypeId = 702;
-pub(super) const t_cudaChildGraphNodeParams: TypeId = 703;
-pub(super) const t_cudaEventWaitNodeParams: TypeId = 704;
-pub(super) const t_cudaEventRecordNodeParams: TypeId = 705;
-pub(super) const t_cudaExternalSemaphoreSignalNodeParamsV2: TypeId = 706;
-pub(super) const t_cudaExternalSemaphoreWaitNodeParamsV2: TypeId = 707;
-pub(super) const t_cudaMemAllocNodeParamsV2: TypeId = 708;
-pub(super) const t_cudaMemFreeNodeParams: TypeId = 709;
-pub(super) const t_cudaGraphConditionalNodeType: TypeId = 710;
-pub(super) const t_P_cudaGraph_t: TypeId = 711;
-pub(super) const t_cudaConditionalNodeParams: TypeId = 712;
-pub(super) const t_cudaMemcpySrcAccessOrder: TypeId = 713;
-pub(super) const t_cudaMemcpyAttributes: TypeId = 714;
-pub(super) const t_P_cudaMemcpyAttributes: TypeId = 715;
-pub(super) const t_cudaMemcpyBatchNodeParams: TypeId = 716;
-pub(super) const t_cudaGraphNodeParams__1: TypeId = 717;
-pub(super) const t_cudaGraphNodeParams: TypeId = 718;
-pub(super) const t_P_cudaGraphNodeParams: TypeId = 719;
-pub(super) const t_cudaGraphExec_t: TypeId = 720;
-pub(super) const t_cudaGraphExecUpdateResult: TypeId = 721;
-pub(super) const t_P_cudaGraphExecUpdateResult: TypeId = 722;
-pub(super) const t_cudaGraphExecUpdateResultInfo: TypeId = 723;
-pub(super) const t_P_cudaGraphExecUpdateResultInfo: TypeId = 724;
-pub(super) const t_P_cudaExternalSemaphoreSignalNodeParams: TypeId = 725;
-pub(super) const t_P_cudaExternalSemaphoreWaitNodeParams: TypeId = 726;
-pub(super) const t_P_cudaGraphEdgeData: TypeId = 727;
-pub(super) const t_P_cudaHostNodeParams: TypeId = 728;
-pub(super) const t_P_cudaGraphExec_t: TypeId = 729;
-pub(super) const t_cudaGraphInstantiateResult: TypeId = 730;
-pub(super) const t_cudaGraphInstantiateParams: TypeId = 731;
-pub(super) const t_P_cudaGraphInstantiateParams: TypeId = 732;
-pub(super) const t_cudaKernelNodeAttrID: TypeId = 733;
-pub(super) const t_cudaAccessProperty: TypeId = 734;
-pub(super) const t_cudaAccessPolicyWindow: TypeId = 735;
-pub(super) const t_cudaKernelNodeAttrValue: TypeId = 736;
-pub(super) const t_P_cudaKernelNodeAttrValue: TypeId = 737;
-pub(super) const t_cudaLaunchAttributeID: TypeId = 738;
-pub(super) const t_cudaSynchronizationPolicy: TypeId = 739;
-pub(super) const t_cudaLaunchAttributeValue_clusterDim: TypeId = 740;
-pub(super) const t_cudaClusterSchedulingPolicy: TypeId = 741;
-pub(super) const t_cudaLaunchAttributeValue_programmaticEvent: TypeId = 742;
-pub(super) const t_cudaLaunchMemSyncDomainMap: TypeId = 743;
-pub(super) const t_cudaLaunchMemSyncDomain: TypeId = 744;
-pub(super) const t_cudaLaunchAttributeValue_launchCompletionEvent: TypeId = 745;
-pub(super) const t_cudaGraphDeviceNode_t: TypeId = 746;
-pub(super) const t_cudaLaunchAttributeValue_deviceUpdatableKernelNode: TypeId = 747;
-pub(super) const t_cudaLaunchAttributeValue_preferredClusterDim: TypeId = 748;
-pub(super) const t_cudaLaunchAttributePortableClusterMode: TypeId = 749;
-pub(super) const t_cudaLaunchAttributeValue: TypeId = 750;
-pub(super) const t_P_cudaLaunchAttributeValue: TypeId = 751;
-pub(super) const t_P_cudaKernelNodeParams: TypeId = 752;
-pub(super) const t_PC_cudaKernelNodeAttrValue: TypeId = 753;
-pub(super) const t_PC_cudaLaunchAttributeValue: TypeId = 754;
-pub(super) const t_P_cudaMemcpy3DParms: TypeId = 755;
-pub(super) const t_P_cudaMemsetParams: TypeId = 756;
-pub(super) const t_P_cudaGraphNodeType: TypeId = 757;
-pub(super) const t_cudaUserObject_t: TypeId = 758;
-pub(super) const t_P_cudaExternalMemory_t: TypeId = 759;
-pub(super) const t_cudaExternalMemoryHandleType: TypeId = 760;
-pub(super) const t_cudaExternalMemoryHandleDesc_handle_win32: TypeId = 761;
-pub(super) const t_cudaExternalMemoryHandleDesc_handle: TypeId = 762;
-pub(super) const t_cudaExternalMemoryHandleDesc: TypeId = 763;
-pub(super) const t_PC_cudaExternalMemoryHandleDesc: TypeId = 764;
-pub(super) const t_cudaExternalSemaphoreHandleType: TypeId = 765;
-pub(super) const t_cudaExternalSemaphoreHandleDesc_handle_win32: TypeId = 766;
-pub(super) const t_cudaExternalSemaphoreHandleDesc_handle: TypeId = 767;
-pub(super) const t_cudaExternalSemaphoreHandleDesc: TypeId = 768;
-pub(super) const t_PC_cudaExternalSemaphoreHandleDesc: TypeId = 769;
-pub(super) const t_cudaIpcEventHandle_t: TypeId = 770;
-pub(super) const t_P_cudaIpcEventHandle_t: TypeId = 771;
-pub(super) const t_cudaIpcMemHandle_t: TypeId = 772;
-pub(super) const t_P_cudaIpcMemHandle_t: TypeId = 773;
-pub(super) const t_cudaLaunchParams: TypeId = 774;
-pub(super) const t_P_cudaLaunchParams: TypeId = 775;
-pub(super) const t_cudaLaunchAttribute: TypeId = 776;
-pub(super) const t_P_cudaLaunchAttribute: TypeId = 777;
-pub(super) const t_cudaLaunchConfig_t: TypeId = 778;
-pub(super) const t_PC_cudaLaunchConfig_t: TypeId = 779;
-pub(super) const t_cudaLibrary_t: TypeId = 780;
-pub(super) const t_P_cudaLibrary_t: TypeId = 781;
-pub(super) const t_cudaJitOption: TypeId = 782;
-pub(super) const t_P_cudaJitOption: TypeId = 783;
-pub(super) const t_cudaLibraryOption: TypeId = 784;
-pub(super) const t_P_cudaLibraryOption: TypeId = 785;
-pub(super) const t_cudaLogsCallbackHandle: TypeId = 786;
-pub(super) const t_P_cudaLogsCallbackHandle: TypeId = 787;
-pub(super) const t_P_cudaPitchedPtr: TypeId = 788;
-pub(super) const t_cudaMemoryAdvise: TypeId = 789;
-pub(super) const t_P_cudaMemLocation: TypeId = 790;
-pub(super) const t_PC_cudaMemPoolProps: TypeId = 791;
-pub(super) const t_cudaMemPoolPtrExportData: TypeId = 792;
-pub(super) const t_P_cudaMemPoolPtrExportData: TypeId = 793;
-pub(super) const t_P_cudaMemAccessFlags: TypeId = 794;
-pub(super) const t_cudaMemPoolAttr: TypeId = 795;
-pub(super) const t_cudaMemRangeAttribute: TypeId = 796;
-pub(super) const t_P_cudaMemRangeAttribute: TypeId = 797;
-pub(super) const t_cudaMemcpy3DOperandType: TypeId = 798;
-pub(super) const t_cudaMemcpy3DOperand_op_ptr: TypeId = 799;
-pub(super) const t_cudaOffset3D: TypeId = 800;
-pub(super) const t_cudaMemcpy3DOperand_op_array: TypeId = 801;
-pub(super) const t_cudaMemcpy3DOperand_op: TypeId = 802;
-pub(super) const t_cudaMemcpy3DOperand: TypeId = 803;
-pub(super) const t_cudaMemcpy3DBatchOp: TypeId = 804;
-pub(super) const t_P_cudaMemcpy3DBatchOp: TypeId = 805;
-pub(super) const t_cudaMemcpy3DPeerParms: TypeId = 806;
-pub(super) const t_PC_cudaMemcpy3DPeerParms: TypeId = 807;
-pub(super) const t_cudaMemoryType: TypeId = 808;
-pub(super) const t_A8_i64: TypeId = 809;
-pub(super) const t_cudaPointerAttributes__1: TypeId = 810;
-pub(super) const t_A7_i64: TypeId = 811;
-pub(super) const t_cudaPointerAttributes: TypeId = 812;
-pub(super) const t_P_cudaPointerAttributes: TypeId = 813;
-pub(super) const t_cudaOutputMode_t: TypeId = 814;
-pub(super) const t_f64: TypeId = 815;
-pub(super) const t_P_f64: TypeId = 816;
-pub(super) const t_PC_cudaExternalSemaphore_t: TypeId = 817;
-pub(super) const t_cudaExternalSemaphoreSignalParams_v1_params_fence: TypeId = 818;
-pub(super) const t_cudaExternalSemaphoreSignalParams_v1_params_nvSciSync: TypeId = 819;
-pub(super) const t_cudaExternalSemaphoreSignalParams_v1_params_keyedMutex: TypeId = 820;
-pub(super) const t_cudaExternalSemaphoreSignalParams_v1_params: TypeId = 821;
-pub(super) const t_cudaExternalSemaphoreSignalParams_v1: TypeId = 822;
-pub(super) const t_PC_cudaExternalSemaphoreSignalParams_v1: TypeId = 823;
-pub(super) const t_cudaStreamCaptureMode: TypeId = 824;
-pub(super) const t_cudaGraphRecaptureCallbackData: TypeId = 825;
-pub(super) const t_P_cudaGraphRecaptureCallbackData: TypeId = 826;
-pub(super) const t_cudaStreamAttrID: TypeId = 827;
-pub(super) const t_cudaStreamAttrValue: TypeId = 828;
-pub(super) const t_P_cudaStreamAttrValue: TypeId = 829;
-pub(super) const t_cudaStreamCaptureStatus: TypeId = 830;
-pub(super) const t_P_cudaStreamCaptureStatus: TypeId = 831;
-pub(super) const t_P_PC_cudaGraphNode_t: TypeId = 832;
-pub(super) const t_P_PC_cudaGraphEdgeData: TypeId = 833;
-pub(super) const t_PC_cudaStreamAttrValue: TypeId = 834;
-pub(super) const t_P_cudaStreamCaptureMode: TypeId = 835;
-pub(super) const t_P_cudaUserObject_t: TypeId = 836;
-pub(super) const t_cudaExternalSemaphoreWaitParams_v1_params_fence: TypeId = 837;
-pub(super) const t_cudaExternalSemaphoreWaitParams_v1_params_nvSciSync: TypeId = 838;
-pub(super) const t_cudaExternalSemaphoreWaitParams_v1_params_keyedMutex: TypeId = 839;
-pub(super) const t_cudaExternalSemaphoreWaitParams_v1_params: TypeId = 840;
-pub(super) const t_cudaExternalSemaphoreWaitParams_v1: TypeId = 841;
-pub(super) const t_PC_cudaExternalSemaphoreWaitParams_v1: TypeId = 842;
-pub(super) const t_cublasStatus_t: TypeId = 843;
-pub(super) const t_cublasStatus_t_status: TypeId = 844;
-pub(super) const t_cublasHandle_t: TypeId = 845;
-pub(super) const t_cudaDataType: TypeId = 846;
-pub(super) const t_cuComplex: TypeId = 847;
-pub(super) const t_PC_cuComplex: TypeId = 848;
-pub(super) const t_P_cuComplex: TypeId = 849;
-pub(super) const t_cublasSideMode_t: TypeId = 850;
-pub(super) const t_cublasOperation_t: TypeId = 851;
-pub(super) const t_P_P_cuComplex: TypeId = 852;
-pub(super) const t_P_PC_cuComplex: TypeId = 853;
-pub(super) const t_cublasFillMode_t: TypeId = 854;
-pub(super) const t_PC_f32: TypeId = 855;
-pub(super) const t_P_cublasHandle_t: TypeId = 856;
-pub(super) const t_cublasDiagType_t: TypeId = 857;
-pub(super) const t_PC_f64: TypeId = 858;
-pub(super) const t_P_P_f64: TypeId = 859;
-pub(super) const t_P_PC_f64: TypeId = 860;
-pub(super) const t_PC_cublasOperation_t: TypeId = 861;
-pub(super) const t_PC_i64: TypeId = 862;
-pub(super) const t_cuDoubleComplex: TypeId = 863;
-pub(super) const t_PC_cuDoubleComplex: TypeId = 864;
-pub(super) const t_cublasComputeType_t: TypeId = 865;
-pub(super) const t_cublasGemmAlgo_t: TypeId = 866;
-pub(super) const t_cublasAtomicsMode_t: TypeId = 867;
-pub(super) const t_P_cublasAtomicsMode_t: TypeId = 868;
-pub(super) const t_cudaEmulationSpecialValuesSupport: TypeId = 869;
-pub(super) const t_P_cudaEmulationSpecialValuesSupport: TypeId = 870;
-pub(super) const t_cublasEmulationStrategy_t: TypeId = 871;
-pub(super) const t_P_cublasEmulationStrategy_t: TypeId = 872;
-pub(super) const t_P_P_i32: TypeId = 873;
-pub(super) const t_cudaEmulationMantissaControl: TypeId = 874;
-pub(super) const t_P_cudaEmulationMantissaControl: TypeId = 875;
-pub(super) const t_cublasMath_t_in4: TypeId = 876;
-pub(super) const t_P_cublasMath_t_in4: TypeId = 877;
-pub(super) const t_cublasPointerMode_t: TypeId = 878;
-pub(super) const t_P_cublasPointerMode_t: TypeId = 879;
-pub(super) const t_libraryPropertyType: TypeId = 880;
-pub(super) const t_f16: TypeId = 881;
-pub(super) const t_PC_f16: TypeId = 882;
-pub(super) const t_P_PC_f16: TypeId = 883;
-pub(super) const t_P_f16: TypeId = 884;
-pub(super) const t_P_P_f16: TypeId = 885;
-pub(super) const t_P_P_f32: TypeId = 886;
-pub(super) const t_P_i64: TypeId = 887;
-pub(super) const t_cublasLtHandle_t: TypeId = 888;
-pub(super) const t_P_cublasLtHandle_t: TypeId = 889;
-pub(super) const t_cublasLtEmulationDescOpaque_t: TypeId = 890;
-pub(super) const t_P_cublasLtEmulationDescOpaque_t: TypeId = 891;
-pub(super) const t_P_P_cublasLtEmulationDescOpaque_t: TypeId = 892;
-pub(super) const t_cublasLtEmulationDescAttributes_t: TypeId = 893;
-pub(super) const t_A14_u64: TypeId = 894;
-pub(super) const t_cublasLtMatrixLayoutOpaque_t: TypeId = 895;
-pub(super) const t_P_cublasLtMatrixLayoutOpaque_t: TypeId = 896;
-pub(super) const t_P_P_cublasLtMatrixLayoutOpaque_t: TypeId = 897;
-pub(super) const t_A23_u64: TypeId = 898;
-pub(super) const t_A32_u64: TypeId = 899;
-pub(super) const t_cublasLtMatmulDescOpaque_t: TypeId = 900;
-pub(super) const t_P_cublasLtMatmulDescOpaque_t: TypeId = 901;
-pub(super) const t_cublasLtMatmulAlgo_t: TypeId = 902;
-pub(super) const t_PC_cublasLtMatmulAlgo_t: TypeId = 903;
-pub(super) const t_cublasLtMatmulAlgoCapAttributes_t: TypeId = 904;
-pub(super) const t_A4_i32: TypeId = 905;
-pub(super) const t_cublasLtMatmulHeuristicResult_t: TypeId = 906;
-pub(super) const t_P_cublasLtMatmulHeuristicResult_t: TypeId = 907;
-pub(super) const t_cublasLtMatmulAlgoConfigAttributes_t: TypeId = 908;
-pub(super) const t_P_cublasLtMatmulAlgo_t: TypeId = 909;
-pub(super) const t_A10_u64: TypeId = 910;
-pub(super) const t_A12_u64: TypeId = 911;
-pub(super) const t_cublasLtMatmulPreferenceOpaque_t: TypeId = 912;
-pub(super) const t_P_cublasLtMatmulPreferenceOpaque_t: TypeId = 913;
-pub(super) const t_P_P_cublasLtMatmulDescOpaque_t: TypeId = 914;
-pub(super) const t_cublasLtMatmulDescAttributes_t: TypeId = 915;
-pub(super) const t_P_P_cublasLtMatmulPreferenceOpaque_t: TypeId = 916;
-pub(super) const t_cublasLtMatmulPreferenceAttributes_t: TypeId = 917;
-pub(super) const t_cublasLtMatrixLayoutAttribute_t: TypeId = 918;
-pub(super) const t_cublasLtMatrixTransformDescOpaque_t: TypeId = 919;
-pub(super) const t_P_cublasLtMatrixTransformDescOpaque_t: TypeId = 920;
-pub(super) const t_P_P_cublasLtMatrixTransformDescOpaque_t: TypeId = 921;
-pub(super) const t_cublasLtMatrixTransformDescAttributes_t: TypeId = 922;
-pub(super) const t_P_PC_f32: TypeId = 923;
-pub(super) const t_bf16: TypeId = 924;
-pub(super) const t_PC_bf16: TypeId = 925;
-pub(super) const t_P_PC_bf16: TypeId = 926;
-pub(super) const t_P_bf16: TypeId = 927;
-pub(super) const t_P_P_bf16: TypeId = 928;
-pub(super) const t_PC_u8: TypeId = 929;
-pub(super) const t_P_u8: TypeId = 930;
-pub(super) const t_cublasXtHandle_t: TypeId = 931;
-pub(super) const t_P_cublasXtHandle_t: TypeId = 932;
-pub(super) const t_cublasXtPinnedMemMode_t: TypeId = 933;
-pub(super) const t_P_cublasXtPinnedMemMode_t: TypeId = 934;
-pub(super) const t_cublasXtBlasOp_t: TypeId = 935;
-pub(super) const t_cublasXtOpType_t: TypeId = 936;
-pub(super) const t_P_cuDoubleComplex: TypeId = 937;
-pub(super) const t_P_P_cuDoubleComplex: TypeId = 938;
-pub(super) const t_P_PC_cuDoubleComplex: TypeId = 939;
-pub(super) const t_cudnnStatus_t: TypeId = 940;
-pub(super) const t_cudnnStatus_t_status: TypeId = 941;
-pub(super) const t_cudnnHandle_t: TypeId = 942;
-pub(super) const t_cudnnActivationDescriptor_t: TypeId = 943;
-pub(super) const t_cudnnTensorDescriptor_t: TypeId = 944;
-pub(super) const t_cudnnDataType_t: TypeId = 945;
-pub(super) const t_cudnnBackendDescriptorType_t: TypeId = 946;
-pub(super) const t_cudnnBackendAttributeName_t: TypeId = 947;
-pub(super) const t_cudnnBackendAttributeType_t: TypeId = 948;
-pub(super) const t_cudnnBatchNormMode_t: TypeId = 949;
-pub(super) const t_cudnnBatchNormOps_t: TypeId = 950;
-pub(super) const t_cudnnRNNDescriptor_t: TypeId = 951;
-pub(super) const t_cudnnCTCLossAlgo_t: TypeId = 952;
-pub(super) const t_cudnnCTCLossDescriptor_t: TypeId = 953;
-pub(super) const t_cudnnCausalConv1dActivation_t: TypeId = 954;
-pub(super) const t_cudnnFilterDescriptor_t: TypeId = 955;
-pub(super) const t_cudnnConvolutionDescriptor_t: TypeId = 956;
-pub(super) const t_cudnnConvolutionBwdDataAlgo_t: TypeId = 957;
-pub(super) const t_cudnnConvolutionBwdFilterAlgo_t: TypeId = 958;
-pub(super) const t_cudnnConvolutionFwdAlgo_t: TypeId = 959;
-pub(super) const t_cudnnAlgorithmDescriptor_t: TypeId = 960;
-pub(super) const t_P_cudnnHandle_t: TypeId = 961;
-pub(super) const t_P_cudnnActivationDescriptor_t: TypeId = 962;
-pub(super) const t_P_cudnnAlgorithmDescriptor_t: TypeId = 963;
-pub(super) const t_cudnnAlgorithmPerformance_t: TypeId = 964;
-pub(super) const t_P_cudnnAlgorithmPerformance_t: TypeId = 965;
-pub(super) const t_cudnnAttnDescriptor_t: TypeId = 966;
-pub(super) const t_P_cudnnAttnDescriptor_t: TypeId = 967;
-pub(super) const t_P_cudnnCTCLossDescriptor_t: TypeId = 968;
-pub(super) const t_P_cudnnConvolutionDescriptor_t: TypeId = 969;
-pub(super) const t_cudnnDropoutDescriptor_t: TypeId = 970;
-pub(super) const t_P_cudnnDropoutDescriptor_t: TypeId = 971;
-pub(super) const t_P_cudnnFilterDescriptor_t: TypeId = 972;
-pub(super) const t_cudnnFusedOpsConstParamPack_t: TypeId = 973;
-pub(super) const t_P_cudnnFusedOpsConstParamPack_t: TypeId = 974;
-pub(super) const t_cudnnFusedOps_t: TypeId = 975;
-pub(super) const t_cudnnFusedOpsPlan_t: TypeId = 976;
-pub(super) const t_P_cudnnFusedOpsPlan_t: TypeId = 977;
-pub(super) const t_cudnnFusedOpsVariantParamPack_t: TypeId = 978;
-pub(super) const t_P_cudnnFusedOpsVariantParamPack_t: TypeId = 979;
-pub(super) const t_cudnnLRNDescriptor_t: TypeId = 980;
-pub(super) const t_P_cudnnLRNDescriptor_t: TypeId = 981;
-pub(super) const t_cudnnOpTensorDescriptor_t: TypeId = 982;
-pub(super) const t_P_cudnnOpTensorDescriptor_t: TypeId = 983;
-pub(super) const t_cudnnPersistentRNNPlan_t: TypeId = 984;
-pub(super) const t_P_cudnnPersistentRNNPlan_t: TypeId = 985;
-pub(super) const t_cudnnPoolingDescriptor_t: TypeId = 986;
-pub(super) const t_P_cudnnPoolingDescriptor_t: TypeId = 987;
-pub(super) const t_cudnnRNNDataDescriptor_t: TypeId = 988;
-pub(super) const t_P_cudnnRNNDataDescriptor_t: TypeId = 989;
-pub(super) const t_P_cudnnRNNDescriptor_t: TypeId = 990;
-pub(super) const t_cudnnReduceTensorDescriptor_t: TypeId = 991;
-pub(super) const t_P_cudnnReduceTensorDescriptor_t: TypeId = 992;
-pub(super) const t_cudnnSeqDataDescriptor_t: TypeId = 993;
-pub(super) const t_P_cudnnSeqDataDescriptor_t: TypeId = 994;
-pub(super) const t_cudnnSpatialTransformerDescriptor_t: TypeId = 995;
-pub(super) const t_P_cudnnSpatialTransformerDescriptor_t: TypeId = 996;
-pub(super) const t_P_cudnnTensorDescriptor_t: TypeId = 997;
-pub(super) const t_cudnnTensorTransformDescriptor_t: TypeId = 998;
-pub(super) const t_P_cudnnTensorTransformDescriptor_t: TypeId = 999;
-pub(super) const t_cudnnNormMode_t: TypeId = 1000;
-pub(super) const t_cudnnDivNormMode_t: TypeId = 1001;
-pub(super) const t_cudnnDeterminism_t: TypeId = 1002;
-pub(super) const t_cudnnMathType_t: TypeId = 1003;
-pub(super) const t_cudnnConvolutionBwdDataAlgoPerf_t: TypeId = 1004;
-pub(super) const t_P_cudnnConvolutionBwdDataAlgoPerf_t: TypeId = 1005;
-pub(super) const t_cudnnConvolutionBwdFilterAlgoPerf_t: TypeId = 1006;
-pub(super) const t_P_cudnnConvolutionBwdFilterAlgoPerf_t: TypeId = 1007;
-pub(super) const t_cudnnConvolutionFwdAlgoPerf_t: TypeId = 1008;
-pub(super) const t_P_cudnnConvolutionFwdAlgoPerf_t: TypeId = 1009;
-pub(super) const t_PC_cudnnTensorDescriptor_t: TypeId = 1010;
-pub(super) const t_cudnnActivationMode_t: TypeId = 1011;
-pub(super) const t_P_cudnnActivationMode_t: TypeId = 1012;
-pub(super) const t_cudnnNanPropagation_t: TypeId = 1013;
-pub(super) const t_P_cudnnNanPropagation_t: TypeId = 1014;
-pub(super) const t_cudnnRNNAlgo_t: TypeId = 1015;
-pub(super) const t_Algorithm: TypeId = 1016;
-pub(super) const t_cudnnAlgorithm_t: TypeId = 1017;
-pub(super) const t_P_cudnnAlgorithm_t: TypeId = 1018;
-pub(super) const t_P_cudnnStatus_t: TypeId = 1019;
-pub(super) const t_P_cudnnDataType_t: TypeId = 1020;
-pub(super) const t_P_cudnnMathType_t: TypeId = 1021;
-pub(super) const t_cudnnLossNormalizationMode_t: TypeId = 1022;
-pub(super) const t_P_cudnnLossNormalizationMode_t: TypeId = 1023;
-pub(super) const t_cudnnCTCGradMode_t: TypeId = 1024;
-pub(super) const t_P_cudnnCTCGradMode_t: TypeId = 1025;
-pub(super) const t_cudnnConvolutionMode_t: TypeId = 1026;
-pub(super) const t_P_cudnnConvolutionMode_t: TypeId = 1027;
-pub(super) const t_cudnnReorderType_t: TypeId = 1028;
-pub(super) const t_P_cudnnReorderType_t: TypeId = 1029;
-pub(super) const t_cudnnTensorFormat_t: TypeId = 1030;
-pub(super) const t_P_cudnnTensorFormat_t: TypeId = 1031;
-pub(super) const t_cudnnFusedOpsConstParamLabel_t: TypeId = 1032;
-pub(super) const t_cudnnFusedOpsVariantParamLabel_t: TypeId = 1033;
-pub(super) const t_cudnnMultiHeadAttnWeightKind_t: TypeId = 1034;
-pub(super) const t_cudnnNormOps_t: TypeId = 1035;
-pub(super) const t_cudnnNormAlgo_t: TypeId = 1036;
-pub(super) const t_cudnnOpTensorOp_t: TypeId = 1037;
-pub(super) const t_P_cudnnOpTensorOp_t: TypeId = 1038;
-pub(super) const t_cudnnPoolingMode_t: TypeId = 1039;
-pub(super) const t_P_cudnnPoolingMode_t: TypeId = 1040;
-pub(super) const t_cudnnRNNBiasMode_t: TypeId = 1041;
-pub(super) const t_P_cudnnRNNBiasMode_t: TypeId = 1042;
-pub(super) const t_cudnnRNNDataLayout_t: TypeId = 1043;
-pub(super) const t_P_cudnnRNNDataLayout_t: TypeId = 1044;
-pub(super) const t_cudnnRNNInputMode_t: TypeId = 1045;
-pub(super) const t_P_cudnnRNNInputMode_t: TypeId = 1046;
-pub(super) const t_cudnnDirectionMode_t: TypeId = 1047;
-pub(super) const t_P_cudnnDirectionMode_t: TypeId = 1048;
-pub(super) const t_cudnnRNNMode_t: TypeId = 1049;
-pub(super) const t_P_cudnnRNNMode_t: TypeId = 1050;
-pub(super) const t_P_cudnnRNNAlgo_t: TypeId = 1051;
-pub(super) const t_cudnnForwardMode_t: TypeId = 1052;
-pub(super) const t_cudnnReduceTensorOp_t: TypeId = 1053;
-pub(super) const t_P_cudnnReduceTensorOp_t: TypeId = 1054;
-pub(super) const t_cudnnReduceTensorIndices_t: TypeId = 1055;
-pub(super) const t_P_cudnnReduceTensorIndices_t: TypeId = 1056;
-pub(super) const t_cudnnIndicesType_t: TypeId = 1057;
-pub(super) const t_P_cudnnIndicesType_t: TypeId = 1058;
-pub(super) const t_cudnnSeqDataAxis_t: TypeId = 1059;
-pub(super) const t_P_cudnnSeqDataAxis_t: TypeId = 1060;
-pub(super) const t_cudnnFoldingDirection_t: TypeId = 1061;
-pub(super) const t_P_cudnnFoldingDirection_t: TypeId = 1062;
-pub(super) const t_cudnnGnnCscGraph_t: TypeId = 1063;
-pub(super) const t_PC_cudnnGnnCscGraph_t: TypeId = 1064;
-pub(super) const t_cudnnGnnAggOp_t: TypeId = 1065;
-pub(super) const t_cudnnGnnActivationOp_t: TypeId = 1066;
-pub(super) const t_cudnnGnnMhaParams_t: TypeId = 1067;
-pub(super) const t_PC_cudnnGnnMhaParams_t: TypeId = 1068;
-pub(super) const t_cudnnLRNMode_t: TypeId = 1069;
-pub(super) const t_cudnnWgradMode_t: TypeId = 1070;
-pub(super) const t_cudnnErrQueryMode_t: TypeId = 1071;
-pub(super) const t_cudnnRNNClipMode_t: TypeId = 1072;
-pub(super) const t_P_cudnnRNNClipMode_t: TypeId = 1073;
-pub(super) const t_PC_cudnnSeqDataAxis_t: TypeId = 1074;
-pub(super) const t_cudnnSamplerType_t: TypeId = 1075;
-pub(super) const t_cudnnSoftmaxAlgorithm_t: TypeId = 1076;
-pub(super) const t_cudnnSoftmaxMode_t: TypeId = 1077;
-pub(super) const t_cufftResult: TypeId = 1078;
-pub(super) const t_cufftResult_status: TypeId = 1079;
-pub(super) const t_cufftType: TypeId = 1080;
-pub(super) const t_cufftProperty: TypeId = 1081;
-pub(super) const t_cufftXtCallbackType: TypeId = 1082;
-pub(super) const t_A64_i32: TypeId = 1083;
-pub(super) const t_A64_P_void: TypeId = 1084;
-pub(super) const t_A64_u64: TypeId = 1085;
-pub(super) const t_cudaXtDesc: TypeId = 1086;
-pub(super) const t_P_cudaXtDesc: TypeId = 1087;
-pub(super) const t_libFormat: TypeId = 1088;
-pub(super) const t_cudaLibXtDesc: TypeId = 1089;
-pub(super) const t_P_cudaLibXtDesc: TypeId = 1090;
-pub(super) const t_P_P_cudaLibXtDesc: TypeId = 1091;
-pub(super) const t_cufftXtSubFormat: TypeId = 1092;
-pub(super) const t_cufftXtCopyType: TypeId = 1093;
-pub(super) const t_cufftXtQueryType: TypeId = 1094;
-pub(super) const t_A3_u64: TypeId = 1095;
-pub(super) const t_cufftBox3d: TypeId = 1096;
-pub(super) const t_PC_cufftBox3d: TypeId = 1097;
-pub(super) const t_cufftXtWorkAreaPolicy: TypeId = 1098;
-pub(super) const t_CUfileOpError: TypeId = 1099;
-pub(super) const t_CUfileError_t: TypeId = 1100;
-pub(super) const t_CUfileStatus_t_in4: TypeId = 1101;
-pub(super) const t_CUfileIOEvents_t: TypeId = 1102;
-pub(super) const t_P_CUfileIOEvents_t: TypeId = 1103;
-pub(super) const t_CUfileBatchMode_t: TypeId = 1104;
-pub(super) const t_CUfileIOParams_t_u_batch: TypeId = 1105;
-pub(super) const t_CUfileIOParams_t_u: TypeId = 1106;
-pub(super) const t_CUfileOpcode_t: TypeId = 1107;
-pub(super) const t_CUfileIOParams_t: TypeId = 1108;
-pub(super) const t_P_CUfileIOParams_t: TypeId = 1109;
-pub(super) const t_CUfileDriverStatusFlags_t_in4: TypeId = 1110;
-pub(super) const t_CUfileP2PFlags_t_in4: TypeId = 1111;
-pub(super) const t_P_CUfileP2PFlags_t_in4: TypeId = 1112;
-pub(super) const t_CUfileDrvProps_t_nvfs: TypeId = 1113;
-pub(super) const t_CUfileDrvProps_t: TypeId = 1114;
-pub(super) const t_P_CUfileDrvProps_t: TypeId = 1115;
-pub(super) const t_CUFileBoolConfigParameter_t: TypeId = 1116;
-pub(super) const t_P_bool1: TypeId = 1117;
-pub(super) const t_CUFileSizeTConfigParameter_t: TypeId = 1118;
-pub(super) const t_CUFileStringConfigParameter_t: TypeId = 1119;
-pub(super) const t_CUfileOpCounter_t: TypeId = 1120;
-pub(super) const t_CUfileStatsLevel1_t: TypeId = 1121;
-pub(super) const t_P_CUfileStatsLevel1_t: TypeId = 1122;
-pub(super) const t_CUfileStatsLevel2_t: TypeId = 1123;
-pub(super) const t_P_CUfileStatsLevel2_t: TypeId = 1124;
-pub(super) const t_A16_char: TypeId = 1125;
-pub(super) const t_CUfilePerGpuStats_t: TypeId = 1126;
-pub(super) const t_A16_CUfilePerGpuStats_t: TypeId = 1127;
-pub(super) const t_CUfileStatsLevel3_t: TypeId = 1128;
-pub(super) const t_P_CUfileStatsLevel3_t: TypeId = 1129;
-pub(super) const t_CUfileFileHandleType: TypeId = 1130;
-pub(super) const t_CUfileDescr_t_handle: TypeId = 1131;
-pub(super) const t_CUfileFSOps_t: TypeId = 1132;
-pub(super) const t_PC_CUfileFSOps_t: TypeId = 1133;
-pub(super) const t_CUfileDescr_t: TypeId = 1134;
-pub(super) const t_P_CUfileDescr_t: TypeId = 1135;
-pub(super) const t_CUfileIOVec_t: TypeId = 1136;
-pub(super) const t_PC_CUfileIOVec_t: TypeId = 1137;
-pub(super) const t_curandStatus_t: TypeId = 1138;
-pub(super) const t_curandStatus_t_status: TypeId = 1139;
-pub(super) const t_curandGenerator_t: TypeId = 1140;
-pub(super) const t_P_curandGenerator_t: TypeId = 1141;
-pub(super) const t_curandRngType_t: TypeId = 1142;
-pub(super) const t_curandDiscreteDistribution_t: TypeId = 1143;
-pub(super) const t_P_curandDiscreteDistribution_t: TypeId = 1144;
-pub(super) const t_curandMethod_t: TypeId = 1145;
-pub(super) const t_A32_u32: TypeId = 1146;
-pub(super) const t_P_A32_u32: TypeId = 1147;
-pub(super) const t_P_P_A32_u32: TypeId = 1148;
-pub(super) const t_curandDirectionVectorSet_t: TypeId = 1149;
-pub(super) const t_P_A64_u64: TypeId = 1150;
-pub(super) const t_P_P_A64_u64: TypeId = 1151;
-pub(super) const t_P_P_u32: TypeId = 1152;
-pub(super) const t_P_P_u64: TypeId = 1153;
-pub(super) const t_curandOrdering_t: TypeId = 1154;
-pub(super) const t_cusolverStatus_t: TypeId = 1155;
-pub(super) const t_cusolverStatus_t_status: TypeId = 1156;
-pub(super) const t_cusolverDnHandle_t: TypeId = 1157;
-pub(super) const t_i8: TypeId = 1158;
-pub(super) const t_cusolverEigMode_t: TypeId = 1159;
-pub(super) const t_gesvdjInfo_t: TypeId = 1160;
-pub(super) const t_cusolverEigRange_t: TypeId = 1161;
-pub(super) const t_syevjInfo_t: TypeId = 1162;
-pub(super) const t_cusolverEigType_t: TypeId = 1163;
-pub(super) const t_P_cusolverDnHandle_t: TypeId = 1164;
-pub(super) const t_P_gesvdjInfo_t: TypeId = 1165;
-pub(super) const t_cusolverDnParams_t: TypeId = 1166;
-pub(super) const t_P_cusolverDnParams_t: TypeId = 1167;
-pub(super) const t_P_syevjInfo_t: TypeId = 1168;
-pub(super) const t_cusolverDeterministicMode_t: TypeId = 1169;
-pub(super) const t_P_cusolverDeterministicMode_t: TypeId = 1170;
-pub(super) const t_cudaEmulationStrategy: TypeId = 1171;
-pub(super) const t_P_cudaEmulationStrategy: TypeId = 1172;
-pub(super) const t_cusolverMathMode_t: TypeId = 1173;
-pub(super) const t_P_cusolverMathMode_t: TypeId = 1174;
-pub(super) const t_cusolverDnIRSInfos_t: TypeId = 1175;
-pub(super) const t_P_cusolverDnIRSInfos_t: TypeId = 1176;
-pub(super) const t_cusolverDnIRSParams_t: TypeId = 1177;
-pub(super) const t_P_cusolverDnIRSParams_t: TypeId = 1178;
-pub(super) const t_cusolverIRSRefinement_t: TypeId = 1179;
-pub(super) const t_cusolverPrecType_t: TypeId = 1180;
-pub(super) const t_cusolverDnFunction_t: TypeId = 1181;
-pub(super) const t_cusolverAlgMode_t: TypeId = 1182;
-pub(super) const t_cusolverDirectMode_t: TypeId = 1183;
-pub(super) const t_cusolverStorevMode_t: TypeId = 1184;
-pub(super) const t_cusolverEigComp_t: TypeId = 1185;
-pub(super) const t_cusolverMgHandle_t: TypeId = 1186;
-pub(super) const t_P_cusolverMgHandle_t: TypeId = 1187;
-pub(super) const t_cusolverMgGridMapping_t: TypeId = 1188;
-pub(super) const t_cusolverRfHandle_t: TypeId = 1189;
-pub(super) const t_P_cusolverRfHandle_t: TypeId = 1190;
-pub(super) const t_cusolverRfFactorization_t: TypeId = 1191;
-pub(super) const t_P_cusolverRfFactorization_t: TypeId = 1192;
-pub(super) const t_cusolverRfTriangularSolve_t: TypeId = 1193;
-pub(super) const t_P_cusolverRfTriangularSolve_t: TypeId = 1194;
-pub(super) const t_cusolverRfMatrixFormat_t: TypeId = 1195;
-pub(super) const t_P_cusolverRfMatrixFormat_t: TypeId = 1196;
-pub(super) const t_cusolverRfUnitDiagonal_t: TypeId = 1197;
-pub(super) const t_P_cusolverRfUnitDiagonal_t: TypeId = 1198;
-pub(super) const t_cusolverRfNumericBoostReport_t: TypeId = 1199;
-pub(super) const t_P_cusolverRfNumericBoostReport_t: TypeId = 1200;
-pub(super) const t_cusolverRfResetValuesFastMode_t: TypeId = 1201;
-pub(super) const t_P_cusolverRfResetValuesFastMode_t: TypeId = 1202;
-pub(super) const t_cusolverSpHandle_t: TypeId = 1203;
-pub(super) const t_cusparseMatDescr_t: TypeId = 1204;
-pub(super) const t_csrcholInfo_t: TypeId = 1205;
-pub(super) const t_csrcholInfoHost_t: TypeId = 1206;
-pub(super) const t_csrluInfoHost_t: TypeId = 1207;
-pub(super) const t_csrqrInfo_t: TypeId = 1208;
-pub(super) const t_csrqrInfoHost_t: TypeId = 1209;
-pub(super) const t_P_cusolverSpHandle_t: TypeId = 1210;
-pub(super) const t_P_csrcholInfo_t: TypeId = 1211;
-pub(super) const t_P_csrcholInfoHost_t: TypeId = 1212;
-pub(super) const t_P_csrluInfoHost_t: TypeId = 1213;
-pub(super) const t_P_csrqrInfo_t: TypeId = 1214;
-pub(super) const t_P_csrqrInfoHost_t: TypeId = 1215;
-pub(super) const t_cusparseStatus_t: TypeId = 1216;
-pub(super) const t_cusparseStatus_t_status: TypeId = 1217;
-pub(super) const t_cusparseHandle_t: TypeId = 1218;
-pub(super) const t_cusparseSpVecDescr_t: TypeId = 1219;
-pub(super) const t_cusparseDnVecDescr_t: TypeId = 1220;
-pub(super) const t_cusparseConstSpVecDescr_t: TypeId = 1221;
-pub(super) const t_cusparseSpMatDescr_t: TypeId = 1222;
-pub(super) const t_cusparseIndexType_t: TypeId = 1223;
-pub(super) const t_P_cusparseIndexType_t: TypeId = 1224;
-pub(super) const t_cusparseIndexBase_t: TypeId = 1225;
-pub(super) const t_P_cusparseIndexBase_t: TypeId = 1226;
-pub(super) const t_P_cudaDataType: TypeId = 1227;
-pub(super) const t_cusparseDirection_t: TypeId = 1228;
-pub(super) const t_bsric02Info_t: TypeId = 1229;
-pub(super) const t_cusparseSolvePolicy_t: TypeId = 1230;
-pub(super) const t_bsrilu02Info_t: TypeId = 1231;
-pub(super) const t_cusparseOperation_t: TypeId = 1232;
-pub(super) const t_bsrsm2Info_t: TypeId = 1233;
-pub(super) const t_bsrsv2Info_t: TypeId = 1234;
-pub(super) const t_csru2csrInfo_t: TypeId = 1235;
-pub(super) const t_cusparseColorInfo_t: TypeId = 1236;
-pub(super) const t_csrgemm2Info_t: TypeId = 1237;
-pub(super) const t_csric02Info_t: TypeId = 1238;
-pub(super) const t_csrilu02Info_t: TypeId = 1239;
-pub(super) const t_csrsm2Info_t: TypeId = 1240;
-pub(super) const t_csrsv2Info_t: TypeId = 1241;
-pub(super) const t_cusparseAction_t: TypeId = 1242;
-pub(super) const t_cusparseConstSpMatDescr_t: TypeId = 1243;
-pub(super) const t_cusparseConstDnMatDescr_t: TypeId = 1244;
-pub(super) const t_cusparseOrder_t: TypeId = 1245;
-pub(super) const t_P_cusparseOrder_t: TypeId = 1246;
-pub(super) const t_cusparseConstDnVecDescr_t: TypeId = 1247;
-pub(super) const t_cusparseDnMatDescr_t: TypeId = 1248;
-pub(super) const t_P_cusparseHandle_t: TypeId = 1249;
-pub(super) const t_P_cusparseSpMatDescr_t: TypeId = 1250;
-pub(super) const t_P_bsric02Info_t: TypeId = 1251;
-pub(super) const t_P_bsrilu02Info_t: TypeId = 1252;
-pub(super) const t_P_bsrsm2Info_t: TypeId = 1253;
-pub(super) const t_P_bsrsv2Info_t: TypeId = 1254;
-pub(super) const t_P_cusparseColorInfo_t: TypeId = 1255;
-pub(super) const t_P_cusparseConstSpMatDescr_t: TypeId = 1256;
-pub(super) const t_P_cusparseConstDnMatDescr_t: TypeId = 1257;
-pub(super) const t_P_cusparseConstDnVecDescr_t: TypeId = 1258;
-pub(super) const t_P_cusparseConstSpVecDescr_t: TypeId = 1259;
-pub(super) const t_P_csrgemm2Info_t: TypeId = 1260;
-pub(super) const t_P_csric02Info_t: TypeId = 1261;
-pub(super) const t_P_csrilu02Info_t: TypeId = 1262;
-pub(super) const t_P_csrsm2Info_t: TypeId = 1263;
-pub(super) const t_P_csrsv2Info_t: TypeId = 1264;
-pub(super) const t_P_csru2csrInfo_t: TypeId = 1265;
-pub(super) const t_P_cusparseDnMatDescr_t: TypeId = 1266;
-pub(super) const t_P_cusparseDnVecDescr_t: TypeId = 1267;
-pub(super) const t_P_cusparseMatDescr_t: TypeId = 1268;
-pub(super) const t_pruneInfo_t: TypeId = 1269;
-pub(super) const t_P_pruneInfo_t: TypeId = 1270;
-pub(super) const t_P_cusparseSpVecDescr_t: TypeId = 1271;
-pub(super) const t_cusparseCsr2CscAlg_t: TypeId = 1272;
-pub(super) const t_cusparseAlgMode_t: TypeId = 1273;
-pub(super) const t_cusparseDenseToSparseAlg_t: TypeId = 1274;
-pub(super) const t_cusparseColorAlg_t: TypeId = 1275;
-pub(super) const t_P_cusparseColorAlg_t: TypeId = 1276;
-pub(super) const t_cusparseDiagType_t: TypeId = 1277;
-pub(super) const t_cusparseFillMode_t: TypeId = 1278;
-pub(super) const t_cusparseMatrixType_t: TypeId = 1279;
-pub(super) const t_cusparsePointerMode_t: TypeId = 1280;
-pub(super) const t_P_cusparsePointerMode_t: TypeId = 1281;
-pub(super) const t_cusparseSDDMMAlg_t: TypeId = 1282;
-pub(super) const t_cusparseSpGEAMAlg_t: TypeId = 1283;
-pub(super) const t_cusparseSpGEAMDescr_t: TypeId = 1284;
-pub(super) const t_P_cusparseSpGEAMDescr_t: TypeId = 1285;
-pub(super) const t_cusparseSpGEMMAlg_t: TypeId = 1286;
-pub(super) const t_cusparseSpGEMMDescr_t: TypeId = 1287;
-pub(super) const t_P_cusparseSpGEMMDescr_t: TypeId = 1288;
-pub(super) const t_cusparseSpMMAlg_t: TypeId = 1289;
-pub(super) const t_cusparseSpMMOpPlan_t: TypeId = 1290;
-pub(super) const t_P_cusparseSpMMOpPlan_t: TypeId = 1291;
-pub(super) const t_cusparseSpMMOpAlg_t: TypeId = 1292;
-pub(super) const t_cusparseSpMVAlg_t: TypeId = 1293;
-pub(super) const t_cusparseSpMatAttribute_t: TypeId = 1294;
-pub(super) const t_cusparseFormat_t: TypeId = 1295;
-pub(super) const t_P_cusparseFormat_t: TypeId = 1296;
-pub(super) const t_cusparseSpSMAlg_t: TypeId = 1297;
-pub(super) const t_cusparseSpSMDescr_t: TypeId = 1298;
-pub(super) const t_P_cusparseSpSMDescr_t: TypeId = 1299;
-pub(super) const t_cusparseSpSMUpdate_t: TypeId = 1300;
-pub(super) const t_cusparseSpSVAlg_t: TypeId = 1301;
-pub(super) const t_cusparseSpSVDescr_t: TypeId = 1302;
-pub(super) const t_P_cusparseSpSVDescr_t: TypeId = 1303;
-pub(super) const t_cusparseSpSVUpdate_t: TypeId = 1304;
-pub(super) const t_cusparseSparseToDenseAlg_t: TypeId = 1305;
-pub(super) const t_ncclResult_t: TypeId = 1306;
-pub(super) const t_ncclResult_t_status: TypeId = 1307;
-pub(super) const t_ncclDataType_t: TypeId = 1308;
-pub(super) const t_ncclComm_t: TypeId = 1309;
-pub(super) const t_ncclConfigExt_t: TypeId = 1310;
-pub(super) const t_P_ncclConfigExt_t: TypeId = 1311;
-pub(super) const t_ncclConfigExt_t_key: TypeId = 1312;
-pub(super) const t_ncclConfigExt_t_val: TypeId = 1313;
-pub(super) const t_ncclCollConfig_t: TypeId = 1314;
-pub(super) const t_PC_ncclCollConfig_t: TypeId = 1315;
-pub(super) const t_ncclRedOp_t: TypeId = 1316;
-pub(super) const t_P_ncclResult_t: TypeId = 1317;
-pub(super) const t_A128_char: TypeId = 1318;
-pub(super) const t_ncclUniqueId: TypeId = 1319;
-pub(super) const t_P_ncclUniqueId: TypeId = 1320;
-pub(super) const t_PC_ncclUniqueId: TypeId = 1321;
-pub(super) const t_P_ncclComm_t: TypeId = 1322;
-pub(super) const t_ncclConfig_t: TypeId = 1323;
-pub(super) const t_P_ncclConfig_t: TypeId = 1324;
-pub(super) const t_ncclCommMemStat_t: TypeId = 1325;
-pub(super) const t_ncclWindow_t: TypeId = 1326;
-pub(super) const t_P_ncclWindow_t: TypeId = 1327;
-pub(super) const t_ncclSimInfo_t: TypeId = 1328;
-pub(super) const t_P_ncclSimInfo_t: TypeId = 1329;
-pub(super) const t_ncclParamHandle_t: TypeId = 1330;
-pub(super) const t_P_ncclParamHandle_t: TypeId = 1331;
-pub(super) const t_P_P_PC_char: TypeId = 1332;
-pub(super) const t_i16: TypeId = 1333;
-pub(super) const t_P_i16: TypeId = 1334;
-pub(super) const t_P_i8: TypeId = 1335;
-pub(super) const t_P_u16: TypeId = 1336;
-pub(super) const t_P_ncclRedOp_t: TypeId = 1337;
-pub(super) const t_ncclScalarResidence_t: TypeId = 1338;
-pub(super) const t_ncclEncryptionConfig_t: TypeId = 1339;
-pub(super) const t_PC_ncclEncryptionConfig_t: TypeId = 1340;
-pub(super) const t_ncclWaitSignalDesc_t: TypeId = 1341;
-pub(super) const t_P_ncclWaitSignalDesc_t: TypeId = 1342;
-pub(super) const t_nvFatbinResult: TypeId = 1343;
-pub(super) const t_nvFatbinResult_status: TypeId = 1344;
-pub(super) const t_nvFatbinHandle: TypeId = 1345;
-pub(super) const t_P_nvFatbinHandle: TypeId = 1346;
-pub(super) const t_nvJitLinkResult: TypeId = 1347;
-pub(super) const t_nvJitLinkResult_status: TypeId = 1348;
-pub(super) const t_nvJitLinkHandle: TypeId = 1349;
-pub(super) const t_nvJitLinkInputType: TypeId = 1350;
-pub(super) const t_P_nvJitLinkHandle: TypeId = 1351;
-pub(super) const t_nvjpegStatus_t: TypeId = 1352;
-pub(super) const t_nvjpegStatus_t_status: TypeId = 1353;
-pub(super) const t_nvjpegHandle_t: TypeId = 1354;
-pub(super) const t_nvjpegDevAllocator_t: TypeId = 1355;
-pub(super) const t_P_nvjpegDevAllocator_t: TypeId = 1356;
-pub(super) const t_nvjpegBufferDevice_t: TypeId = 1357;
-pub(super) const t_P_nvjpegBufferDevice_t: TypeId = 1358;
-pub(super) const t_nvjpegDevAllocatorV2_t: TypeId = 1359;
-pub(super) const t_P_nvjpegDevAllocatorV2_t: TypeId = 1360;
-pub(super) const t_nvjpegPinnedAllocator_t: TypeId = 1361;
-pub(super) const t_P_nvjpegPinnedAllocator_t: TypeId = 1362;
-pub(super) const t_nvjpegBufferPinned_t: TypeId = 1363;
-pub(super) const t_P_nvjpegBufferPinned_t: TypeId = 1364;
-pub(super) const t_nvjpegPinnedAllocatorV2_t: TypeId = 1365;
-pub(super) const t_P_nvjpegPinnedAllocatorV2_t: TypeId = 1366;
-pub(super) const t_nvjpegBackend_t: TypeId = 1367;
-pub(super) const t_P_nvjpegHandle_t: TypeId = 1368;
-pub(super) const t_nvjpegJpegState_t: TypeId = 1369;
-pub(super) const t_nvjpegOutputFormat_t: TypeId = 1370;
-pub(super) const t_A4_P_u8: TypeId = 1371;
-pub(super) const t_A4_u64: TypeId = 1372;
-pub(super) const t_nvjpegImage_t: TypeId = 1373;
-pub(super) const t_P_nvjpegImage_t: TypeId = 1374;
-pub(super) const t_P_PC_u8: TypeId = 1375;
-pub(super) const t_nvjpegDecodeParams_t: TypeId = 1376;
-pub(super) const t_P_nvjpegDecodeParams_t: TypeId = 1377;
-pub(super) const t_nvjpegChromaSubsampling_t: TypeId = 1378;
-pub(super) const t_nvjpegJpegStream_t: TypeId = 1379;
-pub(super) const t_nvjpegJpegDecoder_t: TypeId = 1380;
-pub(super) const t_nvjpegExifOrientation_t: TypeId = 1381;
-pub(super) const t_nvjpegScaleFactor_t: TypeId = 1382;
-pub(super) const t_P_nvjpegJpegDecoder_t: TypeId = 1383;
-pub(super) const t_P_nvjpegJpegState_t: TypeId = 1384;
-pub(super) const t_nvjpegEncoderState_t: TypeId = 1385;
-pub(super) const t_nvjpegEncoderParams_t: TypeId = 1386;
-pub(super) const t_PC_nvjpegImage_t: TypeId = 1387;
-pub(super) const t_nvjpegInputFormat_t: TypeId = 1388;
-pub(super) const t_P_nvjpegEncoderParams_t: TypeId = 1389;
-pub(super) const t_nvjpegJpegEncoding_t: TypeId = 1390;
-pub(super) const t_P_nvjpegEncoderState_t: TypeId = 1391;
-pub(super) const t_nvjpegEncBackend_t: TypeId = 1392;
-pub(super) const t_P_nvjpegChromaSubsampling_t: TypeId = 1393;
-pub(super) const t_P_nvjpegJpegStream_t: TypeId = 1394;
-pub(super) const t_P_nvjpegExifOrientation_t: TypeId = 1395;
-pub(super) const t_P_nvjpegJpegEncoding_t: TypeId = 1396;
-pub(super) const t_nvmlReturn_t: TypeId = 1397;
-pub(super) const t_nvmlReturn_t_status: TypeId = 1398;
-pub(super) const t_nvmlComputeInstance_t: TypeId = 1399;
-pub(super) const t_nvmlDevice_t: TypeId = 1400;
-pub(super) const t_nvmlGpuInstance_t: TypeId = 1401;
-pub(super) const t_nvmlComputeInstancePlacement_t: TypeId = 1402;
-pub(super) const t_nvmlComputeInstanceInfo_t: TypeId = 1403;
-pub(super) const t_P_nvmlComputeInstanceInfo_t: TypeId = 1404;
-pub(super) const t_nvmlEccCounterType_t: TypeId = 1405;
-pub(super) const t_nvmlValueType_t: TypeId = 1406;
-pub(super) const t_nvmlValue_t: TypeId = 1407;
-pub(super) const t_nvmlFieldValue_t: TypeId = 1408;
-pub(super) const t_P_nvmlFieldValue_t: TypeId = 1409;
-pub(super) const t_P_nvmlGpuInstance_t: TypeId = 1410;
-pub(super) const t_nvmlGpuInstancePlacement_t: TypeId = 1411;
-pub(super) const t_PC_nvmlGpuInstancePlacement_t: TypeId = 1412;
-pub(super) const t_A32_char: TypeId = 1413;
-pub(super) const t_nvmlPciInfo_t: TypeId = 1414;
-pub(super) const t_P_nvmlPciInfo_t: TypeId = 1415;
-pub(super) const t_nvmlEnableState_t: TypeId = 1416;
-pub(super) const t_nvmlRestrictedAPI_t: TypeId = 1417;
-pub(super) const t_P_nvmlEnableState_t: TypeId = 1418;
-pub(super) const t_A5_u32: TypeId = 1419;
-pub(super) const t_nvmlAccountingStats_t: TypeId = 1420;
-pub(super) const t_P_nvmlAccountingStats_t: TypeId = 1421;
-pub(super) const t_nvmlAccountingStats_v2_t: TypeId = 1422;
-pub(super) const t_P_nvmlAccountingStats_v2_t: TypeId = 1423;
-pub(super) const t_nvmlAdaptiveTgpModeInfo_v1_t: TypeId = 1424;
-pub(super) const t_P_nvmlAdaptiveTgpModeInfo_v1_t: TypeId = 1425;
-pub(super) const t_nvmlDeviceAddressingMode_t: TypeId = 1426;
-pub(super) const t_P_nvmlDeviceAddressingMode_t: TypeId = 1427;
-pub(super) const t_nvmlClockType_t: TypeId = 1428;
-pub(super) const t_nvmlDeviceAttributes_t: TypeId = 1429;
-pub(super) const t_P_nvmlDeviceAttributes_t: TypeId = 1430;
-pub(super) const t_nvmlBAR1Memory_t: TypeId = 1431;
-pub(super) const t_P_nvmlBAR1Memory_t: TypeId = 1432;
-pub(super) const t_nvmlBBXTimeData_v1_t: TypeId = 1433;
-pub(super) const t_P_nvmlBBXTimeData_v1_t: TypeId = 1434;
-pub(super) const t_nvmlEccBankRemapperHistogram_v1_t: TypeId = 1435;
-pub(super) const t_nvmlEccBankRemapperStatus_v1_t: TypeId = 1436;
-pub(super) const t_P_nvmlEccBankRemapperStatus_v1_t: TypeId = 1437;
-pub(super) const t_nvmlBrandType_t: TypeId = 1438;
-pub(super) const t_P_nvmlBrandType_t: TypeId = 1439;
-pub(super) const t_nvmlBridgeChipType_t: TypeId = 1440;
-pub(super) const t_nvmlBridgeChipInfo_t: TypeId = 1441;
-pub(super) const t_A128_nvmlBridgeChipInfo_t: TypeId = 1442;
-pub(super) const t_nvmlBridgeChipHierarchy_t: TypeId = 1443;
-pub(super) const t_P_nvmlBridgeChipHierarchy_t: TypeId = 1444;
-pub(super) const t_nvmlC2cModeInfo_v1_t: TypeId = 1445;
-pub(super) const t_P_nvmlC2cModeInfo_v1_t: TypeId = 1446;
-pub(super) const t_nvmlDeviceCapabilities_t: TypeId = 1447;
-pub(super) const t_P_nvmlDeviceCapabilities_t: TypeId = 1448;
-pub(super) const t_nvmlClkMonFaultInfo_t: TypeId = 1449;
-pub(super) const t_A32_nvmlClkMonFaultInfo_t: TypeId = 1450;
-pub(super) const t_nvmlClkMonStatus_t: TypeId = 1451;
-pub(super) const t_P_nvmlClkMonStatus_t: TypeId = 1452;
-pub(super) const t_nvmlClockId_t: TypeId = 1453;
-pub(super) const t_nvmlPstates_t: TypeId = 1454;
-pub(super) const t_nvmlClockOffset_t: TypeId = 1455;
-pub(super) const t_P_nvmlClockOffset_t: TypeId = 1456;
-pub(super) const t_nvmlComputeMode_t: TypeId = 1457;
-pub(super) const t_P_nvmlComputeMode_t: TypeId = 1458;
-pub(super) const t_nvmlProcessInfo_v1_t: TypeId = 1459;
-pub(super) const t_P_nvmlProcessInfo_v1_t: TypeId = 1460;
-pub(super) const t_nvmlProcessInfo_t: TypeId = 1461;
-pub(super) const t_P_nvmlProcessInfo_t: TypeId = 1462;
-pub(super) const t_A32_u8: TypeId = 1463;
-pub(super) const t_A8192_u8: TypeId = 1464;
-pub(super) const t_A4096_u8: TypeId = 1465;
-pub(super) const t_nvmlConfComputeGpuAttestationReport_t: TypeId = 1466;
-pub(super) const t_P_nvmlConfComputeGpuAttestationReport_t: TypeId = 1467;
-pub(super) const t_A5120_u8: TypeId = 1468;
-pub(super) const t_nvmlConfComputeGpuCertificate_t: TypeId = 1469;
-pub(super) const t_P_nvmlConfComputeGpuCertificate_t: TypeId = 1470;
-pub(super) const t_nvmlConfComputeMemSizeInfo_t: TypeId = 1471;
-pub(super) const t_P_nvmlConfComputeMemSizeInfo_t: TypeId = 1472;
-pub(super) const t_nvmlMemory_t: TypeId = 1473;
-pub(super) const t_P_nvmlMemory_t: TypeId = 1474;
-pub(super) const t_nvmlCoolerControl_t: TypeId = 1475;
-pub(super) const t_nvmlCoolerTarget_t_in4: TypeId = 1476;
-pub(super) const t_nvmlCoolerInfo_t: TypeId = 1477;
-pub(super) const t_P_nvmlCoolerInfo_t: TypeId = 1478;
-pub(super) const t_A2048_char: TypeId = 1479;
-pub(super) const t_nvmlDeviceCurrentClockFreqs_t: TypeId = 1480;
-pub(super) const t_P_nvmlDeviceCurrentClockFreqs_t: TypeId = 1481;
-pub(super) const t_nvmlMemoryErrorType_t: TypeId = 1482;
-pub(super) const t_nvmlEccErrorCounts_t: TypeId = 1483;
-pub(super) const t_P_nvmlEccErrorCounts_t: TypeId = 1484;
-pub(super) const t_P_nvmlDevice_t: TypeId = 1485;
-pub(super) const t_nvmlDramEncryptionInfo_t: TypeId = 1486;
-pub(super) const t_P_nvmlDramEncryptionInfo_t: TypeId = 1487;
-pub(super) const t_nvmlDriverModel_t: TypeId = 1488;
-pub(super) const t_P_nvmlDriverModel_t: TypeId = 1489;
-pub(super) const t_nvmlGpuDynamicPstatesInfo_t_utilization: TypeId = 1490;
-pub(super) const t_A8_nvmlGpuDynamicPstatesInfo_t_utilization: TypeId = 1491;
-pub(super) const t_nvmlGpuDynamicPstatesInfo_t: TypeId = 1492;
-pub(super) const t_P_nvmlGpuDynamicPstatesInfo_t: TypeId = 1493;
-pub(super) const t_nvmlEncoderType_t: TypeId = 1494;
-pub(super) const t_nvmlEncoderSessionInfo_t: TypeId = 1495;
-pub(super) const t_P_nvmlEncoderSessionInfo_t: TypeId = 1496;
-pub(super) const t_nvmlFBCSessionType_t: TypeId = 1497;
-pub(super) const t_nvmlFBCSessionInfo_t: TypeId = 1498;
-pub(super) const t_P_nvmlFBCSessionInfo_t: TypeId = 1499;
-pub(super) const t_nvmlFBCStats_t: TypeId = 1500;
-pub(super) const t_P_nvmlFBCStats_t: TypeId = 1501;
-pub(super) const t_nvmlFanSpeedInfo_t: TypeId = 1502;
-pub(super) const t_P_nvmlFanSpeedInfo_t: TypeId = 1503;
-pub(super) const t_A16_u8: TypeId = 1504;
-pub(super) const t_nvmlGpuFabricInfo_t: TypeId = 1505;
-pub(super) const t_P_nvmlGpuFabricInfo_t: TypeId = 1506;
-pub(super) const t_nvmlGpuFabricInfoV_t: TypeId = 1507;
-pub(super) const t_P_nvmlGpuFabricInfoV_t: TypeId = 1508;
-pub(super) const t_nvmlGpuFabricClique_v1_t: TypeId = 1509;
-pub(super) const t_A64_nvmlGpuFabricClique_v1_t: TypeId = 1510;
-pub(super) const t_nvmlGpuFabricInfo_v4_t: TypeId = 1511;
-pub(super) const t_P_nvmlGpuFabricInfo_v4_t: TypeId = 1512;
-pub(super) const t_P_nvmlGpuInstancePlacement_t: TypeId = 1513;
-pub(super) const t_nvmlGpuInstanceProfileInfo_t: TypeId = 1514;
-pub(super) const t_P_nvmlGpuInstanceProfileInfo_t: TypeId = 1515;
-pub(super) const t_A96_char: TypeId = 1516;
-pub(super) const t_nvmlGpuInstanceProfileInfo_v2_t: TypeId = 1517;
-pub(super) const t_P_nvmlGpuInstanceProfileInfo_v2_t: TypeId = 1518;
-pub(super) const t_nvmlGpuOperationMode_t: TypeId = 1519;
-pub(super) const t_P_nvmlGpuOperationMode_t: TypeId = 1520;
-pub(super) const t_nvmlGpuUptime_v1_t: TypeId = 1521;
-pub(super) const t_P_nvmlGpuUptime_v1_t: TypeId = 1522;
-pub(super) const t_nvmlGridLicenseFeatureCode_t: TypeId = 1523;
-pub(super) const t_nvmlGridLicenseExpiry_t: TypeId = 1524;
-pub(super) const t_nvmlGridLicensableFeature_t: TypeId = 1525;
-pub(super) const t_A3_nvmlGridLicensableFeature_t: TypeId = 1526;
-pub(super) const t_nvmlGridLicensableFeatures_t: TypeId = 1527;
-pub(super) const t_P_nvmlGridLicensableFeatures_t: TypeId = 1528;
-pub(super) const t_A41_char: TypeId = 1529;
-pub(super) const t_nvmlUUIDValue_t: TypeId = 1530;
-pub(super) const t_nvmlUUID_t: TypeId = 1531;
-pub(super) const t_PC_nvmlUUID_t: TypeId = 1532;
-pub(super) const t_nvmlHostVgpuMode_t: TypeId = 1533;
-pub(super) const t_P_nvmlHostVgpuMode_t: TypeId = 1534;
-pub(super) const t_nvmlHostname_v1_t: TypeId = 1535;
-pub(super) const t_P_nvmlHostname_v1_t: TypeId = 1536;
-pub(super) const t_nvmlInforomObject_t: TypeId = 1537;
-pub(super) const t_nvmlMarginTemperature_t: TypeId = 1538;
-pub(super) const t_P_nvmlMarginTemperature_t: TypeId = 1539;
-pub(super) const t_nvmlMemoryLocation_t: TypeId = 1540;
-pub(super) const t_nvmlMemory_v2_t: TypeId = 1541;
-pub(super) const t_P_nvmlMemory_v2_t: TypeId = 1542;
-pub(super) const t_nvmlGetMemoryLimits_v1_t: TypeId = 1543;
-pub(super) const t_P_nvmlGetMemoryLimits_v1_t: TypeId = 1544;
-pub(super) const t_nvmlNvLinkCapability_t: TypeId = 1545;
-pub(super) const t_nvmlNvLinkErrorCounter_t: TypeId = 1546;
-pub(super) const t_nvmlNvlinkFirmwareVersion_t: TypeId = 1547;
-pub(super) const t_A100_nvmlNvlinkFirmwareVersion_t: TypeId = 1548;
-pub(super) const t_nvmlNvlinkFirmwareInfo_t: TypeId = 1549;
-pub(super) const t_nvmlNvLinkInfo_t: TypeId = 1550;
-pub(super) const t_P_nvmlNvLinkInfo_t: TypeId = 1551;
-pub(super) const t_nvmlNvLinkInfo_v3_t: TypeId = 1552;
-pub(super) const t_P_nvmlNvLinkInfo_v3_t: TypeId = 1553;
-pub(super) const t_nvmlIntNvLinkDeviceType_t: TypeId = 1554;
-pub(super) const t_P_nvmlIntNvLinkDeviceType_t: TypeId = 1555;
-pub(super) const t_nvmlNvlinkTelemetrySample_v1_t: TypeId = 1556;
-pub(super) const t_P_nvmlNvlinkTelemetrySample_v1_t: TypeId = 1557;
-pub(super) const t_nvmlNvlinkTelemetrySamples_v1_t: TypeId = 1558;
-pub(super) const t_P_nvmlNvlinkTelemetrySamples_v1_t: TypeId = 1559;
-pub(super) const t_nvmlNvLinkUtilizationCountUnits_t: TypeId = 1560;
-pub(super) const t_nvmlNvLinkUtilizationCountPktTypes_t_in4: TypeId = 1561;
-pub(super) const t_nvmlNvLinkUtilizationControl_t: TypeId = 1562;
-pub(super) const t_P_nvmlNvLinkUtilizationControl_t: TypeId = 1563;
-pub(super) const t_nvmlNvlinkGetBwMode_t: TypeId = 1564;
-pub(super) const t_P_nvmlNvlinkGetBwMode_t: TypeId = 1565;
-pub(super) const t_A256_u8: TypeId = 1566;
-pub(super) const t_nvmlNvlinkNvlePrivateInfo_v1_t: TypeId = 1567;
-pub(super) const t_P_nvmlNvlinkNvlePrivateInfo_v1_t: TypeId = 1568;
-pub(super) const t_A4096_u32: TypeId = 1569;
-pub(super) const t_nvmlNvlinkGetRemapTableInfo_v1_t: TypeId = 1570;
-pub(super) const t_P_nvmlNvlinkGetRemapTableInfo_v1_t: TypeId = 1571;
-pub(super) const t_A23_u8: TypeId = 1572;
-pub(super) const t_nvmlNvlinkSupportedBwModes_t: TypeId = 1573;
-pub(super) const t_P_nvmlNvlinkSupportedBwModes_t: TypeId = 1574;
-pub(super) const t_nvmlGpuP2PCapsIndex_t: TypeId = 1575;
-pub(super) const t_nvmlGpuP2PStatus_t: TypeId = 1576;
-pub(super) const t_P_nvmlGpuP2PStatus_t: TypeId = 1577;
-pub(super) const t_nvmlPciInfoExt_t: TypeId = 1578;
-pub(super) const t_P_nvmlPciInfoExt_t: TypeId = 1579;
-pub(super) const t_nvmlPcieUtilCounter_t: TypeId = 1580;
-pub(super) const t_nvmlPdi_t: TypeId = 1581;
-pub(super) const t_P_nvmlPdi_t: TypeId = 1582;
-pub(super) const t_nvmlDevicePerfModes_t: TypeId = 1583;
-pub(super) const t_P_nvmlDevicePerfModes_t: TypeId = 1584;
-pub(super) const t_P_nvmlPstates_t: TypeId = 1585;
-pub(super) const t_nvmlPlatformInfo_t: TypeId = 1586;
-pub(super) const t_P_nvmlPlatformInfo_t: TypeId = 1587;
-pub(super) const t_nvmlDevicePowerMizerModes_v1_t: TypeId = 1588;
-pub(super) const t_P_nvmlDevicePowerMizerModes_v1_t: TypeId = 1589;
-pub(super) const t_nvmlProcessUtilizationSample_t: TypeId = 1590;
-pub(super) const t_P_nvmlProcessUtilizationSample_t: TypeId = 1591;
-pub(super) const t_nvmlProcessUtilizationInfo_v1_t: TypeId = 1592;
-pub(super) const t_P_nvmlProcessUtilizationInfo_v1_t: TypeId = 1593;
-pub(super) const t_nvmlProcessesUtilizationInfo_t: TypeId = 1594;
-pub(super) const t_P_nvmlProcessesUtilizationInfo_t: TypeId = 1595;
-pub(super) const t_nvmlRemappedRowsInfo_v2_t: TypeId = 1596;
-pub(super) const t_P_nvmlRemappedRowsInfo_v2_t: TypeId = 1597;
-pub(super) const t_nvmlRepairStatus_t: TypeId = 1598;
-pub(super) const t_P_nvmlRepairStatus_t: TypeId = 1599;
-pub(super) const t_nvmlPageRetirementCause_t: TypeId = 1600;
-pub(super) const t_nvmlRowRemapperHistogramValues_t: TypeId = 1601;
-pub(super) const t_P_nvmlRowRemapperHistogramValues_t: TypeId = 1602;
-pub(super) const t_nvmlProcessDetail_v1_t: TypeId = 1603;
-pub(super) const t_P_nvmlProcessDetail_v1_t: TypeId = 1604;
-pub(super) const t_nvmlProcessDetailList_t: TypeId = 1605;
-pub(super) const t_P_nvmlProcessDetailList_t: TypeId = 1606;
-pub(super) const t_nvmlSamplingType_t: TypeId = 1607;
-pub(super) const t_P_nvmlValueType_t: TypeId = 1608;
-pub(super) const t_nvmlSample_t: TypeId = 1609;
-pub(super) const t_P_nvmlSample_t: TypeId = 1610;
-pub(super) const t_nvmlEccSramErrorStatus_t: TypeId = 1611;
-pub(super) const t_P_nvmlEccSramErrorStatus_t: TypeId = 1612;
-pub(super) const t_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t: TypeId = 1613;
-pub(super) const t_P_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t: TypeId = 1614;
-pub(super) const t_nvmlEccSramUniqueUncorrectedErrorCounts_t: TypeId = 1615;
-pub(super) const t_P_nvmlEccSramUniqueUncorrectedErrorCounts_t: TypeId = 1616;
-pub(super) const t_nvmlTemperatureSensors_t: TypeId = 1617;
-pub(super) const t_nvmlTemperatureThresholds_t: TypeId = 1618;
-pub(super) const t_nvmlTemperature_t: TypeId = 1619;
-pub(super) const t_P_nvmlTemperature_t: TypeId = 1620;
-pub(super) const t_nvmlThermalController_t: TypeId = 1621;
-pub(super) const t_nvmlThermalTarget_t: TypeId = 1622;
-pub(super) const t_nvmlGpuThermalSettings_t_sensor: TypeId = 1623;
-pub(super) const t_A3_nvmlGpuThermalSettings_t_sensor: TypeId = 1624;
-pub(super) const t_nvmlGpuThermalSettings_t: TypeId = 1625;
-pub(super) const t_P_nvmlGpuThermalSettings_t: TypeId = 1626;
-pub(super) const t_nvmlGpuTopologyLevel_t: TypeId = 1627;
-pub(super) const t_P_nvmlGpuTopologyLevel_t: TypeId = 1628;
-pub(super) const t_nvmlUnrepairableMemoryStatus_v1_t: TypeId = 1629;
-pub(super) const t_P_nvmlUnrepairableMemoryStatus_v1_t: TypeId = 1630;
-pub(super) const t_nvmlUtilization_t: TypeId = 1631;
-pub(super) const t_P_nvmlUtilization_t: TypeId = 1632;
-pub(super) const t_nvmlDeviceVgpuCapability_t: TypeId = 1633;
-pub(super) const t_nvmlVgpuHeterogeneousMode_t: TypeId = 1634;
-pub(super) const t_P_nvmlVgpuHeterogeneousMode_t: TypeId = 1635;
-pub(super) const t_nvmlVgpuInstanceUtilizationInfo_v1_t: TypeId = 1636;
-pub(super) const t_P_nvmlVgpuInstanceUtilizationInfo_v1_t: TypeId = 1637;
-pub(super) const t_nvmlVgpuInstancesUtilizationInfo_t: TypeId = 1638;
-pub(super) const t_P_nvmlVgpuInstancesUtilizationInfo_t: TypeId = 1639;
-pub(super) const t_A80_char: TypeId = 1640;
-pub(super) const t_nvmlVgpuVersion_t: TypeId = 1641;
-pub(super) const t_nvmlVgpuPgpuMetadata_t: TypeId = 1642;
-pub(super) const t_P_nvmlVgpuPgpuMetadata_t: TypeId = 1643;
-pub(super) const t_nvmlVgpuProcessUtilizationSample_t: TypeId = 1644;
-pub(super) const t_P_nvmlVgpuProcessUtilizationSample_t: TypeId = 1645;
-pub(super) const t_nvmlVgpuProcessUtilizationInfo_v1_t: TypeId = 1646;
-pub(super) const t_P_nvmlVgpuProcessUtilizationInfo_v1_t: TypeId = 1647;
-pub(super) const t_nvmlVgpuProcessesUtilizationInfo_t: TypeId = 1648;
-pub(super) const t_P_nvmlVgpuProcessesUtilizationInfo_t: TypeId = 1649;
-pub(super) const t_A3_u32: TypeId = 1650;
-pub(super) const t_nvmlVgpuSchedulerCapabilities_t: TypeId = 1651;
-pub(super) const t_P_nvmlVgpuSchedulerCapabilities_t: TypeId = 1652;
-pub(super) const t_nvmlVgpuSchedulerParams_t_vgpuSchedDataWithARR: TypeId = 1653;
-pub(super) const t_nvmlVgpuSchedulerParams_t_vgpuSchedData: TypeId = 1654;
-pub(super) const t_nvmlVgpuSchedulerParams_t: TypeId = 1655;
-pub(super) const t_nvmlVgpuSchedulerLogEntry_t: TypeId = 1656;
-pub(super) const t_A200_nvmlVgpuSchedulerLogEntry_t: TypeId = 1657;
-pub(super) const t_nvmlVgpuSchedulerLog_t: TypeId = 1658;
-pub(super) const t_P_nvmlVgpuSchedulerLog_t: TypeId = 1659;
-pub(super) const t_nvmlVgpuSchedulerLogEntry_v2_t: TypeId = 1660;
-pub(super) const t_A200_nvmlVgpuSchedulerLogEntry_v2_t: TypeId = 1661;
-pub(super) const t_nvmlVgpuSchedulerLogInfo_v2_t: TypeId = 1662;
-pub(super) const t_P_nvmlVgpuSchedulerLogInfo_v2_t: TypeId = 1663;
-pub(super) const t_nvmlVgpuSchedulerGetState_t: TypeId = 1664;
-pub(super) const t_P_nvmlVgpuSchedulerGetState_t: TypeId = 1665;
-pub(super) const t_nvmlVgpuSchedulerStateInfo_v2_t: TypeId = 1666;
-pub(super) const t_P_nvmlVgpuSchedulerStateInfo_v2_t: TypeId = 1667;
-pub(super) const t_nvmlVgpuPlacementList_t: TypeId = 1668;
-pub(super) const t_P_nvmlVgpuPlacementList_t: TypeId = 1669;
-pub(super) const t_nvmlVgpuInstanceUtilizationSample_t: TypeId = 1670;
-pub(super) const t_P_nvmlVgpuInstanceUtilizationSample_t: TypeId = 1671;
-pub(super) const t_nvmlPerfPolicyType_t: TypeId = 1672;
-pub(super) const t_nvmlViolationTime_t: TypeId = 1673;
-pub(super) const t_P_nvmlViolationTime_t: TypeId = 1674;
-pub(super) const t_nvmlGpuVirtualizationMode_t: TypeId = 1675;
-pub(super) const t_P_nvmlGpuVirtualizationMode_t: TypeId = 1676;
-pub(super) const t_nvmlNvlinkLockRemapTable_v1_t: TypeId = 1677;
-pub(super) const t_P_nvmlNvlinkLockRemapTable_v1_t: TypeId = 1678;
-pub(super) const t_nvmlRailMetrics_t: TypeId = 1679;
-pub(super) const t_A2_nvmlRailMetrics_t: TypeId = 1680;
-pub(super) const t_nvmlCoreRailMetrics_t: TypeId = 1681;
-pub(super) const t_nvmlPmgrPwrTuple_t: TypeId = 1682;
-pub(super) const t_nvmlPwrModelMetricsDlppm1xPerf_t: TypeId = 1683;
-pub(super) const t_nvmlPwrModelMetricsDlppm1x_t: TypeId = 1684;
-pub(super) const t_A8_nvmlPwrModelMetricsDlppm1x_t: TypeId = 1685;
-pub(super) const t_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t: TypeId = 1686;
-pub(super) const t_A3_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t: TypeId = 1687;
-pub(super) const t_nvmlObservedMetrics_t: TypeId = 1688;
-pub(super) const t_nvmlPerfMetricsDlppc2xSample_t: TypeId = 1689;
-pub(super) const t_nvmlPwrModelMetricsSamplePfpp1x_t: TypeId = 1690;
-pub(super) const t_A32_nvmlPwrModelMetricsSamplePfpp1x_t: TypeId = 1691;
-pub(super) const t_nvmlPwrModelOperatingPointPfpp1x_t: TypeId = 1692;
-pub(super) const t_nvmlPwrModelMetricsPfpp1x_t: TypeId = 1693;
-pub(super) const t_nvmlPerfMetricsPfpp1xSample_t: TypeId = 1694;
-pub(super) const t_nvmlPerfMetricControllerSample_t_data: TypeId = 1695;
-pub(super) const t_nvmlPerfMetricControllerSample_t: TypeId = 1696;
-pub(super) const t_A4_nvmlPerfMetricControllerSample_t: TypeId = 1697;
-pub(super) const t_nvmlPerfMetricsSample_t: TypeId = 1698;
-pub(super) const t_A13_nvmlPerfMetricsSample_t: TypeId = 1699;
-pub(super) const t_nvmlPerfMetricsSamples_v1_t: TypeId = 1700;
-pub(super) const t_P_nvmlPerfMetricsSamples_v1_t: TypeId = 1701;
-pub(super) const t_nvmlPowerSmoothingProfile_t: TypeId = 1702;
-pub(super) const t_P_nvmlPowerSmoothingProfile_t: TypeId = 1703;
-pub(super) const t_nvmlPowerSmoothingState_t: TypeId = 1704;
-pub(super) const t_P_nvmlPowerSmoothingState_t: TypeId = 1705;
-pub(super) const t_nvmlPRMCounterInput_v1_t: TypeId = 1706;
-pub(super) const t_nvmlPRMCounterValue_v1_t: TypeId = 1707;
-pub(super) const t_nvmlPRMCounter_v1_t: TypeId = 1708;
-pub(super) const t_P_nvmlPRMCounter_v1_t: TypeId = 1709;
-pub(super) const t_nvmlPRMCounterList_v1_t: TypeId = 1710;
-pub(super) const t_P_nvmlPRMCounterList_v1_t: TypeId = 1711;
-pub(super) const t_A496_u8: TypeId = 1712;
-pub(super) const t_nvmlPRMTLV_v1_t__1: TypeId = 1713;
-pub(super) const t_nvmlPRMTLV_v1_t: TypeId = 1714;
-pub(super) const t_P_nvmlPRMTLV_v1_t: TypeId = 1715;
-pub(super) const t_nvmlEventSet_t: TypeId = 1716;
-pub(super) const t_nvmlDetachGpuState_t: TypeId = 1717;
-pub(super) const t_nvmlPcieLinkState_t: TypeId = 1718;
-pub(super) const t_PC_nvmlDramEncryptionInfo_t: TypeId = 1719;
-pub(super) const t_nvmlSetMemoryLimits_v1_t: TypeId = 1720;
-pub(super) const t_P_nvmlSetMemoryLimits_v1_t: TypeId = 1721;
-pub(super) const t_P_nvmlReturn_t: TypeId = 1722;
-pub(super) const t_nvmlNvLinkPowerThres_t: TypeId = 1723;
-pub(super) const t_P_nvmlNvLinkPowerThres_t: TypeId = 1724;
-pub(super) const t_nvmlNvlinkSetBwMode_t: TypeId = 1725;
-pub(super) const t_P_nvmlNvlinkSetBwMode_t: TypeId = 1726;
-pub(super) const t_nvmlNvlinkSetBwModeAsync_v1_t: TypeId = 1727;
-pub(super) const t_P_nvmlNvlinkSetBwModeAsync_v1_t: TypeId = 1728;
-pub(super) const t_nvmlNvlinkSetNvleReady_v1_t: TypeId = 1729;
-pub(super) const t_P_nvmlNvlinkSetNvleReady_v1_t: TypeId = 1730;
-pub(super) const t_nvmlPowerValue_v2_t: TypeId = 1731;
-pub(super) const t_P_nvmlPowerValue_v2_t: TypeId = 1732;
-pub(super) const t_nvmlRusdSettings_v1_t: TypeId = 1733;
-pub(super) const t_P_nvmlRusdSettings_v1_t: TypeId = 1734;
-pub(super) const t_PC_nvmlVgpuHeterogeneousMode_t: TypeId = 1735;
-pub(super) const t_nvmlVgpuSchedulerSetParams_t_vgpuSchedDataWithARR: TypeId = 1736;
-pub(super) const t_nvmlVgpuSchedulerSetParams_t_vgpuSchedData: TypeId = 1737;
-pub(super) const t_nvmlVgpuSchedulerSetParams_t: TypeId = 1738;
-pub(super) const t_nvmlVgpuSchedulerSetState_t: TypeId = 1739;
-pub(super) const t_P_nvmlVgpuSchedulerSetState_t: TypeId = 1740;
-pub(super) const t_nvmlVgpuSchedulerState_v2_t: TypeId = 1741;
-pub(super) const t_P_nvmlVgpuSchedulerState_v2_t: TypeId = 1742;
-pub(super) const t_nvmlNvlinkSetupNvleEncryptionKey_v1_t: TypeId = 1743;
-pub(super) const t_P_nvmlNvlinkSetupNvleEncryptionKey_v1_t: TypeId = 1744;
-pub(super) const t_A8_u32: TypeId = 1745;
-pub(super) const t_nvmlMask255_t: TypeId = 1746;
-pub(super) const t_nvmlWorkloadPowerProfileRequestedProfiles_t: TypeId = 1747;
-pub(super) const t_P_nvmlWorkloadPowerProfileRequestedProfiles_t: TypeId = 1748;
-pub(super) const t_nvmlWorkloadPowerProfileCurrentProfiles_t: TypeId = 1749;
-pub(super) const t_P_nvmlWorkloadPowerProfileCurrentProfiles_t: TypeId = 1750;
-pub(super) const t_nvmlWorkloadPowerProfileInfo_t: TypeId = 1751;
-pub(super) const t_A255_nvmlWorkloadPowerProfileInfo_t: TypeId = 1752;
-pub(super) const t_nvmlWorkloadPowerProfileProfilesInfo_t: TypeId = 1753;
-pub(super) const t_P_nvmlWorkloadPowerProfileProfilesInfo_t: TypeId = 1754;
-pub(super) const t_nvmlPowerProfileOperation_t: TypeId = 1755;
-pub(super) const t_nvmlWorkloadPowerProfileUpdateProfiles_v1_t: TypeId = 1756;
-pub(super) const t_P_nvmlWorkloadPowerProfileUpdateProfiles_v1_t: TypeId = 1757;
-pub(super) const t_P_nvmlEventSet_t: TypeId = 1758;
-pub(super) const t_nvmlEventSetGetContextCount_v1_t: TypeId = 1759;
-pub(super) const t_P_nvmlEventSetGetContextCount_v1_t: TypeId = 1760;
-pub(super) const t_nvmlEventSetGetContextData_v1_t: TypeId = 1761;
-pub(super) const t_P_nvmlEventSetGetContextData_v1_t: TypeId = 1762;
-pub(super) const t_nvmlEventSetGetContextInfo_v1_t: TypeId = 1763;
-pub(super) const t_P_nvmlEventSetGetContextInfo_v1_t: TypeId = 1764;
-pub(super) const t_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t: TypeId = 1765;
-pub(super) const t_P_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t: TypeId = 1766;
-pub(super) const t_nvmlGpuOperationalEventConfig_v1_t: TypeId = 1767;
-pub(super) const t_PC_nvmlGpuOperationalEventConfig_v1_t: TypeId = 1768;
-pub(super) const t_nvmlEventData_t: TypeId = 1769;
-pub(super) const t_P_nvmlEventData_t: TypeId = 1770;
-pub(super) const t_nvmlEventSetWait_v3_t: TypeId = 1771;
-pub(super) const t_P_nvmlEventSetWait_v3_t: TypeId = 1772;
-pub(super) const t_nvmlExcludedDeviceInfo_t: TypeId = 1773;
-pub(super) const t_P_nvmlExcludedDeviceInfo_t: TypeId = 1774;
-pub(super) const t_nvmlVgpuGuestInfoState_t: TypeId = 1775;
-pub(super) const t_A6_u32: TypeId = 1776;
-pub(super) const t_nvmlVgpuMetadata_t: TypeId = 1777;
-pub(super) const t_P_nvmlVgpuMetadata_t: TypeId = 1778;
-pub(super) const t_nvmlVgpuVmCompatibility_t_in4: TypeId = 1779;
-pub(super) const t_nvmlVgpuPgpuCompatibilityLimitCode_t_in4: TypeId = 1780;
-pub(super) const t_nvmlVgpuPgpuCompatibility_t: TypeId = 1781;
-pub(super) const t_P_nvmlVgpuPgpuCompatibility_t: TypeId = 1782;
-pub(super) const t_nvmlVgpuDriverCapability_t: TypeId = 1783;
-pub(super) const t_P_nvmlVgpuVersion_t: TypeId = 1784;
-pub(super) const t_nvmlGpmSample_t: TypeId = 1785;
-pub(super) const t_nvmlGpmMetric_t_metricInfo: TypeId = 1786;
-pub(super) const t_nvmlGpmMetric_t: TypeId = 1787;
-pub(super) const t_A477_nvmlGpmMetric_t: TypeId = 1788;
-pub(super) const t_nvmlGpmMetricsGet_t: TypeId = 1789;
-pub(super) const t_P_nvmlGpmMetricsGet_t: TypeId = 1790;
-pub(super) const t_nvmlGpmSupport_t: TypeId = 1791;
-pub(super) const t_P_nvmlGpmSupport_t: TypeId = 1792;
-pub(super) const t_P_nvmlGpmSample_t: TypeId = 1793;
-pub(super) const t_P_nvmlComputeInstance_t: TypeId = 1794;
-pub(super) const t_PC_nvmlComputeInstancePlacement_t: TypeId = 1795;
-pub(super) const t_nvmlActiveVgpuInstanceInfo_t: TypeId = 1796;
-pub(super) const t_P_nvmlActiveVgpuInstanceInfo_t: TypeId = 1797;
-pub(super) const t_P_nvmlComputeInstancePlacement_t: TypeId = 1798;
-pub(super) const t_nvmlComputeInstanceProfileInfo_t: TypeId = 1799;
-pub(super) const t_P_nvmlComputeInstanceProfileInfo_t: TypeId = 1800;
-pub(super) const t_nvmlComputeInstanceProfileInfo_v2_t: TypeId = 1801;
-pub(super) const t_P_nvmlComputeInstanceProfileInfo_v2_t: TypeId = 1802;
-pub(super) const t_nvmlVgpuTypeIdInfo_t: TypeId = 1803;
-pub(super) const t_P_nvmlVgpuTypeIdInfo_t: TypeId = 1804;
-pub(super) const t_nvmlGpuInstanceInfo_t: TypeId = 1805;
-pub(super) const t_P_nvmlGpuInstanceInfo_t: TypeId = 1806;
-pub(super) const t_nvmlVgpuSchedulerLogInfo_t: TypeId = 1807;
-pub(super) const t_P_nvmlVgpuSchedulerLogInfo_t: TypeId = 1808;
-pub(super) const t_nvmlVgpuSchedulerStateInfo_t: TypeId = 1809;
-pub(super) const t_P_nvmlVgpuSchedulerStateInfo_t: TypeId = 1810;
-pub(super) const t_nvmlVgpuCreatablePlacementInfo_t: TypeId = 1811;
-pub(super) const t_P_nvmlVgpuCreatablePlacementInfo_t: TypeId = 1812;
-pub(super) const t_nvmlVgpuSchedulerState_t: TypeId = 1813;
-pub(super) const t_P_nvmlVgpuSchedulerState_t: TypeId = 1814;
-pub(super) const t_nvmlSystemEventSet_t: TypeId = 1815;
-pub(super) const t_nvmlSystemEventSetCreateRequest_t: TypeId = 1816;
-pub(super) const t_P_nvmlSystemEventSetCreateRequest_t: TypeId = 1817;
-pub(super) const t_nvmlSystemEventSetFreeRequest_t: TypeId = 1818;
-pub(super) const t_P_nvmlSystemEventSetFreeRequest_t: TypeId = 1819;
-pub(super) const t_nvmlSystemEventData_v1_t: TypeId = 1820;
-pub(super) const t_P_nvmlSystemEventData_v1_t: TypeId = 1821;
-pub(super) const t_nvmlSystemEventSetWaitRequest_t: TypeId = 1822;
-pub(super) const t_P_nvmlSystemEventSetWaitRequest_t: TypeId = 1823;
-pub(super) const t_nvmlCPERCursor_v1_t: TypeId = 1824;
-pub(super) const t_nvmlGetCPER_v1_t: TypeId = 1825;
-pub(super) const t_P_nvmlGetCPER_v1_t: TypeId = 1826;
-pub(super) const t_nvmlConfComputeSystemCaps_t: TypeId = 1827;
-pub(super) const t_P_nvmlConfComputeSystemCaps_t: TypeId = 1828;
-pub(super) const t_nvmlConfComputeGetKeyRotationThresholdInfo_t: TypeId = 1829;
-pub(super) const t_P_nvmlConfComputeGetKeyRotationThresholdInfo_t: TypeId = 1830;
-pub(super) const t_nvmlSystemConfComputeSettings_t: TypeId = 1831;
-pub(super) const t_P_nvmlSystemConfComputeSettings_t: TypeId = 1832;
-pub(super) const t_nvmlSystemConfComputeSettings_v2_t: TypeId = 1833;
-pub(super) const t_P_nvmlSystemConfComputeSettings_v2_t: TypeId = 1834;
-pub(super) const t_nvmlConfComputeSystemState_t: TypeId = 1835;
-pub(super) const t_P_nvmlConfComputeSystemState_t: TypeId = 1836;
-pub(super) const t_nvmlSystemDriverBranchInfo_t: TypeId = 1837;
-pub(super) const t_P_nvmlSystemDriverBranchInfo_t: TypeId = 1838;
-pub(super) const t_nvmlHwbcEntry_t: TypeId = 1839;
-pub(super) const t_P_nvmlHwbcEntry_t: TypeId = 1840;
-pub(super) const t_nvmlSystemRegisterEventRequest_t: TypeId = 1841;
-pub(super) const t_P_nvmlSystemRegisterEventRequest_t: TypeId = 1842;
-pub(super) const t_nvmlConfComputeSetKeyRotationThresholdInfo_t: TypeId = 1843;
-pub(super) const t_P_nvmlConfComputeSetKeyRotationThresholdInfo_t: TypeId = 1844;
-pub(super) const t_nvmlUnit_t: TypeId = 1845;
-pub(super) const t_nvmlFanState_t: TypeId = 1846;
-pub(super) const t_nvmlUnitFanInfo_t: TypeId = 1847;
-pub(super) const t_A24_nvmlUnitFanInfo_t: TypeId = 1848;
-pub(super) const t_nvmlUnitFanSpeeds_t: TypeId = 1849;
-pub(super) const t_P_nvmlUnitFanSpeeds_t: TypeId = 1850;
-pub(super) const t_P_nvmlUnit_t: TypeId = 1851;
-pub(super) const t_nvmlLedColor_t: TypeId = 1852;
-pub(super) const t_nvmlLedState_t: TypeId = 1853;
-pub(super) const t_P_nvmlLedState_t: TypeId = 1854;
-pub(super) const t_nvmlPSUInfo_t: TypeId = 1855;
-pub(super) const t_P_nvmlPSUInfo_t: TypeId = 1856;
-pub(super) const t_nvmlUnitInfo_t: TypeId = 1857;
-pub(super) const t_P_nvmlUnitInfo_t: TypeId = 1858;
-pub(super) const t_nvmlVgpuLicenseExpiry_t: TypeId = 1859;
-pub(super) const t_nvmlVgpuLicenseInfo_t: TypeId = 1860;
-pub(super) const t_P_nvmlVgpuLicenseInfo_t: TypeId = 1861;
-pub(super) const t_nvmlVgpuPlacementId_t: TypeId = 1862;
-pub(super) const t_P_nvmlVgpuPlacementId_t: TypeId = 1863;
-pub(super) const t_nvmlVgpuRuntimeState_t: TypeId = 1864;
-pub(super) const t_P_nvmlVgpuRuntimeState_t: TypeId = 1865;
-pub(super) const t_nvmlVgpuVmIdType_t: TypeId = 1866;
-pub(super) const t_P_nvmlVgpuVmIdType_t: TypeId = 1867;
-pub(super) const t_nvmlVgpuTypeBar1Info_t: TypeId = 1868;
-pub(super) const t_P_nvmlVgpuTypeBar1Info_t: TypeId = 1869;
-pub(super) const t_nvmlVgpuCapability_t: TypeId = 1870;
-pub(super) const t_nvmlVgpuTypeMaxInstance_t: TypeId = 1871;
-pub(super) const t_P_nvmlVgpuTypeMaxInstance_t: TypeId = 1872;
-pub(super) const t_nvrtcResult: TypeId = 1873;
-pub(super) const t_nvrtcResult_status: TypeId = 1874;
-pub(super) const t_nvrtcProgram: TypeId = 1875;
-pub(super) const t_P_nvrtcProgram: TypeId = 1876;
-pub(super) const t_nvrtcBundledHeadersInfo: TypeId = 1877;
-pub(super) const t_P_nvrtcBundledHeadersInfo: TypeId = 1878;
+pub(super) const t_A3_cudaArray_t: TypeId = 614;
+pub(super) const t_cudaPitchedPtr: TypeId = 615;
+pub(super) const t_A3_cudaPitchedPtr: TypeId = 616;
+pub(super) const t_cudaEglFrame_frame: TypeId = 617;
+pub(super) const t_cudaEglPlaneDesc: TypeId = 618;
+pub(super) const t_A3_cudaEglPlaneDesc: TypeId = 619;
+pub(super) const t_cudaEglFrameType: TypeId = 620;
+pub(super) const t_cudaEglColorFormat: TypeId = 621;
+pub(super) const t_cudaEglFrame: TypeId = 622;
+pub(super) const t_P_cudaEglFrame: TypeId = 623;
+pub(super) const t_cudaEvent_t: TypeId = 624;
+pub(super) const t_P_cudaEvent_t: TypeId = 625;
+pub(super) const t_cudaEventFlags_in4: TypeId = 626;
+pub(super) const t_cudaEventRecordFlags_in4: TypeId = 627;
+pub(super) const t_cudaStreamFlags_in4: TypeId = 628;
+pub(super) const t_cudaExternalMemoryBufferDesc: TypeId = 629;
+pub(super) const t_PC_cudaExternalMemoryBufferDesc: TypeId = 630;
+pub(super) const t_P_cudaMipmappedArray_t: TypeId = 631;
+pub(super) const t_cudaExternalMemoryMipmappedArrayDesc: TypeId = 632;
+pub(super) const t_PC_cudaExternalMemoryMipmappedArrayDesc: TypeId = 633;
+pub(super) const t_A16_i32: TypeId = 634;
+pub(super) const t_A15_i32: TypeId = 635;
+pub(super) const t_A14_i32: TypeId = 636;
+pub(super) const t_cudaSharedMemoryMode: TypeId = 637;
+pub(super) const t_cudaFuncAttributes: TypeId = 638;
+pub(super) const t_P_cudaFuncAttributes: TypeId = 639;
+pub(super) const t_cudaFuncAttribute: TypeId = 640;
+pub(super) const t_cudaGLDeviceList: TypeId = 641;
+pub(super) const t_cudaDeviceFlags_in4: TypeId = 642;
+pub(super) const t_P_cudaDeviceFlags_in4: TypeId = 643;
+pub(super) const t_P_cudaDeviceProp: TypeId = 644;
+pub(super) const t_cudaGetDriverEntryPointFlags_in4: TypeId = 645;
+pub(super) const t_cudaGetDriverEntryPointFlags_in8: TypeId = 646;
+pub(super) const t_cudaDriverEntryPointQueryResult: TypeId = 647;
+pub(super) const t_P_cudaDriverEntryPointQueryResult: TypeId = 648;
+pub(super) const t_cudaFunction_t: TypeId = 649;
+pub(super) const t_P_cudaFunction_t: TypeId = 650;
+pub(super) const t_P_cudaResourceDesc: TypeId = 651;
+pub(super) const t_P_cudaResourceViewDesc: TypeId = 652;
+pub(super) const t_P_cudaTextureDesc: TypeId = 653;
+pub(super) const t_P_cudaTextureDesc_v2: TypeId = 654;
+pub(super) const t_cudaGraphNode_t: TypeId = 655;
+pub(super) const t_P_cudaGraphNode_t: TypeId = 656;
+pub(super) const t_cudaGraph_t: TypeId = 657;
+pub(super) const t_PC_cudaGraphNode_t: TypeId = 658;
+pub(super) const t_cudaGraphEdgeData: TypeId = 659;
+pub(super) const t_PC_cudaGraphEdgeData: TypeId = 660;
+pub(super) const t_P_cudaExternalSemaphore_t: TypeId = 661;
+pub(super) const t_cudaExternalSemaphoreSignalParams_params_fence: TypeId = 662;
+pub(super) const t_cudaExternalSemaphoreSignalParams_params_nvSciSync: TypeId = 663;
+pub(super) const t_cudaExternalSemaphoreSignalParams_params_keyedMutex: TypeId = 664;
+pub(super) const t_cudaExternalSemaphoreSignalParams_params: TypeId = 665;
+pub(super) const t_cudaExternalSemaphoreSignalParams: TypeId = 666;
+pub(super) const t_PC_cudaExternalSemaphoreSignalParams: TypeId = 667;
+pub(super) const t_cudaExternalSemaphoreSignalNodeParams: TypeId = 668;
+pub(super) const t_PC_cudaExternalSemaphoreSignalNodeParams: TypeId = 669;
+pub(super) const t_cudaExternalSemaphoreWaitParams_params_fence: TypeId = 670;
+pub(super) const t_cudaExternalSemaphoreWaitParams_params_nvSciSync: TypeId = 671;
+pub(super) const t_cudaExternalSemaphoreWaitParams_params_keyedMutex: TypeId = 672;
+pub(super) const t_cudaExternalSemaphoreWaitParams_params: TypeId = 673;
+pub(super) const t_cudaExternalSemaphoreWaitParams: TypeId = 674;
+pub(super) const t_PC_cudaExternalSemaphoreWaitParams: TypeId = 675;
+pub(super) const t_cudaExternalSemaphoreWaitNodeParams: TypeId = 676;
+pub(super) const t_PC_cudaExternalSemaphoreWaitNodeParams: TypeId = 677;
+pub(super) const t_cudaHostNodeParams: TypeId = 678;
+pub(super) const t_PC_cudaHostNodeParams: TypeId = 679;
+pub(super) const t_cudaKernelNodeParams: TypeId = 680;
+pub(super) const t_PC_cudaKernelNodeParams: TypeId = 681;
+pub(super) const t_cudaMemAllocationType: TypeId = 682;
+pub(super) const t_cudaMemAllocationHandleType_in4: TypeId = 683;
+pub(super) const t_cudaMemLocationType: TypeId = 684;
+pub(super) const t_cudaMemLocation__1_localized: TypeId = 685;
+pub(super) const t_cudaMemLocation__1: TypeId = 686;
+pub(super) const t_cudaMemLocation: TypeId = 687;
+pub(super) const t_cudaMemPoolProps: TypeId = 688;
+pub(super) const t_cudaMemAccessFlags: TypeId = 689;
+pub(super) const t_cudaMemAccessDesc: TypeId = 690;
+pub(super) const t_PC_cudaMemAccessDesc: TypeId = 691;
+pub(super) const t_cudaMemAllocNodeParams: TypeId = 692;
+pub(super) const t_P_cudaMemAllocNodeParams: TypeId = 693;
+pub(super) const t_cudaPos: TypeId = 694;
+pub(super) const t_cudaMemcpyKind: TypeId = 695;
+pub(super) const t_cudaMemcpy3DParms: TypeId = 696;
+pub(super) const t_PC_cudaMemcpy3DParms: TypeId = 697;
+pub(super) const t_cudaMemsetParams: TypeId = 698;
+pub(super) const t_PC_cudaMemsetParams: TypeId = 699;
+pub(super) const t_cudaGraphNodeType: TypeId = 700;
+pub(super) const t_cudaKernelNodeParamsV2__1: TypeId = 701;
+pub(super) const t_cudaKernelFunctionType: TypeId = 702;
+pub(super) const t_cudaKernelNodeParamsV2: TypeId = 703;
+pub(super) const t_cudaMemcpyNodeParams: TypeId = 704;
+pub(super) const t_cudaMemsetParamsV2: TypeId = 705;
+pub(super) const t_cudaHostNodeParamsV2: TypeId = 706;
+pub(super) const t_cudaGraphChildGraphNodeOwnership: TypeId = 707;
+pub(super) const t_cudaChildGraphNodeParams: TypeId = 708;
+pub(super) const t_cudaEventWaitNodeParams: TypeId = 709;
+pub(super) const t_cudaEventRecordNodeParams: TypeId = 710;
+pub(super) const t_cudaExternalSemaphoreSignalNodeParamsV2: TypeId = 711;
+pub(super) const t_cudaExternalSemaphoreWaitNodeParamsV2: TypeId = 712;
+pub(super) const t_cudaMemAllocNodeParamsV2: TypeId = 713;
+pub(super) const t_cudaMemFreeNodeParams: TypeId = 714;
+pub(super) const t_cudaGraphConditionalHandle: TypeId = 715;
+pub(super) const t_cudaGraphConditionalNodeType: TypeId = 716;
+pub(super) const t_P_cudaGraph_t: TypeId = 717;
+pub(super) const t_cudaConditionalNodeParams: TypeId = 718;
+pub(super) const t_cudaMemcpySrcAccessOrder: TypeId = 719;
+pub(super) const t_cudaMemcpyAttributes: TypeId = 720;
+pub(super) const t_P_cudaMemcpyAttributes: TypeId = 721;
+pub(super) const t_cudaMemcpyBatchNodeParams: TypeId = 722;
+pub(super) const t_cudaGraphNodeParams__1: TypeId = 723;
+pub(super) const t_cudaGraphNodeParams: TypeId = 724;
+pub(super) const t_P_cudaGraphNodeParams: TypeId = 725;
+pub(super) const t_P_cudaGraphConditionalHandle: TypeId = 726;
+pub(super) const t_cudaGraphDebugDotFlags_in4: TypeId = 727;
+pub(super) const t_cudaGraphExec_t: TypeId = 728;
+pub(super) const t_cudaGraphInstantiateFlags_in4: TypeId = 729;
+pub(super) const t_P_cudaGraphInstantiateFlags_in4: TypeId = 730;
+pub(super) const t_cudaGraphInstantiateFlags_in8: TypeId = 731;
+pub(super) const t_P_cudaGraphInstantiateFlags_in8: TypeId = 732;
+pub(super) const t_cudaGraphExecUpdateResult: TypeId = 733;
+pub(super) const t_P_cudaGraphExecUpdateResult: TypeId = 734;
+pub(super) const t_cudaGraphExecUpdateResultInfo: TypeId = 735;
+pub(super) const t_P_cudaGraphExecUpdateResultInfo: TypeId = 736;
+pub(super) const t_P_cudaExternalSemaphoreSignalNodeParams: TypeId = 737;
+pub(super) const t_P_cudaExternalSemaphoreWaitNodeParams: TypeId = 738;
+pub(super) const t_P_cudaGraphEdgeData: TypeId = 739;
+pub(super) const t_P_cudaHostNodeParams: TypeId = 740;
+pub(super) const t_P_cudaGraphExec_t: TypeId = 741;
+pub(super) const t_cudaGraphInstantiateResult: TypeId = 742;
+pub(super) const t_cudaGraphInstantiateParams: TypeId = 743;
+pub(super) const t_P_cudaGraphInstantiateParams: TypeId = 744;
+pub(super) const t_cudaKernelNodeAttrID: TypeId = 745;
+pub(super) const t_cudaLaunchAttributeID: TypeId = 746;
+pub(super) const t_cudaAccessProperty: TypeId = 747;
+pub(super) const t_cudaAccessPolicyWindow: TypeId = 748;
+pub(super) const t_cudaKernelNodeAttrValue: TypeId = 749;
+pub(super) const t_P_cudaKernelNodeAttrValue: TypeId = 750;
+pub(super) const t_cudaSynchronizationPolicy: TypeId = 751;
+pub(super) const t_cudaLaunchAttributeValue_clusterDim: TypeId = 752;
+pub(super) const t_cudaClusterSchedulingPolicy: TypeId = 753;
+pub(super) const t_cudaLaunchAttributeValue_programmaticEvent: TypeId = 754;
+pub(super) const t_cudaLaunchMemSyncDomainMap: TypeId = 755;
+pub(super) const t_cudaLaunchMemSyncDomain: TypeId = 756;
+pub(super) const t_cudaLaunchAttributeValue_launchCompletionEvent: TypeId = 757;
+pub(super) const t_cudaGraphDeviceNode_t: TypeId = 758;
+pub(super) const t_cudaLaunchAttributeValue_deviceUpdatableKernelNode: TypeId = 759;
+pub(super) const t_cudaLaunchAttributeValue_preferredClusterDim: TypeId = 760;
+pub(super) const t_cudaLaunchAttributePortableClusterMode: TypeId = 761;
+pub(super) const t_cudaLaunchAttributeValue: TypeId = 762;
+pub(super) const t_P_cudaLaunchAttributeValue: TypeId = 763;
+pub(super) const t_P_cudaKernelNodeParams: TypeId = 764;
+pub(super) const t_PC_cudaKernelNodeAttrValue: TypeId = 765;
+pub(super) const t_PC_cudaLaunchAttributeValue: TypeId = 766;
+pub(super) const t_P_cudaMemcpy3DParms: TypeId = 767;
+pub(super) const t_P_cudaMemsetParams: TypeId = 768;
+pub(super) const t_P_cudaGraphNodeType: TypeId = 769;
+pub(super) const t_cudaUserObject_t: TypeId = 770;
+pub(super) const t_cudaUserObjectRetainFlags_in4: TypeId = 771;
+pub(super) const t_cudaGraphicsRegisterFlags_in4: TypeId = 772;
+pub(super) const t_cudaGraphicsMapFlags_in4: TypeId = 773;
+pub(super) const t_cudaHostAllocFlags_in4: TypeId = 774;
+pub(super) const t_P_cudaHostAllocFlags_in4: TypeId = 775;
+pub(super) const t_cudaHostRegisterFlags_in4: TypeId = 776;
+pub(super) const t_P_cudaExternalMemory_t: TypeId = 777;
+pub(super) const t_cudaExternalMemoryHandleType: TypeId = 778;
+pub(super) const t_cudaExternalMemoryHandleDesc_handle_win32: TypeId = 779;
+pub(super) const t_cudaExternalMemoryHandleDesc_handle: TypeId = 780;
+pub(super) const t_cudaExternalMemoryHandleDesc: TypeId = 781;
+pub(super) const t_PC_cudaExternalMemoryHandleDesc: TypeId = 782;
+pub(super) const t_cudaExternalSemaphoreHandleType: TypeId = 783;
+pub(super) const t_cudaExternalSemaphoreHandleDesc_handle_win32: TypeId = 784;
+pub(super) const t_cudaExternalSemaphoreHandleDesc_handle: TypeId = 785;
+pub(super) const t_cudaExternalSemaphoreHandleDesc: TypeId = 786;
+pub(super) const t_PC_cudaExternalSemaphoreHandleDesc: TypeId = 787;
+pub(super) const t_cudaInitDeviceFlags_in4: TypeId = 788;
+pub(super) const t_cudaIpcEventHandle_t: TypeId = 789;
+pub(super) const t_P_cudaIpcEventHandle_t: TypeId = 790;
+pub(super) const t_cudaIpcMemHandle_t: TypeId = 791;
+pub(super) const t_P_cudaIpcMemHandle_t: TypeId = 792;
+pub(super) const t_cudaIpcMemFlags_in4: TypeId = 793;
+pub(super) const t_cudaLaunchParams: TypeId = 794;
+pub(super) const t_P_cudaLaunchParams: TypeId = 795;
+pub(super) const t_cudaCooperativeMultiFlags_in4: TypeId = 796;
+pub(super) const t_cudaLaunchAttribute: TypeId = 797;
+pub(super) const t_P_cudaLaunchAttribute: TypeId = 798;
+pub(super) const t_cudaLaunchConfig_t: TypeId = 799;
+pub(super) const t_PC_cudaLaunchConfig_t: TypeId = 800;
+pub(super) const t_cudaLibrary_t: TypeId = 801;
+pub(super) const t_P_cudaLibrary_t: TypeId = 802;
+pub(super) const t_cudaJitOption: TypeId = 803;
+pub(super) const t_P_cudaJitOption: TypeId = 804;
+pub(super) const t_cudaLibraryOption: TypeId = 805;
+pub(super) const t_P_cudaLibraryOption: TypeId = 806;
+pub(super) const t_cudaLogsCallbackHandle: TypeId = 807;
+pub(super) const t_P_cudaLogsCallbackHandle: TypeId = 808;
+pub(super) const t_P_cudaPitchedPtr: TypeId = 809;
+pub(super) const t_cudaArrayFlags_in4: TypeId = 810;
+pub(super) const t_cudaMemAttachFlags_in4: TypeId = 811;
+pub(super) const t_cudaMemoryAdvise: TypeId = 812;
+pub(super) const t_P_cudaMemLocation: TypeId = 813;
+pub(super) const t_PC_cudaMemPoolProps: TypeId = 814;
+pub(super) const t_cudaMemPoolPtrExportData: TypeId = 815;
+pub(super) const t_P_cudaMemPoolPtrExportData: TypeId = 816;
+pub(super) const t_P_cudaMemAccessFlags: TypeId = 817;
+pub(super) const t_cudaMemPoolAttr: TypeId = 818;
+pub(super) const t_cudaMemRangeAttribute: TypeId = 819;
+pub(super) const t_P_cudaMemRangeAttribute: TypeId = 820;
+pub(super) const t_cudaMemcpy3DOperandType: TypeId = 821;
+pub(super) const t_cudaMemcpy3DOperand_op_ptr: TypeId = 822;
+pub(super) const t_cudaOffset3D: TypeId = 823;
+pub(super) const t_cudaMemcpy3DOperand_op_array: TypeId = 824;
+pub(super) const t_cudaMemcpy3DOperand_op: TypeId = 825;
+pub(super) const t_cudaMemcpy3DOperand: TypeId = 826;
+pub(super) const t_cudaMemcpy3DBatchOp: TypeId = 827;
+pub(super) const t_P_cudaMemcpy3DBatchOp: TypeId = 828;
+pub(super) const t_cudaMemcpy3DPeerParms: TypeId = 829;
+pub(super) const t_PC_cudaMemcpy3DPeerParms: TypeId = 830;
+pub(super) const t_cudaOccupancyFlags_in4: TypeId = 831;
+pub(super) const t_cudaMemoryType: TypeId = 832;
+pub(super) const t_A8_i64: TypeId = 833;
+pub(super) const t_cudaPointerAttributes__1: TypeId = 834;
+pub(super) const t_A7_i64: TypeId = 835;
+pub(super) const t_cudaPointerAttributes: TypeId = 836;
+pub(super) const t_P_cudaPointerAttributes: TypeId = 837;
+pub(super) const t_cudaOutputMode_t: TypeId = 838;
+pub(super) const t_f64: TypeId = 839;
+pub(super) const t_P_f64: TypeId = 840;
+pub(super) const t_PC_cudaExternalSemaphore_t: TypeId = 841;
+pub(super) const t_cudaExternalSemaphoreSignalParams_v1_params_fence: TypeId = 842;
+pub(super) const t_cudaExternalSemaphoreSignalParams_v1_params_nvSciSync: TypeId = 843;
+pub(super) const t_cudaExternalSemaphoreSignalParams_v1_params_keyedMutex: TypeId = 844;
+pub(super) const t_cudaExternalSemaphoreSignalParams_v1_params: TypeId = 845;
+pub(super) const t_cudaExternalSemaphoreSignalParams_v1: TypeId = 846;
+pub(super) const t_PC_cudaExternalSemaphoreSignalParams_v1: TypeId = 847;
+pub(super) const t_cudaStreamCaptureMode: TypeId = 848;
+pub(super) const t_cudaGraphRecaptureCallbackData: TypeId = 849;
+pub(super) const t_P_cudaGraphRecaptureCallbackData: TypeId = 850;
+pub(super) const t_cudaStreamAttrID: TypeId = 851;
+pub(super) const t_cudaStreamAttrValue: TypeId = 852;
+pub(super) const t_P_cudaStreamAttrValue: TypeId = 853;
+pub(super) const t_cudaStreamCaptureStatus: TypeId = 854;
+pub(super) const t_P_cudaStreamCaptureStatus: TypeId = 855;
+pub(super) const t_P_PC_cudaGraphNode_t: TypeId = 856;
+pub(super) const t_P_PC_cudaGraphEdgeData: TypeId = 857;
+pub(super) const t_P_cudaStreamFlags_in4: TypeId = 858;
+pub(super) const t_PC_cudaStreamAttrValue: TypeId = 859;
+pub(super) const t_cudaStreamUpdateCaptureDependenciesFlags_in4: TypeId = 860;
+pub(super) const t_cudaEventWaitFlags_in4: TypeId = 861;
+pub(super) const t_P_cudaStreamCaptureMode: TypeId = 862;
+pub(super) const t_P_cudaUserObject_t: TypeId = 863;
+pub(super) const t_cudaUserObjectFlags_in4: TypeId = 864;
+pub(super) const t_cudaExternalSemaphoreWaitParams_v1_params_fence: TypeId = 865;
+pub(super) const t_cudaExternalSemaphoreWaitParams_v1_params_nvSciSync: TypeId = 866;
+pub(super) const t_cudaExternalSemaphoreWaitParams_v1_params_keyedMutex: TypeId = 867;
+pub(super) const t_cudaExternalSemaphoreWaitParams_v1_params: TypeId = 868;
+pub(super) const t_cudaExternalSemaphoreWaitParams_v1: TypeId = 869;
+pub(super) const t_PC_cudaExternalSemaphoreWaitParams_v1: TypeId = 870;
+pub(super) const t_cublasStatus_t: TypeId = 871;
+pub(super) const t_cublasStatus_t_status: TypeId = 872;
+pub(super) const t_cublasHandle_t: TypeId = 873;
+pub(super) const t_cudaDataType: TypeId = 874;
+pub(super) const t_cuComplex: TypeId = 875;
+pub(super) const t_PC_cuComplex: TypeId = 876;
+pub(super) const t_P_cuComplex: TypeId = 877;
+pub(super) const t_cublasSideMode_t: TypeId = 878;
+pub(super) const t_cublasOperation_t: TypeId = 879;
+pub(super) const t_P_P_cuComplex: TypeId = 880;
+pub(super) const t_P_PC_cuComplex: TypeId = 881;
+pub(super) const t_cublasFillMode_t: TypeId = 882;
+pub(super) const t_PC_f32: TypeId = 883;
+pub(super) const t_P_cublasHandle_t: TypeId = 884;
+pub(super) const t_cublasDiagType_t: TypeId = 885;
+pub(super) const t_PC_f64: TypeId = 886;
+pub(super) const t_P_P_f64: TypeId = 887;
+pub(super) const t_P_PC_f64: TypeId = 888;
+pub(super) const t_PC_cublasOperation_t: TypeId = 889;
+pub(super) const t_PC_i64: TypeId = 890;
+pub(super) const t_cuDoubleComplex: TypeId = 891;
+pub(super) const t_PC_cuDoubleComplex: TypeId = 892;
+pub(super) const t_cublasComputeType_t: TypeId = 893;
+pub(super) const t_cublasGemmAlgo_t: TypeId = 894;
+pub(super) const t_cublasAtomicsMode_t: TypeId = 895;
+pub(super) const t_P_cublasAtomicsMode_t: TypeId = 896;
+pub(super) const t_cudaEmulationSpecialValuesSupport: TypeId = 897;
+pub(super) const t_P_cudaEmulationSpecialValuesSupport: TypeId = 898;
+pub(super) const t_cublasEmulationStrategy_t: TypeId = 899;
+pub(super) const t_P_cublasEmulationStrategy_t: TypeId = 900;
+pub(super) const t_P_P_i32: TypeId = 901;
+pub(super) const t_cudaEmulationMantissaControl: TypeId = 902;
+pub(super) const t_P_cudaEmulationMantissaControl: TypeId = 903;
+pub(super) const t_cublasMath_t_in4: TypeId = 904;
+pub(super) const t_P_cublasMath_t_in4: TypeId = 905;
+pub(super) const t_cublasPointerMode_t: TypeId = 906;
+pub(super) const t_P_cublasPointerMode_t: TypeId = 907;
+pub(super) const t_libraryPropertyType: TypeId = 908;
+pub(super) const t_f16: TypeId = 909;
+pub(super) const t_PC_f16: TypeId = 910;
+pub(super) const t_P_PC_f16: TypeId = 911;
+pub(super) const t_P_f16: TypeId = 912;
+pub(super) const t_P_P_f16: TypeId = 913;
+pub(super) const t_P_P_f32: TypeId = 914;
+pub(super) const t_P_i64: TypeId = 915;
+pub(super) const t_cublasLtHandle_t: TypeId = 916;
+pub(super) const t_P_cublasLtHandle_t: TypeId = 917;
+pub(super) const t_cublasLtEmulationDescOpaque_t: TypeId = 918;
+pub(super) const t_P_cublasLtEmulationDescOpaque_t: TypeId = 919;
+pub(super) const t_P_P_cublasLtEmulationDescOpaque_t: TypeId = 920;
+pub(super) const t_cublasLtEmulationDescAttributes_t: TypeId = 921;
+pub(super) const t_A14_u64: TypeId = 922;
+pub(super) const t_cublasLtMatrixLayoutOpaque_t: TypeId = 923;
+pub(super) const t_P_cublasLtMatrixLayoutOpaque_t: TypeId = 924;
+pub(super) const t_P_P_cublasLtMatrixLayoutOpaque_t: TypeId = 925;
+pub(super) const t_A23_u64: TypeId = 926;
+pub(super) const t_A32_u64: TypeId = 927;
+pub(super) const t_cublasLtMatmulDescOpaque_t: TypeId = 928;
+pub(super) const t_P_cublasLtMatmulDescOpaque_t: TypeId = 929;
+pub(super) const t_cublasLtMatmulAlgo_t: TypeId = 930;
+pub(super) const t_PC_cublasLtMatmulAlgo_t: TypeId = 931;
+pub(super) const t_cublasLtMatmulAlgoCapAttributes_t: TypeId = 932;
+pub(super) const t_A4_i32: TypeId = 933;
+pub(super) const t_cublasLtMatmulHeuristicResult_t: TypeId = 934;
+pub(super) const t_P_cublasLtMatmulHeuristicResult_t: TypeId = 935;
+pub(super) const t_cublasLtMatmulAlgoConfigAttributes_t: TypeId = 936;
+pub(super) const t_P_cublasLtMatmulAlgo_t: TypeId = 937;
+pub(super) const t_A10_u64: TypeId = 938;
+pub(super) const t_A12_u64: TypeId = 939;
+pub(super) const t_cublasLtMatmulPreferenceOpaque_t: TypeId = 940;
+pub(super) const t_P_cublasLtMatmulPreferenceOpaque_t: TypeId = 941;
+pub(super) const t_P_P_cublasLtMatmulDescOpaque_t: TypeId = 942;
+pub(super) const t_cublasLtMatmulDescAttributes_t: TypeId = 943;
+pub(super) const t_P_P_cublasLtMatmulPreferenceOpaque_t: TypeId = 944;
+pub(super) const t_cublasLtMatmulPreferenceAttributes_t: TypeId = 945;
+pub(super) const t_cublasLtMatrixLayoutAttribute_t: TypeId = 946;
+pub(super) const t_cublasLtMatrixTransformDescOpaque_t: TypeId = 947;
+pub(super) const t_P_cublasLtMatrixTransformDescOpaque_t: TypeId = 948;
+pub(super) const t_P_P_cublasLtMatrixTransformDescOpaque_t: TypeId = 949;
+pub(super) const t_cublasLtMatrixTransformDescAttributes_t: TypeId = 950;
+pub(super) const t_P_PC_f32: TypeId = 951;
+pub(super) const t_bf16: TypeId = 952;
+pub(super) const t_PC_bf16: TypeId = 953;
+pub(super) const t_P_PC_bf16: TypeId = 954;
+pub(super) const t_P_bf16: TypeId = 955;
+pub(super) const t_P_P_bf16: TypeId = 956;
+pub(super) const t_PC_u8: TypeId = 957;
+pub(super) const t_P_u8: TypeId = 958;
+pub(super) const t_cublasXtHandle_t: TypeId = 959;
+pub(super) const t_P_cublasXtHandle_t: TypeId = 960;
+pub(super) const t_cublasXtPinnedMemMode_t: TypeId = 961;
+pub(super) const t_P_cublasXtPinnedMemMode_t: TypeId = 962;
+pub(super) const t_cublasXtBlasOp_t: TypeId = 963;
+pub(super) const t_cublasXtOpType_t: TypeId = 964;
+pub(super) const t_P_cuDoubleComplex: TypeId = 965;
+pub(super) const t_P_P_cuDoubleComplex: TypeId = 966;
+pub(super) const t_P_PC_cuDoubleComplex: TypeId = 967;
+pub(super) const t_cudnnStatus_t: TypeId = 968;
+pub(super) const t_cudnnStatus_t_status: TypeId = 969;
+pub(super) const t_cudnnHandle_t: TypeId = 970;
+pub(super) const t_cudnnActivationDescriptor_t: TypeId = 971;
+pub(super) const t_cudnnTensorDescriptor_t: TypeId = 972;
+pub(super) const t_cudnnDataType_t: TypeId = 973;
+pub(super) const t_cudnnBackendDescriptorType_t: TypeId = 974;
+pub(super) const t_cudnnBackendAttributeName_t: TypeId = 975;
+pub(super) const t_cudnnBackendAttributeType_t: TypeId = 976;
+pub(super) const t_cudnnBatchNormMode_t: TypeId = 977;
+pub(super) const t_cudnnBatchNormOps_t: TypeId = 978;
+pub(super) const t_cudnnRNNDescriptor_t: TypeId = 979;
+pub(super) const t_cudnnCTCLossAlgo_t: TypeId = 980;
+pub(super) const t_cudnnCTCLossDescriptor_t: TypeId = 981;
+pub(super) const t_cudnnCausalConv1dActivation_t: TypeId = 982;
+pub(super) const t_cudnnFilterDescriptor_t: TypeId = 983;
+pub(super) const t_cudnnConvolutionDescriptor_t: TypeId = 984;
+pub(super) const t_cudnnConvolutionBwdDataAlgo_t: TypeId = 985;
+pub(super) const t_cudnnConvolutionBwdFilterAlgo_t: TypeId = 986;
+pub(super) const t_cudnnConvolutionFwdAlgo_t: TypeId = 987;
+pub(super) const t_cudnnAlgorithmDescriptor_t: TypeId = 988;
+pub(super) const t_P_cudnnHandle_t: TypeId = 989;
+pub(super) const t_P_cudnnActivationDescriptor_t: TypeId = 990;
+pub(super) const t_P_cudnnAlgorithmDescriptor_t: TypeId = 991;
+pub(super) const t_cudnnAlgorithmPerformance_t: TypeId = 992;
+pub(super) const t_P_cudnnAlgorithmPerformance_t: TypeId = 993;
+pub(super) const t_cudnnAttnDescriptor_t: TypeId = 994;
+pub(super) const t_P_cudnnAttnDescriptor_t: TypeId = 995;
+pub(super) const t_P_cudnnCTCLossDescriptor_t: TypeId = 996;
+pub(super) const t_P_cudnnConvolutionDescriptor_t: TypeId = 997;
+pub(super) const t_cudnnDropoutDescriptor_t: TypeId = 998;
+pub(super) const t_P_cudnnDropoutDescriptor_t: TypeId = 999;
+pub(super) const t_P_cudnnFilterDescriptor_t: TypeId = 1000;
+pub(super) const t_cudnnFusedOpsConstParamPack_t: TypeId = 1001;
+pub(super) const t_P_cudnnFusedOpsConstParamPack_t: TypeId = 1002;
+pub(super) const t_cudnnFusedOps_t: TypeId = 1003;
+pub(super) const t_cudnnFusedOpsPlan_t: TypeId = 1004;
+pub(super) const t_P_cudnnFusedOpsPlan_t: TypeId = 1005;
+pub(super) const t_cudnnFusedOpsVariantParamPack_t: TypeId = 1006;
+pub(super) const t_P_cudnnFusedOpsVariantParamPack_t: TypeId = 1007;
+pub(super) const t_cudnnLRNDescriptor_t: TypeId = 1008;
+pub(super) const t_P_cudnnLRNDescriptor_t: TypeId = 1009;
+pub(super) const t_cudnnOpTensorDescriptor_t: TypeId = 1010;
+pub(super) const t_P_cudnnOpTensorDescriptor_t: TypeId = 1011;
+pub(super) const t_cudnnPersistentRNNPlan_t: TypeId = 1012;
+pub(super) const t_P_cudnnPersistentRNNPlan_t: TypeId = 1013;
+pub(super) const t_cudnnPoolingDescriptor_t: TypeId = 1014;
+pub(super) const t_P_cudnnPoolingDescriptor_t: TypeId = 1015;
+pub(super) const t_cudnnRNNDataDescriptor_t: TypeId = 1016;
+pub(super) const t_P_cudnnRNNDataDescriptor_t: TypeId = 1017;
+pub(super) const t_P_cudnnRNNDescriptor_t: TypeId = 1018;
+pub(super) const t_cudnnReduceTensorDescriptor_t: TypeId = 1019;
+pub(super) const t_P_cudnnReduceTensorDescriptor_t: TypeId = 1020;
+pub(super) const t_cudnnSeqDataDescriptor_t: TypeId = 1021;
+pub(super) const t_P_cudnnSeqDataDescriptor_t: TypeId = 1022;
+pub(super) const t_cudnnSpatialTransformerDescriptor_t: TypeId = 1023;
+pub(super) const t_P_cudnnSpatialTransformerDescriptor_t: TypeId = 1024;
+pub(super) const t_P_cudnnTensorDescriptor_t: TypeId = 1025;
+pub(super) const t_cudnnTensorTransformDescriptor_t: TypeId = 1026;
+pub(super) const t_P_cudnnTensorTransformDescriptor_t: TypeId = 1027;
+pub(super) const t_cudnnNormMode_t: TypeId = 1028;
+pub(super) const t_cudnnDivNormMode_t: TypeId = 1029;
+pub(super) const t_cudnnDeterminism_t: TypeId = 1030;
+pub(super) const t_cudnnMathType_t: TypeId = 1031;
+pub(super) const t_cudnnConvolutionBwdDataAlgoPerf_t: TypeId = 1032;
+pub(super) const t_P_cudnnConvolutionBwdDataAlgoPerf_t: TypeId = 1033;
+pub(super) const t_cudnnConvolutionBwdFilterAlgoPerf_t: TypeId = 1034;
+pub(super) const t_P_cudnnConvolutionBwdFilterAlgoPerf_t: TypeId = 1035;
+pub(super) const t_cudnnConvolutionFwdAlgoPerf_t: TypeId = 1036;
+pub(super) const t_P_cudnnConvolutionFwdAlgoPerf_t: TypeId = 1037;
+pub(super) const t_PC_cudnnTensorDescriptor_t: TypeId = 1038;
+pub(super) const t_cudnnActivationMode_t: TypeId = 1039;
+pub(super) const t_P_cudnnActivationMode_t: TypeId = 1040;
+pub(super) const t_cudnnNanPropagation_t: TypeId = 1041;
+pub(super) const t_P_cudnnNanPropagation_t: TypeId = 1042;
+pub(super) const t_cudnnRNNAlgo_t: TypeId = 1043;
+pub(super) const t_Algorithm: TypeId = 1044;
+pub(super) const t_cudnnAlgorithm_t: TypeId = 1045;
+pub(super) const t_P_cudnnAlgorithm_t: TypeId = 1046;
+pub(super) const t_P_cudnnStatus_t: TypeId = 1047;
+pub(super) const t_P_cudnnDataType_t: TypeId = 1048;
+pub(super) const t_P_cudnnMathType_t: TypeId = 1049;
+pub(super) const t_cudnnLossNormalizationMode_t: TypeId = 1050;
+pub(super) const t_P_cudnnLossNormalizationMode_t: TypeId = 1051;
+pub(super) const t_cudnnCTCGradMode_t: TypeId = 1052;
+pub(super) const t_P_cudnnCTCGradMode_t: TypeId = 1053;
+pub(super) const t_cudnnConvolutionMode_t: TypeId = 1054;
+pub(super) const t_P_cudnnConvolutionMode_t: TypeId = 1055;
+pub(super) const t_cudnnReorderType_t: TypeId = 1056;
+pub(super) const t_P_cudnnReorderType_t: TypeId = 1057;
+pub(super) const t_cudnnTensorFormat_t: TypeId = 1058;
+pub(super) const t_P_cudnnTensorFormat_t: TypeId = 1059;
+pub(super) const t_cudnnFusedOpsConstParamLabel_t: TypeId = 1060;
+pub(super) const t_cudnnFusedOpsVariantParamLabel_t: TypeId = 1061;
+pub(super) const t_cudnnMultiHeadAttnWeightKind_t: TypeId = 1062;
+pub(super) const t_cudnnNormOps_t: TypeId = 1063;
+pub(super) const t_cudnnNormAlgo_t: TypeId = 1064;
+pub(super) const t_cudnnOpTensorOp_t: TypeId = 1065;
+pub(super) const t_P_cudnnOpTensorOp_t: TypeId = 1066;
+pub(super) const t_cudnnPoolingMode_t: TypeId = 1067;
+pub(super) const t_P_cudnnPoolingMode_t: TypeId = 1068;
+pub(super) const t_cudnnRNNBiasMode_t: TypeId = 1069;
+pub(super) const t_P_cudnnRNNBiasMode_t: TypeId = 1070;
+pub(super) const t_cudnnRNNDataLayout_t: TypeId = 1071;
+pub(super) const t_P_cudnnRNNDataLayout_t: TypeId = 1072;
+pub(super) const t_cudnnRNNInputMode_t: TypeId = 1073;
+pub(super) const t_P_cudnnRNNInputMode_t: TypeId = 1074;
+pub(super) const t_cudnnDirectionMode_t: TypeId = 1075;
+pub(super) const t_P_cudnnDirectionMode_t: TypeId = 1076;
+pub(super) const t_cudnnRNNMode_t: TypeId = 1077;
+pub(super) const t_P_cudnnRNNMode_t: TypeId = 1078;
+pub(super) const t_P_cudnnRNNAlgo_t: TypeId = 1079;
+pub(super) const t_cudnnForwardMode_t: TypeId = 1080;
+pub(super) const t_cudnnReduceTensorOp_t: TypeId = 1081;
+pub(super) const t_P_cudnnReduceTensorOp_t: TypeId = 1082;
+pub(super) const t_cudnnReduceTensorIndices_t: TypeId = 1083;
+pub(super) const t_P_cudnnReduceTensorIndices_t: TypeId = 1084;
+pub(super) const t_cudnnIndicesType_t: TypeId = 1085;
+pub(super) const t_P_cudnnIndicesType_t: TypeId = 1086;
+pub(super) const t_cudnnSeqDataAxis_t: TypeId = 1087;
+pub(super) const t_P_cudnnSeqDataAxis_t: TypeId = 1088;
+pub(super) const t_cudnnFoldingDirection_t: TypeId = 1089;
+pub(super) const t_P_cudnnFoldingDirection_t: TypeId = 1090;
+pub(super) const t_cudnnGnnCscGraph_t: TypeId = 1091;
+pub(super) const t_PC_cudnnGnnCscGraph_t: TypeId = 1092;
+pub(super) const t_cudnnGnnAggOp_t: TypeId = 1093;
+pub(super) const t_cudnnGnnActivationOp_t: TypeId = 1094;
+pub(super) const t_cudnnGnnMhaParams_t: TypeId = 1095;
+pub(super) const t_PC_cudnnGnnMhaParams_t: TypeId = 1096;
+pub(super) const t_cudnnLRNMode_t: TypeId = 1097;
+pub(super) const t_cudnnWgradMode_t: TypeId = 1098;
+pub(super) const t_cudnnErrQueryMode_t: TypeId = 1099;
+pub(super) const t_cudnnRNNClipMode_t: TypeId = 1100;
+pub(super) const t_P_cudnnRNNClipMode_t: TypeId = 1101;
+pub(super) const t_PC_cudnnSeqDataAxis_t: TypeId = 1102;
+pub(super) const t_cudnnSamplerType_t: TypeId = 1103;
+pub(super) const t_cudnnSoftmaxAlgorithm_t: TypeId = 1104;
+pub(super) const t_cudnnSoftmaxMode_t: TypeId = 1105;
+pub(super) const t_cufftResult: TypeId = 1106;
+pub(super) const t_cufftResult_status: TypeId = 1107;
+pub(super) const t_cufftType: TypeId = 1108;
+pub(super) const t_cufftProperty: TypeId = 1109;
+pub(super) const t_cufftXtCallbackType: TypeId = 1110;
+pub(super) const t_A64_i32: TypeId = 1111;
+pub(super) const t_A64_P_void: TypeId = 1112;
+pub(super) const t_A64_u64: TypeId = 1113;
+pub(super) const t_cudaXtDesc: TypeId = 1114;
+pub(super) const t_P_cudaXtDesc: TypeId = 1115;
+pub(super) const t_libFormat: TypeId = 1116;
+pub(super) const t_cudaLibXtDesc: TypeId = 1117;
+pub(super) const t_P_cudaLibXtDesc: TypeId = 1118;
+pub(super) const t_P_P_cudaLibXtDesc: TypeId = 1119;
+pub(super) const t_cufftXtSubFormat: TypeId = 1120;
+pub(super) const t_cufftXtCopyType: TypeId = 1121;
+pub(super) const t_cufftXtQueryType: TypeId = 1122;
+pub(super) const t_A3_u64: TypeId = 1123;
+pub(super) const t_cufftBox3d: TypeId = 1124;
+pub(super) const t_PC_cufftBox3d: TypeId = 1125;
+pub(super) const t_cufftXtWorkAreaPolicy: TypeId = 1126;
+pub(super) const t_CUfileOpError: TypeId = 1127;
+pub(super) const t_CUfileError_t: TypeId = 1128;
+pub(super) const t_CUfileStatus_t_in4: TypeId = 1129;
+pub(super) const t_CUfileIOEvents_t: TypeId = 1130;
+pub(super) const t_P_CUfileIOEvents_t: TypeId = 1131;
+pub(super) const t_CUfileBatchMode_t: TypeId = 1132;
+pub(super) const t_CUfileIOParams_t_u_batch: TypeId = 1133;
+pub(super) const t_CUfileIOParams_t_u: TypeId = 1134;
+pub(super) const t_CUfileOpcode_t: TypeId = 1135;
+pub(super) const t_CUfileIOParams_t: TypeId = 1136;
+pub(super) const t_P_CUfileIOParams_t: TypeId = 1137;
+pub(super) const t_CUfileDriverStatusFlags_t_in4: TypeId = 1138;
+pub(super) const t_CUfileP2PFlags_t_in4: TypeId = 1139;
+pub(super) const t_P_CUfileP2PFlags_t_in4: TypeId = 1140;
+pub(super) const t_CUfileDrvProps_t_nvfs: TypeId = 1141;
+pub(super) const t_CUfileDrvProps_t: TypeId = 1142;
+pub(super) const t_P_CUfileDrvProps_t: TypeId = 1143;
+pub(super) const t_CUFileBoolConfigParameter_t: TypeId = 1144;
+pub(super) const t_P_bool1: TypeId = 1145;
+pub(super) const t_CUFileSizeTConfigParameter_t: TypeId = 1146;
+pub(super) const t_CUFileStringConfigParameter_t: TypeId = 1147;
+pub(super) const t_CUfileOpCounter_t: TypeId = 1148;
+pub(super) const t_CUfileStatsLevel1_t: TypeId = 1149;
+pub(super) const t_P_CUfileStatsLevel1_t: TypeId = 1150;
+pub(super) const t_CUfileStatsLevel2_t: TypeId = 1151;
+pub(super) const t_P_CUfileStatsLevel2_t: TypeId = 1152;
+pub(super) const t_A16_char: TypeId = 1153;
+pub(super) const t_CUfilePerGpuStats_t: TypeId = 1154;
+pub(super) const t_A16_CUfilePerGpuStats_t: TypeId = 1155;
+pub(super) const t_CUfileStatsLevel3_t: TypeId = 1156;
+pub(super) const t_P_CUfileStatsLevel3_t: TypeId = 1157;
+pub(super) const t_CUfileFileHandleType: TypeId = 1158;
+pub(super) const t_CUfileDescr_t_handle: TypeId = 1159;
+pub(super) const t_CUfileFSOps_t: TypeId = 1160;
+pub(super) const t_PC_CUfileFSOps_t: TypeId = 1161;
+pub(super) const t_CUfileDescr_t: TypeId = 1162;
+pub(super) const t_P_CUfileDescr_t: TypeId = 1163;
+pub(super) const t_CUfileIOVec_t: TypeId = 1164;
+pub(super) const t_PC_CUfileIOVec_t: TypeId = 1165;
+pub(super) const t_curandStatus_t: TypeId = 1166;
+pub(super) const t_curandStatus_t_status: TypeId = 1167;
+pub(super) const t_curandGenerator_t: TypeId = 1168;
+pub(super) const t_P_curandGenerator_t: TypeId = 1169;
+pub(super) const t_curandRngType_t: TypeId = 1170;
+pub(super) const t_curandDiscreteDistribution_t: TypeId = 1171;
+pub(super) const t_P_curandDiscreteDistribution_t: TypeId = 1172;
+pub(super) const t_curandMethod_t: TypeId = 1173;
+pub(super) const t_A32_u32: TypeId = 1174;
+pub(super) const t_P_A32_u32: TypeId = 1175;
+pub(super) const t_P_P_A32_u32: TypeId = 1176;
+pub(super) const t_curandDirectionVectorSet_t: TypeId = 1177;
+pub(super) const t_P_A64_u64: TypeId = 1178;
+pub(super) const t_P_P_A64_u64: TypeId = 1179;
+pub(super) const t_P_P_u32: TypeId = 1180;
+pub(super) const t_P_P_u64: TypeId = 1181;
+pub(super) const t_curandOrdering_t: TypeId = 1182;
+pub(super) const t_cusolverStatus_t: TypeId = 1183;
+pub(super) const t_cusolverStatus_t_status: TypeId = 1184;
+pub(super) const t_cusolverDnHandle_t: TypeId = 1185;
+pub(super) const t_i8: TypeId = 1186;
+pub(super) const t_cusolverEigMode_t: TypeId = 1187;
+pub(super) const t_gesvdjInfo_t: TypeId = 1188;
+pub(super) const t_cusolverEigRange_t: TypeId = 1189;
+pub(super) const t_syevjInfo_t: TypeId = 1190;
+pub(super) const t_cusolverEigType_t: TypeId = 1191;
+pub(super) const t_P_cusolverDnHandle_t: TypeId = 1192;
+pub(super) const t_P_gesvdjInfo_t: TypeId = 1193;
+pub(super) const t_cusolverDnParams_t: TypeId = 1194;
+pub(super) const t_P_cusolverDnParams_t: TypeId = 1195;
+pub(super) const t_P_syevjInfo_t: TypeId = 1196;
+pub(super) const t_cusolverDeterministicMode_t: TypeId = 1197;
+pub(super) const t_P_cusolverDeterministicMode_t: TypeId = 1198;
+pub(super) const t_cudaEmulationStrategy: TypeId = 1199;
+pub(super) const t_P_cudaEmulationStrategy: TypeId = 1200;
+pub(super) const t_cusolverMathMode_t: TypeId = 1201;
+pub(super) const t_P_cusolverMathMode_t: TypeId = 1202;
+pub(super) const t_cusolverDnIRSInfos_t: TypeId = 1203;
+pub(super) const t_P_cusolverDnIRSInfos_t: TypeId = 1204;
+pub(super) const t_cusolverDnIRSParams_t: TypeId = 1205;
+pub(super) const t_P_cusolverDnIRSParams_t: TypeId = 1206;
+pub(super) const t_cusolverIRSRefinement_t: TypeId = 1207;
+pub(super) const t_cusolverPrecType_t: TypeId = 1208;
+pub(super) const t_cusolverDnFunction_t: TypeId = 1209;
+pub(super) const t_cusolverAlgMode_t: TypeId = 1210;
+pub(super) const t_cusolverDirectMode_t: TypeId = 1211;
+pub(super) const t_cusolverStorevMode_t: TypeId = 1212;
+pub(super) const t_cusolverEigComp_t: TypeId = 1213;
+pub(super) const t_cusolverMgHandle_t: TypeId = 1214;
+pub(super) const t_P_cusolverMgHandle_t: TypeId = 1215;
+pub(super) const t_cusolverMgGridMapping_t: TypeId = 1216;
+pub(super) const t_cusolverRfHandle_t: TypeId = 1217;
+pub(super) const t_P_cusolverRfHandle_t: TypeId = 1218;
+pub(super) const t_cusolverRfFactorization_t: TypeId = 1219;
+pub(super) const t_P_cusolverRfFactorization_t: TypeId = 1220;
+pub(super) const t_cusolverRfTriangularSolve_t: TypeId = 1221;
+pub(super) const t_P_cusolverRfTriangularSolve_t: TypeId = 1222;
+pub(super) const t_cusolverRfMatrixFormat_t: TypeId = 1223;
+pub(super) const t_P_cusolverRfMatrixFormat_t: TypeId = 1224;
+pub(super) const t_cusolverRfUnitDiagonal_t: TypeId = 1225;
+pub(super) const t_P_cusolverRfUnitDiagonal_t: TypeId = 1226;
+pub(super) const t_cusolverRfNumericBoostReport_t: TypeId = 1227;
+pub(super) const t_P_cusolverRfNumericBoostReport_t: TypeId = 1228;
+pub(super) const t_cusolverRfResetValuesFastMode_t: TypeId = 1229;
+pub(super) const t_P_cusolverRfResetValuesFastMode_t: TypeId = 1230;
+pub(super) const t_cusolverSpHandle_t: TypeId = 1231;
+pub(super) const t_cusparseMatDescr_t: TypeId = 1232;
+pub(super) const t_csrcholInfo_t: TypeId = 1233;
+pub(super) const t_csrcholInfoHost_t: TypeId = 1234;
+pub(super) const t_csrluInfoHost_t: TypeId = 1235;
+pub(super) const t_csrqrInfo_t: TypeId = 1236;
+pub(super) const t_csrqrInfoHost_t: TypeId = 1237;
+pub(super) const t_P_cusolverSpHandle_t: TypeId = 1238;
+pub(super) const t_P_csrcholInfo_t: TypeId = 1239;
+pub(super) const t_P_csrcholInfoHost_t: TypeId = 1240;
+pub(super) const t_P_csrluInfoHost_t: TypeId = 1241;
+pub(super) const t_P_csrqrInfo_t: TypeId = 1242;
+pub(super) const t_P_csrqrInfoHost_t: TypeId = 1243;
+pub(super) const t_cusparseStatus_t: TypeId = 1244;
+pub(super) const t_cusparseStatus_t_status: TypeId = 1245;
+pub(super) const t_cusparseHandle_t: TypeId = 1246;
+pub(super) const t_cusparseSpVecDescr_t: TypeId = 1247;
+pub(super) const t_cusparseDnVecDescr_t: TypeId = 1248;
+pub(super) const t_cusparseConstSpVecDescr_t: TypeId = 1249;
+pub(super) const t_cusparseSpMatDescr_t: TypeId = 1250;
+pub(super) const t_cusparseIndexType_t: TypeId = 1251;
+pub(super) const t_P_cusparseIndexType_t: TypeId = 1252;
+pub(super) const t_cusparseIndexBase_t: TypeId = 1253;
+pub(super) const t_P_cusparseIndexBase_t: TypeId = 1254;
+pub(super) const t_P_cudaDataType: TypeId = 1255;
+pub(super) const t_cusparseDirection_t: TypeId = 1256;
+pub(super) const t_bsric02Info_t: TypeId = 1257;
+pub(super) const t_cusparseSolvePolicy_t: TypeId = 1258;
+pub(super) const t_bsrilu02Info_t: TypeId = 1259;
+pub(super) const t_cusparseOperation_t: TypeId = 1260;
+pub(super) const t_bsrsm2Info_t: TypeId = 1261;
+pub(super) const t_bsrsv2Info_t: TypeId = 1262;
+pub(super) const t_csru2csrInfo_t: TypeId = 1263;
+pub(super) const t_cusparseColorInfo_t: TypeId = 1264;
+pub(super) const t_csrgemm2Info_t: TypeId = 1265;
+pub(super) const t_csric02Info_t: TypeId = 1266;
+pub(super) const t_csrilu02Info_t: TypeId = 1267;
+pub(super) const t_csrsm2Info_t: TypeId = 1268;
+pub(super) const t_csrsv2Info_t: TypeId = 1269;
+pub(super) const t_cusparseAction_t: TypeId = 1270;
+pub(super) const t_cusparseConstSpMatDescr_t: TypeId = 1271;
+pub(super) const t_cusparseConstDnMatDescr_t: TypeId = 1272;
+pub(super) const t_cusparseOrder_t: TypeId = 1273;
+pub(super) const t_P_cusparseOrder_t: TypeId = 1274;
+pub(super) const t_cusparseConstDnVecDescr_t: TypeId = 1275;
+pub(super) const t_cusparseDnMatDescr_t: TypeId = 1276;
+pub(super) const t_P_cusparseHandle_t: TypeId = 1277;
+pub(super) const t_P_cusparseSpMatDescr_t: TypeId = 1278;
+pub(super) const t_P_bsric02Info_t: TypeId = 1279;
+pub(super) const t_P_bsrilu02Info_t: TypeId = 1280;
+pub(super) const t_P_bsrsm2Info_t: TypeId = 1281;
+pub(super) const t_P_bsrsv2Info_t: TypeId = 1282;
+pub(super) const t_P_cusparseColorInfo_t: TypeId = 1283;
+pub(super) const t_P_cusparseConstSpMatDescr_t: TypeId = 1284;
+pub(super) const t_P_cusparseConstDnMatDescr_t: TypeId = 1285;
+pub(super) const t_P_cusparseConstDnVecDescr_t: TypeId = 1286;
+pub(super) const t_P_cusparseConstSpVecDescr_t: TypeId = 1287;
+pub(super) const t_P_csrgemm2Info_t: TypeId = 1288;
+pub(super) const t_P_csric02Info_t: TypeId = 1289;
+pub(super) const t_P_csrilu02Info_t: TypeId = 1290;
+pub(super) const t_P_csrsm2Info_t: TypeId = 1291;
+pub(super) const t_P_csrsv2Info_t: TypeId = 1292;
+pub(super) const t_P_csru2csrInfo_t: TypeId = 1293;
+pub(super) const t_P_cusparseDnMatDescr_t: TypeId = 1294;
+pub(super) const t_P_cusparseDnVecDescr_t: TypeId = 1295;
+pub(super) const t_P_cusparseMatDescr_t: TypeId = 1296;
+pub(super) const t_pruneInfo_t: TypeId = 1297;
+pub(super) const t_P_pruneInfo_t: TypeId = 1298;
+pub(super) const t_P_cusparseSpVecDescr_t: TypeId = 1299;
+pub(super) const t_cusparseCsr2CscAlg_t: TypeId = 1300;
+pub(super) const t_cusparseAlgMode_t: TypeId = 1301;
+pub(super) const t_cusparseDenseToSparseAlg_t: TypeId = 1302;
+pub(super) const t_cusparseColorAlg_t: TypeId = 1303;
+pub(super) const t_P_cusparseColorAlg_t: TypeId = 1304;
+pub(super) const t_cusparseDiagType_t: TypeId = 1305;
+pub(super) const t_cusparseFillMode_t: TypeId = 1306;
+pub(super) const t_cusparseMatrixType_t: TypeId = 1307;
+pub(super) const t_cusparsePointerMode_t: TypeId = 1308;
+pub(super) const t_P_cusparsePointerMode_t: TypeId = 1309;
+pub(super) const t_cusparseSDDMMAlg_t: TypeId = 1310;
+pub(super) const t_cusparseSpGEAMAlg_t: TypeId = 1311;
+pub(super) const t_cusparseSpGEAMDescr_t: TypeId = 1312;
+pub(super) const t_P_cusparseSpGEAMDescr_t: TypeId = 1313;
+pub(super) const t_cusparseSpGEMMAlg_t: TypeId = 1314;
+pub(super) const t_cusparseSpGEMMDescr_t: TypeId = 1315;
+pub(super) const t_P_cusparseSpGEMMDescr_t: TypeId = 1316;
+pub(super) const t_cusparseSpMMAlg_t: TypeId = 1317;
+pub(super) const t_cusparseSpMMOpPlan_t: TypeId = 1318;
+pub(super) const t_P_cusparseSpMMOpPlan_t: TypeId = 1319;
+pub(super) const t_cusparseSpMMOpAlg_t: TypeId = 1320;
+pub(super) const t_cusparseSpMVAlg_t: TypeId = 1321;
+pub(super) const t_cusparseSpMatAttribute_t: TypeId = 1322;
+pub(super) const t_cusparseFormat_t: TypeId = 1323;
+pub(super) const t_P_cusparseFormat_t: TypeId = 1324;
+pub(super) const t_cusparseSpSMAlg_t: TypeId = 1325;
+pub(super) const t_cusparseSpSMDescr_t: TypeId = 1326;
+pub(super) const t_P_cusparseSpSMDescr_t: TypeId = 1327;
+pub(super) const t_cusparseSpSMUpdate_t: TypeId = 1328;
+pub(super) const t_cusparseSpSVAlg_t: TypeId = 1329;
+pub(super) const t_cusparseSpSVDescr_t: TypeId = 1330;
+pub(super) const t_P_cusparseSpSVDescr_t: TypeId = 1331;
+pub(super) const t_cusparseSpSVUpdate_t: TypeId = 1332;
+pub(super) const t_cusparseSparseToDenseAlg_t: TypeId = 1333;
+pub(super) const t_ncclResult_t: TypeId = 1334;
+pub(super) const t_ncclResult_t_status: TypeId = 1335;
+pub(super) const t_ncclDataType_t: TypeId = 1336;
+pub(super) const t_ncclComm_t: TypeId = 1337;
+pub(super) const t_ncclConfigExt_t: TypeId = 1338;
+pub(super) const t_P_ncclConfigExt_t: TypeId = 1339;
+pub(super) const t_ncclConfigExt_t_key: TypeId = 1340;
+pub(super) const t_ncclConfigExt_t_val: TypeId = 1341;
+pub(super) const t_ncclCollConfig_t: TypeId = 1342;
+pub(super) const t_PC_ncclCollConfig_t: TypeId = 1343;
+pub(super) const t_ncclRedOp_t: TypeId = 1344;
+pub(super) const t_P_ncclResult_t: TypeId = 1345;
+pub(super) const t_A128_char: TypeId = 1346;
+pub(super) const t_ncclUniqueId: TypeId = 1347;
+pub(super) const t_P_ncclUniqueId: TypeId = 1348;
+pub(super) const t_PC_ncclUniqueId: TypeId = 1349;
+pub(super) const t_P_ncclComm_t: TypeId = 1350;
+pub(super) const t_ncclConfig_t: TypeId = 1351;
+pub(super) const t_P_ncclConfig_t: TypeId = 1352;
+pub(super) const t_ncclCommMemStat_t: TypeId = 1353;
+pub(super) const t_ncclWindow_t: TypeId = 1354;
+pub(super) const t_P_ncclWindow_t: TypeId = 1355;
+pub(super) const t_ncclSimInfo_t: TypeId = 1356;
+pub(super) const t_P_ncclSimInfo_t: TypeId = 1357;
+pub(super) const t_ncclParamHandle_t: TypeId = 1358;
+pub(super) const t_P_ncclParamHandle_t: TypeId = 1359;
+pub(super) const t_P_P_PC_char: TypeId = 1360;
+pub(super) const t_i16: TypeId = 1361;
+pub(super) const t_P_i16: TypeId = 1362;
+pub(super) const t_P_i8: TypeId = 1363;
+pub(super) const t_P_u16: TypeId = 1364;
+pub(super) const t_P_ncclRedOp_t: TypeId = 1365;
+pub(super) const t_ncclScalarResidence_t: TypeId = 1366;
+pub(super) const t_ncclEncryptionConfig_t: TypeId = 1367;
+pub(super) const t_PC_ncclEncryptionConfig_t: TypeId = 1368;
+pub(super) const t_ncclWaitSignalDesc_t: TypeId = 1369;
+pub(super) const t_P_ncclWaitSignalDesc_t: TypeId = 1370;
+pub(super) const t_nvFatbinResult: TypeId = 1371;
+pub(super) const t_nvFatbinResult_status: TypeId = 1372;
+pub(super) const t_nvFatbinHandle: TypeId = 1373;
+pub(super) const t_P_nvFatbinHandle: TypeId = 1374;
+pub(super) const t_nvJitLinkResult: TypeId = 1375;
+pub(super) const t_nvJitLinkResult_status: TypeId = 1376;
+pub(super) const t_nvJitLinkHandle: TypeId = 1377;
+pub(super) const t_nvJitLinkInputType: TypeId = 1378;
+pub(super) const t_P_nvJitLinkHandle: TypeId = 1379;
+pub(super) const t_nvjpegStatus_t: TypeId = 1380;
+pub(super) const t_nvjpegStatus_t_status: TypeId = 1381;
+pub(super) const t_nvjpegHandle_t: TypeId = 1382;
+pub(super) const t_nvjpegDevAllocator_t: TypeId = 1383;
+pub(super) const t_P_nvjpegDevAllocator_t: TypeId = 1384;
+pub(super) const t_nvjpegBufferDevice_t: TypeId = 1385;
+pub(super) const t_P_nvjpegBufferDevice_t: TypeId = 1386;
+pub(super) const t_nvjpegDevAllocatorV2_t: TypeId = 1387;
+pub(super) const t_P_nvjpegDevAllocatorV2_t: TypeId = 1388;
+pub(super) const t_nvjpegPinnedAllocator_t: TypeId = 1389;
+pub(super) const t_P_nvjpegPinnedAllocator_t: TypeId = 1390;
+pub(super) const t_nvjpegBufferPinned_t: TypeId = 1391;
+pub(super) const t_P_nvjpegBufferPinned_t: TypeId = 1392;
+pub(super) const t_nvjpegPinnedAllocatorV2_t: TypeId = 1393;
+pub(super) const t_P_nvjpegPinnedAllocatorV2_t: TypeId = 1394;
+pub(super) const t_nvjpegBackend_t: TypeId = 1395;
+pub(super) const t_P_nvjpegHandle_t: TypeId = 1396;
+pub(super) const t_nvjpegJpegState_t: TypeId = 1397;
+pub(super) const t_nvjpegOutputFormat_t: TypeId = 1398;
+pub(super) const t_A4_P_u8: TypeId = 1399;
+pub(super) const t_A4_u64: TypeId = 1400;
+pub(super) const t_nvjpegImage_t: TypeId = 1401;
+pub(super) const t_P_nvjpegImage_t: TypeId = 1402;
+pub(super) const t_P_PC_u8: TypeId = 1403;
+pub(super) const t_nvjpegDecodeParams_t: TypeId = 1404;
+pub(super) const t_P_nvjpegDecodeParams_t: TypeId = 1405;
+pub(super) const t_nvjpegChromaSubsampling_t: TypeId = 1406;
+pub(super) const t_nvjpegJpegStream_t: TypeId = 1407;
+pub(super) const t_nvjpegJpegDecoder_t: TypeId = 1408;
+pub(super) const t_nvjpegExifOrientation_t: TypeId = 1409;
+pub(super) const t_nvjpegScaleFactor_t: TypeId = 1410;
+pub(super) const t_P_nvjpegJpegDecoder_t: TypeId = 1411;
+pub(super) const t_P_nvjpegJpegState_t: TypeId = 1412;
+pub(super) const t_nvjpegEncoderState_t: TypeId = 1413;
+pub(super) const t_nvjpegEncoderParams_t: TypeId = 1414;
+pub(super) const t_PC_nvjpegImage_t: TypeId = 1415;
+pub(super) const t_nvjpegInputFormat_t: TypeId = 1416;
+pub(super) const t_P_nvjpegEncoderParams_t: TypeId = 1417;
+pub(super) const t_nvjpegJpegEncoding_t: TypeId = 1418;
+pub(super) const t_P_nvjpegEncoderState_t: TypeId = 1419;
+pub(super) const t_nvjpegEncBackend_t: TypeId = 1420;
+pub(super) const t_P_nvjpegChromaSubsampling_t: TypeId = 1421;
+pub(super) const t_P_nvjpegJpegStream_t: TypeId = 1422;
+pub(super) const t_P_nvjpegExifOrientation_t: TypeId = 1423;
+pub(super) const t_P_nvjpegJpegEncoding_t: TypeId = 1424;
+pub(super) const t_nvmlReturn_t: TypeId = 1425;
+pub(super) const t_nvmlReturn_t_status: TypeId = 1426;
+pub(super) const t_nvmlComputeInstance_t: TypeId = 1427;
+pub(super) const t_nvmlDevice_t: TypeId = 1428;
+pub(super) const t_nvmlGpuInstance_t: TypeId = 1429;
+pub(super) const t_nvmlComputeInstancePlacement_t: TypeId = 1430;
+pub(super) const t_nvmlComputeInstanceInfo_t: TypeId = 1431;
+pub(super) const t_P_nvmlComputeInstanceInfo_t: TypeId = 1432;
+pub(super) const t_nvmlEccCounterType_t: TypeId = 1433;
+pub(super) const t_nvmlValueType_t: TypeId = 1434;
+pub(super) const t_nvmlValue_t: TypeId = 1435;
+pub(super) const t_nvmlFieldValue_t: TypeId = 1436;
+pub(super) const t_P_nvmlFieldValue_t: TypeId = 1437;
+pub(super) const t_P_nvmlGpuInstance_t: TypeId = 1438;
+pub(super) const t_nvmlGpuInstancePlacement_t: TypeId = 1439;
+pub(super) const t_PC_nvmlGpuInstancePlacement_t: TypeId = 1440;
+pub(super) const t_A32_char: TypeId = 1441;
+pub(super) const t_nvmlPciInfo_t: TypeId = 1442;
+pub(super) const t_P_nvmlPciInfo_t: TypeId = 1443;
+pub(super) const t_nvmlEnableState_t: TypeId = 1444;
+pub(super) const t_nvmlRestrictedAPI_t: TypeId = 1445;
+pub(super) const t_P_nvmlEnableState_t: TypeId = 1446;
+pub(super) const t_A5_u32: TypeId = 1447;
+pub(super) const t_nvmlAccountingStats_t: TypeId = 1448;
+pub(super) const t_P_nvmlAccountingStats_t: TypeId = 1449;
+pub(super) const t_nvmlAccountingStats_v2_t: TypeId = 1450;
+pub(super) const t_P_nvmlAccountingStats_v2_t: TypeId = 1451;
+pub(super) const t_nvmlAdaptiveTgpModeInfo_v1_t: TypeId = 1452;
+pub(super) const t_P_nvmlAdaptiveTgpModeInfo_v1_t: TypeId = 1453;
+pub(super) const t_nvmlDeviceAddressingMode_t: TypeId = 1454;
+pub(super) const t_P_nvmlDeviceAddressingMode_t: TypeId = 1455;
+pub(super) const t_nvmlClockType_t: TypeId = 1456;
+pub(super) const t_nvmlDeviceAttributes_t: TypeId = 1457;
+pub(super) const t_P_nvmlDeviceAttributes_t: TypeId = 1458;
+pub(super) const t_nvmlBAR1Memory_t: TypeId = 1459;
+pub(super) const t_P_nvmlBAR1Memory_t: TypeId = 1460;
+pub(super) const t_nvmlBBXTimeData_v1_t: TypeId = 1461;
+pub(super) const t_P_nvmlBBXTimeData_v1_t: TypeId = 1462;
+pub(super) const t_nvmlEccBankRemapperHistogram_v1_t: TypeId = 1463;
+pub(super) const t_nvmlEccBankRemapperStatus_v1_t: TypeId = 1464;
+pub(super) const t_P_nvmlEccBankRemapperStatus_v1_t: TypeId = 1465;
+pub(super) const t_nvmlBrandType_t: TypeId = 1466;
+pub(super) const t_P_nvmlBrandType_t: TypeId = 1467;
+pub(super) const t_nvmlBridgeChipType_t: TypeId = 1468;
+pub(super) const t_nvmlBridgeChipInfo_t: TypeId = 1469;
+pub(super) const t_A128_nvmlBridgeChipInfo_t: TypeId = 1470;
+pub(super) const t_nvmlBridgeChipHierarchy_t: TypeId = 1471;
+pub(super) const t_P_nvmlBridgeChipHierarchy_t: TypeId = 1472;
+pub(super) const t_nvmlC2cModeInfo_v1_t: TypeId = 1473;
+pub(super) const t_P_nvmlC2cModeInfo_v1_t: TypeId = 1474;
+pub(super) const t_nvmlDeviceCapabilities_t: TypeId = 1475;
+pub(super) const t_P_nvmlDeviceCapabilities_t: TypeId = 1476;
+pub(super) const t_nvmlClkMonFaultInfo_t: TypeId = 1477;
+pub(super) const t_A32_nvmlClkMonFaultInfo_t: TypeId = 1478;
+pub(super) const t_nvmlClkMonStatus_t: TypeId = 1479;
+pub(super) const t_P_nvmlClkMonStatus_t: TypeId = 1480;
+pub(super) const t_nvmlClockId_t: TypeId = 1481;
+pub(super) const t_nvmlPstates_t: TypeId = 1482;
+pub(super) const t_nvmlClockOffset_t: TypeId = 1483;
+pub(super) const t_P_nvmlClockOffset_t: TypeId = 1484;
+pub(super) const t_nvmlComputeMode_t: TypeId = 1485;
+pub(super) const t_P_nvmlComputeMode_t: TypeId = 1486;
+pub(super) const t_nvmlProcessInfo_v1_t: TypeId = 1487;
+pub(super) const t_P_nvmlProcessInfo_v1_t: TypeId = 1488;
+pub(super) const t_nvmlProcessInfo_t: TypeId = 1489;
+pub(super) const t_P_nvmlProcessInfo_t: TypeId = 1490;
+pub(super) const t_A32_u8: TypeId = 1491;
+pub(super) const t_A8192_u8: TypeId = 1492;
+pub(super) const t_A4096_u8: TypeId = 1493;
+pub(super) const t_nvmlConfComputeGpuAttestationReport_t: TypeId = 1494;
+pub(super) const t_P_nvmlConfComputeGpuAttestationReport_t: TypeId = 1495;
+pub(super) const t_A5120_u8: TypeId = 1496;
+pub(super) const t_nvmlConfComputeGpuCertificate_t: TypeId = 1497;
+pub(super) const t_P_nvmlConfComputeGpuCertificate_t: TypeId = 1498;
+pub(super) const t_nvmlConfComputeMemSizeInfo_t: TypeId = 1499;
+pub(super) const t_P_nvmlConfComputeMemSizeInfo_t: TypeId = 1500;
+pub(super) const t_nvmlMemory_t: TypeId = 1501;
+pub(super) const t_P_nvmlMemory_t: TypeId = 1502;
+pub(super) const t_nvmlCoolerControl_t: TypeId = 1503;
+pub(super) const t_nvmlCoolerTarget_t_in4: TypeId = 1504;
+pub(super) const t_nvmlCoolerInfo_t: TypeId = 1505;
+pub(super) const t_P_nvmlCoolerInfo_t: TypeId = 1506;
+pub(super) const t_A2048_char: TypeId = 1507;
+pub(super) const t_nvmlDeviceCurrentClockFreqs_t: TypeId = 1508;
+pub(super) const t_P_nvmlDeviceCurrentClockFreqs_t: TypeId = 1509;
+pub(super) const t_nvmlMemoryErrorType_t: TypeId = 1510;
+pub(super) const t_nvmlEccErrorCounts_t: TypeId = 1511;
+pub(super) const t_P_nvmlEccErrorCounts_t: TypeId = 1512;
+pub(super) const t_P_nvmlDevice_t: TypeId = 1513;
+pub(super) const t_nvmlDramEncryptionInfo_t: TypeId = 1514;
+pub(super) const t_P_nvmlDramEncryptionInfo_t: TypeId = 1515;
+pub(super) const t_nvmlDriverModel_t: TypeId = 1516;
+pub(super) const t_P_nvmlDriverModel_t: TypeId = 1517;
+pub(super) const t_nvmlGpuDynamicPstatesInfo_t_utilization: TypeId = 1518;
+pub(super) const t_A8_nvmlGpuDynamicPstatesInfo_t_utilization: TypeId = 1519;
+pub(super) const t_nvmlGpuDynamicPstatesInfo_t: TypeId = 1520;
+pub(super) const t_P_nvmlGpuDynamicPstatesInfo_t: TypeId = 1521;
+pub(super) const t_nvmlEncoderType_t: TypeId = 1522;
+pub(super) const t_nvmlEncoderSessionInfo_t: TypeId = 1523;
+pub(super) const t_P_nvmlEncoderSessionInfo_t: TypeId = 1524;
+pub(super) const t_nvmlFBCSessionType_t: TypeId = 1525;
+pub(super) const t_nvmlFBCSessionInfo_t: TypeId = 1526;
+pub(super) const t_P_nvmlFBCSessionInfo_t: TypeId = 1527;
+pub(super) const t_nvmlFBCStats_t: TypeId = 1528;
+pub(super) const t_P_nvmlFBCStats_t: TypeId = 1529;
+pub(super) const t_nvmlFanSpeedInfo_t: TypeId = 1530;
+pub(super) const t_P_nvmlFanSpeedInfo_t: TypeId = 1531;
+pub(super) const t_A16_u8: TypeId = 1532;
+pub(super) const t_nvmlGpuFabricInfo_t: TypeId = 1533;
+pub(super) const t_P_nvmlGpuFabricInfo_t: TypeId = 1534;
+pub(super) const t_nvmlGpuFabricInfoV_t: TypeId = 1535;
+pub(super) const t_P_nvmlGpuFabricInfoV_t: TypeId = 1536;
+pub(super) const t_nvmlGpuFabricClique_v1_t: TypeId = 1537;
+pub(super) const t_A64_nvmlGpuFabricClique_v1_t: TypeId = 1538;
+pub(super) const t_nvmlGpuFabricInfo_v4_t: TypeId = 1539;
+pub(super) const t_P_nvmlGpuFabricInfo_v4_t: TypeId = 1540;
+pub(super) const t_P_nvmlGpuInstancePlacement_t: TypeId = 1541;
+pub(super) const t_nvmlGpuInstanceProfileInfo_t: TypeId = 1542;
+pub(super) const t_P_nvmlGpuInstanceProfileInfo_t: TypeId = 1543;
+pub(super) const t_A96_char: TypeId = 1544;
+pub(super) const t_nvmlGpuInstanceProfileInfo_v2_t: TypeId = 1545;
+pub(super) const t_P_nvmlGpuInstanceProfileInfo_v2_t: TypeId = 1546;
+pub(super) const t_nvmlGpuOperationMode_t: TypeId = 1547;
+pub(super) const t_P_nvmlGpuOperationMode_t: TypeId = 1548;
+pub(super) const t_nvmlGpuUptime_v1_t: TypeId = 1549;
+pub(super) const t_P_nvmlGpuUptime_v1_t: TypeId = 1550;
+pub(super) const t_nvmlGridLicenseFeatureCode_t: TypeId = 1551;
+pub(super) const t_nvmlGridLicenseExpiry_t: TypeId = 1552;
+pub(super) const t_nvmlGridLicensableFeature_t: TypeId = 1553;
+pub(super) const t_A3_nvmlGridLicensableFeature_t: TypeId = 1554;
+pub(super) const t_nvmlGridLicensableFeatures_t: TypeId = 1555;
+pub(super) const t_P_nvmlGridLicensableFeatures_t: TypeId = 1556;
+pub(super) const t_A41_char: TypeId = 1557;
+pub(super) const t_nvmlUUIDValue_t: TypeId = 1558;
+pub(super) const t_nvmlUUID_t: TypeId = 1559;
+pub(super) const t_PC_nvmlUUID_t: TypeId = 1560;
+pub(super) const t_nvmlHostVgpuMode_t: TypeId = 1561;
+pub(super) const t_P_nvmlHostVgpuMode_t: TypeId = 1562;
+pub(super) const t_nvmlHostname_v1_t: TypeId = 1563;
+pub(super) const t_P_nvmlHostname_v1_t: TypeId = 1564;
+pub(super) const t_nvmlInforomObject_t: TypeId = 1565;
+pub(super) const t_nvmlMarginTemperature_t: TypeId = 1566;
+pub(super) const t_P_nvmlMarginTemperature_t: TypeId = 1567;
+pub(super) const t_nvmlMemoryLocation_t: TypeId = 1568;
+pub(super) const t_nvmlMemory_v2_t: TypeId = 1569;
+pub(super) const t_P_nvmlMemory_v2_t: TypeId = 1570;
+pub(super) const t_nvmlGetMemoryLimits_v1_t: TypeId = 1571;
+pub(super) const t_P_nvmlGetMemoryLimits_v1_t: TypeId = 1572;
+pub(super) const t_nvmlNvLinkCapability_t: TypeId = 1573;
+pub(super) const t_nvmlNvLinkErrorCounter_t: TypeId = 1574;
+pub(super) const t_nvmlNvlinkFirmwareVersion_t: TypeId = 1575;
+pub(super) const t_A100_nvmlNvlinkFirmwareVersion_t: TypeId = 1576;
+pub(super) const t_nvmlNvlinkFirmwareInfo_t: TypeId = 1577;
+pub(super) const t_nvmlNvLinkInfo_t: TypeId = 1578;
+pub(super) const t_P_nvmlNvLinkInfo_t: TypeId = 1579;
+pub(super) const t_nvmlNvLinkInfo_v3_t: TypeId = 1580;
+pub(super) const t_P_nvmlNvLinkInfo_v3_t: TypeId = 1581;
+pub(super) const t_nvmlIntNvLinkDeviceType_t: TypeId = 1582;
+pub(super) const t_P_nvmlIntNvLinkDeviceType_t: TypeId = 1583;
+pub(super) const t_nvmlNvlinkTelemetrySample_v1_t: TypeId = 1584;
+pub(super) const t_P_nvmlNvlinkTelemetrySample_v1_t: TypeId = 1585;
+pub(super) const t_nvmlNvlinkTelemetrySamples_v1_t: TypeId = 1586;
+pub(super) const t_P_nvmlNvlinkTelemetrySamples_v1_t: TypeId = 1587;
+pub(super) const t_nvmlNvLinkUtilizationCountUnits_t: TypeId = 1588;
+pub(super) const t_nvmlNvLinkUtilizationCountPktTypes_t_in4: TypeId = 1589;
+pub(super) const t_nvmlNvLinkUtilizationControl_t: TypeId = 1590;
+pub(super) const t_P_nvmlNvLinkUtilizationControl_t: TypeId = 1591;
+pub(super) const t_nvmlNvlinkGetBwMode_t: TypeId = 1592;
+pub(super) const t_P_nvmlNvlinkGetBwMode_t: TypeId = 1593;
+pub(super) const t_A256_u8: TypeId = 1594;
+pub(super) const t_nvmlNvlinkNvlePrivateInfo_v1_t: TypeId = 1595;
+pub(super) const t_P_nvmlNvlinkNvlePrivateInfo_v1_t: TypeId = 1596;
+pub(super) const t_A4096_u32: TypeId = 1597;
+pub(super) const t_nvmlNvlinkGetRemapTableInfo_v1_t: TypeId = 1598;
+pub(super) const t_P_nvmlNvlinkGetRemapTableInfo_v1_t: TypeId = 1599;
+pub(super) const t_A23_u8: TypeId = 1600;
+pub(super) const t_nvmlNvlinkSupportedBwModes_t: TypeId = 1601;
+pub(super) const t_P_nvmlNvlinkSupportedBwModes_t: TypeId = 1602;
+pub(super) const t_nvmlGpuP2PCapsIndex_t: TypeId = 1603;
+pub(super) const t_nvmlGpuP2PStatus_t: TypeId = 1604;
+pub(super) const t_P_nvmlGpuP2PStatus_t: TypeId = 1605;
+pub(super) const t_nvmlPciInfoExt_t: TypeId = 1606;
+pub(super) const t_P_nvmlPciInfoExt_t: TypeId = 1607;
+pub(super) const t_nvmlPcieUtilCounter_t: TypeId = 1608;
+pub(super) const t_nvmlPdi_t: TypeId = 1609;
+pub(super) const t_P_nvmlPdi_t: TypeId = 1610;
+pub(super) const t_nvmlDevicePerfModes_t: TypeId = 1611;
+pub(super) const t_P_nvmlDevicePerfModes_t: TypeId = 1612;
+pub(super) const t_P_nvmlPstates_t: TypeId = 1613;
+pub(super) const t_nvmlPlatformInfo_t: TypeId = 1614;
+pub(super) const t_P_nvmlPlatformInfo_t: TypeId = 1615;
+pub(super) const t_nvmlDevicePowerMizerModes_v1_t: TypeId = 1616;
+pub(super) const t_P_nvmlDevicePowerMizerModes_v1_t: TypeId = 1617;
+pub(super) const t_nvmlProcessUtilizationSample_t: TypeId = 1618;
+pub(super) const t_P_nvmlProcessUtilizationSample_t: TypeId = 1619;
+pub(super) const t_nvmlProcessUtilizationInfo_v1_t: TypeId = 1620;
+pub(super) const t_P_nvmlProcessUtilizationInfo_v1_t: TypeId = 1621;
+pub(super) const t_nvmlProcessesUtilizationInfo_t: TypeId = 1622;
+pub(super) const t_P_nvmlProcessesUtilizationInfo_t: TypeId = 1623;
+pub(super) const t_nvmlRemappedRowsInfo_v2_t: TypeId = 1624;
+pub(super) const t_P_nvmlRemappedRowsInfo_v2_t: TypeId = 1625;
+pub(super) const t_nvmlRepairStatus_t: TypeId = 1626;
+pub(super) const t_P_nvmlRepairStatus_t: TypeId = 1627;
+pub(super) const t_nvmlPageRetirementCause_t: TypeId = 1628;
+pub(super) const t_nvmlRowRemapperHistogramValues_t: TypeId = 1629;
+pub(super) const t_P_nvmlRowRemapperHistogramValues_t: TypeId = 1630;
+pub(super) const t_nvmlProcessDetail_v1_t: TypeId = 1631;
+pub(super) const t_P_nvmlProcessDetail_v1_t: TypeId = 1632;
+pub(super) const t_nvmlProcessDetailList_t: TypeId = 1633;
+pub(super) const t_P_nvmlProcessDetailList_t: TypeId = 1634;
+pub(super) const t_nvmlSamplingType_t: TypeId = 1635;
+pub(super) const t_P_nvmlValueType_t: TypeId = 1636;
+pub(super) const t_nvmlSample_t: TypeId = 1637;
+pub(super) const t_P_nvmlSample_t: TypeId = 1638;
+pub(super) const t_nvmlEccSramErrorStatus_t: TypeId = 1639;
+pub(super) const t_P_nvmlEccSramErrorStatus_t: TypeId = 1640;
+pub(super) const t_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t: TypeId = 1641;
+pub(super) const t_P_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t: TypeId = 1642;
+pub(super) const t_nvmlEccSramUniqueUncorrectedErrorCounts_t: TypeId = 1643;
+pub(super) const t_P_nvmlEccSramUniqueUncorrectedErrorCounts_t: TypeId = 1644;
+pub(super) const t_nvmlTemperatureSensors_t: TypeId = 1645;
+pub(super) const t_nvmlTemperatureThresholds_t: TypeId = 1646;
+pub(super) const t_nvmlTemperature_t: TypeId = 1647;
+pub(super) const t_P_nvmlTemperature_t: TypeId = 1648;
+pub(super) const t_nvmlThermalController_t: TypeId = 1649;
+pub(super) const t_nvmlThermalTarget_t: TypeId = 1650;
+pub(super) const t_nvmlGpuThermalSettings_t_sensor: TypeId = 1651;
+pub(super) const t_A3_nvmlGpuThermalSettings_t_sensor: TypeId = 1652;
+pub(super) const t_nvmlGpuThermalSettings_t: TypeId = 1653;
+pub(super) const t_P_nvmlGpuThermalSettings_t: TypeId = 1654;
+pub(super) const t_nvmlGpuTopologyLevel_t: TypeId = 1655;
+pub(super) const t_P_nvmlGpuTopologyLevel_t: TypeId = 1656;
+pub(super) const t_nvmlUnrepairableMemoryStatus_v1_t: TypeId = 1657;
+pub(super) const t_P_nvmlUnrepairableMemoryStatus_v1_t: TypeId = 1658;
+pub(super) const t_nvmlUtilization_t: TypeId = 1659;
+pub(super) const t_P_nvmlUtilization_t: TypeId = 1660;
+pub(super) const t_nvmlDeviceVgpuCapability_t: TypeId = 1661;
+pub(super) const t_nvmlVgpuHeterogeneousMode_t: TypeId = 1662;
+pub(super) const t_P_nvmlVgpuHeterogeneousMode_t: TypeId = 1663;
+pub(super) const t_nvmlVgpuInstanceUtilizationInfo_v1_t: TypeId = 1664;
+pub(super) const t_P_nvmlVgpuInstanceUtilizationInfo_v1_t: TypeId = 1665;
+pub(super) const t_nvmlVgpuInstancesUtilizationInfo_t: TypeId = 1666;
+pub(super) const t_P_nvmlVgpuInstancesUtilizationInfo_t: TypeId = 1667;
+pub(super) const t_A80_char: TypeId = 1668;
+pub(super) const t_nvmlVgpuVersion_t: TypeId = 1669;
+pub(super) const t_nvmlVgpuPgpuMetadata_t: TypeId = 1670;
+pub(super) const t_P_nvmlVgpuPgpuMetadata_t: TypeId = 1671;
+pub(super) const t_nvmlVgpuProcessUtilizationSample_t: TypeId = 1672;
+pub(super) const t_P_nvmlVgpuProcessUtilizationSample_t: TypeId = 1673;
+pub(super) const t_nvmlVgpuProcessUtilizationInfo_v1_t: TypeId = 1674;
+pub(super) const t_P_nvmlVgpuProcessUtilizationInfo_v1_t: TypeId = 1675;
+pub(super) const t_nvmlVgpuProcessesUtilizationInfo_t: TypeId = 1676;
+pub(super) const t_P_nvmlVgpuProcessesUtilizationInfo_t: TypeId = 1677;
+pub(super) const t_A3_u32: TypeId = 1678;
+pub(super) const t_nvmlVgpuSchedulerCapabilities_t: TypeId = 1679;
+pub(super) const t_P_nvmlVgpuSchedulerCapabilities_t: TypeId = 1680;
+pub(super) const t_nvmlVgpuSchedulerParams_t_vgpuSchedDataWithARR: TypeId = 1681;
+pub(super) const t_nvmlVgpuSchedulerParams_t_vgpuSchedData: TypeId = 1682;
+pub(super) const t_nvmlVgpuSchedulerParams_t: TypeId = 1683;
+pub(super) const t_nvmlVgpuSchedulerLogEntry_t: TypeId = 1684;
+pub(super) const t_A200_nvmlVgpuSchedulerLogEntry_t: TypeId = 1685;
+pub(super) const t_nvmlVgpuSchedulerLog_t: TypeId = 1686;
+pub(super) const t_P_nvmlVgpuSchedulerLog_t: TypeId = 1687;
+pub(super) const t_nvmlVgpuSchedulerLogEntry_v2_t: TypeId = 1688;
+pub(super) const t_A200_nvmlVgpuSchedulerLogEntry_v2_t: TypeId = 1689;
+pub(super) const t_nvmlVgpuSchedulerLogInfo_v2_t: TypeId = 1690;
+pub(super) const t_P_nvmlVgpuSchedulerLogInfo_v2_t: TypeId = 1691;
+pub(super) const t_nvmlVgpuSchedulerGetState_t: TypeId = 1692;
+pub(super) const t_P_nvmlVgpuSchedulerGetState_t: TypeId = 1693;
+pub(super) const t_nvmlVgpuSchedulerStateInfo_v2_t: TypeId = 1694;
+pub(super) const t_P_nvmlVgpuSchedulerStateInfo_v2_t: TypeId = 1695;
+pub(super) const t_nvmlVgpuPlacementList_t: TypeId = 1696;
+pub(super) const t_P_nvmlVgpuPlacementList_t: TypeId = 1697;
+pub(super) const t_nvmlVgpuInstanceUtilizationSample_t: TypeId = 1698;
+pub(super) const t_P_nvmlVgpuInstanceUtilizationSample_t: TypeId = 1699;
+pub(super) const t_nvmlPerfPolicyType_t: TypeId = 1700;
+pub(super) const t_nvmlViolationTime_t: TypeId = 1701;
+pub(super) const t_P_nvmlViolationTime_t: TypeId = 1702;
+pub(super) const t_nvmlGpuVirtualizationMode_t: TypeId = 1703;
+pub(super) const t_P_nvmlGpuVirtualizationMode_t: TypeId = 1704;
+pub(super) const t_nvmlNvlinkLockRemapTable_v1_t: TypeId = 1705;
+pub(super) const t_P_nvmlNvlinkLockRemapTable_v1_t: TypeId = 1706;
+pub(super) const t_nvmlRailMetrics_t: TypeId = 1707;
+pub(super) const t_A2_nvmlRailMetrics_t: TypeId = 1708;
+pub(super) const t_nvmlCoreRailMetrics_t: TypeId = 1709;
+pub(super) const t_nvmlPmgrPwrTuple_t: TypeId = 1710;
+pub(super) const t_nvmlPwrModelMetricsDlppm1xPerf_t: TypeId = 1711;
+pub(super) const t_nvmlPwrModelMetricsDlppm1x_t: TypeId = 1712;
+pub(super) const t_A8_nvmlPwrModelMetricsDlppm1x_t: TypeId = 1713;
+pub(super) const t_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t: TypeId = 1714;
+pub(super) const t_A3_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t: TypeId = 1715;
+pub(super) const t_nvmlObservedMetrics_t: TypeId = 1716;
+pub(super) const t_nvmlPerfMetricsDlppc2xSample_t: TypeId = 1717;
+pub(super) const t_nvmlPwrModelMetricsSamplePfpp1x_t: TypeId = 1718;
+pub(super) const t_A32_nvmlPwrModelMetricsSamplePfpp1x_t: TypeId = 1719;
+pub(super) const t_nvmlPwrModelOperatingPointPfpp1x_t: TypeId = 1720;
+pub(super) const t_nvmlPwrModelMetricsPfpp1x_t: TypeId = 1721;
+pub(super) const t_nvmlPerfMetricsPfpp1xSample_t: TypeId = 1722;
+pub(super) const t_nvmlPerfMetricControllerSample_t_data: TypeId = 1723;
+pub(super) const t_nvmlPerfMetricControllerSample_t: TypeId = 1724;
+pub(super) const t_A4_nvmlPerfMetricControllerSample_t: TypeId = 1725;
+pub(super) const t_nvmlPerfMetricsSample_t: TypeId = 1726;
+pub(super) const t_A13_nvmlPerfMetricsSample_t: TypeId = 1727;
+pub(super) const t_nvmlPerfMetricsSamples_v1_t: TypeId = 1728;
+pub(super) const t_P_nvmlPerfMetricsSamples_v1_t: TypeId = 1729;
+pub(super) const t_nvmlPowerSmoothingProfile_t: TypeId = 1730;
+pub(super) const t_P_nvmlPowerSmoothingProfile_t: TypeId = 1731;
+pub(super) const t_nvmlPowerSmoothingState_t: TypeId = 1732;
+pub(super) const t_P_nvmlPowerSmoothingState_t: TypeId = 1733;
+pub(super) const t_nvmlPRMCounterInput_v1_t: TypeId = 1734;
+pub(super) const t_nvmlPRMCounterValue_v1_t: TypeId = 1735;
+pub(super) const t_nvmlPRMCounter_v1_t: TypeId = 1736;
+pub(super) const t_P_nvmlPRMCounter_v1_t: TypeId = 1737;
+pub(super) const t_nvmlPRMCounterList_v1_t: TypeId = 1738;
+pub(super) const t_P_nvmlPRMCounterList_v1_t: TypeId = 1739;
+pub(super) const t_A496_u8: TypeId = 1740;
+pub(super) const t_nvmlPRMTLV_v1_t__1: TypeId = 1741;
+pub(super) const t_nvmlPRMTLV_v1_t: TypeId = 1742;
+pub(super) const t_P_nvmlPRMTLV_v1_t: TypeId = 1743;
+pub(super) const t_nvmlEventSet_t: TypeId = 1744;
+pub(super) const t_nvmlDetachGpuState_t: TypeId = 1745;
+pub(super) const t_nvmlPcieLinkState_t: TypeId = 1746;
+pub(super) const t_PC_nvmlDramEncryptionInfo_t: TypeId = 1747;
+pub(super) const t_nvmlSetMemoryLimits_v1_t: TypeId = 1748;
+pub(super) const t_P_nvmlSetMemoryLimits_v1_t: TypeId = 1749;
+pub(super) const t_P_nvmlReturn_t: TypeId = 1750;
+pub(super) const t_nvmlNvLinkPowerThres_t: TypeId = 1751;
+pub(super) const t_P_nvmlNvLinkPowerThres_t: TypeId = 1752;
+pub(super) const t_nvmlNvlinkSetBwMode_t: TypeId = 1753;
+pub(super) const t_P_nvmlNvlinkSetBwMode_t: TypeId = 1754;
+pub(super) const t_nvmlNvlinkSetBwModeAsync_v1_t: TypeId = 1755;
+pub(super) const t_P_nvmlNvlinkSetBwModeAsync_v1_t: TypeId = 1756;
+pub(super) const t_nvmlNvlinkSetNvleReady_v1_t: TypeId = 1757;
+pub(super) const t_P_nvmlNvlinkSetNvleReady_v1_t: TypeId = 1758;
+pub(super) const t_nvmlPowerValue_v2_t: TypeId = 1759;
+pub(super) const t_P_nvmlPowerValue_v2_t: TypeId = 1760;
+pub(super) const t_nvmlRusdSettings_v1_t: TypeId = 1761;
+pub(super) const t_P_nvmlRusdSettings_v1_t: TypeId = 1762;
+pub(super) const t_PC_nvmlVgpuHeterogeneousMode_t: TypeId = 1763;
+pub(super) const t_nvmlVgpuSchedulerSetParams_t_vgpuSchedDataWithARR: TypeId = 1764;
+pub(super) const t_nvmlVgpuSchedulerSetParams_t_vgpuSchedData: TypeId = 1765;
+pub(super) const t_nvmlVgpuSchedulerSetParams_t: TypeId = 1766;
+pub(super) const t_nvmlVgpuSchedulerSetState_t: TypeId = 1767;
+pub(super) const t_P_nvmlVgpuSchedulerSetState_t: TypeId = 1768;
+pub(super) const t_nvmlVgpuSchedulerState_v2_t: TypeId = 1769;
+pub(super) const t_P_nvmlVgpuSchedulerState_v2_t: TypeId = 1770;
+pub(super) const t_nvmlNvlinkSetupNvleEncryptionKey_v1_t: TypeId = 1771;
+pub(super) const t_P_nvmlNvlinkSetupNvleEncryptionKey_v1_t: TypeId = 1772;
+pub(super) const t_A8_u32: TypeId = 1773;
+pub(super) const t_nvmlMask255_t: TypeId = 1774;
+pub(super) const t_nvmlWorkloadPowerProfileRequestedProfiles_t: TypeId = 1775;
+pub(super) const t_P_nvmlWorkloadPowerProfileRequestedProfiles_t: TypeId = 1776;
+pub(super) const t_nvmlWorkloadPowerProfileCurrentProfiles_t: TypeId = 1777;
+pub(super) const t_P_nvmlWorkloadPowerProfileCurrentProfiles_t: TypeId = 1778;
+pub(super) const t_nvmlWorkloadPowerProfileInfo_t: TypeId = 1779;
+pub(super) const t_A255_nvmlWorkloadPowerProfileInfo_t: TypeId = 1780;
+pub(super) const t_nvmlWorkloadPowerProfileProfilesInfo_t: TypeId = 1781;
+pub(super) const t_P_nvmlWorkloadPowerProfileProfilesInfo_t: TypeId = 1782;
+pub(super) const t_nvmlPowerProfileOperation_t: TypeId = 1783;
+pub(super) const t_nvmlWorkloadPowerProfileUpdateProfiles_v1_t: TypeId = 1784;
+pub(super) const t_P_nvmlWorkloadPowerProfileUpdateProfiles_v1_t: TypeId = 1785;
+pub(super) const t_P_nvmlEventSet_t: TypeId = 1786;
+pub(super) const t_nvmlEventSetGetContextCount_v1_t: TypeId = 1787;
+pub(super) const t_P_nvmlEventSetGetContextCount_v1_t: TypeId = 1788;
+pub(super) const t_nvmlEventSetGetContextData_v1_t: TypeId = 1789;
+pub(super) const t_P_nvmlEventSetGetContextData_v1_t: TypeId = 1790;
+pub(super) const t_nvmlEventSetGetContextInfo_v1_t: TypeId = 1791;
+pub(super) const t_P_nvmlEventSetGetContextInfo_v1_t: TypeId = 1792;
+pub(super) const t_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t: TypeId = 1793;
+pub(super) const t_P_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t: TypeId = 1794;
+pub(super) const t_nvmlGpuOperationalEventConfig_v1_t: TypeId = 1795;
+pub(super) const t_PC_nvmlGpuOperationalEventConfig_v1_t: TypeId = 1796;
+pub(super) const t_nvmlEventData_t: TypeId = 1797;
+pub(super) const t_P_nvmlEventData_t: TypeId = 1798;
+pub(super) const t_nvmlEventSetWait_v3_t: TypeId = 1799;
+pub(super) const t_P_nvmlEventSetWait_v3_t: TypeId = 1800;
+pub(super) const t_nvmlExcludedDeviceInfo_t: TypeId = 1801;
+pub(super) const t_P_nvmlExcludedDeviceInfo_t: TypeId = 1802;
+pub(super) const t_nvmlVgpuGuestInfoState_t: TypeId = 1803;
+pub(super) const t_A6_u32: TypeId = 1804;
+pub(super) const t_nvmlVgpuMetadata_t: TypeId = 1805;
+pub(super) const t_P_nvmlVgpuMetadata_t: TypeId = 1806;
+pub(super) const t_nvmlVgpuVmCompatibility_t_in4: TypeId = 1807;
+pub(super) const t_nvmlVgpuPgpuCompatibilityLimitCode_t_in4: TypeId = 1808;
+pub(super) const t_nvmlVgpuPgpuCompatibility_t: TypeId = 1809;
+pub(super) const t_P_nvmlVgpuPgpuCompatibility_t: TypeId = 1810;
+pub(super) const t_nvmlVgpuDriverCapability_t: TypeId = 1811;
+pub(super) const t_P_nvmlVgpuVersion_t: TypeId = 1812;
+pub(super) const t_nvmlGpmSample_t: TypeId = 1813;
+pub(super) const t_nvmlGpmMetric_t_metricInfo: TypeId = 1814;
+pub(super) const t_nvmlGpmMetric_t: TypeId = 1815;
+pub(super) const t_A477_nvmlGpmMetric_t: TypeId = 1816;
+pub(super) const t_nvmlGpmMetricsGet_t: TypeId = 1817;
+pub(super) const t_P_nvmlGpmMetricsGet_t: TypeId = 1818;
+pub(super) const t_nvmlGpmSupport_t: TypeId = 1819;
+pub(super) const t_P_nvmlGpmSupport_t: TypeId = 1820;
+pub(super) const t_P_nvmlGpmSample_t: TypeId = 1821;
+pub(super) const t_P_nvmlComputeInstance_t: TypeId = 1822;
+pub(super) const t_PC_nvmlComputeInstancePlacement_t: TypeId = 1823;
+pub(super) const t_nvmlActiveVgpuInstanceInfo_t: TypeId = 1824;
+pub(super) const t_P_nvmlActiveVgpuInstanceInfo_t: TypeId = 1825;
+pub(super) const t_P_nvmlComputeInstancePlacement_t: TypeId = 1826;
+pub(super) const t_nvmlComputeInstanceProfileInfo_t: TypeId = 1827;
+pub(super) const t_P_nvmlComputeInstanceProfileInfo_t: TypeId = 1828;
+pub(super) const t_nvmlComputeInstanceProfileInfo_v2_t: TypeId = 1829;
+pub(super) const t_P_nvmlComputeInstanceProfileInfo_v2_t: TypeId = 1830;
+pub(super) const t_nvmlVgpuTypeIdInfo_t: TypeId = 1831;
+pub(super) const t_P_nvmlVgpuTypeIdInfo_t: TypeId = 1832;
+pub(super) const t_nvmlGpuInstanceInfo_t: TypeId = 1833;
+pub(super) const t_P_nvmlGpuInstanceInfo_t: TypeId = 1834;
+pub(super) const t_nvmlVgpuSchedulerLogInfo_t: TypeId = 1835;
+pub(super) const t_P_nvmlVgpuSchedulerLogInfo_t: TypeId = 1836;
+pub(super) const t_nvmlVgpuSchedulerStateInfo_t: TypeId = 1837;
+pub(super) const t_P_nvmlVgpuSchedulerStateInfo_t: TypeId = 1838;
+pub(super) const t_nvmlVgpuCreatablePlacementInfo_t: TypeId = 1839;
+pub(super) const t_P_nvmlVgpuCreatablePlacementInfo_t: TypeId = 1840;
+pub(super) const t_nvmlVgpuSchedulerState_t: TypeId = 1841;
+pub(super) const t_P_nvmlVgpuSchedulerState_t: TypeId = 1842;
+pub(super) const t_nvmlSystemEventSet_t: TypeId = 1843;
+pub(super) const t_nvmlSystemEventSetCreateRequest_t: TypeId = 1844;
+pub(super) const t_P_nvmlSystemEventSetCreateRequest_t: TypeId = 1845;
+pub(super) const t_nvmlSystemEventSetFreeRequest_t: TypeId = 1846;
+pub(super) const t_P_nvmlSystemEventSetFreeRequest_t: TypeId = 1847;
+pub(super) const t_nvmlSystemEventData_v1_t: TypeId = 1848;
+pub(super) const t_P_nvmlSystemEventData_v1_t: TypeId = 1849;
+pub(super) const t_nvmlSystemEventSetWaitRequest_t: TypeId = 1850;
+pub(super) const t_P_nvmlSystemEventSetWaitRequest_t: TypeId = 1851;
+pub(super) const t_nvmlCPERCursor_v1_t: TypeId = 1852;
+pub(super) const t_nvmlGetCPER_v1_t: TypeId = 1853;
+pub(super) const t_P_nvmlGetCPER_v1_t: TypeId = 1854;
+pub(super) const t_nvmlConfComputeSystemCaps_t: TypeId = 1855;
+pub(super) const t_P_nvmlConfComputeSystemCaps_t: TypeId = 1856;
+pub(super) const t_nvmlConfComputeGetKeyRotationThresholdInfo_t: TypeId = 1857;
+pub(super) const t_P_nvmlConfComputeGetKeyRotationThresholdInfo_t: TypeId = 1858;
+pub(super) const t_nvmlSystemConfComputeSettings_t: TypeId = 1859;
+pub(super) const t_P_nvmlSystemConfComputeSettings_t: TypeId = 1860;
+pub(super) const t_nvmlSystemConfComputeSettings_v2_t: TypeId = 1861;
+pub(super) const t_P_nvmlSystemConfComputeSettings_v2_t: TypeId = 1862;
+pub(super) const t_nvmlConfComputeSystemState_t: TypeId = 1863;
+pub(super) const t_P_nvmlConfComputeSystemState_t: TypeId = 1864;
+pub(super) const t_nvmlSystemDriverBranchInfo_t: TypeId = 1865;
+pub(super) const t_P_nvmlSystemDriverBranchInfo_t: TypeId = 1866;
+pub(super) const t_nvmlHwbcEntry_t: TypeId = 1867;
+pub(super) const t_P_nvmlHwbcEntry_t: TypeId = 1868;
+pub(super) const t_nvmlSystemRegisterEventRequest_t: TypeId = 1869;
+pub(super) const t_P_nvmlSystemRegisterEventRequest_t: TypeId = 1870;
+pub(super) const t_nvmlConfComputeSetKeyRotationThresholdInfo_t: TypeId = 1871;
+pub(super) const t_P_nvmlConfComputeSetKeyRotationThresholdInfo_t: TypeId = 1872;
+pub(super) const t_nvmlUnit_t: TypeId = 1873;
+pub(super) const t_nvmlFanState_t: TypeId = 1874;
+pub(super) const t_nvmlUnitFanInfo_t: TypeId = 1875;
+pub(super) const t_A24_nvmlUnitFanInfo_t: TypeId = 1876;
+pub(super) const t_nvmlUnitFanSpeeds_t: TypeId = 1877;
+pub(super) const t_P_nvmlUnitFanSpeeds_t: TypeId = 1878;
+pub(super) const t_P_nvmlUnit_t: TypeId = 1879;
+pub(super) const t_nvmlLedColor_t: TypeId = 1880;
+pub(super) const t_nvmlLedState_t: TypeId = 1881;
+pub(super) const t_P_nvmlLedState_t: TypeId = 1882;
+pub(super) const t_nvmlPSUInfo_t: TypeId = 1883;
+pub(super) const t_P_nvmlPSUInfo_t: TypeId = 1884;
+pub(super) const t_nvmlUnitInfo_t: TypeId = 1885;
+pub(super) const t_P_nvmlUnitInfo_t: TypeId = 1886;
+pub(super) const t_nvmlVgpuLicenseExpiry_t: TypeId = 1887;
+pub(super) const t_nvmlVgpuLicenseInfo_t: TypeId = 1888;
+pub(super) const t_P_nvmlVgpuLicenseInfo_t: TypeId = 1889;
+pub(super) const t_nvmlVgpuPlacementId_t: TypeId = 1890;
+pub(super) const t_P_nvmlVgpuPlacementId_t: TypeId = 1891;
+pub(super) const t_nvmlVgpuRuntimeState_t: TypeId = 1892;
+pub(super) const t_P_nvmlVgpuRuntimeState_t: TypeId = 1893;
+pub(super) const t_nvmlVgpuVmIdType_t: TypeId = 1894;
+pub(super) const t_P_nvmlVgpuVmIdType_t: TypeId = 1895;
+pub(super) const t_nvmlVgpuTypeBar1Info_t: TypeId = 1896;
+pub(super) const t_P_nvmlVgpuTypeBar1Info_t: TypeId = 1897;
+pub(super) const t_nvmlVgpuCapability_t: TypeId = 1898;
+pub(super) const t_nvmlVgpuTypeMaxInstance_t: TypeId = 1899;
+pub(super) const t_P_nvmlVgpuTypeMaxInstance_t: TypeId = 1900;
+pub(super) const t_nvrtcResult: TypeId = 1901;
+pub(super) const t_nvrtcResult_status: TypeId = 1902;
+pub(super) const t_nvrtcProgram: TypeId = 1903;
+pub(super) const t_P_nvrtcProgram: TypeId = 1904;
+pub(super) const t_nvrtcBundledHeadersInfo: TypeId = 1905;
+pub(super) const t_P_nvrtcBundledHeadersInfo: TypeId = 1906;
 
 #[rustfmt::skip]
 pub(super) static ENUMS: &[EnumRow] = &[
@@ -3887,9 +3943,9 @@ pub(super) static ENUMS: &[EnumRow] = &[
     EnumRow { name: "CUuserObject_flags", bytes: 4, values: &[(1, "CU_USER_OBJECT_NO_DESTRUCTOR_SYNC")] },
     EnumRow { name: "cudaError_t", bytes: 4, values: &[(0, "cudaSuccess"), (1, "cudaErrorInvalidValue"), (2, "cudaErrorMemoryAllocation"), (3, "cudaErrorInitializationError"), (4, "cudaErrorCudartUnloading"), (5, "cudaErrorProfilerDisabled"), (6, "cudaErrorProfilerNotInitialized"), (7, "cudaErrorProfilerAlreadyStarted"), (8, "cudaErrorProfilerAlreadyStopped"), (9, "cudaErrorInvalidConfiguration"), (10, "cudaErrorVersionTranslation"), (12, "cudaErrorInvalidPitchValue"), (13, "cudaErrorInvalidSymbol"), (16, "cudaErrorInvalidHostPointer"), (17, "cudaErrorInvalidDevicePointer"), (18, "cudaErrorInvalidTexture"), (19, "cudaErrorInvalidTextureBinding"), (20, "cudaErrorInvalidChannelDescriptor"), (21, "cudaErrorInvalidMemcpyDirection"), (22, "cudaErrorAddressOfConstant"), (23, "cudaErrorTextureFetchFailed"), (24, "cudaErrorTextureNotBound"), (25, "cudaErrorSynchronizationError"), (26, "cudaErrorInvalidFilterSetting"), (27, "cudaErrorInvalidNormSetting"), (28, "cudaErrorMixedDeviceExecution"), (31, "cudaErrorNotYetImplemented"), (32, "cudaErrorMemoryValueTooLarge"), (34, "cudaErrorStubLibrary"), (35, "cudaErrorInsufficientDriver"), (36, "cudaErrorCallRequiresNewerDriver"), (37, "cudaErrorInvalidSurface"), (43, "cudaErrorDuplicateVariableName"), (44, "cudaErrorDuplicateTextureName"), (45, "cudaErrorDuplicateSurfaceName"), (46, "cudaErrorDevicesUnavailable"), (49, "cudaErrorIncompatibleDriverContext"), (52, "cudaErrorMissingConfiguration"), (53, "cudaErrorPriorLaunchFailure"), (65, "cudaErrorLaunchMaxDepthExceeded"), (66, "cudaErrorLaunchFileScopedTex"), (67, "cudaErrorLaunchFileScopedSurf"), (68, "cudaErrorSyncDepthExceeded"), (69, "cudaErrorLaunchPendingCountExceeded"), (98, "cudaErrorInvalidDeviceFunction"), (100, "cudaErrorNoDevice"), (101, "cudaErrorInvalidDevice"), (102, "cudaErrorDeviceNotLicensed"), (103, "cudaErrorSoftwareValidityNotEstablished"), (127, "cudaErrorStartupFailure"), (200, "cudaErrorInvalidKernelImage"), (201, "cudaErrorDeviceUninitialized"), (205, "cudaErrorMapBufferObjectFailed"), (206, "cudaErrorUnmapBufferObjectFailed"), (207, "cudaErrorArrayIsMapped"), (208, "cudaErrorAlreadyMapped"), (209, "cudaErrorNoKernelImageForDevice"), (210, "cudaErrorAlreadyAcquired"), (211, "cudaErrorNotMapped"), (212, "cudaErrorNotMappedAsArray"), (213, "cudaErrorNotMappedAsPointer"), (214, "cudaErrorECCUncorrectable"), (215, "cudaErrorUnsupportedLimit"), (216, "cudaErrorDeviceAlreadyInUse"), (217, "cudaErrorPeerAccessUnsupported"), (218, "cudaErrorInvalidPtx"), (219, "cudaErrorInvalidGraphicsContext"), (220, "cudaErrorNvlinkUncorrectable"), (221, "cudaErrorJitCompilerNotFound"), (222, "cudaErrorUnsupportedPtxVersion"), (223, "cudaErrorJitCompilationDisabled"), (224, "cudaErrorUnsupportedExecAffinity"), (225, "cudaErrorUnsupportedDevSideSync"), (226, "cudaErrorContained"), (227, "cudaErrorInsufficientLoaderVersion"), (300, "cudaErrorInvalidSource"), (301, "cudaErrorFileNotFound"), (302, "cudaErrorSharedObjectSymbolNotFound"), (303, "cudaErrorSharedObjectInitFailed"), (304, "cudaErrorOperatingSystem"), (400, "cudaErrorInvalidResourceHandle"), (401, "cudaErrorIllegalState"), (402, "cudaErrorLossyQuery"), (500, "cudaErrorSymbolNotFound"), (600, "cudaErrorNotReady"), (700, "cudaErrorIllegalAddress"), (701, "cudaErrorLaunchOutOfResources"), (702, "cudaErrorLaunchTimeout"), (703, "cudaErrorLaunchIncompatibleTexturing"), (704, "cudaErrorPeerAccessAlreadyEnabled"), (705, "cudaErrorPeerAccessNotEnabled"), (708, "cudaErrorSetOnActiveProcess"), (709, "cudaErrorContextIsDestroyed"), (710, "cudaErrorAssert"), (711, "cudaErrorTooManyPeers"), (712, "cudaErrorHostMemoryAlreadyRegistered"), (713, "cudaErrorHostMemoryNotRegistered"), (714, "cudaErrorHardwareStackError"), (715, "cudaErrorIllegalInstruction"), (716, "cudaErrorMisalignedAddress"), (717, "cudaErrorInvalidAddressSpace"), (718, "cudaErrorInvalidPc"), (719, "cudaErrorLaunchFailure"), (720, "cudaErrorCooperativeLaunchTooLarge"), (721, "cudaErrorTensorMemoryLeak"), (800, "cudaErrorNotPermitted"), (801, "cudaErrorNotSupported"), (802, "cudaErrorSystemNotReady"), (803, "cudaErrorSystemDriverMismatch"), (804, "cudaErrorCompatNotSupportedOnDevice"), (805, "cudaErrorMpsConnectionFailed"), (806, "cudaErrorMpsRpcFailure"), (807, "cudaErrorMpsServerNotReady"), (808, "cudaErrorMpsMaxClientsReached"), (809, "cudaErrorMpsMaxConnectionsReached"), (810, "cudaErrorMpsClientTerminated"), (811, "cudaErrorCdpNotSupported"), (812, "cudaErrorCdpVersionMismatch"), (900, "cudaErrorStreamCaptureUnsupported"), (901, "cudaErrorStreamCaptureInvalidated"), (902, "cudaErrorStreamCaptureMerge"), (903, "cudaErrorStreamCaptureUnmatched"), (904, "cudaErrorStreamCaptureUnjoined"), (905, "cudaErrorStreamCaptureIsolation"), (906, "cudaErrorStreamCaptureImplicit"), (907, "cudaErrorCapturedEvent"), (908, "cudaErrorStreamCaptureWrongThread"), (909, "cudaErrorTimeout"), (910, "cudaErrorGraphExecUpdateFailure"), (911, "cudaErrorExternalDevice"), (912, "cudaErrorInvalidClusterSize"), (913, "cudaErrorFunctionNotLoaded"), (914, "cudaErrorInvalidResourceType"), (915, "cudaErrorInvalidResourceConfiguration"), (917, "cudaErrorStreamDetached"), (918, "cudaErrorGraphRecaptureFailure"), (919, "cudaErrorFabricNotReady"), (999, "cudaErrorUnknown"), (10000, "cudaErrorApiFailureBase")] },
     EnumRow { name: "cudaChannelFormatKind", bytes: 4, values: &[(0, "cudaChannelFormatKindSigned"), (1, "cudaChannelFormatKindUnsigned"), (2, "cudaChannelFormatKindFloat"), (3, "cudaChannelFormatKindNone"), (4, "cudaChannelFormatKindNV12"), (5, "cudaChannelFormatKindUnsignedNormalized8X1"), (6, "cudaChannelFormatKindUnsignedNormalized8X2"), (7, "cudaChannelFormatKindUnsignedNormalized8X4"), (8, "cudaChannelFormatKindUnsignedNormalized16X1"), (9, "cudaChannelFormatKindUnsignedNormalized16X2"), (10, "cudaChannelFormatKindUnsignedNormalized16X4"), (11, "cudaChannelFormatKindSignedNormalized8X1"), (12, "cudaChannelFormatKindSignedNormalized8X2"), (13, "cudaChannelFormatKindSignedNormalized8X4"), (14, "cudaChannelFormatKindSignedNormalized16X1"), (15, "cudaChannelFormatKindSignedNormalized16X2"), (16, "cudaChannelFormatKindSignedNormalized16X4"), (17, "cudaChannelFormatKindUnsignedBlockCompressed1"), (18, "cudaChannelFormatKindUnsignedBlockCompressed1SRGB"), (19, "cudaChannelFormatKindUnsignedBlockCompressed2"), (20, "cudaChannelFormatKindUnsignedBlockCompressed2SRGB"), (21, "cudaChannelFormatKindUnsignedBlockCompressed3"), (22, "cudaChannelFormatKindUnsignedBlockCompressed3SRGB"), (23, "cudaChannelFormatKindUnsignedBlockCompressed4"), (24, "cudaChannelFormatKindSignedBlockCompressed4"), (25, "cudaChannelFormatKindUnsignedBlockCompressed5"), (26, "cudaChannelFormatKindSignedBlockCompressed5"), (27, "cudaChannelFormatKindUnsignedBlockCompressed6H"), (28, "cudaChannelFormatKindSignedBlockCompressed6H"), (29, "cudaChannelFormatKindUnsignedBlockCompressed7"), (30, "cudaChannelFormatKindUnsignedBlockCompressed7SRGB"), (31, "cudaChannelFormatKindUnsignedNormalized1010102"), (32, "cudaChannelFormatKindUnsigned8Packed422"), (33, "cudaChannelFormatKindUnsigned8Packed444"), (34, "cudaChannelFormatKindUnsigned8SemiPlanar420"), (35, "cudaChannelFormatKindUnsigned16SemiPlanar420"), (36, "cudaChannelFormatKindUnsigned8SemiPlanar422"), (37, "cudaChannelFormatKindUnsigned16SemiPlanar422"), (38, "cudaChannelFormatKindUnsigned8SemiPlanar444"), (39, "cudaChannelFormatKindUnsigned16SemiPlanar444"), (40, "cudaChannelFormatKindUnsigned8Planar420"), (41, "cudaChannelFormatKindUnsigned16Planar420"), (42, "cudaChannelFormatKindUnsigned8Planar422"), (43, "cudaChannelFormatKindUnsigned16Planar422"), (44, "cudaChannelFormatKindUnsigned8Planar444"), (45, "cudaChannelFormatKindUnsigned16Planar444")] },
-    EnumRow { name: "cudaTextureFilterMode", bytes: 4, values: &[(0, "cudaFilterModePoint"), (1, "cudaFilterModeLinear")] },
-    EnumRow { name: "cudaTextureAddressMode", bytes: 4, values: &[(0, "cudaAddressModeWrap"), (1, "cudaAddressModeClamp"), (2, "cudaAddressModeMirror"), (3, "cudaAddressModeBorder")] },
     EnumRow { name: "cudaResourceType", bytes: 4, values: &[(0, "cudaResourceTypeArray"), (1, "cudaResourceTypeMipmappedArray"), (2, "cudaResourceTypeLinear"), (3, "cudaResourceTypePitch2D")] },
+    EnumRow { name: "cudaTextureAddressMode", bytes: 4, values: &[(0, "cudaAddressModeWrap"), (1, "cudaAddressModeClamp"), (2, "cudaAddressModeMirror"), (3, "cudaAddressModeBorder")] },
+    EnumRow { name: "cudaTextureFilterMode", bytes: 4, values: &[(0, "cudaFilterModePoint"), (1, "cudaFilterModeLinear")] },
     EnumRow { name: "cudaTextureReadMode", bytes: 4, values: &[(0, "cudaReadModeElementType"), (1, "cudaReadModeNormalizedFloat")] },
     EnumRow { name: "cudaResourceViewFormat", bytes: 4, values: &[(0, "cudaResViewFormatNone"), (1, "cudaResViewFormatUnsignedChar1"), (2, "cudaResViewFormatUnsignedChar2"), (3, "cudaResViewFormatUnsignedChar4"), (4, "cudaResViewFormatSignedChar1"), (5, "cudaResViewFormatSignedChar2"), (6, "cudaResViewFormatSignedChar4"), (7, "cudaResViewFormatUnsignedShort1"), (8, "cudaResViewFormatUnsignedShort2"), (9, "cudaResViewFormatUnsignedShort4"), (10, "cudaResViewFormatSignedShort1"), (11, "cudaResViewFormatSignedShort2"), (12, "cudaResViewFormatSignedShort4"), (13, "cudaResViewFormatUnsignedInt1"), (14, "cudaResViewFormatUnsignedInt2"), (15, "cudaResViewFormatUnsignedInt4"), (16, "cudaResViewFormatSignedInt1"), (17, "cudaResViewFormatSignedInt2"), (18, "cudaResViewFormatSignedInt4"), (19, "cudaResViewFormatHalf1"), (20, "cudaResViewFormatHalf2"), (21, "cudaResViewFormatHalf4"), (22, "cudaResViewFormatFloat1"), (23, "cudaResViewFormatFloat2"), (24, "cudaResViewFormatFloat4"), (25, "cudaResViewFormatUnsignedBlockCompressed1"), (26, "cudaResViewFormatUnsignedBlockCompressed2"), (27, "cudaResViewFormatUnsignedBlockCompressed3"), (28, "cudaResViewFormatUnsignedBlockCompressed4"), (29, "cudaResViewFormatSignedBlockCompressed4"), (30, "cudaResViewFormatUnsignedBlockCompressed5"), (31, "cudaResViewFormatSignedBlockCompressed5"), (32, "cudaResViewFormatUnsignedBlockCompressed6H"), (33, "cudaResViewFormatSignedBlockCompressed6H"), (34, "cudaResViewFormatUnsignedBlockCompressed7")] },
     EnumRow { name: "cudaDevResourceType", bytes: 4, values: &[(0, "cudaDevResourceTypeInvalid"), (1, "cudaDevResourceTypeSm"), (1000, "cudaDevResourceTypeWorkqueueConfig"), (10000, "cudaDevResourceTypeWorkqueue")] },
@@ -3905,9 +3961,14 @@ pub(super) static ENUMS: &[EnumRow] = &[
     EnumRow { name: "cudaSharedMemConfig", bytes: 4, values: &[(0, "cudaSharedMemBankSizeDefault"), (1, "cudaSharedMemBankSizeFourByte"), (2, "cudaSharedMemBankSizeEightByte")] },
     EnumRow { name: "cudaEglFrameType", bytes: 4, values: &[(0, "cudaEglFrameTypeArray"), (1, "cudaEglFrameTypePitch")] },
     EnumRow { name: "cudaEglColorFormat", bytes: 4, values: &[(0, "cudaEglColorFormatYUV420Planar"), (1, "cudaEglColorFormatYUV420SemiPlanar"), (2, "cudaEglColorFormatYUV422Planar"), (3, "cudaEglColorFormatYUV422SemiPlanar"), (6, "cudaEglColorFormatARGB"), (7, "cudaEglColorFormatRGBA"), (8, "cudaEglColorFormatL"), (9, "cudaEglColorFormatR"), (10, "cudaEglColorFormatYUV444Planar"), (11, "cudaEglColorFormatYUV444SemiPlanar"), (12, "cudaEglColorFormatYUYV422"), (13, "cudaEglColorFormatUYVY422"), (14, "cudaEglColorFormatABGR"), (15, "cudaEglColorFormatBGRA"), (16, "cudaEglColorFormatA"), (17, "cudaEglColorFormatRG"), (18, "cudaEglColorFormatAYUV"), (19, "cudaEglColorFormatYVU444SemiPlanar"), (20, "cudaEglColorFormatYVU422SemiPlanar"), (21, "cudaEglColorFormatYVU420SemiPlanar"), (22, "cudaEglColorFormatY10V10U10_444SemiPlanar"), (23, "cudaEglColorFormatY10V10U10_420SemiPlanar"), (24, "cudaEglColorFormatY12V12U12_444SemiPlanar"), (25, "cudaEglColorFormatY12V12U12_420SemiPlanar"), (26, "cudaEglColorFormatVYUY_ER"), (27, "cudaEglColorFormatUYVY_ER"), (28, "cudaEglColorFormatYUYV_ER"), (29, "cudaEglColorFormatYVYU_ER"), (31, "cudaEglColorFormatYUVA_ER"), (32, "cudaEglColorFormatAYUV_ER"), (33, "cudaEglColorFormatYUV444Planar_ER"), (34, "cudaEglColorFormatYUV422Planar_ER"), (35, "cudaEglColorFormatYUV420Planar_ER"), (36, "cudaEglColorFormatYUV444SemiPlanar_ER"), (37, "cudaEglColorFormatYUV422SemiPlanar_ER"), (38, "cudaEglColorFormatYUV420SemiPlanar_ER"), (39, "cudaEglColorFormatYVU444Planar_ER"), (40, "cudaEglColorFormatYVU422Planar_ER"), (41, "cudaEglColorFormatYVU420Planar_ER"), (42, "cudaEglColorFormatYVU444SemiPlanar_ER"), (43, "cudaEglColorFormatYVU422SemiPlanar_ER"), (44, "cudaEglColorFormatYVU420SemiPlanar_ER"), (45, "cudaEglColorFormatBayerRGGB"), (46, "cudaEglColorFormatBayerBGGR"), (47, "cudaEglColorFormatBayerGRBG"), (48, "cudaEglColorFormatBayerGBRG"), (49, "cudaEglColorFormatBayer10RGGB"), (50, "cudaEglColorFormatBayer10BGGR"), (51, "cudaEglColorFormatBayer10GRBG"), (52, "cudaEglColorFormatBayer10GBRG"), (53, "cudaEglColorFormatBayer12RGGB"), (54, "cudaEglColorFormatBayer12BGGR"), (55, "cudaEglColorFormatBayer12GRBG"), (56, "cudaEglColorFormatBayer12GBRG"), (57, "cudaEglColorFormatBayer14RGGB"), (58, "cudaEglColorFormatBayer14BGGR"), (59, "cudaEglColorFormatBayer14GRBG"), (60, "cudaEglColorFormatBayer14GBRG"), (61, "cudaEglColorFormatBayer20RGGB"), (62, "cudaEglColorFormatBayer20BGGR"), (63, "cudaEglColorFormatBayer20GRBG"), (64, "cudaEglColorFormatBayer20GBRG"), (65, "cudaEglColorFormatYVU444Planar"), (66, "cudaEglColorFormatYVU422Planar"), (67, "cudaEglColorFormatYVU420Planar"), (68, "cudaEglColorFormatBayerIspRGGB"), (69, "cudaEglColorFormatBayerIspBGGR"), (70, "cudaEglColorFormatBayerIspGRBG"), (71, "cudaEglColorFormatBayerIspGBRG"), (72, "cudaEglColorFormatBayerBCCR"), (73, "cudaEglColorFormatBayerRCCB"), (74, "cudaEglColorFormatBayerCRBC"), (75, "cudaEglColorFormatBayerCBRC"), (76, "cudaEglColorFormatBayer10CCCC"), (77, "cudaEglColorFormatBayer12BCCR"), (78, "cudaEglColorFormatBayer12RCCB"), (79, "cudaEglColorFormatBayer12CRBC"), (80, "cudaEglColorFormatBayer12CBRC"), (81, "cudaEglColorFormatBayer12CCCC"), (82, "cudaEglColorFormatY"), (83, "cudaEglColorFormatYUV420SemiPlanar_2020"), (84, "cudaEglColorFormatYVU420SemiPlanar_2020"), (85, "cudaEglColorFormatYUV420Planar_2020"), (86, "cudaEglColorFormatYVU420Planar_2020"), (87, "cudaEglColorFormatYUV420SemiPlanar_709"), (88, "cudaEglColorFormatYVU420SemiPlanar_709"), (89, "cudaEglColorFormatYUV420Planar_709"), (90, "cudaEglColorFormatYVU420Planar_709"), (91, "cudaEglColorFormatY10V10U10_420SemiPlanar_709"), (92, "cudaEglColorFormatY10V10U10_420SemiPlanar_2020"), (93, "cudaEglColorFormatY10V10U10_422SemiPlanar_2020"), (94, "cudaEglColorFormatY10V10U10_422SemiPlanar"), (95, "cudaEglColorFormatY10V10U10_422SemiPlanar_709"), (96, "cudaEglColorFormatY_ER"), (97, "cudaEglColorFormatY_709_ER"), (98, "cudaEglColorFormatY10_ER"), (99, "cudaEglColorFormatY10_709_ER"), (100, "cudaEglColorFormatY12_ER"), (101, "cudaEglColorFormatY12_709_ER"), (102, "cudaEglColorFormatYUVA"), (104, "cudaEglColorFormatYVYU"), (105, "cudaEglColorFormatVYUY"), (106, "cudaEglColorFormatY10V10U10_420SemiPlanar_ER"), (107, "cudaEglColorFormatY10V10U10_420SemiPlanar_709_ER"), (108, "cudaEglColorFormatY10V10U10_444SemiPlanar_ER"), (109, "cudaEglColorFormatY10V10U10_444SemiPlanar_709_ER"), (110, "cudaEglColorFormatY12V12U12_420SemiPlanar_ER"), (111, "cudaEglColorFormatY12V12U12_420SemiPlanar_709_ER"), (112, "cudaEglColorFormatY12V12U12_444SemiPlanar_ER"), (113, "cudaEglColorFormatY12V12U12_444SemiPlanar_709_ER"), (114, "cudaEglColorFormatUYVY709"), (115, "cudaEglColorFormatUYVY709_ER"), (116, "cudaEglColorFormatUYVY2020")] },
+    EnumRow { name: "cudaEventFlags", bytes: 4, values: &[(0, "cudaEventDefault"), (1, "cudaEventBlockingSync"), (2, "cudaEventDisableTiming"), (4, "cudaEventInterprocess")] },
+    EnumRow { name: "cudaEventRecordFlags", bytes: 4, values: &[(0, "cudaEventRecordDefault"), (1, "cudaEventRecordExternal")] },
+    EnumRow { name: "cudaStreamFlags", bytes: 4, values: &[(0, "cudaStreamDefault"), (1, "cudaStreamNonBlocking")] },
     EnumRow { name: "cudaSharedMemoryMode", bytes: 4, values: &[(0, "cudaSharedMemoryModeDefault"), (1, "cudaSharedMemoryModeRequirePortable"), (2, "cudaSharedMemoryModeAllowNonPortable"), (3, "cudaSharedMemoryModeAllowOversizedSharedMemory"), (4, "cudaSharedMemoryModePreferOversizedSharedMemory")] },
     EnumRow { name: "cudaFuncAttribute", bytes: 4, values: &[(8, "cudaFuncAttributeMaxDynamicSharedMemorySize"), (9, "cudaFuncAttributePreferredSharedMemoryCarveout"), (10, "cudaFuncAttributeClusterDimMustBeSet"), (11, "cudaFuncAttributeRequiredClusterWidth"), (12, "cudaFuncAttributeRequiredClusterHeight"), (13, "cudaFuncAttributeRequiredClusterDepth"), (14, "cudaFuncAttributeNonPortableClusterSizeAllowed"), (15, "cudaFuncAttributeClusterSchedulingPolicyPreference"), (16, "cudaFuncAttributeSharedMemoryMode"), (17, "cudaFuncAttributeMax")] },
     EnumRow { name: "cudaGLDeviceList", bytes: 4, values: &[(1, "cudaGLDeviceListAll"), (2, "cudaGLDeviceListCurrentFrame"), (3, "cudaGLDeviceListNextFrame")] },
+    EnumRow { name: "cudaDeviceFlags", bytes: 4, values: &[(0, "cudaDeviceScheduleAuto"), (1, "cudaDeviceScheduleSpin"), (2, "cudaDeviceScheduleYield"), (4, "cudaDeviceScheduleBlockingSync"), (8, "cudaDeviceMapHost"), (16, "cudaDeviceLmemResizeToMax"), (128, "cudaDeviceSyncMemops")] },
+    EnumRow { name: "cudaGetDriverEntryPointFlags", bytes: 4, values: &[(0, "cudaEnableDefault"), (1, "cudaEnableLegacyStream"), (2, "cudaEnablePerThreadDefaultStream")] },
     EnumRow { name: "cudaDriverEntryPointQueryResult", bytes: 4, values: &[(0, "cudaDriverEntryPointSuccess"), (1, "cudaDriverEntryPointSymbolNotFound"), (2, "cudaDriverEntryPointVersionNotSufficent")] },
     EnumRow { name: "cudaMemAllocationType", bytes: 4, values: &[(0, "cudaMemAllocationTypeInvalid"), (1, "cudaMemAllocationTypePinned"), (2, "cudaMemAllocationTypeManaged"), (2147483647, "cudaMemAllocationTypeMax")] },
     EnumRow { name: "cudaMemAllocationHandleType", bytes: 4, values: &[(0, "cudaMemHandleTypeNone"), (1, "cudaMemHandleTypePosixFileDescriptor"), (2, "cudaMemHandleTypeWin32"), (4, "cudaMemHandleTypeWin32Kmt"), (8, "cudaMemHandleTypeFabric")] },
@@ -3919,28 +3980,44 @@ pub(super) static ENUMS: &[EnumRow] = &[
     EnumRow { name: "cudaGraphChildGraphNodeOwnership", bytes: 4, values: &[(-1, "cudaGraphChildGraphOwnershipInvalid"), (0, "cudaGraphChildGraphOwnershipClone"), (1, "cudaGraphChildGraphOwnershipMove")] },
     EnumRow { name: "cudaGraphConditionalNodeType", bytes: 4, values: &[(0, "cudaGraphCondTypeIf"), (1, "cudaGraphCondTypeWhile"), (2, "cudaGraphCondTypeSwitch")] },
     EnumRow { name: "cudaMemcpySrcAccessOrder", bytes: 4, values: &[(0, "cudaMemcpySrcAccessOrderInvalid"), (1, "cudaMemcpySrcAccessOrderStream"), (2, "cudaMemcpySrcAccessOrderDuringApiCall"), (3, "cudaMemcpySrcAccessOrderAny"), (2147483647, "cudaMemcpySrcAccessOrderMax")] },
+    EnumRow { name: "cudaGraphDebugDotFlags", bytes: 4, values: &[(1, "cudaGraphDebugDotFlagsVerbose"), (4, "cudaGraphDebugDotFlagsKernelNodeParams"), (8, "cudaGraphDebugDotFlagsMemcpyNodeParams"), (16, "cudaGraphDebugDotFlagsMemsetNodeParams"), (32, "cudaGraphDebugDotFlagsHostNodeParams"), (64, "cudaGraphDebugDotFlagsEventNodeParams"), (128, "cudaGraphDebugDotFlagsExtSemasSignalNodeParams"), (256, "cudaGraphDebugDotFlagsExtSemasWaitNodeParams"), (512, "cudaGraphDebugDotFlagsKernelNodeAttributes"), (1024, "cudaGraphDebugDotFlagsHandles"), (32768, "cudaGraphDebugDotFlagsConditionalNodeParams"), (65536, "cudaGraphDebugDotFlagsMemcpyBatchNodeParams")] },
+    EnumRow { name: "cudaGraphInstantiateFlags", bytes: 4, values: &[(1, "cudaGraphInstantiateFlagAutoFreeOnLaunch"), (2, "cudaGraphInstantiateFlagUpload"), (4, "cudaGraphInstantiateFlagDeviceLaunch"), (8, "cudaGraphInstantiateFlagUseNodePriority")] },
     EnumRow { name: "cudaGraphExecUpdateResult", bytes: 4, values: &[(0, "cudaGraphExecUpdateSuccess"), (1, "cudaGraphExecUpdateError"), (2, "cudaGraphExecUpdateErrorTopologyChanged"), (3, "cudaGraphExecUpdateErrorNodeTypeChanged"), (4, "cudaGraphExecUpdateErrorFunctionChanged"), (5, "cudaGraphExecUpdateErrorParametersChanged"), (6, "cudaGraphExecUpdateErrorNotSupported"), (7, "cudaGraphExecUpdateErrorUnsupportedFunctionChange"), (8, "cudaGraphExecUpdateErrorAttributesChanged")] },
     EnumRow { name: "cudaGraphInstantiateResult", bytes: 4, values: &[(0, "cudaGraphInstantiateSuccess"), (1, "cudaGraphInstantiateError"), (2, "cudaGraphInstantiateInvalidStructure"), (3, "cudaGraphInstantiateNodeOperationNotSupported"), (4, "cudaGraphInstantiateMultipleDevicesNotSupported"), (5, "cudaGraphInstantiateConditionalHandleUnused")] },
     EnumRow { name: "cudaKernelNodeAttrID", bytes: 4, values: &[(1, "cudaKernelNodeAttributeAccessPolicyWindow"), (2, "cudaKernelNodeAttributeCooperative"), (8, "cudaKernelNodeAttributePriority")] },
-    EnumRow { name: "cudaAccessProperty", bytes: 4, values: &[(0, "cudaAccessPropertyNormal"), (1, "cudaAccessPropertyStreaming"), (2, "cudaAccessPropertyPersisting")] },
     EnumRow { name: "cudaLaunchAttributeID", bytes: 4, values: &[(0, "cudaLaunchAttributeIgnore"), (1, "cudaLaunchAttributeAccessPolicyWindow"), (2, "cudaLaunchAttributeCooperative"), (3, "cudaLaunchAttributeSynchronizationPolicy"), (4, "cudaLaunchAttributeClusterDimension"), (5, "cudaLaunchAttributeClusterSchedulingPolicyPreference"), (6, "cudaLaunchAttributeProgrammaticStreamSerialization"), (7, "cudaLaunchAttributeProgrammaticEvent"), (8, "cudaLaunchAttributePriority"), (9, "cudaLaunchAttributeMemSyncDomainMap"), (10, "cudaLaunchAttributeMemSyncDomain"), (11, "cudaLaunchAttributePreferredClusterDimension"), (12, "cudaLaunchAttributeLaunchCompletionEvent"), (13, "cudaLaunchAttributeDeviceUpdatableKernelNode"), (14, "cudaLaunchAttributePreferredSharedMemoryCarveout"), (16, "cudaLaunchAttributeNvlinkUtilCentricScheduling"), (17, "cudaLaunchAttributePortableClusterSizeMode"), (18, "cudaLaunchAttributeSharedMemoryMode")] },
+    EnumRow { name: "cudaAccessProperty", bytes: 4, values: &[(0, "cudaAccessPropertyNormal"), (1, "cudaAccessPropertyStreaming"), (2, "cudaAccessPropertyPersisting")] },
     EnumRow { name: "cudaSynchronizationPolicy", bytes: 4, values: &[(1, "cudaSyncPolicyAuto"), (2, "cudaSyncPolicySpin"), (3, "cudaSyncPolicyYield"), (4, "cudaSyncPolicyBlockingSync")] },
     EnumRow { name: "cudaClusterSchedulingPolicy", bytes: 4, values: &[(0, "cudaClusterSchedulingPolicyDefault"), (1, "cudaClusterSchedulingPolicySpread"), (2, "cudaClusterSchedulingPolicyLoadBalancing"), (3, "cudaClusterSchedulingPolicyRubinDsmemLocality")] },
     EnumRow { name: "cudaLaunchMemSyncDomain", bytes: 4, values: &[(0, "cudaLaunchMemSyncDomainDefault"), (1, "cudaLaunchMemSyncDomainRemote")] },
     EnumRow { name: "cudaLaunchAttributePortableClusterMode", bytes: 4, values: &[(0, "cudaLaunchPortableClusterModeDefault"), (1, "cudaLaunchPortableClusterModeRequirePortable"), (2, "cudaLaunchPortableClusterModeAllowNonPortable")] },
+    EnumRow { name: "cudaUserObjectRetainFlags", bytes: 4, values: &[(1, "cudaGraphUserObjectMove")] },
+    EnumRow { name: "cudaGraphicsRegisterFlags", bytes: 4, values: &[(0, "cudaGraphicsRegisterFlagsNone"), (1, "cudaGraphicsRegisterFlagsReadOnly"), (2, "cudaGraphicsRegisterFlagsWriteDiscard"), (4, "cudaGraphicsRegisterFlagsSurfaceLoadStore"), (8, "cudaGraphicsRegisterFlagsTextureGather")] },
+    EnumRow { name: "cudaGraphicsMapFlags", bytes: 4, values: &[(0, "cudaGraphicsMapFlagsNone"), (1, "cudaGraphicsMapFlagsReadOnly"), (2, "cudaGraphicsMapFlagsWriteDiscard")] },
+    EnumRow { name: "cudaHostAllocFlags", bytes: 4, values: &[(0, "cudaHostAllocDefault"), (1, "cudaHostAllocPortable"), (2, "cudaHostAllocMapped"), (4, "cudaHostAllocWriteCombined")] },
+    EnumRow { name: "cudaHostRegisterFlags", bytes: 4, values: &[(0, "cudaHostRegisterDefault"), (1, "cudaHostRegisterPortable"), (2, "cudaHostRegisterMapped"), (4, "cudaHostRegisterIoMemory"), (8, "cudaHostRegisterReadOnly")] },
     EnumRow { name: "cudaExternalMemoryHandleType", bytes: 4, values: &[(1, "cudaExternalMemoryHandleTypeOpaqueFd"), (2, "cudaExternalMemoryHandleTypeOpaqueWin32"), (3, "cudaExternalMemoryHandleTypeOpaqueWin32Kmt"), (4, "cudaExternalMemoryHandleTypeD3D12Heap"), (5, "cudaExternalMemoryHandleTypeD3D12Resource"), (6, "cudaExternalMemoryHandleTypeD3D11Resource"), (7, "cudaExternalMemoryHandleTypeD3D11ResourceKmt"), (8, "cudaExternalMemoryHandleTypeNvSciBuf")] },
     EnumRow { name: "cudaExternalSemaphoreHandleType", bytes: 4, values: &[(1, "cudaExternalSemaphoreHandleTypeOpaqueFd"), (2, "cudaExternalSemaphoreHandleTypeOpaqueWin32"), (3, "cudaExternalSemaphoreHandleTypeOpaqueWin32Kmt"), (4, "cudaExternalSemaphoreHandleTypeD3D12Fence"), (5, "cudaExternalSemaphoreHandleTypeD3D11Fence"), (6, "cudaExternalSemaphoreHandleTypeNvSciSync"), (7, "cudaExternalSemaphoreHandleTypeKeyedMutex"), (8, "cudaExternalSemaphoreHandleTypeKeyedMutexKmt"), (9, "cudaExternalSemaphoreHandleTypeTimelineSemaphoreFd"), (10, "cudaExternalSemaphoreHandleTypeTimelineSemaphoreWin32")] },
+    EnumRow { name: "cudaInitDeviceFlags", bytes: 4, values: &[(1, "cudaInitDeviceFlagsAreValid")] },
+    EnumRow { name: "cudaIpcMemFlags", bytes: 4, values: &[(1, "cudaIpcMemLazyEnablePeerAccess")] },
+    EnumRow { name: "cudaCooperativeMultiFlags", bytes: 4, values: &[(1, "cudaCooperativeLaunchMultiDeviceNoPreSync"), (2, "cudaCooperativeLaunchMultiDeviceNoPostSync")] },
     EnumRow { name: "cudaJitOption", bytes: 4, values: &[(0, "cudaJitMaxRegisters"), (1, "cudaJitThreadsPerBlock"), (2, "cudaJitWallTime"), (3, "cudaJitInfoLogBuffer"), (4, "cudaJitInfoLogBufferSizeBytes"), (5, "cudaJitErrorLogBuffer"), (6, "cudaJitErrorLogBufferSizeBytes"), (7, "cudaJitOptimizationLevel"), (10, "cudaJitFallbackStrategy"), (11, "cudaJitGenerateDebugInfo"), (12, "cudaJitLogVerbose"), (13, "cudaJitGenerateLineInfo"), (14, "cudaJitCacheMode"), (30, "cudaJitPositionIndependentCode"), (31, "cudaJitMinCtaPerSm"), (32, "cudaJitMaxThreadsPerBlock"), (33, "cudaJitOverrideDirectiveValues")] },
     EnumRow { name: "cudaLibraryOption", bytes: 4, values: &[(0, "cudaLibraryHostUniversalFunctionAndDataTable"), (1, "cudaLibraryBinaryIsPreserved")] },
+    EnumRow { name: "cudaArrayFlags", bytes: 4, values: &[(0, "cudaArrayDefault"), (1, "cudaArrayLayered"), (2, "cudaArraySurfaceLoadStore"), (4, "cudaArrayCubemap"), (8, "cudaArrayTextureGather"), (32, "cudaArrayColorAttachment"), (64, "cudaArraySparse"), (128, "cudaArrayDeferredMapping")] },
+    EnumRow { name: "cudaMemAttachFlags", bytes: 4, values: &[(1, "cudaMemAttachGlobal"), (2, "cudaMemAttachHost"), (4, "cudaMemAttachSingle")] },
     EnumRow { name: "cudaMemoryAdvise", bytes: 4, values: &[(1, "cudaMemAdviseSetReadMostly"), (2, "cudaMemAdviseUnsetReadMostly"), (3, "cudaMemAdviseSetPreferredLocation"), (4, "cudaMemAdviseUnsetPreferredLocation"), (5, "cudaMemAdviseSetAccessedBy"), (6, "cudaMemAdviseUnsetAccessedBy")] },
     EnumRow { name: "cudaMemPoolAttr", bytes: 4, values: &[(1, "cudaMemPoolReuseFollowEventDependencies"), (2, "cudaMemPoolReuseAllowOpportunistic"), (3, "cudaMemPoolReuseAllowInternalDependencies"), (4, "cudaMemPoolAttrReleaseThreshold"), (5, "cudaMemPoolAttrReservedMemCurrent"), (6, "cudaMemPoolAttrReservedMemHigh"), (7, "cudaMemPoolAttrUsedMemCurrent"), (8, "cudaMemPoolAttrUsedMemHigh"), (9, "cudaMemPoolAttrAllocationType"), (10, "cudaMemPoolAttrExportHandleTypes"), (11, "cudaMemPoolAttrLocationId"), (12, "cudaMemPoolAttrLocationType"), (13, "cudaMemPoolAttrMaxPoolSize"), (14, "cudaMemPoolAttrHwDecompressEnabled"), (15, "cudaMemPoolAttrLocalityDomainId")] },
     EnumRow { name: "cudaMemRangeAttribute", bytes: 4, values: &[(1, "cudaMemRangeAttributeReadMostly"), (2, "cudaMemRangeAttributePreferredLocation"), (3, "cudaMemRangeAttributeAccessedBy"), (4, "cudaMemRangeAttributeLastPrefetchLocation"), (5, "cudaMemRangeAttributePreferredLocationType"), (6, "cudaMemRangeAttributePreferredLocationId"), (7, "cudaMemRangeAttributeLastPrefetchLocationType"), (8, "cudaMemRangeAttributeLastPrefetchLocationId")] },
     EnumRow { name: "cudaMemcpy3DOperandType", bytes: 4, values: &[(1, "cudaMemcpyOperandTypePointer"), (2, "cudaMemcpyOperandTypeArray"), (2147483647, "cudaMemcpyOperandTypeMax")] },
+    EnumRow { name: "cudaOccupancyFlags", bytes: 4, values: &[(0, "cudaOccupancyDefault"), (1, "cudaOccupancyDisableCachingOverride")] },
     EnumRow { name: "cudaMemoryType", bytes: 4, values: &[(0, "cudaMemoryTypeUnregistered"), (1, "cudaMemoryTypeHost"), (2, "cudaMemoryTypeDevice"), (3, "cudaMemoryTypeManaged")] },
     EnumRow { name: "cudaOutputMode_t", bytes: 4, values: &[(0, "cudaKeyValuePair"), (1, "cudaCSV")] },
     EnumRow { name: "cudaStreamCaptureMode", bytes: 4, values: &[(0, "cudaStreamCaptureModeGlobal"), (1, "cudaStreamCaptureModeThreadLocal"), (2, "cudaStreamCaptureModeRelaxed")] },
     EnumRow { name: "cudaStreamAttrID", bytes: 4, values: &[(1, "cudaStreamAttributeAccessPolicyWindow"), (3, "cudaStreamAttributeSynchronizationPolicy")] },
     EnumRow { name: "cudaStreamCaptureStatus", bytes: 4, values: &[(0, "cudaStreamCaptureStatusNone"), (1, "cudaStreamCaptureStatusActive"), (2, "cudaStreamCaptureStatusInvalidated")] },
+    EnumRow { name: "cudaStreamUpdateCaptureDependenciesFlags", bytes: 4, values: &[(0, "cudaStreamAddCaptureDependencies"), (1, "cudaStreamSetCaptureDependencies")] },
+    EnumRow { name: "cudaEventWaitFlags", bytes: 4, values: &[(0, "cudaEventWaitDefault"), (1, "cudaEventWaitExternal")] },
+    EnumRow { name: "cudaUserObjectFlags", bytes: 4, values: &[(1, "cudaUserObjectNoDestructorSync")] },
     EnumRow { name: "cublasStatus_t", bytes: 4, values: &[(0, "CUBLAS_STATUS_SUCCESS"), (1, "CUBLAS_STATUS_NOT_INITIALIZED"), (3, "CUBLAS_STATUS_ALLOC_FAILED"), (7, "CUBLAS_STATUS_INVALID_VALUE"), (8, "CUBLAS_STATUS_ARCH_MISMATCH"), (11, "CUBLAS_STATUS_MAPPING_ERROR"), (13, "CUBLAS_STATUS_EXECUTION_FAILED"), (14, "CUBLAS_STATUS_INTERNAL_ERROR"), (15, "CUBLAS_STATUS_NOT_SUPPORTED"), (16, "CUBLAS_STATUS_LICENSE_ERROR")] },
     EnumRow { name: "cudaDataType", bytes: 4, values: &[(0, "CUDA_R_32F"), (1, "CUDA_R_64F"), (2, "CUDA_R_16F"), (3, "CUDA_R_8I"), (4, "CUDA_C_32F"), (5, "CUDA_C_64F"), (6, "CUDA_C_16F"), (7, "CUDA_C_8I"), (8, "CUDA_R_8U"), (9, "CUDA_C_8U"), (10, "CUDA_R_32I"), (11, "CUDA_C_32I"), (12, "CUDA_R_32U"), (13, "CUDA_C_32U"), (14, "CUDA_R_16BF"), (15, "CUDA_C_16BF"), (16, "CUDA_R_4I"), (17, "CUDA_C_4I"), (18, "CUDA_R_4U"), (19, "CUDA_C_4U"), (20, "CUDA_R_16I"), (21, "CUDA_C_16I"), (22, "CUDA_R_16U"), (23, "CUDA_C_16U"), (24, "CUDA_R_64I"), (25, "CUDA_C_64I"), (26, "CUDA_R_64U"), (27, "CUDA_C_64U"), (28, "CUDA_R_8F_E4M3"), (28, "CUDA_R_8F_UE4M3"), (29, "CUDA_R_8F_E5M2"), (30, "CUDA_R_8F_UE8M0"), (31, "CUDA_R_6F_E2M3"), (32, "CUDA_R_6F_E3M2"), (33, "CUDA_R_4F_E2M1"), (34, "CUDA_R_8F_UE5M3")] },
     EnumRow { name: "cublasSideMode_t", bytes: 4, values: &[(0, "CUBLAS_SIDE_LEFT"), (1, "CUBLAS_SIDE_RIGHT")] },
@@ -4226,13 +4303,13 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "CUstreamMemOpAtomicReductionParams_st", since: 13010, until: NOW, size: 40, fields: &[d("operation", t_i32, 0, One), d("flags", t_u32, 4, One).hex(), d("reductionOp", t_CUstreamAtomicReductionOpType, 8, One), d("dataType", t_CUstreamAtomicReductionDataType, 12, One), d("address", t_deviceptr, 16, One), d("value", t_u64, 24, One), d("alias", t_deviceptr, 32, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUDA_BATCH_MEM_OP_NODE_PARAMS", since: 12020, until: NOW, size: 32, fields: &[d("ctx", t_CUcontext, 0, One), d("count", t_u32, 8, One), d("paramArray", t_P_CUstreamBatchMemOpParams, 16, Many(Of(1))), d("flags", t_u32, 24, One).hex()], tag: 255, tags: 65535 },
     StructRow { name: "CUgraphEdgeData", since: 12030, until: NOW, size: 8, fields: &[d("from_port", t_u8, 0, One), d("to_port", t_u8, 1, One), d("type", t_u8, 2, One)], tag: 255, tags: 65535 },
-    StructRow { name: "CUDA_EXT_SEM_SIGNAL_NODE_PARAMS", since: 0, until: NOW, size: 24, fields: &[d("extSemArray", t_P_CUexternalSemaphore, 0, One), d("paramsArray", t_PC_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS, 8, One), d("numExtSems", t_u32, 16, One)], tag: 255, tags: 65535 },
+    StructRow { name: "CUDA_EXT_SEM_SIGNAL_NODE_PARAMS", since: 0, until: NOW, size: 24, fields: &[d("extSemArray", t_P_CUexternalSemaphore, 0, Many(Of(2))), d("paramsArray", t_PC_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS, 8, One), d("numExtSems", t_u32, 16, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS", since: 0, until: NOW, size: 144, fields: &[d("params", t_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_params, 0, One), d("flags", t_u32, 72, One).hex()], tag: 255, tags: 65535 },
     StructRow { name: "CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS.params", since: 0, until: NOW, size: 72, fields: &[d("fence", t_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_params_fence, 0, One), d("nvSciSync", t_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_params_nvSciSync, 8, One), d("keyedMutex", t_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_params_keyedMutex, 16, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS.params.fence", since: 0, until: NOW, size: 8, fields: &[d("value", t_u64, 0, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS.params.nvSciSync", since: 0, until: NOW, size: 8, fields: &[d("fence", t_P_void, 0, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS.params.keyedMutex", since: 0, until: NOW, size: 8, fields: &[d("key", t_u64, 0, One)], tag: 255, tags: 65535 },
-    StructRow { name: "CUDA_EXT_SEM_WAIT_NODE_PARAMS", since: 0, until: NOW, size: 24, fields: &[d("extSemArray", t_P_CUexternalSemaphore, 0, One), d("paramsArray", t_PC_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS, 8, One), d("numExtSems", t_u32, 16, One)], tag: 255, tags: 65535 },
+    StructRow { name: "CUDA_EXT_SEM_WAIT_NODE_PARAMS", since: 0, until: NOW, size: 24, fields: &[d("extSemArray", t_P_CUexternalSemaphore, 0, Many(Of(2))), d("paramsArray", t_PC_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS, 8, One), d("numExtSems", t_u32, 16, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS", since: 0, until: NOW, size: 144, fields: &[d("params", t_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_params, 0, One), d("flags", t_u32, 72, One).hex()], tag: 255, tags: 65535 },
     StructRow { name: "CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS.params", since: 0, until: NOW, size: 72, fields: &[d("fence", t_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_params_fence, 0, One), d("nvSciSync", t_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_params_nvSciSync, 8, One), d("keyedMutex", t_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_params_keyedMutex, 16, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS.params.fence", since: 0, until: NOW, size: 8, fields: &[d("value", t_u64, 0, One)], tag: 255, tags: 65535 },
@@ -4268,11 +4345,11 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "CUDA_EVENT_RECORD_NODE_PARAMS", since: 12020, until: 13030, size: 8, fields: &[d("event", t_CUevent, 0, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUDA_EVENT_RECORD_NODE_PARAMS", since: 13040, until: NOW, size: 16, fields: &[d("event", t_CUevent, 0, One), d("_1", t_CUDA_EVENT_RECORD_NODE_PARAMS__1, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUDA_EVENT_RECORD_NODE_PARAMS._1", since: 13040, until: NOW, size: 8, fields: &[d("ctx", t_CUcontext, 0, One), d("gCtx", t_CUgreenCtx, 0, One)], tag: 255, tags: 65535 },
-    StructRow { name: "CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2", since: 12020, until: 13030, size: 24, fields: &[d("extSemArray", t_P_CUexternalSemaphore, 0, One), d("paramsArray", t_PC_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS, 8, One), d("numExtSems", t_u32, 16, One)], tag: 255, tags: 65535 },
-    StructRow { name: "CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2", since: 13040, until: NOW, size: 32, fields: &[d("extSemArray", t_P_CUexternalSemaphore, 0, One), d("paramsArray", t_PC_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS, 8, One), d("numExtSems", t_u32, 16, One), d("_1", t_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2__1, 24, One)], tag: 255, tags: 65535 },
+    StructRow { name: "CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2", since: 12020, until: 13030, size: 24, fields: &[d("extSemArray", t_P_CUexternalSemaphore, 0, Many(Of(2))), d("paramsArray", t_PC_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS, 8, One), d("numExtSems", t_u32, 16, One)], tag: 255, tags: 65535 },
+    StructRow { name: "CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2", since: 13040, until: NOW, size: 32, fields: &[d("extSemArray", t_P_CUexternalSemaphore, 0, Many(Of(2))), d("paramsArray", t_PC_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS, 8, One), d("numExtSems", t_u32, 16, One), d("_1", t_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2__1, 24, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2._1", since: 13040, until: NOW, size: 8, fields: &[d("ctx", t_CUcontext, 0, One), d("gCtx", t_CUgreenCtx, 0, One)], tag: 255, tags: 65535 },
-    StructRow { name: "CUDA_EXT_SEM_WAIT_NODE_PARAMS_v2", since: 12020, until: 13030, size: 24, fields: &[d("extSemArray", t_P_CUexternalSemaphore, 0, One), d("paramsArray", t_PC_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS, 8, One), d("numExtSems", t_u32, 16, One)], tag: 255, tags: 65535 },
-    StructRow { name: "CUDA_EXT_SEM_WAIT_NODE_PARAMS_v2", since: 13040, until: NOW, size: 32, fields: &[d("extSemArray", t_P_CUexternalSemaphore, 0, One), d("paramsArray", t_PC_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS, 8, One), d("numExtSems", t_u32, 16, One), d("_1", t_CUDA_EXT_SEM_WAIT_NODE_PARAMS_v2__1, 24, One)], tag: 255, tags: 65535 },
+    StructRow { name: "CUDA_EXT_SEM_WAIT_NODE_PARAMS_v2", since: 12020, until: 13030, size: 24, fields: &[d("extSemArray", t_P_CUexternalSemaphore, 0, Many(Of(2))), d("paramsArray", t_PC_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS, 8, One), d("numExtSems", t_u32, 16, One)], tag: 255, tags: 65535 },
+    StructRow { name: "CUDA_EXT_SEM_WAIT_NODE_PARAMS_v2", since: 13040, until: NOW, size: 32, fields: &[d("extSemArray", t_P_CUexternalSemaphore, 0, Many(Of(2))), d("paramsArray", t_PC_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS, 8, One), d("numExtSems", t_u32, 16, One), d("_1", t_CUDA_EXT_SEM_WAIT_NODE_PARAMS_v2__1, 24, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUDA_EXT_SEM_WAIT_NODE_PARAMS_v2._1", since: 13040, until: NOW, size: 8, fields: &[d("ctx", t_CUcontext, 0, One), d("gCtx", t_CUgreenCtx, 0, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUDA_MEM_ALLOC_NODE_PARAMS_v2", since: 12020, until: NOW, size: 120, fields: &[d("poolProps", t_CUmemPoolProps, 0, One), d("accessDescs", t_PC_CUmemAccessDesc, 88, Many(Of(2))), d("accessDescCount", t_u64, 96, One), d("bytesize", t_u64, 104, One).bytes(), d("dptr", t_deviceptr, 112, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUDA_MEM_FREE_NODE_PARAMS", since: 12020, until: NOW, size: 8, fields: &[d("dptr", t_deviceptr, 0, One)], tag: 255, tags: 65535 },
@@ -4281,7 +4358,7 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "CUDA_MEMCPY_BATCH_NODE_PARAMS_V1", since: 13050, until: NOW, size: 64, fields: &[d("count", t_u64, 0, One), d("dsts", t_P_deviceptr, 8, Many(Of(0))), d("srcs", t_P_deviceptr, 16, Many(Of(0))), d("sizes", t_P_u64, 24, Many(Of(0))), d("attrs", t_P_CUmemcpyAttributes, 32, Many(Of(6))), d("attrsIdxs", t_P_u64, 40, Many(Of(0))), d("numAttrs", t_u64, 48, One), d("_1", t_CUDA_MEMCPY_BATCH_NODE_PARAMS_V1__1, 56, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUmemcpyAttributes", since: 12080, until: NOW, size: 24, fields: &[d("srcAccessOrder", t_CUmemcpySrcAccessOrder, 0, One), d("srcLocHint", t_CUmemLocation, 4, One), d("dstLocHint", t_CUmemLocation, 12, One), d("flags", t_u32, 20, One).hex()], tag: 255, tags: 65535 },
     StructRow { name: "CUDA_MEMCPY_BATCH_NODE_PARAMS_V1._1", since: 13050, until: NOW, size: 8, fields: &[d("ctx", t_CUcontext, 0, One), d("gCtx", t_CUgreenCtx, 0, One)], tag: 255, tags: 65535 },
-    StructRow { name: "CUDA_FABRIC_CPY_BATCH_NODE_PARAMS_V1", since: 13050, until: NOW, size: 32, fields: &[d("numOps", t_u64, 0, One), d("opList", t_P_CUDA_FABRIC_COPY_BATCH_OP, 8, One), d("flags", t_u64, 16, One).hex(), d("_1", t_CUDA_FABRIC_CPY_BATCH_NODE_PARAMS_V1__1, 24, One)], tag: 255, tags: 65535 },
+    StructRow { name: "CUDA_FABRIC_CPY_BATCH_NODE_PARAMS_V1", since: 13050, until: NOW, size: 32, fields: &[d("numOps", t_u64, 0, One), d("opList", t_P_CUDA_FABRIC_COPY_BATCH_OP, 8, Many(Of(0))), d("flags", t_u64, 16, One).hex(), d("_1", t_CUDA_FABRIC_CPY_BATCH_NODE_PARAMS_V1__1, 24, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUDA_FABRIC_CPY_BATCH_NODE_PARAMS_V1._1", since: 13050, until: NOW, size: 8, fields: &[d("ctx", t_CUcontext, 0, One), d("gCtx", t_CUgreenCtx, 0, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUgraphExecUpdateResultInfo", since: 12000, until: NOW, size: 24, fields: &[d("result", t_CUgraphExecUpdateResult, 0, One), d("errorNode", t_CUgraphNode, 8, One), d("errorFromNode", t_CUgraphNode, 16, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUDA_GRAPH_INSTANTIATE_PARAMS", since: 12000, until: NOW, size: 32, fields: &[d("flags", t_u64, 0, One).hex(), d("hUploadStream", t_CUstream, 8, One), d("hErrNode_out", t_CUgraphNode, 16, One), d("result_out", t_CUgraphInstantiateResult, 24, One)], tag: 255, tags: 65535 },
@@ -4352,9 +4429,7 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "CUDA_RESOURCE_VIEW_DESC", since: 0, until: NOW, size: 112, fields: &[d("format", t_CUresourceViewFormat, 0, One), d("width", t_u64, 8, One), d("height", t_u64, 16, One), d("depth", t_u64, 24, One), d("firstMipmapLevel", t_u32, 32, One), d("lastMipmapLevel", t_u32, 36, One), d("firstLayer", t_u32, 40, One), d("lastLayer", t_u32, 44, One)], tag: 255, tags: 65535 },
     StructRow { name: "dim3", since: 0, until: NOW, size: 12, fields: &[d("x", t_u32, 0, One), d("y", t_u32, 4, One), d("z", t_u32, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "uint3", since: 0, until: NOW, size: 12, fields: &[d("x", t_u32, 0, One), d("y", t_u32, 4, One), d("z", t_u32, 8, One)], tag: 255, tags: 65535 },
-    StructRow { name: "surfaceReference", since: 0, until: 11080, size: 20, fields: &[d("channelDesc", t_cudaChannelFormatDesc, 0, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaChannelFormatDesc", since: 0, until: NOW, size: 20, fields: &[d("x", t_i32, 0, One), d("y", t_i32, 4, One), d("z", t_i32, 8, One), d("w", t_i32, 12, One), d("f", t_cudaChannelFormatKind, 16, One)], tag: 255, tags: 65535 },
-    StructRow { name: "textureReference", since: 0, until: 11080, size: 124, fields: &[d("normalized", t_i32, 0, One), d("filterMode", t_cudaTextureFilterMode, 4, One), d("addressMode", t_A3_cudaTextureAddressMode, 8, One), d("channelDesc", t_cudaChannelFormatDesc, 20, One), d("sRGB", t_i32, 40, One), d("maxAnisotropy", t_u32, 44, One), d("mipmapFilterMode", t_cudaTextureFilterMode, 48, One), d("mipmapLevelBias", t_f32, 52, One), d("minMipmapLevelClamp", t_f32, 56, One), d("maxMipmapLevelClamp", t_f32, 60, One), d("disableTrilinearOptimization", t_i32, 64, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaExtent", since: 0, until: NOW, size: 24, fields: &[d("width", t_u64, 0, One), d("height", t_u64, 8, One), d("depth", t_u64, 16, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaArrayMemoryRequirements", since: 0, until: NOW, size: 32, fields: &[d("size", t_u64, 0, One).bytes(), d("alignment", t_u64, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaArraySparseProperties", since: 0, until: NOW, size: 48, fields: &[d("tileExtent", t_cudaArraySparseProperties_tileExtent, 0, One), d("miptailFirstLevel", t_u32, 12, One), d("miptailSize", t_u64, 16, One).bytes(), d("flags", t_u32, 24, One).hex()], tag: 255, tags: 65535 },
@@ -4367,11 +4442,11 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "cudaDeviceProp", since: 13000, until: NOW, size: 1008, fields: &[d("name", t_A256_char, 0, One), d("uuid", t_uuid, 256, One), d("luid", t_A8_char, 272, One), d("luidDeviceNodeMask", t_u32, 280, One).hex(), d("totalGlobalMem", t_u64, 288, One), d("sharedMemPerBlock", t_u64, 296, One), d("regsPerBlock", t_i32, 304, One), d("warpSize", t_i32, 308, One), d("memPitch", t_u64, 312, One), d("maxThreadsPerBlock", t_i32, 320, One), d("maxThreadsDim", t_A3_i32, 324, One), d("maxGridSize", t_A3_i32, 336, One), d("totalConstMem", t_u64, 352, One), d("major", t_i32, 360, One), d("minor", t_i32, 364, One), d("textureAlignment", t_u64, 368, One), d("texturePitchAlignment", t_u64, 376, One), d("multiProcessorCount", t_i32, 384, One), d("integrated", t_i32, 388, One), d("canMapHostMemory", t_i32, 392, One), d("maxTexture1D", t_i32, 396, One), d("maxTexture1DMipmap", t_i32, 400, One), d("maxTexture2D", t_A2_i32, 404, One), d("maxTexture2DMipmap", t_A2_i32, 412, One), d("maxTexture2DLinear", t_A3_i32, 420, One), d("maxTexture2DGather", t_A2_i32, 432, One), d("maxTexture3D", t_A3_i32, 440, One), d("maxTexture3DAlt", t_A3_i32, 452, One), d("maxTextureCubemap", t_i32, 464, One), d("maxTexture1DLayered", t_A2_i32, 468, One), d("maxTexture2DLayered", t_A3_i32, 476, One), d("maxTextureCubemapLayered", t_A2_i32, 488, One), d("maxSurface1D", t_i32, 496, One), d("maxSurface2D", t_A2_i32, 500, One), d("maxSurface3D", t_A3_i32, 508, One), d("maxSurface1DLayered", t_A2_i32, 520, One), d("maxSurface2DLayered", t_A3_i32, 528, One), d("maxSurfaceCubemap", t_i32, 540, One), d("maxSurfaceCubemapLayered", t_A2_i32, 544, One), d("surfaceAlignment", t_u64, 552, One), d("concurrentKernels", t_i32, 560, One), d("ECCEnabled", t_i32, 564, One), d("pciBusID", t_i32, 568, One), d("pciDeviceID", t_i32, 572, One), d("pciDomainID", t_i32, 576, One), d("tccDriver", t_i32, 580, One), d("asyncEngineCount", t_i32, 584, One), d("unifiedAddressing", t_i32, 588, One), d("memoryBusWidth", t_i32, 592, One), d("l2CacheSize", t_i32, 596, One), d("persistingL2CacheMaxSize", t_i32, 600, One), d("maxThreadsPerMultiProcessor", t_i32, 604, One), d("streamPrioritiesSupported", t_i32, 608, One), d("globalL1CacheSupported", t_i32, 612, One), d("localL1CacheSupported", t_i32, 616, One), d("sharedMemPerMultiprocessor", t_u64, 624, One), d("regsPerMultiprocessor", t_i32, 632, One), d("managedMemory", t_i32, 636, One), d("isMultiGpuBoard", t_i32, 640, One), d("multiGpuBoardGroupID", t_i32, 644, One), d("hostNativeAtomicSupported", t_i32, 648, One), d("pageableMemoryAccess", t_i32, 652, One), d("concurrentManagedAccess", t_i32, 656, One), d("computePreemptionSupported", t_i32, 660, One), d("canUseHostPointerForRegisteredMem", t_i32, 664, One), d("cooperativeLaunch", t_i32, 668, One), d("sharedMemPerBlockOptin", t_u64, 672, One), d("pageableMemoryAccessUsesHostPageTables", t_i32, 680, One), d("directManagedMemAccessFromHost", t_i32, 684, One), d("maxBlocksPerMultiProcessor", t_i32, 688, One), d("accessPolicyMaxWindowSize", t_i32, 692, One), d("hostRegisterSupported", t_i32, 704, One), d("sparseCudaArraySupported", t_i32, 708, One), d("hostRegisterReadOnlySupported", t_i32, 712, One), d("timelineSemaphoreInteropSupported", t_i32, 716, One), d("memoryPoolsSupported", t_i32, 720, One), d("gpuDirectRDMASupported", t_i32, 724, One), d("gpuDirectRDMAFlushWritesOptions", t_u32, 728, One), d("gpuDirectRDMAWritesOrdering", t_i32, 732, One), d("memoryPoolSupportedHandleTypes", t_u32, 736, One), d("deferredMappingCudaArraySupported", t_i32, 740, One), d("ipcEventSupported", t_i32, 744, One), d("clusterLaunch", t_i32, 748, One), d("unifiedFunctionPointers", t_i32, 752, One), d("deviceNumaConfig", t_i32, 756, One), d("deviceNumaId", t_i32, 760, One), d("mpsEnabled", t_i32, 764, One), d("hostNumaId", t_i32, 768, One), d("gpuPciDeviceID", t_u32, 772, One), d("gpuPciSubsystemID", t_u32, 776, One), d("hostNumaMultinodeIpcSupported", t_i32, 780, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaResourceDesc", since: 0, until: 12090, size: 64, fields: &[d("resType", t_cudaResourceType, 0, One), d("res", t_cudaResourceDesc_res, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaResourceDesc", since: 13000, until: NOW, size: 144, fields: &[d("resType", t_cudaResourceType, 0, One), d("res", t_cudaResourceDesc_res, 8, One), d("flags", t_u32, 136, One).hex()], tag: 255, tags: 65535 },
-    StructRow { name: "cudaResourceDesc.res", since: 0, until: 12090, size: 56, fields: &[d("array", t_cudaResourceDesc_res_array, 0, One), d("mipmap", t_cudaResourceDesc_res_mipmap, 0, One), d("linear", t_cudaResourceDesc_res_linear, 0, One), d("pitch2D", t_cudaResourceDesc_res_pitch2D, 0, One)], tag: 255, tags: 65535 },
-    StructRow { name: "cudaResourceDesc.res", since: 13000, until: NOW, size: 128, fields: &[d("array", t_cudaResourceDesc_res_array, 0, One), d("mipmap", t_cudaResourceDesc_res_mipmap, 0, One), d("linear", t_cudaResourceDesc_res_linear, 0, One), d("pitch2D", t_cudaResourceDesc_res_pitch2D, 0, One)], tag: 255, tags: 65535 },
+    StructRow { name: "cudaResourceDesc.res", since: 0, until: 12090, size: 56, fields: &[d("array", t_cudaResourceDesc_res_array, 0, One), d("mipmap", t_cudaResourceDesc_res_mipmap, 0, One), d("linear", t_cudaResourceDesc_res_linear, 0, One), d("pitch2D", t_cudaResourceDesc_res_pitch2D, 0, One)], tag: 0, tags: 17 },
+    StructRow { name: "cudaResourceDesc.res", since: 13000, until: NOW, size: 128, fields: &[d("array", t_cudaResourceDesc_res_array, 0, One), d("mipmap", t_cudaResourceDesc_res_mipmap, 0, One), d("linear", t_cudaResourceDesc_res_linear, 0, One), d("pitch2D", t_cudaResourceDesc_res_pitch2D, 0, One)], tag: 0, tags: 17 },
     StructRow { name: "cudaResourceDesc.res.array", since: 0, until: NOW, size: 8, fields: &[d("array", t_cudaArray_t, 0, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaResourceDesc.res.mipmap", since: 0, until: NOW, size: 8, fields: &[d("mipmap", t_cudaMipmappedArray_t, 0, One)], tag: 255, tags: 65535 },
-    StructRow { name: "cudaResourceDesc.res.linear", since: 0, until: NOW, size: 40, fields: &[d("devPtr", t_P_void, 0, Memory(Unknown)), d("desc", t_cudaChannelFormatDesc, 8, One), d("sizeInBytes", t_u64, 32, One).bytes()], tag: 255, tags: 65535 },
+    StructRow { name: "cudaResourceDesc.res.linear", since: 0, until: NOW, size: 40, fields: &[d("devPtr", t_P_void, 0, Memory(Of(2))), d("desc", t_cudaChannelFormatDesc, 8, One), d("sizeInBytes", t_u64, 32, One).bytes()], tag: 255, tags: 65535 },
     StructRow { name: "cudaResourceDesc.res.pitch2D", since: 0, until: NOW, size: 56, fields: &[d("devPtr", t_P_void, 0, Memory(Unknown)), d("desc", t_cudaChannelFormatDesc, 8, One), d("width", t_u64, 32, One), d("height", t_u64, 40, One), d("pitchInBytes", t_u64, 48, One).bytes()], tag: 255, tags: 65535 },
     StructRow { name: "cudaResourceDesc.res.reserved", since: 13000, until: NOW, size: 128, fields: &[], tag: 255, tags: 65535 },
     StructRow { name: "cudaTextureDesc", since: 0, until: 11070, size: 72, fields: &[d("addressMode", t_A3_cudaTextureAddressMode, 0, One), d("filterMode", t_cudaTextureFilterMode, 12, One), d("readMode", t_cudaTextureReadMode, 16, One), d("sRGB", t_i32, 20, One), d("borderColor", t_A4_f32, 24, One), d("normalizedCoords", t_i32, 40, One), d("maxAnisotropy", t_u32, 44, One), d("mipmapFilterMode", t_cudaTextureFilterMode, 48, One), d("mipmapLevelBias", t_f32, 52, One), d("minMipmapLevelClamp", t_f32, 56, One), d("maxMipmapLevelClamp", t_f32, 60, One), d("disableTrilinearOptimization", t_i32, 64, One), d("seamlessCubemap", t_i32, 68, One)], tag: 255, tags: 65535 },
@@ -4381,7 +4456,7 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "cudaResourceViewDesc", since: 13000, until: NOW, size: 112, fields: &[d("format", t_cudaResourceViewFormat, 0, One), d("width", t_u64, 8, One), d("height", t_u64, 16, One), d("depth", t_u64, 24, One), d("firstMipmapLevel", t_u32, 32, One), d("lastMipmapLevel", t_u32, 36, One), d("firstLayer", t_u32, 40, One), d("lastLayer", t_u32, 44, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaTextureDesc_v2", since: 11080, until: 11080, size: 72, fields: &[d("addressMode", t_A3_cudaTextureAddressMode, 0, One), d("filterMode", t_cudaTextureFilterMode, 12, One), d("readMode", t_cudaTextureReadMode, 16, One), d("sRGB", t_i32, 20, One), d("borderColor", t_A4_f32, 24, One), d("normalizedCoords", t_i32, 40, One), d("maxAnisotropy", t_u32, 44, One), d("mipmapFilterMode", t_cudaTextureFilterMode, 48, One), d("mipmapLevelBias", t_f32, 52, One), d("minMipmapLevelClamp", t_f32, 56, One), d("maxMipmapLevelClamp", t_f32, 60, One), d("disableTrilinearOptimization", t_i32, 64, One), d("seamlessCubemap", t_i32, 68, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaDevResource", since: 13010, until: NOW, size: 144, fields: &[d("type", t_cudaDevResourceType, 0, One), d("_internal_padding", t_A92_u8, 4, One), d("_2", t_cudaDevResource__2, 96, One), d("nextResource", t_P_cudaDevResource, 136, One)], tag: 255, tags: 65535 },
-    StructRow { name: "cudaDevResource._2", since: 13010, until: NOW, size: 40, fields: &[d("sm", t_cudaDevSmResource, 0, One), d("wqConfig", t_cudaDevWorkqueueConfigResource, 0, One), d("wq", t_cudaDevWorkqueueResource, 0, One), d("_oversize", t_A40_u8, 0, One)], tag: 255, tags: 65535 },
+    StructRow { name: "cudaDevResource._2", since: 13010, until: NOW, size: 40, fields: &[d("sm", t_cudaDevSmResource, 0, One), d("wqConfig", t_cudaDevWorkqueueConfigResource, 0, One), d("wq", t_cudaDevWorkqueueResource, 0, One), d("_oversize", t_A40_u8, 0, One)], tag: 0, tags: 18 },
     StructRow { name: "cudaDevSmResource", since: 13010, until: 13030, size: 16, fields: &[d("smCount", t_u32, 0, One), d("minSmPartitionSize", t_u32, 4, One), d("smCoscheduledAlignment", t_u32, 8, One), d("flags", t_u32, 12, One).hex()], tag: 255, tags: 65535 },
     StructRow { name: "cudaDevSmResource", since: 13040, until: NOW, size: 20, fields: &[d("smCount", t_u32, 0, One), d("minSmPartitionSize", t_u32, 4, One), d("smCoscheduledAlignment", t_u32, 8, One), d("flags", t_u32, 12, One).hex(), d("localityDomainId", t_u32, 16, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaDevWorkqueueConfigResource", since: 13010, until: NOW, size: 12, fields: &[d("device", t_i32, 0, One), d("wqConcurrencyLimit", t_u32, 4, One), d("sharingScope", t_cudaDevWorkqueueConfigScope, 8, One)], tag: 255, tags: 65535 },
@@ -4389,7 +4464,7 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "cudaDevSmResourceGroupParams", since: 13010, until: 13030, size: 64, fields: &[d("smCount", t_u32, 0, One), d("coscheduledSmCount", t_u32, 4, One), d("preferredCoscheduledSmCount", t_u32, 8, One), d("flags", t_u32, 12, One).hex()], tag: 255, tags: 65535 },
     StructRow { name: "cudaDevSmResourceGroupParams", since: 13040, until: NOW, size: 64, fields: &[d("smCount", t_u32, 0, One), d("coscheduledSmCount", t_u32, 4, One), d("preferredCoscheduledSmCount", t_u32, 8, One), d("flags", t_u32, 12, One).hex(), d("localityDomainId", t_u32, 16, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaEglFrame", since: 0, until: NOW, size: 280, fields: &[d("frame", t_cudaEglFrame_frame, 0, One), d("planeDesc", t_A3_cudaEglPlaneDesc, 96, One), d("planeCount", t_u32, 264, One), d("frameType", t_cudaEglFrameType, 268, One), d("eglColorFormat", t_cudaEglColorFormat, 272, One)], tag: 255, tags: 65535 },
-    StructRow { name: "cudaEglFrame.frame", since: 0, until: NOW, size: 96, fields: &[d("pArray", t_A3_cudaArray_t, 0, One), d("pPitch", t_A3_cudaPitchedPtr, 0, One)], tag: 255, tags: 65535 },
+    StructRow { name: "cudaEglFrame.frame", since: 0, until: NOW, size: 96, fields: &[d("pArray", t_A3_cudaArray_t, 0, One), d("pPitch", t_A3_cudaPitchedPtr, 0, One)], tag: 3, tags: 20 },
     StructRow { name: "cudaPitchedPtr", since: 0, until: NOW, size: 32, fields: &[d("ptr", t_P_void, 0, Memory(Unknown)), d("pitch", t_u64, 8, One), d("xsize", t_u64, 16, One).bytes(), d("ysize", t_u64, 24, One).bytes()], tag: 255, tags: 65535 },
     StructRow { name: "cudaEglPlaneDesc", since: 0, until: NOW, size: 56, fields: &[d("width", t_u32, 0, One), d("height", t_u32, 4, One), d("depth", t_u32, 8, One), d("pitch", t_u32, 12, One), d("numChannels", t_u32, 16, One), d("channelDesc", t_cudaChannelFormatDesc, 20, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaExternalMemoryBufferDesc", since: 0, until: 12090, size: 24, fields: &[d("offset", t_u64, 0, One), d("size", t_u64, 8, One).bytes(), d("flags", t_u32, 16, One).hex()], tag: 255, tags: 65535 },
@@ -4402,38 +4477,38 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "cudaFuncAttributes", since: 13030, until: 13030, size: 144, fields: &[d("sharedSizeBytes", t_u64, 0, One).bytes(), d("constSizeBytes", t_u64, 8, One).bytes(), d("localSizeBytes", t_u64, 16, One).bytes(), d("maxThreadsPerBlock", t_i32, 24, One), d("numRegs", t_i32, 28, One), d("ptxVersion", t_i32, 32, One), d("binaryVersion", t_i32, 36, One), d("cacheModeCA", t_i32, 40, One), d("maxDynamicSharedSizeBytes", t_i32, 44, One), d("preferredShmemCarveout", t_i32, 48, One), d("clusterDimMustBeSet", t_i32, 52, One), d("requiredClusterWidth", t_i32, 56, One), d("requiredClusterHeight", t_i32, 60, One), d("requiredClusterDepth", t_i32, 64, One), d("clusterSchedulingPolicyPreference", t_i32, 68, One), d("nonPortableClusterSizeAllowed", t_i32, 72, One), d("deviceNodeUpdateStatus", t_i32, 76, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaFuncAttributes", since: 13040, until: NOW, size: 144, fields: &[d("sharedSizeBytes", t_u64, 0, One).bytes(), d("constSizeBytes", t_u64, 8, One).bytes(), d("localSizeBytes", t_u64, 16, One).bytes(), d("maxThreadsPerBlock", t_i32, 24, One), d("numRegs", t_i32, 28, One), d("ptxVersion", t_i32, 32, One), d("binaryVersion", t_i32, 36, One), d("cacheModeCA", t_i32, 40, One), d("maxDynamicSharedSizeBytes", t_i32, 44, One), d("preferredShmemCarveout", t_i32, 48, One), d("clusterDimMustBeSet", t_i32, 52, One), d("requiredClusterWidth", t_i32, 56, One), d("requiredClusterHeight", t_i32, 60, One), d("requiredClusterDepth", t_i32, 64, One), d("clusterSchedulingPolicyPreference", t_i32, 68, One), d("nonPortableClusterSizeAllowed", t_i32, 72, One), d("deviceNodeUpdateStatus", t_i32, 76, One), d("sharedMemoryMode", t_cudaSharedMemoryMode, 80, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaGraphEdgeData", since: 12030, until: NOW, size: 8, fields: &[d("from_port", t_u8, 0, One), d("to_port", t_u8, 1, One), d("type", t_u8, 2, One)], tag: 255, tags: 65535 },
-    StructRow { name: "cudaExternalSemaphoreSignalNodeParams", since: 0, until: NOW, size: 24, fields: &[d("extSemArray", t_P_cudaExternalSemaphore_t, 0, One), d("paramsArray", t_PC_cudaExternalSemaphoreSignalParams, 8, One), d("numExtSems", t_u32, 16, One)], tag: 255, tags: 65535 },
+    StructRow { name: "cudaExternalSemaphoreSignalNodeParams", since: 0, until: NOW, size: 24, fields: &[d("extSemArray", t_P_cudaExternalSemaphore_t, 0, Many(Of(2))), d("paramsArray", t_PC_cudaExternalSemaphoreSignalParams, 8, One), d("numExtSems", t_u32, 16, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaExternalSemaphoreSignalParams", since: 0, until: NOW, size: 144, fields: &[d("params", t_cudaExternalSemaphoreSignalParams_params, 0, One), d("flags", t_u32, 72, One).hex()], tag: 255, tags: 65535 },
     StructRow { name: "cudaExternalSemaphoreSignalParams.params", since: 0, until: NOW, size: 72, fields: &[d("fence", t_cudaExternalSemaphoreSignalParams_params_fence, 0, One), d("nvSciSync", t_cudaExternalSemaphoreSignalParams_params_nvSciSync, 8, One), d("keyedMutex", t_cudaExternalSemaphoreSignalParams_params_keyedMutex, 16, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaExternalSemaphoreSignalParams.params.fence", since: 0, until: NOW, size: 8, fields: &[d("value", t_u64, 0, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaExternalSemaphoreSignalParams.params.nvSciSync", since: 0, until: NOW, size: 8, fields: &[d("fence", t_P_void, 0, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaExternalSemaphoreSignalParams.params.keyedMutex", since: 0, until: NOW, size: 8, fields: &[d("key", t_u64, 0, One)], tag: 255, tags: 65535 },
-    StructRow { name: "cudaExternalSemaphoreWaitNodeParams", since: 0, until: NOW, size: 24, fields: &[d("extSemArray", t_P_cudaExternalSemaphore_t, 0, One), d("paramsArray", t_PC_cudaExternalSemaphoreWaitParams, 8, One), d("numExtSems", t_u32, 16, One)], tag: 255, tags: 65535 },
+    StructRow { name: "cudaExternalSemaphoreWaitNodeParams", since: 0, until: NOW, size: 24, fields: &[d("extSemArray", t_P_cudaExternalSemaphore_t, 0, Many(Of(2))), d("paramsArray", t_PC_cudaExternalSemaphoreWaitParams, 8, One), d("numExtSems", t_u32, 16, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaExternalSemaphoreWaitParams", since: 0, until: NOW, size: 144, fields: &[d("params", t_cudaExternalSemaphoreWaitParams_params, 0, One), d("flags", t_u32, 72, One).hex()], tag: 255, tags: 65535 },
     StructRow { name: "cudaExternalSemaphoreWaitParams.params", since: 0, until: NOW, size: 72, fields: &[d("fence", t_cudaExternalSemaphoreWaitParams_params_fence, 0, One), d("nvSciSync", t_cudaExternalSemaphoreWaitParams_params_nvSciSync, 8, One), d("keyedMutex", t_cudaExternalSemaphoreWaitParams_params_keyedMutex, 16, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaExternalSemaphoreWaitParams.params.fence", since: 0, until: NOW, size: 8, fields: &[d("value", t_u64, 0, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaExternalSemaphoreWaitParams.params.nvSciSync", since: 0, until: NOW, size: 8, fields: &[d("fence", t_P_void, 0, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaExternalSemaphoreWaitParams.params.keyedMutex", since: 0, until: NOW, size: 16, fields: &[d("key", t_u64, 0, One), d("timeoutMs", t_u32, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaHostNodeParams", since: 0, until: NOW, size: 16, fields: &[d("fn", t_code, 0, Opaque), d("userData", t_P_void, 8, Opaque)], tag: 255, tags: 65535 },
-    StructRow { name: "cudaKernelNodeParams", since: 0, until: NOW, size: 56, fields: &[d("func", t_P_void, 0, Memory(Unknown)), d("gridDim", t_dim3, 8, One), d("blockDim", t_dim3, 20, One), d("sharedMemBytes", t_u32, 32, One), d("kernelParams", t_P_P_void, 40, Memory(Unknown)), d("extra", t_P_P_void, 48, Memory(Unknown))], tag: 255, tags: 65535 },
-    StructRow { name: "cudaMemAllocNodeParams", since: 0, until: NOW, size: 120, fields: &[d("poolProps", t_cudaMemPoolProps, 0, One), d("accessDescs", t_PC_cudaMemAccessDesc, 88, Many(Of(2))), d("accessDescCount", t_u64, 96, One), d("bytesize", t_u64, 104, One).bytes(), d("dptr", t_P_void, 112, Memory(Unknown))], tag: 255, tags: 65535 },
-    StructRow { name: "cudaMemPoolProps", since: 0, until: 12010, size: 88, fields: &[d("allocType", t_cudaMemAllocationType, 0, One), d("handleTypes", t_cudaMemAllocationHandleType_in4, 4, One), d("location", t_cudaMemLocation, 8, One), d("win32SecurityAttributes", t_P_void, 16, Memory(Unknown))], tag: 255, tags: 65535 },
-    StructRow { name: "cudaMemPoolProps", since: 12020, until: 12050, size: 88, fields: &[d("allocType", t_cudaMemAllocationType, 0, One), d("handleTypes", t_cudaMemAllocationHandleType_in4, 4, One), d("location", t_cudaMemLocation, 8, One), d("win32SecurityAttributes", t_P_void, 16, Memory(Unknown)), d("maxSize", t_u64, 24, One).bytes()], tag: 255, tags: 65535 },
-    StructRow { name: "cudaMemPoolProps", since: 12060, until: 13040, size: 88, fields: &[d("allocType", t_cudaMemAllocationType, 0, One), d("handleTypes", t_cudaMemAllocationHandleType_in4, 4, One), d("location", t_cudaMemLocation, 8, One), d("win32SecurityAttributes", t_P_void, 16, Memory(Unknown)), d("maxSize", t_u64, 24, One).bytes(), d("usage", t_u16, 32, One)], tag: 255, tags: 65535 },
-    StructRow { name: "cudaMemPoolProps", since: 13050, until: NOW, size: 88, fields: &[d("allocType", t_cudaMemAllocationType, 0, One), d("handleTypes", t_cudaMemAllocationHandleType_in4, 4, One), d("location", t_cudaMemLocation, 8, One), d("win32SecurityAttributes", t_P_void, 16, Memory(Unknown)), d("maxSize", t_u64, 24, One).bytes(), d("usage", t_u16, 32, One)], tag: 255, tags: 65535 },
+    StructRow { name: "cudaKernelNodeParams", since: 0, until: NOW, size: 56, fields: &[d("func", t_P_void, 0, Opaque), d("gridDim", t_dim3, 8, One), d("blockDim", t_dim3, 20, One), d("sharedMemBytes", t_u32, 32, One), d("kernelParams", t_P_P_void, 40, KernelParams(0)), d("extra", t_P_P_void, 48, Extra)], tag: 255, tags: 65535 },
+    StructRow { name: "cudaMemAllocNodeParams", since: 0, until: NOW, size: 120, fields: &[d("poolProps", t_cudaMemPoolProps, 0, One), d("accessDescs", t_PC_cudaMemAccessDesc, 88, Many(Of(2))), d("accessDescCount", t_u64, 96, One), d("bytesize", t_u64, 104, One).bytes(), d("dptr", t_P_void, 112, Memory(Of(3)))], tag: 255, tags: 65535 },
+    StructRow { name: "cudaMemPoolProps", since: 0, until: 12010, size: 88, fields: &[d("allocType", t_cudaMemAllocationType, 0, One), d("handleTypes", t_cudaMemAllocationHandleType_in4, 4, One), d("location", t_cudaMemLocation, 8, One), d("win32SecurityAttributes", t_P_void, 16, Opaque)], tag: 255, tags: 65535 },
+    StructRow { name: "cudaMemPoolProps", since: 12020, until: 12050, size: 88, fields: &[d("allocType", t_cudaMemAllocationType, 0, One), d("handleTypes", t_cudaMemAllocationHandleType_in4, 4, One), d("location", t_cudaMemLocation, 8, One), d("win32SecurityAttributes", t_P_void, 16, Opaque), d("maxSize", t_u64, 24, One).bytes()], tag: 255, tags: 65535 },
+    StructRow { name: "cudaMemPoolProps", since: 12060, until: 13040, size: 88, fields: &[d("allocType", t_cudaMemAllocationType, 0, One), d("handleTypes", t_cudaMemAllocationHandleType_in4, 4, One), d("location", t_cudaMemLocation, 8, One), d("win32SecurityAttributes", t_P_void, 16, Opaque), d("maxSize", t_u64, 24, One).bytes(), d("usage", t_u16, 32, One)], tag: 255, tags: 65535 },
+    StructRow { name: "cudaMemPoolProps", since: 13050, until: NOW, size: 88, fields: &[d("allocType", t_cudaMemAllocationType, 0, One), d("handleTypes", t_cudaMemAllocationHandleType_in4, 4, One), d("location", t_cudaMemLocation, 8, One), d("win32SecurityAttributes", t_P_void, 16, Opaque), d("maxSize", t_u64, 24, One).bytes(), d("usage", t_u16, 32, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaMemLocation", since: 0, until: 13020, size: 8, fields: &[d("type", t_cudaMemLocationType, 0, One), d("id", t_i32, 4, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaMemLocation", since: 13030, until: NOW, size: 8, fields: &[d("type", t_cudaMemLocationType, 0, One), d("_1", t_cudaMemLocation__1, 4, One)], tag: 255, tags: 65535 },
-    StructRow { name: "cudaMemLocation._1", since: 13030, until: 13030, size: 4, fields: &[d("id", t_i32, 0, One), d("localized", t_cudaMemLocation__1_localized, 0, One)], tag: 255, tags: 65535 },
-    StructRow { name: "cudaMemLocation._1", since: 13040, until: NOW, size: 4, fields: &[d("id", t_i32, 0, One), d("localized", t_cudaMemLocation__1_localized, 0, One)], tag: 255, tags: 65535 },
+    StructRow { name: "cudaMemLocation._1", since: 13030, until: 13030, size: 4, fields: &[d("id", t_i32, 0, One), d("localized", t_cudaMemLocation__1_localized, 0, One)], tag: 0, tags: 21 },
+    StructRow { name: "cudaMemLocation._1", since: 13040, until: NOW, size: 4, fields: &[d("id", t_i32, 0, One), d("localized", t_cudaMemLocation__1_localized, 0, One)], tag: 0, tags: 21 },
     StructRow { name: "cudaMemLocation._1.localized", since: 13040, until: NOW, size: 2, fields: &[d("deviceId", t_u8, 0, One), d("localityDomainId", t_u8, 1, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaMemAccessDesc", since: 0, until: NOW, size: 12, fields: &[d("location", t_cudaMemLocation, 0, One), d("flags", t_cudaMemAccessFlags, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaMemcpy3DParms", since: 0, until: NOW, size: 160, fields: &[d("srcArray", t_cudaArray_t, 0, One), d("srcPos", t_cudaPos, 8, One), d("srcPtr", t_cudaPitchedPtr, 32, One), d("dstArray", t_cudaArray_t, 64, One), d("dstPos", t_cudaPos, 72, One), d("dstPtr", t_cudaPitchedPtr, 96, One), d("extent", t_cudaExtent, 128, One), d("kind", t_cudaMemcpyKind, 152, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaPos", since: 0, until: NOW, size: 24, fields: &[d("x", t_u64, 0, One), d("y", t_u64, 8, One), d("z", t_u64, 16, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaMemsetParams", since: 0, until: NOW, size: 40, fields: &[d("dst", t_P_void, 0, Memory(Unknown)), d("pitch", t_u64, 8, One), d("value", t_u32, 16, One), d("elementSize", t_u32, 20, One), d("width", t_u64, 24, One), d("height", t_u64, 32, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaGraphNodeParams", since: 12020, until: NOW, size: 256, fields: &[d("type", t_cudaGraphNodeType, 0, One), d("_1", t_cudaGraphNodeParams__1, 16, One)], tag: 255, tags: 65535 },
-    StructRow { name: "cudaGraphNodeParams._1", since: 12020, until: 12020, size: 232, fields: &[d("kernel", t_cudaKernelNodeParamsV2, 0, One), d("memcpy", t_cudaMemcpyNodeParams, 0, One), d("memset", t_cudaMemsetParamsV2, 0, One), d("host", t_cudaHostNodeParamsV2, 0, One), d("graph", t_cudaChildGraphNodeParams, 0, One), d("eventWait", t_cudaEventWaitNodeParams, 0, One), d("eventRecord", t_cudaEventRecordNodeParams, 0, One), d("extSemSignal", t_cudaExternalSemaphoreSignalNodeParamsV2, 0, One), d("extSemWait", t_cudaExternalSemaphoreWaitNodeParamsV2, 0, One), d("alloc", t_cudaMemAllocNodeParamsV2, 0, One), d("free", t_cudaMemFreeNodeParams, 0, One), d("conditional", t_cudaConditionalNodeParams, 0, One), d("memcpyBatch", t_cudaMemcpyBatchNodeParams, 0, One)], tag: 255, tags: 65535 },
-    StructRow { name: "cudaGraphNodeParams._1", since: 12030, until: 13040, size: 232, fields: &[d("kernel", t_cudaKernelNodeParamsV2, 0, One), d("memcpy", t_cudaMemcpyNodeParams, 0, One), d("memset", t_cudaMemsetParamsV2, 0, One), d("host", t_cudaHostNodeParamsV2, 0, One), d("graph", t_cudaChildGraphNodeParams, 0, One), d("eventWait", t_cudaEventWaitNodeParams, 0, One), d("eventRecord", t_cudaEventRecordNodeParams, 0, One), d("extSemSignal", t_cudaExternalSemaphoreSignalNodeParamsV2, 0, One), d("extSemWait", t_cudaExternalSemaphoreWaitNodeParamsV2, 0, One), d("alloc", t_cudaMemAllocNodeParamsV2, 0, One), d("free", t_cudaMemFreeNodeParams, 0, One), d("conditional", t_cudaConditionalNodeParams, 0, One), d("memcpyBatch", t_cudaMemcpyBatchNodeParams, 0, One)], tag: 255, tags: 65535 },
-    StructRow { name: "cudaGraphNodeParams._1", since: 13050, until: NOW, size: 232, fields: &[d("kernel", t_cudaKernelNodeParamsV2, 0, One), d("memcpy", t_cudaMemcpyNodeParams, 0, One), d("memset", t_cudaMemsetParamsV2, 0, One), d("host", t_cudaHostNodeParamsV2, 0, One), d("graph", t_cudaChildGraphNodeParams, 0, One), d("eventWait", t_cudaEventWaitNodeParams, 0, One), d("eventRecord", t_cudaEventRecordNodeParams, 0, One), d("extSemSignal", t_cudaExternalSemaphoreSignalNodeParamsV2, 0, One), d("extSemWait", t_cudaExternalSemaphoreWaitNodeParamsV2, 0, One), d("alloc", t_cudaMemAllocNodeParamsV2, 0, One), d("free", t_cudaMemFreeNodeParams, 0, One), d("conditional", t_cudaConditionalNodeParams, 0, One), d("memcpyBatch", t_cudaMemcpyBatchNodeParams, 0, One)], tag: 255, tags: 65535 },
+    StructRow { name: "cudaGraphNodeParams._1", since: 12020, until: 12020, size: 232, fields: &[d("kernel", t_cudaKernelNodeParamsV2, 0, One), d("memcpy", t_cudaMemcpyNodeParams, 0, One), d("memset", t_cudaMemsetParamsV2, 0, One), d("host", t_cudaHostNodeParamsV2, 0, One), d("graph", t_cudaChildGraphNodeParams, 0, One), d("eventWait", t_cudaEventWaitNodeParams, 0, One), d("eventRecord", t_cudaEventRecordNodeParams, 0, One), d("extSemSignal", t_cudaExternalSemaphoreSignalNodeParamsV2, 0, One), d("extSemWait", t_cudaExternalSemaphoreWaitNodeParamsV2, 0, One), d("alloc", t_cudaMemAllocNodeParamsV2, 0, One), d("free", t_cudaMemFreeNodeParams, 0, One), d("conditional", t_cudaConditionalNodeParams, 0, One), d("memcpyBatch", t_cudaMemcpyBatchNodeParams, 0, One)], tag: 0, tags: 22 },
+    StructRow { name: "cudaGraphNodeParams._1", since: 12030, until: 13040, size: 232, fields: &[d("kernel", t_cudaKernelNodeParamsV2, 0, One), d("memcpy", t_cudaMemcpyNodeParams, 0, One), d("memset", t_cudaMemsetParamsV2, 0, One), d("host", t_cudaHostNodeParamsV2, 0, One), d("graph", t_cudaChildGraphNodeParams, 0, One), d("eventWait", t_cudaEventWaitNodeParams, 0, One), d("eventRecord", t_cudaEventRecordNodeParams, 0, One), d("extSemSignal", t_cudaExternalSemaphoreSignalNodeParamsV2, 0, One), d("extSemWait", t_cudaExternalSemaphoreWaitNodeParamsV2, 0, One), d("alloc", t_cudaMemAllocNodeParamsV2, 0, One), d("free", t_cudaMemFreeNodeParams, 0, One), d("conditional", t_cudaConditionalNodeParams, 0, One), d("memcpyBatch", t_cudaMemcpyBatchNodeParams, 0, One)], tag: 0, tags: 22 },
+    StructRow { name: "cudaGraphNodeParams._1", since: 13050, until: NOW, size: 232, fields: &[d("kernel", t_cudaKernelNodeParamsV2, 0, One), d("memcpy", t_cudaMemcpyNodeParams, 0, One), d("memset", t_cudaMemsetParamsV2, 0, One), d("host", t_cudaHostNodeParamsV2, 0, One), d("graph", t_cudaChildGraphNodeParams, 0, One), d("eventWait", t_cudaEventWaitNodeParams, 0, One), d("eventRecord", t_cudaEventRecordNodeParams, 0, One), d("extSemSignal", t_cudaExternalSemaphoreSignalNodeParamsV2, 0, One), d("extSemWait", t_cudaExternalSemaphoreWaitNodeParamsV2, 0, One), d("alloc", t_cudaMemAllocNodeParamsV2, 0, One), d("free", t_cudaMemFreeNodeParams, 0, One), d("conditional", t_cudaConditionalNodeParams, 0, One), d("memcpyBatch", t_cudaMemcpyBatchNodeParams, 0, One)], tag: 0, tags: 22 },
     StructRow { name: "cudaKernelNodeParamsV2", since: 12020, until: 13000, size: 56, fields: &[d("func", t_P_void, 0, Memory(Unknown)), d("gridDim", t_dim3, 8, One), d("blockDim", t_dim3, 20, One), d("sharedMemBytes", t_u32, 32, One), d("kernelParams", t_P_P_void, 40, Memory(Unknown)), d("extra", t_P_P_void, 48, Memory(Unknown))], tag: 255, tags: 65535 },
     StructRow { name: "cudaKernelNodeParamsV2", since: 13010, until: 13010, size: 64, fields: &[d("func", t_P_void, 0, Memory(Unknown)), d("gridDim", t_dim3, 8, One), d("blockDim", t_dim3, 20, One), d("sharedMemBytes", t_u32, 32, One), d("kernelParams", t_P_P_void, 40, Memory(Unknown)), d("extra", t_P_P_void, 48, Memory(Unknown)), d("ctx", t_cudaExecutionContext_t, 56, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaKernelNodeParamsV2", since: 13020, until: NOW, size: 72, fields: &[d("_1", t_cudaKernelNodeParamsV2__1, 0, One), d("gridDim", t_dim3, 8, One), d("blockDim", t_dim3, 20, One), d("sharedMemBytes", t_u32, 32, One), d("kernelParams", t_P_P_void, 40, Memory(Unknown)), d("extra", t_P_P_void, 48, Memory(Unknown)), d("ctx", t_cudaExecutionContext_t, 56, One), d("functionType", t_cudaKernelFunctionType, 64, One)], tag: 255, tags: 65535 },
@@ -4450,28 +4525,28 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "cudaEventWaitNodeParams", since: 12020, until: NOW, size: 8, fields: &[d("event", t_cudaEvent_t, 0, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaEventRecordNodeParams", since: 12020, until: 13030, size: 8, fields: &[d("event", t_cudaEvent_t, 0, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaEventRecordNodeParams", since: 13040, until: NOW, size: 16, fields: &[d("event", t_cudaEvent_t, 0, One), d("ctx", t_cudaExecutionContext_t, 8, One)], tag: 255, tags: 65535 },
-    StructRow { name: "cudaExternalSemaphoreSignalNodeParamsV2", since: 12020, until: 13030, size: 24, fields: &[d("extSemArray", t_P_cudaExternalSemaphore_t, 0, One), d("paramsArray", t_PC_cudaExternalSemaphoreSignalParams, 8, One), d("numExtSems", t_u32, 16, One)], tag: 255, tags: 65535 },
-    StructRow { name: "cudaExternalSemaphoreSignalNodeParamsV2", since: 13040, until: NOW, size: 32, fields: &[d("extSemArray", t_P_cudaExternalSemaphore_t, 0, One), d("paramsArray", t_PC_cudaExternalSemaphoreSignalParams, 8, One), d("numExtSems", t_u32, 16, One), d("ctx", t_cudaExecutionContext_t, 24, One)], tag: 255, tags: 65535 },
-    StructRow { name: "cudaExternalSemaphoreWaitNodeParamsV2", since: 12020, until: 13030, size: 24, fields: &[d("extSemArray", t_P_cudaExternalSemaphore_t, 0, One), d("paramsArray", t_PC_cudaExternalSemaphoreWaitParams, 8, One), d("numExtSems", t_u32, 16, One)], tag: 255, tags: 65535 },
-    StructRow { name: "cudaExternalSemaphoreWaitNodeParamsV2", since: 13040, until: NOW, size: 32, fields: &[d("extSemArray", t_P_cudaExternalSemaphore_t, 0, One), d("paramsArray", t_PC_cudaExternalSemaphoreWaitParams, 8, One), d("numExtSems", t_u32, 16, One), d("ctx", t_cudaExecutionContext_t, 24, One)], tag: 255, tags: 65535 },
-    StructRow { name: "cudaMemAllocNodeParamsV2", since: 12020, until: NOW, size: 120, fields: &[d("poolProps", t_cudaMemPoolProps, 0, One), d("accessDescs", t_PC_cudaMemAccessDesc, 88, Many(Of(2))), d("accessDescCount", t_u64, 96, One), d("bytesize", t_u64, 104, One).bytes(), d("dptr", t_P_void, 112, Memory(Unknown))], tag: 255, tags: 65535 },
+    StructRow { name: "cudaExternalSemaphoreSignalNodeParamsV2", since: 12020, until: 13030, size: 24, fields: &[d("extSemArray", t_P_cudaExternalSemaphore_t, 0, Many(Of(2))), d("paramsArray", t_PC_cudaExternalSemaphoreSignalParams, 8, One), d("numExtSems", t_u32, 16, One)], tag: 255, tags: 65535 },
+    StructRow { name: "cudaExternalSemaphoreSignalNodeParamsV2", since: 13040, until: NOW, size: 32, fields: &[d("extSemArray", t_P_cudaExternalSemaphore_t, 0, Many(Of(2))), d("paramsArray", t_PC_cudaExternalSemaphoreSignalParams, 8, One), d("numExtSems", t_u32, 16, One), d("ctx", t_cudaExecutionContext_t, 24, One)], tag: 255, tags: 65535 },
+    StructRow { name: "cudaExternalSemaphoreWaitNodeParamsV2", since: 12020, until: 13030, size: 24, fields: &[d("extSemArray", t_P_cudaExternalSemaphore_t, 0, Many(Of(2))), d("paramsArray", t_PC_cudaExternalSemaphoreWaitParams, 8, One), d("numExtSems", t_u32, 16, One)], tag: 255, tags: 65535 },
+    StructRow { name: "cudaExternalSemaphoreWaitNodeParamsV2", since: 13040, until: NOW, size: 32, fields: &[d("extSemArray", t_P_cudaExternalSemaphore_t, 0, Many(Of(2))), d("paramsArray", t_PC_cudaExternalSemaphoreWaitParams, 8, One), d("numExtSems", t_u32, 16, One), d("ctx", t_cudaExecutionContext_t, 24, One)], tag: 255, tags: 65535 },
+    StructRow { name: "cudaMemAllocNodeParamsV2", since: 12020, until: NOW, size: 120, fields: &[d("poolProps", t_cudaMemPoolProps, 0, One), d("accessDescs", t_PC_cudaMemAccessDesc, 88, Many(Of(2))), d("accessDescCount", t_u64, 96, One), d("bytesize", t_u64, 104, One).bytes(), d("dptr", t_P_void, 112, Memory(Of(3)))], tag: 255, tags: 65535 },
     StructRow { name: "cudaMemFreeNodeParams", since: 12020, until: NOW, size: 8, fields: &[d("dptr", t_P_void, 0, Memory(Unknown))], tag: 255, tags: 65535 },
-    StructRow { name: "cudaConditionalNodeParams", since: 12030, until: 13000, size: 24, fields: &[d("handle", t_u64, 0, One), d("type", t_cudaGraphConditionalNodeType, 8, One), d("size", t_u32, 12, One), d("phGraph_out", t_P_cudaGraph_t, 16, One)], tag: 255, tags: 65535 },
-    StructRow { name: "cudaConditionalNodeParams", since: 13010, until: NOW, size: 32, fields: &[d("handle", t_u64, 0, One), d("type", t_cudaGraphConditionalNodeType, 8, One), d("size", t_u32, 12, One), d("phGraph_out", t_P_cudaGraph_t, 16, One), d("ctx", t_cudaExecutionContext_t, 24, One)], tag: 255, tags: 65535 },
+    StructRow { name: "cudaConditionalNodeParams", since: 12030, until: 13000, size: 24, fields: &[d("handle", t_cudaGraphConditionalHandle, 0, One), d("type", t_cudaGraphConditionalNodeType, 8, One), d("size", t_u32, 12, One), d("phGraph_out", t_P_cudaGraph_t, 16, One)], tag: 255, tags: 65535 },
+    StructRow { name: "cudaConditionalNodeParams", since: 13010, until: NOW, size: 32, fields: &[d("handle", t_cudaGraphConditionalHandle, 0, One), d("type", t_cudaGraphConditionalNodeType, 8, One), d("size", t_u32, 12, One), d("phGraph_out", t_P_cudaGraph_t, 16, One), d("ctx", t_cudaExecutionContext_t, 24, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaMemcpyBatchNodeParams", since: 13050, until: NOW, size: 64, fields: &[d("count", t_u64, 0, One), d("dsts", t_P_P_void, 8, Many(Of(0))), d("srcs", t_P_P_void, 16, Many(Of(0))), d("sizes", t_P_u64, 24, Many(Of(0))), d("attrs", t_P_cudaMemcpyAttributes, 32, Many(Of(6))), d("attrsIdxs", t_P_u64, 40, Many(Of(0))), d("numAttrs", t_u64, 48, One), d("ctx", t_cudaExecutionContext_t, 56, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaMemcpyAttributes", since: 12080, until: NOW, size: 24, fields: &[d("srcAccessOrder", t_cudaMemcpySrcAccessOrder, 0, One), d("srcLocHint", t_cudaMemLocation, 4, One), d("dstLocHint", t_cudaMemLocation, 12, One), d("flags", t_u32, 20, One).hex()], tag: 255, tags: 65535 },
     StructRow { name: "cudaGraphExecUpdateResultInfo", since: 12000, until: NOW, size: 24, fields: &[d("result", t_cudaGraphExecUpdateResult, 0, One), d("errorNode", t_cudaGraphNode_t, 8, One), d("errorFromNode", t_cudaGraphNode_t, 16, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaGraphInstantiateParams", since: 12000, until: NOW, size: 32, fields: &[d("flags", t_u64, 0, One).hex(), d("uploadStream", t_cudaStream_t, 8, One), d("errNode_out", t_cudaGraphNode_t, 16, One), d("result_out", t_cudaGraphInstantiateResult, 24, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaKernelNodeAttrValue", since: 0, until: 11070, size: 32, fields: &[d("accessPolicyWindow", t_cudaAccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("priority", t_i32, 0, One)], tag: 255, tags: 65535 },
-    StructRow { name: "cudaAccessPolicyWindow", since: 0, until: NOW, size: 32, fields: &[d("base_ptr", t_P_void, 0, Memory(Unknown)), d("num_bytes", t_u64, 8, One).bytes(), d("hitRatio", t_f32, 16, One), d("hitProp", t_cudaAccessProperty, 20, One), d("missProp", t_cudaAccessProperty, 24, One)], tag: 255, tags: 65535 },
-    StructRow { name: "cudaLaunchAttributeValue", since: 11080, until: 11080, size: 64, fields: &[d("accessPolicyWindow", t_cudaAccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_cudaSynchronizationPolicy, 0, One), d("clusterDim", t_cudaLaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_cudaClusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_cudaLaunchAttributeValue_programmaticEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_cudaLaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_cudaLaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_cudaLaunchAttributeValue_preferredClusterDim, 0, One), d("launchCompletionEvent", t_cudaLaunchAttributeValue_launchCompletionEvent, 0, One), d("deviceUpdatableKernelNode", t_cudaLaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_u32, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One), d("portableClusterSizeMode", t_cudaLaunchAttributePortableClusterMode, 0, One), d("sharedMemoryMode", t_cudaSharedMemoryMode, 0, One)], tag: 255, tags: 65535 },
-    StructRow { name: "cudaLaunchAttributeValue", since: 12000, until: 12020, size: 64, fields: &[d("accessPolicyWindow", t_cudaAccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_cudaSynchronizationPolicy, 0, One), d("clusterDim", t_cudaLaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_cudaClusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_cudaLaunchAttributeValue_programmaticEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_cudaLaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_cudaLaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_cudaLaunchAttributeValue_preferredClusterDim, 0, One), d("launchCompletionEvent", t_cudaLaunchAttributeValue_launchCompletionEvent, 0, One), d("deviceUpdatableKernelNode", t_cudaLaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_u32, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One), d("portableClusterSizeMode", t_cudaLaunchAttributePortableClusterMode, 0, One), d("sharedMemoryMode", t_cudaSharedMemoryMode, 0, One)], tag: 255, tags: 65535 },
-    StructRow { name: "cudaLaunchAttributeValue", since: 12030, until: 12030, size: 64, fields: &[d("accessPolicyWindow", t_cudaAccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_cudaSynchronizationPolicy, 0, One), d("clusterDim", t_cudaLaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_cudaClusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_cudaLaunchAttributeValue_programmaticEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_cudaLaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_cudaLaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_cudaLaunchAttributeValue_preferredClusterDim, 0, One), d("launchCompletionEvent", t_cudaLaunchAttributeValue_launchCompletionEvent, 0, One), d("deviceUpdatableKernelNode", t_cudaLaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_u32, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One), d("portableClusterSizeMode", t_cudaLaunchAttributePortableClusterMode, 0, One), d("sharedMemoryMode", t_cudaSharedMemoryMode, 0, One)], tag: 255, tags: 65535 },
-    StructRow { name: "cudaLaunchAttributeValue", since: 12040, until: 12040, size: 64, fields: &[d("accessPolicyWindow", t_cudaAccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_cudaSynchronizationPolicy, 0, One), d("clusterDim", t_cudaLaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_cudaClusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_cudaLaunchAttributeValue_programmaticEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_cudaLaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_cudaLaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_cudaLaunchAttributeValue_preferredClusterDim, 0, One), d("launchCompletionEvent", t_cudaLaunchAttributeValue_launchCompletionEvent, 0, One), d("deviceUpdatableKernelNode", t_cudaLaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_u32, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One), d("portableClusterSizeMode", t_cudaLaunchAttributePortableClusterMode, 0, One), d("sharedMemoryMode", t_cudaSharedMemoryMode, 0, One)], tag: 255, tags: 65535 },
-    StructRow { name: "cudaLaunchAttributeValue", since: 12050, until: 12060, size: 64, fields: &[d("accessPolicyWindow", t_cudaAccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_cudaSynchronizationPolicy, 0, One), d("clusterDim", t_cudaLaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_cudaClusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_cudaLaunchAttributeValue_programmaticEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_cudaLaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_cudaLaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_cudaLaunchAttributeValue_preferredClusterDim, 0, One), d("launchCompletionEvent", t_cudaLaunchAttributeValue_launchCompletionEvent, 0, One), d("deviceUpdatableKernelNode", t_cudaLaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_u32, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One), d("portableClusterSizeMode", t_cudaLaunchAttributePortableClusterMode, 0, One), d("sharedMemoryMode", t_cudaSharedMemoryMode, 0, One)], tag: 255, tags: 65535 },
-    StructRow { name: "cudaLaunchAttributeValue", since: 12080, until: 12090, size: 64, fields: &[d("accessPolicyWindow", t_cudaAccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_cudaSynchronizationPolicy, 0, One), d("clusterDim", t_cudaLaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_cudaClusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_cudaLaunchAttributeValue_programmaticEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_cudaLaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_cudaLaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_cudaLaunchAttributeValue_preferredClusterDim, 0, One), d("launchCompletionEvent", t_cudaLaunchAttributeValue_launchCompletionEvent, 0, One), d("deviceUpdatableKernelNode", t_cudaLaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_u32, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One), d("portableClusterSizeMode", t_cudaLaunchAttributePortableClusterMode, 0, One), d("sharedMemoryMode", t_cudaSharedMemoryMode, 0, One)], tag: 255, tags: 65535 },
-    StructRow { name: "cudaLaunchAttributeValue", since: 13000, until: 13010, size: 64, fields: &[d("accessPolicyWindow", t_cudaAccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_cudaSynchronizationPolicy, 0, One), d("clusterDim", t_cudaLaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_cudaClusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_cudaLaunchAttributeValue_programmaticEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_cudaLaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_cudaLaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_cudaLaunchAttributeValue_preferredClusterDim, 0, One), d("launchCompletionEvent", t_cudaLaunchAttributeValue_launchCompletionEvent, 0, One), d("deviceUpdatableKernelNode", t_cudaLaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_u32, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One), d("portableClusterSizeMode", t_cudaLaunchAttributePortableClusterMode, 0, One), d("sharedMemoryMode", t_cudaSharedMemoryMode, 0, One)], tag: 255, tags: 65535 },
-    StructRow { name: "cudaLaunchAttributeValue", since: 13020, until: NOW, size: 64, fields: &[d("accessPolicyWindow", t_cudaAccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_cudaSynchronizationPolicy, 0, One), d("clusterDim", t_cudaLaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_cudaClusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_cudaLaunchAttributeValue_programmaticEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_cudaLaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_cudaLaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_cudaLaunchAttributeValue_preferredClusterDim, 0, One), d("launchCompletionEvent", t_cudaLaunchAttributeValue_launchCompletionEvent, 0, One), d("deviceUpdatableKernelNode", t_cudaLaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_u32, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One), d("portableClusterSizeMode", t_cudaLaunchAttributePortableClusterMode, 0, One), d("sharedMemoryMode", t_cudaSharedMemoryMode, 0, One)], tag: 255, tags: 65535 },
+    StructRow { name: "cudaAccessPolicyWindow", since: 0, until: NOW, size: 32, fields: &[d("base_ptr", t_P_void, 0, Memory(Of(1))), d("num_bytes", t_u64, 8, One).bytes(), d("hitRatio", t_f32, 16, One), d("hitProp", t_cudaAccessProperty, 20, One), d("missProp", t_cudaAccessProperty, 24, One)], tag: 255, tags: 65535 },
+    StructRow { name: "cudaLaunchAttributeValue", since: 11080, until: 11080, size: 64, fields: &[d("accessPolicyWindow", t_cudaAccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_cudaSynchronizationPolicy, 0, One), d("clusterDim", t_cudaLaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_cudaClusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_cudaLaunchAttributeValue_programmaticEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_cudaLaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_cudaLaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_cudaLaunchAttributeValue_preferredClusterDim, 0, One), d("launchCompletionEvent", t_cudaLaunchAttributeValue_launchCompletionEvent, 0, One), d("deviceUpdatableKernelNode", t_cudaLaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_u32, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One), d("portableClusterSizeMode", t_cudaLaunchAttributePortableClusterMode, 0, One), d("sharedMemoryMode", t_cudaSharedMemoryMode, 0, One)], tag: 0, tags: 24 },
+    StructRow { name: "cudaLaunchAttributeValue", since: 12000, until: 12020, size: 64, fields: &[d("accessPolicyWindow", t_cudaAccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_cudaSynchronizationPolicy, 0, One), d("clusterDim", t_cudaLaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_cudaClusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_cudaLaunchAttributeValue_programmaticEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_cudaLaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_cudaLaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_cudaLaunchAttributeValue_preferredClusterDim, 0, One), d("launchCompletionEvent", t_cudaLaunchAttributeValue_launchCompletionEvent, 0, One), d("deviceUpdatableKernelNode", t_cudaLaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_u32, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One), d("portableClusterSizeMode", t_cudaLaunchAttributePortableClusterMode, 0, One), d("sharedMemoryMode", t_cudaSharedMemoryMode, 0, One)], tag: 0, tags: 24 },
+    StructRow { name: "cudaLaunchAttributeValue", since: 12030, until: 12030, size: 64, fields: &[d("accessPolicyWindow", t_cudaAccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_cudaSynchronizationPolicy, 0, One), d("clusterDim", t_cudaLaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_cudaClusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_cudaLaunchAttributeValue_programmaticEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_cudaLaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_cudaLaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_cudaLaunchAttributeValue_preferredClusterDim, 0, One), d("launchCompletionEvent", t_cudaLaunchAttributeValue_launchCompletionEvent, 0, One), d("deviceUpdatableKernelNode", t_cudaLaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_u32, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One), d("portableClusterSizeMode", t_cudaLaunchAttributePortableClusterMode, 0, One), d("sharedMemoryMode", t_cudaSharedMemoryMode, 0, One)], tag: 0, tags: 24 },
+    StructRow { name: "cudaLaunchAttributeValue", since: 12040, until: 12040, size: 64, fields: &[d("accessPolicyWindow", t_cudaAccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_cudaSynchronizationPolicy, 0, One), d("clusterDim", t_cudaLaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_cudaClusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_cudaLaunchAttributeValue_programmaticEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_cudaLaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_cudaLaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_cudaLaunchAttributeValue_preferredClusterDim, 0, One), d("launchCompletionEvent", t_cudaLaunchAttributeValue_launchCompletionEvent, 0, One), d("deviceUpdatableKernelNode", t_cudaLaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_u32, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One), d("portableClusterSizeMode", t_cudaLaunchAttributePortableClusterMode, 0, One), d("sharedMemoryMode", t_cudaSharedMemoryMode, 0, One)], tag: 0, tags: 24 },
+    StructRow { name: "cudaLaunchAttributeValue", since: 12050, until: 12060, size: 64, fields: &[d("accessPolicyWindow", t_cudaAccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_cudaSynchronizationPolicy, 0, One), d("clusterDim", t_cudaLaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_cudaClusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_cudaLaunchAttributeValue_programmaticEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_cudaLaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_cudaLaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_cudaLaunchAttributeValue_preferredClusterDim, 0, One), d("launchCompletionEvent", t_cudaLaunchAttributeValue_launchCompletionEvent, 0, One), d("deviceUpdatableKernelNode", t_cudaLaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_u32, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One), d("portableClusterSizeMode", t_cudaLaunchAttributePortableClusterMode, 0, One), d("sharedMemoryMode", t_cudaSharedMemoryMode, 0, One)], tag: 0, tags: 24 },
+    StructRow { name: "cudaLaunchAttributeValue", since: 12080, until: 12090, size: 64, fields: &[d("accessPolicyWindow", t_cudaAccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_cudaSynchronizationPolicy, 0, One), d("clusterDim", t_cudaLaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_cudaClusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_cudaLaunchAttributeValue_programmaticEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_cudaLaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_cudaLaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_cudaLaunchAttributeValue_preferredClusterDim, 0, One), d("launchCompletionEvent", t_cudaLaunchAttributeValue_launchCompletionEvent, 0, One), d("deviceUpdatableKernelNode", t_cudaLaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_u32, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One), d("portableClusterSizeMode", t_cudaLaunchAttributePortableClusterMode, 0, One), d("sharedMemoryMode", t_cudaSharedMemoryMode, 0, One)], tag: 0, tags: 24 },
+    StructRow { name: "cudaLaunchAttributeValue", since: 13000, until: 13010, size: 64, fields: &[d("accessPolicyWindow", t_cudaAccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_cudaSynchronizationPolicy, 0, One), d("clusterDim", t_cudaLaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_cudaClusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_cudaLaunchAttributeValue_programmaticEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_cudaLaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_cudaLaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_cudaLaunchAttributeValue_preferredClusterDim, 0, One), d("launchCompletionEvent", t_cudaLaunchAttributeValue_launchCompletionEvent, 0, One), d("deviceUpdatableKernelNode", t_cudaLaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_u32, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One), d("portableClusterSizeMode", t_cudaLaunchAttributePortableClusterMode, 0, One), d("sharedMemoryMode", t_cudaSharedMemoryMode, 0, One)], tag: 0, tags: 24 },
+    StructRow { name: "cudaLaunchAttributeValue", since: 13020, until: NOW, size: 64, fields: &[d("accessPolicyWindow", t_cudaAccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_cudaSynchronizationPolicy, 0, One), d("clusterDim", t_cudaLaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_cudaClusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_cudaLaunchAttributeValue_programmaticEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_cudaLaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_cudaLaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_cudaLaunchAttributeValue_preferredClusterDim, 0, One), d("launchCompletionEvent", t_cudaLaunchAttributeValue_launchCompletionEvent, 0, One), d("deviceUpdatableKernelNode", t_cudaLaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_u32, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One), d("portableClusterSizeMode", t_cudaLaunchAttributePortableClusterMode, 0, One), d("sharedMemoryMode", t_cudaSharedMemoryMode, 0, One)], tag: 0, tags: 24 },
     StructRow { name: "cudaLaunchAttributeValue.clusterDim", since: 11080, until: NOW, size: 12, fields: &[d("x", t_u32, 0, One), d("y", t_u32, 4, One), d("z", t_u32, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaLaunchAttributeValue.programmaticEvent", since: 11080, until: NOW, size: 16, fields: &[d("event", t_cudaEvent_t, 0, One), d("flags", t_i32, 8, One), d("triggerAtBlockStart", t_i32, 12, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaLaunchMemSyncDomainMap", since: 12000, until: NOW, size: 2, fields: &[d("default_", t_u8, 0, One), d("remote", t_u8, 1, One)], tag: 255, tags: 65535 },
@@ -4480,21 +4555,21 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "cudaLaunchAttributeValue.preferredClusterDim", since: 12080, until: NOW, size: 12, fields: &[d("x", t_u32, 0, One), d("y", t_u32, 4, One), d("z", t_u32, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaExternalMemoryHandleDesc", since: 0, until: 12090, size: 40, fields: &[d("type", t_cudaExternalMemoryHandleType, 0, One), d("handle", t_cudaExternalMemoryHandleDesc_handle, 8, One), d("size", t_u64, 24, One).bytes(), d("flags", t_u32, 32, One).hex()], tag: 255, tags: 65535 },
     StructRow { name: "cudaExternalMemoryHandleDesc", since: 13000, until: NOW, size: 104, fields: &[d("type", t_cudaExternalMemoryHandleType, 0, One), d("handle", t_cudaExternalMemoryHandleDesc_handle, 8, One), d("size", t_u64, 24, One).bytes(), d("flags", t_u32, 32, One).hex()], tag: 255, tags: 65535 },
-    StructRow { name: "cudaExternalMemoryHandleDesc.handle", since: 0, until: NOW, size: 16, fields: &[d("fd", t_i32, 0, One), d("win32", t_cudaExternalMemoryHandleDesc_handle_win32, 0, One), d("nvSciBufObject", t_PC_void, 0, One)], tag: 255, tags: 65535 },
+    StructRow { name: "cudaExternalMemoryHandleDesc.handle", since: 0, until: NOW, size: 16, fields: &[d("fd", t_i32, 0, One), d("win32", t_cudaExternalMemoryHandleDesc_handle_win32, 0, One), d("nvSciBufObject", t_PC_void, 0, One)], tag: 0, tags: 25 },
     StructRow { name: "cudaExternalMemoryHandleDesc.handle.win32", since: 0, until: NOW, size: 16, fields: &[d("handle", t_P_void, 0, Memory(Unknown)), d("name", t_PC_void, 8, Memory(Unknown))], tag: 255, tags: 65535 },
     StructRow { name: "cudaExternalSemaphoreHandleDesc", since: 0, until: 12090, size: 32, fields: &[d("type", t_cudaExternalSemaphoreHandleType, 0, One), d("handle", t_cudaExternalSemaphoreHandleDesc_handle, 8, One), d("flags", t_u32, 24, One).hex()], tag: 255, tags: 65535 },
     StructRow { name: "cudaExternalSemaphoreHandleDesc", since: 13000, until: NOW, size: 96, fields: &[d("type", t_cudaExternalSemaphoreHandleType, 0, One), d("handle", t_cudaExternalSemaphoreHandleDesc_handle, 8, One), d("flags", t_u32, 24, One).hex()], tag: 255, tags: 65535 },
-    StructRow { name: "cudaExternalSemaphoreHandleDesc.handle", since: 0, until: NOW, size: 16, fields: &[d("fd", t_i32, 0, One), d("win32", t_cudaExternalSemaphoreHandleDesc_handle_win32, 0, One), d("nvSciSyncObj", t_PC_void, 0, One)], tag: 255, tags: 65535 },
+    StructRow { name: "cudaExternalSemaphoreHandleDesc.handle", since: 0, until: NOW, size: 16, fields: &[d("fd", t_i32, 0, One), d("win32", t_cudaExternalSemaphoreHandleDesc_handle_win32, 0, One), d("nvSciSyncObj", t_PC_void, 0, One)], tag: 0, tags: 26 },
     StructRow { name: "cudaExternalSemaphoreHandleDesc.handle.win32", since: 0, until: NOW, size: 16, fields: &[d("handle", t_P_void, 0, Memory(Unknown)), d("name", t_PC_void, 8, Memory(Unknown))], tag: 255, tags: 65535 },
     StructRow { name: "cudaIpcEventHandle_t", since: 0, until: NOW, size: 64, fields: &[], tag: 255, tags: 65535 },
     StructRow { name: "cudaIpcMemHandle_t", since: 0, until: NOW, size: 64, fields: &[], tag: 255, tags: 65535 },
-    StructRow { name: "cudaLaunchParams", since: 0, until: 12090, size: 56, fields: &[d("func", t_P_void, 0, Memory(Unknown)), d("gridDim", t_dim3, 8, One), d("blockDim", t_dim3, 20, One), d("args", t_P_P_void, 32, Memory(Unknown)), d("sharedMem", t_u64, 40, One), d("stream", t_cudaStream_t, 48, One)], tag: 255, tags: 65535 },
+    StructRow { name: "cudaLaunchParams", since: 0, until: 12090, size: 56, fields: &[d("func", t_P_void, 0, Opaque), d("gridDim", t_dim3, 8, One), d("blockDim", t_dim3, 20, One), d("args", t_P_P_void, 32, KernelParams(0)), d("sharedMem", t_u64, 40, One), d("stream", t_cudaStream_t, 48, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaLaunchConfig_t", since: 11080, until: NOW, size: 56, fields: &[d("gridDim", t_dim3, 0, One), d("blockDim", t_dim3, 12, One), d("dynamicSmemBytes", t_u64, 24, One).bytes(), d("stream", t_cudaStream_t, 32, One), d("attrs", t_P_cudaLaunchAttribute, 40, Many(Of(5))), d("numAttrs", t_u32, 48, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaLaunchAttribute", since: 11080, until: NOW, size: 72, fields: &[d("id", t_cudaLaunchAttributeID, 0, One), d("val", t_cudaLaunchAttributeValue, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaMemPoolPtrExportData", since: 0, until: NOW, size: 64, fields: &[], tag: 255, tags: 65535 },
     StructRow { name: "cudaMemcpy3DBatchOp", since: 12080, until: NOW, size: 112, fields: &[d("src", t_cudaMemcpy3DOperand, 0, One), d("dst", t_cudaMemcpy3DOperand, 40, One), d("extent", t_cudaExtent, 80, One), d("srcAccessOrder", t_cudaMemcpySrcAccessOrder, 104, One), d("flags", t_u32, 108, One).hex()], tag: 255, tags: 65535 },
     StructRow { name: "cudaMemcpy3DOperand", since: 12080, until: NOW, size: 40, fields: &[d("type", t_cudaMemcpy3DOperandType, 0, One), d("op", t_cudaMemcpy3DOperand_op, 8, One)], tag: 255, tags: 65535 },
-    StructRow { name: "cudaMemcpy3DOperand.op", since: 12080, until: NOW, size: 32, fields: &[d("ptr", t_cudaMemcpy3DOperand_op_ptr, 0, One), d("array", t_cudaMemcpy3DOperand_op_array, 0, One)], tag: 255, tags: 65535 },
+    StructRow { name: "cudaMemcpy3DOperand.op", since: 12080, until: NOW, size: 32, fields: &[d("ptr", t_cudaMemcpy3DOperand_op_ptr, 0, One), d("array", t_cudaMemcpy3DOperand_op_array, 0, One)], tag: 0, tags: 29 },
     StructRow { name: "cudaMemcpy3DOperand.op.ptr", since: 12080, until: NOW, size: 32, fields: &[d("ptr", t_P_void, 0, Memory(Unknown)), d("rowLength", t_u64, 8, One), d("layerHeight", t_u64, 16, One), d("locHint", t_cudaMemLocation, 24, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaMemcpy3DOperand.op.array", since: 12080, until: NOW, size: 32, fields: &[d("array", t_cudaArray_t, 0, One), d("offset", t_cudaOffset3D, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaOffset3D", since: 12080, until: NOW, size: 24, fields: &[d("x", t_u64, 0, One), d("y", t_u64, 8, One), d("z", t_u64, 16, One)], tag: 255, tags: 65535 },
@@ -4808,16 +4883,18 @@ pub(super) static HANDLES: &[HandleRow] = &[
     HandleRow { name: "CUsurfObject", short: "surface", number: false, bytes: 8, special: &[] },
     HandleRow { name: "CUtexObject", short: "texture", number: false, bytes: 8, special: &[] },
     HandleRow { name: "cudaKernel_t", short: "kernel", number: false, bytes: 8, special: &[] },
-    HandleRow { name: "cudaStream_t", short: "stream", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cudaStream_t", short: "stream", number: false, bytes: 8, special: &[(1, "cudaStreamLegacy"), (2, "cudaStreamPerThread")] },
     HandleRow { name: "cudaArray_t", short: "array", number: false, bytes: 8, special: &[] },
-    HandleRow { name: "cudaArray_const_t", short: "array_const", number: false, bytes: 8, special: &[] },
-    HandleRow { name: "cudaMipmappedArray_const_t", short: "mipmappedArray_const", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cudaArray_const_t", short: "array", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cudaMipmappedArray_const_t", short: "mipmappedArray", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cudaSurfaceObject_t", short: "surface", number: false, bytes: 8, special: &[] },
     HandleRow { name: "cudaMipmappedArray_t", short: "mipmappedArray", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cudaTextureObject_t", short: "texture", number: false, bytes: 8, special: &[] },
     HandleRow { name: "cudaExternalMemory_t", short: "externalMemory", number: false, bytes: 8, special: &[] },
     HandleRow { name: "cudaExternalSemaphore_t", short: "externalSemaphore", number: false, bytes: 8, special: &[] },
     HandleRow { name: "cudaDevResourceDesc_t", short: "devResourceDesc", number: false, bytes: 8, special: &[] },
-    HandleRow { name: "cudaMemPool_t", short: "memPool", number: false, bytes: 8, special: &[] },
-    HandleRow { name: "cudaExecutionContext_t", short: "executionContext", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cudaMemPool_t", short: "pool", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cudaExecutionContext_t", short: "greenContext", number: false, bytes: 8, special: &[] },
     HandleRow { name: "cudaAsyncCallbackHandle_t", short: "asyncCallbackHandle", number: false, bytes: 8, special: &[] },
     HandleRow { name: "cudaEglStreamConnection", short: "eglStreamConnection", number: false, bytes: 8, special: &[] },
     HandleRow { name: "cudaGraphicsResource_t", short: "graphicsResource", number: false, bytes: 8, special: &[] },
@@ -4825,6 +4902,7 @@ pub(super) static HANDLES: &[HandleRow] = &[
     HandleRow { name: "cudaFunction_t", short: "function", number: false, bytes: 8, special: &[] },
     HandleRow { name: "cudaGraphNode_t", short: "graphNode", number: false, bytes: 8, special: &[] },
     HandleRow { name: "cudaGraph_t", short: "graph", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cudaGraphConditionalHandle", short: "conditional", number: false, bytes: 8, special: &[] },
     HandleRow { name: "cudaGraphExec_t", short: "graphExec", number: false, bytes: 8, special: &[] },
     HandleRow { name: "cudaGraphDeviceNode_t", short: "graphDeviceNode", number: false, bytes: 8, special: &[] },
     HandleRow { name: "cudaUserObject_t", short: "userObject", number: false, bytes: 8, special: &[] },
@@ -4942,4 +5020,17 @@ pub(super) static TAGS: &[Tag] = &[
     Tag { name: "CUmemcpy3DOperandType", rows: &[(1, 0), (2, 1)] },
     Tag { name: "CUpointer_attribute", rows: &[(1, 62), (2, 240), (3, 27), (4, 12), (5, 445), (6, 20), (7, 6), (8, 20), (9, 20), (10, 20), (11, 27), (12, 6), (13, 20), (14, 6), (15, 20), (16, 446), (17, 111), (18, 6), (19, 12), (20, 6), (21, 20), (22, 20)] },
     Tag { name: "CUresourcetype", rows: &[(0, 0), (1, 1), (2, 2), (3, 3)] },
+    Tag { name: "cudaResourceType", rows: &[(0, 0), (1, 1), (2, 2), (3, 3)] },
+    Tag { name: "cudaDevResourceType", rows: &[(1, 0), (1000, 1), (10000, 2)] },
+    Tag { name: "cudaGraphMemAttributeType", rows: &[(0, 6), (1, 6), (2, 6), (3, 6)] },
+    Tag { name: "cudaEglFrameType", rows: &[(0, 0), (1, 1)] },
+    Tag { name: "cudaMemLocationType", rows: &[(1, 0), (2, 0), (3, 0), (4, 0), (6, 1)] },
+    Tag { name: "cudaGraphNodeType", rows: &[(0, 0), (1, 1), (2, 2), (3, 3), (4, 4), (6, 5), (7, 6), (8, 7), (9, 8), (10, 9), (11, 10), (13, 11), (14, 12)] },
+    Tag { name: "cudaLaunchAttributeID", rows: &[(1, 748), (2, 20), (3, 751), (4, 752), (5, 753), (6, 20), (7, 754), (8, 20), (9, 755), (10, 756), (11, 760), (12, 757), (13, 759), (14, 8), (16, 8), (17, 761), (18, 637)] },
+    Tag { name: "cudaLaunchAttributeID", rows: &[(1, 0), (2, 1), (3, 2), (4, 3), (5, 4), (6, 5), (7, 6), (8, 7), (9, 8), (10, 9), (11, 10), (12, 11), (13, 12), (14, 13), (16, 14), (17, 15), (18, 16)] },
+    Tag { name: "cudaExternalMemoryHandleType", rows: &[(1, 0), (8, 2)] },
+    Tag { name: "cudaExternalSemaphoreHandleType", rows: &[(1, 0), (6, 2), (9, 0)] },
+    Tag { name: "cudaMemPoolAttr", rows: &[(1, 20), (2, 20), (3, 20), (4, 6), (5, 6), (6, 6), (7, 6), (8, 6), (9, 682), (10, 683), (11, 20), (12, 684), (13, 6), (14, 20), (15, 20)] },
+    Tag { name: "cudaMemRangeAttribute", rows: &[(1, 20), (2, 20), (3, 20), (4, 20), (5, 684), (6, 20), (7, 684), (8, 20)] },
+    Tag { name: "cudaMemcpy3DOperandType", rows: &[(1, 0), (2, 1)] },
 ];

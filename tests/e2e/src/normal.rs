@@ -75,6 +75,10 @@ fn normal_line(line: &str) -> String {
         },
     };
     let Some((name, arguments)) = head.split_once('(') else { return format!("{indent}{tag}{head}{tail}") };
+    // A closing line names what the call wrote.
+    if name.starts_with("} ") {
+        return format!("{indent}{tag}{name}{tail}");
+    }
     let kernel = arguments.split_once(") kernel=").map(|(_, kernel)| format!(" kernel={kernel}")).unwrap_or_default();
     format!("{indent}{tag}{name}(...){kernel}{tail}")
 }
@@ -98,7 +102,7 @@ mod tests {
         let text = "cutap: the simulated driver\n\
             12/13 [saxpy, runtime 12.9] cudaMalloc(0x7ffd3c0, 262144) {\n\
             12/13   cuMemAlloc_v2(0x7ffd3b0, \"a = (b)\") = 2 ! <1.2us>\n\
-            } cudaMalloc = 2 ! <14us>\n\
+            } cudaMalloc(devPtr=&0x7f00 [device, 4 KiB]) = 2 ! <14us>\n\
             cudaLaunchKernel(0x1) kernel=saxpy(int, float*) = 0 <3us>\n\
             1/2 cuFixtureDie(9) {\n1/2 } cuFixtureDie = ? <unfinished>\n\
             [libcurand.so.10] curandFixtureDouble(0x1) = 17 ! <1ns>\n";

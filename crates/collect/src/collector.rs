@@ -37,7 +37,7 @@ pub fn collect(options: &CollectorOptions) -> Result<()> {
     let mut line = Line::new();
     let filter = filter(options.filter.as_deref())?;
     let page = Page::open(&options.run)?;
-    let follow = FollowOptions { consume: true, filter, ..FollowOptions::default() };
+    let follow = FollowOptions { consume: true, filter, decode: !options.form.summary, ..FollowOptions::default() };
     let mut follow = Follow::open(&options.run, follow)?;
     let mut output = output(options.form);
     page.collector(COLLECTOR_ATTACHED);

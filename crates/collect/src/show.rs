@@ -28,7 +28,7 @@ pub fn show(options: &ShowOptions) -> Result<()> {
         Err(e) if e.kind() == ErrorKind::PermissionDenied => return Err(not_ours(&options.run, &e)),
         _ => {}
     }
-    let follow = FollowOptions { consume: false, filter, ..FollowOptions::default() };
+    let follow = FollowOptions { consume: false, filter, decode: !options.form.summary, ..FollowOptions::default() };
     let mut follow = Follow::open(&options.run, follow)?;
     let mut output = output(options.form);
     let mut broken = None;

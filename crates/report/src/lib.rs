@@ -1,6 +1,7 @@
 //! From events to one output: one file per format, behind one trait. Nothing here reads a run folder,
 //! pairs records or decides what is shown; nothing here writes anywhere but to the writer it was given.
 
+pub mod api;
 mod arguments;
 mod ends;
 mod histogram;

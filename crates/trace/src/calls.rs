@@ -3,6 +3,7 @@
 //! next record tells: a parent or an exit below means that what lies above is gone.
 
 use crate::event::Call;
+use crate::filter::Tests;
 use cutap_wire::record::{FAR_PARENT, Parent};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -17,8 +18,22 @@ pub struct Open {
     pub number: u32,
     /// When it began.
     pub ticks: u64,
-    /// The call; none when the filter does not show it.
+    /// The call; none when nobody needs it.
     pub call: Option<Arc<Call>>,
+    pub shown: Shown,
+    /// What its arguments have to fulfil.
+    pub tests: Option<Arc<Tests>>,
+}
+
+/// Whether a call is shown.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shown {
+    /// It has been, when it began.
+    Yes,
+    /// Its end decides.
+    AtEnd,
+    /// The filter left it out.
+    No,
 }
 
 /// The open calls of a ring's thread.
@@ -46,7 +61,7 @@ impl Stack {
         self.shown
     }
 
-    /// The innermost open call that is shown.
+    /// The innermost open call that is known.
     pub fn top(&self) -> Option<&Arc<Call>> {
         self.open.iter().rev().find_map(|o| o.call.as_ref())
     }
@@ -64,7 +79,7 @@ impl Stack {
 
     /// A call begins.
     pub fn enter(&mut self, open: Open) {
-        self.shown += u32::from(open.call.is_some());
+        self.shown += u32::from(open.shown == Shown::Yes);
         self.open.push(open);
     }
 
@@ -103,7 +118,7 @@ impl Stack {
 
     fn pop(&mut self) -> Option<Open> {
         let open = self.open.pop()?;
-        self.shown -= u32::from(open.call.is_some());
+        self.shown -= u32::from(open.shown == Shown::Yes);
         Some(open)
     }
 
@@ -127,7 +142,7 @@ mod tests {
     fn stack(numbers: &[u32]) -> Stack {
         let mut stack = Stack::default();
         for &number in numbers {
-            stack.enter(Open { number, ticks: 0, call: None });
+            stack.enter(Open { number, ticks: 0, call: None, shown: Shown::No, tests: None });
         }
         stack
     }

@@ -1,22 +1,29 @@
 //! The language of `-e`, one everywhere: terms with commas between them.
 //!
 //! `name` or `na*me` of a function, a layer, a library (`libcublas*`), both (`saxpy:cudaMalloc`), `cxx`, `error`, a duration
-//! (`>1ms`, `<10us`), each with `!` in front for not. Names, layers and libraries say which functions
+//! (`>1ms`, `<10us`), each with `!` in front for not. Behind what picks functions may stand conditions on
+//! their arguments (`cuMemAlloc*[bytesize>1GiB]`). Names, layers and libraries say which functions
 //! are wanted and become the rules of the control page, so that the target records nothing else.
 //! `error` and durations are known only when a call ends: each such call is shown alone, at its end.
 
+mod arguments;
 mod condition;
 mod near;
 mod term;
+mod verdict;
 
 use crate::event::Layer;
+use arguments::Term;
 use condition::Condition;
-use cutap_wire::names::layer;
+pub(crate) use verdict::{Judged, Tests};
 
 /// What is wanted. [`Filter::default`] wants every call.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Filter {
     rules: String,
+    /// The rules that come with no conditions on arguments.
+    plain: String,
+    arguments: Vec<Term>,
     lookups: bool,
     cxx: bool,
     conditions: Vec<Condition>,
@@ -33,7 +40,9 @@ pub struct FilterError(String);
 impl Filter {
     /// Parses.
     pub fn parse(text: &str) -> Result<Filter, FilterError> {
-        Filter::parse_with(text, cutap_calls::FUNCTIONS)
+        let filter = Filter::parse_with(text, cutap_calls::FUNCTIONS)?;
+        filter.check_parameters(&cutap_calls::generated::known::TABLES)?;
+        Ok(filter)
     }
 
     /// Parses; `known` are the functions that the driver and the runtimes are known to export. When
@@ -41,13 +50,20 @@ impl Filter {
     pub fn parse_with(text: &str, known: &[&str]) -> Result<Filter, FilterError> {
         let mut filter = Filter { text: text.trim().to_owned(), ..Filter::default() };
         let mut only_lookups = true;
-        for term in text.split(',') {
+        for term in split(text) {
             let term = term.trim();
             let (wanted, word) = match term.strip_prefix('!') {
                 Some(rest) => (false, rest.trim()),
                 None => (true, term),
             };
+            if let Some((of, conditions)) = word.split_once('[') {
+                filter.with_arguments(wanted, of.trim(), conditions, known)?;
+                only_lookups = false;
+                continue;
+            }
+            let from = filter.rules.len();
             only_lookups &= filter.term(wanted, word, known)?;
+            filter.plain.push_str(&filter.rules[from..]);
         }
         if filter.lookups && only_lookups {
             filter.rules.push_str("-* * *\n");
@@ -86,11 +102,7 @@ impl Filter {
 
     /// Whether calls of this function are wanted.
     pub(crate) fn shows(&self, of: Layer, library: &str, name: &str) -> bool {
-        let of = match of {
-            Layer::Library => layer::LIBRARY,
-            Layer::Runtime => layer::RUNTIME,
-            Layer::Driver => layer::DRIVER,
-        };
+        let of = verdict::layer_number(of);
         cutap_calls::filter::wanted(self.rules.as_bytes(), of, library.as_bytes(), name.as_bytes())
     }
     /// Whether a call is wanted can be said only when it has ended.
@@ -101,6 +113,20 @@ impl Filter {
     pub(crate) fn shows_end(&self, error: bool, took_ns: u64) -> bool {
         self.conditions.iter().all(|c| c.holds(error, took_ns))
     }
+}
+
+/// Terms: what stands between commas, but not those in brackets or quotes.
+fn split(text: &str) -> impl Iterator<Item = &str> {
+    let (mut depth, mut quoted) = (0i32, false);
+    text.split(move |c| {
+        match c {
+            '"' => quoted = !quoted,
+            '[' if !quoted => depth += 1,
+            ']' if !quoted => depth -= 1,
+            _ => {}
+        }
+        c == ',' && depth <= 0 && !quoted
+    })
 }
 
 #[cfg(test)]
@@ -178,6 +204,38 @@ mod tests {
         assert!(!filter.shows_end(false, 2_000_000));
         let not = Filter::parse("!error,!>1.5us").unwrap();
         assert!(not.shows_end(false, 1_500) && !not.shows_end(false, 1_501) && !not.shows_end(true, 1));
+    }
+
+    #[test]
+    fn arguments_become_rules_and_tests() {
+        let filter = Filter::parse_with("cuMem*[bytesize>1GiB, x=\"a,]\"],!cudaFree[a=1],cuInit", KNOWN).unwrap();
+        assert_eq!(filter.rules(), "+* * cuMem*\n+* * cuInit\n+* * cuInit_*\n");
+        assert!(filter.tests(Layer::Driver, "libcuda.so.1", "cuMemAlloc_v2").is_some());
+        assert!(filter.tests(Layer::Driver, "libcuda.so.1", "cuInit").is_none());
+        let not = Filter::parse_with("!cuMem*[bytesize<1KiB]", KNOWN).unwrap();
+        assert_eq!(not.rules(), "");
+        assert!(not.shows(Layer::Driver, "libcuda.so.1", "cuMemAlloc_v2"));
+        assert!(not.tests(Layer::Driver, "libcuda.so.1", "cuInit").is_none());
+        for (text, why) in [
+            ("cuMem*[bytesize>1GiB", "no ] at its end"),
+            ("error[a=1]", "stands behind functions"),
+            ("[a=1]", "stands behind functions"),
+            ("cuMem*[]", "compares nothing"),
+            ("cuMemAlloc[a=1]b", "no ] at its end"),
+        ] {
+            assert!(refused(text).contains(why), "{text}: {}", refused(text));
+        }
+    }
+
+    #[test]
+    fn names_of_parameters_are_checked() {
+        use crate::made::tables::TABLES;
+        let check = |text: &str| Filter::parse_with(text, &[]).unwrap().check_parameters(&TABLES);
+        assert!(check("cuMemAlloc*[bytesize>1],cudaLaunchKernel[kernel=x],cublasUnknown[a=1]").is_ok());
+        assert_eq!(
+            check("cuMemAlloc*[bytesiz>1]").unwrap_err().to_string(),
+            "no function of cuMemAlloc*[bytesiz>1] has a parameter bytesiz; did you mean bytesize? (it has dptr, bytesize)"
+        );
     }
 
     #[test]

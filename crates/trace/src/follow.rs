@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::event::{Event, Layer};
 use crate::filter::Filter;
 use crate::folder::Folder;
-use crate::source::{Shared, Source};
+use crate::source::{Shared, Source, Waiting};
 use cutap_calls::known::{Effect, Tables};
 use cutap_wire::{MAGIC, VERSION, control, count};
 use std::cmp::Reverse;
@@ -65,7 +65,7 @@ pub struct Follow {
     /// What the arguments of each process's calls mean.
     interpreters: Vec<Interpreter>,
     /// Events of each process that come from its names.
-    notices: Vec<VecDeque<(u64, Event)>>,
+    notices: Vec<VecDeque<Waiting>>,
     horizon: u64,
     /// All calls that allocate are recorded.
     complete: bool,
@@ -173,7 +173,7 @@ impl Follow {
         }
         end.raw.extend(self.interpreters.iter().flat_map(|i| i.raws.all()).cloned());
         end.failed = self.failed();
-        end.filtered = self.filtered(end.unfinished.len() as u64);
+        end.filtered = self.filtered(now);
         end
     }
 
@@ -183,13 +183,14 @@ impl Follow {
         crate::bytes::u32_at(&page, offset_of!(control::Control, failed))
     }
 
-    fn filtered(&self, unfinished: u64) -> Option<Filtered> {
+    fn filtered(&self, now: u64) -> Option<Filtered> {
         let filter = &self.shared.filter;
         let sum = |of: fn(&Source) -> u64| self.sources.iter().map(of).sum::<u64>();
         // Calls that only their end can show were counted there, and these have had none.
-        let (open, unfinished) = if filter.needs_end() { (sum(|s| s.events.open()), unfinished) } else { (0, 0) };
+        let open = self.sources.iter().map(|s| s.events.undecided(filter, now));
+        let (unfinished, undecided) = open.fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
         let shown = sum(|s| s.events.shown) + unfinished;
-        let left_out = sum(|s| s.events.left_out) + open.saturating_sub(unfinished);
+        let left_out = sum(|s| s.events.left_out) + undecided;
         let seen: BTreeSet<&str> = self.folders.iter().flat_map(|f| f.names.functions()).collect();
         let seen: Vec<&str> = if shown == 0 { seen.into_iter().collect() } else { Vec::new() };
         let near = if shown == 0 { filter.near(&seen) } else { Vec::new() };
@@ -210,7 +211,7 @@ impl Follow {
             folder.number(self.folders.len() as u32);
             let process = folder.process.clone();
             self.found.insert(process.folder.to_string());
-            self.notices.push(VecDeque::from([(process.start_ns, Event::Process(process))]));
+            self.notices.push(VecDeque::from([(process.start_ns, Event::Process(process), true)]));
             self.interpreters.push(Interpreter::new(self.complete));
             self.folders.push(folder);
         }
@@ -260,8 +261,10 @@ impl Follow {
             }
             // As long as nobody else comes first, no order has to be kept.
             let next = heads.peek().map_or(limit, |Reverse((ns, _))| (*ns).min(limit));
-            while let Some(event) = self.next(who, next) {
-                sink(&event);
+            while let Some((event, shown)) = self.next(who, next) {
+                if shown {
+                    sink(&event);
+                }
                 count += 1;
             }
             if let Who::Ring(n) = who
@@ -303,25 +306,25 @@ impl Follow {
                 }
                 other => other,
             };
-            self.notices[n].push_back((ns, event));
+            self.notices[n].push_back((ns, event, true));
         }
     }
 
     /// The next event up to `limit`, with its arguments understood.
-    fn next(&mut self, who: Who, limit: u64) -> Option<Event> {
+    fn next(&mut self, who: Who, limit: u64) -> Option<(Event, bool)> {
         let queue = self.queue(who);
-        queue.front().filter(|(ns, _)| *ns <= limit)?;
-        let (_, mut event) = queue.pop_front()?;
+        queue.front().filter(|(ns, ..)| *ns <= limit)?;
+        let (_, mut event, shown) = queue.pop_front()?;
         if let Who::Ring(n) = who
             && self.options.decode
         {
             let folder = self.sources[n].folder;
-            self.interpreters[folder].event(&mut event, &self.folders[folder].names.kernels);
+            self.interpreters[folder].event(&mut event, shown, &self.folders[folder].names.kernels);
         }
-        Some(event)
+        Some((event, shown))
     }
 
-    fn queue(&mut self, who: Who) -> &mut VecDeque<(u64, Event)> {
+    fn queue(&mut self, who: Who) -> &mut VecDeque<Waiting> {
         match who {
             Who::Names(n) => &mut self.notices[n],
             Who::Ring(n) => &mut self.sources[n].events.queue,
@@ -333,7 +336,7 @@ impl Follow {
             Who::Names(n) => &self.notices[n],
             Who::Ring(n) => &self.sources[n].events.queue,
         };
-        queue.front().map(|(ns, _)| *ns)
+        queue.front().map(|(ns, ..)| *ns)
     }
 }
 

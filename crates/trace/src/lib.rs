@@ -15,6 +15,7 @@ mod event;
 mod filter;
 mod folder;
 mod follow;
+mod judge;
 mod kernels;
 #[cfg(feature = "made")]
 pub mod made;

@@ -4,6 +4,7 @@
 use crate::decode::{Described, Recorded, find};
 use crate::end::Gap;
 use crate::event::{Event, Function, Instance, Layer, Module, Process};
+use crate::filter::Tests;
 use crate::kernels::{Kernels, demangle};
 use crate::results::{returns, returns_type};
 use crate::source::Shared;
@@ -46,6 +47,8 @@ pub struct Known {
     pub object: u64,
     /// Words of its records that are arguments; memory is behind them.
     pub words: usize,
+    /// What the filter asks of its arguments.
+    pub tests: Option<Arc<Tests>>,
 }
 
 /// What is known at the end, beside the names.
@@ -153,7 +156,8 @@ impl Names {
         self.slot(u64::from(slot), object);
         let function = function(shared, Layer::Driver, "?".into(), name.as_bytes(), None, None);
         let shown = shared.filter.shows(function.layer, "?", &name);
-        self.known[n] = Some(Known { function, shown, launch: Launch::No, object: 0, words: words_of(UNKNOWN) });
+        self.known[n] =
+            Some(Known { function, shown, launch: Launch::No, object: 0, words: words_of(UNKNOWN), tests: None });
         self.known[n].as_ref()
     }
 
@@ -179,7 +183,8 @@ impl Names {
         };
         let shown = shared.filter.shows(function.layer, &function.library, &function.name);
         let launch = if function.layer == Layer::Driver { launch(&function.name) } else { Launch::No };
-        Some(Known { function, shown, launch, object, words })
+        let tests = shared.filter.tests(function.layer, &function.library, &function.name);
+        Some(Known { function, shown, launch, object, words, tests: tests.map(Arc::new) })
     }
 
     /// Names of all functions that were announced, called or not.

@@ -1,11 +1,12 @@
 //! One ring's records made into events, in the order of the ring: paired, named and timed. Events wait
 //! here until those of other threads that happened before them have been handed out.
 
-use crate::calls::{Ended, Open, Stack};
+use crate::calls::{Ended, Open, Shown, Stack};
 use crate::clock::{Clock, Pair};
 use crate::event::{Answer, Args, Call, Event, Exit, Layer, Lookup, LookupKind, State, Thread};
 use crate::filter::Filter;
 use crate::folder::Folder;
+use crate::judge::judge;
 use crate::names::{Known, Launch, clean};
 use crate::pages::ChunkPage;
 use crate::ring::{Item, Ring};
@@ -41,7 +42,7 @@ pub struct Source {
 /// The events of a ring that wait, and what is open.
 #[derive(Debug, Default)]
 pub struct Events {
-    pub queue: VecDeque<(u64, Event)>,
+    pub queue: VecDeque<Waiting>,
     stack: Stack,
     thread: Option<Arc<Thread>>,
     /// Calls and look-ups that the filter let through.
@@ -51,6 +52,10 @@ pub struct Events {
     /// Time of the last record; those of a signal handler may come a little out of order.
     last: u64,
 }
+
+/// An event that waits: when it is handed out, and whether it is shown. One that is not tells the
+/// interpreter what there is.
+pub type Waiting = (u64, Event, bool);
 
 /// What an enter record says beside the function.
 struct Begun<'a> {
@@ -95,18 +100,14 @@ impl Events {
 
     /// Calls that are open, as unfinished, the innermost first.
     pub fn unfinished(&self, filter: &Filter, now: u64) -> Vec<Exit> {
-        let exit = |open: &Open| {
-            let call = open.call.clone()?;
-            let end_ns = now.max(call.start_ns);
-            let shown = !filter.needs_end() || filter.shows_end(false, end_ns - call.start_ns);
-            shown.then(|| Exit::without_return(call, State::Unfinished, end_ns))
-        };
-        self.stack.open().filter_map(exit).collect()
+        self.stack.open().filter_map(|open| unfinished(open, filter, now)).collect()
     }
 
-    /// Number of open calls that the filter's rules let through.
-    pub fn open(&self) -> u64 {
-        self.stack.open().filter(|open| open.call.is_some()).count() as u64
+    /// Open calls whose end would have decided: how many are shown as unfinished, and how many are not.
+    pub fn undecided(&self, filter: &Filter, now: u64) -> (u64, u64) {
+        let open = self.stack.open().filter(|open| open.shown == Shown::AtEnd);
+        let (shown, not): (Vec<_>, Vec<_>) = open.partition(|open| unfinished(open, filter, now).is_some());
+        (shown.len() as u64, not.len() as u64)
     }
 
     /// Time of the last record.
@@ -146,18 +147,32 @@ impl Events {
                 // Calls that are shown at their end stand alone.
                 let depth = if at_end { 0 } else { self.stack.depth() };
                 let (words, memory) = words.split(known.words);
-                let memory = if shared.decode { memory } else { Fragments::new(&[]) };
                 let begun = Begun { ns, ticks, caller, depth, words, memory };
-                let call = if known.shown { self.call(&known, &begun, folder) } else { None };
+                let call = if known.shown || looked_at(shared, &known) {
+                    self.call(&known, &begun, shared, folder)
+                } else {
+                    None
+                };
+                let shown = match (&call, &known.tests) {
+                    _ if !known.shown => Shown::No,
+                    (Some(call), Some(tests)) => match judge(tests, call, None) {
+                        Some(false) => Shown::No,
+                        Some(true) if !at_end => Shown::Yes,
+                        _ => Shown::AtEnd,
+                    },
+                    _ if at_end => Shown::AtEnd,
+                    _ => Shown::Yes,
+                };
                 // A noted one has no end by which it could be wanted.
-                self.left_out += u64::from(!known.shown || at_end && known.function.noted);
-                if let Some(call) = call.as_ref().filter(|_| !at_end) {
-                    self.shown += 1;
-                    self.push(Event::Enter(call.clone()));
+                let shown = if shown == Shown::AtEnd && known.function.noted { Shown::No } else { shown };
+                self.left_out += u64::from(shown == Shown::No);
+                self.shown += u64::from(shown == Shown::Yes);
+                if let Some(call) = call.as_ref().filter(|_| shown == Shown::Yes || looked_at(shared, &known)) {
+                    self.push(Event::Enter(call.clone()), shown == Shown::Yes);
                 }
                 // Nobody sees a noted one return, and no call has it for a parent.
                 if !known.function.noted {
-                    self.stack.enter(Open { number, ticks, call });
+                    self.stack.enter(Open { number, ticks, call, shown, tests: known.tests });
                 }
             }
             Record::Exit { number, ticks, result, memory } => {
@@ -167,9 +182,10 @@ impl Events {
                     Ended::Late(open) => (open, true),
                     Ended::Unknown => return,
                 };
-                let Some(call) = open.call else { return };
+                let Some(call) = open.call.clone() else { return };
                 let took = folder.span(&shared.clock, ticks.saturating_sub(open.ticks));
-                let memory = if shared.decode { memory.bytes().into() } else { Box::default() };
+                let kept = shared.decode || open.tests.is_some();
+                let memory = if kept { memory.bytes().into() } else { Box::default() };
                 let exit = Exit {
                     duration_ns: Some(took),
                     result,
@@ -177,7 +193,7 @@ impl Events {
                     memory,
                     ..Exit::without_return(call, State::Done, end_ns)
                 };
-                self.exit(exit, &shared.filter);
+                self.exit(exit, &open, &shared.filter);
             }
             Record::Unwound { number, ticks } => {
                 self.time(folder.ns(&shared.clock, ticks));
@@ -196,27 +212,34 @@ impl Events {
         }
     }
 
-    fn push(&mut self, event: Event) {
-        self.queue.push_back((self.last, event));
+    fn push(&mut self, event: Event, shown: bool) {
+        self.queue.push_back((self.last, event, shown));
     }
 
     /// Ends a call; a filter that must see the end shows the call only here.
-    fn exit(&mut self, exit: Exit, filter: &Filter) {
-        if filter.needs_end() {
-            if !filter.shows_end(exit.is_error(), exit.duration_ns.unwrap_or(exit.end_ns - exit.call.start_ns)) {
-                self.left_out += 1;
-                return;
+    fn exit(&mut self, exit: Exit, open: &Open, filter: &Filter) {
+        let shown = match open.shown {
+            Shown::Yes => true,
+            Shown::No => false,
+            Shown::AtEnd => {
+                let wanted = wanted_at_end(&exit, open, filter);
+                self.shown += u64::from(wanted);
+                self.left_out += u64::from(!wanted);
+                if wanted {
+                    self.push(Event::Enter(exit.call.clone()), true);
+                }
+                wanted
             }
-            self.shown += 1;
-            self.push(Event::Enter(exit.call.clone()));
+        };
+        if shown || exit.call.function.described.is_some() {
+            self.push(Event::Exit(exit), shown);
         }
-        self.push(Event::Exit(exit));
     }
 
     fn give_up(&mut self, open: &Open, filter: &Filter) {
         let Some(call) = open.call.clone() else { return };
         let end_ns = self.last.max(call.start_ns);
-        self.exit(Exit::without_return(call, State::Unwound, end_ns), filter);
+        self.exit(Exit::without_return(call, State::Unwound, end_ns), open, filter);
     }
 
     /// Gives up what a call of this number and parent says is gone.
@@ -237,7 +260,7 @@ impl Events {
         ended
     }
 
-    fn call(&self, known: &Known, begun: &Begun<'_>, folder: &mut Folder) -> Option<Arc<Call>> {
+    fn call(&self, known: &Known, begun: &Begun<'_>, shared: &Shared, folder: &mut Folder) -> Option<Arc<Call>> {
         let (kernel, instance) = (OnceLock::new(), OnceLock::new());
         if let Launch::Word(n) = known.launch
             && let Some(name) = self.kernel(begun.words.get(n).unwrap_or(0), begun.ticks, folder)
@@ -257,7 +280,7 @@ impl Events {
             start_ns: begun.ns,
             caller: begun.caller,
             args: Args::from(begun.words),
-            memory: begun.memory.bytes().into(),
+            memory: if shared.decode || known.tests.is_some() { begun.memory.bytes().into() } else { Box::default() },
             parent: if known.launch == Launch::No { None } else { self.stack.top().cloned() },
             inputs: OnceLock::new(),
             launched: OnceLock::new(),
@@ -318,8 +341,33 @@ impl Events {
             answer,
         };
         self.shown += 1;
-        self.push(Event::Lookup(Box::new(lookup)));
+        self.push(Event::Lookup(Box::new(lookup)), true);
     }
+}
+
+/// Whether the interpreter learns from calls that are not shown.
+fn looked_at(shared: &Shared, known: &Known) -> bool {
+    shared.decode && known.function.described.is_some()
+}
+
+/// Whether a call that its end decides is wanted.
+fn wanted_at_end(exit: &Exit, open: &Open, filter: &Filter) -> bool {
+    let took = exit.duration_ns.unwrap_or(exit.end_ns.saturating_sub(exit.call.start_ns));
+    (!filter.needs_end() || filter.shows_end(exit.is_error(), took))
+        && open.tests.as_ref().is_none_or(|tests| judge(tests, &exit.call, Some(exit)) == Some(true))
+}
+
+/// An open call as one that never ended, if it is shown.
+fn unfinished(open: &Open, filter: &Filter, now: u64) -> Option<Exit> {
+    let call = open.call.clone()?;
+    let end_ns = now.max(call.start_ns);
+    let exit = Exit::without_return(call, State::Unfinished, end_ns);
+    let shown = match open.shown {
+        Shown::Yes => true,
+        Shown::No => false,
+        Shown::AtEnd => wanted_at_end(&exit, open, filter),
+    };
+    shown.then_some(exit)
 }
 
 /// The function of a slot. A name is written before any record refers to it, so one that is missing

@@ -249,6 +249,70 @@ fn allocations_devices_and_handles_come_and_go() {
 }
 
 #[test]
+fn filters_take_arguments() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = Run::new(folder.path());
+    let mut process = run.process(100, "/bin/prog");
+    process.driver(&[]);
+    let functions = ["cuMemAlloc_v2", "cuMemcpyHtoD_v2", "cuStreamCreate", "cuCtxCreate_v2", "cuLaunchKernelEx"];
+    for (slot, name) in functions.iter().enumerate() {
+        process.slot(slot as u64, 1, (3, 0, 0), name);
+    }
+    process.name(names::kind::KERNEL_HANDLE, 0xf0, 0, 0, "_Z5saxpyifPKfPf", "");
+    let mut thread = process.thread(100, 8);
+    let out = |value: u64| words(&[value]);
+    thread.enter(3, &[0, 0, 1]);
+    thread.call_with(0, &[0x10, 2 << 30, 0], &[], 0, &[(0x10, &out(0x7f00_0000_0000))]);
+    thread.call_with(0, &[0x10, 4096, 0], &[], 0, &[(0x10, &out(0x6000_0000))]);
+    thread.exit(0);
+    thread.call_with(1, &[0x7f00_0000_1000, 0x5e00, 4096], &[], 0, &[]);
+    thread.call_with(2, &[0x10, 1, 0], &[], 0, &[(0x10, &out(0x5000))]);
+    thread.call_with(2, &[0x10, 6, 0], &[], 1, &[]);
+    let mut config = words(&[0x2_0000_0001]);
+    config.extend([3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 9, 0, 0, 0]);
+    thread.call_with(4, &[0x100, 0xf0, 0], &[(0x100, &config)], 0, &[]);
+    let names = |filter: &str| {
+        let text = decoded(folder.path(), filter);
+        let lines = text.lines().filter(|l| !l.starts_with("cutap: ") && !l.starts_with('}'));
+        lines.map(|l| l.split(['=', '{']).next().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    let whole = |filter: &str| decoded(folder.path(), filter).lines().next().unwrap().to_owned();
+    assert_eq!(names("cuMemAlloc*[bytesize>1GiB]").len(), 1);
+    assert_eq!(names("cuMemAlloc[bytesize>=4KiB]").len(), 2);
+    assert_eq!(names("cuMemAlloc[bytesize<4096]"), [""; 0]);
+    // Known only when the call has ended: it stands behind nothing, at its own depth.
+    assert_eq!(
+        whole("cuMemAlloc*[dptr=0x7f0000000000]"),
+        "cuMemAlloc_v2(dptr=&0x7f0000000000, bytesize=2147483648) = CUDA_SUCCESS <1us>"
+    );
+    // What is not shown has been looked at.
+    let copy = "cuMemcpyHtoD_v2(dstDevice=0x7f0000001000 [device, 4 KiB of 2 GiB, +4 KiB], srcHost=0x5e00 [host], \
+                ByteCount=4096) = CUDA_SUCCESS <1us>";
+    assert_eq!(whole("cuMem*[srcHost=0x5e00]"), copy);
+    assert_eq!(names("cuStreamCreate[Flags=NON*]").len(), 1);
+    assert_eq!(names("cuStreamCreate[Flags=SPIN, phStream=NULL]").len(), 0);
+    assert_eq!(names("cuStreamCreate[Flags=SPIN],cuMemcpy*").len(), 2);
+    assert_eq!(names("cuMem*,!cuMemAlloc*[bytesize=4096]").len(), 2);
+    assert_eq!(names("!cuMemAlloc*[bytesize!=0]").len(), 5);
+    assert_eq!(names("!cuMemAlloc*[dptr=NULL],error").len(), 1);
+    assert_eq!(names("cuLaunch*[kernel=saxpy*]").len(), 1);
+    assert_eq!(names("cuLaunch*[kernel=axpy*]").len(), 0);
+    assert_eq!(names("cuLaunch*[config.gridDim.z=3]").len(), 1);
+    assert_eq!(names("cuLaunch*[config.priority=9, config.nothing=1]").len(), 0);
+    // Shown calls stand in their tree; those left out leave no step in it.
+    assert_eq!(
+        names("driver,!cuCtxCreate*[dev=1],!cuStream*"),
+        ["cuMemAlloc_v2(dptr", "cuMemAlloc_v2(dptr", "cuMemcpyHtoD_v2(dstDevice", "cuLaunchKernelEx(config"]
+    );
+    assert_eq!(names("cuCtxCreate*[dev=1],cuMemAlloc*")[1], "  cuMemAlloc_v2(dptr");
+    let told = |filter: &str| decoded(folder.path(), filter).lines().next().unwrap().to_owned();
+    assert_eq!(
+        told("cuMemAlloc*[bytesize>1TiB]"),
+        "cutap: nothing matched the filter cuMemAlloc*[bytesize>1TiB]; 7 calls were seen and left out"
+    );
+}
+
+#[test]
 fn values_as_json() {
     let folder = tempfile::tempdir().unwrap();
     let run = Run::new(folder.path());

@@ -54,11 +54,11 @@ impl Interpreter {
         new
     }
 
-    /// Gives an event its values.
-    pub fn event(&mut self, event: &mut Event, kernels: &Kernels) {
+    /// Gives an event its values. What is not shown is looked at all the same.
+    pub fn event(&mut self, event: &mut Event, shown: bool, kernels: &Kernels) {
         match event {
             Event::Enter(call) => self.enter(call, kernels),
-            Event::Exit(exit) => self.exit(exit, kernels),
+            Event::Exit(exit) => self.exit(exit, shown, kernels),
             _ => {}
         }
     }
@@ -82,7 +82,7 @@ impl Interpreter {
         }
     }
 
-    fn exit(&mut self, exit: &mut Exit, kernels: &Kernels) {
+    fn exit(&mut self, exit: &mut Exit, shown: bool, kernels: &Kernels) {
         let call = exit.call.clone();
         let Some(described) = call.function.described else {
             return self.raws.undescribed(&call, exit);
@@ -103,8 +103,30 @@ impl Interpreter {
         if !exit.is_error() {
             effects::apply(&mut self.state, &row, described, &call, exit);
         }
-        self.raws.described(exit, self.state.places.complete);
+        if shown {
+            self.raws.described(exit, self.state.places.complete);
+        }
     }
+}
+
+/// The arguments of a call as its own record tells, without what is known from other calls.
+pub(crate) fn plain_inputs(call: &Call) -> Box<[Value]> {
+    let Some(described) = call.function.described else { return Box::default() };
+    let mut words = Vec::new();
+    let row = row(call, described, &mut words);
+    let memory = Memory::new(&call.memory);
+    let mut walk = Walk::new(described.tables, described.version, memory, Side::Before);
+    (0..described.function.params.len()).map(|n| walk.param(&row, n)).collect()
+}
+
+/// The same of what it wrote.
+pub(crate) fn plain_outputs(call: &Call, exit: &Exit) -> Box<[(u8, Value)]> {
+    let Some(described) = call.function.described else { return Box::default() };
+    let mut words = Vec::new();
+    let row = row(call, described, &mut words);
+    let mut walk = Walk::new(described.tables, described.version, Memory::new(&exit.memory), Side::After);
+    walk.before = Memory::new(&call.memory);
+    outputs(&mut walk, &row, &[])
 }
 
 /// The call's parameters, in `bytes`.

@@ -1,0 +1,176 @@
+//! What the registry knows of a function, for `cutap api`. Looks things up in the generated tables and
+//! words them; knows no run and reads no file.
+
+mod c_type;
+mod near;
+mod words;
+
+use cutap_calls::FUNCTIONS;
+use cutap_calls::generated::known::TABLES;
+use cutap_calls::known::{Family, Function};
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+use std::fmt::Write;
+
+/// A name that nobody knows.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Unknown {
+    /// Names that may have been meant, the nearest first.
+    pub near: Vec<&'static str>,
+}
+
+/// All functions of a family by name, one a line; with `json` an object each.
+pub fn list(family: &str, json: bool) -> Result<String, Unknown> {
+    let Some(found) = TABLES.families.iter().find(|f| f.name == family) else {
+        let names: Vec<&str> = TABLES.families.iter().map(|f| f.name).collect();
+        return Err(Unknown { near: names });
+    };
+    let mut names: BTreeSet<&str> = found.functions.iter().map(|f| f.name).collect();
+    names.extend(FUNCTIONS.iter().filter(|name| family_by_name(name) == family));
+    let mut out = String::new();
+    for name in names {
+        match json {
+            true => writeln!(out, "{}", json!({ "type": "function", "family": family, "name": name })),
+            false => writeln!(out, "{name}"),
+        }
+        .unwrap_or_default();
+    }
+    Ok(out)
+}
+
+/// Of an exported name that no header declares.
+fn family_by_name(name: &str) -> &'static str {
+    if name.trim_start_matches('_').starts_with("cuda") { "runtime" } else { "driver" }
+}
+
+/// All that is known of a name: every form of it, in every library that has it.
+pub fn describe(name: &str, json: bool) -> Result<String, Unknown> {
+    let mut out = String::new();
+    let mut found = false;
+    for family in TABLES.families {
+        for function in family.functions.iter().filter(|f| f.name == name) {
+            let gap = if found && !json { "\n" } else { "" };
+            let text = if json { format!("{}\n", object(family, function)) } else { text(family, function) };
+            write!(out, "{gap}{text}").unwrap_or_default();
+            found = true;
+        }
+    }
+    if !found && FUNCTIONS.contains(&name) {
+        let family = family_by_name(name);
+        out = match json {
+            true => format!("{}\n", json!({ "type": "function", "family": family, "name": name, "declared": false })),
+            false => format!("{name} ({family})\n  exported; no public header declares it\n"),
+        };
+        found = true;
+    }
+    if found { Ok(out) } else { Err(Unknown { near: near::nearest(name, all_names()) }) }
+}
+
+fn all_names() -> impl Iterator<Item = &'static str> {
+    TABLES.families.iter().flat_map(|f| f.functions.iter().map(|f| f.name)).chain(FUNCTIONS.iter().copied())
+}
+
+/// Other exports of the same function: `cuMemAlloc_v2` and `cuMemAlloc`.
+fn aliases(family: &Family, name: &str) -> Vec<&'static str> {
+    let mut all: Vec<&str> =
+        family.functions.iter().map(|f| f.name).filter(|n| *n != name && stem(n) == stem(name)).collect();
+    all.dedup();
+    all
+}
+
+/// The name without its version and its per-thread form.
+fn stem(name: &str) -> &str {
+    let name = name.strip_suffix("_ptsz").or_else(|| name.strip_suffix("_ptds")).unwrap_or(name);
+    match name.rsplit_once("_v") {
+        Some((stem, digits)) if !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()) => stem,
+        _ => name,
+    }
+}
+
+fn prototype(function: &Function) -> String {
+    let declared: Vec<String> = function.params.iter().map(|p| c_type::declared(&TABLES, p.ty, p.name)).collect();
+    let returns = c_type::declared(&TABLES, function.returns, "");
+    let params = if declared.is_empty() { "void".to_owned() } else { declared.join(", ") };
+    format!("{returns} {}({params})", function.name)
+}
+
+fn text(family: &Family, function: &Function) -> String {
+    let mut out = format!("{} ({})\n  {}\n", function.name, family.name, prototype(function));
+    let mut line = |text: String| writeln!(out, "  {text}").unwrap_or_default();
+    if !function.about.is_empty() {
+        line(function.about.to_owned());
+    }
+    line(words::span(family, function));
+    let aliases = aliases(family, function.name);
+    if !aliases.is_empty() {
+        line(format!("also exported: {}", aliases.join(", ")));
+    }
+    for effect in function.effects {
+        line(words::effect(function.params, *effect));
+    }
+    let width = function.params.iter().map(|p| p.name.len()).max().unwrap_or(0);
+    for param in function.params {
+        let rule = words::rule(&TABLES, function.params, param);
+        let dir = if rule.is_some() { words::direction(param.dir) } else { "" };
+        let said: Vec<String> = rule.into_iter().chain(words::unit(param.unit).map(str::to_owned)).collect();
+        let text = format!("{:width$}  {dir:5}  {}", param.name, said.join(", "));
+        line(format!("  {}", text.trim_end()));
+    }
+    out
+}
+
+fn object(family: &Family, function: &Function) -> Value {
+    let version = |n: u32| (n != 0 && n != u32::MAX).then(|| words::version(family, n));
+    let params: Vec<Value> = function
+        .params
+        .iter()
+        .map(|p| {
+            let rule = words::rule(&TABLES, function.params, p);
+            json!({
+                "name": p.name,
+                "type": c_type::declared(&TABLES, p.ty, ""),
+                "direction": rule.as_ref().map(|_| words::direction(p.dir)),
+                "rule": rule,
+                "unit": words::unit(p.unit),
+            })
+        })
+        .collect();
+    json!({
+        "type": "function",
+        "family": family.name,
+        "name": function.name,
+        "declared": true,
+        "prototype": prototype(function),
+        "about": (!function.about.is_empty()).then_some(function.about),
+        "since": version(function.since),
+        "until": version(function.until),
+        "aliases": aliases(family, function.name),
+        "effects": function.effects.iter().map(|e| words::effect(function.params, *e)).collect::<Vec<_>>(),
+        "params": params,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stems() {
+        for (name, without) in [
+            ("cuMemAlloc_v2", "cuMemAlloc"),
+            ("cuMemcpyHtoD_v2_ptds", "cuMemcpyHtoD"),
+            ("cudaMemcpyAsync_ptsz", "cudaMemcpyAsync"),
+            ("cuda_vx", "cuda_vx"),
+            ("cuInit", "cuInit"),
+        ] {
+            assert_eq!(stem(name), without);
+        }
+    }
+
+    #[test]
+    fn a_prototype_reads_like_c() {
+        let said = describe("cuMemAlloc_v2", false).unwrap();
+        assert!(said.contains("\n  CUresult cuMemAlloc_v2(CUdeviceptr *dptr, size_t bytesize)\n"), "{said}");
+        assert!(said.contains("allocates device memory at *dptr, bytesize bytes"), "{said}");
+    }
+}

@@ -1,0 +1,96 @@
+//! Rules, effects and versions in words.
+
+use cutap_calls::known::{Count, Dir, Effect, Family, Function, Memory, Param, Rule, Tables, Type, Unit};
+
+/// `12.9` for 12090; a library's own number as it is.
+pub(super) fn version(family: &Family, number: u32) -> String {
+    match family.name {
+        "driver" | "runtime" => format!("{}.{}", number / 1000, number % 1000 / 10),
+        _ => number.to_string(),
+    }
+}
+
+/// Since and until when, as far as headers tell.
+pub(super) fn span(family: &Family, function: &Function) -> String {
+    let what = if matches!(family.name, "driver" | "runtime") { "CUDA" } else { family.name };
+    match (function.since, function.until) {
+        (0, u32::MAX) => format!("{what}: all versions looked at"),
+        (0, last) => format!("{what}: to {}", version(family, last)),
+        (first, u32::MAX) => format!("{what}: since {}", version(family, first)),
+        (first, last) => format!("{what}: {} to {}", version(family, first), version(family, last)),
+    }
+}
+
+pub(super) fn direction(dir: Dir) -> &'static str {
+    match dir {
+        Dir::In => "in",
+        Dir::Out => "out",
+        Dir::InOut => "inout",
+    }
+}
+
+pub(super) fn unit(unit: Unit) -> Option<&'static str> {
+    match unit {
+        Unit::None => None,
+        Unit::Bytes => Some("bytes"),
+        Unit::Hex => Some("bits"),
+        Unit::Version => Some("version"),
+    }
+}
+
+/// How what it points to is read; none for what is no pointer.
+pub(super) fn rule(tables: &Tables, params: &[Param], param: &Param) -> Option<String> {
+    let pointer = matches!(tables.types.get(usize::from(param.ty)), Some(Type::Pointer(..)));
+    let name = |n: u8| params.get(usize::from(n)).map_or("?", |p| p.name);
+    let tags = |n: u16| tables.tags.get(usize::from(n)).map_or("?", |t| t.name);
+    Some(match param.rule {
+        Rule::One if !pointer => return None,
+        Rule::One => "one".to_owned(),
+        Rule::Text => "text".to_owned(),
+        Rule::Array(n) => format!("array of {}", count(params, n)),
+        Rule::TextOf(n) => format!("text in a buffer of {}", count(params, n)),
+        Rule::Memory(Count::Unknown) => "memory, not read".to_owned(),
+        Rule::Memory(n) => format!("memory, {} bytes, not read", count(params, n)),
+        Rule::Opaque => "an address, not read".to_owned(),
+        Rule::Tagged(row, by, n) => {
+            format!("{} values whose type {} tells ({})", count(params, n), name(by), tags(row))
+        }
+        Rule::KernelParams(f) => format!("parameters of the kernel {}", name(f)),
+        Rule::Extra => "list of CU_LAUNCH_PARAM_*".to_owned(),
+        Rule::OptionValues(keys, n) => format!("{} values of the options {}", count(params, n), name(keys)),
+        Rule::Texts(n) => format!("{} texts", count(params, n)),
+        Rule::Scalar(row, by) => format!("a number whose type {} tells ({})", name(by), tags(row)),
+    })
+}
+
+fn count(params: &[Param], count: Count) -> String {
+    let name = |n: u8| params.get(usize::from(n)).map_or("?", |p| p.name);
+    match count {
+        Count::Unknown => "unknown".to_owned(),
+        Count::Fixed(n) => n.to_string(),
+        Count::Of(n) => name(n).to_owned(),
+        Count::At(n) => format!("*{}", name(n)),
+        Count::Least(a, b) => format!("min({}, *{})", name(a), name(b)),
+        Count::Product(a, b) => format!("{} * {}", name(a), name(b)),
+        Count::ZeroEnded => "all up to a zero".to_owned(),
+    }
+}
+
+pub(super) fn effect(params: &[Param], effect: Effect) -> String {
+    let name = |n: u8| params.get(usize::from(n)).map_or("?", |p| p.name);
+    match effect {
+        Effect::Allocates { at, by_value, bytes, memory } => {
+            let memory = match memory {
+                Memory::Device => "device memory",
+                Memory::Host => "page-locked host memory",
+                Memory::Managed => "managed memory",
+                Memory::Reserved => "a range of addresses",
+            };
+            let star = if by_value { "" } else { "*" };
+            format!("allocates {memory} at {star}{}, {} bytes", name(at), count(params, bytes))
+        }
+        Effect::Frees(n) => format!("frees the memory at {}", name(n)),
+        Effect::Destroys(n) => format!("ends {}", name(n)),
+        Effect::Creates(n) => format!("makes *{}", name(n)),
+    }
+}

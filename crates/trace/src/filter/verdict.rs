@@ -1,0 +1,96 @@
+//! Which conditions on arguments concern a function, and what they say of one of its calls.
+
+use super::Filter;
+use super::arguments::{Comparison, KERNEL, Term};
+use crate::decode::Value;
+use crate::event::Layer;
+use cutap_calls::filter::wanted;
+use cutap_wire::names::layer;
+
+/// The conditions on the calls of one function.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Tests {
+    /// Its calls are wanted whatever their arguments are.
+    plain: bool,
+    wanted: Vec<Vec<Comparison>>,
+    unwanted: Vec<Vec<Comparison>>,
+}
+
+/// What is known of a call when it is judged.
+pub(crate) struct Judged<'a> {
+    /// Names of the parameters, and their values.
+    pub values: &'a mut dyn FnMut(&str) -> Option<Value>,
+    /// The kernel that it launches.
+    pub kernel: Option<&'a str>,
+}
+
+impl Filter {
+    /// The conditions on calls of this function; `None` when there are none.
+    pub(crate) fn tests(&self, of: Layer, library: &str, name: &str) -> Option<Tests> {
+        if self.arguments.is_empty() {
+            return None;
+        }
+        let of = layer_number(of);
+        let matches = |rules: &str| wanted(rules.as_bytes(), of, library.as_bytes(), name.as_bytes());
+        let pick = |is_wanted: bool| {
+            let terms = self.arguments.iter().filter(|t| t.wanted == is_wanted && matches(&t.rules));
+            terms.map(|t: &Term| t.comparisons.clone()).collect::<Vec<_>>()
+        };
+        let tests = Tests {
+            plain: self.plain.lines().any(|l| l.starts_with('+') && matches(l))
+                || !self.plain.contains('+') && !self.arguments.iter().any(|t| t.wanted),
+            wanted: pick(true),
+            unwanted: pick(false),
+        };
+        (!tests.plain || !tests.unwanted.is_empty()).then_some(tests)
+    }
+}
+
+/// As it stands in rules.
+pub(super) fn layer_number(of: Layer) -> u8 {
+    match of {
+        Layer::Library => layer::LIBRARY,
+        Layer::Runtime => layer::RUNTIME,
+        Layer::Driver => layer::DRIVER,
+    }
+}
+
+impl Tests {
+    /// Whether the call is wanted; `None` when that is not known yet.
+    pub fn judge(&self, judged: &mut Judged<'_>) -> Option<bool> {
+        let mut any = |terms: &[Vec<Comparison>]| terms.iter().map(|t| all(t, judged)).fold(Some(false), or);
+        let unwanted = any(&self.unwanted);
+        let wanted = if self.plain { Some(true) } else { any(&self.wanted) };
+        match (wanted, unwanted) {
+            (Some(false), _) | (_, Some(true)) => Some(false),
+            (Some(true), Some(false)) => Some(true),
+            _ => None,
+        }
+    }
+}
+
+fn all(comparisons: &[Comparison], judged: &mut Judged<'_>) -> Option<bool> {
+    let mut unknown = false;
+    for comparison in comparisons {
+        let name = comparison.path.first().map_or("", String::as_str);
+        let holds = match (judged.values)(name) {
+            Some(value) => comparison.holds(&value),
+            None if name == KERNEL => judged.kernel.and_then(|kernel| comparison.text(&[kernel])),
+            None => None,
+        };
+        match holds {
+            Some(false) => return Some(false),
+            None => unknown = true,
+            Some(true) => {}
+        }
+    }
+    (!unknown).then_some(true)
+}
+
+fn or(a: Option<bool>, b: Option<bool>) -> Option<bool> {
+    match (a, b) {
+        (Some(true), _) | (_, Some(true)) => Some(true),
+        (Some(false), Some(false)) => Some(false),
+        _ => None,
+    }
+}

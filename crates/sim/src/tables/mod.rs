@@ -3,6 +3,7 @@
 
 mod context;
 mod cudart;
+mod functions;
 mod tools;
 
 use crate::report::HIDDEN;
@@ -53,6 +54,7 @@ pub fn find(uuid: &[u8; 16]) -> Option<*const c_void> {
         cutap_calls::CONTEXT_CHECKS_TABLE => context::CHECKS.address(),
         cutap_calls::CUDART_TABLE => CUDART.address(),
         cutap_calls::CHECK_TABLE => CHECK.address(),
+        functions::UUID => functions::FUNCTIONS.address(),
         _ => return None,
     })
 }

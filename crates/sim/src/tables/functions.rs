@@ -1,0 +1,33 @@
+//! The functions of a module, one after the other: what cuFFT asks for when it makes a plan from code of its own.
+
+use super::Table;
+use crate::driver::code;
+use crate::driver::lifecycle;
+use crate::driver::world::{Handle, world};
+use std::ffi::c_void;
+
+/// 6e163fbe-b958-444d-835c-e182aff1991e, as it stands in memory.
+pub const UUID: [u8; 16] =
+    [0x6e, 0x16, 0x3f, 0xbe, 0xb9, 0x58, 0x44, 0x4d, 0x83, 0x5c, 0xe1, 0x82, 0xaf, 0xf1, 0x99, 0x1e];
+
+/// Slot 7: (context, module, what to call, its data); found in cuFFT 12.2 by its call and by what it passes.
+pub static FUNCTIONS: Table<96> = Table::sized().with(7, each as *const ());
+
+/// (data, function)
+type Visit = extern "C" fn(*mut c_void, Handle);
+
+/// How many there are; each is told to the caller's function.
+extern "C" fn each(_context: Handle, module: Handle, visit: Option<Visit>, data: *mut c_void) -> u32 {
+    if lifecycle::require_started().is_err() {
+        return 0;
+    }
+    let found: Vec<Handle> = {
+        let mut world = world();
+        let count = world.modules.get(&module).map_or(0, |m| m.image.kernels.len());
+        (0..count).filter_map(|index| code::function_at(&mut world, module, index).ok()).collect()
+    };
+    if let Some(visit) = visit {
+        found.iter().for_each(|function| visit(data, *function));
+    }
+    found.len() as u32
+}

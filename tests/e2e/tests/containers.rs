@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 const NOBODY: u32 = 65534;
-const LAZY: &str = "cuInit(...) = 0\n";
+const LAZY: &str = "cuInit(...) = CUDA_SUCCESS\n";
 
 /// `sh -c SCRIPT`, in which `$CUTAP`, `$RUN`, `$PROGRAMS` and `$SCRATCH` say where things are.
 fn shell(prefix: &[&str], script: &str, folder: &Path) -> Command {

@@ -44,14 +44,21 @@ fn filters() {
     // How far a line is indented when its parents are not shown is not asked here.
     let unindented = |text: String| text.lines().map(|l| format!("{}\n", l.trim_start())).collect::<String>();
     let only = |filter, name: &str| unindented(normal_form(&case(name).text(&["-e", filter])));
-    let (alloc, failed, free) = ("cuMemAlloc_v2(...) = 0\n", "cuMemAlloc_v2(...) = 1 !\n", "cuMemFree_v2(...) = 0\n");
+    let (alloc, failed, free) = (
+        "cuMemAlloc_v2(...) = CUDA_SUCCESS\n",
+        "cuMemAlloc_v2(...) = CUDA_ERROR_INVALID_VALUE !\n",
+        "cuMemFree_v2(...) = CUDA_SUCCESS\n",
+    );
     assert_eq!(only("cuMemAlloc*", "lazy"), [alloc, failed].concat());
     assert_eq!(only("!cuInit", "lazy"), [alloc, failed, free].concat());
     assert_eq!(only("error", "lazy"), failed);
     assert_eq!(only(">100ms", "slow"), "cuFixtureSleep(...) = 0\n");
-    assert_eq!(only("runtime", "layers"), "[libcudart.so.12] cudaMalloc(...) = 0\n");
-    assert_eq!(only("libcublas*", "layers"), "[libcublas.so.12] cublasCreate_v2(...) = 0\n");
-    assert_eq!(only("driver", "layers"), "cuGetProcAddress_v2(...) = 0\ncuMemAlloc_v2(...) = 0\n");
+    assert_eq!(only("runtime", "layers"), "[libcudart.so.12] cudaMalloc(...) = cudaSuccess\n");
+    assert_eq!(only("libcublas*", "layers"), "[libcublas.so.12] cublasCreate_v2(...) = CUBLAS_STATUS_SUCCESS\n");
+    assert_eq!(
+        only("driver", "layers"),
+        "cuGetProcAddress_v2(...) = CUDA_SUCCESS\ncuMemAlloc_v2(...) = CUDA_SUCCESS\n"
+    );
 }
 
 #[test]

@@ -40,7 +40,10 @@ fn all_calls(runtime: Runtime) {
     let object = runtime.object(&program);
     let calls = run.calls("runtime");
     for call in &calls {
-        assert_eq!((text(call, "library"), text(call, "runtime")), (&*object, runtime.version), "{call}");
+        // What the compiler's code calls at the very start is before the runtime has told its version.
+        let untold = text(call, "name").starts_with("__cuda") && call["runtime"].is_null();
+        let version = if untold { runtime.version } else { text(call, "runtime") };
+        assert_eq!((text(call, "library"), version), (&*object, runtime.version), "{call}");
         assert_eq!(text(call, "state"), "done", "{call}");
     }
     assert_eq!(tally(&calls, |c| text(c, "name").to_owned()), reported(&run, runtime), "{}", run.text);
@@ -123,7 +126,7 @@ fn launches_of_a_loaded_library() {
         assert_eq!(run.text.lines().filter(|l| l.starts_with(&tag)).count(), 3, "{}", run.text);
         let normal = normal_form(&run.text);
         let kernel = "kernel=scale(float*, int, float)";
-        let inner = format!("\n  cuLaunchKernel(...) {kernel} = 0\n}} cudaLaunchKernel = 0\n");
+        let inner = format!("\n  cuLaunchKernel(...) {kernel} = CUDA_SUCCESS\n}} cudaLaunchKernel = cudaSuccess\n");
         assert_eq!(normal.matches(&format!("] cudaLaunchKernel(...) {kernel} {{\n")).count(), 3, "{normal}");
         assert_eq!(normal.matches(&inner).count(), 3, "{normal}");
         assert!(run.text.contains("cutap: not seen in "), "{}", run.text);

@@ -1,5 +1,6 @@
 //! `cutap`: words in, exit code out. What a command does stands in `cutap-collect`.
 
+mod api;
 mod refusal;
 mod words;
 
@@ -47,6 +48,7 @@ fn run(command: Command) -> Result<(), Error> {
         Command::Show(words) => cutap_collect::show(&words.into()),
         Command::Report(words) => cutap_collect::report_raw(&words.into()),
         Command::Inspect(words) => inspect(&words),
+        Command::Api(words) => print(&api::run(&words)?),
         Command::Collect(words) => cutap_collect::collect(&words.into()),
     }
 }

@@ -31,6 +31,8 @@ pub enum Command {
     Report(Report),
     /// Say how a program or library reaches CUDA, and which of its calls a trace will see
     Inspect(Inspect),
+    /// Say what is known of a function, or which functions a library has
+    Api(Api),
     /// The collector process of trace
     #[command(name = "__collect", hide = true)]
     Collect(Collect),
@@ -161,6 +163,20 @@ pub struct Inspect {
     /// Programs and libraries
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
+}
+
+/// `cutap api`.
+#[derive(Debug, Args)]
+pub struct Api {
+    /// The names of all functions of driver, runtime, cublas, ..., one a line
+    #[arg(long, value_name = "LIBRARY")]
+    pub list: Option<String>,
+    /// One JSON object a line
+    #[arg(long)]
+    pub json: bool,
+    /// Exported names: cuMemAlloc_v2
+    #[arg(required_unless_present = "list", conflicts_with = "list", value_name = "NAME")]
+    pub names: Vec<String>,
 }
 
 /// The collector.

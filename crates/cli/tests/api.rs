@@ -1,0 +1,92 @@
+//! `cutap api`: what is known of a function, through the real binary.
+
+mod support;
+
+use std::time::{Duration, Instant};
+use support::{cutap, err, out};
+
+fn api(args: &[&str]) -> (Option<i32>, String, String) {
+    let done = cutap(&["api"]).args(args).output().unwrap();
+    (done.status.code(), out(&done), err(&done))
+}
+
+#[test]
+fn a_function() {
+    let (code, said, _) = api(&["cuMemcpyHtoD_v2"]);
+    assert_eq!(code, Some(0));
+    assert!(said.starts_with("cuMemcpyHtoD_v2 (driver)\n  CUresult cuMemcpyHtoD_v2(CUdeviceptr dstDevice, "), "{said}");
+    assert!(said.contains("Copies from host to device."), "{said}");
+    assert!(said.contains("also exported: cuMemcpyHtoD"), "{said}");
+    assert!(said.contains("memory, ByteCount bytes"), "{said}");
+}
+
+#[test]
+fn a_function_that_changed_has_all_its_forms() {
+    let (_, said, _) = api(&["cudaMemAdvise"]);
+    assert!(said.contains("CUDA: to 12.9") && said.contains("CUDA: since 13.0"), "{said}");
+}
+
+#[test]
+fn an_export_without_a_header() {
+    let (code, said, _) = api(&["cuEGLApiInit"]);
+    assert_eq!((code, said.contains("no public header")), (Some(0), true), "{said}");
+}
+
+#[test]
+fn json() {
+    let (_, said, _) = api(&["--json", "cudaMalloc", "cublasSgemm_v2"]);
+    let lines: Vec<serde_json::Value> = said.lines().map(|l| serde_json::from_str(l).unwrap()).collect();
+    let names: Vec<&str> = lines.iter().map(|l| l["name"].as_str().unwrap()).collect();
+    assert!(names.contains(&"cudaMalloc") && names.contains(&"cublasSgemm_v2"), "{names:?}");
+    assert_eq!(lines[0]["params"][0]["direction"], "out");
+    assert_eq!(lines[0]["params"][0]["type"], "void **");
+}
+
+#[test]
+fn lists() {
+    let (_, driver, _) = api(&["--list", "driver"]);
+    let (_, runtime, _) = api(&["--list", "runtime"]);
+    let (_, cublas, _) = api(&["--list", "cublas"]);
+    let has = |list: &str, name: &str| list.lines().any(|l| l == name);
+    assert!(has(&driver, "cuInit") && has(&driver, "cuEGLApiInit") && has(&driver, "cuMemcpyHtoD_v2_ptds"));
+    assert!(has(&runtime, "cudaMalloc") && has(&runtime, "__cudaRegisterFatBinary") && !has(&runtime, "cuInit"));
+    assert!(has(&cublas, "cublasCreate_v2"));
+    assert!(driver.lines().count() > 700 && runtime.lines().count() > 400 && cublas.lines().count() > 500);
+    assert!(driver.lines().is_sorted());
+}
+
+#[test]
+fn every_exported_name_is_listed() {
+    for (family, file) in [
+        ("driver", include_str!("../../../api/driver/exports.toml")),
+        ("runtime", include_str!("../../../api/runtime/exports.toml")),
+    ] {
+        let (_, list, _) = api(&["--list", family]);
+        let listed: std::collections::BTreeSet<&str> = list.lines().collect();
+        let names = file.lines().filter_map(|l| l.trim().strip_prefix("{ name = \"")?.split('"').next());
+        let missing: Vec<&str> = names.filter(|n| !listed.contains(n)).collect();
+        assert!(missing.is_empty(), "{missing:?}");
+    }
+}
+
+#[test]
+fn unknown_names() {
+    let (code, said, why) = api(&["cuMemAloc"]);
+    assert_eq!((code, said.as_str()), (Some(125), ""));
+    assert!(why.contains("did you mean cuMemAlloc"), "{why}");
+    let (code, _, why) = api(&["--list", "cubla"]);
+    assert_eq!((code, why.contains("driver, runtime, cublas")), (Some(125), true), "{why}");
+    let (code, _, why) = api(&[]);
+    assert_eq!((code, why.contains("NAME is missing")), (Some(125), true), "{why}");
+}
+
+#[test]
+fn answers_at_once() {
+    let mut best = Duration::MAX;
+    for _ in 0..10 {
+        let begin = Instant::now();
+        api(&["--list", "driver"]);
+        best = best.min(begin.elapsed());
+    }
+    assert!(best < Duration::from_millis(50), "{best:?}");
+}

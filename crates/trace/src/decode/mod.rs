@@ -8,6 +8,8 @@ mod count;
 mod device;
 mod effects;
 mod find;
+#[cfg(test)]
+mod fuzz;
 mod kernel;
 mod memory;
 mod places;

@@ -1,0 +1,183 @@
+//! Any bytes and any tables: the interpreter neither panics nor goes on without end, and what it makes
+//! is bounded and comes from the bytes that it was given.
+
+use super::memory::Memory;
+use super::row::Row;
+use super::state::State;
+use super::value::Value;
+use super::walk::{Side, VALUES, Walk};
+use super::{Recorded, find};
+use crate::event::Layer;
+use crate::kernels::Kernels;
+use crate::made::pieces;
+use crate::made::tables::TABLES;
+use cutap_calls::known::*;
+use proptest::collection::vec;
+use proptest::prelude::*;
+
+/// Addresses that tables, words and memory share, so that pointers lead somewhere.
+const ADDRESSES: [u64; 6] = [0, 1, 0x10, 0x20, 0x30, u64::MAX];
+
+fn word() -> impl Strategy<Value = u64> {
+    prop_oneof![prop::sample::select(&ADDRESSES[..]), 0..100u64, any::<u64>()]
+}
+
+fn bytes() -> impl Strategy<Value = Vec<u8>> {
+    prop_oneof![
+        vec(word(), 0..30).prop_map(|w| w.iter().flat_map(|w| w.to_le_bytes()).collect()),
+        vec(any::<u8>(), 0..300),
+    ]
+}
+
+/// Memory as a record has it: pieces at known addresses, or any bytes at all.
+fn memory() -> impl Strategy<Value = Vec<u8>> {
+    let good = vec((prop::sample::select(&ADDRESSES[..]), bytes()), 0..6).prop_map(|all| {
+        let all: Vec<(u64, &[u8])> = all.iter().map(|(at, bytes)| (*at, bytes.as_slice())).collect();
+        pieces(&all).iter().flat_map(|w| w.to_le_bytes()).collect()
+    });
+    prop_oneof![good, vec(any::<u8>(), 0..500)]
+}
+
+fn count() -> impl Strategy<Value = Count> {
+    prop_oneof![
+        Just(Count::Unknown),
+        Just(Count::ZeroEnded),
+        any::<u32>().prop_map(Count::Fixed),
+        (0..6u8).prop_map(Count::Of),
+        (0..6u8).prop_map(Count::At),
+        (0..6u8, 0..6u8).prop_map(|(a, b)| Count::Least(a, b)),
+        (0..6u8, 0..6u8).prop_map(|(a, b)| Count::Product(a, b)),
+    ]
+}
+
+fn rule() -> impl Strategy<Value = Rule> {
+    prop_oneof![
+        4 => Just(Rule::One),
+        1 => prop_oneof![Just(Rule::Text), Just(Rule::Opaque), Just(Rule::Extra)],
+        2 => count().prop_map(Rule::Array),
+        1 => count().prop_map(Rule::TextOf),
+        1 => count().prop_map(Rule::Memory),
+        1 => count().prop_map(Rule::Texts),
+        1 => (0..4u16, 0..6u8, count()).prop_map(|(t, s, c)| Rule::Tagged(t, s, c)),
+        1 => (0..6u8).prop_map(Rule::KernelParams),
+        1 => (0..6u8, count()).prop_map(|(k, c)| Rule::OptionValues(k, c)),
+        1 => (0..4u16, 0..6u8).prop_map(|(t, s)| Rule::Scalar(t, s)),
+    ]
+}
+
+fn ty() -> impl Strategy<Value = Type> {
+    let id = || 0..24u16;
+    prop_oneof![
+        1 => prop_oneof![Just(Type::Void), Just(Type::Char), Just(Type::Code), Just(Type::Uuid), Just(Type::BFloat16)],
+        1 => Just(Type::DevicePointer),
+        2 => (any::<u8>(), any::<bool>()).prop_map(|(bytes, signed)| Type::Int { bytes, signed }),
+        1 => any::<u8>().prop_map(Type::Bool),
+        1 => any::<u8>().prop_map(Type::Float),
+        1 => (0..4u16).prop_map(Type::Enum),
+        1 => (0..4u16, any::<u8>()).prop_map(|(e, n)| Type::Flags(e, n)),
+        1 => (0..4u16).prop_map(Type::Status),
+        1 => (0..4u16).prop_map(Type::Handle),
+        3 => (0..6u16).prop_map(Type::Struct),
+        1 => (0..6u16).prop_map(Type::Union),
+        4 => (id(), any::<bool>()).prop_map(|(t, c)| Type::Pointer(t, c)),
+        1 => (id(), any::<u32>()).prop_map(|(t, n)| Type::Array(t, n)),
+        1 => (id(), 0..9u32).prop_map(|(t, n)| Type::Array(t, n)),
+    ]
+}
+
+fn param() -> impl Strategy<Value = Param> {
+    let dir = prop_oneof![Just(Dir::In), Just(Dir::Out), Just(Dir::InOut)];
+    let unit = prop_oneof![Just(Unit::None), Just(Unit::Bytes), Just(Unit::Hex), Just(Unit::Version)];
+    (0..24u16, 0..12u8, any::<u8>(), 0..80u16, dir, rule(), unit).prop_map(
+        |(ty, word, second, offset, dir, rule, unit)| Param { name: "p", ty, word, second, offset, dir, rule, unit },
+    )
+}
+
+/// Tables whose numbers may lead anywhere. They stay in memory, as tables do.
+fn tables() -> impl Strategy<Value = &'static Tables> {
+    let one = (0..200u32, vec(param(), 0..7), 0..9u8, 0..4u16);
+    let structs = vec(one, 1..5).prop_map(|all| -> Vec<Struct> {
+        let one = |(size, fields, tag, tags): (u32, Vec<Param>, u8, u16)| Struct {
+            name: "s",
+            since: 0,
+            until: u32::MAX,
+            size,
+            fields: fields.leak(),
+            tag,
+            tags,
+        };
+        all.into_iter().map(one).collect()
+    });
+    let tags = vec(vec((0..9i64, 0..24u16), 0..6), 0..4);
+    let handles = vec((any::<bool>(), any::<u8>()), 0..4);
+    (vec(ty(), 1..24), structs, tags, handles).prop_map(|(types, structs, tags, handles)| {
+        let tag = |mut rows: Vec<(i64, TypeId)>| {
+            rows.sort();
+            Tag { name: "CUresult", rows: rows.leak() }
+        };
+        let handle = |(number, bytes)| Handle { name: "h", short: "h", number, bytes, special: &[(1, "ONE")] };
+        &*Box::leak(Box::new(Tables {
+            families: &[],
+            types: types.leak(),
+            enums: TABLES.enums,
+            structs: structs.leak(),
+            handles: handles.into_iter().map(handle).collect::<Vec<_>>().leak(),
+            tags: tags.into_iter().map(tag).collect::<Vec<_>>().leak(),
+        }))
+    })
+}
+
+/// Values in a tree.
+fn values(value: &Value) -> u32 {
+    1 + match value {
+        Value::To(_, to) => values(to),
+        Value::Struct(fields) => fields.values.iter().map(|(_, v)| values(v)).sum(),
+        Value::Array(items) | Value::List(items) => items.values.iter().map(values).sum(),
+        _ => 0,
+    }
+}
+
+fn walk(tables: &'static Tables, params: &'static [Param], words: &[u8], memory: &[u8], before: &[u8]) -> u32 {
+    let (mut state, mut kernels) = (State::default(), Kernels::default());
+    kernels.parameters(0x10, words);
+    let shape = Shape { ints: 6, vectors: 2, stack: 4 };
+    let mut most = 0;
+    for (side, recorded) in [(Side::Before, Recorded::Frame(shape)), (Side::After, Recorded::Block)] {
+        let row = Row::call(params, shape, recorded, words);
+        let mut walk = Walk::new(tables, 12090, Memory::new(memory), side);
+        walk.before = Memory::new(before);
+        walk.state = Some(&mut state);
+        walk.kernels = Some(&kernels);
+        walk.kernel = Some("k(int, float*, void (*)(int))");
+        most = most.max((0..params.len()).map(|n| values(&walk.param(&row, n))).sum());
+    }
+    most
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 600, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_tables(
+        tables in tables(), params in vec(param(), 0..7), words in bytes(), memory in memory(), before in memory(),
+    ) {
+        let made = walk(tables, params.leak(), &words, &memory, &before);
+        // A pointer and its target, or a struct's place and the struct, share one that was taken.
+        prop_assert!(made <= 4 * VALUES, "{made} values");
+    }
+
+    #[test]
+    fn any_bytes(words in bytes(), memory in memory(), before in memory()) {
+        for function in TABLES.families.iter().flat_map(|f| f.functions) {
+            let made = walk(&TABLES, function.params, &words, &memory, &before);
+            prop_assert!(made <= 4 * VALUES, "{made} values of {}", function.name);
+        }
+    }
+
+    #[test]
+    fn any_name(name in "[a-zA-Z_0-9.]{0,30}", library in "[a-z.0-9-]{0,20}", version in any::<Option<u32>>()) {
+        for layer in [Layer::Driver, Layer::Runtime, Layer::Library] {
+            find(&TABLES, layer, &library, &name, version);
+        }
+    }
+}

@@ -4,5 +4,9 @@ use anyhow::Result;
 use std::path::Path;
 
 pub(crate) fn run(root: &Path, words: &[&str]) -> Result<()> {
-    cutap_import::import(root, words)
+    match words {
+        ["--check", families @ ..] => cutap_import::check(root, families),
+        ["--changes", family, from, to] => cutap_import::changes(root, family, from, to),
+        families => cutap_import::import(root, families),
+    }
 }

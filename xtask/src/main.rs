@@ -16,6 +16,8 @@ const USAGE: &str = "usage: cargo xtask COMMAND
   test [--large]     all that CI runs; --large adds big downloads
   codegen [--check]  write the generated files from api/; --check only proves them current
   import [FAMILY]... read NVIDIA's headers (fetched from PyPI) and write api/*/{functions,types}.toml
+  import --check [FAMILY]...          prove these files current, and compare them with other sources
+  import --changes FAMILY FROM TO     what changed between two versions
   tidy               the rules that the compiler does not know";
 
 fn main() -> ExitCode {

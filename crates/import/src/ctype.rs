@@ -3,7 +3,8 @@
 
 use std::collections::BTreeMap;
 
-/// One name for each type that has several: what to write for a tag or typedef name.
+/// One name for each type that has several: what to write for a tag or typedef name; for `TAG *` with an
+/// opaque tag the handle's name.
 pub(crate) type Names = BTreeMap<String, String>;
 
 /// The type in the spelling of `api/`: no `struct`, no `restrict`, `*` after a blank, no const on the
@@ -17,6 +18,13 @@ pub(crate) fn spell(text: &str, names: &Names) -> String {
         match word {
             "struct" | "union" | "enum" | "restrict" | "__restrict" | "__restrict__" => {}
             "_Bool" => words.push("bool".to_owned()),
+            "*" => {
+                let opaque = words.last().and_then(|w| names.get(&format!("{w} *")));
+                match opaque.filter(|_| words.len() == 1) {
+                    Some(handle) => words = vec![handle.clone()],
+                    None => words.push(word.to_owned()),
+                }
+            }
             word => words.push(names.get(word).map_or_else(|| word.to_owned(), Clone::clone)),
         }
     }
@@ -83,7 +91,8 @@ mod tests {
 
     #[test]
     fn one_spelling() {
-        let names = Names::from([("A_st".to_owned(), "A".to_owned())]);
+        let row = |a: &str, b: &str| (a.to_owned(), b.to_owned());
+        let names = Names::from([row("A_st", "A"), row("H_st *", "H")]);
         let said = |text: &str| spell(text, &names);
         assert_eq!(said("const struct A_st *"), "const A *");
         assert_eq!(said("const struct A_st"), "A");
@@ -93,6 +102,7 @@ mod tests {
         assert_eq!(said("unsigned int [2][3]"), "unsigned int[2][3]");
         assert_eq!(said("void (*)(void *)"), "code");
         assert_eq!(said("_Bool"), "bool");
+        assert_eq!(said("struct H_st **"), "H *");
         assert_eq!(said("const A_st *__restrict"), "const A *");
     }
 

@@ -74,6 +74,22 @@ impl Decls {
         decls
     }
 
+    /// The types of a further reading that this one did not show. Those without a name stay behind: their
+    /// keys mean something in their own reading only.
+    pub(crate) fn add(&mut self, more: &Self) {
+        let whole = |r: &Record| r.fields.iter().all(|f| !f.ty.starts_with('@'));
+        for (name, record) in more.records.iter().filter(|(n, r)| !n.starts_with('@') && whole(r)) {
+            self.records.entry(name.clone()).or_insert_with(|| record.clone());
+        }
+        for name in &more.order {
+            let Some(typedef) = more.typedefs.get(name).filter(|t| !t.ty.starts_with('@')) else { continue };
+            if !self.typedefs.contains_key(name) {
+                self.typedefs.insert(name.clone(), typedef.clone());
+                self.order.push(name.clone());
+            }
+        }
+    }
+
     fn all(&mut self, nodes: &[Node], file: &mut String) {
         for node in nodes {
             match node.kind.as_str() {

@@ -70,6 +70,16 @@ impl Naming {
                 break;
             }
         }
+        // `struct X *` with X opaque is what the handle's typedef says.
+        for name in decls.order.iter().rev() {
+            let ty = decls.typedefs.get(name).map_or("", |t| t.ty.as_str());
+            if let ["struct", tag, "*"] = words_of(ty)[..]
+                && decls.opaque.contains_key(tag)
+                && !decls.records.contains_key(tag)
+            {
+                names.insert(format!("{tag} *"), name.clone());
+            }
+        }
         names
     }
 
@@ -97,16 +107,20 @@ fn identities(decls: &Decls) -> BTreeMap<String, String> {
     ids
 }
 
-/// The record or enum (by key in `decls`) that a typedef name stands for, directly or through others.
+/// The record or enum (by key in `decls`) that a typedef name is another name of: directly or through
+/// others, and in the same header. In another header it is a type of its own: `cufftComplex` is no other
+/// name of `float2`.
 pub(crate) fn target(decls: &Decls, name: &str) -> Option<String> {
     let mut at = name.to_owned();
+    let file = &decls.typedefs.get(name)?.file;
     for _ in 0..16 {
         let ty = &decls.typedefs.get(&at)?.ty;
         let words = words_of(ty);
         let words: Vec<&&str> = words.iter().filter(|w| !matches!(**w, "struct" | "union" | "enum")).collect();
         let [word] = words[..] else { return None };
-        if decls.records.contains_key(*word) || decls.enums.contains_key(*word) {
-            return Some((*word).to_owned());
+        let declared = decls.records.get(*word).map(|r| &r.file).or_else(|| decls.enums.get(*word).map(|e| &e.file));
+        if let Some(declared) = declared {
+            return (declared == file).then(|| (*word).to_owned());
         }
         (*word).clone_into(&mut at);
     }

@@ -78,6 +78,7 @@ impl Snapshot {
             let other: Vec<&str> = pass.headers.iter().map(String::as_str).collect();
             let words = if other.is_empty() { &words } else { &other };
             let more = Decls::of(&reading(family, words, &folders, &pass.defines).tree().with_context(what)?);
+            decls.add(&more);
             for (name, function) in more.functions {
                 functions.entry(name).or_insert(function);
             }

@@ -12,7 +12,7 @@ const WIDTH: usize = 118;
 /// What stands at the top of a file.
 pub(crate) struct Head<'a> {
     pub(crate) versions: &'a [String],
-    pub(crate) source: &'a str,
+    pub(crate) headers: &'a [String],
     pub(crate) what: &'a str,
 }
 
@@ -21,7 +21,7 @@ impl Head<'_> {
         let mut text = format!("# {}. Written by `cargo xtask import`; corrections go to overlay.toml.\n\n", self.what);
         let versions: Vec<String> = self.versions.iter().map(|v| format!("\"{v}\"")).collect();
         filled(&mut text, "versions = [", &versions, "]");
-        let _ = writeln!(text, "source = \"{}\"", self.source);
+        let _ = writeln!(text, "source = \"{}; wheels: api/sources.toml\"", self.headers.join(", "));
         text
     }
 

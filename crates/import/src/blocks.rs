@@ -1,0 +1,59 @@
+//! Second opinion on the parameter block of runtime callbacks: CUPTI's `NAME_vN_params` structs against
+//! the natural layout of the prototype's parameters, which is what `api/` gives.
+
+use crate::canonical::canonical;
+use crate::clang::Reading;
+use crate::decls::{Decls, Field, Record};
+use crate::fetch;
+use crate::layout::Layouts;
+use crate::snapshot::Snapshot;
+use anyhow::Result;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// How many blocks were compared, and those that differ.
+pub(crate) struct Outcome {
+    pub(crate) asked: usize,
+    pub(crate) wrong: Vec<String>,
+}
+
+/// Compares one version's.
+pub(crate) fn check(root: &Path, snapshot: &Snapshot, cupti: &str) -> Result<Outcome> {
+    let mut folders = snapshot.folders.clone();
+    folders.push(fetch::headers(&fetch::cache(root), cupti)?);
+    let headers = vec!["cuda_runtime_api.h", "generated_cuda_runtime_api_meta.h"];
+    let reading = Reading { headers, folders: &folders, defines: Vec::new(), cxx: false };
+    let meta = Decls::of(&reading.tree()?);
+    let theirs = newest(&meta);
+    let mut outcome = Outcome { asked: 0, wrong: Vec::new() };
+    for (name, function) in &snapshot.functions {
+        let Some(block) = theirs.get(name.as_str()) else { continue };
+        outcome.asked += 1;
+        let field = |(name, ty): &(String, String)| Field { name: name.clone(), ty: ty.clone(), bits: None, align: 0 };
+        let ours = Record { fields: function.params.iter().map(field).collect(), ..Record::default() };
+        let (mine, their) = (rows(&snapshot.decls, &ours), rows(&meta, block));
+        if mine != their {
+            outcome.wrong.push(format!("{name}: the prototype gives {mine:?}, CUPTI's struct {their:?}"));
+        }
+    }
+    Ok(outcome)
+}
+
+/// The struct of the newest version of each function.
+fn newest(meta: &Decls) -> BTreeMap<&str, &Record> {
+    let mut found: BTreeMap<&str, (u32, &Record)> = BTreeMap::new();
+    for (tag, record) in &meta.records {
+        let Some((name, since)) = tag.strip_suffix("_params_st").and_then(|t| t.rsplit_once("_v")) else { continue };
+        let Ok(since) = since.parse::<u32>() else { continue };
+        if found.get(name).is_none_or(|old| old.0 < since) {
+            found.insert(name, (since, record));
+        }
+    }
+    found.into_iter().map(|(name, (_, record))| (name, record)).collect()
+}
+
+/// Offset and resolved type of each field.
+fn rows(decls: &Decls, record: &Record) -> Vec<(u64, String)> {
+    let Some((_, places)) = Layouts::of(decls).places(record) else { return Vec::new() };
+    record.fields.iter().zip(places).map(|(f, place)| (place.offset, canonical(decls, &f.ty))).collect()
+}

@@ -8,10 +8,12 @@
 //! ```
 //!
 //! and renamed from libcutap_sim.so to libcuda.so.1. `api/` holds what is written by hand, one function a driver
-//! function; every other export answers NOT_SUPPORTED and is counted (`report.rs`). It must never pretend that a
+//! function; every other export is counted (`report.rs`),
+//! looks at its arguments as far as the registry knows them, and answers NOT_SUPPORTED (`default.rs`). It must never pretend that a
 //! kernel ran, and never print anything by itself (but for CUTAP_SIM_REPORT=1, at the end).
 
 mod api;
+mod default;
 mod driver;
 mod generated;
 mod image;

@@ -46,7 +46,7 @@ macro_rules! written {
     };
 }
 
-/// An export that counts the call in its place and answers CUDA_ERROR_NOT_SUPPORTED.
+/// An export without behaviour of its own: its number to what all of them share.
 macro_rules! default {
     ($name:ident, $place:literal) => {
         #[allow(missing_docs, non_snake_case, clippy::missing_safety_doc)]
@@ -54,13 +54,33 @@ macro_rules! default {
         #[unsafe(naked)]
         pub unsafe extern "C" fn $name() {
             core::arch::naked_asm!(
-                "lock inc qword ptr [rip + {counts} + {at}]",
-                "mov eax, 801",
-                "ret",
-                counts = sym $crate::stub::COUNTS,
-                at = const 8 * $place,
+                "mov eax, {place}",
+                "jmp {shared}",
+                place = const $place,
+                shared = sym $crate::stub::by_default,
             )
         }
     };
+}
+
+/// Hands the number in eax and the words of the call to `default::answer`.
+#[unsafe(naked)]
+pub unsafe extern "C" fn by_default() {
+    core::arch::naked_asm!(
+        "push r9",
+        "push r8",
+        "push rcx",
+        "push rdx",
+        "push rsi",
+        "push rdi",
+        "mov edi, eax",
+        "mov rsi, rsp",
+        "lea rdx, [rsp + 56]", // six words and the return address
+        "sub rsp, 8",
+        "call {answer}",
+        "add rsp, 56",
+        "ret",
+        answer = sym crate::default::answer,
+    )
 }
 pub(crate) use {default, written};

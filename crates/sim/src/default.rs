@@ -1,0 +1,137 @@
+//! The answer of every export that is not written by hand: counted; then its arguments are looked at as far as the
+//! registry knows them, and what is wrong is said as the driver says it; else NOT_SUPPORTED. It must never write
+//! anything, and never read what an argument points to.
+
+use crate::driver::config::config;
+use crate::driver::context::device;
+use crate::driver::fault::{Answer, Fault};
+use crate::driver::world::{Handle, World, world};
+use crate::driver::{current, lifecycle};
+use crate::generated::DEFAULTS;
+use crate::stub::COUNTS;
+use cutap_calls::generated::known::TABLES;
+use cutap_calls::known::{Count, Dir, Function, Param, Rule, Type};
+use std::sync::atomic::Ordering;
+
+/// A call's words: the six integer registers, then the stack behind the return address.
+struct Words {
+    registers: *const u64,
+    stack: *const u64,
+}
+
+impl Words {
+    /// A word by its number in the record of a call (see `cutap_calls::known::Shape`).
+    fn get(&self, function: &Function, word: u8) -> Option<u64> {
+        let shape = function.shape;
+        let behind = word.checked_sub(shape.ints);
+        // SAFETY: the shape says how many words the prototype has, and the caller promised to follow it.
+        unsafe {
+            match behind {
+                None if word < 6 => Some(*self.registers.add(word.into())),
+                Some(n) if n >= shape.vectors && n < shape.vectors + shape.stack => {
+                    Some(*self.stack.add((n - shape.vectors).into()))
+                }
+                _ => None,
+            }
+        }
+    }
+}
+
+/// Called by the exports themselves, with the number of the function.
+pub extern "C" fn answer(place: u32, registers: *const u64, stack: *const u64) -> u32 {
+    let place = place as usize;
+    COUNTS[place].fetch_add(1, Ordering::Relaxed);
+    let name = DEFAULTS[place];
+    let words = Words { registers, stack };
+    let result = lifecycle::require_started().and_then(|()| match known(name) {
+        Some(function) => check(function, &words),
+        None => Ok(()),
+    });
+    result.err().unwrap_or(Fault::NOT_SUPPORTED).0
+}
+
+/// The form of a function that the simulated version has.
+fn known(name: &str) -> Option<&'static Function> {
+    let plain = name.strip_suffix("_ptsz").or(name.strip_suffix("_ptds")).unwrap_or(name);
+    let family = TABLES.families.iter().find(|f| f.name == "driver")?;
+    let first = family.functions.partition_point(|f| f.name < plain);
+    let forms = family.functions.get(first..)?.iter().take_while(|f| f.name == plain);
+    forms.clone().find(|f| f.since <= config().driver && config().driver <= f.until).or(forms.last())
+}
+
+fn check(function: &Function, words: &Words) -> Answer {
+    let world = world();
+    let mut without_context = false;
+    for param in function.params {
+        let Some(value) = words.get(function, param.word) else { continue };
+        match TABLES.types.get(usize::from(param.ty)) {
+            Some(Type::Pointer(..)) if value == 0 && is_needed(function, words, param) => {
+                return Err(Fault::INVALID_VALUE);
+            }
+            Some(Type::Handle(kind)) => {
+                let kind = TABLES.handles.get(usize::from(*kind)).map_or("", |h| h.name);
+                without_context |= matches!(kind, "CUdevice" | "CUcontext");
+                handle(&world, kind, value)?;
+            }
+            _ => {}
+        }
+    }
+    // what begins without a context of its own asks for the current one
+    if without_context || !needs_context(function.name) { Ok(()) } else { current::require(&world).map(drop) }
+}
+
+/// Whether a pointer may not be NULL: single values, texts, and lists that are said to have elements.
+fn is_needed(function: &Function, words: &Words, param: &Param) -> bool {
+    let count = |n: u8| function.params.get(usize::from(n)).and_then(|p| words.get(function, p.word)).unwrap_or(0);
+    match param.rule {
+        Rule::One | Rule::Text => true,
+        Rule::Array(Count::Of(n)) => count(n) as u32 > 0,
+        Rule::Array(Count::Fixed(_)) => true,
+        _ => param.dir == Dir::Out && matches!(param.rule, Rule::Tagged(..)),
+    }
+}
+
+/// A handle of a kind that is followed here must be there.
+fn handle(world: &World, kind: &str, value: u64) -> Answer {
+    let handle = Handle(value);
+    let null = value == 0;
+    let there = match kind {
+        "CUdevice" => return device(value as u32 as i32).map(drop),
+        "CUcontext" if !null && !world.contexts.contains_key(&handle) => return Err(Fault::INVALID_CONTEXT),
+        "CUstream" => value <= 2 || world.streams.contains_key(&handle),
+        "CUevent" => world.events.contains_key(&handle),
+        "CUmodule" => world.modules.contains_key(&handle),
+        "CUlibrary" => world.libraries.contains_key(&handle),
+        "CUfunction" | "CUkernel" => world.functions.contains_key(&handle),
+        "CUarray" => world.arrays.contains_key(&handle),
+        "CUtexref" | "CUsurfref" => world.references.contains_key(&handle),
+        "CUgraph" | "CUgraphNode" | "CUgraphExec" | "CUmemoryPool" | "CUmemGenericAllocationHandle" => {
+            let known = world.graphs.contains_key(&handle)
+                || world.nodes.contains_key(&handle)
+                || world.executables.contains_key(&handle)
+                || world.pools.contains_key(&handle)
+                || world.memories.contains_key(&handle);
+            return if known { Ok(()) } else { Err(Fault::INVALID_VALUE) };
+        }
+        // of kinds that nothing is ever made of here none is there
+        "CUgraphicsResource" | "CUexternalMemory" | "CUexternalSemaphore" | "CUmipmappedArray" | "CUgreenCtx" => false,
+        _ => true,
+    };
+    if there { Ok(()) } else { Err(Fault::INVALID_HANDLE) }
+}
+
+/// Functions about the machine, the process or the driver itself work without a context.
+fn needs_context(name: &str) -> bool {
+    const WITHOUT: [&str; 9] = [
+        "cuDevice",
+        "cuDev",
+        "cuLogs",
+        "cuCoredump",
+        "cuCheckpoint",
+        "cuLogicalEndpoint",
+        "cuMulticast",
+        "cuGL",
+        "cudbg",
+    ];
+    !WITHOUT.iter().any(|start| name.starts_with(start))
+}

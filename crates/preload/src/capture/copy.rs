@@ -1,65 +1,75 @@
-//! Reading the program's memory where nothing has proved it readable: the kernel copies, and says how
-//! far it came. One system call for many pieces. Never a fault, never a signal.
+//! Reading the program's memory where nothing has proved it readable. Before a page is touched the kernel
+//! is asked whether it can be read, once for each page and call; the page that the call's stack begins
+//! in needs no question. Never a fault: what cannot be read ends the copy. (Somebody who unmaps the page
+//! between question and copy takes it from under the function that is called, too.)
 
 use crate::sys;
-use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use cutap_wire::count;
-
-/// A piece of memory as the kernel takes it.
-#[repr(C)]
-#[derive(Clone, Copy)]
-pub struct Piece {
-    /// Where.
-    pub at: usize,
-    /// How many bytes.
-    pub len: usize,
-}
 
 const PAGE: usize = 4096;
-/// The kernel will not copy for us (a seccomp filter): nothing unproved is read any more.
-static REFUSED: AtomicBool = AtomicBool::new(false);
+/// Pages remembered in one call.
+const PAGES: usize = 8;
 
-/// Copies `len` bytes from `from` as far as they can be read; how many could. `to` has room for them.
-///
-/// # Safety
-/// `to` is writable for `len` bytes.
-pub unsafe fn checked(from: usize, to: *mut u8, len: usize) -> usize {
-    // A piece that crosses into an unmapped page is not copied at all, so it is cut where pages meet.
-    let mut pieces = [Piece { at: 0, len: 0 }; 4];
-    let mut count = 0;
-    let mut done = 0;
-    for piece in &mut pieces {
-        if done == len {
-            break;
-        }
-        let at = from.wrapping_add(done);
-        *piece = Piece { at, len: (len - done).min(PAGE - at % PAGE) };
-        done += piece.len;
-        count += 1;
-    }
-    // SAFETY: the caller's promise.
-    unsafe { gather(pieces.get(..count).unwrap_or(&[]), to, done) }
+/// Pages that were found readable in this call.
+pub struct Pages {
+    known: [usize; PAGES],
+    next: usize,
 }
 
-/// Copies all pieces one behind the other, up to the first that cannot be read; how many bytes that are.
+impl Pages {
+    /// `stack` is where the call's stack arguments begin.
+    pub fn new(stack: usize) -> Pages {
+        Pages { known: [stack & !(PAGE - 1), 0, 0, 0, 0, 0, 0, 0], next: 1 }
+    }
+
+    fn readable(&mut self, at: usize) -> bool {
+        let page = at & !(PAGE - 1);
+        if self.known.contains(&page) {
+            return page != 0;
+        }
+        if !sys::readable(page) {
+            return false;
+        }
+        if let Some(place) = self.known.get_mut(self.next % PAGES) {
+            *place = page;
+        }
+        self.next += 1;
+        true
+    }
+
+    /// Copies `len` bytes from `from` as far as they can be read; how many could.
+    ///
+    /// # Safety
+    /// `to` is writable for `len` bytes.
+    pub unsafe fn copy(&mut self, from: usize, to: *mut u8, len: usize) -> usize {
+        let mut done = 0;
+        while done < len {
+            let at = from.wrapping_add(done);
+            if !self.readable(at) {
+                break;
+            }
+            let part = (len - done).min(PAGE - at % PAGE);
+            // SAFETY: readable to the end of its page; `to` is the caller's promise.
+            unsafe { words(at as *const u8, to.add(done), part) };
+            done += part;
+        }
+        done
+    }
+}
+
+/// Copies memory that the program may be writing: by volatile reads, eight bytes at a time.
 ///
 /// # Safety
-/// `to` is writable for `len` bytes, which is no less than the pieces hold.
-pub unsafe fn gather(pieces: &[Piece], to: *mut u8, len: usize) -> usize {
-    if pieces.is_empty() || REFUSED.load(Relaxed) {
-        return 0;
-    }
-    const EPERM: isize = -1;
-    const ENOSYS: isize = -38;
-    let local = Piece { at: to as usize, len };
-    // SAFETY: the kernel checks what is read; what is written is the caller's promise.
-    match unsafe { sys::read_process(&raw const local as usize, pieces.as_ptr() as usize, pieces.len()) } {
-        EPERM | ENOSYS => {
-            if !REFUSED.swap(true, Relaxed) {
-                crate::start::count(count::INPUTS_REFUSED, 1);
-            }
-            0
+/// `from` is readable and `to` writable for `len` bytes.
+pub unsafe fn words(from: *const u8, to: *mut u8, len: usize) {
+    let whole = len / 8 * 8;
+    // SAFETY: the caller's promise.
+    unsafe {
+        for n in (0..whole).step_by(8) {
+            let word = from.add(n).cast::<[u8; 8]>().read_volatile();
+            to.add(n).cast::<[u8; 8]>().write(word);
         }
-        n => usize::try_from(n).unwrap_or(0),
+        for n in whole..len {
+            to.add(n).write(from.add(n).read_volatile());
+        }
     }
 }

@@ -1,6 +1,7 @@
 //! The words of a record while it is put together: those of the call, then fragments. It lives on the
 //! stack and is copied into the ring when it is whole.
 
+use super::copy::Pages;
 use core::mem::MaybeUninit;
 use cutap_calls::capture::{RESULT, WORDS};
 use cutap_wire::record::FRAGMENT_WORDS;
@@ -26,12 +27,15 @@ pub struct Kept {
     used: usize,
     /// Where the fragment of each step lies, in bytes, and how long it is.
     pub fragments: [(u16, u16); STEPS_MAX],
+    /// What is known readable.
+    pub pages: Pages,
 }
 
 impl Kept {
-    /// Empty.
-    pub fn new() -> Kept {
-        Kept { words: [MaybeUninit::uninit(); ROOM], used: 0, fragments: [(0, 0); STEPS_MAX] }
+    /// Empty, for a call whose stack arguments begin at `stack`.
+    pub fn new(stack: usize) -> Kept {
+        let fragments = [(0, 0); STEPS_MAX];
+        Kept { words: [MaybeUninit::uninit(); ROOM], used: 0, fragments, pages: Pages::new(stack) }
     }
     /// One more word; beyond the room it is left out.
     pub fn push(&mut self, word: u64) {
@@ -105,7 +109,7 @@ mod tests {
 
     #[test]
     fn a_fragment_is_address_lengths_bytes() {
-        let mut kept = Kept::new();
+        let mut kept = Kept::new(0);
         kept.push(7);
         let to = kept.place();
         // SAFETY: five bytes of room.
@@ -118,7 +122,7 @@ mod tests {
 
     #[test]
     fn the_room_ends() {
-        let mut kept = Kept::new();
+        let mut kept = Kept::new(0);
         for n in 0..ROOM as u64 + 10 {
             kept.push(n);
         }
@@ -127,7 +131,7 @@ mod tests {
 
     #[test]
     fn words_and_fragments_are_read_inside_their_bounds() {
-        let mut kept = Kept::new();
+        let mut kept = Kept::new(0);
         let call = Call { words: &[0x1_0000_0002, 3], result: 9, driver: 0 };
         let read = |kept: &Kept, base, offset, len| kept.read(base, offset, len, &call);
         assert_eq!(read(&kept, WORDS, 0, 4), Some(2));

@@ -72,18 +72,19 @@ fn words_of(frame: &Frame, row: &Row, to: &mut [u64; CALL_WORDS]) -> usize {
 pub fn before<R>(b: &mut Block, frame: &Frame, row: &Row, then: impl FnOnce(&mut Block, &[u64]) -> R) -> R {
     let mut words = [0; CALL_WORDS];
     let n = words_of(frame, row, &mut words);
-    inputs(b, row, words.get(..n).unwrap_or(&[]), frame.target, then)
+    inputs(b, row, words.get(..n).unwrap_or(&[]), frame.stack as usize, frame.target, then)
 }
 
-/// On the way in: `words` and the inputs behind them.
+/// On the way in: `words` and the inputs behind them. `stack` is an address on the stack of the call.
 pub fn inputs<R>(
     b: &mut Block,
     row: &Row,
     words: &[u64],
+    stack: usize,
     driver: usize,
     then: impl FnOnce(&mut Block, &[u64]) -> R,
 ) -> R {
-    let mut kept = Kept::new();
+    let mut kept = Kept::new(stack);
     for &w in words {
         kept.push(w);
     }
@@ -97,7 +98,7 @@ pub fn after<R>(b: &mut Block, frame: &Frame, row: &Row, then: impl FnOnce(&mut 
     let mut words = [0; CALL_WORDS];
     let n = words_of(frame, row, &mut words);
     let [result, _] = frame.result;
-    outputs(b, row, words.get(..n).unwrap_or(&[]), result, then)
+    outputs(b, row, words.get(..n).unwrap_or(&[]), frame.stack as usize, result, then)
 }
 
 /// On the way out: the result and the outputs behind it.
@@ -105,10 +106,11 @@ pub fn outputs<R>(
     b: &mut Block,
     row: &Row,
     words: &[u64],
+    stack: usize,
     result: u64,
     then: impl FnOnce(&mut Block, &[u64]) -> R,
 ) -> R {
-    let mut kept = Kept::new();
+    let mut kept = Kept::new(stack);
     kept.push(result);
     let when = if result as u32 == 0 { EXIT | ALWAYS } else { ALWAYS };
     run(b, &mut kept, capture::steps(&STEPS, row), &Call { words, result, driver: 0 }, when);

@@ -1,6 +1,6 @@
 //! The steps of a function, followed one by one: each reads a pointer and keeps what it leads to.
 
-use super::copy::{Piece, checked, gather};
+use super::copy;
 use super::kept::{Call, Kept, STEPS_MAX};
 use super::kernels;
 use crate::start;
@@ -8,8 +8,8 @@ use crate::thread::block::Block;
 use cutap_calls::capture::{ALWAYS, COUNT64, EXIT, NONE, PROVED, Step, kind};
 use cutap_wire::count;
 
-/// Pieces read at once.
-const PIECES: usize = 64;
+/// Kernel parameters kept at most.
+const PARAMETERS: usize = 64;
 
 /// Follows the steps of one side: those with a bit of `when`, or with neither bit when it is 0.
 pub fn run(b: &mut Block, kept: &mut Kept, steps: &[Step], call: &Call, when: u8) {
@@ -71,14 +71,12 @@ fn memory(kept: &mut Kept, at: usize, meant: usize, most: usize, proved: bool) -
     }
     let to = kept.place();
     let got = if proved {
-        for i in 0..len {
-            // SAFETY: the function has just written these bytes; the room was asked for.
-            unsafe { to.add(i).write((at as *const u8).add(i).read_volatile()) };
-        }
+        // SAFETY: the function has just written these bytes; the room was asked for.
+        unsafe { copy::words(at as *const u8, to, len) };
         len
     } else {
         // SAFETY: `len` bytes of room.
-        unsafe { checked(at, to, len) }
+        unsafe { kept.pages.copy(at, to, len) }
     };
     (got > 0).then(|| kept.close(at, got, meant))
 }
@@ -87,7 +85,7 @@ fn memory(kept: &mut Kept, at: usize, meant: usize, most: usize, proved: bool) -
 fn text(kept: &mut Kept, at: usize, most: usize) -> Option<(u16, u16)> {
     let to = kept.place();
     // SAFETY: `most` bytes of room.
-    let got = unsafe { checked(at, to, most) };
+    let got = unsafe { kept.pages.copy(at, to, most) };
     // SAFETY: so many bytes were written.
     let bytes = unsafe { core::slice::from_raw_parts(to, got) };
     let (len, meant) = match bytes.iter().position(|&c| c == 0) {
@@ -118,31 +116,25 @@ fn pointers(
     Some(array)
 }
 
-/// A kernel's parameters, each at its own pointer, as the buffer that the kernel sees.
+/// A kernel's parameters, each at its own pointer: one behind the other here, without the gaps that
+/// alignment makes, for the reader knows their sizes.
 fn kernel(kept: &mut Kept, known: &[kernels::Parameter], at: usize) -> Option<(u16, u16)> {
-    let n = known.len().min(PIECES);
-    let mut pointers = [0usize; PIECES];
+    let n = known.len().min(PARAMETERS);
+    let mut pointers = [0usize; PARAMETERS];
     // SAFETY: room for `n` pointers.
-    if n == 0 || unsafe { checked(at, pointers.as_mut_ptr().cast(), n * 8) } != n * 8 {
+    if n == 0 || unsafe { kept.pages.copy(at, pointers.as_mut_ptr().cast(), n * 8) } != n * 8 {
         return None;
     }
-    let mut pieces = [Piece { at: 0, len: 0 }; PIECES];
-    let room = kept.room();
-    let (mut len, mut used) = (0, 0);
-    for ((piece, &at), p) in pieces.iter_mut().zip(&pointers).zip(known) {
+    let (to, room) = (kept.place(), kept.room());
+    let mut got = 0;
+    for (p, &at) in known.iter().zip(&pointers) {
         let size = p.size();
-        if len + size > room {
+        // SAFETY: there is room behind what was copied.
+        if got + size > room || unsafe { kept.pages.copy(at, to.add(got), size) } != size {
             break;
         }
-        *piece = Piece { at, len: size };
-        len += size;
-        used += 1;
+        got += size;
     }
-    let to = kept.place();
-    // Parameters lie one behind the other here, without the gaps that alignment makes: the reader knows
-    // their sizes.
-    // SAFETY: `len` bytes of room.
-    let got = unsafe { gather(pieces.get(..used).unwrap_or(&[]), to, len) };
     (got > 0).then(|| kept.close(at, got, known.iter().map(|p| p.size()).sum()))
 }
 
@@ -152,7 +144,7 @@ fn extra(kept: &mut Kept, at: usize) -> Option<(u16, u16)> {
     const SIZE: usize = 2;
     let mut list = [0usize; 5];
     // SAFETY: five words of room.
-    let got = unsafe { checked(at, list.as_mut_ptr().cast(), size_of_val(&list)) } / 8;
+    let got = unsafe { kept.pages.copy(at, list.as_mut_ptr().cast(), size_of_val(&list)) } / 8;
     let (mut buffer, mut size_at) = (0, 0);
     for pair in list.get(..got)?.chunks_exact(2) {
         match *pair {
@@ -183,7 +175,7 @@ mod tests {
 
     /// What the steps keep, as (address, bytes meant, bytes).
     fn fragments(steps: &[Step], words: &[u64], when: u8) -> std::vec::Vec<(u64, u32, std::vec::Vec<u8>)> {
-        let mut kept = Kept::new();
+        let mut kept = Kept::new(0);
         // SAFETY: zeros are a valid block; no step here asks a driver.
         let mut block = unsafe { std::boxed::Box::<Block>::new_zeroed().assume_init() };
         run(&mut block, &mut kept, steps, &Call { words, result: 0, driver: 0 }, when);

@@ -29,7 +29,6 @@ mod nr {
     pub const OPENAT: usize = 257;
     pub const FALLOCATE: usize = 285;
     pub const PRLIMIT64: usize = 302;
-    pub const PROCESS_VM_READV: usize = 310;
 }
 
 /// `PROT_READ`
@@ -254,17 +253,6 @@ pub fn on_signal_stack() -> bool {
 pub fn readable(at: usize) -> bool {
     // SAFETY: the kernel checks the memory.
     unsafe { syscall4(nr::RT_SIGPROCMASK, usize::MAX, at, 0, 8) != EFAULT }
-}
-
-/// Copies pieces of this process's own memory (`count` iovecs at `remote`) to one (an iovec at `local`), as
-/// far as they can be read; bytes copied, or an error.
-///
-/// # Safety
-/// What `local` names is writable.
-pub unsafe fn read_process(local: usize, remote: usize, count: usize) -> isize {
-    let me = getpid() as usize;
-    // SAFETY: the kernel checks what is read; what is written is the caller's promise.
-    unsafe { syscall6(nr::PROCESS_VM_READV, me, local, 1, remote, count, 0) }
 }
 
 /// A word that only one thread takes at a time, for set-up work: `who` is a thread id, 0 is free.

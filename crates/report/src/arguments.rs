@@ -40,22 +40,24 @@ pub fn inputs(call: &Call, exit: Option<&Exit>, to: &mut String) {
     }
 }
 
-/// What an opening line could not know: `(name=value)`, or nothing.
-pub fn outputs(exit: &Exit, to: &mut String) {
-    if exit.outputs.is_empty() {
-        return;
-    }
-    to.push('(');
-    for (place, (n, value)) in exit.outputs.iter().enumerate() {
-        if place > 0 {
-            to.push_str(", ");
-        }
-        let name = exit.call.function.params().get(usize::from(*n)).map_or("?", |p| p.name);
-        to.push_str(name);
+/// What an opening line could not know: `(name=value)`, or nothing. `told`: it had the kernel's parameters.
+pub fn outputs(exit: &Exit, told: bool, to: &mut String) {
+    let call = &exit.call;
+    let launched = call.launched().filter(|_| !told);
+    let mut sign = '(';
+    for (n, param) in call.function.params().iter().enumerate() {
+        let launched = launched.filter(|_| matches!(param.rule, Rule::KernelParams(_)));
+        let Some(value) = exit.output(n).or(launched) else { continue };
+        to.push(sign);
+        to.push_str(if sign == ',' { " " } else { "" });
+        to.push_str(param.name);
         to.push('=');
         write_value(value, to);
+        sign = ',';
     }
-    to.push(')');
+    if sign == ',' {
+        to.push(')');
+    }
 }
 
 /// A number that the call has changed is shown with what it was.

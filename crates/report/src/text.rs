@@ -39,6 +39,8 @@ pub struct Text<W> {
 struct Open {
     call: Arc<Call>,
     opened: bool,
+    /// Its opening line had the kernel's parameters, or there is none yet.
+    told: bool,
 }
 
 impl<W: io::Write> Text<W> {
@@ -66,7 +68,7 @@ impl<W: io::Write> Text<W> {
             return self.flush_line();
         }
         self.next_opening = self.next_opening.min(call.start_ns.saturating_add(PATIENCE_NS));
-        self.stack(&call.thread).push(Open { call: call.clone(), opened: false });
+        self.stack(&call.thread).push(Open { call: call.clone(), opened: false, told: true });
         Ok(())
     }
 
@@ -75,21 +77,21 @@ impl<W: io::Write> Text<W> {
         let call = &exit.call;
         let stack = self.stack(&call.thread);
         let place = stack.iter().rposition(|o| Arc::ptr_eq(&o.call, call));
-        let opened = match place {
+        let (opened, told) = match place {
             Some(place) => {
-                let opened = stack[place].opened;
+                let (opened, told) = (stack[place].opened, stack[place].told);
                 stack.truncate(place);
-                opened
+                (opened, told)
             }
             // It was closed before and returned after all.
-            None => exit.late,
+            None => (exit.late, true),
         };
         if opened {
             self.start(&call.thread, call.depth);
             self.line.push_str("} ");
             let name = self.styles.name;
             self.styled(name, call.function.shown());
-            outputs(exit, &mut self.line);
+            outputs(exit, told, &mut self.line);
         } else {
             self.open_top(&call.thread)?;
             self.head(call, Some(exit), exit.kernel());
@@ -171,6 +173,7 @@ impl<W: io::Write> Text<W> {
     fn open_top(&mut self, thread: &Thread) -> io::Result<()> {
         let Some(open) = self.stack(thread).last_mut().filter(|o| !o.opened) else { return Ok(()) };
         open.opened = true;
+        open.told = open.call.launched().is_some();
         let call = open.call.clone();
         self.head(&call, None, call.kernel());
         self.line.push_str(" {");

@@ -3,7 +3,7 @@
 
 use super::value::Value;
 use crate::event::{Call, Exit, Function};
-use cutap_calls::known::{Dir, Rule};
+use cutap_calls::known::{Dir, Effect, Rule};
 use std::sync::Arc;
 
 /// A function and how often arguments of it were shown raw.
@@ -47,10 +47,14 @@ impl Raws {
         let is_raw = |n: usize, value: &Value| -> bool {
             let Some(param) = call.function.params().get(n) else { return false };
             let read = exit.output(n).unwrap_or(value);
+            let effects = call.function.described.map_or(&[][..], |d| d.function.effects);
+            // A new allocation's address is all that there is to say.
+            let new = |e: &Effect| matches!(e, Effect::Allocates { at, .. } if usize::from(*at) == n);
             match param.rule {
                 Rule::KernelParams(_) if call.launched().is_some() => false,
                 Rule::Memory(_) if !complete => false,
                 // What a failed call has not written nobody can show.
+                _ if effects.iter().any(new) => false,
                 _ if failed && param.dir != Dir::In => false,
                 _ => raw(read, complete),
             }

@@ -129,6 +129,13 @@ impl<'a> Walk<'a> {
             _ if self.side == Side::After && param.dir == Dir::In => return Value::Address(address, None),
             _ => {}
         }
+        if let Rule::Array(count) | Rule::Texts(count) | Rule::Tagged(_, _, count) | Rule::OptionValues(_, count) =
+            param.rule
+            && self.count(row, count) == Some(0)
+        {
+            let none = Items { values: Vec::new(), total: 0 };
+            return Value::To(address, Box::new(Value::Array(Box::new(none))));
+        }
         let value = self.deeper(|w| match param.rule {
             Rule::Array(count) => w.array(row, to, address, count),
             Rule::Text => w.text(address, None),
@@ -226,10 +233,6 @@ impl<'a> Walk<'a> {
     fn array(&mut self, row: &Row<'_>, of: TypeId, address: u64, count: Count) -> Option<Value> {
         let size = self.element(of);
         let told = self.count(row, count);
-        if told == Some(0) {
-            let none = Items { values: Vec::new(), total: 0 };
-            return Some(Value::To(address, Box::new(Value::Array(Box::new(none)))));
-        }
         let fragment = self.memory.at(address)?;
         let total = match count {
             Count::ZeroEnded => {

@@ -48,6 +48,10 @@ pub(crate) fn rows(tables: &mut Tables, n: usize) -> Result<Vec<FunctionRow>, Er
         // A driver keeps what headers drop.
         for n in 0..rows.len() {
             let next = rows.get(n + 1).filter(|r| r.name == rows[n].name).map(|r| r.span.since);
+            let first = n == 0 || rows[n - 1].name != rows[n].name;
+            if let Some(since) = family.since.get(&rows[n].name).filter(|_| first) {
+                rows[n].span.since = *since;
+            }
             rows[n].span.until = next.map_or(u32::MAX, |since| since.saturating_sub(10));
         }
     }
@@ -70,11 +74,12 @@ fn check_overlay(family: &Family) -> Result<(), Error> {
                 return Err(place.error(format!("functions.toml has no {pattern}")));
             }
         }
-        for (name, member) in &text.members {
+        let named = text.members.iter().map(|(name, member)| (name, member.at));
+        for (name, at) in named.chain(text.effects.iter().map(|e| (&e.parameter, e.at))) {
             if !parameters.contains(name.as_str()) {
-                let place = Place { source: &family.overlay_source, at: member.at };
                 let known: Vec<&str> = parameters.iter().copied().collect();
-                return Err(place.error(format!("no parameter {name}, expected one of {}", known.join(", "))));
+                let message = format!("no parameter {name}, expected one of {}", known.join(", "));
+                return Err(Place { source: &family.overlay_source, at }.error(message));
             }
         }
     }

@@ -15,6 +15,8 @@ mod rules;
 mod steps;
 mod structs;
 mod tags;
+#[cfg(test)]
+mod tests;
 mod toml_walk;
 mod type_names;
 mod types;

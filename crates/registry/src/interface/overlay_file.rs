@@ -25,6 +25,7 @@ pub(crate) struct Overlay {
 
 /// `[handles]` NAME.
 pub(crate) struct HandleText {
+    pub(crate) at: usize,
     pub(crate) short: String,
     pub(crate) number: bool,
     pub(crate) special: Vec<(u64, String)>,
@@ -91,8 +92,9 @@ pub(crate) enum Is {
     Half,
     /// Something of which only the address is known.
     Void,
-    /// An enum that is a set of bits.
+    /// An enum that is a set of bits, or is none.
     Flags,
+    Enum,
 }
 
 /// `[tags.NAME]`.
@@ -198,7 +200,7 @@ impl Overlay {
 }
 
 fn handle(one: &Walk) -> Result<HandleText, Error> {
-    let mut handle = HandleText { short: String::new(), number: false, special: Vec::new() };
+    let mut handle = HandleText { at: one.at, short: String::new(), number: false, special: Vec::new() };
     for (key, value) in one.table(&["short", "number", "special"])? {
         match key {
             "short" => handle.short = value.text()?,
@@ -281,7 +283,8 @@ fn type_text(one: &Walk) -> Result<TypeText, Error> {
         made = Some(match key {
             "type" => TypeText::Same(c_type(&value)?),
             _ => {
-                let all = ["uuid", "device_pointer", "handle", "opaque", "code", "bfloat16", "half", "void", "flags"];
+                let all =
+                    ["uuid", "device_pointer", "handle", "opaque", "code", "bfloat16", "half", "void", "flags", "enum"];
                 TypeText::Is(match value.one_of(&all)?.as_str() {
                     "uuid" => Is::Uuid,
                     "device_pointer" => Is::DevicePointer,
@@ -291,6 +294,7 @@ fn type_text(one: &Walk) -> Result<TypeText, Error> {
                     "bfloat16" => Is::BFloat16,
                     "half" => Is::Half,
                     "flags" => Is::Flags,
+                    "enum" => Is::Enum,
                     _ => Is::Void,
                 })
             }

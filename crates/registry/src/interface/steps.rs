@@ -8,6 +8,8 @@ use super::known::{Count, Dir, Rule, Type, TypeId};
 use super::rules::Member;
 use super::types::Tables;
 
+/// Words of a block that are recorded.
+pub(crate) const BLOCK_WORDS: u32 = 46;
 /// Bytes of a text; of an array; of kernel parameters; of the largest struct.
 const TEXT: u16 = 256;
 const ARRAY: u16 = 1024;
@@ -65,7 +67,11 @@ pub(crate) fn steps(tables: &Tables, row: &FunctionRow, form: Form, at: At) -> V
         plan.out.push(Step { flags, base: RESULT, most: TEXT, ..memory(0, 1) }.of(kind::TEXT));
     }
     plan.out.truncate(MOST_STEPS);
-    budget::fit(&mut plan.out);
+    let words = match form {
+        Form::Registers => u32::from(row.shape.ints) + u32::from(row.shape.vectors) + u32::from(row.shape.stack),
+        Form::Block => row.block.unwrap_or(0).div_ceil(8).min(BLOCK_WORDS),
+    };
+    budget::fit(&mut plan.out, words);
     plan.out
 }
 

@@ -119,13 +119,14 @@ impl<'w> Tables<'w> {
         }
         match found {
             Some(Found::Overlay(at, TypeText::Same(ty))) => self.resolve_at(at, ty, place, depth + 1),
-            Some(Found::Overlay(at, TypeText::Is(Is::Flags))) => match self.world.families[at].types.defs.get(name) {
-                Some(Def::Enum(n)) => {
-                    let (n, _) = self.enumeration(at, *n, true);
-                    Ok(self.id(Type::Flags(n, 4)))
-                }
-                _ => Err(place.error(format!("{name} is called flags in the overlay, and is no enum of this family"))),
-            },
+            Some(Found::Overlay(at, TypeText::Is(is @ (Is::Flags | Is::Enum)))) => {
+                let Some(Def::Enum(n)) = self.world.families[at].types.defs.get(name) else {
+                    return Err(place.error(format!("{name} is no enum, and the overlay says that it is one")));
+                };
+                let (n, _) = self.enumeration(at, *n, *is == Is::Flags);
+                let bytes = self.enums[usize::from(n)].bytes;
+                Ok(self.id(if *is == Is::Flags { Type::Flags(n, bytes) } else { Type::Enum(n) }))
+            }
             Some(Found::Overlay(at, TypeText::Is(is))) => Ok(self.is(at, name, *is)),
             Some(Found::Flags(at)) => {
                 let ty = self.defines(at, name)?;
@@ -166,7 +167,7 @@ impl<'w> Tables<'w> {
             Is::Code => Type::Code,
             Is::BFloat16 => Type::BFloat16,
             Is::Half => Type::Float(2),
-            Is::Void | Is::Flags => Type::Void,
+            Is::Void | Is::Flags | Is::Enum => Type::Void,
             Is::Handle => Type::Handle(self.handle(family, name, 8)),
             Is::Opaque => {
                 let void = self.id(Type::Void);

@@ -4,6 +4,8 @@ use super::functions_file::{self, Functions};
 use super::overlay_file::{self, Overlay, TypeText};
 use super::types_file::{self, Def, Types};
 use crate::error::{Error, Source};
+use serde::Deserialize;
+use std::collections::BTreeMap;
 use std::path::Path;
 
 /// A family with its files; the texts stay for errors.
@@ -15,6 +17,8 @@ pub(crate) struct Family {
     pub(crate) functions: Functions,
     pub(crate) types: Types,
     pub(crate) overlay: Overlay,
+    /// The driver: since which version of CUDA an export answers.
+    pub(crate) since: BTreeMap<String, u32>,
 }
 
 /// All families: driver, runtime, then the libraries by name.
@@ -91,6 +95,40 @@ fn family(folder: &Path, name: &str) -> Result<Option<Family>, Error> {
     let functions = functions_file::read(&functions_source)?;
     let types = types_file::read(&types_source)?;
     let overlay = overlay_file::read(&overlay_source)?;
+    let since = if name == "driver" { since(folder)? } else { BTreeMap::new() };
     let name = name.to_owned();
-    Ok(Some(Family { name, functions_source, types_source, overlay_source, functions, types, overlay }))
+    check_types(&types, &overlay, &overlay_source)?;
+    Ok(Some(Family { name, functions_source, types_source, overlay_source, functions, types, overlay, since }))
+}
+
+/// Every type that the overlay speaks of must be there; `[type]` may declare what headers do not.
+fn check_types(types: &Types, overlay: &Overlay, source: &Source) -> Result<(), Error> {
+    for (name, text) in &overlay.handles {
+        if !types.defs.contains_key(name) && !overlay.types.contains_key(name) {
+            return Err(source.error(text.at, format!("types.toml has no handle {name}")));
+        }
+    }
+    for (name, text) in &overlay.structs {
+        if !matches!(types.defs.get(name), Some(Def::Struct(_))) {
+            return Err(source.error(text.at, format!("types.toml has no struct or union {name}")));
+        }
+    }
+    Ok(())
+}
+
+#[derive(Deserialize)]
+struct Exports {
+    exports: Vec<Export>,
+}
+
+/// `sim_exports` reads and checks the rest.
+#[derive(Deserialize)]
+struct Export {
+    name: String,
+    since: Option<u32>,
+}
+
+fn since(folder: &Path) -> Result<BTreeMap<String, u32>, Error> {
+    let all: Exports = Source::read(&folder.join("exports.toml"))?.parse()?;
+    Ok(all.exports.into_iter().filter_map(|e| Some((e.name, e.since?))).collect())
 }

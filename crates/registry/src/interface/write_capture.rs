@@ -2,14 +2,11 @@
 
 use super::capture::{self, Row, Step};
 use super::functions::FunctionRow;
-use super::steps::{self, At, Form};
+use super::steps::{self, At, BLOCK_WORDS, Form};
 use super::types::Tables;
 use super::version;
 use std::collections::{BTreeMap, HashMap};
 use std::fmt::Write;
-
-/// Words of a block that are recorded.
-const BLOCK_WORDS: u32 = 46;
 
 struct Line {
     row: Row,

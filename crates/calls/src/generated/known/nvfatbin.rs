@@ -14,16 +14,16 @@ use crate::known::{Function, Memory as M};
 /// Sorted by name, then by version.
 #[rustfmt::skip]
 pub(super) static FUNCTIONS: &[Function] = &[
-    f("nvFatbinAddCubin", 0, NOW, t_nvFatbinResult_status, &[p("handle", t_nvFatbinHandle, 0, 0, One), p("code", t_PC_void, 1, 8, Memory(Of(2))), p("size", t_u64, 2, 16, One), p("arch", t_PC_char, 3, 24, Text), p("identifier", t_PC_char, 4, 32, Text)], "", (5, 0, 0), &[]),
-    f("nvFatbinAddIndex", 0, NOW, t_nvFatbinResult_status, &[p("handle", t_nvFatbinHandle, 0, 0, One), p("code", t_PC_void, 1, 8, Memory(Of(2))), p("size", t_u64, 2, 16, One), p("identifier", t_PC_char, 3, 24, Text)], "", (4, 0, 0), &[]),
-    f("nvFatbinAddLTOIR", 0, NOW, t_nvFatbinResult_status, &[p("handle", t_nvFatbinHandle, 0, 0, One), p("code", t_PC_void, 1, 8, Memory(Of(2))), p("size", t_u64, 2, 16, One), p("arch", t_PC_char, 3, 24, Text), p("identifier", t_PC_char, 4, 32, Text), p("optionsCmdLine", t_PC_char, 5, 40, Text)], "", (6, 0, 0), &[]),
-    f("nvFatbinAddPTX", 0, NOW, t_nvFatbinResult_status, &[p("handle", t_nvFatbinHandle, 0, 0, One), p("code", t_PC_char, 1, 8, Text), p("size", t_u64, 2, 16, One), p("arch", t_PC_char, 3, 24, Text), p("identifier", t_PC_char, 4, 32, Text), p("optionsCmdLine", t_PC_char, 5, 40, Text)], "", (6, 0, 0), &[]),
-    f("nvFatbinAddReloc", 0, NOW, t_nvFatbinResult_status, &[p("handle", t_nvFatbinHandle, 0, 0, One), p("code", t_PC_void, 1, 8, Memory(Of(2))), p("size", t_u64, 2, 16, One)], "", (3, 0, 0), &[]),
-    f("nvFatbinAddTileIR", 13, NOW, t_nvFatbinResult_status, &[p("handle", t_nvFatbinHandle, 0, 0, One), p("code", t_PC_void, 1, 8, Memory(Of(2))), p("size", t_u64, 2, 16, One), p("identifier", t_PC_char, 3, 24, Text), p("optionsCmdLine", t_PC_char, 4, 32, Text)], "", (5, 0, 0), &[]),
-    f("nvFatbinCreate", 0, NOW, t_nvFatbinResult_status, &[p("handle_indirect", t_P_nvFatbinHandle, 0, 0, One).out(), p("options", t_P_PC_char, 1, 8, Texts(Of(2))), p("optionsCount", t_u64, 2, 16, One)], "", (3, 0, 0), &[]),
-    f("nvFatbinDestroy", 0, NOW, t_nvFatbinResult_status, &[p("handle_indirect", t_P_nvFatbinHandle, 0, 0, One)], "", (1, 0, 0), &[]),
-    f("nvFatbinGet", 0, NOW, t_nvFatbinResult_status, &[p("handle", t_nvFatbinHandle, 0, 0, One), p("buffer", t_P_void, 1, 8, Memory(Unknown)).out()], "", (2, 0, 0), &[]),
+    f("nvFatbinAddCubin", 0, NOW, t_nvFatbinResult_status, &[p("handle", t_nvFatbinHandle, 0, 0, One), p("code", t_PC_void, 1, 8, Opaque), p("size", t_u64, 2, 16, One).bytes(), p("arch", t_PC_char, 3, 24, Text), p("identifier", t_PC_char, 4, 32, Text)], "Adds a cubin.", (5, 0, 0), &[]),
+    f("nvFatbinAddIndex", 0, NOW, t_nvFatbinResult_status, &[p("handle", t_nvFatbinHandle, 0, 0, One), p("code", t_PC_void, 1, 8, Opaque), p("size", t_u64, 2, 16, One).bytes(), p("identifier", t_PC_char, 3, 24, Text)], "", (4, 0, 0), &[]),
+    f("nvFatbinAddLTOIR", 0, NOW, t_nvFatbinResult_status, &[p("handle", t_nvFatbinHandle, 0, 0, One), p("code", t_PC_void, 1, 8, Opaque), p("size", t_u64, 2, 16, One).bytes(), p("arch", t_PC_char, 3, 24, Text), p("identifier", t_PC_char, 4, 32, Text), p("optionsCmdLine", t_PC_char, 5, 40, Text)], "Adds LTO-IR.", (6, 0, 0), &[]),
+    f("nvFatbinAddPTX", 0, NOW, t_nvFatbinResult_status, &[p("handle", t_nvFatbinHandle, 0, 0, One), p("code", t_PC_char, 1, 8, TextOf(Of(2))), p("size", t_u64, 2, 16, One).bytes(), p("arch", t_PC_char, 3, 24, Text), p("identifier", t_PC_char, 4, 32, Text), p("optionsCmdLine", t_PC_char, 5, 40, Text)], "Adds PTX.", (6, 0, 0), &[]),
+    f("nvFatbinAddReloc", 0, NOW, t_nvFatbinResult_status, &[p("handle", t_nvFatbinHandle, 0, 0, One), p("code", t_PC_void, 1, 8, Opaque), p("size", t_u64, 2, 16, One).bytes()], "", (3, 0, 0), &[]),
+    f("nvFatbinAddTileIR", 13, NOW, t_nvFatbinResult_status, &[p("handle", t_nvFatbinHandle, 0, 0, One), p("code", t_PC_void, 1, 8, Opaque), p("size", t_u64, 2, 16, One).bytes(), p("identifier", t_PC_char, 3, 24, Text), p("optionsCmdLine", t_PC_char, 4, 32, Text)], "", (5, 0, 0), &[]),
+    f("nvFatbinCreate", 0, NOW, t_nvFatbinResult_status, &[p("handle_indirect", t_P_nvFatbinHandle, 0, 0, One).out(), p("options", t_P_PC_char, 1, 8, Texts(Of(2))), p("optionsCount", t_u64, 2, 16, One)], "Begins a fatbin.", (3, 0, 0), &[Creates(0)]),
+    f("nvFatbinDestroy", 0, NOW, t_nvFatbinResult_status, &[p("handle_indirect", t_P_nvFatbinHandle, 0, 0, One)], "Ends a fatbin.", (1, 0, 0), &[Destroys(0)]),
+    f("nvFatbinGet", 0, NOW, t_nvFatbinResult_status, &[p("handle", t_nvFatbinHandle, 0, 0, One), p("buffer", t_P_void, 1, 8, Opaque).out()], "Copies the fatbin.", (2, 0, 0), &[]),
     f("nvFatbinGetErrorString", 0, NOW, t_PC_char, &[p("result", t_nvFatbinResult, 0, 0, One)], "", (1, 0, 0), &[]),
-    f("nvFatbinSize", 0, NOW, t_nvFatbinResult_status, &[p("handle", t_nvFatbinHandle, 0, 0, One), p("size", t_P_u64, 1, 8, One).out()], "", (2, 0, 0), &[]),
+    f("nvFatbinSize", 0, NOW, t_nvFatbinResult_status, &[p("handle", t_nvFatbinHandle, 0, 0, One), p("size", t_P_u64, 1, 8, One).out().bytes()], "Bytes of the fatbin.", (2, 0, 0), &[]),
     f("nvFatbinVersion", 0, NOW, t_nvFatbinResult_status, &[p("major", t_P_u32, 0, 0, One).out(), p("minor", t_P_u32, 1, 8, One).out()], "", (2, 0, 0), &[]),
 ];

@@ -194,1732 +194,1842 @@ pub(super) static TYPES: &[Type] = &[
     Pointer(t_CUgraphNode, false), // 178 t_P_CUgraphNode
     Handle(19), // 179 t_CUgraph
     Pointer(t_CUgraphNode, true), // 180 t_PC_CUgraphNode
-    Union(53), // 181 t_CUstreamMemOpWaitValueParams_st__1
-    Struct(52), // 182 t_CUstreamMemOpWaitValueParams_st
-    Union(55), // 183 t_CUstreamMemOpWriteValueParams_st__1
-    Struct(54), // 184 t_CUstreamMemOpWriteValueParams_st
-    Struct(56), // 185 t_CUstreamMemOpFlushRemoteWritesParams_st
-    Struct(57), // 186 t_CUstreamMemOpMemoryBarrierParams_st
-    Array(t_u64, 6), // 187 t_A6_u64
-    Enum(32), // 188 t_CUstreamAtomicReductionOpType
-    Enum(33), // 189 t_CUstreamAtomicReductionDataType
-    Struct(58), // 190 t_CUstreamMemOpAtomicReductionParams_st
-    Union(50), // 191 t_CUstreamBatchMemOpParams
-    Pointer(t_CUstreamBatchMemOpParams, false), // 192 t_P_CUstreamBatchMemOpParams
-    Struct(49), // 193 t_CUDA_BATCH_MEM_OP_NODE_PARAMS_st
-    Pointer(t_CUDA_BATCH_MEM_OP_NODE_PARAMS_st, true), // 194 t_PC_CUDA_BATCH_MEM_OP_NODE_PARAMS_st
-    Struct(59), // 195 t_CUDA_BATCH_MEM_OP_NODE_PARAMS
-    Pointer(t_CUDA_BATCH_MEM_OP_NODE_PARAMS, true), // 196 t_PC_CUDA_BATCH_MEM_OP_NODE_PARAMS
-    Array(t_u8, 5), // 197 t_A5_u8
-    Struct(60), // 198 t_CUgraphEdgeData
-    Pointer(t_CUgraphEdgeData, true), // 199 t_PC_CUgraphEdgeData
-    Pointer(t_CUexternalSemaphore, false), // 200 t_P_CUexternalSemaphore
-    Struct(64), // 201 t_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_params_fence
-    Union(65), // 202 t_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_params_nvSciSync
-    Struct(66), // 203 t_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_params_keyedMutex
-    Struct(63), // 204 t_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_params
-    Struct(62), // 205 t_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS
-    Pointer(t_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS, true), // 206 t_PC_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS
-    Struct(61), // 207 t_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS
-    Pointer(t_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS, true), // 208 t_PC_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS
-    Struct(70), // 209 t_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_params_fence
-    Union(71), // 210 t_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_params_nvSciSync
-    Struct(72), // 211 t_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_params_keyedMutex
-    Array(t_u32, 10), // 212 t_A10_u32
-    Struct(69), // 213 t_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_params
-    Struct(68), // 214 t_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS
-    Pointer(t_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS, true), // 215 t_PC_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS
-    Struct(67), // 216 t_CUDA_EXT_SEM_WAIT_NODE_PARAMS
-    Pointer(t_CUDA_EXT_SEM_WAIT_NODE_PARAMS, true), // 217 t_PC_CUDA_EXT_SEM_WAIT_NODE_PARAMS
-    Struct(73), // 218 t_CUDA_HOST_NODE_PARAMS
-    Pointer(t_CUDA_HOST_NODE_PARAMS, true), // 219 t_PC_CUDA_HOST_NODE_PARAMS
-    Struct(74), // 220 t_CUDA_KERNEL_NODE_PARAMS_v1
-    Pointer(t_CUDA_KERNEL_NODE_PARAMS_v1, true), // 221 t_PC_CUDA_KERNEL_NODE_PARAMS_v1
-    Handle(20), // 222 t_CUkernel
-    Struct(75), // 223 t_CUDA_KERNEL_NODE_PARAMS
-    Pointer(t_CUDA_KERNEL_NODE_PARAMS, true), // 224 t_PC_CUDA_KERNEL_NODE_PARAMS
-    Enum(34), // 225 t_CUmemAllocationType
-    Enum(35), // 226 t_CUmemAllocationHandleType
-    Array(t_u8, 64), // 227 t_A64_u8
-    Array(t_u8, 56), // 228 t_A56_u8
-    Int { bytes: 2, signed: false }, // 229 t_u16
-    Array(t_u8, 54), // 230 t_A54_u8
-    Array(t_u8, 53), // 231 t_A53_u8
-    Struct(77), // 232 t_CUmemPoolProps
-    Flags(36, 4), // 233 t_CUmemAccess_flags_in4
-    Struct(81), // 234 t_CUmemAccessDesc
-    Pointer(t_CUmemAccessDesc, true), // 235 t_PC_CUmemAccessDesc
-    Struct(76), // 236 t_CUDA_MEM_ALLOC_NODE_PARAMS_st
-    Pointer(t_CUDA_MEM_ALLOC_NODE_PARAMS_st, false), // 237 t_P_CUDA_MEM_ALLOC_NODE_PARAMS_st
-    Struct(82), // 238 t_CUDA_MEM_ALLOC_NODE_PARAMS
-    Pointer(t_CUDA_MEM_ALLOC_NODE_PARAMS, false), // 239 t_P_CUDA_MEM_ALLOC_NODE_PARAMS
-    Enum(37), // 240 t_CUmemorytype
-    Struct(83), // 241 t_CUDA_MEMCPY3D
-    Pointer(t_CUDA_MEMCPY3D, true), // 242 t_PC_CUDA_MEMCPY3D
-    Struct(84), // 243 t_CUDA_MEMSET_NODE_PARAMS
-    Pointer(t_CUDA_MEMSET_NODE_PARAMS, true), // 244 t_PC_CUDA_MEMSET_NODE_PARAMS
-    Enum(38), // 245 t_CUgraphNodeType
-    Int { bytes: 8, signed: true }, // 246 t_i64
-    Array(t_i64, 29), // 247 t_A29_i64
-    Struct(90), // 248 t_CUDA_KERNEL_NODE_PARAMS_v3
-    Struct(91), // 249 t_CUDA_MEMCPY_NODE_PARAMS
-    Struct(92), // 250 t_CUDA_MEMSET_NODE_PARAMS_v2
-    Union(96), // 251 t_CUDA_HOST_NODE_PARAMS_v2__1
-    Struct(93), // 252 t_CUDA_HOST_NODE_PARAMS_v2
-    Enum(39), // 253 t_CUgraphChildGraphNodeOwnership
-    Struct(97), // 254 t_CUDA_CHILD_GRAPH_NODE_PARAMS
-    Struct(99), // 255 t_CUDA_EVENT_WAIT_NODE_PARAMS
-    Union(102), // 256 t_CUDA_EVENT_RECORD_NODE_PARAMS__1
-    Struct(100), // 257 t_CUDA_EVENT_RECORD_NODE_PARAMS
-    Union(105), // 258 t_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2__1
-    Struct(103), // 259 t_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2
-    Union(108), // 260 t_CUDA_EXT_SEM_WAIT_NODE_PARAMS_v2__1
-    Struct(106), // 261 t_CUDA_EXT_SEM_WAIT_NODE_PARAMS_v2
-    Struct(109), // 262 t_CUDA_MEM_ALLOC_NODE_PARAMS_v2
-    Struct(110), // 263 t_CUDA_MEM_FREE_NODE_PARAMS
-    Struct(111), // 264 t_CUDA_BATCH_MEM_OP_NODE_PARAMS_v2
-    Handle(21), // 265 t_CUgraphConditionalHandle
-    Enum(40), // 266 t_CUgraphConditionalNodeType
-    Pointer(t_CUgraph, false), // 267 t_P_CUgraph
-    Struct(112), // 268 t_CUDA_CONDITIONAL_NODE_PARAMS
-    Array(t_char, 232), // 269 t_A232_char
-    Enum(41), // 270 t_CUmemcpySrcAccessOrder
-    Struct(114), // 271 t_CUmemcpyAttributes
-    Pointer(t_CUmemcpyAttributes, false), // 272 t_P_CUmemcpyAttributes
-    Union(115), // 273 t_CUDA_MEMCPY_BATCH_NODE_PARAMS_V1__1
-    Struct(113), // 274 t_CUDA_MEMCPY_BATCH_NODE_PARAMS_V1
-    Union(117), // 275 t_CUDA_FABRIC_CPY_BATCH_NODE_PARAMS_V1__1
-    Struct(116), // 276 t_CUDA_FABRIC_CPY_BATCH_NODE_PARAMS_V1
-    Union(86), // 277 t_CUgraphNodeParams__1
-    Struct(85), // 278 t_CUgraphNodeParams
-    Pointer(t_CUgraphNodeParams, false), // 279 t_P_CUgraphNodeParams
-    Pointer(t_CUDA_BATCH_MEM_OP_NODE_PARAMS_st, false), // 280 t_P_CUDA_BATCH_MEM_OP_NODE_PARAMS_st
-    Pointer(t_CUDA_BATCH_MEM_OP_NODE_PARAMS, false), // 281 t_P_CUDA_BATCH_MEM_OP_NODE_PARAMS
-    Pointer(t_CUgraphConditionalHandle, false), // 282 t_P_CUgraphConditionalHandle
-    Flags(42, 4), // 283 t_CUgraphDebugDot_flags_in4
-    Handle(22), // 284 t_CUgraphExec
-    Flags(43, 4), // 285 t_CUgraphInstantiate_flags_in4
-    Pointer(t_CUgraphInstantiate_flags_in4, false), // 286 t_P_CUgraphInstantiate_flags_in4
-    Flags(43, 8), // 287 t_CUgraphInstantiate_flags_in8
-    Pointer(t_CUgraphInstantiate_flags_in8, false), // 288 t_P_CUgraphInstantiate_flags_in8
-    Enum(44), // 289 t_CUgraphExecUpdateResult
-    Pointer(t_CUgraphExecUpdateResult, false), // 290 t_P_CUgraphExecUpdateResult
-    Struct(118), // 291 t_CUgraphExecUpdateResultInfo
-    Pointer(t_CUgraphExecUpdateResultInfo, false), // 292 t_P_CUgraphExecUpdateResultInfo
-    Pointer(t_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS, false), // 293 t_P_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS
-    Pointer(t_CUDA_EXT_SEM_WAIT_NODE_PARAMS, false), // 294 t_P_CUDA_EXT_SEM_WAIT_NODE_PARAMS
-    Pointer(t_CUgraphEdgeData, false), // 295 t_P_CUgraphEdgeData
-    Pointer(t_CUDA_HOST_NODE_PARAMS, false), // 296 t_P_CUDA_HOST_NODE_PARAMS
-    Pointer(t_CUgraphExec, false), // 297 t_P_CUgraphExec
-    Enum(45), // 298 t_CUgraphInstantiateResult
-    Struct(119), // 299 t_CUDA_GRAPH_INSTANTIATE_PARAMS
-    Pointer(t_CUDA_GRAPH_INSTANTIATE_PARAMS, false), // 300 t_P_CUDA_GRAPH_INSTANTIATE_PARAMS
-    Enum(46), // 301 t_CUkernelNodeAttrID_enum
-    Enum(47), // 302 t_CUlaunchAttributeID
-    Enum(48), // 303 t_CUaccessProperty
-    Struct(121), // 304 t_CUaccessPolicyWindow
-    Union(120), // 305 t_CUkernelNodeAttrValue_union
-    Pointer(t_CUkernelNodeAttrValue_union, false), // 306 t_P_CUkernelNodeAttrValue_union
-    Array(t_char, 64), // 307 t_A64_char
-    Enum(49), // 308 t_CUsynchronizationPolicy
-    Struct(130), // 309 t_CUlaunchAttributeValue_clusterDim
-    Enum(50), // 310 t_CUclusterSchedulingPolicy
-    Struct(131), // 311 t_CUlaunchAttributeValue_programmaticEvent
-    Struct(132), // 312 t_CUlaunchMemSyncDomainMap
-    Enum(51), // 313 t_CUlaunchMemSyncDomain
-    Struct(133), // 314 t_CUlaunchAttributeValue_launchCompletionEvent
-    Handle(23), // 315 t_CUgraphDeviceNode
-    Struct(134), // 316 t_CUlaunchAttributeValue_deviceUpdatableKernelNode
-    Struct(135), // 317 t_CUlaunchAttributeValue_preferredClusterDim
-    Enum(52), // 318 t_CUlaunchAttributePortableClusterMode
-    Enum(53), // 319 t_CUsharedMemoryMode
-    Union(122), // 320 t_CUlaunchAttributeValue
-    Pointer(t_CUlaunchAttributeValue, false), // 321 t_P_CUlaunchAttributeValue
-    Pointer(t_CUDA_KERNEL_NODE_PARAMS_v1, false), // 322 t_P_CUDA_KERNEL_NODE_PARAMS_v1
-    Pointer(t_CUDA_KERNEL_NODE_PARAMS, false), // 323 t_P_CUDA_KERNEL_NODE_PARAMS
-    Pointer(t_CUkernelNodeAttrValue_union, true), // 324 t_PC_CUkernelNodeAttrValue_union
-    Pointer(t_CUlaunchAttributeValue, true), // 325 t_PC_CUlaunchAttributeValue
-    Pointer(t_CUDA_MEMCPY3D, false), // 326 t_P_CUDA_MEMCPY3D
-    Pointer(t_CUDA_MEMSET_NODE_PARAMS, false), // 327 t_P_CUDA_MEMSET_NODE_PARAMS
-    Pointer(t_CUgraphNodeType, false), // 328 t_P_CUgraphNodeType
-    Handle(24), // 329 t_CUuserObject
-    Flags(54, 4), // 330 t_CUuserObjectRetain_flags_in4
-    Flags(55, 4), // 331 t_CUgraphicsRegisterFlags_in4
-    Flags(56, 4), // 332 t_CUgraphicsMapResourceFlags_in4
-    Pointer(t_CUgreenCtx, false), // 333 t_P_CUgreenCtx
-    Flags(57, 4), // 334 t_CUgreenCtxCreate_flags_in4
-    Flags(58, 4), // 335 t_CUstream_flags_in4
-    Pointer(t_CUexternalMemory, false), // 336 t_P_CUexternalMemory
-    Enum(59), // 337 t_CUexternalMemoryHandleType
-    Struct(138), // 338 t_CUDA_EXTERNAL_MEMORY_HANDLE_DESC_handle_win32
-    Union(137), // 339 t_CUDA_EXTERNAL_MEMORY_HANDLE_DESC_handle
-    Struct(136), // 340 t_CUDA_EXTERNAL_MEMORY_HANDLE_DESC
-    Pointer(t_CUDA_EXTERNAL_MEMORY_HANDLE_DESC, true), // 341 t_PC_CUDA_EXTERNAL_MEMORY_HANDLE_DESC
-    Enum(60), // 342 t_CUexternalSemaphoreHandleType
-    Struct(141), // 343 t_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_handle_win32
-    Union(140), // 344 t_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_handle
-    Struct(139), // 345 t_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC
-    Pointer(t_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC, true), // 346 t_PC_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC
-    Struct(142), // 347 t_CUipcEventHandle
-    Pointer(t_CUipcEventHandle, false), // 348 t_P_CUipcEventHandle
-    Struct(143), // 349 t_CUipcMemHandle
-    Pointer(t_CUipcMemHandle, false), // 350 t_P_CUipcMemHandle
-    Flags(61, 4), // 351 t_CUipcMem_flags_in4
-    Pointer(t_CUfunction, false), // 352 t_P_CUfunction
-    Handle(25), // 353 t_CUlibrary
-    Pointer(t_CUlibrary, false), // 354 t_P_CUlibrary
-    Struct(144), // 355 t_CUDA_LAUNCH_PARAMS
-    Pointer(t_CUDA_LAUNCH_PARAMS, false), // 356 t_P_CUDA_LAUNCH_PARAMS
-    Flags(62, 4), // 357 t_CUcooperative_multi_flags_in4
-    Array(t_char, 4), // 358 t_A4_char
-    Struct(146), // 359 t_CUlaunchAttribute
-    Pointer(t_CUlaunchAttribute, false), // 360 t_P_CUlaunchAttribute
-    Struct(145), // 361 t_CUlaunchConfig
-    Pointer(t_CUlaunchConfig, true), // 362 t_PC_CUlaunchConfig
-    Pointer(t_CUkernel, false), // 363 t_P_CUkernel
-    Enum(63), // 364 t_CUjit_option
-    Pointer(t_CUjit_option, false), // 365 t_P_CUjit_option
-    Enum(64), // 366 t_CUlibraryOption
-    Pointer(t_CUlibraryOption, false), // 367 t_P_CUlibraryOption
-    Handle(26), // 368 t_CUlinkState
-    Enum(65), // 369 t_CUjitInputType
-    Pointer(t_CUlinkState, false), // 370 t_P_CUlinkState
-    Handle(27), // 371 t_CUmemGenericAllocationHandle
-    Enum(66), // 372 t_CUlogicalEndpointType
-    Struct(149), // 373 t_CUlogicalEndpointProp__1_unicast
-    Struct(150), // 374 t_CUlogicalEndpointProp__1_multicast
-    Union(148), // 375 t_CUlogicalEndpointProp__1
-    Struct(147), // 376 t_CUlogicalEndpointProp
-    Pointer(t_CUlogicalEndpointProp, true), // 377 t_PC_CUlogicalEndpointProp
-    Enum(67), // 378 t_CUlogicalEndpointIpcHandleType
-    Handle(28), // 379 t_CUlogsCallbackHandle
-    Pointer(t_CUlogsCallbackHandle, false), // 380 t_P_CUlogsCallbackHandle
-    Enum(68), // 381 t_CUmem_advise
-    Flags(69, 4), // 382 t_CUmemAttach_flags_in4
-    Enum(70), // 383 t_CUmemDecompressAlgorithm
-    Array(t_u8, 20), // 384 t_A20_u8
-    Struct(151), // 385 t_CUmemDecompressParams
-    Pointer(t_CUmemDecompressParams, false), // 386 t_P_CUmemDecompressParams
-    Pointer(t_CUmemGenericAllocationHandle, false), // 387 t_P_CUmemGenericAllocationHandle
-    Array(t_u8, 4), // 388 t_A4_u8
-    Flags(71, 4), // 389 t_CUmem_create_usage_in4
-    Flags(71, 2), // 390 t_CUmem_create_usage_in2
-    Struct(153), // 391 t_CUmemAllocationProp_allocFlags
-    Struct(152), // 392 t_CUmemAllocationProp
-    Pointer(t_CUmemAllocationProp, true), // 393 t_PC_CUmemAllocationProp
-    Pointer(t_CUmemLocation, false), // 394 t_P_CUmemLocation
-    Pointer(t_CUmemLocation, true), // 395 t_PC_CUmemLocation
-    Flags(72, 4), // 396 t_CUmemAllocationGranularity_flags_in4
-    Pointer(t_CUmemAllocationProp, false), // 397 t_P_CUmemAllocationProp
-    Enum(73), // 398 t_CUmemRangeHandleType
-    Flags(74, 4), // 399 t_CUmemhostalloc_flags_in4
-    Pointer(t_CUmemhostalloc_flags_in4, false), // 400 t_P_CUmemhostalloc_flags_in4
-    Flags(75, 4), // 401 t_CUmemhostregister_flags_in4
-    Enum(76), // 402 t_CUresourcetype
-    Union(155), // 403 t_CUarrayMapInfo_resource
-    Enum(77), // 404 t_CUarraySparseSubresourceType
-    Struct(157), // 405 t_CUarrayMapInfo_subresource_sparseLevel
-    Struct(158), // 406 t_CUarrayMapInfo_subresource_miptail
-    Union(156), // 407 t_CUarrayMapInfo_subresource
-    Enum(78), // 408 t_CUmemOperationType
-    Enum(79), // 409 t_CUmemHandleType
-    Union(159), // 410 t_CUarrayMapInfo_memHandle
-    Array(t_u32, 2), // 411 t_A2_u32
-    Struct(154), // 412 t_CUarrayMapInfo
-    Pointer(t_CUarrayMapInfo, false), // 413 t_P_CUarrayMapInfo
-    Pointer(t_CUmemPoolProps, true), // 414 t_PC_CUmemPoolProps
-    Struct(160), // 415 t_CUmemPoolPtrExportData
-    Pointer(t_CUmemPoolPtrExportData, false), // 416 t_P_CUmemPoolPtrExportData
-    Pointer(t_CUmemAccess_flags_in4, false), // 417 t_P_CUmemAccess_flags_in4
-    Enum(80), // 418 t_CUmemPool_attribute
-    Enum(81), // 419 t_CUmem_range_attribute
-    Pointer(t_CUmem_range_attribute, false), // 420 t_P_CUmem_range_attribute
-    Struct(161), // 421 t_CUDA_MEMCPY2D
-    Pointer(t_CUDA_MEMCPY2D, true), // 422 t_PC_CUDA_MEMCPY2D
-    Enum(82), // 423 t_CUmemcpy3DOperandType
-    Struct(165), // 424 t_CUmemcpy3DOperand_op_ptr
-    Struct(167), // 425 t_CUoffset3D
-    Struct(166), // 426 t_CUmemcpy3DOperand_op_array
-    Union(164), // 427 t_CUmemcpy3DOperand_op
-    Struct(163), // 428 t_CUmemcpy3DOperand
-    Struct(168), // 429 t_CUextent3D
-    Struct(162), // 430 t_CUDA_MEMCPY3D_BATCH_OP
-    Pointer(t_CUDA_MEMCPY3D_BATCH_OP, false), // 431 t_P_CUDA_MEMCPY3D_BATCH_OP
-    Struct(169), // 432 t_CUDA_MEMCPY3D_PEER
-    Pointer(t_CUDA_MEMCPY3D_PEER, true), // 433 t_PC_CUDA_MEMCPY3D_PEER
-    Enum(83), // 434 t_CUmoduleLoadingMode
-    Pointer(t_CUmoduleLoadingMode, false), // 435 t_P_CUmoduleLoadingMode
-    Handle(29), // 436 t_CUsurfref
-    Pointer(t_CUsurfref, false), // 437 t_P_CUsurfref
-    Handle(30), // 438 t_CUtexref
-    Pointer(t_CUtexref, false), // 439 t_P_CUtexref
-    Struct(170), // 440 t_CUmulticastObjectProp
-    Pointer(t_CUmulticastObjectProp, true), // 441 t_PC_CUmulticastObjectProp
-    Flags(84, 4), // 442 t_CUmulticastGranularity_flags_in4
-    Flags(85, 4), // 443 t_CUoccupancy_flags_in4
-    Enum(86), // 444 t_CUpointer_attribute
-    Struct(171), // 445 t_CUDA_POINTER_ATTRIBUTE_P2P_TOKENS
-    Enum(87), // 446 t_CUDA_POINTER_ATTRIBUTE_ACCESS_FLAGS
-    Pointer(t_CUpointer_attribute, false), // 447 t_P_CUpointer_attribute
-    Enum(88), // 448 t_CUoutput_mode
-    Pointer(t_CUexternalSemaphore, true), // 449 t_PC_CUexternalSemaphore
-    Enum(89), // 450 t_CUstreamCigDataType
-    Struct(173), // 451 t_CUstreamCigParam
-    Pointer(t_CUstreamCigParam, false), // 452 t_P_CUstreamCigParam
-    Struct(172), // 453 t_CUstreamCigCaptureParams
-    Pointer(t_CUstreamCigCaptureParams, false), // 454 t_P_CUstreamCigCaptureParams
-    Enum(90), // 455 t_CUstreamCaptureMode
-    Enum(91), // 456 t_CUstreamAttrID_enum
-    Union(174), // 457 t_CUstreamAttrValue_union
-    Pointer(t_CUstreamAttrValue_union, false), // 458 t_P_CUstreamAttrValue_union
-    Enum(92), // 459 t_CUstreamCaptureStatus
-    Pointer(t_CUstreamCaptureStatus, false), // 460 t_P_CUstreamCaptureStatus
-    Pointer(t_PC_CUgraphNode, false), // 461 t_P_PC_CUgraphNode
-    Pointer(t_PC_CUgraphEdgeData, false), // 462 t_P_PC_CUgraphEdgeData
-    Pointer(t_CUstream_flags_in4, false), // 463 t_P_CUstream_flags_in4
-    Pointer(t_CUstreamAttrValue_union, true), // 464 t_PC_CUstreamAttrValue_union
-    Flags(93, 4), // 465 t_CUstreamUpdateCaptureDependencies_flags_in4
-    Flags(94, 4), // 466 t_CUevent_wait_flags_in4
-    Flags(95, 4), // 467 t_CUstreamWaitValue_flags_in4
-    Flags(96, 4), // 468 t_CUstreamWriteValue_flags_in4
-    Handle(31), // 469 t_CUsurfObject
-    Pointer(t_CUsurfObject, false), // 470 t_P_CUsurfObject
-    Struct(177), // 471 t_CUDA_RESOURCE_DESC_res_array
-    Struct(178), // 472 t_CUDA_RESOURCE_DESC_res_mipmap
-    Struct(179), // 473 t_CUDA_RESOURCE_DESC_res_linear
-    Struct(180), // 474 t_CUDA_RESOURCE_DESC_res_pitch2D
-    Array(t_i32, 32), // 475 t_A32_i32
-    Struct(181), // 476 t_CUDA_RESOURCE_DESC_res_reserved
-    Union(176), // 477 t_CUDA_RESOURCE_DESC_res
-    Struct(175), // 478 t_CUDA_RESOURCE_DESC
-    Pointer(t_CUDA_RESOURCE_DESC, true), // 479 t_PC_CUDA_RESOURCE_DESC
-    Pointer(t_CUDA_RESOURCE_DESC, false), // 480 t_P_CUDA_RESOURCE_DESC
-    Array(t_u64, 16), // 481 t_A16_u64
-    Struct(182), // 482 t_CUtensorMap
-    Pointer(t_CUtensorMap, false), // 483 t_P_CUtensorMap
-    Enum(97), // 484 t_CUtensorMapDataType
-    Pointer(t_u64, true), // 485 t_PC_u64
-    Pointer(t_i32, true), // 486 t_PC_i32
-    Pointer(t_u32, true), // 487 t_PC_u32
-    Enum(98), // 488 t_CUtensorMapInterleave
-    Enum(99), // 489 t_CUtensorMapSwizzle
-    Enum(100), // 490 t_CUtensorMapL2promotion
-    Enum(101), // 491 t_CUtensorMapFloatOOBfill
-    Enum(102), // 492 t_CUtensorMapIm2ColWideMode
-    Enum(103), // 493 t_CUtensorMapAllocClass
-    Pointer(t_CUtensorMapAllocClass, false), // 494 t_P_CUtensorMapAllocClass
-    Handle(32), // 495 t_CUtexObject
-    Pointer(t_CUtexObject, false), // 496 t_P_CUtexObject
-    Enum(104), // 497 t_CUaddress_mode
-    Array(t_CUaddress_mode, 3), // 498 t_A3_CUaddress_mode
-    Enum(105), // 499 t_CUfilter_mode
-    Array(t_f32, 4), // 500 t_A4_f32
-    Array(t_i32, 12), // 501 t_A12_i32
-    Struct(183), // 502 t_CUDA_TEXTURE_DESC
-    Pointer(t_CUDA_TEXTURE_DESC, true), // 503 t_PC_CUDA_TEXTURE_DESC
-    Enum(106), // 504 t_CUresourceViewFormat
-    Struct(184), // 505 t_CUDA_RESOURCE_VIEW_DESC
-    Pointer(t_CUDA_RESOURCE_VIEW_DESC, true), // 506 t_PC_CUDA_RESOURCE_VIEW_DESC
-    Pointer(t_CUDA_RESOURCE_VIEW_DESC, false), // 507 t_P_CUDA_RESOURCE_VIEW_DESC
-    Pointer(t_CUDA_TEXTURE_DESC, false), // 508 t_P_CUDA_TEXTURE_DESC
-    Pointer(t_CUaddress_mode, false), // 509 t_P_CUaddress_mode
-    Pointer(t_CUfilter_mode, false), // 510 t_P_CUfilter_mode
-    Flags(107, 4), // 511 t_CUtexref_flags_in4
-    Pointer(t_CUtexref_flags_in4, false), // 512 t_P_CUtexref_flags_in4
-    Pointer(t_CUarray_format, false), // 513 t_P_CUarray_format
-    Pointer(t_CUstreamCaptureMode, false), // 514 t_P_CUstreamCaptureMode
-    Pointer(t_CUuserObject, false), // 515 t_P_CUuserObject
-    Flags(108, 4), // 516 t_CUuserObject_flags_in4
-    Pointer(t_code, false), // 517 t_P_code
-    Enum(109), // 518 t_cudaError_t
-    Status(109), // 519 t_cudaError_t_status
-    Handle(33), // 520 t_cudaKernel_t
-    Pointer(t_cudaKernel_t, false), // 521 t_P_cudaKernel_t
-    Struct(185), // 522 t_dim3
-    Handle(34), // 523 t_cudaStream_t
-    Pointer(t_dim3, false), // 524 t_P_dim3
-    Pointer(t_cudaStream_t, false), // 525 t_P_cudaStream_t
-    Struct(186), // 526 t_uint3
-    Pointer(t_uint3, false), // 527 t_P_uint3
-    Enum(110), // 528 t_cudaChannelFormatKind
-    Struct(187), // 529 t_cudaChannelFormatDesc
-    Pointer(t_cudaChannelFormatDesc, false), // 530 t_P_cudaChannelFormatDesc
-    Struct(188), // 531 t_cudaExtent
-    Pointer(t_cudaExtent, false), // 532 t_P_cudaExtent
-    Handle(35), // 533 t_cudaArray_t
-    Struct(189), // 534 t_cudaArrayMemoryRequirements
-    Pointer(t_cudaArrayMemoryRequirements, false), // 535 t_P_cudaArrayMemoryRequirements
-    Pointer(t_cudaArray_t, false), // 536 t_P_cudaArray_t
-    Struct(191), // 537 t_cudaArraySparseProperties_tileExtent
-    Struct(190), // 538 t_cudaArraySparseProperties
-    Pointer(t_cudaArraySparseProperties, false), // 539 t_P_cudaArraySparseProperties
-    Handle(36), // 540 t_cudaArray_const_t
-    Pointer(t_cudaChannelFormatDesc, true), // 541 t_PC_cudaChannelFormatDesc
-    Handle(37), // 542 t_cudaMipmappedArray_const_t
-    Array(t_char, 8), // 543 t_A8_char
-    Array(t_i32, 2), // 544 t_A2_i32
-    Array(t_i32, 63), // 545 t_A63_i32
-    Array(t_i32, 61), // 546 t_A61_i32
-    Array(t_i32, 1), // 547 t_A1_i32
-    Array(t_i32, 60), // 548 t_A60_i32
-    Array(t_i32, 56), // 549 t_A56_i32
-    Struct(192), // 550 t_cudaDeviceProp
-    Pointer(t_cudaDeviceProp, true), // 551 t_PC_cudaDeviceProp
-    Handle(38), // 552 t_cudaSurfaceObject_t
-    Pointer(t_cudaSurfaceObject_t, false), // 553 t_P_cudaSurfaceObject_t
-    Enum(111), // 554 t_cudaResourceType
-    Struct(202), // 555 t_cudaResourceDesc_res_array
-    Handle(39), // 556 t_cudaMipmappedArray_t
-    Struct(203), // 557 t_cudaResourceDesc_res_mipmap
-    Struct(204), // 558 t_cudaResourceDesc_res_linear
-    Struct(205), // 559 t_cudaResourceDesc_res_pitch2D
-    Struct(206), // 560 t_cudaResourceDesc_res_reserved
-    Union(200), // 561 t_cudaResourceDesc_res
-    Struct(198), // 562 t_cudaResourceDesc
-    Pointer(t_cudaResourceDesc, true), // 563 t_PC_cudaResourceDesc
-    Handle(40), // 564 t_cudaTextureObject_t
-    Pointer(t_cudaTextureObject_t, false), // 565 t_P_cudaTextureObject_t
-    Enum(112), // 566 t_cudaTextureAddressMode
-    Array(t_cudaTextureAddressMode, 3), // 567 t_A3_cudaTextureAddressMode
-    Enum(113), // 568 t_cudaTextureFilterMode
-    Enum(114), // 569 t_cudaTextureReadMode
-    Struct(207), // 570 t_cudaTextureDesc
-    Pointer(t_cudaTextureDesc, true), // 571 t_PC_cudaTextureDesc
-    Enum(115), // 572 t_cudaResourceViewFormat
-    Struct(210), // 573 t_cudaResourceViewDesc
-    Pointer(t_cudaResourceViewDesc, true), // 574 t_PC_cudaResourceViewDesc
-    Struct(212), // 575 t_cudaTextureDesc_v2
-    Pointer(t_cudaTextureDesc_v2, true), // 576 t_PC_cudaTextureDesc_v2
-    Handle(41), // 577 t_cudaExternalMemory_t
-    Handle(42), // 578 t_cudaExternalSemaphore_t
-    Handle(43), // 579 t_cudaDevResourceDesc_t
-    Pointer(t_cudaDevResourceDesc_t, false), // 580 t_P_cudaDevResourceDesc_t
-    Enum(116), // 581 t_cudaDevResourceType
-    Struct(215), // 582 t_cudaDevSmResource
-    Enum(117), // 583 t_cudaDevWorkqueueConfigScope
-    Struct(217), // 584 t_cudaDevWorkqueueConfigResource
-    Struct(218), // 585 t_cudaDevWorkqueueResource
-    Union(214), // 586 t_cudaDevResource__2
-    Struct(213), // 587 t_cudaDevResource
-    Pointer(t_cudaDevResource, false), // 588 t_P_cudaDevResource
-    Pointer(t_cudaDevResource, true), // 589 t_PC_cudaDevResource
-    Struct(219), // 590 t_cudaDevSmResourceGroupParams
-    Pointer(t_cudaDevSmResourceGroupParams, false), // 591 t_P_cudaDevSmResourceGroupParams
-    Enum(118), // 592 t_cudaFlushGPUDirectRDMAWritesTarget
-    Enum(119), // 593 t_cudaFlushGPUDirectRDMAWritesScope
-    Enum(120), // 594 t_cudaDeviceAttr
-    Enum(121), // 595 t_cudaFuncCache
-    Pointer(t_cudaFuncCache, false), // 596 t_P_cudaFuncCache
-    Handle(44), // 597 t_cudaMemPool_t
-    Pointer(t_cudaMemPool_t, false), // 598 t_P_cudaMemPool_t
-    Handle(45), // 599 t_cudaExecutionContext_t
-    Pointer(t_cudaExecutionContext_t, false), // 600 t_P_cudaExecutionContext_t
-    Enum(122), // 601 t_cudaGraphMemAttributeType
-    Enum(123), // 602 t_cudaAtomicOperation
-    Pointer(t_cudaAtomicOperation, true), // 603 t_PC_cudaAtomicOperation
-    Enum(124), // 604 t_cudaLimit
-    Enum(125), // 605 t_cudaDeviceP2PAttr
-    Enum(126), // 606 t_cudaSharedMemConfig
-    Pointer(t_cudaSharedMemConfig, false), // 607 t_P_cudaSharedMemConfig
-    Handle(46), // 608 t_cudaAsyncCallbackHandle_t
-    Pointer(t_cudaAsyncCallbackHandle_t, false), // 609 t_P_cudaAsyncCallbackHandle_t
-    Handle(47), // 610 t_cudaEglStreamConnection
-    Pointer(t_cudaEglStreamConnection, false), // 611 t_P_cudaEglStreamConnection
-    Handle(48), // 612 t_cudaGraphicsResource_t
-    Pointer(t_cudaGraphicsResource_t, false), // 613 t_P_cudaGraphicsResource_t
-    Array(t_cudaArray_t, 3), // 614 t_A3_cudaArray_t
-    Struct(223), // 615 t_cudaPitchedPtr
-    Array(t_cudaPitchedPtr, 3), // 616 t_A3_cudaPitchedPtr
-    Union(222), // 617 t_cudaEglFrame_frame
-    Struct(224), // 618 t_cudaEglPlaneDesc
-    Array(t_cudaEglPlaneDesc, 3), // 619 t_A3_cudaEglPlaneDesc
-    Enum(127), // 620 t_cudaEglFrameType
-    Enum(128), // 621 t_cudaEglColorFormat
-    Struct(221), // 622 t_cudaEglFrame
-    Pointer(t_cudaEglFrame, false), // 623 t_P_cudaEglFrame
-    Handle(49), // 624 t_cudaEvent_t
-    Pointer(t_cudaEvent_t, false), // 625 t_P_cudaEvent_t
-    Flags(129, 4), // 626 t_cudaEventFlags_in4
-    Flags(130, 4), // 627 t_cudaEventRecordFlags_in4
-    Flags(131, 4), // 628 t_cudaStreamFlags_in4
-    Struct(225), // 629 t_cudaExternalMemoryBufferDesc
-    Pointer(t_cudaExternalMemoryBufferDesc, true), // 630 t_PC_cudaExternalMemoryBufferDesc
-    Pointer(t_cudaMipmappedArray_t, false), // 631 t_P_cudaMipmappedArray_t
-    Struct(227), // 632 t_cudaExternalMemoryMipmappedArrayDesc
-    Pointer(t_cudaExternalMemoryMipmappedArrayDesc, true), // 633 t_PC_cudaExternalMemoryMipmappedArrayDesc
-    Array(t_i32, 16), // 634 t_A16_i32
-    Array(t_i32, 15), // 635 t_A15_i32
-    Array(t_i32, 14), // 636 t_A14_i32
-    Enum(132), // 637 t_cudaSharedMemoryMode
-    Struct(229), // 638 t_cudaFuncAttributes
-    Pointer(t_cudaFuncAttributes, false), // 639 t_P_cudaFuncAttributes
-    Enum(133), // 640 t_cudaFuncAttribute
-    Enum(134), // 641 t_cudaGLDeviceList
-    Flags(135, 4), // 642 t_cudaDeviceFlags_in4
-    Pointer(t_cudaDeviceFlags_in4, false), // 643 t_P_cudaDeviceFlags_in4
-    Pointer(t_cudaDeviceProp, false), // 644 t_P_cudaDeviceProp
-    Flags(136, 4), // 645 t_cudaGetDriverEntryPointFlags_in4
-    Flags(136, 8), // 646 t_cudaGetDriverEntryPointFlags_in8
-    Enum(137), // 647 t_cudaDriverEntryPointQueryResult
-    Pointer(t_cudaDriverEntryPointQueryResult, false), // 648 t_P_cudaDriverEntryPointQueryResult
-    Handle(50), // 649 t_cudaFunction_t
-    Pointer(t_cudaFunction_t, false), // 650 t_P_cudaFunction_t
-    Pointer(t_cudaResourceDesc, false), // 651 t_P_cudaResourceDesc
-    Pointer(t_cudaResourceViewDesc, false), // 652 t_P_cudaResourceViewDesc
-    Pointer(t_cudaTextureDesc, false), // 653 t_P_cudaTextureDesc
-    Pointer(t_cudaTextureDesc_v2, false), // 654 t_P_cudaTextureDesc_v2
-    Handle(51), // 655 t_cudaGraphNode_t
-    Pointer(t_cudaGraphNode_t, false), // 656 t_P_cudaGraphNode_t
-    Handle(52), // 657 t_cudaGraph_t
-    Pointer(t_cudaGraphNode_t, true), // 658 t_PC_cudaGraphNode_t
-    Struct(234), // 659 t_cudaGraphEdgeData
-    Pointer(t_cudaGraphEdgeData, true), // 660 t_PC_cudaGraphEdgeData
-    Pointer(t_cudaExternalSemaphore_t, false), // 661 t_P_cudaExternalSemaphore_t
-    Struct(238), // 662 t_cudaExternalSemaphoreSignalParams_params_fence
-    Union(239), // 663 t_cudaExternalSemaphoreSignalParams_params_nvSciSync
-    Struct(240), // 664 t_cudaExternalSemaphoreSignalParams_params_keyedMutex
-    Struct(237), // 665 t_cudaExternalSemaphoreSignalParams_params
-    Struct(236), // 666 t_cudaExternalSemaphoreSignalParams
-    Pointer(t_cudaExternalSemaphoreSignalParams, true), // 667 t_PC_cudaExternalSemaphoreSignalParams
-    Struct(235), // 668 t_cudaExternalSemaphoreSignalNodeParams
-    Pointer(t_cudaExternalSemaphoreSignalNodeParams, true), // 669 t_PC_cudaExternalSemaphoreSignalNodeParams
-    Struct(244), // 670 t_cudaExternalSemaphoreWaitParams_params_fence
-    Union(245), // 671 t_cudaExternalSemaphoreWaitParams_params_nvSciSync
-    Struct(246), // 672 t_cudaExternalSemaphoreWaitParams_params_keyedMutex
-    Struct(243), // 673 t_cudaExternalSemaphoreWaitParams_params
-    Struct(242), // 674 t_cudaExternalSemaphoreWaitParams
-    Pointer(t_cudaExternalSemaphoreWaitParams, true), // 675 t_PC_cudaExternalSemaphoreWaitParams
-    Struct(241), // 676 t_cudaExternalSemaphoreWaitNodeParams
-    Pointer(t_cudaExternalSemaphoreWaitNodeParams, true), // 677 t_PC_cudaExternalSemaphoreWaitNodeParams
-    Struct(247), // 678 t_cudaHostNodeParams
-    Pointer(t_cudaHostNodeParams, true), // 679 t_PC_cudaHostNodeParams
-    Struct(248), // 680 t_cudaKernelNodeParams
-    Pointer(t_cudaKernelNodeParams, true), // 681 t_PC_cudaKernelNodeParams
-    Enum(138), // 682 t_cudaMemAllocationType
-    Flags(139, 4), // 683 t_cudaMemAllocationHandleType_in4
-    Enum(140), // 684 t_cudaMemLocationType
-    Struct(258), // 685 t_cudaMemLocation__1_localized
-    Union(256), // 686 t_cudaMemLocation__1
-    Struct(254), // 687 t_cudaMemLocation
-    Struct(250), // 688 t_cudaMemPoolProps
-    Enum(141), // 689 t_cudaMemAccessFlags
-    Struct(259), // 690 t_cudaMemAccessDesc
-    Pointer(t_cudaMemAccessDesc, true), // 691 t_PC_cudaMemAccessDesc
-    Struct(249), // 692 t_cudaMemAllocNodeParams
-    Pointer(t_cudaMemAllocNodeParams, false), // 693 t_P_cudaMemAllocNodeParams
-    Struct(261), // 694 t_cudaPos
-    Enum(142), // 695 t_cudaMemcpyKind
-    Struct(260), // 696 t_cudaMemcpy3DParms
-    Pointer(t_cudaMemcpy3DParms, true), // 697 t_PC_cudaMemcpy3DParms
-    Struct(262), // 698 t_cudaMemsetParams
-    Pointer(t_cudaMemsetParams, true), // 699 t_PC_cudaMemsetParams
-    Enum(143), // 700 t_cudaGraphNodeType
-    Union(270), // 701 t_cudaKernelNodeParamsV2__1
-    Enum(144), // 702 t_cudaKernelFunctionType
-    Struct(267), // 703 t_cudaKernelNodeParamsV2
-    Struct(271), // 704 t_cudaMemcpyNodeParams
-    Struct(273), // 705 t_cudaMemsetParamsV2
-    Struct(275), // 706 t_cudaHostNodeParamsV2
-    Enum(145), // 707 t_cudaGraphChildGraphNodeOwnership
-    Struct(278), // 708 t_cudaChildGraphNodeParams
-    Struct(280), // 709 t_cudaEventWaitNodeParams
-    Struct(281), // 710 t_cudaEventRecordNodeParams
-    Struct(283), // 711 t_cudaExternalSemaphoreSignalNodeParamsV2
-    Struct(285), // 712 t_cudaExternalSemaphoreWaitNodeParamsV2
-    Struct(287), // 713 t_cudaMemAllocNodeParamsV2
-    Struct(288), // 714 t_cudaMemFreeNodeParams
-    Handle(53), // 715 t_cudaGraphConditionalHandle
-    Enum(146), // 716 t_cudaGraphConditionalNodeType
-    Pointer(t_cudaGraph_t, false), // 717 t_P_cudaGraph_t
-    Struct(289), // 718 t_cudaConditionalNodeParams
-    Enum(147), // 719 t_cudaMemcpySrcAccessOrder
-    Struct(292), // 720 t_cudaMemcpyAttributes
-    Pointer(t_cudaMemcpyAttributes, false), // 721 t_P_cudaMemcpyAttributes
-    Struct(291), // 722 t_cudaMemcpyBatchNodeParams
-    Union(264), // 723 t_cudaGraphNodeParams__1
-    Struct(263), // 724 t_cudaGraphNodeParams
-    Pointer(t_cudaGraphNodeParams, false), // 725 t_P_cudaGraphNodeParams
-    Pointer(t_cudaGraphConditionalHandle, false), // 726 t_P_cudaGraphConditionalHandle
-    Flags(148, 4), // 727 t_cudaGraphDebugDotFlags_in4
-    Handle(54), // 728 t_cudaGraphExec_t
-    Flags(149, 4), // 729 t_cudaGraphInstantiateFlags_in4
-    Pointer(t_cudaGraphInstantiateFlags_in4, false), // 730 t_P_cudaGraphInstantiateFlags_in4
-    Flags(149, 8), // 731 t_cudaGraphInstantiateFlags_in8
-    Pointer(t_cudaGraphInstantiateFlags_in8, false), // 732 t_P_cudaGraphInstantiateFlags_in8
-    Enum(150), // 733 t_cudaGraphExecUpdateResult
-    Pointer(t_cudaGraphExecUpdateResult, false), // 734 t_P_cudaGraphExecUpdateResult
-    Struct(293), // 735 t_cudaGraphExecUpdateResultInfo
-    Pointer(t_cudaGraphExecUpdateResultInfo, false), // 736 t_P_cudaGraphExecUpdateResultInfo
-    Pointer(t_cudaExternalSemaphoreSignalNodeParams, false), // 737 t_P_cudaExternalSemaphoreSignalNodeParams
-    Pointer(t_cudaExternalSemaphoreWaitNodeParams, false), // 738 t_P_cudaExternalSemaphoreWaitNodeParams
-    Pointer(t_cudaGraphEdgeData, false), // 739 t_P_cudaGraphEdgeData
-    Pointer(t_cudaHostNodeParams, false), // 740 t_P_cudaHostNodeParams
-    Pointer(t_cudaGraphExec_t, false), // 741 t_P_cudaGraphExec_t
-    Enum(151), // 742 t_cudaGraphInstantiateResult
-    Struct(294), // 743 t_cudaGraphInstantiateParams
-    Pointer(t_cudaGraphInstantiateParams, false), // 744 t_P_cudaGraphInstantiateParams
-    Enum(152), // 745 t_cudaKernelNodeAttrID
-    Enum(153), // 746 t_cudaLaunchAttributeID
-    Enum(154), // 747 t_cudaAccessProperty
-    Struct(296), // 748 t_cudaAccessPolicyWindow
-    Union(295), // 749 t_cudaKernelNodeAttrValue
-    Pointer(t_cudaKernelNodeAttrValue, false), // 750 t_P_cudaKernelNodeAttrValue
-    Enum(155), // 751 t_cudaSynchronizationPolicy
-    Struct(305), // 752 t_cudaLaunchAttributeValue_clusterDim
-    Enum(156), // 753 t_cudaClusterSchedulingPolicy
-    Struct(306), // 754 t_cudaLaunchAttributeValue_programmaticEvent
-    Struct(307), // 755 t_cudaLaunchMemSyncDomainMap
-    Enum(157), // 756 t_cudaLaunchMemSyncDomain
-    Struct(308), // 757 t_cudaLaunchAttributeValue_launchCompletionEvent
-    Handle(55), // 758 t_cudaGraphDeviceNode_t
-    Struct(309), // 759 t_cudaLaunchAttributeValue_deviceUpdatableKernelNode
-    Struct(310), // 760 t_cudaLaunchAttributeValue_preferredClusterDim
-    Enum(158), // 761 t_cudaLaunchAttributePortableClusterMode
-    Union(297), // 762 t_cudaLaunchAttributeValue
-    Pointer(t_cudaLaunchAttributeValue, false), // 763 t_P_cudaLaunchAttributeValue
-    Pointer(t_cudaKernelNodeParams, false), // 764 t_P_cudaKernelNodeParams
-    Pointer(t_cudaKernelNodeAttrValue, true), // 765 t_PC_cudaKernelNodeAttrValue
-    Pointer(t_cudaLaunchAttributeValue, true), // 766 t_PC_cudaLaunchAttributeValue
-    Pointer(t_cudaMemcpy3DParms, false), // 767 t_P_cudaMemcpy3DParms
-    Pointer(t_cudaMemsetParams, false), // 768 t_P_cudaMemsetParams
-    Pointer(t_cudaGraphNodeType, false), // 769 t_P_cudaGraphNodeType
-    Handle(56), // 770 t_cudaUserObject_t
-    Flags(159, 4), // 771 t_cudaUserObjectRetainFlags_in4
-    Flags(160, 4), // 772 t_cudaGraphicsRegisterFlags_in4
-    Flags(161, 4), // 773 t_cudaGraphicsMapFlags_in4
-    Flags(162, 4), // 774 t_cudaHostAllocFlags_in4
-    Pointer(t_cudaHostAllocFlags_in4, false), // 775 t_P_cudaHostAllocFlags_in4
-    Flags(163, 4), // 776 t_cudaHostRegisterFlags_in4
-    Pointer(t_cudaExternalMemory_t, false), // 777 t_P_cudaExternalMemory_t
-    Enum(164), // 778 t_cudaExternalMemoryHandleType
-    Struct(314), // 779 t_cudaExternalMemoryHandleDesc_handle_win32
-    Union(313), // 780 t_cudaExternalMemoryHandleDesc_handle
-    Struct(311), // 781 t_cudaExternalMemoryHandleDesc
-    Pointer(t_cudaExternalMemoryHandleDesc, true), // 782 t_PC_cudaExternalMemoryHandleDesc
-    Enum(165), // 783 t_cudaExternalSemaphoreHandleType
-    Struct(318), // 784 t_cudaExternalSemaphoreHandleDesc_handle_win32
-    Union(317), // 785 t_cudaExternalSemaphoreHandleDesc_handle
-    Struct(315), // 786 t_cudaExternalSemaphoreHandleDesc
-    Pointer(t_cudaExternalSemaphoreHandleDesc, true), // 787 t_PC_cudaExternalSemaphoreHandleDesc
-    Flags(166, 4), // 788 t_cudaInitDeviceFlags_in4
-    Struct(319), // 789 t_cudaIpcEventHandle_t
-    Pointer(t_cudaIpcEventHandle_t, false), // 790 t_P_cudaIpcEventHandle_t
-    Struct(320), // 791 t_cudaIpcMemHandle_t
-    Pointer(t_cudaIpcMemHandle_t, false), // 792 t_P_cudaIpcMemHandle_t
-    Flags(167, 4), // 793 t_cudaIpcMemFlags_in4
-    Struct(321), // 794 t_cudaLaunchParams
-    Pointer(t_cudaLaunchParams, false), // 795 t_P_cudaLaunchParams
-    Flags(168, 4), // 796 t_cudaCooperativeMultiFlags_in4
-    Struct(323), // 797 t_cudaLaunchAttribute
-    Pointer(t_cudaLaunchAttribute, false), // 798 t_P_cudaLaunchAttribute
-    Struct(322), // 799 t_cudaLaunchConfig_t
-    Pointer(t_cudaLaunchConfig_t, true), // 800 t_PC_cudaLaunchConfig_t
-    Handle(57), // 801 t_cudaLibrary_t
-    Pointer(t_cudaLibrary_t, false), // 802 t_P_cudaLibrary_t
-    Enum(169), // 803 t_cudaJitOption
-    Pointer(t_cudaJitOption, false), // 804 t_P_cudaJitOption
-    Enum(170), // 805 t_cudaLibraryOption
-    Pointer(t_cudaLibraryOption, false), // 806 t_P_cudaLibraryOption
-    Handle(58), // 807 t_cudaLogsCallbackHandle
-    Pointer(t_cudaLogsCallbackHandle, false), // 808 t_P_cudaLogsCallbackHandle
-    Pointer(t_cudaPitchedPtr, false), // 809 t_P_cudaPitchedPtr
-    Flags(171, 4), // 810 t_cudaArrayFlags_in4
-    Flags(172, 4), // 811 t_cudaMemAttachFlags_in4
-    Enum(173), // 812 t_cudaMemoryAdvise
-    Pointer(t_cudaMemLocation, false), // 813 t_P_cudaMemLocation
-    Pointer(t_cudaMemPoolProps, true), // 814 t_PC_cudaMemPoolProps
-    Struct(324), // 815 t_cudaMemPoolPtrExportData
-    Pointer(t_cudaMemPoolPtrExportData, false), // 816 t_P_cudaMemPoolPtrExportData
-    Pointer(t_cudaMemAccessFlags, false), // 817 t_P_cudaMemAccessFlags
-    Enum(174), // 818 t_cudaMemPoolAttr
-    Enum(175), // 819 t_cudaMemRangeAttribute
-    Pointer(t_cudaMemRangeAttribute, false), // 820 t_P_cudaMemRangeAttribute
-    Enum(176), // 821 t_cudaMemcpy3DOperandType
-    Struct(328), // 822 t_cudaMemcpy3DOperand_op_ptr
-    Struct(330), // 823 t_cudaOffset3D
-    Struct(329), // 824 t_cudaMemcpy3DOperand_op_array
-    Union(327), // 825 t_cudaMemcpy3DOperand_op
-    Struct(326), // 826 t_cudaMemcpy3DOperand
-    Struct(325), // 827 t_cudaMemcpy3DBatchOp
-    Pointer(t_cudaMemcpy3DBatchOp, false), // 828 t_P_cudaMemcpy3DBatchOp
-    Struct(331), // 829 t_cudaMemcpy3DPeerParms
-    Pointer(t_cudaMemcpy3DPeerParms, true), // 830 t_PC_cudaMemcpy3DPeerParms
-    Flags(177, 4), // 831 t_cudaOccupancyFlags_in4
-    Enum(178), // 832 t_cudaMemoryType
-    Array(t_i64, 8), // 833 t_A8_i64
-    Union(335), // 834 t_cudaPointerAttributes__1
-    Array(t_i64, 7), // 835 t_A7_i64
-    Struct(332), // 836 t_cudaPointerAttributes
-    Pointer(t_cudaPointerAttributes, false), // 837 t_P_cudaPointerAttributes
-    Enum(179), // 838 t_cudaOutputMode_t
-    Float(8), // 839 t_f64
-    Pointer(t_f64, false), // 840 t_P_f64
-    Pointer(t_cudaExternalSemaphore_t, true), // 841 t_PC_cudaExternalSemaphore_t
-    Struct(338), // 842 t_cudaExternalSemaphoreSignalParams_v1_params_fence
-    Union(339), // 843 t_cudaExternalSemaphoreSignalParams_v1_params_nvSciSync
-    Struct(340), // 844 t_cudaExternalSemaphoreSignalParams_v1_params_keyedMutex
-    Struct(337), // 845 t_cudaExternalSemaphoreSignalParams_v1_params
-    Struct(336), // 846 t_cudaExternalSemaphoreSignalParams_v1
-    Pointer(t_cudaExternalSemaphoreSignalParams_v1, true), // 847 t_PC_cudaExternalSemaphoreSignalParams_v1
-    Enum(180), // 848 t_cudaStreamCaptureMode
-    Struct(341), // 849 t_cudaGraphRecaptureCallbackData
-    Pointer(t_cudaGraphRecaptureCallbackData, false), // 850 t_P_cudaGraphRecaptureCallbackData
-    Enum(181), // 851 t_cudaStreamAttrID
-    Union(342), // 852 t_cudaStreamAttrValue
-    Pointer(t_cudaStreamAttrValue, false), // 853 t_P_cudaStreamAttrValue
-    Enum(182), // 854 t_cudaStreamCaptureStatus
-    Pointer(t_cudaStreamCaptureStatus, false), // 855 t_P_cudaStreamCaptureStatus
-    Pointer(t_PC_cudaGraphNode_t, false), // 856 t_P_PC_cudaGraphNode_t
-    Pointer(t_PC_cudaGraphEdgeData, false), // 857 t_P_PC_cudaGraphEdgeData
-    Pointer(t_cudaStreamFlags_in4, false), // 858 t_P_cudaStreamFlags_in4
-    Pointer(t_cudaStreamAttrValue, true), // 859 t_PC_cudaStreamAttrValue
-    Flags(183, 4), // 860 t_cudaStreamUpdateCaptureDependenciesFlags_in4
-    Flags(184, 4), // 861 t_cudaEventWaitFlags_in4
-    Pointer(t_cudaStreamCaptureMode, false), // 862 t_P_cudaStreamCaptureMode
-    Pointer(t_cudaUserObject_t, false), // 863 t_P_cudaUserObject_t
-    Flags(185, 4), // 864 t_cudaUserObjectFlags_in4
-    Struct(345), // 865 t_cudaExternalSemaphoreWaitParams_v1_params_fence
-    Union(346), // 866 t_cudaExternalSemaphoreWaitParams_v1_params_nvSciSync
-    Struct(347), // 867 t_cudaExternalSemaphoreWaitParams_v1_params_keyedMutex
-    Struct(344), // 868 t_cudaExternalSemaphoreWaitParams_v1_params
-    Struct(343), // 869 t_cudaExternalSemaphoreWaitParams_v1
-    Pointer(t_cudaExternalSemaphoreWaitParams_v1, true), // 870 t_PC_cudaExternalSemaphoreWaitParams_v1
-    Enum(186), // 871 t_cublasStatus_t
-    Status(186), // 872 t_cublasStatus_t_status
-    Handle(59), // 873 t_cublasHandle_t
-    Enum(187), // 874 t_cudaDataType
-    Struct(348), // 875 t_cuComplex
-    Pointer(t_cuComplex, true), // 876 t_PC_cuComplex
-    Pointer(t_cuComplex, false), // 877 t_P_cuComplex
-    Enum(188), // 878 t_cublasSideMode_t
-    Enum(189), // 879 t_cublasOperation_t
-    Pointer(t_P_cuComplex, false), // 880 t_P_P_cuComplex
-    Pointer(t_PC_cuComplex, false), // 881 t_P_PC_cuComplex
-    Enum(190), // 882 t_cublasFillMode_t
-    Pointer(t_f32, true), // 883 t_PC_f32
-    Pointer(t_cublasHandle_t, false), // 884 t_P_cublasHandle_t
-    Enum(191), // 885 t_cublasDiagType_t
-    Pointer(t_f64, true), // 886 t_PC_f64
-    Pointer(t_P_f64, false), // 887 t_P_P_f64
-    Pointer(t_PC_f64, false), // 888 t_P_PC_f64
-    Pointer(t_cublasOperation_t, true), // 889 t_PC_cublasOperation_t
-    Pointer(t_i64, true), // 890 t_PC_i64
-    Struct(349), // 891 t_cuDoubleComplex
-    Pointer(t_cuDoubleComplex, true), // 892 t_PC_cuDoubleComplex
-    Enum(192), // 893 t_cublasComputeType_t
-    Enum(193), // 894 t_cublasGemmAlgo_t
-    Enum(194), // 895 t_cublasAtomicsMode_t
-    Pointer(t_cublasAtomicsMode_t, false), // 896 t_P_cublasAtomicsMode_t
-    Enum(195), // 897 t_cudaEmulationSpecialValuesSupport
-    Pointer(t_cudaEmulationSpecialValuesSupport, false), // 898 t_P_cudaEmulationSpecialValuesSupport
-    Enum(196), // 899 t_cublasEmulationStrategy_t
-    Pointer(t_cublasEmulationStrategy_t, false), // 900 t_P_cublasEmulationStrategy_t
-    Pointer(t_P_i32, false), // 901 t_P_P_i32
-    Enum(197), // 902 t_cudaEmulationMantissaControl
-    Pointer(t_cudaEmulationMantissaControl, false), // 903 t_P_cudaEmulationMantissaControl
-    Flags(198, 4), // 904 t_cublasMath_t_in4
-    Pointer(t_cublasMath_t_in4, false), // 905 t_P_cublasMath_t_in4
-    Enum(199), // 906 t_cublasPointerMode_t
-    Pointer(t_cublasPointerMode_t, false), // 907 t_P_cublasPointerMode_t
-    Enum(200), // 908 t_libraryPropertyType
-    Float(2), // 909 t_f16
-    Pointer(t_f16, true), // 910 t_PC_f16
-    Pointer(t_PC_f16, false), // 911 t_P_PC_f16
-    Pointer(t_f16, false), // 912 t_P_f16
-    Pointer(t_P_f16, false), // 913 t_P_P_f16
-    Pointer(t_P_f32, false), // 914 t_P_P_f32
-    Pointer(t_i64, false), // 915 t_P_i64
-    Handle(60), // 916 t_cublasLtHandle_t
-    Pointer(t_cublasLtHandle_t, false), // 917 t_P_cublasLtHandle_t
-    Struct(350), // 918 t_cublasLtEmulationDescOpaque_t
-    Pointer(t_cublasLtEmulationDescOpaque_t, false), // 919 t_P_cublasLtEmulationDescOpaque_t
-    Pointer(t_P_cublasLtEmulationDescOpaque_t, false), // 920 t_P_P_cublasLtEmulationDescOpaque_t
-    Enum(201), // 921 t_cublasLtEmulationDescAttributes_t
-    Array(t_u64, 14), // 922 t_A14_u64
-    Struct(351), // 923 t_cublasLtMatrixLayoutOpaque_t
-    Pointer(t_cublasLtMatrixLayoutOpaque_t, false), // 924 t_P_cublasLtMatrixLayoutOpaque_t
-    Pointer(t_P_cublasLtMatrixLayoutOpaque_t, false), // 925 t_P_P_cublasLtMatrixLayoutOpaque_t
-    Array(t_u64, 23), // 926 t_A23_u64
-    Array(t_u64, 32), // 927 t_A32_u64
-    Struct(353), // 928 t_cublasLtMatmulDescOpaque_t
-    Pointer(t_cublasLtMatmulDescOpaque_t, false), // 929 t_P_cublasLtMatmulDescOpaque_t
-    Struct(355), // 930 t_cublasLtMatmulAlgo_t
-    Pointer(t_cublasLtMatmulAlgo_t, true), // 931 t_PC_cublasLtMatmulAlgo_t
-    Enum(202), // 932 t_cublasLtMatmulAlgoCapAttributes_t
-    Array(t_i32, 4), // 933 t_A4_i32
-    Struct(356), // 934 t_cublasLtMatmulHeuristicResult_t
-    Pointer(t_cublasLtMatmulHeuristicResult_t, false), // 935 t_P_cublasLtMatmulHeuristicResult_t
-    Enum(203), // 936 t_cublasLtMatmulAlgoConfigAttributes_t
-    Pointer(t_cublasLtMatmulAlgo_t, false), // 937 t_P_cublasLtMatmulAlgo_t
-    Array(t_u64, 10), // 938 t_A10_u64
-    Array(t_u64, 12), // 939 t_A12_u64
-    Struct(357), // 940 t_cublasLtMatmulPreferenceOpaque_t
-    Pointer(t_cublasLtMatmulPreferenceOpaque_t, false), // 941 t_P_cublasLtMatmulPreferenceOpaque_t
-    Pointer(t_P_cublasLtMatmulDescOpaque_t, false), // 942 t_P_P_cublasLtMatmulDescOpaque_t
-    Enum(204), // 943 t_cublasLtMatmulDescAttributes_t
-    Pointer(t_P_cublasLtMatmulPreferenceOpaque_t, false), // 944 t_P_P_cublasLtMatmulPreferenceOpaque_t
-    Enum(205), // 945 t_cublasLtMatmulPreferenceAttributes_t
-    Enum(206), // 946 t_cublasLtMatrixLayoutAttribute_t
-    Struct(360), // 947 t_cublasLtMatrixTransformDescOpaque_t
-    Pointer(t_cublasLtMatrixTransformDescOpaque_t, false), // 948 t_P_cublasLtMatrixTransformDescOpaque_t
-    Pointer(t_P_cublasLtMatrixTransformDescOpaque_t, false), // 949 t_P_P_cublasLtMatrixTransformDescOpaque_t
-    Enum(207), // 950 t_cublasLtMatrixTransformDescAttributes_t
-    Pointer(t_PC_f32, false), // 951 t_P_PC_f32
-    BFloat16, // 952 t_bf16
-    Pointer(t_bf16, true), // 953 t_PC_bf16
-    Pointer(t_PC_bf16, false), // 954 t_P_PC_bf16
-    Pointer(t_bf16, false), // 955 t_P_bf16
-    Pointer(t_P_bf16, false), // 956 t_P_P_bf16
-    Pointer(t_u8, true), // 957 t_PC_u8
-    Pointer(t_u8, false), // 958 t_P_u8
-    Handle(61), // 959 t_cublasXtHandle_t
-    Pointer(t_cublasXtHandle_t, false), // 960 t_P_cublasXtHandle_t
-    Enum(208), // 961 t_cublasXtPinnedMemMode_t
-    Pointer(t_cublasXtPinnedMemMode_t, false), // 962 t_P_cublasXtPinnedMemMode_t
-    Enum(209), // 963 t_cublasXtBlasOp_t
-    Enum(210), // 964 t_cublasXtOpType_t
-    Pointer(t_cuDoubleComplex, false), // 965 t_P_cuDoubleComplex
-    Pointer(t_P_cuDoubleComplex, false), // 966 t_P_P_cuDoubleComplex
-    Pointer(t_PC_cuDoubleComplex, false), // 967 t_P_PC_cuDoubleComplex
-    Enum(211), // 968 t_cudnnStatus_t
-    Status(211), // 969 t_cudnnStatus_t_status
-    Handle(62), // 970 t_cudnnHandle_t
-    Handle(63), // 971 t_cudnnActivationDescriptor_t
-    Handle(64), // 972 t_cudnnTensorDescriptor_t
-    Enum(212), // 973 t_cudnnDataType_t
-    Enum(213), // 974 t_cudnnBackendDescriptorType_t
-    Enum(214), // 975 t_cudnnBackendAttributeName_t
-    Enum(215), // 976 t_cudnnBackendAttributeType_t
-    Enum(216), // 977 t_cudnnBatchNormMode_t
-    Enum(217), // 978 t_cudnnBatchNormOps_t
-    Handle(65), // 979 t_cudnnRNNDescriptor_t
-    Enum(218), // 980 t_cudnnCTCLossAlgo_t
-    Handle(66), // 981 t_cudnnCTCLossDescriptor_t
-    Enum(219), // 982 t_cudnnCausalConv1dActivation_t
-    Handle(67), // 983 t_cudnnFilterDescriptor_t
-    Handle(68), // 984 t_cudnnConvolutionDescriptor_t
-    Enum(220), // 985 t_cudnnConvolutionBwdDataAlgo_t
-    Enum(221), // 986 t_cudnnConvolutionBwdFilterAlgo_t
-    Enum(222), // 987 t_cudnnConvolutionFwdAlgo_t
-    Handle(69), // 988 t_cudnnAlgorithmDescriptor_t
-    Pointer(t_cudnnHandle_t, false), // 989 t_P_cudnnHandle_t
-    Pointer(t_cudnnActivationDescriptor_t, false), // 990 t_P_cudnnActivationDescriptor_t
-    Pointer(t_cudnnAlgorithmDescriptor_t, false), // 991 t_P_cudnnAlgorithmDescriptor_t
-    Handle(70), // 992 t_cudnnAlgorithmPerformance_t
-    Pointer(t_cudnnAlgorithmPerformance_t, false), // 993 t_P_cudnnAlgorithmPerformance_t
-    Handle(71), // 994 t_cudnnAttnDescriptor_t
-    Pointer(t_cudnnAttnDescriptor_t, false), // 995 t_P_cudnnAttnDescriptor_t
-    Pointer(t_cudnnCTCLossDescriptor_t, false), // 996 t_P_cudnnCTCLossDescriptor_t
-    Pointer(t_cudnnConvolutionDescriptor_t, false), // 997 t_P_cudnnConvolutionDescriptor_t
-    Handle(72), // 998 t_cudnnDropoutDescriptor_t
-    Pointer(t_cudnnDropoutDescriptor_t, false), // 999 t_P_cudnnDropoutDescriptor_t
-    Pointer(t_cudnnFilterDescriptor_t, false), // 1000 t_P_cudnnFilterDescriptor_t
-    Handle(73), // 1001 t_cudnnFusedOpsConstParamPack_t
-    Pointer(t_cudnnFusedOpsConstParamPack_t, false), // 1002 t_P_cudnnFusedOpsConstParamPack_t
-    Enum(223), // 1003 t_cudnnFusedOps_t
-    Handle(74), // 1004 t_cudnnFusedOpsPlan_t
-    Pointer(t_cudnnFusedOpsPlan_t, false), // 1005 t_P_cudnnFusedOpsPlan_t
-    Handle(75), // 1006 t_cudnnFusedOpsVariantParamPack_t
-    Pointer(t_cudnnFusedOpsVariantParamPack_t, false), // 1007 t_P_cudnnFusedOpsVariantParamPack_t
-    Handle(76), // 1008 t_cudnnLRNDescriptor_t
-    Pointer(t_cudnnLRNDescriptor_t, false), // 1009 t_P_cudnnLRNDescriptor_t
-    Handle(77), // 1010 t_cudnnOpTensorDescriptor_t
-    Pointer(t_cudnnOpTensorDescriptor_t, false), // 1011 t_P_cudnnOpTensorDescriptor_t
-    Handle(78), // 1012 t_cudnnPersistentRNNPlan_t
-    Pointer(t_cudnnPersistentRNNPlan_t, false), // 1013 t_P_cudnnPersistentRNNPlan_t
-    Handle(79), // 1014 t_cudnnPoolingDescriptor_t
-    Pointer(t_cudnnPoolingDescriptor_t, false), // 1015 t_P_cudnnPoolingDescriptor_t
-    Handle(80), // 1016 t_cudnnRNNDataDescriptor_t
-    Pointer(t_cudnnRNNDataDescriptor_t, false), // 1017 t_P_cudnnRNNDataDescriptor_t
-    Pointer(t_cudnnRNNDescriptor_t, false), // 1018 t_P_cudnnRNNDescriptor_t
-    Handle(81), // 1019 t_cudnnReduceTensorDescriptor_t
-    Pointer(t_cudnnReduceTensorDescriptor_t, false), // 1020 t_P_cudnnReduceTensorDescriptor_t
-    Handle(82), // 1021 t_cudnnSeqDataDescriptor_t
-    Pointer(t_cudnnSeqDataDescriptor_t, false), // 1022 t_P_cudnnSeqDataDescriptor_t
-    Handle(83), // 1023 t_cudnnSpatialTransformerDescriptor_t
-    Pointer(t_cudnnSpatialTransformerDescriptor_t, false), // 1024 t_P_cudnnSpatialTransformerDescriptor_t
-    Pointer(t_cudnnTensorDescriptor_t, false), // 1025 t_P_cudnnTensorDescriptor_t
-    Handle(84), // 1026 t_cudnnTensorTransformDescriptor_t
-    Pointer(t_cudnnTensorTransformDescriptor_t, false), // 1027 t_P_cudnnTensorTransformDescriptor_t
-    Enum(224), // 1028 t_cudnnNormMode_t
-    Enum(225), // 1029 t_cudnnDivNormMode_t
-    Enum(226), // 1030 t_cudnnDeterminism_t
-    Enum(227), // 1031 t_cudnnMathType_t
-    Struct(361), // 1032 t_cudnnConvolutionBwdDataAlgoPerf_t
-    Pointer(t_cudnnConvolutionBwdDataAlgoPerf_t, false), // 1033 t_P_cudnnConvolutionBwdDataAlgoPerf_t
-    Struct(362), // 1034 t_cudnnConvolutionBwdFilterAlgoPerf_t
-    Pointer(t_cudnnConvolutionBwdFilterAlgoPerf_t, false), // 1035 t_P_cudnnConvolutionBwdFilterAlgoPerf_t
-    Struct(363), // 1036 t_cudnnConvolutionFwdAlgoPerf_t
-    Pointer(t_cudnnConvolutionFwdAlgoPerf_t, false), // 1037 t_P_cudnnConvolutionFwdAlgoPerf_t
-    Pointer(t_cudnnTensorDescriptor_t, true), // 1038 t_PC_cudnnTensorDescriptor_t
-    Enum(228), // 1039 t_cudnnActivationMode_t
-    Pointer(t_cudnnActivationMode_t, false), // 1040 t_P_cudnnActivationMode_t
-    Enum(229), // 1041 t_cudnnNanPropagation_t
-    Pointer(t_cudnnNanPropagation_t, false), // 1042 t_P_cudnnNanPropagation_t
-    Enum(230), // 1043 t_cudnnRNNAlgo_t
-    Union(365), // 1044 t_Algorithm
-    Struct(364), // 1045 t_cudnnAlgorithm_t
-    Pointer(t_cudnnAlgorithm_t, false), // 1046 t_P_cudnnAlgorithm_t
-    Pointer(t_cudnnStatus_t, false), // 1047 t_P_cudnnStatus_t
-    Pointer(t_cudnnDataType_t, false), // 1048 t_P_cudnnDataType_t
-    Pointer(t_cudnnMathType_t, false), // 1049 t_P_cudnnMathType_t
-    Enum(231), // 1050 t_cudnnLossNormalizationMode_t
-    Pointer(t_cudnnLossNormalizationMode_t, false), // 1051 t_P_cudnnLossNormalizationMode_t
-    Enum(232), // 1052 t_cudnnCTCGradMode_t
-    Pointer(t_cudnnCTCGradMode_t, false), // 1053 t_P_cudnnCTCGradMode_t
-    Enum(233), // 1054 t_cudnnConvolutionMode_t
-    Pointer(t_cudnnConvolutionMode_t, false), // 1055 t_P_cudnnConvolutionMode_t
-    Enum(234), // 1056 t_cudnnReorderType_t
-    Pointer(t_cudnnReorderType_t, false), // 1057 t_P_cudnnReorderType_t
-    Enum(235), // 1058 t_cudnnTensorFormat_t
-    Pointer(t_cudnnTensorFormat_t, false), // 1059 t_P_cudnnTensorFormat_t
-    Enum(236), // 1060 t_cudnnFusedOpsConstParamLabel_t
-    Enum(237), // 1061 t_cudnnFusedOpsVariantParamLabel_t
-    Enum(238), // 1062 t_cudnnMultiHeadAttnWeightKind_t
-    Enum(239), // 1063 t_cudnnNormOps_t
-    Enum(240), // 1064 t_cudnnNormAlgo_t
-    Enum(241), // 1065 t_cudnnOpTensorOp_t
-    Pointer(t_cudnnOpTensorOp_t, false), // 1066 t_P_cudnnOpTensorOp_t
-    Enum(242), // 1067 t_cudnnPoolingMode_t
-    Pointer(t_cudnnPoolingMode_t, false), // 1068 t_P_cudnnPoolingMode_t
-    Enum(243), // 1069 t_cudnnRNNBiasMode_t
-    Pointer(t_cudnnRNNBiasMode_t, false), // 1070 t_P_cudnnRNNBiasMode_t
-    Enum(244), // 1071 t_cudnnRNNDataLayout_t
-    Pointer(t_cudnnRNNDataLayout_t, false), // 1072 t_P_cudnnRNNDataLayout_t
-    Enum(245), // 1073 t_cudnnRNNInputMode_t
-    Pointer(t_cudnnRNNInputMode_t, false), // 1074 t_P_cudnnRNNInputMode_t
-    Enum(246), // 1075 t_cudnnDirectionMode_t
-    Pointer(t_cudnnDirectionMode_t, false), // 1076 t_P_cudnnDirectionMode_t
-    Enum(247), // 1077 t_cudnnRNNMode_t
-    Pointer(t_cudnnRNNMode_t, false), // 1078 t_P_cudnnRNNMode_t
-    Pointer(t_cudnnRNNAlgo_t, false), // 1079 t_P_cudnnRNNAlgo_t
-    Enum(248), // 1080 t_cudnnForwardMode_t
-    Enum(249), // 1081 t_cudnnReduceTensorOp_t
-    Pointer(t_cudnnReduceTensorOp_t, false), // 1082 t_P_cudnnReduceTensorOp_t
-    Enum(250), // 1083 t_cudnnReduceTensorIndices_t
-    Pointer(t_cudnnReduceTensorIndices_t, false), // 1084 t_P_cudnnReduceTensorIndices_t
-    Enum(251), // 1085 t_cudnnIndicesType_t
-    Pointer(t_cudnnIndicesType_t, false), // 1086 t_P_cudnnIndicesType_t
-    Enum(252), // 1087 t_cudnnSeqDataAxis_t
-    Pointer(t_cudnnSeqDataAxis_t, false), // 1088 t_P_cudnnSeqDataAxis_t
-    Enum(253), // 1089 t_cudnnFoldingDirection_t
-    Pointer(t_cudnnFoldingDirection_t, false), // 1090 t_P_cudnnFoldingDirection_t
-    Struct(366), // 1091 t_cudnnGnnCscGraph_t
-    Pointer(t_cudnnGnnCscGraph_t, true), // 1092 t_PC_cudnnGnnCscGraph_t
-    Enum(254), // 1093 t_cudnnGnnAggOp_t
-    Enum(255), // 1094 t_cudnnGnnActivationOp_t
-    Struct(367), // 1095 t_cudnnGnnMhaParams_t
-    Pointer(t_cudnnGnnMhaParams_t, true), // 1096 t_PC_cudnnGnnMhaParams_t
-    Enum(256), // 1097 t_cudnnLRNMode_t
-    Enum(257), // 1098 t_cudnnWgradMode_t
-    Enum(258), // 1099 t_cudnnErrQueryMode_t
-    Enum(259), // 1100 t_cudnnRNNClipMode_t
-    Pointer(t_cudnnRNNClipMode_t, false), // 1101 t_P_cudnnRNNClipMode_t
-    Pointer(t_cudnnSeqDataAxis_t, true), // 1102 t_PC_cudnnSeqDataAxis_t
-    Enum(260), // 1103 t_cudnnSamplerType_t
-    Enum(261), // 1104 t_cudnnSoftmaxAlgorithm_t
-    Enum(262), // 1105 t_cudnnSoftmaxMode_t
-    Enum(263), // 1106 t_cufftResult
-    Status(263), // 1107 t_cufftResult_status
-    Enum(264), // 1108 t_cufftType
-    Enum(265), // 1109 t_cufftProperty
-    Enum(266), // 1110 t_cufftXtCallbackType
-    Array(t_i32, 64), // 1111 t_A64_i32
-    Array(t_P_void, 64), // 1112 t_A64_P_void
-    Array(t_u64, 64), // 1113 t_A64_u64
-    Struct(369), // 1114 t_cudaXtDesc
-    Pointer(t_cudaXtDesc, false), // 1115 t_P_cudaXtDesc
-    Enum(267), // 1116 t_libFormat
-    Struct(368), // 1117 t_cudaLibXtDesc
-    Pointer(t_cudaLibXtDesc, false), // 1118 t_P_cudaLibXtDesc
-    Pointer(t_P_cudaLibXtDesc, false), // 1119 t_P_P_cudaLibXtDesc
-    Enum(268), // 1120 t_cufftXtSubFormat
-    Enum(269), // 1121 t_cufftXtCopyType
-    Enum(270), // 1122 t_cufftXtQueryType
-    Array(t_u64, 3), // 1123 t_A3_u64
-    Struct(370), // 1124 t_cufftBox3d
-    Pointer(t_cufftBox3d, true), // 1125 t_PC_cufftBox3d
-    Enum(271), // 1126 t_cufftXtWorkAreaPolicy
-    Enum(272), // 1127 t_CUfileOpError
-    Struct(371), // 1128 t_CUfileError_t
-    Flags(273, 4), // 1129 t_CUfileStatus_t_in4
-    Struct(372), // 1130 t_CUfileIOEvents_t
-    Pointer(t_CUfileIOEvents_t, false), // 1131 t_P_CUfileIOEvents_t
-    Enum(274), // 1132 t_CUfileBatchMode_t
-    Struct(375), // 1133 t_CUfileIOParams_t_u_batch
-    Union(374), // 1134 t_CUfileIOParams_t_u
-    Enum(275), // 1135 t_CUfileOpcode_t
-    Struct(373), // 1136 t_CUfileIOParams_t
-    Pointer(t_CUfileIOParams_t, false), // 1137 t_P_CUfileIOParams_t
-    Flags(276, 4), // 1138 t_CUfileDriverStatusFlags_t_in4
-    Flags(277, 4), // 1139 t_CUfileP2PFlags_t_in4
-    Pointer(t_CUfileP2PFlags_t_in4, false), // 1140 t_P_CUfileP2PFlags_t_in4
-    Struct(377), // 1141 t_CUfileDrvProps_t_nvfs
-    Struct(376), // 1142 t_CUfileDrvProps_t
-    Pointer(t_CUfileDrvProps_t, false), // 1143 t_P_CUfileDrvProps_t
-    Enum(278), // 1144 t_CUFileBoolConfigParameter_t
-    Pointer(t_bool1, false), // 1145 t_P_bool1
-    Enum(279), // 1146 t_CUFileSizeTConfigParameter_t
-    Enum(280), // 1147 t_CUFileStringConfigParameter_t
-    Struct(379), // 1148 t_CUfileOpCounter_t
-    Struct(378), // 1149 t_CUfileStatsLevel1_t
-    Pointer(t_CUfileStatsLevel1_t, false), // 1150 t_P_CUfileStatsLevel1_t
-    Struct(380), // 1151 t_CUfileStatsLevel2_t
-    Pointer(t_CUfileStatsLevel2_t, false), // 1152 t_P_CUfileStatsLevel2_t
-    Array(t_char, 16), // 1153 t_A16_char
-    Struct(382), // 1154 t_CUfilePerGpuStats_t
-    Array(t_CUfilePerGpuStats_t, 16), // 1155 t_A16_CUfilePerGpuStats_t
-    Struct(381), // 1156 t_CUfileStatsLevel3_t
-    Pointer(t_CUfileStatsLevel3_t, false), // 1157 t_P_CUfileStatsLevel3_t
-    Enum(281), // 1158 t_CUfileFileHandleType
-    Union(384), // 1159 t_CUfileDescr_t_handle
-    Struct(385), // 1160 t_CUfileFSOps_t
-    Pointer(t_CUfileFSOps_t, true), // 1161 t_PC_CUfileFSOps_t
-    Struct(383), // 1162 t_CUfileDescr_t
-    Pointer(t_CUfileDescr_t, false), // 1163 t_P_CUfileDescr_t
-    Struct(386), // 1164 t_CUfileIOVec_t
-    Pointer(t_CUfileIOVec_t, true), // 1165 t_PC_CUfileIOVec_t
-    Enum(282), // 1166 t_curandStatus_t
-    Status(282), // 1167 t_curandStatus_t_status
-    Handle(85), // 1168 t_curandGenerator_t
-    Pointer(t_curandGenerator_t, false), // 1169 t_P_curandGenerator_t
-    Enum(283), // 1170 t_curandRngType_t
-    Handle(86), // 1171 t_curandDiscreteDistribution_t
-    Pointer(t_curandDiscreteDistribution_t, false), // 1172 t_P_curandDiscreteDistribution_t
-    Enum(284), // 1173 t_curandMethod_t
-    Array(t_u32, 32), // 1174 t_A32_u32
-    Pointer(t_A32_u32, false), // 1175 t_P_A32_u32
-    Pointer(t_P_A32_u32, false), // 1176 t_P_P_A32_u32
-    Enum(285), // 1177 t_curandDirectionVectorSet_t
-    Pointer(t_A64_u64, false), // 1178 t_P_A64_u64
-    Pointer(t_P_A64_u64, false), // 1179 t_P_P_A64_u64
-    Pointer(t_P_u32, false), // 1180 t_P_P_u32
-    Pointer(t_P_u64, false), // 1181 t_P_P_u64
-    Enum(286), // 1182 t_curandOrdering_t
-    Enum(287), // 1183 t_cusolverStatus_t
-    Status(287), // 1184 t_cusolverStatus_t_status
-    Handle(87), // 1185 t_cusolverDnHandle_t
-    Int { bytes: 1, signed: true }, // 1186 t_i8
-    Enum(288), // 1187 t_cusolverEigMode_t
-    Handle(88), // 1188 t_gesvdjInfo_t
-    Enum(289), // 1189 t_cusolverEigRange_t
-    Handle(89), // 1190 t_syevjInfo_t
-    Enum(290), // 1191 t_cusolverEigType_t
-    Pointer(t_cusolverDnHandle_t, false), // 1192 t_P_cusolverDnHandle_t
-    Pointer(t_gesvdjInfo_t, false), // 1193 t_P_gesvdjInfo_t
-    Handle(90), // 1194 t_cusolverDnParams_t
-    Pointer(t_cusolverDnParams_t, false), // 1195 t_P_cusolverDnParams_t
-    Pointer(t_syevjInfo_t, false), // 1196 t_P_syevjInfo_t
-    Enum(291), // 1197 t_cusolverDeterministicMode_t
-    Pointer(t_cusolverDeterministicMode_t, false), // 1198 t_P_cusolverDeterministicMode_t
-    Enum(292), // 1199 t_cudaEmulationStrategy
-    Pointer(t_cudaEmulationStrategy, false), // 1200 t_P_cudaEmulationStrategy
-    Enum(293), // 1201 t_cusolverMathMode_t
-    Pointer(t_cusolverMathMode_t, false), // 1202 t_P_cusolverMathMode_t
-    Handle(91), // 1203 t_cusolverDnIRSInfos_t
-    Pointer(t_cusolverDnIRSInfos_t, false), // 1204 t_P_cusolverDnIRSInfos_t
-    Handle(92), // 1205 t_cusolverDnIRSParams_t
-    Pointer(t_cusolverDnIRSParams_t, false), // 1206 t_P_cusolverDnIRSParams_t
-    Enum(294), // 1207 t_cusolverIRSRefinement_t
-    Enum(295), // 1208 t_cusolverPrecType_t
-    Enum(296), // 1209 t_cusolverDnFunction_t
-    Enum(297), // 1210 t_cusolverAlgMode_t
-    Enum(298), // 1211 t_cusolverDirectMode_t
-    Enum(299), // 1212 t_cusolverStorevMode_t
-    Enum(300), // 1213 t_cusolverEigComp_t
-    Handle(93), // 1214 t_cusolverMgHandle_t
-    Pointer(t_cusolverMgHandle_t, false), // 1215 t_P_cusolverMgHandle_t
-    Enum(301), // 1216 t_cusolverMgGridMapping_t
-    Handle(94), // 1217 t_cusolverRfHandle_t
-    Pointer(t_cusolverRfHandle_t, false), // 1218 t_P_cusolverRfHandle_t
-    Enum(302), // 1219 t_cusolverRfFactorization_t
-    Pointer(t_cusolverRfFactorization_t, false), // 1220 t_P_cusolverRfFactorization_t
-    Enum(303), // 1221 t_cusolverRfTriangularSolve_t
-    Pointer(t_cusolverRfTriangularSolve_t, false), // 1222 t_P_cusolverRfTriangularSolve_t
-    Enum(304), // 1223 t_cusolverRfMatrixFormat_t
-    Pointer(t_cusolverRfMatrixFormat_t, false), // 1224 t_P_cusolverRfMatrixFormat_t
-    Enum(305), // 1225 t_cusolverRfUnitDiagonal_t
-    Pointer(t_cusolverRfUnitDiagonal_t, false), // 1226 t_P_cusolverRfUnitDiagonal_t
-    Enum(306), // 1227 t_cusolverRfNumericBoostReport_t
-    Pointer(t_cusolverRfNumericBoostReport_t, false), // 1228 t_P_cusolverRfNumericBoostReport_t
-    Enum(307), // 1229 t_cusolverRfResetValuesFastMode_t
-    Pointer(t_cusolverRfResetValuesFastMode_t, false), // 1230 t_P_cusolverRfResetValuesFastMode_t
-    Handle(95), // 1231 t_cusolverSpHandle_t
-    Handle(96), // 1232 t_cusparseMatDescr_t
-    Handle(97), // 1233 t_csrcholInfo_t
-    Handle(98), // 1234 t_csrcholInfoHost_t
-    Handle(99), // 1235 t_csrluInfoHost_t
-    Handle(100), // 1236 t_csrqrInfo_t
-    Handle(101), // 1237 t_csrqrInfoHost_t
-    Pointer(t_cusolverSpHandle_t, false), // 1238 t_P_cusolverSpHandle_t
-    Pointer(t_csrcholInfo_t, false), // 1239 t_P_csrcholInfo_t
-    Pointer(t_csrcholInfoHost_t, false), // 1240 t_P_csrcholInfoHost_t
-    Pointer(t_csrluInfoHost_t, false), // 1241 t_P_csrluInfoHost_t
-    Pointer(t_csrqrInfo_t, false), // 1242 t_P_csrqrInfo_t
-    Pointer(t_csrqrInfoHost_t, false), // 1243 t_P_csrqrInfoHost_t
-    Enum(308), // 1244 t_cusparseStatus_t
-    Status(308), // 1245 t_cusparseStatus_t_status
-    Handle(102), // 1246 t_cusparseHandle_t
-    Handle(103), // 1247 t_cusparseSpVecDescr_t
-    Handle(104), // 1248 t_cusparseDnVecDescr_t
-    Handle(105), // 1249 t_cusparseConstSpVecDescr_t
-    Handle(106), // 1250 t_cusparseSpMatDescr_t
-    Enum(309), // 1251 t_cusparseIndexType_t
-    Pointer(t_cusparseIndexType_t, false), // 1252 t_P_cusparseIndexType_t
-    Enum(310), // 1253 t_cusparseIndexBase_t
-    Pointer(t_cusparseIndexBase_t, false), // 1254 t_P_cusparseIndexBase_t
-    Pointer(t_cudaDataType, false), // 1255 t_P_cudaDataType
-    Enum(311), // 1256 t_cusparseDirection_t
-    Handle(107), // 1257 t_bsric02Info_t
-    Enum(312), // 1258 t_cusparseSolvePolicy_t
-    Handle(108), // 1259 t_bsrilu02Info_t
-    Enum(313), // 1260 t_cusparseOperation_t
-    Handle(109), // 1261 t_bsrsm2Info_t
-    Handle(110), // 1262 t_bsrsv2Info_t
-    Handle(111), // 1263 t_csru2csrInfo_t
-    Handle(112), // 1264 t_cusparseColorInfo_t
-    Handle(113), // 1265 t_csrgemm2Info_t
-    Handle(114), // 1266 t_csric02Info_t
-    Handle(115), // 1267 t_csrilu02Info_t
-    Handle(116), // 1268 t_csrsm2Info_t
-    Handle(117), // 1269 t_csrsv2Info_t
-    Enum(314), // 1270 t_cusparseAction_t
-    Handle(118), // 1271 t_cusparseConstSpMatDescr_t
-    Handle(119), // 1272 t_cusparseConstDnMatDescr_t
-    Enum(315), // 1273 t_cusparseOrder_t
-    Pointer(t_cusparseOrder_t, false), // 1274 t_P_cusparseOrder_t
-    Handle(120), // 1275 t_cusparseConstDnVecDescr_t
-    Handle(121), // 1276 t_cusparseDnMatDescr_t
-    Pointer(t_cusparseHandle_t, false), // 1277 t_P_cusparseHandle_t
-    Pointer(t_cusparseSpMatDescr_t, false), // 1278 t_P_cusparseSpMatDescr_t
-    Pointer(t_bsric02Info_t, false), // 1279 t_P_bsric02Info_t
-    Pointer(t_bsrilu02Info_t, false), // 1280 t_P_bsrilu02Info_t
-    Pointer(t_bsrsm2Info_t, false), // 1281 t_P_bsrsm2Info_t
-    Pointer(t_bsrsv2Info_t, false), // 1282 t_P_bsrsv2Info_t
-    Pointer(t_cusparseColorInfo_t, false), // 1283 t_P_cusparseColorInfo_t
-    Pointer(t_cusparseConstSpMatDescr_t, false), // 1284 t_P_cusparseConstSpMatDescr_t
-    Pointer(t_cusparseConstDnMatDescr_t, false), // 1285 t_P_cusparseConstDnMatDescr_t
-    Pointer(t_cusparseConstDnVecDescr_t, false), // 1286 t_P_cusparseConstDnVecDescr_t
-    Pointer(t_cusparseConstSpVecDescr_t, false), // 1287 t_P_cusparseConstSpVecDescr_t
-    Pointer(t_csrgemm2Info_t, false), // 1288 t_P_csrgemm2Info_t
-    Pointer(t_csric02Info_t, false), // 1289 t_P_csric02Info_t
-    Pointer(t_csrilu02Info_t, false), // 1290 t_P_csrilu02Info_t
-    Pointer(t_csrsm2Info_t, false), // 1291 t_P_csrsm2Info_t
-    Pointer(t_csrsv2Info_t, false), // 1292 t_P_csrsv2Info_t
-    Pointer(t_csru2csrInfo_t, false), // 1293 t_P_csru2csrInfo_t
-    Pointer(t_cusparseDnMatDescr_t, false), // 1294 t_P_cusparseDnMatDescr_t
-    Pointer(t_cusparseDnVecDescr_t, false), // 1295 t_P_cusparseDnVecDescr_t
-    Pointer(t_cusparseMatDescr_t, false), // 1296 t_P_cusparseMatDescr_t
-    Handle(122), // 1297 t_pruneInfo_t
-    Pointer(t_pruneInfo_t, false), // 1298 t_P_pruneInfo_t
-    Pointer(t_cusparseSpVecDescr_t, false), // 1299 t_P_cusparseSpVecDescr_t
-    Enum(316), // 1300 t_cusparseCsr2CscAlg_t
-    Enum(317), // 1301 t_cusparseAlgMode_t
-    Enum(318), // 1302 t_cusparseDenseToSparseAlg_t
-    Enum(319), // 1303 t_cusparseColorAlg_t
-    Pointer(t_cusparseColorAlg_t, false), // 1304 t_P_cusparseColorAlg_t
-    Enum(320), // 1305 t_cusparseDiagType_t
-    Enum(321), // 1306 t_cusparseFillMode_t
-    Enum(322), // 1307 t_cusparseMatrixType_t
-    Enum(323), // 1308 t_cusparsePointerMode_t
-    Pointer(t_cusparsePointerMode_t, false), // 1309 t_P_cusparsePointerMode_t
-    Enum(324), // 1310 t_cusparseSDDMMAlg_t
-    Enum(325), // 1311 t_cusparseSpGEAMAlg_t
-    Handle(123), // 1312 t_cusparseSpGEAMDescr_t
-    Pointer(t_cusparseSpGEAMDescr_t, false), // 1313 t_P_cusparseSpGEAMDescr_t
-    Enum(326), // 1314 t_cusparseSpGEMMAlg_t
-    Handle(124), // 1315 t_cusparseSpGEMMDescr_t
-    Pointer(t_cusparseSpGEMMDescr_t, false), // 1316 t_P_cusparseSpGEMMDescr_t
-    Enum(327), // 1317 t_cusparseSpMMAlg_t
-    Handle(125), // 1318 t_cusparseSpMMOpPlan_t
-    Pointer(t_cusparseSpMMOpPlan_t, false), // 1319 t_P_cusparseSpMMOpPlan_t
-    Enum(328), // 1320 t_cusparseSpMMOpAlg_t
-    Enum(329), // 1321 t_cusparseSpMVAlg_t
-    Enum(330), // 1322 t_cusparseSpMatAttribute_t
-    Enum(331), // 1323 t_cusparseFormat_t
-    Pointer(t_cusparseFormat_t, false), // 1324 t_P_cusparseFormat_t
-    Enum(332), // 1325 t_cusparseSpSMAlg_t
-    Handle(126), // 1326 t_cusparseSpSMDescr_t
-    Pointer(t_cusparseSpSMDescr_t, false), // 1327 t_P_cusparseSpSMDescr_t
-    Enum(333), // 1328 t_cusparseSpSMUpdate_t
-    Enum(334), // 1329 t_cusparseSpSVAlg_t
-    Handle(127), // 1330 t_cusparseSpSVDescr_t
-    Pointer(t_cusparseSpSVDescr_t, false), // 1331 t_P_cusparseSpSVDescr_t
-    Enum(335), // 1332 t_cusparseSpSVUpdate_t
-    Enum(336), // 1333 t_cusparseSparseToDenseAlg_t
-    Enum(337), // 1334 t_ncclResult_t
-    Status(337), // 1335 t_ncclResult_t_status
-    Enum(338), // 1336 t_ncclDataType_t
-    Handle(128), // 1337 t_ncclComm_t
-    Struct(388), // 1338 t_ncclConfigExt_t
-    Pointer(t_ncclConfigExt_t, false), // 1339 t_P_ncclConfigExt_t
-    Struct(389), // 1340 t_ncclConfigExt_t_key
-    Union(390), // 1341 t_ncclConfigExt_t_val
-    Struct(387), // 1342 t_ncclCollConfig_t
-    Pointer(t_ncclCollConfig_t, true), // 1343 t_PC_ncclCollConfig_t
-    Enum(339), // 1344 t_ncclRedOp_t
-    Pointer(t_ncclResult_t, false), // 1345 t_P_ncclResult_t
-    Array(t_char, 128), // 1346 t_A128_char
-    Struct(391), // 1347 t_ncclUniqueId
-    Pointer(t_ncclUniqueId, false), // 1348 t_P_ncclUniqueId
-    Pointer(t_ncclUniqueId, true), // 1349 t_PC_ncclUniqueId
-    Pointer(t_ncclComm_t, false), // 1350 t_P_ncclComm_t
-    Struct(392), // 1351 t_ncclConfig_t
-    Pointer(t_ncclConfig_t, false), // 1352 t_P_ncclConfig_t
-    Enum(340), // 1353 t_ncclCommMemStat_t
-    Handle(129), // 1354 t_ncclWindow_t
-    Pointer(t_ncclWindow_t, false), // 1355 t_P_ncclWindow_t
-    Struct(393), // 1356 t_ncclSimInfo_t
-    Pointer(t_ncclSimInfo_t, false), // 1357 t_P_ncclSimInfo_t
-    Handle(130), // 1358 t_ncclParamHandle_t
-    Pointer(t_ncclParamHandle_t, false), // 1359 t_P_ncclParamHandle_t
-    Pointer(t_P_PC_char, false), // 1360 t_P_P_PC_char
-    Int { bytes: 2, signed: true }, // 1361 t_i16
-    Pointer(t_i16, false), // 1362 t_P_i16
-    Pointer(t_i8, false), // 1363 t_P_i8
-    Pointer(t_u16, false), // 1364 t_P_u16
-    Pointer(t_ncclRedOp_t, false), // 1365 t_P_ncclRedOp_t
-    Enum(341), // 1366 t_ncclScalarResidence_t
-    Struct(394), // 1367 t_ncclEncryptionConfig_t
-    Pointer(t_ncclEncryptionConfig_t, true), // 1368 t_PC_ncclEncryptionConfig_t
-    Struct(395), // 1369 t_ncclWaitSignalDesc_t
-    Pointer(t_ncclWaitSignalDesc_t, false), // 1370 t_P_ncclWaitSignalDesc_t
-    Enum(342), // 1371 t_nvFatbinResult
-    Status(342), // 1372 t_nvFatbinResult_status
-    Handle(131), // 1373 t_nvFatbinHandle
-    Pointer(t_nvFatbinHandle, false), // 1374 t_P_nvFatbinHandle
-    Enum(343), // 1375 t_nvJitLinkResult
-    Status(343), // 1376 t_nvJitLinkResult_status
-    Handle(132), // 1377 t_nvJitLinkHandle
-    Enum(344), // 1378 t_nvJitLinkInputType
-    Pointer(t_nvJitLinkHandle, false), // 1379 t_P_nvJitLinkHandle
-    Enum(345), // 1380 t_nvjpegStatus_t
-    Status(345), // 1381 t_nvjpegStatus_t_status
-    Handle(133), // 1382 t_nvjpegHandle_t
-    Struct(396), // 1383 t_nvjpegDevAllocator_t
-    Pointer(t_nvjpegDevAllocator_t, false), // 1384 t_P_nvjpegDevAllocator_t
-    Handle(134), // 1385 t_nvjpegBufferDevice_t
-    Pointer(t_nvjpegBufferDevice_t, false), // 1386 t_P_nvjpegBufferDevice_t
-    Struct(397), // 1387 t_nvjpegDevAllocatorV2_t
-    Pointer(t_nvjpegDevAllocatorV2_t, false), // 1388 t_P_nvjpegDevAllocatorV2_t
-    Struct(398), // 1389 t_nvjpegPinnedAllocator_t
-    Pointer(t_nvjpegPinnedAllocator_t, false), // 1390 t_P_nvjpegPinnedAllocator_t
-    Handle(135), // 1391 t_nvjpegBufferPinned_t
-    Pointer(t_nvjpegBufferPinned_t, false), // 1392 t_P_nvjpegBufferPinned_t
-    Struct(399), // 1393 t_nvjpegPinnedAllocatorV2_t
-    Pointer(t_nvjpegPinnedAllocatorV2_t, false), // 1394 t_P_nvjpegPinnedAllocatorV2_t
-    Enum(346), // 1395 t_nvjpegBackend_t
-    Pointer(t_nvjpegHandle_t, false), // 1396 t_P_nvjpegHandle_t
-    Handle(136), // 1397 t_nvjpegJpegState_t
-    Enum(347), // 1398 t_nvjpegOutputFormat_t
-    Array(t_P_u8, 4), // 1399 t_A4_P_u8
-    Array(t_u64, 4), // 1400 t_A4_u64
-    Struct(400), // 1401 t_nvjpegImage_t
-    Pointer(t_nvjpegImage_t, false), // 1402 t_P_nvjpegImage_t
-    Pointer(t_PC_u8, false), // 1403 t_P_PC_u8
-    Handle(137), // 1404 t_nvjpegDecodeParams_t
-    Pointer(t_nvjpegDecodeParams_t, false), // 1405 t_P_nvjpegDecodeParams_t
-    Enum(348), // 1406 t_nvjpegChromaSubsampling_t
-    Handle(138), // 1407 t_nvjpegJpegStream_t
-    Handle(139), // 1408 t_nvjpegJpegDecoder_t
-    Enum(349), // 1409 t_nvjpegExifOrientation_t
-    Enum(350), // 1410 t_nvjpegScaleFactor_t
-    Pointer(t_nvjpegJpegDecoder_t, false), // 1411 t_P_nvjpegJpegDecoder_t
-    Pointer(t_nvjpegJpegState_t, false), // 1412 t_P_nvjpegJpegState_t
-    Handle(140), // 1413 t_nvjpegEncoderState_t
-    Handle(141), // 1414 t_nvjpegEncoderParams_t
-    Pointer(t_nvjpegImage_t, true), // 1415 t_PC_nvjpegImage_t
-    Enum(351), // 1416 t_nvjpegInputFormat_t
-    Pointer(t_nvjpegEncoderParams_t, false), // 1417 t_P_nvjpegEncoderParams_t
-    Enum(352), // 1418 t_nvjpegJpegEncoding_t
-    Pointer(t_nvjpegEncoderState_t, false), // 1419 t_P_nvjpegEncoderState_t
-    Enum(353), // 1420 t_nvjpegEncBackend_t
-    Pointer(t_nvjpegChromaSubsampling_t, false), // 1421 t_P_nvjpegChromaSubsampling_t
-    Pointer(t_nvjpegJpegStream_t, false), // 1422 t_P_nvjpegJpegStream_t
-    Pointer(t_nvjpegExifOrientation_t, false), // 1423 t_P_nvjpegExifOrientation_t
-    Pointer(t_nvjpegJpegEncoding_t, false), // 1424 t_P_nvjpegJpegEncoding_t
-    Enum(354), // 1425 t_nvmlReturn_t
-    Status(354), // 1426 t_nvmlReturn_t_status
-    Handle(142), // 1427 t_nvmlComputeInstance_t
-    Handle(143), // 1428 t_nvmlDevice_t
-    Handle(144), // 1429 t_nvmlGpuInstance_t
-    Struct(402), // 1430 t_nvmlComputeInstancePlacement_t
-    Struct(401), // 1431 t_nvmlComputeInstanceInfo_t
-    Pointer(t_nvmlComputeInstanceInfo_t, false), // 1432 t_P_nvmlComputeInstanceInfo_t
-    Enum(355), // 1433 t_nvmlEccCounterType_t
-    Enum(356), // 1434 t_nvmlValueType_t
-    Union(404), // 1435 t_nvmlValue_t
-    Struct(403), // 1436 t_nvmlFieldValue_t
-    Pointer(t_nvmlFieldValue_t, false), // 1437 t_P_nvmlFieldValue_t
-    Pointer(t_nvmlGpuInstance_t, false), // 1438 t_P_nvmlGpuInstance_t
-    Struct(405), // 1439 t_nvmlGpuInstancePlacement_t
-    Pointer(t_nvmlGpuInstancePlacement_t, true), // 1440 t_PC_nvmlGpuInstancePlacement_t
-    Array(t_char, 32), // 1441 t_A32_char
-    Struct(406), // 1442 t_nvmlPciInfo_t
-    Pointer(t_nvmlPciInfo_t, false), // 1443 t_P_nvmlPciInfo_t
-    Enum(357), // 1444 t_nvmlEnableState_t
-    Enum(358), // 1445 t_nvmlRestrictedAPI_t
-    Pointer(t_nvmlEnableState_t, false), // 1446 t_P_nvmlEnableState_t
-    Array(t_u32, 5), // 1447 t_A5_u32
-    Struct(407), // 1448 t_nvmlAccountingStats_t
-    Pointer(t_nvmlAccountingStats_t, false), // 1449 t_P_nvmlAccountingStats_t
-    Struct(408), // 1450 t_nvmlAccountingStats_v2_t
-    Pointer(t_nvmlAccountingStats_v2_t, false), // 1451 t_P_nvmlAccountingStats_v2_t
-    Struct(409), // 1452 t_nvmlAdaptiveTgpModeInfo_v1_t
-    Pointer(t_nvmlAdaptiveTgpModeInfo_v1_t, false), // 1453 t_P_nvmlAdaptiveTgpModeInfo_v1_t
-    Struct(410), // 1454 t_nvmlDeviceAddressingMode_t
-    Pointer(t_nvmlDeviceAddressingMode_t, false), // 1455 t_P_nvmlDeviceAddressingMode_t
-    Enum(359), // 1456 t_nvmlClockType_t
-    Struct(411), // 1457 t_nvmlDeviceAttributes_t
-    Pointer(t_nvmlDeviceAttributes_t, false), // 1458 t_P_nvmlDeviceAttributes_t
-    Struct(412), // 1459 t_nvmlBAR1Memory_t
-    Pointer(t_nvmlBAR1Memory_t, false), // 1460 t_P_nvmlBAR1Memory_t
-    Struct(413), // 1461 t_nvmlBBXTimeData_v1_t
-    Pointer(t_nvmlBBXTimeData_v1_t, false), // 1462 t_P_nvmlBBXTimeData_v1_t
-    Struct(415), // 1463 t_nvmlEccBankRemapperHistogram_v1_t
-    Struct(414), // 1464 t_nvmlEccBankRemapperStatus_v1_t
-    Pointer(t_nvmlEccBankRemapperStatus_v1_t, false), // 1465 t_P_nvmlEccBankRemapperStatus_v1_t
-    Enum(360), // 1466 t_nvmlBrandType_t
-    Pointer(t_nvmlBrandType_t, false), // 1467 t_P_nvmlBrandType_t
-    Enum(361), // 1468 t_nvmlBridgeChipType_t
-    Struct(417), // 1469 t_nvmlBridgeChipInfo_t
-    Array(t_nvmlBridgeChipInfo_t, 128), // 1470 t_A128_nvmlBridgeChipInfo_t
-    Struct(416), // 1471 t_nvmlBridgeChipHierarchy_t
-    Pointer(t_nvmlBridgeChipHierarchy_t, false), // 1472 t_P_nvmlBridgeChipHierarchy_t
-    Struct(418), // 1473 t_nvmlC2cModeInfo_v1_t
-    Pointer(t_nvmlC2cModeInfo_v1_t, false), // 1474 t_P_nvmlC2cModeInfo_v1_t
-    Struct(419), // 1475 t_nvmlDeviceCapabilities_t
-    Pointer(t_nvmlDeviceCapabilities_t, false), // 1476 t_P_nvmlDeviceCapabilities_t
-    Struct(421), // 1477 t_nvmlClkMonFaultInfo_t
-    Array(t_nvmlClkMonFaultInfo_t, 32), // 1478 t_A32_nvmlClkMonFaultInfo_t
-    Struct(420), // 1479 t_nvmlClkMonStatus_t
-    Pointer(t_nvmlClkMonStatus_t, false), // 1480 t_P_nvmlClkMonStatus_t
-    Enum(362), // 1481 t_nvmlClockId_t
-    Enum(363), // 1482 t_nvmlPstates_t
-    Struct(422), // 1483 t_nvmlClockOffset_t
-    Pointer(t_nvmlClockOffset_t, false), // 1484 t_P_nvmlClockOffset_t
-    Enum(364), // 1485 t_nvmlComputeMode_t
-    Pointer(t_nvmlComputeMode_t, false), // 1486 t_P_nvmlComputeMode_t
-    Struct(423), // 1487 t_nvmlProcessInfo_v1_t
-    Pointer(t_nvmlProcessInfo_v1_t, false), // 1488 t_P_nvmlProcessInfo_v1_t
-    Struct(424), // 1489 t_nvmlProcessInfo_t
-    Pointer(t_nvmlProcessInfo_t, false), // 1490 t_P_nvmlProcessInfo_t
-    Array(t_u8, 32), // 1491 t_A32_u8
-    Array(t_u8, 8192), // 1492 t_A8192_u8
-    Array(t_u8, 4096), // 1493 t_A4096_u8
-    Struct(425), // 1494 t_nvmlConfComputeGpuAttestationReport_t
-    Pointer(t_nvmlConfComputeGpuAttestationReport_t, false), // 1495 t_P_nvmlConfComputeGpuAttestationReport_t
-    Array(t_u8, 5120), // 1496 t_A5120_u8
-    Struct(426), // 1497 t_nvmlConfComputeGpuCertificate_t
-    Pointer(t_nvmlConfComputeGpuCertificate_t, false), // 1498 t_P_nvmlConfComputeGpuCertificate_t
-    Struct(427), // 1499 t_nvmlConfComputeMemSizeInfo_t
-    Pointer(t_nvmlConfComputeMemSizeInfo_t, false), // 1500 t_P_nvmlConfComputeMemSizeInfo_t
-    Struct(428), // 1501 t_nvmlMemory_t
-    Pointer(t_nvmlMemory_t, false), // 1502 t_P_nvmlMemory_t
-    Enum(365), // 1503 t_nvmlCoolerControl_t
-    Flags(366, 4), // 1504 t_nvmlCoolerTarget_t_in4
-    Struct(429), // 1505 t_nvmlCoolerInfo_t
-    Pointer(t_nvmlCoolerInfo_t, false), // 1506 t_P_nvmlCoolerInfo_t
-    Array(t_char, 2048), // 1507 t_A2048_char
-    Struct(430), // 1508 t_nvmlDeviceCurrentClockFreqs_t
-    Pointer(t_nvmlDeviceCurrentClockFreqs_t, false), // 1509 t_P_nvmlDeviceCurrentClockFreqs_t
-    Enum(367), // 1510 t_nvmlMemoryErrorType_t
-    Struct(431), // 1511 t_nvmlEccErrorCounts_t
-    Pointer(t_nvmlEccErrorCounts_t, false), // 1512 t_P_nvmlEccErrorCounts_t
-    Pointer(t_nvmlDevice_t, false), // 1513 t_P_nvmlDevice_t
-    Struct(432), // 1514 t_nvmlDramEncryptionInfo_t
-    Pointer(t_nvmlDramEncryptionInfo_t, false), // 1515 t_P_nvmlDramEncryptionInfo_t
-    Enum(368), // 1516 t_nvmlDriverModel_t
-    Pointer(t_nvmlDriverModel_t, false), // 1517 t_P_nvmlDriverModel_t
-    Struct(434), // 1518 t_nvmlGpuDynamicPstatesInfo_t_utilization
-    Array(t_nvmlGpuDynamicPstatesInfo_t_utilization, 8), // 1519 t_A8_nvmlGpuDynamicPstatesInfo_t_utilization
-    Struct(433), // 1520 t_nvmlGpuDynamicPstatesInfo_t
-    Pointer(t_nvmlGpuDynamicPstatesInfo_t, false), // 1521 t_P_nvmlGpuDynamicPstatesInfo_t
-    Enum(369), // 1522 t_nvmlEncoderType_t
-    Struct(435), // 1523 t_nvmlEncoderSessionInfo_t
-    Pointer(t_nvmlEncoderSessionInfo_t, false), // 1524 t_P_nvmlEncoderSessionInfo_t
-    Enum(370), // 1525 t_nvmlFBCSessionType_t
-    Struct(436), // 1526 t_nvmlFBCSessionInfo_t
-    Pointer(t_nvmlFBCSessionInfo_t, false), // 1527 t_P_nvmlFBCSessionInfo_t
-    Struct(437), // 1528 t_nvmlFBCStats_t
-    Pointer(t_nvmlFBCStats_t, false), // 1529 t_P_nvmlFBCStats_t
-    Struct(438), // 1530 t_nvmlFanSpeedInfo_t
-    Pointer(t_nvmlFanSpeedInfo_t, false), // 1531 t_P_nvmlFanSpeedInfo_t
-    Array(t_u8, 16), // 1532 t_A16_u8
-    Struct(439), // 1533 t_nvmlGpuFabricInfo_t
-    Pointer(t_nvmlGpuFabricInfo_t, false), // 1534 t_P_nvmlGpuFabricInfo_t
-    Struct(440), // 1535 t_nvmlGpuFabricInfoV_t
-    Pointer(t_nvmlGpuFabricInfoV_t, false), // 1536 t_P_nvmlGpuFabricInfoV_t
-    Struct(442), // 1537 t_nvmlGpuFabricClique_v1_t
-    Array(t_nvmlGpuFabricClique_v1_t, 64), // 1538 t_A64_nvmlGpuFabricClique_v1_t
-    Struct(441), // 1539 t_nvmlGpuFabricInfo_v4_t
-    Pointer(t_nvmlGpuFabricInfo_v4_t, false), // 1540 t_P_nvmlGpuFabricInfo_v4_t
-    Pointer(t_nvmlGpuInstancePlacement_t, false), // 1541 t_P_nvmlGpuInstancePlacement_t
-    Struct(443), // 1542 t_nvmlGpuInstanceProfileInfo_t
-    Pointer(t_nvmlGpuInstanceProfileInfo_t, false), // 1543 t_P_nvmlGpuInstanceProfileInfo_t
-    Array(t_char, 96), // 1544 t_A96_char
-    Struct(444), // 1545 t_nvmlGpuInstanceProfileInfo_v2_t
-    Pointer(t_nvmlGpuInstanceProfileInfo_v2_t, false), // 1546 t_P_nvmlGpuInstanceProfileInfo_v2_t
-    Enum(371), // 1547 t_nvmlGpuOperationMode_t
-    Pointer(t_nvmlGpuOperationMode_t, false), // 1548 t_P_nvmlGpuOperationMode_t
-    Struct(445), // 1549 t_nvmlGpuUptime_v1_t
-    Pointer(t_nvmlGpuUptime_v1_t, false), // 1550 t_P_nvmlGpuUptime_v1_t
-    Enum(372), // 1551 t_nvmlGridLicenseFeatureCode_t
-    Struct(448), // 1552 t_nvmlGridLicenseExpiry_t
-    Struct(447), // 1553 t_nvmlGridLicensableFeature_t
-    Array(t_nvmlGridLicensableFeature_t, 3), // 1554 t_A3_nvmlGridLicensableFeature_t
-    Struct(446), // 1555 t_nvmlGridLicensableFeatures_t
-    Pointer(t_nvmlGridLicensableFeatures_t, false), // 1556 t_P_nvmlGridLicensableFeatures_t
-    Array(t_char, 41), // 1557 t_A41_char
-    Union(450), // 1558 t_nvmlUUIDValue_t
-    Struct(449), // 1559 t_nvmlUUID_t
-    Pointer(t_nvmlUUID_t, true), // 1560 t_PC_nvmlUUID_t
-    Enum(373), // 1561 t_nvmlHostVgpuMode_t
-    Pointer(t_nvmlHostVgpuMode_t, false), // 1562 t_P_nvmlHostVgpuMode_t
-    Struct(451), // 1563 t_nvmlHostname_v1_t
-    Pointer(t_nvmlHostname_v1_t, false), // 1564 t_P_nvmlHostname_v1_t
-    Enum(374), // 1565 t_nvmlInforomObject_t
-    Struct(452), // 1566 t_nvmlMarginTemperature_t
-    Pointer(t_nvmlMarginTemperature_t, false), // 1567 t_P_nvmlMarginTemperature_t
-    Enum(375), // 1568 t_nvmlMemoryLocation_t
-    Struct(453), // 1569 t_nvmlMemory_v2_t
-    Pointer(t_nvmlMemory_v2_t, false), // 1570 t_P_nvmlMemory_v2_t
-    Struct(454), // 1571 t_nvmlGetMemoryLimits_v1_t
-    Pointer(t_nvmlGetMemoryLimits_v1_t, false), // 1572 t_P_nvmlGetMemoryLimits_v1_t
-    Enum(376), // 1573 t_nvmlNvLinkCapability_t
-    Enum(377), // 1574 t_nvmlNvLinkErrorCounter_t
-    Struct(457), // 1575 t_nvmlNvlinkFirmwareVersion_t
-    Array(t_nvmlNvlinkFirmwareVersion_t, 100), // 1576 t_A100_nvmlNvlinkFirmwareVersion_t
-    Struct(456), // 1577 t_nvmlNvlinkFirmwareInfo_t
-    Struct(455), // 1578 t_nvmlNvLinkInfo_t
-    Pointer(t_nvmlNvLinkInfo_t, false), // 1579 t_P_nvmlNvLinkInfo_t
-    Struct(458), // 1580 t_nvmlNvLinkInfo_v3_t
-    Pointer(t_nvmlNvLinkInfo_v3_t, false), // 1581 t_P_nvmlNvLinkInfo_v3_t
-    Enum(378), // 1582 t_nvmlIntNvLinkDeviceType_t
-    Pointer(t_nvmlIntNvLinkDeviceType_t, false), // 1583 t_P_nvmlIntNvLinkDeviceType_t
-    Struct(460), // 1584 t_nvmlNvlinkTelemetrySample_v1_t
-    Pointer(t_nvmlNvlinkTelemetrySample_v1_t, false), // 1585 t_P_nvmlNvlinkTelemetrySample_v1_t
-    Struct(459), // 1586 t_nvmlNvlinkTelemetrySamples_v1_t
-    Pointer(t_nvmlNvlinkTelemetrySamples_v1_t, false), // 1587 t_P_nvmlNvlinkTelemetrySamples_v1_t
-    Enum(379), // 1588 t_nvmlNvLinkUtilizationCountUnits_t
-    Flags(380, 4), // 1589 t_nvmlNvLinkUtilizationCountPktTypes_t_in4
-    Struct(461), // 1590 t_nvmlNvLinkUtilizationControl_t
-    Pointer(t_nvmlNvLinkUtilizationControl_t, false), // 1591 t_P_nvmlNvLinkUtilizationControl_t
-    Struct(462), // 1592 t_nvmlNvlinkGetBwMode_t
-    Pointer(t_nvmlNvlinkGetBwMode_t, false), // 1593 t_P_nvmlNvlinkGetBwMode_t
-    Array(t_u8, 256), // 1594 t_A256_u8
-    Struct(463), // 1595 t_nvmlNvlinkNvlePrivateInfo_v1_t
-    Pointer(t_nvmlNvlinkNvlePrivateInfo_v1_t, false), // 1596 t_P_nvmlNvlinkNvlePrivateInfo_v1_t
-    Array(t_u32, 4096), // 1597 t_A4096_u32
-    Struct(464), // 1598 t_nvmlNvlinkGetRemapTableInfo_v1_t
-    Pointer(t_nvmlNvlinkGetRemapTableInfo_v1_t, false), // 1599 t_P_nvmlNvlinkGetRemapTableInfo_v1_t
-    Array(t_u8, 23), // 1600 t_A23_u8
-    Struct(465), // 1601 t_nvmlNvlinkSupportedBwModes_t
-    Pointer(t_nvmlNvlinkSupportedBwModes_t, false), // 1602 t_P_nvmlNvlinkSupportedBwModes_t
-    Enum(381), // 1603 t_nvmlGpuP2PCapsIndex_t
-    Enum(382), // 1604 t_nvmlGpuP2PStatus_t
-    Pointer(t_nvmlGpuP2PStatus_t, false), // 1605 t_P_nvmlGpuP2PStatus_t
-    Struct(466), // 1606 t_nvmlPciInfoExt_t
-    Pointer(t_nvmlPciInfoExt_t, false), // 1607 t_P_nvmlPciInfoExt_t
-    Enum(383), // 1608 t_nvmlPcieUtilCounter_t
-    Struct(467), // 1609 t_nvmlPdi_t
-    Pointer(t_nvmlPdi_t, false), // 1610 t_P_nvmlPdi_t
-    Struct(468), // 1611 t_nvmlDevicePerfModes_t
-    Pointer(t_nvmlDevicePerfModes_t, false), // 1612 t_P_nvmlDevicePerfModes_t
-    Pointer(t_nvmlPstates_t, false), // 1613 t_P_nvmlPstates_t
-    Struct(469), // 1614 t_nvmlPlatformInfo_t
-    Pointer(t_nvmlPlatformInfo_t, false), // 1615 t_P_nvmlPlatformInfo_t
-    Struct(470), // 1616 t_nvmlDevicePowerMizerModes_v1_t
-    Pointer(t_nvmlDevicePowerMizerModes_v1_t, false), // 1617 t_P_nvmlDevicePowerMizerModes_v1_t
-    Struct(471), // 1618 t_nvmlProcessUtilizationSample_t
-    Pointer(t_nvmlProcessUtilizationSample_t, false), // 1619 t_P_nvmlProcessUtilizationSample_t
-    Struct(473), // 1620 t_nvmlProcessUtilizationInfo_v1_t
-    Pointer(t_nvmlProcessUtilizationInfo_v1_t, false), // 1621 t_P_nvmlProcessUtilizationInfo_v1_t
-    Struct(472), // 1622 t_nvmlProcessesUtilizationInfo_t
-    Pointer(t_nvmlProcessesUtilizationInfo_t, false), // 1623 t_P_nvmlProcessesUtilizationInfo_t
-    Struct(474), // 1624 t_nvmlRemappedRowsInfo_v2_t
-    Pointer(t_nvmlRemappedRowsInfo_v2_t, false), // 1625 t_P_nvmlRemappedRowsInfo_v2_t
-    Struct(475), // 1626 t_nvmlRepairStatus_t
-    Pointer(t_nvmlRepairStatus_t, false), // 1627 t_P_nvmlRepairStatus_t
-    Enum(384), // 1628 t_nvmlPageRetirementCause_t
-    Struct(476), // 1629 t_nvmlRowRemapperHistogramValues_t
-    Pointer(t_nvmlRowRemapperHistogramValues_t, false), // 1630 t_P_nvmlRowRemapperHistogramValues_t
-    Struct(478), // 1631 t_nvmlProcessDetail_v1_t
-    Pointer(t_nvmlProcessDetail_v1_t, false), // 1632 t_P_nvmlProcessDetail_v1_t
-    Struct(477), // 1633 t_nvmlProcessDetailList_t
-    Pointer(t_nvmlProcessDetailList_t, false), // 1634 t_P_nvmlProcessDetailList_t
-    Enum(385), // 1635 t_nvmlSamplingType_t
-    Pointer(t_nvmlValueType_t, false), // 1636 t_P_nvmlValueType_t
-    Struct(479), // 1637 t_nvmlSample_t
-    Pointer(t_nvmlSample_t, false), // 1638 t_P_nvmlSample_t
-    Struct(480), // 1639 t_nvmlEccSramErrorStatus_t
-    Pointer(t_nvmlEccSramErrorStatus_t, false), // 1640 t_P_nvmlEccSramErrorStatus_t
-    Struct(482), // 1641 t_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t
-    Pointer(t_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t, false), // 1642 t_P_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t
-    Struct(481), // 1643 t_nvmlEccSramUniqueUncorrectedErrorCounts_t
-    Pointer(t_nvmlEccSramUniqueUncorrectedErrorCounts_t, false), // 1644 t_P_nvmlEccSramUniqueUncorrectedErrorCounts_t
-    Enum(386), // 1645 t_nvmlTemperatureSensors_t
-    Enum(387), // 1646 t_nvmlTemperatureThresholds_t
-    Struct(483), // 1647 t_nvmlTemperature_t
-    Pointer(t_nvmlTemperature_t, false), // 1648 t_P_nvmlTemperature_t
-    Enum(388), // 1649 t_nvmlThermalController_t
-    Enum(389), // 1650 t_nvmlThermalTarget_t
-    Struct(485), // 1651 t_nvmlGpuThermalSettings_t_sensor
-    Array(t_nvmlGpuThermalSettings_t_sensor, 3), // 1652 t_A3_nvmlGpuThermalSettings_t_sensor
-    Struct(484), // 1653 t_nvmlGpuThermalSettings_t
-    Pointer(t_nvmlGpuThermalSettings_t, false), // 1654 t_P_nvmlGpuThermalSettings_t
-    Enum(390), // 1655 t_nvmlGpuTopologyLevel_t
-    Pointer(t_nvmlGpuTopologyLevel_t, false), // 1656 t_P_nvmlGpuTopologyLevel_t
-    Struct(486), // 1657 t_nvmlUnrepairableMemoryStatus_v1_t
-    Pointer(t_nvmlUnrepairableMemoryStatus_v1_t, false), // 1658 t_P_nvmlUnrepairableMemoryStatus_v1_t
-    Struct(487), // 1659 t_nvmlUtilization_t
-    Pointer(t_nvmlUtilization_t, false), // 1660 t_P_nvmlUtilization_t
-    Enum(391), // 1661 t_nvmlDeviceVgpuCapability_t
-    Struct(488), // 1662 t_nvmlVgpuHeterogeneousMode_t
-    Pointer(t_nvmlVgpuHeterogeneousMode_t, false), // 1663 t_P_nvmlVgpuHeterogeneousMode_t
-    Struct(490), // 1664 t_nvmlVgpuInstanceUtilizationInfo_v1_t
-    Pointer(t_nvmlVgpuInstanceUtilizationInfo_v1_t, false), // 1665 t_P_nvmlVgpuInstanceUtilizationInfo_v1_t
-    Struct(489), // 1666 t_nvmlVgpuInstancesUtilizationInfo_t
-    Pointer(t_nvmlVgpuInstancesUtilizationInfo_t, false), // 1667 t_P_nvmlVgpuInstancesUtilizationInfo_t
-    Array(t_char, 80), // 1668 t_A80_char
-    Struct(492), // 1669 t_nvmlVgpuVersion_t
-    Struct(491), // 1670 t_nvmlVgpuPgpuMetadata_t
-    Pointer(t_nvmlVgpuPgpuMetadata_t, false), // 1671 t_P_nvmlVgpuPgpuMetadata_t
-    Struct(493), // 1672 t_nvmlVgpuProcessUtilizationSample_t
-    Pointer(t_nvmlVgpuProcessUtilizationSample_t, false), // 1673 t_P_nvmlVgpuProcessUtilizationSample_t
-    Struct(495), // 1674 t_nvmlVgpuProcessUtilizationInfo_v1_t
-    Pointer(t_nvmlVgpuProcessUtilizationInfo_v1_t, false), // 1675 t_P_nvmlVgpuProcessUtilizationInfo_v1_t
-    Struct(494), // 1676 t_nvmlVgpuProcessesUtilizationInfo_t
-    Pointer(t_nvmlVgpuProcessesUtilizationInfo_t, false), // 1677 t_P_nvmlVgpuProcessesUtilizationInfo_t
-    Array(t_u32, 3), // 1678 t_A3_u32
-    Struct(496), // 1679 t_nvmlVgpuSchedulerCapabilities_t
-    Pointer(t_nvmlVgpuSchedulerCapabilities_t, false), // 1680 t_P_nvmlVgpuSchedulerCapabilities_t
-    Struct(499), // 1681 t_nvmlVgpuSchedulerParams_t_vgpuSchedDataWithARR
-    Struct(500), // 1682 t_nvmlVgpuSchedulerParams_t_vgpuSchedData
-    Union(498), // 1683 t_nvmlVgpuSchedulerParams_t
-    Struct(501), // 1684 t_nvmlVgpuSchedulerLogEntry_t
-    Array(t_nvmlVgpuSchedulerLogEntry_t, 200), // 1685 t_A200_nvmlVgpuSchedulerLogEntry_t
-    Struct(497), // 1686 t_nvmlVgpuSchedulerLog_t
-    Pointer(t_nvmlVgpuSchedulerLog_t, false), // 1687 t_P_nvmlVgpuSchedulerLog_t
-    Struct(503), // 1688 t_nvmlVgpuSchedulerLogEntry_v2_t
-    Array(t_nvmlVgpuSchedulerLogEntry_v2_t, 200), // 1689 t_A200_nvmlVgpuSchedulerLogEntry_v2_t
-    Struct(502), // 1690 t_nvmlVgpuSchedulerLogInfo_v2_t
-    Pointer(t_nvmlVgpuSchedulerLogInfo_v2_t, false), // 1691 t_P_nvmlVgpuSchedulerLogInfo_v2_t
-    Struct(504), // 1692 t_nvmlVgpuSchedulerGetState_t
-    Pointer(t_nvmlVgpuSchedulerGetState_t, false), // 1693 t_P_nvmlVgpuSchedulerGetState_t
-    Struct(505), // 1694 t_nvmlVgpuSchedulerStateInfo_v2_t
-    Pointer(t_nvmlVgpuSchedulerStateInfo_v2_t, false), // 1695 t_P_nvmlVgpuSchedulerStateInfo_v2_t
-    Struct(506), // 1696 t_nvmlVgpuPlacementList_t
-    Pointer(t_nvmlVgpuPlacementList_t, false), // 1697 t_P_nvmlVgpuPlacementList_t
-    Struct(507), // 1698 t_nvmlVgpuInstanceUtilizationSample_t
-    Pointer(t_nvmlVgpuInstanceUtilizationSample_t, false), // 1699 t_P_nvmlVgpuInstanceUtilizationSample_t
-    Enum(392), // 1700 t_nvmlPerfPolicyType_t
-    Struct(508), // 1701 t_nvmlViolationTime_t
-    Pointer(t_nvmlViolationTime_t, false), // 1702 t_P_nvmlViolationTime_t
-    Enum(393), // 1703 t_nvmlGpuVirtualizationMode_t
-    Pointer(t_nvmlGpuVirtualizationMode_t, false), // 1704 t_P_nvmlGpuVirtualizationMode_t
-    Struct(509), // 1705 t_nvmlNvlinkLockRemapTable_v1_t
-    Pointer(t_nvmlNvlinkLockRemapTable_v1_t, false), // 1706 t_P_nvmlNvlinkLockRemapTable_v1_t
-    Struct(519), // 1707 t_nvmlRailMetrics_t
-    Array(t_nvmlRailMetrics_t, 2), // 1708 t_A2_nvmlRailMetrics_t
-    Struct(518), // 1709 t_nvmlCoreRailMetrics_t
-    Struct(520), // 1710 t_nvmlPmgrPwrTuple_t
-    Struct(521), // 1711 t_nvmlPwrModelMetricsDlppm1xPerf_t
-    Struct(517), // 1712 t_nvmlPwrModelMetricsDlppm1x_t
-    Array(t_nvmlPwrModelMetricsDlppm1x_t, 8), // 1713 t_A8_nvmlPwrModelMetricsDlppm1x_t
-    Struct(516), // 1714 t_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t
-    Array(t_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t, 3), // 1715 t_A3_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t
-    Struct(515), // 1716 t_nvmlObservedMetrics_t
-    Struct(514), // 1717 t_nvmlPerfMetricsDlppc2xSample_t
-    Struct(524), // 1718 t_nvmlPwrModelMetricsSamplePfpp1x_t
-    Array(t_nvmlPwrModelMetricsSamplePfpp1x_t, 32), // 1719 t_A32_nvmlPwrModelMetricsSamplePfpp1x_t
-    Struct(525), // 1720 t_nvmlPwrModelOperatingPointPfpp1x_t
-    Struct(523), // 1721 t_nvmlPwrModelMetricsPfpp1x_t
-    Struct(522), // 1722 t_nvmlPerfMetricsPfpp1xSample_t
-    Union(513), // 1723 t_nvmlPerfMetricControllerSample_t_data
-    Struct(512), // 1724 t_nvmlPerfMetricControllerSample_t
-    Array(t_nvmlPerfMetricControllerSample_t, 4), // 1725 t_A4_nvmlPerfMetricControllerSample_t
-    Struct(511), // 1726 t_nvmlPerfMetricsSample_t
-    Array(t_nvmlPerfMetricsSample_t, 13), // 1727 t_A13_nvmlPerfMetricsSample_t
-    Struct(510), // 1728 t_nvmlPerfMetricsSamples_v1_t
-    Pointer(t_nvmlPerfMetricsSamples_v1_t, false), // 1729 t_P_nvmlPerfMetricsSamples_v1_t
-    Struct(526), // 1730 t_nvmlPowerSmoothingProfile_t
-    Pointer(t_nvmlPowerSmoothingProfile_t, false), // 1731 t_P_nvmlPowerSmoothingProfile_t
-    Struct(527), // 1732 t_nvmlPowerSmoothingState_t
-    Pointer(t_nvmlPowerSmoothingState_t, false), // 1733 t_P_nvmlPowerSmoothingState_t
-    Struct(530), // 1734 t_nvmlPRMCounterInput_v1_t
-    Struct(531), // 1735 t_nvmlPRMCounterValue_v1_t
-    Struct(529), // 1736 t_nvmlPRMCounter_v1_t
-    Pointer(t_nvmlPRMCounter_v1_t, false), // 1737 t_P_nvmlPRMCounter_v1_t
-    Struct(528), // 1738 t_nvmlPRMCounterList_v1_t
-    Pointer(t_nvmlPRMCounterList_v1_t, false), // 1739 t_P_nvmlPRMCounterList_v1_t
-    Array(t_u8, 496), // 1740 t_A496_u8
-    Union(533), // 1741 t_nvmlPRMTLV_v1_t__1
-    Struct(532), // 1742 t_nvmlPRMTLV_v1_t
-    Pointer(t_nvmlPRMTLV_v1_t, false), // 1743 t_P_nvmlPRMTLV_v1_t
-    Handle(145), // 1744 t_nvmlEventSet_t
-    Enum(394), // 1745 t_nvmlDetachGpuState_t
-    Enum(395), // 1746 t_nvmlPcieLinkState_t
-    Pointer(t_nvmlDramEncryptionInfo_t, true), // 1747 t_PC_nvmlDramEncryptionInfo_t
-    Struct(534), // 1748 t_nvmlSetMemoryLimits_v1_t
-    Pointer(t_nvmlSetMemoryLimits_v1_t, false), // 1749 t_P_nvmlSetMemoryLimits_v1_t
-    Pointer(t_nvmlReturn_t, false), // 1750 t_P_nvmlReturn_t
-    Struct(535), // 1751 t_nvmlNvLinkPowerThres_t
-    Pointer(t_nvmlNvLinkPowerThres_t, false), // 1752 t_P_nvmlNvLinkPowerThres_t
-    Struct(536), // 1753 t_nvmlNvlinkSetBwMode_t
-    Pointer(t_nvmlNvlinkSetBwMode_t, false), // 1754 t_P_nvmlNvlinkSetBwMode_t
-    Struct(537), // 1755 t_nvmlNvlinkSetBwModeAsync_v1_t
-    Pointer(t_nvmlNvlinkSetBwModeAsync_v1_t, false), // 1756 t_P_nvmlNvlinkSetBwModeAsync_v1_t
-    Struct(538), // 1757 t_nvmlNvlinkSetNvleReady_v1_t
-    Pointer(t_nvmlNvlinkSetNvleReady_v1_t, false), // 1758 t_P_nvmlNvlinkSetNvleReady_v1_t
-    Struct(539), // 1759 t_nvmlPowerValue_v2_t
-    Pointer(t_nvmlPowerValue_v2_t, false), // 1760 t_P_nvmlPowerValue_v2_t
-    Struct(540), // 1761 t_nvmlRusdSettings_v1_t
-    Pointer(t_nvmlRusdSettings_v1_t, false), // 1762 t_P_nvmlRusdSettings_v1_t
-    Pointer(t_nvmlVgpuHeterogeneousMode_t, true), // 1763 t_PC_nvmlVgpuHeterogeneousMode_t
-    Struct(543), // 1764 t_nvmlVgpuSchedulerSetParams_t_vgpuSchedDataWithARR
-    Struct(544), // 1765 t_nvmlVgpuSchedulerSetParams_t_vgpuSchedData
-    Union(542), // 1766 t_nvmlVgpuSchedulerSetParams_t
-    Struct(541), // 1767 t_nvmlVgpuSchedulerSetState_t
-    Pointer(t_nvmlVgpuSchedulerSetState_t, false), // 1768 t_P_nvmlVgpuSchedulerSetState_t
-    Struct(545), // 1769 t_nvmlVgpuSchedulerState_v2_t
-    Pointer(t_nvmlVgpuSchedulerState_v2_t, false), // 1770 t_P_nvmlVgpuSchedulerState_v2_t
-    Struct(546), // 1771 t_nvmlNvlinkSetupNvleEncryptionKey_v1_t
-    Pointer(t_nvmlNvlinkSetupNvleEncryptionKey_v1_t, false), // 1772 t_P_nvmlNvlinkSetupNvleEncryptionKey_v1_t
-    Array(t_u32, 8), // 1773 t_A8_u32
-    Struct(548), // 1774 t_nvmlMask255_t
-    Struct(547), // 1775 t_nvmlWorkloadPowerProfileRequestedProfiles_t
-    Pointer(t_nvmlWorkloadPowerProfileRequestedProfiles_t, false), // 1776 t_P_nvmlWorkloadPowerProfileRequestedProfiles_t
-    Struct(549), // 1777 t_nvmlWorkloadPowerProfileCurrentProfiles_t
-    Pointer(t_nvmlWorkloadPowerProfileCurrentProfiles_t, false), // 1778 t_P_nvmlWorkloadPowerProfileCurrentProfiles_t
-    Struct(551), // 1779 t_nvmlWorkloadPowerProfileInfo_t
-    Array(t_nvmlWorkloadPowerProfileInfo_t, 255), // 1780 t_A255_nvmlWorkloadPowerProfileInfo_t
-    Struct(550), // 1781 t_nvmlWorkloadPowerProfileProfilesInfo_t
-    Pointer(t_nvmlWorkloadPowerProfileProfilesInfo_t, false), // 1782 t_P_nvmlWorkloadPowerProfileProfilesInfo_t
-    Enum(396), // 1783 t_nvmlPowerProfileOperation_t
-    Struct(552), // 1784 t_nvmlWorkloadPowerProfileUpdateProfiles_v1_t
-    Pointer(t_nvmlWorkloadPowerProfileUpdateProfiles_v1_t, false), // 1785 t_P_nvmlWorkloadPowerProfileUpdateProfiles_v1_t
-    Pointer(t_nvmlEventSet_t, false), // 1786 t_P_nvmlEventSet_t
-    Struct(553), // 1787 t_nvmlEventSetGetContextCount_v1_t
-    Pointer(t_nvmlEventSetGetContextCount_v1_t, false), // 1788 t_P_nvmlEventSetGetContextCount_v1_t
-    Struct(554), // 1789 t_nvmlEventSetGetContextData_v1_t
-    Pointer(t_nvmlEventSetGetContextData_v1_t, false), // 1790 t_P_nvmlEventSetGetContextData_v1_t
-    Struct(555), // 1791 t_nvmlEventSetGetContextInfo_v1_t
-    Pointer(t_nvmlEventSetGetContextInfo_v1_t, false), // 1792 t_P_nvmlEventSetGetContextInfo_v1_t
-    Struct(556), // 1793 t_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t
-    Pointer(t_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t, false), // 1794 t_P_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t
-    Struct(557), // 1795 t_nvmlGpuOperationalEventConfig_v1_t
-    Pointer(t_nvmlGpuOperationalEventConfig_v1_t, true), // 1796 t_PC_nvmlGpuOperationalEventConfig_v1_t
-    Struct(558), // 1797 t_nvmlEventData_t
-    Pointer(t_nvmlEventData_t, false), // 1798 t_P_nvmlEventData_t
-    Struct(559), // 1799 t_nvmlEventSetWait_v3_t
-    Pointer(t_nvmlEventSetWait_v3_t, false), // 1800 t_P_nvmlEventSetWait_v3_t
-    Struct(560), // 1801 t_nvmlExcludedDeviceInfo_t
-    Pointer(t_nvmlExcludedDeviceInfo_t, false), // 1802 t_P_nvmlExcludedDeviceInfo_t
-    Enum(397), // 1803 t_nvmlVgpuGuestInfoState_t
-    Array(t_u32, 6), // 1804 t_A6_u32
-    Struct(561), // 1805 t_nvmlVgpuMetadata_t
-    Pointer(t_nvmlVgpuMetadata_t, false), // 1806 t_P_nvmlVgpuMetadata_t
-    Flags(398, 4), // 1807 t_nvmlVgpuVmCompatibility_t_in4
-    Flags(399, 4), // 1808 t_nvmlVgpuPgpuCompatibilityLimitCode_t_in4
-    Struct(562), // 1809 t_nvmlVgpuPgpuCompatibility_t
-    Pointer(t_nvmlVgpuPgpuCompatibility_t, false), // 1810 t_P_nvmlVgpuPgpuCompatibility_t
-    Enum(400), // 1811 t_nvmlVgpuDriverCapability_t
-    Pointer(t_nvmlVgpuVersion_t, false), // 1812 t_P_nvmlVgpuVersion_t
-    Handle(146), // 1813 t_nvmlGpmSample_t
-    Struct(565), // 1814 t_nvmlGpmMetric_t_metricInfo
-    Struct(564), // 1815 t_nvmlGpmMetric_t
-    Array(t_nvmlGpmMetric_t, 477), // 1816 t_A477_nvmlGpmMetric_t
-    Struct(563), // 1817 t_nvmlGpmMetricsGet_t
-    Pointer(t_nvmlGpmMetricsGet_t, false), // 1818 t_P_nvmlGpmMetricsGet_t
-    Struct(566), // 1819 t_nvmlGpmSupport_t
-    Pointer(t_nvmlGpmSupport_t, false), // 1820 t_P_nvmlGpmSupport_t
-    Pointer(t_nvmlGpmSample_t, false), // 1821 t_P_nvmlGpmSample_t
-    Pointer(t_nvmlComputeInstance_t, false), // 1822 t_P_nvmlComputeInstance_t
-    Pointer(t_nvmlComputeInstancePlacement_t, true), // 1823 t_PC_nvmlComputeInstancePlacement_t
-    Struct(567), // 1824 t_nvmlActiveVgpuInstanceInfo_t
-    Pointer(t_nvmlActiveVgpuInstanceInfo_t, false), // 1825 t_P_nvmlActiveVgpuInstanceInfo_t
-    Pointer(t_nvmlComputeInstancePlacement_t, false), // 1826 t_P_nvmlComputeInstancePlacement_t
-    Struct(568), // 1827 t_nvmlComputeInstanceProfileInfo_t
-    Pointer(t_nvmlComputeInstanceProfileInfo_t, false), // 1828 t_P_nvmlComputeInstanceProfileInfo_t
-    Struct(569), // 1829 t_nvmlComputeInstanceProfileInfo_v2_t
-    Pointer(t_nvmlComputeInstanceProfileInfo_v2_t, false), // 1830 t_P_nvmlComputeInstanceProfileInfo_v2_t
-    Struct(570), // 1831 t_nvmlVgpuTypeIdInfo_t
-    Pointer(t_nvmlVgpuTypeIdInfo_t, false), // 1832 t_P_nvmlVgpuTypeIdInfo_t
-    Struct(571), // 1833 t_nvmlGpuInstanceInfo_t
-    Pointer(t_nvmlGpuInstanceInfo_t, false), // 1834 t_P_nvmlGpuInstanceInfo_t
-    Struct(572), // 1835 t_nvmlVgpuSchedulerLogInfo_t
-    Pointer(t_nvmlVgpuSchedulerLogInfo_t, false), // 1836 t_P_nvmlVgpuSchedulerLogInfo_t
-    Struct(573), // 1837 t_nvmlVgpuSchedulerStateInfo_t
-    Pointer(t_nvmlVgpuSchedulerStateInfo_t, false), // 1838 t_P_nvmlVgpuSchedulerStateInfo_t
-    Struct(574), // 1839 t_nvmlVgpuCreatablePlacementInfo_t
-    Pointer(t_nvmlVgpuCreatablePlacementInfo_t, false), // 1840 t_P_nvmlVgpuCreatablePlacementInfo_t
-    Struct(575), // 1841 t_nvmlVgpuSchedulerState_t
-    Pointer(t_nvmlVgpuSchedulerState_t, false), // 1842 t_P_nvmlVgpuSchedulerState_t
-    Handle(147), // 1843 t_nvmlSystemEventSet_t
-    Struct(576), // 1844 t_nvmlSystemEventSetCreateRequest_t
-    Pointer(t_nvmlSystemEventSetCreateRequest_t, false), // 1845 t_P_nvmlSystemEventSetCreateRequest_t
-    Struct(577), // 1846 t_nvmlSystemEventSetFreeRequest_t
-    Pointer(t_nvmlSystemEventSetFreeRequest_t, false), // 1847 t_P_nvmlSystemEventSetFreeRequest_t
-    Struct(579), // 1848 t_nvmlSystemEventData_v1_t
-    Pointer(t_nvmlSystemEventData_v1_t, false), // 1849 t_P_nvmlSystemEventData_v1_t
-    Struct(578), // 1850 t_nvmlSystemEventSetWaitRequest_t
-    Pointer(t_nvmlSystemEventSetWaitRequest_t, false), // 1851 t_P_nvmlSystemEventSetWaitRequest_t
-    Struct(581), // 1852 t_nvmlCPERCursor_v1_t
-    Struct(580), // 1853 t_nvmlGetCPER_v1_t
-    Pointer(t_nvmlGetCPER_v1_t, false), // 1854 t_P_nvmlGetCPER_v1_t
-    Struct(582), // 1855 t_nvmlConfComputeSystemCaps_t
-    Pointer(t_nvmlConfComputeSystemCaps_t, false), // 1856 t_P_nvmlConfComputeSystemCaps_t
-    Struct(583), // 1857 t_nvmlConfComputeGetKeyRotationThresholdInfo_t
-    Pointer(t_nvmlConfComputeGetKeyRotationThresholdInfo_t, false), // 1858 t_P_nvmlConfComputeGetKeyRotationThresholdInfo_t
-    Struct(584), // 1859 t_nvmlSystemConfComputeSettings_t
-    Pointer(t_nvmlSystemConfComputeSettings_t, false), // 1860 t_P_nvmlSystemConfComputeSettings_t
-    Struct(585), // 1861 t_nvmlSystemConfComputeSettings_v2_t
-    Pointer(t_nvmlSystemConfComputeSettings_v2_t, false), // 1862 t_P_nvmlSystemConfComputeSettings_v2_t
-    Struct(586), // 1863 t_nvmlConfComputeSystemState_t
-    Pointer(t_nvmlConfComputeSystemState_t, false), // 1864 t_P_nvmlConfComputeSystemState_t
-    Struct(587), // 1865 t_nvmlSystemDriverBranchInfo_t
-    Pointer(t_nvmlSystemDriverBranchInfo_t, false), // 1866 t_P_nvmlSystemDriverBranchInfo_t
-    Struct(588), // 1867 t_nvmlHwbcEntry_t
-    Pointer(t_nvmlHwbcEntry_t, false), // 1868 t_P_nvmlHwbcEntry_t
-    Struct(589), // 1869 t_nvmlSystemRegisterEventRequest_t
-    Pointer(t_nvmlSystemRegisterEventRequest_t, false), // 1870 t_P_nvmlSystemRegisterEventRequest_t
-    Struct(590), // 1871 t_nvmlConfComputeSetKeyRotationThresholdInfo_t
-    Pointer(t_nvmlConfComputeSetKeyRotationThresholdInfo_t, false), // 1872 t_P_nvmlConfComputeSetKeyRotationThresholdInfo_t
-    Handle(148), // 1873 t_nvmlUnit_t
-    Enum(401), // 1874 t_nvmlFanState_t
-    Struct(592), // 1875 t_nvmlUnitFanInfo_t
-    Array(t_nvmlUnitFanInfo_t, 24), // 1876 t_A24_nvmlUnitFanInfo_t
-    Struct(591), // 1877 t_nvmlUnitFanSpeeds_t
-    Pointer(t_nvmlUnitFanSpeeds_t, false), // 1878 t_P_nvmlUnitFanSpeeds_t
-    Pointer(t_nvmlUnit_t, false), // 1879 t_P_nvmlUnit_t
-    Enum(402), // 1880 t_nvmlLedColor_t
-    Struct(593), // 1881 t_nvmlLedState_t
-    Pointer(t_nvmlLedState_t, false), // 1882 t_P_nvmlLedState_t
-    Struct(594), // 1883 t_nvmlPSUInfo_t
-    Pointer(t_nvmlPSUInfo_t, false), // 1884 t_P_nvmlPSUInfo_t
-    Struct(595), // 1885 t_nvmlUnitInfo_t
-    Pointer(t_nvmlUnitInfo_t, false), // 1886 t_P_nvmlUnitInfo_t
-    Struct(597), // 1887 t_nvmlVgpuLicenseExpiry_t
-    Struct(596), // 1888 t_nvmlVgpuLicenseInfo_t
-    Pointer(t_nvmlVgpuLicenseInfo_t, false), // 1889 t_P_nvmlVgpuLicenseInfo_t
-    Struct(598), // 1890 t_nvmlVgpuPlacementId_t
-    Pointer(t_nvmlVgpuPlacementId_t, false), // 1891 t_P_nvmlVgpuPlacementId_t
-    Struct(599), // 1892 t_nvmlVgpuRuntimeState_t
-    Pointer(t_nvmlVgpuRuntimeState_t, false), // 1893 t_P_nvmlVgpuRuntimeState_t
-    Enum(403), // 1894 t_nvmlVgpuVmIdType_t
-    Pointer(t_nvmlVgpuVmIdType_t, false), // 1895 t_P_nvmlVgpuVmIdType_t
-    Struct(600), // 1896 t_nvmlVgpuTypeBar1Info_t
-    Pointer(t_nvmlVgpuTypeBar1Info_t, false), // 1897 t_P_nvmlVgpuTypeBar1Info_t
-    Enum(404), // 1898 t_nvmlVgpuCapability_t
-    Struct(601), // 1899 t_nvmlVgpuTypeMaxInstance_t
-    Pointer(t_nvmlVgpuTypeMaxInstance_t, false), // 1900 t_P_nvmlVgpuTypeMaxInstance_t
-    Enum(405), // 1901 t_nvrtcResult
-    Status(405), // 1902 t_nvrtcResult_status
-    Handle(149), // 1903 t_nvrtcProgram
-    Pointer(t_nvrtcProgram, false), // 1904 t_P_nvrtcProgram
-    Struct(602), // 1905 t_nvrtcBundledHeadersInfo
-    Pointer(t_nvrtcBundledHeadersInfo, false), // 1906 t_P_nvrtcBundledHeadersInfo
+    Enum(32), // 181 t_CUstreamBatchMemOpType
+    Union(53), // 182 t_CUstreamMemOpWaitValueParams_st__1
+    Struct(52), // 183 t_CUstreamMemOpWaitValueParams_st
+    Union(55), // 184 t_CUstreamMemOpWriteValueParams_st__1
+    Struct(54), // 185 t_CUstreamMemOpWriteValueParams_st
+    Struct(56), // 186 t_CUstreamMemOpFlushRemoteWritesParams_st
+    Struct(57), // 187 t_CUstreamMemOpMemoryBarrierParams_st
+    Array(t_u64, 6), // 188 t_A6_u64
+    Enum(33), // 189 t_CUstreamAtomicReductionOpType
+    Enum(34), // 190 t_CUstreamAtomicReductionDataType
+    Struct(58), // 191 t_CUstreamMemOpAtomicReductionParams_st
+    Union(50), // 192 t_CUstreamBatchMemOpParams
+    Pointer(t_CUstreamBatchMemOpParams, false), // 193 t_P_CUstreamBatchMemOpParams
+    Struct(49), // 194 t_CUDA_BATCH_MEM_OP_NODE_PARAMS_st
+    Pointer(t_CUDA_BATCH_MEM_OP_NODE_PARAMS_st, true), // 195 t_PC_CUDA_BATCH_MEM_OP_NODE_PARAMS_st
+    Struct(59), // 196 t_CUDA_BATCH_MEM_OP_NODE_PARAMS
+    Pointer(t_CUDA_BATCH_MEM_OP_NODE_PARAMS, true), // 197 t_PC_CUDA_BATCH_MEM_OP_NODE_PARAMS
+    Array(t_u8, 5), // 198 t_A5_u8
+    Struct(60), // 199 t_CUgraphEdgeData
+    Pointer(t_CUgraphEdgeData, true), // 200 t_PC_CUgraphEdgeData
+    Pointer(t_CUexternalSemaphore, false), // 201 t_P_CUexternalSemaphore
+    Struct(64), // 202 t_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_params_fence
+    Union(65), // 203 t_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_params_nvSciSync
+    Struct(66), // 204 t_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_params_keyedMutex
+    Struct(63), // 205 t_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_params
+    Struct(62), // 206 t_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS
+    Pointer(t_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS, true), // 207 t_PC_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS
+    Struct(61), // 208 t_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS
+    Pointer(t_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS, true), // 209 t_PC_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS
+    Struct(70), // 210 t_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_params_fence
+    Union(71), // 211 t_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_params_nvSciSync
+    Struct(72), // 212 t_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_params_keyedMutex
+    Array(t_u32, 10), // 213 t_A10_u32
+    Struct(69), // 214 t_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_params
+    Struct(68), // 215 t_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS
+    Pointer(t_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS, true), // 216 t_PC_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS
+    Struct(67), // 217 t_CUDA_EXT_SEM_WAIT_NODE_PARAMS
+    Pointer(t_CUDA_EXT_SEM_WAIT_NODE_PARAMS, true), // 218 t_PC_CUDA_EXT_SEM_WAIT_NODE_PARAMS
+    Struct(73), // 219 t_CUDA_HOST_NODE_PARAMS
+    Pointer(t_CUDA_HOST_NODE_PARAMS, true), // 220 t_PC_CUDA_HOST_NODE_PARAMS
+    Struct(74), // 221 t_CUDA_KERNEL_NODE_PARAMS_v1
+    Pointer(t_CUDA_KERNEL_NODE_PARAMS_v1, true), // 222 t_PC_CUDA_KERNEL_NODE_PARAMS_v1
+    Handle(20), // 223 t_CUkernel
+    Struct(75), // 224 t_CUDA_KERNEL_NODE_PARAMS
+    Pointer(t_CUDA_KERNEL_NODE_PARAMS, true), // 225 t_PC_CUDA_KERNEL_NODE_PARAMS
+    Enum(35), // 226 t_CUmemAllocationType
+    Flags(36, 4), // 227 t_CUmemAllocationHandleType_in4
+    Array(t_u8, 64), // 228 t_A64_u8
+    Array(t_u8, 56), // 229 t_A56_u8
+    Int { bytes: 2, signed: false }, // 230 t_u16
+    Array(t_u8, 54), // 231 t_A54_u8
+    Array(t_u8, 53), // 232 t_A53_u8
+    Struct(77), // 233 t_CUmemPoolProps
+    Flags(37, 4), // 234 t_CUmemAccess_flags_in4
+    Struct(81), // 235 t_CUmemAccessDesc
+    Pointer(t_CUmemAccessDesc, true), // 236 t_PC_CUmemAccessDesc
+    Struct(76), // 237 t_CUDA_MEM_ALLOC_NODE_PARAMS_st
+    Pointer(t_CUDA_MEM_ALLOC_NODE_PARAMS_st, false), // 238 t_P_CUDA_MEM_ALLOC_NODE_PARAMS_st
+    Struct(82), // 239 t_CUDA_MEM_ALLOC_NODE_PARAMS
+    Pointer(t_CUDA_MEM_ALLOC_NODE_PARAMS, false), // 240 t_P_CUDA_MEM_ALLOC_NODE_PARAMS
+    Enum(38), // 241 t_CUmemorytype
+    Struct(83), // 242 t_CUDA_MEMCPY3D
+    Pointer(t_CUDA_MEMCPY3D, true), // 243 t_PC_CUDA_MEMCPY3D
+    Struct(84), // 244 t_CUDA_MEMSET_NODE_PARAMS
+    Pointer(t_CUDA_MEMSET_NODE_PARAMS, true), // 245 t_PC_CUDA_MEMSET_NODE_PARAMS
+    Enum(39), // 246 t_CUgraphNodeType
+    Int { bytes: 8, signed: true }, // 247 t_i64
+    Array(t_i64, 29), // 248 t_A29_i64
+    Struct(90), // 249 t_CUDA_KERNEL_NODE_PARAMS_v3
+    Struct(91), // 250 t_CUDA_MEMCPY_NODE_PARAMS
+    Struct(92), // 251 t_CUDA_MEMSET_NODE_PARAMS_v2
+    Union(96), // 252 t_CUDA_HOST_NODE_PARAMS_v2__1
+    Struct(93), // 253 t_CUDA_HOST_NODE_PARAMS_v2
+    Enum(40), // 254 t_CUgraphChildGraphNodeOwnership
+    Struct(97), // 255 t_CUDA_CHILD_GRAPH_NODE_PARAMS
+    Struct(99), // 256 t_CUDA_EVENT_WAIT_NODE_PARAMS
+    Union(102), // 257 t_CUDA_EVENT_RECORD_NODE_PARAMS__1
+    Struct(100), // 258 t_CUDA_EVENT_RECORD_NODE_PARAMS
+    Union(105), // 259 t_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2__1
+    Struct(103), // 260 t_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2
+    Union(108), // 261 t_CUDA_EXT_SEM_WAIT_NODE_PARAMS_v2__1
+    Struct(106), // 262 t_CUDA_EXT_SEM_WAIT_NODE_PARAMS_v2
+    Struct(109), // 263 t_CUDA_MEM_ALLOC_NODE_PARAMS_v2
+    Struct(110), // 264 t_CUDA_MEM_FREE_NODE_PARAMS
+    Struct(111), // 265 t_CUDA_BATCH_MEM_OP_NODE_PARAMS_v2
+    Handle(21), // 266 t_CUgraphConditionalHandle
+    Enum(41), // 267 t_CUgraphConditionalNodeType
+    Pointer(t_CUgraph, false), // 268 t_P_CUgraph
+    Struct(112), // 269 t_CUDA_CONDITIONAL_NODE_PARAMS
+    Array(t_char, 232), // 270 t_A232_char
+    Enum(42), // 271 t_CUmemcpySrcAccessOrder
+    Struct(114), // 272 t_CUmemcpyAttributes
+    Pointer(t_CUmemcpyAttributes, false), // 273 t_P_CUmemcpyAttributes
+    Union(115), // 274 t_CUDA_MEMCPY_BATCH_NODE_PARAMS_V1__1
+    Struct(113), // 275 t_CUDA_MEMCPY_BATCH_NODE_PARAMS_V1
+    Union(117), // 276 t_CUDA_FABRIC_CPY_BATCH_NODE_PARAMS_V1__1
+    Struct(116), // 277 t_CUDA_FABRIC_CPY_BATCH_NODE_PARAMS_V1
+    Union(86), // 278 t_CUgraphNodeParams__1
+    Struct(85), // 279 t_CUgraphNodeParams
+    Pointer(t_CUgraphNodeParams, false), // 280 t_P_CUgraphNodeParams
+    Pointer(t_CUDA_BATCH_MEM_OP_NODE_PARAMS_st, false), // 281 t_P_CUDA_BATCH_MEM_OP_NODE_PARAMS_st
+    Pointer(t_CUDA_BATCH_MEM_OP_NODE_PARAMS, false), // 282 t_P_CUDA_BATCH_MEM_OP_NODE_PARAMS
+    Pointer(t_CUgraphConditionalHandle, false), // 283 t_P_CUgraphConditionalHandle
+    Flags(43, 4), // 284 t_CUgraphDebugDot_flags_in4
+    Handle(22), // 285 t_CUgraphExec
+    Flags(44, 4), // 286 t_CUgraphInstantiate_flags_in4
+    Pointer(t_CUgraphInstantiate_flags_in4, false), // 287 t_P_CUgraphInstantiate_flags_in4
+    Flags(44, 8), // 288 t_CUgraphInstantiate_flags_in8
+    Pointer(t_CUgraphInstantiate_flags_in8, false), // 289 t_P_CUgraphInstantiate_flags_in8
+    Enum(45), // 290 t_CUgraphExecUpdateResult
+    Pointer(t_CUgraphExecUpdateResult, false), // 291 t_P_CUgraphExecUpdateResult
+    Struct(118), // 292 t_CUgraphExecUpdateResultInfo
+    Pointer(t_CUgraphExecUpdateResultInfo, false), // 293 t_P_CUgraphExecUpdateResultInfo
+    Pointer(t_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS, false), // 294 t_P_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS
+    Pointer(t_CUDA_EXT_SEM_WAIT_NODE_PARAMS, false), // 295 t_P_CUDA_EXT_SEM_WAIT_NODE_PARAMS
+    Pointer(t_CUgraphEdgeData, false), // 296 t_P_CUgraphEdgeData
+    Pointer(t_CUDA_HOST_NODE_PARAMS, false), // 297 t_P_CUDA_HOST_NODE_PARAMS
+    Pointer(t_CUgraphExec, false), // 298 t_P_CUgraphExec
+    Enum(46), // 299 t_CUgraphInstantiateResult
+    Struct(119), // 300 t_CUDA_GRAPH_INSTANTIATE_PARAMS
+    Pointer(t_CUDA_GRAPH_INSTANTIATE_PARAMS, false), // 301 t_P_CUDA_GRAPH_INSTANTIATE_PARAMS
+    Enum(47), // 302 t_CUkernelNodeAttrID_enum
+    Enum(48), // 303 t_CUlaunchAttributeID
+    Enum(49), // 304 t_CUaccessProperty
+    Struct(121), // 305 t_CUaccessPolicyWindow
+    Union(120), // 306 t_CUkernelNodeAttrValue_union
+    Pointer(t_CUkernelNodeAttrValue_union, false), // 307 t_P_CUkernelNodeAttrValue_union
+    Array(t_char, 64), // 308 t_A64_char
+    Enum(50), // 309 t_CUsynchronizationPolicy
+    Struct(130), // 310 t_CUlaunchAttributeValue_clusterDim
+    Enum(51), // 311 t_CUclusterSchedulingPolicy
+    Struct(131), // 312 t_CUlaunchAttributeValue_programmaticEvent
+    Struct(132), // 313 t_CUlaunchMemSyncDomainMap
+    Enum(52), // 314 t_CUlaunchMemSyncDomain
+    Struct(133), // 315 t_CUlaunchAttributeValue_launchCompletionEvent
+    Handle(23), // 316 t_CUgraphDeviceNode
+    Struct(134), // 317 t_CUlaunchAttributeValue_deviceUpdatableKernelNode
+    Struct(135), // 318 t_CUlaunchAttributeValue_preferredClusterDim
+    Enum(53), // 319 t_CUlaunchAttributePortableClusterMode
+    Enum(54), // 320 t_CUsharedMemoryMode
+    Union(122), // 321 t_CUlaunchAttributeValue
+    Pointer(t_CUlaunchAttributeValue, false), // 322 t_P_CUlaunchAttributeValue
+    Pointer(t_CUDA_KERNEL_NODE_PARAMS_v1, false), // 323 t_P_CUDA_KERNEL_NODE_PARAMS_v1
+    Pointer(t_CUDA_KERNEL_NODE_PARAMS, false), // 324 t_P_CUDA_KERNEL_NODE_PARAMS
+    Pointer(t_CUkernelNodeAttrValue_union, true), // 325 t_PC_CUkernelNodeAttrValue_union
+    Pointer(t_CUlaunchAttributeValue, true), // 326 t_PC_CUlaunchAttributeValue
+    Pointer(t_CUDA_MEMCPY3D, false), // 327 t_P_CUDA_MEMCPY3D
+    Pointer(t_CUDA_MEMSET_NODE_PARAMS, false), // 328 t_P_CUDA_MEMSET_NODE_PARAMS
+    Pointer(t_CUgraphNodeType, false), // 329 t_P_CUgraphNodeType
+    Handle(24), // 330 t_CUuserObject
+    Flags(55, 4), // 331 t_CUuserObjectRetain_flags_in4
+    Flags(56, 4), // 332 t_CUgraphicsRegisterFlags_in4
+    Flags(57, 4), // 333 t_CUgraphicsMapResourceFlags_in4
+    Pointer(t_CUgreenCtx, false), // 334 t_P_CUgreenCtx
+    Flags(58, 4), // 335 t_CUgreenCtxCreate_flags_in4
+    Flags(59, 4), // 336 t_CUstream_flags_in4
+    Pointer(t_CUexternalMemory, false), // 337 t_P_CUexternalMemory
+    Enum(60), // 338 t_CUexternalMemoryHandleType
+    Struct(138), // 339 t_CUDA_EXTERNAL_MEMORY_HANDLE_DESC_handle_win32
+    Union(137), // 340 t_CUDA_EXTERNAL_MEMORY_HANDLE_DESC_handle
+    Struct(136), // 341 t_CUDA_EXTERNAL_MEMORY_HANDLE_DESC
+    Pointer(t_CUDA_EXTERNAL_MEMORY_HANDLE_DESC, true), // 342 t_PC_CUDA_EXTERNAL_MEMORY_HANDLE_DESC
+    Enum(61), // 343 t_CUexternalSemaphoreHandleType
+    Struct(141), // 344 t_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_handle_win32
+    Union(140), // 345 t_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_handle
+    Struct(139), // 346 t_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC
+    Pointer(t_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC, true), // 347 t_PC_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC
+    Struct(142), // 348 t_CUipcEventHandle
+    Pointer(t_CUipcEventHandle, false), // 349 t_P_CUipcEventHandle
+    Struct(143), // 350 t_CUipcMemHandle
+    Pointer(t_CUipcMemHandle, false), // 351 t_P_CUipcMemHandle
+    Flags(62, 4), // 352 t_CUipcMem_flags_in4
+    Pointer(t_CUfunction, false), // 353 t_P_CUfunction
+    Handle(25), // 354 t_CUlibrary
+    Pointer(t_CUlibrary, false), // 355 t_P_CUlibrary
+    Struct(144), // 356 t_CUDA_LAUNCH_PARAMS
+    Pointer(t_CUDA_LAUNCH_PARAMS, false), // 357 t_P_CUDA_LAUNCH_PARAMS
+    Flags(63, 4), // 358 t_CUcooperative_multi_flags_in4
+    Array(t_char, 4), // 359 t_A4_char
+    Struct(146), // 360 t_CUlaunchAttribute
+    Pointer(t_CUlaunchAttribute, false), // 361 t_P_CUlaunchAttribute
+    Struct(145), // 362 t_CUlaunchConfig
+    Pointer(t_CUlaunchConfig, true), // 363 t_PC_CUlaunchConfig
+    Pointer(t_CUkernel, false), // 364 t_P_CUkernel
+    Enum(64), // 365 t_CUjit_option
+    Pointer(t_CUjit_option, false), // 366 t_P_CUjit_option
+    Enum(65), // 367 t_CUlibraryOption
+    Pointer(t_CUlibraryOption, false), // 368 t_P_CUlibraryOption
+    Handle(26), // 369 t_CUlinkState
+    Enum(66), // 370 t_CUjitInputType
+    Pointer(t_CUlinkState, false), // 371 t_P_CUlinkState
+    Handle(27), // 372 t_CUmemGenericAllocationHandle
+    Enum(67), // 373 t_CUlogicalEndpointType
+    Struct(149), // 374 t_CUlogicalEndpointProp__1_unicast
+    Struct(150), // 375 t_CUlogicalEndpointProp__1_multicast
+    Union(148), // 376 t_CUlogicalEndpointProp__1
+    Struct(147), // 377 t_CUlogicalEndpointProp
+    Pointer(t_CUlogicalEndpointProp, true), // 378 t_PC_CUlogicalEndpointProp
+    Enum(68), // 379 t_CUlogicalEndpointIpcHandleType
+    Handle(28), // 380 t_CUlogsCallbackHandle
+    Pointer(t_CUlogsCallbackHandle, false), // 381 t_P_CUlogsCallbackHandle
+    Enum(69), // 382 t_CUmem_advise
+    Flags(70, 4), // 383 t_CUmemAttach_flags_in4
+    Enum(71), // 384 t_CUmemDecompressAlgorithm
+    Array(t_u8, 20), // 385 t_A20_u8
+    Struct(151), // 386 t_CUmemDecompressParams
+    Pointer(t_CUmemDecompressParams, false), // 387 t_P_CUmemDecompressParams
+    Pointer(t_CUmemGenericAllocationHandle, false), // 388 t_P_CUmemGenericAllocationHandle
+    Array(t_u8, 4), // 389 t_A4_u8
+    Enum(72), // 390 t_CUmemAllocationCompType
+    Flags(72, 1), // 391 t_CUmemAllocationCompType_in1
+    Flags(73, 4), // 392 t_CUmem_create_usage_in4
+    Flags(73, 2), // 393 t_CUmem_create_usage_in2
+    Struct(153), // 394 t_CUmemAllocationProp_allocFlags
+    Struct(152), // 395 t_CUmemAllocationProp
+    Pointer(t_CUmemAllocationProp, true), // 396 t_PC_CUmemAllocationProp
+    Pointer(t_CUmemLocation, false), // 397 t_P_CUmemLocation
+    Pointer(t_CUmemLocation, true), // 398 t_PC_CUmemLocation
+    Flags(74, 4), // 399 t_CUmemAllocationGranularity_flags_in4
+    Pointer(t_CUmemAllocationProp, false), // 400 t_P_CUmemAllocationProp
+    Enum(75), // 401 t_CUmemRangeHandleType
+    Flags(76, 4), // 402 t_CUmemhostalloc_flags_in4
+    Pointer(t_CUmemhostalloc_flags_in4, false), // 403 t_P_CUmemhostalloc_flags_in4
+    Flags(77, 4), // 404 t_CUmemhostregister_flags_in4
+    Enum(78), // 405 t_CUresourcetype
+    Union(155), // 406 t_CUarrayMapInfo_resource
+    Enum(79), // 407 t_CUarraySparseSubresourceType
+    Struct(157), // 408 t_CUarrayMapInfo_subresource_sparseLevel
+    Struct(158), // 409 t_CUarrayMapInfo_subresource_miptail
+    Union(156), // 410 t_CUarrayMapInfo_subresource
+    Enum(80), // 411 t_CUmemOperationType
+    Enum(81), // 412 t_CUmemHandleType
+    Union(159), // 413 t_CUarrayMapInfo_memHandle
+    Array(t_u32, 2), // 414 t_A2_u32
+    Struct(154), // 415 t_CUarrayMapInfo
+    Pointer(t_CUarrayMapInfo, false), // 416 t_P_CUarrayMapInfo
+    Pointer(t_CUmemPoolProps, true), // 417 t_PC_CUmemPoolProps
+    Struct(160), // 418 t_CUmemPoolPtrExportData
+    Pointer(t_CUmemPoolPtrExportData, false), // 419 t_P_CUmemPoolPtrExportData
+    Pointer(t_CUmemAccess_flags_in4, false), // 420 t_P_CUmemAccess_flags_in4
+    Enum(82), // 421 t_CUmemPool_attribute
+    Enum(83), // 422 t_CUmem_range_attribute
+    Pointer(t_CUmem_range_attribute, false), // 423 t_P_CUmem_range_attribute
+    Struct(161), // 424 t_CUDA_MEMCPY2D
+    Pointer(t_CUDA_MEMCPY2D, true), // 425 t_PC_CUDA_MEMCPY2D
+    Enum(84), // 426 t_CUmemcpy3DOperandType
+    Struct(165), // 427 t_CUmemcpy3DOperand_op_ptr
+    Struct(167), // 428 t_CUoffset3D
+    Struct(166), // 429 t_CUmemcpy3DOperand_op_array
+    Union(164), // 430 t_CUmemcpy3DOperand_op
+    Struct(163), // 431 t_CUmemcpy3DOperand
+    Struct(168), // 432 t_CUextent3D
+    Struct(162), // 433 t_CUDA_MEMCPY3D_BATCH_OP
+    Pointer(t_CUDA_MEMCPY3D_BATCH_OP, false), // 434 t_P_CUDA_MEMCPY3D_BATCH_OP
+    Struct(169), // 435 t_CUDA_MEMCPY3D_PEER
+    Pointer(t_CUDA_MEMCPY3D_PEER, true), // 436 t_PC_CUDA_MEMCPY3D_PEER
+    Enum(85), // 437 t_CUmoduleLoadingMode
+    Pointer(t_CUmoduleLoadingMode, false), // 438 t_P_CUmoduleLoadingMode
+    Handle(29), // 439 t_CUsurfref
+    Pointer(t_CUsurfref, false), // 440 t_P_CUsurfref
+    Handle(30), // 441 t_CUtexref
+    Pointer(t_CUtexref, false), // 442 t_P_CUtexref
+    Struct(170), // 443 t_CUmulticastObjectProp
+    Pointer(t_CUmulticastObjectProp, true), // 444 t_PC_CUmulticastObjectProp
+    Flags(86, 4), // 445 t_CUmulticastGranularity_flags_in4
+    Flags(87, 4), // 446 t_CUoccupancy_flags_in4
+    Enum(88), // 447 t_CUpointer_attribute
+    Struct(171), // 448 t_CUDA_POINTER_ATTRIBUTE_P2P_TOKENS
+    Enum(89), // 449 t_CUDA_POINTER_ATTRIBUTE_ACCESS_FLAGS
+    Pointer(t_CUpointer_attribute, false), // 450 t_P_CUpointer_attribute
+    Enum(90), // 451 t_CUoutput_mode
+    Pointer(t_CUexternalSemaphore, true), // 452 t_PC_CUexternalSemaphore
+    Enum(91), // 453 t_CUstreamCigDataType
+    Struct(173), // 454 t_CUstreamCigParam
+    Pointer(t_CUstreamCigParam, false), // 455 t_P_CUstreamCigParam
+    Struct(172), // 456 t_CUstreamCigCaptureParams
+    Pointer(t_CUstreamCigCaptureParams, false), // 457 t_P_CUstreamCigCaptureParams
+    Enum(92), // 458 t_CUstreamCaptureMode
+    Enum(93), // 459 t_CUstreamAttrID_enum
+    Union(174), // 460 t_CUstreamAttrValue_union
+    Pointer(t_CUstreamAttrValue_union, false), // 461 t_P_CUstreamAttrValue_union
+    Enum(94), // 462 t_CUstreamCaptureStatus
+    Pointer(t_CUstreamCaptureStatus, false), // 463 t_P_CUstreamCaptureStatus
+    Pointer(t_PC_CUgraphNode, false), // 464 t_P_PC_CUgraphNode
+    Pointer(t_PC_CUgraphEdgeData, false), // 465 t_P_PC_CUgraphEdgeData
+    Pointer(t_CUstream_flags_in4, false), // 466 t_P_CUstream_flags_in4
+    Pointer(t_CUstreamAttrValue_union, true), // 467 t_PC_CUstreamAttrValue_union
+    Flags(95, 4), // 468 t_CUstreamUpdateCaptureDependencies_flags_in4
+    Flags(96, 4), // 469 t_CUevent_wait_flags_in4
+    Flags(97, 4), // 470 t_CUstreamWaitValue_flags_in4
+    Flags(98, 4), // 471 t_CUstreamWriteValue_flags_in4
+    Handle(31), // 472 t_CUsurfObject
+    Pointer(t_CUsurfObject, false), // 473 t_P_CUsurfObject
+    Struct(177), // 474 t_CUDA_RESOURCE_DESC_res_array
+    Struct(178), // 475 t_CUDA_RESOURCE_DESC_res_mipmap
+    Struct(179), // 476 t_CUDA_RESOURCE_DESC_res_linear
+    Struct(180), // 477 t_CUDA_RESOURCE_DESC_res_pitch2D
+    Array(t_i32, 32), // 478 t_A32_i32
+    Struct(181), // 479 t_CUDA_RESOURCE_DESC_res_reserved
+    Union(176), // 480 t_CUDA_RESOURCE_DESC_res
+    Struct(175), // 481 t_CUDA_RESOURCE_DESC
+    Pointer(t_CUDA_RESOURCE_DESC, true), // 482 t_PC_CUDA_RESOURCE_DESC
+    Pointer(t_CUDA_RESOURCE_DESC, false), // 483 t_P_CUDA_RESOURCE_DESC
+    Array(t_u64, 16), // 484 t_A16_u64
+    Struct(182), // 485 t_CUtensorMap
+    Pointer(t_CUtensorMap, false), // 486 t_P_CUtensorMap
+    Enum(99), // 487 t_CUtensorMapDataType
+    Pointer(t_u64, true), // 488 t_PC_u64
+    Pointer(t_i32, true), // 489 t_PC_i32
+    Pointer(t_u32, true), // 490 t_PC_u32
+    Enum(100), // 491 t_CUtensorMapInterleave
+    Enum(101), // 492 t_CUtensorMapSwizzle
+    Enum(102), // 493 t_CUtensorMapL2promotion
+    Enum(103), // 494 t_CUtensorMapFloatOOBfill
+    Enum(104), // 495 t_CUtensorMapIm2ColWideMode
+    Enum(105), // 496 t_CUtensorMapAllocClass
+    Pointer(t_CUtensorMapAllocClass, false), // 497 t_P_CUtensorMapAllocClass
+    Handle(32), // 498 t_CUtexObject
+    Pointer(t_CUtexObject, false), // 499 t_P_CUtexObject
+    Enum(106), // 500 t_CUaddress_mode
+    Array(t_CUaddress_mode, 3), // 501 t_A3_CUaddress_mode
+    Enum(107), // 502 t_CUfilter_mode
+    Array(t_f32, 4), // 503 t_A4_f32
+    Array(t_i32, 12), // 504 t_A12_i32
+    Struct(183), // 505 t_CUDA_TEXTURE_DESC
+    Pointer(t_CUDA_TEXTURE_DESC, true), // 506 t_PC_CUDA_TEXTURE_DESC
+    Enum(108), // 507 t_CUresourceViewFormat
+    Struct(184), // 508 t_CUDA_RESOURCE_VIEW_DESC
+    Pointer(t_CUDA_RESOURCE_VIEW_DESC, true), // 509 t_PC_CUDA_RESOURCE_VIEW_DESC
+    Pointer(t_CUDA_RESOURCE_VIEW_DESC, false), // 510 t_P_CUDA_RESOURCE_VIEW_DESC
+    Pointer(t_CUDA_TEXTURE_DESC, false), // 511 t_P_CUDA_TEXTURE_DESC
+    Pointer(t_CUaddress_mode, false), // 512 t_P_CUaddress_mode
+    Pointer(t_CUfilter_mode, false), // 513 t_P_CUfilter_mode
+    Flags(109, 4), // 514 t_CUtexref_flags_in4
+    Pointer(t_CUtexref_flags_in4, false), // 515 t_P_CUtexref_flags_in4
+    Pointer(t_CUarray_format, false), // 516 t_P_CUarray_format
+    Pointer(t_CUstreamCaptureMode, false), // 517 t_P_CUstreamCaptureMode
+    Pointer(t_CUuserObject, false), // 518 t_P_CUuserObject
+    Flags(110, 4), // 519 t_CUuserObject_flags_in4
+    Pointer(t_code, false), // 520 t_P_code
+    Enum(111), // 521 t_cudaError_t
+    Status(111), // 522 t_cudaError_t_status
+    Handle(33), // 523 t_cudaKernel_t
+    Pointer(t_cudaKernel_t, false), // 524 t_P_cudaKernel_t
+    Struct(185), // 525 t_dim3
+    Handle(34), // 526 t_cudaStream_t
+    Pointer(t_dim3, false), // 527 t_P_dim3
+    Pointer(t_cudaStream_t, false), // 528 t_P_cudaStream_t
+    Struct(186), // 529 t_uint3
+    Pointer(t_uint3, false), // 530 t_P_uint3
+    Enum(112), // 531 t_cudaChannelFormatKind
+    Struct(187), // 532 t_cudaChannelFormatDesc
+    Pointer(t_cudaChannelFormatDesc, false), // 533 t_P_cudaChannelFormatDesc
+    Struct(188), // 534 t_cudaExtent
+    Pointer(t_cudaExtent, false), // 535 t_P_cudaExtent
+    Handle(35), // 536 t_cudaArray_t
+    Struct(189), // 537 t_cudaArrayMemoryRequirements
+    Pointer(t_cudaArrayMemoryRequirements, false), // 538 t_P_cudaArrayMemoryRequirements
+    Pointer(t_cudaArray_t, false), // 539 t_P_cudaArray_t
+    Struct(191), // 540 t_cudaArraySparseProperties_tileExtent
+    Struct(190), // 541 t_cudaArraySparseProperties
+    Pointer(t_cudaArraySparseProperties, false), // 542 t_P_cudaArraySparseProperties
+    Handle(36), // 543 t_cudaArray_const_t
+    Pointer(t_cudaChannelFormatDesc, true), // 544 t_PC_cudaChannelFormatDesc
+    Handle(37), // 545 t_cudaMipmappedArray_const_t
+    Array(t_char, 8), // 546 t_A8_char
+    Array(t_i32, 2), // 547 t_A2_i32
+    Array(t_u8, 8), // 548 t_A8_u8
+    Array(t_i32, 63), // 549 t_A63_i32
+    Array(t_i32, 61), // 550 t_A61_i32
+    Array(t_i32, 1), // 551 t_A1_i32
+    Array(t_i32, 60), // 552 t_A60_i32
+    Array(t_i32, 56), // 553 t_A56_i32
+    Struct(192), // 554 t_cudaDeviceProp
+    Pointer(t_cudaDeviceProp, true), // 555 t_PC_cudaDeviceProp
+    Handle(38), // 556 t_cudaSurfaceObject_t
+    Pointer(t_cudaSurfaceObject_t, false), // 557 t_P_cudaSurfaceObject_t
+    Enum(113), // 558 t_cudaResourceType
+    Struct(202), // 559 t_cudaResourceDesc_res_array
+    Handle(39), // 560 t_cudaMipmappedArray_t
+    Struct(203), // 561 t_cudaResourceDesc_res_mipmap
+    Struct(204), // 562 t_cudaResourceDesc_res_linear
+    Struct(205), // 563 t_cudaResourceDesc_res_pitch2D
+    Struct(206), // 564 t_cudaResourceDesc_res_reserved
+    Union(200), // 565 t_cudaResourceDesc_res
+    Struct(198), // 566 t_cudaResourceDesc
+    Pointer(t_cudaResourceDesc, true), // 567 t_PC_cudaResourceDesc
+    Handle(40), // 568 t_cudaTextureObject_t
+    Pointer(t_cudaTextureObject_t, false), // 569 t_P_cudaTextureObject_t
+    Enum(114), // 570 t_cudaTextureAddressMode
+    Array(t_cudaTextureAddressMode, 3), // 571 t_A3_cudaTextureAddressMode
+    Enum(115), // 572 t_cudaTextureFilterMode
+    Enum(116), // 573 t_cudaTextureReadMode
+    Struct(207), // 574 t_cudaTextureDesc
+    Pointer(t_cudaTextureDesc, true), // 575 t_PC_cudaTextureDesc
+    Enum(117), // 576 t_cudaResourceViewFormat
+    Struct(210), // 577 t_cudaResourceViewDesc
+    Pointer(t_cudaResourceViewDesc, true), // 578 t_PC_cudaResourceViewDesc
+    Struct(212), // 579 t_cudaTextureDesc_v2
+    Pointer(t_cudaTextureDesc_v2, true), // 580 t_PC_cudaTextureDesc_v2
+    Handle(41), // 581 t_cudaExternalMemory_t
+    Handle(42), // 582 t_cudaExternalSemaphore_t
+    Handle(43), // 583 t_cudaDevResourceDesc_t
+    Pointer(t_cudaDevResourceDesc_t, false), // 584 t_P_cudaDevResourceDesc_t
+    Enum(118), // 585 t_cudaDevResourceType
+    Struct(215), // 586 t_cudaDevSmResource
+    Enum(119), // 587 t_cudaDevWorkqueueConfigScope
+    Struct(217), // 588 t_cudaDevWorkqueueConfigResource
+    Struct(218), // 589 t_cudaDevWorkqueueResource
+    Union(214), // 590 t_cudaDevResource__2
+    Struct(213), // 591 t_cudaDevResource
+    Pointer(t_cudaDevResource, false), // 592 t_P_cudaDevResource
+    Pointer(t_cudaDevResource, true), // 593 t_PC_cudaDevResource
+    Struct(219), // 594 t_cudaDevSmResourceGroupParams
+    Pointer(t_cudaDevSmResourceGroupParams, false), // 595 t_P_cudaDevSmResourceGroupParams
+    Enum(120), // 596 t_cudaFlushGPUDirectRDMAWritesTarget
+    Enum(121), // 597 t_cudaFlushGPUDirectRDMAWritesScope
+    Enum(122), // 598 t_cudaDeviceAttr
+    Enum(123), // 599 t_cudaFuncCache
+    Pointer(t_cudaFuncCache, false), // 600 t_P_cudaFuncCache
+    Handle(44), // 601 t_cudaMemPool_t
+    Pointer(t_cudaMemPool_t, false), // 602 t_P_cudaMemPool_t
+    Handle(45), // 603 t_cudaExecutionContext_t
+    Pointer(t_cudaExecutionContext_t, false), // 604 t_P_cudaExecutionContext_t
+    Enum(124), // 605 t_cudaGraphMemAttributeType
+    Enum(125), // 606 t_cudaAtomicOperation
+    Pointer(t_cudaAtomicOperation, true), // 607 t_PC_cudaAtomicOperation
+    Enum(126), // 608 t_cudaLimit
+    Enum(127), // 609 t_cudaDeviceP2PAttr
+    Enum(128), // 610 t_cudaSharedMemConfig
+    Pointer(t_cudaSharedMemConfig, false), // 611 t_P_cudaSharedMemConfig
+    Handle(46), // 612 t_cudaAsyncCallbackHandle_t
+    Pointer(t_cudaAsyncCallbackHandle_t, false), // 613 t_P_cudaAsyncCallbackHandle_t
+    Handle(47), // 614 t_cudaEglStreamConnection
+    Pointer(t_cudaEglStreamConnection, false), // 615 t_P_cudaEglStreamConnection
+    Handle(48), // 616 t_cudaGraphicsResource_t
+    Pointer(t_cudaGraphicsResource_t, false), // 617 t_P_cudaGraphicsResource_t
+    Array(t_cudaArray_t, 3), // 618 t_A3_cudaArray_t
+    Struct(223), // 619 t_cudaPitchedPtr
+    Array(t_cudaPitchedPtr, 3), // 620 t_A3_cudaPitchedPtr
+    Union(222), // 621 t_cudaEglFrame_frame
+    Struct(224), // 622 t_cudaEglPlaneDesc
+    Array(t_cudaEglPlaneDesc, 3), // 623 t_A3_cudaEglPlaneDesc
+    Enum(129), // 624 t_cudaEglFrameType
+    Enum(130), // 625 t_cudaEglColorFormat
+    Struct(221), // 626 t_cudaEglFrame
+    Pointer(t_cudaEglFrame, false), // 627 t_P_cudaEglFrame
+    Handle(49), // 628 t_cudaEvent_t
+    Pointer(t_cudaEvent_t, false), // 629 t_P_cudaEvent_t
+    Flags(131, 4), // 630 t_cudaEventFlags_in4
+    Flags(132, 4), // 631 t_cudaEventRecordFlags_in4
+    Flags(133, 4), // 632 t_cudaStreamFlags_in4
+    Struct(225), // 633 t_cudaExternalMemoryBufferDesc
+    Pointer(t_cudaExternalMemoryBufferDesc, true), // 634 t_PC_cudaExternalMemoryBufferDesc
+    Pointer(t_cudaMipmappedArray_t, false), // 635 t_P_cudaMipmappedArray_t
+    Struct(227), // 636 t_cudaExternalMemoryMipmappedArrayDesc
+    Pointer(t_cudaExternalMemoryMipmappedArrayDesc, true), // 637 t_PC_cudaExternalMemoryMipmappedArrayDesc
+    Array(t_i32, 16), // 638 t_A16_i32
+    Array(t_i32, 15), // 639 t_A15_i32
+    Array(t_i32, 14), // 640 t_A14_i32
+    Enum(134), // 641 t_cudaSharedMemoryMode
+    Struct(229), // 642 t_cudaFuncAttributes
+    Pointer(t_cudaFuncAttributes, false), // 643 t_P_cudaFuncAttributes
+    Enum(135), // 644 t_cudaFuncAttribute
+    Enum(136), // 645 t_cudaGLDeviceList
+    Flags(137, 4), // 646 t_cudaDeviceFlags_in4
+    Pointer(t_cudaDeviceFlags_in4, false), // 647 t_P_cudaDeviceFlags_in4
+    Pointer(t_cudaDeviceProp, false), // 648 t_P_cudaDeviceProp
+    Flags(138, 4), // 649 t_cudaGetDriverEntryPointFlags_in4
+    Flags(138, 8), // 650 t_cudaGetDriverEntryPointFlags_in8
+    Enum(139), // 651 t_cudaDriverEntryPointQueryResult
+    Pointer(t_cudaDriverEntryPointQueryResult, false), // 652 t_P_cudaDriverEntryPointQueryResult
+    Handle(50), // 653 t_cudaFunction_t
+    Pointer(t_cudaFunction_t, false), // 654 t_P_cudaFunction_t
+    Pointer(t_cudaResourceDesc, false), // 655 t_P_cudaResourceDesc
+    Pointer(t_cudaResourceViewDesc, false), // 656 t_P_cudaResourceViewDesc
+    Pointer(t_cudaTextureDesc, false), // 657 t_P_cudaTextureDesc
+    Pointer(t_cudaTextureDesc_v2, false), // 658 t_P_cudaTextureDesc_v2
+    Handle(51), // 659 t_cudaGraphNode_t
+    Pointer(t_cudaGraphNode_t, false), // 660 t_P_cudaGraphNode_t
+    Handle(52), // 661 t_cudaGraph_t
+    Pointer(t_cudaGraphNode_t, true), // 662 t_PC_cudaGraphNode_t
+    Struct(234), // 663 t_cudaGraphEdgeData
+    Pointer(t_cudaGraphEdgeData, true), // 664 t_PC_cudaGraphEdgeData
+    Pointer(t_cudaExternalSemaphore_t, false), // 665 t_P_cudaExternalSemaphore_t
+    Struct(238), // 666 t_cudaExternalSemaphoreSignalParams_params_fence
+    Union(239), // 667 t_cudaExternalSemaphoreSignalParams_params_nvSciSync
+    Struct(240), // 668 t_cudaExternalSemaphoreSignalParams_params_keyedMutex
+    Struct(237), // 669 t_cudaExternalSemaphoreSignalParams_params
+    Struct(236), // 670 t_cudaExternalSemaphoreSignalParams
+    Pointer(t_cudaExternalSemaphoreSignalParams, true), // 671 t_PC_cudaExternalSemaphoreSignalParams
+    Struct(235), // 672 t_cudaExternalSemaphoreSignalNodeParams
+    Pointer(t_cudaExternalSemaphoreSignalNodeParams, true), // 673 t_PC_cudaExternalSemaphoreSignalNodeParams
+    Struct(244), // 674 t_cudaExternalSemaphoreWaitParams_params_fence
+    Union(245), // 675 t_cudaExternalSemaphoreWaitParams_params_nvSciSync
+    Struct(246), // 676 t_cudaExternalSemaphoreWaitParams_params_keyedMutex
+    Struct(243), // 677 t_cudaExternalSemaphoreWaitParams_params
+    Struct(242), // 678 t_cudaExternalSemaphoreWaitParams
+    Pointer(t_cudaExternalSemaphoreWaitParams, true), // 679 t_PC_cudaExternalSemaphoreWaitParams
+    Struct(241), // 680 t_cudaExternalSemaphoreWaitNodeParams
+    Pointer(t_cudaExternalSemaphoreWaitNodeParams, true), // 681 t_PC_cudaExternalSemaphoreWaitNodeParams
+    Struct(247), // 682 t_cudaHostNodeParams
+    Pointer(t_cudaHostNodeParams, true), // 683 t_PC_cudaHostNodeParams
+    Struct(248), // 684 t_cudaKernelNodeParams
+    Pointer(t_cudaKernelNodeParams, true), // 685 t_PC_cudaKernelNodeParams
+    Enum(140), // 686 t_cudaMemAllocationType
+    Flags(141, 4), // 687 t_cudaMemAllocationHandleType_in4
+    Enum(142), // 688 t_cudaMemLocationType
+    Struct(258), // 689 t_cudaMemLocation__1_localized
+    Union(256), // 690 t_cudaMemLocation__1
+    Struct(254), // 691 t_cudaMemLocation
+    Struct(250), // 692 t_cudaMemPoolProps
+    Enum(143), // 693 t_cudaMemAccessFlags
+    Struct(259), // 694 t_cudaMemAccessDesc
+    Pointer(t_cudaMemAccessDesc, true), // 695 t_PC_cudaMemAccessDesc
+    Struct(249), // 696 t_cudaMemAllocNodeParams
+    Pointer(t_cudaMemAllocNodeParams, false), // 697 t_P_cudaMemAllocNodeParams
+    Struct(261), // 698 t_cudaPos
+    Enum(144), // 699 t_cudaMemcpyKind
+    Struct(260), // 700 t_cudaMemcpy3DParms
+    Pointer(t_cudaMemcpy3DParms, true), // 701 t_PC_cudaMemcpy3DParms
+    Struct(262), // 702 t_cudaMemsetParams
+    Pointer(t_cudaMemsetParams, true), // 703 t_PC_cudaMemsetParams
+    Enum(145), // 704 t_cudaGraphNodeType
+    Union(270), // 705 t_cudaKernelNodeParamsV2__1
+    Enum(146), // 706 t_cudaKernelFunctionType
+    Struct(267), // 707 t_cudaKernelNodeParamsV2
+    Struct(271), // 708 t_cudaMemcpyNodeParams
+    Struct(273), // 709 t_cudaMemsetParamsV2
+    Struct(275), // 710 t_cudaHostNodeParamsV2
+    Enum(147), // 711 t_cudaGraphChildGraphNodeOwnership
+    Struct(278), // 712 t_cudaChildGraphNodeParams
+    Struct(280), // 713 t_cudaEventWaitNodeParams
+    Struct(281), // 714 t_cudaEventRecordNodeParams
+    Struct(283), // 715 t_cudaExternalSemaphoreSignalNodeParamsV2
+    Struct(285), // 716 t_cudaExternalSemaphoreWaitNodeParamsV2
+    Struct(287), // 717 t_cudaMemAllocNodeParamsV2
+    Struct(288), // 718 t_cudaMemFreeNodeParams
+    Handle(53), // 719 t_cudaGraphConditionalHandle
+    Enum(148), // 720 t_cudaGraphConditionalNodeType
+    Pointer(t_cudaGraph_t, false), // 721 t_P_cudaGraph_t
+    Struct(289), // 722 t_cudaConditionalNodeParams
+    Enum(149), // 723 t_cudaMemcpySrcAccessOrder
+    Struct(292), // 724 t_cudaMemcpyAttributes
+    Pointer(t_cudaMemcpyAttributes, false), // 725 t_P_cudaMemcpyAttributes
+    Struct(291), // 726 t_cudaMemcpyBatchNodeParams
+    Union(264), // 727 t_cudaGraphNodeParams__1
+    Struct(263), // 728 t_cudaGraphNodeParams
+    Pointer(t_cudaGraphNodeParams, false), // 729 t_P_cudaGraphNodeParams
+    Pointer(t_cudaGraphConditionalHandle, false), // 730 t_P_cudaGraphConditionalHandle
+    Flags(150, 4), // 731 t_cudaGraphDebugDotFlags_in4
+    Handle(54), // 732 t_cudaGraphExec_t
+    Flags(151, 4), // 733 t_cudaGraphInstantiateFlags_in4
+    Pointer(t_cudaGraphInstantiateFlags_in4, false), // 734 t_P_cudaGraphInstantiateFlags_in4
+    Flags(151, 8), // 735 t_cudaGraphInstantiateFlags_in8
+    Pointer(t_cudaGraphInstantiateFlags_in8, false), // 736 t_P_cudaGraphInstantiateFlags_in8
+    Enum(152), // 737 t_cudaGraphExecUpdateResult
+    Pointer(t_cudaGraphExecUpdateResult, false), // 738 t_P_cudaGraphExecUpdateResult
+    Struct(293), // 739 t_cudaGraphExecUpdateResultInfo
+    Pointer(t_cudaGraphExecUpdateResultInfo, false), // 740 t_P_cudaGraphExecUpdateResultInfo
+    Pointer(t_cudaExternalSemaphoreSignalNodeParams, false), // 741 t_P_cudaExternalSemaphoreSignalNodeParams
+    Pointer(t_cudaExternalSemaphoreWaitNodeParams, false), // 742 t_P_cudaExternalSemaphoreWaitNodeParams
+    Pointer(t_cudaGraphEdgeData, false), // 743 t_P_cudaGraphEdgeData
+    Pointer(t_cudaHostNodeParams, false), // 744 t_P_cudaHostNodeParams
+    Pointer(t_cudaGraphExec_t, false), // 745 t_P_cudaGraphExec_t
+    Enum(153), // 746 t_cudaGraphInstantiateResult
+    Struct(294), // 747 t_cudaGraphInstantiateParams
+    Pointer(t_cudaGraphInstantiateParams, false), // 748 t_P_cudaGraphInstantiateParams
+    Enum(154), // 749 t_cudaKernelNodeAttrID
+    Enum(155), // 750 t_cudaLaunchAttributeID
+    Enum(156), // 751 t_cudaAccessProperty
+    Struct(296), // 752 t_cudaAccessPolicyWindow
+    Union(295), // 753 t_cudaKernelNodeAttrValue
+    Pointer(t_cudaKernelNodeAttrValue, false), // 754 t_P_cudaKernelNodeAttrValue
+    Enum(157), // 755 t_cudaSynchronizationPolicy
+    Struct(305), // 756 t_cudaLaunchAttributeValue_clusterDim
+    Enum(158), // 757 t_cudaClusterSchedulingPolicy
+    Struct(306), // 758 t_cudaLaunchAttributeValue_programmaticEvent
+    Struct(307), // 759 t_cudaLaunchMemSyncDomainMap
+    Enum(159), // 760 t_cudaLaunchMemSyncDomain
+    Struct(308), // 761 t_cudaLaunchAttributeValue_launchCompletionEvent
+    Handle(55), // 762 t_cudaGraphDeviceNode_t
+    Struct(309), // 763 t_cudaLaunchAttributeValue_deviceUpdatableKernelNode
+    Struct(310), // 764 t_cudaLaunchAttributeValue_preferredClusterDim
+    Enum(160), // 765 t_cudaLaunchAttributePortableClusterMode
+    Union(297), // 766 t_cudaLaunchAttributeValue
+    Pointer(t_cudaLaunchAttributeValue, false), // 767 t_P_cudaLaunchAttributeValue
+    Pointer(t_cudaKernelNodeParams, false), // 768 t_P_cudaKernelNodeParams
+    Pointer(t_cudaKernelNodeAttrValue, true), // 769 t_PC_cudaKernelNodeAttrValue
+    Pointer(t_cudaLaunchAttributeValue, true), // 770 t_PC_cudaLaunchAttributeValue
+    Pointer(t_cudaMemcpy3DParms, false), // 771 t_P_cudaMemcpy3DParms
+    Pointer(t_cudaMemsetParams, false), // 772 t_P_cudaMemsetParams
+    Pointer(t_cudaGraphNodeType, false), // 773 t_P_cudaGraphNodeType
+    Handle(56), // 774 t_cudaUserObject_t
+    Flags(161, 4), // 775 t_cudaUserObjectRetainFlags_in4
+    Flags(162, 4), // 776 t_cudaGraphicsRegisterFlags_in4
+    Flags(163, 4), // 777 t_cudaGraphicsMapFlags_in4
+    Flags(164, 4), // 778 t_cudaHostAllocFlags_in4
+    Pointer(t_cudaHostAllocFlags_in4, false), // 779 t_P_cudaHostAllocFlags_in4
+    Flags(165, 4), // 780 t_cudaHostRegisterFlags_in4
+    Pointer(t_cudaExternalMemory_t, false), // 781 t_P_cudaExternalMemory_t
+    Enum(166), // 782 t_cudaExternalMemoryHandleType
+    Struct(314), // 783 t_cudaExternalMemoryHandleDesc_handle_win32
+    Union(313), // 784 t_cudaExternalMemoryHandleDesc_handle
+    Struct(311), // 785 t_cudaExternalMemoryHandleDesc
+    Pointer(t_cudaExternalMemoryHandleDesc, true), // 786 t_PC_cudaExternalMemoryHandleDesc
+    Enum(167), // 787 t_cudaExternalSemaphoreHandleType
+    Struct(318), // 788 t_cudaExternalSemaphoreHandleDesc_handle_win32
+    Union(317), // 789 t_cudaExternalSemaphoreHandleDesc_handle
+    Struct(315), // 790 t_cudaExternalSemaphoreHandleDesc
+    Pointer(t_cudaExternalSemaphoreHandleDesc, true), // 791 t_PC_cudaExternalSemaphoreHandleDesc
+    Flags(168, 4), // 792 t_cudaInitDeviceFlags_in4
+    Struct(319), // 793 t_cudaIpcEventHandle_t
+    Pointer(t_cudaIpcEventHandle_t, false), // 794 t_P_cudaIpcEventHandle_t
+    Struct(320), // 795 t_cudaIpcMemHandle_t
+    Pointer(t_cudaIpcMemHandle_t, false), // 796 t_P_cudaIpcMemHandle_t
+    Flags(169, 4), // 797 t_cudaIpcMemFlags_in4
+    Struct(321), // 798 t_cudaLaunchParams
+    Pointer(t_cudaLaunchParams, false), // 799 t_P_cudaLaunchParams
+    Flags(170, 4), // 800 t_cudaCooperativeMultiFlags_in4
+    Struct(323), // 801 t_cudaLaunchAttribute
+    Pointer(t_cudaLaunchAttribute, false), // 802 t_P_cudaLaunchAttribute
+    Struct(322), // 803 t_cudaLaunchConfig_t
+    Pointer(t_cudaLaunchConfig_t, true), // 804 t_PC_cudaLaunchConfig_t
+    Handle(57), // 805 t_cudaLibrary_t
+    Pointer(t_cudaLibrary_t, false), // 806 t_P_cudaLibrary_t
+    Enum(171), // 807 t_cudaJitOption
+    Pointer(t_cudaJitOption, false), // 808 t_P_cudaJitOption
+    Enum(172), // 809 t_cudaLibraryOption
+    Pointer(t_cudaLibraryOption, false), // 810 t_P_cudaLibraryOption
+    Handle(58), // 811 t_cudaLogsCallbackHandle
+    Pointer(t_cudaLogsCallbackHandle, false), // 812 t_P_cudaLogsCallbackHandle
+    Pointer(t_cudaPitchedPtr, false), // 813 t_P_cudaPitchedPtr
+    Flags(173, 4), // 814 t_cudaArrayFlags_in4
+    Flags(174, 4), // 815 t_cudaMemAttachFlags_in4
+    Enum(175), // 816 t_cudaMemoryAdvise
+    Pointer(t_cudaMemLocation, false), // 817 t_P_cudaMemLocation
+    Pointer(t_cudaMemPoolProps, true), // 818 t_PC_cudaMemPoolProps
+    Struct(324), // 819 t_cudaMemPoolPtrExportData
+    Pointer(t_cudaMemPoolPtrExportData, false), // 820 t_P_cudaMemPoolPtrExportData
+    Pointer(t_cudaMemAccessFlags, false), // 821 t_P_cudaMemAccessFlags
+    Enum(176), // 822 t_cudaMemPoolAttr
+    Enum(177), // 823 t_cudaMemRangeAttribute
+    Pointer(t_cudaMemRangeAttribute, false), // 824 t_P_cudaMemRangeAttribute
+    Enum(178), // 825 t_cudaMemcpy3DOperandType
+    Struct(328), // 826 t_cudaMemcpy3DOperand_op_ptr
+    Struct(330), // 827 t_cudaOffset3D
+    Struct(329), // 828 t_cudaMemcpy3DOperand_op_array
+    Union(327), // 829 t_cudaMemcpy3DOperand_op
+    Struct(326), // 830 t_cudaMemcpy3DOperand
+    Struct(325), // 831 t_cudaMemcpy3DBatchOp
+    Pointer(t_cudaMemcpy3DBatchOp, false), // 832 t_P_cudaMemcpy3DBatchOp
+    Struct(331), // 833 t_cudaMemcpy3DPeerParms
+    Pointer(t_cudaMemcpy3DPeerParms, true), // 834 t_PC_cudaMemcpy3DPeerParms
+    Flags(179, 4), // 835 t_cudaOccupancyFlags_in4
+    Enum(180), // 836 t_cudaMemoryType
+    Array(t_i64, 8), // 837 t_A8_i64
+    Union(335), // 838 t_cudaPointerAttributes__1
+    Array(t_i64, 7), // 839 t_A7_i64
+    Struct(332), // 840 t_cudaPointerAttributes
+    Pointer(t_cudaPointerAttributes, false), // 841 t_P_cudaPointerAttributes
+    Enum(181), // 842 t_cudaOutputMode_t
+    Float(8), // 843 t_f64
+    Pointer(t_f64, false), // 844 t_P_f64
+    Pointer(t_cudaExternalSemaphore_t, true), // 845 t_PC_cudaExternalSemaphore_t
+    Struct(338), // 846 t_cudaExternalSemaphoreSignalParams_v1_params_fence
+    Union(339), // 847 t_cudaExternalSemaphoreSignalParams_v1_params_nvSciSync
+    Struct(340), // 848 t_cudaExternalSemaphoreSignalParams_v1_params_keyedMutex
+    Struct(337), // 849 t_cudaExternalSemaphoreSignalParams_v1_params
+    Struct(336), // 850 t_cudaExternalSemaphoreSignalParams_v1
+    Pointer(t_cudaExternalSemaphoreSignalParams_v1, true), // 851 t_PC_cudaExternalSemaphoreSignalParams_v1
+    Enum(182), // 852 t_cudaStreamCaptureMode
+    Struct(341), // 853 t_cudaGraphRecaptureCallbackData
+    Pointer(t_cudaGraphRecaptureCallbackData, false), // 854 t_P_cudaGraphRecaptureCallbackData
+    Enum(183), // 855 t_cudaStreamAttrID
+    Union(342), // 856 t_cudaStreamAttrValue
+    Pointer(t_cudaStreamAttrValue, false), // 857 t_P_cudaStreamAttrValue
+    Enum(184), // 858 t_cudaStreamCaptureStatus
+    Pointer(t_cudaStreamCaptureStatus, false), // 859 t_P_cudaStreamCaptureStatus
+    Pointer(t_PC_cudaGraphNode_t, false), // 860 t_P_PC_cudaGraphNode_t
+    Pointer(t_PC_cudaGraphEdgeData, false), // 861 t_P_PC_cudaGraphEdgeData
+    Pointer(t_cudaStreamFlags_in4, false), // 862 t_P_cudaStreamFlags_in4
+    Pointer(t_cudaStreamAttrValue, true), // 863 t_PC_cudaStreamAttrValue
+    Flags(185, 4), // 864 t_cudaStreamUpdateCaptureDependenciesFlags_in4
+    Flags(186, 4), // 865 t_cudaEventWaitFlags_in4
+    Pointer(t_cudaStreamCaptureMode, false), // 866 t_P_cudaStreamCaptureMode
+    Pointer(t_cudaUserObject_t, false), // 867 t_P_cudaUserObject_t
+    Flags(187, 4), // 868 t_cudaUserObjectFlags_in4
+    Struct(345), // 869 t_cudaExternalSemaphoreWaitParams_v1_params_fence
+    Union(346), // 870 t_cudaExternalSemaphoreWaitParams_v1_params_nvSciSync
+    Struct(347), // 871 t_cudaExternalSemaphoreWaitParams_v1_params_keyedMutex
+    Struct(344), // 872 t_cudaExternalSemaphoreWaitParams_v1_params
+    Struct(343), // 873 t_cudaExternalSemaphoreWaitParams_v1
+    Pointer(t_cudaExternalSemaphoreWaitParams_v1, true), // 874 t_PC_cudaExternalSemaphoreWaitParams_v1
+    Enum(188), // 875 t_cublasStatus_t
+    Status(188), // 876 t_cublasStatus_t_status
+    Handle(59), // 877 t_cublasHandle_t
+    Enum(189), // 878 t_cudaDataType
+    Int { bytes: 1, signed: true }, // 879 t_i8
+    Int { bytes: 2, signed: true }, // 880 t_i16
+    Float(2), // 881 t_f16
+    BFloat16, // 882 t_bf16
+    Array(t_i8, 2), // 883 t_A2_i8
+    Array(t_u8, 2), // 884 t_A2_u8
+    Array(t_i16, 2), // 885 t_A2_i16
+    Array(t_u16, 2), // 886 t_A2_u16
+    Array(t_i64, 2), // 887 t_A2_i64
+    Array(t_u64, 2), // 888 t_A2_u64
+    Array(t_f16, 2), // 889 t_A2_f16
+    Array(t_bf16, 2), // 890 t_A2_bf16
+    Struct(348), // 891 t_float2
+    Struct(349), // 892 t_double2
+    Pointer(t_float2, true), // 893 t_PC_float2
+    Pointer(t_float2, false), // 894 t_P_float2
+    Enum(190), // 895 t_cublasSideMode_t
+    Enum(191), // 896 t_cublasOperation_t
+    Pointer(t_P_float2, false), // 897 t_P_P_float2
+    Pointer(t_PC_float2, false), // 898 t_P_PC_float2
+    Enum(192), // 899 t_cublasFillMode_t
+    Pointer(t_f32, true), // 900 t_PC_f32
+    Pointer(t_cublasHandle_t, false), // 901 t_P_cublasHandle_t
+    Enum(193), // 902 t_cublasDiagType_t
+    Pointer(t_f64, true), // 903 t_PC_f64
+    Pointer(t_P_f64, false), // 904 t_P_P_f64
+    Pointer(t_PC_f64, false), // 905 t_P_PC_f64
+    Pointer(t_cublasOperation_t, true), // 906 t_PC_cublasOperation_t
+    Pointer(t_i64, true), // 907 t_PC_i64
+    Pointer(t_double2, true), // 908 t_PC_double2
+    Enum(194), // 909 t_cublasComputeType_t
+    Enum(195), // 910 t_cublasGemmAlgo_t
+    Enum(196), // 911 t_cublasAtomicsMode_t
+    Pointer(t_cublasAtomicsMode_t, false), // 912 t_P_cublasAtomicsMode_t
+    Enum(197), // 913 t_cudaEmulationSpecialValuesSupport
+    Pointer(t_cudaEmulationSpecialValuesSupport, false), // 914 t_P_cudaEmulationSpecialValuesSupport
+    Enum(198), // 915 t_cublasEmulationStrategy_t
+    Pointer(t_cublasEmulationStrategy_t, false), // 916 t_P_cublasEmulationStrategy_t
+    Pointer(t_P_i32, false), // 917 t_P_P_i32
+    Enum(199), // 918 t_cudaEmulationMantissaControl
+    Pointer(t_cudaEmulationMantissaControl, false), // 919 t_P_cudaEmulationMantissaControl
+    Flags(200, 4), // 920 t_cublasMath_t_in4
+    Pointer(t_cublasMath_t_in4, false), // 921 t_P_cublasMath_t_in4
+    Enum(201), // 922 t_cublasPointerMode_t
+    Pointer(t_cublasPointerMode_t, false), // 923 t_P_cublasPointerMode_t
+    Enum(202), // 924 t_libraryPropertyType
+    Pointer(t_f16, true), // 925 t_PC_f16
+    Pointer(t_PC_f16, false), // 926 t_P_PC_f16
+    Pointer(t_f16, false), // 927 t_P_f16
+    Pointer(t_P_f16, false), // 928 t_P_P_f16
+    Pointer(t_P_f32, false), // 929 t_P_P_f32
+    Pointer(t_i64, false), // 930 t_P_i64
+    Handle(60), // 931 t_cublasLtHandle_t
+    Pointer(t_cublasLtHandle_t, false), // 932 t_P_cublasLtHandle_t
+    Handle(61), // 933 t_cublasLtEmulationDesc_t
+    Pointer(t_cublasLtEmulationDesc_t, false), // 934 t_P_cublasLtEmulationDesc_t
+    Enum(203), // 935 t_cublasLtEmulationDescAttributes_t
+    Handle(62), // 936 t_cublasLtMatrixLayout_t
+    Pointer(t_cublasLtMatrixLayout_t, false), // 937 t_P_cublasLtMatrixLayout_t
+    Handle(63), // 938 t_cublasLtMatmulDesc_t
+    Struct(350), // 939 t_cublasLtMatmulAlgo_t
+    Pointer(t_cublasLtMatmulAlgo_t, true), // 940 t_PC_cublasLtMatmulAlgo_t
+    Enum(204), // 941 t_cublasLtMatmulAlgoCapAttributes_t
+    Flags(205, 4), // 942 t_cublasLtReductionScheme_t_in4
+    Enum(206), // 943 t_cublasLtMatmulTile_t
+    Enum(207), // 944 t_cublasLtMatmulStages_t
+    Flags(208, 4), // 945 t_cublasLtPointerModeMask_t_in4
+    Flags(209, 4), // 946 t_cublasLtEpilogue_t_in4
+    Array(t_i32, 4), // 947 t_A4_i32
+    Struct(351), // 948 t_cublasLtMatmulHeuristicResult_t
+    Pointer(t_cublasLtMatmulHeuristicResult_t, false), // 949 t_P_cublasLtMatmulHeuristicResult_t
+    Enum(210), // 950 t_cublasLtMatmulAlgoConfigAttributes_t
+    Pointer(t_cublasLtMatmulAlgo_t, false), // 951 t_P_cublasLtMatmulAlgo_t
+    Handle(64), // 952 t_cublasLtMatmulPreference_t
+    Pointer(t_cublasLtMatmulDesc_t, false), // 953 t_P_cublasLtMatmulDesc_t
+    Enum(211), // 954 t_cublasLtMatmulDescAttributes_t
+    Enum(212), // 955 t_cublasLtPointerMode_t
+    Enum(213), // 956 t_cublasLtMatmulMatrixScale_t
+    Pointer(t_cublasLtMatmulPreference_t, false), // 957 t_P_cublasLtMatmulPreference_t
+    Enum(214), // 958 t_cublasLtMatmulPreferenceAttributes_t
+    Enum(215), // 959 t_cublasLtMatmulSearch_t
+    Enum(216), // 960 t_cublasLtMatrixLayoutAttribute_t
+    Enum(217), // 961 t_cublasLtOrder_t
+    Enum(218), // 962 t_cublasLtBatchMode_t
+    Enum(219), // 963 t_cublasLtIntegerWidth_t
+    Handle(65), // 964 t_cublasLtMatrixTransformDesc_t
+    Pointer(t_cublasLtMatrixTransformDesc_t, false), // 965 t_P_cublasLtMatrixTransformDesc_t
+    Enum(220), // 966 t_cublasLtMatrixTransformDescAttributes_t
+    Pointer(t_PC_f32, false), // 967 t_P_PC_f32
+    Pointer(t_bf16, true), // 968 t_PC_bf16
+    Pointer(t_PC_bf16, false), // 969 t_P_PC_bf16
+    Pointer(t_bf16, false), // 970 t_P_bf16
+    Pointer(t_P_bf16, false), // 971 t_P_P_bf16
+    Pointer(t_u8, true), // 972 t_PC_u8
+    Pointer(t_u8, false), // 973 t_P_u8
+    Handle(66), // 974 t_cublasXtHandle_t
+    Pointer(t_cublasXtHandle_t, false), // 975 t_P_cublasXtHandle_t
+    Enum(221), // 976 t_cublasXtPinnedMemMode_t
+    Pointer(t_cublasXtPinnedMemMode_t, false), // 977 t_P_cublasXtPinnedMemMode_t
+    Enum(222), // 978 t_cublasXtBlasOp_t
+    Enum(223), // 979 t_cublasXtOpType_t
+    Pointer(t_double2, false), // 980 t_P_double2
+    Pointer(t_P_double2, false), // 981 t_P_P_double2
+    Pointer(t_PC_double2, false), // 982 t_P_PC_double2
+    Enum(224), // 983 t_cudnnStatus_t
+    Status(224), // 984 t_cudnnStatus_t_status
+    Handle(67), // 985 t_cudnnHandle_t
+    Handle(68), // 986 t_cudnnActivationDescriptor_t
+    Handle(69), // 987 t_cudnnTensorDescriptor_t
+    Enum(225), // 988 t_cudnnDataType_t
+    Enum(226), // 989 t_cudnnBackendDescriptorType_t
+    Handle(70), // 990 t_cudnnBackendDescriptor_t
+    Pointer(t_cudnnBackendDescriptor_t, false), // 991 t_P_cudnnBackendDescriptor_t
+    Enum(227), // 992 t_cudnnBackendAttributeName_t
+    Enum(228), // 993 t_cudnnBackendAttributeType_t
+    Enum(229), // 994 t_cudnnConvolutionMode_t
+    Enum(230), // 995 t_cudnnBackendHeurMode_t
+    Enum(231), // 996 t_cudnnBackendKnobType_t
+    Enum(232), // 997 t_cudnnNanPropagation_t
+    Enum(233), // 998 t_cudnnBackendNumericalNote_t
+    Enum(234), // 999 t_cudnnBackendLayoutType_t
+    Enum(235), // 1000 t_cudnnPointwiseMode_t
+    Enum(236), // 1001 t_cudnnGenStatsMode_t
+    Enum(237), // 1002 t_cudnnBnFinalizeStatsMode_t
+    Enum(238), // 1003 t_cudnnReduceTensorOp_t
+    Enum(239), // 1004 t_cudnnBackendBehaviorNote_t
+    Enum(240), // 1005 t_cudnnBackendTensorReordering_t
+    Enum(241), // 1006 t_cudnnResampleMode_t
+    Enum(242), // 1007 t_cudnnPaddingMode_t
+    Enum(243), // 1008 t_cudnnSignalMode_t
+    Struct(352), // 1009 t_cudnnFraction_t
+    Enum(244), // 1010 t_cudnnBackendNormMode_t
+    Enum(245), // 1011 t_cudnnBackendNormFwdPhase_t
+    Enum(246), // 1012 t_cudnnRngDistribution_t
+    Enum(247), // 1013 t_cudnnMoeGroupedMatmulMode_t
+    Enum(248), // 1014 t_cudnnBackendReshapeMode_t
+    Enum(249), // 1015 t_cudnnBackendOperationGraphMode_t
+    Enum(250), // 1016 t_cudnnCudaGraphRetention_t
+    Enum(251), // 1017 t_cudnnBatchNormMode_t
+    Enum(252), // 1018 t_cudnnBatchNormOps_t
+    Handle(71), // 1019 t_cudnnRNNDescriptor_t
+    Enum(253), // 1020 t_cudnnCTCLossAlgo_t
+    Handle(72), // 1021 t_cudnnCTCLossDescriptor_t
+    Enum(254), // 1022 t_cudnnCausalConv1dActivation_t
+    Handle(73), // 1023 t_cudnnFilterDescriptor_t
+    Handle(74), // 1024 t_cudnnConvolutionDescriptor_t
+    Enum(255), // 1025 t_cudnnConvolutionBwdDataAlgo_t
+    Enum(256), // 1026 t_cudnnConvolutionBwdFilterAlgo_t
+    Enum(257), // 1027 t_cudnnConvolutionFwdAlgo_t
+    Handle(75), // 1028 t_cudnnAlgorithmDescriptor_t
+    Pointer(t_cudnnHandle_t, false), // 1029 t_P_cudnnHandle_t
+    Pointer(t_cudnnActivationDescriptor_t, false), // 1030 t_P_cudnnActivationDescriptor_t
+    Pointer(t_cudnnAlgorithmDescriptor_t, false), // 1031 t_P_cudnnAlgorithmDescriptor_t
+    Handle(76), // 1032 t_cudnnAlgorithmPerformance_t
+    Pointer(t_cudnnAlgorithmPerformance_t, false), // 1033 t_P_cudnnAlgorithmPerformance_t
+    Handle(77), // 1034 t_cudnnAttnDescriptor_t
+    Pointer(t_cudnnAttnDescriptor_t, false), // 1035 t_P_cudnnAttnDescriptor_t
+    Pointer(t_cudnnCTCLossDescriptor_t, false), // 1036 t_P_cudnnCTCLossDescriptor_t
+    Pointer(t_cudnnConvolutionDescriptor_t, false), // 1037 t_P_cudnnConvolutionDescriptor_t
+    Handle(78), // 1038 t_cudnnDropoutDescriptor_t
+    Pointer(t_cudnnDropoutDescriptor_t, false), // 1039 t_P_cudnnDropoutDescriptor_t
+    Pointer(t_cudnnFilterDescriptor_t, false), // 1040 t_P_cudnnFilterDescriptor_t
+    Handle(79), // 1041 t_cudnnFusedOpsConstParamPack_t
+    Pointer(t_cudnnFusedOpsConstParamPack_t, false), // 1042 t_P_cudnnFusedOpsConstParamPack_t
+    Enum(258), // 1043 t_cudnnFusedOps_t
+    Handle(80), // 1044 t_cudnnFusedOpsPlan_t
+    Pointer(t_cudnnFusedOpsPlan_t, false), // 1045 t_P_cudnnFusedOpsPlan_t
+    Handle(81), // 1046 t_cudnnFusedOpsVariantParamPack_t
+    Pointer(t_cudnnFusedOpsVariantParamPack_t, false), // 1047 t_P_cudnnFusedOpsVariantParamPack_t
+    Handle(82), // 1048 t_cudnnLRNDescriptor_t
+    Pointer(t_cudnnLRNDescriptor_t, false), // 1049 t_P_cudnnLRNDescriptor_t
+    Handle(83), // 1050 t_cudnnOpTensorDescriptor_t
+    Pointer(t_cudnnOpTensorDescriptor_t, false), // 1051 t_P_cudnnOpTensorDescriptor_t
+    Handle(84), // 1052 t_cudnnPersistentRNNPlan_t
+    Pointer(t_cudnnPersistentRNNPlan_t, false), // 1053 t_P_cudnnPersistentRNNPlan_t
+    Handle(85), // 1054 t_cudnnPoolingDescriptor_t
+    Pointer(t_cudnnPoolingDescriptor_t, false), // 1055 t_P_cudnnPoolingDescriptor_t
+    Handle(86), // 1056 t_cudnnRNNDataDescriptor_t
+    Pointer(t_cudnnRNNDataDescriptor_t, false), // 1057 t_P_cudnnRNNDataDescriptor_t
+    Pointer(t_cudnnRNNDescriptor_t, false), // 1058 t_P_cudnnRNNDescriptor_t
+    Handle(87), // 1059 t_cudnnReduceTensorDescriptor_t
+    Pointer(t_cudnnReduceTensorDescriptor_t, false), // 1060 t_P_cudnnReduceTensorDescriptor_t
+    Handle(88), // 1061 t_cudnnSeqDataDescriptor_t
+    Pointer(t_cudnnSeqDataDescriptor_t, false), // 1062 t_P_cudnnSeqDataDescriptor_t
+    Handle(89), // 1063 t_cudnnSpatialTransformerDescriptor_t
+    Pointer(t_cudnnSpatialTransformerDescriptor_t, false), // 1064 t_P_cudnnSpatialTransformerDescriptor_t
+    Pointer(t_cudnnTensorDescriptor_t, false), // 1065 t_P_cudnnTensorDescriptor_t
+    Handle(90), // 1066 t_cudnnTensorTransformDescriptor_t
+    Pointer(t_cudnnTensorTransformDescriptor_t, false), // 1067 t_P_cudnnTensorTransformDescriptor_t
+    Enum(259), // 1068 t_cudnnNormMode_t
+    Enum(260), // 1069 t_cudnnDivNormMode_t
+    Enum(261), // 1070 t_cudnnDeterminism_t
+    Enum(262), // 1071 t_cudnnMathType_t
+    Struct(353), // 1072 t_cudnnConvolutionBwdDataAlgoPerf_t
+    Pointer(t_cudnnConvolutionBwdDataAlgoPerf_t, false), // 1073 t_P_cudnnConvolutionBwdDataAlgoPerf_t
+    Struct(354), // 1074 t_cudnnConvolutionBwdFilterAlgoPerf_t
+    Pointer(t_cudnnConvolutionBwdFilterAlgoPerf_t, false), // 1075 t_P_cudnnConvolutionBwdFilterAlgoPerf_t
+    Struct(355), // 1076 t_cudnnConvolutionFwdAlgoPerf_t
+    Pointer(t_cudnnConvolutionFwdAlgoPerf_t, false), // 1077 t_P_cudnnConvolutionFwdAlgoPerf_t
+    Pointer(t_cudnnTensorDescriptor_t, true), // 1078 t_PC_cudnnTensorDescriptor_t
+    Enum(263), // 1079 t_cudnnActivationMode_t
+    Pointer(t_cudnnActivationMode_t, false), // 1080 t_P_cudnnActivationMode_t
+    Pointer(t_cudnnNanPropagation_t, false), // 1081 t_P_cudnnNanPropagation_t
+    Enum(264), // 1082 t_cudnnRNNAlgo_t
+    Union(357), // 1083 t_Algorithm
+    Struct(356), // 1084 t_cudnnAlgorithm_t
+    Pointer(t_cudnnAlgorithm_t, false), // 1085 t_P_cudnnAlgorithm_t
+    Pointer(t_cudnnStatus_t, false), // 1086 t_P_cudnnStatus_t
+    Flags(265, 4), // 1087 t_cudnnAttnMode_in4
+    Pointer(t_cudnnAttnMode_in4, false), // 1088 t_P_cudnnAttnMode_in4
+    Pointer(t_cudnnDataType_t, false), // 1089 t_P_cudnnDataType_t
+    Pointer(t_cudnnMathType_t, false), // 1090 t_P_cudnnMathType_t
+    Enum(266), // 1091 t_cudnnLossNormalizationMode_t
+    Pointer(t_cudnnLossNormalizationMode_t, false), // 1092 t_P_cudnnLossNormalizationMode_t
+    Enum(267), // 1093 t_cudnnCTCGradMode_t
+    Pointer(t_cudnnCTCGradMode_t, false), // 1094 t_P_cudnnCTCGradMode_t
+    Flags(268, 4), // 1095 t_cudnnCallbackMask_in4
+    Pointer(t_cudnnCallbackMask_in4, false), // 1096 t_P_cudnnCallbackMask_in4
+    Pointer(t_cudnnConvolutionMode_t, false), // 1097 t_P_cudnnConvolutionMode_t
+    Enum(269), // 1098 t_cudnnReorderType_t
+    Pointer(t_cudnnReorderType_t, false), // 1099 t_P_cudnnReorderType_t
+    Enum(270), // 1100 t_cudnnTensorFormat_t
+    Pointer(t_cudnnTensorFormat_t, false), // 1101 t_P_cudnnTensorFormat_t
+    Enum(271), // 1102 t_cudnnFusedOpsConstParamLabel_t
+    Enum(272), // 1103 t_cudnnFusedOpsVariantParamLabel_t
+    Enum(273), // 1104 t_cudnnMultiHeadAttnWeightKind_t
+    Enum(274), // 1105 t_cudnnNormOps_t
+    Enum(275), // 1106 t_cudnnNormAlgo_t
+    Enum(276), // 1107 t_cudnnOpTensorOp_t
+    Pointer(t_cudnnOpTensorOp_t, false), // 1108 t_P_cudnnOpTensorOp_t
+    Enum(277), // 1109 t_cudnnPoolingMode_t
+    Pointer(t_cudnnPoolingMode_t, false), // 1110 t_P_cudnnPoolingMode_t
+    Enum(278), // 1111 t_cudnnRNNBiasMode_t
+    Pointer(t_cudnnRNNBiasMode_t, false), // 1112 t_P_cudnnRNNBiasMode_t
+    Enum(279), // 1113 t_cudnnRNNDataLayout_t
+    Pointer(t_cudnnRNNDataLayout_t, false), // 1114 t_P_cudnnRNNDataLayout_t
+    Enum(280), // 1115 t_cudnnRNNInputMode_t
+    Pointer(t_cudnnRNNInputMode_t, false), // 1116 t_P_cudnnRNNInputMode_t
+    Enum(281), // 1117 t_cudnnDirectionMode_t
+    Pointer(t_cudnnDirectionMode_t, false), // 1118 t_P_cudnnDirectionMode_t
+    Enum(282), // 1119 t_cudnnRNNMode_t
+    Pointer(t_cudnnRNNMode_t, false), // 1120 t_P_cudnnRNNMode_t
+    Pointer(t_cudnnRNNAlgo_t, false), // 1121 t_P_cudnnRNNAlgo_t
+    Flags(283, 4), // 1122 t_cudnnRNNPaddedIO_in4
+    Pointer(t_cudnnRNNPaddedIO_in4, false), // 1123 t_P_cudnnRNNPaddedIO_in4
+    Enum(284), // 1124 t_cudnnForwardMode_t
+    Pointer(t_cudnnReduceTensorOp_t, false), // 1125 t_P_cudnnReduceTensorOp_t
+    Enum(285), // 1126 t_cudnnReduceTensorIndices_t
+    Pointer(t_cudnnReduceTensorIndices_t, false), // 1127 t_P_cudnnReduceTensorIndices_t
+    Enum(286), // 1128 t_cudnnIndicesType_t
+    Pointer(t_cudnnIndicesType_t, false), // 1129 t_P_cudnnIndicesType_t
+    Enum(287), // 1130 t_cudnnSeqDataAxis_t
+    Pointer(t_cudnnSeqDataAxis_t, false), // 1131 t_P_cudnnSeqDataAxis_t
+    Enum(288), // 1132 t_cudnnFoldingDirection_t
+    Pointer(t_cudnnFoldingDirection_t, false), // 1133 t_P_cudnnFoldingDirection_t
+    Struct(358), // 1134 t_cudnnGnnCscGraph_t
+    Pointer(t_cudnnGnnCscGraph_t, true), // 1135 t_PC_cudnnGnnCscGraph_t
+    Enum(289), // 1136 t_cudnnGnnAggOp_t
+    Enum(290), // 1137 t_cudnnGnnActivationOp_t
+    Struct(359), // 1138 t_cudnnGnnMhaParams_t
+    Pointer(t_cudnnGnnMhaParams_t, true), // 1139 t_PC_cudnnGnnMhaParams_t
+    Enum(291), // 1140 t_cudnnLRNMode_t
+    Enum(292), // 1141 t_cudnnWgradMode_t
+    Enum(293), // 1142 t_cudnnErrQueryMode_t
+    Enum(294), // 1143 t_cudnnRNNClipMode_t
+    Pointer(t_cudnnRNNClipMode_t, false), // 1144 t_P_cudnnRNNClipMode_t
+    Pointer(t_cudnnSeqDataAxis_t, true), // 1145 t_PC_cudnnSeqDataAxis_t
+    Enum(295), // 1146 t_cudnnSamplerType_t
+    Enum(296), // 1147 t_cudnnSoftmaxAlgorithm_t
+    Enum(297), // 1148 t_cudnnSoftmaxMode_t
+    Enum(298), // 1149 t_cufftResult
+    Status(298), // 1150 t_cufftResult_status
+    Handle(91), // 1151 t_cufftHandle
+    Pointer(t_cufftHandle, false), // 1152 t_P_cufftHandle
+    Enum(299), // 1153 t_cufftType
+    Enum(300), // 1154 t_cufftDirection
+    Enum(301), // 1155 t_cufftProperty
+    Enum(302), // 1156 t_cufftXtCallbackType
+    Array(t_i32, 64), // 1157 t_A64_i32
+    Array(t_P_void, 64), // 1158 t_A64_P_void
+    Array(t_u64, 64), // 1159 t_A64_u64
+    Struct(361), // 1160 t_cudaXtDesc
+    Pointer(t_cudaXtDesc, false), // 1161 t_P_cudaXtDesc
+    Enum(303), // 1162 t_libFormat
+    Struct(360), // 1163 t_cudaLibXtDesc
+    Pointer(t_cudaLibXtDesc, false), // 1164 t_P_cudaLibXtDesc
+    Handle(92), // 1165 t_cudaLibXtDescPointer
+    Pointer(t_P_cudaLibXtDesc, false), // 1166 t_P_P_cudaLibXtDesc
+    Pointer(t_cudaLibXtDescPointer, false), // 1167 t_P_cudaLibXtDescPointer
+    Enum(304), // 1168 t_cufftXtSubFormat
+    Enum(305), // 1169 t_cufftXtCopyType
+    Enum(306), // 1170 t_cufftXtQueryType
+    Struct(362), // 1171 t_cufftXt1dFactors
+    Array(t_u64, 3), // 1172 t_A3_u64
+    Struct(363), // 1173 t_cufftBox3d
+    Pointer(t_cufftBox3d, true), // 1174 t_PC_cufftBox3d
+    Enum(307), // 1175 t_cufftXtWorkAreaPolicy
+    Enum(308), // 1176 t_CUfileOpError
+    Struct(364), // 1177 t_CUfileError_t
+    Handle(93), // 1178 t_CUfileBatchHandle_t
+    Flags(309, 4), // 1179 t_CUfileStatus_t_in4
+    Struct(365), // 1180 t_CUfileIOEvents_t
+    Pointer(t_CUfileIOEvents_t, false), // 1181 t_P_CUfileIOEvents_t
+    Pointer(t_CUfileBatchHandle_t, false), // 1182 t_P_CUfileBatchHandle_t
+    Enum(310), // 1183 t_CUfileBatchMode_t
+    Struct(368), // 1184 t_CUfileIOParams_t_u_batch
+    Union(367), // 1185 t_CUfileIOParams_t_u
+    Handle(94), // 1186 t_CUfileHandle_t
+    Enum(311), // 1187 t_CUfileOpcode_t
+    Struct(366), // 1188 t_CUfileIOParams_t
+    Pointer(t_CUfileIOParams_t, false), // 1189 t_P_CUfileIOParams_t
+    Flags(312, 4), // 1190 t_cuFileRdmaFlags_in4
+    Flags(313, 4), // 1191 t_CUfileDriverStatusFlags_t_in4
+    Flags(314, 4), // 1192 t_CUfileP2PFlags_t_in4
+    Pointer(t_CUfileP2PFlags_t_in4, false), // 1193 t_P_CUfileP2PFlags_t_in4
+    Struct(370), // 1194 t_CUfileDrvProps_t_nvfs
+    Struct(369), // 1195 t_CUfileDrvProps_t
+    Pointer(t_CUfileDrvProps_t, false), // 1196 t_P_CUfileDrvProps_t
+    Enum(315), // 1197 t_CUFileBoolConfigParameter_t
+    Pointer(t_bool1, false), // 1198 t_P_bool1
+    Enum(316), // 1199 t_CUFileSizeTConfigParameter_t
+    Enum(317), // 1200 t_CUFileStringConfigParameter_t
+    Struct(372), // 1201 t_CUfileOpCounter_t
+    Struct(371), // 1202 t_CUfileStatsLevel1_t
+    Pointer(t_CUfileStatsLevel1_t, false), // 1203 t_P_CUfileStatsLevel1_t
+    Array(t_u64, 32), // 1204 t_A32_u64
+    Struct(373), // 1205 t_CUfileStatsLevel2_t
+    Pointer(t_CUfileStatsLevel2_t, false), // 1206 t_P_CUfileStatsLevel2_t
+    Array(t_char, 16), // 1207 t_A16_char
+    Array(t_u8, 16), // 1208 t_A16_u8
+    Struct(375), // 1209 t_CUfilePerGpuStats_t
+    Array(t_CUfilePerGpuStats_t, 16), // 1210 t_A16_CUfilePerGpuStats_t
+    Struct(374), // 1211 t_CUfileStatsLevel3_t
+    Pointer(t_CUfileStatsLevel3_t, false), // 1212 t_P_CUfileStatsLevel3_t
+    Pointer(t_CUfileHandle_t, false), // 1213 t_P_CUfileHandle_t
+    Enum(318), // 1214 t_CUfileFileHandleType
+    Union(377), // 1215 t_CUfileDescr_t_handle
+    Struct(378), // 1216 t_CUfileFSOps_t
+    Pointer(t_CUfileFSOps_t, true), // 1217 t_PC_CUfileFSOps_t
+    Struct(376), // 1218 t_CUfileDescr_t
+    Pointer(t_CUfileDescr_t, false), // 1219 t_P_CUfileDescr_t
+    Struct(379), // 1220 t_CUfileIOVec_t
+    Pointer(t_CUfileIOVec_t, true), // 1221 t_PC_CUfileIOVec_t
+    Flags(319, 4), // 1222 t_cuFileStreamFlags_in4
+    Enum(320), // 1223 t_curandStatus_t
+    Status(320), // 1224 t_curandStatus_t_status
+    Handle(95), // 1225 t_curandGenerator_t
+    Pointer(t_curandGenerator_t, false), // 1226 t_P_curandGenerator_t
+    Enum(321), // 1227 t_curandRngType_t
+    Handle(96), // 1228 t_curandDiscreteDistribution_t
+    Pointer(t_curandDiscreteDistribution_t, false), // 1229 t_P_curandDiscreteDistribution_t
+    Enum(322), // 1230 t_curandMethod_t
+    Array(t_u32, 32), // 1231 t_A32_u32
+    Pointer(t_A32_u32, false), // 1232 t_P_A32_u32
+    Pointer(t_P_A32_u32, false), // 1233 t_P_P_A32_u32
+    Enum(323), // 1234 t_curandDirectionVectorSet_t
+    Pointer(t_A64_u64, false), // 1235 t_P_A64_u64
+    Pointer(t_P_A64_u64, false), // 1236 t_P_P_A64_u64
+    Pointer(t_P_u32, false), // 1237 t_P_P_u32
+    Pointer(t_P_u64, false), // 1238 t_P_P_u64
+    Enum(324), // 1239 t_curandOrdering_t
+    Enum(325), // 1240 t_cusolverStatus_t
+    Status(325), // 1241 t_cusolverStatus_t_status
+    Handle(97), // 1242 t_cusolverDnHandle_t
+    Enum(326), // 1243 t_cusolverEigMode_t
+    Handle(98), // 1244 t_gesvdjInfo_t
+    Enum(327), // 1245 t_cusolverEigRange_t
+    Handle(99), // 1246 t_syevjInfo_t
+    Enum(328), // 1247 t_cusolverEigType_t
+    Pointer(t_cusolverDnHandle_t, false), // 1248 t_P_cusolverDnHandle_t
+    Pointer(t_gesvdjInfo_t, false), // 1249 t_P_gesvdjInfo_t
+    Handle(100), // 1250 t_cusolverDnParams_t
+    Pointer(t_cusolverDnParams_t, false), // 1251 t_P_cusolverDnParams_t
+    Pointer(t_syevjInfo_t, false), // 1252 t_P_syevjInfo_t
+    Enum(329), // 1253 t_cusolverDeterministicMode_t
+    Pointer(t_cusolverDeterministicMode_t, false), // 1254 t_P_cusolverDeterministicMode_t
+    Enum(330), // 1255 t_cudaEmulationStrategy
+    Pointer(t_cudaEmulationStrategy, false), // 1256 t_P_cudaEmulationStrategy
+    Enum(331), // 1257 t_cusolverMathMode_t
+    Pointer(t_cusolverMathMode_t, false), // 1258 t_P_cusolverMathMode_t
+    Handle(101), // 1259 t_cusolverDnIRSInfos_t
+    Pointer(t_cusolverDnIRSInfos_t, false), // 1260 t_P_cusolverDnIRSInfos_t
+    Handle(102), // 1261 t_cusolverDnIRSParams_t
+    Pointer(t_cusolverDnIRSParams_t, false), // 1262 t_P_cusolverDnIRSParams_t
+    Enum(332), // 1263 t_cusolverIRSRefinement_t
+    Enum(333), // 1264 t_cusolverPrecType_t
+    Enum(334), // 1265 t_cusolverDnFunction_t
+    Enum(335), // 1266 t_cusolverAlgMode_t
+    Enum(336), // 1267 t_cusolverDirectMode_t
+    Enum(337), // 1268 t_cusolverStorevMode_t
+    Enum(338), // 1269 t_cusolverEigComp_t
+    Handle(103), // 1270 t_cusolverMgHandle_t
+    Pointer(t_cusolverMgHandle_t, false), // 1271 t_P_cusolverMgHandle_t
+    Handle(104), // 1272 t_cudaLibMgGrid_t
+    Pointer(t_cudaLibMgGrid_t, false), // 1273 t_P_cudaLibMgGrid_t
+    Enum(339), // 1274 t_cusolverMgGridMapping_t
+    Handle(105), // 1275 t_cudaLibMgMatrixDesc_t
+    Pointer(t_cudaLibMgMatrixDesc_t, false), // 1276 t_P_cudaLibMgMatrixDesc_t
+    Handle(106), // 1277 t_cusolverRfHandle_t
+    Pointer(t_cusolverRfHandle_t, false), // 1278 t_P_cusolverRfHandle_t
+    Enum(340), // 1279 t_cusolverRfFactorization_t
+    Pointer(t_cusolverRfFactorization_t, false), // 1280 t_P_cusolverRfFactorization_t
+    Enum(341), // 1281 t_cusolverRfTriangularSolve_t
+    Pointer(t_cusolverRfTriangularSolve_t, false), // 1282 t_P_cusolverRfTriangularSolve_t
+    Enum(342), // 1283 t_cusolverRfMatrixFormat_t
+    Pointer(t_cusolverRfMatrixFormat_t, false), // 1284 t_P_cusolverRfMatrixFormat_t
+    Enum(343), // 1285 t_cusolverRfUnitDiagonal_t
+    Pointer(t_cusolverRfUnitDiagonal_t, false), // 1286 t_P_cusolverRfUnitDiagonal_t
+    Enum(344), // 1287 t_cusolverRfNumericBoostReport_t
+    Pointer(t_cusolverRfNumericBoostReport_t, false), // 1288 t_P_cusolverRfNumericBoostReport_t
+    Enum(345), // 1289 t_cusolverRfResetValuesFastMode_t
+    Pointer(t_cusolverRfResetValuesFastMode_t, false), // 1290 t_P_cusolverRfResetValuesFastMode_t
+    Handle(107), // 1291 t_cusolverSpHandle_t
+    Handle(108), // 1292 t_cusparseMatDescr_t
+    Handle(109), // 1293 t_csrcholInfo_t
+    Handle(110), // 1294 t_csrcholInfoHost_t
+    Handle(111), // 1295 t_csrluInfoHost_t
+    Handle(112), // 1296 t_csrqrInfo_t
+    Handle(113), // 1297 t_csrqrInfoHost_t
+    Pointer(t_cusolverSpHandle_t, false), // 1298 t_P_cusolverSpHandle_t
+    Pointer(t_csrcholInfo_t, false), // 1299 t_P_csrcholInfo_t
+    Pointer(t_csrcholInfoHost_t, false), // 1300 t_P_csrcholInfoHost_t
+    Pointer(t_csrluInfoHost_t, false), // 1301 t_P_csrluInfoHost_t
+    Pointer(t_csrqrInfo_t, false), // 1302 t_P_csrqrInfo_t
+    Pointer(t_csrqrInfoHost_t, false), // 1303 t_P_csrqrInfoHost_t
+    Enum(346), // 1304 t_cusparseStatus_t
+    Status(346), // 1305 t_cusparseStatus_t_status
+    Handle(114), // 1306 t_cusparseHandle_t
+    Handle(115), // 1307 t_cusparseSpVecDescr_t
+    Handle(116), // 1308 t_cusparseDnVecDescr_t
+    Handle(117), // 1309 t_cusparseConstSpVecDescr_t
+    Handle(118), // 1310 t_cusparseSpMatDescr_t
+    Enum(347), // 1311 t_cusparseIndexType_t
+    Pointer(t_cusparseIndexType_t, false), // 1312 t_P_cusparseIndexType_t
+    Enum(348), // 1313 t_cusparseIndexBase_t
+    Pointer(t_cusparseIndexBase_t, false), // 1314 t_P_cusparseIndexBase_t
+    Pointer(t_cudaDataType, false), // 1315 t_P_cudaDataType
+    Enum(349), // 1316 t_cusparseDirection_t
+    Handle(119), // 1317 t_bsric02Info_t
+    Enum(350), // 1318 t_cusparseSolvePolicy_t
+    Handle(120), // 1319 t_bsrilu02Info_t
+    Enum(351), // 1320 t_cusparseOperation_t
+    Handle(121), // 1321 t_bsrsm2Info_t
+    Handle(122), // 1322 t_bsrsv2Info_t
+    Handle(123), // 1323 t_csru2csrInfo_t
+    Handle(124), // 1324 t_cusparseColorInfo_t
+    Handle(125), // 1325 t_csrgemm2Info_t
+    Handle(126), // 1326 t_csric02Info_t
+    Handle(127), // 1327 t_csrilu02Info_t
+    Handle(128), // 1328 t_csrsm2Info_t
+    Handle(129), // 1329 t_csrsv2Info_t
+    Enum(352), // 1330 t_cusparseAction_t
+    Handle(130), // 1331 t_cusparseConstSpMatDescr_t
+    Handle(131), // 1332 t_cusparseConstDnMatDescr_t
+    Enum(353), // 1333 t_cusparseOrder_t
+    Pointer(t_cusparseOrder_t, false), // 1334 t_P_cusparseOrder_t
+    Handle(132), // 1335 t_cusparseConstDnVecDescr_t
+    Handle(133), // 1336 t_cusparseDnMatDescr_t
+    Pointer(t_cusparseHandle_t, false), // 1337 t_P_cusparseHandle_t
+    Pointer(t_cusparseSpMatDescr_t, false), // 1338 t_P_cusparseSpMatDescr_t
+    Pointer(t_bsric02Info_t, false), // 1339 t_P_bsric02Info_t
+    Pointer(t_bsrilu02Info_t, false), // 1340 t_P_bsrilu02Info_t
+    Pointer(t_bsrsm2Info_t, false), // 1341 t_P_bsrsm2Info_t
+    Pointer(t_bsrsv2Info_t, false), // 1342 t_P_bsrsv2Info_t
+    Pointer(t_cusparseColorInfo_t, false), // 1343 t_P_cusparseColorInfo_t
+    Pointer(t_cusparseConstSpMatDescr_t, false), // 1344 t_P_cusparseConstSpMatDescr_t
+    Pointer(t_cusparseConstDnMatDescr_t, false), // 1345 t_P_cusparseConstDnMatDescr_t
+    Pointer(t_cusparseConstDnVecDescr_t, false), // 1346 t_P_cusparseConstDnVecDescr_t
+    Pointer(t_cusparseConstSpVecDescr_t, false), // 1347 t_P_cusparseConstSpVecDescr_t
+    Pointer(t_csrgemm2Info_t, false), // 1348 t_P_csrgemm2Info_t
+    Pointer(t_csric02Info_t, false), // 1349 t_P_csric02Info_t
+    Pointer(t_csrilu02Info_t, false), // 1350 t_P_csrilu02Info_t
+    Pointer(t_csrsm2Info_t, false), // 1351 t_P_csrsm2Info_t
+    Pointer(t_csrsv2Info_t, false), // 1352 t_P_csrsv2Info_t
+    Pointer(t_csru2csrInfo_t, false), // 1353 t_P_csru2csrInfo_t
+    Pointer(t_cusparseDnMatDescr_t, false), // 1354 t_P_cusparseDnMatDescr_t
+    Pointer(t_cusparseDnVecDescr_t, false), // 1355 t_P_cusparseDnVecDescr_t
+    Pointer(t_cusparseMatDescr_t, false), // 1356 t_P_cusparseMatDescr_t
+    Handle(134), // 1357 t_pruneInfo_t
+    Pointer(t_pruneInfo_t, false), // 1358 t_P_pruneInfo_t
+    Pointer(t_cusparseSpVecDescr_t, false), // 1359 t_P_cusparseSpVecDescr_t
+    Enum(354), // 1360 t_cusparseCsr2CscAlg_t
+    Enum(355), // 1361 t_cusparseAlgMode_t
+    Enum(356), // 1362 t_cusparseDenseToSparseAlg_t
+    Enum(357), // 1363 t_cusparseColorAlg_t
+    Pointer(t_cusparseColorAlg_t, false), // 1364 t_P_cusparseColorAlg_t
+    Enum(358), // 1365 t_cusparseDiagType_t
+    Enum(359), // 1366 t_cusparseFillMode_t
+    Enum(360), // 1367 t_cusparseMatrixType_t
+    Enum(361), // 1368 t_cusparsePointerMode_t
+    Pointer(t_cusparsePointerMode_t, false), // 1369 t_P_cusparsePointerMode_t
+    Enum(362), // 1370 t_cusparseSDDMMAlg_t
+    Enum(363), // 1371 t_cusparseSpGEAMAlg_t
+    Handle(135), // 1372 t_cusparseSpGEAMDescr_t
+    Pointer(t_cusparseSpGEAMDescr_t, false), // 1373 t_P_cusparseSpGEAMDescr_t
+    Enum(364), // 1374 t_cusparseSpGEMMAlg_t
+    Handle(136), // 1375 t_cusparseSpGEMMDescr_t
+    Pointer(t_cusparseSpGEMMDescr_t, false), // 1376 t_P_cusparseSpGEMMDescr_t
+    Enum(365), // 1377 t_cusparseSpMMAlg_t
+    Handle(137), // 1378 t_cusparseSpMMOpPlan_t
+    Pointer(t_cusparseSpMMOpPlan_t, false), // 1379 t_P_cusparseSpMMOpPlan_t
+    Enum(366), // 1380 t_cusparseSpMMOpAlg_t
+    Enum(367), // 1381 t_cusparseSpMVAlg_t
+    Enum(368), // 1382 t_cusparseSpMatAttribute_t
+    Enum(369), // 1383 t_cusparseSpMatStorage_t
+    Enum(370), // 1384 t_cusparseSymmetryType_t
+    Enum(371), // 1385 t_cusparseFormat_t
+    Pointer(t_cusparseFormat_t, false), // 1386 t_P_cusparseFormat_t
+    Enum(372), // 1387 t_cusparseSpSMAlg_t
+    Handle(138), // 1388 t_cusparseSpSMDescr_t
+    Pointer(t_cusparseSpSMDescr_t, false), // 1389 t_P_cusparseSpSMDescr_t
+    Enum(373), // 1390 t_cusparseSpSMUpdate_t
+    Enum(374), // 1391 t_cusparseSpSVAlg_t
+    Handle(139), // 1392 t_cusparseSpSVDescr_t
+    Pointer(t_cusparseSpSVDescr_t, false), // 1393 t_P_cusparseSpSVDescr_t
+    Enum(375), // 1394 t_cusparseSpSVUpdate_t
+    Enum(376), // 1395 t_cusparseSparseToDenseAlg_t
+    Enum(377), // 1396 t_ncclResult_t
+    Status(377), // 1397 t_ncclResult_t_status
+    Enum(378), // 1398 t_ncclDataType_t
+    Handle(140), // 1399 t_ncclComm_t
+    Struct(381), // 1400 t_ncclConfigExt_t
+    Pointer(t_ncclConfigExt_t, false), // 1401 t_P_ncclConfigExt_t
+    Struct(382), // 1402 t_ncclConfigExt_t_key
+    Union(383), // 1403 t_ncclConfigExt_t_val
+    Enum(379), // 1404 t_ncclUndefined
+    Enum(380), // 1405 t_ncclCtaPolicy
+    Struct(380), // 1406 t_ncclCollConfig_t
+    Pointer(t_ncclCollConfig_t, true), // 1407 t_PC_ncclCollConfig_t
+    Enum(381), // 1408 t_ncclRedOp_t
+    Handle(141), // 1409 t_ncclRegistration
+    Pointer(t_ncclResult_t, false), // 1410 t_P_ncclResult_t
+    Array(t_char, 128), // 1411 t_A128_char
+    Array(t_u8, 128), // 1412 t_A128_u8
+    Struct(384), // 1413 t_ncclUniqueId
+    Pointer(t_ncclUniqueId, false), // 1414 t_P_ncclUniqueId
+    Pointer(t_ncclUniqueId, true), // 1415 t_PC_ncclUniqueId
+    Pointer(t_ncclComm_t, false), // 1416 t_P_ncclComm_t
+    Enum(382), // 1417 t_ncclHostCftMode_t
+    Enum(383), // 1418 t_ncclNvlsHostMode_t
+    Struct(385), // 1419 t_ncclConfig_t
+    Pointer(t_ncclConfig_t, false), // 1420 t_P_ncclConfig_t
+    Enum(384), // 1421 t_ncclCommMemStat_t
+    Pointer(t_ncclRegistration, false), // 1422 t_P_ncclRegistration
+    Flags(385, 4), // 1423 t_ncclRevokeFlags_in4
+    Flags(386, 4), // 1424 t_ncclShrinkFlags_in4
+    Enum(387), // 1425 t_ncclColor
+    Flags(388, 4), // 1426 t_ncclSuspendFlags_in4
+    Handle(142), // 1427 t_ncclWindow_t
+    Pointer(t_ncclWindow_t, false), // 1428 t_P_ncclWindow_t
+    Flags(389, 4), // 1429 t_ncclWindowFlags_in4
+    Struct(386), // 1430 t_ncclSimInfo_t
+    Pointer(t_ncclSimInfo_t, false), // 1431 t_P_ncclSimInfo_t
+    Handle(143), // 1432 t_ncclParamHandle_t
+    Pointer(t_ncclParamHandle_t, false), // 1433 t_P_ncclParamHandle_t
+    Pointer(t_P_PC_char, false), // 1434 t_P_P_PC_char
+    Pointer(t_i16, false), // 1435 t_P_i16
+    Pointer(t_i8, false), // 1436 t_P_i8
+    Pointer(t_u16, false), // 1437 t_P_u16
+    Pointer(t_ncclRedOp_t, false), // 1438 t_P_ncclRedOp_t
+    Enum(390), // 1439 t_ncclScalarResidence_t
+    Enum(391), // 1440 t_ncclEncryptionMode_t
+    Struct(387), // 1441 t_ncclEncryptionConfig_t
+    Pointer(t_ncclEncryptionConfig_t, true), // 1442 t_PC_ncclEncryptionConfig_t
+    Struct(388), // 1443 t_ncclWaitSignalDesc_t
+    Pointer(t_ncclWaitSignalDesc_t, false), // 1444 t_P_ncclWaitSignalDesc_t
+    Enum(392), // 1445 t_nvFatbinResult
+    Status(392), // 1446 t_nvFatbinResult_status
+    Handle(144), // 1447 t_nvFatbinHandle
+    Pointer(t_nvFatbinHandle, false), // 1448 t_P_nvFatbinHandle
+    Enum(393), // 1449 t_nvJitLinkResult
+    Status(393), // 1450 t_nvJitLinkResult_status
+    Handle(145), // 1451 t_nvJitLinkHandle
+    Enum(394), // 1452 t_nvJitLinkInputType
+    Pointer(t_nvJitLinkHandle, false), // 1453 t_P_nvJitLinkHandle
+    Enum(395), // 1454 t_nvjpegStatus_t
+    Status(395), // 1455 t_nvjpegStatus_t_status
+    Handle(146), // 1456 t_nvjpegHandle_t
+    Struct(389), // 1457 t_nvjpegDevAllocator_t
+    Pointer(t_nvjpegDevAllocator_t, false), // 1458 t_P_nvjpegDevAllocator_t
+    Handle(147), // 1459 t_nvjpegBufferDevice_t
+    Pointer(t_nvjpegBufferDevice_t, false), // 1460 t_P_nvjpegBufferDevice_t
+    Struct(390), // 1461 t_nvjpegDevAllocatorV2_t
+    Pointer(t_nvjpegDevAllocatorV2_t, false), // 1462 t_P_nvjpegDevAllocatorV2_t
+    Struct(391), // 1463 t_nvjpegPinnedAllocator_t
+    Pointer(t_nvjpegPinnedAllocator_t, false), // 1464 t_P_nvjpegPinnedAllocator_t
+    Handle(148), // 1465 t_nvjpegBufferPinned_t
+    Pointer(t_nvjpegBufferPinned_t, false), // 1466 t_P_nvjpegBufferPinned_t
+    Struct(392), // 1467 t_nvjpegPinnedAllocatorV2_t
+    Pointer(t_nvjpegPinnedAllocatorV2_t, false), // 1468 t_P_nvjpegPinnedAllocatorV2_t
+    Enum(396), // 1469 t_nvjpegBackend_t
+    Pointer(t_nvjpegHandle_t, false), // 1470 t_P_nvjpegHandle_t
+    Flags(397, 4), // 1471 t_nvjpegFlags_in4
+    Handle(149), // 1472 t_nvjpegJpegState_t
+    Enum(398), // 1473 t_nvjpegOutputFormat_t
+    Array(t_P_u8, 4), // 1474 t_A4_P_u8
+    Array(t_u64, 4), // 1475 t_A4_u64
+    Struct(393), // 1476 t_nvjpegImage_t
+    Pointer(t_nvjpegImage_t, false), // 1477 t_P_nvjpegImage_t
+    Pointer(t_PC_u8, false), // 1478 t_P_PC_u8
+    Handle(150), // 1479 t_nvjpegDecodeParams_t
+    Pointer(t_nvjpegDecodeParams_t, false), // 1480 t_P_nvjpegDecodeParams_t
+    Enum(399), // 1481 t_nvjpegChromaSubsampling_t
+    Handle(151), // 1482 t_nvjpegJpegStream_t
+    Handle(152), // 1483 t_nvjpegJpegDecoder_t
+    Enum(400), // 1484 t_nvjpegExifOrientation_t
+    Enum(401), // 1485 t_nvjpegScaleFactor_t
+    Pointer(t_nvjpegJpegDecoder_t, false), // 1486 t_P_nvjpegJpegDecoder_t
+    Pointer(t_nvjpegJpegState_t, false), // 1487 t_P_nvjpegJpegState_t
+    Handle(153), // 1488 t_nvjpegEncoderState_t
+    Handle(154), // 1489 t_nvjpegEncoderParams_t
+    Pointer(t_nvjpegImage_t, true), // 1490 t_PC_nvjpegImage_t
+    Enum(402), // 1491 t_nvjpegInputFormat_t
+    Pointer(t_nvjpegEncoderParams_t, false), // 1492 t_P_nvjpegEncoderParams_t
+    Enum(403), // 1493 t_nvjpegJpegEncoding_t
+    Pointer(t_nvjpegEncoderState_t, false), // 1494 t_P_nvjpegEncoderState_t
+    Enum(404), // 1495 t_nvjpegEncBackend_t
+    Pointer(t_nvjpegChromaSubsampling_t, false), // 1496 t_P_nvjpegChromaSubsampling_t
+    Pointer(t_nvjpegJpegStream_t, false), // 1497 t_P_nvjpegJpegStream_t
+    Pointer(t_nvjpegExifOrientation_t, false), // 1498 t_P_nvjpegExifOrientation_t
+    Pointer(t_nvjpegJpegEncoding_t, false), // 1499 t_P_nvjpegJpegEncoding_t
+    Enum(405), // 1500 t_nvmlReturn_t
+    Status(405), // 1501 t_nvmlReturn_t_status
+    Handle(155), // 1502 t_nvmlComputeInstance_t
+    Handle(156), // 1503 t_nvmlDevice_t
+    Handle(157), // 1504 t_nvmlGpuInstance_t
+    Struct(395), // 1505 t_nvmlComputeInstancePlacement_t
+    Struct(394), // 1506 t_nvmlComputeInstanceInfo_t
+    Pointer(t_nvmlComputeInstanceInfo_t, false), // 1507 t_P_nvmlComputeInstanceInfo_t
+    Enum(406), // 1508 t_nvmlEccCounterType_t
+    Enum(407), // 1509 t_nvmlValueType_t
+    Union(397), // 1510 t_nvmlValue_t
+    Enum(408), // 1511 t_nvmlFieldId
+    Struct(396), // 1512 t_nvmlFieldValue_t
+    Pointer(t_nvmlFieldValue_t, false), // 1513 t_P_nvmlFieldValue_t
+    Pointer(t_nvmlGpuInstance_t, false), // 1514 t_P_nvmlGpuInstance_t
+    Struct(398), // 1515 t_nvmlGpuInstancePlacement_t
+    Pointer(t_nvmlGpuInstancePlacement_t, true), // 1516 t_PC_nvmlGpuInstancePlacement_t
+    Array(t_char, 32), // 1517 t_A32_char
+    Struct(399), // 1518 t_nvmlPciInfo_t
+    Pointer(t_nvmlPciInfo_t, false), // 1519 t_P_nvmlPciInfo_t
+    Enum(409), // 1520 t_nvmlEnableState_t
+    Enum(410), // 1521 t_nvmlRestrictedAPI_t
+    Pointer(t_nvmlEnableState_t, false), // 1522 t_P_nvmlEnableState_t
+    Array(t_u32, 5), // 1523 t_A5_u32
+    Struct(400), // 1524 t_nvmlAccountingStats_t
+    Pointer(t_nvmlAccountingStats_t, false), // 1525 t_P_nvmlAccountingStats_t
+    Struct(401), // 1526 t_nvmlAccountingStats_v2_t
+    Pointer(t_nvmlAccountingStats_v2_t, false), // 1527 t_P_nvmlAccountingStats_v2_t
+    Handle(158), // 1528 t_nvmlVgpuInstance_t
+    Pointer(t_nvmlVgpuInstance_t, false), // 1529 t_P_nvmlVgpuInstance_t
+    Struct(402), // 1530 t_nvmlAdaptiveTgpModeInfo_v1_t
+    Pointer(t_nvmlAdaptiveTgpModeInfo_v1_t, false), // 1531 t_P_nvmlAdaptiveTgpModeInfo_v1_t
+    Struct(403), // 1532 t_nvmlDeviceAddressingMode_t
+    Pointer(t_nvmlDeviceAddressingMode_t, false), // 1533 t_P_nvmlDeviceAddressingMode_t
+    Enum(411), // 1534 t_nvmlClockType_t
+    Enum(412), // 1535 t_nvmlDeviceArchitecture_t
+    Pointer(t_nvmlDeviceArchitecture_t, false), // 1536 t_P_nvmlDeviceArchitecture_t
+    Struct(404), // 1537 t_nvmlDeviceAttributes_t
+    Pointer(t_nvmlDeviceAttributes_t, false), // 1538 t_P_nvmlDeviceAttributes_t
+    Struct(405), // 1539 t_nvmlBAR1Memory_t
+    Pointer(t_nvmlBAR1Memory_t, false), // 1540 t_P_nvmlBAR1Memory_t
+    Struct(406), // 1541 t_nvmlBBXTimeData_v1_t
+    Pointer(t_nvmlBBXTimeData_v1_t, false), // 1542 t_P_nvmlBBXTimeData_v1_t
+    Struct(408), // 1543 t_nvmlEccBankRemapperHistogram_v1_t
+    Struct(407), // 1544 t_nvmlEccBankRemapperStatus_v1_t
+    Pointer(t_nvmlEccBankRemapperStatus_v1_t, false), // 1545 t_P_nvmlEccBankRemapperStatus_v1_t
+    Enum(413), // 1546 t_nvmlBrandType_t
+    Pointer(t_nvmlBrandType_t, false), // 1547 t_P_nvmlBrandType_t
+    Enum(414), // 1548 t_nvmlBridgeChipType_t
+    Struct(410), // 1549 t_nvmlBridgeChipInfo_t
+    Array(t_nvmlBridgeChipInfo_t, 128), // 1550 t_A128_nvmlBridgeChipInfo_t
+    Struct(409), // 1551 t_nvmlBridgeChipHierarchy_t
+    Pointer(t_nvmlBridgeChipHierarchy_t, false), // 1552 t_P_nvmlBridgeChipHierarchy_t
+    Enum(415), // 1553 t_nvmlBusType_t
+    Pointer(t_nvmlBusType_t, false), // 1554 t_P_nvmlBusType_t
+    Struct(411), // 1555 t_nvmlC2cModeInfo_v1_t
+    Pointer(t_nvmlC2cModeInfo_v1_t, false), // 1556 t_P_nvmlC2cModeInfo_v1_t
+    Struct(412), // 1557 t_nvmlDeviceCapabilities_t
+    Pointer(t_nvmlDeviceCapabilities_t, false), // 1558 t_P_nvmlDeviceCapabilities_t
+    Struct(414), // 1559 t_nvmlClkMonFaultInfo_t
+    Array(t_nvmlClkMonFaultInfo_t, 32), // 1560 t_A32_nvmlClkMonFaultInfo_t
+    Struct(413), // 1561 t_nvmlClkMonStatus_t
+    Pointer(t_nvmlClkMonStatus_t, false), // 1562 t_P_nvmlClkMonStatus_t
+    Enum(416), // 1563 t_nvmlClockId_t
+    Enum(417), // 1564 t_nvmlPstates_t
+    Struct(415), // 1565 t_nvmlClockOffset_t
+    Pointer(t_nvmlClockOffset_t, false), // 1566 t_P_nvmlClockOffset_t
+    Enum(418), // 1567 t_nvmlComputeMode_t
+    Pointer(t_nvmlComputeMode_t, false), // 1568 t_P_nvmlComputeMode_t
+    Struct(416), // 1569 t_nvmlProcessInfo_v1_t
+    Pointer(t_nvmlProcessInfo_v1_t, false), // 1570 t_P_nvmlProcessInfo_v1_t
+    Struct(417), // 1571 t_nvmlProcessInfo_t
+    Pointer(t_nvmlProcessInfo_t, false), // 1572 t_P_nvmlProcessInfo_t
+    Array(t_u8, 32), // 1573 t_A32_u8
+    Array(t_u8, 8192), // 1574 t_A8192_u8
+    Array(t_u8, 4096), // 1575 t_A4096_u8
+    Struct(418), // 1576 t_nvmlConfComputeGpuAttestationReport_t
+    Pointer(t_nvmlConfComputeGpuAttestationReport_t, false), // 1577 t_P_nvmlConfComputeGpuAttestationReport_t
+    Array(t_u8, 5120), // 1578 t_A5120_u8
+    Struct(419), // 1579 t_nvmlConfComputeGpuCertificate_t
+    Pointer(t_nvmlConfComputeGpuCertificate_t, false), // 1580 t_P_nvmlConfComputeGpuCertificate_t
+    Struct(420), // 1581 t_nvmlConfComputeMemSizeInfo_t
+    Pointer(t_nvmlConfComputeMemSizeInfo_t, false), // 1582 t_P_nvmlConfComputeMemSizeInfo_t
+    Struct(421), // 1583 t_nvmlMemory_t
+    Pointer(t_nvmlMemory_t, false), // 1584 t_P_nvmlMemory_t
+    Enum(419), // 1585 t_nvmlCoolerControl_t
+    Flags(420, 4), // 1586 t_nvmlCoolerTarget_t_in4
+    Struct(422), // 1587 t_nvmlCoolerInfo_t
+    Pointer(t_nvmlCoolerInfo_t, false), // 1588 t_P_nvmlCoolerInfo_t
+    Enum(421), // 1589 t_nvmlAffinityScope_t
+    Handle(159), // 1590 t_nvmlVgpuTypeId_t
+    Pointer(t_nvmlVgpuTypeId_t, false), // 1591 t_P_nvmlVgpuTypeId_t
+    Array(t_char, 2048), // 1592 t_A2048_char
+    Struct(423), // 1593 t_nvmlDeviceCurrentClockFreqs_t
+    Pointer(t_nvmlDeviceCurrentClockFreqs_t, false), // 1594 t_P_nvmlDeviceCurrentClockFreqs_t
+    Flags(422, 4), // 1595 t_nvmlClocksEventReasons_in4
+    Pointer(t_nvmlClocksEventReasons_in4, false), // 1596 t_P_nvmlClocksEventReasons_in4
+    Flags(422, 8), // 1597 t_nvmlClocksEventReasons_in8
+    Pointer(t_nvmlClocksEventReasons_in8, false), // 1598 t_P_nvmlClocksEventReasons_in8
+    Enum(423), // 1599 t_nvmlMemoryErrorType_t
+    Struct(424), // 1600 t_nvmlEccErrorCounts_t
+    Pointer(t_nvmlEccErrorCounts_t, false), // 1601 t_P_nvmlEccErrorCounts_t
+    Pointer(t_nvmlDevice_t, false), // 1602 t_P_nvmlDevice_t
+    Struct(425), // 1603 t_nvmlDramEncryptionInfo_t
+    Pointer(t_nvmlDramEncryptionInfo_t, false), // 1604 t_P_nvmlDramEncryptionInfo_t
+    Enum(424), // 1605 t_nvmlDriverModel_t
+    Pointer(t_nvmlDriverModel_t, false), // 1606 t_P_nvmlDriverModel_t
+    Struct(427), // 1607 t_nvmlGpuDynamicPstatesInfo_t_utilization
+    Array(t_nvmlGpuDynamicPstatesInfo_t_utilization, 8), // 1608 t_A8_nvmlGpuDynamicPstatesInfo_t_utilization
+    Struct(426), // 1609 t_nvmlGpuDynamicPstatesInfo_t
+    Pointer(t_nvmlGpuDynamicPstatesInfo_t, false), // 1610 t_P_nvmlGpuDynamicPstatesInfo_t
+    Enum(425), // 1611 t_nvmlEncoderType_t
+    Struct(428), // 1612 t_nvmlEncoderSessionInfo_t
+    Pointer(t_nvmlEncoderSessionInfo_t, false), // 1613 t_P_nvmlEncoderSessionInfo_t
+    Enum(426), // 1614 t_nvmlFBCSessionType_t
+    Struct(429), // 1615 t_nvmlFBCSessionInfo_t
+    Pointer(t_nvmlFBCSessionInfo_t, false), // 1616 t_P_nvmlFBCSessionInfo_t
+    Struct(430), // 1617 t_nvmlFBCStats_t
+    Pointer(t_nvmlFBCStats_t, false), // 1618 t_P_nvmlFBCStats_t
+    Enum(427), // 1619 t_nvmlFanControlPolicy_t
+    Pointer(t_nvmlFanControlPolicy_t, false), // 1620 t_P_nvmlFanControlPolicy_t
+    Struct(431), // 1621 t_nvmlFanSpeedInfo_t
+    Pointer(t_nvmlFanSpeedInfo_t, false), // 1622 t_P_nvmlFanSpeedInfo_t
+    Enum(428), // 1623 t_nvmlFabricState
+    Flags(428, 1), // 1624 t_nvmlFabricState_in1
+    Struct(432), // 1625 t_nvmlGpuFabricInfo_t
+    Pointer(t_nvmlGpuFabricInfo_t, false), // 1626 t_P_nvmlGpuFabricInfo_t
+    Enum(429), // 1627 t_nvmlFabricHealthSummary
+    Flags(429, 1), // 1628 t_nvmlFabricHealthSummary_in1
+    Struct(433), // 1629 t_nvmlGpuFabricInfoV_t
+    Pointer(t_nvmlGpuFabricInfoV_t, false), // 1630 t_P_nvmlGpuFabricInfoV_t
+    Enum(430), // 1631 t_nvmlFabricCliqueType
+    Flags(430, 1), // 1632 t_nvmlFabricCliqueType_in1
+    Struct(435), // 1633 t_nvmlGpuFabricClique_v1_t
+    Array(t_nvmlGpuFabricClique_v1_t, 64), // 1634 t_A64_nvmlGpuFabricClique_v1_t
+    Struct(434), // 1635 t_nvmlGpuFabricInfo_v4_t
+    Pointer(t_nvmlGpuFabricInfo_v4_t, false), // 1636 t_P_nvmlGpuFabricInfo_v4_t
+    Pointer(t_nvmlGpuInstancePlacement_t, false), // 1637 t_P_nvmlGpuInstancePlacement_t
+    Enum(431), // 1638 t_nvmlGpuInstanceProfile
+    Struct(436), // 1639 t_nvmlGpuInstanceProfileInfo_t
+    Pointer(t_nvmlGpuInstanceProfileInfo_t, false), // 1640 t_P_nvmlGpuInstanceProfileInfo_t
+    Array(t_char, 96), // 1641 t_A96_char
+    Struct(437), // 1642 t_nvmlGpuInstanceProfileInfo_v2_t
+    Pointer(t_nvmlGpuInstanceProfileInfo_v2_t, false), // 1643 t_P_nvmlGpuInstanceProfileInfo_v2_t
+    Enum(432), // 1644 t_nvmlGpuOperationMode_t
+    Pointer(t_nvmlGpuOperationMode_t, false), // 1645 t_P_nvmlGpuOperationMode_t
+    Struct(438), // 1646 t_nvmlGpuUptime_v1_t
+    Pointer(t_nvmlGpuUptime_v1_t, false), // 1647 t_P_nvmlGpuUptime_v1_t
+    Enum(433), // 1648 t_nvmlGridLicenseFeatureCode_t
+    Struct(441), // 1649 t_nvmlGridLicenseExpiry_t
+    Struct(440), // 1650 t_nvmlGridLicensableFeature_t
+    Array(t_nvmlGridLicensableFeature_t, 3), // 1651 t_A3_nvmlGridLicensableFeature_t
+    Struct(439), // 1652 t_nvmlGridLicensableFeatures_t
+    Pointer(t_nvmlGridLicensableFeatures_t, false), // 1653 t_P_nvmlGridLicensableFeatures_t
+    Array(t_char, 41), // 1654 t_A41_char
+    Union(443), // 1655 t_nvmlUUIDValue_t
+    Enum(434), // 1656 t_nvmlUUIDType_t
+    Struct(442), // 1657 t_nvmlUUID_t
+    Pointer(t_nvmlUUID_t, true), // 1658 t_PC_nvmlUUID_t
+    Enum(435), // 1659 t_nvmlHostVgpuMode_t
+    Pointer(t_nvmlHostVgpuMode_t, false), // 1660 t_P_nvmlHostVgpuMode_t
+    Struct(444), // 1661 t_nvmlHostname_v1_t
+    Pointer(t_nvmlHostname_v1_t, false), // 1662 t_P_nvmlHostname_v1_t
+    Enum(436), // 1663 t_nvmlInforomObject_t
+    Struct(445), // 1664 t_nvmlMarginTemperature_t
+    Pointer(t_nvmlMarginTemperature_t, false), // 1665 t_P_nvmlMarginTemperature_t
+    Enum(437), // 1666 t_nvmlMemoryLocation_t
+    Struct(446), // 1667 t_nvmlMemory_v2_t
+    Pointer(t_nvmlMemory_v2_t, false), // 1668 t_P_nvmlMemory_v2_t
+    Struct(447), // 1669 t_nvmlGetMemoryLimits_v1_t
+    Pointer(t_nvmlGetMemoryLimits_v1_t, false), // 1670 t_P_nvmlGetMemoryLimits_v1_t
+    Enum(438), // 1671 t_nvmlMigMode
+    Pointer(t_nvmlMigMode, false), // 1672 t_P_nvmlMigMode
+    Enum(439), // 1673 t_nvmlNvLinkCapability_t
+    Enum(440), // 1674 t_nvmlNvLinkErrorCounter_t
+    Struct(450), // 1675 t_nvmlNvlinkFirmwareVersion_t
+    Array(t_nvmlNvlinkFirmwareVersion_t, 100), // 1676 t_A100_nvmlNvlinkFirmwareVersion_t
+    Struct(449), // 1677 t_nvmlNvlinkFirmwareInfo_t
+    Struct(448), // 1678 t_nvmlNvLinkInfo_t
+    Pointer(t_nvmlNvLinkInfo_t, false), // 1679 t_P_nvmlNvLinkInfo_t
+    Struct(451), // 1680 t_nvmlNvLinkInfo_v3_t
+    Pointer(t_nvmlNvLinkInfo_v3_t, false), // 1681 t_P_nvmlNvLinkInfo_v3_t
+    Enum(441), // 1682 t_nvmlIntNvLinkDeviceType_t
+    Pointer(t_nvmlIntNvLinkDeviceType_t, false), // 1683 t_P_nvmlIntNvLinkDeviceType_t
+    Struct(453), // 1684 t_nvmlNvlinkTelemetrySample_v1_t
+    Pointer(t_nvmlNvlinkTelemetrySample_v1_t, false), // 1685 t_P_nvmlNvlinkTelemetrySample_v1_t
+    Struct(452), // 1686 t_nvmlNvlinkTelemetrySamples_v1_t
+    Pointer(t_nvmlNvlinkTelemetrySamples_v1_t, false), // 1687 t_P_nvmlNvlinkTelemetrySamples_v1_t
+    Enum(442), // 1688 t_nvmlNvLinkUtilizationCountUnits_t
+    Flags(443, 4), // 1689 t_nvmlNvLinkUtilizationCountPktTypes_t_in4
+    Struct(454), // 1690 t_nvmlNvLinkUtilizationControl_t
+    Pointer(t_nvmlNvLinkUtilizationControl_t, false), // 1691 t_P_nvmlNvLinkUtilizationControl_t
+    Struct(455), // 1692 t_nvmlNvlinkGetBwMode_t
+    Pointer(t_nvmlNvlinkGetBwMode_t, false), // 1693 t_P_nvmlNvlinkGetBwMode_t
+    Array(t_u8, 256), // 1694 t_A256_u8
+    Struct(456), // 1695 t_nvmlNvlinkNvlePrivateInfo_v1_t
+    Pointer(t_nvmlNvlinkNvlePrivateInfo_v1_t, false), // 1696 t_P_nvmlNvlinkNvlePrivateInfo_v1_t
+    Array(t_u32, 4096), // 1697 t_A4096_u32
+    Struct(457), // 1698 t_nvmlNvlinkGetRemapTableInfo_v1_t
+    Pointer(t_nvmlNvlinkGetRemapTableInfo_v1_t, false), // 1699 t_P_nvmlNvlinkGetRemapTableInfo_v1_t
+    Array(t_u8, 23), // 1700 t_A23_u8
+    Struct(458), // 1701 t_nvmlNvlinkSupportedBwModes_t
+    Pointer(t_nvmlNvlinkSupportedBwModes_t, false), // 1702 t_P_nvmlNvlinkSupportedBwModes_t
+    Enum(444), // 1703 t_nvmlGpuP2PCapsIndex_t
+    Enum(445), // 1704 t_nvmlGpuP2PStatus_t
+    Pointer(t_nvmlGpuP2PStatus_t, false), // 1705 t_P_nvmlGpuP2PStatus_t
+    Struct(459), // 1706 t_nvmlPciInfoExt_t
+    Pointer(t_nvmlPciInfoExt_t, false), // 1707 t_P_nvmlPciInfoExt_t
+    Enum(446), // 1708 t_nvmlPcieUtilCounter_t
+    Struct(460), // 1709 t_nvmlPdi_t
+    Pointer(t_nvmlPdi_t, false), // 1710 t_P_nvmlPdi_t
+    Struct(461), // 1711 t_nvmlDevicePerfModes_t
+    Pointer(t_nvmlDevicePerfModes_t, false), // 1712 t_P_nvmlDevicePerfModes_t
+    Pointer(t_nvmlPstates_t, false), // 1713 t_P_nvmlPstates_t
+    Struct(462), // 1714 t_nvmlPlatformInfo_t
+    Pointer(t_nvmlPlatformInfo_t, false), // 1715 t_P_nvmlPlatformInfo_t
+    Struct(463), // 1716 t_nvmlDevicePowerMizerModes_v1_t
+    Pointer(t_nvmlDevicePowerMizerModes_v1_t, false), // 1717 t_P_nvmlDevicePowerMizerModes_v1_t
+    Enum(447), // 1718 t_nvmlPowerSource_t
+    Pointer(t_nvmlPowerSource_t, false), // 1719 t_P_nvmlPowerSource_t
+    Struct(464), // 1720 t_nvmlProcessUtilizationSample_t
+    Pointer(t_nvmlProcessUtilizationSample_t, false), // 1721 t_P_nvmlProcessUtilizationSample_t
+    Struct(466), // 1722 t_nvmlProcessUtilizationInfo_v1_t
+    Pointer(t_nvmlProcessUtilizationInfo_v1_t, false), // 1723 t_P_nvmlProcessUtilizationInfo_v1_t
+    Struct(465), // 1724 t_nvmlProcessesUtilizationInfo_t
+    Pointer(t_nvmlProcessesUtilizationInfo_t, false), // 1725 t_P_nvmlProcessesUtilizationInfo_t
+    Struct(467), // 1726 t_nvmlRemappedRowsInfo_v2_t
+    Pointer(t_nvmlRemappedRowsInfo_v2_t, false), // 1727 t_P_nvmlRemappedRowsInfo_v2_t
+    Struct(468), // 1728 t_nvmlRepairStatus_t
+    Pointer(t_nvmlRepairStatus_t, false), // 1729 t_P_nvmlRepairStatus_t
+    Enum(448), // 1730 t_nvmlPageRetirementCause_t
+    Struct(469), // 1731 t_nvmlRowRemapperHistogramValues_t
+    Pointer(t_nvmlRowRemapperHistogramValues_t, false), // 1732 t_P_nvmlRowRemapperHistogramValues_t
+    Struct(471), // 1733 t_nvmlProcessDetail_v1_t
+    Pointer(t_nvmlProcessDetail_v1_t, false), // 1734 t_P_nvmlProcessDetail_v1_t
+    Struct(470), // 1735 t_nvmlProcessDetailList_t
+    Pointer(t_nvmlProcessDetailList_t, false), // 1736 t_P_nvmlProcessDetailList_t
+    Enum(449), // 1737 t_nvmlSamplingType_t
+    Pointer(t_nvmlValueType_t, false), // 1738 t_P_nvmlValueType_t
+    Struct(472), // 1739 t_nvmlSample_t
+    Pointer(t_nvmlSample_t, false), // 1740 t_P_nvmlSample_t
+    Struct(473), // 1741 t_nvmlEccSramErrorStatus_t
+    Pointer(t_nvmlEccSramErrorStatus_t, false), // 1742 t_P_nvmlEccSramErrorStatus_t
+    Struct(475), // 1743 t_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t
+    Pointer(t_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t, false), // 1744 t_P_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t
+    Struct(474), // 1745 t_nvmlEccSramUniqueUncorrectedErrorCounts_t
+    Pointer(t_nvmlEccSramUniqueUncorrectedErrorCounts_t, false), // 1746 t_P_nvmlEccSramUniqueUncorrectedErrorCounts_t
+    Flags(450, 4), // 1747 t_nvmlEventTypes_in4
+    Pointer(t_nvmlEventTypes_in4, false), // 1748 t_P_nvmlEventTypes_in4
+    Flags(450, 8), // 1749 t_nvmlEventTypes_in8
+    Pointer(t_nvmlEventTypes_in8, false), // 1750 t_P_nvmlEventTypes_in8
+    Enum(451), // 1751 t_nvmlTemperatureSensors_t
+    Enum(452), // 1752 t_nvmlTemperatureThresholds_t
+    Struct(476), // 1753 t_nvmlTemperature_t
+    Pointer(t_nvmlTemperature_t, false), // 1754 t_P_nvmlTemperature_t
+    Enum(453), // 1755 t_nvmlThermalController_t
+    Enum(454), // 1756 t_nvmlThermalTarget_t
+    Struct(478), // 1757 t_nvmlGpuThermalSettings_t_sensor
+    Array(t_nvmlGpuThermalSettings_t_sensor, 3), // 1758 t_A3_nvmlGpuThermalSettings_t_sensor
+    Struct(477), // 1759 t_nvmlGpuThermalSettings_t
+    Pointer(t_nvmlGpuThermalSettings_t, false), // 1760 t_P_nvmlGpuThermalSettings_t
+    Enum(455), // 1761 t_nvmlGpuTopologyLevel_t
+    Pointer(t_nvmlGpuTopologyLevel_t, false), // 1762 t_P_nvmlGpuTopologyLevel_t
+    Struct(479), // 1763 t_nvmlUnrepairableMemoryStatus_v1_t
+    Pointer(t_nvmlUnrepairableMemoryStatus_v1_t, false), // 1764 t_P_nvmlUnrepairableMemoryStatus_v1_t
+    Struct(480), // 1765 t_nvmlUtilization_t
+    Pointer(t_nvmlUtilization_t, false), // 1766 t_P_nvmlUtilization_t
+    Enum(456), // 1767 t_nvmlDeviceVgpuCapability_t
+    Struct(481), // 1768 t_nvmlVgpuHeterogeneousMode_t
+    Pointer(t_nvmlVgpuHeterogeneousMode_t, false), // 1769 t_P_nvmlVgpuHeterogeneousMode_t
+    Struct(483), // 1770 t_nvmlVgpuInstanceUtilizationInfo_v1_t
+    Pointer(t_nvmlVgpuInstanceUtilizationInfo_v1_t, false), // 1771 t_P_nvmlVgpuInstanceUtilizationInfo_v1_t
+    Struct(482), // 1772 t_nvmlVgpuInstancesUtilizationInfo_t
+    Pointer(t_nvmlVgpuInstancesUtilizationInfo_t, false), // 1773 t_P_nvmlVgpuInstancesUtilizationInfo_t
+    Array(t_char, 80), // 1774 t_A80_char
+    Struct(485), // 1775 t_nvmlVgpuVersion_t
+    Struct(484), // 1776 t_nvmlVgpuPgpuMetadata_t
+    Pointer(t_nvmlVgpuPgpuMetadata_t, false), // 1777 t_P_nvmlVgpuPgpuMetadata_t
+    Struct(486), // 1778 t_nvmlVgpuProcessUtilizationSample_t
+    Pointer(t_nvmlVgpuProcessUtilizationSample_t, false), // 1779 t_P_nvmlVgpuProcessUtilizationSample_t
+    Struct(488), // 1780 t_nvmlVgpuProcessUtilizationInfo_v1_t
+    Pointer(t_nvmlVgpuProcessUtilizationInfo_v1_t, false), // 1781 t_P_nvmlVgpuProcessUtilizationInfo_v1_t
+    Struct(487), // 1782 t_nvmlVgpuProcessesUtilizationInfo_t
+    Pointer(t_nvmlVgpuProcessesUtilizationInfo_t, false), // 1783 t_P_nvmlVgpuProcessesUtilizationInfo_t
+    Array(t_u32, 3), // 1784 t_A3_u32
+    Struct(489), // 1785 t_nvmlVgpuSchedulerCapabilities_t
+    Pointer(t_nvmlVgpuSchedulerCapabilities_t, false), // 1786 t_P_nvmlVgpuSchedulerCapabilities_t
+    Struct(492), // 1787 t_nvmlVgpuSchedulerParams_t_vgpuSchedDataWithARR
+    Struct(493), // 1788 t_nvmlVgpuSchedulerParams_t_vgpuSchedData
+    Union(491), // 1789 t_nvmlVgpuSchedulerParams_t
+    Struct(494), // 1790 t_nvmlVgpuSchedulerLogEntry_t
+    Array(t_nvmlVgpuSchedulerLogEntry_t, 200), // 1791 t_A200_nvmlVgpuSchedulerLogEntry_t
+    Struct(490), // 1792 t_nvmlVgpuSchedulerLog_t
+    Pointer(t_nvmlVgpuSchedulerLog_t, false), // 1793 t_P_nvmlVgpuSchedulerLog_t
+    Struct(496), // 1794 t_nvmlVgpuSchedulerLogEntry_v2_t
+    Array(t_nvmlVgpuSchedulerLogEntry_v2_t, 200), // 1795 t_A200_nvmlVgpuSchedulerLogEntry_v2_t
+    Struct(495), // 1796 t_nvmlVgpuSchedulerLogInfo_v2_t
+    Pointer(t_nvmlVgpuSchedulerLogInfo_v2_t, false), // 1797 t_P_nvmlVgpuSchedulerLogInfo_v2_t
+    Struct(497), // 1798 t_nvmlVgpuSchedulerGetState_t
+    Pointer(t_nvmlVgpuSchedulerGetState_t, false), // 1799 t_P_nvmlVgpuSchedulerGetState_t
+    Struct(498), // 1800 t_nvmlVgpuSchedulerStateInfo_v2_t
+    Pointer(t_nvmlVgpuSchedulerStateInfo_v2_t, false), // 1801 t_P_nvmlVgpuSchedulerStateInfo_v2_t
+    Struct(499), // 1802 t_nvmlVgpuPlacementList_t
+    Pointer(t_nvmlVgpuPlacementList_t, false), // 1803 t_P_nvmlVgpuPlacementList_t
+    Struct(500), // 1804 t_nvmlVgpuInstanceUtilizationSample_t
+    Pointer(t_nvmlVgpuInstanceUtilizationSample_t, false), // 1805 t_P_nvmlVgpuInstanceUtilizationSample_t
+    Enum(457), // 1806 t_nvmlPerfPolicyType_t
+    Struct(501), // 1807 t_nvmlViolationTime_t
+    Pointer(t_nvmlViolationTime_t, false), // 1808 t_P_nvmlViolationTime_t
+    Enum(458), // 1809 t_nvmlGpuVirtualizationMode_t
+    Pointer(t_nvmlGpuVirtualizationMode_t, false), // 1810 t_P_nvmlGpuVirtualizationMode_t
+    Struct(502), // 1811 t_nvmlNvlinkLockRemapTable_v1_t
+    Pointer(t_nvmlNvlinkLockRemapTable_v1_t, false), // 1812 t_P_nvmlNvlinkLockRemapTable_v1_t
+    Struct(512), // 1813 t_nvmlRailMetrics_t
+    Array(t_nvmlRailMetrics_t, 2), // 1814 t_A2_nvmlRailMetrics_t
+    Struct(511), // 1815 t_nvmlCoreRailMetrics_t
+    Struct(513), // 1816 t_nvmlPmgrPwrTuple_t
+    Struct(514), // 1817 t_nvmlPwrModelMetricsDlppm1xPerf_t
+    Struct(510), // 1818 t_nvmlPwrModelMetricsDlppm1x_t
+    Array(t_nvmlPwrModelMetricsDlppm1x_t, 8), // 1819 t_A8_nvmlPwrModelMetricsDlppm1x_t
+    Struct(509), // 1820 t_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t
+    Array(t_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t, 3), // 1821 t_A3_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t
+    Struct(508), // 1822 t_nvmlObservedMetrics_t
+    Struct(507), // 1823 t_nvmlPerfMetricsDlppc2xSample_t
+    Struct(517), // 1824 t_nvmlPwrModelMetricsSamplePfpp1x_t
+    Array(t_nvmlPwrModelMetricsSamplePfpp1x_t, 32), // 1825 t_A32_nvmlPwrModelMetricsSamplePfpp1x_t
+    Struct(518), // 1826 t_nvmlPwrModelOperatingPointPfpp1x_t
+    Struct(516), // 1827 t_nvmlPwrModelMetricsPfpp1x_t
+    Struct(515), // 1828 t_nvmlPerfMetricsPfpp1xSample_t
+    Union(506), // 1829 t_nvmlPerfMetricControllerSample_t_data
+    Struct(505), // 1830 t_nvmlPerfMetricControllerSample_t
+    Array(t_nvmlPerfMetricControllerSample_t, 4), // 1831 t_A4_nvmlPerfMetricControllerSample_t
+    Struct(504), // 1832 t_nvmlPerfMetricsSample_t
+    Array(t_nvmlPerfMetricsSample_t, 13), // 1833 t_A13_nvmlPerfMetricsSample_t
+    Struct(503), // 1834 t_nvmlPerfMetricsSamples_v1_t
+    Pointer(t_nvmlPerfMetricsSamples_v1_t, false), // 1835 t_P_nvmlPerfMetricsSamples_v1_t
+    Struct(519), // 1836 t_nvmlPowerSmoothingProfile_t
+    Pointer(t_nvmlPowerSmoothingProfile_t, false), // 1837 t_P_nvmlPowerSmoothingProfile_t
+    Struct(520), // 1838 t_nvmlPowerSmoothingState_t
+    Pointer(t_nvmlPowerSmoothingState_t, false), // 1839 t_P_nvmlPowerSmoothingState_t
+    Struct(523), // 1840 t_nvmlPRMCounterInput_v1_t
+    Struct(524), // 1841 t_nvmlPRMCounterValue_v1_t
+    Struct(522), // 1842 t_nvmlPRMCounter_v1_t
+    Pointer(t_nvmlPRMCounter_v1_t, false), // 1843 t_P_nvmlPRMCounter_v1_t
+    Struct(521), // 1844 t_nvmlPRMCounterList_v1_t
+    Pointer(t_nvmlPRMCounterList_v1_t, false), // 1845 t_P_nvmlPRMCounterList_v1_t
+    Array(t_u8, 496), // 1846 t_A496_u8
+    Union(526), // 1847 t_nvmlPRMTLV_v1_t__1
+    Struct(525), // 1848 t_nvmlPRMTLV_v1_t
+    Pointer(t_nvmlPRMTLV_v1_t, false), // 1849 t_P_nvmlPRMTLV_v1_t
+    Handle(160), // 1850 t_nvmlEventSet_t
+    Enum(459), // 1851 t_nvmlDetachGpuState_t
+    Enum(460), // 1852 t_nvmlPcieLinkState_t
+    Flags(461, 4), // 1853 t_nvmlFlags_in4
+    Pointer(t_nvmlDramEncryptionInfo_t, true), // 1854 t_PC_nvmlDramEncryptionInfo_t
+    Struct(527), // 1855 t_nvmlSetMemoryLimits_v1_t
+    Pointer(t_nvmlSetMemoryLimits_v1_t, false), // 1856 t_P_nvmlSetMemoryLimits_v1_t
+    Pointer(t_nvmlReturn_t, false), // 1857 t_P_nvmlReturn_t
+    Struct(528), // 1858 t_nvmlNvLinkPowerThres_t
+    Pointer(t_nvmlNvLinkPowerThres_t, false), // 1859 t_P_nvmlNvLinkPowerThres_t
+    Struct(529), // 1860 t_nvmlNvlinkSetBwMode_t
+    Pointer(t_nvmlNvlinkSetBwMode_t, false), // 1861 t_P_nvmlNvlinkSetBwMode_t
+    Struct(530), // 1862 t_nvmlNvlinkSetBwModeAsync_v1_t
+    Pointer(t_nvmlNvlinkSetBwModeAsync_v1_t, false), // 1863 t_P_nvmlNvlinkSetBwModeAsync_v1_t
+    Struct(531), // 1864 t_nvmlNvlinkSetNvleReady_v1_t
+    Pointer(t_nvmlNvlinkSetNvleReady_v1_t, false), // 1865 t_P_nvmlNvlinkSetNvleReady_v1_t
+    Struct(532), // 1866 t_nvmlPowerValue_v2_t
+    Pointer(t_nvmlPowerValue_v2_t, false), // 1867 t_P_nvmlPowerValue_v2_t
+    Struct(533), // 1868 t_nvmlRusdSettings_v1_t
+    Pointer(t_nvmlRusdSettings_v1_t, false), // 1869 t_P_nvmlRusdSettings_v1_t
+    Pointer(t_nvmlVgpuHeterogeneousMode_t, true), // 1870 t_PC_nvmlVgpuHeterogeneousMode_t
+    Struct(536), // 1871 t_nvmlVgpuSchedulerSetParams_t_vgpuSchedDataWithARR
+    Struct(537), // 1872 t_nvmlVgpuSchedulerSetParams_t_vgpuSchedData
+    Union(535), // 1873 t_nvmlVgpuSchedulerSetParams_t
+    Struct(534), // 1874 t_nvmlVgpuSchedulerSetState_t
+    Pointer(t_nvmlVgpuSchedulerSetState_t, false), // 1875 t_P_nvmlVgpuSchedulerSetState_t
+    Struct(538), // 1876 t_nvmlVgpuSchedulerState_v2_t
+    Pointer(t_nvmlVgpuSchedulerState_v2_t, false), // 1877 t_P_nvmlVgpuSchedulerState_v2_t
+    Struct(539), // 1878 t_nvmlNvlinkSetupNvleEncryptionKey_v1_t
+    Pointer(t_nvmlNvlinkSetupNvleEncryptionKey_v1_t, false), // 1879 t_P_nvmlNvlinkSetupNvleEncryptionKey_v1_t
+    Array(t_u32, 8), // 1880 t_A8_u32
+    Struct(541), // 1881 t_nvmlMask255_t
+    Struct(540), // 1882 t_nvmlWorkloadPowerProfileRequestedProfiles_t
+    Pointer(t_nvmlWorkloadPowerProfileRequestedProfiles_t, false), // 1883 t_P_nvmlWorkloadPowerProfileRequestedProfiles_t
+    Struct(542), // 1884 t_nvmlWorkloadPowerProfileCurrentProfiles_t
+    Pointer(t_nvmlWorkloadPowerProfileCurrentProfiles_t, false), // 1885 t_P_nvmlWorkloadPowerProfileCurrentProfiles_t
+    Struct(544), // 1886 t_nvmlWorkloadPowerProfileInfo_t
+    Array(t_nvmlWorkloadPowerProfileInfo_t, 255), // 1887 t_A255_nvmlWorkloadPowerProfileInfo_t
+    Struct(543), // 1888 t_nvmlWorkloadPowerProfileProfilesInfo_t
+    Pointer(t_nvmlWorkloadPowerProfileProfilesInfo_t, false), // 1889 t_P_nvmlWorkloadPowerProfileProfilesInfo_t
+    Enum(462), // 1890 t_nvmlPowerProfileOperation_t
+    Struct(545), // 1891 t_nvmlWorkloadPowerProfileUpdateProfiles_v1_t
+    Pointer(t_nvmlWorkloadPowerProfileUpdateProfiles_v1_t, false), // 1892 t_P_nvmlWorkloadPowerProfileUpdateProfiles_v1_t
+    Pointer(t_nvmlEventSet_t, false), // 1893 t_P_nvmlEventSet_t
+    Struct(546), // 1894 t_nvmlEventSetGetContextCount_v1_t
+    Pointer(t_nvmlEventSetGetContextCount_v1_t, false), // 1895 t_P_nvmlEventSetGetContextCount_v1_t
+    Struct(547), // 1896 t_nvmlEventSetGetContextData_v1_t
+    Pointer(t_nvmlEventSetGetContextData_v1_t, false), // 1897 t_P_nvmlEventSetGetContextData_v1_t
+    Struct(548), // 1898 t_nvmlEventSetGetContextInfo_v1_t
+    Pointer(t_nvmlEventSetGetContextInfo_v1_t, false), // 1899 t_P_nvmlEventSetGetContextInfo_v1_t
+    Struct(549), // 1900 t_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t
+    Pointer(t_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t, false), // 1901 t_P_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t
+    Struct(550), // 1902 t_nvmlGpuOperationalEventConfig_v1_t
+    Pointer(t_nvmlGpuOperationalEventConfig_v1_t, true), // 1903 t_PC_nvmlGpuOperationalEventConfig_v1_t
+    Struct(551), // 1904 t_nvmlEventData_t
+    Pointer(t_nvmlEventData_t, false), // 1905 t_P_nvmlEventData_t
+    Struct(552), // 1906 t_nvmlEventSetWait_v3_t
+    Pointer(t_nvmlEventSetWait_v3_t, false), // 1907 t_P_nvmlEventSetWait_v3_t
+    Struct(553), // 1908 t_nvmlExcludedDeviceInfo_t
+    Pointer(t_nvmlExcludedDeviceInfo_t, false), // 1909 t_P_nvmlExcludedDeviceInfo_t
+    Enum(463), // 1910 t_nvmlVgpuGuestInfoState_t
+    Array(t_u32, 6), // 1911 t_A6_u32
+    Struct(554), // 1912 t_nvmlVgpuMetadata_t
+    Pointer(t_nvmlVgpuMetadata_t, false), // 1913 t_P_nvmlVgpuMetadata_t
+    Flags(464, 4), // 1914 t_nvmlVgpuVmCompatibility_t_in4
+    Flags(465, 4), // 1915 t_nvmlVgpuPgpuCompatibilityLimitCode_t_in4
+    Struct(555), // 1916 t_nvmlVgpuPgpuCompatibility_t
+    Pointer(t_nvmlVgpuPgpuCompatibility_t, false), // 1917 t_P_nvmlVgpuPgpuCompatibility_t
+    Enum(466), // 1918 t_nvmlVgpuDriverCapability_t
+    Pointer(t_nvmlVgpuVersion_t, false), // 1919 t_P_nvmlVgpuVersion_t
+    Handle(161), // 1920 t_nvmlGpmSample_t
+    Struct(558), // 1921 t_nvmlGpmMetric_t_metricInfo
+    Struct(557), // 1922 t_nvmlGpmMetric_t
+    Array(t_nvmlGpmMetric_t, 477), // 1923 t_A477_nvmlGpmMetric_t
+    Struct(556), // 1924 t_nvmlGpmMetricsGet_t
+    Pointer(t_nvmlGpmMetricsGet_t, false), // 1925 t_P_nvmlGpmMetricsGet_t
+    Struct(559), // 1926 t_nvmlGpmSupport_t
+    Pointer(t_nvmlGpmSupport_t, false), // 1927 t_P_nvmlGpmSupport_t
+    Pointer(t_nvmlGpmSample_t, false), // 1928 t_P_nvmlGpmSample_t
+    Pointer(t_nvmlComputeInstance_t, false), // 1929 t_P_nvmlComputeInstance_t
+    Pointer(t_nvmlComputeInstancePlacement_t, true), // 1930 t_PC_nvmlComputeInstancePlacement_t
+    Struct(560), // 1931 t_nvmlActiveVgpuInstanceInfo_t
+    Pointer(t_nvmlActiveVgpuInstanceInfo_t, false), // 1932 t_P_nvmlActiveVgpuInstanceInfo_t
+    Pointer(t_nvmlComputeInstancePlacement_t, false), // 1933 t_P_nvmlComputeInstancePlacement_t
+    Enum(467), // 1934 t_nvmlComputeInstanceProfile
+    Struct(561), // 1935 t_nvmlComputeInstanceProfileInfo_t
+    Pointer(t_nvmlComputeInstanceProfileInfo_t, false), // 1936 t_P_nvmlComputeInstanceProfileInfo_t
+    Struct(562), // 1937 t_nvmlComputeInstanceProfileInfo_v2_t
+    Pointer(t_nvmlComputeInstanceProfileInfo_v2_t, false), // 1938 t_P_nvmlComputeInstanceProfileInfo_v2_t
+    Struct(563), // 1939 t_nvmlVgpuTypeIdInfo_t
+    Pointer(t_nvmlVgpuTypeIdInfo_t, false), // 1940 t_P_nvmlVgpuTypeIdInfo_t
+    Struct(564), // 1941 t_nvmlGpuInstanceInfo_t
+    Pointer(t_nvmlGpuInstanceInfo_t, false), // 1942 t_P_nvmlGpuInstanceInfo_t
+    Struct(565), // 1943 t_nvmlVgpuSchedulerLogInfo_t
+    Pointer(t_nvmlVgpuSchedulerLogInfo_t, false), // 1944 t_P_nvmlVgpuSchedulerLogInfo_t
+    Struct(566), // 1945 t_nvmlVgpuSchedulerStateInfo_t
+    Pointer(t_nvmlVgpuSchedulerStateInfo_t, false), // 1946 t_P_nvmlVgpuSchedulerStateInfo_t
+    Struct(567), // 1947 t_nvmlVgpuCreatablePlacementInfo_t
+    Pointer(t_nvmlVgpuCreatablePlacementInfo_t, false), // 1948 t_P_nvmlVgpuCreatablePlacementInfo_t
+    Struct(568), // 1949 t_nvmlVgpuSchedulerState_t
+    Pointer(t_nvmlVgpuSchedulerState_t, false), // 1950 t_P_nvmlVgpuSchedulerState_t
+    Flags(468, 4), // 1951 t_nvmlInitFlags_in4
+    Handle(162), // 1952 t_nvmlSystemEventSet_t
+    Struct(569), // 1953 t_nvmlSystemEventSetCreateRequest_t
+    Pointer(t_nvmlSystemEventSetCreateRequest_t, false), // 1954 t_P_nvmlSystemEventSetCreateRequest_t
+    Struct(570), // 1955 t_nvmlSystemEventSetFreeRequest_t
+    Pointer(t_nvmlSystemEventSetFreeRequest_t, false), // 1956 t_P_nvmlSystemEventSetFreeRequest_t
+    Struct(572), // 1957 t_nvmlSystemEventData_v1_t
+    Pointer(t_nvmlSystemEventData_v1_t, false), // 1958 t_P_nvmlSystemEventData_v1_t
+    Struct(571), // 1959 t_nvmlSystemEventSetWaitRequest_t
+    Pointer(t_nvmlSystemEventSetWaitRequest_t, false), // 1960 t_P_nvmlSystemEventSetWaitRequest_t
+    Struct(574), // 1961 t_nvmlCPERCursor_v1_t
+    Struct(573), // 1962 t_nvmlGetCPER_v1_t
+    Pointer(t_nvmlGetCPER_v1_t, false), // 1963 t_P_nvmlGetCPER_v1_t
+    Struct(575), // 1964 t_nvmlConfComputeSystemCaps_t
+    Pointer(t_nvmlConfComputeSystemCaps_t, false), // 1965 t_P_nvmlConfComputeSystemCaps_t
+    Struct(576), // 1966 t_nvmlConfComputeGetKeyRotationThresholdInfo_t
+    Pointer(t_nvmlConfComputeGetKeyRotationThresholdInfo_t, false), // 1967 t_P_nvmlConfComputeGetKeyRotationThresholdInfo_t
+    Struct(577), // 1968 t_nvmlSystemConfComputeSettings_t
+    Pointer(t_nvmlSystemConfComputeSettings_t, false), // 1969 t_P_nvmlSystemConfComputeSettings_t
+    Struct(578), // 1970 t_nvmlSystemConfComputeSettings_v2_t
+    Pointer(t_nvmlSystemConfComputeSettings_v2_t, false), // 1971 t_P_nvmlSystemConfComputeSettings_v2_t
+    Struct(579), // 1972 t_nvmlConfComputeSystemState_t
+    Pointer(t_nvmlConfComputeSystemState_t, false), // 1973 t_P_nvmlConfComputeSystemState_t
+    Struct(580), // 1974 t_nvmlSystemDriverBranchInfo_t
+    Pointer(t_nvmlSystemDriverBranchInfo_t, false), // 1975 t_P_nvmlSystemDriverBranchInfo_t
+    Struct(581), // 1976 t_nvmlHwbcEntry_t
+    Pointer(t_nvmlHwbcEntry_t, false), // 1977 t_P_nvmlHwbcEntry_t
+    Struct(582), // 1978 t_nvmlSystemRegisterEventRequest_t
+    Pointer(t_nvmlSystemRegisterEventRequest_t, false), // 1979 t_P_nvmlSystemRegisterEventRequest_t
+    Struct(583), // 1980 t_nvmlConfComputeSetKeyRotationThresholdInfo_t
+    Pointer(t_nvmlConfComputeSetKeyRotationThresholdInfo_t, false), // 1981 t_P_nvmlConfComputeSetKeyRotationThresholdInfo_t
+    Handle(163), // 1982 t_nvmlUnit_t
+    Enum(469), // 1983 t_nvmlFanState_t
+    Struct(585), // 1984 t_nvmlUnitFanInfo_t
+    Array(t_nvmlUnitFanInfo_t, 24), // 1985 t_A24_nvmlUnitFanInfo_t
+    Struct(584), // 1986 t_nvmlUnitFanSpeeds_t
+    Pointer(t_nvmlUnitFanSpeeds_t, false), // 1987 t_P_nvmlUnitFanSpeeds_t
+    Pointer(t_nvmlUnit_t, false), // 1988 t_P_nvmlUnit_t
+    Enum(470), // 1989 t_nvmlLedColor_t
+    Struct(586), // 1990 t_nvmlLedState_t
+    Pointer(t_nvmlLedState_t, false), // 1991 t_P_nvmlLedState_t
+    Struct(587), // 1992 t_nvmlPSUInfo_t
+    Pointer(t_nvmlPSUInfo_t, false), // 1993 t_P_nvmlPSUInfo_t
+    Struct(588), // 1994 t_nvmlUnitInfo_t
+    Pointer(t_nvmlUnitInfo_t, false), // 1995 t_P_nvmlUnitInfo_t
+    Struct(590), // 1996 t_nvmlVgpuLicenseExpiry_t
+    Struct(589), // 1997 t_nvmlVgpuLicenseInfo_t
+    Pointer(t_nvmlVgpuLicenseInfo_t, false), // 1998 t_P_nvmlVgpuLicenseInfo_t
+    Struct(591), // 1999 t_nvmlVgpuPlacementId_t
+    Pointer(t_nvmlVgpuPlacementId_t, false), // 2000 t_P_nvmlVgpuPlacementId_t
+    Struct(592), // 2001 t_nvmlVgpuRuntimeState_t
+    Pointer(t_nvmlVgpuRuntimeState_t, false), // 2002 t_P_nvmlVgpuRuntimeState_t
+    Enum(471), // 2003 t_nvmlVgpuVmIdType_t
+    Pointer(t_nvmlVgpuVmIdType_t, false), // 2004 t_P_nvmlVgpuVmIdType_t
+    Struct(593), // 2005 t_nvmlVgpuTypeBar1Info_t
+    Pointer(t_nvmlVgpuTypeBar1Info_t, false), // 2006 t_P_nvmlVgpuTypeBar1Info_t
+    Enum(472), // 2007 t_nvmlVgpuCapability_t
+    Struct(594), // 2008 t_nvmlVgpuTypeMaxInstance_t
+    Pointer(t_nvmlVgpuTypeMaxInstance_t, false), // 2009 t_P_nvmlVgpuTypeMaxInstance_t
+    Enum(473), // 2010 t_nvrtcResult
+    Status(473), // 2011 t_nvrtcResult_status
+    Handle(164), // 2012 t_nvrtcProgram
+    Pointer(t_nvrtcProgram, false), // 2013 t_P_nvrtcProgram
+    Struct(595), // 2014 t_nvrtcBundledHeadersInfo
+    Pointer(t_nvrtcBundledHeadersInfo, false), // 2015 t_P_nvrtcBundledHeadersInfo
+    Flags(474, 4), // 2016 t_nvrtcInstallHeaders_in4
 ];
 
 pub(super) const t_void: TypeId = 0;
@@ -2103,1732 +2213,1842 @@ pub(super) const t_CUgraphNode: TypeId = 177;
 pub(super) const t_P_CUgraphNode: TypeId = 178;
 pub(super) const t_CUgraph: TypeId = 179;
 pub(super) const t_PC_CUgraphNode: TypeId = 180;
-pub(super) const t_CUstreamMemOpWaitValueParams_st__1: TypeId = 181;
-pub(super) const t_CUstreamMemOpWaitValueParams_st: TypeId = 182;
-pub(super) const t_CUstreamMemOpWriteValueParams_st__1: TypeId = 183;
-pub(super) const t_CUstreamMemOpWriteValueParams_st: TypeId = 184;
-pub(super) const t_CUstreamMemOpFlushRemoteWritesParams_st: TypeId = 185;
-pub(super) const t_CUstreamMemOpMemoryBarrierParams_st: TypeId = 186;
-pub(super) const t_A6_u64: TypeId = 187;
-pub(super) const t_CUstreamAtomicReductionOpType: TypeId = 188;
-pub(super) const t_CUstreamAtomicReductionDataType: TypeId = 189;
-pub(super) const t_CUstreamMemOpAtomicReductionParams_st: TypeId = 190;
-pub(super) const t_CUstreamBatchMemOpParams: TypeId = 191;
-pub(super) const t_P_CUstreamBatchMemOpParams: TypeId = 192;
-pub(super) const t_CUDA_BATCH_MEM_OP_NODE_PARAMS_st: TypeId = 193;
-pub(super) const t_PC_CUDA_BATCH_MEM_OP_NODE_PARAMS_st: TypeId = 194;
-pub(super) const t_CUDA_BATCH_MEM_OP_NODE_PARAMS: TypeId = 195;
-pub(super) const t_PC_CUDA_BATCH_MEM_OP_NODE_PARAMS: TypeId = 196;
-pub(super) const t_A5_u8: TypeId = 197;
-pub(super) const t_CUgraphEdgeData: TypeId = 198;
-pub(super) const t_PC_CUgraphEdgeData: TypeId = 199;
-pub(super) const t_P_CUexternalSemaphore: TypeId = 200;
-pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_params_fence: TypeId = 201;
-pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_params_nvSciSync: TypeId = 202;
-pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_params_keyedMutex: TypeId = 203;
-pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_params: TypeId = 204;
-pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS: TypeId = 205;
-pub(super) const t_PC_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS: TypeId = 206;
-pub(super) const t_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS: TypeId = 207;
-pub(super) const t_PC_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS: TypeId = 208;
-pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_params_fence: TypeId = 209;
-pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_params_nvSciSync: TypeId = 210;
-pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_params_keyedMutex: TypeId = 211;
-pub(super) const t_A10_u32: TypeId = 212;
-pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_params: TypeId = 213;
-pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS: TypeId = 214;
-pub(super) const t_PC_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS: TypeId = 215;
-pub(super) const t_CUDA_EXT_SEM_WAIT_NODE_PARAMS: TypeId = 216;
-pub(super) const t_PC_CUDA_EXT_SEM_WAIT_NODE_PARAMS: TypeId = 217;
-pub(super) const t_CUDA_HOST_NODE_PARAMS: TypeId = 218;
-pub(super) const t_PC_CUDA_HOST_NODE_PARAMS: TypeId = 219;
-pub(super) const t_CUDA_KERNEL_NODE_PARAMS_v1: TypeId = 220;
-pub(super) const t_PC_CUDA_KERNEL_NODE_PARAMS_v1: TypeId = 221;
-pub(super) const t_CUkernel: TypeId = 222;
-pub(super) const t_CUDA_KERNEL_NODE_PARAMS: TypeId = 223;
-pub(super) const t_PC_CUDA_KERNEL_NODE_PARAMS: TypeId = 224;
-pub(super) const t_CUmemAllocationType: TypeId = 225;
-pub(super) const t_CUmemAllocationHandleType: TypeId = 226;
-pub(super) const t_A64_u8: TypeId = 227;
-pub(super) const t_A56_u8: TypeId = 228;
-pub(super) const t_u16: TypeId = 229;
-pub(super) const t_A54_u8: TypeId = 230;
-pub(super) const t_A53_u8: TypeId = 231;
-pub(super) const t_CUmemPoolProps: TypeId = 232;
-pub(super) const t_CUmemAccess_flags_in4: TypeId = 233;
-pub(super) const t_CUmemAccessDesc: TypeId = 234;
-pub(super) const t_PC_CUmemAccessDesc: TypeId = 235;
-pub(super) const t_CUDA_MEM_ALLOC_NODE_PARAMS_st: TypeId = 236;
-pub(super) const t_P_CUDA_MEM_ALLOC_NODE_PARAMS_st: TypeId = 237;
-pub(super) const t_CUDA_MEM_ALLOC_NODE_PARAMS: TypeId = 238;
-pub(super) const t_P_CUDA_MEM_ALLOC_NODE_PARAMS: TypeId = 239;
-pub(super) const t_CUmemorytype: TypeId = 240;
-pub(super) const t_CUDA_MEMCPY3D: TypeId = 241;
-pub(super) const t_PC_CUDA_MEMCPY3D: TypeId = 242;
-pub(super) const t_CUDA_MEMSET_NODE_PARAMS: TypeId = 243;
-pub(super) const t_PC_CUDA_MEMSET_NODE_PARAMS: TypeId = 244;
-pub(super) const t_CUgraphNodeType: TypeId = 245;
-pub(super) const t_i64: TypeId = 246;
-pub(super) const t_A29_i64: TypeId = 247;
-pub(super) const t_CUDA_KERNEL_NODE_PARAMS_v3: TypeId = 248;
-pub(super) const t_CUDA_MEMCPY_NODE_PARAMS: TypeId = 249;
-pub(super) const t_CUDA_MEMSET_NODE_PARAMS_v2: TypeId = 250;
-pub(super) const t_CUDA_HOST_NODE_PARAMS_v2__1: TypeId = 251;
-pub(super) const t_CUDA_HOST_NODE_PARAMS_v2: TypeId = 252;
-pub(super) const t_CUgraphChildGraphNodeOwnership: TypeId = 253;
-pub(super) const t_CUDA_CHILD_GRAPH_NODE_PARAMS: TypeId = 254;
-pub(super) const t_CUDA_EVENT_WAIT_NODE_PARAMS: TypeId = 255;
-pub(super) const t_CUDA_EVENT_RECORD_NODE_PARAMS__1: TypeId = 256;
-pub(super) const t_CUDA_EVENT_RECORD_NODE_PARAMS: TypeId = 257;
-pub(super) const t_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2__1: TypeId = 258;
-pub(super) const t_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2: TypeId = 259;
-pub(super) const t_CUDA_EXT_SEM_WAIT_NODE_PARAMS_v2__1: TypeId = 260;
-pub(super) const t_CUDA_EXT_SEM_WAIT_NODE_PARAMS_v2: TypeId = 261;
-pub(super) const t_CUDA_MEM_ALLOC_NODE_PARAMS_v2: TypeId = 262;
-pub(super) const t_CUDA_MEM_FREE_NODE_PARAMS: TypeId = 263;
-pub(super) const t_CUDA_BATCH_MEM_OP_NODE_PARAMS_v2: TypeId = 264;
-pub(super) const t_CUgraphConditionalHandle: TypeId = 265;
-pub(super) const t_CUgraphConditionalNodeType: TypeId = 266;
-pub(super) const t_P_CUgraph: TypeId = 267;
-pub(super) const t_CUDA_CONDITIONAL_NODE_PARAMS: TypeId = 268;
-pub(super) const t_A232_char: TypeId = 269;
-pub(super) const t_CUmemcpySrcAccessOrder: TypeId = 270;
-pub(super) const t_CUmemcpyAttributes: TypeId = 271;
-pub(super) const t_P_CUmemcpyAttributes: TypeId = 272;
-pub(super) const t_CUDA_MEMCPY_BATCH_NODE_PARAMS_V1__1: TypeId = 273;
-pub(super) const t_CUDA_MEMCPY_BATCH_NODE_PARAMS_V1: TypeId = 274;
-pub(super) const t_CUDA_FABRIC_CPY_BATCH_NODE_PARAMS_V1__1: TypeId = 275;
-pub(super) const t_CUDA_FABRIC_CPY_BATCH_NODE_PARAMS_V1: TypeId = 276;
-pub(super) const t_CUgraphNodeParams__1: TypeId = 277;
-pub(super) const t_CUgraphNodeParams: TypeId = 278;
-pub(super) const t_P_CUgraphNodeParams: TypeId = 279;
-pub(super) const t_P_CUDA_BATCH_MEM_OP_NODE_PARAMS_st: TypeId = 280;
-pub(super) const t_P_CUDA_BATCH_MEM_OP_NODE_PARAMS: TypeId = 281;
-pub(super) const t_P_CUgraphConditionalHandle: TypeId = 282;
-pub(super) const t_CUgraphDebugDot_flags_in4: TypeId = 283;
-pub(super) const t_CUgraphExec: TypeId = 284;
-pub(super) const t_CUgraphInstantiate_flags_in4: TypeId = 285;
-pub(super) const t_P_CUgraphInstantiate_flags_in4: TypeId = 286;
-pub(super) const t_CUgraphInstantiate_flags_in8: TypeId = 287;
-pub(super) const t_P_CUgraphInstantiate_flags_in8: TypeId = 288;
-pub(super) const t_CUgraphExecUpdateResult: TypeId = 289;
-pub(super) const t_P_CUgraphExecUpdateResult: TypeId = 290;
-pub(super) const t_CUgraphExecUpdateResultInfo: TypeId = 291;
-pub(super) const t_P_CUgraphExecUpdateResultInfo: TypeId = 292;
-pub(super) const t_P_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS: TypeId = 293;
-pub(super) const t_P_CUDA_EXT_SEM_WAIT_NODE_PARAMS: TypeId = 294;
-pub(super) const t_P_CUgraphEdgeData: TypeId = 295;
-pub(super) const t_P_CUDA_HOST_NODE_PARAMS: TypeId = 296;
-pub(super) const t_P_CUgraphExec: TypeId = 297;
-pub(super) const t_CUgraphInstantiateResult: TypeId = 298;
-pub(super) const t_CUDA_GRAPH_INSTANTIATE_PARAMS: TypeId = 299;
-pub(super) const t_P_CUDA_GRAPH_INSTANTIATE_PARAMS: TypeId = 300;
-pub(super) const t_CUkernelNodeAttrID_enum: TypeId = 301;
-pub(super) const t_CUlaunchAttributeID: TypeId = 302;
-pub(super) const t_CUaccessProperty: TypeId = 303;
-pub(super) const t_CUaccessPolicyWindow: TypeId = 304;
-pub(super) const t_CUkernelNodeAttrValue_union: TypeId = 305;
-pub(super) const t_P_CUkernelNodeAttrValue_union: TypeId = 306;
-pub(super) const t_A64_char: TypeId = 307;
-pub(super) const t_CUsynchronizationPolicy: TypeId = 308;
-pub(super) const t_CUlaunchAttributeValue_clusterDim: TypeId = 309;
-pub(super) const t_CUclusterSchedulingPolicy: TypeId = 310;
-pub(super) const t_CUlaunchAttributeValue_programmaticEvent: TypeId = 311;
-pub(super) const t_CUlaunchMemSyncDomainMap: TypeId = 312;
-pub(super) const t_CUlaunchMemSyncDomain: TypeId = 313;
-pub(super) const t_CUlaunchAttributeValue_launchCompletionEvent: TypeId = 314;
-pub(super) const t_CUgraphDeviceNode: TypeId = 315;
-pub(super) const t_CUlaunchAttributeValue_deviceUpdatableKernelNode: TypeId = 316;
-pub(super) const t_CUlaunchAttributeValue_preferredClusterDim: TypeId = 317;
-pub(super) const t_CUlaunchAttributePortableClusterMode: TypeId = 318;
-pub(super) const t_CUsharedMemoryMode: TypeId = 319;
-pub(super) const t_CUlaunchAttributeValue: TypeId = 320;
-pub(super) const t_P_CUlaunchAttributeValue: TypeId = 321;
-pub(super) const t_P_CUDA_KERNEL_NODE_PARAMS_v1: TypeId = 322;
-pub(super) const t_P_CUDA_KERNEL_NODE_PARAMS: TypeId = 323;
-pub(super) const t_PC_CUkernelNodeAttrValue_union: TypeId = 324;
-pub(super) const t_PC_CUlaunchAttributeValue: TypeId = 325;
-pub(super) const t_P_CUDA_MEMCPY3D: TypeId = 326;
-pub(super) const t_P_CUDA_MEMSET_NODE_PARAMS: TypeId = 327;
-pub(super) const t_P_CUgraphNodeType: TypeId = 328;
-pub(super) const t_CUuserObject: TypeId = 329;
-pub(super) const t_CUuserObjectRetain_flags_in4: TypeId = 330;
-pub(super) const t_CUgraphicsRegisterFlags_in4: TypeId = 331;
-pub(super) const t_CUgraphicsMapResourceFlags_in4: TypeId = 332;
-pub(super) const t_P_CUgreenCtx: TypeId = 333;
-pub(super) const t_CUgreenCtxCreate_flags_in4: TypeId = 334;
-pub(super) const t_CUstream_flags_in4: TypeId = 335;
-pub(super) const t_P_CUexternalMemory: TypeId = 336;
-pub(super) const t_CUexternalMemoryHandleType: TypeId = 337;
-pub(super) const t_CUDA_EXTERNAL_MEMORY_HANDLE_DESC_handle_win32: TypeId = 338;
-pub(super) const t_CUDA_EXTERNAL_MEMORY_HANDLE_DESC_handle: TypeId = 339;
-pub(super) const t_CUDA_EXTERNAL_MEMORY_HANDLE_DESC: TypeId = 340;
-pub(super) const t_PC_CUDA_EXTERNAL_MEMORY_HANDLE_DESC: TypeId = 341;
-pub(super) const t_CUexternalSemaphoreHandleType: TypeId = 342;
-pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_handle_win32: TypeId = 343;
-pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_handle: TypeId = 344;
-pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC: TypeId = 345;
-pub(super) const t_PC_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC: TypeId = 346;
-pub(super) const t_CUipcEventHandle: TypeId = 347;
-pub(super) const t_P_CUipcEventHandle: TypeId = 348;
-pub(super) const t_CUipcMemHandle: TypeId = 349;
-pub(super) const t_P_CUipcMemHandle: TypeId = 350;
-pub(super) const t_CUipcMem_flags_in4: TypeId = 351;
-pub(super) const t_P_CUfunction: TypeId = 352;
-pub(super) const t_CUlibrary: TypeId = 353;
-pub(super) const t_P_CUlibrary: TypeId = 354;
-pub(super) const t_CUDA_LAUNCH_PARAMS: TypeId = 355;
-pub(super) const t_P_CUDA_LAUNCH_PARAMS: TypeId = 356;
-pub(super) const t_CUcooperative_multi_flags_in4: TypeId = 357;
-pub(super) const t_A4_char: TypeId = 358;
-pub(super) const t_CUlaunchAttribute: TypeId = 359;
-pub(super) const t_P_CUlaunchAttribute: TypeId = 360;
-pub(super) const t_CUlaunchConfig: TypeId = 361;
-pub(super) const t_PC_CUlaunchConfig: TypeId = 362;
-pub(super) const t_P_CUkernel: TypeId = 363;
-pub(super) const t_CUjit_option: TypeId = 364;
-pub(super) const t_P_CUjit_option: TypeId = 365;
-pub(super) const t_CUlibraryOption: TypeId = 366;
-pub(super) const t_P_CUlibraryOption: TypeId = 367;
-pub(super) const t_CUlinkState: TypeId = 368;
-pub(super) const t_CUjitInputType: TypeId = 369;
-pub(super) const t_P_CUlinkState: TypeId = 370;
-pub(super) const t_CUmemGenericAllocationHandle: TypeId = 371;
-pub(super) const t_CUlogicalEndpointType: TypeId = 372;
-pub(super) const t_CUlogicalEndpointProp__1_unicast: TypeId = 373;
-pub(super) const t_CUlogicalEndpointProp__1_multicast: TypeId = 374;
-pub(super) const t_CUlogicalEndpointProp__1: TypeId = 375;
-pub(super) const t_CUlogicalEndpointProp: TypeId = 376;
-pub(super) const t_PC_CUlogicalEndpointProp: TypeId = 377;
-pub(super) const t_CUlogicalEndpointIpcHandleType: TypeId = 378;
-pub(super) const t_CUlogsCallbackHandle: TypeId = 379;
-pub(super) const t_P_CUlogsCallbackHandle: TypeId = 380;
-pub(super) const t_CUmem_advise: TypeId = 381;
-pub(super) const t_CUmemAttach_flags_in4: TypeId = 382;
-pub(super) const t_CUmemDecompressAlgorithm: TypeId = 383;
-pub(super) const t_A20_u8: TypeId = 384;
-pub(super) const t_CUmemDecompressParams: TypeId = 385;
-pub(super) const t_P_CUmemDecompressParams: TypeId = 386;
-pub(super) const t_P_CUmemGenericAllocationHandle: TypeId = 387;
-pub(super) const t_A4_u8: TypeId = 388;
-pub(super) const t_CUmem_create_usage_in4: TypeId = 389;
-pub(super) const t_CUmem_create_usage_in2: TypeId = 390;
-pub(super) const t_CUmemAllocationProp_allocFlags: TypeId = 391;
-pub(super) const t_CUmemAllocationProp: TypeId = 392;
-pub(super) const t_PC_CUmemAllocationProp: TypeId = 393;
-pub(super) const t_P_CUmemLocation: TypeId = 394;
-pub(super) const t_PC_CUmemLocation: TypeId = 395;
-pub(super) const t_CUmemAllocationGranularity_flags_in4: TypeId = 396;
-pub(super) const t_P_CUmemAllocationProp: TypeId = 397;
-pub(super) const t_CUmemRangeHandleType: TypeId = 398;
-pub(super) const t_CUmemhostalloc_flags_in4: TypeId = 399;
-pub(super) const t_P_CUmemhostalloc_flags_in4: TypeId = 400;
-pub(super) const t_CUmemhostregister_flags_in4: TypeId = 401;
-pub(super) const t_CUresourcetype: TypeId = 402;
-pub(super) const t_CUarrayMapInfo_resource: TypeId = 403;
-pub(super) const t_CUarraySparseSubresourceType: TypeId = 404;
-pub(super) const t_CUarrayMapInfo_subresource_sparseLevel: TypeId = 405;
-pub(super) const t_CUarrayMapInfo_subresource_miptail: TypeId = 406;
-pub(super) const t_CUarrayMapInfo_subresource: TypeId = 407;
-pub(super) const t_CUmemOperationType: TypeId = 408;
-pub(super) const t_CUmemHandleType: TypeId = 409;
-pub(super) const t_CUarrayMapInfo_memHandle: TypeId = 410;
-pub(super) const t_A2_u32: TypeId = 411;
-pub(super) const t_CUarrayMapInfo: TypeId = 412;
-pub(super) const t_P_CUarrayMapInfo: TypeId = 413;
-pub(super) const t_PC_CUmemPoolProps: TypeId = 414;
-pub(super) const t_CUmemPoolPtrExportData: TypeId = 415;
-pub(super) const t_P_CUmemPoolPtrExportData: TypeId = 416;
-pub(super) const t_P_CUmemAccess_flags_in4: TypeId = 417;
-pub(super) const t_CUmemPool_attribute: TypeId = 418;
-pub(super) const t_CUmem_range_attribute: TypeId = 419;
-pub(super) const t_P_CUmem_range_attribute: TypeId = 420;
-pub(super) const t_CUDA_MEMCPY2D: TypeId = 421;
-pub(super) const t_PC_CUDA_MEMCPY2D: TypeId = 422;
-pub(super) const t_CUmemcpy3DOperandType: TypeId = 423;
-pub(super) const t_CUmemcpy3DOperand_op_ptr: TypeId = 424;
-pub(super) const t_CUoffset3D: TypeId = 425;
-pub(super) const t_CUmemcpy3DOperand_op_array: TypeId = 426;
-pub(super) const t_CUmemcpy3DOperand_op: TypeId = 427;
-pub(super) const t_CUmemcpy3DOperand: TypeId = 428;
-pub(super) const t_CUextent3D: TypeId = 429;
-pub(super) const t_CUDA_MEMCPY3D_BATCH_OP: TypeId = 430;
-pub(super) const t_P_CUDA_MEMCPY3D_BATCH_OP: TypeId = 431;
-pub(super) const t_CUDA_MEMCPY3D_PEER: TypeId = 432;
-pub(super) const t_PC_CUDA_MEMCPY3D_PEER: TypeId = 433;
-pub(super) const t_CUmoduleLoadingMode: TypeId = 434;
-pub(super) const t_P_CUmoduleLoadingMode: TypeId = 435;
-pub(super) const t_CUsurfref: TypeId = 436;
-pub(super) const t_P_CUsurfref: TypeId = 437;
-pub(super) const t_CUtexref: TypeId = 438;
-pub(super) const t_P_CUtexref: TypeId = 439;
-pub(super) const t_CUmulticastObjectProp: TypeId = 440;
-pub(super) const t_PC_CUmulticastObjectProp: TypeId = 441;
-pub(super) const t_CUmulticastGranularity_flags_in4: TypeId = 442;
-pub(super) const t_CUoccupancy_flags_in4: TypeId = 443;
-pub(super) const t_CUpointer_attribute: TypeId = 444;
-pub(super) const t_CUDA_POINTER_ATTRIBUTE_P2P_TOKENS: TypeId = 445;
-pub(super) const t_CUDA_POINTER_ATTRIBUTE_ACCESS_FLAGS: TypeId = 446;
-pub(super) const t_P_CUpointer_attribute: TypeId = 447;
-pub(super) const t_CUoutput_mode: TypeId = 448;
-pub(super) const t_PC_CUexternalSemaphore: TypeId = 449;
-pub(super) const t_CUstreamCigDataType: TypeId = 450;
-pub(super) const t_CUstreamCigParam: TypeId = 451;
-pub(super) const t_P_CUstreamCigParam: TypeId = 452;
-pub(super) const t_CUstreamCigCaptureParams: TypeId = 453;
-pub(super) const t_P_CUstreamCigCaptureParams: TypeId = 454;
-pub(super) const t_CUstreamCaptureMode: TypeId = 455;
-pub(super) const t_CUstreamAttrID_enum: TypeId = 456;
-pub(super) const t_CUstreamAttrValue_union: TypeId = 457;
-pub(super) const t_P_CUstreamAttrValue_union: TypeId = 458;
-pub(super) const t_CUstreamCaptureStatus: TypeId = 459;
-pub(super) const t_P_CUstreamCaptureStatus: TypeId = 460;
-pub(super) const t_P_PC_CUgraphNode: TypeId = 461;
-pub(super) const t_P_PC_CUgraphEdgeData: TypeId = 462;
-pub(super) const t_P_CUstream_flags_in4: TypeId = 463;
-pub(super) const t_PC_CUstreamAttrValue_union: TypeId = 464;
-pub(super) const t_CUstreamUpdateCaptureDependencies_flags_in4: TypeId = 465;
-pub(super) const t_CUevent_wait_flags_in4: TypeId = 466;
-pub(super) const t_CUstreamWaitValue_flags_in4: TypeId = 467;
-pub(super) const t_CUstreamWriteValue_flags_in4: TypeId = 468;
-pub(super) const t_CUsurfObject: TypeId = 469;
-pub(super) const t_P_CUsurfObject: TypeId = 470;
-pub(super) const t_CUDA_RESOURCE_DESC_res_array: TypeId = 471;
-pub(super) const t_CUDA_RESOURCE_DESC_res_mipmap: TypeId = 472;
-pub(super) const t_CUDA_RESOURCE_DESC_res_linear: TypeId = 473;
-pub(super) const t_CUDA_RESOURCE_DESC_res_pitch2D: TypeId = 474;
-pub(super) const t_A32_i32: TypeId = 475;
-pub(super) const t_CUDA_RESOURCE_DESC_res_reserved: TypeId = 476;
-pub(super) const t_CUDA_RESOURCE_DESC_res: TypeId = 477;
-pub(super) const t_CUDA_RESOURCE_DESC: TypeId = 478;
-pub(super) const t_PC_CUDA_RESOURCE_DESC: TypeId = 479;
-pub(super) const t_P_CUDA_RESOURCE_DESC: TypeId = 480;
-pub(super) const t_A16_u64: TypeId = 481;
-pub(super) const t_CUtensorMap: TypeId = 482;
-pub(super) const t_P_CUtensorMap: TypeId = 483;
-pub(super) const t_CUtensorMapDataType: TypeId = 484;
-pub(super) const t_PC_u64: TypeId = 485;
-pub(super) const t_PC_i32: TypeId = 486;
-pub(super) const t_PC_u32: TypeId = 487;
-pub(super) const t_CUtensorMapInterleave: TypeId = 488;
-pub(super) const t_CUtensorMapSwizzle: TypeId = 489;
-pub(super) const t_CUtensorMapL2promotion: TypeId = 490;
-pub(super) const t_CUtensorMapFloatOOBfill: TypeId = 491;
-pub(super) const t_CUtensorMapIm2ColWideMode: TypeId = 492;
-pub(super) const t_CUtensorMapAllocClass: TypeId = 493;
-pub(super) const t_P_CUtensorMapAllocClass: TypeId = 494;
-pub(super) const t_CUtexObject: TypeId = 495;
-pub(super) const t_P_CUtexObject: TypeId = 496;
-pub(super) const t_CUaddress_mode: TypeId = 497;
-pub(super) const t_A3_CUaddress_mode: TypeId = 498;
-pub(super) const t_CUfilter_mode: TypeId = 499;
-pub(super) const t_A4_f32: TypeId = 500;
-pub(super) const t_A12_i32: TypeId = 501;
-pub(super) const t_CUDA_TEXTURE_DESC: TypeId = 502;
-pub(super) const t_PC_CUDA_TEXTURE_DESC: TypeId = 503;
-pub(super) const t_CUresourceViewFormat: TypeId = 504;
-pub(super) const t_CUDA_RESOURCE_VIEW_DESC: TypeId = 505;
-pub(super) const t_PC_CUDA_RESOURCE_VIEW_DESC: TypeId = 506;
-pub(super) const t_P_CUDA_RESOURCE_VIEW_DESC: TypeId = 507;
-pub(super) const t_P_CUDA_TEXTURE_DESC: TypeId = 508;
-pub(super) const t_P_CUaddress_mode: TypeId = 509;
-pub(super) const t_P_CUfilter_mode: TypeId = 510;
-pub(super) const t_CUtexref_flags_in4: TypeId = 511;
-pub(super) const t_P_CUtexref_flags_in4: TypeId = 512;
-pub(super) const t_P_CUarray_format: TypeId = 513;
-pub(super) const t_P_CUstreamCaptureMode: TypeId = 514;
-pub(super) const t_P_CUuserObject: TypeId = 515;
-pub(super) const t_CUuserObject_flags_in4: TypeId = 516;
-pub(super) const t_P_code: TypeId = 517;
-pub(super) const t_cudaError_t: TypeId = 518;
-pub(super) const t_cudaError_t_status: TypeId = 519;
-pub(super) const t_cudaKernel_t: TypeId = 520;
-pub(super) const t_P_cudaKernel_t: TypeId = 521;
-pub(super) const t_dim3: TypeId = 522;
-pub(super) const t_cudaStream_t: TypeId = 523;
-pub(super) const t_P_dim3: TypeId = 524;
-pub(super) const t_P_cudaStream_t: TypeId = 525;
-pub(super) const t_uint3: TypeId = 526;
-pub(super) const t_P_uint3: TypeId = 527;
-pub(super) const t_cudaChannelFormatKind: TypeId = 528;
-pub(super) const t_cudaChannelFormatDesc: TypeId = 529;
-pub(super) const t_P_cudaChannelFormatDesc: TypeId = 530;
-pub(super) const t_cudaExtent: TypeId = 531;
-pub(super) const t_P_cudaExtent: TypeId = 532;
-pub(super) const t_cudaArray_t: TypeId = 533;
-pub(super) const t_cudaArrayMemoryRequirements: TypeId = 534;
-pub(super) const t_P_cudaArrayMemoryRequirements: TypeId = 535;
-pub(super) const t_P_cudaArray_t: TypeId = 536;
-pub(super) const t_cudaArraySparseProperties_tileExtent: TypeId = 537;
-pub(super) const t_cudaArraySparseProperties: TypeId = 538;
-pub(super) const t_P_cudaArraySparseProperties: TypeId = 539;
-pub(super) const t_cudaArray_const_t: TypeId = 540;
-pub(super) const t_PC_cudaChannelFormatDesc: TypeId = 541;
-pub(super) const t_cudaMipmappedArray_const_t: TypeId = 542;
-pub(super) const t_A8_char: TypeId = 543;
-pub(super) const t_A2_i32: TypeId = 544;
-pub(super) const t_A63_i32: TypeId = 545;
-pub(super) const t_A61_i32: TypeId = 546;
-pub(super) const t_A1_i32: TypeId = 547;
-pub(super) const t_A60_i32: TypeId = 548;
-pub(super) const t_A56_i32: TypeId = 549;
-pub(super) const t_cudaDeviceProp: TypeId = 550;
-pub(super) const t_PC_cudaDeviceProp: TypeId = 551;
-pub(super) const t_cudaSurfaceObject_t: TypeId = 552;
-pub(super) const t_P_cudaSurfaceObject_t: TypeId = 553;
-pub(super) const t_cudaResourceType: TypeId = 554;
-pub(super) const t_cudaResourceDesc_res_array: TypeId = 555;
-pub(super) const t_cudaMipmappedArray_t: TypeId = 556;
-pub(super) const t_cudaResourceDesc_res_mipmap: TypeId = 557;
-pub(super) const t_cudaResourceDesc_res_linear: TypeId = 558;
-pub(super) const t_cudaResourceDesc_res_pitch2D: TypeId = 559;
-pub(super) const t_cudaResourceDesc_res_reserved: TypeId = 560;
-pub(super) const t_cudaResourceDesc_res: TypeId = 561;
-pub(super) const t_cudaResourceDesc: TypeId = 562;
-pub(super) const t_PC_cudaResourceDesc: TypeId = 563;
-pub(super) const t_cudaTextureObject_t: TypeId = 564;
-pub(super) const t_P_cudaTextureObject_t: TypeId = 565;
-pub(super) const t_cudaTextureAddressMode: TypeId = 566;
-pub(super) const t_A3_cudaTextureAddressMode: TypeId = 567;
-pub(super) const t_cudaTextureFilterMode: TypeId = 568;
-pub(super) const t_cudaTextureReadMode: TypeId = 569;
-pub(super) const t_cudaTextureDesc: TypeId = 570;
-pub(super) const t_PC_cudaTextureDesc: TypeId = 571;
-pub(super) const t_cudaResourceViewFormat: TypeId = 572;
-pub(super) const t_cudaResourceViewDesc: TypeId = 573;
-pub(super) const t_PC_cudaResourceViewDesc: TypeId = 574;
-pub(super) const t_cudaTextureDesc_v2: TypeId = 575;
-pub(super) const t_PC_cudaTextureDesc_v2: TypeId = 576;
-pub(super) const t_cudaExternalMemory_t: TypeId = 577;
-pub(super) const t_cudaExternalSemaphore_t: TypeId = 578;
-pub(super) const t_cudaDevResourceDesc_t: TypeId = 579;
-pub(super) const t_P_cudaDevResourceDesc_t: TypeId = 580;
-pub(super) const t_cudaDevResourceType: TypeId = 581;
-pub(super) const t_cudaDevSmResource: TypeId = 582;
-pub(super) const t_cudaDevWorkqueueConfigScope: TypeId = 583;
-pub(super) const t_cudaDevWorkqueueConfigResource: TypeId = 584;
-pub(super) const t_cudaDevWorkqueueResource: TypeId = 585;
-pub(super) const t_cudaDevResource__2: TypeId = 586;
-pub(super) const t_cudaDevResource: TypeId = 587;
-pub(super) const t_P_cudaDevResource: TypeId = 588;
-pub(super) const t_PC_cudaDevResource: TypeId = 589;
-pub(super) const t_cudaDevSmResourceGroupParams: TypeId = 590;
-pub(super) const t_P_cudaDevSmResourceGroupParams: TypeId = 591;
-pub(super) const t_cudaFlushGPUDirectRDMAWritesTarget: TypeId = 592;
-pub(super) const t_cudaFlushGPUDirectRDMAWritesScope: TypeId = 593;
-pub(super) const t_cudaDeviceAttr: TypeId = 594;
-pub(super) const t_cudaFuncCache: TypeId = 595;
-pub(super) const t_P_cudaFuncCache: TypeId = 596;
-pub(super) const t_cudaMemPool_t: TypeId = 597;
-pub(super) const t_P_cudaMemPool_t: TypeId = 598;
-pub(super) const t_cudaExecutionContext_t: TypeId = 599;
-pub(super) const t_P_cudaExecutionContext_t: TypeId = 600;
-pub(super) const t_cudaGraphMemAttributeType: TypeId = 601;
-pub(super) const t_cudaAtomicOperation: TypeId = 602;
-pub(super) const t_PC_cudaAtomicOperation: TypeId = 603;
-pub(super) const t_cudaLimit: TypeId = 604;
-pub(super) const t_cudaDeviceP2PAttr: TypeId = 605;
-pub(super) const t_cudaSharedMemConfig: TypeId = 606;
-pub(super) const t_P_cudaSharedMemConfig: TypeId = 607;
-pub(super) const t_cudaAsyncCallbackHandle_t: TypeId = 608;
-pub(super) const t_P_cudaAsyncCallbackHandle_t: TypeId = 609;
-pub(super) const t_cudaEglStreamConnection: TypeId = 610;
-pub(super) const t_P_cudaEglStreamConnection: TypeId = 611;
-pub(super) const t_cudaGraphicsResource_t: TypeId = 612;
-pub(super) const t_P_cudaGraphicsResource_t: TypeId = 613;
-pub(super) const t_A3_cudaArray_t: TypeId = 614;
-pub(super) const t_cudaPitchedPtr: TypeId = 615;
-pub(super) const t_A3_cudaPitchedPtr: TypeId = 616;
-pub(super) const t_cudaEglFrame_frame: TypeId = 617;
-pub(super) const t_cudaEglPlaneDesc: TypeId = 618;
-pub(super) const t_A3_cudaEglPlaneDesc: TypeId = 619;
-pub(super) const t_cudaEglFrameType: TypeId = 620;
-pub(super) const t_cudaEglColorFormat: TypeId = 621;
-pub(super) const t_cudaEglFrame: TypeId = 622;
-pub(super) const t_P_cudaEglFrame: TypeId = 623;
-pub(super) const t_cudaEvent_t: TypeId = 624;
-pub(super) const t_P_cudaEvent_t: TypeId = 625;
-pub(super) const t_cudaEventFlags_in4: TypeId = 626;
-pub(super) const t_cudaEventRecordFlags_in4: TypeId = 627;
-pub(super) const t_cudaStreamFlags_in4: TypeId = 628;
-pub(super) const t_cudaExternalMemoryBufferDesc: TypeId = 629;
-pub(super) const t_PC_cudaExternalMemoryBufferDesc: TypeId = 630;
-pub(super) const t_P_cudaMipmappedArray_t: TypeId = 631;
-pub(super) const t_cudaExternalMemoryMipmappedArrayDesc: TypeId = 632;
-pub(super) const t_PC_cudaExternalMemoryMipmappedArrayDesc: TypeId = 633;
-pub(super) const t_A16_i32: TypeId = 634;
-pub(super) const t_A15_i32: TypeId = 635;
-pub(super) const t_A14_i32: TypeId = 636;
-pub(super) const t_cudaSharedMemoryMode: TypeId = 637;
-pub(super) const t_cudaFuncAttributes: TypeId = 638;
-pub(super) const t_P_cudaFuncAttributes: TypeId = 639;
-pub(super) const t_cudaFuncAttribute: TypeId = 640;
-pub(super) const t_cudaGLDeviceList: TypeId = 641;
-pub(super) const t_cudaDeviceFlags_in4: TypeId = 642;
-pub(super) const t_P_cudaDeviceFlags_in4: TypeId = 643;
-pub(super) const t_P_cudaDeviceProp: TypeId = 644;
-pub(super) const t_cudaGetDriverEntryPointFlags_in4: TypeId = 645;
-pub(super) const t_cudaGetDriverEntryPointFlags_in8: TypeId = 646;
-pub(super) const t_cudaDriverEntryPointQueryResult: TypeId = 647;
-pub(super) const t_P_cudaDriverEntryPointQueryResult: TypeId = 648;
-pub(super) const t_cudaFunction_t: TypeId = 649;
-pub(super) const t_P_cudaFunction_t: TypeId = 650;
-pub(super) const t_P_cudaResourceDesc: TypeId = 651;
-pub(super) const t_P_cudaResourceViewDesc: TypeId = 652;
-pub(super) const t_P_cudaTextureDesc: TypeId = 653;
-pub(super) const t_P_cudaTextureDesc_v2: TypeId = 654;
-pub(super) const t_cudaGraphNode_t: TypeId = 655;
-pub(super) const t_P_cudaGraphNode_t: TypeId = 656;
-pub(super) const t_cudaGraph_t: TypeId = 657;
-pub(super) const t_PC_cudaGraphNode_t: TypeId = 658;
-pub(super) const t_cudaGraphEdgeData: TypeId = 659;
-pub(super) const t_PC_cudaGraphEdgeData: TypeId = 660;
-pub(super) const t_P_cudaExternalSemaphore_t: TypeId = 661;
-pub(super) const t_cudaExternalSemaphoreSignalParams_params_fence: TypeId = 662;
-pub(super) const t_cudaExternalSemaphoreSignalParams_params_nvSciSync: TypeId = 663;
-pub(super) const t_cudaExternalSemaphoreSignalParams_params_keyedMutex: TypeId = 664;
-pub(super) const t_cudaExternalSemaphoreSignalParams_params: TypeId = 665;
-pub(super) const t_cudaExternalSemaphoreSignalParams: TypeId = 666;
-pub(super) const t_PC_cudaExternalSemaphoreSignalParams: TypeId = 667;
-pub(super) const t_cudaExternalSemaphoreSignalNodeParams: TypeId = 668;
-pub(super) const t_PC_cudaExternalSemaphoreSignalNodeParams: TypeId = 669;
-pub(super) const t_cudaExternalSemaphoreWaitParams_params_fence: TypeId = 670;
-pub(super) const t_cudaExternalSemaphoreWaitParams_params_nvSciSync: TypeId = 671;
-pub(super) const t_cudaExternalSemaphoreWaitParams_params_keyedMutex: TypeId = 672;
-pub(super) const t_cudaExternalSemaphoreWaitParams_params: TypeId = 673;
-pub(super) const t_cudaExternalSemaphoreWaitParams: TypeId = 674;
-pub(super) const t_PC_cudaExternalSemaphoreWaitParams: TypeId = 675;
-pub(super) const t_cudaExternalSemaphoreWaitNodeParams: TypeId = 676;
-pub(super) const t_PC_cudaExternalSemaphoreWaitNodeParams: TypeId = 677;
-pub(super) const t_cudaHostNodeParams: TypeId = 678;
-pub(super) const t_PC_cudaHostNodeParams: TypeId = 679;
-pub(super) const t_cudaKernelNodeParams: TypeId = 680;
-pub(super) const t_PC_cudaKernelNodeParams: TypeId = 681;
-pub(super) const t_cudaMemAllocationType: TypeId = 682;
-pub(super) const t_cudaMemAllocationHandleType_in4: TypeId = 683;
-pub(super) const t_cudaMemLocationType: TypeId = 684;
-pub(super) const t_cudaMemLocation__1_localized: TypeId = 685;
-pub(super) const t_cudaMemLocation__1: TypeId = 686;
-pub(super) const t_cudaMemLocation: TypeId = 687;
-pub(super) const t_cudaMemPoolProps: TypeId = 688;
-pub(super) const t_cudaMemAccessFlags: TypeId = 689;
-pub(super) const t_cudaMemAccessDesc: TypeId = 690;
-pub(super) const t_PC_cudaMemAccessDesc: TypeId = 691;
-pub(super) const t_cudaMemAllocNodeParams: TypeId = 692;
-pub(super) const t_P_cudaMemAllocNodeParams: TypeId = 693;
-pub(super) const t_cudaPos: TypeId = 694;
-pub(super) const t_cudaMemcpyKind: TypeId = 695;
-pub(super) const t_cudaMemcpy3DParms: TypeId = 696;
-pub(super) const t_PC_cudaMemcpy3DParms: TypeId = 697;
-pub(super) const t_cudaMemsetParams: TypeId = 698;
-pub(super) const t_PC_cudaMemsetParams: TypeId = 699;
-pub(super) const t_cudaGraphNodeType: TypeId = 700;
-pub(super) const t_cudaKernelNodeParamsV2__1: TypeId = 701;
-pub(super) const t_cudaKernelFunctionType: TypeId = 702;
-pub(super) const t_cudaKernelNodeParamsV2: TypeId = 703;
-pub(super) const t_cudaMemcpyNodeParams: TypeId = 704;
-pub(super) const t_cudaMemsetParamsV2: TypeId = 705;
-pub(super) const t_cudaHostNodeParamsV2: TypeId = 706;
-pub(super) const t_cudaGraphChildGraphNodeOwnership: TypeId = 707;
-pub(super) const t_cudaChildGraphNodeParams: TypeId = 708;
-pub(super) const t_cudaEventWaitNodeParams: TypeId = 709;
-pub(super) const t_cudaEventRecordNodeParams: TypeId = 710;
-pub(super) const t_cudaExternalSemaphoreSignalNodeParamsV2: TypeId = 711;
-pub(super) const t_cudaExternalSemaphoreWaitNodeParamsV2: TypeId = 712;
-pub(super) const t_cudaMemAllocNodeParamsV2: TypeId = 713;
-pub(super) const t_cudaMemFreeNodeParams: TypeId = 714;
-pub(super) const t_cudaGraphConditionalHandle: TypeId = 715;
-pub(super) const t_cudaGraphConditionalNodeType: TypeId = 716;
-pub(super) const t_P_cudaGraph_t: TypeId = 717;
-pub(super) const t_cudaConditionalNodeParams: TypeId = 718;
-pub(super) const t_cudaMemcpySrcAccessOrder: TypeId = 719;
-pub(super) const t_cudaMemcpyAttributes: TypeId = 720;
-pub(super) const t_P_cudaMemcpyAttributes: TypeId = 721;
-pub(super) const t_cudaMemcpyBatchNodeParams: TypeId = 722;
-pub(super) const t_cudaGraphNodeParams__1: TypeId = 723;
-pub(super) const t_cudaGraphNodeParams: TypeId = 724;
-pub(super) const t_P_cudaGraphNodeParams: TypeId = 725;
-pub(super) const t_P_cudaGraphConditionalHandle: TypeId = 726;
-pub(super) const t_cudaGraphDebugDotFlags_in4: TypeId = 727;
-pub(super) const t_cudaGraphExec_t: TypeId = 728;
-pub(super) const t_cudaGraphInstantiateFlags_in4: TypeId = 729;
-pub(super) const t_P_cudaGraphInstantiateFlags_in4: TypeId = 730;
-pub(super) const t_cudaGraphInstantiateFlags_in8: TypeId = 731;
-pub(super) const t_P_cudaGraphInstantiateFlags_in8: TypeId = 732;
-pub(super) const t_cudaGraphExecUpdateResult: TypeId = 733;
-pub(super) const t_P_cudaGraphExecUpdateResult: TypeId = 734;
-pub(super) const t_cudaGraphExecUpdateResultInfo: TypeId = 735;
-pub(super) const t_P_cudaGraphExecUpdateResultInfo: TypeId = 736;
-pub(super) const t_P_cudaExternalSemaphoreSignalNodeParams: TypeId = 737;
-pub(super) const t_P_cudaExternalSemaphoreWaitNodeParams: TypeId = 738;
-pub(super) const t_P_cudaGraphEdgeData: TypeId = 739;
-pub(super) const t_P_cudaHostNodeParams: TypeId = 740;
-pub(super) const t_P_cudaGraphExec_t: TypeId = 741;
-pub(super) const t_cudaGraphInstantiateResult: TypeId = 742;
-pub(super) const t_cudaGraphInstantiateParams: TypeId = 743;
-pub(super) const t_P_cudaGraphInstantiateParams: TypeId = 744;
-pub(super) const t_cudaKernelNodeAttrID: TypeId = 745;
-pub(super) const t_cudaLaunchAttributeID: TypeId = 746;
-pub(super) const t_cudaAccessProperty: TypeId = 747;
-pub(super) const t_cudaAccessPolicyWindow: TypeId = 748;
-pub(super) const t_cudaKernelNodeAttrValue: TypeId = 749;
-pub(super) const t_P_cudaKernelNodeAttrValue: TypeId = 750;
-pub(super) const t_cudaSynchronizationPolicy: TypeId = 751;
-pub(super) const t_cudaLaunchAttributeValue_clusterDim: TypeId = 752;
-pub(super) const t_cudaClusterSchedulingPolicy: TypeId = 753;
-pub(super) const t_cudaLaunchAttributeValue_programmaticEvent: TypeId = 754;
-pub(super) const t_cudaLaunchMemSyncDomainMap: TypeId = 755;
-pub(super) const t_cudaLaunchMemSyncDomain: TypeId = 756;
-pub(super) const t_cudaLaunchAttributeValue_launchCompletionEvent: TypeId = 757;
-pub(super) const t_cudaGraphDeviceNode_t: TypeId = 758;
-pub(super) const t_cudaLaunchAttributeValue_deviceUpdatableKernelNode: TypeId = 759;
-pub(super) const t_cudaLaunchAttributeValue_preferredClusterDim: TypeId = 760;
-pub(super) const t_cudaLaunchAttributePortableClusterMode: TypeId = 761;
-pub(super) const t_cudaLaunchAttributeValue: TypeId = 762;
-pub(super) const t_P_cudaLaunchAttributeValue: TypeId = 763;
-pub(super) const t_P_cudaKernelNodeParams: TypeId = 764;
-pub(super) const t_PC_cudaKernelNodeAttrValue: TypeId = 765;
-pub(super) const t_PC_cudaLaunchAttributeValue: TypeId = 766;
-pub(super) const t_P_cudaMemcpy3DParms: TypeId = 767;
-pub(super) const t_P_cudaMemsetParams: TypeId = 768;
-pub(super) const t_P_cudaGraphNodeType: TypeId = 769;
-pub(super) const t_cudaUserObject_t: TypeId = 770;
-pub(super) const t_cudaUserObjectRetainFlags_in4: TypeId = 771;
-pub(super) const t_cudaGraphicsRegisterFlags_in4: TypeId = 772;
-pub(super) const t_cudaGraphicsMapFlags_in4: TypeId = 773;
-pub(super) const t_cudaHostAllocFlags_in4: TypeId = 774;
-pub(super) const t_P_cudaHostAllocFlags_in4: TypeId = 775;
-pub(super) const t_cudaHostRegisterFlags_in4: TypeId = 776;
-pub(super) const t_P_cudaExternalMemory_t: TypeId = 777;
-pub(super) const t_cudaExternalMemoryHandleType: TypeId = 778;
-pub(super) const t_cudaExternalMemoryHandleDesc_handle_win32: TypeId = 779;
-pub(super) const t_cudaExternalMemoryHandleDesc_handle: TypeId = 780;
-pub(super) const t_cudaExternalMemoryHandleDesc: TypeId = 781;
-pub(super) const t_PC_cudaExternalMemoryHandleDesc: TypeId = 782;
-pub(super) const t_cudaExternalSemaphoreHandleType: TypeId = 783;
-pub(super) const t_cudaExternalSemaphoreHandleDesc_handle_win32: TypeId = 784;
-pub(super) const t_cudaExternalSemaphoreHandleDesc_handle: TypeId = 785;
-pub(super) const t_cudaExternalSemaphoreHandleDesc: TypeId = 786;
-pub(super) const t_PC_cudaExternalSemaphoreHandleDesc: TypeId = 787;
-pub(super) const t_cudaInitDeviceFlags_in4: TypeId = 788;
-pub(super) const t_cudaIpcEventHandle_t: TypeId = 789;
-pub(super) const t_P_cudaIpcEventHandle_t: TypeId = 790;
-pub(super) const t_cudaIpcMemHandle_t: TypeId = 791;
-pub(super) const t_P_cudaIpcMemHandle_t: TypeId = 792;
-pub(super) const t_cudaIpcMemFlags_in4: TypeId = 793;
-pub(super) const t_cudaLaunchParams: TypeId = 794;
-pub(super) const t_P_cudaLaunchParams: TypeId = 795;
-pub(super) const t_cudaCooperativeMultiFlags_in4: TypeId = 796;
-pub(super) const t_cudaLaunchAttribute: TypeId = 797;
-pub(super) const t_P_cudaLaunchAttribute: TypeId = 798;
-pub(super) const t_cudaLaunchConfig_t: TypeId = 799;
-pub(super) const t_PC_cudaLaunchConfig_t: TypeId = 800;
-pub(super) const t_cudaLibrary_t: TypeId = 801;
-pub(super) const t_P_cudaLibrary_t: TypeId = 802;
-pub(super) const t_cudaJitOption: TypeId = 803;
-pub(super) const t_P_cudaJitOption: TypeId = 804;
-pub(super) const t_cudaLibraryOption: TypeId = 805;
-pub(super) const t_P_cudaLibraryOption: TypeId = 806;
-pub(super) const t_cudaLogsCallbackHandle: TypeId = 807;
-pub(super) const t_P_cudaLogsCallbackHandle: TypeId = 808;
-pub(super) const t_P_cudaPitchedPtr: TypeId = 809;
-pub(super) const t_cudaArrayFlags_in4: TypeId = 810;
-pub(super) const t_cudaMemAttachFlags_in4: TypeId = 811;
-pub(super) const t_cudaMemoryAdvise: TypeId = 812;
-pub(super) const t_P_cudaMemLocation: TypeId = 813;
-pub(super) const t_PC_cudaMemPoolProps: TypeId = 814;
-pub(super) const t_cudaMemPoolPtrExportData: TypeId = 815;
-pub(super) const t_P_cudaMemPoolPtrExportData: TypeId = 816;
-pub(super) const t_P_cudaMemAccessFlags: TypeId = 817;
-pub(super) const t_cudaMemPoolAttr: TypeId = 818;
-pub(super) const t_cudaMemRangeAttribute: TypeId = 819;
-pub(super) const t_P_cudaMemRangeAttribute: TypeId = 820;
-pub(super) const t_cudaMemcpy3DOperandType: TypeId = 821;
-pub(super) const t_cudaMemcpy3DOperand_op_ptr: TypeId = 822;
-pub(super) const t_cudaOffset3D: TypeId = 823;
-pub(super) const t_cudaMemcpy3DOperand_op_array: TypeId = 824;
-pub(super) const t_cudaMemcpy3DOperand_op: TypeId = 825;
-pub(super) const t_cudaMemcpy3DOperand: TypeId = 826;
-pub(super) const t_cudaMemcpy3DBatchOp: TypeId = 827;
-pub(super) const t_P_cudaMemcpy3DBatchOp: TypeId = 828;
-pub(super) const t_cudaMemcpy3DPeerParms: TypeId = 829;
-pub(super) const t_PC_cudaMemcpy3DPeerParms: TypeId = 830;
-pub(super) const t_cudaOccupancyFlags_in4: TypeId = 831;
-pub(super) const t_cudaMemoryType: TypeId = 832;
-pub(super) const t_A8_i64: TypeId = 833;
-pub(super) const t_cudaPointerAttributes__1: TypeId = 834;
-pub(super) const t_A7_i64: TypeId = 835;
-pub(super) const t_cudaPointerAttributes: TypeId = 836;
-pub(super) const t_P_cudaPointerAttributes: TypeId = 837;
-pub(super) const t_cudaOutputMode_t: TypeId = 838;
-pub(super) const t_f64: TypeId = 839;
-pub(super) const t_P_f64: TypeId = 840;
-pub(super) const t_PC_cudaExternalSemaphore_t: TypeId = 841;
-pub(super) const t_cudaExternalSemaphoreSignalParams_v1_params_fence: TypeId = 842;
-pub(super) const t_cudaExternalSemaphoreSignalParams_v1_params_nvSciSync: TypeId = 843;
-pub(super) const t_cudaExternalSemaphoreSignalParams_v1_params_keyedMutex: TypeId = 844;
-pub(super) const t_cudaExternalSemaphoreSignalParams_v1_params: TypeId = 845;
-pub(super) const t_cudaExternalSemaphoreSignalParams_v1: TypeId = 846;
-pub(super) const t_PC_cudaExternalSemaphoreSignalParams_v1: TypeId = 847;
-pub(super) const t_cudaStreamCaptureMode: TypeId = 848;
-pub(super) const t_cudaGraphRecaptureCallbackData: TypeId = 849;
-pub(super) const t_P_cudaGraphRecaptureCallbackData: TypeId = 850;
-pub(super) const t_cudaStreamAttrID: TypeId = 851;
-pub(super) const t_cudaStreamAttrValue: TypeId = 852;
-pub(super) const t_P_cudaStreamAttrValue: TypeId = 853;
-pub(super) const t_cudaStreamCaptureStatus: TypeId = 854;
-pub(super) const t_P_cudaStreamCaptureStatus: TypeId = 855;
-pub(super) const t_P_PC_cudaGraphNode_t: TypeId = 856;
-pub(super) const t_P_PC_cudaGraphEdgeData: TypeId = 857;
-pub(super) const t_P_cudaStreamFlags_in4: TypeId = 858;
-pub(super) const t_PC_cudaStreamAttrValue: TypeId = 859;
-pub(super) const t_cudaStreamUpdateCaptureDependenciesFlags_in4: TypeId = 860;
-pub(super) const t_cudaEventWaitFlags_in4: TypeId = 861;
-pub(super) const t_P_cudaStreamCaptureMode: TypeId = 862;
-pub(super) const t_P_cudaUserObject_t: TypeId = 863;
-pub(super) const t_cudaUserObjectFlags_in4: TypeId = 864;
-pub(super) const t_cudaExternalSemaphoreWaitParams_v1_params_fence: TypeId = 865;
-pub(super) const t_cudaExternalSemaphoreWaitParams_v1_params_nvSciSync: TypeId = 866;
-pub(super) const t_cudaExternalSemaphoreWaitParams_v1_params_keyedMutex: TypeId = 867;
-pub(super) const t_cudaExternalSemaphoreWaitParams_v1_params: TypeId = 868;
-pub(super) const t_cudaExternalSemaphoreWaitParams_v1: TypeId = 869;
-pub(super) const t_PC_cudaExternalSemaphoreWaitParams_v1: TypeId = 870;
-pub(super) const t_cublasStatus_t: TypeId = 871;
-pub(super) const t_cublasStatus_t_status: TypeId = 872;
-pub(super) const t_cublasHandle_t: TypeId = 873;
-pub(super) const t_cudaDataType: TypeId = 874;
-pub(super) const t_cuComplex: TypeId = 875;
-pub(super) const t_PC_cuComplex: TypeId = 876;
-pub(super) const t_P_cuComplex: TypeId = 877;
-pub(super) const t_cublasSideMode_t: TypeId = 878;
-pub(super) const t_cublasOperation_t: TypeId = 879;
-pub(super) const t_P_P_cuComplex: TypeId = 880;
-pub(super) const t_P_PC_cuComplex: TypeId = 881;
-pub(super) const t_cublasFillMode_t: TypeId = 882;
-pub(super) const t_PC_f32: TypeId = 883;
-pub(super) const t_P_cublasHandle_t: TypeId = 884;
-pub(super) const t_cublasDiagType_t: TypeId = 885;
-pub(super) const t_PC_f64: TypeId = 886;
-pub(super) const t_P_P_f64: TypeId = 887;
-pub(super) const t_P_PC_f64: TypeId = 888;
-pub(super) const t_PC_cublasOperation_t: TypeId = 889;
-pub(super) const t_PC_i64: TypeId = 890;
-pub(super) const t_cuDoubleComplex: TypeId = 891;
-pub(super) const t_PC_cuDoubleComplex: TypeId = 892;
-pub(super) const t_cublasComputeType_t: TypeId = 893;
-pub(super) const t_cublasGemmAlgo_t: TypeId = 894;
-pub(super) const t_cublasAtomicsMode_t: TypeId = 895;
-pub(super) const t_P_cublasAtomicsMode_t: TypeId = 896;
-pub(super) const t_cudaEmulationSpecialValuesSupport: TypeId = 897;
-pub(super) const t_P_cudaEmulationSpecialValuesSupport: TypeId = 898;
-pub(super) const t_cublasEmulationStrategy_t: TypeId = 899;
-pub(super) const t_P_cublasEmulationStrategy_t: TypeId = 900;
-pub(super) const t_P_P_i32: TypeId = 901;
-pub(super) const t_cudaEmulationMantissaControl: TypeId = 902;
-pub(super) const t_P_cudaEmulationMantissaControl: TypeId = 903;
-pub(super) const t_cublasMath_t_in4: TypeId = 904;
-pub(super) const t_P_cublasMath_t_in4: TypeId = 905;
-pub(super) const t_cublasPointerMode_t: TypeId = 906;
-pub(super) const t_P_cublasPointerMode_t: TypeId = 907;
-pub(super) const t_libraryPropertyType: TypeId = 908;
-pub(super) const t_f16: TypeId = 909;
-pub(super) const t_PC_f16: TypeId = 910;
-pub(super) const t_P_PC_f16: TypeId = 911;
-pub(super) const t_P_f16: TypeId = 912;
-pub(super) const t_P_P_f16: TypeId = 913;
-pub(super) const t_P_P_f32: TypeId = 914;
-pub(super) const t_P_i64: TypeId = 915;
-pub(super) const t_cublasLtHandle_t: TypeId = 916;
-pub(super) const t_P_cublasLtHandle_t: TypeId = 917;
-pub(super) const t_cublasLtEmulationDescOpaque_t: TypeId = 918;
-pub(super) const t_P_cublasLtEmulationDescOpaque_t: TypeId = 919;
-pub(super) const t_P_P_cublasLtEmulationDescOpaque_t: TypeId = 920;
-pub(super) const t_cublasLtEmulationDescAttributes_t: TypeId = 921;
-pub(super) const t_A14_u64: TypeId = 922;
-pub(super) const t_cublasLtMatrixLayoutOpaque_t: TypeId = 923;
-pub(super) const t_P_cublasLtMatrixLayoutOpaque_t: TypeId = 924;
-pub(super) const t_P_P_cublasLtMatrixLayoutOpaque_t: TypeId = 925;
-pub(super) const t_A23_u64: TypeId = 926;
-pub(super) const t_A32_u64: TypeId = 927;
-pub(super) const t_cublasLtMatmulDescOpaque_t: TypeId = 928;
-pub(super) const t_P_cublasLtMatmulDescOpaque_t: TypeId = 929;
-pub(super) const t_cublasLtMatmulAlgo_t: TypeId = 930;
-pub(super) const t_PC_cublasLtMatmulAlgo_t: TypeId = 931;
-pub(super) const t_cublasLtMatmulAlgoCapAttributes_t: TypeId = 932;
-pub(super) const t_A4_i32: TypeId = 933;
-pub(super) const t_cublasLtMatmulHeuristicResult_t: TypeId = 934;
-pub(super) const t_P_cublasLtMatmulHeuristicResult_t: TypeId = 935;
-pub(super) const t_cublasLtMatmulAlgoConfigAttributes_t: TypeId = 936;
-pub(super) const t_P_cublasLtMatmulAlgo_t: TypeId = 937;
-pub(super) const t_A10_u64: TypeId = 938;
-pub(super) const t_A12_u64: TypeId = 939;
-pub(super) const t_cublasLtMatmulPreferenceOpaque_t: TypeId = 940;
-pub(super) const t_P_cublasLtMatmulPreferenceOpaque_t: TypeId = 941;
-pub(super) const t_P_P_cublasLtMatmulDescOpaque_t: TypeId = 942;
-pub(super) const t_cublasLtMatmulDescAttributes_t: TypeId = 943;
-pub(super) const t_P_P_cublasLtMatmulPreferenceOpaque_t: TypeId = 944;
-pub(super) const t_cublasLtMatmulPreferenceAttributes_t: TypeId = 945;
-pub(super) const t_cublasLtMatrixLayoutAttribute_t: TypeId = 946;
-pub(super) const t_cublasLtMatrixTransformDescOpaque_t: TypeId = 947;
-pub(super) const t_P_cublasLtMatrixTransformDescOpaque_t: TypeId = 948;
-pub(super) const t_P_P_cublasLtMatrixTransformDescOpaque_t: TypeId = 949;
-pub(super) const t_cublasLtMatrixTransformDescAttributes_t: TypeId = 950;
-pub(super) const t_P_PC_f32: TypeId = 951;
-pub(super) const t_bf16: TypeId = 952;
-pub(super) const t_PC_bf16: TypeId = 953;
-pub(super) const t_P_PC_bf16: TypeId = 954;
-pub(super) const t_P_bf16: TypeId = 955;
-pub(super) const t_P_P_bf16: TypeId = 956;
-pub(super) const t_PC_u8: TypeId = 957;
-pub(super) const t_P_u8: TypeId = 958;
-pub(super) const t_cublasXtHandle_t: TypeId = 959;
-pub(super) const t_P_cublasXtHandle_t: TypeId = 960;
-pub(super) const t_cublasXtPinnedMemMode_t: TypeId = 961;
-pub(super) const t_P_cublasXtPinnedMemMode_t: TypeId = 962;
-pub(super) const t_cublasXtBlasOp_t: TypeId = 963;
-pub(super) const t_cublasXtOpType_t: TypeId = 964;
-pub(super) const t_P_cuDoubleComplex: TypeId = 965;
-pub(super) const t_P_P_cuDoubleComplex: TypeId = 966;
-pub(super) const t_P_PC_cuDoubleComplex: TypeId = 967;
-pub(super) const t_cudnnStatus_t: TypeId = 968;
-pub(super) const t_cudnnStatus_t_status: TypeId = 969;
-pub(super) const t_cudnnHandle_t: TypeId = 970;
-pub(super) const t_cudnnActivationDescriptor_t: TypeId = 971;
-pub(super) const t_cudnnTensorDescriptor_t: TypeId = 972;
-pub(super) const t_cudnnDataType_t: TypeId = 973;
-pub(super) const t_cudnnBackendDescriptorType_t: TypeId = 974;
-pub(super) const t_cudnnBackendAttributeName_t: TypeId = 975;
-pub(super) const t_cudnnBackendAttributeType_t: TypeId = 976;
-pub(super) const t_cudnnBatchNormMode_t: TypeId = 977;
-pub(super) const t_cudnnBatchNormOps_t: TypeId = 978;
-pub(super) const t_cudnnRNNDescriptor_t: TypeId = 979;
-pub(super) const t_cudnnCTCLossAlgo_t: TypeId = 980;
-pub(super) const t_cudnnCTCLossDescriptor_t: TypeId = 981;
-pub(super) const t_cudnnCausalConv1dActivation_t: TypeId = 982;
-pub(super) const t_cudnnFilterDescriptor_t: TypeId = 983;
-pub(super) const t_cudnnConvolutionDescriptor_t: TypeId = 984;
-pub(super) const t_cudnnConvolutionBwdDataAlgo_t: TypeId = 985;
-pub(super) const t_cudnnConvolutionBwdFilterAlgo_t: TypeId = 986;
-pub(super) const t_cudnnConvolutionFwdAlgo_t: TypeId = 987;
-pub(super) const t_cudnnAlgorithmDescriptor_t: TypeId = 988;
-pub(super) const t_P_cudnnHandle_t: TypeId = 989;
-pub(super) const t_P_cudnnActivationDescriptor_t: TypeId = 990;
-pub(super) const t_P_cudnnAlgorithmDescriptor_t: TypeId = 991;
-pub(super) const t_cudnnAlgorithmPerformance_t: TypeId = 992;
-pub(super) const t_P_cudnnAlgorithmPerformance_t: TypeId = 993;
-pub(super) const t_cudnnAttnDescriptor_t: TypeId = 994;
-pub(super) const t_P_cudnnAttnDescriptor_t: TypeId = 995;
-pub(super) const t_P_cudnnCTCLossDescriptor_t: TypeId = 996;
-pub(super) const t_P_cudnnConvolutionDescriptor_t: TypeId = 997;
-pub(super) const t_cudnnDropoutDescriptor_t: TypeId = 998;
-pub(super) const t_P_cudnnDropoutDescriptor_t: TypeId = 999;
-pub(super) const t_P_cudnnFilterDescriptor_t: TypeId = 1000;
-pub(super) const t_cudnnFusedOpsConstParamPack_t: TypeId = 1001;
-pub(super) const t_P_cudnnFusedOpsConstParamPack_t: TypeId = 1002;
-pub(super) const t_cudnnFusedOps_t: TypeId = 1003;
-pub(super) const t_cudnnFusedOpsPlan_t: TypeId = 1004;
-pub(super) const t_P_cudnnFusedOpsPlan_t: TypeId = 1005;
-pub(super) const t_cudnnFusedOpsVariantParamPack_t: TypeId = 1006;
-pub(super) const t_P_cudnnFusedOpsVariantParamPack_t: TypeId = 1007;
-pub(super) const t_cudnnLRNDescriptor_t: TypeId = 1008;
-pub(super) const t_P_cudnnLRNDescriptor_t: TypeId = 1009;
-pub(super) const t_cudnnOpTensorDescriptor_t: TypeId = 1010;
-pub(super) const t_P_cudnnOpTensorDescriptor_t: TypeId = 1011;
-pub(super) const t_cudnnPersistentRNNPlan_t: TypeId = 1012;
-pub(super) const t_P_cudnnPersistentRNNPlan_t: TypeId = 1013;
-pub(super) const t_cudnnPoolingDescriptor_t: TypeId = 1014;
-pub(super) const t_P_cudnnPoolingDescriptor_t: TypeId = 1015;
-pub(super) const t_cudnnRNNDataDescriptor_t: TypeId = 1016;
-pub(super) const t_P_cudnnRNNDataDescriptor_t: TypeId = 1017;
-pub(super) const t_P_cudnnRNNDescriptor_t: TypeId = 1018;
-pub(super) const t_cudnnReduceTensorDescriptor_t: TypeId = 1019;
-pub(super) const t_P_cudnnReduceTensorDescriptor_t: TypeId = 1020;
-pub(super) const t_cudnnSeqDataDescriptor_t: TypeId = 1021;
-pub(super) const t_P_cudnnSeqDataDescriptor_t: TypeId = 1022;
-pub(super) const t_cudnnSpatialTransformerDescriptor_t: TypeId = 1023;
-pub(super) const t_P_cudnnSpatialTransformerDescriptor_t: TypeId = 1024;
-pub(super) const t_P_cudnnTensorDescriptor_t: TypeId = 1025;
-pub(super) const t_cudnnTensorTransformDescriptor_t: TypeId = 1026;
-pub(super) const t_P_cudnnTensorTransformDescriptor_t: TypeId = 1027;
-pub(super) const t_cudnnNormMode_t: TypeId = 1028;
-pub(super) const t_cudnnDivNormMode_t: TypeId = 1029;
-pub(super) const t_cudnnDeterminism_t: TypeId = 1030;
-pub(super) const t_cudnnMathType_t: TypeId = 1031;
-pub(super) const t_cudnnConvolutionBwdDataAlgoPerf_t: TypeId = 1032;
-pub(super) const t_P_cudnnConvolutionBwdDataAlgoPerf_t: TypeId = 1033;
-pub(super) const t_cudnnConvolutionBwdFilterAlgoPerf_t: TypeId = 1034;
-pub(super) const t_P_cudnnConvolutionBwdFilterAlgoPerf_t: TypeId = 1035;
-pub(super) const t_cudnnConvolutionFwdAlgoPerf_t: TypeId = 1036;
-pub(super) const t_P_cudnnConvolutionFwdAlgoPerf_t: TypeId = 1037;
-pub(super) const t_PC_cudnnTensorDescriptor_t: TypeId = 1038;
-pub(super) const t_cudnnActivationMode_t: TypeId = 1039;
-pub(super) const t_P_cudnnActivationMode_t: TypeId = 1040;
-pub(super) const t_cudnnNanPropagation_t: TypeId = 1041;
-pub(super) const t_P_cudnnNanPropagation_t: TypeId = 1042;
-pub(super) const t_cudnnRNNAlgo_t: TypeId = 1043;
-pub(super) const t_Algorithm: TypeId = 1044;
-pub(super) const t_cudnnAlgorithm_t: TypeId = 1045;
-pub(super) const t_P_cudnnAlgorithm_t: TypeId = 1046;
-pub(super) const t_P_cudnnStatus_t: TypeId = 1047;
-pub(super) const t_P_cudnnDataType_t: TypeId = 1048;
-pub(super) const t_P_cudnnMathType_t: TypeId = 1049;
-pub(super) const t_cudnnLossNormalizationMode_t: TypeId = 1050;
-pub(super) const t_P_cudnnLossNormalizationMode_t: TypeId = 1051;
-pub(super) const t_cudnnCTCGradMode_t: TypeId = 1052;
-pub(super) const t_P_cudnnCTCGradMode_t: TypeId = 1053;
-pub(super) const t_cudnnConvolutionMode_t: TypeId = 1054;
-pub(super) const t_P_cudnnConvolutionMode_t: TypeId = 1055;
-pub(super) const t_cudnnReorderType_t: TypeId = 1056;
-pub(super) const t_P_cudnnReorderType_t: TypeId = 1057;
-pub(super) const t_cudnnTensorFormat_t: TypeId = 1058;
-pub(super) const t_P_cudnnTensorFormat_t: TypeId = 1059;
-pub(super) const t_cudnnFusedOpsConstParamLabel_t: TypeId = 1060;
-pub(super) const t_cudnnFusedOpsVariantParamLabel_t: TypeId = 1061;
-pub(super) const t_cudnnMultiHeadAttnWeightKind_t: TypeId = 1062;
-pub(super) const t_cudnnNormOps_t: TypeId = 1063;
-pub(super) const t_cudnnNormAlgo_t: TypeId = 1064;
-pub(super) const t_cudnnOpTensorOp_t: TypeId = 1065;
-pub(super) const t_P_cudnnOpTensorOp_t: TypeId = 1066;
-pub(super) const t_cudnnPoolingMode_t: TypeId = 1067;
-pub(super) const t_P_cudnnPoolingMode_t: TypeId = 1068;
-pub(super) const t_cudnnRNNBiasMode_t: TypeId = 1069;
-pub(super) const t_P_cudnnRNNBiasMode_t: TypeId = 1070;
-pub(super) const t_cudnnRNNDataLayout_t: TypeId = 1071;
-pub(super) const t_P_cudnnRNNDataLayout_t: TypeId = 1072;
-pub(super) const t_cudnnRNNInputMode_t: TypeId = 1073;
-pub(super) const t_P_cudnnRNNInputMode_t: TypeId = 1074;
-pub(super) const t_cudnnDirectionMode_t: TypeId = 1075;
-pub(super) const t_P_cudnnDirectionMode_t: TypeId = 1076;
-pub(super) const t_cudnnRNNMode_t: TypeId = 1077;
-pub(super) const t_P_cudnnRNNMode_t: TypeId = 1078;
-pub(super) const t_P_cudnnRNNAlgo_t: TypeId = 1079;
-pub(super) const t_cudnnForwardMode_t: TypeId = 1080;
-pub(super) const t_cudnnReduceTensorOp_t: TypeId = 1081;
-pub(super) const t_P_cudnnReduceTensorOp_t: TypeId = 1082;
-pub(super) const t_cudnnReduceTensorIndices_t: TypeId = 1083;
-pub(super) const t_P_cudnnReduceTensorIndices_t: TypeId = 1084;
-pub(super) const t_cudnnIndicesType_t: TypeId = 1085;
-pub(super) const t_P_cudnnIndicesType_t: TypeId = 1086;
-pub(super) const t_cudnnSeqDataAxis_t: TypeId = 1087;
-pub(super) const t_P_cudnnSeqDataAxis_t: TypeId = 1088;
-pub(super) const t_cudnnFoldingDirection_t: TypeId = 1089;
-pub(super) const t_P_cudnnFoldingDirection_t: TypeId = 1090;
-pub(super) const t_cudnnGnnCscGraph_t: TypeId = 1091;
-pub(super) const t_PC_cudnnGnnCscGraph_t: TypeId = 1092;
-pub(super) const t_cudnnGnnAggOp_t: TypeId = 1093;
-pub(super) const t_cudnnGnnActivationOp_t: TypeId = 1094;
-pub(super) const t_cudnnGnnMhaParams_t: TypeId = 1095;
-pub(super) const t_PC_cudnnGnnMhaParams_t: TypeId = 1096;
-pub(super) const t_cudnnLRNMode_t: TypeId = 1097;
-pub(super) const t_cudnnWgradMode_t: TypeId = 1098;
-pub(super) const t_cudnnErrQueryMode_t: TypeId = 1099;
-pub(super) const t_cudnnRNNClipMode_t: TypeId = 1100;
-pub(super) const t_P_cudnnRNNClipMode_t: TypeId = 1101;
-pub(super) const t_PC_cudnnSeqDataAxis_t: TypeId = 1102;
-pub(super) const t_cudnnSamplerType_t: TypeId = 1103;
-pub(super) const t_cudnnSoftmaxAlgorithm_t: TypeId = 1104;
-pub(super) const t_cudnnSoftmaxMode_t: TypeId = 1105;
-pub(super) const t_cufftResult: TypeId = 1106;
-pub(super) const t_cufftResult_status: TypeId = 1107;
-pub(super) const t_cufftType: TypeId = 1108;
-pub(super) const t_cufftProperty: TypeId = 1109;
-pub(super) const t_cufftXtCallbackType: TypeId = 1110;
-pub(super) const t_A64_i32: TypeId = 1111;
-pub(super) const t_A64_P_void: TypeId = 1112;
-pub(super) const t_A64_u64: TypeId = 1113;
-pub(super) const t_cudaXtDesc: TypeId = 1114;
-pub(super) const t_P_cudaXtDesc: TypeId = 1115;
-pub(super) const t_libFormat: TypeId = 1116;
-pub(super) const t_cudaLibXtDesc: TypeId = 1117;
-pub(super) const t_P_cudaLibXtDesc: TypeId = 1118;
-pub(super) const t_P_P_cudaLibXtDesc: TypeId = 1119;
-pub(super) const t_cufftXtSubFormat: TypeId = 1120;
-pub(super) const t_cufftXtCopyType: TypeId = 1121;
-pub(super) const t_cufftXtQueryType: TypeId = 1122;
-pub(super) const t_A3_u64: TypeId = 1123;
-pub(super) const t_cufftBox3d: TypeId = 1124;
-pub(super) const t_PC_cufftBox3d: TypeId = 1125;
-pub(super) const t_cufftXtWorkAreaPolicy: TypeId = 1126;
-pub(super) const t_CUfileOpError: TypeId = 1127;
-pub(super) const t_CUfileError_t: TypeId = 1128;
-pub(super) const t_CUfileStatus_t_in4: TypeId = 1129;
-pub(super) const t_CUfileIOEvents_t: TypeId = 1130;
-pub(super) const t_P_CUfileIOEvents_t: TypeId = 1131;
-pub(super) const t_CUfileBatchMode_t: TypeId = 1132;
-pub(super) const t_CUfileIOParams_t_u_batch: TypeId = 1133;
-pub(super) const t_CUfileIOParams_t_u: TypeId = 1134;
-pub(super) const t_CUfileOpcode_t: TypeId = 1135;
-pub(super) const t_CUfileIOParams_t: TypeId = 1136;
-pub(super) const t_P_CUfileIOParams_t: TypeId = 1137;
-pub(super) const t_CUfileDriverStatusFlags_t_in4: TypeId = 1138;
-pub(super) const t_CUfileP2PFlags_t_in4: TypeId = 1139;
-pub(super) const t_P_CUfileP2PFlags_t_in4: TypeId = 1140;
-pub(super) const t_CUfileDrvProps_t_nvfs: TypeId = 1141;
-pub(super) const t_CUfileDrvProps_t: TypeId = 1142;
-pub(super) const t_P_CUfileDrvProps_t: TypeId = 1143;
-pub(super) const t_CUFileBoolConfigParameter_t: TypeId = 1144;
-pub(super) const t_P_bool1: TypeId = 1145;
-pub(super) const t_CUFileSizeTConfigParameter_t: TypeId = 1146;
-pub(super) const t_CUFileStringConfigParameter_t: TypeId = 1147;
-pub(super) const t_CUfileOpCounter_t: TypeId = 1148;
-pub(super) const t_CUfileStatsLevel1_t: TypeId = 1149;
-pub(super) const t_P_CUfileStatsLevel1_t: TypeId = 1150;
-pub(super) const t_CUfileStatsLevel2_t: TypeId = 1151;
-pub(super) const t_P_CUfileStatsLevel2_t: TypeId = 1152;
-pub(super) const t_A16_char: TypeId = 1153;
-pub(super) const t_CUfilePerGpuStats_t: TypeId = 1154;
-pub(super) const t_A16_CUfilePerGpuStats_t: TypeId = 1155;
-pub(super) const t_CUfileStatsLevel3_t: TypeId = 1156;
-pub(super) const t_P_CUfileStatsLevel3_t: TypeId = 1157;
-pub(super) const t_CUfileFileHandleType: TypeId = 1158;
-pub(super) const t_CUfileDescr_t_handle: TypeId = 1159;
-pub(super) const t_CUfileFSOps_t: TypeId = 1160;
-pub(super) const t_PC_CUfileFSOps_t: TypeId = 1161;
-pub(super) const t_CUfileDescr_t: TypeId = 1162;
-pub(super) const t_P_CUfileDescr_t: TypeId = 1163;
-pub(super) const t_CUfileIOVec_t: TypeId = 1164;
-pub(super) const t_PC_CUfileIOVec_t: TypeId = 1165;
-pub(super) const t_curandStatus_t: TypeId = 1166;
-pub(super) const t_curandStatus_t_status: TypeId = 1167;
-pub(super) const t_curandGenerator_t: TypeId = 1168;
-pub(super) const t_P_curandGenerator_t: TypeId = 1169;
-pub(super) const t_curandRngType_t: TypeId = 1170;
-pub(super) const t_curandDiscreteDistribution_t: TypeId = 1171;
-pub(super) const t_P_curandDiscreteDistribution_t: TypeId = 1172;
-pub(super) const t_curandMethod_t: TypeId = 1173;
-pub(super) const t_A32_u32: TypeId = 1174;
-pub(super) const t_P_A32_u32: TypeId = 1175;
-pub(super) const t_P_P_A32_u32: TypeId = 1176;
-pub(super) const t_curandDirectionVectorSet_t: TypeId = 1177;
-pub(super) const t_P_A64_u64: TypeId = 1178;
-pub(super) const t_P_P_A64_u64: TypeId = 1179;
-pub(super) const t_P_P_u32: TypeId = 1180;
-pub(super) const t_P_P_u64: TypeId = 1181;
-pub(super) const t_curandOrdering_t: TypeId = 1182;
-pub(super) const t_cusolverStatus_t: TypeId = 1183;
-pub(super) const t_cusolverStatus_t_status: TypeId = 1184;
-pub(super) const t_cusolverDnHandle_t: TypeId = 1185;
-pub(super) const t_i8: TypeId = 1186;
-pub(super) const t_cusolverEigMode_t: TypeId = 1187;
-pub(super) const t_gesvdjInfo_t: TypeId = 1188;
-pub(super) const t_cusolverEigRange_t: TypeId = 1189;
-pub(super) const t_syevjInfo_t: TypeId = 1190;
-pub(super) const t_cusolverEigType_t: TypeId = 1191;
-pub(super) const t_P_cusolverDnHandle_t: TypeId = 1192;
-pub(super) const t_P_gesvdjInfo_t: TypeId = 1193;
-pub(super) const t_cusolverDnParams_t: TypeId = 1194;
-pub(super) const t_P_cusolverDnParams_t: TypeId = 1195;
-pub(super) const t_P_syevjInfo_t: TypeId = 1196;
-pub(super) const t_cusolverDeterministicMode_t: TypeId = 1197;
-pub(super) const t_P_cusolverDeterministicMode_t: TypeId = 1198;
-pub(super) const t_cudaEmulationStrategy: TypeId = 1199;
-pub(super) const t_P_cudaEmulationStrategy: TypeId = 1200;
-pub(super) const t_cusolverMathMode_t: TypeId = 1201;
-pub(super) const t_P_cusolverMathMode_t: TypeId = 1202;
-pub(super) const t_cusolverDnIRSInfos_t: TypeId = 1203;
-pub(super) const t_P_cusolverDnIRSInfos_t: TypeId = 1204;
-pub(super) const t_cusolverDnIRSParams_t: TypeId = 1205;
-pub(super) const t_P_cusolverDnIRSParams_t: TypeId = 1206;
-pub(super) const t_cusolverIRSRefinement_t: TypeId = 1207;
-pub(super) const t_cusolverPrecType_t: TypeId = 1208;
-pub(super) const t_cusolverDnFunction_t: TypeId = 1209;
-pub(super) const t_cusolverAlgMode_t: TypeId = 1210;
-pub(super) const t_cusolverDirectMode_t: TypeId = 1211;
-pub(super) const t_cusolverStorevMode_t: TypeId = 1212;
-pub(super) const t_cusolverEigComp_t: TypeId = 1213;
-pub(super) const t_cusolverMgHandle_t: TypeId = 1214;
-pub(super) const t_P_cusolverMgHandle_t: TypeId = 1215;
-pub(super) const t_cusolverMgGridMapping_t: TypeId = 1216;
-pub(super) const t_cusolverRfHandle_t: TypeId = 1217;
-pub(super) const t_P_cusolverRfHandle_t: TypeId = 1218;
-pub(super) const t_cusolverRfFactorization_t: TypeId = 1219;
-pub(super) const t_P_cusolverRfFactorization_t: TypeId = 1220;
-pub(super) const t_cusolverRfTriangularSolve_t: TypeId = 1221;
-pub(super) const t_P_cusolverRfTriangularSolve_t: TypeId = 1222;
-pub(super) const t_cusolverRfMatrixFormat_t: TypeId = 1223;
-pub(super) const t_P_cusolverRfMatrixFormat_t: TypeId = 1224;
-pub(super) const t_cusolverRfUnitDiagonal_t: TypeId = 1225;
-pub(super) const t_P_cusolverRfUnitDiagonal_t: TypeId = 1226;
-pub(super) const t_cusolverRfNumericBoostReport_t: TypeId = 1227;
-pub(super) const t_P_cusolverRfNumericBoostReport_t: TypeId = 1228;
-pub(super) const t_cusolverRfResetValuesFastMode_t: TypeId = 1229;
-pub(super) const t_P_cusolverRfResetValuesFastMode_t: TypeId = 1230;
-pub(super) const t_cusolverSpHandle_t: TypeId = 1231;
-pub(super) const t_cusparseMatDescr_t: TypeId = 1232;
-pub(super) const t_csrcholInfo_t: TypeId = 1233;
-pub(super) const t_csrcholInfoHost_t: TypeId = 1234;
-pub(super) const t_csrluInfoHost_t: TypeId = 1235;
-pub(super) const t_csrqrInfo_t: TypeId = 1236;
-pub(super) const t_csrqrInfoHost_t: TypeId = 1237;
-pub(super) const t_P_cusolverSpHandle_t: TypeId = 1238;
-pub(super) const t_P_csrcholInfo_t: TypeId = 1239;
-pub(super) const t_P_csrcholInfoHost_t: TypeId = 1240;
-pub(super) const t_P_csrluInfoHost_t: TypeId = 1241;
-pub(super) const t_P_csrqrInfo_t: TypeId = 1242;
-pub(super) const t_P_csrqrInfoHost_t: TypeId = 1243;
-pub(super) const t_cusparseStatus_t: TypeId = 1244;
-pub(super) const t_cusparseStatus_t_status: TypeId = 1245;
-pub(super) const t_cusparseHandle_t: TypeId = 1246;
-pub(super) const t_cusparseSpVecDescr_t: TypeId = 1247;
-pub(super) const t_cusparseDnVecDescr_t: TypeId = 1248;
-pub(super) const t_cusparseConstSpVecDescr_t: TypeId = 1249;
-pub(super) const t_cusparseSpMatDescr_t: TypeId = 1250;
-pub(super) const t_cusparseIndexType_t: TypeId = 1251;
-pub(super) const t_P_cusparseIndexType_t: TypeId = 1252;
-pub(super) const t_cusparseIndexBase_t: TypeId = 1253;
-pub(super) const t_P_cusparseIndexBase_t: TypeId = 1254;
-pub(super) const t_P_cudaDataType: TypeId = 1255;
-pub(super) const t_cusparseDirection_t: TypeId = 1256;
-pub(super) const t_bsric02Info_t: TypeId = 1257;
-pub(super) const t_cusparseSolvePolicy_t: TypeId = 1258;
-pub(super) const t_bsrilu02Info_t: TypeId = 1259;
-pub(super) const t_cusparseOperation_t: TypeId = 1260;
-pub(super) const t_bsrsm2Info_t: TypeId = 1261;
-pub(super) const t_bsrsv2Info_t: TypeId = 1262;
-pub(super) const t_csru2csrInfo_t: TypeId = 1263;
-pub(super) const t_cusparseColorInfo_t: TypeId = 1264;
-pub(super) const t_csrgemm2Info_t: TypeId = 1265;
-pub(super) const t_csric02Info_t: TypeId = 1266;
-pub(super) const t_csrilu02Info_t: TypeId = 1267;
-pub(super) const t_csrsm2Info_t: TypeId = 1268;
-pub(super) const t_csrsv2Info_t: TypeId = 1269;
-pub(super) const t_cusparseAction_t: TypeId = 1270;
-pub(super) const t_cusparseConstSpMatDescr_t: TypeId = 1271;
-pub(super) const t_cusparseConstDnMatDescr_t: TypeId = 1272;
-pub(super) const t_cusparseOrder_t: TypeId = 1273;
-pub(super) const t_P_cusparseOrder_t: TypeId = 1274;
-pub(super) const t_cusparseConstDnVecDescr_t: TypeId = 1275;
-pub(super) const t_cusparseDnMatDescr_t: TypeId = 1276;
-pub(super) const t_P_cusparseHandle_t: TypeId = 1277;
-pub(super) const t_P_cusparseSpMatDescr_t: TypeId = 1278;
-pub(super) const t_P_bsric02Info_t: TypeId = 1279;
-pub(super) const t_P_bsrilu02Info_t: TypeId = 1280;
-pub(super) const t_P_bsrsm2Info_t: TypeId = 1281;
-pub(super) const t_P_bsrsv2Info_t: TypeId = 1282;
-pub(super) const t_P_cusparseColorInfo_t: TypeId = 1283;
-pub(super) const t_P_cusparseConstSpMatDescr_t: TypeId = 1284;
-pub(super) const t_P_cusparseConstDnMatDescr_t: TypeId = 1285;
-pub(super) const t_P_cusparseConstDnVecDescr_t: TypeId = 1286;
-pub(super) const t_P_cusparseConstSpVecDescr_t: TypeId = 1287;
-pub(super) const t_P_csrgemm2Info_t: TypeId = 1288;
-pub(super) const t_P_csric02Info_t: TypeId = 1289;
-pub(super) const t_P_csrilu02Info_t: TypeId = 1290;
-pub(super) const t_P_csrsm2Info_t: TypeId = 1291;
-pub(super) const t_P_csrsv2Info_t: TypeId = 1292;
-pub(super) const t_P_csru2csrInfo_t: TypeId = 1293;
-pub(super) const t_P_cusparseDnMatDescr_t: TypeId = 1294;
-pub(super) const t_P_cusparseDnVecDescr_t: TypeId = 1295;
-pub(super) const t_P_cusparseMatDescr_t: TypeId = 1296;
-pub(super) const t_pruneInfo_t: TypeId = 1297;
-pub(super) const t_P_pruneInfo_t: TypeId = 1298;
-pub(super) const t_P_cusparseSpVecDescr_t: TypeId = 1299;
-pub(super) const t_cusparseCsr2CscAlg_t: TypeId = 1300;
-pub(super) const t_cusparseAlgMode_t: TypeId = 1301;
-pub(super) const t_cusparseDenseToSparseAlg_t: TypeId = 1302;
-pub(super) const t_cusparseColorAlg_t: TypeId = 1303;
-pub(super) const t_P_cusparseColorAlg_t: TypeId = 1304;
-pub(super) const t_cusparseDiagType_t: TypeId = 1305;
-pub(super) const t_cusparseFillMode_t: TypeId = 1306;
-pub(super) const t_cusparseMatrixType_t: TypeId = 1307;
-pub(super) const t_cusparsePointerMode_t: TypeId = 1308;
-pub(super) const t_P_cusparsePointerMode_t: TypeId = 1309;
-pub(super) const t_cusparseSDDMMAlg_t: TypeId = 1310;
-pub(super) const t_cusparseSpGEAMAlg_t: TypeId = 1311;
-pub(super) const t_cusparseSpGEAMDescr_t: TypeId = 1312;
-pub(super) const t_P_cusparseSpGEAMDescr_t: TypeId = 1313;
-pub(super) const t_cusparseSpGEMMAlg_t: TypeId = 1314;
-pub(super) const t_cusparseSpGEMMDescr_t: TypeId = 1315;
-pub(super) const t_P_cusparseSpGEMMDescr_t: TypeId = 1316;
-pub(super) const t_cusparseSpMMAlg_t: TypeId = 1317;
-pub(super) const t_cusparseSpMMOpPlan_t: TypeId = 1318;
-pub(super) const t_P_cusparseSpMMOpPlan_t: TypeId = 1319;
-pub(super) const t_cusparseSpMMOpAlg_t: TypeId = 1320;
-pub(super) const t_cusparseSpMVAlg_t: TypeId = 1321;
-pub(super) const t_cusparseSpMatAttribute_t: TypeId = 1322;
-pub(super) const t_cusparseFormat_t: TypeId = 1323;
-pub(super) const t_P_cusparseFormat_t: TypeId = 1324;
-pub(super) const t_cusparseSpSMAlg_t: TypeId = 1325;
-pub(super) const t_cusparseSpSMDescr_t: TypeId = 1326;
-pub(super) const t_P_cusparseSpSMDescr_t: TypeId = 1327;
-pub(super) const t_cusparseSpSMUpdate_t: TypeId = 1328;
-pub(super) const t_cusparseSpSVAlg_t: TypeId = 1329;
-pub(super) const t_cusparseSpSVDescr_t: TypeId = 1330;
-pub(super) const t_P_cusparseSpSVDescr_t: TypeId = 1331;
-pub(super) const t_cusparseSpSVUpdate_t: TypeId = 1332;
-pub(super) const t_cusparseSparseToDenseAlg_t: TypeId = 1333;
-pub(super) const t_ncclResult_t: TypeId = 1334;
-pub(super) const t_ncclResult_t_status: TypeId = 1335;
-pub(super) const t_ncclDataType_t: TypeId = 1336;
-pub(super) const t_ncclComm_t: TypeId = 1337;
-pub(super) const t_ncclConfigExt_t: TypeId = 1338;
-pub(super) const t_P_ncclConfigExt_t: TypeId = 1339;
-pub(super) const t_ncclConfigExt_t_key: TypeId = 1340;
-pub(super) const t_ncclConfigExt_t_val: TypeId = 1341;
-pub(super) const t_ncclCollConfig_t: TypeId = 1342;
-pub(super) const t_PC_ncclCollConfig_t: TypeId = 1343;
-pub(super) const t_ncclRedOp_t: TypeId = 1344;
-pub(super) const t_P_ncclResult_t: TypeId = 1345;
-pub(super) const t_A128_char: TypeId = 1346;
-pub(super) const t_ncclUniqueId: TypeId = 1347;
-pub(super) const t_P_ncclUniqueId: TypeId = 1348;
-pub(super) const t_PC_ncclUniqueId: TypeId = 1349;
-pub(super) const t_P_ncclComm_t: TypeId = 1350;
-pub(super) const t_ncclConfig_t: TypeId = 1351;
-pub(super) const t_P_ncclConfig_t: TypeId = 1352;
-pub(super) const t_ncclCommMemStat_t: TypeId = 1353;
-pub(super) const t_ncclWindow_t: TypeId = 1354;
-pub(super) const t_P_ncclWindow_t: TypeId = 1355;
-pub(super) const t_ncclSimInfo_t: TypeId = 1356;
-pub(super) const t_P_ncclSimInfo_t: TypeId = 1357;
-pub(super) const t_ncclParamHandle_t: TypeId = 1358;
-pub(super) const t_P_ncclParamHandle_t: TypeId = 1359;
-pub(super) const t_P_P_PC_char: TypeId = 1360;
-pub(super) const t_i16: TypeId = 1361;
-pub(super) const t_P_i16: TypeId = 1362;
-pub(super) const t_P_i8: TypeId = 1363;
-pub(super) const t_P_u16: TypeId = 1364;
-pub(super) const t_P_ncclRedOp_t: TypeId = 1365;
-pub(super) const t_ncclScalarResidence_t: TypeId = 1366;
-pub(super) const t_ncclEncryptionConfig_t: TypeId = 1367;
-pub(super) const t_PC_ncclEncryptionConfig_t: TypeId = 1368;
-pub(super) const t_ncclWaitSignalDesc_t: TypeId = 1369;
-pub(super) const t_P_ncclWaitSignalDesc_t: TypeId = 1370;
-pub(super) const t_nvFatbinResult: TypeId = 1371;
-pub(super) const t_nvFatbinResult_status: TypeId = 1372;
-pub(super) const t_nvFatbinHandle: TypeId = 1373;
-pub(super) const t_P_nvFatbinHandle: TypeId = 1374;
-pub(super) const t_nvJitLinkResult: TypeId = 1375;
-pub(super) const t_nvJitLinkResult_status: TypeId = 1376;
-pub(super) const t_nvJitLinkHandle: TypeId = 1377;
-pub(super) const t_nvJitLinkInputType: TypeId = 1378;
-pub(super) const t_P_nvJitLinkHandle: TypeId = 1379;
-pub(super) const t_nvjpegStatus_t: TypeId = 1380;
-pub(super) const t_nvjpegStatus_t_status: TypeId = 1381;
-pub(super) const t_nvjpegHandle_t: TypeId = 1382;
-pub(super) const t_nvjpegDevAllocator_t: TypeId = 1383;
-pub(super) const t_P_nvjpegDevAllocator_t: TypeId = 1384;
-pub(super) const t_nvjpegBufferDevice_t: TypeId = 1385;
-pub(super) const t_P_nvjpegBufferDevice_t: TypeId = 1386;
-pub(super) const t_nvjpegDevAllocatorV2_t: TypeId = 1387;
-pub(super) const t_P_nvjpegDevAllocatorV2_t: TypeId = 1388;
-pub(super) const t_nvjpegPinnedAllocator_t: TypeId = 1389;
-pub(super) const t_P_nvjpegPinnedAllocator_t: TypeId = 1390;
-pub(super) const t_nvjpegBufferPinned_t: TypeId = 1391;
-pub(super) const t_P_nvjpegBufferPinned_t: TypeId = 1392;
-pub(super) const t_nvjpegPinnedAllocatorV2_t: TypeId = 1393;
-pub(super) const t_P_nvjpegPinnedAllocatorV2_t: TypeId = 1394;
-pub(super) const t_nvjpegBackend_t: TypeId = 1395;
-pub(super) const t_P_nvjpegHandle_t: TypeId = 1396;
-pub(super) const t_nvjpegJpegState_t: TypeId = 1397;
-pub(super) const t_nvjpegOutputFormat_t: TypeId = 1398;
-pub(super) const t_A4_P_u8: TypeId = 1399;
-pub(super) const t_A4_u64: TypeId = 1400;
-pub(super) const t_nvjpegImage_t: TypeId = 1401;
-pub(super) const t_P_nvjpegImage_t: TypeId = 1402;
-pub(super) const t_P_PC_u8: TypeId = 1403;
-pub(super) const t_nvjpegDecodeParams_t: TypeId = 1404;
-pub(super) const t_P_nvjpegDecodeParams_t: TypeId = 1405;
-pub(super) const t_nvjpegChromaSubsampling_t: TypeId = 1406;
-pub(super) const t_nvjpegJpegStream_t: TypeId = 1407;
-pub(super) const t_nvjpegJpegDecoder_t: TypeId = 1408;
-pub(super) const t_nvjpegExifOrientation_t: TypeId = 1409;
-pub(super) const t_nvjpegScaleFactor_t: TypeId = 1410;
-pub(super) const t_P_nvjpegJpegDecoder_t: TypeId = 1411;
-pub(super) const t_P_nvjpegJpegState_t: TypeId = 1412;
-pub(super) const t_nvjpegEncoderState_t: TypeId = 1413;
-pub(super) const t_nvjpegEncoderParams_t: TypeId = 1414;
-pub(super) const t_PC_nvjpegImage_t: TypeId = 1415;
-pub(super) const t_nvjpegInputFormat_t: TypeId = 1416;
-pub(super) const t_P_nvjpegEncoderParams_t: TypeId = 1417;
-pub(super) const t_nvjpegJpegEncoding_t: TypeId = 1418;
-pub(super) const t_P_nvjpegEncoderState_t: TypeId = 1419;
-pub(super) const t_nvjpegEncBackend_t: TypeId = 1420;
-pub(super) const t_P_nvjpegChromaSubsampling_t: TypeId = 1421;
-pub(super) const t_P_nvjpegJpegStream_t: TypeId = 1422;
-pub(super) const t_P_nvjpegExifOrientation_t: TypeId = 1423;
-pub(super) const t_P_nvjpegJpegEncoding_t: TypeId = 1424;
-pub(super) const t_nvmlReturn_t: TypeId = 1425;
-pub(super) const t_nvmlReturn_t_status: TypeId = 1426;
-pub(super) const t_nvmlComputeInstance_t: TypeId = 1427;
-pub(super) const t_nvmlDevice_t: TypeId = 1428;
-pub(super) const t_nvmlGpuInstance_t: TypeId = 1429;
-pub(super) const t_nvmlComputeInstancePlacement_t: TypeId = 1430;
-pub(super) const t_nvmlComputeInstanceInfo_t: TypeId = 1431;
-pub(super) const t_P_nvmlComputeInstanceInfo_t: TypeId = 1432;
-pub(super) const t_nvmlEccCounterType_t: TypeId = 1433;
-pub(super) const t_nvmlValueType_t: TypeId = 1434;
-pub(super) const t_nvmlValue_t: TypeId = 1435;
-pub(super) const t_nvmlFieldValue_t: TypeId = 1436;
-pub(super) const t_P_nvmlFieldValue_t: TypeId = 1437;
-pub(super) const t_P_nvmlGpuInstance_t: TypeId = 1438;
-pub(super) const t_nvmlGpuInstancePlacement_t: TypeId = 1439;
-pub(super) const t_PC_nvmlGpuInstancePlacement_t: TypeId = 1440;
-pub(super) const t_A32_char: TypeId = 1441;
-pub(super) const t_nvmlPciInfo_t: TypeId = 1442;
-pub(super) const t_P_nvmlPciInfo_t: TypeId = 1443;
-pub(super) const t_nvmlEnableState_t: TypeId = 1444;
-pub(super) const t_nvmlRestrictedAPI_t: TypeId = 1445;
-pub(super) const t_P_nvmlEnableState_t: TypeId = 1446;
-pub(super) const t_A5_u32: TypeId = 1447;
-pub(super) const t_nvmlAccountingStats_t: TypeId = 1448;
-pub(super) const t_P_nvmlAccountingStats_t: TypeId = 1449;
-pub(super) const t_nvmlAccountingStats_v2_t: TypeId = 1450;
-pub(super) const t_P_nvmlAccountingStats_v2_t: TypeId = 1451;
-pub(super) const t_nvmlAdaptiveTgpModeInfo_v1_t: TypeId = 1452;
-pub(super) const t_P_nvmlAdaptiveTgpModeInfo_v1_t: TypeId = 1453;
-pub(super) const t_nvmlDeviceAddressingMode_t: TypeId = 1454;
-pub(super) const t_P_nvmlDeviceAddressingMode_t: TypeId = 1455;
-pub(super) const t_nvmlClockType_t: TypeId = 1456;
-pub(super) const t_nvmlDeviceAttributes_t: TypeId = 1457;
-pub(super) const t_P_nvmlDeviceAttributes_t: TypeId = 1458;
-pub(super) const t_nvmlBAR1Memory_t: TypeId = 1459;
-pub(super) const t_P_nvmlBAR1Memory_t: TypeId = 1460;
-pub(super) const t_nvmlBBXTimeData_v1_t: TypeId = 1461;
-pub(super) const t_P_nvmlBBXTimeData_v1_t: TypeId = 1462;
-pub(super) const t_nvmlEccBankRemapperHistogram_v1_t: TypeId = 1463;
-pub(super) const t_nvmlEccBankRemapperStatus_v1_t: TypeId = 1464;
-pub(super) const t_P_nvmlEccBankRemapperStatus_v1_t: TypeId = 1465;
-pub(super) const t_nvmlBrandType_t: TypeId = 1466;
-pub(super) const t_P_nvmlBrandType_t: TypeId = 1467;
-pub(super) const t_nvmlBridgeChipType_t: TypeId = 1468;
-pub(super) const t_nvmlBridgeChipInfo_t: TypeId = 1469;
-pub(super) const t_A128_nvmlBridgeChipInfo_t: TypeId = 1470;
-pub(super) const t_nvmlBridgeChipHierarchy_t: TypeId = 1471;
-pub(super) const t_P_nvmlBridgeChipHierarchy_t: TypeId = 1472;
-pub(super) const t_nvmlC2cModeInfo_v1_t: TypeId = 1473;
-pub(super) const t_P_nvmlC2cModeInfo_v1_t: TypeId = 1474;
-pub(super) const t_nvmlDeviceCapabilities_t: TypeId = 1475;
-pub(super) const t_P_nvmlDeviceCapabilities_t: TypeId = 1476;
-pub(super) const t_nvmlClkMonFaultInfo_t: TypeId = 1477;
-pub(super) const t_A32_nvmlClkMonFaultInfo_t: TypeId = 1478;
-pub(super) const t_nvmlClkMonStatus_t: TypeId = 1479;
-pub(super) const t_P_nvmlClkMonStatus_t: TypeId = 1480;
-pub(super) const t_nvmlClockId_t: TypeId = 1481;
-pub(super) const t_nvmlPstates_t: TypeId = 1482;
-pub(super) const t_nvmlClockOffset_t: TypeId = 1483;
-pub(super) const t_P_nvmlClockOffset_t: TypeId = 1484;
-pub(super) const t_nvmlComputeMode_t: TypeId = 1485;
-pub(super) const t_P_nvmlComputeMode_t: TypeId = 1486;
-pub(super) const t_nvmlProcessInfo_v1_t: TypeId = 1487;
-pub(super) const t_P_nvmlProcessInfo_v1_t: TypeId = 1488;
-pub(super) const t_nvmlProcessInfo_t: TypeId = 1489;
-pub(super) const t_P_nvmlProcessInfo_t: TypeId = 1490;
-pub(super) const t_A32_u8: TypeId = 1491;
-pub(super) const t_A8192_u8: TypeId = 1492;
-pub(super) const t_A4096_u8: TypeId = 1493;
-pub(super) const t_nvmlConfComputeGpuAttestationReport_t: TypeId = 1494;
-pub(super) const t_P_nvmlConfComputeGpuAttestationReport_t: TypeId = 1495;
-pub(super) const t_A5120_u8: TypeId = 1496;
-pub(super) const t_nvmlConfComputeGpuCertificate_t: TypeId = 1497;
-pub(super) const t_P_nvmlConfComputeGpuCertificate_t: TypeId = 1498;
-pub(super) const t_nvmlConfComputeMemSizeInfo_t: TypeId = 1499;
-pub(super) const t_P_nvmlConfComputeMemSizeInfo_t: TypeId = 1500;
-pub(super) const t_nvmlMemory_t: TypeId = 1501;
-pub(super) const t_P_nvmlMemory_t: TypeId = 1502;
-pub(super) const t_nvmlCoolerControl_t: TypeId = 1503;
-pub(super) const t_nvmlCoolerTarget_t_in4: TypeId = 1504;
-pub(super) const t_nvmlCoolerInfo_t: TypeId = 1505;
-pub(super) const t_P_nvmlCoolerInfo_t: TypeId = 1506;
-pub(super) const t_A2048_char: TypeId = 1507;
-pub(super) const t_nvmlDeviceCurrentClockFreqs_t: TypeId = 1508;
-pub(super) const t_P_nvmlDeviceCurrentClockFreqs_t: TypeId = 1509;
-pub(super) const t_nvmlMemoryErrorType_t: TypeId = 1510;
-pub(super) const t_nvmlEccErrorCounts_t: TypeId = 1511;
-pub(super) const t_P_nvmlEccErrorCounts_t: TypeId = 1512;
-pub(super) const t_P_nvmlDevice_t: TypeId = 1513;
-pub(super) const t_nvmlDramEncryptionInfo_t: TypeId = 1514;
-pub(super) const t_P_nvmlDramEncryptionInfo_t: TypeId = 1515;
-pub(super) const t_nvmlDriverModel_t: TypeId = 1516;
-pub(super) const t_P_nvmlDriverModel_t: TypeId = 1517;
-pub(super) const t_nvmlGpuDynamicPstatesInfo_t_utilization: TypeId = 1518;
-pub(super) const t_A8_nvmlGpuDynamicPstatesInfo_t_utilization: TypeId = 1519;
-pub(super) const t_nvmlGpuDynamicPstatesInfo_t: TypeId = 1520;
-pub(super) const t_P_nvmlGpuDynamicPstatesInfo_t: TypeId = 1521;
-pub(super) const t_nvmlEncoderType_t: TypeId = 1522;
-pub(super) const t_nvmlEncoderSessionInfo_t: TypeId = 1523;
-pub(super) const t_P_nvmlEncoderSessionInfo_t: TypeId = 1524;
-pub(super) const t_nvmlFBCSessionType_t: TypeId = 1525;
-pub(super) const t_nvmlFBCSessionInfo_t: TypeId = 1526;
-pub(super) const t_P_nvmlFBCSessionInfo_t: TypeId = 1527;
-pub(super) const t_nvmlFBCStats_t: TypeId = 1528;
-pub(super) const t_P_nvmlFBCStats_t: TypeId = 1529;
-pub(super) const t_nvmlFanSpeedInfo_t: TypeId = 1530;
-pub(super) const t_P_nvmlFanSpeedInfo_t: TypeId = 1531;
-pub(super) const t_A16_u8: TypeId = 1532;
-pub(super) const t_nvmlGpuFabricInfo_t: TypeId = 1533;
-pub(super) const t_P_nvmlGpuFabricInfo_t: TypeId = 1534;
-pub(super) const t_nvmlGpuFabricInfoV_t: TypeId = 1535;
-pub(super) const t_P_nvmlGpuFabricInfoV_t: TypeId = 1536;
-pub(super) const t_nvmlGpuFabricClique_v1_t: TypeId = 1537;
-pub(super) const t_A64_nvmlGpuFabricClique_v1_t: TypeId = 1538;
-pub(super) const t_nvmlGpuFabricInfo_v4_t: TypeId = 1539;
-pub(super) const t_P_nvmlGpuFabricInfo_v4_t: TypeId = 1540;
-pub(super) const t_P_nvmlGpuInstancePlacement_t: TypeId = 1541;
-pub(super) const t_nvmlGpuInstanceProfileInfo_t: TypeId = 1542;
-pub(super) const t_P_nvmlGpuInstanceProfileInfo_t: TypeId = 1543;
-pub(super) const t_A96_char: TypeId = 1544;
-pub(super) const t_nvmlGpuInstanceProfileInfo_v2_t: TypeId = 1545;
-pub(super) const t_P_nvmlGpuInstanceProfileInfo_v2_t: TypeId = 1546;
-pub(super) const t_nvmlGpuOperationMode_t: TypeId = 1547;
-pub(super) const t_P_nvmlGpuOperationMode_t: TypeId = 1548;
-pub(super) const t_nvmlGpuUptime_v1_t: TypeId = 1549;
-pub(super) const t_P_nvmlGpuUptime_v1_t: TypeId = 1550;
-pub(super) const t_nvmlGridLicenseFeatureCode_t: TypeId = 1551;
-pub(super) const t_nvmlGridLicenseExpiry_t: TypeId = 1552;
-pub(super) const t_nvmlGridLicensableFeature_t: TypeId = 1553;
-pub(super) const t_A3_nvmlGridLicensableFeature_t: TypeId = 1554;
-pub(super) const t_nvmlGridLicensableFeatures_t: TypeId = 1555;
-pub(super) const t_P_nvmlGridLicensableFeatures_t: TypeId = 1556;
-pub(super) const t_A41_char: TypeId = 1557;
-pub(super) const t_nvmlUUIDValue_t: TypeId = 1558;
-pub(super) const t_nvmlUUID_t: TypeId = 1559;
-pub(super) const t_PC_nvmlUUID_t: TypeId = 1560;
-pub(super) const t_nvmlHostVgpuMode_t: TypeId = 1561;
-pub(super) const t_P_nvmlHostVgpuMode_t: TypeId = 1562;
-pub(super) const t_nvmlHostname_v1_t: TypeId = 1563;
-pub(super) const t_P_nvmlHostname_v1_t: TypeId = 1564;
-pub(super) const t_nvmlInforomObject_t: TypeId = 1565;
-pub(super) const t_nvmlMarginTemperature_t: TypeId = 1566;
-pub(super) const t_P_nvmlMarginTemperature_t: TypeId = 1567;
-pub(super) const t_nvmlMemoryLocation_t: TypeId = 1568;
-pub(super) const t_nvmlMemory_v2_t: TypeId = 1569;
-pub(super) const t_P_nvmlMemory_v2_t: TypeId = 1570;
-pub(super) const t_nvmlGetMemoryLimits_v1_t: TypeId = 1571;
-pub(super) const t_P_nvmlGetMemoryLimits_v1_t: TypeId = 1572;
-pub(super) const t_nvmlNvLinkCapability_t: TypeId = 1573;
-pub(super) const t_nvmlNvLinkErrorCounter_t: TypeId = 1574;
-pub(super) const t_nvmlNvlinkFirmwareVersion_t: TypeId = 1575;
-pub(super) const t_A100_nvmlNvlinkFirmwareVersion_t: TypeId = 1576;
-pub(super) const t_nvmlNvlinkFirmwareInfo_t: TypeId = 1577;
-pub(super) const t_nvmlNvLinkInfo_t: TypeId = 1578;
-pub(super) const t_P_nvmlNvLinkInfo_t: TypeId = 1579;
-pub(super) const t_nvmlNvLinkInfo_v3_t: TypeId = 1580;
-pub(super) const t_P_nvmlNvLinkInfo_v3_t: TypeId = 1581;
-pub(super) const t_nvmlIntNvLinkDeviceType_t: TypeId = 1582;
-pub(super) const t_P_nvmlIntNvLinkDeviceType_t: TypeId = 1583;
-pub(super) const t_nvmlNvlinkTelemetrySample_v1_t: TypeId = 1584;
-pub(super) const t_P_nvmlNvlinkTelemetrySample_v1_t: TypeId = 1585;
-pub(super) const t_nvmlNvlinkTelemetrySamples_v1_t: TypeId = 1586;
-pub(super) const t_P_nvmlNvlinkTelemetrySamples_v1_t: TypeId = 1587;
-pub(super) const t_nvmlNvLinkUtilizationCountUnits_t: TypeId = 1588;
-pub(super) const t_nvmlNvLinkUtilizationCountPktTypes_t_in4: TypeId = 1589;
-pub(super) const t_nvmlNvLinkUtilizationControl_t: TypeId = 1590;
-pub(super) const t_P_nvmlNvLinkUtilizationControl_t: TypeId = 1591;
-pub(super) const t_nvmlNvlinkGetBwMode_t: TypeId = 1592;
-pub(super) const t_P_nvmlNvlinkGetBwMode_t: TypeId = 1593;
-pub(super) const t_A256_u8: TypeId = 1594;
-pub(super) const t_nvmlNvlinkNvlePrivateInfo_v1_t: TypeId = 1595;
-pub(super) const t_P_nvmlNvlinkNvlePrivateInfo_v1_t: TypeId = 1596;
-pub(super) const t_A4096_u32: TypeId = 1597;
-pub(super) const t_nvmlNvlinkGetRemapTableInfo_v1_t: TypeId = 1598;
-pub(super) const t_P_nvmlNvlinkGetRemapTableInfo_v1_t: TypeId = 1599;
-pub(super) const t_A23_u8: TypeId = 1600;
-pub(super) const t_nvmlNvlinkSupportedBwModes_t: TypeId = 1601;
-pub(super) const t_P_nvmlNvlinkSupportedBwModes_t: TypeId = 1602;
-pub(super) const t_nvmlGpuP2PCapsIndex_t: TypeId = 1603;
-pub(super) const t_nvmlGpuP2PStatus_t: TypeId = 1604;
-pub(super) const t_P_nvmlGpuP2PStatus_t: TypeId = 1605;
-pub(super) const t_nvmlPciInfoExt_t: TypeId = 1606;
-pub(super) const t_P_nvmlPciInfoExt_t: TypeId = 1607;
-pub(super) const t_nvmlPcieUtilCounter_t: TypeId = 1608;
-pub(super) const t_nvmlPdi_t: TypeId = 1609;
-pub(super) const t_P_nvmlPdi_t: TypeId = 1610;
-pub(super) const t_nvmlDevicePerfModes_t: TypeId = 1611;
-pub(super) const t_P_nvmlDevicePerfModes_t: TypeId = 1612;
-pub(super) const t_P_nvmlPstates_t: TypeId = 1613;
-pub(super) const t_nvmlPlatformInfo_t: TypeId = 1614;
-pub(super) const t_P_nvmlPlatformInfo_t: TypeId = 1615;
-pub(super) const t_nvmlDevicePowerMizerModes_v1_t: TypeId = 1616;
-pub(super) const t_P_nvmlDevicePowerMizerModes_v1_t: TypeId = 1617;
-pub(super) const t_nvmlProcessUtilizationSample_t: TypeId = 1618;
-pub(super) const t_P_nvmlProcessUtilizationSample_t: TypeId = 1619;
-pub(super) const t_nvmlProcessUtilizationInfo_v1_t: TypeId = 1620;
-pub(super) const t_P_nvmlProcessUtilizationInfo_v1_t: TypeId = 1621;
-pub(super) const t_nvmlProcessesUtilizationInfo_t: TypeId = 1622;
-pub(super) const t_P_nvmlProcessesUtilizationInfo_t: TypeId = 1623;
-pub(super) const t_nvmlRemappedRowsInfo_v2_t: TypeId = 1624;
-pub(super) const t_P_nvmlRemappedRowsInfo_v2_t: TypeId = 1625;
-pub(super) const t_nvmlRepairStatus_t: TypeId = 1626;
-pub(super) const t_P_nvmlRepairStatus_t: TypeId = 1627;
-pub(super) const t_nvmlPageRetirementCause_t: TypeId = 1628;
-pub(super) const t_nvmlRowRemapperHistogramValues_t: TypeId = 1629;
-pub(super) const t_P_nvmlRowRemapperHistogramValues_t: TypeId = 1630;
-pub(super) const t_nvmlProcessDetail_v1_t: TypeId = 1631;
-pub(super) const t_P_nvmlProcessDetail_v1_t: TypeId = 1632;
-pub(super) const t_nvmlProcessDetailList_t: TypeId = 1633;
-pub(super) const t_P_nvmlProcessDetailList_t: TypeId = 1634;
-pub(super) const t_nvmlSamplingType_t: TypeId = 1635;
-pub(super) const t_P_nvmlValueType_t: TypeId = 1636;
-pub(super) const t_nvmlSample_t: TypeId = 1637;
-pub(super) const t_P_nvmlSample_t: TypeId = 1638;
-pub(super) const t_nvmlEccSramErrorStatus_t: TypeId = 1639;
-pub(super) const t_P_nvmlEccSramErrorStatus_t: TypeId = 1640;
-pub(super) const t_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t: TypeId = 1641;
-pub(super) const t_P_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t: TypeId = 1642;
-pub(super) const t_nvmlEccSramUniqueUncorrectedErrorCounts_t: TypeId = 1643;
-pub(super) const t_P_nvmlEccSramUniqueUncorrectedErrorCounts_t: TypeId = 1644;
-pub(super) const t_nvmlTemperatureSensors_t: TypeId = 1645;
-pub(super) const t_nvmlTemperatureThresholds_t: TypeId = 1646;
-pub(super) const t_nvmlTemperature_t: TypeId = 1647;
-pub(super) const t_P_nvmlTemperature_t: TypeId = 1648;
-pub(super) const t_nvmlThermalController_t: TypeId = 1649;
-pub(super) const t_nvmlThermalTarget_t: TypeId = 1650;
-pub(super) const t_nvmlGpuThermalSettings_t_sensor: TypeId = 1651;
-pub(super) const t_A3_nvmlGpuThermalSettings_t_sensor: TypeId = 1652;
-pub(super) const t_nvmlGpuThermalSettings_t: TypeId = 1653;
-pub(super) const t_P_nvmlGpuThermalSettings_t: TypeId = 1654;
-pub(super) const t_nvmlGpuTopologyLevel_t: TypeId = 1655;
-pub(super) const t_P_nvmlGpuTopologyLevel_t: TypeId = 1656;
-pub(super) const t_nvmlUnrepairableMemoryStatus_v1_t: TypeId = 1657;
-pub(super) const t_P_nvmlUnrepairableMemoryStatus_v1_t: TypeId = 1658;
-pub(super) const t_nvmlUtilization_t: TypeId = 1659;
-pub(super) const t_P_nvmlUtilization_t: TypeId = 1660;
-pub(super) const t_nvmlDeviceVgpuCapability_t: TypeId = 1661;
-pub(super) const t_nvmlVgpuHeterogeneousMode_t: TypeId = 1662;
-pub(super) const t_P_nvmlVgpuHeterogeneousMode_t: TypeId = 1663;
-pub(super) const t_nvmlVgpuInstanceUtilizationInfo_v1_t: TypeId = 1664;
-pub(super) const t_P_nvmlVgpuInstanceUtilizationInfo_v1_t: TypeId = 1665;
-pub(super) const t_nvmlVgpuInstancesUtilizationInfo_t: TypeId = 1666;
-pub(super) const t_P_nvmlVgpuInstancesUtilizationInfo_t: TypeId = 1667;
-pub(super) const t_A80_char: TypeId = 1668;
-pub(super) const t_nvmlVgpuVersion_t: TypeId = 1669;
-pub(super) const t_nvmlVgpuPgpuMetadata_t: TypeId = 1670;
-pub(super) const t_P_nvmlVgpuPgpuMetadata_t: TypeId = 1671;
-pub(super) const t_nvmlVgpuProcessUtilizationSample_t: TypeId = 1672;
-pub(super) const t_P_nvmlVgpuProcessUtilizationSample_t: TypeId = 1673;
-pub(super) const t_nvmlVgpuProcessUtilizationInfo_v1_t: TypeId = 1674;
-pub(super) const t_P_nvmlVgpuProcessUtilizationInfo_v1_t: TypeId = 1675;
-pub(super) const t_nvmlVgpuProcessesUtilizationInfo_t: TypeId = 1676;
-pub(super) const t_P_nvmlVgpuProcessesUtilizationInfo_t: TypeId = 1677;
-pub(super) const t_A3_u32: TypeId = 1678;
-pub(super) const t_nvmlVgpuSchedulerCapabilities_t: TypeId = 1679;
-pub(super) const t_P_nvmlVgpuSchedulerCapabilities_t: TypeId = 1680;
-pub(super) const t_nvmlVgpuSchedulerParams_t_vgpuSchedDataWithARR: TypeId = 1681;
-pub(super) const t_nvmlVgpuSchedulerParams_t_vgpuSchedData: TypeId = 1682;
-pub(super) const t_nvmlVgpuSchedulerParams_t: TypeId = 1683;
-pub(super) const t_nvmlVgpuSchedulerLogEntry_t: TypeId = 1684;
-pub(super) const t_A200_nvmlVgpuSchedulerLogEntry_t: TypeId = 1685;
-pub(super) const t_nvmlVgpuSchedulerLog_t: TypeId = 1686;
-pub(super) const t_P_nvmlVgpuSchedulerLog_t: TypeId = 1687;
-pub(super) const t_nvmlVgpuSchedulerLogEntry_v2_t: TypeId = 1688;
-pub(super) const t_A200_nvmlVgpuSchedulerLogEntry_v2_t: TypeId = 1689;
-pub(super) const t_nvmlVgpuSchedulerLogInfo_v2_t: TypeId = 1690;
-pub(super) const t_P_nvmlVgpuSchedulerLogInfo_v2_t: TypeId = 1691;
-pub(super) const t_nvmlVgpuSchedulerGetState_t: TypeId = 1692;
-pub(super) const t_P_nvmlVgpuSchedulerGetState_t: TypeId = 1693;
-pub(super) const t_nvmlVgpuSchedulerStateInfo_v2_t: TypeId = 1694;
-pub(super) const t_P_nvmlVgpuSchedulerStateInfo_v2_t: TypeId = 1695;
-pub(super) const t_nvmlVgpuPlacementList_t: TypeId = 1696;
-pub(super) const t_P_nvmlVgpuPlacementList_t: TypeId = 1697;
-pub(super) const t_nvmlVgpuInstanceUtilizationSample_t: TypeId = 1698;
-pub(super) const t_P_nvmlVgpuInstanceUtilizationSample_t: TypeId = 1699;
-pub(super) const t_nvmlPerfPolicyType_t: TypeId = 1700;
-pub(super) const t_nvmlViolationTime_t: TypeId = 1701;
-pub(super) const t_P_nvmlViolationTime_t: TypeId = 1702;
-pub(super) const t_nvmlGpuVirtualizationMode_t: TypeId = 1703;
-pub(super) const t_P_nvmlGpuVirtualizationMode_t: TypeId = 1704;
-pub(super) const t_nvmlNvlinkLockRemapTable_v1_t: TypeId = 1705;
-pub(super) const t_P_nvmlNvlinkLockRemapTable_v1_t: TypeId = 1706;
-pub(super) const t_nvmlRailMetrics_t: TypeId = 1707;
-pub(super) const t_A2_nvmlRailMetrics_t: TypeId = 1708;
-pub(super) const t_nvmlCoreRailMetrics_t: TypeId = 1709;
-pub(super) const t_nvmlPmgrPwrTuple_t: TypeId = 1710;
-pub(super) const t_nvmlPwrModelMetricsDlppm1xPerf_t: TypeId = 1711;
-pub(super) const t_nvmlPwrModelMetricsDlppm1x_t: TypeId = 1712;
-pub(super) const t_A8_nvmlPwrModelMetricsDlppm1x_t: TypeId = 1713;
-pub(super) const t_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t: TypeId = 1714;
-pub(super) const t_A3_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t: TypeId = 1715;
-pub(super) const t_nvmlObservedMetrics_t: TypeId = 1716;
-pub(super) const t_nvmlPerfMetricsDlppc2xSample_t: TypeId = 1717;
-pub(super) const t_nvmlPwrModelMetricsSamplePfpp1x_t: TypeId = 1718;
-pub(super) const t_A32_nvmlPwrModelMetricsSamplePfpp1x_t: TypeId = 1719;
-pub(super) const t_nvmlPwrModelOperatingPointPfpp1x_t: TypeId = 1720;
-pub(super) const t_nvmlPwrModelMetricsPfpp1x_t: TypeId = 1721;
-pub(super) const t_nvmlPerfMetricsPfpp1xSample_t: TypeId = 1722;
-pub(super) const t_nvmlPerfMetricControllerSample_t_data: TypeId = 1723;
-pub(super) const t_nvmlPerfMetricControllerSample_t: TypeId = 1724;
-pub(super) const t_A4_nvmlPerfMetricControllerSample_t: TypeId = 1725;
-pub(super) const t_nvmlPerfMetricsSample_t: TypeId = 1726;
-pub(super) const t_A13_nvmlPerfMetricsSample_t: TypeId = 1727;
-pub(super) const t_nvmlPerfMetricsSamples_v1_t: TypeId = 1728;
-pub(super) const t_P_nvmlPerfMetricsSamples_v1_t: TypeId = 1729;
-pub(super) const t_nvmlPowerSmoothingProfile_t: TypeId = 1730;
-pub(super) const t_P_nvmlPowerSmoothingProfile_t: TypeId = 1731;
-pub(super) const t_nvmlPowerSmoothingState_t: TypeId = 1732;
-pub(super) const t_P_nvmlPowerSmoothingState_t: TypeId = 1733;
-pub(super) const t_nvmlPRMCounterInput_v1_t: TypeId = 1734;
-pub(super) const t_nvmlPRMCounterValue_v1_t: TypeId = 1735;
-pub(super) const t_nvmlPRMCounter_v1_t: TypeId = 1736;
-pub(super) const t_P_nvmlPRMCounter_v1_t: TypeId = 1737;
-pub(super) const t_nvmlPRMCounterList_v1_t: TypeId = 1738;
-pub(super) const t_P_nvmlPRMCounterList_v1_t: TypeId = 1739;
-pub(super) const t_A496_u8: TypeId = 1740;
-pub(super) const t_nvmlPRMTLV_v1_t__1: TypeId = 1741;
-pub(super) const t_nvmlPRMTLV_v1_t: TypeId = 1742;
-pub(super) const t_P_nvmlPRMTLV_v1_t: TypeId = 1743;
-pub(super) const t_nvmlEventSet_t: TypeId = 1744;
-pub(super) const t_nvmlDetachGpuState_t: TypeId = 1745;
-pub(super) const t_nvmlPcieLinkState_t: TypeId = 1746;
-pub(super) const t_PC_nvmlDramEncryptionInfo_t: TypeId = 1747;
-pub(super) const t_nvmlSetMemoryLimits_v1_t: TypeId = 1748;
-pub(super) const t_P_nvmlSetMemoryLimits_v1_t: TypeId = 1749;
-pub(super) const t_P_nvmlReturn_t: TypeId = 1750;
-pub(super) const t_nvmlNvLinkPowerThres_t: TypeId = 1751;
-pub(super) const t_P_nvmlNvLinkPowerThres_t: TypeId = 1752;
-pub(super) const t_nvmlNvlinkSetBwMode_t: TypeId = 1753;
-pub(super) const t_P_nvmlNvlinkSetBwMode_t: TypeId = 1754;
-pub(super) const t_nvmlNvlinkSetBwModeAsync_v1_t: TypeId = 1755;
-pub(super) const t_P_nvmlNvlinkSetBwModeAsync_v1_t: TypeId = 1756;
-pub(super) const t_nvmlNvlinkSetNvleReady_v1_t: TypeId = 1757;
-pub(super) const t_P_nvmlNvlinkSetNvleReady_v1_t: TypeId = 1758;
-pub(super) const t_nvmlPowerValue_v2_t: TypeId = 1759;
-pub(super) const t_P_nvmlPowerValue_v2_t: TypeId = 1760;
-pub(super) const t_nvmlRusdSettings_v1_t: TypeId = 1761;
-pub(super) const t_P_nvmlRusdSettings_v1_t: TypeId = 1762;
-pub(super) const t_PC_nvmlVgpuHeterogeneousMode_t: TypeId = 1763;
-pub(super) const t_nvmlVgpuSchedulerSetParams_t_vgpuSchedDataWithARR: TypeId = 1764;
-pub(super) const t_nvmlVgpuSchedulerSetParams_t_vgpuSchedData: TypeId = 1765;
-pub(super) const t_nvmlVgpuSchedulerSetParams_t: TypeId = 1766;
-pub(super) const t_nvmlVgpuSchedulerSetState_t: TypeId = 1767;
-pub(super) const t_P_nvmlVgpuSchedulerSetState_t: TypeId = 1768;
-pub(super) const t_nvmlVgpuSchedulerState_v2_t: TypeId = 1769;
-pub(super) const t_P_nvmlVgpuSchedulerState_v2_t: TypeId = 1770;
-pub(super) const t_nvmlNvlinkSetupNvleEncryptionKey_v1_t: TypeId = 1771;
-pub(super) const t_P_nvmlNvlinkSetupNvleEncryptionKey_v1_t: TypeId = 1772;
-pub(super) const t_A8_u32: TypeId = 1773;
-pub(super) const t_nvmlMask255_t: TypeId = 1774;
-pub(super) const t_nvmlWorkloadPowerProfileRequestedProfiles_t: TypeId = 1775;
-pub(super) const t_P_nvmlWorkloadPowerProfileRequestedProfiles_t: TypeId = 1776;
-pub(super) const t_nvmlWorkloadPowerProfileCurrentProfiles_t: TypeId = 1777;
-pub(super) const t_P_nvmlWorkloadPowerProfileCurrentProfiles_t: TypeId = 1778;
-pub(super) const t_nvmlWorkloadPowerProfileInfo_t: TypeId = 1779;
-pub(super) const t_A255_nvmlWorkloadPowerProfileInfo_t: TypeId = 1780;
-pub(super) const t_nvmlWorkloadPowerProfileProfilesInfo_t: TypeId = 1781;
-pub(super) const t_P_nvmlWorkloadPowerProfileProfilesInfo_t: TypeId = 1782;
-pub(super) const t_nvmlPowerProfileOperation_t: TypeId = 1783;
-pub(super) const t_nvmlWorkloadPowerProfileUpdateProfiles_v1_t: TypeId = 1784;
-pub(super) const t_P_nvmlWorkloadPowerProfileUpdateProfiles_v1_t: TypeId = 1785;
-pub(super) const t_P_nvmlEventSet_t: TypeId = 1786;
-pub(super) const t_nvmlEventSetGetContextCount_v1_t: TypeId = 1787;
-pub(super) const t_P_nvmlEventSetGetContextCount_v1_t: TypeId = 1788;
-pub(super) const t_nvmlEventSetGetContextData_v1_t: TypeId = 1789;
-pub(super) const t_P_nvmlEventSetGetContextData_v1_t: TypeId = 1790;
-pub(super) const t_nvmlEventSetGetContextInfo_v1_t: TypeId = 1791;
-pub(super) const t_P_nvmlEventSetGetContextInfo_v1_t: TypeId = 1792;
-pub(super) const t_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t: TypeId = 1793;
-pub(super) const t_P_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t: TypeId = 1794;
-pub(super) const t_nvmlGpuOperationalEventConfig_v1_t: TypeId = 1795;
-pub(super) const t_PC_nvmlGpuOperationalEventConfig_v1_t: TypeId = 1796;
-pub(super) const t_nvmlEventData_t: TypeId = 1797;
-pub(super) const t_P_nvmlEventData_t: TypeId = 1798;
-pub(super) const t_nvmlEventSetWait_v3_t: TypeId = 1799;
-pub(super) const t_P_nvmlEventSetWait_v3_t: TypeId = 1800;
-pub(super) const t_nvmlExcludedDeviceInfo_t: TypeId = 1801;
-pub(super) const t_P_nvmlExcludedDeviceInfo_t: TypeId = 1802;
-pub(super) const t_nvmlVgpuGuestInfoState_t: TypeId = 1803;
-pub(super) const t_A6_u32: TypeId = 1804;
-pub(super) const t_nvmlVgpuMetadata_t: TypeId = 1805;
-pub(super) const t_P_nvmlVgpuMetadata_t: TypeId = 1806;
-pub(super) const t_nvmlVgpuVmCompatibility_t_in4: TypeId = 1807;
-pub(super) const t_nvmlVgpuPgpuCompatibilityLimitCode_t_in4: TypeId = 1808;
-pub(super) const t_nvmlVgpuPgpuCompatibility_t: TypeId = 1809;
-pub(super) const t_P_nvmlVgpuPgpuCompatibility_t: TypeId = 1810;
-pub(super) const t_nvmlVgpuDriverCapability_t: TypeId = 1811;
-pub(super) const t_P_nvmlVgpuVersion_t: TypeId = 1812;
-pub(super) const t_nvmlGpmSample_t: TypeId = 1813;
-pub(super) const t_nvmlGpmMetric_t_metricInfo: TypeId = 1814;
-pub(super) const t_nvmlGpmMetric_t: TypeId = 1815;
-pub(super) const t_A477_nvmlGpmMetric_t: TypeId = 1816;
-pub(super) const t_nvmlGpmMetricsGet_t: TypeId = 1817;
-pub(super) const t_P_nvmlGpmMetricsGet_t: TypeId = 1818;
-pub(super) const t_nvmlGpmSupport_t: TypeId = 1819;
-pub(super) const t_P_nvmlGpmSupport_t: TypeId = 1820;
-pub(super) const t_P_nvmlGpmSample_t: TypeId = 1821;
-pub(super) const t_P_nvmlComputeInstance_t: TypeId = 1822;
-pub(super) const t_PC_nvmlComputeInstancePlacement_t: TypeId = 1823;
-pub(super) const t_nvmlActiveVgpuInstanceInfo_t: TypeId = 1824;
-pub(super) const t_P_nvmlActiveVgpuInstanceInfo_t: TypeId = 1825;
-pub(super) const t_P_nvmlComputeInstancePlacement_t: TypeId = 1826;
-pub(super) const t_nvmlComputeInstanceProfileInfo_t: TypeId = 1827;
-pub(super) const t_P_nvmlComputeInstanceProfileInfo_t: TypeId = 1828;
-pub(super) const t_nvmlComputeInstanceProfileInfo_v2_t: TypeId = 1829;
-pub(super) const t_P_nvmlComputeInstanceProfileInfo_v2_t: TypeId = 1830;
-pub(super) const t_nvmlVgpuTypeIdInfo_t: TypeId = 1831;
-pub(super) const t_P_nvmlVgpuTypeIdInfo_t: TypeId = 1832;
-pub(super) const t_nvmlGpuInstanceInfo_t: TypeId = 1833;
-pub(super) const t_P_nvmlGpuInstanceInfo_t: TypeId = 1834;
-pub(super) const t_nvmlVgpuSchedulerLogInfo_t: TypeId = 1835;
-pub(super) const t_P_nvmlVgpuSchedulerLogInfo_t: TypeId = 1836;
-pub(super) const t_nvmlVgpuSchedulerStateInfo_t: TypeId = 1837;
-pub(super) const t_P_nvmlVgpuSchedulerStateInfo_t: TypeId = 1838;
-pub(super) const t_nvmlVgpuCreatablePlacementInfo_t: TypeId = 1839;
-pub(super) const t_P_nvmlVgpuCreatablePlacementInfo_t: TypeId = 1840;
-pub(super) const t_nvmlVgpuSchedulerState_t: TypeId = 1841;
-pub(super) const t_P_nvmlVgpuSchedulerState_t: TypeId = 1842;
-pub(super) const t_nvmlSystemEventSet_t: TypeId = 1843;
-pub(super) const t_nvmlSystemEventSetCreateRequest_t: TypeId = 1844;
-pub(super) const t_P_nvmlSystemEventSetCreateRequest_t: TypeId = 1845;
-pub(super) const t_nvmlSystemEventSetFreeRequest_t: TypeId = 1846;
-pub(super) const t_P_nvmlSystemEventSetFreeRequest_t: TypeId = 1847;
-pub(super) const t_nvmlSystemEventData_v1_t: TypeId = 1848;
-pub(super) const t_P_nvmlSystemEventData_v1_t: TypeId = 1849;
-pub(super) const t_nvmlSystemEventSetWaitRequest_t: TypeId = 1850;
-pub(super) const t_P_nvmlSystemEventSetWaitRequest_t: TypeId = 1851;
-pub(super) const t_nvmlCPERCursor_v1_t: TypeId = 1852;
-pub(super) const t_nvmlGetCPER_v1_t: TypeId = 1853;
-pub(super) const t_P_nvmlGetCPER_v1_t: TypeId = 1854;
-pub(super) const t_nvmlConfComputeSystemCaps_t: TypeId = 1855;
-pub(super) const t_P_nvmlConfComputeSystemCaps_t: TypeId = 1856;
-pub(super) const t_nvmlConfComputeGetKeyRotationThresholdInfo_t: TypeId = 1857;
-pub(super) const t_P_nvmlConfComputeGetKeyRotationThresholdInfo_t: TypeId = 1858;
-pub(super) const t_nvmlSystemConfComputeSettings_t: TypeId = 1859;
-pub(super) const t_P_nvmlSystemConfComputeSettings_t: TypeId = 1860;
-pub(super) const t_nvmlSystemConfComputeSettings_v2_t: TypeId = 1861;
-pub(super) const t_P_nvmlSystemConfComputeSettings_v2_t: TypeId = 1862;
-pub(super) const t_nvmlConfComputeSystemState_t: TypeId = 1863;
-pub(super) const t_P_nvmlConfComputeSystemState_t: TypeId = 1864;
-pub(super) const t_nvmlSystemDriverBranchInfo_t: TypeId = 1865;
-pub(super) const t_P_nvmlSystemDriverBranchInfo_t: TypeId = 1866;
-pub(super) const t_nvmlHwbcEntry_t: TypeId = 1867;
-pub(super) const t_P_nvmlHwbcEntry_t: TypeId = 1868;
-pub(super) const t_nvmlSystemRegisterEventRequest_t: TypeId = 1869;
-pub(super) const t_P_nvmlSystemRegisterEventRequest_t: TypeId = 1870;
-pub(super) const t_nvmlConfComputeSetKeyRotationThresholdInfo_t: TypeId = 1871;
-pub(super) const t_P_nvmlConfComputeSetKeyRotationThresholdInfo_t: TypeId = 1872;
-pub(super) const t_nvmlUnit_t: TypeId = 1873;
-pub(super) const t_nvmlFanState_t: TypeId = 1874;
-pub(super) const t_nvmlUnitFanInfo_t: TypeId = 1875;
-pub(super) const t_A24_nvmlUnitFanInfo_t: TypeId = 1876;
-pub(super) const t_nvmlUnitFanSpeeds_t: TypeId = 1877;
-pub(super) const t_P_nvmlUnitFanSpeeds_t: TypeId = 1878;
-pub(super) const t_P_nvmlUnit_t: TypeId = 1879;
-pub(super) const t_nvmlLedColor_t: TypeId = 1880;
-pub(super) const t_nvmlLedState_t: TypeId = 1881;
-pub(super) const t_P_nvmlLedState_t: TypeId = 1882;
-pub(super) const t_nvmlPSUInfo_t: TypeId = 1883;
-pub(super) const t_P_nvmlPSUInfo_t: TypeId = 1884;
-pub(super) const t_nvmlUnitInfo_t: TypeId = 1885;
-pub(super) const t_P_nvmlUnitInfo_t: TypeId = 1886;
-pub(super) const t_nvmlVgpuLicenseExpiry_t: TypeId = 1887;
-pub(super) const t_nvmlVgpuLicenseInfo_t: TypeId = 1888;
-pub(super) const t_P_nvmlVgpuLicenseInfo_t: TypeId = 1889;
-pub(super) const t_nvmlVgpuPlacementId_t: TypeId = 1890;
-pub(super) const t_P_nvmlVgpuPlacementId_t: TypeId = 1891;
-pub(super) const t_nvmlVgpuRuntimeState_t: TypeId = 1892;
-pub(super) const t_P_nvmlVgpuRuntimeState_t: TypeId = 1893;
-pub(super) const t_nvmlVgpuVmIdType_t: TypeId = 1894;
-pub(super) const t_P_nvmlVgpuVmIdType_t: TypeId = 1895;
-pub(super) const t_nvmlVgpuTypeBar1Info_t: TypeId = 1896;
-pub(super) const t_P_nvmlVgpuTypeBar1Info_t: TypeId = 1897;
-pub(super) const t_nvmlVgpuCapability_t: TypeId = 1898;
-pub(super) const t_nvmlVgpuTypeMaxInstance_t: TypeId = 1899;
-pub(super) const t_P_nvmlVgpuTypeMaxInstance_t: TypeId = 1900;
-pub(super) const t_nvrtcResult: TypeId = 1901;
-pub(super) const t_nvrtcResult_status: TypeId = 1902;
-pub(super) const t_nvrtcProgram: TypeId = 1903;
-pub(super) const t_P_nvrtcProgram: TypeId = 1904;
-pub(super) const t_nvrtcBundledHeadersInfo: TypeId = 1905;
-pub(super) const t_P_nvrtcBundledHeadersInfo: TypeId = 1906;
+pub(super) const t_CUstreamBatchMemOpType: TypeId = 181;
+pub(super) const t_CUstreamMemOpWaitValueParams_st__1: TypeId = 182;
+pub(super) const t_CUstreamMemOpWaitValueParams_st: TypeId = 183;
+pub(super) const t_CUstreamMemOpWriteValueParams_st__1: TypeId = 184;
+pub(super) const t_CUstreamMemOpWriteValueParams_st: TypeId = 185;
+pub(super) const t_CUstreamMemOpFlushRemoteWritesParams_st: TypeId = 186;
+pub(super) const t_CUstreamMemOpMemoryBarrierParams_st: TypeId = 187;
+pub(super) const t_A6_u64: TypeId = 188;
+pub(super) const t_CUstreamAtomicReductionOpType: TypeId = 189;
+pub(super) const t_CUstreamAtomicReductionDataType: TypeId = 190;
+pub(super) const t_CUstreamMemOpAtomicReductionParams_st: TypeId = 191;
+pub(super) const t_CUstreamBatchMemOpParams: TypeId = 192;
+pub(super) const t_P_CUstreamBatchMemOpParams: TypeId = 193;
+pub(super) const t_CUDA_BATCH_MEM_OP_NODE_PARAMS_st: TypeId = 194;
+pub(super) const t_PC_CUDA_BATCH_MEM_OP_NODE_PARAMS_st: TypeId = 195;
+pub(super) const t_CUDA_BATCH_MEM_OP_NODE_PARAMS: TypeId = 196;
+pub(super) const t_PC_CUDA_BATCH_MEM_OP_NODE_PARAMS: TypeId = 197;
+pub(super) const t_A5_u8: TypeId = 198;
+pub(super) const t_CUgraphEdgeData: TypeId = 199;
+pub(super) const t_PC_CUgraphEdgeData: TypeId = 200;
+pub(super) const t_P_CUexternalSemaphore: TypeId = 201;
+pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_params_fence: TypeId = 202;
+pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_params_nvSciSync: TypeId = 203;
+pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_params_keyedMutex: TypeId = 204;
+pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_params: TypeId = 205;
+pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS: TypeId = 206;
+pub(super) const t_PC_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS: TypeId = 207;
+pub(super) const t_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS: TypeId = 208;
+pub(super) const t_PC_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS: TypeId = 209;
+pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_params_fence: TypeId = 210;
+pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_params_nvSciSync: TypeId = 211;
+pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_params_keyedMutex: TypeId = 212;
+pub(super) const t_A10_u32: TypeId = 213;
+pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_params: TypeId = 214;
+pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS: TypeId = 215;
+pub(super) const t_PC_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS: TypeId = 216;
+pub(super) const t_CUDA_EXT_SEM_WAIT_NODE_PARAMS: TypeId = 217;
+pub(super) const t_PC_CUDA_EXT_SEM_WAIT_NODE_PARAMS: TypeId = 218;
+pub(super) const t_CUDA_HOST_NODE_PARAMS: TypeId = 219;
+pub(super) const t_PC_CUDA_HOST_NODE_PARAMS: TypeId = 220;
+pub(super) const t_CUDA_KERNEL_NODE_PARAMS_v1: TypeId = 221;
+pub(super) const t_PC_CUDA_KERNEL_NODE_PARAMS_v1: TypeId = 222;
+pub(super) const t_CUkernel: TypeId = 223;
+pub(super) const t_CUDA_KERNEL_NODE_PARAMS: TypeId = 224;
+pub(super) const t_PC_CUDA_KERNEL_NODE_PARAMS: TypeId = 225;
+pub(super) const t_CUmemAllocationType: TypeId = 226;
+pub(super) const t_CUmemAllocationHandleType_in4: TypeId = 227;
+pub(super) const t_A64_u8: TypeId = 228;
+pub(super) const t_A56_u8: TypeId = 229;
+pub(super) const t_u16: TypeId = 230;
+pub(super) const t_A54_u8: TypeId = 231;
+pub(super) const t_A53_u8: TypeId = 232;
+pub(super) const t_CUmemPoolProps: TypeId = 233;
+pub(super) const t_CUmemAccess_flags_in4: TypeId = 234;
+pub(super) const t_CUmemAccessDesc: TypeId = 235;
+pub(super) const t_PC_CUmemAccessDesc: TypeId = 236;
+pub(super) const t_CUDA_MEM_ALLOC_NODE_PARAMS_st: TypeId = 237;
+pub(super) const t_P_CUDA_MEM_ALLOC_NODE_PARAMS_st: TypeId = 238;
+pub(super) const t_CUDA_MEM_ALLOC_NODE_PARAMS: TypeId = 239;
+pub(super) const t_P_CUDA_MEM_ALLOC_NODE_PARAMS: TypeId = 240;
+pub(super) const t_CUmemorytype: TypeId = 241;
+pub(super) const t_CUDA_MEMCPY3D: TypeId = 242;
+pub(super) const t_PC_CUDA_MEMCPY3D: TypeId = 243;
+pub(super) const t_CUDA_MEMSET_NODE_PARAMS: TypeId = 244;
+pub(super) const t_PC_CUDA_MEMSET_NODE_PARAMS: TypeId = 245;
+pub(super) const t_CUgraphNodeType: TypeId = 246;
+pub(super) const t_i64: TypeId = 247;
+pub(super) const t_A29_i64: TypeId = 248;
+pub(super) const t_CUDA_KERNEL_NODE_PARAMS_v3: TypeId = 249;
+pub(super) const t_CUDA_MEMCPY_NODE_PARAMS: TypeId = 250;
+pub(super) const t_CUDA_MEMSET_NODE_PARAMS_v2: TypeId = 251;
+pub(super) const t_CUDA_HOST_NODE_PARAMS_v2__1: TypeId = 252;
+pub(super) const t_CUDA_HOST_NODE_PARAMS_v2: TypeId = 253;
+pub(super) const t_CUgraphChildGraphNodeOwnership: TypeId = 254;
+pub(super) const t_CUDA_CHILD_GRAPH_NODE_PARAMS: TypeId = 255;
+pub(super) const t_CUDA_EVENT_WAIT_NODE_PARAMS: TypeId = 256;
+pub(super) const t_CUDA_EVENT_RECORD_NODE_PARAMS__1: TypeId = 257;
+pub(super) const t_CUDA_EVENT_RECORD_NODE_PARAMS: TypeId = 258;
+pub(super) const t_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2__1: TypeId = 259;
+pub(super) const t_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2: TypeId = 260;
+pub(super) const t_CUDA_EXT_SEM_WAIT_NODE_PARAMS_v2__1: TypeId = 261;
+pub(super) const t_CUDA_EXT_SEM_WAIT_NODE_PARAMS_v2: TypeId = 262;
+pub(super) const t_CUDA_MEM_ALLOC_NODE_PARAMS_v2: TypeId = 263;
+pub(super) const t_CUDA_MEM_FREE_NODE_PARAMS: TypeId = 264;
+pub(super) const t_CUDA_BATCH_MEM_OP_NODE_PARAMS_v2: TypeId = 265;
+pub(super) const t_CUgraphConditionalHandle: TypeId = 266;
+pub(super) const t_CUgraphConditionalNodeType: TypeId = 267;
+pub(super) const t_P_CUgraph: TypeId = 268;
+pub(super) const t_CUDA_CONDITIONAL_NODE_PARAMS: TypeId = 269;
+pub(super) const t_A232_char: TypeId = 270;
+pub(super) const t_CUmemcpySrcAccessOrder: TypeId = 271;
+pub(super) const t_CUmemcpyAttributes: TypeId = 272;
+pub(super) const t_P_CUmemcpyAttributes: TypeId = 273;
+pub(super) const t_CUDA_MEMCPY_BATCH_NODE_PARAMS_V1__1: TypeId = 274;
+pub(super) const t_CUDA_MEMCPY_BATCH_NODE_PARAMS_V1: TypeId = 275;
+pub(super) const t_CUDA_FABRIC_CPY_BATCH_NODE_PARAMS_V1__1: TypeId = 276;
+pub(super) const t_CUDA_FABRIC_CPY_BATCH_NODE_PARAMS_V1: TypeId = 277;
+pub(super) const t_CUgraphNodeParams__1: TypeId = 278;
+pub(super) const t_CUgraphNodeParams: TypeId = 279;
+pub(super) const t_P_CUgraphNodeParams: TypeId = 280;
+pub(super) const t_P_CUDA_BATCH_MEM_OP_NODE_PARAMS_st: TypeId = 281;
+pub(super) const t_P_CUDA_BATCH_MEM_OP_NODE_PARAMS: TypeId = 282;
+pub(super) const t_P_CUgraphConditionalHandle: TypeId = 283;
+pub(super) const t_CUgraphDebugDot_flags_in4: TypeId = 284;
+pub(super) const t_CUgraphExec: TypeId = 285;
+pub(super) const t_CUgraphInstantiate_flags_in4: TypeId = 286;
+pub(super) const t_P_CUgraphInstantiate_flags_in4: TypeId = 287;
+pub(super) const t_CUgraphInstantiate_flags_in8: TypeId = 288;
+pub(super) const t_P_CUgraphInstantiate_flags_in8: TypeId = 289;
+pub(super) const t_CUgraphExecUpdateResult: TypeId = 290;
+pub(super) const t_P_CUgraphExecUpdateResult: TypeId = 291;
+pub(super) const t_CUgraphExecUpdateResultInfo: TypeId = 292;
+pub(super) const t_P_CUgraphExecUpdateResultInfo: TypeId = 293;
+pub(super) const t_P_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS: TypeId = 294;
+pub(super) const t_P_CUDA_EXT_SEM_WAIT_NODE_PARAMS: TypeId = 295;
+pub(super) const t_P_CUgraphEdgeData: TypeId = 296;
+pub(super) const t_P_CUDA_HOST_NODE_PARAMS: TypeId = 297;
+pub(super) const t_P_CUgraphExec: TypeId = 298;
+pub(super) const t_CUgraphInstantiateResult: TypeId = 299;
+pub(super) const t_CUDA_GRAPH_INSTANTIATE_PARAMS: TypeId = 300;
+pub(super) const t_P_CUDA_GRAPH_INSTANTIATE_PARAMS: TypeId = 301;
+pub(super) const t_CUkernelNodeAttrID_enum: TypeId = 302;
+pub(super) const t_CUlaunchAttributeID: TypeId = 303;
+pub(super) const t_CUaccessProperty: TypeId = 304;
+pub(super) const t_CUaccessPolicyWindow: TypeId = 305;
+pub(super) const t_CUkernelNodeAttrValue_union: TypeId = 306;
+pub(super) const t_P_CUkernelNodeAttrValue_union: TypeId = 307;
+pub(super) const t_A64_char: TypeId = 308;
+pub(super) const t_CUsynchronizationPolicy: TypeId = 309;
+pub(super) const t_CUlaunchAttributeValue_clusterDim: TypeId = 310;
+pub(super) const t_CUclusterSchedulingPolicy: TypeId = 311;
+pub(super) const t_CUlaunchAttributeValue_programmaticEvent: TypeId = 312;
+pub(super) const t_CUlaunchMemSyncDomainMap: TypeId = 313;
+pub(super) const t_CUlaunchMemSyncDomain: TypeId = 314;
+pub(super) const t_CUlaunchAttributeValue_launchCompletionEvent: TypeId = 315;
+pub(super) const t_CUgraphDeviceNode: TypeId = 316;
+pub(super) const t_CUlaunchAttributeValue_deviceUpdatableKernelNode: TypeId = 317;
+pub(super) const t_CUlaunchAttributeValue_preferredClusterDim: TypeId = 318;
+pub(super) const t_CUlaunchAttributePortableClusterMode: TypeId = 319;
+pub(super) const t_CUsharedMemoryMode: TypeId = 320;
+pub(super) const t_CUlaunchAttributeValue: TypeId = 321;
+pub(super) const t_P_CUlaunchAttributeValue: TypeId = 322;
+pub(super) const t_P_CUDA_KERNEL_NODE_PARAMS_v1: TypeId = 323;
+pub(super) const t_P_CUDA_KERNEL_NODE_PARAMS: TypeId = 324;
+pub(super) const t_PC_CUkernelNodeAttrValue_union: TypeId = 325;
+pub(super) const t_PC_CUlaunchAttributeValue: TypeId = 326;
+pub(super) const t_P_CUDA_MEMCPY3D: TypeId = 327;
+pub(super) const t_P_CUDA_MEMSET_NODE_PARAMS: TypeId = 328;
+pub(super) const t_P_CUgraphNodeType: TypeId = 329;
+pub(super) const t_CUuserObject: TypeId = 330;
+pub(super) const t_CUuserObjectRetain_flags_in4: TypeId = 331;
+pub(super) const t_CUgraphicsRegisterFlags_in4: TypeId = 332;
+pub(super) const t_CUgraphicsMapResourceFlags_in4: TypeId = 333;
+pub(super) const t_P_CUgreenCtx: TypeId = 334;
+pub(super) const t_CUgreenCtxCreate_flags_in4: TypeId = 335;
+pub(super) const t_CUstream_flags_in4: TypeId = 336;
+pub(super) const t_P_CUexternalMemory: TypeId = 337;
+pub(super) const t_CUexternalMemoryHandleType: TypeId = 338;
+pub(super) const t_CUDA_EXTERNAL_MEMORY_HANDLE_DESC_handle_win32: TypeId = 339;
+pub(super) const t_CUDA_EXTERNAL_MEMORY_HANDLE_DESC_handle: TypeId = 340;
+pub(super) const t_CUDA_EXTERNAL_MEMORY_HANDLE_DESC: TypeId = 341;
+pub(super) const t_PC_CUDA_EXTERNAL_MEMORY_HANDLE_DESC: TypeId = 342;
+pub(super) const t_CUexternalSemaphoreHandleType: TypeId = 343;
+pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_handle_win32: TypeId = 344;
+pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_handle: TypeId = 345;
+pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC: TypeId = 346;
+pub(super) const t_PC_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC: TypeId = 347;
+pub(super) const t_CUipcEventHandle: TypeId = 348;
+pub(super) const t_P_CUipcEventHandle: TypeId = 349;
+pub(super) const t_CUipcMemHandle: TypeId = 350;
+pub(super) const t_P_CUipcMemHandle: TypeId = 351;
+pub(super) const t_CUipcMem_flags_in4: TypeId = 352;
+pub(super) const t_P_CUfunction: TypeId = 353;
+pub(super) const t_CUlibrary: TypeId = 354;
+pub(super) const t_P_CUlibrary: TypeId = 355;
+pub(super) const t_CUDA_LAUNCH_PARAMS: TypeId = 356;
+pub(super) const t_P_CUDA_LAUNCH_PARAMS: TypeId = 357;
+pub(super) const t_CUcooperative_multi_flags_in4: TypeId = 358;
+pub(super) const t_A4_char: TypeId = 359;
+pub(super) const t_CUlaunchAttribute: TypeId = 360;
+pub(super) const t_P_CUlaunchAttribute: TypeId = 361;
+pub(super) const t_CUlaunchConfig: TypeId = 362;
+pub(super) const t_PC_CUlaunchConfig: TypeId = 363;
+pub(super) const t_P_CUkernel: TypeId = 364;
+pub(super) const t_CUjit_option: TypeId = 365;
+pub(super) const t_P_CUjit_option: TypeId = 366;
+pub(super) const t_CUlibraryOption: TypeId = 367;
+pub(super) const t_P_CUlibraryOption: TypeId = 368;
+pub(super) const t_CUlinkState: TypeId = 369;
+pub(super) const t_CUjitInputType: TypeId = 370;
+pub(super) const t_P_CUlinkState: TypeId = 371;
+pub(super) const t_CUmemGenericAllocationHandle: TypeId = 372;
+pub(super) const t_CUlogicalEndpointType: TypeId = 373;
+pub(super) const t_CUlogicalEndpointProp__1_unicast: TypeId = 374;
+pub(super) const t_CUlogicalEndpointProp__1_multicast: TypeId = 375;
+pub(super) const t_CUlogicalEndpointProp__1: TypeId = 376;
+pub(super) const t_CUlogicalEndpointProp: TypeId = 377;
+pub(super) const t_PC_CUlogicalEndpointProp: TypeId = 378;
+pub(super) const t_CUlogicalEndpointIpcHandleType: TypeId = 379;
+pub(super) const t_CUlogsCallbackHandle: TypeId = 380;
+pub(super) const t_P_CUlogsCallbackHandle: TypeId = 381;
+pub(super) const t_CUmem_advise: TypeId = 382;
+pub(super) const t_CUmemAttach_flags_in4: TypeId = 383;
+pub(super) const t_CUmemDecompressAlgorithm: TypeId = 384;
+pub(super) const t_A20_u8: TypeId = 385;
+pub(super) const t_CUmemDecompressParams: TypeId = 386;
+pub(super) const t_P_CUmemDecompressParams: TypeId = 387;
+pub(super) const t_P_CUmemGenericAllocationHandle: TypeId = 388;
+pub(super) const t_A4_u8: TypeId = 389;
+pub(super) const t_CUmemAllocationCompType: TypeId = 390;
+pub(super) const t_CUmemAllocationCompType_in1: TypeId = 391;
+pub(super) const t_CUmem_create_usage_in4: TypeId = 392;
+pub(super) const t_CUmem_create_usage_in2: TypeId = 393;
+pub(super) const t_CUmemAllocationProp_allocFlags: TypeId = 394;
+pub(super) const t_CUmemAllocationProp: TypeId = 395;
+pub(super) const t_PC_CUmemAllocationProp: TypeId = 396;
+pub(super) const t_P_CUmemLocation: TypeId = 397;
+pub(super) const t_PC_CUmemLocation: TypeId = 398;
+pub(super) const t_CUmemAllocationGranularity_flags_in4: TypeId = 399;
+pub(super) const t_P_CUmemAllocationProp: TypeId = 400;
+pub(super) const t_CUmemRangeHandleType: TypeId = 401;
+pub(super) const t_CUmemhostalloc_flags_in4: TypeId = 402;
+pub(super) const t_P_CUmemhostalloc_flags_in4: TypeId = 403;
+pub(super) const t_CUmemhostregister_flags_in4: TypeId = 404;
+pub(super) const t_CUresourcetype: TypeId = 405;
+pub(super) const t_CUarrayMapInfo_resource: TypeId = 406;
+pub(super) const t_CUarraySparseSubresourceType: TypeId = 407;
+pub(super) const t_CUarrayMapInfo_subresource_sparseLevel: TypeId = 408;
+pub(super) const t_CUarrayMapInfo_subresource_miptail: TypeId = 409;
+pub(super) const t_CUarrayMapInfo_subresource: TypeId = 410;
+pub(super) const t_CUmemOperationType: TypeId = 411;
+pub(super) const t_CUmemHandleType: TypeId = 412;
+pub(super) const t_CUarrayMapInfo_memHandle: TypeId = 413;
+pub(super) const t_A2_u32: TypeId = 414;
+pub(super) const t_CUarrayMapInfo: TypeId = 415;
+pub(super) const t_P_CUarrayMapInfo: TypeId = 416;
+pub(super) const t_PC_CUmemPoolProps: TypeId = 417;
+pub(super) const t_CUmemPoolPtrExportData: TypeId = 418;
+pub(super) const t_P_CUmemPoolPtrExportData: TypeId = 419;
+pub(super) const t_P_CUmemAccess_flags_in4: TypeId = 420;
+pub(super) const t_CUmemPool_attribute: TypeId = 421;
+pub(super) const t_CUmem_range_attribute: TypeId = 422;
+pub(super) const t_P_CUmem_range_attribute: TypeId = 423;
+pub(super) const t_CUDA_MEMCPY2D: TypeId = 424;
+pub(super) const t_PC_CUDA_MEMCPY2D: TypeId = 425;
+pub(super) const t_CUmemcpy3DOperandType: TypeId = 426;
+pub(super) const t_CUmemcpy3DOperand_op_ptr: TypeId = 427;
+pub(super) const t_CUoffset3D: TypeId = 428;
+pub(super) const t_CUmemcpy3DOperand_op_array: TypeId = 429;
+pub(super) const t_CUmemcpy3DOperand_op: TypeId = 430;
+pub(super) const t_CUmemcpy3DOperand: TypeId = 431;
+pub(super) const t_CUextent3D: TypeId = 432;
+pub(super) const t_CUDA_MEMCPY3D_BATCH_OP: TypeId = 433;
+pub(super) const t_P_CUDA_MEMCPY3D_BATCH_OP: TypeId = 434;
+pub(super) const t_CUDA_MEMCPY3D_PEER: TypeId = 435;
+pub(super) const t_PC_CUDA_MEMCPY3D_PEER: TypeId = 436;
+pub(super) const t_CUmoduleLoadingMode: TypeId = 437;
+pub(super) const t_P_CUmoduleLoadingMode: TypeId = 438;
+pub(super) const t_CUsurfref: TypeId = 439;
+pub(super) const t_P_CUsurfref: TypeId = 440;
+pub(super) const t_CUtexref: TypeId = 441;
+pub(super) const t_P_CUtexref: TypeId = 442;
+pub(super) const t_CUmulticastObjectProp: TypeId = 443;
+pub(super) const t_PC_CUmulticastObjectProp: TypeId = 444;
+pub(super) const t_CUmulticastGranularity_flags_in4: TypeId = 445;
+pub(super) const t_CUoccupancy_flags_in4: TypeId = 446;
+pub(super) const t_CUpointer_attribute: TypeId = 447;
+pub(super) const t_CUDA_POINTER_ATTRIBUTE_P2P_TOKENS: TypeId = 448;
+pub(super) const t_CUDA_POINTER_ATTRIBUTE_ACCESS_FLAGS: TypeId = 449;
+pub(super) const t_P_CUpointer_attribute: TypeId = 450;
+pub(super) const t_CUoutput_mode: TypeId = 451;
+pub(super) const t_PC_CUexternalSemaphore: TypeId = 452;
+pub(super) const t_CUstreamCigDataType: TypeId = 453;
+pub(super) const t_CUstreamCigParam: TypeId = 454;
+pub(super) const t_P_CUstreamCigParam: TypeId = 455;
+pub(super) const t_CUstreamCigCaptureParams: TypeId = 456;
+pub(super) const t_P_CUstreamCigCaptureParams: TypeId = 457;
+pub(super) const t_CUstreamCaptureMode: TypeId = 458;
+pub(super) const t_CUstreamAttrID_enum: TypeId = 459;
+pub(super) const t_CUstreamAttrValue_union: TypeId = 460;
+pub(super) const t_P_CUstreamAttrValue_union: TypeId = 461;
+pub(super) const t_CUstreamCaptureStatus: TypeId = 462;
+pub(super) const t_P_CUstreamCaptureStatus: TypeId = 463;
+pub(super) const t_P_PC_CUgraphNode: TypeId = 464;
+pub(super) const t_P_PC_CUgraphEdgeData: TypeId = 465;
+pub(super) const t_P_CUstream_flags_in4: TypeId = 466;
+pub(super) const t_PC_CUstreamAttrValue_union: TypeId = 467;
+pub(super) const t_CUstreamUpdateCaptureDependencies_flags_in4: TypeId = 468;
+pub(super) const t_CUevent_wait_flags_in4: TypeId = 469;
+pub(super) const t_CUstreamWaitValue_flags_in4: TypeId = 470;
+pub(super) const t_CUstreamWriteValue_flags_in4: TypeId = 471;
+pub(super) const t_CUsurfObject: TypeId = 472;
+pub(super) const t_P_CUsurfObject: TypeId = 473;
+pub(super) const t_CUDA_RESOURCE_DESC_res_array: TypeId = 474;
+pub(super) const t_CUDA_RESOURCE_DESC_res_mipmap: TypeId = 475;
+pub(super) const t_CUDA_RESOURCE_DESC_res_linear: TypeId = 476;
+pub(super) const t_CUDA_RESOURCE_DESC_res_pitch2D: TypeId = 477;
+pub(super) const t_A32_i32: TypeId = 478;
+pub(super) const t_CUDA_RESOURCE_DESC_res_reserved: TypeId = 479;
+pub(super) const t_CUDA_RESOURCE_DESC_res: TypeId = 480;
+pub(super) const t_CUDA_RESOURCE_DESC: TypeId = 481;
+pub(super) const t_PC_CUDA_RESOURCE_DESC: TypeId = 482;
+pub(super) const t_P_CUDA_RESOURCE_DESC: TypeId = 483;
+pub(super) const t_A16_u64: TypeId = 484;
+pub(super) const t_CUtensorMap: TypeId = 485;
+pub(super) const t_P_CUtensorMap: TypeId = 486;
+pub(super) const t_CUtensorMapDataType: TypeId = 487;
+pub(super) const t_PC_u64: TypeId = 488;
+pub(super) const t_PC_i32: TypeId = 489;
+pub(super) const t_PC_u32: TypeId = 490;
+pub(super) const t_CUtensorMapInterleave: TypeId = 491;
+pub(super) const t_CUtensorMapSwizzle: TypeId = 492;
+pub(super) const t_CUtensorMapL2promotion: TypeId = 493;
+pub(super) const t_CUtensorMapFloatOOBfill: TypeId = 494;
+pub(super) const t_CUtensorMapIm2ColWideMode: TypeId = 495;
+pub(super) const t_CUtensorMapAllocClass: TypeId = 496;
+pub(super) const t_P_CUtensorMapAllocClass: TypeId = 497;
+pub(super) const t_CUtexObject: TypeId = 498;
+pub(super) const t_P_CUtexObject: TypeId = 499;
+pub(super) const t_CUaddress_mode: TypeId = 500;
+pub(super) const t_A3_CUaddress_mode: TypeId = 501;
+pub(super) const t_CUfilter_mode: TypeId = 502;
+pub(super) const t_A4_f32: TypeId = 503;
+pub(super) const t_A12_i32: TypeId = 504;
+pub(super) const t_CUDA_TEXTURE_DESC: TypeId = 505;
+pub(super) const t_PC_CUDA_TEXTURE_DESC: TypeId = 506;
+pub(super) const t_CUresourceViewFormat: TypeId = 507;
+pub(super) const t_CUDA_RESOURCE_VIEW_DESC: TypeId = 508;
+pub(super) const t_PC_CUDA_RESOURCE_VIEW_DESC: TypeId = 509;
+pub(super) const t_P_CUDA_RESOURCE_VIEW_DESC: TypeId = 510;
+pub(super) const t_P_CUDA_TEXTURE_DESC: TypeId = 511;
+pub(super) const t_P_CUaddress_mode: TypeId = 512;
+pub(super) const t_P_CUfilter_mode: TypeId = 513;
+pub(super) const t_CUtexref_flags_in4: TypeId = 514;
+pub(super) const t_P_CUtexref_flags_in4: TypeId = 515;
+pub(super) const t_P_CUarray_format: TypeId = 516;
+pub(super) const t_P_CUstreamCaptureMode: TypeId = 517;
+pub(super) const t_P_CUuserObject: TypeId = 518;
+pub(super) const t_CUuserObject_flags_in4: TypeId = 519;
+pub(super) const t_P_code: TypeId = 520;
+pub(super) const t_cudaError_t: TypeId = 521;
+pub(super) const t_cudaError_t_status: TypeId = 522;
+pub(super) const t_cudaKernel_t: TypeId = 523;
+pub(super) const t_P_cudaKernel_t: TypeId = 524;
+pub(super) const t_dim3: TypeId = 525;
+pub(super) const t_cudaStream_t: TypeId = 526;
+pub(super) const t_P_dim3: TypeId = 527;
+pub(super) const t_P_cudaStream_t: TypeId = 528;
+pub(super) const t_uint3: TypeId = 529;
+pub(super) const t_P_uint3: TypeId = 530;
+pub(super) const t_cudaChannelFormatKind: TypeId = 531;
+pub(super) const t_cudaChannelFormatDesc: TypeId = 532;
+pub(super) const t_P_cudaChannelFormatDesc: TypeId = 533;
+pub(super) const t_cudaExtent: TypeId = 534;
+pub(super) const t_P_cudaExtent: TypeId = 535;
+pub(super) const t_cudaArray_t: TypeId = 536;
+pub(super) const t_cudaArrayMemoryRequirements: TypeId = 537;
+pub(super) const t_P_cudaArrayMemoryRequirements: TypeId = 538;
+pub(super) const t_P_cudaArray_t: TypeId = 539;
+pub(super) const t_cudaArraySparseProperties_tileExtent: TypeId = 540;
+pub(super) const t_cudaArraySparseProperties: TypeId = 541;
+pub(super) const t_P_cudaArraySparseProperties: TypeId = 542;
+pub(super) const t_cudaArray_const_t: TypeId = 543;
+pub(super) const t_PC_cudaChannelFormatDesc: TypeId = 544;
+pub(super) const t_cudaMipmappedArray_const_t: TypeId = 545;
+pub(super) const t_A8_char: TypeId = 546;
+pub(super) const t_A2_i32: TypeId = 547;
+pub(super) const t_A8_u8: TypeId = 548;
+pub(super) const t_A63_i32: TypeId = 549;
+pub(super) const t_A61_i32: TypeId = 550;
+pub(super) const t_A1_i32: TypeId = 551;
+pub(super) const t_A60_i32: TypeId = 552;
+pub(super) const t_A56_i32: TypeId = 553;
+pub(super) const t_cudaDeviceProp: TypeId = 554;
+pub(super) const t_PC_cudaDeviceProp: TypeId = 555;
+pub(super) const t_cudaSurfaceObject_t: TypeId = 556;
+pub(super) const t_P_cudaSurfaceObject_t: TypeId = 557;
+pub(super) const t_cudaResourceType: TypeId = 558;
+pub(super) const t_cudaResourceDesc_res_array: TypeId = 559;
+pub(super) const t_cudaMipmappedArray_t: TypeId = 560;
+pub(super) const t_cudaResourceDesc_res_mipmap: TypeId = 561;
+pub(super) const t_cudaResourceDesc_res_linear: TypeId = 562;
+pub(super) const t_cudaResourceDesc_res_pitch2D: TypeId = 563;
+pub(super) const t_cudaResourceDesc_res_reserved: TypeId = 564;
+pub(super) const t_cudaResourceDesc_res: TypeId = 565;
+pub(super) const t_cudaResourceDesc: TypeId = 566;
+pub(super) const t_PC_cudaResourceDesc: TypeId = 567;
+pub(super) const t_cudaTextureObject_t: TypeId = 568;
+pub(super) const t_P_cudaTextureObject_t: TypeId = 569;
+pub(super) const t_cudaTextureAddressMode: TypeId = 570;
+pub(super) const t_A3_cudaTextureAddressMode: TypeId = 571;
+pub(super) const t_cudaTextureFilterMode: TypeId = 572;
+pub(super) const t_cudaTextureReadMode: TypeId = 573;
+pub(super) const t_cudaTextureDesc: TypeId = 574;
+pub(super) const t_PC_cudaTextureDesc: TypeId = 575;
+pub(super) const t_cudaResourceViewFormat: TypeId = 576;
+pub(super) const t_cudaResourceViewDesc: TypeId = 577;
+pub(super) const t_PC_cudaResourceViewDesc: TypeId = 578;
+pub(super) const t_cudaTextureDesc_v2: TypeId = 579;
+pub(super) const t_PC_cudaTextureDesc_v2: TypeId = 580;
+pub(super) const t_cudaExternalMemory_t: TypeId = 581;
+pub(super) const t_cudaExternalSemaphore_t: TypeId = 582;
+pub(super) const t_cudaDevResourceDesc_t: TypeId = 583;
+pub(super) const t_P_cudaDevResourceDesc_t: TypeId = 584;
+pub(super) const t_cudaDevResourceType: TypeId = 585;
+pub(super) const t_cudaDevSmResource: TypeId = 586;
+pub(super) const t_cudaDevWorkqueueConfigScope: TypeId = 587;
+pub(super) const t_cudaDevWorkqueueConfigResource: TypeId = 588;
+pub(super) const t_cudaDevWorkqueueResource: TypeId = 589;
+pub(super) const t_cudaDevResource__2: TypeId = 590;
+pub(super) const t_cudaDevResource: TypeId = 591;
+pub(super) const t_P_cudaDevResource: TypeId = 592;
+pub(super) const t_PC_cudaDevResource: TypeId = 593;
+pub(super) const t_cudaDevSmResourceGroupParams: TypeId = 594;
+pub(super) const t_P_cudaDevSmResourceGroupParams: TypeId = 595;
+pub(super) const t_cudaFlushGPUDirectRDMAWritesTarget: TypeId = 596;
+pub(super) const t_cudaFlushGPUDirectRDMAWritesScope: TypeId = 597;
+pub(super) const t_cudaDeviceAttr: TypeId = 598;
+pub(super) const t_cudaFuncCache: TypeId = 599;
+pub(super) const t_P_cudaFuncCache: TypeId = 600;
+pub(super) const t_cudaMemPool_t: TypeId = 601;
+pub(super) const t_P_cudaMemPool_t: TypeId = 602;
+pub(super) const t_cudaExecutionContext_t: TypeId = 603;
+pub(super) const t_P_cudaExecutionContext_t: TypeId = 604;
+pub(super) const t_cudaGraphMemAttributeType: TypeId = 605;
+pub(super) const t_cudaAtomicOperation: TypeId = 606;
+pub(super) const t_PC_cudaAtomicOperation: TypeId = 607;
+pub(super) const t_cudaLimit: TypeId = 608;
+pub(super) const t_cudaDeviceP2PAttr: TypeId = 609;
+pub(super) const t_cudaSharedMemConfig: TypeId = 610;
+pub(super) const t_P_cudaSharedMemConfig: TypeId = 611;
+pub(super) const t_cudaAsyncCallbackHandle_t: TypeId = 612;
+pub(super) const t_P_cudaAsyncCallbackHandle_t: TypeId = 613;
+pub(super) const t_cudaEglStreamConnection: TypeId = 614;
+pub(super) const t_P_cudaEglStreamConnection: TypeId = 615;
+pub(super) const t_cudaGraphicsResource_t: TypeId = 616;
+pub(super) const t_P_cudaGraphicsResource_t: TypeId = 617;
+pub(super) const t_A3_cudaArray_t: TypeId = 618;
+pub(super) const t_cudaPitchedPtr: TypeId = 619;
+pub(super) const t_A3_cudaPitchedPtr: TypeId = 620;
+pub(super) const t_cudaEglFrame_frame: TypeId = 621;
+pub(super) const t_cudaEglPlaneDesc: TypeId = 622;
+pub(super) const t_A3_cudaEglPlaneDesc: TypeId = 623;
+pub(super) const t_cudaEglFrameType: TypeId = 624;
+pub(super) const t_cudaEglColorFormat: TypeId = 625;
+pub(super) const t_cudaEglFrame: TypeId = 626;
+pub(super) const t_P_cudaEglFrame: TypeId = 627;
+pub(super) const t_cudaEvent_t: TypeId = 628;
+pub(super) const t_P_cudaEvent_t: TypeId = 629;
+pub(super) const t_cudaEventFlags_in4: TypeId = 630;
+pub(super) const t_cudaEventRecordFlags_in4: TypeId = 631;
+pub(super) const t_cudaStreamFlags_in4: TypeId = 632;
+pub(super) const t_cudaExternalMemoryBufferDesc: TypeId = 633;
+pub(super) const t_PC_cudaExternalMemoryBufferDesc: TypeId = 634;
+pub(super) const t_P_cudaMipmappedArray_t: TypeId = 635;
+pub(super) const t_cudaExternalMemoryMipmappedArrayDesc: TypeId = 636;
+pub(super) const t_PC_cudaExternalMemoryMipmappedArrayDesc: TypeId = 637;
+pub(super) const t_A16_i32: TypeId = 638;
+pub(super) const t_A15_i32: TypeId = 639;
+pub(super) const t_A14_i32: TypeId = 640;
+pub(super) const t_cudaSharedMemoryMode: TypeId = 641;
+pub(super) const t_cudaFuncAttributes: TypeId = 642;
+pub(super) const t_P_cudaFuncAttributes: TypeId = 643;
+pub(super) const t_cudaFuncAttribute: TypeId = 644;
+pub(super) const t_cudaGLDeviceList: TypeId = 645;
+pub(super) const t_cudaDeviceFlags_in4: TypeId = 646;
+pub(super) const t_P_cudaDeviceFlags_in4: TypeId = 647;
+pub(super) const t_P_cudaDeviceProp: TypeId = 648;
+pub(super) const t_cudaGetDriverEntryPointFlags_in4: TypeId = 649;
+pub(super) const t_cudaGetDriverEntryPointFlags_in8: TypeId = 650;
+pub(super) const t_cudaDriverEntryPointQueryResult: TypeId = 651;
+pub(super) const t_P_cudaDriverEntryPointQueryResult: TypeId = 652;
+pub(super) const t_cudaFunction_t: TypeId = 653;
+pub(super) const t_P_cudaFunction_t: TypeId = 654;
+pub(super) const t_P_cudaResourceDesc: TypeId = 655;
+pub(super) const t_P_cudaResourceViewDesc: TypeId = 656;
+pub(super) const t_P_cudaTextureDesc: TypeId = 657;
+pub(super) const t_P_cudaTextureDesc_v2: TypeId = 658;
+pub(super) const t_cudaGraphNode_t: TypeId = 659;
+pub(super) const t_P_cudaGraphNode_t: TypeId = 660;
+pub(super) const t_cudaGraph_t: TypeId = 661;
+pub(super) const t_PC_cudaGraphNode_t: TypeId = 662;
+pub(super) const t_cudaGraphEdgeData: TypeId = 663;
+pub(super) const t_PC_cudaGraphEdgeData: TypeId = 664;
+pub(super) const t_P_cudaExternalSemaphore_t: TypeId = 665;
+pub(super) const t_cudaExternalSemaphoreSignalParams_params_fence: TypeId = 666;
+pub(super) const t_cudaExternalSemaphoreSignalParams_params_nvSciSync: TypeId = 667;
+pub(super) const t_cudaExternalSemaphoreSignalParams_params_keyedMutex: TypeId = 668;
+pub(super) const t_cudaExternalSemaphoreSignalParams_params: TypeId = 669;
+pub(super) const t_cudaExternalSemaphoreSignalParams: TypeId = 670;
+pub(super) const t_PC_cudaExternalSemaphoreSignalParams: TypeId = 671;
+pub(super) const t_cudaExternalSemaphoreSignalNodeParams: TypeId = 672;
+pub(super) const t_PC_cudaExternalSemaphoreSignalNodeParams: TypeId = 673;
+pub(super) const t_cudaExternalSemaphoreWaitParams_params_fence: TypeId = 674;
+pub(super) const t_cudaExternalSemaphoreWaitParams_params_nvSciSync: TypeId = 675;
+pub(super) const t_cudaExternalSemaphoreWaitParams_params_keyedMutex: TypeId = 676;
+pub(super) const t_cudaExternalSemaphoreWaitParams_params: TypeId = 677;
+pub(super) const t_cudaExternalSemaphoreWaitParams: TypeId = 678;
+pub(super) const t_PC_cudaExternalSemaphoreWaitParams: TypeId = 679;
+pub(super) const t_cudaExternalSemaphoreWaitNodeParams: TypeId = 680;
+pub(super) const t_PC_cudaExternalSemaphoreWaitNodeParams: TypeId = 681;
+pub(super) const t_cudaHostNodeParams: TypeId = 682;
+pub(super) const t_PC_cudaHostNodeParams: TypeId = 683;
+pub(super) const t_cudaKernelNodeParams: TypeId = 684;
+pub(super) const t_PC_cudaKernelNodeParams: TypeId = 685;
+pub(super) const t_cudaMemAllocationType: TypeId = 686;
+pub(super) const t_cudaMemAllocationHandleType_in4: TypeId = 687;
+pub(super) const t_cudaMemLocationType: TypeId = 688;
+pub(super) const t_cudaMemLocation__1_localized: TypeId = 689;
+pub(super) const t_cudaMemLocation__1: TypeId = 690;
+pub(super) const t_cudaMemLocation: TypeId = 691;
+pub(super) const t_cudaMemPoolProps: TypeId = 692;
+pub(super) const t_cudaMemAccessFlags: TypeId = 693;
+pub(super) const t_cudaMemAccessDesc: TypeId = 694;
+pub(super) const t_PC_cudaMemAccessDesc: TypeId = 695;
+pub(super) const t_cudaMemAllocNodeParams: TypeId = 696;
+pub(super) const t_P_cudaMemAllocNodeParams: TypeId = 697;
+pub(super) const t_cudaPos: TypeId = 698;
+pub(super) const t_cudaMemcpyKind: TypeId = 699;
+pub(super) const t_cudaMemcpy3DParms: TypeId = 700;
+pub(super) const t_PC_cudaMemcpy3DParms: TypeId = 701;
+pub(super) const t_cudaMemsetParams: TypeId = 702;
+pub(super) const t_PC_cudaMemsetParams: TypeId = 703;
+pub(super) const t_cudaGraphNodeType: TypeId = 704;
+pub(super) const t_cudaKernelNodeParamsV2__1: TypeId = 705;
+pub(super) const t_cudaKernelFunctionType: TypeId = 706;
+pub(super) const t_cudaKernelNodeParamsV2: TypeId = 707;
+pub(super) const t_cudaMemcpyNodeParams: TypeId = 708;
+pub(super) const t_cudaMemsetParamsV2: TypeId = 709;
+pub(super) const t_cudaHostNodeParamsV2: TypeId = 710;
+pub(super) const t_cudaGraphChildGraphNodeOwnership: TypeId = 711;
+pub(super) const t_cudaChildGraphNodeParams: TypeId = 712;
+pub(super) const t_cudaEventWaitNodeParams: TypeId = 713;
+pub(super) const t_cudaEventRecordNodeParams: TypeId = 714;
+pub(super) const t_cudaExternalSemaphoreSignalNodeParamsV2: TypeId = 715;
+pub(super) const t_cudaExternalSemaphoreWaitNodeParamsV2: TypeId = 716;
+pub(super) const t_cudaMemAllocNodeParamsV2: TypeId = 717;
+pub(super) const t_cudaMemFreeNodeParams: TypeId = 718;
+pub(super) const t_cudaGraphConditionalHandle: TypeId = 719;
+pub(super) const t_cudaGraphConditionalNodeType: TypeId = 720;
+pub(super) const t_P_cudaGraph_t: TypeId = 721;
+pub(super) const t_cudaConditionalNodeParams: TypeId = 722;
+pub(super) const t_cudaMemcpySrcAccessOrder: TypeId = 723;
+pub(super) const t_cudaMemcpyAttributes: TypeId = 724;
+pub(super) const t_P_cudaMemcpyAttributes: TypeId = 725;
+pub(super) const t_cudaMemcpyBatchNodeParams: TypeId = 726;
+pub(super) const t_cudaGraphNodeParams__1: TypeId = 727;
+pub(super) const t_cudaGraphNodeParams: TypeId = 728;
+pub(super) const t_P_cudaGraphNodeParams: TypeId = 729;
+pub(super) const t_P_cudaGraphConditionalHandle: TypeId = 730;
+pub(super) const t_cudaGraphDebugDotFlags_in4: TypeId = 731;
+pub(super) const t_cudaGraphExec_t: TypeId = 732;
+pub(super) const t_cudaGraphInstantiateFlags_in4: TypeId = 733;
+pub(super) const t_P_cudaGraphInstantiateFlags_in4: TypeId = 734;
+pub(super) const t_cudaGraphInstantiateFlags_in8: TypeId = 735;
+pub(super) const t_P_cudaGraphInstantiateFlags_in8: TypeId = 736;
+pub(super) const t_cudaGraphExecUpdateResult: TypeId = 737;
+pub(super) const t_P_cudaGraphExecUpdateResult: TypeId = 738;
+pub(super) const t_cudaGraphExecUpdateResultInfo: TypeId = 739;
+pub(super) const t_P_cudaGraphExecUpdateResultInfo: TypeId = 740;
+pub(super) const t_P_cudaExternalSemaphoreSignalNodeParams: TypeId = 741;
+pub(super) const t_P_cudaExternalSemaphoreWaitNodeParams: TypeId = 742;
+pub(super) const t_P_cudaGraphEdgeData: TypeId = 743;
+pub(super) const t_P_cudaHostNodeParams: TypeId = 744;
+pub(super) const t_P_cudaGraphExec_t: TypeId = 745;
+pub(super) const t_cudaGraphInstantiateResult: TypeId = 746;
+pub(super) const t_cudaGraphInstantiateParams: TypeId = 747;
+pub(super) const t_P_cudaGraphInstantiateParams: TypeId = 748;
+pub(super) const t_cudaKernelNodeAttrID: TypeId = 749;
+pub(super) const t_cudaLaunchAttributeID: TypeId = 750;
+pub(super) const t_cudaAccessProperty: TypeId = 751;
+pub(super) const t_cudaAccessPolicyWindow: TypeId = 752;
+pub(super) const t_cudaKernelNodeAttrValue: TypeId = 753;
+pub(super) const t_P_cudaKernelNodeAttrValue: TypeId = 754;
+pub(super) const t_cudaSynchronizationPolicy: TypeId = 755;
+pub(super) const t_cudaLaunchAttributeValue_clusterDim: TypeId = 756;
+pub(super) const t_cudaClusterSchedulingPolicy: TypeId = 757;
+pub(super) const t_cudaLaunchAttributeValue_programmaticEvent: TypeId = 758;
+pub(super) const t_cudaLaunchMemSyncDomainMap: TypeId = 759;
+pub(super) const t_cudaLaunchMemSyncDomain: TypeId = 760;
+pub(super) const t_cudaLaunchAttributeValue_launchCompletionEvent: TypeId = 761;
+pub(super) const t_cudaGraphDeviceNode_t: TypeId = 762;
+pub(super) const t_cudaLaunchAttributeValue_deviceUpdatableKernelNode: TypeId = 763;
+pub(super) const t_cudaLaunchAttributeValue_preferredClusterDim: TypeId = 764;
+pub(super) const t_cudaLaunchAttributePortableClusterMode: TypeId = 765;
+pub(super) const t_cudaLaunchAttributeValue: TypeId = 766;
+pub(super) const t_P_cudaLaunchAttributeValue: TypeId = 767;
+pub(super) const t_P_cudaKernelNodeParams: TypeId = 768;
+pub(super) const t_PC_cudaKernelNodeAttrValue: TypeId = 769;
+pub(super) const t_PC_cudaLaunchAttributeValue: TypeId = 770;
+pub(super) const t_P_cudaMemcpy3DParms: TypeId = 771;
+pub(super) const t_P_cudaMemsetParams: TypeId = 772;
+pub(super) const t_P_cudaGraphNodeType: TypeId = 773;
+pub(super) const t_cudaUserObject_t: TypeId = 774;
+pub(super) const t_cudaUserObjectRetainFlags_in4: TypeId = 775;
+pub(super) const t_cudaGraphicsRegisterFlags_in4: TypeId = 776;
+pub(super) const t_cudaGraphicsMapFlags_in4: TypeId = 777;
+pub(super) const t_cudaHostAllocFlags_in4: TypeId = 778;
+pub(super) const t_P_cudaHostAllocFlags_in4: TypeId = 779;
+pub(super) const t_cudaHostRegisterFlags_in4: TypeId = 780;
+pub(super) const t_P_cudaExternalMemory_t: TypeId = 781;
+pub(super) const t_cudaExternalMemoryHandleType: TypeId = 782;
+pub(super) const t_cudaExternalMemoryHandleDesc_handle_win32: TypeId = 783;
+pub(super) const t_cudaExternalMemoryHandleDesc_handle: TypeId = 784;
+pub(super) const t_cudaExternalMemoryHandleDesc: TypeId = 785;
+pub(super) const t_PC_cudaExternalMemoryHandleDesc: TypeId = 786;
+pub(super) const t_cudaExternalSemaphoreHandleType: TypeId = 787;
+pub(super) const t_cudaExternalSemaphoreHandleDesc_handle_win32: TypeId = 788;
+pub(super) const t_cudaExternalSemaphoreHandleDesc_handle: TypeId = 789;
+pub(super) const t_cudaExternalSemaphoreHandleDesc: TypeId = 790;
+pub(super) const t_PC_cudaExternalSemaphoreHandleDesc: TypeId = 791;
+pub(super) const t_cudaInitDeviceFlags_in4: TypeId = 792;
+pub(super) const t_cudaIpcEventHandle_t: TypeId = 793;
+pub(super) const t_P_cudaIpcEventHandle_t: TypeId = 794;
+pub(super) const t_cudaIpcMemHandle_t: TypeId = 795;
+pub(super) const t_P_cudaIpcMemHandle_t: TypeId = 796;
+pub(super) const t_cudaIpcMemFlags_in4: TypeId = 797;
+pub(super) const t_cudaLaunchParams: TypeId = 798;
+pub(super) const t_P_cudaLaunchParams: TypeId = 799;
+pub(super) const t_cudaCooperativeMultiFlags_in4: TypeId = 800;
+pub(super) const t_cudaLaunchAttribute: TypeId = 801;
+pub(super) const t_P_cudaLaunchAttribute: TypeId = 802;
+pub(super) const t_cudaLaunchConfig_t: TypeId = 803;
+pub(super) const t_PC_cudaLaunchConfig_t: TypeId = 804;
+pub(super) const t_cudaLibrary_t: TypeId = 805;
+pub(super) const t_P_cudaLibrary_t: TypeId = 806;
+pub(super) const t_cudaJitOption: TypeId = 807;
+pub(super) const t_P_cudaJitOption: TypeId = 808;
+pub(super) const t_cudaLibraryOption: TypeId = 809;
+pub(super) const t_P_cudaLibraryOption: TypeId = 810;
+pub(super) const t_cudaLogsCallbackHandle: TypeId = 811;
+pub(super) const t_P_cudaLogsCallbackHandle: TypeId = 812;
+pub(super) const t_P_cudaPitchedPtr: TypeId = 813;
+pub(super) const t_cudaArrayFlags_in4: TypeId = 814;
+pub(super) const t_cudaMemAttachFlags_in4: TypeId = 815;
+pub(super) const t_cudaMemoryAdvise: TypeId = 816;
+pub(super) const t_P_cudaMemLocation: TypeId = 817;
+pub(super) const t_PC_cudaMemPoolProps: TypeId = 818;
+pub(super) const t_cudaMemPoolPtrExportData: TypeId = 819;
+pub(super) const t_P_cudaMemPoolPtrExportData: TypeId = 820;
+pub(super) const t_P_cudaMemAccessFlags: TypeId = 821;
+pub(super) const t_cudaMemPoolAttr: TypeId = 822;
+pub(super) const t_cudaMemRangeAttribute: TypeId = 823;
+pub(super) const t_P_cudaMemRangeAttribute: TypeId = 824;
+pub(super) const t_cudaMemcpy3DOperandType: TypeId = 825;
+pub(super) const t_cudaMemcpy3DOperand_op_ptr: TypeId = 826;
+pub(super) const t_cudaOffset3D: TypeId = 827;
+pub(super) const t_cudaMemcpy3DOperand_op_array: TypeId = 828;
+pub(super) const t_cudaMemcpy3DOperand_op: TypeId = 829;
+pub(super) const t_cudaMemcpy3DOperand: TypeId = 830;
+pub(super) const t_cudaMemcpy3DBatchOp: TypeId = 831;
+pub(super) const t_P_cudaMemcpy3DBatchOp: TypeId = 832;
+pub(super) const t_cudaMemcpy3DPeerParms: TypeId = 833;
+pub(super) const t_PC_cudaMemcpy3DPeerParms: TypeId = 834;
+pub(super) const t_cudaOccupancyFlags_in4: TypeId = 835;
+pub(super) const t_cudaMemoryType: TypeId = 836;
+pub(super) const t_A8_i64: TypeId = 837;
+pub(super) const t_cudaPointerAttributes__1: TypeId = 838;
+pub(super) const t_A7_i64: TypeId = 839;
+pub(super) const t_cudaPointerAttributes: TypeId = 840;
+pub(super) const t_P_cudaPointerAttributes: TypeId = 841;
+pub(super) const t_cudaOutputMode_t: TypeId = 842;
+pub(super) const t_f64: TypeId = 843;
+pub(super) const t_P_f64: TypeId = 844;
+pub(super) const t_PC_cudaExternalSemaphore_t: TypeId = 845;
+pub(super) const t_cudaExternalSemaphoreSignalParams_v1_params_fence: TypeId = 846;
+pub(super) const t_cudaExternalSemaphoreSignalParams_v1_params_nvSciSync: TypeId = 847;
+pub(super) const t_cudaExternalSemaphoreSignalParams_v1_params_keyedMutex: TypeId = 848;
+pub(super) const t_cudaExternalSemaphoreSignalParams_v1_params: TypeId = 849;
+pub(super) const t_cudaExternalSemaphoreSignalParams_v1: TypeId = 850;
+pub(super) const t_PC_cudaExternalSemaphoreSignalParams_v1: TypeId = 851;
+pub(super) const t_cudaStreamCaptureMode: TypeId = 852;
+pub(super) const t_cudaGraphRecaptureCallbackData: TypeId = 853;
+pub(super) const t_P_cudaGraphRecaptureCallbackData: TypeId = 854;
+pub(super) const t_cudaStreamAttrID: TypeId = 855;
+pub(super) const t_cudaStreamAttrValue: TypeId = 856;
+pub(super) const t_P_cudaStreamAttrValue: TypeId = 857;
+pub(super) const t_cudaStreamCaptureStatus: TypeId = 858;
+pub(super) const t_P_cudaStreamCaptureStatus: TypeId = 859;
+pub(super) const t_P_PC_cudaGraphNode_t: TypeId = 860;
+pub(super) const t_P_PC_cudaGraphEdgeData: TypeId = 861;
+pub(super) const t_P_cudaStreamFlags_in4: TypeId = 862;
+pub(super) const t_PC_cudaStreamAttrValue: TypeId = 863;
+pub(super) const t_cudaStreamUpdateCaptureDependenciesFlags_in4: TypeId = 864;
+pub(super) const t_cudaEventWaitFlags_in4: TypeId = 865;
+pub(super) const t_P_cudaStreamCaptureMode: TypeId = 866;
+pub(super) const t_P_cudaUserObject_t: TypeId = 867;
+pub(super) const t_cudaUserObjectFlags_in4: TypeId = 868;
+pub(super) const t_cudaExternalSemaphoreWaitParams_v1_params_fence: TypeId = 869;
+pub(super) const t_cudaExternalSemaphoreWaitParams_v1_params_nvSciSync: TypeId = 870;
+pub(super) const t_cudaExternalSemaphoreWaitParams_v1_params_keyedMutex: TypeId = 871;
+pub(super) const t_cudaExternalSemaphoreWaitParams_v1_params: TypeId = 872;
+pub(super) const t_cudaExternalSemaphoreWaitParams_v1: TypeId = 873;
+pub(super) const t_PC_cudaExternalSemaphoreWaitParams_v1: TypeId = 874;
+pub(super) const t_cublasStatus_t: TypeId = 875;
+pub(super) const t_cublasStatus_t_status: TypeId = 876;
+pub(super) const t_cublasHandle_t: TypeId = 877;
+pub(super) const t_cudaDataType: TypeId = 878;
+pub(super) const t_i8: TypeId = 879;
+pub(super) const t_i16: TypeId = 880;
+pub(super) const t_f16: TypeId = 881;
+pub(super) const t_bf16: TypeId = 882;
+pub(super) const t_A2_i8: TypeId = 883;
+pub(super) const t_A2_u8: TypeId = 884;
+pub(super) const t_A2_i16: TypeId = 885;
+pub(super) const t_A2_u16: TypeId = 886;
+pub(super) const t_A2_i64: TypeId = 887;
+pub(super) const t_A2_u64: TypeId = 888;
+pub(super) const t_A2_f16: TypeId = 889;
+pub(super) const t_A2_bf16: TypeId = 890;
+pub(super) const t_float2: TypeId = 891;
+pub(super) const t_double2: TypeId = 892;
+pub(super) const t_PC_float2: TypeId = 893;
+pub(super) const t_P_float2: TypeId = 894;
+pub(super) const t_cublasSideMode_t: TypeId = 895;
+pub(super) const t_cublasOperation_t: TypeId = 896;
+pub(super) const t_P_P_float2: TypeId = 897;
+pub(super) const t_P_PC_float2: TypeId = 898;
+pub(super) const t_cublasFillMode_t: TypeId = 899;
+pub(super) const t_PC_f32: TypeId = 900;
+pub(super) const t_P_cublasHandle_t: TypeId = 901;
+pub(super) const t_cublasDiagType_t: TypeId = 902;
+pub(super) const t_PC_f64: TypeId = 903;
+pub(super) const t_P_P_f64: TypeId = 904;
+pub(super) const t_P_PC_f64: TypeId = 905;
+pub(super) const t_PC_cublasOperation_t: TypeId = 906;
+pub(super) const t_PC_i64: TypeId = 907;
+pub(super) const t_PC_double2: TypeId = 908;
+pub(super) const t_cublasComputeType_t: TypeId = 909;
+pub(super) const t_cublasGemmAlgo_t: TypeId = 910;
+pub(super) const t_cublasAtomicsMode_t: TypeId = 911;
+pub(super) const t_P_cublasAtomicsMode_t: TypeId = 912;
+pub(super) const t_cudaEmulationSpecialValuesSupport: TypeId = 913;
+pub(super) const t_P_cudaEmulationSpecialValuesSupport: TypeId = 914;
+pub(super) const t_cublasEmulationStrategy_t: TypeId = 915;
+pub(super) const t_P_cublasEmulationStrategy_t: TypeId = 916;
+pub(super) const t_P_P_i32: TypeId = 917;
+pub(super) const t_cudaEmulationMantissaControl: TypeId = 918;
+pub(super) const t_P_cudaEmulationMantissaControl: TypeId = 919;
+pub(super) const t_cublasMath_t_in4: TypeId = 920;
+pub(super) const t_P_cublasMath_t_in4: TypeId = 921;
+pub(super) const t_cublasPointerMode_t: TypeId = 922;
+pub(super) const t_P_cublasPointerMode_t: TypeId = 923;
+pub(super) const t_libraryPropertyType: TypeId = 924;
+pub(super) const t_PC_f16: TypeId = 925;
+pub(super) const t_P_PC_f16: TypeId = 926;
+pub(super) const t_P_f16: TypeId = 927;
+pub(super) const t_P_P_f16: TypeId = 928;
+pub(super) const t_P_P_f32: TypeId = 929;
+pub(super) const t_P_i64: TypeId = 930;
+pub(super) const t_cublasLtHandle_t: TypeId = 931;
+pub(super) const t_P_cublasLtHandle_t: TypeId = 932;
+pub(super) const t_cublasLtEmulationDesc_t: TypeId = 933;
+pub(super) const t_P_cublasLtEmulationDesc_t: TypeId = 934;
+pub(super) const t_cublasLtEmulationDescAttributes_t: TypeId = 935;
+pub(super) const t_cublasLtMatrixLayout_t: TypeId = 936;
+pub(super) const t_P_cublasLtMatrixLayout_t: TypeId = 937;
+pub(super) const t_cublasLtMatmulDesc_t: TypeId = 938;
+pub(super) const t_cublasLtMatmulAlgo_t: TypeId = 939;
+pub(super) const t_PC_cublasLtMatmulAlgo_t: TypeId = 940;
+pub(super) const t_cublasLtMatmulAlgoCapAttributes_t: TypeId = 941;
+pub(super) const t_cublasLtReductionScheme_t_in4: TypeId = 942;
+pub(super) const t_cublasLtMatmulTile_t: TypeId = 943;
+pub(super) const t_cublasLtMatmulStages_t: TypeId = 944;
+pub(super) const t_cublasLtPointerModeMask_t_in4: TypeId = 945;
+pub(super) const t_cublasLtEpilogue_t_in4: TypeId = 946;
+pub(super) const t_A4_i32: TypeId = 947;
+pub(super) const t_cublasLtMatmulHeuristicResult_t: TypeId = 948;
+pub(super) const t_P_cublasLtMatmulHeuristicResult_t: TypeId = 949;
+pub(super) const t_cublasLtMatmulAlgoConfigAttributes_t: TypeId = 950;
+pub(super) const t_P_cublasLtMatmulAlgo_t: TypeId = 951;
+pub(super) const t_cublasLtMatmulPreference_t: TypeId = 952;
+pub(super) const t_P_cublasLtMatmulDesc_t: TypeId = 953;
+pub(super) const t_cublasLtMatmulDescAttributes_t: TypeId = 954;
+pub(super) const t_cublasLtPointerMode_t: TypeId = 955;
+pub(super) const t_cublasLtMatmulMatrixScale_t: TypeId = 956;
+pub(super) const t_P_cublasLtMatmulPreference_t: TypeId = 957;
+pub(super) const t_cublasLtMatmulPreferenceAttributes_t: TypeId = 958;
+pub(super) const t_cublasLtMatmulSearch_t: TypeId = 959;
+pub(super) const t_cublasLtMatrixLayoutAttribute_t: TypeId = 960;
+pub(super) const t_cublasLtOrder_t: TypeId = 961;
+pub(super) const t_cublasLtBatchMode_t: TypeId = 962;
+pub(super) const t_cublasLtIntegerWidth_t: TypeId = 963;
+pub(super) const t_cublasLtMatrixTransformDesc_t: TypeId = 964;
+pub(super) const t_P_cublasLtMatrixTransformDesc_t: TypeId = 965;
+pub(super) const t_cublasLtMatrixTransformDescAttributes_t: TypeId = 966;
+pub(super) const t_P_PC_f32: TypeId = 967;
+pub(super) const t_PC_bf16: TypeId = 968;
+pub(super) const t_P_PC_bf16: TypeId = 969;
+pub(super) const t_P_bf16: TypeId = 970;
+pub(super) const t_P_P_bf16: TypeId = 971;
+pub(super) const t_PC_u8: TypeId = 972;
+pub(super) const t_P_u8: TypeId = 973;
+pub(super) const t_cublasXtHandle_t: TypeId = 974;
+pub(super) const t_P_cublasXtHandle_t: TypeId = 975;
+pub(super) const t_cublasXtPinnedMemMode_t: TypeId = 976;
+pub(super) const t_P_cublasXtPinnedMemMode_t: TypeId = 977;
+pub(super) const t_cublasXtBlasOp_t: TypeId = 978;
+pub(super) const t_cublasXtOpType_t: TypeId = 979;
+pub(super) const t_P_double2: TypeId = 980;
+pub(super) const t_P_P_double2: TypeId = 981;
+pub(super) const t_P_PC_double2: TypeId = 982;
+pub(super) const t_cudnnStatus_t: TypeId = 983;
+pub(super) const t_cudnnStatus_t_status: TypeId = 984;
+pub(super) const t_cudnnHandle_t: TypeId = 985;
+pub(super) const t_cudnnActivationDescriptor_t: TypeId = 986;
+pub(super) const t_cudnnTensorDescriptor_t: TypeId = 987;
+pub(super) const t_cudnnDataType_t: TypeId = 988;
+pub(super) const t_cudnnBackendDescriptorType_t: TypeId = 989;
+pub(super) const t_cudnnBackendDescriptor_t: TypeId = 990;
+pub(super) const t_P_cudnnBackendDescriptor_t: TypeId = 991;
+pub(super) const t_cudnnBackendAttributeName_t: TypeId = 992;
+pub(super) const t_cudnnBackendAttributeType_t: TypeId = 993;
+pub(super) const t_cudnnConvolutionMode_t: TypeId = 994;
+pub(super) const t_cudnnBackendHeurMode_t: TypeId = 995;
+pub(super) const t_cudnnBackendKnobType_t: TypeId = 996;
+pub(super) const t_cudnnNanPropagation_t: TypeId = 997;
+pub(super) const t_cudnnBackendNumericalNote_t: TypeId = 998;
+pub(super) const t_cudnnBackendLayoutType_t: TypeId = 999;
+pub(super) const t_cudnnPointwiseMode_t: TypeId = 1000;
+pub(super) const t_cudnnGenStatsMode_t: TypeId = 1001;
+pub(super) const t_cudnnBnFinalizeStatsMode_t: TypeId = 1002;
+pub(super) const t_cudnnReduceTensorOp_t: TypeId = 1003;
+pub(super) const t_cudnnBackendBehaviorNote_t: TypeId = 1004;
+pub(super) const t_cudnnBackendTensorReordering_t: TypeId = 1005;
+pub(super) const t_cudnnResampleMode_t: TypeId = 1006;
+pub(super) const t_cudnnPaddingMode_t: TypeId = 1007;
+pub(super) const t_cudnnSignalMode_t: TypeId = 1008;
+pub(super) const t_cudnnFraction_t: TypeId = 1009;
+pub(super) const t_cudnnBackendNormMode_t: TypeId = 1010;
+pub(super) const t_cudnnBackendNormFwdPhase_t: TypeId = 1011;
+pub(super) const t_cudnnRngDistribution_t: TypeId = 1012;
+pub(super) const t_cudnnMoeGroupedMatmulMode_t: TypeId = 1013;
+pub(super) const t_cudnnBackendReshapeMode_t: TypeId = 1014;
+pub(super) const t_cudnnBackendOperationGraphMode_t: TypeId = 1015;
+pub(super) const t_cudnnCudaGraphRetention_t: TypeId = 1016;
+pub(super) const t_cudnnBatchNormMode_t: TypeId = 1017;
+pub(super) const t_cudnnBatchNormOps_t: TypeId = 1018;
+pub(super) const t_cudnnRNNDescriptor_t: TypeId = 1019;
+pub(super) const t_cudnnCTCLossAlgo_t: TypeId = 1020;
+pub(super) const t_cudnnCTCLossDescriptor_t: TypeId = 1021;
+pub(super) const t_cudnnCausalConv1dActivation_t: TypeId = 1022;
+pub(super) const t_cudnnFilterDescriptor_t: TypeId = 1023;
+pub(super) const t_cudnnConvolutionDescriptor_t: TypeId = 1024;
+pub(super) const t_cudnnConvolutionBwdDataAlgo_t: TypeId = 1025;
+pub(super) const t_cudnnConvolutionBwdFilterAlgo_t: TypeId = 1026;
+pub(super) const t_cudnnConvolutionFwdAlgo_t: TypeId = 1027;
+pub(super) const t_cudnnAlgorithmDescriptor_t: TypeId = 1028;
+pub(super) const t_P_cudnnHandle_t: TypeId = 1029;
+pub(super) const t_P_cudnnActivationDescriptor_t: TypeId = 1030;
+pub(super) const t_P_cudnnAlgorithmDescriptor_t: TypeId = 1031;
+pub(super) const t_cudnnAlgorithmPerformance_t: TypeId = 1032;
+pub(super) const t_P_cudnnAlgorithmPerformance_t: TypeId = 1033;
+pub(super) const t_cudnnAttnDescriptor_t: TypeId = 1034;
+pub(super) const t_P_cudnnAttnDescriptor_t: TypeId = 1035;
+pub(super) const t_P_cudnnCTCLossDescriptor_t: TypeId = 1036;
+pub(super) const t_P_cudnnConvolutionDescriptor_t: TypeId = 1037;
+pub(super) const t_cudnnDropoutDescriptor_t: TypeId = 1038;
+pub(super) const t_P_cudnnDropoutDescriptor_t: TypeId = 1039;
+pub(super) const t_P_cudnnFilterDescriptor_t: TypeId = 1040;
+pub(super) const t_cudnnFusedOpsConstParamPack_t: TypeId = 1041;
+pub(super) const t_P_cudnnFusedOpsConstParamPack_t: TypeId = 1042;
+pub(super) const t_cudnnFusedOps_t: TypeId = 1043;
+pub(super) const t_cudnnFusedOpsPlan_t: TypeId = 1044;
+pub(super) const t_P_cudnnFusedOpsPlan_t: TypeId = 1045;
+pub(super) const t_cudnnFusedOpsVariantParamPack_t: TypeId = 1046;
+pub(super) const t_P_cudnnFusedOpsVariantParamPack_t: TypeId = 1047;
+pub(super) const t_cudnnLRNDescriptor_t: TypeId = 1048;
+pub(super) const t_P_cudnnLRNDescriptor_t: TypeId = 1049;
+pub(super) const t_cudnnOpTensorDescriptor_t: TypeId = 1050;
+pub(super) const t_P_cudnnOpTensorDescriptor_t: TypeId = 1051;
+pub(super) const t_cudnnPersistentRNNPlan_t: TypeId = 1052;
+pub(super) const t_P_cudnnPersistentRNNPlan_t: TypeId = 1053;
+pub(super) const t_cudnnPoolingDescriptor_t: TypeId = 1054;
+pub(super) const t_P_cudnnPoolingDescriptor_t: TypeId = 1055;
+pub(super) const t_cudnnRNNDataDescriptor_t: TypeId = 1056;
+pub(super) const t_P_cudnnRNNDataDescriptor_t: TypeId = 1057;
+pub(super) const t_P_cudnnRNNDescriptor_t: TypeId = 1058;
+pub(super) const t_cudnnReduceTensorDescriptor_t: TypeId = 1059;
+pub(super) const t_P_cudnnReduceTensorDescriptor_t: TypeId = 1060;
+pub(super) const t_cudnnSeqDataDescriptor_t: TypeId = 1061;
+pub(super) const t_P_cudnnSeqDataDescriptor_t: TypeId = 1062;
+pub(super) const t_cudnnSpatialTransformerDescriptor_t: TypeId = 1063;
+pub(super) const t_P_cudnnSpatialTransformerDescriptor_t: TypeId = 1064;
+pub(super) const t_P_cudnnTensorDescriptor_t: TypeId = 1065;
+pub(super) const t_cudnnTensorTransformDescriptor_t: TypeId = 1066;
+pub(super) const t_P_cudnnTensorTransformDescriptor_t: TypeId = 1067;
+pub(super) const t_cudnnNormMode_t: TypeId = 1068;
+pub(super) const t_cudnnDivNormMode_t: TypeId = 1069;
+pub(super) const t_cudnnDeterminism_t: TypeId = 1070;
+pub(super) const t_cudnnMathType_t: TypeId = 1071;
+pub(super) const t_cudnnConvolutionBwdDataAlgoPerf_t: TypeId = 1072;
+pub(super) const t_P_cudnnConvolutionBwdDataAlgoPerf_t: TypeId = 1073;
+pub(super) const t_cudnnConvolutionBwdFilterAlgoPerf_t: TypeId = 1074;
+pub(super) const t_P_cudnnConvolutionBwdFilterAlgoPerf_t: TypeId = 1075;
+pub(super) const t_cudnnConvolutionFwdAlgoPerf_t: TypeId = 1076;
+pub(super) const t_P_cudnnConvolutionFwdAlgoPerf_t: TypeId = 1077;
+pub(super) const t_PC_cudnnTensorDescriptor_t: TypeId = 1078;
+pub(super) const t_cudnnActivationMode_t: TypeId = 1079;
+pub(super) const t_P_cudnnActivationMode_t: TypeId = 1080;
+pub(super) const t_P_cudnnNanPropagation_t: TypeId = 1081;
+pub(super) const t_cudnnRNNAlgo_t: TypeId = 1082;
+pub(super) const t_Algorithm: TypeId = 1083;
+pub(super) const t_cudnnAlgorithm_t: TypeId = 1084;
+pub(super) const t_P_cudnnAlgorithm_t: TypeId = 1085;
+pub(super) const t_P_cudnnStatus_t: TypeId = 1086;
+pub(super) const t_cudnnAttnMode_in4: TypeId = 1087;
+pub(super) const t_P_cudnnAttnMode_in4: TypeId = 1088;
+pub(super) const t_P_cudnnDataType_t: TypeId = 1089;
+pub(super) const t_P_cudnnMathType_t: TypeId = 1090;
+pub(super) const t_cudnnLossNormalizationMode_t: TypeId = 1091;
+pub(super) const t_P_cudnnLossNormalizationMode_t: TypeId = 1092;
+pub(super) const t_cudnnCTCGradMode_t: TypeId = 1093;
+pub(super) const t_P_cudnnCTCGradMode_t: TypeId = 1094;
+pub(super) const t_cudnnCallbackMask_in4: TypeId = 1095;
+pub(super) const t_P_cudnnCallbackMask_in4: TypeId = 1096;
+pub(super) const t_P_cudnnConvolutionMode_t: TypeId = 1097;
+pub(super) const t_cudnnReorderType_t: TypeId = 1098;
+pub(super) const t_P_cudnnReorderType_t: TypeId = 1099;
+pub(super) const t_cudnnTensorFormat_t: TypeId = 1100;
+pub(super) const t_P_cudnnTensorFormat_t: TypeId = 1101;
+pub(super) const t_cudnnFusedOpsConstParamLabel_t: TypeId = 1102;
+pub(super) const t_cudnnFusedOpsVariantParamLabel_t: TypeId = 1103;
+pub(super) const t_cudnnMultiHeadAttnWeightKind_t: TypeId = 1104;
+pub(super) const t_cudnnNormOps_t: TypeId = 1105;
+pub(super) const t_cudnnNormAlgo_t: TypeId = 1106;
+pub(super) const t_cudnnOpTensorOp_t: TypeId = 1107;
+pub(super) const t_P_cudnnOpTensorOp_t: TypeId = 1108;
+pub(super) const t_cudnnPoolingMode_t: TypeId = 1109;
+pub(super) const t_P_cudnnPoolingMode_t: TypeId = 1110;
+pub(super) const t_cudnnRNNBiasMode_t: TypeId = 1111;
+pub(super) const t_P_cudnnRNNBiasMode_t: TypeId = 1112;
+pub(super) const t_cudnnRNNDataLayout_t: TypeId = 1113;
+pub(super) const t_P_cudnnRNNDataLayout_t: TypeId = 1114;
+pub(super) const t_cudnnRNNInputMode_t: TypeId = 1115;
+pub(super) const t_P_cudnnRNNInputMode_t: TypeId = 1116;
+pub(super) const t_cudnnDirectionMode_t: TypeId = 1117;
+pub(super) const t_P_cudnnDirectionMode_t: TypeId = 1118;
+pub(super) const t_cudnnRNNMode_t: TypeId = 1119;
+pub(super) const t_P_cudnnRNNMode_t: TypeId = 1120;
+pub(super) const t_P_cudnnRNNAlgo_t: TypeId = 1121;
+pub(super) const t_cudnnRNNPaddedIO_in4: TypeId = 1122;
+pub(super) const t_P_cudnnRNNPaddedIO_in4: TypeId = 1123;
+pub(super) const t_cudnnForwardMode_t: TypeId = 1124;
+pub(super) const t_P_cudnnReduceTensorOp_t: TypeId = 1125;
+pub(super) const t_cudnnReduceTensorIndices_t: TypeId = 1126;
+pub(super) const t_P_cudnnReduceTensorIndices_t: TypeId = 1127;
+pub(super) const t_cudnnIndicesType_t: TypeId = 1128;
+pub(super) const t_P_cudnnIndicesType_t: TypeId = 1129;
+pub(super) const t_cudnnSeqDataAxis_t: TypeId = 1130;
+pub(super) const t_P_cudnnSeqDataAxis_t: TypeId = 1131;
+pub(super) const t_cudnnFoldingDirection_t: TypeId = 1132;
+pub(super) const t_P_cudnnFoldingDirection_t: TypeId = 1133;
+pub(super) const t_cudnnGnnCscGraph_t: TypeId = 1134;
+pub(super) const t_PC_cudnnGnnCscGraph_t: TypeId = 1135;
+pub(super) const t_cudnnGnnAggOp_t: TypeId = 1136;
+pub(super) const t_cudnnGnnActivationOp_t: TypeId = 1137;
+pub(super) const t_cudnnGnnMhaParams_t: TypeId = 1138;
+pub(super) const t_PC_cudnnGnnMhaParams_t: TypeId = 1139;
+pub(super) const t_cudnnLRNMode_t: TypeId = 1140;
+pub(super) const t_cudnnWgradMode_t: TypeId = 1141;
+pub(super) const t_cudnnErrQueryMode_t: TypeId = 1142;
+pub(super) const t_cudnnRNNClipMode_t: TypeId = 1143;
+pub(super) const t_P_cudnnRNNClipMode_t: TypeId = 1144;
+pub(super) const t_PC_cudnnSeqDataAxis_t: TypeId = 1145;
+pub(super) const t_cudnnSamplerType_t: TypeId = 1146;
+pub(super) const t_cudnnSoftmaxAlgorithm_t: TypeId = 1147;
+pub(super) const t_cudnnSoftmaxMode_t: TypeId = 1148;
+pub(super) const t_cufftResult: TypeId = 1149;
+pub(super) const t_cufftResult_status: TypeId = 1150;
+pub(super) const t_cufftHandle: TypeId = 1151;
+pub(super) const t_P_cufftHandle: TypeId = 1152;
+pub(super) const t_cufftType: TypeId = 1153;
+pub(super) const t_cufftDirection: TypeId = 1154;
+pub(super) const t_cufftProperty: TypeId = 1155;
+pub(super) const t_cufftXtCallbackType: TypeId = 1156;
+pub(super) const t_A64_i32: TypeId = 1157;
+pub(super) const t_A64_P_void: TypeId = 1158;
+pub(super) const t_A64_u64: TypeId = 1159;
+pub(super) const t_cudaXtDesc: TypeId = 1160;
+pub(super) const t_P_cudaXtDesc: TypeId = 1161;
+pub(super) const t_libFormat: TypeId = 1162;
+pub(super) const t_cudaLibXtDesc: TypeId = 1163;
+pub(super) const t_P_cudaLibXtDesc: TypeId = 1164;
+pub(super) const t_cudaLibXtDescPointer: TypeId = 1165;
+pub(super) const t_P_P_cudaLibXtDesc: TypeId = 1166;
+pub(super) const t_P_cudaLibXtDescPointer: TypeId = 1167;
+pub(super) const t_cufftXtSubFormat: TypeId = 1168;
+pub(super) const t_cufftXtCopyType: TypeId = 1169;
+pub(super) const t_cufftXtQueryType: TypeId = 1170;
+pub(super) const t_cufftXt1dFactors: TypeId = 1171;
+pub(super) const t_A3_u64: TypeId = 1172;
+pub(super) const t_cufftBox3d: TypeId = 1173;
+pub(super) const t_PC_cufftBox3d: TypeId = 1174;
+pub(super) const t_cufftXtWorkAreaPolicy: TypeId = 1175;
+pub(super) const t_CUfileOpError: TypeId = 1176;
+pub(super) const t_CUfileError_t: TypeId = 1177;
+pub(super) const t_CUfileBatchHandle_t: TypeId = 1178;
+pub(super) const t_CUfileStatus_t_in4: TypeId = 1179;
+pub(super) const t_CUfileIOEvents_t: TypeId = 1180;
+pub(super) const t_P_CUfileIOEvents_t: TypeId = 1181;
+pub(super) const t_P_CUfileBatchHandle_t: TypeId = 1182;
+pub(super) const t_CUfileBatchMode_t: TypeId = 1183;
+pub(super) const t_CUfileIOParams_t_u_batch: TypeId = 1184;
+pub(super) const t_CUfileIOParams_t_u: TypeId = 1185;
+pub(super) const t_CUfileHandle_t: TypeId = 1186;
+pub(super) const t_CUfileOpcode_t: TypeId = 1187;
+pub(super) const t_CUfileIOParams_t: TypeId = 1188;
+pub(super) const t_P_CUfileIOParams_t: TypeId = 1189;
+pub(super) const t_cuFileRdmaFlags_in4: TypeId = 1190;
+pub(super) const t_CUfileDriverStatusFlags_t_in4: TypeId = 1191;
+pub(super) const t_CUfileP2PFlags_t_in4: TypeId = 1192;
+pub(super) const t_P_CUfileP2PFlags_t_in4: TypeId = 1193;
+pub(super) const t_CUfileDrvProps_t_nvfs: TypeId = 1194;
+pub(super) const t_CUfileDrvProps_t: TypeId = 1195;
+pub(super) const t_P_CUfileDrvProps_t: TypeId = 1196;
+pub(super) const t_CUFileBoolConfigParameter_t: TypeId = 1197;
+pub(super) const t_P_bool1: TypeId = 1198;
+pub(super) const t_CUFileSizeTConfigParameter_t: TypeId = 1199;
+pub(super) const t_CUFileStringConfigParameter_t: TypeId = 1200;
+pub(super) const t_CUfileOpCounter_t: TypeId = 1201;
+pub(super) const t_CUfileStatsLevel1_t: TypeId = 1202;
+pub(super) const t_P_CUfileStatsLevel1_t: TypeId = 1203;
+pub(super) const t_A32_u64: TypeId = 1204;
+pub(super) const t_CUfileStatsLevel2_t: TypeId = 1205;
+pub(super) const t_P_CUfileStatsLevel2_t: TypeId = 1206;
+pub(super) const t_A16_char: TypeId = 1207;
+pub(super) const t_A16_u8: TypeId = 1208;
+pub(super) const t_CUfilePerGpuStats_t: TypeId = 1209;
+pub(super) const t_A16_CUfilePerGpuStats_t: TypeId = 1210;
+pub(super) const t_CUfileStatsLevel3_t: TypeId = 1211;
+pub(super) const t_P_CUfileStatsLevel3_t: TypeId = 1212;
+pub(super) const t_P_CUfileHandle_t: TypeId = 1213;
+pub(super) const t_CUfileFileHandleType: TypeId = 1214;
+pub(super) const t_CUfileDescr_t_handle: TypeId = 1215;
+pub(super) const t_CUfileFSOps_t: TypeId = 1216;
+pub(super) const t_PC_CUfileFSOps_t: TypeId = 1217;
+pub(super) const t_CUfileDescr_t: TypeId = 1218;
+pub(super) const t_P_CUfileDescr_t: TypeId = 1219;
+pub(super) const t_CUfileIOVec_t: TypeId = 1220;
+pub(super) const t_PC_CUfileIOVec_t: TypeId = 1221;
+pub(super) const t_cuFileStreamFlags_in4: TypeId = 1222;
+pub(super) const t_curandStatus_t: TypeId = 1223;
+pub(super) const t_curandStatus_t_status: TypeId = 1224;
+pub(super) const t_curandGenerator_t: TypeId = 1225;
+pub(super) const t_P_curandGenerator_t: TypeId = 1226;
+pub(super) const t_curandRngType_t: TypeId = 1227;
+pub(super) const t_curandDiscreteDistribution_t: TypeId = 1228;
+pub(super) const t_P_curandDiscreteDistribution_t: TypeId = 1229;
+pub(super) const t_curandMethod_t: TypeId = 1230;
+pub(super) const t_A32_u32: TypeId = 1231;
+pub(super) const t_P_A32_u32: TypeId = 1232;
+pub(super) const t_P_P_A32_u32: TypeId = 1233;
+pub(super) const t_curandDirectionVectorSet_t: TypeId = 1234;
+pub(super) const t_P_A64_u64: TypeId = 1235;
+pub(super) const t_P_P_A64_u64: TypeId = 1236;
+pub(super) const t_P_P_u32: TypeId = 1237;
+pub(super) const t_P_P_u64: TypeId = 1238;
+pub(super) const t_curandOrdering_t: TypeId = 1239;
+pub(super) const t_cusolverStatus_t: TypeId = 1240;
+pub(super) const t_cusolverStatus_t_status: TypeId = 1241;
+pub(super) const t_cusolverDnHandle_t: TypeId = 1242;
+pub(super) const t_cusolverEigMode_t: TypeId = 1243;
+pub(super) const t_gesvdjInfo_t: TypeId = 1244;
+pub(super) const t_cusolverEigRange_t: TypeId = 1245;
+pub(super) const t_syevjInfo_t: TypeId = 1246;
+pub(super) const t_cusolverEigType_t: TypeId = 1247;
+pub(super) const t_P_cusolverDnHandle_t: TypeId = 1248;
+pub(super) const t_P_gesvdjInfo_t: TypeId = 1249;
+pub(super) const t_cusolverDnParams_t: TypeId = 1250;
+pub(super) const t_P_cusolverDnParams_t: TypeId = 1251;
+pub(super) const t_P_syevjInfo_t: TypeId = 1252;
+pub(super) const t_cusolverDeterministicMode_t: TypeId = 1253;
+pub(super) const t_P_cusolverDeterministicMode_t: TypeId = 1254;
+pub(super) const t_cudaEmulationStrategy: TypeId = 1255;
+pub(super) const t_P_cudaEmulationStrategy: TypeId = 1256;
+pub(super) const t_cusolverMathMode_t: TypeId = 1257;
+pub(super) const t_P_cusolverMathMode_t: TypeId = 1258;
+pub(super) const t_cusolverDnIRSInfos_t: TypeId = 1259;
+pub(super) const t_P_cusolverDnIRSInfos_t: TypeId = 1260;
+pub(super) const t_cusolverDnIRSParams_t: TypeId = 1261;
+pub(super) const t_P_cusolverDnIRSParams_t: TypeId = 1262;
+pub(super) const t_cusolverIRSRefinement_t: TypeId = 1263;
+pub(super) const t_cusolverPrecType_t: TypeId = 1264;
+pub(super) const t_cusolverDnFunction_t: TypeId = 1265;
+pub(super) const t_cusolverAlgMode_t: TypeId = 1266;
+pub(super) const t_cusolverDirectMode_t: TypeId = 1267;
+pub(super) const t_cusolverStorevMode_t: TypeId = 1268;
+pub(super) const t_cusolverEigComp_t: TypeId = 1269;
+pub(super) const t_cusolverMgHandle_t: TypeId = 1270;
+pub(super) const t_P_cusolverMgHandle_t: TypeId = 1271;
+pub(super) const t_cudaLibMgGrid_t: TypeId = 1272;
+pub(super) const t_P_cudaLibMgGrid_t: TypeId = 1273;
+pub(super) const t_cusolverMgGridMapping_t: TypeId = 1274;
+pub(super) const t_cudaLibMgMatrixDesc_t: TypeId = 1275;
+pub(super) const t_P_cudaLibMgMatrixDesc_t: TypeId = 1276;
+pub(super) const t_cusolverRfHandle_t: TypeId = 1277;
+pub(super) const t_P_cusolverRfHandle_t: TypeId = 1278;
+pub(super) const t_cusolverRfFactorization_t: TypeId = 1279;
+pub(super) const t_P_cusolverRfFactorization_t: TypeId = 1280;
+pub(super) const t_cusolverRfTriangularSolve_t: TypeId = 1281;
+pub(super) const t_P_cusolverRfTriangularSolve_t: TypeId = 1282;
+pub(super) const t_cusolverRfMatrixFormat_t: TypeId = 1283;
+pub(super) const t_P_cusolverRfMatrixFormat_t: TypeId = 1284;
+pub(super) const t_cusolverRfUnitDiagonal_t: TypeId = 1285;
+pub(super) const t_P_cusolverRfUnitDiagonal_t: TypeId = 1286;
+pub(super) const t_cusolverRfNumericBoostReport_t: TypeId = 1287;
+pub(super) const t_P_cusolverRfNumericBoostReport_t: TypeId = 1288;
+pub(super) const t_cusolverRfResetValuesFastMode_t: TypeId = 1289;
+pub(super) const t_P_cusolverRfResetValuesFastMode_t: TypeId = 1290;
+pub(super) const t_cusolverSpHandle_t: TypeId = 1291;
+pub(super) const t_cusparseMatDescr_t: TypeId = 1292;
+pub(super) const t_csrcholInfo_t: TypeId = 1293;
+pub(super) const t_csrcholInfoHost_t: TypeId = 1294;
+pub(super) const t_csrluInfoHost_t: TypeId = 1295;
+pub(super) const t_csrqrInfo_t: TypeId = 1296;
+pub(super) const t_csrqrInfoHost_t: TypeId = 1297;
+pub(super) const t_P_cusolverSpHandle_t: TypeId = 1298;
+pub(super) const t_P_csrcholInfo_t: TypeId = 1299;
+pub(super) const t_P_csrcholInfoHost_t: TypeId = 1300;
+pub(super) const t_P_csrluInfoHost_t: TypeId = 1301;
+pub(super) const t_P_csrqrInfo_t: TypeId = 1302;
+pub(super) const t_P_csrqrInfoHost_t: TypeId = 1303;
+pub(super) const t_cusparseStatus_t: TypeId = 1304;
+pub(super) const t_cusparseStatus_t_status: TypeId = 1305;
+pub(super) const t_cusparseHandle_t: TypeId = 1306;
+pub(super) const t_cusparseSpVecDescr_t: TypeId = 1307;
+pub(super) const t_cusparseDnVecDescr_t: TypeId = 1308;
+pub(super) const t_cusparseConstSpVecDescr_t: TypeId = 1309;
+pub(super) const t_cusparseSpMatDescr_t: TypeId = 1310;
+pub(super) const t_cusparseIndexType_t: TypeId = 1311;
+pub(super) const t_P_cusparseIndexType_t: TypeId = 1312;
+pub(super) const t_cusparseIndexBase_t: TypeId = 1313;
+pub(super) const t_P_cusparseIndexBase_t: TypeId = 1314;
+pub(super) const t_P_cudaDataType: TypeId = 1315;
+pub(super) const t_cusparseDirection_t: TypeId = 1316;
+pub(super) const t_bsric02Info_t: TypeId = 1317;
+pub(super) const t_cusparseSolvePolicy_t: TypeId = 1318;
+pub(super) const t_bsrilu02Info_t: TypeId = 1319;
+pub(super) const t_cusparseOperation_t: TypeId = 1320;
+pub(super) const t_bsrsm2Info_t: TypeId = 1321;
+pub(super) const t_bsrsv2Info_t: TypeId = 1322;
+pub(super) const t_csru2csrInfo_t: TypeId = 1323;
+pub(super) const t_cusparseColorInfo_t: TypeId = 1324;
+pub(super) const t_csrgemm2Info_t: TypeId = 1325;
+pub(super) const t_csric02Info_t: TypeId = 1326;
+pub(super) const t_csrilu02Info_t: TypeId = 1327;
+pub(super) const t_csrsm2Info_t: TypeId = 1328;
+pub(super) const t_csrsv2Info_t: TypeId = 1329;
+pub(super) const t_cusparseAction_t: TypeId = 1330;
+pub(super) const t_cusparseConstSpMatDescr_t: TypeId = 1331;
+pub(super) const t_cusparseConstDnMatDescr_t: TypeId = 1332;
+pub(super) const t_cusparseOrder_t: TypeId = 1333;
+pub(super) const t_P_cusparseOrder_t: TypeId = 1334;
+pub(super) const t_cusparseConstDnVecDescr_t: TypeId = 1335;
+pub(super) const t_cusparseDnMatDescr_t: TypeId = 1336;
+pub(super) const t_P_cusparseHandle_t: TypeId = 1337;
+pub(super) const t_P_cusparseSpMatDescr_t: TypeId = 1338;
+pub(super) const t_P_bsric02Info_t: TypeId = 1339;
+pub(super) const t_P_bsrilu02Info_t: TypeId = 1340;
+pub(super) const t_P_bsrsm2Info_t: TypeId = 1341;
+pub(super) const t_P_bsrsv2Info_t: TypeId = 1342;
+pub(super) const t_P_cusparseColorInfo_t: TypeId = 1343;
+pub(super) const t_P_cusparseConstSpMatDescr_t: TypeId = 1344;
+pub(super) const t_P_cusparseConstDnMatDescr_t: TypeId = 1345;
+pub(super) const t_P_cusparseConstDnVecDescr_t: TypeId = 1346;
+pub(super) const t_P_cusparseConstSpVecDescr_t: TypeId = 1347;
+pub(super) const t_P_csrgemm2Info_t: TypeId = 1348;
+pub(super) const t_P_csric02Info_t: TypeId = 1349;
+pub(super) const t_P_csrilu02Info_t: TypeId = 1350;
+pub(super) const t_P_csrsm2Info_t: TypeId = 1351;
+pub(super) const t_P_csrsv2Info_t: TypeId = 1352;
+pub(super) const t_P_csru2csrInfo_t: TypeId = 1353;
+pub(super) const t_P_cusparseDnMatDescr_t: TypeId = 1354;
+pub(super) const t_P_cusparseDnVecDescr_t: TypeId = 1355;
+pub(super) const t_P_cusparseMatDescr_t: TypeId = 1356;
+pub(super) const t_pruneInfo_t: TypeId = 1357;
+pub(super) const t_P_pruneInfo_t: TypeId = 1358;
+pub(super) const t_P_cusparseSpVecDescr_t: TypeId = 1359;
+pub(super) const t_cusparseCsr2CscAlg_t: TypeId = 1360;
+pub(super) const t_cusparseAlgMode_t: TypeId = 1361;
+pub(super) const t_cusparseDenseToSparseAlg_t: TypeId = 1362;
+pub(super) const t_cusparseColorAlg_t: TypeId = 1363;
+pub(super) const t_P_cusparseColorAlg_t: TypeId = 1364;
+pub(super) const t_cusparseDiagType_t: TypeId = 1365;
+pub(super) const t_cusparseFillMode_t: TypeId = 1366;
+pub(super) const t_cusparseMatrixType_t: TypeId = 1367;
+pub(super) const t_cusparsePointerMode_t: TypeId = 1368;
+pub(super) const t_P_cusparsePointerMode_t: TypeId = 1369;
+pub(super) const t_cusparseSDDMMAlg_t: TypeId = 1370;
+pub(super) const t_cusparseSpGEAMAlg_t: TypeId = 1371;
+pub(super) const t_cusparseSpGEAMDescr_t: TypeId = 1372;
+pub(super) const t_P_cusparseSpGEAMDescr_t: TypeId = 1373;
+pub(super) const t_cusparseSpGEMMAlg_t: TypeId = 1374;
+pub(super) const t_cusparseSpGEMMDescr_t: TypeId = 1375;
+pub(super) const t_P_cusparseSpGEMMDescr_t: TypeId = 1376;
+pub(super) const t_cusparseSpMMAlg_t: TypeId = 1377;
+pub(super) const t_cusparseSpMMOpPlan_t: TypeId = 1378;
+pub(super) const t_P_cusparseSpMMOpPlan_t: TypeId = 1379;
+pub(super) const t_cusparseSpMMOpAlg_t: TypeId = 1380;
+pub(super) const t_cusparseSpMVAlg_t: TypeId = 1381;
+pub(super) const t_cusparseSpMatAttribute_t: TypeId = 1382;
+pub(super) const t_cusparseSpMatStorage_t: TypeId = 1383;
+pub(super) const t_cusparseSymmetryType_t: TypeId = 1384;
+pub(super) const t_cusparseFormat_t: TypeId = 1385;
+pub(super) const t_P_cusparseFormat_t: TypeId = 1386;
+pub(super) const t_cusparseSpSMAlg_t: TypeId = 1387;
+pub(super) const t_cusparseSpSMDescr_t: TypeId = 1388;
+pub(super) const t_P_cusparseSpSMDescr_t: TypeId = 1389;
+pub(super) const t_cusparseSpSMUpdate_t: TypeId = 1390;
+pub(super) const t_cusparseSpSVAlg_t: TypeId = 1391;
+pub(super) const t_cusparseSpSVDescr_t: TypeId = 1392;
+pub(super) const t_P_cusparseSpSVDescr_t: TypeId = 1393;
+pub(super) const t_cusparseSpSVUpdate_t: TypeId = 1394;
+pub(super) const t_cusparseSparseToDenseAlg_t: TypeId = 1395;
+pub(super) const t_ncclResult_t: TypeId = 1396;
+pub(super) const t_ncclResult_t_status: TypeId = 1397;
+pub(super) const t_ncclDataType_t: TypeId = 1398;
+pub(super) const t_ncclComm_t: TypeId = 1399;
+pub(super) const t_ncclConfigExt_t: TypeId = 1400;
+pub(super) const t_P_ncclConfigExt_t: TypeId = 1401;
+pub(super) const t_ncclConfigExt_t_key: TypeId = 1402;
+pub(super) const t_ncclConfigExt_t_val: TypeId = 1403;
+pub(super) const t_ncclUndefined: TypeId = 1404;
+pub(super) const t_ncclCtaPolicy: TypeId = 1405;
+pub(super) const t_ncclCollConfig_t: TypeId = 1406;
+pub(super) const t_PC_ncclCollConfig_t: TypeId = 1407;
+pub(super) const t_ncclRedOp_t: TypeId = 1408;
+pub(super) const t_ncclRegistration: TypeId = 1409;
+pub(super) const t_P_ncclResult_t: TypeId = 1410;
+pub(super) const t_A128_char: TypeId = 1411;
+pub(super) const t_A128_u8: TypeId = 1412;
+pub(super) const t_ncclUniqueId: TypeId = 1413;
+pub(super) const t_P_ncclUniqueId: TypeId = 1414;
+pub(super) const t_PC_ncclUniqueId: TypeId = 1415;
+pub(super) const t_P_ncclComm_t: TypeId = 1416;
+pub(super) const t_ncclHostCftMode_t: TypeId = 1417;
+pub(super) const t_ncclNvlsHostMode_t: TypeId = 1418;
+pub(super) const t_ncclConfig_t: TypeId = 1419;
+pub(super) const t_P_ncclConfig_t: TypeId = 1420;
+pub(super) const t_ncclCommMemStat_t: TypeId = 1421;
+pub(super) const t_P_ncclRegistration: TypeId = 1422;
+pub(super) const t_ncclRevokeFlags_in4: TypeId = 1423;
+pub(super) const t_ncclShrinkFlags_in4: TypeId = 1424;
+pub(super) const t_ncclColor: TypeId = 1425;
+pub(super) const t_ncclSuspendFlags_in4: TypeId = 1426;
+pub(super) const t_ncclWindow_t: TypeId = 1427;
+pub(super) const t_P_ncclWindow_t: TypeId = 1428;
+pub(super) const t_ncclWindowFlags_in4: TypeId = 1429;
+pub(super) const t_ncclSimInfo_t: TypeId = 1430;
+pub(super) const t_P_ncclSimInfo_t: TypeId = 1431;
+pub(super) const t_ncclParamHandle_t: TypeId = 1432;
+pub(super) const t_P_ncclParamHandle_t: TypeId = 1433;
+pub(super) const t_P_P_PC_char: TypeId = 1434;
+pub(super) const t_P_i16: TypeId = 1435;
+pub(super) const t_P_i8: TypeId = 1436;
+pub(super) const t_P_u16: TypeId = 1437;
+pub(super) const t_P_ncclRedOp_t: TypeId = 1438;
+pub(super) const t_ncclScalarResidence_t: TypeId = 1439;
+pub(super) const t_ncclEncryptionMode_t: TypeId = 1440;
+pub(super) const t_ncclEncryptionConfig_t: TypeId = 1441;
+pub(super) const t_PC_ncclEncryptionConfig_t: TypeId = 1442;
+pub(super) const t_ncclWaitSignalDesc_t: TypeId = 1443;
+pub(super) const t_P_ncclWaitSignalDesc_t: TypeId = 1444;
+pub(super) const t_nvFatbinResult: TypeId = 1445;
+pub(super) const t_nvFatbinResult_status: TypeId = 1446;
+pub(super) const t_nvFatbinHandle: TypeId = 1447;
+pub(super) const t_P_nvFatbinHandle: TypeId = 1448;
+pub(super) const t_nvJitLinkResult: TypeId = 1449;
+pub(super) const t_nvJitLinkResult_status: TypeId = 1450;
+pub(super) const t_nvJitLinkHandle: TypeId = 1451;
+pub(super) const t_nvJitLinkInputType: TypeId = 1452;
+pub(super) const t_P_nvJitLinkHandle: TypeId = 1453;
+pub(super) const t_nvjpegStatus_t: TypeId = 1454;
+pub(super) const t_nvjpegStatus_t_status: TypeId = 1455;
+pub(super) const t_nvjpegHandle_t: TypeId = 1456;
+pub(super) const t_nvjpegDevAllocator_t: TypeId = 1457;
+pub(super) const t_P_nvjpegDevAllocator_t: TypeId = 1458;
+pub(super) const t_nvjpegBufferDevice_t: TypeId = 1459;
+pub(super) const t_P_nvjpegBufferDevice_t: TypeId = 1460;
+pub(super) const t_nvjpegDevAllocatorV2_t: TypeId = 1461;
+pub(super) const t_P_nvjpegDevAllocatorV2_t: TypeId = 1462;
+pub(super) const t_nvjpegPinnedAllocator_t: TypeId = 1463;
+pub(super) const t_P_nvjpegPinnedAllocator_t: TypeId = 1464;
+pub(super) const t_nvjpegBufferPinned_t: TypeId = 1465;
+pub(super) const t_P_nvjpegBufferPinned_t: TypeId = 1466;
+pub(super) const t_nvjpegPinnedAllocatorV2_t: TypeId = 1467;
+pub(super) const t_P_nvjpegPinnedAllocatorV2_t: TypeId = 1468;
+pub(super) const t_nvjpegBackend_t: TypeId = 1469;
+pub(super) const t_P_nvjpegHandle_t: TypeId = 1470;
+pub(super) const t_nvjpegFlags_in4: TypeId = 1471;
+pub(super) const t_nvjpegJpegState_t: TypeId = 1472;
+pub(super) const t_nvjpegOutputFormat_t: TypeId = 1473;
+pub(super) const t_A4_P_u8: TypeId = 1474;
+pub(super) const t_A4_u64: TypeId = 1475;
+pub(super) const t_nvjpegImage_t: TypeId = 1476;
+pub(super) const t_P_nvjpegImage_t: TypeId = 1477;
+pub(super) const t_P_PC_u8: TypeId = 1478;
+pub(super) const t_nvjpegDecodeParams_t: TypeId = 1479;
+pub(super) const t_P_nvjpegDecodeParams_t: TypeId = 1480;
+pub(super) const t_nvjpegChromaSubsampling_t: TypeId = 1481;
+pub(super) const t_nvjpegJpegStream_t: TypeId = 1482;
+pub(super) const t_nvjpegJpegDecoder_t: TypeId = 1483;
+pub(super) const t_nvjpegExifOrientation_t: TypeId = 1484;
+pub(super) const t_nvjpegScaleFactor_t: TypeId = 1485;
+pub(super) const t_P_nvjpegJpegDecoder_t: TypeId = 1486;
+pub(super) const t_P_nvjpegJpegState_t: TypeId = 1487;
+pub(super) const t_nvjpegEncoderState_t: TypeId = 1488;
+pub(super) const t_nvjpegEncoderParams_t: TypeId = 1489;
+pub(super) const t_PC_nvjpegImage_t: TypeId = 1490;
+pub(super) const t_nvjpegInputFormat_t: TypeId = 1491;
+pub(super) const t_P_nvjpegEncoderParams_t: TypeId = 1492;
+pub(super) const t_nvjpegJpegEncoding_t: TypeId = 1493;
+pub(super) const t_P_nvjpegEncoderState_t: TypeId = 1494;
+pub(super) const t_nvjpegEncBackend_t: TypeId = 1495;
+pub(super) const t_P_nvjpegChromaSubsampling_t: TypeId = 1496;
+pub(super) const t_P_nvjpegJpegStream_t: TypeId = 1497;
+pub(super) const t_P_nvjpegExifOrientation_t: TypeId = 1498;
+pub(super) const t_P_nvjpegJpegEncoding_t: TypeId = 1499;
+pub(super) const t_nvmlReturn_t: TypeId = 1500;
+pub(super) const t_nvmlReturn_t_status: TypeId = 1501;
+pub(super) const t_nvmlComputeInstance_t: TypeId = 1502;
+pub(super) const t_nvmlDevice_t: TypeId = 1503;
+pub(super) const t_nvmlGpuInstance_t: TypeId = 1504;
+pub(super) const t_nvmlComputeInstancePlacement_t: TypeId = 1505;
+pub(super) const t_nvmlComputeInstanceInfo_t: TypeId = 1506;
+pub(super) const t_P_nvmlComputeInstanceInfo_t: TypeId = 1507;
+pub(super) const t_nvmlEccCounterType_t: TypeId = 1508;
+pub(super) const t_nvmlValueType_t: TypeId = 1509;
+pub(super) const t_nvmlValue_t: TypeId = 1510;
+pub(super) const t_nvmlFieldId: TypeId = 1511;
+pub(super) const t_nvmlFieldValue_t: TypeId = 1512;
+pub(super) const t_P_nvmlFieldValue_t: TypeId = 1513;
+pub(super) const t_P_nvmlGpuInstance_t: TypeId = 1514;
+pub(super) const t_nvmlGpuInstancePlacement_t: TypeId = 1515;
+pub(super) const t_PC_nvmlGpuInstancePlacement_t: TypeId = 1516;
+pub(super) const t_A32_char: TypeId = 1517;
+pub(super) const t_nvmlPciInfo_t: TypeId = 1518;
+pub(super) const t_P_nvmlPciInfo_t: TypeId = 1519;
+pub(super) const t_nvmlEnableState_t: TypeId = 1520;
+pub(super) const t_nvmlRestrictedAPI_t: TypeId = 1521;
+pub(super) const t_P_nvmlEnableState_t: TypeId = 1522;
+pub(super) const t_A5_u32: TypeId = 1523;
+pub(super) const t_nvmlAccountingStats_t: TypeId = 1524;
+pub(super) const t_P_nvmlAccountingStats_t: TypeId = 1525;
+pub(super) const t_nvmlAccountingStats_v2_t: TypeId = 1526;
+pub(super) const t_P_nvmlAccountingStats_v2_t: TypeId = 1527;
+pub(super) const t_nvmlVgpuInstance_t: TypeId = 1528;
+pub(super) const t_P_nvmlVgpuInstance_t: TypeId = 1529;
+pub(super) const t_nvmlAdaptiveTgpModeInfo_v1_t: TypeId = 1530;
+pub(super) const t_P_nvmlAdaptiveTgpModeInfo_v1_t: TypeId = 1531;
+pub(super) const t_nvmlDeviceAddressingMode_t: TypeId = 1532;
+pub(super) const t_P_nvmlDeviceAddressingMode_t: TypeId = 1533;
+pub(super) const t_nvmlClockType_t: TypeId = 1534;
+pub(super) const t_nvmlDeviceArchitecture_t: TypeId = 1535;
+pub(super) const t_P_nvmlDeviceArchitecture_t: TypeId = 1536;
+pub(super) const t_nvmlDeviceAttributes_t: TypeId = 1537;
+pub(super) const t_P_nvmlDeviceAttributes_t: TypeId = 1538;
+pub(super) const t_nvmlBAR1Memory_t: TypeId = 1539;
+pub(super) const t_P_nvmlBAR1Memory_t: TypeId = 1540;
+pub(super) const t_nvmlBBXTimeData_v1_t: TypeId = 1541;
+pub(super) const t_P_nvmlBBXTimeData_v1_t: TypeId = 1542;
+pub(super) const t_nvmlEccBankRemapperHistogram_v1_t: TypeId = 1543;
+pub(super) const t_nvmlEccBankRemapperStatus_v1_t: TypeId = 1544;
+pub(super) const t_P_nvmlEccBankRemapperStatus_v1_t: TypeId = 1545;
+pub(super) const t_nvmlBrandType_t: TypeId = 1546;
+pub(super) const t_P_nvmlBrandType_t: TypeId = 1547;
+pub(super) const t_nvmlBridgeChipType_t: TypeId = 1548;
+pub(super) const t_nvmlBridgeChipInfo_t: TypeId = 1549;
+pub(super) const t_A128_nvmlBridgeChipInfo_t: TypeId = 1550;
+pub(super) const t_nvmlBridgeChipHierarchy_t: TypeId = 1551;
+pub(super) const t_P_nvmlBridgeChipHierarchy_t: TypeId = 1552;
+pub(super) const t_nvmlBusType_t: TypeId = 1553;
+pub(super) const t_P_nvmlBusType_t: TypeId = 1554;
+pub(super) const t_nvmlC2cModeInfo_v1_t: TypeId = 1555;
+pub(super) const t_P_nvmlC2cModeInfo_v1_t: TypeId = 1556;
+pub(super) const t_nvmlDeviceCapabilities_t: TypeId = 1557;
+pub(super) const t_P_nvmlDeviceCapabilities_t: TypeId = 1558;
+pub(super) const t_nvmlClkMonFaultInfo_t: TypeId = 1559;
+pub(super) const t_A32_nvmlClkMonFaultInfo_t: TypeId = 1560;
+pub(super) const t_nvmlClkMonStatus_t: TypeId = 1561;
+pub(super) const t_P_nvmlClkMonStatus_t: TypeId = 1562;
+pub(super) const t_nvmlClockId_t: TypeId = 1563;
+pub(super) const t_nvmlPstates_t: TypeId = 1564;
+pub(super) const t_nvmlClockOffset_t: TypeId = 1565;
+pub(super) const t_P_nvmlClockOffset_t: TypeId = 1566;
+pub(super) const t_nvmlComputeMode_t: TypeId = 1567;
+pub(super) const t_P_nvmlComputeMode_t: TypeId = 1568;
+pub(super) const t_nvmlProcessInfo_v1_t: TypeId = 1569;
+pub(super) const t_P_nvmlProcessInfo_v1_t: TypeId = 1570;
+pub(super) const t_nvmlProcessInfo_t: TypeId = 1571;
+pub(super) const t_P_nvmlProcessInfo_t: TypeId = 1572;
+pub(super) const t_A32_u8: TypeId = 1573;
+pub(super) const t_A8192_u8: TypeId = 1574;
+pub(super) const t_A4096_u8: TypeId = 1575;
+pub(super) const t_nvmlConfComputeGpuAttestationReport_t: TypeId = 1576;
+pub(super) const t_P_nvmlConfComputeGpuAttestationReport_t: TypeId = 1577;
+pub(super) const t_A5120_u8: TypeId = 1578;
+pub(super) const t_nvmlConfComputeGpuCertificate_t: TypeId = 1579;
+pub(super) const t_P_nvmlConfComputeGpuCertificate_t: TypeId = 1580;
+pub(super) const t_nvmlConfComputeMemSizeInfo_t: TypeId = 1581;
+pub(super) const t_P_nvmlConfComputeMemSizeInfo_t: TypeId = 1582;
+pub(super) const t_nvmlMemory_t: TypeId = 1583;
+pub(super) const t_P_nvmlMemory_t: TypeId = 1584;
+pub(super) const t_nvmlCoolerControl_t: TypeId = 1585;
+pub(super) const t_nvmlCoolerTarget_t_in4: TypeId = 1586;
+pub(super) const t_nvmlCoolerInfo_t: TypeId = 1587;
+pub(super) const t_P_nvmlCoolerInfo_t: TypeId = 1588;
+pub(super) const t_nvmlAffinityScope_t: TypeId = 1589;
+pub(super) const t_nvmlVgpuTypeId_t: TypeId = 1590;
+pub(super) const t_P_nvmlVgpuTypeId_t: TypeId = 1591;
+pub(super) const t_A2048_char: TypeId = 1592;
+pub(super) const t_nvmlDeviceCurrentClockFreqs_t: TypeId = 1593;
+pub(super) const t_P_nvmlDeviceCurrentClockFreqs_t: TypeId = 1594;
+pub(super) const t_nvmlClocksEventReasons_in4: TypeId = 1595;
+pub(super) const t_P_nvmlClocksEventReasons_in4: TypeId = 1596;
+pub(super) const t_nvmlClocksEventReasons_in8: TypeId = 1597;
+pub(super) const t_P_nvmlClocksEventReasons_in8: TypeId = 1598;
+pub(super) const t_nvmlMemoryErrorType_t: TypeId = 1599;
+pub(super) const t_nvmlEccErrorCounts_t: TypeId = 1600;
+pub(super) const t_P_nvmlEccErrorCounts_t: TypeId = 1601;
+pub(super) const t_P_nvmlDevice_t: TypeId = 1602;
+pub(super) const t_nvmlDramEncryptionInfo_t: TypeId = 1603;
+pub(super) const t_P_nvmlDramEncryptionInfo_t: TypeId = 1604;
+pub(super) const t_nvmlDriverModel_t: TypeId = 1605;
+pub(super) const t_P_nvmlDriverModel_t: TypeId = 1606;
+pub(super) const t_nvmlGpuDynamicPstatesInfo_t_utilization: TypeId = 1607;
+pub(super) const t_A8_nvmlGpuDynamicPstatesInfo_t_utilization: TypeId = 1608;
+pub(super) const t_nvmlGpuDynamicPstatesInfo_t: TypeId = 1609;
+pub(super) const t_P_nvmlGpuDynamicPstatesInfo_t: TypeId = 1610;
+pub(super) const t_nvmlEncoderType_t: TypeId = 1611;
+pub(super) const t_nvmlEncoderSessionInfo_t: TypeId = 1612;
+pub(super) const t_P_nvmlEncoderSessionInfo_t: TypeId = 1613;
+pub(super) const t_nvmlFBCSessionType_t: TypeId = 1614;
+pub(super) const t_nvmlFBCSessionInfo_t: TypeId = 1615;
+pub(super) const t_P_nvmlFBCSessionInfo_t: TypeId = 1616;
+pub(super) const t_nvmlFBCStats_t: TypeId = 1617;
+pub(super) const t_P_nvmlFBCStats_t: TypeId = 1618;
+pub(super) const t_nvmlFanControlPolicy_t: TypeId = 1619;
+pub(super) const t_P_nvmlFanControlPolicy_t: TypeId = 1620;
+pub(super) const t_nvmlFanSpeedInfo_t: TypeId = 1621;
+pub(super) const t_P_nvmlFanSpeedInfo_t: TypeId = 1622;
+pub(super) const t_nvmlFabricState: TypeId = 1623;
+pub(super) const t_nvmlFabricState_in1: TypeId = 1624;
+pub(super) const t_nvmlGpuFabricInfo_t: TypeId = 1625;
+pub(super) const t_P_nvmlGpuFabricInfo_t: TypeId = 1626;
+pub(super) const t_nvmlFabricHealthSummary: TypeId = 1627;
+pub(super) const t_nvmlFabricHealthSummary_in1: TypeId = 1628;
+pub(super) const t_nvmlGpuFabricInfoV_t: TypeId = 1629;
+pub(super) const t_P_nvmlGpuFabricInfoV_t: TypeId = 1630;
+pub(super) const t_nvmlFabricCliqueType: TypeId = 1631;
+pub(super) const t_nvmlFabricCliqueType_in1: TypeId = 1632;
+pub(super) const t_nvmlGpuFabricClique_v1_t: TypeId = 1633;
+pub(super) const t_A64_nvmlGpuFabricClique_v1_t: TypeId = 1634;
+pub(super) const t_nvmlGpuFabricInfo_v4_t: TypeId = 1635;
+pub(super) const t_P_nvmlGpuFabricInfo_v4_t: TypeId = 1636;
+pub(super) const t_P_nvmlGpuInstancePlacement_t: TypeId = 1637;
+pub(super) const t_nvmlGpuInstanceProfile: TypeId = 1638;
+pub(super) const t_nvmlGpuInstanceProfileInfo_t: TypeId = 1639;
+pub(super) const t_P_nvmlGpuInstanceProfileInfo_t: TypeId = 1640;
+pub(super) const t_A96_char: TypeId = 1641;
+pub(super) const t_nvmlGpuInstanceProfileInfo_v2_t: TypeId = 1642;
+pub(super) const t_P_nvmlGpuInstanceProfileInfo_v2_t: TypeId = 1643;
+pub(super) const t_nvmlGpuOperationMode_t: TypeId = 1644;
+pub(super) const t_P_nvmlGpuOperationMode_t: TypeId = 1645;
+pub(super) const t_nvmlGpuUptime_v1_t: TypeId = 1646;
+pub(super) const t_P_nvmlGpuUptime_v1_t: TypeId = 1647;
+pub(super) const t_nvmlGridLicenseFeatureCode_t: TypeId = 1648;
+pub(super) const t_nvmlGridLicenseExpiry_t: TypeId = 1649;
+pub(super) const t_nvmlGridLicensableFeature_t: TypeId = 1650;
+pub(super) const t_A3_nvmlGridLicensableFeature_t: TypeId = 1651;
+pub(super) const t_nvmlGridLicensableFeatures_t: TypeId = 1652;
+pub(super) const t_P_nvmlGridLicensableFeatures_t: TypeId = 1653;
+pub(super) const t_A41_char: TypeId = 1654;
+pub(super) const t_nvmlUUIDValue_t: TypeId = 1655;
+pub(super) const t_nvmlUUIDType_t: TypeId = 1656;
+pub(super) const t_nvmlUUID_t: TypeId = 1657;
+pub(super) const t_PC_nvmlUUID_t: TypeId = 1658;
+pub(super) const t_nvmlHostVgpuMode_t: TypeId = 1659;
+pub(super) const t_P_nvmlHostVgpuMode_t: TypeId = 1660;
+pub(super) const t_nvmlHostname_v1_t: TypeId = 1661;
+pub(super) const t_P_nvmlHostname_v1_t: TypeId = 1662;
+pub(super) const t_nvmlInforomObject_t: TypeId = 1663;
+pub(super) const t_nvmlMarginTemperature_t: TypeId = 1664;
+pub(super) const t_P_nvmlMarginTemperature_t: TypeId = 1665;
+pub(super) const t_nvmlMemoryLocation_t: TypeId = 1666;
+pub(super) const t_nvmlMemory_v2_t: TypeId = 1667;
+pub(super) const t_P_nvmlMemory_v2_t: TypeId = 1668;
+pub(super) const t_nvmlGetMemoryLimits_v1_t: TypeId = 1669;
+pub(super) const t_P_nvmlGetMemoryLimits_v1_t: TypeId = 1670;
+pub(super) const t_nvmlMigMode: TypeId = 1671;
+pub(super) const t_P_nvmlMigMode: TypeId = 1672;
+pub(super) const t_nvmlNvLinkCapability_t: TypeId = 1673;
+pub(super) const t_nvmlNvLinkErrorCounter_t: TypeId = 1674;
+pub(super) const t_nvmlNvlinkFirmwareVersion_t: TypeId = 1675;
+pub(super) const t_A100_nvmlNvlinkFirmwareVersion_t: TypeId = 1676;
+pub(super) const t_nvmlNvlinkFirmwareInfo_t: TypeId = 1677;
+pub(super) const t_nvmlNvLinkInfo_t: TypeId = 1678;
+pub(super) const t_P_nvmlNvLinkInfo_t: TypeId = 1679;
+pub(super) const t_nvmlNvLinkInfo_v3_t: TypeId = 1680;
+pub(super) const t_P_nvmlNvLinkInfo_v3_t: TypeId = 1681;
+pub(super) const t_nvmlIntNvLinkDeviceType_t: TypeId = 1682;
+pub(super) const t_P_nvmlIntNvLinkDeviceType_t: TypeId = 1683;
+pub(super) const t_nvmlNvlinkTelemetrySample_v1_t: TypeId = 1684;
+pub(super) const t_P_nvmlNvlinkTelemetrySample_v1_t: TypeId = 1685;
+pub(super) const t_nvmlNvlinkTelemetrySamples_v1_t: TypeId = 1686;
+pub(super) const t_P_nvmlNvlinkTelemetrySamples_v1_t: TypeId = 1687;
+pub(super) const t_nvmlNvLinkUtilizationCountUnits_t: TypeId = 1688;
+pub(super) const t_nvmlNvLinkUtilizationCountPktTypes_t_in4: TypeId = 1689;
+pub(super) const t_nvmlNvLinkUtilizationControl_t: TypeId = 1690;
+pub(super) const t_P_nvmlNvLinkUtilizationControl_t: TypeId = 1691;
+pub(super) const t_nvmlNvlinkGetBwMode_t: TypeId = 1692;
+pub(super) const t_P_nvmlNvlinkGetBwMode_t: TypeId = 1693;
+pub(super) const t_A256_u8: TypeId = 1694;
+pub(super) const t_nvmlNvlinkNvlePrivateInfo_v1_t: TypeId = 1695;
+pub(super) const t_P_nvmlNvlinkNvlePrivateInfo_v1_t: TypeId = 1696;
+pub(super) const t_A4096_u32: TypeId = 1697;
+pub(super) const t_nvmlNvlinkGetRemapTableInfo_v1_t: TypeId = 1698;
+pub(super) const t_P_nvmlNvlinkGetRemapTableInfo_v1_t: TypeId = 1699;
+pub(super) const t_A23_u8: TypeId = 1700;
+pub(super) const t_nvmlNvlinkSupportedBwModes_t: TypeId = 1701;
+pub(super) const t_P_nvmlNvlinkSupportedBwModes_t: TypeId = 1702;
+pub(super) const t_nvmlGpuP2PCapsIndex_t: TypeId = 1703;
+pub(super) const t_nvmlGpuP2PStatus_t: TypeId = 1704;
+pub(super) const t_P_nvmlGpuP2PStatus_t: TypeId = 1705;
+pub(super) const t_nvmlPciInfoExt_t: TypeId = 1706;
+pub(super) const t_P_nvmlPciInfoExt_t: TypeId = 1707;
+pub(super) const t_nvmlPcieUtilCounter_t: TypeId = 1708;
+pub(super) const t_nvmlPdi_t: TypeId = 1709;
+pub(super) const t_P_nvmlPdi_t: TypeId = 1710;
+pub(super) const t_nvmlDevicePerfModes_t: TypeId = 1711;
+pub(super) const t_P_nvmlDevicePerfModes_t: TypeId = 1712;
+pub(super) const t_P_nvmlPstates_t: TypeId = 1713;
+pub(super) const t_nvmlPlatformInfo_t: TypeId = 1714;
+pub(super) const t_P_nvmlPlatformInfo_t: TypeId = 1715;
+pub(super) const t_nvmlDevicePowerMizerModes_v1_t: TypeId = 1716;
+pub(super) const t_P_nvmlDevicePowerMizerModes_v1_t: TypeId = 1717;
+pub(super) const t_nvmlPowerSource_t: TypeId = 1718;
+pub(super) const t_P_nvmlPowerSource_t: TypeId = 1719;
+pub(super) const t_nvmlProcessUtilizationSample_t: TypeId = 1720;
+pub(super) const t_P_nvmlProcessUtilizationSample_t: TypeId = 1721;
+pub(super) const t_nvmlProcessUtilizationInfo_v1_t: TypeId = 1722;
+pub(super) const t_P_nvmlProcessUtilizationInfo_v1_t: TypeId = 1723;
+pub(super) const t_nvmlProcessesUtilizationInfo_t: TypeId = 1724;
+pub(super) const t_P_nvmlProcessesUtilizationInfo_t: TypeId = 1725;
+pub(super) const t_nvmlRemappedRowsInfo_v2_t: TypeId = 1726;
+pub(super) const t_P_nvmlRemappedRowsInfo_v2_t: TypeId = 1727;
+pub(super) const t_nvmlRepairStatus_t: TypeId = 1728;
+pub(super) const t_P_nvmlRepairStatus_t: TypeId = 1729;
+pub(super) const t_nvmlPageRetirementCause_t: TypeId = 1730;
+pub(super) const t_nvmlRowRemapperHistogramValues_t: TypeId = 1731;
+pub(super) const t_P_nvmlRowRemapperHistogramValues_t: TypeId = 1732;
+pub(super) const t_nvmlProcessDetail_v1_t: TypeId = 1733;
+pub(super) const t_P_nvmlProcessDetail_v1_t: TypeId = 1734;
+pub(super) const t_nvmlProcessDetailList_t: TypeId = 1735;
+pub(super) const t_P_nvmlProcessDetailList_t: TypeId = 1736;
+pub(super) const t_nvmlSamplingType_t: TypeId = 1737;
+pub(super) const t_P_nvmlValueType_t: TypeId = 1738;
+pub(super) const t_nvmlSample_t: TypeId = 1739;
+pub(super) const t_P_nvmlSample_t: TypeId = 1740;
+pub(super) const t_nvmlEccSramErrorStatus_t: TypeId = 1741;
+pub(super) const t_P_nvmlEccSramErrorStatus_t: TypeId = 1742;
+pub(super) const t_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t: TypeId = 1743;
+pub(super) const t_P_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t: TypeId = 1744;
+pub(super) const t_nvmlEccSramUniqueUncorrectedErrorCounts_t: TypeId = 1745;
+pub(super) const t_P_nvmlEccSramUniqueUncorrectedErrorCounts_t: TypeId = 1746;
+pub(super) const t_nvmlEventTypes_in4: TypeId = 1747;
+pub(super) const t_P_nvmlEventTypes_in4: TypeId = 1748;
+pub(super) const t_nvmlEventTypes_in8: TypeId = 1749;
+pub(super) const t_P_nvmlEventTypes_in8: TypeId = 1750;
+pub(super) const t_nvmlTemperatureSensors_t: TypeId = 1751;
+pub(super) const t_nvmlTemperatureThresholds_t: TypeId = 1752;
+pub(super) const t_nvmlTemperature_t: TypeId = 1753;
+pub(super) const t_P_nvmlTemperature_t: TypeId = 1754;
+pub(super) const t_nvmlThermalController_t: TypeId = 1755;
+pub(super) const t_nvmlThermalTarget_t: TypeId = 1756;
+pub(super) const t_nvmlGpuThermalSettings_t_sensor: TypeId = 1757;
+pub(super) const t_A3_nvmlGpuThermalSettings_t_sensor: TypeId = 1758;
+pub(super) const t_nvmlGpuThermalSettings_t: TypeId = 1759;
+pub(super) const t_P_nvmlGpuThermalSettings_t: TypeId = 1760;
+pub(super) const t_nvmlGpuTopologyLevel_t: TypeId = 1761;
+pub(super) const t_P_nvmlGpuTopologyLevel_t: TypeId = 1762;
+pub(super) const t_nvmlUnrepairableMemoryStatus_v1_t: TypeId = 1763;
+pub(super) const t_P_nvmlUnrepairableMemoryStatus_v1_t: TypeId = 1764;
+pub(super) const t_nvmlUtilization_t: TypeId = 1765;
+pub(super) const t_P_nvmlUtilization_t: TypeId = 1766;
+pub(super) const t_nvmlDeviceVgpuCapability_t: TypeId = 1767;
+pub(super) const t_nvmlVgpuHeterogeneousMode_t: TypeId = 1768;
+pub(super) const t_P_nvmlVgpuHeterogeneousMode_t: TypeId = 1769;
+pub(super) const t_nvmlVgpuInstanceUtilizationInfo_v1_t: TypeId = 1770;
+pub(super) const t_P_nvmlVgpuInstanceUtilizationInfo_v1_t: TypeId = 1771;
+pub(super) const t_nvmlVgpuInstancesUtilizationInfo_t: TypeId = 1772;
+pub(super) const t_P_nvmlVgpuInstancesUtilizationInfo_t: TypeId = 1773;
+pub(super) const t_A80_char: TypeId = 1774;
+pub(super) const t_nvmlVgpuVersion_t: TypeId = 1775;
+pub(super) const t_nvmlVgpuPgpuMetadata_t: TypeId = 1776;
+pub(super) const t_P_nvmlVgpuPgpuMetadata_t: TypeId = 1777;
+pub(super) const t_nvmlVgpuProcessUtilizationSample_t: TypeId = 1778;
+pub(super) const t_P_nvmlVgpuProcessUtilizationSample_t: TypeId = 1779;
+pub(super) const t_nvmlVgpuProcessUtilizationInfo_v1_t: TypeId = 1780;
+pub(super) const t_P_nvmlVgpuProcessUtilizationInfo_v1_t: TypeId = 1781;
+pub(super) const t_nvmlVgpuProcessesUtilizationInfo_t: TypeId = 1782;
+pub(super) const t_P_nvmlVgpuProcessesUtilizationInfo_t: TypeId = 1783;
+pub(super) const t_A3_u32: TypeId = 1784;
+pub(super) const t_nvmlVgpuSchedulerCapabilities_t: TypeId = 1785;
+pub(super) const t_P_nvmlVgpuSchedulerCapabilities_t: TypeId = 1786;
+pub(super) const t_nvmlVgpuSchedulerParams_t_vgpuSchedDataWithARR: TypeId = 1787;
+pub(super) const t_nvmlVgpuSchedulerParams_t_vgpuSchedData: TypeId = 1788;
+pub(super) const t_nvmlVgpuSchedulerParams_t: TypeId = 1789;
+pub(super) const t_nvmlVgpuSchedulerLogEntry_t: TypeId = 1790;
+pub(super) const t_A200_nvmlVgpuSchedulerLogEntry_t: TypeId = 1791;
+pub(super) const t_nvmlVgpuSchedulerLog_t: TypeId = 1792;
+pub(super) const t_P_nvmlVgpuSchedulerLog_t: TypeId = 1793;
+pub(super) const t_nvmlVgpuSchedulerLogEntry_v2_t: TypeId = 1794;
+pub(super) const t_A200_nvmlVgpuSchedulerLogEntry_v2_t: TypeId = 1795;
+pub(super) const t_nvmlVgpuSchedulerLogInfo_v2_t: TypeId = 1796;
+pub(super) const t_P_nvmlVgpuSchedulerLogInfo_v2_t: TypeId = 1797;
+pub(super) const t_nvmlVgpuSchedulerGetState_t: TypeId = 1798;
+pub(super) const t_P_nvmlVgpuSchedulerGetState_t: TypeId = 1799;
+pub(super) const t_nvmlVgpuSchedulerStateInfo_v2_t: TypeId = 1800;
+pub(super) const t_P_nvmlVgpuSchedulerStateInfo_v2_t: TypeId = 1801;
+pub(super) const t_nvmlVgpuPlacementList_t: TypeId = 1802;
+pub(super) const t_P_nvmlVgpuPlacementList_t: TypeId = 1803;
+pub(super) const t_nvmlVgpuInstanceUtilizationSample_t: TypeId = 1804;
+pub(super) const t_P_nvmlVgpuInstanceUtilizationSample_t: TypeId = 1805;
+pub(super) const t_nvmlPerfPolicyType_t: TypeId = 1806;
+pub(super) const t_nvmlViolationTime_t: TypeId = 1807;
+pub(super) const t_P_nvmlViolationTime_t: TypeId = 1808;
+pub(super) const t_nvmlGpuVirtualizationMode_t: TypeId = 1809;
+pub(super) const t_P_nvmlGpuVirtualizationMode_t: TypeId = 1810;
+pub(super) const t_nvmlNvlinkLockRemapTable_v1_t: TypeId = 1811;
+pub(super) const t_P_nvmlNvlinkLockRemapTable_v1_t: TypeId = 1812;
+pub(super) const t_nvmlRailMetrics_t: TypeId = 1813;
+pub(super) const t_A2_nvmlRailMetrics_t: TypeId = 1814;
+pub(super) const t_nvmlCoreRailMetrics_t: TypeId = 1815;
+pub(super) const t_nvmlPmgrPwrTuple_t: TypeId = 1816;
+pub(super) const t_nvmlPwrModelMetricsDlppm1xPerf_t: TypeId = 1817;
+pub(super) const t_nvmlPwrModelMetricsDlppm1x_t: TypeId = 1818;
+pub(super) const t_A8_nvmlPwrModelMetricsDlppm1x_t: TypeId = 1819;
+pub(super) const t_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t: TypeId = 1820;
+pub(super) const t_A3_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t: TypeId = 1821;
+pub(super) const t_nvmlObservedMetrics_t: TypeId = 1822;
+pub(super) const t_nvmlPerfMetricsDlppc2xSample_t: TypeId = 1823;
+pub(super) const t_nvmlPwrModelMetricsSamplePfpp1x_t: TypeId = 1824;
+pub(super) const t_A32_nvmlPwrModelMetricsSamplePfpp1x_t: TypeId = 1825;
+pub(super) const t_nvmlPwrModelOperatingPointPfpp1x_t: TypeId = 1826;
+pub(super) const t_nvmlPwrModelMetricsPfpp1x_t: TypeId = 1827;
+pub(super) const t_nvmlPerfMetricsPfpp1xSample_t: TypeId = 1828;
+pub(super) const t_nvmlPerfMetricControllerSample_t_data: TypeId = 1829;
+pub(super) const t_nvmlPerfMetricControllerSample_t: TypeId = 1830;
+pub(super) const t_A4_nvmlPerfMetricControllerSample_t: TypeId = 1831;
+pub(super) const t_nvmlPerfMetricsSample_t: TypeId = 1832;
+pub(super) const t_A13_nvmlPerfMetricsSample_t: TypeId = 1833;
+pub(super) const t_nvmlPerfMetricsSamples_v1_t: TypeId = 1834;
+pub(super) const t_P_nvmlPerfMetricsSamples_v1_t: TypeId = 1835;
+pub(super) const t_nvmlPowerSmoothingProfile_t: TypeId = 1836;
+pub(super) const t_P_nvmlPowerSmoothingProfile_t: TypeId = 1837;
+pub(super) const t_nvmlPowerSmoothingState_t: TypeId = 1838;
+pub(super) const t_P_nvmlPowerSmoothingState_t: TypeId = 1839;
+pub(super) const t_nvmlPRMCounterInput_v1_t: TypeId = 1840;
+pub(super) const t_nvmlPRMCounterValue_v1_t: TypeId = 1841;
+pub(super) const t_nvmlPRMCounter_v1_t: TypeId = 1842;
+pub(super) const t_P_nvmlPRMCounter_v1_t: TypeId = 1843;
+pub(super) const t_nvmlPRMCounterList_v1_t: TypeId = 1844;
+pub(super) const t_P_nvmlPRMCounterList_v1_t: TypeId = 1845;
+pub(super) const t_A496_u8: TypeId = 1846;
+pub(super) const t_nvmlPRMTLV_v1_t__1: TypeId = 1847;
+pub(super) const t_nvmlPRMTLV_v1_t: TypeId = 1848;
+pub(super) const t_P_nvmlPRMTLV_v1_t: TypeId = 1849;
+pub(super) const t_nvmlEventSet_t: TypeId = 1850;
+pub(super) const t_nvmlDetachGpuState_t: TypeId = 1851;
+pub(super) const t_nvmlPcieLinkState_t: TypeId = 1852;
+pub(super) const t_nvmlFlags_in4: TypeId = 1853;
+pub(super) const t_PC_nvmlDramEncryptionInfo_t: TypeId = 1854;
+pub(super) const t_nvmlSetMemoryLimits_v1_t: TypeId = 1855;
+pub(super) const t_P_nvmlSetMemoryLimits_v1_t: TypeId = 1856;
+pub(super) const t_P_nvmlReturn_t: TypeId = 1857;
+pub(super) const t_nvmlNvLinkPowerThres_t: TypeId = 1858;
+pub(super) const t_P_nvmlNvLinkPowerThres_t: TypeId = 1859;
+pub(super) const t_nvmlNvlinkSetBwMode_t: TypeId = 1860;
+pub(super) const t_P_nvmlNvlinkSetBwMode_t: TypeId = 1861;
+pub(super) const t_nvmlNvlinkSetBwModeAsync_v1_t: TypeId = 1862;
+pub(super) const t_P_nvmlNvlinkSetBwModeAsync_v1_t: TypeId = 1863;
+pub(super) const t_nvmlNvlinkSetNvleReady_v1_t: TypeId = 1864;
+pub(super) const t_P_nvmlNvlinkSetNvleReady_v1_t: TypeId = 1865;
+pub(super) const t_nvmlPowerValue_v2_t: TypeId = 1866;
+pub(super) const t_P_nvmlPowerValue_v2_t: TypeId = 1867;
+pub(super) const t_nvmlRusdSettings_v1_t: TypeId = 1868;
+pub(super) const t_P_nvmlRusdSettings_v1_t: TypeId = 1869;
+pub(super) const t_PC_nvmlVgpuHeterogeneousMode_t: TypeId = 1870;
+pub(super) const t_nvmlVgpuSchedulerSetParams_t_vgpuSchedDataWithARR: TypeId = 1871;
+pub(super) const t_nvmlVgpuSchedulerSetParams_t_vgpuSchedData: TypeId = 1872;
+pub(super) const t_nvmlVgpuSchedulerSetParams_t: TypeId = 1873;
+pub(super) const t_nvmlVgpuSchedulerSetState_t: TypeId = 1874;
+pub(super) const t_P_nvmlVgpuSchedulerSetState_t: TypeId = 1875;
+pub(super) const t_nvmlVgpuSchedulerState_v2_t: TypeId = 1876;
+pub(super) const t_P_nvmlVgpuSchedulerState_v2_t: TypeId = 1877;
+pub(super) const t_nvmlNvlinkSetupNvleEncryptionKey_v1_t: TypeId = 1878;
+pub(super) const t_P_nvmlNvlinkSetupNvleEncryptionKey_v1_t: TypeId = 1879;
+pub(super) const t_A8_u32: TypeId = 1880;
+pub(super) const t_nvmlMask255_t: TypeId = 1881;
+pub(super) const t_nvmlWorkloadPowerProfileRequestedProfiles_t: TypeId = 1882;
+pub(super) const t_P_nvmlWorkloadPowerProfileRequestedProfiles_t: TypeId = 1883;
+pub(super) const t_nvmlWorkloadPowerProfileCurrentProfiles_t: TypeId = 1884;
+pub(super) const t_P_nvmlWorkloadPowerProfileCurrentProfiles_t: TypeId = 1885;
+pub(super) const t_nvmlWorkloadPowerProfileInfo_t: TypeId = 1886;
+pub(super) const t_A255_nvmlWorkloadPowerProfileInfo_t: TypeId = 1887;
+pub(super) const t_nvmlWorkloadPowerProfileProfilesInfo_t: TypeId = 1888;
+pub(super) const t_P_nvmlWorkloadPowerProfileProfilesInfo_t: TypeId = 1889;
+pub(super) const t_nvmlPowerProfileOperation_t: TypeId = 1890;
+pub(super) const t_nvmlWorkloadPowerProfileUpdateProfiles_v1_t: TypeId = 1891;
+pub(super) const t_P_nvmlWorkloadPowerProfileUpdateProfiles_v1_t: TypeId = 1892;
+pub(super) const t_P_nvmlEventSet_t: TypeId = 1893;
+pub(super) const t_nvmlEventSetGetContextCount_v1_t: TypeId = 1894;
+pub(super) const t_P_nvmlEventSetGetContextCount_v1_t: TypeId = 1895;
+pub(super) const t_nvmlEventSetGetContextData_v1_t: TypeId = 1896;
+pub(super) const t_P_nvmlEventSetGetContextData_v1_t: TypeId = 1897;
+pub(super) const t_nvmlEventSetGetContextInfo_v1_t: TypeId = 1898;
+pub(super) const t_P_nvmlEventSetGetContextInfo_v1_t: TypeId = 1899;
+pub(super) const t_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t: TypeId = 1900;
+pub(super) const t_P_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t: TypeId = 1901;
+pub(super) const t_nvmlGpuOperationalEventConfig_v1_t: TypeId = 1902;
+pub(super) const t_PC_nvmlGpuOperationalEventConfig_v1_t: TypeId = 1903;
+pub(super) const t_nvmlEventData_t: TypeId = 1904;
+pub(super) const t_P_nvmlEventData_t: TypeId = 1905;
+pub(super) const t_nvmlEventSetWait_v3_t: TypeId = 1906;
+pub(super) const t_P_nvmlEventSetWait_v3_t: TypeId = 1907;
+pub(super) const t_nvmlExcludedDeviceInfo_t: TypeId = 1908;
+pub(super) const t_P_nvmlExcludedDeviceInfo_t: TypeId = 1909;
+pub(super) const t_nvmlVgpuGuestInfoState_t: TypeId = 1910;
+pub(super) const t_A6_u32: TypeId = 1911;
+pub(super) const t_nvmlVgpuMetadata_t: TypeId = 1912;
+pub(super) const t_P_nvmlVgpuMetadata_t: TypeId = 1913;
+pub(super) const t_nvmlVgpuVmCompatibility_t_in4: TypeId = 1914;
+pub(super) const t_nvmlVgpuPgpuCompatibilityLimitCode_t_in4: TypeId = 1915;
+pub(super) const t_nvmlVgpuPgpuCompatibility_t: TypeId = 1916;
+pub(super) const t_P_nvmlVgpuPgpuCompatibility_t: TypeId = 1917;
+pub(super) const t_nvmlVgpuDriverCapability_t: TypeId = 1918;
+pub(super) const t_P_nvmlVgpuVersion_t: TypeId = 1919;
+pub(super) const t_nvmlGpmSample_t: TypeId = 1920;
+pub(super) const t_nvmlGpmMetric_t_metricInfo: TypeId = 1921;
+pub(super) const t_nvmlGpmMetric_t: TypeId = 1922;
+pub(super) const t_A477_nvmlGpmMetric_t: TypeId = 1923;
+pub(super) const t_nvmlGpmMetricsGet_t: TypeId = 1924;
+pub(super) const t_P_nvmlGpmMetricsGet_t: TypeId = 1925;
+pub(super) const t_nvmlGpmSupport_t: TypeId = 1926;
+pub(super) const t_P_nvmlGpmSupport_t: TypeId = 1927;
+pub(super) const t_P_nvmlGpmSample_t: TypeId = 1928;
+pub(super) const t_P_nvmlComputeInstance_t: TypeId = 1929;
+pub(super) const t_PC_nvmlComputeInstancePlacement_t: TypeId = 1930;
+pub(super) const t_nvmlActiveVgpuInstanceInfo_t: TypeId = 1931;
+pub(super) const t_P_nvmlActiveVgpuInstanceInfo_t: TypeId = 1932;
+pub(super) const t_P_nvmlComputeInstancePlacement_t: TypeId = 1933;
+pub(super) const t_nvmlComputeInstanceProfile: TypeId = 1934;
+pub(super) const t_nvmlComputeInstanceProfileInfo_t: TypeId = 1935;
+pub(super) const t_P_nvmlComputeInstanceProfileInfo_t: TypeId = 1936;
+pub(super) const t_nvmlComputeInstanceProfileInfo_v2_t: TypeId = 1937;
+pub(super) const t_P_nvmlComputeInstanceProfileInfo_v2_t: TypeId = 1938;
+pub(super) const t_nvmlVgpuTypeIdInfo_t: TypeId = 1939;
+pub(super) const t_P_nvmlVgpuTypeIdInfo_t: TypeId = 1940;
+pub(super) const t_nvmlGpuInstanceInfo_t: TypeId = 1941;
+pub(super) const t_P_nvmlGpuInstanceInfo_t: TypeId = 1942;
+pub(super) const t_nvmlVgpuSchedulerLogInfo_t: TypeId = 1943;
+pub(super) const t_P_nvmlVgpuSchedulerLogInfo_t: TypeId = 1944;
+pub(super) const t_nvmlVgpuSchedulerStateInfo_t: TypeId = 1945;
+pub(super) const t_P_nvmlVgpuSchedulerStateInfo_t: TypeId = 1946;
+pub(super) const t_nvmlVgpuCreatablePlacementInfo_t: TypeId = 1947;
+pub(super) const t_P_nvmlVgpuCreatablePlacementInfo_t: TypeId = 1948;
+pub(super) const t_nvmlVgpuSchedulerState_t: TypeId = 1949;
+pub(super) const t_P_nvmlVgpuSchedulerState_t: TypeId = 1950;
+pub(super) const t_nvmlInitFlags_in4: TypeId = 1951;
+pub(super) const t_nvmlSystemEventSet_t: TypeId = 1952;
+pub(super) const t_nvmlSystemEventSetCreateRequest_t: TypeId = 1953;
+pub(super) const t_P_nvmlSystemEventSetCreateRequest_t: TypeId = 1954;
+pub(super) const t_nvmlSystemEventSetFreeRequest_t: TypeId = 1955;
+pub(super) const t_P_nvmlSystemEventSetFreeRequest_t: TypeId = 1956;
+pub(super) const t_nvmlSystemEventData_v1_t: TypeId = 1957;
+pub(super) const t_P_nvmlSystemEventData_v1_t: TypeId = 1958;
+pub(super) const t_nvmlSystemEventSetWaitRequest_t: TypeId = 1959;
+pub(super) const t_P_nvmlSystemEventSetWaitRequest_t: TypeId = 1960;
+pub(super) const t_nvmlCPERCursor_v1_t: TypeId = 1961;
+pub(super) const t_nvmlGetCPER_v1_t: TypeId = 1962;
+pub(super) const t_P_nvmlGetCPER_v1_t: TypeId = 1963;
+pub(super) const t_nvmlConfComputeSystemCaps_t: TypeId = 1964;
+pub(super) const t_P_nvmlConfComputeSystemCaps_t: TypeId = 1965;
+pub(super) const t_nvmlConfComputeGetKeyRotationThresholdInfo_t: TypeId = 1966;
+pub(super) const t_P_nvmlConfComputeGetKeyRotationThresholdInfo_t: TypeId = 1967;
+pub(super) const t_nvmlSystemConfComputeSettings_t: TypeId = 1968;
+pub(super) const t_P_nvmlSystemConfComputeSettings_t: TypeId = 1969;
+pub(super) const t_nvmlSystemConfComputeSettings_v2_t: TypeId = 1970;
+pub(super) const t_P_nvmlSystemConfComputeSettings_v2_t: TypeId = 1971;
+pub(super) const t_nvmlConfComputeSystemState_t: TypeId = 1972;
+pub(super) const t_P_nvmlConfComputeSystemState_t: TypeId = 1973;
+pub(super) const t_nvmlSystemDriverBranchInfo_t: TypeId = 1974;
+pub(super) const t_P_nvmlSystemDriverBranchInfo_t: TypeId = 1975;
+pub(super) const t_nvmlHwbcEntry_t: TypeId = 1976;
+pub(super) const t_P_nvmlHwbcEntry_t: TypeId = 1977;
+pub(super) const t_nvmlSystemRegisterEventRequest_t: TypeId = 1978;
+pub(super) const t_P_nvmlSystemRegisterEventRequest_t: TypeId = 1979;
+pub(super) const t_nvmlConfComputeSetKeyRotationThresholdInfo_t: TypeId = 1980;
+pub(super) const t_P_nvmlConfComputeSetKeyRotationThresholdInfo_t: TypeId = 1981;
+pub(super) const t_nvmlUnit_t: TypeId = 1982;
+pub(super) const t_nvmlFanState_t: TypeId = 1983;
+pub(super) const t_nvmlUnitFanInfo_t: TypeId = 1984;
+pub(super) const t_A24_nvmlUnitFanInfo_t: TypeId = 1985;
+pub(super) const t_nvmlUnitFanSpeeds_t: TypeId = 1986;
+pub(super) const t_P_nvmlUnitFanSpeeds_t: TypeId = 1987;
+pub(super) const t_P_nvmlUnit_t: TypeId = 1988;
+pub(super) const t_nvmlLedColor_t: TypeId = 1989;
+pub(super) const t_nvmlLedState_t: TypeId = 1990;
+pub(super) const t_P_nvmlLedState_t: TypeId = 1991;
+pub(super) const t_nvmlPSUInfo_t: TypeId = 1992;
+pub(super) const t_P_nvmlPSUInfo_t: TypeId = 1993;
+pub(super) const t_nvmlUnitInfo_t: TypeId = 1994;
+pub(super) const t_P_nvmlUnitInfo_t: TypeId = 1995;
+pub(super) const t_nvmlVgpuLicenseExpiry_t: TypeId = 1996;
+pub(super) const t_nvmlVgpuLicenseInfo_t: TypeId = 1997;
+pub(super) const t_P_nvmlVgpuLicenseInfo_t: TypeId = 1998;
+pub(super) const t_nvmlVgpuPlacementId_t: TypeId = 1999;
+pub(super) const t_P_nvmlVgpuPlacementId_t: TypeId = 2000;
+pub(super) const t_nvmlVgpuRuntimeState_t: TypeId = 2001;
+pub(super) const t_P_nvmlVgpuRuntimeState_t: TypeId = 2002;
+pub(super) const t_nvmlVgpuVmIdType_t: TypeId = 2003;
+pub(super) const t_P_nvmlVgpuVmIdType_t: TypeId = 2004;
+pub(super) const t_nvmlVgpuTypeBar1Info_t: TypeId = 2005;
+pub(super) const t_P_nvmlVgpuTypeBar1Info_t: TypeId = 2006;
+pub(super) const t_nvmlVgpuCapability_t: TypeId = 2007;
+pub(super) const t_nvmlVgpuTypeMaxInstance_t: TypeId = 2008;
+pub(super) const t_P_nvmlVgpuTypeMaxInstance_t: TypeId = 2009;
+pub(super) const t_nvrtcResult: TypeId = 2010;
+pub(super) const t_nvrtcResult_status: TypeId = 2011;
+pub(super) const t_nvrtcProgram: TypeId = 2012;
+pub(super) const t_P_nvrtcProgram: TypeId = 2013;
+pub(super) const t_nvrtcBundledHeadersInfo: TypeId = 2014;
+pub(super) const t_P_nvrtcBundledHeadersInfo: TypeId = 2015;
+pub(super) const t_nvrtcInstallHeaders_in4: TypeId = 2016;
 
 #[rustfmt::skip]
 pub(super) static ENUMS: &[EnumRow] = &[
@@ -3864,6 +4084,7 @@ pub(super) static ENUMS: &[EnumRow] = &[
     EnumRow { name: "CUGLDeviceList", bytes: 4, values: &[(1, "CU_GL_DEVICE_LIST_ALL"), (2, "CU_GL_DEVICE_LIST_CURRENT_FRAME"), (3, "CU_GL_DEVICE_LIST_NEXT_FRAME")] },
     EnumRow { name: "CUdriverProcAddress_flags", bytes: 4, values: &[(0, "CU_GET_PROC_ADDRESS_DEFAULT"), (1, "CU_GET_PROC_ADDRESS_LEGACY_STREAM"), (2, "CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM")] },
     EnumRow { name: "CUdriverProcAddressQueryResult", bytes: 4, values: &[(0, "CU_GET_PROC_ADDRESS_SUCCESS"), (1, "CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND"), (2, "CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT")] },
+    EnumRow { name: "CUstreamBatchMemOpType", bytes: 4, values: &[(1, "CU_STREAM_MEM_OP_WAIT_VALUE_32"), (2, "CU_STREAM_MEM_OP_WRITE_VALUE_32"), (3, "CU_STREAM_MEM_OP_FLUSH_REMOTE_WRITES"), (4, "CU_STREAM_MEM_OP_WAIT_VALUE_64"), (5, "CU_STREAM_MEM_OP_WRITE_VALUE_64"), (6, "CU_STREAM_MEM_OP_BARRIER"), (8, "CU_STREAM_MEM_OP_ATOMIC_REDUCTION")] },
     EnumRow { name: "CUstreamAtomicReductionOpType", bytes: 4, values: &[(0, "CU_STREAM_ATOMIC_REDUCTION_OP_ADD"), (5, "CU_STREAM_ATOMIC_REDUCTION_OP_AND"), (6, "CU_STREAM_ATOMIC_REDUCTION_OP_OR")] },
     EnumRow { name: "CUstreamAtomicReductionDataType", bytes: 4, values: &[(14, "CU_STREAM_ATOMIC_REDUCTION_UNSIGNED_32"), (22, "CU_STREAM_ATOMIC_REDUCTION_UNSIGNED_64")] },
     EnumRow { name: "CUmemAllocationType", bytes: 4, values: &[(0, "CU_MEM_ALLOCATION_TYPE_INVALID"), (1, "CU_MEM_ALLOCATION_TYPE_PINNED"), (2, "CU_MEM_ALLOCATION_TYPE_MANAGED"), (2147483647, "CU_MEM_ALLOCATION_TYPE_MAX")] },
@@ -3903,6 +4124,7 @@ pub(super) static ENUMS: &[EnumRow] = &[
     EnumRow { name: "CUmem_advise", bytes: 4, values: &[(1, "CU_MEM_ADVISE_SET_READ_MOSTLY"), (2, "CU_MEM_ADVISE_UNSET_READ_MOSTLY"), (3, "CU_MEM_ADVISE_SET_PREFERRED_LOCATION"), (4, "CU_MEM_ADVISE_UNSET_PREFERRED_LOCATION"), (5, "CU_MEM_ADVISE_SET_ACCESSED_BY"), (6, "CU_MEM_ADVISE_UNSET_ACCESSED_BY")] },
     EnumRow { name: "CUmemAttach_flags", bytes: 4, values: &[(1, "CU_MEM_ATTACH_GLOBAL"), (2, "CU_MEM_ATTACH_HOST"), (4, "CU_MEM_ATTACH_SINGLE")] },
     EnumRow { name: "CUmemDecompressAlgorithm", bytes: 4, values: &[(0, "CU_MEM_DECOMPRESS_UNSUPPORTED"), (1, "CU_MEM_DECOMPRESS_ALGORITHM_DEFLATE"), (2, "CU_MEM_DECOMPRESS_ALGORITHM_SNAPPY"), (4, "CU_MEM_DECOMPRESS_ALGORITHM_LZ4")] },
+    EnumRow { name: "CUmemAllocationCompType", bytes: 4, values: &[(0, "CU_MEM_ALLOCATION_COMP_NONE"), (1, "CU_MEM_ALLOCATION_COMP_GENERIC")] },
     EnumRow { name: "CUmem_create_usage", bytes: 4, values: &[(1, "CU_MEM_CREATE_USAGE_TILE_POOL"), (2, "CU_MEM_CREATE_USAGE_HW_DECOMPRESS"), (4, "CU_MEM_CREATE_USAGE_GPU_DIRECT_RDMA_OVER_PCIE")] },
     EnumRow { name: "CUmemAllocationGranularity_flags", bytes: 4, values: &[(0, "CU_MEM_ALLOC_GRANULARITY_MINIMUM"), (1, "CU_MEM_ALLOC_GRANULARITY_RECOMMENDED")] },
     EnumRow { name: "CUmemRangeHandleType", bytes: 4, values: &[(1, "CU_MEM_RANGE_HANDLE_TYPE_DMA_BUF_FD"), (2147483647, "CU_MEM_RANGE_HANDLE_TYPE_MAX")] },
@@ -4035,10 +4257,21 @@ pub(super) static ENUMS: &[EnumRow] = &[
     EnumRow { name: "libraryPropertyType", bytes: 4, values: &[(0, "MAJOR_VERSION"), (1, "MINOR_VERSION"), (2, "PATCH_LEVEL")] },
     EnumRow { name: "cublasLtEmulationDescAttributes_t", bytes: 4, values: &[(0, "CUBLASLT_EMULATION_DESC_STRATEGY"), (1, "CUBLASLT_EMULATION_DESC_SPECIAL_VALUES_SUPPORT"), (2, "CUBLASLT_EMULATION_DESC_FIXEDPOINT_MANTISSA_CONTROL"), (3, "CUBLASLT_EMULATION_DESC_FIXEDPOINT_MAX_MANTISSA_BIT_COUNT"), (4, "CUBLASLT_EMULATION_DESC_FIXEDPOINT_MANTISSA_BIT_OFFSET"), (5, "CUBLASLT_EMULATION_DESC_FIXEDPOINT_MANTISSA_BIT_COUNT_POINTER")] },
     EnumRow { name: "cublasLtMatmulAlgoCapAttributes_t", bytes: 4, values: &[(0, "CUBLASLT_ALGO_CAP_SPLITK_SUPPORT"), (1, "CUBLASLT_ALGO_CAP_REDUCTION_SCHEME_MASK"), (2, "CUBLASLT_ALGO_CAP_CTA_SWIZZLING_SUPPORT"), (3, "CUBLASLT_ALGO_CAP_STRIDED_BATCH_SUPPORT"), (4, "CUBLASLT_ALGO_CAP_OUT_OF_PLACE_RESULT_SUPPORT"), (5, "CUBLASLT_ALGO_CAP_UPLO_SUPPORT"), (6, "CUBLASLT_ALGO_CAP_TILE_IDS"), (7, "CUBLASLT_ALGO_CAP_CUSTOM_OPTION_MAX"), (8, "CUBLASLT_ALGO_CAP_MATHMODE_IMPL"), (9, "CUBLASLT_ALGO_CAP_GAUSSIAN_IMPL"), (10, "CUBLASLT_ALGO_CAP_CUSTOM_MEMORY_ORDER"), (11, "CUBLASLT_ALGO_CAP_POINTER_MODE_MASK"), (12, "CUBLASLT_ALGO_CAP_EPILOGUE_MASK"), (13, "CUBLASLT_ALGO_CAP_STAGES_IDS"), (14, "CUBLASLT_ALGO_CAP_LD_NEGATIVE"), (15, "CUBLASLT_ALGO_CAP_NUMERICAL_IMPL_FLAGS"), (16, "CUBLASLT_ALGO_CAP_MIN_ALIGNMENT_A_BYTES"), (17, "CUBLASLT_ALGO_CAP_MIN_ALIGNMENT_B_BYTES"), (18, "CUBLASLT_ALGO_CAP_MIN_ALIGNMENT_C_BYTES"), (19, "CUBLASLT_ALGO_CAP_MIN_ALIGNMENT_D_BYTES"), (20, "CUBLASLT_ALGO_CAP_ATOMIC_SYNC"), (21, "CUBLASLT_ALGO_CAP_POINTER_ARRAY_BATCH_SUPPORT"), (22, "CUBLASLT_ALGO_CAP_FLOATING_POINT_EMULATION_SUPPORT"), (23, "CUBLASLT_ALGO_CAP_POINTER_ARRAY_GROUPED_SUPPORT")] },
+    EnumRow { name: "cublasLtReductionScheme_t", bytes: 4, values: &[(0, "CUBLASLT_REDUCTION_SCHEME_NONE"), (1, "CUBLASLT_REDUCTION_SCHEME_INPLACE"), (2, "CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE"), (4, "CUBLASLT_REDUCTION_SCHEME_OUTPUT_TYPE"), (7, "CUBLASLT_REDUCTION_SCHEME_MASK")] },
+    EnumRow { name: "cublasLtMatmulTile_t", bytes: 4, values: &[(0, "CUBLASLT_MATMUL_TILE_UNDEFINED"), (1, "CUBLASLT_MATMUL_TILE_8x8"), (2, "CUBLASLT_MATMUL_TILE_8x16"), (3, "CUBLASLT_MATMUL_TILE_16x8"), (4, "CUBLASLT_MATMUL_TILE_8x32"), (5, "CUBLASLT_MATMUL_TILE_16x16"), (6, "CUBLASLT_MATMUL_TILE_32x8"), (7, "CUBLASLT_MATMUL_TILE_8x64"), (8, "CUBLASLT_MATMUL_TILE_16x32"), (9, "CUBLASLT_MATMUL_TILE_32x16"), (10, "CUBLASLT_MATMUL_TILE_64x8"), (11, "CUBLASLT_MATMUL_TILE_32x32"), (12, "CUBLASLT_MATMUL_TILE_32x64"), (13, "CUBLASLT_MATMUL_TILE_64x32"), (14, "CUBLASLT_MATMUL_TILE_32x128"), (15, "CUBLASLT_MATMUL_TILE_64x64"), (16, "CUBLASLT_MATMUL_TILE_128x32"), (17, "CUBLASLT_MATMUL_TILE_64x128"), (18, "CUBLASLT_MATMUL_TILE_128x64"), (19, "CUBLASLT_MATMUL_TILE_64x256"), (20, "CUBLASLT_MATMUL_TILE_128x128"), (21, "CUBLASLT_MATMUL_TILE_256x64"), (22, "CUBLASLT_MATMUL_TILE_64x512"), (23, "CUBLASLT_MATMUL_TILE_128x256"), (24, "CUBLASLT_MATMUL_TILE_256x128"), (25, "CUBLASLT_MATMUL_TILE_512x64"), (26, "CUBLASLT_MATMUL_TILE_64x96"), (27, "CUBLASLT_MATMUL_TILE_96x64"), (28, "CUBLASLT_MATMUL_TILE_96x128"), (29, "CUBLASLT_MATMUL_TILE_128x160"), (30, "CUBLASLT_MATMUL_TILE_160x128"), (31, "CUBLASLT_MATMUL_TILE_192x128"), (32, "CUBLASLT_MATMUL_TILE_128x192"), (33, "CUBLASLT_MATMUL_TILE_128x96"), (34, "CUBLASLT_MATMUL_TILE_32x256"), (35, "CUBLASLT_MATMUL_TILE_256x32"), (36, "CUBLASLT_MATMUL_TILE_8x128"), (37, "CUBLASLT_MATMUL_TILE_8x192"), (38, "CUBLASLT_MATMUL_TILE_8x256"), (39, "CUBLASLT_MATMUL_TILE_8x320"), (40, "CUBLASLT_MATMUL_TILE_8x384"), (41, "CUBLASLT_MATMUL_TILE_8x448"), (42, "CUBLASLT_MATMUL_TILE_8x512"), (43, "CUBLASLT_MATMUL_TILE_8x576"), (44, "CUBLASLT_MATMUL_TILE_8x640"), (45, "CUBLASLT_MATMUL_TILE_8x704"), (46, "CUBLASLT_MATMUL_TILE_8x768"), (47, "CUBLASLT_MATMUL_TILE_16x64"), (48, "CUBLASLT_MATMUL_TILE_16x128"), (49, "CUBLASLT_MATMUL_TILE_16x192"), (50, "CUBLASLT_MATMUL_TILE_16x256"), (51, "CUBLASLT_MATMUL_TILE_16x320"), (52, "CUBLASLT_MATMUL_TILE_16x384"), (53, "CUBLASLT_MATMUL_TILE_16x448"), (54, "CUBLASLT_MATMUL_TILE_16x512"), (55, "CUBLASLT_MATMUL_TILE_16x576"), (56, "CUBLASLT_MATMUL_TILE_16x640"), (57, "CUBLASLT_MATMUL_TILE_16x704"), (58, "CUBLASLT_MATMUL_TILE_16x768"), (59, "CUBLASLT_MATMUL_TILE_24x64"), (60, "CUBLASLT_MATMUL_TILE_24x128"), (61, "CUBLASLT_MATMUL_TILE_24x192"), (62, "CUBLASLT_MATMUL_TILE_24x256"), (63, "CUBLASLT_MATMUL_TILE_24x320"), (64, "CUBLASLT_MATMUL_TILE_24x384"), (65, "CUBLASLT_MATMUL_TILE_24x448"), (66, "CUBLASLT_MATMUL_TILE_24x512"), (67, "CUBLASLT_MATMUL_TILE_24x576"), (68, "CUBLASLT_MATMUL_TILE_24x640"), (69, "CUBLASLT_MATMUL_TILE_24x704"), (70, "CUBLASLT_MATMUL_TILE_24x768"), (71, "CUBLASLT_MATMUL_TILE_32x192"), (72, "CUBLASLT_MATMUL_TILE_32x320"), (73, "CUBLASLT_MATMUL_TILE_32x384"), (74, "CUBLASLT_MATMUL_TILE_32x448"), (75, "CUBLASLT_MATMUL_TILE_32x512"), (76, "CUBLASLT_MATMUL_TILE_32x576"), (77, "CUBLASLT_MATMUL_TILE_32x640"), (78, "CUBLASLT_MATMUL_TILE_32x704"), (79, "CUBLASLT_MATMUL_TILE_32x768"), (80, "CUBLASLT_MATMUL_TILE_40x64"), (81, "CUBLASLT_MATMUL_TILE_40x128"), (82, "CUBLASLT_MATMUL_TILE_40x192"), (83, "CUBLASLT_MATMUL_TILE_40x256"), (84, "CUBLASLT_MATMUL_TILE_40x320"), (85, "CUBLASLT_MATMUL_TILE_40x384"), (86, "CUBLASLT_MATMUL_TILE_40x448"), (87, "CUBLASLT_MATMUL_TILE_40x512"), (88, "CUBLASLT_MATMUL_TILE_40x576"), (89, "CUBLASLT_MATMUL_TILE_40x640"), (90, "CUBLASLT_MATMUL_TILE_40x704"), (91, "CUBLASLT_MATMUL_TILE_40x768"), (92, "CUBLASLT_MATMUL_TILE_48x64"), (93, "CUBLASLT_MATMUL_TILE_48x128"), (94, "CUBLASLT_MATMUL_TILE_48x192"), (95, "CUBLASLT_MATMUL_TILE_48x256"), (96, "CUBLASLT_MATMUL_TILE_48x320"), (97, "CUBLASLT_MATMUL_TILE_48x384"), (98, "CUBLASLT_MATMUL_TILE_48x448"), (99, "CUBLASLT_MATMUL_TILE_48x512"), (100, "CUBLASLT_MATMUL_TILE_48x576"), (101, "CUBLASLT_MATMUL_TILE_48x640"), (102, "CUBLASLT_MATMUL_TILE_48x704"), (103, "CUBLASLT_MATMUL_TILE_48x768"), (104, "CUBLASLT_MATMUL_TILE_56x64"), (105, "CUBLASLT_MATMUL_TILE_56x128"), (106, "CUBLASLT_MATMUL_TILE_56x192"), (107, "CUBLASLT_MATMUL_TILE_56x256"), (108, "CUBLASLT_MATMUL_TILE_56x320"), (109, "CUBLASLT_MATMUL_TILE_56x384"), (110, "CUBLASLT_MATMUL_TILE_56x448"), (111, "CUBLASLT_MATMUL_TILE_56x512"), (112, "CUBLASLT_MATMUL_TILE_56x576"), (113, "CUBLASLT_MATMUL_TILE_56x640"), (114, "CUBLASLT_MATMUL_TILE_56x704"), (115, "CUBLASLT_MATMUL_TILE_56x768"), (116, "CUBLASLT_MATMUL_TILE_64x192"), (117, "CUBLASLT_MATMUL_TILE_64x320"), (118, "CUBLASLT_MATMUL_TILE_64x384"), (119, "CUBLASLT_MATMUL_TILE_64x448"), (120, "CUBLASLT_MATMUL_TILE_64x576"), (121, "CUBLASLT_MATMUL_TILE_64x640"), (122, "CUBLASLT_MATMUL_TILE_64x704"), (123, "CUBLASLT_MATMUL_TILE_64x768"), (124, "CUBLASLT_MATMUL_TILE_72x64"), (125, "CUBLASLT_MATMUL_TILE_72x128"), (126, "CUBLASLT_MATMUL_TILE_72x192"), (127, "CUBLASLT_MATMUL_TILE_72x256"), (128, "CUBLASLT_MATMUL_TILE_72x320"), (129, "CUBLASLT_MATMUL_TILE_72x384"), (130, "CUBLASLT_MATMUL_TILE_72x448"), (131, "CUBLASLT_MATMUL_TILE_72x512"), (132, "CUBLASLT_MATMUL_TILE_72x576"), (133, "CUBLASLT_MATMUL_TILE_72x640"), (134, "CUBLASLT_MATMUL_TILE_80x64"), (135, "CUBLASLT_MATMUL_TILE_80x128"), (136, "CUBLASLT_MATMUL_TILE_80x192"), (137, "CUBLASLT_MATMUL_TILE_80x256"), (138, "CUBLASLT_MATMUL_TILE_80x320"), (139, "CUBLASLT_MATMUL_TILE_80x384"), (140, "CUBLASLT_MATMUL_TILE_80x448"), (141, "CUBLASLT_MATMUL_TILE_80x512"), (142, "CUBLASLT_MATMUL_TILE_80x576"), (143, "CUBLASLT_MATMUL_TILE_88x64"), (144, "CUBLASLT_MATMUL_TILE_88x128"), (145, "CUBLASLT_MATMUL_TILE_88x192"), (146, "CUBLASLT_MATMUL_TILE_88x256"), (147, "CUBLASLT_MATMUL_TILE_88x320"), (148, "CUBLASLT_MATMUL_TILE_88x384"), (149, "CUBLASLT_MATMUL_TILE_88x448"), (150, "CUBLASLT_MATMUL_TILE_88x512"), (151, "CUBLASLT_MATMUL_TILE_96x192"), (152, "CUBLASLT_MATMUL_TILE_96x256"), (153, "CUBLASLT_MATMUL_TILE_96x320"), (154, "CUBLASLT_MATMUL_TILE_96x384"), (155, "CUBLASLT_MATMUL_TILE_96x448"), (156, "CUBLASLT_MATMUL_TILE_96x512"), (157, "CUBLASLT_MATMUL_TILE_104x64"), (158, "CUBLASLT_MATMUL_TILE_104x128"), (159, "CUBLASLT_MATMUL_TILE_104x192"), (160, "CUBLASLT_MATMUL_TILE_104x256"), (161, "CUBLASLT_MATMUL_TILE_104x320"), (162, "CUBLASLT_MATMUL_TILE_104x384"), (163, "CUBLASLT_MATMUL_TILE_104x448"), (164, "CUBLASLT_MATMUL_TILE_112x64"), (165, "CUBLASLT_MATMUL_TILE_112x128"), (166, "CUBLASLT_MATMUL_TILE_112x192"), (167, "CUBLASLT_MATMUL_TILE_112x256"), (168, "CUBLASLT_MATMUL_TILE_112x320"), (169, "CUBLASLT_MATMUL_TILE_112x384"), (170, "CUBLASLT_MATMUL_TILE_120x64"), (171, "CUBLASLT_MATMUL_TILE_120x128"), (172, "CUBLASLT_MATMUL_TILE_120x192"), (173, "CUBLASLT_MATMUL_TILE_120x256"), (174, "CUBLASLT_MATMUL_TILE_120x320"), (175, "CUBLASLT_MATMUL_TILE_120x384"), (176, "CUBLASLT_MATMUL_TILE_128x320"), (177, "CUBLASLT_MATMUL_TILE_128x384"), (178, "CUBLASLT_MATMUL_TILE_136x64"), (179, "CUBLASLT_MATMUL_TILE_136x128"), (180, "CUBLASLT_MATMUL_TILE_136x192"), (181, "CUBLASLT_MATMUL_TILE_136x256"), (182, "CUBLASLT_MATMUL_TILE_136x320"), (183, "CUBLASLT_MATMUL_TILE_144x64"), (184, "CUBLASLT_MATMUL_TILE_144x128"), (185, "CUBLASLT_MATMUL_TILE_144x192"), (186, "CUBLASLT_MATMUL_TILE_144x256"), (187, "CUBLASLT_MATMUL_TILE_144x320"), (188, "CUBLASLT_MATMUL_TILE_152x64"), (189, "CUBLASLT_MATMUL_TILE_152x128"), (190, "CUBLASLT_MATMUL_TILE_152x192"), (191, "CUBLASLT_MATMUL_TILE_152x256"), (192, "CUBLASLT_MATMUL_TILE_152x320"), (193, "CUBLASLT_MATMUL_TILE_160x64"), (194, "CUBLASLT_MATMUL_TILE_160x192"), (195, "CUBLASLT_MATMUL_TILE_160x256"), (196, "CUBLASLT_MATMUL_TILE_168x64"), (197, "CUBLASLT_MATMUL_TILE_168x128"), (198, "CUBLASLT_MATMUL_TILE_168x192"), (199, "CUBLASLT_MATMUL_TILE_168x256"), (200, "CUBLASLT_MATMUL_TILE_176x64"), (201, "CUBLASLT_MATMUL_TILE_176x128"), (202, "CUBLASLT_MATMUL_TILE_176x192"), (203, "CUBLASLT_MATMUL_TILE_176x256"), (204, "CUBLASLT_MATMUL_TILE_184x64"), (205, "CUBLASLT_MATMUL_TILE_184x128"), (206, "CUBLASLT_MATMUL_TILE_184x192"), (207, "CUBLASLT_MATMUL_TILE_184x256"), (208, "CUBLASLT_MATMUL_TILE_192x64"), (209, "CUBLASLT_MATMUL_TILE_192x192"), (210, "CUBLASLT_MATMUL_TILE_192x256"), (211, "CUBLASLT_MATMUL_TILE_200x64"), (212, "CUBLASLT_MATMUL_TILE_200x128"), (213, "CUBLASLT_MATMUL_TILE_200x192"), (214, "CUBLASLT_MATMUL_TILE_208x64"), (215, "CUBLASLT_MATMUL_TILE_208x128"), (216, "CUBLASLT_MATMUL_TILE_208x192"), (217, "CUBLASLT_MATMUL_TILE_216x64"), (218, "CUBLASLT_MATMUL_TILE_216x128"), (219, "CUBLASLT_MATMUL_TILE_216x192"), (220, "CUBLASLT_MATMUL_TILE_224x64"), (221, "CUBLASLT_MATMUL_TILE_224x128"), (222, "CUBLASLT_MATMUL_TILE_224x192"), (223, "CUBLASLT_MATMUL_TILE_232x64"), (224, "CUBLASLT_MATMUL_TILE_232x128"), (225, "CUBLASLT_MATMUL_TILE_232x192"), (226, "CUBLASLT_MATMUL_TILE_240x64"), (227, "CUBLASLT_MATMUL_TILE_240x128"), (228, "CUBLASLT_MATMUL_TILE_240x192"), (229, "CUBLASLT_MATMUL_TILE_248x64"), (230, "CUBLASLT_MATMUL_TILE_248x128"), (231, "CUBLASLT_MATMUL_TILE_248x192"), (232, "CUBLASLT_MATMUL_TILE_256x192"), (233, "CUBLASLT_MATMUL_TILE_264x64"), (234, "CUBLASLT_MATMUL_TILE_264x128"), (235, "CUBLASLT_MATMUL_TILE_272x64"), (236, "CUBLASLT_MATMUL_TILE_272x128"), (237, "CUBLASLT_MATMUL_TILE_280x64"), (238, "CUBLASLT_MATMUL_TILE_280x128"), (239, "CUBLASLT_MATMUL_TILE_288x64"), (240, "CUBLASLT_MATMUL_TILE_288x128"), (241, "CUBLASLT_MATMUL_TILE_296x64"), (242, "CUBLASLT_MATMUL_TILE_296x128"), (243, "CUBLASLT_MATMUL_TILE_304x64"), (244, "CUBLASLT_MATMUL_TILE_304x128"), (245, "CUBLASLT_MATMUL_TILE_312x64"), (246, "CUBLASLT_MATMUL_TILE_312x128"), (247, "CUBLASLT_MATMUL_TILE_320x64"), (248, "CUBLASLT_MATMUL_TILE_320x128"), (249, "CUBLASLT_MATMUL_TILE_328x64"), (250, "CUBLASLT_MATMUL_TILE_328x128"), (251, "CUBLASLT_MATMUL_TILE_336x64"), (252, "CUBLASLT_MATMUL_TILE_336x128"), (253, "CUBLASLT_MATMUL_TILE_344x64"), (254, "CUBLASLT_MATMUL_TILE_344x128"), (255, "CUBLASLT_MATMUL_TILE_352x64"), (256, "CUBLASLT_MATMUL_TILE_352x128"), (257, "CUBLASLT_MATMUL_TILE_360x64"), (258, "CUBLASLT_MATMUL_TILE_360x128"), (259, "CUBLASLT_MATMUL_TILE_368x64"), (260, "CUBLASLT_MATMUL_TILE_368x128"), (261, "CUBLASLT_MATMUL_TILE_376x64"), (262, "CUBLASLT_MATMUL_TILE_376x128"), (263, "CUBLASLT_MATMUL_TILE_384x64"), (264, "CUBLASLT_MATMUL_TILE_384x128"), (265, "CUBLASLT_MATMUL_TILE_392x64"), (266, "CUBLASLT_MATMUL_TILE_400x64"), (267, "CUBLASLT_MATMUL_TILE_408x64"), (268, "CUBLASLT_MATMUL_TILE_416x64"), (269, "CUBLASLT_MATMUL_TILE_424x64"), (270, "CUBLASLT_MATMUL_TILE_432x64"), (271, "CUBLASLT_MATMUL_TILE_440x64"), (272, "CUBLASLT_MATMUL_TILE_448x64"), (273, "CUBLASLT_MATMUL_TILE_456x64"), (274, "CUBLASLT_MATMUL_TILE_464x64"), (275, "CUBLASLT_MATMUL_TILE_472x64"), (276, "CUBLASLT_MATMUL_TILE_480x64"), (277, "CUBLASLT_MATMUL_TILE_488x64"), (278, "CUBLASLT_MATMUL_TILE_496x64"), (279, "CUBLASLT_MATMUL_TILE_504x64"), (280, "CUBLASLT_MATMUL_TILE_520x64"), (281, "CUBLASLT_MATMUL_TILE_528x64"), (282, "CUBLASLT_MATMUL_TILE_536x64"), (283, "CUBLASLT_MATMUL_TILE_544x64"), (284, "CUBLASLT_MATMUL_TILE_552x64"), (285, "CUBLASLT_MATMUL_TILE_560x64"), (286, "CUBLASLT_MATMUL_TILE_568x64"), (287, "CUBLASLT_MATMUL_TILE_576x64"), (288, "CUBLASLT_MATMUL_TILE_584x64"), (289, "CUBLASLT_MATMUL_TILE_592x64"), (290, "CUBLASLT_MATMUL_TILE_600x64"), (291, "CUBLASLT_MATMUL_TILE_608x64"), (292, "CUBLASLT_MATMUL_TILE_616x64"), (293, "CUBLASLT_MATMUL_TILE_624x64"), (294, "CUBLASLT_MATMUL_TILE_632x64"), (295, "CUBLASLT_MATMUL_TILE_640x64"), (296, "CUBLASLT_MATMUL_TILE_648x64"), (297, "CUBLASLT_MATMUL_TILE_656x64"), (298, "CUBLASLT_MATMUL_TILE_664x64"), (299, "CUBLASLT_MATMUL_TILE_672x64"), (300, "CUBLASLT_MATMUL_TILE_680x64"), (301, "CUBLASLT_MATMUL_TILE_688x64"), (302, "CUBLASLT_MATMUL_TILE_696x64"), (303, "CUBLASLT_MATMUL_TILE_704x64"), (304, "CUBLASLT_MATMUL_TILE_712x64"), (305, "CUBLASLT_MATMUL_TILE_720x64"), (306, "CUBLASLT_MATMUL_TILE_728x64"), (307, "CUBLASLT_MATMUL_TILE_736x64"), (308, "CUBLASLT_MATMUL_TILE_744x64"), (309, "CUBLASLT_MATMUL_TILE_752x64"), (310, "CUBLASLT_MATMUL_TILE_760x64"), (311, "CUBLASLT_MATMUL_TILE_768x64"), (312, "CUBLASLT_MATMUL_TILE_64x16"), (313, "CUBLASLT_MATMUL_TILE_64x24"), (314, "CUBLASLT_MATMUL_TILE_64x40"), (315, "CUBLASLT_MATMUL_TILE_64x48"), (316, "CUBLASLT_MATMUL_TILE_64x56"), (317, "CUBLASLT_MATMUL_TILE_64x72"), (318, "CUBLASLT_MATMUL_TILE_64x80"), (319, "CUBLASLT_MATMUL_TILE_64x88"), (320, "CUBLASLT_MATMUL_TILE_64x104"), (321, "CUBLASLT_MATMUL_TILE_64x112"), (322, "CUBLASLT_MATMUL_TILE_64x120"), (323, "CUBLASLT_MATMUL_TILE_64x136"), (324, "CUBLASLT_MATMUL_TILE_64x144"), (325, "CUBLASLT_MATMUL_TILE_64x152"), (326, "CUBLASLT_MATMUL_TILE_64x160"), (327, "CUBLASLT_MATMUL_TILE_64x168"), (328, "CUBLASLT_MATMUL_TILE_64x176"), (329, "CUBLASLT_MATMUL_TILE_64x184"), (330, "CUBLASLT_MATMUL_TILE_64x200"), (331, "CUBLASLT_MATMUL_TILE_64x208"), (332, "CUBLASLT_MATMUL_TILE_64x216"), (333, "CUBLASLT_MATMUL_TILE_64x224"), (334, "CUBLASLT_MATMUL_TILE_64x232"), (335, "CUBLASLT_MATMUL_TILE_64x240"), (336, "CUBLASLT_MATMUL_TILE_64x248"), (337, "CUBLASLT_MATMUL_TILE_64x264"), (338, "CUBLASLT_MATMUL_TILE_64x272"), (339, "CUBLASLT_MATMUL_TILE_64x280"), (340, "CUBLASLT_MATMUL_TILE_64x288"), (341, "CUBLASLT_MATMUL_TILE_64x296"), (342, "CUBLASLT_MATMUL_TILE_64x304"), (343, "CUBLASLT_MATMUL_TILE_64x312"), (344, "CUBLASLT_MATMUL_TILE_64x328"), (345, "CUBLASLT_MATMUL_TILE_64x336"), (346, "CUBLASLT_MATMUL_TILE_64x344"), (347, "CUBLASLT_MATMUL_TILE_64x352"), (348, "CUBLASLT_MATMUL_TILE_64x360"), (349, "CUBLASLT_MATMUL_TILE_64x368"), (350, "CUBLASLT_MATMUL_TILE_64x376"), (351, "CUBLASLT_MATMUL_TILE_64x392"), (352, "CUBLASLT_MATMUL_TILE_64x400"), (353, "CUBLASLT_MATMUL_TILE_64x408"), (354, "CUBLASLT_MATMUL_TILE_64x416"), (355, "CUBLASLT_MATMUL_TILE_64x424"), (356, "CUBLASLT_MATMUL_TILE_64x432"), (357, "CUBLASLT_MATMUL_TILE_64x440"), (358, "CUBLASLT_MATMUL_TILE_64x456"), (359, "CUBLASLT_MATMUL_TILE_64x464"), (360, "CUBLASLT_MATMUL_TILE_64x472"), (361, "CUBLASLT_MATMUL_TILE_64x480"), (362, "CUBLASLT_MATMUL_TILE_64x488"), (363, "CUBLASLT_MATMUL_TILE_64x496"), (364, "CUBLASLT_MATMUL_TILE_64x504"), (365, "CUBLASLT_MATMUL_TILE_64x520"), (366, "CUBLASLT_MATMUL_TILE_64x528"), (367, "CUBLASLT_MATMUL_TILE_64x536"), (368, "CUBLASLT_MATMUL_TILE_64x544"), (369, "CUBLASLT_MATMUL_TILE_64x552"), (370, "CUBLASLT_MATMUL_TILE_64x560"), (371, "CUBLASLT_MATMUL_TILE_64x568"), (372, "CUBLASLT_MATMUL_TILE_64x584"), (373, "CUBLASLT_MATMUL_TILE_64x592"), (374, "CUBLASLT_MATMUL_TILE_64x600"), (375, "CUBLASLT_MATMUL_TILE_64x608"), (376, "CUBLASLT_MATMUL_TILE_64x616"), (377, "CUBLASLT_MATMUL_TILE_64x624"), (378, "CUBLASLT_MATMUL_TILE_64x632"), (379, "CUBLASLT_MATMUL_TILE_64x648"), (380, "CUBLASLT_MATMUL_TILE_64x656"), (381, "CUBLASLT_MATMUL_TILE_64x664"), (382, "CUBLASLT_MATMUL_TILE_64x672"), (383, "CUBLASLT_MATMUL_TILE_64x680"), (384, "CUBLASLT_MATMUL_TILE_64x688"), (385, "CUBLASLT_MATMUL_TILE_64x696"), (386, "CUBLASLT_MATMUL_TILE_64x712"), (387, "CUBLASLT_MATMUL_TILE_64x720"), (388, "CUBLASLT_MATMUL_TILE_64x728"), (389, "CUBLASLT_MATMUL_TILE_64x736"), (390, "CUBLASLT_MATMUL_TILE_64x744"), (391, "CUBLASLT_MATMUL_TILE_64x752"), (392, "CUBLASLT_MATMUL_TILE_64x760"), (393, "CUBLASLT_MATMUL_TILE_128x8"), (394, "CUBLASLT_MATMUL_TILE_128x16"), (395, "CUBLASLT_MATMUL_TILE_128x24"), (396, "CUBLASLT_MATMUL_TILE_128x40"), (397, "CUBLASLT_MATMUL_TILE_128x48"), (398, "CUBLASLT_MATMUL_TILE_128x56"), (399, "CUBLASLT_MATMUL_TILE_128x72"), (400, "CUBLASLT_MATMUL_TILE_128x80"), (401, "CUBLASLT_MATMUL_TILE_128x88"), (402, "CUBLASLT_MATMUL_TILE_128x104"), (403, "CUBLASLT_MATMUL_TILE_128x112"), (404, "CUBLASLT_MATMUL_TILE_128x120"), (405, "CUBLASLT_MATMUL_TILE_128x136"), (406, "CUBLASLT_MATMUL_TILE_128x144"), (407, "CUBLASLT_MATMUL_TILE_128x152"), (408, "CUBLASLT_MATMUL_TILE_128x168"), (409, "CUBLASLT_MATMUL_TILE_128x176"), (410, "CUBLASLT_MATMUL_TILE_128x184"), (411, "CUBLASLT_MATMUL_TILE_128x200"), (412, "CUBLASLT_MATMUL_TILE_128x208"), (413, "CUBLASLT_MATMUL_TILE_128x216"), (414, "CUBLASLT_MATMUL_TILE_128x224"), (415, "CUBLASLT_MATMUL_TILE_128x232"), (416, "CUBLASLT_MATMUL_TILE_128x240"), (417, "CUBLASLT_MATMUL_TILE_128x248"), (418, "CUBLASLT_MATMUL_TILE_128x264"), (419, "CUBLASLT_MATMUL_TILE_128x272"), (420, "CUBLASLT_MATMUL_TILE_128x280"), (421, "CUBLASLT_MATMUL_TILE_128x288"), (422, "CUBLASLT_MATMUL_TILE_128x296"), (423, "CUBLASLT_MATMUL_TILE_128x304"), (424, "CUBLASLT_MATMUL_TILE_128x312"), (425, "CUBLASLT_MATMUL_TILE_128x328"), (426, "CUBLASLT_MATMUL_TILE_128x336"), (427, "CUBLASLT_MATMUL_TILE_128x344"), (428, "CUBLASLT_MATMUL_TILE_128x352"), (429, "CUBLASLT_MATMUL_TILE_128x360"), (430, "CUBLASLT_MATMUL_TILE_128x368"), (431, "CUBLASLT_MATMUL_TILE_128x376"), (432, "CUBLASLT_MATMUL_TILE_128x392"), (433, "CUBLASLT_MATMUL_TILE_128x400"), (434, "CUBLASLT_MATMUL_TILE_128x408"), (435, "CUBLASLT_MATMUL_TILE_128x416"), (436, "CUBLASLT_MATMUL_TILE_128x424"), (437, "CUBLASLT_MATMUL_TILE_128x432"), (438, "CUBLASLT_MATMUL_TILE_128x440"), (439, "CUBLASLT_MATMUL_TILE_128x448"), (440, "CUBLASLT_MATMUL_TILE_128x456"), (441, "CUBLASLT_MATMUL_TILE_128x464"), (442, "CUBLASLT_MATMUL_TILE_128x472"), (443, "CUBLASLT_MATMUL_TILE_128x480"), (444, "CUBLASLT_MATMUL_TILE_128x488"), (445, "CUBLASLT_MATMUL_TILE_128x496"), (446, "CUBLASLT_MATMUL_TILE_128x504"), (447, "CUBLASLT_MATMUL_TILE_128x512"), (448, "CUBLASLT_MATMUL_TILE_192x8"), (449, "CUBLASLT_MATMUL_TILE_192x16"), (450, "CUBLASLT_MATMUL_TILE_192x24"), (451, "CUBLASLT_MATMUL_TILE_192x32"), (452, "CUBLASLT_MATMUL_TILE_192x40"), (453, "CUBLASLT_MATMUL_TILE_192x48"), (454, "CUBLASLT_MATMUL_TILE_192x56"), (455, "CUBLASLT_MATMUL_TILE_192x72"), (456, "CUBLASLT_MATMUL_TILE_192x80"), (457, "CUBLASLT_MATMUL_TILE_192x88"), (458, "CUBLASLT_MATMUL_TILE_192x96"), (459, "CUBLASLT_MATMUL_TILE_192x104"), (460, "CUBLASLT_MATMUL_TILE_192x112"), (461, "CUBLASLT_MATMUL_TILE_192x120"), (462, "CUBLASLT_MATMUL_TILE_192x136"), (463, "CUBLASLT_MATMUL_TILE_192x144"), (464, "CUBLASLT_MATMUL_TILE_192x152"), (465, "CUBLASLT_MATMUL_TILE_192x160"), (466, "CUBLASLT_MATMUL_TILE_192x168"), (467, "CUBLASLT_MATMUL_TILE_192x176"), (468, "CUBLASLT_MATMUL_TILE_192x184"), (469, "CUBLASLT_MATMUL_TILE_192x200"), (470, "CUBLASLT_MATMUL_TILE_192x208"), (471, "CUBLASLT_MATMUL_TILE_192x216"), (472, "CUBLASLT_MATMUL_TILE_192x224"), (473, "CUBLASLT_MATMUL_TILE_192x232"), (474, "CUBLASLT_MATMUL_TILE_192x240"), (475, "CUBLASLT_MATMUL_TILE_192x248"), (476, "CUBLASLT_MATMUL_TILE_192x264"), (477, "CUBLASLT_MATMUL_TILE_192x272"), (478, "CUBLASLT_MATMUL_TILE_192x280"), (479, "CUBLASLT_MATMUL_TILE_192x288"), (480, "CUBLASLT_MATMUL_TILE_192x296"), (481, "CUBLASLT_MATMUL_TILE_192x304"), (482, "CUBLASLT_MATMUL_TILE_192x312"), (483, "CUBLASLT_MATMUL_TILE_192x320"), (484, "CUBLASLT_MATMUL_TILE_192x328"), (485, "CUBLASLT_MATMUL_TILE_192x336"), (486, "CUBLASLT_MATMUL_TILE_256x8"), (487, "CUBLASLT_MATMUL_TILE_256x16"), (488, "CUBLASLT_MATMUL_TILE_256x24"), (489, "CUBLASLT_MATMUL_TILE_256x40"), (490, "CUBLASLT_MATMUL_TILE_256x48"), (491, "CUBLASLT_MATMUL_TILE_256x56"), (492, "CUBLASLT_MATMUL_TILE_256x72"), (493, "CUBLASLT_MATMUL_TILE_256x80"), (494, "CUBLASLT_MATMUL_TILE_256x88"), (495, "CUBLASLT_MATMUL_TILE_256x96"), (496, "CUBLASLT_MATMUL_TILE_256x104"), (497, "CUBLASLT_MATMUL_TILE_256x112"), (498, "CUBLASLT_MATMUL_TILE_256x120"), (499, "CUBLASLT_MATMUL_TILE_256x136"), (500, "CUBLASLT_MATMUL_TILE_256x144"), (501, "CUBLASLT_MATMUL_TILE_256x152"), (502, "CUBLASLT_MATMUL_TILE_256x160"), (503, "CUBLASLT_MATMUL_TILE_256x168"), (504, "CUBLASLT_MATMUL_TILE_256x176"), (505, "CUBLASLT_MATMUL_TILE_256x184"), (506, "CUBLASLT_MATMUL_TILE_256x200"), (507, "CUBLASLT_MATMUL_TILE_256x208"), (508, "CUBLASLT_MATMUL_TILE_256x216"), (509, "CUBLASLT_MATMUL_TILE_256x224"), (510, "CUBLASLT_MATMUL_TILE_256x232"), (511, "CUBLASLT_MATMUL_TILE_256x240"), (512, "CUBLASLT_MATMUL_TILE_256x248"), (513, "CUBLASLT_MATMUL_TILE_256x256"), (514, "CUBLASLT_MATMUL_TILE_320x8"), (515, "CUBLASLT_MATMUL_TILE_320x16"), (516, "CUBLASLT_MATMUL_TILE_320x24"), (517, "CUBLASLT_MATMUL_TILE_320x32"), (518, "CUBLASLT_MATMUL_TILE_320x40"), (519, "CUBLASLT_MATMUL_TILE_320x48"), (520, "CUBLASLT_MATMUL_TILE_320x56"), (521, "CUBLASLT_MATMUL_TILE_320x72"), (522, "CUBLASLT_MATMUL_TILE_320x80"), (523, "CUBLASLT_MATMUL_TILE_320x88"), (524, "CUBLASLT_MATMUL_TILE_320x96"), (525, "CUBLASLT_MATMUL_TILE_320x104"), (526, "CUBLASLT_MATMUL_TILE_320x112"), (527, "CUBLASLT_MATMUL_TILE_320x120"), (528, "CUBLASLT_MATMUL_TILE_320x136"), (529, "CUBLASLT_MATMUL_TILE_320x144"), (530, "CUBLASLT_MATMUL_TILE_320x152"), (531, "CUBLASLT_MATMUL_TILE_320x160"), (532, "CUBLASLT_MATMUL_TILE_320x168"), (533, "CUBLASLT_MATMUL_TILE_320x176"), (534, "CUBLASLT_MATMUL_TILE_320x184"), (535, "CUBLASLT_MATMUL_TILE_320x192"), (536, "CUBLASLT_MATMUL_TILE_320x200"), (537, "CUBLASLT_MATMUL_TILE_384x8"), (538, "CUBLASLT_MATMUL_TILE_384x16"), (539, "CUBLASLT_MATMUL_TILE_384x24"), (540, "CUBLASLT_MATMUL_TILE_384x32"), (541, "CUBLASLT_MATMUL_TILE_384x40"), (542, "CUBLASLT_MATMUL_TILE_384x48"), (543, "CUBLASLT_MATMUL_TILE_384x56"), (544, "CUBLASLT_MATMUL_TILE_384x72"), (545, "CUBLASLT_MATMUL_TILE_384x80"), (546, "CUBLASLT_MATMUL_TILE_384x88"), (547, "CUBLASLT_MATMUL_TILE_384x96"), (548, "CUBLASLT_MATMUL_TILE_384x104"), (549, "CUBLASLT_MATMUL_TILE_384x112"), (550, "CUBLASLT_MATMUL_TILE_384x120"), (551, "CUBLASLT_MATMUL_TILE_384x136"), (552, "CUBLASLT_MATMUL_TILE_384x144"), (553, "CUBLASLT_MATMUL_TILE_384x152"), (554, "CUBLASLT_MATMUL_TILE_384x160"), (555, "CUBLASLT_MATMUL_TILE_384x168"), (556, "CUBLASLT_MATMUL_TILE_448x8"), (557, "CUBLASLT_MATMUL_TILE_448x16"), (558, "CUBLASLT_MATMUL_TILE_448x24"), (559, "CUBLASLT_MATMUL_TILE_448x32"), (560, "CUBLASLT_MATMUL_TILE_448x40"), (561, "CUBLASLT_MATMUL_TILE_448x48"), (562, "CUBLASLT_MATMUL_TILE_448x56"), (563, "CUBLASLT_MATMUL_TILE_448x72"), (564, "CUBLASLT_MATMUL_TILE_448x80"), (565, "CUBLASLT_MATMUL_TILE_448x88"), (566, "CUBLASLT_MATMUL_TILE_448x96"), (567, "CUBLASLT_MATMUL_TILE_448x104"), (568, "CUBLASLT_MATMUL_TILE_448x112"), (569, "CUBLASLT_MATMUL_TILE_448x120"), (570, "CUBLASLT_MATMUL_TILE_448x128"), (571, "CUBLASLT_MATMUL_TILE_448x136"), (572, "CUBLASLT_MATMUL_TILE_448x144"), (573, "CUBLASLT_MATMUL_TILE_512x8"), (574, "CUBLASLT_MATMUL_TILE_512x16"), (575, "CUBLASLT_MATMUL_TILE_512x24"), (576, "CUBLASLT_MATMUL_TILE_512x32"), (577, "CUBLASLT_MATMUL_TILE_512x40"), (578, "CUBLASLT_MATMUL_TILE_512x48"), (579, "CUBLASLT_MATMUL_TILE_512x56"), (580, "CUBLASLT_MATMUL_TILE_512x72"), (581, "CUBLASLT_MATMUL_TILE_512x80"), (582, "CUBLASLT_MATMUL_TILE_512x88"), (583, "CUBLASLT_MATMUL_TILE_512x96"), (584, "CUBLASLT_MATMUL_TILE_512x104"), (585, "CUBLASLT_MATMUL_TILE_512x112"), (586, "CUBLASLT_MATMUL_TILE_512x120"), (587, "CUBLASLT_MATMUL_TILE_512x128"), (588, "CUBLASLT_MATMUL_TILE_576x8"), (589, "CUBLASLT_MATMUL_TILE_576x16"), (590, "CUBLASLT_MATMUL_TILE_576x24"), (591, "CUBLASLT_MATMUL_TILE_576x32"), (592, "CUBLASLT_MATMUL_TILE_576x40"), (593, "CUBLASLT_MATMUL_TILE_576x48"), (594, "CUBLASLT_MATMUL_TILE_576x56"), (595, "CUBLASLT_MATMUL_TILE_576x72"), (596, "CUBLASLT_MATMUL_TILE_576x80"), (597, "CUBLASLT_MATMUL_TILE_576x88"), (598, "CUBLASLT_MATMUL_TILE_576x96"), (599, "CUBLASLT_MATMUL_TILE_576x104"), (600, "CUBLASLT_MATMUL_TILE_576x112"), (601, "CUBLASLT_MATMUL_TILE_640x8"), (602, "CUBLASLT_MATMUL_TILE_640x16"), (603, "CUBLASLT_MATMUL_TILE_640x24"), (604, "CUBLASLT_MATMUL_TILE_640x32"), (605, "CUBLASLT_MATMUL_TILE_640x40"), (606, "CUBLASLT_MATMUL_TILE_640x48"), (607, "CUBLASLT_MATMUL_TILE_640x56"), (608, "CUBLASLT_MATMUL_TILE_640x72"), (609, "CUBLASLT_MATMUL_TILE_640x80"), (610, "CUBLASLT_MATMUL_TILE_640x88"), (611, "CUBLASLT_MATMUL_TILE_640x96"), (612, "CUBLASLT_MATMUL_TILE_704x8"), (613, "CUBLASLT_MATMUL_TILE_704x16"), (614, "CUBLASLT_MATMUL_TILE_704x24"), (615, "CUBLASLT_MATMUL_TILE_704x32"), (616, "CUBLASLT_MATMUL_TILE_704x40"), (617, "CUBLASLT_MATMUL_TILE_704x48"), (618, "CUBLASLT_MATMUL_TILE_704x56"), (619, "CUBLASLT_MATMUL_TILE_704x72"), (620, "CUBLASLT_MATMUL_TILE_704x80"), (621, "CUBLASLT_MATMUL_TILE_704x88"), (622, "CUBLASLT_MATMUL_TILE_768x8"), (623, "CUBLASLT_MATMUL_TILE_768x16"), (624, "CUBLASLT_MATMUL_TILE_768x24"), (625, "CUBLASLT_MATMUL_TILE_768x32"), (626, "CUBLASLT_MATMUL_TILE_768x40"), (627, "CUBLASLT_MATMUL_TILE_768x48"), (628, "CUBLASLT_MATMUL_TILE_768x56"), (629, "CUBLASLT_MATMUL_TILE_768x72"), (630, "CUBLASLT_MATMUL_TILE_768x80"), (631, "CUBLASLT_MATMUL_TILE_256x512"), (632, "CUBLASLT_MATMUL_TILE_256x1024"), (633, "CUBLASLT_MATMUL_TILE_512x512"), (634, "CUBLASLT_MATMUL_TILE_512x1024"), (635, "CUBLASLT_MATMUL_TILE_4x1"), (636, "CUBLASLT_MATMUL_TILE_8x1"), (637, "CUBLASLT_MATMUL_TILE_16x1"), (638, "CUBLASLT_MATMUL_TILE_24x1"), (639, "CUBLASLT_MATMUL_TILE_32x1"), (640, "CUBLASLT_MATMUL_TILE_40x1"), (641, "CUBLASLT_MATMUL_TILE_48x1"), (642, "CUBLASLT_MATMUL_TILE_64x1"), (643, "CUBLASLT_MATMUL_TILE_128x1"), (644, "CUBLASLT_MATMUL_TILE_192x1"), (645, "CUBLASLT_MATMUL_TILE_256x1"), (646, "CUBLASLT_MATMUL_TILE_END")] },
+    EnumRow { name: "cublasLtMatmulStages_t", bytes: 4, values: &[(0, "CUBLASLT_MATMUL_STAGES_UNDEFINED"), (1, "CUBLASLT_MATMUL_STAGES_16x1"), (2, "CUBLASLT_MATMUL_STAGES_16x2"), (3, "CUBLASLT_MATMUL_STAGES_16x3"), (4, "CUBLASLT_MATMUL_STAGES_16x4"), (5, "CUBLASLT_MATMUL_STAGES_16x5"), (6, "CUBLASLT_MATMUL_STAGES_16x6"), (7, "CUBLASLT_MATMUL_STAGES_32x1"), (8, "CUBLASLT_MATMUL_STAGES_32x2"), (9, "CUBLASLT_MATMUL_STAGES_32x3"), (10, "CUBLASLT_MATMUL_STAGES_32x4"), (11, "CUBLASLT_MATMUL_STAGES_32x5"), (12, "CUBLASLT_MATMUL_STAGES_32x6"), (13, "CUBLASLT_MATMUL_STAGES_64x1"), (14, "CUBLASLT_MATMUL_STAGES_64x2"), (15, "CUBLASLT_MATMUL_STAGES_64x3"), (16, "CUBLASLT_MATMUL_STAGES_64x4"), (17, "CUBLASLT_MATMUL_STAGES_64x5"), (18, "CUBLASLT_MATMUL_STAGES_64x6"), (19, "CUBLASLT_MATMUL_STAGES_128x1"), (20, "CUBLASLT_MATMUL_STAGES_128x2"), (21, "CUBLASLT_MATMUL_STAGES_128x3"), (22, "CUBLASLT_MATMUL_STAGES_128x4"), (23, "CUBLASLT_MATMUL_STAGES_128x5"), (24, "CUBLASLT_MATMUL_STAGES_128x6"), (25, "CUBLASLT_MATMUL_STAGES_32x10"), (26, "CUBLASLT_MATMUL_STAGES_8x4"), (27, "CUBLASLT_MATMUL_STAGES_16x10"), (28, "CUBLASLT_MATMUL_STAGES_8x5"), (29, "CUBLASLT_MATMUL_STAGES_16x80"), (30, "CUBLASLT_MATMUL_STAGES_64x80"), (31, "CUBLASLT_MATMUL_STAGES_8x3"), (32, "CUBLASLT_MATMUL_STAGES_8xAUTO"), (33, "CUBLASLT_MATMUL_STAGES_16xAUTO"), (34, "CUBLASLT_MATMUL_STAGES_32xAUTO"), (35, "CUBLASLT_MATMUL_STAGES_64xAUTO"), (36, "CUBLASLT_MATMUL_STAGES_128xAUTO"), (37, "CUBLASLT_MATMUL_STAGES_256xAUTO"), (38, "CUBLASLT_MATMUL_STAGES_768xAUTO"), (39, "CUBLASLT_MATMUL_STAGES_END")] },
+    EnumRow { name: "cublasLtPointerModeMask_t", bytes: 4, values: &[(0, "CUBLASLT_POINTER_MODE_MASK_NO_FILTERING"), (1, "CUBLASLT_POINTER_MODE_MASK_HOST"), (2, "CUBLASLT_POINTER_MODE_MASK_DEVICE"), (4, "CUBLASLT_POINTER_MODE_MASK_DEVICE_VECTOR"), (8, "CUBLASLT_POINTER_MODE_MASK_ALPHA_DEVICE_VECTOR_BETA_ZERO"), (16, "CUBLASLT_POINTER_MODE_MASK_ALPHA_DEVICE_VECTOR_BETA_HOST")] },
+    EnumRow { name: "cublasLtEpilogue_t", bytes: 4, values: &[(1, "CUBLASLT_EPILOGUE_DEFAULT"), (2, "CUBLASLT_EPILOGUE_RELU"), (4, "CUBLASLT_EPILOGUE_BIAS"), (6, "CUBLASLT_EPILOGUE_RELU_BIAS"), (32, "CUBLASLT_EPILOGUE_GELU"), (36, "CUBLASLT_EPILOGUE_GELU_BIAS"), (130, "CUBLASLT_EPILOGUE_RELU_AUX"), (134, "CUBLASLT_EPILOGUE_RELU_AUX_BIAS"), (136, "CUBLASLT_EPILOGUE_DRELU"), (152, "CUBLASLT_EPILOGUE_DRELU_BGRAD"), (160, "CUBLASLT_EPILOGUE_GELU_AUX"), (164, "CUBLASLT_EPILOGUE_GELU_AUX_BIAS"), (192, "CUBLASLT_EPILOGUE_DGELU"), (208, "CUBLASLT_EPILOGUE_DGELU_BGRAD"), (256, "CUBLASLT_EPILOGUE_BGRADA"), (512, "CUBLASLT_EPILOGUE_BGRADB")] },
     EnumRow { name: "cublasLtMatmulAlgoConfigAttributes_t", bytes: 4, values: &[(0, "CUBLASLT_ALGO_CONFIG_ID"), (1, "CUBLASLT_ALGO_CONFIG_TILE_ID"), (2, "CUBLASLT_ALGO_CONFIG_SPLITK_NUM"), (3, "CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME"), (4, "CUBLASLT_ALGO_CONFIG_CTA_SWIZZLING"), (5, "CUBLASLT_ALGO_CONFIG_CUSTOM_OPTION"), (6, "CUBLASLT_ALGO_CONFIG_STAGES_ID"), (7, "CUBLASLT_ALGO_CONFIG_INNER_SHAPE_ID"), (8, "CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID")] },
     EnumRow { name: "cublasLtMatmulDescAttributes_t", bytes: 4, values: &[(0, "CUBLASLT_MATMUL_DESC_COMPUTE_TYPE"), (1, "CUBLASLT_MATMUL_DESC_SCALE_TYPE"), (2, "CUBLASLT_MATMUL_DESC_POINTER_MODE"), (3, "CUBLASLT_MATMUL_DESC_TRANSA"), (4, "CUBLASLT_MATMUL_DESC_TRANSB"), (5, "CUBLASLT_MATMUL_DESC_TRANSC"), (6, "CUBLASLT_MATMUL_DESC_FILL_MODE"), (7, "CUBLASLT_MATMUL_DESC_EPILOGUE"), (8, "CUBLASLT_MATMUL_DESC_BIAS_POINTER"), (10, "CUBLASLT_MATMUL_DESC_BIAS_BATCH_STRIDE"), (11, "CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER"), (12, "CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD"), (13, "CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_BATCH_STRIDE"), (14, "CUBLASLT_MATMUL_DESC_ALPHA_VECTOR_BATCH_STRIDE"), (15, "CUBLASLT_MATMUL_DESC_SM_COUNT_TARGET"), (17, "CUBLASLT_MATMUL_DESC_A_SCALE_POINTER"), (18, "CUBLASLT_MATMUL_DESC_B_SCALE_POINTER"), (19, "CUBLASLT_MATMUL_DESC_C_SCALE_POINTER"), (20, "CUBLASLT_MATMUL_DESC_D_SCALE_POINTER"), (21, "CUBLASLT_MATMUL_DESC_AMAX_D_POINTER"), (22, "CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_DATA_TYPE"), (23, "CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_SCALE_POINTER"), (24, "CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_AMAX_POINTER"), (25, "CUBLASLT_MATMUL_DESC_FAST_ACCUM"), (26, "CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE"), (27, "CUBLASLT_MATMUL_DESC_ATOMIC_SYNC_NUM_CHUNKS_D_ROWS"), (28, "CUBLASLT_MATMUL_DESC_ATOMIC_SYNC_NUM_CHUNKS_D_COLS"), (29, "CUBLASLT_MATMUL_DESC_ATOMIC_SYNC_IN_COUNTERS_POINTER"), (30, "CUBLASLT_MATMUL_DESC_ATOMIC_SYNC_OUT_COUNTERS_POINTER"), (31, "CUBLASLT_MATMUL_DESC_A_SCALE_MODE"), (32, "CUBLASLT_MATMUL_DESC_B_SCALE_MODE"), (33, "CUBLASLT_MATMUL_DESC_C_SCALE_MODE"), (34, "CUBLASLT_MATMUL_DESC_D_SCALE_MODE"), (35, "CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_SCALE_MODE"), (36, "CUBLASLT_MATMUL_DESC_D_OUT_SCALE_POINTER"), (37, "CUBLASLT_MATMUL_DESC_D_OUT_SCALE_MODE"), (38, "CUBLASLT_MATMUL_DESC_EMULATION_DESCRIPTOR"), (39, "CUBLASLT_MATMUL_DESC_ALPHA_BATCH_STRIDE"), (40, "CUBLASLT_MATMUL_DESC_BETA_BATCH_STRIDE"), (41, "CUBLASLT_MATMUL_DESC_BATCH_INVARIANCE_FLAGS")] },
+    EnumRow { name: "cublasLtPointerMode_t", bytes: 4, values: &[(0, "CUBLASLT_POINTER_MODE_HOST"), (1, "CUBLASLT_POINTER_MODE_DEVICE"), (2, "CUBLASLT_POINTER_MODE_DEVICE_VECTOR"), (3, "CUBLASLT_POINTER_MODE_ALPHA_DEVICE_VECTOR_BETA_ZERO"), (4, "CUBLASLT_POINTER_MODE_ALPHA_DEVICE_VECTOR_BETA_HOST")] },
+    EnumRow { name: "cublasLtMatmulMatrixScale_t", bytes: 4, values: &[(0, "CUBLASLT_MATMUL_MATRIX_SCALE_SCALAR_32F"), (1, "CUBLASLT_MATMUL_MATRIX_SCALE_VEC16_UE4M3"), (2, "CUBLASLT_MATMUL_MATRIX_SCALE_VEC32_UE8M0"), (3, "CUBLASLT_MATMUL_MATRIX_SCALE_OUTER_VEC_32F"), (4, "CUBLASLT_MATMUL_MATRIX_SCALE_VEC128_32F"), (5, "CUBLASLT_MATMUL_MATRIX_SCALE_BLK128x128_32F"), (6, "CUBLASLT_MATMUL_MATRIX_SCALE_PER_BATCH_SCALAR_32F"), (12, "CUBLASLT_MATMUL_MATRIX_SCALE_VEC128_MN_K4_UE8M0"), (13, "CUBLASLT_MATMUL_MATRIX_SCALE_VEC32_MN_K4_UE8M0"), (14, "CUBLASLT_MATMUL_MATRIX_SCALE_END"), (127, "CUBLASLT_MATMUL_MATRIX_SCALE_RESERVED")] },
     EnumRow { name: "cublasLtMatmulPreferenceAttributes_t", bytes: 4, values: &[(0, "CUBLASLT_MATMUL_PREF_SEARCH_MODE"), (1, "CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES"), (2, "CUBLASLT_MATMUL_PREF_MATH_MODE_MASK"), (3, "CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK"), (4, "CUBLASLT_MATMUL_PREF_GAUSSIAN_MODE_MASK"), (5, "CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES"), (6, "CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES"), (7, "CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES"), (8, "CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES"), (9, "CUBLASLT_MATMUL_PREF_MAX_WAVES_COUNT"), (10, "CUBLASLT_MATMUL_PREF_POINTER_MODE_MASK"), (11, "CUBLASLT_MATMUL_PREF_EPILOGUE_MASK"), (12, "CUBLASLT_MATMUL_PREF_IMPL_MASK"), (13, "CUBLASLT_MATMUL_PREF_GROUPED_AVERAGE_REDUCTION_DIM"), (13, "CUBLASLT_MATMUL_PREF_SM_COUNT_TARGET"), (14, "CUBLASLT_MATMUL_PREF_GROUPED_DESC_D_AVERAGE_ROWS"), (15, "CUBLASLT_MATMUL_PREF_GROUPED_DESC_D_AVERAGE_COLS")] },
+    EnumRow { name: "cublasLtMatmulSearch_t", bytes: 4, values: &[(0, "CUBLASLT_SEARCH_BEST_FIT"), (1, "CUBLASLT_SEARCH_LIMITED_BY_ALGO_ID"), (2, "CUBLASLT_SEARCH_RESERVED_02"), (3, "CUBLASLT_SEARCH_RESERVED_03"), (4, "CUBLASLT_SEARCH_RESERVED_04"), (5, "CUBLASLT_SEARCH_RESERVED_05"), (6, "CUBLASLT_SEARCH_RESERVED_06"), (7, "CUBLASLT_SEARCH_RESERVED_07"), (8, "CUBLASLT_SEARCH_RESERVED_08"), (9, "CUBLASLT_SEARCH_RESERVED_09")] },
     EnumRow { name: "cublasLtMatrixLayoutAttribute_t", bytes: 4, values: &[(0, "CUBLASLT_MATRIX_LAYOUT_TYPE"), (1, "CUBLASLT_MATRIX_LAYOUT_ORDER"), (2, "CUBLASLT_MATRIX_LAYOUT_ROWS"), (3, "CUBLASLT_MATRIX_LAYOUT_COLS"), (4, "CUBLASLT_MATRIX_LAYOUT_LD"), (5, "CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT"), (6, "CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET"), (7, "CUBLASLT_MATRIX_LAYOUT_PLANE_OFFSET"), (8, "CUBLASLT_MATRIX_LAYOUT_BATCH_MODE"), (9, "CUBLASLT_GROUPED_MATRIX_LAYOUT_ROWS_ARRAY"), (10, "CUBLASLT_GROUPED_MATRIX_LAYOUT_COLS_ARRAY"), (11, "CUBLASLT_GROUPED_MATRIX_LAYOUT_LD_ARRAY"), (12, "CUBLASLT_GROUPED_MATRIX_LAYOUT_ROWS_COLS_ARRAY_INTEGER_WIDTH"), (13, "CUBLASLT_GROUPED_MATRIX_LAYOUT_LD_ARRAY_INTEGER_WIDTH")] },
+    EnumRow { name: "cublasLtOrder_t", bytes: 4, values: &[(0, "CUBLASLT_ORDER_COL"), (1, "CUBLASLT_ORDER_ROW"), (2, "CUBLASLT_ORDER_COL32"), (3, "CUBLASLT_ORDER_COL4_4R2_8C"), (4, "CUBLASLT_ORDER_COL32_2R_4R4")] },
+    EnumRow { name: "cublasLtBatchMode_t", bytes: 4, values: &[(0, "CUBLASLT_BATCH_MODE_STRIDED"), (1, "CUBLASLT_BATCH_MODE_POINTER_ARRAY"), (2, "CUBLASLT_BATCH_MODE_GROUPED")] },
+    EnumRow { name: "cublasLtIntegerWidth_t", bytes: 4, values: &[(0, "CUBLASLT_INTEGER_WIDTH_32"), (1, "CUBLASLT_INTEGER_WIDTH_64")] },
     EnumRow { name: "cublasLtMatrixTransformDescAttributes_t", bytes: 4, values: &[(0, "CUBLASLT_MATRIX_TRANSFORM_DESC_SCALE_TYPE"), (1, "CUBLASLT_MATRIX_TRANSFORM_DESC_POINTER_MODE"), (2, "CUBLASLT_MATRIX_TRANSFORM_DESC_TRANSA"), (3, "CUBLASLT_MATRIX_TRANSFORM_DESC_TRANSB")] },
     EnumRow { name: "cublasXtPinnedMemMode_t", bytes: 4, values: &[(0, "CUBLASXT_PINNING_DISABLED"), (1, "CUBLASXT_PINNING_ENABLED")] },
     EnumRow { name: "cublasXtBlasOp_t", bytes: 4, values: &[(0, "CUBLASXT_GEMM"), (1, "CUBLASXT_SYRK"), (2, "CUBLASXT_HERK"), (3, "CUBLASXT_SYMM"), (4, "CUBLASXT_HEMM"), (5, "CUBLASXT_TRSM"), (6, "CUBLASXT_SYR2K"), (7, "CUBLASXT_HER2K"), (8, "CUBLASXT_SPMM"), (9, "CUBLASXT_SYRKX"), (10, "CUBLASXT_HERKX"), (11, "CUBLASXT_TRMM"), (12, "CUBLASXT_ROUTINE_MAX")] },
@@ -4048,6 +4281,28 @@ pub(super) static ENUMS: &[EnumRow] = &[
     EnumRow { name: "cudnnBackendDescriptorType_t", bytes: 4, values: &[(0, "CUDNN_BACKEND_POINTWISE_DESCRIPTOR"), (1, "CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR"), (2, "CUDNN_BACKEND_ENGINE_DESCRIPTOR"), (3, "CUDNN_BACKEND_ENGINECFG_DESCRIPTOR"), (4, "CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR"), (5, "CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR"), (6, "CUDNN_BACKEND_INTERMEDIATE_INFO_DESCRIPTOR"), (7, "CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR"), (8, "CUDNN_BACKEND_KNOB_INFO_DESCRIPTOR"), (9, "CUDNN_BACKEND_LAYOUT_INFO_DESCRIPTOR"), (10, "CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR"), (11, "CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR"), (12, "CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR"), (13, "CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR"), (14, "CUDNN_BACKEND_OPERATION_GEN_STATS_DESCRIPTOR"), (15, "CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR"), (16, "CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR"), (17, "CUDNN_BACKEND_TENSOR_DESCRIPTOR"), (18, "CUDNN_BACKEND_MATMUL_DESCRIPTOR"), (19, "CUDNN_BACKEND_OPERATION_MATMUL_DESCRIPTOR"), (20, "CUDNN_BACKEND_OPERATION_BN_FINALIZE_STATISTICS_DESCRIPTOR"), (21, "CUDNN_BACKEND_REDUCTION_DESCRIPTOR"), (22, "CUDNN_BACKEND_OPERATION_REDUCTION_DESCRIPTOR"), (23, "CUDNN_BACKEND_OPERATION_BN_BWD_WEIGHTS_DESCRIPTOR"), (24, "CUDNN_BACKEND_RESAMPLE_DESCRIPTOR"), (25, "CUDNN_BACKEND_OPERATION_RESAMPLE_FWD_DESCRIPTOR"), (26, "CUDNN_BACKEND_OPERATION_RESAMPLE_BWD_DESCRIPTOR"), (27, "CUDNN_BACKEND_OPERATION_CONCAT_DESCRIPTOR"), (28, "CUDNN_BACKEND_OPERATION_SIGNAL_DESCRIPTOR"), (29, "CUDNN_BACKEND_OPERATION_NORM_FORWARD_DESCRIPTOR"), (30, "CUDNN_BACKEND_OPERATION_NORM_BACKWARD_DESCRIPTOR"), (31, "CUDNN_BACKEND_OPERATION_RESHAPE_DESCRIPTOR"), (32, "CUDNN_BACKEND_RNG_DESCRIPTOR"), (33, "CUDNN_BACKEND_OPERATION_RNG_DESCRIPTOR"), (34, "CUDNN_BACKEND_KERNEL_CACHE_DESCRIPTOR"), (35, "CUDNN_BACKEND_OPERATION_PAGED_CACHE_LOAD_DESCRIPTOR"), (36, "CUDNN_BACKEND_OPERATION_BLOCK_SCALE_QUANTIZE_DESCRIPTOR"), (37, "CUDNN_BACKEND_OPERATION_BLOCK_SCALE_DEQUANTIZE_DESCRIPTOR"), (38, "CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR"), (39, "CUDNN_BACKEND_OPERATION_EXPAND_BAND_MATRIX_DESCRIPTOR"), (40, "CUDNN_BACKEND_OPERATION_CONTRACT_BAND_MATRIX_DESCRIPTOR"), (41, "CUDNN_BACKEND_OPERATION_SDPA_FWD_DESCRIPTOR"), (42, "CUDNN_BACKEND_OPERATION_MOE_GROUPED_MATMUL_DESCRIPTOR"), (43, "CUDNN_BACKEND_OPERATION_SDPA_BWD_DESCRIPTOR"), (44, "CUDNN_BACKEND_OPERATION_DIAGONAL_BAND_MASK_DESCRIPTOR"), (45, "CUDNN_BACKEND_OPERATION_SOFTMAX_DESCRIPTOR"), (46, "CUDNN_BACKEND_OPERATION_TRANSPOSE_DESCRIPTOR"), (47, "CUDNN_BACKEND_OPERATION_SLICE_DESCRIPTOR"), (48, "CUDNN_BACKEND_OPERATION_MOE_GROUPED_MATMUL_BWD_DESCRIPTOR"), (49, "CUDNN_BACKEND_OPERATION_ROPE_FWD_DESCRIPTOR"), (50, "CUDNN_BACKEND_OPERATION_ROPE_BWD_DESCRIPTOR")] },
     EnumRow { name: "cudnnBackendAttributeName_t", bytes: 4, values: &[(0, "CUDNN_ATTR_POINTWISE_MODE"), (1, "CUDNN_ATTR_POINTWISE_MATH_PREC"), (2, "CUDNN_ATTR_POINTWISE_NAN_PROPAGATION"), (3, "CUDNN_ATTR_POINTWISE_RELU_LOWER_CLIP"), (4, "CUDNN_ATTR_POINTWISE_RELU_UPPER_CLIP"), (5, "CUDNN_ATTR_POINTWISE_RELU_LOWER_CLIP_SLOPE"), (6, "CUDNN_ATTR_POINTWISE_ELU_ALPHA"), (7, "CUDNN_ATTR_POINTWISE_SOFTPLUS_BETA"), (8, "CUDNN_ATTR_POINTWISE_SWISH_BETA"), (9, "CUDNN_ATTR_POINTWISE_AXIS"), (100, "CUDNN_ATTR_CONVOLUTION_COMP_TYPE"), (101, "CUDNN_ATTR_CONVOLUTION_CONV_MODE"), (102, "CUDNN_ATTR_CONVOLUTION_DILATIONS"), (103, "CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES"), (104, "CUDNN_ATTR_CONVOLUTION_POST_PADDINGS"), (105, "CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS"), (106, "CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS"), (200, "CUDNN_ATTR_ENGINEHEUR_MODE"), (201, "CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH"), (202, "CUDNN_ATTR_ENGINEHEUR_RESULTS"), (203, "CUDNN_ATTR_ENGINEHEUR_SM_COUNT_TARGET"), (204, "CUDNN_ATTR_ENGINEHEUR_DEVICEPROP"), (205, "CUDNN_ATTR_ENGINEHEUR_SHARED_MEMORY_LIMIT"), (300, "CUDNN_ATTR_ENGINECFG_ENGINE"), (301, "CUDNN_ATTR_ENGINECFG_INTERMEDIATE_INFO"), (302, "CUDNN_ATTR_ENGINECFG_KNOB_CHOICES"), (303, "CUDNN_ATTR_ENGINECFG_WORKSPACE_SIZE"), (304, "CUDNN_ATTR_ENGINECFG_SHARED_MEMORY_USED"), (400, "CUDNN_ATTR_EXECUTION_PLAN_HANDLE"), (401, "CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG"), (402, "CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE"), (403, "CUDNN_ATTR_EXECUTION_PLAN_COMPUTED_INTERMEDIATE_UIDS"), (404, "CUDNN_ATTR_EXECUTION_PLAN_RUN_ONLY_INTERMEDIATE_UIDS"), (405, "CUDNN_ATTR_EXECUTION_PLAN_JSON_REPRESENTATION"), (406, "CUDNN_ATTR_EXECUTION_PLAN_KERNEL_CACHE"), (407, "CUDNN_ATTR_EXECUTION_PLAN_DEVICEPROP"), (408, "CUDNN_ATTR_EXECUTION_PLAN_CUDA_GRAPH_RETENTION"), (500, "CUDNN_ATTR_INTERMEDIATE_INFO_UNIQUE_ID"), (501, "CUDNN_ATTR_INTERMEDIATE_INFO_SIZE"), (502, "CUDNN_ATTR_INTERMEDIATE_INFO_DEPENDENT_DATA_UIDS"), (503, "CUDNN_ATTR_INTERMEDIATE_INFO_DEPENDENT_ATTRIBUTES"), (600, "CUDNN_ATTR_KNOB_CHOICE_KNOB_TYPE"), (601, "CUDNN_ATTR_KNOB_CHOICE_KNOB_VALUE"), (700, "CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA"), (701, "CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA"), (702, "CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC"), (703, "CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W"), (704, "CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X"), (705, "CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y"), (706, "CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_ALPHA"), (707, "CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_BETA"), (708, "CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_CONV_DESC"), (709, "CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_W"), (710, "CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DX"), (711, "CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_DATA_DY"), (712, "CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_ALPHA"), (713, "CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_BETA"), (714, "CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_CONV_DESC"), (715, "CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DW"), (716, "CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_X"), (717, "CUDNN_ATTR_OPERATION_CONVOLUTION_BWD_FILTER_DY"), (750, "CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR"), (751, "CUDNN_ATTR_OPERATION_POINTWISE_XDESC"), (752, "CUDNN_ATTR_OPERATION_POINTWISE_BDESC"), (753, "CUDNN_ATTR_OPERATION_POINTWISE_YDESC"), (754, "CUDNN_ATTR_OPERATION_POINTWISE_ALPHA1"), (755, "CUDNN_ATTR_OPERATION_POINTWISE_ALPHA2"), (756, "CUDNN_ATTR_OPERATION_POINTWISE_DXDESC"), (757, "CUDNN_ATTR_OPERATION_POINTWISE_DYDESC"), (758, "CUDNN_ATTR_OPERATION_POINTWISE_TDESC"), (770, "CUDNN_ATTR_OPERATION_GENSTATS_MODE"), (771, "CUDNN_ATTR_OPERATION_GENSTATS_MATH_PREC"), (772, "CUDNN_ATTR_OPERATION_GENSTATS_XDESC"), (773, "CUDNN_ATTR_OPERATION_GENSTATS_SUMDESC"), (774, "CUDNN_ATTR_OPERATION_GENSTATS_SQSUMDESC"), (780, "CUDNN_ATTR_OPERATION_BN_FINALIZE_STATS_MODE"), (781, "CUDNN_ATTR_OPERATION_BN_FINALIZE_MATH_PREC"), (782, "CUDNN_ATTR_OPERATION_BN_FINALIZE_Y_SUM_DESC"), (783, "CUDNN_ATTR_OPERATION_BN_FINALIZE_Y_SQ_SUM_DESC"), (784, "CUDNN_ATTR_OPERATION_BN_FINALIZE_SCALE_DESC"), (785, "CUDNN_ATTR_OPERATION_BN_FINALIZE_BIAS_DESC"), (786, "CUDNN_ATTR_OPERATION_BN_FINALIZE_PREV_RUNNING_MEAN_DESC"), (787, "CUDNN_ATTR_OPERATION_BN_FINALIZE_PREV_RUNNING_VAR_DESC"), (788, "CUDNN_ATTR_OPERATION_BN_FINALIZE_UPDATED_RUNNING_MEAN_DESC"), (789, "CUDNN_ATTR_OPERATION_BN_FINALIZE_UPDATED_RUNNING_VAR_DESC"), (790, "CUDNN_ATTR_OPERATION_BN_FINALIZE_SAVED_MEAN_DESC"), (791, "CUDNN_ATTR_OPERATION_BN_FINALIZE_SAVED_INV_STD_DESC"), (792, "CUDNN_ATTR_OPERATION_BN_FINALIZE_EQ_SCALE_DESC"), (793, "CUDNN_ATTR_OPERATION_BN_FINALIZE_EQ_BIAS_DESC"), (794, "CUDNN_ATTR_OPERATION_BN_FINALIZE_ACCUM_COUNT_DESC"), (795, "CUDNN_ATTR_OPERATION_BN_FINALIZE_EPSILON_DESC"), (796, "CUDNN_ATTR_OPERATION_BN_FINALIZE_EXP_AVERATE_FACTOR_DESC"), (800, "CUDNN_ATTR_OPERATIONGRAPH_HANDLE"), (801, "CUDNN_ATTR_OPERATIONGRAPH_OPS"), (802, "CUDNN_ATTR_OPERATIONGRAPH_ENGINE_GLOBAL_COUNT"), (803, "CUDNN_ATTR_OPERATIONGRAPH_IS_DYNAMIC_SHAPE_ENABLED"), (804, "CUDNN_ATTR_OPERATIONGRAPH_IS_SAME_TOPOLOGY"), (805, "CUDNN_ATTR_OPERATIONGRAPH_IS_OVERRIDE_SHAPE_ENABLED"), (806, "CUDNN_ATTR_OPERATIONGRAPH_MODE"), (900, "CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT"), (901, "CUDNN_ATTR_TENSOR_DATA_TYPE"), (902, "CUDNN_ATTR_TENSOR_DIMENSIONS"), (903, "CUDNN_ATTR_TENSOR_STRIDES"), (904, "CUDNN_ATTR_TENSOR_VECTOR_COUNT"), (905, "CUDNN_ATTR_TENSOR_VECTORIZED_DIMENSION"), (906, "CUDNN_ATTR_TENSOR_UNIQUE_ID"), (907, "CUDNN_ATTR_TENSOR_IS_VIRTUAL"), (908, "CUDNN_ATTR_TENSOR_IS_BY_VALUE"), (909, "CUDNN_ATTR_TENSOR_REORDERING_MODE"), (910, "CUDNN_ATTR_TENSOR_CONSTANT_VALUE"), (913, "CUDNN_ATTR_TENSOR_RAGGED_OFFSET_DESC"), (914, "CUDNN_ATTR_TENSOR_RAGGED_OFFSET_MULTIPLIER"), (1000, "CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS"), (1001, "CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS"), (1002, "CUDNN_ATTR_VARIANT_PACK_INTERMEDIATES"), (1003, "CUDNN_ATTR_VARIANT_PACK_WORKSPACE"), (1010, "CUDNN_ATTR_VARIANT_PACK_OVERRIDE_UNIQUE_IDS"), (1011, "CUDNN_ATTR_VARIANT_PACK_OVERRIDE_SHAPES"), (1012, "CUDNN_ATTR_VARIANT_PACK_OVERRIDE_STRIDES"), (1100, "CUDNN_ATTR_LAYOUT_INFO_TENSOR_UID"), (1101, "CUDNN_ATTR_LAYOUT_INFO_TYPES"), (1200, "CUDNN_ATTR_KNOB_INFO_TYPE"), (1201, "CUDNN_ATTR_KNOB_INFO_MAXIMUM_VALUE"), (1202, "CUDNN_ATTR_KNOB_INFO_MINIMUM_VALUE"), (1203, "CUDNN_ATTR_KNOB_INFO_STRIDE"), (1300, "CUDNN_ATTR_ENGINE_OPERATION_GRAPH"), (1301, "CUDNN_ATTR_ENGINE_GLOBAL_INDEX"), (1302, "CUDNN_ATTR_ENGINE_KNOB_INFO"), (1303, "CUDNN_ATTR_ENGINE_NUMERICAL_NOTE"), (1304, "CUDNN_ATTR_ENGINE_LAYOUT_INFO"), (1305, "CUDNN_ATTR_ENGINE_BEHAVIOR_NOTE"), (1306, "CUDNN_ATTR_ENGINE_SM_COUNT_TARGET"), (1307, "CUDNN_ATTR_ENGINE_DEVICEPROP"), (1308, "CUDNN_ATTR_ENGINE_DISABLE_CLUSTER_COOPERATIVE"), (1309, "CUDNN_ATTR_ENGINE_SHARED_MEMORY_LIMIT"), (1500, "CUDNN_ATTR_MATMUL_COMP_TYPE"), (1503, "CUDNN_ATTR_MATMUL_PADDING_VALUE"), (1520, "CUDNN_ATTR_OPERATION_MATMUL_ADESC"), (1521, "CUDNN_ATTR_OPERATION_MATMUL_BDESC"), (1522, "CUDNN_ATTR_OPERATION_MATMUL_CDESC"), (1523, "CUDNN_ATTR_OPERATION_MATMUL_DESC"), (1524, "CUDNN_ATTR_OPERATION_MATMUL_IRREGULARLY_STRIDED_BATCH_COUNT"), (1525, "CUDNN_ATTR_OPERATION_MATMUL_GEMM_M_OVERRIDE_DESC"), (1526, "CUDNN_ATTR_OPERATION_MATMUL_GEMM_N_OVERRIDE_DESC"), (1527, "CUDNN_ATTR_OPERATION_MATMUL_GEMM_K_OVERRIDE_DESC"), (1600, "CUDNN_ATTR_REDUCTION_OPERATOR"), (1601, "CUDNN_ATTR_REDUCTION_COMP_TYPE"), (1602, "CUDNN_ATTR_REDUCTION_IS_DETERMINISTIC"), (1610, "CUDNN_ATTR_OPERATION_REDUCTION_XDESC"), (1611, "CUDNN_ATTR_OPERATION_REDUCTION_YDESC"), (1612, "CUDNN_ATTR_OPERATION_REDUCTION_DESC"), (1613, "CUDNN_ATTR_OPERATION_REDUCTION_GROUP_OFFSET_DESC"), (1620, "CUDNN_ATTR_OPERATION_BN_BWD_WEIGHTS_MATH_PREC"), (1621, "CUDNN_ATTR_OPERATION_BN_BWD_WEIGHTS_MEAN_DESC"), (1622, "CUDNN_ATTR_OPERATION_BN_BWD_WEIGHTS_INVSTD_DESC"), (1623, "CUDNN_ATTR_OPERATION_BN_BWD_WEIGHTS_BN_SCALE_DESC"), (1624, "CUDNN_ATTR_OPERATION_BN_BWD_WEIGHTS_X_DESC"), (1625, "CUDNN_ATTR_OPERATION_BN_BWD_WEIGHTS_DY_DESC"), (1626, "CUDNN_ATTR_OPERATION_BN_BWD_WEIGHTS_DBN_SCALE_DESC"), (1627, "CUDNN_ATTR_OPERATION_BN_BWD_WEIGHTS_DBN_BIAS_DESC"), (1628, "CUDNN_ATTR_OPERATION_BN_BWD_WEIGHTS_EQ_DY_SCALE_DESC"), (1629, "CUDNN_ATTR_OPERATION_BN_BWD_WEIGHTS_EQ_X_SCALE_DESC"), (1630, "CUDNN_ATTR_OPERATION_BN_BWD_WEIGHTS_EQ_BIAS"), (1640, "CUDNN_ATTR_OPERATION_REDUCTION_DIMS"), (1641, "CUDNN_ATTR_OPERATION_REDUCTION_INIT_VALUES"), (1642, "CUDNN_ATTR_OPERATION_REDUCTION_SUBGRAPH"), (1643, "CUDNN_ATTR_OPERATION_REDUCTION_SUBGRAPH_ACCUMULATOR_UIDS"), (1644, "CUDNN_ATTR_OPERATION_REDUCTION_SUBGRAPH_CURRENT_UIDS"), (1645, "CUDNN_ATTR_OPERATION_REDUCTION_SUBGRAPH_OUTPUT_UIDS"), (1646, "CUDNN_ATTR_OPERATION_REDUCTION_SUBGRAPH_COMPUTE_TYPES"), (1700, "CUDNN_ATTR_RESAMPLE_MODE"), (1701, "CUDNN_ATTR_RESAMPLE_COMP_TYPE"), (1702, "CUDNN_ATTR_RESAMPLE_SPATIAL_DIMS"), (1703, "CUDNN_ATTR_RESAMPLE_POST_PADDINGS"), (1704, "CUDNN_ATTR_RESAMPLE_PRE_PADDINGS"), (1705, "CUDNN_ATTR_RESAMPLE_STRIDES"), (1706, "CUDNN_ATTR_RESAMPLE_WINDOW_DIMS"), (1707, "CUDNN_ATTR_RESAMPLE_NAN_PROPAGATION"), (1708, "CUDNN_ATTR_RESAMPLE_PADDING_MODE"), (1710, "CUDNN_ATTR_OPERATION_RESAMPLE_FWD_XDESC"), (1711, "CUDNN_ATTR_OPERATION_RESAMPLE_FWD_YDESC"), (1712, "CUDNN_ATTR_OPERATION_RESAMPLE_FWD_IDXDESC"), (1713, "CUDNN_ATTR_OPERATION_RESAMPLE_FWD_ALPHA"), (1714, "CUDNN_ATTR_OPERATION_RESAMPLE_FWD_BETA"), (1716, "CUDNN_ATTR_OPERATION_RESAMPLE_FWD_DESC"), (1720, "CUDNN_ATTR_OPERATION_RESAMPLE_BWD_DXDESC"), (1721, "CUDNN_ATTR_OPERATION_RESAMPLE_BWD_DYDESC"), (1722, "CUDNN_ATTR_OPERATION_RESAMPLE_BWD_IDXDESC"), (1723, "CUDNN_ATTR_OPERATION_RESAMPLE_BWD_ALPHA"), (1724, "CUDNN_ATTR_OPERATION_RESAMPLE_BWD_BETA"), (1725, "CUDNN_ATTR_OPERATION_RESAMPLE_BWD_DESC"), (1726, "CUDNN_ATTR_OPERATION_RESAMPLE_BWD_XDESC"), (1727, "CUDNN_ATTR_OPERATION_RESAMPLE_BWD_YDESC"), (1800, "CUDNN_ATTR_OPERATION_CONCAT_AXIS"), (1801, "CUDNN_ATTR_OPERATION_CONCAT_INPUT_DESCS"), (1802, "CUDNN_ATTR_OPERATION_CONCAT_INPLACE_INDEX"), (1803, "CUDNN_ATTR_OPERATION_CONCAT_OUTPUT_DESC"), (1900, "CUDNN_ATTR_OPERATION_SIGNAL_MODE"), (1901, "CUDNN_ATTR_OPERATION_SIGNAL_FLAGDESC"), (1902, "CUDNN_ATTR_OPERATION_SIGNAL_VALUE"), (1903, "CUDNN_ATTR_OPERATION_SIGNAL_XDESC"), (1904, "CUDNN_ATTR_OPERATION_SIGNAL_YDESC"), (1950, "CUDNN_ATTR_OPERATION_PAGED_CACHE_LOAD_CONTAINER_DESC"), (1951, "CUDNN_ATTR_OPERATION_PAGED_CACHE_LOAD_YDESC"), (1952, "CUDNN_ATTR_OPERATION_PAGED_CACHE_LOAD_SEQUENCE_DESC"), (1953, "CUDNN_ATTR_OPERATION_PAGED_CACHE_LOAD_PAGE_TABLE_DESC"), (2000, "CUDNN_ATTR_OPERATION_NORM_FWD_MODE"), (2001, "CUDNN_ATTR_OPERATION_NORM_FWD_PHASE"), (2002, "CUDNN_ATTR_OPERATION_NORM_FWD_XDESC"), (2003, "CUDNN_ATTR_OPERATION_NORM_FWD_MEAN_DESC"), (2004, "CUDNN_ATTR_OPERATION_NORM_FWD_INV_VARIANCE_DESC"), (2005, "CUDNN_ATTR_OPERATION_NORM_FWD_SCALE_DESC"), (2006, "CUDNN_ATTR_OPERATION_NORM_FWD_BIAS_DESC"), (2007, "CUDNN_ATTR_OPERATION_NORM_FWD_EPSILON_DESC"), (2008, "CUDNN_ATTR_OPERATION_NORM_FWD_EXP_AVG_FACTOR_DESC"), (2009, "CUDNN_ATTR_OPERATION_NORM_FWD_INPUT_RUNNING_MEAN_DESC"), (2010, "CUDNN_ATTR_OPERATION_NORM_FWD_INPUT_RUNNING_VAR_DESC"), (2011, "CUDNN_ATTR_OPERATION_NORM_FWD_OUTPUT_RUNNING_MEAN_DESC"), (2012, "CUDNN_ATTR_OPERATION_NORM_FWD_OUTPUT_RUNNING_VAR_DESC"), (2013, "CUDNN_ATTR_OPERATION_NORM_FWD_YDESC"), (2014, "CUDNN_ATTR_OPERATION_NORM_FWD_PEER_STAT_DESCS"), (2100, "CUDNN_ATTR_OPERATION_NORM_BWD_MODE"), (2101, "CUDNN_ATTR_OPERATION_NORM_BWD_XDESC"), (2102, "CUDNN_ATTR_OPERATION_NORM_BWD_MEAN_DESC"), (2103, "CUDNN_ATTR_OPERATION_NORM_BWD_INV_VARIANCE_DESC"), (2104, "CUDNN_ATTR_OPERATION_NORM_BWD_DYDESC"), (2105, "CUDNN_ATTR_OPERATION_NORM_BWD_SCALE_DESC"), (2106, "CUDNN_ATTR_OPERATION_NORM_BWD_EPSILON_DESC"), (2107, "CUDNN_ATTR_OPERATION_NORM_BWD_DSCALE_DESC"), (2108, "CUDNN_ATTR_OPERATION_NORM_BWD_DBIAS_DESC"), (2109, "CUDNN_ATTR_OPERATION_NORM_BWD_DXDESC"), (2110, "CUDNN_ATTR_OPERATION_NORM_BWD_PEER_STAT_DESCS"), (2200, "CUDNN_ATTR_OPERATION_RESHAPE_XDESC"), (2201, "CUDNN_ATTR_OPERATION_RESHAPE_YDESC"), (2202, "CUDNN_ATTR_OPERATION_RESHAPE_MODE"), (2250, "CUDNN_ATTR_OPERATION_EXPAND_BAND_MATRIX_XDESC"), (2251, "CUDNN_ATTR_OPERATION_EXPAND_BAND_MATRIX_YDESC"), (2252, "CUDNN_ATTR_OPERATION_EXPAND_BAND_MATRIX_LOWER_BANDWIDTH"), (2253, "CUDNN_ATTR_OPERATION_EXPAND_BAND_MATRIX_UPPER_BANDWIDTH"), (2254, "CUDNN_ATTR_OPERATION_EXPAND_BAND_MATRIX_AXIS"), (2255, "CUDNN_ATTR_OPERATION_EXPAND_BAND_MATRIX_PAD_VALUE"), (2256, "CUDNN_ATTR_OPERATION_EXPAND_BAND_MATRIX_KV_TOKEN_OFFSET_DESC"), (2257, "CUDNN_ATTR_OPERATION_EXPAND_BAND_MATRIX_SPECULATIVE_MASK_DESC"), (2270, "CUDNN_ATTR_OPERATION_CONTRACT_BAND_MATRIX_XDESC"), (2271, "CUDNN_ATTR_OPERATION_CONTRACT_BAND_MATRIX_YDESC"), (2272, "CUDNN_ATTR_OPERATION_CONTRACT_BAND_MATRIX_LOWER_BANDWIDTH"), (2273, "CUDNN_ATTR_OPERATION_CONTRACT_BAND_MATRIX_UPPER_BANDWIDTH"), (2274, "CUDNN_ATTR_OPERATION_CONTRACT_BAND_MATRIX_AXIS"), (2275, "CUDNN_ATTR_OPERATION_CONTRACT_BAND_MATRIX_PAD_VALUE"), (2276, "CUDNN_ATTR_OPERATION_CONTRACT_BAND_MAX_TOKEN_VALUE"), (2300, "CUDNN_ATTR_RNG_DISTRIBUTION"), (2301, "CUDNN_ATTR_RNG_NORMAL_DIST_MEAN"), (2302, "CUDNN_ATTR_RNG_NORMAL_DIST_STANDARD_DEVIATION"), (2303, "CUDNN_ATTR_RNG_UNIFORM_DIST_MAXIMUM"), (2304, "CUDNN_ATTR_RNG_UNIFORM_DIST_MINIMUM"), (2305, "CUDNN_ATTR_RNG_BERNOULLI_DIST_PROBABILITY"), (2310, "CUDNN_ATTR_OPERATION_RNG_YDESC"), (2311, "CUDNN_ATTR_OPERATION_RNG_SEED"), (2312, "CUDNN_ATTR_OPERATION_RNG_DESC"), (2313, "CUDNN_ATTR_OPERATION_RNG_OFFSET_DESC"), (2400, "CUDNN_ATTR_KERNEL_CACHE_OPERATION_GRAPH"), (2401, "CUDNN_ATTR_KERNEL_CACHE_IS_ENGINECFG_KERNEL_CACHED"), (2402, "CUDNN_ATTR_KERNEL_CACHE_JSON_REPRESENTATION"), (2403, "CUDNN_ATTR_KERNEL_CACHE_REVISION"), (2404, "CUDNN_ATTR_KERNEL_CACHE_ENTRY_COUNT"), (2500, "CUDNN_ATTR_OPERATION_BLOCK_SCALE_QUANTIZE_XDESC"), (2501, "CUDNN_ATTR_OPERATION_BLOCK_SCALE_QUANTIZE_YDESC"), (2502, "CUDNN_ATTR_OPERATION_BLOCK_SCALE_QUANTIZE_SCALE_DESC"), (2503, "CUDNN_ATTR_OPERATION_BLOCK_SCALE_QUANTIZE_MATH_PREC"), (2504, "CUDNN_ATTR_OPERATION_BLOCK_SCALE_QUANTIZE_BLOCK_SIZE"), (2600, "CUDNN_ATTR_OPERATION_BLOCK_SCALE_DEQUANTIZE_XDESC"), (2601, "CUDNN_ATTR_OPERATION_BLOCK_SCALE_DEQUANTIZE_SCALE_DESC"), (2602, "CUDNN_ATTR_OPERATION_BLOCK_SCALE_DEQUANTIZE_YDESC"), (2603, "CUDNN_ATTR_OPERATION_BLOCK_SCALE_DEQUANTIZE_MATH_PREC"), (2604, "CUDNN_ATTR_OPERATION_BLOCK_SCALE_DEQUANTIZE_BLOCK_SIZE"), (2605, "CUDNN_ATTR_OPERATION_BLOCK_SCALE_DEQUANTIZE_NEG_SCALE"), (2700, "CUDNN_ATTR_DEVICEPROP_DEVICE_ID"), (2701, "CUDNN_ATTR_DEVICEPROP_HANDLE"), (2702, "CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION"), (2800, "CUDNN_ATTR_OPERATION_SDPA_FWD_QDESC"), (2801, "CUDNN_ATTR_OPERATION_SDPA_FWD_KDESC"), (2802, "CUDNN_ATTR_OPERATION_SDPA_FWD_VDESC"), (2803, "CUDNN_ATTR_OPERATION_SDPA_FWD_ODESC"), (2804, "CUDNN_ATTR_OPERATION_SDPA_FWD_STATSDESC"), (2805, "CUDNN_ATTR_OPERATION_SDPA_FWD_SCALEDESC"), (2806, "CUDNN_ATTR_OPERATION_SDPA_FWD_BLOCK_MASK_DESC"), (2807, "CUDNN_ATTR_OPERATION_SDPA_FWD_PAGE_TABLE_KDESC"), (2808, "CUDNN_ATTR_OPERATION_SDPA_FWD_PAGE_TABLE_VDESC"), (2809, "CUDNN_ATTR_OPERATION_SDPA_FWD_SEQ_LEN_QDESC"), (2810, "CUDNN_ATTR_OPERATION_SDPA_FWD_SEQ_LEN_KVDESC"), (2811, "CUDNN_ATTR_OPERATION_SDPA_FWD_SUBGRAPH"), (2812, "CUDNN_ATTR_OPERATION_SDPA_FWD_SUBGRAPH_INPUT_UID"), (2813, "CUDNN_ATTR_OPERATION_SDPA_FWD_SUBGRAPH_OUTPUT_UID"), (2814, "CUDNN_ATTR_OPERATION_SDPA_FWD_SOFTMAX_DESC"), (2815, "CUDNN_ATTR_OPERATION_SDPA_FWD_DROPOUT_SEED_DESC"), (2816, "CUDNN_ATTR_OPERATION_SDPA_FWD_DROPOUT_OFFSET_DESC"), (2817, "CUDNN_ATTR_OPERATION_SDPA_FWD_DROPOUT_RNG_DUMP_DESC"), (2818, "CUDNN_ATTR_OPERATION_SDPA_FWD_DROPOUT_PROBABILITY"), (2819, "CUDNN_ATTR_OPERATION_SDPA_FWD_UNFUSE_FMA"), (2820, "CUDNN_ATTR_OPERATION_SDPA_FWD_CU_SEQ_LEN_QDESC"), (2821, "CUDNN_ATTR_OPERATION_SDPA_FWD_CU_SEQ_LEN_KVDESC"), (2822, "CUDNN_ATTR_OPERATION_SDPA_FWD_DESCALE_QDESC"), (2823, "CUDNN_ATTR_OPERATION_SDPA_FWD_DESCALE_KDESC"), (2824, "CUDNN_ATTR_OPERATION_SDPA_FWD_DESCALE_VDESC"), (2825, "CUDNN_ATTR_OPERATION_SDPA_FWD_DESCALE_SDESC"), (2826, "CUDNN_ATTR_OPERATION_SDPA_FWD_SCALE_SDESC"), (2827, "CUDNN_ATTR_OPERATION_SDPA_FWD_SCALE_ODESC"), (2828, "CUDNN_ATTR_OPERATION_SDPA_FWD_AMAX_SDESC"), (2829, "CUDNN_ATTR_OPERATION_SDPA_FWD_AMAX_ODESC"), (2851, "CUDNN_ATTR_OPERATION_SDPA_BWD_QDESC"), (2852, "CUDNN_ATTR_OPERATION_SDPA_BWD_KDESC"), (2853, "CUDNN_ATTR_OPERATION_SDPA_BWD_VDESC"), (2854, "CUDNN_ATTR_OPERATION_SDPA_BWD_ODESC"), (2855, "CUDNN_ATTR_OPERATION_SDPA_BWD_STATSDESC"), (2856, "CUDNN_ATTR_OPERATION_SDPA_BWD_SCALEDESC"), (2857, "CUDNN_ATTR_OPERATION_SDPA_BWD_SEQ_LEN_QDESC"), (2858, "CUDNN_ATTR_OPERATION_SDPA_BWD_SEQ_LEN_KVDESC"), (2859, "CUDNN_ATTR_OPERATION_SDPA_BWD_DQDESC"), (2860, "CUDNN_ATTR_OPERATION_SDPA_BWD_DKDESC"), (2861, "CUDNN_ATTR_OPERATION_SDPA_BWD_DVDESC"), (2862, "CUDNN_ATTR_OPERATION_SDPA_BWD_DODDESC"), (2863, "CUDNN_ATTR_OPERATION_SDPA_BWD_SINK_DESC"), (2864, "CUDNN_ATTR_OPERATION_SDPA_BWD_DSINK_DESC"), (2865, "CUDNN_ATTR_OPERATION_SDPA_BWD_MAX_TOTAL_SEQ_LEN_Q"), (2866, "CUDNN_ATTR_OPERATION_SDPA_BWD_MAX_TOTAL_SEQ_LEN_KV"), (2867, "CUDNN_ATTR_OPERATION_SDPA_BWD_SUBGRAPH"), (2868, "CUDNN_ATTR_OPERATION_SDPA_BWD_SUBGRAPH_INPUT_UID"), (2869, "CUDNN_ATTR_OPERATION_SDPA_BWD_SUBGRAPH_OUTPUT_UID"), (2870, "CUDNN_ATTR_OPERATION_SDPA_BWD_CU_SEQ_LEN_QDESC"), (2871, "CUDNN_ATTR_OPERATION_SDPA_BWD_CU_SEQ_LEN_KVDESC"), (2872, "CUDNN_ATTR_OPERATION_SDPA_BWD_DROPOUT_SEED_DESC"), (2873, "CUDNN_ATTR_OPERATION_SDPA_BWD_DROPOUT_OFFSET_DESC"), (2874, "CUDNN_ATTR_OPERATION_SDPA_BWD_DROPOUT_PROBABILITY"), (2875, "CUDNN_ATTR_OPERATION_SDPA_BWD_DBIAS_DESC"), (2900, "CUDNN_ATTR_OPERATION_MOE_GROUPED_MATMUL_MODE"), (2901, "CUDNN_ATTR_OPERATION_MOE_GROUPED_MATMUL_MATH_PREC"), (2902, "CUDNN_ATTR_OPERATION_MOE_GROUPED_MATMUL_TOKEN_DESC"), (2903, "CUDNN_ATTR_OPERATION_MOE_GROUPED_MATMUL_WEIGHT_DESC"), (2904, "CUDNN_ATTR_OPERATION_MOE_GROUPED_MATMUL_FIRST_TOKEN_OFFSET_DESC"), (2905, "CUDNN_ATTR_OPERATION_MOE_GROUPED_MATMUL_OUTPUT_DESC"), (2906, "CUDNN_ATTR_OPERATION_MOE_GROUPED_MATMUL_TOKEN_INDEX_DESC"), (2907, "CUDNN_ATTR_OPERATION_MOE_GROUPED_MATMUL_TOKEN_KS_DESC"), (2908, "CUDNN_ATTR_OPERATION_MOE_GROUPED_MATMUL_TOP_K"), (2951, "CUDNN_ATTR_OPERATION_MOE_GROUPED_MATMUL_BWD_MATH_PREC"), (2952, "CUDNN_ATTR_OPERATION_MOE_GROUPED_MATMUL_BWD_TOKEN_DESC"), (2953, "CUDNN_ATTR_OPERATION_MOE_GROUPED_MATMUL_BWD_DWEIGHT_DESC"), (2954, "CUDNN_ATTR_OPERATION_MOE_GROUPED_MATMUL_BWD_FIRST_TOKEN_OFFSET_DESC"), (2955, "CUDNN_ATTR_OPERATION_MOE_GROUPED_MATMUL_BWD_DOUTPUT_DESC"), (3000, "CUDNN_ATTR_OPERATION_DIAGONAL_BAND_MASK_XDESC"), (3001, "CUDNN_ATTR_OPERATION_DIAGONAL_BAND_MASK_SEQ_LEN_KVDESC"), (3002, "CUDNN_ATTR_OPERATION_DIAGONAL_BAND_MASK_SEQ_LEN_QDESC"), (3003, "CUDNN_ATTR_OPERATION_DIAGONAL_BAND_MASK_LEFT_BOUND_DESC"), (3004, "CUDNN_ATTR_OPERATION_DIAGONAL_BAND_MASK_SHIFT_RIGHT_BOUND_DESC"), (3005, "CUDNN_ATTR_OPERATION_DIAGONAL_BAND_MASK_BDESC"), (3006, "CUDNN_ATTR_OPERATION_DIAGONAL_BAND_MASK_YDESC"), (3007, "CUDNN_ATTR_OPERATION_DIAGONAL_BAND_MASK_COMPARISON_MODE"), (3008, "CUDNN_ATTR_OPERATION_DIAGONAL_BAND_MASK_CU_SEQ_LEN_KVDESC"), (3009, "CUDNN_ATTR_OPERATION_DIAGONAL_BAND_MASK_CU_SEQ_LEN_QDESC"), (3100, "CUDNN_ATTR_OPERATION_SOFTMAX_XDESC"), (3101, "CUDNN_ATTR_OPERATION_SOFTMAX_YDESC"), (3102, "CUDNN_ATTR_OPERATION_SOFTMAX_STATS_DESC"), (3103, "CUDNN_ATTR_OPERATION_SOFTMAX_MAX_DESC"), (3104, "CUDNN_ATTR_OPERATION_SOFTMAX_SUM_EXP_DESC"), (3105, "CUDNN_ATTR_OPERATION_SOFTMAX_SINK_DESC"), (3106, "CUDNN_ATTR_OPERATION_SOFTMAX_STATS_LOG2"), (3200, "CUDNN_ATTR_OPERATION_TRANSPOSE_XDESC"), (3201, "CUDNN_ATTR_OPERATION_TRANSPOSE_YDESC"), (3202, "CUDNN_ATTR_OPERATION_TRANSPOSE_PERMUTATION"), (3300, "CUDNN_ATTR_OPERATION_SLICE_XDESC"), (3301, "CUDNN_ATTR_OPERATION_SLICE_YDESC"), (3302, "CUDNN_ATTR_OPERATION_SLICE_START_INDICES"), (3303, "CUDNN_ATTR_OPERATION_SLICE_LIMIT_INDICES"), (3304, "CUDNN_ATTR_OPERATION_SLICE_STRIDES"), (3400, "CUDNN_ATTR_OPERATION_ROPE_FWD_XDESC"), (3401, "CUDNN_ATTR_OPERATION_ROPE_FWD_YDESC"), (3402, "CUDNN_ATTR_OPERATION_ROPE_FWD_FREQSDESC"), (3403, "CUDNN_ATTR_OPERATION_ROPE_FWD_OUTPUT_SCALE"), (3404, "CUDNN_ATTR_OPERATION_ROPE_FWD_ROPE_DIM"), (3410, "CUDNN_ATTR_OPERATION_ROPE_BWD_DYDESC"), (3411, "CUDNN_ATTR_OPERATION_ROPE_BWD_DXDESC"), (3412, "CUDNN_ATTR_OPERATION_ROPE_BWD_FREQSDESC"), (3413, "CUDNN_ATTR_OPERATION_ROPE_BWD_OUTPUT_SCALE"), (3414, "CUDNN_ATTR_OPERATION_ROPE_BWD_ROPE_DIM")] },
     EnumRow { name: "cudnnBackendAttributeType_t", bytes: 4, values: &[(0, "CUDNN_TYPE_HANDLE"), (1, "CUDNN_TYPE_DATA_TYPE"), (2, "CUDNN_TYPE_BOOLEAN"), (3, "CUDNN_TYPE_INT64"), (4, "CUDNN_TYPE_FLOAT"), (5, "CUDNN_TYPE_DOUBLE"), (6, "CUDNN_TYPE_VOID_PTR"), (7, "CUDNN_TYPE_CONVOLUTION_MODE"), (8, "CUDNN_TYPE_HEUR_MODE"), (9, "CUDNN_TYPE_KNOB_TYPE"), (10, "CUDNN_TYPE_NAN_PROPOGATION"), (11, "CUDNN_TYPE_NUMERICAL_NOTE"), (12, "CUDNN_TYPE_LAYOUT_TYPE"), (13, "CUDNN_TYPE_ATTRIB_NAME"), (14, "CUDNN_TYPE_POINTWISE_MODE"), (15, "CUDNN_TYPE_BACKEND_DESCRIPTOR"), (16, "CUDNN_TYPE_GENSTATS_MODE"), (17, "CUDNN_TYPE_BN_FINALIZE_STATS_MODE"), (18, "CUDNN_TYPE_REDUCTION_OPERATOR_TYPE"), (19, "CUDNN_TYPE_BEHAVIOR_NOTE"), (20, "CUDNN_TYPE_TENSOR_REORDERING_MODE"), (21, "CUDNN_TYPE_RESAMPLE_MODE"), (22, "CUDNN_TYPE_PADDING_MODE"), (23, "CUDNN_TYPE_INT32"), (24, "CUDNN_TYPE_CHAR"), (25, "CUDNN_TYPE_SIGNAL_MODE"), (26, "CUDNN_TYPE_FRACTION"), (27, "CUDNN_TYPE_NORM_MODE"), (28, "CUDNN_TYPE_NORM_FWD_PHASE"), (29, "CUDNN_TYPE_RNG_DISTRIBUTION"), (30, "CUDNN_TYPE_MOE_GROUPED_MATMUL_MODE"), (31, "CUDNN_TYPE_RESHAPE_MODE"), (32, "CUDNN_TYPE_OPERATIONGRAPH_MODE"), (33, "CUDNN_TYPE_CUDA_GRAPH_RETENTION")] },
+    EnumRow { name: "cudnnConvolutionMode_t", bytes: 4, values: &[(0, "CUDNN_CONVOLUTION"), (1, "CUDNN_CROSS_CORRELATION")] },
+    EnumRow { name: "cudnnBackendHeurMode_t", bytes: 4, values: &[(0, "CUDNN_HEUR_MODE_INSTANT"), (1, "CUDNN_HEUR_MODE_B"), (2, "CUDNN_HEUR_MODE_FALLBACK"), (3, "CUDNN_HEUR_MODE_A"), (4, "CUDNN_HEUR_MODES_COUNT")] },
+    EnumRow { name: "cudnnBackendKnobType_t", bytes: 4, values: &[(0, "CUDNN_KNOB_TYPE_SPLIT_K"), (1, "CUDNN_KNOB_TYPE_SWIZZLE"), (2, "CUDNN_KNOB_TYPE_TILE_SIZE"), (3, "CUDNN_KNOB_TYPE_USE_TEX"), (4, "CUDNN_KNOB_TYPE_EDGE"), (5, "CUDNN_KNOB_TYPE_KBLOCK"), (6, "CUDNN_KNOB_TYPE_LDGA"), (7, "CUDNN_KNOB_TYPE_LDGB"), (8, "CUDNN_KNOB_TYPE_CHUNK_K"), (9, "CUDNN_KNOB_TYPE_SPLIT_H"), (10, "CUDNN_KNOB_TYPE_WINO_TILE"), (11, "CUDNN_KNOB_TYPE_MULTIPLY"), (12, "CUDNN_KNOB_TYPE_SPLIT_K_BUF"), (13, "CUDNN_KNOB_TYPE_TILEK"), (14, "CUDNN_KNOB_TYPE_STAGES"), (15, "CUDNN_KNOB_TYPE_REDUCTION_MODE"), (16, "CUDNN_KNOB_TYPE_CTA_SPLIT_K_MODE"), (17, "CUDNN_KNOB_TYPE_SPLIT_K_SLC"), (18, "CUDNN_KNOB_TYPE_IDX_MODE"), (19, "CUDNN_KNOB_TYPE_SLICED"), (20, "CUDNN_KNOB_TYPE_SPLIT_RS"), (21, "CUDNN_KNOB_TYPE_SINGLEBUFFER"), (22, "CUDNN_KNOB_TYPE_LDGC"), (23, "CUDNN_KNOB_TYPE_SPECFILT"), (24, "CUDNN_KNOB_TYPE_KERNEL_CFG"), (25, "CUDNN_KNOB_TYPE_WORKSPACE"), (26, "CUDNN_KNOB_TYPE_TILE_CGA"), (27, "CUDNN_KNOB_TYPE_TILE_CGA_M"), (28, "CUDNN_KNOB_TYPE_TILE_CGA_N"), (29, "CUDNN_KNOB_TYPE_BLOCK_SIZE"), (30, "CUDNN_KNOB_TYPE_OCCUPANCY"), (31, "CUDNN_KNOB_TYPE_ARRAY_SIZE_PER_THREAD"), (32, "CUDNN_KNOB_TYPE_NUM_C_PER_BLOCK"), (33, "CUDNN_KNOB_TYPE_SPLIT_COLS"), (34, "CUDNN_KNOB_TYPE_TILE_ROWS"), (35, "CUDNN_KNOB_TYPE_TILE_COLS"), (36, "CUDNN_KNOB_TYPE_LOAD_SIZE"), (37, "CUDNN_KNOB_TYPE_CTA_COUNT"), (38, "CUDNN_KNOB_TYPE_STREAM_K"), (39, "CUDNN_KNOB_TYPE_SPLIT_P_SLC"), (40, "CUDNN_KNOB_TYPE_TILE_M"), (41, "CUDNN_KNOB_TYPE_TILE_N"), (42, "CUDNN_KNOB_TYPE_WARP_SPEC_CFG"), (43, "CUDNN_KNOB_TYPE_SWAP_AB"), (44, "CUDNN_KNOB_TYPE_INPUT_TMA_ENABLE"), (45, "CUDNN_KNOB_TYPE_OUTPUT_TMA_ENABLE"), (46, "CUDNN_KNOB_TYPE_COUNTS")] },
+    EnumRow { name: "cudnnNanPropagation_t", bytes: 4, values: &[(0, "CUDNN_NOT_PROPAGATE_NAN"), (1, "CUDNN_PROPAGATE_NAN")] },
+    EnumRow { name: "cudnnBackendNumericalNote_t", bytes: 4, values: &[(0, "CUDNN_NUMERICAL_NOTE_TENSOR_CORE"), (1, "CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS"), (2, "CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION"), (3, "CUDNN_NUMERICAL_NOTE_FFT"), (4, "CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC"), (5, "CUDNN_NUMERICAL_NOTE_WINOGRAD"), (6, "CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_4x4"), (7, "CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_6x6"), (8, "CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_13x13"), (9, "CUDNN_NUMERICAL_NOTE_STRICT_NAN_PROP"), (10, "CUDNN_NUMERICAL_NOTE_TYPE_COUNT")] },
+    EnumRow { name: "cudnnBackendLayoutType_t", bytes: 4, values: &[(0, "CUDNN_LAYOUT_TYPE_PREFERRED_NCHW"), (1, "CUDNN_LAYOUT_TYPE_PREFERRED_NHWC"), (2, "CUDNN_LAYOUT_TYPE_PREFERRED_PAD4CK"), (3, "CUDNN_LAYOUT_TYPE_PREFERRED_PAD8CK"), (4, "CUDNN_LAYOUT_TYPE_COUNT")] },
+    EnumRow { name: "cudnnPointwiseMode_t", bytes: 4, values: &[(0, "CUDNN_POINTWISE_ADD"), (1, "CUDNN_POINTWISE_MUL"), (2, "CUDNN_POINTWISE_MIN"), (3, "CUDNN_POINTWISE_MAX"), (4, "CUDNN_POINTWISE_SQRT"), (5, "CUDNN_POINTWISE_ADD_SQUARE"), (6, "CUDNN_POINTWISE_DIV"), (7, "CUDNN_POINTWISE_MOD"), (8, "CUDNN_POINTWISE_POW"), (9, "CUDNN_POINTWISE_SUB"), (10, "CUDNN_POINTWISE_ABS"), (11, "CUDNN_POINTWISE_CEIL"), (12, "CUDNN_POINTWISE_COS"), (13, "CUDNN_POINTWISE_EXP"), (14, "CUDNN_POINTWISE_FLOOR"), (15, "CUDNN_POINTWISE_LOG"), (16, "CUDNN_POINTWISE_NEG"), (17, "CUDNN_POINTWISE_RSQRT"), (18, "CUDNN_POINTWISE_SIN"), (19, "CUDNN_POINTWISE_TAN"), (20, "CUDNN_POINTWISE_ERF"), (21, "CUDNN_POINTWISE_IDENTITY"), (22, "CUDNN_POINTWISE_RECIPROCAL"), (23, "CUDNN_POINTWISE_ATAN2"), (24, "CUDNN_POINTWISE_FLOOR_MOD"), (100, "CUDNN_POINTWISE_RELU_FWD"), (101, "CUDNN_POINTWISE_TANH_FWD"), (102, "CUDNN_POINTWISE_SIGMOID_FWD"), (103, "CUDNN_POINTWISE_ELU_FWD"), (104, "CUDNN_POINTWISE_GELU_FWD"), (105, "CUDNN_POINTWISE_SOFTPLUS_FWD"), (106, "CUDNN_POINTWISE_SWISH_FWD"), (107, "CUDNN_POINTWISE_GELU_APPROX_TANH_FWD"), (200, "CUDNN_POINTWISE_RELU_BWD"), (201, "CUDNN_POINTWISE_TANH_BWD"), (202, "CUDNN_POINTWISE_SIGMOID_BWD"), (203, "CUDNN_POINTWISE_ELU_BWD"), (204, "CUDNN_POINTWISE_GELU_BWD"), (205, "CUDNN_POINTWISE_SOFTPLUS_BWD"), (206, "CUDNN_POINTWISE_SWISH_BWD"), (207, "CUDNN_POINTWISE_GELU_APPROX_TANH_BWD"), (300, "CUDNN_POINTWISE_CMP_EQ"), (301, "CUDNN_POINTWISE_CMP_NEQ"), (302, "CUDNN_POINTWISE_CMP_GT"), (303, "CUDNN_POINTWISE_CMP_GE"), (304, "CUDNN_POINTWISE_CMP_LT"), (305, "CUDNN_POINTWISE_CMP_LE"), (400, "CUDNN_POINTWISE_LOGICAL_AND"), (401, "CUDNN_POINTWISE_LOGICAL_OR"), (402, "CUDNN_POINTWISE_LOGICAL_NOT"), (501, "CUDNN_POINTWISE_GEN_INDEX"), (601, "CUDNN_POINTWISE_BINARY_SELECT")] },
+    EnumRow { name: "cudnnGenStatsMode_t", bytes: 4, values: &[(0, "CUDNN_GENSTATS_SUM_SQSUM")] },
+    EnumRow { name: "cudnnBnFinalizeStatsMode_t", bytes: 4, values: &[(0, "CUDNN_BN_FINALIZE_STATISTICS_TRAINING"), (1, "CUDNN_BN_FINALIZE_STATISTICS_INFERENCE")] },
+    EnumRow { name: "cudnnReduceTensorOp_t", bytes: 4, values: &[(0, "CUDNN_REDUCE_TENSOR_ADD"), (1, "CUDNN_REDUCE_TENSOR_MUL"), (2, "CUDNN_REDUCE_TENSOR_MIN"), (3, "CUDNN_REDUCE_TENSOR_MAX"), (4, "CUDNN_REDUCE_TENSOR_AMAX"), (5, "CUDNN_REDUCE_TENSOR_AVG"), (6, "CUDNN_REDUCE_TENSOR_NORM1"), (7, "CUDNN_REDUCE_TENSOR_NORM2"), (8, "CUDNN_REDUCE_TENSOR_MUL_NO_ZEROS")] },
+    EnumRow { name: "cudnnBackendBehaviorNote_t", bytes: 4, values: &[(0, "CUDNN_BEHAVIOR_NOTE_RUNTIME_COMPILATION"), (1, "CUDNN_BEHAVIOR_NOTE_REQUIRES_FILTER_INT8x32_REORDER"), (2, "CUDNN_BEHAVIOR_NOTE_REQUIRES_BIAS_INT8x32_REORDER"), (3, "CUDNN_BEHAVIOR_NOTE_SUPPORTS_CUDA_GRAPH_NATIVE_API"), (4, "CUDNN_BEHAVIOR_NOTE_CUBLASLT_DEPENDENCY"), (5, "CUDNN_BEHAVIOR_NOTE_TYPE_COUNT")] },
+    EnumRow { name: "cudnnBackendTensorReordering_t", bytes: 4, values: &[(0, "CUDNN_TENSOR_REORDERING_NONE"), (1, "CUDNN_TENSOR_REORDERING_INT8x32"), (2, "CUDNN_TENSOR_REORDERING_F16x16"), (3, "CUDNN_TENSOR_REORDERING_F8_128x4")] },
+    EnumRow { name: "cudnnResampleMode_t", bytes: 4, values: &[(0, "CUDNN_RESAMPLE_NEAREST"), (1, "CUDNN_RESAMPLE_BILINEAR"), (2, "CUDNN_RESAMPLE_AVGPOOL"), (2, "CUDNN_RESAMPLE_AVGPOOL_INCLUDE_PADDING"), (3, "CUDNN_RESAMPLE_MAXPOOL"), (4, "CUDNN_RESAMPLE_AVGPOOL_EXCLUDE_PADDING")] },
+    EnumRow { name: "cudnnPaddingMode_t", bytes: 4, values: &[(0, "CUDNN_ZERO_PAD"), (1, "CUDNN_NEG_INF_PAD"), (2, "CUDNN_EDGE_VAL_PAD")] },
+    EnumRow { name: "cudnnSignalMode_t", bytes: 4, values: &[(0, "CUDNN_SIGNAL_SET"), (1, "CUDNN_SIGNAL_WAIT")] },
+    EnumRow { name: "cudnnBackendNormMode_t", bytes: 4, values: &[(0, "CUDNN_LAYER_NORM"), (1, "CUDNN_INSTANCE_NORM"), (2, "CUDNN_BATCH_NORM"), (3, "CUDNN_GROUP_NORM"), (4, "CUDNN_RMS_NORM"), (5, "CUDNN_ADA_LAYER_NORM")] },
+    EnumRow { name: "cudnnBackendNormFwdPhase_t", bytes: 4, values: &[(0, "CUDNN_NORM_FWD_INFERENCE"), (1, "CUDNN_NORM_FWD_TRAINING")] },
+    EnumRow { name: "cudnnRngDistribution_t", bytes: 4, values: &[(0, "CUDNN_RNG_DISTRIBUTION_BERNOULLI"), (1, "CUDNN_RNG_DISTRIBUTION_UNIFORM"), (2, "CUDNN_RNG_DISTRIBUTION_NORMAL")] },
+    EnumRow { name: "cudnnMoeGroupedMatmulMode_t", bytes: 4, values: &[(0, "CUDNN_MOE_GROUPED_MATMUL_MODE_NONE"), (1, "CUDNN_MOE_GROUPED_MATMUL_MODE_GATHER"), (2, "CUDNN_MOE_GROUPED_MATMUL_MODE_SCATTER")] },
+    EnumRow { name: "cudnnBackendReshapeMode_t", bytes: 4, values: &[(0, "CUDNN_RESHAPE_VIEW_ONLY"), (1, "CUDNN_RESHAPE_LOGICAL")] },
+    EnumRow { name: "cudnnBackendOperationGraphMode_t", bytes: 4, values: &[(-1, "CUDNN_OPERATIONGRAPH_MODE_AUTO"), (0, "CUDNN_OPERATIONGRAPH_MODE_CONV_FORWARD"), (1, "CUDNN_OPERATIONGRAPH_MODE_CONV_BWD_DATA"), (2, "CUDNN_OPERATIONGRAPH_MODE_CONV_BWD_FILTER"), (17, "CUDNN_OPERATIONGRAPH_MODE_NORM_FWD_INFER"), (18, "CUDNN_OPERATIONGRAPH_MODE_NORM_FWD_TRAIN"), (19, "CUDNN_OPERATIONGRAPH_MODE_NORM_BWD"), (20, "CUDNN_OPERATIONGRAPH_MODE_GENERIC_CONV_FUSION"), (22, "CUDNN_OPERATIONGRAPH_MODE_RESAMPLE_FWD"), (23, "CUDNN_OPERATIONGRAPH_MODE_RESAMPLE_BWD"), (25, "CUDNN_OPERATIONGRAPH_MODE_BLAS_MATMUL"), (26, "CUDNN_OPERATIONGRAPH_MODE_GENERIC_MATMUL_FUSION"), (27, "CUDNN_OPERATIONGRAPH_MODE_GENERIC_POINTWISE_FUSION"), (28, "CUDNN_OPERATIONGRAPH_MODE_SDPA_FWD"), (29, "CUDNN_OPERATIONGRAPH_MODE_SDPA_BWD"), (30, "CUDNN_OPERATIONGRAPH_MODE_UNIFIED_SDPA_FWD"), (31, "CUDNN_OPERATIONGRAPH_MODE_UNIFIED_SDPA_BWD")] },
+    EnumRow { name: "cudnnCudaGraphRetention_t", bytes: 4, values: &[(0, "CUDNN_CUDA_GRAPH_RETENTION_PER_GRAPH"), (1, "CUDNN_CUDA_GRAPH_RETENTION_NONE")] },
     EnumRow { name: "cudnnBatchNormMode_t", bytes: 4, values: &[(0, "CUDNN_BATCHNORM_PER_ACTIVATION"), (1, "CUDNN_BATCHNORM_SPATIAL"), (2, "CUDNN_BATCHNORM_SPATIAL_PERSISTENT")] },
     EnumRow { name: "cudnnBatchNormOps_t", bytes: 4, values: &[(0, "CUDNN_BATCHNORM_OPS_BN"), (1, "CUDNN_BATCHNORM_OPS_BN_ACTIVATION"), (2, "CUDNN_BATCHNORM_OPS_BN_ADD_ACTIVATION")] },
     EnumRow { name: "cudnnCTCLossAlgo_t", bytes: 4, values: &[(0, "CUDNN_CTC_LOSS_ALGO_DETERMINISTIC"), (1, "CUDNN_CTC_LOSS_ALGO_NON_DETERMINISTIC")] },
@@ -4061,11 +4316,11 @@ pub(super) static ENUMS: &[EnumRow] = &[
     EnumRow { name: "cudnnDeterminism_t", bytes: 4, values: &[(0, "CUDNN_NON_DETERMINISTIC"), (1, "CUDNN_DETERMINISTIC")] },
     EnumRow { name: "cudnnMathType_t", bytes: 4, values: &[(0, "CUDNN_DEFAULT_MATH"), (1, "CUDNN_TENSOR_OP_MATH"), (2, "CUDNN_TENSOR_OP_MATH_ALLOW_CONVERSION"), (3, "CUDNN_FMA_MATH")] },
     EnumRow { name: "cudnnActivationMode_t", bytes: 4, values: &[(0, "CUDNN_ACTIVATION_SIGMOID"), (1, "CUDNN_ACTIVATION_RELU"), (2, "CUDNN_ACTIVATION_TANH"), (3, "CUDNN_ACTIVATION_CLIPPED_RELU"), (4, "CUDNN_ACTIVATION_ELU"), (5, "CUDNN_ACTIVATION_IDENTITY"), (6, "CUDNN_ACTIVATION_SWISH")] },
-    EnumRow { name: "cudnnNanPropagation_t", bytes: 4, values: &[(0, "CUDNN_NOT_PROPAGATE_NAN"), (1, "CUDNN_PROPAGATE_NAN")] },
     EnumRow { name: "cudnnRNNAlgo_t", bytes: 4, values: &[(0, "CUDNN_RNN_ALGO_STANDARD"), (1, "CUDNN_RNN_ALGO_PERSIST_STATIC"), (2, "CUDNN_RNN_ALGO_PERSIST_DYNAMIC"), (3, "CUDNN_RNN_ALGO_PERSIST_STATIC_SMALL_H"), (4, "CUDNN_RNN_ALGO_COUNT")] },
+    EnumRow { name: "cudnnAttnMode", bytes: 4, values: &[(1, "CUDNN_ATTN_QUERYMAP_ONE_TO_ONE"), (2, "CUDNN_ATTN_ENABLE_PROJ_BIASES")] },
     EnumRow { name: "cudnnLossNormalizationMode_t", bytes: 4, values: &[(0, "CUDNN_LOSS_NORMALIZATION_NONE"), (1, "CUDNN_LOSS_NORMALIZATION_SOFTMAX")] },
     EnumRow { name: "cudnnCTCGradMode_t", bytes: 4, values: &[(0, "CUDNN_CTC_ZERO_OOB_GRADIENTS"), (1, "CUDNN_CTC_SKIP_OOB_GRADIENTS")] },
-    EnumRow { name: "cudnnConvolutionMode_t", bytes: 4, values: &[(0, "CUDNN_CONVOLUTION"), (1, "CUDNN_CROSS_CORRELATION")] },
+    EnumRow { name: "cudnnCallbackMask", bytes: 4, values: &[(2, "CUDNN_SEV_ERROR_EN"), (4, "CUDNN_SEV_WARNING_EN"), (8, "CUDNN_SEV_INFO_EN")] },
     EnumRow { name: "cudnnReorderType_t", bytes: 4, values: &[(0, "CUDNN_DEFAULT_REORDER"), (1, "CUDNN_NO_REORDER")] },
     EnumRow { name: "cudnnTensorFormat_t", bytes: 4, values: &[(0, "CUDNN_TENSOR_NCHW"), (1, "CUDNN_TENSOR_NHWC"), (2, "CUDNN_TENSOR_NCHW_VECT_C")] },
     EnumRow { name: "cudnnFusedOpsConstParamLabel_t", bytes: 4, values: &[(0, "CUDNN_PARAM_XDESC"), (1, "CUDNN_PARAM_XDATA_PLACEHOLDER"), (2, "CUDNN_PARAM_BN_MODE"), (3, "CUDNN_PARAM_BN_EQSCALEBIAS_DESC"), (4, "CUDNN_PARAM_BN_EQSCALE_PLACEHOLDER"), (5, "CUDNN_PARAM_BN_EQBIAS_PLACEHOLDER"), (6, "CUDNN_PARAM_ACTIVATION_DESC"), (7, "CUDNN_PARAM_CONV_DESC"), (8, "CUDNN_PARAM_WDESC"), (9, "CUDNN_PARAM_WDATA_PLACEHOLDER"), (10, "CUDNN_PARAM_DWDESC"), (11, "CUDNN_PARAM_DWDATA_PLACEHOLDER"), (12, "CUDNN_PARAM_YDESC"), (13, "CUDNN_PARAM_YDATA_PLACEHOLDER"), (14, "CUDNN_PARAM_DYDESC"), (15, "CUDNN_PARAM_DYDATA_PLACEHOLDER"), (16, "CUDNN_PARAM_YSTATS_DESC"), (17, "CUDNN_PARAM_YSUM_PLACEHOLDER"), (18, "CUDNN_PARAM_YSQSUM_PLACEHOLDER"), (19, "CUDNN_PARAM_BN_SCALEBIAS_MEANVAR_DESC"), (20, "CUDNN_PARAM_BN_SCALE_PLACEHOLDER"), (21, "CUDNN_PARAM_BN_BIAS_PLACEHOLDER"), (22, "CUDNN_PARAM_BN_SAVED_MEAN_PLACEHOLDER"), (23, "CUDNN_PARAM_BN_SAVED_INVSTD_PLACEHOLDER"), (24, "CUDNN_PARAM_BN_RUNNING_MEAN_PLACEHOLDER"), (25, "CUDNN_PARAM_BN_RUNNING_VAR_PLACEHOLDER"), (26, "CUDNN_PARAM_ZDESC"), (27, "CUDNN_PARAM_ZDATA_PLACEHOLDER"), (28, "CUDNN_PARAM_BN_Z_EQSCALEBIAS_DESC"), (29, "CUDNN_PARAM_BN_Z_EQSCALE_PLACEHOLDER"), (30, "CUDNN_PARAM_BN_Z_EQBIAS_PLACEHOLDER"), (31, "CUDNN_PARAM_ACTIVATION_BITMASK_DESC"), (32, "CUDNN_PARAM_ACTIVATION_BITMASK_PLACEHOLDER"), (33, "CUDNN_PARAM_DXDESC"), (34, "CUDNN_PARAM_DXDATA_PLACEHOLDER"), (35, "CUDNN_PARAM_DZDESC"), (36, "CUDNN_PARAM_DZDATA_PLACEHOLDER"), (37, "CUDNN_PARAM_BN_DSCALE_PLACEHOLDER"), (38, "CUDNN_PARAM_BN_DBIAS_PLACEHOLDER")] },
@@ -4080,8 +4335,8 @@ pub(super) static ENUMS: &[EnumRow] = &[
     EnumRow { name: "cudnnRNNInputMode_t", bytes: 4, values: &[(0, "CUDNN_LINEAR_INPUT"), (1, "CUDNN_SKIP_INPUT")] },
     EnumRow { name: "cudnnDirectionMode_t", bytes: 4, values: &[(0, "CUDNN_UNIDIRECTIONAL"), (1, "CUDNN_BIDIRECTIONAL")] },
     EnumRow { name: "cudnnRNNMode_t", bytes: 4, values: &[(0, "CUDNN_RNN_RELU"), (1, "CUDNN_RNN_TANH"), (2, "CUDNN_LSTM"), (3, "CUDNN_GRU")] },
+    EnumRow { name: "cudnnRNNPaddedIO", bytes: 4, values: &[(0, "CUDNN_RNN_PADDED_IO_DISABLED"), (1, "CUDNN_RNN_PADDED_IO_ENABLED")] },
     EnumRow { name: "cudnnForwardMode_t", bytes: 4, values: &[(0, "CUDNN_FWD_MODE_INFERENCE"), (1, "CUDNN_FWD_MODE_TRAINING")] },
-    EnumRow { name: "cudnnReduceTensorOp_t", bytes: 4, values: &[(0, "CUDNN_REDUCE_TENSOR_ADD"), (1, "CUDNN_REDUCE_TENSOR_MUL"), (2, "CUDNN_REDUCE_TENSOR_MIN"), (3, "CUDNN_REDUCE_TENSOR_MAX"), (4, "CUDNN_REDUCE_TENSOR_AMAX"), (5, "CUDNN_REDUCE_TENSOR_AVG"), (6, "CUDNN_REDUCE_TENSOR_NORM1"), (7, "CUDNN_REDUCE_TENSOR_NORM2"), (8, "CUDNN_REDUCE_TENSOR_MUL_NO_ZEROS")] },
     EnumRow { name: "cudnnReduceTensorIndices_t", bytes: 4, values: &[(0, "CUDNN_REDUCE_TENSOR_NO_INDICES"), (1, "CUDNN_REDUCE_TENSOR_FLATTENED_INDICES")] },
     EnumRow { name: "cudnnIndicesType_t", bytes: 4, values: &[(0, "CUDNN_32BIT_INDICES"), (1, "CUDNN_64BIT_INDICES"), (2, "CUDNN_16BIT_INDICES"), (3, "CUDNN_8BIT_INDICES")] },
     EnumRow { name: "cudnnSeqDataAxis_t", bytes: 4, values: &[(0, "CUDNN_SEQDATA_TIME_DIM"), (1, "CUDNN_SEQDATA_BATCH_DIM"), (2, "CUDNN_SEQDATA_BEAM_DIM"), (3, "CUDNN_SEQDATA_VECT_DIM")] },
@@ -4097,6 +4352,7 @@ pub(super) static ENUMS: &[EnumRow] = &[
     EnumRow { name: "cudnnSoftmaxMode_t", bytes: 4, values: &[(0, "CUDNN_SOFTMAX_MODE_INSTANCE"), (1, "CUDNN_SOFTMAX_MODE_CHANNEL")] },
     EnumRow { name: "cufftResult", bytes: 4, values: &[(0, "CUFFT_SUCCESS"), (1, "CUFFT_INVALID_PLAN"), (2, "CUFFT_ALLOC_FAILED"), (3, "CUFFT_INVALID_TYPE"), (4, "CUFFT_INVALID_VALUE"), (5, "CUFFT_INTERNAL_ERROR"), (6, "CUFFT_EXEC_FAILED"), (7, "CUFFT_SETUP_FAILED"), (8, "CUFFT_INVALID_SIZE"), (9, "CUFFT_UNALIGNED_DATA"), (10, "CUFFT_INCOMPLETE_PARAMETER_LIST"), (11, "CUFFT_INVALID_DEVICE"), (12, "CUFFT_PARSE_ERROR"), (13, "CUFFT_NO_WORKSPACE"), (14, "CUFFT_NOT_IMPLEMENTED"), (15, "CUFFT_LICENSE_ERROR"), (16, "CUFFT_NOT_SUPPORTED"), (17, "CUFFT_MISSING_DEPENDENCY"), (18, "CUFFT_NVRTC_FAILURE"), (19, "CUFFT_NVJITLINK_FAILURE"), (20, "CUFFT_NVSHMEM_FAILURE")] },
     EnumRow { name: "cufftType", bytes: 4, values: &[(41, "CUFFT_C2C"), (42, "CUFFT_R2C"), (44, "CUFFT_C2R"), (105, "CUFFT_Z2Z"), (106, "CUFFT_D2Z"), (108, "CUFFT_Z2D")] },
+    EnumRow { name: "cufftDirection", bytes: 4, values: &[(-1, "CUFFT_FORWARD"), (1, "CUFFT_INVERSE")] },
     EnumRow { name: "cufftProperty", bytes: 4, values: &[(1, "NVFFT_PLAN_PROPERTY_INT64_PATIENT_JIT"), (2, "NVFFT_PLAN_PROPERTY_INT64_MAX_NUM_HOST_THREADS"), (3, "NVFFT_PLAN_PROPERTY_INT64_BLUESTEIN_ONLY"), (4, "NVFFT_PLAN_PROPERTY_INT64_DISABLE_FMA")] },
     EnumRow { name: "cufftXtCallbackType", bytes: 4, values: &[(0, "CUFFT_CB_LD_COMPLEX"), (1, "CUFFT_CB_LD_COMPLEX_DOUBLE"), (2, "CUFFT_CB_LD_REAL"), (3, "CUFFT_CB_LD_REAL_DOUBLE"), (4, "CUFFT_CB_ST_COMPLEX"), (5, "CUFFT_CB_ST_COMPLEX_DOUBLE"), (6, "CUFFT_CB_ST_REAL"), (7, "CUFFT_CB_ST_REAL_DOUBLE"), (8, "CUFFT_CB_UNDEFINED")] },
     EnumRow { name: "libFormat", bytes: 4, values: &[(0, "LIB_FORMAT_CUFFT"), (1, "LIB_FORMAT_UNDEFINED")] },
@@ -4108,12 +4364,14 @@ pub(super) static ENUMS: &[EnumRow] = &[
     EnumRow { name: "CUfileStatus_t", bytes: 4, values: &[(1, "CUFILE_WAITING"), (2, "CUFILE_PENDING"), (4, "CUFILE_INVALID"), (8, "CUFILE_CANCELED"), (16, "CUFILE_COMPLETE"), (32, "CUFILE_TIMEOUT"), (64, "CUFILE_FAILED")] },
     EnumRow { name: "CUfileBatchMode_t", bytes: 4, values: &[(1, "CUFILE_BATCH")] },
     EnumRow { name: "CUfileOpcode_t", bytes: 4, values: &[(0, "CUFILE_READ"), (1, "CUFILE_WRITE")] },
+    EnumRow { name: "cuFileRdmaFlags", bytes: 4, values: &[(1, "CU_FILE_RDMA_REGISTER"), (2, "CU_FILE_RDMA_RELAXED_ORDERING")] },
     EnumRow { name: "CUfileDriverStatusFlags_t", bytes: 4, values: &[(0, "CU_FILE_LUSTRE_SUPPORTED"), (1, "CU_FILE_WEKAFS_SUPPORTED"), (2, "CU_FILE_NFS_SUPPORTED"), (3, "CU_FILE_GPFS_SUPPORTED"), (4, "CU_FILE_NVME_SUPPORTED"), (5, "CU_FILE_NVMEOF_SUPPORTED"), (6, "CU_FILE_SCSI_SUPPORTED"), (7, "CU_FILE_SCALEFLUX_CSD_SUPPORTED"), (8, "CU_FILE_NVMESH_SUPPORTED"), (9, "CU_FILE_BEEGFS_SUPPORTED"), (11, "CU_FILE_NVME_P2P_SUPPORTED"), (12, "CU_FILE_SCATEFS_SUPPORTED"), (13, "CU_FILE_VIRTIOFS_SUPPORTED"), (14, "CU_FILE_PANFS_SUPPORTED"), (15, "CU_FILE_MAX_TARGET_TYPES")] },
     EnumRow { name: "CUfileP2PFlags_t", bytes: 4, values: &[(0, "CUFILE_P2PDMA"), (1, "CUFILE_NVFS"), (2, "CUFILE_DMABUF"), (3, "CUFILE_C2C"), (4, "CUFILE_NVIDIA_PEERMEM")] },
     EnumRow { name: "CUFileBoolConfigParameter_t", bytes: 4, values: &[(0, "CUFILE_PARAM_PROPERTIES_USE_POLL_MODE"), (1, "CUFILE_PARAM_PROPERTIES_ALLOW_COMPAT_MODE"), (2, "CUFILE_PARAM_FORCE_COMPAT_MODE"), (3, "CUFILE_PARAM_FS_MISC_API_CHECK_AGGRESSIVE"), (4, "CUFILE_PARAM_EXECUTION_PARALLEL_IO"), (5, "CUFILE_PARAM_PROFILE_NVTX"), (6, "CUFILE_PARAM_PROPERTIES_ALLOW_SYSTEM_MEMORY"), (7, "CUFILE_PARAM_USE_PCIP2PDMA"), (8, "CUFILE_PARAM_PREFER_IO_URING"), (9, "CUFILE_PARAM_FORCE_ODIRECT_MODE"), (10, "CUFILE_PARAM_SKIP_TOPOLOGY_DETECTION"), (11, "CUFILE_PARAM_STREAM_MEMOPS_BYPASS"), (12, "CUFILE_PARAM_PROPERTIES_POSIX_IO_MODE"), (13, "CUFILE_PARAM_GDS_FALLBACK_IO")] },
     EnumRow { name: "CUFileSizeTConfigParameter_t", bytes: 4, values: &[(0, "CUFILE_PARAM_PROFILE_STATS"), (1, "CUFILE_PARAM_EXECUTION_MAX_IO_QUEUE_DEPTH"), (2, "CUFILE_PARAM_EXECUTION_MAX_IO_THREADS"), (3, "CUFILE_PARAM_EXECUTION_MIN_IO_THRESHOLD_SIZE_KB"), (4, "CUFILE_PARAM_EXECUTION_MAX_REQUEST_PARALLELISM"), (5, "CUFILE_PARAM_PROPERTIES_MAX_DIRECT_IO_SIZE_KB"), (6, "CUFILE_PARAM_PROPERTIES_MAX_DEVICE_CACHE_SIZE_KB"), (7, "CUFILE_PARAM_PROPERTIES_PER_BUFFER_CACHE_SIZE_KB"), (8, "CUFILE_PARAM_PROPERTIES_MAX_DEVICE_PINNED_MEM_SIZE_KB"), (9, "CUFILE_PARAM_PROPERTIES_IO_BATCHSIZE"), (10, "CUFILE_PARAM_POLLTHRESHOLD_SIZE_KB"), (11, "CUFILE_PARAM_PROPERTIES_BATCH_IO_TIMEOUT_MS")] },
     EnumRow { name: "CUFileStringConfigParameter_t", bytes: 4, values: &[(0, "CUFILE_PARAM_LOGGING_LEVEL"), (1, "CUFILE_PARAM_ENV_LOGFILE_PATH"), (2, "CUFILE_PARAM_LOG_DIR"), (3, "CUFILE_PARAM_RDMA_TRANSPORT")] },
     EnumRow { name: "CUfileFileHandleType", bytes: 4, values: &[(1, "CU_FILE_HANDLE_TYPE_OPAQUE_FD"), (2, "CU_FILE_HANDLE_TYPE_OPAQUE_WIN32"), (3, "CU_FILE_HANDLE_TYPE_USERSPACE_FS")] },
+    EnumRow { name: "cuFileStreamFlags", bytes: 4, values: &[(1, "CU_FILE_STREAM_FIXED_BUF_OFFSET"), (2, "CU_FILE_STREAM_FIXED_FILE_OFFSET"), (4, "CU_FILE_STREAM_FIXED_FILE_SIZE"), (8, "CU_FILE_STREAM_PAGE_ALIGNED_INPUTS")] },
     EnumRow { name: "curandStatus_t", bytes: 4, values: &[(0, "CURAND_STATUS_SUCCESS"), (100, "CURAND_STATUS_VERSION_MISMATCH"), (101, "CURAND_STATUS_NOT_INITIALIZED"), (102, "CURAND_STATUS_ALLOCATION_FAILED"), (103, "CURAND_STATUS_TYPE_ERROR"), (104, "CURAND_STATUS_OUT_OF_RANGE"), (105, "CURAND_STATUS_LENGTH_NOT_MULTIPLE"), (106, "CURAND_STATUS_DOUBLE_PRECISION_REQUIRED"), (201, "CURAND_STATUS_LAUNCH_FAILURE"), (202, "CURAND_STATUS_PREEXISTING_FAILURE"), (203, "CURAND_STATUS_INITIALIZATION_FAILED"), (204, "CURAND_STATUS_ARCH_MISMATCH"), (999, "CURAND_STATUS_INTERNAL_ERROR")] },
     EnumRow { name: "curandRngType_t", bytes: 4, values: &[(0, "CURAND_RNG_TEST"), (100, "CURAND_RNG_PSEUDO_DEFAULT"), (101, "CURAND_RNG_PSEUDO_XORWOW"), (121, "CURAND_RNG_PSEUDO_MRG32K3A"), (141, "CURAND_RNG_PSEUDO_MTGP32"), (142, "CURAND_RNG_PSEUDO_MT19937"), (161, "CURAND_RNG_PSEUDO_PHILOX4_32_10"), (200, "CURAND_RNG_QUASI_DEFAULT"), (201, "CURAND_RNG_QUASI_SOBOL32"), (202, "CURAND_RNG_QUASI_SCRAMBLED_SOBOL32"), (203, "CURAND_RNG_QUASI_SOBOL64"), (204, "CURAND_RNG_QUASI_SCRAMBLED_SOBOL64")] },
     EnumRow { name: "curandMethod_t", bytes: 4, values: &[(0, "CURAND_CHOOSE_BEST"), (1, "CURAND_ITR"), (2, "CURAND_KNUTH"), (3, "CURAND_HITR"), (4, "CURAND_M1"), (5, "CURAND_M2"), (6, "CURAND_BINARY_SEARCH"), (7, "CURAND_DISCRETE_GAUSS"), (8, "CURAND_REJECTION"), (9, "CURAND_DEVICE_API"), (10, "CURAND_FAST_REJECTION"), (11, "CURAND_3RD"), (12, "CURAND_DEFINITION"), (13, "CURAND_POISSON")] },
@@ -4163,6 +4421,8 @@ pub(super) static ENUMS: &[EnumRow] = &[
     EnumRow { name: "cusparseSpMMOpAlg_t", bytes: 4, values: &[(0, "CUSPARSE_SPMM_OP_ALG_DEFAULT")] },
     EnumRow { name: "cusparseSpMVAlg_t", bytes: 4, values: &[(0, "CUSPARSE_SPMV_ALG_DEFAULT"), (0, "CUSPARSE_MV_ALG_DEFAULT"), (1, "CUSPARSE_SPMV_COO_ALG1"), (1, "CUSPARSE_COOMV_ALG"), (2, "CUSPARSE_SPMV_CSR_ALG1"), (2, "CUSPARSE_CSRMV_ALG1"), (3, "CUSPARSE_SPMV_CSR_ALG2"), (3, "CUSPARSE_CSRMV_ALG2"), (4, "CUSPARSE_SPMV_COO_ALG2"), (5, "CUSPARSE_SPMV_SELL_ALG1"), (6, "CUSPARSE_SPMV_BSR_ALG1")] },
     EnumRow { name: "cusparseSpMatAttribute_t", bytes: 4, values: &[(0, "CUSPARSE_SPMAT_FILL_MODE"), (1, "CUSPARSE_SPMAT_DIAG_TYPE"), (2, "CUSPARSE_SPMAT_STORAGE"), (3, "CUSPARSE_SPMAT_SYMMETRY_TYPE")] },
+    EnumRow { name: "cusparseSpMatStorage_t", bytes: 4, values: &[(0, "CUSPARSE_STORE_FULL"), (1, "CUSPARSE_STORE_LOWER"), (2, "CUSPARSE_STORE_UPPER")] },
+    EnumRow { name: "cusparseSymmetryType_t", bytes: 4, values: &[(0, "CUSPARSE_GENERAL"), (1, "CUSPARSE_SYMMETRIC"), (2, "CUSPARSE_HERMITIAN")] },
     EnumRow { name: "cusparseFormat_t", bytes: 4, values: &[(1, "CUSPARSE_FORMAT_CSR"), (2, "CUSPARSE_FORMAT_CSC"), (3, "CUSPARSE_FORMAT_COO"), (4, "CUSPARSE_FORMAT_COO_AOS"), (5, "CUSPARSE_FORMAT_BLOCKED_ELL"), (6, "CUSPARSE_FORMAT_BSR"), (7, "CUSPARSE_FORMAT_SLICED_ELLPACK")] },
     EnumRow { name: "cusparseSpSMAlg_t", bytes: 4, values: &[(0, "CUSPARSE_SPSM_ALG_DEFAULT")] },
     EnumRow { name: "cusparseSpSMUpdate_t", bytes: 4, values: &[(0, "CUSPARSE_SPSM_UPDATE_GENERAL"), (1, "CUSPARSE_SPSM_UPDATE_DIAGONAL")] },
@@ -4171,14 +4431,25 @@ pub(super) static ENUMS: &[EnumRow] = &[
     EnumRow { name: "cusparseSparseToDenseAlg_t", bytes: 4, values: &[(0, "CUSPARSE_SPARSETODENSE_ALG_DEFAULT")] },
     EnumRow { name: "ncclResult_t", bytes: 4, values: &[(0, "ncclSuccess"), (1, "ncclUnhandledCudaError"), (2, "ncclSystemError"), (3, "ncclInternalError"), (4, "ncclInvalidArgument"), (5, "ncclInvalidUsage"), (6, "ncclRemoteError"), (7, "ncclInProgress"), (8, "ncclTimeout"), (9, "ncclNumResults")] },
     EnumRow { name: "ncclDataType_t", bytes: 4, values: &[(0, "ncclInt8"), (0, "ncclChar"), (1, "ncclUint8"), (2, "ncclInt32"), (2, "ncclInt"), (3, "ncclUint32"), (4, "ncclInt64"), (5, "ncclUint64"), (6, "ncclFloat16"), (6, "ncclHalf"), (7, "ncclFloat32"), (7, "ncclFloat"), (8, "ncclFloat64"), (8, "ncclDouble"), (9, "ncclBfloat16"), (10, "ncclFloat8e4m3"), (11, "ncclFloat8e5m2"), (12, "ncclNumTypes")] },
+    EnumRow { name: "ncclUndefined", bytes: 4, values: &[(-2147483648, "NCCL_CONFIG_UNDEF_INT")] },
+    EnumRow { name: "ncclCtaPolicy", bytes: 4, values: &[(-2147483648, "NCCL_CONFIG_UNDEF_INT"), (0, "NCCL_CTA_POLICY_DEFAULT"), (1, "NCCL_CTA_POLICY_EFFICIENCY"), (2, "NCCL_CTA_POLICY_ZERO")] },
     EnumRow { name: "ncclRedOp_t", bytes: 4, values: &[(0, "ncclSum"), (1, "ncclProd"), (2, "ncclMax"), (3, "ncclMin"), (4, "ncclAvg"), (5, "ncclNumOps"), (2147483647, "ncclMaxRedOp")] },
+    EnumRow { name: "ncclHostCftMode_t", bytes: 4, values: &[(-2147483648, "ncclHostCftDefault"), (1, "ncclHostCftEnable"), (2, "ncclHostCftDisable"), (3, "ncclHostCftFallback")] },
+    EnumRow { name: "ncclNvlsHostMode_t", bytes: 4, values: &[(-2147483648, "ncclNvlsHostModeDefault"), (0, "ncclNvlsHostModeEnable"), (1, "ncclNvlsHostModeDisableTransport"), (2, "ncclNvlsHostModeDisableSymmetricMultimem"), (2147483647, "ncclNvlsHostModeDisable")] },
     EnumRow { name: "ncclCommMemStat_t", bytes: 4, values: &[(0, "ncclStatGpuMemSuspend"), (1, "ncclStatGpuMemSuspended"), (2, "ncclStatGpuMemPersist"), (3, "ncclStatGpuMemTotal")] },
+    EnumRow { name: "ncclRevokeFlags", bytes: 4, values: &[(0, "NCCL_REVOKE_DEFAULT")] },
+    EnumRow { name: "ncclShrinkFlags", bytes: 4, values: &[(0, "NCCL_SHRINK_DEFAULT"), (1, "NCCL_SHRINK_ABORT")] },
+    EnumRow { name: "ncclColor", bytes: 4, values: &[(-1, "NCCL_SPLIT_NOCOLOR")] },
+    EnumRow { name: "ncclSuspendFlags", bytes: 4, values: &[(1, "NCCL_SUSPEND_MEM")] },
+    EnumRow { name: "ncclWindowFlags", bytes: 4, values: &[(0, "NCCL_WIN_DEFAULT"), (1, "NCCL_WIN_COLL_SYMMETRIC"), (2, "NCCL_WIN_STRICT_ORDERING"), (4, "NCCL_WIN_GIN_ONLY"), (8, "NCCL_WIN_CFT_COUNTED")] },
     EnumRow { name: "ncclScalarResidence_t", bytes: 4, values: &[(0, "ncclScalarDevice"), (1, "ncclScalarHostImmediate")] },
+    EnumRow { name: "ncclEncryptionMode_t", bytes: 4, values: &[(0, "NCCL_ENCRYPTION_MODE_NONE"), (1, "NCCL_ENCRYPTION_MODE_PSK")] },
     EnumRow { name: "nvFatbinResult", bytes: 4, values: &[(0, "NVFATBIN_SUCCESS"), (1, "NVFATBIN_ERROR_INTERNAL"), (2, "NVFATBIN_ERROR_ELF_ARCH_MISMATCH"), (3, "NVFATBIN_ERROR_ELF_SIZE_MISMATCH"), (4, "NVFATBIN_ERROR_MISSING_PTX_VERSION"), (5, "NVFATBIN_ERROR_NULL_POINTER"), (6, "NVFATBIN_ERROR_COMPRESSION_FAILED"), (7, "NVFATBIN_ERROR_COMPRESSED_SIZE_EXCEEDED"), (8, "NVFATBIN_ERROR_UNRECOGNIZED_OPTION"), (9, "NVFATBIN_ERROR_INVALID_ARCH"), (10, "NVFATBIN_ERROR_INVALID_NVVM"), (11, "NVFATBIN_ERROR_EMPTY_INPUT"), (12, "NVFATBIN_ERROR_MISSING_PTX_ARCH"), (13, "NVFATBIN_ERROR_PTX_ARCH_MISMATCH"), (14, "NVFATBIN_ERROR_MISSING_FATBIN"), (15, "NVFATBIN_ERROR_INVALID_INDEX"), (16, "NVFATBIN_ERROR_IDENTIFIER_REUSE"), (17, "NVFATBIN_ERROR_INTERNAL_PTX_OPTION")] },
     EnumRow { name: "nvJitLinkResult", bytes: 4, values: &[(0, "NVJITLINK_SUCCESS"), (1, "NVJITLINK_ERROR_UNRECOGNIZED_OPTION"), (2, "NVJITLINK_ERROR_MISSING_ARCH"), (3, "NVJITLINK_ERROR_INVALID_INPUT"), (4, "NVJITLINK_ERROR_PTX_COMPILE"), (5, "NVJITLINK_ERROR_NVVM_COMPILE"), (6, "NVJITLINK_ERROR_INTERNAL"), (7, "NVJITLINK_ERROR_THREADPOOL"), (8, "NVJITLINK_ERROR_UNRECOGNIZED_INPUT"), (9, "NVJITLINK_ERROR_FINALIZE"), (10, "NVJITLINK_ERROR_NULL_INPUT"), (11, "NVJITLINK_ERROR_INCOMPATIBLE_OPTIONS"), (12, "NVJITLINK_ERROR_INCORRECT_INPUT_TYPE"), (13, "NVJITLINK_ERROR_ARCH_MISMATCH"), (14, "NVJITLINK_ERROR_OUTDATED_LIBRARY"), (15, "NVJITLINK_ERROR_MISSING_FATBIN"), (16, "NVJITLINK_ERROR_UNRECOGNIZED_ARCH"), (17, "NVJITLINK_ERROR_UNSUPPORTED_ARCH"), (18, "NVJITLINK_ERROR_LTO_NOT_ENABLED")] },
     EnumRow { name: "nvJitLinkInputType", bytes: 4, values: &[(0, "NVJITLINK_INPUT_NONE"), (1, "NVJITLINK_INPUT_CUBIN"), (2, "NVJITLINK_INPUT_PTX"), (3, "NVJITLINK_INPUT_LTOIR"), (4, "NVJITLINK_INPUT_FATBIN"), (5, "NVJITLINK_INPUT_OBJECT"), (6, "NVJITLINK_INPUT_LIBRARY"), (7, "NVJITLINK_INPUT_INDEX"), (10, "NVJITLINK_INPUT_ANY")] },
     EnumRow { name: "nvjpegStatus_t", bytes: 4, values: &[(0, "NVJPEG_STATUS_SUCCESS"), (1, "NVJPEG_STATUS_NOT_INITIALIZED"), (2, "NVJPEG_STATUS_INVALID_PARAMETER"), (3, "NVJPEG_STATUS_BAD_JPEG"), (4, "NVJPEG_STATUS_JPEG_NOT_SUPPORTED"), (5, "NVJPEG_STATUS_ALLOCATOR_FAILURE"), (6, "NVJPEG_STATUS_EXECUTION_FAILED"), (7, "NVJPEG_STATUS_ARCH_MISMATCH"), (8, "NVJPEG_STATUS_INTERNAL_ERROR"), (9, "NVJPEG_STATUS_IMPLEMENTATION_NOT_SUPPORTED"), (10, "NVJPEG_STATUS_INCOMPLETE_BITSTREAM")] },
     EnumRow { name: "nvjpegBackend_t", bytes: 4, values: &[(0, "NVJPEG_BACKEND_DEFAULT"), (1, "NVJPEG_BACKEND_HYBRID"), (2, "NVJPEG_BACKEND_GPU_HYBRID"), (3, "NVJPEG_BACKEND_HARDWARE"), (4, "NVJPEG_BACKEND_GPU_HYBRID_DEVICE"), (5, "NVJPEG_BACKEND_HARDWARE_DEVICE"), (6, "NVJPEG_BACKEND_LOSSLESS_JPEG")] },
+    EnumRow { name: "nvjpegFlags", bytes: 4, values: &[(0, "NVJPEG_FLAGS_DEFAULT"), (1, "NVJPEG_FLAGS_HW_DECODE_NO_PIPELINE"), (2, "NVJPEG_FLAGS_ENABLE_MEMORY_POOLS"), (4, "NVJPEG_FLAGS_BITSTREAM_STRICT"), (8, "NVJPEG_FLAGS_REDUCED_MEMORY_DECODE"), (16, "NVJPEG_FLAGS_REDUCED_MEMORY_DECODE_ZERO_COPY"), (32, "NVJPEG_FLAGS_UPSAMPLING_WITH_INTERPOLATION")] },
     EnumRow { name: "nvjpegOutputFormat_t", bytes: 4, values: &[(0, "NVJPEG_OUTPUT_UNCHANGED"), (1, "NVJPEG_OUTPUT_YUV"), (2, "NVJPEG_OUTPUT_Y"), (3, "NVJPEG_OUTPUT_RGB"), (4, "NVJPEG_OUTPUT_BGR"), (5, "NVJPEG_OUTPUT_RGBI"), (6, "NVJPEG_OUTPUT_BGRI"), (7, "NVJPEG_OUTPUT_UNCHANGEDI_U16"), (8, "NVJPEG_OUTPUT_NV12"), (9, "NVJPEG_OUTPUT_YUY2"), (10, "NVJPEG_OUTPUT_UNCHANGEDI"), (10, "NVJPEG_OUTPUT_FORMAT_MAX")] },
     EnumRow { name: "nvjpegChromaSubsampling_t", bytes: 4, values: &[(-1, "NVJPEG_CSS_UNKNOWN"), (0, "NVJPEG_CSS_444"), (1, "NVJPEG_CSS_422"), (2, "NVJPEG_CSS_420"), (3, "NVJPEG_CSS_440"), (4, "NVJPEG_CSS_411"), (5, "NVJPEG_CSS_410"), (6, "NVJPEG_CSS_GRAY"), (7, "NVJPEG_CSS_410V")] },
     EnumRow { name: "nvjpegExifOrientation_t", bytes: 4, values: &[(0, "NVJPEG_ORIENTATION_UNKNOWN"), (1, "NVJPEG_ORIENTATION_NORMAL"), (2, "NVJPEG_ORIENTATION_FLIP_HORIZONTAL"), (3, "NVJPEG_ORIENTATION_ROTATE_180"), (4, "NVJPEG_ORIENTATION_FLIP_VERTICAL"), (5, "NVJPEG_ORIENTATION_TRANSPOSE"), (6, "NVJPEG_ORIENTATION_ROTATE_90"), (7, "NVJPEG_ORIENTATION_TRANSVERSE"), (8, "NVJPEG_ORIENTATION_ROTATE_270")] },
@@ -4189,25 +4460,37 @@ pub(super) static ENUMS: &[EnumRow] = &[
     EnumRow { name: "nvmlReturn_t", bytes: 4, values: &[(0, "NVML_SUCCESS"), (1, "NVML_ERROR_UNINITIALIZED"), (2, "NVML_ERROR_INVALID_ARGUMENT"), (3, "NVML_ERROR_NOT_SUPPORTED"), (4, "NVML_ERROR_NO_PERMISSION"), (5, "NVML_ERROR_ALREADY_INITIALIZED"), (6, "NVML_ERROR_NOT_FOUND"), (7, "NVML_ERROR_INSUFFICIENT_SIZE"), (8, "NVML_ERROR_INSUFFICIENT_POWER"), (9, "NVML_ERROR_DRIVER_NOT_LOADED"), (10, "NVML_ERROR_TIMEOUT"), (11, "NVML_ERROR_IRQ_ISSUE"), (12, "NVML_ERROR_LIBRARY_NOT_FOUND"), (13, "NVML_ERROR_FUNCTION_NOT_FOUND"), (14, "NVML_ERROR_CORRUPTED_INFOROM"), (15, "NVML_ERROR_GPU_IS_LOST"), (16, "NVML_ERROR_RESET_REQUIRED"), (17, "NVML_ERROR_OPERATING_SYSTEM"), (18, "NVML_ERROR_LIB_RM_VERSION_MISMATCH"), (19, "NVML_ERROR_IN_USE"), (20, "NVML_ERROR_MEMORY"), (21, "NVML_ERROR_NO_DATA"), (22, "NVML_ERROR_VGPU_ECC_NOT_SUPPORTED"), (23, "NVML_ERROR_INSUFFICIENT_RESOURCES"), (24, "NVML_ERROR_FREQ_NOT_SUPPORTED"), (25, "NVML_ERROR_ARGUMENT_VERSION_MISMATCH"), (26, "NVML_ERROR_DEPRECATED"), (27, "NVML_ERROR_NOT_READY"), (28, "NVML_ERROR_GPU_NOT_FOUND"), (29, "NVML_ERROR_INVALID_STATE"), (30, "NVML_ERROR_RESET_TYPE_NOT_SUPPORTED"), (999, "NVML_ERROR_UNKNOWN")] },
     EnumRow { name: "nvmlEccCounterType_t", bytes: 4, values: &[(0, "NVML_VOLATILE_ECC"), (1, "NVML_AGGREGATE_ECC"), (2, "NVML_ECC_COUNTER_TYPE_COUNT")] },
     EnumRow { name: "nvmlValueType_t", bytes: 4, values: &[(0, "NVML_VALUE_TYPE_DOUBLE"), (1, "NVML_VALUE_TYPE_UNSIGNED_INT"), (2, "NVML_VALUE_TYPE_UNSIGNED_LONG"), (3, "NVML_VALUE_TYPE_UNSIGNED_LONG_LONG"), (4, "NVML_VALUE_TYPE_SIGNED_LONG_LONG"), (5, "NVML_VALUE_TYPE_SIGNED_INT"), (6, "NVML_VALUE_TYPE_UNSIGNED_SHORT"), (7, "NVML_VALUE_TYPE_COUNT")] },
+    EnumRow { name: "nvmlFieldId", bytes: 4, values: &[(1, "NVML_FI_DEV_ECC_CURRENT"), (2, "NVML_FI_DEV_ECC_PENDING"), (3, "NVML_FI_DEV_ECC_SBE_VOL_TOTAL"), (4, "NVML_FI_DEV_ECC_DBE_VOL_TOTAL"), (5, "NVML_FI_DEV_ECC_SBE_AGG_TOTAL"), (6, "NVML_FI_DEV_ECC_DBE_AGG_TOTAL"), (7, "NVML_FI_DEV_ECC_SBE_VOL_L1"), (8, "NVML_FI_DEV_ECC_DBE_VOL_L1"), (9, "NVML_FI_DEV_ECC_SBE_VOL_L2"), (10, "NVML_FI_DEV_ECC_DBE_VOL_L2"), (11, "NVML_FI_DEV_ECC_SBE_VOL_DEV"), (12, "NVML_FI_DEV_ECC_DBE_VOL_DEV"), (13, "NVML_FI_DEV_ECC_SBE_VOL_REG"), (14, "NVML_FI_DEV_ECC_DBE_VOL_REG"), (15, "NVML_FI_DEV_ECC_SBE_VOL_TEX"), (16, "NVML_FI_DEV_ECC_DBE_VOL_TEX"), (17, "NVML_FI_DEV_ECC_DBE_VOL_CBU"), (18, "NVML_FI_DEV_ECC_SBE_AGG_L1"), (19, "NVML_FI_DEV_ECC_DBE_AGG_L1"), (20, "NVML_FI_DEV_ECC_SBE_AGG_L2"), (21, "NVML_FI_DEV_ECC_DBE_AGG_L2"), (22, "NVML_FI_DEV_ECC_SBE_AGG_DEV"), (23, "NVML_FI_DEV_ECC_DBE_AGG_DEV"), (24, "NVML_FI_DEV_ECC_SBE_AGG_REG"), (25, "NVML_FI_DEV_ECC_DBE_AGG_REG"), (26, "NVML_FI_DEV_ECC_SBE_AGG_TEX"), (27, "NVML_FI_DEV_ECC_DBE_AGG_TEX"), (28, "NVML_FI_DEV_ECC_DBE_AGG_CBU"), (29, "NVML_FI_DEV_RETIRED_SBE"), (30, "NVML_FI_DEV_RETIRED_DBE"), (31, "NVML_FI_DEV_RETIRED_PENDING"), (32, "NVML_FI_DEV_NVLINK_CRC_FLIT_ERROR_COUNT_L0"), (33, "NVML_FI_DEV_NVLINK_CRC_FLIT_ERROR_COUNT_L1"), (34, "NVML_FI_DEV_NVLINK_CRC_FLIT_ERROR_COUNT_L2"), (35, "NVML_FI_DEV_NVLINK_CRC_FLIT_ERROR_COUNT_L3"), (36, "NVML_FI_DEV_NVLINK_CRC_FLIT_ERROR_COUNT_L4"), (37, "NVML_FI_DEV_NVLINK_CRC_FLIT_ERROR_COUNT_L5"), (38, "NVML_FI_DEV_NVLINK_CRC_FLIT_ERROR_COUNT_TOTAL"), (39, "NVML_FI_DEV_NVLINK_CRC_DATA_ERROR_COUNT_L0"), (40, "NVML_FI_DEV_NVLINK_CRC_DATA_ERROR_COUNT_L1"), (41, "NVML_FI_DEV_NVLINK_CRC_DATA_ERROR_COUNT_L2"), (42, "NVML_FI_DEV_NVLINK_CRC_DATA_ERROR_COUNT_L3"), (43, "NVML_FI_DEV_NVLINK_CRC_DATA_ERROR_COUNT_L4"), (44, "NVML_FI_DEV_NVLINK_CRC_DATA_ERROR_COUNT_L5"), (45, "NVML_FI_DEV_NVLINK_CRC_DATA_ERROR_COUNT_TOTAL"), (46, "NVML_FI_DEV_NVLINK_REPLAY_ERROR_COUNT_L0"), (47, "NVML_FI_DEV_NVLINK_REPLAY_ERROR_COUNT_L1"), (48, "NVML_FI_DEV_NVLINK_REPLAY_ERROR_COUNT_L2"), (49, "NVML_FI_DEV_NVLINK_REPLAY_ERROR_COUNT_L3"), (50, "NVML_FI_DEV_NVLINK_REPLAY_ERROR_COUNT_L4"), (51, "NVML_FI_DEV_NVLINK_REPLAY_ERROR_COUNT_L5"), (52, "NVML_FI_DEV_NVLINK_REPLAY_ERROR_COUNT_TOTAL"), (53, "NVML_FI_DEV_NVLINK_RECOVERY_ERROR_COUNT_L0"), (54, "NVML_FI_DEV_NVLINK_RECOVERY_ERROR_COUNT_L1"), (55, "NVML_FI_DEV_NVLINK_RECOVERY_ERROR_COUNT_L2"), (56, "NVML_FI_DEV_NVLINK_RECOVERY_ERROR_COUNT_L3"), (57, "NVML_FI_DEV_NVLINK_RECOVERY_ERROR_COUNT_L4"), (58, "NVML_FI_DEV_NVLINK_RECOVERY_ERROR_COUNT_L5"), (59, "NVML_FI_DEV_NVLINK_RECOVERY_ERROR_COUNT_TOTAL"), (60, "NVML_FI_DEV_NVLINK_BANDWIDTH_C0_L0"), (61, "NVML_FI_DEV_NVLINK_BANDWIDTH_C0_L1"), (62, "NVML_FI_DEV_NVLINK_BANDWIDTH_C0_L2"), (63, "NVML_FI_DEV_NVLINK_BANDWIDTH_C0_L3"), (64, "NVML_FI_DEV_NVLINK_BANDWIDTH_C0_L4"), (65, "NVML_FI_DEV_NVLINK_BANDWIDTH_C0_L5"), (66, "NVML_FI_DEV_NVLINK_BANDWIDTH_C0_TOTAL"), (67, "NVML_FI_DEV_NVLINK_BANDWIDTH_C1_L0"), (68, "NVML_FI_DEV_NVLINK_BANDWIDTH_C1_L1"), (69, "NVML_FI_DEV_NVLINK_BANDWIDTH_C1_L2"), (70, "NVML_FI_DEV_NVLINK_BANDWIDTH_C1_L3"), (71, "NVML_FI_DEV_NVLINK_BANDWIDTH_C1_L4"), (72, "NVML_FI_DEV_NVLINK_BANDWIDTH_C1_L5"), (73, "NVML_FI_DEV_NVLINK_BANDWIDTH_C1_TOTAL"), (74, "NVML_FI_DEV_CLOCKS_EVENT_REASON_SW_POWER_CAP"), (74, "NVML_FI_DEV_PERF_POLICY_POWER"), (75, "NVML_FI_DEV_PERF_POLICY_THERMAL"), (76, "NVML_FI_DEV_CLOCKS_EVENT_REASON_SYNC_BOOST"), (76, "NVML_FI_DEV_PERF_POLICY_SYNC_BOOST"), (77, "NVML_FI_DEV_PERF_POLICY_BOARD_LIMIT"), (78, "NVML_FI_DEV_PERF_POLICY_LOW_UTILIZATION"), (79, "NVML_FI_DEV_PERF_POLICY_RELIABILITY"), (80, "NVML_FI_DEV_PERF_POLICY_TOTAL_APP_CLOCKS"), (81, "NVML_FI_DEV_PERF_POLICY_TOTAL_BASE_CLOCKS"), (82, "NVML_FI_DEV_MEMORY_TEMP"), (83, "NVML_FI_DEV_TOTAL_ENERGY_CONSUMPTION"), (84, "NVML_FI_DEV_NVLINK_SPEED_MBPS_L0"), (85, "NVML_FI_DEV_NVLINK_SPEED_MBPS_L1"), (86, "NVML_FI_DEV_NVLINK_SPEED_MBPS_L2"), (87, "NVML_FI_DEV_NVLINK_SPEED_MBPS_L3"), (88, "NVML_FI_DEV_NVLINK_SPEED_MBPS_L4"), (89, "NVML_FI_DEV_NVLINK_SPEED_MBPS_L5"), (90, "NVML_FI_DEV_NVLINK_SPEED_MBPS_COMMON"), (91, "NVML_FI_DEV_NVLINK_LINK_COUNT"), (92, "NVML_FI_DEV_RETIRED_PENDING_SBE"), (93, "NVML_FI_DEV_RETIRED_PENDING_DBE"), (94, "NVML_FI_DEV_PCIE_REPLAY_COUNTER"), (95, "NVML_FI_DEV_PCIE_REPLAY_ROLLOVER_COUNTER"), (96, "NVML_FI_DEV_NVLINK_CRC_FLIT_ERROR_COUNT_L6"), (97, "NVML_FI_DEV_NVLINK_CRC_FLIT_ERROR_COUNT_L7"), (98, "NVML_FI_DEV_NVLINK_CRC_FLIT_ERROR_COUNT_L8"), (99, "NVML_FI_DEV_NVLINK_CRC_FLIT_ERROR_COUNT_L9"), (100, "NVML_FI_DEV_NVLINK_CRC_FLIT_ERROR_COUNT_L10"), (101, "NVML_FI_DEV_NVLINK_CRC_FLIT_ERROR_COUNT_L11"), (102, "NVML_FI_DEV_NVLINK_CRC_DATA_ERROR_COUNT_L6"), (103, "NVML_FI_DEV_NVLINK_CRC_DATA_ERROR_COUNT_L7"), (104, "NVML_FI_DEV_NVLINK_CRC_DATA_ERROR_COUNT_L8"), (105, "NVML_FI_DEV_NVLINK_CRC_DATA_ERROR_COUNT_L9"), (106, "NVML_FI_DEV_NVLINK_CRC_DATA_ERROR_COUNT_L10"), (107, "NVML_FI_DEV_NVLINK_CRC_DATA_ERROR_COUNT_L11"), (108, "NVML_FI_DEV_NVLINK_REPLAY_ERROR_COUNT_L6"), (109, "NVML_FI_DEV_NVLINK_REPLAY_ERROR_COUNT_L7"), (110, "NVML_FI_DEV_NVLINK_REPLAY_ERROR_COUNT_L8"), (111, "NVML_FI_DEV_NVLINK_REPLAY_ERROR_COUNT_L9"), (112, "NVML_FI_DEV_NVLINK_REPLAY_ERROR_COUNT_L10"), (113, "NVML_FI_DEV_NVLINK_REPLAY_ERROR_COUNT_L11"), (114, "NVML_FI_DEV_NVLINK_RECOVERY_ERROR_COUNT_L6"), (115, "NVML_FI_DEV_NVLINK_RECOVERY_ERROR_COUNT_L7"), (116, "NVML_FI_DEV_NVLINK_RECOVERY_ERROR_COUNT_L8"), (117, "NVML_FI_DEV_NVLINK_RECOVERY_ERROR_COUNT_L9"), (118, "NVML_FI_DEV_NVLINK_RECOVERY_ERROR_COUNT_L10"), (119, "NVML_FI_DEV_NVLINK_RECOVERY_ERROR_COUNT_L11"), (120, "NVML_FI_DEV_NVLINK_BANDWIDTH_C0_L6"), (121, "NVML_FI_DEV_NVLINK_BANDWIDTH_C0_L7"), (122, "NVML_FI_DEV_NVLINK_BANDWIDTH_C0_L8"), (123, "NVML_FI_DEV_NVLINK_BANDWIDTH_C0_L9"), (124, "NVML_FI_DEV_NVLINK_BANDWIDTH_C0_L10"), (125, "NVML_FI_DEV_NVLINK_BANDWIDTH_C0_L11"), (126, "NVML_FI_DEV_NVLINK_BANDWIDTH_C1_L6"), (127, "NVML_FI_DEV_NVLINK_BANDWIDTH_C1_L7"), (128, "NVML_FI_DEV_NVLINK_BANDWIDTH_C1_L8"), (129, "NVML_FI_DEV_NVLINK_BANDWIDTH_C1_L9"), (130, "NVML_FI_DEV_NVLINK_BANDWIDTH_C1_L10"), (131, "NVML_FI_DEV_NVLINK_BANDWIDTH_C1_L11"), (132, "NVML_FI_DEV_NVLINK_SPEED_MBPS_L6"), (133, "NVML_FI_DEV_NVLINK_SPEED_MBPS_L7"), (134, "NVML_FI_DEV_NVLINK_SPEED_MBPS_L8"), (135, "NVML_FI_DEV_NVLINK_SPEED_MBPS_L9"), (136, "NVML_FI_DEV_NVLINK_SPEED_MBPS_L10"), (137, "NVML_FI_DEV_NVLINK_SPEED_MBPS_L11"), (138, "NVML_FI_DEV_NVLINK_THROUGHPUT_DATA_TX"), (139, "NVML_FI_DEV_NVLINK_THROUGHPUT_DATA_RX"), (140, "NVML_FI_DEV_NVLINK_THROUGHPUT_RAW_TX"), (141, "NVML_FI_DEV_NVLINK_THROUGHPUT_RAW_RX"), (142, "NVML_FI_DEV_REMAPPED_COR"), (143, "NVML_FI_DEV_REMAPPED_UNC"), (144, "NVML_FI_DEV_REMAPPED_PENDING"), (145, "NVML_FI_DEV_REMAPPED_FAILURE"), (146, "NVML_FI_DEV_NVLINK_REMOTE_NVLINK_ID"), (147, "NVML_FI_DEV_NVSWITCH_CONNECTED_LINK_COUNT"), (148, "NVML_FI_DEV_NVLINK_ECC_DATA_ERROR_COUNT_L0"), (149, "NVML_FI_DEV_NVLINK_ECC_DATA_ERROR_COUNT_L1"), (150, "NVML_FI_DEV_NVLINK_ECC_DATA_ERROR_COUNT_L2"), (151, "NVML_FI_DEV_NVLINK_ECC_DATA_ERROR_COUNT_L3"), (152, "NVML_FI_DEV_NVLINK_ECC_DATA_ERROR_COUNT_L4"), (153, "NVML_FI_DEV_NVLINK_ECC_DATA_ERROR_COUNT_L5"), (154, "NVML_FI_DEV_NVLINK_ECC_DATA_ERROR_COUNT_L6"), (155, "NVML_FI_DEV_NVLINK_ECC_DATA_ERROR_COUNT_L7"), (156, "NVML_FI_DEV_NVLINK_ECC_DATA_ERROR_COUNT_L8"), (157, "NVML_FI_DEV_NVLINK_ECC_DATA_ERROR_COUNT_L9"), (158, "NVML_FI_DEV_NVLINK_ECC_DATA_ERROR_COUNT_L10"), (159, "NVML_FI_DEV_NVLINK_ECC_DATA_ERROR_COUNT_L11"), (160, "NVML_FI_DEV_NVLINK_ECC_DATA_ERROR_COUNT_TOTAL"), (161, "NVML_FI_DEV_NVLINK_ERROR_DL_REPLAY"), (162, "NVML_FI_DEV_NVLINK_ERROR_DL_RECOVERY"), (163, "NVML_FI_DEV_NVLINK_ERROR_DL_CRC"), (164, "NVML_FI_DEV_NVLINK_GET_SPEED"), (165, "NVML_FI_DEV_NVLINK_GET_STATE"), (166, "NVML_FI_DEV_NVLINK_GET_VERSION"), (167, "NVML_FI_DEV_NVLINK_GET_POWER_STATE"), (168, "NVML_FI_DEV_NVLINK_GET_POWER_THRESHOLD"), (169, "NVML_FI_DEV_PCIE_L0_TO_RECOVERY_COUNTER"), (170, "NVML_FI_DEV_C2C_LINK_COUNT"), (171, "NVML_FI_DEV_C2C_LINK_GET_STATUS"), (172, "NVML_FI_DEV_C2C_LINK_GET_MAX_BW"), (173, "NVML_FI_DEV_PCIE_COUNT_CORRECTABLE_ERRORS"), (174, "NVML_FI_DEV_PCIE_COUNT_NAKS_RECEIVED"), (175, "NVML_FI_DEV_PCIE_COUNT_RECEIVER_ERROR"), (176, "NVML_FI_DEV_PCIE_COUNT_BAD_TLP"), (177, "NVML_FI_DEV_PCIE_COUNT_NAKS_SENT"), (178, "NVML_FI_DEV_PCIE_COUNT_BAD_DLLP"), (179, "NVML_FI_DEV_PCIE_COUNT_NON_FATAL_ERROR"), (180, "NVML_FI_DEV_PCIE_COUNT_FATAL_ERROR"), (181, "NVML_FI_DEV_PCIE_COUNT_UNSUPPORTED_REQ"), (182, "NVML_FI_DEV_PCIE_COUNT_LCRC_ERROR"), (183, "NVML_FI_DEV_PCIE_COUNT_LANE_ERROR"), (184, "NVML_FI_DEV_IS_RESETLESS_MIG_SUPPORTED"), (185, "NVML_FI_DEV_POWER_AVERAGE"), (186, "NVML_FI_DEV_POWER_INSTANT"), (187, "NVML_FI_DEV_POWER_MIN_LIMIT"), (188, "NVML_FI_DEV_POWER_MAX_LIMIT"), (189, "NVML_FI_DEV_POWER_DEFAULT_LIMIT"), (190, "NVML_FI_DEV_POWER_CURRENT_LIMIT"), (191, "NVML_FI_DEV_ENERGY"), (192, "NVML_FI_DEV_POWER_REQUESTED_LIMIT"), (193, "NVML_FI_DEV_TEMPERATURE_SHUTDOWN_TLIMIT"), (194, "NVML_FI_DEV_TEMPERATURE_SLOWDOWN_TLIMIT"), (195, "NVML_FI_DEV_TEMPERATURE_MEM_MAX_TLIMIT"), (196, "NVML_FI_DEV_TEMPERATURE_GPU_MAX_TLIMIT"), (197, "NVML_FI_DEV_PCIE_COUNT_TX_BYTES"), (198, "NVML_FI_DEV_PCIE_COUNT_RX_BYTES"), (199, "NVML_FI_DEV_IS_MIG_MODE_INDEPENDENT_MIG_QUERY_CAPABLE"), (200, "NVML_FI_DEV_NVLINK_GET_POWER_THRESHOLD_MAX"), (201, "NVML_FI_DEV_NVLINK_COUNT_XMIT_PACKETS"), (202, "NVML_FI_DEV_NVLINK_COUNT_XMIT_BYTES"), (203, "NVML_FI_DEV_NVLINK_COUNT_RCV_PACKETS"), (204, "NVML_FI_DEV_NVLINK_COUNT_RCV_BYTES"), (205, "NVML_FI_DEV_NVLINK_COUNT_VL15_DROPPED"), (206, "NVML_FI_DEV_NVLINK_COUNT_MALFORMED_PACKET_ERRORS"), (207, "NVML_FI_DEV_NVLINK_COUNT_BUFFER_OVERRUN_ERRORS"), (208, "NVML_FI_DEV_NVLINK_COUNT_RCV_ERRORS"), (209, "NVML_FI_DEV_NVLINK_COUNT_RCV_REMOTE_ERRORS"), (210, "NVML_FI_DEV_NVLINK_COUNT_RCV_GENERAL_ERRORS"), (211, "NVML_FI_DEV_NVLINK_COUNT_LOCAL_LINK_INTEGRITY_ERRORS"), (212, "NVML_FI_DEV_NVLINK_COUNT_XMIT_DISCARDS"), (213, "NVML_FI_DEV_NVLINK_COUNT_LINK_RECOVERY_SUCCESSFUL_EVENTS"), (214, "NVML_FI_DEV_NVLINK_COUNT_LINK_RECOVERY_FAILED_EVENTS"), (215, "NVML_FI_DEV_NVLINK_COUNT_LINK_RECOVERY_EVENTS"), (216, "NVML_FI_DEV_NVLINK_COUNT_RAW_BER_LANE0"), (217, "NVML_FI_DEV_NVLINK_COUNT_RAW_BER_LANE1"), (218, "NVML_FI_DEV_NVLINK_COUNT_RAW_BER"), (219, "NVML_FI_DEV_NVLINK_COUNT_EFFECTIVE_ERRORS"), (220, "NVML_FI_DEV_NVLINK_COUNT_EFFECTIVE_BER"), (221, "NVML_FI_DEV_NVLINK_COUNT_SYMBOL_ERRORS"), (222, "NVML_FI_DEV_NVLINK_COUNT_SYMBOL_BER"), (223, "NVML_FI_DEV_NVLINK_GET_POWER_THRESHOLD_MIN"), (224, "NVML_FI_DEV_NVLINK_GET_POWER_THRESHOLD_UNITS"), (225, "NVML_FI_DEV_NVLINK_GET_POWER_THRESHOLD_SUPPORTED"), (226, "NVML_FI_DEV_RESET_STATUS"), (227, "NVML_FI_DEV_DRAIN_AND_RESET_STATUS"), (228, "NVML_FI_DEV_PCIE_OUTBOUND_ATOMICS_MASK"), (229, "NVML_FI_DEV_PCIE_INBOUND_ATOMICS_MASK"), (230, "NVML_FI_DEV_GET_GPU_RECOVERY_ACTION"), (231, "NVML_FI_DEV_C2C_LINK_ERROR_INTR"), (232, "NVML_FI_DEV_C2C_LINK_ERROR_REPLAY"), (233, "NVML_FI_DEV_C2C_LINK_ERROR_REPLAY_B2B"), (234, "NVML_FI_DEV_C2C_LINK_POWER_STATE"), (235, "NVML_FI_DEV_NVLINK_COUNT_FEC_HISTORY_0"), (236, "NVML_FI_DEV_NVLINK_COUNT_FEC_HISTORY_1"), (237, "NVML_FI_DEV_NVLINK_COUNT_FEC_HISTORY_2"), (238, "NVML_FI_DEV_NVLINK_COUNT_FEC_HISTORY_3"), (239, "NVML_FI_DEV_NVLINK_COUNT_FEC_HISTORY_4"), (240, "NVML_FI_DEV_NVLINK_COUNT_FEC_HISTORY_5"), (241, "NVML_FI_DEV_NVLINK_COUNT_FEC_HISTORY_6"), (242, "NVML_FI_DEV_NVLINK_COUNT_FEC_HISTORY_7"), (243, "NVML_FI_DEV_NVLINK_COUNT_FEC_HISTORY_8"), (244, "NVML_FI_DEV_NVLINK_COUNT_FEC_HISTORY_9"), (245, "NVML_FI_DEV_NVLINK_COUNT_FEC_HISTORY_10"), (246, "NVML_FI_DEV_NVLINK_COUNT_FEC_HISTORY_11"), (247, "NVML_FI_DEV_NVLINK_COUNT_FEC_HISTORY_12"), (248, "NVML_FI_DEV_NVLINK_COUNT_FEC_HISTORY_13"), (249, "NVML_FI_DEV_NVLINK_COUNT_FEC_HISTORY_14"), (250, "NVML_FI_DEV_NVLINK_COUNT_FEC_HISTORY_15"), (251, "NVML_FI_PWR_SMOOTHING_ENABLED"), (252, "NVML_FI_PWR_SMOOTHING_PRIV_LVL"), (253, "NVML_FI_PWR_SMOOTHING_IMM_RAMP_DOWN_ENABLED"), (254, "NVML_FI_PWR_SMOOTHING_APPLIED_TMP_CEIL"), (255, "NVML_FI_PWR_SMOOTHING_APPLIED_TMP_FLOOR"), (256, "NVML_FI_PWR_SMOOTHING_MAX_PERCENT_TMP_FLOOR_SETTING"), (257, "NVML_FI_PWR_SMOOTHING_MIN_PERCENT_TMP_FLOOR_SETTING"), (258, "NVML_FI_PWR_SMOOTHING_HW_CIRCUITRY_PERCENT_LIFETIME_REMAINING"), (259, "NVML_FI_PWR_SMOOTHING_MAX_NUM_PRESET_PROFILES"), (260, "NVML_FI_PWR_SMOOTHING_PROFILE_PERCENT_TMP_FLOOR"), (261, "NVML_FI_PWR_SMOOTHING_PROFILE_RAMP_UP_RATE"), (262, "NVML_FI_PWR_SMOOTHING_PROFILE_RAMP_DOWN_RATE"), (263, "NVML_FI_PWR_SMOOTHING_PROFILE_RAMP_DOWN_HYST_VAL"), (264, "NVML_FI_PWR_SMOOTHING_ACTIVE_PRESET_PROFILE"), (265, "NVML_FI_PWR_SMOOTHING_ADMIN_OVERRIDE_PERCENT_TMP_FLOOR"), (266, "NVML_FI_PWR_SMOOTHING_ADMIN_OVERRIDE_RAMP_UP_RATE"), (267, "NVML_FI_PWR_SMOOTHING_ADMIN_OVERRIDE_RAMP_DOWN_RATE"), (268, "NVML_FI_PWR_SMOOTHING_ADMIN_OVERRIDE_RAMP_DOWN_HYST_VAL"), (269, "NVML_FI_DEV_CLOCKS_EVENT_REASON_SW_THERM_SLOWDOWN"), (270, "NVML_FI_DEV_CLOCKS_EVENT_REASON_HW_THERM_SLOWDOWN"), (271, "NVML_FI_DEV_CLOCKS_EVENT_REASON_HW_POWER_BRAKE_SLOWDOWN"), (272, "NVML_FI_DEV_POWER_SYNC_BALANCING_FREQ"), (273, "NVML_FI_DEV_POWER_SYNC_BALANCING_AF"), (274, "NVML_FI_DEV_EDPP_MULTIPLIER"), (275, "NVML_FI_PWR_SMOOTHING_PRIMARY_POWER_FLOOR"), (276, "NVML_FI_PWR_SMOOTHING_SECONDARY_POWER_FLOOR"), (277, "NVML_FI_PWR_SMOOTHING_MIN_PRIMARY_FLOOR_ACT_OFFSET"), (278, "NVML_FI_PWR_SMOOTHING_MIN_PRIMARY_FLOOR_ACT_POINT"), (279, "NVML_FI_PWR_SMOOTHING_WINDOW_MULTIPLIER"), (280, "NVML_FI_PWR_SMOOTHING_DELAYED_PWR_SMOOTHING_SUPPORTED"), (281, "NVML_FI_PWR_SMOOTHING_PROFILE_SECONDARY_POWER_FLOOR"), (282, "NVML_FI_PWR_SMOOTHING_PROFILE_PRIMARY_FLOOR_ACT_WIN_MULT"), (283, "NVML_FI_PWR_SMOOTHING_PROFILE_PRIMARY_FLOOR_TAR_WIN_MULT"), (284, "NVML_FI_PWR_SMOOTHING_PROFILE_PRIMARY_FLOOR_ACT_OFFSET"), (285, "NVML_FI_PWR_SMOOTHING_ADMIN_OVERRIDE_SECONDARY_POWER_FLOOR"), (286, "NVML_FI_PWR_SMOOTHING_ADMIN_OVERRIDE_PRIMARY_FLOOR_ACT_WIN_MULT"), (287, "NVML_FI_PWR_SMOOTHING_ADMIN_OVERRIDE_PRIMARY_FLOOR_TAR_WIN_MULT"), (288, "NVML_FI_PWR_SMOOTHING_ADMIN_OVERRIDE_PRIMARY_FLOOR_ACT_OFFSET"), (289, "NVML_FI_DEV_NVLINK_COUNT_RAW_ERRORS_LANE0"), (290, "NVML_FI_DEV_NVLINK_COUNT_RAW_ERRORS_LANE1"), (291, "NVML_FI_DEV_NVLINK_COUNT_RAW_BER_LANE0_V2"), (292, "NVML_FI_DEV_NVLINK_COUNT_RAW_BER_LANE1_V2"), (293, "NVML_FI_DEV_NVLINK_COUNT_RAW_BER_V2"), (294, "NVML_FI_DEV_NVLINK_PLR_XMIT_BLOCKS"), (295, "NVML_FI_DEV_NVLINK_PLR_XMIT_RETRY_BLOCKS"), (296, "NVML_FI_DEV_NVLINK_GET_DATA_RATE"), (297, "NVML_FI_DEV_MMA_STALL_PERCENT"), (298, "NVML_FI_DEV_MCLK_SWITCH_TYPE"), (299, "NVML_FI_DEV_MCLK_MIN_SWITCH_INTERVAL_MILLISECONDS"), (300, "NVML_FI_PWR_SMOOTHING_SOC_POWER_SMOOTHING_ENABLED"), (301, "NVML_FI_DEV_REMAPPED_ROWS_COR_INACTIVE"), (302, "NVML_FI_DEV_REMAPPED_ROWS_UNC_INACTIVE"), (303, "NVML_FI_DEV_ACTIVE_BANK_REMAPPINGS"), (304, "NVML_FI_DEV_INACTIVE_BANK_REMAPPINGS"), (305, "NVML_FI_DEV_BANK_REMAPPER_HISTOGRAM_MAX"), (306, "NVML_FI_DEV_BANK_REMAPPER_HISTOGRAM_NONE"), (307, "NVML_FI_DEV_PENDING_BANK_REMAPPING"), (308, "NVML_FI_DEV_GPU_TEMP"), (309, "NVML_FI_PWR_SMOOTHING_LIMITED_TIME"), (310, "NVML_FI_MAX")] },
     EnumRow { name: "nvmlEnableState_t", bytes: 4, values: &[(0, "NVML_FEATURE_DISABLED"), (1, "NVML_FEATURE_ENABLED")] },
     EnumRow { name: "nvmlRestrictedAPI_t", bytes: 4, values: &[(0, "NVML_RESTRICTED_API_SET_APPLICATION_CLOCKS"), (1, "NVML_RESTRICTED_API_SET_AUTO_BOOSTED_CLOCKS"), (2, "NVML_RESTRICTED_API_COUNT")] },
     EnumRow { name: "nvmlClockType_t", bytes: 4, values: &[(0, "NVML_CLOCK_GRAPHICS"), (1, "NVML_CLOCK_SM"), (2, "NVML_CLOCK_MEM"), (3, "NVML_CLOCK_VIDEO"), (4, "NVML_CLOCK_COUNT")] },
+    EnumRow { name: "nvmlDeviceArchitecture_t", bytes: 4, values: &[(2, "NVML_DEVICE_ARCH_KEPLER"), (3, "NVML_DEVICE_ARCH_MAXWELL"), (4, "NVML_DEVICE_ARCH_PASCAL"), (5, "NVML_DEVICE_ARCH_VOLTA"), (6, "NVML_DEVICE_ARCH_TURING"), (7, "NVML_DEVICE_ARCH_AMPERE"), (8, "NVML_DEVICE_ARCH_ADA"), (9, "NVML_DEVICE_ARCH_HOPPER"), (10, "NVML_DEVICE_ARCH_BLACKWELL"), (11, "NVML_DEVICE_ARCH_DLA"), (12, "NVML_DEVICE_ARCH_DLA2"), (13, "NVML_DEVICE_ARCH_RUBIN"), (15, "NVML_DEVICE_ARCH_NPU3"), (4294967295, "NVML_DEVICE_ARCH_UNKNOWN")] },
     EnumRow { name: "nvmlBrandType_t", bytes: 4, values: &[(0, "NVML_BRAND_UNKNOWN"), (1, "NVML_BRAND_QUADRO"), (2, "NVML_BRAND_TESLA"), (3, "NVML_BRAND_NVS"), (4, "NVML_BRAND_GRID"), (5, "NVML_BRAND_GEFORCE"), (6, "NVML_BRAND_TITAN"), (7, "NVML_BRAND_NVIDIA_VAPPS"), (8, "NVML_BRAND_NVIDIA_VPC"), (9, "NVML_BRAND_NVIDIA_VCS"), (10, "NVML_BRAND_NVIDIA_VWS"), (11, "NVML_BRAND_NVIDIA_CLOUD_GAMING"), (11, "NVML_BRAND_NVIDIA_VGAMING"), (12, "NVML_BRAND_QUADRO_RTX"), (13, "NVML_BRAND_NVIDIA_RTX"), (14, "NVML_BRAND_NVIDIA"), (15, "NVML_BRAND_GEFORCE_RTX"), (16, "NVML_BRAND_TITAN_RTX"), (17, "NVML_BRAND_NVIDIA_DLA"), (18, "NVML_BRAND_NVIDIA_VGAMEDEV"), (19, "NVML_BRAND_NVIDIA_NPU"), (20, "NVML_BRAND_COUNT")] },
     EnumRow { name: "nvmlBridgeChipType_t", bytes: 4, values: &[(0, "NVML_BRIDGE_CHIP_PLX"), (1, "NVML_BRIDGE_CHIP_BRO4")] },
+    EnumRow { name: "nvmlBusType_t", bytes: 4, values: &[(0, "NVML_BUS_TYPE_UNKNOWN"), (1, "NVML_BUS_TYPE_PCI"), (2, "NVML_BUS_TYPE_PCIE"), (3, "NVML_BUS_TYPE_FPCI"), (4, "NVML_BUS_TYPE_AGP")] },
     EnumRow { name: "nvmlClockId_t", bytes: 4, values: &[(0, "NVML_CLOCK_ID_CURRENT"), (1, "NVML_CLOCK_ID_APP_CLOCK_TARGET"), (2, "NVML_CLOCK_ID_APP_CLOCK_DEFAULT"), (3, "NVML_CLOCK_ID_CUSTOMER_BOOST_MAX"), (4, "NVML_CLOCK_ID_COUNT")] },
     EnumRow { name: "nvmlPstates_t", bytes: 4, values: &[(0, "NVML_PSTATE_0"), (1, "NVML_PSTATE_1"), (2, "NVML_PSTATE_2"), (3, "NVML_PSTATE_3"), (4, "NVML_PSTATE_4"), (5, "NVML_PSTATE_5"), (6, "NVML_PSTATE_6"), (7, "NVML_PSTATE_7"), (8, "NVML_PSTATE_8"), (9, "NVML_PSTATE_9"), (10, "NVML_PSTATE_10"), (11, "NVML_PSTATE_11"), (12, "NVML_PSTATE_12"), (13, "NVML_PSTATE_13"), (14, "NVML_PSTATE_14"), (15, "NVML_PSTATE_15"), (32, "NVML_PSTATE_UNKNOWN")] },
     EnumRow { name: "nvmlComputeMode_t", bytes: 4, values: &[(0, "NVML_COMPUTEMODE_DEFAULT"), (1, "NVML_COMPUTEMODE_EXCLUSIVE_THREAD"), (2, "NVML_COMPUTEMODE_PROHIBITED"), (3, "NVML_COMPUTEMODE_EXCLUSIVE_PROCESS"), (4, "NVML_COMPUTEMODE_COUNT")] },
     EnumRow { name: "nvmlCoolerControl_t", bytes: 4, values: &[(0, "NVML_THERMAL_COOLER_SIGNAL_NONE"), (1, "NVML_THERMAL_COOLER_SIGNAL_TOGGLE"), (2, "NVML_THERMAL_COOLER_SIGNAL_VARIABLE"), (3, "NVML_THERMAL_COOLER_SIGNAL_COUNT")] },
     EnumRow { name: "nvmlCoolerTarget_t", bytes: 4, values: &[(1, "NVML_THERMAL_COOLER_TARGET_NONE"), (2, "NVML_THERMAL_COOLER_TARGET_GPU"), (4, "NVML_THERMAL_COOLER_TARGET_MEMORY"), (8, "NVML_THERMAL_COOLER_TARGET_POWER_SUPPLY"), (14, "NVML_THERMAL_COOLER_TARGET_GPU_RELATED")] },
+    EnumRow { name: "nvmlAffinityScope_t", bytes: 4, values: &[(0, "NVML_AFFINITY_SCOPE_NODE"), (1, "NVML_AFFINITY_SCOPE_SOCKET")] },
+    EnumRow { name: "nvmlClocksEventReasons", bytes: 4, values: &[(0, "nvmlClocksEventReasonNone"), (1, "nvmlClocksEventReasonGpuIdle"), (2, "nvmlClocksEventReasonApplicationsClocksSetting"), (4, "nvmlClocksEventReasonSwPowerCap"), (8, "nvmlClocksThrottleReasonHwSlowdown"), (16, "nvmlClocksEventReasonSyncBoost"), (32, "nvmlClocksEventReasonSwThermalSlowdown"), (64, "nvmlClocksThrottleReasonHwThermalSlowdown"), (128, "nvmlClocksThrottleReasonHwPowerBrakeSlowdown"), (256, "nvmlClocksEventReasonDisplayClockSetting"), (512, "nvmlClocksEventReasonBoardLimit"), (1024, "nvmlClocksEventReasonReliability"), (2047, "nvmlClocksEventReasonAll")] },
     EnumRow { name: "nvmlMemoryErrorType_t", bytes: 4, values: &[(0, "NVML_MEMORY_ERROR_TYPE_CORRECTED"), (1, "NVML_MEMORY_ERROR_TYPE_UNCORRECTED"), (2, "NVML_MEMORY_ERROR_TYPE_COUNT")] },
     EnumRow { name: "nvmlDriverModel_t", bytes: 4, values: &[(0, "NVML_DRIVER_WDDM"), (1, "NVML_DRIVER_WDM"), (2, "NVML_DRIVER_MCDM")] },
     EnumRow { name: "nvmlEncoderType_t", bytes: 4, values: &[(0, "NVML_ENCODER_QUERY_H264"), (1, "NVML_ENCODER_QUERY_HEVC"), (2, "NVML_ENCODER_QUERY_AV1"), (255, "NVML_ENCODER_QUERY_UNKNOWN")] },
     EnumRow { name: "nvmlFBCSessionType_t", bytes: 4, values: &[(0, "NVML_FBC_SESSION_TYPE_UNKNOWN"), (1, "NVML_FBC_SESSION_TYPE_TOSYS"), (2, "NVML_FBC_SESSION_TYPE_CUDA"), (3, "NVML_FBC_SESSION_TYPE_VID"), (4, "NVML_FBC_SESSION_TYPE_HWENC")] },
+    EnumRow { name: "nvmlFanControlPolicy_t", bytes: 4, values: &[(0, "NVML_FAN_POLICY_TEMPERATURE_CONTINOUS_SW"), (1, "NVML_FAN_POLICY_MANUAL")] },
+    EnumRow { name: "nvmlFabricState", bytes: 4, values: &[(0, "NVML_GPU_FABRIC_STATE_NOT_SUPPORTED"), (1, "NVML_GPU_FABRIC_STATE_NOT_STARTED"), (2, "NVML_GPU_FABRIC_STATE_IN_PROGRESS"), (3, "NVML_GPU_FABRIC_STATE_COMPLETED")] },
+    EnumRow { name: "nvmlFabricHealthSummary", bytes: 4, values: &[(0, "NVML_GPU_FABRIC_HEALTH_SUMMARY_NOT_SUPPORTED"), (1, "NVML_GPU_FABRIC_HEALTH_SUMMARY_HEALTHY"), (2, "NVML_GPU_FABRIC_HEALTH_SUMMARY_UNHEALTHY"), (3, "NVML_GPU_FABRIC_HEALTH_SUMMARY_LIMITED_CAPACITY")] },
+    EnumRow { name: "nvmlFabricCliqueType", bytes: 4, values: &[(0, "NVML_GPU_FABRIC_CLIQUE_TYPE_UNICAST_POINTER"), (1, "NVML_GPU_FABRIC_CLIQUE_TYPE_MULTICAST_POINTER"), (2, "NVML_GPU_FABRIC_CLIQUE_TYPE_UNICAST_LOGICAL_ENDPOINT"), (3, "NVML_GPU_FABRIC_CLIQUE_TYPE_MULTICAST_LOGICAL_ENDPOINT")] },
+    EnumRow { name: "nvmlGpuInstanceProfile", bytes: 4, values: &[(0, "NVML_GPU_INSTANCE_PROFILE_1_SLICE"), (1, "NVML_GPU_INSTANCE_PROFILE_2_SLICE"), (1, "NVML_GPU_INSTANCE_PROFILE_CAPS_P2P"), (2, "NVML_GPU_INSTANCE_PROFILE_3_SLICE"), (2, "NVML_GPU_INSTANCE_PROFILE_CAPS_GFX"), (3, "NVML_GPU_INSTANCE_PROFILE_4_SLICE"), (4, "NVML_GPU_INSTANCE_PROFILE_7_SLICE"), (5, "NVML_GPU_INSTANCE_PROFILE_8_SLICE"), (6, "NVML_GPU_INSTANCE_PROFILE_6_SLICE"), (7, "NVML_GPU_INSTANCE_PROFILE_1_SLICE_REV1"), (8, "NVML_GPU_INSTANCE_PROFILE_2_SLICE_REV1"), (9, "NVML_GPU_INSTANCE_PROFILE_1_SLICE_REV2"), (10, "NVML_GPU_INSTANCE_PROFILE_1_SLICE_GFX"), (11, "NVML_GPU_INSTANCE_PROFILE_2_SLICE_GFX"), (12, "NVML_GPU_INSTANCE_PROFILE_4_SLICE_GFX"), (13, "NVML_GPU_INSTANCE_PROFILE_1_SLICE_NO_ME"), (14, "NVML_GPU_INSTANCE_PROFILE_2_SLICE_NO_ME"), (15, "NVML_GPU_INSTANCE_PROFILE_1_SLICE_ALL_ME"), (16, "NVML_GPU_INSTANCE_PROFILE_2_SLICE_ALL_ME"), (17, "NVML_GPU_INSTANCE_PROFILE_3_SLICE_GFX"), (18, "NVML_GPU_INSTANCE_PROFILE_COUNT")] },
     EnumRow { name: "nvmlGpuOperationMode_t", bytes: 4, values: &[(0, "NVML_GOM_ALL_ON"), (1, "NVML_GOM_COMPUTE"), (2, "NVML_GOM_LOW_DP")] },
     EnumRow { name: "nvmlGridLicenseFeatureCode_t", bytes: 4, values: &[(0, "NVML_GRID_LICENSE_FEATURE_CODE_UNKNOWN"), (1, "NVML_GRID_LICENSE_FEATURE_CODE_VGPU"), (2, "NVML_GRID_LICENSE_FEATURE_CODE_NVIDIA_RTX"), (2, "NVML_GRID_LICENSE_FEATURE_CODE_VWORKSTATION"), (3, "NVML_GRID_LICENSE_FEATURE_CODE_GAMING"), (4, "NVML_GRID_LICENSE_FEATURE_CODE_COMPUTE"), (5, "NVML_GRID_LICENSE_FEATURE_CODE_VGAMEDEV")] },
+    EnumRow { name: "nvmlUUIDType_t", bytes: 4, values: &[(0, "NVML_UUID_TYPE_NONE"), (1, "NVML_UUID_TYPE_ASCII"), (2, "NVML_UUID_TYPE_BINARY")] },
     EnumRow { name: "nvmlHostVgpuMode_t", bytes: 4, values: &[(0, "NVML_HOST_VGPU_MODE_NON_SRIOV"), (1, "NVML_HOST_VGPU_MODE_SRIOV")] },
     EnumRow { name: "nvmlInforomObject_t", bytes: 4, values: &[(0, "NVML_INFOROM_OEM"), (1, "NVML_INFOROM_ECC"), (2, "NVML_INFOROM_POWER"), (3, "NVML_INFOROM_DEN"), (4, "NVML_INFOROM_COUNT")] },
     EnumRow { name: "nvmlMemoryLocation_t", bytes: 4, values: &[(0, "NVML_MEMORY_LOCATION_L1_CACHE"), (1, "NVML_MEMORY_LOCATION_L2_CACHE"), (2, "NVML_MEMORY_LOCATION_DRAM"), (2, "NVML_MEMORY_LOCATION_DEVICE_MEMORY"), (3, "NVML_MEMORY_LOCATION_REGISTER_FILE"), (4, "NVML_MEMORY_LOCATION_TEXTURE_MEMORY"), (5, "NVML_MEMORY_LOCATION_TEXTURE_SHM"), (6, "NVML_MEMORY_LOCATION_CBU"), (7, "NVML_MEMORY_LOCATION_SRAM"), (8, "NVML_MEMORY_LOCATION_COUNT")] },
+    EnumRow { name: "nvmlMigMode", bytes: 4, values: &[(0, "NVML_DEVICE_MIG_DISABLE"), (1, "NVML_DEVICE_MIG_ENABLE")] },
     EnumRow { name: "nvmlNvLinkCapability_t", bytes: 4, values: &[(0, "NVML_NVLINK_CAP_P2P_SUPPORTED"), (1, "NVML_NVLINK_CAP_SYSMEM_ACCESS"), (2, "NVML_NVLINK_CAP_P2P_ATOMICS"), (3, "NVML_NVLINK_CAP_SYSMEM_ATOMICS"), (4, "NVML_NVLINK_CAP_SLI_BRIDGE"), (5, "NVML_NVLINK_CAP_VALID"), (6, "NVML_NVLINK_CAP_COUNT")] },
     EnumRow { name: "nvmlNvLinkErrorCounter_t", bytes: 4, values: &[(0, "NVML_NVLINK_ERROR_DL_REPLAY"), (1, "NVML_NVLINK_ERROR_DL_RECOVERY"), (2, "NVML_NVLINK_ERROR_DL_CRC_FLIT"), (3, "NVML_NVLINK_ERROR_DL_CRC_DATA"), (4, "NVML_NVLINK_ERROR_DL_ECC_DATA"), (5, "NVML_NVLINK_ERROR_COUNT")] },
     EnumRow { name: "nvmlIntNvLinkDeviceType_t", bytes: 4, values: &[(0, "NVML_NVLINK_DEVICE_TYPE_GPU"), (1, "NVML_NVLINK_DEVICE_TYPE_IBMNPU"), (2, "NVML_NVLINK_DEVICE_TYPE_SWITCH"), (255, "NVML_NVLINK_DEVICE_TYPE_UNKNOWN")] },
@@ -4216,8 +4499,10 @@ pub(super) static ENUMS: &[EnumRow] = &[
     EnumRow { name: "nvmlGpuP2PCapsIndex_t", bytes: 4, values: &[(0, "NVML_P2P_CAPS_INDEX_READ"), (1, "NVML_P2P_CAPS_INDEX_WRITE"), (2, "NVML_P2P_CAPS_INDEX_NVLINK"), (3, "NVML_P2P_CAPS_INDEX_ATOMICS"), (4, "NVML_P2P_CAPS_INDEX_PCI"), (4, "NVML_P2P_CAPS_INDEX_PROP"), (5, "NVML_P2P_CAPS_INDEX_UNKNOWN")] },
     EnumRow { name: "nvmlGpuP2PStatus_t", bytes: 4, values: &[(0, "NVML_P2P_STATUS_OK"), (1, "NVML_P2P_STATUS_CHIPSET_NOT_SUPPORED"), (1, "NVML_P2P_STATUS_CHIPSET_NOT_SUPPORTED"), (2, "NVML_P2P_STATUS_GPU_NOT_SUPPORTED"), (3, "NVML_P2P_STATUS_IOH_TOPOLOGY_NOT_SUPPORTED"), (4, "NVML_P2P_STATUS_DISABLED_BY_REGKEY"), (5, "NVML_P2P_STATUS_NOT_SUPPORTED"), (6, "NVML_P2P_STATUS_UNKNOWN")] },
     EnumRow { name: "nvmlPcieUtilCounter_t", bytes: 4, values: &[(0, "NVML_PCIE_UTIL_TX_BYTES"), (1, "NVML_PCIE_UTIL_RX_BYTES"), (2, "NVML_PCIE_UTIL_COUNT")] },
+    EnumRow { name: "nvmlPowerSource_t", bytes: 4, values: &[(0, "NVML_POWER_SOURCE_AC"), (1, "NVML_POWER_SOURCE_BATTERY"), (2, "NVML_POWER_SOURCE_UNDERSIZED")] },
     EnumRow { name: "nvmlPageRetirementCause_t", bytes: 4, values: &[(0, "NVML_PAGE_RETIREMENT_CAUSE_MULTIPLE_SINGLE_BIT_ECC_ERRORS"), (1, "NVML_PAGE_RETIREMENT_CAUSE_DOUBLE_BIT_ECC_ERROR"), (2, "NVML_PAGE_RETIREMENT_CAUSE_COUNT")] },
     EnumRow { name: "nvmlSamplingType_t", bytes: 4, values: &[(0, "NVML_TOTAL_POWER_SAMPLES"), (1, "NVML_GPU_UTILIZATION_SAMPLES"), (2, "NVML_MEMORY_UTILIZATION_SAMPLES"), (3, "NVML_ENC_UTILIZATION_SAMPLES"), (4, "NVML_DEC_UTILIZATION_SAMPLES"), (5, "NVML_PROCESSOR_CLK_SAMPLES"), (6, "NVML_MEMORY_CLK_SAMPLES"), (7, "NVML_MODULE_POWER_SAMPLES"), (8, "NVML_JPG_UTILIZATION_SAMPLES"), (9, "NVML_OFA_UTILIZATION_SAMPLES"), (10, "NVML_SAMPLINGTYPE_COUNT")] },
+    EnumRow { name: "nvmlEventTypes", bytes: 4, values: &[(0, "nvmlEventTypeNone"), (1, "nvmlEventTypeSingleBitEccError"), (2, "nvmlEventTypeDoubleBitEccError"), (4, "nvmlEventTypePState"), (8, "nvmlEventTypeXidCriticalError"), (16, "nvmlEventTypeClock"), (128, "nvmlEventTypePowerSourceChange"), (256, "nvmlEventMigConfigChange"), (512, "nvmlEventTypeSingleBitEccErrorStorm"), (1024, "nvmlEventTypeDramRetirementEvent"), (2048, "nvmlEventTypeDramRetirementFailure"), (4096, "nvmlEventTypeNonFatalPoisonError"), (8192, "nvmlEventTypeFatalPoisonError"), (16384, "nvmlEventTypeGpuUnavailableError"), (32768, "nvmlEventTypeGpuRecoveryAction"), (65439, "nvmlEventTypeAll")] },
     EnumRow { name: "nvmlTemperatureSensors_t", bytes: 4, values: &[(0, "NVML_TEMPERATURE_GPU"), (1, "NVML_TEMPERATURE_GPU_MAX"), (2, "NVML_TEMPERATURE_COUNT")] },
     EnumRow { name: "nvmlTemperatureThresholds_t", bytes: 4, values: &[(0, "NVML_TEMPERATURE_THRESHOLD_SHUTDOWN"), (1, "NVML_TEMPERATURE_THRESHOLD_SLOWDOWN"), (2, "NVML_TEMPERATURE_THRESHOLD_MEM_MAX"), (3, "NVML_TEMPERATURE_THRESHOLD_GPU_MAX"), (4, "NVML_TEMPERATURE_THRESHOLD_ACOUSTIC_MIN"), (5, "NVML_TEMPERATURE_THRESHOLD_ACOUSTIC_CURR"), (6, "NVML_TEMPERATURE_THRESHOLD_ACOUSTIC_MAX"), (7, "NVML_TEMPERATURE_THRESHOLD_GPS_CURR"), (8, "NVML_TEMPERATURE_THRESHOLD_COUNT")] },
     EnumRow { name: "nvmlThermalController_t", bytes: 4, values: &[(-1, "NVML_THERMAL_CONTROLLER_UNKNOWN"), (0, "NVML_THERMAL_CONTROLLER_NONE"), (1, "NVML_THERMAL_CONTROLLER_GPU_INTERNAL"), (2, "NVML_THERMAL_CONTROLLER_ADM1032"), (3, "NVML_THERMAL_CONTROLLER_ADT7461"), (4, "NVML_THERMAL_CONTROLLER_MAX6649"), (5, "NVML_THERMAL_CONTROLLER_MAX1617"), (6, "NVML_THERMAL_CONTROLLER_LM99"), (7, "NVML_THERMAL_CONTROLLER_LM89"), (8, "NVML_THERMAL_CONTROLLER_LM64"), (9, "NVML_THERMAL_CONTROLLER_G781"), (10, "NVML_THERMAL_CONTROLLER_ADT7473"), (11, "NVML_THERMAL_CONTROLLER_SBMAX6649"), (12, "NVML_THERMAL_CONTROLLER_VBIOSEVT"), (13, "NVML_THERMAL_CONTROLLER_OS"), (14, "NVML_THERMAL_CONTROLLER_NVSYSCON_CANOAS"), (15, "NVML_THERMAL_CONTROLLER_NVSYSCON_E551"), (16, "NVML_THERMAL_CONTROLLER_MAX6649R"), (17, "NVML_THERMAL_CONTROLLER_ADT7473S")] },
@@ -4228,16 +4513,20 @@ pub(super) static ENUMS: &[EnumRow] = &[
     EnumRow { name: "nvmlGpuVirtualizationMode_t", bytes: 4, values: &[(0, "NVML_GPU_VIRTUALIZATION_MODE_NONE"), (1, "NVML_GPU_VIRTUALIZATION_MODE_PASSTHROUGH"), (2, "NVML_GPU_VIRTUALIZATION_MODE_VGPU"), (3, "NVML_GPU_VIRTUALIZATION_MODE_HOST_VGPU"), (4, "NVML_GPU_VIRTUALIZATION_MODE_HOST_VSGA")] },
     EnumRow { name: "nvmlDetachGpuState_t", bytes: 4, values: &[(0, "NVML_DETACH_GPU_KEEP"), (1, "NVML_DETACH_GPU_REMOVE")] },
     EnumRow { name: "nvmlPcieLinkState_t", bytes: 4, values: &[(0, "NVML_PCIE_LINK_KEEP"), (1, "NVML_PCIE_LINK_SHUT_DOWN")] },
+    EnumRow { name: "nvmlFlags", bytes: 4, values: &[(0, "nvmlFlagDefault"), (1, "nvmlFlagForce")] },
     EnumRow { name: "nvmlPowerProfileOperation_t", bytes: 4, values: &[(0, "NVML_POWER_PROFILE_OPERATION_CLEAR"), (1, "NVML_POWER_PROFILE_OPERATION_SET"), (2, "NVML_POWER_PROFILE_OPERATION_SET_AND_OVERWRITE"), (3, "NVML_POWER_PROFILE_OPERATION_MAX")] },
     EnumRow { name: "nvmlVgpuGuestInfoState_t", bytes: 4, values: &[(0, "NVML_VGPU_INSTANCE_GUEST_INFO_STATE_UNINITIALIZED"), (1, "NVML_VGPU_INSTANCE_GUEST_INFO_STATE_INITIALIZED")] },
     EnumRow { name: "nvmlVgpuVmCompatibility_t", bytes: 4, values: &[(0, "NVML_VGPU_VM_COMPATIBILITY_NONE"), (1, "NVML_VGPU_VM_COMPATIBILITY_COLD"), (2, "NVML_VGPU_VM_COMPATIBILITY_HIBERNATE"), (4, "NVML_VGPU_VM_COMPATIBILITY_SLEEP"), (8, "NVML_VGPU_VM_COMPATIBILITY_LIVE")] },
     EnumRow { name: "nvmlVgpuPgpuCompatibilityLimitCode_t", bytes: 4, values: &[(0, "NVML_VGPU_COMPATIBILITY_LIMIT_NONE"), (1, "NVML_VGPU_COMPATIBILITY_LIMIT_HOST_DRIVER"), (2, "NVML_VGPU_COMPATIBILITY_LIMIT_GUEST_DRIVER"), (4, "NVML_VGPU_COMPATIBILITY_LIMIT_GPU"), (2147483648, "NVML_VGPU_COMPATIBILITY_LIMIT_OTHER")] },
     EnumRow { name: "nvmlVgpuDriverCapability_t", bytes: 4, values: &[(0, "NVML_VGPU_DRIVER_CAP_HETEROGENEOUS_MULTI_VGPU"), (1, "NVML_VGPU_DRIVER_CAP_WARM_UPDATE"), (2, "NVML_VGPU_DRIVER_CAP_COUNT")] },
+    EnumRow { name: "nvmlComputeInstanceProfile", bytes: 4, values: &[(0, "NVML_COMPUTE_INSTANCE_PROFILE_1_SLICE"), (1, "NVML_COMPUTE_INSTANCE_PROFILE_2_SLICE"), (1, "NVML_COMPUTE_INSTANCE_PROFILE_CAPS_GFX"), (2, "NVML_COMPUTE_INSTANCE_PROFILE_3_SLICE"), (3, "NVML_COMPUTE_INSTANCE_PROFILE_4_SLICE"), (4, "NVML_COMPUTE_INSTANCE_PROFILE_7_SLICE"), (5, "NVML_COMPUTE_INSTANCE_PROFILE_8_SLICE"), (6, "NVML_COMPUTE_INSTANCE_PROFILE_6_SLICE"), (7, "NVML_COMPUTE_INSTANCE_PROFILE_1_SLICE_REV1"), (8, "NVML_COMPUTE_INSTANCE_PROFILE_7_SLICE_NVL"), (9, "NVML_COMPUTE_INSTANCE_PROFILE_COUNT")] },
+    EnumRow { name: "nvmlInitFlags", bytes: 4, values: &[(1, "NVML_INIT_FLAG_NO_GPUS"), (2, "NVML_INIT_FLAG_NO_ATTACH"), (4, "NVML_INIT_FLAG_FORCE_INIT")] },
     EnumRow { name: "nvmlFanState_t", bytes: 4, values: &[(0, "NVML_FAN_NORMAL"), (1, "NVML_FAN_FAILED")] },
     EnumRow { name: "nvmlLedColor_t", bytes: 4, values: &[(0, "NVML_LED_COLOR_GREEN"), (1, "NVML_LED_COLOR_AMBER")] },
     EnumRow { name: "nvmlVgpuVmIdType_t", bytes: 4, values: &[(0, "NVML_VGPU_VM_ID_DOMAIN_ID"), (1, "NVML_VGPU_VM_ID_UUID")] },
     EnumRow { name: "nvmlVgpuCapability_t", bytes: 4, values: &[(0, "NVML_VGPU_CAP_NVLINK_P2P"), (1, "NVML_VGPU_CAP_GPUDIRECT"), (2, "NVML_VGPU_CAP_MULTI_VGPU_EXCLUSIVE"), (3, "NVML_VGPU_CAP_EXCLUSIVE_TYPE"), (4, "NVML_VGPU_CAP_EXCLUSIVE_SIZE"), (5, "NVML_VGPU_CAP_COUNT")] },
     EnumRow { name: "nvrtcResult", bytes: 4, values: &[(0, "NVRTC_SUCCESS"), (1, "NVRTC_ERROR_OUT_OF_MEMORY"), (2, "NVRTC_ERROR_PROGRAM_CREATION_FAILURE"), (3, "NVRTC_ERROR_INVALID_INPUT"), (4, "NVRTC_ERROR_INVALID_PROGRAM"), (5, "NVRTC_ERROR_INVALID_OPTION"), (6, "NVRTC_ERROR_COMPILATION"), (7, "NVRTC_ERROR_BUILTIN_OPERATION_FAILURE"), (8, "NVRTC_ERROR_NO_NAME_EXPRESSIONS_AFTER_COMPILATION"), (9, "NVRTC_ERROR_NO_LOWERED_NAMES_BEFORE_COMPILATION"), (10, "NVRTC_ERROR_NAME_EXPRESSION_NOT_VALID"), (11, "NVRTC_ERROR_INTERNAL_ERROR"), (12, "NVRTC_ERROR_TIME_FILE_WRITE_FAILED"), (13, "NVRTC_ERROR_NO_PCH_CREATE_ATTEMPTED"), (14, "NVRTC_ERROR_PCH_CREATE_HEAP_EXHAUSTED"), (15, "NVRTC_ERROR_PCH_CREATE"), (16, "NVRTC_ERROR_CANCELLED"), (17, "NVRTC_ERROR_TIME_TRACE_FILE_WRITE_FAILED"), (18, "NVRTC_ERROR_BUSY")] },
+    EnumRow { name: "nvrtcInstallHeaders", bytes: 4, values: &[(0, "NVRTC_INSTALL_HEADERS_SKIP_IF_EXISTS"), (1, "NVRTC_INSTALL_HEADERS_FORCE_OVERWRITE"), (2, "NVRTC_INSTALL_HEADERS_NO_WAIT")] },
 ];
 
 #[rustfmt::skip]
@@ -4292,15 +4581,15 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "CUmemLocation._1.localized", since: 13040, until: NOW, size: 2, fields: &[d("deviceId", t_u8, 0, One), d("localityDomainId", t_u8, 1, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUfabricCpyOperand.op.le", since: 13050, until: NOW, size: 16, fields: &[d("id", t_u32, 0, One), d("offset", t_u64, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUDA_BATCH_MEM_OP_NODE_PARAMS_st", since: 0, until: 12010, size: 32, fields: &[d("ctx", t_CUcontext, 0, One), d("count", t_u32, 8, One), d("paramArray", t_P_CUstreamBatchMemOpParams, 16, Many(Of(1))), d("flags", t_u32, 24, One).hex()], tag: 255, tags: 65535 },
-    StructRow { name: "CUstreamBatchMemOpParams", since: 0, until: 13000, size: 48, fields: &[d("operation", t_i32, 0, One), d("waitValue", t_CUstreamMemOpWaitValueParams_st, 0, One), d("writeValue", t_CUstreamMemOpWriteValueParams_st, 0, One), d("flushRemoteWrites", t_CUstreamMemOpFlushRemoteWritesParams_st, 0, One), d("memoryBarrier", t_CUstreamMemOpMemoryBarrierParams_st, 0, One), d("atomicReduction", t_CUstreamMemOpAtomicReductionParams_st, 0, One)], tag: 255, tags: 65535 },
-    StructRow { name: "CUstreamBatchMemOpParams", since: 13010, until: NOW, size: 48, fields: &[d("operation", t_i32, 0, One), d("waitValue", t_CUstreamMemOpWaitValueParams_st, 0, One), d("writeValue", t_CUstreamMemOpWriteValueParams_st, 0, One), d("flushRemoteWrites", t_CUstreamMemOpFlushRemoteWritesParams_st, 0, One), d("memoryBarrier", t_CUstreamMemOpMemoryBarrierParams_st, 0, One), d("atomicReduction", t_CUstreamMemOpAtomicReductionParams_st, 0, One)], tag: 255, tags: 65535 },
-    StructRow { name: "CUstreamMemOpWaitValueParams_st", since: 0, until: NOW, size: 40, fields: &[d("operation", t_i32, 0, One), d("address", t_deviceptr, 8, One), d("_1", t_CUstreamMemOpWaitValueParams_st__1, 16, One), d("flags", t_u32, 24, One).hex(), d("alias", t_deviceptr, 32, One)], tag: 255, tags: 65535 },
+    StructRow { name: "CUstreamBatchMemOpParams", since: 0, until: 13000, size: 48, fields: &[d("operation", t_CUstreamBatchMemOpType, 0, One), d("waitValue", t_CUstreamMemOpWaitValueParams_st, 0, One), d("writeValue", t_CUstreamMemOpWriteValueParams_st, 0, One), d("flushRemoteWrites", t_CUstreamMemOpFlushRemoteWritesParams_st, 0, One), d("memoryBarrier", t_CUstreamMemOpMemoryBarrierParams_st, 0, One), d("atomicReduction", t_CUstreamMemOpAtomicReductionParams_st, 0, One)], tag: 255, tags: 65535 },
+    StructRow { name: "CUstreamBatchMemOpParams", since: 13010, until: NOW, size: 48, fields: &[d("operation", t_CUstreamBatchMemOpType, 0, One), d("waitValue", t_CUstreamMemOpWaitValueParams_st, 0, One), d("writeValue", t_CUstreamMemOpWriteValueParams_st, 0, One), d("flushRemoteWrites", t_CUstreamMemOpFlushRemoteWritesParams_st, 0, One), d("memoryBarrier", t_CUstreamMemOpMemoryBarrierParams_st, 0, One), d("atomicReduction", t_CUstreamMemOpAtomicReductionParams_st, 0, One)], tag: 255, tags: 65535 },
+    StructRow { name: "CUstreamMemOpWaitValueParams_st", since: 0, until: NOW, size: 40, fields: &[d("operation", t_CUstreamBatchMemOpType, 0, One), d("address", t_deviceptr, 8, One), d("_1", t_CUstreamMemOpWaitValueParams_st__1, 16, One), d("flags", t_u32, 24, One).hex(), d("alias", t_deviceptr, 32, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUstreamMemOpWaitValueParams_st._1", since: 0, until: NOW, size: 8, fields: &[d("value", t_u32, 0, One), d("value64", t_u64, 0, One)], tag: 255, tags: 65535 },
-    StructRow { name: "CUstreamMemOpWriteValueParams_st", since: 0, until: NOW, size: 40, fields: &[d("operation", t_i32, 0, One), d("address", t_deviceptr, 8, One), d("_1", t_CUstreamMemOpWriteValueParams_st__1, 16, One), d("flags", t_u32, 24, One).hex(), d("alias", t_deviceptr, 32, One)], tag: 255, tags: 65535 },
+    StructRow { name: "CUstreamMemOpWriteValueParams_st", since: 0, until: NOW, size: 40, fields: &[d("operation", t_CUstreamBatchMemOpType, 0, One), d("address", t_deviceptr, 8, One), d("_1", t_CUstreamMemOpWriteValueParams_st__1, 16, One), d("flags", t_u32, 24, One).hex(), d("alias", t_deviceptr, 32, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUstreamMemOpWriteValueParams_st._1", since: 0, until: NOW, size: 8, fields: &[d("value", t_u32, 0, One), d("value64", t_u64, 0, One)], tag: 255, tags: 65535 },
-    StructRow { name: "CUstreamMemOpFlushRemoteWritesParams_st", since: 0, until: NOW, size: 8, fields: &[d("operation", t_i32, 0, One), d("flags", t_u32, 4, One).hex()], tag: 255, tags: 65535 },
-    StructRow { name: "CUstreamMemOpMemoryBarrierParams_st", since: 0, until: NOW, size: 8, fields: &[d("operation", t_i32, 0, One), d("flags", t_u32, 4, One).hex()], tag: 255, tags: 65535 },
-    StructRow { name: "CUstreamMemOpAtomicReductionParams_st", since: 13010, until: NOW, size: 40, fields: &[d("operation", t_i32, 0, One), d("flags", t_u32, 4, One).hex(), d("reductionOp", t_CUstreamAtomicReductionOpType, 8, One), d("dataType", t_CUstreamAtomicReductionDataType, 12, One), d("address", t_deviceptr, 16, One), d("value", t_u64, 24, One), d("alias", t_deviceptr, 32, One)], tag: 255, tags: 65535 },
+    StructRow { name: "CUstreamMemOpFlushRemoteWritesParams_st", since: 0, until: NOW, size: 8, fields: &[d("operation", t_CUstreamBatchMemOpType, 0, One), d("flags", t_u32, 4, One).hex()], tag: 255, tags: 65535 },
+    StructRow { name: "CUstreamMemOpMemoryBarrierParams_st", since: 0, until: NOW, size: 8, fields: &[d("operation", t_CUstreamBatchMemOpType, 0, One), d("flags", t_u32, 4, One).hex()], tag: 255, tags: 65535 },
+    StructRow { name: "CUstreamMemOpAtomicReductionParams_st", since: 13010, until: NOW, size: 40, fields: &[d("operation", t_CUstreamBatchMemOpType, 0, One), d("flags", t_u32, 4, One).hex(), d("reductionOp", t_CUstreamAtomicReductionOpType, 8, One), d("dataType", t_CUstreamAtomicReductionDataType, 12, One), d("address", t_deviceptr, 16, One), d("value", t_u64, 24, One), d("alias", t_deviceptr, 32, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUDA_BATCH_MEM_OP_NODE_PARAMS", since: 12020, until: NOW, size: 32, fields: &[d("ctx", t_CUcontext, 0, One), d("count", t_u32, 8, One), d("paramArray", t_P_CUstreamBatchMemOpParams, 16, Many(Of(1))), d("flags", t_u32, 24, One).hex()], tag: 255, tags: 65535 },
     StructRow { name: "CUgraphEdgeData", since: 12030, until: NOW, size: 8, fields: &[d("from_port", t_u8, 0, One), d("to_port", t_u8, 1, One), d("type", t_u8, 2, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUDA_EXT_SEM_SIGNAL_NODE_PARAMS", since: 0, until: NOW, size: 24, fields: &[d("extSemArray", t_P_CUexternalSemaphore, 0, Many(Of(2))), d("paramsArray", t_PC_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS, 8, One), d("numExtSems", t_u32, 16, One)], tag: 255, tags: 65535 },
@@ -4319,10 +4608,10 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "CUDA_KERNEL_NODE_PARAMS_v1", since: 0, until: NOW, size: 56, fields: &[d("func", t_CUfunction, 0, One), d("gridDimX", t_u32, 8, One), d("gridDimY", t_u32, 12, One), d("gridDimZ", t_u32, 16, One), d("blockDimX", t_u32, 20, One), d("blockDimY", t_u32, 24, One), d("blockDimZ", t_u32, 28, One), d("sharedMemBytes", t_u32, 32, One), d("kernelParams", t_P_P_void, 40, KernelParams(0)), d("extra", t_P_P_void, 48, Extra)], tag: 255, tags: 65535 },
     StructRow { name: "CUDA_KERNEL_NODE_PARAMS", since: 12000, until: NOW, size: 72, fields: &[d("func", t_CUfunction, 0, One), d("gridDimX", t_u32, 8, One), d("gridDimY", t_u32, 12, One), d("gridDimZ", t_u32, 16, One), d("blockDimX", t_u32, 20, One), d("blockDimY", t_u32, 24, One), d("blockDimZ", t_u32, 28, One), d("sharedMemBytes", t_u32, 32, One), d("kernelParams", t_P_P_void, 40, KernelParams(0)), d("extra", t_P_P_void, 48, Extra), d("kern", t_CUkernel, 56, One), d("ctx", t_CUcontext, 64, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUDA_MEM_ALLOC_NODE_PARAMS_st", since: 0, until: 12010, size: 120, fields: &[d("poolProps", t_CUmemPoolProps, 0, One), d("accessDescs", t_PC_CUmemAccessDesc, 88, Many(Of(2))), d("accessDescCount", t_u64, 96, One), d("bytesize", t_u64, 104, One).bytes(), d("dptr", t_deviceptr, 112, One)], tag: 255, tags: 65535 },
-    StructRow { name: "CUmemPoolProps", since: 0, until: 12010, size: 88, fields: &[d("allocType", t_CUmemAllocationType, 0, One), d("handleTypes", t_CUmemAllocationHandleType, 4, One), d("location", t_CUmemLocation, 8, One), d("win32SecurityAttributes", t_P_void, 16, Opaque)], tag: 255, tags: 65535 },
-    StructRow { name: "CUmemPoolProps", since: 12020, until: 12050, size: 88, fields: &[d("allocType", t_CUmemAllocationType, 0, One), d("handleTypes", t_CUmemAllocationHandleType, 4, One), d("location", t_CUmemLocation, 8, One), d("win32SecurityAttributes", t_P_void, 16, Opaque), d("maxSize", t_u64, 24, One).bytes()], tag: 255, tags: 65535 },
-    StructRow { name: "CUmemPoolProps", since: 12060, until: 13030, size: 88, fields: &[d("allocType", t_CUmemAllocationType, 0, One), d("handleTypes", t_CUmemAllocationHandleType, 4, One), d("location", t_CUmemLocation, 8, One), d("win32SecurityAttributes", t_P_void, 16, Opaque), d("maxSize", t_u64, 24, One).bytes(), d("usage", t_u16, 32, One)], tag: 255, tags: 65535 },
-    StructRow { name: "CUmemPoolProps", since: 13040, until: NOW, size: 88, fields: &[d("allocType", t_CUmemAllocationType, 0, One), d("handleTypes", t_CUmemAllocationHandleType, 4, One), d("location", t_CUmemLocation, 8, One), d("win32SecurityAttributes", t_P_void, 16, Opaque), d("maxSize", t_u64, 24, One).bytes(), d("usage", t_u16, 32, One), d("gpuDirectRDMACapable", t_u8, 34, One)], tag: 255, tags: 65535 },
+    StructRow { name: "CUmemPoolProps", since: 0, until: 12010, size: 88, fields: &[d("allocType", t_CUmemAllocationType, 0, One), d("handleTypes", t_CUmemAllocationHandleType_in4, 4, One), d("location", t_CUmemLocation, 8, One), d("win32SecurityAttributes", t_P_void, 16, Opaque)], tag: 255, tags: 65535 },
+    StructRow { name: "CUmemPoolProps", since: 12020, until: 12050, size: 88, fields: &[d("allocType", t_CUmemAllocationType, 0, One), d("handleTypes", t_CUmemAllocationHandleType_in4, 4, One), d("location", t_CUmemLocation, 8, One), d("win32SecurityAttributes", t_P_void, 16, Opaque), d("maxSize", t_u64, 24, One).bytes()], tag: 255, tags: 65535 },
+    StructRow { name: "CUmemPoolProps", since: 12060, until: 13030, size: 88, fields: &[d("allocType", t_CUmemAllocationType, 0, One), d("handleTypes", t_CUmemAllocationHandleType_in4, 4, One), d("location", t_CUmemLocation, 8, One), d("win32SecurityAttributes", t_P_void, 16, Opaque), d("maxSize", t_u64, 24, One).bytes(), d("usage", t_u16, 32, One)], tag: 255, tags: 65535 },
+    StructRow { name: "CUmemPoolProps", since: 13040, until: NOW, size: 88, fields: &[d("allocType", t_CUmemAllocationType, 0, One), d("handleTypes", t_CUmemAllocationHandleType_in4, 4, One), d("location", t_CUmemLocation, 8, One), d("win32SecurityAttributes", t_P_void, 16, Opaque), d("maxSize", t_u64, 24, One).bytes(), d("usage", t_u16, 32, One), d("gpuDirectRDMACapable", t_u8, 34, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUmemAccessDesc", since: 0, until: NOW, size: 12, fields: &[d("location", t_CUmemLocation, 0, One), d("flags", t_CUmemAccess_flags_in4, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUDA_MEM_ALLOC_NODE_PARAMS", since: 12020, until: NOW, size: 120, fields: &[d("poolProps", t_CUmemPoolProps, 0, One), d("accessDescs", t_PC_CUmemAccessDesc, 88, Many(Of(2))), d("accessDescCount", t_u64, 96, One), d("bytesize", t_u64, 104, One).bytes(), d("dptr", t_deviceptr, 112, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUDA_MEMCPY3D", since: 0, until: NOW, size: 200, fields: &[d("srcXInBytes", t_u64, 0, One).bytes(), d("srcY", t_u64, 8, One), d("srcZ", t_u64, 16, One), d("srcLOD", t_u64, 24, One), d("srcMemoryType", t_CUmemorytype, 32, One), d("srcHost", t_PC_void, 40, Memory(Unknown)), d("srcDevice", t_deviceptr, 48, One), d("srcArray", t_CUarray, 56, One), d("srcPitch", t_u64, 72, One), d("srcHeight", t_u64, 80, One), d("dstXInBytes", t_u64, 88, One).bytes(), d("dstY", t_u64, 96, One), d("dstZ", t_u64, 104, One), d("dstLOD", t_u64, 112, One), d("dstMemoryType", t_CUmemorytype, 120, One), d("dstHost", t_P_void, 128, Memory(Unknown)), d("dstDevice", t_deviceptr, 136, One), d("dstArray", t_CUarray, 144, One), d("dstPitch", t_u64, 160, One), d("dstHeight", t_u64, 168, One), d("WidthInBytes", t_u64, 176, One).bytes(), d("Height", t_u64, 184, One), d("Depth", t_u64, 192, One)], tag: 255, tags: 65535 },
@@ -4394,8 +4683,8 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "CUlogicalEndpointProp._1.unicast", since: 13030, until: NOW, size: 4, fields: &[d("device", t_CUdevice, 0, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUlogicalEndpointProp._1.multicast", since: 13030, until: NOW, size: 4, fields: &[d("numDevices", t_u32, 0, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUmemDecompressParams", since: 12080, until: NOW, size: 64, fields: &[d("srcNumBytes", t_u64, 0, One).bytes(), d("dstNumBytes", t_u64, 8, One).bytes(), d("dstActBytes", t_P_u32, 16, One), d("src", t_PC_void, 24, Memory(Of(0))), d("dst", t_P_void, 32, Memory(Of(1))), d("algo", t_CUmemDecompressAlgorithm, 40, One), d("padding", t_A20_u8, 44, One)], tag: 255, tags: 65535 },
-    StructRow { name: "CUmemAllocationProp", since: 0, until: NOW, size: 32, fields: &[d("type", t_CUmemAllocationType, 0, One), d("requestedHandleTypes", t_CUmemAllocationHandleType, 4, One), d("location", t_CUmemLocation, 8, One), d("win32HandleMetaData", t_P_void, 16, Opaque), d("allocFlags", t_CUmemAllocationProp_allocFlags, 24, One)], tag: 255, tags: 65535 },
-    StructRow { name: "CUmemAllocationProp.allocFlags", since: 0, until: NOW, size: 8, fields: &[d("compressionType", t_u8, 0, One), d("gpuDirectRDMACapable", t_u8, 1, One), d("usage", t_CUmem_create_usage_in2, 2, One)], tag: 255, tags: 65535 },
+    StructRow { name: "CUmemAllocationProp", since: 0, until: NOW, size: 32, fields: &[d("type", t_CUmemAllocationType, 0, One), d("requestedHandleTypes", t_CUmemAllocationHandleType_in4, 4, One), d("location", t_CUmemLocation, 8, One), d("win32HandleMetaData", t_P_void, 16, Opaque), d("allocFlags", t_CUmemAllocationProp_allocFlags, 24, One)], tag: 255, tags: 65535 },
+    StructRow { name: "CUmemAllocationProp.allocFlags", since: 0, until: NOW, size: 8, fields: &[d("compressionType", t_CUmemAllocationCompType_in1, 0, One), d("gpuDirectRDMACapable", t_u8, 1, One), d("usage", t_CUmem_create_usage_in2, 2, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUarrayMapInfo", since: 0, until: NOW, size: 96, fields: &[d("resourceType", t_CUresourcetype, 0, One), d("resource", t_CUarrayMapInfo_resource, 8, One), d("subresourceType", t_CUarraySparseSubresourceType, 16, One), d("subresource", t_CUarrayMapInfo_subresource, 24, One), d("memOperationType", t_CUmemOperationType, 56, One), d("memHandleType", t_CUmemHandleType, 60, One), d("memHandle", t_CUarrayMapInfo_memHandle, 64, One), d("offset", t_u64, 72, One), d("deviceBitMask", t_u32, 80, One).hex(), d("flags", t_u32, 84, One).hex()], tag: 255, tags: 65535 },
     StructRow { name: "CUarrayMapInfo.resource", since: 0, until: NOW, size: 8, fields: &[d("mipmap", t_CUmipmappedArray, 0, One), d("array", t_CUarray, 0, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUarrayMapInfo.subresource", since: 0, until: NOW, size: 32, fields: &[d("sparseLevel", t_CUarrayMapInfo_subresource_sparseLevel, 0, One), d("miptail", t_CUarrayMapInfo_subresource_miptail, 0, One)], tag: 2, tags: 11 },
@@ -4434,12 +4723,12 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "cudaArrayMemoryRequirements", since: 0, until: NOW, size: 32, fields: &[d("size", t_u64, 0, One).bytes(), d("alignment", t_u64, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaArraySparseProperties", since: 0, until: NOW, size: 48, fields: &[d("tileExtent", t_cudaArraySparseProperties_tileExtent, 0, One), d("miptailFirstLevel", t_u32, 12, One), d("miptailSize", t_u64, 16, One).bytes(), d("flags", t_u32, 24, One).hex()], tag: 255, tags: 65535 },
     StructRow { name: "cudaArraySparseProperties.tileExtent", since: 0, until: NOW, size: 12, fields: &[d("width", t_u32, 0, One), d("height", t_u32, 4, One), d("depth", t_u32, 8, One)], tag: 255, tags: 65535 },
-    StructRow { name: "cudaDeviceProp", since: 0, until: 11080, size: 728, fields: &[d("name", t_A256_char, 0, One), d("uuid", t_uuid, 256, One), d("luid", t_A8_char, 272, One), d("luidDeviceNodeMask", t_u32, 280, One).hex(), d("totalGlobalMem", t_u64, 288, One), d("sharedMemPerBlock", t_u64, 296, One), d("regsPerBlock", t_i32, 304, One), d("warpSize", t_i32, 308, One), d("memPitch", t_u64, 312, One), d("maxThreadsPerBlock", t_i32, 320, One), d("maxThreadsDim", t_A3_i32, 324, One), d("maxGridSize", t_A3_i32, 336, One), d("clockRate", t_i32, 348, One), d("totalConstMem", t_u64, 352, One), d("major", t_i32, 360, One), d("minor", t_i32, 364, One), d("textureAlignment", t_u64, 368, One), d("texturePitchAlignment", t_u64, 376, One), d("deviceOverlap", t_i32, 384, One), d("multiProcessorCount", t_i32, 388, One), d("kernelExecTimeoutEnabled", t_i32, 392, One), d("integrated", t_i32, 396, One), d("canMapHostMemory", t_i32, 400, One), d("computeMode", t_i32, 404, One), d("maxTexture1D", t_i32, 408, One), d("maxTexture1DMipmap", t_i32, 412, One), d("maxTexture1DLinear", t_i32, 416, One), d("maxTexture2D", t_A2_i32, 420, One), d("maxTexture2DMipmap", t_A2_i32, 428, One), d("maxTexture2DLinear", t_A3_i32, 436, One), d("maxTexture2DGather", t_A2_i32, 448, One), d("maxTexture3D", t_A3_i32, 456, One), d("maxTexture3DAlt", t_A3_i32, 468, One), d("maxTextureCubemap", t_i32, 480, One), d("maxTexture1DLayered", t_A2_i32, 484, One), d("maxTexture2DLayered", t_A3_i32, 492, One), d("maxTextureCubemapLayered", t_A2_i32, 504, One), d("maxSurface1D", t_i32, 512, One), d("maxSurface2D", t_A2_i32, 516, One), d("maxSurface3D", t_A3_i32, 524, One), d("maxSurface1DLayered", t_A2_i32, 536, One), d("maxSurface2DLayered", t_A3_i32, 544, One), d("maxSurfaceCubemap", t_i32, 556, One), d("maxSurfaceCubemapLayered", t_A2_i32, 560, One), d("surfaceAlignment", t_u64, 568, One), d("concurrentKernels", t_i32, 576, One), d("ECCEnabled", t_i32, 580, One), d("pciBusID", t_i32, 584, One), d("pciDeviceID", t_i32, 588, One), d("pciDomainID", t_i32, 592, One), d("tccDriver", t_i32, 596, One), d("asyncEngineCount", t_i32, 600, One), d("unifiedAddressing", t_i32, 604, One), d("memoryClockRate", t_i32, 608, One), d("memoryBusWidth", t_i32, 612, One), d("l2CacheSize", t_i32, 616, One), d("persistingL2CacheMaxSize", t_i32, 620, One), d("maxThreadsPerMultiProcessor", t_i32, 624, One), d("streamPrioritiesSupported", t_i32, 628, One), d("globalL1CacheSupported", t_i32, 632, One), d("localL1CacheSupported", t_i32, 636, One), d("sharedMemPerMultiprocessor", t_u64, 640, One), d("regsPerMultiprocessor", t_i32, 648, One), d("managedMemory", t_i32, 652, One), d("isMultiGpuBoard", t_i32, 656, One), d("multiGpuBoardGroupID", t_i32, 660, One), d("hostNativeAtomicSupported", t_i32, 664, One), d("singleToDoublePrecisionPerfRatio", t_i32, 668, One), d("pageableMemoryAccess", t_i32, 672, One), d("concurrentManagedAccess", t_i32, 676, One), d("computePreemptionSupported", t_i32, 680, One), d("canUseHostPointerForRegisteredMem", t_i32, 684, One), d("cooperativeLaunch", t_i32, 688, One), d("cooperativeMultiDeviceLaunch", t_i32, 692, One), d("sharedMemPerBlockOptin", t_u64, 696, One), d("pageableMemoryAccessUsesHostPageTables", t_i32, 704, One), d("directManagedMemAccessFromHost", t_i32, 708, One), d("maxBlocksPerMultiProcessor", t_i32, 712, One), d("accessPolicyMaxWindowSize", t_i32, 716, One)], tag: 255, tags: 65535 },
-    StructRow { name: "cudaDeviceProp", since: 12000, until: 12000, size: 1032, fields: &[d("name", t_A256_char, 0, One), d("uuid", t_uuid, 256, One), d("luid", t_A8_char, 272, One), d("luidDeviceNodeMask", t_u32, 280, One).hex(), d("totalGlobalMem", t_u64, 288, One), d("sharedMemPerBlock", t_u64, 296, One), d("regsPerBlock", t_i32, 304, One), d("warpSize", t_i32, 308, One), d("memPitch", t_u64, 312, One), d("maxThreadsPerBlock", t_i32, 320, One), d("maxThreadsDim", t_A3_i32, 324, One), d("maxGridSize", t_A3_i32, 336, One), d("clockRate", t_i32, 348, One), d("totalConstMem", t_u64, 352, One), d("major", t_i32, 360, One), d("minor", t_i32, 364, One), d("textureAlignment", t_u64, 368, One), d("texturePitchAlignment", t_u64, 376, One), d("deviceOverlap", t_i32, 384, One), d("multiProcessorCount", t_i32, 388, One), d("kernelExecTimeoutEnabled", t_i32, 392, One), d("integrated", t_i32, 396, One), d("canMapHostMemory", t_i32, 400, One), d("computeMode", t_i32, 404, One), d("maxTexture1D", t_i32, 408, One), d("maxTexture1DMipmap", t_i32, 412, One), d("maxTexture1DLinear", t_i32, 416, One), d("maxTexture2D", t_A2_i32, 420, One), d("maxTexture2DMipmap", t_A2_i32, 428, One), d("maxTexture2DLinear", t_A3_i32, 436, One), d("maxTexture2DGather", t_A2_i32, 448, One), d("maxTexture3D", t_A3_i32, 456, One), d("maxTexture3DAlt", t_A3_i32, 468, One), d("maxTextureCubemap", t_i32, 480, One), d("maxTexture1DLayered", t_A2_i32, 484, One), d("maxTexture2DLayered", t_A3_i32, 492, One), d("maxTextureCubemapLayered", t_A2_i32, 504, One), d("maxSurface1D", t_i32, 512, One), d("maxSurface2D", t_A2_i32, 516, One), d("maxSurface3D", t_A3_i32, 524, One), d("maxSurface1DLayered", t_A2_i32, 536, One), d("maxSurface2DLayered", t_A3_i32, 544, One), d("maxSurfaceCubemap", t_i32, 556, One), d("maxSurfaceCubemapLayered", t_A2_i32, 560, One), d("surfaceAlignment", t_u64, 568, One), d("concurrentKernels", t_i32, 576, One), d("ECCEnabled", t_i32, 580, One), d("pciBusID", t_i32, 584, One), d("pciDeviceID", t_i32, 588, One), d("pciDomainID", t_i32, 592, One), d("tccDriver", t_i32, 596, One), d("asyncEngineCount", t_i32, 600, One), d("unifiedAddressing", t_i32, 604, One), d("memoryClockRate", t_i32, 608, One), d("memoryBusWidth", t_i32, 612, One), d("l2CacheSize", t_i32, 616, One), d("persistingL2CacheMaxSize", t_i32, 620, One), d("maxThreadsPerMultiProcessor", t_i32, 624, One), d("streamPrioritiesSupported", t_i32, 628, One), d("globalL1CacheSupported", t_i32, 632, One), d("localL1CacheSupported", t_i32, 636, One), d("sharedMemPerMultiprocessor", t_u64, 640, One), d("regsPerMultiprocessor", t_i32, 648, One), d("managedMemory", t_i32, 652, One), d("isMultiGpuBoard", t_i32, 656, One), d("multiGpuBoardGroupID", t_i32, 660, One), d("hostNativeAtomicSupported", t_i32, 664, One), d("singleToDoublePrecisionPerfRatio", t_i32, 668, One), d("pageableMemoryAccess", t_i32, 672, One), d("concurrentManagedAccess", t_i32, 676, One), d("computePreemptionSupported", t_i32, 680, One), d("canUseHostPointerForRegisteredMem", t_i32, 684, One), d("cooperativeLaunch", t_i32, 688, One), d("cooperativeMultiDeviceLaunch", t_i32, 692, One), d("sharedMemPerBlockOptin", t_u64, 696, One), d("pageableMemoryAccessUsesHostPageTables", t_i32, 704, One), d("directManagedMemAccessFromHost", t_i32, 708, One), d("maxBlocksPerMultiProcessor", t_i32, 712, One), d("accessPolicyMaxWindowSize", t_i32, 716, One), d("hostRegisterSupported", t_i32, 728, One), d("sparseCudaArraySupported", t_i32, 732, One), d("hostRegisterReadOnlySupported", t_i32, 736, One), d("timelineSemaphoreInteropSupported", t_i32, 740, One), d("memoryPoolsSupported", t_i32, 744, One), d("gpuDirectRDMASupported", t_i32, 748, One), d("gpuDirectRDMAFlushWritesOptions", t_u32, 752, One), d("gpuDirectRDMAWritesOrdering", t_i32, 756, One), d("memoryPoolSupportedHandleTypes", t_u32, 760, One), d("deferredMappingCudaArraySupported", t_i32, 764, One), d("ipcEventSupported", t_i32, 768, One), d("clusterLaunch", t_i32, 772, One), d("unifiedFunctionPointers", t_i32, 776, One)], tag: 255, tags: 65535 },
-    StructRow { name: "cudaDeviceProp", since: 12010, until: 12020, size: 1032, fields: &[d("name", t_A256_char, 0, One), d("uuid", t_uuid, 256, One), d("luid", t_A8_char, 272, One), d("luidDeviceNodeMask", t_u32, 280, One).hex(), d("totalGlobalMem", t_u64, 288, One), d("sharedMemPerBlock", t_u64, 296, One), d("regsPerBlock", t_i32, 304, One), d("warpSize", t_i32, 308, One), d("memPitch", t_u64, 312, One), d("maxThreadsPerBlock", t_i32, 320, One), d("maxThreadsDim", t_A3_i32, 324, One), d("maxGridSize", t_A3_i32, 336, One), d("clockRate", t_i32, 348, One), d("totalConstMem", t_u64, 352, One), d("major", t_i32, 360, One), d("minor", t_i32, 364, One), d("textureAlignment", t_u64, 368, One), d("texturePitchAlignment", t_u64, 376, One), d("deviceOverlap", t_i32, 384, One), d("multiProcessorCount", t_i32, 388, One), d("kernelExecTimeoutEnabled", t_i32, 392, One), d("integrated", t_i32, 396, One), d("canMapHostMemory", t_i32, 400, One), d("computeMode", t_i32, 404, One), d("maxTexture1D", t_i32, 408, One), d("maxTexture1DMipmap", t_i32, 412, One), d("maxTexture1DLinear", t_i32, 416, One), d("maxTexture2D", t_A2_i32, 420, One), d("maxTexture2DMipmap", t_A2_i32, 428, One), d("maxTexture2DLinear", t_A3_i32, 436, One), d("maxTexture2DGather", t_A2_i32, 448, One), d("maxTexture3D", t_A3_i32, 456, One), d("maxTexture3DAlt", t_A3_i32, 468, One), d("maxTextureCubemap", t_i32, 480, One), d("maxTexture1DLayered", t_A2_i32, 484, One), d("maxTexture2DLayered", t_A3_i32, 492, One), d("maxTextureCubemapLayered", t_A2_i32, 504, One), d("maxSurface1D", t_i32, 512, One), d("maxSurface2D", t_A2_i32, 516, One), d("maxSurface3D", t_A3_i32, 524, One), d("maxSurface1DLayered", t_A2_i32, 536, One), d("maxSurface2DLayered", t_A3_i32, 544, One), d("maxSurfaceCubemap", t_i32, 556, One), d("maxSurfaceCubemapLayered", t_A2_i32, 560, One), d("surfaceAlignment", t_u64, 568, One), d("concurrentKernels", t_i32, 576, One), d("ECCEnabled", t_i32, 580, One), d("pciBusID", t_i32, 584, One), d("pciDeviceID", t_i32, 588, One), d("pciDomainID", t_i32, 592, One), d("tccDriver", t_i32, 596, One), d("asyncEngineCount", t_i32, 600, One), d("unifiedAddressing", t_i32, 604, One), d("memoryClockRate", t_i32, 608, One), d("memoryBusWidth", t_i32, 612, One), d("l2CacheSize", t_i32, 616, One), d("persistingL2CacheMaxSize", t_i32, 620, One), d("maxThreadsPerMultiProcessor", t_i32, 624, One), d("streamPrioritiesSupported", t_i32, 628, One), d("globalL1CacheSupported", t_i32, 632, One), d("localL1CacheSupported", t_i32, 636, One), d("sharedMemPerMultiprocessor", t_u64, 640, One), d("regsPerMultiprocessor", t_i32, 648, One), d("managedMemory", t_i32, 652, One), d("isMultiGpuBoard", t_i32, 656, One), d("multiGpuBoardGroupID", t_i32, 660, One), d("hostNativeAtomicSupported", t_i32, 664, One), d("singleToDoublePrecisionPerfRatio", t_i32, 668, One), d("pageableMemoryAccess", t_i32, 672, One), d("concurrentManagedAccess", t_i32, 676, One), d("computePreemptionSupported", t_i32, 680, One), d("canUseHostPointerForRegisteredMem", t_i32, 684, One), d("cooperativeLaunch", t_i32, 688, One), d("cooperativeMultiDeviceLaunch", t_i32, 692, One), d("sharedMemPerBlockOptin", t_u64, 696, One), d("pageableMemoryAccessUsesHostPageTables", t_i32, 704, One), d("directManagedMemAccessFromHost", t_i32, 708, One), d("maxBlocksPerMultiProcessor", t_i32, 712, One), d("accessPolicyMaxWindowSize", t_i32, 716, One), d("hostRegisterSupported", t_i32, 728, One), d("sparseCudaArraySupported", t_i32, 732, One), d("hostRegisterReadOnlySupported", t_i32, 736, One), d("timelineSemaphoreInteropSupported", t_i32, 740, One), d("memoryPoolsSupported", t_i32, 744, One), d("gpuDirectRDMASupported", t_i32, 748, One), d("gpuDirectRDMAFlushWritesOptions", t_u32, 752, One), d("gpuDirectRDMAWritesOrdering", t_i32, 756, One), d("memoryPoolSupportedHandleTypes", t_u32, 760, One), d("deferredMappingCudaArraySupported", t_i32, 764, One), d("ipcEventSupported", t_i32, 768, One), d("clusterLaunch", t_i32, 772, One), d("unifiedFunctionPointers", t_i32, 776, One)], tag: 255, tags: 65535 },
-    StructRow { name: "cudaDeviceProp", since: 12030, until: 12060, size: 1032, fields: &[d("name", t_A256_char, 0, One), d("uuid", t_uuid, 256, One), d("luid", t_A8_char, 272, One), d("luidDeviceNodeMask", t_u32, 280, One).hex(), d("totalGlobalMem", t_u64, 288, One), d("sharedMemPerBlock", t_u64, 296, One), d("regsPerBlock", t_i32, 304, One), d("warpSize", t_i32, 308, One), d("memPitch", t_u64, 312, One), d("maxThreadsPerBlock", t_i32, 320, One), d("maxThreadsDim", t_A3_i32, 324, One), d("maxGridSize", t_A3_i32, 336, One), d("clockRate", t_i32, 348, One), d("totalConstMem", t_u64, 352, One), d("major", t_i32, 360, One), d("minor", t_i32, 364, One), d("textureAlignment", t_u64, 368, One), d("texturePitchAlignment", t_u64, 376, One), d("deviceOverlap", t_i32, 384, One), d("multiProcessorCount", t_i32, 388, One), d("kernelExecTimeoutEnabled", t_i32, 392, One), d("integrated", t_i32, 396, One), d("canMapHostMemory", t_i32, 400, One), d("computeMode", t_i32, 404, One), d("maxTexture1D", t_i32, 408, One), d("maxTexture1DMipmap", t_i32, 412, One), d("maxTexture1DLinear", t_i32, 416, One), d("maxTexture2D", t_A2_i32, 420, One), d("maxTexture2DMipmap", t_A2_i32, 428, One), d("maxTexture2DLinear", t_A3_i32, 436, One), d("maxTexture2DGather", t_A2_i32, 448, One), d("maxTexture3D", t_A3_i32, 456, One), d("maxTexture3DAlt", t_A3_i32, 468, One), d("maxTextureCubemap", t_i32, 480, One), d("maxTexture1DLayered", t_A2_i32, 484, One), d("maxTexture2DLayered", t_A3_i32, 492, One), d("maxTextureCubemapLayered", t_A2_i32, 504, One), d("maxSurface1D", t_i32, 512, One), d("maxSurface2D", t_A2_i32, 516, One), d("maxSurface3D", t_A3_i32, 524, One), d("maxSurface1DLayered", t_A2_i32, 536, One), d("maxSurface2DLayered", t_A3_i32, 544, One), d("maxSurfaceCubemap", t_i32, 556, One), d("maxSurfaceCubemapLayered", t_A2_i32, 560, One), d("surfaceAlignment", t_u64, 568, One), d("concurrentKernels", t_i32, 576, One), d("ECCEnabled", t_i32, 580, One), d("pciBusID", t_i32, 584, One), d("pciDeviceID", t_i32, 588, One), d("pciDomainID", t_i32, 592, One), d("tccDriver", t_i32, 596, One), d("asyncEngineCount", t_i32, 600, One), d("unifiedAddressing", t_i32, 604, One), d("memoryClockRate", t_i32, 608, One), d("memoryBusWidth", t_i32, 612, One), d("l2CacheSize", t_i32, 616, One), d("persistingL2CacheMaxSize", t_i32, 620, One), d("maxThreadsPerMultiProcessor", t_i32, 624, One), d("streamPrioritiesSupported", t_i32, 628, One), d("globalL1CacheSupported", t_i32, 632, One), d("localL1CacheSupported", t_i32, 636, One), d("sharedMemPerMultiprocessor", t_u64, 640, One), d("regsPerMultiprocessor", t_i32, 648, One), d("managedMemory", t_i32, 652, One), d("isMultiGpuBoard", t_i32, 656, One), d("multiGpuBoardGroupID", t_i32, 660, One), d("hostNativeAtomicSupported", t_i32, 664, One), d("singleToDoublePrecisionPerfRatio", t_i32, 668, One), d("pageableMemoryAccess", t_i32, 672, One), d("concurrentManagedAccess", t_i32, 676, One), d("computePreemptionSupported", t_i32, 680, One), d("canUseHostPointerForRegisteredMem", t_i32, 684, One), d("cooperativeLaunch", t_i32, 688, One), d("cooperativeMultiDeviceLaunch", t_i32, 692, One), d("sharedMemPerBlockOptin", t_u64, 696, One), d("pageableMemoryAccessUsesHostPageTables", t_i32, 704, One), d("directManagedMemAccessFromHost", t_i32, 708, One), d("maxBlocksPerMultiProcessor", t_i32, 712, One), d("accessPolicyMaxWindowSize", t_i32, 716, One), d("hostRegisterSupported", t_i32, 728, One), d("sparseCudaArraySupported", t_i32, 732, One), d("hostRegisterReadOnlySupported", t_i32, 736, One), d("timelineSemaphoreInteropSupported", t_i32, 740, One), d("memoryPoolsSupported", t_i32, 744, One), d("gpuDirectRDMASupported", t_i32, 748, One), d("gpuDirectRDMAFlushWritesOptions", t_u32, 752, One), d("gpuDirectRDMAWritesOrdering", t_i32, 756, One), d("memoryPoolSupportedHandleTypes", t_u32, 760, One), d("deferredMappingCudaArraySupported", t_i32, 764, One), d("ipcEventSupported", t_i32, 768, One), d("clusterLaunch", t_i32, 772, One), d("unifiedFunctionPointers", t_i32, 776, One)], tag: 255, tags: 65535 },
-    StructRow { name: "cudaDeviceProp", since: 12080, until: 12090, size: 1032, fields: &[d("name", t_A256_char, 0, One), d("uuid", t_uuid, 256, One), d("luid", t_A8_char, 272, One), d("luidDeviceNodeMask", t_u32, 280, One).hex(), d("totalGlobalMem", t_u64, 288, One), d("sharedMemPerBlock", t_u64, 296, One), d("regsPerBlock", t_i32, 304, One), d("warpSize", t_i32, 308, One), d("memPitch", t_u64, 312, One), d("maxThreadsPerBlock", t_i32, 320, One), d("maxThreadsDim", t_A3_i32, 324, One), d("maxGridSize", t_A3_i32, 336, One), d("clockRate", t_i32, 348, One), d("totalConstMem", t_u64, 352, One), d("major", t_i32, 360, One), d("minor", t_i32, 364, One), d("textureAlignment", t_u64, 368, One), d("texturePitchAlignment", t_u64, 376, One), d("deviceOverlap", t_i32, 384, One), d("multiProcessorCount", t_i32, 388, One), d("kernelExecTimeoutEnabled", t_i32, 392, One), d("integrated", t_i32, 396, One), d("canMapHostMemory", t_i32, 400, One), d("computeMode", t_i32, 404, One), d("maxTexture1D", t_i32, 408, One), d("maxTexture1DMipmap", t_i32, 412, One), d("maxTexture1DLinear", t_i32, 416, One), d("maxTexture2D", t_A2_i32, 420, One), d("maxTexture2DMipmap", t_A2_i32, 428, One), d("maxTexture2DLinear", t_A3_i32, 436, One), d("maxTexture2DGather", t_A2_i32, 448, One), d("maxTexture3D", t_A3_i32, 456, One), d("maxTexture3DAlt", t_A3_i32, 468, One), d("maxTextureCubemap", t_i32, 480, One), d("maxTexture1DLayered", t_A2_i32, 484, One), d("maxTexture2DLayered", t_A3_i32, 492, One), d("maxTextureCubemapLayered", t_A2_i32, 504, One), d("maxSurface1D", t_i32, 512, One), d("maxSurface2D", t_A2_i32, 516, One), d("maxSurface3D", t_A3_i32, 524, One), d("maxSurface1DLayered", t_A2_i32, 536, One), d("maxSurface2DLayered", t_A3_i32, 544, One), d("maxSurfaceCubemap", t_i32, 556, One), d("maxSurfaceCubemapLayered", t_A2_i32, 560, One), d("surfaceAlignment", t_u64, 568, One), d("concurrentKernels", t_i32, 576, One), d("ECCEnabled", t_i32, 580, One), d("pciBusID", t_i32, 584, One), d("pciDeviceID", t_i32, 588, One), d("pciDomainID", t_i32, 592, One), d("tccDriver", t_i32, 596, One), d("asyncEngineCount", t_i32, 600, One), d("unifiedAddressing", t_i32, 604, One), d("memoryClockRate", t_i32, 608, One), d("memoryBusWidth", t_i32, 612, One), d("l2CacheSize", t_i32, 616, One), d("persistingL2CacheMaxSize", t_i32, 620, One), d("maxThreadsPerMultiProcessor", t_i32, 624, One), d("streamPrioritiesSupported", t_i32, 628, One), d("globalL1CacheSupported", t_i32, 632, One), d("localL1CacheSupported", t_i32, 636, One), d("sharedMemPerMultiprocessor", t_u64, 640, One), d("regsPerMultiprocessor", t_i32, 648, One), d("managedMemory", t_i32, 652, One), d("isMultiGpuBoard", t_i32, 656, One), d("multiGpuBoardGroupID", t_i32, 660, One), d("hostNativeAtomicSupported", t_i32, 664, One), d("singleToDoublePrecisionPerfRatio", t_i32, 668, One), d("pageableMemoryAccess", t_i32, 672, One), d("concurrentManagedAccess", t_i32, 676, One), d("computePreemptionSupported", t_i32, 680, One), d("canUseHostPointerForRegisteredMem", t_i32, 684, One), d("cooperativeLaunch", t_i32, 688, One), d("cooperativeMultiDeviceLaunch", t_i32, 692, One), d("sharedMemPerBlockOptin", t_u64, 696, One), d("pageableMemoryAccessUsesHostPageTables", t_i32, 704, One), d("directManagedMemAccessFromHost", t_i32, 708, One), d("maxBlocksPerMultiProcessor", t_i32, 712, One), d("accessPolicyMaxWindowSize", t_i32, 716, One), d("hostRegisterSupported", t_i32, 728, One), d("sparseCudaArraySupported", t_i32, 732, One), d("hostRegisterReadOnlySupported", t_i32, 736, One), d("timelineSemaphoreInteropSupported", t_i32, 740, One), d("memoryPoolsSupported", t_i32, 744, One), d("gpuDirectRDMASupported", t_i32, 748, One), d("gpuDirectRDMAFlushWritesOptions", t_u32, 752, One), d("gpuDirectRDMAWritesOrdering", t_i32, 756, One), d("memoryPoolSupportedHandleTypes", t_u32, 760, One), d("deferredMappingCudaArraySupported", t_i32, 764, One), d("ipcEventSupported", t_i32, 768, One), d("clusterLaunch", t_i32, 772, One), d("unifiedFunctionPointers", t_i32, 776, One)], tag: 255, tags: 65535 },
-    StructRow { name: "cudaDeviceProp", since: 13000, until: NOW, size: 1008, fields: &[d("name", t_A256_char, 0, One), d("uuid", t_uuid, 256, One), d("luid", t_A8_char, 272, One), d("luidDeviceNodeMask", t_u32, 280, One).hex(), d("totalGlobalMem", t_u64, 288, One), d("sharedMemPerBlock", t_u64, 296, One), d("regsPerBlock", t_i32, 304, One), d("warpSize", t_i32, 308, One), d("memPitch", t_u64, 312, One), d("maxThreadsPerBlock", t_i32, 320, One), d("maxThreadsDim", t_A3_i32, 324, One), d("maxGridSize", t_A3_i32, 336, One), d("totalConstMem", t_u64, 352, One), d("major", t_i32, 360, One), d("minor", t_i32, 364, One), d("textureAlignment", t_u64, 368, One), d("texturePitchAlignment", t_u64, 376, One), d("multiProcessorCount", t_i32, 384, One), d("integrated", t_i32, 388, One), d("canMapHostMemory", t_i32, 392, One), d("maxTexture1D", t_i32, 396, One), d("maxTexture1DMipmap", t_i32, 400, One), d("maxTexture2D", t_A2_i32, 404, One), d("maxTexture2DMipmap", t_A2_i32, 412, One), d("maxTexture2DLinear", t_A3_i32, 420, One), d("maxTexture2DGather", t_A2_i32, 432, One), d("maxTexture3D", t_A3_i32, 440, One), d("maxTexture3DAlt", t_A3_i32, 452, One), d("maxTextureCubemap", t_i32, 464, One), d("maxTexture1DLayered", t_A2_i32, 468, One), d("maxTexture2DLayered", t_A3_i32, 476, One), d("maxTextureCubemapLayered", t_A2_i32, 488, One), d("maxSurface1D", t_i32, 496, One), d("maxSurface2D", t_A2_i32, 500, One), d("maxSurface3D", t_A3_i32, 508, One), d("maxSurface1DLayered", t_A2_i32, 520, One), d("maxSurface2DLayered", t_A3_i32, 528, One), d("maxSurfaceCubemap", t_i32, 540, One), d("maxSurfaceCubemapLayered", t_A2_i32, 544, One), d("surfaceAlignment", t_u64, 552, One), d("concurrentKernels", t_i32, 560, One), d("ECCEnabled", t_i32, 564, One), d("pciBusID", t_i32, 568, One), d("pciDeviceID", t_i32, 572, One), d("pciDomainID", t_i32, 576, One), d("tccDriver", t_i32, 580, One), d("asyncEngineCount", t_i32, 584, One), d("unifiedAddressing", t_i32, 588, One), d("memoryBusWidth", t_i32, 592, One), d("l2CacheSize", t_i32, 596, One), d("persistingL2CacheMaxSize", t_i32, 600, One), d("maxThreadsPerMultiProcessor", t_i32, 604, One), d("streamPrioritiesSupported", t_i32, 608, One), d("globalL1CacheSupported", t_i32, 612, One), d("localL1CacheSupported", t_i32, 616, One), d("sharedMemPerMultiprocessor", t_u64, 624, One), d("regsPerMultiprocessor", t_i32, 632, One), d("managedMemory", t_i32, 636, One), d("isMultiGpuBoard", t_i32, 640, One), d("multiGpuBoardGroupID", t_i32, 644, One), d("hostNativeAtomicSupported", t_i32, 648, One), d("pageableMemoryAccess", t_i32, 652, One), d("concurrentManagedAccess", t_i32, 656, One), d("computePreemptionSupported", t_i32, 660, One), d("canUseHostPointerForRegisteredMem", t_i32, 664, One), d("cooperativeLaunch", t_i32, 668, One), d("sharedMemPerBlockOptin", t_u64, 672, One), d("pageableMemoryAccessUsesHostPageTables", t_i32, 680, One), d("directManagedMemAccessFromHost", t_i32, 684, One), d("maxBlocksPerMultiProcessor", t_i32, 688, One), d("accessPolicyMaxWindowSize", t_i32, 692, One), d("hostRegisterSupported", t_i32, 704, One), d("sparseCudaArraySupported", t_i32, 708, One), d("hostRegisterReadOnlySupported", t_i32, 712, One), d("timelineSemaphoreInteropSupported", t_i32, 716, One), d("memoryPoolsSupported", t_i32, 720, One), d("gpuDirectRDMASupported", t_i32, 724, One), d("gpuDirectRDMAFlushWritesOptions", t_u32, 728, One), d("gpuDirectRDMAWritesOrdering", t_i32, 732, One), d("memoryPoolSupportedHandleTypes", t_u32, 736, One), d("deferredMappingCudaArraySupported", t_i32, 740, One), d("ipcEventSupported", t_i32, 744, One), d("clusterLaunch", t_i32, 748, One), d("unifiedFunctionPointers", t_i32, 752, One), d("deviceNumaConfig", t_i32, 756, One), d("deviceNumaId", t_i32, 760, One), d("mpsEnabled", t_i32, 764, One), d("hostNumaId", t_i32, 768, One), d("gpuPciDeviceID", t_u32, 772, One), d("gpuPciSubsystemID", t_u32, 776, One), d("hostNumaMultinodeIpcSupported", t_i32, 780, One)], tag: 255, tags: 65535 },
+    StructRow { name: "cudaDeviceProp", since: 0, until: 11080, size: 728, fields: &[d("name", t_A256_char, 0, One), d("uuid", t_uuid, 256, One), d("luid", t_A8_u8, 272, One), d("luidDeviceNodeMask", t_u32, 280, One).hex(), d("totalGlobalMem", t_u64, 288, One).bytes(), d("sharedMemPerBlock", t_u64, 296, One), d("regsPerBlock", t_i32, 304, One), d("warpSize", t_i32, 308, One), d("memPitch", t_u64, 312, One), d("maxThreadsPerBlock", t_i32, 320, One), d("maxThreadsDim", t_A3_i32, 324, One), d("maxGridSize", t_A3_i32, 336, One), d("clockRate", t_i32, 348, One), d("totalConstMem", t_u64, 352, One), d("major", t_i32, 360, One), d("minor", t_i32, 364, One), d("textureAlignment", t_u64, 368, One), d("texturePitchAlignment", t_u64, 376, One), d("deviceOverlap", t_i32, 384, One), d("multiProcessorCount", t_i32, 388, One), d("kernelExecTimeoutEnabled", t_i32, 392, One), d("integrated", t_i32, 396, One), d("canMapHostMemory", t_i32, 400, One), d("computeMode", t_i32, 404, One), d("maxTexture1D", t_i32, 408, One), d("maxTexture1DMipmap", t_i32, 412, One), d("maxTexture1DLinear", t_i32, 416, One), d("maxTexture2D", t_A2_i32, 420, One), d("maxTexture2DMipmap", t_A2_i32, 428, One), d("maxTexture2DLinear", t_A3_i32, 436, One), d("maxTexture2DGather", t_A2_i32, 448, One), d("maxTexture3D", t_A3_i32, 456, One), d("maxTexture3DAlt", t_A3_i32, 468, One), d("maxTextureCubemap", t_i32, 480, One), d("maxTexture1DLayered", t_A2_i32, 484, One), d("maxTexture2DLayered", t_A3_i32, 492, One), d("maxTextureCubemapLayered", t_A2_i32, 504, One), d("maxSurface1D", t_i32, 512, One), d("maxSurface2D", t_A2_i32, 516, One), d("maxSurface3D", t_A3_i32, 524, One), d("maxSurface1DLayered", t_A2_i32, 536, One), d("maxSurface2DLayered", t_A3_i32, 544, One), d("maxSurfaceCubemap", t_i32, 556, One), d("maxSurfaceCubemapLayered", t_A2_i32, 560, One), d("surfaceAlignment", t_u64, 568, One), d("concurrentKernels", t_i32, 576, One), d("ECCEnabled", t_i32, 580, One), d("pciBusID", t_i32, 584, One), d("pciDeviceID", t_i32, 588, One), d("pciDomainID", t_i32, 592, One), d("tccDriver", t_i32, 596, One), d("asyncEngineCount", t_i32, 600, One), d("unifiedAddressing", t_i32, 604, One), d("memoryClockRate", t_i32, 608, One), d("memoryBusWidth", t_i32, 612, One), d("l2CacheSize", t_i32, 616, One), d("persistingL2CacheMaxSize", t_i32, 620, One), d("maxThreadsPerMultiProcessor", t_i32, 624, One), d("streamPrioritiesSupported", t_i32, 628, One), d("globalL1CacheSupported", t_i32, 632, One), d("localL1CacheSupported", t_i32, 636, One), d("sharedMemPerMultiprocessor", t_u64, 640, One), d("regsPerMultiprocessor", t_i32, 648, One), d("managedMemory", t_i32, 652, One), d("isMultiGpuBoard", t_i32, 656, One), d("multiGpuBoardGroupID", t_i32, 660, One), d("hostNativeAtomicSupported", t_i32, 664, One), d("singleToDoublePrecisionPerfRatio", t_i32, 668, One), d("pageableMemoryAccess", t_i32, 672, One), d("concurrentManagedAccess", t_i32, 676, One), d("computePreemptionSupported", t_i32, 680, One), d("canUseHostPointerForRegisteredMem", t_i32, 684, One), d("cooperativeLaunch", t_i32, 688, One), d("cooperativeMultiDeviceLaunch", t_i32, 692, One), d("sharedMemPerBlockOptin", t_u64, 696, One), d("pageableMemoryAccessUsesHostPageTables", t_i32, 704, One), d("directManagedMemAccessFromHost", t_i32, 708, One), d("maxBlocksPerMultiProcessor", t_i32, 712, One), d("accessPolicyMaxWindowSize", t_i32, 716, One)], tag: 255, tags: 65535 },
+    StructRow { name: "cudaDeviceProp", since: 12000, until: 12000, size: 1032, fields: &[d("name", t_A256_char, 0, One), d("uuid", t_uuid, 256, One), d("luid", t_A8_u8, 272, One), d("luidDeviceNodeMask", t_u32, 280, One).hex(), d("totalGlobalMem", t_u64, 288, One).bytes(), d("sharedMemPerBlock", t_u64, 296, One), d("regsPerBlock", t_i32, 304, One), d("warpSize", t_i32, 308, One), d("memPitch", t_u64, 312, One), d("maxThreadsPerBlock", t_i32, 320, One), d("maxThreadsDim", t_A3_i32, 324, One), d("maxGridSize", t_A3_i32, 336, One), d("clockRate", t_i32, 348, One), d("totalConstMem", t_u64, 352, One), d("major", t_i32, 360, One), d("minor", t_i32, 364, One), d("textureAlignment", t_u64, 368, One), d("texturePitchAlignment", t_u64, 376, One), d("deviceOverlap", t_i32, 384, One), d("multiProcessorCount", t_i32, 388, One), d("kernelExecTimeoutEnabled", t_i32, 392, One), d("integrated", t_i32, 396, One), d("canMapHostMemory", t_i32, 400, One), d("computeMode", t_i32, 404, One), d("maxTexture1D", t_i32, 408, One), d("maxTexture1DMipmap", t_i32, 412, One), d("maxTexture1DLinear", t_i32, 416, One), d("maxTexture2D", t_A2_i32, 420, One), d("maxTexture2DMipmap", t_A2_i32, 428, One), d("maxTexture2DLinear", t_A3_i32, 436, One), d("maxTexture2DGather", t_A2_i32, 448, One), d("maxTexture3D", t_A3_i32, 456, One), d("maxTexture3DAlt", t_A3_i32, 468, One), d("maxTextureCubemap", t_i32, 480, One), d("maxTexture1DLayered", t_A2_i32, 484, One), d("maxTexture2DLayered", t_A3_i32, 492, One), d("maxTextureCubemapLayered", t_A2_i32, 504, One), d("maxSurface1D", t_i32, 512, One), d("maxSurface2D", t_A2_i32, 516, One), d("maxSurface3D", t_A3_i32, 524, One), d("maxSurface1DLayered", t_A2_i32, 536, One), d("maxSurface2DLayered", t_A3_i32, 544, One), d("maxSurfaceCubemap", t_i32, 556, One), d("maxSurfaceCubemapLayered", t_A2_i32, 560, One), d("surfaceAlignment", t_u64, 568, One), d("concurrentKernels", t_i32, 576, One), d("ECCEnabled", t_i32, 580, One), d("pciBusID", t_i32, 584, One), d("pciDeviceID", t_i32, 588, One), d("pciDomainID", t_i32, 592, One), d("tccDriver", t_i32, 596, One), d("asyncEngineCount", t_i32, 600, One), d("unifiedAddressing", t_i32, 604, One), d("memoryClockRate", t_i32, 608, One), d("memoryBusWidth", t_i32, 612, One), d("l2CacheSize", t_i32, 616, One), d("persistingL2CacheMaxSize", t_i32, 620, One), d("maxThreadsPerMultiProcessor", t_i32, 624, One), d("streamPrioritiesSupported", t_i32, 628, One), d("globalL1CacheSupported", t_i32, 632, One), d("localL1CacheSupported", t_i32, 636, One), d("sharedMemPerMultiprocessor", t_u64, 640, One), d("regsPerMultiprocessor", t_i32, 648, One), d("managedMemory", t_i32, 652, One), d("isMultiGpuBoard", t_i32, 656, One), d("multiGpuBoardGroupID", t_i32, 660, One), d("hostNativeAtomicSupported", t_i32, 664, One), d("singleToDoublePrecisionPerfRatio", t_i32, 668, One), d("pageableMemoryAccess", t_i32, 672, One), d("concurrentManagedAccess", t_i32, 676, One), d("computePreemptionSupported", t_i32, 680, One), d("canUseHostPointerForRegisteredMem", t_i32, 684, One), d("cooperativeLaunch", t_i32, 688, One), d("cooperativeMultiDeviceLaunch", t_i32, 692, One), d("sharedMemPerBlockOptin", t_u64, 696, One), d("pageableMemoryAccessUsesHostPageTables", t_i32, 704, One), d("directManagedMemAccessFromHost", t_i32, 708, One), d("maxBlocksPerMultiProcessor", t_i32, 712, One), d("accessPolicyMaxWindowSize", t_i32, 716, One), d("hostRegisterSupported", t_i32, 728, One), d("sparseCudaArraySupported", t_i32, 732, One), d("hostRegisterReadOnlySupported", t_i32, 736, One), d("timelineSemaphoreInteropSupported", t_i32, 740, One), d("memoryPoolsSupported", t_i32, 744, One), d("gpuDirectRDMASupported", t_i32, 748, One), d("gpuDirectRDMAFlushWritesOptions", t_u32, 752, One), d("gpuDirectRDMAWritesOrdering", t_i32, 756, One), d("memoryPoolSupportedHandleTypes", t_u32, 760, One), d("deferredMappingCudaArraySupported", t_i32, 764, One), d("ipcEventSupported", t_i32, 768, One), d("clusterLaunch", t_i32, 772, One), d("unifiedFunctionPointers", t_i32, 776, One)], tag: 255, tags: 65535 },
+    StructRow { name: "cudaDeviceProp", since: 12010, until: 12020, size: 1032, fields: &[d("name", t_A256_char, 0, One), d("uuid", t_uuid, 256, One), d("luid", t_A8_u8, 272, One), d("luidDeviceNodeMask", t_u32, 280, One).hex(), d("totalGlobalMem", t_u64, 288, One).bytes(), d("sharedMemPerBlock", t_u64, 296, One), d("regsPerBlock", t_i32, 304, One), d("warpSize", t_i32, 308, One), d("memPitch", t_u64, 312, One), d("maxThreadsPerBlock", t_i32, 320, One), d("maxThreadsDim", t_A3_i32, 324, One), d("maxGridSize", t_A3_i32, 336, One), d("clockRate", t_i32, 348, One), d("totalConstMem", t_u64, 352, One), d("major", t_i32, 360, One), d("minor", t_i32, 364, One), d("textureAlignment", t_u64, 368, One), d("texturePitchAlignment", t_u64, 376, One), d("deviceOverlap", t_i32, 384, One), d("multiProcessorCount", t_i32, 388, One), d("kernelExecTimeoutEnabled", t_i32, 392, One), d("integrated", t_i32, 396, One), d("canMapHostMemory", t_i32, 400, One), d("computeMode", t_i32, 404, One), d("maxTexture1D", t_i32, 408, One), d("maxTexture1DMipmap", t_i32, 412, One), d("maxTexture1DLinear", t_i32, 416, One), d("maxTexture2D", t_A2_i32, 420, One), d("maxTexture2DMipmap", t_A2_i32, 428, One), d("maxTexture2DLinear", t_A3_i32, 436, One), d("maxTexture2DGather", t_A2_i32, 448, One), d("maxTexture3D", t_A3_i32, 456, One), d("maxTexture3DAlt", t_A3_i32, 468, One), d("maxTextureCubemap", t_i32, 480, One), d("maxTexture1DLayered", t_A2_i32, 484, One), d("maxTexture2DLayered", t_A3_i32, 492, One), d("maxTextureCubemapLayered", t_A2_i32, 504, One), d("maxSurface1D", t_i32, 512, One), d("maxSurface2D", t_A2_i32, 516, One), d("maxSurface3D", t_A3_i32, 524, One), d("maxSurface1DLayered", t_A2_i32, 536, One), d("maxSurface2DLayered", t_A3_i32, 544, One), d("maxSurfaceCubemap", t_i32, 556, One), d("maxSurfaceCubemapLayered", t_A2_i32, 560, One), d("surfaceAlignment", t_u64, 568, One), d("concurrentKernels", t_i32, 576, One), d("ECCEnabled", t_i32, 580, One), d("pciBusID", t_i32, 584, One), d("pciDeviceID", t_i32, 588, One), d("pciDomainID", t_i32, 592, One), d("tccDriver", t_i32, 596, One), d("asyncEngineCount", t_i32, 600, One), d("unifiedAddressing", t_i32, 604, One), d("memoryClockRate", t_i32, 608, One), d("memoryBusWidth", t_i32, 612, One), d("l2CacheSize", t_i32, 616, One), d("persistingL2CacheMaxSize", t_i32, 620, One), d("maxThreadsPerMultiProcessor", t_i32, 624, One), d("streamPrioritiesSupported", t_i32, 628, One), d("globalL1CacheSupported", t_i32, 632, One), d("localL1CacheSupported", t_i32, 636, One), d("sharedMemPerMultiprocessor", t_u64, 640, One), d("regsPerMultiprocessor", t_i32, 648, One), d("managedMemory", t_i32, 652, One), d("isMultiGpuBoard", t_i32, 656, One), d("multiGpuBoardGroupID", t_i32, 660, One), d("hostNativeAtomicSupported", t_i32, 664, One), d("singleToDoublePrecisionPerfRatio", t_i32, 668, One), d("pageableMemoryAccess", t_i32, 672, One), d("concurrentManagedAccess", t_i32, 676, One), d("computePreemptionSupported", t_i32, 680, One), d("canUseHostPointerForRegisteredMem", t_i32, 684, One), d("cooperativeLaunch", t_i32, 688, One), d("cooperativeMultiDeviceLaunch", t_i32, 692, One), d("sharedMemPerBlockOptin", t_u64, 696, One), d("pageableMemoryAccessUsesHostPageTables", t_i32, 704, One), d("directManagedMemAccessFromHost", t_i32, 708, One), d("maxBlocksPerMultiProcessor", t_i32, 712, One), d("accessPolicyMaxWindowSize", t_i32, 716, One), d("hostRegisterSupported", t_i32, 728, One), d("sparseCudaArraySupported", t_i32, 732, One), d("hostRegisterReadOnlySupported", t_i32, 736, One), d("timelineSemaphoreInteropSupported", t_i32, 740, One), d("memoryPoolsSupported", t_i32, 744, One), d("gpuDirectRDMASupported", t_i32, 748, One), d("gpuDirectRDMAFlushWritesOptions", t_u32, 752, One), d("gpuDirectRDMAWritesOrdering", t_i32, 756, One), d("memoryPoolSupportedHandleTypes", t_u32, 760, One), d("deferredMappingCudaArraySupported", t_i32, 764, One), d("ipcEventSupported", t_i32, 768, One), d("clusterLaunch", t_i32, 772, One), d("unifiedFunctionPointers", t_i32, 776, One)], tag: 255, tags: 65535 },
+    StructRow { name: "cudaDeviceProp", since: 12030, until: 12060, size: 1032, fields: &[d("name", t_A256_char, 0, One), d("uuid", t_uuid, 256, One), d("luid", t_A8_u8, 272, One), d("luidDeviceNodeMask", t_u32, 280, One).hex(), d("totalGlobalMem", t_u64, 288, One).bytes(), d("sharedMemPerBlock", t_u64, 296, One), d("regsPerBlock", t_i32, 304, One), d("warpSize", t_i32, 308, One), d("memPitch", t_u64, 312, One), d("maxThreadsPerBlock", t_i32, 320, One), d("maxThreadsDim", t_A3_i32, 324, One), d("maxGridSize", t_A3_i32, 336, One), d("clockRate", t_i32, 348, One), d("totalConstMem", t_u64, 352, One), d("major", t_i32, 360, One), d("minor", t_i32, 364, One), d("textureAlignment", t_u64, 368, One), d("texturePitchAlignment", t_u64, 376, One), d("deviceOverlap", t_i32, 384, One), d("multiProcessorCount", t_i32, 388, One), d("kernelExecTimeoutEnabled", t_i32, 392, One), d("integrated", t_i32, 396, One), d("canMapHostMemory", t_i32, 400, One), d("computeMode", t_i32, 404, One), d("maxTexture1D", t_i32, 408, One), d("maxTexture1DMipmap", t_i32, 412, One), d("maxTexture1DLinear", t_i32, 416, One), d("maxTexture2D", t_A2_i32, 420, One), d("maxTexture2DMipmap", t_A2_i32, 428, One), d("maxTexture2DLinear", t_A3_i32, 436, One), d("maxTexture2DGather", t_A2_i32, 448, One), d("maxTexture3D", t_A3_i32, 456, One), d("maxTexture3DAlt", t_A3_i32, 468, One), d("maxTextureCubemap", t_i32, 480, One), d("maxTexture1DLayered", t_A2_i32, 484, One), d("maxTexture2DLayered", t_A3_i32, 492, One), d("maxTextureCubemapLayered", t_A2_i32, 504, One), d("maxSurface1D", t_i32, 512, One), d("maxSurface2D", t_A2_i32, 516, One), d("maxSurface3D", t_A3_i32, 524, One), d("maxSurface1DLayered", t_A2_i32, 536, One), d("maxSurface2DLayered", t_A3_i32, 544, One), d("maxSurfaceCubemap", t_i32, 556, One), d("maxSurfaceCubemapLayered", t_A2_i32, 560, One), d("surfaceAlignment", t_u64, 568, One), d("concurrentKernels", t_i32, 576, One), d("ECCEnabled", t_i32, 580, One), d("pciBusID", t_i32, 584, One), d("pciDeviceID", t_i32, 588, One), d("pciDomainID", t_i32, 592, One), d("tccDriver", t_i32, 596, One), d("asyncEngineCount", t_i32, 600, One), d("unifiedAddressing", t_i32, 604, One), d("memoryClockRate", t_i32, 608, One), d("memoryBusWidth", t_i32, 612, One), d("l2CacheSize", t_i32, 616, One), d("persistingL2CacheMaxSize", t_i32, 620, One), d("maxThreadsPerMultiProcessor", t_i32, 624, One), d("streamPrioritiesSupported", t_i32, 628, One), d("globalL1CacheSupported", t_i32, 632, One), d("localL1CacheSupported", t_i32, 636, One), d("sharedMemPerMultiprocessor", t_u64, 640, One), d("regsPerMultiprocessor", t_i32, 648, One), d("managedMemory", t_i32, 652, One), d("isMultiGpuBoard", t_i32, 656, One), d("multiGpuBoardGroupID", t_i32, 660, One), d("hostNativeAtomicSupported", t_i32, 664, One), d("singleToDoublePrecisionPerfRatio", t_i32, 668, One), d("pageableMemoryAccess", t_i32, 672, One), d("concurrentManagedAccess", t_i32, 676, One), d("computePreemptionSupported", t_i32, 680, One), d("canUseHostPointerForRegisteredMem", t_i32, 684, One), d("cooperativeLaunch", t_i32, 688, One), d("cooperativeMultiDeviceLaunch", t_i32, 692, One), d("sharedMemPerBlockOptin", t_u64, 696, One), d("pageableMemoryAccessUsesHostPageTables", t_i32, 704, One), d("directManagedMemAccessFromHost", t_i32, 708, One), d("maxBlocksPerMultiProcessor", t_i32, 712, One), d("accessPolicyMaxWindowSize", t_i32, 716, One), d("hostRegisterSupported", t_i32, 728, One), d("sparseCudaArraySupported", t_i32, 732, One), d("hostRegisterReadOnlySupported", t_i32, 736, One), d("timelineSemaphoreInteropSupported", t_i32, 740, One), d("memoryPoolsSupported", t_i32, 744, One), d("gpuDirectRDMASupported", t_i32, 748, One), d("gpuDirectRDMAFlushWritesOptions", t_u32, 752, One), d("gpuDirectRDMAWritesOrdering", t_i32, 756, One), d("memoryPoolSupportedHandleTypes", t_u32, 760, One), d("deferredMappingCudaArraySupported", t_i32, 764, One), d("ipcEventSupported", t_i32, 768, One), d("clusterLaunch", t_i32, 772, One), d("unifiedFunctionPointers", t_i32, 776, One)], tag: 255, tags: 65535 },
+    StructRow { name: "cudaDeviceProp", since: 12080, until: 12090, size: 1032, fields: &[d("name", t_A256_char, 0, One), d("uuid", t_uuid, 256, One), d("luid", t_A8_u8, 272, One), d("luidDeviceNodeMask", t_u32, 280, One).hex(), d("totalGlobalMem", t_u64, 288, One).bytes(), d("sharedMemPerBlock", t_u64, 296, One), d("regsPerBlock", t_i32, 304, One), d("warpSize", t_i32, 308, One), d("memPitch", t_u64, 312, One), d("maxThreadsPerBlock", t_i32, 320, One), d("maxThreadsDim", t_A3_i32, 324, One), d("maxGridSize", t_A3_i32, 336, One), d("clockRate", t_i32, 348, One), d("totalConstMem", t_u64, 352, One), d("major", t_i32, 360, One), d("minor", t_i32, 364, One), d("textureAlignment", t_u64, 368, One), d("texturePitchAlignment", t_u64, 376, One), d("deviceOverlap", t_i32, 384, One), d("multiProcessorCount", t_i32, 388, One), d("kernelExecTimeoutEnabled", t_i32, 392, One), d("integrated", t_i32, 396, One), d("canMapHostMemory", t_i32, 400, One), d("computeMode", t_i32, 404, One), d("maxTexture1D", t_i32, 408, One), d("maxTexture1DMipmap", t_i32, 412, One), d("maxTexture1DLinear", t_i32, 416, One), d("maxTexture2D", t_A2_i32, 420, One), d("maxTexture2DMipmap", t_A2_i32, 428, One), d("maxTexture2DLinear", t_A3_i32, 436, One), d("maxTexture2DGather", t_A2_i32, 448, One), d("maxTexture3D", t_A3_i32, 456, One), d("maxTexture3DAlt", t_A3_i32, 468, One), d("maxTextureCubemap", t_i32, 480, One), d("maxTexture1DLayered", t_A2_i32, 484, One), d("maxTexture2DLayered", t_A3_i32, 492, One), d("maxTextureCubemapLayered", t_A2_i32, 504, One), d("maxSurface1D", t_i32, 512, One), d("maxSurface2D", t_A2_i32, 516, One), d("maxSurface3D", t_A3_i32, 524, One), d("maxSurface1DLayered", t_A2_i32, 536, One), d("maxSurface2DLayered", t_A3_i32, 544, One), d("maxSurfaceCubemap", t_i32, 556, One), d("maxSurfaceCubemapLayered", t_A2_i32, 560, One), d("surfaceAlignment", t_u64, 568, One), d("concurrentKernels", t_i32, 576, One), d("ECCEnabled", t_i32, 580, One), d("pciBusID", t_i32, 584, One), d("pciDeviceID", t_i32, 588, One), d("pciDomainID", t_i32, 592, One), d("tccDriver", t_i32, 596, One), d("asyncEngineCount", t_i32, 600, One), d("unifiedAddressing", t_i32, 604, One), d("memoryClockRate", t_i32, 608, One), d("memoryBusWidth", t_i32, 612, One), d("l2CacheSize", t_i32, 616, One), d("persistingL2CacheMaxSize", t_i32, 620, One), d("maxThreadsPerMultiProcessor", t_i32, 624, One), d("streamPrioritiesSupported", t_i32, 628, One), d("globalL1CacheSupported", t_i32, 632, One), d("localL1CacheSupported", t_i32, 636, One), d("sharedMemPerMultiprocessor", t_u64, 640, One), d("regsPerMultiprocessor", t_i32, 648, One), d("managedMemory", t_i32, 652, One), d("isMultiGpuBoard", t_i32, 656, One), d("multiGpuBoardGroupID", t_i32, 660, One), d("hostNativeAtomicSupported", t_i32, 664, One), d("singleToDoublePrecisionPerfRatio", t_i32, 668, One), d("pageableMemoryAccess", t_i32, 672, One), d("concurrentManagedAccess", t_i32, 676, One), d("computePreemptionSupported", t_i32, 680, One), d("canUseHostPointerForRegisteredMem", t_i32, 684, One), d("cooperativeLaunch", t_i32, 688, One), d("cooperativeMultiDeviceLaunch", t_i32, 692, One), d("sharedMemPerBlockOptin", t_u64, 696, One), d("pageableMemoryAccessUsesHostPageTables", t_i32, 704, One), d("directManagedMemAccessFromHost", t_i32, 708, One), d("maxBlocksPerMultiProcessor", t_i32, 712, One), d("accessPolicyMaxWindowSize", t_i32, 716, One), d("hostRegisterSupported", t_i32, 728, One), d("sparseCudaArraySupported", t_i32, 732, One), d("hostRegisterReadOnlySupported", t_i32, 736, One), d("timelineSemaphoreInteropSupported", t_i32, 740, One), d("memoryPoolsSupported", t_i32, 744, One), d("gpuDirectRDMASupported", t_i32, 748, One), d("gpuDirectRDMAFlushWritesOptions", t_u32, 752, One), d("gpuDirectRDMAWritesOrdering", t_i32, 756, One), d("memoryPoolSupportedHandleTypes", t_u32, 760, One), d("deferredMappingCudaArraySupported", t_i32, 764, One), d("ipcEventSupported", t_i32, 768, One), d("clusterLaunch", t_i32, 772, One), d("unifiedFunctionPointers", t_i32, 776, One)], tag: 255, tags: 65535 },
+    StructRow { name: "cudaDeviceProp", since: 13000, until: NOW, size: 1008, fields: &[d("name", t_A256_char, 0, One), d("uuid", t_uuid, 256, One), d("luid", t_A8_u8, 272, One), d("luidDeviceNodeMask", t_u32, 280, One).hex(), d("totalGlobalMem", t_u64, 288, One).bytes(), d("sharedMemPerBlock", t_u64, 296, One), d("regsPerBlock", t_i32, 304, One), d("warpSize", t_i32, 308, One), d("memPitch", t_u64, 312, One), d("maxThreadsPerBlock", t_i32, 320, One), d("maxThreadsDim", t_A3_i32, 324, One), d("maxGridSize", t_A3_i32, 336, One), d("totalConstMem", t_u64, 352, One), d("major", t_i32, 360, One), d("minor", t_i32, 364, One), d("textureAlignment", t_u64, 368, One), d("texturePitchAlignment", t_u64, 376, One), d("multiProcessorCount", t_i32, 384, One), d("integrated", t_i32, 388, One), d("canMapHostMemory", t_i32, 392, One), d("maxTexture1D", t_i32, 396, One), d("maxTexture1DMipmap", t_i32, 400, One), d("maxTexture2D", t_A2_i32, 404, One), d("maxTexture2DMipmap", t_A2_i32, 412, One), d("maxTexture2DLinear", t_A3_i32, 420, One), d("maxTexture2DGather", t_A2_i32, 432, One), d("maxTexture3D", t_A3_i32, 440, One), d("maxTexture3DAlt", t_A3_i32, 452, One), d("maxTextureCubemap", t_i32, 464, One), d("maxTexture1DLayered", t_A2_i32, 468, One), d("maxTexture2DLayered", t_A3_i32, 476, One), d("maxTextureCubemapLayered", t_A2_i32, 488, One), d("maxSurface1D", t_i32, 496, One), d("maxSurface2D", t_A2_i32, 500, One), d("maxSurface3D", t_A3_i32, 508, One), d("maxSurface1DLayered", t_A2_i32, 520, One), d("maxSurface2DLayered", t_A3_i32, 528, One), d("maxSurfaceCubemap", t_i32, 540, One), d("maxSurfaceCubemapLayered", t_A2_i32, 544, One), d("surfaceAlignment", t_u64, 552, One), d("concurrentKernels", t_i32, 560, One), d("ECCEnabled", t_i32, 564, One), d("pciBusID", t_i32, 568, One), d("pciDeviceID", t_i32, 572, One), d("pciDomainID", t_i32, 576, One), d("tccDriver", t_i32, 580, One), d("asyncEngineCount", t_i32, 584, One), d("unifiedAddressing", t_i32, 588, One), d("memoryBusWidth", t_i32, 592, One), d("l2CacheSize", t_i32, 596, One), d("persistingL2CacheMaxSize", t_i32, 600, One), d("maxThreadsPerMultiProcessor", t_i32, 604, One), d("streamPrioritiesSupported", t_i32, 608, One), d("globalL1CacheSupported", t_i32, 612, One), d("localL1CacheSupported", t_i32, 616, One), d("sharedMemPerMultiprocessor", t_u64, 624, One), d("regsPerMultiprocessor", t_i32, 632, One), d("managedMemory", t_i32, 636, One), d("isMultiGpuBoard", t_i32, 640, One), d("multiGpuBoardGroupID", t_i32, 644, One), d("hostNativeAtomicSupported", t_i32, 648, One), d("pageableMemoryAccess", t_i32, 652, One), d("concurrentManagedAccess", t_i32, 656, One), d("computePreemptionSupported", t_i32, 660, One), d("canUseHostPointerForRegisteredMem", t_i32, 664, One), d("cooperativeLaunch", t_i32, 668, One), d("sharedMemPerBlockOptin", t_u64, 672, One), d("pageableMemoryAccessUsesHostPageTables", t_i32, 680, One), d("directManagedMemAccessFromHost", t_i32, 684, One), d("maxBlocksPerMultiProcessor", t_i32, 688, One), d("accessPolicyMaxWindowSize", t_i32, 692, One), d("hostRegisterSupported", t_i32, 704, One), d("sparseCudaArraySupported", t_i32, 708, One), d("hostRegisterReadOnlySupported", t_i32, 712, One), d("timelineSemaphoreInteropSupported", t_i32, 716, One), d("memoryPoolsSupported", t_i32, 720, One), d("gpuDirectRDMASupported", t_i32, 724, One), d("gpuDirectRDMAFlushWritesOptions", t_u32, 728, One), d("gpuDirectRDMAWritesOrdering", t_i32, 732, One), d("memoryPoolSupportedHandleTypes", t_u32, 736, One), d("deferredMappingCudaArraySupported", t_i32, 740, One), d("ipcEventSupported", t_i32, 744, One), d("clusterLaunch", t_i32, 748, One), d("unifiedFunctionPointers", t_i32, 752, One), d("deviceNumaConfig", t_i32, 756, One), d("deviceNumaId", t_i32, 760, One), d("mpsEnabled", t_i32, 764, One), d("hostNumaId", t_i32, 768, One), d("gpuPciDeviceID", t_u32, 772, One), d("gpuPciSubsystemID", t_u32, 776, One), d("hostNumaMultinodeIpcSupported", t_i32, 780, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaResourceDesc", since: 0, until: 12090, size: 64, fields: &[d("resType", t_cudaResourceType, 0, One), d("res", t_cudaResourceDesc_res, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaResourceDesc", since: 13000, until: NOW, size: 144, fields: &[d("resType", t_cudaResourceType, 0, One), d("res", t_cudaResourceDesc_res, 8, One), d("flags", t_u32, 136, One).hex()], tag: 255, tags: 65535 },
     StructRow { name: "cudaResourceDesc.res", since: 0, until: 12090, size: 56, fields: &[d("array", t_cudaResourceDesc_res_array, 0, One), d("mipmap", t_cudaResourceDesc_res_mipmap, 0, One), d("linear", t_cudaResourceDesc_res_linear, 0, One), d("pitch2D", t_cudaResourceDesc_res_pitch2D, 0, One)], tag: 0, tags: 17 },
@@ -4590,19 +4879,11 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "cudaExternalSemaphoreWaitParams_v1.params.fence", since: 0, until: 12090, size: 8, fields: &[d("value", t_u64, 0, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaExternalSemaphoreWaitParams_v1.params.nvSciSync", since: 0, until: 12090, size: 8, fields: &[d("fence", t_P_void, 0, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaExternalSemaphoreWaitParams_v1.params.keyedMutex", since: 0, until: 12090, size: 16, fields: &[d("key", t_u64, 0, One), d("timeoutMs", t_u32, 8, One)], tag: 255, tags: 65535 },
-    StructRow { name: "cuComplex", since: 0, until: NOW, size: 8, fields: &[d("x", t_f32, 0, One), d("y", t_f32, 4, One)], tag: 255, tags: 65535 },
-    StructRow { name: "cuDoubleComplex", since: 0, until: NOW, size: 16, fields: &[d("x", t_f64, 0, One), d("y", t_f64, 8, One)], tag: 255, tags: 65535 },
-    StructRow { name: "cublasLtEmulationDescOpaque_t", since: 13, until: NOW, size: 64, fields: &[d("data", t_A8_u64, 0, One)], tag: 255, tags: 65535 },
-    StructRow { name: "cublasLtMatrixLayoutOpaque_t", since: 0, until: 12, size: 64, fields: &[d("data", t_A8_u64, 0, One)], tag: 255, tags: 65535 },
-    StructRow { name: "cublasLtMatrixLayoutOpaque_t", since: 13, until: NOW, size: 112, fields: &[d("data", t_A14_u64, 0, One)], tag: 255, tags: 65535 },
-    StructRow { name: "cublasLtMatmulDescOpaque_t", since: 0, until: 11, size: 184, fields: &[d("data", t_A23_u64, 0, One)], tag: 255, tags: 65535 },
-    StructRow { name: "cublasLtMatmulDescOpaque_t", since: 12, until: NOW, size: 256, fields: &[d("data", t_A32_u64, 0, One)], tag: 255, tags: 65535 },
+    StructRow { name: "float2", since: 0, until: NOW, size: 8, fields: &[d("x", t_f32, 0, One), d("y", t_f32, 4, One)], tag: 255, tags: 65535 },
+    StructRow { name: "double2", since: 0, until: NOW, size: 16, fields: &[d("x", t_f64, 0, One), d("y", t_f64, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "cublasLtMatmulAlgo_t", since: 0, until: NOW, size: 64, fields: &[d("data", t_A8_u64, 0, One)], tag: 255, tags: 65535 },
     StructRow { name: "cublasLtMatmulHeuristicResult_t", since: 0, until: NOW, size: 96, fields: &[d("algo", t_cublasLtMatmulAlgo_t, 0, One), d("workspaceSize", t_u64, 64, One).bytes(), d("state", t_cublasStatus_t, 72, One), d("wavesCount", t_f32, 76, One)], tag: 255, tags: 65535 },
-    StructRow { name: "cublasLtMatmulPreferenceOpaque_t", since: 0, until: 11, size: 80, fields: &[d("data", t_A10_u64, 0, One)], tag: 255, tags: 65535 },
-    StructRow { name: "cublasLtMatmulPreferenceOpaque_t", since: 12, until: 12, size: 64, fields: &[d("data", t_A8_u64, 0, One)], tag: 255, tags: 65535 },
-    StructRow { name: "cublasLtMatmulPreferenceOpaque_t", since: 13, until: NOW, size: 96, fields: &[d("data", t_A12_u64, 0, One)], tag: 255, tags: 65535 },
-    StructRow { name: "cublasLtMatrixTransformDescOpaque_t", since: 0, until: NOW, size: 64, fields: &[d("data", t_A8_u64, 0, One)], tag: 255, tags: 65535 },
+    StructRow { name: "cudnnFraction_t", since: 0, until: NOW, size: 16, fields: &[d("numerator", t_i64, 0, One), d("denominator", t_i64, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudnnConvolutionBwdDataAlgoPerf_t", since: 0, until: NOW, size: 48, fields: &[d("algo", t_cudnnConvolutionBwdDataAlgo_t, 0, One), d("status", t_cudnnStatus_t, 4, One), d("time", t_f32, 8, One), d("memory", t_u64, 16, One), d("determinism", t_cudnnDeterminism_t, 24, One), d("mathType", t_cudnnMathType_t, 28, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudnnConvolutionBwdFilterAlgoPerf_t", since: 0, until: NOW, size: 48, fields: &[d("algo", t_cudnnConvolutionBwdFilterAlgo_t, 0, One), d("status", t_cudnnStatus_t, 4, One), d("time", t_f32, 8, One), d("memory", t_u64, 16, One), d("determinism", t_cudnnDeterminism_t, 24, One), d("mathType", t_cudnnMathType_t, 28, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudnnConvolutionFwdAlgoPerf_t", since: 0, until: NOW, size: 48, fields: &[d("algo", t_cudnnConvolutionFwdAlgo_t, 0, One), d("status", t_cudnnStatus_t, 4, One), d("time", t_f32, 8, One), d("memory", t_u64, 16, One), d("determinism", t_cudnnDeterminism_t, 24, One), d("mathType", t_cudnnMathType_t, 28, One)], tag: 255, tags: 65535 },
@@ -4612,11 +4893,12 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "cudnnGnnMhaParams_t", since: 9, until: NOW, size: 16, fields: &[d("activation", t_cudnnGnnActivationOp_t, 0, One), d("activationAlpha", t_f32, 4, One), d("numHeads", t_i32, 8, One), d("concatHeads", t_i32, 12, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaLibXtDesc", since: 0, until: NOW, size: 32, fields: &[d("version", t_i32, 0, One), d("descriptor", t_P_cudaXtDesc, 8, One), d("library", t_libFormat, 16, One), d("subFormat", t_i32, 20, One), d("libDescriptor", t_P_void, 24, Memory(Unknown))], tag: 255, tags: 65535 },
     StructRow { name: "cudaXtDesc", since: 0, until: NOW, size: 1296, fields: &[d("version", t_i32, 0, One), d("nGPUs", t_i32, 4, One), d("GPUs", t_A64_i32, 8, One), d("data", t_A64_P_void, 264, One), d("size", t_A64_u64, 776, One), d("cudaXtState", t_P_void, 1288, Memory(Unknown))], tag: 255, tags: 65535 },
+    StructRow { name: "cufftXt1dFactors", since: 0, until: NOW, size: 96, fields: &[d("size", t_i64, 0, One).bytes(), d("stringCount", t_i64, 8, One), d("stringLength", t_i64, 16, One), d("substringLength", t_i64, 24, One), d("factor1", t_i64, 32, One), d("factor2", t_i64, 40, One), d("stringMask", t_i64, 48, One), d("substringMask", t_i64, 56, One), d("factor1Mask", t_i64, 64, One), d("factor2Mask", t_i64, 72, One), d("stringShift", t_i32, 80, One), d("substringShift", t_i32, 84, One), d("factor1Shift", t_i32, 88, One), d("factor2Shift", t_i32, 92, One)], tag: 255, tags: 65535 },
     StructRow { name: "cufftBox3d", since: 0, until: 10, size: 72, fields: &[d("lower", t_A3_u64, 0, One), d("upper", t_A3_u64, 24, One), d("strides", t_A3_u64, 48, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUfileError_t", since: 0, until: NOW, size: 8, fields: &[d("err", t_CUfileOpError, 0, One), d("cu_err", t_CUresult, 4, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUfileIOEvents_t", since: 0, until: NOW, size: 24, fields: &[d("cookie", t_P_void, 0, Opaque), d("status", t_CUfileStatus_t_in4, 8, One), d("ret", t_u64, 16, One)], tag: 255, tags: 65535 },
-    StructRow { name: "CUfileIOParams_t", since: 0, until: NOW, size: 64, fields: &[d("mode", t_CUfileBatchMode_t, 0, One), d("u", t_CUfileIOParams_t_u, 8, One), d("fh", t_P_void, 40, Memory(Unknown)), d("opcode", t_CUfileOpcode_t, 48, One), d("cookie", t_P_void, 56, Opaque)], tag: 255, tags: 65535 },
-    StructRow { name: "CUfileIOParams_t.u", since: 0, until: NOW, size: 32, fields: &[d("batch", t_CUfileIOParams_t_u_batch, 0, One)], tag: 255, tags: 65535 },
+    StructRow { name: "CUfileIOParams_t", since: 0, until: NOW, size: 64, fields: &[d("mode", t_CUfileBatchMode_t, 0, One), d("u", t_CUfileIOParams_t_u, 8, One), d("fh", t_CUfileHandle_t, 40, One), d("opcode", t_CUfileOpcode_t, 48, One), d("cookie", t_P_void, 56, Opaque)], tag: 255, tags: 65535 },
+    StructRow { name: "CUfileIOParams_t.u", since: 0, until: NOW, size: 32, fields: &[d("batch", t_CUfileIOParams_t_u_batch, 0, One)], tag: 0, tags: 42 },
     StructRow { name: "CUfileIOParams_t.u.batch", since: 0, until: NOW, size: 32, fields: &[d("devPtr_base", t_P_void, 0, Memory(Unknown)), d("file_offset", t_i64, 8, One), d("devPtr_offset", t_i64, 16, One), d("size", t_u64, 24, One).bytes()], tag: 255, tags: 65535 },
     StructRow { name: "CUfileDrvProps_t", since: 0, until: NOW, size: 56, fields: &[d("nvfs", t_CUfileDrvProps_t_nvfs, 0, One), d("fflags", t_u32, 32, One).hex(), d("max_device_cache_size", t_u32, 36, One), d("per_buffer_cache_size", t_u32, 40, One), d("max_device_pinned_mem_size", t_u32, 44, One), d("max_batch_io_size", t_u32, 48, One), d("max_batch_io_timeout_msecs", t_u32, 52, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUfileDrvProps_t.nvfs", since: 0, until: NOW, size: 32, fields: &[d("major_version", t_u32, 0, One), d("minor_version", t_u32, 4, One), d("poll_thresh_size", t_u64, 8, One).bytes(), d("max_direct_io_size", t_u64, 16, One).bytes(), d("dstatusflags", t_u32, 24, One).hex(), d("dcontrolflags", t_u32, 28, One).hex()], tag: 255, tags: 65535 },
@@ -4624,29 +4906,29 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "CUfileOpCounter_t", since: 0, until: NOW, size: 16, fields: &[d("ok", t_u64, 0, One), d("err", t_u64, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUfileStatsLevel2_t", since: 0, until: NOW, size: 1136, fields: &[d("basic", t_CUfileStatsLevel1_t, 0, One), d("read_size_kb_hist", t_A32_u64, 624, One), d("write_size_kb_hist", t_A32_u64, 880, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUfileStatsLevel3_t", since: 0, until: NOW, size: 5112, fields: &[d("detailed", t_CUfileStatsLevel2_t, 0, One), d("num_gpus", t_u32, 1136, One), d("per_gpu_stats", t_A16_CUfilePerGpuStats_t, 1144, One)], tag: 255, tags: 65535 },
-    StructRow { name: "CUfilePerGpuStats_t", since: 0, until: NOW, size: 248, fields: &[d("uuid", t_A16_char, 0, One), d("read_bytes", t_u64, 16, One).bytes(), d("read_bw_bytes_per_sec", t_u64, 24, One).bytes(), d("read_utilization", t_u64, 32, One), d("read_duration_us", t_u64, 40, One), d("n_total_reads", t_u64, 48, One), d("n_p2p_reads", t_u64, 56, One), d("n_nvfs_reads", t_u64, 64, One), d("n_posix_reads", t_u64, 72, One), d("n_unaligned_reads", t_u64, 80, One), d("n_dr_reads", t_u64, 88, One), d("n_sparse_regions", t_u64, 96, One), d("n_inline_regions", t_u64, 104, One), d("n_reads_err", t_u64, 112, One), d("writes_bytes", t_u64, 120, One).bytes(), d("write_bw_bytes_per_sec", t_u64, 128, One).bytes(), d("write_utilization", t_u64, 136, One), d("write_duration_us", t_u64, 144, One), d("n_total_writes", t_u64, 152, One), d("n_p2p_writes", t_u64, 160, One), d("n_nvfs_writes", t_u64, 168, One), d("n_posix_writes", t_u64, 176, One), d("n_unaligned_writes", t_u64, 184, One), d("n_dr_writes", t_u64, 192, One), d("n_writes_err", t_u64, 200, One), d("n_mmap", t_u64, 208, One), d("n_mmap_ok", t_u64, 216, One), d("n_mmap_err", t_u64, 224, One), d("n_mmap_free", t_u64, 232, One), d("reg_bytes", t_u64, 240, One).bytes()], tag: 255, tags: 65535 },
+    StructRow { name: "CUfilePerGpuStats_t", since: 0, until: NOW, size: 248, fields: &[d("uuid", t_A16_u8, 0, One), d("read_bytes", t_u64, 16, One).bytes(), d("read_bw_bytes_per_sec", t_u64, 24, One).bytes(), d("read_utilization", t_u64, 32, One), d("read_duration_us", t_u64, 40, One), d("n_total_reads", t_u64, 48, One), d("n_p2p_reads", t_u64, 56, One), d("n_nvfs_reads", t_u64, 64, One), d("n_posix_reads", t_u64, 72, One), d("n_unaligned_reads", t_u64, 80, One), d("n_dr_reads", t_u64, 88, One), d("n_sparse_regions", t_u64, 96, One), d("n_inline_regions", t_u64, 104, One), d("n_reads_err", t_u64, 112, One), d("writes_bytes", t_u64, 120, One).bytes(), d("write_bw_bytes_per_sec", t_u64, 128, One).bytes(), d("write_utilization", t_u64, 136, One), d("write_duration_us", t_u64, 144, One), d("n_total_writes", t_u64, 152, One), d("n_p2p_writes", t_u64, 160, One), d("n_nvfs_writes", t_u64, 168, One), d("n_posix_writes", t_u64, 176, One), d("n_unaligned_writes", t_u64, 184, One), d("n_dr_writes", t_u64, 192, One), d("n_writes_err", t_u64, 200, One), d("n_mmap", t_u64, 208, One), d("n_mmap_ok", t_u64, 216, One), d("n_mmap_err", t_u64, 224, One), d("n_mmap_free", t_u64, 232, One), d("reg_bytes", t_u64, 240, One).bytes()], tag: 255, tags: 65535 },
     StructRow { name: "CUfileDescr_t", since: 0, until: NOW, size: 24, fields: &[d("type", t_CUfileFileHandleType, 0, One), d("handle", t_CUfileDescr_t_handle, 8, One), d("fs_ops", t_PC_CUfileFSOps_t, 16, One)], tag: 255, tags: 65535 },
-    StructRow { name: "CUfileDescr_t.handle", since: 0, until: NOW, size: 8, fields: &[d("fd", t_i32, 0, One), d("handle", t_P_void, 0, One)], tag: 255, tags: 65535 },
+    StructRow { name: "CUfileDescr_t.handle", since: 0, until: NOW, size: 8, fields: &[d("fd", t_i32, 0, One), d("handle", t_P_void, 0, One)], tag: 0, tags: 43 },
     StructRow { name: "CUfileFSOps_t", since: 0, until: NOW, size: 40, fields: &[d("fs_type", t_code, 0, Opaque), d("getRDMADeviceList", t_code, 8, Opaque), d("getRDMADevicePriority", t_code, 16, Opaque), d("read", t_code, 24, Opaque), d("write", t_code, 32, Opaque)], tag: 255, tags: 65535 },
     StructRow { name: "CUfileIOVec_t", since: 0, until: NOW, size: 16, fields: &[d("base", t_P_void, 0, Memory(Of(1))), d("len", t_u64, 8, One)], tag: 255, tags: 65535 },
-    StructRow { name: "ncclCollConfig_t", since: 0, until: NOW, size: 72, fields: &[d("size", t_u64, 0, One).bytes(), d("magic", t_u32, 8, One), d("version", t_u32, 12, One), d("ext", t_P_ncclConfigExt_t, 16, One), d("minCTAs", t_i32, 24, One), d("maxCTAs", t_i32, 28, One), d("nvlsCTAs", t_i32, 32, One), d("cgaClusterSize", t_i32, 36, One), d("algSelection", t_PC_char, 40, Text), d("forceAlgSelection", t_i32, 48, One), d("CTAPolicy", t_i32, 52, One), d("userProfilerTag", t_u64, 56, One), d("launchCompletionEvent", t_cudaEvent_t, 64, One)], tag: 255, tags: 65535 },
+    StructRow { name: "ncclCollConfig_t", since: 0, until: NOW, size: 72, fields: &[d("size", t_u64, 0, One).bytes(), d("magic", t_u32, 8, One).hex(), d("version", t_u32, 12, One), d("ext", t_P_ncclConfigExt_t, 16, One), d("minCTAs", t_ncclUndefined, 24, One), d("maxCTAs", t_ncclUndefined, 28, One), d("nvlsCTAs", t_ncclUndefined, 32, One), d("cgaClusterSize", t_ncclUndefined, 36, One), d("algSelection", t_PC_char, 40, Text), d("forceAlgSelection", t_ncclUndefined, 48, One), d("CTAPolicy", t_ncclCtaPolicy, 52, One), d("userProfilerTag", t_u64, 56, One), d("launchCompletionEvent", t_cudaEvent_t, 64, One)], tag: 255, tags: 65535 },
     StructRow { name: "ncclConfigExt_t", since: 0, until: NOW, size: 24, fields: &[d("next", t_P_ncclConfigExt_t, 0, One), d("key", t_ncclConfigExt_t_key, 8, One), d("val", t_ncclConfigExt_t_val, 16, One)], tag: 255, tags: 65535 },
     StructRow { name: "ncclConfigExt_t.key", since: 0, until: NOW, size: 8, fields: &[d("vendorId", t_i32, 0, One), d("optionId", t_i32, 4, One)], tag: 255, tags: 65535 },
     StructRow { name: "ncclConfigExt_t.val", since: 0, until: NOW, size: 8, fields: &[d("i", t_i32, 0, One), d("s", t_PC_char, 0, One), d("raw", t_P_void, 0, One)], tag: 255, tags: 65535 },
-    StructRow { name: "ncclUniqueId", since: 0, until: NOW, size: 128, fields: &[d("internal", t_A128_char, 0, One)], tag: 255, tags: 65535 },
-    StructRow { name: "ncclConfig_t", since: 0, until: NOW, size: 120, fields: &[d("size", t_u64, 0, One).bytes(), d("magic", t_u32, 8, One), d("version", t_u32, 12, One), d("blocking", t_i32, 16, One), d("cgaClusterSize", t_i32, 20, One), d("minCTAs", t_i32, 24, One), d("maxCTAs", t_i32, 28, One), d("netName", t_PC_char, 32, Text), d("splitShare", t_i32, 40, One), d("trafficClass", t_i32, 44, One), d("commName", t_PC_char, 48, Text), d("collnetEnable", t_i32, 56, One), d("CTAPolicy", t_i32, 60, One), d("shrinkShare", t_i32, 64, One), d("nvlsCTAs", t_i32, 68, One), d("nChannelsPerNetPeer", t_i32, 72, One), d("nvlinkCentricSched", t_i32, 76, One), d("graphUsageMode", t_i32, 80, One), d("numRmaCtx", t_i32, 84, One), d("maxP2pPeers", t_i32, 88, One), d("graphStreamOrdering", t_i32, 92, One), d("launchOrderImplicit", t_i32, 96, One), d("numRmaSig", t_i32, 100, One), d("rmaEagerInit", t_i32, 104, One), d("hostCftMode", t_i32, 108, One), d("nvlsHostMode", t_i32, 112, One)], tag: 255, tags: 65535 },
-    StructRow { name: "ncclSimInfo_t", since: 0, until: NOW, size: 24, fields: &[d("size", t_u64, 0, One).bytes(), d("magic", t_u32, 8, One), d("version", t_u32, 12, One), d("estimatedTime", t_f32, 16, One)], tag: 255, tags: 65535 },
-    StructRow { name: "ncclEncryptionConfig_t", since: 0, until: NOW, size: 32, fields: &[d("size", t_u64, 0, One).bytes(), d("magic", t_u32, 8, One), d("version", t_u32, 12, One), d("mode", t_i32, 16, One), d("psk", t_PC_char, 24, Text)], tag: 255, tags: 65535 },
+    StructRow { name: "ncclUniqueId", since: 0, until: NOW, size: 128, fields: &[d("internal", t_A128_u8, 0, One)], tag: 255, tags: 65535 },
+    StructRow { name: "ncclConfig_t", since: 0, until: NOW, size: 120, fields: &[d("size", t_u64, 0, One).bytes(), d("magic", t_u32, 8, One).hex(), d("version", t_u32, 12, One), d("blocking", t_ncclUndefined, 16, One), d("cgaClusterSize", t_ncclUndefined, 20, One), d("minCTAs", t_ncclUndefined, 24, One), d("maxCTAs", t_ncclUndefined, 28, One), d("netName", t_PC_char, 32, Text), d("splitShare", t_ncclUndefined, 40, One), d("trafficClass", t_ncclUndefined, 44, One), d("commName", t_PC_char, 48, Text), d("collnetEnable", t_ncclUndefined, 56, One), d("CTAPolicy", t_ncclCtaPolicy, 60, One), d("shrinkShare", t_ncclUndefined, 64, One), d("nvlsCTAs", t_ncclUndefined, 68, One), d("nChannelsPerNetPeer", t_ncclUndefined, 72, One), d("nvlinkCentricSched", t_ncclUndefined, 76, One), d("graphUsageMode", t_ncclUndefined, 80, One), d("numRmaCtx", t_ncclUndefined, 84, One), d("maxP2pPeers", t_ncclUndefined, 88, One), d("graphStreamOrdering", t_ncclUndefined, 92, One), d("launchOrderImplicit", t_ncclUndefined, 96, One), d("numRmaSig", t_ncclUndefined, 100, One), d("rmaEagerInit", t_ncclUndefined, 104, One), d("hostCftMode", t_ncclHostCftMode_t, 108, One), d("nvlsHostMode", t_ncclNvlsHostMode_t, 112, One)], tag: 255, tags: 65535 },
+    StructRow { name: "ncclSimInfo_t", since: 0, until: NOW, size: 24, fields: &[d("size", t_u64, 0, One).bytes(), d("magic", t_u32, 8, One).hex(), d("version", t_u32, 12, One), d("estimatedTime", t_f32, 16, One)], tag: 255, tags: 65535 },
+    StructRow { name: "ncclEncryptionConfig_t", since: 0, until: NOW, size: 32, fields: &[d("size", t_u64, 0, One).bytes(), d("magic", t_u32, 8, One).hex(), d("version", t_u32, 12, One), d("mode", t_ncclEncryptionMode_t, 16, One), d("psk", t_PC_char, 24, Opaque)], tag: 255, tags: 65535 },
     StructRow { name: "ncclWaitSignalDesc_t", since: 0, until: NOW, size: 16, fields: &[d("opCnt", t_i32, 0, One), d("peer", t_i32, 4, One), d("sigIdx", t_i32, 8, One), d("ctx", t_i32, 12, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvjpegDevAllocator_t", since: 0, until: NOW, size: 16, fields: &[d("dev_malloc", t_code, 0, Opaque), d("dev_free", t_code, 8, Opaque)], tag: 255, tags: 65535 },
-    StructRow { name: "nvjpegDevAllocatorV2_t", since: 0, until: NOW, size: 24, fields: &[d("dev_malloc", t_code, 0, Opaque), d("dev_free", t_code, 8, Opaque), d("dev_ctx", t_P_void, 16, Memory(Unknown))], tag: 255, tags: 65535 },
+    StructRow { name: "nvjpegDevAllocatorV2_t", since: 0, until: NOW, size: 24, fields: &[d("dev_malloc", t_code, 0, Opaque), d("dev_free", t_code, 8, Opaque), d("dev_ctx", t_P_void, 16, Opaque)], tag: 255, tags: 65535 },
     StructRow { name: "nvjpegPinnedAllocator_t", since: 0, until: NOW, size: 16, fields: &[d("pinned_malloc", t_code, 0, Opaque), d("pinned_free", t_code, 8, Opaque)], tag: 255, tags: 65535 },
-    StructRow { name: "nvjpegPinnedAllocatorV2_t", since: 0, until: NOW, size: 24, fields: &[d("pinned_malloc", t_code, 0, Opaque), d("pinned_free", t_code, 8, Opaque), d("pinned_ctx", t_P_void, 16, Memory(Unknown))], tag: 255, tags: 65535 },
+    StructRow { name: "nvjpegPinnedAllocatorV2_t", since: 0, until: NOW, size: 24, fields: &[d("pinned_malloc", t_code, 0, Opaque), d("pinned_free", t_code, 8, Opaque), d("pinned_ctx", t_P_void, 16, Opaque)], tag: 255, tags: 65535 },
     StructRow { name: "nvjpegImage_t", since: 0, until: NOW, size: 64, fields: &[d("channel", t_A4_P_u8, 0, One), d("pitch", t_A4_u64, 32, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlComputeInstanceInfo_t", since: 0, until: NOW, size: 32, fields: &[d("device", t_nvmlDevice_t, 0, One), d("gpuInstance", t_nvmlGpuInstance_t, 8, One), d("id", t_u32, 16, One), d("profileId", t_u32, 20, One), d("placement", t_nvmlComputeInstancePlacement_t, 24, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlComputeInstancePlacement_t", since: 0, until: NOW, size: 8, fields: &[d("start", t_u32, 0, One), d("size", t_u32, 4, One)], tag: 255, tags: 65535 },
-    StructRow { name: "nvmlFieldValue_t", since: 0, until: NOW, size: 40, fields: &[d("fieldId", t_u32, 0, One), d("scopeId", t_u32, 4, One), d("timestamp", t_i64, 8, One), d("latencyUsec", t_i64, 16, One), d("valueType", t_nvmlValueType_t, 24, One), d("nvmlReturn", t_nvmlReturn_t, 28, One), d("value", t_nvmlValue_t, 32, One)], tag: 255, tags: 65535 },
-    StructRow { name: "nvmlValue_t", since: 0, until: NOW, size: 8, fields: &[d("dVal", t_f64, 0, One), d("siVal", t_i32, 0, One), d("uiVal", t_u32, 0, One), d("ulVal", t_u64, 0, One), d("ullVal", t_u64, 0, One), d("sllVal", t_i64, 0, One), d("usVal", t_u16, 0, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlFieldValue_t", since: 0, until: NOW, size: 40, fields: &[d("fieldId", t_nvmlFieldId, 0, One), d("scopeId", t_u32, 4, One), d("timestamp", t_i64, 8, One), d("latencyUsec", t_i64, 16, One), d("valueType", t_nvmlValueType_t, 24, One), d("nvmlReturn", t_nvmlReturn_t, 28, One), d("value", t_nvmlValue_t, 32, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlValue_t", since: 0, until: NOW, size: 8, fields: &[d("dVal", t_f64, 0, One), d("siVal", t_i32, 0, One), d("uiVal", t_u32, 0, One), d("ulVal", t_u64, 0, One), d("ullVal", t_u64, 0, One), d("sllVal", t_i64, 0, One), d("usVal", t_u16, 0, One)], tag: 4, tags: 47 },
     StructRow { name: "nvmlGpuInstancePlacement_t", since: 0, until: NOW, size: 8, fields: &[d("start", t_u32, 0, One), d("size", t_u32, 4, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlPciInfo_t", since: 0, until: NOW, size: 68, fields: &[d("busIdLegacy", t_A16_char, 0, One), d("domain", t_u32, 16, One), d("bus", t_u32, 20, One), d("device", t_u32, 24, One), d("pciDeviceId", t_u32, 28, One), d("pciSubSystemId", t_u32, 32, One), d("busId", t_A32_char, 36, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlAccountingStats_t", since: 0, until: NOW, size: 56, fields: &[d("gpuUtilization", t_u32, 0, One), d("memoryUtilization", t_u32, 4, One), d("maxMemoryUsage", t_u64, 8, One), d("time", t_u64, 16, One), d("startTime", t_u64, 24, One), d("isRunning", t_u32, 32, One)], tag: 255, tags: 65535 },
@@ -4654,7 +4936,7 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "nvmlAdaptiveTgpModeInfo_v1_t", since: 0, until: NOW, size: 20, fields: &[d("inBandEnableRequest", t_nvmlEnableState_t, 0, One), d("featureAllowedByAdmin", t_nvmlEnableState_t, 4, One), d("adminOverrideEnabled", t_nvmlEnableState_t, 8, One), d("enablementStatus", t_nvmlEnableState_t, 12, One), d("adjustedLimitMw", t_u32, 16, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlDeviceAddressingMode_t", since: 0, until: NOW, size: 8, fields: &[d("version", t_u32, 0, One), d("value", t_u32, 4, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlDeviceAttributes_t", since: 0, until: NOW, size: 40, fields: &[d("multiprocessorCount", t_u32, 0, One), d("sharedCopyEngineCount", t_u32, 4, One), d("sharedDecoderCount", t_u32, 8, One), d("sharedEncoderCount", t_u32, 12, One), d("sharedJpegCount", t_u32, 16, One), d("sharedOfaCount", t_u32, 20, One), d("gpuInstanceSliceCount", t_u32, 24, One), d("computeInstanceSliceCount", t_u32, 28, One), d("memorySizeMB", t_u64, 32, One)], tag: 255, tags: 65535 },
-    StructRow { name: "nvmlBAR1Memory_t", since: 0, until: NOW, size: 24, fields: &[d("bar1Total", t_u64, 0, One), d("bar1Free", t_u64, 8, One), d("bar1Used", t_u64, 16, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlBAR1Memory_t", since: 0, until: NOW, size: 24, fields: &[d("bar1Total", t_u64, 0, One).bytes(), d("bar1Free", t_u64, 8, One).bytes(), d("bar1Used", t_u64, 16, One).bytes()], tag: 255, tags: 65535 },
     StructRow { name: "nvmlBBXTimeData_v1_t", since: 0, until: NOW, size: 4, fields: &[d("timeRun", t_u32, 0, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlEccBankRemapperStatus_v1_t", since: 0, until: NOW, size: 20, fields: &[d("activeRemappings", t_u32, 0, One), d("inactiveRemappings", t_u32, 4, One), d("bPending", t_u32, 8, One), d("histogram", t_nvmlEccBankRemapperHistogram_v1_t, 12, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlEccBankRemapperHistogram_v1_t", since: 0, until: NOW, size: 8, fields: &[d("maxSpareGroupCount", t_u32, 0, One), d("noSpareGroupCount", t_u32, 4, One)], tag: 255, tags: 65535 },
@@ -4665,43 +4947,43 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "nvmlClkMonStatus_t", since: 0, until: NOW, size: 264, fields: &[d("bGlobalStatus", t_u32, 0, One), d("clkMonListSize", t_u32, 4, One), d("clkMonList", t_A32_nvmlClkMonFaultInfo_t, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlClkMonFaultInfo_t", since: 0, until: NOW, size: 8, fields: &[d("clkApiDomain", t_u32, 0, One), d("clkDomainFaultMask", t_u32, 4, One).hex()], tag: 255, tags: 65535 },
     StructRow { name: "nvmlClockOffset_t", since: 0, until: NOW, size: 24, fields: &[d("version", t_u32, 0, One), d("type", t_nvmlClockType_t, 4, One), d("pstate", t_nvmlPstates_t, 8, One), d("clockOffsetMHz", t_i32, 12, One), d("minClockOffsetMHz", t_i32, 16, One), d("maxClockOffsetMHz", t_i32, 20, One)], tag: 255, tags: 65535 },
-    StructRow { name: "nvmlProcessInfo_v1_t", since: 0, until: NOW, size: 16, fields: &[d("pid", t_u32, 0, One), d("usedGpuMemory", t_u64, 8, One)], tag: 255, tags: 65535 },
-    StructRow { name: "nvmlProcessInfo_t", since: 0, until: NOW, size: 24, fields: &[d("pid", t_u32, 0, One), d("usedGpuMemory", t_u64, 8, One), d("gpuInstanceId", t_u32, 16, One), d("computeInstanceId", t_u32, 20, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlProcessInfo_v1_t", since: 0, until: NOW, size: 16, fields: &[d("pid", t_u32, 0, One), d("usedGpuMemory", t_u64, 8, One).bytes()], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlProcessInfo_t", since: 0, until: NOW, size: 24, fields: &[d("pid", t_u32, 0, One), d("usedGpuMemory", t_u64, 8, One).bytes(), d("gpuInstanceId", t_u32, 16, One), d("computeInstanceId", t_u32, 20, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlConfComputeGpuAttestationReport_t", since: 0, until: NOW, size: 12332, fields: &[d("isCecAttestationReportPresent", t_u32, 0, One), d("attestationReportSize", t_u32, 4, One), d("cecAttestationReportSize", t_u32, 8, One), d("nonce", t_A32_u8, 12, One), d("attestationReport", t_A8192_u8, 44, One), d("cecAttestationReport", t_A4096_u8, 8236, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlConfComputeGpuCertificate_t", since: 0, until: NOW, size: 9224, fields: &[d("certChainSize", t_u32, 0, One), d("attestationCertChainSize", t_u32, 4, One), d("certChain", t_A4096_u8, 8, One), d("attestationCertChain", t_A5120_u8, 4104, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlConfComputeMemSizeInfo_t", since: 0, until: NOW, size: 16, fields: &[d("protectedMemSizeKib", t_u64, 0, One), d("unprotectedMemSizeKib", t_u64, 8, One)], tag: 255, tags: 65535 },
-    StructRow { name: "nvmlMemory_t", since: 0, until: NOW, size: 24, fields: &[d("total", t_u64, 0, One), d("free", t_u64, 8, One), d("used", t_u64, 16, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlMemory_t", since: 0, until: NOW, size: 24, fields: &[d("total", t_u64, 0, One).bytes(), d("free", t_u64, 8, One).bytes(), d("used", t_u64, 16, One).bytes()], tag: 255, tags: 65535 },
     StructRow { name: "nvmlCoolerInfo_t", since: 0, until: NOW, size: 16, fields: &[d("version", t_u32, 0, One), d("index", t_u32, 4, One), d("signalType", t_nvmlCoolerControl_t, 8, One), d("target", t_nvmlCoolerTarget_t_in4, 12, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlDeviceCurrentClockFreqs_t", since: 0, until: NOW, size: 2052, fields: &[d("version", t_u32, 0, One), d("str", t_A2048_char, 4, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlEccErrorCounts_t", since: 0, until: NOW, size: 32, fields: &[d("l1Cache", t_u64, 0, One), d("l2Cache", t_u64, 8, One), d("deviceMemory", t_u64, 16, One), d("registerFile", t_u64, 24, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlDramEncryptionInfo_t", since: 0, until: NOW, size: 8, fields: &[d("version", t_u32, 0, One), d("encryptionState", t_nvmlEnableState_t, 4, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlGpuDynamicPstatesInfo_t", since: 0, until: NOW, size: 132, fields: &[d("flags", t_u32, 0, One).hex(), d("utilization", t_A8_nvmlGpuDynamicPstatesInfo_t_utilization, 4, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlGpuDynamicPstatesInfo_t.utilization", since: 0, until: NOW, size: 16, fields: &[d("bIsPresent", t_u32, 0, One), d("percentage", t_u32, 4, One), d("incThreshold", t_u32, 8, One), d("decThreshold", t_u32, 12, One)], tag: 255, tags: 65535 },
-    StructRow { name: "nvmlEncoderSessionInfo_t", since: 0, until: NOW, size: 32, fields: &[d("sessionId", t_u32, 0, One), d("pid", t_u32, 4, One), d("vgpuInstance", t_u32, 8, One), d("codecType", t_nvmlEncoderType_t, 12, One), d("hResolution", t_u32, 16, One), d("vResolution", t_u32, 20, One), d("averageFps", t_u32, 24, One), d("averageLatency", t_u32, 28, One)], tag: 255, tags: 65535 },
-    StructRow { name: "nvmlFBCSessionInfo_t", since: 0, until: NOW, size: 48, fields: &[d("sessionId", t_u32, 0, One), d("pid", t_u32, 4, One), d("vgpuInstance", t_u32, 8, One), d("displayOrdinal", t_u32, 12, One), d("sessionType", t_nvmlFBCSessionType_t, 16, One), d("sessionFlags", t_u32, 20, One).hex(), d("hMaxResolution", t_u32, 24, One), d("vMaxResolution", t_u32, 28, One), d("hResolution", t_u32, 32, One), d("vResolution", t_u32, 36, One), d("averageFPS", t_u32, 40, One), d("averageLatency", t_u32, 44, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlEncoderSessionInfo_t", since: 0, until: NOW, size: 32, fields: &[d("sessionId", t_u32, 0, One), d("pid", t_u32, 4, One), d("vgpuInstance", t_nvmlVgpuInstance_t, 8, One), d("codecType", t_nvmlEncoderType_t, 12, One), d("hResolution", t_u32, 16, One), d("vResolution", t_u32, 20, One), d("averageFps", t_u32, 24, One), d("averageLatency", t_u32, 28, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlFBCSessionInfo_t", since: 0, until: NOW, size: 48, fields: &[d("sessionId", t_u32, 0, One), d("pid", t_u32, 4, One), d("vgpuInstance", t_nvmlVgpuInstance_t, 8, One), d("displayOrdinal", t_u32, 12, One), d("sessionType", t_nvmlFBCSessionType_t, 16, One), d("sessionFlags", t_u32, 20, One).hex(), d("hMaxResolution", t_u32, 24, One), d("vMaxResolution", t_u32, 28, One), d("hResolution", t_u32, 32, One), d("vResolution", t_u32, 36, One), d("averageFPS", t_u32, 40, One), d("averageLatency", t_u32, 44, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlFBCStats_t", since: 0, until: NOW, size: 12, fields: &[d("sessionsCount", t_u32, 0, One), d("averageFPS", t_u32, 4, One), d("averageLatency", t_u32, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlFanSpeedInfo_t", since: 0, until: NOW, size: 12, fields: &[d("version", t_u32, 0, One), d("fan", t_u32, 4, One), d("speed", t_u32, 8, One)], tag: 255, tags: 65535 },
-    StructRow { name: "nvmlGpuFabricInfo_t", since: 0, until: NOW, size: 28, fields: &[d("clusterUuid", t_A16_u8, 0, One), d("status", t_nvmlReturn_t, 16, One), d("cliqueId", t_u32, 20, One), d("state", t_u8, 24, One)], tag: 255, tags: 65535 },
-    StructRow { name: "nvmlGpuFabricInfoV_t", since: 0, until: NOW, size: 40, fields: &[d("version", t_u32, 0, One), d("clusterUuid", t_A16_u8, 4, One), d("status", t_nvmlReturn_t, 20, One), d("cliqueId", t_u32, 24, One), d("state", t_u8, 28, One), d("healthMask", t_u32, 32, One).hex(), d("healthSummary", t_u8, 36, One)], tag: 255, tags: 65535 },
-    StructRow { name: "nvmlGpuFabricInfo_v4_t", since: 0, until: NOW, size: 548, fields: &[d("clusterUuid", t_A16_u8, 0, One), d("status", t_nvmlReturn_t, 16, One), d("cliques", t_A64_nvmlGpuFabricClique_v1_t, 20, One), d("numCliques", t_u32, 532, One), d("state", t_u8, 536, One), d("healthMask", t_u32, 540, One).hex(), d("healthSummary", t_u8, 544, One)], tag: 255, tags: 65535 },
-    StructRow { name: "nvmlGpuFabricClique_v1_t", since: 0, until: NOW, size: 8, fields: &[d("type", t_u8, 0, One), d("id", t_u32, 4, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlGpuFabricInfo_t", since: 0, until: NOW, size: 28, fields: &[d("clusterUuid", t_uuid, 0, One), d("status", t_nvmlReturn_t, 16, One), d("cliqueId", t_u32, 20, One), d("state", t_nvmlFabricState_in1, 24, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlGpuFabricInfoV_t", since: 0, until: NOW, size: 40, fields: &[d("version", t_u32, 0, One), d("clusterUuid", t_uuid, 4, One), d("status", t_nvmlReturn_t, 20, One), d("cliqueId", t_u32, 24, One), d("state", t_nvmlFabricState_in1, 28, One), d("healthMask", t_u32, 32, One).hex(), d("healthSummary", t_nvmlFabricHealthSummary_in1, 36, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlGpuFabricInfo_v4_t", since: 0, until: NOW, size: 548, fields: &[d("clusterUuid", t_uuid, 0, One), d("status", t_nvmlReturn_t, 16, One), d("cliques", t_A64_nvmlGpuFabricClique_v1_t, 20, Many(Of(3))), d("numCliques", t_u32, 532, One), d("state", t_nvmlFabricState_in1, 536, One), d("healthMask", t_u32, 540, One).hex(), d("healthSummary", t_nvmlFabricHealthSummary_in1, 544, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlGpuFabricClique_v1_t", since: 0, until: NOW, size: 8, fields: &[d("type", t_nvmlFabricCliqueType_in1, 0, One), d("id", t_u32, 4, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlGpuInstanceProfileInfo_t", since: 0, until: NOW, size: 48, fields: &[d("id", t_u32, 0, One), d("isP2pSupported", t_u32, 4, One), d("sliceCount", t_u32, 8, One), d("instanceCount", t_u32, 12, One), d("multiprocessorCount", t_u32, 16, One), d("copyEngineCount", t_u32, 20, One), d("decoderCount", t_u32, 24, One), d("encoderCount", t_u32, 28, One), d("jpegCount", t_u32, 32, One), d("ofaCount", t_u32, 36, One), d("memorySizeMB", t_u64, 40, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlGpuInstanceProfileInfo_v2_t", since: 0, until: NOW, size: 152, fields: &[d("version", t_u32, 0, One), d("id", t_u32, 4, One), d("isP2pSupported", t_u32, 8, One), d("sliceCount", t_u32, 12, One), d("instanceCount", t_u32, 16, One), d("multiprocessorCount", t_u32, 20, One), d("copyEngineCount", t_u32, 24, One), d("decoderCount", t_u32, 28, One), d("encoderCount", t_u32, 32, One), d("jpegCount", t_u32, 36, One), d("ofaCount", t_u32, 40, One), d("memorySizeMB", t_u64, 48, One), d("name", t_A96_char, 56, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlGpuUptime_v1_t", since: 0, until: NOW, size: 4, fields: &[d("uptime", t_u32, 0, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlGridLicensableFeatures_t", since: 0, until: NOW, size: 860, fields: &[d("isGridLicenseSupported", t_i32, 0, One), d("licensableFeaturesCount", t_u32, 4, One), d("gridLicensableFeatures", t_A3_nvmlGridLicensableFeature_t, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlGridLicensableFeature_t", since: 0, until: NOW, size: 284, fields: &[d("featureCode", t_nvmlGridLicenseFeatureCode_t, 0, One), d("featureState", t_u32, 4, One), d("licenseInfo", t_A128_char, 8, One), d("productName", t_A128_char, 136, One), d("featureEnabled", t_u32, 264, One), d("licenseExpiry", t_nvmlGridLicenseExpiry_t, 268, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlGridLicenseExpiry_t", since: 0, until: NOW, size: 16, fields: &[d("year", t_u32, 0, One), d("month", t_u16, 4, One), d("day", t_u16, 6, One), d("hour", t_u16, 8, One), d("min", t_u16, 10, One), d("sec", t_u16, 12, One), d("status", t_u8, 14, One)], tag: 255, tags: 65535 },
-    StructRow { name: "nvmlUUID_t", since: 0, until: NOW, size: 52, fields: &[d("version", t_u32, 0, One), d("type", t_u32, 4, One), d("value", t_nvmlUUIDValue_t, 8, One)], tag: 255, tags: 65535 },
-    StructRow { name: "nvmlUUIDValue_t", since: 0, until: NOW, size: 41, fields: &[d("str", t_A41_char, 0, One), d("bytes", t_A16_u8, 0, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlUUID_t", since: 0, until: NOW, size: 52, fields: &[d("version", t_u32, 0, One), d("type", t_nvmlUUIDType_t, 4, One), d("value", t_nvmlUUIDValue_t, 8, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlUUIDValue_t", since: 0, until: NOW, size: 41, fields: &[d("str", t_A41_char, 0, One), d("bytes", t_A16_u8, 0, One)], tag: 1, tags: 48 },
     StructRow { name: "nvmlHostname_v1_t", since: 0, until: NOW, size: 64, fields: &[d("value", t_A64_char, 0, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlMarginTemperature_t", since: 0, until: NOW, size: 8, fields: &[d("version", t_u32, 0, One), d("marginTemperature", t_i32, 4, One)], tag: 255, tags: 65535 },
-    StructRow { name: "nvmlMemory_v2_t", since: 0, until: NOW, size: 40, fields: &[d("version", t_u32, 0, One), d("total", t_u64, 8, One), d("free", t_u64, 24, One), d("used", t_u64, 32, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlMemory_v2_t", since: 0, until: NOW, size: 40, fields: &[d("version", t_u32, 0, One), d("total", t_u64, 8, One).bytes(), d("free", t_u64, 24, One).bytes(), d("used", t_u64, 32, One).bytes()], tag: 255, tags: 65535 },
     StructRow { name: "nvmlGetMemoryLimits_v1_t", since: 0, until: NOW, size: 32, fields: &[d("nameSpace", t_PC_char, 0, Text), d("softLimit", t_u64, 8, One), d("hardLimit", t_u64, 16, One), d("currentUsed", t_u64, 24, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlNvLinkInfo_t", since: 0, until: NOW, size: 1612, fields: &[d("version", t_u32, 0, One), d("isNvleEnabled", t_u32, 4, One), d("firmwareInfo", t_nvmlNvlinkFirmwareInfo_t, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlNvlinkFirmwareInfo_t", since: 0, until: NOW, size: 1604, fields: &[d("firmwareVersion", t_A100_nvmlNvlinkFirmwareVersion_t, 0, One), d("numValidEntries", t_u32, 1600, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlNvlinkFirmwareVersion_t", since: 0, until: NOW, size: 16, fields: &[d("ucodeType", t_u8, 0, One), d("major", t_u32, 4, One), d("minor", t_u32, 8, One), d("subMinor", t_u32, 12, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlNvLinkInfo_v3_t", since: 0, until: NOW, size: 1612, fields: &[d("isNvleEnabled", t_u32, 0, One), d("firmwareInfo", t_nvmlNvlinkFirmwareInfo_t, 4, One), d("isNvleReady", t_u32, 1608, One)], tag: 255, tags: 65535 },
-    StructRow { name: "nvmlNvlinkTelemetrySamples_v1_t", since: 0, until: NOW, size: 16, fields: &[d("telemetryCount", t_u32, 0, One), d("telemetrySamples", t_P_nvmlNvlinkTelemetrySample_v1_t, 8, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlNvlinkTelemetrySamples_v1_t", since: 0, until: NOW, size: 16, fields: &[d("telemetryCount", t_u32, 0, One), d("telemetrySamples", t_P_nvmlNvlinkTelemetrySample_v1_t, 8, Many(Of(0)))], tag: 255, tags: 65535 },
     StructRow { name: "nvmlNvlinkTelemetrySample_v1_t", since: 0, until: NOW, size: 32, fields: &[d("linkId", t_u32, 0, One), d("sampleType", t_u32, 4, One), d("sampleCount", t_u32, 8, One), d("samples", t_P_u64, 16, Many(Of(2))), d("nvmlReturn", t_nvmlReturn_t, 24, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlNvLinkUtilizationControl_t", since: 0, until: NOW, size: 8, fields: &[d("units", t_nvmlNvLinkUtilizationCountUnits_t, 0, One), d("pktfilter", t_nvmlNvLinkUtilizationCountPktTypes_t_in4, 4, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlNvlinkGetBwMode_t", since: 0, until: NOW, size: 12, fields: &[d("version", t_u32, 0, One), d("bIsBest", t_u32, 4, One), d("bwMode", t_u8, 8, One)], tag: 255, tags: 65535 },
@@ -4714,14 +4996,14 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "nvmlPlatformInfo_t", since: 0, until: NOW, size: 44, fields: &[d("version", t_u32, 0, One), d("ibGuid", t_A16_u8, 4, One), d("chassisSerialNumber", t_A16_u8, 20, One), d("slotNumber", t_u8, 36, One), d("trayIndex", t_u8, 37, One), d("hostId", t_u8, 38, One), d("peerType", t_u8, 39, One), d("moduleId", t_u8, 40, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlDevicePowerMizerModes_v1_t", since: 0, until: NOW, size: 12, fields: &[d("currentMode", t_u32, 0, One), d("mode", t_u32, 4, One), d("supportedPowerMizerModes", t_u32, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlProcessUtilizationSample_t", since: 0, until: NOW, size: 32, fields: &[d("pid", t_u32, 0, One), d("timeStamp", t_u64, 8, One), d("smUtil", t_u32, 16, One), d("memUtil", t_u32, 20, One), d("encUtil", t_u32, 24, One), d("decUtil", t_u32, 28, One)], tag: 255, tags: 65535 },
-    StructRow { name: "nvmlProcessesUtilizationInfo_t", since: 0, until: NOW, size: 24, fields: &[d("version", t_u32, 0, One), d("processSamplesCount", t_u32, 4, One), d("lastSeenTimeStamp", t_u64, 8, One), d("procUtilArray", t_P_nvmlProcessUtilizationInfo_v1_t, 16, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlProcessesUtilizationInfo_t", since: 0, until: NOW, size: 24, fields: &[d("version", t_u32, 0, One), d("processSamplesCount", t_u32, 4, One), d("lastSeenTimeStamp", t_u64, 8, One), d("procUtilArray", t_P_nvmlProcessUtilizationInfo_v1_t, 16, Many(Of(1)))], tag: 255, tags: 65535 },
     StructRow { name: "nvmlProcessUtilizationInfo_v1_t", since: 0, until: NOW, size: 40, fields: &[d("timeStamp", t_u64, 0, One), d("pid", t_u32, 8, One), d("smUtil", t_u32, 12, One), d("memUtil", t_u32, 16, One), d("encUtil", t_u32, 20, One), d("decUtil", t_u32, 24, One), d("jpgUtil", t_u32, 28, One), d("ofaUtil", t_u32, 32, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlRemappedRowsInfo_v2_t", since: 0, until: NOW, size: 24, fields: &[d("corrActiveRemaps", t_u32, 0, One), d("corrInactiveRemaps", t_u32, 4, One), d("uncActiveRemaps", t_u32, 8, One), d("uncInactiveRemaps", t_u32, 12, One), d("bPending", t_u32, 16, One), d("bFailureOccurred", t_u32, 20, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlRepairStatus_t", since: 0, until: NOW, size: 12, fields: &[d("version", t_u32, 0, One), d("bChannelRepairPending", t_u32, 4, One), d("bTpcRepairPending", t_u32, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlRowRemapperHistogramValues_t", since: 0, until: NOW, size: 20, fields: &[d("max", t_u32, 0, One), d("high", t_u32, 4, One), d("partial", t_u32, 8, One), d("low", t_u32, 12, One), d("none", t_u32, 16, One)], tag: 255, tags: 65535 },
-    StructRow { name: "nvmlProcessDetailList_t", since: 0, until: NOW, size: 24, fields: &[d("version", t_u32, 0, One), d("mode", t_u32, 4, One), d("numProcArrayEntries", t_u32, 8, One), d("procArray", t_P_nvmlProcessDetail_v1_t, 16, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlProcessDetailList_t", since: 0, until: NOW, size: 24, fields: &[d("version", t_u32, 0, One), d("mode", t_u32, 4, One), d("numProcArrayEntries", t_u32, 8, One), d("procArray", t_P_nvmlProcessDetail_v1_t, 16, Many(Of(2)))], tag: 255, tags: 65535 },
     StructRow { name: "nvmlProcessDetail_v1_t", since: 0, until: NOW, size: 32, fields: &[d("pid", t_u32, 0, One), d("usedGpuMemory", t_u64, 8, One), d("gpuInstanceId", t_u32, 16, One), d("computeInstanceId", t_u32, 20, One), d("usedGpuCcProtectedMemory", t_u64, 24, One)], tag: 255, tags: 65535 },
-    StructRow { name: "nvmlSample_t", since: 0, until: NOW, size: 16, fields: &[d("timeStamp", t_u64, 0, One), d("sampleValue", t_nvmlValue_t, 8, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlSample_t", since: 0, until: NOW, size: 16, fields: &[d("timeStamp", t_u64, 0, One), d("sampleValue", t_u32, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlEccSramErrorStatus_t", since: 0, until: NOW, size: 104, fields: &[d("version", t_u32, 0, One), d("aggregateUncParity", t_u64, 8, One), d("aggregateUncSecDed", t_u64, 16, One), d("aggregateCor", t_u64, 24, One), d("volatileUncParity", t_u64, 32, One), d("volatileUncSecDed", t_u64, 40, One), d("volatileCor", t_u64, 48, One), d("aggregateUncBucketL2", t_u64, 56, One), d("aggregateUncBucketSm", t_u64, 64, One), d("aggregateUncBucketPcie", t_u64, 72, One), d("aggregateUncBucketMcu", t_u64, 80, One), d("aggregateUncBucketOther", t_u64, 88, One), d("bThresholdExceeded", t_u32, 96, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlEccSramUniqueUncorrectedErrorCounts_t", since: 0, until: NOW, size: 16, fields: &[d("version", t_u32, 0, One), d("entryCount", t_u32, 4, One), d("entries", t_P_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t, 8, Many(Of(1)))], tag: 255, tags: 65535 },
     StructRow { name: "nvmlEccSramUniqueUncorrectedErrorEntry_v1_t", since: 0, until: NOW, size: 28, fields: &[d("unit", t_u32, 0, One), d("location", t_u32, 4, One), d("sublocation", t_u32, 8, One), d("extlocation", t_u32, 12, One), d("address", t_u32, 16, One), d("isParity", t_u32, 20, One), d("count", t_u32, 24, One)], tag: 255, tags: 65535 },
@@ -4731,13 +5013,13 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "nvmlUnrepairableMemoryStatus_v1_t", since: 0, until: NOW, size: 4, fields: &[d("bUnrepairableMemory", t_u32, 0, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlUtilization_t", since: 0, until: NOW, size: 8, fields: &[d("gpu", t_u32, 0, One), d("memory", t_u32, 4, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlVgpuHeterogeneousMode_t", since: 0, until: NOW, size: 8, fields: &[d("version", t_u32, 0, One), d("mode", t_u32, 4, One)], tag: 255, tags: 65535 },
-    StructRow { name: "nvmlVgpuInstancesUtilizationInfo_t", since: 0, until: NOW, size: 32, fields: &[d("version", t_u32, 0, One), d("sampleValType", t_nvmlValueType_t, 4, One), d("vgpuInstanceCount", t_u32, 8, One), d("lastSeenTimeStamp", t_u64, 16, One), d("vgpuUtilArray", t_P_nvmlVgpuInstanceUtilizationInfo_v1_t, 24, One)], tag: 255, tags: 65535 },
-    StructRow { name: "nvmlVgpuInstanceUtilizationInfo_v1_t", since: 0, until: NOW, size: 64, fields: &[d("timeStamp", t_u64, 0, One), d("vgpuInstance", t_u32, 8, One), d("smUtil", t_nvmlValue_t, 16, One), d("memUtil", t_nvmlValue_t, 24, One), d("encUtil", t_nvmlValue_t, 32, One), d("decUtil", t_nvmlValue_t, 40, One), d("jpgUtil", t_nvmlValue_t, 48, One), d("ofaUtil", t_nvmlValue_t, 56, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlVgpuInstancesUtilizationInfo_t", since: 0, until: NOW, size: 32, fields: &[d("version", t_u32, 0, One), d("sampleValType", t_nvmlValueType_t, 4, One), d("vgpuInstanceCount", t_u32, 8, One), d("lastSeenTimeStamp", t_u64, 16, One), d("vgpuUtilArray", t_P_nvmlVgpuInstanceUtilizationInfo_v1_t, 24, Many(Of(2)))], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlVgpuInstanceUtilizationInfo_v1_t", since: 0, until: NOW, size: 64, fields: &[d("timeStamp", t_u64, 0, One), d("vgpuInstance", t_nvmlVgpuInstance_t, 8, One), d("smUtil", t_u32, 16, One), d("memUtil", t_u32, 24, One), d("encUtil", t_u32, 32, One), d("decUtil", t_u32, 40, One), d("jpgUtil", t_u32, 48, One), d("ofaUtil", t_u32, 56, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlVgpuPgpuMetadata_t", since: 0, until: NOW, size: 128, fields: &[d("version", t_u32, 0, One), d("revision", t_u32, 4, One), d("hostDriverVersion", t_A80_char, 8, One), d("pgpuVirtualizationCaps", t_u32, 88, One), d("hostSupportedVgpuRange", t_nvmlVgpuVersion_t, 112, One), d("opaqueDataSize", t_u32, 120, One), d("opaqueData", t_A4_char, 124, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlVgpuVersion_t", since: 0, until: NOW, size: 8, fields: &[d("minVersion", t_u32, 0, One), d("maxVersion", t_u32, 4, One)], tag: 255, tags: 65535 },
-    StructRow { name: "nvmlVgpuProcessUtilizationSample_t", since: 0, until: NOW, size: 96, fields: &[d("vgpuInstance", t_u32, 0, One), d("pid", t_u32, 4, One), d("processName", t_A64_char, 8, One), d("timeStamp", t_u64, 72, One), d("smUtil", t_u32, 80, One), d("memUtil", t_u32, 84, One), d("encUtil", t_u32, 88, One), d("decUtil", t_u32, 92, One)], tag: 255, tags: 65535 },
-    StructRow { name: "nvmlVgpuProcessesUtilizationInfo_t", since: 0, until: NOW, size: 24, fields: &[d("version", t_u32, 0, One), d("vgpuProcessCount", t_u32, 4, One), d("lastSeenTimeStamp", t_u64, 8, One), d("vgpuProcUtilArray", t_P_nvmlVgpuProcessUtilizationInfo_v1_t, 16, One)], tag: 255, tags: 65535 },
-    StructRow { name: "nvmlVgpuProcessUtilizationInfo_v1_t", since: 0, until: NOW, size: 104, fields: &[d("processName", t_A64_char, 0, One), d("timeStamp", t_u64, 64, One), d("vgpuInstance", t_u32, 72, One), d("pid", t_u32, 76, One), d("smUtil", t_u32, 80, One), d("memUtil", t_u32, 84, One), d("encUtil", t_u32, 88, One), d("decUtil", t_u32, 92, One), d("jpgUtil", t_u32, 96, One), d("ofaUtil", t_u32, 100, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlVgpuProcessUtilizationSample_t", since: 0, until: NOW, size: 96, fields: &[d("vgpuInstance", t_nvmlVgpuInstance_t, 0, One), d("pid", t_u32, 4, One), d("processName", t_A64_char, 8, One), d("timeStamp", t_u64, 72, One), d("smUtil", t_u32, 80, One), d("memUtil", t_u32, 84, One), d("encUtil", t_u32, 88, One), d("decUtil", t_u32, 92, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlVgpuProcessesUtilizationInfo_t", since: 0, until: NOW, size: 24, fields: &[d("version", t_u32, 0, One), d("vgpuProcessCount", t_u32, 4, One), d("lastSeenTimeStamp", t_u64, 8, One), d("vgpuProcUtilArray", t_P_nvmlVgpuProcessUtilizationInfo_v1_t, 16, Many(Of(1)))], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlVgpuProcessUtilizationInfo_v1_t", since: 0, until: NOW, size: 104, fields: &[d("processName", t_A64_char, 0, One), d("timeStamp", t_u64, 64, One), d("vgpuInstance", t_nvmlVgpuInstance_t, 72, One), d("pid", t_u32, 76, One), d("smUtil", t_u32, 80, One), d("memUtil", t_u32, 84, One), d("encUtil", t_u32, 88, One), d("decUtil", t_u32, 92, One), d("jpgUtil", t_u32, 96, One), d("ofaUtil", t_u32, 100, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlVgpuSchedulerCapabilities_t", since: 0, until: NOW, size: 40, fields: &[d("supportedSchedulers", t_A3_u32, 0, One), d("maxTimeslice", t_u32, 12, One), d("minTimeslice", t_u32, 16, One), d("isArrModeSupported", t_u32, 20, One), d("maxFrequencyForARR", t_u32, 24, One), d("minFrequencyForARR", t_u32, 28, One), d("maxAvgFactorForARR", t_u32, 32, One), d("minAvgFactorForARR", t_u32, 36, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlVgpuSchedulerLog_t", since: 0, until: NOW, size: 9624, fields: &[d("engineId", t_u32, 0, One), d("schedulerPolicy", t_u32, 4, One), d("arrMode", t_u32, 8, One), d("schedulerParams", t_nvmlVgpuSchedulerParams_t, 12, One), d("entriesCount", t_u32, 20, One), d("logEntries", t_A200_nvmlVgpuSchedulerLogEntry_t, 24, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlVgpuSchedulerParams_t", since: 0, until: NOW, size: 8, fields: &[d("vgpuSchedDataWithARR", t_nvmlVgpuSchedulerParams_t_vgpuSchedDataWithARR, 0, One), d("vgpuSchedData", t_nvmlVgpuSchedulerParams_t_vgpuSchedData, 0, One)], tag: 255, tags: 65535 },
@@ -4749,7 +5031,7 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "nvmlVgpuSchedulerGetState_t", since: 0, until: NOW, size: 16, fields: &[d("schedulerPolicy", t_u32, 0, One), d("arrMode", t_u32, 4, One), d("schedulerParams", t_nvmlVgpuSchedulerParams_t, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlVgpuSchedulerStateInfo_v2_t", since: 0, until: NOW, size: 16, fields: &[d("engineId", t_u32, 0, One), d("schedulerPolicy", t_u32, 4, One), d("avgFactor", t_u32, 8, One), d("timeslice", t_u32, 12, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlVgpuPlacementList_t", since: 0, until: NOW, size: 32, fields: &[d("version", t_u32, 0, One), d("placementSize", t_u32, 4, One), d("count", t_u32, 8, One), d("placementIds", t_P_u32, 16, Many(Of(2))), d("mode", t_u32, 24, One)], tag: 255, tags: 65535 },
-    StructRow { name: "nvmlVgpuInstanceUtilizationSample_t", since: 0, until: NOW, size: 48, fields: &[d("vgpuInstance", t_u32, 0, One), d("timeStamp", t_u64, 8, One), d("smUtil", t_nvmlValue_t, 16, One), d("memUtil", t_nvmlValue_t, 24, One), d("encUtil", t_nvmlValue_t, 32, One), d("decUtil", t_nvmlValue_t, 40, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlVgpuInstanceUtilizationSample_t", since: 0, until: NOW, size: 48, fields: &[d("vgpuInstance", t_nvmlVgpuInstance_t, 0, One), d("timeStamp", t_u64, 8, One), d("smUtil", t_u32, 16, One), d("memUtil", t_u32, 24, One), d("encUtil", t_u32, 32, One), d("decUtil", t_u32, 40, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlViolationTime_t", since: 0, until: NOW, size: 16, fields: &[d("referenceTime", t_u64, 0, One), d("violationTime", t_u64, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlNvlinkLockRemapTable_v1_t", since: 0, until: NOW, size: 2, fields: &[d("bRemapTableLocked", t_u8, 0, One), d("bRemapTableLockDisabled", t_u8, 1, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlPerfMetricsSamples_v1_t", since: 0, until: NOW, size: 115344, fields: &[d("numSamples", t_u32, 0, One), d("samples", t_A13_nvmlPerfMetricsSample_t, 8, One)], tag: 255, tags: 65535 },
@@ -4773,7 +5055,7 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "nvmlPRMCounterList_v1_t", since: 0, until: NOW, size: 16, fields: &[d("numCounters", t_u32, 0, One), d("counters", t_P_nvmlPRMCounter_v1_t, 8, Many(Of(0)))], tag: 255, tags: 65535 },
     StructRow { name: "nvmlPRMCounter_v1_t", since: 0, until: NOW, size: 24, fields: &[d("counterId", t_u32, 0, One), d("inData", t_nvmlPRMCounterInput_v1_t, 4, One), d("counterValue", t_nvmlPRMCounterValue_v1_t, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlPRMCounterInput_v1_t", since: 0, until: NOW, size: 4, fields: &[d("localPort", t_u32, 0, One)], tag: 255, tags: 65535 },
-    StructRow { name: "nvmlPRMCounterValue_v1_t", since: 0, until: NOW, size: 16, fields: &[d("status", t_nvmlReturn_t, 0, One), d("outputType", t_nvmlValueType_t, 4, One), d("outputValue", t_nvmlValue_t, 8, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlPRMCounterValue_v1_t", since: 0, until: NOW, size: 16, fields: &[d("status", t_nvmlReturn_t, 0, One), d("outputType", t_nvmlValueType_t, 4, One), d("outputValue", t_u64, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlPRMTLV_v1_t", since: 0, until: NOW, size: 504, fields: &[d("dataSize", t_u32, 0, One), d("status", t_u32, 4, One), d("_1", t_nvmlPRMTLV_v1_t__1, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlPRMTLV_v1_t._1", since: 0, until: NOW, size: 496, fields: &[d("inData", t_A496_u8, 0, One), d("outData", t_A496_u8, 0, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlSetMemoryLimits_v1_t", since: 0, until: NOW, size: 24, fields: &[d("nameSpace", t_PC_char, 0, Text), d("softLimit", t_u64, 8, One), d("hardLimit", t_u64, 16, One)], tag: 255, tags: 65535 },
@@ -4800,29 +5082,29 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "nvmlEventSetGetContextInfo_v1_t", since: 0, until: NOW, size: 20, fields: &[d("index", t_u32, 0, One), d("nvmlGpuOperationalEventContextType", t_u32, 4, One), d("sourceEventContextType", t_u32, 8, One), d("dataSize", t_u32, 12, One), d("dataFormatVersion", t_u16, 16, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t", since: 0, until: NOW, size: 8, fields: &[d("index", t_u32, 0, One), d("xidCode", t_u32, 4, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlGpuOperationalEventConfig_v1_t", since: 0, until: NOW, size: 104, fields: &[d("uuid", t_A96_char, 0, One), d("minLogLevel", t_u32, 96, One), d("minSeverity", t_u32, 100, One)], tag: 255, tags: 65535 },
-    StructRow { name: "nvmlEventData_t", since: 0, until: NOW, size: 32, fields: &[d("device", t_nvmlDevice_t, 0, One), d("eventType", t_u64, 8, One), d("eventData", t_u64, 16, One), d("gpuInstanceId", t_u32, 24, One), d("computeInstanceId", t_u32, 28, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlEventData_t", since: 0, until: NOW, size: 32, fields: &[d("device", t_nvmlDevice_t, 0, One), d("eventType", t_nvmlEventTypes_in8, 8, One), d("eventData", t_u64, 16, One), d("gpuInstanceId", t_u32, 24, One), d("computeInstanceId", t_u32, 28, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlEventSetWait_v3_t", since: 0, until: NOW, size: 224, fields: &[d("timeoutMs", t_u32, 0, One), d("dataType", t_u32, 4, One), d("uuid", t_A96_char, 8, One), d("sourceModule", t_A16_char, 104, One), d("eventType", t_u64, 120, One), d("eventData", t_u64, 128, One), d("groupCursor", t_u64, 136, One), d("instanceId", t_u64, 144, One), d("timestampUsec", t_u64, 152, One), d("traceId", t_u64, 160, One), d("gpuInstanceId", t_u32, 168, One), d("computeInstanceId", t_u32, 172, One), d("severity", t_u32, 176, One), d("categoryId", t_u32, 180, One), d("moduleEventCode", t_u32, 184, One), d("scope", t_u32, 188, One), d("originator", t_u32, 192, One), d("moduleInstance", t_u32, 196, One), d("chipletId", t_u32, 200, One), d("logLevel", t_u32, 204, One), d("attributes", t_u32, 208, One), d("groupCperSize", t_u32, 212, One), d("groupAttributes", t_u32, 216, One), d("groupSize", t_u8, 220, One), d("groupIndex", t_u8, 221, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlExcludedDeviceInfo_t", since: 0, until: NOW, size: 148, fields: &[d("pciInfo", t_nvmlPciInfo_t, 0, One), d("uuid", t_A80_char, 68, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlVgpuMetadata_t", since: 0, until: NOW, size: 212, fields: &[d("version", t_u32, 0, One), d("revision", t_u32, 4, One), d("guestInfoState", t_nvmlVgpuGuestInfoState_t, 8, One), d("guestDriverVersion", t_A80_char, 12, One), d("hostDriverVersion", t_A80_char, 92, One), d("vgpuVirtualizationCaps", t_u32, 196, One), d("guestVgpuVersion", t_u32, 200, One), d("opaqueDataSize", t_u32, 204, One), d("opaqueData", t_A4_char, 208, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlVgpuPgpuCompatibility_t", since: 0, until: NOW, size: 8, fields: &[d("vgpuVmCompatibility", t_nvmlVgpuVmCompatibility_t_in4, 0, One), d("compatibilityLimitCode", t_nvmlVgpuPgpuCompatibilityLimitCode_t_in4, 4, One)], tag: 255, tags: 65535 },
-    StructRow { name: "nvmlGpmMetricsGet_t", since: 0, until: NOW, size: 19104, fields: &[d("version", t_u32, 0, One), d("numMetrics", t_u32, 4, One), d("sample1", t_nvmlGpmSample_t, 8, One), d("sample2", t_nvmlGpmSample_t, 16, One), d("metrics", t_A477_nvmlGpmMetric_t, 24, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlGpmMetricsGet_t", since: 0, until: NOW, size: 19104, fields: &[d("version", t_u32, 0, One), d("numMetrics", t_u32, 4, One), d("sample1", t_nvmlGpmSample_t, 8, One), d("sample2", t_nvmlGpmSample_t, 16, One), d("metrics", t_A477_nvmlGpmMetric_t, 24, Many(Of(1)))], tag: 255, tags: 65535 },
     StructRow { name: "nvmlGpmMetric_t", since: 0, until: NOW, size: 40, fields: &[d("metricId", t_u32, 0, One), d("nvmlReturn", t_nvmlReturn_t, 4, One), d("value", t_f64, 8, One), d("metricInfo", t_nvmlGpmMetric_t_metricInfo, 16, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlGpmMetric_t.metricInfo", since: 0, until: NOW, size: 24, fields: &[d("shortName", t_P_char, 0, Text), d("longName", t_P_char, 8, Text), d("unit", t_P_char, 16, Text)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlGpmSupport_t", since: 0, until: NOW, size: 8, fields: &[d("version", t_u32, 0, One), d("isSupportedDevice", t_u32, 4, One)], tag: 255, tags: 65535 },
-    StructRow { name: "nvmlActiveVgpuInstanceInfo_t", since: 0, until: NOW, size: 16, fields: &[d("version", t_u32, 0, One), d("vgpuCount", t_u32, 4, One), d("vgpuInstances", t_P_u32, 8, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlActiveVgpuInstanceInfo_t", since: 0, until: NOW, size: 16, fields: &[d("version", t_u32, 0, One), d("vgpuCount", t_u32, 4, One), d("vgpuInstances", t_P_nvmlVgpuInstance_t, 8, Many(Of(1)))], tag: 255, tags: 65535 },
     StructRow { name: "nvmlComputeInstanceProfileInfo_t", since: 0, until: NOW, size: 36, fields: &[d("id", t_u32, 0, One), d("sliceCount", t_u32, 4, One), d("instanceCount", t_u32, 8, One), d("multiprocessorCount", t_u32, 12, One), d("sharedCopyEngineCount", t_u32, 16, One), d("sharedDecoderCount", t_u32, 20, One), d("sharedEncoderCount", t_u32, 24, One), d("sharedJpegCount", t_u32, 28, One), d("sharedOfaCount", t_u32, 32, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlComputeInstanceProfileInfo_v2_t", since: 0, until: NOW, size: 136, fields: &[d("version", t_u32, 0, One), d("id", t_u32, 4, One), d("sliceCount", t_u32, 8, One), d("instanceCount", t_u32, 12, One), d("multiprocessorCount", t_u32, 16, One), d("sharedCopyEngineCount", t_u32, 20, One), d("sharedDecoderCount", t_u32, 24, One), d("sharedEncoderCount", t_u32, 28, One), d("sharedJpegCount", t_u32, 32, One), d("sharedOfaCount", t_u32, 36, One), d("name", t_A96_char, 40, One)], tag: 255, tags: 65535 },
-    StructRow { name: "nvmlVgpuTypeIdInfo_t", since: 0, until: NOW, size: 16, fields: &[d("version", t_u32, 0, One), d("vgpuCount", t_u32, 4, One), d("vgpuTypeIds", t_P_u32, 8, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlVgpuTypeIdInfo_t", since: 0, until: NOW, size: 16, fields: &[d("version", t_u32, 0, One), d("vgpuCount", t_u32, 4, One), d("vgpuTypeIds", t_P_nvmlVgpuTypeId_t, 8, Many(Of(1)))], tag: 255, tags: 65535 },
     StructRow { name: "nvmlGpuInstanceInfo_t", since: 0, until: NOW, size: 24, fields: &[d("device", t_nvmlDevice_t, 0, One), d("id", t_u32, 8, One), d("profileId", t_u32, 12, One), d("placement", t_nvmlGpuInstancePlacement_t, 16, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlVgpuSchedulerLogInfo_t", since: 0, until: NOW, size: 9632, fields: &[d("version", t_u32, 0, One), d("engineId", t_u32, 4, One), d("schedulerPolicy", t_u32, 8, One), d("arrMode", t_u32, 12, One), d("schedulerParams", t_nvmlVgpuSchedulerParams_t, 16, One), d("entriesCount", t_u32, 24, One), d("logEntries", t_A200_nvmlVgpuSchedulerLogEntry_t, 32, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlVgpuSchedulerStateInfo_t", since: 0, until: NOW, size: 24, fields: &[d("version", t_u32, 0, One), d("engineId", t_u32, 4, One), d("schedulerPolicy", t_u32, 8, One), d("arrMode", t_u32, 12, One), d("schedulerParams", t_nvmlVgpuSchedulerParams_t, 16, One)], tag: 255, tags: 65535 },
-    StructRow { name: "nvmlVgpuCreatablePlacementInfo_t", since: 0, until: NOW, size: 32, fields: &[d("version", t_u32, 0, One), d("vgpuTypeId", t_u32, 4, One), d("count", t_u32, 8, One), d("placementIds", t_P_u32, 16, Many(Of(2))), d("placementSize", t_u32, 24, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlVgpuCreatablePlacementInfo_t", since: 0, until: NOW, size: 32, fields: &[d("version", t_u32, 0, One), d("vgpuTypeId", t_nvmlVgpuTypeId_t, 4, One), d("count", t_u32, 8, One), d("placementIds", t_P_u32, 16, Many(Of(2))), d("placementSize", t_u32, 24, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlVgpuSchedulerState_t", since: 0, until: NOW, size: 24, fields: &[d("version", t_u32, 0, One), d("engineId", t_u32, 4, One), d("schedulerPolicy", t_u32, 8, One), d("enableARRMode", t_u32, 12, One), d("schedulerParams", t_nvmlVgpuSchedulerSetParams_t, 16, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlSystemEventSetCreateRequest_t", since: 0, until: NOW, size: 16, fields: &[d("version", t_u32, 0, One), d("set", t_nvmlSystemEventSet_t, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlSystemEventSetFreeRequest_t", since: 0, until: NOW, size: 16, fields: &[d("version", t_u32, 0, One), d("set", t_nvmlSystemEventSet_t, 8, One)], tag: 255, tags: 65535 },
-    StructRow { name: "nvmlSystemEventSetWaitRequest_t", since: 0, until: NOW, size: 32, fields: &[d("version", t_u32, 0, One), d("timeoutms", t_u32, 4, One), d("set", t_nvmlSystemEventSet_t, 8, One), d("data", t_P_nvmlSystemEventData_v1_t, 16, One), d("dataSize", t_u32, 24, One), d("numEvent", t_u32, 28, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlSystemEventSetWaitRequest_t", since: 0, until: NOW, size: 32, fields: &[d("version", t_u32, 0, One), d("timeoutms", t_u32, 4, One), d("set", t_nvmlSystemEventSet_t, 8, One), d("data", t_P_nvmlSystemEventData_v1_t, 16, Many(Of(4))), d("dataSize", t_u32, 24, One), d("numEvent", t_u32, 28, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlSystemEventData_v1_t", since: 0, until: NOW, size: 16, fields: &[d("eventType", t_u64, 0, One), d("gpuId", t_u32, 8, One)], tag: 255, tags: 65535 },
-    StructRow { name: "nvmlGetCPER_v1_t", since: 0, until: NOW, size: 112, fields: &[d("cursor", t_nvmlCPERCursor_v1_t, 0, One), d("buffer", t_P_u8, 96, One), d("bufferSize", t_u32, 104, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlGetCPER_v1_t", since: 0, until: NOW, size: 112, fields: &[d("cursor", t_nvmlCPERCursor_v1_t, 0, One), d("buffer", t_P_u8, 96, Memory(Of(2))), d("bufferSize", t_u32, 104, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlCPERCursor_v1_t", since: 0, until: NOW, size: 96, fields: &[d("cperTypeMask", t_u32, 0, One).hex(), d("uuid", t_A80_char, 4, One), d("handle", t_u64, 88, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlConfComputeSystemCaps_t", since: 0, until: NOW, size: 8, fields: &[d("cpuCaps", t_u32, 0, One), d("gpusCaps", t_u32, 4, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlConfComputeGetKeyRotationThresholdInfo_t", since: 0, until: NOW, size: 16, fields: &[d("version", t_u32, 0, One), d("attackerAdvantage", t_u64, 8, One)], tag: 255, tags: 65535 },
@@ -4843,7 +5125,7 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "nvmlVgpuPlacementId_t", since: 0, until: NOW, size: 8, fields: &[d("version", t_u32, 0, One), d("placementId", t_u32, 4, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlVgpuRuntimeState_t", since: 0, until: NOW, size: 16, fields: &[d("version", t_u32, 0, One), d("size", t_u64, 8, One).bytes()], tag: 255, tags: 65535 },
     StructRow { name: "nvmlVgpuTypeBar1Info_t", since: 0, until: NOW, size: 16, fields: &[d("version", t_u32, 0, One), d("bar1Size", t_u64, 8, One).bytes()], tag: 255, tags: 65535 },
-    StructRow { name: "nvmlVgpuTypeMaxInstance_t", since: 0, until: NOW, size: 12, fields: &[d("version", t_u32, 0, One), d("vgpuTypeId", t_u32, 4, One), d("maxInstancePerGI", t_u32, 8, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlVgpuTypeMaxInstance_t", since: 0, until: NOW, size: 12, fields: &[d("version", t_u32, 0, One), d("vgpuTypeId", t_nvmlVgpuTypeId_t, 4, One), d("maxInstancePerGI", t_u32, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvrtcBundledHeadersInfo", since: 13, until: NOW, size: 40, fields: &[d("available", t_i32, 0, One), d("compressedSize", t_u64, 8, One).bytes(), d("uncompressedSize", t_u64, 16, One).bytes(), d("cudaVersionMajor", t_i32, 24, One), d("cudaVersionMinor", t_i32, 28, One), d("numFiles", t_u32, 32, One)], tag: 255, tags: 65535 },
 ];
 
@@ -4910,10 +5192,16 @@ pub(super) static HANDLES: &[HandleRow] = &[
     HandleRow { name: "cudaLogsCallbackHandle", short: "logsCallbackHandle", number: false, bytes: 8, special: &[] },
     HandleRow { name: "cublasHandle_t", short: "cublas", number: false, bytes: 8, special: &[] },
     HandleRow { name: "cublasLtHandle_t", short: "cublasLt", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cublasLtEmulationDesc_t", short: "emulationDesc", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cublasLtMatrixLayout_t", short: "matrixLayout", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cublasLtMatmulDesc_t", short: "matmulDesc", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cublasLtMatmulPreference_t", short: "matmulPreference", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cublasLtMatrixTransformDesc_t", short: "transformDesc", number: false, bytes: 8, special: &[] },
     HandleRow { name: "cublasXtHandle_t", short: "cublasXt", number: false, bytes: 8, special: &[] },
     HandleRow { name: "cudnnHandle_t", short: "cudnn", number: false, bytes: 8, special: &[] },
     HandleRow { name: "cudnnActivationDescriptor_t", short: "activationDescriptor", number: false, bytes: 8, special: &[] },
     HandleRow { name: "cudnnTensorDescriptor_t", short: "tensorDescriptor", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cudnnBackendDescriptor_t", short: "descriptor", number: false, bytes: 8, special: &[] },
     HandleRow { name: "cudnnRNNDescriptor_t", short: "rNNDescriptor", number: false, bytes: 8, special: &[] },
     HandleRow { name: "cudnnCTCLossDescriptor_t", short: "cTCLossDescriptor", number: false, bytes: 8, special: &[] },
     HandleRow { name: "cudnnFilterDescriptor_t", short: "filterDescriptor", number: false, bytes: 8, special: &[] },
@@ -4934,15 +5222,21 @@ pub(super) static HANDLES: &[HandleRow] = &[
     HandleRow { name: "cudnnSeqDataDescriptor_t", short: "seqDataDescriptor", number: false, bytes: 8, special: &[] },
     HandleRow { name: "cudnnSpatialTransformerDescriptor_t", short: "spatialTransformerDescriptor", number: false, bytes: 8, special: &[] },
     HandleRow { name: "cudnnTensorTransformDescriptor_t", short: "tensorTransformDescriptor", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cufftHandle", short: "plan", number: true, bytes: 4, special: &[] },
+    HandleRow { name: "cudaLibXtDescPointer", short: "xtDesc", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "CUfileBatchHandle_t", short: "batch", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "CUfileHandle_t", short: "file", number: false, bytes: 8, special: &[] },
     HandleRow { name: "curandGenerator_t", short: "generator", number: false, bytes: 8, special: &[] },
-    HandleRow { name: "curandDiscreteDistribution_t", short: "discreteDistribution", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "curandDiscreteDistribution_t", short: "distribution", number: false, bytes: 8, special: &[] },
     HandleRow { name: "cusolverDnHandle_t", short: "cusolverDn", number: false, bytes: 8, special: &[] },
     HandleRow { name: "gesvdjInfo_t", short: "gesvdjInfo", number: false, bytes: 8, special: &[] },
     HandleRow { name: "syevjInfo_t", short: "syevjInfo", number: false, bytes: 8, special: &[] },
-    HandleRow { name: "cusolverDnParams_t", short: "params", number: false, bytes: 8, special: &[] },
-    HandleRow { name: "cusolverDnIRSInfos_t", short: "iRSInfos", number: false, bytes: 8, special: &[] },
-    HandleRow { name: "cusolverDnIRSParams_t", short: "iRSParams", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cusolverDnParams_t", short: "dnParams", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cusolverDnIRSInfos_t", short: "irsInfos", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cusolverDnIRSParams_t", short: "irsParams", number: false, bytes: 8, special: &[] },
     HandleRow { name: "cusolverMgHandle_t", short: "cusolverMg", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cudaLibMgGrid_t", short: "mgGrid", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cudaLibMgMatrixDesc_t", short: "mgMatrix", number: false, bytes: 8, special: &[] },
     HandleRow { name: "cusolverRfHandle_t", short: "cusolverRf", number: false, bytes: 8, special: &[] },
     HandleRow { name: "cusolverSpHandle_t", short: "cusolverSp", number: false, bytes: 8, special: &[] },
     HandleRow { name: "cusparseMatDescr_t", short: "matDescr", number: false, bytes: 8, special: &[] },
@@ -4952,10 +5246,10 @@ pub(super) static HANDLES: &[HandleRow] = &[
     HandleRow { name: "csrqrInfo_t", short: "csrqrInfo", number: false, bytes: 8, special: &[] },
     HandleRow { name: "csrqrInfoHost_t", short: "csrqrInfoHost", number: false, bytes: 8, special: &[] },
     HandleRow { name: "cusparseHandle_t", short: "cusparse", number: false, bytes: 8, special: &[] },
-    HandleRow { name: "cusparseSpVecDescr_t", short: "spVecDescr", number: false, bytes: 8, special: &[] },
-    HandleRow { name: "cusparseDnVecDescr_t", short: "dnVecDescr", number: false, bytes: 8, special: &[] },
-    HandleRow { name: "cusparseConstSpVecDescr_t", short: "constSpVecDescr", number: false, bytes: 8, special: &[] },
-    HandleRow { name: "cusparseSpMatDescr_t", short: "spMatDescr", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cusparseSpVecDescr_t", short: "spvec", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cusparseDnVecDescr_t", short: "dnvec", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cusparseConstSpVecDescr_t", short: "spvec", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cusparseSpMatDescr_t", short: "spmat", number: false, bytes: 8, special: &[] },
     HandleRow { name: "bsric02Info_t", short: "bsric02Info", number: false, bytes: 8, special: &[] },
     HandleRow { name: "bsrilu02Info_t", short: "bsrilu02Info", number: false, bytes: 8, special: &[] },
     HandleRow { name: "bsrsm2Info_t", short: "bsrsm2Info", number: false, bytes: 8, special: &[] },
@@ -4967,21 +5261,22 @@ pub(super) static HANDLES: &[HandleRow] = &[
     HandleRow { name: "csrilu02Info_t", short: "csrilu02Info", number: false, bytes: 8, special: &[] },
     HandleRow { name: "csrsm2Info_t", short: "csrsm2Info", number: false, bytes: 8, special: &[] },
     HandleRow { name: "csrsv2Info_t", short: "csrsv2Info", number: false, bytes: 8, special: &[] },
-    HandleRow { name: "cusparseConstSpMatDescr_t", short: "constSpMatDescr", number: false, bytes: 8, special: &[] },
-    HandleRow { name: "cusparseConstDnMatDescr_t", short: "constDnMatDescr", number: false, bytes: 8, special: &[] },
-    HandleRow { name: "cusparseConstDnVecDescr_t", short: "constDnVecDescr", number: false, bytes: 8, special: &[] },
-    HandleRow { name: "cusparseDnMatDescr_t", short: "dnMatDescr", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cusparseConstSpMatDescr_t", short: "spmat", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cusparseConstDnMatDescr_t", short: "dnmat", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cusparseConstDnVecDescr_t", short: "dnvec", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cusparseDnMatDescr_t", short: "dnmat", number: false, bytes: 8, special: &[] },
     HandleRow { name: "pruneInfo_t", short: "pruneInfo", number: false, bytes: 8, special: &[] },
-    HandleRow { name: "cusparseSpGEAMDescr_t", short: "spGEAMDescr", number: false, bytes: 8, special: &[] },
-    HandleRow { name: "cusparseSpGEMMDescr_t", short: "spGEMMDescr", number: false, bytes: 8, special: &[] },
-    HandleRow { name: "cusparseSpMMOpPlan_t", short: "spMMOpPlan", number: false, bytes: 8, special: &[] },
-    HandleRow { name: "cusparseSpSMDescr_t", short: "spSMDescr", number: false, bytes: 8, special: &[] },
-    HandleRow { name: "cusparseSpSVDescr_t", short: "spSVDescr", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cusparseSpGEAMDescr_t", short: "spgeam", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cusparseSpGEMMDescr_t", short: "spgemm", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cusparseSpMMOpPlan_t", short: "spmmPlan", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cusparseSpSMDescr_t", short: "spsm", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cusparseSpSVDescr_t", short: "spsv", number: false, bytes: 8, special: &[] },
     HandleRow { name: "ncclComm_t", short: "comm", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "ncclRegistration", short: "registration", number: false, bytes: 8, special: &[] },
     HandleRow { name: "ncclWindow_t", short: "window", number: false, bytes: 8, special: &[] },
-    HandleRow { name: "ncclParamHandle_t", short: "paramHandle", number: false, bytes: 8, special: &[] },
-    HandleRow { name: "nvFatbinHandle", short: "nvFatbinHandle", number: false, bytes: 8, special: &[] },
-    HandleRow { name: "nvJitLinkHandle", short: "nvJitLink", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "ncclParamHandle_t", short: "param", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "nvFatbinHandle", short: "fatbin", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "nvJitLinkHandle", short: "linker", number: false, bytes: 8, special: &[] },
     HandleRow { name: "nvjpegHandle_t", short: "nvjpeg", number: false, bytes: 8, special: &[] },
     HandleRow { name: "nvjpegBufferDevice_t", short: "bufferDevice", number: false, bytes: 8, special: &[] },
     HandleRow { name: "nvjpegBufferPinned_t", short: "bufferPinned", number: false, bytes: 8, special: &[] },
@@ -4992,8 +5287,10 @@ pub(super) static HANDLES: &[HandleRow] = &[
     HandleRow { name: "nvjpegEncoderState_t", short: "encoderState", number: false, bytes: 8, special: &[] },
     HandleRow { name: "nvjpegEncoderParams_t", short: "encoderParams", number: false, bytes: 8, special: &[] },
     HandleRow { name: "nvmlComputeInstance_t", short: "computeInstance", number: false, bytes: 8, special: &[] },
-    HandleRow { name: "nvmlDevice_t", short: "device", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "nvmlDevice_t", short: "nvmlDevice", number: false, bytes: 8, special: &[] },
     HandleRow { name: "nvmlGpuInstance_t", short: "gpuInstance", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "nvmlVgpuInstance_t", short: "vgpuInstance", number: true, bytes: 4, special: &[] },
+    HandleRow { name: "nvmlVgpuTypeId_t", short: "vgpuType", number: true, bytes: 4, special: &[] },
     HandleRow { name: "nvmlEventSet_t", short: "eventSet", number: false, bytes: 8, special: &[] },
     HandleRow { name: "nvmlGpmSample_t", short: "gpmSample", number: false, bytes: 8, special: &[] },
     HandleRow { name: "nvmlSystemEventSet_t", short: "systemEventSet", number: false, bytes: 8, special: &[] },
@@ -5010,15 +5307,15 @@ pub(super) static TAGS: &[Tag] = &[
     Tag { name: "CUeglFrameType", rows: &[(0, 0), (1, 1)] },
     Tag { name: "CUmemLocationType", rows: &[(1, 0), (2, 0), (3, 0), (4, 0), (6, 1)] },
     Tag { name: "CUgraphNodeType", rows: &[(0, 0), (1, 1), (2, 2), (3, 3), (4, 4), (6, 5), (7, 6), (8, 7), (9, 8), (10, 9), (11, 10), (12, 11), (13, 12), (14, 13), (18, 14)] },
-    Tag { name: "CUlaunchAttributeID", rows: &[(1, 304), (2, 20), (3, 308), (4, 309), (5, 310), (6, 20), (7, 311), (8, 20), (9, 312), (10, 313), (11, 317), (12, 314), (13, 316), (14, 8), (16, 8), (17, 318), (18, 319)] },
+    Tag { name: "CUlaunchAttributeID", rows: &[(1, 305), (2, 20), (3, 309), (4, 310), (5, 311), (6, 20), (7, 312), (8, 20), (9, 313), (10, 314), (11, 318), (12, 315), (13, 317), (14, 8), (16, 8), (17, 319), (18, 320)] },
     Tag { name: "CUlaunchAttributeID", rows: &[(1, 0), (2, 1), (3, 2), (4, 3), (5, 4), (6, 5), (7, 6), (8, 8), (9, 9), (10, 10), (11, 11), (12, 7), (13, 12), (14, 13), (16, 14), (17, 15), (18, 16)] },
     Tag { name: "CUexternalMemoryHandleType", rows: &[(1, 0), (8, 2), (9, 0)] },
     Tag { name: "CUexternalSemaphoreHandleType", rows: &[(1, 0), (6, 2), (9, 0)] },
     Tag { name: "CUarraySparseSubresourceType", rows: &[(0, 0), (1, 1)] },
-    Tag { name: "CUmemPool_attribute", rows: &[(1, 20), (2, 20), (3, 20), (4, 6), (5, 6), (6, 6), (7, 6), (8, 6), (9, 225), (10, 226), (11, 20), (12, 150), (13, 6), (14, 20), (15, 20)] },
+    Tag { name: "CUmemPool_attribute", rows: &[(1, 20), (2, 20), (3, 20), (4, 6), (5, 6), (6, 6), (7, 6), (8, 6), (9, 226), (10, 227), (11, 20), (12, 150), (13, 6), (14, 20), (15, 20)] },
     Tag { name: "CUmem_range_attribute", rows: &[(1, 20), (2, 20), (3, 20), (4, 20), (5, 150), (6, 20), (7, 150), (8, 20)] },
     Tag { name: "CUmemcpy3DOperandType", rows: &[(1, 0), (2, 1)] },
-    Tag { name: "CUpointer_attribute", rows: &[(1, 62), (2, 240), (3, 27), (4, 12), (5, 445), (6, 20), (7, 6), (8, 20), (9, 20), (10, 20), (11, 27), (12, 6), (13, 20), (14, 6), (15, 20), (16, 446), (17, 111), (18, 6), (19, 12), (20, 6), (21, 20), (22, 20)] },
+    Tag { name: "CUpointer_attribute", rows: &[(1, 62), (2, 241), (3, 27), (4, 12), (5, 448), (6, 20), (7, 6), (8, 20), (9, 20), (10, 20), (11, 27), (12, 6), (13, 20), (14, 6), (15, 20), (16, 449), (17, 111), (18, 6), (19, 12), (20, 6), (21, 20), (22, 20)] },
     Tag { name: "CUresourcetype", rows: &[(0, 0), (1, 1), (2, 2), (3, 3)] },
     Tag { name: "cudaResourceType", rows: &[(0, 0), (1, 1), (2, 2), (3, 3)] },
     Tag { name: "cudaDevResourceType", rows: &[(1, 0), (1000, 1), (10000, 2)] },
@@ -5026,11 +5323,30 @@ pub(super) static TAGS: &[Tag] = &[
     Tag { name: "cudaEglFrameType", rows: &[(0, 0), (1, 1)] },
     Tag { name: "cudaMemLocationType", rows: &[(1, 0), (2, 0), (3, 0), (4, 0), (6, 1)] },
     Tag { name: "cudaGraphNodeType", rows: &[(0, 0), (1, 1), (2, 2), (3, 3), (4, 4), (6, 5), (7, 6), (8, 7), (9, 8), (10, 9), (11, 10), (13, 11), (14, 12)] },
-    Tag { name: "cudaLaunchAttributeID", rows: &[(1, 748), (2, 20), (3, 751), (4, 752), (5, 753), (6, 20), (7, 754), (8, 20), (9, 755), (10, 756), (11, 760), (12, 757), (13, 759), (14, 8), (16, 8), (17, 761), (18, 637)] },
+    Tag { name: "cudaLaunchAttributeID", rows: &[(1, 752), (2, 20), (3, 755), (4, 756), (5, 757), (6, 20), (7, 758), (8, 20), (9, 759), (10, 760), (11, 764), (12, 761), (13, 763), (14, 8), (16, 8), (17, 765), (18, 641)] },
     Tag { name: "cudaLaunchAttributeID", rows: &[(1, 0), (2, 1), (3, 2), (4, 3), (5, 4), (6, 5), (7, 6), (8, 7), (9, 8), (10, 9), (11, 10), (12, 11), (13, 12), (14, 13), (16, 14), (17, 15), (18, 16)] },
     Tag { name: "cudaExternalMemoryHandleType", rows: &[(1, 0), (8, 2)] },
     Tag { name: "cudaExternalSemaphoreHandleType", rows: &[(1, 0), (6, 2), (9, 0)] },
-    Tag { name: "cudaMemPoolAttr", rows: &[(1, 20), (2, 20), (3, 20), (4, 6), (5, 6), (6, 6), (7, 6), (8, 6), (9, 682), (10, 683), (11, 20), (12, 684), (13, 6), (14, 20), (15, 20)] },
-    Tag { name: "cudaMemRangeAttribute", rows: &[(1, 20), (2, 20), (3, 20), (4, 20), (5, 684), (6, 20), (7, 684), (8, 20)] },
+    Tag { name: "cudaMemPoolAttr", rows: &[(1, 20), (2, 20), (3, 20), (4, 6), (5, 6), (6, 6), (7, 6), (8, 6), (9, 686), (10, 687), (11, 20), (12, 688), (13, 6), (14, 20), (15, 20)] },
+    Tag { name: "cudaMemRangeAttribute", rows: &[(1, 20), (2, 20), (3, 20), (4, 20), (5, 688), (6, 20), (7, 688), (8, 20)] },
     Tag { name: "cudaMemcpy3DOperandType", rows: &[(1, 0), (2, 1)] },
+    Tag { name: "cudaDataType", rows: &[(0, 138), (1, 843), (2, 881), (3, 879), (4, 891), (5, 892), (6, 889), (7, 883), (8, 80), (9, 884), (10, 20), (11, 547), (12, 8), (13, 414), (14, 882), (15, 890), (16, 80), (18, 80), (20, 880), (21, 885), (22, 230), (23, 886), (24, 247), (25, 887), (26, 6), (27, 888)] },
+    Tag { name: "cublasComputeType_t", rows: &[(64, 881), (65, 881), (68, 138), (69, 138), (70, 843), (71, 843), (72, 20), (73, 20), (74, 138), (75, 138), (77, 138), (78, 138), (79, 843)] },
+    Tag { name: "cublasLtEmulationDescAttributes_t", rows: &[(0, 915), (1, 913), (2, 918), (3, 20), (4, 20), (5, 12)] },
+    Tag { name: "cublasLtMatmulAlgoCapAttributes_t", rows: &[(0, 20), (1, 942), (2, 8), (3, 20), (4, 20), (5, 20), (6, 943), (7, 20), (8, 20), (9, 20), (10, 20), (11, 945), (12, 946), (13, 944), (14, 20), (15, 6), (16, 8), (17, 8), (18, 8), (19, 8), (20, 20), (21, 20), (22, 20), (23, 20)] },
+    Tag { name: "cublasLtMatmulAlgoConfigAttributes_t", rows: &[(0, 20), (1, 943), (2, 20), (3, 942), (4, 8), (5, 8), (6, 944), (7, 230), (8, 230)] },
+    Tag { name: "cublasLtMatmulDescAttributes_t", rows: &[(0, 909), (1, 878), (2, 955), (3, 896), (4, 896), (5, 896), (6, 899), (7, 946), (8, 12), (10, 247), (11, 12), (12, 247), (13, 247), (14, 247), (15, 20), (17, 12), (18, 12), (19, 12), (20, 12), (21, 12), (22, 878), (23, 12), (24, 12), (25, 879), (26, 878), (27, 20), (28, 20), (29, 12), (30, 12), (31, 956), (32, 956), (33, 956), (34, 956), (35, 956), (36, 12), (37, 956), (38, 933), (39, 247), (40, 247), (41, 20)] },
+    Tag { name: "cublasLtMatmulPreferenceAttributes_t", rows: &[(0, 959), (1, 6), (2, 8), (3, 942), (4, 8), (5, 8), (6, 8), (7, 8), (8, 8), (9, 138), (10, 945), (11, 946), (12, 6), (13, 8), (14, 8), (15, 8)] },
+    Tag { name: "cublasLtMatrixLayoutAttribute_t", rows: &[(0, 878), (1, 961), (2, 6), (3, 6), (4, 247), (5, 20), (6, 247), (7, 247), (8, 962), (9, 12), (10, 12), (11, 12), (12, 963), (13, 963)] },
+    Tag { name: "cublasLtMatrixTransformDescAttributes_t", rows: &[(0, 878), (1, 955), (2, 896), (3, 896)] },
+    Tag { name: "cudnnBackendAttributeType_t", rows: &[(0, 985), (1, 988), (2, 57), (3, 247), (4, 138), (5, 843), (6, 12), (7, 994), (8, 995), (9, 996), (10, 997), (11, 998), (12, 999), (13, 992), (14, 1000), (15, 990), (16, 1001), (17, 1002), (18, 1003), (19, 1004), (20, 1005), (21, 1006), (22, 1007), (23, 20), (24, 34), (25, 1008), (26, 1009), (27, 1010), (28, 1011), (29, 1012), (30, 1013), (31, 1014), (32, 1015), (33, 1016)] },
+    Tag { name: "cudnnDataType_t", rows: &[(0, 138), (1, 843), (2, 881), (3, 879), (4, 20), (6, 80), (9, 882), (10, 247), (11, 57)] },
+    Tag { name: "cufftXtQueryType", rows: &[(0, 1171)] },
+    Tag { name: "CUfileBatchMode_t", rows: &[(1, 0)] },
+    Tag { name: "CUfileFileHandleType", rows: &[(1, 0), (2, 1)] },
+    Tag { name: "cudaDataType", rows: &[(0, 138), (1, 843), (2, 881), (3, 879), (4, 891), (5, 892), (8, 80), (10, 20), (12, 8), (14, 882), (20, 880), (22, 230), (24, 247), (26, 6)] },
+    Tag { name: "cusparseSpMatAttribute_t", rows: &[(0, 1366), (1, 1365), (2, 1383), (3, 1384)] },
+    Tag { name: "ncclDataType_t", rows: &[(0, 879), (1, 80), (2, 20), (3, 8), (4, 247), (5, 6), (6, 881), (7, 138), (8, 843), (9, 882), (10, 80), (11, 80)] },
+    Tag { name: "nvmlValueType_t", rows: &[(0, 0), (1, 2), (2, 3), (3, 4), (4, 5), (5, 1), (6, 6)] },
+    Tag { name: "nvmlUUIDType_t", rows: &[(1, 0), (2, 1)] },
 ];

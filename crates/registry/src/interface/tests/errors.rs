@@ -1,0 +1,75 @@
+//! Wrong files: each error names the file, the line, what stands there and what was expected.
+
+use super::Api;
+
+const FUNCTION: &str = "[[function]]\nname = \"demoCopy\"\nreturns = \"int\"\n\
+    params = [{ name = \"to\", type = \"void *\" }, { name = \"size\", type = \"size_t\" }]\n";
+
+/// The error of these files, without the folder.
+#[track_caller]
+fn said(functions: &str, types: &str, overlay: &str) -> String {
+    let api = Api::new(functions, types, overlay);
+    let error = api.rows(|_, _| ()).expect_err("an error").to_string();
+    error.replace(&format!("{}/api/libraries/demo/", api.0.display()), "")
+}
+
+#[test]
+fn good_files() {
+    let overlay = "[function.\"demo*\"]\nto = { rule = \"memory(size)\" }\n";
+    Api::new(FUNCTION, "", overlay).rows(|_, rows| assert_eq!(rows.len(), 1)).unwrap();
+}
+
+#[test]
+fn prototypes() {
+    let wrong = |from: &str, to: &str| said(&FUNCTION.replace(from, to), "", "");
+    assert_eq!(
+        wrong("returns", "return"),
+        "functions.toml:5: unknown field `return`, expected one of `name`, `base`, \
+        `first`, `last`, `returns`, `params`, `callback`, `callback_ptsz`, `callback_ptds`, `forms`"
+    );
+    assert_eq!(wrong("void *", "* void"), "functions.toml:6: \"* void\" is no C type that is understood");
+    let unknown = "functions.toml:6: unknown type Thing; declare it in types.toml, or in overlay.toml [type]";
+    assert_eq!(wrong("void *", "Thing *"), unknown);
+    let dir = wrong("\"void *\"", "\"void *\", dir = \"up\"");
+    assert_eq!(dir, "functions.toml:6: dir is \"up\", expected in, out or inout");
+    let twice = format!("{FUNCTION}{FUNCTION}");
+    assert_eq!(said(&twice, "", ""), "functions.toml:8: demoCopy stands here a second time with these versions");
+    let version = wrong("returns", "first = \"two\"\nreturns");
+    assert_eq!(version, "functions.toml:5: version \"two\", expected one like \"12.9\", or \"12\" for a library");
+}
+
+#[test]
+fn types() {
+    let wrong = |types: &str| said(&FUNCTION.replace("void *", "Box *"), types, "");
+    let behind = "[[struct]]\nname = \"Box\"\nsize = 8\nfields = [{ name = \"a\", type = \"int\", offset = 8 }]\n";
+    assert_eq!(wrong(behind), "types.toml:4: a lies at 8, behind the end at 8");
+    let long = behind.replace("offset = 8", "offset = 6");
+    assert_eq!(wrong(&long), "types.toml:4: a ends at 10, the struct at 8");
+    let circle = "[[typedef]]\nname = \"Box\"\ntype = \"Chest\"\n[[typedef]]\nname = \"Chest\"\ntype = \"Box\"\n";
+    assert!(wrong(circle).ends_with("leads to itself"), "{}", wrong(circle));
+    let value = "[[enum]]\nname = \"Box\"\nvalues = [[\"A\", \"B\"]]\n";
+    assert!(wrong(value).starts_with("types.toml:3: expected [\"NAME\", number]"), "{}", wrong(value));
+}
+
+#[test]
+fn overlays() {
+    let wrong = |overlay: &str| said(FUNCTION, "", overlay);
+    assert_eq!(wrong("\n[function.demoMove]\n"), "overlay.toml:2: functions.toml has no demoMove");
+    assert_eq!(wrong("[function.\"move*\"]\n"), "overlay.toml:1: functions.toml has no move*");
+    let parameter = "[function.demoCopy]\nfrom = { rule = \"one\" }\n";
+    assert_eq!(wrong(parameter), "overlay.toml:2: no parameter from, expected one of size, to");
+    let sibling = "[function.demoCopy]\nto = { rule = \"memory(count)\" }\n";
+    assert_eq!(wrong(sibling), "overlay.toml:2: demoCopy: to names count, which is not there");
+    let rule = "[function.demoCopy]\nto = { rule = \"some(count)\" }\n";
+    assert!(wrong(rule).starts_with("overlay.toml:2: rule is \"some(count)\", expected one, text, array(N)"));
+    let key = "[function.demoCopy]\nto = { rules = \"one\" }\n";
+    assert_eq!(wrong(key), "overlay.toml:2: unknown key rules, expected rule, dir, unit, type");
+    assert!(wrong("[functions]\n").starts_with("overlay.toml:1: unknown key functions, expected family, handles"));
+    let tags = "[function.demoCopy]\nto = { rule = \"tagged(Kind, size)\" }\n";
+    assert_eq!(wrong(tags), "overlay.toml:2: no overlay has [tags.Kind]");
+    let freed = "[function.demoCopy]\nfrees = \"from\"\n";
+    assert_eq!(wrong(freed), "overlay.toml:2: no parameter from, expected one of size, to");
+    assert_eq!(wrong("[struct.Box]\n"), "overlay.toml:1: types.toml has no struct or union Box");
+    assert_eq!(wrong("[handles]\nBox = { short = \"box\" }\n"), "overlay.toml:2: types.toml has no handle Box");
+    assert!(wrong("[function\n").starts_with("overlay.toml:1: "));
+}

@@ -1,0 +1,118 @@
+//! The text of the tables for a small library: what is inferred, what is kept, and with which numbers.
+
+use super::Api;
+use crate::interface::generate;
+
+const FUNCTIONS: &str = r#"
+[[function]]
+name = "demoCreate"
+returns = "demoStatus_t"
+params = [{ name = "handle", type = "demoHandle_t *", dir = "out" }]
+[[function]]
+name = "demoGetNodes"
+returns = "demoStatus_t"
+params = [
+  { name = "handle", type = "demoHandle_t" }, { name = "nodes", type = "demoNode_t *", dir = "out" },
+  { name = "numNodes", type = "size_t *", dir = "inout" },
+]
+[[function]]
+name = "demoRun"
+last = "1"
+returns = "demoStatus_t"
+params = [{ name = "config", type = "const demoConfig *", dir = "in" }]
+[[function]]
+name = "demoRun"
+first = "2"
+returns = "demoStatus_t"
+params = [{ name = "config", type = "const demoConfig *", dir = "in" }, { name = "scale", type = "double" }]
+[[function]]
+name = "demoSay"
+returns = "const char *"
+params = [{ name = "status", type = "demoStatus_t" }]
+"#;
+
+const TYPES: &str = r#"
+[[enum]]
+name = "demoStatus_t"
+values = [["DEMO_SUCCESS", 0], ["DEMO_BAD", 1]]
+[[handle]]
+name = "demoHandle_t"
+[[handle]]
+name = "demoNode_t"
+[[struct]]
+name = "demoConfig"
+size = 24
+fields = [
+  { name = "name", type = "const char *", offset = 0 }, { name = "dims", type = "const int *", offset = 8 },
+  { name = "numDims", type = "unsigned int", offset = 16 }, { name = "reserved", type = "int", offset = 20 },
+]
+"#;
+
+const OVERLAY: &str = r#"
+[function.demoCreate]
+about = "Makes a handle."
+"#;
+
+fn file(name: &str) -> String {
+    let api = Api::new(FUNCTIONS, TYPES, OVERLAY);
+    let files = generate(&api.0).unwrap();
+    let found = files.into_iter().find(|(path, _)| path.ends_with(name));
+    found.unwrap_or_else(|| panic!("{name} is not among the files")).1
+}
+
+#[test]
+fn functions() {
+    let text = file("demo.rs");
+    let lines: Vec<&str> = text.lines().filter(|l| l.starts_with("    f(")).map(str::trim).collect();
+    assert_eq!(
+        lines,
+        [
+            r#"f("demoCreate", 0, NOW, t_demoStatus_t_status, &[p("handle", t_P_demoHandle_t, 0, 0, One).out()], "Makes a handle.", (1, 0, 0), &[]),"#,
+            r#"f("demoGetNodes", 0, NOW, t_demoStatus_t_status, &[p("handle", t_demoHandle_t, 0, 0, One), p("nodes", t_P_demoNode_t, 1, 8, Array(At(2))).out(), p("numNodes", t_P_u64, 2, 16, One).both()], "", (3, 0, 0), &[]),"#,
+            r#"f("demoRun", 0, 1, t_demoStatus_t_status, &[p("config", t_PC_demoConfig, 0, 0, One)], "", (1, 0, 0), &[]),"#,
+            r#"f("demoRun", 2, NOW, t_demoStatus_t_status, &[p("config", t_PC_demoConfig, 0, 0, One), p("scale", t_f64, 1, 8, One)], "", (1, 1, 0), &[]),"#,
+            r#"f("demoSay", 0, NOW, t_PC_char, &[p("status", t_demoStatus_t, 0, 0, One)], "", (1, 0, 0), &[]),"#,
+        ]
+    );
+}
+
+#[test]
+fn types() {
+    let text = file("types.rs");
+    let row = text.lines().find(|l| l.contains("\"demoConfig\"")).unwrap().trim();
+    let fields = r#"d("name", t_PC_char, 0, Text), d("dims", t_PC_i32, 8, Many(Of(2))), d("numDims", t_u32, 16, One)"#;
+    let expected = format!(
+        "StructRow {{ name: \"demoConfig\", since: 0, until: NOW, size: 24, fields: &[{fields}], tag: 255, tags: 65535 }},"
+    );
+    assert_eq!(row, expected);
+    assert!(text.contains("HandleRow { name: \"demoNode_t\", short: \"demoNode\""), "{text}");
+}
+
+/// The steps of a row, as text without their names.
+fn steps(text: &str, name: &str) -> Vec<String> {
+    let row = text.lines().find(|l| l.ends_with(&format!("// {name}")) && l.starts_with("    r(")).unwrap();
+    let numbers: Vec<usize> = row.split(['(', ')', ',']).filter_map(|n| n.trim().parse().ok()).collect();
+    let all: Vec<&str> = text.lines().filter(|l| l.starts_with("    s(")).collect();
+    let (first, count) = (numbers[0], numbers[1]);
+    all[first..first + count].iter().map(|l| l.split(" //").next().unwrap().trim().to_owned()).collect()
+}
+
+#[test]
+fn what_is_kept() {
+    let text = file("capture.rs");
+    // One handle, after the call, surely written.
+    assert_eq!(steps(&text, "demoCreate"), ["s(0, 9, 255, 0, 253, 1, 8, 8),"]);
+    // The number before the call; after it the number, then as many nodes.
+    let nodes =
+        ["s(0, 0, 255, 16, 253, 1, 8, 8),", "s(0, 1, 255, 16, 253, 1, 8, 8),", "s(0, 5, 255, 8, 1, 0, 8, 1024),"];
+    assert_eq!(steps(&text, "demoGetNodes"), nodes);
+    // The struct, then the text and the array that it leads to, counted by its own field.
+    let config =
+        ["s(0, 0, 255, 0, 253, 1, 24, 24),", "s(1, 0, 0, 0, 253, 1, 1, 256),", "s(0, 0, 0, 8, 0, 16, 4, 1024),"];
+    assert_eq!(steps(&text, "demoRun"), config);
+    // The text that is returned.
+    assert_eq!(steps(&text, "demoSay"), ["s(1, 2, 254, 0, 253, 0, 1, 256),"]);
+    // The older form has another shape, and a row of its own.
+    let shape = |name: &str| text.lines().find(|l| l.ends_with(&format!("// {name}"))).unwrap().contains(", 1, 1, 0)");
+    assert!(shape("demoRun") && !shape("demoRun#1"), "{text}");
+}

@@ -12,6 +12,8 @@ pub struct Devices {
     of_context: HashMap<u64, u32>,
     /// Contexts of each thread, the current one last.
     current: HashMap<u32, Vec<u64>>,
+    /// What a thread asked its runtime for, when the driver's calls are not recorded.
+    asked: HashMap<u32, u32>,
 }
 
 /// What a call does to contexts.
@@ -22,6 +24,8 @@ enum Step {
     /// The context is this device's.
     Retain,
     Set,
+    /// The runtime is to use this device.
+    Ask,
     /// The thread's context is this device's.
     Tell,
     Push,
@@ -33,6 +37,7 @@ fn step(function: &str) -> Option<Step> {
         "cuDevicePrimaryCtxRetain" => Step::Retain,
         "cuCtxSetCurrent" | "cuCtxGetCurrent" => Step::Set,
         "cuCtxGetDevice" => Step::Tell,
+        "cudaSetDevice" | "cudaInitDevice" => Step::Ask,
         _ if function.starts_with("cuCtxCreate") => Step::Create,
         _ if function.starts_with("cuCtxPushCurrent") => Step::Push,
         _ if function.starts_with("cuCtxPopCurrent") => Step::Pop,
@@ -65,6 +70,9 @@ impl Devices {
         let stack = self.current.entry(thread).or_default();
         match step {
             Step::Retain | Step::Tell => {}
+            Step::Ask => {
+                self.asked.extend(device.map(|device| (thread, device)));
+            }
             Step::Pop => {
                 stack.pop();
             }
@@ -82,6 +90,8 @@ impl Devices {
 
     /// The device that a thread works with.
     pub fn current(&self, thread: u32) -> Option<u32> {
-        self.of_context.get(self.current.get(&thread)?.last()?).copied()
+        let context = self.current.get(&thread).and_then(|stack| stack.last());
+        let device = context.and_then(|context| self.of_context.get(context));
+        device.or_else(|| self.asked.get(&thread)).copied()
     }
 }

@@ -15,7 +15,8 @@ pub fn apply(state: &mut State, row: &Row<'_>, described: Described, call: &Call
     let name = &*call.function.name;
     if device::concerns(name) {
         let context = handle(exit, "context").or_else(|| handle_in(call, "context"));
-        let device = handle_in(call, "device").or_else(|| handle(exit, "device")).and_then(|d| u32::try_from(d).ok());
+        let device = handle_in(call, "device").or_else(|| handle(exit, "device")).or_else(|| number_in(call, "device"));
+        let device = device.and_then(|d| u32::try_from(d).ok());
         state.devices.called(name, call.thread.key, context, device);
     }
     if described.function.effects.is_empty() {
@@ -74,6 +75,15 @@ fn handle(exit: &Exit, short: &str) -> Option<u64> {
 /// The same among its arguments.
 fn handle_in(call: &Call, short: &str) -> Option<u64> {
     call.inputs().iter().find_map(|value| of_kind(value, short))
+}
+
+/// A plain number among its arguments: the runtime's devices are numbers.
+fn number_in(call: &Call, name: &str) -> Option<u64> {
+    let n = call.function.params().iter().position(|p| p.name == name)?;
+    match call.inputs().get(n)? {
+        Value::Int(n) => u64::try_from(*n).ok(),
+        _ => None,
+    }
 }
 
 fn of_kind(value: &Value, short: &str) -> Option<u64> {

@@ -27,7 +27,10 @@ static void *calls(void *unused) {
     CHECK(cuMemAlloc_v2(&p, 1) == 0 && cuMemFree_v2(p) == 0);
     return unused;
 }
-static void *calls_nothing(void *unused) { return unused; }
+static void *only_memory(void *unused) {
+    void *volatile some = malloc(100);
+    return free(some), unused;
+}
 static void one(void *(*f)(void *)) {
     pthread_t t;
     CHECK(pthread_create(&t, 0, f, 0) == 0 && pthread_join(t, 0) == 0);
@@ -37,7 +40,7 @@ int main(void) {
     const char *run = getenv("CUTAP_RUN");
     struct rlimit before, none;
     CHECK(cuInit(0) == 0 && getrlimit(RLIMIT_NOFILE, &before) == 0); /* the main thread has its ring */
-    one(calls_nothing);                                              /* and the C library its first stack */
+    one(only_memory);                                                /* and the C library a stack and an arena */
     long d = descriptors(), p = pages();
     none = before, none.rlim_cur = 0;
     snprintf(away, sizeof away, "%s-away", run ? run : "");

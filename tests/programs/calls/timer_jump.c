@@ -1,6 +1,6 @@
 /* A timer whose handler calls CUDA and jumps out of wherever it found the thread, 2000 times, most often inside cutap's code; while
  * another thread opens and closes a library that calls CUDA. A record half written must harm no later one, nothing may stay locked. */
-//: exe timer_jump -l:libcuda.so.1
+//: exe timer_jump -l:libcuda.so.1 -lrt
 #include "fixture.h"
 #include <pthread.h>
 #include <setjmp.h>

@@ -13,7 +13,10 @@ pub(crate) fn run(root: &Path, check: bool) -> Result<()> {
     files.extend(cutap_registry::generate_inspect(root)?);
     files.extend(cutap_registry::sim_exports::generate(root)?);
     for (path, text) in &files {
-        let text = rustfmt(root, text).with_context(|| format!("formatting {}", path.display()))?;
+        let text = match path.extension().is_some_and(|e| e == "rs") {
+            true => rustfmt(root, text).with_context(|| format!("formatting {}", path.display()))?,
+            false => text.clone(),
+        };
         let at = root.join(path);
         if std::fs::read_to_string(&at).is_ok_and(|old| old == text) {
             continue;

@@ -44,7 +44,7 @@ pub(crate) fn parse(text: &str) -> Option<CType> {
     let mut words: Vec<&str> = Vec::new();
     let mut constant = false;
     let mut made: Option<CType> = None;
-    let spaced = text.replace('*', " * ").replace('&', " * ");
+    let spaced = text.replace(['*', '&'], " * ");
     for word in spaced.split_whitespace() {
         match (word, made.take()) {
             ("*", None) => made = Some(CType::Pointer(Box::new(base(&words, constant)?))),

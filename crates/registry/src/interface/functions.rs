@@ -142,6 +142,7 @@ fn row(tables: &mut Tables, n: usize, prototype: &Prototype) -> Result<FunctionR
             ty,
             way: parameter.way,
             unit: parameter.unit.clone(),
+            incomplete: tables.is_incomplete(&parameter.ty, ty),
             offset: 0,
             over: over.cloned(),
         });

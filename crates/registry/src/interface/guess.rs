@@ -1,7 +1,6 @@
 //! What a pointer leads to where nobody has said it: by its type, its direction, and the names beside it.
 //! This is what makes thousands of functions readable with no hand work; an overlay corrects the rest.
 
-use super::functions_file::Way;
 use super::known::{Count, Dir, Rule, Type, TypeId, Unit};
 use super::names;
 use super::rules::{self, Sibling};
@@ -44,7 +43,7 @@ pub(crate) fn guess(tables: &Tables, family: usize, siblings: &[Sibling], n: usi
     };
     match tables.get(to) {
         Type::Void if names::is_cookie(&me.name) => seen(dir, Rule::Opaque),
-        Type::Void => seen(dir, Rule::Memory(bytes(tables, siblings, n))),
+        Type::Void => Guess { dir, rule: Rule::Memory(bytes(tables, siblings, n)), blind: me.incomplete },
         Type::Code => seen(dir, Rule::Opaque),
         Type::Char => match (dir, names::length_of(tables, siblings, n)) {
             (Dir::In, _) if constant => seen(dir, Rule::Text),
@@ -71,7 +70,7 @@ fn pointers(tables: &Tables, me: &Sibling, inner: TypeId, dir: Dir, many: Option
         (_, Dir::Out | Dir::InOut, None) => guess(Rule::One),
         // Arrays of pointers to matrices: on the device, in a math library.
         (_, Dir::In, None) if memory => guess(Rule::Memory(Count::Unknown)),
-        (_, Dir::In, None) => Guess { dir, rule: Rule::Memory(Count::Unknown), blind: me.way != Some(Way::In) },
+        (_, Dir::In, None) => Guess { dir, rule: Rule::Memory(Count::Unknown), blind: true },
     }
 }
 

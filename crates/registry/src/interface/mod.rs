@@ -3,6 +3,7 @@
 //! `write_*` the text, and what stands between them knows neither.
 
 mod budget;
+mod coverage;
 mod ctype;
 mod functions;
 mod functions_file;
@@ -58,5 +59,6 @@ pub fn generate(root: &Path) -> Result<Vec<File>, Error> {
             return Err(Error::Content { path: api, line: 0, message });
         }
     }
+    files.push(("docs/coverage.md".into(), coverage::page(&tables, &all)));
     Ok(files)
 }

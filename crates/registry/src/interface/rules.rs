@@ -18,6 +18,8 @@ pub(crate) struct Sibling {
     pub(crate) ty: TypeId,
     pub(crate) way: Option<Way>,
     pub(crate) unit: Option<String>,
+    /// A pointer to a struct of which only the name is known.
+    pub(crate) incomplete: bool,
     /// A field: its place.
     pub(crate) offset: u32,
     pub(crate) over: Option<MemberText>,
@@ -39,6 +41,13 @@ pub(crate) struct Member {
 }
 
 impl Tables<'_> {
+    /// Whether this is a pointer to something that has a name, and nothing else.
+    pub(crate) fn is_incomplete(&self, declared: &CType, ty: TypeId) -> bool {
+        let CType::Pointer(to) = declared else { return false };
+        let Type::Pointer(found, _) = self.get(ty) else { return false };
+        self.get(found) == Type::Void && to.name().is_some_and(|n| n != "void")
+    }
+
     /// The type that an overlay puts in place of the imported one; a set of flags is as long as the
     /// integer that held it.
     pub(crate) fn replaced(&mut self, family: usize, old: TypeId, new: &CType, place: Place) -> Result<TypeId, Error> {

@@ -114,6 +114,7 @@ impl Tables<'_> {
                 ty,
                 way: None,
                 unit: None,
+                incomplete: self.is_incomplete(&field.ty, ty),
                 offset: field.offset,
                 over: over.cloned(),
             });
@@ -128,12 +129,12 @@ impl Tables<'_> {
             member.offset = siblings[n].offset as u16;
             fields.push(member);
         }
-        self.tell_unions(family, name, &fields)?;
+        self.tell_unions(name, &fields)?;
         Ok(fields)
     }
 
     /// Tells the unions among the fields where their tag is.
-    fn tell_unions(&mut self, family: usize, name: &str, fields: &[Member]) -> Result<(), Error> {
+    fn tell_unions(&mut self, name: &str, fields: &[Member]) -> Result<(), Error> {
         for field in fields {
             let Type::Union(row) = self.get(field.ty) else { continue };
             let union = self.structs[usize::from(row)].name.clone();
@@ -143,7 +144,6 @@ impl Tables<'_> {
                 let place = Place { source: &home.overlay_source, at: *at };
                 return Err(place.error(format!("{name} has {union}, but no field {tag}")));
             };
-            let _ = family;
             for one in self.rows_of(row) {
                 if let Some((was, _)) = self.structs[one].tag.as_mut() {
                     *was = sibling as u8;

@@ -109,6 +109,7 @@ fn text(lines: &BTreeMap<u64, Line>, steps: &[(Step, String)]) -> String {
          use crate::capture::{Row, Step};\n\n\
          const fn r(hash: u64, first: u16, steps: u8, ints: u8, vectors: u8, stack: u8) -> Row {\n    \
          Row { hash, first, steps, ints, vectors, stack }\n}\n\n\
+         #[allow(clippy::too_many_arguments, reason = \"a row of a table\")]\n\
          const fn s(kind: u8, flags: u8, base: u8, offset: u16, count_base: u8, count: u16, size: u16, most: u16) -> Step {\n    \
          Step { kind, flags, base, count_base, offset, count, size, most }\n}\n\n",
     );

@@ -18,2018 +18,2034 @@ pub(super) static TYPES: &[Type] = &[
     Status(0), // 2 t_CUresult_status
     Handle(0), // 3 t_CUarray
     Pointer(t_CUarray, false), // 4 t_P_CUarray
-    Pointer(t_void, true), // 5 t_PC_void
-    Int { bytes: 8, signed: false }, // 6 t_u64
-    Enum(1), // 7 t_CUarray_format
-    Int { bytes: 4, signed: false }, // 8 t_u32
-    Flags(2, 4), // 9 t_CUarray3d_flags_in4
-    Struct(0), // 10 t_CUDA_ARRAY3D_DESCRIPTOR
-    Pointer(t_CUDA_ARRAY3D_DESCRIPTOR, true), // 11 t_PC_CUDA_ARRAY3D_DESCRIPTOR
-    Pointer(t_void, false), // 12 t_P_void
-    Pointer(t_CUDA_ARRAY3D_DESCRIPTOR, false), // 13 t_P_CUDA_ARRAY3D_DESCRIPTOR
-    Struct(1), // 14 t_CUDA_ARRAY_DESCRIPTOR
-    Pointer(t_CUDA_ARRAY_DESCRIPTOR, true), // 15 t_PC_CUDA_ARRAY_DESCRIPTOR
-    Pointer(t_CUDA_ARRAY_DESCRIPTOR, false), // 16 t_P_CUDA_ARRAY_DESCRIPTOR
-    Array(t_u32, 4), // 17 t_A4_u32
-    Struct(2), // 18 t_CUDA_ARRAY_MEMORY_REQUIREMENTS
-    Pointer(t_CUDA_ARRAY_MEMORY_REQUIREMENTS, false), // 19 t_P_CUDA_ARRAY_MEMORY_REQUIREMENTS
-    Int { bytes: 4, signed: true }, // 20 t_i32
-    Handle(1), // 21 t_CUdevice
-    Struct(4), // 22 t_CUDA_ARRAY_SPARSE_PROPERTIES_tileExtent
-    Struct(3), // 23 t_CUDA_ARRAY_SPARSE_PROPERTIES
-    Pointer(t_CUDA_ARRAY_SPARSE_PROPERTIES, false), // 24 t_P_CUDA_ARRAY_SPARSE_PROPERTIES
-    Handle(2), // 25 t_CUcheckpointOperationHandle
-    Array(t_u64, 8), // 26 t_A8_u64
-    DevicePointer, // 27 t_deviceptr
-    Handle(3), // 28 t_CUstream
-    Struct(8), // 29 t_CUcheckpointCustomStoragePerDeviceData
-    Pointer(t_CUcheckpointCustomStoragePerDeviceData, false), // 30 t_P_CUcheckpointCustomStoragePerDeviceData
-    Struct(7), // 31 t_CUcheckpointCustomStorageInfo
-    Pointer(t_CUcheckpointCustomStorageInfo, false), // 32 t_P_CUcheckpointCustomStorageInfo
-    Pointer(t_P_CUcheckpointCustomStorageInfo, false), // 33 t_P_P_CUcheckpointCustomStorageInfo
-    Char, // 34 t_char
-    Array(t_char, 56), // 35 t_A56_char
-    Struct(5), // 36 t_CUcheckpointCheckpointArgs
-    Pointer(t_CUcheckpointCheckpointArgs, false), // 37 t_P_CUcheckpointCheckpointArgs
-    Pointer(t_i32, false), // 38 t_P_i32
-    Enum(3), // 39 t_CUprocessState
-    Pointer(t_CUprocessState, false), // 40 t_P_CUprocessState
-    Array(t_u64, 7), // 41 t_A7_u64
-    Struct(9), // 42 t_CUcheckpointLockArgs
-    Pointer(t_CUcheckpointLockArgs, false), // 43 t_P_CUcheckpointLockArgs
-    Uuid, // 44 t_uuid
-    Struct(14), // 45 t_CUcheckpointGpuPair
-    Pointer(t_CUcheckpointGpuPair, false), // 46 t_P_CUcheckpointGpuPair
-    Array(t_char, 44), // 47 t_A44_char
-    Array(t_char, 52), // 48 t_A52_char
-    Array(t_char, 40), // 49 t_A40_char
-    Struct(10), // 50 t_CUcheckpointRestoreArgs
-    Pointer(t_CUcheckpointRestoreArgs, false), // 51 t_P_CUcheckpointRestoreArgs
-    Struct(15), // 52 t_CUcheckpointUnlockArgs
-    Pointer(t_CUcheckpointUnlockArgs, false), // 53 t_P_CUcheckpointUnlockArgs
-    Handle(4), // 54 t_CUcoredumpCallbackHandle
-    Enum(4), // 55 t_CUcoredumpSettings
-    Pointer(t_u64, false), // 56 t_P_u64
-    Bool(1), // 57 t_bool1
-    Array(t_char, 256), // 58 t_A256_char
-    Flags(5, 4), // 59 t_CUCoredumpGenerationFlags_in4
-    Code, // 60 t_code
-    Pointer(t_CUcoredumpCallbackHandle, false), // 61 t_P_CUcoredumpCallbackHandle
-    Handle(5), // 62 t_CUcontext
-    Pointer(t_CUcontext, false), // 63 t_P_CUcontext
-    Flags(6, 4), // 64 t_CUctx_flags_in4
-    Enum(7), // 65 t_CUexecAffinityType
-    Struct(18), // 66 t_CUexecAffinitySmCount
-    Union(17), // 67 t_CUexecAffinityParam_param
-    Struct(16), // 68 t_CUexecAffinityParam
-    Pointer(t_CUexecAffinityParam, false), // 69 t_P_CUexecAffinityParam
-    Enum(8), // 70 t_CUcigDataType
-    Struct(20), // 71 t_CUctxCigParam
-    Pointer(t_CUctxCigParam, false), // 72 t_P_CUctxCigParam
-    Struct(19), // 73 t_CUctxCreateParams
-    Pointer(t_CUctxCreateParams, false), // 74 t_P_CUctxCreateParams
-    Handle(6), // 75 t_CUgreenCtx
-    Pointer(t_u32, false), // 76 t_P_u32
-    Enum(9), // 77 t_CUfunc_cache
-    Pointer(t_CUfunc_cache, false), // 78 t_P_CUfunc_cache
-    Enum(10), // 79 t_CUdevResourceType
-    Int { bytes: 1, signed: false }, // 80 t_u8
-    Array(t_u8, 92), // 81 t_A92_u8
-    Struct(25), // 82 t_CUdevSmResource
-    Array(t_u8, 48), // 83 t_A48_u8
-    Enum(11), // 84 t_CUdevWorkqueueConfigScope
-    Struct(29), // 85 t_CUdevWorkqueueConfigResource
-    Array(t_u8, 40), // 86 t_A40_u8
-    Struct(30), // 87 t_CUdevWorkqueueResource
-    Union(23), // 88 t_CUdevResource__2
-    Struct(21), // 89 t_CUdevResource
-    Pointer(t_CUdevResource, false), // 90 t_P_CUdevResource
-    Pointer(t_CUdevice, false), // 91 t_P_CUdevice
-    Pointer(t_CUctx_flags_in4, false), // 92 t_P_CUctx_flags_in4
-    Enum(12), // 93 t_CUlimit
-    Enum(13), // 94 t_CUsharedconfig
-    Pointer(t_CUsharedconfig, false), // 95 t_P_CUsharedconfig
-    Handle(7), // 96 t_CUevent
-    Handle(8), // 97 t_CUexternalMemory
-    Handle(9), // 98 t_CUexternalSemaphore
-    Handle(10), // 99 t_CUdevResourceDesc
-    Pointer(t_CUdevResourceDesc, false), // 100 t_P_CUdevResourceDesc
-    Pointer(t_CUdevResource, true), // 101 t_PC_CUdevResource
-    Array(t_u32, 12), // 102 t_A12_u32
-    Array(t_u32, 11), // 103 t_A11_u32
-    Struct(31), // 104 t_CU_DEV_SM_RESOURCE_GROUP_PARAMS
-    Pointer(t_CU_DEV_SM_RESOURCE_GROUP_PARAMS, false), // 105 t_P_CU_DEV_SM_RESOURCE_GROUP_PARAMS
-    Enum(14), // 106 t_CUdevice_attribute
-    Pointer(t_char, true), // 107 t_PC_char
-    Enum(15), // 108 t_CUcliqueType
-    Struct(33), // 109 t_CUcliqueInfo
-    Pointer(t_CUcliqueInfo, false), // 110 t_P_CUcliqueInfo
-    Handle(11), // 111 t_CUmemoryPool
-    Pointer(t_CUmemoryPool, false), // 112 t_P_CUmemoryPool
-    Pointer(t_uuid, false), // 113 t_P_uuid
-    Enum(16), // 114 t_CUgraphMem_attribute
-    Enum(17), // 115 t_CUatomicOperation
-    Pointer(t_CUatomicOperation, true), // 116 t_PC_CUatomicOperation
-    Pointer(t_char, false), // 117 t_P_char
-    Enum(18), // 118 t_CUdevice_P2PAttribute
-    Array(t_i32, 3), // 119 t_A3_i32
-    Struct(34), // 120 t_CUdevprop
-    Pointer(t_CUdevprop, false), // 121 t_P_CUdevprop
-    Handle(12), // 122 t_CUasyncCallbackHandle
-    Pointer(t_CUasyncCallbackHandle, false), // 123 t_P_CUasyncCallbackHandle
-    Handle(13), // 124 t_CUeglStreamConnection
-    Pointer(t_CUeglStreamConnection, false), // 125 t_P_CUeglStreamConnection
-    Handle(14), // 126 t_CUgraphicsResource
-    Pointer(t_CUgraphicsResource, false), // 127 t_P_CUgraphicsResource
-    Pointer(t_CUstream, false), // 128 t_P_CUstream
-    Array(t_CUarray, 3), // 129 t_A3_CUarray
-    Array(t_P_void, 3), // 130 t_A3_P_void
-    Union(36), // 131 t_CUeglFrame_frame
-    Enum(19), // 132 t_CUeglFrameType
-    Enum(20), // 133 t_CUeglColorFormat
-    Struct(35), // 134 t_CUeglFrame
-    Pointer(t_CUeglFrame, false), // 135 t_P_CUeglFrame
-    Pointer(t_CUevent, false), // 136 t_P_CUevent
-    Flags(21, 4), // 137 t_CUevent_flags_in4
-    Float(4), // 138 t_f32
-    Pointer(t_f32, false), // 139 t_P_f32
-    Flags(22, 4), // 140 t_CUevent_record_flags_in4
-    Pointer(t_deviceptr, false), // 141 t_P_deviceptr
-    Array(t_u32, 16), // 142 t_A16_u32
-    Struct(37), // 143 t_CUDA_EXTERNAL_MEMORY_BUFFER_DESC
-    Pointer(t_CUDA_EXTERNAL_MEMORY_BUFFER_DESC, true), // 144 t_PC_CUDA_EXTERNAL_MEMORY_BUFFER_DESC
-    Handle(15), // 145 t_CUmipmappedArray
-    Pointer(t_CUmipmappedArray, false), // 146 t_P_CUmipmappedArray
-    Struct(38), // 147 t_CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC
-    Pointer(t_CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC, true), // 148 t_PC_CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC
-    Enum(23), // 149 t_CUfabricCpyOperandType
-    Enum(24), // 150 t_CUmemLocationType
-    Struct(47), // 151 t_CUmemLocation__1_localized
-    Union(45), // 152 t_CUmemLocation__1
-    Struct(43), // 153 t_CUmemLocation
-    Struct(42), // 154 t_CUfabricCpyOperand_op_ptr
-    Struct(48), // 155 t_CUfabricCpyOperand_op_le
-    Union(41), // 156 t_CUfabricCpyOperand_op
-    Struct(40), // 157 t_CUfabricCpyOperand
-    Struct(39), // 158 t_CUDA_FABRIC_COPY_BATCH_OP
-    Pointer(t_CUDA_FABRIC_COPY_BATCH_OP, false), // 159 t_P_CUDA_FABRIC_COPY_BATCH_OP
-    Enum(25), // 160 t_CUflushGPUDirectRDMAWritesTarget
-    Enum(26), // 161 t_CUflushGPUDirectRDMAWritesScope
-    Enum(27), // 162 t_CUfunction_attribute
-    Handle(16), // 163 t_CUfunction
-    Handle(17), // 164 t_CUmodule
-    Pointer(t_CUmodule, false), // 165 t_P_CUmodule
-    Pointer(t_PC_char, false), // 166 t_P_PC_char
-    Enum(28), // 167 t_CUfunctionLoadingState
-    Pointer(t_CUfunctionLoadingState, false), // 168 t_P_CUfunctionLoadingState
-    Enum(29), // 169 t_CUGLDeviceList
-    Pointer(t_PC_void, false), // 170 t_P_PC_void
-    Pointer(t_uuid, true), // 171 t_PC_uuid
-    Pointer(t_P_void, false), // 172 t_P_P_void
-    Flags(30, 4), // 173 t_CUdriverProcAddress_flags_in4
-    Flags(30, 8), // 174 t_CUdriverProcAddress_flags_in8
-    Enum(31), // 175 t_CUdriverProcAddressQueryResult
-    Pointer(t_CUdriverProcAddressQueryResult, false), // 176 t_P_CUdriverProcAddressQueryResult
-    Handle(18), // 177 t_CUgraphNode
-    Pointer(t_CUgraphNode, false), // 178 t_P_CUgraphNode
-    Handle(19), // 179 t_CUgraph
-    Pointer(t_CUgraphNode, true), // 180 t_PC_CUgraphNode
-    Enum(32), // 181 t_CUstreamBatchMemOpType
-    Union(53), // 182 t_CUstreamMemOpWaitValueParams_st__1
-    Struct(52), // 183 t_CUstreamMemOpWaitValueParams_st
-    Union(55), // 184 t_CUstreamMemOpWriteValueParams_st__1
-    Struct(54), // 185 t_CUstreamMemOpWriteValueParams_st
-    Struct(56), // 186 t_CUstreamMemOpFlushRemoteWritesParams_st
-    Struct(57), // 187 t_CUstreamMemOpMemoryBarrierParams_st
-    Array(t_u64, 6), // 188 t_A6_u64
-    Enum(33), // 189 t_CUstreamAtomicReductionOpType
-    Enum(34), // 190 t_CUstreamAtomicReductionDataType
-    Struct(58), // 191 t_CUstreamMemOpAtomicReductionParams_st
-    Union(50), // 192 t_CUstreamBatchMemOpParams
-    Pointer(t_CUstreamBatchMemOpParams, false), // 193 t_P_CUstreamBatchMemOpParams
-    Struct(49), // 194 t_CUDA_BATCH_MEM_OP_NODE_PARAMS_st
-    Pointer(t_CUDA_BATCH_MEM_OP_NODE_PARAMS_st, true), // 195 t_PC_CUDA_BATCH_MEM_OP_NODE_PARAMS_st
-    Struct(59), // 196 t_CUDA_BATCH_MEM_OP_NODE_PARAMS
-    Pointer(t_CUDA_BATCH_MEM_OP_NODE_PARAMS, true), // 197 t_PC_CUDA_BATCH_MEM_OP_NODE_PARAMS
-    Array(t_u8, 5), // 198 t_A5_u8
-    Struct(60), // 199 t_CUgraphEdgeData
-    Pointer(t_CUgraphEdgeData, true), // 200 t_PC_CUgraphEdgeData
-    Pointer(t_CUexternalSemaphore, false), // 201 t_P_CUexternalSemaphore
-    Struct(64), // 202 t_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_params_fence
-    Union(65), // 203 t_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_params_nvSciSync
-    Struct(66), // 204 t_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_params_keyedMutex
-    Struct(63), // 205 t_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_params
-    Struct(62), // 206 t_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS
-    Pointer(t_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS, true), // 207 t_PC_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS
-    Struct(61), // 208 t_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS
-    Pointer(t_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS, true), // 209 t_PC_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS
-    Struct(70), // 210 t_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_params_fence
-    Union(71), // 211 t_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_params_nvSciSync
-    Struct(72), // 212 t_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_params_keyedMutex
-    Array(t_u32, 10), // 213 t_A10_u32
-    Struct(69), // 214 t_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_params
-    Struct(68), // 215 t_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS
-    Pointer(t_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS, true), // 216 t_PC_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS
-    Struct(67), // 217 t_CUDA_EXT_SEM_WAIT_NODE_PARAMS
-    Pointer(t_CUDA_EXT_SEM_WAIT_NODE_PARAMS, true), // 218 t_PC_CUDA_EXT_SEM_WAIT_NODE_PARAMS
-    Struct(73), // 219 t_CUDA_HOST_NODE_PARAMS
-    Pointer(t_CUDA_HOST_NODE_PARAMS, true), // 220 t_PC_CUDA_HOST_NODE_PARAMS
-    Struct(74), // 221 t_CUDA_KERNEL_NODE_PARAMS_v1
-    Pointer(t_CUDA_KERNEL_NODE_PARAMS_v1, true), // 222 t_PC_CUDA_KERNEL_NODE_PARAMS_v1
-    Handle(20), // 223 t_CUkernel
-    Struct(75), // 224 t_CUDA_KERNEL_NODE_PARAMS
-    Pointer(t_CUDA_KERNEL_NODE_PARAMS, true), // 225 t_PC_CUDA_KERNEL_NODE_PARAMS
-    Enum(35), // 226 t_CUmemAllocationType
-    Flags(36, 4), // 227 t_CUmemAllocationHandleType_in4
-    Array(t_u8, 64), // 228 t_A64_u8
-    Array(t_u8, 56), // 229 t_A56_u8
-    Int { bytes: 2, signed: false }, // 230 t_u16
-    Array(t_u8, 54), // 231 t_A54_u8
-    Array(t_u8, 53), // 232 t_A53_u8
-    Struct(77), // 233 t_CUmemPoolProps
-    Flags(37, 4), // 234 t_CUmemAccess_flags_in4
-    Struct(81), // 235 t_CUmemAccessDesc
-    Pointer(t_CUmemAccessDesc, true), // 236 t_PC_CUmemAccessDesc
-    Struct(76), // 237 t_CUDA_MEM_ALLOC_NODE_PARAMS_st
-    Pointer(t_CUDA_MEM_ALLOC_NODE_PARAMS_st, false), // 238 t_P_CUDA_MEM_ALLOC_NODE_PARAMS_st
-    Struct(82), // 239 t_CUDA_MEM_ALLOC_NODE_PARAMS
-    Pointer(t_CUDA_MEM_ALLOC_NODE_PARAMS, false), // 240 t_P_CUDA_MEM_ALLOC_NODE_PARAMS
-    Enum(38), // 241 t_CUmemorytype
-    Struct(83), // 242 t_CUDA_MEMCPY3D
-    Pointer(t_CUDA_MEMCPY3D, true), // 243 t_PC_CUDA_MEMCPY3D
-    Struct(84), // 244 t_CUDA_MEMSET_NODE_PARAMS
-    Pointer(t_CUDA_MEMSET_NODE_PARAMS, true), // 245 t_PC_CUDA_MEMSET_NODE_PARAMS
-    Enum(39), // 246 t_CUgraphNodeType
-    Int { bytes: 8, signed: true }, // 247 t_i64
-    Array(t_i64, 29), // 248 t_A29_i64
-    Struct(90), // 249 t_CUDA_KERNEL_NODE_PARAMS_v3
-    Struct(91), // 250 t_CUDA_MEMCPY_NODE_PARAMS
-    Struct(92), // 251 t_CUDA_MEMSET_NODE_PARAMS_v2
-    Union(96), // 252 t_CUDA_HOST_NODE_PARAMS_v2__1
-    Struct(93), // 253 t_CUDA_HOST_NODE_PARAMS_v2
-    Enum(40), // 254 t_CUgraphChildGraphNodeOwnership
-    Struct(97), // 255 t_CUDA_CHILD_GRAPH_NODE_PARAMS
-    Struct(99), // 256 t_CUDA_EVENT_WAIT_NODE_PARAMS
-    Union(102), // 257 t_CUDA_EVENT_RECORD_NODE_PARAMS__1
-    Struct(100), // 258 t_CUDA_EVENT_RECORD_NODE_PARAMS
-    Union(105), // 259 t_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2__1
-    Struct(103), // 260 t_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2
-    Union(108), // 261 t_CUDA_EXT_SEM_WAIT_NODE_PARAMS_v2__1
-    Struct(106), // 262 t_CUDA_EXT_SEM_WAIT_NODE_PARAMS_v2
-    Struct(109), // 263 t_CUDA_MEM_ALLOC_NODE_PARAMS_v2
-    Struct(110), // 264 t_CUDA_MEM_FREE_NODE_PARAMS
-    Struct(111), // 265 t_CUDA_BATCH_MEM_OP_NODE_PARAMS_v2
-    Handle(21), // 266 t_CUgraphConditionalHandle
-    Enum(41), // 267 t_CUgraphConditionalNodeType
-    Pointer(t_CUgraph, false), // 268 t_P_CUgraph
-    Struct(112), // 269 t_CUDA_CONDITIONAL_NODE_PARAMS
-    Array(t_char, 232), // 270 t_A232_char
-    Enum(42), // 271 t_CUmemcpySrcAccessOrder
-    Struct(114), // 272 t_CUmemcpyAttributes
-    Pointer(t_CUmemcpyAttributes, false), // 273 t_P_CUmemcpyAttributes
-    Union(115), // 274 t_CUDA_MEMCPY_BATCH_NODE_PARAMS_V1__1
-    Struct(113), // 275 t_CUDA_MEMCPY_BATCH_NODE_PARAMS_V1
-    Union(117), // 276 t_CUDA_FABRIC_CPY_BATCH_NODE_PARAMS_V1__1
-    Struct(116), // 277 t_CUDA_FABRIC_CPY_BATCH_NODE_PARAMS_V1
-    Union(86), // 278 t_CUgraphNodeParams__1
-    Struct(85), // 279 t_CUgraphNodeParams
-    Pointer(t_CUgraphNodeParams, false), // 280 t_P_CUgraphNodeParams
-    Pointer(t_CUDA_BATCH_MEM_OP_NODE_PARAMS_st, false), // 281 t_P_CUDA_BATCH_MEM_OP_NODE_PARAMS_st
-    Pointer(t_CUDA_BATCH_MEM_OP_NODE_PARAMS, false), // 282 t_P_CUDA_BATCH_MEM_OP_NODE_PARAMS
-    Pointer(t_CUgraphConditionalHandle, false), // 283 t_P_CUgraphConditionalHandle
-    Flags(43, 4), // 284 t_CUgraphDebugDot_flags_in4
-    Handle(22), // 285 t_CUgraphExec
-    Flags(44, 4), // 286 t_CUgraphInstantiate_flags_in4
-    Pointer(t_CUgraphInstantiate_flags_in4, false), // 287 t_P_CUgraphInstantiate_flags_in4
-    Flags(44, 8), // 288 t_CUgraphInstantiate_flags_in8
-    Pointer(t_CUgraphInstantiate_flags_in8, false), // 289 t_P_CUgraphInstantiate_flags_in8
-    Enum(45), // 290 t_CUgraphExecUpdateResult
-    Pointer(t_CUgraphExecUpdateResult, false), // 291 t_P_CUgraphExecUpdateResult
-    Struct(118), // 292 t_CUgraphExecUpdateResultInfo
-    Pointer(t_CUgraphExecUpdateResultInfo, false), // 293 t_P_CUgraphExecUpdateResultInfo
-    Pointer(t_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS, false), // 294 t_P_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS
-    Pointer(t_CUDA_EXT_SEM_WAIT_NODE_PARAMS, false), // 295 t_P_CUDA_EXT_SEM_WAIT_NODE_PARAMS
-    Pointer(t_CUgraphEdgeData, false), // 296 t_P_CUgraphEdgeData
-    Pointer(t_CUDA_HOST_NODE_PARAMS, false), // 297 t_P_CUDA_HOST_NODE_PARAMS
-    Pointer(t_CUgraphExec, false), // 298 t_P_CUgraphExec
-    Enum(46), // 299 t_CUgraphInstantiateResult
-    Struct(119), // 300 t_CUDA_GRAPH_INSTANTIATE_PARAMS
-    Pointer(t_CUDA_GRAPH_INSTANTIATE_PARAMS, false), // 301 t_P_CUDA_GRAPH_INSTANTIATE_PARAMS
-    Enum(47), // 302 t_CUkernelNodeAttrID_enum
-    Enum(48), // 303 t_CUlaunchAttributeID
-    Enum(49), // 304 t_CUaccessProperty
-    Struct(121), // 305 t_CUaccessPolicyWindow
-    Union(120), // 306 t_CUkernelNodeAttrValue_union
-    Pointer(t_CUkernelNodeAttrValue_union, false), // 307 t_P_CUkernelNodeAttrValue_union
-    Array(t_char, 64), // 308 t_A64_char
-    Enum(50), // 309 t_CUsynchronizationPolicy
-    Struct(130), // 310 t_CUlaunchAttributeValue_clusterDim
-    Enum(51), // 311 t_CUclusterSchedulingPolicy
-    Struct(131), // 312 t_CUlaunchAttributeValue_programmaticEvent
-    Struct(132), // 313 t_CUlaunchMemSyncDomainMap
-    Enum(52), // 314 t_CUlaunchMemSyncDomain
-    Struct(133), // 315 t_CUlaunchAttributeValue_launchCompletionEvent
-    Handle(23), // 316 t_CUgraphDeviceNode
-    Struct(134), // 317 t_CUlaunchAttributeValue_deviceUpdatableKernelNode
-    Struct(135), // 318 t_CUlaunchAttributeValue_preferredClusterDim
-    Enum(53), // 319 t_CUlaunchAttributePortableClusterMode
-    Enum(54), // 320 t_CUsharedMemoryMode
-    Union(122), // 321 t_CUlaunchAttributeValue
-    Pointer(t_CUlaunchAttributeValue, false), // 322 t_P_CUlaunchAttributeValue
-    Pointer(t_CUDA_KERNEL_NODE_PARAMS_v1, false), // 323 t_P_CUDA_KERNEL_NODE_PARAMS_v1
-    Pointer(t_CUDA_KERNEL_NODE_PARAMS, false), // 324 t_P_CUDA_KERNEL_NODE_PARAMS
-    Pointer(t_CUkernelNodeAttrValue_union, true), // 325 t_PC_CUkernelNodeAttrValue_union
-    Pointer(t_CUlaunchAttributeValue, true), // 326 t_PC_CUlaunchAttributeValue
-    Pointer(t_CUDA_MEMCPY3D, false), // 327 t_P_CUDA_MEMCPY3D
-    Pointer(t_CUDA_MEMSET_NODE_PARAMS, false), // 328 t_P_CUDA_MEMSET_NODE_PARAMS
-    Pointer(t_CUgraphNodeType, false), // 329 t_P_CUgraphNodeType
-    Handle(24), // 330 t_CUuserObject
-    Flags(55, 4), // 331 t_CUuserObjectRetain_flags_in4
-    Flags(56, 4), // 332 t_CUgraphicsRegisterFlags_in4
-    Flags(57, 4), // 333 t_CUgraphicsMapResourceFlags_in4
-    Pointer(t_CUgreenCtx, false), // 334 t_P_CUgreenCtx
-    Flags(58, 4), // 335 t_CUgreenCtxCreate_flags_in4
-    Flags(59, 4), // 336 t_CUstream_flags_in4
-    Pointer(t_CUexternalMemory, false), // 337 t_P_CUexternalMemory
-    Enum(60), // 338 t_CUexternalMemoryHandleType
-    Struct(138), // 339 t_CUDA_EXTERNAL_MEMORY_HANDLE_DESC_handle_win32
-    Union(137), // 340 t_CUDA_EXTERNAL_MEMORY_HANDLE_DESC_handle
-    Struct(136), // 341 t_CUDA_EXTERNAL_MEMORY_HANDLE_DESC
-    Pointer(t_CUDA_EXTERNAL_MEMORY_HANDLE_DESC, true), // 342 t_PC_CUDA_EXTERNAL_MEMORY_HANDLE_DESC
-    Enum(61), // 343 t_CUexternalSemaphoreHandleType
-    Struct(141), // 344 t_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_handle_win32
-    Union(140), // 345 t_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_handle
-    Struct(139), // 346 t_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC
-    Pointer(t_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC, true), // 347 t_PC_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC
-    Struct(142), // 348 t_CUipcEventHandle
-    Pointer(t_CUipcEventHandle, false), // 349 t_P_CUipcEventHandle
-    Struct(143), // 350 t_CUipcMemHandle
-    Pointer(t_CUipcMemHandle, false), // 351 t_P_CUipcMemHandle
-    Flags(62, 4), // 352 t_CUipcMem_flags_in4
-    Pointer(t_CUfunction, false), // 353 t_P_CUfunction
-    Handle(25), // 354 t_CUlibrary
-    Pointer(t_CUlibrary, false), // 355 t_P_CUlibrary
-    Struct(144), // 356 t_CUDA_LAUNCH_PARAMS
-    Pointer(t_CUDA_LAUNCH_PARAMS, false), // 357 t_P_CUDA_LAUNCH_PARAMS
-    Flags(63, 4), // 358 t_CUcooperative_multi_flags_in4
-    Array(t_char, 4), // 359 t_A4_char
-    Struct(146), // 360 t_CUlaunchAttribute
-    Pointer(t_CUlaunchAttribute, false), // 361 t_P_CUlaunchAttribute
-    Struct(145), // 362 t_CUlaunchConfig
-    Pointer(t_CUlaunchConfig, true), // 363 t_PC_CUlaunchConfig
-    Pointer(t_CUkernel, false), // 364 t_P_CUkernel
-    Enum(64), // 365 t_CUjit_option
-    Pointer(t_CUjit_option, false), // 366 t_P_CUjit_option
-    Enum(65), // 367 t_CUlibraryOption
-    Pointer(t_CUlibraryOption, false), // 368 t_P_CUlibraryOption
-    Handle(26), // 369 t_CUlinkState
-    Enum(66), // 370 t_CUjitInputType
-    Pointer(t_CUlinkState, false), // 371 t_P_CUlinkState
-    Handle(27), // 372 t_CUmemGenericAllocationHandle
-    Enum(67), // 373 t_CUlogicalEndpointType
-    Struct(149), // 374 t_CUlogicalEndpointProp__1_unicast
-    Struct(150), // 375 t_CUlogicalEndpointProp__1_multicast
-    Union(148), // 376 t_CUlogicalEndpointProp__1
-    Struct(147), // 377 t_CUlogicalEndpointProp
-    Pointer(t_CUlogicalEndpointProp, true), // 378 t_PC_CUlogicalEndpointProp
-    Enum(68), // 379 t_CUlogicalEndpointIpcHandleType
-    Handle(28), // 380 t_CUlogsCallbackHandle
-    Pointer(t_CUlogsCallbackHandle, false), // 381 t_P_CUlogsCallbackHandle
-    Enum(69), // 382 t_CUmem_advise
-    Flags(70, 4), // 383 t_CUmemAttach_flags_in4
-    Enum(71), // 384 t_CUmemDecompressAlgorithm
-    Array(t_u8, 20), // 385 t_A20_u8
-    Struct(151), // 386 t_CUmemDecompressParams
-    Pointer(t_CUmemDecompressParams, false), // 387 t_P_CUmemDecompressParams
-    Pointer(t_CUmemGenericAllocationHandle, false), // 388 t_P_CUmemGenericAllocationHandle
-    Array(t_u8, 4), // 389 t_A4_u8
-    Enum(72), // 390 t_CUmemAllocationCompType
-    Flags(72, 1), // 391 t_CUmemAllocationCompType_in1
-    Flags(73, 4), // 392 t_CUmem_create_usage_in4
-    Flags(73, 2), // 393 t_CUmem_create_usage_in2
-    Struct(153), // 394 t_CUmemAllocationProp_allocFlags
-    Struct(152), // 395 t_CUmemAllocationProp
-    Pointer(t_CUmemAllocationProp, true), // 396 t_PC_CUmemAllocationProp
-    Pointer(t_CUmemLocation, false), // 397 t_P_CUmemLocation
-    Pointer(t_CUmemLocation, true), // 398 t_PC_CUmemLocation
-    Flags(74, 4), // 399 t_CUmemAllocationGranularity_flags_in4
-    Pointer(t_CUmemAllocationProp, false), // 400 t_P_CUmemAllocationProp
-    Enum(75), // 401 t_CUmemRangeHandleType
-    Flags(76, 4), // 402 t_CUmemhostalloc_flags_in4
-    Pointer(t_CUmemhostalloc_flags_in4, false), // 403 t_P_CUmemhostalloc_flags_in4
-    Flags(77, 4), // 404 t_CUmemhostregister_flags_in4
-    Enum(78), // 405 t_CUresourcetype
-    Union(155), // 406 t_CUarrayMapInfo_resource
-    Enum(79), // 407 t_CUarraySparseSubresourceType
-    Struct(157), // 408 t_CUarrayMapInfo_subresource_sparseLevel
-    Struct(158), // 409 t_CUarrayMapInfo_subresource_miptail
-    Union(156), // 410 t_CUarrayMapInfo_subresource
-    Enum(80), // 411 t_CUmemOperationType
-    Enum(81), // 412 t_CUmemHandleType
-    Union(159), // 413 t_CUarrayMapInfo_memHandle
-    Array(t_u32, 2), // 414 t_A2_u32
-    Struct(154), // 415 t_CUarrayMapInfo
-    Pointer(t_CUarrayMapInfo, false), // 416 t_P_CUarrayMapInfo
-    Pointer(t_CUmemPoolProps, true), // 417 t_PC_CUmemPoolProps
-    Struct(160), // 418 t_CUmemPoolPtrExportData
-    Pointer(t_CUmemPoolPtrExportData, false), // 419 t_P_CUmemPoolPtrExportData
-    Pointer(t_CUmemAccess_flags_in4, false), // 420 t_P_CUmemAccess_flags_in4
-    Enum(82), // 421 t_CUmemPool_attribute
-    Enum(83), // 422 t_CUmem_range_attribute
-    Pointer(t_CUmem_range_attribute, false), // 423 t_P_CUmem_range_attribute
-    Struct(161), // 424 t_CUDA_MEMCPY2D
-    Pointer(t_CUDA_MEMCPY2D, true), // 425 t_PC_CUDA_MEMCPY2D
-    Enum(84), // 426 t_CUmemcpy3DOperandType
-    Struct(165), // 427 t_CUmemcpy3DOperand_op_ptr
-    Struct(167), // 428 t_CUoffset3D
-    Struct(166), // 429 t_CUmemcpy3DOperand_op_array
-    Union(164), // 430 t_CUmemcpy3DOperand_op
-    Struct(163), // 431 t_CUmemcpy3DOperand
-    Struct(168), // 432 t_CUextent3D
-    Struct(162), // 433 t_CUDA_MEMCPY3D_BATCH_OP
-    Pointer(t_CUDA_MEMCPY3D_BATCH_OP, false), // 434 t_P_CUDA_MEMCPY3D_BATCH_OP
-    Struct(169), // 435 t_CUDA_MEMCPY3D_PEER
-    Pointer(t_CUDA_MEMCPY3D_PEER, true), // 436 t_PC_CUDA_MEMCPY3D_PEER
-    Enum(85), // 437 t_CUmoduleLoadingMode
-    Pointer(t_CUmoduleLoadingMode, false), // 438 t_P_CUmoduleLoadingMode
-    Handle(29), // 439 t_CUsurfref
-    Pointer(t_CUsurfref, false), // 440 t_P_CUsurfref
-    Handle(30), // 441 t_CUtexref
-    Pointer(t_CUtexref, false), // 442 t_P_CUtexref
-    Struct(170), // 443 t_CUmulticastObjectProp
-    Pointer(t_CUmulticastObjectProp, true), // 444 t_PC_CUmulticastObjectProp
-    Flags(86, 4), // 445 t_CUmulticastGranularity_flags_in4
-    Flags(87, 4), // 446 t_CUoccupancy_flags_in4
-    Enum(88), // 447 t_CUpointer_attribute
-    Struct(171), // 448 t_CUDA_POINTER_ATTRIBUTE_P2P_TOKENS
-    Enum(89), // 449 t_CUDA_POINTER_ATTRIBUTE_ACCESS_FLAGS
-    Pointer(t_CUpointer_attribute, false), // 450 t_P_CUpointer_attribute
-    Enum(90), // 451 t_CUoutput_mode
-    Pointer(t_CUexternalSemaphore, true), // 452 t_PC_CUexternalSemaphore
-    Enum(91), // 453 t_CUstreamCigDataType
-    Struct(173), // 454 t_CUstreamCigParam
-    Pointer(t_CUstreamCigParam, false), // 455 t_P_CUstreamCigParam
-    Struct(172), // 456 t_CUstreamCigCaptureParams
-    Pointer(t_CUstreamCigCaptureParams, false), // 457 t_P_CUstreamCigCaptureParams
-    Enum(92), // 458 t_CUstreamCaptureMode
-    Enum(93), // 459 t_CUstreamAttrID_enum
-    Union(174), // 460 t_CUstreamAttrValue_union
-    Pointer(t_CUstreamAttrValue_union, false), // 461 t_P_CUstreamAttrValue_union
-    Enum(94), // 462 t_CUstreamCaptureStatus
-    Pointer(t_CUstreamCaptureStatus, false), // 463 t_P_CUstreamCaptureStatus
-    Pointer(t_PC_CUgraphNode, false), // 464 t_P_PC_CUgraphNode
-    Pointer(t_PC_CUgraphEdgeData, false), // 465 t_P_PC_CUgraphEdgeData
-    Pointer(t_CUstream_flags_in4, false), // 466 t_P_CUstream_flags_in4
-    Pointer(t_CUstreamAttrValue_union, true), // 467 t_PC_CUstreamAttrValue_union
-    Flags(95, 4), // 468 t_CUstreamUpdateCaptureDependencies_flags_in4
-    Flags(96, 4), // 469 t_CUevent_wait_flags_in4
-    Flags(97, 4), // 470 t_CUstreamWaitValue_flags_in4
-    Flags(98, 4), // 471 t_CUstreamWriteValue_flags_in4
-    Handle(31), // 472 t_CUsurfObject
-    Pointer(t_CUsurfObject, false), // 473 t_P_CUsurfObject
-    Struct(177), // 474 t_CUDA_RESOURCE_DESC_res_array
-    Struct(178), // 475 t_CUDA_RESOURCE_DESC_res_mipmap
-    Struct(179), // 476 t_CUDA_RESOURCE_DESC_res_linear
-    Struct(180), // 477 t_CUDA_RESOURCE_DESC_res_pitch2D
-    Array(t_i32, 32), // 478 t_A32_i32
-    Struct(181), // 479 t_CUDA_RESOURCE_DESC_res_reserved
-    Union(176), // 480 t_CUDA_RESOURCE_DESC_res
-    Struct(175), // 481 t_CUDA_RESOURCE_DESC
-    Pointer(t_CUDA_RESOURCE_DESC, true), // 482 t_PC_CUDA_RESOURCE_DESC
-    Pointer(t_CUDA_RESOURCE_DESC, false), // 483 t_P_CUDA_RESOURCE_DESC
-    Array(t_u64, 16), // 484 t_A16_u64
-    Struct(182), // 485 t_CUtensorMap
-    Pointer(t_CUtensorMap, false), // 486 t_P_CUtensorMap
-    Enum(99), // 487 t_CUtensorMapDataType
-    Pointer(t_u64, true), // 488 t_PC_u64
-    Pointer(t_i32, true), // 489 t_PC_i32
-    Pointer(t_u32, true), // 490 t_PC_u32
-    Enum(100), // 491 t_CUtensorMapInterleave
-    Enum(101), // 492 t_CUtensorMapSwizzle
-    Enum(102), // 493 t_CUtensorMapL2promotion
-    Enum(103), // 494 t_CUtensorMapFloatOOBfill
-    Enum(104), // 495 t_CUtensorMapIm2ColWideMode
-    Enum(105), // 496 t_CUtensorMapAllocClass
-    Pointer(t_CUtensorMapAllocClass, false), // 497 t_P_CUtensorMapAllocClass
-    Handle(32), // 498 t_CUtexObject
-    Pointer(t_CUtexObject, false), // 499 t_P_CUtexObject
-    Enum(106), // 500 t_CUaddress_mode
-    Array(t_CUaddress_mode, 3), // 501 t_A3_CUaddress_mode
-    Enum(107), // 502 t_CUfilter_mode
-    Array(t_f32, 4), // 503 t_A4_f32
-    Array(t_i32, 12), // 504 t_A12_i32
-    Struct(183), // 505 t_CUDA_TEXTURE_DESC
-    Pointer(t_CUDA_TEXTURE_DESC, true), // 506 t_PC_CUDA_TEXTURE_DESC
-    Enum(108), // 507 t_CUresourceViewFormat
-    Struct(184), // 508 t_CUDA_RESOURCE_VIEW_DESC
-    Pointer(t_CUDA_RESOURCE_VIEW_DESC, true), // 509 t_PC_CUDA_RESOURCE_VIEW_DESC
-    Pointer(t_CUDA_RESOURCE_VIEW_DESC, false), // 510 t_P_CUDA_RESOURCE_VIEW_DESC
-    Pointer(t_CUDA_TEXTURE_DESC, false), // 511 t_P_CUDA_TEXTURE_DESC
-    Pointer(t_CUaddress_mode, false), // 512 t_P_CUaddress_mode
-    Pointer(t_CUfilter_mode, false), // 513 t_P_CUfilter_mode
-    Flags(109, 4), // 514 t_CUtexref_flags_in4
-    Pointer(t_CUtexref_flags_in4, false), // 515 t_P_CUtexref_flags_in4
-    Pointer(t_CUarray_format, false), // 516 t_P_CUarray_format
-    Pointer(t_CUstreamCaptureMode, false), // 517 t_P_CUstreamCaptureMode
-    Pointer(t_CUuserObject, false), // 518 t_P_CUuserObject
-    Flags(110, 4), // 519 t_CUuserObject_flags_in4
-    Pointer(t_code, false), // 520 t_P_code
-    Enum(111), // 521 t_cudaError_t
-    Status(111), // 522 t_cudaError_t_status
-    Handle(33), // 523 t_cudaKernel_t
-    Pointer(t_cudaKernel_t, false), // 524 t_P_cudaKernel_t
-    Struct(185), // 525 t_dim3
-    Handle(34), // 526 t_cudaStream_t
-    Pointer(t_dim3, false), // 527 t_P_dim3
-    Pointer(t_cudaStream_t, false), // 528 t_P_cudaStream_t
-    Struct(186), // 529 t_uint3
-    Pointer(t_uint3, false), // 530 t_P_uint3
-    Enum(112), // 531 t_cudaChannelFormatKind
-    Struct(187), // 532 t_cudaChannelFormatDesc
-    Pointer(t_cudaChannelFormatDesc, false), // 533 t_P_cudaChannelFormatDesc
-    Struct(188), // 534 t_cudaExtent
-    Pointer(t_cudaExtent, false), // 535 t_P_cudaExtent
-    Handle(35), // 536 t_cudaArray_t
-    Struct(189), // 537 t_cudaArrayMemoryRequirements
-    Pointer(t_cudaArrayMemoryRequirements, false), // 538 t_P_cudaArrayMemoryRequirements
-    Pointer(t_cudaArray_t, false), // 539 t_P_cudaArray_t
-    Struct(191), // 540 t_cudaArraySparseProperties_tileExtent
-    Struct(190), // 541 t_cudaArraySparseProperties
-    Pointer(t_cudaArraySparseProperties, false), // 542 t_P_cudaArraySparseProperties
-    Handle(36), // 543 t_cudaArray_const_t
-    Pointer(t_cudaChannelFormatDesc, true), // 544 t_PC_cudaChannelFormatDesc
-    Handle(37), // 545 t_cudaMipmappedArray_const_t
-    Array(t_char, 8), // 546 t_A8_char
-    Array(t_i32, 2), // 547 t_A2_i32
-    Array(t_u8, 8), // 548 t_A8_u8
-    Array(t_i32, 63), // 549 t_A63_i32
-    Array(t_i32, 61), // 550 t_A61_i32
-    Array(t_i32, 1), // 551 t_A1_i32
-    Array(t_i32, 60), // 552 t_A60_i32
-    Array(t_i32, 56), // 553 t_A56_i32
-    Struct(192), // 554 t_cudaDeviceProp
-    Pointer(t_cudaDeviceProp, true), // 555 t_PC_cudaDeviceProp
-    Handle(38), // 556 t_cudaSurfaceObject_t
-    Pointer(t_cudaSurfaceObject_t, false), // 557 t_P_cudaSurfaceObject_t
-    Enum(113), // 558 t_cudaResourceType
-    Struct(202), // 559 t_cudaResourceDesc_res_array
-    Handle(39), // 560 t_cudaMipmappedArray_t
-    Struct(203), // 561 t_cudaResourceDesc_res_mipmap
-    Struct(204), // 562 t_cudaResourceDesc_res_linear
-    Struct(205), // 563 t_cudaResourceDesc_res_pitch2D
-    Struct(206), // 564 t_cudaResourceDesc_res_reserved
-    Union(200), // 565 t_cudaResourceDesc_res
-    Struct(198), // 566 t_cudaResourceDesc
-    Pointer(t_cudaResourceDesc, true), // 567 t_PC_cudaResourceDesc
-    Handle(40), // 568 t_cudaTextureObject_t
-    Pointer(t_cudaTextureObject_t, false), // 569 t_P_cudaTextureObject_t
-    Enum(114), // 570 t_cudaTextureAddressMode
-    Array(t_cudaTextureAddressMode, 3), // 571 t_A3_cudaTextureAddressMode
-    Enum(115), // 572 t_cudaTextureFilterMode
-    Enum(116), // 573 t_cudaTextureReadMode
-    Struct(207), // 574 t_cudaTextureDesc
-    Pointer(t_cudaTextureDesc, true), // 575 t_PC_cudaTextureDesc
-    Enum(117), // 576 t_cudaResourceViewFormat
-    Struct(210), // 577 t_cudaResourceViewDesc
-    Pointer(t_cudaResourceViewDesc, true), // 578 t_PC_cudaResourceViewDesc
-    Struct(212), // 579 t_cudaTextureDesc_v2
-    Pointer(t_cudaTextureDesc_v2, true), // 580 t_PC_cudaTextureDesc_v2
-    Handle(41), // 581 t_cudaExternalMemory_t
-    Handle(42), // 582 t_cudaExternalSemaphore_t
-    Handle(43), // 583 t_cudaDevResourceDesc_t
-    Pointer(t_cudaDevResourceDesc_t, false), // 584 t_P_cudaDevResourceDesc_t
-    Enum(118), // 585 t_cudaDevResourceType
-    Struct(215), // 586 t_cudaDevSmResource
-    Enum(119), // 587 t_cudaDevWorkqueueConfigScope
-    Struct(217), // 588 t_cudaDevWorkqueueConfigResource
-    Struct(218), // 589 t_cudaDevWorkqueueResource
-    Union(214), // 590 t_cudaDevResource__2
-    Struct(213), // 591 t_cudaDevResource
-    Pointer(t_cudaDevResource, false), // 592 t_P_cudaDevResource
-    Pointer(t_cudaDevResource, true), // 593 t_PC_cudaDevResource
-    Struct(219), // 594 t_cudaDevSmResourceGroupParams
-    Pointer(t_cudaDevSmResourceGroupParams, false), // 595 t_P_cudaDevSmResourceGroupParams
-    Enum(120), // 596 t_cudaFlushGPUDirectRDMAWritesTarget
-    Enum(121), // 597 t_cudaFlushGPUDirectRDMAWritesScope
-    Enum(122), // 598 t_cudaDeviceAttr
-    Enum(123), // 599 t_cudaFuncCache
-    Pointer(t_cudaFuncCache, false), // 600 t_P_cudaFuncCache
-    Handle(44), // 601 t_cudaMemPool_t
-    Pointer(t_cudaMemPool_t, false), // 602 t_P_cudaMemPool_t
-    Handle(45), // 603 t_cudaExecutionContext_t
-    Pointer(t_cudaExecutionContext_t, false), // 604 t_P_cudaExecutionContext_t
-    Enum(124), // 605 t_cudaGraphMemAttributeType
-    Enum(125), // 606 t_cudaAtomicOperation
-    Pointer(t_cudaAtomicOperation, true), // 607 t_PC_cudaAtomicOperation
-    Enum(126), // 608 t_cudaLimit
-    Enum(127), // 609 t_cudaDeviceP2PAttr
-    Enum(128), // 610 t_cudaSharedMemConfig
-    Pointer(t_cudaSharedMemConfig, false), // 611 t_P_cudaSharedMemConfig
-    Handle(46), // 612 t_cudaAsyncCallbackHandle_t
-    Pointer(t_cudaAsyncCallbackHandle_t, false), // 613 t_P_cudaAsyncCallbackHandle_t
-    Handle(47), // 614 t_cudaEglStreamConnection
-    Pointer(t_cudaEglStreamConnection, false), // 615 t_P_cudaEglStreamConnection
-    Handle(48), // 616 t_cudaGraphicsResource_t
-    Pointer(t_cudaGraphicsResource_t, false), // 617 t_P_cudaGraphicsResource_t
-    Array(t_cudaArray_t, 3), // 618 t_A3_cudaArray_t
-    Struct(223), // 619 t_cudaPitchedPtr
-    Array(t_cudaPitchedPtr, 3), // 620 t_A3_cudaPitchedPtr
-    Union(222), // 621 t_cudaEglFrame_frame
-    Struct(224), // 622 t_cudaEglPlaneDesc
-    Array(t_cudaEglPlaneDesc, 3), // 623 t_A3_cudaEglPlaneDesc
-    Enum(129), // 624 t_cudaEglFrameType
-    Enum(130), // 625 t_cudaEglColorFormat
-    Struct(221), // 626 t_cudaEglFrame
-    Pointer(t_cudaEglFrame, false), // 627 t_P_cudaEglFrame
-    Handle(49), // 628 t_cudaEvent_t
-    Pointer(t_cudaEvent_t, false), // 629 t_P_cudaEvent_t
-    Flags(131, 4), // 630 t_cudaEventFlags_in4
-    Flags(132, 4), // 631 t_cudaEventRecordFlags_in4
-    Flags(133, 4), // 632 t_cudaStreamFlags_in4
-    Struct(225), // 633 t_cudaExternalMemoryBufferDesc
-    Pointer(t_cudaExternalMemoryBufferDesc, true), // 634 t_PC_cudaExternalMemoryBufferDesc
-    Pointer(t_cudaMipmappedArray_t, false), // 635 t_P_cudaMipmappedArray_t
-    Struct(227), // 636 t_cudaExternalMemoryMipmappedArrayDesc
-    Pointer(t_cudaExternalMemoryMipmappedArrayDesc, true), // 637 t_PC_cudaExternalMemoryMipmappedArrayDesc
-    Array(t_i32, 16), // 638 t_A16_i32
-    Array(t_i32, 15), // 639 t_A15_i32
-    Array(t_i32, 14), // 640 t_A14_i32
-    Enum(134), // 641 t_cudaSharedMemoryMode
-    Struct(229), // 642 t_cudaFuncAttributes
-    Pointer(t_cudaFuncAttributes, false), // 643 t_P_cudaFuncAttributes
-    Enum(135), // 644 t_cudaFuncAttribute
-    Enum(136), // 645 t_cudaGLDeviceList
-    Flags(137, 4), // 646 t_cudaDeviceFlags_in4
-    Pointer(t_cudaDeviceFlags_in4, false), // 647 t_P_cudaDeviceFlags_in4
-    Pointer(t_cudaDeviceProp, false), // 648 t_P_cudaDeviceProp
-    Flags(138, 4), // 649 t_cudaGetDriverEntryPointFlags_in4
-    Flags(138, 8), // 650 t_cudaGetDriverEntryPointFlags_in8
-    Enum(139), // 651 t_cudaDriverEntryPointQueryResult
-    Pointer(t_cudaDriverEntryPointQueryResult, false), // 652 t_P_cudaDriverEntryPointQueryResult
-    Handle(50), // 653 t_cudaFunction_t
-    Pointer(t_cudaFunction_t, false), // 654 t_P_cudaFunction_t
-    Pointer(t_cudaResourceDesc, false), // 655 t_P_cudaResourceDesc
-    Pointer(t_cudaResourceViewDesc, false), // 656 t_P_cudaResourceViewDesc
-    Pointer(t_cudaTextureDesc, false), // 657 t_P_cudaTextureDesc
-    Pointer(t_cudaTextureDesc_v2, false), // 658 t_P_cudaTextureDesc_v2
-    Handle(51), // 659 t_cudaGraphNode_t
-    Pointer(t_cudaGraphNode_t, false), // 660 t_P_cudaGraphNode_t
-    Handle(52), // 661 t_cudaGraph_t
-    Pointer(t_cudaGraphNode_t, true), // 662 t_PC_cudaGraphNode_t
-    Struct(234), // 663 t_cudaGraphEdgeData
-    Pointer(t_cudaGraphEdgeData, true), // 664 t_PC_cudaGraphEdgeData
-    Pointer(t_cudaExternalSemaphore_t, false), // 665 t_P_cudaExternalSemaphore_t
-    Struct(238), // 666 t_cudaExternalSemaphoreSignalParams_params_fence
-    Union(239), // 667 t_cudaExternalSemaphoreSignalParams_params_nvSciSync
-    Struct(240), // 668 t_cudaExternalSemaphoreSignalParams_params_keyedMutex
-    Struct(237), // 669 t_cudaExternalSemaphoreSignalParams_params
-    Struct(236), // 670 t_cudaExternalSemaphoreSignalParams
-    Pointer(t_cudaExternalSemaphoreSignalParams, true), // 671 t_PC_cudaExternalSemaphoreSignalParams
-    Struct(235), // 672 t_cudaExternalSemaphoreSignalNodeParams
-    Pointer(t_cudaExternalSemaphoreSignalNodeParams, true), // 673 t_PC_cudaExternalSemaphoreSignalNodeParams
-    Struct(244), // 674 t_cudaExternalSemaphoreWaitParams_params_fence
-    Union(245), // 675 t_cudaExternalSemaphoreWaitParams_params_nvSciSync
-    Struct(246), // 676 t_cudaExternalSemaphoreWaitParams_params_keyedMutex
-    Struct(243), // 677 t_cudaExternalSemaphoreWaitParams_params
-    Struct(242), // 678 t_cudaExternalSemaphoreWaitParams
-    Pointer(t_cudaExternalSemaphoreWaitParams, true), // 679 t_PC_cudaExternalSemaphoreWaitParams
-    Struct(241), // 680 t_cudaExternalSemaphoreWaitNodeParams
-    Pointer(t_cudaExternalSemaphoreWaitNodeParams, true), // 681 t_PC_cudaExternalSemaphoreWaitNodeParams
-    Struct(247), // 682 t_cudaHostNodeParams
-    Pointer(t_cudaHostNodeParams, true), // 683 t_PC_cudaHostNodeParams
-    Struct(248), // 684 t_cudaKernelNodeParams
-    Pointer(t_cudaKernelNodeParams, true), // 685 t_PC_cudaKernelNodeParams
-    Enum(140), // 686 t_cudaMemAllocationType
-    Flags(141, 4), // 687 t_cudaMemAllocationHandleType_in4
-    Enum(142), // 688 t_cudaMemLocationType
-    Struct(258), // 689 t_cudaMemLocation__1_localized
-    Union(256), // 690 t_cudaMemLocation__1
-    Struct(254), // 691 t_cudaMemLocation
-    Struct(250), // 692 t_cudaMemPoolProps
-    Enum(143), // 693 t_cudaMemAccessFlags
-    Struct(259), // 694 t_cudaMemAccessDesc
-    Pointer(t_cudaMemAccessDesc, true), // 695 t_PC_cudaMemAccessDesc
-    Struct(249), // 696 t_cudaMemAllocNodeParams
-    Pointer(t_cudaMemAllocNodeParams, false), // 697 t_P_cudaMemAllocNodeParams
-    Struct(261), // 698 t_cudaPos
-    Enum(144), // 699 t_cudaMemcpyKind
-    Struct(260), // 700 t_cudaMemcpy3DParms
-    Pointer(t_cudaMemcpy3DParms, true), // 701 t_PC_cudaMemcpy3DParms
-    Struct(262), // 702 t_cudaMemsetParams
-    Pointer(t_cudaMemsetParams, true), // 703 t_PC_cudaMemsetParams
-    Enum(145), // 704 t_cudaGraphNodeType
-    Union(270), // 705 t_cudaKernelNodeParamsV2__1
-    Enum(146), // 706 t_cudaKernelFunctionType
-    Struct(267), // 707 t_cudaKernelNodeParamsV2
-    Struct(271), // 708 t_cudaMemcpyNodeParams
-    Struct(273), // 709 t_cudaMemsetParamsV2
-    Struct(275), // 710 t_cudaHostNodeParamsV2
-    Enum(147), // 711 t_cudaGraphChildGraphNodeOwnership
-    Struct(278), // 712 t_cudaChildGraphNodeParams
-    Struct(280), // 713 t_cudaEventWaitNodeParams
-    Struct(281), // 714 t_cudaEventRecordNodeParams
-    Struct(283), // 715 t_cudaExternalSemaphoreSignalNodeParamsV2
-    Struct(285), // 716 t_cudaExternalSemaphoreWaitNodeParamsV2
-    Struct(287), // 717 t_cudaMemAllocNodeParamsV2
-    Struct(288), // 718 t_cudaMemFreeNodeParams
-    Handle(53), // 719 t_cudaGraphConditionalHandle
-    Enum(148), // 720 t_cudaGraphConditionalNodeType
-    Pointer(t_cudaGraph_t, false), // 721 t_P_cudaGraph_t
-    Struct(289), // 722 t_cudaConditionalNodeParams
-    Enum(149), // 723 t_cudaMemcpySrcAccessOrder
-    Struct(292), // 724 t_cudaMemcpyAttributes
-    Pointer(t_cudaMemcpyAttributes, false), // 725 t_P_cudaMemcpyAttributes
-    Struct(291), // 726 t_cudaMemcpyBatchNodeParams
-    Union(264), // 727 t_cudaGraphNodeParams__1
-    Struct(263), // 728 t_cudaGraphNodeParams
-    Pointer(t_cudaGraphNodeParams, false), // 729 t_P_cudaGraphNodeParams
-    Pointer(t_cudaGraphConditionalHandle, false), // 730 t_P_cudaGraphConditionalHandle
-    Flags(150, 4), // 731 t_cudaGraphDebugDotFlags_in4
-    Handle(54), // 732 t_cudaGraphExec_t
-    Flags(151, 4), // 733 t_cudaGraphInstantiateFlags_in4
-    Pointer(t_cudaGraphInstantiateFlags_in4, false), // 734 t_P_cudaGraphInstantiateFlags_in4
-    Flags(151, 8), // 735 t_cudaGraphInstantiateFlags_in8
-    Pointer(t_cudaGraphInstantiateFlags_in8, false), // 736 t_P_cudaGraphInstantiateFlags_in8
-    Enum(152), // 737 t_cudaGraphExecUpdateResult
-    Pointer(t_cudaGraphExecUpdateResult, false), // 738 t_P_cudaGraphExecUpdateResult
-    Struct(293), // 739 t_cudaGraphExecUpdateResultInfo
-    Pointer(t_cudaGraphExecUpdateResultInfo, false), // 740 t_P_cudaGraphExecUpdateResultInfo
-    Pointer(t_cudaExternalSemaphoreSignalNodeParams, false), // 741 t_P_cudaExternalSemaphoreSignalNodeParams
-    Pointer(t_cudaExternalSemaphoreWaitNodeParams, false), // 742 t_P_cudaExternalSemaphoreWaitNodeParams
-    Pointer(t_cudaGraphEdgeData, false), // 743 t_P_cudaGraphEdgeData
-    Pointer(t_cudaHostNodeParams, false), // 744 t_P_cudaHostNodeParams
-    Pointer(t_cudaGraphExec_t, false), // 745 t_P_cudaGraphExec_t
-    Enum(153), // 746 t_cudaGraphInstantiateResult
-    Struct(294), // 747 t_cudaGraphInstantiateParams
-    Pointer(t_cudaGraphInstantiateParams, false), // 748 t_P_cudaGraphInstantiateParams
-    Enum(154), // 749 t_cudaKernelNodeAttrID
-    Enum(155), // 750 t_cudaLaunchAttributeID
-    Enum(156), // 751 t_cudaAccessProperty
-    Struct(296), // 752 t_cudaAccessPolicyWindow
-    Union(295), // 753 t_cudaKernelNodeAttrValue
-    Pointer(t_cudaKernelNodeAttrValue, false), // 754 t_P_cudaKernelNodeAttrValue
-    Enum(157), // 755 t_cudaSynchronizationPolicy
-    Struct(305), // 756 t_cudaLaunchAttributeValue_clusterDim
-    Enum(158), // 757 t_cudaClusterSchedulingPolicy
-    Struct(306), // 758 t_cudaLaunchAttributeValue_programmaticEvent
-    Struct(307), // 759 t_cudaLaunchMemSyncDomainMap
-    Enum(159), // 760 t_cudaLaunchMemSyncDomain
-    Struct(308), // 761 t_cudaLaunchAttributeValue_launchCompletionEvent
-    Handle(55), // 762 t_cudaGraphDeviceNode_t
-    Struct(309), // 763 t_cudaLaunchAttributeValue_deviceUpdatableKernelNode
-    Struct(310), // 764 t_cudaLaunchAttributeValue_preferredClusterDim
-    Enum(160), // 765 t_cudaLaunchAttributePortableClusterMode
-    Union(297), // 766 t_cudaLaunchAttributeValue
-    Pointer(t_cudaLaunchAttributeValue, false), // 767 t_P_cudaLaunchAttributeValue
-    Pointer(t_cudaKernelNodeParams, false), // 768 t_P_cudaKernelNodeParams
-    Pointer(t_cudaKernelNodeAttrValue, true), // 769 t_PC_cudaKernelNodeAttrValue
-    Pointer(t_cudaLaunchAttributeValue, true), // 770 t_PC_cudaLaunchAttributeValue
-    Pointer(t_cudaMemcpy3DParms, false), // 771 t_P_cudaMemcpy3DParms
-    Pointer(t_cudaMemsetParams, false), // 772 t_P_cudaMemsetParams
-    Pointer(t_cudaGraphNodeType, false), // 773 t_P_cudaGraphNodeType
-    Handle(56), // 774 t_cudaUserObject_t
-    Flags(161, 4), // 775 t_cudaUserObjectRetainFlags_in4
-    Flags(162, 4), // 776 t_cudaGraphicsRegisterFlags_in4
-    Flags(163, 4), // 777 t_cudaGraphicsMapFlags_in4
-    Flags(164, 4), // 778 t_cudaHostAllocFlags_in4
-    Pointer(t_cudaHostAllocFlags_in4, false), // 779 t_P_cudaHostAllocFlags_in4
-    Flags(165, 4), // 780 t_cudaHostRegisterFlags_in4
-    Pointer(t_cudaExternalMemory_t, false), // 781 t_P_cudaExternalMemory_t
-    Enum(166), // 782 t_cudaExternalMemoryHandleType
-    Struct(314), // 783 t_cudaExternalMemoryHandleDesc_handle_win32
-    Union(313), // 784 t_cudaExternalMemoryHandleDesc_handle
-    Struct(311), // 785 t_cudaExternalMemoryHandleDesc
-    Pointer(t_cudaExternalMemoryHandleDesc, true), // 786 t_PC_cudaExternalMemoryHandleDesc
-    Enum(167), // 787 t_cudaExternalSemaphoreHandleType
-    Struct(318), // 788 t_cudaExternalSemaphoreHandleDesc_handle_win32
-    Union(317), // 789 t_cudaExternalSemaphoreHandleDesc_handle
-    Struct(315), // 790 t_cudaExternalSemaphoreHandleDesc
-    Pointer(t_cudaExternalSemaphoreHandleDesc, true), // 791 t_PC_cudaExternalSemaphoreHandleDesc
-    Flags(168, 4), // 792 t_cudaInitDeviceFlags_in4
-    Struct(319), // 793 t_cudaIpcEventHandle_t
-    Pointer(t_cudaIpcEventHandle_t, false), // 794 t_P_cudaIpcEventHandle_t
-    Struct(320), // 795 t_cudaIpcMemHandle_t
-    Pointer(t_cudaIpcMemHandle_t, false), // 796 t_P_cudaIpcMemHandle_t
-    Flags(169, 4), // 797 t_cudaIpcMemFlags_in4
-    Struct(321), // 798 t_cudaLaunchParams
-    Pointer(t_cudaLaunchParams, false), // 799 t_P_cudaLaunchParams
-    Flags(170, 4), // 800 t_cudaCooperativeMultiFlags_in4
-    Struct(323), // 801 t_cudaLaunchAttribute
-    Pointer(t_cudaLaunchAttribute, false), // 802 t_P_cudaLaunchAttribute
-    Struct(322), // 803 t_cudaLaunchConfig_t
-    Pointer(t_cudaLaunchConfig_t, true), // 804 t_PC_cudaLaunchConfig_t
-    Handle(57), // 805 t_cudaLibrary_t
-    Pointer(t_cudaLibrary_t, false), // 806 t_P_cudaLibrary_t
-    Enum(171), // 807 t_cudaJitOption
-    Pointer(t_cudaJitOption, false), // 808 t_P_cudaJitOption
-    Enum(172), // 809 t_cudaLibraryOption
-    Pointer(t_cudaLibraryOption, false), // 810 t_P_cudaLibraryOption
-    Handle(58), // 811 t_cudaLogsCallbackHandle
-    Pointer(t_cudaLogsCallbackHandle, false), // 812 t_P_cudaLogsCallbackHandle
-    Pointer(t_cudaPitchedPtr, false), // 813 t_P_cudaPitchedPtr
-    Flags(173, 4), // 814 t_cudaArrayFlags_in4
-    Flags(174, 4), // 815 t_cudaMemAttachFlags_in4
-    Enum(175), // 816 t_cudaMemoryAdvise
-    Pointer(t_cudaMemLocation, false), // 817 t_P_cudaMemLocation
-    Pointer(t_cudaMemPoolProps, true), // 818 t_PC_cudaMemPoolProps
-    Struct(324), // 819 t_cudaMemPoolPtrExportData
-    Pointer(t_cudaMemPoolPtrExportData, false), // 820 t_P_cudaMemPoolPtrExportData
-    Pointer(t_cudaMemAccessFlags, false), // 821 t_P_cudaMemAccessFlags
-    Enum(176), // 822 t_cudaMemPoolAttr
-    Enum(177), // 823 t_cudaMemRangeAttribute
-    Pointer(t_cudaMemRangeAttribute, false), // 824 t_P_cudaMemRangeAttribute
-    Enum(178), // 825 t_cudaMemcpy3DOperandType
-    Struct(328), // 826 t_cudaMemcpy3DOperand_op_ptr
-    Struct(330), // 827 t_cudaOffset3D
-    Struct(329), // 828 t_cudaMemcpy3DOperand_op_array
-    Union(327), // 829 t_cudaMemcpy3DOperand_op
-    Struct(326), // 830 t_cudaMemcpy3DOperand
-    Struct(325), // 831 t_cudaMemcpy3DBatchOp
-    Pointer(t_cudaMemcpy3DBatchOp, false), // 832 t_P_cudaMemcpy3DBatchOp
-    Struct(331), // 833 t_cudaMemcpy3DPeerParms
-    Pointer(t_cudaMemcpy3DPeerParms, true), // 834 t_PC_cudaMemcpy3DPeerParms
-    Flags(179, 4), // 835 t_cudaOccupancyFlags_in4
-    Enum(180), // 836 t_cudaMemoryType
-    Array(t_i64, 8), // 837 t_A8_i64
-    Union(335), // 838 t_cudaPointerAttributes__1
-    Array(t_i64, 7), // 839 t_A7_i64
-    Struct(332), // 840 t_cudaPointerAttributes
-    Pointer(t_cudaPointerAttributes, false), // 841 t_P_cudaPointerAttributes
-    Enum(181), // 842 t_cudaOutputMode_t
-    Float(8), // 843 t_f64
-    Pointer(t_f64, false), // 844 t_P_f64
-    Pointer(t_cudaExternalSemaphore_t, true), // 845 t_PC_cudaExternalSemaphore_t
-    Struct(338), // 846 t_cudaExternalSemaphoreSignalParams_v1_params_fence
-    Union(339), // 847 t_cudaExternalSemaphoreSignalParams_v1_params_nvSciSync
-    Struct(340), // 848 t_cudaExternalSemaphoreSignalParams_v1_params_keyedMutex
-    Struct(337), // 849 t_cudaExternalSemaphoreSignalParams_v1_params
-    Struct(336), // 850 t_cudaExternalSemaphoreSignalParams_v1
-    Pointer(t_cudaExternalSemaphoreSignalParams_v1, true), // 851 t_PC_cudaExternalSemaphoreSignalParams_v1
-    Enum(182), // 852 t_cudaStreamCaptureMode
-    Struct(341), // 853 t_cudaGraphRecaptureCallbackData
-    Pointer(t_cudaGraphRecaptureCallbackData, false), // 854 t_P_cudaGraphRecaptureCallbackData
-    Enum(183), // 855 t_cudaStreamAttrID
-    Union(342), // 856 t_cudaStreamAttrValue
-    Pointer(t_cudaStreamAttrValue, false), // 857 t_P_cudaStreamAttrValue
-    Enum(184), // 858 t_cudaStreamCaptureStatus
-    Pointer(t_cudaStreamCaptureStatus, false), // 859 t_P_cudaStreamCaptureStatus
-    Pointer(t_PC_cudaGraphNode_t, false), // 860 t_P_PC_cudaGraphNode_t
-    Pointer(t_PC_cudaGraphEdgeData, false), // 861 t_P_PC_cudaGraphEdgeData
-    Pointer(t_cudaStreamFlags_in4, false), // 862 t_P_cudaStreamFlags_in4
-    Pointer(t_cudaStreamAttrValue, true), // 863 t_PC_cudaStreamAttrValue
-    Flags(185, 4), // 864 t_cudaStreamUpdateCaptureDependenciesFlags_in4
-    Flags(186, 4), // 865 t_cudaEventWaitFlags_in4
-    Pointer(t_cudaStreamCaptureMode, false), // 866 t_P_cudaStreamCaptureMode
-    Pointer(t_cudaUserObject_t, false), // 867 t_P_cudaUserObject_t
-    Flags(187, 4), // 868 t_cudaUserObjectFlags_in4
-    Struct(345), // 869 t_cudaExternalSemaphoreWaitParams_v1_params_fence
-    Union(346), // 870 t_cudaExternalSemaphoreWaitParams_v1_params_nvSciSync
-    Struct(347), // 871 t_cudaExternalSemaphoreWaitParams_v1_params_keyedMutex
-    Struct(344), // 872 t_cudaExternalSemaphoreWaitParams_v1_params
-    Struct(343), // 873 t_cudaExternalSemaphoreWaitParams_v1
-    Pointer(t_cudaExternalSemaphoreWaitParams_v1, true), // 874 t_PC_cudaExternalSemaphoreWaitParams_v1
-    Enum(188), // 875 t_cublasStatus_t
-    Status(188), // 876 t_cublasStatus_t_status
-    Handle(59), // 877 t_cublasHandle_t
-    Enum(189), // 878 t_cudaDataType
-    Int { bytes: 1, signed: true }, // 879 t_i8
-    Int { bytes: 2, signed: true }, // 880 t_i16
-    Float(2), // 881 t_f16
-    BFloat16, // 882 t_bf16
-    Array(t_i8, 2), // 883 t_A2_i8
-    Array(t_u8, 2), // 884 t_A2_u8
-    Array(t_i16, 2), // 885 t_A2_i16
-    Array(t_u16, 2), // 886 t_A2_u16
-    Array(t_i64, 2), // 887 t_A2_i64
-    Array(t_u64, 2), // 888 t_A2_u64
-    Array(t_f16, 2), // 889 t_A2_f16
-    Array(t_bf16, 2), // 890 t_A2_bf16
-    Struct(348), // 891 t_float2
-    Struct(349), // 892 t_double2
-    Pointer(t_float2, true), // 893 t_PC_float2
-    Pointer(t_float2, false), // 894 t_P_float2
-    Enum(190), // 895 t_cublasSideMode_t
-    Enum(191), // 896 t_cublasOperation_t
-    Pointer(t_P_float2, false), // 897 t_P_P_float2
-    Pointer(t_PC_float2, false), // 898 t_P_PC_float2
-    Enum(192), // 899 t_cublasFillMode_t
-    Pointer(t_f32, true), // 900 t_PC_f32
-    Pointer(t_cublasHandle_t, false), // 901 t_P_cublasHandle_t
-    Enum(193), // 902 t_cublasDiagType_t
-    Pointer(t_f64, true), // 903 t_PC_f64
-    Pointer(t_P_f64, false), // 904 t_P_P_f64
-    Pointer(t_PC_f64, false), // 905 t_P_PC_f64
-    Pointer(t_cublasOperation_t, true), // 906 t_PC_cublasOperation_t
-    Pointer(t_i64, true), // 907 t_PC_i64
-    Pointer(t_double2, true), // 908 t_PC_double2
-    Enum(194), // 909 t_cublasComputeType_t
-    Enum(195), // 910 t_cublasGemmAlgo_t
-    Enum(196), // 911 t_cublasAtomicsMode_t
-    Pointer(t_cublasAtomicsMode_t, false), // 912 t_P_cublasAtomicsMode_t
-    Enum(197), // 913 t_cudaEmulationSpecialValuesSupport
-    Pointer(t_cudaEmulationSpecialValuesSupport, false), // 914 t_P_cudaEmulationSpecialValuesSupport
-    Enum(198), // 915 t_cublasEmulationStrategy_t
-    Pointer(t_cublasEmulationStrategy_t, false), // 916 t_P_cublasEmulationStrategy_t
-    Pointer(t_P_i32, false), // 917 t_P_P_i32
-    Enum(199), // 918 t_cudaEmulationMantissaControl
-    Pointer(t_cudaEmulationMantissaControl, false), // 919 t_P_cudaEmulationMantissaControl
-    Flags(200, 4), // 920 t_cublasMath_t_in4
-    Pointer(t_cublasMath_t_in4, false), // 921 t_P_cublasMath_t_in4
-    Enum(201), // 922 t_cublasPointerMode_t
-    Pointer(t_cublasPointerMode_t, false), // 923 t_P_cublasPointerMode_t
-    Enum(202), // 924 t_libraryPropertyType
-    Pointer(t_f16, true), // 925 t_PC_f16
-    Pointer(t_PC_f16, false), // 926 t_P_PC_f16
-    Pointer(t_f16, false), // 927 t_P_f16
-    Pointer(t_P_f16, false), // 928 t_P_P_f16
-    Pointer(t_P_f32, false), // 929 t_P_P_f32
-    Pointer(t_i64, false), // 930 t_P_i64
-    Handle(60), // 931 t_cublasLtHandle_t
-    Pointer(t_cublasLtHandle_t, false), // 932 t_P_cublasLtHandle_t
-    Handle(61), // 933 t_cublasLtEmulationDesc_t
-    Pointer(t_cublasLtEmulationDesc_t, false), // 934 t_P_cublasLtEmulationDesc_t
-    Enum(203), // 935 t_cublasLtEmulationDescAttributes_t
-    Handle(62), // 936 t_cublasLtMatrixLayout_t
-    Pointer(t_cublasLtMatrixLayout_t, false), // 937 t_P_cublasLtMatrixLayout_t
-    Handle(63), // 938 t_cublasLtMatmulDesc_t
-    Struct(350), // 939 t_cublasLtMatmulAlgo_t
-    Pointer(t_cublasLtMatmulAlgo_t, true), // 940 t_PC_cublasLtMatmulAlgo_t
-    Enum(204), // 941 t_cublasLtMatmulAlgoCapAttributes_t
-    Flags(205, 4), // 942 t_cublasLtReductionScheme_t_in4
-    Enum(206), // 943 t_cublasLtMatmulTile_t
-    Enum(207), // 944 t_cublasLtMatmulStages_t
-    Flags(208, 4), // 945 t_cublasLtPointerModeMask_t_in4
-    Flags(209, 4), // 946 t_cublasLtEpilogue_t_in4
-    Array(t_i32, 4), // 947 t_A4_i32
-    Struct(351), // 948 t_cublasLtMatmulHeuristicResult_t
-    Pointer(t_cublasLtMatmulHeuristicResult_t, false), // 949 t_P_cublasLtMatmulHeuristicResult_t
-    Enum(210), // 950 t_cublasLtMatmulAlgoConfigAttributes_t
-    Pointer(t_cublasLtMatmulAlgo_t, false), // 951 t_P_cublasLtMatmulAlgo_t
-    Handle(64), // 952 t_cublasLtMatmulPreference_t
-    Pointer(t_cublasLtMatmulDesc_t, false), // 953 t_P_cublasLtMatmulDesc_t
-    Enum(211), // 954 t_cublasLtMatmulDescAttributes_t
-    Enum(212), // 955 t_cublasLtPointerMode_t
-    Enum(213), // 956 t_cublasLtMatmulMatrixScale_t
-    Pointer(t_cublasLtMatmulPreference_t, false), // 957 t_P_cublasLtMatmulPreference_t
-    Enum(214), // 958 t_cublasLtMatmulPreferenceAttributes_t
-    Enum(215), // 959 t_cublasLtMatmulSearch_t
-    Enum(216), // 960 t_cublasLtMatrixLayoutAttribute_t
-    Enum(217), // 961 t_cublasLtOrder_t
-    Enum(218), // 962 t_cublasLtBatchMode_t
-    Enum(219), // 963 t_cublasLtIntegerWidth_t
-    Handle(65), // 964 t_cublasLtMatrixTransformDesc_t
-    Pointer(t_cublasLtMatrixTransformDesc_t, false), // 965 t_P_cublasLtMatrixTransformDesc_t
-    Enum(220), // 966 t_cublasLtMatrixTransformDescAttributes_t
-    Pointer(t_PC_f32, false), // 967 t_P_PC_f32
-    Pointer(t_bf16, true), // 968 t_PC_bf16
-    Pointer(t_PC_bf16, false), // 969 t_P_PC_bf16
-    Pointer(t_bf16, false), // 970 t_P_bf16
-    Pointer(t_P_bf16, false), // 971 t_P_P_bf16
-    Pointer(t_u8, true), // 972 t_PC_u8
-    Pointer(t_u8, false), // 973 t_P_u8
-    Handle(66), // 974 t_cublasXtHandle_t
-    Pointer(t_cublasXtHandle_t, false), // 975 t_P_cublasXtHandle_t
-    Enum(221), // 976 t_cublasXtPinnedMemMode_t
-    Pointer(t_cublasXtPinnedMemMode_t, false), // 977 t_P_cublasXtPinnedMemMode_t
-    Enum(222), // 978 t_cublasXtBlasOp_t
-    Enum(223), // 979 t_cublasXtOpType_t
-    Pointer(t_double2, false), // 980 t_P_double2
-    Pointer(t_P_double2, false), // 981 t_P_P_double2
-    Pointer(t_PC_double2, false), // 982 t_P_PC_double2
-    Enum(224), // 983 t_cudnnStatus_t
-    Status(224), // 984 t_cudnnStatus_t_status
-    Handle(67), // 985 t_cudnnHandle_t
-    Handle(68), // 986 t_cudnnActivationDescriptor_t
-    Handle(69), // 987 t_cudnnTensorDescriptor_t
-    Enum(225), // 988 t_cudnnDataType_t
-    Enum(226), // 989 t_cudnnBackendDescriptorType_t
-    Handle(70), // 990 t_cudnnBackendDescriptor_t
-    Pointer(t_cudnnBackendDescriptor_t, false), // 991 t_P_cudnnBackendDescriptor_t
-    Enum(227), // 992 t_cudnnBackendAttributeName_t
-    Enum(228), // 993 t_cudnnBackendAttributeType_t
-    Enum(229), // 994 t_cudnnConvolutionMode_t
-    Enum(230), // 995 t_cudnnBackendHeurMode_t
-    Enum(231), // 996 t_cudnnBackendKnobType_t
-    Enum(232), // 997 t_cudnnNanPropagation_t
-    Enum(233), // 998 t_cudnnBackendNumericalNote_t
-    Enum(234), // 999 t_cudnnBackendLayoutType_t
-    Enum(235), // 1000 t_cudnnPointwiseMode_t
-    Enum(236), // 1001 t_cudnnGenStatsMode_t
-    Enum(237), // 1002 t_cudnnBnFinalizeStatsMode_t
-    Enum(238), // 1003 t_cudnnReduceTensorOp_t
-    Enum(239), // 1004 t_cudnnBackendBehaviorNote_t
-    Enum(240), // 1005 t_cudnnBackendTensorReordering_t
-    Enum(241), // 1006 t_cudnnResampleMode_t
-    Enum(242), // 1007 t_cudnnPaddingMode_t
-    Enum(243), // 1008 t_cudnnSignalMode_t
-    Struct(352), // 1009 t_cudnnFraction_t
-    Enum(244), // 1010 t_cudnnBackendNormMode_t
-    Enum(245), // 1011 t_cudnnBackendNormFwdPhase_t
-    Enum(246), // 1012 t_cudnnRngDistribution_t
-    Enum(247), // 1013 t_cudnnMoeGroupedMatmulMode_t
-    Enum(248), // 1014 t_cudnnBackendReshapeMode_t
-    Enum(249), // 1015 t_cudnnBackendOperationGraphMode_t
-    Enum(250), // 1016 t_cudnnCudaGraphRetention_t
-    Enum(251), // 1017 t_cudnnBatchNormMode_t
-    Enum(252), // 1018 t_cudnnBatchNormOps_t
-    Handle(71), // 1019 t_cudnnRNNDescriptor_t
-    Enum(253), // 1020 t_cudnnCTCLossAlgo_t
-    Handle(72), // 1021 t_cudnnCTCLossDescriptor_t
-    Enum(254), // 1022 t_cudnnCausalConv1dActivation_t
-    Handle(73), // 1023 t_cudnnFilterDescriptor_t
-    Handle(74), // 1024 t_cudnnConvolutionDescriptor_t
-    Enum(255), // 1025 t_cudnnConvolutionBwdDataAlgo_t
-    Enum(256), // 1026 t_cudnnConvolutionBwdFilterAlgo_t
-    Enum(257), // 1027 t_cudnnConvolutionFwdAlgo_t
-    Handle(75), // 1028 t_cudnnAlgorithmDescriptor_t
-    Pointer(t_cudnnHandle_t, false), // 1029 t_P_cudnnHandle_t
-    Pointer(t_cudnnActivationDescriptor_t, false), // 1030 t_P_cudnnActivationDescriptor_t
-    Pointer(t_cudnnAlgorithmDescriptor_t, false), // 1031 t_P_cudnnAlgorithmDescriptor_t
-    Handle(76), // 1032 t_cudnnAlgorithmPerformance_t
-    Pointer(t_cudnnAlgorithmPerformance_t, false), // 1033 t_P_cudnnAlgorithmPerformance_t
-    Handle(77), // 1034 t_cudnnAttnDescriptor_t
-    Pointer(t_cudnnAttnDescriptor_t, false), // 1035 t_P_cudnnAttnDescriptor_t
-    Pointer(t_cudnnCTCLossDescriptor_t, false), // 1036 t_P_cudnnCTCLossDescriptor_t
-    Pointer(t_cudnnConvolutionDescriptor_t, false), // 1037 t_P_cudnnConvolutionDescriptor_t
-    Handle(78), // 1038 t_cudnnDropoutDescriptor_t
-    Pointer(t_cudnnDropoutDescriptor_t, false), // 1039 t_P_cudnnDropoutDescriptor_t
-    Pointer(t_cudnnFilterDescriptor_t, false), // 1040 t_P_cudnnFilterDescriptor_t
-    Handle(79), // 1041 t_cudnnFusedOpsConstParamPack_t
-    Pointer(t_cudnnFusedOpsConstParamPack_t, false), // 1042 t_P_cudnnFusedOpsConstParamPack_t
-    Enum(258), // 1043 t_cudnnFusedOps_t
-    Handle(80), // 1044 t_cudnnFusedOpsPlan_t
-    Pointer(t_cudnnFusedOpsPlan_t, false), // 1045 t_P_cudnnFusedOpsPlan_t
-    Handle(81), // 1046 t_cudnnFusedOpsVariantParamPack_t
-    Pointer(t_cudnnFusedOpsVariantParamPack_t, false), // 1047 t_P_cudnnFusedOpsVariantParamPack_t
-    Handle(82), // 1048 t_cudnnLRNDescriptor_t
-    Pointer(t_cudnnLRNDescriptor_t, false), // 1049 t_P_cudnnLRNDescriptor_t
-    Handle(83), // 1050 t_cudnnOpTensorDescriptor_t
-    Pointer(t_cudnnOpTensorDescriptor_t, false), // 1051 t_P_cudnnOpTensorDescriptor_t
-    Handle(84), // 1052 t_cudnnPersistentRNNPlan_t
-    Pointer(t_cudnnPersistentRNNPlan_t, false), // 1053 t_P_cudnnPersistentRNNPlan_t
-    Handle(85), // 1054 t_cudnnPoolingDescriptor_t
-    Pointer(t_cudnnPoolingDescriptor_t, false), // 1055 t_P_cudnnPoolingDescriptor_t
-    Handle(86), // 1056 t_cudnnRNNDataDescriptor_t
-    Pointer(t_cudnnRNNDataDescriptor_t, false), // 1057 t_P_cudnnRNNDataDescriptor_t
-    Pointer(t_cudnnRNNDescriptor_t, false), // 1058 t_P_cudnnRNNDescriptor_t
-    Handle(87), // 1059 t_cudnnReduceTensorDescriptor_t
-    Pointer(t_cudnnReduceTensorDescriptor_t, false), // 1060 t_P_cudnnReduceTensorDescriptor_t
-    Handle(88), // 1061 t_cudnnSeqDataDescriptor_t
-    Pointer(t_cudnnSeqDataDescriptor_t, false), // 1062 t_P_cudnnSeqDataDescriptor_t
-    Handle(89), // 1063 t_cudnnSpatialTransformerDescriptor_t
-    Pointer(t_cudnnSpatialTransformerDescriptor_t, false), // 1064 t_P_cudnnSpatialTransformerDescriptor_t
-    Pointer(t_cudnnTensorDescriptor_t, false), // 1065 t_P_cudnnTensorDescriptor_t
-    Handle(90), // 1066 t_cudnnTensorTransformDescriptor_t
-    Pointer(t_cudnnTensorTransformDescriptor_t, false), // 1067 t_P_cudnnTensorTransformDescriptor_t
-    Enum(259), // 1068 t_cudnnNormMode_t
-    Enum(260), // 1069 t_cudnnDivNormMode_t
-    Enum(261), // 1070 t_cudnnDeterminism_t
-    Enum(262), // 1071 t_cudnnMathType_t
-    Struct(353), // 1072 t_cudnnConvolutionBwdDataAlgoPerf_t
-    Pointer(t_cudnnConvolutionBwdDataAlgoPerf_t, false), // 1073 t_P_cudnnConvolutionBwdDataAlgoPerf_t
-    Struct(354), // 1074 t_cudnnConvolutionBwdFilterAlgoPerf_t
-    Pointer(t_cudnnConvolutionBwdFilterAlgoPerf_t, false), // 1075 t_P_cudnnConvolutionBwdFilterAlgoPerf_t
-    Struct(355), // 1076 t_cudnnConvolutionFwdAlgoPerf_t
-    Pointer(t_cudnnConvolutionFwdAlgoPerf_t, false), // 1077 t_P_cudnnConvolutionFwdAlgoPerf_t
-    Pointer(t_cudnnTensorDescriptor_t, true), // 1078 t_PC_cudnnTensorDescriptor_t
-    Enum(263), // 1079 t_cudnnActivationMode_t
-    Pointer(t_cudnnActivationMode_t, false), // 1080 t_P_cudnnActivationMode_t
-    Pointer(t_cudnnNanPropagation_t, false), // 1081 t_P_cudnnNanPropagation_t
-    Enum(264), // 1082 t_cudnnRNNAlgo_t
-    Union(357), // 1083 t_Algorithm
-    Struct(356), // 1084 t_cudnnAlgorithm_t
-    Pointer(t_cudnnAlgorithm_t, false), // 1085 t_P_cudnnAlgorithm_t
-    Pointer(t_cudnnStatus_t, false), // 1086 t_P_cudnnStatus_t
-    Flags(265, 4), // 1087 t_cudnnAttnMode_in4
-    Pointer(t_cudnnAttnMode_in4, false), // 1088 t_P_cudnnAttnMode_in4
-    Pointer(t_cudnnDataType_t, false), // 1089 t_P_cudnnDataType_t
-    Pointer(t_cudnnMathType_t, false), // 1090 t_P_cudnnMathType_t
-    Enum(266), // 1091 t_cudnnLossNormalizationMode_t
-    Pointer(t_cudnnLossNormalizationMode_t, false), // 1092 t_P_cudnnLossNormalizationMode_t
-    Enum(267), // 1093 t_cudnnCTCGradMode_t
-    Pointer(t_cudnnCTCGradMode_t, false), // 1094 t_P_cudnnCTCGradMode_t
-    Flags(268, 4), // 1095 t_cudnnCallbackMask_in4
-    Pointer(t_cudnnCallbackMask_in4, false), // 1096 t_P_cudnnCallbackMask_in4
-    Pointer(t_cudnnConvolutionMode_t, false), // 1097 t_P_cudnnConvolutionMode_t
-    Enum(269), // 1098 t_cudnnReorderType_t
-    Pointer(t_cudnnReorderType_t, false), // 1099 t_P_cudnnReorderType_t
-    Enum(270), // 1100 t_cudnnTensorFormat_t
-    Pointer(t_cudnnTensorFormat_t, false), // 1101 t_P_cudnnTensorFormat_t
-    Enum(271), // 1102 t_cudnnFusedOpsConstParamLabel_t
-    Enum(272), // 1103 t_cudnnFusedOpsVariantParamLabel_t
-    Enum(273), // 1104 t_cudnnMultiHeadAttnWeightKind_t
-    Enum(274), // 1105 t_cudnnNormOps_t
-    Enum(275), // 1106 t_cudnnNormAlgo_t
-    Enum(276), // 1107 t_cudnnOpTensorOp_t
-    Pointer(t_cudnnOpTensorOp_t, false), // 1108 t_P_cudnnOpTensorOp_t
-    Enum(277), // 1109 t_cudnnPoolingMode_t
-    Pointer(t_cudnnPoolingMode_t, false), // 1110 t_P_cudnnPoolingMode_t
-    Enum(278), // 1111 t_cudnnRNNBiasMode_t
-    Pointer(t_cudnnRNNBiasMode_t, false), // 1112 t_P_cudnnRNNBiasMode_t
-    Enum(279), // 1113 t_cudnnRNNDataLayout_t
-    Pointer(t_cudnnRNNDataLayout_t, false), // 1114 t_P_cudnnRNNDataLayout_t
-    Enum(280), // 1115 t_cudnnRNNInputMode_t
-    Pointer(t_cudnnRNNInputMode_t, false), // 1116 t_P_cudnnRNNInputMode_t
-    Enum(281), // 1117 t_cudnnDirectionMode_t
-    Pointer(t_cudnnDirectionMode_t, false), // 1118 t_P_cudnnDirectionMode_t
-    Enum(282), // 1119 t_cudnnRNNMode_t
-    Pointer(t_cudnnRNNMode_t, false), // 1120 t_P_cudnnRNNMode_t
-    Pointer(t_cudnnRNNAlgo_t, false), // 1121 t_P_cudnnRNNAlgo_t
-    Flags(283, 4), // 1122 t_cudnnRNNPaddedIO_in4
-    Pointer(t_cudnnRNNPaddedIO_in4, false), // 1123 t_P_cudnnRNNPaddedIO_in4
-    Enum(284), // 1124 t_cudnnForwardMode_t
-    Pointer(t_cudnnReduceTensorOp_t, false), // 1125 t_P_cudnnReduceTensorOp_t
-    Enum(285), // 1126 t_cudnnReduceTensorIndices_t
-    Pointer(t_cudnnReduceTensorIndices_t, false), // 1127 t_P_cudnnReduceTensorIndices_t
-    Enum(286), // 1128 t_cudnnIndicesType_t
-    Pointer(t_cudnnIndicesType_t, false), // 1129 t_P_cudnnIndicesType_t
-    Enum(287), // 1130 t_cudnnSeqDataAxis_t
-    Pointer(t_cudnnSeqDataAxis_t, false), // 1131 t_P_cudnnSeqDataAxis_t
-    Enum(288), // 1132 t_cudnnFoldingDirection_t
-    Pointer(t_cudnnFoldingDirection_t, false), // 1133 t_P_cudnnFoldingDirection_t
-    Struct(358), // 1134 t_cudnnGnnCscGraph_t
-    Pointer(t_cudnnGnnCscGraph_t, true), // 1135 t_PC_cudnnGnnCscGraph_t
-    Enum(289), // 1136 t_cudnnGnnAggOp_t
-    Enum(290), // 1137 t_cudnnGnnActivationOp_t
-    Struct(359), // 1138 t_cudnnGnnMhaParams_t
-    Pointer(t_cudnnGnnMhaParams_t, true), // 1139 t_PC_cudnnGnnMhaParams_t
-    Enum(291), // 1140 t_cudnnLRNMode_t
-    Enum(292), // 1141 t_cudnnWgradMode_t
-    Enum(293), // 1142 t_cudnnErrQueryMode_t
-    Enum(294), // 1143 t_cudnnRNNClipMode_t
-    Pointer(t_cudnnRNNClipMode_t, false), // 1144 t_P_cudnnRNNClipMode_t
-    Pointer(t_cudnnSeqDataAxis_t, true), // 1145 t_PC_cudnnSeqDataAxis_t
-    Enum(295), // 1146 t_cudnnSamplerType_t
-    Enum(296), // 1147 t_cudnnSoftmaxAlgorithm_t
-    Enum(297), // 1148 t_cudnnSoftmaxMode_t
-    Enum(298), // 1149 t_cufftResult
-    Status(298), // 1150 t_cufftResult_status
-    Handle(91), // 1151 t_cufftHandle
-    Pointer(t_cufftHandle, false), // 1152 t_P_cufftHandle
-    Enum(299), // 1153 t_cufftType
-    Enum(300), // 1154 t_cufftDirection
-    Enum(301), // 1155 t_cufftProperty
-    Enum(302), // 1156 t_cufftXtCallbackType
-    Array(t_i32, 64), // 1157 t_A64_i32
-    Array(t_P_void, 64), // 1158 t_A64_P_void
-    Array(t_u64, 64), // 1159 t_A64_u64
-    Struct(361), // 1160 t_cudaXtDesc
-    Pointer(t_cudaXtDesc, false), // 1161 t_P_cudaXtDesc
-    Enum(303), // 1162 t_libFormat
-    Struct(360), // 1163 t_cudaLibXtDesc
-    Pointer(t_cudaLibXtDesc, false), // 1164 t_P_cudaLibXtDesc
-    Handle(92), // 1165 t_cudaLibXtDescPointer
-    Pointer(t_P_cudaLibXtDesc, false), // 1166 t_P_P_cudaLibXtDesc
-    Pointer(t_cudaLibXtDescPointer, false), // 1167 t_P_cudaLibXtDescPointer
-    Enum(304), // 1168 t_cufftXtSubFormat
-    Enum(305), // 1169 t_cufftXtCopyType
-    Enum(306), // 1170 t_cufftXtQueryType
-    Struct(362), // 1171 t_cufftXt1dFactors
-    Array(t_u64, 3), // 1172 t_A3_u64
-    Struct(363), // 1173 t_cufftBox3d
-    Pointer(t_cufftBox3d, true), // 1174 t_PC_cufftBox3d
-    Enum(307), // 1175 t_cufftXtWorkAreaPolicy
-    Enum(308), // 1176 t_CUfileOpError
-    Struct(364), // 1177 t_CUfileError_t
-    Handle(93), // 1178 t_CUfileBatchHandle_t
-    Flags(309, 4), // 1179 t_CUfileStatus_t_in4
-    Struct(365), // 1180 t_CUfileIOEvents_t
-    Pointer(t_CUfileIOEvents_t, false), // 1181 t_P_CUfileIOEvents_t
-    Pointer(t_CUfileBatchHandle_t, false), // 1182 t_P_CUfileBatchHandle_t
-    Enum(310), // 1183 t_CUfileBatchMode_t
-    Struct(368), // 1184 t_CUfileIOParams_t_u_batch
-    Union(367), // 1185 t_CUfileIOParams_t_u
-    Handle(94), // 1186 t_CUfileHandle_t
-    Enum(311), // 1187 t_CUfileOpcode_t
-    Struct(366), // 1188 t_CUfileIOParams_t
-    Pointer(t_CUfileIOParams_t, false), // 1189 t_P_CUfileIOParams_t
-    Flags(312, 4), // 1190 t_cuFileRdmaFlags_in4
-    Flags(313, 4), // 1191 t_CUfileDriverStatusFlags_t_in4
-    Flags(314, 4), // 1192 t_CUfileP2PFlags_t_in4
-    Pointer(t_CUfileP2PFlags_t_in4, false), // 1193 t_P_CUfileP2PFlags_t_in4
-    Struct(370), // 1194 t_CUfileDrvProps_t_nvfs
-    Struct(369), // 1195 t_CUfileDrvProps_t
-    Pointer(t_CUfileDrvProps_t, false), // 1196 t_P_CUfileDrvProps_t
-    Enum(315), // 1197 t_CUFileBoolConfigParameter_t
-    Pointer(t_bool1, false), // 1198 t_P_bool1
-    Enum(316), // 1199 t_CUFileSizeTConfigParameter_t
-    Enum(317), // 1200 t_CUFileStringConfigParameter_t
-    Struct(372), // 1201 t_CUfileOpCounter_t
-    Struct(371), // 1202 t_CUfileStatsLevel1_t
-    Pointer(t_CUfileStatsLevel1_t, false), // 1203 t_P_CUfileStatsLevel1_t
-    Array(t_u64, 32), // 1204 t_A32_u64
-    Struct(373), // 1205 t_CUfileStatsLevel2_t
-    Pointer(t_CUfileStatsLevel2_t, false), // 1206 t_P_CUfileStatsLevel2_t
-    Array(t_char, 16), // 1207 t_A16_char
-    Array(t_u8, 16), // 1208 t_A16_u8
-    Struct(375), // 1209 t_CUfilePerGpuStats_t
-    Array(t_CUfilePerGpuStats_t, 16), // 1210 t_A16_CUfilePerGpuStats_t
-    Struct(374), // 1211 t_CUfileStatsLevel3_t
-    Pointer(t_CUfileStatsLevel3_t, false), // 1212 t_P_CUfileStatsLevel3_t
-    Pointer(t_CUfileHandle_t, false), // 1213 t_P_CUfileHandle_t
-    Enum(318), // 1214 t_CUfileFileHandleType
-    Union(377), // 1215 t_CUfileDescr_t_handle
-    Struct(378), // 1216 t_CUfileFSOps_t
-    Pointer(t_CUfileFSOps_t, true), // 1217 t_PC_CUfileFSOps_t
-    Struct(376), // 1218 t_CUfileDescr_t
-    Pointer(t_CUfileDescr_t, false), // 1219 t_P_CUfileDescr_t
-    Struct(379), // 1220 t_CUfileIOVec_t
-    Pointer(t_CUfileIOVec_t, true), // 1221 t_PC_CUfileIOVec_t
-    Flags(319, 4), // 1222 t_cuFileStreamFlags_in4
-    Enum(320), // 1223 t_curandStatus_t
-    Status(320), // 1224 t_curandStatus_t_status
-    Handle(95), // 1225 t_curandGenerator_t
-    Pointer(t_curandGenerator_t, false), // 1226 t_P_curandGenerator_t
-    Enum(321), // 1227 t_curandRngType_t
-    Handle(96), // 1228 t_curandDiscreteDistribution_t
-    Pointer(t_curandDiscreteDistribution_t, false), // 1229 t_P_curandDiscreteDistribution_t
-    Enum(322), // 1230 t_curandMethod_t
-    Array(t_u32, 32), // 1231 t_A32_u32
-    Pointer(t_A32_u32, false), // 1232 t_P_A32_u32
-    Pointer(t_P_A32_u32, false), // 1233 t_P_P_A32_u32
-    Enum(323), // 1234 t_curandDirectionVectorSet_t
-    Pointer(t_A64_u64, false), // 1235 t_P_A64_u64
-    Pointer(t_P_A64_u64, false), // 1236 t_P_P_A64_u64
-    Pointer(t_P_u32, false), // 1237 t_P_P_u32
-    Pointer(t_P_u64, false), // 1238 t_P_P_u64
-    Enum(324), // 1239 t_curandOrdering_t
-    Enum(325), // 1240 t_cusolverStatus_t
-    Status(325), // 1241 t_cusolverStatus_t_status
-    Handle(97), // 1242 t_cusolverDnHandle_t
-    Enum(326), // 1243 t_cusolverEigMode_t
-    Handle(98), // 1244 t_gesvdjInfo_t
-    Enum(327), // 1245 t_cusolverEigRange_t
-    Handle(99), // 1246 t_syevjInfo_t
-    Enum(328), // 1247 t_cusolverEigType_t
-    Pointer(t_cusolverDnHandle_t, false), // 1248 t_P_cusolverDnHandle_t
-    Pointer(t_gesvdjInfo_t, false), // 1249 t_P_gesvdjInfo_t
-    Handle(100), // 1250 t_cusolverDnParams_t
-    Pointer(t_cusolverDnParams_t, false), // 1251 t_P_cusolverDnParams_t
-    Pointer(t_syevjInfo_t, false), // 1252 t_P_syevjInfo_t
-    Enum(329), // 1253 t_cusolverDeterministicMode_t
-    Pointer(t_cusolverDeterministicMode_t, false), // 1254 t_P_cusolverDeterministicMode_t
-    Enum(330), // 1255 t_cudaEmulationStrategy
-    Pointer(t_cudaEmulationStrategy, false), // 1256 t_P_cudaEmulationStrategy
-    Enum(331), // 1257 t_cusolverMathMode_t
-    Pointer(t_cusolverMathMode_t, false), // 1258 t_P_cusolverMathMode_t
-    Handle(101), // 1259 t_cusolverDnIRSInfos_t
-    Pointer(t_cusolverDnIRSInfos_t, false), // 1260 t_P_cusolverDnIRSInfos_t
-    Handle(102), // 1261 t_cusolverDnIRSParams_t
-    Pointer(t_cusolverDnIRSParams_t, false), // 1262 t_P_cusolverDnIRSParams_t
-    Enum(332), // 1263 t_cusolverIRSRefinement_t
-    Enum(333), // 1264 t_cusolverPrecType_t
-    Enum(334), // 1265 t_cusolverDnFunction_t
-    Enum(335), // 1266 t_cusolverAlgMode_t
-    Enum(336), // 1267 t_cusolverDirectMode_t
-    Enum(337), // 1268 t_cusolverStorevMode_t
-    Enum(338), // 1269 t_cusolverEigComp_t
-    Handle(103), // 1270 t_cusolverMgHandle_t
-    Pointer(t_cusolverMgHandle_t, false), // 1271 t_P_cusolverMgHandle_t
-    Handle(104), // 1272 t_cudaLibMgGrid_t
-    Pointer(t_cudaLibMgGrid_t, false), // 1273 t_P_cudaLibMgGrid_t
-    Enum(339), // 1274 t_cusolverMgGridMapping_t
-    Handle(105), // 1275 t_cudaLibMgMatrixDesc_t
-    Pointer(t_cudaLibMgMatrixDesc_t, false), // 1276 t_P_cudaLibMgMatrixDesc_t
-    Handle(106), // 1277 t_cusolverRfHandle_t
-    Pointer(t_cusolverRfHandle_t, false), // 1278 t_P_cusolverRfHandle_t
-    Enum(340), // 1279 t_cusolverRfFactorization_t
-    Pointer(t_cusolverRfFactorization_t, false), // 1280 t_P_cusolverRfFactorization_t
-    Enum(341), // 1281 t_cusolverRfTriangularSolve_t
-    Pointer(t_cusolverRfTriangularSolve_t, false), // 1282 t_P_cusolverRfTriangularSolve_t
-    Enum(342), // 1283 t_cusolverRfMatrixFormat_t
-    Pointer(t_cusolverRfMatrixFormat_t, false), // 1284 t_P_cusolverRfMatrixFormat_t
-    Enum(343), // 1285 t_cusolverRfUnitDiagonal_t
-    Pointer(t_cusolverRfUnitDiagonal_t, false), // 1286 t_P_cusolverRfUnitDiagonal_t
-    Enum(344), // 1287 t_cusolverRfNumericBoostReport_t
-    Pointer(t_cusolverRfNumericBoostReport_t, false), // 1288 t_P_cusolverRfNumericBoostReport_t
-    Enum(345), // 1289 t_cusolverRfResetValuesFastMode_t
-    Pointer(t_cusolverRfResetValuesFastMode_t, false), // 1290 t_P_cusolverRfResetValuesFastMode_t
-    Handle(107), // 1291 t_cusolverSpHandle_t
-    Handle(108), // 1292 t_cusparseMatDescr_t
-    Handle(109), // 1293 t_csrcholInfo_t
-    Handle(110), // 1294 t_csrcholInfoHost_t
-    Handle(111), // 1295 t_csrluInfoHost_t
-    Handle(112), // 1296 t_csrqrInfo_t
-    Handle(113), // 1297 t_csrqrInfoHost_t
-    Pointer(t_cusolverSpHandle_t, false), // 1298 t_P_cusolverSpHandle_t
-    Pointer(t_csrcholInfo_t, false), // 1299 t_P_csrcholInfo_t
-    Pointer(t_csrcholInfoHost_t, false), // 1300 t_P_csrcholInfoHost_t
-    Pointer(t_csrluInfoHost_t, false), // 1301 t_P_csrluInfoHost_t
-    Pointer(t_csrqrInfo_t, false), // 1302 t_P_csrqrInfo_t
-    Pointer(t_csrqrInfoHost_t, false), // 1303 t_P_csrqrInfoHost_t
-    Enum(346), // 1304 t_cusparseStatus_t
-    Status(346), // 1305 t_cusparseStatus_t_status
-    Handle(114), // 1306 t_cusparseHandle_t
-    Handle(115), // 1307 t_cusparseSpVecDescr_t
-    Handle(116), // 1308 t_cusparseDnVecDescr_t
-    Handle(117), // 1309 t_cusparseConstSpVecDescr_t
-    Handle(118), // 1310 t_cusparseSpMatDescr_t
-    Enum(347), // 1311 t_cusparseIndexType_t
-    Pointer(t_cusparseIndexType_t, false), // 1312 t_P_cusparseIndexType_t
-    Enum(348), // 1313 t_cusparseIndexBase_t
-    Pointer(t_cusparseIndexBase_t, false), // 1314 t_P_cusparseIndexBase_t
-    Pointer(t_cudaDataType, false), // 1315 t_P_cudaDataType
-    Enum(349), // 1316 t_cusparseDirection_t
-    Handle(119), // 1317 t_bsric02Info_t
-    Enum(350), // 1318 t_cusparseSolvePolicy_t
-    Handle(120), // 1319 t_bsrilu02Info_t
-    Enum(351), // 1320 t_cusparseOperation_t
-    Handle(121), // 1321 t_bsrsm2Info_t
-    Handle(122), // 1322 t_bsrsv2Info_t
-    Handle(123), // 1323 t_csru2csrInfo_t
-    Handle(124), // 1324 t_cusparseColorInfo_t
-    Handle(125), // 1325 t_csrgemm2Info_t
-    Handle(126), // 1326 t_csric02Info_t
-    Handle(127), // 1327 t_csrilu02Info_t
-    Handle(128), // 1328 t_csrsm2Info_t
-    Handle(129), // 1329 t_csrsv2Info_t
-    Enum(352), // 1330 t_cusparseAction_t
-    Handle(130), // 1331 t_cusparseConstSpMatDescr_t
-    Handle(131), // 1332 t_cusparseConstDnMatDescr_t
-    Enum(353), // 1333 t_cusparseOrder_t
-    Pointer(t_cusparseOrder_t, false), // 1334 t_P_cusparseOrder_t
-    Handle(132), // 1335 t_cusparseConstDnVecDescr_t
-    Handle(133), // 1336 t_cusparseDnMatDescr_t
-    Pointer(t_cusparseHandle_t, false), // 1337 t_P_cusparseHandle_t
-    Pointer(t_cusparseSpMatDescr_t, false), // 1338 t_P_cusparseSpMatDescr_t
-    Pointer(t_bsric02Info_t, false), // 1339 t_P_bsric02Info_t
-    Pointer(t_bsrilu02Info_t, false), // 1340 t_P_bsrilu02Info_t
-    Pointer(t_bsrsm2Info_t, false), // 1341 t_P_bsrsm2Info_t
-    Pointer(t_bsrsv2Info_t, false), // 1342 t_P_bsrsv2Info_t
-    Pointer(t_cusparseColorInfo_t, false), // 1343 t_P_cusparseColorInfo_t
-    Pointer(t_cusparseConstSpMatDescr_t, false), // 1344 t_P_cusparseConstSpMatDescr_t
-    Pointer(t_cusparseConstDnMatDescr_t, false), // 1345 t_P_cusparseConstDnMatDescr_t
-    Pointer(t_cusparseConstDnVecDescr_t, false), // 1346 t_P_cusparseConstDnVecDescr_t
-    Pointer(t_cusparseConstSpVecDescr_t, false), // 1347 t_P_cusparseConstSpVecDescr_t
-    Pointer(t_csrgemm2Info_t, false), // 1348 t_P_csrgemm2Info_t
-    Pointer(t_csric02Info_t, false), // 1349 t_P_csric02Info_t
-    Pointer(t_csrilu02Info_t, false), // 1350 t_P_csrilu02Info_t
-    Pointer(t_csrsm2Info_t, false), // 1351 t_P_csrsm2Info_t
-    Pointer(t_csrsv2Info_t, false), // 1352 t_P_csrsv2Info_t
-    Pointer(t_csru2csrInfo_t, false), // 1353 t_P_csru2csrInfo_t
-    Pointer(t_cusparseDnMatDescr_t, false), // 1354 t_P_cusparseDnMatDescr_t
-    Pointer(t_cusparseDnVecDescr_t, false), // 1355 t_P_cusparseDnVecDescr_t
-    Pointer(t_cusparseMatDescr_t, false), // 1356 t_P_cusparseMatDescr_t
-    Handle(134), // 1357 t_pruneInfo_t
-    Pointer(t_pruneInfo_t, false), // 1358 t_P_pruneInfo_t
-    Pointer(t_cusparseSpVecDescr_t, false), // 1359 t_P_cusparseSpVecDescr_t
-    Enum(354), // 1360 t_cusparseCsr2CscAlg_t
-    Enum(355), // 1361 t_cusparseAlgMode_t
-    Enum(356), // 1362 t_cusparseDenseToSparseAlg_t
-    Enum(357), // 1363 t_cusparseColorAlg_t
-    Pointer(t_cusparseColorAlg_t, false), // 1364 t_P_cusparseColorAlg_t
-    Enum(358), // 1365 t_cusparseDiagType_t
-    Enum(359), // 1366 t_cusparseFillMode_t
-    Enum(360), // 1367 t_cusparseMatrixType_t
-    Enum(361), // 1368 t_cusparsePointerMode_t
-    Pointer(t_cusparsePointerMode_t, false), // 1369 t_P_cusparsePointerMode_t
-    Enum(362), // 1370 t_cusparseSDDMMAlg_t
-    Enum(363), // 1371 t_cusparseSpGEAMAlg_t
-    Handle(135), // 1372 t_cusparseSpGEAMDescr_t
-    Pointer(t_cusparseSpGEAMDescr_t, false), // 1373 t_P_cusparseSpGEAMDescr_t
-    Enum(364), // 1374 t_cusparseSpGEMMAlg_t
-    Handle(136), // 1375 t_cusparseSpGEMMDescr_t
-    Pointer(t_cusparseSpGEMMDescr_t, false), // 1376 t_P_cusparseSpGEMMDescr_t
-    Enum(365), // 1377 t_cusparseSpMMAlg_t
-    Handle(137), // 1378 t_cusparseSpMMOpPlan_t
-    Pointer(t_cusparseSpMMOpPlan_t, false), // 1379 t_P_cusparseSpMMOpPlan_t
-    Enum(366), // 1380 t_cusparseSpMMOpAlg_t
-    Enum(367), // 1381 t_cusparseSpMVAlg_t
-    Enum(368), // 1382 t_cusparseSpMatAttribute_t
-    Enum(369), // 1383 t_cusparseSpMatStorage_t
-    Enum(370), // 1384 t_cusparseSymmetryType_t
-    Enum(371), // 1385 t_cusparseFormat_t
-    Pointer(t_cusparseFormat_t, false), // 1386 t_P_cusparseFormat_t
-    Enum(372), // 1387 t_cusparseSpSMAlg_t
-    Handle(138), // 1388 t_cusparseSpSMDescr_t
-    Pointer(t_cusparseSpSMDescr_t, false), // 1389 t_P_cusparseSpSMDescr_t
-    Enum(373), // 1390 t_cusparseSpSMUpdate_t
-    Enum(374), // 1391 t_cusparseSpSVAlg_t
-    Handle(139), // 1392 t_cusparseSpSVDescr_t
-    Pointer(t_cusparseSpSVDescr_t, false), // 1393 t_P_cusparseSpSVDescr_t
-    Enum(375), // 1394 t_cusparseSpSVUpdate_t
-    Enum(376), // 1395 t_cusparseSparseToDenseAlg_t
-    Enum(377), // 1396 t_ncclResult_t
-    Status(377), // 1397 t_ncclResult_t_status
-    Enum(378), // 1398 t_ncclDataType_t
-    Handle(140), // 1399 t_ncclComm_t
-    Struct(381), // 1400 t_ncclConfigExt_t
-    Pointer(t_ncclConfigExt_t, false), // 1401 t_P_ncclConfigExt_t
-    Struct(382), // 1402 t_ncclConfigExt_t_key
-    Union(383), // 1403 t_ncclConfigExt_t_val
-    Enum(379), // 1404 t_ncclUndefined
-    Enum(380), // 1405 t_ncclCtaPolicy
-    Struct(380), // 1406 t_ncclCollConfig_t
-    Pointer(t_ncclCollConfig_t, true), // 1407 t_PC_ncclCollConfig_t
-    Enum(381), // 1408 t_ncclRedOp_t
-    Handle(141), // 1409 t_ncclRegistration
-    Pointer(t_ncclResult_t, false), // 1410 t_P_ncclResult_t
-    Array(t_char, 128), // 1411 t_A128_char
-    Array(t_u8, 128), // 1412 t_A128_u8
-    Struct(384), // 1413 t_ncclUniqueId
-    Pointer(t_ncclUniqueId, false), // 1414 t_P_ncclUniqueId
-    Pointer(t_ncclUniqueId, true), // 1415 t_PC_ncclUniqueId
-    Pointer(t_ncclComm_t, false), // 1416 t_P_ncclComm_t
-    Enum(382), // 1417 t_ncclHostCftMode_t
-    Enum(383), // 1418 t_ncclNvlsHostMode_t
-    Struct(385), // 1419 t_ncclConfig_t
-    Pointer(t_ncclConfig_t, false), // 1420 t_P_ncclConfig_t
-    Enum(384), // 1421 t_ncclCommMemStat_t
-    Pointer(t_ncclRegistration, false), // 1422 t_P_ncclRegistration
-    Flags(385, 4), // 1423 t_ncclRevokeFlags_in4
-    Flags(386, 4), // 1424 t_ncclShrinkFlags_in4
-    Enum(387), // 1425 t_ncclColor
-    Flags(388, 4), // 1426 t_ncclSuspendFlags_in4
-    Handle(142), // 1427 t_ncclWindow_t
-    Pointer(t_ncclWindow_t, false), // 1428 t_P_ncclWindow_t
-    Flags(389, 4), // 1429 t_ncclWindowFlags_in4
-    Struct(386), // 1430 t_ncclSimInfo_t
-    Pointer(t_ncclSimInfo_t, false), // 1431 t_P_ncclSimInfo_t
-    Handle(143), // 1432 t_ncclParamHandle_t
-    Pointer(t_ncclParamHandle_t, false), // 1433 t_P_ncclParamHandle_t
-    Pointer(t_P_PC_char, false), // 1434 t_P_P_PC_char
-    Pointer(t_i16, false), // 1435 t_P_i16
-    Pointer(t_i8, false), // 1436 t_P_i8
-    Pointer(t_u16, false), // 1437 t_P_u16
-    Pointer(t_ncclRedOp_t, false), // 1438 t_P_ncclRedOp_t
-    Enum(390), // 1439 t_ncclScalarResidence_t
-    Enum(391), // 1440 t_ncclEncryptionMode_t
-    Struct(387), // 1441 t_ncclEncryptionConfig_t
-    Pointer(t_ncclEncryptionConfig_t, true), // 1442 t_PC_ncclEncryptionConfig_t
-    Struct(388), // 1443 t_ncclWaitSignalDesc_t
-    Pointer(t_ncclWaitSignalDesc_t, false), // 1444 t_P_ncclWaitSignalDesc_t
-    Enum(392), // 1445 t_nvFatbinResult
-    Status(392), // 1446 t_nvFatbinResult_status
-    Handle(144), // 1447 t_nvFatbinHandle
-    Pointer(t_nvFatbinHandle, false), // 1448 t_P_nvFatbinHandle
-    Enum(393), // 1449 t_nvJitLinkResult
-    Status(393), // 1450 t_nvJitLinkResult_status
-    Handle(145), // 1451 t_nvJitLinkHandle
-    Enum(394), // 1452 t_nvJitLinkInputType
-    Pointer(t_nvJitLinkHandle, false), // 1453 t_P_nvJitLinkHandle
-    Enum(395), // 1454 t_nvjpegStatus_t
-    Status(395), // 1455 t_nvjpegStatus_t_status
-    Handle(146), // 1456 t_nvjpegHandle_t
-    Struct(389), // 1457 t_nvjpegDevAllocator_t
-    Pointer(t_nvjpegDevAllocator_t, false), // 1458 t_P_nvjpegDevAllocator_t
-    Handle(147), // 1459 t_nvjpegBufferDevice_t
-    Pointer(t_nvjpegBufferDevice_t, false), // 1460 t_P_nvjpegBufferDevice_t
-    Struct(390), // 1461 t_nvjpegDevAllocatorV2_t
-    Pointer(t_nvjpegDevAllocatorV2_t, false), // 1462 t_P_nvjpegDevAllocatorV2_t
-    Struct(391), // 1463 t_nvjpegPinnedAllocator_t
-    Pointer(t_nvjpegPinnedAllocator_t, false), // 1464 t_P_nvjpegPinnedAllocator_t
-    Handle(148), // 1465 t_nvjpegBufferPinned_t
-    Pointer(t_nvjpegBufferPinned_t, false), // 1466 t_P_nvjpegBufferPinned_t
-    Struct(392), // 1467 t_nvjpegPinnedAllocatorV2_t
-    Pointer(t_nvjpegPinnedAllocatorV2_t, false), // 1468 t_P_nvjpegPinnedAllocatorV2_t
-    Enum(396), // 1469 t_nvjpegBackend_t
-    Pointer(t_nvjpegHandle_t, false), // 1470 t_P_nvjpegHandle_t
-    Flags(397, 4), // 1471 t_nvjpegFlags_in4
-    Handle(149), // 1472 t_nvjpegJpegState_t
-    Enum(398), // 1473 t_nvjpegOutputFormat_t
-    Array(t_P_u8, 4), // 1474 t_A4_P_u8
-    Array(t_u64, 4), // 1475 t_A4_u64
-    Struct(393), // 1476 t_nvjpegImage_t
-    Pointer(t_nvjpegImage_t, false), // 1477 t_P_nvjpegImage_t
-    Pointer(t_PC_u8, false), // 1478 t_P_PC_u8
-    Handle(150), // 1479 t_nvjpegDecodeParams_t
-    Pointer(t_nvjpegDecodeParams_t, false), // 1480 t_P_nvjpegDecodeParams_t
-    Enum(399), // 1481 t_nvjpegChromaSubsampling_t
-    Handle(151), // 1482 t_nvjpegJpegStream_t
-    Handle(152), // 1483 t_nvjpegJpegDecoder_t
-    Enum(400), // 1484 t_nvjpegExifOrientation_t
-    Enum(401), // 1485 t_nvjpegScaleFactor_t
-    Pointer(t_nvjpegJpegDecoder_t, false), // 1486 t_P_nvjpegJpegDecoder_t
-    Pointer(t_nvjpegJpegState_t, false), // 1487 t_P_nvjpegJpegState_t
-    Handle(153), // 1488 t_nvjpegEncoderState_t
-    Handle(154), // 1489 t_nvjpegEncoderParams_t
-    Pointer(t_nvjpegImage_t, true), // 1490 t_PC_nvjpegImage_t
-    Enum(402), // 1491 t_nvjpegInputFormat_t
-    Pointer(t_nvjpegEncoderParams_t, false), // 1492 t_P_nvjpegEncoderParams_t
-    Enum(403), // 1493 t_nvjpegJpegEncoding_t
-    Pointer(t_nvjpegEncoderState_t, false), // 1494 t_P_nvjpegEncoderState_t
-    Enum(404), // 1495 t_nvjpegEncBackend_t
-    Pointer(t_nvjpegChromaSubsampling_t, false), // 1496 t_P_nvjpegChromaSubsampling_t
-    Pointer(t_nvjpegJpegStream_t, false), // 1497 t_P_nvjpegJpegStream_t
-    Pointer(t_nvjpegExifOrientation_t, false), // 1498 t_P_nvjpegExifOrientation_t
-    Pointer(t_nvjpegJpegEncoding_t, false), // 1499 t_P_nvjpegJpegEncoding_t
-    Enum(405), // 1500 t_nvmlReturn_t
-    Status(405), // 1501 t_nvmlReturn_t_status
-    Handle(155), // 1502 t_nvmlComputeInstance_t
-    Handle(156), // 1503 t_nvmlDevice_t
-    Handle(157), // 1504 t_nvmlGpuInstance_t
-    Struct(395), // 1505 t_nvmlComputeInstancePlacement_t
-    Struct(394), // 1506 t_nvmlComputeInstanceInfo_t
-    Pointer(t_nvmlComputeInstanceInfo_t, false), // 1507 t_P_nvmlComputeInstanceInfo_t
-    Enum(406), // 1508 t_nvmlEccCounterType_t
-    Enum(407), // 1509 t_nvmlValueType_t
-    Union(397), // 1510 t_nvmlValue_t
-    Enum(408), // 1511 t_nvmlFieldId
-    Struct(396), // 1512 t_nvmlFieldValue_t
-    Pointer(t_nvmlFieldValue_t, false), // 1513 t_P_nvmlFieldValue_t
-    Pointer(t_nvmlGpuInstance_t, false), // 1514 t_P_nvmlGpuInstance_t
-    Struct(398), // 1515 t_nvmlGpuInstancePlacement_t
-    Pointer(t_nvmlGpuInstancePlacement_t, true), // 1516 t_PC_nvmlGpuInstancePlacement_t
-    Array(t_char, 32), // 1517 t_A32_char
-    Struct(399), // 1518 t_nvmlPciInfo_t
-    Pointer(t_nvmlPciInfo_t, false), // 1519 t_P_nvmlPciInfo_t
-    Enum(409), // 1520 t_nvmlEnableState_t
-    Enum(410), // 1521 t_nvmlRestrictedAPI_t
-    Pointer(t_nvmlEnableState_t, false), // 1522 t_P_nvmlEnableState_t
-    Array(t_u32, 5), // 1523 t_A5_u32
-    Struct(400), // 1524 t_nvmlAccountingStats_t
-    Pointer(t_nvmlAccountingStats_t, false), // 1525 t_P_nvmlAccountingStats_t
-    Struct(401), // 1526 t_nvmlAccountingStats_v2_t
-    Pointer(t_nvmlAccountingStats_v2_t, false), // 1527 t_P_nvmlAccountingStats_v2_t
-    Handle(158), // 1528 t_nvmlVgpuInstance_t
-    Pointer(t_nvmlVgpuInstance_t, false), // 1529 t_P_nvmlVgpuInstance_t
-    Struct(402), // 1530 t_nvmlAdaptiveTgpModeInfo_v1_t
-    Pointer(t_nvmlAdaptiveTgpModeInfo_v1_t, false), // 1531 t_P_nvmlAdaptiveTgpModeInfo_v1_t
-    Struct(403), // 1532 t_nvmlDeviceAddressingMode_t
-    Pointer(t_nvmlDeviceAddressingMode_t, false), // 1533 t_P_nvmlDeviceAddressingMode_t
-    Enum(411), // 1534 t_nvmlClockType_t
-    Enum(412), // 1535 t_nvmlDeviceArchitecture_t
-    Pointer(t_nvmlDeviceArchitecture_t, false), // 1536 t_P_nvmlDeviceArchitecture_t
-    Struct(404), // 1537 t_nvmlDeviceAttributes_t
-    Pointer(t_nvmlDeviceAttributes_t, false), // 1538 t_P_nvmlDeviceAttributes_t
-    Struct(405), // 1539 t_nvmlBAR1Memory_t
-    Pointer(t_nvmlBAR1Memory_t, false), // 1540 t_P_nvmlBAR1Memory_t
-    Struct(406), // 1541 t_nvmlBBXTimeData_v1_t
-    Pointer(t_nvmlBBXTimeData_v1_t, false), // 1542 t_P_nvmlBBXTimeData_v1_t
-    Struct(408), // 1543 t_nvmlEccBankRemapperHistogram_v1_t
-    Struct(407), // 1544 t_nvmlEccBankRemapperStatus_v1_t
-    Pointer(t_nvmlEccBankRemapperStatus_v1_t, false), // 1545 t_P_nvmlEccBankRemapperStatus_v1_t
-    Enum(413), // 1546 t_nvmlBrandType_t
-    Pointer(t_nvmlBrandType_t, false), // 1547 t_P_nvmlBrandType_t
-    Enum(414), // 1548 t_nvmlBridgeChipType_t
-    Struct(410), // 1549 t_nvmlBridgeChipInfo_t
-    Array(t_nvmlBridgeChipInfo_t, 128), // 1550 t_A128_nvmlBridgeChipInfo_t
-    Struct(409), // 1551 t_nvmlBridgeChipHierarchy_t
-    Pointer(t_nvmlBridgeChipHierarchy_t, false), // 1552 t_P_nvmlBridgeChipHierarchy_t
-    Enum(415), // 1553 t_nvmlBusType_t
-    Pointer(t_nvmlBusType_t, false), // 1554 t_P_nvmlBusType_t
-    Struct(411), // 1555 t_nvmlC2cModeInfo_v1_t
-    Pointer(t_nvmlC2cModeInfo_v1_t, false), // 1556 t_P_nvmlC2cModeInfo_v1_t
-    Struct(412), // 1557 t_nvmlDeviceCapabilities_t
-    Pointer(t_nvmlDeviceCapabilities_t, false), // 1558 t_P_nvmlDeviceCapabilities_t
-    Struct(414), // 1559 t_nvmlClkMonFaultInfo_t
-    Array(t_nvmlClkMonFaultInfo_t, 32), // 1560 t_A32_nvmlClkMonFaultInfo_t
-    Struct(413), // 1561 t_nvmlClkMonStatus_t
-    Pointer(t_nvmlClkMonStatus_t, false), // 1562 t_P_nvmlClkMonStatus_t
-    Enum(416), // 1563 t_nvmlClockId_t
-    Enum(417), // 1564 t_nvmlPstates_t
-    Struct(415), // 1565 t_nvmlClockOffset_t
-    Pointer(t_nvmlClockOffset_t, false), // 1566 t_P_nvmlClockOffset_t
-    Enum(418), // 1567 t_nvmlComputeMode_t
-    Pointer(t_nvmlComputeMode_t, false), // 1568 t_P_nvmlComputeMode_t
-    Struct(416), // 1569 t_nvmlProcessInfo_v1_t
-    Pointer(t_nvmlProcessInfo_v1_t, false), // 1570 t_P_nvmlProcessInfo_v1_t
-    Struct(417), // 1571 t_nvmlProcessInfo_t
-    Pointer(t_nvmlProcessInfo_t, false), // 1572 t_P_nvmlProcessInfo_t
-    Array(t_u8, 32), // 1573 t_A32_u8
-    Array(t_u8, 8192), // 1574 t_A8192_u8
-    Array(t_u8, 4096), // 1575 t_A4096_u8
-    Struct(418), // 1576 t_nvmlConfComputeGpuAttestationReport_t
-    Pointer(t_nvmlConfComputeGpuAttestationReport_t, false), // 1577 t_P_nvmlConfComputeGpuAttestationReport_t
-    Array(t_u8, 5120), // 1578 t_A5120_u8
-    Struct(419), // 1579 t_nvmlConfComputeGpuCertificate_t
-    Pointer(t_nvmlConfComputeGpuCertificate_t, false), // 1580 t_P_nvmlConfComputeGpuCertificate_t
-    Struct(420), // 1581 t_nvmlConfComputeMemSizeInfo_t
-    Pointer(t_nvmlConfComputeMemSizeInfo_t, false), // 1582 t_P_nvmlConfComputeMemSizeInfo_t
-    Struct(421), // 1583 t_nvmlMemory_t
-    Pointer(t_nvmlMemory_t, false), // 1584 t_P_nvmlMemory_t
-    Enum(419), // 1585 t_nvmlCoolerControl_t
-    Flags(420, 4), // 1586 t_nvmlCoolerTarget_t_in4
-    Struct(422), // 1587 t_nvmlCoolerInfo_t
-    Pointer(t_nvmlCoolerInfo_t, false), // 1588 t_P_nvmlCoolerInfo_t
-    Enum(421), // 1589 t_nvmlAffinityScope_t
-    Handle(159), // 1590 t_nvmlVgpuTypeId_t
-    Pointer(t_nvmlVgpuTypeId_t, false), // 1591 t_P_nvmlVgpuTypeId_t
-    Array(t_char, 2048), // 1592 t_A2048_char
-    Struct(423), // 1593 t_nvmlDeviceCurrentClockFreqs_t
-    Pointer(t_nvmlDeviceCurrentClockFreqs_t, false), // 1594 t_P_nvmlDeviceCurrentClockFreqs_t
-    Flags(422, 4), // 1595 t_nvmlClocksEventReasons_in4
-    Pointer(t_nvmlClocksEventReasons_in4, false), // 1596 t_P_nvmlClocksEventReasons_in4
-    Flags(422, 8), // 1597 t_nvmlClocksEventReasons_in8
-    Pointer(t_nvmlClocksEventReasons_in8, false), // 1598 t_P_nvmlClocksEventReasons_in8
-    Enum(423), // 1599 t_nvmlMemoryErrorType_t
-    Struct(424), // 1600 t_nvmlEccErrorCounts_t
-    Pointer(t_nvmlEccErrorCounts_t, false), // 1601 t_P_nvmlEccErrorCounts_t
-    Pointer(t_nvmlDevice_t, false), // 1602 t_P_nvmlDevice_t
-    Struct(425), // 1603 t_nvmlDramEncryptionInfo_t
-    Pointer(t_nvmlDramEncryptionInfo_t, false), // 1604 t_P_nvmlDramEncryptionInfo_t
-    Enum(424), // 1605 t_nvmlDriverModel_t
-    Pointer(t_nvmlDriverModel_t, false), // 1606 t_P_nvmlDriverModel_t
-    Struct(427), // 1607 t_nvmlGpuDynamicPstatesInfo_t_utilization
-    Array(t_nvmlGpuDynamicPstatesInfo_t_utilization, 8), // 1608 t_A8_nvmlGpuDynamicPstatesInfo_t_utilization
-    Struct(426), // 1609 t_nvmlGpuDynamicPstatesInfo_t
-    Pointer(t_nvmlGpuDynamicPstatesInfo_t, false), // 1610 t_P_nvmlGpuDynamicPstatesInfo_t
-    Enum(425), // 1611 t_nvmlEncoderType_t
-    Struct(428), // 1612 t_nvmlEncoderSessionInfo_t
-    Pointer(t_nvmlEncoderSessionInfo_t, false), // 1613 t_P_nvmlEncoderSessionInfo_t
-    Enum(426), // 1614 t_nvmlFBCSessionType_t
-    Struct(429), // 1615 t_nvmlFBCSessionInfo_t
-    Pointer(t_nvmlFBCSessionInfo_t, false), // 1616 t_P_nvmlFBCSessionInfo_t
-    Struct(430), // 1617 t_nvmlFBCStats_t
-    Pointer(t_nvmlFBCStats_t, false), // 1618 t_P_nvmlFBCStats_t
-    Enum(427), // 1619 t_nvmlFanControlPolicy_t
-    Pointer(t_nvmlFanControlPolicy_t, false), // 1620 t_P_nvmlFanControlPolicy_t
-    Struct(431), // 1621 t_nvmlFanSpeedInfo_t
-    Pointer(t_nvmlFanSpeedInfo_t, false), // 1622 t_P_nvmlFanSpeedInfo_t
-    Enum(428), // 1623 t_nvmlFabricState
-    Flags(428, 1), // 1624 t_nvmlFabricState_in1
-    Struct(432), // 1625 t_nvmlGpuFabricInfo_t
-    Pointer(t_nvmlGpuFabricInfo_t, false), // 1626 t_P_nvmlGpuFabricInfo_t
-    Enum(429), // 1627 t_nvmlFabricHealthSummary
-    Flags(429, 1), // 1628 t_nvmlFabricHealthSummary_in1
-    Struct(433), // 1629 t_nvmlGpuFabricInfoV_t
-    Pointer(t_nvmlGpuFabricInfoV_t, false), // 1630 t_P_nvmlGpuFabricInfoV_t
-    Enum(430), // 1631 t_nvmlFabricCliqueType
-    Flags(430, 1), // 1632 t_nvmlFabricCliqueType_in1
-    Struct(435), // 1633 t_nvmlGpuFabricClique_v1_t
-    Array(t_nvmlGpuFabricClique_v1_t, 64), // 1634 t_A64_nvmlGpuFabricClique_v1_t
-    Struct(434), // 1635 t_nvmlGpuFabricInfo_v4_t
-    Pointer(t_nvmlGpuFabricInfo_v4_t, false), // 1636 t_P_nvmlGpuFabricInfo_v4_t
-    Pointer(t_nvmlGpuInstancePlacement_t, false), // 1637 t_P_nvmlGpuInstancePlacement_t
-    Enum(431), // 1638 t_nvmlGpuInstanceProfile
-    Struct(436), // 1639 t_nvmlGpuInstanceProfileInfo_t
-    Pointer(t_nvmlGpuInstanceProfileInfo_t, false), // 1640 t_P_nvmlGpuInstanceProfileInfo_t
-    Array(t_char, 96), // 1641 t_A96_char
-    Struct(437), // 1642 t_nvmlGpuInstanceProfileInfo_v2_t
-    Pointer(t_nvmlGpuInstanceProfileInfo_v2_t, false), // 1643 t_P_nvmlGpuInstanceProfileInfo_v2_t
-    Enum(432), // 1644 t_nvmlGpuOperationMode_t
-    Pointer(t_nvmlGpuOperationMode_t, false), // 1645 t_P_nvmlGpuOperationMode_t
-    Struct(438), // 1646 t_nvmlGpuUptime_v1_t
-    Pointer(t_nvmlGpuUptime_v1_t, false), // 1647 t_P_nvmlGpuUptime_v1_t
-    Enum(433), // 1648 t_nvmlGridLicenseFeatureCode_t
-    Struct(441), // 1649 t_nvmlGridLicenseExpiry_t
-    Struct(440), // 1650 t_nvmlGridLicensableFeature_t
-    Array(t_nvmlGridLicensableFeature_t, 3), // 1651 t_A3_nvmlGridLicensableFeature_t
-    Struct(439), // 1652 t_nvmlGridLicensableFeatures_t
-    Pointer(t_nvmlGridLicensableFeatures_t, false), // 1653 t_P_nvmlGridLicensableFeatures_t
-    Array(t_char, 41), // 1654 t_A41_char
-    Union(443), // 1655 t_nvmlUUIDValue_t
-    Enum(434), // 1656 t_nvmlUUIDType_t
-    Struct(442), // 1657 t_nvmlUUID_t
-    Pointer(t_nvmlUUID_t, true), // 1658 t_PC_nvmlUUID_t
-    Enum(435), // 1659 t_nvmlHostVgpuMode_t
-    Pointer(t_nvmlHostVgpuMode_t, false), // 1660 t_P_nvmlHostVgpuMode_t
-    Struct(444), // 1661 t_nvmlHostname_v1_t
-    Pointer(t_nvmlHostname_v1_t, false), // 1662 t_P_nvmlHostname_v1_t
-    Enum(436), // 1663 t_nvmlInforomObject_t
-    Struct(445), // 1664 t_nvmlMarginTemperature_t
-    Pointer(t_nvmlMarginTemperature_t, false), // 1665 t_P_nvmlMarginTemperature_t
-    Enum(437), // 1666 t_nvmlMemoryLocation_t
-    Struct(446), // 1667 t_nvmlMemory_v2_t
-    Pointer(t_nvmlMemory_v2_t, false), // 1668 t_P_nvmlMemory_v2_t
-    Struct(447), // 1669 t_nvmlGetMemoryLimits_v1_t
-    Pointer(t_nvmlGetMemoryLimits_v1_t, false), // 1670 t_P_nvmlGetMemoryLimits_v1_t
-    Enum(438), // 1671 t_nvmlMigMode
-    Pointer(t_nvmlMigMode, false), // 1672 t_P_nvmlMigMode
-    Enum(439), // 1673 t_nvmlNvLinkCapability_t
-    Enum(440), // 1674 t_nvmlNvLinkErrorCounter_t
-    Struct(450), // 1675 t_nvmlNvlinkFirmwareVersion_t
-    Array(t_nvmlNvlinkFirmwareVersion_t, 100), // 1676 t_A100_nvmlNvlinkFirmwareVersion_t
-    Struct(449), // 1677 t_nvmlNvlinkFirmwareInfo_t
-    Struct(448), // 1678 t_nvmlNvLinkInfo_t
-    Pointer(t_nvmlNvLinkInfo_t, false), // 1679 t_P_nvmlNvLinkInfo_t
-    Struct(451), // 1680 t_nvmlNvLinkInfo_v3_t
-    Pointer(t_nvmlNvLinkInfo_v3_t, false), // 1681 t_P_nvmlNvLinkInfo_v3_t
-    Enum(441), // 1682 t_nvmlIntNvLinkDeviceType_t
-    Pointer(t_nvmlIntNvLinkDeviceType_t, false), // 1683 t_P_nvmlIntNvLinkDeviceType_t
-    Struct(453), // 1684 t_nvmlNvlinkTelemetrySample_v1_t
-    Pointer(t_nvmlNvlinkTelemetrySample_v1_t, false), // 1685 t_P_nvmlNvlinkTelemetrySample_v1_t
-    Struct(452), // 1686 t_nvmlNvlinkTelemetrySamples_v1_t
-    Pointer(t_nvmlNvlinkTelemetrySamples_v1_t, false), // 1687 t_P_nvmlNvlinkTelemetrySamples_v1_t
-    Enum(442), // 1688 t_nvmlNvLinkUtilizationCountUnits_t
-    Flags(443, 4), // 1689 t_nvmlNvLinkUtilizationCountPktTypes_t_in4
-    Struct(454), // 1690 t_nvmlNvLinkUtilizationControl_t
-    Pointer(t_nvmlNvLinkUtilizationControl_t, false), // 1691 t_P_nvmlNvLinkUtilizationControl_t
-    Struct(455), // 1692 t_nvmlNvlinkGetBwMode_t
-    Pointer(t_nvmlNvlinkGetBwMode_t, false), // 1693 t_P_nvmlNvlinkGetBwMode_t
-    Array(t_u8, 256), // 1694 t_A256_u8
-    Struct(456), // 1695 t_nvmlNvlinkNvlePrivateInfo_v1_t
-    Pointer(t_nvmlNvlinkNvlePrivateInfo_v1_t, false), // 1696 t_P_nvmlNvlinkNvlePrivateInfo_v1_t
-    Array(t_u32, 4096), // 1697 t_A4096_u32
-    Struct(457), // 1698 t_nvmlNvlinkGetRemapTableInfo_v1_t
-    Pointer(t_nvmlNvlinkGetRemapTableInfo_v1_t, false), // 1699 t_P_nvmlNvlinkGetRemapTableInfo_v1_t
-    Array(t_u8, 23), // 1700 t_A23_u8
-    Struct(458), // 1701 t_nvmlNvlinkSupportedBwModes_t
-    Pointer(t_nvmlNvlinkSupportedBwModes_t, false), // 1702 t_P_nvmlNvlinkSupportedBwModes_t
-    Enum(444), // 1703 t_nvmlGpuP2PCapsIndex_t
-    Enum(445), // 1704 t_nvmlGpuP2PStatus_t
-    Pointer(t_nvmlGpuP2PStatus_t, false), // 1705 t_P_nvmlGpuP2PStatus_t
-    Struct(459), // 1706 t_nvmlPciInfoExt_t
-    Pointer(t_nvmlPciInfoExt_t, false), // 1707 t_P_nvmlPciInfoExt_t
-    Enum(446), // 1708 t_nvmlPcieUtilCounter_t
-    Struct(460), // 1709 t_nvmlPdi_t
-    Pointer(t_nvmlPdi_t, false), // 1710 t_P_nvmlPdi_t
-    Struct(461), // 1711 t_nvmlDevicePerfModes_t
-    Pointer(t_nvmlDevicePerfModes_t, false), // 1712 t_P_nvmlDevicePerfModes_t
-    Pointer(t_nvmlPstates_t, false), // 1713 t_P_nvmlPstates_t
-    Struct(462), // 1714 t_nvmlPlatformInfo_t
-    Pointer(t_nvmlPlatformInfo_t, false), // 1715 t_P_nvmlPlatformInfo_t
-    Struct(463), // 1716 t_nvmlDevicePowerMizerModes_v1_t
-    Pointer(t_nvmlDevicePowerMizerModes_v1_t, false), // 1717 t_P_nvmlDevicePowerMizerModes_v1_t
-    Enum(447), // 1718 t_nvmlPowerSource_t
-    Pointer(t_nvmlPowerSource_t, false), // 1719 t_P_nvmlPowerSource_t
-    Struct(464), // 1720 t_nvmlProcessUtilizationSample_t
-    Pointer(t_nvmlProcessUtilizationSample_t, false), // 1721 t_P_nvmlProcessUtilizationSample_t
-    Struct(466), // 1722 t_nvmlProcessUtilizationInfo_v1_t
-    Pointer(t_nvmlProcessUtilizationInfo_v1_t, false), // 1723 t_P_nvmlProcessUtilizationInfo_v1_t
-    Struct(465), // 1724 t_nvmlProcessesUtilizationInfo_t
-    Pointer(t_nvmlProcessesUtilizationInfo_t, false), // 1725 t_P_nvmlProcessesUtilizationInfo_t
-    Struct(467), // 1726 t_nvmlRemappedRowsInfo_v2_t
-    Pointer(t_nvmlRemappedRowsInfo_v2_t, false), // 1727 t_P_nvmlRemappedRowsInfo_v2_t
-    Struct(468), // 1728 t_nvmlRepairStatus_t
-    Pointer(t_nvmlRepairStatus_t, false), // 1729 t_P_nvmlRepairStatus_t
-    Enum(448), // 1730 t_nvmlPageRetirementCause_t
-    Struct(469), // 1731 t_nvmlRowRemapperHistogramValues_t
-    Pointer(t_nvmlRowRemapperHistogramValues_t, false), // 1732 t_P_nvmlRowRemapperHistogramValues_t
-    Struct(471), // 1733 t_nvmlProcessDetail_v1_t
-    Pointer(t_nvmlProcessDetail_v1_t, false), // 1734 t_P_nvmlProcessDetail_v1_t
-    Struct(470), // 1735 t_nvmlProcessDetailList_t
-    Pointer(t_nvmlProcessDetailList_t, false), // 1736 t_P_nvmlProcessDetailList_t
-    Enum(449), // 1737 t_nvmlSamplingType_t
-    Pointer(t_nvmlValueType_t, false), // 1738 t_P_nvmlValueType_t
-    Struct(472), // 1739 t_nvmlSample_t
-    Pointer(t_nvmlSample_t, false), // 1740 t_P_nvmlSample_t
-    Struct(473), // 1741 t_nvmlEccSramErrorStatus_t
-    Pointer(t_nvmlEccSramErrorStatus_t, false), // 1742 t_P_nvmlEccSramErrorStatus_t
-    Struct(475), // 1743 t_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t
-    Pointer(t_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t, false), // 1744 t_P_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t
-    Struct(474), // 1745 t_nvmlEccSramUniqueUncorrectedErrorCounts_t
-    Pointer(t_nvmlEccSramUniqueUncorrectedErrorCounts_t, false), // 1746 t_P_nvmlEccSramUniqueUncorrectedErrorCounts_t
-    Flags(450, 4), // 1747 t_nvmlEventTypes_in4
-    Pointer(t_nvmlEventTypes_in4, false), // 1748 t_P_nvmlEventTypes_in4
-    Flags(450, 8), // 1749 t_nvmlEventTypes_in8
-    Pointer(t_nvmlEventTypes_in8, false), // 1750 t_P_nvmlEventTypes_in8
-    Enum(451), // 1751 t_nvmlTemperatureSensors_t
-    Enum(452), // 1752 t_nvmlTemperatureThresholds_t
-    Struct(476), // 1753 t_nvmlTemperature_t
-    Pointer(t_nvmlTemperature_t, false), // 1754 t_P_nvmlTemperature_t
-    Enum(453), // 1755 t_nvmlThermalController_t
-    Enum(454), // 1756 t_nvmlThermalTarget_t
-    Struct(478), // 1757 t_nvmlGpuThermalSettings_t_sensor
-    Array(t_nvmlGpuThermalSettings_t_sensor, 3), // 1758 t_A3_nvmlGpuThermalSettings_t_sensor
-    Struct(477), // 1759 t_nvmlGpuThermalSettings_t
-    Pointer(t_nvmlGpuThermalSettings_t, false), // 1760 t_P_nvmlGpuThermalSettings_t
-    Enum(455), // 1761 t_nvmlGpuTopologyLevel_t
-    Pointer(t_nvmlGpuTopologyLevel_t, false), // 1762 t_P_nvmlGpuTopologyLevel_t
-    Struct(479), // 1763 t_nvmlUnrepairableMemoryStatus_v1_t
-    Pointer(t_nvmlUnrepairableMemoryStatus_v1_t, false), // 1764 t_P_nvmlUnrepairableMemoryStatus_v1_t
-    Struct(480), // 1765 t_nvmlUtilization_t
-    Pointer(t_nvmlUtilization_t, false), // 1766 t_P_nvmlUtilization_t
-    Enum(456), // 1767 t_nvmlDeviceVgpuCapability_t
-    Struct(481), // 1768 t_nvmlVgpuHeterogeneousMode_t
-    Pointer(t_nvmlVgpuHeterogeneousMode_t, false), // 1769 t_P_nvmlVgpuHeterogeneousMode_t
-    Struct(483), // 1770 t_nvmlVgpuInstanceUtilizationInfo_v1_t
-    Pointer(t_nvmlVgpuInstanceUtilizationInfo_v1_t, false), // 1771 t_P_nvmlVgpuInstanceUtilizationInfo_v1_t
-    Struct(482), // 1772 t_nvmlVgpuInstancesUtilizationInfo_t
-    Pointer(t_nvmlVgpuInstancesUtilizationInfo_t, false), // 1773 t_P_nvmlVgpuInstancesUtilizationInfo_t
-    Array(t_char, 80), // 1774 t_A80_char
-    Struct(485), // 1775 t_nvmlVgpuVersion_t
-    Struct(484), // 1776 t_nvmlVgpuPgpuMetadata_t
-    Pointer(t_nvmlVgpuPgpuMetadata_t, false), // 1777 t_P_nvmlVgpuPgpuMetadata_t
-    Struct(486), // 1778 t_nvmlVgpuProcessUtilizationSample_t
-    Pointer(t_nvmlVgpuProcessUtilizationSample_t, false), // 1779 t_P_nvmlVgpuProcessUtilizationSample_t
-    Struct(488), // 1780 t_nvmlVgpuProcessUtilizationInfo_v1_t
-    Pointer(t_nvmlVgpuProcessUtilizationInfo_v1_t, false), // 1781 t_P_nvmlVgpuProcessUtilizationInfo_v1_t
-    Struct(487), // 1782 t_nvmlVgpuProcessesUtilizationInfo_t
-    Pointer(t_nvmlVgpuProcessesUtilizationInfo_t, false), // 1783 t_P_nvmlVgpuProcessesUtilizationInfo_t
-    Array(t_u32, 3), // 1784 t_A3_u32
-    Struct(489), // 1785 t_nvmlVgpuSchedulerCapabilities_t
-    Pointer(t_nvmlVgpuSchedulerCapabilities_t, false), // 1786 t_P_nvmlVgpuSchedulerCapabilities_t
-    Struct(492), // 1787 t_nvmlVgpuSchedulerParams_t_vgpuSchedDataWithARR
-    Struct(493), // 1788 t_nvmlVgpuSchedulerParams_t_vgpuSchedData
-    Union(491), // 1789 t_nvmlVgpuSchedulerParams_t
-    Struct(494), // 1790 t_nvmlVgpuSchedulerLogEntry_t
-    Array(t_nvmlVgpuSchedulerLogEntry_t, 200), // 1791 t_A200_nvmlVgpuSchedulerLogEntry_t
-    Struct(490), // 1792 t_nvmlVgpuSchedulerLog_t
-    Pointer(t_nvmlVgpuSchedulerLog_t, false), // 1793 t_P_nvmlVgpuSchedulerLog_t
-    Struct(496), // 1794 t_nvmlVgpuSchedulerLogEntry_v2_t
-    Array(t_nvmlVgpuSchedulerLogEntry_v2_t, 200), // 1795 t_A200_nvmlVgpuSchedulerLogEntry_v2_t
-    Struct(495), // 1796 t_nvmlVgpuSchedulerLogInfo_v2_t
-    Pointer(t_nvmlVgpuSchedulerLogInfo_v2_t, false), // 1797 t_P_nvmlVgpuSchedulerLogInfo_v2_t
-    Struct(497), // 1798 t_nvmlVgpuSchedulerGetState_t
-    Pointer(t_nvmlVgpuSchedulerGetState_t, false), // 1799 t_P_nvmlVgpuSchedulerGetState_t
-    Struct(498), // 1800 t_nvmlVgpuSchedulerStateInfo_v2_t
-    Pointer(t_nvmlVgpuSchedulerStateInfo_v2_t, false), // 1801 t_P_nvmlVgpuSchedulerStateInfo_v2_t
-    Struct(499), // 1802 t_nvmlVgpuPlacementList_t
-    Pointer(t_nvmlVgpuPlacementList_t, false), // 1803 t_P_nvmlVgpuPlacementList_t
-    Struct(500), // 1804 t_nvmlVgpuInstanceUtilizationSample_t
-    Pointer(t_nvmlVgpuInstanceUtilizationSample_t, false), // 1805 t_P_nvmlVgpuInstanceUtilizationSample_t
-    Enum(457), // 1806 t_nvmlPerfPolicyType_t
-    Struct(501), // 1807 t_nvmlViolationTime_t
-    Pointer(t_nvmlViolationTime_t, false), // 1808 t_P_nvmlViolationTime_t
-    Enum(458), // 1809 t_nvmlGpuVirtualizationMode_t
-    Pointer(t_nvmlGpuVirtualizationMode_t, false), // 1810 t_P_nvmlGpuVirtualizationMode_t
-    Struct(502), // 1811 t_nvmlNvlinkLockRemapTable_v1_t
-    Pointer(t_nvmlNvlinkLockRemapTable_v1_t, false), // 1812 t_P_nvmlNvlinkLockRemapTable_v1_t
-    Struct(512), // 1813 t_nvmlRailMetrics_t
-    Array(t_nvmlRailMetrics_t, 2), // 1814 t_A2_nvmlRailMetrics_t
-    Struct(511), // 1815 t_nvmlCoreRailMetrics_t
-    Struct(513), // 1816 t_nvmlPmgrPwrTuple_t
-    Struct(514), // 1817 t_nvmlPwrModelMetricsDlppm1xPerf_t
-    Struct(510), // 1818 t_nvmlPwrModelMetricsDlppm1x_t
-    Array(t_nvmlPwrModelMetricsDlppm1x_t, 8), // 1819 t_A8_nvmlPwrModelMetricsDlppm1x_t
-    Struct(509), // 1820 t_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t
-    Array(t_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t, 3), // 1821 t_A3_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t
-    Struct(508), // 1822 t_nvmlObservedMetrics_t
-    Struct(507), // 1823 t_nvmlPerfMetricsDlppc2xSample_t
-    Struct(517), // 1824 t_nvmlPwrModelMetricsSamplePfpp1x_t
-    Array(t_nvmlPwrModelMetricsSamplePfpp1x_t, 32), // 1825 t_A32_nvmlPwrModelMetricsSamplePfpp1x_t
-    Struct(518), // 1826 t_nvmlPwrModelOperatingPointPfpp1x_t
-    Struct(516), // 1827 t_nvmlPwrModelMetricsPfpp1x_t
-    Struct(515), // 1828 t_nvmlPerfMetricsPfpp1xSample_t
-    Union(506), // 1829 t_nvmlPerfMetricControllerSample_t_data
-    Struct(505), // 1830 t_nvmlPerfMetricControllerSample_t
-    Array(t_nvmlPerfMetricControllerSample_t, 4), // 1831 t_A4_nvmlPerfMetricControllerSample_t
-    Struct(504), // 1832 t_nvmlPerfMetricsSample_t
-    Array(t_nvmlPerfMetricsSample_t, 13), // 1833 t_A13_nvmlPerfMetricsSample_t
-    Struct(503), // 1834 t_nvmlPerfMetricsSamples_v1_t
-    Pointer(t_nvmlPerfMetricsSamples_v1_t, false), // 1835 t_P_nvmlPerfMetricsSamples_v1_t
-    Struct(519), // 1836 t_nvmlPowerSmoothingProfile_t
-    Pointer(t_nvmlPowerSmoothingProfile_t, false), // 1837 t_P_nvmlPowerSmoothingProfile_t
-    Struct(520), // 1838 t_nvmlPowerSmoothingState_t
-    Pointer(t_nvmlPowerSmoothingState_t, false), // 1839 t_P_nvmlPowerSmoothingState_t
-    Struct(523), // 1840 t_nvmlPRMCounterInput_v1_t
-    Struct(524), // 1841 t_nvmlPRMCounterValue_v1_t
-    Struct(522), // 1842 t_nvmlPRMCounter_v1_t
-    Pointer(t_nvmlPRMCounter_v1_t, false), // 1843 t_P_nvmlPRMCounter_v1_t
-    Struct(521), // 1844 t_nvmlPRMCounterList_v1_t
-    Pointer(t_nvmlPRMCounterList_v1_t, false), // 1845 t_P_nvmlPRMCounterList_v1_t
-    Array(t_u8, 496), // 1846 t_A496_u8
-    Union(526), // 1847 t_nvmlPRMTLV_v1_t__1
-    Struct(525), // 1848 t_nvmlPRMTLV_v1_t
-    Pointer(t_nvmlPRMTLV_v1_t, false), // 1849 t_P_nvmlPRMTLV_v1_t
-    Handle(160), // 1850 t_nvmlEventSet_t
-    Enum(459), // 1851 t_nvmlDetachGpuState_t
-    Enum(460), // 1852 t_nvmlPcieLinkState_t
-    Flags(461, 4), // 1853 t_nvmlFlags_in4
-    Pointer(t_nvmlDramEncryptionInfo_t, true), // 1854 t_PC_nvmlDramEncryptionInfo_t
-    Struct(527), // 1855 t_nvmlSetMemoryLimits_v1_t
-    Pointer(t_nvmlSetMemoryLimits_v1_t, false), // 1856 t_P_nvmlSetMemoryLimits_v1_t
-    Pointer(t_nvmlReturn_t, false), // 1857 t_P_nvmlReturn_t
-    Struct(528), // 1858 t_nvmlNvLinkPowerThres_t
-    Pointer(t_nvmlNvLinkPowerThres_t, false), // 1859 t_P_nvmlNvLinkPowerThres_t
-    Struct(529), // 1860 t_nvmlNvlinkSetBwMode_t
-    Pointer(t_nvmlNvlinkSetBwMode_t, false), // 1861 t_P_nvmlNvlinkSetBwMode_t
-    Struct(530), // 1862 t_nvmlNvlinkSetBwModeAsync_v1_t
-    Pointer(t_nvmlNvlinkSetBwModeAsync_v1_t, false), // 1863 t_P_nvmlNvlinkSetBwModeAsync_v1_t
-    Struct(531), // 1864 t_nvmlNvlinkSetNvleReady_v1_t
-    Pointer(t_nvmlNvlinkSetNvleReady_v1_t, false), // 1865 t_P_nvmlNvlinkSetNvleReady_v1_t
-    Struct(532), // 1866 t_nvmlPowerValue_v2_t
-    Pointer(t_nvmlPowerValue_v2_t, false), // 1867 t_P_nvmlPowerValue_v2_t
-    Struct(533), // 1868 t_nvmlRusdSettings_v1_t
-    Pointer(t_nvmlRusdSettings_v1_t, false), // 1869 t_P_nvmlRusdSettings_v1_t
-    Pointer(t_nvmlVgpuHeterogeneousMode_t, true), // 1870 t_PC_nvmlVgpuHeterogeneousMode_t
-    Struct(536), // 1871 t_nvmlVgpuSchedulerSetParams_t_vgpuSchedDataWithARR
-    Struct(537), // 1872 t_nvmlVgpuSchedulerSetParams_t_vgpuSchedData
-    Union(535), // 1873 t_nvmlVgpuSchedulerSetParams_t
-    Struct(534), // 1874 t_nvmlVgpuSchedulerSetState_t
-    Pointer(t_nvmlVgpuSchedulerSetState_t, false), // 1875 t_P_nvmlVgpuSchedulerSetState_t
-    Struct(538), // 1876 t_nvmlVgpuSchedulerState_v2_t
-    Pointer(t_nvmlVgpuSchedulerState_v2_t, false), // 1877 t_P_nvmlVgpuSchedulerState_v2_t
-    Struct(539), // 1878 t_nvmlNvlinkSetupNvleEncryptionKey_v1_t
-    Pointer(t_nvmlNvlinkSetupNvleEncryptionKey_v1_t, false), // 1879 t_P_nvmlNvlinkSetupNvleEncryptionKey_v1_t
-    Array(t_u32, 8), // 1880 t_A8_u32
-    Struct(541), // 1881 t_nvmlMask255_t
-    Struct(540), // 1882 t_nvmlWorkloadPowerProfileRequestedProfiles_t
-    Pointer(t_nvmlWorkloadPowerProfileRequestedProfiles_t, false), // 1883 t_P_nvmlWorkloadPowerProfileRequestedProfiles_t
-    Struct(542), // 1884 t_nvmlWorkloadPowerProfileCurrentProfiles_t
-    Pointer(t_nvmlWorkloadPowerProfileCurrentProfiles_t, false), // 1885 t_P_nvmlWorkloadPowerProfileCurrentProfiles_t
-    Struct(544), // 1886 t_nvmlWorkloadPowerProfileInfo_t
-    Array(t_nvmlWorkloadPowerProfileInfo_t, 255), // 1887 t_A255_nvmlWorkloadPowerProfileInfo_t
-    Struct(543), // 1888 t_nvmlWorkloadPowerProfileProfilesInfo_t
-    Pointer(t_nvmlWorkloadPowerProfileProfilesInfo_t, false), // 1889 t_P_nvmlWorkloadPowerProfileProfilesInfo_t
-    Enum(462), // 1890 t_nvmlPowerProfileOperation_t
-    Struct(545), // 1891 t_nvmlWorkloadPowerProfileUpdateProfiles_v1_t
-    Pointer(t_nvmlWorkloadPowerProfileUpdateProfiles_v1_t, false), // 1892 t_P_nvmlWorkloadPowerProfileUpdateProfiles_v1_t
-    Pointer(t_nvmlEventSet_t, false), // 1893 t_P_nvmlEventSet_t
-    Struct(546), // 1894 t_nvmlEventSetGetContextCount_v1_t
-    Pointer(t_nvmlEventSetGetContextCount_v1_t, false), // 1895 t_P_nvmlEventSetGetContextCount_v1_t
-    Struct(547), // 1896 t_nvmlEventSetGetContextData_v1_t
-    Pointer(t_nvmlEventSetGetContextData_v1_t, false), // 1897 t_P_nvmlEventSetGetContextData_v1_t
-    Struct(548), // 1898 t_nvmlEventSetGetContextInfo_v1_t
-    Pointer(t_nvmlEventSetGetContextInfo_v1_t, false), // 1899 t_P_nvmlEventSetGetContextInfo_v1_t
-    Struct(549), // 1900 t_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t
-    Pointer(t_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t, false), // 1901 t_P_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t
-    Struct(550), // 1902 t_nvmlGpuOperationalEventConfig_v1_t
-    Pointer(t_nvmlGpuOperationalEventConfig_v1_t, true), // 1903 t_PC_nvmlGpuOperationalEventConfig_v1_t
-    Struct(551), // 1904 t_nvmlEventData_t
-    Pointer(t_nvmlEventData_t, false), // 1905 t_P_nvmlEventData_t
-    Struct(552), // 1906 t_nvmlEventSetWait_v3_t
-    Pointer(t_nvmlEventSetWait_v3_t, false), // 1907 t_P_nvmlEventSetWait_v3_t
-    Struct(553), // 1908 t_nvmlExcludedDeviceInfo_t
-    Pointer(t_nvmlExcludedDeviceInfo_t, false), // 1909 t_P_nvmlExcludedDeviceInfo_t
-    Enum(463), // 1910 t_nvmlVgpuGuestInfoState_t
-    Array(t_u32, 6), // 1911 t_A6_u32
-    Struct(554), // 1912 t_nvmlVgpuMetadata_t
-    Pointer(t_nvmlVgpuMetadata_t, false), // 1913 t_P_nvmlVgpuMetadata_t
-    Flags(464, 4), // 1914 t_nvmlVgpuVmCompatibility_t_in4
-    Flags(465, 4), // 1915 t_nvmlVgpuPgpuCompatibilityLimitCode_t_in4
-    Struct(555), // 1916 t_nvmlVgpuPgpuCompatibility_t
-    Pointer(t_nvmlVgpuPgpuCompatibility_t, false), // 1917 t_P_nvmlVgpuPgpuCompatibility_t
-    Enum(466), // 1918 t_nvmlVgpuDriverCapability_t
-    Pointer(t_nvmlVgpuVersion_t, false), // 1919 t_P_nvmlVgpuVersion_t
-    Handle(161), // 1920 t_nvmlGpmSample_t
-    Struct(558), // 1921 t_nvmlGpmMetric_t_metricInfo
-    Struct(557), // 1922 t_nvmlGpmMetric_t
-    Array(t_nvmlGpmMetric_t, 477), // 1923 t_A477_nvmlGpmMetric_t
-    Struct(556), // 1924 t_nvmlGpmMetricsGet_t
-    Pointer(t_nvmlGpmMetricsGet_t, false), // 1925 t_P_nvmlGpmMetricsGet_t
-    Struct(559), // 1926 t_nvmlGpmSupport_t
-    Pointer(t_nvmlGpmSupport_t, false), // 1927 t_P_nvmlGpmSupport_t
-    Pointer(t_nvmlGpmSample_t, false), // 1928 t_P_nvmlGpmSample_t
-    Pointer(t_nvmlComputeInstance_t, false), // 1929 t_P_nvmlComputeInstance_t
-    Pointer(t_nvmlComputeInstancePlacement_t, true), // 1930 t_PC_nvmlComputeInstancePlacement_t
-    Struct(560), // 1931 t_nvmlActiveVgpuInstanceInfo_t
-    Pointer(t_nvmlActiveVgpuInstanceInfo_t, false), // 1932 t_P_nvmlActiveVgpuInstanceInfo_t
-    Pointer(t_nvmlComputeInstancePlacement_t, false), // 1933 t_P_nvmlComputeInstancePlacement_t
-    Enum(467), // 1934 t_nvmlComputeInstanceProfile
-    Struct(561), // 1935 t_nvmlComputeInstanceProfileInfo_t
-    Pointer(t_nvmlComputeInstanceProfileInfo_t, false), // 1936 t_P_nvmlComputeInstanceProfileInfo_t
-    Struct(562), // 1937 t_nvmlComputeInstanceProfileInfo_v2_t
-    Pointer(t_nvmlComputeInstanceProfileInfo_v2_t, false), // 1938 t_P_nvmlComputeInstanceProfileInfo_v2_t
-    Struct(563), // 1939 t_nvmlVgpuTypeIdInfo_t
-    Pointer(t_nvmlVgpuTypeIdInfo_t, false), // 1940 t_P_nvmlVgpuTypeIdInfo_t
-    Struct(564), // 1941 t_nvmlGpuInstanceInfo_t
-    Pointer(t_nvmlGpuInstanceInfo_t, false), // 1942 t_P_nvmlGpuInstanceInfo_t
-    Struct(565), // 1943 t_nvmlVgpuSchedulerLogInfo_t
-    Pointer(t_nvmlVgpuSchedulerLogInfo_t, false), // 1944 t_P_nvmlVgpuSchedulerLogInfo_t
-    Struct(566), // 1945 t_nvmlVgpuSchedulerStateInfo_t
-    Pointer(t_nvmlVgpuSchedulerStateInfo_t, false), // 1946 t_P_nvmlVgpuSchedulerStateInfo_t
-    Struct(567), // 1947 t_nvmlVgpuCreatablePlacementInfo_t
-    Pointer(t_nvmlVgpuCreatablePlacementInfo_t, false), // 1948 t_P_nvmlVgpuCreatablePlacementInfo_t
-    Struct(568), // 1949 t_nvmlVgpuSchedulerState_t
-    Pointer(t_nvmlVgpuSchedulerState_t, false), // 1950 t_P_nvmlVgpuSchedulerState_t
-    Flags(468, 4), // 1951 t_nvmlInitFlags_in4
-    Handle(162), // 1952 t_nvmlSystemEventSet_t
-    Struct(569), // 1953 t_nvmlSystemEventSetCreateRequest_t
-    Pointer(t_nvmlSystemEventSetCreateRequest_t, false), // 1954 t_P_nvmlSystemEventSetCreateRequest_t
-    Struct(570), // 1955 t_nvmlSystemEventSetFreeRequest_t
-    Pointer(t_nvmlSystemEventSetFreeRequest_t, false), // 1956 t_P_nvmlSystemEventSetFreeRequest_t
-    Struct(572), // 1957 t_nvmlSystemEventData_v1_t
-    Pointer(t_nvmlSystemEventData_v1_t, false), // 1958 t_P_nvmlSystemEventData_v1_t
-    Struct(571), // 1959 t_nvmlSystemEventSetWaitRequest_t
-    Pointer(t_nvmlSystemEventSetWaitRequest_t, false), // 1960 t_P_nvmlSystemEventSetWaitRequest_t
-    Struct(574), // 1961 t_nvmlCPERCursor_v1_t
-    Struct(573), // 1962 t_nvmlGetCPER_v1_t
-    Pointer(t_nvmlGetCPER_v1_t, false), // 1963 t_P_nvmlGetCPER_v1_t
-    Struct(575), // 1964 t_nvmlConfComputeSystemCaps_t
-    Pointer(t_nvmlConfComputeSystemCaps_t, false), // 1965 t_P_nvmlConfComputeSystemCaps_t
-    Struct(576), // 1966 t_nvmlConfComputeGetKeyRotationThresholdInfo_t
-    Pointer(t_nvmlConfComputeGetKeyRotationThresholdInfo_t, false), // 1967 t_P_nvmlConfComputeGetKeyRotationThresholdInfo_t
-    Struct(577), // 1968 t_nvmlSystemConfComputeSettings_t
-    Pointer(t_nvmlSystemConfComputeSettings_t, false), // 1969 t_P_nvmlSystemConfComputeSettings_t
-    Struct(578), // 1970 t_nvmlSystemConfComputeSettings_v2_t
-    Pointer(t_nvmlSystemConfComputeSettings_v2_t, false), // 1971 t_P_nvmlSystemConfComputeSettings_v2_t
-    Struct(579), // 1972 t_nvmlConfComputeSystemState_t
-    Pointer(t_nvmlConfComputeSystemState_t, false), // 1973 t_P_nvmlConfComputeSystemState_t
-    Struct(580), // 1974 t_nvmlSystemDriverBranchInfo_t
-    Pointer(t_nvmlSystemDriverBranchInfo_t, false), // 1975 t_P_nvmlSystemDriverBranchInfo_t
-    Struct(581), // 1976 t_nvmlHwbcEntry_t
-    Pointer(t_nvmlHwbcEntry_t, false), // 1977 t_P_nvmlHwbcEntry_t
-    Struct(582), // 1978 t_nvmlSystemRegisterEventRequest_t
-    Pointer(t_nvmlSystemRegisterEventRequest_t, false), // 1979 t_P_nvmlSystemRegisterEventRequest_t
-    Struct(583), // 1980 t_nvmlConfComputeSetKeyRotationThresholdInfo_t
-    Pointer(t_nvmlConfComputeSetKeyRotationThresholdInfo_t, false), // 1981 t_P_nvmlConfComputeSetKeyRotationThresholdInfo_t
-    Handle(163), // 1982 t_nvmlUnit_t
-    Enum(469), // 1983 t_nvmlFanState_t
-    Struct(585), // 1984 t_nvmlUnitFanInfo_t
-    Array(t_nvmlUnitFanInfo_t, 24), // 1985 t_A24_nvmlUnitFanInfo_t
-    Struct(584), // 1986 t_nvmlUnitFanSpeeds_t
-    Pointer(t_nvmlUnitFanSpeeds_t, false), // 1987 t_P_nvmlUnitFanSpeeds_t
-    Pointer(t_nvmlUnit_t, false), // 1988 t_P_nvmlUnit_t
-    Enum(470), // 1989 t_nvmlLedColor_t
-    Struct(586), // 1990 t_nvmlLedState_t
-    Pointer(t_nvmlLedState_t, false), // 1991 t_P_nvmlLedState_t
-    Struct(587), // 1992 t_nvmlPSUInfo_t
-    Pointer(t_nvmlPSUInfo_t, false), // 1993 t_P_nvmlPSUInfo_t
-    Struct(588), // 1994 t_nvmlUnitInfo_t
-    Pointer(t_nvmlUnitInfo_t, false), // 1995 t_P_nvmlUnitInfo_t
-    Struct(590), // 1996 t_nvmlVgpuLicenseExpiry_t
-    Struct(589), // 1997 t_nvmlVgpuLicenseInfo_t
-    Pointer(t_nvmlVgpuLicenseInfo_t, false), // 1998 t_P_nvmlVgpuLicenseInfo_t
-    Struct(591), // 1999 t_nvmlVgpuPlacementId_t
-    Pointer(t_nvmlVgpuPlacementId_t, false), // 2000 t_P_nvmlVgpuPlacementId_t
-    Struct(592), // 2001 t_nvmlVgpuRuntimeState_t
-    Pointer(t_nvmlVgpuRuntimeState_t, false), // 2002 t_P_nvmlVgpuRuntimeState_t
-    Enum(471), // 2003 t_nvmlVgpuVmIdType_t
-    Pointer(t_nvmlVgpuVmIdType_t, false), // 2004 t_P_nvmlVgpuVmIdType_t
-    Struct(593), // 2005 t_nvmlVgpuTypeBar1Info_t
-    Pointer(t_nvmlVgpuTypeBar1Info_t, false), // 2006 t_P_nvmlVgpuTypeBar1Info_t
-    Enum(472), // 2007 t_nvmlVgpuCapability_t
-    Struct(594), // 2008 t_nvmlVgpuTypeMaxInstance_t
-    Pointer(t_nvmlVgpuTypeMaxInstance_t, false), // 2009 t_P_nvmlVgpuTypeMaxInstance_t
-    Enum(473), // 2010 t_nvrtcResult
-    Status(473), // 2011 t_nvrtcResult_status
-    Handle(164), // 2012 t_nvrtcProgram
-    Pointer(t_nvrtcProgram, false), // 2013 t_P_nvrtcProgram
-    Struct(595), // 2014 t_nvrtcBundledHeadersInfo
-    Pointer(t_nvrtcBundledHeadersInfo, false), // 2015 t_P_nvrtcBundledHeadersInfo
-    Flags(474, 4), // 2016 t_nvrtcInstallHeaders_in4
+    Int { bytes: 4, signed: false }, // 5 t_u32
+    Enum(1), // 6 t_CUarray_format
+    Struct(0), // 7 t_CUDA_ARRAY3D_DESCRIPTOR_v1
+    Pointer(t_CUDA_ARRAY3D_DESCRIPTOR_v1, true), // 8 t_PC_CUDA_ARRAY3D_DESCRIPTOR_v1
+    Int { bytes: 8, signed: false }, // 9 t_u64
+    Flags(2, 4), // 10 t_CUarray3d_flags_in4
+    Struct(1), // 11 t_CUDA_ARRAY3D_DESCRIPTOR
+    Pointer(t_CUDA_ARRAY3D_DESCRIPTOR, true), // 12 t_PC_CUDA_ARRAY3D_DESCRIPTOR
+    Pointer(t_CUDA_ARRAY3D_DESCRIPTOR_v1, false), // 13 t_P_CUDA_ARRAY3D_DESCRIPTOR_v1
+    Pointer(t_CUDA_ARRAY3D_DESCRIPTOR, false), // 14 t_P_CUDA_ARRAY3D_DESCRIPTOR
+    Struct(2), // 15 t_CUDA_ARRAY_DESCRIPTOR_v1
+    Pointer(t_CUDA_ARRAY_DESCRIPTOR_v1, true), // 16 t_PC_CUDA_ARRAY_DESCRIPTOR_v1
+    Struct(3), // 17 t_CUDA_ARRAY_DESCRIPTOR
+    Pointer(t_CUDA_ARRAY_DESCRIPTOR, true), // 18 t_PC_CUDA_ARRAY_DESCRIPTOR
+    Pointer(t_CUDA_ARRAY_DESCRIPTOR_v1, false), // 19 t_P_CUDA_ARRAY_DESCRIPTOR_v1
+    Pointer(t_CUDA_ARRAY_DESCRIPTOR, false), // 20 t_P_CUDA_ARRAY_DESCRIPTOR
+    Array(t_u32, 4), // 21 t_A4_u32
+    Struct(4), // 22 t_CUDA_ARRAY_MEMORY_REQUIREMENTS
+    Pointer(t_CUDA_ARRAY_MEMORY_REQUIREMENTS, false), // 23 t_P_CUDA_ARRAY_MEMORY_REQUIREMENTS
+    Int { bytes: 4, signed: true }, // 24 t_i32
+    Handle(1), // 25 t_CUdevice
+    Struct(6), // 26 t_CUDA_ARRAY_SPARSE_PROPERTIES_tileExtent
+    Struct(5), // 27 t_CUDA_ARRAY_SPARSE_PROPERTIES
+    Pointer(t_CUDA_ARRAY_SPARSE_PROPERTIES, false), // 28 t_P_CUDA_ARRAY_SPARSE_PROPERTIES
+    Handle(2), // 29 t_CUcheckpointOperationHandle
+    Array(t_u64, 8), // 30 t_A8_u64
+    DevicePointer, // 31 t_deviceptr
+    Handle(3), // 32 t_CUstream
+    Struct(10), // 33 t_CUcheckpointCustomStoragePerDeviceData
+    Pointer(t_CUcheckpointCustomStoragePerDeviceData, false), // 34 t_P_CUcheckpointCustomStoragePerDeviceData
+    Struct(9), // 35 t_CUcheckpointCustomStorageInfo
+    Pointer(t_CUcheckpointCustomStorageInfo, false), // 36 t_P_CUcheckpointCustomStorageInfo
+    Pointer(t_P_CUcheckpointCustomStorageInfo, false), // 37 t_P_P_CUcheckpointCustomStorageInfo
+    Char, // 38 t_char
+    Array(t_char, 56), // 39 t_A56_char
+    Struct(7), // 40 t_CUcheckpointCheckpointArgs
+    Pointer(t_CUcheckpointCheckpointArgs, false), // 41 t_P_CUcheckpointCheckpointArgs
+    Pointer(t_i32, false), // 42 t_P_i32
+    Enum(3), // 43 t_CUprocessState
+    Pointer(t_CUprocessState, false), // 44 t_P_CUprocessState
+    Array(t_u64, 7), // 45 t_A7_u64
+    Struct(11), // 46 t_CUcheckpointLockArgs
+    Pointer(t_CUcheckpointLockArgs, false), // 47 t_P_CUcheckpointLockArgs
+    Uuid, // 48 t_uuid
+    Struct(16), // 49 t_CUcheckpointGpuPair
+    Pointer(t_CUcheckpointGpuPair, false), // 50 t_P_CUcheckpointGpuPair
+    Array(t_char, 44), // 51 t_A44_char
+    Array(t_char, 52), // 52 t_A52_char
+    Array(t_char, 40), // 53 t_A40_char
+    Struct(12), // 54 t_CUcheckpointRestoreArgs
+    Pointer(t_CUcheckpointRestoreArgs, false), // 55 t_P_CUcheckpointRestoreArgs
+    Struct(17), // 56 t_CUcheckpointUnlockArgs
+    Pointer(t_CUcheckpointUnlockArgs, false), // 57 t_P_CUcheckpointUnlockArgs
+    Handle(4), // 58 t_CUcoredumpCallbackHandle
+    Enum(4), // 59 t_CUcoredumpSettings
+    Pointer(t_void, false), // 60 t_P_void
+    Pointer(t_u64, false), // 61 t_P_u64
+    Bool(1), // 62 t_bool1
+    Array(t_char, 256), // 63 t_A256_char
+    Flags(5, 4), // 64 t_CUCoredumpGenerationFlags_in4
+    Code, // 65 t_code
+    Pointer(t_CUcoredumpCallbackHandle, false), // 66 t_P_CUcoredumpCallbackHandle
+    Handle(5), // 67 t_CUcontext
+    Pointer(t_CUcontext, false), // 68 t_P_CUcontext
+    Flags(6, 4), // 69 t_CUctx_flags_in4
+    Enum(7), // 70 t_CUexecAffinityType
+    Struct(20), // 71 t_CUexecAffinitySmCount
+    Union(19), // 72 t_CUexecAffinityParam_param
+    Struct(18), // 73 t_CUexecAffinityParam
+    Pointer(t_CUexecAffinityParam, false), // 74 t_P_CUexecAffinityParam
+    Enum(8), // 75 t_CUcigDataType
+    Struct(22), // 76 t_CUctxCigParam
+    Pointer(t_CUctxCigParam, false), // 77 t_P_CUctxCigParam
+    Struct(21), // 78 t_CUctxCreateParams
+    Pointer(t_CUctxCreateParams, false), // 79 t_P_CUctxCreateParams
+    Handle(6), // 80 t_CUgreenCtx
+    Pointer(t_u32, false), // 81 t_P_u32
+    Enum(9), // 82 t_CUfunc_cache
+    Pointer(t_CUfunc_cache, false), // 83 t_P_CUfunc_cache
+    Enum(10), // 84 t_CUdevResourceType
+    Int { bytes: 1, signed: false }, // 85 t_u8
+    Array(t_u8, 92), // 86 t_A92_u8
+    Struct(27), // 87 t_CUdevSmResource
+    Array(t_u8, 48), // 88 t_A48_u8
+    Enum(11), // 89 t_CUdevWorkqueueConfigScope
+    Struct(31), // 90 t_CUdevWorkqueueConfigResource
+    Array(t_u8, 40), // 91 t_A40_u8
+    Struct(32), // 92 t_CUdevWorkqueueResource
+    Union(25), // 93 t_CUdevResource__2
+    Struct(23), // 94 t_CUdevResource
+    Pointer(t_CUdevResource, false), // 95 t_P_CUdevResource
+    Pointer(t_CUdevice, false), // 96 t_P_CUdevice
+    Pointer(t_CUctx_flags_in4, false), // 97 t_P_CUctx_flags_in4
+    Enum(12), // 98 t_CUlimit
+    Enum(13), // 99 t_CUsharedconfig
+    Pointer(t_CUsharedconfig, false), // 100 t_P_CUsharedconfig
+    Handle(7), // 101 t_CUevent
+    Handle(8), // 102 t_CUexternalMemory
+    Handle(9), // 103 t_CUexternalSemaphore
+    Handle(10), // 104 t_CUdevResourceDesc
+    Pointer(t_CUdevResourceDesc, false), // 105 t_P_CUdevResourceDesc
+    Pointer(t_CUdevResource, true), // 106 t_PC_CUdevResource
+    Array(t_u32, 12), // 107 t_A12_u32
+    Array(t_u32, 11), // 108 t_A11_u32
+    Struct(33), // 109 t_CU_DEV_SM_RESOURCE_GROUP_PARAMS
+    Pointer(t_CU_DEV_SM_RESOURCE_GROUP_PARAMS, false), // 110 t_P_CU_DEV_SM_RESOURCE_GROUP_PARAMS
+    Enum(14), // 111 t_CUdevice_attribute
+    Pointer(t_char, true), // 112 t_PC_char
+    Enum(15), // 113 t_CUcliqueType
+    Struct(35), // 114 t_CUcliqueInfo
+    Pointer(t_CUcliqueInfo, false), // 115 t_P_CUcliqueInfo
+    Handle(11), // 116 t_CUmemoryPool
+    Pointer(t_CUmemoryPool, false), // 117 t_P_CUmemoryPool
+    Pointer(t_uuid, false), // 118 t_P_uuid
+    Enum(16), // 119 t_CUgraphMem_attribute
+    Enum(17), // 120 t_CUatomicOperation
+    Pointer(t_CUatomicOperation, true), // 121 t_PC_CUatomicOperation
+    Pointer(t_char, false), // 122 t_P_char
+    Enum(18), // 123 t_CUdevice_P2PAttribute
+    Array(t_i32, 3), // 124 t_A3_i32
+    Struct(36), // 125 t_CUdevprop
+    Pointer(t_CUdevprop, false), // 126 t_P_CUdevprop
+    Handle(12), // 127 t_CUasyncCallbackHandle
+    Pointer(t_CUasyncCallbackHandle, false), // 128 t_P_CUasyncCallbackHandle
+    Handle(13), // 129 t_CUeglStreamConnection
+    Pointer(t_CUeglStreamConnection, false), // 130 t_P_CUeglStreamConnection
+    Handle(14), // 131 t_CUgraphicsResource
+    Pointer(t_CUgraphicsResource, false), // 132 t_P_CUgraphicsResource
+    Pointer(t_CUstream, false), // 133 t_P_CUstream
+    Array(t_CUarray, 3), // 134 t_A3_CUarray
+    Array(t_P_void, 3), // 135 t_A3_P_void
+    Union(38), // 136 t_CUeglFrame_frame
+    Enum(19), // 137 t_CUeglFrameType
+    Enum(20), // 138 t_CUeglColorFormat
+    Struct(37), // 139 t_CUeglFrame
+    Pointer(t_CUeglFrame, false), // 140 t_P_CUeglFrame
+    Pointer(t_CUevent, false), // 141 t_P_CUevent
+    Flags(21, 4), // 142 t_CUevent_flags_in4
+    Float(4), // 143 t_f32
+    Pointer(t_f32, false), // 144 t_P_f32
+    Flags(22, 4), // 145 t_CUevent_record_flags_in4
+    Pointer(t_deviceptr, false), // 146 t_P_deviceptr
+    Array(t_u32, 16), // 147 t_A16_u32
+    Struct(39), // 148 t_CUDA_EXTERNAL_MEMORY_BUFFER_DESC
+    Pointer(t_CUDA_EXTERNAL_MEMORY_BUFFER_DESC, true), // 149 t_PC_CUDA_EXTERNAL_MEMORY_BUFFER_DESC
+    Handle(15), // 150 t_CUmipmappedArray
+    Pointer(t_CUmipmappedArray, false), // 151 t_P_CUmipmappedArray
+    Struct(40), // 152 t_CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC
+    Pointer(t_CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC, true), // 153 t_PC_CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC
+    Enum(23), // 154 t_CUfabricCpyOperandType
+    Enum(24), // 155 t_CUmemLocationType
+    Struct(49), // 156 t_CUmemLocation__1_localized
+    Union(47), // 157 t_CUmemLocation__1
+    Struct(45), // 158 t_CUmemLocation
+    Struct(44), // 159 t_CUfabricCpyOperand_op_ptr
+    Struct(50), // 160 t_CUfabricCpyOperand_op_le
+    Union(43), // 161 t_CUfabricCpyOperand_op
+    Struct(42), // 162 t_CUfabricCpyOperand
+    Struct(41), // 163 t_CUDA_FABRIC_COPY_BATCH_OP
+    Pointer(t_CUDA_FABRIC_COPY_BATCH_OP, false), // 164 t_P_CUDA_FABRIC_COPY_BATCH_OP
+    Enum(25), // 165 t_CUflushGPUDirectRDMAWritesTarget
+    Enum(26), // 166 t_CUflushGPUDirectRDMAWritesScope
+    Enum(27), // 167 t_CUfunction_attribute
+    Handle(16), // 168 t_CUfunction
+    Handle(17), // 169 t_CUmodule
+    Pointer(t_CUmodule, false), // 170 t_P_CUmodule
+    Pointer(t_PC_char, false), // 171 t_P_PC_char
+    Enum(28), // 172 t_CUfunctionLoadingState
+    Pointer(t_CUfunctionLoadingState, false), // 173 t_P_CUfunctionLoadingState
+    Enum(29), // 174 t_CUGLDeviceList
+    Pointer(t_void, true), // 175 t_PC_void
+    Pointer(t_PC_void, false), // 176 t_P_PC_void
+    Pointer(t_uuid, true), // 177 t_PC_uuid
+    Pointer(t_P_void, false), // 178 t_P_P_void
+    Flags(30, 4), // 179 t_CUdriverProcAddress_flags_in4
+    Flags(30, 8), // 180 t_CUdriverProcAddress_flags_in8
+    Enum(31), // 181 t_CUdriverProcAddressQueryResult
+    Pointer(t_CUdriverProcAddressQueryResult, false), // 182 t_P_CUdriverProcAddressQueryResult
+    Handle(18), // 183 t_CUgraphNode
+    Pointer(t_CUgraphNode, false), // 184 t_P_CUgraphNode
+    Handle(19), // 185 t_CUgraph
+    Pointer(t_CUgraphNode, true), // 186 t_PC_CUgraphNode
+    Enum(32), // 187 t_CUstreamBatchMemOpType
+    Union(55), // 188 t_CUstreamMemOpWaitValueParams_st__1
+    Struct(54), // 189 t_CUstreamMemOpWaitValueParams_st
+    Union(57), // 190 t_CUstreamMemOpWriteValueParams_st__1
+    Struct(56), // 191 t_CUstreamMemOpWriteValueParams_st
+    Struct(58), // 192 t_CUstreamMemOpFlushRemoteWritesParams_st
+    Struct(59), // 193 t_CUstreamMemOpMemoryBarrierParams_st
+    Array(t_u64, 6), // 194 t_A6_u64
+    Enum(33), // 195 t_CUstreamAtomicReductionOpType
+    Enum(34), // 196 t_CUstreamAtomicReductionDataType
+    Struct(60), // 197 t_CUstreamMemOpAtomicReductionParams_st
+    Union(52), // 198 t_CUstreamBatchMemOpParams
+    Pointer(t_CUstreamBatchMemOpParams, false), // 199 t_P_CUstreamBatchMemOpParams
+    Struct(51), // 200 t_CUDA_BATCH_MEM_OP_NODE_PARAMS_st
+    Pointer(t_CUDA_BATCH_MEM_OP_NODE_PARAMS_st, true), // 201 t_PC_CUDA_BATCH_MEM_OP_NODE_PARAMS_st
+    Struct(61), // 202 t_CUDA_BATCH_MEM_OP_NODE_PARAMS
+    Pointer(t_CUDA_BATCH_MEM_OP_NODE_PARAMS, true), // 203 t_PC_CUDA_BATCH_MEM_OP_NODE_PARAMS
+    Array(t_u8, 5), // 204 t_A5_u8
+    Struct(62), // 205 t_CUgraphEdgeData
+    Pointer(t_CUgraphEdgeData, true), // 206 t_PC_CUgraphEdgeData
+    Pointer(t_CUexternalSemaphore, false), // 207 t_P_CUexternalSemaphore
+    Struct(66), // 208 t_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_params_fence
+    Union(67), // 209 t_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_params_nvSciSync
+    Struct(68), // 210 t_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_params_keyedMutex
+    Struct(65), // 211 t_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_params
+    Struct(64), // 212 t_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS
+    Pointer(t_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS, true), // 213 t_PC_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS
+    Struct(63), // 214 t_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS
+    Pointer(t_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS, true), // 215 t_PC_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS
+    Struct(72), // 216 t_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_params_fence
+    Union(73), // 217 t_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_params_nvSciSync
+    Struct(74), // 218 t_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_params_keyedMutex
+    Array(t_u32, 10), // 219 t_A10_u32
+    Struct(71), // 220 t_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_params
+    Struct(70), // 221 t_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS
+    Pointer(t_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS, true), // 222 t_PC_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS
+    Struct(69), // 223 t_CUDA_EXT_SEM_WAIT_NODE_PARAMS
+    Pointer(t_CUDA_EXT_SEM_WAIT_NODE_PARAMS, true), // 224 t_PC_CUDA_EXT_SEM_WAIT_NODE_PARAMS
+    Struct(75), // 225 t_CUDA_HOST_NODE_PARAMS
+    Pointer(t_CUDA_HOST_NODE_PARAMS, true), // 226 t_PC_CUDA_HOST_NODE_PARAMS
+    Struct(76), // 227 t_CUDA_KERNEL_NODE_PARAMS_v1
+    Pointer(t_CUDA_KERNEL_NODE_PARAMS_v1, true), // 228 t_PC_CUDA_KERNEL_NODE_PARAMS_v1
+    Handle(20), // 229 t_CUkernel
+    Struct(77), // 230 t_CUDA_KERNEL_NODE_PARAMS
+    Pointer(t_CUDA_KERNEL_NODE_PARAMS, true), // 231 t_PC_CUDA_KERNEL_NODE_PARAMS
+    Enum(35), // 232 t_CUmemAllocationType
+    Flags(36, 4), // 233 t_CUmemAllocationHandleType_in4
+    Array(t_u8, 64), // 234 t_A64_u8
+    Array(t_u8, 56), // 235 t_A56_u8
+    Int { bytes: 2, signed: false }, // 236 t_u16
+    Array(t_u8, 54), // 237 t_A54_u8
+    Array(t_u8, 53), // 238 t_A53_u8
+    Struct(79), // 239 t_CUmemPoolProps
+    Flags(37, 4), // 240 t_CUmemAccess_flags_in4
+    Struct(83), // 241 t_CUmemAccessDesc
+    Pointer(t_CUmemAccessDesc, true), // 242 t_PC_CUmemAccessDesc
+    Struct(78), // 243 t_CUDA_MEM_ALLOC_NODE_PARAMS_st
+    Pointer(t_CUDA_MEM_ALLOC_NODE_PARAMS_st, false), // 244 t_P_CUDA_MEM_ALLOC_NODE_PARAMS_st
+    Struct(84), // 245 t_CUDA_MEM_ALLOC_NODE_PARAMS
+    Pointer(t_CUDA_MEM_ALLOC_NODE_PARAMS, false), // 246 t_P_CUDA_MEM_ALLOC_NODE_PARAMS
+    Enum(38), // 247 t_CUmemorytype
+    Struct(85), // 248 t_CUDA_MEMCPY3D
+    Pointer(t_CUDA_MEMCPY3D, true), // 249 t_PC_CUDA_MEMCPY3D
+    Struct(86), // 250 t_CUDA_MEMSET_NODE_PARAMS
+    Pointer(t_CUDA_MEMSET_NODE_PARAMS, true), // 251 t_PC_CUDA_MEMSET_NODE_PARAMS
+    Enum(39), // 252 t_CUgraphNodeType
+    Int { bytes: 8, signed: true }, // 253 t_i64
+    Array(t_i64, 29), // 254 t_A29_i64
+    Struct(92), // 255 t_CUDA_KERNEL_NODE_PARAMS_v3
+    Struct(93), // 256 t_CUDA_MEMCPY_NODE_PARAMS
+    Struct(94), // 257 t_CUDA_MEMSET_NODE_PARAMS_v2
+    Union(98), // 258 t_CUDA_HOST_NODE_PARAMS_v2__1
+    Struct(95), // 259 t_CUDA_HOST_NODE_PARAMS_v2
+    Enum(40), // 260 t_CUgraphChildGraphNodeOwnership
+    Struct(99), // 261 t_CUDA_CHILD_GRAPH_NODE_PARAMS
+    Struct(101), // 262 t_CUDA_EVENT_WAIT_NODE_PARAMS
+    Union(104), // 263 t_CUDA_EVENT_RECORD_NODE_PARAMS__1
+    Struct(102), // 264 t_CUDA_EVENT_RECORD_NODE_PARAMS
+    Union(107), // 265 t_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2__1
+    Struct(105), // 266 t_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2
+    Union(110), // 267 t_CUDA_EXT_SEM_WAIT_NODE_PARAMS_v2__1
+    Struct(108), // 268 t_CUDA_EXT_SEM_WAIT_NODE_PARAMS_v2
+    Struct(111), // 269 t_CUDA_MEM_ALLOC_NODE_PARAMS_v2
+    Struct(112), // 270 t_CUDA_MEM_FREE_NODE_PARAMS
+    Struct(113), // 271 t_CUDA_BATCH_MEM_OP_NODE_PARAMS_v2
+    Handle(21), // 272 t_CUgraphConditionalHandle
+    Enum(41), // 273 t_CUgraphConditionalNodeType
+    Pointer(t_CUgraph, false), // 274 t_P_CUgraph
+    Struct(114), // 275 t_CUDA_CONDITIONAL_NODE_PARAMS
+    Array(t_char, 232), // 276 t_A232_char
+    Enum(42), // 277 t_CUmemcpySrcAccessOrder
+    Struct(116), // 278 t_CUmemcpyAttributes
+    Pointer(t_CUmemcpyAttributes, false), // 279 t_P_CUmemcpyAttributes
+    Union(117), // 280 t_CUDA_MEMCPY_BATCH_NODE_PARAMS_V1__1
+    Struct(115), // 281 t_CUDA_MEMCPY_BATCH_NODE_PARAMS_V1
+    Union(119), // 282 t_CUDA_FABRIC_CPY_BATCH_NODE_PARAMS_V1__1
+    Struct(118), // 283 t_CUDA_FABRIC_CPY_BATCH_NODE_PARAMS_V1
+    Union(88), // 284 t_CUgraphNodeParams__1
+    Struct(87), // 285 t_CUgraphNodeParams
+    Pointer(t_CUgraphNodeParams, false), // 286 t_P_CUgraphNodeParams
+    Pointer(t_CUDA_BATCH_MEM_OP_NODE_PARAMS_st, false), // 287 t_P_CUDA_BATCH_MEM_OP_NODE_PARAMS_st
+    Pointer(t_CUDA_BATCH_MEM_OP_NODE_PARAMS, false), // 288 t_P_CUDA_BATCH_MEM_OP_NODE_PARAMS
+    Pointer(t_CUgraphConditionalHandle, false), // 289 t_P_CUgraphConditionalHandle
+    Flags(43, 4), // 290 t_CUgraphDebugDot_flags_in4
+    Handle(22), // 291 t_CUgraphExec
+    Flags(44, 4), // 292 t_CUgraphInstantiate_flags_in4
+    Pointer(t_CUgraphInstantiate_flags_in4, false), // 293 t_P_CUgraphInstantiate_flags_in4
+    Flags(44, 8), // 294 t_CUgraphInstantiate_flags_in8
+    Pointer(t_CUgraphInstantiate_flags_in8, false), // 295 t_P_CUgraphInstantiate_flags_in8
+    Enum(45), // 296 t_CUgraphExecUpdateResult
+    Pointer(t_CUgraphExecUpdateResult, false), // 297 t_P_CUgraphExecUpdateResult
+    Struct(120), // 298 t_CUgraphExecUpdateResultInfo
+    Pointer(t_CUgraphExecUpdateResultInfo, false), // 299 t_P_CUgraphExecUpdateResultInfo
+    Pointer(t_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS, false), // 300 t_P_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS
+    Pointer(t_CUDA_EXT_SEM_WAIT_NODE_PARAMS, false), // 301 t_P_CUDA_EXT_SEM_WAIT_NODE_PARAMS
+    Pointer(t_CUgraphEdgeData, false), // 302 t_P_CUgraphEdgeData
+    Pointer(t_CUDA_HOST_NODE_PARAMS, false), // 303 t_P_CUDA_HOST_NODE_PARAMS
+    Pointer(t_CUgraphExec, false), // 304 t_P_CUgraphExec
+    Enum(46), // 305 t_CUgraphInstantiateResult
+    Struct(121), // 306 t_CUDA_GRAPH_INSTANTIATE_PARAMS
+    Pointer(t_CUDA_GRAPH_INSTANTIATE_PARAMS, false), // 307 t_P_CUDA_GRAPH_INSTANTIATE_PARAMS
+    Enum(47), // 308 t_CUkernelNodeAttrID_enum
+    Enum(48), // 309 t_CUlaunchAttributeID
+    Enum(49), // 310 t_CUaccessProperty
+    Struct(123), // 311 t_CUaccessPolicyWindow
+    Union(122), // 312 t_CUkernelNodeAttrValue_union
+    Pointer(t_CUkernelNodeAttrValue_union, false), // 313 t_P_CUkernelNodeAttrValue_union
+    Array(t_char, 64), // 314 t_A64_char
+    Enum(50), // 315 t_CUsynchronizationPolicy
+    Struct(132), // 316 t_CUlaunchAttributeValue_clusterDim
+    Enum(51), // 317 t_CUclusterSchedulingPolicy
+    Struct(133), // 318 t_CUlaunchAttributeValue_programmaticEvent
+    Struct(134), // 319 t_CUlaunchMemSyncDomainMap
+    Enum(52), // 320 t_CUlaunchMemSyncDomain
+    Struct(135), // 321 t_CUlaunchAttributeValue_launchCompletionEvent
+    Handle(23), // 322 t_CUgraphDeviceNode
+    Struct(136), // 323 t_CUlaunchAttributeValue_deviceUpdatableKernelNode
+    Struct(137), // 324 t_CUlaunchAttributeValue_preferredClusterDim
+    Enum(53), // 325 t_CUlaunchAttributePortableClusterMode
+    Enum(54), // 326 t_CUsharedMemoryMode
+    Union(124), // 327 t_CUlaunchAttributeValue
+    Pointer(t_CUlaunchAttributeValue, false), // 328 t_P_CUlaunchAttributeValue
+    Pointer(t_CUDA_KERNEL_NODE_PARAMS_v1, false), // 329 t_P_CUDA_KERNEL_NODE_PARAMS_v1
+    Pointer(t_CUDA_KERNEL_NODE_PARAMS, false), // 330 t_P_CUDA_KERNEL_NODE_PARAMS
+    Pointer(t_CUkernelNodeAttrValue_union, true), // 331 t_PC_CUkernelNodeAttrValue_union
+    Pointer(t_CUlaunchAttributeValue, true), // 332 t_PC_CUlaunchAttributeValue
+    Pointer(t_CUDA_MEMCPY3D, false), // 333 t_P_CUDA_MEMCPY3D
+    Pointer(t_CUDA_MEMSET_NODE_PARAMS, false), // 334 t_P_CUDA_MEMSET_NODE_PARAMS
+    Pointer(t_CUgraphNodeType, false), // 335 t_P_CUgraphNodeType
+    Handle(24), // 336 t_CUuserObject
+    Flags(55, 4), // 337 t_CUuserObjectRetain_flags_in4
+    Flags(56, 4), // 338 t_CUgraphicsRegisterFlags_in4
+    Flags(57, 4), // 339 t_CUgraphicsMapResourceFlags_in4
+    Pointer(t_CUgreenCtx, false), // 340 t_P_CUgreenCtx
+    Flags(58, 4), // 341 t_CUgreenCtxCreate_flags_in4
+    Flags(59, 4), // 342 t_CUstream_flags_in4
+    Pointer(t_CUexternalMemory, false), // 343 t_P_CUexternalMemory
+    Enum(60), // 344 t_CUexternalMemoryHandleType
+    Struct(140), // 345 t_CUDA_EXTERNAL_MEMORY_HANDLE_DESC_handle_win32
+    Union(139), // 346 t_CUDA_EXTERNAL_MEMORY_HANDLE_DESC_handle
+    Struct(138), // 347 t_CUDA_EXTERNAL_MEMORY_HANDLE_DESC
+    Pointer(t_CUDA_EXTERNAL_MEMORY_HANDLE_DESC, true), // 348 t_PC_CUDA_EXTERNAL_MEMORY_HANDLE_DESC
+    Enum(61), // 349 t_CUexternalSemaphoreHandleType
+    Struct(143), // 350 t_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_handle_win32
+    Union(142), // 351 t_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_handle
+    Struct(141), // 352 t_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC
+    Pointer(t_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC, true), // 353 t_PC_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC
+    Struct(144), // 354 t_CUipcEventHandle
+    Pointer(t_CUipcEventHandle, false), // 355 t_P_CUipcEventHandle
+    Struct(145), // 356 t_CUipcMemHandle
+    Pointer(t_CUipcMemHandle, false), // 357 t_P_CUipcMemHandle
+    Flags(62, 4), // 358 t_CUipcMem_flags_in4
+    Pointer(t_CUfunction, false), // 359 t_P_CUfunction
+    Handle(25), // 360 t_CUlibrary
+    Pointer(t_CUlibrary, false), // 361 t_P_CUlibrary
+    Struct(146), // 362 t_CUDA_LAUNCH_PARAMS
+    Pointer(t_CUDA_LAUNCH_PARAMS, false), // 363 t_P_CUDA_LAUNCH_PARAMS
+    Flags(63, 4), // 364 t_CUcooperative_multi_flags_in4
+    Array(t_char, 4), // 365 t_A4_char
+    Struct(148), // 366 t_CUlaunchAttribute
+    Pointer(t_CUlaunchAttribute, false), // 367 t_P_CUlaunchAttribute
+    Struct(147), // 368 t_CUlaunchConfig
+    Pointer(t_CUlaunchConfig, true), // 369 t_PC_CUlaunchConfig
+    Pointer(t_CUkernel, false), // 370 t_P_CUkernel
+    Enum(64), // 371 t_CUjit_option
+    Pointer(t_CUjit_option, false), // 372 t_P_CUjit_option
+    Enum(65), // 373 t_CUlibraryOption
+    Pointer(t_CUlibraryOption, false), // 374 t_P_CUlibraryOption
+    Handle(26), // 375 t_CUlinkState
+    Enum(66), // 376 t_CUjitInputType
+    Pointer(t_CUlinkState, false), // 377 t_P_CUlinkState
+    Handle(27), // 378 t_CUmemGenericAllocationHandle
+    Enum(67), // 379 t_CUlogicalEndpointType
+    Struct(151), // 380 t_CUlogicalEndpointProp__1_unicast
+    Struct(152), // 381 t_CUlogicalEndpointProp__1_multicast
+    Union(150), // 382 t_CUlogicalEndpointProp__1
+    Struct(149), // 383 t_CUlogicalEndpointProp
+    Pointer(t_CUlogicalEndpointProp, true), // 384 t_PC_CUlogicalEndpointProp
+    Enum(68), // 385 t_CUlogicalEndpointIpcHandleType
+    Handle(28), // 386 t_CUlogsCallbackHandle
+    Pointer(t_CUlogsCallbackHandle, false), // 387 t_P_CUlogsCallbackHandle
+    Enum(69), // 388 t_CUmem_advise
+    Flags(70, 4), // 389 t_CUmemAttach_flags_in4
+    Enum(71), // 390 t_CUmemDecompressAlgorithm
+    Array(t_u8, 20), // 391 t_A20_u8
+    Struct(153), // 392 t_CUmemDecompressParams
+    Pointer(t_CUmemDecompressParams, false), // 393 t_P_CUmemDecompressParams
+    Pointer(t_CUmemGenericAllocationHandle, false), // 394 t_P_CUmemGenericAllocationHandle
+    Array(t_u8, 4), // 395 t_A4_u8
+    Enum(72), // 396 t_CUmemAllocationCompType
+    Flags(72, 1), // 397 t_CUmemAllocationCompType_in1
+    Flags(73, 4), // 398 t_CUmem_create_usage_in4
+    Flags(73, 2), // 399 t_CUmem_create_usage_in2
+    Struct(155), // 400 t_CUmemAllocationProp_allocFlags
+    Struct(154), // 401 t_CUmemAllocationProp
+    Pointer(t_CUmemAllocationProp, true), // 402 t_PC_CUmemAllocationProp
+    Pointer(t_CUmemLocation, false), // 403 t_P_CUmemLocation
+    Pointer(t_CUmemLocation, true), // 404 t_PC_CUmemLocation
+    Flags(74, 4), // 405 t_CUmemAllocationGranularity_flags_in4
+    Pointer(t_CUmemAllocationProp, false), // 406 t_P_CUmemAllocationProp
+    Enum(75), // 407 t_CUmemRangeHandleType
+    Flags(76, 4), // 408 t_CUmemhostalloc_flags_in4
+    Pointer(t_CUmemhostalloc_flags_in4, false), // 409 t_P_CUmemhostalloc_flags_in4
+    Flags(77, 4), // 410 t_CUmemhostregister_flags_in4
+    Enum(78), // 411 t_CUresourcetype
+    Union(157), // 412 t_CUarrayMapInfo_resource
+    Enum(79), // 413 t_CUarraySparseSubresourceType
+    Struct(159), // 414 t_CUarrayMapInfo_subresource_sparseLevel
+    Struct(160), // 415 t_CUarrayMapInfo_subresource_miptail
+    Union(158), // 416 t_CUarrayMapInfo_subresource
+    Enum(80), // 417 t_CUmemOperationType
+    Enum(81), // 418 t_CUmemHandleType
+    Union(161), // 419 t_CUarrayMapInfo_memHandle
+    Array(t_u32, 2), // 420 t_A2_u32
+    Struct(156), // 421 t_CUarrayMapInfo
+    Pointer(t_CUarrayMapInfo, false), // 422 t_P_CUarrayMapInfo
+    Pointer(t_CUmemPoolProps, true), // 423 t_PC_CUmemPoolProps
+    Struct(162), // 424 t_CUmemPoolPtrExportData
+    Pointer(t_CUmemPoolPtrExportData, false), // 425 t_P_CUmemPoolPtrExportData
+    Pointer(t_CUmemAccess_flags_in4, false), // 426 t_P_CUmemAccess_flags_in4
+    Enum(82), // 427 t_CUmemPool_attribute
+    Enum(83), // 428 t_CUmem_range_attribute
+    Pointer(t_CUmem_range_attribute, false), // 429 t_P_CUmem_range_attribute
+    Struct(163), // 430 t_CUDA_MEMCPY2D_v1
+    Pointer(t_CUDA_MEMCPY2D_v1, true), // 431 t_PC_CUDA_MEMCPY2D_v1
+    Struct(164), // 432 t_CUDA_MEMCPY2D
+    Pointer(t_CUDA_MEMCPY2D, true), // 433 t_PC_CUDA_MEMCPY2D
+    Struct(165), // 434 t_CUDA_MEMCPY3D_v1
+    Pointer(t_CUDA_MEMCPY3D_v1, true), // 435 t_PC_CUDA_MEMCPY3D_v1
+    Enum(84), // 436 t_CUmemcpy3DOperandType
+    Struct(169), // 437 t_CUmemcpy3DOperand_op_ptr
+    Struct(171), // 438 t_CUoffset3D
+    Struct(170), // 439 t_CUmemcpy3DOperand_op_array
+    Union(168), // 440 t_CUmemcpy3DOperand_op
+    Struct(167), // 441 t_CUmemcpy3DOperand
+    Struct(172), // 442 t_CUextent3D
+    Struct(166), // 443 t_CUDA_MEMCPY3D_BATCH_OP
+    Pointer(t_CUDA_MEMCPY3D_BATCH_OP, false), // 444 t_P_CUDA_MEMCPY3D_BATCH_OP
+    Struct(173), // 445 t_CUDA_MEMCPY3D_PEER
+    Pointer(t_CUDA_MEMCPY3D_PEER, true), // 446 t_PC_CUDA_MEMCPY3D_PEER
+    Enum(85), // 447 t_CUmoduleLoadingMode
+    Pointer(t_CUmoduleLoadingMode, false), // 448 t_P_CUmoduleLoadingMode
+    Handle(29), // 449 t_CUsurfref
+    Pointer(t_CUsurfref, false), // 450 t_P_CUsurfref
+    Handle(30), // 451 t_CUtexref
+    Pointer(t_CUtexref, false), // 452 t_P_CUtexref
+    Struct(174), // 453 t_CUmulticastObjectProp
+    Pointer(t_CUmulticastObjectProp, true), // 454 t_PC_CUmulticastObjectProp
+    Flags(86, 4), // 455 t_CUmulticastGranularity_flags_in4
+    Flags(87, 4), // 456 t_CUoccupancy_flags_in4
+    Enum(88), // 457 t_CUpointer_attribute
+    Struct(175), // 458 t_CUDA_POINTER_ATTRIBUTE_P2P_TOKENS
+    Enum(89), // 459 t_CUDA_POINTER_ATTRIBUTE_ACCESS_FLAGS
+    Pointer(t_CUpointer_attribute, false), // 460 t_P_CUpointer_attribute
+    Enum(90), // 461 t_CUoutput_mode
+    Pointer(t_CUexternalSemaphore, true), // 462 t_PC_CUexternalSemaphore
+    Enum(91), // 463 t_CUstreamCigDataType
+    Struct(177), // 464 t_CUstreamCigParam
+    Pointer(t_CUstreamCigParam, false), // 465 t_P_CUstreamCigParam
+    Struct(176), // 466 t_CUstreamCigCaptureParams
+    Pointer(t_CUstreamCigCaptureParams, false), // 467 t_P_CUstreamCigCaptureParams
+    Enum(92), // 468 t_CUstreamCaptureMode
+    Enum(93), // 469 t_CUstreamAttrID_enum
+    Union(178), // 470 t_CUstreamAttrValue_union
+    Pointer(t_CUstreamAttrValue_union, false), // 471 t_P_CUstreamAttrValue_union
+    Enum(94), // 472 t_CUstreamCaptureStatus
+    Pointer(t_CUstreamCaptureStatus, false), // 473 t_P_CUstreamCaptureStatus
+    Pointer(t_PC_CUgraphNode, false), // 474 t_P_PC_CUgraphNode
+    Pointer(t_PC_CUgraphEdgeData, false), // 475 t_P_PC_CUgraphEdgeData
+    Pointer(t_CUstream_flags_in4, false), // 476 t_P_CUstream_flags_in4
+    Pointer(t_CUstreamAttrValue_union, true), // 477 t_PC_CUstreamAttrValue_union
+    Flags(95, 4), // 478 t_CUstreamUpdateCaptureDependencies_flags_in4
+    Flags(96, 4), // 479 t_CUevent_wait_flags_in4
+    Flags(97, 4), // 480 t_CUstreamWaitValue_flags_in4
+    Flags(98, 4), // 481 t_CUstreamWriteValue_flags_in4
+    Handle(31), // 482 t_CUsurfObject
+    Pointer(t_CUsurfObject, false), // 483 t_P_CUsurfObject
+    Struct(181), // 484 t_CUDA_RESOURCE_DESC_res_array
+    Struct(182), // 485 t_CUDA_RESOURCE_DESC_res_mipmap
+    Struct(183), // 486 t_CUDA_RESOURCE_DESC_res_linear
+    Struct(184), // 487 t_CUDA_RESOURCE_DESC_res_pitch2D
+    Array(t_i32, 32), // 488 t_A32_i32
+    Struct(185), // 489 t_CUDA_RESOURCE_DESC_res_reserved
+    Union(180), // 490 t_CUDA_RESOURCE_DESC_res
+    Struct(179), // 491 t_CUDA_RESOURCE_DESC
+    Pointer(t_CUDA_RESOURCE_DESC, true), // 492 t_PC_CUDA_RESOURCE_DESC
+    Pointer(t_CUDA_RESOURCE_DESC, false), // 493 t_P_CUDA_RESOURCE_DESC
+    Array(t_u64, 16), // 494 t_A16_u64
+    Struct(186), // 495 t_CUtensorMap
+    Pointer(t_CUtensorMap, false), // 496 t_P_CUtensorMap
+    Enum(99), // 497 t_CUtensorMapDataType
+    Pointer(t_u64, true), // 498 t_PC_u64
+    Pointer(t_i32, true), // 499 t_PC_i32
+    Pointer(t_u32, true), // 500 t_PC_u32
+    Enum(100), // 501 t_CUtensorMapInterleave
+    Enum(101), // 502 t_CUtensorMapSwizzle
+    Enum(102), // 503 t_CUtensorMapL2promotion
+    Enum(103), // 504 t_CUtensorMapFloatOOBfill
+    Enum(104), // 505 t_CUtensorMapIm2ColWideMode
+    Enum(105), // 506 t_CUtensorMapAllocClass
+    Pointer(t_CUtensorMapAllocClass, false), // 507 t_P_CUtensorMapAllocClass
+    Handle(32), // 508 t_CUtexObject
+    Pointer(t_CUtexObject, false), // 509 t_P_CUtexObject
+    Enum(106), // 510 t_CUaddress_mode
+    Array(t_CUaddress_mode, 3), // 511 t_A3_CUaddress_mode
+    Enum(107), // 512 t_CUfilter_mode
+    Array(t_f32, 4), // 513 t_A4_f32
+    Array(t_i32, 12), // 514 t_A12_i32
+    Struct(187), // 515 t_CUDA_TEXTURE_DESC
+    Pointer(t_CUDA_TEXTURE_DESC, true), // 516 t_PC_CUDA_TEXTURE_DESC
+    Enum(108), // 517 t_CUresourceViewFormat
+    Struct(188), // 518 t_CUDA_RESOURCE_VIEW_DESC
+    Pointer(t_CUDA_RESOURCE_VIEW_DESC, true), // 519 t_PC_CUDA_RESOURCE_VIEW_DESC
+    Pointer(t_CUDA_RESOURCE_VIEW_DESC, false), // 520 t_P_CUDA_RESOURCE_VIEW_DESC
+    Pointer(t_CUDA_TEXTURE_DESC, false), // 521 t_P_CUDA_TEXTURE_DESC
+    Pointer(t_CUaddress_mode, false), // 522 t_P_CUaddress_mode
+    Pointer(t_CUfilter_mode, false), // 523 t_P_CUfilter_mode
+    Flags(109, 4), // 524 t_CUtexref_flags_in4
+    Pointer(t_CUtexref_flags_in4, false), // 525 t_P_CUtexref_flags_in4
+    Pointer(t_CUarray_format, false), // 526 t_P_CUarray_format
+    Pointer(t_CUstreamCaptureMode, false), // 527 t_P_CUstreamCaptureMode
+    Pointer(t_CUuserObject, false), // 528 t_P_CUuserObject
+    Flags(110, 4), // 529 t_CUuserObject_flags_in4
+    Pointer(t_code, false), // 530 t_P_code
+    Enum(111), // 531 t_cudaError_t
+    Status(111), // 532 t_cudaError_t_status
+    Handle(33), // 533 t_cudaKernel_t
+    Pointer(t_cudaKernel_t, false), // 534 t_P_cudaKernel_t
+    Struct(189), // 535 t_dim3
+    Handle(34), // 536 t_cudaStream_t
+    Pointer(t_dim3, false), // 537 t_P_dim3
+    Pointer(t_cudaStream_t, false), // 538 t_P_cudaStream_t
+    Struct(190), // 539 t_uint3
+    Pointer(t_uint3, false), // 540 t_P_uint3
+    Enum(112), // 541 t_cudaChannelFormatKind
+    Struct(192), // 542 t_cudaChannelFormatDesc
+    Struct(191), // 543 t_surfaceReference
+    Pointer(t_surfaceReference, true), // 544 t_PC_surfaceReference
+    Enum(113), // 545 t_cudaTextureFilterMode
+    Enum(114), // 546 t_cudaTextureAddressMode
+    Array(t_cudaTextureAddressMode, 3), // 547 t_A3_cudaTextureAddressMode
+    Array(t_i32, 14), // 548 t_A14_i32
+    Struct(193), // 549 t_textureReference
+    Pointer(t_textureReference, true), // 550 t_PC_textureReference
+    Pointer(t_cudaChannelFormatDesc, false), // 551 t_P_cudaChannelFormatDesc
+    Struct(194), // 552 t_cudaExtent
+    Pointer(t_cudaExtent, false), // 553 t_P_cudaExtent
+    Handle(35), // 554 t_cudaArray_t
+    Struct(195), // 555 t_cudaArrayMemoryRequirements
+    Pointer(t_cudaArrayMemoryRequirements, false), // 556 t_P_cudaArrayMemoryRequirements
+    Pointer(t_cudaArray_t, false), // 557 t_P_cudaArray_t
+    Struct(197), // 558 t_cudaArraySparseProperties_tileExtent
+    Struct(196), // 559 t_cudaArraySparseProperties
+    Pointer(t_cudaArraySparseProperties, false), // 560 t_P_cudaArraySparseProperties
+    Handle(36), // 561 t_cudaArray_const_t
+    Pointer(t_cudaChannelFormatDesc, true), // 562 t_PC_cudaChannelFormatDesc
+    Handle(37), // 563 t_cudaMipmappedArray_const_t
+    Array(t_char, 8), // 564 t_A8_char
+    Array(t_i32, 2), // 565 t_A2_i32
+    Array(t_u8, 8), // 566 t_A8_u8
+    Array(t_i32, 63), // 567 t_A63_i32
+    Array(t_i32, 61), // 568 t_A61_i32
+    Array(t_i32, 1), // 569 t_A1_i32
+    Array(t_i32, 60), // 570 t_A60_i32
+    Array(t_i32, 56), // 571 t_A56_i32
+    Struct(198), // 572 t_cudaDeviceProp
+    Pointer(t_cudaDeviceProp, true), // 573 t_PC_cudaDeviceProp
+    Handle(38), // 574 t_cudaSurfaceObject_t
+    Pointer(t_cudaSurfaceObject_t, false), // 575 t_P_cudaSurfaceObject_t
+    Enum(115), // 576 t_cudaResourceType
+    Struct(208), // 577 t_cudaResourceDesc_res_array
+    Handle(39), // 578 t_cudaMipmappedArray_t
+    Struct(209), // 579 t_cudaResourceDesc_res_mipmap
+    Struct(210), // 580 t_cudaResourceDesc_res_linear
+    Struct(211), // 581 t_cudaResourceDesc_res_pitch2D
+    Struct(212), // 582 t_cudaResourceDesc_res_reserved
+    Union(206), // 583 t_cudaResourceDesc_res
+    Struct(204), // 584 t_cudaResourceDesc
+    Pointer(t_cudaResourceDesc, true), // 585 t_PC_cudaResourceDesc
+    Handle(40), // 586 t_cudaTextureObject_t
+    Pointer(t_cudaTextureObject_t, false), // 587 t_P_cudaTextureObject_t
+    Enum(116), // 588 t_cudaTextureReadMode
+    Struct(213), // 589 t_cudaTextureDesc
+    Pointer(t_cudaTextureDesc, true), // 590 t_PC_cudaTextureDesc
+    Enum(117), // 591 t_cudaResourceViewFormat
+    Struct(216), // 592 t_cudaResourceViewDesc
+    Pointer(t_cudaResourceViewDesc, true), // 593 t_PC_cudaResourceViewDesc
+    Struct(218), // 594 t_cudaTextureDesc_v2
+    Pointer(t_cudaTextureDesc_v2, true), // 595 t_PC_cudaTextureDesc_v2
+    Handle(41), // 596 t_cudaExternalMemory_t
+    Handle(42), // 597 t_cudaExternalSemaphore_t
+    Handle(43), // 598 t_cudaDevResourceDesc_t
+    Pointer(t_cudaDevResourceDesc_t, false), // 599 t_P_cudaDevResourceDesc_t
+    Enum(118), // 600 t_cudaDevResourceType
+    Struct(221), // 601 t_cudaDevSmResource
+    Enum(119), // 602 t_cudaDevWorkqueueConfigScope
+    Struct(223), // 603 t_cudaDevWorkqueueConfigResource
+    Struct(224), // 604 t_cudaDevWorkqueueResource
+    Union(220), // 605 t_cudaDevResource__2
+    Struct(219), // 606 t_cudaDevResource
+    Pointer(t_cudaDevResource, false), // 607 t_P_cudaDevResource
+    Pointer(t_cudaDevResource, true), // 608 t_PC_cudaDevResource
+    Struct(225), // 609 t_cudaDevSmResourceGroupParams
+    Pointer(t_cudaDevSmResourceGroupParams, false), // 610 t_P_cudaDevSmResourceGroupParams
+    Enum(120), // 611 t_cudaFlushGPUDirectRDMAWritesTarget
+    Enum(121), // 612 t_cudaFlushGPUDirectRDMAWritesScope
+    Enum(122), // 613 t_cudaDeviceAttr
+    Enum(123), // 614 t_cudaFuncCache
+    Pointer(t_cudaFuncCache, false), // 615 t_P_cudaFuncCache
+    Handle(44), // 616 t_cudaMemPool_t
+    Pointer(t_cudaMemPool_t, false), // 617 t_P_cudaMemPool_t
+    Handle(45), // 618 t_cudaExecutionContext_t
+    Pointer(t_cudaExecutionContext_t, false), // 619 t_P_cudaExecutionContext_t
+    Enum(124), // 620 t_cudaGraphMemAttributeType
+    Enum(125), // 621 t_cudaAtomicOperation
+    Pointer(t_cudaAtomicOperation, true), // 622 t_PC_cudaAtomicOperation
+    Enum(126), // 623 t_cudaLimit
+    Enum(127), // 624 t_cudaDeviceP2PAttr
+    Enum(128), // 625 t_cudaSharedMemConfig
+    Pointer(t_cudaSharedMemConfig, false), // 626 t_P_cudaSharedMemConfig
+    Handle(46), // 627 t_cudaAsyncCallbackHandle_t
+    Pointer(t_cudaAsyncCallbackHandle_t, false), // 628 t_P_cudaAsyncCallbackHandle_t
+    Handle(47), // 629 t_cudaEglStreamConnection
+    Pointer(t_cudaEglStreamConnection, false), // 630 t_P_cudaEglStreamConnection
+    Handle(48), // 631 t_cudaGraphicsResource_t
+    Pointer(t_cudaGraphicsResource_t, false), // 632 t_P_cudaGraphicsResource_t
+    Array(t_cudaArray_t, 3), // 633 t_A3_cudaArray_t
+    Struct(229), // 634 t_cudaPitchedPtr
+    Array(t_cudaPitchedPtr, 3), // 635 t_A3_cudaPitchedPtr
+    Union(228), // 636 t_cudaEglFrame_frame
+    Struct(230), // 637 t_cudaEglPlaneDesc
+    Array(t_cudaEglPlaneDesc, 3), // 638 t_A3_cudaEglPlaneDesc
+    Enum(129), // 639 t_cudaEglFrameType
+    Enum(130), // 640 t_cudaEglColorFormat
+    Struct(227), // 641 t_cudaEglFrame
+    Pointer(t_cudaEglFrame, false), // 642 t_P_cudaEglFrame
+    Handle(49), // 643 t_cudaEvent_t
+    Pointer(t_cudaEvent_t, false), // 644 t_P_cudaEvent_t
+    Flags(131, 4), // 645 t_cudaEventFlags_in4
+    Flags(132, 4), // 646 t_cudaEventRecordFlags_in4
+    Flags(133, 4), // 647 t_cudaStreamFlags_in4
+    Struct(231), // 648 t_cudaExternalMemoryBufferDesc
+    Pointer(t_cudaExternalMemoryBufferDesc, true), // 649 t_PC_cudaExternalMemoryBufferDesc
+    Pointer(t_cudaMipmappedArray_t, false), // 650 t_P_cudaMipmappedArray_t
+    Struct(233), // 651 t_cudaExternalMemoryMipmappedArrayDesc
+    Pointer(t_cudaExternalMemoryMipmappedArrayDesc, true), // 652 t_PC_cudaExternalMemoryMipmappedArrayDesc
+    Array(t_i32, 16), // 653 t_A16_i32
+    Array(t_i32, 15), // 654 t_A15_i32
+    Enum(134), // 655 t_cudaSharedMemoryMode
+    Struct(235), // 656 t_cudaFuncAttributes
+    Pointer(t_cudaFuncAttributes, false), // 657 t_P_cudaFuncAttributes
+    Enum(135), // 658 t_cudaFuncAttribute
+    Enum(136), // 659 t_cudaGLDeviceList
+    Flags(137, 4), // 660 t_cudaDeviceFlags_in4
+    Pointer(t_cudaDeviceFlags_in4, false), // 661 t_P_cudaDeviceFlags_in4
+    Pointer(t_cudaDeviceProp, false), // 662 t_P_cudaDeviceProp
+    Flags(138, 4), // 663 t_cudaGetDriverEntryPointFlags_in4
+    Flags(138, 8), // 664 t_cudaGetDriverEntryPointFlags_in8
+    Enum(139), // 665 t_cudaDriverEntryPointQueryResult
+    Pointer(t_cudaDriverEntryPointQueryResult, false), // 666 t_P_cudaDriverEntryPointQueryResult
+    Handle(50), // 667 t_cudaFunction_t
+    Pointer(t_cudaFunction_t, false), // 668 t_P_cudaFunction_t
+    Pointer(t_cudaResourceDesc, false), // 669 t_P_cudaResourceDesc
+    Pointer(t_PC_surfaceReference, false), // 670 t_P_PC_surfaceReference
+    Pointer(t_cudaResourceViewDesc, false), // 671 t_P_cudaResourceViewDesc
+    Pointer(t_cudaTextureDesc, false), // 672 t_P_cudaTextureDesc
+    Pointer(t_cudaTextureDesc_v2, false), // 673 t_P_cudaTextureDesc_v2
+    Pointer(t_PC_textureReference, false), // 674 t_P_PC_textureReference
+    Handle(51), // 675 t_cudaGraphNode_t
+    Pointer(t_cudaGraphNode_t, false), // 676 t_P_cudaGraphNode_t
+    Handle(52), // 677 t_cudaGraph_t
+    Pointer(t_cudaGraphNode_t, true), // 678 t_PC_cudaGraphNode_t
+    Struct(240), // 679 t_cudaGraphEdgeData
+    Pointer(t_cudaGraphEdgeData, true), // 680 t_PC_cudaGraphEdgeData
+    Pointer(t_cudaExternalSemaphore_t, false), // 681 t_P_cudaExternalSemaphore_t
+    Struct(244), // 682 t_cudaExternalSemaphoreSignalParams_params_fence
+    Union(245), // 683 t_cudaExternalSemaphoreSignalParams_params_nvSciSync
+    Struct(246), // 684 t_cudaExternalSemaphoreSignalParams_params_keyedMutex
+    Struct(243), // 685 t_cudaExternalSemaphoreSignalParams_params
+    Struct(242), // 686 t_cudaExternalSemaphoreSignalParams
+    Pointer(t_cudaExternalSemaphoreSignalParams, true), // 687 t_PC_cudaExternalSemaphoreSignalParams
+    Struct(241), // 688 t_cudaExternalSemaphoreSignalNodeParams
+    Pointer(t_cudaExternalSemaphoreSignalNodeParams, true), // 689 t_PC_cudaExternalSemaphoreSignalNodeParams
+    Struct(250), // 690 t_cudaExternalSemaphoreWaitParams_params_fence
+    Union(251), // 691 t_cudaExternalSemaphoreWaitParams_params_nvSciSync
+    Struct(252), // 692 t_cudaExternalSemaphoreWaitParams_params_keyedMutex
+    Struct(249), // 693 t_cudaExternalSemaphoreWaitParams_params
+    Struct(248), // 694 t_cudaExternalSemaphoreWaitParams
+    Pointer(t_cudaExternalSemaphoreWaitParams, true), // 695 t_PC_cudaExternalSemaphoreWaitParams
+    Struct(247), // 696 t_cudaExternalSemaphoreWaitNodeParams
+    Pointer(t_cudaExternalSemaphoreWaitNodeParams, true), // 697 t_PC_cudaExternalSemaphoreWaitNodeParams
+    Struct(253), // 698 t_cudaHostNodeParams
+    Pointer(t_cudaHostNodeParams, true), // 699 t_PC_cudaHostNodeParams
+    Struct(254), // 700 t_cudaKernelNodeParams
+    Pointer(t_cudaKernelNodeParams, true), // 701 t_PC_cudaKernelNodeParams
+    Enum(140), // 702 t_cudaMemAllocationType
+    Flags(141, 4), // 703 t_cudaMemAllocationHandleType_in4
+    Enum(142), // 704 t_cudaMemLocationType
+    Struct(264), // 705 t_cudaMemLocation__1_localized
+    Union(262), // 706 t_cudaMemLocation__1
+    Struct(260), // 707 t_cudaMemLocation
+    Struct(256), // 708 t_cudaMemPoolProps
+    Enum(143), // 709 t_cudaMemAccessFlags
+    Struct(265), // 710 t_cudaMemAccessDesc
+    Pointer(t_cudaMemAccessDesc, true), // 711 t_PC_cudaMemAccessDesc
+    Struct(255), // 712 t_cudaMemAllocNodeParams
+    Pointer(t_cudaMemAllocNodeParams, false), // 713 t_P_cudaMemAllocNodeParams
+    Struct(267), // 714 t_cudaPos
+    Enum(144), // 715 t_cudaMemcpyKind
+    Struct(266), // 716 t_cudaMemcpy3DParms
+    Pointer(t_cudaMemcpy3DParms, true), // 717 t_PC_cudaMemcpy3DParms
+    Struct(268), // 718 t_cudaMemsetParams
+    Pointer(t_cudaMemsetParams, true), // 719 t_PC_cudaMemsetParams
+    Enum(145), // 720 t_cudaGraphNodeType
+    Union(276), // 721 t_cudaKernelNodeParamsV2__1
+    Enum(146), // 722 t_cudaKernelFunctionType
+    Struct(273), // 723 t_cudaKernelNodeParamsV2
+    Struct(277), // 724 t_cudaMemcpyNodeParams
+    Struct(279), // 725 t_cudaMemsetParamsV2
+    Struct(281), // 726 t_cudaHostNodeParamsV2
+    Enum(147), // 727 t_cudaGraphChildGraphNodeOwnership
+    Struct(284), // 728 t_cudaChildGraphNodeParams
+    Struct(286), // 729 t_cudaEventWaitNodeParams
+    Struct(287), // 730 t_cudaEventRecordNodeParams
+    Struct(289), // 731 t_cudaExternalSemaphoreSignalNodeParamsV2
+    Struct(291), // 732 t_cudaExternalSemaphoreWaitNodeParamsV2
+    Struct(293), // 733 t_cudaMemAllocNodeParamsV2
+    Struct(294), // 734 t_cudaMemFreeNodeParams
+    Handle(53), // 735 t_cudaGraphConditionalHandle
+    Enum(148), // 736 t_cudaGraphConditionalNodeType
+    Pointer(t_cudaGraph_t, false), // 737 t_P_cudaGraph_t
+    Struct(295), // 738 t_cudaConditionalNodeParams
+    Enum(149), // 739 t_cudaMemcpySrcAccessOrder
+    Struct(298), // 740 t_cudaMemcpyAttributes
+    Pointer(t_cudaMemcpyAttributes, false), // 741 t_P_cudaMemcpyAttributes
+    Struct(297), // 742 t_cudaMemcpyBatchNodeParams
+    Union(270), // 743 t_cudaGraphNodeParams__1
+    Struct(269), // 744 t_cudaGraphNodeParams
+    Pointer(t_cudaGraphNodeParams, false), // 745 t_P_cudaGraphNodeParams
+    Pointer(t_cudaGraphConditionalHandle, false), // 746 t_P_cudaGraphConditionalHandle
+    Flags(150, 4), // 747 t_cudaGraphDebugDotFlags_in4
+    Handle(54), // 748 t_cudaGraphExec_t
+    Flags(151, 4), // 749 t_cudaGraphInstantiateFlags_in4
+    Pointer(t_cudaGraphInstantiateFlags_in4, false), // 750 t_P_cudaGraphInstantiateFlags_in4
+    Flags(151, 8), // 751 t_cudaGraphInstantiateFlags_in8
+    Pointer(t_cudaGraphInstantiateFlags_in8, false), // 752 t_P_cudaGraphInstantiateFlags_in8
+    Enum(152), // 753 t_cudaGraphExecUpdateResult
+    Pointer(t_cudaGraphExecUpdateResult, false), // 754 t_P_cudaGraphExecUpdateResult
+    Struct(299), // 755 t_cudaGraphExecUpdateResultInfo
+    Pointer(t_cudaGraphExecUpdateResultInfo, false), // 756 t_P_cudaGraphExecUpdateResultInfo
+    Pointer(t_cudaExternalSemaphoreSignalNodeParams, false), // 757 t_P_cudaExternalSemaphoreSignalNodeParams
+    Pointer(t_cudaExternalSemaphoreWaitNodeParams, false), // 758 t_P_cudaExternalSemaphoreWaitNodeParams
+    Pointer(t_cudaGraphEdgeData, false), // 759 t_P_cudaGraphEdgeData
+    Pointer(t_cudaHostNodeParams, false), // 760 t_P_cudaHostNodeParams
+    Pointer(t_cudaGraphExec_t, false), // 761 t_P_cudaGraphExec_t
+    Enum(153), // 762 t_cudaGraphInstantiateResult
+    Struct(300), // 763 t_cudaGraphInstantiateParams
+    Pointer(t_cudaGraphInstantiateParams, false), // 764 t_P_cudaGraphInstantiateParams
+    Enum(154), // 765 t_cudaKernelNodeAttrID
+    Enum(155), // 766 t_cudaLaunchAttributeID
+    Enum(156), // 767 t_cudaAccessProperty
+    Struct(302), // 768 t_cudaAccessPolicyWindow
+    Union(301), // 769 t_cudaKernelNodeAttrValue
+    Pointer(t_cudaKernelNodeAttrValue, false), // 770 t_P_cudaKernelNodeAttrValue
+    Enum(157), // 771 t_cudaSynchronizationPolicy
+    Struct(311), // 772 t_cudaLaunchAttributeValue_clusterDim
+    Enum(158), // 773 t_cudaClusterSchedulingPolicy
+    Struct(312), // 774 t_cudaLaunchAttributeValue_programmaticEvent
+    Struct(313), // 775 t_cudaLaunchMemSyncDomainMap
+    Enum(159), // 776 t_cudaLaunchMemSyncDomain
+    Struct(314), // 777 t_cudaLaunchAttributeValue_launchCompletionEvent
+    Handle(55), // 778 t_cudaGraphDeviceNode_t
+    Struct(315), // 779 t_cudaLaunchAttributeValue_deviceUpdatableKernelNode
+    Struct(316), // 780 t_cudaLaunchAttributeValue_preferredClusterDim
+    Enum(160), // 781 t_cudaLaunchAttributePortableClusterMode
+    Union(303), // 782 t_cudaLaunchAttributeValue
+    Pointer(t_cudaLaunchAttributeValue, false), // 783 t_P_cudaLaunchAttributeValue
+    Pointer(t_cudaKernelNodeParams, false), // 784 t_P_cudaKernelNodeParams
+    Pointer(t_cudaKernelNodeAttrValue, true), // 785 t_PC_cudaKernelNodeAttrValue
+    Pointer(t_cudaLaunchAttributeValue, true), // 786 t_PC_cudaLaunchAttributeValue
+    Pointer(t_cudaMemcpy3DParms, false), // 787 t_P_cudaMemcpy3DParms
+    Pointer(t_cudaMemsetParams, false), // 788 t_P_cudaMemsetParams
+    Pointer(t_cudaGraphNodeType, false), // 789 t_P_cudaGraphNodeType
+    Handle(56), // 790 t_cudaUserObject_t
+    Flags(161, 4), // 791 t_cudaUserObjectRetainFlags_in4
+    Flags(162, 4), // 792 t_cudaGraphicsRegisterFlags_in4
+    Flags(163, 4), // 793 t_cudaGraphicsMapFlags_in4
+    Flags(164, 4), // 794 t_cudaHostAllocFlags_in4
+    Pointer(t_cudaHostAllocFlags_in4, false), // 795 t_P_cudaHostAllocFlags_in4
+    Flags(165, 4), // 796 t_cudaHostRegisterFlags_in4
+    Pointer(t_cudaExternalMemory_t, false), // 797 t_P_cudaExternalMemory_t
+    Enum(166), // 798 t_cudaExternalMemoryHandleType
+    Struct(320), // 799 t_cudaExternalMemoryHandleDesc_handle_win32
+    Union(319), // 800 t_cudaExternalMemoryHandleDesc_handle
+    Struct(317), // 801 t_cudaExternalMemoryHandleDesc
+    Pointer(t_cudaExternalMemoryHandleDesc, true), // 802 t_PC_cudaExternalMemoryHandleDesc
+    Enum(167), // 803 t_cudaExternalSemaphoreHandleType
+    Struct(324), // 804 t_cudaExternalSemaphoreHandleDesc_handle_win32
+    Union(323), // 805 t_cudaExternalSemaphoreHandleDesc_handle
+    Struct(321), // 806 t_cudaExternalSemaphoreHandleDesc
+    Pointer(t_cudaExternalSemaphoreHandleDesc, true), // 807 t_PC_cudaExternalSemaphoreHandleDesc
+    Flags(168, 4), // 808 t_cudaInitDeviceFlags_in4
+    Struct(325), // 809 t_cudaIpcEventHandle_t
+    Pointer(t_cudaIpcEventHandle_t, false), // 810 t_P_cudaIpcEventHandle_t
+    Struct(326), // 811 t_cudaIpcMemHandle_t
+    Pointer(t_cudaIpcMemHandle_t, false), // 812 t_P_cudaIpcMemHandle_t
+    Flags(169, 4), // 813 t_cudaIpcMemFlags_in4
+    Struct(327), // 814 t_cudaLaunchParams
+    Pointer(t_cudaLaunchParams, false), // 815 t_P_cudaLaunchParams
+    Flags(170, 4), // 816 t_cudaCooperativeMultiFlags_in4
+    Struct(329), // 817 t_cudaLaunchAttribute
+    Pointer(t_cudaLaunchAttribute, false), // 818 t_P_cudaLaunchAttribute
+    Struct(328), // 819 t_cudaLaunchConfig_t
+    Pointer(t_cudaLaunchConfig_t, true), // 820 t_PC_cudaLaunchConfig_t
+    Handle(57), // 821 t_cudaLibrary_t
+    Pointer(t_cudaLibrary_t, false), // 822 t_P_cudaLibrary_t
+    Enum(171), // 823 t_cudaJitOption
+    Pointer(t_cudaJitOption, false), // 824 t_P_cudaJitOption
+    Enum(172), // 825 t_cudaLibraryOption
+    Pointer(t_cudaLibraryOption, false), // 826 t_P_cudaLibraryOption
+    Handle(58), // 827 t_cudaLogsCallbackHandle
+    Pointer(t_cudaLogsCallbackHandle, false), // 828 t_P_cudaLogsCallbackHandle
+    Pointer(t_cudaPitchedPtr, false), // 829 t_P_cudaPitchedPtr
+    Flags(173, 4), // 830 t_cudaArrayFlags_in4
+    Flags(174, 4), // 831 t_cudaMemAttachFlags_in4
+    Enum(175), // 832 t_cudaMemoryAdvise
+    Pointer(t_cudaMemLocation, false), // 833 t_P_cudaMemLocation
+    Pointer(t_cudaMemPoolProps, true), // 834 t_PC_cudaMemPoolProps
+    Struct(330), // 835 t_cudaMemPoolPtrExportData
+    Pointer(t_cudaMemPoolPtrExportData, false), // 836 t_P_cudaMemPoolPtrExportData
+    Pointer(t_cudaMemAccessFlags, false), // 837 t_P_cudaMemAccessFlags
+    Enum(176), // 838 t_cudaMemPoolAttr
+    Enum(177), // 839 t_cudaMemRangeAttribute
+    Pointer(t_cudaMemRangeAttribute, false), // 840 t_P_cudaMemRangeAttribute
+    Enum(178), // 841 t_cudaMemcpy3DOperandType
+    Struct(334), // 842 t_cudaMemcpy3DOperand_op_ptr
+    Struct(336), // 843 t_cudaOffset3D
+    Struct(335), // 844 t_cudaMemcpy3DOperand_op_array
+    Union(333), // 845 t_cudaMemcpy3DOperand_op
+    Struct(332), // 846 t_cudaMemcpy3DOperand
+    Struct(331), // 847 t_cudaMemcpy3DBatchOp
+    Pointer(t_cudaMemcpy3DBatchOp, false), // 848 t_P_cudaMemcpy3DBatchOp
+    Struct(337), // 849 t_cudaMemcpy3DPeerParms
+    Pointer(t_cudaMemcpy3DPeerParms, true), // 850 t_PC_cudaMemcpy3DPeerParms
+    Flags(179, 4), // 851 t_cudaOccupancyFlags_in4
+    Enum(180), // 852 t_cudaMemoryType
+    Array(t_i64, 8), // 853 t_A8_i64
+    Union(341), // 854 t_cudaPointerAttributes__1
+    Array(t_i64, 7), // 855 t_A7_i64
+    Struct(338), // 856 t_cudaPointerAttributes
+    Pointer(t_cudaPointerAttributes, false), // 857 t_P_cudaPointerAttributes
+    Enum(181), // 858 t_cudaOutputMode_t
+    Float(8), // 859 t_f64
+    Pointer(t_f64, false), // 860 t_P_f64
+    Pointer(t_cudaExternalSemaphore_t, true), // 861 t_PC_cudaExternalSemaphore_t
+    Struct(344), // 862 t_cudaExternalSemaphoreSignalParams_v1_params_fence
+    Union(345), // 863 t_cudaExternalSemaphoreSignalParams_v1_params_nvSciSync
+    Struct(346), // 864 t_cudaExternalSemaphoreSignalParams_v1_params_keyedMutex
+    Struct(343), // 865 t_cudaExternalSemaphoreSignalParams_v1_params
+    Struct(342), // 866 t_cudaExternalSemaphoreSignalParams_v1
+    Pointer(t_cudaExternalSemaphoreSignalParams_v1, true), // 867 t_PC_cudaExternalSemaphoreSignalParams_v1
+    Enum(182), // 868 t_cudaStreamCaptureMode
+    Struct(347), // 869 t_cudaGraphRecaptureCallbackData
+    Pointer(t_cudaGraphRecaptureCallbackData, false), // 870 t_P_cudaGraphRecaptureCallbackData
+    Enum(183), // 871 t_cudaStreamAttrID
+    Union(348), // 872 t_cudaStreamAttrValue
+    Pointer(t_cudaStreamAttrValue, false), // 873 t_P_cudaStreamAttrValue
+    Enum(184), // 874 t_cudaStreamCaptureStatus
+    Pointer(t_cudaStreamCaptureStatus, false), // 875 t_P_cudaStreamCaptureStatus
+    Pointer(t_PC_cudaGraphNode_t, false), // 876 t_P_PC_cudaGraphNode_t
+    Pointer(t_PC_cudaGraphEdgeData, false), // 877 t_P_PC_cudaGraphEdgeData
+    Pointer(t_cudaStreamFlags_in4, false), // 878 t_P_cudaStreamFlags_in4
+    Pointer(t_cudaStreamAttrValue, true), // 879 t_PC_cudaStreamAttrValue
+    Flags(185, 4), // 880 t_cudaStreamUpdateCaptureDependenciesFlags_in4
+    Flags(186, 4), // 881 t_cudaEventWaitFlags_in4
+    Pointer(t_cudaStreamCaptureMode, false), // 882 t_P_cudaStreamCaptureMode
+    Pointer(t_cudaUserObject_t, false), // 883 t_P_cudaUserObject_t
+    Flags(187, 4), // 884 t_cudaUserObjectFlags_in4
+    Struct(351), // 885 t_cudaExternalSemaphoreWaitParams_v1_params_fence
+    Union(352), // 886 t_cudaExternalSemaphoreWaitParams_v1_params_nvSciSync
+    Struct(353), // 887 t_cudaExternalSemaphoreWaitParams_v1_params_keyedMutex
+    Struct(350), // 888 t_cudaExternalSemaphoreWaitParams_v1_params
+    Struct(349), // 889 t_cudaExternalSemaphoreWaitParams_v1
+    Pointer(t_cudaExternalSemaphoreWaitParams_v1, true), // 890 t_PC_cudaExternalSemaphoreWaitParams_v1
+    Enum(188), // 891 t_cublasStatus_t
+    Status(188), // 892 t_cublasStatus_t_status
+    Handle(59), // 893 t_cublasHandle_t
+    Enum(189), // 894 t_cudaDataType
+    Int { bytes: 1, signed: true }, // 895 t_i8
+    Int { bytes: 2, signed: true }, // 896 t_i16
+    Float(2), // 897 t_f16
+    BFloat16, // 898 t_bf16
+    Array(t_i8, 2), // 899 t_A2_i8
+    Array(t_u8, 2), // 900 t_A2_u8
+    Array(t_i16, 2), // 901 t_A2_i16
+    Array(t_u16, 2), // 902 t_A2_u16
+    Array(t_i64, 2), // 903 t_A2_i64
+    Array(t_u64, 2), // 904 t_A2_u64
+    Array(t_f16, 2), // 905 t_A2_f16
+    Array(t_bf16, 2), // 906 t_A2_bf16
+    Struct(354), // 907 t_float2
+    Struct(355), // 908 t_double2
+    Pointer(t_float2, true), // 909 t_PC_float2
+    Pointer(t_float2, false), // 910 t_P_float2
+    Enum(190), // 911 t_cublasSideMode_t
+    Enum(191), // 912 t_cublasOperation_t
+    Pointer(t_P_float2, false), // 913 t_P_P_float2
+    Pointer(t_PC_float2, false), // 914 t_P_PC_float2
+    Enum(192), // 915 t_cublasFillMode_t
+    Pointer(t_f32, true), // 916 t_PC_f32
+    Pointer(t_cublasHandle_t, false), // 917 t_P_cublasHandle_t
+    Enum(193), // 918 t_cublasDiagType_t
+    Pointer(t_f64, true), // 919 t_PC_f64
+    Pointer(t_P_f64, false), // 920 t_P_P_f64
+    Pointer(t_PC_f64, false), // 921 t_P_PC_f64
+    Pointer(t_cublasOperation_t, true), // 922 t_PC_cublasOperation_t
+    Pointer(t_i64, true), // 923 t_PC_i64
+    Pointer(t_double2, true), // 924 t_PC_double2
+    Enum(194), // 925 t_cublasComputeType_t
+    Enum(195), // 926 t_cublasGemmAlgo_t
+    Enum(196), // 927 t_cublasAtomicsMode_t
+    Pointer(t_cublasAtomicsMode_t, false), // 928 t_P_cublasAtomicsMode_t
+    Enum(197), // 929 t_cudaEmulationSpecialValuesSupport
+    Pointer(t_cudaEmulationSpecialValuesSupport, false), // 930 t_P_cudaEmulationSpecialValuesSupport
+    Enum(198), // 931 t_cublasEmulationStrategy_t
+    Pointer(t_cublasEmulationStrategy_t, false), // 932 t_P_cublasEmulationStrategy_t
+    Pointer(t_P_i32, false), // 933 t_P_P_i32
+    Enum(199), // 934 t_cudaEmulationMantissaControl
+    Pointer(t_cudaEmulationMantissaControl, false), // 935 t_P_cudaEmulationMantissaControl
+    Flags(200, 4), // 936 t_cublasMath_t_in4
+    Pointer(t_cublasMath_t_in4, false), // 937 t_P_cublasMath_t_in4
+    Enum(201), // 938 t_cublasPointerMode_t
+    Pointer(t_cublasPointerMode_t, false), // 939 t_P_cublasPointerMode_t
+    Enum(202), // 940 t_libraryPropertyType
+    Pointer(t_f16, true), // 941 t_PC_f16
+    Pointer(t_PC_f16, false), // 942 t_P_PC_f16
+    Pointer(t_f16, false), // 943 t_P_f16
+    Pointer(t_P_f16, false), // 944 t_P_P_f16
+    Pointer(t_P_f32, false), // 945 t_P_P_f32
+    Pointer(t_i64, false), // 946 t_P_i64
+    Handle(60), // 947 t_cublasLtHandle_t
+    Pointer(t_cublasLtHandle_t, false), // 948 t_P_cublasLtHandle_t
+    Handle(61), // 949 t_cublasLtEmulationDesc_t
+    Pointer(t_cublasLtEmulationDesc_t, false), // 950 t_P_cublasLtEmulationDesc_t
+    Enum(203), // 951 t_cublasLtEmulationDescAttributes_t
+    Handle(62), // 952 t_cublasLtMatrixLayout_t
+    Pointer(t_cublasLtMatrixLayout_t, false), // 953 t_P_cublasLtMatrixLayout_t
+    Handle(63), // 954 t_cublasLtMatmulDesc_t
+    Struct(356), // 955 t_cublasLtMatmulAlgo_t
+    Pointer(t_cublasLtMatmulAlgo_t, true), // 956 t_PC_cublasLtMatmulAlgo_t
+    Enum(204), // 957 t_cublasLtMatmulAlgoCapAttributes_t
+    Flags(205, 4), // 958 t_cublasLtReductionScheme_t_in4
+    Enum(206), // 959 t_cublasLtMatmulTile_t
+    Enum(207), // 960 t_cublasLtMatmulStages_t
+    Flags(208, 4), // 961 t_cublasLtPointerModeMask_t_in4
+    Flags(209, 4), // 962 t_cublasLtEpilogue_t_in4
+    Array(t_i32, 4), // 963 t_A4_i32
+    Struct(357), // 964 t_cublasLtMatmulHeuristicResult_t
+    Pointer(t_cublasLtMatmulHeuristicResult_t, false), // 965 t_P_cublasLtMatmulHeuristicResult_t
+    Enum(210), // 966 t_cublasLtMatmulAlgoConfigAttributes_t
+    Pointer(t_cublasLtMatmulAlgo_t, false), // 967 t_P_cublasLtMatmulAlgo_t
+    Handle(64), // 968 t_cublasLtMatmulPreference_t
+    Pointer(t_cublasLtMatmulDesc_t, false), // 969 t_P_cublasLtMatmulDesc_t
+    Enum(211), // 970 t_cublasLtMatmulDescAttributes_t
+    Enum(212), // 971 t_cublasLtPointerMode_t
+    Enum(213), // 972 t_cublasLtMatmulMatrixScale_t
+    Pointer(t_cublasLtMatmulPreference_t, false), // 973 t_P_cublasLtMatmulPreference_t
+    Enum(214), // 974 t_cublasLtMatmulPreferenceAttributes_t
+    Enum(215), // 975 t_cublasLtMatmulSearch_t
+    Enum(216), // 976 t_cublasLtMatrixLayoutAttribute_t
+    Enum(217), // 977 t_cublasLtOrder_t
+    Enum(218), // 978 t_cublasLtBatchMode_t
+    Enum(219), // 979 t_cublasLtIntegerWidth_t
+    Handle(65), // 980 t_cublasLtMatrixTransformDesc_t
+    Pointer(t_cublasLtMatrixTransformDesc_t, false), // 981 t_P_cublasLtMatrixTransformDesc_t
+    Enum(220), // 982 t_cublasLtMatrixTransformDescAttributes_t
+    Pointer(t_PC_f32, false), // 983 t_P_PC_f32
+    Pointer(t_bf16, true), // 984 t_PC_bf16
+    Pointer(t_PC_bf16, false), // 985 t_P_PC_bf16
+    Pointer(t_bf16, false), // 986 t_P_bf16
+    Pointer(t_P_bf16, false), // 987 t_P_P_bf16
+    Pointer(t_u8, true), // 988 t_PC_u8
+    Pointer(t_u8, false), // 989 t_P_u8
+    Handle(66), // 990 t_cublasXtHandle_t
+    Pointer(t_cublasXtHandle_t, false), // 991 t_P_cublasXtHandle_t
+    Enum(221), // 992 t_cublasXtPinnedMemMode_t
+    Pointer(t_cublasXtPinnedMemMode_t, false), // 993 t_P_cublasXtPinnedMemMode_t
+    Enum(222), // 994 t_cublasXtBlasOp_t
+    Enum(223), // 995 t_cublasXtOpType_t
+    Pointer(t_double2, false), // 996 t_P_double2
+    Pointer(t_P_double2, false), // 997 t_P_P_double2
+    Pointer(t_PC_double2, false), // 998 t_P_PC_double2
+    Enum(224), // 999 t_cudnnStatus_t
+    Status(224), // 1000 t_cudnnStatus_t_status
+    Handle(67), // 1001 t_cudnnHandle_t
+    Handle(68), // 1002 t_cudnnActivationDescriptor_t
+    Handle(69), // 1003 t_cudnnTensorDescriptor_t
+    Enum(225), // 1004 t_cudnnDataType_t
+    Enum(226), // 1005 t_cudnnBackendDescriptorType_t
+    Handle(70), // 1006 t_cudnnBackendDescriptor_t
+    Pointer(t_cudnnBackendDescriptor_t, false), // 1007 t_P_cudnnBackendDescriptor_t
+    Enum(227), // 1008 t_cudnnBackendAttributeName_t
+    Enum(228), // 1009 t_cudnnBackendAttributeType_t
+    Enum(229), // 1010 t_cudnnConvolutionMode_t
+    Enum(230), // 1011 t_cudnnBackendHeurMode_t
+    Enum(231), // 1012 t_cudnnBackendKnobType_t
+    Enum(232), // 1013 t_cudnnNanPropagation_t
+    Enum(233), // 1014 t_cudnnBackendNumericalNote_t
+    Enum(234), // 1015 t_cudnnBackendLayoutType_t
+    Enum(235), // 1016 t_cudnnPointwiseMode_t
+    Enum(236), // 1017 t_cudnnGenStatsMode_t
+    Enum(237), // 1018 t_cudnnBnFinalizeStatsMode_t
+    Enum(238), // 1019 t_cudnnReduceTensorOp_t
+    Enum(239), // 1020 t_cudnnBackendBehaviorNote_t
+    Enum(240), // 1021 t_cudnnBackendTensorReordering_t
+    Enum(241), // 1022 t_cudnnResampleMode_t
+    Enum(242), // 1023 t_cudnnPaddingMode_t
+    Enum(243), // 1024 t_cudnnSignalMode_t
+    Struct(358), // 1025 t_cudnnFraction_t
+    Enum(244), // 1026 t_cudnnBackendNormMode_t
+    Enum(245), // 1027 t_cudnnBackendNormFwdPhase_t
+    Enum(246), // 1028 t_cudnnRngDistribution_t
+    Enum(247), // 1029 t_cudnnMoeGroupedMatmulMode_t
+    Enum(248), // 1030 t_cudnnBackendReshapeMode_t
+    Enum(249), // 1031 t_cudnnBackendOperationGraphMode_t
+    Enum(250), // 1032 t_cudnnCudaGraphRetention_t
+    Enum(251), // 1033 t_cudnnBatchNormMode_t
+    Enum(252), // 1034 t_cudnnBatchNormOps_t
+    Handle(71), // 1035 t_cudnnRNNDescriptor_t
+    Enum(253), // 1036 t_cudnnCTCLossAlgo_t
+    Handle(72), // 1037 t_cudnnCTCLossDescriptor_t
+    Enum(254), // 1038 t_cudnnCausalConv1dActivation_t
+    Handle(73), // 1039 t_cudnnFilterDescriptor_t
+    Handle(74), // 1040 t_cudnnConvolutionDescriptor_t
+    Enum(255), // 1041 t_cudnnConvolutionBwdDataAlgo_t
+    Enum(256), // 1042 t_cudnnConvolutionBwdFilterAlgo_t
+    Enum(257), // 1043 t_cudnnConvolutionFwdAlgo_t
+    Handle(75), // 1044 t_cudnnAlgorithmDescriptor_t
+    Pointer(t_cudnnHandle_t, false), // 1045 t_P_cudnnHandle_t
+    Pointer(t_cudnnActivationDescriptor_t, false), // 1046 t_P_cudnnActivationDescriptor_t
+    Pointer(t_cudnnAlgorithmDescriptor_t, false), // 1047 t_P_cudnnAlgorithmDescriptor_t
+    Handle(76), // 1048 t_cudnnAlgorithmPerformance_t
+    Pointer(t_cudnnAlgorithmPerformance_t, false), // 1049 t_P_cudnnAlgorithmPerformance_t
+    Handle(77), // 1050 t_cudnnAttnDescriptor_t
+    Pointer(t_cudnnAttnDescriptor_t, false), // 1051 t_P_cudnnAttnDescriptor_t
+    Pointer(t_cudnnCTCLossDescriptor_t, false), // 1052 t_P_cudnnCTCLossDescriptor_t
+    Pointer(t_cudnnConvolutionDescriptor_t, false), // 1053 t_P_cudnnConvolutionDescriptor_t
+    Handle(78), // 1054 t_cudnnDropoutDescriptor_t
+    Pointer(t_cudnnDropoutDescriptor_t, false), // 1055 t_P_cudnnDropoutDescriptor_t
+    Pointer(t_cudnnFilterDescriptor_t, false), // 1056 t_P_cudnnFilterDescriptor_t
+    Handle(79), // 1057 t_cudnnFusedOpsConstParamPack_t
+    Pointer(t_cudnnFusedOpsConstParamPack_t, false), // 1058 t_P_cudnnFusedOpsConstParamPack_t
+    Enum(258), // 1059 t_cudnnFusedOps_t
+    Handle(80), // 1060 t_cudnnFusedOpsPlan_t
+    Pointer(t_cudnnFusedOpsPlan_t, false), // 1061 t_P_cudnnFusedOpsPlan_t
+    Handle(81), // 1062 t_cudnnFusedOpsVariantParamPack_t
+    Pointer(t_cudnnFusedOpsVariantParamPack_t, false), // 1063 t_P_cudnnFusedOpsVariantParamPack_t
+    Handle(82), // 1064 t_cudnnLRNDescriptor_t
+    Pointer(t_cudnnLRNDescriptor_t, false), // 1065 t_P_cudnnLRNDescriptor_t
+    Handle(83), // 1066 t_cudnnOpTensorDescriptor_t
+    Pointer(t_cudnnOpTensorDescriptor_t, false), // 1067 t_P_cudnnOpTensorDescriptor_t
+    Handle(84), // 1068 t_cudnnPersistentRNNPlan_t
+    Pointer(t_cudnnPersistentRNNPlan_t, false), // 1069 t_P_cudnnPersistentRNNPlan_t
+    Handle(85), // 1070 t_cudnnPoolingDescriptor_t
+    Pointer(t_cudnnPoolingDescriptor_t, false), // 1071 t_P_cudnnPoolingDescriptor_t
+    Handle(86), // 1072 t_cudnnRNNDataDescriptor_t
+    Pointer(t_cudnnRNNDataDescriptor_t, false), // 1073 t_P_cudnnRNNDataDescriptor_t
+    Pointer(t_cudnnRNNDescriptor_t, false), // 1074 t_P_cudnnRNNDescriptor_t
+    Handle(87), // 1075 t_cudnnReduceTensorDescriptor_t
+    Pointer(t_cudnnReduceTensorDescriptor_t, false), // 1076 t_P_cudnnReduceTensorDescriptor_t
+    Handle(88), // 1077 t_cudnnSeqDataDescriptor_t
+    Pointer(t_cudnnSeqDataDescriptor_t, false), // 1078 t_P_cudnnSeqDataDescriptor_t
+    Handle(89), // 1079 t_cudnnSpatialTransformerDescriptor_t
+    Pointer(t_cudnnSpatialTransformerDescriptor_t, false), // 1080 t_P_cudnnSpatialTransformerDescriptor_t
+    Pointer(t_cudnnTensorDescriptor_t, false), // 1081 t_P_cudnnTensorDescriptor_t
+    Handle(90), // 1082 t_cudnnTensorTransformDescriptor_t
+    Pointer(t_cudnnTensorTransformDescriptor_t, false), // 1083 t_P_cudnnTensorTransformDescriptor_t
+    Enum(259), // 1084 t_cudnnNormMode_t
+    Enum(260), // 1085 t_cudnnDivNormMode_t
+    Enum(261), // 1086 t_cudnnDeterminism_t
+    Enum(262), // 1087 t_cudnnMathType_t
+    Struct(359), // 1088 t_cudnnConvolutionBwdDataAlgoPerf_t
+    Pointer(t_cudnnConvolutionBwdDataAlgoPerf_t, false), // 1089 t_P_cudnnConvolutionBwdDataAlgoPerf_t
+    Struct(360), // 1090 t_cudnnConvolutionBwdFilterAlgoPerf_t
+    Pointer(t_cudnnConvolutionBwdFilterAlgoPerf_t, false), // 1091 t_P_cudnnConvolutionBwdFilterAlgoPerf_t
+    Struct(361), // 1092 t_cudnnConvolutionFwdAlgoPerf_t
+    Pointer(t_cudnnConvolutionFwdAlgoPerf_t, false), // 1093 t_P_cudnnConvolutionFwdAlgoPerf_t
+    Pointer(t_cudnnTensorDescriptor_t, true), // 1094 t_PC_cudnnTensorDescriptor_t
+    Enum(263), // 1095 t_cudnnActivationMode_t
+    Pointer(t_cudnnActivationMode_t, false), // 1096 t_P_cudnnActivationMode_t
+    Pointer(t_cudnnNanPropagation_t, false), // 1097 t_P_cudnnNanPropagation_t
+    Enum(264), // 1098 t_cudnnRNNAlgo_t
+    Union(363), // 1099 t_Algorithm
+    Struct(362), // 1100 t_cudnnAlgorithm_t
+    Pointer(t_cudnnAlgorithm_t, false), // 1101 t_P_cudnnAlgorithm_t
+    Pointer(t_cudnnStatus_t, false), // 1102 t_P_cudnnStatus_t
+    Flags(265, 4), // 1103 t_cudnnAttnMode_in4
+    Pointer(t_cudnnAttnMode_in4, false), // 1104 t_P_cudnnAttnMode_in4
+    Pointer(t_cudnnDataType_t, false), // 1105 t_P_cudnnDataType_t
+    Pointer(t_cudnnMathType_t, false), // 1106 t_P_cudnnMathType_t
+    Enum(266), // 1107 t_cudnnLossNormalizationMode_t
+    Pointer(t_cudnnLossNormalizationMode_t, false), // 1108 t_P_cudnnLossNormalizationMode_t
+    Enum(267), // 1109 t_cudnnCTCGradMode_t
+    Pointer(t_cudnnCTCGradMode_t, false), // 1110 t_P_cudnnCTCGradMode_t
+    Flags(268, 4), // 1111 t_cudnnCallbackMask_in4
+    Pointer(t_cudnnCallbackMask_in4, false), // 1112 t_P_cudnnCallbackMask_in4
+    Pointer(t_cudnnConvolutionMode_t, false), // 1113 t_P_cudnnConvolutionMode_t
+    Enum(269), // 1114 t_cudnnReorderType_t
+    Pointer(t_cudnnReorderType_t, false), // 1115 t_P_cudnnReorderType_t
+    Enum(270), // 1116 t_cudnnTensorFormat_t
+    Pointer(t_cudnnTensorFormat_t, false), // 1117 t_P_cudnnTensorFormat_t
+    Enum(271), // 1118 t_cudnnFusedOpsConstParamLabel_t
+    Enum(272), // 1119 t_cudnnFusedOpsVariantParamLabel_t
+    Enum(273), // 1120 t_cudnnMultiHeadAttnWeightKind_t
+    Enum(274), // 1121 t_cudnnNormOps_t
+    Enum(275), // 1122 t_cudnnNormAlgo_t
+    Enum(276), // 1123 t_cudnnOpTensorOp_t
+    Pointer(t_cudnnOpTensorOp_t, false), // 1124 t_P_cudnnOpTensorOp_t
+    Enum(277), // 1125 t_cudnnPoolingMode_t
+    Pointer(t_cudnnPoolingMode_t, false), // 1126 t_P_cudnnPoolingMode_t
+    Enum(278), // 1127 t_cudnnRNNBiasMode_t
+    Pointer(t_cudnnRNNBiasMode_t, false), // 1128 t_P_cudnnRNNBiasMode_t
+    Enum(279), // 1129 t_cudnnRNNDataLayout_t
+    Pointer(t_cudnnRNNDataLayout_t, false), // 1130 t_P_cudnnRNNDataLayout_t
+    Enum(280), // 1131 t_cudnnRNNInputMode_t
+    Pointer(t_cudnnRNNInputMode_t, false), // 1132 t_P_cudnnRNNInputMode_t
+    Enum(281), // 1133 t_cudnnDirectionMode_t
+    Pointer(t_cudnnDirectionMode_t, false), // 1134 t_P_cudnnDirectionMode_t
+    Enum(282), // 1135 t_cudnnRNNMode_t
+    Pointer(t_cudnnRNNMode_t, false), // 1136 t_P_cudnnRNNMode_t
+    Pointer(t_cudnnRNNAlgo_t, false), // 1137 t_P_cudnnRNNAlgo_t
+    Flags(283, 4), // 1138 t_cudnnRNNPaddedIO_in4
+    Pointer(t_cudnnRNNPaddedIO_in4, false), // 1139 t_P_cudnnRNNPaddedIO_in4
+    Enum(284), // 1140 t_cudnnForwardMode_t
+    Pointer(t_cudnnReduceTensorOp_t, false), // 1141 t_P_cudnnReduceTensorOp_t
+    Enum(285), // 1142 t_cudnnReduceTensorIndices_t
+    Pointer(t_cudnnReduceTensorIndices_t, false), // 1143 t_P_cudnnReduceTensorIndices_t
+    Enum(286), // 1144 t_cudnnIndicesType_t
+    Pointer(t_cudnnIndicesType_t, false), // 1145 t_P_cudnnIndicesType_t
+    Enum(287), // 1146 t_cudnnSeqDataAxis_t
+    Pointer(t_cudnnSeqDataAxis_t, false), // 1147 t_P_cudnnSeqDataAxis_t
+    Enum(288), // 1148 t_cudnnFoldingDirection_t
+    Pointer(t_cudnnFoldingDirection_t, false), // 1149 t_P_cudnnFoldingDirection_t
+    Struct(364), // 1150 t_cudnnGnnCscGraph_t
+    Pointer(t_cudnnGnnCscGraph_t, true), // 1151 t_PC_cudnnGnnCscGraph_t
+    Enum(289), // 1152 t_cudnnGnnAggOp_t
+    Enum(290), // 1153 t_cudnnGnnActivationOp_t
+    Struct(365), // 1154 t_cudnnGnnMhaParams_t
+    Pointer(t_cudnnGnnMhaParams_t, true), // 1155 t_PC_cudnnGnnMhaParams_t
+    Enum(291), // 1156 t_cudnnLRNMode_t
+    Enum(292), // 1157 t_cudnnWgradMode_t
+    Enum(293), // 1158 t_cudnnErrQueryMode_t
+    Enum(294), // 1159 t_cudnnRNNClipMode_t
+    Pointer(t_cudnnRNNClipMode_t, false), // 1160 t_P_cudnnRNNClipMode_t
+    Pointer(t_cudnnSeqDataAxis_t, true), // 1161 t_PC_cudnnSeqDataAxis_t
+    Enum(295), // 1162 t_cudnnSamplerType_t
+    Enum(296), // 1163 t_cudnnSoftmaxAlgorithm_t
+    Enum(297), // 1164 t_cudnnSoftmaxMode_t
+    Enum(298), // 1165 t_cufftResult
+    Status(298), // 1166 t_cufftResult_status
+    Handle(91), // 1167 t_cufftHandle
+    Pointer(t_cufftHandle, false), // 1168 t_P_cufftHandle
+    Enum(299), // 1169 t_cufftType
+    Enum(300), // 1170 t_cufftDirection
+    Enum(301), // 1171 t_cufftProperty
+    Enum(302), // 1172 t_cufftXtCallbackType
+    Array(t_i32, 64), // 1173 t_A64_i32
+    Array(t_P_void, 64), // 1174 t_A64_P_void
+    Array(t_u64, 64), // 1175 t_A64_u64
+    Struct(367), // 1176 t_cudaXtDesc
+    Pointer(t_cudaXtDesc, false), // 1177 t_P_cudaXtDesc
+    Enum(303), // 1178 t_libFormat
+    Struct(366), // 1179 t_cudaLibXtDesc
+    Pointer(t_cudaLibXtDesc, false), // 1180 t_P_cudaLibXtDesc
+    Handle(92), // 1181 t_cudaLibXtDescPointer
+    Pointer(t_P_cudaLibXtDesc, false), // 1182 t_P_P_cudaLibXtDesc
+    Pointer(t_cudaLibXtDescPointer, false), // 1183 t_P_cudaLibXtDescPointer
+    Enum(304), // 1184 t_cufftXtSubFormat
+    Enum(305), // 1185 t_cufftXtCopyType
+    Enum(306), // 1186 t_cufftXtQueryType
+    Struct(368), // 1187 t_cufftXt1dFactors
+    Array(t_u64, 3), // 1188 t_A3_u64
+    Struct(369), // 1189 t_cufftBox3d
+    Pointer(t_cufftBox3d, true), // 1190 t_PC_cufftBox3d
+    Enum(307), // 1191 t_cufftXtWorkAreaPolicy
+    Enum(308), // 1192 t_CUfileOpError
+    Struct(370), // 1193 t_CUfileError_t
+    Handle(93), // 1194 t_CUfileBatchHandle_t
+    Flags(309, 4), // 1195 t_CUfileStatus_t_in4
+    Struct(371), // 1196 t_CUfileIOEvents_t
+    Pointer(t_CUfileIOEvents_t, false), // 1197 t_P_CUfileIOEvents_t
+    Pointer(t_CUfileBatchHandle_t, false), // 1198 t_P_CUfileBatchHandle_t
+    Enum(310), // 1199 t_CUfileBatchMode_t
+    Struct(374), // 1200 t_CUfileIOParams_t_u_batch
+    Union(373), // 1201 t_CUfileIOParams_t_u
+    Handle(94), // 1202 t_CUfileHandle_t
+    Enum(311), // 1203 t_CUfileOpcode_t
+    Struct(372), // 1204 t_CUfileIOParams_t
+    Pointer(t_CUfileIOParams_t, false), // 1205 t_P_CUfileIOParams_t
+    Flags(312, 4), // 1206 t_cuFileRdmaFlags_in4
+    Flags(313, 4), // 1207 t_CUfileDriverStatusFlags_t_in4
+    Flags(314, 4), // 1208 t_CUfileP2PFlags_t_in4
+    Pointer(t_CUfileP2PFlags_t_in4, false), // 1209 t_P_CUfileP2PFlags_t_in4
+    Struct(376), // 1210 t_CUfileDrvProps_t_nvfs
+    Struct(375), // 1211 t_CUfileDrvProps_t
+    Pointer(t_CUfileDrvProps_t, false), // 1212 t_P_CUfileDrvProps_t
+    Enum(315), // 1213 t_CUFileBoolConfigParameter_t
+    Pointer(t_bool1, false), // 1214 t_P_bool1
+    Enum(316), // 1215 t_CUFileSizeTConfigParameter_t
+    Enum(317), // 1216 t_CUFileStringConfigParameter_t
+    Struct(378), // 1217 t_CUfileOpCounter_t
+    Struct(377), // 1218 t_CUfileStatsLevel1_t
+    Pointer(t_CUfileStatsLevel1_t, false), // 1219 t_P_CUfileStatsLevel1_t
+    Array(t_u64, 32), // 1220 t_A32_u64
+    Struct(379), // 1221 t_CUfileStatsLevel2_t
+    Pointer(t_CUfileStatsLevel2_t, false), // 1222 t_P_CUfileStatsLevel2_t
+    Array(t_char, 16), // 1223 t_A16_char
+    Array(t_u8, 16), // 1224 t_A16_u8
+    Struct(381), // 1225 t_CUfilePerGpuStats_t
+    Array(t_CUfilePerGpuStats_t, 16), // 1226 t_A16_CUfilePerGpuStats_t
+    Struct(380), // 1227 t_CUfileStatsLevel3_t
+    Pointer(t_CUfileStatsLevel3_t, false), // 1228 t_P_CUfileStatsLevel3_t
+    Pointer(t_CUfileHandle_t, false), // 1229 t_P_CUfileHandle_t
+    Enum(318), // 1230 t_CUfileFileHandleType
+    Union(383), // 1231 t_CUfileDescr_t_handle
+    Struct(384), // 1232 t_CUfileFSOps_t
+    Pointer(t_CUfileFSOps_t, true), // 1233 t_PC_CUfileFSOps_t
+    Struct(382), // 1234 t_CUfileDescr_t
+    Pointer(t_CUfileDescr_t, false), // 1235 t_P_CUfileDescr_t
+    Struct(385), // 1236 t_CUfileIOVec_t
+    Pointer(t_CUfileIOVec_t, true), // 1237 t_PC_CUfileIOVec_t
+    Flags(319, 4), // 1238 t_cuFileStreamFlags_in4
+    Enum(320), // 1239 t_curandStatus_t
+    Status(320), // 1240 t_curandStatus_t_status
+    Handle(95), // 1241 t_curandGenerator_t
+    Pointer(t_curandGenerator_t, false), // 1242 t_P_curandGenerator_t
+    Enum(321), // 1243 t_curandRngType_t
+    Handle(96), // 1244 t_curandDiscreteDistribution_t
+    Pointer(t_curandDiscreteDistribution_t, false), // 1245 t_P_curandDiscreteDistribution_t
+    Enum(322), // 1246 t_curandMethod_t
+    Array(t_u32, 32), // 1247 t_A32_u32
+    Pointer(t_A32_u32, false), // 1248 t_P_A32_u32
+    Pointer(t_P_A32_u32, false), // 1249 t_P_P_A32_u32
+    Enum(323), // 1250 t_curandDirectionVectorSet_t
+    Pointer(t_A64_u64, false), // 1251 t_P_A64_u64
+    Pointer(t_P_A64_u64, false), // 1252 t_P_P_A64_u64
+    Pointer(t_P_u32, false), // 1253 t_P_P_u32
+    Pointer(t_P_u64, false), // 1254 t_P_P_u64
+    Enum(324), // 1255 t_curandOrdering_t
+    Enum(325), // 1256 t_cusolverStatus_t
+    Status(325), // 1257 t_cusolverStatus_t_status
+    Handle(97), // 1258 t_cusolverDnHandle_t
+    Enum(326), // 1259 t_cusolverEigMode_t
+    Handle(98), // 1260 t_gesvdjInfo_t
+    Enum(327), // 1261 t_cusolverEigRange_t
+    Handle(99), // 1262 t_syevjInfo_t
+    Enum(328), // 1263 t_cusolverEigType_t
+    Pointer(t_cusolverDnHandle_t, false), // 1264 t_P_cusolverDnHandle_t
+    Pointer(t_gesvdjInfo_t, false), // 1265 t_P_gesvdjInfo_t
+    Handle(100), // 1266 t_cusolverDnParams_t
+    Pointer(t_cusolverDnParams_t, false), // 1267 t_P_cusolverDnParams_t
+    Pointer(t_syevjInfo_t, false), // 1268 t_P_syevjInfo_t
+    Enum(329), // 1269 t_cusolverDeterministicMode_t
+    Pointer(t_cusolverDeterministicMode_t, false), // 1270 t_P_cusolverDeterministicMode_t
+    Enum(330), // 1271 t_cudaEmulationStrategy
+    Pointer(t_cudaEmulationStrategy, false), // 1272 t_P_cudaEmulationStrategy
+    Enum(331), // 1273 t_cusolverMathMode_t
+    Pointer(t_cusolverMathMode_t, false), // 1274 t_P_cusolverMathMode_t
+    Handle(101), // 1275 t_cusolverDnIRSInfos_t
+    Pointer(t_cusolverDnIRSInfos_t, false), // 1276 t_P_cusolverDnIRSInfos_t
+    Handle(102), // 1277 t_cusolverDnIRSParams_t
+    Pointer(t_cusolverDnIRSParams_t, false), // 1278 t_P_cusolverDnIRSParams_t
+    Enum(332), // 1279 t_cusolverIRSRefinement_t
+    Enum(333), // 1280 t_cusolverPrecType_t
+    Enum(334), // 1281 t_cusolverDnFunction_t
+    Enum(335), // 1282 t_cusolverAlgMode_t
+    Enum(336), // 1283 t_cusolverDirectMode_t
+    Enum(337), // 1284 t_cusolverStorevMode_t
+    Enum(338), // 1285 t_cusolverEigComp_t
+    Handle(103), // 1286 t_cusolverMgHandle_t
+    Pointer(t_cusolverMgHandle_t, false), // 1287 t_P_cusolverMgHandle_t
+    Handle(104), // 1288 t_cudaLibMgGrid_t
+    Pointer(t_cudaLibMgGrid_t, false), // 1289 t_P_cudaLibMgGrid_t
+    Enum(339), // 1290 t_cusolverMgGridMapping_t
+    Handle(105), // 1291 t_cudaLibMgMatrixDesc_t
+    Pointer(t_cudaLibMgMatrixDesc_t, false), // 1292 t_P_cudaLibMgMatrixDesc_t
+    Handle(106), // 1293 t_cusolverRfHandle_t
+    Pointer(t_cusolverRfHandle_t, false), // 1294 t_P_cusolverRfHandle_t
+    Enum(340), // 1295 t_cusolverRfFactorization_t
+    Pointer(t_cusolverRfFactorization_t, false), // 1296 t_P_cusolverRfFactorization_t
+    Enum(341), // 1297 t_cusolverRfTriangularSolve_t
+    Pointer(t_cusolverRfTriangularSolve_t, false), // 1298 t_P_cusolverRfTriangularSolve_t
+    Enum(342), // 1299 t_cusolverRfMatrixFormat_t
+    Pointer(t_cusolverRfMatrixFormat_t, false), // 1300 t_P_cusolverRfMatrixFormat_t
+    Enum(343), // 1301 t_cusolverRfUnitDiagonal_t
+    Pointer(t_cusolverRfUnitDiagonal_t, false), // 1302 t_P_cusolverRfUnitDiagonal_t
+    Enum(344), // 1303 t_cusolverRfNumericBoostReport_t
+    Pointer(t_cusolverRfNumericBoostReport_t, false), // 1304 t_P_cusolverRfNumericBoostReport_t
+    Enum(345), // 1305 t_cusolverRfResetValuesFastMode_t
+    Pointer(t_cusolverRfResetValuesFastMode_t, false), // 1306 t_P_cusolverRfResetValuesFastMode_t
+    Handle(107), // 1307 t_cusolverSpHandle_t
+    Handle(108), // 1308 t_cusparseMatDescr_t
+    Handle(109), // 1309 t_csrcholInfo_t
+    Handle(110), // 1310 t_csrcholInfoHost_t
+    Handle(111), // 1311 t_csrluInfoHost_t
+    Handle(112), // 1312 t_csrqrInfo_t
+    Handle(113), // 1313 t_csrqrInfoHost_t
+    Pointer(t_cusolverSpHandle_t, false), // 1314 t_P_cusolverSpHandle_t
+    Pointer(t_csrcholInfo_t, false), // 1315 t_P_csrcholInfo_t
+    Pointer(t_csrcholInfoHost_t, false), // 1316 t_P_csrcholInfoHost_t
+    Pointer(t_csrluInfoHost_t, false), // 1317 t_P_csrluInfoHost_t
+    Pointer(t_csrqrInfo_t, false), // 1318 t_P_csrqrInfo_t
+    Pointer(t_csrqrInfoHost_t, false), // 1319 t_P_csrqrInfoHost_t
+    Enum(346), // 1320 t_cusparseStatus_t
+    Status(346), // 1321 t_cusparseStatus_t_status
+    Handle(114), // 1322 t_cusparseHandle_t
+    Handle(115), // 1323 t_cusparseSpVecDescr_t
+    Handle(116), // 1324 t_cusparseDnVecDescr_t
+    Handle(117), // 1325 t_cusparseConstSpVecDescr_t
+    Handle(118), // 1326 t_cusparseSpMatDescr_t
+    Enum(347), // 1327 t_cusparseIndexType_t
+    Pointer(t_cusparseIndexType_t, false), // 1328 t_P_cusparseIndexType_t
+    Enum(348), // 1329 t_cusparseIndexBase_t
+    Pointer(t_cusparseIndexBase_t, false), // 1330 t_P_cusparseIndexBase_t
+    Pointer(t_cudaDataType, false), // 1331 t_P_cudaDataType
+    Enum(349), // 1332 t_cusparseDirection_t
+    Handle(119), // 1333 t_bsric02Info_t
+    Enum(350), // 1334 t_cusparseSolvePolicy_t
+    Handle(120), // 1335 t_bsrilu02Info_t
+    Enum(351), // 1336 t_cusparseOperation_t
+    Handle(121), // 1337 t_bsrsm2Info_t
+    Handle(122), // 1338 t_bsrsv2Info_t
+    Handle(123), // 1339 t_csru2csrInfo_t
+    Handle(124), // 1340 t_cusparseColorInfo_t
+    Handle(125), // 1341 t_csrgemm2Info_t
+    Handle(126), // 1342 t_csric02Info_t
+    Handle(127), // 1343 t_csrilu02Info_t
+    Handle(128), // 1344 t_csrsm2Info_t
+    Handle(129), // 1345 t_csrsv2Info_t
+    Enum(352), // 1346 t_cusparseAction_t
+    Handle(130), // 1347 t_cusparseConstSpMatDescr_t
+    Handle(131), // 1348 t_cusparseConstDnMatDescr_t
+    Enum(353), // 1349 t_cusparseOrder_t
+    Pointer(t_cusparseOrder_t, false), // 1350 t_P_cusparseOrder_t
+    Handle(132), // 1351 t_cusparseConstDnVecDescr_t
+    Handle(133), // 1352 t_cusparseDnMatDescr_t
+    Pointer(t_cusparseHandle_t, false), // 1353 t_P_cusparseHandle_t
+    Pointer(t_cusparseSpMatDescr_t, false), // 1354 t_P_cusparseSpMatDescr_t
+    Pointer(t_bsric02Info_t, false), // 1355 t_P_bsric02Info_t
+    Pointer(t_bsrilu02Info_t, false), // 1356 t_P_bsrilu02Info_t
+    Pointer(t_bsrsm2Info_t, false), // 1357 t_P_bsrsm2Info_t
+    Pointer(t_bsrsv2Info_t, false), // 1358 t_P_bsrsv2Info_t
+    Pointer(t_cusparseColorInfo_t, false), // 1359 t_P_cusparseColorInfo_t
+    Pointer(t_cusparseConstSpMatDescr_t, false), // 1360 t_P_cusparseConstSpMatDescr_t
+    Pointer(t_cusparseConstDnMatDescr_t, false), // 1361 t_P_cusparseConstDnMatDescr_t
+    Pointer(t_cusparseConstDnVecDescr_t, false), // 1362 t_P_cusparseConstDnVecDescr_t
+    Pointer(t_cusparseConstSpVecDescr_t, false), // 1363 t_P_cusparseConstSpVecDescr_t
+    Pointer(t_csrgemm2Info_t, false), // 1364 t_P_csrgemm2Info_t
+    Pointer(t_csric02Info_t, false), // 1365 t_P_csric02Info_t
+    Pointer(t_csrilu02Info_t, false), // 1366 t_P_csrilu02Info_t
+    Pointer(t_csrsm2Info_t, false), // 1367 t_P_csrsm2Info_t
+    Pointer(t_csrsv2Info_t, false), // 1368 t_P_csrsv2Info_t
+    Pointer(t_csru2csrInfo_t, false), // 1369 t_P_csru2csrInfo_t
+    Pointer(t_cusparseDnMatDescr_t, false), // 1370 t_P_cusparseDnMatDescr_t
+    Pointer(t_cusparseDnVecDescr_t, false), // 1371 t_P_cusparseDnVecDescr_t
+    Pointer(t_cusparseMatDescr_t, false), // 1372 t_P_cusparseMatDescr_t
+    Handle(134), // 1373 t_pruneInfo_t
+    Pointer(t_pruneInfo_t, false), // 1374 t_P_pruneInfo_t
+    Pointer(t_cusparseSpVecDescr_t, false), // 1375 t_P_cusparseSpVecDescr_t
+    Enum(354), // 1376 t_cusparseCsr2CscAlg_t
+    Enum(355), // 1377 t_cusparseAlgMode_t
+    Enum(356), // 1378 t_cusparseDenseToSparseAlg_t
+    Enum(357), // 1379 t_cusparseColorAlg_t
+    Pointer(t_cusparseColorAlg_t, false), // 1380 t_P_cusparseColorAlg_t
+    Enum(358), // 1381 t_cusparseDiagType_t
+    Enum(359), // 1382 t_cusparseFillMode_t
+    Enum(360), // 1383 t_cusparseMatrixType_t
+    Enum(361), // 1384 t_cusparsePointerMode_t
+    Pointer(t_cusparsePointerMode_t, false), // 1385 t_P_cusparsePointerMode_t
+    Enum(362), // 1386 t_cusparseSDDMMAlg_t
+    Enum(363), // 1387 t_cusparseSpGEAMAlg_t
+    Handle(135), // 1388 t_cusparseSpGEAMDescr_t
+    Pointer(t_cusparseSpGEAMDescr_t, false), // 1389 t_P_cusparseSpGEAMDescr_t
+    Enum(364), // 1390 t_cusparseSpGEMMAlg_t
+    Handle(136), // 1391 t_cusparseSpGEMMDescr_t
+    Pointer(t_cusparseSpGEMMDescr_t, false), // 1392 t_P_cusparseSpGEMMDescr_t
+    Enum(365), // 1393 t_cusparseSpMMAlg_t
+    Handle(137), // 1394 t_cusparseSpMMOpPlan_t
+    Pointer(t_cusparseSpMMOpPlan_t, false), // 1395 t_P_cusparseSpMMOpPlan_t
+    Enum(366), // 1396 t_cusparseSpMMOpAlg_t
+    Enum(367), // 1397 t_cusparseSpMVAlg_t
+    Enum(368), // 1398 t_cusparseSpMatAttribute_t
+    Enum(369), // 1399 t_cusparseSpMatStorage_t
+    Enum(370), // 1400 t_cusparseSymmetryType_t
+    Enum(371), // 1401 t_cusparseFormat_t
+    Pointer(t_cusparseFormat_t, false), // 1402 t_P_cusparseFormat_t
+    Enum(372), // 1403 t_cusparseSpSMAlg_t
+    Handle(138), // 1404 t_cusparseSpSMDescr_t
+    Pointer(t_cusparseSpSMDescr_t, false), // 1405 t_P_cusparseSpSMDescr_t
+    Enum(373), // 1406 t_cusparseSpSMUpdate_t
+    Enum(374), // 1407 t_cusparseSpSVAlg_t
+    Handle(139), // 1408 t_cusparseSpSVDescr_t
+    Pointer(t_cusparseSpSVDescr_t, false), // 1409 t_P_cusparseSpSVDescr_t
+    Enum(375), // 1410 t_cusparseSpSVUpdate_t
+    Enum(376), // 1411 t_cusparseSparseToDenseAlg_t
+    Enum(377), // 1412 t_ncclResult_t
+    Status(377), // 1413 t_ncclResult_t_status
+    Enum(378), // 1414 t_ncclDataType_t
+    Handle(140), // 1415 t_ncclComm_t
+    Struct(387), // 1416 t_ncclConfigExt_t
+    Pointer(t_ncclConfigExt_t, false), // 1417 t_P_ncclConfigExt_t
+    Struct(388), // 1418 t_ncclConfigExt_t_key
+    Union(389), // 1419 t_ncclConfigExt_t_val
+    Enum(379), // 1420 t_ncclUndefined
+    Enum(380), // 1421 t_ncclCtaPolicy
+    Struct(386), // 1422 t_ncclCollConfig_t
+    Pointer(t_ncclCollConfig_t, true), // 1423 t_PC_ncclCollConfig_t
+    Enum(381), // 1424 t_ncclRedOp_t
+    Handle(141), // 1425 t_ncclRegistration
+    Pointer(t_ncclResult_t, false), // 1426 t_P_ncclResult_t
+    Array(t_char, 128), // 1427 t_A128_char
+    Array(t_u8, 128), // 1428 t_A128_u8
+    Struct(390), // 1429 t_ncclUniqueId
+    Pointer(t_ncclUniqueId, false), // 1430 t_P_ncclUniqueId
+    Pointer(t_ncclUniqueId, true), // 1431 t_PC_ncclUniqueId
+    Pointer(t_ncclComm_t, false), // 1432 t_P_ncclComm_t
+    Enum(382), // 1433 t_ncclHostCftMode_t
+    Enum(383), // 1434 t_ncclNvlsHostMode_t
+    Struct(391), // 1435 t_ncclConfig_t
+    Pointer(t_ncclConfig_t, false), // 1436 t_P_ncclConfig_t
+    Enum(384), // 1437 t_ncclCommMemStat_t
+    Pointer(t_ncclRegistration, false), // 1438 t_P_ncclRegistration
+    Flags(385, 4), // 1439 t_ncclRevokeFlags_in4
+    Flags(386, 4), // 1440 t_ncclShrinkFlags_in4
+    Enum(387), // 1441 t_ncclColor
+    Flags(388, 4), // 1442 t_ncclSuspendFlags_in4
+    Handle(142), // 1443 t_ncclWindow_t
+    Pointer(t_ncclWindow_t, false), // 1444 t_P_ncclWindow_t
+    Flags(389, 4), // 1445 t_ncclWindowFlags_in4
+    Struct(392), // 1446 t_ncclSimInfo_t
+    Pointer(t_ncclSimInfo_t, false), // 1447 t_P_ncclSimInfo_t
+    Handle(143), // 1448 t_ncclParamHandle_t
+    Pointer(t_ncclParamHandle_t, false), // 1449 t_P_ncclParamHandle_t
+    Pointer(t_P_PC_char, false), // 1450 t_P_P_PC_char
+    Pointer(t_i16, false), // 1451 t_P_i16
+    Pointer(t_i8, false), // 1452 t_P_i8
+    Pointer(t_u16, false), // 1453 t_P_u16
+    Pointer(t_ncclRedOp_t, false), // 1454 t_P_ncclRedOp_t
+    Enum(390), // 1455 t_ncclScalarResidence_t
+    Enum(391), // 1456 t_ncclEncryptionMode_t
+    Struct(393), // 1457 t_ncclEncryptionConfig_t
+    Pointer(t_ncclEncryptionConfig_t, true), // 1458 t_PC_ncclEncryptionConfig_t
+    Struct(394), // 1459 t_ncclWaitSignalDesc_t
+    Pointer(t_ncclWaitSignalDesc_t, false), // 1460 t_P_ncclWaitSignalDesc_t
+    Enum(392), // 1461 t_nvFatbinResult
+    Status(392), // 1462 t_nvFatbinResult_status
+    Handle(144), // 1463 t_nvFatbinHandle
+    Pointer(t_nvFatbinHandle, false), // 1464 t_P_nvFatbinHandle
+    Enum(393), // 1465 t_nvJitLinkResult
+    Status(393), // 1466 t_nvJitLinkResult_status
+    Handle(145), // 1467 t_nvJitLinkHandle
+    Enum(394), // 1468 t_nvJitLinkInputType
+    Pointer(t_nvJitLinkHandle, false), // 1469 t_P_nvJitLinkHandle
+    Enum(395), // 1470 t_nvjpegStatus_t
+    Status(395), // 1471 t_nvjpegStatus_t_status
+    Handle(146), // 1472 t_nvjpegHandle_t
+    Struct(395), // 1473 t_nvjpegDevAllocator_t
+    Pointer(t_nvjpegDevAllocator_t, false), // 1474 t_P_nvjpegDevAllocator_t
+    Handle(147), // 1475 t_nvjpegBufferDevice_t
+    Pointer(t_nvjpegBufferDevice_t, false), // 1476 t_P_nvjpegBufferDevice_t
+    Struct(396), // 1477 t_nvjpegDevAllocatorV2_t
+    Pointer(t_nvjpegDevAllocatorV2_t, false), // 1478 t_P_nvjpegDevAllocatorV2_t
+    Struct(397), // 1479 t_nvjpegPinnedAllocator_t
+    Pointer(t_nvjpegPinnedAllocator_t, false), // 1480 t_P_nvjpegPinnedAllocator_t
+    Handle(148), // 1481 t_nvjpegBufferPinned_t
+    Pointer(t_nvjpegBufferPinned_t, false), // 1482 t_P_nvjpegBufferPinned_t
+    Struct(398), // 1483 t_nvjpegPinnedAllocatorV2_t
+    Pointer(t_nvjpegPinnedAllocatorV2_t, false), // 1484 t_P_nvjpegPinnedAllocatorV2_t
+    Enum(396), // 1485 t_nvjpegBackend_t
+    Pointer(t_nvjpegHandle_t, false), // 1486 t_P_nvjpegHandle_t
+    Flags(397, 4), // 1487 t_nvjpegFlags_in4
+    Handle(149), // 1488 t_nvjpegJpegState_t
+    Enum(398), // 1489 t_nvjpegOutputFormat_t
+    Array(t_P_u8, 4), // 1490 t_A4_P_u8
+    Array(t_u64, 4), // 1491 t_A4_u64
+    Struct(399), // 1492 t_nvjpegImage_t
+    Pointer(t_nvjpegImage_t, false), // 1493 t_P_nvjpegImage_t
+    Pointer(t_PC_u8, false), // 1494 t_P_PC_u8
+    Handle(150), // 1495 t_nvjpegDecodeParams_t
+    Pointer(t_nvjpegDecodeParams_t, false), // 1496 t_P_nvjpegDecodeParams_t
+    Enum(399), // 1497 t_nvjpegChromaSubsampling_t
+    Handle(151), // 1498 t_nvjpegJpegStream_t
+    Handle(152), // 1499 t_nvjpegJpegDecoder_t
+    Enum(400), // 1500 t_nvjpegExifOrientation_t
+    Enum(401), // 1501 t_nvjpegScaleFactor_t
+    Pointer(t_nvjpegJpegDecoder_t, false), // 1502 t_P_nvjpegJpegDecoder_t
+    Pointer(t_nvjpegJpegState_t, false), // 1503 t_P_nvjpegJpegState_t
+    Handle(153), // 1504 t_nvjpegEncoderState_t
+    Handle(154), // 1505 t_nvjpegEncoderParams_t
+    Pointer(t_nvjpegImage_t, true), // 1506 t_PC_nvjpegImage_t
+    Enum(402), // 1507 t_nvjpegInputFormat_t
+    Pointer(t_nvjpegEncoderParams_t, false), // 1508 t_P_nvjpegEncoderParams_t
+    Enum(403), // 1509 t_nvjpegJpegEncoding_t
+    Pointer(t_nvjpegEncoderState_t, false), // 1510 t_P_nvjpegEncoderState_t
+    Enum(404), // 1511 t_nvjpegEncBackend_t
+    Pointer(t_nvjpegChromaSubsampling_t, false), // 1512 t_P_nvjpegChromaSubsampling_t
+    Pointer(t_nvjpegJpegStream_t, false), // 1513 t_P_nvjpegJpegStream_t
+    Pointer(t_nvjpegExifOrientation_t, false), // 1514 t_P_nvjpegExifOrientation_t
+    Pointer(t_nvjpegJpegEncoding_t, false), // 1515 t_P_nvjpegJpegEncoding_t
+    Enum(405), // 1516 t_nvmlReturn_t
+    Status(405), // 1517 t_nvmlReturn_t_status
+    Handle(155), // 1518 t_nvmlComputeInstance_t
+    Handle(156), // 1519 t_nvmlDevice_t
+    Handle(157), // 1520 t_nvmlGpuInstance_t
+    Struct(401), // 1521 t_nvmlComputeInstancePlacement_t
+    Struct(400), // 1522 t_nvmlComputeInstanceInfo_t
+    Pointer(t_nvmlComputeInstanceInfo_t, false), // 1523 t_P_nvmlComputeInstanceInfo_t
+    Enum(406), // 1524 t_nvmlEccCounterType_t
+    Enum(407), // 1525 t_nvmlValueType_t
+    Union(403), // 1526 t_nvmlValue_t
+    Enum(408), // 1527 t_nvmlFieldId
+    Struct(402), // 1528 t_nvmlFieldValue_t
+    Pointer(t_nvmlFieldValue_t, false), // 1529 t_P_nvmlFieldValue_t
+    Pointer(t_nvmlGpuInstance_t, false), // 1530 t_P_nvmlGpuInstance_t
+    Struct(404), // 1531 t_nvmlGpuInstancePlacement_t
+    Pointer(t_nvmlGpuInstancePlacement_t, true), // 1532 t_PC_nvmlGpuInstancePlacement_t
+    Array(t_char, 32), // 1533 t_A32_char
+    Struct(405), // 1534 t_nvmlPciInfo_t
+    Pointer(t_nvmlPciInfo_t, false), // 1535 t_P_nvmlPciInfo_t
+    Enum(409), // 1536 t_nvmlEnableState_t
+    Enum(410), // 1537 t_nvmlRestrictedAPI_t
+    Pointer(t_nvmlEnableState_t, false), // 1538 t_P_nvmlEnableState_t
+    Array(t_u32, 5), // 1539 t_A5_u32
+    Struct(406), // 1540 t_nvmlAccountingStats_t
+    Pointer(t_nvmlAccountingStats_t, false), // 1541 t_P_nvmlAccountingStats_t
+    Struct(407), // 1542 t_nvmlAccountingStats_v2_t
+    Pointer(t_nvmlAccountingStats_v2_t, false), // 1543 t_P_nvmlAccountingStats_v2_t
+    Handle(158), // 1544 t_nvmlVgpuInstance_t
+    Pointer(t_nvmlVgpuInstance_t, false), // 1545 t_P_nvmlVgpuInstance_t
+    Struct(408), // 1546 t_nvmlAdaptiveTgpModeInfo_v1_t
+    Pointer(t_nvmlAdaptiveTgpModeInfo_v1_t, false), // 1547 t_P_nvmlAdaptiveTgpModeInfo_v1_t
+    Struct(409), // 1548 t_nvmlDeviceAddressingMode_t
+    Pointer(t_nvmlDeviceAddressingMode_t, false), // 1549 t_P_nvmlDeviceAddressingMode_t
+    Enum(411), // 1550 t_nvmlClockType_t
+    Enum(412), // 1551 t_nvmlDeviceArchitecture_t
+    Pointer(t_nvmlDeviceArchitecture_t, false), // 1552 t_P_nvmlDeviceArchitecture_t
+    Struct(410), // 1553 t_nvmlDeviceAttributes_t
+    Pointer(t_nvmlDeviceAttributes_t, false), // 1554 t_P_nvmlDeviceAttributes_t
+    Struct(411), // 1555 t_nvmlBAR1Memory_t
+    Pointer(t_nvmlBAR1Memory_t, false), // 1556 t_P_nvmlBAR1Memory_t
+    Struct(412), // 1557 t_nvmlBBXTimeData_v1_t
+    Pointer(t_nvmlBBXTimeData_v1_t, false), // 1558 t_P_nvmlBBXTimeData_v1_t
+    Struct(414), // 1559 t_nvmlEccBankRemapperHistogram_v1_t
+    Struct(413), // 1560 t_nvmlEccBankRemapperStatus_v1_t
+    Pointer(t_nvmlEccBankRemapperStatus_v1_t, false), // 1561 t_P_nvmlEccBankRemapperStatus_v1_t
+    Enum(413), // 1562 t_nvmlBrandType_t
+    Pointer(t_nvmlBrandType_t, false), // 1563 t_P_nvmlBrandType_t
+    Enum(414), // 1564 t_nvmlBridgeChipType_t
+    Struct(416), // 1565 t_nvmlBridgeChipInfo_t
+    Array(t_nvmlBridgeChipInfo_t, 128), // 1566 t_A128_nvmlBridgeChipInfo_t
+    Struct(415), // 1567 t_nvmlBridgeChipHierarchy_t
+    Pointer(t_nvmlBridgeChipHierarchy_t, false), // 1568 t_P_nvmlBridgeChipHierarchy_t
+    Enum(415), // 1569 t_nvmlBusType_t
+    Pointer(t_nvmlBusType_t, false), // 1570 t_P_nvmlBusType_t
+    Struct(417), // 1571 t_nvmlC2cModeInfo_v1_t
+    Pointer(t_nvmlC2cModeInfo_v1_t, false), // 1572 t_P_nvmlC2cModeInfo_v1_t
+    Struct(418), // 1573 t_nvmlDeviceCapabilities_t
+    Pointer(t_nvmlDeviceCapabilities_t, false), // 1574 t_P_nvmlDeviceCapabilities_t
+    Struct(420), // 1575 t_nvmlClkMonFaultInfo_t
+    Array(t_nvmlClkMonFaultInfo_t, 32), // 1576 t_A32_nvmlClkMonFaultInfo_t
+    Struct(419), // 1577 t_nvmlClkMonStatus_t
+    Pointer(t_nvmlClkMonStatus_t, false), // 1578 t_P_nvmlClkMonStatus_t
+    Enum(416), // 1579 t_nvmlClockId_t
+    Enum(417), // 1580 t_nvmlPstates_t
+    Struct(421), // 1581 t_nvmlClockOffset_t
+    Pointer(t_nvmlClockOffset_t, false), // 1582 t_P_nvmlClockOffset_t
+    Enum(418), // 1583 t_nvmlComputeMode_t
+    Pointer(t_nvmlComputeMode_t, false), // 1584 t_P_nvmlComputeMode_t
+    Struct(422), // 1585 t_nvmlProcessInfo_v1_t
+    Pointer(t_nvmlProcessInfo_v1_t, false), // 1586 t_P_nvmlProcessInfo_v1_t
+    Struct(423), // 1587 t_nvmlProcessInfo_t
+    Pointer(t_nvmlProcessInfo_t, false), // 1588 t_P_nvmlProcessInfo_t
+    Array(t_u8, 32), // 1589 t_A32_u8
+    Array(t_u8, 8192), // 1590 t_A8192_u8
+    Array(t_u8, 4096), // 1591 t_A4096_u8
+    Struct(424), // 1592 t_nvmlConfComputeGpuAttestationReport_t
+    Pointer(t_nvmlConfComputeGpuAttestationReport_t, false), // 1593 t_P_nvmlConfComputeGpuAttestationReport_t
+    Array(t_u8, 5120), // 1594 t_A5120_u8
+    Struct(425), // 1595 t_nvmlConfComputeGpuCertificate_t
+    Pointer(t_nvmlConfComputeGpuCertificate_t, false), // 1596 t_P_nvmlConfComputeGpuCertificate_t
+    Struct(426), // 1597 t_nvmlConfComputeMemSizeInfo_t
+    Pointer(t_nvmlConfComputeMemSizeInfo_t, false), // 1598 t_P_nvmlConfComputeMemSizeInfo_t
+    Struct(427), // 1599 t_nvmlMemory_t
+    Pointer(t_nvmlMemory_t, false), // 1600 t_P_nvmlMemory_t
+    Enum(419), // 1601 t_nvmlCoolerControl_t
+    Flags(420, 4), // 1602 t_nvmlCoolerTarget_t_in4
+    Struct(428), // 1603 t_nvmlCoolerInfo_t
+    Pointer(t_nvmlCoolerInfo_t, false), // 1604 t_P_nvmlCoolerInfo_t
+    Enum(421), // 1605 t_nvmlAffinityScope_t
+    Handle(159), // 1606 t_nvmlVgpuTypeId_t
+    Pointer(t_nvmlVgpuTypeId_t, false), // 1607 t_P_nvmlVgpuTypeId_t
+    Array(t_char, 2048), // 1608 t_A2048_char
+    Struct(429), // 1609 t_nvmlDeviceCurrentClockFreqs_t
+    Pointer(t_nvmlDeviceCurrentClockFreqs_t, false), // 1610 t_P_nvmlDeviceCurrentClockFreqs_t
+    Flags(422, 4), // 1611 t_nvmlClocksEventReasons_in4
+    Pointer(t_nvmlClocksEventReasons_in4, false), // 1612 t_P_nvmlClocksEventReasons_in4
+    Flags(422, 8), // 1613 t_nvmlClocksEventReasons_in8
+    Pointer(t_nvmlClocksEventReasons_in8, false), // 1614 t_P_nvmlClocksEventReasons_in8
+    Enum(423), // 1615 t_nvmlMemoryErrorType_t
+    Struct(430), // 1616 t_nvmlEccErrorCounts_t
+    Pointer(t_nvmlEccErrorCounts_t, false), // 1617 t_P_nvmlEccErrorCounts_t
+    Pointer(t_nvmlDevice_t, false), // 1618 t_P_nvmlDevice_t
+    Struct(431), // 1619 t_nvmlDramEncryptionInfo_t
+    Pointer(t_nvmlDramEncryptionInfo_t, false), // 1620 t_P_nvmlDramEncryptionInfo_t
+    Enum(424), // 1621 t_nvmlDriverModel_t
+    Pointer(t_nvmlDriverModel_t, false), // 1622 t_P_nvmlDriverModel_t
+    Struct(433), // 1623 t_nvmlGpuDynamicPstatesInfo_t_utilization
+    Array(t_nvmlGpuDynamicPstatesInfo_t_utilization, 8), // 1624 t_A8_nvmlGpuDynamicPstatesInfo_t_utilization
+    Struct(432), // 1625 t_nvmlGpuDynamicPstatesInfo_t
+    Pointer(t_nvmlGpuDynamicPstatesInfo_t, false), // 1626 t_P_nvmlGpuDynamicPstatesInfo_t
+    Enum(425), // 1627 t_nvmlEncoderType_t
+    Struct(434), // 1628 t_nvmlEncoderSessionInfo_t
+    Pointer(t_nvmlEncoderSessionInfo_t, false), // 1629 t_P_nvmlEncoderSessionInfo_t
+    Enum(426), // 1630 t_nvmlFBCSessionType_t
+    Struct(435), // 1631 t_nvmlFBCSessionInfo_t
+    Pointer(t_nvmlFBCSessionInfo_t, false), // 1632 t_P_nvmlFBCSessionInfo_t
+    Struct(436), // 1633 t_nvmlFBCStats_t
+    Pointer(t_nvmlFBCStats_t, false), // 1634 t_P_nvmlFBCStats_t
+    Enum(427), // 1635 t_nvmlFanControlPolicy_t
+    Pointer(t_nvmlFanControlPolicy_t, false), // 1636 t_P_nvmlFanControlPolicy_t
+    Struct(437), // 1637 t_nvmlFanSpeedInfo_t
+    Pointer(t_nvmlFanSpeedInfo_t, false), // 1638 t_P_nvmlFanSpeedInfo_t
+    Enum(428), // 1639 t_nvmlFabricState
+    Flags(428, 1), // 1640 t_nvmlFabricState_in1
+    Struct(438), // 1641 t_nvmlGpuFabricInfo_t
+    Pointer(t_nvmlGpuFabricInfo_t, false), // 1642 t_P_nvmlGpuFabricInfo_t
+    Enum(429), // 1643 t_nvmlFabricHealthSummary
+    Flags(429, 1), // 1644 t_nvmlFabricHealthSummary_in1
+    Struct(439), // 1645 t_nvmlGpuFabricInfoV_t
+    Pointer(t_nvmlGpuFabricInfoV_t, false), // 1646 t_P_nvmlGpuFabricInfoV_t
+    Enum(430), // 1647 t_nvmlFabricCliqueType
+    Flags(430, 1), // 1648 t_nvmlFabricCliqueType_in1
+    Struct(441), // 1649 t_nvmlGpuFabricClique_v1_t
+    Array(t_nvmlGpuFabricClique_v1_t, 64), // 1650 t_A64_nvmlGpuFabricClique_v1_t
+    Struct(440), // 1651 t_nvmlGpuFabricInfo_v4_t
+    Pointer(t_nvmlGpuFabricInfo_v4_t, false), // 1652 t_P_nvmlGpuFabricInfo_v4_t
+    Pointer(t_nvmlGpuInstancePlacement_t, false), // 1653 t_P_nvmlGpuInstancePlacement_t
+    Enum(431), // 1654 t_nvmlGpuInstanceProfile
+    Struct(442), // 1655 t_nvmlGpuInstanceProfileInfo_t
+    Pointer(t_nvmlGpuInstanceProfileInfo_t, false), // 1656 t_P_nvmlGpuInstanceProfileInfo_t
+    Array(t_char, 96), // 1657 t_A96_char
+    Struct(443), // 1658 t_nvmlGpuInstanceProfileInfo_v2_t
+    Pointer(t_nvmlGpuInstanceProfileInfo_v2_t, false), // 1659 t_P_nvmlGpuInstanceProfileInfo_v2_t
+    Enum(432), // 1660 t_nvmlGpuOperationMode_t
+    Pointer(t_nvmlGpuOperationMode_t, false), // 1661 t_P_nvmlGpuOperationMode_t
+    Struct(444), // 1662 t_nvmlGpuUptime_v1_t
+    Pointer(t_nvmlGpuUptime_v1_t, false), // 1663 t_P_nvmlGpuUptime_v1_t
+    Enum(433), // 1664 t_nvmlGridLicenseFeatureCode_t
+    Struct(447), // 1665 t_nvmlGridLicenseExpiry_t
+    Struct(446), // 1666 t_nvmlGridLicensableFeature_t
+    Array(t_nvmlGridLicensableFeature_t, 3), // 1667 t_A3_nvmlGridLicensableFeature_t
+    Struct(445), // 1668 t_nvmlGridLicensableFeatures_t
+    Pointer(t_nvmlGridLicensableFeatures_t, false), // 1669 t_P_nvmlGridLicensableFeatures_t
+    Array(t_char, 41), // 1670 t_A41_char
+    Union(449), // 1671 t_nvmlUUIDValue_t
+    Enum(434), // 1672 t_nvmlUUIDType_t
+    Struct(448), // 1673 t_nvmlUUID_t
+    Pointer(t_nvmlUUID_t, true), // 1674 t_PC_nvmlUUID_t
+    Enum(435), // 1675 t_nvmlHostVgpuMode_t
+    Pointer(t_nvmlHostVgpuMode_t, false), // 1676 t_P_nvmlHostVgpuMode_t
+    Struct(450), // 1677 t_nvmlHostname_v1_t
+    Pointer(t_nvmlHostname_v1_t, false), // 1678 t_P_nvmlHostname_v1_t
+    Enum(436), // 1679 t_nvmlInforomObject_t
+    Struct(451), // 1680 t_nvmlMarginTemperature_t
+    Pointer(t_nvmlMarginTemperature_t, false), // 1681 t_P_nvmlMarginTemperature_t
+    Enum(437), // 1682 t_nvmlMemoryLocation_t
+    Struct(452), // 1683 t_nvmlMemory_v2_t
+    Pointer(t_nvmlMemory_v2_t, false), // 1684 t_P_nvmlMemory_v2_t
+    Struct(453), // 1685 t_nvmlGetMemoryLimits_v1_t
+    Pointer(t_nvmlGetMemoryLimits_v1_t, false), // 1686 t_P_nvmlGetMemoryLimits_v1_t
+    Enum(438), // 1687 t_nvmlMigMode
+    Pointer(t_nvmlMigMode, false), // 1688 t_P_nvmlMigMode
+    Enum(439), // 1689 t_nvmlNvLinkCapability_t
+    Enum(440), // 1690 t_nvmlNvLinkErrorCounter_t
+    Struct(456), // 1691 t_nvmlNvlinkFirmwareVersion_t
+    Array(t_nvmlNvlinkFirmwareVersion_t, 100), // 1692 t_A100_nvmlNvlinkFirmwareVersion_t
+    Struct(455), // 1693 t_nvmlNvlinkFirmwareInfo_t
+    Struct(454), // 1694 t_nvmlNvLinkInfo_t
+    Pointer(t_nvmlNvLinkInfo_t, false), // 1695 t_P_nvmlNvLinkInfo_t
+    Struct(457), // 1696 t_nvmlNvLinkInfo_v3_t
+    Pointer(t_nvmlNvLinkInfo_v3_t, false), // 1697 t_P_nvmlNvLinkInfo_v3_t
+    Enum(441), // 1698 t_nvmlIntNvLinkDeviceType_t
+    Pointer(t_nvmlIntNvLinkDeviceType_t, false), // 1699 t_P_nvmlIntNvLinkDeviceType_t
+    Struct(459), // 1700 t_nvmlNvlinkTelemetrySample_v1_t
+    Pointer(t_nvmlNvlinkTelemetrySample_v1_t, false), // 1701 t_P_nvmlNvlinkTelemetrySample_v1_t
+    Struct(458), // 1702 t_nvmlNvlinkTelemetrySamples_v1_t
+    Pointer(t_nvmlNvlinkTelemetrySamples_v1_t, false), // 1703 t_P_nvmlNvlinkTelemetrySamples_v1_t
+    Enum(442), // 1704 t_nvmlNvLinkUtilizationCountUnits_t
+    Flags(443, 4), // 1705 t_nvmlNvLinkUtilizationCountPktTypes_t_in4
+    Struct(460), // 1706 t_nvmlNvLinkUtilizationControl_t
+    Pointer(t_nvmlNvLinkUtilizationControl_t, false), // 1707 t_P_nvmlNvLinkUtilizationControl_t
+    Struct(461), // 1708 t_nvmlNvlinkGetBwMode_t
+    Pointer(t_nvmlNvlinkGetBwMode_t, false), // 1709 t_P_nvmlNvlinkGetBwMode_t
+    Array(t_u8, 256), // 1710 t_A256_u8
+    Struct(462), // 1711 t_nvmlNvlinkNvlePrivateInfo_v1_t
+    Pointer(t_nvmlNvlinkNvlePrivateInfo_v1_t, false), // 1712 t_P_nvmlNvlinkNvlePrivateInfo_v1_t
+    Array(t_u32, 4096), // 1713 t_A4096_u32
+    Struct(463), // 1714 t_nvmlNvlinkGetRemapTableInfo_v1_t
+    Pointer(t_nvmlNvlinkGetRemapTableInfo_v1_t, false), // 1715 t_P_nvmlNvlinkGetRemapTableInfo_v1_t
+    Array(t_u8, 23), // 1716 t_A23_u8
+    Struct(464), // 1717 t_nvmlNvlinkSupportedBwModes_t
+    Pointer(t_nvmlNvlinkSupportedBwModes_t, false), // 1718 t_P_nvmlNvlinkSupportedBwModes_t
+    Enum(444), // 1719 t_nvmlGpuP2PCapsIndex_t
+    Enum(445), // 1720 t_nvmlGpuP2PStatus_t
+    Pointer(t_nvmlGpuP2PStatus_t, false), // 1721 t_P_nvmlGpuP2PStatus_t
+    Struct(465), // 1722 t_nvmlPciInfoExt_t
+    Pointer(t_nvmlPciInfoExt_t, false), // 1723 t_P_nvmlPciInfoExt_t
+    Enum(446), // 1724 t_nvmlPcieUtilCounter_t
+    Struct(466), // 1725 t_nvmlPdi_t
+    Pointer(t_nvmlPdi_t, false), // 1726 t_P_nvmlPdi_t
+    Struct(467), // 1727 t_nvmlDevicePerfModes_t
+    Pointer(t_nvmlDevicePerfModes_t, false), // 1728 t_P_nvmlDevicePerfModes_t
+    Pointer(t_nvmlPstates_t, false), // 1729 t_P_nvmlPstates_t
+    Struct(468), // 1730 t_nvmlPlatformInfo_t
+    Pointer(t_nvmlPlatformInfo_t, false), // 1731 t_P_nvmlPlatformInfo_t
+    Struct(469), // 1732 t_nvmlDevicePowerMizerModes_v1_t
+    Pointer(t_nvmlDevicePowerMizerModes_v1_t, false), // 1733 t_P_nvmlDevicePowerMizerModes_v1_t
+    Enum(447), // 1734 t_nvmlPowerSource_t
+    Pointer(t_nvmlPowerSource_t, false), // 1735 t_P_nvmlPowerSource_t
+    Struct(470), // 1736 t_nvmlProcessUtilizationSample_t
+    Pointer(t_nvmlProcessUtilizationSample_t, false), // 1737 t_P_nvmlProcessUtilizationSample_t
+    Struct(472), // 1738 t_nvmlProcessUtilizationInfo_v1_t
+    Pointer(t_nvmlProcessUtilizationInfo_v1_t, false), // 1739 t_P_nvmlProcessUtilizationInfo_v1_t
+    Struct(471), // 1740 t_nvmlProcessesUtilizationInfo_t
+    Pointer(t_nvmlProcessesUtilizationInfo_t, false), // 1741 t_P_nvmlProcessesUtilizationInfo_t
+    Struct(473), // 1742 t_nvmlRemappedRowsInfo_v2_t
+    Pointer(t_nvmlRemappedRowsInfo_v2_t, false), // 1743 t_P_nvmlRemappedRowsInfo_v2_t
+    Struct(474), // 1744 t_nvmlRepairStatus_t
+    Pointer(t_nvmlRepairStatus_t, false), // 1745 t_P_nvmlRepairStatus_t
+    Enum(448), // 1746 t_nvmlPageRetirementCause_t
+    Struct(475), // 1747 t_nvmlRowRemapperHistogramValues_t
+    Pointer(t_nvmlRowRemapperHistogramValues_t, false), // 1748 t_P_nvmlRowRemapperHistogramValues_t
+    Struct(477), // 1749 t_nvmlProcessDetail_v1_t
+    Pointer(t_nvmlProcessDetail_v1_t, false), // 1750 t_P_nvmlProcessDetail_v1_t
+    Struct(476), // 1751 t_nvmlProcessDetailList_t
+    Pointer(t_nvmlProcessDetailList_t, false), // 1752 t_P_nvmlProcessDetailList_t
+    Enum(449), // 1753 t_nvmlSamplingType_t
+    Pointer(t_nvmlValueType_t, false), // 1754 t_P_nvmlValueType_t
+    Struct(478), // 1755 t_nvmlSample_t
+    Pointer(t_nvmlSample_t, false), // 1756 t_P_nvmlSample_t
+    Struct(479), // 1757 t_nvmlEccSramErrorStatus_t
+    Pointer(t_nvmlEccSramErrorStatus_t, false), // 1758 t_P_nvmlEccSramErrorStatus_t
+    Struct(481), // 1759 t_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t
+    Pointer(t_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t, false), // 1760 t_P_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t
+    Struct(480), // 1761 t_nvmlEccSramUniqueUncorrectedErrorCounts_t
+    Pointer(t_nvmlEccSramUniqueUncorrectedErrorCounts_t, false), // 1762 t_P_nvmlEccSramUniqueUncorrectedErrorCounts_t
+    Flags(450, 4), // 1763 t_nvmlEventTypes_in4
+    Pointer(t_nvmlEventTypes_in4, false), // 1764 t_P_nvmlEventTypes_in4
+    Flags(450, 8), // 1765 t_nvmlEventTypes_in8
+    Pointer(t_nvmlEventTypes_in8, false), // 1766 t_P_nvmlEventTypes_in8
+    Enum(451), // 1767 t_nvmlTemperatureSensors_t
+    Enum(452), // 1768 t_nvmlTemperatureThresholds_t
+    Struct(482), // 1769 t_nvmlTemperature_t
+    Pointer(t_nvmlTemperature_t, false), // 1770 t_P_nvmlTemperature_t
+    Enum(453), // 1771 t_nvmlThermalController_t
+    Enum(454), // 1772 t_nvmlThermalTarget_t
+    Struct(484), // 1773 t_nvmlGpuThermalSettings_t_sensor
+    Array(t_nvmlGpuThermalSettings_t_sensor, 3), // 1774 t_A3_nvmlGpuThermalSettings_t_sensor
+    Struct(483), // 1775 t_nvmlGpuThermalSettings_t
+    Pointer(t_nvmlGpuThermalSettings_t, false), // 1776 t_P_nvmlGpuThermalSettings_t
+    Enum(455), // 1777 t_nvmlGpuTopologyLevel_t
+    Pointer(t_nvmlGpuTopologyLevel_t, false), // 1778 t_P_nvmlGpuTopologyLevel_t
+    Struct(485), // 1779 t_nvmlUnrepairableMemoryStatus_v1_t
+    Pointer(t_nvmlUnrepairableMemoryStatus_v1_t, false), // 1780 t_P_nvmlUnrepairableMemoryStatus_v1_t
+    Struct(486), // 1781 t_nvmlUtilization_t
+    Pointer(t_nvmlUtilization_t, false), // 1782 t_P_nvmlUtilization_t
+    Enum(456), // 1783 t_nvmlDeviceVgpuCapability_t
+    Struct(487), // 1784 t_nvmlVgpuHeterogeneousMode_t
+    Pointer(t_nvmlVgpuHeterogeneousMode_t, false), // 1785 t_P_nvmlVgpuHeterogeneousMode_t
+    Struct(489), // 1786 t_nvmlVgpuInstanceUtilizationInfo_v1_t
+    Pointer(t_nvmlVgpuInstanceUtilizationInfo_v1_t, false), // 1787 t_P_nvmlVgpuInstanceUtilizationInfo_v1_t
+    Struct(488), // 1788 t_nvmlVgpuInstancesUtilizationInfo_t
+    Pointer(t_nvmlVgpuInstancesUtilizationInfo_t, false), // 1789 t_P_nvmlVgpuInstancesUtilizationInfo_t
+    Array(t_char, 80), // 1790 t_A80_char
+    Struct(491), // 1791 t_nvmlVgpuVersion_t
+    Struct(490), // 1792 t_nvmlVgpuPgpuMetadata_t
+    Pointer(t_nvmlVgpuPgpuMetadata_t, false), // 1793 t_P_nvmlVgpuPgpuMetadata_t
+    Struct(492), // 1794 t_nvmlVgpuProcessUtilizationSample_t
+    Pointer(t_nvmlVgpuProcessUtilizationSample_t, false), // 1795 t_P_nvmlVgpuProcessUtilizationSample_t
+    Struct(494), // 1796 t_nvmlVgpuProcessUtilizationInfo_v1_t
+    Pointer(t_nvmlVgpuProcessUtilizationInfo_v1_t, false), // 1797 t_P_nvmlVgpuProcessUtilizationInfo_v1_t
+    Struct(493), // 1798 t_nvmlVgpuProcessesUtilizationInfo_t
+    Pointer(t_nvmlVgpuProcessesUtilizationInfo_t, false), // 1799 t_P_nvmlVgpuProcessesUtilizationInfo_t
+    Array(t_u32, 3), // 1800 t_A3_u32
+    Struct(495), // 1801 t_nvmlVgpuSchedulerCapabilities_t
+    Pointer(t_nvmlVgpuSchedulerCapabilities_t, false), // 1802 t_P_nvmlVgpuSchedulerCapabilities_t
+    Struct(498), // 1803 t_nvmlVgpuSchedulerParams_t_vgpuSchedDataWithARR
+    Struct(499), // 1804 t_nvmlVgpuSchedulerParams_t_vgpuSchedData
+    Union(497), // 1805 t_nvmlVgpuSchedulerParams_t
+    Struct(500), // 1806 t_nvmlVgpuSchedulerLogEntry_t
+    Array(t_nvmlVgpuSchedulerLogEntry_t, 200), // 1807 t_A200_nvmlVgpuSchedulerLogEntry_t
+    Struct(496), // 1808 t_nvmlVgpuSchedulerLog_t
+    Pointer(t_nvmlVgpuSchedulerLog_t, false), // 1809 t_P_nvmlVgpuSchedulerLog_t
+    Struct(502), // 1810 t_nvmlVgpuSchedulerLogEntry_v2_t
+    Array(t_nvmlVgpuSchedulerLogEntry_v2_t, 200), // 1811 t_A200_nvmlVgpuSchedulerLogEntry_v2_t
+    Struct(501), // 1812 t_nvmlVgpuSchedulerLogInfo_v2_t
+    Pointer(t_nvmlVgpuSchedulerLogInfo_v2_t, false), // 1813 t_P_nvmlVgpuSchedulerLogInfo_v2_t
+    Struct(503), // 1814 t_nvmlVgpuSchedulerGetState_t
+    Pointer(t_nvmlVgpuSchedulerGetState_t, false), // 1815 t_P_nvmlVgpuSchedulerGetState_t
+    Struct(504), // 1816 t_nvmlVgpuSchedulerStateInfo_v2_t
+    Pointer(t_nvmlVgpuSchedulerStateInfo_v2_t, false), // 1817 t_P_nvmlVgpuSchedulerStateInfo_v2_t
+    Struct(505), // 1818 t_nvmlVgpuPlacementList_t
+    Pointer(t_nvmlVgpuPlacementList_t, false), // 1819 t_P_nvmlVgpuPlacementList_t
+    Struct(506), // 1820 t_nvmlVgpuInstanceUtilizationSample_t
+    Pointer(t_nvmlVgpuInstanceUtilizationSample_t, false), // 1821 t_P_nvmlVgpuInstanceUtilizationSample_t
+    Enum(457), // 1822 t_nvmlPerfPolicyType_t
+    Struct(507), // 1823 t_nvmlViolationTime_t
+    Pointer(t_nvmlViolationTime_t, false), // 1824 t_P_nvmlViolationTime_t
+    Enum(458), // 1825 t_nvmlGpuVirtualizationMode_t
+    Pointer(t_nvmlGpuVirtualizationMode_t, false), // 1826 t_P_nvmlGpuVirtualizationMode_t
+    Struct(508), // 1827 t_nvmlNvlinkLockRemapTable_v1_t
+    Pointer(t_nvmlNvlinkLockRemapTable_v1_t, false), // 1828 t_P_nvmlNvlinkLockRemapTable_v1_t
+    Struct(518), // 1829 t_nvmlRailMetrics_t
+    Array(t_nvmlRailMetrics_t, 2), // 1830 t_A2_nvmlRailMetrics_t
+    Struct(517), // 1831 t_nvmlCoreRailMetrics_t
+    Struct(519), // 1832 t_nvmlPmgrPwrTuple_t
+    Struct(520), // 1833 t_nvmlPwrModelMetricsDlppm1xPerf_t
+    Struct(516), // 1834 t_nvmlPwrModelMetricsDlppm1x_t
+    Array(t_nvmlPwrModelMetricsDlppm1x_t, 8), // 1835 t_A8_nvmlPwrModelMetricsDlppm1x_t
+    Struct(515), // 1836 t_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t
+    Array(t_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t, 3), // 1837 t_A3_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t
+    Struct(514), // 1838 t_nvmlObservedMetrics_t
+    Struct(513), // 1839 t_nvmlPerfMetricsDlppc2xSample_t
+    Struct(523), // 1840 t_nvmlPwrModelMetricsSamplePfpp1x_t
+    Array(t_nvmlPwrModelMetricsSamplePfpp1x_t, 32), // 1841 t_A32_nvmlPwrModelMetricsSamplePfpp1x_t
+    Struct(524), // 1842 t_nvmlPwrModelOperatingPointPfpp1x_t
+    Struct(522), // 1843 t_nvmlPwrModelMetricsPfpp1x_t
+    Struct(521), // 1844 t_nvmlPerfMetricsPfpp1xSample_t
+    Union(512), // 1845 t_nvmlPerfMetricControllerSample_t_data
+    Struct(511), // 1846 t_nvmlPerfMetricControllerSample_t
+    Array(t_nvmlPerfMetricControllerSample_t, 4), // 1847 t_A4_nvmlPerfMetricControllerSample_t
+    Struct(510), // 1848 t_nvmlPerfMetricsSample_t
+    Array(t_nvmlPerfMetricsSample_t, 13), // 1849 t_A13_nvmlPerfMetricsSample_t
+    Struct(509), // 1850 t_nvmlPerfMetricsSamples_v1_t
+    Pointer(t_nvmlPerfMetricsSamples_v1_t, false), // 1851 t_P_nvmlPerfMetricsSamples_v1_t
+    Struct(525), // 1852 t_nvmlPowerSmoothingProfile_t
+    Pointer(t_nvmlPowerSmoothingProfile_t, false), // 1853 t_P_nvmlPowerSmoothingProfile_t
+    Struct(526), // 1854 t_nvmlPowerSmoothingState_t
+    Pointer(t_nvmlPowerSmoothingState_t, false), // 1855 t_P_nvmlPowerSmoothingState_t
+    Struct(529), // 1856 t_nvmlPRMCounterInput_v1_t
+    Struct(530), // 1857 t_nvmlPRMCounterValue_v1_t
+    Struct(528), // 1858 t_nvmlPRMCounter_v1_t
+    Pointer(t_nvmlPRMCounter_v1_t, false), // 1859 t_P_nvmlPRMCounter_v1_t
+    Struct(527), // 1860 t_nvmlPRMCounterList_v1_t
+    Pointer(t_nvmlPRMCounterList_v1_t, false), // 1861 t_P_nvmlPRMCounterList_v1_t
+    Array(t_u8, 496), // 1862 t_A496_u8
+    Union(532), // 1863 t_nvmlPRMTLV_v1_t__1
+    Struct(531), // 1864 t_nvmlPRMTLV_v1_t
+    Pointer(t_nvmlPRMTLV_v1_t, false), // 1865 t_P_nvmlPRMTLV_v1_t
+    Handle(160), // 1866 t_nvmlEventSet_t
+    Enum(459), // 1867 t_nvmlDetachGpuState_t
+    Enum(460), // 1868 t_nvmlPcieLinkState_t
+    Flags(461, 4), // 1869 t_nvmlFlags_in4
+    Pointer(t_nvmlDramEncryptionInfo_t, true), // 1870 t_PC_nvmlDramEncryptionInfo_t
+    Struct(533), // 1871 t_nvmlSetMemoryLimits_v1_t
+    Pointer(t_nvmlSetMemoryLimits_v1_t, false), // 1872 t_P_nvmlSetMemoryLimits_v1_t
+    Pointer(t_nvmlReturn_t, false), // 1873 t_P_nvmlReturn_t
+    Struct(534), // 1874 t_nvmlNvLinkPowerThres_t
+    Pointer(t_nvmlNvLinkPowerThres_t, false), // 1875 t_P_nvmlNvLinkPowerThres_t
+    Struct(535), // 1876 t_nvmlNvlinkSetBwMode_t
+    Pointer(t_nvmlNvlinkSetBwMode_t, false), // 1877 t_P_nvmlNvlinkSetBwMode_t
+    Struct(536), // 1878 t_nvmlNvlinkSetBwModeAsync_v1_t
+    Pointer(t_nvmlNvlinkSetBwModeAsync_v1_t, false), // 1879 t_P_nvmlNvlinkSetBwModeAsync_v1_t
+    Struct(537), // 1880 t_nvmlNvlinkSetNvleReady_v1_t
+    Pointer(t_nvmlNvlinkSetNvleReady_v1_t, false), // 1881 t_P_nvmlNvlinkSetNvleReady_v1_t
+    Struct(538), // 1882 t_nvmlPowerValue_v2_t
+    Pointer(t_nvmlPowerValue_v2_t, false), // 1883 t_P_nvmlPowerValue_v2_t
+    Struct(539), // 1884 t_nvmlRusdSettings_v1_t
+    Pointer(t_nvmlRusdSettings_v1_t, false), // 1885 t_P_nvmlRusdSettings_v1_t
+    Pointer(t_nvmlVgpuHeterogeneousMode_t, true), // 1886 t_PC_nvmlVgpuHeterogeneousMode_t
+    Struct(542), // 1887 t_nvmlVgpuSchedulerSetParams_t_vgpuSchedDataWithARR
+    Struct(543), // 1888 t_nvmlVgpuSchedulerSetParams_t_vgpuSchedData
+    Union(541), // 1889 t_nvmlVgpuSchedulerSetParams_t
+    Struct(540), // 1890 t_nvmlVgpuSchedulerSetState_t
+    Pointer(t_nvmlVgpuSchedulerSetState_t, false), // 1891 t_P_nvmlVgpuSchedulerSetState_t
+    Struct(544), // 1892 t_nvmlVgpuSchedulerState_v2_t
+    Pointer(t_nvmlVgpuSchedulerState_v2_t, false), // 1893 t_P_nvmlVgpuSchedulerState_v2_t
+    Struct(545), // 1894 t_nvmlNvlinkSetupNvleEncryptionKey_v1_t
+    Pointer(t_nvmlNvlinkSetupNvleEncryptionKey_v1_t, false), // 1895 t_P_nvmlNvlinkSetupNvleEncryptionKey_v1_t
+    Array(t_u32, 8), // 1896 t_A8_u32
+    Struct(547), // 1897 t_nvmlMask255_t
+    Struct(546), // 1898 t_nvmlWorkloadPowerProfileRequestedProfiles_t
+    Pointer(t_nvmlWorkloadPowerProfileRequestedProfiles_t, false), // 1899 t_P_nvmlWorkloadPowerProfileRequestedProfiles_t
+    Struct(548), // 1900 t_nvmlWorkloadPowerProfileCurrentProfiles_t
+    Pointer(t_nvmlWorkloadPowerProfileCurrentProfiles_t, false), // 1901 t_P_nvmlWorkloadPowerProfileCurrentProfiles_t
+    Struct(550), // 1902 t_nvmlWorkloadPowerProfileInfo_t
+    Array(t_nvmlWorkloadPowerProfileInfo_t, 255), // 1903 t_A255_nvmlWorkloadPowerProfileInfo_t
+    Struct(549), // 1904 t_nvmlWorkloadPowerProfileProfilesInfo_t
+    Pointer(t_nvmlWorkloadPowerProfileProfilesInfo_t, false), // 1905 t_P_nvmlWorkloadPowerProfileProfilesInfo_t
+    Enum(462), // 1906 t_nvmlPowerProfileOperation_t
+    Struct(551), // 1907 t_nvmlWorkloadPowerProfileUpdateProfiles_v1_t
+    Pointer(t_nvmlWorkloadPowerProfileUpdateProfiles_v1_t, false), // 1908 t_P_nvmlWorkloadPowerProfileUpdateProfiles_v1_t
+    Pointer(t_nvmlEventSet_t, false), // 1909 t_P_nvmlEventSet_t
+    Struct(552), // 1910 t_nvmlEventSetGetContextCount_v1_t
+    Pointer(t_nvmlEventSetGetContextCount_v1_t, false), // 1911 t_P_nvmlEventSetGetContextCount_v1_t
+    Struct(553), // 1912 t_nvmlEventSetGetContextData_v1_t
+    Pointer(t_nvmlEventSetGetContextData_v1_t, false), // 1913 t_P_nvmlEventSetGetContextData_v1_t
+    Struct(554), // 1914 t_nvmlEventSetGetContextInfo_v1_t
+    Pointer(t_nvmlEventSetGetContextInfo_v1_t, false), // 1915 t_P_nvmlEventSetGetContextInfo_v1_t
+    Struct(555), // 1916 t_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t
+    Pointer(t_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t, false), // 1917 t_P_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t
+    Struct(556), // 1918 t_nvmlGpuOperationalEventConfig_v1_t
+    Pointer(t_nvmlGpuOperationalEventConfig_v1_t, true), // 1919 t_PC_nvmlGpuOperationalEventConfig_v1_t
+    Struct(557), // 1920 t_nvmlEventData_t
+    Pointer(t_nvmlEventData_t, false), // 1921 t_P_nvmlEventData_t
+    Struct(558), // 1922 t_nvmlEventSetWait_v3_t
+    Pointer(t_nvmlEventSetWait_v3_t, false), // 1923 t_P_nvmlEventSetWait_v3_t
+    Struct(559), // 1924 t_nvmlExcludedDeviceInfo_t
+    Pointer(t_nvmlExcludedDeviceInfo_t, false), // 1925 t_P_nvmlExcludedDeviceInfo_t
+    Enum(463), // 1926 t_nvmlVgpuGuestInfoState_t
+    Array(t_u32, 6), // 1927 t_A6_u32
+    Struct(560), // 1928 t_nvmlVgpuMetadata_t
+    Pointer(t_nvmlVgpuMetadata_t, false), // 1929 t_P_nvmlVgpuMetadata_t
+    Flags(464, 4), // 1930 t_nvmlVgpuVmCompatibility_t_in4
+    Flags(465, 4), // 1931 t_nvmlVgpuPgpuCompatibilityLimitCode_t_in4
+    Struct(561), // 1932 t_nvmlVgpuPgpuCompatibility_t
+    Pointer(t_nvmlVgpuPgpuCompatibility_t, false), // 1933 t_P_nvmlVgpuPgpuCompatibility_t
+    Enum(466), // 1934 t_nvmlVgpuDriverCapability_t
+    Pointer(t_nvmlVgpuVersion_t, false), // 1935 t_P_nvmlVgpuVersion_t
+    Handle(161), // 1936 t_nvmlGpmSample_t
+    Struct(564), // 1937 t_nvmlGpmMetric_t_metricInfo
+    Struct(563), // 1938 t_nvmlGpmMetric_t
+    Array(t_nvmlGpmMetric_t, 477), // 1939 t_A477_nvmlGpmMetric_t
+    Struct(562), // 1940 t_nvmlGpmMetricsGet_t
+    Pointer(t_nvmlGpmMetricsGet_t, false), // 1941 t_P_nvmlGpmMetricsGet_t
+    Struct(565), // 1942 t_nvmlGpmSupport_t
+    Pointer(t_nvmlGpmSupport_t, false), // 1943 t_P_nvmlGpmSupport_t
+    Pointer(t_nvmlGpmSample_t, false), // 1944 t_P_nvmlGpmSample_t
+    Pointer(t_nvmlComputeInstance_t, false), // 1945 t_P_nvmlComputeInstance_t
+    Pointer(t_nvmlComputeInstancePlacement_t, true), // 1946 t_PC_nvmlComputeInstancePlacement_t
+    Struct(566), // 1947 t_nvmlActiveVgpuInstanceInfo_t
+    Pointer(t_nvmlActiveVgpuInstanceInfo_t, false), // 1948 t_P_nvmlActiveVgpuInstanceInfo_t
+    Pointer(t_nvmlComputeInstancePlacement_t, false), // 1949 t_P_nvmlComputeInstancePlacement_t
+    Enum(467), // 1950 t_nvmlComputeInstanceProfile
+    Struct(567), // 1951 t_nvmlComputeInstanceProfileInfo_t
+    Pointer(t_nvmlComputeInstanceProfileInfo_t, false), // 1952 t_P_nvmlComputeInstanceProfileInfo_t
+    Struct(568), // 1953 t_nvmlComputeInstanceProfileInfo_v2_t
+    Pointer(t_nvmlComputeInstanceProfileInfo_v2_t, false), // 1954 t_P_nvmlComputeInstanceProfileInfo_v2_t
+    Struct(569), // 1955 t_nvmlVgpuTypeIdInfo_t
+    Pointer(t_nvmlVgpuTypeIdInfo_t, false), // 1956 t_P_nvmlVgpuTypeIdInfo_t
+    Struct(570), // 1957 t_nvmlGpuInstanceInfo_t
+    Pointer(t_nvmlGpuInstanceInfo_t, false), // 1958 t_P_nvmlGpuInstanceInfo_t
+    Struct(571), // 1959 t_nvmlVgpuSchedulerLogInfo_t
+    Pointer(t_nvmlVgpuSchedulerLogInfo_t, false), // 1960 t_P_nvmlVgpuSchedulerLogInfo_t
+    Struct(572), // 1961 t_nvmlVgpuSchedulerStateInfo_t
+    Pointer(t_nvmlVgpuSchedulerStateInfo_t, false), // 1962 t_P_nvmlVgpuSchedulerStateInfo_t
+    Struct(573), // 1963 t_nvmlVgpuCreatablePlacementInfo_t
+    Pointer(t_nvmlVgpuCreatablePlacementInfo_t, false), // 1964 t_P_nvmlVgpuCreatablePlacementInfo_t
+    Struct(574), // 1965 t_nvmlVgpuSchedulerState_t
+    Pointer(t_nvmlVgpuSchedulerState_t, false), // 1966 t_P_nvmlVgpuSchedulerState_t
+    Flags(468, 4), // 1967 t_nvmlInitFlags_in4
+    Handle(162), // 1968 t_nvmlSystemEventSet_t
+    Struct(575), // 1969 t_nvmlSystemEventSetCreateRequest_t
+    Pointer(t_nvmlSystemEventSetCreateRequest_t, false), // 1970 t_P_nvmlSystemEventSetCreateRequest_t
+    Struct(576), // 1971 t_nvmlSystemEventSetFreeRequest_t
+    Pointer(t_nvmlSystemEventSetFreeRequest_t, false), // 1972 t_P_nvmlSystemEventSetFreeRequest_t
+    Struct(578), // 1973 t_nvmlSystemEventData_v1_t
+    Pointer(t_nvmlSystemEventData_v1_t, false), // 1974 t_P_nvmlSystemEventData_v1_t
+    Struct(577), // 1975 t_nvmlSystemEventSetWaitRequest_t
+    Pointer(t_nvmlSystemEventSetWaitRequest_t, false), // 1976 t_P_nvmlSystemEventSetWaitRequest_t
+    Struct(580), // 1977 t_nvmlCPERCursor_v1_t
+    Struct(579), // 1978 t_nvmlGetCPER_v1_t
+    Pointer(t_nvmlGetCPER_v1_t, false), // 1979 t_P_nvmlGetCPER_v1_t
+    Struct(581), // 1980 t_nvmlConfComputeSystemCaps_t
+    Pointer(t_nvmlConfComputeSystemCaps_t, false), // 1981 t_P_nvmlConfComputeSystemCaps_t
+    Struct(582), // 1982 t_nvmlConfComputeGetKeyRotationThresholdInfo_t
+    Pointer(t_nvmlConfComputeGetKeyRotationThresholdInfo_t, false), // 1983 t_P_nvmlConfComputeGetKeyRotationThresholdInfo_t
+    Struct(583), // 1984 t_nvmlSystemConfComputeSettings_t
+    Pointer(t_nvmlSystemConfComputeSettings_t, false), // 1985 t_P_nvmlSystemConfComputeSettings_t
+    Struct(584), // 1986 t_nvmlSystemConfComputeSettings_v2_t
+    Pointer(t_nvmlSystemConfComputeSettings_v2_t, false), // 1987 t_P_nvmlSystemConfComputeSettings_v2_t
+    Struct(585), // 1988 t_nvmlConfComputeSystemState_t
+    Pointer(t_nvmlConfComputeSystemState_t, false), // 1989 t_P_nvmlConfComputeSystemState_t
+    Struct(586), // 1990 t_nvmlSystemDriverBranchInfo_t
+    Pointer(t_nvmlSystemDriverBranchInfo_t, false), // 1991 t_P_nvmlSystemDriverBranchInfo_t
+    Struct(587), // 1992 t_nvmlHwbcEntry_t
+    Pointer(t_nvmlHwbcEntry_t, false), // 1993 t_P_nvmlHwbcEntry_t
+    Struct(588), // 1994 t_nvmlSystemRegisterEventRequest_t
+    Pointer(t_nvmlSystemRegisterEventRequest_t, false), // 1995 t_P_nvmlSystemRegisterEventRequest_t
+    Struct(589), // 1996 t_nvmlConfComputeSetKeyRotationThresholdInfo_t
+    Pointer(t_nvmlConfComputeSetKeyRotationThresholdInfo_t, false), // 1997 t_P_nvmlConfComputeSetKeyRotationThresholdInfo_t
+    Handle(163), // 1998 t_nvmlUnit_t
+    Enum(469), // 1999 t_nvmlFanState_t
+    Struct(591), // 2000 t_nvmlUnitFanInfo_t
+    Array(t_nvmlUnitFanInfo_t, 24), // 2001 t_A24_nvmlUnitFanInfo_t
+    Struct(590), // 2002 t_nvmlUnitFanSpeeds_t
+    Pointer(t_nvmlUnitFanSpeeds_t, false), // 2003 t_P_nvmlUnitFanSpeeds_t
+    Pointer(t_nvmlUnit_t, false), // 2004 t_P_nvmlUnit_t
+    Enum(470), // 2005 t_nvmlLedColor_t
+    Struct(592), // 2006 t_nvmlLedState_t
+    Pointer(t_nvmlLedState_t, false), // 2007 t_P_nvmlLedState_t
+    Struct(593), // 2008 t_nvmlPSUInfo_t
+    Pointer(t_nvmlPSUInfo_t, false), // 2009 t_P_nvmlPSUInfo_t
+    Struct(594), // 2010 t_nvmlUnitInfo_t
+    Pointer(t_nvmlUnitInfo_t, false), // 2011 t_P_nvmlUnitInfo_t
+    Struct(596), // 2012 t_nvmlVgpuLicenseExpiry_t
+    Struct(595), // 2013 t_nvmlVgpuLicenseInfo_t
+    Pointer(t_nvmlVgpuLicenseInfo_t, false), // 2014 t_P_nvmlVgpuLicenseInfo_t
+    Struct(597), // 2015 t_nvmlVgpuPlacementId_t
+    Pointer(t_nvmlVgpuPlacementId_t, false), // 2016 t_P_nvmlVgpuPlacementId_t
+    Struct(598), // 2017 t_nvmlVgpuRuntimeState_t
+    Pointer(t_nvmlVgpuRuntimeState_t, false), // 2018 t_P_nvmlVgpuRuntimeState_t
+    Enum(471), // 2019 t_nvmlVgpuVmIdType_t
+    Pointer(t_nvmlVgpuVmIdType_t, false), // 2020 t_P_nvmlVgpuVmIdType_t
+    Struct(599), // 2021 t_nvmlVgpuTypeBar1Info_t
+    Pointer(t_nvmlVgpuTypeBar1Info_t, false), // 2022 t_P_nvmlVgpuTypeBar1Info_t
+    Enum(472), // 2023 t_nvmlVgpuCapability_t
+    Struct(600), // 2024 t_nvmlVgpuTypeMaxInstance_t
+    Pointer(t_nvmlVgpuTypeMaxInstance_t, false), // 2025 t_P_nvmlVgpuTypeMaxInstance_t
+    Enum(473), // 2026 t_nvrtcResult
+    Status(473), // 2027 t_nvrtcResult_status
+    Handle(164), // 2028 t_nvrtcProgram
+    Pointer(t_nvrtcProgram, false), // 2029 t_P_nvrtcProgram
+    Struct(601), // 2030 t_nvrtcBundledHeadersInfo
+    Pointer(t_nvrtcBundledHeadersInfo, false), // 2031 t_P_nvrtcBundledHeadersInfo
+    Flags(474, 4), // 2032 t_nvrtcInstallHeaders_in4
 ];
 
 pub(super) const t_void: TypeId = 0;
@@ -2037,2018 +2053,2034 @@ pub(super) const t_CUresult: TypeId = 1;
 pub(super) const t_CUresult_status: TypeId = 2;
 pub(super) const t_CUarray: TypeId = 3;
 pub(super) const t_P_CUarray: TypeId = 4;
-pub(super) const t_PC_void: TypeId = 5;
-pub(super) const t_u64: TypeId = 6;
-pub(super) const t_CUarray_format: TypeId = 7;
-pub(super) const t_u32: TypeId = 8;
-pub(super) const t_CUarray3d_flags_in4: TypeId = 9;
-pub(super) const t_CUDA_ARRAY3D_DESCRIPTOR: TypeId = 10;
-pub(super) const t_PC_CUDA_ARRAY3D_DESCRIPTOR: TypeId = 11;
-pub(super) const t_P_void: TypeId = 12;
-pub(super) const t_P_CUDA_ARRAY3D_DESCRIPTOR: TypeId = 13;
-pub(super) const t_CUDA_ARRAY_DESCRIPTOR: TypeId = 14;
-pub(super) const t_PC_CUDA_ARRAY_DESCRIPTOR: TypeId = 15;
-pub(super) const t_P_CUDA_ARRAY_DESCRIPTOR: TypeId = 16;
-pub(super) const t_A4_u32: TypeId = 17;
-pub(super) const t_CUDA_ARRAY_MEMORY_REQUIREMENTS: TypeId = 18;
-pub(super) const t_P_CUDA_ARRAY_MEMORY_REQUIREMENTS: TypeId = 19;
-pub(super) const t_i32: TypeId = 20;
-pub(super) const t_CUdevice: TypeId = 21;
-pub(super) const t_CUDA_ARRAY_SPARSE_PROPERTIES_tileExtent: TypeId = 22;
-pub(super) const t_CUDA_ARRAY_SPARSE_PROPERTIES: TypeId = 23;
-pub(super) const t_P_CUDA_ARRAY_SPARSE_PROPERTIES: TypeId = 24;
-pub(super) const t_CUcheckpointOperationHandle: TypeId = 25;
-pub(super) const t_A8_u64: TypeId = 26;
-pub(super) const t_deviceptr: TypeId = 27;
-pub(super) const t_CUstream: TypeId = 28;
-pub(super) const t_CUcheckpointCustomStoragePerDeviceData: TypeId = 29;
-pub(super) const t_P_CUcheckpointCustomStoragePerDeviceData: TypeId = 30;
-pub(super) const t_CUcheckpointCustomStorageInfo: TypeId = 31;
-pub(super) const t_P_CUcheckpointCustomStorageInfo: TypeId = 32;
-pub(super) const t_P_P_CUcheckpointCustomStorageInfo: TypeId = 33;
-pub(super) const t_char: TypeId = 34;
-pub(super) const t_A56_char: TypeId = 35;
-pub(super) const t_CUcheckpointCheckpointArgs: TypeId = 36;
-pub(super) const t_P_CUcheckpointCheckpointArgs: TypeId = 37;
-pub(super) const t_P_i32: TypeId = 38;
-pub(super) const t_CUprocessState: TypeId = 39;
-pub(super) const t_P_CUprocessState: TypeId = 40;
-pub(super) const t_A7_u64: TypeId = 41;
-pub(super) const t_CUcheckpointLockArgs: TypeId = 42;
-pub(super) const t_P_CUcheckpointLockArgs: TypeId = 43;
-pub(super) const t_uuid: TypeId = 44;
-pub(super) const t_CUcheckpointGpuPair: TypeId = 45;
-pub(super) const t_P_CUcheckpointGpuPair: TypeId = 46;
-pub(super) const t_A44_char: TypeId = 47;
-pub(super) const t_A52_char: TypeId = 48;
-pub(super) const t_A40_char: TypeId = 49;
-pub(super) const t_CUcheckpointRestoreArgs: TypeId = 50;
-pub(super) const t_P_CUcheckpointRestoreArgs: TypeId = 51;
-pub(super) const t_CUcheckpointUnlockArgs: TypeId = 52;
-pub(super) const t_P_CUcheckpointUnlockArgs: TypeId = 53;
-pub(super) const t_CUcoredumpCallbackHandle: TypeId = 54;
-pub(super) const t_CUcoredumpSettings: TypeId = 55;
-pub(super) const t_P_u64: TypeId = 56;
-pub(super) const t_bool1: TypeId = 57;
-pub(super) const t_A256_char: TypeId = 58;
-pub(super) const t_CUCoredumpGenerationFlags_in4: TypeId = 59;
-pub(super) const t_code: TypeId = 60;
-pub(super) const t_P_CUcoredumpCallbackHandle: TypeId = 61;
-pub(super) const t_CUcontext: TypeId = 62;
-pub(super) const t_P_CUcontext: TypeId = 63;
-pub(super) const t_CUctx_flags_in4: TypeId = 64;
-pub(super) const t_CUexecAffinityType: TypeId = 65;
-pub(super) const t_CUexecAffinitySmCount: TypeId = 66;
-pub(super) const t_CUexecAffinityParam_param: TypeId = 67;
-pub(super) const t_CUexecAffinityParam: TypeId = 68;
-pub(super) const t_P_CUexecAffinityParam: TypeId = 69;
-pub(super) const t_CUcigDataType: TypeId = 70;
-pub(super) const t_CUctxCigParam: TypeId = 71;
-pub(super) const t_P_CUctxCigParam: TypeId = 72;
-pub(super) const t_CUctxCreateParams: TypeId = 73;
-pub(super) const t_P_CUctxCreateParams: TypeId = 74;
-pub(super) const t_CUgreenCtx: TypeId = 75;
-pub(super) const t_P_u32: TypeId = 76;
-pub(super) const t_CUfunc_cache: TypeId = 77;
-pub(super) const t_P_CUfunc_cache: TypeId = 78;
-pub(super) const t_CUdevResourceType: TypeId = 79;
-pub(super) const t_u8: TypeId = 80;
-pub(super) const t_A92_u8: TypeId = 81;
-pub(super) const t_CUdevSmResource: TypeId = 82;
-pub(super) const t_A48_u8: TypeId = 83;
-pub(super) const t_CUdevWorkqueueConfigScope: TypeId = 84;
-pub(super) const t_CUdevWorkqueueConfigResource: TypeId = 85;
-pub(super) const t_A40_u8: TypeId = 86;
-pub(super) const t_CUdevWorkqueueResource: TypeId = 87;
-pub(super) const t_CUdevResource__2: TypeId = 88;
-pub(super) const t_CUdevResource: TypeId = 89;
-pub(super) const t_P_CUdevResource: TypeId = 90;
-pub(super) const t_P_CUdevice: TypeId = 91;
-pub(super) const t_P_CUctx_flags_in4: TypeId = 92;
-pub(super) const t_CUlimit: TypeId = 93;
-pub(super) const t_CUsharedconfig: TypeId = 94;
-pub(super) const t_P_CUsharedconfig: TypeId = 95;
-pub(super) const t_CUevent: TypeId = 96;
-pub(super) const t_CUexternalMemory: TypeId = 97;
-pub(super) const t_CUexternalSemaphore: TypeId = 98;
-pub(super) const t_CUdevResourceDesc: TypeId = 99;
-pub(super) const t_P_CUdevResourceDesc: TypeId = 100;
-pub(super) const t_PC_CUdevResource: TypeId = 101;
-pub(super) const t_A12_u32: TypeId = 102;
-pub(super) const t_A11_u32: TypeId = 103;
-pub(super) const t_CU_DEV_SM_RESOURCE_GROUP_PARAMS: TypeId = 104;
-pub(super) const t_P_CU_DEV_SM_RESOURCE_GROUP_PARAMS: TypeId = 105;
-pub(super) const t_CUdevice_attribute: TypeId = 106;
-pub(super) const t_PC_char: TypeId = 107;
-pub(super) const t_CUcliqueType: TypeId = 108;
-pub(super) const t_CUcliqueInfo: TypeId = 109;
-pub(super) const t_P_CUcliqueInfo: TypeId = 110;
-pub(super) const t_CUmemoryPool: TypeId = 111;
-pub(super) const t_P_CUmemoryPool: TypeId = 112;
-pub(super) const t_P_uuid: TypeId = 113;
-pub(super) const t_CUgraphMem_attribute: TypeId = 114;
-pub(super) const t_CUatomicOperation: TypeId = 115;
-pub(super) const t_PC_CUatomicOperation: TypeId = 116;
-pub(super) const t_P_char: TypeId = 117;
-pub(super) const t_CUdevice_P2PAttribute: TypeId = 118;
-pub(super) const t_A3_i32: TypeId = 119;
-pub(super) const t_CUdevprop: TypeId = 120;
-pub(super) const t_P_CUdevprop: TypeId = 121;
-pub(super) const t_CUasyncCallbackHandle: TypeId = 122;
-pub(super) const t_P_CUasyncCallbackHandle: TypeId = 123;
-pub(super) const t_CUeglStreamConnection: TypeId = 124;
-pub(super) const t_P_CUeglStreamConnection: TypeId = 125;
-pub(super) const t_CUgraphicsResource: TypeId = 126;
-pub(super) const t_P_CUgraphicsResource: TypeId = 127;
-pub(super) const t_P_CUstream: TypeId = 128;
-pub(super) const t_A3_CUarray: TypeId = 129;
-pub(super) const t_A3_P_void: TypeId = 130;
-pub(super) const t_CUeglFrame_frame: TypeId = 131;
-pub(super) const t_CUeglFrameType: TypeId = 132;
-pub(super) const t_CUeglColorFormat: TypeId = 133;
-pub(super) const t_CUeglFrame: TypeId = 134;
-pub(super) const t_P_CUeglFrame: TypeId = 135;
-pub(super) const t_P_CUevent: TypeId = 136;
-pub(super) const t_CUevent_flags_in4: TypeId = 137;
-pub(super) const t_f32: TypeId = 138;
-pub(super) const t_P_f32: TypeId = 139;
-pub(super) const t_CUevent_record_flags_in4: TypeId = 140;
-pub(super) const t_P_deviceptr: TypeId = 141;
-pub(super) const t_A16_u32: TypeId = 142;
-pub(super) const t_CUDA_EXTERNAL_MEMORY_BUFFER_DESC: TypeId = 143;
-pub(super) const t_PC_CUDA_EXTERNAL_MEMORY_BUFFER_DESC: TypeId = 144;
-pub(super) const t_CUmipmappedArray: TypeId = 145;
-pub(super) const t_P_CUmipmappedArray: TypeId = 146;
-pub(super) const t_CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC: TypeId = 147;
-pub(super) const t_PC_CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC: TypeId = 148;
-pub(super) const t_CUfabricCpyOperandType: TypeId = 149;
-pub(super) const t_CUmemLocationType: TypeId = 150;
-pub(super) const t_CUmemLocation__1_localized: TypeId = 151;
-pub(super) const t_CUmemLocation__1: TypeId = 152;
-pub(super) const t_CUmemLocation: TypeId = 153;
-pub(super) const t_CUfabricCpyOperand_op_ptr: TypeId = 154;
-pub(super) const t_CUfabricCpyOperand_op_le: TypeId = 155;
-pub(super) const t_CUfabricCpyOperand_op: TypeId = 156;
-pub(super) const t_CUfabricCpyOperand: TypeId = 157;
-pub(super) const t_CUDA_FABRIC_COPY_BATCH_OP: TypeId = 158;
-pub(super) const t_P_CUDA_FABRIC_COPY_BATCH_OP: TypeId = 159;
-pub(super) const t_CUflushGPUDirectRDMAWritesTarget: TypeId = 160;
-pub(super) const t_CUflushGPUDirectRDMAWritesScope: TypeId = 161;
-pub(super) const t_CUfunction_attribute: TypeId = 162;
-pub(super) const t_CUfunction: TypeId = 163;
-pub(super) const t_CUmodule: TypeId = 164;
-pub(super) const t_P_CUmodule: TypeId = 165;
-pub(super) const t_P_PC_char: TypeId = 166;
-pub(super) const t_CUfunctionLoadingState: TypeId = 167;
-pub(super) const t_P_CUfunctionLoadingState: TypeId = 168;
-pub(super) const t_CUGLDeviceList: TypeId = 169;
-pub(super) const t_P_PC_void: TypeId = 170;
-pub(super) const t_PC_uuid: TypeId = 171;
-pub(super) const t_P_P_void: TypeId = 172;
-pub(super) const t_CUdriverProcAddress_flags_in4: TypeId = 173;
-pub(super) const t_CUdriverProcAddress_flags_in8: TypeId = 174;
-pub(super) const t_CUdriverProcAddressQueryResult: TypeId = 175;
-pub(super) const t_P_CUdriverProcAddressQueryResult: TypeId = 176;
-pub(super) const t_CUgraphNode: TypeId = 177;
-pub(super) const t_P_CUgraphNode: TypeId = 178;
-pub(super) const t_CUgraph: TypeId = 179;
-pub(super) const t_PC_CUgraphNode: TypeId = 180;
-pub(super) const t_CUstreamBatchMemOpType: TypeId = 181;
-pub(super) const t_CUstreamMemOpWaitValueParams_st__1: TypeId = 182;
-pub(super) const t_CUstreamMemOpWaitValueParams_st: TypeId = 183;
-pub(super) const t_CUstreamMemOpWriteValueParams_st__1: TypeId = 184;
-pub(super) const t_CUstreamMemOpWriteValueParams_st: TypeId = 185;
-pub(super) const t_CUstreamMemOpFlushRemoteWritesParams_st: TypeId = 186;
-pub(super) const t_CUstreamMemOpMemoryBarrierParams_st: TypeId = 187;
-pub(super) const t_A6_u64: TypeId = 188;
-pub(super) const t_CUstreamAtomicReductionOpType: TypeId = 189;
-pub(super) const t_CUstreamAtomicReductionDataType: TypeId = 190;
-pub(super) const t_CUstreamMemOpAtomicReductionParams_st: TypeId = 191;
-pub(super) const t_CUstreamBatchMemOpParams: TypeId = 192;
-pub(super) const t_P_CUstreamBatchMemOpParams: TypeId = 193;
-pub(super) const t_CUDA_BATCH_MEM_OP_NODE_PARAMS_st: TypeId = 194;
-pub(super) const t_PC_CUDA_BATCH_MEM_OP_NODE_PARAMS_st: TypeId = 195;
-pub(super) const t_CUDA_BATCH_MEM_OP_NODE_PARAMS: TypeId = 196;
-pub(super) const t_PC_CUDA_BATCH_MEM_OP_NODE_PARAMS: TypeId = 197;
-pub(super) const t_A5_u8: TypeId = 198;
-pub(super) const t_CUgraphEdgeData: TypeId = 199;
-pub(super) const t_PC_CUgraphEdgeData: TypeId = 200;
-pub(super) const t_P_CUexternalSemaphore: TypeId = 201;
-pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_params_fence: TypeId = 202;
-pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_params_nvSciSync: TypeId = 203;
-pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_params_keyedMutex: TypeId = 204;
-pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_params: TypeId = 205;
-pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS: TypeId = 206;
-pub(super) const t_PC_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS: TypeId = 207;
-pub(super) const t_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS: TypeId = 208;
-pub(super) const t_PC_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS: TypeId = 209;
-pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_params_fence: TypeId = 210;
-pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_params_nvSciSync: TypeId = 211;
-pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_params_keyedMutex: TypeId = 212;
-pub(super) const t_A10_u32: TypeId = 213;
-pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_params: TypeId = 214;
-pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS: TypeId = 215;
-pub(super) const t_PC_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS: TypeId = 216;
-pub(super) const t_CUDA_EXT_SEM_WAIT_NODE_PARAMS: TypeId = 217;
-pub(super) const t_PC_CUDA_EXT_SEM_WAIT_NODE_PARAMS: TypeId = 218;
-pub(super) const t_CUDA_HOST_NODE_PARAMS: TypeId = 219;
-pub(super) const t_PC_CUDA_HOST_NODE_PARAMS: TypeId = 220;
-pub(super) const t_CUDA_KERNEL_NODE_PARAMS_v1: TypeId = 221;
-pub(super) const t_PC_CUDA_KERNEL_NODE_PARAMS_v1: TypeId = 222;
-pub(super) const t_CUkernel: TypeId = 223;
-pub(super) const t_CUDA_KERNEL_NODE_PARAMS: TypeId = 224;
-pub(super) const t_PC_CUDA_KERNEL_NODE_PARAMS: TypeId = 225;
-pub(super) const t_CUmemAllocationType: TypeId = 226;
-pub(super) const t_CUmemAllocationHandleType_in4: TypeId = 227;
-pub(super) const t_A64_u8: TypeId = 228;
-pub(super) const t_A56_u8: TypeId = 229;
-pub(super) const t_u16: TypeId = 230;
-pub(super) const t_A54_u8: TypeId = 231;
-pub(super) const t_A53_u8: TypeId = 232;
-pub(super) const t_CUmemPoolProps: TypeId = 233;
-pub(super) const t_CUmemAccess_flags_in4: TypeId = 234;
-pub(super) const t_CUmemAccessDesc: TypeId = 235;
-pub(super) const t_PC_CUmemAccessDesc: TypeId = 236;
-pub(super) const t_CUDA_MEM_ALLOC_NODE_PARAMS_st: TypeId = 237;
-pub(super) const t_P_CUDA_MEM_ALLOC_NODE_PARAMS_st: TypeId = 238;
-pub(super) const t_CUDA_MEM_ALLOC_NODE_PARAMS: TypeId = 239;
-pub(super) const t_P_CUDA_MEM_ALLOC_NODE_PARAMS: TypeId = 240;
-pub(super) const t_CUmemorytype: TypeId = 241;
-pub(super) const t_CUDA_MEMCPY3D: TypeId = 242;
-pub(super) const t_PC_CUDA_MEMCPY3D: TypeId = 243;
-pub(super) const t_CUDA_MEMSET_NODE_PARAMS: TypeId = 244;
-pub(super) const t_PC_CUDA_MEMSET_NODE_PARAMS: TypeId = 245;
-pub(super) const t_CUgraphNodeType: TypeId = 246;
-pub(super) const t_i64: TypeId = 247;
-pub(super) const t_A29_i64: TypeId = 248;
-pub(super) const t_CUDA_KERNEL_NODE_PARAMS_v3: TypeId = 249;
-pub(super) const t_CUDA_MEMCPY_NODE_PARAMS: TypeId = 250;
-pub(super) const t_CUDA_MEMSET_NODE_PARAMS_v2: TypeId = 251;
-pub(super) const t_CUDA_HOST_NODE_PARAMS_v2__1: TypeId = 252;
-pub(super) const t_CUDA_HOST_NODE_PARAMS_v2: TypeId = 253;
-pub(super) const t_CUgraphChildGraphNodeOwnership: TypeId = 254;
-pub(super) const t_CUDA_CHILD_GRAPH_NODE_PARAMS: TypeId = 255;
-pub(super) const t_CUDA_EVENT_WAIT_NODE_PARAMS: TypeId = 256;
-pub(super) const t_CUDA_EVENT_RECORD_NODE_PARAMS__1: TypeId = 257;
-pub(super) const t_CUDA_EVENT_RECORD_NODE_PARAMS: TypeId = 258;
-pub(super) const t_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2__1: TypeId = 259;
-pub(super) const t_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2: TypeId = 260;
-pub(super) const t_CUDA_EXT_SEM_WAIT_NODE_PARAMS_v2__1: TypeId = 261;
-pub(super) const t_CUDA_EXT_SEM_WAIT_NODE_PARAMS_v2: TypeId = 262;
-pub(super) const t_CUDA_MEM_ALLOC_NODE_PARAMS_v2: TypeId = 263;
-pub(super) const t_CUDA_MEM_FREE_NODE_PARAMS: TypeId = 264;
-pub(super) const t_CUDA_BATCH_MEM_OP_NODE_PARAMS_v2: TypeId = 265;
-pub(super) const t_CUgraphConditionalHandle: TypeId = 266;
-pub(super) const t_CUgraphConditionalNodeType: TypeId = 267;
-pub(super) const t_P_CUgraph: TypeId = 268;
-pub(super) const t_CUDA_CONDITIONAL_NODE_PARAMS: TypeId = 269;
-pub(super) const t_A232_char: TypeId = 270;
-pub(super) const t_CUmemcpySrcAccessOrder: TypeId = 271;
-pub(super) const t_CUmemcpyAttributes: TypeId = 272;
-pub(super) const t_P_CUmemcpyAttributes: TypeId = 273;
-pub(super) const t_CUDA_MEMCPY_BATCH_NODE_PARAMS_V1__1: TypeId = 274;
-pub(super) const t_CUDA_MEMCPY_BATCH_NODE_PARAMS_V1: TypeId = 275;
-pub(super) const t_CUDA_FABRIC_CPY_BATCH_NODE_PARAMS_V1__1: TypeId = 276;
-pub(super) const t_CUDA_FABRIC_CPY_BATCH_NODE_PARAMS_V1: TypeId = 277;
-pub(super) const t_CUgraphNodeParams__1: TypeId = 278;
-pub(super) const t_CUgraphNodeParams: TypeId = 279;
-pub(super) const t_P_CUgraphNodeParams: TypeId = 280;
-pub(super) const t_P_CUDA_BATCH_MEM_OP_NODE_PARAMS_st: TypeId = 281;
-pub(super) const t_P_CUDA_BATCH_MEM_OP_NODE_PARAMS: TypeId = 282;
-pub(super) const t_P_CUgraphConditionalHandle: TypeId = 283;
-pub(super) const t_CUgraphDebugDot_flags_in4: TypeId = 284;
-pub(super) const t_CUgraphExec: TypeId = 285;
-pub(super) const t_CUgraphInstantiate_flags_in4: TypeId = 286;
-pub(super) const t_P_CUgraphInstantiate_flags_in4: TypeId = 287;
-pub(super) const t_CUgraphInstantiate_flags_in8: TypeId = 288;
-pub(super) const t_P_CUgraphInstantiate_flags_in8: TypeId = 289;
-pub(super) const t_CUgraphExecUpdateResult: TypeId = 290;
-pub(super) const t_P_CUgraphExecUpdateResult: TypeId = 291;
-pub(super) const t_CUgraphExecUpdateResultInfo: TypeId = 292;
-pub(super) const t_P_CUgraphExecUpdateResultInfo: TypeId = 293;
-pub(super) const t_P_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS: TypeId = 294;
-pub(super) const t_P_CUDA_EXT_SEM_WAIT_NODE_PARAMS: TypeId = 295;
-pub(super) const t_P_CUgraphEdgeData: TypeId = 296;
-pub(super) const t_P_CUDA_HOST_NODE_PARAMS: TypeId = 297;
-pub(super) const t_P_CUgraphExec: TypeId = 298;
-pub(super) const t_CUgraphInstantiateResult: TypeId = 299;
-pub(super) const t_CUDA_GRAPH_INSTANTIATE_PARAMS: TypeId = 300;
-pub(super) const t_P_CUDA_GRAPH_INSTANTIATE_PARAMS: TypeId = 301;
-pub(super) const t_CUkernelNodeAttrID_enum: TypeId = 302;
-pub(super) const t_CUlaunchAttributeID: TypeId = 303;
-pub(super) const t_CUaccessProperty: TypeId = 304;
-pub(super) const t_CUaccessPolicyWindow: TypeId = 305;
-pub(super) const t_CUkernelNodeAttrValue_union: TypeId = 306;
-pub(super) const t_P_CUkernelNodeAttrValue_union: TypeId = 307;
-pub(super) const t_A64_char: TypeId = 308;
-pub(super) const t_CUsynchronizationPolicy: TypeId = 309;
-pub(super) const t_CUlaunchAttributeValue_clusterDim: TypeId = 310;
-pub(super) const t_CUclusterSchedulingPolicy: TypeId = 311;
-pub(super) const t_CUlaunchAttributeValue_programmaticEvent: TypeId = 312;
-pub(super) const t_CUlaunchMemSyncDomainMap: TypeId = 313;
-pub(super) const t_CUlaunchMemSyncDomain: TypeId = 314;
-pub(super) const t_CUlaunchAttributeValue_launchCompletionEvent: TypeId = 315;
-pub(super) const t_CUgraphDeviceNode: TypeId = 316;
-pub(super) const t_CUlaunchAttributeValue_deviceUpdatableKernelNode: TypeId = 317;
-pub(super) const t_CUlaunchAttributeValue_preferredClusterDim: TypeId = 318;
-pub(super) const t_CUlaunchAttributePortableClusterMode: TypeId = 319;
-pub(super) const t_CUsharedMemoryMode: TypeId = 320;
-pub(super) const t_CUlaunchAttributeValue: TypeId = 321;
-pub(super) const t_P_CUlaunchAttributeValue: TypeId = 322;
-pub(super) const t_P_CUDA_KERNEL_NODE_PARAMS_v1: TypeId = 323;
-pub(super) const t_P_CUDA_KERNEL_NODE_PARAMS: TypeId = 324;
-pub(super) const t_PC_CUkernelNodeAttrValue_union: TypeId = 325;
-pub(super) const t_PC_CUlaunchAttributeValue: TypeId = 326;
-pub(super) const t_P_CUDA_MEMCPY3D: TypeId = 327;
-pub(super) const t_P_CUDA_MEMSET_NODE_PARAMS: TypeId = 328;
-pub(super) const t_P_CUgraphNodeType: TypeId = 329;
-pub(super) const t_CUuserObject: TypeId = 330;
-pub(super) const t_CUuserObjectRetain_flags_in4: TypeId = 331;
-pub(super) const t_CUgraphicsRegisterFlags_in4: TypeId = 332;
-pub(super) const t_CUgraphicsMapResourceFlags_in4: TypeId = 333;
-pub(super) const t_P_CUgreenCtx: TypeId = 334;
-pub(super) const t_CUgreenCtxCreate_flags_in4: TypeId = 335;
-pub(super) const t_CUstream_flags_in4: TypeId = 336;
-pub(super) const t_P_CUexternalMemory: TypeId = 337;
-pub(super) const t_CUexternalMemoryHandleType: TypeId = 338;
-pub(super) const t_CUDA_EXTERNAL_MEMORY_HANDLE_DESC_handle_win32: TypeId = 339;
-pub(super) const t_CUDA_EXTERNAL_MEMORY_HANDLE_DESC_handle: TypeId = 340;
-pub(super) const t_CUDA_EXTERNAL_MEMORY_HANDLE_DESC: TypeId = 341;
-pub(super) const t_PC_CUDA_EXTERNAL_MEMORY_HANDLE_DESC: TypeId = 342;
-pub(super) const t_CUexternalSemaphoreHandleType: TypeId = 343;
-pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_handle_win32: TypeId = 344;
-pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_handle: TypeId = 345;
-pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC: TypeId = 346;
-pub(super) const t_PC_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC: TypeId = 347;
-pub(super) const t_CUipcEventHandle: TypeId = 348;
-pub(super) const t_P_CUipcEventHandle: TypeId = 349;
-pub(super) const t_CUipcMemHandle: TypeId = 350;
-pub(super) const t_P_CUipcMemHandle: TypeId = 351;
-pub(super) const t_CUipcMem_flags_in4: TypeId = 352;
-pub(super) const t_P_CUfunction: TypeId = 353;
-pub(super) const t_CUlibrary: TypeId = 354;
-pub(super) const t_P_CUlibrary: TypeId = 355;
-pub(super) const t_CUDA_LAUNCH_PARAMS: TypeId = 356;
-pub(super) const t_P_CUDA_LAUNCH_PARAMS: TypeId = 357;
-pub(super) const t_CUcooperative_multi_flags_in4: TypeId = 358;
-pub(super) const t_A4_char: TypeId = 359;
-pub(super) const t_CUlaunchAttribute: TypeId = 360;
-pub(super) const t_P_CUlaunchAttribute: TypeId = 361;
-pub(super) const t_CUlaunchConfig: TypeId = 362;
-pub(super) const t_PC_CUlaunchConfig: TypeId = 363;
-pub(super) const t_P_CUkernel: TypeId = 364;
-pub(super) const t_CUjit_option: TypeId = 365;
-pub(super) const t_P_CUjit_option: TypeId = 366;
-pub(super) const t_CUlibraryOption: TypeId = 367;
-pub(super) const t_P_CUlibraryOption: TypeId = 368;
-pub(super) const t_CUlinkState: TypeId = 369;
-pub(super) const t_CUjitInputType: TypeId = 370;
-pub(super) const t_P_CUlinkState: TypeId = 371;
-pub(super) const t_CUmemGenericAllocationHandle: TypeId = 372;
-pub(super) const t_CUlogicalEndpointType: TypeId = 373;
-pub(super) const t_CUlogicalEndpointProp__1_unicast: TypeId = 374;
-pub(super) const t_CUlogicalEndpointProp__1_multicast: TypeId = 375;
-pub(super) const t_CUlogicalEndpointProp__1: TypeId = 376;
-pub(super) const t_CUlogicalEndpointProp: TypeId = 377;
-pub(super) const t_PC_CUlogicalEndpointProp: TypeId = 378;
-pub(super) const t_CUlogicalEndpointIpcHandleType: TypeId = 379;
-pub(super) const t_CUlogsCallbackHandle: TypeId = 380;
-pub(super) const t_P_CUlogsCallbackHandle: TypeId = 381;
-pub(super) const t_CUmem_advise: TypeId = 382;
-pub(super) const t_CUmemAttach_flags_in4: TypeId = 383;
-pub(super) const t_CUmemDecompressAlgorithm: TypeId = 384;
-pub(super) const t_A20_u8: TypeId = 385;
-pub(super) const t_CUmemDecompressParams: TypeId = 386;
-pub(super) const t_P_CUmemDecompressParams: TypeId = 387;
-pub(super) const t_P_CUmemGenericAllocationHandle: TypeId = 388;
-pub(super) const t_A4_u8: TypeId = 389;
-pub(super) const t_CUmemAllocationCompType: TypeId = 390;
-pub(super) const t_CUmemAllocationCompType_in1: TypeId = 391;
-pub(super) const t_CUmem_create_usage_in4: TypeId = 392;
-pub(super) const t_CUmem_create_usage_in2: TypeId = 393;
-pub(super) const t_CUmemAllocationProp_allocFlags: TypeId = 394;
-pub(super) const t_CUmemAllocationProp: TypeId = 395;
-pub(super) const t_PC_CUmemAllocationProp: TypeId = 396;
-pub(super) const t_P_CUmemLocation: TypeId = 397;
-pub(super) const t_PC_CUmemLocation: TypeId = 398;
-pub(super) const t_CUmemAllocationGranularity_flags_in4: TypeId = 399;
-pub(super) const t_P_CUmemAllocationProp: TypeId = 400;
-pub(super) const t_CUmemRangeHandleType: TypeId = 401;
-pub(super) const t_CUmemhostalloc_flags_in4: TypeId = 402;
-pub(super) const t_P_CUmemhostalloc_flags_in4: TypeId = 403;
-pub(super) const t_CUmemhostregister_flags_in4: TypeId = 404;
-pub(super) const t_CUresourcetype: TypeId = 405;
-pub(super) const t_CUarrayMapInfo_resource: TypeId = 406;
-pub(super) const t_CUarraySparseSubresourceType: TypeId = 407;
-pub(super) const t_CUarrayMapInfo_subresource_sparseLevel: TypeId = 408;
-pub(super) const t_CUarrayMapInfo_subresource_miptail: TypeId = 409;
-pub(super) const t_CUarrayMapInfo_subresource: TypeId = 410;
-pub(super) const t_CUmemOperationType: TypeId = 411;
-pub(super) const t_CUmemHandleType: TypeId = 412;
-pub(super) const t_CUarrayMapInfo_memHandle: TypeId = 413;
-pub(super) const t_A2_u32: TypeId = 414;
-pub(super) const t_CUarrayMapInfo: TypeId = 415;
-pub(super) const t_P_CUarrayMapInfo: TypeId = 416;
-pub(super) const t_PC_CUmemPoolProps: TypeId = 417;
-pub(super) const t_CUmemPoolPtrExportData: TypeId = 418;
-pub(super) const t_P_CUmemPoolPtrExportData: TypeId = 419;
-pub(super) const t_P_CUmemAccess_flags_in4: TypeId = 420;
-pub(super) const t_CUmemPool_attribute: TypeId = 421;
-pub(super) const t_CUmem_range_attribute: TypeId = 422;
-pub(super) const t_P_CUmem_range_attribute: TypeId = 423;
-pub(super) const t_CUDA_MEMCPY2D: TypeId = 424;
-pub(super) const t_PC_CUDA_MEMCPY2D: TypeId = 425;
-pub(super) const t_CUmemcpy3DOperandType: TypeId = 426;
-pub(super) const t_CUmemcpy3DOperand_op_ptr: TypeId = 427;
-pub(super) const t_CUoffset3D: TypeId = 428;
-pub(super) const t_CUmemcpy3DOperand_op_array: TypeId = 429;
-pub(super) const t_CUmemcpy3DOperand_op: TypeId = 430;
-pub(super) const t_CUmemcpy3DOperand: TypeId = 431;
-pub(super) const t_CUextent3D: TypeId = 432;
-pub(super) const t_CUDA_MEMCPY3D_BATCH_OP: TypeId = 433;
-pub(super) const t_P_CUDA_MEMCPY3D_BATCH_OP: TypeId = 434;
-pub(super) const t_CUDA_MEMCPY3D_PEER: TypeId = 435;
-pub(super) const t_PC_CUDA_MEMCPY3D_PEER: TypeId = 436;
-pub(super) const t_CUmoduleLoadingMode: TypeId = 437;
-pub(super) const t_P_CUmoduleLoadingMode: TypeId = 438;
-pub(super) const t_CUsurfref: TypeId = 439;
-pub(super) const t_P_CUsurfref: TypeId = 440;
-pub(super) const t_CUtexref: TypeId = 441;
-pub(super) const t_P_CUtexref: TypeId = 442;
-pub(super) const t_CUmulticastObjectProp: TypeId = 443;
-pub(super) const t_PC_CUmulticastObjectProp: TypeId = 444;
-pub(super) const t_CUmulticastGranularity_flags_in4: TypeId = 445;
-pub(super) const t_CUoccupancy_flags_in4: TypeId = 446;
-pub(super) const t_CUpointer_attribute: TypeId = 447;
-pub(super) const t_CUDA_POINTER_ATTRIBUTE_P2P_TOKENS: TypeId = 448;
-pub(super) const t_CUDA_POINTER_ATTRIBUTE_ACCESS_FLAGS: TypeId = 449;
-pub(super) const t_P_CUpointer_attribute: TypeId = 450;
-pub(super) const t_CUoutput_mode: TypeId = 451;
-pub(super) const t_PC_CUexternalSemaphore: TypeId = 452;
-pub(super) const t_CUstreamCigDataType: TypeId = 453;
-pub(super) const t_CUstreamCigParam: TypeId = 454;
-pub(super) const t_P_CUstreamCigParam: TypeId = 455;
-pub(super) const t_CUstreamCigCaptureParams: TypeId = 456;
-pub(super) const t_P_CUstreamCigCaptureParams: TypeId = 457;
-pub(super) const t_CUstreamCaptureMode: TypeId = 458;
-pub(super) const t_CUstreamAttrID_enum: TypeId = 459;
-pub(super) const t_CUstreamAttrValue_union: TypeId = 460;
-pub(super) const t_P_CUstreamAttrValue_union: TypeId = 461;
-pub(super) const t_CUstreamCaptureStatus: TypeId = 462;
-pub(super) const t_P_CUstreamCaptureStatus: TypeId = 463;
-pub(super) const t_P_PC_CUgraphNode: TypeId = 464;
-pub(super) const t_P_PC_CUgraphEdgeData: TypeId = 465;
-pub(super) const t_P_CUstream_flags_in4: TypeId = 466;
-pub(super) const t_PC_CUstreamAttrValue_union: TypeId = 467;
-pub(super) const t_CUstreamUpdateCaptureDependencies_flags_in4: TypeId = 468;
-pub(super) const t_CUevent_wait_flags_in4: TypeId = 469;
-pub(super) const t_CUstreamWaitValue_flags_in4: TypeId = 470;
-pub(super) const t_CUstreamWriteValue_flags_in4: TypeId = 471;
-pub(super) const t_CUsurfObject: TypeId = 472;
-pub(super) const t_P_CUsurfObject: TypeId = 473;
-pub(super) const t_CUDA_RESOURCE_DESC_res_array: TypeId = 474;
-pub(super) const t_CUDA_RESOURCE_DESC_res_mipmap: TypeId = 475;
-pub(super) const t_CUDA_RESOURCE_DESC_res_linear: TypeId = 476;
-pub(super) const t_CUDA_RESOURCE_DESC_res_pitch2D: TypeId = 477;
-pub(super) const t_A32_i32: TypeId = 478;
-pub(super) const t_CUDA_RESOURCE_DESC_res_reserved: TypeId = 479;
-pub(super) const t_CUDA_RESOURCE_DESC_res: TypeId = 480;
-pub(super) const t_CUDA_RESOURCE_DESC: TypeId = 481;
-pub(super) const t_PC_CUDA_RESOURCE_DESC: TypeId = 482;
-pub(super) const t_P_CUDA_RESOURCE_DESC: TypeId = 483;
-pub(super) const t_A16_u64: TypeId = 484;
-pub(super) const t_CUtensorMap: TypeId = 485;
-pub(super) const t_P_CUtensorMap: TypeId = 486;
-pub(super) const t_CUtensorMapDataType: TypeId = 487;
-pub(super) const t_PC_u64: TypeId = 488;
-pub(super) const t_PC_i32: TypeId = 489;
-pub(super) const t_PC_u32: TypeId = 490;
-pub(super) const t_CUtensorMapInterleave: TypeId = 491;
-pub(super) const t_CUtensorMapSwizzle: TypeId = 492;
-pub(super) const t_CUtensorMapL2promotion: TypeId = 493;
-pub(super) const t_CUtensorMapFloatOOBfill: TypeId = 494;
-pub(super) const t_CUtensorMapIm2ColWideMode: TypeId = 495;
-pub(super) const t_CUtensorMapAllocClass: TypeId = 496;
-pub(super) const t_P_CUtensorMapAllocClass: TypeId = 497;
-pub(super) const t_CUtexObject: TypeId = 498;
-pub(super) const t_P_CUtexObject: TypeId = 499;
-pub(super) const t_CUaddress_mode: TypeId = 500;
-pub(super) const t_A3_CUaddress_mode: TypeId = 501;
-pub(super) const t_CUfilter_mode: TypeId = 502;
-pub(super) const t_A4_f32: TypeId = 503;
-pub(super) const t_A12_i32: TypeId = 504;
-pub(super) const t_CUDA_TEXTURE_DESC: TypeId = 505;
-pub(super) const t_PC_CUDA_TEXTURE_DESC: TypeId = 506;
-pub(super) const t_CUresourceViewFormat: TypeId = 507;
-pub(super) const t_CUDA_RESOURCE_VIEW_DESC: TypeId = 508;
-pub(super) const t_PC_CUDA_RESOURCE_VIEW_DESC: TypeId = 509;
-pub(super) const t_P_CUDA_RESOURCE_VIEW_DESC: TypeId = 510;
-pub(super) const t_P_CUDA_TEXTURE_DESC: TypeId = 511;
-pub(super) const t_P_CUaddress_mode: TypeId = 512;
-pub(super) const t_P_CUfilter_mode: TypeId = 513;
-pub(super) const t_CUtexref_flags_in4: TypeId = 514;
-pub(super) const t_P_CUtexref_flags_in4: TypeId = 515;
-pub(super) const t_P_CUarray_format: TypeId = 516;
-pub(super) const t_P_CUstreamCaptureMode: TypeId = 517;
-pub(super) const t_P_CUuserObject: TypeId = 518;
-pub(super) const t_CUuserObject_flags_in4: TypeId = 519;
-pub(super) const t_P_code: TypeId = 520;
-pub(super) const t_cudaError_t: TypeId = 521;
-pub(super) const t_cudaError_t_status: TypeId = 522;
-pub(super) const t_cudaKernel_t: TypeId = 523;
-pub(super) const t_P_cudaKernel_t: TypeId = 524;
-pub(super) const t_dim3: TypeId = 525;
-pub(super) const t_cudaStream_t: TypeId = 526;
-pub(super) const t_P_dim3: TypeId = 527;
-pub(super) const t_P_cudaStream_t: TypeId = 528;
-pub(super) const t_uint3: TypeId = 529;
-pub(super) const t_P_uint3: TypeId = 530;
-pub(super) const t_cudaChannelFormatKind: TypeId = 531;
-pub(super) const t_cudaChannelFormatDesc: TypeId = 532;
-pub(super) const t_P_cudaChannelFormatDesc: TypeId = 533;
-pub(super) const t_cudaExtent: TypeId = 534;
-pub(super) const t_P_cudaExtent: TypeId = 535;
-pub(super) const t_cudaArray_t: TypeId = 536;
-pub(super) const t_cudaArrayMemoryRequirements: TypeId = 537;
-pub(super) const t_P_cudaArrayMemoryRequirements: TypeId = 538;
-pub(super) const t_P_cudaArray_t: TypeId = 539;
-pub(super) const t_cudaArraySparseProperties_tileExtent: TypeId = 540;
-pub(super) const t_cudaArraySparseProperties: TypeId = 541;
-pub(super) const t_P_cudaArraySparseProperties: TypeId = 542;
-pub(super) const t_cudaArray_const_t: TypeId = 543;
-pub(super) const t_PC_cudaChannelFormatDesc: TypeId = 544;
-pub(super) const t_cudaMipmappedArray_const_t: TypeId = 545;
-pub(super) const t_A8_char: TypeId = 546;
-pub(super) const t_A2_i32: TypeId = 547;
-pub(super) const t_A8_u8: TypeId = 548;
-pub(super) const t_A63_i32: TypeId = 549;
-pub(super) const t_A61_i32: TypeId = 550;
-pub(super) const t_A1_i32: TypeId = 551;
-pub(super) const t_A60_i32: TypeId = 552;
-pub(super) const t_A56_i32: TypeId = 553;
-pub(super) const t_cudaDeviceProp: TypeId = 554;
-pub(super) const t_PC_cudaDeviceProp: TypeId = 555;
-pub(super) const t_cudaSurfaceObject_t: TypeId = 556;
-pub(super) const t_P_cudaSurfaceObject_t: TypeId = 557;
-pub(super) const t_cudaResourceType: TypeId = 558;
-pub(super) const t_cudaResourceDesc_res_array: TypeId = 559;
-pub(super) const t_cudaMipmappedArray_t: TypeId = 560;
-pub(super) const t_cudaResourceDesc_res_mipmap: TypeId = 561;
-pub(super) const t_cudaResourceDesc_res_linear: TypeId = 562;
-pub(super) const t_cudaResourceDesc_res_pitch2D: TypeId = 563;
-pub(super) const t_cudaResourceDesc_res_reserved: TypeId = 564;
-pub(super) const t_cudaResourceDesc_res: TypeId = 565;
-pub(super) const t_cudaResourceDesc: TypeId = 566;
-pub(super) const t_PC_cudaResourceDesc: TypeId = 567;
-pub(super) const t_cudaTextureObject_t: TypeId = 568;
-pub(super) const t_P_cudaTextureObject_t: TypeId = 569;
-pub(super) const t_cudaTextureAddressMode: TypeId = 570;
-pub(super) const t_A3_cudaTextureAddressMode: TypeId = 571;
-pub(super) const t_cudaTextureFilterMode: TypeId = 572;
-pub(super) const t_cudaTextureReadMode: TypeId = 573;
-pub(super) const t_cudaTextureDesc: TypeId = 574;
-pub(super) const t_PC_cudaTextureDesc: TypeId = 575;
-pub(super) const t_cudaResourceViewFormat: TypeId = 576;
-pub(super) const t_cudaResourceViewDesc: TypeId = 577;
-pub(super) const t_PC_cudaResourceViewDesc: TypeId = 578;
-pub(super) const t_cudaTextureDesc_v2: TypeId = 579;
-pub(super) const t_PC_cudaTextureDesc_v2: TypeId = 580;
-pub(super) const t_cudaExternalMemory_t: TypeId = 581;
-pub(super) const t_cudaExternalSemaphore_t: TypeId = 582;
-pub(super) const t_cudaDevResourceDesc_t: TypeId = 583;
-pub(super) const t_P_cudaDevResourceDesc_t: TypeId = 584;
-pub(super) const t_cudaDevResourceType: TypeId = 585;
-pub(super) const t_cudaDevSmResource: TypeId = 586;
-pub(super) const t_cudaDevWorkqueueConfigScope: TypeId = 587;
-pub(super) const t_cudaDevWorkqueueConfigResource: TypeId = 588;
-pub(super) const t_cudaDevWorkqueueResource: TypeId = 589;
-pub(super) const t_cudaDevResource__2: TypeId = 590;
-pub(super) const t_cudaDevResource: TypeId = 591;
-pub(super) const t_P_cudaDevResource: TypeId = 592;
-pub(super) const t_PC_cudaDevResource: TypeId = 593;
-pub(super) const t_cudaDevSmResourceGroupParams: TypeId = 594;
-pub(super) const t_P_cudaDevSmResourceGroupParams: TypeId = 595;
-pub(super) const t_cudaFlushGPUDirectRDMAWritesTarget: TypeId = 596;
-pub(super) const t_cudaFlushGPUDirectRDMAWritesScope: TypeId = 597;
-pub(super) const t_cudaDeviceAttr: TypeId = 598;
-pub(super) const t_cudaFuncCache: TypeId = 599;
-pub(super) const t_P_cudaFuncCache: TypeId = 600;
-pub(super) const t_cudaMemPool_t: TypeId = 601;
-pub(super) const t_P_cudaMemPool_t: TypeId = 602;
-pub(super) const t_cudaExecutionContext_t: TypeId = 603;
-pub(super) const t_P_cudaExecutionContext_t: TypeId = 604;
-pub(super) const t_cudaGraphMemAttributeType: TypeId = 605;
-pub(super) const t_cudaAtomicOperation: TypeId = 606;
-pub(super) const t_PC_cudaAtomicOperation: TypeId = 607;
-pub(super) const t_cudaLimit: TypeId = 608;
-pub(super) const t_cudaDeviceP2PAttr: TypeId = 609;
-pub(super) const t_cudaSharedMemConfig: TypeId = 610;
-pub(super) const t_P_cudaSharedMemConfig: TypeId = 611;
-pub(super) const t_cudaAsyncCallbackHandle_t: TypeId = 612;
-pub(super) const t_P_cudaAsyncCallbackHandle_t: TypeId = 613;
-pub(super) const t_cudaEglStreamConnection: TypeId = 614;
-pub(super) const t_P_cudaEglStreamConnection: TypeId = 615;
-pub(super) const t_cudaGraphicsResource_t: TypeId = 616;
-pub(super) const t_P_cudaGraphicsResource_t: TypeId = 617;
-pub(super) const t_A3_cudaArray_t: TypeId = 618;
-pub(super) const t_cudaPitchedPtr: TypeId = 619;
-pub(super) const t_A3_cudaPitchedPtr: TypeId = 620;
-pub(super) const t_cudaEglFrame_frame: TypeId = 621;
-pub(super) const t_cudaEglPlaneDesc: TypeId = 622;
-pub(super) const t_A3_cudaEglPlaneDesc: TypeId = 623;
-pub(super) const t_cudaEglFrameType: TypeId = 624;
-pub(super) const t_cudaEglColorFormat: TypeId = 625;
-pub(super) const t_cudaEglFrame: TypeId = 626;
-pub(super) const t_P_cudaEglFrame: TypeId = 627;
-pub(super) const t_cudaEvent_t: TypeId = 628;
-pub(super) const t_P_cudaEvent_t: TypeId = 629;
-pub(super) const t_cudaEventFlags_in4: TypeId = 630;
-pub(super) const t_cudaEventRecordFlags_in4: TypeId = 631;
-pub(super) const t_cudaStreamFlags_in4: TypeId = 632;
-pub(super) const t_cudaExternalMemoryBufferDesc: TypeId = 633;
-pub(super) const t_PC_cudaExternalMemoryBufferDesc: TypeId = 634;
-pub(super) const t_P_cudaMipmappedArray_t: TypeId = 635;
-pub(super) const t_cudaExternalMemoryMipmappedArrayDesc: TypeId = 636;
-pub(super) const t_PC_cudaExternalMemoryMipmappedArrayDesc: TypeId = 637;
-pub(super) const t_A16_i32: TypeId = 638;
-pub(super) const t_A15_i32: TypeId = 639;
-pub(super) const t_A14_i32: TypeId = 640;
-pub(super) const t_cudaSharedMemoryMode: TypeId = 641;
-pub(super) const t_cudaFuncAttributes: TypeId = 642;
-pub(super) const t_P_cudaFuncAttributes: TypeId = 643;
-pub(super) const t_cudaFuncAttribute: TypeId = 644;
-pub(super) const t_cudaGLDeviceList: TypeId = 645;
-pub(super) const t_cudaDeviceFlags_in4: TypeId = 646;
-pub(super) const t_P_cudaDeviceFlags_in4: TypeId = 647;
-pub(super) const t_P_cudaDeviceProp: TypeId = 648;
-pub(super) const t_cudaGetDriverEntryPointFlags_in4: TypeId = 649;
-pub(super) const t_cudaGetDriverEntryPointFlags_in8: TypeId = 650;
-pub(super) const t_cudaDriverEntryPointQueryResult: TypeId = 651;
-pub(super) const t_P_cudaDriverEntryPointQueryResult: TypeId = 652;
-pub(super) const t_cudaFunction_t: TypeId = 653;
-pub(super) const t_P_cudaFunction_t: TypeId = 654;
-pub(super) const t_P_cudaResourceDesc: TypeId = 655;
-pub(super) const t_P_cudaResourceViewDesc: TypeId = 656;
-pub(super) const t_P_cudaTextureDesc: TypeId = 657;
-pub(super) const t_P_cudaTextureDesc_v2: TypeId = 658;
-pub(super) const t_cudaGraphNode_t: TypeId = 659;
-pub(super) const t_P_cudaGraphNode_t: TypeId = 660;
-pub(super) const t_cudaGraph_t: TypeId = 661;
-pub(super) const t_PC_cudaGraphNode_t: TypeId = 662;
-pub(super) const t_cudaGraphEdgeData: TypeId = 663;
-pub(super) const t_PC_cudaGraphEdgeData: TypeId = 664;
-pub(super) const t_P_cudaExternalSemaphore_t: TypeId = 665;
-pub(super) const t_cudaExternalSemaphoreSignalParams_params_fence: TypeId = 666;
-pub(super) const t_cudaExternalSemaphoreSignalParams_params_nvSciSync: TypeId = 667;
-pub(super) const t_cudaExternalSemaphoreSignalParams_params_keyedMutex: TypeId = 668;
-pub(super) const t_cudaExternalSemaphoreSignalParams_params: TypeId = 669;
-pub(super) const t_cudaExternalSemaphoreSignalParams: TypeId = 670;
-pub(super) const t_PC_cudaExternalSemaphoreSignalParams: TypeId = 671;
-pub(super) const t_cudaExternalSemaphoreSignalNodeParams: TypeId = 672;
-pub(super) const t_PC_cudaExternalSemaphoreSignalNodeParams: TypeId = 673;
-pub(super) const t_cudaExternalSemaphoreWaitParams_params_fence: TypeId = 674;
-pub(super) const t_cudaExternalSemaphoreWaitParams_params_nvSciSync: TypeId = 675;
-pub(super) const t_cudaExternalSemaphoreWaitParams_params_keyedMutex: TypeId = 676;
-pub(super) const t_cudaExternalSemaphoreWaitParams_params: TypeId = 677;
-pub(super) const t_cudaExternalSemaphoreWaitParams: TypeId = 678;
-pub(super) const t_PC_cudaExternalSemaphoreWaitParams: TypeId = 679;
-pub(super) const t_cudaExternalSemaphoreWaitNodeParams: TypeId = 680;
-pub(super) const t_PC_cudaExternalSemaphoreWaitNodeParams: TypeId = 681;
-pub(super) const t_cudaHostNodeParams: TypeId = 682;
-pub(super) const t_PC_cudaHostNodeParams: TypeId = 683;
-pub(super) const t_cudaKernelNodeParams: TypeId = 684;
-pub(super) const t_PC_cudaKernelNodeParams: TypeId = 685;
-pub(super) const t_cudaMemAllocationType: TypeId = 686;
-pub(super) const t_cudaMemAllocationHandleType_in4: TypeId = 687;
-pub(super) const t_cudaMemLocationType: TypeId = 688;
-pub(super) const t_cudaMemLocation__1_localized: TypeId = 689;
-pub(super) const t_cudaMemLocation__1: TypeId = 690;
-pub(super) const t_cudaMemLocation: TypeId = 691;
-pub(super) const t_cudaMemPoolProps: TypeId = 692;
-pub(super) const t_cudaMemAccessFlags: TypeId = 693;
-pub(super) const t_cudaMemAccessDesc: TypeId = 694;
-pub(super) const t_PC_cudaMemAccessDesc: TypeId = 695;
-pub(super) const t_cudaMemAllocNodeParams: TypeId = 696;
-pub(super) const t_P_cudaMemAllocNodeParams: TypeId = 697;
-pub(super) const t_cudaPos: TypeId = 698;
-pub(super) const t_cudaMemcpyKind: TypeId = 699;
-pub(super) const t_cudaMemcpy3DParms: TypeId = 700;
-pub(super) const t_PC_cudaMemcpy3DParms: TypeId = 701;
-pub(super) const t_cudaMemsetParams: TypeId = 702;
-pub(super) const t_PC_cudaMemsetParams: TypeId = 703;
-pub(super) const t_cudaGraphNodeType: TypeId = 704;
-pub(super) const t_cudaKernelNodeParamsV2__1: TypeId = 705;
-pub(super) const t_cudaKernelFunctionType: TypeId = 706;
-pub(super) const t_cudaKernelNodeParamsV2: TypeId = 707;
-pub(super) const t_cudaMemcpyNodeParams: TypeId = 708;
-pub(super) const t_cudaMemsetParamsV2: TypeId = 709;
-pub(super) const t_cudaHostNodeParamsV2: TypeId = 710;
-pub(super) const t_cudaGraphChildGraphNodeOwnership: TypeId = 711;
-pub(super) const t_cudaChildGraphNodeParams: TypeId = 712;
-pub(super) const t_cudaEventWaitNodeParams: TypeId = 713;
-pub(super) const t_cudaEventRecordNodeParams: TypeId = 714;
-pub(super) const t_cudaExternalSemaphoreSignalNodeParamsV2: TypeId = 715;
-pub(super) const t_cudaExternalSemaphoreWaitNodeParamsV2: TypeId = 716;
-pub(super) const t_cudaMemAllocNodeParamsV2: TypeId = 717;
-pub(super) const t_cudaMemFreeNodeParams: TypeId = 718;
-pub(super) const t_cudaGraphConditionalHandle: TypeId = 719;
-pub(super) const t_cudaGraphConditionalNodeType: TypeId = 720;
-pub(super) const t_P_cudaGraph_t: TypeId = 721;
-pub(super) const t_cudaConditionalNodeParams: TypeId = 722;
-pub(super) const t_cudaMemcpySrcAccessOrder: TypeId = 723;
-pub(super) const t_cudaMemcpyAttributes: TypeId = 724;
-pub(super) const t_P_cudaMemcpyAttributes: TypeId = 725;
-pub(super) const t_cudaMemcpyBatchNodeParams: TypeId = 726;
-pub(super) const t_cudaGraphNodeParams__1: TypeId = 727;
-pub(super) const t_cudaGraphNodeParams: TypeId = 728;
-pub(super) const t_P_cudaGraphNodeParams: TypeId = 729;
-pub(super) const t_P_cudaGraphConditionalHandle: TypeId = 730;
-pub(super) const t_cudaGraphDebugDotFlags_in4: TypeId = 731;
-pub(super) const t_cudaGraphExec_t: TypeId = 732;
-pub(super) const t_cudaGraphInstantiateFlags_in4: TypeId = 733;
-pub(super) const t_P_cudaGraphInstantiateFlags_in4: TypeId = 734;
-pub(super) const t_cudaGraphInstantiateFlags_in8: TypeId = 735;
-pub(super) const t_P_cudaGraphInstantiateFlags_in8: TypeId = 736;
-pub(super) const t_cudaGraphExecUpdateResult: TypeId = 737;
-pub(super) const t_P_cudaGraphExecUpdateResult: TypeId = 738;
-pub(super) const t_cudaGraphExecUpdateResultInfo: TypeId = 739;
-pub(super) const t_P_cudaGraphExecUpdateResultInfo: TypeId = 740;
-pub(super) const t_P_cudaExternalSemaphoreSignalNodeParams: TypeId = 741;
-pub(super) const t_P_cudaExternalSemaphoreWaitNodeParams: TypeId = 742;
-pub(super) const t_P_cudaGraphEdgeData: TypeId = 743;
-pub(super) const t_P_cudaHostNodeParams: TypeId = 744;
-pub(super) const t_P_cudaGraphExec_t: TypeId = 745;
-pub(super) const t_cudaGraphInstantiateResult: TypeId = 746;
-pub(super) const t_cudaGraphInstantiateParams: TypeId = 747;
-pub(super) const t_P_cudaGraphInstantiateParams: TypeId = 748;
-pub(super) const t_cudaKernelNodeAttrID: TypeId = 749;
-pub(super) const t_cudaLaunchAttributeID: TypeId = 750;
-pub(super) const t_cudaAccessProperty: TypeId = 751;
-pub(super) const t_cudaAccessPolicyWindow: TypeId = 752;
-pub(super) const t_cudaKernelNodeAttrValue: TypeId = 753;
-pub(super) const t_P_cudaKernelNodeAttrValue: TypeId = 754;
-pub(super) const t_cudaSynchronizationPolicy: TypeId = 755;
-pub(super) const t_cudaLaunchAttributeValue_clusterDim: TypeId = 756;
-pub(super) const t_cudaClusterSchedulingPolicy: TypeId = 757;
-pub(super) const t_cudaLaunchAttributeValue_programmaticEvent: TypeId = 758;
-pub(super) const t_cudaLaunchMemSyncDomainMap: TypeId = 759;
-pub(super) const t_cudaLaunchMemSyncDomain: TypeId = 760;
-pub(super) const t_cudaLaunchAttributeValue_launchCompletionEvent: TypeId = 761;
-pub(super) const t_cudaGraphDeviceNode_t: TypeId = 762;
-pub(super) const t_cudaLaunchAttributeValue_deviceUpdatableKernelNode: TypeId = 763;
-pub(super) const t_cudaLaunchAttributeValue_preferredClusterDim: TypeId = 764;
-pub(super) const t_cudaLaunchAttributePortableClusterMode: TypeId = 765;
-pub(super) const t_cudaLaunchAttributeValue: TypeId = 766;
-pub(super) const t_P_cudaLaunchAttributeValue: TypeId = 767;
-pub(super) const t_P_cudaKernelNodeParams: TypeId = 768;
-pub(super) const t_PC_cudaKernelNodeAttrValue: TypeId = 769;
-pub(super) const t_PC_cudaLaunchAttributeValue: TypeId = 770;
-pub(super) const t_P_cudaMemcpy3DParms: TypeId = 771;
-pub(super) const t_P_cudaMemsetParams: TypeId = 772;
-pub(super) const t_P_cudaGraphNodeType: TypeId = 773;
-pub(super) const t_cudaUserObject_t: TypeId = 774;
-pub(super) const t_cudaUserObjectRetainFlags_in4: TypeId = 775;
-pub(super) const t_cudaGraphicsRegisterFlags_in4: TypeId = 776;
-pub(super) const t_cudaGraphicsMapFlags_in4: TypeId = 777;
-pub(super) const t_cudaHostAllocFlags_in4: TypeId = 778;
-pub(super) const t_P_cudaHostAllocFlags_in4: TypeId = 779;
-pub(super) const t_cudaHostRegisterFlags_in4: TypeId = 780;
-pub(super) const t_P_cudaExternalMemory_t: TypeId = 781;
-pub(super) const t_cudaExternalMemoryHandleType: TypeId = 782;
-pub(super) const t_cudaExternalMemoryHandleDesc_handle_win32: TypeId = 783;
-pub(super) const t_cudaExternalMemoryHandleDesc_handle: TypeId = 784;
-pub(super) const t_cudaExternalMemoryHandleDesc: TypeId = 785;
-pub(super) const t_PC_cudaExternalMemoryHandleDesc: TypeId = 786;
-pub(super) const t_cudaExternalSemaphoreHandleType: TypeId = 787;
-pub(super) const t_cudaExternalSemaphoreHandleDesc_handle_win32: TypeId = 788;
-pub(super) const t_cudaExternalSemaphoreHandleDesc_handle: TypeId = 789;
-pub(super) const t_cudaExternalSemaphoreHandleDesc: TypeId = 790;
-pub(super) const t_PC_cudaExternalSemaphoreHandleDesc: TypeId = 791;
-pub(super) const t_cudaInitDeviceFlags_in4: TypeId = 792;
-pub(super) const t_cudaIpcEventHandle_t: TypeId = 793;
-pub(super) const t_P_cudaIpcEventHandle_t: TypeId = 794;
-pub(super) const t_cudaIpcMemHandle_t: TypeId = 795;
-pub(super) const t_P_cudaIpcMemHandle_t: TypeId = 796;
-pub(super) const t_cudaIpcMemFlags_in4: TypeId = 797;
-pub(super) const t_cudaLaunchParams: TypeId = 798;
-pub(super) const t_P_cudaLaunchParams: TypeId = 799;
-pub(super) const t_cudaCooperativeMultiFlags_in4: TypeId = 800;
-pub(super) const t_cudaLaunchAttribute: TypeId = 801;
-pub(super) const t_P_cudaLaunchAttribute: TypeId = 802;
-pub(super) const t_cudaLaunchConfig_t: TypeId = 803;
-pub(super) const t_PC_cudaLaunchConfig_t: TypeId = 804;
-pub(super) const t_cudaLibrary_t: TypeId = 805;
-pub(super) const t_P_cudaLibrary_t: TypeId = 806;
-pub(super) const t_cudaJitOption: TypeId = 807;
-pub(super) const t_P_cudaJitOption: TypeId = 808;
-pub(super) const t_cudaLibraryOption: TypeId = 809;
-pub(super) const t_P_cudaLibraryOption: TypeId = 810;
-pub(super) const t_cudaLogsCallbackHandle: TypeId = 811;
-pub(super) const t_P_cudaLogsCallbackHandle: TypeId = 812;
-pub(super) const t_P_cudaPitchedPtr: TypeId = 813;
-pub(super) const t_cudaArrayFlags_in4: TypeId = 814;
-pub(super) const t_cudaMemAttachFlags_in4: TypeId = 815;
-pub(super) const t_cudaMemoryAdvise: TypeId = 816;
-pub(super) const t_P_cudaMemLocation: TypeId = 817;
-pub(super) const t_PC_cudaMemPoolProps: TypeId = 818;
-pub(super) const t_cudaMemPoolPtrExportData: TypeId = 819;
-pub(super) const t_P_cudaMemPoolPtrExportData: TypeId = 820;
-pub(super) const t_P_cudaMemAccessFlags: TypeId = 821;
-pub(super) const t_cudaMemPoolAttr: TypeId = 822;
-pub(super) const t_cudaMemRangeAttribute: TypeId = 823;
-pub(super) const t_P_cudaMemRangeAttribute: TypeId = 824;
-pub(super) const t_cudaMemcpy3DOperandType: TypeId = 825;
-pub(super) const t_cudaMemcpy3DOperand_op_ptr: TypeId = 826;
-pub(super) const t_cudaOffset3D: TypeId = 827;
-pub(super) const t_cudaMemcpy3DOperand_op_array: TypeId = 828;
-pub(super) const t_cudaMemcpy3DOperand_op: TypeId = 829;
-pub(super) const t_cudaMemcpy3DOperand: TypeId = 830;
-pub(super) const t_cudaMemcpy3DBatchOp: TypeId = 831;
-pub(super) const t_P_cudaMemcpy3DBatchOp: TypeId = 832;
-pub(super) const t_cudaMemcpy3DPeerParms: TypeId = 833;
-pub(super) const t_PC_cudaMemcpy3DPeerParms: TypeId = 834;
-pub(super) const t_cudaOccupancyFlags_in4: TypeId = 835;
-pub(super) const t_cudaMemoryType: TypeId = 836;
-pub(super) const t_A8_i64: TypeId = 837;
-pub(super) const t_cudaPointerAttributes__1: TypeId = 838;
-pub(super) const t_A7_i64: TypeId = 839;
-pub(super) const t_cudaPointerAttributes: TypeId = 840;
-pub(super) const t_P_cudaPointerAttributes: TypeId = 841;
-pub(super) const t_cudaOutputMode_t: TypeId = 842;
-pub(super) const t_f64: TypeId = 843;
-pub(super) const t_P_f64: TypeId = 844;
-pub(super) const t_PC_cudaExternalSemaphore_t: TypeId = 845;
-pub(super) const t_cudaExternalSemaphoreSignalParams_v1_params_fence: TypeId = 846;
-pub(super) const t_cudaExternalSemaphoreSignalParams_v1_params_nvSciSync: TypeId = 847;
-pub(super) const t_cudaExternalSemaphoreSignalParams_v1_params_keyedMutex: TypeId = 848;
-pub(super) const t_cudaExternalSemaphoreSignalParams_v1_params: TypeId = 849;
-pub(super) const t_cudaExternalSemaphoreSignalParams_v1: TypeId = 850;
-pub(super) const t_PC_cudaExternalSemaphoreSignalParams_v1: TypeId = 851;
-pub(super) const t_cudaStreamCaptureMode: TypeId = 852;
-pub(super) const t_cudaGraphRecaptureCallbackData: TypeId = 853;
-pub(super) const t_P_cudaGraphRecaptureCallbackData: TypeId = 854;
-pub(super) const t_cudaStreamAttrID: TypeId = 855;
-pub(super) const t_cudaStreamAttrValue: TypeId = 856;
-pub(super) const t_P_cudaStreamAttrValue: TypeId = 857;
-pub(super) const t_cudaStreamCaptureStatus: TypeId = 858;
-pub(super) const t_P_cudaStreamCaptureStatus: TypeId = 859;
-pub(super) const t_P_PC_cudaGraphNode_t: TypeId = 860;
-pub(super) const t_P_PC_cudaGraphEdgeData: TypeId = 861;
-pub(super) const t_P_cudaStreamFlags_in4: TypeId = 862;
-pub(super) const t_PC_cudaStreamAttrValue: TypeId = 863;
-pub(super) const t_cudaStreamUpdateCaptureDependenciesFlags_in4: TypeId = 864;
-pub(super) const t_cudaEventWaitFlags_in4: TypeId = 865;
-pub(super) const t_P_cudaStreamCaptureMode: TypeId = 866;
-pub(super) const t_P_cudaUserObject_t: TypeId = 867;
-pub(super) const t_cudaUserObjectFlags_in4: TypeId = 868;
-pub(super) const t_cudaExternalSemaphoreWaitParams_v1_params_fence: TypeId = 869;
-pub(super) const t_cudaExternalSemaphoreWaitParams_v1_params_nvSciSync: TypeId = 870;
-pub(super) const t_cudaExternalSemaphoreWaitParams_v1_params_keyedMutex: TypeId = 871;
-pub(super) const t_cudaExternalSemaphoreWaitParams_v1_params: TypeId = 872;
-pub(super) const t_cudaExternalSemaphoreWaitParams_v1: TypeId = 873;
-pub(super) const t_PC_cudaExternalSemaphoreWaitParams_v1: TypeId = 874;
-pub(super) const t_cublasStatus_t: TypeId = 875;
-pub(super) const t_cublasStatus_t_status: TypeId = 876;
-pub(super) const t_cublasHandle_t: TypeId = 877;
-pub(super) const t_cudaDataType: TypeId = 878;
-pub(super) const t_i8: TypeId = 879;
-pub(super) const t_i16: TypeId = 880;
-pub(super) const t_f16: TypeId = 881;
-pub(super) const t_bf16: TypeId = 882;
-pub(super) const t_A2_i8: TypeId = 883;
-pub(super) const t_A2_u8: TypeId = 884;
-pub(super) const t_A2_i16: TypeId = 885;
-pub(super) const t_A2_u16: TypeId = 886;
-pub(super) const t_A2_i64: TypeId = 887;
-pub(super) const t_A2_u64: TypeId = 888;
-pub(super) const t_A2_f16: TypeId = 889;
-pub(super) const t_A2_bf16: TypeId = 890;
-pub(super) const t_float2: TypeId = 891;
-pub(super) const t_double2: TypeId = 892;
-pub(super) const t_PC_float2: TypeId = 893;
-pub(super) const t_P_float2: TypeId = 894;
-pub(super) const t_cublasSideMode_t: TypeId = 895;
-pub(super) const t_cublasOperation_t: TypeId = 896;
-pub(super) const t_P_P_float2: TypeId = 897;
-pub(super) const t_P_PC_float2: TypeId = 898;
-pub(super) const t_cublasFillMode_t: TypeId = 899;
-pub(super) const t_PC_f32: TypeId = 900;
-pub(super) const t_P_cublasHandle_t: TypeId = 901;
-pub(super) const t_cublasDiagType_t: TypeId = 902;
-pub(super) const t_PC_f64: TypeId = 903;
-pub(super) const t_P_P_f64: TypeId = 904;
-pub(super) const t_P_PC_f64: TypeId = 905;
-pub(super) const t_PC_cublasOperation_t: TypeId = 906;
-pub(super) const t_PC_i64: TypeId = 907;
-pub(super) const t_PC_double2: TypeId = 908;
-pub(super) const t_cublasComputeType_t: TypeId = 909;
-pub(super) const t_cublasGemmAlgo_t: TypeId = 910;
-pub(super) const t_cublasAtomicsMode_t: TypeId = 911;
-pub(super) const t_P_cublasAtomicsMode_t: TypeId = 912;
-pub(super) const t_cudaEmulationSpecialValuesSupport: TypeId = 913;
-pub(super) const t_P_cudaEmulationSpecialValuesSupport: TypeId = 914;
-pub(super) const t_cublasEmulationStrategy_t: TypeId = 915;
-pub(super) const t_P_cublasEmulationStrategy_t: TypeId = 916;
-pub(super) const t_P_P_i32: TypeId = 917;
-pub(super) const t_cudaEmulationMantissaControl: TypeId = 918;
-pub(super) const t_P_cudaEmulationMantissaControl: TypeId = 919;
-pub(super) const t_cublasMath_t_in4: TypeId = 920;
-pub(super) const t_P_cublasMath_t_in4: TypeId = 921;
-pub(super) const t_cublasPointerMode_t: TypeId = 922;
-pub(super) const t_P_cublasPointerMode_t: TypeId = 923;
-pub(super) const t_libraryPropertyType: TypeId = 924;
-pub(super) const t_PC_f16: TypeId = 925;
-pub(super) const t_P_PC_f16: TypeId = 926;
-pub(super) const t_P_f16: TypeId = 927;
-pub(super) const t_P_P_f16: TypeId = 928;
-pub(super) const t_P_P_f32: TypeId = 929;
-pub(super) const t_P_i64: TypeId = 930;
-pub(super) const t_cublasLtHandle_t: TypeId = 931;
-pub(super) const t_P_cublasLtHandle_t: TypeId = 932;
-pub(super) const t_cublasLtEmulationDesc_t: TypeId = 933;
-pub(super) const t_P_cublasLtEmulationDesc_t: TypeId = 934;
-pub(super) const t_cublasLtEmulationDescAttributes_t: TypeId = 935;
-pub(super) const t_cublasLtMatrixLayout_t: TypeId = 936;
-pub(super) const t_P_cublasLtMatrixLayout_t: TypeId = 937;
-pub(super) const t_cublasLtMatmulDesc_t: TypeId = 938;
-pub(super) const t_cublasLtMatmulAlgo_t: TypeId = 939;
-pub(super) const t_PC_cublasLtMatmulAlgo_t: TypeId = 940;
-pub(super) const t_cublasLtMatmulAlgoCapAttributes_t: TypeId = 941;
-pub(super) const t_cublasLtReductionScheme_t_in4: TypeId = 942;
-pub(super) const t_cublasLtMatmulTile_t: TypeId = 943;
-pub(super) const t_cublasLtMatmulStages_t: TypeId = 944;
-pub(super) const t_cublasLtPointerModeMask_t_in4: TypeId = 945;
-pub(super) const t_cublasLtEpilogue_t_in4: TypeId = 946;
-pub(super) const t_A4_i32: TypeId = 947;
-pub(super) const t_cublasLtMatmulHeuristicResult_t: TypeId = 948;
-pub(super) const t_P_cublasLtMatmulHeuristicResult_t: TypeId = 949;
-pub(super) const t_cublasLtMatmulAlgoConfigAttributes_t: TypeId = 950;
-pub(super) const t_P_cublasLtMatmulAlgo_t: TypeId = 951;
-pub(super) const t_cublasLtMatmulPreference_t: TypeId = 952;
-pub(super) const t_P_cublasLtMatmulDesc_t: TypeId = 953;
-pub(super) const t_cublasLtMatmulDescAttributes_t: TypeId = 954;
-pub(super) const t_cublasLtPointerMode_t: TypeId = 955;
-pub(super) const t_cublasLtMatmulMatrixScale_t: TypeId = 956;
-pub(super) const t_P_cublasLtMatmulPreference_t: TypeId = 957;
-pub(super) const t_cublasLtMatmulPreferenceAttributes_t: TypeId = 958;
-pub(super) const t_cublasLtMatmulSearch_t: TypeId = 959;
-pub(super) const t_cublasLtMatrixLayoutAttribute_t: TypeId = 960;
-pub(super) const t_cublasLtOrder_t: TypeId = 961;
-pub(super) const t_cublasLtBatchMode_t: TypeId = 962;
-pub(super) const t_cublasLtIntegerWidth_t: TypeId = 963;
-pub(super) const t_cublasLtMatrixTransformDesc_t: TypeId = 964;
-pub(super) const t_P_cublasLtMatrixTransformDesc_t: TypeId = 965;
-pub(super) const t_cublasLtMatrixTransformDescAttributes_t: TypeId = 966;
-pub(super) const t_P_PC_f32: TypeId = 967;
-pub(super) const t_PC_bf16: TypeId = 968;
-pub(super) const t_P_PC_bf16: TypeId = 969;
-pub(super) const t_P_bf16: TypeId = 970;
-pub(super) const t_P_P_bf16: TypeId = 971;
-pub(super) const t_PC_u8: TypeId = 972;
-pub(super) const t_P_u8: TypeId = 973;
-pub(super) const t_cublasXtHandle_t: TypeId = 974;
-pub(super) const t_P_cublasXtHandle_t: TypeId = 975;
-pub(super) const t_cublasXtPinnedMemMode_t: TypeId = 976;
-pub(super) const t_P_cublasXtPinnedMemMode_t: TypeId = 977;
-pub(super) const t_cublasXtBlasOp_t: TypeId = 978;
-pub(super) const t_cublasXtOpType_t: TypeId = 979;
-pub(super) const t_P_double2: TypeId = 980;
-pub(super) const t_P_P_double2: TypeId = 981;
-pub(super) const t_P_PC_double2: TypeId = 982;
-pub(super) const t_cudnnStatus_t: TypeId = 983;
-pub(super) const t_cudnnStatus_t_status: TypeId = 984;
-pub(super) const t_cudnnHandle_t: TypeId = 985;
-pub(super) const t_cudnnActivationDescriptor_t: TypeId = 986;
-pub(super) const t_cudnnTensorDescriptor_t: TypeId = 987;
-pub(super) const t_cudnnDataType_t: TypeId = 988;
-pub(super) const t_cudnnBackendDescriptorType_t: TypeId = 989;
-pub(super) const t_cudnnBackendDescriptor_t: TypeId = 990;
-pub(super) const t_P_cudnnBackendDescriptor_t: TypeId = 991;
-pub(super) const t_cudnnBackendAttributeName_t: TypeId = 992;
-pub(super) const t_cudnnBackendAttributeType_t: TypeId = 993;
-pub(super) const t_cudnnConvolutionMode_t: TypeId = 994;
-pub(super) const t_cudnnBackendHeurMode_t: TypeId = 995;
-pub(super) const t_cudnnBackendKnobType_t: TypeId = 996;
-pub(super) const t_cudnnNanPropagation_t: TypeId = 997;
-pub(super) const t_cudnnBackendNumericalNote_t: TypeId = 998;
-pub(super) const t_cudnnBackendLayoutType_t: TypeId = 999;
-pub(super) const t_cudnnPointwiseMode_t: TypeId = 1000;
-pub(super) const t_cudnnGenStatsMode_t: TypeId = 1001;
-pub(super) const t_cudnnBnFinalizeStatsMode_t: TypeId = 1002;
-pub(super) const t_cudnnReduceTensorOp_t: TypeId = 1003;
-pub(super) const t_cudnnBackendBehaviorNote_t: TypeId = 1004;
-pub(super) const t_cudnnBackendTensorReordering_t: TypeId = 1005;
-pub(super) const t_cudnnResampleMode_t: TypeId = 1006;
-pub(super) const t_cudnnPaddingMode_t: TypeId = 1007;
-pub(super) const t_cudnnSignalMode_t: TypeId = 1008;
-pub(super) const t_cudnnFraction_t: TypeId = 1009;
-pub(super) const t_cudnnBackendNormMode_t: TypeId = 1010;
-pub(super) const t_cudnnBackendNormFwdPhase_t: TypeId = 1011;
-pub(super) const t_cudnnRngDistribution_t: TypeId = 1012;
-pub(super) const t_cudnnMoeGroupedMatmulMode_t: TypeId = 1013;
-pub(super) const t_cudnnBackendReshapeMode_t: TypeId = 1014;
-pub(super) const t_cudnnBackendOperationGraphMode_t: TypeId = 1015;
-pub(super) const t_cudnnCudaGraphRetention_t: TypeId = 1016;
-pub(super) const t_cudnnBatchNormMode_t: TypeId = 1017;
-pub(super) const t_cudnnBatchNormOps_t: TypeId = 1018;
-pub(super) const t_cudnnRNNDescriptor_t: TypeId = 1019;
-pub(super) const t_cudnnCTCLossAlgo_t: TypeId = 1020;
-pub(super) const t_cudnnCTCLossDescriptor_t: TypeId = 1021;
-pub(super) const t_cudnnCausalConv1dActivation_t: TypeId = 1022;
-pub(super) const t_cudnnFilterDescriptor_t: TypeId = 1023;
-pub(super) const t_cudnnConvolutionDescriptor_t: TypeId = 1024;
-pub(super) const t_cudnnConvolutionBwdDataAlgo_t: TypeId = 1025;
-pub(super) const t_cudnnConvolutionBwdFilterAlgo_t: TypeId = 1026;
-pub(super) const t_cudnnConvolutionFwdAlgo_t: TypeId = 1027;
-pub(super) const t_cudnnAlgorithmDescriptor_t: TypeId = 1028;
-pub(super) const t_P_cudnnHandle_t: TypeId = 1029;
-pub(super) const t_P_cudnnActivationDescriptor_t: TypeId = 1030;
-pub(super) const t_P_cudnnAlgorithmDescriptor_t: TypeId = 1031;
-pub(super) const t_cudnnAlgorithmPerformance_t: TypeId = 1032;
-pub(super) const t_P_cudnnAlgorithmPerformance_t: TypeId = 1033;
-pub(super) const t_cudnnAttnDescriptor_t: TypeId = 1034;
-pub(super) const t_P_cudnnAttnDescriptor_t: TypeId = 1035;
-pub(super) const t_P_cudnnCTCLossDescriptor_t: TypeId = 1036;
-pub(super) const t_P_cudnnConvolutionDescriptor_t: TypeId = 1037;
-pub(super) const t_cudnnDropoutDescriptor_t: TypeId = 1038;
-pub(super) const t_P_cudnnDropoutDescriptor_t: TypeId = 1039;
-pub(super) const t_P_cudnnFilterDescriptor_t: TypeId = 1040;
-pub(super) const t_cudnnFusedOpsConstParamPack_t: TypeId = 1041;
-pub(super) const t_P_cudnnFusedOpsConstParamPack_t: TypeId = 1042;
-pub(super) const t_cudnnFusedOps_t: TypeId = 1043;
-pub(super) const t_cudnnFusedOpsPlan_t: TypeId = 1044;
-pub(super) const t_P_cudnnFusedOpsPlan_t: TypeId = 1045;
-pub(super) const t_cudnnFusedOpsVariantParamPack_t: TypeId = 1046;
-pub(super) const t_P_cudnnFusedOpsVariantParamPack_t: TypeId = 1047;
-pub(super) const t_cudnnLRNDescriptor_t: TypeId = 1048;
-pub(super) const t_P_cudnnLRNDescriptor_t: TypeId = 1049;
-pub(super) const t_cudnnOpTensorDescriptor_t: TypeId = 1050;
-pub(super) const t_P_cudnnOpTensorDescriptor_t: TypeId = 1051;
-pub(super) const t_cudnnPersistentRNNPlan_t: TypeId = 1052;
-pub(super) const t_P_cudnnPersistentRNNPlan_t: TypeId = 1053;
-pub(super) const t_cudnnPoolingDescriptor_t: TypeId = 1054;
-pub(super) const t_P_cudnnPoolingDescriptor_t: TypeId = 1055;
-pub(super) const t_cudnnRNNDataDescriptor_t: TypeId = 1056;
-pub(super) const t_P_cudnnRNNDataDescriptor_t: TypeId = 1057;
-pub(super) const t_P_cudnnRNNDescriptor_t: TypeId = 1058;
-pub(super) const t_cudnnReduceTensorDescriptor_t: TypeId = 1059;
-pub(super) const t_P_cudnnReduceTensorDescriptor_t: TypeId = 1060;
-pub(super) const t_cudnnSeqDataDescriptor_t: TypeId = 1061;
-pub(super) const t_P_cudnnSeqDataDescriptor_t: TypeId = 1062;
-pub(super) const t_cudnnSpatialTransformerDescriptor_t: TypeId = 1063;
-pub(super) const t_P_cudnnSpatialTransformerDescriptor_t: TypeId = 1064;
-pub(super) const t_P_cudnnTensorDescriptor_t: TypeId = 1065;
-pub(super) const t_cudnnTensorTransformDescriptor_t: TypeId = 1066;
-pub(super) const t_P_cudnnTensorTransformDescriptor_t: TypeId = 1067;
-pub(super) const t_cudnnNormMode_t: TypeId = 1068;
-pub(super) const t_cudnnDivNormMode_t: TypeId = 1069;
-pub(super) const t_cudnnDeterminism_t: TypeId = 1070;
-pub(super) const t_cudnnMathType_t: TypeId = 1071;
-pub(super) const t_cudnnConvolutionBwdDataAlgoPerf_t: TypeId = 1072;
-pub(super) const t_P_cudnnConvolutionBwdDataAlgoPerf_t: TypeId = 1073;
-pub(super) const t_cudnnConvolutionBwdFilterAlgoPerf_t: TypeId = 1074;
-pub(super) const t_P_cudnnConvolutionBwdFilterAlgoPerf_t: TypeId = 1075;
-pub(super) const t_cudnnConvolutionFwdAlgoPerf_t: TypeId = 1076;
-pub(super) const t_P_cudnnConvolutionFwdAlgoPerf_t: TypeId = 1077;
-pub(super) const t_PC_cudnnTensorDescriptor_t: TypeId = 1078;
-pub(super) const t_cudnnActivationMode_t: TypeId = 1079;
-pub(super) const t_P_cudnnActivationMode_t: TypeId = 1080;
-pub(super) const t_P_cudnnNanPropagation_t: TypeId = 1081;
-pub(super) const t_cudnnRNNAlgo_t: TypeId = 1082;
-pub(super) const t_Algorithm: TypeId = 1083;
-pub(super) const t_cudnnAlgorithm_t: TypeId = 1084;
-pub(super) const t_P_cudnnAlgorithm_t: TypeId = 1085;
-pub(super) const t_P_cudnnStatus_t: TypeId = 1086;
-pub(super) const t_cudnnAttnMode_in4: TypeId = 1087;
-pub(super) const t_P_cudnnAttnMode_in4: TypeId = 1088;
-pub(super) const t_P_cudnnDataType_t: TypeId = 1089;
-pub(super) const t_P_cudnnMathType_t: TypeId = 1090;
-pub(super) const t_cudnnLossNormalizationMode_t: TypeId = 1091;
-pub(super) const t_P_cudnnLossNormalizationMode_t: TypeId = 1092;
-pub(super) const t_cudnnCTCGradMode_t: TypeId = 1093;
-pub(super) const t_P_cudnnCTCGradMode_t: TypeId = 1094;
-pub(super) const t_cudnnCallbackMask_in4: TypeId = 1095;
-pub(super) const t_P_cudnnCallbackMask_in4: TypeId = 1096;
-pub(super) const t_P_cudnnConvolutionMode_t: TypeId = 1097;
-pub(super) const t_cudnnReorderType_t: TypeId = 1098;
-pub(super) const t_P_cudnnReorderType_t: TypeId = 1099;
-pub(super) const t_cudnnTensorFormat_t: TypeId = 1100;
-pub(super) const t_P_cudnnTensorFormat_t: TypeId = 1101;
-pub(super) const t_cudnnFusedOpsConstParamLabel_t: TypeId = 1102;
-pub(super) const t_cudnnFusedOpsVariantParamLabel_t: TypeId = 1103;
-pub(super) const t_cudnnMultiHeadAttnWeightKind_t: TypeId = 1104;
-pub(super) const t_cudnnNormOps_t: TypeId = 1105;
-pub(super) const t_cudnnNormAlgo_t: TypeId = 1106;
-pub(super) const t_cudnnOpTensorOp_t: TypeId = 1107;
-pub(super) const t_P_cudnnOpTensorOp_t: TypeId = 1108;
-pub(super) const t_cudnnPoolingMode_t: TypeId = 1109;
-pub(super) const t_P_cudnnPoolingMode_t: TypeId = 1110;
-pub(super) const t_cudnnRNNBiasMode_t: TypeId = 1111;
-pub(super) const t_P_cudnnRNNBiasMode_t: TypeId = 1112;
-pub(super) const t_cudnnRNNDataLayout_t: TypeId = 1113;
-pub(super) const t_P_cudnnRNNDataLayout_t: TypeId = 1114;
-pub(super) const t_cudnnRNNInputMode_t: TypeId = 1115;
-pub(super) const t_P_cudnnRNNInputMode_t: TypeId = 1116;
-pub(super) const t_cudnnDirectionMode_t: TypeId = 1117;
-pub(super) const t_P_cudnnDirectionMode_t: TypeId = 1118;
-pub(super) const t_cudnnRNNMode_t: TypeId = 1119;
-pub(super) const t_P_cudnnRNNMode_t: TypeId = 1120;
-pub(super) const t_P_cudnnRNNAlgo_t: TypeId = 1121;
-pub(super) const t_cudnnRNNPaddedIO_in4: TypeId = 1122;
-pub(super) const t_P_cudnnRNNPaddedIO_in4: TypeId = 1123;
-pub(super) const t_cudnnForwardMode_t: TypeId = 1124;
-pub(super) const t_P_cudnnReduceTensorOp_t: TypeId = 1125;
-pub(super) const t_cudnnReduceTensorIndices_t: TypeId = 1126;
-pub(super) const t_P_cudnnReduceTensorIndices_t: TypeId = 1127;
-pub(super) const t_cudnnIndicesType_t: TypeId = 1128;
-pub(super) const t_P_cudnnIndicesType_t: TypeId = 1129;
-pub(super) const t_cudnnSeqDataAxis_t: TypeId = 1130;
-pub(super) const t_P_cudnnSeqDataAxis_t: TypeId = 1131;
-pub(super) const t_cudnnFoldingDirection_t: TypeId = 1132;
-pub(super) const t_P_cudnnFoldingDirection_t: TypeId = 1133;
-pub(super) const t_cudnnGnnCscGraph_t: TypeId = 1134;
-pub(super) const t_PC_cudnnGnnCscGraph_t: TypeId = 1135;
-pub(super) const t_cudnnGnnAggOp_t: TypeId = 1136;
-pub(super) const t_cudnnGnnActivationOp_t: TypeId = 1137;
-pub(super) const t_cudnnGnnMhaParams_t: TypeId = 1138;
-pub(super) const t_PC_cudnnGnnMhaParams_t: TypeId = 1139;
-pub(super) const t_cudnnLRNMode_t: TypeId = 1140;
-pub(super) const t_cudnnWgradMode_t: TypeId = 1141;
-pub(super) const t_cudnnErrQueryMode_t: TypeId = 1142;
-pub(super) const t_cudnnRNNClipMode_t: TypeId = 1143;
-pub(super) const t_P_cudnnRNNClipMode_t: TypeId = 1144;
-pub(super) const t_PC_cudnnSeqDataAxis_t: TypeId = 1145;
-pub(super) const t_cudnnSamplerType_t: TypeId = 1146;
-pub(super) const t_cudnnSoftmaxAlgorithm_t: TypeId = 1147;
-pub(super) const t_cudnnSoftmaxMode_t: TypeId = 1148;
-pub(super) const t_cufftResult: TypeId = 1149;
-pub(super) const t_cufftResult_status: TypeId = 1150;
-pub(super) const t_cufftHandle: TypeId = 1151;
-pub(super) const t_P_cufftHandle: TypeId = 1152;
-pub(super) const t_cufftType: TypeId = 1153;
-pub(super) const t_cufftDirection: TypeId = 1154;
-pub(super) const t_cufftProperty: TypeId = 1155;
-pub(super) const t_cufftXtCallbackType: TypeId = 1156;
-pub(super) const t_A64_i32: TypeId = 1157;
-pub(super) const t_A64_P_void: TypeId = 1158;
-pub(super) const t_A64_u64: TypeId = 1159;
-pub(super) const t_cudaXtDesc: TypeId = 1160;
-pub(super) const t_P_cudaXtDesc: TypeId = 1161;
-pub(super) const t_libFormat: TypeId = 1162;
-pub(super) const t_cudaLibXtDesc: TypeId = 1163;
-pub(super) const t_P_cudaLibXtDesc: TypeId = 1164;
-pub(super) const t_cudaLibXtDescPointer: TypeId = 1165;
-pub(super) const t_P_P_cudaLibXtDesc: TypeId = 1166;
-pub(super) const t_P_cudaLibXtDescPointer: TypeId = 1167;
-pub(super) const t_cufftXtSubFormat: TypeId = 1168;
-pub(super) const t_cufftXtCopyType: TypeId = 1169;
-pub(super) const t_cufftXtQueryType: TypeId = 1170;
-pub(super) const t_cufftXt1dFactors: TypeId = 1171;
-pub(super) const t_A3_u64: TypeId = 1172;
-pub(super) const t_cufftBox3d: TypeId = 1173;
-pub(super) const t_PC_cufftBox3d: TypeId = 1174;
-pub(super) const t_cufftXtWorkAreaPolicy: TypeId = 1175;
-pub(super) const t_CUfileOpError: TypeId = 1176;
-pub(super) const t_CUfileError_t: TypeId = 1177;
-pub(super) const t_CUfileBatchHandle_t: TypeId = 1178;
-pub(super) const t_CUfileStatus_t_in4: TypeId = 1179;
-pub(super) const t_CUfileIOEvents_t: TypeId = 1180;
-pub(super) const t_P_CUfileIOEvents_t: TypeId = 1181;
-pub(super) const t_P_CUfileBatchHandle_t: TypeId = 1182;
-pub(super) const t_CUfileBatchMode_t: TypeId = 1183;
-pub(super) const t_CUfileIOParams_t_u_batch: TypeId = 1184;
-pub(super) const t_CUfileIOParams_t_u: TypeId = 1185;
-pub(super) const t_CUfileHandle_t: TypeId = 1186;
-pub(super) const t_CUfileOpcode_t: TypeId = 1187;
-pub(super) const t_CUfileIOParams_t: TypeId = 1188;
-pub(super) const t_P_CUfileIOParams_t: TypeId = 1189;
-pub(super) const t_cuFileRdmaFlags_in4: TypeId = 1190;
-pub(super) const t_CUfileDriverStatusFlags_t_in4: TypeId = 1191;
-pub(super) const t_CUfileP2PFlags_t_in4: TypeId = 1192;
-pub(super) const t_P_CUfileP2PFlags_t_in4: TypeId = 1193;
-pub(super) const t_CUfileDrvProps_t_nvfs: TypeId = 1194;
-pub(super) const t_CUfileDrvProps_t: TypeId = 1195;
-pub(super) const t_P_CUfileDrvProps_t: TypeId = 1196;
-pub(super) const t_CUFileBoolConfigParameter_t: TypeId = 1197;
-pub(super) const t_P_bool1: TypeId = 1198;
-pub(super) const t_CUFileSizeTConfigParameter_t: TypeId = 1199;
-pub(super) const t_CUFileStringConfigParameter_t: TypeId = 1200;
-pub(super) const t_CUfileOpCounter_t: TypeId = 1201;
-pub(super) const t_CUfileStatsLevel1_t: TypeId = 1202;
-pub(super) const t_P_CUfileStatsLevel1_t: TypeId = 1203;
-pub(super) const t_A32_u64: TypeId = 1204;
-pub(super) const t_CUfileStatsLevel2_t: TypeId = 1205;
-pub(super) const t_P_CUfileStatsLevel2_t: TypeId = 1206;
-pub(super) const t_A16_char: TypeId = 1207;
-pub(super) const t_A16_u8: TypeId = 1208;
-pub(super) const t_CUfilePerGpuStats_t: TypeId = 1209;
-pub(super) const t_A16_CUfilePerGpuStats_t: TypeId = 1210;
-pub(super) const t_CUfileStatsLevel3_t: TypeId = 1211;
-pub(super) const t_P_CUfileStatsLevel3_t: TypeId = 1212;
-pub(super) const t_P_CUfileHandle_t: TypeId = 1213;
-pub(super) const t_CUfileFileHandleType: TypeId = 1214;
-pub(super) const t_CUfileDescr_t_handle: TypeId = 1215;
-pub(super) const t_CUfileFSOps_t: TypeId = 1216;
-pub(super) const t_PC_CUfileFSOps_t: TypeId = 1217;
-pub(super) const t_CUfileDescr_t: TypeId = 1218;
-pub(super) const t_P_CUfileDescr_t: TypeId = 1219;
-pub(super) const t_CUfileIOVec_t: TypeId = 1220;
-pub(super) const t_PC_CUfileIOVec_t: TypeId = 1221;
-pub(super) const t_cuFileStreamFlags_in4: TypeId = 1222;
-pub(super) const t_curandStatus_t: TypeId = 1223;
-pub(super) const t_curandStatus_t_status: TypeId = 1224;
-pub(super) const t_curandGenerator_t: TypeId = 1225;
-pub(super) const t_P_curandGenerator_t: TypeId = 1226;
-pub(super) const t_curandRngType_t: TypeId = 1227;
-pub(super) const t_curandDiscreteDistribution_t: TypeId = 1228;
-pub(super) const t_P_curandDiscreteDistribution_t: TypeId = 1229;
-pub(super) const t_curandMethod_t: TypeId = 1230;
-pub(super) const t_A32_u32: TypeId = 1231;
-pub(super) const t_P_A32_u32: TypeId = 1232;
-pub(super) const t_P_P_A32_u32: TypeId = 1233;
-pub(super) const t_curandDirectionVectorSet_t: TypeId = 1234;
-pub(super) const t_P_A64_u64: TypeId = 1235;
-pub(super) const t_P_P_A64_u64: TypeId = 1236;
-pub(super) const t_P_P_u32: TypeId = 1237;
-pub(super) const t_P_P_u64: TypeId = 1238;
-pub(super) const t_curandOrdering_t: TypeId = 1239;
-pub(super) const t_cusolverStatus_t: TypeId = 1240;
-pub(super) const t_cusolverStatus_t_status: TypeId = 1241;
-pub(super) const t_cusolverDnHandle_t: TypeId = 1242;
-pub(super) const t_cusolverEigMode_t: TypeId = 1243;
-pub(super) const t_gesvdjInfo_t: TypeId = 1244;
-pub(super) const t_cusolverEigRange_t: TypeId = 1245;
-pub(super) const t_syevjInfo_t: TypeId = 1246;
-pub(super) const t_cusolverEigType_t: TypeId = 1247;
-pub(super) const t_P_cusolverDnHandle_t: TypeId = 1248;
-pub(super) const t_P_gesvdjInfo_t: TypeId = 1249;
-pub(super) const t_cusolverDnParams_t: TypeId = 1250;
-pub(super) const t_P_cusolverDnParams_t: TypeId = 1251;
-pub(super) const t_P_syevjInfo_t: TypeId = 1252;
-pub(super) const t_cusolverDeterministicMode_t: TypeId = 1253;
-pub(super) const t_P_cusolverDeterministicMode_t: TypeId = 1254;
-pub(super) const t_cudaEmulationStrategy: TypeId = 1255;
-pub(super) const t_P_cudaEmulationStrategy: TypeId = 1256;
-pub(super) const t_cusolverMathMode_t: TypeId = 1257;
-pub(super) const t_P_cusolverMathMode_t: TypeId = 1258;
-pub(super) const t_cusolverDnIRSInfos_t: TypeId = 1259;
-pub(super) const t_P_cusolverDnIRSInfos_t: TypeId = 1260;
-pub(super) const t_cusolverDnIRSParams_t: TypeId = 1261;
-pub(super) const t_P_cusolverDnIRSParams_t: TypeId = 1262;
-pub(super) const t_cusolverIRSRefinement_t: TypeId = 1263;
-pub(super) const t_cusolverPrecType_t: TypeId = 1264;
-pub(super) const t_cusolverDnFunction_t: TypeId = 1265;
-pub(super) const t_cusolverAlgMode_t: TypeId = 1266;
-pub(super) const t_cusolverDirectMode_t: TypeId = 1267;
-pub(super) const t_cusolverStorevMode_t: TypeId = 1268;
-pub(super) const t_cusolverEigComp_t: TypeId = 1269;
-pub(super) const t_cusolverMgHandle_t: TypeId = 1270;
-pub(super) const t_P_cusolverMgHandle_t: TypeId = 1271;
-pub(super) const t_cudaLibMgGrid_t: TypeId = 1272;
-pub(super) const t_P_cudaLibMgGrid_t: TypeId = 1273;
-pub(super) const t_cusolverMgGridMapping_t: TypeId = 1274;
-pub(super) const t_cudaLibMgMatrixDesc_t: TypeId = 1275;
-pub(super) const t_P_cudaLibMgMatrixDesc_t: TypeId = 1276;
-pub(super) const t_cusolverRfHandle_t: TypeId = 1277;
-pub(super) const t_P_cusolverRfHandle_t: TypeId = 1278;
-pub(super) const t_cusolverRfFactorization_t: TypeId = 1279;
-pub(super) const t_P_cusolverRfFactorization_t: TypeId = 1280;
-pub(super) const t_cusolverRfTriangularSolve_t: TypeId = 1281;
-pub(super) const t_P_cusolverRfTriangularSolve_t: TypeId = 1282;
-pub(super) const t_cusolverRfMatrixFormat_t: TypeId = 1283;
-pub(super) const t_P_cusolverRfMatrixFormat_t: TypeId = 1284;
-pub(super) const t_cusolverRfUnitDiagonal_t: TypeId = 1285;
-pub(super) const t_P_cusolverRfUnitDiagonal_t: TypeId = 1286;
-pub(super) const t_cusolverRfNumericBoostReport_t: TypeId = 1287;
-pub(super) const t_P_cusolverRfNumericBoostReport_t: TypeId = 1288;
-pub(super) const t_cusolverRfResetValuesFastMode_t: TypeId = 1289;
-pub(super) const t_P_cusolverRfResetValuesFastMode_t: TypeId = 1290;
-pub(super) const t_cusolverSpHandle_t: TypeId = 1291;
-pub(super) const t_cusparseMatDescr_t: TypeId = 1292;
-pub(super) const t_csrcholInfo_t: TypeId = 1293;
-pub(super) const t_csrcholInfoHost_t: TypeId = 1294;
-pub(super) const t_csrluInfoHost_t: TypeId = 1295;
-pub(super) const t_csrqrInfo_t: TypeId = 1296;
-pub(super) const t_csrqrInfoHost_t: TypeId = 1297;
-pub(super) const t_P_cusolverSpHandle_t: TypeId = 1298;
-pub(super) const t_P_csrcholInfo_t: TypeId = 1299;
-pub(super) const t_P_csrcholInfoHost_t: TypeId = 1300;
-pub(super) const t_P_csrluInfoHost_t: TypeId = 1301;
-pub(super) const t_P_csrqrInfo_t: TypeId = 1302;
-pub(super) const t_P_csrqrInfoHost_t: TypeId = 1303;
-pub(super) const t_cusparseStatus_t: TypeId = 1304;
-pub(super) const t_cusparseStatus_t_status: TypeId = 1305;
-pub(super) const t_cusparseHandle_t: TypeId = 1306;
-pub(super) const t_cusparseSpVecDescr_t: TypeId = 1307;
-pub(super) const t_cusparseDnVecDescr_t: TypeId = 1308;
-pub(super) const t_cusparseConstSpVecDescr_t: TypeId = 1309;
-pub(super) const t_cusparseSpMatDescr_t: TypeId = 1310;
-pub(super) const t_cusparseIndexType_t: TypeId = 1311;
-pub(super) const t_P_cusparseIndexType_t: TypeId = 1312;
-pub(super) const t_cusparseIndexBase_t: TypeId = 1313;
-pub(super) const t_P_cusparseIndexBase_t: TypeId = 1314;
-pub(super) const t_P_cudaDataType: TypeId = 1315;
-pub(super) const t_cusparseDirection_t: TypeId = 1316;
-pub(super) const t_bsric02Info_t: TypeId = 1317;
-pub(super) const t_cusparseSolvePolicy_t: TypeId = 1318;
-pub(super) const t_bsrilu02Info_t: TypeId = 1319;
-pub(super) const t_cusparseOperation_t: TypeId = 1320;
-pub(super) const t_bsrsm2Info_t: TypeId = 1321;
-pub(super) const t_bsrsv2Info_t: TypeId = 1322;
-pub(super) const t_csru2csrInfo_t: TypeId = 1323;
-pub(super) const t_cusparseColorInfo_t: TypeId = 1324;
-pub(super) const t_csrgemm2Info_t: TypeId = 1325;
-pub(super) const t_csric02Info_t: TypeId = 1326;
-pub(super) const t_csrilu02Info_t: TypeId = 1327;
-pub(super) const t_csrsm2Info_t: TypeId = 1328;
-pub(super) const t_csrsv2Info_t: TypeId = 1329;
-pub(super) const t_cusparseAction_t: TypeId = 1330;
-pub(super) const t_cusparseConstSpMatDescr_t: TypeId = 1331;
-pub(super) const t_cusparseConstDnMatDescr_t: TypeId = 1332;
-pub(super) const t_cusparseOrder_t: TypeId = 1333;
-pub(super) const t_P_cusparseOrder_t: TypeId = 1334;
-pub(super) const t_cusparseConstDnVecDescr_t: TypeId = 1335;
-pub(super) const t_cusparseDnMatDescr_t: TypeId = 1336;
-pub(super) const t_P_cusparseHandle_t: TypeId = 1337;
-pub(super) const t_P_cusparseSpMatDescr_t: TypeId = 1338;
-pub(super) const t_P_bsric02Info_t: TypeId = 1339;
-pub(super) const t_P_bsrilu02Info_t: TypeId = 1340;
-pub(super) const t_P_bsrsm2Info_t: TypeId = 1341;
-pub(super) const t_P_bsrsv2Info_t: TypeId = 1342;
-pub(super) const t_P_cusparseColorInfo_t: TypeId = 1343;
-pub(super) const t_P_cusparseConstSpMatDescr_t: TypeId = 1344;
-pub(super) const t_P_cusparseConstDnMatDescr_t: TypeId = 1345;
-pub(super) const t_P_cusparseConstDnVecDescr_t: TypeId = 1346;
-pub(super) const t_P_cusparseConstSpVecDescr_t: TypeId = 1347;
-pub(super) const t_P_csrgemm2Info_t: TypeId = 1348;
-pub(super) const t_P_csric02Info_t: TypeId = 1349;
-pub(super) const t_P_csrilu02Info_t: TypeId = 1350;
-pub(super) const t_P_csrsm2Info_t: TypeId = 1351;
-pub(super) const t_P_csrsv2Info_t: TypeId = 1352;
-pub(super) const t_P_csru2csrInfo_t: TypeId = 1353;
-pub(super) const t_P_cusparseDnMatDescr_t: TypeId = 1354;
-pub(super) const t_P_cusparseDnVecDescr_t: TypeId = 1355;
-pub(super) const t_P_cusparseMatDescr_t: TypeId = 1356;
-pub(super) const t_pruneInfo_t: TypeId = 1357;
-pub(super) const t_P_pruneInfo_t: TypeId = 1358;
-pub(super) const t_P_cusparseSpVecDescr_t: TypeId = 1359;
-pub(super) const t_cusparseCsr2CscAlg_t: TypeId = 1360;
-pub(super) const t_cusparseAlgMode_t: TypeId = 1361;
-pub(super) const t_cusparseDenseToSparseAlg_t: TypeId = 1362;
-pub(super) const t_cusparseColorAlg_t: TypeId = 1363;
-pub(super) const t_P_cusparseColorAlg_t: TypeId = 1364;
-pub(super) const t_cusparseDiagType_t: TypeId = 1365;
-pub(super) const t_cusparseFillMode_t: TypeId = 1366;
-pub(super) const t_cusparseMatrixType_t: TypeId = 1367;
-pub(super) const t_cusparsePointerMode_t: TypeId = 1368;
-pub(super) const t_P_cusparsePointerMode_t: TypeId = 1369;
-pub(super) const t_cusparseSDDMMAlg_t: TypeId = 1370;
-pub(super) const t_cusparseSpGEAMAlg_t: TypeId = 1371;
-pub(super) const t_cusparseSpGEAMDescr_t: TypeId = 1372;
-pub(super) const t_P_cusparseSpGEAMDescr_t: TypeId = 1373;
-pub(super) const t_cusparseSpGEMMAlg_t: TypeId = 1374;
-pub(super) const t_cusparseSpGEMMDescr_t: TypeId = 1375;
-pub(super) const t_P_cusparseSpGEMMDescr_t: TypeId = 1376;
-pub(super) const t_cusparseSpMMAlg_t: TypeId = 1377;
-pub(super) const t_cusparseSpMMOpPlan_t: TypeId = 1378;
-pub(super) const t_P_cusparseSpMMOpPlan_t: TypeId = 1379;
-pub(super) const t_cusparseSpMMOpAlg_t: TypeId = 1380;
-pub(super) const t_cusparseSpMVAlg_t: TypeId = 1381;
-pub(super) const t_cusparseSpMatAttribute_t: TypeId = 1382;
-pub(super) const t_cusparseSpMatStorage_t: TypeId = 1383;
-pub(super) const t_cusparseSymmetryType_t: TypeId = 1384;
-pub(super) const t_cusparseFormat_t: TypeId = 1385;
-pub(super) const t_P_cusparseFormat_t: TypeId = 1386;
-pub(super) const t_cusparseSpSMAlg_t: TypeId = 1387;
-pub(super) const t_cusparseSpSMDescr_t: TypeId = 1388;
-pub(super) const t_P_cusparseSpSMDescr_t: TypeId = 1389;
-pub(super) const t_cusparseSpSMUpdate_t: TypeId = 1390;
-pub(super) const t_cusparseSpSVAlg_t: TypeId = 1391;
-pub(super) const t_cusparseSpSVDescr_t: TypeId = 1392;
-pub(super) const t_P_cusparseSpSVDescr_t: TypeId = 1393;
-pub(super) const t_cusparseSpSVUpdate_t: TypeId = 1394;
-pub(super) const t_cusparseSparseToDenseAlg_t: TypeId = 1395;
-pub(super) const t_ncclResult_t: TypeId = 1396;
-pub(super) const t_ncclResult_t_status: TypeId = 1397;
-pub(super) const t_ncclDataType_t: TypeId = 1398;
-pub(super) const t_ncclComm_t: TypeId = 1399;
-pub(super) const t_ncclConfigExt_t: TypeId = 1400;
-pub(super) const t_P_ncclConfigExt_t: TypeId = 1401;
-pub(super) const t_ncclConfigExt_t_key: TypeId = 1402;
-pub(super) const t_ncclConfigExt_t_val: TypeId = 1403;
-pub(super) const t_ncclUndefined: TypeId = 1404;
-pub(super) const t_ncclCtaPolicy: TypeId = 1405;
-pub(super) const t_ncclCollConfig_t: TypeId = 1406;
-pub(super) const t_PC_ncclCollConfig_t: TypeId = 1407;
-pub(super) const t_ncclRedOp_t: TypeId = 1408;
-pub(super) const t_ncclRegistration: TypeId = 1409;
-pub(super) const t_P_ncclResult_t: TypeId = 1410;
-pub(super) const t_A128_char: TypeId = 1411;
-pub(super) const t_A128_u8: TypeId = 1412;
-pub(super) const t_ncclUniqueId: TypeId = 1413;
-pub(super) const t_P_ncclUniqueId: TypeId = 1414;
-pub(super) const t_PC_ncclUniqueId: TypeId = 1415;
-pub(super) const t_P_ncclComm_t: TypeId = 1416;
-pub(super) const t_ncclHostCftMode_t: TypeId = 1417;
-pub(super) const t_ncclNvlsHostMode_t: TypeId = 1418;
-pub(super) const t_ncclConfig_t: TypeId = 1419;
-pub(super) const t_P_ncclConfig_t: TypeId = 1420;
-pub(super) const t_ncclCommMemStat_t: TypeId = 1421;
-pub(super) const t_P_ncclRegistration: TypeId = 1422;
-pub(super) const t_ncclRevokeFlags_in4: TypeId = 1423;
-pub(super) const t_ncclShrinkFlags_in4: TypeId = 1424;
-pub(super) const t_ncclColor: TypeId = 1425;
-pub(super) const t_ncclSuspendFlags_in4: TypeId = 1426;
-pub(super) const t_ncclWindow_t: TypeId = 1427;
-pub(super) const t_P_ncclWindow_t: TypeId = 1428;
-pub(super) const t_ncclWindowFlags_in4: TypeId = 1429;
-pub(super) const t_ncclSimInfo_t: TypeId = 1430;
-pub(super) const t_P_ncclSimInfo_t: TypeId = 1431;
-pub(super) const t_ncclParamHandle_t: TypeId = 1432;
-pub(super) const t_P_ncclParamHandle_t: TypeId = 1433;
-pub(super) const t_P_P_PC_char: TypeId = 1434;
-pub(super) const t_P_i16: TypeId = 1435;
-pub(super) const t_P_i8: TypeId = 1436;
-pub(super) const t_P_u16: TypeId = 1437;
-pub(super) const t_P_ncclRedOp_t: TypeId = 1438;
-pub(super) const t_ncclScalarResidence_t: TypeId = 1439;
-pub(super) const t_ncclEncryptionMode_t: TypeId = 1440;
-pub(super) const t_ncclEncryptionConfig_t: TypeId = 1441;
-pub(super) const t_PC_ncclEncryptionConfig_t: TypeId = 1442;
-pub(super) const t_ncclWaitSignalDesc_t: TypeId = 1443;
-pub(super) const t_P_ncclWaitSignalDesc_t: TypeId = 1444;
-pub(super) const t_nvFatbinResult: TypeId = 1445;
-pub(super) const t_nvFatbinResult_status: TypeId = 1446;
-pub(super) const t_nvFatbinHandle: TypeId = 1447;
-pub(super) const t_P_nvFatbinHandle: TypeId = 1448;
-pub(super) const t_nvJitLinkResult: TypeId = 1449;
-pub(super) const t_nvJitLinkResult_status: TypeId = 1450;
-pub(super) const t_nvJitLinkHandle: TypeId = 1451;
-pub(super) const t_nvJitLinkInputType: TypeId = 1452;
-pub(super) const t_P_nvJitLinkHandle: TypeId = 1453;
-pub(super) const t_nvjpegStatus_t: TypeId = 1454;
-pub(super) const t_nvjpegStatus_t_status: TypeId = 1455;
-pub(super) const t_nvjpegHandle_t: TypeId = 1456;
-pub(super) const t_nvjpegDevAllocator_t: TypeId = 1457;
-pub(super) const t_P_nvjpegDevAllocator_t: TypeId = 1458;
-pub(super) const t_nvjpegBufferDevice_t: TypeId = 1459;
-pub(super) const t_P_nvjpegBufferDevice_t: TypeId = 1460;
-pub(super) const t_nvjpegDevAllocatorV2_t: TypeId = 1461;
-pub(super) const t_P_nvjpegDevAllocatorV2_t: TypeId = 1462;
-pub(super) const t_nvjpegPinnedAllocator_t: TypeId = 1463;
-pub(super) const t_P_nvjpegPinnedAllocator_t: TypeId = 1464;
-pub(super) const t_nvjpegBufferPinned_t: TypeId = 1465;
-pub(super) const t_P_nvjpegBufferPinned_t: TypeId = 1466;
-pub(super) const t_nvjpegPinnedAllocatorV2_t: TypeId = 1467;
-pub(super) const t_P_nvjpegPinnedAllocatorV2_t: TypeId = 1468;
-pub(super) const t_nvjpegBackend_t: TypeId = 1469;
-pub(super) const t_P_nvjpegHandle_t: TypeId = 1470;
-pub(super) const t_nvjpegFlags_in4: TypeId = 1471;
-pub(super) const t_nvjpegJpegState_t: TypeId = 1472;
-pub(super) const t_nvjpegOutputFormat_t: TypeId = 1473;
-pub(super) const t_A4_P_u8: TypeId = 1474;
-pub(super) const t_A4_u64: TypeId = 1475;
-pub(super) const t_nvjpegImage_t: TypeId = 1476;
-pub(super) const t_P_nvjpegImage_t: TypeId = 1477;
-pub(super) const t_P_PC_u8: TypeId = 1478;
-pub(super) const t_nvjpegDecodeParams_t: TypeId = 1479;
-pub(super) const t_P_nvjpegDecodeParams_t: TypeId = 1480;
-pub(super) const t_nvjpegChromaSubsampling_t: TypeId = 1481;
-pub(super) const t_nvjpegJpegStream_t: TypeId = 1482;
-pub(super) const t_nvjpegJpegDecoder_t: TypeId = 1483;
-pub(super) const t_nvjpegExifOrientation_t: TypeId = 1484;
-pub(super) const t_nvjpegScaleFactor_t: TypeId = 1485;
-pub(super) const t_P_nvjpegJpegDecoder_t: TypeId = 1486;
-pub(super) const t_P_nvjpegJpegState_t: TypeId = 1487;
-pub(super) const t_nvjpegEncoderState_t: TypeId = 1488;
-pub(super) const t_nvjpegEncoderParams_t: TypeId = 1489;
-pub(super) const t_PC_nvjpegImage_t: TypeId = 1490;
-pub(super) const t_nvjpegInputFormat_t: TypeId = 1491;
-pub(super) const t_P_nvjpegEncoderParams_t: TypeId = 1492;
-pub(super) const t_nvjpegJpegEncoding_t: TypeId = 1493;
-pub(super) const t_P_nvjpegEncoderState_t: TypeId = 1494;
-pub(super) const t_nvjpegEncBackend_t: TypeId = 1495;
-pub(super) const t_P_nvjpegChromaSubsampling_t: TypeId = 1496;
-pub(super) const t_P_nvjpegJpegStream_t: TypeId = 1497;
-pub(super) const t_P_nvjpegExifOrientation_t: TypeId = 1498;
-pub(super) const t_P_nvjpegJpegEncoding_t: TypeId = 1499;
-pub(super) const t_nvmlReturn_t: TypeId = 1500;
-pub(super) const t_nvmlReturn_t_status: TypeId = 1501;
-pub(super) const t_nvmlComputeInstance_t: TypeId = 1502;
-pub(super) const t_nvmlDevice_t: TypeId = 1503;
-pub(super) const t_nvmlGpuInstance_t: TypeId = 1504;
-pub(super) const t_nvmlComputeInstancePlacement_t: TypeId = 1505;
-pub(super) const t_nvmlComputeInstanceInfo_t: TypeId = 1506;
-pub(super) const t_P_nvmlComputeInstanceInfo_t: TypeId = 1507;
-pub(super) const t_nvmlEccCounterType_t: TypeId = 1508;
-pub(super) const t_nvmlValueType_t: TypeId = 1509;
-pub(super) const t_nvmlValue_t: TypeId = 1510;
-pub(super) const t_nvmlFieldId: TypeId = 1511;
-pub(super) const t_nvmlFieldValue_t: TypeId = 1512;
-pub(super) const t_P_nvmlFieldValue_t: TypeId = 1513;
-pub(super) const t_P_nvmlGpuInstance_t: TypeId = 1514;
-pub(super) const t_nvmlGpuInstancePlacement_t: TypeId = 1515;
-pub(super) const t_PC_nvmlGpuInstancePlacement_t: TypeId = 1516;
-pub(super) const t_A32_char: TypeId = 1517;
-pub(super) const t_nvmlPciInfo_t: TypeId = 1518;
-pub(super) const t_P_nvmlPciInfo_t: TypeId = 1519;
-pub(super) const t_nvmlEnableState_t: TypeId = 1520;
-pub(super) const t_nvmlRestrictedAPI_t: TypeId = 1521;
-pub(super) const t_P_nvmlEnableState_t: TypeId = 1522;
-pub(super) const t_A5_u32: TypeId = 1523;
-pub(super) const t_nvmlAccountingStats_t: TypeId = 1524;
-pub(super) const t_P_nvmlAccountingStats_t: TypeId = 1525;
-pub(super) const t_nvmlAccountingStats_v2_t: TypeId = 1526;
-pub(super) const t_P_nvmlAccountingStats_v2_t: TypeId = 1527;
-pub(super) const t_nvmlVgpuInstance_t: TypeId = 1528;
-pub(super) const t_P_nvmlVgpuInstance_t: TypeId = 1529;
-pub(super) const t_nvmlAdaptiveTgpModeInfo_v1_t: TypeId = 1530;
-pub(super) const t_P_nvmlAdaptiveTgpModeInfo_v1_t: TypeId = 1531;
-pub(super) const t_nvmlDeviceAddressingMode_t: TypeId = 1532;
-pub(super) const t_P_nvmlDeviceAddressingMode_t: TypeId = 1533;
-pub(super) const t_nvmlClockType_t: TypeId = 1534;
-pub(super) const t_nvmlDeviceArchitecture_t: TypeId = 1535;
-pub(super) const t_P_nvmlDeviceArchitecture_t: TypeId = 1536;
-pub(super) const t_nvmlDeviceAttributes_t: TypeId = 1537;
-pub(super) const t_P_nvmlDeviceAttributes_t: TypeId = 1538;
-pub(super) const t_nvmlBAR1Memory_t: TypeId = 1539;
-pub(super) const t_P_nvmlBAR1Memory_t: TypeId = 1540;
-pub(super) const t_nvmlBBXTimeData_v1_t: TypeId = 1541;
-pub(super) const t_P_nvmlBBXTimeData_v1_t: TypeId = 1542;
-pub(super) const t_nvmlEccBankRemapperHistogram_v1_t: TypeId = 1543;
-pub(super) const t_nvmlEccBankRemapperStatus_v1_t: TypeId = 1544;
-pub(super) const t_P_nvmlEccBankRemapperStatus_v1_t: TypeId = 1545;
-pub(super) const t_nvmlBrandType_t: TypeId = 1546;
-pub(super) const t_P_nvmlBrandType_t: TypeId = 1547;
-pub(super) const t_nvmlBridgeChipType_t: TypeId = 1548;
-pub(super) const t_nvmlBridgeChipInfo_t: TypeId = 1549;
-pub(super) const t_A128_nvmlBridgeChipInfo_t: TypeId = 1550;
-pub(super) const t_nvmlBridgeChipHierarchy_t: TypeId = 1551;
-pub(super) const t_P_nvmlBridgeChipHierarchy_t: TypeId = 1552;
-pub(super) const t_nvmlBusType_t: TypeId = 1553;
-pub(super) const t_P_nvmlBusType_t: TypeId = 1554;
-pub(super) const t_nvmlC2cModeInfo_v1_t: TypeId = 1555;
-pub(super) const t_P_nvmlC2cModeInfo_v1_t: TypeId = 1556;
-pub(super) const t_nvmlDeviceCapabilities_t: TypeId = 1557;
-pub(super) const t_P_nvmlDeviceCapabilities_t: TypeId = 1558;
-pub(super) const t_nvmlClkMonFaultInfo_t: TypeId = 1559;
-pub(super) const t_A32_nvmlClkMonFaultInfo_t: TypeId = 1560;
-pub(super) const t_nvmlClkMonStatus_t: TypeId = 1561;
-pub(super) const t_P_nvmlClkMonStatus_t: TypeId = 1562;
-pub(super) const t_nvmlClockId_t: TypeId = 1563;
-pub(super) const t_nvmlPstates_t: TypeId = 1564;
-pub(super) const t_nvmlClockOffset_t: TypeId = 1565;
-pub(super) const t_P_nvmlClockOffset_t: TypeId = 1566;
-pub(super) const t_nvmlComputeMode_t: TypeId = 1567;
-pub(super) const t_P_nvmlComputeMode_t: TypeId = 1568;
-pub(super) const t_nvmlProcessInfo_v1_t: TypeId = 1569;
-pub(super) const t_P_nvmlProcessInfo_v1_t: TypeId = 1570;
-pub(super) const t_nvmlProcessInfo_t: TypeId = 1571;
-pub(super) const t_P_nvmlProcessInfo_t: TypeId = 1572;
-pub(super) const t_A32_u8: TypeId = 1573;
-pub(super) const t_A8192_u8: TypeId = 1574;
-pub(super) const t_A4096_u8: TypeId = 1575;
-pub(super) const t_nvmlConfComputeGpuAttestationReport_t: TypeId = 1576;
-pub(super) const t_P_nvmlConfComputeGpuAttestationReport_t: TypeId = 1577;
-pub(super) const t_A5120_u8: TypeId = 1578;
-pub(super) const t_nvmlConfComputeGpuCertificate_t: TypeId = 1579;
-pub(super) const t_P_nvmlConfComputeGpuCertificate_t: TypeId = 1580;
-pub(super) const t_nvmlConfComputeMemSizeInfo_t: TypeId = 1581;
-pub(super) const t_P_nvmlConfComputeMemSizeInfo_t: TypeId = 1582;
-pub(super) const t_nvmlMemory_t: TypeId = 1583;
-pub(super) const t_P_nvmlMemory_t: TypeId = 1584;
-pub(super) const t_nvmlCoolerControl_t: TypeId = 1585;
-pub(super) const t_nvmlCoolerTarget_t_in4: TypeId = 1586;
-pub(super) const t_nvmlCoolerInfo_t: TypeId = 1587;
-pub(super) const t_P_nvmlCoolerInfo_t: TypeId = 1588;
-pub(super) const t_nvmlAffinityScope_t: TypeId = 1589;
-pub(super) const t_nvmlVgpuTypeId_t: TypeId = 1590;
-pub(super) const t_P_nvmlVgpuTypeId_t: TypeId = 1591;
-pub(super) const t_A2048_char: TypeId = 1592;
-pub(super) const t_nvmlDeviceCurrentClockFreqs_t: TypeId = 1593;
-pub(super) const t_P_nvmlDeviceCurrentClockFreqs_t: TypeId = 1594;
-pub(super) const t_nvmlClocksEventReasons_in4: TypeId = 1595;
-pub(super) const t_P_nvmlClocksEventReasons_in4: TypeId = 1596;
-pub(super) const t_nvmlClocksEventReasons_in8: TypeId = 1597;
-pub(super) const t_P_nvmlClocksEventReasons_in8: TypeId = 1598;
-pub(super) const t_nvmlMemoryErrorType_t: TypeId = 1599;
-pub(super) const t_nvmlEccErrorCounts_t: TypeId = 1600;
-pub(super) const t_P_nvmlEccErrorCounts_t: TypeId = 1601;
-pub(super) const t_P_nvmlDevice_t: TypeId = 1602;
-pub(super) const t_nvmlDramEncryptionInfo_t: TypeId = 1603;
-pub(super) const t_P_nvmlDramEncryptionInfo_t: TypeId = 1604;
-pub(super) const t_nvmlDriverModel_t: TypeId = 1605;
-pub(super) const t_P_nvmlDriverModel_t: TypeId = 1606;
-pub(super) const t_nvmlGpuDynamicPstatesInfo_t_utilization: TypeId = 1607;
-pub(super) const t_A8_nvmlGpuDynamicPstatesInfo_t_utilization: TypeId = 1608;
-pub(super) const t_nvmlGpuDynamicPstatesInfo_t: TypeId = 1609;
-pub(super) const t_P_nvmlGpuDynamicPstatesInfo_t: TypeId = 1610;
-pub(super) const t_nvmlEncoderType_t: TypeId = 1611;
-pub(super) const t_nvmlEncoderSessionInfo_t: TypeId = 1612;
-pub(super) const t_P_nvmlEncoderSessionInfo_t: TypeId = 1613;
-pub(super) const t_nvmlFBCSessionType_t: TypeId = 1614;
-pub(super) const t_nvmlFBCSessionInfo_t: TypeId = 1615;
-pub(super) const t_P_nvmlFBCSessionInfo_t: TypeId = 1616;
-pub(super) const t_nvmlFBCStats_t: TypeId = 1617;
-pub(super) const t_P_nvmlFBCStats_t: TypeId = 1618;
-pub(super) const t_nvmlFanControlPolicy_t: TypeId = 1619;
-pub(super) const t_P_nvmlFanControlPolicy_t: TypeId = 1620;
-pub(super) const t_nvmlFanSpeedInfo_t: TypeId = 1621;
-pub(super) const t_P_nvmlFanSpeedInfo_t: TypeId = 1622;
-pub(super) const t_nvmlFabricState: TypeId = 1623;
-pub(super) const t_nvmlFabricState_in1: TypeId = 1624;
-pub(super) const t_nvmlGpuFabricInfo_t: TypeId = 1625;
-pub(super) const t_P_nvmlGpuFabricInfo_t: TypeId = 1626;
-pub(super) const t_nvmlFabricHealthSummary: TypeId = 1627;
-pub(super) const t_nvmlFabricHealthSummary_in1: TypeId = 1628;
-pub(super) const t_nvmlGpuFabricInfoV_t: TypeId = 1629;
-pub(super) const t_P_nvmlGpuFabricInfoV_t: TypeId = 1630;
-pub(super) const t_nvmlFabricCliqueType: TypeId = 1631;
-pub(super) const t_nvmlFabricCliqueType_in1: TypeId = 1632;
-pub(super) const t_nvmlGpuFabricClique_v1_t: TypeId = 1633;
-pub(super) const t_A64_nvmlGpuFabricClique_v1_t: TypeId = 1634;
-pub(super) const t_nvmlGpuFabricInfo_v4_t: TypeId = 1635;
-pub(super) const t_P_nvmlGpuFabricInfo_v4_t: TypeId = 1636;
-pub(super) const t_P_nvmlGpuInstancePlacement_t: TypeId = 1637;
-pub(super) const t_nvmlGpuInstanceProfile: TypeId = 1638;
-pub(super) const t_nvmlGpuInstanceProfileInfo_t: TypeId = 1639;
-pub(super) const t_P_nvmlGpuInstanceProfileInfo_t: TypeId = 1640;
-pub(super) const t_A96_char: TypeId = 1641;
-pub(super) const t_nvmlGpuInstanceProfileInfo_v2_t: TypeId = 1642;
-pub(super) const t_P_nvmlGpuInstanceProfileInfo_v2_t: TypeId = 1643;
-pub(super) const t_nvmlGpuOperationMode_t: TypeId = 1644;
-pub(super) const t_P_nvmlGpuOperationMode_t: TypeId = 1645;
-pub(super) const t_nvmlGpuUptime_v1_t: TypeId = 1646;
-pub(super) const t_P_nvmlGpuUptime_v1_t: TypeId = 1647;
-pub(super) const t_nvmlGridLicenseFeatureCode_t: TypeId = 1648;
-pub(super) const t_nvmlGridLicenseExpiry_t: TypeId = 1649;
-pub(super) const t_nvmlGridLicensableFeature_t: TypeId = 1650;
-pub(super) const t_A3_nvmlGridLicensableFeature_t: TypeId = 1651;
-pub(super) const t_nvmlGridLicensableFeatures_t: TypeId = 1652;
-pub(super) const t_P_nvmlGridLicensableFeatures_t: TypeId = 1653;
-pub(super) const t_A41_char: TypeId = 1654;
-pub(super) const t_nvmlUUIDValue_t: TypeId = 1655;
-pub(super) const t_nvmlUUIDType_t: TypeId = 1656;
-pub(super) const t_nvmlUUID_t: TypeId = 1657;
-pub(super) const t_PC_nvmlUUID_t: TypeId = 1658;
-pub(super) const t_nvmlHostVgpuMode_t: TypeId = 1659;
-pub(super) const t_P_nvmlHostVgpuMode_t: TypeId = 1660;
-pub(super) const t_nvmlHostname_v1_t: TypeId = 1661;
-pub(super) const t_P_nvmlHostname_v1_t: TypeId = 1662;
-pub(super) const t_nvmlInforomObject_t: TypeId = 1663;
-pub(super) const t_nvmlMarginTemperature_t: TypeId = 1664;
-pub(super) const t_P_nvmlMarginTemperature_t: TypeId = 1665;
-pub(super) const t_nvmlMemoryLocation_t: TypeId = 1666;
-pub(super) const t_nvmlMemory_v2_t: TypeId = 1667;
-pub(super) const t_P_nvmlMemory_v2_t: TypeId = 1668;
-pub(super) const t_nvmlGetMemoryLimits_v1_t: TypeId = 1669;
-pub(super) const t_P_nvmlGetMemoryLimits_v1_t: TypeId = 1670;
-pub(super) const t_nvmlMigMode: TypeId = 1671;
-pub(super) const t_P_nvmlMigMode: TypeId = 1672;
-pub(super) const t_nvmlNvLinkCapability_t: TypeId = 1673;
-pub(super) const t_nvmlNvLinkErrorCounter_t: TypeId = 1674;
-pub(super) const t_nvmlNvlinkFirmwareVersion_t: TypeId = 1675;
-pub(super) const t_A100_nvmlNvlinkFirmwareVersion_t: TypeId = 1676;
-pub(super) const t_nvmlNvlinkFirmwareInfo_t: TypeId = 1677;
-pub(super) const t_nvmlNvLinkInfo_t: TypeId = 1678;
-pub(super) const t_P_nvmlNvLinkInfo_t: TypeId = 1679;
-pub(super) const t_nvmlNvLinkInfo_v3_t: TypeId = 1680;
-pub(super) const t_P_nvmlNvLinkInfo_v3_t: TypeId = 1681;
-pub(super) const t_nvmlIntNvLinkDeviceType_t: TypeId = 1682;
-pub(super) const t_P_nvmlIntNvLinkDeviceType_t: TypeId = 1683;
-pub(super) const t_nvmlNvlinkTelemetrySample_v1_t: TypeId = 1684;
-pub(super) const t_P_nvmlNvlinkTelemetrySample_v1_t: TypeId = 1685;
-pub(super) const t_nvmlNvlinkTelemetrySamples_v1_t: TypeId = 1686;
-pub(super) const t_P_nvmlNvlinkTelemetrySamples_v1_t: TypeId = 1687;
-pub(super) const t_nvmlNvLinkUtilizationCountUnits_t: TypeId = 1688;
-pub(super) const t_nvmlNvLinkUtilizationCountPktTypes_t_in4: TypeId = 1689;
-pub(super) const t_nvmlNvLinkUtilizationControl_t: TypeId = 1690;
-pub(super) const t_P_nvmlNvLinkUtilizationControl_t: TypeId = 1691;
-pub(super) const t_nvmlNvlinkGetBwMode_t: TypeId = 1692;
-pub(super) const t_P_nvmlNvlinkGetBwMode_t: TypeId = 1693;
-pub(super) const t_A256_u8: TypeId = 1694;
-pub(super) const t_nvmlNvlinkNvlePrivateInfo_v1_t: TypeId = 1695;
-pub(super) const t_P_nvmlNvlinkNvlePrivateInfo_v1_t: TypeId = 1696;
-pub(super) const t_A4096_u32: TypeId = 1697;
-pub(super) const t_nvmlNvlinkGetRemapTableInfo_v1_t: TypeId = 1698;
-pub(super) const t_P_nvmlNvlinkGetRemapTableInfo_v1_t: TypeId = 1699;
-pub(super) const t_A23_u8: TypeId = 1700;
-pub(super) const t_nvmlNvlinkSupportedBwModes_t: TypeId = 1701;
-pub(super) const t_P_nvmlNvlinkSupportedBwModes_t: TypeId = 1702;
-pub(super) const t_nvmlGpuP2PCapsIndex_t: TypeId = 1703;
-pub(super) const t_nvmlGpuP2PStatus_t: TypeId = 1704;
-pub(super) const t_P_nvmlGpuP2PStatus_t: TypeId = 1705;
-pub(super) const t_nvmlPciInfoExt_t: TypeId = 1706;
-pub(super) const t_P_nvmlPciInfoExt_t: TypeId = 1707;
-pub(super) const t_nvmlPcieUtilCounter_t: TypeId = 1708;
-pub(super) const t_nvmlPdi_t: TypeId = 1709;
-pub(super) const t_P_nvmlPdi_t: TypeId = 1710;
-pub(super) const t_nvmlDevicePerfModes_t: TypeId = 1711;
-pub(super) const t_P_nvmlDevicePerfModes_t: TypeId = 1712;
-pub(super) const t_P_nvmlPstates_t: TypeId = 1713;
-pub(super) const t_nvmlPlatformInfo_t: TypeId = 1714;
-pub(super) const t_P_nvmlPlatformInfo_t: TypeId = 1715;
-pub(super) const t_nvmlDevicePowerMizerModes_v1_t: TypeId = 1716;
-pub(super) const t_P_nvmlDevicePowerMizerModes_v1_t: TypeId = 1717;
-pub(super) const t_nvmlPowerSource_t: TypeId = 1718;
-pub(super) const t_P_nvmlPowerSource_t: TypeId = 1719;
-pub(super) const t_nvmlProcessUtilizationSample_t: TypeId = 1720;
-pub(super) const t_P_nvmlProcessUtilizationSample_t: TypeId = 1721;
-pub(super) const t_nvmlProcessUtilizationInfo_v1_t: TypeId = 1722;
-pub(super) const t_P_nvmlProcessUtilizationInfo_v1_t: TypeId = 1723;
-pub(super) const t_nvmlProcessesUtilizationInfo_t: TypeId = 1724;
-pub(super) const t_P_nvmlProcessesUtilizationInfo_t: TypeId = 1725;
-pub(super) const t_nvmlRemappedRowsInfo_v2_t: TypeId = 1726;
-pub(super) const t_P_nvmlRemappedRowsInfo_v2_t: TypeId = 1727;
-pub(super) const t_nvmlRepairStatus_t: TypeId = 1728;
-pub(super) const t_P_nvmlRepairStatus_t: TypeId = 1729;
-pub(super) const t_nvmlPageRetirementCause_t: TypeId = 1730;
-pub(super) const t_nvmlRowRemapperHistogramValues_t: TypeId = 1731;
-pub(super) const t_P_nvmlRowRemapperHistogramValues_t: TypeId = 1732;
-pub(super) const t_nvmlProcessDetail_v1_t: TypeId = 1733;
-pub(super) const t_P_nvmlProcessDetail_v1_t: TypeId = 1734;
-pub(super) const t_nvmlProcessDetailList_t: TypeId = 1735;
-pub(super) const t_P_nvmlProcessDetailList_t: TypeId = 1736;
-pub(super) const t_nvmlSamplingType_t: TypeId = 1737;
-pub(super) const t_P_nvmlValueType_t: TypeId = 1738;
-pub(super) const t_nvmlSample_t: TypeId = 1739;
-pub(super) const t_P_nvmlSample_t: TypeId = 1740;
-pub(super) const t_nvmlEccSramErrorStatus_t: TypeId = 1741;
-pub(super) const t_P_nvmlEccSramErrorStatus_t: TypeId = 1742;
-pub(super) const t_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t: TypeId = 1743;
-pub(super) const t_P_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t: TypeId = 1744;
-pub(super) const t_nvmlEccSramUniqueUncorrectedErrorCounts_t: TypeId = 1745;
-pub(super) const t_P_nvmlEccSramUniqueUncorrectedErrorCounts_t: TypeId = 1746;
-pub(super) const t_nvmlEventTypes_in4: TypeId = 1747;
-pub(super) const t_P_nvmlEventTypes_in4: TypeId = 1748;
-pub(super) const t_nvmlEventTypes_in8: TypeId = 1749;
-pub(super) const t_P_nvmlEventTypes_in8: TypeId = 1750;
-pub(super) const t_nvmlTemperatureSensors_t: TypeId = 1751;
-pub(super) const t_nvmlTemperatureThresholds_t: TypeId = 1752;
-pub(super) const t_nvmlTemperature_t: TypeId = 1753;
-pub(super) const t_P_nvmlTemperature_t: TypeId = 1754;
-pub(super) const t_nvmlThermalController_t: TypeId = 1755;
-pub(super) const t_nvmlThermalTarget_t: TypeId = 1756;
-pub(super) const t_nvmlGpuThermalSettings_t_sensor: TypeId = 1757;
-pub(super) const t_A3_nvmlGpuThermalSettings_t_sensor: TypeId = 1758;
-pub(super) const t_nvmlGpuThermalSettings_t: TypeId = 1759;
-pub(super) const t_P_nvmlGpuThermalSettings_t: TypeId = 1760;
-pub(super) const t_nvmlGpuTopologyLevel_t: TypeId = 1761;
-pub(super) const t_P_nvmlGpuTopologyLevel_t: TypeId = 1762;
-pub(super) const t_nvmlUnrepairableMemoryStatus_v1_t: TypeId = 1763;
-pub(super) const t_P_nvmlUnrepairableMemoryStatus_v1_t: TypeId = 1764;
-pub(super) const t_nvmlUtilization_t: TypeId = 1765;
-pub(super) const t_P_nvmlUtilization_t: TypeId = 1766;
-pub(super) const t_nvmlDeviceVgpuCapability_t: TypeId = 1767;
-pub(super) const t_nvmlVgpuHeterogeneousMode_t: TypeId = 1768;
-pub(super) const t_P_nvmlVgpuHeterogeneousMode_t: TypeId = 1769;
-pub(super) const t_nvmlVgpuInstanceUtilizationInfo_v1_t: TypeId = 1770;
-pub(super) const t_P_nvmlVgpuInstanceUtilizationInfo_v1_t: TypeId = 1771;
-pub(super) const t_nvmlVgpuInstancesUtilizationInfo_t: TypeId = 1772;
-pub(super) const t_P_nvmlVgpuInstancesUtilizationInfo_t: TypeId = 1773;
-pub(super) const t_A80_char: TypeId = 1774;
-pub(super) const t_nvmlVgpuVersion_t: TypeId = 1775;
-pub(super) const t_nvmlVgpuPgpuMetadata_t: TypeId = 1776;
-pub(super) const t_P_nvmlVgpuPgpuMetadata_t: TypeId = 1777;
-pub(super) const t_nvmlVgpuProcessUtilizationSample_t: TypeId = 1778;
-pub(super) const t_P_nvmlVgpuProcessUtilizationSample_t: TypeId = 1779;
-pub(super) const t_nvmlVgpuProcessUtilizationInfo_v1_t: TypeId = 1780;
-pub(super) const t_P_nvmlVgpuProcessUtilizationInfo_v1_t: TypeId = 1781;
-pub(super) const t_nvmlVgpuProcessesUtilizationInfo_t: TypeId = 1782;
-pub(super) const t_P_nvmlVgpuProcessesUtilizationInfo_t: TypeId = 1783;
-pub(super) const t_A3_u32: TypeId = 1784;
-pub(super) const t_nvmlVgpuSchedulerCapabilities_t: TypeId = 1785;
-pub(super) const t_P_nvmlVgpuSchedulerCapabilities_t: TypeId = 1786;
-pub(super) const t_nvmlVgpuSchedulerParams_t_vgpuSchedDataWithARR: TypeId = 1787;
-pub(super) const t_nvmlVgpuSchedulerParams_t_vgpuSchedData: TypeId = 1788;
-pub(super) const t_nvmlVgpuSchedulerParams_t: TypeId = 1789;
-pub(super) const t_nvmlVgpuSchedulerLogEntry_t: TypeId = 1790;
-pub(super) const t_A200_nvmlVgpuSchedulerLogEntry_t: TypeId = 1791;
-pub(super) const t_nvmlVgpuSchedulerLog_t: TypeId = 1792;
-pub(super) const t_P_nvmlVgpuSchedulerLog_t: TypeId = 1793;
-pub(super) const t_nvmlVgpuSchedulerLogEntry_v2_t: TypeId = 1794;
-pub(super) const t_A200_nvmlVgpuSchedulerLogEntry_v2_t: TypeId = 1795;
-pub(super) const t_nvmlVgpuSchedulerLogInfo_v2_t: TypeId = 1796;
-pub(super) const t_P_nvmlVgpuSchedulerLogInfo_v2_t: TypeId = 1797;
-pub(super) const t_nvmlVgpuSchedulerGetState_t: TypeId = 1798;
-pub(super) const t_P_nvmlVgpuSchedulerGetState_t: TypeId = 1799;
-pub(super) const t_nvmlVgpuSchedulerStateInfo_v2_t: TypeId = 1800;
-pub(super) const t_P_nvmlVgpuSchedulerStateInfo_v2_t: TypeId = 1801;
-pub(super) const t_nvmlVgpuPlacementList_t: TypeId = 1802;
-pub(super) const t_P_nvmlVgpuPlacementList_t: TypeId = 1803;
-pub(super) const t_nvmlVgpuInstanceUtilizationSample_t: TypeId = 1804;
-pub(super) const t_P_nvmlVgpuInstanceUtilizationSample_t: TypeId = 1805;
-pub(super) const t_nvmlPerfPolicyType_t: TypeId = 1806;
-pub(super) const t_nvmlViolationTime_t: TypeId = 1807;
-pub(super) const t_P_nvmlViolationTime_t: TypeId = 1808;
-pub(super) const t_nvmlGpuVirtualizationMode_t: TypeId = 1809;
-pub(super) const t_P_nvmlGpuVirtualizationMode_t: TypeId = 1810;
-pub(super) const t_nvmlNvlinkLockRemapTable_v1_t: TypeId = 1811;
-pub(super) const t_P_nvmlNvlinkLockRemapTable_v1_t: TypeId = 1812;
-pub(super) const t_nvmlRailMetrics_t: TypeId = 1813;
-pub(super) const t_A2_nvmlRailMetrics_t: TypeId = 1814;
-pub(super) const t_nvmlCoreRailMetrics_t: TypeId = 1815;
-pub(super) const t_nvmlPmgrPwrTuple_t: TypeId = 1816;
-pub(super) const t_nvmlPwrModelMetricsDlppm1xPerf_t: TypeId = 1817;
-pub(super) const t_nvmlPwrModelMetricsDlppm1x_t: TypeId = 1818;
-pub(super) const t_A8_nvmlPwrModelMetricsDlppm1x_t: TypeId = 1819;
-pub(super) const t_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t: TypeId = 1820;
-pub(super) const t_A3_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t: TypeId = 1821;
-pub(super) const t_nvmlObservedMetrics_t: TypeId = 1822;
-pub(super) const t_nvmlPerfMetricsDlppc2xSample_t: TypeId = 1823;
-pub(super) const t_nvmlPwrModelMetricsSamplePfpp1x_t: TypeId = 1824;
-pub(super) const t_A32_nvmlPwrModelMetricsSamplePfpp1x_t: TypeId = 1825;
-pub(super) const t_nvmlPwrModelOperatingPointPfpp1x_t: TypeId = 1826;
-pub(super) const t_nvmlPwrModelMetricsPfpp1x_t: TypeId = 1827;
-pub(super) const t_nvmlPerfMetricsPfpp1xSample_t: TypeId = 1828;
-pub(super) const t_nvmlPerfMetricControllerSample_t_data: TypeId = 1829;
-pub(super) const t_nvmlPerfMetricControllerSample_t: TypeId = 1830;
-pub(super) const t_A4_nvmlPerfMetricControllerSample_t: TypeId = 1831;
-pub(super) const t_nvmlPerfMetricsSample_t: TypeId = 1832;
-pub(super) const t_A13_nvmlPerfMetricsSample_t: TypeId = 1833;
-pub(super) const t_nvmlPerfMetricsSamples_v1_t: TypeId = 1834;
-pub(super) const t_P_nvmlPerfMetricsSamples_v1_t: TypeId = 1835;
-pub(super) const t_nvmlPowerSmoothingProfile_t: TypeId = 1836;
-pub(super) const t_P_nvmlPowerSmoothingProfile_t: TypeId = 1837;
-pub(super) const t_nvmlPowerSmoothingState_t: TypeId = 1838;
-pub(super) const t_P_nvmlPowerSmoothingState_t: TypeId = 1839;
-pub(super) const t_nvmlPRMCounterInput_v1_t: TypeId = 1840;
-pub(super) const t_nvmlPRMCounterValue_v1_t: TypeId = 1841;
-pub(super) const t_nvmlPRMCounter_v1_t: TypeId = 1842;
-pub(super) const t_P_nvmlPRMCounter_v1_t: TypeId = 1843;
-pub(super) const t_nvmlPRMCounterList_v1_t: TypeId = 1844;
-pub(super) const t_P_nvmlPRMCounterList_v1_t: TypeId = 1845;
-pub(super) const t_A496_u8: TypeId = 1846;
-pub(super) const t_nvmlPRMTLV_v1_t__1: TypeId = 1847;
-pub(super) const t_nvmlPRMTLV_v1_t: TypeId = 1848;
-pub(super) const t_P_nvmlPRMTLV_v1_t: TypeId = 1849;
-pub(super) const t_nvmlEventSet_t: TypeId = 1850;
-pub(super) const t_nvmlDetachGpuState_t: TypeId = 1851;
-pub(super) const t_nvmlPcieLinkState_t: TypeId = 1852;
-pub(super) const t_nvmlFlags_in4: TypeId = 1853;
-pub(super) const t_PC_nvmlDramEncryptionInfo_t: TypeId = 1854;
-pub(super) const t_nvmlSetMemoryLimits_v1_t: TypeId = 1855;
-pub(super) const t_P_nvmlSetMemoryLimits_v1_t: TypeId = 1856;
-pub(super) const t_P_nvmlReturn_t: TypeId = 1857;
-pub(super) const t_nvmlNvLinkPowerThres_t: TypeId = 1858;
-pub(super) const t_P_nvmlNvLinkPowerThres_t: TypeId = 1859;
-pub(super) const t_nvmlNvlinkSetBwMode_t: TypeId = 1860;
-pub(super) const t_P_nvmlNvlinkSetBwMode_t: TypeId = 1861;
-pub(super) const t_nvmlNvlinkSetBwModeAsync_v1_t: TypeId = 1862;
-pub(super) const t_P_nvmlNvlinkSetBwModeAsync_v1_t: TypeId = 1863;
-pub(super) const t_nvmlNvlinkSetNvleReady_v1_t: TypeId = 1864;
-pub(super) const t_P_nvmlNvlinkSetNvleReady_v1_t: TypeId = 1865;
-pub(super) const t_nvmlPowerValue_v2_t: TypeId = 1866;
-pub(super) const t_P_nvmlPowerValue_v2_t: TypeId = 1867;
-pub(super) const t_nvmlRusdSettings_v1_t: TypeId = 1868;
-pub(super) const t_P_nvmlRusdSettings_v1_t: TypeId = 1869;
-pub(super) const t_PC_nvmlVgpuHeterogeneousMode_t: TypeId = 1870;
-pub(super) const t_nvmlVgpuSchedulerSetParams_t_vgpuSchedDataWithARR: TypeId = 1871;
-pub(super) const t_nvmlVgpuSchedulerSetParams_t_vgpuSchedData: TypeId = 1872;
-pub(super) const t_nvmlVgpuSchedulerSetParams_t: TypeId = 1873;
-pub(super) const t_nvmlVgpuSchedulerSetState_t: TypeId = 1874;
-pub(super) const t_P_nvmlVgpuSchedulerSetState_t: TypeId = 1875;
-pub(super) const t_nvmlVgpuSchedulerState_v2_t: TypeId = 1876;
-pub(super) const t_P_nvmlVgpuSchedulerState_v2_t: TypeId = 1877;
-pub(super) const t_nvmlNvlinkSetupNvleEncryptionKey_v1_t: TypeId = 1878;
-pub(super) const t_P_nvmlNvlinkSetupNvleEncryptionKey_v1_t: TypeId = 1879;
-pub(super) const t_A8_u32: TypeId = 1880;
-pub(super) const t_nvmlMask255_t: TypeId = 1881;
-pub(super) const t_nvmlWorkloadPowerProfileRequestedProfiles_t: TypeId = 1882;
-pub(super) const t_P_nvmlWorkloadPowerProfileRequestedProfiles_t: TypeId = 1883;
-pub(super) const t_nvmlWorkloadPowerProfileCurrentProfiles_t: TypeId = 1884;
-pub(super) const t_P_nvmlWorkloadPowerProfileCurrentProfiles_t: TypeId = 1885;
-pub(super) const t_nvmlWorkloadPowerProfileInfo_t: TypeId = 1886;
-pub(super) const t_A255_nvmlWorkloadPowerProfileInfo_t: TypeId = 1887;
-pub(super) const t_nvmlWorkloadPowerProfileProfilesInfo_t: TypeId = 1888;
-pub(super) const t_P_nvmlWorkloadPowerProfileProfilesInfo_t: TypeId = 1889;
-pub(super) const t_nvmlPowerProfileOperation_t: TypeId = 1890;
-pub(super) const t_nvmlWorkloadPowerProfileUpdateProfiles_v1_t: TypeId = 1891;
-pub(super) const t_P_nvmlWorkloadPowerProfileUpdateProfiles_v1_t: TypeId = 1892;
-pub(super) const t_P_nvmlEventSet_t: TypeId = 1893;
-pub(super) const t_nvmlEventSetGetContextCount_v1_t: TypeId = 1894;
-pub(super) const t_P_nvmlEventSetGetContextCount_v1_t: TypeId = 1895;
-pub(super) const t_nvmlEventSetGetContextData_v1_t: TypeId = 1896;
-pub(super) const t_P_nvmlEventSetGetContextData_v1_t: TypeId = 1897;
-pub(super) const t_nvmlEventSetGetContextInfo_v1_t: TypeId = 1898;
-pub(super) const t_P_nvmlEventSetGetContextInfo_v1_t: TypeId = 1899;
-pub(super) const t_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t: TypeId = 1900;
-pub(super) const t_P_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t: TypeId = 1901;
-pub(super) const t_nvmlGpuOperationalEventConfig_v1_t: TypeId = 1902;
-pub(super) const t_PC_nvmlGpuOperationalEventConfig_v1_t: TypeId = 1903;
-pub(super) const t_nvmlEventData_t: TypeId = 1904;
-pub(super) const t_P_nvmlEventData_t: TypeId = 1905;
-pub(super) const t_nvmlEventSetWait_v3_t: TypeId = 1906;
-pub(super) const t_P_nvmlEventSetWait_v3_t: TypeId = 1907;
-pub(super) const t_nvmlExcludedDeviceInfo_t: TypeId = 1908;
-pub(super) const t_P_nvmlExcludedDeviceInfo_t: TypeId = 1909;
-pub(super) const t_nvmlVgpuGuestInfoState_t: TypeId = 1910;
-pub(super) const t_A6_u32: TypeId = 1911;
-pub(super) const t_nvmlVgpuMetadata_t: TypeId = 1912;
-pub(super) const t_P_nvmlVgpuMetadata_t: TypeId = 1913;
-pub(super) const t_nvmlVgpuVmCompatibility_t_in4: TypeId = 1914;
-pub(super) const t_nvmlVgpuPgpuCompatibilityLimitCode_t_in4: TypeId = 1915;
-pub(super) const t_nvmlVgpuPgpuCompatibility_t: TypeId = 1916;
-pub(super) const t_P_nvmlVgpuPgpuCompatibility_t: TypeId = 1917;
-pub(super) const t_nvmlVgpuDriverCapability_t: TypeId = 1918;
-pub(super) const t_P_nvmlVgpuVersion_t: TypeId = 1919;
-pub(super) const t_nvmlGpmSample_t: TypeId = 1920;
-pub(super) const t_nvmlGpmMetric_t_metricInfo: TypeId = 1921;
-pub(super) const t_nvmlGpmMetric_t: TypeId = 1922;
-pub(super) const t_A477_nvmlGpmMetric_t: TypeId = 1923;
-pub(super) const t_nvmlGpmMetricsGet_t: TypeId = 1924;
-pub(super) const t_P_nvmlGpmMetricsGet_t: TypeId = 1925;
-pub(super) const t_nvmlGpmSupport_t: TypeId = 1926;
-pub(super) const t_P_nvmlGpmSupport_t: TypeId = 1927;
-pub(super) const t_P_nvmlGpmSample_t: TypeId = 1928;
-pub(super) const t_P_nvmlComputeInstance_t: TypeId = 1929;
-pub(super) const t_PC_nvmlComputeInstancePlacement_t: TypeId = 1930;
-pub(super) const t_nvmlActiveVgpuInstanceInfo_t: TypeId = 1931;
-pub(super) const t_P_nvmlActiveVgpuInstanceInfo_t: TypeId = 1932;
-pub(super) const t_P_nvmlComputeInstancePlacement_t: TypeId = 1933;
-pub(super) const t_nvmlComputeInstanceProfile: TypeId = 1934;
-pub(super) const t_nvmlComputeInstanceProfileInfo_t: TypeId = 1935;
-pub(super) const t_P_nvmlComputeInstanceProfileInfo_t: TypeId = 1936;
-pub(super) const t_nvmlComputeInstanceProfileInfo_v2_t: TypeId = 1937;
-pub(super) const t_P_nvmlComputeInstanceProfileInfo_v2_t: TypeId = 1938;
-pub(super) const t_nvmlVgpuTypeIdInfo_t: TypeId = 1939;
-pub(super) const t_P_nvmlVgpuTypeIdInfo_t: TypeId = 1940;
-pub(super) const t_nvmlGpuInstanceInfo_t: TypeId = 1941;
-pub(super) const t_P_nvmlGpuInstanceInfo_t: TypeId = 1942;
-pub(super) const t_nvmlVgpuSchedulerLogInfo_t: TypeId = 1943;
-pub(super) const t_P_nvmlVgpuSchedulerLogInfo_t: TypeId = 1944;
-pub(super) const t_nvmlVgpuSchedulerStateInfo_t: TypeId = 1945;
-pub(super) const t_P_nvmlVgpuSchedulerStateInfo_t: TypeId = 1946;
-pub(super) const t_nvmlVgpuCreatablePlacementInfo_t: TypeId = 1947;
-pub(super) const t_P_nvmlVgpuCreatablePlacementInfo_t: TypeId = 1948;
-pub(super) const t_nvmlVgpuSchedulerState_t: TypeId = 1949;
-pub(super) const t_P_nvmlVgpuSchedulerState_t: TypeId = 1950;
-pub(super) const t_nvmlInitFlags_in4: TypeId = 1951;
-pub(super) const t_nvmlSystemEventSet_t: TypeId = 1952;
-pub(super) const t_nvmlSystemEventSetCreateRequest_t: TypeId = 1953;
-pub(super) const t_P_nvmlSystemEventSetCreateRequest_t: TypeId = 1954;
-pub(super) const t_nvmlSystemEventSetFreeRequest_t: TypeId = 1955;
-pub(super) const t_P_nvmlSystemEventSetFreeRequest_t: TypeId = 1956;
-pub(super) const t_nvmlSystemEventData_v1_t: TypeId = 1957;
-pub(super) const t_P_nvmlSystemEventData_v1_t: TypeId = 1958;
-pub(super) const t_nvmlSystemEventSetWaitRequest_t: TypeId = 1959;
-pub(super) const t_P_nvmlSystemEventSetWaitRequest_t: TypeId = 1960;
-pub(super) const t_nvmlCPERCursor_v1_t: TypeId = 1961;
-pub(super) const t_nvmlGetCPER_v1_t: TypeId = 1962;
-pub(super) const t_P_nvmlGetCPER_v1_t: TypeId = 1963;
-pub(super) const t_nvmlConfComputeSystemCaps_t: TypeId = 1964;
-pub(super) const t_P_nvmlConfComputeSystemCaps_t: TypeId = 1965;
-pub(super) const t_nvmlConfComputeGetKeyRotationThresholdInfo_t: TypeId = 1966;
-pub(super) const t_P_nvmlConfComputeGetKeyRotationThresholdInfo_t: TypeId = 1967;
-pub(super) const t_nvmlSystemConfComputeSettings_t: TypeId = 1968;
-pub(super) const t_P_nvmlSystemConfComputeSettings_t: TypeId = 1969;
-pub(super) const t_nvmlSystemConfComputeSettings_v2_t: TypeId = 1970;
-pub(super) const t_P_nvmlSystemConfComputeSettings_v2_t: TypeId = 1971;
-pub(super) const t_nvmlConfComputeSystemState_t: TypeId = 1972;
-pub(super) const t_P_nvmlConfComputeSystemState_t: TypeId = 1973;
-pub(super) const t_nvmlSystemDriverBranchInfo_t: TypeId = 1974;
-pub(super) const t_P_nvmlSystemDriverBranchInfo_t: TypeId = 1975;
-pub(super) const t_nvmlHwbcEntry_t: TypeId = 1976;
-pub(super) const t_P_nvmlHwbcEntry_t: TypeId = 1977;
-pub(super) const t_nvmlSystemRegisterEventRequest_t: TypeId = 1978;
-pub(super) const t_P_nvmlSystemRegisterEventRequest_t: TypeId = 1979;
-pub(super) const t_nvmlConfComputeSetKeyRotationThresholdInfo_t: TypeId = 1980;
-pub(super) const t_P_nvmlConfComputeSetKeyRotationThresholdInfo_t: TypeId = 1981;
-pub(super) const t_nvmlUnit_t: TypeId = 1982;
-pub(super) const t_nvmlFanState_t: TypeId = 1983;
-pub(super) const t_nvmlUnitFanInfo_t: TypeId = 1984;
-pub(super) const t_A24_nvmlUnitFanInfo_t: TypeId = 1985;
-pub(super) const t_nvmlUnitFanSpeeds_t: TypeId = 1986;
-pub(super) const t_P_nvmlUnitFanSpeeds_t: TypeId = 1987;
-pub(super) const t_P_nvmlUnit_t: TypeId = 1988;
-pub(super) const t_nvmlLedColor_t: TypeId = 1989;
-pub(super) const t_nvmlLedState_t: TypeId = 1990;
-pub(super) const t_P_nvmlLedState_t: TypeId = 1991;
-pub(super) const t_nvmlPSUInfo_t: TypeId = 1992;
-pub(super) const t_P_nvmlPSUInfo_t: TypeId = 1993;
-pub(super) const t_nvmlUnitInfo_t: TypeId = 1994;
-pub(super) const t_P_nvmlUnitInfo_t: TypeId = 1995;
-pub(super) const t_nvmlVgpuLicenseExpiry_t: TypeId = 1996;
-pub(super) const t_nvmlVgpuLicenseInfo_t: TypeId = 1997;
-pub(super) const t_P_nvmlVgpuLicenseInfo_t: TypeId = 1998;
-pub(super) const t_nvmlVgpuPlacementId_t: TypeId = 1999;
-pub(super) const t_P_nvmlVgpuPlacementId_t: TypeId = 2000;
-pub(super) const t_nvmlVgpuRuntimeState_t: TypeId = 2001;
-pub(super) const t_P_nvmlVgpuRuntimeState_t: TypeId = 2002;
-pub(super) const t_nvmlVgpuVmIdType_t: TypeId = 2003;
-pub(super) const t_P_nvmlVgpuVmIdType_t: TypeId = 2004;
-pub(super) const t_nvmlVgpuTypeBar1Info_t: TypeId = 2005;
-pub(super) const t_P_nvmlVgpuTypeBar1Info_t: TypeId = 2006;
-pub(super) const t_nvmlVgpuCapability_t: TypeId = 2007;
-pub(super) const t_nvmlVgpuTypeMaxInstance_t: TypeId = 2008;
-pub(super) const t_P_nvmlVgpuTypeMaxInstance_t: TypeId = 2009;
-pub(super) const t_nvrtcResult: TypeId = 2010;
-pub(super) const t_nvrtcResult_status: TypeId = 2011;
-pub(super) const t_nvrtcProgram: TypeId = 2012;
-pub(super) const t_P_nvrtcProgram: TypeId = 2013;
-pub(super) const t_nvrtcBundledHeadersInfo: TypeId = 2014;
-pub(super) const t_P_nvrtcBundledHeadersInfo: TypeId = 2015;
-pub(super) const t_nvrtcInstallHeaders_in4: TypeId = 2016;
+pub(super) const t_u32: TypeId = 5;
+pub(super) const t_CUarray_format: TypeId = 6;
+pub(super) const t_CUDA_ARRAY3D_DESCRIPTOR_v1: TypeId = 7;
+pub(super) const t_PC_CUDA_ARRAY3D_DESCRIPTOR_v1: TypeId = 8;
+pub(super) const t_u64: TypeId = 9;
+pub(super) const t_CUarray3d_flags_in4: TypeId = 10;
+pub(super) const t_CUDA_ARRAY3D_DESCRIPTOR: TypeId = 11;
+pub(super) const t_PC_CUDA_ARRAY3D_DESCRIPTOR: TypeId = 12;
+pub(super) const t_P_CUDA_ARRAY3D_DESCRIPTOR_v1: TypeId = 13;
+pub(super) const t_P_CUDA_ARRAY3D_DESCRIPTOR: TypeId = 14;
+pub(super) const t_CUDA_ARRAY_DESCRIPTOR_v1: TypeId = 15;
+pub(super) const t_PC_CUDA_ARRAY_DESCRIPTOR_v1: TypeId = 16;
+pub(super) const t_CUDA_ARRAY_DESCRIPTOR: TypeId = 17;
+pub(super) const t_PC_CUDA_ARRAY_DESCRIPTOR: TypeId = 18;
+pub(super) const t_P_CUDA_ARRAY_DESCRIPTOR_v1: TypeId = 19;
+pub(super) const t_P_CUDA_ARRAY_DESCRIPTOR: TypeId = 20;
+pub(super) const t_A4_u32: TypeId = 21;
+pub(super) const t_CUDA_ARRAY_MEMORY_REQUIREMENTS: TypeId = 22;
+pub(super) const t_P_CUDA_ARRAY_MEMORY_REQUIREMENTS: TypeId = 23;
+pub(super) const t_i32: TypeId = 24;
+pub(super) const t_CUdevice: TypeId = 25;
+pub(super) const t_CUDA_ARRAY_SPARSE_PROPERTIES_tileExtent: TypeId = 26;
+pub(super) const t_CUDA_ARRAY_SPARSE_PROPERTIES: TypeId = 27;
+pub(super) const t_P_CUDA_ARRAY_SPARSE_PROPERTIES: TypeId = 28;
+pub(super) const t_CUcheckpointOperationHandle: TypeId = 29;
+pub(super) const t_A8_u64: TypeId = 30;
+pub(super) const t_deviceptr: TypeId = 31;
+pub(super) const t_CUstream: TypeId = 32;
+pub(super) const t_CUcheckpointCustomStoragePerDeviceData: TypeId = 33;
+pub(super) const t_P_CUcheckpointCustomStoragePerDeviceData: TypeId = 34;
+pub(super) const t_CUcheckpointCustomStorageInfo: TypeId = 35;
+pub(super) const t_P_CUcheckpointCustomStorageInfo: TypeId = 36;
+pub(super) const t_P_P_CUcheckpointCustomStorageInfo: TypeId = 37;
+pub(super) const t_char: TypeId = 38;
+pub(super) const t_A56_char: TypeId = 39;
+pub(super) const t_CUcheckpointCheckpointArgs: TypeId = 40;
+pub(super) const t_P_CUcheckpointCheckpointArgs: TypeId = 41;
+pub(super) const t_P_i32: TypeId = 42;
+pub(super) const t_CUprocessState: TypeId = 43;
+pub(super) const t_P_CUprocessState: TypeId = 44;
+pub(super) const t_A7_u64: TypeId = 45;
+pub(super) const t_CUcheckpointLockArgs: TypeId = 46;
+pub(super) const t_P_CUcheckpointLockArgs: TypeId = 47;
+pub(super) const t_uuid: TypeId = 48;
+pub(super) const t_CUcheckpointGpuPair: TypeId = 49;
+pub(super) const t_P_CUcheckpointGpuPair: TypeId = 50;
+pub(super) const t_A44_char: TypeId = 51;
+pub(super) const t_A52_char: TypeId = 52;
+pub(super) const t_A40_char: TypeId = 53;
+pub(super) const t_CUcheckpointRestoreArgs: TypeId = 54;
+pub(super) const t_P_CUcheckpointRestoreArgs: TypeId = 55;
+pub(super) const t_CUcheckpointUnlockArgs: TypeId = 56;
+pub(super) const t_P_CUcheckpointUnlockArgs: TypeId = 57;
+pub(super) const t_CUcoredumpCallbackHandle: TypeId = 58;
+pub(super) const t_CUcoredumpSettings: TypeId = 59;
+pub(super) const t_P_void: TypeId = 60;
+pub(super) const t_P_u64: TypeId = 61;
+pub(super) const t_bool1: TypeId = 62;
+pub(super) const t_A256_char: TypeId = 63;
+pub(super) const t_CUCoredumpGenerationFlags_in4: TypeId = 64;
+pub(super) const t_code: TypeId = 65;
+pub(super) const t_P_CUcoredumpCallbackHandle: TypeId = 66;
+pub(super) const t_CUcontext: TypeId = 67;
+pub(super) const t_P_CUcontext: TypeId = 68;
+pub(super) const t_CUctx_flags_in4: TypeId = 69;
+pub(super) const t_CUexecAffinityType: TypeId = 70;
+pub(super) const t_CUexecAffinitySmCount: TypeId = 71;
+pub(super) const t_CUexecAffinityParam_param: TypeId = 72;
+pub(super) const t_CUexecAffinityParam: TypeId = 73;
+pub(super) const t_P_CUexecAffinityParam: TypeId = 74;
+pub(super) const t_CUcigDataType: TypeId = 75;
+pub(super) const t_CUctxCigParam: TypeId = 76;
+pub(super) const t_P_CUctxCigParam: TypeId = 77;
+pub(super) const t_CUctxCreateParams: TypeId = 78;
+pub(super) const t_P_CUctxCreateParams: TypeId = 79;
+pub(super) const t_CUgreenCtx: TypeId = 80;
+pub(super) const t_P_u32: TypeId = 81;
+pub(super) const t_CUfunc_cache: TypeId = 82;
+pub(super) const t_P_CUfunc_cache: TypeId = 83;
+pub(super) const t_CUdevResourceType: TypeId = 84;
+pub(super) const t_u8: TypeId = 85;
+pub(super) const t_A92_u8: TypeId = 86;
+pub(super) const t_CUdevSmResource: TypeId = 87;
+pub(super) const t_A48_u8: TypeId = 88;
+pub(super) const t_CUdevWorkqueueConfigScope: TypeId = 89;
+pub(super) const t_CUdevWorkqueueConfigResource: TypeId = 90;
+pub(super) const t_A40_u8: TypeId = 91;
+pub(super) const t_CUdevWorkqueueResource: TypeId = 92;
+pub(super) const t_CUdevResource__2: TypeId = 93;
+pub(super) const t_CUdevResource: TypeId = 94;
+pub(super) const t_P_CUdevResource: TypeId = 95;
+pub(super) const t_P_CUdevice: TypeId = 96;
+pub(super) const t_P_CUctx_flags_in4: TypeId = 97;
+pub(super) const t_CUlimit: TypeId = 98;
+pub(super) const t_CUsharedconfig: TypeId = 99;
+pub(super) const t_P_CUsharedconfig: TypeId = 100;
+pub(super) const t_CUevent: TypeId = 101;
+pub(super) const t_CUexternalMemory: TypeId = 102;
+pub(super) const t_CUexternalSemaphore: TypeId = 103;
+pub(super) const t_CUdevResourceDesc: TypeId = 104;
+pub(super) const t_P_CUdevResourceDesc: TypeId = 105;
+pub(super) const t_PC_CUdevResource: TypeId = 106;
+pub(super) const t_A12_u32: TypeId = 107;
+pub(super) const t_A11_u32: TypeId = 108;
+pub(super) const t_CU_DEV_SM_RESOURCE_GROUP_PARAMS: TypeId = 109;
+pub(super) const t_P_CU_DEV_SM_RESOURCE_GROUP_PARAMS: TypeId = 110;
+pub(super) const t_CUdevice_attribute: TypeId = 111;
+pub(super) const t_PC_char: TypeId = 112;
+pub(super) const t_CUcliqueType: TypeId = 113;
+pub(super) const t_CUcliqueInfo: TypeId = 114;
+pub(super) const t_P_CUcliqueInfo: TypeId = 115;
+pub(super) const t_CUmemoryPool: TypeId = 116;
+pub(super) const t_P_CUmemoryPool: TypeId = 117;
+pub(super) const t_P_uuid: TypeId = 118;
+pub(super) const t_CUgraphMem_attribute: TypeId = 119;
+pub(super) const t_CUatomicOperation: TypeId = 120;
+pub(super) const t_PC_CUatomicOperation: TypeId = 121;
+pub(super) const t_P_char: TypeId = 122;
+pub(super) const t_CUdevice_P2PAttribute: TypeId = 123;
+pub(super) const t_A3_i32: TypeId = 124;
+pub(super) const t_CUdevprop: TypeId = 125;
+pub(super) const t_P_CUdevprop: TypeId = 126;
+pub(super) const t_CUasyncCallbackHandle: TypeId = 127;
+pub(super) const t_P_CUasyncCallbackHandle: TypeId = 128;
+pub(super) const t_CUeglStreamConnection: TypeId = 129;
+pub(super) const t_P_CUeglStreamConnection: TypeId = 130;
+pub(super) const t_CUgraphicsResource: TypeId = 131;
+pub(super) const t_P_CUgraphicsResource: TypeId = 132;
+pub(super) const t_P_CUstream: TypeId = 133;
+pub(super) const t_A3_CUarray: TypeId = 134;
+pub(super) const t_A3_P_void: TypeId = 135;
+pub(super) const t_CUeglFrame_frame: TypeId = 136;
+pub(super) const t_CUeglFrameType: TypeId = 137;
+pub(super) const t_CUeglColorFormat: TypeId = 138;
+pub(super) const t_CUeglFrame: TypeId = 139;
+pub(super) const t_P_CUeglFrame: TypeId = 140;
+pub(super) const t_P_CUevent: TypeId = 141;
+pub(super) const t_CUevent_flags_in4: TypeId = 142;
+pub(super) const t_f32: TypeId = 143;
+pub(super) const t_P_f32: TypeId = 144;
+pub(super) const t_CUevent_record_flags_in4: TypeId = 145;
+pub(super) const t_P_deviceptr: TypeId = 146;
+pub(super) const t_A16_u32: TypeId = 147;
+pub(super) const t_CUDA_EXTERNAL_MEMORY_BUFFER_DESC: TypeId = 148;
+pub(super) const t_PC_CUDA_EXTERNAL_MEMORY_BUFFER_DESC: TypeId = 149;
+pub(super) const t_CUmipmappedArray: TypeId = 150;
+pub(super) const t_P_CUmipmappedArray: TypeId = 151;
+pub(super) const t_CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC: TypeId = 152;
+pub(super) const t_PC_CUDA_EXTERNAL_MEMORY_MIPMAPPED_ARRAY_DESC: TypeId = 153;
+pub(super) const t_CUfabricCpyOperandType: TypeId = 154;
+pub(super) const t_CUmemLocationType: TypeId = 155;
+pub(super) const t_CUmemLocation__1_localized: TypeId = 156;
+pub(super) const t_CUmemLocation__1: TypeId = 157;
+pub(super) const t_CUmemLocation: TypeId = 158;
+pub(super) const t_CUfabricCpyOperand_op_ptr: TypeId = 159;
+pub(super) const t_CUfabricCpyOperand_op_le: TypeId = 160;
+pub(super) const t_CUfabricCpyOperand_op: TypeId = 161;
+pub(super) const t_CUfabricCpyOperand: TypeId = 162;
+pub(super) const t_CUDA_FABRIC_COPY_BATCH_OP: TypeId = 163;
+pub(super) const t_P_CUDA_FABRIC_COPY_BATCH_OP: TypeId = 164;
+pub(super) const t_CUflushGPUDirectRDMAWritesTarget: TypeId = 165;
+pub(super) const t_CUflushGPUDirectRDMAWritesScope: TypeId = 166;
+pub(super) const t_CUfunction_attribute: TypeId = 167;
+pub(super) const t_CUfunction: TypeId = 168;
+pub(super) const t_CUmodule: TypeId = 169;
+pub(super) const t_P_CUmodule: TypeId = 170;
+pub(super) const t_P_PC_char: TypeId = 171;
+pub(super) const t_CUfunctionLoadingState: TypeId = 172;
+pub(super) const t_P_CUfunctionLoadingState: TypeId = 173;
+pub(super) const t_CUGLDeviceList: TypeId = 174;
+pub(super) const t_PC_void: TypeId = 175;
+pub(super) const t_P_PC_void: TypeId = 176;
+pub(super) const t_PC_uuid: TypeId = 177;
+pub(super) const t_P_P_void: TypeId = 178;
+pub(super) const t_CUdriverProcAddress_flags_in4: TypeId = 179;
+pub(super) const t_CUdriverProcAddress_flags_in8: TypeId = 180;
+pub(super) const t_CUdriverProcAddressQueryResult: TypeId = 181;
+pub(super) const t_P_CUdriverProcAddressQueryResult: TypeId = 182;
+pub(super) const t_CUgraphNode: TypeId = 183;
+pub(super) const t_P_CUgraphNode: TypeId = 184;
+pub(super) const t_CUgraph: TypeId = 185;
+pub(super) const t_PC_CUgraphNode: TypeId = 186;
+pub(super) const t_CUstreamBatchMemOpType: TypeId = 187;
+pub(super) const t_CUstreamMemOpWaitValueParams_st__1: TypeId = 188;
+pub(super) const t_CUstreamMemOpWaitValueParams_st: TypeId = 189;
+pub(super) const t_CUstreamMemOpWriteValueParams_st__1: TypeId = 190;
+pub(super) const t_CUstreamMemOpWriteValueParams_st: TypeId = 191;
+pub(super) const t_CUstreamMemOpFlushRemoteWritesParams_st: TypeId = 192;
+pub(super) const t_CUstreamMemOpMemoryBarrierParams_st: TypeId = 193;
+pub(super) const t_A6_u64: TypeId = 194;
+pub(super) const t_CUstreamAtomicReductionOpType: TypeId = 195;
+pub(super) const t_CUstreamAtomicReductionDataType: TypeId = 196;
+pub(super) const t_CUstreamMemOpAtomicReductionParams_st: TypeId = 197;
+pub(super) const t_CUstreamBatchMemOpParams: TypeId = 198;
+pub(super) const t_P_CUstreamBatchMemOpParams: TypeId = 199;
+pub(super) const t_CUDA_BATCH_MEM_OP_NODE_PARAMS_st: TypeId = 200;
+pub(super) const t_PC_CUDA_BATCH_MEM_OP_NODE_PARAMS_st: TypeId = 201;
+pub(super) const t_CUDA_BATCH_MEM_OP_NODE_PARAMS: TypeId = 202;
+pub(super) const t_PC_CUDA_BATCH_MEM_OP_NODE_PARAMS: TypeId = 203;
+pub(super) const t_A5_u8: TypeId = 204;
+pub(super) const t_CUgraphEdgeData: TypeId = 205;
+pub(super) const t_PC_CUgraphEdgeData: TypeId = 206;
+pub(super) const t_P_CUexternalSemaphore: TypeId = 207;
+pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_params_fence: TypeId = 208;
+pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_params_nvSciSync: TypeId = 209;
+pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_params_keyedMutex: TypeId = 210;
+pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_params: TypeId = 211;
+pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS: TypeId = 212;
+pub(super) const t_PC_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS: TypeId = 213;
+pub(super) const t_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS: TypeId = 214;
+pub(super) const t_PC_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS: TypeId = 215;
+pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_params_fence: TypeId = 216;
+pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_params_nvSciSync: TypeId = 217;
+pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_params_keyedMutex: TypeId = 218;
+pub(super) const t_A10_u32: TypeId = 219;
+pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_params: TypeId = 220;
+pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS: TypeId = 221;
+pub(super) const t_PC_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS: TypeId = 222;
+pub(super) const t_CUDA_EXT_SEM_WAIT_NODE_PARAMS: TypeId = 223;
+pub(super) const t_PC_CUDA_EXT_SEM_WAIT_NODE_PARAMS: TypeId = 224;
+pub(super) const t_CUDA_HOST_NODE_PARAMS: TypeId = 225;
+pub(super) const t_PC_CUDA_HOST_NODE_PARAMS: TypeId = 226;
+pub(super) const t_CUDA_KERNEL_NODE_PARAMS_v1: TypeId = 227;
+pub(super) const t_PC_CUDA_KERNEL_NODE_PARAMS_v1: TypeId = 228;
+pub(super) const t_CUkernel: TypeId = 229;
+pub(super) const t_CUDA_KERNEL_NODE_PARAMS: TypeId = 230;
+pub(super) const t_PC_CUDA_KERNEL_NODE_PARAMS: TypeId = 231;
+pub(super) const t_CUmemAllocationType: TypeId = 232;
+pub(super) const t_CUmemAllocationHandleType_in4: TypeId = 233;
+pub(super) const t_A64_u8: TypeId = 234;
+pub(super) const t_A56_u8: TypeId = 235;
+pub(super) const t_u16: TypeId = 236;
+pub(super) const t_A54_u8: TypeId = 237;
+pub(super) const t_A53_u8: TypeId = 238;
+pub(super) const t_CUmemPoolProps: TypeId = 239;
+pub(super) const t_CUmemAccess_flags_in4: TypeId = 240;
+pub(super) const t_CUmemAccessDesc: TypeId = 241;
+pub(super) const t_PC_CUmemAccessDesc: TypeId = 242;
+pub(super) const t_CUDA_MEM_ALLOC_NODE_PARAMS_st: TypeId = 243;
+pub(super) const t_P_CUDA_MEM_ALLOC_NODE_PARAMS_st: TypeId = 244;
+pub(super) const t_CUDA_MEM_ALLOC_NODE_PARAMS: TypeId = 245;
+pub(super) const t_P_CUDA_MEM_ALLOC_NODE_PARAMS: TypeId = 246;
+pub(super) const t_CUmemorytype: TypeId = 247;
+pub(super) const t_CUDA_MEMCPY3D: TypeId = 248;
+pub(super) const t_PC_CUDA_MEMCPY3D: TypeId = 249;
+pub(super) const t_CUDA_MEMSET_NODE_PARAMS: TypeId = 250;
+pub(super) const t_PC_CUDA_MEMSET_NODE_PARAMS: TypeId = 251;
+pub(super) const t_CUgraphNodeType: TypeId = 252;
+pub(super) const t_i64: TypeId = 253;
+pub(super) const t_A29_i64: TypeId = 254;
+pub(super) const t_CUDA_KERNEL_NODE_PARAMS_v3: TypeId = 255;
+pub(super) const t_CUDA_MEMCPY_NODE_PARAMS: TypeId = 256;
+pub(super) const t_CUDA_MEMSET_NODE_PARAMS_v2: TypeId = 257;
+pub(super) const t_CUDA_HOST_NODE_PARAMS_v2__1: TypeId = 258;
+pub(super) const t_CUDA_HOST_NODE_PARAMS_v2: TypeId = 259;
+pub(super) const t_CUgraphChildGraphNodeOwnership: TypeId = 260;
+pub(super) const t_CUDA_CHILD_GRAPH_NODE_PARAMS: TypeId = 261;
+pub(super) const t_CUDA_EVENT_WAIT_NODE_PARAMS: TypeId = 262;
+pub(super) const t_CUDA_EVENT_RECORD_NODE_PARAMS__1: TypeId = 263;
+pub(super) const t_CUDA_EVENT_RECORD_NODE_PARAMS: TypeId = 264;
+pub(super) const t_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2__1: TypeId = 265;
+pub(super) const t_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2: TypeId = 266;
+pub(super) const t_CUDA_EXT_SEM_WAIT_NODE_PARAMS_v2__1: TypeId = 267;
+pub(super) const t_CUDA_EXT_SEM_WAIT_NODE_PARAMS_v2: TypeId = 268;
+pub(super) const t_CUDA_MEM_ALLOC_NODE_PARAMS_v2: TypeId = 269;
+pub(super) const t_CUDA_MEM_FREE_NODE_PARAMS: TypeId = 270;
+pub(super) const t_CUDA_BATCH_MEM_OP_NODE_PARAMS_v2: TypeId = 271;
+pub(super) const t_CUgraphConditionalHandle: TypeId = 272;
+pub(super) const t_CUgraphConditionalNodeType: TypeId = 273;
+pub(super) const t_P_CUgraph: TypeId = 274;
+pub(super) const t_CUDA_CONDITIONAL_NODE_PARAMS: TypeId = 275;
+pub(super) const t_A232_char: TypeId = 276;
+pub(super) const t_CUmemcpySrcAccessOrder: TypeId = 277;
+pub(super) const t_CUmemcpyAttributes: TypeId = 278;
+pub(super) const t_P_CUmemcpyAttributes: TypeId = 279;
+pub(super) const t_CUDA_MEMCPY_BATCH_NODE_PARAMS_V1__1: TypeId = 280;
+pub(super) const t_CUDA_MEMCPY_BATCH_NODE_PARAMS_V1: TypeId = 281;
+pub(super) const t_CUDA_FABRIC_CPY_BATCH_NODE_PARAMS_V1__1: TypeId = 282;
+pub(super) const t_CUDA_FABRIC_CPY_BATCH_NODE_PARAMS_V1: TypeId = 283;
+pub(super) const t_CUgraphNodeParams__1: TypeId = 284;
+pub(super) const t_CUgraphNodeParams: TypeId = 285;
+pub(super) const t_P_CUgraphNodeParams: TypeId = 286;
+pub(super) const t_P_CUDA_BATCH_MEM_OP_NODE_PARAMS_st: TypeId = 287;
+pub(super) const t_P_CUDA_BATCH_MEM_OP_NODE_PARAMS: TypeId = 288;
+pub(super) const t_P_CUgraphConditionalHandle: TypeId = 289;
+pub(super) const t_CUgraphDebugDot_flags_in4: TypeId = 290;
+pub(super) const t_CUgraphExec: TypeId = 291;
+pub(super) const t_CUgraphInstantiate_flags_in4: TypeId = 292;
+pub(super) const t_P_CUgraphInstantiate_flags_in4: TypeId = 293;
+pub(super) const t_CUgraphInstantiate_flags_in8: TypeId = 294;
+pub(super) const t_P_CUgraphInstantiate_flags_in8: TypeId = 295;
+pub(super) const t_CUgraphExecUpdateResult: TypeId = 296;
+pub(super) const t_P_CUgraphExecUpdateResult: TypeId = 297;
+pub(super) const t_CUgraphExecUpdateResultInfo: TypeId = 298;
+pub(super) const t_P_CUgraphExecUpdateResultInfo: TypeId = 299;
+pub(super) const t_P_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS: TypeId = 300;
+pub(super) const t_P_CUDA_EXT_SEM_WAIT_NODE_PARAMS: TypeId = 301;
+pub(super) const t_P_CUgraphEdgeData: TypeId = 302;
+pub(super) const t_P_CUDA_HOST_NODE_PARAMS: TypeId = 303;
+pub(super) const t_P_CUgraphExec: TypeId = 304;
+pub(super) const t_CUgraphInstantiateResult: TypeId = 305;
+pub(super) const t_CUDA_GRAPH_INSTANTIATE_PARAMS: TypeId = 306;
+pub(super) const t_P_CUDA_GRAPH_INSTANTIATE_PARAMS: TypeId = 307;
+pub(super) const t_CUkernelNodeAttrID_enum: TypeId = 308;
+pub(super) const t_CUlaunchAttributeID: TypeId = 309;
+pub(super) const t_CUaccessProperty: TypeId = 310;
+pub(super) const t_CUaccessPolicyWindow: TypeId = 311;
+pub(super) const t_CUkernelNodeAttrValue_union: TypeId = 312;
+pub(super) const t_P_CUkernelNodeAttrValue_union: TypeId = 313;
+pub(super) const t_A64_char: TypeId = 314;
+pub(super) const t_CUsynchronizationPolicy: TypeId = 315;
+pub(super) const t_CUlaunchAttributeValue_clusterDim: TypeId = 316;
+pub(super) const t_CUclusterSchedulingPolicy: TypeId = 317;
+pub(super) const t_CUlaunchAttributeValue_programmaticEvent: TypeId = 318;
+pub(super) const t_CUlaunchMemSyncDomainMap: TypeId = 319;
+pub(super) const t_CUlaunchMemSyncDomain: TypeId = 320;
+pub(super) const t_CUlaunchAttributeValue_launchCompletionEvent: TypeId = 321;
+pub(super) const t_CUgraphDeviceNode: TypeId = 322;
+pub(super) const t_CUlaunchAttributeValue_deviceUpdatableKernelNode: TypeId = 323;
+pub(super) const t_CUlaunchAttributeValue_preferredClusterDim: TypeId = 324;
+pub(super) const t_CUlaunchAttributePortableClusterMode: TypeId = 325;
+pub(super) const t_CUsharedMemoryMode: TypeId = 326;
+pub(super) const t_CUlaunchAttributeValue: TypeId = 327;
+pub(super) const t_P_CUlaunchAttributeValue: TypeId = 328;
+pub(super) const t_P_CUDA_KERNEL_NODE_PARAMS_v1: TypeId = 329;
+pub(super) const t_P_CUDA_KERNEL_NODE_PARAMS: TypeId = 330;
+pub(super) const t_PC_CUkernelNodeAttrValue_union: TypeId = 331;
+pub(super) const t_PC_CUlaunchAttributeValue: TypeId = 332;
+pub(super) const t_P_CUDA_MEMCPY3D: TypeId = 333;
+pub(super) const t_P_CUDA_MEMSET_NODE_PARAMS: TypeId = 334;
+pub(super) const t_P_CUgraphNodeType: TypeId = 335;
+pub(super) const t_CUuserObject: TypeId = 336;
+pub(super) const t_CUuserObjectRetain_flags_in4: TypeId = 337;
+pub(super) const t_CUgraphicsRegisterFlags_in4: TypeId = 338;
+pub(super) const t_CUgraphicsMapResourceFlags_in4: TypeId = 339;
+pub(super) const t_P_CUgreenCtx: TypeId = 340;
+pub(super) const t_CUgreenCtxCreate_flags_in4: TypeId = 341;
+pub(super) const t_CUstream_flags_in4: TypeId = 342;
+pub(super) const t_P_CUexternalMemory: TypeId = 343;
+pub(super) const t_CUexternalMemoryHandleType: TypeId = 344;
+pub(super) const t_CUDA_EXTERNAL_MEMORY_HANDLE_DESC_handle_win32: TypeId = 345;
+pub(super) const t_CUDA_EXTERNAL_MEMORY_HANDLE_DESC_handle: TypeId = 346;
+pub(super) const t_CUDA_EXTERNAL_MEMORY_HANDLE_DESC: TypeId = 347;
+pub(super) const t_PC_CUDA_EXTERNAL_MEMORY_HANDLE_DESC: TypeId = 348;
+pub(super) const t_CUexternalSemaphoreHandleType: TypeId = 349;
+pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_handle_win32: TypeId = 350;
+pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_handle: TypeId = 351;
+pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC: TypeId = 352;
+pub(super) const t_PC_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC: TypeId = 353;
+pub(super) const t_CUipcEventHandle: TypeId = 354;
+pub(super) const t_P_CUipcEventHandle: TypeId = 355;
+pub(super) const t_CUipcMemHandle: TypeId = 356;
+pub(super) const t_P_CUipcMemHandle: TypeId = 357;
+pub(super) const t_CUipcMem_flags_in4: TypeId = 358;
+pub(super) const t_P_CUfunction: TypeId = 359;
+pub(super) const t_CUlibrary: TypeId = 360;
+pub(super) const t_P_CUlibrary: TypeId = 361;
+pub(super) const t_CUDA_LAUNCH_PARAMS: TypeId = 362;
+pub(super) const t_P_CUDA_LAUNCH_PARAMS: TypeId = 363;
+pub(super) const t_CUcooperative_multi_flags_in4: TypeId = 364;
+pub(super) const t_A4_char: TypeId = 365;
+pub(super) const t_CUlaunchAttribute: TypeId = 366;
+pub(super) const t_P_CUlaunchAttribute: TypeId = 367;
+pub(super) const t_CUlaunchConfig: TypeId = 368;
+pub(super) const t_PC_CUlaunchConfig: TypeId = 369;
+pub(super) const t_P_CUkernel: TypeId = 370;
+pub(super) const t_CUjit_option: TypeId = 371;
+pub(super) const t_P_CUjit_option: TypeId = 372;
+pub(super) const t_CUlibraryOption: TypeId = 373;
+pub(super) const t_P_CUlibraryOption: TypeId = 374;
+pub(super) const t_CUlinkState: TypeId = 375;
+pub(super) const t_CUjitInputType: TypeId = 376;
+pub(super) const t_P_CUlinkState: TypeId = 377;
+pub(super) const t_CUmemGenericAllocationHandle: TypeId = 378;
+pub(super) const t_CUlogicalEndpointType: TypeId = 379;
+pub(super) const t_CUlogicalEndpointProp__1_unicast: TypeId = 380;
+pub(super) const t_CUlogicalEndpointProp__1_multicast: TypeId = 381;
+pub(super) const t_CUlogicalEndpointProp__1: TypeId = 382;
+pub(super) const t_CUlogicalEndpointProp: TypeId = 383;
+pub(super) const t_PC_CUlogicalEndpointProp: TypeId = 384;
+pub(super) const t_CUlogicalEndpointIpcHandleType: TypeId = 385;
+pub(super) const t_CUlogsCallbackHandle: TypeId = 386;
+pub(super) const t_P_CUlogsCallbackHandle: TypeId = 387;
+pub(super) const t_CUmem_advise: TypeId = 388;
+pub(super) const t_CUmemAttach_flags_in4: TypeId = 389;
+pub(super) const t_CUmemDecompressAlgorithm: TypeId = 390;
+pub(super) const t_A20_u8: TypeId = 391;
+pub(super) const t_CUmemDecompressParams: TypeId = 392;
+pub(super) const t_P_CUmemDecompressParams: TypeId = 393;
+pub(super) const t_P_CUmemGenericAllocationHandle: TypeId = 394;
+pub(super) const t_A4_u8: TypeId = 395;
+pub(super) const t_CUmemAllocationCompType: TypeId = 396;
+pub(super) const t_CUmemAllocationCompType_in1: TypeId = 397;
+pub(super) const t_CUmem_create_usage_in4: TypeId = 398;
+pub(super) const t_CUmem_create_usage_in2: TypeId = 399;
+pub(super) const t_CUmemAllocationProp_allocFlags: TypeId = 400;
+pub(super) const t_CUmemAllocationProp: TypeId = 401;
+pub(super) const t_PC_CUmemAllocationProp: TypeId = 402;
+pub(super) const t_P_CUmemLocation: TypeId = 403;
+pub(super) const t_PC_CUmemLocation: TypeId = 404;
+pub(super) const t_CUmemAllocationGranularity_flags_in4: TypeId = 405;
+pub(super) const t_P_CUmemAllocationProp: TypeId = 406;
+pub(super) const t_CUmemRangeHandleType: TypeId = 407;
+pub(super) const t_CUmemhostalloc_flags_in4: TypeId = 408;
+pub(super) const t_P_CUmemhostalloc_flags_in4: TypeId = 409;
+pub(super) const t_CUmemhostregister_flags_in4: TypeId = 410;
+pub(super) const t_CUresourcetype: TypeId = 411;
+pub(super) const t_CUarrayMapInfo_resource: TypeId = 412;
+pub(super) const t_CUarraySparseSubresourceType: TypeId = 413;
+pub(super) const t_CUarrayMapInfo_subresource_sparseLevel: TypeId = 414;
+pub(super) const t_CUarrayMapInfo_subresource_miptail: TypeId = 415;
+pub(super) const t_CUarrayMapInfo_subresource: TypeId = 416;
+pub(super) const t_CUmemOperationType: TypeId = 417;
+pub(super) const t_CUmemHandleType: TypeId = 418;
+pub(super) const t_CUarrayMapInfo_memHandle: TypeId = 419;
+pub(super) const t_A2_u32: TypeId = 420;
+pub(super) const t_CUarrayMapInfo: TypeId = 421;
+pub(super) const t_P_CUarrayMapInfo: TypeId = 422;
+pub(super) const t_PC_CUmemPoolProps: TypeId = 423;
+pub(super) const t_CUmemPoolPtrExportData: TypeId = 424;
+pub(super) const t_P_CUmemPoolPtrExportData: TypeId = 425;
+pub(super) const t_P_CUmemAccess_flags_in4: TypeId = 426;
+pub(super) const t_CUmemPool_attribute: TypeId = 427;
+pub(super) const t_CUmem_range_attribute: TypeId = 428;
+pub(super) const t_P_CUmem_range_attribute: TypeId = 429;
+pub(super) const t_CUDA_MEMCPY2D_v1: TypeId = 430;
+pub(super) const t_PC_CUDA_MEMCPY2D_v1: TypeId = 431;
+pub(super) const t_CUDA_MEMCPY2D: TypeId = 432;
+pub(super) const t_PC_CUDA_MEMCPY2D: TypeId = 433;
+pub(super) const t_CUDA_MEMCPY3D_v1: TypeId = 434;
+pub(super) const t_PC_CUDA_MEMCPY3D_v1: TypeId = 435;
+pub(super) const t_CUmemcpy3DOperandType: TypeId = 436;
+pub(super) const t_CUmemcpy3DOperand_op_ptr: TypeId = 437;
+pub(super) const t_CUoffset3D: TypeId = 438;
+pub(super) const t_CUmemcpy3DOperand_op_array: TypeId = 439;
+pub(super) const t_CUmemcpy3DOperand_op: TypeId = 440;
+pub(super) const t_CUmemcpy3DOperand: TypeId = 441;
+pub(super) const t_CUextent3D: TypeId = 442;
+pub(super) const t_CUDA_MEMCPY3D_BATCH_OP: TypeId = 443;
+pub(super) const t_P_CUDA_MEMCPY3D_BATCH_OP: TypeId = 444;
+pub(super) const t_CUDA_MEMCPY3D_PEER: TypeId = 445;
+pub(super) const t_PC_CUDA_MEMCPY3D_PEER: TypeId = 446;
+pub(super) const t_CUmoduleLoadingMode: TypeId = 447;
+pub(super) const t_P_CUmoduleLoadingMode: TypeId = 448;
+pub(super) const t_CUsurfref: TypeId = 449;
+pub(super) const t_P_CUsurfref: TypeId = 450;
+pub(super) const t_CUtexref: TypeId = 451;
+pub(super) const t_P_CUtexref: TypeId = 452;
+pub(super) const t_CUmulticastObjectProp: TypeId = 453;
+pub(super) const t_PC_CUmulticastObjectProp: TypeId = 454;
+pub(super) const t_CUmulticastGranularity_flags_in4: TypeId = 455;
+pub(super) const t_CUoccupancy_flags_in4: TypeId = 456;
+pub(super) const t_CUpointer_attribute: TypeId = 457;
+pub(super) const t_CUDA_POINTER_ATTRIBUTE_P2P_TOKENS: TypeId = 458;
+pub(super) const t_CUDA_POINTER_ATTRIBUTE_ACCESS_FLAGS: TypeId = 459;
+pub(super) const t_P_CUpointer_attribute: TypeId = 460;
+pub(super) const t_CUoutput_mode: TypeId = 461;
+pub(super) const t_PC_CUexternalSemaphore: TypeId = 462;
+pub(super) const t_CUstreamCigDataType: TypeId = 463;
+pub(super) const t_CUstreamCigParam: TypeId = 464;
+pub(super) const t_P_CUstreamCigParam: TypeId = 465;
+pub(super) const t_CUstreamCigCaptureParams: TypeId = 466;
+pub(super) const t_P_CUstreamCigCaptureParams: TypeId = 467;
+pub(super) const t_CUstreamCaptureMode: TypeId = 468;
+pub(super) const t_CUstreamAttrID_enum: TypeId = 469;
+pub(super) const t_CUstreamAttrValue_union: TypeId = 470;
+pub(super) const t_P_CUstreamAttrValue_union: TypeId = 471;
+pub(super) const t_CUstreamCaptureStatus: TypeId = 472;
+pub(super) const t_P_CUstreamCaptureStatus: TypeId = 473;
+pub(super) const t_P_PC_CUgraphNode: TypeId = 474;
+pub(super) const t_P_PC_CUgraphEdgeData: TypeId = 475;
+pub(super) const t_P_CUstream_flags_in4: TypeId = 476;
+pub(super) const t_PC_CUstreamAttrValue_union: TypeId = 477;
+pub(super) const t_CUstreamUpdateCaptureDependencies_flags_in4: TypeId = 478;
+pub(super) const t_CUevent_wait_flags_in4: TypeId = 479;
+pub(super) const t_CUstreamWaitValue_flags_in4: TypeId = 480;
+pub(super) const t_CUstreamWriteValue_flags_in4: TypeId = 481;
+pub(super) const t_CUsurfObject: TypeId = 482;
+pub(super) const t_P_CUsurfObject: TypeId = 483;
+pub(super) const t_CUDA_RESOURCE_DESC_res_array: TypeId = 484;
+pub(super) const t_CUDA_RESOURCE_DESC_res_mipmap: TypeId = 485;
+pub(super) const t_CUDA_RESOURCE_DESC_res_linear: TypeId = 486;
+pub(super) const t_CUDA_RESOURCE_DESC_res_pitch2D: TypeId = 487;
+pub(super) const t_A32_i32: TypeId = 488;
+pub(super) const t_CUDA_RESOURCE_DESC_res_reserved: TypeId = 489;
+pub(super) const t_CUDA_RESOURCE_DESC_res: TypeId = 490;
+pub(super) const t_CUDA_RESOURCE_DESC: TypeId = 491;
+pub(super) const t_PC_CUDA_RESOURCE_DESC: TypeId = 492;
+pub(super) const t_P_CUDA_RESOURCE_DESC: TypeId = 493;
+pub(super) const t_A16_u64: TypeId = 494;
+pub(super) const t_CUtensorMap: TypeId = 495;
+pub(super) const t_P_CUtensorMap: TypeId = 496;
+pub(super) const t_CUtensorMapDataType: TypeId = 497;
+pub(super) const t_PC_u64: TypeId = 498;
+pub(super) const t_PC_i32: TypeId = 499;
+pub(super) const t_PC_u32: TypeId = 500;
+pub(super) const t_CUtensorMapInterleave: TypeId = 501;
+pub(super) const t_CUtensorMapSwizzle: TypeId = 502;
+pub(super) const t_CUtensorMapL2promotion: TypeId = 503;
+pub(super) const t_CUtensorMapFloatOOBfill: TypeId = 504;
+pub(super) const t_CUtensorMapIm2ColWideMode: TypeId = 505;
+pub(super) const t_CUtensorMapAllocClass: TypeId = 506;
+pub(super) const t_P_CUtensorMapAllocClass: TypeId = 507;
+pub(super) const t_CUtexObject: TypeId = 508;
+pub(super) const t_P_CUtexObject: TypeId = 509;
+pub(super) const t_CUaddress_mode: TypeId = 510;
+pub(super) const t_A3_CUaddress_mode: TypeId = 511;
+pub(super) const t_CUfilter_mode: TypeId = 512;
+pub(super) const t_A4_f32: TypeId = 513;
+pub(super) const t_A12_i32: TypeId = 514;
+pub(super) const t_CUDA_TEXTURE_DESC: TypeId = 515;
+pub(super) const t_PC_CUDA_TEXTURE_DESC: TypeId = 516;
+pub(super) const t_CUresourceViewFormat: TypeId = 517;
+pub(super) const t_CUDA_RESOURCE_VIEW_DESC: TypeId = 518;
+pub(super) const t_PC_CUDA_RESOURCE_VIEW_DESC: TypeId = 519;
+pub(super) const t_P_CUDA_RESOURCE_VIEW_DESC: TypeId = 520;
+pub(super) const t_P_CUDA_TEXTURE_DESC: TypeId = 521;
+pub(super) const t_P_CUaddress_mode: TypeId = 522;
+pub(super) const t_P_CUfilter_mode: TypeId = 523;
+pub(super) const t_CUtexref_flags_in4: TypeId = 524;
+pub(super) const t_P_CUtexref_flags_in4: TypeId = 525;
+pub(super) const t_P_CUarray_format: TypeId = 526;
+pub(super) const t_P_CUstreamCaptureMode: TypeId = 527;
+pub(super) const t_P_CUuserObject: TypeId = 528;
+pub(super) const t_CUuserObject_flags_in4: TypeId = 529;
+pub(super) const t_P_code: TypeId = 530;
+pub(super) const t_cudaError_t: TypeId = 531;
+pub(super) const t_cudaError_t_status: TypeId = 532;
+pub(super) const t_cudaKernel_t: TypeId = 533;
+pub(super) const t_P_cudaKernel_t: TypeId = 534;
+pub(super) const t_dim3: TypeId = 535;
+pub(super) const t_cudaStream_t: TypeId = 536;
+pub(super) const t_P_dim3: TypeId = 537;
+pub(super) const t_P_cudaStream_t: TypeId = 538;
+pub(super) const t_uint3: TypeId = 539;
+pub(super) const t_P_uint3: TypeId = 540;
+pub(super) const t_cudaChannelFormatKind: TypeId = 541;
+pub(super) const t_cudaChannelFormatDesc: TypeId = 542;
+pub(super) const t_surfaceReference: TypeId = 543;
+pub(super) const t_PC_surfaceReference: TypeId = 544;
+pub(super) const t_cudaTextureFilterMode: TypeId = 545;
+pub(super) const t_cudaTextureAddressMode: TypeId = 546;
+pub(super) const t_A3_cudaTextureAddressMode: TypeId = 547;
+pub(super) const t_A14_i32: TypeId = 548;
+pub(super) const t_textureReference: TypeId = 549;
+pub(super) const t_PC_textureReference: TypeId = 550;
+pub(super) const t_P_cudaChannelFormatDesc: TypeId = 551;
+pub(super) const t_cudaExtent: TypeId = 552;
+pub(super) const t_P_cudaExtent: TypeId = 553;
+pub(super) const t_cudaArray_t: TypeId = 554;
+pub(super) const t_cudaArrayMemoryRequirements: TypeId = 555;
+pub(super) const t_P_cudaArrayMemoryRequirements: TypeId = 556;
+pub(super) const t_P_cudaArray_t: TypeId = 557;
+pub(super) const t_cudaArraySparseProperties_tileExtent: TypeId = 558;
+pub(super) const t_cudaArraySparseProperties: TypeId = 559;
+pub(super) const t_P_cudaArraySparseProperties: TypeId = 560;
+pub(super) const t_cudaArray_const_t: TypeId = 561;
+pub(super) const t_PC_cudaChannelFormatDesc: TypeId = 562;
+pub(super) const t_cudaMipmappedArray_const_t: TypeId = 563;
+pub(super) const t_A8_char: TypeId = 564;
+pub(super) const t_A2_i32: TypeId = 565;
+pub(super) const t_A8_u8: TypeId = 566;
+pub(super) const t_A63_i32: TypeId = 567;
+pub(super) const t_A61_i32: TypeId = 568;
+pub(super) const t_A1_i32: TypeId = 569;
+pub(super) const t_A60_i32: TypeId = 570;
+pub(super) const t_A56_i32: TypeId = 571;
+pub(super) const t_cudaDeviceProp: TypeId = 572;
+pub(super) const t_PC_cudaDeviceProp: TypeId = 573;
+pub(super) const t_cudaSurfaceObject_t: TypeId = 574;
+pub(super) const t_P_cudaSurfaceObject_t: TypeId = 575;
+pub(super) const t_cudaResourceType: TypeId = 576;
+pub(super) const t_cudaResourceDesc_res_array: TypeId = 577;
+pub(super) const t_cudaMipmappedArray_t: TypeId = 578;
+pub(super) const t_cudaResourceDesc_res_mipmap: TypeId = 579;
+pub(super) const t_cudaResourceDesc_res_linear: TypeId = 580;
+pub(super) const t_cudaResourceDesc_res_pitch2D: TypeId = 581;
+pub(super) const t_cudaResourceDesc_res_reserved: TypeId = 582;
+pub(super) const t_cudaResourceDesc_res: TypeId = 583;
+pub(super) const t_cudaResourceDesc: TypeId = 584;
+pub(super) const t_PC_cudaResourceDesc: TypeId = 585;
+pub(super) const t_cudaTextureObject_t: TypeId = 586;
+pub(super) const t_P_cudaTextureObject_t: TypeId = 587;
+pub(super) const t_cudaTextureReadMode: TypeId = 588;
+pub(super) const t_cudaTextureDesc: TypeId = 589;
+pub(super) const t_PC_cudaTextureDesc: TypeId = 590;
+pub(super) const t_cudaResourceViewFormat: TypeId = 591;
+pub(super) const t_cudaResourceViewDesc: TypeId = 592;
+pub(super) const t_PC_cudaResourceViewDesc: TypeId = 593;
+pub(super) const t_cudaTextureDesc_v2: TypeId = 594;
+pub(super) const t_PC_cudaTextureDesc_v2: TypeId = 595;
+pub(super) const t_cudaExternalMemory_t: TypeId = 596;
+pub(super) const t_cudaExternalSemaphore_t: TypeId = 597;
+pub(super) const t_cudaDevResourceDesc_t: TypeId = 598;
+pub(super) const t_P_cudaDevResourceDesc_t: TypeId = 599;
+pub(super) const t_cudaDevResourceType: TypeId = 600;
+pub(super) const t_cudaDevSmResource: TypeId = 601;
+pub(super) const t_cudaDevWorkqueueConfigScope: TypeId = 602;
+pub(super) const t_cudaDevWorkqueueConfigResource: TypeId = 603;
+pub(super) const t_cudaDevWorkqueueResource: TypeId = 604;
+pub(super) const t_cudaDevResource__2: TypeId = 605;
+pub(super) const t_cudaDevResource: TypeId = 606;
+pub(super) const t_P_cudaDevResource: TypeId = 607;
+pub(super) const t_PC_cudaDevResource: TypeId = 608;
+pub(super) const t_cudaDevSmResourceGroupParams: TypeId = 609;
+pub(super) const t_P_cudaDevSmResourceGroupParams: TypeId = 610;
+pub(super) const t_cudaFlushGPUDirectRDMAWritesTarget: TypeId = 611;
+pub(super) const t_cudaFlushGPUDirectRDMAWritesScope: TypeId = 612;
+pub(super) const t_cudaDeviceAttr: TypeId = 613;
+pub(super) const t_cudaFuncCache: TypeId = 614;
+pub(super) const t_P_cudaFuncCache: TypeId = 615;
+pub(super) const t_cudaMemPool_t: TypeId = 616;
+pub(super) const t_P_cudaMemPool_t: TypeId = 617;
+pub(super) const t_cudaExecutionContext_t: TypeId = 618;
+pub(super) const t_P_cudaExecutionContext_t: TypeId = 619;
+pub(super) const t_cudaGraphMemAttributeType: TypeId = 620;
+pub(super) const t_cudaAtomicOperation: TypeId = 621;
+pub(super) const t_PC_cudaAtomicOperation: TypeId = 622;
+pub(super) const t_cudaLimit: TypeId = 623;
+pub(super) const t_cudaDeviceP2PAttr: TypeId = 624;
+pub(super) const t_cudaSharedMemConfig: TypeId = 625;
+pub(super) const t_P_cudaSharedMemConfig: TypeId = 626;
+pub(super) const t_cudaAsyncCallbackHandle_t: TypeId = 627;
+pub(super) const t_P_cudaAsyncCallbackHandle_t: TypeId = 628;
+pub(super) const t_cudaEglStreamConnection: TypeId = 629;
+pub(super) const t_P_cudaEglStreamConnection: TypeId = 630;
+pub(super) const t_cudaGraphicsResource_t: TypeId = 631;
+pub(super) const t_P_cudaGraphicsResource_t: TypeId = 632;
+pub(super) const t_A3_cudaArray_t: TypeId = 633;
+pub(super) const t_cudaPitchedPtr: TypeId = 634;
+pub(super) const t_A3_cudaPitchedPtr: TypeId = 635;
+pub(super) const t_cudaEglFrame_frame: TypeId = 636;
+pub(super) const t_cudaEglPlaneDesc: TypeId = 637;
+pub(super) const t_A3_cudaEglPlaneDesc: TypeId = 638;
+pub(super) const t_cudaEglFrameType: TypeId = 639;
+pub(super) const t_cudaEglColorFormat: TypeId = 640;
+pub(super) const t_cudaEglFrame: TypeId = 641;
+pub(super) const t_P_cudaEglFrame: TypeId = 642;
+pub(super) const t_cudaEvent_t: TypeId = 643;
+pub(super) const t_P_cudaEvent_t: TypeId = 644;
+pub(super) const t_cudaEventFlags_in4: TypeId = 645;
+pub(super) const t_cudaEventRecordFlags_in4: TypeId = 646;
+pub(super) const t_cudaStreamFlags_in4: TypeId = 647;
+pub(super) const t_cudaExternalMemoryBufferDesc: TypeId = 648;
+pub(super) const t_PC_cudaExternalMemoryBufferDesc: TypeId = 649;
+pub(super) const t_P_cudaMipmappedArray_t: TypeId = 650;
+pub(super) const t_cudaExternalMemoryMipmappedArrayDesc: TypeId = 651;
+pub(super) const t_PC_cudaExternalMemoryMipmappedArrayDesc: TypeId = 652;
+pub(super) const t_A16_i32: TypeId = 653;
+pub(super) const t_A15_i32: TypeId = 654;
+pub(super) const t_cudaSharedMemoryMode: TypeId = 655;
+pub(super) const t_cudaFuncAttributes: TypeId = 656;
+pub(super) const t_P_cudaFuncAttributes: TypeId = 657;
+pub(super) const t_cudaFuncAttribute: TypeId = 658;
+pub(super) const t_cudaGLDeviceList: TypeId = 659;
+pub(super) const t_cudaDeviceFlags_in4: TypeId = 660;
+pub(super) const t_P_cudaDeviceFlags_in4: TypeId = 661;
+pub(super) const t_P_cudaDeviceProp: TypeId = 662;
+pub(super) const t_cudaGetDriverEntryPointFlags_in4: TypeId = 663;
+pub(super) const t_cudaGetDriverEntryPointFlags_in8: TypeId = 664;
+pub(super) const t_cudaDriverEntryPointQueryResult: TypeId = 665;
+pub(super) const t_P_cudaDriverEntryPointQueryResult: TypeId = 666;
+pub(super) const t_cudaFunction_t: TypeId = 667;
+pub(super) const t_P_cudaFunction_t: TypeId = 668;
+pub(super) const t_P_cudaResourceDesc: TypeId = 669;
+pub(super) const t_P_PC_surfaceReference: TypeId = 670;
+pub(super) const t_P_cudaResourceViewDesc: TypeId = 671;
+pub(super) const t_P_cudaTextureDesc: TypeId = 672;
+pub(super) const t_P_cudaTextureDesc_v2: TypeId = 673;
+pub(super) const t_P_PC_textureReference: TypeId = 674;
+pub(super) const t_cudaGraphNode_t: TypeId = 675;
+pub(super) const t_P_cudaGraphNode_t: TypeId = 676;
+pub(super) const t_cudaGraph_t: TypeId = 677;
+pub(super) const t_PC_cudaGraphNode_t: TypeId = 678;
+pub(super) const t_cudaGraphEdgeData: TypeId = 679;
+pub(super) const t_PC_cudaGraphEdgeData: TypeId = 680;
+pub(super) const t_P_cudaExternalSemaphore_t: TypeId = 681;
+pub(super) const t_cudaExternalSemaphoreSignalParams_params_fence: TypeId = 682;
+pub(super) const t_cudaExternalSemaphoreSignalParams_params_nvSciSync: TypeId = 683;
+pub(super) const t_cudaExternalSemaphoreSignalParams_params_keyedMutex: TypeId = 684;
+pub(super) const t_cudaExternalSemaphoreSignalParams_params: TypeId = 685;
+pub(super) const t_cudaExternalSemaphoreSignalParams: TypeId = 686;
+pub(super) const t_PC_cudaExternalSemaphoreSignalParams: TypeId = 687;
+pub(super) const t_cudaExternalSemaphoreSignalNodeParams: TypeId = 688;
+pub(super) const t_PC_cudaExternalSemaphoreSignalNodeParams: TypeId = 689;
+pub(super) const t_cudaExternalSemaphoreWaitParams_params_fence: TypeId = 690;
+pub(super) const t_cudaExternalSemaphoreWaitParams_params_nvSciSync: TypeId = 691;
+pub(super) const t_cudaExternalSemaphoreWaitParams_params_keyedMutex: TypeId = 692;
+pub(super) const t_cudaExternalSemaphoreWaitParams_params: TypeId = 693;
+pub(super) const t_cudaExternalSemaphoreWaitParams: TypeId = 694;
+pub(super) const t_PC_cudaExternalSemaphoreWaitParams: TypeId = 695;
+pub(super) const t_cudaExternalSemaphoreWaitNodeParams: TypeId = 696;
+pub(super) const t_PC_cudaExternalSemaphoreWaitNodeParams: TypeId = 697;
+pub(super) const t_cudaHostNodeParams: TypeId = 698;
+pub(super) const t_PC_cudaHostNodeParams: TypeId = 699;
+pub(super) const t_cudaKernelNodeParams: TypeId = 700;
+pub(super) const t_PC_cudaKernelNodeParams: TypeId = 701;
+pub(super) const t_cudaMemAllocationType: TypeId = 702;
+pub(super) const t_cudaMemAllocationHandleType_in4: TypeId = 703;
+pub(super) const t_cudaMemLocationType: TypeId = 704;
+pub(super) const t_cudaMemLocation__1_localized: TypeId = 705;
+pub(super) const t_cudaMemLocation__1: TypeId = 706;
+pub(super) const t_cudaMemLocation: TypeId = 707;
+pub(super) const t_cudaMemPoolProps: TypeId = 708;
+pub(super) const t_cudaMemAccessFlags: TypeId = 709;
+pub(super) const t_cudaMemAccessDesc: TypeId = 710;
+pub(super) const t_PC_cudaMemAccessDesc: TypeId = 711;
+pub(super) const t_cudaMemAllocNodeParams: TypeId = 712;
+pub(super) const t_P_cudaMemAllocNodeParams: TypeId = 713;
+pub(super) const t_cudaPos: TypeId = 714;
+pub(super) const t_cudaMemcpyKind: TypeId = 715;
+pub(super) const t_cudaMemcpy3DParms: TypeId = 716;
+pub(super) const t_PC_cudaMemcpy3DParms: TypeId = 717;
+pub(super) const t_cudaMemsetParams: TypeId = 718;
+pub(super) const t_PC_cudaMemsetParams: TypeId = 719;
+pub(super) const t_cudaGraphNodeType: TypeId = 720;
+pub(super) const t_cudaKernelNodeParamsV2__1: TypeId = 721;
+pub(super) const t_cudaKernelFunctionType: TypeId = 722;
+pub(super) const t_cudaKernelNodeParamsV2: TypeId = 723;
+pub(super) const t_cudaMemcpyNodeParams: TypeId = 724;
+pub(super) const t_cudaMemsetParamsV2: TypeId = 725;
+pub(super) const t_cudaHostNodeParamsV2: TypeId = 726;
+pub(super) const t_cudaGraphChildGraphNodeOwnership: TypeId = 727;
+pub(super) const t_cudaChildGraphNodeParams: TypeId = 728;
+pub(super) const t_cudaEventWaitNodeParams: TypeId = 729;
+pub(super) const t_cudaEventRecordNodeParams: TypeId = 730;
+pub(super) const t_cudaExternalSemaphoreSignalNodeParamsV2: TypeId = 731;
+pub(super) const t_cudaExternalSemaphoreWaitNodeParamsV2: TypeId = 732;
+pub(super) const t_cudaMemAllocNodeParamsV2: TypeId = 733;
+pub(super) const t_cudaMemFreeNodeParams: TypeId = 734;
+pub(super) const t_cudaGraphConditionalHandle: TypeId = 735;
+pub(super) const t_cudaGraphConditionalNodeType: TypeId = 736;
+pub(super) const t_P_cudaGraph_t: TypeId = 737;
+pub(super) const t_cudaConditionalNodeParams: TypeId = 738;
+pub(super) const t_cudaMemcpySrcAccessOrder: TypeId = 739;
+pub(super) const t_cudaMemcpyAttributes: TypeId = 740;
+pub(super) const t_P_cudaMemcpyAttributes: TypeId = 741;
+pub(super) const t_cudaMemcpyBatchNodeParams: TypeId = 742;
+pub(super) const t_cudaGraphNodeParams__1: TypeId = 743;
+pub(super) const t_cudaGraphNodeParams: TypeId = 744;
+pub(super) const t_P_cudaGraphNodeParams: TypeId = 745;
+pub(super) const t_P_cudaGraphConditionalHandle: TypeId = 746;
+pub(super) const t_cudaGraphDebugDotFlags_in4: TypeId = 747;
+pub(super) const t_cudaGraphExec_t: TypeId = 748;
+pub(super) const t_cudaGraphInstantiateFlags_in4: TypeId = 749;
+pub(super) const t_P_cudaGraphInstantiateFlags_in4: TypeId = 750;
+pub(super) const t_cudaGraphInstantiateFlags_in8: TypeId = 751;
+pub(super) const t_P_cudaGraphInstantiateFlags_in8: TypeId = 752;
+pub(super) const t_cudaGraphExecUpdateResult: TypeId = 753;
+pub(super) const t_P_cudaGraphExecUpdateResult: TypeId = 754;
+pub(super) const t_cudaGraphExecUpdateResultInfo: TypeId = 755;
+pub(super) const t_P_cudaGraphExecUpdateResultInfo: TypeId = 756;
+pub(super) const t_P_cudaExternalSemaphoreSignalNodeParams: TypeId = 757;
+pub(super) const t_P_cudaExternalSemaphoreWaitNodeParams: TypeId = 758;
+pub(super) const t_P_cudaGraphEdgeData: TypeId = 759;
+pub(super) const t_P_cudaHostNodeParams: TypeId = 760;
+pub(super) const t_P_cudaGraphExec_t: TypeId = 761;
+pub(super) const t_cudaGraphInstantiateResult: TypeId = 762;
+pub(super) const t_cudaGraphInstantiateParams: TypeId = 763;
+pub(super) const t_P_cudaGraphInstantiateParams: TypeId = 764;
+pub(super) const t_cudaKernelNodeAttrID: TypeId = 765;
+pub(super) const t_cudaLaunchAttributeID: TypeId = 766;
+pub(super) const t_cudaAccessProperty: TypeId = 767;
+pub(super) const t_cudaAccessPolicyWindow: TypeId = 768;
+pub(super) const t_cudaKernelNodeAttrValue: TypeId = 769;
+pub(super) const t_P_cudaKernelNodeAttrValue: TypeId = 770;
+pub(super) const t_cudaSynchronizationPolicy: TypeId = 771;
+pub(super) const t_cudaLaunchAttributeValue_clusterDim: TypeId = 772;
+pub(super) const t_cudaClusterSchedulingPolicy: TypeId = 773;
+pub(super) const t_cudaLaunchAttributeValue_programmaticEvent: TypeId = 774;
+pub(super) const t_cudaLaunchMemSyncDomainMap: TypeId = 775;
+pub(super) const t_cudaLaunchMemSyncDomain: TypeId = 776;
+pub(super) const t_cudaLaunchAttributeValue_launchCompletionEvent: TypeId = 777;
+pub(super) const t_cudaGraphDeviceNode_t: TypeId = 778;
+pub(super) const t_cudaLaunchAttributeValue_deviceUpdatableKernelNode: TypeId = 779;
+pub(super) const t_cudaLaunchAttributeValue_preferredClusterDim: TypeId = 780;
+pub(super) const t_cudaLaunchAttributePortableClusterMode: TypeId = 781;
+pub(super) const t_cudaLaunchAttributeValue: TypeId = 782;
+pub(super) const t_P_cudaLaunchAttributeValue: TypeId = 783;
+pub(super) const t_P_cudaKernelNodeParams: TypeId = 784;
+pub(super) const t_PC_cudaKernelNodeAttrValue: TypeId = 785;
+pub(super) const t_PC_cudaLaunchAttributeValue: TypeId = 786;
+pub(super) const t_P_cudaMemcpy3DParms: TypeId = 787;
+pub(super) const t_P_cudaMemsetParams: TypeId = 788;
+pub(super) const t_P_cudaGraphNodeType: TypeId = 789;
+pub(super) const t_cudaUserObject_t: TypeId = 790;
+pub(super) const t_cudaUserObjectRetainFlags_in4: TypeId = 791;
+pub(super) const t_cudaGraphicsRegisterFlags_in4: TypeId = 792;
+pub(super) const t_cudaGraphicsMapFlags_in4: TypeId = 793;
+pub(super) const t_cudaHostAllocFlags_in4: TypeId = 794;
+pub(super) const t_P_cudaHostAllocFlags_in4: TypeId = 795;
+pub(super) const t_cudaHostRegisterFlags_in4: TypeId = 796;
+pub(super) const t_P_cudaExternalMemory_t: TypeId = 797;
+pub(super) const t_cudaExternalMemoryHandleType: TypeId = 798;
+pub(super) const t_cudaExternalMemoryHandleDesc_handle_win32: TypeId = 799;
+pub(super) const t_cudaExternalMemoryHandleDesc_handle: TypeId = 800;
+pub(super) const t_cudaExternalMemoryHandleDesc: TypeId = 801;
+pub(super) const t_PC_cudaExternalMemoryHandleDesc: TypeId = 802;
+pub(super) const t_cudaExternalSemaphoreHandleType: TypeId = 803;
+pub(super) const t_cudaExternalSemaphoreHandleDesc_handle_win32: TypeId = 804;
+pub(super) const t_cudaExternalSemaphoreHandleDesc_handle: TypeId = 805;
+pub(super) const t_cudaExternalSemaphoreHandleDesc: TypeId = 806;
+pub(super) const t_PC_cudaExternalSemaphoreHandleDesc: TypeId = 807;
+pub(super) const t_cudaInitDeviceFlags_in4: TypeId = 808;
+pub(super) const t_cudaIpcEventHandle_t: TypeId = 809;
+pub(super) const t_P_cudaIpcEventHandle_t: TypeId = 810;
+pub(super) const t_cudaIpcMemHandle_t: TypeId = 811;
+pub(super) const t_P_cudaIpcMemHandle_t: TypeId = 812;
+pub(super) const t_cudaIpcMemFlags_in4: TypeId = 813;
+pub(super) const t_cudaLaunchParams: TypeId = 814;
+pub(super) const t_P_cudaLaunchParams: TypeId = 815;
+pub(super) const t_cudaCooperativeMultiFlags_in4: TypeId = 816;
+pub(super) const t_cudaLaunchAttribute: TypeId = 817;
+pub(super) const t_P_cudaLaunchAttribute: TypeId = 818;
+pub(super) const t_cudaLaunchConfig_t: TypeId = 819;
+pub(super) const t_PC_cudaLaunchConfig_t: TypeId = 820;
+pub(super) const t_cudaLibrary_t: TypeId = 821;
+pub(super) const t_P_cudaLibrary_t: TypeId = 822;
+pub(super) const t_cudaJitOption: TypeId = 823;
+pub(super) const t_P_cudaJitOption: TypeId = 824;
+pub(super) const t_cudaLibraryOption: TypeId = 825;
+pub(super) const t_P_cudaLibraryOption: TypeId = 826;
+pub(super) const t_cudaLogsCallbackHandle: TypeId = 827;
+pub(super) const t_P_cudaLogsCallbackHandle: TypeId = 828;
+pub(super) const t_P_cudaPitchedPtr: TypeId = 829;
+pub(super) const t_cudaArrayFlags_in4: TypeId = 830;
+pub(super) const t_cudaMemAttachFlags_in4: TypeId = 831;
+pub(super) const t_cudaMemoryAdvise: TypeId = 832;
+pub(super) const t_P_cudaMemLocation: TypeId = 833;
+pub(super) const t_PC_cudaMemPoolProps: TypeId = 834;
+pub(super) const t_cudaMemPoolPtrExportData: TypeId = 835;
+pub(super) const t_P_cudaMemPoolPtrExportData: TypeId = 836;
+pub(super) const t_P_cudaMemAccessFlags: TypeId = 837;
+pub(super) const t_cudaMemPoolAttr: TypeId = 838;
+pub(super) const t_cudaMemRangeAttribute: TypeId = 839;
+pub(super) const t_P_cudaMemRangeAttribute: TypeId = 840;
+pub(super) const t_cudaMemcpy3DOperandType: TypeId = 841;
+pub(super) const t_cudaMemcpy3DOperand_op_ptr: TypeId = 842;
+pub(super) const t_cudaOffset3D: TypeId = 843;
+pub(super) const t_cudaMemcpy3DOperand_op_array: TypeId = 844;
+pub(super) const t_cudaMemcpy3DOperand_op: TypeId = 845;
+pub(super) const t_cudaMemcpy3DOperand: TypeId = 846;
+pub(super) const t_cudaMemcpy3DBatchOp: TypeId = 847;
+pub(super) const t_P_cudaMemcpy3DBatchOp: TypeId = 848;
+pub(super) const t_cudaMemcpy3DPeerParms: TypeId = 849;
+pub(super) const t_PC_cudaMemcpy3DPeerParms: TypeId = 850;
+pub(super) const t_cudaOccupancyFlags_in4: TypeId = 851;
+pub(super) const t_cudaMemoryType: TypeId = 852;
+pub(super) const t_A8_i64: TypeId = 853;
+pub(super) const t_cudaPointerAttributes__1: TypeId = 854;
+pub(super) const t_A7_i64: TypeId = 855;
+pub(super) const t_cudaPointerAttributes: TypeId = 856;
+pub(super) const t_P_cudaPointerAttributes: TypeId = 857;
+pub(super) const t_cudaOutputMode_t: TypeId = 858;
+pub(super) const t_f64: TypeId = 859;
+pub(super) const t_P_f64: TypeId = 860;
+pub(super) const t_PC_cudaExternalSemaphore_t: TypeId = 861;
+pub(super) const t_cudaExternalSemaphoreSignalParams_v1_params_fence: TypeId = 862;
+pub(super) const t_cudaExternalSemaphoreSignalParams_v1_params_nvSciSync: TypeId = 863;
+pub(super) const t_cudaExternalSemaphoreSignalParams_v1_params_keyedMutex: TypeId = 864;
+pub(super) const t_cudaExternalSemaphoreSignalParams_v1_params: TypeId = 865;
+pub(super) const t_cudaExternalSemaphoreSignalParams_v1: TypeId = 866;
+pub(super) const t_PC_cudaExternalSemaphoreSignalParams_v1: TypeId = 867;
+pub(super) const t_cudaStreamCaptureMode: TypeId = 868;
+pub(super) const t_cudaGraphRecaptureCallbackData: TypeId = 869;
+pub(super) const t_P_cudaGraphRecaptureCallbackData: TypeId = 870;
+pub(super) const t_cudaStreamAttrID: TypeId = 871;
+pub(super) const t_cudaStreamAttrValue: TypeId = 872;
+pub(super) const t_P_cudaStreamAttrValue: TypeId = 873;
+pub(super) const t_cudaStreamCaptureStatus: TypeId = 874;
+pub(super) const t_P_cudaStreamCaptureStatus: TypeId = 875;
+pub(super) const t_P_PC_cudaGraphNode_t: TypeId = 876;
+pub(super) const t_P_PC_cudaGraphEdgeData: TypeId = 877;
+pub(super) const t_P_cudaStreamFlags_in4: TypeId = 878;
+pub(super) const t_PC_cudaStreamAttrValue: TypeId = 879;
+pub(super) const t_cudaStreamUpdateCaptureDependenciesFlags_in4: TypeId = 880;
+pub(super) const t_cudaEventWaitFlags_in4: TypeId = 881;
+pub(super) const t_P_cudaStreamCaptureMode: TypeId = 882;
+pub(super) const t_P_cudaUserObject_t: TypeId = 883;
+pub(super) const t_cudaUserObjectFlags_in4: TypeId = 884;
+pub(super) const t_cudaExternalSemaphoreWaitParams_v1_params_fence: TypeId = 885;
+pub(super) const t_cudaExternalSemaphoreWaitParams_v1_params_nvSciSync: TypeId = 886;
+pub(super) const t_cudaExternalSemaphoreWaitParams_v1_params_keyedMutex: TypeId = 887;
+pub(super) const t_cudaExternalSemaphoreWaitParams_v1_params: TypeId = 888;
+pub(super) const t_cudaExternalSemaphoreWaitParams_v1: TypeId = 889;
+pub(super) const t_PC_cudaExternalSemaphoreWaitParams_v1: TypeId = 890;
+pub(super) const t_cublasStatus_t: TypeId = 891;
+pub(super) const t_cublasStatus_t_status: TypeId = 892;
+pub(super) const t_cublasHandle_t: TypeId = 893;
+pub(super) const t_cudaDataType: TypeId = 894;
+pub(super) const t_i8: TypeId = 895;
+pub(super) const t_i16: TypeId = 896;
+pub(super) const t_f16: TypeId = 897;
+pub(super) const t_bf16: TypeId = 898;
+pub(super) const t_A2_i8: TypeId = 899;
+pub(super) const t_A2_u8: TypeId = 900;
+pub(super) const t_A2_i16: TypeId = 901;
+pub(super) const t_A2_u16: TypeId = 902;
+pub(super) const t_A2_i64: TypeId = 903;
+pub(super) const t_A2_u64: TypeId = 904;
+pub(super) const t_A2_f16: TypeId = 905;
+pub(super) const t_A2_bf16: TypeId = 906;
+pub(super) const t_float2: TypeId = 907;
+pub(super) const t_double2: TypeId = 908;
+pub(super) const t_PC_float2: TypeId = 909;
+pub(super) const t_P_float2: TypeId = 910;
+pub(super) const t_cublasSideMode_t: TypeId = 911;
+pub(super) const t_cublasOperation_t: TypeId = 912;
+pub(super) const t_P_P_float2: TypeId = 913;
+pub(super) const t_P_PC_float2: TypeId = 914;
+pub(super) const t_cublasFillMode_t: TypeId = 915;
+pub(super) const t_PC_f32: TypeId = 916;
+pub(super) const t_P_cublasHandle_t: TypeId = 917;
+pub(super) const t_cublasDiagType_t: TypeId = 918;
+pub(super) const t_PC_f64: TypeId = 919;
+pub(super) const t_P_P_f64: TypeId = 920;
+pub(super) const t_P_PC_f64: TypeId = 921;
+pub(super) const t_PC_cublasOperation_t: TypeId = 922;
+pub(super) const t_PC_i64: TypeId = 923;
+pub(super) const t_PC_double2: TypeId = 924;
+pub(super) const t_cublasComputeType_t: TypeId = 925;
+pub(super) const t_cublasGemmAlgo_t: TypeId = 926;
+pub(super) const t_cublasAtomicsMode_t: TypeId = 927;
+pub(super) const t_P_cublasAtomicsMode_t: TypeId = 928;
+pub(super) const t_cudaEmulationSpecialValuesSupport: TypeId = 929;
+pub(super) const t_P_cudaEmulationSpecialValuesSupport: TypeId = 930;
+pub(super) const t_cublasEmulationStrategy_t: TypeId = 931;
+pub(super) const t_P_cublasEmulationStrategy_t: TypeId = 932;
+pub(super) const t_P_P_i32: TypeId = 933;
+pub(super) const t_cudaEmulationMantissaControl: TypeId = 934;
+pub(super) const t_P_cudaEmulationMantissaControl: TypeId = 935;
+pub(super) const t_cublasMath_t_in4: TypeId = 936;
+pub(super) const t_P_cublasMath_t_in4: TypeId = 937;
+pub(super) const t_cublasPointerMode_t: TypeId = 938;
+pub(super) const t_P_cublasPointerMode_t: TypeId = 939;
+pub(super) const t_libraryPropertyType: TypeId = 940;
+pub(super) const t_PC_f16: TypeId = 941;
+pub(super) const t_P_PC_f16: TypeId = 942;
+pub(super) const t_P_f16: TypeId = 943;
+pub(super) const t_P_P_f16: TypeId = 944;
+pub(super) const t_P_P_f32: TypeId = 945;
+pub(super) const t_P_i64: TypeId = 946;
+pub(super) const t_cublasLtHandle_t: TypeId = 947;
+pub(super) const t_P_cublasLtHandle_t: TypeId = 948;
+pub(super) const t_cublasLtEmulationDesc_t: TypeId = 949;
+pub(super) const t_P_cublasLtEmulationDesc_t: TypeId = 950;
+pub(super) const t_cublasLtEmulationDescAttributes_t: TypeId = 951;
+pub(super) const t_cublasLtMatrixLayout_t: TypeId = 952;
+pub(super) const t_P_cublasLtMatrixLayout_t: TypeId = 953;
+pub(super) const t_cublasLtMatmulDesc_t: TypeId = 954;
+pub(super) const t_cublasLtMatmulAlgo_t: TypeId = 955;
+pub(super) const t_PC_cublasLtMatmulAlgo_t: TypeId = 956;
+pub(super) const t_cublasLtMatmulAlgoCapAttributes_t: TypeId = 957;
+pub(super) const t_cublasLtReductionScheme_t_in4: TypeId = 958;
+pub(super) const t_cublasLtMatmulTile_t: TypeId = 959;
+pub(super) const t_cublasLtMatmulStages_t: TypeId = 960;
+pub(super) const t_cublasLtPointerModeMask_t_in4: TypeId = 961;
+pub(super) const t_cublasLtEpilogue_t_in4: TypeId = 962;
+pub(super) const t_A4_i32: TypeId = 963;
+pub(super) const t_cublasLtMatmulHeuristicResult_t: TypeId = 964;
+pub(super) const t_P_cublasLtMatmulHeuristicResult_t: TypeId = 965;
+pub(super) const t_cublasLtMatmulAlgoConfigAttributes_t: TypeId = 966;
+pub(super) const t_P_cublasLtMatmulAlgo_t: TypeId = 967;
+pub(super) const t_cublasLtMatmulPreference_t: TypeId = 968;
+pub(super) const t_P_cublasLtMatmulDesc_t: TypeId = 969;
+pub(super) const t_cublasLtMatmulDescAttributes_t: TypeId = 970;
+pub(super) const t_cublasLtPointerMode_t: TypeId = 971;
+pub(super) const t_cublasLtMatmulMatrixScale_t: TypeId = 972;
+pub(super) const t_P_cublasLtMatmulPreference_t: TypeId = 973;
+pub(super) const t_cublasLtMatmulPreferenceAttributes_t: TypeId = 974;
+pub(super) const t_cublasLtMatmulSearch_t: TypeId = 975;
+pub(super) const t_cublasLtMatrixLayoutAttribute_t: TypeId = 976;
+pub(super) const t_cublasLtOrder_t: TypeId = 977;
+pub(super) const t_cublasLtBatchMode_t: TypeId = 978;
+pub(super) const t_cublasLtIntegerWidth_t: TypeId = 979;
+pub(super) const t_cublasLtMatrixTransformDesc_t: TypeId = 980;
+pub(super) const t_P_cublasLtMatrixTransformDesc_t: TypeId = 981;
+pub(super) const t_cublasLtMatrixTransformDescAttributes_t: TypeId = 982;
+pub(super) const t_P_PC_f32: TypeId = 983;
+pub(super) const t_PC_bf16: TypeId = 984;
+pub(super) const t_P_PC_bf16: TypeId = 985;
+pub(super) const t_P_bf16: TypeId = 986;
+pub(super) const t_P_P_bf16: TypeId = 987;
+pub(super) const t_PC_u8: TypeId = 988;
+pub(super) const t_P_u8: TypeId = 989;
+pub(super) const t_cublasXtHandle_t: TypeId = 990;
+pub(super) const t_P_cublasXtHandle_t: TypeId = 991;
+pub(super) const t_cublasXtPinnedMemMode_t: TypeId = 992;
+pub(super) const t_P_cublasXtPinnedMemMode_t: TypeId = 993;
+pub(super) const t_cublasXtBlasOp_t: TypeId = 994;
+pub(super) const t_cublasXtOpType_t: TypeId = 995;
+pub(super) const t_P_double2: TypeId = 996;
+pub(super) const t_P_P_double2: TypeId = 997;
+pub(super) const t_P_PC_double2: TypeId = 998;
+pub(super) const t_cudnnStatus_t: TypeId = 999;
+pub(super) const t_cudnnStatus_t_status: TypeId = 1000;
+pub(super) const t_cudnnHandle_t: TypeId = 1001;
+pub(super) const t_cudnnActivationDescriptor_t: TypeId = 1002;
+pub(super) const t_cudnnTensorDescriptor_t: TypeId = 1003;
+pub(super) const t_cudnnDataType_t: TypeId = 1004;
+pub(super) const t_cudnnBackendDescriptorType_t: TypeId = 1005;
+pub(super) const t_cudnnBackendDescriptor_t: TypeId = 1006;
+pub(super) const t_P_cudnnBackendDescriptor_t: TypeId = 1007;
+pub(super) const t_cudnnBackendAttributeName_t: TypeId = 1008;
+pub(super) const t_cudnnBackendAttributeType_t: TypeId = 1009;
+pub(super) const t_cudnnConvolutionMode_t: TypeId = 1010;
+pub(super) const t_cudnnBackendHeurMode_t: TypeId = 1011;
+pub(super) const t_cudnnBackendKnobType_t: TypeId = 1012;
+pub(super) const t_cudnnNanPropagation_t: TypeId = 1013;
+pub(super) const t_cudnnBackendNumericalNote_t: TypeId = 1014;
+pub(super) const t_cudnnBackendLayoutType_t: TypeId = 1015;
+pub(super) const t_cudnnPointwiseMode_t: TypeId = 1016;
+pub(super) const t_cudnnGenStatsMode_t: TypeId = 1017;
+pub(super) const t_cudnnBnFinalizeStatsMode_t: TypeId = 1018;
+pub(super) const t_cudnnReduceTensorOp_t: TypeId = 1019;
+pub(super) const t_cudnnBackendBehaviorNote_t: TypeId = 1020;
+pub(super) const t_cudnnBackendTensorReordering_t: TypeId = 1021;
+pub(super) const t_cudnnResampleMode_t: TypeId = 1022;
+pub(super) const t_cudnnPaddingMode_t: TypeId = 1023;
+pub(super) const t_cudnnSignalMode_t: TypeId = 1024;
+pub(super) const t_cudnnFraction_t: TypeId = 1025;
+pub(super) const t_cudnnBackendNormMode_t: TypeId = 1026;
+pub(super) const t_cudnnBackendNormFwdPhase_t: TypeId = 1027;
+pub(super) const t_cudnnRngDistribution_t: TypeId = 1028;
+pub(super) const t_cudnnMoeGroupedMatmulMode_t: TypeId = 1029;
+pub(super) const t_cudnnBackendReshapeMode_t: TypeId = 1030;
+pub(super) const t_cudnnBackendOperationGraphMode_t: TypeId = 1031;
+pub(super) const t_cudnnCudaGraphRetention_t: TypeId = 1032;
+pub(super) const t_cudnnBatchNormMode_t: TypeId = 1033;
+pub(super) const t_cudnnBatchNormOps_t: TypeId = 1034;
+pub(super) const t_cudnnRNNDescriptor_t: TypeId = 1035;
+pub(super) const t_cudnnCTCLossAlgo_t: TypeId = 1036;
+pub(super) const t_cudnnCTCLossDescriptor_t: TypeId = 1037;
+pub(super) const t_cudnnCausalConv1dActivation_t: TypeId = 1038;
+pub(super) const t_cudnnFilterDescriptor_t: TypeId = 1039;
+pub(super) const t_cudnnConvolutionDescriptor_t: TypeId = 1040;
+pub(super) const t_cudnnConvolutionBwdDataAlgo_t: TypeId = 1041;
+pub(super) const t_cudnnConvolutionBwdFilterAlgo_t: TypeId = 1042;
+pub(super) const t_cudnnConvolutionFwdAlgo_t: TypeId = 1043;
+pub(super) const t_cudnnAlgorithmDescriptor_t: TypeId = 1044;
+pub(super) const t_P_cudnnHandle_t: TypeId = 1045;
+pub(super) const t_P_cudnnActivationDescriptor_t: TypeId = 1046;
+pub(super) const t_P_cudnnAlgorithmDescriptor_t: TypeId = 1047;
+pub(super) const t_cudnnAlgorithmPerformance_t: TypeId = 1048;
+pub(super) const t_P_cudnnAlgorithmPerformance_t: TypeId = 1049;
+pub(super) const t_cudnnAttnDescriptor_t: TypeId = 1050;
+pub(super) const t_P_cudnnAttnDescriptor_t: TypeId = 1051;
+pub(super) const t_P_cudnnCTCLossDescriptor_t: TypeId = 1052;
+pub(super) const t_P_cudnnConvolutionDescriptor_t: TypeId = 1053;
+pub(super) const t_cudnnDropoutDescriptor_t: TypeId = 1054;
+pub(super) const t_P_cudnnDropoutDescriptor_t: TypeId = 1055;
+pub(super) const t_P_cudnnFilterDescriptor_t: TypeId = 1056;
+pub(super) const t_cudnnFusedOpsConstParamPack_t: TypeId = 1057;
+pub(super) const t_P_cudnnFusedOpsConstParamPack_t: TypeId = 1058;
+pub(super) const t_cudnnFusedOps_t: TypeId = 1059;
+pub(super) const t_cudnnFusedOpsPlan_t: TypeId = 1060;
+pub(super) const t_P_cudnnFusedOpsPlan_t: TypeId = 1061;
+pub(super) const t_cudnnFusedOpsVariantParamPack_t: TypeId = 1062;
+pub(super) const t_P_cudnnFusedOpsVariantParamPack_t: TypeId = 1063;
+pub(super) const t_cudnnLRNDescriptor_t: TypeId = 1064;
+pub(super) const t_P_cudnnLRNDescriptor_t: TypeId = 1065;
+pub(super) const t_cudnnOpTensorDescriptor_t: TypeId = 1066;
+pub(super) const t_P_cudnnOpTensorDescriptor_t: TypeId = 1067;
+pub(super) const t_cudnnPersistentRNNPlan_t: TypeId = 1068;
+pub(super) const t_P_cudnnPersistentRNNPlan_t: TypeId = 1069;
+pub(super) const t_cudnnPoolingDescriptor_t: TypeId = 1070;
+pub(super) const t_P_cudnnPoolingDescriptor_t: TypeId = 1071;
+pub(super) const t_cudnnRNNDataDescriptor_t: TypeId = 1072;
+pub(super) const t_P_cudnnRNNDataDescriptor_t: TypeId = 1073;
+pub(super) const t_P_cudnnRNNDescriptor_t: TypeId = 1074;
+pub(super) const t_cudnnReduceTensorDescriptor_t: TypeId = 1075;
+pub(super) const t_P_cudnnReduceTensorDescriptor_t: TypeId = 1076;
+pub(super) const t_cudnnSeqDataDescriptor_t: TypeId = 1077;
+pub(super) const t_P_cudnnSeqDataDescriptor_t: TypeId = 1078;
+pub(super) const t_cudnnSpatialTransformerDescriptor_t: TypeId = 1079;
+pub(super) const t_P_cudnnSpatialTransformerDescriptor_t: TypeId = 1080;
+pub(super) const t_P_cudnnTensorDescriptor_t: TypeId = 1081;
+pub(super) const t_cudnnTensorTransformDescriptor_t: TypeId = 1082;
+pub(super) const t_P_cudnnTensorTransformDescriptor_t: TypeId = 1083;
+pub(super) const t_cudnnNormMode_t: TypeId = 1084;
+pub(super) const t_cudnnDivNormMode_t: TypeId = 1085;
+pub(super) const t_cudnnDeterminism_t: TypeId = 1086;
+pub(super) const t_cudnnMathType_t: TypeId = 1087;
+pub(super) const t_cudnnConvolutionBwdDataAlgoPerf_t: TypeId = 1088;
+pub(super) const t_P_cudnnConvolutionBwdDataAlgoPerf_t: TypeId = 1089;
+pub(super) const t_cudnnConvolutionBwdFilterAlgoPerf_t: TypeId = 1090;
+pub(super) const t_P_cudnnConvolutionBwdFilterAlgoPerf_t: TypeId = 1091;
+pub(super) const t_cudnnConvolutionFwdAlgoPerf_t: TypeId = 1092;
+pub(super) const t_P_cudnnConvolutionFwdAlgoPerf_t: TypeId = 1093;
+pub(super) const t_PC_cudnnTensorDescriptor_t: TypeId = 1094;
+pub(super) const t_cudnnActivationMode_t: TypeId = 1095;
+pub(super) const t_P_cudnnActivationMode_t: TypeId = 1096;
+pub(super) const t_P_cudnnNanPropagation_t: TypeId = 1097;
+pub(super) const t_cudnnRNNAlgo_t: TypeId = 1098;
+pub(super) const t_Algorithm: TypeId = 1099;
+pub(super) const t_cudnnAlgorithm_t: TypeId = 1100;
+pub(super) const t_P_cudnnAlgorithm_t: TypeId = 1101;
+pub(super) const t_P_cudnnStatus_t: TypeId = 1102;
+pub(super) const t_cudnnAttnMode_in4: TypeId = 1103;
+pub(super) const t_P_cudnnAttnMode_in4: TypeId = 1104;
+pub(super) const t_P_cudnnDataType_t: TypeId = 1105;
+pub(super) const t_P_cudnnMathType_t: TypeId = 1106;
+pub(super) const t_cudnnLossNormalizationMode_t: TypeId = 1107;
+pub(super) const t_P_cudnnLossNormalizationMode_t: TypeId = 1108;
+pub(super) const t_cudnnCTCGradMode_t: TypeId = 1109;
+pub(super) const t_P_cudnnCTCGradMode_t: TypeId = 1110;
+pub(super) const t_cudnnCallbackMask_in4: TypeId = 1111;
+pub(super) const t_P_cudnnCallbackMask_in4: TypeId = 1112;
+pub(super) const t_P_cudnnConvolutionMode_t: TypeId = 1113;
+pub(super) const t_cudnnReorderType_t: TypeId = 1114;
+pub(super) const t_P_cudnnReorderType_t: TypeId = 1115;
+pub(super) const t_cudnnTensorFormat_t: TypeId = 1116;
+pub(super) const t_P_cudnnTensorFormat_t: TypeId = 1117;
+pub(super) const t_cudnnFusedOpsConstParamLabel_t: TypeId = 1118;
+pub(super) const t_cudnnFusedOpsVariantParamLabel_t: TypeId = 1119;
+pub(super) const t_cudnnMultiHeadAttnWeightKind_t: TypeId = 1120;
+pub(super) const t_cudnnNormOps_t: TypeId = 1121;
+pub(super) const t_cudnnNormAlgo_t: TypeId = 1122;
+pub(super) const t_cudnnOpTensorOp_t: TypeId = 1123;
+pub(super) const t_P_cudnnOpTensorOp_t: TypeId = 1124;
+pub(super) const t_cudnnPoolingMode_t: TypeId = 1125;
+pub(super) const t_P_cudnnPoolingMode_t: TypeId = 1126;
+pub(super) const t_cudnnRNNBiasMode_t: TypeId = 1127;
+pub(super) const t_P_cudnnRNNBiasMode_t: TypeId = 1128;
+pub(super) const t_cudnnRNNDataLayout_t: TypeId = 1129;
+pub(super) const t_P_cudnnRNNDataLayout_t: TypeId = 1130;
+pub(super) const t_cudnnRNNInputMode_t: TypeId = 1131;
+pub(super) const t_P_cudnnRNNInputMode_t: TypeId = 1132;
+pub(super) const t_cudnnDirectionMode_t: TypeId = 1133;
+pub(super) const t_P_cudnnDirectionMode_t: TypeId = 1134;
+pub(super) const t_cudnnRNNMode_t: TypeId = 1135;
+pub(super) const t_P_cudnnRNNMode_t: TypeId = 1136;
+pub(super) const t_P_cudnnRNNAlgo_t: TypeId = 1137;
+pub(super) const t_cudnnRNNPaddedIO_in4: TypeId = 1138;
+pub(super) const t_P_cudnnRNNPaddedIO_in4: TypeId = 1139;
+pub(super) const t_cudnnForwardMode_t: TypeId = 1140;
+pub(super) const t_P_cudnnReduceTensorOp_t: TypeId = 1141;
+pub(super) const t_cudnnReduceTensorIndices_t: TypeId = 1142;
+pub(super) const t_P_cudnnReduceTensorIndices_t: TypeId = 1143;
+pub(super) const t_cudnnIndicesType_t: TypeId = 1144;
+pub(super) const t_P_cudnnIndicesType_t: TypeId = 1145;
+pub(super) const t_cudnnSeqDataAxis_t: TypeId = 1146;
+pub(super) const t_P_cudnnSeqDataAxis_t: TypeId = 1147;
+pub(super) const t_cudnnFoldingDirection_t: TypeId = 1148;
+pub(super) const t_P_cudnnFoldingDirection_t: TypeId = 1149;
+pub(super) const t_cudnnGnnCscGraph_t: TypeId = 1150;
+pub(super) const t_PC_cudnnGnnCscGraph_t: TypeId = 1151;
+pub(super) const t_cudnnGnnAggOp_t: TypeId = 1152;
+pub(super) const t_cudnnGnnActivationOp_t: TypeId = 1153;
+pub(super) const t_cudnnGnnMhaParams_t: TypeId = 1154;
+pub(super) const t_PC_cudnnGnnMhaParams_t: TypeId = 1155;
+pub(super) const t_cudnnLRNMode_t: TypeId = 1156;
+pub(super) const t_cudnnWgradMode_t: TypeId = 1157;
+pub(super) const t_cudnnErrQueryMode_t: TypeId = 1158;
+pub(super) const t_cudnnRNNClipMode_t: TypeId = 1159;
+pub(super) const t_P_cudnnRNNClipMode_t: TypeId = 1160;
+pub(super) const t_PC_cudnnSeqDataAxis_t: TypeId = 1161;
+pub(super) const t_cudnnSamplerType_t: TypeId = 1162;
+pub(super) const t_cudnnSoftmaxAlgorithm_t: TypeId = 1163;
+pub(super) const t_cudnnSoftmaxMode_t: TypeId = 1164;
+pub(super) const t_cufftResult: TypeId = 1165;
+pub(super) const t_cufftResult_status: TypeId = 1166;
+pub(super) const t_cufftHandle: TypeId = 1167;
+pub(super) const t_P_cufftHandle: TypeId = 1168;
+pub(super) const t_cufftType: TypeId = 1169;
+pub(super) const t_cufftDirection: TypeId = 1170;
+pub(super) const t_cufftProperty: TypeId = 1171;
+pub(super) const t_cufftXtCallbackType: TypeId = 1172;
+pub(super) const t_A64_i32: TypeId = 1173;
+pub(super) const t_A64_P_void: TypeId = 1174;
+pub(super) const t_A64_u64: TypeId = 1175;
+pub(super) const t_cudaXtDesc: TypeId = 1176;
+pub(super) const t_P_cudaXtDesc: TypeId = 1177;
+pub(super) const t_libFormat: TypeId = 1178;
+pub(super) const t_cudaLibXtDesc: TypeId = 1179;
+pub(super) const t_P_cudaLibXtDesc: TypeId = 1180;
+pub(super) const t_cudaLibXtDescPointer: TypeId = 1181;
+pub(super) const t_P_P_cudaLibXtDesc: TypeId = 1182;
+pub(super) const t_P_cudaLibXtDescPointer: TypeId = 1183;
+pub(super) const t_cufftXtSubFormat: TypeId = 1184;
+pub(super) const t_cufftXtCopyType: TypeId = 1185;
+pub(super) const t_cufftXtQueryType: TypeId = 1186;
+pub(super) const t_cufftXt1dFactors: TypeId = 1187;
+pub(super) const t_A3_u64: TypeId = 1188;
+pub(super) const t_cufftBox3d: TypeId = 1189;
+pub(super) const t_PC_cufftBox3d: TypeId = 1190;
+pub(super) const t_cufftXtWorkAreaPolicy: TypeId = 1191;
+pub(super) const t_CUfileOpError: TypeId = 1192;
+pub(super) const t_CUfileError_t: TypeId = 1193;
+pub(super) const t_CUfileBatchHandle_t: TypeId = 1194;
+pub(super) const t_CUfileStatus_t_in4: TypeId = 1195;
+pub(super) const t_CUfileIOEvents_t: TypeId = 1196;
+pub(super) const t_P_CUfileIOEvents_t: TypeId = 1197;
+pub(super) const t_P_CUfileBatchHandle_t: TypeId = 1198;
+pub(super) const t_CUfileBatchMode_t: TypeId = 1199;
+pub(super) const t_CUfileIOParams_t_u_batch: TypeId = 1200;
+pub(super) const t_CUfileIOParams_t_u: TypeId = 1201;
+pub(super) const t_CUfileHandle_t: TypeId = 1202;
+pub(super) const t_CUfileOpcode_t: TypeId = 1203;
+pub(super) const t_CUfileIOParams_t: TypeId = 1204;
+pub(super) const t_P_CUfileIOParams_t: TypeId = 1205;
+pub(super) const t_cuFileRdmaFlags_in4: TypeId = 1206;
+pub(super) const t_CUfileDriverStatusFlags_t_in4: TypeId = 1207;
+pub(super) const t_CUfileP2PFlags_t_in4: TypeId = 1208;
+pub(super) const t_P_CUfileP2PFlags_t_in4: TypeId = 1209;
+pub(super) const t_CUfileDrvProps_t_nvfs: TypeId = 1210;
+pub(super) const t_CUfileDrvProps_t: TypeId = 1211;
+pub(super) const t_P_CUfileDrvProps_t: TypeId = 1212;
+pub(super) const t_CUFileBoolConfigParameter_t: TypeId = 1213;
+pub(super) const t_P_bool1: TypeId = 1214;
+pub(super) const t_CUFileSizeTConfigParameter_t: TypeId = 1215;
+pub(super) const t_CUFileStringConfigParameter_t: TypeId = 1216;
+pub(super) const t_CUfileOpCounter_t: TypeId = 1217;
+pub(super) const t_CUfileStatsLevel1_t: TypeId = 1218;
+pub(super) const t_P_CUfileStatsLevel1_t: TypeId = 1219;
+pub(super) const t_A32_u64: TypeId = 1220;
+pub(super) const t_CUfileStatsLevel2_t: TypeId = 1221;
+pub(super) const t_P_CUfileStatsLevel2_t: TypeId = 1222;
+pub(super) const t_A16_char: TypeId = 1223;
+pub(super) const t_A16_u8: TypeId = 1224;
+pub(super) const t_CUfilePerGpuStats_t: TypeId = 1225;
+pub(super) const t_A16_CUfilePerGpuStats_t: TypeId = 1226;
+pub(super) const t_CUfileStatsLevel3_t: TypeId = 1227;
+pub(super) const t_P_CUfileStatsLevel3_t: TypeId = 1228;
+pub(super) const t_P_CUfileHandle_t: TypeId = 1229;
+pub(super) const t_CUfileFileHandleType: TypeId = 1230;
+pub(super) const t_CUfileDescr_t_handle: TypeId = 1231;
+pub(super) const t_CUfileFSOps_t: TypeId = 1232;
+pub(super) const t_PC_CUfileFSOps_t: TypeId = 1233;
+pub(super) const t_CUfileDescr_t: TypeId = 1234;
+pub(super) const t_P_CUfileDescr_t: TypeId = 1235;
+pub(super) const t_CUfileIOVec_t: TypeId = 1236;
+pub(super) const t_PC_CUfileIOVec_t: TypeId = 1237;
+pub(super) const t_cuFileStreamFlags_in4: TypeId = 1238;
+pub(super) const t_curandStatus_t: TypeId = 1239;
+pub(super) const t_curandStatus_t_status: TypeId = 1240;
+pub(super) const t_curandGenerator_t: TypeId = 1241;
+pub(super) const t_P_curandGenerator_t: TypeId = 1242;
+pub(super) const t_curandRngType_t: TypeId = 1243;
+pub(super) const t_curandDiscreteDistribution_t: TypeId = 1244;
+pub(super) const t_P_curandDiscreteDistribution_t: TypeId = 1245;
+pub(super) const t_curandMethod_t: TypeId = 1246;
+pub(super) const t_A32_u32: TypeId = 1247;
+pub(super) const t_P_A32_u32: TypeId = 1248;
+pub(super) const t_P_P_A32_u32: TypeId = 1249;
+pub(super) const t_curandDirectionVectorSet_t: TypeId = 1250;
+pub(super) const t_P_A64_u64: TypeId = 1251;
+pub(super) const t_P_P_A64_u64: TypeId = 1252;
+pub(super) const t_P_P_u32: TypeId = 1253;
+pub(super) const t_P_P_u64: TypeId = 1254;
+pub(super) const t_curandOrdering_t: TypeId = 1255;
+pub(super) const t_cusolverStatus_t: TypeId = 1256;
+pub(super) const t_cusolverStatus_t_status: TypeId = 1257;
+pub(super) const t_cusolverDnHandle_t: TypeId = 1258;
+pub(super) const t_cusolverEigMode_t: TypeId = 1259;
+pub(super) const t_gesvdjInfo_t: TypeId = 1260;
+pub(super) const t_cusolverEigRange_t: TypeId = 1261;
+pub(super) const t_syevjInfo_t: TypeId = 1262;
+pub(super) const t_cusolverEigType_t: TypeId = 1263;
+pub(super) const t_P_cusolverDnHandle_t: TypeId = 1264;
+pub(super) const t_P_gesvdjInfo_t: TypeId = 1265;
+pub(super) const t_cusolverDnParams_t: TypeId = 1266;
+pub(super) const t_P_cusolverDnParams_t: TypeId = 1267;
+pub(super) const t_P_syevjInfo_t: TypeId = 1268;
+pub(super) const t_cusolverDeterministicMode_t: TypeId = 1269;
+pub(super) const t_P_cusolverDeterministicMode_t: TypeId = 1270;
+pub(super) const t_cudaEmulationStrategy: TypeId = 1271;
+pub(super) const t_P_cudaEmulationStrategy: TypeId = 1272;
+pub(super) const t_cusolverMathMode_t: TypeId = 1273;
+pub(super) const t_P_cusolverMathMode_t: TypeId = 1274;
+pub(super) const t_cusolverDnIRSInfos_t: TypeId = 1275;
+pub(super) const t_P_cusolverDnIRSInfos_t: TypeId = 1276;
+pub(super) const t_cusolverDnIRSParams_t: TypeId = 1277;
+pub(super) const t_P_cusolverDnIRSParams_t: TypeId = 1278;
+pub(super) const t_cusolverIRSRefinement_t: TypeId = 1279;
+pub(super) const t_cusolverPrecType_t: TypeId = 1280;
+pub(super) const t_cusolverDnFunction_t: TypeId = 1281;
+pub(super) const t_cusolverAlgMode_t: TypeId = 1282;
+pub(super) const t_cusolverDirectMode_t: TypeId = 1283;
+pub(super) const t_cusolverStorevMode_t: TypeId = 1284;
+pub(super) const t_cusolverEigComp_t: TypeId = 1285;
+pub(super) const t_cusolverMgHandle_t: TypeId = 1286;
+pub(super) const t_P_cusolverMgHandle_t: TypeId = 1287;
+pub(super) const t_cudaLibMgGrid_t: TypeId = 1288;
+pub(super) const t_P_cudaLibMgGrid_t: TypeId = 1289;
+pub(super) const t_cusolverMgGridMapping_t: TypeId = 1290;
+pub(super) const t_cudaLibMgMatrixDesc_t: TypeId = 1291;
+pub(super) const t_P_cudaLibMgMatrixDesc_t: TypeId = 1292;
+pub(super) const t_cusolverRfHandle_t: TypeId = 1293;
+pub(super) const t_P_cusolverRfHandle_t: TypeId = 1294;
+pub(super) const t_cusolverRfFactorization_t: TypeId = 1295;
+pub(super) const t_P_cusolverRfFactorization_t: TypeId = 1296;
+pub(super) const t_cusolverRfTriangularSolve_t: TypeId = 1297;
+pub(super) const t_P_cusolverRfTriangularSolve_t: TypeId = 1298;
+pub(super) const t_cusolverRfMatrixFormat_t: TypeId = 1299;
+pub(super) const t_P_cusolverRfMatrixFormat_t: TypeId = 1300;
+pub(super) const t_cusolverRfUnitDiagonal_t: TypeId = 1301;
+pub(super) const t_P_cusolverRfUnitDiagonal_t: TypeId = 1302;
+pub(super) const t_cusolverRfNumericBoostReport_t: TypeId = 1303;
+pub(super) const t_P_cusolverRfNumericBoostReport_t: TypeId = 1304;
+pub(super) const t_cusolverRfResetValuesFastMode_t: TypeId = 1305;
+pub(super) const t_P_cusolverRfResetValuesFastMode_t: TypeId = 1306;
+pub(super) const t_cusolverSpHandle_t: TypeId = 1307;
+pub(super) const t_cusparseMatDescr_t: TypeId = 1308;
+pub(super) const t_csrcholInfo_t: TypeId = 1309;
+pub(super) const t_csrcholInfoHost_t: TypeId = 1310;
+pub(super) const t_csrluInfoHost_t: TypeId = 1311;
+pub(super) const t_csrqrInfo_t: TypeId = 1312;
+pub(super) const t_csrqrInfoHost_t: TypeId = 1313;
+pub(super) const t_P_cusolverSpHandle_t: TypeId = 1314;
+pub(super) const t_P_csrcholInfo_t: TypeId = 1315;
+pub(super) const t_P_csrcholInfoHost_t: TypeId = 1316;
+pub(super) const t_P_csrluInfoHost_t: TypeId = 1317;
+pub(super) const t_P_csrqrInfo_t: TypeId = 1318;
+pub(super) const t_P_csrqrInfoHost_t: TypeId = 1319;
+pub(super) const t_cusparseStatus_t: TypeId = 1320;
+pub(super) const t_cusparseStatus_t_status: TypeId = 1321;
+pub(super) const t_cusparseHandle_t: TypeId = 1322;
+pub(super) const t_cusparseSpVecDescr_t: TypeId = 1323;
+pub(super) const t_cusparseDnVecDescr_t: TypeId = 1324;
+pub(super) const t_cusparseConstSpVecDescr_t: TypeId = 1325;
+pub(super) const t_cusparseSpMatDescr_t: TypeId = 1326;
+pub(super) const t_cusparseIndexType_t: TypeId = 1327;
+pub(super) const t_P_cusparseIndexType_t: TypeId = 1328;
+pub(super) const t_cusparseIndexBase_t: TypeId = 1329;
+pub(super) const t_P_cusparseIndexBase_t: TypeId = 1330;
+pub(super) const t_P_cudaDataType: TypeId = 1331;
+pub(super) const t_cusparseDirection_t: TypeId = 1332;
+pub(super) const t_bsric02Info_t: TypeId = 1333;
+pub(super) const t_cusparseSolvePolicy_t: TypeId = 1334;
+pub(super) const t_bsrilu02Info_t: TypeId = 1335;
+pub(super) const t_cusparseOperation_t: TypeId = 1336;
+pub(super) const t_bsrsm2Info_t: TypeId = 1337;
+pub(super) const t_bsrsv2Info_t: TypeId = 1338;
+pub(super) const t_csru2csrInfo_t: TypeId = 1339;
+pub(super) const t_cusparseColorInfo_t: TypeId = 1340;
+pub(super) const t_csrgemm2Info_t: TypeId = 1341;
+pub(super) const t_csric02Info_t: TypeId = 1342;
+pub(super) const t_csrilu02Info_t: TypeId = 1343;
+pub(super) const t_csrsm2Info_t: TypeId = 1344;
+pub(super) const t_csrsv2Info_t: TypeId = 1345;
+pub(super) const t_cusparseAction_t: TypeId = 1346;
+pub(super) const t_cusparseConstSpMatDescr_t: TypeId = 1347;
+pub(super) const t_cusparseConstDnMatDescr_t: TypeId = 1348;
+pub(super) const t_cusparseOrder_t: TypeId = 1349;
+pub(super) const t_P_cusparseOrder_t: TypeId = 1350;
+pub(super) const t_cusparseConstDnVecDescr_t: TypeId = 1351;
+pub(super) const t_cusparseDnMatDescr_t: TypeId = 1352;
+pub(super) const t_P_cusparseHandle_t: TypeId = 1353;
+pub(super) const t_P_cusparseSpMatDescr_t: TypeId = 1354;
+pub(super) const t_P_bsric02Info_t: TypeId = 1355;
+pub(super) const t_P_bsrilu02Info_t: TypeId = 1356;
+pub(super) const t_P_bsrsm2Info_t: TypeId = 1357;
+pub(super) const t_P_bsrsv2Info_t: TypeId = 1358;
+pub(super) const t_P_cusparseColorInfo_t: TypeId = 1359;
+pub(super) const t_P_cusparseConstSpMatDescr_t: TypeId = 1360;
+pub(super) const t_P_cusparseConstDnMatDescr_t: TypeId = 1361;
+pub(super) const t_P_cusparseConstDnVecDescr_t: TypeId = 1362;
+pub(super) const t_P_cusparseConstSpVecDescr_t: TypeId = 1363;
+pub(super) const t_P_csrgemm2Info_t: TypeId = 1364;
+pub(super) const t_P_csric02Info_t: TypeId = 1365;
+pub(super) const t_P_csrilu02Info_t: TypeId = 1366;
+pub(super) const t_P_csrsm2Info_t: TypeId = 1367;
+pub(super) const t_P_csrsv2Info_t: TypeId = 1368;
+pub(super) const t_P_csru2csrInfo_t: TypeId = 1369;
+pub(super) const t_P_cusparseDnMatDescr_t: TypeId = 1370;
+pub(super) const t_P_cusparseDnVecDescr_t: TypeId = 1371;
+pub(super) const t_P_cusparseMatDescr_t: TypeId = 1372;
+pub(super) const t_pruneInfo_t: TypeId = 1373;
+pub(super) const t_P_pruneInfo_t: TypeId = 1374;
+pub(super) const t_P_cusparseSpVecDescr_t: TypeId = 1375;
+pub(super) const t_cusparseCsr2CscAlg_t: TypeId = 1376;
+pub(super) const t_cusparseAlgMode_t: TypeId = 1377;
+pub(super) const t_cusparseDenseToSparseAlg_t: TypeId = 1378;
+pub(super) const t_cusparseColorAlg_t: TypeId = 1379;
+pub(super) const t_P_cusparseColorAlg_t: TypeId = 1380;
+pub(super) const t_cusparseDiagType_t: TypeId = 1381;
+pub(super) const t_cusparseFillMode_t: TypeId = 1382;
+pub(super) const t_cusparseMatrixType_t: TypeId = 1383;
+pub(super) const t_cusparsePointerMode_t: TypeId = 1384;
+pub(super) const t_P_cusparsePointerMode_t: TypeId = 1385;
+pub(super) const t_cusparseSDDMMAlg_t: TypeId = 1386;
+pub(super) const t_cusparseSpGEAMAlg_t: TypeId = 1387;
+pub(super) const t_cusparseSpGEAMDescr_t: TypeId = 1388;
+pub(super) const t_P_cusparseSpGEAMDescr_t: TypeId = 1389;
+pub(super) const t_cusparseSpGEMMAlg_t: TypeId = 1390;
+pub(super) const t_cusparseSpGEMMDescr_t: TypeId = 1391;
+pub(super) const t_P_cusparseSpGEMMDescr_t: TypeId = 1392;
+pub(super) const t_cusparseSpMMAlg_t: TypeId = 1393;
+pub(super) const t_cusparseSpMMOpPlan_t: TypeId = 1394;
+pub(super) const t_P_cusparseSpMMOpPlan_t: TypeId = 1395;
+pub(super) const t_cusparseSpMMOpAlg_t: TypeId = 1396;
+pub(super) const t_cusparseSpMVAlg_t: TypeId = 1397;
+pub(super) const t_cusparseSpMatAttribute_t: TypeId = 1398;
+pub(super) const t_cusparseSpMatStorage_t: TypeId = 1399;
+pub(super) const t_cusparseSymmetryType_t: TypeId = 1400;
+pub(super) const t_cusparseFormat_t: TypeId = 1401;
+pub(super) const t_P_cusparseFormat_t: TypeId = 1402;
+pub(super) const t_cusparseSpSMAlg_t: TypeId = 1403;
+pub(super) const t_cusparseSpSMDescr_t: TypeId = 1404;
+pub(super) const t_P_cusparseSpSMDescr_t: TypeId = 1405;
+pub(super) const t_cusparseSpSMUpdate_t: TypeId = 1406;
+pub(super) const t_cusparseSpSVAlg_t: TypeId = 1407;
+pub(super) const t_cusparseSpSVDescr_t: TypeId = 1408;
+pub(super) const t_P_cusparseSpSVDescr_t: TypeId = 1409;
+pub(super) const t_cusparseSpSVUpdate_t: TypeId = 1410;
+pub(super) const t_cusparseSparseToDenseAlg_t: TypeId = 1411;
+pub(super) const t_ncclResult_t: TypeId = 1412;
+pub(super) const t_ncclResult_t_status: TypeId = 1413;
+pub(super) const t_ncclDataType_t: TypeId = 1414;
+pub(super) const t_ncclComm_t: TypeId = 1415;
+pub(super) const t_ncclConfigExt_t: TypeId = 1416;
+pub(super) const t_P_ncclConfigExt_t: TypeId = 1417;
+pub(super) const t_ncclConfigExt_t_key: TypeId = 1418;
+pub(super) const t_ncclConfigExt_t_val: TypeId = 1419;
+pub(super) const t_ncclUndefined: TypeId = 1420;
+pub(super) const t_ncclCtaPolicy: TypeId = 1421;
+pub(super) const t_ncclCollConfig_t: TypeId = 1422;
+pub(super) const t_PC_ncclCollConfig_t: TypeId = 1423;
+pub(super) const t_ncclRedOp_t: TypeId = 1424;
+pub(super) const t_ncclRegistration: TypeId = 1425;
+pub(super) const t_P_ncclResult_t: TypeId = 1426;
+pub(super) const t_A128_char: TypeId = 1427;
+pub(super) const t_A128_u8: TypeId = 1428;
+pub(super) const t_ncclUniqueId: TypeId = 1429;
+pub(super) const t_P_ncclUniqueId: TypeId = 1430;
+pub(super) const t_PC_ncclUniqueId: TypeId = 1431;
+pub(super) const t_P_ncclComm_t: TypeId = 1432;
+pub(super) const t_ncclHostCftMode_t: TypeId = 1433;
+pub(super) const t_ncclNvlsHostMode_t: TypeId = 1434;
+pub(super) const t_ncclConfig_t: TypeId = 1435;
+pub(super) const t_P_ncclConfig_t: TypeId = 1436;
+pub(super) const t_ncclCommMemStat_t: TypeId = 1437;
+pub(super) const t_P_ncclRegistration: TypeId = 1438;
+pub(super) const t_ncclRevokeFlags_in4: TypeId = 1439;
+pub(super) const t_ncclShrinkFlags_in4: TypeId = 1440;
+pub(super) const t_ncclColor: TypeId = 1441;
+pub(super) const t_ncclSuspendFlags_in4: TypeId = 1442;
+pub(super) const t_ncclWindow_t: TypeId = 1443;
+pub(super) const t_P_ncclWindow_t: TypeId = 1444;
+pub(super) const t_ncclWindowFlags_in4: TypeId = 1445;
+pub(super) const t_ncclSimInfo_t: TypeId = 1446;
+pub(super) const t_P_ncclSimInfo_t: TypeId = 1447;
+pub(super) const t_ncclParamHandle_t: TypeId = 1448;
+pub(super) const t_P_ncclParamHandle_t: TypeId = 1449;
+pub(super) const t_P_P_PC_char: TypeId = 1450;
+pub(super) const t_P_i16: TypeId = 1451;
+pub(super) const t_P_i8: TypeId = 1452;
+pub(super) const t_P_u16: TypeId = 1453;
+pub(super) const t_P_ncclRedOp_t: TypeId = 1454;
+pub(super) const t_ncclScalarResidence_t: TypeId = 1455;
+pub(super) const t_ncclEncryptionMode_t: TypeId = 1456;
+pub(super) const t_ncclEncryptionConfig_t: TypeId = 1457;
+pub(super) const t_PC_ncclEncryptionConfig_t: TypeId = 1458;
+pub(super) const t_ncclWaitSignalDesc_t: TypeId = 1459;
+pub(super) const t_P_ncclWaitSignalDesc_t: TypeId = 1460;
+pub(super) const t_nvFatbinResult: TypeId = 1461;
+pub(super) const t_nvFatbinResult_status: TypeId = 1462;
+pub(super) const t_nvFatbinHandle: TypeId = 1463;
+pub(super) const t_P_nvFatbinHandle: TypeId = 1464;
+pub(super) const t_nvJitLinkResult: TypeId = 1465;
+pub(super) const t_nvJitLinkResult_status: TypeId = 1466;
+pub(super) const t_nvJitLinkHandle: TypeId = 1467;
+pub(super) const t_nvJitLinkInputType: TypeId = 1468;
+pub(super) const t_P_nvJitLinkHandle: TypeId = 1469;
+pub(super) const t_nvjpegStatus_t: TypeId = 1470;
+pub(super) const t_nvjpegStatus_t_status: TypeId = 1471;
+pub(super) const t_nvjpegHandle_t: TypeId = 1472;
+pub(super) const t_nvjpegDevAllocator_t: TypeId = 1473;
+pub(super) const t_P_nvjpegDevAllocator_t: TypeId = 1474;
+pub(super) const t_nvjpegBufferDevice_t: TypeId = 1475;
+pub(super) const t_P_nvjpegBufferDevice_t: TypeId = 1476;
+pub(super) const t_nvjpegDevAllocatorV2_t: TypeId = 1477;
+pub(super) const t_P_nvjpegDevAllocatorV2_t: TypeId = 1478;
+pub(super) const t_nvjpegPinnedAllocator_t: TypeId = 1479;
+pub(super) const t_P_nvjpegPinnedAllocator_t: TypeId = 1480;
+pub(super) const t_nvjpegBufferPinned_t: TypeId = 1481;
+pub(super) const t_P_nvjpegBufferPinned_t: TypeId = 1482;
+pub(super) const t_nvjpegPinnedAllocatorV2_t: TypeId = 1483;
+pub(super) const t_P_nvjpegPinnedAllocatorV2_t: TypeId = 1484;
+pub(super) const t_nvjpegBackend_t: TypeId = 1485;
+pub(super) const t_P_nvjpegHandle_t: TypeId = 1486;
+pub(super) const t_nvjpegFlags_in4: TypeId = 1487;
+pub(super) const t_nvjpegJpegState_t: TypeId = 1488;
+pub(super) const t_nvjpegOutputFormat_t: TypeId = 1489;
+pub(super) const t_A4_P_u8: TypeId = 1490;
+pub(super) const t_A4_u64: TypeId = 1491;
+pub(super) const t_nvjpegImage_t: TypeId = 1492;
+pub(super) const t_P_nvjpegImage_t: TypeId = 1493;
+pub(super) const t_P_PC_u8: TypeId = 1494;
+pub(super) const t_nvjpegDecodeParams_t: TypeId = 1495;
+pub(super) const t_P_nvjpegDecodeParams_t: TypeId = 1496;
+pub(super) const t_nvjpegChromaSubsampling_t: TypeId = 1497;
+pub(super) const t_nvjpegJpegStream_t: TypeId = 1498;
+pub(super) const t_nvjpegJpegDecoder_t: TypeId = 1499;
+pub(super) const t_nvjpegExifOrientation_t: TypeId = 1500;
+pub(super) const t_nvjpegScaleFactor_t: TypeId = 1501;
+pub(super) const t_P_nvjpegJpegDecoder_t: TypeId = 1502;
+pub(super) const t_P_nvjpegJpegState_t: TypeId = 1503;
+pub(super) const t_nvjpegEncoderState_t: TypeId = 1504;
+pub(super) const t_nvjpegEncoderParams_t: TypeId = 1505;
+pub(super) const t_PC_nvjpegImage_t: TypeId = 1506;
+pub(super) const t_nvjpegInputFormat_t: TypeId = 1507;
+pub(super) const t_P_nvjpegEncoderParams_t: TypeId = 1508;
+pub(super) const t_nvjpegJpegEncoding_t: TypeId = 1509;
+pub(super) const t_P_nvjpegEncoderState_t: TypeId = 1510;
+pub(super) const t_nvjpegEncBackend_t: TypeId = 1511;
+pub(super) const t_P_nvjpegChromaSubsampling_t: TypeId = 1512;
+pub(super) const t_P_nvjpegJpegStream_t: TypeId = 1513;
+pub(super) const t_P_nvjpegExifOrientation_t: TypeId = 1514;
+pub(super) const t_P_nvjpegJpegEncoding_t: TypeId = 1515;
+pub(super) const t_nvmlReturn_t: TypeId = 1516;
+pub(super) const t_nvmlReturn_t_status: TypeId = 1517;
+pub(super) const t_nvmlComputeInstance_t: TypeId = 1518;
+pub(super) const t_nvmlDevice_t: TypeId = 1519;
+pub(super) const t_nvmlGpuInstance_t: TypeId = 1520;
+pub(super) const t_nvmlComputeInstancePlacement_t: TypeId = 1521;
+pub(super) const t_nvmlComputeInstanceInfo_t: TypeId = 1522;
+pub(super) const t_P_nvmlComputeInstanceInfo_t: TypeId = 1523;
+pub(super) const t_nvmlEccCounterType_t: TypeId = 1524;
+pub(super) const t_nvmlValueType_t: TypeId = 1525;
+pub(super) const t_nvmlValue_t: TypeId = 1526;
+pub(super) const t_nvmlFieldId: TypeId = 1527;
+pub(super) const t_nvmlFieldValue_t: TypeId = 1528;
+pub(super) const t_P_nvmlFieldValue_t: TypeId = 1529;
+pub(super) const t_P_nvmlGpuInstance_t: TypeId = 1530;
+pub(super) const t_nvmlGpuInstancePlacement_t: TypeId = 1531;
+pub(super) const t_PC_nvmlGpuInstancePlacement_t: TypeId = 1532;
+pub(super) const t_A32_char: TypeId = 1533;
+pub(super) const t_nvmlPciInfo_t: TypeId = 1534;
+pub(super) const t_P_nvmlPciInfo_t: TypeId = 1535;
+pub(super) const t_nvmlEnableState_t: TypeId = 1536;
+pub(super) const t_nvmlRestrictedAPI_t: TypeId = 1537;
+pub(super) const t_P_nvmlEnableState_t: TypeId = 1538;
+pub(super) const t_A5_u32: TypeId = 1539;
+pub(super) const t_nvmlAccountingStats_t: TypeId = 1540;
+pub(super) const t_P_nvmlAccountingStats_t: TypeId = 1541;
+pub(super) const t_nvmlAccountingStats_v2_t: TypeId = 1542;
+pub(super) const t_P_nvmlAccountingStats_v2_t: TypeId = 1543;
+pub(super) const t_nvmlVgpuInstance_t: TypeId = 1544;
+pub(super) const t_P_nvmlVgpuInstance_t: TypeId = 1545;
+pub(super) const t_nvmlAdaptiveTgpModeInfo_v1_t: TypeId = 1546;
+pub(super) const t_P_nvmlAdaptiveTgpModeInfo_v1_t: TypeId = 1547;
+pub(super) const t_nvmlDeviceAddressingMode_t: TypeId = 1548;
+pub(super) const t_P_nvmlDeviceAddressingMode_t: TypeId = 1549;
+pub(super) const t_nvmlClockType_t: TypeId = 1550;
+pub(super) const t_nvmlDeviceArchitecture_t: TypeId = 1551;
+pub(super) const t_P_nvmlDeviceArchitecture_t: TypeId = 1552;
+pub(super) const t_nvmlDeviceAttributes_t: TypeId = 1553;
+pub(super) const t_P_nvmlDeviceAttributes_t: TypeId = 1554;
+pub(super) const t_nvmlBAR1Memory_t: TypeId = 1555;
+pub(super) const t_P_nvmlBAR1Memory_t: TypeId = 1556;
+pub(super) const t_nvmlBBXTimeData_v1_t: TypeId = 1557;
+pub(super) const t_P_nvmlBBXTimeData_v1_t: TypeId = 1558;
+pub(super) const t_nvmlEccBankRemapperHistogram_v1_t: TypeId = 1559;
+pub(super) const t_nvmlEccBankRemapperStatus_v1_t: TypeId = 1560;
+pub(super) const t_P_nvmlEccBankRemapperStatus_v1_t: TypeId = 1561;
+pub(super) const t_nvmlBrandType_t: TypeId = 1562;
+pub(super) const t_P_nvmlBrandType_t: TypeId = 1563;
+pub(super) const t_nvmlBridgeChipType_t: TypeId = 1564;
+pub(super) const t_nvmlBridgeChipInfo_t: TypeId = 1565;
+pub(super) const t_A128_nvmlBridgeChipInfo_t: TypeId = 1566;
+pub(super) const t_nvmlBridgeChipHierarchy_t: TypeId = 1567;
+pub(super) const t_P_nvmlBridgeChipHierarchy_t: TypeId = 1568;
+pub(super) const t_nvmlBusType_t: TypeId = 1569;
+pub(super) const t_P_nvmlBusType_t: TypeId = 1570;
+pub(super) const t_nvmlC2cModeInfo_v1_t: TypeId = 1571;
+pub(super) const t_P_nvmlC2cModeInfo_v1_t: TypeId = 1572;
+pub(super) const t_nvmlDeviceCapabilities_t: TypeId = 1573;
+pub(super) const t_P_nvmlDeviceCapabilities_t: TypeId = 1574;
+pub(super) const t_nvmlClkMonFaultInfo_t: TypeId = 1575;
+pub(super) const t_A32_nvmlClkMonFaultInfo_t: TypeId = 1576;
+pub(super) const t_nvmlClkMonStatus_t: TypeId = 1577;
+pub(super) const t_P_nvmlClkMonStatus_t: TypeId = 1578;
+pub(super) const t_nvmlClockId_t: TypeId = 1579;
+pub(super) const t_nvmlPstates_t: TypeId = 1580;
+pub(super) const t_nvmlClockOffset_t: TypeId = 1581;
+pub(super) const t_P_nvmlClockOffset_t: TypeId = 1582;
+pub(super) const t_nvmlComputeMode_t: TypeId = 1583;
+pub(super) const t_P_nvmlComputeMode_t: TypeId = 1584;
+pub(super) const t_nvmlProcessInfo_v1_t: TypeId = 1585;
+pub(super) const t_P_nvmlProcessInfo_v1_t: TypeId = 1586;
+pub(super) const t_nvmlProcessInfo_t: TypeId = 1587;
+pub(super) const t_P_nvmlProcessInfo_t: TypeId = 1588;
+pub(super) const t_A32_u8: TypeId = 1589;
+pub(super) const t_A8192_u8: TypeId = 1590;
+pub(super) const t_A4096_u8: TypeId = 1591;
+pub(super) const t_nvmlConfComputeGpuAttestationReport_t: TypeId = 1592;
+pub(super) const t_P_nvmlConfComputeGpuAttestationReport_t: TypeId = 1593;
+pub(super) const t_A5120_u8: TypeId = 1594;
+pub(super) const t_nvmlConfComputeGpuCertificate_t: TypeId = 1595;
+pub(super) const t_P_nvmlConfComputeGpuCertificate_t: TypeId = 1596;
+pub(super) const t_nvmlConfComputeMemSizeInfo_t: TypeId = 1597;
+pub(super) const t_P_nvmlConfComputeMemSizeInfo_t: TypeId = 1598;
+pub(super) const t_nvmlMemory_t: TypeId = 1599;
+pub(super) const t_P_nvmlMemory_t: TypeId = 1600;
+pub(super) const t_nvmlCoolerControl_t: TypeId = 1601;
+pub(super) const t_nvmlCoolerTarget_t_in4: TypeId = 1602;
+pub(super) const t_nvmlCoolerInfo_t: TypeId = 1603;
+pub(super) const t_P_nvmlCoolerInfo_t: TypeId = 1604;
+pub(super) const t_nvmlAffinityScope_t: TypeId = 1605;
+pub(super) const t_nvmlVgpuTypeId_t: TypeId = 1606;
+pub(super) const t_P_nvmlVgpuTypeId_t: TypeId = 1607;
+pub(super) const t_A2048_char: TypeId = 1608;
+pub(super) const t_nvmlDeviceCurrentClockFreqs_t: TypeId = 1609;
+pub(super) const t_P_nvmlDeviceCurrentClockFreqs_t: TypeId = 1610;
+pub(super) const t_nvmlClocksEventReasons_in4: TypeId = 1611;
+pub(super) const t_P_nvmlClocksEventReasons_in4: TypeId = 1612;
+pub(super) const t_nvmlClocksEventReasons_in8: TypeId = 1613;
+pub(super) const t_P_nvmlClocksEventReasons_in8: TypeId = 1614;
+pub(super) const t_nvmlMemoryErrorType_t: TypeId = 1615;
+pub(super) const t_nvmlEccErrorCounts_t: TypeId = 1616;
+pub(super) const t_P_nvmlEccErrorCounts_t: TypeId = 1617;
+pub(super) const t_P_nvmlDevice_t: TypeId = 1618;
+pub(super) const t_nvmlDramEncryptionInfo_t: TypeId = 1619;
+pub(super) const t_P_nvmlDramEncryptionInfo_t: TypeId = 1620;
+pub(super) const t_nvmlDriverModel_t: TypeId = 1621;
+pub(super) const t_P_nvmlDriverModel_t: TypeId = 1622;
+pub(super) const t_nvmlGpuDynamicPstatesInfo_t_utilization: TypeId = 1623;
+pub(super) const t_A8_nvmlGpuDynamicPstatesInfo_t_utilization: TypeId = 1624;
+pub(super) const t_nvmlGpuDynamicPstatesInfo_t: TypeId = 1625;
+pub(super) const t_P_nvmlGpuDynamicPstatesInfo_t: TypeId = 1626;
+pub(super) const t_nvmlEncoderType_t: TypeId = 1627;
+pub(super) const t_nvmlEncoderSessionInfo_t: TypeId = 1628;
+pub(super) const t_P_nvmlEncoderSessionInfo_t: TypeId = 1629;
+pub(super) const t_nvmlFBCSessionType_t: TypeId = 1630;
+pub(super) const t_nvmlFBCSessionInfo_t: TypeId = 1631;
+pub(super) const t_P_nvmlFBCSessionInfo_t: TypeId = 1632;
+pub(super) const t_nvmlFBCStats_t: TypeId = 1633;
+pub(super) const t_P_nvmlFBCStats_t: TypeId = 1634;
+pub(super) const t_nvmlFanControlPolicy_t: TypeId = 1635;
+pub(super) const t_P_nvmlFanControlPolicy_t: TypeId = 1636;
+pub(super) const t_nvmlFanSpeedInfo_t: TypeId = 1637;
+pub(super) const t_P_nvmlFanSpeedInfo_t: TypeId = 1638;
+pub(super) const t_nvmlFabricState: TypeId = 1639;
+pub(super) const t_nvmlFabricState_in1: TypeId = 1640;
+pub(super) const t_nvmlGpuFabricInfo_t: TypeId = 1641;
+pub(super) const t_P_nvmlGpuFabricInfo_t: TypeId = 1642;
+pub(super) const t_nvmlFabricHealthSummary: TypeId = 1643;
+pub(super) const t_nvmlFabricHealthSummary_in1: TypeId = 1644;
+pub(super) const t_nvmlGpuFabricInfoV_t: TypeId = 1645;
+pub(super) const t_P_nvmlGpuFabricInfoV_t: TypeId = 1646;
+pub(super) const t_nvmlFabricCliqueType: TypeId = 1647;
+pub(super) const t_nvmlFabricCliqueType_in1: TypeId = 1648;
+pub(super) const t_nvmlGpuFabricClique_v1_t: TypeId = 1649;
+pub(super) const t_A64_nvmlGpuFabricClique_v1_t: TypeId = 1650;
+pub(super) const t_nvmlGpuFabricInfo_v4_t: TypeId = 1651;
+pub(super) const t_P_nvmlGpuFabricInfo_v4_t: TypeId = 1652;
+pub(super) const t_P_nvmlGpuInstancePlacement_t: TypeId = 1653;
+pub(super) const t_nvmlGpuInstanceProfile: TypeId = 1654;
+pub(super) const t_nvmlGpuInstanceProfileInfo_t: TypeId = 1655;
+pub(super) const t_P_nvmlGpuInstanceProfileInfo_t: TypeId = 1656;
+pub(super) const t_A96_char: TypeId = 1657;
+pub(super) const t_nvmlGpuInstanceProfileInfo_v2_t: TypeId = 1658;
+pub(super) const t_P_nvmlGpuInstanceProfileInfo_v2_t: TypeId = 1659;
+pub(super) const t_nvmlGpuOperationMode_t: TypeId = 1660;
+pub(super) const t_P_nvmlGpuOperationMode_t: TypeId = 1661;
+pub(super) const t_nvmlGpuUptime_v1_t: TypeId = 1662;
+pub(super) const t_P_nvmlGpuUptime_v1_t: TypeId = 1663;
+pub(super) const t_nvmlGridLicenseFeatureCode_t: TypeId = 1664;
+pub(super) const t_nvmlGridLicenseExpiry_t: TypeId = 1665;
+pub(super) const t_nvmlGridLicensableFeature_t: TypeId = 1666;
+pub(super) const t_A3_nvmlGridLicensableFeature_t: TypeId = 1667;
+pub(super) const t_nvmlGridLicensableFeatures_t: TypeId = 1668;
+pub(super) const t_P_nvmlGridLicensableFeatures_t: TypeId = 1669;
+pub(super) const t_A41_char: TypeId = 1670;
+pub(super) const t_nvmlUUIDValue_t: TypeId = 1671;
+pub(super) const t_nvmlUUIDType_t: TypeId = 1672;
+pub(super) const t_nvmlUUID_t: TypeId = 1673;
+pub(super) const t_PC_nvmlUUID_t: TypeId = 1674;
+pub(super) const t_nvmlHostVgpuMode_t: TypeId = 1675;
+pub(super) const t_P_nvmlHostVgpuMode_t: TypeId = 1676;
+pub(super) const t_nvmlHostname_v1_t: TypeId = 1677;
+pub(super) const t_P_nvmlHostname_v1_t: TypeId = 1678;
+pub(super) const t_nvmlInforomObject_t: TypeId = 1679;
+pub(super) const t_nvmlMarginTemperature_t: TypeId = 1680;
+pub(super) const t_P_nvmlMarginTemperature_t: TypeId = 1681;
+pub(super) const t_nvmlMemoryLocation_t: TypeId = 1682;
+pub(super) const t_nvmlMemory_v2_t: TypeId = 1683;
+pub(super) const t_P_nvmlMemory_v2_t: TypeId = 1684;
+pub(super) const t_nvmlGetMemoryLimits_v1_t: TypeId = 1685;
+pub(super) const t_P_nvmlGetMemoryLimits_v1_t: TypeId = 1686;
+pub(super) const t_nvmlMigMode: TypeId = 1687;
+pub(super) const t_P_nvmlMigMode: TypeId = 1688;
+pub(super) const t_nvmlNvLinkCapability_t: TypeId = 1689;
+pub(super) const t_nvmlNvLinkErrorCounter_t: TypeId = 1690;
+pub(super) const t_nvmlNvlinkFirmwareVersion_t: TypeId = 1691;
+pub(super) const t_A100_nvmlNvlinkFirmwareVersion_t: TypeId = 1692;
+pub(super) const t_nvmlNvlinkFirmwareInfo_t: TypeId = 1693;
+pub(super) const t_nvmlNvLinkInfo_t: TypeId = 1694;
+pub(super) const t_P_nvmlNvLinkInfo_t: TypeId = 1695;
+pub(super) const t_nvmlNvLinkInfo_v3_t: TypeId = 1696;
+pub(super) const t_P_nvmlNvLinkInfo_v3_t: TypeId = 1697;
+pub(super) const t_nvmlIntNvLinkDeviceType_t: TypeId = 1698;
+pub(super) const t_P_nvmlIntNvLinkDeviceType_t: TypeId = 1699;
+pub(super) const t_nvmlNvlinkTelemetrySample_v1_t: TypeId = 1700;
+pub(super) const t_P_nvmlNvlinkTelemetrySample_v1_t: TypeId = 1701;
+pub(super) const t_nvmlNvlinkTelemetrySamples_v1_t: TypeId = 1702;
+pub(super) const t_P_nvmlNvlinkTelemetrySamples_v1_t: TypeId = 1703;
+pub(super) const t_nvmlNvLinkUtilizationCountUnits_t: TypeId = 1704;
+pub(super) const t_nvmlNvLinkUtilizationCountPktTypes_t_in4: TypeId = 1705;
+pub(super) const t_nvmlNvLinkUtilizationControl_t: TypeId = 1706;
+pub(super) const t_P_nvmlNvLinkUtilizationControl_t: TypeId = 1707;
+pub(super) const t_nvmlNvlinkGetBwMode_t: TypeId = 1708;
+pub(super) const t_P_nvmlNvlinkGetBwMode_t: TypeId = 1709;
+pub(super) const t_A256_u8: TypeId = 1710;
+pub(super) const t_nvmlNvlinkNvlePrivateInfo_v1_t: TypeId = 1711;
+pub(super) const t_P_nvmlNvlinkNvlePrivateInfo_v1_t: TypeId = 1712;
+pub(super) const t_A4096_u32: TypeId = 1713;
+pub(super) const t_nvmlNvlinkGetRemapTableInfo_v1_t: TypeId = 1714;
+pub(super) const t_P_nvmlNvlinkGetRemapTableInfo_v1_t: TypeId = 1715;
+pub(super) const t_A23_u8: TypeId = 1716;
+pub(super) const t_nvmlNvlinkSupportedBwModes_t: TypeId = 1717;
+pub(super) const t_P_nvmlNvlinkSupportedBwModes_t: TypeId = 1718;
+pub(super) const t_nvmlGpuP2PCapsIndex_t: TypeId = 1719;
+pub(super) const t_nvmlGpuP2PStatus_t: TypeId = 1720;
+pub(super) const t_P_nvmlGpuP2PStatus_t: TypeId = 1721;
+pub(super) const t_nvmlPciInfoExt_t: TypeId = 1722;
+pub(super) const t_P_nvmlPciInfoExt_t: TypeId = 1723;
+pub(super) const t_nvmlPcieUtilCounter_t: TypeId = 1724;
+pub(super) const t_nvmlPdi_t: TypeId = 1725;
+pub(super) const t_P_nvmlPdi_t: TypeId = 1726;
+pub(super) const t_nvmlDevicePerfModes_t: TypeId = 1727;
+pub(super) const t_P_nvmlDevicePerfModes_t: TypeId = 1728;
+pub(super) const t_P_nvmlPstates_t: TypeId = 1729;
+pub(super) const t_nvmlPlatformInfo_t: TypeId = 1730;
+pub(super) const t_P_nvmlPlatformInfo_t: TypeId = 1731;
+pub(super) const t_nvmlDevicePowerMizerModes_v1_t: TypeId = 1732;
+pub(super) const t_P_nvmlDevicePowerMizerModes_v1_t: TypeId = 1733;
+pub(super) const t_nvmlPowerSource_t: TypeId = 1734;
+pub(super) const t_P_nvmlPowerSource_t: TypeId = 1735;
+pub(super) const t_nvmlProcessUtilizationSample_t: TypeId = 1736;
+pub(super) const t_P_nvmlProcessUtilizationSample_t: TypeId = 1737;
+pub(super) const t_nvmlProcessUtilizationInfo_v1_t: TypeId = 1738;
+pub(super) const t_P_nvmlProcessUtilizationInfo_v1_t: TypeId = 1739;
+pub(super) const t_nvmlProcessesUtilizationInfo_t: TypeId = 1740;
+pub(super) const t_P_nvmlProcessesUtilizationInfo_t: TypeId = 1741;
+pub(super) const t_nvmlRemappedRowsInfo_v2_t: TypeId = 1742;
+pub(super) const t_P_nvmlRemappedRowsInfo_v2_t: TypeId = 1743;
+pub(super) const t_nvmlRepairStatus_t: TypeId = 1744;
+pub(super) const t_P_nvmlRepairStatus_t: TypeId = 1745;
+pub(super) const t_nvmlPageRetirementCause_t: TypeId = 1746;
+pub(super) const t_nvmlRowRemapperHistogramValues_t: TypeId = 1747;
+pub(super) const t_P_nvmlRowRemapperHistogramValues_t: TypeId = 1748;
+pub(super) const t_nvmlProcessDetail_v1_t: TypeId = 1749;
+pub(super) const t_P_nvmlProcessDetail_v1_t: TypeId = 1750;
+pub(super) const t_nvmlProcessDetailList_t: TypeId = 1751;
+pub(super) const t_P_nvmlProcessDetailList_t: TypeId = 1752;
+pub(super) const t_nvmlSamplingType_t: TypeId = 1753;
+pub(super) const t_P_nvmlValueType_t: TypeId = 1754;
+pub(super) const t_nvmlSample_t: TypeId = 1755;
+pub(super) const t_P_nvmlSample_t: TypeId = 1756;
+pub(super) const t_nvmlEccSramErrorStatus_t: TypeId = 1757;
+pub(super) const t_P_nvmlEccSramErrorStatus_t: TypeId = 1758;
+pub(super) const t_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t: TypeId = 1759;
+pub(super) const t_P_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t: TypeId = 1760;
+pub(super) const t_nvmlEccSramUniqueUncorrectedErrorCounts_t: TypeId = 1761;
+pub(super) const t_P_nvmlEccSramUniqueUncorrectedErrorCounts_t: TypeId = 1762;
+pub(super) const t_nvmlEventTypes_in4: TypeId = 1763;
+pub(super) const t_P_nvmlEventTypes_in4: TypeId = 1764;
+pub(super) const t_nvmlEventTypes_in8: TypeId = 1765;
+pub(super) const t_P_nvmlEventTypes_in8: TypeId = 1766;
+pub(super) const t_nvmlTemperatureSensors_t: TypeId = 1767;
+pub(super) const t_nvmlTemperatureThresholds_t: TypeId = 1768;
+pub(super) const t_nvmlTemperature_t: TypeId = 1769;
+pub(super) const t_P_nvmlTemperature_t: TypeId = 1770;
+pub(super) const t_nvmlThermalController_t: TypeId = 1771;
+pub(super) const t_nvmlThermalTarget_t: TypeId = 1772;
+pub(super) const t_nvmlGpuThermalSettings_t_sensor: TypeId = 1773;
+pub(super) const t_A3_nvmlGpuThermalSettings_t_sensor: TypeId = 1774;
+pub(super) const t_nvmlGpuThermalSettings_t: TypeId = 1775;
+pub(super) const t_P_nvmlGpuThermalSettings_t: TypeId = 1776;
+pub(super) const t_nvmlGpuTopologyLevel_t: TypeId = 1777;
+pub(super) const t_P_nvmlGpuTopologyLevel_t: TypeId = 1778;
+pub(super) const t_nvmlUnrepairableMemoryStatus_v1_t: TypeId = 1779;
+pub(super) const t_P_nvmlUnrepairableMemoryStatus_v1_t: TypeId = 1780;
+pub(super) const t_nvmlUtilization_t: TypeId = 1781;
+pub(super) const t_P_nvmlUtilization_t: TypeId = 1782;
+pub(super) const t_nvmlDeviceVgpuCapability_t: TypeId = 1783;
+pub(super) const t_nvmlVgpuHeterogeneousMode_t: TypeId = 1784;
+pub(super) const t_P_nvmlVgpuHeterogeneousMode_t: TypeId = 1785;
+pub(super) const t_nvmlVgpuInstanceUtilizationInfo_v1_t: TypeId = 1786;
+pub(super) const t_P_nvmlVgpuInstanceUtilizationInfo_v1_t: TypeId = 1787;
+pub(super) const t_nvmlVgpuInstancesUtilizationInfo_t: TypeId = 1788;
+pub(super) const t_P_nvmlVgpuInstancesUtilizationInfo_t: TypeId = 1789;
+pub(super) const t_A80_char: TypeId = 1790;
+pub(super) const t_nvmlVgpuVersion_t: TypeId = 1791;
+pub(super) const t_nvmlVgpuPgpuMetadata_t: TypeId = 1792;
+pub(super) const t_P_nvmlVgpuPgpuMetadata_t: TypeId = 1793;
+pub(super) const t_nvmlVgpuProcessUtilizationSample_t: TypeId = 1794;
+pub(super) const t_P_nvmlVgpuProcessUtilizationSample_t: TypeId = 1795;
+pub(super) const t_nvmlVgpuProcessUtilizationInfo_v1_t: TypeId = 1796;
+pub(super) const t_P_nvmlVgpuProcessUtilizationInfo_v1_t: TypeId = 1797;
+pub(super) const t_nvmlVgpuProcessesUtilizationInfo_t: TypeId = 1798;
+pub(super) const t_P_nvmlVgpuProcessesUtilizationInfo_t: TypeId = 1799;
+pub(super) const t_A3_u32: TypeId = 1800;
+pub(super) const t_nvmlVgpuSchedulerCapabilities_t: TypeId = 1801;
+pub(super) const t_P_nvmlVgpuSchedulerCapabilities_t: TypeId = 1802;
+pub(super) const t_nvmlVgpuSchedulerParams_t_vgpuSchedDataWithARR: TypeId = 1803;
+pub(super) const t_nvmlVgpuSchedulerParams_t_vgpuSchedData: TypeId = 1804;
+pub(super) const t_nvmlVgpuSchedulerParams_t: TypeId = 1805;
+pub(super) const t_nvmlVgpuSchedulerLogEntry_t: TypeId = 1806;
+pub(super) const t_A200_nvmlVgpuSchedulerLogEntry_t: TypeId = 1807;
+pub(super) const t_nvmlVgpuSchedulerLog_t: TypeId = 1808;
+pub(super) const t_P_nvmlVgpuSchedulerLog_t: TypeId = 1809;
+pub(super) const t_nvmlVgpuSchedulerLogEntry_v2_t: TypeId = 1810;
+pub(super) const t_A200_nvmlVgpuSchedulerLogEntry_v2_t: TypeId = 1811;
+pub(super) const t_nvmlVgpuSchedulerLogInfo_v2_t: TypeId = 1812;
+pub(super) const t_P_nvmlVgpuSchedulerLogInfo_v2_t: TypeId = 1813;
+pub(super) const t_nvmlVgpuSchedulerGetState_t: TypeId = 1814;
+pub(super) const t_P_nvmlVgpuSchedulerGetState_t: TypeId = 1815;
+pub(super) const t_nvmlVgpuSchedulerStateInfo_v2_t: TypeId = 1816;
+pub(super) const t_P_nvmlVgpuSchedulerStateInfo_v2_t: TypeId = 1817;
+pub(super) const t_nvmlVgpuPlacementList_t: TypeId = 1818;
+pub(super) const t_P_nvmlVgpuPlacementList_t: TypeId = 1819;
+pub(super) const t_nvmlVgpuInstanceUtilizationSample_t: TypeId = 1820;
+pub(super) const t_P_nvmlVgpuInstanceUtilizationSample_t: TypeId = 1821;
+pub(super) const t_nvmlPerfPolicyType_t: TypeId = 1822;
+pub(super) const t_nvmlViolationTime_t: TypeId = 1823;
+pub(super) const t_P_nvmlViolationTime_t: TypeId = 1824;
+pub(super) const t_nvmlGpuVirtualizationMode_t: TypeId = 1825;
+pub(super) const t_P_nvmlGpuVirtualizationMode_t: TypeId = 1826;
+pub(super) const t_nvmlNvlinkLockRemapTable_v1_t: TypeId = 1827;
+pub(super) const t_P_nvmlNvlinkLockRemapTable_v1_t: TypeId = 1828;
+pub(super) const t_nvmlRailMetrics_t: TypeId = 1829;
+pub(super) const t_A2_nvmlRailMetrics_t: TypeId = 1830;
+pub(super) const t_nvmlCoreRailMetrics_t: TypeId = 1831;
+pub(super) const t_nvmlPmgrPwrTuple_t: TypeId = 1832;
+pub(super) const t_nvmlPwrModelMetricsDlppm1xPerf_t: TypeId = 1833;
+pub(super) const t_nvmlPwrModelMetricsDlppm1x_t: TypeId = 1834;
+pub(super) const t_A8_nvmlPwrModelMetricsDlppm1x_t: TypeId = 1835;
+pub(super) const t_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t: TypeId = 1836;
+pub(super) const t_A3_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t: TypeId = 1837;
+pub(super) const t_nvmlObservedMetrics_t: TypeId = 1838;
+pub(super) const t_nvmlPerfMetricsDlppc2xSample_t: TypeId = 1839;
+pub(super) const t_nvmlPwrModelMetricsSamplePfpp1x_t: TypeId = 1840;
+pub(super) const t_A32_nvmlPwrModelMetricsSamplePfpp1x_t: TypeId = 1841;
+pub(super) const t_nvmlPwrModelOperatingPointPfpp1x_t: TypeId = 1842;
+pub(super) const t_nvmlPwrModelMetricsPfpp1x_t: TypeId = 1843;
+pub(super) const t_nvmlPerfMetricsPfpp1xSample_t: TypeId = 1844;
+pub(super) const t_nvmlPerfMetricControllerSample_t_data: TypeId = 1845;
+pub(super) const t_nvmlPerfMetricControllerSample_t: TypeId = 1846;
+pub(super) const t_A4_nvmlPerfMetricControllerSample_t: TypeId = 1847;
+pub(super) const t_nvmlPerfMetricsSample_t: TypeId = 1848;
+pub(super) const t_A13_nvmlPerfMetricsSample_t: TypeId = 1849;
+pub(super) const t_nvmlPerfMetricsSamples_v1_t: TypeId = 1850;
+pub(super) const t_P_nvmlPerfMetricsSamples_v1_t: TypeId = 1851;
+pub(super) const t_nvmlPowerSmoothingProfile_t: TypeId = 1852;
+pub(super) const t_P_nvmlPowerSmoothingProfile_t: TypeId = 1853;
+pub(super) const t_nvmlPowerSmoothingState_t: TypeId = 1854;
+pub(super) const t_P_nvmlPowerSmoothingState_t: TypeId = 1855;
+pub(super) const t_nvmlPRMCounterInput_v1_t: TypeId = 1856;
+pub(super) const t_nvmlPRMCounterValue_v1_t: TypeId = 1857;
+pub(super) const t_nvmlPRMCounter_v1_t: TypeId = 1858;
+pub(super) const t_P_nvmlPRMCounter_v1_t: TypeId = 1859;
+pub(super) const t_nvmlPRMCounterList_v1_t: TypeId = 1860;
+pub(super) const t_P_nvmlPRMCounterList_v1_t: TypeId = 1861;
+pub(super) const t_A496_u8: TypeId = 1862;
+pub(super) const t_nvmlPRMTLV_v1_t__1: TypeId = 1863;
+pub(super) const t_nvmlPRMTLV_v1_t: TypeId = 1864;
+pub(super) const t_P_nvmlPRMTLV_v1_t: TypeId = 1865;
+pub(super) const t_nvmlEventSet_t: TypeId = 1866;
+pub(super) const t_nvmlDetachGpuState_t: TypeId = 1867;
+pub(super) const t_nvmlPcieLinkState_t: TypeId = 1868;
+pub(super) const t_nvmlFlags_in4: TypeId = 1869;
+pub(super) const t_PC_nvmlDramEncryptionInfo_t: TypeId = 1870;
+pub(super) const t_nvmlSetMemoryLimits_v1_t: TypeId = 1871;
+pub(super) const t_P_nvmlSetMemoryLimits_v1_t: TypeId = 1872;
+pub(super) const t_P_nvmlReturn_t: TypeId = 1873;
+pub(super) const t_nvmlNvLinkPowerThres_t: TypeId = 1874;
+pub(super) const t_P_nvmlNvLinkPowerThres_t: TypeId = 1875;
+pub(super) const t_nvmlNvlinkSetBwMode_t: TypeId = 1876;
+pub(super) const t_P_nvmlNvlinkSetBwMode_t: TypeId = 1877;
+pub(super) const t_nvmlNvlinkSetBwModeAsync_v1_t: TypeId = 1878;
+pub(super) const t_P_nvmlNvlinkSetBwModeAsync_v1_t: TypeId = 1879;
+pub(super) const t_nvmlNvlinkSetNvleReady_v1_t: TypeId = 1880;
+pub(super) const t_P_nvmlNvlinkSetNvleReady_v1_t: TypeId = 1881;
+pub(super) const t_nvmlPowerValue_v2_t: TypeId = 1882;
+pub(super) const t_P_nvmlPowerValue_v2_t: TypeId = 1883;
+pub(super) const t_nvmlRusdSettings_v1_t: TypeId = 1884;
+pub(super) const t_P_nvmlRusdSettings_v1_t: TypeId = 1885;
+pub(super) const t_PC_nvmlVgpuHeterogeneousMode_t: TypeId = 1886;
+pub(super) const t_nvmlVgpuSchedulerSetParams_t_vgpuSchedDataWithARR: TypeId = 1887;
+pub(super) const t_nvmlVgpuSchedulerSetParams_t_vgpuSchedData: TypeId = 1888;
+pub(super) const t_nvmlVgpuSchedulerSetParams_t: TypeId = 1889;
+pub(super) const t_nvmlVgpuSchedulerSetState_t: TypeId = 1890;
+pub(super) const t_P_nvmlVgpuSchedulerSetState_t: TypeId = 1891;
+pub(super) const t_nvmlVgpuSchedulerState_v2_t: TypeId = 1892;
+pub(super) const t_P_nvmlVgpuSchedulerState_v2_t: TypeId = 1893;
+pub(super) const t_nvmlNvlinkSetupNvleEncryptionKey_v1_t: TypeId = 1894;
+pub(super) const t_P_nvmlNvlinkSetupNvleEncryptionKey_v1_t: TypeId = 1895;
+pub(super) const t_A8_u32: TypeId = 1896;
+pub(super) const t_nvmlMask255_t: TypeId = 1897;
+pub(super) const t_nvmlWorkloadPowerProfileRequestedProfiles_t: TypeId = 1898;
+pub(super) const t_P_nvmlWorkloadPowerProfileRequestedProfiles_t: TypeId = 1899;
+pub(super) const t_nvmlWorkloadPowerProfileCurrentProfiles_t: TypeId = 1900;
+pub(super) const t_P_nvmlWorkloadPowerProfileCurrentProfiles_t: TypeId = 1901;
+pub(super) const t_nvmlWorkloadPowerProfileInfo_t: TypeId = 1902;
+pub(super) const t_A255_nvmlWorkloadPowerProfileInfo_t: TypeId = 1903;
+pub(super) const t_nvmlWorkloadPowerProfileProfilesInfo_t: TypeId = 1904;
+pub(super) const t_P_nvmlWorkloadPowerProfileProfilesInfo_t: TypeId = 1905;
+pub(super) const t_nvmlPowerProfileOperation_t: TypeId = 1906;
+pub(super) const t_nvmlWorkloadPowerProfileUpdateProfiles_v1_t: TypeId = 1907;
+pub(super) const t_P_nvmlWorkloadPowerProfileUpdateProfiles_v1_t: TypeId = 1908;
+pub(super) const t_P_nvmlEventSet_t: TypeId = 1909;
+pub(super) const t_nvmlEventSetGetContextCount_v1_t: TypeId = 1910;
+pub(super) const t_P_nvmlEventSetGetContextCount_v1_t: TypeId = 1911;
+pub(super) const t_nvmlEventSetGetContextData_v1_t: TypeId = 1912;
+pub(super) const t_P_nvmlEventSetGetContextData_v1_t: TypeId = 1913;
+pub(super) const t_nvmlEventSetGetContextInfo_v1_t: TypeId = 1914;
+pub(super) const t_P_nvmlEventSetGetContextInfo_v1_t: TypeId = 1915;
+pub(super) const t_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t: TypeId = 1916;
+pub(super) const t_P_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t: TypeId = 1917;
+pub(super) const t_nvmlGpuOperationalEventConfig_v1_t: TypeId = 1918;
+pub(super) const t_PC_nvmlGpuOperationalEventConfig_v1_t: TypeId = 1919;
+pub(super) const t_nvmlEventData_t: TypeId = 1920;
+pub(super) const t_P_nvmlEventData_t: TypeId = 1921;
+pub(super) const t_nvmlEventSetWait_v3_t: TypeId = 1922;
+pub(super) const t_P_nvmlEventSetWait_v3_t: TypeId = 1923;
+pub(super) const t_nvmlExcludedDeviceInfo_t: TypeId = 1924;
+pub(super) const t_P_nvmlExcludedDeviceInfo_t: TypeId = 1925;
+pub(super) const t_nvmlVgpuGuestInfoState_t: TypeId = 1926;
+pub(super) const t_A6_u32: TypeId = 1927;
+pub(super) const t_nvmlVgpuMetadata_t: TypeId = 1928;
+pub(super) const t_P_nvmlVgpuMetadata_t: TypeId = 1929;
+pub(super) const t_nvmlVgpuVmCompatibility_t_in4: TypeId = 1930;
+pub(super) const t_nvmlVgpuPgpuCompatibilityLimitCode_t_in4: TypeId = 1931;
+pub(super) const t_nvmlVgpuPgpuCompatibility_t: TypeId = 1932;
+pub(super) const t_P_nvmlVgpuPgpuCompatibility_t: TypeId = 1933;
+pub(super) const t_nvmlVgpuDriverCapability_t: TypeId = 1934;
+pub(super) const t_P_nvmlVgpuVersion_t: TypeId = 1935;
+pub(super) const t_nvmlGpmSample_t: TypeId = 1936;
+pub(super) const t_nvmlGpmMetric_t_metricInfo: TypeId = 1937;
+pub(super) const t_nvmlGpmMetric_t: TypeId = 1938;
+pub(super) const t_A477_nvmlGpmMetric_t: TypeId = 1939;
+pub(super) const t_nvmlGpmMetricsGet_t: TypeId = 1940;
+pub(super) const t_P_nvmlGpmMetricsGet_t: TypeId = 1941;
+pub(super) const t_nvmlGpmSupport_t: TypeId = 1942;
+pub(super) const t_P_nvmlGpmSupport_t: TypeId = 1943;
+pub(super) const t_P_nvmlGpmSample_t: TypeId = 1944;
+pub(super) const t_P_nvmlComputeInstance_t: TypeId = 1945;
+pub(super) const t_PC_nvmlComputeInstancePlacement_t: TypeId = 1946;
+pub(super) const t_nvmlActiveVgpuInstanceInfo_t: TypeId = 1947;
+pub(super) const t_P_nvmlActiveVgpuInstanceInfo_t: TypeId = 1948;
+pub(super) const t_P_nvmlComputeInstancePlacement_t: TypeId = 1949;
+pub(super) const t_nvmlComputeInstanceProfile: TypeId = 1950;
+pub(super) const t_nvmlComputeInstanceProfileInfo_t: TypeId = 1951;
+pub(super) const t_P_nvmlComputeInstanceProfileInfo_t: TypeId = 1952;
+pub(super) const t_nvmlComputeInstanceProfileInfo_v2_t: TypeId = 1953;
+pub(super) const t_P_nvmlComputeInstanceProfileInfo_v2_t: TypeId = 1954;
+pub(super) const t_nvmlVgpuTypeIdInfo_t: TypeId = 1955;
+pub(super) const t_P_nvmlVgpuTypeIdInfo_t: TypeId = 1956;
+pub(super) const t_nvmlGpuInstanceInfo_t: TypeId = 1957;
+pub(super) const t_P_nvmlGpuInstanceInfo_t: TypeId = 1958;
+pub(super) const t_nvmlVgpuSchedulerLogInfo_t: TypeId = 1959;
+pub(super) const t_P_nvmlVgpuSchedulerLogInfo_t: TypeId = 1960;
+pub(super) const t_nvmlVgpuSchedulerStateInfo_t: TypeId = 1961;
+pub(super) const t_P_nvmlVgpuSchedulerStateInfo_t: TypeId = 1962;
+pub(super) const t_nvmlVgpuCreatablePlacementInfo_t: TypeId = 1963;
+pub(super) const t_P_nvmlVgpuCreatablePlacementInfo_t: TypeId = 1964;
+pub(super) const t_nvmlVgpuSchedulerState_t: TypeId = 1965;
+pub(super) const t_P_nvmlVgpuSchedulerState_t: TypeId = 1966;
+pub(super) const t_nvmlInitFlags_in4: TypeId = 1967;
+pub(super) const t_nvmlSystemEventSet_t: TypeId = 1968;
+pub(super) const t_nvmlSystemEventSetCreateRequest_t: TypeId = 1969;
+pub(super) const t_P_nvmlSystemEventSetCreateRequest_t: TypeId = 1970;
+pub(super) const t_nvmlSystemEventSetFreeRequest_t: TypeId = 1971;
+pub(super) const t_P_nvmlSystemEventSetFreeRequest_t: TypeId = 1972;
+pub(super) const t_nvmlSystemEventData_v1_t: TypeId = 1973;
+pub(super) const t_P_nvmlSystemEventData_v1_t: TypeId = 1974;
+pub(super) const t_nvmlSystemEventSetWaitRequest_t: TypeId = 1975;
+pub(super) const t_P_nvmlSystemEventSetWaitRequest_t: TypeId = 1976;
+pub(super) const t_nvmlCPERCursor_v1_t: TypeId = 1977;
+pub(super) const t_nvmlGetCPER_v1_t: TypeId = 1978;
+pub(super) const t_P_nvmlGetCPER_v1_t: TypeId = 1979;
+pub(super) const t_nvmlConfComputeSystemCaps_t: TypeId = 1980;
+pub(super) const t_P_nvmlConfComputeSystemCaps_t: TypeId = 1981;
+pub(super) const t_nvmlConfComputeGetKeyRotationThresholdInfo_t: TypeId = 1982;
+pub(super) const t_P_nvmlConfComputeGetKeyRotationThresholdInfo_t: TypeId = 1983;
+pub(super) const t_nvmlSystemConfComputeSettings_t: TypeId = 1984;
+pub(super) const t_P_nvmlSystemConfComputeSettings_t: TypeId = 1985;
+pub(super) const t_nvmlSystemConfComputeSettings_v2_t: TypeId = 1986;
+pub(super) const t_P_nvmlSystemConfComputeSettings_v2_t: TypeId = 1987;
+pub(super) const t_nvmlConfComputeSystemState_t: TypeId = 1988;
+pub(super) const t_P_nvmlConfComputeSystemState_t: TypeId = 1989;
+pub(super) const t_nvmlSystemDriverBranchInfo_t: TypeId = 1990;
+pub(super) const t_P_nvmlSystemDriverBranchInfo_t: TypeId = 1991;
+pub(super) const t_nvmlHwbcEntry_t: TypeId = 1992;
+pub(super) const t_P_nvmlHwbcEntry_t: TypeId = 1993;
+pub(super) const t_nvmlSystemRegisterEventRequest_t: TypeId = 1994;
+pub(super) const t_P_nvmlSystemRegisterEventRequest_t: TypeId = 1995;
+pub(super) const t_nvmlConfComputeSetKeyRotationThresholdInfo_t: TypeId = 1996;
+pub(super) const t_P_nvmlConfComputeSetKeyRotationThresholdInfo_t: TypeId = 1997;
+pub(super) const t_nvmlUnit_t: TypeId = 1998;
+pub(super) const t_nvmlFanState_t: TypeId = 1999;
+pub(super) const t_nvmlUnitFanInfo_t: TypeId = 2000;
+pub(super) const t_A24_nvmlUnitFanInfo_t: TypeId = 2001;
+pub(super) const t_nvmlUnitFanSpeeds_t: TypeId = 2002;
+pub(super) const t_P_nvmlUnitFanSpeeds_t: TypeId = 2003;
+pub(super) const t_P_nvmlUnit_t: TypeId = 2004;
+pub(super) const t_nvmlLedColor_t: TypeId = 2005;
+pub(super) const t_nvmlLedState_t: TypeId = 2006;
+pub(super) const t_P_nvmlLedState_t: TypeId = 2007;
+pub(super) const t_nvmlPSUInfo_t: TypeId = 2008;
+pub(super) const t_P_nvmlPSUInfo_t: TypeId = 2009;
+pub(super) const t_nvmlUnitInfo_t: TypeId = 2010;
+pub(super) const t_P_nvmlUnitInfo_t: TypeId = 2011;
+pub(super) const t_nvmlVgpuLicenseExpiry_t: TypeId = 2012;
+pub(super) const t_nvmlVgpuLicenseInfo_t: TypeId = 2013;
+pub(super) const t_P_nvmlVgpuLicenseInfo_t: TypeId = 2014;
+pub(super) const t_nvmlVgpuPlacementId_t: TypeId = 2015;
+pub(super) const t_P_nvmlVgpuPlacementId_t: TypeId = 2016;
+pub(super) const t_nvmlVgpuRuntimeState_t: TypeId = 2017;
+pub(super) const t_P_nvmlVgpuRuntimeState_t: TypeId = 2018;
+pub(super) const t_nvmlVgpuVmIdType_t: TypeId = 2019;
+pub(super) const t_P_nvmlVgpuVmIdType_t: TypeId = 2020;
+pub(super) const t_nvmlVgpuTypeBar1Info_t: TypeId = 2021;
+pub(super) const t_P_nvmlVgpuTypeBar1Info_t: TypeId = 2022;
+pub(super) const t_nvmlVgpuCapability_t: TypeId = 2023;
+pub(super) const t_nvmlVgpuTypeMaxInstance_t: TypeId = 2024;
+pub(super) const t_P_nvmlVgpuTypeMaxInstance_t: TypeId = 2025;
+pub(super) const t_nvrtcResult: TypeId = 2026;
+pub(super) const t_nvrtcResult_status: TypeId = 2027;
+pub(super) const t_nvrtcProgram: TypeId = 2028;
+pub(super) const t_P_nvrtcProgram: TypeId = 2029;
+pub(super) const t_nvrtcBundledHeadersInfo: TypeId = 2030;
+pub(super) const t_P_nvrtcBundledHeadersInfo: TypeId = 2031;
+pub(super) const t_nvrtcInstallHeaders_in4: TypeId = 2032;
 
 #[rustfmt::skip]
 pub(super) static ENUMS: &[EnumRow] = &[
@@ -4165,9 +4197,9 @@ pub(super) static ENUMS: &[EnumRow] = &[
     EnumRow { name: "CUuserObject_flags", bytes: 4, values: &[(1, "CU_USER_OBJECT_NO_DESTRUCTOR_SYNC")] },
     EnumRow { name: "cudaError_t", bytes: 4, values: &[(0, "cudaSuccess"), (1, "cudaErrorInvalidValue"), (2, "cudaErrorMemoryAllocation"), (3, "cudaErrorInitializationError"), (4, "cudaErrorCudartUnloading"), (5, "cudaErrorProfilerDisabled"), (6, "cudaErrorProfilerNotInitialized"), (7, "cudaErrorProfilerAlreadyStarted"), (8, "cudaErrorProfilerAlreadyStopped"), (9, "cudaErrorInvalidConfiguration"), (10, "cudaErrorVersionTranslation"), (12, "cudaErrorInvalidPitchValue"), (13, "cudaErrorInvalidSymbol"), (16, "cudaErrorInvalidHostPointer"), (17, "cudaErrorInvalidDevicePointer"), (18, "cudaErrorInvalidTexture"), (19, "cudaErrorInvalidTextureBinding"), (20, "cudaErrorInvalidChannelDescriptor"), (21, "cudaErrorInvalidMemcpyDirection"), (22, "cudaErrorAddressOfConstant"), (23, "cudaErrorTextureFetchFailed"), (24, "cudaErrorTextureNotBound"), (25, "cudaErrorSynchronizationError"), (26, "cudaErrorInvalidFilterSetting"), (27, "cudaErrorInvalidNormSetting"), (28, "cudaErrorMixedDeviceExecution"), (31, "cudaErrorNotYetImplemented"), (32, "cudaErrorMemoryValueTooLarge"), (34, "cudaErrorStubLibrary"), (35, "cudaErrorInsufficientDriver"), (36, "cudaErrorCallRequiresNewerDriver"), (37, "cudaErrorInvalidSurface"), (43, "cudaErrorDuplicateVariableName"), (44, "cudaErrorDuplicateTextureName"), (45, "cudaErrorDuplicateSurfaceName"), (46, "cudaErrorDevicesUnavailable"), (49, "cudaErrorIncompatibleDriverContext"), (52, "cudaErrorMissingConfiguration"), (53, "cudaErrorPriorLaunchFailure"), (65, "cudaErrorLaunchMaxDepthExceeded"), (66, "cudaErrorLaunchFileScopedTex"), (67, "cudaErrorLaunchFileScopedSurf"), (68, "cudaErrorSyncDepthExceeded"), (69, "cudaErrorLaunchPendingCountExceeded"), (98, "cudaErrorInvalidDeviceFunction"), (100, "cudaErrorNoDevice"), (101, "cudaErrorInvalidDevice"), (102, "cudaErrorDeviceNotLicensed"), (103, "cudaErrorSoftwareValidityNotEstablished"), (127, "cudaErrorStartupFailure"), (200, "cudaErrorInvalidKernelImage"), (201, "cudaErrorDeviceUninitialized"), (205, "cudaErrorMapBufferObjectFailed"), (206, "cudaErrorUnmapBufferObjectFailed"), (207, "cudaErrorArrayIsMapped"), (208, "cudaErrorAlreadyMapped"), (209, "cudaErrorNoKernelImageForDevice"), (210, "cudaErrorAlreadyAcquired"), (211, "cudaErrorNotMapped"), (212, "cudaErrorNotMappedAsArray"), (213, "cudaErrorNotMappedAsPointer"), (214, "cudaErrorECCUncorrectable"), (215, "cudaErrorUnsupportedLimit"), (216, "cudaErrorDeviceAlreadyInUse"), (217, "cudaErrorPeerAccessUnsupported"), (218, "cudaErrorInvalidPtx"), (219, "cudaErrorInvalidGraphicsContext"), (220, "cudaErrorNvlinkUncorrectable"), (221, "cudaErrorJitCompilerNotFound"), (222, "cudaErrorUnsupportedPtxVersion"), (223, "cudaErrorJitCompilationDisabled"), (224, "cudaErrorUnsupportedExecAffinity"), (225, "cudaErrorUnsupportedDevSideSync"), (226, "cudaErrorContained"), (227, "cudaErrorInsufficientLoaderVersion"), (300, "cudaErrorInvalidSource"), (301, "cudaErrorFileNotFound"), (302, "cudaErrorSharedObjectSymbolNotFound"), (303, "cudaErrorSharedObjectInitFailed"), (304, "cudaErrorOperatingSystem"), (400, "cudaErrorInvalidResourceHandle"), (401, "cudaErrorIllegalState"), (402, "cudaErrorLossyQuery"), (500, "cudaErrorSymbolNotFound"), (600, "cudaErrorNotReady"), (700, "cudaErrorIllegalAddress"), (701, "cudaErrorLaunchOutOfResources"), (702, "cudaErrorLaunchTimeout"), (703, "cudaErrorLaunchIncompatibleTexturing"), (704, "cudaErrorPeerAccessAlreadyEnabled"), (705, "cudaErrorPeerAccessNotEnabled"), (708, "cudaErrorSetOnActiveProcess"), (709, "cudaErrorContextIsDestroyed"), (710, "cudaErrorAssert"), (711, "cudaErrorTooManyPeers"), (712, "cudaErrorHostMemoryAlreadyRegistered"), (713, "cudaErrorHostMemoryNotRegistered"), (714, "cudaErrorHardwareStackError"), (715, "cudaErrorIllegalInstruction"), (716, "cudaErrorMisalignedAddress"), (717, "cudaErrorInvalidAddressSpace"), (718, "cudaErrorInvalidPc"), (719, "cudaErrorLaunchFailure"), (720, "cudaErrorCooperativeLaunchTooLarge"), (721, "cudaErrorTensorMemoryLeak"), (800, "cudaErrorNotPermitted"), (801, "cudaErrorNotSupported"), (802, "cudaErrorSystemNotReady"), (803, "cudaErrorSystemDriverMismatch"), (804, "cudaErrorCompatNotSupportedOnDevice"), (805, "cudaErrorMpsConnectionFailed"), (806, "cudaErrorMpsRpcFailure"), (807, "cudaErrorMpsServerNotReady"), (808, "cudaErrorMpsMaxClientsReached"), (809, "cudaErrorMpsMaxConnectionsReached"), (810, "cudaErrorMpsClientTerminated"), (811, "cudaErrorCdpNotSupported"), (812, "cudaErrorCdpVersionMismatch"), (900, "cudaErrorStreamCaptureUnsupported"), (901, "cudaErrorStreamCaptureInvalidated"), (902, "cudaErrorStreamCaptureMerge"), (903, "cudaErrorStreamCaptureUnmatched"), (904, "cudaErrorStreamCaptureUnjoined"), (905, "cudaErrorStreamCaptureIsolation"), (906, "cudaErrorStreamCaptureImplicit"), (907, "cudaErrorCapturedEvent"), (908, "cudaErrorStreamCaptureWrongThread"), (909, "cudaErrorTimeout"), (910, "cudaErrorGraphExecUpdateFailure"), (911, "cudaErrorExternalDevice"), (912, "cudaErrorInvalidClusterSize"), (913, "cudaErrorFunctionNotLoaded"), (914, "cudaErrorInvalidResourceType"), (915, "cudaErrorInvalidResourceConfiguration"), (917, "cudaErrorStreamDetached"), (918, "cudaErrorGraphRecaptureFailure"), (919, "cudaErrorFabricNotReady"), (999, "cudaErrorUnknown"), (10000, "cudaErrorApiFailureBase")] },
     EnumRow { name: "cudaChannelFormatKind", bytes: 4, values: &[(0, "cudaChannelFormatKindSigned"), (1, "cudaChannelFormatKindUnsigned"), (2, "cudaChannelFormatKindFloat"), (3, "cudaChannelFormatKindNone"), (4, "cudaChannelFormatKindNV12"), (5, "cudaChannelFormatKindUnsignedNormalized8X1"), (6, "cudaChannelFormatKindUnsignedNormalized8X2"), (7, "cudaChannelFormatKindUnsignedNormalized8X4"), (8, "cudaChannelFormatKindUnsignedNormalized16X1"), (9, "cudaChannelFormatKindUnsignedNormalized16X2"), (10, "cudaChannelFormatKindUnsignedNormalized16X4"), (11, "cudaChannelFormatKindSignedNormalized8X1"), (12, "cudaChannelFormatKindSignedNormalized8X2"), (13, "cudaChannelFormatKindSignedNormalized8X4"), (14, "cudaChannelFormatKindSignedNormalized16X1"), (15, "cudaChannelFormatKindSignedNormalized16X2"), (16, "cudaChannelFormatKindSignedNormalized16X4"), (17, "cudaChannelFormatKindUnsignedBlockCompressed1"), (18, "cudaChannelFormatKindUnsignedBlockCompressed1SRGB"), (19, "cudaChannelFormatKindUnsignedBlockCompressed2"), (20, "cudaChannelFormatKindUnsignedBlockCompressed2SRGB"), (21, "cudaChannelFormatKindUnsignedBlockCompressed3"), (22, "cudaChannelFormatKindUnsignedBlockCompressed3SRGB"), (23, "cudaChannelFormatKindUnsignedBlockCompressed4"), (24, "cudaChannelFormatKindSignedBlockCompressed4"), (25, "cudaChannelFormatKindUnsignedBlockCompressed5"), (26, "cudaChannelFormatKindSignedBlockCompressed5"), (27, "cudaChannelFormatKindUnsignedBlockCompressed6H"), (28, "cudaChannelFormatKindSignedBlockCompressed6H"), (29, "cudaChannelFormatKindUnsignedBlockCompressed7"), (30, "cudaChannelFormatKindUnsignedBlockCompressed7SRGB"), (31, "cudaChannelFormatKindUnsignedNormalized1010102"), (32, "cudaChannelFormatKindUnsigned8Packed422"), (33, "cudaChannelFormatKindUnsigned8Packed444"), (34, "cudaChannelFormatKindUnsigned8SemiPlanar420"), (35, "cudaChannelFormatKindUnsigned16SemiPlanar420"), (36, "cudaChannelFormatKindUnsigned8SemiPlanar422"), (37, "cudaChannelFormatKindUnsigned16SemiPlanar422"), (38, "cudaChannelFormatKindUnsigned8SemiPlanar444"), (39, "cudaChannelFormatKindUnsigned16SemiPlanar444"), (40, "cudaChannelFormatKindUnsigned8Planar420"), (41, "cudaChannelFormatKindUnsigned16Planar420"), (42, "cudaChannelFormatKindUnsigned8Planar422"), (43, "cudaChannelFormatKindUnsigned16Planar422"), (44, "cudaChannelFormatKindUnsigned8Planar444"), (45, "cudaChannelFormatKindUnsigned16Planar444")] },
-    EnumRow { name: "cudaResourceType", bytes: 4, values: &[(0, "cudaResourceTypeArray"), (1, "cudaResourceTypeMipmappedArray"), (2, "cudaResourceTypeLinear"), (3, "cudaResourceTypePitch2D")] },
-    EnumRow { name: "cudaTextureAddressMode", bytes: 4, values: &[(0, "cudaAddressModeWrap"), (1, "cudaAddressModeClamp"), (2, "cudaAddressModeMirror"), (3, "cudaAddressModeBorder")] },
     EnumRow { name: "cudaTextureFilterMode", bytes: 4, values: &[(0, "cudaFilterModePoint"), (1, "cudaFilterModeLinear")] },
+    EnumRow { name: "cudaTextureAddressMode", bytes: 4, values: &[(0, "cudaAddressModeWrap"), (1, "cudaAddressModeClamp"), (2, "cudaAddressModeMirror"), (3, "cudaAddressModeBorder")] },
+    EnumRow { name: "cudaResourceType", bytes: 4, values: &[(0, "cudaResourceTypeArray"), (1, "cudaResourceTypeMipmappedArray"), (2, "cudaResourceTypeLinear"), (3, "cudaResourceTypePitch2D")] },
     EnumRow { name: "cudaTextureReadMode", bytes: 4, values: &[(0, "cudaReadModeElementType"), (1, "cudaReadModeNormalizedFloat")] },
     EnumRow { name: "cudaResourceViewFormat", bytes: 4, values: &[(0, "cudaResViewFormatNone"), (1, "cudaResViewFormatUnsignedChar1"), (2, "cudaResViewFormatUnsignedChar2"), (3, "cudaResViewFormatUnsignedChar4"), (4, "cudaResViewFormatSignedChar1"), (5, "cudaResViewFormatSignedChar2"), (6, "cudaResViewFormatSignedChar4"), (7, "cudaResViewFormatUnsignedShort1"), (8, "cudaResViewFormatUnsignedShort2"), (9, "cudaResViewFormatUnsignedShort4"), (10, "cudaResViewFormatSignedShort1"), (11, "cudaResViewFormatSignedShort2"), (12, "cudaResViewFormatSignedShort4"), (13, "cudaResViewFormatUnsignedInt1"), (14, "cudaResViewFormatUnsignedInt2"), (15, "cudaResViewFormatUnsignedInt4"), (16, "cudaResViewFormatSignedInt1"), (17, "cudaResViewFormatSignedInt2"), (18, "cudaResViewFormatSignedInt4"), (19, "cudaResViewFormatHalf1"), (20, "cudaResViewFormatHalf2"), (21, "cudaResViewFormatHalf4"), (22, "cudaResViewFormatFloat1"), (23, "cudaResViewFormatFloat2"), (24, "cudaResViewFormatFloat4"), (25, "cudaResViewFormatUnsignedBlockCompressed1"), (26, "cudaResViewFormatUnsignedBlockCompressed2"), (27, "cudaResViewFormatUnsignedBlockCompressed3"), (28, "cudaResViewFormatUnsignedBlockCompressed4"), (29, "cudaResViewFormatSignedBlockCompressed4"), (30, "cudaResViewFormatUnsignedBlockCompressed5"), (31, "cudaResViewFormatSignedBlockCompressed5"), (32, "cudaResViewFormatUnsignedBlockCompressed6H"), (33, "cudaResViewFormatSignedBlockCompressed6H"), (34, "cudaResViewFormatUnsignedBlockCompressed7")] },
     EnumRow { name: "cudaDevResourceType", bytes: 4, values: &[(0, "cudaDevResourceTypeInvalid"), (1, "cudaDevResourceTypeSm"), (1000, "cudaDevResourceTypeWorkqueueConfig"), (10000, "cudaDevResourceTypeWorkqueue")] },
@@ -4531,7 +4563,9 @@ pub(super) static ENUMS: &[EnumRow] = &[
 
 #[rustfmt::skip]
 pub(super) static STRUCTS: &[StructRow] = &[
+    StructRow { name: "CUDA_ARRAY3D_DESCRIPTOR_v1", since: 0, until: NOW, size: 24, fields: &[d("Width", t_u32, 0, One), d("Height", t_u32, 4, One), d("Depth", t_u32, 8, One), d("Format", t_CUarray_format, 12, One), d("NumChannels", t_u32, 16, One), d("Flags", t_u32, 20, One).hex()], tag: 255, tags: 65535 },
     StructRow { name: "CUDA_ARRAY3D_DESCRIPTOR", since: 0, until: NOW, size: 40, fields: &[d("Width", t_u64, 0, One), d("Height", t_u64, 8, One), d("Depth", t_u64, 16, One), d("Format", t_CUarray_format, 24, One), d("NumChannels", t_u32, 28, One), d("Flags", t_CUarray3d_flags_in4, 32, One)], tag: 255, tags: 65535 },
+    StructRow { name: "CUDA_ARRAY_DESCRIPTOR_v1", since: 0, until: NOW, size: 16, fields: &[d("Width", t_u32, 0, One), d("Height", t_u32, 4, One), d("Format", t_CUarray_format, 8, One), d("NumChannels", t_u32, 12, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUDA_ARRAY_DESCRIPTOR", since: 0, until: NOW, size: 24, fields: &[d("Width", t_u64, 0, One), d("Height", t_u64, 8, One), d("Format", t_CUarray_format, 16, One), d("NumChannels", t_u32, 20, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUDA_ARRAY_MEMORY_REQUIREMENTS", since: 0, until: NOW, size: 32, fields: &[d("size", t_u64, 0, One).bytes(), d("alignment", t_u64, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUDA_ARRAY_SPARSE_PROPERTIES", since: 0, until: NOW, size: 48, fields: &[d("tileExtent", t_CUDA_ARRAY_SPARSE_PROPERTIES_tileExtent, 0, One), d("miptailFirstLevel", t_u32, 12, One), d("miptailSize", t_u64, 16, One).bytes(), d("flags", t_u32, 24, One).hex()], tag: 255, tags: 65535 },
@@ -4692,7 +4726,9 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "CUarrayMapInfo.subresource.miptail", since: 0, until: NOW, size: 24, fields: &[d("layer", t_u32, 0, One), d("offset", t_u64, 8, One), d("size", t_u64, 16, One).bytes()], tag: 255, tags: 65535 },
     StructRow { name: "CUarrayMapInfo.memHandle", since: 0, until: NOW, size: 8, fields: &[d("memHandle", t_CUmemGenericAllocationHandle, 0, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUmemPoolPtrExportData", since: 0, until: NOW, size: 64, fields: &[], tag: 255, tags: 65535 },
+    StructRow { name: "CUDA_MEMCPY2D_v1", since: 0, until: NOW, size: 96, fields: &[d("srcXInBytes", t_u32, 0, One), d("srcY", t_u32, 4, One), d("srcMemoryType", t_CUmemorytype, 8, One), d("srcHost", t_PC_void, 16, Memory(Unknown)), d("srcDevice", t_u32, 24, One), d("srcArray", t_CUarray, 32, One), d("srcPitch", t_u32, 40, One), d("dstXInBytes", t_u32, 44, One), d("dstY", t_u32, 48, One), d("dstMemoryType", t_CUmemorytype, 52, One), d("dstHost", t_P_void, 56, Memory(Unknown)), d("dstDevice", t_u32, 64, One), d("dstArray", t_CUarray, 72, One), d("dstPitch", t_u32, 80, One), d("WidthInBytes", t_u32, 84, One), d("Height", t_u32, 88, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUDA_MEMCPY2D", since: 0, until: NOW, size: 128, fields: &[d("srcXInBytes", t_u64, 0, One).bytes(), d("srcY", t_u64, 8, One), d("srcMemoryType", t_CUmemorytype, 16, One), d("srcHost", t_PC_void, 24, Memory(Unknown)), d("srcDevice", t_deviceptr, 32, One), d("srcArray", t_CUarray, 40, One), d("srcPitch", t_u64, 48, One), d("dstXInBytes", t_u64, 56, One).bytes(), d("dstY", t_u64, 64, One), d("dstMemoryType", t_CUmemorytype, 72, One), d("dstHost", t_P_void, 80, Memory(Unknown)), d("dstDevice", t_deviceptr, 88, One), d("dstArray", t_CUarray, 96, One), d("dstPitch", t_u64, 104, One), d("WidthInBytes", t_u64, 112, One).bytes(), d("Height", t_u64, 120, One)], tag: 255, tags: 65535 },
+    StructRow { name: "CUDA_MEMCPY3D_v1", since: 0, until: NOW, size: 144, fields: &[d("srcXInBytes", t_u32, 0, One), d("srcY", t_u32, 4, One), d("srcZ", t_u32, 8, One), d("srcLOD", t_u32, 12, One), d("srcMemoryType", t_CUmemorytype, 16, One), d("srcHost", t_PC_void, 24, Memory(Unknown)), d("srcDevice", t_u32, 32, One), d("srcArray", t_CUarray, 40, One), d("srcPitch", t_u32, 56, One), d("srcHeight", t_u32, 60, One), d("dstXInBytes", t_u32, 64, One), d("dstY", t_u32, 68, One), d("dstZ", t_u32, 72, One), d("dstLOD", t_u32, 76, One), d("dstMemoryType", t_CUmemorytype, 80, One), d("dstHost", t_P_void, 88, Memory(Unknown)), d("dstDevice", t_u32, 96, One), d("dstArray", t_CUarray, 104, One), d("dstPitch", t_u32, 120, One), d("dstHeight", t_u32, 124, One), d("WidthInBytes", t_u32, 128, One), d("Height", t_u32, 132, One), d("Depth", t_u32, 136, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUDA_MEMCPY3D_BATCH_OP", since: 12080, until: NOW, size: 112, fields: &[d("src", t_CUmemcpy3DOperand, 0, One), d("dst", t_CUmemcpy3DOperand, 40, One), d("extent", t_CUextent3D, 80, One), d("srcAccessOrder", t_CUmemcpySrcAccessOrder, 104, One), d("flags", t_u32, 108, One).hex()], tag: 255, tags: 65535 },
     StructRow { name: "CUmemcpy3DOperand", since: 12080, until: NOW, size: 40, fields: &[d("type", t_CUmemcpy3DOperandType, 0, One), d("op", t_CUmemcpy3DOperand_op, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUmemcpy3DOperand.op", since: 12080, until: NOW, size: 32, fields: &[d("ptr", t_CUmemcpy3DOperand_op_ptr, 0, One), d("array", t_CUmemcpy3DOperand_op_array, 0, One)], tag: 0, tags: 14 },
@@ -4718,7 +4754,9 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "CUDA_RESOURCE_VIEW_DESC", since: 0, until: NOW, size: 112, fields: &[d("format", t_CUresourceViewFormat, 0, One), d("width", t_u64, 8, One), d("height", t_u64, 16, One), d("depth", t_u64, 24, One), d("firstMipmapLevel", t_u32, 32, One), d("lastMipmapLevel", t_u32, 36, One), d("firstLayer", t_u32, 40, One), d("lastLayer", t_u32, 44, One)], tag: 255, tags: 65535 },
     StructRow { name: "dim3", since: 0, until: NOW, size: 12, fields: &[d("x", t_u32, 0, One), d("y", t_u32, 4, One), d("z", t_u32, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "uint3", since: 0, until: NOW, size: 12, fields: &[d("x", t_u32, 0, One), d("y", t_u32, 4, One), d("z", t_u32, 8, One)], tag: 255, tags: 65535 },
+    StructRow { name: "surfaceReference", since: 0, until: 11080, size: 20, fields: &[d("channelDesc", t_cudaChannelFormatDesc, 0, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaChannelFormatDesc", since: 0, until: NOW, size: 20, fields: &[d("x", t_i32, 0, One), d("y", t_i32, 4, One), d("z", t_i32, 8, One), d("w", t_i32, 12, One), d("f", t_cudaChannelFormatKind, 16, One)], tag: 255, tags: 65535 },
+    StructRow { name: "textureReference", since: 0, until: 11080, size: 124, fields: &[d("normalized", t_i32, 0, One), d("filterMode", t_cudaTextureFilterMode, 4, One), d("addressMode", t_A3_cudaTextureAddressMode, 8, One), d("channelDesc", t_cudaChannelFormatDesc, 20, One), d("sRGB", t_i32, 40, One), d("maxAnisotropy", t_u32, 44, One), d("mipmapFilterMode", t_cudaTextureFilterMode, 48, One), d("mipmapLevelBias", t_f32, 52, One), d("minMipmapLevelClamp", t_f32, 56, One), d("maxMipmapLevelClamp", t_f32, 60, One), d("disableTrilinearOptimization", t_i32, 64, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaExtent", since: 0, until: NOW, size: 24, fields: &[d("width", t_u64, 0, One), d("height", t_u64, 8, One), d("depth", t_u64, 16, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaArrayMemoryRequirements", since: 0, until: NOW, size: 32, fields: &[d("size", t_u64, 0, One).bytes(), d("alignment", t_u64, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaArraySparseProperties", since: 0, until: NOW, size: 48, fields: &[d("tileExtent", t_cudaArraySparseProperties_tileExtent, 0, One), d("miptailFirstLevel", t_u32, 12, One), d("miptailSize", t_u64, 16, One).bytes(), d("flags", t_u32, 24, One).hex()], tag: 255, tags: 65535 },
@@ -5300,53 +5338,53 @@ pub(super) static HANDLES: &[HandleRow] = &[
 
 #[rustfmt::skip]
 pub(super) static TAGS: &[Tag] = &[
-    Tag { name: "CUcoredumpSettings", rows: &[(1, 57), (2, 57), (3, 57), (4, 57), (5, 58), (6, 58), (7, 59)] },
+    Tag { name: "CUcoredumpSettings", rows: &[(1, 62), (2, 62), (3, 62), (4, 62), (5, 63), (6, 63), (7, 64)] },
     Tag { name: "CUexecAffinityType", rows: &[(0, 0)] },
     Tag { name: "CUdevResourceType", rows: &[(1, 0), (1000, 1), (10000, 2)] },
-    Tag { name: "CUgraphMem_attribute", rows: &[(0, 6), (1, 6), (2, 6), (3, 6)] },
+    Tag { name: "CUgraphMem_attribute", rows: &[(0, 9), (1, 9), (2, 9), (3, 9)] },
     Tag { name: "CUeglFrameType", rows: &[(0, 0), (1, 1)] },
     Tag { name: "CUmemLocationType", rows: &[(1, 0), (2, 0), (3, 0), (4, 0), (6, 1)] },
     Tag { name: "CUgraphNodeType", rows: &[(0, 0), (1, 1), (2, 2), (3, 3), (4, 4), (6, 5), (7, 6), (8, 7), (9, 8), (10, 9), (11, 10), (12, 11), (13, 12), (14, 13), (18, 14)] },
-    Tag { name: "CUlaunchAttributeID", rows: &[(1, 305), (2, 20), (3, 309), (4, 310), (5, 311), (6, 20), (7, 312), (8, 20), (9, 313), (10, 314), (11, 318), (12, 315), (13, 317), (14, 8), (16, 8), (17, 319), (18, 320)] },
+    Tag { name: "CUlaunchAttributeID", rows: &[(1, 311), (2, 24), (3, 315), (4, 316), (5, 317), (6, 24), (7, 318), (8, 24), (9, 319), (10, 320), (11, 324), (12, 321), (13, 323), (14, 5), (16, 5), (17, 325), (18, 326)] },
     Tag { name: "CUlaunchAttributeID", rows: &[(1, 0), (2, 1), (3, 2), (4, 3), (5, 4), (6, 5), (7, 6), (8, 8), (9, 9), (10, 10), (11, 11), (12, 7), (13, 12), (14, 13), (16, 14), (17, 15), (18, 16)] },
     Tag { name: "CUexternalMemoryHandleType", rows: &[(1, 0), (8, 2), (9, 0)] },
     Tag { name: "CUexternalSemaphoreHandleType", rows: &[(1, 0), (6, 2), (9, 0)] },
     Tag { name: "CUarraySparseSubresourceType", rows: &[(0, 0), (1, 1)] },
-    Tag { name: "CUmemPool_attribute", rows: &[(1, 20), (2, 20), (3, 20), (4, 6), (5, 6), (6, 6), (7, 6), (8, 6), (9, 226), (10, 227), (11, 20), (12, 150), (13, 6), (14, 20), (15, 20)] },
-    Tag { name: "CUmem_range_attribute", rows: &[(1, 20), (2, 20), (3, 20), (4, 20), (5, 150), (6, 20), (7, 150), (8, 20)] },
+    Tag { name: "CUmemPool_attribute", rows: &[(1, 24), (2, 24), (3, 24), (4, 9), (5, 9), (6, 9), (7, 9), (8, 9), (9, 232), (10, 233), (11, 24), (12, 155), (13, 9), (14, 24), (15, 24)] },
+    Tag { name: "CUmem_range_attribute", rows: &[(1, 24), (2, 24), (3, 24), (4, 24), (5, 155), (6, 24), (7, 155), (8, 24)] },
     Tag { name: "CUmemcpy3DOperandType", rows: &[(1, 0), (2, 1)] },
-    Tag { name: "CUpointer_attribute", rows: &[(1, 62), (2, 241), (3, 27), (4, 12), (5, 448), (6, 20), (7, 6), (8, 20), (9, 20), (10, 20), (11, 27), (12, 6), (13, 20), (14, 6), (15, 20), (16, 449), (17, 111), (18, 6), (19, 12), (20, 6), (21, 20), (22, 20)] },
+    Tag { name: "CUpointer_attribute", rows: &[(1, 67), (2, 247), (3, 31), (4, 60), (5, 458), (6, 24), (7, 9), (8, 24), (9, 24), (10, 24), (11, 31), (12, 9), (13, 24), (14, 9), (15, 24), (16, 459), (17, 116), (18, 9), (19, 60), (20, 9), (21, 24), (22, 24)] },
     Tag { name: "CUresourcetype", rows: &[(0, 0), (1, 1), (2, 2), (3, 3)] },
     Tag { name: "cudaResourceType", rows: &[(0, 0), (1, 1), (2, 2), (3, 3)] },
     Tag { name: "cudaDevResourceType", rows: &[(1, 0), (1000, 1), (10000, 2)] },
-    Tag { name: "cudaGraphMemAttributeType", rows: &[(0, 6), (1, 6), (2, 6), (3, 6)] },
+    Tag { name: "cudaGraphMemAttributeType", rows: &[(0, 9), (1, 9), (2, 9), (3, 9)] },
     Tag { name: "cudaEglFrameType", rows: &[(0, 0), (1, 1)] },
     Tag { name: "cudaMemLocationType", rows: &[(1, 0), (2, 0), (3, 0), (4, 0), (6, 1)] },
     Tag { name: "cudaGraphNodeType", rows: &[(0, 0), (1, 1), (2, 2), (3, 3), (4, 4), (6, 5), (7, 6), (8, 7), (9, 8), (10, 9), (11, 10), (13, 11), (14, 12)] },
-    Tag { name: "cudaLaunchAttributeID", rows: &[(1, 752), (2, 20), (3, 755), (4, 756), (5, 757), (6, 20), (7, 758), (8, 20), (9, 759), (10, 760), (11, 764), (12, 761), (13, 763), (14, 8), (16, 8), (17, 765), (18, 641)] },
+    Tag { name: "cudaLaunchAttributeID", rows: &[(1, 768), (2, 24), (3, 771), (4, 772), (5, 773), (6, 24), (7, 774), (8, 24), (9, 775), (10, 776), (11, 780), (12, 777), (13, 779), (14, 5), (16, 5), (17, 781), (18, 655)] },
     Tag { name: "cudaLaunchAttributeID", rows: &[(1, 0), (2, 1), (3, 2), (4, 3), (5, 4), (6, 5), (7, 6), (8, 7), (9, 8), (10, 9), (11, 10), (12, 11), (13, 12), (14, 13), (16, 14), (17, 15), (18, 16)] },
     Tag { name: "cudaExternalMemoryHandleType", rows: &[(1, 0), (8, 2)] },
     Tag { name: "cudaExternalSemaphoreHandleType", rows: &[(1, 0), (6, 2), (9, 0)] },
-    Tag { name: "cudaMemPoolAttr", rows: &[(1, 20), (2, 20), (3, 20), (4, 6), (5, 6), (6, 6), (7, 6), (8, 6), (9, 686), (10, 687), (11, 20), (12, 688), (13, 6), (14, 20), (15, 20)] },
-    Tag { name: "cudaMemRangeAttribute", rows: &[(1, 20), (2, 20), (3, 20), (4, 20), (5, 688), (6, 20), (7, 688), (8, 20)] },
+    Tag { name: "cudaMemPoolAttr", rows: &[(1, 24), (2, 24), (3, 24), (4, 9), (5, 9), (6, 9), (7, 9), (8, 9), (9, 702), (10, 703), (11, 24), (12, 704), (13, 9), (14, 24), (15, 24)] },
+    Tag { name: "cudaMemRangeAttribute", rows: &[(1, 24), (2, 24), (3, 24), (4, 24), (5, 704), (6, 24), (7, 704), (8, 24)] },
     Tag { name: "cudaMemcpy3DOperandType", rows: &[(1, 0), (2, 1)] },
-    Tag { name: "cudaDataType", rows: &[(0, 138), (1, 843), (2, 881), (3, 879), (4, 891), (5, 892), (6, 889), (7, 883), (8, 80), (9, 884), (10, 20), (11, 547), (12, 8), (13, 414), (14, 882), (15, 890), (16, 80), (18, 80), (20, 880), (21, 885), (22, 230), (23, 886), (24, 247), (25, 887), (26, 6), (27, 888)] },
-    Tag { name: "cublasComputeType_t", rows: &[(64, 881), (65, 881), (68, 138), (69, 138), (70, 843), (71, 843), (72, 20), (73, 20), (74, 138), (75, 138), (77, 138), (78, 138), (79, 843)] },
-    Tag { name: "cublasLtEmulationDescAttributes_t", rows: &[(0, 915), (1, 913), (2, 918), (3, 20), (4, 20), (5, 12)] },
-    Tag { name: "cublasLtMatmulAlgoCapAttributes_t", rows: &[(0, 20), (1, 942), (2, 8), (3, 20), (4, 20), (5, 20), (6, 943), (7, 20), (8, 20), (9, 20), (10, 20), (11, 945), (12, 946), (13, 944), (14, 20), (15, 6), (16, 8), (17, 8), (18, 8), (19, 8), (20, 20), (21, 20), (22, 20), (23, 20)] },
-    Tag { name: "cublasLtMatmulAlgoConfigAttributes_t", rows: &[(0, 20), (1, 943), (2, 20), (3, 942), (4, 8), (5, 8), (6, 944), (7, 230), (8, 230)] },
-    Tag { name: "cublasLtMatmulDescAttributes_t", rows: &[(0, 909), (1, 878), (2, 955), (3, 896), (4, 896), (5, 896), (6, 899), (7, 946), (8, 12), (10, 247), (11, 12), (12, 247), (13, 247), (14, 247), (15, 20), (17, 12), (18, 12), (19, 12), (20, 12), (21, 12), (22, 878), (23, 12), (24, 12), (25, 879), (26, 878), (27, 20), (28, 20), (29, 12), (30, 12), (31, 956), (32, 956), (33, 956), (34, 956), (35, 956), (36, 12), (37, 956), (38, 933), (39, 247), (40, 247), (41, 20)] },
-    Tag { name: "cublasLtMatmulPreferenceAttributes_t", rows: &[(0, 959), (1, 6), (2, 8), (3, 942), (4, 8), (5, 8), (6, 8), (7, 8), (8, 8), (9, 138), (10, 945), (11, 946), (12, 6), (13, 8), (14, 8), (15, 8)] },
-    Tag { name: "cublasLtMatrixLayoutAttribute_t", rows: &[(0, 878), (1, 961), (2, 6), (3, 6), (4, 247), (5, 20), (6, 247), (7, 247), (8, 962), (9, 12), (10, 12), (11, 12), (12, 963), (13, 963)] },
-    Tag { name: "cublasLtMatrixTransformDescAttributes_t", rows: &[(0, 878), (1, 955), (2, 896), (3, 896)] },
-    Tag { name: "cudnnBackendAttributeType_t", rows: &[(0, 985), (1, 988), (2, 57), (3, 247), (4, 138), (5, 843), (6, 12), (7, 994), (8, 995), (9, 996), (10, 997), (11, 998), (12, 999), (13, 992), (14, 1000), (15, 990), (16, 1001), (17, 1002), (18, 1003), (19, 1004), (20, 1005), (21, 1006), (22, 1007), (23, 20), (24, 34), (25, 1008), (26, 1009), (27, 1010), (28, 1011), (29, 1012), (30, 1013), (31, 1014), (32, 1015), (33, 1016)] },
-    Tag { name: "cudnnDataType_t", rows: &[(0, 138), (1, 843), (2, 881), (3, 879), (4, 20), (6, 80), (9, 882), (10, 247), (11, 57)] },
-    Tag { name: "cufftXtQueryType", rows: &[(0, 1171)] },
+    Tag { name: "cudaDataType", rows: &[(0, 143), (1, 859), (2, 897), (3, 895), (4, 907), (5, 908), (6, 905), (7, 899), (8, 85), (9, 900), (10, 24), (11, 565), (12, 5), (13, 420), (14, 898), (15, 906), (16, 85), (18, 85), (20, 896), (21, 901), (22, 236), (23, 902), (24, 253), (25, 903), (26, 9), (27, 904)] },
+    Tag { name: "cublasComputeType_t", rows: &[(64, 897), (65, 897), (68, 143), (69, 143), (70, 859), (71, 859), (72, 24), (73, 24), (74, 143), (75, 143), (77, 143), (78, 143), (79, 859)] },
+    Tag { name: "cublasLtEmulationDescAttributes_t", rows: &[(0, 931), (1, 929), (2, 934), (3, 24), (4, 24), (5, 60)] },
+    Tag { name: "cublasLtMatmulAlgoCapAttributes_t", rows: &[(0, 24), (1, 958), (2, 5), (3, 24), (4, 24), (5, 24), (6, 959), (7, 24), (8, 24), (9, 24), (10, 24), (11, 961), (12, 962), (13, 960), (14, 24), (15, 9), (16, 5), (17, 5), (18, 5), (19, 5), (20, 24), (21, 24), (22, 24), (23, 24)] },
+    Tag { name: "cublasLtMatmulAlgoConfigAttributes_t", rows: &[(0, 24), (1, 959), (2, 24), (3, 958), (4, 5), (5, 5), (6, 960), (7, 236), (8, 236)] },
+    Tag { name: "cublasLtMatmulDescAttributes_t", rows: &[(0, 925), (1, 894), (2, 971), (3, 912), (4, 912), (5, 912), (6, 915), (7, 962), (8, 60), (10, 253), (11, 60), (12, 253), (13, 253), (14, 253), (15, 24), (17, 60), (18, 60), (19, 60), (20, 60), (21, 60), (22, 894), (23, 60), (24, 60), (25, 895), (26, 894), (27, 24), (28, 24), (29, 60), (30, 60), (31, 972), (32, 972), (33, 972), (34, 972), (35, 972), (36, 60), (37, 972), (38, 949), (39, 253), (40, 253), (41, 24)] },
+    Tag { name: "cublasLtMatmulPreferenceAttributes_t", rows: &[(0, 975), (1, 9), (2, 5), (3, 958), (4, 5), (5, 5), (6, 5), (7, 5), (8, 5), (9, 143), (10, 961), (11, 962), (12, 9), (13, 5), (14, 5), (15, 5)] },
+    Tag { name: "cublasLtMatrixLayoutAttribute_t", rows: &[(0, 894), (1, 977), (2, 9), (3, 9), (4, 253), (5, 24), (6, 253), (7, 253), (8, 978), (9, 60), (10, 60), (11, 60), (12, 979), (13, 979)] },
+    Tag { name: "cublasLtMatrixTransformDescAttributes_t", rows: &[(0, 894), (1, 971), (2, 912), (3, 912)] },
+    Tag { name: "cudnnBackendAttributeType_t", rows: &[(0, 1001), (1, 1004), (2, 62), (3, 253), (4, 143), (5, 859), (6, 60), (7, 1010), (8, 1011), (9, 1012), (10, 1013), (11, 1014), (12, 1015), (13, 1008), (14, 1016), (15, 1006), (16, 1017), (17, 1018), (18, 1019), (19, 1020), (20, 1021), (21, 1022), (22, 1023), (23, 24), (24, 38), (25, 1024), (26, 1025), (27, 1026), (28, 1027), (29, 1028), (30, 1029), (31, 1030), (32, 1031), (33, 1032)] },
+    Tag { name: "cudnnDataType_t", rows: &[(0, 143), (1, 859), (2, 897), (3, 895), (4, 24), (6, 85), (9, 898), (10, 253), (11, 62)] },
+    Tag { name: "cufftXtQueryType", rows: &[(0, 1187)] },
     Tag { name: "CUfileBatchMode_t", rows: &[(1, 0)] },
     Tag { name: "CUfileFileHandleType", rows: &[(1, 0), (2, 1)] },
-    Tag { name: "cudaDataType", rows: &[(0, 138), (1, 843), (2, 881), (3, 879), (4, 891), (5, 892), (8, 80), (10, 20), (12, 8), (14, 882), (20, 880), (22, 230), (24, 247), (26, 6)] },
-    Tag { name: "cusparseSpMatAttribute_t", rows: &[(0, 1366), (1, 1365), (2, 1383), (3, 1384)] },
-    Tag { name: "ncclDataType_t", rows: &[(0, 879), (1, 80), (2, 20), (3, 8), (4, 247), (5, 6), (6, 881), (7, 138), (8, 843), (9, 882), (10, 80), (11, 80)] },
+    Tag { name: "cudaDataType", rows: &[(0, 143), (1, 859), (2, 897), (3, 895), (4, 907), (5, 908), (8, 85), (10, 24), (12, 5), (14, 898), (20, 896), (22, 236), (24, 253), (26, 9)] },
+    Tag { name: "cusparseSpMatAttribute_t", rows: &[(0, 1382), (1, 1381), (2, 1399), (3, 1400)] },
+    Tag { name: "ncclDataType_t", rows: &[(0, 895), (1, 85), (2, 24), (3, 5), (4, 253), (5, 9), (6, 897), (7, 143), (8, 859), (9, 898), (10, 85), (11, 85)] },
     Tag { name: "nvmlValueType_t", rows: &[(0, 0), (1, 2), (2, 3), (3, 4), (4, 5), (5, 1), (6, 6)] },
     Tag { name: "nvmlUUIDType_t", rows: &[(1, 0), (2, 1)] },
 ];

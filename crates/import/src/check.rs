@@ -23,6 +23,20 @@ impl Findings {
     }
 }
 
+impl Findings {
+    /// Takes away what the family's `explained` says; an explanation of nothing is itself wrong.
+    pub(crate) fn explain(&mut self, family: &Family) {
+        for known in &family.explained {
+            let before = self.wrong.len();
+            self.wrong.retain(|w| !w.starts_with(&known.what));
+            match before - self.wrong.len() {
+                0 => self.wrong.push(format!("explains {}, which is not found any more", known.what)),
+                _ => self.told.push(format!("  explained: {}: {}", known.what, known.why)),
+            }
+        }
+    }
+}
+
 /// The committed text against the fresh one.
 pub(crate) fn current(root: &Path, files: &[(PathBuf, String)], found: &mut Findings) {
     for (path, text) in files {

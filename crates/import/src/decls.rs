@@ -32,6 +32,8 @@ pub(crate) struct Record {
     pub(crate) file: String,
     /// A record without a name inside another: that one's key and the field.
     pub(crate) outer: Option<(String, String)>,
+    /// Which further pass showed it, counted from 1; 0: the first of all.
+    pub(crate) pass: usize,
     /// It has base classes: its layout is not known here.
     pub(crate) class: bool,
 }
@@ -76,10 +78,10 @@ impl Decls {
 
     /// The types of a further reading that this one did not show. Those without a name stay behind: their
     /// keys mean something in their own reading only.
-    pub(crate) fn add(&mut self, more: &Self) {
+    pub(crate) fn add(&mut self, more: &Self, pass: usize) {
         let whole = |r: &Record| r.fields.iter().all(|f| !f.ty.starts_with('@'));
         for (name, record) in more.records.iter().filter(|(n, r)| !n.starts_with('@') && whole(r)) {
-            self.records.entry(name.clone()).or_insert_with(|| record.clone());
+            self.records.entry(name.clone()).or_insert_with(|| Record { pass, ..record.clone() });
         }
         for name in &more.order {
             let Some(typedef) = more.typedefs.get(name).filter(|t| !t.ty.starts_with('@')) else { continue };

@@ -18,27 +18,41 @@ pub(crate) struct Outcome {
 
 /// Asks for all structs and unions of one version.
 pub(crate) fn check(family: &Family, snapshot: &Snapshot) -> Result<Outcome> {
+    let mut outcome = Outcome { asked: 0, wrong: Vec::new() };
+    for pass in 0..=family.more.len() {
+        one_pass(family, snapshot, pass, &mut outcome)?;
+    }
+    Ok(outcome)
+}
+
+/// Those that one reading of the headers showed.
+fn one_pass(family: &Family, snapshot: &Snapshot, pass: usize, outcome: &mut Outcome) -> Result<()> {
     let (decls, own) = (&snapshot.decls, snapshot.own(family));
     let layouts = Layouts::of(decls);
+    let further = pass.checked_sub(1).and_then(|n| family.more.get(n));
     let mut program = String::from("#include <stddef.h>\n");
-    for header in &snapshot.headers {
+    let headers = further.map(|f| &f.headers).filter(|h| !h.is_empty()).unwrap_or(&snapshot.headers);
+    for header in headers {
         let _ = writeln!(program, "#include <{header}>");
     }
     let word = if family.cxx { "static_assert" } else { "_Static_assert" };
-    let mut asked = 0;
+    let before = outcome.asked;
     let mut ask = |what: &str, value: u64| {
-        asked += 1;
+        outcome.asked += 1;
         let _ = writeln!(program, "{word}({what} == {value}, \"{what} is not {value}\");");
     };
-    for (key, record) in decls.records.iter().filter(|(_, r)| own.has(&r.file)) {
+    for (key, record) in decls.records.iter().filter(|(_, r)| own.has(&r.file) && r.pass == pass) {
         let Some((size, _)) = layouts.places(record) else { continue };
         if let Some(name) = spelled(decls, key, record, family.cxx) {
             ask(&format!("sizeof({name})"), size.size);
             fields(decls, &layouts, record, &name, "", 0, &mut ask);
         }
     }
-    let wrong = compile(family, snapshot, &program)?;
-    Ok(Outcome { asked, wrong })
+    if outcome.asked > before {
+        let defines = further.map(|f| f.defines.as_slice()).unwrap_or_default();
+        outcome.wrong.extend(compile(family, snapshot, defines, &program)?);
+    }
+    Ok(())
 }
 
 /// How the program names it.
@@ -80,11 +94,11 @@ fn fields(
     }
 }
 
-fn compile(family: &Family, snapshot: &Snapshot, program: &str) -> Result<Vec<String>> {
+fn compile(family: &Family, snapshot: &Snapshot, defines: &[String], program: &str) -> Result<Vec<String>> {
     let (compiler, language) = if family.cxx { ("g++", "c++") } else { ("gcc", "c") };
     let mut gcc = Command::new(compiler);
     gcc.args(["-w", "-fsyntax-only", "-fmax-errors=0", "-x", language]);
-    gcc.args(family.defines.iter().map(|d| format!("-D{d}")));
+    gcc.args(family.defines.iter().chain(defines).map(|d| format!("-D{d}")));
     gcc.args(snapshot.folders.iter().map(|f| format!("-I{}", f.display())));
     gcc.arg("-").stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
     let mut child = gcc.spawn().with_context(|| format!("{compiler} is needed to check layouts"))?;

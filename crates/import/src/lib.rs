@@ -57,6 +57,7 @@ pub fn check(root: &Path, wanted: &[&str]) -> Result<()> {
         let mut found = check::Findings { told: read.told(family), wrong: Vec::new() };
         check::current(root, &read.files(family), &mut found);
         check::sources(root, family, &read.snapshots, &mut found)?;
+        found.explain(family);
         check::steps(root, family, &mut found)?;
         check::names(&read.functions, &read.types, &mut known);
         found.told.iter().for_each(|line| println!("{line}"));

@@ -34,13 +34,16 @@ pub(crate) struct Param {
 /// All functions of a family, by name, then by version.
 pub(crate) fn functions(family: &Family, snapshots: &[Snapshot], naming: &Naming) -> Vec<Function> {
     let mut all: BTreeMap<&str, Vec<Function>> = BTreeMap::new();
-    for (at, snapshot) in snapshots.iter().enumerate() {
+    for snapshot in snapshots {
+        let at = snapshot.at;
         let names = naming.names(&snapshot.decls);
         for (name, found) in &snapshot.functions {
             let new = one(family, snapshot, &names, at, name, found);
             let forms = all.entry(name).or_default();
             match forms.last_mut() {
-                Some(old) if old.last + 1 == at && same(old, &new) => extend(old, new),
+                Some(old) if old.last + 1 >= at && same(old, &new) => extend(old, new),
+                // Two headers of one version: the newer one is right.
+                Some(old) if old.first == at => *old = new,
                 _ => forms.push(new),
             }
         }

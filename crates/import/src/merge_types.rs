@@ -44,7 +44,8 @@ pub(crate) struct Layout {
 /// Lays them together.
 pub(crate) fn types(family: &Family, snapshots: &[Snapshot], naming: &Naming) -> Types {
     let mut types = Types::default();
-    for (at, snapshot) in snapshots.iter().enumerate() {
+    for snapshot in snapshots {
+        let at = snapshot.at;
         let (own, decls) = (snapshot.own(family), &snapshot.decls);
         let names = naming.names(decls);
         for (raw, found) in decls.enums.iter().filter(|(_, e)| own.has(&e.file)) {
@@ -100,7 +101,8 @@ impl Types {
         let new = Layout { union: record.union, first: at, last: at, size: size.size, fields: fields.collect() };
         let all = self.records.entry(name.to_owned()).or_default();
         match all.last_mut() {
-            Some(old) if old.last + 1 == at && old.size == new.size && old.fields == new.fields => old.last = at,
+            Some(old) if old.last + 1 >= at && old.size == new.size && old.fields == new.fields => old.last = at,
+            Some(old) if old.first == at => *old = new,
             _ => all.push(new),
         }
     }

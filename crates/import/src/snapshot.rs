@@ -13,6 +13,8 @@ use std::path::{Path, PathBuf};
 /// What one version says.
 pub(crate) struct Snapshot {
     pub(crate) version: String,
+    /// Which of the family's versions that is.
+    pub(crate) at: usize,
     /// Of the first pass; its functions are in `functions`.
     pub(crate) decls: Decls,
     /// Without the per-thread forms.
@@ -74,17 +76,18 @@ impl Snapshot {
         let mut decls = Decls::of(&first.tree().with_context(what)?);
         let macros = first.macros().with_context(what)?;
         let mut functions = std::mem::take(&mut decls.functions);
-        for pass in &family.more {
+        for (n, pass) in family.more.iter().enumerate() {
             let other: Vec<&str> = pass.headers.iter().map(String::as_str).collect();
             let words = if other.is_empty() { &words } else { &other };
             let more = Decls::of(&reading(family, words, &folders, &pass.defines).tree().with_context(what)?);
-            decls.add(&more);
+            decls.add(&more, n + 1);
             for (name, function) in more.functions {
                 functions.entry(name).or_insert(function);
             }
         }
         let mut snapshot = Self {
             version: version.version.clone(),
+            at: family.version_names().iter().position(|v| *v == version.version).unwrap_or(0),
             decls,
             functions,
             forms: BTreeMap::new(),

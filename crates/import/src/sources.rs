@@ -36,8 +36,21 @@ pub(crate) struct Family {
     /// Numbers behind non-const pointers are memory rather than one result.
     #[serde(default)]
     pub(crate) arrays: bool,
-    /// From the oldest to the newest.
+    /// Findings of `--check` that are understood.
+    #[serde(default)]
+    pub(crate) explained: Vec<Explained>,
+    /// From the oldest to the newest; the same version may have several wheels, one after the other.
     pub(crate) versions: Vec<Version>,
+}
+
+/// A finding that is understood.
+#[derive(Deserialize, Debug)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Explained {
+    /// How the finding begins.
+    pub(crate) what: String,
+    /// Why it is no fault.
+    pub(crate) why: String,
 }
 
 /// A further reading of a family's headers.
@@ -79,9 +92,11 @@ impl Family {
         }
     }
 
-    /// The names of all versions.
+    /// The names of all versions, each once.
     pub(crate) fn version_names(&self) -> Vec<String> {
-        self.versions.iter().map(|v| v.version.clone()).collect()
+        let mut names: Vec<String> = self.versions.iter().map(|v| v.version.clone()).collect();
+        names.dedup();
+        names
     }
 }
 

@@ -2,8 +2,8 @@
 //! words when it is not.
 
 use crate::units::word;
-use crate::values::write_value;
-use cutap_calls::known::{Dir, Rule};
+use crate::values::{write_launched, write_value};
+use cutap_calls::known::Dir;
 use cutap_trace::decode::Value;
 use cutap_trace::{Call, Exit};
 
@@ -31,11 +31,10 @@ pub fn inputs(call: &Call, exit: Option<&Exit>, to: &mut String) {
         }
         to.push_str(param.name);
         to.push('=');
-        let launched = call.launched().filter(|_| matches!(param.rule, Rule::KernelParams(_)));
         match exit.and_then(|e| e.output(n)) {
             Some(output) if param.dir == Dir::InOut => changed(input, output, to),
             Some(output) => write_value(output, to),
-            None => write_value(launched.unwrap_or(input), to),
+            None => write_launched(input, call.launched(), to),
         }
     }
 }
@@ -45,18 +44,28 @@ pub fn outputs(exit: &Exit, told: bool, to: &mut String) {
     let call = &exit.call;
     let launched = call.launched().filter(|_| !told);
     let mut sign = '(';
-    for (n, param) in call.function.params().iter().enumerate() {
-        let launched = launched.filter(|_| matches!(param.rule, Rule::KernelParams(_)));
-        let Some(value) = exit.output(n).or(launched) else { continue };
+    for (n, (param, input)) in call.function.params().iter().zip(call.inputs()).enumerate() {
+        let launched = launched.filter(|l| holds(input, l.at));
+        let Some(value) = exit.output(n).or(launched.map(|_| input)) else { continue };
         to.push(sign);
         to.push_str(if sign == ',' { " " } else { "" });
         to.push_str(param.name);
         to.push('=');
-        write_value(value, to);
+        write_launched(value, launched, to);
         sign = ',';
     }
     if sign == ',' {
         to.push(')');
+    }
+}
+
+/// Whether a value has this address in it.
+fn holds(value: &Value, address: u64) -> bool {
+    match value {
+        Value::Address(at, None) => *at == address,
+        Value::To(_, to) => holds(to, address),
+        Value::Struct(fields) => fields.values.iter().any(|(_, value)| holds(value, address)),
+        _ => false,
     }
 }
 

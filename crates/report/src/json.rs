@@ -64,7 +64,7 @@ impl<W: io::Write> Json<W> {
             arguments: described(&exit.call).then_some(Arguments(&exit.call, Some(exit))),
             result: exit.returned().map_or(Value::Null, result),
             result_name: exit.status_name(),
-            returned: exit.value.as_deref().map(values_json::Json),
+            returned: exit.value.as_deref().map(values_json::Json::new),
             error: exit.is_error(),
             duration_ns: exit.duration_ns,
             kernel: exit.kernel().map(|k| &**k),

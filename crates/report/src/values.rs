@@ -3,6 +3,7 @@
 
 use crate::units::bytes;
 use cutap_calls::known::Memory;
+use cutap_trace::Launched;
 use cutap_trace::decode::{Fields, Items, Place, Text, Value, flags_of, name_of};
 use std::fmt::Write;
 
@@ -15,6 +16,11 @@ const CHARACTERS: usize = 256;
 
 /// Writes a value. Writing to a string does not fail.
 pub fn write_value(value: &Value, to: &mut String) {
+    write_launched(value, None, to);
+}
+
+/// Writes a value, and in the place of the pointer to a kernel's parameters what the driver was told.
+pub fn write_launched(value: &Value, launched: Option<&Launched>, to: &mut String) {
     let _ = match value {
         Value::Missing => return to.push('?'),
         Value::Null => return to.push_str("NULL"),
@@ -52,6 +58,9 @@ pub fn write_value(value: &Value, to: &mut String) {
                 (n, _) => write!(to, "{n:#x}"),
             }
         }
+        Value::Address(n, None) if launched.is_some_and(|l| l.at == *n) => {
+            return launched.into_iter().for_each(|l| write_value(&l.parameters, to));
+        }
         Value::Address(n, place) => {
             let _ = write!(to, "{n:#x}");
             match place {
@@ -63,9 +72,9 @@ pub fn write_value(value: &Value, to: &mut String) {
             if !matches!(**target, Value::Text(_) | Value::Array(_) | Value::List(_)) {
                 to.push('&');
             }
-            return write_value(target, to);
+            return write_launched(target, launched, to);
         }
-        Value::Struct(fields) => return write_fields(fields, to),
+        Value::Struct(fields) => return write_fields(fields, launched, to),
         Value::Array(items) => return write_items(items, ELEMENTS, ['[', ']'], to),
         Value::List(items) => return write_items(items, usize::MAX, ['{', '}'], to),
         Value::Uuid(b) => {
@@ -123,7 +132,7 @@ fn write_text(text: &Text, to: &mut String) {
     }
 }
 
-fn write_fields(fields: &Fields, to: &mut String) {
+fn write_fields(fields: &Fields, launched: Option<&Launched>, to: &mut String) {
     to.push('{');
     for (n, (field, value)) in fields.values.iter().take(FIELDS).enumerate() {
         if n > 0 {
@@ -132,7 +141,7 @@ fn write_fields(fields: &Fields, to: &mut String) {
         let name = fields.of.fields.get(usize::from(*field)).map_or("?", |f| f.name);
         to.push_str(name);
         to.push('=');
-        write_value(value, to);
+        write_launched(value, launched, to);
     }
     let comma = if fields.values.is_empty() { "" } else { ", " };
     if fields.more > 0 {

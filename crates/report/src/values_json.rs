@@ -2,9 +2,9 @@
 //! see `docs/json.md`.
 
 use crate::values::write_value;
-use cutap_calls::known::{Dir, Memory, Param, Rule};
+use cutap_calls::known::{Dir, Memory, Param};
 use cutap_trace::decode::{Place, TypeName, Value, flags_of, name_of};
-use cutap_trace::{Call, Exit};
+use cutap_trace::{Call, Exit, Launched};
 use serde::Serialize;
 use serde::ser::{SerializeMap, SerializeSeq, Serializer};
 
@@ -23,7 +23,20 @@ struct Argument<'a> {
 }
 
 /// A value, to be written.
-pub struct Json<'a>(pub &'a Value);
+pub struct Json<'a> {
+    value: &'a Value,
+    launched: Option<&'a Launched>,
+}
+
+impl<'a> Json<'a> {
+    /// A value that is no launch's argument.
+    pub fn new(value: &'a Value) -> Json<'a> {
+        Json { value, launched: None }
+    }
+    fn part(&self, value: &'a Value) -> Json<'a> {
+        Json { value, launched: self.launched }
+    }
+}
 
 impl Serialize for Arguments<'_> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
@@ -47,17 +60,16 @@ fn value<'a>(
     param: &Param,
     input: &'a Value,
 ) -> (Json<'a>, Option<Json<'a>>) {
-    let launched = call.launched().filter(|_| matches!(param.rule, Rule::KernelParams(_)));
     match exit.and_then(|e| e.output(n)) {
-        Some(output) if param.dir == Dir::InOut => (Json(output), Some(Json(input))),
-        Some(output) => (Json(output), None),
-        None => (Json(launched.unwrap_or(input)), None),
+        Some(output) if param.dir == Dir::InOut => (Json::new(output), Some(Json::new(input))),
+        Some(output) => (Json::new(output), None),
+        None => (Json { value: input, launched: call.launched() }, None),
     }
 }
 
 impl Serialize for Json<'_> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        match self.0 {
+        match self.value {
             Value::Missing | Value::Null => to.serialize_none(),
             Value::Bool(b) => to.serialize_bool(*b),
             Value::Int(n) | Value::Version(n) => to.serialize_i64(*n),
@@ -66,7 +78,7 @@ impl Serialize for Json<'_> {
             Value::Double(f) if f.is_finite() => to.serialize_f64(*f),
             Value::Single(_) | Value::Double(_) | Value::Uuid(_) => {
                 let mut text = String::new();
-                write_value(self.0, &mut text);
+                write_value(self.value, &mut text);
                 to.serialize_str(&text)
             }
             Value::Enum(n, of) => {
@@ -85,11 +97,17 @@ impl Serialize for Json<'_> {
             Value::Handle { value, kind, .. } if kind.number => to.serialize_i64(*value as i64),
             Value::Handle { value, kind, .. } => {
                 let mut name = String::new();
-                write_value(self.0, &mut name);
+                write_value(self.value, &mut name);
                 let mut map = to.serialize_map(Some(3))?;
                 map.serialize_entry("handle", &name)?;
                 map.serialize_entry("kind", kind.short)?;
                 map.serialize_entry("address", &hex(*value))?;
+                map.end()
+            }
+            Value::Address(address, None) if self.launched.is_some_and(|l| l.at == *address) => {
+                let mut map = to.serialize_map(Some(2))?;
+                map.serialize_entry("address", &hex(*address))?;
+                map.serialize_entry("to", &self.launched.map(|l| Json::new(&l.parameters)))?;
                 map.end()
             }
             Value::Address(address, place) => {
@@ -108,13 +126,13 @@ impl Serialize for Json<'_> {
             Value::To(address, target) => {
                 let mut map = to.serialize_map(Some(2))?;
                 map.serialize_entry("address", &hex(*address))?;
-                map.serialize_entry("to", &Json(target))?;
+                map.serialize_entry("to", &self.part(target))?;
                 map.end()
             }
             Value::Struct(fields) => {
                 let mut map = to.serialize_map(None)?;
                 map.serialize_entry("struct", fields.of.name)?;
-                map.serialize_entry("fields", &Fields(fields))?;
+                map.serialize_entry("fields", &Fields(fields, self.launched))?;
                 if fields.cut {
                     map.serialize_entry("cut", &true)?;
                 }
@@ -125,7 +143,7 @@ impl Serialize for Json<'_> {
             }
             Value::Array(items) | Value::List(items) => {
                 let mut map = to.serialize_map(Some(2))?;
-                map.serialize_entry("items", &items.values.iter().map(Json).collect::<Vec<_>>())?;
+                map.serialize_entry("items", &items.values.iter().map(|v| self.part(v)).collect::<Vec<_>>())?;
                 map.serialize_entry("total", &items.total)?;
                 map.end()
             }
@@ -138,14 +156,14 @@ impl Serialize for Json<'_> {
     }
 }
 
-struct Fields<'a>(&'a cutap_trace::decode::Fields);
+struct Fields<'a>(&'a cutap_trace::decode::Fields, Option<&'a Launched>);
 
 impl Serialize for Fields<'_> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         let mut map = to.serialize_map(Some(self.0.values.len()))?;
         for (n, value) in &self.0.values {
             let name = self.0.of.fields.get(usize::from(*n)).map_or("?", |f| f.name);
-            map.serialize_entry(name, &Json(value))?;
+            map.serialize_entry(name, &Json { value, launched: self.1 })?;
         }
         map.end()
     }

@@ -166,10 +166,10 @@ pub struct Call {
     pub args: Args,
     /// Memory that was kept before the call, as `cutap_wire::record::Fragments` has it.
     pub(crate) memory: Box<[u8]>,
-    /// The call that it was made from; of launches only.
+    /// The call that it was made from; only of those that take a kernel's parameters.
     pub(crate) parent: Option<Arc<Call>>,
     pub(crate) inputs: OnceLock<Box<[Value]>>,
-    pub(crate) launched: OnceLock<Value>,
+    pub(crate) launched: OnceLock<Launched>,
     pub(crate) kernel: OnceLock<Arc<str>>,
     pub(crate) instance: OnceLock<Arc<Instance>>,
 }
@@ -182,7 +182,7 @@ impl Call {
     }
     /// The kernel's parameters that the driver was given for this launch of a runtime. Known as soon as
     /// the driver is called.
-    pub fn launched(&self) -> Option<&Value> {
+    pub fn launched(&self) -> Option<&Launched> {
         self.launched.get()
     }
     /// Demangled name of the kernel that it launches. May become known a little after its beginning.
@@ -197,6 +197,15 @@ impl Call {
     pub fn runtime_version(&self) -> Option<&str> {
         self.instance()?.version.as_deref()
     }
+}
+
+/// A kernel's parameters that a runtime passed on to the driver.
+#[derive(Debug, Clone)]
+pub struct Launched {
+    /// The pointer that both calls have.
+    pub at: u64,
+    /// What the driver's call tells of them.
+    pub parameters: Value,
 }
 
 /// How a call ended.

@@ -29,7 +29,8 @@ mod source;
 pub use end::{Count, End, Filtered, Gap};
 pub use error::Error;
 pub use event::{
-    Answer, Args, Call, Event, Exit, Function, Instance, Layer, Lookup, LookupKind, Module, Process, State, Thread,
+    Answer, Args, Call, Event, Exit, Function, Instance, Launched, Layer, Lookup, LookupKind, Module, Process, State,
+    Thread,
 };
 pub use filter::{Filter, FilterError};
 pub use follow::{Follow, FollowOptions};

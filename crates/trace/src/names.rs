@@ -47,6 +47,8 @@ pub struct Known {
     pub object: u64,
     /// Words of its records that are arguments; memory is behind them.
     pub words: usize,
+    /// A kernel's parameters may be among its arguments, so that the call around it is of interest.
+    pub parent: bool,
     /// What the filter asks of its arguments.
     pub tests: Option<Arc<Tests>>,
 }
@@ -156,8 +158,15 @@ impl Names {
         self.slot(u64::from(slot), object);
         let function = function(shared, Layer::Driver, "?".into(), name.as_bytes(), None, None);
         let shown = shared.filter.shows(function.layer, "?", &name);
-        self.known[n] =
-            Some(Known { function, shown, launch: Launch::No, object: 0, words: words_of(UNKNOWN), tests: None });
+        self.known[n] = Some(Known {
+            function,
+            shown,
+            launch: Launch::No,
+            object: 0,
+            words: words_of(UNKNOWN),
+            parent: false,
+            tests: None,
+        });
         self.known[n].as_ref()
     }
 
@@ -183,8 +192,9 @@ impl Names {
         };
         let shown = shared.filter.shows(function.layer, &function.library, &function.name);
         let launch = if function.layer == Layer::Driver { launch(&function.name) } else { Launch::No };
+        let parent = function.layer == Layer::Driver && function.described.is_some_and(|d| d.takes_kernel_params());
         let tests = shared.filter.tests(function.layer, &function.library, &function.name);
-        Some(Known { function, shown, launch, object, words, tests: tests.map(Arc::new) })
+        Some(Known { function, shown, launch, object, words, parent, tests: tests.map(Arc::new) })
     }
 
     /// Names of all functions that were announced, called or not.

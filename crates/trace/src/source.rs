@@ -281,7 +281,7 @@ impl Events {
             caller: begun.caller,
             args: Args::from(begun.words),
             memory: if shared.decode || known.tests.is_some() { begun.memory.bytes().into() } else { Box::default() },
-            parent: if known.launch == Launch::No { None } else { self.stack.top().cloned() },
+            parent: if known.parent { self.stack.top().cloned() } else { None },
             inputs: OnceLock::new(),
             launched: OnceLock::new(),
             kernel,

@@ -205,6 +205,47 @@ fn kernels_parameters_go_up_to_the_runtime() {
 }
 
 #[test]
+fn kernels_in_graphs() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = Run::new(folder.path());
+    let mut process = run.process(100, "/bin/prog");
+    process.driver(&[]);
+    process.runtime(2, "graph", 12090, 10, &[]);
+    process.slot(0, 1, (1, 0, 0), "cuGraphAddKernelNode");
+    process.runtime_slot(10, 2, 1, "cudaGraphAddKernelNode");
+    process.kernel_parameters(0xf00, &[(0, 4), (8, 24)]);
+    process.name(names::kind::KERNEL_HANDLE, 0xf00, 0, 0, "_Z3runi3Box", "");
+    let mut thread = process.thread(100, 8);
+    let mut packed = vec![0xff; 4];
+    packed.extend(words(&[1, u64::MAX, 0]));
+    thread.enter_with(10, &[0x100], &[(0x100, &words(&[0x40_0000, 0x7ffd, 0]))]);
+    let node = words(&[0xf00, 0x7ffd, 0]);
+    thread.call_with(0, &[0x200], &[(0x200, &node), (0x7ffd, &packed)], 0, &[]);
+    thread.exit(0);
+    let text = decoded(folder.path(), "");
+    let list = "{-1, {1, 0xffffffffffffffff, 0}}";
+    let lines: Vec<_> = text.lines().take(2).collect();
+    assert_eq!(
+        lines,
+        [
+            &format!(
+                "[graph, runtime 12.9] cudaGraphAddKernelNode(pNodeParams=&{{func=function#1, kernelParams={list}, extra=NULL}}) {{"
+            ),
+            &format!(
+                "  cuGraphAddKernelNode(nodeParams=&{{func=function#2, kernelParams={list}, extra=NULL}}) = CUDA_SUCCESS <1us>"
+            ),
+        ]
+    );
+    let call = decoded_json(folder.path(), "runtime");
+    let list =
+        &call.iter().find(|l| l["type"] == "call").unwrap()["arguments"][0]["value"]["to"]["fields"]["kernelParams"];
+    assert_eq!(
+        list,
+        &json!({"address": "0x7ffd", "to": {"items": [-1, {"items": [1, u64::MAX, 0], "total": 3}], "total": 2}})
+    );
+}
+
+#[test]
 fn allocations_devices_and_handles_come_and_go() {
     let folder = tempfile::tempdir().unwrap();
     let run = Run::new(folder.path());

@@ -2,7 +2,7 @@
 //! they are; nothing is built at the start of a trace.
 
 use crate::event::Layer;
-use cutap_calls::known::{Function, Shape, Tables};
+use cutap_calls::known::{Function, Param, Rule, Shape, Tables, Type, TypeId};
 
 /// What is known of a function, and how its words were recorded.
 #[derive(Debug, Clone, Copy)]
@@ -32,6 +32,28 @@ impl PartialEq for Described {
     }
 }
 impl Eq for Described {}
+
+impl Described {
+    /// Whether a kernel's parameters may be among its arguments.
+    pub(crate) fn takes_kernel_params(&self) -> bool {
+        among(self.tables, self.function.params, 4)
+    }
+}
+
+fn among(tables: &'static Tables, params: &[Param], levels: u32) -> bool {
+    let of = |ty: TypeId| tables.types.get(usize::from(ty)).copied();
+    let inside = |p: &Param| match of(p.ty) {
+        Some(Type::Pointer(to, _)) => of(to),
+        other => other,
+    };
+    params.iter().any(|p| match (p.rule, inside(p)) {
+        (Rule::KernelParams(_), _) => true,
+        (_, Some(Type::Struct(n) | Type::Union(n))) if levels > 0 => {
+            tables.structs.get(usize::from(n)).is_some_and(|s| among(tables, s.fields, levels - 1))
+        }
+        _ => false,
+    })
+}
 
 /// The description of `name`, a function of this layer and library. `version` is the runtime's, when it
 /// is known; else the library's name tells.

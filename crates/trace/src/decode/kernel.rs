@@ -11,6 +11,9 @@ use cutap_calls::known::Rule;
 const BUFFER: u64 = 1;
 const BUFFER_SIZE: u64 = 2;
 
+/// Words of a struct that are kept.
+const WORDS: usize = 16;
+
 /// What a kernel's name says of a parameter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
@@ -100,6 +103,12 @@ impl Walk<'_> {
                 _ => Value::Uint(all),
             },
             (_, 1..=8) => Value::Uint(all),
+            // A struct of its own; what lies in it is often addresses.
+            (Kind::Unknown, n) if n.is_multiple_of(8) => {
+                let words = bytes.chunks_exact(8).take(WORDS);
+                let values = words.map(|word| self.parameter(Kind::Unknown, word)).collect();
+                Value::List(Box::new(Items { values, total: n as u64 / 8 }))
+            }
             _ => Value::Bytes(bytes.get(..64).unwrap_or(bytes).into()),
         }
     }

@@ -30,10 +30,10 @@ pub(crate) use raw::Raws;
 pub use type_name::TypeName;
 pub use value::{Fields, Items, Place, Text, Value, flags_of, name_of};
 
-use crate::event::{Call, Event, Exit, Layer, State as Ended};
+use crate::event::{Call, Event, Exit, Launched, Layer, State as Ended};
 use crate::kernels::Kernels;
 use crate::results::Returned;
-use cutap_calls::known::{Dir, Effect, Rule, Type};
+use cutap_calls::known::{Dir, Effect, Type};
 use memory::Memory;
 use row::Row;
 use state::State;
@@ -176,13 +176,28 @@ fn returned(walk: &mut Walk<'_>, described: Described, exit: &Exit) -> Option<Bo
 
 /// A launch of the driver knows its kernel's parameters; the runtime call around it gets them too.
 fn hand_up(call: &Call, parent: &Call) {
-    let of = |call: &Call| {
-        let place = call.function.params().iter().position(|p| matches!(p.rule, Rule::KernelParams(_)))?;
-        call.inputs().get(place).cloned()
-    };
-    if let (Some(Value::To(at, list)), Some(Value::Address(same, _))) = (of(call), of(parent))
-        && at == same
-    {
-        let _ = parent.launched.set(*list);
+    let Some((at, parameters)) = call.inputs().iter().find_map(parameters_in) else { return };
+    if parent.inputs().iter().any(|value| leads_to(value, at)) {
+        let _ = parent.launched.set(Launched { at, parameters: parameters.clone() });
+    }
+}
+
+/// A kernel's parameters in a value, and the pointer to them.
+fn parameters_in(value: &Value) -> Option<(u64, &Value)> {
+    match value {
+        Value::To(at, list) if matches!(**list, Value::List(_)) => Some((*at, list)),
+        Value::To(_, to) => parameters_in(to),
+        Value::Struct(fields) => fields.values.iter().find_map(|(_, value)| parameters_in(value)),
+        _ => None,
+    }
+}
+
+/// Whether a value has this address, with nothing known of it.
+fn leads_to(value: &Value, address: u64) -> bool {
+    match value {
+        Value::Address(at, None) => *at == address,
+        Value::To(_, to) => leads_to(to, address),
+        Value::Struct(fields) => fields.values.iter().any(|(_, value)| leads_to(value, address)),
+        _ => false,
     }
 }

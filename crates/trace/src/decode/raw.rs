@@ -51,12 +51,11 @@ impl Raws {
             // A new allocation's address is all that there is to say.
             let new = |e: &Effect| matches!(e, Effect::Allocates { at, .. } if usize::from(*at) == n);
             match param.rule {
-                Rule::KernelParams(_) if call.launched().is_some() => false,
                 Rule::Memory(_) if !complete => false,
                 // What a failed call has not written nobody can show.
                 _ if effects.iter().any(new) => false,
                 _ if failed && param.dir != Dir::In => false,
-                _ => raw(read, complete),
+                _ => raw(read, complete, call.launched().map(|l| l.at)),
             }
         };
         let found = (0..inputs.len()).filter(|n| inputs.get(*n).is_some_and(|v| is_raw(*n, v)));
@@ -91,15 +90,15 @@ impl Raws {
     }
 }
 
-/// Whether some part of a value has no kind.
-fn raw(value: &Value, complete: bool) -> bool {
+/// Whether some part of a value has no kind. What was `launched` is shown in the place of its address.
+fn raw(value: &Value, complete: bool, launched: Option<u64>) -> bool {
     match value {
-        Value::Address(_, None) => complete,
+        Value::Address(at, None) => complete && launched != Some(*at),
         Value::Handle { kind, number: 0, value } => kind.short.is_empty() && !kind.number && *value != 0,
         Value::Handle { kind, .. } => kind.short.is_empty(),
-        Value::To(_, to) => raw(to, complete),
-        Value::Struct(fields) => fields.values.iter().any(|(_, v)| raw(v, complete)),
-        Value::Array(items) | Value::List(items) => items.values.iter().any(|v| raw(v, complete)),
+        Value::To(_, to) => raw(to, complete, launched),
+        Value::Struct(fields) => fields.values.iter().any(|(_, v)| raw(v, complete, launched)),
+        Value::Array(items) | Value::List(items) => items.values.iter().any(|v| raw(v, complete, launched)),
         _ => false,
     }
 }

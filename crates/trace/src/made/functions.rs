@@ -35,6 +35,7 @@ pub static DRIVER: &[Function] = &[
         ],
     ),
     of("cuGetErrorString", RESULT, 2, &[p("error", RESULT, 0), out("pStr", PP_CHAR, 1)]),
+    of("cuGraphAddKernelNode", RESULT, 1, &[r("nodeParams", P_NODE, 0, Dir::In, Rule::One)]),
     of(
         "cuGraphGetNodes",
         RESULT,
@@ -131,6 +132,7 @@ pub static DRIVER: &[Function] = &[
 /// Functions of the runtime; parameters by their offsets in the block.
 pub static RUNTIME: &[Function] = &[
     of("cudaGetErrorString", P_CHAR, 1, &[p("error", ERROR, 0)]),
+    of("cudaGraphAddKernelNode", ERROR, 1, &[r("pNodeParams", P_NODE, 0, Dir::In, Rule::One)]),
     of(
         "cudaLaunchKernel",
         ERROR,

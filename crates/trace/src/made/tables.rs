@@ -60,6 +60,8 @@ pub static TABLES: Tables = Tables {
         Type::Pointer(MIXED, false),
         Type::Pointer(PROPERTY, true),
         Type::Enum(5),
+        Type::Struct(6),
+        Type::Pointer(NODE, true),
     ],
     enums: &[
         Enum { name: "copyKind", bytes: 4, values: &[(0, "HostToHost"), (1, "HostToDevice"), (2, "DeviceToHost")] },
@@ -120,6 +122,19 @@ pub static TABLES: Tables = Tables {
             tag: 255,
             tags: 0,
         },
+        Struct {
+            name: "nodeParams",
+            since: 0,
+            until: u32::MAX,
+            size: 24,
+            fields: &[
+                f("func", FUNCTION, 0, Rule::One),
+                f("kernelParams", PP_VOID, 8, Rule::KernelParams(0)),
+                f("extra", PP_VOID, 16, Rule::Extra),
+            ],
+            tag: 255,
+            tags: 0,
+        },
     ],
     handles: &[
         Handle {
@@ -171,5 +186,5 @@ macro_rules! numbers {
 numbers! {
     VOID I32 U32 SIZE CHAR BOOL F32 F64 F16 BF16 KIND FLAGS RESULT STREAM DEVICE CONTEXT FUNCTION DPTR P_VOID PP_VOID
     P_CHAR PP_CHAR P_DPTR P_SIZE P_STREAM P_F32 DIM3 CONFIG P_CONFIG VALUE ATTRIBUTE P_ATTRIBUTE P_OPTION OPTION CODE
-    UUID NAME16 NUMBERS4 P_I32 P_UUID P_CONTEXT ERROR MIXED P_MIXED P_PROPERTY PROPERTY
+    UUID NAME16 NUMBERS4 P_I32 P_UUID P_CONTEXT ERROR MIXED P_MIXED P_PROPERTY PROPERTY NODE P_NODE
 }

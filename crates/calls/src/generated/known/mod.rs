@@ -4,11 +4,15 @@
 
 mod cublas;
 mod cudnn;
+mod cudss;
 mod cufft;
+mod cufftw;
 mod cufile;
 mod curand;
 mod cusolver;
 mod cusparse;
+mod cusparselt;
+mod cutensor;
 mod driver;
 mod nccl;
 mod nvfatbin;
@@ -28,7 +32,9 @@ pub static TABLES: Tables = Tables {
         Family { name: "runtime", sonames: &["libcudart.so.*"], functions: runtime::FUNCTIONS },
         Family { name: "cublas", sonames: &["libcublas.so.*", "libcublasLt.so.*"], functions: cublas::FUNCTIONS },
         Family { name: "cudnn", sonames: &["libcudnn.so.*", "libcudnn_*.so.*"], functions: cudnn::FUNCTIONS },
+        Family { name: "cudss", sonames: &["libcudss.so.*"], functions: cudss::FUNCTIONS },
         Family { name: "cufft", sonames: &["libcufft.so.*"], functions: cufft::FUNCTIONS },
+        Family { name: "cufftw", sonames: &["libcufftw.so.*"], functions: cufftw::FUNCTIONS },
         Family { name: "cufile", sonames: &["libcufile.so.*"], functions: cufile::FUNCTIONS },
         Family { name: "curand", sonames: &["libcurand.so.*"], functions: curand::FUNCTIONS },
         Family {
@@ -37,6 +43,12 @@ pub static TABLES: Tables = Tables {
             functions: cusolver::FUNCTIONS,
         },
         Family { name: "cusparse", sonames: &["libcusparse.so.*"], functions: cusparse::FUNCTIONS },
+        Family { name: "cusparselt", sonames: &["libcusparseLt.so.*"], functions: cusparselt::FUNCTIONS },
+        Family {
+            name: "cutensor",
+            sonames: &["libcutensor.so.*", "libcutensorMg.so.*"],
+            functions: cutensor::FUNCTIONS,
+        },
         Family { name: "nccl", sonames: &["libnccl.so.*"], functions: nccl::FUNCTIONS },
         Family { name: "nvfatbin", sonames: &["libnvfatbin.so.*"], functions: nvfatbin::FUNCTIONS },
         Family { name: "nvjitlink", sonames: &["libnvJitLink.so.*"], functions: nvjitlink::FUNCTIONS },

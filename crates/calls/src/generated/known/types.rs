@@ -1178,874 +1178,972 @@ pub(super) static TYPES: &[Type] = &[
     Enum(295), // 1162 t_cudnnSamplerType_t
     Enum(296), // 1163 t_cudnnSoftmaxAlgorithm_t
     Enum(297), // 1164 t_cudnnSoftmaxMode_t
-    Enum(298), // 1165 t_cufftResult
-    Status(298), // 1166 t_cufftResult_status
-    Handle(91), // 1167 t_cufftHandle
-    Pointer(t_cufftHandle, false), // 1168 t_P_cufftHandle
-    Enum(299), // 1169 t_cufftType
-    Enum(300), // 1170 t_cufftDirection
-    Enum(301), // 1171 t_cufftProperty
-    Enum(302), // 1172 t_cufftXtCallbackType
-    Array(t_i32, 64), // 1173 t_A64_i32
-    Array(t_P_void, 64), // 1174 t_A64_P_void
-    Array(t_u64, 64), // 1175 t_A64_u64
-    Struct(367), // 1176 t_cudaXtDesc
-    Pointer(t_cudaXtDesc, false), // 1177 t_P_cudaXtDesc
-    Enum(303), // 1178 t_libFormat
-    Struct(366), // 1179 t_cudaLibXtDesc
-    Pointer(t_cudaLibXtDesc, false), // 1180 t_P_cudaLibXtDesc
-    Handle(92), // 1181 t_cudaLibXtDescPointer
-    Pointer(t_P_cudaLibXtDesc, false), // 1182 t_P_P_cudaLibXtDesc
-    Pointer(t_cudaLibXtDescPointer, false), // 1183 t_P_cudaLibXtDescPointer
-    Enum(304), // 1184 t_cufftXtSubFormat
-    Enum(305), // 1185 t_cufftXtCopyType
-    Enum(306), // 1186 t_cufftXtQueryType
-    Struct(368), // 1187 t_cufftXt1dFactors
-    Array(t_u64, 3), // 1188 t_A3_u64
-    Struct(369), // 1189 t_cufftBox3d
-    Pointer(t_cufftBox3d, true), // 1190 t_PC_cufftBox3d
-    Enum(307), // 1191 t_cufftXtWorkAreaPolicy
-    Enum(308), // 1192 t_CUfileOpError
-    Struct(370), // 1193 t_CUfileError_t
-    Handle(93), // 1194 t_CUfileBatchHandle_t
-    Flags(309, 4), // 1195 t_CUfileStatus_t_in4
-    Struct(371), // 1196 t_CUfileIOEvents_t
-    Pointer(t_CUfileIOEvents_t, false), // 1197 t_P_CUfileIOEvents_t
-    Pointer(t_CUfileBatchHandle_t, false), // 1198 t_P_CUfileBatchHandle_t
-    Enum(310), // 1199 t_CUfileBatchMode_t
-    Struct(374), // 1200 t_CUfileIOParams_t_u_batch
-    Union(373), // 1201 t_CUfileIOParams_t_u
-    Handle(94), // 1202 t_CUfileHandle_t
-    Enum(311), // 1203 t_CUfileOpcode_t
-    Struct(372), // 1204 t_CUfileIOParams_t
-    Pointer(t_CUfileIOParams_t, false), // 1205 t_P_CUfileIOParams_t
-    Flags(312, 4), // 1206 t_cuFileRdmaFlags_in4
-    Flags(313, 4), // 1207 t_CUfileDriverStatusFlags_t_in4
-    Flags(314, 4), // 1208 t_CUfileP2PFlags_t_in4
-    Pointer(t_CUfileP2PFlags_t_in4, false), // 1209 t_P_CUfileP2PFlags_t_in4
-    Struct(376), // 1210 t_CUfileDrvProps_t_nvfs
-    Struct(375), // 1211 t_CUfileDrvProps_t
-    Pointer(t_CUfileDrvProps_t, false), // 1212 t_P_CUfileDrvProps_t
-    Enum(315), // 1213 t_CUFileBoolConfigParameter_t
-    Pointer(t_bool1, false), // 1214 t_P_bool1
-    Enum(316), // 1215 t_CUFileSizeTConfigParameter_t
-    Enum(317), // 1216 t_CUFileStringConfigParameter_t
-    Struct(378), // 1217 t_CUfileOpCounter_t
-    Struct(377), // 1218 t_CUfileStatsLevel1_t
-    Pointer(t_CUfileStatsLevel1_t, false), // 1219 t_P_CUfileStatsLevel1_t
-    Array(t_u64, 32), // 1220 t_A32_u64
-    Struct(379), // 1221 t_CUfileStatsLevel2_t
-    Pointer(t_CUfileStatsLevel2_t, false), // 1222 t_P_CUfileStatsLevel2_t
-    Array(t_char, 16), // 1223 t_A16_char
-    Array(t_u8, 16), // 1224 t_A16_u8
-    Struct(381), // 1225 t_CUfilePerGpuStats_t
-    Array(t_CUfilePerGpuStats_t, 16), // 1226 t_A16_CUfilePerGpuStats_t
-    Struct(380), // 1227 t_CUfileStatsLevel3_t
-    Pointer(t_CUfileStatsLevel3_t, false), // 1228 t_P_CUfileStatsLevel3_t
-    Pointer(t_CUfileHandle_t, false), // 1229 t_P_CUfileHandle_t
-    Enum(318), // 1230 t_CUfileFileHandleType
-    Union(383), // 1231 t_CUfileDescr_t_handle
-    Struct(384), // 1232 t_CUfileFSOps_t
-    Pointer(t_CUfileFSOps_t, true), // 1233 t_PC_CUfileFSOps_t
-    Struct(382), // 1234 t_CUfileDescr_t
-    Pointer(t_CUfileDescr_t, false), // 1235 t_P_CUfileDescr_t
-    Struct(385), // 1236 t_CUfileIOVec_t
-    Pointer(t_CUfileIOVec_t, true), // 1237 t_PC_CUfileIOVec_t
-    Flags(319, 4), // 1238 t_cuFileStreamFlags_in4
-    Enum(320), // 1239 t_curandStatus_t
-    Status(320), // 1240 t_curandStatus_t_status
-    Handle(95), // 1241 t_curandGenerator_t
-    Pointer(t_curandGenerator_t, false), // 1242 t_P_curandGenerator_t
-    Enum(321), // 1243 t_curandRngType_t
-    Handle(96), // 1244 t_curandDiscreteDistribution_t
-    Pointer(t_curandDiscreteDistribution_t, false), // 1245 t_P_curandDiscreteDistribution_t
-    Enum(322), // 1246 t_curandMethod_t
-    Array(t_u32, 32), // 1247 t_A32_u32
-    Pointer(t_A32_u32, false), // 1248 t_P_A32_u32
-    Pointer(t_P_A32_u32, false), // 1249 t_P_P_A32_u32
-    Enum(323), // 1250 t_curandDirectionVectorSet_t
-    Pointer(t_A64_u64, false), // 1251 t_P_A64_u64
-    Pointer(t_P_A64_u64, false), // 1252 t_P_P_A64_u64
-    Pointer(t_P_u32, false), // 1253 t_P_P_u32
-    Pointer(t_P_u64, false), // 1254 t_P_P_u64
-    Enum(324), // 1255 t_curandOrdering_t
-    Enum(325), // 1256 t_cusolverStatus_t
-    Status(325), // 1257 t_cusolverStatus_t_status
-    Handle(97), // 1258 t_cusolverDnHandle_t
-    Enum(326), // 1259 t_cusolverEigMode_t
-    Handle(98), // 1260 t_gesvdjInfo_t
-    Enum(327), // 1261 t_cusolverEigRange_t
-    Handle(99), // 1262 t_syevjInfo_t
-    Enum(328), // 1263 t_cusolverEigType_t
-    Pointer(t_cusolverDnHandle_t, false), // 1264 t_P_cusolverDnHandle_t
-    Pointer(t_gesvdjInfo_t, false), // 1265 t_P_gesvdjInfo_t
-    Handle(100), // 1266 t_cusolverDnParams_t
-    Pointer(t_cusolverDnParams_t, false), // 1267 t_P_cusolverDnParams_t
-    Pointer(t_syevjInfo_t, false), // 1268 t_P_syevjInfo_t
-    Enum(329), // 1269 t_cusolverDeterministicMode_t
-    Pointer(t_cusolverDeterministicMode_t, false), // 1270 t_P_cusolverDeterministicMode_t
-    Enum(330), // 1271 t_cudaEmulationStrategy
-    Pointer(t_cudaEmulationStrategy, false), // 1272 t_P_cudaEmulationStrategy
-    Enum(331), // 1273 t_cusolverMathMode_t
-    Pointer(t_cusolverMathMode_t, false), // 1274 t_P_cusolverMathMode_t
-    Handle(101), // 1275 t_cusolverDnIRSInfos_t
-    Pointer(t_cusolverDnIRSInfos_t, false), // 1276 t_P_cusolverDnIRSInfos_t
-    Handle(102), // 1277 t_cusolverDnIRSParams_t
-    Pointer(t_cusolverDnIRSParams_t, false), // 1278 t_P_cusolverDnIRSParams_t
-    Enum(332), // 1279 t_cusolverIRSRefinement_t
-    Enum(333), // 1280 t_cusolverPrecType_t
-    Enum(334), // 1281 t_cusolverDnFunction_t
-    Enum(335), // 1282 t_cusolverAlgMode_t
-    Enum(336), // 1283 t_cusolverDirectMode_t
-    Enum(337), // 1284 t_cusolverStorevMode_t
-    Enum(338), // 1285 t_cusolverEigComp_t
-    Handle(103), // 1286 t_cusolverMgHandle_t
-    Pointer(t_cusolverMgHandle_t, false), // 1287 t_P_cusolverMgHandle_t
-    Handle(104), // 1288 t_cudaLibMgGrid_t
-    Pointer(t_cudaLibMgGrid_t, false), // 1289 t_P_cudaLibMgGrid_t
-    Enum(339), // 1290 t_cusolverMgGridMapping_t
-    Handle(105), // 1291 t_cudaLibMgMatrixDesc_t
-    Pointer(t_cudaLibMgMatrixDesc_t, false), // 1292 t_P_cudaLibMgMatrixDesc_t
-    Handle(106), // 1293 t_cusolverRfHandle_t
-    Pointer(t_cusolverRfHandle_t, false), // 1294 t_P_cusolverRfHandle_t
-    Enum(340), // 1295 t_cusolverRfFactorization_t
-    Pointer(t_cusolverRfFactorization_t, false), // 1296 t_P_cusolverRfFactorization_t
-    Enum(341), // 1297 t_cusolverRfTriangularSolve_t
-    Pointer(t_cusolverRfTriangularSolve_t, false), // 1298 t_P_cusolverRfTriangularSolve_t
-    Enum(342), // 1299 t_cusolverRfMatrixFormat_t
-    Pointer(t_cusolverRfMatrixFormat_t, false), // 1300 t_P_cusolverRfMatrixFormat_t
-    Enum(343), // 1301 t_cusolverRfUnitDiagonal_t
-    Pointer(t_cusolverRfUnitDiagonal_t, false), // 1302 t_P_cusolverRfUnitDiagonal_t
-    Enum(344), // 1303 t_cusolverRfNumericBoostReport_t
-    Pointer(t_cusolverRfNumericBoostReport_t, false), // 1304 t_P_cusolverRfNumericBoostReport_t
-    Enum(345), // 1305 t_cusolverRfResetValuesFastMode_t
-    Pointer(t_cusolverRfResetValuesFastMode_t, false), // 1306 t_P_cusolverRfResetValuesFastMode_t
-    Handle(107), // 1307 t_cusolverSpHandle_t
-    Handle(108), // 1308 t_cusparseMatDescr_t
-    Handle(109), // 1309 t_csrcholInfo_t
-    Handle(110), // 1310 t_csrcholInfoHost_t
-    Handle(111), // 1311 t_csrluInfoHost_t
-    Handle(112), // 1312 t_csrqrInfo_t
-    Handle(113), // 1313 t_csrqrInfoHost_t
-    Pointer(t_cusolverSpHandle_t, false), // 1314 t_P_cusolverSpHandle_t
-    Pointer(t_csrcholInfo_t, false), // 1315 t_P_csrcholInfo_t
-    Pointer(t_csrcholInfoHost_t, false), // 1316 t_P_csrcholInfoHost_t
-    Pointer(t_csrluInfoHost_t, false), // 1317 t_P_csrluInfoHost_t
-    Pointer(t_csrqrInfo_t, false), // 1318 t_P_csrqrInfo_t
-    Pointer(t_csrqrInfoHost_t, false), // 1319 t_P_csrqrInfoHost_t
-    Enum(346), // 1320 t_cusparseStatus_t
-    Status(346), // 1321 t_cusparseStatus_t_status
-    Handle(114), // 1322 t_cusparseHandle_t
-    Handle(115), // 1323 t_cusparseSpVecDescr_t
-    Handle(116), // 1324 t_cusparseDnVecDescr_t
-    Handle(117), // 1325 t_cusparseConstSpVecDescr_t
-    Handle(118), // 1326 t_cusparseSpMatDescr_t
-    Enum(347), // 1327 t_cusparseIndexType_t
-    Pointer(t_cusparseIndexType_t, false), // 1328 t_P_cusparseIndexType_t
-    Enum(348), // 1329 t_cusparseIndexBase_t
-    Pointer(t_cusparseIndexBase_t, false), // 1330 t_P_cusparseIndexBase_t
-    Pointer(t_cudaDataType, false), // 1331 t_P_cudaDataType
-    Enum(349), // 1332 t_cusparseDirection_t
-    Handle(119), // 1333 t_bsric02Info_t
-    Enum(350), // 1334 t_cusparseSolvePolicy_t
-    Handle(120), // 1335 t_bsrilu02Info_t
-    Enum(351), // 1336 t_cusparseOperation_t
-    Handle(121), // 1337 t_bsrsm2Info_t
-    Handle(122), // 1338 t_bsrsv2Info_t
-    Handle(123), // 1339 t_csru2csrInfo_t
-    Handle(124), // 1340 t_cusparseColorInfo_t
-    Handle(125), // 1341 t_csrgemm2Info_t
-    Handle(126), // 1342 t_csric02Info_t
-    Handle(127), // 1343 t_csrilu02Info_t
-    Handle(128), // 1344 t_csrsm2Info_t
-    Handle(129), // 1345 t_csrsv2Info_t
-    Enum(352), // 1346 t_cusparseAction_t
-    Handle(130), // 1347 t_cusparseConstSpMatDescr_t
-    Handle(131), // 1348 t_cusparseConstDnMatDescr_t
-    Enum(353), // 1349 t_cusparseOrder_t
-    Pointer(t_cusparseOrder_t, false), // 1350 t_P_cusparseOrder_t
-    Handle(132), // 1351 t_cusparseConstDnVecDescr_t
-    Handle(133), // 1352 t_cusparseDnMatDescr_t
-    Pointer(t_cusparseHandle_t, false), // 1353 t_P_cusparseHandle_t
-    Pointer(t_cusparseSpMatDescr_t, false), // 1354 t_P_cusparseSpMatDescr_t
-    Pointer(t_bsric02Info_t, false), // 1355 t_P_bsric02Info_t
-    Pointer(t_bsrilu02Info_t, false), // 1356 t_P_bsrilu02Info_t
-    Pointer(t_bsrsm2Info_t, false), // 1357 t_P_bsrsm2Info_t
-    Pointer(t_bsrsv2Info_t, false), // 1358 t_P_bsrsv2Info_t
-    Pointer(t_cusparseColorInfo_t, false), // 1359 t_P_cusparseColorInfo_t
-    Pointer(t_cusparseConstSpMatDescr_t, false), // 1360 t_P_cusparseConstSpMatDescr_t
-    Pointer(t_cusparseConstDnMatDescr_t, false), // 1361 t_P_cusparseConstDnMatDescr_t
-    Pointer(t_cusparseConstDnVecDescr_t, false), // 1362 t_P_cusparseConstDnVecDescr_t
-    Pointer(t_cusparseConstSpVecDescr_t, false), // 1363 t_P_cusparseConstSpVecDescr_t
-    Pointer(t_csrgemm2Info_t, false), // 1364 t_P_csrgemm2Info_t
-    Pointer(t_csric02Info_t, false), // 1365 t_P_csric02Info_t
-    Pointer(t_csrilu02Info_t, false), // 1366 t_P_csrilu02Info_t
-    Pointer(t_csrsm2Info_t, false), // 1367 t_P_csrsm2Info_t
-    Pointer(t_csrsv2Info_t, false), // 1368 t_P_csrsv2Info_t
-    Pointer(t_csru2csrInfo_t, false), // 1369 t_P_csru2csrInfo_t
-    Pointer(t_cusparseDnMatDescr_t, false), // 1370 t_P_cusparseDnMatDescr_t
-    Pointer(t_cusparseDnVecDescr_t, false), // 1371 t_P_cusparseDnVecDescr_t
-    Pointer(t_cusparseMatDescr_t, false), // 1372 t_P_cusparseMatDescr_t
-    Handle(134), // 1373 t_pruneInfo_t
-    Pointer(t_pruneInfo_t, false), // 1374 t_P_pruneInfo_t
-    Pointer(t_cusparseSpVecDescr_t, false), // 1375 t_P_cusparseSpVecDescr_t
-    Enum(354), // 1376 t_cusparseCsr2CscAlg_t
-    Enum(355), // 1377 t_cusparseAlgMode_t
-    Enum(356), // 1378 t_cusparseDenseToSparseAlg_t
-    Enum(357), // 1379 t_cusparseColorAlg_t
-    Pointer(t_cusparseColorAlg_t, false), // 1380 t_P_cusparseColorAlg_t
-    Enum(358), // 1381 t_cusparseDiagType_t
-    Enum(359), // 1382 t_cusparseFillMode_t
-    Enum(360), // 1383 t_cusparseMatrixType_t
-    Enum(361), // 1384 t_cusparsePointerMode_t
-    Pointer(t_cusparsePointerMode_t, false), // 1385 t_P_cusparsePointerMode_t
-    Enum(362), // 1386 t_cusparseSDDMMAlg_t
-    Enum(363), // 1387 t_cusparseSpGEAMAlg_t
-    Handle(135), // 1388 t_cusparseSpGEAMDescr_t
-    Pointer(t_cusparseSpGEAMDescr_t, false), // 1389 t_P_cusparseSpGEAMDescr_t
-    Enum(364), // 1390 t_cusparseSpGEMMAlg_t
-    Handle(136), // 1391 t_cusparseSpGEMMDescr_t
-    Pointer(t_cusparseSpGEMMDescr_t, false), // 1392 t_P_cusparseSpGEMMDescr_t
-    Enum(365), // 1393 t_cusparseSpMMAlg_t
-    Handle(137), // 1394 t_cusparseSpMMOpPlan_t
-    Pointer(t_cusparseSpMMOpPlan_t, false), // 1395 t_P_cusparseSpMMOpPlan_t
-    Enum(366), // 1396 t_cusparseSpMMOpAlg_t
-    Enum(367), // 1397 t_cusparseSpMVAlg_t
-    Enum(368), // 1398 t_cusparseSpMatAttribute_t
-    Enum(369), // 1399 t_cusparseSpMatStorage_t
-    Enum(370), // 1400 t_cusparseSymmetryType_t
-    Enum(371), // 1401 t_cusparseFormat_t
-    Pointer(t_cusparseFormat_t, false), // 1402 t_P_cusparseFormat_t
-    Enum(372), // 1403 t_cusparseSpSMAlg_t
-    Handle(138), // 1404 t_cusparseSpSMDescr_t
-    Pointer(t_cusparseSpSMDescr_t, false), // 1405 t_P_cusparseSpSMDescr_t
-    Enum(373), // 1406 t_cusparseSpSMUpdate_t
-    Enum(374), // 1407 t_cusparseSpSVAlg_t
-    Handle(139), // 1408 t_cusparseSpSVDescr_t
-    Pointer(t_cusparseSpSVDescr_t, false), // 1409 t_P_cusparseSpSVDescr_t
-    Enum(375), // 1410 t_cusparseSpSVUpdate_t
-    Enum(376), // 1411 t_cusparseSparseToDenseAlg_t
-    Enum(377), // 1412 t_ncclResult_t
-    Status(377), // 1413 t_ncclResult_t_status
-    Enum(378), // 1414 t_ncclDataType_t
-    Handle(140), // 1415 t_ncclComm_t
-    Struct(387), // 1416 t_ncclConfigExt_t
-    Pointer(t_ncclConfigExt_t, false), // 1417 t_P_ncclConfigExt_t
-    Struct(388), // 1418 t_ncclConfigExt_t_key
-    Union(389), // 1419 t_ncclConfigExt_t_val
-    Enum(379), // 1420 t_ncclUndefined
-    Enum(380), // 1421 t_ncclCtaPolicy
-    Struct(386), // 1422 t_ncclCollConfig_t
-    Pointer(t_ncclCollConfig_t, true), // 1423 t_PC_ncclCollConfig_t
-    Enum(381), // 1424 t_ncclRedOp_t
-    Handle(141), // 1425 t_ncclRegistration
-    Pointer(t_ncclResult_t, false), // 1426 t_P_ncclResult_t
-    Array(t_char, 128), // 1427 t_A128_char
-    Array(t_u8, 128), // 1428 t_A128_u8
-    Struct(390), // 1429 t_ncclUniqueId
-    Pointer(t_ncclUniqueId, false), // 1430 t_P_ncclUniqueId
-    Pointer(t_ncclUniqueId, true), // 1431 t_PC_ncclUniqueId
-    Pointer(t_ncclComm_t, false), // 1432 t_P_ncclComm_t
-    Enum(382), // 1433 t_ncclHostCftMode_t
-    Enum(383), // 1434 t_ncclNvlsHostMode_t
-    Struct(391), // 1435 t_ncclConfig_t
-    Pointer(t_ncclConfig_t, false), // 1436 t_P_ncclConfig_t
-    Enum(384), // 1437 t_ncclCommMemStat_t
-    Pointer(t_ncclRegistration, false), // 1438 t_P_ncclRegistration
-    Flags(385, 4), // 1439 t_ncclRevokeFlags_in4
-    Flags(386, 4), // 1440 t_ncclShrinkFlags_in4
-    Enum(387), // 1441 t_ncclColor
-    Flags(388, 4), // 1442 t_ncclSuspendFlags_in4
-    Handle(142), // 1443 t_ncclWindow_t
-    Pointer(t_ncclWindow_t, false), // 1444 t_P_ncclWindow_t
-    Flags(389, 4), // 1445 t_ncclWindowFlags_in4
-    Struct(392), // 1446 t_ncclSimInfo_t
-    Pointer(t_ncclSimInfo_t, false), // 1447 t_P_ncclSimInfo_t
-    Handle(143), // 1448 t_ncclParamHandle_t
-    Pointer(t_ncclParamHandle_t, false), // 1449 t_P_ncclParamHandle_t
-    Pointer(t_P_PC_char, false), // 1450 t_P_P_PC_char
-    Pointer(t_i16, false), // 1451 t_P_i16
-    Pointer(t_i8, false), // 1452 t_P_i8
-    Pointer(t_u16, false), // 1453 t_P_u16
-    Pointer(t_ncclRedOp_t, false), // 1454 t_P_ncclRedOp_t
-    Enum(390), // 1455 t_ncclScalarResidence_t
-    Enum(391), // 1456 t_ncclEncryptionMode_t
-    Struct(393), // 1457 t_ncclEncryptionConfig_t
-    Pointer(t_ncclEncryptionConfig_t, true), // 1458 t_PC_ncclEncryptionConfig_t
-    Struct(394), // 1459 t_ncclWaitSignalDesc_t
-    Pointer(t_ncclWaitSignalDesc_t, false), // 1460 t_P_ncclWaitSignalDesc_t
-    Enum(392), // 1461 t_nvFatbinResult
-    Status(392), // 1462 t_nvFatbinResult_status
-    Handle(144), // 1463 t_nvFatbinHandle
-    Pointer(t_nvFatbinHandle, false), // 1464 t_P_nvFatbinHandle
-    Enum(393), // 1465 t_nvJitLinkResult
-    Status(393), // 1466 t_nvJitLinkResult_status
-    Handle(145), // 1467 t_nvJitLinkHandle
-    Enum(394), // 1468 t_nvJitLinkInputType
-    Pointer(t_nvJitLinkHandle, false), // 1469 t_P_nvJitLinkHandle
-    Enum(395), // 1470 t_nvjpegStatus_t
-    Status(395), // 1471 t_nvjpegStatus_t_status
-    Handle(146), // 1472 t_nvjpegHandle_t
-    Struct(395), // 1473 t_nvjpegDevAllocator_t
-    Pointer(t_nvjpegDevAllocator_t, false), // 1474 t_P_nvjpegDevAllocator_t
-    Handle(147), // 1475 t_nvjpegBufferDevice_t
-    Pointer(t_nvjpegBufferDevice_t, false), // 1476 t_P_nvjpegBufferDevice_t
-    Struct(396), // 1477 t_nvjpegDevAllocatorV2_t
-    Pointer(t_nvjpegDevAllocatorV2_t, false), // 1478 t_P_nvjpegDevAllocatorV2_t
-    Struct(397), // 1479 t_nvjpegPinnedAllocator_t
-    Pointer(t_nvjpegPinnedAllocator_t, false), // 1480 t_P_nvjpegPinnedAllocator_t
-    Handle(148), // 1481 t_nvjpegBufferPinned_t
-    Pointer(t_nvjpegBufferPinned_t, false), // 1482 t_P_nvjpegBufferPinned_t
-    Struct(398), // 1483 t_nvjpegPinnedAllocatorV2_t
-    Pointer(t_nvjpegPinnedAllocatorV2_t, false), // 1484 t_P_nvjpegPinnedAllocatorV2_t
-    Enum(396), // 1485 t_nvjpegBackend_t
-    Pointer(t_nvjpegHandle_t, false), // 1486 t_P_nvjpegHandle_t
-    Flags(397, 4), // 1487 t_nvjpegFlags_in4
-    Handle(149), // 1488 t_nvjpegJpegState_t
-    Enum(398), // 1489 t_nvjpegOutputFormat_t
-    Array(t_P_u8, 4), // 1490 t_A4_P_u8
-    Array(t_u64, 4), // 1491 t_A4_u64
-    Struct(399), // 1492 t_nvjpegImage_t
-    Pointer(t_nvjpegImage_t, false), // 1493 t_P_nvjpegImage_t
-    Pointer(t_PC_u8, false), // 1494 t_P_PC_u8
-    Handle(150), // 1495 t_nvjpegDecodeParams_t
-    Pointer(t_nvjpegDecodeParams_t, false), // 1496 t_P_nvjpegDecodeParams_t
-    Enum(399), // 1497 t_nvjpegChromaSubsampling_t
-    Handle(151), // 1498 t_nvjpegJpegStream_t
-    Handle(152), // 1499 t_nvjpegJpegDecoder_t
-    Enum(400), // 1500 t_nvjpegExifOrientation_t
-    Enum(401), // 1501 t_nvjpegScaleFactor_t
-    Pointer(t_nvjpegJpegDecoder_t, false), // 1502 t_P_nvjpegJpegDecoder_t
-    Pointer(t_nvjpegJpegState_t, false), // 1503 t_P_nvjpegJpegState_t
-    Handle(153), // 1504 t_nvjpegEncoderState_t
-    Handle(154), // 1505 t_nvjpegEncoderParams_t
-    Pointer(t_nvjpegImage_t, true), // 1506 t_PC_nvjpegImage_t
-    Enum(402), // 1507 t_nvjpegInputFormat_t
-    Pointer(t_nvjpegEncoderParams_t, false), // 1508 t_P_nvjpegEncoderParams_t
-    Enum(403), // 1509 t_nvjpegJpegEncoding_t
-    Pointer(t_nvjpegEncoderState_t, false), // 1510 t_P_nvjpegEncoderState_t
-    Enum(404), // 1511 t_nvjpegEncBackend_t
-    Pointer(t_nvjpegChromaSubsampling_t, false), // 1512 t_P_nvjpegChromaSubsampling_t
-    Pointer(t_nvjpegJpegStream_t, false), // 1513 t_P_nvjpegJpegStream_t
-    Pointer(t_nvjpegExifOrientation_t, false), // 1514 t_P_nvjpegExifOrientation_t
-    Pointer(t_nvjpegJpegEncoding_t, false), // 1515 t_P_nvjpegJpegEncoding_t
-    Enum(405), // 1516 t_nvmlReturn_t
-    Status(405), // 1517 t_nvmlReturn_t_status
-    Handle(155), // 1518 t_nvmlComputeInstance_t
-    Handle(156), // 1519 t_nvmlDevice_t
-    Handle(157), // 1520 t_nvmlGpuInstance_t
-    Struct(401), // 1521 t_nvmlComputeInstancePlacement_t
-    Struct(400), // 1522 t_nvmlComputeInstanceInfo_t
-    Pointer(t_nvmlComputeInstanceInfo_t, false), // 1523 t_P_nvmlComputeInstanceInfo_t
-    Enum(406), // 1524 t_nvmlEccCounterType_t
-    Enum(407), // 1525 t_nvmlValueType_t
-    Union(403), // 1526 t_nvmlValue_t
-    Enum(408), // 1527 t_nvmlFieldId
-    Struct(402), // 1528 t_nvmlFieldValue_t
-    Pointer(t_nvmlFieldValue_t, false), // 1529 t_P_nvmlFieldValue_t
-    Pointer(t_nvmlGpuInstance_t, false), // 1530 t_P_nvmlGpuInstance_t
-    Struct(404), // 1531 t_nvmlGpuInstancePlacement_t
-    Pointer(t_nvmlGpuInstancePlacement_t, true), // 1532 t_PC_nvmlGpuInstancePlacement_t
-    Array(t_char, 32), // 1533 t_A32_char
-    Struct(405), // 1534 t_nvmlPciInfo_t
-    Pointer(t_nvmlPciInfo_t, false), // 1535 t_P_nvmlPciInfo_t
-    Enum(409), // 1536 t_nvmlEnableState_t
-    Enum(410), // 1537 t_nvmlRestrictedAPI_t
-    Pointer(t_nvmlEnableState_t, false), // 1538 t_P_nvmlEnableState_t
-    Array(t_u32, 5), // 1539 t_A5_u32
-    Struct(406), // 1540 t_nvmlAccountingStats_t
-    Pointer(t_nvmlAccountingStats_t, false), // 1541 t_P_nvmlAccountingStats_t
-    Struct(407), // 1542 t_nvmlAccountingStats_v2_t
-    Pointer(t_nvmlAccountingStats_v2_t, false), // 1543 t_P_nvmlAccountingStats_v2_t
-    Handle(158), // 1544 t_nvmlVgpuInstance_t
-    Pointer(t_nvmlVgpuInstance_t, false), // 1545 t_P_nvmlVgpuInstance_t
-    Struct(408), // 1546 t_nvmlAdaptiveTgpModeInfo_v1_t
-    Pointer(t_nvmlAdaptiveTgpModeInfo_v1_t, false), // 1547 t_P_nvmlAdaptiveTgpModeInfo_v1_t
-    Struct(409), // 1548 t_nvmlDeviceAddressingMode_t
-    Pointer(t_nvmlDeviceAddressingMode_t, false), // 1549 t_P_nvmlDeviceAddressingMode_t
-    Enum(411), // 1550 t_nvmlClockType_t
-    Enum(412), // 1551 t_nvmlDeviceArchitecture_t
-    Pointer(t_nvmlDeviceArchitecture_t, false), // 1552 t_P_nvmlDeviceArchitecture_t
-    Struct(410), // 1553 t_nvmlDeviceAttributes_t
-    Pointer(t_nvmlDeviceAttributes_t, false), // 1554 t_P_nvmlDeviceAttributes_t
-    Struct(411), // 1555 t_nvmlBAR1Memory_t
-    Pointer(t_nvmlBAR1Memory_t, false), // 1556 t_P_nvmlBAR1Memory_t
-    Struct(412), // 1557 t_nvmlBBXTimeData_v1_t
-    Pointer(t_nvmlBBXTimeData_v1_t, false), // 1558 t_P_nvmlBBXTimeData_v1_t
-    Struct(414), // 1559 t_nvmlEccBankRemapperHistogram_v1_t
-    Struct(413), // 1560 t_nvmlEccBankRemapperStatus_v1_t
-    Pointer(t_nvmlEccBankRemapperStatus_v1_t, false), // 1561 t_P_nvmlEccBankRemapperStatus_v1_t
-    Enum(413), // 1562 t_nvmlBrandType_t
-    Pointer(t_nvmlBrandType_t, false), // 1563 t_P_nvmlBrandType_t
-    Enum(414), // 1564 t_nvmlBridgeChipType_t
-    Struct(416), // 1565 t_nvmlBridgeChipInfo_t
-    Array(t_nvmlBridgeChipInfo_t, 128), // 1566 t_A128_nvmlBridgeChipInfo_t
-    Struct(415), // 1567 t_nvmlBridgeChipHierarchy_t
-    Pointer(t_nvmlBridgeChipHierarchy_t, false), // 1568 t_P_nvmlBridgeChipHierarchy_t
-    Enum(415), // 1569 t_nvmlBusType_t
-    Pointer(t_nvmlBusType_t, false), // 1570 t_P_nvmlBusType_t
-    Struct(417), // 1571 t_nvmlC2cModeInfo_v1_t
-    Pointer(t_nvmlC2cModeInfo_v1_t, false), // 1572 t_P_nvmlC2cModeInfo_v1_t
-    Struct(418), // 1573 t_nvmlDeviceCapabilities_t
-    Pointer(t_nvmlDeviceCapabilities_t, false), // 1574 t_P_nvmlDeviceCapabilities_t
-    Struct(420), // 1575 t_nvmlClkMonFaultInfo_t
-    Array(t_nvmlClkMonFaultInfo_t, 32), // 1576 t_A32_nvmlClkMonFaultInfo_t
-    Struct(419), // 1577 t_nvmlClkMonStatus_t
-    Pointer(t_nvmlClkMonStatus_t, false), // 1578 t_P_nvmlClkMonStatus_t
-    Enum(416), // 1579 t_nvmlClockId_t
-    Enum(417), // 1580 t_nvmlPstates_t
-    Struct(421), // 1581 t_nvmlClockOffset_t
-    Pointer(t_nvmlClockOffset_t, false), // 1582 t_P_nvmlClockOffset_t
-    Enum(418), // 1583 t_nvmlComputeMode_t
-    Pointer(t_nvmlComputeMode_t, false), // 1584 t_P_nvmlComputeMode_t
-    Struct(422), // 1585 t_nvmlProcessInfo_v1_t
-    Pointer(t_nvmlProcessInfo_v1_t, false), // 1586 t_P_nvmlProcessInfo_v1_t
-    Struct(423), // 1587 t_nvmlProcessInfo_t
-    Pointer(t_nvmlProcessInfo_t, false), // 1588 t_P_nvmlProcessInfo_t
-    Array(t_u8, 32), // 1589 t_A32_u8
-    Array(t_u8, 8192), // 1590 t_A8192_u8
-    Array(t_u8, 4096), // 1591 t_A4096_u8
-    Struct(424), // 1592 t_nvmlConfComputeGpuAttestationReport_t
-    Pointer(t_nvmlConfComputeGpuAttestationReport_t, false), // 1593 t_P_nvmlConfComputeGpuAttestationReport_t
-    Array(t_u8, 5120), // 1594 t_A5120_u8
-    Struct(425), // 1595 t_nvmlConfComputeGpuCertificate_t
-    Pointer(t_nvmlConfComputeGpuCertificate_t, false), // 1596 t_P_nvmlConfComputeGpuCertificate_t
-    Struct(426), // 1597 t_nvmlConfComputeMemSizeInfo_t
-    Pointer(t_nvmlConfComputeMemSizeInfo_t, false), // 1598 t_P_nvmlConfComputeMemSizeInfo_t
-    Struct(427), // 1599 t_nvmlMemory_t
-    Pointer(t_nvmlMemory_t, false), // 1600 t_P_nvmlMemory_t
-    Enum(419), // 1601 t_nvmlCoolerControl_t
-    Flags(420, 4), // 1602 t_nvmlCoolerTarget_t_in4
-    Struct(428), // 1603 t_nvmlCoolerInfo_t
-    Pointer(t_nvmlCoolerInfo_t, false), // 1604 t_P_nvmlCoolerInfo_t
-    Enum(421), // 1605 t_nvmlAffinityScope_t
-    Handle(159), // 1606 t_nvmlVgpuTypeId_t
-    Pointer(t_nvmlVgpuTypeId_t, false), // 1607 t_P_nvmlVgpuTypeId_t
-    Array(t_char, 2048), // 1608 t_A2048_char
-    Struct(429), // 1609 t_nvmlDeviceCurrentClockFreqs_t
-    Pointer(t_nvmlDeviceCurrentClockFreqs_t, false), // 1610 t_P_nvmlDeviceCurrentClockFreqs_t
-    Flags(422, 4), // 1611 t_nvmlClocksEventReasons_in4
-    Pointer(t_nvmlClocksEventReasons_in4, false), // 1612 t_P_nvmlClocksEventReasons_in4
-    Flags(422, 8), // 1613 t_nvmlClocksEventReasons_in8
-    Pointer(t_nvmlClocksEventReasons_in8, false), // 1614 t_P_nvmlClocksEventReasons_in8
-    Enum(423), // 1615 t_nvmlMemoryErrorType_t
-    Struct(430), // 1616 t_nvmlEccErrorCounts_t
-    Pointer(t_nvmlEccErrorCounts_t, false), // 1617 t_P_nvmlEccErrorCounts_t
-    Pointer(t_nvmlDevice_t, false), // 1618 t_P_nvmlDevice_t
-    Struct(431), // 1619 t_nvmlDramEncryptionInfo_t
-    Pointer(t_nvmlDramEncryptionInfo_t, false), // 1620 t_P_nvmlDramEncryptionInfo_t
-    Enum(424), // 1621 t_nvmlDriverModel_t
-    Pointer(t_nvmlDriverModel_t, false), // 1622 t_P_nvmlDriverModel_t
-    Struct(433), // 1623 t_nvmlGpuDynamicPstatesInfo_t_utilization
-    Array(t_nvmlGpuDynamicPstatesInfo_t_utilization, 8), // 1624 t_A8_nvmlGpuDynamicPstatesInfo_t_utilization
-    Struct(432), // 1625 t_nvmlGpuDynamicPstatesInfo_t
-    Pointer(t_nvmlGpuDynamicPstatesInfo_t, false), // 1626 t_P_nvmlGpuDynamicPstatesInfo_t
-    Enum(425), // 1627 t_nvmlEncoderType_t
-    Struct(434), // 1628 t_nvmlEncoderSessionInfo_t
-    Pointer(t_nvmlEncoderSessionInfo_t, false), // 1629 t_P_nvmlEncoderSessionInfo_t
-    Enum(426), // 1630 t_nvmlFBCSessionType_t
-    Struct(435), // 1631 t_nvmlFBCSessionInfo_t
-    Pointer(t_nvmlFBCSessionInfo_t, false), // 1632 t_P_nvmlFBCSessionInfo_t
-    Struct(436), // 1633 t_nvmlFBCStats_t
-    Pointer(t_nvmlFBCStats_t, false), // 1634 t_P_nvmlFBCStats_t
-    Enum(427), // 1635 t_nvmlFanControlPolicy_t
-    Pointer(t_nvmlFanControlPolicy_t, false), // 1636 t_P_nvmlFanControlPolicy_t
-    Struct(437), // 1637 t_nvmlFanSpeedInfo_t
-    Pointer(t_nvmlFanSpeedInfo_t, false), // 1638 t_P_nvmlFanSpeedInfo_t
-    Enum(428), // 1639 t_nvmlFabricState
-    Flags(428, 1), // 1640 t_nvmlFabricState_in1
-    Struct(438), // 1641 t_nvmlGpuFabricInfo_t
-    Pointer(t_nvmlGpuFabricInfo_t, false), // 1642 t_P_nvmlGpuFabricInfo_t
-    Enum(429), // 1643 t_nvmlFabricHealthSummary
-    Flags(429, 1), // 1644 t_nvmlFabricHealthSummary_in1
-    Struct(439), // 1645 t_nvmlGpuFabricInfoV_t
-    Pointer(t_nvmlGpuFabricInfoV_t, false), // 1646 t_P_nvmlGpuFabricInfoV_t
-    Enum(430), // 1647 t_nvmlFabricCliqueType
-    Flags(430, 1), // 1648 t_nvmlFabricCliqueType_in1
-    Struct(441), // 1649 t_nvmlGpuFabricClique_v1_t
-    Array(t_nvmlGpuFabricClique_v1_t, 64), // 1650 t_A64_nvmlGpuFabricClique_v1_t
-    Struct(440), // 1651 t_nvmlGpuFabricInfo_v4_t
-    Pointer(t_nvmlGpuFabricInfo_v4_t, false), // 1652 t_P_nvmlGpuFabricInfo_v4_t
-    Pointer(t_nvmlGpuInstancePlacement_t, false), // 1653 t_P_nvmlGpuInstancePlacement_t
-    Enum(431), // 1654 t_nvmlGpuInstanceProfile
-    Struct(442), // 1655 t_nvmlGpuInstanceProfileInfo_t
-    Pointer(t_nvmlGpuInstanceProfileInfo_t, false), // 1656 t_P_nvmlGpuInstanceProfileInfo_t
-    Array(t_char, 96), // 1657 t_A96_char
-    Struct(443), // 1658 t_nvmlGpuInstanceProfileInfo_v2_t
-    Pointer(t_nvmlGpuInstanceProfileInfo_v2_t, false), // 1659 t_P_nvmlGpuInstanceProfileInfo_v2_t
-    Enum(432), // 1660 t_nvmlGpuOperationMode_t
-    Pointer(t_nvmlGpuOperationMode_t, false), // 1661 t_P_nvmlGpuOperationMode_t
-    Struct(444), // 1662 t_nvmlGpuUptime_v1_t
-    Pointer(t_nvmlGpuUptime_v1_t, false), // 1663 t_P_nvmlGpuUptime_v1_t
-    Enum(433), // 1664 t_nvmlGridLicenseFeatureCode_t
-    Struct(447), // 1665 t_nvmlGridLicenseExpiry_t
-    Struct(446), // 1666 t_nvmlGridLicensableFeature_t
-    Array(t_nvmlGridLicensableFeature_t, 3), // 1667 t_A3_nvmlGridLicensableFeature_t
-    Struct(445), // 1668 t_nvmlGridLicensableFeatures_t
-    Pointer(t_nvmlGridLicensableFeatures_t, false), // 1669 t_P_nvmlGridLicensableFeatures_t
-    Array(t_char, 41), // 1670 t_A41_char
-    Union(449), // 1671 t_nvmlUUIDValue_t
-    Enum(434), // 1672 t_nvmlUUIDType_t
-    Struct(448), // 1673 t_nvmlUUID_t
-    Pointer(t_nvmlUUID_t, true), // 1674 t_PC_nvmlUUID_t
-    Enum(435), // 1675 t_nvmlHostVgpuMode_t
-    Pointer(t_nvmlHostVgpuMode_t, false), // 1676 t_P_nvmlHostVgpuMode_t
-    Struct(450), // 1677 t_nvmlHostname_v1_t
-    Pointer(t_nvmlHostname_v1_t, false), // 1678 t_P_nvmlHostname_v1_t
-    Enum(436), // 1679 t_nvmlInforomObject_t
-    Struct(451), // 1680 t_nvmlMarginTemperature_t
-    Pointer(t_nvmlMarginTemperature_t, false), // 1681 t_P_nvmlMarginTemperature_t
-    Enum(437), // 1682 t_nvmlMemoryLocation_t
-    Struct(452), // 1683 t_nvmlMemory_v2_t
-    Pointer(t_nvmlMemory_v2_t, false), // 1684 t_P_nvmlMemory_v2_t
-    Struct(453), // 1685 t_nvmlGetMemoryLimits_v1_t
-    Pointer(t_nvmlGetMemoryLimits_v1_t, false), // 1686 t_P_nvmlGetMemoryLimits_v1_t
-    Enum(438), // 1687 t_nvmlMigMode
-    Pointer(t_nvmlMigMode, false), // 1688 t_P_nvmlMigMode
-    Enum(439), // 1689 t_nvmlNvLinkCapability_t
-    Enum(440), // 1690 t_nvmlNvLinkErrorCounter_t
-    Struct(456), // 1691 t_nvmlNvlinkFirmwareVersion_t
-    Array(t_nvmlNvlinkFirmwareVersion_t, 100), // 1692 t_A100_nvmlNvlinkFirmwareVersion_t
-    Struct(455), // 1693 t_nvmlNvlinkFirmwareInfo_t
-    Struct(454), // 1694 t_nvmlNvLinkInfo_t
-    Pointer(t_nvmlNvLinkInfo_t, false), // 1695 t_P_nvmlNvLinkInfo_t
-    Struct(457), // 1696 t_nvmlNvLinkInfo_v3_t
-    Pointer(t_nvmlNvLinkInfo_v3_t, false), // 1697 t_P_nvmlNvLinkInfo_v3_t
-    Enum(441), // 1698 t_nvmlIntNvLinkDeviceType_t
-    Pointer(t_nvmlIntNvLinkDeviceType_t, false), // 1699 t_P_nvmlIntNvLinkDeviceType_t
-    Struct(459), // 1700 t_nvmlNvlinkTelemetrySample_v1_t
-    Pointer(t_nvmlNvlinkTelemetrySample_v1_t, false), // 1701 t_P_nvmlNvlinkTelemetrySample_v1_t
-    Struct(458), // 1702 t_nvmlNvlinkTelemetrySamples_v1_t
-    Pointer(t_nvmlNvlinkTelemetrySamples_v1_t, false), // 1703 t_P_nvmlNvlinkTelemetrySamples_v1_t
-    Enum(442), // 1704 t_nvmlNvLinkUtilizationCountUnits_t
-    Flags(443, 4), // 1705 t_nvmlNvLinkUtilizationCountPktTypes_t_in4
-    Struct(460), // 1706 t_nvmlNvLinkUtilizationControl_t
-    Pointer(t_nvmlNvLinkUtilizationControl_t, false), // 1707 t_P_nvmlNvLinkUtilizationControl_t
-    Struct(461), // 1708 t_nvmlNvlinkGetBwMode_t
-    Pointer(t_nvmlNvlinkGetBwMode_t, false), // 1709 t_P_nvmlNvlinkGetBwMode_t
-    Array(t_u8, 256), // 1710 t_A256_u8
-    Struct(462), // 1711 t_nvmlNvlinkNvlePrivateInfo_v1_t
-    Pointer(t_nvmlNvlinkNvlePrivateInfo_v1_t, false), // 1712 t_P_nvmlNvlinkNvlePrivateInfo_v1_t
-    Array(t_u32, 4096), // 1713 t_A4096_u32
-    Struct(463), // 1714 t_nvmlNvlinkGetRemapTableInfo_v1_t
-    Pointer(t_nvmlNvlinkGetRemapTableInfo_v1_t, false), // 1715 t_P_nvmlNvlinkGetRemapTableInfo_v1_t
-    Array(t_u8, 23), // 1716 t_A23_u8
-    Struct(464), // 1717 t_nvmlNvlinkSupportedBwModes_t
-    Pointer(t_nvmlNvlinkSupportedBwModes_t, false), // 1718 t_P_nvmlNvlinkSupportedBwModes_t
-    Enum(444), // 1719 t_nvmlGpuP2PCapsIndex_t
-    Enum(445), // 1720 t_nvmlGpuP2PStatus_t
-    Pointer(t_nvmlGpuP2PStatus_t, false), // 1721 t_P_nvmlGpuP2PStatus_t
-    Struct(465), // 1722 t_nvmlPciInfoExt_t
-    Pointer(t_nvmlPciInfoExt_t, false), // 1723 t_P_nvmlPciInfoExt_t
-    Enum(446), // 1724 t_nvmlPcieUtilCounter_t
-    Struct(466), // 1725 t_nvmlPdi_t
-    Pointer(t_nvmlPdi_t, false), // 1726 t_P_nvmlPdi_t
-    Struct(467), // 1727 t_nvmlDevicePerfModes_t
-    Pointer(t_nvmlDevicePerfModes_t, false), // 1728 t_P_nvmlDevicePerfModes_t
-    Pointer(t_nvmlPstates_t, false), // 1729 t_P_nvmlPstates_t
-    Struct(468), // 1730 t_nvmlPlatformInfo_t
-    Pointer(t_nvmlPlatformInfo_t, false), // 1731 t_P_nvmlPlatformInfo_t
-    Struct(469), // 1732 t_nvmlDevicePowerMizerModes_v1_t
-    Pointer(t_nvmlDevicePowerMizerModes_v1_t, false), // 1733 t_P_nvmlDevicePowerMizerModes_v1_t
-    Enum(447), // 1734 t_nvmlPowerSource_t
-    Pointer(t_nvmlPowerSource_t, false), // 1735 t_P_nvmlPowerSource_t
-    Struct(470), // 1736 t_nvmlProcessUtilizationSample_t
-    Pointer(t_nvmlProcessUtilizationSample_t, false), // 1737 t_P_nvmlProcessUtilizationSample_t
-    Struct(472), // 1738 t_nvmlProcessUtilizationInfo_v1_t
-    Pointer(t_nvmlProcessUtilizationInfo_v1_t, false), // 1739 t_P_nvmlProcessUtilizationInfo_v1_t
-    Struct(471), // 1740 t_nvmlProcessesUtilizationInfo_t
-    Pointer(t_nvmlProcessesUtilizationInfo_t, false), // 1741 t_P_nvmlProcessesUtilizationInfo_t
-    Struct(473), // 1742 t_nvmlRemappedRowsInfo_v2_t
-    Pointer(t_nvmlRemappedRowsInfo_v2_t, false), // 1743 t_P_nvmlRemappedRowsInfo_v2_t
-    Struct(474), // 1744 t_nvmlRepairStatus_t
-    Pointer(t_nvmlRepairStatus_t, false), // 1745 t_P_nvmlRepairStatus_t
-    Enum(448), // 1746 t_nvmlPageRetirementCause_t
-    Struct(475), // 1747 t_nvmlRowRemapperHistogramValues_t
-    Pointer(t_nvmlRowRemapperHistogramValues_t, false), // 1748 t_P_nvmlRowRemapperHistogramValues_t
-    Struct(477), // 1749 t_nvmlProcessDetail_v1_t
-    Pointer(t_nvmlProcessDetail_v1_t, false), // 1750 t_P_nvmlProcessDetail_v1_t
-    Struct(476), // 1751 t_nvmlProcessDetailList_t
-    Pointer(t_nvmlProcessDetailList_t, false), // 1752 t_P_nvmlProcessDetailList_t
-    Enum(449), // 1753 t_nvmlSamplingType_t
-    Pointer(t_nvmlValueType_t, false), // 1754 t_P_nvmlValueType_t
-    Struct(478), // 1755 t_nvmlSample_t
-    Pointer(t_nvmlSample_t, false), // 1756 t_P_nvmlSample_t
-    Struct(479), // 1757 t_nvmlEccSramErrorStatus_t
-    Pointer(t_nvmlEccSramErrorStatus_t, false), // 1758 t_P_nvmlEccSramErrorStatus_t
-    Struct(481), // 1759 t_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t
-    Pointer(t_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t, false), // 1760 t_P_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t
-    Struct(480), // 1761 t_nvmlEccSramUniqueUncorrectedErrorCounts_t
-    Pointer(t_nvmlEccSramUniqueUncorrectedErrorCounts_t, false), // 1762 t_P_nvmlEccSramUniqueUncorrectedErrorCounts_t
-    Flags(450, 4), // 1763 t_nvmlEventTypes_in4
-    Pointer(t_nvmlEventTypes_in4, false), // 1764 t_P_nvmlEventTypes_in4
-    Flags(450, 8), // 1765 t_nvmlEventTypes_in8
-    Pointer(t_nvmlEventTypes_in8, false), // 1766 t_P_nvmlEventTypes_in8
-    Enum(451), // 1767 t_nvmlTemperatureSensors_t
-    Enum(452), // 1768 t_nvmlTemperatureThresholds_t
-    Struct(482), // 1769 t_nvmlTemperature_t
-    Pointer(t_nvmlTemperature_t, false), // 1770 t_P_nvmlTemperature_t
-    Enum(453), // 1771 t_nvmlThermalController_t
-    Enum(454), // 1772 t_nvmlThermalTarget_t
-    Struct(484), // 1773 t_nvmlGpuThermalSettings_t_sensor
-    Array(t_nvmlGpuThermalSettings_t_sensor, 3), // 1774 t_A3_nvmlGpuThermalSettings_t_sensor
-    Struct(483), // 1775 t_nvmlGpuThermalSettings_t
-    Pointer(t_nvmlGpuThermalSettings_t, false), // 1776 t_P_nvmlGpuThermalSettings_t
-    Enum(455), // 1777 t_nvmlGpuTopologyLevel_t
-    Pointer(t_nvmlGpuTopologyLevel_t, false), // 1778 t_P_nvmlGpuTopologyLevel_t
-    Struct(485), // 1779 t_nvmlUnrepairableMemoryStatus_v1_t
-    Pointer(t_nvmlUnrepairableMemoryStatus_v1_t, false), // 1780 t_P_nvmlUnrepairableMemoryStatus_v1_t
-    Struct(486), // 1781 t_nvmlUtilization_t
-    Pointer(t_nvmlUtilization_t, false), // 1782 t_P_nvmlUtilization_t
-    Enum(456), // 1783 t_nvmlDeviceVgpuCapability_t
-    Struct(487), // 1784 t_nvmlVgpuHeterogeneousMode_t
-    Pointer(t_nvmlVgpuHeterogeneousMode_t, false), // 1785 t_P_nvmlVgpuHeterogeneousMode_t
-    Struct(489), // 1786 t_nvmlVgpuInstanceUtilizationInfo_v1_t
-    Pointer(t_nvmlVgpuInstanceUtilizationInfo_v1_t, false), // 1787 t_P_nvmlVgpuInstanceUtilizationInfo_v1_t
-    Struct(488), // 1788 t_nvmlVgpuInstancesUtilizationInfo_t
-    Pointer(t_nvmlVgpuInstancesUtilizationInfo_t, false), // 1789 t_P_nvmlVgpuInstancesUtilizationInfo_t
-    Array(t_char, 80), // 1790 t_A80_char
-    Struct(491), // 1791 t_nvmlVgpuVersion_t
-    Struct(490), // 1792 t_nvmlVgpuPgpuMetadata_t
-    Pointer(t_nvmlVgpuPgpuMetadata_t, false), // 1793 t_P_nvmlVgpuPgpuMetadata_t
-    Struct(492), // 1794 t_nvmlVgpuProcessUtilizationSample_t
-    Pointer(t_nvmlVgpuProcessUtilizationSample_t, false), // 1795 t_P_nvmlVgpuProcessUtilizationSample_t
-    Struct(494), // 1796 t_nvmlVgpuProcessUtilizationInfo_v1_t
-    Pointer(t_nvmlVgpuProcessUtilizationInfo_v1_t, false), // 1797 t_P_nvmlVgpuProcessUtilizationInfo_v1_t
-    Struct(493), // 1798 t_nvmlVgpuProcessesUtilizationInfo_t
-    Pointer(t_nvmlVgpuProcessesUtilizationInfo_t, false), // 1799 t_P_nvmlVgpuProcessesUtilizationInfo_t
-    Array(t_u32, 3), // 1800 t_A3_u32
-    Struct(495), // 1801 t_nvmlVgpuSchedulerCapabilities_t
-    Pointer(t_nvmlVgpuSchedulerCapabilities_t, false), // 1802 t_P_nvmlVgpuSchedulerCapabilities_t
-    Struct(498), // 1803 t_nvmlVgpuSchedulerParams_t_vgpuSchedDataWithARR
-    Struct(499), // 1804 t_nvmlVgpuSchedulerParams_t_vgpuSchedData
-    Union(497), // 1805 t_nvmlVgpuSchedulerParams_t
-    Struct(500), // 1806 t_nvmlVgpuSchedulerLogEntry_t
-    Array(t_nvmlVgpuSchedulerLogEntry_t, 200), // 1807 t_A200_nvmlVgpuSchedulerLogEntry_t
-    Struct(496), // 1808 t_nvmlVgpuSchedulerLog_t
-    Pointer(t_nvmlVgpuSchedulerLog_t, false), // 1809 t_P_nvmlVgpuSchedulerLog_t
-    Struct(502), // 1810 t_nvmlVgpuSchedulerLogEntry_v2_t
-    Array(t_nvmlVgpuSchedulerLogEntry_v2_t, 200), // 1811 t_A200_nvmlVgpuSchedulerLogEntry_v2_t
-    Struct(501), // 1812 t_nvmlVgpuSchedulerLogInfo_v2_t
-    Pointer(t_nvmlVgpuSchedulerLogInfo_v2_t, false), // 1813 t_P_nvmlVgpuSchedulerLogInfo_v2_t
-    Struct(503), // 1814 t_nvmlVgpuSchedulerGetState_t
-    Pointer(t_nvmlVgpuSchedulerGetState_t, false), // 1815 t_P_nvmlVgpuSchedulerGetState_t
-    Struct(504), // 1816 t_nvmlVgpuSchedulerStateInfo_v2_t
-    Pointer(t_nvmlVgpuSchedulerStateInfo_v2_t, false), // 1817 t_P_nvmlVgpuSchedulerStateInfo_v2_t
-    Struct(505), // 1818 t_nvmlVgpuPlacementList_t
-    Pointer(t_nvmlVgpuPlacementList_t, false), // 1819 t_P_nvmlVgpuPlacementList_t
-    Struct(506), // 1820 t_nvmlVgpuInstanceUtilizationSample_t
-    Pointer(t_nvmlVgpuInstanceUtilizationSample_t, false), // 1821 t_P_nvmlVgpuInstanceUtilizationSample_t
-    Enum(457), // 1822 t_nvmlPerfPolicyType_t
-    Struct(507), // 1823 t_nvmlViolationTime_t
-    Pointer(t_nvmlViolationTime_t, false), // 1824 t_P_nvmlViolationTime_t
-    Enum(458), // 1825 t_nvmlGpuVirtualizationMode_t
-    Pointer(t_nvmlGpuVirtualizationMode_t, false), // 1826 t_P_nvmlGpuVirtualizationMode_t
-    Struct(508), // 1827 t_nvmlNvlinkLockRemapTable_v1_t
-    Pointer(t_nvmlNvlinkLockRemapTable_v1_t, false), // 1828 t_P_nvmlNvlinkLockRemapTable_v1_t
-    Struct(518), // 1829 t_nvmlRailMetrics_t
-    Array(t_nvmlRailMetrics_t, 2), // 1830 t_A2_nvmlRailMetrics_t
-    Struct(517), // 1831 t_nvmlCoreRailMetrics_t
-    Struct(519), // 1832 t_nvmlPmgrPwrTuple_t
-    Struct(520), // 1833 t_nvmlPwrModelMetricsDlppm1xPerf_t
-    Struct(516), // 1834 t_nvmlPwrModelMetricsDlppm1x_t
-    Array(t_nvmlPwrModelMetricsDlppm1x_t, 8), // 1835 t_A8_nvmlPwrModelMetricsDlppm1x_t
-    Struct(515), // 1836 t_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t
-    Array(t_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t, 3), // 1837 t_A3_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t
-    Struct(514), // 1838 t_nvmlObservedMetrics_t
-    Struct(513), // 1839 t_nvmlPerfMetricsDlppc2xSample_t
-    Struct(523), // 1840 t_nvmlPwrModelMetricsSamplePfpp1x_t
-    Array(t_nvmlPwrModelMetricsSamplePfpp1x_t, 32), // 1841 t_A32_nvmlPwrModelMetricsSamplePfpp1x_t
-    Struct(524), // 1842 t_nvmlPwrModelOperatingPointPfpp1x_t
-    Struct(522), // 1843 t_nvmlPwrModelMetricsPfpp1x_t
-    Struct(521), // 1844 t_nvmlPerfMetricsPfpp1xSample_t
-    Union(512), // 1845 t_nvmlPerfMetricControllerSample_t_data
-    Struct(511), // 1846 t_nvmlPerfMetricControllerSample_t
-    Array(t_nvmlPerfMetricControllerSample_t, 4), // 1847 t_A4_nvmlPerfMetricControllerSample_t
-    Struct(510), // 1848 t_nvmlPerfMetricsSample_t
-    Array(t_nvmlPerfMetricsSample_t, 13), // 1849 t_A13_nvmlPerfMetricsSample_t
-    Struct(509), // 1850 t_nvmlPerfMetricsSamples_v1_t
-    Pointer(t_nvmlPerfMetricsSamples_v1_t, false), // 1851 t_P_nvmlPerfMetricsSamples_v1_t
-    Struct(525), // 1852 t_nvmlPowerSmoothingProfile_t
-    Pointer(t_nvmlPowerSmoothingProfile_t, false), // 1853 t_P_nvmlPowerSmoothingProfile_t
-    Struct(526), // 1854 t_nvmlPowerSmoothingState_t
-    Pointer(t_nvmlPowerSmoothingState_t, false), // 1855 t_P_nvmlPowerSmoothingState_t
-    Struct(529), // 1856 t_nvmlPRMCounterInput_v1_t
-    Struct(530), // 1857 t_nvmlPRMCounterValue_v1_t
-    Struct(528), // 1858 t_nvmlPRMCounter_v1_t
-    Pointer(t_nvmlPRMCounter_v1_t, false), // 1859 t_P_nvmlPRMCounter_v1_t
-    Struct(527), // 1860 t_nvmlPRMCounterList_v1_t
-    Pointer(t_nvmlPRMCounterList_v1_t, false), // 1861 t_P_nvmlPRMCounterList_v1_t
-    Array(t_u8, 496), // 1862 t_A496_u8
-    Union(532), // 1863 t_nvmlPRMTLV_v1_t__1
-    Struct(531), // 1864 t_nvmlPRMTLV_v1_t
-    Pointer(t_nvmlPRMTLV_v1_t, false), // 1865 t_P_nvmlPRMTLV_v1_t
-    Handle(160), // 1866 t_nvmlEventSet_t
-    Enum(459), // 1867 t_nvmlDetachGpuState_t
-    Enum(460), // 1868 t_nvmlPcieLinkState_t
-    Flags(461, 4), // 1869 t_nvmlFlags_in4
-    Pointer(t_nvmlDramEncryptionInfo_t, true), // 1870 t_PC_nvmlDramEncryptionInfo_t
-    Struct(533), // 1871 t_nvmlSetMemoryLimits_v1_t
-    Pointer(t_nvmlSetMemoryLimits_v1_t, false), // 1872 t_P_nvmlSetMemoryLimits_v1_t
-    Pointer(t_nvmlReturn_t, false), // 1873 t_P_nvmlReturn_t
-    Struct(534), // 1874 t_nvmlNvLinkPowerThres_t
-    Pointer(t_nvmlNvLinkPowerThres_t, false), // 1875 t_P_nvmlNvLinkPowerThres_t
-    Struct(535), // 1876 t_nvmlNvlinkSetBwMode_t
-    Pointer(t_nvmlNvlinkSetBwMode_t, false), // 1877 t_P_nvmlNvlinkSetBwMode_t
-    Struct(536), // 1878 t_nvmlNvlinkSetBwModeAsync_v1_t
-    Pointer(t_nvmlNvlinkSetBwModeAsync_v1_t, false), // 1879 t_P_nvmlNvlinkSetBwModeAsync_v1_t
-    Struct(537), // 1880 t_nvmlNvlinkSetNvleReady_v1_t
-    Pointer(t_nvmlNvlinkSetNvleReady_v1_t, false), // 1881 t_P_nvmlNvlinkSetNvleReady_v1_t
-    Struct(538), // 1882 t_nvmlPowerValue_v2_t
-    Pointer(t_nvmlPowerValue_v2_t, false), // 1883 t_P_nvmlPowerValue_v2_t
-    Struct(539), // 1884 t_nvmlRusdSettings_v1_t
-    Pointer(t_nvmlRusdSettings_v1_t, false), // 1885 t_P_nvmlRusdSettings_v1_t
-    Pointer(t_nvmlVgpuHeterogeneousMode_t, true), // 1886 t_PC_nvmlVgpuHeterogeneousMode_t
-    Struct(542), // 1887 t_nvmlVgpuSchedulerSetParams_t_vgpuSchedDataWithARR
-    Struct(543), // 1888 t_nvmlVgpuSchedulerSetParams_t_vgpuSchedData
-    Union(541), // 1889 t_nvmlVgpuSchedulerSetParams_t
-    Struct(540), // 1890 t_nvmlVgpuSchedulerSetState_t
-    Pointer(t_nvmlVgpuSchedulerSetState_t, false), // 1891 t_P_nvmlVgpuSchedulerSetState_t
-    Struct(544), // 1892 t_nvmlVgpuSchedulerState_v2_t
-    Pointer(t_nvmlVgpuSchedulerState_v2_t, false), // 1893 t_P_nvmlVgpuSchedulerState_v2_t
-    Struct(545), // 1894 t_nvmlNvlinkSetupNvleEncryptionKey_v1_t
-    Pointer(t_nvmlNvlinkSetupNvleEncryptionKey_v1_t, false), // 1895 t_P_nvmlNvlinkSetupNvleEncryptionKey_v1_t
-    Array(t_u32, 8), // 1896 t_A8_u32
-    Struct(547), // 1897 t_nvmlMask255_t
-    Struct(546), // 1898 t_nvmlWorkloadPowerProfileRequestedProfiles_t
-    Pointer(t_nvmlWorkloadPowerProfileRequestedProfiles_t, false), // 1899 t_P_nvmlWorkloadPowerProfileRequestedProfiles_t
-    Struct(548), // 1900 t_nvmlWorkloadPowerProfileCurrentProfiles_t
-    Pointer(t_nvmlWorkloadPowerProfileCurrentProfiles_t, false), // 1901 t_P_nvmlWorkloadPowerProfileCurrentProfiles_t
-    Struct(550), // 1902 t_nvmlWorkloadPowerProfileInfo_t
-    Array(t_nvmlWorkloadPowerProfileInfo_t, 255), // 1903 t_A255_nvmlWorkloadPowerProfileInfo_t
-    Struct(549), // 1904 t_nvmlWorkloadPowerProfileProfilesInfo_t
-    Pointer(t_nvmlWorkloadPowerProfileProfilesInfo_t, false), // 1905 t_P_nvmlWorkloadPowerProfileProfilesInfo_t
-    Enum(462), // 1906 t_nvmlPowerProfileOperation_t
-    Struct(551), // 1907 t_nvmlWorkloadPowerProfileUpdateProfiles_v1_t
-    Pointer(t_nvmlWorkloadPowerProfileUpdateProfiles_v1_t, false), // 1908 t_P_nvmlWorkloadPowerProfileUpdateProfiles_v1_t
-    Pointer(t_nvmlEventSet_t, false), // 1909 t_P_nvmlEventSet_t
-    Struct(552), // 1910 t_nvmlEventSetGetContextCount_v1_t
-    Pointer(t_nvmlEventSetGetContextCount_v1_t, false), // 1911 t_P_nvmlEventSetGetContextCount_v1_t
-    Struct(553), // 1912 t_nvmlEventSetGetContextData_v1_t
-    Pointer(t_nvmlEventSetGetContextData_v1_t, false), // 1913 t_P_nvmlEventSetGetContextData_v1_t
-    Struct(554), // 1914 t_nvmlEventSetGetContextInfo_v1_t
-    Pointer(t_nvmlEventSetGetContextInfo_v1_t, false), // 1915 t_P_nvmlEventSetGetContextInfo_v1_t
-    Struct(555), // 1916 t_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t
-    Pointer(t_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t, false), // 1917 t_P_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t
-    Struct(556), // 1918 t_nvmlGpuOperationalEventConfig_v1_t
-    Pointer(t_nvmlGpuOperationalEventConfig_v1_t, true), // 1919 t_PC_nvmlGpuOperationalEventConfig_v1_t
-    Struct(557), // 1920 t_nvmlEventData_t
-    Pointer(t_nvmlEventData_t, false), // 1921 t_P_nvmlEventData_t
-    Struct(558), // 1922 t_nvmlEventSetWait_v3_t
-    Pointer(t_nvmlEventSetWait_v3_t, false), // 1923 t_P_nvmlEventSetWait_v3_t
-    Struct(559), // 1924 t_nvmlExcludedDeviceInfo_t
-    Pointer(t_nvmlExcludedDeviceInfo_t, false), // 1925 t_P_nvmlExcludedDeviceInfo_t
-    Enum(463), // 1926 t_nvmlVgpuGuestInfoState_t
-    Array(t_u32, 6), // 1927 t_A6_u32
-    Struct(560), // 1928 t_nvmlVgpuMetadata_t
-    Pointer(t_nvmlVgpuMetadata_t, false), // 1929 t_P_nvmlVgpuMetadata_t
-    Flags(464, 4), // 1930 t_nvmlVgpuVmCompatibility_t_in4
-    Flags(465, 4), // 1931 t_nvmlVgpuPgpuCompatibilityLimitCode_t_in4
-    Struct(561), // 1932 t_nvmlVgpuPgpuCompatibility_t
-    Pointer(t_nvmlVgpuPgpuCompatibility_t, false), // 1933 t_P_nvmlVgpuPgpuCompatibility_t
-    Enum(466), // 1934 t_nvmlVgpuDriverCapability_t
-    Pointer(t_nvmlVgpuVersion_t, false), // 1935 t_P_nvmlVgpuVersion_t
-    Handle(161), // 1936 t_nvmlGpmSample_t
-    Struct(564), // 1937 t_nvmlGpmMetric_t_metricInfo
-    Struct(563), // 1938 t_nvmlGpmMetric_t
-    Array(t_nvmlGpmMetric_t, 477), // 1939 t_A477_nvmlGpmMetric_t
-    Struct(562), // 1940 t_nvmlGpmMetricsGet_t
-    Pointer(t_nvmlGpmMetricsGet_t, false), // 1941 t_P_nvmlGpmMetricsGet_t
-    Struct(565), // 1942 t_nvmlGpmSupport_t
-    Pointer(t_nvmlGpmSupport_t, false), // 1943 t_P_nvmlGpmSupport_t
-    Pointer(t_nvmlGpmSample_t, false), // 1944 t_P_nvmlGpmSample_t
-    Pointer(t_nvmlComputeInstance_t, false), // 1945 t_P_nvmlComputeInstance_t
-    Pointer(t_nvmlComputeInstancePlacement_t, true), // 1946 t_PC_nvmlComputeInstancePlacement_t
-    Struct(566), // 1947 t_nvmlActiveVgpuInstanceInfo_t
-    Pointer(t_nvmlActiveVgpuInstanceInfo_t, false), // 1948 t_P_nvmlActiveVgpuInstanceInfo_t
-    Pointer(t_nvmlComputeInstancePlacement_t, false), // 1949 t_P_nvmlComputeInstancePlacement_t
-    Enum(467), // 1950 t_nvmlComputeInstanceProfile
-    Struct(567), // 1951 t_nvmlComputeInstanceProfileInfo_t
-    Pointer(t_nvmlComputeInstanceProfileInfo_t, false), // 1952 t_P_nvmlComputeInstanceProfileInfo_t
-    Struct(568), // 1953 t_nvmlComputeInstanceProfileInfo_v2_t
-    Pointer(t_nvmlComputeInstanceProfileInfo_v2_t, false), // 1954 t_P_nvmlComputeInstanceProfileInfo_v2_t
-    Struct(569), // 1955 t_nvmlVgpuTypeIdInfo_t
-    Pointer(t_nvmlVgpuTypeIdInfo_t, false), // 1956 t_P_nvmlVgpuTypeIdInfo_t
-    Struct(570), // 1957 t_nvmlGpuInstanceInfo_t
-    Pointer(t_nvmlGpuInstanceInfo_t, false), // 1958 t_P_nvmlGpuInstanceInfo_t
-    Struct(571), // 1959 t_nvmlVgpuSchedulerLogInfo_t
-    Pointer(t_nvmlVgpuSchedulerLogInfo_t, false), // 1960 t_P_nvmlVgpuSchedulerLogInfo_t
-    Struct(572), // 1961 t_nvmlVgpuSchedulerStateInfo_t
-    Pointer(t_nvmlVgpuSchedulerStateInfo_t, false), // 1962 t_P_nvmlVgpuSchedulerStateInfo_t
-    Struct(573), // 1963 t_nvmlVgpuCreatablePlacementInfo_t
-    Pointer(t_nvmlVgpuCreatablePlacementInfo_t, false), // 1964 t_P_nvmlVgpuCreatablePlacementInfo_t
-    Struct(574), // 1965 t_nvmlVgpuSchedulerState_t
-    Pointer(t_nvmlVgpuSchedulerState_t, false), // 1966 t_P_nvmlVgpuSchedulerState_t
-    Flags(468, 4), // 1967 t_nvmlInitFlags_in4
-    Handle(162), // 1968 t_nvmlSystemEventSet_t
-    Struct(575), // 1969 t_nvmlSystemEventSetCreateRequest_t
-    Pointer(t_nvmlSystemEventSetCreateRequest_t, false), // 1970 t_P_nvmlSystemEventSetCreateRequest_t
-    Struct(576), // 1971 t_nvmlSystemEventSetFreeRequest_t
-    Pointer(t_nvmlSystemEventSetFreeRequest_t, false), // 1972 t_P_nvmlSystemEventSetFreeRequest_t
-    Struct(578), // 1973 t_nvmlSystemEventData_v1_t
-    Pointer(t_nvmlSystemEventData_v1_t, false), // 1974 t_P_nvmlSystemEventData_v1_t
-    Struct(577), // 1975 t_nvmlSystemEventSetWaitRequest_t
-    Pointer(t_nvmlSystemEventSetWaitRequest_t, false), // 1976 t_P_nvmlSystemEventSetWaitRequest_t
-    Struct(580), // 1977 t_nvmlCPERCursor_v1_t
-    Struct(579), // 1978 t_nvmlGetCPER_v1_t
-    Pointer(t_nvmlGetCPER_v1_t, false), // 1979 t_P_nvmlGetCPER_v1_t
-    Struct(581), // 1980 t_nvmlConfComputeSystemCaps_t
-    Pointer(t_nvmlConfComputeSystemCaps_t, false), // 1981 t_P_nvmlConfComputeSystemCaps_t
-    Struct(582), // 1982 t_nvmlConfComputeGetKeyRotationThresholdInfo_t
-    Pointer(t_nvmlConfComputeGetKeyRotationThresholdInfo_t, false), // 1983 t_P_nvmlConfComputeGetKeyRotationThresholdInfo_t
-    Struct(583), // 1984 t_nvmlSystemConfComputeSettings_t
-    Pointer(t_nvmlSystemConfComputeSettings_t, false), // 1985 t_P_nvmlSystemConfComputeSettings_t
-    Struct(584), // 1986 t_nvmlSystemConfComputeSettings_v2_t
-    Pointer(t_nvmlSystemConfComputeSettings_v2_t, false), // 1987 t_P_nvmlSystemConfComputeSettings_v2_t
-    Struct(585), // 1988 t_nvmlConfComputeSystemState_t
-    Pointer(t_nvmlConfComputeSystemState_t, false), // 1989 t_P_nvmlConfComputeSystemState_t
-    Struct(586), // 1990 t_nvmlSystemDriverBranchInfo_t
-    Pointer(t_nvmlSystemDriverBranchInfo_t, false), // 1991 t_P_nvmlSystemDriverBranchInfo_t
-    Struct(587), // 1992 t_nvmlHwbcEntry_t
-    Pointer(t_nvmlHwbcEntry_t, false), // 1993 t_P_nvmlHwbcEntry_t
-    Struct(588), // 1994 t_nvmlSystemRegisterEventRequest_t
-    Pointer(t_nvmlSystemRegisterEventRequest_t, false), // 1995 t_P_nvmlSystemRegisterEventRequest_t
-    Struct(589), // 1996 t_nvmlConfComputeSetKeyRotationThresholdInfo_t
-    Pointer(t_nvmlConfComputeSetKeyRotationThresholdInfo_t, false), // 1997 t_P_nvmlConfComputeSetKeyRotationThresholdInfo_t
-    Handle(163), // 1998 t_nvmlUnit_t
-    Enum(469), // 1999 t_nvmlFanState_t
-    Struct(591), // 2000 t_nvmlUnitFanInfo_t
-    Array(t_nvmlUnitFanInfo_t, 24), // 2001 t_A24_nvmlUnitFanInfo_t
-    Struct(590), // 2002 t_nvmlUnitFanSpeeds_t
-    Pointer(t_nvmlUnitFanSpeeds_t, false), // 2003 t_P_nvmlUnitFanSpeeds_t
-    Pointer(t_nvmlUnit_t, false), // 2004 t_P_nvmlUnit_t
-    Enum(470), // 2005 t_nvmlLedColor_t
-    Struct(592), // 2006 t_nvmlLedState_t
-    Pointer(t_nvmlLedState_t, false), // 2007 t_P_nvmlLedState_t
-    Struct(593), // 2008 t_nvmlPSUInfo_t
-    Pointer(t_nvmlPSUInfo_t, false), // 2009 t_P_nvmlPSUInfo_t
-    Struct(594), // 2010 t_nvmlUnitInfo_t
-    Pointer(t_nvmlUnitInfo_t, false), // 2011 t_P_nvmlUnitInfo_t
-    Struct(596), // 2012 t_nvmlVgpuLicenseExpiry_t
-    Struct(595), // 2013 t_nvmlVgpuLicenseInfo_t
-    Pointer(t_nvmlVgpuLicenseInfo_t, false), // 2014 t_P_nvmlVgpuLicenseInfo_t
-    Struct(597), // 2015 t_nvmlVgpuPlacementId_t
-    Pointer(t_nvmlVgpuPlacementId_t, false), // 2016 t_P_nvmlVgpuPlacementId_t
-    Struct(598), // 2017 t_nvmlVgpuRuntimeState_t
-    Pointer(t_nvmlVgpuRuntimeState_t, false), // 2018 t_P_nvmlVgpuRuntimeState_t
-    Enum(471), // 2019 t_nvmlVgpuVmIdType_t
-    Pointer(t_nvmlVgpuVmIdType_t, false), // 2020 t_P_nvmlVgpuVmIdType_t
-    Struct(599), // 2021 t_nvmlVgpuTypeBar1Info_t
-    Pointer(t_nvmlVgpuTypeBar1Info_t, false), // 2022 t_P_nvmlVgpuTypeBar1Info_t
-    Enum(472), // 2023 t_nvmlVgpuCapability_t
-    Struct(600), // 2024 t_nvmlVgpuTypeMaxInstance_t
-    Pointer(t_nvmlVgpuTypeMaxInstance_t, false), // 2025 t_P_nvmlVgpuTypeMaxInstance_t
-    Enum(473), // 2026 t_nvrtcResult
-    Status(473), // 2027 t_nvrtcResult_status
-    Handle(164), // 2028 t_nvrtcProgram
-    Pointer(t_nvrtcProgram, false), // 2029 t_P_nvrtcProgram
-    Struct(601), // 2030 t_nvrtcBundledHeadersInfo
-    Pointer(t_nvrtcBundledHeadersInfo, false), // 2031 t_P_nvrtcBundledHeadersInfo
-    Flags(474, 4), // 2032 t_nvrtcInstallHeaders_in4
+    Enum(298), // 1165 t_cudssStatus_t
+    Status(298), // 1166 t_cudssStatus_t_status
+    Handle(91), // 1167 t_cudssConfig_t
+    Pointer(t_cudssConfig_t, false), // 1168 t_P_cudssConfig_t
+    Enum(299), // 1169 t_cudssConfigParam_t
+    Handle(92), // 1170 t_cudssHandle_t
+    Pointer(t_cudssHandle_t, false), // 1171 t_P_cudssHandle_t
+    Handle(93), // 1172 t_cudssData_t
+    Pointer(t_cudssData_t, false), // 1173 t_P_cudssData_t
+    Enum(300), // 1174 t_cudssDataParam_t
+    Handle(94), // 1175 t_cudssMatrix_t
+    Struct(366), // 1176 t_cudssDeviceMemHandler_t
+    Pointer(t_cudssDeviceMemHandler_t, false), // 1177 t_P_cudssDeviceMemHandler_t
+    Struct(367), // 1178 t_cudssPinnedMemHandler_t
+    Pointer(t_cudssPinnedMemHandler_t, false), // 1179 t_P_cudssPinnedMemHandler_t
+    Pointer(t_cudssMatrix_t, false), // 1180 t_P_cudssMatrix_t
+    Enum(301), // 1181 t_cudssMatrixType_t
+    Enum(302), // 1182 t_cudssMatrixViewType_t
+    Enum(303), // 1183 t_cudssIndexBase_t
+    Enum(304), // 1184 t_cudssLayout_t
+    Pointer(t_P_P_void, false), // 1185 t_P_P_P_void
+    Pointer(t_cudaDataType, false), // 1186 t_P_cudaDataType
+    Pointer(t_cudssMatrixType_t, false), // 1187 t_P_cudssMatrixType_t
+    Pointer(t_cudssMatrixViewType_t, false), // 1188 t_P_cudssMatrixViewType_t
+    Pointer(t_cudssIndexBase_t, false), // 1189 t_P_cudssIndexBase_t
+    Pointer(t_cudssLayout_t, false), // 1190 t_P_cudssLayout_t
+    Pointer(t_cudssDeviceMemHandler_t, true), // 1191 t_PC_cudssDeviceMemHandler_t
+    Pointer(t_cudaStream_t, true), // 1192 t_PC_cudaStream_t
+    Pointer(t_cudssPinnedMemHandler_t, true), // 1193 t_PC_cudssPinnedMemHandler_t
+    Enum(305), // 1194 t_cufftResult
+    Status(305), // 1195 t_cufftResult_status
+    Handle(95), // 1196 t_cufftHandle
+    Pointer(t_cufftHandle, false), // 1197 t_P_cufftHandle
+    Enum(306), // 1198 t_cufftType
+    Enum(307), // 1199 t_cufftDirection
+    Enum(308), // 1200 t_cufftProperty
+    Enum(309), // 1201 t_cufftXtCallbackType
+    Array(t_i32, 64), // 1202 t_A64_i32
+    Array(t_P_void, 64), // 1203 t_A64_P_void
+    Array(t_u64, 64), // 1204 t_A64_u64
+    Struct(369), // 1205 t_cudaXtDesc
+    Pointer(t_cudaXtDesc, false), // 1206 t_P_cudaXtDesc
+    Enum(310), // 1207 t_libFormat
+    Struct(368), // 1208 t_cudaLibXtDesc
+    Pointer(t_cudaLibXtDesc, false), // 1209 t_P_cudaLibXtDesc
+    Handle(96), // 1210 t_cudaLibXtDescPointer
+    Pointer(t_P_cudaLibXtDesc, false), // 1211 t_P_P_cudaLibXtDesc
+    Pointer(t_cudaLibXtDescPointer, false), // 1212 t_P_cudaLibXtDescPointer
+    Enum(311), // 1213 t_cufftXtSubFormat
+    Enum(312), // 1214 t_cufftXtCopyType
+    Enum(313), // 1215 t_cufftXtQueryType
+    Struct(370), // 1216 t_cufftXt1dFactors
+    Array(t_u64, 3), // 1217 t_A3_u64
+    Struct(371), // 1218 t_cufftBox3d
+    Pointer(t_cufftBox3d, true), // 1219 t_PC_cufftBox3d
+    Enum(314), // 1220 t_cufftXtWorkAreaPolicy
+    Array(t_f64, 2), // 1221 t_A2_f64
+    Pointer(t_A2_f64, false), // 1222 t_P_A2_f64
+    Struct(372), // 1223 t_fftwf_iodim64
+    Pointer(t_fftwf_iodim64, true), // 1224 t_PC_fftwf_iodim64
+    Struct(373), // 1225 t_fftwf_iodim
+    Pointer(t_fftwf_iodim, true), // 1226 t_PC_fftwf_iodim
+    Array(t_f32, 2), // 1227 t_A2_f32
+    Pointer(t_A2_f32, false), // 1228 t_P_A2_f32
+    Enum(315), // 1229 t_CUfileOpError
+    Struct(374), // 1230 t_CUfileError_t
+    Handle(97), // 1231 t_CUfileBatchHandle_t
+    Flags(316, 4), // 1232 t_CUfileStatus_t_in4
+    Struct(375), // 1233 t_CUfileIOEvents_t
+    Pointer(t_CUfileIOEvents_t, false), // 1234 t_P_CUfileIOEvents_t
+    Pointer(t_CUfileBatchHandle_t, false), // 1235 t_P_CUfileBatchHandle_t
+    Enum(317), // 1236 t_CUfileBatchMode_t
+    Struct(378), // 1237 t_CUfileIOParams_t_u_batch
+    Union(377), // 1238 t_CUfileIOParams_t_u
+    Handle(98), // 1239 t_CUfileHandle_t
+    Enum(318), // 1240 t_CUfileOpcode_t
+    Struct(376), // 1241 t_CUfileIOParams_t
+    Pointer(t_CUfileIOParams_t, false), // 1242 t_P_CUfileIOParams_t
+    Flags(319, 4), // 1243 t_cuFileRdmaFlags_in4
+    Flags(320, 4), // 1244 t_CUfileDriverStatusFlags_t_in4
+    Flags(321, 4), // 1245 t_CUfileP2PFlags_t_in4
+    Pointer(t_CUfileP2PFlags_t_in4, false), // 1246 t_P_CUfileP2PFlags_t_in4
+    Struct(380), // 1247 t_CUfileDrvProps_t_nvfs
+    Struct(379), // 1248 t_CUfileDrvProps_t
+    Pointer(t_CUfileDrvProps_t, false), // 1249 t_P_CUfileDrvProps_t
+    Enum(322), // 1250 t_CUFileBoolConfigParameter_t
+    Pointer(t_bool1, false), // 1251 t_P_bool1
+    Enum(323), // 1252 t_CUFileSizeTConfigParameter_t
+    Enum(324), // 1253 t_CUFileStringConfigParameter_t
+    Struct(382), // 1254 t_CUfileOpCounter_t
+    Struct(381), // 1255 t_CUfileStatsLevel1_t
+    Pointer(t_CUfileStatsLevel1_t, false), // 1256 t_P_CUfileStatsLevel1_t
+    Array(t_u64, 32), // 1257 t_A32_u64
+    Struct(383), // 1258 t_CUfileStatsLevel2_t
+    Pointer(t_CUfileStatsLevel2_t, false), // 1259 t_P_CUfileStatsLevel2_t
+    Array(t_char, 16), // 1260 t_A16_char
+    Array(t_u8, 16), // 1261 t_A16_u8
+    Struct(385), // 1262 t_CUfilePerGpuStats_t
+    Array(t_CUfilePerGpuStats_t, 16), // 1263 t_A16_CUfilePerGpuStats_t
+    Struct(384), // 1264 t_CUfileStatsLevel3_t
+    Pointer(t_CUfileStatsLevel3_t, false), // 1265 t_P_CUfileStatsLevel3_t
+    Pointer(t_CUfileHandle_t, false), // 1266 t_P_CUfileHandle_t
+    Enum(325), // 1267 t_CUfileFileHandleType
+    Union(387), // 1268 t_CUfileDescr_t_handle
+    Struct(388), // 1269 t_CUfileFSOps_t
+    Pointer(t_CUfileFSOps_t, true), // 1270 t_PC_CUfileFSOps_t
+    Struct(386), // 1271 t_CUfileDescr_t
+    Pointer(t_CUfileDescr_t, false), // 1272 t_P_CUfileDescr_t
+    Struct(389), // 1273 t_CUfileIOVec_t
+    Pointer(t_CUfileIOVec_t, true), // 1274 t_PC_CUfileIOVec_t
+    Flags(326, 4), // 1275 t_cuFileStreamFlags_in4
+    Enum(327), // 1276 t_curandStatus_t
+    Status(327), // 1277 t_curandStatus_t_status
+    Handle(99), // 1278 t_curandGenerator_t
+    Pointer(t_curandGenerator_t, false), // 1279 t_P_curandGenerator_t
+    Enum(328), // 1280 t_curandRngType_t
+    Handle(100), // 1281 t_curandDiscreteDistribution_t
+    Pointer(t_curandDiscreteDistribution_t, false), // 1282 t_P_curandDiscreteDistribution_t
+    Enum(329), // 1283 t_curandMethod_t
+    Array(t_u32, 32), // 1284 t_A32_u32
+    Pointer(t_A32_u32, false), // 1285 t_P_A32_u32
+    Pointer(t_P_A32_u32, false), // 1286 t_P_P_A32_u32
+    Enum(330), // 1287 t_curandDirectionVectorSet_t
+    Pointer(t_A64_u64, false), // 1288 t_P_A64_u64
+    Pointer(t_P_A64_u64, false), // 1289 t_P_P_A64_u64
+    Pointer(t_P_u32, false), // 1290 t_P_P_u32
+    Pointer(t_P_u64, false), // 1291 t_P_P_u64
+    Enum(331), // 1292 t_curandOrdering_t
+    Enum(332), // 1293 t_cusolverStatus_t
+    Status(332), // 1294 t_cusolverStatus_t_status
+    Handle(101), // 1295 t_cusolverDnHandle_t
+    Enum(333), // 1296 t_cusolverEigMode_t
+    Handle(102), // 1297 t_gesvdjInfo_t
+    Enum(334), // 1298 t_cusolverEigRange_t
+    Handle(103), // 1299 t_syevjInfo_t
+    Enum(335), // 1300 t_cusolverEigType_t
+    Pointer(t_cusolverDnHandle_t, false), // 1301 t_P_cusolverDnHandle_t
+    Pointer(t_gesvdjInfo_t, false), // 1302 t_P_gesvdjInfo_t
+    Handle(104), // 1303 t_cusolverDnParams_t
+    Pointer(t_cusolverDnParams_t, false), // 1304 t_P_cusolverDnParams_t
+    Pointer(t_syevjInfo_t, false), // 1305 t_P_syevjInfo_t
+    Enum(336), // 1306 t_cusolverDeterministicMode_t
+    Pointer(t_cusolverDeterministicMode_t, false), // 1307 t_P_cusolverDeterministicMode_t
+    Enum(337), // 1308 t_cudaEmulationStrategy
+    Pointer(t_cudaEmulationStrategy, false), // 1309 t_P_cudaEmulationStrategy
+    Enum(338), // 1310 t_cusolverMathMode_t
+    Pointer(t_cusolverMathMode_t, false), // 1311 t_P_cusolverMathMode_t
+    Handle(105), // 1312 t_cusolverDnIRSInfos_t
+    Pointer(t_cusolverDnIRSInfos_t, false), // 1313 t_P_cusolverDnIRSInfos_t
+    Handle(106), // 1314 t_cusolverDnIRSParams_t
+    Pointer(t_cusolverDnIRSParams_t, false), // 1315 t_P_cusolverDnIRSParams_t
+    Enum(339), // 1316 t_cusolverIRSRefinement_t
+    Enum(340), // 1317 t_cusolverPrecType_t
+    Enum(341), // 1318 t_cusolverDnFunction_t
+    Enum(342), // 1319 t_cusolverAlgMode_t
+    Enum(343), // 1320 t_cusolverDirectMode_t
+    Enum(344), // 1321 t_cusolverStorevMode_t
+    Enum(345), // 1322 t_cusolverEigComp_t
+    Handle(107), // 1323 t_cusolverMgHandle_t
+    Pointer(t_cusolverMgHandle_t, false), // 1324 t_P_cusolverMgHandle_t
+    Handle(108), // 1325 t_cudaLibMgGrid_t
+    Pointer(t_cudaLibMgGrid_t, false), // 1326 t_P_cudaLibMgGrid_t
+    Enum(346), // 1327 t_cusolverMgGridMapping_t
+    Handle(109), // 1328 t_cudaLibMgMatrixDesc_t
+    Pointer(t_cudaLibMgMatrixDesc_t, false), // 1329 t_P_cudaLibMgMatrixDesc_t
+    Handle(110), // 1330 t_cusolverRfHandle_t
+    Pointer(t_cusolverRfHandle_t, false), // 1331 t_P_cusolverRfHandle_t
+    Enum(347), // 1332 t_cusolverRfFactorization_t
+    Pointer(t_cusolverRfFactorization_t, false), // 1333 t_P_cusolverRfFactorization_t
+    Enum(348), // 1334 t_cusolverRfTriangularSolve_t
+    Pointer(t_cusolverRfTriangularSolve_t, false), // 1335 t_P_cusolverRfTriangularSolve_t
+    Enum(349), // 1336 t_cusolverRfMatrixFormat_t
+    Pointer(t_cusolverRfMatrixFormat_t, false), // 1337 t_P_cusolverRfMatrixFormat_t
+    Enum(350), // 1338 t_cusolverRfUnitDiagonal_t
+    Pointer(t_cusolverRfUnitDiagonal_t, false), // 1339 t_P_cusolverRfUnitDiagonal_t
+    Enum(351), // 1340 t_cusolverRfNumericBoostReport_t
+    Pointer(t_cusolverRfNumericBoostReport_t, false), // 1341 t_P_cusolverRfNumericBoostReport_t
+    Enum(352), // 1342 t_cusolverRfResetValuesFastMode_t
+    Pointer(t_cusolverRfResetValuesFastMode_t, false), // 1343 t_P_cusolverRfResetValuesFastMode_t
+    Handle(111), // 1344 t_cusolverSpHandle_t
+    Handle(112), // 1345 t_cusparseMatDescr_t
+    Handle(113), // 1346 t_csrcholInfo_t
+    Handle(114), // 1347 t_csrcholInfoHost_t
+    Handle(115), // 1348 t_csrluInfoHost_t
+    Handle(116), // 1349 t_csrqrInfo_t
+    Handle(117), // 1350 t_csrqrInfoHost_t
+    Pointer(t_cusolverSpHandle_t, false), // 1351 t_P_cusolverSpHandle_t
+    Pointer(t_csrcholInfo_t, false), // 1352 t_P_csrcholInfo_t
+    Pointer(t_csrcholInfoHost_t, false), // 1353 t_P_csrcholInfoHost_t
+    Pointer(t_csrluInfoHost_t, false), // 1354 t_P_csrluInfoHost_t
+    Pointer(t_csrqrInfo_t, false), // 1355 t_P_csrqrInfo_t
+    Pointer(t_csrqrInfoHost_t, false), // 1356 t_P_csrqrInfoHost_t
+    Enum(353), // 1357 t_cusparseStatus_t
+    Status(353), // 1358 t_cusparseStatus_t_status
+    Handle(118), // 1359 t_cusparseHandle_t
+    Handle(119), // 1360 t_cusparseSpVecDescr_t
+    Handle(120), // 1361 t_cusparseDnVecDescr_t
+    Handle(121), // 1362 t_cusparseConstSpVecDescr_t
+    Handle(122), // 1363 t_cusparseSpMatDescr_t
+    Enum(354), // 1364 t_cusparseIndexType_t
+    Pointer(t_cusparseIndexType_t, false), // 1365 t_P_cusparseIndexType_t
+    Enum(355), // 1366 t_cusparseIndexBase_t
+    Pointer(t_cusparseIndexBase_t, false), // 1367 t_P_cusparseIndexBase_t
+    Enum(356), // 1368 t_cusparseDirection_t
+    Handle(123), // 1369 t_bsric02Info_t
+    Enum(357), // 1370 t_cusparseSolvePolicy_t
+    Handle(124), // 1371 t_bsrilu02Info_t
+    Enum(358), // 1372 t_cusparseOperation_t
+    Handle(125), // 1373 t_bsrsm2Info_t
+    Handle(126), // 1374 t_bsrsv2Info_t
+    Handle(127), // 1375 t_csru2csrInfo_t
+    Handle(128), // 1376 t_cusparseColorInfo_t
+    Handle(129), // 1377 t_csrgemm2Info_t
+    Handle(130), // 1378 t_csric02Info_t
+    Handle(131), // 1379 t_csrilu02Info_t
+    Handle(132), // 1380 t_csrsm2Info_t
+    Handle(133), // 1381 t_csrsv2Info_t
+    Enum(359), // 1382 t_cusparseAction_t
+    Handle(134), // 1383 t_cusparseConstSpMatDescr_t
+    Handle(135), // 1384 t_cusparseConstDnMatDescr_t
+    Enum(360), // 1385 t_cusparseOrder_t
+    Pointer(t_cusparseOrder_t, false), // 1386 t_P_cusparseOrder_t
+    Handle(136), // 1387 t_cusparseConstDnVecDescr_t
+    Handle(137), // 1388 t_cusparseDnMatDescr_t
+    Pointer(t_cusparseHandle_t, false), // 1389 t_P_cusparseHandle_t
+    Pointer(t_cusparseSpMatDescr_t, false), // 1390 t_P_cusparseSpMatDescr_t
+    Pointer(t_bsric02Info_t, false), // 1391 t_P_bsric02Info_t
+    Pointer(t_bsrilu02Info_t, false), // 1392 t_P_bsrilu02Info_t
+    Pointer(t_bsrsm2Info_t, false), // 1393 t_P_bsrsm2Info_t
+    Pointer(t_bsrsv2Info_t, false), // 1394 t_P_bsrsv2Info_t
+    Pointer(t_cusparseColorInfo_t, false), // 1395 t_P_cusparseColorInfo_t
+    Pointer(t_cusparseConstSpMatDescr_t, false), // 1396 t_P_cusparseConstSpMatDescr_t
+    Pointer(t_cusparseConstDnMatDescr_t, false), // 1397 t_P_cusparseConstDnMatDescr_t
+    Pointer(t_cusparseConstDnVecDescr_t, false), // 1398 t_P_cusparseConstDnVecDescr_t
+    Pointer(t_cusparseConstSpVecDescr_t, false), // 1399 t_P_cusparseConstSpVecDescr_t
+    Pointer(t_csrgemm2Info_t, false), // 1400 t_P_csrgemm2Info_t
+    Pointer(t_csric02Info_t, false), // 1401 t_P_csric02Info_t
+    Pointer(t_csrilu02Info_t, false), // 1402 t_P_csrilu02Info_t
+    Pointer(t_csrsm2Info_t, false), // 1403 t_P_csrsm2Info_t
+    Pointer(t_csrsv2Info_t, false), // 1404 t_P_csrsv2Info_t
+    Pointer(t_csru2csrInfo_t, false), // 1405 t_P_csru2csrInfo_t
+    Pointer(t_cusparseDnMatDescr_t, false), // 1406 t_P_cusparseDnMatDescr_t
+    Pointer(t_cusparseDnVecDescr_t, false), // 1407 t_P_cusparseDnVecDescr_t
+    Pointer(t_cusparseMatDescr_t, false), // 1408 t_P_cusparseMatDescr_t
+    Handle(138), // 1409 t_pruneInfo_t
+    Pointer(t_pruneInfo_t, false), // 1410 t_P_pruneInfo_t
+    Pointer(t_cusparseSpVecDescr_t, false), // 1411 t_P_cusparseSpVecDescr_t
+    Enum(361), // 1412 t_cusparseCsr2CscAlg_t
+    Enum(362), // 1413 t_cusparseAlgMode_t
+    Enum(363), // 1414 t_cusparseDenseToSparseAlg_t
+    Enum(364), // 1415 t_cusparseColorAlg_t
+    Pointer(t_cusparseColorAlg_t, false), // 1416 t_P_cusparseColorAlg_t
+    Enum(365), // 1417 t_cusparseDiagType_t
+    Enum(366), // 1418 t_cusparseFillMode_t
+    Enum(367), // 1419 t_cusparseMatrixType_t
+    Enum(368), // 1420 t_cusparsePointerMode_t
+    Pointer(t_cusparsePointerMode_t, false), // 1421 t_P_cusparsePointerMode_t
+    Enum(369), // 1422 t_cusparseSDDMMAlg_t
+    Enum(370), // 1423 t_cusparseSpGEAMAlg_t
+    Handle(139), // 1424 t_cusparseSpGEAMDescr_t
+    Pointer(t_cusparseSpGEAMDescr_t, false), // 1425 t_P_cusparseSpGEAMDescr_t
+    Enum(371), // 1426 t_cusparseSpGEMMAlg_t
+    Handle(140), // 1427 t_cusparseSpGEMMDescr_t
+    Pointer(t_cusparseSpGEMMDescr_t, false), // 1428 t_P_cusparseSpGEMMDescr_t
+    Enum(372), // 1429 t_cusparseSpMMAlg_t
+    Handle(141), // 1430 t_cusparseSpMMOpPlan_t
+    Pointer(t_cusparseSpMMOpPlan_t, false), // 1431 t_P_cusparseSpMMOpPlan_t
+    Enum(373), // 1432 t_cusparseSpMMOpAlg_t
+    Enum(374), // 1433 t_cusparseSpMVAlg_t
+    Enum(375), // 1434 t_cusparseSpMatAttribute_t
+    Enum(376), // 1435 t_cusparseSpMatStorage_t
+    Enum(377), // 1436 t_cusparseSymmetryType_t
+    Enum(378), // 1437 t_cusparseFormat_t
+    Pointer(t_cusparseFormat_t, false), // 1438 t_P_cusparseFormat_t
+    Enum(379), // 1439 t_cusparseSpSMAlg_t
+    Handle(142), // 1440 t_cusparseSpSMDescr_t
+    Pointer(t_cusparseSpSMDescr_t, false), // 1441 t_P_cusparseSpSMDescr_t
+    Enum(380), // 1442 t_cusparseSpSMUpdate_t
+    Enum(381), // 1443 t_cusparseSpSVAlg_t
+    Handle(143), // 1444 t_cusparseSpSVDescr_t
+    Pointer(t_cusparseSpSVDescr_t, false), // 1445 t_P_cusparseSpSVDescr_t
+    Enum(382), // 1446 t_cusparseSpSVUpdate_t
+    Enum(383), // 1447 t_cusparseSparseToDenseAlg_t
+    Array(t_u8, 512), // 1448 t_A512_u8
+    Struct(390), // 1449 t_cusparseLtHandle_t
+    Pointer(t_cusparseLtHandle_t, true), // 1450 t_PC_cusparseLtHandle_t
+    Struct(391), // 1451 t_cusparseLtMatDescriptor_t
+    Pointer(t_cusparseLtMatDescriptor_t, false), // 1452 t_P_cusparseLtMatDescriptor_t
+    Pointer(t_cusparseLtHandle_t, false), // 1453 t_P_cusparseLtHandle_t
+    Pointer(t_cusparseLtMatDescriptor_t, true), // 1454 t_PC_cusparseLtMatDescriptor_t
+    Enum(384), // 1455 t_cusparseLtMatDescAttribute_t
+    Struct(392), // 1456 t_cusparseLtMatmulPlan_t
+    Pointer(t_cusparseLtMatmulPlan_t, true), // 1457 t_PC_cusparseLtMatmulPlan_t
+    Struct(393), // 1458 t_cusparseLtMatmulAlgSelection_t
+    Pointer(t_cusparseLtMatmulAlgSelection_t, true), // 1459 t_PC_cusparseLtMatmulAlgSelection_t
+    Enum(385), // 1460 t_cusparseLtMatmulAlgAttribute_t
+    Pointer(t_cusparseLtMatmulAlgSelection_t, false), // 1461 t_P_cusparseLtMatmulAlgSelection_t
+    Struct(394), // 1462 t_cusparseLtMatmulDescriptor_t
+    Pointer(t_cusparseLtMatmulDescriptor_t, true), // 1463 t_PC_cusparseLtMatmulDescriptor_t
+    Enum(386), // 1464 t_cusparseLtMatmulAlg_t
+    Enum(387), // 1465 t_cusparseLtMatmulDescAttribute_t
+    Pointer(t_cusparseLtMatmulDescriptor_t, false), // 1466 t_P_cusparseLtMatmulDescriptor_t
+    Enum(388), // 1467 t_cusparseComputeType
+    Pointer(t_cusparseLtMatmulPlan_t, false), // 1468 t_P_cusparseLtMatmulPlan_t
+    Enum(389), // 1469 t_cusparseLtPruneAlg_t
+    Enum(390), // 1470 t_cusparseLtSparsity_t
+    Enum(391), // 1471 t_cutensorStatus_t
+    Status(391), // 1472 t_cutensorStatus_t_status
+    Handle(144), // 1473 t_cutensorHandle_t
+    Handle(145), // 1474 t_cutensorPlan_t
+    Pointer(t_cutensorHandle_t, false), // 1475 t_P_cutensorHandle_t
+    Handle(146), // 1476 t_cutensorOperationDescriptor_t
+    Pointer(t_cutensorOperationDescriptor_t, false), // 1477 t_P_cutensorOperationDescriptor_t
+    Handle(147), // 1478 t_cutensorBlockSparseTensorDescriptor_t
+    Enum(392), // 1479 t_cutensorOperator_t
+    Handle(148), // 1480 t_cutensorComputeDescriptor_t
+    Pointer(t_cutensorBlockSparseTensorDescriptor_t, false), // 1481 t_P_cutensorBlockSparseTensorDescriptor_t
+    Handle(149), // 1482 t_cutensorTensorDescriptor_t
+    Pointer(t_cutensorPlan_t, false), // 1483 t_P_cutensorPlan_t
+    Handle(150), // 1484 t_cutensorPlanPreference_t
+    Pointer(t_cutensorPlanPreference_t, false), // 1485 t_P_cutensorPlanPreference_t
+    Enum(393), // 1486 t_cutensorAlgo_t
+    Enum(394), // 1487 t_cutensorJitMode_t
+    Pointer(t_cutensorTensorDescriptor_t, false), // 1488 t_P_cutensorTensorDescriptor_t
+    Enum(395), // 1489 t_cutensorWorksizePreference_t
+    Handle(151), // 1490 t_cutensorMgHandle_t
+    Handle(152), // 1491 t_cutensorMgContractionPlan_t
+    Handle(153), // 1492 t_cutensorMgContractionFind_t
+    Enum(396), // 1493 t_cutensorMgContractionFindAttribute_t
+    Handle(154), // 1494 t_cutensorMgContractionDescriptor_t
+    Handle(155), // 1495 t_cutensorMgCopyPlan_t
+    Handle(156), // 1496 t_cutensorMgCopyDescriptor_t
+    Pointer(t_cutensorMgHandle_t, false), // 1497 t_P_cutensorMgHandle_t
+    Pointer(t_cutensorMgContractionDescriptor_t, false), // 1498 t_P_cutensorMgContractionDescriptor_t
+    Handle(157), // 1499 t_cutensorMgTensorDescriptor_t
+    Flags(397, 4), // 1500 t_cutensorComputeType_t_in4
+    Pointer(t_cutensorMgContractionFind_t, false), // 1501 t_P_cutensorMgContractionFind_t
+    Enum(398), // 1502 t_cutensorMgAlgo_t
+    Pointer(t_cutensorMgContractionPlan_t, false), // 1503 t_P_cutensorMgContractionPlan_t
+    Pointer(t_cutensorMgCopyDescriptor_t, false), // 1504 t_P_cutensorMgCopyDescriptor_t
+    Pointer(t_cutensorMgCopyPlan_t, false), // 1505 t_P_cutensorMgCopyPlan_t
+    Pointer(t_cutensorMgTensorDescriptor_t, false), // 1506 t_P_cutensorMgTensorDescriptor_t
+    Enum(399), // 1507 t_cutensorOperationDescriptorAttribute_t
+    Enum(400), // 1508 t_cutensorPlanAttribute_t
+    Enum(401), // 1509 t_cutensorPlanPreferenceAttribute_t
+    Enum(402), // 1510 t_ncclResult_t
+    Status(402), // 1511 t_ncclResult_t_status
+    Enum(403), // 1512 t_ncclDataType_t
+    Handle(158), // 1513 t_ncclComm_t
+    Struct(396), // 1514 t_ncclConfigExt_t
+    Pointer(t_ncclConfigExt_t, false), // 1515 t_P_ncclConfigExt_t
+    Struct(397), // 1516 t_ncclConfigExt_t_key
+    Union(398), // 1517 t_ncclConfigExt_t_val
+    Enum(404), // 1518 t_ncclUndefined
+    Enum(405), // 1519 t_ncclCtaPolicy
+    Struct(395), // 1520 t_ncclCollConfig_t
+    Pointer(t_ncclCollConfig_t, true), // 1521 t_PC_ncclCollConfig_t
+    Enum(406), // 1522 t_ncclRedOp_t
+    Handle(159), // 1523 t_ncclRegistration
+    Pointer(t_ncclResult_t, false), // 1524 t_P_ncclResult_t
+    Array(t_char, 128), // 1525 t_A128_char
+    Array(t_u8, 128), // 1526 t_A128_u8
+    Struct(399), // 1527 t_ncclUniqueId
+    Pointer(t_ncclUniqueId, false), // 1528 t_P_ncclUniqueId
+    Pointer(t_ncclUniqueId, true), // 1529 t_PC_ncclUniqueId
+    Pointer(t_ncclComm_t, false), // 1530 t_P_ncclComm_t
+    Enum(407), // 1531 t_ncclHostCftMode_t
+    Enum(408), // 1532 t_ncclNvlsHostMode_t
+    Struct(400), // 1533 t_ncclConfig_t
+    Pointer(t_ncclConfig_t, false), // 1534 t_P_ncclConfig_t
+    Enum(409), // 1535 t_ncclCommMemStat_t
+    Pointer(t_ncclRegistration, false), // 1536 t_P_ncclRegistration
+    Flags(410, 4), // 1537 t_ncclRevokeFlags_in4
+    Flags(411, 4), // 1538 t_ncclShrinkFlags_in4
+    Enum(412), // 1539 t_ncclColor
+    Flags(413, 4), // 1540 t_ncclSuspendFlags_in4
+    Handle(160), // 1541 t_ncclWindow_t
+    Pointer(t_ncclWindow_t, false), // 1542 t_P_ncclWindow_t
+    Flags(414, 4), // 1543 t_ncclWindowFlags_in4
+    Struct(401), // 1544 t_ncclSimInfo_t
+    Pointer(t_ncclSimInfo_t, false), // 1545 t_P_ncclSimInfo_t
+    Handle(161), // 1546 t_ncclParamHandle_t
+    Pointer(t_ncclParamHandle_t, false), // 1547 t_P_ncclParamHandle_t
+    Pointer(t_P_PC_char, false), // 1548 t_P_P_PC_char
+    Pointer(t_i16, false), // 1549 t_P_i16
+    Pointer(t_i8, false), // 1550 t_P_i8
+    Pointer(t_u16, false), // 1551 t_P_u16
+    Pointer(t_ncclRedOp_t, false), // 1552 t_P_ncclRedOp_t
+    Enum(415), // 1553 t_ncclScalarResidence_t
+    Enum(416), // 1554 t_ncclEncryptionMode_t
+    Struct(402), // 1555 t_ncclEncryptionConfig_t
+    Pointer(t_ncclEncryptionConfig_t, true), // 1556 t_PC_ncclEncryptionConfig_t
+    Struct(403), // 1557 t_ncclWaitSignalDesc_t
+    Pointer(t_ncclWaitSignalDesc_t, false), // 1558 t_P_ncclWaitSignalDesc_t
+    Enum(417), // 1559 t_nvFatbinResult
+    Status(417), // 1560 t_nvFatbinResult_status
+    Handle(162), // 1561 t_nvFatbinHandle
+    Pointer(t_nvFatbinHandle, false), // 1562 t_P_nvFatbinHandle
+    Enum(418), // 1563 t_nvJitLinkResult
+    Status(418), // 1564 t_nvJitLinkResult_status
+    Handle(163), // 1565 t_nvJitLinkHandle
+    Enum(419), // 1566 t_nvJitLinkInputType
+    Pointer(t_nvJitLinkHandle, false), // 1567 t_P_nvJitLinkHandle
+    Enum(420), // 1568 t_nvjpegStatus_t
+    Status(420), // 1569 t_nvjpegStatus_t_status
+    Handle(164), // 1570 t_nvjpegHandle_t
+    Struct(404), // 1571 t_nvjpegDevAllocator_t
+    Pointer(t_nvjpegDevAllocator_t, false), // 1572 t_P_nvjpegDevAllocator_t
+    Handle(165), // 1573 t_nvjpegBufferDevice_t
+    Pointer(t_nvjpegBufferDevice_t, false), // 1574 t_P_nvjpegBufferDevice_t
+    Struct(405), // 1575 t_nvjpegDevAllocatorV2_t
+    Pointer(t_nvjpegDevAllocatorV2_t, false), // 1576 t_P_nvjpegDevAllocatorV2_t
+    Struct(406), // 1577 t_nvjpegPinnedAllocator_t
+    Pointer(t_nvjpegPinnedAllocator_t, false), // 1578 t_P_nvjpegPinnedAllocator_t
+    Handle(166), // 1579 t_nvjpegBufferPinned_t
+    Pointer(t_nvjpegBufferPinned_t, false), // 1580 t_P_nvjpegBufferPinned_t
+    Struct(407), // 1581 t_nvjpegPinnedAllocatorV2_t
+    Pointer(t_nvjpegPinnedAllocatorV2_t, false), // 1582 t_P_nvjpegPinnedAllocatorV2_t
+    Enum(421), // 1583 t_nvjpegBackend_t
+    Pointer(t_nvjpegHandle_t, false), // 1584 t_P_nvjpegHandle_t
+    Flags(422, 4), // 1585 t_nvjpegFlags_in4
+    Handle(167), // 1586 t_nvjpegJpegState_t
+    Enum(423), // 1587 t_nvjpegOutputFormat_t
+    Array(t_P_u8, 4), // 1588 t_A4_P_u8
+    Array(t_u64, 4), // 1589 t_A4_u64
+    Struct(408), // 1590 t_nvjpegImage_t
+    Pointer(t_nvjpegImage_t, false), // 1591 t_P_nvjpegImage_t
+    Pointer(t_PC_u8, false), // 1592 t_P_PC_u8
+    Handle(168), // 1593 t_nvjpegDecodeParams_t
+    Pointer(t_nvjpegDecodeParams_t, false), // 1594 t_P_nvjpegDecodeParams_t
+    Enum(424), // 1595 t_nvjpegChromaSubsampling_t
+    Handle(169), // 1596 t_nvjpegJpegStream_t
+    Handle(170), // 1597 t_nvjpegJpegDecoder_t
+    Enum(425), // 1598 t_nvjpegExifOrientation_t
+    Enum(426), // 1599 t_nvjpegScaleFactor_t
+    Pointer(t_nvjpegJpegDecoder_t, false), // 1600 t_P_nvjpegJpegDecoder_t
+    Pointer(t_nvjpegJpegState_t, false), // 1601 t_P_nvjpegJpegState_t
+    Handle(171), // 1602 t_nvjpegEncoderState_t
+    Handle(172), // 1603 t_nvjpegEncoderParams_t
+    Pointer(t_nvjpegImage_t, true), // 1604 t_PC_nvjpegImage_t
+    Enum(427), // 1605 t_nvjpegInputFormat_t
+    Pointer(t_nvjpegEncoderParams_t, false), // 1606 t_P_nvjpegEncoderParams_t
+    Enum(428), // 1607 t_nvjpegJpegEncoding_t
+    Pointer(t_nvjpegEncoderState_t, false), // 1608 t_P_nvjpegEncoderState_t
+    Enum(429), // 1609 t_nvjpegEncBackend_t
+    Pointer(t_nvjpegChromaSubsampling_t, false), // 1610 t_P_nvjpegChromaSubsampling_t
+    Pointer(t_nvjpegJpegStream_t, false), // 1611 t_P_nvjpegJpegStream_t
+    Pointer(t_nvjpegExifOrientation_t, false), // 1612 t_P_nvjpegExifOrientation_t
+    Pointer(t_nvjpegJpegEncoding_t, false), // 1613 t_P_nvjpegJpegEncoding_t
+    Enum(430), // 1614 t_nvmlReturn_t
+    Status(430), // 1615 t_nvmlReturn_t_status
+    Handle(173), // 1616 t_nvmlComputeInstance_t
+    Handle(174), // 1617 t_nvmlDevice_t
+    Handle(175), // 1618 t_nvmlGpuInstance_t
+    Struct(410), // 1619 t_nvmlComputeInstancePlacement_t
+    Struct(409), // 1620 t_nvmlComputeInstanceInfo_t
+    Pointer(t_nvmlComputeInstanceInfo_t, false), // 1621 t_P_nvmlComputeInstanceInfo_t
+    Enum(431), // 1622 t_nvmlEccCounterType_t
+    Enum(432), // 1623 t_nvmlValueType_t
+    Union(412), // 1624 t_nvmlValue_t
+    Enum(433), // 1625 t_nvmlFieldId
+    Struct(411), // 1626 t_nvmlFieldValue_t
+    Pointer(t_nvmlFieldValue_t, false), // 1627 t_P_nvmlFieldValue_t
+    Pointer(t_nvmlGpuInstance_t, false), // 1628 t_P_nvmlGpuInstance_t
+    Struct(413), // 1629 t_nvmlGpuInstancePlacement_t
+    Pointer(t_nvmlGpuInstancePlacement_t, true), // 1630 t_PC_nvmlGpuInstancePlacement_t
+    Array(t_char, 32), // 1631 t_A32_char
+    Struct(414), // 1632 t_nvmlPciInfo_t
+    Pointer(t_nvmlPciInfo_t, false), // 1633 t_P_nvmlPciInfo_t
+    Enum(434), // 1634 t_nvmlEnableState_t
+    Enum(435), // 1635 t_nvmlRestrictedAPI_t
+    Pointer(t_nvmlEnableState_t, false), // 1636 t_P_nvmlEnableState_t
+    Array(t_u32, 5), // 1637 t_A5_u32
+    Struct(415), // 1638 t_nvmlAccountingStats_t
+    Pointer(t_nvmlAccountingStats_t, false), // 1639 t_P_nvmlAccountingStats_t
+    Struct(416), // 1640 t_nvmlAccountingStats_v2_t
+    Pointer(t_nvmlAccountingStats_v2_t, false), // 1641 t_P_nvmlAccountingStats_v2_t
+    Handle(176), // 1642 t_nvmlVgpuInstance_t
+    Pointer(t_nvmlVgpuInstance_t, false), // 1643 t_P_nvmlVgpuInstance_t
+    Struct(417), // 1644 t_nvmlAdaptiveTgpModeInfo_v1_t
+    Pointer(t_nvmlAdaptiveTgpModeInfo_v1_t, false), // 1645 t_P_nvmlAdaptiveTgpModeInfo_v1_t
+    Struct(418), // 1646 t_nvmlDeviceAddressingMode_t
+    Pointer(t_nvmlDeviceAddressingMode_t, false), // 1647 t_P_nvmlDeviceAddressingMode_t
+    Enum(436), // 1648 t_nvmlClockType_t
+    Enum(437), // 1649 t_nvmlDeviceArchitecture_t
+    Pointer(t_nvmlDeviceArchitecture_t, false), // 1650 t_P_nvmlDeviceArchitecture_t
+    Struct(419), // 1651 t_nvmlDeviceAttributes_t
+    Pointer(t_nvmlDeviceAttributes_t, false), // 1652 t_P_nvmlDeviceAttributes_t
+    Struct(420), // 1653 t_nvmlBAR1Memory_t
+    Pointer(t_nvmlBAR1Memory_t, false), // 1654 t_P_nvmlBAR1Memory_t
+    Struct(421), // 1655 t_nvmlBBXTimeData_v1_t
+    Pointer(t_nvmlBBXTimeData_v1_t, false), // 1656 t_P_nvmlBBXTimeData_v1_t
+    Struct(423), // 1657 t_nvmlEccBankRemapperHistogram_v1_t
+    Struct(422), // 1658 t_nvmlEccBankRemapperStatus_v1_t
+    Pointer(t_nvmlEccBankRemapperStatus_v1_t, false), // 1659 t_P_nvmlEccBankRemapperStatus_v1_t
+    Enum(438), // 1660 t_nvmlBrandType_t
+    Pointer(t_nvmlBrandType_t, false), // 1661 t_P_nvmlBrandType_t
+    Enum(439), // 1662 t_nvmlBridgeChipType_t
+    Struct(425), // 1663 t_nvmlBridgeChipInfo_t
+    Array(t_nvmlBridgeChipInfo_t, 128), // 1664 t_A128_nvmlBridgeChipInfo_t
+    Struct(424), // 1665 t_nvmlBridgeChipHierarchy_t
+    Pointer(t_nvmlBridgeChipHierarchy_t, false), // 1666 t_P_nvmlBridgeChipHierarchy_t
+    Enum(440), // 1667 t_nvmlBusType_t
+    Pointer(t_nvmlBusType_t, false), // 1668 t_P_nvmlBusType_t
+    Struct(426), // 1669 t_nvmlC2cModeInfo_v1_t
+    Pointer(t_nvmlC2cModeInfo_v1_t, false), // 1670 t_P_nvmlC2cModeInfo_v1_t
+    Struct(427), // 1671 t_nvmlDeviceCapabilities_t
+    Pointer(t_nvmlDeviceCapabilities_t, false), // 1672 t_P_nvmlDeviceCapabilities_t
+    Struct(429), // 1673 t_nvmlClkMonFaultInfo_t
+    Array(t_nvmlClkMonFaultInfo_t, 32), // 1674 t_A32_nvmlClkMonFaultInfo_t
+    Struct(428), // 1675 t_nvmlClkMonStatus_t
+    Pointer(t_nvmlClkMonStatus_t, false), // 1676 t_P_nvmlClkMonStatus_t
+    Enum(441), // 1677 t_nvmlClockId_t
+    Enum(442), // 1678 t_nvmlPstates_t
+    Struct(430), // 1679 t_nvmlClockOffset_t
+    Pointer(t_nvmlClockOffset_t, false), // 1680 t_P_nvmlClockOffset_t
+    Enum(443), // 1681 t_nvmlComputeMode_t
+    Pointer(t_nvmlComputeMode_t, false), // 1682 t_P_nvmlComputeMode_t
+    Struct(431), // 1683 t_nvmlProcessInfo_v1_t
+    Pointer(t_nvmlProcessInfo_v1_t, false), // 1684 t_P_nvmlProcessInfo_v1_t
+    Struct(432), // 1685 t_nvmlProcessInfo_t
+    Pointer(t_nvmlProcessInfo_t, false), // 1686 t_P_nvmlProcessInfo_t
+    Array(t_u8, 32), // 1687 t_A32_u8
+    Array(t_u8, 8192), // 1688 t_A8192_u8
+    Array(t_u8, 4096), // 1689 t_A4096_u8
+    Struct(433), // 1690 t_nvmlConfComputeGpuAttestationReport_t
+    Pointer(t_nvmlConfComputeGpuAttestationReport_t, false), // 1691 t_P_nvmlConfComputeGpuAttestationReport_t
+    Array(t_u8, 5120), // 1692 t_A5120_u8
+    Struct(434), // 1693 t_nvmlConfComputeGpuCertificate_t
+    Pointer(t_nvmlConfComputeGpuCertificate_t, false), // 1694 t_P_nvmlConfComputeGpuCertificate_t
+    Struct(435), // 1695 t_nvmlConfComputeMemSizeInfo_t
+    Pointer(t_nvmlConfComputeMemSizeInfo_t, false), // 1696 t_P_nvmlConfComputeMemSizeInfo_t
+    Struct(436), // 1697 t_nvmlMemory_t
+    Pointer(t_nvmlMemory_t, false), // 1698 t_P_nvmlMemory_t
+    Enum(444), // 1699 t_nvmlCoolerControl_t
+    Flags(445, 4), // 1700 t_nvmlCoolerTarget_t_in4
+    Struct(437), // 1701 t_nvmlCoolerInfo_t
+    Pointer(t_nvmlCoolerInfo_t, false), // 1702 t_P_nvmlCoolerInfo_t
+    Enum(446), // 1703 t_nvmlAffinityScope_t
+    Handle(177), // 1704 t_nvmlVgpuTypeId_t
+    Pointer(t_nvmlVgpuTypeId_t, false), // 1705 t_P_nvmlVgpuTypeId_t
+    Array(t_char, 2048), // 1706 t_A2048_char
+    Struct(438), // 1707 t_nvmlDeviceCurrentClockFreqs_t
+    Pointer(t_nvmlDeviceCurrentClockFreqs_t, false), // 1708 t_P_nvmlDeviceCurrentClockFreqs_t
+    Flags(447, 4), // 1709 t_nvmlClocksEventReasons_in4
+    Pointer(t_nvmlClocksEventReasons_in4, false), // 1710 t_P_nvmlClocksEventReasons_in4
+    Flags(447, 8), // 1711 t_nvmlClocksEventReasons_in8
+    Pointer(t_nvmlClocksEventReasons_in8, false), // 1712 t_P_nvmlClocksEventReasons_in8
+    Enum(448), // 1713 t_nvmlMemoryErrorType_t
+    Struct(439), // 1714 t_nvmlEccErrorCounts_t
+    Pointer(t_nvmlEccErrorCounts_t, false), // 1715 t_P_nvmlEccErrorCounts_t
+    Pointer(t_nvmlDevice_t, false), // 1716 t_P_nvmlDevice_t
+    Struct(440), // 1717 t_nvmlDramEncryptionInfo_t
+    Pointer(t_nvmlDramEncryptionInfo_t, false), // 1718 t_P_nvmlDramEncryptionInfo_t
+    Enum(449), // 1719 t_nvmlDriverModel_t
+    Pointer(t_nvmlDriverModel_t, false), // 1720 t_P_nvmlDriverModel_t
+    Struct(442), // 1721 t_nvmlGpuDynamicPstatesInfo_t_utilization
+    Array(t_nvmlGpuDynamicPstatesInfo_t_utilization, 8), // 1722 t_A8_nvmlGpuDynamicPstatesInfo_t_utilization
+    Struct(441), // 1723 t_nvmlGpuDynamicPstatesInfo_t
+    Pointer(t_nvmlGpuDynamicPstatesInfo_t, false), // 1724 t_P_nvmlGpuDynamicPstatesInfo_t
+    Enum(450), // 1725 t_nvmlEncoderType_t
+    Struct(443), // 1726 t_nvmlEncoderSessionInfo_t
+    Pointer(t_nvmlEncoderSessionInfo_t, false), // 1727 t_P_nvmlEncoderSessionInfo_t
+    Enum(451), // 1728 t_nvmlFBCSessionType_t
+    Struct(444), // 1729 t_nvmlFBCSessionInfo_t
+    Pointer(t_nvmlFBCSessionInfo_t, false), // 1730 t_P_nvmlFBCSessionInfo_t
+    Struct(445), // 1731 t_nvmlFBCStats_t
+    Pointer(t_nvmlFBCStats_t, false), // 1732 t_P_nvmlFBCStats_t
+    Enum(452), // 1733 t_nvmlFanControlPolicy_t
+    Pointer(t_nvmlFanControlPolicy_t, false), // 1734 t_P_nvmlFanControlPolicy_t
+    Struct(446), // 1735 t_nvmlFanSpeedInfo_t
+    Pointer(t_nvmlFanSpeedInfo_t, false), // 1736 t_P_nvmlFanSpeedInfo_t
+    Enum(453), // 1737 t_nvmlFabricState
+    Flags(453, 1), // 1738 t_nvmlFabricState_in1
+    Struct(447), // 1739 t_nvmlGpuFabricInfo_t
+    Pointer(t_nvmlGpuFabricInfo_t, false), // 1740 t_P_nvmlGpuFabricInfo_t
+    Enum(454), // 1741 t_nvmlFabricHealthSummary
+    Flags(454, 1), // 1742 t_nvmlFabricHealthSummary_in1
+    Struct(448), // 1743 t_nvmlGpuFabricInfoV_t
+    Pointer(t_nvmlGpuFabricInfoV_t, false), // 1744 t_P_nvmlGpuFabricInfoV_t
+    Enum(455), // 1745 t_nvmlFabricCliqueType
+    Flags(455, 1), // 1746 t_nvmlFabricCliqueType_in1
+    Struct(450), // 1747 t_nvmlGpuFabricClique_v1_t
+    Array(t_nvmlGpuFabricClique_v1_t, 64), // 1748 t_A64_nvmlGpuFabricClique_v1_t
+    Struct(449), // 1749 t_nvmlGpuFabricInfo_v4_t
+    Pointer(t_nvmlGpuFabricInfo_v4_t, false), // 1750 t_P_nvmlGpuFabricInfo_v4_t
+    Pointer(t_nvmlGpuInstancePlacement_t, false), // 1751 t_P_nvmlGpuInstancePlacement_t
+    Enum(456), // 1752 t_nvmlGpuInstanceProfile
+    Struct(451), // 1753 t_nvmlGpuInstanceProfileInfo_t
+    Pointer(t_nvmlGpuInstanceProfileInfo_t, false), // 1754 t_P_nvmlGpuInstanceProfileInfo_t
+    Array(t_char, 96), // 1755 t_A96_char
+    Struct(452), // 1756 t_nvmlGpuInstanceProfileInfo_v2_t
+    Pointer(t_nvmlGpuInstanceProfileInfo_v2_t, false), // 1757 t_P_nvmlGpuInstanceProfileInfo_v2_t
+    Enum(457), // 1758 t_nvmlGpuOperationMode_t
+    Pointer(t_nvmlGpuOperationMode_t, false), // 1759 t_P_nvmlGpuOperationMode_t
+    Struct(453), // 1760 t_nvmlGpuUptime_v1_t
+    Pointer(t_nvmlGpuUptime_v1_t, false), // 1761 t_P_nvmlGpuUptime_v1_t
+    Enum(458), // 1762 t_nvmlGridLicenseFeatureCode_t
+    Struct(456), // 1763 t_nvmlGridLicenseExpiry_t
+    Struct(455), // 1764 t_nvmlGridLicensableFeature_t
+    Array(t_nvmlGridLicensableFeature_t, 3), // 1765 t_A3_nvmlGridLicensableFeature_t
+    Struct(454), // 1766 t_nvmlGridLicensableFeatures_t
+    Pointer(t_nvmlGridLicensableFeatures_t, false), // 1767 t_P_nvmlGridLicensableFeatures_t
+    Array(t_char, 41), // 1768 t_A41_char
+    Union(458), // 1769 t_nvmlUUIDValue_t
+    Enum(459), // 1770 t_nvmlUUIDType_t
+    Struct(457), // 1771 t_nvmlUUID_t
+    Pointer(t_nvmlUUID_t, true), // 1772 t_PC_nvmlUUID_t
+    Enum(460), // 1773 t_nvmlHostVgpuMode_t
+    Pointer(t_nvmlHostVgpuMode_t, false), // 1774 t_P_nvmlHostVgpuMode_t
+    Struct(459), // 1775 t_nvmlHostname_v1_t
+    Pointer(t_nvmlHostname_v1_t, false), // 1776 t_P_nvmlHostname_v1_t
+    Enum(461), // 1777 t_nvmlInforomObject_t
+    Struct(460), // 1778 t_nvmlMarginTemperature_t
+    Pointer(t_nvmlMarginTemperature_t, false), // 1779 t_P_nvmlMarginTemperature_t
+    Enum(462), // 1780 t_nvmlMemoryLocation_t
+    Struct(461), // 1781 t_nvmlMemory_v2_t
+    Pointer(t_nvmlMemory_v2_t, false), // 1782 t_P_nvmlMemory_v2_t
+    Struct(462), // 1783 t_nvmlGetMemoryLimits_v1_t
+    Pointer(t_nvmlGetMemoryLimits_v1_t, false), // 1784 t_P_nvmlGetMemoryLimits_v1_t
+    Enum(463), // 1785 t_nvmlMigMode
+    Pointer(t_nvmlMigMode, false), // 1786 t_P_nvmlMigMode
+    Enum(464), // 1787 t_nvmlNvLinkCapability_t
+    Enum(465), // 1788 t_nvmlNvLinkErrorCounter_t
+    Struct(465), // 1789 t_nvmlNvlinkFirmwareVersion_t
+    Array(t_nvmlNvlinkFirmwareVersion_t, 100), // 1790 t_A100_nvmlNvlinkFirmwareVersion_t
+    Struct(464), // 1791 t_nvmlNvlinkFirmwareInfo_t
+    Struct(463), // 1792 t_nvmlNvLinkInfo_t
+    Pointer(t_nvmlNvLinkInfo_t, false), // 1793 t_P_nvmlNvLinkInfo_t
+    Struct(466), // 1794 t_nvmlNvLinkInfo_v3_t
+    Pointer(t_nvmlNvLinkInfo_v3_t, false), // 1795 t_P_nvmlNvLinkInfo_v3_t
+    Enum(466), // 1796 t_nvmlIntNvLinkDeviceType_t
+    Pointer(t_nvmlIntNvLinkDeviceType_t, false), // 1797 t_P_nvmlIntNvLinkDeviceType_t
+    Struct(468), // 1798 t_nvmlNvlinkTelemetrySample_v1_t
+    Pointer(t_nvmlNvlinkTelemetrySample_v1_t, false), // 1799 t_P_nvmlNvlinkTelemetrySample_v1_t
+    Struct(467), // 1800 t_nvmlNvlinkTelemetrySamples_v1_t
+    Pointer(t_nvmlNvlinkTelemetrySamples_v1_t, false), // 1801 t_P_nvmlNvlinkTelemetrySamples_v1_t
+    Enum(467), // 1802 t_nvmlNvLinkUtilizationCountUnits_t
+    Flags(468, 4), // 1803 t_nvmlNvLinkUtilizationCountPktTypes_t_in4
+    Struct(469), // 1804 t_nvmlNvLinkUtilizationControl_t
+    Pointer(t_nvmlNvLinkUtilizationControl_t, false), // 1805 t_P_nvmlNvLinkUtilizationControl_t
+    Struct(470), // 1806 t_nvmlNvlinkGetBwMode_t
+    Pointer(t_nvmlNvlinkGetBwMode_t, false), // 1807 t_P_nvmlNvlinkGetBwMode_t
+    Array(t_u8, 256), // 1808 t_A256_u8
+    Struct(471), // 1809 t_nvmlNvlinkNvlePrivateInfo_v1_t
+    Pointer(t_nvmlNvlinkNvlePrivateInfo_v1_t, false), // 1810 t_P_nvmlNvlinkNvlePrivateInfo_v1_t
+    Array(t_u32, 4096), // 1811 t_A4096_u32
+    Struct(472), // 1812 t_nvmlNvlinkGetRemapTableInfo_v1_t
+    Pointer(t_nvmlNvlinkGetRemapTableInfo_v1_t, false), // 1813 t_P_nvmlNvlinkGetRemapTableInfo_v1_t
+    Array(t_u8, 23), // 1814 t_A23_u8
+    Struct(473), // 1815 t_nvmlNvlinkSupportedBwModes_t
+    Pointer(t_nvmlNvlinkSupportedBwModes_t, false), // 1816 t_P_nvmlNvlinkSupportedBwModes_t
+    Enum(469), // 1817 t_nvmlGpuP2PCapsIndex_t
+    Enum(470), // 1818 t_nvmlGpuP2PStatus_t
+    Pointer(t_nvmlGpuP2PStatus_t, false), // 1819 t_P_nvmlGpuP2PStatus_t
+    Struct(474), // 1820 t_nvmlPciInfoExt_t
+    Pointer(t_nvmlPciInfoExt_t, false), // 1821 t_P_nvmlPciInfoExt_t
+    Enum(471), // 1822 t_nvmlPcieUtilCounter_t
+    Struct(475), // 1823 t_nvmlPdi_t
+    Pointer(t_nvmlPdi_t, false), // 1824 t_P_nvmlPdi_t
+    Struct(476), // 1825 t_nvmlDevicePerfModes_t
+    Pointer(t_nvmlDevicePerfModes_t, false), // 1826 t_P_nvmlDevicePerfModes_t
+    Pointer(t_nvmlPstates_t, false), // 1827 t_P_nvmlPstates_t
+    Struct(477), // 1828 t_nvmlPlatformInfo_t
+    Pointer(t_nvmlPlatformInfo_t, false), // 1829 t_P_nvmlPlatformInfo_t
+    Struct(478), // 1830 t_nvmlDevicePowerMizerModes_v1_t
+    Pointer(t_nvmlDevicePowerMizerModes_v1_t, false), // 1831 t_P_nvmlDevicePowerMizerModes_v1_t
+    Enum(472), // 1832 t_nvmlPowerSource_t
+    Pointer(t_nvmlPowerSource_t, false), // 1833 t_P_nvmlPowerSource_t
+    Struct(479), // 1834 t_nvmlProcessUtilizationSample_t
+    Pointer(t_nvmlProcessUtilizationSample_t, false), // 1835 t_P_nvmlProcessUtilizationSample_t
+    Struct(481), // 1836 t_nvmlProcessUtilizationInfo_v1_t
+    Pointer(t_nvmlProcessUtilizationInfo_v1_t, false), // 1837 t_P_nvmlProcessUtilizationInfo_v1_t
+    Struct(480), // 1838 t_nvmlProcessesUtilizationInfo_t
+    Pointer(t_nvmlProcessesUtilizationInfo_t, false), // 1839 t_P_nvmlProcessesUtilizationInfo_t
+    Struct(482), // 1840 t_nvmlRemappedRowsInfo_v2_t
+    Pointer(t_nvmlRemappedRowsInfo_v2_t, false), // 1841 t_P_nvmlRemappedRowsInfo_v2_t
+    Struct(483), // 1842 t_nvmlRepairStatus_t
+    Pointer(t_nvmlRepairStatus_t, false), // 1843 t_P_nvmlRepairStatus_t
+    Enum(473), // 1844 t_nvmlPageRetirementCause_t
+    Struct(484), // 1845 t_nvmlRowRemapperHistogramValues_t
+    Pointer(t_nvmlRowRemapperHistogramValues_t, false), // 1846 t_P_nvmlRowRemapperHistogramValues_t
+    Struct(486), // 1847 t_nvmlProcessDetail_v1_t
+    Pointer(t_nvmlProcessDetail_v1_t, false), // 1848 t_P_nvmlProcessDetail_v1_t
+    Struct(485), // 1849 t_nvmlProcessDetailList_t
+    Pointer(t_nvmlProcessDetailList_t, false), // 1850 t_P_nvmlProcessDetailList_t
+    Enum(474), // 1851 t_nvmlSamplingType_t
+    Pointer(t_nvmlValueType_t, false), // 1852 t_P_nvmlValueType_t
+    Struct(487), // 1853 t_nvmlSample_t
+    Pointer(t_nvmlSample_t, false), // 1854 t_P_nvmlSample_t
+    Struct(488), // 1855 t_nvmlEccSramErrorStatus_t
+    Pointer(t_nvmlEccSramErrorStatus_t, false), // 1856 t_P_nvmlEccSramErrorStatus_t
+    Struct(490), // 1857 t_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t
+    Pointer(t_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t, false), // 1858 t_P_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t
+    Struct(489), // 1859 t_nvmlEccSramUniqueUncorrectedErrorCounts_t
+    Pointer(t_nvmlEccSramUniqueUncorrectedErrorCounts_t, false), // 1860 t_P_nvmlEccSramUniqueUncorrectedErrorCounts_t
+    Flags(475, 4), // 1861 t_nvmlEventTypes_in4
+    Pointer(t_nvmlEventTypes_in4, false), // 1862 t_P_nvmlEventTypes_in4
+    Flags(475, 8), // 1863 t_nvmlEventTypes_in8
+    Pointer(t_nvmlEventTypes_in8, false), // 1864 t_P_nvmlEventTypes_in8
+    Enum(476), // 1865 t_nvmlTemperatureSensors_t
+    Enum(477), // 1866 t_nvmlTemperatureThresholds_t
+    Struct(491), // 1867 t_nvmlTemperature_t
+    Pointer(t_nvmlTemperature_t, false), // 1868 t_P_nvmlTemperature_t
+    Enum(478), // 1869 t_nvmlThermalController_t
+    Enum(479), // 1870 t_nvmlThermalTarget_t
+    Struct(493), // 1871 t_nvmlGpuThermalSettings_t_sensor
+    Array(t_nvmlGpuThermalSettings_t_sensor, 3), // 1872 t_A3_nvmlGpuThermalSettings_t_sensor
+    Struct(492), // 1873 t_nvmlGpuThermalSettings_t
+    Pointer(t_nvmlGpuThermalSettings_t, false), // 1874 t_P_nvmlGpuThermalSettings_t
+    Enum(480), // 1875 t_nvmlGpuTopologyLevel_t
+    Pointer(t_nvmlGpuTopologyLevel_t, false), // 1876 t_P_nvmlGpuTopologyLevel_t
+    Struct(494), // 1877 t_nvmlUnrepairableMemoryStatus_v1_t
+    Pointer(t_nvmlUnrepairableMemoryStatus_v1_t, false), // 1878 t_P_nvmlUnrepairableMemoryStatus_v1_t
+    Struct(495), // 1879 t_nvmlUtilization_t
+    Pointer(t_nvmlUtilization_t, false), // 1880 t_P_nvmlUtilization_t
+    Enum(481), // 1881 t_nvmlDeviceVgpuCapability_t
+    Struct(496), // 1882 t_nvmlVgpuHeterogeneousMode_t
+    Pointer(t_nvmlVgpuHeterogeneousMode_t, false), // 1883 t_P_nvmlVgpuHeterogeneousMode_t
+    Struct(498), // 1884 t_nvmlVgpuInstanceUtilizationInfo_v1_t
+    Pointer(t_nvmlVgpuInstanceUtilizationInfo_v1_t, false), // 1885 t_P_nvmlVgpuInstanceUtilizationInfo_v1_t
+    Struct(497), // 1886 t_nvmlVgpuInstancesUtilizationInfo_t
+    Pointer(t_nvmlVgpuInstancesUtilizationInfo_t, false), // 1887 t_P_nvmlVgpuInstancesUtilizationInfo_t
+    Array(t_char, 80), // 1888 t_A80_char
+    Struct(500), // 1889 t_nvmlVgpuVersion_t
+    Struct(499), // 1890 t_nvmlVgpuPgpuMetadata_t
+    Pointer(t_nvmlVgpuPgpuMetadata_t, false), // 1891 t_P_nvmlVgpuPgpuMetadata_t
+    Struct(501), // 1892 t_nvmlVgpuProcessUtilizationSample_t
+    Pointer(t_nvmlVgpuProcessUtilizationSample_t, false), // 1893 t_P_nvmlVgpuProcessUtilizationSample_t
+    Struct(503), // 1894 t_nvmlVgpuProcessUtilizationInfo_v1_t
+    Pointer(t_nvmlVgpuProcessUtilizationInfo_v1_t, false), // 1895 t_P_nvmlVgpuProcessUtilizationInfo_v1_t
+    Struct(502), // 1896 t_nvmlVgpuProcessesUtilizationInfo_t
+    Pointer(t_nvmlVgpuProcessesUtilizationInfo_t, false), // 1897 t_P_nvmlVgpuProcessesUtilizationInfo_t
+    Array(t_u32, 3), // 1898 t_A3_u32
+    Struct(504), // 1899 t_nvmlVgpuSchedulerCapabilities_t
+    Pointer(t_nvmlVgpuSchedulerCapabilities_t, false), // 1900 t_P_nvmlVgpuSchedulerCapabilities_t
+    Struct(507), // 1901 t_nvmlVgpuSchedulerParams_t_vgpuSchedDataWithARR
+    Struct(508), // 1902 t_nvmlVgpuSchedulerParams_t_vgpuSchedData
+    Union(506), // 1903 t_nvmlVgpuSchedulerParams_t
+    Struct(509), // 1904 t_nvmlVgpuSchedulerLogEntry_t
+    Array(t_nvmlVgpuSchedulerLogEntry_t, 200), // 1905 t_A200_nvmlVgpuSchedulerLogEntry_t
+    Struct(505), // 1906 t_nvmlVgpuSchedulerLog_t
+    Pointer(t_nvmlVgpuSchedulerLog_t, false), // 1907 t_P_nvmlVgpuSchedulerLog_t
+    Struct(511), // 1908 t_nvmlVgpuSchedulerLogEntry_v2_t
+    Array(t_nvmlVgpuSchedulerLogEntry_v2_t, 200), // 1909 t_A200_nvmlVgpuSchedulerLogEntry_v2_t
+    Struct(510), // 1910 t_nvmlVgpuSchedulerLogInfo_v2_t
+    Pointer(t_nvmlVgpuSchedulerLogInfo_v2_t, false), // 1911 t_P_nvmlVgpuSchedulerLogInfo_v2_t
+    Struct(512), // 1912 t_nvmlVgpuSchedulerGetState_t
+    Pointer(t_nvmlVgpuSchedulerGetState_t, false), // 1913 t_P_nvmlVgpuSchedulerGetState_t
+    Struct(513), // 1914 t_nvmlVgpuSchedulerStateInfo_v2_t
+    Pointer(t_nvmlVgpuSchedulerStateInfo_v2_t, false), // 1915 t_P_nvmlVgpuSchedulerStateInfo_v2_t
+    Struct(514), // 1916 t_nvmlVgpuPlacementList_t
+    Pointer(t_nvmlVgpuPlacementList_t, false), // 1917 t_P_nvmlVgpuPlacementList_t
+    Struct(515), // 1918 t_nvmlVgpuInstanceUtilizationSample_t
+    Pointer(t_nvmlVgpuInstanceUtilizationSample_t, false), // 1919 t_P_nvmlVgpuInstanceUtilizationSample_t
+    Enum(482), // 1920 t_nvmlPerfPolicyType_t
+    Struct(516), // 1921 t_nvmlViolationTime_t
+    Pointer(t_nvmlViolationTime_t, false), // 1922 t_P_nvmlViolationTime_t
+    Enum(483), // 1923 t_nvmlGpuVirtualizationMode_t
+    Pointer(t_nvmlGpuVirtualizationMode_t, false), // 1924 t_P_nvmlGpuVirtualizationMode_t
+    Struct(517), // 1925 t_nvmlNvlinkLockRemapTable_v1_t
+    Pointer(t_nvmlNvlinkLockRemapTable_v1_t, false), // 1926 t_P_nvmlNvlinkLockRemapTable_v1_t
+    Struct(527), // 1927 t_nvmlRailMetrics_t
+    Array(t_nvmlRailMetrics_t, 2), // 1928 t_A2_nvmlRailMetrics_t
+    Struct(526), // 1929 t_nvmlCoreRailMetrics_t
+    Struct(528), // 1930 t_nvmlPmgrPwrTuple_t
+    Struct(529), // 1931 t_nvmlPwrModelMetricsDlppm1xPerf_t
+    Struct(525), // 1932 t_nvmlPwrModelMetricsDlppm1x_t
+    Array(t_nvmlPwrModelMetricsDlppm1x_t, 8), // 1933 t_A8_nvmlPwrModelMetricsDlppm1x_t
+    Struct(524), // 1934 t_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t
+    Array(t_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t, 3), // 1935 t_A3_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t
+    Struct(523), // 1936 t_nvmlObservedMetrics_t
+    Struct(522), // 1937 t_nvmlPerfMetricsDlppc2xSample_t
+    Struct(532), // 1938 t_nvmlPwrModelMetricsSamplePfpp1x_t
+    Array(t_nvmlPwrModelMetricsSamplePfpp1x_t, 32), // 1939 t_A32_nvmlPwrModelMetricsSamplePfpp1x_t
+    Struct(533), // 1940 t_nvmlPwrModelOperatingPointPfpp1x_t
+    Struct(531), // 1941 t_nvmlPwrModelMetricsPfpp1x_t
+    Struct(530), // 1942 t_nvmlPerfMetricsPfpp1xSample_t
+    Union(521), // 1943 t_nvmlPerfMetricControllerSample_t_data
+    Struct(520), // 1944 t_nvmlPerfMetricControllerSample_t
+    Array(t_nvmlPerfMetricControllerSample_t, 4), // 1945 t_A4_nvmlPerfMetricControllerSample_t
+    Struct(519), // 1946 t_nvmlPerfMetricsSample_t
+    Array(t_nvmlPerfMetricsSample_t, 13), // 1947 t_A13_nvmlPerfMetricsSample_t
+    Struct(518), // 1948 t_nvmlPerfMetricsSamples_v1_t
+    Pointer(t_nvmlPerfMetricsSamples_v1_t, false), // 1949 t_P_nvmlPerfMetricsSamples_v1_t
+    Struct(534), // 1950 t_nvmlPowerSmoothingProfile_t
+    Pointer(t_nvmlPowerSmoothingProfile_t, false), // 1951 t_P_nvmlPowerSmoothingProfile_t
+    Struct(535), // 1952 t_nvmlPowerSmoothingState_t
+    Pointer(t_nvmlPowerSmoothingState_t, false), // 1953 t_P_nvmlPowerSmoothingState_t
+    Struct(538), // 1954 t_nvmlPRMCounterInput_v1_t
+    Struct(539), // 1955 t_nvmlPRMCounterValue_v1_t
+    Struct(537), // 1956 t_nvmlPRMCounter_v1_t
+    Pointer(t_nvmlPRMCounter_v1_t, false), // 1957 t_P_nvmlPRMCounter_v1_t
+    Struct(536), // 1958 t_nvmlPRMCounterList_v1_t
+    Pointer(t_nvmlPRMCounterList_v1_t, false), // 1959 t_P_nvmlPRMCounterList_v1_t
+    Array(t_u8, 496), // 1960 t_A496_u8
+    Union(541), // 1961 t_nvmlPRMTLV_v1_t__1
+    Struct(540), // 1962 t_nvmlPRMTLV_v1_t
+    Pointer(t_nvmlPRMTLV_v1_t, false), // 1963 t_P_nvmlPRMTLV_v1_t
+    Handle(178), // 1964 t_nvmlEventSet_t
+    Enum(484), // 1965 t_nvmlDetachGpuState_t
+    Enum(485), // 1966 t_nvmlPcieLinkState_t
+    Flags(486, 4), // 1967 t_nvmlFlags_in4
+    Pointer(t_nvmlDramEncryptionInfo_t, true), // 1968 t_PC_nvmlDramEncryptionInfo_t
+    Struct(542), // 1969 t_nvmlSetMemoryLimits_v1_t
+    Pointer(t_nvmlSetMemoryLimits_v1_t, false), // 1970 t_P_nvmlSetMemoryLimits_v1_t
+    Pointer(t_nvmlReturn_t, false), // 1971 t_P_nvmlReturn_t
+    Struct(543), // 1972 t_nvmlNvLinkPowerThres_t
+    Pointer(t_nvmlNvLinkPowerThres_t, false), // 1973 t_P_nvmlNvLinkPowerThres_t
+    Struct(544), // 1974 t_nvmlNvlinkSetBwMode_t
+    Pointer(t_nvmlNvlinkSetBwMode_t, false), // 1975 t_P_nvmlNvlinkSetBwMode_t
+    Struct(545), // 1976 t_nvmlNvlinkSetBwModeAsync_v1_t
+    Pointer(t_nvmlNvlinkSetBwModeAsync_v1_t, false), // 1977 t_P_nvmlNvlinkSetBwModeAsync_v1_t
+    Struct(546), // 1978 t_nvmlNvlinkSetNvleReady_v1_t
+    Pointer(t_nvmlNvlinkSetNvleReady_v1_t, false), // 1979 t_P_nvmlNvlinkSetNvleReady_v1_t
+    Struct(547), // 1980 t_nvmlPowerValue_v2_t
+    Pointer(t_nvmlPowerValue_v2_t, false), // 1981 t_P_nvmlPowerValue_v2_t
+    Struct(548), // 1982 t_nvmlRusdSettings_v1_t
+    Pointer(t_nvmlRusdSettings_v1_t, false), // 1983 t_P_nvmlRusdSettings_v1_t
+    Pointer(t_nvmlVgpuHeterogeneousMode_t, true), // 1984 t_PC_nvmlVgpuHeterogeneousMode_t
+    Struct(551), // 1985 t_nvmlVgpuSchedulerSetParams_t_vgpuSchedDataWithARR
+    Struct(552), // 1986 t_nvmlVgpuSchedulerSetParams_t_vgpuSchedData
+    Union(550), // 1987 t_nvmlVgpuSchedulerSetParams_t
+    Struct(549), // 1988 t_nvmlVgpuSchedulerSetState_t
+    Pointer(t_nvmlVgpuSchedulerSetState_t, false), // 1989 t_P_nvmlVgpuSchedulerSetState_t
+    Struct(553), // 1990 t_nvmlVgpuSchedulerState_v2_t
+    Pointer(t_nvmlVgpuSchedulerState_v2_t, false), // 1991 t_P_nvmlVgpuSchedulerState_v2_t
+    Struct(554), // 1992 t_nvmlNvlinkSetupNvleEncryptionKey_v1_t
+    Pointer(t_nvmlNvlinkSetupNvleEncryptionKey_v1_t, false), // 1993 t_P_nvmlNvlinkSetupNvleEncryptionKey_v1_t
+    Array(t_u32, 8), // 1994 t_A8_u32
+    Struct(556), // 1995 t_nvmlMask255_t
+    Struct(555), // 1996 t_nvmlWorkloadPowerProfileRequestedProfiles_t
+    Pointer(t_nvmlWorkloadPowerProfileRequestedProfiles_t, false), // 1997 t_P_nvmlWorkloadPowerProfileRequestedProfiles_t
+    Struct(557), // 1998 t_nvmlWorkloadPowerProfileCurrentProfiles_t
+    Pointer(t_nvmlWorkloadPowerProfileCurrentProfiles_t, false), // 1999 t_P_nvmlWorkloadPowerProfileCurrentProfiles_t
+    Struct(559), // 2000 t_nvmlWorkloadPowerProfileInfo_t
+    Array(t_nvmlWorkloadPowerProfileInfo_t, 255), // 2001 t_A255_nvmlWorkloadPowerProfileInfo_t
+    Struct(558), // 2002 t_nvmlWorkloadPowerProfileProfilesInfo_t
+    Pointer(t_nvmlWorkloadPowerProfileProfilesInfo_t, false), // 2003 t_P_nvmlWorkloadPowerProfileProfilesInfo_t
+    Enum(487), // 2004 t_nvmlPowerProfileOperation_t
+    Struct(560), // 2005 t_nvmlWorkloadPowerProfileUpdateProfiles_v1_t
+    Pointer(t_nvmlWorkloadPowerProfileUpdateProfiles_v1_t, false), // 2006 t_P_nvmlWorkloadPowerProfileUpdateProfiles_v1_t
+    Pointer(t_nvmlEventSet_t, false), // 2007 t_P_nvmlEventSet_t
+    Struct(561), // 2008 t_nvmlEventSetGetContextCount_v1_t
+    Pointer(t_nvmlEventSetGetContextCount_v1_t, false), // 2009 t_P_nvmlEventSetGetContextCount_v1_t
+    Struct(562), // 2010 t_nvmlEventSetGetContextData_v1_t
+    Pointer(t_nvmlEventSetGetContextData_v1_t, false), // 2011 t_P_nvmlEventSetGetContextData_v1_t
+    Struct(563), // 2012 t_nvmlEventSetGetContextInfo_v1_t
+    Pointer(t_nvmlEventSetGetContextInfo_v1_t, false), // 2013 t_P_nvmlEventSetGetContextInfo_v1_t
+    Struct(564), // 2014 t_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t
+    Pointer(t_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t, false), // 2015 t_P_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t
+    Struct(565), // 2016 t_nvmlGpuOperationalEventConfig_v1_t
+    Pointer(t_nvmlGpuOperationalEventConfig_v1_t, true), // 2017 t_PC_nvmlGpuOperationalEventConfig_v1_t
+    Struct(566), // 2018 t_nvmlEventData_t
+    Pointer(t_nvmlEventData_t, false), // 2019 t_P_nvmlEventData_t
+    Struct(567), // 2020 t_nvmlEventSetWait_v3_t
+    Pointer(t_nvmlEventSetWait_v3_t, false), // 2021 t_P_nvmlEventSetWait_v3_t
+    Struct(568), // 2022 t_nvmlExcludedDeviceInfo_t
+    Pointer(t_nvmlExcludedDeviceInfo_t, false), // 2023 t_P_nvmlExcludedDeviceInfo_t
+    Enum(488), // 2024 t_nvmlVgpuGuestInfoState_t
+    Array(t_u32, 6), // 2025 t_A6_u32
+    Struct(569), // 2026 t_nvmlVgpuMetadata_t
+    Pointer(t_nvmlVgpuMetadata_t, false), // 2027 t_P_nvmlVgpuMetadata_t
+    Flags(489, 4), // 2028 t_nvmlVgpuVmCompatibility_t_in4
+    Flags(490, 4), // 2029 t_nvmlVgpuPgpuCompatibilityLimitCode_t_in4
+    Struct(570), // 2030 t_nvmlVgpuPgpuCompatibility_t
+    Pointer(t_nvmlVgpuPgpuCompatibility_t, false), // 2031 t_P_nvmlVgpuPgpuCompatibility_t
+    Enum(491), // 2032 t_nvmlVgpuDriverCapability_t
+    Pointer(t_nvmlVgpuVersion_t, false), // 2033 t_P_nvmlVgpuVersion_t
+    Handle(179), // 2034 t_nvmlGpmSample_t
+    Struct(573), // 2035 t_nvmlGpmMetric_t_metricInfo
+    Struct(572), // 2036 t_nvmlGpmMetric_t
+    Array(t_nvmlGpmMetric_t, 477), // 2037 t_A477_nvmlGpmMetric_t
+    Struct(571), // 2038 t_nvmlGpmMetricsGet_t
+    Pointer(t_nvmlGpmMetricsGet_t, false), // 2039 t_P_nvmlGpmMetricsGet_t
+    Struct(574), // 2040 t_nvmlGpmSupport_t
+    Pointer(t_nvmlGpmSupport_t, false), // 2041 t_P_nvmlGpmSupport_t
+    Pointer(t_nvmlGpmSample_t, false), // 2042 t_P_nvmlGpmSample_t
+    Pointer(t_nvmlComputeInstance_t, false), // 2043 t_P_nvmlComputeInstance_t
+    Pointer(t_nvmlComputeInstancePlacement_t, true), // 2044 t_PC_nvmlComputeInstancePlacement_t
+    Struct(575), // 2045 t_nvmlActiveVgpuInstanceInfo_t
+    Pointer(t_nvmlActiveVgpuInstanceInfo_t, false), // 2046 t_P_nvmlActiveVgpuInstanceInfo_t
+    Pointer(t_nvmlComputeInstancePlacement_t, false), // 2047 t_P_nvmlComputeInstancePlacement_t
+    Enum(492), // 2048 t_nvmlComputeInstanceProfile
+    Struct(576), // 2049 t_nvmlComputeInstanceProfileInfo_t
+    Pointer(t_nvmlComputeInstanceProfileInfo_t, false), // 2050 t_P_nvmlComputeInstanceProfileInfo_t
+    Struct(577), // 2051 t_nvmlComputeInstanceProfileInfo_v2_t
+    Pointer(t_nvmlComputeInstanceProfileInfo_v2_t, false), // 2052 t_P_nvmlComputeInstanceProfileInfo_v2_t
+    Struct(578), // 2053 t_nvmlVgpuTypeIdInfo_t
+    Pointer(t_nvmlVgpuTypeIdInfo_t, false), // 2054 t_P_nvmlVgpuTypeIdInfo_t
+    Struct(579), // 2055 t_nvmlGpuInstanceInfo_t
+    Pointer(t_nvmlGpuInstanceInfo_t, false), // 2056 t_P_nvmlGpuInstanceInfo_t
+    Struct(580), // 2057 t_nvmlVgpuSchedulerLogInfo_t
+    Pointer(t_nvmlVgpuSchedulerLogInfo_t, false), // 2058 t_P_nvmlVgpuSchedulerLogInfo_t
+    Struct(581), // 2059 t_nvmlVgpuSchedulerStateInfo_t
+    Pointer(t_nvmlVgpuSchedulerStateInfo_t, false), // 2060 t_P_nvmlVgpuSchedulerStateInfo_t
+    Struct(582), // 2061 t_nvmlVgpuCreatablePlacementInfo_t
+    Pointer(t_nvmlVgpuCreatablePlacementInfo_t, false), // 2062 t_P_nvmlVgpuCreatablePlacementInfo_t
+    Struct(583), // 2063 t_nvmlVgpuSchedulerState_t
+    Pointer(t_nvmlVgpuSchedulerState_t, false), // 2064 t_P_nvmlVgpuSchedulerState_t
+    Flags(493, 4), // 2065 t_nvmlInitFlags_in4
+    Handle(180), // 2066 t_nvmlSystemEventSet_t
+    Struct(584), // 2067 t_nvmlSystemEventSetCreateRequest_t
+    Pointer(t_nvmlSystemEventSetCreateRequest_t, false), // 2068 t_P_nvmlSystemEventSetCreateRequest_t
+    Struct(585), // 2069 t_nvmlSystemEventSetFreeRequest_t
+    Pointer(t_nvmlSystemEventSetFreeRequest_t, false), // 2070 t_P_nvmlSystemEventSetFreeRequest_t
+    Struct(587), // 2071 t_nvmlSystemEventData_v1_t
+    Pointer(t_nvmlSystemEventData_v1_t, false), // 2072 t_P_nvmlSystemEventData_v1_t
+    Struct(586), // 2073 t_nvmlSystemEventSetWaitRequest_t
+    Pointer(t_nvmlSystemEventSetWaitRequest_t, false), // 2074 t_P_nvmlSystemEventSetWaitRequest_t
+    Struct(589), // 2075 t_nvmlCPERCursor_v1_t
+    Struct(588), // 2076 t_nvmlGetCPER_v1_t
+    Pointer(t_nvmlGetCPER_v1_t, false), // 2077 t_P_nvmlGetCPER_v1_t
+    Struct(590), // 2078 t_nvmlConfComputeSystemCaps_t
+    Pointer(t_nvmlConfComputeSystemCaps_t, false), // 2079 t_P_nvmlConfComputeSystemCaps_t
+    Struct(591), // 2080 t_nvmlConfComputeGetKeyRotationThresholdInfo_t
+    Pointer(t_nvmlConfComputeGetKeyRotationThresholdInfo_t, false), // 2081 t_P_nvmlConfComputeGetKeyRotationThresholdInfo_t
+    Struct(592), // 2082 t_nvmlSystemConfComputeSettings_t
+    Pointer(t_nvmlSystemConfComputeSettings_t, false), // 2083 t_P_nvmlSystemConfComputeSettings_t
+    Struct(593), // 2084 t_nvmlSystemConfComputeSettings_v2_t
+    Pointer(t_nvmlSystemConfComputeSettings_v2_t, false), // 2085 t_P_nvmlSystemConfComputeSettings_v2_t
+    Struct(594), // 2086 t_nvmlConfComputeSystemState_t
+    Pointer(t_nvmlConfComputeSystemState_t, false), // 2087 t_P_nvmlConfComputeSystemState_t
+    Struct(595), // 2088 t_nvmlSystemDriverBranchInfo_t
+    Pointer(t_nvmlSystemDriverBranchInfo_t, false), // 2089 t_P_nvmlSystemDriverBranchInfo_t
+    Struct(596), // 2090 t_nvmlHwbcEntry_t
+    Pointer(t_nvmlHwbcEntry_t, false), // 2091 t_P_nvmlHwbcEntry_t
+    Struct(597), // 2092 t_nvmlSystemRegisterEventRequest_t
+    Pointer(t_nvmlSystemRegisterEventRequest_t, false), // 2093 t_P_nvmlSystemRegisterEventRequest_t
+    Struct(598), // 2094 t_nvmlConfComputeSetKeyRotationThresholdInfo_t
+    Pointer(t_nvmlConfComputeSetKeyRotationThresholdInfo_t, false), // 2095 t_P_nvmlConfComputeSetKeyRotationThresholdInfo_t
+    Handle(181), // 2096 t_nvmlUnit_t
+    Enum(494), // 2097 t_nvmlFanState_t
+    Struct(600), // 2098 t_nvmlUnitFanInfo_t
+    Array(t_nvmlUnitFanInfo_t, 24), // 2099 t_A24_nvmlUnitFanInfo_t
+    Struct(599), // 2100 t_nvmlUnitFanSpeeds_t
+    Pointer(t_nvmlUnitFanSpeeds_t, false), // 2101 t_P_nvmlUnitFanSpeeds_t
+    Pointer(t_nvmlUnit_t, false), // 2102 t_P_nvmlUnit_t
+    Enum(495), // 2103 t_nvmlLedColor_t
+    Struct(601), // 2104 t_nvmlLedState_t
+    Pointer(t_nvmlLedState_t, false), // 2105 t_P_nvmlLedState_t
+    Struct(602), // 2106 t_nvmlPSUInfo_t
+    Pointer(t_nvmlPSUInfo_t, false), // 2107 t_P_nvmlPSUInfo_t
+    Struct(603), // 2108 t_nvmlUnitInfo_t
+    Pointer(t_nvmlUnitInfo_t, false), // 2109 t_P_nvmlUnitInfo_t
+    Struct(605), // 2110 t_nvmlVgpuLicenseExpiry_t
+    Struct(604), // 2111 t_nvmlVgpuLicenseInfo_t
+    Pointer(t_nvmlVgpuLicenseInfo_t, false), // 2112 t_P_nvmlVgpuLicenseInfo_t
+    Struct(606), // 2113 t_nvmlVgpuPlacementId_t
+    Pointer(t_nvmlVgpuPlacementId_t, false), // 2114 t_P_nvmlVgpuPlacementId_t
+    Struct(607), // 2115 t_nvmlVgpuRuntimeState_t
+    Pointer(t_nvmlVgpuRuntimeState_t, false), // 2116 t_P_nvmlVgpuRuntimeState_t
+    Enum(496), // 2117 t_nvmlVgpuVmIdType_t
+    Pointer(t_nvmlVgpuVmIdType_t, false), // 2118 t_P_nvmlVgpuVmIdType_t
+    Struct(608), // 2119 t_nvmlVgpuTypeBar1Info_t
+    Pointer(t_nvmlVgpuTypeBar1Info_t, false), // 2120 t_P_nvmlVgpuTypeBar1Info_t
+    Enum(497), // 2121 t_nvmlVgpuCapability_t
+    Struct(609), // 2122 t_nvmlVgpuTypeMaxInstance_t
+    Pointer(t_nvmlVgpuTypeMaxInstance_t, false), // 2123 t_P_nvmlVgpuTypeMaxInstance_t
+    Enum(498), // 2124 t_nvrtcResult
+    Status(498), // 2125 t_nvrtcResult_status
+    Handle(182), // 2126 t_nvrtcProgram
+    Pointer(t_nvrtcProgram, false), // 2127 t_P_nvrtcProgram
+    Struct(610), // 2128 t_nvrtcBundledHeadersInfo
+    Pointer(t_nvrtcBundledHeadersInfo, false), // 2129 t_P_nvrtcBundledHeadersInfo
+    Flags(499, 4), // 2130 t_nvrtcInstallHeaders_in4
 ];
 
 pub(super) const t_void: TypeId = 0;
@@ -3213,874 +3311,972 @@ pub(super) const t_PC_cudnnSeqDataAxis_t: TypeId = 1161;
 pub(super) const t_cudnnSamplerType_t: TypeId = 1162;
 pub(super) const t_cudnnSoftmaxAlgorithm_t: TypeId = 1163;
 pub(super) const t_cudnnSoftmaxMode_t: TypeId = 1164;
-pub(super) const t_cufftResult: TypeId = 1165;
-pub(super) const t_cufftResult_status: TypeId = 1166;
-pub(super) const t_cufftHandle: TypeId = 1167;
-pub(super) const t_P_cufftHandle: TypeId = 1168;
-pub(super) const t_cufftType: TypeId = 1169;
-pub(super) const t_cufftDirection: TypeId = 1170;
-pub(super) const t_cufftProperty: TypeId = 1171;
-pub(super) const t_cufftXtCallbackType: TypeId = 1172;
-pub(super) const t_A64_i32: TypeId = 1173;
-pub(super) const t_A64_P_void: TypeId = 1174;
-pub(super) const t_A64_u64: TypeId = 1175;
-pub(super) const t_cudaXtDesc: TypeId = 1176;
-pub(super) const t_P_cudaXtDesc: TypeId = 1177;
-pub(super) const t_libFormat: TypeId = 1178;
-pub(super) const t_cudaLibXtDesc: TypeId = 1179;
-pub(super) const t_P_cudaLibXtDesc: TypeId = 1180;
-pub(super) const t_cudaLibXtDescPointer: TypeId = 1181;
-pub(super) const t_P_P_cudaLibXtDesc: TypeId = 1182;
-pub(super) const t_P_cudaLibXtDescPointer: TypeId = 1183;
-pub(super) const t_cufftXtSubFormat: TypeId = 1184;
-pub(super) const t_cufftXtCopyType: TypeId = 1185;
-pub(super) const t_cufftXtQueryType: TypeId = 1186;
-pub(super) const t_cufftXt1dFactors: TypeId = 1187;
-pub(super) const t_A3_u64: TypeId = 1188;
-pub(super) const t_cufftBox3d: TypeId = 1189;
-pub(super) const t_PC_cufftBox3d: TypeId = 1190;
-pub(super) const t_cufftXtWorkAreaPolicy: TypeId = 1191;
-pub(super) const t_CUfileOpError: TypeId = 1192;
-pub(super) const t_CUfileError_t: TypeId = 1193;
-pub(super) const t_CUfileBatchHandle_t: TypeId = 1194;
-pub(super) const t_CUfileStatus_t_in4: TypeId = 1195;
-pub(super) const t_CUfileIOEvents_t: TypeId = 1196;
-pub(super) const t_P_CUfileIOEvents_t: TypeId = 1197;
-pub(super) const t_P_CUfileBatchHandle_t: TypeId = 1198;
-pub(super) const t_CUfileBatchMode_t: TypeId = 1199;
-pub(super) const t_CUfileIOParams_t_u_batch: TypeId = 1200;
-pub(super) const t_CUfileIOParams_t_u: TypeId = 1201;
-pub(super) const t_CUfileHandle_t: TypeId = 1202;
-pub(super) const t_CUfileOpcode_t: TypeId = 1203;
-pub(super) const t_CUfileIOParams_t: TypeId = 1204;
-pub(super) const t_P_CUfileIOParams_t: TypeId = 1205;
-pub(super) const t_cuFileRdmaFlags_in4: TypeId = 1206;
-pub(super) const t_CUfileDriverStatusFlags_t_in4: TypeId = 1207;
-pub(super) const t_CUfileP2PFlags_t_in4: TypeId = 1208;
-pub(super) const t_P_CUfileP2PFlags_t_in4: TypeId = 1209;
-pub(super) const t_CUfileDrvProps_t_nvfs: TypeId = 1210;
-pub(super) const t_CUfileDrvProps_t: TypeId = 1211;
-pub(super) const t_P_CUfileDrvProps_t: TypeId = 1212;
-pub(super) const t_CUFileBoolConfigParameter_t: TypeId = 1213;
-pub(super) const t_P_bool1: TypeId = 1214;
-pub(super) const t_CUFileSizeTConfigParameter_t: TypeId = 1215;
-pub(super) const t_CUFileStringConfigParameter_t: TypeId = 1216;
-pub(super) const t_CUfileOpCounter_t: TypeId = 1217;
-pub(super) const t_CUfileStatsLevel1_t: TypeId = 1218;
-pub(super) const t_P_CUfileStatsLevel1_t: TypeId = 1219;
-pub(super) const t_A32_u64: TypeId = 1220;
-pub(super) const t_CUfileStatsLevel2_t: TypeId = 1221;
-pub(super) const t_P_CUfileStatsLevel2_t: TypeId = 1222;
-pub(super) const t_A16_char: TypeId = 1223;
-pub(super) const t_A16_u8: TypeId = 1224;
-pub(super) const t_CUfilePerGpuStats_t: TypeId = 1225;
-pub(super) const t_A16_CUfilePerGpuStats_t: TypeId = 1226;
-pub(super) const t_CUfileStatsLevel3_t: TypeId = 1227;
-pub(super) const t_P_CUfileStatsLevel3_t: TypeId = 1228;
-pub(super) const t_P_CUfileHandle_t: TypeId = 1229;
-pub(super) const t_CUfileFileHandleType: TypeId = 1230;
-pub(super) const t_CUfileDescr_t_handle: TypeId = 1231;
-pub(super) const t_CUfileFSOps_t: TypeId = 1232;
-pub(super) const t_PC_CUfileFSOps_t: TypeId = 1233;
-pub(super) const t_CUfileDescr_t: TypeId = 1234;
-pub(super) const t_P_CUfileDescr_t: TypeId = 1235;
-pub(super) const t_CUfileIOVec_t: TypeId = 1236;
-pub(super) const t_PC_CUfileIOVec_t: TypeId = 1237;
-pub(super) const t_cuFileStreamFlags_in4: TypeId = 1238;
-pub(super) const t_curandStatus_t: TypeId = 1239;
-pub(super) const t_curandStatus_t_status: TypeId = 1240;
-pub(super) const t_curandGenerator_t: TypeId = 1241;
-pub(super) const t_P_curandGenerator_t: TypeId = 1242;
-pub(super) const t_curandRngType_t: TypeId = 1243;
-pub(super) const t_curandDiscreteDistribution_t: TypeId = 1244;
-pub(super) const t_P_curandDiscreteDistribution_t: TypeId = 1245;
-pub(super) const t_curandMethod_t: TypeId = 1246;
-pub(super) const t_A32_u32: TypeId = 1247;
-pub(super) const t_P_A32_u32: TypeId = 1248;
-pub(super) const t_P_P_A32_u32: TypeId = 1249;
-pub(super) const t_curandDirectionVectorSet_t: TypeId = 1250;
-pub(super) const t_P_A64_u64: TypeId = 1251;
-pub(super) const t_P_P_A64_u64: TypeId = 1252;
-pub(super) const t_P_P_u32: TypeId = 1253;
-pub(super) const t_P_P_u64: TypeId = 1254;
-pub(super) const t_curandOrdering_t: TypeId = 1255;
-pub(super) const t_cusolverStatus_t: TypeId = 1256;
-pub(super) const t_cusolverStatus_t_status: TypeId = 1257;
-pub(super) const t_cusolverDnHandle_t: TypeId = 1258;
-pub(super) const t_cusolverEigMode_t: TypeId = 1259;
-pub(super) const t_gesvdjInfo_t: TypeId = 1260;
-pub(super) const t_cusolverEigRange_t: TypeId = 1261;
-pub(super) const t_syevjInfo_t: TypeId = 1262;
-pub(super) const t_cusolverEigType_t: TypeId = 1263;
-pub(super) const t_P_cusolverDnHandle_t: TypeId = 1264;
-pub(super) const t_P_gesvdjInfo_t: TypeId = 1265;
-pub(super) const t_cusolverDnParams_t: TypeId = 1266;
-pub(super) const t_P_cusolverDnParams_t: TypeId = 1267;
-pub(super) const t_P_syevjInfo_t: TypeId = 1268;
-pub(super) const t_cusolverDeterministicMode_t: TypeId = 1269;
-pub(super) const t_P_cusolverDeterministicMode_t: TypeId = 1270;
-pub(super) const t_cudaEmulationStrategy: TypeId = 1271;
-pub(super) const t_P_cudaEmulationStrategy: TypeId = 1272;
-pub(super) const t_cusolverMathMode_t: TypeId = 1273;
-pub(super) const t_P_cusolverMathMode_t: TypeId = 1274;
-pub(super) const t_cusolverDnIRSInfos_t: TypeId = 1275;
-pub(super) const t_P_cusolverDnIRSInfos_t: TypeId = 1276;
-pub(super) const t_cusolverDnIRSParams_t: TypeId = 1277;
-pub(super) const t_P_cusolverDnIRSParams_t: TypeId = 1278;
-pub(super) const t_cusolverIRSRefinement_t: TypeId = 1279;
-pub(super) const t_cusolverPrecType_t: TypeId = 1280;
-pub(super) const t_cusolverDnFunction_t: TypeId = 1281;
-pub(super) const t_cusolverAlgMode_t: TypeId = 1282;
-pub(super) const t_cusolverDirectMode_t: TypeId = 1283;
-pub(super) const t_cusolverStorevMode_t: TypeId = 1284;
-pub(super) const t_cusolverEigComp_t: TypeId = 1285;
-pub(super) const t_cusolverMgHandle_t: TypeId = 1286;
-pub(super) const t_P_cusolverMgHandle_t: TypeId = 1287;
-pub(super) const t_cudaLibMgGrid_t: TypeId = 1288;
-pub(super) const t_P_cudaLibMgGrid_t: TypeId = 1289;
-pub(super) const t_cusolverMgGridMapping_t: TypeId = 1290;
-pub(super) const t_cudaLibMgMatrixDesc_t: TypeId = 1291;
-pub(super) const t_P_cudaLibMgMatrixDesc_t: TypeId = 1292;
-pub(super) const t_cusolverRfHandle_t: TypeId = 1293;
-pub(super) const t_P_cusolverRfHandle_t: TypeId = 1294;
-pub(super) const t_cusolverRfFactorization_t: TypeId = 1295;
-pub(super) const t_P_cusolverRfFactorization_t: TypeId = 1296;
-pub(super) const t_cusolverRfTriangularSolve_t: TypeId = 1297;
-pub(super) const t_P_cusolverRfTriangularSolve_t: TypeId = 1298;
-pub(super) const t_cusolverRfMatrixFormat_t: TypeId = 1299;
-pub(super) const t_P_cusolverRfMatrixFormat_t: TypeId = 1300;
-pub(super) const t_cusolverRfUnitDiagonal_t: TypeId = 1301;
-pub(super) const t_P_cusolverRfUnitDiagonal_t: TypeId = 1302;
-pub(super) const t_cusolverRfNumericBoostReport_t: TypeId = 1303;
-pub(super) const t_P_cusolverRfNumericBoostReport_t: TypeId = 1304;
-pub(super) const t_cusolverRfResetValuesFastMode_t: TypeId = 1305;
-pub(super) const t_P_cusolverRfResetValuesFastMode_t: TypeId = 1306;
-pub(super) const t_cusolverSpHandle_t: TypeId = 1307;
-pub(super) const t_cusparseMatDescr_t: TypeId = 1308;
-pub(super) const t_csrcholInfo_t: TypeId = 1309;
-pub(super) const t_csrcholInfoHost_t: TypeId = 1310;
-pub(super) const t_csrluInfoHost_t: TypeId = 1311;
-pub(super) const t_csrqrInfo_t: TypeId = 1312;
-pub(super) const t_csrqrInfoHost_t: TypeId = 1313;
-pub(super) const t_P_cusolverSpHandle_t: TypeId = 1314;
-pub(super) const t_P_csrcholInfo_t: TypeId = 1315;
-pub(super) const t_P_csrcholInfoHost_t: TypeId = 1316;
-pub(super) const t_P_csrluInfoHost_t: TypeId = 1317;
-pub(super) const t_P_csrqrInfo_t: TypeId = 1318;
-pub(super) const t_P_csrqrInfoHost_t: TypeId = 1319;
-pub(super) const t_cusparseStatus_t: TypeId = 1320;
-pub(super) const t_cusparseStatus_t_status: TypeId = 1321;
-pub(super) const t_cusparseHandle_t: TypeId = 1322;
-pub(super) const t_cusparseSpVecDescr_t: TypeId = 1323;
-pub(super) const t_cusparseDnVecDescr_t: TypeId = 1324;
-pub(super) const t_cusparseConstSpVecDescr_t: TypeId = 1325;
-pub(super) const t_cusparseSpMatDescr_t: TypeId = 1326;
-pub(super) const t_cusparseIndexType_t: TypeId = 1327;
-pub(super) const t_P_cusparseIndexType_t: TypeId = 1328;
-pub(super) const t_cusparseIndexBase_t: TypeId = 1329;
-pub(super) const t_P_cusparseIndexBase_t: TypeId = 1330;
-pub(super) const t_P_cudaDataType: TypeId = 1331;
-pub(super) const t_cusparseDirection_t: TypeId = 1332;
-pub(super) const t_bsric02Info_t: TypeId = 1333;
-pub(super) const t_cusparseSolvePolicy_t: TypeId = 1334;
-pub(super) const t_bsrilu02Info_t: TypeId = 1335;
-pub(super) const t_cusparseOperation_t: TypeId = 1336;
-pub(super) const t_bsrsm2Info_t: TypeId = 1337;
-pub(super) const t_bsrsv2Info_t: TypeId = 1338;
-pub(super) const t_csru2csrInfo_t: TypeId = 1339;
-pub(super) const t_cusparseColorInfo_t: TypeId = 1340;
-pub(super) const t_csrgemm2Info_t: TypeId = 1341;
-pub(super) const t_csric02Info_t: TypeId = 1342;
-pub(super) const t_csrilu02Info_t: TypeId = 1343;
-pub(super) const t_csrsm2Info_t: TypeId = 1344;
-pub(super) const t_csrsv2Info_t: TypeId = 1345;
-pub(super) const t_cusparseAction_t: TypeId = 1346;
-pub(super) const t_cusparseConstSpMatDescr_t: TypeId = 1347;
-pub(super) const t_cusparseConstDnMatDescr_t: TypeId = 1348;
-pub(super) const t_cusparseOrder_t: TypeId = 1349;
-pub(super) const t_P_cusparseOrder_t: TypeId = 1350;
-pub(super) const t_cusparseConstDnVecDescr_t: TypeId = 1351;
-pub(super) const t_cusparseDnMatDescr_t: TypeId = 1352;
-pub(super) const t_P_cusparseHandle_t: TypeId = 1353;
-pub(super) const t_P_cusparseSpMatDescr_t: TypeId = 1354;
-pub(super) const t_P_bsric02Info_t: TypeId = 1355;
-pub(super) const t_P_bsrilu02Info_t: TypeId = 1356;
-pub(super) const t_P_bsrsm2Info_t: TypeId = 1357;
-pub(super) const t_P_bsrsv2Info_t: TypeId = 1358;
-pub(super) const t_P_cusparseColorInfo_t: TypeId = 1359;
-pub(super) const t_P_cusparseConstSpMatDescr_t: TypeId = 1360;
-pub(super) const t_P_cusparseConstDnMatDescr_t: TypeId = 1361;
-pub(super) const t_P_cusparseConstDnVecDescr_t: TypeId = 1362;
-pub(super) const t_P_cusparseConstSpVecDescr_t: TypeId = 1363;
-pub(super) const t_P_csrgemm2Info_t: TypeId = 1364;
-pub(super) const t_P_csric02Info_t: TypeId = 1365;
-pub(super) const t_P_csrilu02Info_t: TypeId = 1366;
-pub(super) const t_P_csrsm2Info_t: TypeId = 1367;
-pub(super) const t_P_csrsv2Info_t: TypeId = 1368;
-pub(super) const t_P_csru2csrInfo_t: TypeId = 1369;
-pub(super) const t_P_cusparseDnMatDescr_t: TypeId = 1370;
-pub(super) const t_P_cusparseDnVecDescr_t: TypeId = 1371;
-pub(super) const t_P_cusparseMatDescr_t: TypeId = 1372;
-pub(super) const t_pruneInfo_t: TypeId = 1373;
-pub(super) const t_P_pruneInfo_t: TypeId = 1374;
-pub(super) const t_P_cusparseSpVecDescr_t: TypeId = 1375;
-pub(super) const t_cusparseCsr2CscAlg_t: TypeId = 1376;
-pub(super) const t_cusparseAlgMode_t: TypeId = 1377;
-pub(super) const t_cusparseDenseToSparseAlg_t: TypeId = 1378;
-pub(super) const t_cusparseColorAlg_t: TypeId = 1379;
-pub(super) const t_P_cusparseColorAlg_t: TypeId = 1380;
-pub(super) const t_cusparseDiagType_t: TypeId = 1381;
-pub(super) const t_cusparseFillMode_t: TypeId = 1382;
-pub(super) const t_cusparseMatrixType_t: TypeId = 1383;
-pub(super) const t_cusparsePointerMode_t: TypeId = 1384;
-pub(super) const t_P_cusparsePointerMode_t: TypeId = 1385;
-pub(super) const t_cusparseSDDMMAlg_t: TypeId = 1386;
-pub(super) const t_cusparseSpGEAMAlg_t: TypeId = 1387;
-pub(super) const t_cusparseSpGEAMDescr_t: TypeId = 1388;
-pub(super) const t_P_cusparseSpGEAMDescr_t: TypeId = 1389;
-pub(super) const t_cusparseSpGEMMAlg_t: TypeId = 1390;
-pub(super) const t_cusparseSpGEMMDescr_t: TypeId = 1391;
-pub(super) const t_P_cusparseSpGEMMDescr_t: TypeId = 1392;
-pub(super) const t_cusparseSpMMAlg_t: TypeId = 1393;
-pub(super) const t_cusparseSpMMOpPlan_t: TypeId = 1394;
-pub(super) const t_P_cusparseSpMMOpPlan_t: TypeId = 1395;
-pub(super) const t_cusparseSpMMOpAlg_t: TypeId = 1396;
-pub(super) const t_cusparseSpMVAlg_t: TypeId = 1397;
-pub(super) const t_cusparseSpMatAttribute_t: TypeId = 1398;
-pub(super) const t_cusparseSpMatStorage_t: TypeId = 1399;
-pub(super) const t_cusparseSymmetryType_t: TypeId = 1400;
-pub(super) const t_cusparseFormat_t: TypeId = 1401;
-pub(super) const t_P_cusparseFormat_t: TypeId = 1402;
-pub(super) const t_cusparseSpSMAlg_t: TypeId = 1403;
-pub(super) const t_cusparseSpSMDescr_t: TypeId = 1404;
-pub(super) const t_P_cusparseSpSMDescr_t: TypeId = 1405;
-pub(super) const t_cusparseSpSMUpdate_t: TypeId = 1406;
-pub(super) const t_cusparseSpSVAlg_t: TypeId = 1407;
-pub(super) const t_cusparseSpSVDescr_t: TypeId = 1408;
-pub(super) const t_P_cusparseSpSVDescr_t: TypeId = 1409;
-pub(super) const t_cusparseSpSVUpdate_t: TypeId = 1410;
-pub(super) const t_cusparseSparseToDenseAlg_t: TypeId = 1411;
-pub(super) const t_ncclResult_t: TypeId = 1412;
-pub(super) const t_ncclResult_t_status: TypeId = 1413;
-pub(super) const t_ncclDataType_t: TypeId = 1414;
-pub(super) const t_ncclComm_t: TypeId = 1415;
-pub(super) const t_ncclConfigExt_t: TypeId = 1416;
-pub(super) const t_P_ncclConfigExt_t: TypeId = 1417;
-pub(super) const t_ncclConfigExt_t_key: TypeId = 1418;
-pub(super) const t_ncclConfigExt_t_val: TypeId = 1419;
-pub(super) const t_ncclUndefined: TypeId = 1420;
-pub(super) const t_ncclCtaPolicy: TypeId = 1421;
-pub(super) const t_ncclCollConfig_t: TypeId = 1422;
-pub(super) const t_PC_ncclCollConfig_t: TypeId = 1423;
-pub(super) const t_ncclRedOp_t: TypeId = 1424;
-pub(super) const t_ncclRegistration: TypeId = 1425;
-pub(super) const t_P_ncclResult_t: TypeId = 1426;
-pub(super) const t_A128_char: TypeId = 1427;
-pub(super) const t_A128_u8: TypeId = 1428;
-pub(super) const t_ncclUniqueId: TypeId = 1429;
-pub(super) const t_P_ncclUniqueId: TypeId = 1430;
-pub(super) const t_PC_ncclUniqueId: TypeId = 1431;
-pub(super) const t_P_ncclComm_t: TypeId = 1432;
-pub(super) const t_ncclHostCftMode_t: TypeId = 1433;
-pub(super) const t_ncclNvlsHostMode_t: TypeId = 1434;
-pub(super) const t_ncclConfig_t: TypeId = 1435;
-pub(super) const t_P_ncclConfig_t: TypeId = 1436;
-pub(super) const t_ncclCommMemStat_t: TypeId = 1437;
-pub(super) const t_P_ncclRegistration: TypeId = 1438;
-pub(super) const t_ncclRevokeFlags_in4: TypeId = 1439;
-pub(super) const t_ncclShrinkFlags_in4: TypeId = 1440;
-pub(super) const t_ncclColor: TypeId = 1441;
-pub(super) const t_ncclSuspendFlags_in4: TypeId = 1442;
-pub(super) const t_ncclWindow_t: TypeId = 1443;
-pub(super) const t_P_ncclWindow_t: TypeId = 1444;
-pub(super) const t_ncclWindowFlags_in4: TypeId = 1445;
-pub(super) const t_ncclSimInfo_t: TypeId = 1446;
-pub(super) const t_P_ncclSimInfo_t: TypeId = 1447;
-pub(super) const t_ncclParamHandle_t: TypeId = 1448;
-pub(super) const t_P_ncclParamHandle_t: TypeId = 1449;
-pub(super) const t_P_P_PC_char: TypeId = 1450;
-pub(super) const t_P_i16: TypeId = 1451;
-pub(super) const t_P_i8: TypeId = 1452;
-pub(super) const t_P_u16: TypeId = 1453;
-pub(super) const t_P_ncclRedOp_t: TypeId = 1454;
-pub(super) const t_ncclScalarResidence_t: TypeId = 1455;
-pub(super) const t_ncclEncryptionMode_t: TypeId = 1456;
-pub(super) const t_ncclEncryptionConfig_t: TypeId = 1457;
-pub(super) const t_PC_ncclEncryptionConfig_t: TypeId = 1458;
-pub(super) const t_ncclWaitSignalDesc_t: TypeId = 1459;
-pub(super) const t_P_ncclWaitSignalDesc_t: TypeId = 1460;
-pub(super) const t_nvFatbinResult: TypeId = 1461;
-pub(super) const t_nvFatbinResult_status: TypeId = 1462;
-pub(super) const t_nvFatbinHandle: TypeId = 1463;
-pub(super) const t_P_nvFatbinHandle: TypeId = 1464;
-pub(super) const t_nvJitLinkResult: TypeId = 1465;
-pub(super) const t_nvJitLinkResult_status: TypeId = 1466;
-pub(super) const t_nvJitLinkHandle: TypeId = 1467;
-pub(super) const t_nvJitLinkInputType: TypeId = 1468;
-pub(super) const t_P_nvJitLinkHandle: TypeId = 1469;
-pub(super) const t_nvjpegStatus_t: TypeId = 1470;
-pub(super) const t_nvjpegStatus_t_status: TypeId = 1471;
-pub(super) const t_nvjpegHandle_t: TypeId = 1472;
-pub(super) const t_nvjpegDevAllocator_t: TypeId = 1473;
-pub(super) const t_P_nvjpegDevAllocator_t: TypeId = 1474;
-pub(super) const t_nvjpegBufferDevice_t: TypeId = 1475;
-pub(super) const t_P_nvjpegBufferDevice_t: TypeId = 1476;
-pub(super) const t_nvjpegDevAllocatorV2_t: TypeId = 1477;
-pub(super) const t_P_nvjpegDevAllocatorV2_t: TypeId = 1478;
-pub(super) const t_nvjpegPinnedAllocator_t: TypeId = 1479;
-pub(super) const t_P_nvjpegPinnedAllocator_t: TypeId = 1480;
-pub(super) const t_nvjpegBufferPinned_t: TypeId = 1481;
-pub(super) const t_P_nvjpegBufferPinned_t: TypeId = 1482;
-pub(super) const t_nvjpegPinnedAllocatorV2_t: TypeId = 1483;
-pub(super) const t_P_nvjpegPinnedAllocatorV2_t: TypeId = 1484;
-pub(super) const t_nvjpegBackend_t: TypeId = 1485;
-pub(super) const t_P_nvjpegHandle_t: TypeId = 1486;
-pub(super) const t_nvjpegFlags_in4: TypeId = 1487;
-pub(super) const t_nvjpegJpegState_t: TypeId = 1488;
-pub(super) const t_nvjpegOutputFormat_t: TypeId = 1489;
-pub(super) const t_A4_P_u8: TypeId = 1490;
-pub(super) const t_A4_u64: TypeId = 1491;
-pub(super) const t_nvjpegImage_t: TypeId = 1492;
-pub(super) const t_P_nvjpegImage_t: TypeId = 1493;
-pub(super) const t_P_PC_u8: TypeId = 1494;
-pub(super) const t_nvjpegDecodeParams_t: TypeId = 1495;
-pub(super) const t_P_nvjpegDecodeParams_t: TypeId = 1496;
-pub(super) const t_nvjpegChromaSubsampling_t: TypeId = 1497;
-pub(super) const t_nvjpegJpegStream_t: TypeId = 1498;
-pub(super) const t_nvjpegJpegDecoder_t: TypeId = 1499;
-pub(super) const t_nvjpegExifOrientation_t: TypeId = 1500;
-pub(super) const t_nvjpegScaleFactor_t: TypeId = 1501;
-pub(super) const t_P_nvjpegJpegDecoder_t: TypeId = 1502;
-pub(super) const t_P_nvjpegJpegState_t: TypeId = 1503;
-pub(super) const t_nvjpegEncoderState_t: TypeId = 1504;
-pub(super) const t_nvjpegEncoderParams_t: TypeId = 1505;
-pub(super) const t_PC_nvjpegImage_t: TypeId = 1506;
-pub(super) const t_nvjpegInputFormat_t: TypeId = 1507;
-pub(super) const t_P_nvjpegEncoderParams_t: TypeId = 1508;
-pub(super) const t_nvjpegJpegEncoding_t: TypeId = 1509;
-pub(super) const t_P_nvjpegEncoderState_t: TypeId = 1510;
-pub(super) const t_nvjpegEncBackend_t: TypeId = 1511;
-pub(super) const t_P_nvjpegChromaSubsampling_t: TypeId = 1512;
-pub(super) const t_P_nvjpegJpegStream_t: TypeId = 1513;
-pub(super) const t_P_nvjpegExifOrientation_t: TypeId = 1514;
-pub(super) const t_P_nvjpegJpegEncoding_t: TypeId = 1515;
-pub(super) const t_nvmlReturn_t: TypeId = 1516;
-pub(super) const t_nvmlReturn_t_status: TypeId = 1517;
-pub(super) const t_nvmlComputeInstance_t: TypeId = 1518;
-pub(super) const t_nvmlDevice_t: TypeId = 1519;
-pub(super) const t_nvmlGpuInstance_t: TypeId = 1520;
-pub(super) const t_nvmlComputeInstancePlacement_t: TypeId = 1521;
-pub(super) const t_nvmlComputeInstanceInfo_t: TypeId = 1522;
-pub(super) const t_P_nvmlComputeInstanceInfo_t: TypeId = 1523;
-pub(super) const t_nvmlEccCounterType_t: TypeId = 1524;
-pub(super) const t_nvmlValueType_t: TypeId = 1525;
-pub(super) const t_nvmlValue_t: TypeId = 1526;
-pub(super) const t_nvmlFieldId: TypeId = 1527;
-pub(super) const t_nvmlFieldValue_t: TypeId = 1528;
-pub(super) const t_P_nvmlFieldValue_t: TypeId = 1529;
-pub(super) const t_P_nvmlGpuInstance_t: TypeId = 1530;
-pub(super) const t_nvmlGpuInstancePlacement_t: TypeId = 1531;
-pub(super) const t_PC_nvmlGpuInstancePlacement_t: TypeId = 1532;
-pub(super) const t_A32_char: TypeId = 1533;
-pub(super) const t_nvmlPciInfo_t: TypeId = 1534;
-pub(super) const t_P_nvmlPciInfo_t: TypeId = 1535;
-pub(super) const t_nvmlEnableState_t: TypeId = 1536;
-pub(super) const t_nvmlRestrictedAPI_t: TypeId = 1537;
-pub(super) const t_P_nvmlEnableState_t: TypeId = 1538;
-pub(super) const t_A5_u32: TypeId = 1539;
-pub(super) const t_nvmlAccountingStats_t: TypeId = 1540;
-pub(super) const t_P_nvmlAccountingStats_t: TypeId = 1541;
-pub(super) const t_nvmlAccountingStats_v2_t: TypeId = 1542;
-pub(super) const t_P_nvmlAccountingStats_v2_t: TypeId = 1543;
-pub(super) const t_nvmlVgpuInstance_t: TypeId = 1544;
-pub(super) const t_P_nvmlVgpuInstance_t: TypeId = 1545;
-pub(super) const t_nvmlAdaptiveTgpModeInfo_v1_t: TypeId = 1546;
-pub(super) const t_P_nvmlAdaptiveTgpModeInfo_v1_t: TypeId = 1547;
-pub(super) const t_nvmlDeviceAddressingMode_t: TypeId = 1548;
-pub(super) const t_P_nvmlDeviceAddressingMode_t: TypeId = 1549;
-pub(super) const t_nvmlClockType_t: TypeId = 1550;
-pub(super) const t_nvmlDeviceArchitecture_t: TypeId = 1551;
-pub(super) const t_P_nvmlDeviceArchitecture_t: TypeId = 1552;
-pub(super) const t_nvmlDeviceAttributes_t: TypeId = 1553;
-pub(super) const t_P_nvmlDeviceAttributes_t: TypeId = 1554;
-pub(super) const t_nvmlBAR1Memory_t: TypeId = 1555;
-pub(super) const t_P_nvmlBAR1Memory_t: TypeId = 1556;
-pub(super) const t_nvmlBBXTimeData_v1_t: TypeId = 1557;
-pub(super) const t_P_nvmlBBXTimeData_v1_t: TypeId = 1558;
-pub(super) const t_nvmlEccBankRemapperHistogram_v1_t: TypeId = 1559;
-pub(super) const t_nvmlEccBankRemapperStatus_v1_t: TypeId = 1560;
-pub(super) const t_P_nvmlEccBankRemapperStatus_v1_t: TypeId = 1561;
-pub(super) const t_nvmlBrandType_t: TypeId = 1562;
-pub(super) const t_P_nvmlBrandType_t: TypeId = 1563;
-pub(super) const t_nvmlBridgeChipType_t: TypeId = 1564;
-pub(super) const t_nvmlBridgeChipInfo_t: TypeId = 1565;
-pub(super) const t_A128_nvmlBridgeChipInfo_t: TypeId = 1566;
-pub(super) const t_nvmlBridgeChipHierarchy_t: TypeId = 1567;
-pub(super) const t_P_nvmlBridgeChipHierarchy_t: TypeId = 1568;
-pub(super) const t_nvmlBusType_t: TypeId = 1569;
-pub(super) const t_P_nvmlBusType_t: TypeId = 1570;
-pub(super) const t_nvmlC2cModeInfo_v1_t: TypeId = 1571;
-pub(super) const t_P_nvmlC2cModeInfo_v1_t: TypeId = 1572;
-pub(super) const t_nvmlDeviceCapabilities_t: TypeId = 1573;
-pub(super) const t_P_nvmlDeviceCapabilities_t: TypeId = 1574;
-pub(super) const t_nvmlClkMonFaultInfo_t: TypeId = 1575;
-pub(super) const t_A32_nvmlClkMonFaultInfo_t: TypeId = 1576;
-pub(super) const t_nvmlClkMonStatus_t: TypeId = 1577;
-pub(super) const t_P_nvmlClkMonStatus_t: TypeId = 1578;
-pub(super) const t_nvmlClockId_t: TypeId = 1579;
-pub(super) const t_nvmlPstates_t: TypeId = 1580;
-pub(super) const t_nvmlClockOffset_t: TypeId = 1581;
-pub(super) const t_P_nvmlClockOffset_t: TypeId = 1582;
-pub(super) const t_nvmlComputeMode_t: TypeId = 1583;
-pub(super) const t_P_nvmlComputeMode_t: TypeId = 1584;
-pub(super) const t_nvmlProcessInfo_v1_t: TypeId = 1585;
-pub(super) const t_P_nvmlProcessInfo_v1_t: TypeId = 1586;
-pub(super) const t_nvmlProcessInfo_t: TypeId = 1587;
-pub(super) const t_P_nvmlProcessInfo_t: TypeId = 1588;
-pub(super) const t_A32_u8: TypeId = 1589;
-pub(super) const t_A8192_u8: TypeId = 1590;
-pub(super) const t_A4096_u8: TypeId = 1591;
-pub(super) const t_nvmlConfComputeGpuAttestationReport_t: TypeId = 1592;
-pub(super) const t_P_nvmlConfComputeGpuAttestationReport_t: TypeId = 1593;
-pub(super) const t_A5120_u8: TypeId = 1594;
-pub(super) const t_nvmlConfComputeGpuCertificate_t: TypeId = 1595;
-pub(super) const t_P_nvmlConfComputeGpuCertificate_t: TypeId = 1596;
-pub(super) const t_nvmlConfComputeMemSizeInfo_t: TypeId = 1597;
-pub(super) const t_P_nvmlConfComputeMemSizeInfo_t: TypeId = 1598;
-pub(super) const t_nvmlMemory_t: TypeId = 1599;
-pub(super) const t_P_nvmlMemory_t: TypeId = 1600;
-pub(super) const t_nvmlCoolerControl_t: TypeId = 1601;
-pub(super) const t_nvmlCoolerTarget_t_in4: TypeId = 1602;
-pub(super) const t_nvmlCoolerInfo_t: TypeId = 1603;
-pub(super) const t_P_nvmlCoolerInfo_t: TypeId = 1604;
-pub(super) const t_nvmlAffinityScope_t: TypeId = 1605;
-pub(super) const t_nvmlVgpuTypeId_t: TypeId = 1606;
-pub(super) const t_P_nvmlVgpuTypeId_t: TypeId = 1607;
-pub(super) const t_A2048_char: TypeId = 1608;
-pub(super) const t_nvmlDeviceCurrentClockFreqs_t: TypeId = 1609;
-pub(super) const t_P_nvmlDeviceCurrentClockFreqs_t: TypeId = 1610;
-pub(super) const t_nvmlClocksEventReasons_in4: TypeId = 1611;
-pub(super) const t_P_nvmlClocksEventReasons_in4: TypeId = 1612;
-pub(super) const t_nvmlClocksEventReasons_in8: TypeId = 1613;
-pub(super) const t_P_nvmlClocksEventReasons_in8: TypeId = 1614;
-pub(super) const t_nvmlMemoryErrorType_t: TypeId = 1615;
-pub(super) const t_nvmlEccErrorCounts_t: TypeId = 1616;
-pub(super) const t_P_nvmlEccErrorCounts_t: TypeId = 1617;
-pub(super) const t_P_nvmlDevice_t: TypeId = 1618;
-pub(super) const t_nvmlDramEncryptionInfo_t: TypeId = 1619;
-pub(super) const t_P_nvmlDramEncryptionInfo_t: TypeId = 1620;
-pub(super) const t_nvmlDriverModel_t: TypeId = 1621;
-pub(super) const t_P_nvmlDriverModel_t: TypeId = 1622;
-pub(super) const t_nvmlGpuDynamicPstatesInfo_t_utilization: TypeId = 1623;
-pub(super) const t_A8_nvmlGpuDynamicPstatesInfo_t_utilization: TypeId = 1624;
-pub(super) const t_nvmlGpuDynamicPstatesInfo_t: TypeId = 1625;
-pub(super) const t_P_nvmlGpuDynamicPstatesInfo_t: TypeId = 1626;
-pub(super) const t_nvmlEncoderType_t: TypeId = 1627;
-pub(super) const t_nvmlEncoderSessionInfo_t: TypeId = 1628;
-pub(super) const t_P_nvmlEncoderSessionInfo_t: TypeId = 1629;
-pub(super) const t_nvmlFBCSessionType_t: TypeId = 1630;
-pub(super) const t_nvmlFBCSessionInfo_t: TypeId = 1631;
-pub(super) const t_P_nvmlFBCSessionInfo_t: TypeId = 1632;
-pub(super) const t_nvmlFBCStats_t: TypeId = 1633;
-pub(super) const t_P_nvmlFBCStats_t: TypeId = 1634;
-pub(super) const t_nvmlFanControlPolicy_t: TypeId = 1635;
-pub(super) const t_P_nvmlFanControlPolicy_t: TypeId = 1636;
-pub(super) const t_nvmlFanSpeedInfo_t: TypeId = 1637;
-pub(super) const t_P_nvmlFanSpeedInfo_t: TypeId = 1638;
-pub(super) const t_nvmlFabricState: TypeId = 1639;
-pub(super) const t_nvmlFabricState_in1: TypeId = 1640;
-pub(super) const t_nvmlGpuFabricInfo_t: TypeId = 1641;
-pub(super) const t_P_nvmlGpuFabricInfo_t: TypeId = 1642;
-pub(super) const t_nvmlFabricHealthSummary: TypeId = 1643;
-pub(super) const t_nvmlFabricHealthSummary_in1: TypeId = 1644;
-pub(super) const t_nvmlGpuFabricInfoV_t: TypeId = 1645;
-pub(super) const t_P_nvmlGpuFabricInfoV_t: TypeId = 1646;
-pub(super) const t_nvmlFabricCliqueType: TypeId = 1647;
-pub(super) const t_nvmlFabricCliqueType_in1: TypeId = 1648;
-pub(super) const t_nvmlGpuFabricClique_v1_t: TypeId = 1649;
-pub(super) const t_A64_nvmlGpuFabricClique_v1_t: TypeId = 1650;
-pub(super) const t_nvmlGpuFabricInfo_v4_t: TypeId = 1651;
-pub(super) const t_P_nvmlGpuFabricInfo_v4_t: TypeId = 1652;
-pub(super) const t_P_nvmlGpuInstancePlacement_t: TypeId = 1653;
-pub(super) const t_nvmlGpuInstanceProfile: TypeId = 1654;
-pub(super) const t_nvmlGpuInstanceProfileInfo_t: TypeId = 1655;
-pub(super) const t_P_nvmlGpuInstanceProfileInfo_t: TypeId = 1656;
-pub(super) const t_A96_char: TypeId = 1657;
-pub(super) const t_nvmlGpuInstanceProfileInfo_v2_t: TypeId = 1658;
-pub(super) const t_P_nvmlGpuInstanceProfileInfo_v2_t: TypeId = 1659;
-pub(super) const t_nvmlGpuOperationMode_t: TypeId = 1660;
-pub(super) const t_P_nvmlGpuOperationMode_t: TypeId = 1661;
-pub(super) const t_nvmlGpuUptime_v1_t: TypeId = 1662;
-pub(super) const t_P_nvmlGpuUptime_v1_t: TypeId = 1663;
-pub(super) const t_nvmlGridLicenseFeatureCode_t: TypeId = 1664;
-pub(super) const t_nvmlGridLicenseExpiry_t: TypeId = 1665;
-pub(super) const t_nvmlGridLicensableFeature_t: TypeId = 1666;
-pub(super) const t_A3_nvmlGridLicensableFeature_t: TypeId = 1667;
-pub(super) const t_nvmlGridLicensableFeatures_t: TypeId = 1668;
-pub(super) const t_P_nvmlGridLicensableFeatures_t: TypeId = 1669;
-pub(super) const t_A41_char: TypeId = 1670;
-pub(super) const t_nvmlUUIDValue_t: TypeId = 1671;
-pub(super) const t_nvmlUUIDType_t: TypeId = 1672;
-pub(super) const t_nvmlUUID_t: TypeId = 1673;
-pub(super) const t_PC_nvmlUUID_t: TypeId = 1674;
-pub(super) const t_nvmlHostVgpuMode_t: TypeId = 1675;
-pub(super) const t_P_nvmlHostVgpuMode_t: TypeId = 1676;
-pub(super) const t_nvmlHostname_v1_t: TypeId = 1677;
-pub(super) const t_P_nvmlHostname_v1_t: TypeId = 1678;
-pub(super) const t_nvmlInforomObject_t: TypeId = 1679;
-pub(super) const t_nvmlMarginTemperature_t: TypeId = 1680;
-pub(super) const t_P_nvmlMarginTemperature_t: TypeId = 1681;
-pub(super) const t_nvmlMemoryLocation_t: TypeId = 1682;
-pub(super) const t_nvmlMemory_v2_t: TypeId = 1683;
-pub(super) const t_P_nvmlMemory_v2_t: TypeId = 1684;
-pub(super) const t_nvmlGetMemoryLimits_v1_t: TypeId = 1685;
-pub(super) const t_P_nvmlGetMemoryLimits_v1_t: TypeId = 1686;
-pub(super) const t_nvmlMigMode: TypeId = 1687;
-pub(super) const t_P_nvmlMigMode: TypeId = 1688;
-pub(super) const t_nvmlNvLinkCapability_t: TypeId = 1689;
-pub(super) const t_nvmlNvLinkErrorCounter_t: TypeId = 1690;
-pub(super) const t_nvmlNvlinkFirmwareVersion_t: TypeId = 1691;
-pub(super) const t_A100_nvmlNvlinkFirmwareVersion_t: TypeId = 1692;
-pub(super) const t_nvmlNvlinkFirmwareInfo_t: TypeId = 1693;
-pub(super) const t_nvmlNvLinkInfo_t: TypeId = 1694;
-pub(super) const t_P_nvmlNvLinkInfo_t: TypeId = 1695;
-pub(super) const t_nvmlNvLinkInfo_v3_t: TypeId = 1696;
-pub(super) const t_P_nvmlNvLinkInfo_v3_t: TypeId = 1697;
-pub(super) const t_nvmlIntNvLinkDeviceType_t: TypeId = 1698;
-pub(super) const t_P_nvmlIntNvLinkDeviceType_t: TypeId = 1699;
-pub(super) const t_nvmlNvlinkTelemetrySample_v1_t: TypeId = 1700;
-pub(super) const t_P_nvmlNvlinkTelemetrySample_v1_t: TypeId = 1701;
-pub(super) const t_nvmlNvlinkTelemetrySamples_v1_t: TypeId = 1702;
-pub(super) const t_P_nvmlNvlinkTelemetrySamples_v1_t: TypeId = 1703;
-pub(super) const t_nvmlNvLinkUtilizationCountUnits_t: TypeId = 1704;
-pub(super) const t_nvmlNvLinkUtilizationCountPktTypes_t_in4: TypeId = 1705;
-pub(super) const t_nvmlNvLinkUtilizationControl_t: TypeId = 1706;
-pub(super) const t_P_nvmlNvLinkUtilizationControl_t: TypeId = 1707;
-pub(super) const t_nvmlNvlinkGetBwMode_t: TypeId = 1708;
-pub(super) const t_P_nvmlNvlinkGetBwMode_t: TypeId = 1709;
-pub(super) const t_A256_u8: TypeId = 1710;
-pub(super) const t_nvmlNvlinkNvlePrivateInfo_v1_t: TypeId = 1711;
-pub(super) const t_P_nvmlNvlinkNvlePrivateInfo_v1_t: TypeId = 1712;
-pub(super) const t_A4096_u32: TypeId = 1713;
-pub(super) const t_nvmlNvlinkGetRemapTableInfo_v1_t: TypeId = 1714;
-pub(super) const t_P_nvmlNvlinkGetRemapTableInfo_v1_t: TypeId = 1715;
-pub(super) const t_A23_u8: TypeId = 1716;
-pub(super) const t_nvmlNvlinkSupportedBwModes_t: TypeId = 1717;
-pub(super) const t_P_nvmlNvlinkSupportedBwModes_t: TypeId = 1718;
-pub(super) const t_nvmlGpuP2PCapsIndex_t: TypeId = 1719;
-pub(super) const t_nvmlGpuP2PStatus_t: TypeId = 1720;
-pub(super) const t_P_nvmlGpuP2PStatus_t: TypeId = 1721;
-pub(super) const t_nvmlPciInfoExt_t: TypeId = 1722;
-pub(super) const t_P_nvmlPciInfoExt_t: TypeId = 1723;
-pub(super) const t_nvmlPcieUtilCounter_t: TypeId = 1724;
-pub(super) const t_nvmlPdi_t: TypeId = 1725;
-pub(super) const t_P_nvmlPdi_t: TypeId = 1726;
-pub(super) const t_nvmlDevicePerfModes_t: TypeId = 1727;
-pub(super) const t_P_nvmlDevicePerfModes_t: TypeId = 1728;
-pub(super) const t_P_nvmlPstates_t: TypeId = 1729;
-pub(super) const t_nvmlPlatformInfo_t: TypeId = 1730;
-pub(super) const t_P_nvmlPlatformInfo_t: TypeId = 1731;
-pub(super) const t_nvmlDevicePowerMizerModes_v1_t: TypeId = 1732;
-pub(super) const t_P_nvmlDevicePowerMizerModes_v1_t: TypeId = 1733;
-pub(super) const t_nvmlPowerSource_t: TypeId = 1734;
-pub(super) const t_P_nvmlPowerSource_t: TypeId = 1735;
-pub(super) const t_nvmlProcessUtilizationSample_t: TypeId = 1736;
-pub(super) const t_P_nvmlProcessUtilizationSample_t: TypeId = 1737;
-pub(super) const t_nvmlProcessUtilizationInfo_v1_t: TypeId = 1738;
-pub(super) const t_P_nvmlProcessUtilizationInfo_v1_t: TypeId = 1739;
-pub(super) const t_nvmlProcessesUtilizationInfo_t: TypeId = 1740;
-pub(super) const t_P_nvmlProcessesUtilizationInfo_t: TypeId = 1741;
-pub(super) const t_nvmlRemappedRowsInfo_v2_t: TypeId = 1742;
-pub(super) const t_P_nvmlRemappedRowsInfo_v2_t: TypeId = 1743;
-pub(super) const t_nvmlRepairStatus_t: TypeId = 1744;
-pub(super) const t_P_nvmlRepairStatus_t: TypeId = 1745;
-pub(super) const t_nvmlPageRetirementCause_t: TypeId = 1746;
-pub(super) const t_nvmlRowRemapperHistogramValues_t: TypeId = 1747;
-pub(super) const t_P_nvmlRowRemapperHistogramValues_t: TypeId = 1748;
-pub(super) const t_nvmlProcessDetail_v1_t: TypeId = 1749;
-pub(super) const t_P_nvmlProcessDetail_v1_t: TypeId = 1750;
-pub(super) const t_nvmlProcessDetailList_t: TypeId = 1751;
-pub(super) const t_P_nvmlProcessDetailList_t: TypeId = 1752;
-pub(super) const t_nvmlSamplingType_t: TypeId = 1753;
-pub(super) const t_P_nvmlValueType_t: TypeId = 1754;
-pub(super) const t_nvmlSample_t: TypeId = 1755;
-pub(super) const t_P_nvmlSample_t: TypeId = 1756;
-pub(super) const t_nvmlEccSramErrorStatus_t: TypeId = 1757;
-pub(super) const t_P_nvmlEccSramErrorStatus_t: TypeId = 1758;
-pub(super) const t_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t: TypeId = 1759;
-pub(super) const t_P_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t: TypeId = 1760;
-pub(super) const t_nvmlEccSramUniqueUncorrectedErrorCounts_t: TypeId = 1761;
-pub(super) const t_P_nvmlEccSramUniqueUncorrectedErrorCounts_t: TypeId = 1762;
-pub(super) const t_nvmlEventTypes_in4: TypeId = 1763;
-pub(super) const t_P_nvmlEventTypes_in4: TypeId = 1764;
-pub(super) const t_nvmlEventTypes_in8: TypeId = 1765;
-pub(super) const t_P_nvmlEventTypes_in8: TypeId = 1766;
-pub(super) const t_nvmlTemperatureSensors_t: TypeId = 1767;
-pub(super) const t_nvmlTemperatureThresholds_t: TypeId = 1768;
-pub(super) const t_nvmlTemperature_t: TypeId = 1769;
-pub(super) const t_P_nvmlTemperature_t: TypeId = 1770;
-pub(super) const t_nvmlThermalController_t: TypeId = 1771;
-pub(super) const t_nvmlThermalTarget_t: TypeId = 1772;
-pub(super) const t_nvmlGpuThermalSettings_t_sensor: TypeId = 1773;
-pub(super) const t_A3_nvmlGpuThermalSettings_t_sensor: TypeId = 1774;
-pub(super) const t_nvmlGpuThermalSettings_t: TypeId = 1775;
-pub(super) const t_P_nvmlGpuThermalSettings_t: TypeId = 1776;
-pub(super) const t_nvmlGpuTopologyLevel_t: TypeId = 1777;
-pub(super) const t_P_nvmlGpuTopologyLevel_t: TypeId = 1778;
-pub(super) const t_nvmlUnrepairableMemoryStatus_v1_t: TypeId = 1779;
-pub(super) const t_P_nvmlUnrepairableMemoryStatus_v1_t: TypeId = 1780;
-pub(super) const t_nvmlUtilization_t: TypeId = 1781;
-pub(super) const t_P_nvmlUtilization_t: TypeId = 1782;
-pub(super) const t_nvmlDeviceVgpuCapability_t: TypeId = 1783;
-pub(super) const t_nvmlVgpuHeterogeneousMode_t: TypeId = 1784;
-pub(super) const t_P_nvmlVgpuHeterogeneousMode_t: TypeId = 1785;
-pub(super) const t_nvmlVgpuInstanceUtilizationInfo_v1_t: TypeId = 1786;
-pub(super) const t_P_nvmlVgpuInstanceUtilizationInfo_v1_t: TypeId = 1787;
-pub(super) const t_nvmlVgpuInstancesUtilizationInfo_t: TypeId = 1788;
-pub(super) const t_P_nvmlVgpuInstancesUtilizationInfo_t: TypeId = 1789;
-pub(super) const t_A80_char: TypeId = 1790;
-pub(super) const t_nvmlVgpuVersion_t: TypeId = 1791;
-pub(super) const t_nvmlVgpuPgpuMetadata_t: TypeId = 1792;
-pub(super) const t_P_nvmlVgpuPgpuMetadata_t: TypeId = 1793;
-pub(super) const t_nvmlVgpuProcessUtilizationSample_t: TypeId = 1794;
-pub(super) const t_P_nvmlVgpuProcessUtilizationSample_t: TypeId = 1795;
-pub(super) const t_nvmlVgpuProcessUtilizationInfo_v1_t: TypeId = 1796;
-pub(super) const t_P_nvmlVgpuProcessUtilizationInfo_v1_t: TypeId = 1797;
-pub(super) const t_nvmlVgpuProcessesUtilizationInfo_t: TypeId = 1798;
-pub(super) const t_P_nvmlVgpuProcessesUtilizationInfo_t: TypeId = 1799;
-pub(super) const t_A3_u32: TypeId = 1800;
-pub(super) const t_nvmlVgpuSchedulerCapabilities_t: TypeId = 1801;
-pub(super) const t_P_nvmlVgpuSchedulerCapabilities_t: TypeId = 1802;
-pub(super) const t_nvmlVgpuSchedulerParams_t_vgpuSchedDataWithARR: TypeId = 1803;
-pub(super) const t_nvmlVgpuSchedulerParams_t_vgpuSchedData: TypeId = 1804;
-pub(super) const t_nvmlVgpuSchedulerParams_t: TypeId = 1805;
-pub(super) const t_nvmlVgpuSchedulerLogEntry_t: TypeId = 1806;
-pub(super) const t_A200_nvmlVgpuSchedulerLogEntry_t: TypeId = 1807;
-pub(super) const t_nvmlVgpuSchedulerLog_t: TypeId = 1808;
-pub(super) const t_P_nvmlVgpuSchedulerLog_t: TypeId = 1809;
-pub(super) const t_nvmlVgpuSchedulerLogEntry_v2_t: TypeId = 1810;
-pub(super) const t_A200_nvmlVgpuSchedulerLogEntry_v2_t: TypeId = 1811;
-pub(super) const t_nvmlVgpuSchedulerLogInfo_v2_t: TypeId = 1812;
-pub(super) const t_P_nvmlVgpuSchedulerLogInfo_v2_t: TypeId = 1813;
-pub(super) const t_nvmlVgpuSchedulerGetState_t: TypeId = 1814;
-pub(super) const t_P_nvmlVgpuSchedulerGetState_t: TypeId = 1815;
-pub(super) const t_nvmlVgpuSchedulerStateInfo_v2_t: TypeId = 1816;
-pub(super) const t_P_nvmlVgpuSchedulerStateInfo_v2_t: TypeId = 1817;
-pub(super) const t_nvmlVgpuPlacementList_t: TypeId = 1818;
-pub(super) const t_P_nvmlVgpuPlacementList_t: TypeId = 1819;
-pub(super) const t_nvmlVgpuInstanceUtilizationSample_t: TypeId = 1820;
-pub(super) const t_P_nvmlVgpuInstanceUtilizationSample_t: TypeId = 1821;
-pub(super) const t_nvmlPerfPolicyType_t: TypeId = 1822;
-pub(super) const t_nvmlViolationTime_t: TypeId = 1823;
-pub(super) const t_P_nvmlViolationTime_t: TypeId = 1824;
-pub(super) const t_nvmlGpuVirtualizationMode_t: TypeId = 1825;
-pub(super) const t_P_nvmlGpuVirtualizationMode_t: TypeId = 1826;
-pub(super) const t_nvmlNvlinkLockRemapTable_v1_t: TypeId = 1827;
-pub(super) const t_P_nvmlNvlinkLockRemapTable_v1_t: TypeId = 1828;
-pub(super) const t_nvmlRailMetrics_t: TypeId = 1829;
-pub(super) const t_A2_nvmlRailMetrics_t: TypeId = 1830;
-pub(super) const t_nvmlCoreRailMetrics_t: TypeId = 1831;
-pub(super) const t_nvmlPmgrPwrTuple_t: TypeId = 1832;
-pub(super) const t_nvmlPwrModelMetricsDlppm1xPerf_t: TypeId = 1833;
-pub(super) const t_nvmlPwrModelMetricsDlppm1x_t: TypeId = 1834;
-pub(super) const t_A8_nvmlPwrModelMetricsDlppm1x_t: TypeId = 1835;
-pub(super) const t_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t: TypeId = 1836;
-pub(super) const t_A3_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t: TypeId = 1837;
-pub(super) const t_nvmlObservedMetrics_t: TypeId = 1838;
-pub(super) const t_nvmlPerfMetricsDlppc2xSample_t: TypeId = 1839;
-pub(super) const t_nvmlPwrModelMetricsSamplePfpp1x_t: TypeId = 1840;
-pub(super) const t_A32_nvmlPwrModelMetricsSamplePfpp1x_t: TypeId = 1841;
-pub(super) const t_nvmlPwrModelOperatingPointPfpp1x_t: TypeId = 1842;
-pub(super) const t_nvmlPwrModelMetricsPfpp1x_t: TypeId = 1843;
-pub(super) const t_nvmlPerfMetricsPfpp1xSample_t: TypeId = 1844;
-pub(super) const t_nvmlPerfMetricControllerSample_t_data: TypeId = 1845;
-pub(super) const t_nvmlPerfMetricControllerSample_t: TypeId = 1846;
-pub(super) const t_A4_nvmlPerfMetricControllerSample_t: TypeId = 1847;
-pub(super) const t_nvmlPerfMetricsSample_t: TypeId = 1848;
-pub(super) const t_A13_nvmlPerfMetricsSample_t: TypeId = 1849;
-pub(super) const t_nvmlPerfMetricsSamples_v1_t: TypeId = 1850;
-pub(super) const t_P_nvmlPerfMetricsSamples_v1_t: TypeId = 1851;
-pub(super) const t_nvmlPowerSmoothingProfile_t: TypeId = 1852;
-pub(super) const t_P_nvmlPowerSmoothingProfile_t: TypeId = 1853;
-pub(super) const t_nvmlPowerSmoothingState_t: TypeId = 1854;
-pub(super) const t_P_nvmlPowerSmoothingState_t: TypeId = 1855;
-pub(super) const t_nvmlPRMCounterInput_v1_t: TypeId = 1856;
-pub(super) const t_nvmlPRMCounterValue_v1_t: TypeId = 1857;
-pub(super) const t_nvmlPRMCounter_v1_t: TypeId = 1858;
-pub(super) const t_P_nvmlPRMCounter_v1_t: TypeId = 1859;
-pub(super) const t_nvmlPRMCounterList_v1_t: TypeId = 1860;
-pub(super) const t_P_nvmlPRMCounterList_v1_t: TypeId = 1861;
-pub(super) const t_A496_u8: TypeId = 1862;
-pub(super) const t_nvmlPRMTLV_v1_t__1: TypeId = 1863;
-pub(super) const t_nvmlPRMTLV_v1_t: TypeId = 1864;
-pub(super) const t_P_nvmlPRMTLV_v1_t: TypeId = 1865;
-pub(super) const t_nvmlEventSet_t: TypeId = 1866;
-pub(super) const t_nvmlDetachGpuState_t: TypeId = 1867;
-pub(super) const t_nvmlPcieLinkState_t: TypeId = 1868;
-pub(super) const t_nvmlFlags_in4: TypeId = 1869;
-pub(super) const t_PC_nvmlDramEncryptionInfo_t: TypeId = 1870;
-pub(super) const t_nvmlSetMemoryLimits_v1_t: TypeId = 1871;
-pub(super) const t_P_nvmlSetMemoryLimits_v1_t: TypeId = 1872;
-pub(super) const t_P_nvmlReturn_t: TypeId = 1873;
-pub(super) const t_nvmlNvLinkPowerThres_t: TypeId = 1874;
-pub(super) const t_P_nvmlNvLinkPowerThres_t: TypeId = 1875;
-pub(super) const t_nvmlNvlinkSetBwMode_t: TypeId = 1876;
-pub(super) const t_P_nvmlNvlinkSetBwMode_t: TypeId = 1877;
-pub(super) const t_nvmlNvlinkSetBwModeAsync_v1_t: TypeId = 1878;
-pub(super) const t_P_nvmlNvlinkSetBwModeAsync_v1_t: TypeId = 1879;
-pub(super) const t_nvmlNvlinkSetNvleReady_v1_t: TypeId = 1880;
-pub(super) const t_P_nvmlNvlinkSetNvleReady_v1_t: TypeId = 1881;
-pub(super) const t_nvmlPowerValue_v2_t: TypeId = 1882;
-pub(super) const t_P_nvmlPowerValue_v2_t: TypeId = 1883;
-pub(super) const t_nvmlRusdSettings_v1_t: TypeId = 1884;
-pub(super) const t_P_nvmlRusdSettings_v1_t: TypeId = 1885;
-pub(super) const t_PC_nvmlVgpuHeterogeneousMode_t: TypeId = 1886;
-pub(super) const t_nvmlVgpuSchedulerSetParams_t_vgpuSchedDataWithARR: TypeId = 1887;
-pub(super) const t_nvmlVgpuSchedulerSetParams_t_vgpuSchedData: TypeId = 1888;
-pub(super) const t_nvmlVgpuSchedulerSetParams_t: TypeId = 1889;
-pub(super) const t_nvmlVgpuSchedulerSetState_t: TypeId = 1890;
-pub(super) const t_P_nvmlVgpuSchedulerSetState_t: TypeId = 1891;
-pub(super) const t_nvmlVgpuSchedulerState_v2_t: TypeId = 1892;
-pub(super) const t_P_nvmlVgpuSchedulerState_v2_t: TypeId = 1893;
-pub(super) const t_nvmlNvlinkSetupNvleEncryptionKey_v1_t: TypeId = 1894;
-pub(super) const t_P_nvmlNvlinkSetupNvleEncryptionKey_v1_t: TypeId = 1895;
-pub(super) const t_A8_u32: TypeId = 1896;
-pub(super) const t_nvmlMask255_t: TypeId = 1897;
-pub(super) const t_nvmlWorkloadPowerProfileRequestedProfiles_t: TypeId = 1898;
-pub(super) const t_P_nvmlWorkloadPowerProfileRequestedProfiles_t: TypeId = 1899;
-pub(super) const t_nvmlWorkloadPowerProfileCurrentProfiles_t: TypeId = 1900;
-pub(super) const t_P_nvmlWorkloadPowerProfileCurrentProfiles_t: TypeId = 1901;
-pub(super) const t_nvmlWorkloadPowerProfileInfo_t: TypeId = 1902;
-pub(super) const t_A255_nvmlWorkloadPowerProfileInfo_t: TypeId = 1903;
-pub(super) const t_nvmlWorkloadPowerProfileProfilesInfo_t: TypeId = 1904;
-pub(super) const t_P_nvmlWorkloadPowerProfileProfilesInfo_t: TypeId = 1905;
-pub(super) const t_nvmlPowerProfileOperation_t: TypeId = 1906;
-pub(super) const t_nvmlWorkloadPowerProfileUpdateProfiles_v1_t: TypeId = 1907;
-pub(super) const t_P_nvmlWorkloadPowerProfileUpdateProfiles_v1_t: TypeId = 1908;
-pub(super) const t_P_nvmlEventSet_t: TypeId = 1909;
-pub(super) const t_nvmlEventSetGetContextCount_v1_t: TypeId = 1910;
-pub(super) const t_P_nvmlEventSetGetContextCount_v1_t: TypeId = 1911;
-pub(super) const t_nvmlEventSetGetContextData_v1_t: TypeId = 1912;
-pub(super) const t_P_nvmlEventSetGetContextData_v1_t: TypeId = 1913;
-pub(super) const t_nvmlEventSetGetContextInfo_v1_t: TypeId = 1914;
-pub(super) const t_P_nvmlEventSetGetContextInfo_v1_t: TypeId = 1915;
-pub(super) const t_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t: TypeId = 1916;
-pub(super) const t_P_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t: TypeId = 1917;
-pub(super) const t_nvmlGpuOperationalEventConfig_v1_t: TypeId = 1918;
-pub(super) const t_PC_nvmlGpuOperationalEventConfig_v1_t: TypeId = 1919;
-pub(super) const t_nvmlEventData_t: TypeId = 1920;
-pub(super) const t_P_nvmlEventData_t: TypeId = 1921;
-pub(super) const t_nvmlEventSetWait_v3_t: TypeId = 1922;
-pub(super) const t_P_nvmlEventSetWait_v3_t: TypeId = 1923;
-pub(super) const t_nvmlExcludedDeviceInfo_t: TypeId = 1924;
-pub(super) const t_P_nvmlExcludedDeviceInfo_t: TypeId = 1925;
-pub(super) const t_nvmlVgpuGuestInfoState_t: TypeId = 1926;
-pub(super) const t_A6_u32: TypeId = 1927;
-pub(super) const t_nvmlVgpuMetadata_t: TypeId = 1928;
-pub(super) const t_P_nvmlVgpuMetadata_t: TypeId = 1929;
-pub(super) const t_nvmlVgpuVmCompatibility_t_in4: TypeId = 1930;
-pub(super) const t_nvmlVgpuPgpuCompatibilityLimitCode_t_in4: TypeId = 1931;
-pub(super) const t_nvmlVgpuPgpuCompatibility_t: TypeId = 1932;
-pub(super) const t_P_nvmlVgpuPgpuCompatibility_t: TypeId = 1933;
-pub(super) const t_nvmlVgpuDriverCapability_t: TypeId = 1934;
-pub(super) const t_P_nvmlVgpuVersion_t: TypeId = 1935;
-pub(super) const t_nvmlGpmSample_t: TypeId = 1936;
-pub(super) const t_nvmlGpmMetric_t_metricInfo: TypeId = 1937;
-pub(super) const t_nvmlGpmMetric_t: TypeId = 1938;
-pub(super) const t_A477_nvmlGpmMetric_t: TypeId = 1939;
-pub(super) const t_nvmlGpmMetricsGet_t: TypeId = 1940;
-pub(super) const t_P_nvmlGpmMetricsGet_t: TypeId = 1941;
-pub(super) const t_nvmlGpmSupport_t: TypeId = 1942;
-pub(super) const t_P_nvmlGpmSupport_t: TypeId = 1943;
-pub(super) const t_P_nvmlGpmSample_t: TypeId = 1944;
-pub(super) const t_P_nvmlComputeInstance_t: TypeId = 1945;
-pub(super) const t_PC_nvmlComputeInstancePlacement_t: TypeId = 1946;
-pub(super) const t_nvmlActiveVgpuInstanceInfo_t: TypeId = 1947;
-pub(super) const t_P_nvmlActiveVgpuInstanceInfo_t: TypeId = 1948;
-pub(super) const t_P_nvmlComputeInstancePlacement_t: TypeId = 1949;
-pub(super) const t_nvmlComputeInstanceProfile: TypeId = 1950;
-pub(super) const t_nvmlComputeInstanceProfileInfo_t: TypeId = 1951;
-pub(super) const t_P_nvmlComputeInstanceProfileInfo_t: TypeId = 1952;
-pub(super) const t_nvmlComputeInstanceProfileInfo_v2_t: TypeId = 1953;
-pub(super) const t_P_nvmlComputeInstanceProfileInfo_v2_t: TypeId = 1954;
-pub(super) const t_nvmlVgpuTypeIdInfo_t: TypeId = 1955;
-pub(super) const t_P_nvmlVgpuTypeIdInfo_t: TypeId = 1956;
-pub(super) const t_nvmlGpuInstanceInfo_t: TypeId = 1957;
-pub(super) const t_P_nvmlGpuInstanceInfo_t: TypeId = 1958;
-pub(super) const t_nvmlVgpuSchedulerLogInfo_t: TypeId = 1959;
-pub(super) const t_P_nvmlVgpuSchedulerLogInfo_t: TypeId = 1960;
-pub(super) const t_nvmlVgpuSchedulerStateInfo_t: TypeId = 1961;
-pub(super) const t_P_nvmlVgpuSchedulerStateInfo_t: TypeId = 1962;
-pub(super) const t_nvmlVgpuCreatablePlacementInfo_t: TypeId = 1963;
-pub(super) const t_P_nvmlVgpuCreatablePlacementInfo_t: TypeId = 1964;
-pub(super) const t_nvmlVgpuSchedulerState_t: TypeId = 1965;
-pub(super) const t_P_nvmlVgpuSchedulerState_t: TypeId = 1966;
-pub(super) const t_nvmlInitFlags_in4: TypeId = 1967;
-pub(super) const t_nvmlSystemEventSet_t: TypeId = 1968;
-pub(super) const t_nvmlSystemEventSetCreateRequest_t: TypeId = 1969;
-pub(super) const t_P_nvmlSystemEventSetCreateRequest_t: TypeId = 1970;
-pub(super) const t_nvmlSystemEventSetFreeRequest_t: TypeId = 1971;
-pub(super) const t_P_nvmlSystemEventSetFreeRequest_t: TypeId = 1972;
-pub(super) const t_nvmlSystemEventData_v1_t: TypeId = 1973;
-pub(super) const t_P_nvmlSystemEventData_v1_t: TypeId = 1974;
-pub(super) const t_nvmlSystemEventSetWaitRequest_t: TypeId = 1975;
-pub(super) const t_P_nvmlSystemEventSetWaitRequest_t: TypeId = 1976;
-pub(super) const t_nvmlCPERCursor_v1_t: TypeId = 1977;
-pub(super) const t_nvmlGetCPER_v1_t: TypeId = 1978;
-pub(super) const t_P_nvmlGetCPER_v1_t: TypeId = 1979;
-pub(super) const t_nvmlConfComputeSystemCaps_t: TypeId = 1980;
-pub(super) const t_P_nvmlConfComputeSystemCaps_t: TypeId = 1981;
-pub(super) const t_nvmlConfComputeGetKeyRotationThresholdInfo_t: TypeId = 1982;
-pub(super) const t_P_nvmlConfComputeGetKeyRotationThresholdInfo_t: TypeId = 1983;
-pub(super) const t_nvmlSystemConfComputeSettings_t: TypeId = 1984;
-pub(super) const t_P_nvmlSystemConfComputeSettings_t: TypeId = 1985;
-pub(super) const t_nvmlSystemConfComputeSettings_v2_t: TypeId = 1986;
-pub(super) const t_P_nvmlSystemConfComputeSettings_v2_t: TypeId = 1987;
-pub(super) const t_nvmlConfComputeSystemState_t: TypeId = 1988;
-pub(super) const t_P_nvmlConfComputeSystemState_t: TypeId = 1989;
-pub(super) const t_nvmlSystemDriverBranchInfo_t: TypeId = 1990;
-pub(super) const t_P_nvmlSystemDriverBranchInfo_t: TypeId = 1991;
-pub(super) const t_nvmlHwbcEntry_t: TypeId = 1992;
-pub(super) const t_P_nvmlHwbcEntry_t: TypeId = 1993;
-pub(super) const t_nvmlSystemRegisterEventRequest_t: TypeId = 1994;
-pub(super) const t_P_nvmlSystemRegisterEventRequest_t: TypeId = 1995;
-pub(super) const t_nvmlConfComputeSetKeyRotationThresholdInfo_t: TypeId = 1996;
-pub(super) const t_P_nvmlConfComputeSetKeyRotationThresholdInfo_t: TypeId = 1997;
-pub(super) const t_nvmlUnit_t: TypeId = 1998;
-pub(super) const t_nvmlFanState_t: TypeId = 1999;
-pub(super) const t_nvmlUnitFanInfo_t: TypeId = 2000;
-pub(super) const t_A24_nvmlUnitFanInfo_t: TypeId = 2001;
-pub(super) const t_nvmlUnitFanSpeeds_t: TypeId = 2002;
-pub(super) const t_P_nvmlUnitFanSpeeds_t: TypeId = 2003;
-pub(super) const t_P_nvmlUnit_t: TypeId = 2004;
-pub(super) const t_nvmlLedColor_t: TypeId = 2005;
-pub(super) const t_nvmlLedState_t: TypeId = 2006;
-pub(super) const t_P_nvmlLedState_t: TypeId = 2007;
-pub(super) const t_nvmlPSUInfo_t: TypeId = 2008;
-pub(super) const t_P_nvmlPSUInfo_t: TypeId = 2009;
-pub(super) const t_nvmlUnitInfo_t: TypeId = 2010;
-pub(super) const t_P_nvmlUnitInfo_t: TypeId = 2011;
-pub(super) const t_nvmlVgpuLicenseExpiry_t: TypeId = 2012;
-pub(super) const t_nvmlVgpuLicenseInfo_t: TypeId = 2013;
-pub(super) const t_P_nvmlVgpuLicenseInfo_t: TypeId = 2014;
-pub(super) const t_nvmlVgpuPlacementId_t: TypeId = 2015;
-pub(super) const t_P_nvmlVgpuPlacementId_t: TypeId = 2016;
-pub(super) const t_nvmlVgpuRuntimeState_t: TypeId = 2017;
-pub(super) const t_P_nvmlVgpuRuntimeState_t: TypeId = 2018;
-pub(super) const t_nvmlVgpuVmIdType_t: TypeId = 2019;
-pub(super) const t_P_nvmlVgpuVmIdType_t: TypeId = 2020;
-pub(super) const t_nvmlVgpuTypeBar1Info_t: TypeId = 2021;
-pub(super) const t_P_nvmlVgpuTypeBar1Info_t: TypeId = 2022;
-pub(super) const t_nvmlVgpuCapability_t: TypeId = 2023;
-pub(super) const t_nvmlVgpuTypeMaxInstance_t: TypeId = 2024;
-pub(super) const t_P_nvmlVgpuTypeMaxInstance_t: TypeId = 2025;
-pub(super) const t_nvrtcResult: TypeId = 2026;
-pub(super) const t_nvrtcResult_status: TypeId = 2027;
-pub(super) const t_nvrtcProgram: TypeId = 2028;
-pub(super) const t_P_nvrtcProgram: TypeId = 2029;
-pub(super) const t_nvrtcBundledHeadersInfo: TypeId = 2030;
-pub(super) const t_P_nvrtcBundledHeadersInfo: TypeId = 2031;
-pub(super) const t_nvrtcInstallHeaders_in4: TypeId = 2032;
+pub(super) const t_cudssStatus_t: TypeId = 1165;
+pub(super) const t_cudssStatus_t_status: TypeId = 1166;
+pub(super) const t_cudssConfig_t: TypeId = 1167;
+pub(super) const t_P_cudssConfig_t: TypeId = 1168;
+pub(super) const t_cudssConfigParam_t: TypeId = 1169;
+pub(super) const t_cudssHandle_t: TypeId = 1170;
+pub(super) const t_P_cudssHandle_t: TypeId = 1171;
+pub(super) const t_cudssData_t: TypeId = 1172;
+pub(super) const t_P_cudssData_t: TypeId = 1173;
+pub(super) const t_cudssDataParam_t: TypeId = 1174;
+pub(super) const t_cudssMatrix_t: TypeId = 1175;
+pub(super) const t_cudssDeviceMemHandler_t: TypeId = 1176;
+pub(super) const t_P_cudssDeviceMemHandler_t: TypeId = 1177;
+pub(super) const t_cudssPinnedMemHandler_t: TypeId = 1178;
+pub(super) const t_P_cudssPinnedMemHandler_t: TypeId = 1179;
+pub(super) const t_P_cudssMatrix_t: TypeId = 1180;
+pub(super) const t_cudssMatrixType_t: TypeId = 1181;
+pub(super) const t_cudssMatrixViewType_t: TypeId = 1182;
+pub(super) const t_cudssIndexBase_t: TypeId = 1183;
+pub(super) const t_cudssLayout_t: TypeId = 1184;
+pub(super) const t_P_P_P_void: TypeId = 1185;
+pub(super) const t_P_cudaDataType: TypeId = 1186;
+pub(super) const t_P_cudssMatrixType_t: TypeId = 1187;
+pub(super) const t_P_cudssMatrixViewType_t: TypeId = 1188;
+pub(super) const t_P_cudssIndexBase_t: TypeId = 1189;
+pub(super) const t_P_cudssLayout_t: TypeId = 1190;
+pub(super) const t_PC_cudssDeviceMemHandler_t: TypeId = 1191;
+pub(super) const t_PC_cudaStream_t: TypeId = 1192;
+pub(super) const t_PC_cudssPinnedMemHandler_t: TypeId = 1193;
+pub(super) const t_cufftResult: TypeId = 1194;
+pub(super) const t_cufftResult_status: TypeId = 1195;
+pub(super) const t_cufftHandle: TypeId = 1196;
+pub(super) const t_P_cufftHandle: TypeId = 1197;
+pub(super) const t_cufftType: TypeId = 1198;
+pub(super) const t_cufftDirection: TypeId = 1199;
+pub(super) const t_cufftProperty: TypeId = 1200;
+pub(super) const t_cufftXtCallbackType: TypeId = 1201;
+pub(super) const t_A64_i32: TypeId = 1202;
+pub(super) const t_A64_P_void: TypeId = 1203;
+pub(super) const t_A64_u64: TypeId = 1204;
+pub(super) const t_cudaXtDesc: TypeId = 1205;
+pub(super) const t_P_cudaXtDesc: TypeId = 1206;
+pub(super) const t_libFormat: TypeId = 1207;
+pub(super) const t_cudaLibXtDesc: TypeId = 1208;
+pub(super) const t_P_cudaLibXtDesc: TypeId = 1209;
+pub(super) const t_cudaLibXtDescPointer: TypeId = 1210;
+pub(super) const t_P_P_cudaLibXtDesc: TypeId = 1211;
+pub(super) const t_P_cudaLibXtDescPointer: TypeId = 1212;
+pub(super) const t_cufftXtSubFormat: TypeId = 1213;
+pub(super) const t_cufftXtCopyType: TypeId = 1214;
+pub(super) const t_cufftXtQueryType: TypeId = 1215;
+pub(super) const t_cufftXt1dFactors: TypeId = 1216;
+pub(super) const t_A3_u64: TypeId = 1217;
+pub(super) const t_cufftBox3d: TypeId = 1218;
+pub(super) const t_PC_cufftBox3d: TypeId = 1219;
+pub(super) const t_cufftXtWorkAreaPolicy: TypeId = 1220;
+pub(super) const t_A2_f64: TypeId = 1221;
+pub(super) const t_P_A2_f64: TypeId = 1222;
+pub(super) const t_fftwf_iodim64: TypeId = 1223;
+pub(super) const t_PC_fftwf_iodim64: TypeId = 1224;
+pub(super) const t_fftwf_iodim: TypeId = 1225;
+pub(super) const t_PC_fftwf_iodim: TypeId = 1226;
+pub(super) const t_A2_f32: TypeId = 1227;
+pub(super) const t_P_A2_f32: TypeId = 1228;
+pub(super) const t_CUfileOpError: TypeId = 1229;
+pub(super) const t_CUfileError_t: TypeId = 1230;
+pub(super) const t_CUfileBatchHandle_t: TypeId = 1231;
+pub(super) const t_CUfileStatus_t_in4: TypeId = 1232;
+pub(super) const t_CUfileIOEvents_t: TypeId = 1233;
+pub(super) const t_P_CUfileIOEvents_t: TypeId = 1234;
+pub(super) const t_P_CUfileBatchHandle_t: TypeId = 1235;
+pub(super) const t_CUfileBatchMode_t: TypeId = 1236;
+pub(super) const t_CUfileIOParams_t_u_batch: TypeId = 1237;
+pub(super) const t_CUfileIOParams_t_u: TypeId = 1238;
+pub(super) const t_CUfileHandle_t: TypeId = 1239;
+pub(super) const t_CUfileOpcode_t: TypeId = 1240;
+pub(super) const t_CUfileIOParams_t: TypeId = 1241;
+pub(super) const t_P_CUfileIOParams_t: TypeId = 1242;
+pub(super) const t_cuFileRdmaFlags_in4: TypeId = 1243;
+pub(super) const t_CUfileDriverStatusFlags_t_in4: TypeId = 1244;
+pub(super) const t_CUfileP2PFlags_t_in4: TypeId = 1245;
+pub(super) const t_P_CUfileP2PFlags_t_in4: TypeId = 1246;
+pub(super) const t_CUfileDrvProps_t_nvfs: TypeId = 1247;
+pub(super) const t_CUfileDrvProps_t: TypeId = 1248;
+pub(super) const t_P_CUfileDrvProps_t: TypeId = 1249;
+pub(super) const t_CUFileBoolConfigParameter_t: TypeId = 1250;
+pub(super) const t_P_bool1: TypeId = 1251;
+pub(super) const t_CUFileSizeTConfigParameter_t: TypeId = 1252;
+pub(super) const t_CUFileStringConfigParameter_t: TypeId = 1253;
+pub(super) const t_CUfileOpCounter_t: TypeId = 1254;
+pub(super) const t_CUfileStatsLevel1_t: TypeId = 1255;
+pub(super) const t_P_CUfileStatsLevel1_t: TypeId = 1256;
+pub(super) const t_A32_u64: TypeId = 1257;
+pub(super) const t_CUfileStatsLevel2_t: TypeId = 1258;
+pub(super) const t_P_CUfileStatsLevel2_t: TypeId = 1259;
+pub(super) const t_A16_char: TypeId = 1260;
+pub(super) const t_A16_u8: TypeId = 1261;
+pub(super) const t_CUfilePerGpuStats_t: TypeId = 1262;
+pub(super) const t_A16_CUfilePerGpuStats_t: TypeId = 1263;
+pub(super) const t_CUfileStatsLevel3_t: TypeId = 1264;
+pub(super) const t_P_CUfileStatsLevel3_t: TypeId = 1265;
+pub(super) const t_P_CUfileHandle_t: TypeId = 1266;
+pub(super) const t_CUfileFileHandleType: TypeId = 1267;
+pub(super) const t_CUfileDescr_t_handle: TypeId = 1268;
+pub(super) const t_CUfileFSOps_t: TypeId = 1269;
+pub(super) const t_PC_CUfileFSOps_t: TypeId = 1270;
+pub(super) const t_CUfileDescr_t: TypeId = 1271;
+pub(super) const t_P_CUfileDescr_t: TypeId = 1272;
+pub(super) const t_CUfileIOVec_t: TypeId = 1273;
+pub(super) const t_PC_CUfileIOVec_t: TypeId = 1274;
+pub(super) const t_cuFileStreamFlags_in4: TypeId = 1275;
+pub(super) const t_curandStatus_t: TypeId = 1276;
+pub(super) const t_curandStatus_t_status: TypeId = 1277;
+pub(super) const t_curandGenerator_t: TypeId = 1278;
+pub(super) const t_P_curandGenerator_t: TypeId = 1279;
+pub(super) const t_curandRngType_t: TypeId = 1280;
+pub(super) const t_curandDiscreteDistribution_t: TypeId = 1281;
+pub(super) const t_P_curandDiscreteDistribution_t: TypeId = 1282;
+pub(super) const t_curandMethod_t: TypeId = 1283;
+pub(super) const t_A32_u32: TypeId = 1284;
+pub(super) const t_P_A32_u32: TypeId = 1285;
+pub(super) const t_P_P_A32_u32: TypeId = 1286;
+pub(super) const t_curandDirectionVectorSet_t: TypeId = 1287;
+pub(super) const t_P_A64_u64: TypeId = 1288;
+pub(super) const t_P_P_A64_u64: TypeId = 1289;
+pub(super) const t_P_P_u32: TypeId = 1290;
+pub(super) const t_P_P_u64: TypeId = 1291;
+pub(super) const t_curandOrdering_t: TypeId = 1292;
+pub(super) const t_cusolverStatus_t: TypeId = 1293;
+pub(super) const t_cusolverStatus_t_status: TypeId = 1294;
+pub(super) const t_cusolverDnHandle_t: TypeId = 1295;
+pub(super) const t_cusolverEigMode_t: TypeId = 1296;
+pub(super) const t_gesvdjInfo_t: TypeId = 1297;
+pub(super) const t_cusolverEigRange_t: TypeId = 1298;
+pub(super) const t_syevjInfo_t: TypeId = 1299;
+pub(super) const t_cusolverEigType_t: TypeId = 1300;
+pub(super) const t_P_cusolverDnHandle_t: TypeId = 1301;
+pub(super) const t_P_gesvdjInfo_t: TypeId = 1302;
+pub(super) const t_cusolverDnParams_t: TypeId = 1303;
+pub(super) const t_P_cusolverDnParams_t: TypeId = 1304;
+pub(super) const t_P_syevjInfo_t: TypeId = 1305;
+pub(super) const t_cusolverDeterministicMode_t: TypeId = 1306;
+pub(super) const t_P_cusolverDeterministicMode_t: TypeId = 1307;
+pub(super) const t_cudaEmulationStrategy: TypeId = 1308;
+pub(super) const t_P_cudaEmulationStrategy: TypeId = 1309;
+pub(super) const t_cusolverMathMode_t: TypeId = 1310;
+pub(super) const t_P_cusolverMathMode_t: TypeId = 1311;
+pub(super) const t_cusolverDnIRSInfos_t: TypeId = 1312;
+pub(super) const t_P_cusolverDnIRSInfos_t: TypeId = 1313;
+pub(super) const t_cusolverDnIRSParams_t: TypeId = 1314;
+pub(super) const t_P_cusolverDnIRSParams_t: TypeId = 1315;
+pub(super) const t_cusolverIRSRefinement_t: TypeId = 1316;
+pub(super) const t_cusolverPrecType_t: TypeId = 1317;
+pub(super) const t_cusolverDnFunction_t: TypeId = 1318;
+pub(super) const t_cusolverAlgMode_t: TypeId = 1319;
+pub(super) const t_cusolverDirectMode_t: TypeId = 1320;
+pub(super) const t_cusolverStorevMode_t: TypeId = 1321;
+pub(super) const t_cusolverEigComp_t: TypeId = 1322;
+pub(super) const t_cusolverMgHandle_t: TypeId = 1323;
+pub(super) const t_P_cusolverMgHandle_t: TypeId = 1324;
+pub(super) const t_cudaLibMgGrid_t: TypeId = 1325;
+pub(super) const t_P_cudaLibMgGrid_t: TypeId = 1326;
+pub(super) const t_cusolverMgGridMapping_t: TypeId = 1327;
+pub(super) const t_cudaLibMgMatrixDesc_t: TypeId = 1328;
+pub(super) const t_P_cudaLibMgMatrixDesc_t: TypeId = 1329;
+pub(super) const t_cusolverRfHandle_t: TypeId = 1330;
+pub(super) const t_P_cusolverRfHandle_t: TypeId = 1331;
+pub(super) const t_cusolverRfFactorization_t: TypeId = 1332;
+pub(super) const t_P_cusolverRfFactorization_t: TypeId = 1333;
+pub(super) const t_cusolverRfTriangularSolve_t: TypeId = 1334;
+pub(super) const t_P_cusolverRfTriangularSolve_t: TypeId = 1335;
+pub(super) const t_cusolverRfMatrixFormat_t: TypeId = 1336;
+pub(super) const t_P_cusolverRfMatrixFormat_t: TypeId = 1337;
+pub(super) const t_cusolverRfUnitDiagonal_t: TypeId = 1338;
+pub(super) const t_P_cusolverRfUnitDiagonal_t: TypeId = 1339;
+pub(super) const t_cusolverRfNumericBoostReport_t: TypeId = 1340;
+pub(super) const t_P_cusolverRfNumericBoostReport_t: TypeId = 1341;
+pub(super) const t_cusolverRfResetValuesFastMode_t: TypeId = 1342;
+pub(super) const t_P_cusolverRfResetValuesFastMode_t: TypeId = 1343;
+pub(super) const t_cusolverSpHandle_t: TypeId = 1344;
+pub(super) const t_cusparseMatDescr_t: TypeId = 1345;
+pub(super) const t_csrcholInfo_t: TypeId = 1346;
+pub(super) const t_csrcholInfoHost_t: TypeId = 1347;
+pub(super) const t_csrluInfoHost_t: TypeId = 1348;
+pub(super) const t_csrqrInfo_t: TypeId = 1349;
+pub(super) const t_csrqrInfoHost_t: TypeId = 1350;
+pub(super) const t_P_cusolverSpHandle_t: TypeId = 1351;
+pub(super) const t_P_csrcholInfo_t: TypeId = 1352;
+pub(super) const t_P_csrcholInfoHost_t: TypeId = 1353;
+pub(super) const t_P_csrluInfoHost_t: TypeId = 1354;
+pub(super) const t_P_csrqrInfo_t: TypeId = 1355;
+pub(super) const t_P_csrqrInfoHost_t: TypeId = 1356;
+pub(super) const t_cusparseStatus_t: TypeId = 1357;
+pub(super) const t_cusparseStatus_t_status: TypeId = 1358;
+pub(super) const t_cusparseHandle_t: TypeId = 1359;
+pub(super) const t_cusparseSpVecDescr_t: TypeId = 1360;
+pub(super) const t_cusparseDnVecDescr_t: TypeId = 1361;
+pub(super) const t_cusparseConstSpVecDescr_t: TypeId = 1362;
+pub(super) const t_cusparseSpMatDescr_t: TypeId = 1363;
+pub(super) const t_cusparseIndexType_t: TypeId = 1364;
+pub(super) const t_P_cusparseIndexType_t: TypeId = 1365;
+pub(super) const t_cusparseIndexBase_t: TypeId = 1366;
+pub(super) const t_P_cusparseIndexBase_t: TypeId = 1367;
+pub(super) const t_cusparseDirection_t: TypeId = 1368;
+pub(super) const t_bsric02Info_t: TypeId = 1369;
+pub(super) const t_cusparseSolvePolicy_t: TypeId = 1370;
+pub(super) const t_bsrilu02Info_t: TypeId = 1371;
+pub(super) const t_cusparseOperation_t: TypeId = 1372;
+pub(super) const t_bsrsm2Info_t: TypeId = 1373;
+pub(super) const t_bsrsv2Info_t: TypeId = 1374;
+pub(super) const t_csru2csrInfo_t: TypeId = 1375;
+pub(super) const t_cusparseColorInfo_t: TypeId = 1376;
+pub(super) const t_csrgemm2Info_t: TypeId = 1377;
+pub(super) const t_csric02Info_t: TypeId = 1378;
+pub(super) const t_csrilu02Info_t: TypeId = 1379;
+pub(super) const t_csrsm2Info_t: TypeId = 1380;
+pub(super) const t_csrsv2Info_t: TypeId = 1381;
+pub(super) const t_cusparseAction_t: TypeId = 1382;
+pub(super) const t_cusparseConstSpMatDescr_t: TypeId = 1383;
+pub(super) const t_cusparseConstDnMatDescr_t: TypeId = 1384;
+pub(super) const t_cusparseOrder_t: TypeId = 1385;
+pub(super) const t_P_cusparseOrder_t: TypeId = 1386;
+pub(super) const t_cusparseConstDnVecDescr_t: TypeId = 1387;
+pub(super) const t_cusparseDnMatDescr_t: TypeId = 1388;
+pub(super) const t_P_cusparseHandle_t: TypeId = 1389;
+pub(super) const t_P_cusparseSpMatDescr_t: TypeId = 1390;
+pub(super) const t_P_bsric02Info_t: TypeId = 1391;
+pub(super) const t_P_bsrilu02Info_t: TypeId = 1392;
+pub(super) const t_P_bsrsm2Info_t: TypeId = 1393;
+pub(super) const t_P_bsrsv2Info_t: TypeId = 1394;
+pub(super) const t_P_cusparseColorInfo_t: TypeId = 1395;
+pub(super) const t_P_cusparseConstSpMatDescr_t: TypeId = 1396;
+pub(super) const t_P_cusparseConstDnMatDescr_t: TypeId = 1397;
+pub(super) const t_P_cusparseConstDnVecDescr_t: TypeId = 1398;
+pub(super) const t_P_cusparseConstSpVecDescr_t: TypeId = 1399;
+pub(super) const t_P_csrgemm2Info_t: TypeId = 1400;
+pub(super) const t_P_csric02Info_t: TypeId = 1401;
+pub(super) const t_P_csrilu02Info_t: TypeId = 1402;
+pub(super) const t_P_csrsm2Info_t: TypeId = 1403;
+pub(super) const t_P_csrsv2Info_t: TypeId = 1404;
+pub(super) const t_P_csru2csrInfo_t: TypeId = 1405;
+pub(super) const t_P_cusparseDnMatDescr_t: TypeId = 1406;
+pub(super) const t_P_cusparseDnVecDescr_t: TypeId = 1407;
+pub(super) const t_P_cusparseMatDescr_t: TypeId = 1408;
+pub(super) const t_pruneInfo_t: TypeId = 1409;
+pub(super) const t_P_pruneInfo_t: TypeId = 1410;
+pub(super) const t_P_cusparseSpVecDescr_t: TypeId = 1411;
+pub(super) const t_cusparseCsr2CscAlg_t: TypeId = 1412;
+pub(super) const t_cusparseAlgMode_t: TypeId = 1413;
+pub(super) const t_cusparseDenseToSparseAlg_t: TypeId = 1414;
+pub(super) const t_cusparseColorAlg_t: TypeId = 1415;
+pub(super) const t_P_cusparseColorAlg_t: TypeId = 1416;
+pub(super) const t_cusparseDiagType_t: TypeId = 1417;
+pub(super) const t_cusparseFillMode_t: TypeId = 1418;
+pub(super) const t_cusparseMatrixType_t: TypeId = 1419;
+pub(super) const t_cusparsePointerMode_t: TypeId = 1420;
+pub(super) const t_P_cusparsePointerMode_t: TypeId = 1421;
+pub(super) const t_cusparseSDDMMAlg_t: TypeId = 1422;
+pub(super) const t_cusparseSpGEAMAlg_t: TypeId = 1423;
+pub(super) const t_cusparseSpGEAMDescr_t: TypeId = 1424;
+pub(super) const t_P_cusparseSpGEAMDescr_t: TypeId = 1425;
+pub(super) const t_cusparseSpGEMMAlg_t: TypeId = 1426;
+pub(super) const t_cusparseSpGEMMDescr_t: TypeId = 1427;
+pub(super) const t_P_cusparseSpGEMMDescr_t: TypeId = 1428;
+pub(super) const t_cusparseSpMMAlg_t: TypeId = 1429;
+pub(super) const t_cusparseSpMMOpPlan_t: TypeId = 1430;
+pub(super) const t_P_cusparseSpMMOpPlan_t: TypeId = 1431;
+pub(super) const t_cusparseSpMMOpAlg_t: TypeId = 1432;
+pub(super) const t_cusparseSpMVAlg_t: TypeId = 1433;
+pub(super) const t_cusparseSpMatAttribute_t: TypeId = 1434;
+pub(super) const t_cusparseSpMatStorage_t: TypeId = 1435;
+pub(super) const t_cusparseSymmetryType_t: TypeId = 1436;
+pub(super) const t_cusparseFormat_t: TypeId = 1437;
+pub(super) const t_P_cusparseFormat_t: TypeId = 1438;
+pub(super) const t_cusparseSpSMAlg_t: TypeId = 1439;
+pub(super) const t_cusparseSpSMDescr_t: TypeId = 1440;
+pub(super) const t_P_cusparseSpSMDescr_t: TypeId = 1441;
+pub(super) const t_cusparseSpSMUpdate_t: TypeId = 1442;
+pub(super) const t_cusparseSpSVAlg_t: TypeId = 1443;
+pub(super) const t_cusparseSpSVDescr_t: TypeId = 1444;
+pub(super) const t_P_cusparseSpSVDescr_t: TypeId = 1445;
+pub(super) const t_cusparseSpSVUpdate_t: TypeId = 1446;
+pub(super) const t_cusparseSparseToDenseAlg_t: TypeId = 1447;
+pub(super) const t_A512_u8: TypeId = 1448;
+pub(super) const t_cusparseLtHandle_t: TypeId = 1449;
+pub(super) const t_PC_cusparseLtHandle_t: TypeId = 1450;
+pub(super) const t_cusparseLtMatDescriptor_t: TypeId = 1451;
+pub(super) const t_P_cusparseLtMatDescriptor_t: TypeId = 1452;
+pub(super) const t_P_cusparseLtHandle_t: TypeId = 1453;
+pub(super) const t_PC_cusparseLtMatDescriptor_t: TypeId = 1454;
+pub(super) const t_cusparseLtMatDescAttribute_t: TypeId = 1455;
+pub(super) const t_cusparseLtMatmulPlan_t: TypeId = 1456;
+pub(super) const t_PC_cusparseLtMatmulPlan_t: TypeId = 1457;
+pub(super) const t_cusparseLtMatmulAlgSelection_t: TypeId = 1458;
+pub(super) const t_PC_cusparseLtMatmulAlgSelection_t: TypeId = 1459;
+pub(super) const t_cusparseLtMatmulAlgAttribute_t: TypeId = 1460;
+pub(super) const t_P_cusparseLtMatmulAlgSelection_t: TypeId = 1461;
+pub(super) const t_cusparseLtMatmulDescriptor_t: TypeId = 1462;
+pub(super) const t_PC_cusparseLtMatmulDescriptor_t: TypeId = 1463;
+pub(super) const t_cusparseLtMatmulAlg_t: TypeId = 1464;
+pub(super) const t_cusparseLtMatmulDescAttribute_t: TypeId = 1465;
+pub(super) const t_P_cusparseLtMatmulDescriptor_t: TypeId = 1466;
+pub(super) const t_cusparseComputeType: TypeId = 1467;
+pub(super) const t_P_cusparseLtMatmulPlan_t: TypeId = 1468;
+pub(super) const t_cusparseLtPruneAlg_t: TypeId = 1469;
+pub(super) const t_cusparseLtSparsity_t: TypeId = 1470;
+pub(super) const t_cutensorStatus_t: TypeId = 1471;
+pub(super) const t_cutensorStatus_t_status: TypeId = 1472;
+pub(super) const t_cutensorHandle_t: TypeId = 1473;
+pub(super) const t_cutensorPlan_t: TypeId = 1474;
+pub(super) const t_P_cutensorHandle_t: TypeId = 1475;
+pub(super) const t_cutensorOperationDescriptor_t: TypeId = 1476;
+pub(super) const t_P_cutensorOperationDescriptor_t: TypeId = 1477;
+pub(super) const t_cutensorBlockSparseTensorDescriptor_t: TypeId = 1478;
+pub(super) const t_cutensorOperator_t: TypeId = 1479;
+pub(super) const t_cutensorComputeDescriptor_t: TypeId = 1480;
+pub(super) const t_P_cutensorBlockSparseTensorDescriptor_t: TypeId = 1481;
+pub(super) const t_cutensorTensorDescriptor_t: TypeId = 1482;
+pub(super) const t_P_cutensorPlan_t: TypeId = 1483;
+pub(super) const t_cutensorPlanPreference_t: TypeId = 1484;
+pub(super) const t_P_cutensorPlanPreference_t: TypeId = 1485;
+pub(super) const t_cutensorAlgo_t: TypeId = 1486;
+pub(super) const t_cutensorJitMode_t: TypeId = 1487;
+pub(super) const t_P_cutensorTensorDescriptor_t: TypeId = 1488;
+pub(super) const t_cutensorWorksizePreference_t: TypeId = 1489;
+pub(super) const t_cutensorMgHandle_t: TypeId = 1490;
+pub(super) const t_cutensorMgContractionPlan_t: TypeId = 1491;
+pub(super) const t_cutensorMgContractionFind_t: TypeId = 1492;
+pub(super) const t_cutensorMgContractionFindAttribute_t: TypeId = 1493;
+pub(super) const t_cutensorMgContractionDescriptor_t: TypeId = 1494;
+pub(super) const t_cutensorMgCopyPlan_t: TypeId = 1495;
+pub(super) const t_cutensorMgCopyDescriptor_t: TypeId = 1496;
+pub(super) const t_P_cutensorMgHandle_t: TypeId = 1497;
+pub(super) const t_P_cutensorMgContractionDescriptor_t: TypeId = 1498;
+pub(super) const t_cutensorMgTensorDescriptor_t: TypeId = 1499;
+pub(super) const t_cutensorComputeType_t_in4: TypeId = 1500;
+pub(super) const t_P_cutensorMgContractionFind_t: TypeId = 1501;
+pub(super) const t_cutensorMgAlgo_t: TypeId = 1502;
+pub(super) const t_P_cutensorMgContractionPlan_t: TypeId = 1503;
+pub(super) const t_P_cutensorMgCopyDescriptor_t: TypeId = 1504;
+pub(super) const t_P_cutensorMgCopyPlan_t: TypeId = 1505;
+pub(super) const t_P_cutensorMgTensorDescriptor_t: TypeId = 1506;
+pub(super) const t_cutensorOperationDescriptorAttribute_t: TypeId = 1507;
+pub(super) const t_cutensorPlanAttribute_t: TypeId = 1508;
+pub(super) const t_cutensorPlanPreferenceAttribute_t: TypeId = 1509;
+pub(super) const t_ncclResult_t: TypeId = 1510;
+pub(super) const t_ncclResult_t_status: TypeId = 1511;
+pub(super) const t_ncclDataType_t: TypeId = 1512;
+pub(super) const t_ncclComm_t: TypeId = 1513;
+pub(super) const t_ncclConfigExt_t: TypeId = 1514;
+pub(super) const t_P_ncclConfigExt_t: TypeId = 1515;
+pub(super) const t_ncclConfigExt_t_key: TypeId = 1516;
+pub(super) const t_ncclConfigExt_t_val: TypeId = 1517;
+pub(super) const t_ncclUndefined: TypeId = 1518;
+pub(super) const t_ncclCtaPolicy: TypeId = 1519;
+pub(super) const t_ncclCollConfig_t: TypeId = 1520;
+pub(super) const t_PC_ncclCollConfig_t: TypeId = 1521;
+pub(super) const t_ncclRedOp_t: TypeId = 1522;
+pub(super) const t_ncclRegistration: TypeId = 1523;
+pub(super) const t_P_ncclResult_t: TypeId = 1524;
+pub(super) const t_A128_char: TypeId = 1525;
+pub(super) const t_A128_u8: TypeId = 1526;
+pub(super) const t_ncclUniqueId: TypeId = 1527;
+pub(super) const t_P_ncclUniqueId: TypeId = 1528;
+pub(super) const t_PC_ncclUniqueId: TypeId = 1529;
+pub(super) const t_P_ncclComm_t: TypeId = 1530;
+pub(super) const t_ncclHostCftMode_t: TypeId = 1531;
+pub(super) const t_ncclNvlsHostMode_t: TypeId = 1532;
+pub(super) const t_ncclConfig_t: TypeId = 1533;
+pub(super) const t_P_ncclConfig_t: TypeId = 1534;
+pub(super) const t_ncclCommMemStat_t: TypeId = 1535;
+pub(super) const t_P_ncclRegistration: TypeId = 1536;
+pub(super) const t_ncclRevokeFlags_in4: TypeId = 1537;
+pub(super) const t_ncclShrinkFlags_in4: TypeId = 1538;
+pub(super) const t_ncclColor: TypeId = 1539;
+pub(super) const t_ncclSuspendFlags_in4: TypeId = 1540;
+pub(super) const t_ncclWindow_t: TypeId = 1541;
+pub(super) const t_P_ncclWindow_t: TypeId = 1542;
+pub(super) const t_ncclWindowFlags_in4: TypeId = 1543;
+pub(super) const t_ncclSimInfo_t: TypeId = 1544;
+pub(super) const t_P_ncclSimInfo_t: TypeId = 1545;
+pub(super) const t_ncclParamHandle_t: TypeId = 1546;
+pub(super) const t_P_ncclParamHandle_t: TypeId = 1547;
+pub(super) const t_P_P_PC_char: TypeId = 1548;
+pub(super) const t_P_i16: TypeId = 1549;
+pub(super) const t_P_i8: TypeId = 1550;
+pub(super) const t_P_u16: TypeId = 1551;
+pub(super) const t_P_ncclRedOp_t: TypeId = 1552;
+pub(super) const t_ncclScalarResidence_t: TypeId = 1553;
+pub(super) const t_ncclEncryptionMode_t: TypeId = 1554;
+pub(super) const t_ncclEncryptionConfig_t: TypeId = 1555;
+pub(super) const t_PC_ncclEncryptionConfig_t: TypeId = 1556;
+pub(super) const t_ncclWaitSignalDesc_t: TypeId = 1557;
+pub(super) const t_P_ncclWaitSignalDesc_t: TypeId = 1558;
+pub(super) const t_nvFatbinResult: TypeId = 1559;
+pub(super) const t_nvFatbinResult_status: TypeId = 1560;
+pub(super) const t_nvFatbinHandle: TypeId = 1561;
+pub(super) const t_P_nvFatbinHandle: TypeId = 1562;
+pub(super) const t_nvJitLinkResult: TypeId = 1563;
+pub(super) const t_nvJitLinkResult_status: TypeId = 1564;
+pub(super) const t_nvJitLinkHandle: TypeId = 1565;
+pub(super) const t_nvJitLinkInputType: TypeId = 1566;
+pub(super) const t_P_nvJitLinkHandle: TypeId = 1567;
+pub(super) const t_nvjpegStatus_t: TypeId = 1568;
+pub(super) const t_nvjpegStatus_t_status: TypeId = 1569;
+pub(super) const t_nvjpegHandle_t: TypeId = 1570;
+pub(super) const t_nvjpegDevAllocator_t: TypeId = 1571;
+pub(super) const t_P_nvjpegDevAllocator_t: TypeId = 1572;
+pub(super) const t_nvjpegBufferDevice_t: TypeId = 1573;
+pub(super) const t_P_nvjpegBufferDevice_t: TypeId = 1574;
+pub(super) const t_nvjpegDevAllocatorV2_t: TypeId = 1575;
+pub(super) const t_P_nvjpegDevAllocatorV2_t: TypeId = 1576;
+pub(super) const t_nvjpegPinnedAllocator_t: TypeId = 1577;
+pub(super) const t_P_nvjpegPinnedAllocator_t: TypeId = 1578;
+pub(super) const t_nvjpegBufferPinned_t: TypeId = 1579;
+pub(super) const t_P_nvjpegBufferPinned_t: TypeId = 1580;
+pub(super) const t_nvjpegPinnedAllocatorV2_t: TypeId = 1581;
+pub(super) const t_P_nvjpegPinnedAllocatorV2_t: TypeId = 1582;
+pub(super) const t_nvjpegBackend_t: TypeId = 1583;
+pub(super) const t_P_nvjpegHandle_t: TypeId = 1584;
+pub(super) const t_nvjpegFlags_in4: TypeId = 1585;
+pub(super) const t_nvjpegJpegState_t: TypeId = 1586;
+pub(super) const t_nvjpegOutputFormat_t: TypeId = 1587;
+pub(super) const t_A4_P_u8: TypeId = 1588;
+pub(super) const t_A4_u64: TypeId = 1589;
+pub(super) const t_nvjpegImage_t: TypeId = 1590;
+pub(super) const t_P_nvjpegImage_t: TypeId = 1591;
+pub(super) const t_P_PC_u8: TypeId = 1592;
+pub(super) const t_nvjpegDecodeParams_t: TypeId = 1593;
+pub(super) const t_P_nvjpegDecodeParams_t: TypeId = 1594;
+pub(super) const t_nvjpegChromaSubsampling_t: TypeId = 1595;
+pub(super) const t_nvjpegJpegStream_t: TypeId = 1596;
+pub(super) const t_nvjpegJpegDecoder_t: TypeId = 1597;
+pub(super) const t_nvjpegExifOrientation_t: TypeId = 1598;
+pub(super) const t_nvjpegScaleFactor_t: TypeId = 1599;
+pub(super) const t_P_nvjpegJpegDecoder_t: TypeId = 1600;
+pub(super) const t_P_nvjpegJpegState_t: TypeId = 1601;
+pub(super) const t_nvjpegEncoderState_t: TypeId = 1602;
+pub(super) const t_nvjpegEncoderParams_t: TypeId = 1603;
+pub(super) const t_PC_nvjpegImage_t: TypeId = 1604;
+pub(super) const t_nvjpegInputFormat_t: TypeId = 1605;
+pub(super) const t_P_nvjpegEncoderParams_t: TypeId = 1606;
+pub(super) const t_nvjpegJpegEncoding_t: TypeId = 1607;
+pub(super) const t_P_nvjpegEncoderState_t: TypeId = 1608;
+pub(super) const t_nvjpegEncBackend_t: TypeId = 1609;
+pub(super) const t_P_nvjpegChromaSubsampling_t: TypeId = 1610;
+pub(super) const t_P_nvjpegJpegStream_t: TypeId = 1611;
+pub(super) const t_P_nvjpegExifOrientation_t: TypeId = 1612;
+pub(super) const t_P_nvjpegJpegEncoding_t: TypeId = 1613;
+pub(super) const t_nvmlReturn_t: TypeId = 1614;
+pub(super) const t_nvmlReturn_t_status: TypeId = 1615;
+pub(super) const t_nvmlComputeInstance_t: TypeId = 1616;
+pub(super) const t_nvmlDevice_t: TypeId = 1617;
+pub(super) const t_nvmlGpuInstance_t: TypeId = 1618;
+pub(super) const t_nvmlComputeInstancePlacement_t: TypeId = 1619;
+pub(super) const t_nvmlComputeInstanceInfo_t: TypeId = 1620;
+pub(super) const t_P_nvmlComputeInstanceInfo_t: TypeId = 1621;
+pub(super) const t_nvmlEccCounterType_t: TypeId = 1622;
+pub(super) const t_nvmlValueType_t: TypeId = 1623;
+pub(super) const t_nvmlValue_t: TypeId = 1624;
+pub(super) const t_nvmlFieldId: TypeId = 1625;
+pub(super) const t_nvmlFieldValue_t: TypeId = 1626;
+pub(super) const t_P_nvmlFieldValue_t: TypeId = 1627;
+pub(super) const t_P_nvmlGpuInstance_t: TypeId = 1628;
+pub(super) const t_nvmlGpuInstancePlacement_t: TypeId = 1629;
+pub(super) const t_PC_nvmlGpuInstancePlacement_t: TypeId = 1630;
+pub(super) const t_A32_char: TypeId = 1631;
+pub(super) const t_nvmlPciInfo_t: TypeId = 1632;
+pub(super) const t_P_nvmlPciInfo_t: TypeId = 1633;
+pub(super) const t_nvmlEnableState_t: TypeId = 1634;
+pub(super) const t_nvmlRestrictedAPI_t: TypeId = 1635;
+pub(super) const t_P_nvmlEnableState_t: TypeId = 1636;
+pub(super) const t_A5_u32: TypeId = 1637;
+pub(super) const t_nvmlAccountingStats_t: TypeId = 1638;
+pub(super) const t_P_nvmlAccountingStats_t: TypeId = 1639;
+pub(super) const t_nvmlAccountingStats_v2_t: TypeId = 1640;
+pub(super) const t_P_nvmlAccountingStats_v2_t: TypeId = 1641;
+pub(super) const t_nvmlVgpuInstance_t: TypeId = 1642;
+pub(super) const t_P_nvmlVgpuInstance_t: TypeId = 1643;
+pub(super) const t_nvmlAdaptiveTgpModeInfo_v1_t: TypeId = 1644;
+pub(super) const t_P_nvmlAdaptiveTgpModeInfo_v1_t: TypeId = 1645;
+pub(super) const t_nvmlDeviceAddressingMode_t: TypeId = 1646;
+pub(super) const t_P_nvmlDeviceAddressingMode_t: TypeId = 1647;
+pub(super) const t_nvmlClockType_t: TypeId = 1648;
+pub(super) const t_nvmlDeviceArchitecture_t: TypeId = 1649;
+pub(super) const t_P_nvmlDeviceArchitecture_t: TypeId = 1650;
+pub(super) const t_nvmlDeviceAttributes_t: TypeId = 1651;
+pub(super) const t_P_nvmlDeviceAttributes_t: TypeId = 1652;
+pub(super) const t_nvmlBAR1Memory_t: TypeId = 1653;
+pub(super) const t_P_nvmlBAR1Memory_t: TypeId = 1654;
+pub(super) const t_nvmlBBXTimeData_v1_t: TypeId = 1655;
+pub(super) const t_P_nvmlBBXTimeData_v1_t: TypeId = 1656;
+pub(super) const t_nvmlEccBankRemapperHistogram_v1_t: TypeId = 1657;
+pub(super) const t_nvmlEccBankRemapperStatus_v1_t: TypeId = 1658;
+pub(super) const t_P_nvmlEccBankRemapperStatus_v1_t: TypeId = 1659;
+pub(super) const t_nvmlBrandType_t: TypeId = 1660;
+pub(super) const t_P_nvmlBrandType_t: TypeId = 1661;
+pub(super) const t_nvmlBridgeChipType_t: TypeId = 1662;
+pub(super) const t_nvmlBridgeChipInfo_t: TypeId = 1663;
+pub(super) const t_A128_nvmlBridgeChipInfo_t: TypeId = 1664;
+pub(super) const t_nvmlBridgeChipHierarchy_t: TypeId = 1665;
+pub(super) const t_P_nvmlBridgeChipHierarchy_t: TypeId = 1666;
+pub(super) const t_nvmlBusType_t: TypeId = 1667;
+pub(super) const t_P_nvmlBusType_t: TypeId = 1668;
+pub(super) const t_nvmlC2cModeInfo_v1_t: TypeId = 1669;
+pub(super) const t_P_nvmlC2cModeInfo_v1_t: TypeId = 1670;
+pub(super) const t_nvmlDeviceCapabilities_t: TypeId = 1671;
+pub(super) const t_P_nvmlDeviceCapabilities_t: TypeId = 1672;
+pub(super) const t_nvmlClkMonFaultInfo_t: TypeId = 1673;
+pub(super) const t_A32_nvmlClkMonFaultInfo_t: TypeId = 1674;
+pub(super) const t_nvmlClkMonStatus_t: TypeId = 1675;
+pub(super) const t_P_nvmlClkMonStatus_t: TypeId = 1676;
+pub(super) const t_nvmlClockId_t: TypeId = 1677;
+pub(super) const t_nvmlPstates_t: TypeId = 1678;
+pub(super) const t_nvmlClockOffset_t: TypeId = 1679;
+pub(super) const t_P_nvmlClockOffset_t: TypeId = 1680;
+pub(super) const t_nvmlComputeMode_t: TypeId = 1681;
+pub(super) const t_P_nvmlComputeMode_t: TypeId = 1682;
+pub(super) const t_nvmlProcessInfo_v1_t: TypeId = 1683;
+pub(super) const t_P_nvmlProcessInfo_v1_t: TypeId = 1684;
+pub(super) const t_nvmlProcessInfo_t: TypeId = 1685;
+pub(super) const t_P_nvmlProcessInfo_t: TypeId = 1686;
+pub(super) const t_A32_u8: TypeId = 1687;
+pub(super) const t_A8192_u8: TypeId = 1688;
+pub(super) const t_A4096_u8: TypeId = 1689;
+pub(super) const t_nvmlConfComputeGpuAttestationReport_t: TypeId = 1690;
+pub(super) const t_P_nvmlConfComputeGpuAttestationReport_t: TypeId = 1691;
+pub(super) const t_A5120_u8: TypeId = 1692;
+pub(super) const t_nvmlConfComputeGpuCertificate_t: TypeId = 1693;
+pub(super) const t_P_nvmlConfComputeGpuCertificate_t: TypeId = 1694;
+pub(super) const t_nvmlConfComputeMemSizeInfo_t: TypeId = 1695;
+pub(super) const t_P_nvmlConfComputeMemSizeInfo_t: TypeId = 1696;
+pub(super) const t_nvmlMemory_t: TypeId = 1697;
+pub(super) const t_P_nvmlMemory_t: TypeId = 1698;
+pub(super) const t_nvmlCoolerControl_t: TypeId = 1699;
+pub(super) const t_nvmlCoolerTarget_t_in4: TypeId = 1700;
+pub(super) const t_nvmlCoolerInfo_t: TypeId = 1701;
+pub(super) const t_P_nvmlCoolerInfo_t: TypeId = 1702;
+pub(super) const t_nvmlAffinityScope_t: TypeId = 1703;
+pub(super) const t_nvmlVgpuTypeId_t: TypeId = 1704;
+pub(super) const t_P_nvmlVgpuTypeId_t: TypeId = 1705;
+pub(super) const t_A2048_char: TypeId = 1706;
+pub(super) const t_nvmlDeviceCurrentClockFreqs_t: TypeId = 1707;
+pub(super) const t_P_nvmlDeviceCurrentClockFreqs_t: TypeId = 1708;
+pub(super) const t_nvmlClocksEventReasons_in4: TypeId = 1709;
+pub(super) const t_P_nvmlClocksEventReasons_in4: TypeId = 1710;
+pub(super) const t_nvmlClocksEventReasons_in8: TypeId = 1711;
+pub(super) const t_P_nvmlClocksEventReasons_in8: TypeId = 1712;
+pub(super) const t_nvmlMemoryErrorType_t: TypeId = 1713;
+pub(super) const t_nvmlEccErrorCounts_t: TypeId = 1714;
+pub(super) const t_P_nvmlEccErrorCounts_t: TypeId = 1715;
+pub(super) const t_P_nvmlDevice_t: TypeId = 1716;
+pub(super) const t_nvmlDramEncryptionInfo_t: TypeId = 1717;
+pub(super) const t_P_nvmlDramEncryptionInfo_t: TypeId = 1718;
+pub(super) const t_nvmlDriverModel_t: TypeId = 1719;
+pub(super) const t_P_nvmlDriverModel_t: TypeId = 1720;
+pub(super) const t_nvmlGpuDynamicPstatesInfo_t_utilization: TypeId = 1721;
+pub(super) const t_A8_nvmlGpuDynamicPstatesInfo_t_utilization: TypeId = 1722;
+pub(super) const t_nvmlGpuDynamicPstatesInfo_t: TypeId = 1723;
+pub(super) const t_P_nvmlGpuDynamicPstatesInfo_t: TypeId = 1724;
+pub(super) const t_nvmlEncoderType_t: TypeId = 1725;
+pub(super) const t_nvmlEncoderSessionInfo_t: TypeId = 1726;
+pub(super) const t_P_nvmlEncoderSessionInfo_t: TypeId = 1727;
+pub(super) const t_nvmlFBCSessionType_t: TypeId = 1728;
+pub(super) const t_nvmlFBCSessionInfo_t: TypeId = 1729;
+pub(super) const t_P_nvmlFBCSessionInfo_t: TypeId = 1730;
+pub(super) const t_nvmlFBCStats_t: TypeId = 1731;
+pub(super) const t_P_nvmlFBCStats_t: TypeId = 1732;
+pub(super) const t_nvmlFanControlPolicy_t: TypeId = 1733;
+pub(super) const t_P_nvmlFanControlPolicy_t: TypeId = 1734;
+pub(super) const t_nvmlFanSpeedInfo_t: TypeId = 1735;
+pub(super) const t_P_nvmlFanSpeedInfo_t: TypeId = 1736;
+pub(super) const t_nvmlFabricState: TypeId = 1737;
+pub(super) const t_nvmlFabricState_in1: TypeId = 1738;
+pub(super) const t_nvmlGpuFabricInfo_t: TypeId = 1739;
+pub(super) const t_P_nvmlGpuFabricInfo_t: TypeId = 1740;
+pub(super) const t_nvmlFabricHealthSummary: TypeId = 1741;
+pub(super) const t_nvmlFabricHealthSummary_in1: TypeId = 1742;
+pub(super) const t_nvmlGpuFabricInfoV_t: TypeId = 1743;
+pub(super) const t_P_nvmlGpuFabricInfoV_t: TypeId = 1744;
+pub(super) const t_nvmlFabricCliqueType: TypeId = 1745;
+pub(super) const t_nvmlFabricCliqueType_in1: TypeId = 1746;
+pub(super) const t_nvmlGpuFabricClique_v1_t: TypeId = 1747;
+pub(super) const t_A64_nvmlGpuFabricClique_v1_t: TypeId = 1748;
+pub(super) const t_nvmlGpuFabricInfo_v4_t: TypeId = 1749;
+pub(super) const t_P_nvmlGpuFabricInfo_v4_t: TypeId = 1750;
+pub(super) const t_P_nvmlGpuInstancePlacement_t: TypeId = 1751;
+pub(super) const t_nvmlGpuInstanceProfile: TypeId = 1752;
+pub(super) const t_nvmlGpuInstanceProfileInfo_t: TypeId = 1753;
+pub(super) const t_P_nvmlGpuInstanceProfileInfo_t: TypeId = 1754;
+pub(super) const t_A96_char: TypeId = 1755;
+pub(super) const t_nvmlGpuInstanceProfileInfo_v2_t: TypeId = 1756;
+pub(super) const t_P_nvmlGpuInstanceProfileInfo_v2_t: TypeId = 1757;
+pub(super) const t_nvmlGpuOperationMode_t: TypeId = 1758;
+pub(super) const t_P_nvmlGpuOperationMode_t: TypeId = 1759;
+pub(super) const t_nvmlGpuUptime_v1_t: TypeId = 1760;
+pub(super) const t_P_nvmlGpuUptime_v1_t: TypeId = 1761;
+pub(super) const t_nvmlGridLicenseFeatureCode_t: TypeId = 1762;
+pub(super) const t_nvmlGridLicenseExpiry_t: TypeId = 1763;
+pub(super) const t_nvmlGridLicensableFeature_t: TypeId = 1764;
+pub(super) const t_A3_nvmlGridLicensableFeature_t: TypeId = 1765;
+pub(super) const t_nvmlGridLicensableFeatures_t: TypeId = 1766;
+pub(super) const t_P_nvmlGridLicensableFeatures_t: TypeId = 1767;
+pub(super) const t_A41_char: TypeId = 1768;
+pub(super) const t_nvmlUUIDValue_t: TypeId = 1769;
+pub(super) const t_nvmlUUIDType_t: TypeId = 1770;
+pub(super) const t_nvmlUUID_t: TypeId = 1771;
+pub(super) const t_PC_nvmlUUID_t: TypeId = 1772;
+pub(super) const t_nvmlHostVgpuMode_t: TypeId = 1773;
+pub(super) const t_P_nvmlHostVgpuMode_t: TypeId = 1774;
+pub(super) const t_nvmlHostname_v1_t: TypeId = 1775;
+pub(super) const t_P_nvmlHostname_v1_t: TypeId = 1776;
+pub(super) const t_nvmlInforomObject_t: TypeId = 1777;
+pub(super) const t_nvmlMarginTemperature_t: TypeId = 1778;
+pub(super) const t_P_nvmlMarginTemperature_t: TypeId = 1779;
+pub(super) const t_nvmlMemoryLocation_t: TypeId = 1780;
+pub(super) const t_nvmlMemory_v2_t: TypeId = 1781;
+pub(super) const t_P_nvmlMemory_v2_t: TypeId = 1782;
+pub(super) const t_nvmlGetMemoryLimits_v1_t: TypeId = 1783;
+pub(super) const t_P_nvmlGetMemoryLimits_v1_t: TypeId = 1784;
+pub(super) const t_nvmlMigMode: TypeId = 1785;
+pub(super) const t_P_nvmlMigMode: TypeId = 1786;
+pub(super) const t_nvmlNvLinkCapability_t: TypeId = 1787;
+pub(super) const t_nvmlNvLinkErrorCounter_t: TypeId = 1788;
+pub(super) const t_nvmlNvlinkFirmwareVersion_t: TypeId = 1789;
+pub(super) const t_A100_nvmlNvlinkFirmwareVersion_t: TypeId = 1790;
+pub(super) const t_nvmlNvlinkFirmwareInfo_t: TypeId = 1791;
+pub(super) const t_nvmlNvLinkInfo_t: TypeId = 1792;
+pub(super) const t_P_nvmlNvLinkInfo_t: TypeId = 1793;
+pub(super) const t_nvmlNvLinkInfo_v3_t: TypeId = 1794;
+pub(super) const t_P_nvmlNvLinkInfo_v3_t: TypeId = 1795;
+pub(super) const t_nvmlIntNvLinkDeviceType_t: TypeId = 1796;
+pub(super) const t_P_nvmlIntNvLinkDeviceType_t: TypeId = 1797;
+pub(super) const t_nvmlNvlinkTelemetrySample_v1_t: TypeId = 1798;
+pub(super) const t_P_nvmlNvlinkTelemetrySample_v1_t: TypeId = 1799;
+pub(super) const t_nvmlNvlinkTelemetrySamples_v1_t: TypeId = 1800;
+pub(super) const t_P_nvmlNvlinkTelemetrySamples_v1_t: TypeId = 1801;
+pub(super) const t_nvmlNvLinkUtilizationCountUnits_t: TypeId = 1802;
+pub(super) const t_nvmlNvLinkUtilizationCountPktTypes_t_in4: TypeId = 1803;
+pub(super) const t_nvmlNvLinkUtilizationControl_t: TypeId = 1804;
+pub(super) const t_P_nvmlNvLinkUtilizationControl_t: TypeId = 1805;
+pub(super) const t_nvmlNvlinkGetBwMode_t: TypeId = 1806;
+pub(super) const t_P_nvmlNvlinkGetBwMode_t: TypeId = 1807;
+pub(super) const t_A256_u8: TypeId = 1808;
+pub(super) const t_nvmlNvlinkNvlePrivateInfo_v1_t: TypeId = 1809;
+pub(super) const t_P_nvmlNvlinkNvlePrivateInfo_v1_t: TypeId = 1810;
+pub(super) const t_A4096_u32: TypeId = 1811;
+pub(super) const t_nvmlNvlinkGetRemapTableInfo_v1_t: TypeId = 1812;
+pub(super) const t_P_nvmlNvlinkGetRemapTableInfo_v1_t: TypeId = 1813;
+pub(super) const t_A23_u8: TypeId = 1814;
+pub(super) const t_nvmlNvlinkSupportedBwModes_t: TypeId = 1815;
+pub(super) const t_P_nvmlNvlinkSupportedBwModes_t: TypeId = 1816;
+pub(super) const t_nvmlGpuP2PCapsIndex_t: TypeId = 1817;
+pub(super) const t_nvmlGpuP2PStatus_t: TypeId = 1818;
+pub(super) const t_P_nvmlGpuP2PStatus_t: TypeId = 1819;
+pub(super) const t_nvmlPciInfoExt_t: TypeId = 1820;
+pub(super) const t_P_nvmlPciInfoExt_t: TypeId = 1821;
+pub(super) const t_nvmlPcieUtilCounter_t: TypeId = 1822;
+pub(super) const t_nvmlPdi_t: TypeId = 1823;
+pub(super) const t_P_nvmlPdi_t: TypeId = 1824;
+pub(super) const t_nvmlDevicePerfModes_t: TypeId = 1825;
+pub(super) const t_P_nvmlDevicePerfModes_t: TypeId = 1826;
+pub(super) const t_P_nvmlPstates_t: TypeId = 1827;
+pub(super) const t_nvmlPlatformInfo_t: TypeId = 1828;
+pub(super) const t_P_nvmlPlatformInfo_t: TypeId = 1829;
+pub(super) const t_nvmlDevicePowerMizerModes_v1_t: TypeId = 1830;
+pub(super) const t_P_nvmlDevicePowerMizerModes_v1_t: TypeId = 1831;
+pub(super) const t_nvmlPowerSource_t: TypeId = 1832;
+pub(super) const t_P_nvmlPowerSource_t: TypeId = 1833;
+pub(super) const t_nvmlProcessUtilizationSample_t: TypeId = 1834;
+pub(super) const t_P_nvmlProcessUtilizationSample_t: TypeId = 1835;
+pub(super) const t_nvmlProcessUtilizationInfo_v1_t: TypeId = 1836;
+pub(super) const t_P_nvmlProcessUtilizationInfo_v1_t: TypeId = 1837;
+pub(super) const t_nvmlProcessesUtilizationInfo_t: TypeId = 1838;
+pub(super) const t_P_nvmlProcessesUtilizationInfo_t: TypeId = 1839;
+pub(super) const t_nvmlRemappedRowsInfo_v2_t: TypeId = 1840;
+pub(super) const t_P_nvmlRemappedRowsInfo_v2_t: TypeId = 1841;
+pub(super) const t_nvmlRepairStatus_t: TypeId = 1842;
+pub(super) const t_P_nvmlRepairStatus_t: TypeId = 1843;
+pub(super) const t_nvmlPageRetirementCause_t: TypeId = 1844;
+pub(super) const t_nvmlRowRemapperHistogramValues_t: TypeId = 1845;
+pub(super) const t_P_nvmlRowRemapperHistogramValues_t: TypeId = 1846;
+pub(super) const t_nvmlProcessDetail_v1_t: TypeId = 1847;
+pub(super) const t_P_nvmlProcessDetail_v1_t: TypeId = 1848;
+pub(super) const t_nvmlProcessDetailList_t: TypeId = 1849;
+pub(super) const t_P_nvmlProcessDetailList_t: TypeId = 1850;
+pub(super) const t_nvmlSamplingType_t: TypeId = 1851;
+pub(super) const t_P_nvmlValueType_t: TypeId = 1852;
+pub(super) const t_nvmlSample_t: TypeId = 1853;
+pub(super) const t_P_nvmlSample_t: TypeId = 1854;
+pub(super) const t_nvmlEccSramErrorStatus_t: TypeId = 1855;
+pub(super) const t_P_nvmlEccSramErrorStatus_t: TypeId = 1856;
+pub(super) const t_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t: TypeId = 1857;
+pub(super) const t_P_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t: TypeId = 1858;
+pub(super) const t_nvmlEccSramUniqueUncorrectedErrorCounts_t: TypeId = 1859;
+pub(super) const t_P_nvmlEccSramUniqueUncorrectedErrorCounts_t: TypeId = 1860;
+pub(super) const t_nvmlEventTypes_in4: TypeId = 1861;
+pub(super) const t_P_nvmlEventTypes_in4: TypeId = 1862;
+pub(super) const t_nvmlEventTypes_in8: TypeId = 1863;
+pub(super) const t_P_nvmlEventTypes_in8: TypeId = 1864;
+pub(super) const t_nvmlTemperatureSensors_t: TypeId = 1865;
+pub(super) const t_nvmlTemperatureThresholds_t: TypeId = 1866;
+pub(super) const t_nvmlTemperature_t: TypeId = 1867;
+pub(super) const t_P_nvmlTemperature_t: TypeId = 1868;
+pub(super) const t_nvmlThermalController_t: TypeId = 1869;
+pub(super) const t_nvmlThermalTarget_t: TypeId = 1870;
+pub(super) const t_nvmlGpuThermalSettings_t_sensor: TypeId = 1871;
+pub(super) const t_A3_nvmlGpuThermalSettings_t_sensor: TypeId = 1872;
+pub(super) const t_nvmlGpuThermalSettings_t: TypeId = 1873;
+pub(super) const t_P_nvmlGpuThermalSettings_t: TypeId = 1874;
+pub(super) const t_nvmlGpuTopologyLevel_t: TypeId = 1875;
+pub(super) const t_P_nvmlGpuTopologyLevel_t: TypeId = 1876;
+pub(super) const t_nvmlUnrepairableMemoryStatus_v1_t: TypeId = 1877;
+pub(super) const t_P_nvmlUnrepairableMemoryStatus_v1_t: TypeId = 1878;
+pub(super) const t_nvmlUtilization_t: TypeId = 1879;
+pub(super) const t_P_nvmlUtilization_t: TypeId = 1880;
+pub(super) const t_nvmlDeviceVgpuCapability_t: TypeId = 1881;
+pub(super) const t_nvmlVgpuHeterogeneousMode_t: TypeId = 1882;
+pub(super) const t_P_nvmlVgpuHeterogeneousMode_t: TypeId = 1883;
+pub(super) const t_nvmlVgpuInstanceUtilizationInfo_v1_t: TypeId = 1884;
+pub(super) const t_P_nvmlVgpuInstanceUtilizationInfo_v1_t: TypeId = 1885;
+pub(super) const t_nvmlVgpuInstancesUtilizationInfo_t: TypeId = 1886;
+pub(super) const t_P_nvmlVgpuInstancesUtilizationInfo_t: TypeId = 1887;
+pub(super) const t_A80_char: TypeId = 1888;
+pub(super) const t_nvmlVgpuVersion_t: TypeId = 1889;
+pub(super) const t_nvmlVgpuPgpuMetadata_t: TypeId = 1890;
+pub(super) const t_P_nvmlVgpuPgpuMetadata_t: TypeId = 1891;
+pub(super) const t_nvmlVgpuProcessUtilizationSample_t: TypeId = 1892;
+pub(super) const t_P_nvmlVgpuProcessUtilizationSample_t: TypeId = 1893;
+pub(super) const t_nvmlVgpuProcessUtilizationInfo_v1_t: TypeId = 1894;
+pub(super) const t_P_nvmlVgpuProcessUtilizationInfo_v1_t: TypeId = 1895;
+pub(super) const t_nvmlVgpuProcessesUtilizationInfo_t: TypeId = 1896;
+pub(super) const t_P_nvmlVgpuProcessesUtilizationInfo_t: TypeId = 1897;
+pub(super) const t_A3_u32: TypeId = 1898;
+pub(super) const t_nvmlVgpuSchedulerCapabilities_t: TypeId = 1899;
+pub(super) const t_P_nvmlVgpuSchedulerCapabilities_t: TypeId = 1900;
+pub(super) const t_nvmlVgpuSchedulerParams_t_vgpuSchedDataWithARR: TypeId = 1901;
+pub(super) const t_nvmlVgpuSchedulerParams_t_vgpuSchedData: TypeId = 1902;
+pub(super) const t_nvmlVgpuSchedulerParams_t: TypeId = 1903;
+pub(super) const t_nvmlVgpuSchedulerLogEntry_t: TypeId = 1904;
+pub(super) const t_A200_nvmlVgpuSchedulerLogEntry_t: TypeId = 1905;
+pub(super) const t_nvmlVgpuSchedulerLog_t: TypeId = 1906;
+pub(super) const t_P_nvmlVgpuSchedulerLog_t: TypeId = 1907;
+pub(super) const t_nvmlVgpuSchedulerLogEntry_v2_t: TypeId = 1908;
+pub(super) const t_A200_nvmlVgpuSchedulerLogEntry_v2_t: TypeId = 1909;
+pub(super) const t_nvmlVgpuSchedulerLogInfo_v2_t: TypeId = 1910;
+pub(super) const t_P_nvmlVgpuSchedulerLogInfo_v2_t: TypeId = 1911;
+pub(super) const t_nvmlVgpuSchedulerGetState_t: TypeId = 1912;
+pub(super) const t_P_nvmlVgpuSchedulerGetState_t: TypeId = 1913;
+pub(super) const t_nvmlVgpuSchedulerStateInfo_v2_t: TypeId = 1914;
+pub(super) const t_P_nvmlVgpuSchedulerStateInfo_v2_t: TypeId = 1915;
+pub(super) const t_nvmlVgpuPlacementList_t: TypeId = 1916;
+pub(super) const t_P_nvmlVgpuPlacementList_t: TypeId = 1917;
+pub(super) const t_nvmlVgpuInstanceUtilizationSample_t: TypeId = 1918;
+pub(super) const t_P_nvmlVgpuInstanceUtilizationSample_t: TypeId = 1919;
+pub(super) const t_nvmlPerfPolicyType_t: TypeId = 1920;
+pub(super) const t_nvmlViolationTime_t: TypeId = 1921;
+pub(super) const t_P_nvmlViolationTime_t: TypeId = 1922;
+pub(super) const t_nvmlGpuVirtualizationMode_t: TypeId = 1923;
+pub(super) const t_P_nvmlGpuVirtualizationMode_t: TypeId = 1924;
+pub(super) const t_nvmlNvlinkLockRemapTable_v1_t: TypeId = 1925;
+pub(super) const t_P_nvmlNvlinkLockRemapTable_v1_t: TypeId = 1926;
+pub(super) const t_nvmlRailMetrics_t: TypeId = 1927;
+pub(super) const t_A2_nvmlRailMetrics_t: TypeId = 1928;
+pub(super) const t_nvmlCoreRailMetrics_t: TypeId = 1929;
+pub(super) const t_nvmlPmgrPwrTuple_t: TypeId = 1930;
+pub(super) const t_nvmlPwrModelMetricsDlppm1xPerf_t: TypeId = 1931;
+pub(super) const t_nvmlPwrModelMetricsDlppm1x_t: TypeId = 1932;
+pub(super) const t_A8_nvmlPwrModelMetricsDlppm1x_t: TypeId = 1933;
+pub(super) const t_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t: TypeId = 1934;
+pub(super) const t_A3_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t: TypeId = 1935;
+pub(super) const t_nvmlObservedMetrics_t: TypeId = 1936;
+pub(super) const t_nvmlPerfMetricsDlppc2xSample_t: TypeId = 1937;
+pub(super) const t_nvmlPwrModelMetricsSamplePfpp1x_t: TypeId = 1938;
+pub(super) const t_A32_nvmlPwrModelMetricsSamplePfpp1x_t: TypeId = 1939;
+pub(super) const t_nvmlPwrModelOperatingPointPfpp1x_t: TypeId = 1940;
+pub(super) const t_nvmlPwrModelMetricsPfpp1x_t: TypeId = 1941;
+pub(super) const t_nvmlPerfMetricsPfpp1xSample_t: TypeId = 1942;
+pub(super) const t_nvmlPerfMetricControllerSample_t_data: TypeId = 1943;
+pub(super) const t_nvmlPerfMetricControllerSample_t: TypeId = 1944;
+pub(super) const t_A4_nvmlPerfMetricControllerSample_t: TypeId = 1945;
+pub(super) const t_nvmlPerfMetricsSample_t: TypeId = 1946;
+pub(super) const t_A13_nvmlPerfMetricsSample_t: TypeId = 1947;
+pub(super) const t_nvmlPerfMetricsSamples_v1_t: TypeId = 1948;
+pub(super) const t_P_nvmlPerfMetricsSamples_v1_t: TypeId = 1949;
+pub(super) const t_nvmlPowerSmoothingProfile_t: TypeId = 1950;
+pub(super) const t_P_nvmlPowerSmoothingProfile_t: TypeId = 1951;
+pub(super) const t_nvmlPowerSmoothingState_t: TypeId = 1952;
+pub(super) const t_P_nvmlPowerSmoothingState_t: TypeId = 1953;
+pub(super) const t_nvmlPRMCounterInput_v1_t: TypeId = 1954;
+pub(super) const t_nvmlPRMCounterValue_v1_t: TypeId = 1955;
+pub(super) const t_nvmlPRMCounter_v1_t: TypeId = 1956;
+pub(super) const t_P_nvmlPRMCounter_v1_t: TypeId = 1957;
+pub(super) const t_nvmlPRMCounterList_v1_t: TypeId = 1958;
+pub(super) const t_P_nvmlPRMCounterList_v1_t: TypeId = 1959;
+pub(super) const t_A496_u8: TypeId = 1960;
+pub(super) const t_nvmlPRMTLV_v1_t__1: TypeId = 1961;
+pub(super) const t_nvmlPRMTLV_v1_t: TypeId = 1962;
+pub(super) const t_P_nvmlPRMTLV_v1_t: TypeId = 1963;
+pub(super) const t_nvmlEventSet_t: TypeId = 1964;
+pub(super) const t_nvmlDetachGpuState_t: TypeId = 1965;
+pub(super) const t_nvmlPcieLinkState_t: TypeId = 1966;
+pub(super) const t_nvmlFlags_in4: TypeId = 1967;
+pub(super) const t_PC_nvmlDramEncryptionInfo_t: TypeId = 1968;
+pub(super) const t_nvmlSetMemoryLimits_v1_t: TypeId = 1969;
+pub(super) const t_P_nvmlSetMemoryLimits_v1_t: TypeId = 1970;
+pub(super) const t_P_nvmlReturn_t: TypeId = 1971;
+pub(super) const t_nvmlNvLinkPowerThres_t: TypeId = 1972;
+pub(super) const t_P_nvmlNvLinkPowerThres_t: TypeId = 1973;
+pub(super) const t_nvmlNvlinkSetBwMode_t: TypeId = 1974;
+pub(super) const t_P_nvmlNvlinkSetBwMode_t: TypeId = 1975;
+pub(super) const t_nvmlNvlinkSetBwModeAsync_v1_t: TypeId = 1976;
+pub(super) const t_P_nvmlNvlinkSetBwModeAsync_v1_t: TypeId = 1977;
+pub(super) const t_nvmlNvlinkSetNvleReady_v1_t: TypeId = 1978;
+pub(super) const t_P_nvmlNvlinkSetNvleReady_v1_t: TypeId = 1979;
+pub(super) const t_nvmlPowerValue_v2_t: TypeId = 1980;
+pub(super) const t_P_nvmlPowerValue_v2_t: TypeId = 1981;
+pub(super) const t_nvmlRusdSettings_v1_t: TypeId = 1982;
+pub(super) const t_P_nvmlRusdSettings_v1_t: TypeId = 1983;
+pub(super) const t_PC_nvmlVgpuHeterogeneousMode_t: TypeId = 1984;
+pub(super) const t_nvmlVgpuSchedulerSetParams_t_vgpuSchedDataWithARR: TypeId = 1985;
+pub(super) const t_nvmlVgpuSchedulerSetParams_t_vgpuSchedData: TypeId = 1986;
+pub(super) const t_nvmlVgpuSchedulerSetParams_t: TypeId = 1987;
+pub(super) const t_nvmlVgpuSchedulerSetState_t: TypeId = 1988;
+pub(super) const t_P_nvmlVgpuSchedulerSetState_t: TypeId = 1989;
+pub(super) const t_nvmlVgpuSchedulerState_v2_t: TypeId = 1990;
+pub(super) const t_P_nvmlVgpuSchedulerState_v2_t: TypeId = 1991;
+pub(super) const t_nvmlNvlinkSetupNvleEncryptionKey_v1_t: TypeId = 1992;
+pub(super) const t_P_nvmlNvlinkSetupNvleEncryptionKey_v1_t: TypeId = 1993;
+pub(super) const t_A8_u32: TypeId = 1994;
+pub(super) const t_nvmlMask255_t: TypeId = 1995;
+pub(super) const t_nvmlWorkloadPowerProfileRequestedProfiles_t: TypeId = 1996;
+pub(super) const t_P_nvmlWorkloadPowerProfileRequestedProfiles_t: TypeId = 1997;
+pub(super) const t_nvmlWorkloadPowerProfileCurrentProfiles_t: TypeId = 1998;
+pub(super) const t_P_nvmlWorkloadPowerProfileCurrentProfiles_t: TypeId = 1999;
+pub(super) const t_nvmlWorkloadPowerProfileInfo_t: TypeId = 2000;
+pub(super) const t_A255_nvmlWorkloadPowerProfileInfo_t: TypeId = 2001;
+pub(super) const t_nvmlWorkloadPowerProfileProfilesInfo_t: TypeId = 2002;
+pub(super) const t_P_nvmlWorkloadPowerProfileProfilesInfo_t: TypeId = 2003;
+pub(super) const t_nvmlPowerProfileOperation_t: TypeId = 2004;
+pub(super) const t_nvmlWorkloadPowerProfileUpdateProfiles_v1_t: TypeId = 2005;
+pub(super) const t_P_nvmlWorkloadPowerProfileUpdateProfiles_v1_t: TypeId = 2006;
+pub(super) const t_P_nvmlEventSet_t: TypeId = 2007;
+pub(super) const t_nvmlEventSetGetContextCount_v1_t: TypeId = 2008;
+pub(super) const t_P_nvmlEventSetGetContextCount_v1_t: TypeId = 2009;
+pub(super) const t_nvmlEventSetGetContextData_v1_t: TypeId = 2010;
+pub(super) const t_P_nvmlEventSetGetContextData_v1_t: TypeId = 2011;
+pub(super) const t_nvmlEventSetGetContextInfo_v1_t: TypeId = 2012;
+pub(super) const t_P_nvmlEventSetGetContextInfo_v1_t: TypeId = 2013;
+pub(super) const t_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t: TypeId = 2014;
+pub(super) const t_P_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t: TypeId = 2015;
+pub(super) const t_nvmlGpuOperationalEventConfig_v1_t: TypeId = 2016;
+pub(super) const t_PC_nvmlGpuOperationalEventConfig_v1_t: TypeId = 2017;
+pub(super) const t_nvmlEventData_t: TypeId = 2018;
+pub(super) const t_P_nvmlEventData_t: TypeId = 2019;
+pub(super) const t_nvmlEventSetWait_v3_t: TypeId = 2020;
+pub(super) const t_P_nvmlEventSetWait_v3_t: TypeId = 2021;
+pub(super) const t_nvmlExcludedDeviceInfo_t: TypeId = 2022;
+pub(super) const t_P_nvmlExcludedDeviceInfo_t: TypeId = 2023;
+pub(super) const t_nvmlVgpuGuestInfoState_t: TypeId = 2024;
+pub(super) const t_A6_u32: TypeId = 2025;
+pub(super) const t_nvmlVgpuMetadata_t: TypeId = 2026;
+pub(super) const t_P_nvmlVgpuMetadata_t: TypeId = 2027;
+pub(super) const t_nvmlVgpuVmCompatibility_t_in4: TypeId = 2028;
+pub(super) const t_nvmlVgpuPgpuCompatibilityLimitCode_t_in4: TypeId = 2029;
+pub(super) const t_nvmlVgpuPgpuCompatibility_t: TypeId = 2030;
+pub(super) const t_P_nvmlVgpuPgpuCompatibility_t: TypeId = 2031;
+pub(super) const t_nvmlVgpuDriverCapability_t: TypeId = 2032;
+pub(super) const t_P_nvmlVgpuVersion_t: TypeId = 2033;
+pub(super) const t_nvmlGpmSample_t: TypeId = 2034;
+pub(super) const t_nvmlGpmMetric_t_metricInfo: TypeId = 2035;
+pub(super) const t_nvmlGpmMetric_t: TypeId = 2036;
+pub(super) const t_A477_nvmlGpmMetric_t: TypeId = 2037;
+pub(super) const t_nvmlGpmMetricsGet_t: TypeId = 2038;
+pub(super) const t_P_nvmlGpmMetricsGet_t: TypeId = 2039;
+pub(super) const t_nvmlGpmSupport_t: TypeId = 2040;
+pub(super) const t_P_nvmlGpmSupport_t: TypeId = 2041;
+pub(super) const t_P_nvmlGpmSample_t: TypeId = 2042;
+pub(super) const t_P_nvmlComputeInstance_t: TypeId = 2043;
+pub(super) const t_PC_nvmlComputeInstancePlacement_t: TypeId = 2044;
+pub(super) const t_nvmlActiveVgpuInstanceInfo_t: TypeId = 2045;
+pub(super) const t_P_nvmlActiveVgpuInstanceInfo_t: TypeId = 2046;
+pub(super) const t_P_nvmlComputeInstancePlacement_t: TypeId = 2047;
+pub(super) const t_nvmlComputeInstanceProfile: TypeId = 2048;
+pub(super) const t_nvmlComputeInstanceProfileInfo_t: TypeId = 2049;
+pub(super) const t_P_nvmlComputeInstanceProfileInfo_t: TypeId = 2050;
+pub(super) const t_nvmlComputeInstanceProfileInfo_v2_t: TypeId = 2051;
+pub(super) const t_P_nvmlComputeInstanceProfileInfo_v2_t: TypeId = 2052;
+pub(super) const t_nvmlVgpuTypeIdInfo_t: TypeId = 2053;
+pub(super) const t_P_nvmlVgpuTypeIdInfo_t: TypeId = 2054;
+pub(super) const t_nvmlGpuInstanceInfo_t: TypeId = 2055;
+pub(super) const t_P_nvmlGpuInstanceInfo_t: TypeId = 2056;
+pub(super) const t_nvmlVgpuSchedulerLogInfo_t: TypeId = 2057;
+pub(super) const t_P_nvmlVgpuSchedulerLogInfo_t: TypeId = 2058;
+pub(super) const t_nvmlVgpuSchedulerStateInfo_t: TypeId = 2059;
+pub(super) const t_P_nvmlVgpuSchedulerStateInfo_t: TypeId = 2060;
+pub(super) const t_nvmlVgpuCreatablePlacementInfo_t: TypeId = 2061;
+pub(super) const t_P_nvmlVgpuCreatablePlacementInfo_t: TypeId = 2062;
+pub(super) const t_nvmlVgpuSchedulerState_t: TypeId = 2063;
+pub(super) const t_P_nvmlVgpuSchedulerState_t: TypeId = 2064;
+pub(super) const t_nvmlInitFlags_in4: TypeId = 2065;
+pub(super) const t_nvmlSystemEventSet_t: TypeId = 2066;
+pub(super) const t_nvmlSystemEventSetCreateRequest_t: TypeId = 2067;
+pub(super) const t_P_nvmlSystemEventSetCreateRequest_t: TypeId = 2068;
+pub(super) const t_nvmlSystemEventSetFreeRequest_t: TypeId = 2069;
+pub(super) const t_P_nvmlSystemEventSetFreeRequest_t: TypeId = 2070;
+pub(super) const t_nvmlSystemEventData_v1_t: TypeId = 2071;
+pub(super) const t_P_nvmlSystemEventData_v1_t: TypeId = 2072;
+pub(super) const t_nvmlSystemEventSetWaitRequest_t: TypeId = 2073;
+pub(super) const t_P_nvmlSystemEventSetWaitRequest_t: TypeId = 2074;
+pub(super) const t_nvmlCPERCursor_v1_t: TypeId = 2075;
+pub(super) const t_nvmlGetCPER_v1_t: TypeId = 2076;
+pub(super) const t_P_nvmlGetCPER_v1_t: TypeId = 2077;
+pub(super) const t_nvmlConfComputeSystemCaps_t: TypeId = 2078;
+pub(super) const t_P_nvmlConfComputeSystemCaps_t: TypeId = 2079;
+pub(super) const t_nvmlConfComputeGetKeyRotationThresholdInfo_t: TypeId = 2080;
+pub(super) const t_P_nvmlConfComputeGetKeyRotationThresholdInfo_t: TypeId = 2081;
+pub(super) const t_nvmlSystemConfComputeSettings_t: TypeId = 2082;
+pub(super) const t_P_nvmlSystemConfComputeSettings_t: TypeId = 2083;
+pub(super) const t_nvmlSystemConfComputeSettings_v2_t: TypeId = 2084;
+pub(super) const t_P_nvmlSystemConfComputeSettings_v2_t: TypeId = 2085;
+pub(super) const t_nvmlConfComputeSystemState_t: TypeId = 2086;
+pub(super) const t_P_nvmlConfComputeSystemState_t: TypeId = 2087;
+pub(super) const t_nvmlSystemDriverBranchInfo_t: TypeId = 2088;
+pub(super) const t_P_nvmlSystemDriverBranchInfo_t: TypeId = 2089;
+pub(super) const t_nvmlHwbcEntry_t: TypeId = 2090;
+pub(super) const t_P_nvmlHwbcEntry_t: TypeId = 2091;
+pub(super) const t_nvmlSystemRegisterEventRequest_t: TypeId = 2092;
+pub(super) const t_P_nvmlSystemRegisterEventRequest_t: TypeId = 2093;
+pub(super) const t_nvmlConfComputeSetKeyRotationThresholdInfo_t: TypeId = 2094;
+pub(super) const t_P_nvmlConfComputeSetKeyRotationThresholdInfo_t: TypeId = 2095;
+pub(super) const t_nvmlUnit_t: TypeId = 2096;
+pub(super) const t_nvmlFanState_t: TypeId = 2097;
+pub(super) const t_nvmlUnitFanInfo_t: TypeId = 2098;
+pub(super) const t_A24_nvmlUnitFanInfo_t: TypeId = 2099;
+pub(super) const t_nvmlUnitFanSpeeds_t: TypeId = 2100;
+pub(super) const t_P_nvmlUnitFanSpeeds_t: TypeId = 2101;
+pub(super) const t_P_nvmlUnit_t: TypeId = 2102;
+pub(super) const t_nvmlLedColor_t: TypeId = 2103;
+pub(super) const t_nvmlLedState_t: TypeId = 2104;
+pub(super) const t_P_nvmlLedState_t: TypeId = 2105;
+pub(super) const t_nvmlPSUInfo_t: TypeId = 2106;
+pub(super) const t_P_nvmlPSUInfo_t: TypeId = 2107;
+pub(super) const t_nvmlUnitInfo_t: TypeId = 2108;
+pub(super) const t_P_nvmlUnitInfo_t: TypeId = 2109;
+pub(super) const t_nvmlVgpuLicenseExpiry_t: TypeId = 2110;
+pub(super) const t_nvmlVgpuLicenseInfo_t: TypeId = 2111;
+pub(super) const t_P_nvmlVgpuLicenseInfo_t: TypeId = 2112;
+pub(super) const t_nvmlVgpuPlacementId_t: TypeId = 2113;
+pub(super) const t_P_nvmlVgpuPlacementId_t: TypeId = 2114;
+pub(super) const t_nvmlVgpuRuntimeState_t: TypeId = 2115;
+pub(super) const t_P_nvmlVgpuRuntimeState_t: TypeId = 2116;
+pub(super) const t_nvmlVgpuVmIdType_t: TypeId = 2117;
+pub(super) const t_P_nvmlVgpuVmIdType_t: TypeId = 2118;
+pub(super) const t_nvmlVgpuTypeBar1Info_t: TypeId = 2119;
+pub(super) const t_P_nvmlVgpuTypeBar1Info_t: TypeId = 2120;
+pub(super) const t_nvmlVgpuCapability_t: TypeId = 2121;
+pub(super) const t_nvmlVgpuTypeMaxInstance_t: TypeId = 2122;
+pub(super) const t_P_nvmlVgpuTypeMaxInstance_t: TypeId = 2123;
+pub(super) const t_nvrtcResult: TypeId = 2124;
+pub(super) const t_nvrtcResult_status: TypeId = 2125;
+pub(super) const t_nvrtcProgram: TypeId = 2126;
+pub(super) const t_P_nvrtcProgram: TypeId = 2127;
+pub(super) const t_nvrtcBundledHeadersInfo: TypeId = 2128;
+pub(super) const t_P_nvrtcBundledHeadersInfo: TypeId = 2129;
+pub(super) const t_nvrtcInstallHeaders_in4: TypeId = 2130;
 
 #[rustfmt::skip]
 pub(super) static ENUMS: &[EnumRow] = &[
@@ -4382,6 +4578,13 @@ pub(super) static ENUMS: &[EnumRow] = &[
     EnumRow { name: "cudnnSamplerType_t", bytes: 4, values: &[(0, "CUDNN_SAMPLER_BILINEAR")] },
     EnumRow { name: "cudnnSoftmaxAlgorithm_t", bytes: 4, values: &[(0, "CUDNN_SOFTMAX_FAST"), (1, "CUDNN_SOFTMAX_ACCURATE"), (2, "CUDNN_SOFTMAX_LOG")] },
     EnumRow { name: "cudnnSoftmaxMode_t", bytes: 4, values: &[(0, "CUDNN_SOFTMAX_MODE_INSTANCE"), (1, "CUDNN_SOFTMAX_MODE_CHANNEL")] },
+    EnumRow { name: "cudssStatus_t", bytes: 4, values: &[(0, "CUDSS_STATUS_SUCCESS"), (1, "CUDSS_STATUS_NOT_INITIALIZED"), (2, "CUDSS_STATUS_ALLOC_FAILED"), (3, "CUDSS_STATUS_INVALID_VALUE"), (4, "CUDSS_STATUS_NOT_SUPPORTED"), (5, "CUDSS_STATUS_EXECUTION_FAILED"), (6, "CUDSS_STATUS_INTERNAL_ERROR"), (7, "CUDSS_STATUS_IR_FAILED")] },
+    EnumRow { name: "cudssConfigParam_t", bytes: 4, values: &[(0, "CUDSS_CONFIG_REORDERING_ALG"), (1, "CUDSS_CONFIG_FACTORIZATION_ALG"), (2, "CUDSS_CONFIG_SOLVE_ALG"), (3, "CUDSS_CONFIG_MATCHING_ALG"), (4, "CUDSS_CONFIG_SOLVE_MODE"), (5, "CUDSS_CONFIG_IR_N_STEPS"), (6, "CUDSS_CONFIG_IR_TOL"), (7, "CUDSS_CONFIG_PIVOT_TYPE"), (8, "CUDSS_CONFIG_PIVOT_THRESHOLD"), (9, "CUDSS_CONFIG_PIVOT_EPSILON"), (10, "CUDSS_CONFIG_MAX_LU_NNZ"), (11, "CUDSS_CONFIG_HYBRID_MEMORY_MODE"), (12, "CUDSS_CONFIG_HYBRID_DEVICE_MEMORY_LIMIT"), (13, "CUDSS_CONFIG_USE_CUDA_REGISTER_MEMORY"), (14, "CUDSS_CONFIG_HOST_NTHREADS"), (15, "CUDSS_CONFIG_HYBRID_EXECUTE_MODE"), (16, "CUDSS_CONFIG_PIVOT_EPSILON_ALG"), (17, "CUDSS_CONFIG_ND_NLEVELS"), (18, "CUDSS_CONFIG_UBATCH_SIZE"), (19, "CUDSS_CONFIG_UBATCH_INDEX"), (20, "CUDSS_CONFIG_USE_SUPERPANELS"), (21, "CUDSS_CONFIG_DEVICE_COUNT"), (22, "CUDSS_CONFIG_DEVICE_INDICES"), (23, "CUDSS_CONFIG_SCHUR_MODE"), (24, "CUDSS_CONFIG_DETERMINISTIC_MODE"), (25, "CUDSS_CONFIG_ND_UBFACTOR"), (26, "CUDSS_CONFIG_EMULATION_MANTISSA_BIT_COUNT"), (27, "CUDSS_CONFIG_FORCE_NONSYMMETRIC_MATCHING"), (28, "CUDSS_CONFIG_DOWNCAST_FACTORS"), (29, "CUDSS_CONFIG_MEMORY_OPTIMIZATION_SETTING")] },
+    EnumRow { name: "cudssDataParam_t", bytes: 4, values: &[(0, "CUDSS_DATA_INFO"), (1, "CUDSS_DATA_LU_NNZ"), (2, "CUDSS_DATA_NPIVOTS"), (3, "CUDSS_DATA_INERTIA"), (4, "CUDSS_DATA_PERM_REORDER_ROW"), (5, "CUDSS_DATA_PERM_REORDER_COL"), (6, "CUDSS_DATA_PERM_ROW"), (7, "CUDSS_DATA_PERM_COL"), (8, "CUDSS_DATA_DIAG"), (9, "CUDSS_DATA_USER_PERM"), (10, "CUDSS_DATA_HYBRID_DEVICE_MEMORY_MIN"), (11, "CUDSS_DATA_COMM_DEVICE"), (12, "CUDSS_DATA_COMM_HOST"), (13, "CUDSS_DATA_MEMORY_ESTIMATES"), (14, "CUDSS_DATA_PERM_MATCHING"), (15, "CUDSS_DATA_SCALE_ROW"), (16, "CUDSS_DATA_SCALE_COL"), (17, "CUDSS_DATA_NSUPERPANELS"), (18, "CUDSS_DATA_USER_SCHUR_INDICES"), (19, "CUDSS_DATA_SCHUR_SHAPE"), (20, "CUDSS_DATA_SCHUR_MATRIX"), (21, "CUDSS_DATA_USER_ND_PARTITION_TREE"), (22, "CUDSS_DATA_ND_PARTITION_TREE"), (23, "CUDSS_DATA_USER_HOST_INTERRUPT"), (24, "CUDSS_DATA_IR_N_STEPS"), (25, "CUDSS_DATA_UBATCH_MASK"), (26, "CUDSS_DATA_FLOPS")] },
+    EnumRow { name: "cudssMatrixType_t", bytes: 4, values: &[(0, "CUDSS_MTYPE_GENERAL"), (1, "CUDSS_MTYPE_SYMMETRIC"), (2, "CUDSS_MTYPE_HERMITIAN"), (3, "CUDSS_MTYPE_SPD"), (4, "CUDSS_MTYPE_HPD")] },
+    EnumRow { name: "cudssMatrixViewType_t", bytes: 4, values: &[(0, "CUDSS_MVIEW_FULL"), (1, "CUDSS_MVIEW_LOWER"), (2, "CUDSS_MVIEW_UPPER")] },
+    EnumRow { name: "cudssIndexBase_t", bytes: 4, values: &[(0, "CUDSS_BASE_ZERO"), (1, "CUDSS_BASE_ONE")] },
+    EnumRow { name: "cudssLayout_t", bytes: 4, values: &[(0, "CUDSS_LAYOUT_COL_MAJOR"), (1, "CUDSS_LAYOUT_ROW_MAJOR")] },
     EnumRow { name: "cufftResult", bytes: 4, values: &[(0, "CUFFT_SUCCESS"), (1, "CUFFT_INVALID_PLAN"), (2, "CUFFT_ALLOC_FAILED"), (3, "CUFFT_INVALID_TYPE"), (4, "CUFFT_INVALID_VALUE"), (5, "CUFFT_INTERNAL_ERROR"), (6, "CUFFT_EXEC_FAILED"), (7, "CUFFT_SETUP_FAILED"), (8, "CUFFT_INVALID_SIZE"), (9, "CUFFT_UNALIGNED_DATA"), (10, "CUFFT_INCOMPLETE_PARAMETER_LIST"), (11, "CUFFT_INVALID_DEVICE"), (12, "CUFFT_PARSE_ERROR"), (13, "CUFFT_NO_WORKSPACE"), (14, "CUFFT_NOT_IMPLEMENTED"), (15, "CUFFT_LICENSE_ERROR"), (16, "CUFFT_NOT_SUPPORTED"), (17, "CUFFT_MISSING_DEPENDENCY"), (18, "CUFFT_NVRTC_FAILURE"), (19, "CUFFT_NVJITLINK_FAILURE"), (20, "CUFFT_NVSHMEM_FAILURE")] },
     EnumRow { name: "cufftType", bytes: 4, values: &[(41, "CUFFT_C2C"), (42, "CUFFT_R2C"), (44, "CUFFT_C2R"), (105, "CUFFT_Z2Z"), (106, "CUFFT_D2Z"), (108, "CUFFT_Z2D")] },
     EnumRow { name: "cufftDirection", bytes: 4, values: &[(-1, "CUFFT_FORWARD"), (1, "CUFFT_INVERSE")] },
@@ -4461,6 +4664,24 @@ pub(super) static ENUMS: &[EnumRow] = &[
     EnumRow { name: "cusparseSpSVAlg_t", bytes: 4, values: &[(0, "CUSPARSE_SPSV_ALG_DEFAULT"), (1, "CUSPARSE_SPSV_ALG1"), (2, "CUSPARSE_SPSV_ALG2")] },
     EnumRow { name: "cusparseSpSVUpdate_t", bytes: 4, values: &[(0, "CUSPARSE_SPSV_UPDATE_GENERAL"), (1, "CUSPARSE_SPSV_UPDATE_DIAGONAL")] },
     EnumRow { name: "cusparseSparseToDenseAlg_t", bytes: 4, values: &[(0, "CUSPARSE_SPARSETODENSE_ALG_DEFAULT")] },
+    EnumRow { name: "cusparseLtMatDescAttribute_t", bytes: 4, values: &[(0, "CUSPARSELT_MAT_NUM_BATCHES"), (1, "CUSPARSELT_MAT_BATCH_STRIDE")] },
+    EnumRow { name: "cusparseLtMatmulAlgAttribute_t", bytes: 4, values: &[(0, "CUSPARSELT_MATMUL_ALG_CONFIG_ID"), (1, "CUSPARSELT_MATMUL_ALG_CONFIG_MAX_ID"), (2, "CUSPARSELT_MATMUL_SEARCH_ITERATIONS"), (3, "CUSPARSELT_MATMUL_SPLIT_K"), (4, "CUSPARSELT_MATMUL_SPLIT_K_MODE"), (5, "CUSPARSELT_MATMUL_SPLIT_K_BUFFERS")] },
+    EnumRow { name: "cusparseLtMatmulAlg_t", bytes: 4, values: &[(0, "CUSPARSELT_MATMUL_ALG_DEFAULT")] },
+    EnumRow { name: "cusparseLtMatmulDescAttribute_t", bytes: 4, values: &[(0, "CUSPARSELT_MATMUL_ACTIVATION_RELU"), (1, "CUSPARSELT_MATMUL_ACTIVATION_RELU_UPPERBOUND"), (2, "CUSPARSELT_MATMUL_ACTIVATION_RELU_THRESHOLD"), (3, "CUSPARSELT_MATMUL_ACTIVATION_GELU"), (4, "CUSPARSELT_MATMUL_ACTIVATION_GELU_SCALING"), (5, "CUSPARSELT_MATMUL_ALPHA_VECTOR_SCALING"), (6, "CUSPARSELT_MATMUL_BETA_VECTOR_SCALING"), (7, "CUSPARSELT_MATMUL_BIAS_STRIDE"), (8, "CUSPARSELT_MATMUL_BIAS_POINTER"), (9, "CUSPARSELT_MATMUL_SPARSE_MAT_POINTER"), (10, "CUSPARSELT_MATMUL_A_SCALE_MODE"), (11, "CUSPARSELT_MATMUL_B_SCALE_MODE"), (12, "CUSPARSELT_MATMUL_C_SCALE_MODE"), (13, "CUSPARSELT_MATMUL_D_SCALE_MODE"), (14, "CUSPARSELT_MATMUL_D_OUT_SCALE_MODE"), (15, "CUSPARSELT_MATMUL_A_SCALE_POINTER"), (16, "CUSPARSELT_MATMUL_B_SCALE_POINTER"), (17, "CUSPARSELT_MATMUL_C_SCALE_POINTER"), (18, "CUSPARSELT_MATMUL_D_SCALE_POINTER"), (19, "CUSPARSELT_MATMUL_D_OUT_SCALE_POINTER")] },
+    EnumRow { name: "cusparseComputeType", bytes: 4, values: &[(0, "CUSPARSE_COMPUTE_32I"), (1, "CUSPARSE_COMPUTE_16F"), (2, "CUSPARSE_COMPUTE_32F")] },
+    EnumRow { name: "cusparseLtPruneAlg_t", bytes: 4, values: &[(0, "CUSPARSELT_PRUNE_SPMMA_TILE"), (1, "CUSPARSELT_PRUNE_SPMMA_STRIP")] },
+    EnumRow { name: "cusparseLtSparsity_t", bytes: 4, values: &[(0, "CUSPARSELT_SPARSITY_50_PERCENT")] },
+    EnumRow { name: "cutensorStatus_t", bytes: 4, values: &[(0, "CUTENSOR_STATUS_SUCCESS"), (1, "CUTENSOR_STATUS_NOT_INITIALIZED"), (3, "CUTENSOR_STATUS_ALLOC_FAILED"), (7, "CUTENSOR_STATUS_INVALID_VALUE"), (8, "CUTENSOR_STATUS_ARCH_MISMATCH"), (11, "CUTENSOR_STATUS_MAPPING_ERROR"), (13, "CUTENSOR_STATUS_EXECUTION_FAILED"), (14, "CUTENSOR_STATUS_INTERNAL_ERROR"), (15, "CUTENSOR_STATUS_NOT_SUPPORTED"), (16, "CUTENSOR_STATUS_LICENSE_ERROR"), (17, "CUTENSOR_STATUS_CUBLAS_ERROR"), (18, "CUTENSOR_STATUS_CUDA_ERROR"), (19, "CUTENSOR_STATUS_INSUFFICIENT_WORKSPACE"), (20, "CUTENSOR_STATUS_INSUFFICIENT_DRIVER"), (21, "CUTENSOR_STATUS_IO_ERROR")] },
+    EnumRow { name: "cutensorOperator_t", bytes: 4, values: &[(1, "CUTENSOR_OP_IDENTITY"), (2, "CUTENSOR_OP_SQRT"), (3, "CUTENSOR_OP_ADD"), (5, "CUTENSOR_OP_MUL"), (6, "CUTENSOR_OP_MAX"), (7, "CUTENSOR_OP_MIN"), (8, "CUTENSOR_OP_RELU"), (9, "CUTENSOR_OP_CONJ"), (10, "CUTENSOR_OP_RCP"), (11, "CUTENSOR_OP_SIGMOID"), (12, "CUTENSOR_OP_TANH"), (22, "CUTENSOR_OP_EXP"), (23, "CUTENSOR_OP_LOG"), (24, "CUTENSOR_OP_ABS"), (25, "CUTENSOR_OP_NEG"), (26, "CUTENSOR_OP_SIN"), (27, "CUTENSOR_OP_COS"), (28, "CUTENSOR_OP_TAN"), (29, "CUTENSOR_OP_SINH"), (30, "CUTENSOR_OP_COSH"), (31, "CUTENSOR_OP_ASIN"), (32, "CUTENSOR_OP_ACOS"), (33, "CUTENSOR_OP_ATAN"), (34, "CUTENSOR_OP_ASINH"), (35, "CUTENSOR_OP_ACOSH"), (36, "CUTENSOR_OP_ATANH"), (37, "CUTENSOR_OP_CEIL"), (38, "CUTENSOR_OP_FLOOR"), (39, "CUTENSOR_OP_MISH"), (40, "CUTENSOR_OP_SWISH"), (41, "CUTENSOR_OP_SOFT_PLUS"), (42, "CUTENSOR_OP_SOFT_SIGN"), (126, "CUTENSOR_OP_UNKNOWN")] },
+    EnumRow { name: "cutensorAlgo_t", bytes: 4, values: &[(-6, "CUTENSOR_ALGO_DEFAULT_PATIENT"), (-4, "CUTENSOR_ALGO_GETT"), (-3, "CUTENSOR_ALGO_TGETT"), (-2, "CUTENSOR_ALGO_TTGT"), (-1, "CUTENSOR_ALGO_DEFAULT")] },
+    EnumRow { name: "cutensorJitMode_t", bytes: 4, values: &[(0, "CUTENSOR_JIT_MODE_NONE"), (1, "CUTENSOR_JIT_MODE_DEFAULT")] },
+    EnumRow { name: "cutensorWorksizePreference_t", bytes: 4, values: &[(1, "CUTENSOR_WORKSPACE_MIN"), (2, "CUTENSOR_WORKSPACE_DEFAULT"), (3, "CUTENSOR_WORKSPACE_MAX")] },
+    EnumRow { name: "cutensorMgContractionFindAttribute_t", bytes: 4, values: &[(65535, "CUTENSORMG_CONTRACTION_FIND_ATTRIBUTE_MAX")] },
+    EnumRow { name: "cutensorComputeType_t", bytes: 4, values: &[(1, "CUTENSOR_COMPUTE_16F"), (4, "CUTENSOR_COMPUTE_32F"), (16, "CUTENSOR_COMPUTE_64F"), (64, "CUTENSOR_COMPUTE_8U"), (128, "CUTENSOR_COMPUTE_32U"), (256, "CUTENSOR_COMPUTE_8I"), (512, "CUTENSOR_COMPUTE_32I"), (1024, "CUTENSOR_COMPUTE_16BF"), (4096, "CUTENSOR_COMPUTE_TF32"), (8192, "CUTENSOR_COMPUTE_3XTF32")] },
+    EnumRow { name: "cutensorMgAlgo_t", bytes: 4, values: &[(-1, "CUTENSORMG_ALGO_DEFAULT")] },
+    EnumRow { name: "cutensorOperationDescriptorAttribute_t", bytes: 4, values: &[(0, "CUTENSOR_OPERATION_DESCRIPTOR_TAG"), (1, "CUTENSOR_OPERATION_DESCRIPTOR_SCALAR_TYPE"), (2, "CUTENSOR_OPERATION_DESCRIPTOR_FLOPS"), (3, "CUTENSOR_OPERATION_DESCRIPTOR_MOVED_BYTES"), (4, "CUTENSOR_OPERATION_DESCRIPTOR_PADDING_LEFT"), (5, "CUTENSOR_OPERATION_DESCRIPTOR_PADDING_RIGHT"), (6, "CUTENSOR_OPERATION_DESCRIPTOR_PADDING_VALUE"), (14, "CUTENSOR_OPERATION_DESCRIPTOR_BLOCKSPARSE_REPRODUCIBLE")] },
+    EnumRow { name: "cutensorPlanAttribute_t", bytes: 4, values: &[(0, "CUTENSOR_PLAN_REQUIRED_WORKSPACE")] },
+    EnumRow { name: "cutensorPlanPreferenceAttribute_t", bytes: 4, values: &[(0, "CUTENSOR_PLAN_PREFERENCE_AUTOTUNE_MODE"), (1, "CUTENSOR_PLAN_PREFERENCE_CACHE_MODE"), (2, "CUTENSOR_PLAN_PREFERENCE_INCREMENTAL_COUNT"), (3, "CUTENSOR_PLAN_PREFERENCE_ALGO"), (4, "CUTENSOR_PLAN_PREFERENCE_KERNEL_RANK"), (5, "CUTENSOR_PLAN_PREFERENCE_JIT"), (6, "CUTENSOR_PLAN_PREFERENCE_GPU_ARCH")] },
     EnumRow { name: "ncclResult_t", bytes: 4, values: &[(0, "ncclSuccess"), (1, "ncclUnhandledCudaError"), (2, "ncclSystemError"), (3, "ncclInternalError"), (4, "ncclInvalidArgument"), (5, "ncclInvalidUsage"), (6, "ncclRemoteError"), (7, "ncclInProgress"), (8, "ncclTimeout"), (9, "ncclNumResults")] },
     EnumRow { name: "ncclDataType_t", bytes: 4, values: &[(0, "ncclInt8"), (0, "ncclChar"), (1, "ncclUint8"), (2, "ncclInt32"), (2, "ncclInt"), (3, "ncclUint32"), (4, "ncclInt64"), (5, "ncclUint64"), (6, "ncclFloat16"), (6, "ncclHalf"), (7, "ncclFloat32"), (7, "ncclFloat"), (8, "ncclFloat64"), (8, "ncclDouble"), (9, "ncclBfloat16"), (10, "ncclFloat8e4m3"), (11, "ncclFloat8e5m2"), (12, "ncclNumTypes")] },
     EnumRow { name: "ncclUndefined", bytes: 4, values: &[(-2147483648, "NCCL_CONFIG_UNDEF_INT")] },
@@ -4929,10 +5150,14 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "Algorithm", since: 0, until: 8, size: 4, fields: &[d("convFwdAlgo", t_cudnnConvolutionFwdAlgo_t, 0, One), d("convBwdFilterAlgo", t_cudnnConvolutionBwdFilterAlgo_t, 0, One), d("convBwdDataAlgo", t_cudnnConvolutionBwdDataAlgo_t, 0, One), d("RNNAlgo", t_cudnnRNNAlgo_t, 0, One), d("CTCLossAlgo", t_cudnnCTCLossAlgo_t, 0, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudnnGnnCscGraph_t", since: 9, until: NOW, size: 72, fields: &[d("cscOffsets", t_PC_void, 0, Memory(Unknown)), d("cscIndices", t_PC_void, 8, Memory(Unknown)), d("mapCscToCoo", t_PC_void, 16, Memory(Unknown)), d("mapRevToCoo", t_PC_void, 24, Memory(Unknown)), d("nSrcNodes", t_i64, 32, One), d("nDstNodes", t_i64, 40, One), d("nIndices", t_i64, 48, One), d("idxType", t_cudnnDataType_t, 56, One), d("cscRevOffsets", t_PC_void, 64, Memory(Unknown))], tag: 255, tags: 65535 },
     StructRow { name: "cudnnGnnMhaParams_t", since: 9, until: NOW, size: 16, fields: &[d("activation", t_cudnnGnnActivationOp_t, 0, One), d("activationAlpha", t_f32, 4, One), d("numHeads", t_i32, 8, One), d("concatHeads", t_i32, 12, One)], tag: 255, tags: 65535 },
+    StructRow { name: "cudssDeviceMemHandler_t", since: 0, until: NOW, size: 88, fields: &[d("ctx", t_P_void, 0, Memory(Unknown)), d("device_alloc", t_code, 8, Opaque), d("device_free", t_code, 16, Opaque), d("name", t_A64_char, 24, One)], tag: 255, tags: 65535 },
+    StructRow { name: "cudssPinnedMemHandler_t", since: 0, until: NOW, size: 88, fields: &[d("ctx", t_P_void, 0, Memory(Unknown)), d("pinned_alloc", t_code, 8, Opaque), d("pinned_free", t_code, 16, Opaque), d("name", t_A64_char, 24, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaLibXtDesc", since: 0, until: NOW, size: 32, fields: &[d("version", t_i32, 0, One), d("descriptor", t_P_cudaXtDesc, 8, One), d("library", t_libFormat, 16, One), d("subFormat", t_i32, 20, One), d("libDescriptor", t_P_void, 24, Memory(Unknown))], tag: 255, tags: 65535 },
     StructRow { name: "cudaXtDesc", since: 0, until: NOW, size: 1296, fields: &[d("version", t_i32, 0, One), d("nGPUs", t_i32, 4, One), d("GPUs", t_A64_i32, 8, One), d("data", t_A64_P_void, 264, One), d("size", t_A64_u64, 776, One), d("cudaXtState", t_P_void, 1288, Memory(Unknown))], tag: 255, tags: 65535 },
     StructRow { name: "cufftXt1dFactors", since: 0, until: NOW, size: 96, fields: &[d("size", t_i64, 0, One).bytes(), d("stringCount", t_i64, 8, One), d("stringLength", t_i64, 16, One), d("substringLength", t_i64, 24, One), d("factor1", t_i64, 32, One), d("factor2", t_i64, 40, One), d("stringMask", t_i64, 48, One), d("substringMask", t_i64, 56, One), d("factor1Mask", t_i64, 64, One), d("factor2Mask", t_i64, 72, One), d("stringShift", t_i32, 80, One), d("substringShift", t_i32, 84, One), d("factor1Shift", t_i32, 88, One), d("factor2Shift", t_i32, 92, One)], tag: 255, tags: 65535 },
     StructRow { name: "cufftBox3d", since: 0, until: 10, size: 72, fields: &[d("lower", t_A3_u64, 0, One), d("upper", t_A3_u64, 24, One), d("strides", t_A3_u64, 48, One)], tag: 255, tags: 65535 },
+    StructRow { name: "fftwf_iodim64", since: 0, until: NOW, size: 24, fields: &[d("n", t_i64, 0, One), d("is", t_i64, 8, One), d("os", t_i64, 16, One)], tag: 255, tags: 65535 },
+    StructRow { name: "fftwf_iodim", since: 0, until: NOW, size: 12, fields: &[d("n", t_i32, 0, One), d("is", t_i32, 4, One), d("os", t_i32, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUfileError_t", since: 0, until: NOW, size: 8, fields: &[d("err", t_CUfileOpError, 0, One), d("cu_err", t_CUresult, 4, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUfileIOEvents_t", since: 0, until: NOW, size: 24, fields: &[d("cookie", t_P_void, 0, Opaque), d("status", t_CUfileStatus_t_in4, 8, One), d("ret", t_u64, 16, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUfileIOParams_t", since: 0, until: NOW, size: 64, fields: &[d("mode", t_CUfileBatchMode_t, 0, One), d("u", t_CUfileIOParams_t_u, 8, One), d("fh", t_CUfileHandle_t, 40, One), d("opcode", t_CUfileOpcode_t, 48, One), d("cookie", t_P_void, 56, Opaque)], tag: 255, tags: 65535 },
@@ -4949,6 +5174,11 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "CUfileDescr_t.handle", since: 0, until: NOW, size: 8, fields: &[d("fd", t_i32, 0, One), d("handle", t_P_void, 0, One)], tag: 0, tags: 43 },
     StructRow { name: "CUfileFSOps_t", since: 0, until: NOW, size: 40, fields: &[d("fs_type", t_code, 0, Opaque), d("getRDMADeviceList", t_code, 8, Opaque), d("getRDMADevicePriority", t_code, 16, Opaque), d("read", t_code, 24, Opaque), d("write", t_code, 32, Opaque)], tag: 255, tags: 65535 },
     StructRow { name: "CUfileIOVec_t", since: 0, until: NOW, size: 16, fields: &[d("base", t_P_void, 0, Memory(Of(1))), d("len", t_u64, 8, One)], tag: 255, tags: 65535 },
+    StructRow { name: "cusparseLtHandle_t", since: 0, until: NOW, size: 512, fields: &[d("data", t_A512_u8, 0, One)], tag: 255, tags: 65535 },
+    StructRow { name: "cusparseLtMatDescriptor_t", since: 0, until: NOW, size: 512, fields: &[d("data", t_A512_u8, 0, One)], tag: 255, tags: 65535 },
+    StructRow { name: "cusparseLtMatmulPlan_t", since: 0, until: NOW, size: 512, fields: &[d("data", t_A512_u8, 0, One)], tag: 255, tags: 65535 },
+    StructRow { name: "cusparseLtMatmulAlgSelection_t", since: 0, until: NOW, size: 512, fields: &[d("data", t_A512_u8, 0, One)], tag: 255, tags: 65535 },
+    StructRow { name: "cusparseLtMatmulDescriptor_t", since: 0, until: NOW, size: 512, fields: &[d("data", t_A512_u8, 0, One)], tag: 255, tags: 65535 },
     StructRow { name: "ncclCollConfig_t", since: 0, until: NOW, size: 72, fields: &[d("size", t_u64, 0, One).bytes(), d("magic", t_u32, 8, One).hex(), d("version", t_u32, 12, One), d("ext", t_P_ncclConfigExt_t, 16, One), d("minCTAs", t_ncclUndefined, 24, One), d("maxCTAs", t_ncclUndefined, 28, One), d("nvlsCTAs", t_ncclUndefined, 32, One), d("cgaClusterSize", t_ncclUndefined, 36, One), d("algSelection", t_PC_char, 40, Text), d("forceAlgSelection", t_ncclUndefined, 48, One), d("CTAPolicy", t_ncclCtaPolicy, 52, One), d("userProfilerTag", t_u64, 56, One), d("launchCompletionEvent", t_cudaEvent_t, 64, One)], tag: 255, tags: 65535 },
     StructRow { name: "ncclConfigExt_t", since: 0, until: NOW, size: 24, fields: &[d("next", t_P_ncclConfigExt_t, 0, One), d("key", t_ncclConfigExt_t_key, 8, One), d("val", t_ncclConfigExt_t_val, 16, One)], tag: 255, tags: 65535 },
     StructRow { name: "ncclConfigExt_t.key", since: 0, until: NOW, size: 8, fields: &[d("vendorId", t_i32, 0, One), d("optionId", t_i32, 4, One)], tag: 255, tags: 65535 },
@@ -5260,6 +5490,10 @@ pub(super) static HANDLES: &[HandleRow] = &[
     HandleRow { name: "cudnnSeqDataDescriptor_t", short: "seqDataDescriptor", number: false, bytes: 8, special: &[] },
     HandleRow { name: "cudnnSpatialTransformerDescriptor_t", short: "spatialTransformerDescriptor", number: false, bytes: 8, special: &[] },
     HandleRow { name: "cudnnTensorTransformDescriptor_t", short: "tensorTransformDescriptor", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cudssConfig_t", short: "dssConfig", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cudssHandle_t", short: "dssHandle", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cudssData_t", short: "dssData", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cudssMatrix_t", short: "dssMatrix", number: false, bytes: 8, special: &[] },
     HandleRow { name: "cufftHandle", short: "plan", number: true, bytes: 4, special: &[] },
     HandleRow { name: "cudaLibXtDescPointer", short: "xtDesc", number: false, bytes: 8, special: &[] },
     HandleRow { name: "CUfileBatchHandle_t", short: "batch", number: false, bytes: 8, special: &[] },
@@ -5309,6 +5543,20 @@ pub(super) static HANDLES: &[HandleRow] = &[
     HandleRow { name: "cusparseSpMMOpPlan_t", short: "spmmPlan", number: false, bytes: 8, special: &[] },
     HandleRow { name: "cusparseSpSMDescr_t", short: "spsm", number: false, bytes: 8, special: &[] },
     HandleRow { name: "cusparseSpSVDescr_t", short: "spsv", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cutensorHandle_t", short: "cutensor", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cutensorPlan_t", short: "plan", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cutensorOperationDescriptor_t", short: "operationDescriptor", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cutensorBlockSparseTensorDescriptor_t", short: "blockSparseTensorDescriptor", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cutensorComputeDescriptor_t", short: "computeDescriptor", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cutensorTensorDescriptor_t", short: "tensorDescriptor", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cutensorPlanPreference_t", short: "planPreference", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cutensorMgHandle_t", short: "mgHandle", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cutensorMgContractionPlan_t", short: "mgContractionPlan", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cutensorMgContractionFind_t", short: "mgContractionFind", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cutensorMgContractionDescriptor_t", short: "mgContractionDescriptor", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cutensorMgCopyPlan_t", short: "mgCopyPlan", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cutensorMgCopyDescriptor_t", short: "mgCopyDescriptor", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cutensorMgTensorDescriptor_t", short: "mgTensorDescriptor", number: false, bytes: 8, special: &[] },
     HandleRow { name: "ncclComm_t", short: "comm", number: false, bytes: 8, special: &[] },
     HandleRow { name: "ncclRegistration", short: "registration", number: false, bytes: 8, special: &[] },
     HandleRow { name: "ncclWindow_t", short: "window", number: false, bytes: 8, special: &[] },
@@ -5379,11 +5627,11 @@ pub(super) static TAGS: &[Tag] = &[
     Tag { name: "cublasLtMatrixTransformDescAttributes_t", rows: &[(0, 894), (1, 971), (2, 912), (3, 912)] },
     Tag { name: "cudnnBackendAttributeType_t", rows: &[(0, 1001), (1, 1004), (2, 62), (3, 253), (4, 143), (5, 859), (6, 60), (7, 1010), (8, 1011), (9, 1012), (10, 1013), (11, 1014), (12, 1015), (13, 1008), (14, 1016), (15, 1006), (16, 1017), (17, 1018), (18, 1019), (19, 1020), (20, 1021), (21, 1022), (22, 1023), (23, 24), (24, 38), (25, 1024), (26, 1025), (27, 1026), (28, 1027), (29, 1028), (30, 1029), (31, 1030), (32, 1031), (33, 1032)] },
     Tag { name: "cudnnDataType_t", rows: &[(0, 143), (1, 859), (2, 897), (3, 895), (4, 24), (6, 85), (9, 898), (10, 253), (11, 62)] },
-    Tag { name: "cufftXtQueryType", rows: &[(0, 1187)] },
+    Tag { name: "cufftXtQueryType", rows: &[(0, 1216)] },
     Tag { name: "CUfileBatchMode_t", rows: &[(1, 0)] },
     Tag { name: "CUfileFileHandleType", rows: &[(1, 0), (2, 1)] },
     Tag { name: "cudaDataType", rows: &[(0, 143), (1, 859), (2, 897), (3, 895), (4, 907), (5, 908), (8, 85), (10, 24), (12, 5), (14, 898), (20, 896), (22, 236), (24, 253), (26, 9)] },
-    Tag { name: "cusparseSpMatAttribute_t", rows: &[(0, 1382), (1, 1381), (2, 1399), (3, 1400)] },
+    Tag { name: "cusparseSpMatAttribute_t", rows: &[(0, 1418), (1, 1417), (2, 1435), (3, 1436)] },
     Tag { name: "ncclDataType_t", rows: &[(0, 895), (1, 85), (2, 24), (3, 5), (4, 253), (5, 9), (6, 897), (7, 143), (8, 859), (9, 898), (10, 85), (11, 85)] },
     Tag { name: "nvmlValueType_t", rows: &[(0, 0), (1, 2), (2, 3), (3, 4), (4, 5), (5, 1), (6, 6)] },
     Tag { name: "nvmlUUIDType_t", rows: &[(1, 0), (2, 1)] },

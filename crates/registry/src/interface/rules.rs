@@ -94,7 +94,7 @@ impl Tables<'_> {
                 let at = siblings.iter().position(|s| s.name == *name).and_then(|at| u8::try_from(at).ok());
                 at.ok_or_else(|| wrong(name))
             };
-            member.rule = self.rule(family, rule, &find, place)?;
+            member.rule = self.rule(family, rule, siblings, &find, place)?;
             member.guessed = false;
         }
         Ok(member)
@@ -104,6 +104,7 @@ impl Tables<'_> {
         &mut self,
         family: usize,
         text: &RuleText,
+        siblings: &[Sibling],
         find: &dyn Fn(&String) -> Result<u8, Error>,
         place: Place,
     ) -> Result<Rule, Error> {
@@ -123,7 +124,11 @@ impl Tables<'_> {
                 let n = maybe(n, Count::Fixed(1))?;
                 Rule::Tagged(self.tag_row(family, t, false, place)?, find(s)?, n)
             }
-            RuleText::OptionValues(k, n) => Rule::OptionValues(find(k)?, count(n)?),
+            RuleText::OptionValues(k, n) => {
+                let keys = find(k)?;
+                self.tags_of_options(family, siblings[usize::from(keys)].ty, place)?;
+                Rule::OptionValues(keys, count(n)?)
+            }
             RuleText::Scalar(t, s) => Rule::Scalar(self.tag_row(family, t, false, place)?, find(s)?),
         })
     }

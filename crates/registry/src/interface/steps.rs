@@ -137,12 +137,15 @@ impl Plan<'_> {
                     self.out.push(Step { size: 8, most: ARRAY, ..step }.of(kind::TEXTS));
                 }
             }
-            Rule::Tagged(row, _, count) => {
+            Rule::Tagged(row, sibling, count) => {
                 let rows = &self.tables.tags[usize::from(row)].rows;
-                let size = rows.iter().map(|(_, ty)| self.size(*ty)).max().unwrap_or(8).min(STRUCT);
+                let size = rows.iter().map(|(_, ty)| self.size(*ty)).max().unwrap_or(8).min(STRUCT) as u16;
                 if let Some(step) = self.counted(siblings, count, step) {
-                    let most = if count == Count::Fixed(1) { size as u16 } else { ARRAY };
-                    self.out.push(Step { size: size as u16, most, ..step });
+                    let most = if count == Count::Fixed(1) { size } else { ARRAY };
+                    // Several tags: a pointer for each.
+                    let by = siblings.members.get(usize::from(sibling)).map(|m| self.tables.get(m.ty));
+                    let kind = if matches!(by, Some(Type::Pointer(..))) { kind::POINTERS } else { kind::MEMORY };
+                    self.out.push(Step { size, most, ..step }.of(kind));
                 }
             }
             Rule::OptionValues(_, count) => {

@@ -1,7 +1,7 @@
 //! Tables of types by tag: `[tags.ENUM]` of an overlay, as types or as the numbers of a union's fields.
 
 use super::ctype;
-use super::known::Type;
+use super::known::{Type, TypeId};
 use super::types::{Tables, TagRow};
 use super::types_file::Def;
 use super::world::{Found, Place};
@@ -49,6 +49,14 @@ impl Tables<'_> {
         rows.sort_unstable();
         self.tags[usize::from(row)].rows = rows;
         Ok(row)
+    }
+
+    /// The types of options' values: the reader finds them by the name of the keys' enum.
+    pub(crate) fn tags_of_options(&mut self, family: usize, keys: TypeId, place: Place) -> Result<(), Error> {
+        let Type::Pointer(to, _) = self.get(keys) else { return Err(place.error("keys are no array".to_owned())) };
+        let Type::Enum(n) = self.get(to) else { return Err(place.error("keys are no array of an enum".to_owned())) };
+        let name = self.enums[usize::from(n)].name.clone();
+        self.tag_row(family, &name, false, place).map(drop)
     }
 
     /// Names and values of an enum, or of an enum made of defines.

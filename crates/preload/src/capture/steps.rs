@@ -128,12 +128,14 @@ fn kernel(kept: &mut Kept, known: &[kernels::Parameter], at: usize) -> Option<(u
     let (to, room) = (kept.place(), kept.room());
     let mut got = 0;
     for (p, &at) in known.iter().zip(&pointers) {
-        let size = p.size();
+        // A parameter may be larger than a record: its beginning is kept.
+        let size = p.size().min(room - got);
         // SAFETY: there is room behind what was copied.
-        if got + size > room || unsafe { kept.pages.copy(at, to.add(got), size) } != size {
+        let part = unsafe { kept.pages.copy(at, to.add(got), size) };
+        got += part;
+        if part != p.size() {
             break;
         }
-        got += size;
     }
     (got > 0).then(|| kept.close(at, got, known.iter().map(|p| p.size()).sum()))
 }

@@ -1192,967 +1192,992 @@ pub(super) static TYPES: &[Type] = &[
     Handle(91), // 1176 t_cudssConfig_t
     Pointer(t_cudssConfig_t, false), // 1177 t_P_cudssConfig_t
     Enum(304), // 1178 t_cudssConfigParam_t
-    Handle(92), // 1179 t_cudssHandle_t
-    Pointer(t_cudssHandle_t, false), // 1180 t_P_cudssHandle_t
-    Handle(93), // 1181 t_cudssData_t
-    Pointer(t_cudssData_t, false), // 1182 t_P_cudssData_t
-    Enum(305), // 1183 t_cudssDataParam_t
-    Handle(94), // 1184 t_cudssMatrix_t
-    Struct(368), // 1185 t_cudssDeviceMemHandler_t
-    Pointer(t_cudssDeviceMemHandler_t, false), // 1186 t_P_cudssDeviceMemHandler_t
-    Struct(369), // 1187 t_cudssPinnedMemHandler_t
-    Pointer(t_cudssPinnedMemHandler_t, false), // 1188 t_P_cudssPinnedMemHandler_t
-    Pointer(t_cudssMatrix_t, false), // 1189 t_P_cudssMatrix_t
-    Enum(306), // 1190 t_cudssMatrixType_t
-    Enum(307), // 1191 t_cudssMatrixViewType_t
-    Enum(308), // 1192 t_cudssIndexBase_t
-    Enum(309), // 1193 t_cudssLayout_t
-    Pointer(t_P_P_void, false), // 1194 t_P_P_P_void
-    Pointer(t_cudaDataType, false), // 1195 t_P_cudaDataType
-    Pointer(t_cudssMatrixType_t, false), // 1196 t_P_cudssMatrixType_t
-    Pointer(t_cudssMatrixViewType_t, false), // 1197 t_P_cudssMatrixViewType_t
-    Pointer(t_cudssIndexBase_t, false), // 1198 t_P_cudssIndexBase_t
-    Pointer(t_cudssLayout_t, false), // 1199 t_P_cudssLayout_t
-    Pointer(t_cudssDeviceMemHandler_t, true), // 1200 t_PC_cudssDeviceMemHandler_t
-    Pointer(t_cudaStream_t, true), // 1201 t_PC_cudaStream_t
-    Pointer(t_cudssPinnedMemHandler_t, true), // 1202 t_PC_cudssPinnedMemHandler_t
-    Enum(310), // 1203 t_cufftResult
-    Status(310), // 1204 t_cufftResult_status
-    Handle(95), // 1205 t_cufftHandle
-    Pointer(t_cufftHandle, false), // 1206 t_P_cufftHandle
-    Enum(311), // 1207 t_cufftType
-    Enum(312), // 1208 t_cufftDirection
-    Enum(313), // 1209 t_cufftProperty
-    Enum(314), // 1210 t_cufftXtCallbackType
-    Array(t_i32, 64), // 1211 t_A64_i32
-    Array(t_P_void, 64), // 1212 t_A64_P_void
-    Array(t_u64, 64), // 1213 t_A64_u64
-    Struct(371), // 1214 t_cudaXtDesc
-    Pointer(t_cudaXtDesc, false), // 1215 t_P_cudaXtDesc
-    Enum(315), // 1216 t_libFormat
-    Struct(370), // 1217 t_cudaLibXtDesc
-    Pointer(t_cudaLibXtDesc, false), // 1218 t_P_cudaLibXtDesc
-    Handle(96), // 1219 t_cudaLibXtDescPointer
-    Pointer(t_P_cudaLibXtDesc, false), // 1220 t_P_P_cudaLibXtDesc
-    Pointer(t_cudaLibXtDescPointer, false), // 1221 t_P_cudaLibXtDescPointer
-    Enum(316), // 1222 t_cufftXtSubFormat
-    Enum(317), // 1223 t_cufftXtCopyType
-    Enum(318), // 1224 t_cufftXtQueryType
-    Struct(372), // 1225 t_cufftXt1dFactors
-    Array(t_u64, 3), // 1226 t_A3_u64
-    Struct(373), // 1227 t_cufftBox3d
-    Pointer(t_cufftBox3d, true), // 1228 t_PC_cufftBox3d
-    Enum(319), // 1229 t_cufftXtWorkAreaPolicy
-    Array(t_f64, 2), // 1230 t_A2_f64
-    Pointer(t_A2_f64, false), // 1231 t_P_A2_f64
-    Struct(374), // 1232 t_fftwf_iodim64
-    Pointer(t_fftwf_iodim64, true), // 1233 t_PC_fftwf_iodim64
-    Struct(375), // 1234 t_fftwf_iodim
-    Pointer(t_fftwf_iodim, true), // 1235 t_PC_fftwf_iodim
-    Array(t_f32, 2), // 1236 t_A2_f32
-    Pointer(t_A2_f32, false), // 1237 t_P_A2_f32
-    Enum(320), // 1238 t_CUfileOpError
-    Struct(376), // 1239 t_CUfileError_t
-    Handle(97), // 1240 t_CUfileBatchHandle_t
-    Flags(321, 4), // 1241 t_CUfileStatus_t_in4
-    Struct(377), // 1242 t_CUfileIOEvents_t
-    Pointer(t_CUfileIOEvents_t, false), // 1243 t_P_CUfileIOEvents_t
-    Pointer(t_CUfileBatchHandle_t, false), // 1244 t_P_CUfileBatchHandle_t
-    Enum(322), // 1245 t_CUfileBatchMode_t
-    Struct(380), // 1246 t_CUfileIOParams_t_u_batch
-    Union(379), // 1247 t_CUfileIOParams_t_u
-    Handle(98), // 1248 t_CUfileHandle_t
-    Enum(323), // 1249 t_CUfileOpcode_t
-    Struct(378), // 1250 t_CUfileIOParams_t
-    Pointer(t_CUfileIOParams_t, false), // 1251 t_P_CUfileIOParams_t
-    Flags(324, 4), // 1252 t_cuFileRdmaFlags_in4
-    Flags(325, 4), // 1253 t_CUfileDriverStatusFlags_t_in4
-    Flags(326, 4), // 1254 t_CUfileP2PFlags_t_in4
-    Pointer(t_CUfileP2PFlags_t_in4, false), // 1255 t_P_CUfileP2PFlags_t_in4
-    Struct(382), // 1256 t_CUfileDrvProps_t_nvfs
-    Struct(381), // 1257 t_CUfileDrvProps_t
-    Pointer(t_CUfileDrvProps_t, false), // 1258 t_P_CUfileDrvProps_t
-    Enum(327), // 1259 t_CUFileBoolConfigParameter_t
-    Pointer(t_bool1, false), // 1260 t_P_bool1
-    Enum(328), // 1261 t_CUFileSizeTConfigParameter_t
-    Enum(329), // 1262 t_CUFileStringConfigParameter_t
-    Struct(384), // 1263 t_CUfileOpCounter_t
-    Struct(383), // 1264 t_CUfileStatsLevel1_t
-    Pointer(t_CUfileStatsLevel1_t, false), // 1265 t_P_CUfileStatsLevel1_t
-    Array(t_u64, 32), // 1266 t_A32_u64
-    Struct(385), // 1267 t_CUfileStatsLevel2_t
-    Pointer(t_CUfileStatsLevel2_t, false), // 1268 t_P_CUfileStatsLevel2_t
-    Array(t_char, 16), // 1269 t_A16_char
-    Array(t_u8, 16), // 1270 t_A16_u8
-    Struct(387), // 1271 t_CUfilePerGpuStats_t
-    Array(t_CUfilePerGpuStats_t, 16), // 1272 t_A16_CUfilePerGpuStats_t
-    Struct(386), // 1273 t_CUfileStatsLevel3_t
-    Pointer(t_CUfileStatsLevel3_t, false), // 1274 t_P_CUfileStatsLevel3_t
-    Pointer(t_CUfileHandle_t, false), // 1275 t_P_CUfileHandle_t
-    Enum(330), // 1276 t_CUfileFileHandleType
-    Union(389), // 1277 t_CUfileDescr_t_handle
-    Struct(390), // 1278 t_CUfileFSOps_t
-    Pointer(t_CUfileFSOps_t, true), // 1279 t_PC_CUfileFSOps_t
-    Struct(388), // 1280 t_CUfileDescr_t
-    Pointer(t_CUfileDescr_t, false), // 1281 t_P_CUfileDescr_t
-    Struct(391), // 1282 t_CUfileIOVec_t
-    Pointer(t_CUfileIOVec_t, true), // 1283 t_PC_CUfileIOVec_t
-    Flags(331, 4), // 1284 t_cuFileStreamFlags_in4
-    Enum(332), // 1285 t_curandStatus_t
-    Status(332), // 1286 t_curandStatus_t_status
-    Handle(99), // 1287 t_curandGenerator_t
-    Pointer(t_curandGenerator_t, false), // 1288 t_P_curandGenerator_t
-    Enum(333), // 1289 t_curandRngType_t
-    Handle(100), // 1290 t_curandDiscreteDistribution_t
-    Pointer(t_curandDiscreteDistribution_t, false), // 1291 t_P_curandDiscreteDistribution_t
-    Enum(334), // 1292 t_curandMethod_t
-    Array(t_u32, 32), // 1293 t_A32_u32
-    Pointer(t_A32_u32, false), // 1294 t_P_A32_u32
-    Pointer(t_P_A32_u32, false), // 1295 t_P_P_A32_u32
-    Enum(335), // 1296 t_curandDirectionVectorSet_t
-    Pointer(t_A64_u64, false), // 1297 t_P_A64_u64
-    Pointer(t_P_A64_u64, false), // 1298 t_P_P_A64_u64
-    Pointer(t_P_u32, false), // 1299 t_P_P_u32
-    Pointer(t_P_u64, false), // 1300 t_P_P_u64
-    Enum(336), // 1301 t_curandOrdering_t
-    Enum(337), // 1302 t_cusolverStatus_t
-    Status(337), // 1303 t_cusolverStatus_t_status
-    Handle(101), // 1304 t_cusolverDnHandle_t
-    Enum(338), // 1305 t_cusolverEigMode_t
-    Handle(102), // 1306 t_gesvdjInfo_t
-    Enum(339), // 1307 t_cusolverEigRange_t
-    Handle(103), // 1308 t_syevjInfo_t
-    Enum(340), // 1309 t_cusolverEigType_t
-    Pointer(t_cusolverDnHandle_t, false), // 1310 t_P_cusolverDnHandle_t
-    Pointer(t_gesvdjInfo_t, false), // 1311 t_P_gesvdjInfo_t
-    Handle(104), // 1312 t_cusolverDnParams_t
-    Pointer(t_cusolverDnParams_t, false), // 1313 t_P_cusolverDnParams_t
-    Pointer(t_syevjInfo_t, false), // 1314 t_P_syevjInfo_t
-    Enum(341), // 1315 t_cusolverDeterministicMode_t
-    Pointer(t_cusolverDeterministicMode_t, false), // 1316 t_P_cusolverDeterministicMode_t
-    Enum(342), // 1317 t_cudaEmulationStrategy
-    Pointer(t_cudaEmulationStrategy, false), // 1318 t_P_cudaEmulationStrategy
-    Enum(343), // 1319 t_cusolverMathMode_t
-    Pointer(t_cusolverMathMode_t, false), // 1320 t_P_cusolverMathMode_t
-    Handle(105), // 1321 t_cusolverDnIRSInfos_t
-    Pointer(t_cusolverDnIRSInfos_t, false), // 1322 t_P_cusolverDnIRSInfos_t
-    Handle(106), // 1323 t_cusolverDnIRSParams_t
-    Pointer(t_cusolverDnIRSParams_t, false), // 1324 t_P_cusolverDnIRSParams_t
-    Enum(344), // 1325 t_cusolverIRSRefinement_t
-    Enum(345), // 1326 t_cusolverPrecType_t
-    Enum(346), // 1327 t_cusolverDnFunction_t
-    Enum(347), // 1328 t_cusolverAlgMode_t
-    Enum(348), // 1329 t_cusolverDirectMode_t
-    Enum(349), // 1330 t_cusolverStorevMode_t
-    Enum(350), // 1331 t_cusolverEigComp_t
-    Handle(107), // 1332 t_cusolverMgHandle_t
-    Pointer(t_cusolverMgHandle_t, false), // 1333 t_P_cusolverMgHandle_t
-    Handle(108), // 1334 t_cudaLibMgGrid_t
-    Pointer(t_cudaLibMgGrid_t, false), // 1335 t_P_cudaLibMgGrid_t
-    Enum(351), // 1336 t_cusolverMgGridMapping_t
-    Handle(109), // 1337 t_cudaLibMgMatrixDesc_t
-    Pointer(t_cudaLibMgMatrixDesc_t, false), // 1338 t_P_cudaLibMgMatrixDesc_t
-    Handle(110), // 1339 t_cusolverRfHandle_t
-    Pointer(t_cusolverRfHandle_t, false), // 1340 t_P_cusolverRfHandle_t
-    Enum(352), // 1341 t_cusolverRfFactorization_t
-    Pointer(t_cusolverRfFactorization_t, false), // 1342 t_P_cusolverRfFactorization_t
-    Enum(353), // 1343 t_cusolverRfTriangularSolve_t
-    Pointer(t_cusolverRfTriangularSolve_t, false), // 1344 t_P_cusolverRfTriangularSolve_t
-    Enum(354), // 1345 t_cusolverRfMatrixFormat_t
-    Pointer(t_cusolverRfMatrixFormat_t, false), // 1346 t_P_cusolverRfMatrixFormat_t
-    Enum(355), // 1347 t_cusolverRfUnitDiagonal_t
-    Pointer(t_cusolverRfUnitDiagonal_t, false), // 1348 t_P_cusolverRfUnitDiagonal_t
-    Enum(356), // 1349 t_cusolverRfNumericBoostReport_t
-    Pointer(t_cusolverRfNumericBoostReport_t, false), // 1350 t_P_cusolverRfNumericBoostReport_t
-    Enum(357), // 1351 t_cusolverRfResetValuesFastMode_t
-    Pointer(t_cusolverRfResetValuesFastMode_t, false), // 1352 t_P_cusolverRfResetValuesFastMode_t
-    Handle(111), // 1353 t_cusolverSpHandle_t
-    Handle(112), // 1354 t_cusparseMatDescr_t
-    Handle(113), // 1355 t_csrcholInfo_t
-    Handle(114), // 1356 t_csrcholInfoHost_t
-    Handle(115), // 1357 t_csrluInfoHost_t
-    Handle(116), // 1358 t_csrqrInfo_t
-    Handle(117), // 1359 t_csrqrInfoHost_t
-    Pointer(t_cusolverSpHandle_t, false), // 1360 t_P_cusolverSpHandle_t
-    Pointer(t_csrcholInfo_t, false), // 1361 t_P_csrcholInfo_t
-    Pointer(t_csrcholInfoHost_t, false), // 1362 t_P_csrcholInfoHost_t
-    Pointer(t_csrluInfoHost_t, false), // 1363 t_P_csrluInfoHost_t
-    Pointer(t_csrqrInfo_t, false), // 1364 t_P_csrqrInfo_t
-    Pointer(t_csrqrInfoHost_t, false), // 1365 t_P_csrqrInfoHost_t
-    Enum(358), // 1366 t_cusparseStatus_t
-    Status(358), // 1367 t_cusparseStatus_t_status
-    Handle(118), // 1368 t_cusparseHandle_t
-    Handle(119), // 1369 t_cusparseSpVecDescr_t
-    Handle(120), // 1370 t_cusparseDnVecDescr_t
-    Handle(121), // 1371 t_cusparseConstSpVecDescr_t
-    Handle(122), // 1372 t_cusparseSpMatDescr_t
-    Enum(359), // 1373 t_cusparseIndexType_t
-    Pointer(t_cusparseIndexType_t, false), // 1374 t_P_cusparseIndexType_t
-    Enum(360), // 1375 t_cusparseIndexBase_t
-    Pointer(t_cusparseIndexBase_t, false), // 1376 t_P_cusparseIndexBase_t
-    Enum(361), // 1377 t_cusparseDirection_t
-    Handle(123), // 1378 t_bsric02Info_t
-    Enum(362), // 1379 t_cusparseSolvePolicy_t
-    Handle(124), // 1380 t_bsrilu02Info_t
-    Enum(363), // 1381 t_cusparseOperation_t
-    Handle(125), // 1382 t_bsrsm2Info_t
-    Handle(126), // 1383 t_bsrsv2Info_t
-    Handle(127), // 1384 t_csru2csrInfo_t
-    Handle(128), // 1385 t_cusparseColorInfo_t
-    Handle(129), // 1386 t_csrgemm2Info_t
-    Handle(130), // 1387 t_csric02Info_t
-    Handle(131), // 1388 t_csrilu02Info_t
-    Handle(132), // 1389 t_csrsm2Info_t
-    Handle(133), // 1390 t_csrsv2Info_t
-    Enum(364), // 1391 t_cusparseAction_t
-    Handle(134), // 1392 t_cusparseConstSpMatDescr_t
-    Handle(135), // 1393 t_cusparseConstDnMatDescr_t
-    Enum(365), // 1394 t_cusparseOrder_t
-    Pointer(t_cusparseOrder_t, false), // 1395 t_P_cusparseOrder_t
-    Handle(136), // 1396 t_cusparseConstDnVecDescr_t
-    Handle(137), // 1397 t_cusparseDnMatDescr_t
-    Pointer(t_cusparseHandle_t, false), // 1398 t_P_cusparseHandle_t
-    Pointer(t_cusparseSpMatDescr_t, false), // 1399 t_P_cusparseSpMatDescr_t
-    Pointer(t_bsric02Info_t, false), // 1400 t_P_bsric02Info_t
-    Pointer(t_bsrilu02Info_t, false), // 1401 t_P_bsrilu02Info_t
-    Pointer(t_bsrsm2Info_t, false), // 1402 t_P_bsrsm2Info_t
-    Pointer(t_bsrsv2Info_t, false), // 1403 t_P_bsrsv2Info_t
-    Pointer(t_cusparseColorInfo_t, false), // 1404 t_P_cusparseColorInfo_t
-    Pointer(t_cusparseConstSpMatDescr_t, false), // 1405 t_P_cusparseConstSpMatDescr_t
-    Pointer(t_cusparseConstDnMatDescr_t, false), // 1406 t_P_cusparseConstDnMatDescr_t
-    Pointer(t_cusparseConstDnVecDescr_t, false), // 1407 t_P_cusparseConstDnVecDescr_t
-    Pointer(t_cusparseConstSpVecDescr_t, false), // 1408 t_P_cusparseConstSpVecDescr_t
-    Pointer(t_csrgemm2Info_t, false), // 1409 t_P_csrgemm2Info_t
-    Pointer(t_csric02Info_t, false), // 1410 t_P_csric02Info_t
-    Pointer(t_csrilu02Info_t, false), // 1411 t_P_csrilu02Info_t
-    Pointer(t_csrsm2Info_t, false), // 1412 t_P_csrsm2Info_t
-    Pointer(t_csrsv2Info_t, false), // 1413 t_P_csrsv2Info_t
-    Pointer(t_csru2csrInfo_t, false), // 1414 t_P_csru2csrInfo_t
-    Pointer(t_cusparseDnMatDescr_t, false), // 1415 t_P_cusparseDnMatDescr_t
-    Pointer(t_cusparseDnVecDescr_t, false), // 1416 t_P_cusparseDnVecDescr_t
-    Pointer(t_cusparseMatDescr_t, false), // 1417 t_P_cusparseMatDescr_t
-    Handle(138), // 1418 t_pruneInfo_t
-    Pointer(t_pruneInfo_t, false), // 1419 t_P_pruneInfo_t
-    Pointer(t_cusparseSpVecDescr_t, false), // 1420 t_P_cusparseSpVecDescr_t
-    Enum(366), // 1421 t_cusparseCsr2CscAlg_t
-    Enum(367), // 1422 t_cusparseAlgMode_t
-    Enum(368), // 1423 t_cusparseDenseToSparseAlg_t
-    Enum(369), // 1424 t_cusparseColorAlg_t
-    Pointer(t_cusparseColorAlg_t, false), // 1425 t_P_cusparseColorAlg_t
-    Enum(370), // 1426 t_cusparseDiagType_t
-    Enum(371), // 1427 t_cusparseFillMode_t
-    Enum(372), // 1428 t_cusparseMatrixType_t
-    Enum(373), // 1429 t_cusparsePointerMode_t
-    Pointer(t_cusparsePointerMode_t, false), // 1430 t_P_cusparsePointerMode_t
-    Enum(374), // 1431 t_cusparseSDDMMAlg_t
-    Enum(375), // 1432 t_cusparseSpGEAMAlg_t
-    Handle(139), // 1433 t_cusparseSpGEAMDescr_t
-    Pointer(t_cusparseSpGEAMDescr_t, false), // 1434 t_P_cusparseSpGEAMDescr_t
-    Enum(376), // 1435 t_cusparseSpGEMMAlg_t
-    Handle(140), // 1436 t_cusparseSpGEMMDescr_t
-    Pointer(t_cusparseSpGEMMDescr_t, false), // 1437 t_P_cusparseSpGEMMDescr_t
-    Enum(377), // 1438 t_cusparseSpMMAlg_t
-    Handle(141), // 1439 t_cusparseSpMMOpPlan_t
-    Pointer(t_cusparseSpMMOpPlan_t, false), // 1440 t_P_cusparseSpMMOpPlan_t
-    Enum(378), // 1441 t_cusparseSpMMOpAlg_t
-    Enum(379), // 1442 t_cusparseSpMVAlg_t
-    Enum(380), // 1443 t_cusparseSpMatAttribute_t
-    Enum(381), // 1444 t_cusparseSpMatStorage_t
-    Enum(382), // 1445 t_cusparseSymmetryType_t
-    Enum(383), // 1446 t_cusparseFormat_t
-    Pointer(t_cusparseFormat_t, false), // 1447 t_P_cusparseFormat_t
-    Enum(384), // 1448 t_cusparseSpSMAlg_t
-    Handle(142), // 1449 t_cusparseSpSMDescr_t
-    Pointer(t_cusparseSpSMDescr_t, false), // 1450 t_P_cusparseSpSMDescr_t
-    Enum(385), // 1451 t_cusparseSpSMUpdate_t
-    Enum(386), // 1452 t_cusparseSpSVAlg_t
-    Handle(143), // 1453 t_cusparseSpSVDescr_t
-    Pointer(t_cusparseSpSVDescr_t, false), // 1454 t_P_cusparseSpSVDescr_t
-    Enum(387), // 1455 t_cusparseSpSVUpdate_t
-    Enum(388), // 1456 t_cusparseSparseToDenseAlg_t
-    Array(t_u8, 512), // 1457 t_A512_u8
-    Struct(392), // 1458 t_cusparseLtHandle_t
-    Pointer(t_cusparseLtHandle_t, true), // 1459 t_PC_cusparseLtHandle_t
-    Struct(393), // 1460 t_cusparseLtMatDescriptor_t
-    Pointer(t_cusparseLtMatDescriptor_t, false), // 1461 t_P_cusparseLtMatDescriptor_t
-    Pointer(t_cusparseLtHandle_t, false), // 1462 t_P_cusparseLtHandle_t
-    Pointer(t_cusparseLtMatDescriptor_t, true), // 1463 t_PC_cusparseLtMatDescriptor_t
-    Enum(389), // 1464 t_cusparseLtMatDescAttribute_t
-    Struct(394), // 1465 t_cusparseLtMatmulPlan_t
-    Pointer(t_cusparseLtMatmulPlan_t, true), // 1466 t_PC_cusparseLtMatmulPlan_t
-    Struct(395), // 1467 t_cusparseLtMatmulAlgSelection_t
-    Pointer(t_cusparseLtMatmulAlgSelection_t, true), // 1468 t_PC_cusparseLtMatmulAlgSelection_t
-    Enum(390), // 1469 t_cusparseLtMatmulAlgAttribute_t
-    Pointer(t_cusparseLtMatmulAlgSelection_t, false), // 1470 t_P_cusparseLtMatmulAlgSelection_t
-    Struct(396), // 1471 t_cusparseLtMatmulDescriptor_t
-    Pointer(t_cusparseLtMatmulDescriptor_t, true), // 1472 t_PC_cusparseLtMatmulDescriptor_t
-    Enum(391), // 1473 t_cusparseLtMatmulAlg_t
-    Enum(392), // 1474 t_cusparseLtMatmulDescAttribute_t
-    Pointer(t_cusparseLtMatmulDescriptor_t, false), // 1475 t_P_cusparseLtMatmulDescriptor_t
-    Enum(393), // 1476 t_cusparseComputeType
-    Pointer(t_cusparseLtMatmulPlan_t, false), // 1477 t_P_cusparseLtMatmulPlan_t
-    Enum(394), // 1478 t_cusparseLtPruneAlg_t
-    Enum(395), // 1479 t_cusparseLtSparsity_t
-    Enum(396), // 1480 t_cutensorStatus_t
-    Status(396), // 1481 t_cutensorStatus_t_status
-    Handle(144), // 1482 t_cutensorHandle_t
-    Handle(145), // 1483 t_cutensorPlan_t
-    Pointer(t_cutensorHandle_t, false), // 1484 t_P_cutensorHandle_t
-    Handle(146), // 1485 t_cutensorOperationDescriptor_t
-    Pointer(t_cutensorOperationDescriptor_t, false), // 1486 t_P_cutensorOperationDescriptor_t
-    Handle(147), // 1487 t_cutensorBlockSparseTensorDescriptor_t
-    Enum(397), // 1488 t_cutensorOperator_t
-    Handle(148), // 1489 t_cutensorComputeDescriptor_t
-    Pointer(t_cutensorBlockSparseTensorDescriptor_t, false), // 1490 t_P_cutensorBlockSparseTensorDescriptor_t
-    Handle(149), // 1491 t_cutensorTensorDescriptor_t
-    Pointer(t_cutensorPlan_t, false), // 1492 t_P_cutensorPlan_t
-    Handle(150), // 1493 t_cutensorPlanPreference_t
-    Pointer(t_cutensorPlanPreference_t, false), // 1494 t_P_cutensorPlanPreference_t
-    Enum(398), // 1495 t_cutensorAlgo_t
-    Enum(399), // 1496 t_cutensorJitMode_t
-    Pointer(t_cutensorTensorDescriptor_t, false), // 1497 t_P_cutensorTensorDescriptor_t
-    Enum(400), // 1498 t_cutensorWorksizePreference_t
-    Handle(151), // 1499 t_cutensorMgHandle_t
-    Handle(152), // 1500 t_cutensorMgContractionPlan_t
-    Handle(153), // 1501 t_cutensorMgContractionFind_t
-    Enum(401), // 1502 t_cutensorMgContractionFindAttribute_t
-    Handle(154), // 1503 t_cutensorMgContractionDescriptor_t
-    Handle(155), // 1504 t_cutensorMgCopyPlan_t
-    Handle(156), // 1505 t_cutensorMgCopyDescriptor_t
-    Pointer(t_cutensorMgHandle_t, false), // 1506 t_P_cutensorMgHandle_t
-    Pointer(t_cutensorMgContractionDescriptor_t, false), // 1507 t_P_cutensorMgContractionDescriptor_t
-    Handle(157), // 1508 t_cutensorMgTensorDescriptor_t
-    Flags(402, 4), // 1509 t_cutensorComputeType_t_in4
-    Pointer(t_cutensorMgContractionFind_t, false), // 1510 t_P_cutensorMgContractionFind_t
-    Enum(403), // 1511 t_cutensorMgAlgo_t
-    Pointer(t_cutensorMgContractionPlan_t, false), // 1512 t_P_cutensorMgContractionPlan_t
-    Pointer(t_cutensorMgCopyDescriptor_t, false), // 1513 t_P_cutensorMgCopyDescriptor_t
-    Pointer(t_cutensorMgCopyPlan_t, false), // 1514 t_P_cutensorMgCopyPlan_t
-    Pointer(t_cutensorMgTensorDescriptor_t, false), // 1515 t_P_cutensorMgTensorDescriptor_t
-    Enum(404), // 1516 t_cutensorOperationDescriptorAttribute_t
-    Enum(405), // 1517 t_cutensorPlanAttribute_t
-    Enum(406), // 1518 t_cutensorPlanPreferenceAttribute_t
-    Enum(407), // 1519 t_ncclResult_t
-    Status(407), // 1520 t_ncclResult_t_status
-    Enum(408), // 1521 t_ncclDataType_t
-    Handle(158), // 1522 t_ncclComm_t
-    Struct(398), // 1523 t_ncclConfigExt_t
-    Pointer(t_ncclConfigExt_t, false), // 1524 t_P_ncclConfigExt_t
-    Struct(399), // 1525 t_ncclConfigExt_t_key
-    Union(400), // 1526 t_ncclConfigExt_t_val
-    Enum(409), // 1527 t_ncclUndefined
-    Enum(410), // 1528 t_ncclCtaPolicy
-    Struct(397), // 1529 t_ncclCollConfig_t
-    Pointer(t_ncclCollConfig_t, true), // 1530 t_PC_ncclCollConfig_t
-    Enum(411), // 1531 t_ncclRedOp_t
-    Handle(159), // 1532 t_ncclRegistration
-    Pointer(t_ncclResult_t, false), // 1533 t_P_ncclResult_t
-    Array(t_char, 128), // 1534 t_A128_char
-    Array(t_u8, 128), // 1535 t_A128_u8
-    Struct(401), // 1536 t_ncclUniqueId
-    Pointer(t_ncclUniqueId, false), // 1537 t_P_ncclUniqueId
-    Pointer(t_ncclUniqueId, true), // 1538 t_PC_ncclUniqueId
-    Pointer(t_ncclComm_t, false), // 1539 t_P_ncclComm_t
-    Enum(412), // 1540 t_ncclHostCftMode_t
-    Enum(413), // 1541 t_ncclNvlsHostMode_t
-    Struct(402), // 1542 t_ncclConfig_t
-    Pointer(t_ncclConfig_t, false), // 1543 t_P_ncclConfig_t
-    Enum(414), // 1544 t_ncclCommMemStat_t
-    Pointer(t_ncclRegistration, false), // 1545 t_P_ncclRegistration
-    Flags(415, 4), // 1546 t_ncclRevokeFlags_in4
-    Flags(416, 4), // 1547 t_ncclShrinkFlags_in4
-    Enum(417), // 1548 t_ncclColor
-    Flags(418, 4), // 1549 t_ncclSuspendFlags_in4
-    Handle(160), // 1550 t_ncclWindow_t
-    Pointer(t_ncclWindow_t, false), // 1551 t_P_ncclWindow_t
-    Flags(419, 4), // 1552 t_ncclWindowFlags_in4
-    Struct(403), // 1553 t_ncclSimInfo_t
-    Pointer(t_ncclSimInfo_t, false), // 1554 t_P_ncclSimInfo_t
-    Handle(161), // 1555 t_ncclParamHandle_t
-    Pointer(t_ncclParamHandle_t, false), // 1556 t_P_ncclParamHandle_t
-    Pointer(t_P_PC_char, false), // 1557 t_P_P_PC_char
-    Pointer(t_i16, false), // 1558 t_P_i16
-    Pointer(t_i8, false), // 1559 t_P_i8
-    Pointer(t_u16, false), // 1560 t_P_u16
-    Pointer(t_ncclRedOp_t, false), // 1561 t_P_ncclRedOp_t
-    Enum(420), // 1562 t_ncclScalarResidence_t
-    Enum(421), // 1563 t_ncclEncryptionMode_t
-    Struct(404), // 1564 t_ncclEncryptionConfig_t
-    Pointer(t_ncclEncryptionConfig_t, true), // 1565 t_PC_ncclEncryptionConfig_t
-    Struct(405), // 1566 t_ncclWaitSignalDesc_t
-    Pointer(t_ncclWaitSignalDesc_t, false), // 1567 t_P_ncclWaitSignalDesc_t
-    Enum(422), // 1568 t_nvFatbinResult
-    Status(422), // 1569 t_nvFatbinResult_status
-    Handle(162), // 1570 t_nvFatbinHandle
-    Pointer(t_nvFatbinHandle, false), // 1571 t_P_nvFatbinHandle
-    Enum(423), // 1572 t_nvJitLinkResult
-    Status(423), // 1573 t_nvJitLinkResult_status
-    Handle(163), // 1574 t_nvJitLinkHandle
-    Enum(424), // 1575 t_nvJitLinkInputType
-    Pointer(t_nvJitLinkHandle, false), // 1576 t_P_nvJitLinkHandle
-    Enum(425), // 1577 t_nvjpegStatus_t
-    Status(425), // 1578 t_nvjpegStatus_t_status
-    Handle(164), // 1579 t_nvjpegHandle_t
-    Struct(406), // 1580 t_nvjpegDevAllocator_t
-    Pointer(t_nvjpegDevAllocator_t, false), // 1581 t_P_nvjpegDevAllocator_t
-    Handle(165), // 1582 t_nvjpegBufferDevice_t
-    Pointer(t_nvjpegBufferDevice_t, false), // 1583 t_P_nvjpegBufferDevice_t
-    Struct(407), // 1584 t_nvjpegDevAllocatorV2_t
-    Pointer(t_nvjpegDevAllocatorV2_t, false), // 1585 t_P_nvjpegDevAllocatorV2_t
-    Struct(408), // 1586 t_nvjpegPinnedAllocator_t
-    Pointer(t_nvjpegPinnedAllocator_t, false), // 1587 t_P_nvjpegPinnedAllocator_t
-    Handle(166), // 1588 t_nvjpegBufferPinned_t
-    Pointer(t_nvjpegBufferPinned_t, false), // 1589 t_P_nvjpegBufferPinned_t
-    Struct(409), // 1590 t_nvjpegPinnedAllocatorV2_t
-    Pointer(t_nvjpegPinnedAllocatorV2_t, false), // 1591 t_P_nvjpegPinnedAllocatorV2_t
-    Enum(426), // 1592 t_nvjpegBackend_t
-    Pointer(t_nvjpegHandle_t, false), // 1593 t_P_nvjpegHandle_t
-    Flags(427, 4), // 1594 t_nvjpegFlags_in4
-    Handle(167), // 1595 t_nvjpegJpegState_t
-    Enum(428), // 1596 t_nvjpegOutputFormat_t
-    Array(t_P_u8, 4), // 1597 t_A4_P_u8
-    Array(t_u64, 4), // 1598 t_A4_u64
-    Struct(410), // 1599 t_nvjpegImage_t
-    Pointer(t_nvjpegImage_t, false), // 1600 t_P_nvjpegImage_t
-    Pointer(t_PC_u8, false), // 1601 t_P_PC_u8
-    Handle(168), // 1602 t_nvjpegDecodeParams_t
-    Pointer(t_nvjpegDecodeParams_t, false), // 1603 t_P_nvjpegDecodeParams_t
-    Enum(429), // 1604 t_nvjpegChromaSubsampling_t
-    Handle(169), // 1605 t_nvjpegJpegStream_t
-    Handle(170), // 1606 t_nvjpegJpegDecoder_t
-    Enum(430), // 1607 t_nvjpegExifOrientation_t
-    Enum(431), // 1608 t_nvjpegScaleFactor_t
-    Pointer(t_nvjpegJpegDecoder_t, false), // 1609 t_P_nvjpegJpegDecoder_t
-    Pointer(t_nvjpegJpegState_t, false), // 1610 t_P_nvjpegJpegState_t
-    Handle(171), // 1611 t_nvjpegEncoderState_t
-    Handle(172), // 1612 t_nvjpegEncoderParams_t
-    Pointer(t_nvjpegImage_t, true), // 1613 t_PC_nvjpegImage_t
-    Enum(432), // 1614 t_nvjpegInputFormat_t
-    Pointer(t_nvjpegEncoderParams_t, false), // 1615 t_P_nvjpegEncoderParams_t
-    Enum(433), // 1616 t_nvjpegJpegEncoding_t
-    Pointer(t_nvjpegEncoderState_t, false), // 1617 t_P_nvjpegEncoderState_t
-    Enum(434), // 1618 t_nvjpegEncBackend_t
-    Pointer(t_nvjpegChromaSubsampling_t, false), // 1619 t_P_nvjpegChromaSubsampling_t
-    Pointer(t_nvjpegJpegStream_t, false), // 1620 t_P_nvjpegJpegStream_t
-    Pointer(t_nvjpegExifOrientation_t, false), // 1621 t_P_nvjpegExifOrientation_t
-    Pointer(t_nvjpegJpegEncoding_t, false), // 1622 t_P_nvjpegJpegEncoding_t
-    Enum(435), // 1623 t_nvmlReturn_t
-    Status(435), // 1624 t_nvmlReturn_t_status
-    Handle(173), // 1625 t_nvmlComputeInstance_t
-    Handle(174), // 1626 t_nvmlDevice_t
-    Handle(175), // 1627 t_nvmlGpuInstance_t
-    Struct(412), // 1628 t_nvmlComputeInstancePlacement_t
-    Struct(411), // 1629 t_nvmlComputeInstanceInfo_t
-    Pointer(t_nvmlComputeInstanceInfo_t, false), // 1630 t_P_nvmlComputeInstanceInfo_t
-    Enum(436), // 1631 t_nvmlEccCounterType_t
-    Enum(437), // 1632 t_nvmlValueType_t
-    Union(414), // 1633 t_nvmlValue_t
-    Enum(438), // 1634 t_nvmlFieldId
-    Struct(413), // 1635 t_nvmlFieldValue_t
-    Pointer(t_nvmlFieldValue_t, false), // 1636 t_P_nvmlFieldValue_t
-    Pointer(t_nvmlGpuInstance_t, false), // 1637 t_P_nvmlGpuInstance_t
-    Struct(415), // 1638 t_nvmlGpuInstancePlacement_t
-    Pointer(t_nvmlGpuInstancePlacement_t, true), // 1639 t_PC_nvmlGpuInstancePlacement_t
-    Array(t_char, 32), // 1640 t_A32_char
-    Struct(416), // 1641 t_nvmlPciInfo_t
-    Pointer(t_nvmlPciInfo_t, false), // 1642 t_P_nvmlPciInfo_t
-    Enum(439), // 1643 t_nvmlEnableState_t
-    Enum(440), // 1644 t_nvmlRestrictedAPI_t
-    Pointer(t_nvmlEnableState_t, false), // 1645 t_P_nvmlEnableState_t
-    Array(t_u32, 5), // 1646 t_A5_u32
-    Struct(417), // 1647 t_nvmlAccountingStats_t
-    Pointer(t_nvmlAccountingStats_t, false), // 1648 t_P_nvmlAccountingStats_t
-    Struct(418), // 1649 t_nvmlAccountingStats_v2_t
-    Pointer(t_nvmlAccountingStats_v2_t, false), // 1650 t_P_nvmlAccountingStats_v2_t
-    Handle(176), // 1651 t_nvmlVgpuInstance_t
-    Pointer(t_nvmlVgpuInstance_t, false), // 1652 t_P_nvmlVgpuInstance_t
-    Struct(419), // 1653 t_nvmlAdaptiveTgpModeInfo_v1_t
-    Pointer(t_nvmlAdaptiveTgpModeInfo_v1_t, false), // 1654 t_P_nvmlAdaptiveTgpModeInfo_v1_t
-    Struct(420), // 1655 t_nvmlDeviceAddressingMode_t
-    Pointer(t_nvmlDeviceAddressingMode_t, false), // 1656 t_P_nvmlDeviceAddressingMode_t
-    Enum(441), // 1657 t_nvmlClockType_t
-    Enum(442), // 1658 t_nvmlDeviceArchitecture_t
-    Pointer(t_nvmlDeviceArchitecture_t, false), // 1659 t_P_nvmlDeviceArchitecture_t
-    Struct(421), // 1660 t_nvmlDeviceAttributes_t
-    Pointer(t_nvmlDeviceAttributes_t, false), // 1661 t_P_nvmlDeviceAttributes_t
-    Struct(422), // 1662 t_nvmlBAR1Memory_t
-    Pointer(t_nvmlBAR1Memory_t, false), // 1663 t_P_nvmlBAR1Memory_t
-    Struct(423), // 1664 t_nvmlBBXTimeData_v1_t
-    Pointer(t_nvmlBBXTimeData_v1_t, false), // 1665 t_P_nvmlBBXTimeData_v1_t
-    Struct(425), // 1666 t_nvmlEccBankRemapperHistogram_v1_t
-    Struct(424), // 1667 t_nvmlEccBankRemapperStatus_v1_t
-    Pointer(t_nvmlEccBankRemapperStatus_v1_t, false), // 1668 t_P_nvmlEccBankRemapperStatus_v1_t
-    Enum(443), // 1669 t_nvmlBrandType_t
-    Pointer(t_nvmlBrandType_t, false), // 1670 t_P_nvmlBrandType_t
-    Enum(444), // 1671 t_nvmlBridgeChipType_t
-    Struct(427), // 1672 t_nvmlBridgeChipInfo_t
-    Array(t_nvmlBridgeChipInfo_t, 128), // 1673 t_A128_nvmlBridgeChipInfo_t
-    Struct(426), // 1674 t_nvmlBridgeChipHierarchy_t
-    Pointer(t_nvmlBridgeChipHierarchy_t, false), // 1675 t_P_nvmlBridgeChipHierarchy_t
-    Enum(445), // 1676 t_nvmlBusType_t
-    Pointer(t_nvmlBusType_t, false), // 1677 t_P_nvmlBusType_t
-    Struct(428), // 1678 t_nvmlC2cModeInfo_v1_t
-    Pointer(t_nvmlC2cModeInfo_v1_t, false), // 1679 t_P_nvmlC2cModeInfo_v1_t
-    Struct(429), // 1680 t_nvmlDeviceCapabilities_t
-    Pointer(t_nvmlDeviceCapabilities_t, false), // 1681 t_P_nvmlDeviceCapabilities_t
-    Struct(431), // 1682 t_nvmlClkMonFaultInfo_t
-    Array(t_nvmlClkMonFaultInfo_t, 32), // 1683 t_A32_nvmlClkMonFaultInfo_t
-    Struct(430), // 1684 t_nvmlClkMonStatus_t
-    Pointer(t_nvmlClkMonStatus_t, false), // 1685 t_P_nvmlClkMonStatus_t
-    Enum(446), // 1686 t_nvmlClockId_t
-    Enum(447), // 1687 t_nvmlPstates_t
-    Struct(432), // 1688 t_nvmlClockOffset_t
-    Pointer(t_nvmlClockOffset_t, false), // 1689 t_P_nvmlClockOffset_t
-    Enum(448), // 1690 t_nvmlComputeMode_t
-    Pointer(t_nvmlComputeMode_t, false), // 1691 t_P_nvmlComputeMode_t
-    Struct(433), // 1692 t_nvmlProcessInfo_v1_t
-    Pointer(t_nvmlProcessInfo_v1_t, false), // 1693 t_P_nvmlProcessInfo_v1_t
-    Struct(434), // 1694 t_nvmlProcessInfo_t
-    Pointer(t_nvmlProcessInfo_t, false), // 1695 t_P_nvmlProcessInfo_t
-    Array(t_u8, 32), // 1696 t_A32_u8
-    Array(t_u8, 8192), // 1697 t_A8192_u8
-    Array(t_u8, 4096), // 1698 t_A4096_u8
-    Struct(435), // 1699 t_nvmlConfComputeGpuAttestationReport_t
-    Pointer(t_nvmlConfComputeGpuAttestationReport_t, false), // 1700 t_P_nvmlConfComputeGpuAttestationReport_t
-    Array(t_u8, 5120), // 1701 t_A5120_u8
-    Struct(436), // 1702 t_nvmlConfComputeGpuCertificate_t
-    Pointer(t_nvmlConfComputeGpuCertificate_t, false), // 1703 t_P_nvmlConfComputeGpuCertificate_t
-    Struct(437), // 1704 t_nvmlConfComputeMemSizeInfo_t
-    Pointer(t_nvmlConfComputeMemSizeInfo_t, false), // 1705 t_P_nvmlConfComputeMemSizeInfo_t
-    Struct(438), // 1706 t_nvmlMemory_t
-    Pointer(t_nvmlMemory_t, false), // 1707 t_P_nvmlMemory_t
-    Enum(449), // 1708 t_nvmlCoolerControl_t
-    Flags(450, 4), // 1709 t_nvmlCoolerTarget_t_in4
-    Struct(439), // 1710 t_nvmlCoolerInfo_t
-    Pointer(t_nvmlCoolerInfo_t, false), // 1711 t_P_nvmlCoolerInfo_t
-    Enum(451), // 1712 t_nvmlAffinityScope_t
-    Handle(177), // 1713 t_nvmlVgpuTypeId_t
-    Pointer(t_nvmlVgpuTypeId_t, false), // 1714 t_P_nvmlVgpuTypeId_t
-    Array(t_char, 2048), // 1715 t_A2048_char
-    Struct(440), // 1716 t_nvmlDeviceCurrentClockFreqs_t
-    Pointer(t_nvmlDeviceCurrentClockFreqs_t, false), // 1717 t_P_nvmlDeviceCurrentClockFreqs_t
-    Flags(452, 4), // 1718 t_nvmlClocksEventReasons_in4
-    Pointer(t_nvmlClocksEventReasons_in4, false), // 1719 t_P_nvmlClocksEventReasons_in4
-    Flags(452, 8), // 1720 t_nvmlClocksEventReasons_in8
-    Pointer(t_nvmlClocksEventReasons_in8, false), // 1721 t_P_nvmlClocksEventReasons_in8
-    Enum(453), // 1722 t_nvmlMemoryErrorType_t
-    Struct(441), // 1723 t_nvmlEccErrorCounts_t
-    Pointer(t_nvmlEccErrorCounts_t, false), // 1724 t_P_nvmlEccErrorCounts_t
-    Pointer(t_nvmlDevice_t, false), // 1725 t_P_nvmlDevice_t
-    Struct(442), // 1726 t_nvmlDramEncryptionInfo_t
-    Pointer(t_nvmlDramEncryptionInfo_t, false), // 1727 t_P_nvmlDramEncryptionInfo_t
-    Enum(454), // 1728 t_nvmlDriverModel_t
-    Pointer(t_nvmlDriverModel_t, false), // 1729 t_P_nvmlDriverModel_t
-    Struct(444), // 1730 t_nvmlGpuDynamicPstatesInfo_t_utilization
-    Array(t_nvmlGpuDynamicPstatesInfo_t_utilization, 8), // 1731 t_A8_nvmlGpuDynamicPstatesInfo_t_utilization
-    Struct(443), // 1732 t_nvmlGpuDynamicPstatesInfo_t
-    Pointer(t_nvmlGpuDynamicPstatesInfo_t, false), // 1733 t_P_nvmlGpuDynamicPstatesInfo_t
-    Enum(455), // 1734 t_nvmlEncoderType_t
-    Struct(445), // 1735 t_nvmlEncoderSessionInfo_t
-    Pointer(t_nvmlEncoderSessionInfo_t, false), // 1736 t_P_nvmlEncoderSessionInfo_t
-    Enum(456), // 1737 t_nvmlFBCSessionType_t
-    Struct(446), // 1738 t_nvmlFBCSessionInfo_t
-    Pointer(t_nvmlFBCSessionInfo_t, false), // 1739 t_P_nvmlFBCSessionInfo_t
-    Struct(447), // 1740 t_nvmlFBCStats_t
-    Pointer(t_nvmlFBCStats_t, false), // 1741 t_P_nvmlFBCStats_t
-    Enum(457), // 1742 t_nvmlFanControlPolicy_t
-    Pointer(t_nvmlFanControlPolicy_t, false), // 1743 t_P_nvmlFanControlPolicy_t
-    Struct(448), // 1744 t_nvmlFanSpeedInfo_t
-    Pointer(t_nvmlFanSpeedInfo_t, false), // 1745 t_P_nvmlFanSpeedInfo_t
-    Enum(458), // 1746 t_nvmlFabricState
-    Flags(458, 1), // 1747 t_nvmlFabricState_in1
-    Struct(449), // 1748 t_nvmlGpuFabricInfo_t
-    Pointer(t_nvmlGpuFabricInfo_t, false), // 1749 t_P_nvmlGpuFabricInfo_t
-    Enum(459), // 1750 t_nvmlFabricHealthSummary
-    Flags(459, 1), // 1751 t_nvmlFabricHealthSummary_in1
-    Struct(450), // 1752 t_nvmlGpuFabricInfoV_t
-    Pointer(t_nvmlGpuFabricInfoV_t, false), // 1753 t_P_nvmlGpuFabricInfoV_t
-    Enum(460), // 1754 t_nvmlFabricCliqueType
-    Flags(460, 1), // 1755 t_nvmlFabricCliqueType_in1
-    Struct(452), // 1756 t_nvmlGpuFabricClique_v1_t
-    Array(t_nvmlGpuFabricClique_v1_t, 64), // 1757 t_A64_nvmlGpuFabricClique_v1_t
-    Struct(451), // 1758 t_nvmlGpuFabricInfo_v4_t
-    Pointer(t_nvmlGpuFabricInfo_v4_t, false), // 1759 t_P_nvmlGpuFabricInfo_v4_t
-    Pointer(t_nvmlGpuInstancePlacement_t, false), // 1760 t_P_nvmlGpuInstancePlacement_t
-    Enum(461), // 1761 t_nvmlGpuInstanceProfile
-    Struct(453), // 1762 t_nvmlGpuInstanceProfileInfo_t
-    Pointer(t_nvmlGpuInstanceProfileInfo_t, false), // 1763 t_P_nvmlGpuInstanceProfileInfo_t
-    Array(t_char, 96), // 1764 t_A96_char
-    Struct(454), // 1765 t_nvmlGpuInstanceProfileInfo_v2_t
-    Pointer(t_nvmlGpuInstanceProfileInfo_v2_t, false), // 1766 t_P_nvmlGpuInstanceProfileInfo_v2_t
-    Enum(462), // 1767 t_nvmlGpuOperationMode_t
-    Pointer(t_nvmlGpuOperationMode_t, false), // 1768 t_P_nvmlGpuOperationMode_t
-    Struct(455), // 1769 t_nvmlGpuUptime_v1_t
-    Pointer(t_nvmlGpuUptime_v1_t, false), // 1770 t_P_nvmlGpuUptime_v1_t
-    Enum(463), // 1771 t_nvmlGridLicenseFeatureCode_t
-    Struct(458), // 1772 t_nvmlGridLicenseExpiry_t
-    Struct(457), // 1773 t_nvmlGridLicensableFeature_t
-    Array(t_nvmlGridLicensableFeature_t, 3), // 1774 t_A3_nvmlGridLicensableFeature_t
-    Struct(456), // 1775 t_nvmlGridLicensableFeatures_t
-    Pointer(t_nvmlGridLicensableFeatures_t, false), // 1776 t_P_nvmlGridLicensableFeatures_t
-    Array(t_char, 41), // 1777 t_A41_char
-    Union(460), // 1778 t_nvmlUUIDValue_t
-    Enum(464), // 1779 t_nvmlUUIDType_t
-    Struct(459), // 1780 t_nvmlUUID_t
-    Pointer(t_nvmlUUID_t, true), // 1781 t_PC_nvmlUUID_t
-    Enum(465), // 1782 t_nvmlHostVgpuMode_t
-    Pointer(t_nvmlHostVgpuMode_t, false), // 1783 t_P_nvmlHostVgpuMode_t
-    Struct(461), // 1784 t_nvmlHostname_v1_t
-    Pointer(t_nvmlHostname_v1_t, false), // 1785 t_P_nvmlHostname_v1_t
-    Enum(466), // 1786 t_nvmlInforomObject_t
-    Struct(462), // 1787 t_nvmlMarginTemperature_t
-    Pointer(t_nvmlMarginTemperature_t, false), // 1788 t_P_nvmlMarginTemperature_t
-    Enum(467), // 1789 t_nvmlMemoryLocation_t
-    Struct(463), // 1790 t_nvmlMemory_v2_t
-    Pointer(t_nvmlMemory_v2_t, false), // 1791 t_P_nvmlMemory_v2_t
-    Struct(464), // 1792 t_nvmlGetMemoryLimits_v1_t
-    Pointer(t_nvmlGetMemoryLimits_v1_t, false), // 1793 t_P_nvmlGetMemoryLimits_v1_t
-    Enum(468), // 1794 t_nvmlMigMode
-    Pointer(t_nvmlMigMode, false), // 1795 t_P_nvmlMigMode
-    Enum(469), // 1796 t_nvmlNvLinkCapability_t
-    Enum(470), // 1797 t_nvmlNvLinkErrorCounter_t
-    Struct(467), // 1798 t_nvmlNvlinkFirmwareVersion_t
-    Array(t_nvmlNvlinkFirmwareVersion_t, 100), // 1799 t_A100_nvmlNvlinkFirmwareVersion_t
-    Struct(466), // 1800 t_nvmlNvlinkFirmwareInfo_t
-    Struct(465), // 1801 t_nvmlNvLinkInfo_t
-    Pointer(t_nvmlNvLinkInfo_t, false), // 1802 t_P_nvmlNvLinkInfo_t
-    Struct(468), // 1803 t_nvmlNvLinkInfo_v3_t
-    Pointer(t_nvmlNvLinkInfo_v3_t, false), // 1804 t_P_nvmlNvLinkInfo_v3_t
-    Enum(471), // 1805 t_nvmlIntNvLinkDeviceType_t
-    Pointer(t_nvmlIntNvLinkDeviceType_t, false), // 1806 t_P_nvmlIntNvLinkDeviceType_t
-    Struct(470), // 1807 t_nvmlNvlinkTelemetrySample_v1_t
-    Pointer(t_nvmlNvlinkTelemetrySample_v1_t, false), // 1808 t_P_nvmlNvlinkTelemetrySample_v1_t
-    Struct(469), // 1809 t_nvmlNvlinkTelemetrySamples_v1_t
-    Pointer(t_nvmlNvlinkTelemetrySamples_v1_t, false), // 1810 t_P_nvmlNvlinkTelemetrySamples_v1_t
-    Enum(472), // 1811 t_nvmlNvLinkUtilizationCountUnits_t
-    Flags(473, 4), // 1812 t_nvmlNvLinkUtilizationCountPktTypes_t_in4
-    Struct(471), // 1813 t_nvmlNvLinkUtilizationControl_t
-    Pointer(t_nvmlNvLinkUtilizationControl_t, false), // 1814 t_P_nvmlNvLinkUtilizationControl_t
-    Struct(472), // 1815 t_nvmlNvlinkGetBwMode_t
-    Pointer(t_nvmlNvlinkGetBwMode_t, false), // 1816 t_P_nvmlNvlinkGetBwMode_t
-    Array(t_u8, 256), // 1817 t_A256_u8
-    Struct(473), // 1818 t_nvmlNvlinkNvlePrivateInfo_v1_t
-    Pointer(t_nvmlNvlinkNvlePrivateInfo_v1_t, false), // 1819 t_P_nvmlNvlinkNvlePrivateInfo_v1_t
-    Array(t_u32, 4096), // 1820 t_A4096_u32
-    Struct(474), // 1821 t_nvmlNvlinkGetRemapTableInfo_v1_t
-    Pointer(t_nvmlNvlinkGetRemapTableInfo_v1_t, false), // 1822 t_P_nvmlNvlinkGetRemapTableInfo_v1_t
-    Array(t_u8, 23), // 1823 t_A23_u8
-    Struct(475), // 1824 t_nvmlNvlinkSupportedBwModes_t
-    Pointer(t_nvmlNvlinkSupportedBwModes_t, false), // 1825 t_P_nvmlNvlinkSupportedBwModes_t
-    Enum(474), // 1826 t_nvmlGpuP2PCapsIndex_t
-    Enum(475), // 1827 t_nvmlGpuP2PStatus_t
-    Pointer(t_nvmlGpuP2PStatus_t, false), // 1828 t_P_nvmlGpuP2PStatus_t
-    Struct(476), // 1829 t_nvmlPciInfoExt_t
-    Pointer(t_nvmlPciInfoExt_t, false), // 1830 t_P_nvmlPciInfoExt_t
-    Enum(476), // 1831 t_nvmlPcieUtilCounter_t
-    Struct(477), // 1832 t_nvmlPdi_t
-    Pointer(t_nvmlPdi_t, false), // 1833 t_P_nvmlPdi_t
-    Struct(478), // 1834 t_nvmlDevicePerfModes_t
-    Pointer(t_nvmlDevicePerfModes_t, false), // 1835 t_P_nvmlDevicePerfModes_t
-    Pointer(t_nvmlPstates_t, false), // 1836 t_P_nvmlPstates_t
-    Struct(479), // 1837 t_nvmlPlatformInfo_t
-    Pointer(t_nvmlPlatformInfo_t, false), // 1838 t_P_nvmlPlatformInfo_t
-    Struct(480), // 1839 t_nvmlDevicePowerMizerModes_v1_t
-    Pointer(t_nvmlDevicePowerMizerModes_v1_t, false), // 1840 t_P_nvmlDevicePowerMizerModes_v1_t
-    Enum(477), // 1841 t_nvmlPowerSource_t
-    Pointer(t_nvmlPowerSource_t, false), // 1842 t_P_nvmlPowerSource_t
-    Struct(481), // 1843 t_nvmlProcessUtilizationSample_t
-    Pointer(t_nvmlProcessUtilizationSample_t, false), // 1844 t_P_nvmlProcessUtilizationSample_t
-    Struct(483), // 1845 t_nvmlProcessUtilizationInfo_v1_t
-    Pointer(t_nvmlProcessUtilizationInfo_v1_t, false), // 1846 t_P_nvmlProcessUtilizationInfo_v1_t
-    Struct(482), // 1847 t_nvmlProcessesUtilizationInfo_t
-    Pointer(t_nvmlProcessesUtilizationInfo_t, false), // 1848 t_P_nvmlProcessesUtilizationInfo_t
-    Struct(484), // 1849 t_nvmlRemappedRowsInfo_v2_t
-    Pointer(t_nvmlRemappedRowsInfo_v2_t, false), // 1850 t_P_nvmlRemappedRowsInfo_v2_t
-    Struct(485), // 1851 t_nvmlRepairStatus_t
-    Pointer(t_nvmlRepairStatus_t, false), // 1852 t_P_nvmlRepairStatus_t
-    Enum(478), // 1853 t_nvmlPageRetirementCause_t
-    Struct(486), // 1854 t_nvmlRowRemapperHistogramValues_t
-    Pointer(t_nvmlRowRemapperHistogramValues_t, false), // 1855 t_P_nvmlRowRemapperHistogramValues_t
-    Struct(488), // 1856 t_nvmlProcessDetail_v1_t
-    Pointer(t_nvmlProcessDetail_v1_t, false), // 1857 t_P_nvmlProcessDetail_v1_t
-    Struct(487), // 1858 t_nvmlProcessDetailList_t
-    Pointer(t_nvmlProcessDetailList_t, false), // 1859 t_P_nvmlProcessDetailList_t
-    Enum(479), // 1860 t_nvmlSamplingType_t
-    Pointer(t_nvmlValueType_t, false), // 1861 t_P_nvmlValueType_t
-    Struct(489), // 1862 t_nvmlSample_t
-    Pointer(t_nvmlSample_t, false), // 1863 t_P_nvmlSample_t
-    Struct(490), // 1864 t_nvmlEccSramErrorStatus_t
-    Pointer(t_nvmlEccSramErrorStatus_t, false), // 1865 t_P_nvmlEccSramErrorStatus_t
-    Struct(492), // 1866 t_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t
-    Pointer(t_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t, false), // 1867 t_P_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t
-    Struct(491), // 1868 t_nvmlEccSramUniqueUncorrectedErrorCounts_t
-    Pointer(t_nvmlEccSramUniqueUncorrectedErrorCounts_t, false), // 1869 t_P_nvmlEccSramUniqueUncorrectedErrorCounts_t
-    Flags(480, 4), // 1870 t_nvmlEventTypes_in4
-    Pointer(t_nvmlEventTypes_in4, false), // 1871 t_P_nvmlEventTypes_in4
-    Flags(480, 8), // 1872 t_nvmlEventTypes_in8
-    Pointer(t_nvmlEventTypes_in8, false), // 1873 t_P_nvmlEventTypes_in8
-    Enum(481), // 1874 t_nvmlTemperatureSensors_t
-    Enum(482), // 1875 t_nvmlTemperatureThresholds_t
-    Struct(493), // 1876 t_nvmlTemperature_t
-    Pointer(t_nvmlTemperature_t, false), // 1877 t_P_nvmlTemperature_t
-    Enum(483), // 1878 t_nvmlThermalController_t
-    Enum(484), // 1879 t_nvmlThermalTarget_t
-    Struct(495), // 1880 t_nvmlGpuThermalSettings_t_sensor
-    Array(t_nvmlGpuThermalSettings_t_sensor, 3), // 1881 t_A3_nvmlGpuThermalSettings_t_sensor
-    Struct(494), // 1882 t_nvmlGpuThermalSettings_t
-    Pointer(t_nvmlGpuThermalSettings_t, false), // 1883 t_P_nvmlGpuThermalSettings_t
-    Enum(485), // 1884 t_nvmlGpuTopologyLevel_t
-    Pointer(t_nvmlGpuTopologyLevel_t, false), // 1885 t_P_nvmlGpuTopologyLevel_t
-    Struct(496), // 1886 t_nvmlUnrepairableMemoryStatus_v1_t
-    Pointer(t_nvmlUnrepairableMemoryStatus_v1_t, false), // 1887 t_P_nvmlUnrepairableMemoryStatus_v1_t
-    Struct(497), // 1888 t_nvmlUtilization_t
-    Pointer(t_nvmlUtilization_t, false), // 1889 t_P_nvmlUtilization_t
-    Enum(486), // 1890 t_nvmlDeviceVgpuCapability_t
-    Struct(498), // 1891 t_nvmlVgpuHeterogeneousMode_t
-    Pointer(t_nvmlVgpuHeterogeneousMode_t, false), // 1892 t_P_nvmlVgpuHeterogeneousMode_t
-    Struct(500), // 1893 t_nvmlVgpuInstanceUtilizationInfo_v1_t
-    Pointer(t_nvmlVgpuInstanceUtilizationInfo_v1_t, false), // 1894 t_P_nvmlVgpuInstanceUtilizationInfo_v1_t
-    Struct(499), // 1895 t_nvmlVgpuInstancesUtilizationInfo_t
-    Pointer(t_nvmlVgpuInstancesUtilizationInfo_t, false), // 1896 t_P_nvmlVgpuInstancesUtilizationInfo_t
-    Array(t_char, 80), // 1897 t_A80_char
-    Struct(502), // 1898 t_nvmlVgpuVersion_t
-    Struct(501), // 1899 t_nvmlVgpuPgpuMetadata_t
-    Pointer(t_nvmlVgpuPgpuMetadata_t, false), // 1900 t_P_nvmlVgpuPgpuMetadata_t
-    Struct(503), // 1901 t_nvmlVgpuProcessUtilizationSample_t
-    Pointer(t_nvmlVgpuProcessUtilizationSample_t, false), // 1902 t_P_nvmlVgpuProcessUtilizationSample_t
-    Struct(505), // 1903 t_nvmlVgpuProcessUtilizationInfo_v1_t
-    Pointer(t_nvmlVgpuProcessUtilizationInfo_v1_t, false), // 1904 t_P_nvmlVgpuProcessUtilizationInfo_v1_t
-    Struct(504), // 1905 t_nvmlVgpuProcessesUtilizationInfo_t
-    Pointer(t_nvmlVgpuProcessesUtilizationInfo_t, false), // 1906 t_P_nvmlVgpuProcessesUtilizationInfo_t
-    Array(t_u32, 3), // 1907 t_A3_u32
-    Struct(506), // 1908 t_nvmlVgpuSchedulerCapabilities_t
-    Pointer(t_nvmlVgpuSchedulerCapabilities_t, false), // 1909 t_P_nvmlVgpuSchedulerCapabilities_t
-    Struct(509), // 1910 t_nvmlVgpuSchedulerParams_t_vgpuSchedDataWithARR
-    Struct(510), // 1911 t_nvmlVgpuSchedulerParams_t_vgpuSchedData
-    Union(508), // 1912 t_nvmlVgpuSchedulerParams_t
-    Struct(511), // 1913 t_nvmlVgpuSchedulerLogEntry_t
-    Array(t_nvmlVgpuSchedulerLogEntry_t, 200), // 1914 t_A200_nvmlVgpuSchedulerLogEntry_t
-    Struct(507), // 1915 t_nvmlVgpuSchedulerLog_t
-    Pointer(t_nvmlVgpuSchedulerLog_t, false), // 1916 t_P_nvmlVgpuSchedulerLog_t
-    Struct(513), // 1917 t_nvmlVgpuSchedulerLogEntry_v2_t
-    Array(t_nvmlVgpuSchedulerLogEntry_v2_t, 200), // 1918 t_A200_nvmlVgpuSchedulerLogEntry_v2_t
-    Struct(512), // 1919 t_nvmlVgpuSchedulerLogInfo_v2_t
-    Pointer(t_nvmlVgpuSchedulerLogInfo_v2_t, false), // 1920 t_P_nvmlVgpuSchedulerLogInfo_v2_t
-    Struct(514), // 1921 t_nvmlVgpuSchedulerGetState_t
-    Pointer(t_nvmlVgpuSchedulerGetState_t, false), // 1922 t_P_nvmlVgpuSchedulerGetState_t
-    Struct(515), // 1923 t_nvmlVgpuSchedulerStateInfo_v2_t
-    Pointer(t_nvmlVgpuSchedulerStateInfo_v2_t, false), // 1924 t_P_nvmlVgpuSchedulerStateInfo_v2_t
-    Struct(516), // 1925 t_nvmlVgpuPlacementList_t
-    Pointer(t_nvmlVgpuPlacementList_t, false), // 1926 t_P_nvmlVgpuPlacementList_t
-    Struct(517), // 1927 t_nvmlVgpuInstanceUtilizationSample_t
-    Pointer(t_nvmlVgpuInstanceUtilizationSample_t, false), // 1928 t_P_nvmlVgpuInstanceUtilizationSample_t
-    Enum(487), // 1929 t_nvmlPerfPolicyType_t
-    Struct(518), // 1930 t_nvmlViolationTime_t
-    Pointer(t_nvmlViolationTime_t, false), // 1931 t_P_nvmlViolationTime_t
-    Enum(488), // 1932 t_nvmlGpuVirtualizationMode_t
-    Pointer(t_nvmlGpuVirtualizationMode_t, false), // 1933 t_P_nvmlGpuVirtualizationMode_t
-    Struct(519), // 1934 t_nvmlNvlinkLockRemapTable_v1_t
-    Pointer(t_nvmlNvlinkLockRemapTable_v1_t, false), // 1935 t_P_nvmlNvlinkLockRemapTable_v1_t
-    Struct(529), // 1936 t_nvmlRailMetrics_t
-    Array(t_nvmlRailMetrics_t, 2), // 1937 t_A2_nvmlRailMetrics_t
-    Struct(528), // 1938 t_nvmlCoreRailMetrics_t
-    Struct(530), // 1939 t_nvmlPmgrPwrTuple_t
-    Struct(531), // 1940 t_nvmlPwrModelMetricsDlppm1xPerf_t
-    Struct(527), // 1941 t_nvmlPwrModelMetricsDlppm1x_t
-    Array(t_nvmlPwrModelMetricsDlppm1x_t, 8), // 1942 t_A8_nvmlPwrModelMetricsDlppm1x_t
-    Struct(526), // 1943 t_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t
-    Array(t_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t, 3), // 1944 t_A3_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t
-    Struct(525), // 1945 t_nvmlObservedMetrics_t
-    Struct(524), // 1946 t_nvmlPerfMetricsDlppc2xSample_t
-    Struct(534), // 1947 t_nvmlPwrModelMetricsSamplePfpp1x_t
-    Array(t_nvmlPwrModelMetricsSamplePfpp1x_t, 32), // 1948 t_A32_nvmlPwrModelMetricsSamplePfpp1x_t
-    Struct(535), // 1949 t_nvmlPwrModelOperatingPointPfpp1x_t
-    Struct(533), // 1950 t_nvmlPwrModelMetricsPfpp1x_t
-    Struct(532), // 1951 t_nvmlPerfMetricsPfpp1xSample_t
-    Union(523), // 1952 t_nvmlPerfMetricControllerSample_t_data
-    Struct(522), // 1953 t_nvmlPerfMetricControllerSample_t
-    Array(t_nvmlPerfMetricControllerSample_t, 4), // 1954 t_A4_nvmlPerfMetricControllerSample_t
-    Struct(521), // 1955 t_nvmlPerfMetricsSample_t
-    Array(t_nvmlPerfMetricsSample_t, 13), // 1956 t_A13_nvmlPerfMetricsSample_t
-    Struct(520), // 1957 t_nvmlPerfMetricsSamples_v1_t
-    Pointer(t_nvmlPerfMetricsSamples_v1_t, false), // 1958 t_P_nvmlPerfMetricsSamples_v1_t
-    Struct(536), // 1959 t_nvmlPowerSmoothingProfile_t
-    Pointer(t_nvmlPowerSmoothingProfile_t, false), // 1960 t_P_nvmlPowerSmoothingProfile_t
-    Struct(537), // 1961 t_nvmlPowerSmoothingState_t
-    Pointer(t_nvmlPowerSmoothingState_t, false), // 1962 t_P_nvmlPowerSmoothingState_t
-    Struct(540), // 1963 t_nvmlPRMCounterInput_v1_t
-    Struct(541), // 1964 t_nvmlPRMCounterValue_v1_t
-    Struct(539), // 1965 t_nvmlPRMCounter_v1_t
-    Pointer(t_nvmlPRMCounter_v1_t, false), // 1966 t_P_nvmlPRMCounter_v1_t
-    Struct(538), // 1967 t_nvmlPRMCounterList_v1_t
-    Pointer(t_nvmlPRMCounterList_v1_t, false), // 1968 t_P_nvmlPRMCounterList_v1_t
-    Array(t_u8, 496), // 1969 t_A496_u8
-    Union(543), // 1970 t_nvmlPRMTLV_v1_t__1
-    Struct(542), // 1971 t_nvmlPRMTLV_v1_t
-    Pointer(t_nvmlPRMTLV_v1_t, false), // 1972 t_P_nvmlPRMTLV_v1_t
-    Handle(178), // 1973 t_nvmlEventSet_t
-    Enum(489), // 1974 t_nvmlDetachGpuState_t
-    Enum(490), // 1975 t_nvmlPcieLinkState_t
-    Flags(491, 4), // 1976 t_nvmlFlags_in4
-    Pointer(t_nvmlDramEncryptionInfo_t, true), // 1977 t_PC_nvmlDramEncryptionInfo_t
-    Struct(544), // 1978 t_nvmlSetMemoryLimits_v1_t
-    Pointer(t_nvmlSetMemoryLimits_v1_t, false), // 1979 t_P_nvmlSetMemoryLimits_v1_t
-    Pointer(t_nvmlReturn_t, false), // 1980 t_P_nvmlReturn_t
-    Struct(545), // 1981 t_nvmlNvLinkPowerThres_t
-    Pointer(t_nvmlNvLinkPowerThres_t, false), // 1982 t_P_nvmlNvLinkPowerThres_t
-    Struct(546), // 1983 t_nvmlNvlinkSetBwMode_t
-    Pointer(t_nvmlNvlinkSetBwMode_t, false), // 1984 t_P_nvmlNvlinkSetBwMode_t
-    Struct(547), // 1985 t_nvmlNvlinkSetBwModeAsync_v1_t
-    Pointer(t_nvmlNvlinkSetBwModeAsync_v1_t, false), // 1986 t_P_nvmlNvlinkSetBwModeAsync_v1_t
-    Struct(548), // 1987 t_nvmlNvlinkSetNvleReady_v1_t
-    Pointer(t_nvmlNvlinkSetNvleReady_v1_t, false), // 1988 t_P_nvmlNvlinkSetNvleReady_v1_t
-    Struct(549), // 1989 t_nvmlPowerValue_v2_t
-    Pointer(t_nvmlPowerValue_v2_t, false), // 1990 t_P_nvmlPowerValue_v2_t
-    Struct(550), // 1991 t_nvmlRusdSettings_v1_t
-    Pointer(t_nvmlRusdSettings_v1_t, false), // 1992 t_P_nvmlRusdSettings_v1_t
-    Pointer(t_nvmlVgpuHeterogeneousMode_t, true), // 1993 t_PC_nvmlVgpuHeterogeneousMode_t
-    Struct(553), // 1994 t_nvmlVgpuSchedulerSetParams_t_vgpuSchedDataWithARR
-    Struct(554), // 1995 t_nvmlVgpuSchedulerSetParams_t_vgpuSchedData
-    Union(552), // 1996 t_nvmlVgpuSchedulerSetParams_t
-    Struct(551), // 1997 t_nvmlVgpuSchedulerSetState_t
-    Pointer(t_nvmlVgpuSchedulerSetState_t, false), // 1998 t_P_nvmlVgpuSchedulerSetState_t
-    Struct(555), // 1999 t_nvmlVgpuSchedulerState_v2_t
-    Pointer(t_nvmlVgpuSchedulerState_v2_t, false), // 2000 t_P_nvmlVgpuSchedulerState_v2_t
-    Struct(556), // 2001 t_nvmlNvlinkSetupNvleEncryptionKey_v1_t
-    Pointer(t_nvmlNvlinkSetupNvleEncryptionKey_v1_t, false), // 2002 t_P_nvmlNvlinkSetupNvleEncryptionKey_v1_t
-    Array(t_u32, 8), // 2003 t_A8_u32
-    Struct(558), // 2004 t_nvmlMask255_t
-    Struct(557), // 2005 t_nvmlWorkloadPowerProfileRequestedProfiles_t
-    Pointer(t_nvmlWorkloadPowerProfileRequestedProfiles_t, false), // 2006 t_P_nvmlWorkloadPowerProfileRequestedProfiles_t
-    Struct(559), // 2007 t_nvmlWorkloadPowerProfileCurrentProfiles_t
-    Pointer(t_nvmlWorkloadPowerProfileCurrentProfiles_t, false), // 2008 t_P_nvmlWorkloadPowerProfileCurrentProfiles_t
-    Struct(561), // 2009 t_nvmlWorkloadPowerProfileInfo_t
-    Array(t_nvmlWorkloadPowerProfileInfo_t, 255), // 2010 t_A255_nvmlWorkloadPowerProfileInfo_t
-    Struct(560), // 2011 t_nvmlWorkloadPowerProfileProfilesInfo_t
-    Pointer(t_nvmlWorkloadPowerProfileProfilesInfo_t, false), // 2012 t_P_nvmlWorkloadPowerProfileProfilesInfo_t
-    Enum(492), // 2013 t_nvmlPowerProfileOperation_t
-    Struct(562), // 2014 t_nvmlWorkloadPowerProfileUpdateProfiles_v1_t
-    Pointer(t_nvmlWorkloadPowerProfileUpdateProfiles_v1_t, false), // 2015 t_P_nvmlWorkloadPowerProfileUpdateProfiles_v1_t
-    Pointer(t_nvmlEventSet_t, false), // 2016 t_P_nvmlEventSet_t
-    Struct(563), // 2017 t_nvmlEventSetGetContextCount_v1_t
-    Pointer(t_nvmlEventSetGetContextCount_v1_t, false), // 2018 t_P_nvmlEventSetGetContextCount_v1_t
-    Struct(564), // 2019 t_nvmlEventSetGetContextData_v1_t
-    Pointer(t_nvmlEventSetGetContextData_v1_t, false), // 2020 t_P_nvmlEventSetGetContextData_v1_t
-    Struct(565), // 2021 t_nvmlEventSetGetContextInfo_v1_t
-    Pointer(t_nvmlEventSetGetContextInfo_v1_t, false), // 2022 t_P_nvmlEventSetGetContextInfo_v1_t
-    Struct(566), // 2023 t_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t
-    Pointer(t_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t, false), // 2024 t_P_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t
-    Struct(567), // 2025 t_nvmlGpuOperationalEventConfig_v1_t
-    Pointer(t_nvmlGpuOperationalEventConfig_v1_t, true), // 2026 t_PC_nvmlGpuOperationalEventConfig_v1_t
-    Struct(568), // 2027 t_nvmlEventData_t
-    Pointer(t_nvmlEventData_t, false), // 2028 t_P_nvmlEventData_t
-    Struct(569), // 2029 t_nvmlEventSetWait_v3_t
-    Pointer(t_nvmlEventSetWait_v3_t, false), // 2030 t_P_nvmlEventSetWait_v3_t
-    Struct(570), // 2031 t_nvmlExcludedDeviceInfo_t
-    Pointer(t_nvmlExcludedDeviceInfo_t, false), // 2032 t_P_nvmlExcludedDeviceInfo_t
-    Enum(493), // 2033 t_nvmlVgpuGuestInfoState_t
-    Array(t_u32, 6), // 2034 t_A6_u32
-    Struct(571), // 2035 t_nvmlVgpuMetadata_t
-    Pointer(t_nvmlVgpuMetadata_t, false), // 2036 t_P_nvmlVgpuMetadata_t
-    Flags(494, 4), // 2037 t_nvmlVgpuVmCompatibility_t_in4
-    Flags(495, 4), // 2038 t_nvmlVgpuPgpuCompatibilityLimitCode_t_in4
-    Struct(572), // 2039 t_nvmlVgpuPgpuCompatibility_t
-    Pointer(t_nvmlVgpuPgpuCompatibility_t, false), // 2040 t_P_nvmlVgpuPgpuCompatibility_t
-    Enum(496), // 2041 t_nvmlVgpuDriverCapability_t
-    Pointer(t_nvmlVgpuVersion_t, false), // 2042 t_P_nvmlVgpuVersion_t
-    Handle(179), // 2043 t_nvmlGpmSample_t
-    Struct(575), // 2044 t_nvmlGpmMetric_t_metricInfo
-    Struct(574), // 2045 t_nvmlGpmMetric_t
-    Array(t_nvmlGpmMetric_t, 477), // 2046 t_A477_nvmlGpmMetric_t
-    Struct(573), // 2047 t_nvmlGpmMetricsGet_t
-    Pointer(t_nvmlGpmMetricsGet_t, false), // 2048 t_P_nvmlGpmMetricsGet_t
-    Struct(576), // 2049 t_nvmlGpmSupport_t
-    Pointer(t_nvmlGpmSupport_t, false), // 2050 t_P_nvmlGpmSupport_t
-    Pointer(t_nvmlGpmSample_t, false), // 2051 t_P_nvmlGpmSample_t
-    Pointer(t_nvmlComputeInstance_t, false), // 2052 t_P_nvmlComputeInstance_t
-    Pointer(t_nvmlComputeInstancePlacement_t, true), // 2053 t_PC_nvmlComputeInstancePlacement_t
-    Struct(577), // 2054 t_nvmlActiveVgpuInstanceInfo_t
-    Pointer(t_nvmlActiveVgpuInstanceInfo_t, false), // 2055 t_P_nvmlActiveVgpuInstanceInfo_t
-    Pointer(t_nvmlComputeInstancePlacement_t, false), // 2056 t_P_nvmlComputeInstancePlacement_t
-    Enum(497), // 2057 t_nvmlComputeInstanceProfile
-    Struct(578), // 2058 t_nvmlComputeInstanceProfileInfo_t
-    Pointer(t_nvmlComputeInstanceProfileInfo_t, false), // 2059 t_P_nvmlComputeInstanceProfileInfo_t
-    Struct(579), // 2060 t_nvmlComputeInstanceProfileInfo_v2_t
-    Pointer(t_nvmlComputeInstanceProfileInfo_v2_t, false), // 2061 t_P_nvmlComputeInstanceProfileInfo_v2_t
-    Struct(580), // 2062 t_nvmlVgpuTypeIdInfo_t
-    Pointer(t_nvmlVgpuTypeIdInfo_t, false), // 2063 t_P_nvmlVgpuTypeIdInfo_t
-    Struct(581), // 2064 t_nvmlGpuInstanceInfo_t
-    Pointer(t_nvmlGpuInstanceInfo_t, false), // 2065 t_P_nvmlGpuInstanceInfo_t
-    Struct(582), // 2066 t_nvmlVgpuSchedulerLogInfo_t
-    Pointer(t_nvmlVgpuSchedulerLogInfo_t, false), // 2067 t_P_nvmlVgpuSchedulerLogInfo_t
-    Struct(583), // 2068 t_nvmlVgpuSchedulerStateInfo_t
-    Pointer(t_nvmlVgpuSchedulerStateInfo_t, false), // 2069 t_P_nvmlVgpuSchedulerStateInfo_t
-    Struct(584), // 2070 t_nvmlVgpuCreatablePlacementInfo_t
-    Pointer(t_nvmlVgpuCreatablePlacementInfo_t, false), // 2071 t_P_nvmlVgpuCreatablePlacementInfo_t
-    Struct(585), // 2072 t_nvmlVgpuSchedulerState_t
-    Pointer(t_nvmlVgpuSchedulerState_t, false), // 2073 t_P_nvmlVgpuSchedulerState_t
-    Flags(498, 4), // 2074 t_nvmlInitFlags_in4
-    Handle(180), // 2075 t_nvmlSystemEventSet_t
-    Struct(586), // 2076 t_nvmlSystemEventSetCreateRequest_t
-    Pointer(t_nvmlSystemEventSetCreateRequest_t, false), // 2077 t_P_nvmlSystemEventSetCreateRequest_t
-    Struct(587), // 2078 t_nvmlSystemEventSetFreeRequest_t
-    Pointer(t_nvmlSystemEventSetFreeRequest_t, false), // 2079 t_P_nvmlSystemEventSetFreeRequest_t
-    Struct(589), // 2080 t_nvmlSystemEventData_v1_t
-    Pointer(t_nvmlSystemEventData_v1_t, false), // 2081 t_P_nvmlSystemEventData_v1_t
-    Struct(588), // 2082 t_nvmlSystemEventSetWaitRequest_t
-    Pointer(t_nvmlSystemEventSetWaitRequest_t, false), // 2083 t_P_nvmlSystemEventSetWaitRequest_t
-    Struct(591), // 2084 t_nvmlCPERCursor_v1_t
-    Struct(590), // 2085 t_nvmlGetCPER_v1_t
-    Pointer(t_nvmlGetCPER_v1_t, false), // 2086 t_P_nvmlGetCPER_v1_t
-    Struct(592), // 2087 t_nvmlConfComputeSystemCaps_t
-    Pointer(t_nvmlConfComputeSystemCaps_t, false), // 2088 t_P_nvmlConfComputeSystemCaps_t
-    Struct(593), // 2089 t_nvmlConfComputeGetKeyRotationThresholdInfo_t
-    Pointer(t_nvmlConfComputeGetKeyRotationThresholdInfo_t, false), // 2090 t_P_nvmlConfComputeGetKeyRotationThresholdInfo_t
-    Struct(594), // 2091 t_nvmlSystemConfComputeSettings_t
-    Pointer(t_nvmlSystemConfComputeSettings_t, false), // 2092 t_P_nvmlSystemConfComputeSettings_t
-    Struct(595), // 2093 t_nvmlSystemConfComputeSettings_v2_t
-    Pointer(t_nvmlSystemConfComputeSettings_v2_t, false), // 2094 t_P_nvmlSystemConfComputeSettings_v2_t
-    Struct(596), // 2095 t_nvmlConfComputeSystemState_t
-    Pointer(t_nvmlConfComputeSystemState_t, false), // 2096 t_P_nvmlConfComputeSystemState_t
-    Struct(597), // 2097 t_nvmlSystemDriverBranchInfo_t
-    Pointer(t_nvmlSystemDriverBranchInfo_t, false), // 2098 t_P_nvmlSystemDriverBranchInfo_t
-    Struct(598), // 2099 t_nvmlHwbcEntry_t
-    Pointer(t_nvmlHwbcEntry_t, false), // 2100 t_P_nvmlHwbcEntry_t
-    Struct(599), // 2101 t_nvmlSystemRegisterEventRequest_t
-    Pointer(t_nvmlSystemRegisterEventRequest_t, false), // 2102 t_P_nvmlSystemRegisterEventRequest_t
-    Struct(600), // 2103 t_nvmlConfComputeSetKeyRotationThresholdInfo_t
-    Pointer(t_nvmlConfComputeSetKeyRotationThresholdInfo_t, false), // 2104 t_P_nvmlConfComputeSetKeyRotationThresholdInfo_t
-    Handle(181), // 2105 t_nvmlUnit_t
-    Enum(499), // 2106 t_nvmlFanState_t
-    Struct(602), // 2107 t_nvmlUnitFanInfo_t
-    Array(t_nvmlUnitFanInfo_t, 24), // 2108 t_A24_nvmlUnitFanInfo_t
-    Struct(601), // 2109 t_nvmlUnitFanSpeeds_t
-    Pointer(t_nvmlUnitFanSpeeds_t, false), // 2110 t_P_nvmlUnitFanSpeeds_t
-    Pointer(t_nvmlUnit_t, false), // 2111 t_P_nvmlUnit_t
-    Enum(500), // 2112 t_nvmlLedColor_t
-    Struct(603), // 2113 t_nvmlLedState_t
-    Pointer(t_nvmlLedState_t, false), // 2114 t_P_nvmlLedState_t
-    Struct(604), // 2115 t_nvmlPSUInfo_t
-    Pointer(t_nvmlPSUInfo_t, false), // 2116 t_P_nvmlPSUInfo_t
-    Struct(605), // 2117 t_nvmlUnitInfo_t
-    Pointer(t_nvmlUnitInfo_t, false), // 2118 t_P_nvmlUnitInfo_t
-    Struct(607), // 2119 t_nvmlVgpuLicenseExpiry_t
-    Struct(606), // 2120 t_nvmlVgpuLicenseInfo_t
-    Pointer(t_nvmlVgpuLicenseInfo_t, false), // 2121 t_P_nvmlVgpuLicenseInfo_t
-    Struct(608), // 2122 t_nvmlVgpuPlacementId_t
-    Pointer(t_nvmlVgpuPlacementId_t, false), // 2123 t_P_nvmlVgpuPlacementId_t
-    Struct(609), // 2124 t_nvmlVgpuRuntimeState_t
-    Pointer(t_nvmlVgpuRuntimeState_t, false), // 2125 t_P_nvmlVgpuRuntimeState_t
-    Enum(501), // 2126 t_nvmlVgpuVmIdType_t
-    Pointer(t_nvmlVgpuVmIdType_t, false), // 2127 t_P_nvmlVgpuVmIdType_t
-    Struct(610), // 2128 t_nvmlVgpuTypeBar1Info_t
-    Pointer(t_nvmlVgpuTypeBar1Info_t, false), // 2129 t_P_nvmlVgpuTypeBar1Info_t
-    Enum(502), // 2130 t_nvmlVgpuCapability_t
-    Struct(611), // 2131 t_nvmlVgpuTypeMaxInstance_t
-    Pointer(t_nvmlVgpuTypeMaxInstance_t, false), // 2132 t_P_nvmlVgpuTypeMaxInstance_t
-    Enum(503), // 2133 t_nvrtcResult
-    Status(503), // 2134 t_nvrtcResult_status
-    Handle(182), // 2135 t_nvrtcProgram
-    Pointer(t_nvrtcProgram, false), // 2136 t_P_nvrtcProgram
-    Struct(612), // 2137 t_nvrtcBundledHeadersInfo
-    Pointer(t_nvrtcBundledHeadersInfo, false), // 2138 t_P_nvrtcBundledHeadersInfo
-    Flags(504, 4), // 2139 t_nvrtcInstallHeaders_in4
+    Enum(305), // 1179 t_cudssReorderingAlg_t
+    Enum(306), // 1180 t_cudssFactorizationAlg_t
+    Enum(307), // 1181 t_cudssSolveAlg_t
+    Enum(308), // 1182 t_cudssMatchingAlg_t
+    Enum(309), // 1183 t_cudssSolveMode_t
+    Enum(310), // 1184 t_cudssPivotType_t
+    Enum(311), // 1185 t_cudssPivotEpsilonAlg_t
+    Enum(312), // 1186 t_cudssDowncastFactorsMode_t
+    Handle(92), // 1187 t_cudssHandle_t
+    Pointer(t_cudssHandle_t, false), // 1188 t_P_cudssHandle_t
+    Handle(93), // 1189 t_cudssData_t
+    Pointer(t_cudssData_t, false), // 1190 t_P_cudssData_t
+    Enum(313), // 1191 t_cudssDataParam_t
+    Array(t_i64, 16), // 1192 t_A16_i64
+    Array(t_i64, 3), // 1193 t_A3_i64
+    Flags(314, 4), // 1194 t_cudssPhase_t_in4
+    Handle(94), // 1195 t_cudssMatrix_t
+    Struct(368), // 1196 t_cudssDeviceMemHandler_t
+    Pointer(t_cudssDeviceMemHandler_t, false), // 1197 t_P_cudssDeviceMemHandler_t
+    Struct(369), // 1198 t_cudssPinnedMemHandler_t
+    Pointer(t_cudssPinnedMemHandler_t, false), // 1199 t_P_cudssPinnedMemHandler_t
+    Pointer(t_cudssMatrix_t, false), // 1200 t_P_cudssMatrix_t
+    Enum(315), // 1201 t_cudssMatrixType_t
+    Enum(316), // 1202 t_cudssMatrixViewType_t
+    Enum(317), // 1203 t_cudssIndexBase_t
+    Enum(318), // 1204 t_cudssLayout_t
+    Pointer(t_P_P_void, false), // 1205 t_P_P_P_void
+    Pointer(t_cudaDataType, false), // 1206 t_P_cudaDataType
+    Pointer(t_cudssMatrixType_t, false), // 1207 t_P_cudssMatrixType_t
+    Pointer(t_cudssMatrixViewType_t, false), // 1208 t_P_cudssMatrixViewType_t
+    Pointer(t_cudssIndexBase_t, false), // 1209 t_P_cudssIndexBase_t
+    Pointer(t_cudssLayout_t, false), // 1210 t_P_cudssLayout_t
+    Flags(319, 4), // 1211 t_cudssMatrixFormat_t_in4
+    Pointer(t_cudssMatrixFormat_t_in4, false), // 1212 t_P_cudssMatrixFormat_t_in4
+    Pointer(t_cudssDeviceMemHandler_t, true), // 1213 t_PC_cudssDeviceMemHandler_t
+    Pointer(t_cudaStream_t, true), // 1214 t_PC_cudaStream_t
+    Pointer(t_cudssPinnedMemHandler_t, true), // 1215 t_PC_cudssPinnedMemHandler_t
+    Enum(320), // 1216 t_cufftResult
+    Status(320), // 1217 t_cufftResult_status
+    Handle(95), // 1218 t_cufftHandle
+    Pointer(t_cufftHandle, false), // 1219 t_P_cufftHandle
+    Enum(321), // 1220 t_cufftType
+    Enum(322), // 1221 t_cufftDirection
+    Enum(323), // 1222 t_cufftProperty
+    Enum(324), // 1223 t_cufftXtCallbackType
+    Array(t_i32, 64), // 1224 t_A64_i32
+    Array(t_P_void, 64), // 1225 t_A64_P_void
+    Array(t_u64, 64), // 1226 t_A64_u64
+    Struct(371), // 1227 t_cudaXtDesc
+    Pointer(t_cudaXtDesc, false), // 1228 t_P_cudaXtDesc
+    Enum(325), // 1229 t_libFormat
+    Struct(370), // 1230 t_cudaLibXtDesc
+    Pointer(t_cudaLibXtDesc, false), // 1231 t_P_cudaLibXtDesc
+    Handle(96), // 1232 t_cudaLibXtDescPointer
+    Pointer(t_P_cudaLibXtDesc, false), // 1233 t_P_P_cudaLibXtDesc
+    Pointer(t_cudaLibXtDescPointer, false), // 1234 t_P_cudaLibXtDescPointer
+    Enum(326), // 1235 t_cufftXtSubFormat
+    Enum(327), // 1236 t_cufftXtCopyType
+    Enum(328), // 1237 t_cufftXtQueryType
+    Struct(372), // 1238 t_cufftXt1dFactors
+    Array(t_u64, 3), // 1239 t_A3_u64
+    Struct(373), // 1240 t_cufftBox3d
+    Pointer(t_cufftBox3d, true), // 1241 t_PC_cufftBox3d
+    Enum(329), // 1242 t_cufftXtWorkAreaPolicy
+    Handle(97), // 1243 t_fftw_plan
+    Array(t_f64, 2), // 1244 t_A2_f64
+    Pointer(t_A2_f64, false), // 1245 t_P_A2_f64
+    Enum(330), // 1246 t_fftwSign
+    Struct(374), // 1247 t_fftwf_iodim64
+    Pointer(t_fftwf_iodim64, true), // 1248 t_PC_fftwf_iodim64
+    Struct(375), // 1249 t_fftwf_iodim
+    Pointer(t_fftwf_iodim, true), // 1250 t_PC_fftwf_iodim
+    Handle(98), // 1251 t_fftwf_plan
+    Array(t_f32, 2), // 1252 t_A2_f32
+    Pointer(t_A2_f32, false), // 1253 t_P_A2_f32
+    Enum(331), // 1254 t_CUfileOpError
+    Struct(376), // 1255 t_CUfileError_t
+    Handle(99), // 1256 t_CUfileBatchHandle_t
+    Flags(332, 4), // 1257 t_CUfileStatus_t_in4
+    Struct(377), // 1258 t_CUfileIOEvents_t
+    Pointer(t_CUfileIOEvents_t, false), // 1259 t_P_CUfileIOEvents_t
+    Pointer(t_CUfileBatchHandle_t, false), // 1260 t_P_CUfileBatchHandle_t
+    Enum(333), // 1261 t_CUfileBatchMode_t
+    Struct(380), // 1262 t_CUfileIOParams_t_u_batch
+    Union(379), // 1263 t_CUfileIOParams_t_u
+    Handle(100), // 1264 t_CUfileHandle_t
+    Enum(334), // 1265 t_CUfileOpcode_t
+    Struct(378), // 1266 t_CUfileIOParams_t
+    Pointer(t_CUfileIOParams_t, false), // 1267 t_P_CUfileIOParams_t
+    Flags(335, 4), // 1268 t_cuFileRdmaFlags_in4
+    Flags(336, 4), // 1269 t_CUfileDriverStatusFlags_t_in4
+    Flags(337, 4), // 1270 t_CUfileP2PFlags_t_in4
+    Pointer(t_CUfileP2PFlags_t_in4, false), // 1271 t_P_CUfileP2PFlags_t_in4
+    Struct(382), // 1272 t_CUfileDrvProps_t_nvfs
+    Struct(381), // 1273 t_CUfileDrvProps_t
+    Pointer(t_CUfileDrvProps_t, false), // 1274 t_P_CUfileDrvProps_t
+    Enum(338), // 1275 t_CUFileBoolConfigParameter_t
+    Pointer(t_bool1, false), // 1276 t_P_bool1
+    Enum(339), // 1277 t_CUFileSizeTConfigParameter_t
+    Enum(340), // 1278 t_CUFileStringConfigParameter_t
+    Struct(384), // 1279 t_CUfileOpCounter_t
+    Struct(383), // 1280 t_CUfileStatsLevel1_t
+    Pointer(t_CUfileStatsLevel1_t, false), // 1281 t_P_CUfileStatsLevel1_t
+    Array(t_u64, 32), // 1282 t_A32_u64
+    Struct(385), // 1283 t_CUfileStatsLevel2_t
+    Pointer(t_CUfileStatsLevel2_t, false), // 1284 t_P_CUfileStatsLevel2_t
+    Array(t_char, 16), // 1285 t_A16_char
+    Array(t_u8, 16), // 1286 t_A16_u8
+    Struct(387), // 1287 t_CUfilePerGpuStats_t
+    Array(t_CUfilePerGpuStats_t, 16), // 1288 t_A16_CUfilePerGpuStats_t
+    Struct(386), // 1289 t_CUfileStatsLevel3_t
+    Pointer(t_CUfileStatsLevel3_t, false), // 1290 t_P_CUfileStatsLevel3_t
+    Pointer(t_CUfileHandle_t, false), // 1291 t_P_CUfileHandle_t
+    Enum(341), // 1292 t_CUfileFileHandleType
+    Union(389), // 1293 t_CUfileDescr_t_handle
+    Struct(390), // 1294 t_CUfileFSOps_t
+    Pointer(t_CUfileFSOps_t, true), // 1295 t_PC_CUfileFSOps_t
+    Struct(388), // 1296 t_CUfileDescr_t
+    Pointer(t_CUfileDescr_t, false), // 1297 t_P_CUfileDescr_t
+    Struct(391), // 1298 t_CUfileIOVec_t
+    Pointer(t_CUfileIOVec_t, true), // 1299 t_PC_CUfileIOVec_t
+    Flags(342, 4), // 1300 t_cuFileStreamFlags_in4
+    Enum(343), // 1301 t_curandStatus_t
+    Status(343), // 1302 t_curandStatus_t_status
+    Handle(101), // 1303 t_curandGenerator_t
+    Pointer(t_curandGenerator_t, false), // 1304 t_P_curandGenerator_t
+    Enum(344), // 1305 t_curandRngType_t
+    Handle(102), // 1306 t_curandDiscreteDistribution_t
+    Pointer(t_curandDiscreteDistribution_t, false), // 1307 t_P_curandDiscreteDistribution_t
+    Enum(345), // 1308 t_curandMethod_t
+    Array(t_u32, 32), // 1309 t_A32_u32
+    Pointer(t_A32_u32, false), // 1310 t_P_A32_u32
+    Pointer(t_P_A32_u32, false), // 1311 t_P_P_A32_u32
+    Enum(346), // 1312 t_curandDirectionVectorSet_t
+    Pointer(t_A64_u64, false), // 1313 t_P_A64_u64
+    Pointer(t_P_A64_u64, false), // 1314 t_P_P_A64_u64
+    Pointer(t_P_u32, false), // 1315 t_P_P_u32
+    Pointer(t_P_u64, false), // 1316 t_P_P_u64
+    Enum(347), // 1317 t_curandOrdering_t
+    Enum(348), // 1318 t_cusolverStatus_t
+    Status(348), // 1319 t_cusolverStatus_t_status
+    Handle(103), // 1320 t_cusolverDnHandle_t
+    Enum(349), // 1321 t_cusolverEigMode_t
+    Handle(104), // 1322 t_gesvdjInfo_t
+    Enum(350), // 1323 t_cusolverEigRange_t
+    Handle(105), // 1324 t_syevjInfo_t
+    Enum(351), // 1325 t_cusolverEigType_t
+    Pointer(t_cusolverDnHandle_t, false), // 1326 t_P_cusolverDnHandle_t
+    Pointer(t_gesvdjInfo_t, false), // 1327 t_P_gesvdjInfo_t
+    Handle(106), // 1328 t_cusolverDnParams_t
+    Pointer(t_cusolverDnParams_t, false), // 1329 t_P_cusolverDnParams_t
+    Pointer(t_syevjInfo_t, false), // 1330 t_P_syevjInfo_t
+    Enum(352), // 1331 t_cusolverDeterministicMode_t
+    Pointer(t_cusolverDeterministicMode_t, false), // 1332 t_P_cusolverDeterministicMode_t
+    Enum(353), // 1333 t_cudaEmulationStrategy
+    Pointer(t_cudaEmulationStrategy, false), // 1334 t_P_cudaEmulationStrategy
+    Enum(354), // 1335 t_cusolverMathMode_t
+    Pointer(t_cusolverMathMode_t, false), // 1336 t_P_cusolverMathMode_t
+    Handle(107), // 1337 t_cusolverDnIRSInfos_t
+    Pointer(t_cusolverDnIRSInfos_t, false), // 1338 t_P_cusolverDnIRSInfos_t
+    Handle(108), // 1339 t_cusolverDnIRSParams_t
+    Pointer(t_cusolverDnIRSParams_t, false), // 1340 t_P_cusolverDnIRSParams_t
+    Enum(355), // 1341 t_cusolverIRSRefinement_t
+    Enum(356), // 1342 t_cusolverPrecType_t
+    Enum(357), // 1343 t_cusolverDnFunction_t
+    Enum(358), // 1344 t_cusolverAlgMode_t
+    Enum(359), // 1345 t_cusolverDirectMode_t
+    Enum(360), // 1346 t_cusolverStorevMode_t
+    Enum(361), // 1347 t_cusolverEigComp_t
+    Handle(109), // 1348 t_cusolverMgHandle_t
+    Pointer(t_cusolverMgHandle_t, false), // 1349 t_P_cusolverMgHandle_t
+    Handle(110), // 1350 t_cudaLibMgGrid_t
+    Pointer(t_cudaLibMgGrid_t, false), // 1351 t_P_cudaLibMgGrid_t
+    Enum(362), // 1352 t_cusolverMgGridMapping_t
+    Handle(111), // 1353 t_cudaLibMgMatrixDesc_t
+    Pointer(t_cudaLibMgMatrixDesc_t, false), // 1354 t_P_cudaLibMgMatrixDesc_t
+    Handle(112), // 1355 t_cusolverRfHandle_t
+    Pointer(t_cusolverRfHandle_t, false), // 1356 t_P_cusolverRfHandle_t
+    Enum(363), // 1357 t_cusolverRfFactorization_t
+    Pointer(t_cusolverRfFactorization_t, false), // 1358 t_P_cusolverRfFactorization_t
+    Enum(364), // 1359 t_cusolverRfTriangularSolve_t
+    Pointer(t_cusolverRfTriangularSolve_t, false), // 1360 t_P_cusolverRfTriangularSolve_t
+    Enum(365), // 1361 t_cusolverRfMatrixFormat_t
+    Pointer(t_cusolverRfMatrixFormat_t, false), // 1362 t_P_cusolverRfMatrixFormat_t
+    Enum(366), // 1363 t_cusolverRfUnitDiagonal_t
+    Pointer(t_cusolverRfUnitDiagonal_t, false), // 1364 t_P_cusolverRfUnitDiagonal_t
+    Enum(367), // 1365 t_cusolverRfNumericBoostReport_t
+    Pointer(t_cusolverRfNumericBoostReport_t, false), // 1366 t_P_cusolverRfNumericBoostReport_t
+    Enum(368), // 1367 t_cusolverRfResetValuesFastMode_t
+    Pointer(t_cusolverRfResetValuesFastMode_t, false), // 1368 t_P_cusolverRfResetValuesFastMode_t
+    Handle(113), // 1369 t_cusolverSpHandle_t
+    Handle(114), // 1370 t_cusparseMatDescr_t
+    Handle(115), // 1371 t_csrcholInfo_t
+    Handle(116), // 1372 t_csrcholInfoHost_t
+    Handle(117), // 1373 t_csrluInfoHost_t
+    Handle(118), // 1374 t_csrqrInfo_t
+    Handle(119), // 1375 t_csrqrInfoHost_t
+    Pointer(t_cusolverSpHandle_t, false), // 1376 t_P_cusolverSpHandle_t
+    Pointer(t_csrcholInfo_t, false), // 1377 t_P_csrcholInfo_t
+    Pointer(t_csrcholInfoHost_t, false), // 1378 t_P_csrcholInfoHost_t
+    Pointer(t_csrluInfoHost_t, false), // 1379 t_P_csrluInfoHost_t
+    Pointer(t_csrqrInfo_t, false), // 1380 t_P_csrqrInfo_t
+    Pointer(t_csrqrInfoHost_t, false), // 1381 t_P_csrqrInfoHost_t
+    Enum(369), // 1382 t_cusparseStatus_t
+    Status(369), // 1383 t_cusparseStatus_t_status
+    Handle(120), // 1384 t_cusparseHandle_t
+    Handle(121), // 1385 t_cusparseSpVecDescr_t
+    Handle(122), // 1386 t_cusparseDnVecDescr_t
+    Handle(123), // 1387 t_cusparseConstSpVecDescr_t
+    Handle(124), // 1388 t_cusparseSpMatDescr_t
+    Enum(370), // 1389 t_cusparseIndexType_t
+    Pointer(t_cusparseIndexType_t, false), // 1390 t_P_cusparseIndexType_t
+    Enum(371), // 1391 t_cusparseIndexBase_t
+    Pointer(t_cusparseIndexBase_t, false), // 1392 t_P_cusparseIndexBase_t
+    Enum(372), // 1393 t_cusparseDirection_t
+    Handle(125), // 1394 t_bsric02Info_t
+    Enum(373), // 1395 t_cusparseSolvePolicy_t
+    Handle(126), // 1396 t_bsrilu02Info_t
+    Enum(374), // 1397 t_cusparseOperation_t
+    Handle(127), // 1398 t_bsrsm2Info_t
+    Handle(128), // 1399 t_bsrsv2Info_t
+    Handle(129), // 1400 t_csru2csrInfo_t
+    Handle(130), // 1401 t_cusparseColorInfo_t
+    Handle(131), // 1402 t_csrgemm2Info_t
+    Handle(132), // 1403 t_csric02Info_t
+    Handle(133), // 1404 t_csrilu02Info_t
+    Handle(134), // 1405 t_csrsm2Info_t
+    Handle(135), // 1406 t_csrsv2Info_t
+    Enum(375), // 1407 t_cusparseAction_t
+    Handle(136), // 1408 t_cusparseConstSpMatDescr_t
+    Handle(137), // 1409 t_cusparseConstDnMatDescr_t
+    Enum(376), // 1410 t_cusparseOrder_t
+    Pointer(t_cusparseOrder_t, false), // 1411 t_P_cusparseOrder_t
+    Handle(138), // 1412 t_cusparseConstDnVecDescr_t
+    Handle(139), // 1413 t_cusparseDnMatDescr_t
+    Pointer(t_cusparseHandle_t, false), // 1414 t_P_cusparseHandle_t
+    Pointer(t_cusparseSpMatDescr_t, false), // 1415 t_P_cusparseSpMatDescr_t
+    Pointer(t_bsric02Info_t, false), // 1416 t_P_bsric02Info_t
+    Pointer(t_bsrilu02Info_t, false), // 1417 t_P_bsrilu02Info_t
+    Pointer(t_bsrsm2Info_t, false), // 1418 t_P_bsrsm2Info_t
+    Pointer(t_bsrsv2Info_t, false), // 1419 t_P_bsrsv2Info_t
+    Pointer(t_cusparseColorInfo_t, false), // 1420 t_P_cusparseColorInfo_t
+    Pointer(t_cusparseConstSpMatDescr_t, false), // 1421 t_P_cusparseConstSpMatDescr_t
+    Pointer(t_cusparseConstDnMatDescr_t, false), // 1422 t_P_cusparseConstDnMatDescr_t
+    Pointer(t_cusparseConstDnVecDescr_t, false), // 1423 t_P_cusparseConstDnVecDescr_t
+    Pointer(t_cusparseConstSpVecDescr_t, false), // 1424 t_P_cusparseConstSpVecDescr_t
+    Pointer(t_csrgemm2Info_t, false), // 1425 t_P_csrgemm2Info_t
+    Pointer(t_csric02Info_t, false), // 1426 t_P_csric02Info_t
+    Pointer(t_csrilu02Info_t, false), // 1427 t_P_csrilu02Info_t
+    Pointer(t_csrsm2Info_t, false), // 1428 t_P_csrsm2Info_t
+    Pointer(t_csrsv2Info_t, false), // 1429 t_P_csrsv2Info_t
+    Pointer(t_csru2csrInfo_t, false), // 1430 t_P_csru2csrInfo_t
+    Pointer(t_cusparseDnMatDescr_t, false), // 1431 t_P_cusparseDnMatDescr_t
+    Pointer(t_cusparseDnVecDescr_t, false), // 1432 t_P_cusparseDnVecDescr_t
+    Pointer(t_cusparseMatDescr_t, false), // 1433 t_P_cusparseMatDescr_t
+    Handle(140), // 1434 t_pruneInfo_t
+    Pointer(t_pruneInfo_t, false), // 1435 t_P_pruneInfo_t
+    Pointer(t_cusparseSpVecDescr_t, false), // 1436 t_P_cusparseSpVecDescr_t
+    Enum(377), // 1437 t_cusparseCsr2CscAlg_t
+    Enum(378), // 1438 t_cusparseAlgMode_t
+    Enum(379), // 1439 t_cusparseDenseToSparseAlg_t
+    Enum(380), // 1440 t_cusparseColorAlg_t
+    Pointer(t_cusparseColorAlg_t, false), // 1441 t_P_cusparseColorAlg_t
+    Enum(381), // 1442 t_cusparseDiagType_t
+    Enum(382), // 1443 t_cusparseFillMode_t
+    Enum(383), // 1444 t_cusparseMatrixType_t
+    Enum(384), // 1445 t_cusparsePointerMode_t
+    Pointer(t_cusparsePointerMode_t, false), // 1446 t_P_cusparsePointerMode_t
+    Enum(385), // 1447 t_cusparseSDDMMAlg_t
+    Enum(386), // 1448 t_cusparseSpGEAMAlg_t
+    Handle(141), // 1449 t_cusparseSpGEAMDescr_t
+    Pointer(t_cusparseSpGEAMDescr_t, false), // 1450 t_P_cusparseSpGEAMDescr_t
+    Enum(387), // 1451 t_cusparseSpGEMMAlg_t
+    Handle(142), // 1452 t_cusparseSpGEMMDescr_t
+    Pointer(t_cusparseSpGEMMDescr_t, false), // 1453 t_P_cusparseSpGEMMDescr_t
+    Enum(388), // 1454 t_cusparseSpMMAlg_t
+    Handle(143), // 1455 t_cusparseSpMMOpPlan_t
+    Pointer(t_cusparseSpMMOpPlan_t, false), // 1456 t_P_cusparseSpMMOpPlan_t
+    Enum(389), // 1457 t_cusparseSpMMOpAlg_t
+    Enum(390), // 1458 t_cusparseSpMVAlg_t
+    Enum(391), // 1459 t_cusparseSpMatAttribute_t
+    Enum(392), // 1460 t_cusparseSpMatStorage_t
+    Enum(393), // 1461 t_cusparseSymmetryType_t
+    Enum(394), // 1462 t_cusparseFormat_t
+    Pointer(t_cusparseFormat_t, false), // 1463 t_P_cusparseFormat_t
+    Enum(395), // 1464 t_cusparseSpSMAlg_t
+    Handle(144), // 1465 t_cusparseSpSMDescr_t
+    Pointer(t_cusparseSpSMDescr_t, false), // 1466 t_P_cusparseSpSMDescr_t
+    Enum(396), // 1467 t_cusparseSpSMUpdate_t
+    Enum(397), // 1468 t_cusparseSpSVAlg_t
+    Handle(145), // 1469 t_cusparseSpSVDescr_t
+    Pointer(t_cusparseSpSVDescr_t, false), // 1470 t_P_cusparseSpSVDescr_t
+    Enum(398), // 1471 t_cusparseSpSVUpdate_t
+    Enum(399), // 1472 t_cusparseSparseToDenseAlg_t
+    Array(t_u8, 512), // 1473 t_A512_u8
+    Struct(392), // 1474 t_cusparseLtHandle_t
+    Pointer(t_cusparseLtHandle_t, true), // 1475 t_PC_cusparseLtHandle_t
+    Handle(146), // 1476 t_cusparseLtHandlePointer
+    Struct(393), // 1477 t_cusparseLtMatDescriptor_t
+    Pointer(t_cusparseLtMatDescriptor_t, false), // 1478 t_P_cusparseLtMatDescriptor_t
+    Handle(147), // 1479 t_cusparseLtMatDescriptorPointer
+    Pointer(t_cusparseLtHandle_t, false), // 1480 t_P_cusparseLtHandle_t
+    Pointer(t_cusparseLtMatDescriptor_t, true), // 1481 t_PC_cusparseLtMatDescriptor_t
+    Enum(400), // 1482 t_cusparseLtMatDescAttribute_t
+    Struct(394), // 1483 t_cusparseLtMatmulPlan_t
+    Pointer(t_cusparseLtMatmulPlan_t, true), // 1484 t_PC_cusparseLtMatmulPlan_t
+    Handle(148), // 1485 t_cusparseLtMatmulPlanPointer
+    Struct(395), // 1486 t_cusparseLtMatmulAlgSelection_t
+    Pointer(t_cusparseLtMatmulAlgSelection_t, true), // 1487 t_PC_cusparseLtMatmulAlgSelection_t
+    Handle(149), // 1488 t_cusparseLtMatmulAlgSelectionPointer
+    Enum(401), // 1489 t_cusparseLtMatmulAlgAttribute_t
+    Enum(402), // 1490 t_cusparseLtSplitKMode_t
+    Pointer(t_cusparseLtMatmulAlgSelection_t, false), // 1491 t_P_cusparseLtMatmulAlgSelection_t
+    Struct(396), // 1492 t_cusparseLtMatmulDescriptor_t
+    Pointer(t_cusparseLtMatmulDescriptor_t, true), // 1493 t_PC_cusparseLtMatmulDescriptor_t
+    Handle(150), // 1494 t_cusparseLtMatmulDescriptorPointer
+    Enum(403), // 1495 t_cusparseLtMatmulAlg_t
+    Enum(404), // 1496 t_cusparseLtMatmulDescAttribute_t
+    Enum(405), // 1497 t_cusparseLtMatmulMatrixScale_t
+    Pointer(t_cusparseLtMatmulDescriptor_t, false), // 1498 t_P_cusparseLtMatmulDescriptor_t
+    Enum(406), // 1499 t_cusparseComputeType
+    Pointer(t_cusparseLtMatmulPlan_t, false), // 1500 t_P_cusparseLtMatmulPlan_t
+    Enum(407), // 1501 t_cusparseLtPruneAlg_t
+    Enum(408), // 1502 t_cusparseLtSparsity_t
+    Enum(409), // 1503 t_cutensorStatus_t
+    Status(409), // 1504 t_cutensorStatus_t_status
+    Handle(151), // 1505 t_cutensorHandle_t
+    Handle(152), // 1506 t_cutensorPlan_t
+    Pointer(t_cutensorHandle_t, false), // 1507 t_P_cutensorHandle_t
+    Handle(153), // 1508 t_cutensorOperationDescriptor_t
+    Pointer(t_cutensorOperationDescriptor_t, false), // 1509 t_P_cutensorOperationDescriptor_t
+    Handle(154), // 1510 t_cutensorBlockSparseTensorDescriptor_t
+    Enum(410), // 1511 t_cutensorOperator_t
+    Handle(155), // 1512 t_cutensorComputeDescriptor_t
+    Pointer(t_cutensorBlockSparseTensorDescriptor_t, false), // 1513 t_P_cutensorBlockSparseTensorDescriptor_t
+    Handle(156), // 1514 t_cutensorTensorDescriptor_t
+    Pointer(t_cutensorPlan_t, false), // 1515 t_P_cutensorPlan_t
+    Handle(157), // 1516 t_cutensorPlanPreference_t
+    Pointer(t_cutensorPlanPreference_t, false), // 1517 t_P_cutensorPlanPreference_t
+    Enum(411), // 1518 t_cutensorAlgo_t
+    Enum(412), // 1519 t_cutensorJitMode_t
+    Pointer(t_cutensorTensorDescriptor_t, false), // 1520 t_P_cutensorTensorDescriptor_t
+    Enum(413), // 1521 t_cutensorWorksizePreference_t
+    Handle(158), // 1522 t_cutensorMgHandle_t
+    Handle(159), // 1523 t_cutensorMgContractionPlan_t
+    Handle(160), // 1524 t_cutensorMgContractionFind_t
+    Enum(414), // 1525 t_cutensorMgContractionFindAttribute_t
+    Handle(161), // 1526 t_cutensorMgContractionDescriptor_t
+    Handle(162), // 1527 t_cutensorMgCopyPlan_t
+    Handle(163), // 1528 t_cutensorMgCopyDescriptor_t
+    Pointer(t_cutensorMgHandle_t, false), // 1529 t_P_cutensorMgHandle_t
+    Pointer(t_cutensorMgContractionDescriptor_t, false), // 1530 t_P_cutensorMgContractionDescriptor_t
+    Handle(164), // 1531 t_cutensorMgTensorDescriptor_t
+    Flags(415, 4), // 1532 t_cutensorComputeType_t_in4
+    Pointer(t_cutensorMgContractionFind_t, false), // 1533 t_P_cutensorMgContractionFind_t
+    Enum(416), // 1534 t_cutensorMgAlgo_t
+    Pointer(t_cutensorMgContractionPlan_t, false), // 1535 t_P_cutensorMgContractionPlan_t
+    Pointer(t_cutensorMgCopyDescriptor_t, false), // 1536 t_P_cutensorMgCopyDescriptor_t
+    Pointer(t_cutensorMgCopyPlan_t, false), // 1537 t_P_cutensorMgCopyPlan_t
+    Pointer(t_cutensorMgTensorDescriptor_t, false), // 1538 t_P_cutensorMgTensorDescriptor_t
+    Enum(417), // 1539 t_cutensorOperationDescriptorAttribute_t
+    Enum(418), // 1540 t_cutensorPlanAttribute_t
+    Enum(419), // 1541 t_cutensorPlanPreferenceAttribute_t
+    Enum(420), // 1542 t_cutensorAutotuneMode_t
+    Enum(421), // 1543 t_cutensorCacheMode_t
+    Enum(422), // 1544 t_ncclResult_t
+    Status(422), // 1545 t_ncclResult_t_status
+    Enum(423), // 1546 t_ncclDataType_t
+    Handle(165), // 1547 t_ncclComm_t
+    Struct(398), // 1548 t_ncclConfigExt_t
+    Pointer(t_ncclConfigExt_t, false), // 1549 t_P_ncclConfigExt_t
+    Struct(399), // 1550 t_ncclConfigExt_t_key
+    Union(400), // 1551 t_ncclConfigExt_t_val
+    Enum(424), // 1552 t_ncclUndefined
+    Enum(425), // 1553 t_ncclCtaPolicy
+    Struct(397), // 1554 t_ncclCollConfig_t
+    Pointer(t_ncclCollConfig_t, true), // 1555 t_PC_ncclCollConfig_t
+    Enum(426), // 1556 t_ncclRedOp_t
+    Handle(166), // 1557 t_ncclRegistration
+    Pointer(t_ncclResult_t, false), // 1558 t_P_ncclResult_t
+    Array(t_char, 128), // 1559 t_A128_char
+    Array(t_u8, 128), // 1560 t_A128_u8
+    Struct(401), // 1561 t_ncclUniqueId
+    Pointer(t_ncclUniqueId, false), // 1562 t_P_ncclUniqueId
+    Pointer(t_ncclUniqueId, true), // 1563 t_PC_ncclUniqueId
+    Pointer(t_ncclComm_t, false), // 1564 t_P_ncclComm_t
+    Enum(427), // 1565 t_ncclHostCftMode_t
+    Enum(428), // 1566 t_ncclNvlsHostMode_t
+    Struct(402), // 1567 t_ncclConfig_t
+    Pointer(t_ncclConfig_t, false), // 1568 t_P_ncclConfig_t
+    Enum(429), // 1569 t_ncclCommMemStat_t
+    Pointer(t_ncclRegistration, false), // 1570 t_P_ncclRegistration
+    Flags(430, 4), // 1571 t_ncclRevokeFlags_in4
+    Flags(431, 4), // 1572 t_ncclShrinkFlags_in4
+    Enum(432), // 1573 t_ncclColor
+    Flags(433, 4), // 1574 t_ncclSuspendFlags_in4
+    Handle(167), // 1575 t_ncclWindow_t
+    Pointer(t_ncclWindow_t, false), // 1576 t_P_ncclWindow_t
+    Flags(434, 4), // 1577 t_ncclWindowFlags_in4
+    Struct(403), // 1578 t_ncclSimInfo_t
+    Pointer(t_ncclSimInfo_t, false), // 1579 t_P_ncclSimInfo_t
+    Handle(168), // 1580 t_ncclParamHandle_t
+    Pointer(t_ncclParamHandle_t, false), // 1581 t_P_ncclParamHandle_t
+    Pointer(t_P_PC_char, false), // 1582 t_P_P_PC_char
+    Pointer(t_i16, false), // 1583 t_P_i16
+    Pointer(t_i8, false), // 1584 t_P_i8
+    Pointer(t_u16, false), // 1585 t_P_u16
+    Pointer(t_ncclRedOp_t, false), // 1586 t_P_ncclRedOp_t
+    Enum(435), // 1587 t_ncclScalarResidence_t
+    Enum(436), // 1588 t_ncclEncryptionMode_t
+    Struct(404), // 1589 t_ncclEncryptionConfig_t
+    Pointer(t_ncclEncryptionConfig_t, true), // 1590 t_PC_ncclEncryptionConfig_t
+    Struct(405), // 1591 t_ncclWaitSignalDesc_t
+    Pointer(t_ncclWaitSignalDesc_t, false), // 1592 t_P_ncclWaitSignalDesc_t
+    Enum(437), // 1593 t_nvFatbinResult
+    Status(437), // 1594 t_nvFatbinResult_status
+    Handle(169), // 1595 t_nvFatbinHandle
+    Pointer(t_nvFatbinHandle, false), // 1596 t_P_nvFatbinHandle
+    Enum(438), // 1597 t_nvJitLinkResult
+    Status(438), // 1598 t_nvJitLinkResult_status
+    Handle(170), // 1599 t_nvJitLinkHandle
+    Enum(439), // 1600 t_nvJitLinkInputType
+    Pointer(t_nvJitLinkHandle, false), // 1601 t_P_nvJitLinkHandle
+    Enum(440), // 1602 t_nvjpegStatus_t
+    Status(440), // 1603 t_nvjpegStatus_t_status
+    Handle(171), // 1604 t_nvjpegHandle_t
+    Struct(406), // 1605 t_nvjpegDevAllocator_t
+    Pointer(t_nvjpegDevAllocator_t, false), // 1606 t_P_nvjpegDevAllocator_t
+    Handle(172), // 1607 t_nvjpegBufferDevice_t
+    Pointer(t_nvjpegBufferDevice_t, false), // 1608 t_P_nvjpegBufferDevice_t
+    Struct(407), // 1609 t_nvjpegDevAllocatorV2_t
+    Pointer(t_nvjpegDevAllocatorV2_t, false), // 1610 t_P_nvjpegDevAllocatorV2_t
+    Struct(408), // 1611 t_nvjpegPinnedAllocator_t
+    Pointer(t_nvjpegPinnedAllocator_t, false), // 1612 t_P_nvjpegPinnedAllocator_t
+    Handle(173), // 1613 t_nvjpegBufferPinned_t
+    Pointer(t_nvjpegBufferPinned_t, false), // 1614 t_P_nvjpegBufferPinned_t
+    Struct(409), // 1615 t_nvjpegPinnedAllocatorV2_t
+    Pointer(t_nvjpegPinnedAllocatorV2_t, false), // 1616 t_P_nvjpegPinnedAllocatorV2_t
+    Enum(441), // 1617 t_nvjpegBackend_t
+    Pointer(t_nvjpegHandle_t, false), // 1618 t_P_nvjpegHandle_t
+    Flags(442, 4), // 1619 t_nvjpegFlags_in4
+    Handle(174), // 1620 t_nvjpegJpegState_t
+    Enum(443), // 1621 t_nvjpegOutputFormat_t
+    Array(t_P_u8, 4), // 1622 t_A4_P_u8
+    Array(t_u64, 4), // 1623 t_A4_u64
+    Struct(410), // 1624 t_nvjpegImage_t
+    Pointer(t_nvjpegImage_t, false), // 1625 t_P_nvjpegImage_t
+    Pointer(t_PC_u8, false), // 1626 t_P_PC_u8
+    Handle(175), // 1627 t_nvjpegDecodeParams_t
+    Pointer(t_nvjpegDecodeParams_t, false), // 1628 t_P_nvjpegDecodeParams_t
+    Enum(444), // 1629 t_nvjpegChromaSubsampling_t
+    Handle(176), // 1630 t_nvjpegJpegStream_t
+    Handle(177), // 1631 t_nvjpegJpegDecoder_t
+    Enum(445), // 1632 t_nvjpegExifOrientation_t
+    Enum(446), // 1633 t_nvjpegScaleFactor_t
+    Pointer(t_nvjpegJpegDecoder_t, false), // 1634 t_P_nvjpegJpegDecoder_t
+    Pointer(t_nvjpegJpegState_t, false), // 1635 t_P_nvjpegJpegState_t
+    Handle(178), // 1636 t_nvjpegEncoderState_t
+    Handle(179), // 1637 t_nvjpegEncoderParams_t
+    Pointer(t_nvjpegImage_t, true), // 1638 t_PC_nvjpegImage_t
+    Enum(447), // 1639 t_nvjpegInputFormat_t
+    Pointer(t_nvjpegEncoderParams_t, false), // 1640 t_P_nvjpegEncoderParams_t
+    Enum(448), // 1641 t_nvjpegJpegEncoding_t
+    Pointer(t_nvjpegEncoderState_t, false), // 1642 t_P_nvjpegEncoderState_t
+    Enum(449), // 1643 t_nvjpegEncBackend_t
+    Pointer(t_nvjpegChromaSubsampling_t, false), // 1644 t_P_nvjpegChromaSubsampling_t
+    Pointer(t_nvjpegJpegStream_t, false), // 1645 t_P_nvjpegJpegStream_t
+    Pointer(t_nvjpegExifOrientation_t, false), // 1646 t_P_nvjpegExifOrientation_t
+    Pointer(t_nvjpegJpegEncoding_t, false), // 1647 t_P_nvjpegJpegEncoding_t
+    Enum(450), // 1648 t_nvmlReturn_t
+    Status(450), // 1649 t_nvmlReturn_t_status
+    Handle(180), // 1650 t_nvmlComputeInstance_t
+    Handle(181), // 1651 t_nvmlDevice_t
+    Handle(182), // 1652 t_nvmlGpuInstance_t
+    Struct(412), // 1653 t_nvmlComputeInstancePlacement_t
+    Struct(411), // 1654 t_nvmlComputeInstanceInfo_t
+    Pointer(t_nvmlComputeInstanceInfo_t, false), // 1655 t_P_nvmlComputeInstanceInfo_t
+    Enum(451), // 1656 t_nvmlEccCounterType_t
+    Enum(452), // 1657 t_nvmlValueType_t
+    Union(414), // 1658 t_nvmlValue_t
+    Enum(453), // 1659 t_nvmlFieldId
+    Struct(413), // 1660 t_nvmlFieldValue_t
+    Pointer(t_nvmlFieldValue_t, false), // 1661 t_P_nvmlFieldValue_t
+    Pointer(t_nvmlGpuInstance_t, false), // 1662 t_P_nvmlGpuInstance_t
+    Struct(415), // 1663 t_nvmlGpuInstancePlacement_t
+    Pointer(t_nvmlGpuInstancePlacement_t, true), // 1664 t_PC_nvmlGpuInstancePlacement_t
+    Array(t_char, 32), // 1665 t_A32_char
+    Struct(416), // 1666 t_nvmlPciInfo_t
+    Pointer(t_nvmlPciInfo_t, false), // 1667 t_P_nvmlPciInfo_t
+    Enum(454), // 1668 t_nvmlEnableState_t
+    Enum(455), // 1669 t_nvmlRestrictedAPI_t
+    Pointer(t_nvmlEnableState_t, false), // 1670 t_P_nvmlEnableState_t
+    Array(t_u32, 5), // 1671 t_A5_u32
+    Struct(417), // 1672 t_nvmlAccountingStats_t
+    Pointer(t_nvmlAccountingStats_t, false), // 1673 t_P_nvmlAccountingStats_t
+    Struct(418), // 1674 t_nvmlAccountingStats_v2_t
+    Pointer(t_nvmlAccountingStats_v2_t, false), // 1675 t_P_nvmlAccountingStats_v2_t
+    Handle(183), // 1676 t_nvmlVgpuInstance_t
+    Pointer(t_nvmlVgpuInstance_t, false), // 1677 t_P_nvmlVgpuInstance_t
+    Struct(419), // 1678 t_nvmlAdaptiveTgpModeInfo_v1_t
+    Pointer(t_nvmlAdaptiveTgpModeInfo_v1_t, false), // 1679 t_P_nvmlAdaptiveTgpModeInfo_v1_t
+    Struct(420), // 1680 t_nvmlDeviceAddressingMode_t
+    Pointer(t_nvmlDeviceAddressingMode_t, false), // 1681 t_P_nvmlDeviceAddressingMode_t
+    Enum(456), // 1682 t_nvmlClockType_t
+    Enum(457), // 1683 t_nvmlDeviceArchitecture_t
+    Pointer(t_nvmlDeviceArchitecture_t, false), // 1684 t_P_nvmlDeviceArchitecture_t
+    Struct(421), // 1685 t_nvmlDeviceAttributes_t
+    Pointer(t_nvmlDeviceAttributes_t, false), // 1686 t_P_nvmlDeviceAttributes_t
+    Struct(422), // 1687 t_nvmlBAR1Memory_t
+    Pointer(t_nvmlBAR1Memory_t, false), // 1688 t_P_nvmlBAR1Memory_t
+    Struct(423), // 1689 t_nvmlBBXTimeData_v1_t
+    Pointer(t_nvmlBBXTimeData_v1_t, false), // 1690 t_P_nvmlBBXTimeData_v1_t
+    Struct(425), // 1691 t_nvmlEccBankRemapperHistogram_v1_t
+    Struct(424), // 1692 t_nvmlEccBankRemapperStatus_v1_t
+    Pointer(t_nvmlEccBankRemapperStatus_v1_t, false), // 1693 t_P_nvmlEccBankRemapperStatus_v1_t
+    Enum(458), // 1694 t_nvmlBrandType_t
+    Pointer(t_nvmlBrandType_t, false), // 1695 t_P_nvmlBrandType_t
+    Enum(459), // 1696 t_nvmlBridgeChipType_t
+    Struct(427), // 1697 t_nvmlBridgeChipInfo_t
+    Array(t_nvmlBridgeChipInfo_t, 128), // 1698 t_A128_nvmlBridgeChipInfo_t
+    Struct(426), // 1699 t_nvmlBridgeChipHierarchy_t
+    Pointer(t_nvmlBridgeChipHierarchy_t, false), // 1700 t_P_nvmlBridgeChipHierarchy_t
+    Enum(460), // 1701 t_nvmlBusType_t
+    Pointer(t_nvmlBusType_t, false), // 1702 t_P_nvmlBusType_t
+    Struct(428), // 1703 t_nvmlC2cModeInfo_v1_t
+    Pointer(t_nvmlC2cModeInfo_v1_t, false), // 1704 t_P_nvmlC2cModeInfo_v1_t
+    Struct(429), // 1705 t_nvmlDeviceCapabilities_t
+    Pointer(t_nvmlDeviceCapabilities_t, false), // 1706 t_P_nvmlDeviceCapabilities_t
+    Struct(431), // 1707 t_nvmlClkMonFaultInfo_t
+    Array(t_nvmlClkMonFaultInfo_t, 32), // 1708 t_A32_nvmlClkMonFaultInfo_t
+    Struct(430), // 1709 t_nvmlClkMonStatus_t
+    Pointer(t_nvmlClkMonStatus_t, false), // 1710 t_P_nvmlClkMonStatus_t
+    Enum(461), // 1711 t_nvmlClockId_t
+    Enum(462), // 1712 t_nvmlPstates_t
+    Struct(432), // 1713 t_nvmlClockOffset_t
+    Pointer(t_nvmlClockOffset_t, false), // 1714 t_P_nvmlClockOffset_t
+    Enum(463), // 1715 t_nvmlComputeMode_t
+    Pointer(t_nvmlComputeMode_t, false), // 1716 t_P_nvmlComputeMode_t
+    Struct(433), // 1717 t_nvmlProcessInfo_v1_t
+    Pointer(t_nvmlProcessInfo_v1_t, false), // 1718 t_P_nvmlProcessInfo_v1_t
+    Struct(434), // 1719 t_nvmlProcessInfo_t
+    Pointer(t_nvmlProcessInfo_t, false), // 1720 t_P_nvmlProcessInfo_t
+    Array(t_u8, 32), // 1721 t_A32_u8
+    Array(t_u8, 8192), // 1722 t_A8192_u8
+    Array(t_u8, 4096), // 1723 t_A4096_u8
+    Struct(435), // 1724 t_nvmlConfComputeGpuAttestationReport_t
+    Pointer(t_nvmlConfComputeGpuAttestationReport_t, false), // 1725 t_P_nvmlConfComputeGpuAttestationReport_t
+    Array(t_u8, 5120), // 1726 t_A5120_u8
+    Struct(436), // 1727 t_nvmlConfComputeGpuCertificate_t
+    Pointer(t_nvmlConfComputeGpuCertificate_t, false), // 1728 t_P_nvmlConfComputeGpuCertificate_t
+    Struct(437), // 1729 t_nvmlConfComputeMemSizeInfo_t
+    Pointer(t_nvmlConfComputeMemSizeInfo_t, false), // 1730 t_P_nvmlConfComputeMemSizeInfo_t
+    Struct(438), // 1731 t_nvmlMemory_t
+    Pointer(t_nvmlMemory_t, false), // 1732 t_P_nvmlMemory_t
+    Enum(464), // 1733 t_nvmlCoolerControl_t
+    Flags(465, 4), // 1734 t_nvmlCoolerTarget_t_in4
+    Struct(439), // 1735 t_nvmlCoolerInfo_t
+    Pointer(t_nvmlCoolerInfo_t, false), // 1736 t_P_nvmlCoolerInfo_t
+    Enum(466), // 1737 t_nvmlAffinityScope_t
+    Handle(184), // 1738 t_nvmlVgpuTypeId_t
+    Pointer(t_nvmlVgpuTypeId_t, false), // 1739 t_P_nvmlVgpuTypeId_t
+    Array(t_char, 2048), // 1740 t_A2048_char
+    Struct(440), // 1741 t_nvmlDeviceCurrentClockFreqs_t
+    Pointer(t_nvmlDeviceCurrentClockFreqs_t, false), // 1742 t_P_nvmlDeviceCurrentClockFreqs_t
+    Flags(467, 4), // 1743 t_nvmlClocksEventReasons_in4
+    Pointer(t_nvmlClocksEventReasons_in4, false), // 1744 t_P_nvmlClocksEventReasons_in4
+    Flags(467, 8), // 1745 t_nvmlClocksEventReasons_in8
+    Pointer(t_nvmlClocksEventReasons_in8, false), // 1746 t_P_nvmlClocksEventReasons_in8
+    Enum(468), // 1747 t_nvmlMemoryErrorType_t
+    Struct(441), // 1748 t_nvmlEccErrorCounts_t
+    Pointer(t_nvmlEccErrorCounts_t, false), // 1749 t_P_nvmlEccErrorCounts_t
+    Pointer(t_nvmlDevice_t, false), // 1750 t_P_nvmlDevice_t
+    Struct(442), // 1751 t_nvmlDramEncryptionInfo_t
+    Pointer(t_nvmlDramEncryptionInfo_t, false), // 1752 t_P_nvmlDramEncryptionInfo_t
+    Enum(469), // 1753 t_nvmlDriverModel_t
+    Pointer(t_nvmlDriverModel_t, false), // 1754 t_P_nvmlDriverModel_t
+    Struct(444), // 1755 t_nvmlGpuDynamicPstatesInfo_t_utilization
+    Array(t_nvmlGpuDynamicPstatesInfo_t_utilization, 8), // 1756 t_A8_nvmlGpuDynamicPstatesInfo_t_utilization
+    Struct(443), // 1757 t_nvmlGpuDynamicPstatesInfo_t
+    Pointer(t_nvmlGpuDynamicPstatesInfo_t, false), // 1758 t_P_nvmlGpuDynamicPstatesInfo_t
+    Enum(470), // 1759 t_nvmlEncoderType_t
+    Struct(445), // 1760 t_nvmlEncoderSessionInfo_t
+    Pointer(t_nvmlEncoderSessionInfo_t, false), // 1761 t_P_nvmlEncoderSessionInfo_t
+    Enum(471), // 1762 t_nvmlFBCSessionType_t
+    Struct(446), // 1763 t_nvmlFBCSessionInfo_t
+    Pointer(t_nvmlFBCSessionInfo_t, false), // 1764 t_P_nvmlFBCSessionInfo_t
+    Struct(447), // 1765 t_nvmlFBCStats_t
+    Pointer(t_nvmlFBCStats_t, false), // 1766 t_P_nvmlFBCStats_t
+    Enum(472), // 1767 t_nvmlFanControlPolicy_t
+    Pointer(t_nvmlFanControlPolicy_t, false), // 1768 t_P_nvmlFanControlPolicy_t
+    Struct(448), // 1769 t_nvmlFanSpeedInfo_t
+    Pointer(t_nvmlFanSpeedInfo_t, false), // 1770 t_P_nvmlFanSpeedInfo_t
+    Enum(473), // 1771 t_nvmlFabricState
+    Flags(473, 1), // 1772 t_nvmlFabricState_in1
+    Struct(449), // 1773 t_nvmlGpuFabricInfo_t
+    Pointer(t_nvmlGpuFabricInfo_t, false), // 1774 t_P_nvmlGpuFabricInfo_t
+    Enum(474), // 1775 t_nvmlFabricHealthSummary
+    Flags(474, 1), // 1776 t_nvmlFabricHealthSummary_in1
+    Struct(450), // 1777 t_nvmlGpuFabricInfoV_t
+    Pointer(t_nvmlGpuFabricInfoV_t, false), // 1778 t_P_nvmlGpuFabricInfoV_t
+    Enum(475), // 1779 t_nvmlFabricCliqueType
+    Flags(475, 1), // 1780 t_nvmlFabricCliqueType_in1
+    Struct(452), // 1781 t_nvmlGpuFabricClique_v1_t
+    Array(t_nvmlGpuFabricClique_v1_t, 64), // 1782 t_A64_nvmlGpuFabricClique_v1_t
+    Struct(451), // 1783 t_nvmlGpuFabricInfo_v4_t
+    Pointer(t_nvmlGpuFabricInfo_v4_t, false), // 1784 t_P_nvmlGpuFabricInfo_v4_t
+    Pointer(t_nvmlGpuInstancePlacement_t, false), // 1785 t_P_nvmlGpuInstancePlacement_t
+    Enum(476), // 1786 t_nvmlGpuInstanceProfile
+    Struct(453), // 1787 t_nvmlGpuInstanceProfileInfo_t
+    Pointer(t_nvmlGpuInstanceProfileInfo_t, false), // 1788 t_P_nvmlGpuInstanceProfileInfo_t
+    Array(t_char, 96), // 1789 t_A96_char
+    Struct(454), // 1790 t_nvmlGpuInstanceProfileInfo_v2_t
+    Pointer(t_nvmlGpuInstanceProfileInfo_v2_t, false), // 1791 t_P_nvmlGpuInstanceProfileInfo_v2_t
+    Enum(477), // 1792 t_nvmlGpuOperationMode_t
+    Pointer(t_nvmlGpuOperationMode_t, false), // 1793 t_P_nvmlGpuOperationMode_t
+    Struct(455), // 1794 t_nvmlGpuUptime_v1_t
+    Pointer(t_nvmlGpuUptime_v1_t, false), // 1795 t_P_nvmlGpuUptime_v1_t
+    Enum(478), // 1796 t_nvmlGridLicenseFeatureCode_t
+    Struct(458), // 1797 t_nvmlGridLicenseExpiry_t
+    Struct(457), // 1798 t_nvmlGridLicensableFeature_t
+    Array(t_nvmlGridLicensableFeature_t, 3), // 1799 t_A3_nvmlGridLicensableFeature_t
+    Struct(456), // 1800 t_nvmlGridLicensableFeatures_t
+    Pointer(t_nvmlGridLicensableFeatures_t, false), // 1801 t_P_nvmlGridLicensableFeatures_t
+    Array(t_char, 41), // 1802 t_A41_char
+    Union(460), // 1803 t_nvmlUUIDValue_t
+    Enum(479), // 1804 t_nvmlUUIDType_t
+    Struct(459), // 1805 t_nvmlUUID_t
+    Pointer(t_nvmlUUID_t, true), // 1806 t_PC_nvmlUUID_t
+    Enum(480), // 1807 t_nvmlHostVgpuMode_t
+    Pointer(t_nvmlHostVgpuMode_t, false), // 1808 t_P_nvmlHostVgpuMode_t
+    Struct(461), // 1809 t_nvmlHostname_v1_t
+    Pointer(t_nvmlHostname_v1_t, false), // 1810 t_P_nvmlHostname_v1_t
+    Enum(481), // 1811 t_nvmlInforomObject_t
+    Struct(462), // 1812 t_nvmlMarginTemperature_t
+    Pointer(t_nvmlMarginTemperature_t, false), // 1813 t_P_nvmlMarginTemperature_t
+    Enum(482), // 1814 t_nvmlMemoryLocation_t
+    Struct(463), // 1815 t_nvmlMemory_v2_t
+    Pointer(t_nvmlMemory_v2_t, false), // 1816 t_P_nvmlMemory_v2_t
+    Struct(464), // 1817 t_nvmlGetMemoryLimits_v1_t
+    Pointer(t_nvmlGetMemoryLimits_v1_t, false), // 1818 t_P_nvmlGetMemoryLimits_v1_t
+    Enum(483), // 1819 t_nvmlMigMode
+    Pointer(t_nvmlMigMode, false), // 1820 t_P_nvmlMigMode
+    Enum(484), // 1821 t_nvmlNvLinkCapability_t
+    Enum(485), // 1822 t_nvmlNvLinkErrorCounter_t
+    Struct(467), // 1823 t_nvmlNvlinkFirmwareVersion_t
+    Array(t_nvmlNvlinkFirmwareVersion_t, 100), // 1824 t_A100_nvmlNvlinkFirmwareVersion_t
+    Struct(466), // 1825 t_nvmlNvlinkFirmwareInfo_t
+    Struct(465), // 1826 t_nvmlNvLinkInfo_t
+    Pointer(t_nvmlNvLinkInfo_t, false), // 1827 t_P_nvmlNvLinkInfo_t
+    Struct(468), // 1828 t_nvmlNvLinkInfo_v3_t
+    Pointer(t_nvmlNvLinkInfo_v3_t, false), // 1829 t_P_nvmlNvLinkInfo_v3_t
+    Enum(486), // 1830 t_nvmlIntNvLinkDeviceType_t
+    Pointer(t_nvmlIntNvLinkDeviceType_t, false), // 1831 t_P_nvmlIntNvLinkDeviceType_t
+    Struct(470), // 1832 t_nvmlNvlinkTelemetrySample_v1_t
+    Pointer(t_nvmlNvlinkTelemetrySample_v1_t, false), // 1833 t_P_nvmlNvlinkTelemetrySample_v1_t
+    Struct(469), // 1834 t_nvmlNvlinkTelemetrySamples_v1_t
+    Pointer(t_nvmlNvlinkTelemetrySamples_v1_t, false), // 1835 t_P_nvmlNvlinkTelemetrySamples_v1_t
+    Enum(487), // 1836 t_nvmlNvLinkUtilizationCountUnits_t
+    Flags(488, 4), // 1837 t_nvmlNvLinkUtilizationCountPktTypes_t_in4
+    Struct(471), // 1838 t_nvmlNvLinkUtilizationControl_t
+    Pointer(t_nvmlNvLinkUtilizationControl_t, false), // 1839 t_P_nvmlNvLinkUtilizationControl_t
+    Struct(472), // 1840 t_nvmlNvlinkGetBwMode_t
+    Pointer(t_nvmlNvlinkGetBwMode_t, false), // 1841 t_P_nvmlNvlinkGetBwMode_t
+    Array(t_u8, 256), // 1842 t_A256_u8
+    Struct(473), // 1843 t_nvmlNvlinkNvlePrivateInfo_v1_t
+    Pointer(t_nvmlNvlinkNvlePrivateInfo_v1_t, false), // 1844 t_P_nvmlNvlinkNvlePrivateInfo_v1_t
+    Array(t_u32, 4096), // 1845 t_A4096_u32
+    Struct(474), // 1846 t_nvmlNvlinkGetRemapTableInfo_v1_t
+    Pointer(t_nvmlNvlinkGetRemapTableInfo_v1_t, false), // 1847 t_P_nvmlNvlinkGetRemapTableInfo_v1_t
+    Array(t_u8, 23), // 1848 t_A23_u8
+    Struct(475), // 1849 t_nvmlNvlinkSupportedBwModes_t
+    Pointer(t_nvmlNvlinkSupportedBwModes_t, false), // 1850 t_P_nvmlNvlinkSupportedBwModes_t
+    Enum(489), // 1851 t_nvmlGpuP2PCapsIndex_t
+    Enum(490), // 1852 t_nvmlGpuP2PStatus_t
+    Pointer(t_nvmlGpuP2PStatus_t, false), // 1853 t_P_nvmlGpuP2PStatus_t
+    Struct(476), // 1854 t_nvmlPciInfoExt_t
+    Pointer(t_nvmlPciInfoExt_t, false), // 1855 t_P_nvmlPciInfoExt_t
+    Enum(491), // 1856 t_nvmlPcieUtilCounter_t
+    Struct(477), // 1857 t_nvmlPdi_t
+    Pointer(t_nvmlPdi_t, false), // 1858 t_P_nvmlPdi_t
+    Struct(478), // 1859 t_nvmlDevicePerfModes_t
+    Pointer(t_nvmlDevicePerfModes_t, false), // 1860 t_P_nvmlDevicePerfModes_t
+    Pointer(t_nvmlPstates_t, false), // 1861 t_P_nvmlPstates_t
+    Struct(479), // 1862 t_nvmlPlatformInfo_t
+    Pointer(t_nvmlPlatformInfo_t, false), // 1863 t_P_nvmlPlatformInfo_t
+    Struct(480), // 1864 t_nvmlDevicePowerMizerModes_v1_t
+    Pointer(t_nvmlDevicePowerMizerModes_v1_t, false), // 1865 t_P_nvmlDevicePowerMizerModes_v1_t
+    Enum(492), // 1866 t_nvmlPowerSource_t
+    Pointer(t_nvmlPowerSource_t, false), // 1867 t_P_nvmlPowerSource_t
+    Struct(481), // 1868 t_nvmlProcessUtilizationSample_t
+    Pointer(t_nvmlProcessUtilizationSample_t, false), // 1869 t_P_nvmlProcessUtilizationSample_t
+    Struct(483), // 1870 t_nvmlProcessUtilizationInfo_v1_t
+    Pointer(t_nvmlProcessUtilizationInfo_v1_t, false), // 1871 t_P_nvmlProcessUtilizationInfo_v1_t
+    Struct(482), // 1872 t_nvmlProcessesUtilizationInfo_t
+    Pointer(t_nvmlProcessesUtilizationInfo_t, false), // 1873 t_P_nvmlProcessesUtilizationInfo_t
+    Struct(484), // 1874 t_nvmlRemappedRowsInfo_v2_t
+    Pointer(t_nvmlRemappedRowsInfo_v2_t, false), // 1875 t_P_nvmlRemappedRowsInfo_v2_t
+    Struct(485), // 1876 t_nvmlRepairStatus_t
+    Pointer(t_nvmlRepairStatus_t, false), // 1877 t_P_nvmlRepairStatus_t
+    Enum(493), // 1878 t_nvmlPageRetirementCause_t
+    Struct(486), // 1879 t_nvmlRowRemapperHistogramValues_t
+    Pointer(t_nvmlRowRemapperHistogramValues_t, false), // 1880 t_P_nvmlRowRemapperHistogramValues_t
+    Struct(488), // 1881 t_nvmlProcessDetail_v1_t
+    Pointer(t_nvmlProcessDetail_v1_t, false), // 1882 t_P_nvmlProcessDetail_v1_t
+    Struct(487), // 1883 t_nvmlProcessDetailList_t
+    Pointer(t_nvmlProcessDetailList_t, false), // 1884 t_P_nvmlProcessDetailList_t
+    Enum(494), // 1885 t_nvmlSamplingType_t
+    Pointer(t_nvmlValueType_t, false), // 1886 t_P_nvmlValueType_t
+    Struct(489), // 1887 t_nvmlSample_t
+    Pointer(t_nvmlSample_t, false), // 1888 t_P_nvmlSample_t
+    Struct(490), // 1889 t_nvmlEccSramErrorStatus_t
+    Pointer(t_nvmlEccSramErrorStatus_t, false), // 1890 t_P_nvmlEccSramErrorStatus_t
+    Struct(492), // 1891 t_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t
+    Pointer(t_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t, false), // 1892 t_P_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t
+    Struct(491), // 1893 t_nvmlEccSramUniqueUncorrectedErrorCounts_t
+    Pointer(t_nvmlEccSramUniqueUncorrectedErrorCounts_t, false), // 1894 t_P_nvmlEccSramUniqueUncorrectedErrorCounts_t
+    Flags(495, 4), // 1895 t_nvmlEventTypes_in4
+    Pointer(t_nvmlEventTypes_in4, false), // 1896 t_P_nvmlEventTypes_in4
+    Flags(495, 8), // 1897 t_nvmlEventTypes_in8
+    Pointer(t_nvmlEventTypes_in8, false), // 1898 t_P_nvmlEventTypes_in8
+    Enum(496), // 1899 t_nvmlTemperatureSensors_t
+    Enum(497), // 1900 t_nvmlTemperatureThresholds_t
+    Struct(493), // 1901 t_nvmlTemperature_t
+    Pointer(t_nvmlTemperature_t, false), // 1902 t_P_nvmlTemperature_t
+    Enum(498), // 1903 t_nvmlThermalController_t
+    Enum(499), // 1904 t_nvmlThermalTarget_t
+    Struct(495), // 1905 t_nvmlGpuThermalSettings_t_sensor
+    Array(t_nvmlGpuThermalSettings_t_sensor, 3), // 1906 t_A3_nvmlGpuThermalSettings_t_sensor
+    Struct(494), // 1907 t_nvmlGpuThermalSettings_t
+    Pointer(t_nvmlGpuThermalSettings_t, false), // 1908 t_P_nvmlGpuThermalSettings_t
+    Enum(500), // 1909 t_nvmlGpuTopologyLevel_t
+    Pointer(t_nvmlGpuTopologyLevel_t, false), // 1910 t_P_nvmlGpuTopologyLevel_t
+    Struct(496), // 1911 t_nvmlUnrepairableMemoryStatus_v1_t
+    Pointer(t_nvmlUnrepairableMemoryStatus_v1_t, false), // 1912 t_P_nvmlUnrepairableMemoryStatus_v1_t
+    Struct(497), // 1913 t_nvmlUtilization_t
+    Pointer(t_nvmlUtilization_t, false), // 1914 t_P_nvmlUtilization_t
+    Enum(501), // 1915 t_nvmlDeviceVgpuCapability_t
+    Struct(498), // 1916 t_nvmlVgpuHeterogeneousMode_t
+    Pointer(t_nvmlVgpuHeterogeneousMode_t, false), // 1917 t_P_nvmlVgpuHeterogeneousMode_t
+    Struct(500), // 1918 t_nvmlVgpuInstanceUtilizationInfo_v1_t
+    Pointer(t_nvmlVgpuInstanceUtilizationInfo_v1_t, false), // 1919 t_P_nvmlVgpuInstanceUtilizationInfo_v1_t
+    Struct(499), // 1920 t_nvmlVgpuInstancesUtilizationInfo_t
+    Pointer(t_nvmlVgpuInstancesUtilizationInfo_t, false), // 1921 t_P_nvmlVgpuInstancesUtilizationInfo_t
+    Array(t_char, 80), // 1922 t_A80_char
+    Struct(502), // 1923 t_nvmlVgpuVersion_t
+    Struct(501), // 1924 t_nvmlVgpuPgpuMetadata_t
+    Pointer(t_nvmlVgpuPgpuMetadata_t, false), // 1925 t_P_nvmlVgpuPgpuMetadata_t
+    Struct(503), // 1926 t_nvmlVgpuProcessUtilizationSample_t
+    Pointer(t_nvmlVgpuProcessUtilizationSample_t, false), // 1927 t_P_nvmlVgpuProcessUtilizationSample_t
+    Struct(505), // 1928 t_nvmlVgpuProcessUtilizationInfo_v1_t
+    Pointer(t_nvmlVgpuProcessUtilizationInfo_v1_t, false), // 1929 t_P_nvmlVgpuProcessUtilizationInfo_v1_t
+    Struct(504), // 1930 t_nvmlVgpuProcessesUtilizationInfo_t
+    Pointer(t_nvmlVgpuProcessesUtilizationInfo_t, false), // 1931 t_P_nvmlVgpuProcessesUtilizationInfo_t
+    Array(t_u32, 3), // 1932 t_A3_u32
+    Struct(506), // 1933 t_nvmlVgpuSchedulerCapabilities_t
+    Pointer(t_nvmlVgpuSchedulerCapabilities_t, false), // 1934 t_P_nvmlVgpuSchedulerCapabilities_t
+    Struct(509), // 1935 t_nvmlVgpuSchedulerParams_t_vgpuSchedDataWithARR
+    Struct(510), // 1936 t_nvmlVgpuSchedulerParams_t_vgpuSchedData
+    Union(508), // 1937 t_nvmlVgpuSchedulerParams_t
+    Struct(511), // 1938 t_nvmlVgpuSchedulerLogEntry_t
+    Array(t_nvmlVgpuSchedulerLogEntry_t, 200), // 1939 t_A200_nvmlVgpuSchedulerLogEntry_t
+    Struct(507), // 1940 t_nvmlVgpuSchedulerLog_t
+    Pointer(t_nvmlVgpuSchedulerLog_t, false), // 1941 t_P_nvmlVgpuSchedulerLog_t
+    Struct(513), // 1942 t_nvmlVgpuSchedulerLogEntry_v2_t
+    Array(t_nvmlVgpuSchedulerLogEntry_v2_t, 200), // 1943 t_A200_nvmlVgpuSchedulerLogEntry_v2_t
+    Struct(512), // 1944 t_nvmlVgpuSchedulerLogInfo_v2_t
+    Pointer(t_nvmlVgpuSchedulerLogInfo_v2_t, false), // 1945 t_P_nvmlVgpuSchedulerLogInfo_v2_t
+    Struct(514), // 1946 t_nvmlVgpuSchedulerGetState_t
+    Pointer(t_nvmlVgpuSchedulerGetState_t, false), // 1947 t_P_nvmlVgpuSchedulerGetState_t
+    Struct(515), // 1948 t_nvmlVgpuSchedulerStateInfo_v2_t
+    Pointer(t_nvmlVgpuSchedulerStateInfo_v2_t, false), // 1949 t_P_nvmlVgpuSchedulerStateInfo_v2_t
+    Struct(516), // 1950 t_nvmlVgpuPlacementList_t
+    Pointer(t_nvmlVgpuPlacementList_t, false), // 1951 t_P_nvmlVgpuPlacementList_t
+    Struct(517), // 1952 t_nvmlVgpuInstanceUtilizationSample_t
+    Pointer(t_nvmlVgpuInstanceUtilizationSample_t, false), // 1953 t_P_nvmlVgpuInstanceUtilizationSample_t
+    Enum(502), // 1954 t_nvmlPerfPolicyType_t
+    Struct(518), // 1955 t_nvmlViolationTime_t
+    Pointer(t_nvmlViolationTime_t, false), // 1956 t_P_nvmlViolationTime_t
+    Enum(503), // 1957 t_nvmlGpuVirtualizationMode_t
+    Pointer(t_nvmlGpuVirtualizationMode_t, false), // 1958 t_P_nvmlGpuVirtualizationMode_t
+    Struct(519), // 1959 t_nvmlNvlinkLockRemapTable_v1_t
+    Pointer(t_nvmlNvlinkLockRemapTable_v1_t, false), // 1960 t_P_nvmlNvlinkLockRemapTable_v1_t
+    Struct(529), // 1961 t_nvmlRailMetrics_t
+    Array(t_nvmlRailMetrics_t, 2), // 1962 t_A2_nvmlRailMetrics_t
+    Struct(528), // 1963 t_nvmlCoreRailMetrics_t
+    Struct(530), // 1964 t_nvmlPmgrPwrTuple_t
+    Struct(531), // 1965 t_nvmlPwrModelMetricsDlppm1xPerf_t
+    Struct(527), // 1966 t_nvmlPwrModelMetricsDlppm1x_t
+    Array(t_nvmlPwrModelMetricsDlppm1x_t, 8), // 1967 t_A8_nvmlPwrModelMetricsDlppm1x_t
+    Struct(526), // 1968 t_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t
+    Array(t_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t, 3), // 1969 t_A3_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t
+    Struct(525), // 1970 t_nvmlObservedMetrics_t
+    Struct(524), // 1971 t_nvmlPerfMetricsDlppc2xSample_t
+    Struct(534), // 1972 t_nvmlPwrModelMetricsSamplePfpp1x_t
+    Array(t_nvmlPwrModelMetricsSamplePfpp1x_t, 32), // 1973 t_A32_nvmlPwrModelMetricsSamplePfpp1x_t
+    Struct(535), // 1974 t_nvmlPwrModelOperatingPointPfpp1x_t
+    Struct(533), // 1975 t_nvmlPwrModelMetricsPfpp1x_t
+    Struct(532), // 1976 t_nvmlPerfMetricsPfpp1xSample_t
+    Union(523), // 1977 t_nvmlPerfMetricControllerSample_t_data
+    Struct(522), // 1978 t_nvmlPerfMetricControllerSample_t
+    Array(t_nvmlPerfMetricControllerSample_t, 4), // 1979 t_A4_nvmlPerfMetricControllerSample_t
+    Struct(521), // 1980 t_nvmlPerfMetricsSample_t
+    Array(t_nvmlPerfMetricsSample_t, 13), // 1981 t_A13_nvmlPerfMetricsSample_t
+    Struct(520), // 1982 t_nvmlPerfMetricsSamples_v1_t
+    Pointer(t_nvmlPerfMetricsSamples_v1_t, false), // 1983 t_P_nvmlPerfMetricsSamples_v1_t
+    Struct(536), // 1984 t_nvmlPowerSmoothingProfile_t
+    Pointer(t_nvmlPowerSmoothingProfile_t, false), // 1985 t_P_nvmlPowerSmoothingProfile_t
+    Struct(537), // 1986 t_nvmlPowerSmoothingState_t
+    Pointer(t_nvmlPowerSmoothingState_t, false), // 1987 t_P_nvmlPowerSmoothingState_t
+    Struct(540), // 1988 t_nvmlPRMCounterInput_v1_t
+    Struct(541), // 1989 t_nvmlPRMCounterValue_v1_t
+    Struct(539), // 1990 t_nvmlPRMCounter_v1_t
+    Pointer(t_nvmlPRMCounter_v1_t, false), // 1991 t_P_nvmlPRMCounter_v1_t
+    Struct(538), // 1992 t_nvmlPRMCounterList_v1_t
+    Pointer(t_nvmlPRMCounterList_v1_t, false), // 1993 t_P_nvmlPRMCounterList_v1_t
+    Array(t_u8, 496), // 1994 t_A496_u8
+    Union(543), // 1995 t_nvmlPRMTLV_v1_t__1
+    Struct(542), // 1996 t_nvmlPRMTLV_v1_t
+    Pointer(t_nvmlPRMTLV_v1_t, false), // 1997 t_P_nvmlPRMTLV_v1_t
+    Handle(185), // 1998 t_nvmlEventSet_t
+    Enum(504), // 1999 t_nvmlDetachGpuState_t
+    Enum(505), // 2000 t_nvmlPcieLinkState_t
+    Flags(506, 4), // 2001 t_nvmlFlags_in4
+    Pointer(t_nvmlDramEncryptionInfo_t, true), // 2002 t_PC_nvmlDramEncryptionInfo_t
+    Struct(544), // 2003 t_nvmlSetMemoryLimits_v1_t
+    Pointer(t_nvmlSetMemoryLimits_v1_t, false), // 2004 t_P_nvmlSetMemoryLimits_v1_t
+    Pointer(t_nvmlReturn_t, false), // 2005 t_P_nvmlReturn_t
+    Struct(545), // 2006 t_nvmlNvLinkPowerThres_t
+    Pointer(t_nvmlNvLinkPowerThres_t, false), // 2007 t_P_nvmlNvLinkPowerThres_t
+    Struct(546), // 2008 t_nvmlNvlinkSetBwMode_t
+    Pointer(t_nvmlNvlinkSetBwMode_t, false), // 2009 t_P_nvmlNvlinkSetBwMode_t
+    Struct(547), // 2010 t_nvmlNvlinkSetBwModeAsync_v1_t
+    Pointer(t_nvmlNvlinkSetBwModeAsync_v1_t, false), // 2011 t_P_nvmlNvlinkSetBwModeAsync_v1_t
+    Struct(548), // 2012 t_nvmlNvlinkSetNvleReady_v1_t
+    Pointer(t_nvmlNvlinkSetNvleReady_v1_t, false), // 2013 t_P_nvmlNvlinkSetNvleReady_v1_t
+    Struct(549), // 2014 t_nvmlPowerValue_v2_t
+    Pointer(t_nvmlPowerValue_v2_t, false), // 2015 t_P_nvmlPowerValue_v2_t
+    Struct(550), // 2016 t_nvmlRusdSettings_v1_t
+    Pointer(t_nvmlRusdSettings_v1_t, false), // 2017 t_P_nvmlRusdSettings_v1_t
+    Pointer(t_nvmlVgpuHeterogeneousMode_t, true), // 2018 t_PC_nvmlVgpuHeterogeneousMode_t
+    Struct(553), // 2019 t_nvmlVgpuSchedulerSetParams_t_vgpuSchedDataWithARR
+    Struct(554), // 2020 t_nvmlVgpuSchedulerSetParams_t_vgpuSchedData
+    Union(552), // 2021 t_nvmlVgpuSchedulerSetParams_t
+    Struct(551), // 2022 t_nvmlVgpuSchedulerSetState_t
+    Pointer(t_nvmlVgpuSchedulerSetState_t, false), // 2023 t_P_nvmlVgpuSchedulerSetState_t
+    Struct(555), // 2024 t_nvmlVgpuSchedulerState_v2_t
+    Pointer(t_nvmlVgpuSchedulerState_v2_t, false), // 2025 t_P_nvmlVgpuSchedulerState_v2_t
+    Struct(556), // 2026 t_nvmlNvlinkSetupNvleEncryptionKey_v1_t
+    Pointer(t_nvmlNvlinkSetupNvleEncryptionKey_v1_t, false), // 2027 t_P_nvmlNvlinkSetupNvleEncryptionKey_v1_t
+    Array(t_u32, 8), // 2028 t_A8_u32
+    Struct(558), // 2029 t_nvmlMask255_t
+    Struct(557), // 2030 t_nvmlWorkloadPowerProfileRequestedProfiles_t
+    Pointer(t_nvmlWorkloadPowerProfileRequestedProfiles_t, false), // 2031 t_P_nvmlWorkloadPowerProfileRequestedProfiles_t
+    Struct(559), // 2032 t_nvmlWorkloadPowerProfileCurrentProfiles_t
+    Pointer(t_nvmlWorkloadPowerProfileCurrentProfiles_t, false), // 2033 t_P_nvmlWorkloadPowerProfileCurrentProfiles_t
+    Struct(561), // 2034 t_nvmlWorkloadPowerProfileInfo_t
+    Array(t_nvmlWorkloadPowerProfileInfo_t, 255), // 2035 t_A255_nvmlWorkloadPowerProfileInfo_t
+    Struct(560), // 2036 t_nvmlWorkloadPowerProfileProfilesInfo_t
+    Pointer(t_nvmlWorkloadPowerProfileProfilesInfo_t, false), // 2037 t_P_nvmlWorkloadPowerProfileProfilesInfo_t
+    Enum(507), // 2038 t_nvmlPowerProfileOperation_t
+    Struct(562), // 2039 t_nvmlWorkloadPowerProfileUpdateProfiles_v1_t
+    Pointer(t_nvmlWorkloadPowerProfileUpdateProfiles_v1_t, false), // 2040 t_P_nvmlWorkloadPowerProfileUpdateProfiles_v1_t
+    Pointer(t_nvmlEventSet_t, false), // 2041 t_P_nvmlEventSet_t
+    Struct(563), // 2042 t_nvmlEventSetGetContextCount_v1_t
+    Pointer(t_nvmlEventSetGetContextCount_v1_t, false), // 2043 t_P_nvmlEventSetGetContextCount_v1_t
+    Struct(564), // 2044 t_nvmlEventSetGetContextData_v1_t
+    Pointer(t_nvmlEventSetGetContextData_v1_t, false), // 2045 t_P_nvmlEventSetGetContextData_v1_t
+    Struct(565), // 2046 t_nvmlEventSetGetContextInfo_v1_t
+    Pointer(t_nvmlEventSetGetContextInfo_v1_t, false), // 2047 t_P_nvmlEventSetGetContextInfo_v1_t
+    Struct(566), // 2048 t_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t
+    Pointer(t_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t, false), // 2049 t_P_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t
+    Struct(567), // 2050 t_nvmlGpuOperationalEventConfig_v1_t
+    Pointer(t_nvmlGpuOperationalEventConfig_v1_t, true), // 2051 t_PC_nvmlGpuOperationalEventConfig_v1_t
+    Struct(568), // 2052 t_nvmlEventData_t
+    Pointer(t_nvmlEventData_t, false), // 2053 t_P_nvmlEventData_t
+    Struct(569), // 2054 t_nvmlEventSetWait_v3_t
+    Pointer(t_nvmlEventSetWait_v3_t, false), // 2055 t_P_nvmlEventSetWait_v3_t
+    Struct(570), // 2056 t_nvmlExcludedDeviceInfo_t
+    Pointer(t_nvmlExcludedDeviceInfo_t, false), // 2057 t_P_nvmlExcludedDeviceInfo_t
+    Enum(508), // 2058 t_nvmlVgpuGuestInfoState_t
+    Array(t_u32, 6), // 2059 t_A6_u32
+    Struct(571), // 2060 t_nvmlVgpuMetadata_t
+    Pointer(t_nvmlVgpuMetadata_t, false), // 2061 t_P_nvmlVgpuMetadata_t
+    Flags(509, 4), // 2062 t_nvmlVgpuVmCompatibility_t_in4
+    Flags(510, 4), // 2063 t_nvmlVgpuPgpuCompatibilityLimitCode_t_in4
+    Struct(572), // 2064 t_nvmlVgpuPgpuCompatibility_t
+    Pointer(t_nvmlVgpuPgpuCompatibility_t, false), // 2065 t_P_nvmlVgpuPgpuCompatibility_t
+    Enum(511), // 2066 t_nvmlVgpuDriverCapability_t
+    Pointer(t_nvmlVgpuVersion_t, false), // 2067 t_P_nvmlVgpuVersion_t
+    Handle(186), // 2068 t_nvmlGpmSample_t
+    Struct(575), // 2069 t_nvmlGpmMetric_t_metricInfo
+    Struct(574), // 2070 t_nvmlGpmMetric_t
+    Array(t_nvmlGpmMetric_t, 477), // 2071 t_A477_nvmlGpmMetric_t
+    Struct(573), // 2072 t_nvmlGpmMetricsGet_t
+    Pointer(t_nvmlGpmMetricsGet_t, false), // 2073 t_P_nvmlGpmMetricsGet_t
+    Struct(576), // 2074 t_nvmlGpmSupport_t
+    Pointer(t_nvmlGpmSupport_t, false), // 2075 t_P_nvmlGpmSupport_t
+    Pointer(t_nvmlGpmSample_t, false), // 2076 t_P_nvmlGpmSample_t
+    Pointer(t_nvmlComputeInstance_t, false), // 2077 t_P_nvmlComputeInstance_t
+    Pointer(t_nvmlComputeInstancePlacement_t, true), // 2078 t_PC_nvmlComputeInstancePlacement_t
+    Struct(577), // 2079 t_nvmlActiveVgpuInstanceInfo_t
+    Pointer(t_nvmlActiveVgpuInstanceInfo_t, false), // 2080 t_P_nvmlActiveVgpuInstanceInfo_t
+    Pointer(t_nvmlComputeInstancePlacement_t, false), // 2081 t_P_nvmlComputeInstancePlacement_t
+    Enum(512), // 2082 t_nvmlComputeInstanceProfile
+    Struct(578), // 2083 t_nvmlComputeInstanceProfileInfo_t
+    Pointer(t_nvmlComputeInstanceProfileInfo_t, false), // 2084 t_P_nvmlComputeInstanceProfileInfo_t
+    Struct(579), // 2085 t_nvmlComputeInstanceProfileInfo_v2_t
+    Pointer(t_nvmlComputeInstanceProfileInfo_v2_t, false), // 2086 t_P_nvmlComputeInstanceProfileInfo_v2_t
+    Struct(580), // 2087 t_nvmlVgpuTypeIdInfo_t
+    Pointer(t_nvmlVgpuTypeIdInfo_t, false), // 2088 t_P_nvmlVgpuTypeIdInfo_t
+    Struct(581), // 2089 t_nvmlGpuInstanceInfo_t
+    Pointer(t_nvmlGpuInstanceInfo_t, false), // 2090 t_P_nvmlGpuInstanceInfo_t
+    Struct(582), // 2091 t_nvmlVgpuSchedulerLogInfo_t
+    Pointer(t_nvmlVgpuSchedulerLogInfo_t, false), // 2092 t_P_nvmlVgpuSchedulerLogInfo_t
+    Struct(583), // 2093 t_nvmlVgpuSchedulerStateInfo_t
+    Pointer(t_nvmlVgpuSchedulerStateInfo_t, false), // 2094 t_P_nvmlVgpuSchedulerStateInfo_t
+    Struct(584), // 2095 t_nvmlVgpuCreatablePlacementInfo_t
+    Pointer(t_nvmlVgpuCreatablePlacementInfo_t, false), // 2096 t_P_nvmlVgpuCreatablePlacementInfo_t
+    Struct(585), // 2097 t_nvmlVgpuSchedulerState_t
+    Pointer(t_nvmlVgpuSchedulerState_t, false), // 2098 t_P_nvmlVgpuSchedulerState_t
+    Flags(513, 4), // 2099 t_nvmlInitFlags_in4
+    Handle(187), // 2100 t_nvmlSystemEventSet_t
+    Struct(586), // 2101 t_nvmlSystemEventSetCreateRequest_t
+    Pointer(t_nvmlSystemEventSetCreateRequest_t, false), // 2102 t_P_nvmlSystemEventSetCreateRequest_t
+    Struct(587), // 2103 t_nvmlSystemEventSetFreeRequest_t
+    Pointer(t_nvmlSystemEventSetFreeRequest_t, false), // 2104 t_P_nvmlSystemEventSetFreeRequest_t
+    Struct(589), // 2105 t_nvmlSystemEventData_v1_t
+    Pointer(t_nvmlSystemEventData_v1_t, false), // 2106 t_P_nvmlSystemEventData_v1_t
+    Struct(588), // 2107 t_nvmlSystemEventSetWaitRequest_t
+    Pointer(t_nvmlSystemEventSetWaitRequest_t, false), // 2108 t_P_nvmlSystemEventSetWaitRequest_t
+    Struct(591), // 2109 t_nvmlCPERCursor_v1_t
+    Struct(590), // 2110 t_nvmlGetCPER_v1_t
+    Pointer(t_nvmlGetCPER_v1_t, false), // 2111 t_P_nvmlGetCPER_v1_t
+    Struct(592), // 2112 t_nvmlConfComputeSystemCaps_t
+    Pointer(t_nvmlConfComputeSystemCaps_t, false), // 2113 t_P_nvmlConfComputeSystemCaps_t
+    Struct(593), // 2114 t_nvmlConfComputeGetKeyRotationThresholdInfo_t
+    Pointer(t_nvmlConfComputeGetKeyRotationThresholdInfo_t, false), // 2115 t_P_nvmlConfComputeGetKeyRotationThresholdInfo_t
+    Struct(594), // 2116 t_nvmlSystemConfComputeSettings_t
+    Pointer(t_nvmlSystemConfComputeSettings_t, false), // 2117 t_P_nvmlSystemConfComputeSettings_t
+    Struct(595), // 2118 t_nvmlSystemConfComputeSettings_v2_t
+    Pointer(t_nvmlSystemConfComputeSettings_v2_t, false), // 2119 t_P_nvmlSystemConfComputeSettings_v2_t
+    Struct(596), // 2120 t_nvmlConfComputeSystemState_t
+    Pointer(t_nvmlConfComputeSystemState_t, false), // 2121 t_P_nvmlConfComputeSystemState_t
+    Struct(597), // 2122 t_nvmlSystemDriverBranchInfo_t
+    Pointer(t_nvmlSystemDriverBranchInfo_t, false), // 2123 t_P_nvmlSystemDriverBranchInfo_t
+    Struct(598), // 2124 t_nvmlHwbcEntry_t
+    Pointer(t_nvmlHwbcEntry_t, false), // 2125 t_P_nvmlHwbcEntry_t
+    Struct(599), // 2126 t_nvmlSystemRegisterEventRequest_t
+    Pointer(t_nvmlSystemRegisterEventRequest_t, false), // 2127 t_P_nvmlSystemRegisterEventRequest_t
+    Struct(600), // 2128 t_nvmlConfComputeSetKeyRotationThresholdInfo_t
+    Pointer(t_nvmlConfComputeSetKeyRotationThresholdInfo_t, false), // 2129 t_P_nvmlConfComputeSetKeyRotationThresholdInfo_t
+    Handle(188), // 2130 t_nvmlUnit_t
+    Enum(514), // 2131 t_nvmlFanState_t
+    Struct(602), // 2132 t_nvmlUnitFanInfo_t
+    Array(t_nvmlUnitFanInfo_t, 24), // 2133 t_A24_nvmlUnitFanInfo_t
+    Struct(601), // 2134 t_nvmlUnitFanSpeeds_t
+    Pointer(t_nvmlUnitFanSpeeds_t, false), // 2135 t_P_nvmlUnitFanSpeeds_t
+    Pointer(t_nvmlUnit_t, false), // 2136 t_P_nvmlUnit_t
+    Enum(515), // 2137 t_nvmlLedColor_t
+    Struct(603), // 2138 t_nvmlLedState_t
+    Pointer(t_nvmlLedState_t, false), // 2139 t_P_nvmlLedState_t
+    Struct(604), // 2140 t_nvmlPSUInfo_t
+    Pointer(t_nvmlPSUInfo_t, false), // 2141 t_P_nvmlPSUInfo_t
+    Struct(605), // 2142 t_nvmlUnitInfo_t
+    Pointer(t_nvmlUnitInfo_t, false), // 2143 t_P_nvmlUnitInfo_t
+    Struct(607), // 2144 t_nvmlVgpuLicenseExpiry_t
+    Struct(606), // 2145 t_nvmlVgpuLicenseInfo_t
+    Pointer(t_nvmlVgpuLicenseInfo_t, false), // 2146 t_P_nvmlVgpuLicenseInfo_t
+    Struct(608), // 2147 t_nvmlVgpuPlacementId_t
+    Pointer(t_nvmlVgpuPlacementId_t, false), // 2148 t_P_nvmlVgpuPlacementId_t
+    Struct(609), // 2149 t_nvmlVgpuRuntimeState_t
+    Pointer(t_nvmlVgpuRuntimeState_t, false), // 2150 t_P_nvmlVgpuRuntimeState_t
+    Enum(516), // 2151 t_nvmlVgpuVmIdType_t
+    Pointer(t_nvmlVgpuVmIdType_t, false), // 2152 t_P_nvmlVgpuVmIdType_t
+    Struct(610), // 2153 t_nvmlVgpuTypeBar1Info_t
+    Pointer(t_nvmlVgpuTypeBar1Info_t, false), // 2154 t_P_nvmlVgpuTypeBar1Info_t
+    Enum(517), // 2155 t_nvmlVgpuCapability_t
+    Struct(611), // 2156 t_nvmlVgpuTypeMaxInstance_t
+    Pointer(t_nvmlVgpuTypeMaxInstance_t, false), // 2157 t_P_nvmlVgpuTypeMaxInstance_t
+    Enum(518), // 2158 t_nvrtcResult
+    Status(518), // 2159 t_nvrtcResult_status
+    Handle(189), // 2160 t_nvrtcProgram
+    Pointer(t_nvrtcProgram, false), // 2161 t_P_nvrtcProgram
+    Struct(612), // 2162 t_nvrtcBundledHeadersInfo
+    Pointer(t_nvrtcBundledHeadersInfo, false), // 2163 t_P_nvrtcBundledHeadersInfo
+    Flags(519, 4), // 2164 t_nvrtcInstallHeaders_in4
 ];
 
 pub(super) const t_void: TypeId = 0;
@@ -3334,967 +3359,992 @@ pub(super) const t_cudssStatus_t_status: TypeId = 1175;
 pub(super) const t_cudssConfig_t: TypeId = 1176;
 pub(super) const t_P_cudssConfig_t: TypeId = 1177;
 pub(super) const t_cudssConfigParam_t: TypeId = 1178;
-pub(super) const t_cudssHandle_t: TypeId = 1179;
-pub(super) const t_P_cudssHandle_t: TypeId = 1180;
-pub(super) const t_cudssData_t: TypeId = 1181;
-pub(super) const t_P_cudssData_t: TypeId = 1182;
-pub(super) const t_cudssDataParam_t: TypeId = 1183;
-pub(super) const t_cudssMatrix_t: TypeId = 1184;
-pub(super) const t_cudssDeviceMemHandler_t: TypeId = 1185;
-pub(super) const t_P_cudssDeviceMemHandler_t: TypeId = 1186;
-pub(super) const t_cudssPinnedMemHandler_t: TypeId = 1187;
-pub(super) const t_P_cudssPinnedMemHandler_t: TypeId = 1188;
-pub(super) const t_P_cudssMatrix_t: TypeId = 1189;
-pub(super) const t_cudssMatrixType_t: TypeId = 1190;
-pub(super) const t_cudssMatrixViewType_t: TypeId = 1191;
-pub(super) const t_cudssIndexBase_t: TypeId = 1192;
-pub(super) const t_cudssLayout_t: TypeId = 1193;
-pub(super) const t_P_P_P_void: TypeId = 1194;
-pub(super) const t_P_cudaDataType: TypeId = 1195;
-pub(super) const t_P_cudssMatrixType_t: TypeId = 1196;
-pub(super) const t_P_cudssMatrixViewType_t: TypeId = 1197;
-pub(super) const t_P_cudssIndexBase_t: TypeId = 1198;
-pub(super) const t_P_cudssLayout_t: TypeId = 1199;
-pub(super) const t_PC_cudssDeviceMemHandler_t: TypeId = 1200;
-pub(super) const t_PC_cudaStream_t: TypeId = 1201;
-pub(super) const t_PC_cudssPinnedMemHandler_t: TypeId = 1202;
-pub(super) const t_cufftResult: TypeId = 1203;
-pub(super) const t_cufftResult_status: TypeId = 1204;
-pub(super) const t_cufftHandle: TypeId = 1205;
-pub(super) const t_P_cufftHandle: TypeId = 1206;
-pub(super) const t_cufftType: TypeId = 1207;
-pub(super) const t_cufftDirection: TypeId = 1208;
-pub(super) const t_cufftProperty: TypeId = 1209;
-pub(super) const t_cufftXtCallbackType: TypeId = 1210;
-pub(super) const t_A64_i32: TypeId = 1211;
-pub(super) const t_A64_P_void: TypeId = 1212;
-pub(super) const t_A64_u64: TypeId = 1213;
-pub(super) const t_cudaXtDesc: TypeId = 1214;
-pub(super) const t_P_cudaXtDesc: TypeId = 1215;
-pub(super) const t_libFormat: TypeId = 1216;
-pub(super) const t_cudaLibXtDesc: TypeId = 1217;
-pub(super) const t_P_cudaLibXtDesc: TypeId = 1218;
-pub(super) const t_cudaLibXtDescPointer: TypeId = 1219;
-pub(super) const t_P_P_cudaLibXtDesc: TypeId = 1220;
-pub(super) const t_P_cudaLibXtDescPointer: TypeId = 1221;
-pub(super) const t_cufftXtSubFormat: TypeId = 1222;
-pub(super) const t_cufftXtCopyType: TypeId = 1223;
-pub(super) const t_cufftXtQueryType: TypeId = 1224;
-pub(super) const t_cufftXt1dFactors: TypeId = 1225;
-pub(super) const t_A3_u64: TypeId = 1226;
-pub(super) const t_cufftBox3d: TypeId = 1227;
-pub(super) const t_PC_cufftBox3d: TypeId = 1228;
-pub(super) const t_cufftXtWorkAreaPolicy: TypeId = 1229;
-pub(super) const t_A2_f64: TypeId = 1230;
-pub(super) const t_P_A2_f64: TypeId = 1231;
-pub(super) const t_fftwf_iodim64: TypeId = 1232;
-pub(super) const t_PC_fftwf_iodim64: TypeId = 1233;
-pub(super) const t_fftwf_iodim: TypeId = 1234;
-pub(super) const t_PC_fftwf_iodim: TypeId = 1235;
-pub(super) const t_A2_f32: TypeId = 1236;
-pub(super) const t_P_A2_f32: TypeId = 1237;
-pub(super) const t_CUfileOpError: TypeId = 1238;
-pub(super) const t_CUfileError_t: TypeId = 1239;
-pub(super) const t_CUfileBatchHandle_t: TypeId = 1240;
-pub(super) const t_CUfileStatus_t_in4: TypeId = 1241;
-pub(super) const t_CUfileIOEvents_t: TypeId = 1242;
-pub(super) const t_P_CUfileIOEvents_t: TypeId = 1243;
-pub(super) const t_P_CUfileBatchHandle_t: TypeId = 1244;
-pub(super) const t_CUfileBatchMode_t: TypeId = 1245;
-pub(super) const t_CUfileIOParams_t_u_batch: TypeId = 1246;
-pub(super) const t_CUfileIOParams_t_u: TypeId = 1247;
-pub(super) const t_CUfileHandle_t: TypeId = 1248;
-pub(super) const t_CUfileOpcode_t: TypeId = 1249;
-pub(super) const t_CUfileIOParams_t: TypeId = 1250;
-pub(super) const t_P_CUfileIOParams_t: TypeId = 1251;
-pub(super) const t_cuFileRdmaFlags_in4: TypeId = 1252;
-pub(super) const t_CUfileDriverStatusFlags_t_in4: TypeId = 1253;
-pub(super) const t_CUfileP2PFlags_t_in4: TypeId = 1254;
-pub(super) const t_P_CUfileP2PFlags_t_in4: TypeId = 1255;
-pub(super) const t_CUfileDrvProps_t_nvfs: TypeId = 1256;
-pub(super) const t_CUfileDrvProps_t: TypeId = 1257;
-pub(super) const t_P_CUfileDrvProps_t: TypeId = 1258;
-pub(super) const t_CUFileBoolConfigParameter_t: TypeId = 1259;
-pub(super) const t_P_bool1: TypeId = 1260;
-pub(super) const t_CUFileSizeTConfigParameter_t: TypeId = 1261;
-pub(super) const t_CUFileStringConfigParameter_t: TypeId = 1262;
-pub(super) const t_CUfileOpCounter_t: TypeId = 1263;
-pub(super) const t_CUfileStatsLevel1_t: TypeId = 1264;
-pub(super) const t_P_CUfileStatsLevel1_t: TypeId = 1265;
-pub(super) const t_A32_u64: TypeId = 1266;
-pub(super) const t_CUfileStatsLevel2_t: TypeId = 1267;
-pub(super) const t_P_CUfileStatsLevel2_t: TypeId = 1268;
-pub(super) const t_A16_char: TypeId = 1269;
-pub(super) const t_A16_u8: TypeId = 1270;
-pub(super) const t_CUfilePerGpuStats_t: TypeId = 1271;
-pub(super) const t_A16_CUfilePerGpuStats_t: TypeId = 1272;
-pub(super) const t_CUfileStatsLevel3_t: TypeId = 1273;
-pub(super) const t_P_CUfileStatsLevel3_t: TypeId = 1274;
-pub(super) const t_P_CUfileHandle_t: TypeId = 1275;
-pub(super) const t_CUfileFileHandleType: TypeId = 1276;
-pub(super) const t_CUfileDescr_t_handle: TypeId = 1277;
-pub(super) const t_CUfileFSOps_t: TypeId = 1278;
-pub(super) const t_PC_CUfileFSOps_t: TypeId = 1279;
-pub(super) const t_CUfileDescr_t: TypeId = 1280;
-pub(super) const t_P_CUfileDescr_t: TypeId = 1281;
-pub(super) const t_CUfileIOVec_t: TypeId = 1282;
-pub(super) const t_PC_CUfileIOVec_t: TypeId = 1283;
-pub(super) const t_cuFileStreamFlags_in4: TypeId = 1284;
-pub(super) const t_curandStatus_t: TypeId = 1285;
-pub(super) const t_curandStatus_t_status: TypeId = 1286;
-pub(super) const t_curandGenerator_t: TypeId = 1287;
-pub(super) const t_P_curandGenerator_t: TypeId = 1288;
-pub(super) const t_curandRngType_t: TypeId = 1289;
-pub(super) const t_curandDiscreteDistribution_t: TypeId = 1290;
-pub(super) const t_P_curandDiscreteDistribution_t: TypeId = 1291;
-pub(super) const t_curandMethod_t: TypeId = 1292;
-pub(super) const t_A32_u32: TypeId = 1293;
-pub(super) const t_P_A32_u32: TypeId = 1294;
-pub(super) const t_P_P_A32_u32: TypeId = 1295;
-pub(super) const t_curandDirectionVectorSet_t: TypeId = 1296;
-pub(super) const t_P_A64_u64: TypeId = 1297;
-pub(super) const t_P_P_A64_u64: TypeId = 1298;
-pub(super) const t_P_P_u32: TypeId = 1299;
-pub(super) const t_P_P_u64: TypeId = 1300;
-pub(super) const t_curandOrdering_t: TypeId = 1301;
-pub(super) const t_cusolverStatus_t: TypeId = 1302;
-pub(super) const t_cusolverStatus_t_status: TypeId = 1303;
-pub(super) const t_cusolverDnHandle_t: TypeId = 1304;
-pub(super) const t_cusolverEigMode_t: TypeId = 1305;
-pub(super) const t_gesvdjInfo_t: TypeId = 1306;
-pub(super) const t_cusolverEigRange_t: TypeId = 1307;
-pub(super) const t_syevjInfo_t: TypeId = 1308;
-pub(super) const t_cusolverEigType_t: TypeId = 1309;
-pub(super) const t_P_cusolverDnHandle_t: TypeId = 1310;
-pub(super) const t_P_gesvdjInfo_t: TypeId = 1311;
-pub(super) const t_cusolverDnParams_t: TypeId = 1312;
-pub(super) const t_P_cusolverDnParams_t: TypeId = 1313;
-pub(super) const t_P_syevjInfo_t: TypeId = 1314;
-pub(super) const t_cusolverDeterministicMode_t: TypeId = 1315;
-pub(super) const t_P_cusolverDeterministicMode_t: TypeId = 1316;
-pub(super) const t_cudaEmulationStrategy: TypeId = 1317;
-pub(super) const t_P_cudaEmulationStrategy: TypeId = 1318;
-pub(super) const t_cusolverMathMode_t: TypeId = 1319;
-pub(super) const t_P_cusolverMathMode_t: TypeId = 1320;
-pub(super) const t_cusolverDnIRSInfos_t: TypeId = 1321;
-pub(super) const t_P_cusolverDnIRSInfos_t: TypeId = 1322;
-pub(super) const t_cusolverDnIRSParams_t: TypeId = 1323;
-pub(super) const t_P_cusolverDnIRSParams_t: TypeId = 1324;
-pub(super) const t_cusolverIRSRefinement_t: TypeId = 1325;
-pub(super) const t_cusolverPrecType_t: TypeId = 1326;
-pub(super) const t_cusolverDnFunction_t: TypeId = 1327;
-pub(super) const t_cusolverAlgMode_t: TypeId = 1328;
-pub(super) const t_cusolverDirectMode_t: TypeId = 1329;
-pub(super) const t_cusolverStorevMode_t: TypeId = 1330;
-pub(super) const t_cusolverEigComp_t: TypeId = 1331;
-pub(super) const t_cusolverMgHandle_t: TypeId = 1332;
-pub(super) const t_P_cusolverMgHandle_t: TypeId = 1333;
-pub(super) const t_cudaLibMgGrid_t: TypeId = 1334;
-pub(super) const t_P_cudaLibMgGrid_t: TypeId = 1335;
-pub(super) const t_cusolverMgGridMapping_t: TypeId = 1336;
-pub(super) const t_cudaLibMgMatrixDesc_t: TypeId = 1337;
-pub(super) const t_P_cudaLibMgMatrixDesc_t: TypeId = 1338;
-pub(super) const t_cusolverRfHandle_t: TypeId = 1339;
-pub(super) const t_P_cusolverRfHandle_t: TypeId = 1340;
-pub(super) const t_cusolverRfFactorization_t: TypeId = 1341;
-pub(super) const t_P_cusolverRfFactorization_t: TypeId = 1342;
-pub(super) const t_cusolverRfTriangularSolve_t: TypeId = 1343;
-pub(super) const t_P_cusolverRfTriangularSolve_t: TypeId = 1344;
-pub(super) const t_cusolverRfMatrixFormat_t: TypeId = 1345;
-pub(super) const t_P_cusolverRfMatrixFormat_t: TypeId = 1346;
-pub(super) const t_cusolverRfUnitDiagonal_t: TypeId = 1347;
-pub(super) const t_P_cusolverRfUnitDiagonal_t: TypeId = 1348;
-pub(super) const t_cusolverRfNumericBoostReport_t: TypeId = 1349;
-pub(super) const t_P_cusolverRfNumericBoostReport_t: TypeId = 1350;
-pub(super) const t_cusolverRfResetValuesFastMode_t: TypeId = 1351;
-pub(super) const t_P_cusolverRfResetValuesFastMode_t: TypeId = 1352;
-pub(super) const t_cusolverSpHandle_t: TypeId = 1353;
-pub(super) const t_cusparseMatDescr_t: TypeId = 1354;
-pub(super) const t_csrcholInfo_t: TypeId = 1355;
-pub(super) const t_csrcholInfoHost_t: TypeId = 1356;
-pub(super) const t_csrluInfoHost_t: TypeId = 1357;
-pub(super) const t_csrqrInfo_t: TypeId = 1358;
-pub(super) const t_csrqrInfoHost_t: TypeId = 1359;
-pub(super) const t_P_cusolverSpHandle_t: TypeId = 1360;
-pub(super) const t_P_csrcholInfo_t: TypeId = 1361;
-pub(super) const t_P_csrcholInfoHost_t: TypeId = 1362;
-pub(super) const t_P_csrluInfoHost_t: TypeId = 1363;
-pub(super) const t_P_csrqrInfo_t: TypeId = 1364;
-pub(super) const t_P_csrqrInfoHost_t: TypeId = 1365;
-pub(super) const t_cusparseStatus_t: TypeId = 1366;
-pub(super) const t_cusparseStatus_t_status: TypeId = 1367;
-pub(super) const t_cusparseHandle_t: TypeId = 1368;
-pub(super) const t_cusparseSpVecDescr_t: TypeId = 1369;
-pub(super) const t_cusparseDnVecDescr_t: TypeId = 1370;
-pub(super) const t_cusparseConstSpVecDescr_t: TypeId = 1371;
-pub(super) const t_cusparseSpMatDescr_t: TypeId = 1372;
-pub(super) const t_cusparseIndexType_t: TypeId = 1373;
-pub(super) const t_P_cusparseIndexType_t: TypeId = 1374;
-pub(super) const t_cusparseIndexBase_t: TypeId = 1375;
-pub(super) const t_P_cusparseIndexBase_t: TypeId = 1376;
-pub(super) const t_cusparseDirection_t: TypeId = 1377;
-pub(super) const t_bsric02Info_t: TypeId = 1378;
-pub(super) const t_cusparseSolvePolicy_t: TypeId = 1379;
-pub(super) const t_bsrilu02Info_t: TypeId = 1380;
-pub(super) const t_cusparseOperation_t: TypeId = 1381;
-pub(super) const t_bsrsm2Info_t: TypeId = 1382;
-pub(super) const t_bsrsv2Info_t: TypeId = 1383;
-pub(super) const t_csru2csrInfo_t: TypeId = 1384;
-pub(super) const t_cusparseColorInfo_t: TypeId = 1385;
-pub(super) const t_csrgemm2Info_t: TypeId = 1386;
-pub(super) const t_csric02Info_t: TypeId = 1387;
-pub(super) const t_csrilu02Info_t: TypeId = 1388;
-pub(super) const t_csrsm2Info_t: TypeId = 1389;
-pub(super) const t_csrsv2Info_t: TypeId = 1390;
-pub(super) const t_cusparseAction_t: TypeId = 1391;
-pub(super) const t_cusparseConstSpMatDescr_t: TypeId = 1392;
-pub(super) const t_cusparseConstDnMatDescr_t: TypeId = 1393;
-pub(super) const t_cusparseOrder_t: TypeId = 1394;
-pub(super) const t_P_cusparseOrder_t: TypeId = 1395;
-pub(super) const t_cusparseConstDnVecDescr_t: TypeId = 1396;
-pub(super) const t_cusparseDnMatDescr_t: TypeId = 1397;
-pub(super) const t_P_cusparseHandle_t: TypeId = 1398;
-pub(super) const t_P_cusparseSpMatDescr_t: TypeId = 1399;
-pub(super) const t_P_bsric02Info_t: TypeId = 1400;
-pub(super) const t_P_bsrilu02Info_t: TypeId = 1401;
-pub(super) const t_P_bsrsm2Info_t: TypeId = 1402;
-pub(super) const t_P_bsrsv2Info_t: TypeId = 1403;
-pub(super) const t_P_cusparseColorInfo_t: TypeId = 1404;
-pub(super) const t_P_cusparseConstSpMatDescr_t: TypeId = 1405;
-pub(super) const t_P_cusparseConstDnMatDescr_t: TypeId = 1406;
-pub(super) const t_P_cusparseConstDnVecDescr_t: TypeId = 1407;
-pub(super) const t_P_cusparseConstSpVecDescr_t: TypeId = 1408;
-pub(super) const t_P_csrgemm2Info_t: TypeId = 1409;
-pub(super) const t_P_csric02Info_t: TypeId = 1410;
-pub(super) const t_P_csrilu02Info_t: TypeId = 1411;
-pub(super) const t_P_csrsm2Info_t: TypeId = 1412;
-pub(super) const t_P_csrsv2Info_t: TypeId = 1413;
-pub(super) const t_P_csru2csrInfo_t: TypeId = 1414;
-pub(super) const t_P_cusparseDnMatDescr_t: TypeId = 1415;
-pub(super) const t_P_cusparseDnVecDescr_t: TypeId = 1416;
-pub(super) const t_P_cusparseMatDescr_t: TypeId = 1417;
-pub(super) const t_pruneInfo_t: TypeId = 1418;
-pub(super) const t_P_pruneInfo_t: TypeId = 1419;
-pub(super) const t_P_cusparseSpVecDescr_t: TypeId = 1420;
-pub(super) const t_cusparseCsr2CscAlg_t: TypeId = 1421;
-pub(super) const t_cusparseAlgMode_t: TypeId = 1422;
-pub(super) const t_cusparseDenseToSparseAlg_t: TypeId = 1423;
-pub(super) const t_cusparseColorAlg_t: TypeId = 1424;
-pub(super) const t_P_cusparseColorAlg_t: TypeId = 1425;
-pub(super) const t_cusparseDiagType_t: TypeId = 1426;
-pub(super) const t_cusparseFillMode_t: TypeId = 1427;
-pub(super) const t_cusparseMatrixType_t: TypeId = 1428;
-pub(super) const t_cusparsePointerMode_t: TypeId = 1429;
-pub(super) const t_P_cusparsePointerMode_t: TypeId = 1430;
-pub(super) const t_cusparseSDDMMAlg_t: TypeId = 1431;
-pub(super) const t_cusparseSpGEAMAlg_t: TypeId = 1432;
-pub(super) const t_cusparseSpGEAMDescr_t: TypeId = 1433;
-pub(super) const t_P_cusparseSpGEAMDescr_t: TypeId = 1434;
-pub(super) const t_cusparseSpGEMMAlg_t: TypeId = 1435;
-pub(super) const t_cusparseSpGEMMDescr_t: TypeId = 1436;
-pub(super) const t_P_cusparseSpGEMMDescr_t: TypeId = 1437;
-pub(super) const t_cusparseSpMMAlg_t: TypeId = 1438;
-pub(super) const t_cusparseSpMMOpPlan_t: TypeId = 1439;
-pub(super) const t_P_cusparseSpMMOpPlan_t: TypeId = 1440;
-pub(super) const t_cusparseSpMMOpAlg_t: TypeId = 1441;
-pub(super) const t_cusparseSpMVAlg_t: TypeId = 1442;
-pub(super) const t_cusparseSpMatAttribute_t: TypeId = 1443;
-pub(super) const t_cusparseSpMatStorage_t: TypeId = 1444;
-pub(super) const t_cusparseSymmetryType_t: TypeId = 1445;
-pub(super) const t_cusparseFormat_t: TypeId = 1446;
-pub(super) const t_P_cusparseFormat_t: TypeId = 1447;
-pub(super) const t_cusparseSpSMAlg_t: TypeId = 1448;
-pub(super) const t_cusparseSpSMDescr_t: TypeId = 1449;
-pub(super) const t_P_cusparseSpSMDescr_t: TypeId = 1450;
-pub(super) const t_cusparseSpSMUpdate_t: TypeId = 1451;
-pub(super) const t_cusparseSpSVAlg_t: TypeId = 1452;
-pub(super) const t_cusparseSpSVDescr_t: TypeId = 1453;
-pub(super) const t_P_cusparseSpSVDescr_t: TypeId = 1454;
-pub(super) const t_cusparseSpSVUpdate_t: TypeId = 1455;
-pub(super) const t_cusparseSparseToDenseAlg_t: TypeId = 1456;
-pub(super) const t_A512_u8: TypeId = 1457;
-pub(super) const t_cusparseLtHandle_t: TypeId = 1458;
-pub(super) const t_PC_cusparseLtHandle_t: TypeId = 1459;
-pub(super) const t_cusparseLtMatDescriptor_t: TypeId = 1460;
-pub(super) const t_P_cusparseLtMatDescriptor_t: TypeId = 1461;
-pub(super) const t_P_cusparseLtHandle_t: TypeId = 1462;
-pub(super) const t_PC_cusparseLtMatDescriptor_t: TypeId = 1463;
-pub(super) const t_cusparseLtMatDescAttribute_t: TypeId = 1464;
-pub(super) const t_cusparseLtMatmulPlan_t: TypeId = 1465;
-pub(super) const t_PC_cusparseLtMatmulPlan_t: TypeId = 1466;
-pub(super) const t_cusparseLtMatmulAlgSelection_t: TypeId = 1467;
-pub(super) const t_PC_cusparseLtMatmulAlgSelection_t: TypeId = 1468;
-pub(super) const t_cusparseLtMatmulAlgAttribute_t: TypeId = 1469;
-pub(super) const t_P_cusparseLtMatmulAlgSelection_t: TypeId = 1470;
-pub(super) const t_cusparseLtMatmulDescriptor_t: TypeId = 1471;
-pub(super) const t_PC_cusparseLtMatmulDescriptor_t: TypeId = 1472;
-pub(super) const t_cusparseLtMatmulAlg_t: TypeId = 1473;
-pub(super) const t_cusparseLtMatmulDescAttribute_t: TypeId = 1474;
-pub(super) const t_P_cusparseLtMatmulDescriptor_t: TypeId = 1475;
-pub(super) const t_cusparseComputeType: TypeId = 1476;
-pub(super) const t_P_cusparseLtMatmulPlan_t: TypeId = 1477;
-pub(super) const t_cusparseLtPruneAlg_t: TypeId = 1478;
-pub(super) const t_cusparseLtSparsity_t: TypeId = 1479;
-pub(super) const t_cutensorStatus_t: TypeId = 1480;
-pub(super) const t_cutensorStatus_t_status: TypeId = 1481;
-pub(super) const t_cutensorHandle_t: TypeId = 1482;
-pub(super) const t_cutensorPlan_t: TypeId = 1483;
-pub(super) const t_P_cutensorHandle_t: TypeId = 1484;
-pub(super) const t_cutensorOperationDescriptor_t: TypeId = 1485;
-pub(super) const t_P_cutensorOperationDescriptor_t: TypeId = 1486;
-pub(super) const t_cutensorBlockSparseTensorDescriptor_t: TypeId = 1487;
-pub(super) const t_cutensorOperator_t: TypeId = 1488;
-pub(super) const t_cutensorComputeDescriptor_t: TypeId = 1489;
-pub(super) const t_P_cutensorBlockSparseTensorDescriptor_t: TypeId = 1490;
-pub(super) const t_cutensorTensorDescriptor_t: TypeId = 1491;
-pub(super) const t_P_cutensorPlan_t: TypeId = 1492;
-pub(super) const t_cutensorPlanPreference_t: TypeId = 1493;
-pub(super) const t_P_cutensorPlanPreference_t: TypeId = 1494;
-pub(super) const t_cutensorAlgo_t: TypeId = 1495;
-pub(super) const t_cutensorJitMode_t: TypeId = 1496;
-pub(super) const t_P_cutensorTensorDescriptor_t: TypeId = 1497;
-pub(super) const t_cutensorWorksizePreference_t: TypeId = 1498;
-pub(super) const t_cutensorMgHandle_t: TypeId = 1499;
-pub(super) const t_cutensorMgContractionPlan_t: TypeId = 1500;
-pub(super) const t_cutensorMgContractionFind_t: TypeId = 1501;
-pub(super) const t_cutensorMgContractionFindAttribute_t: TypeId = 1502;
-pub(super) const t_cutensorMgContractionDescriptor_t: TypeId = 1503;
-pub(super) const t_cutensorMgCopyPlan_t: TypeId = 1504;
-pub(super) const t_cutensorMgCopyDescriptor_t: TypeId = 1505;
-pub(super) const t_P_cutensorMgHandle_t: TypeId = 1506;
-pub(super) const t_P_cutensorMgContractionDescriptor_t: TypeId = 1507;
-pub(super) const t_cutensorMgTensorDescriptor_t: TypeId = 1508;
-pub(super) const t_cutensorComputeType_t_in4: TypeId = 1509;
-pub(super) const t_P_cutensorMgContractionFind_t: TypeId = 1510;
-pub(super) const t_cutensorMgAlgo_t: TypeId = 1511;
-pub(super) const t_P_cutensorMgContractionPlan_t: TypeId = 1512;
-pub(super) const t_P_cutensorMgCopyDescriptor_t: TypeId = 1513;
-pub(super) const t_P_cutensorMgCopyPlan_t: TypeId = 1514;
-pub(super) const t_P_cutensorMgTensorDescriptor_t: TypeId = 1515;
-pub(super) const t_cutensorOperationDescriptorAttribute_t: TypeId = 1516;
-pub(super) const t_cutensorPlanAttribute_t: TypeId = 1517;
-pub(super) const t_cutensorPlanPreferenceAttribute_t: TypeId = 1518;
-pub(super) const t_ncclResult_t: TypeId = 1519;
-pub(super) const t_ncclResult_t_status: TypeId = 1520;
-pub(super) const t_ncclDataType_t: TypeId = 1521;
-pub(super) const t_ncclComm_t: TypeId = 1522;
-pub(super) const t_ncclConfigExt_t: TypeId = 1523;
-pub(super) const t_P_ncclConfigExt_t: TypeId = 1524;
-pub(super) const t_ncclConfigExt_t_key: TypeId = 1525;
-pub(super) const t_ncclConfigExt_t_val: TypeId = 1526;
-pub(super) const t_ncclUndefined: TypeId = 1527;
-pub(super) const t_ncclCtaPolicy: TypeId = 1528;
-pub(super) const t_ncclCollConfig_t: TypeId = 1529;
-pub(super) const t_PC_ncclCollConfig_t: TypeId = 1530;
-pub(super) const t_ncclRedOp_t: TypeId = 1531;
-pub(super) const t_ncclRegistration: TypeId = 1532;
-pub(super) const t_P_ncclResult_t: TypeId = 1533;
-pub(super) const t_A128_char: TypeId = 1534;
-pub(super) const t_A128_u8: TypeId = 1535;
-pub(super) const t_ncclUniqueId: TypeId = 1536;
-pub(super) const t_P_ncclUniqueId: TypeId = 1537;
-pub(super) const t_PC_ncclUniqueId: TypeId = 1538;
-pub(super) const t_P_ncclComm_t: TypeId = 1539;
-pub(super) const t_ncclHostCftMode_t: TypeId = 1540;
-pub(super) const t_ncclNvlsHostMode_t: TypeId = 1541;
-pub(super) const t_ncclConfig_t: TypeId = 1542;
-pub(super) const t_P_ncclConfig_t: TypeId = 1543;
-pub(super) const t_ncclCommMemStat_t: TypeId = 1544;
-pub(super) const t_P_ncclRegistration: TypeId = 1545;
-pub(super) const t_ncclRevokeFlags_in4: TypeId = 1546;
-pub(super) const t_ncclShrinkFlags_in4: TypeId = 1547;
-pub(super) const t_ncclColor: TypeId = 1548;
-pub(super) const t_ncclSuspendFlags_in4: TypeId = 1549;
-pub(super) const t_ncclWindow_t: TypeId = 1550;
-pub(super) const t_P_ncclWindow_t: TypeId = 1551;
-pub(super) const t_ncclWindowFlags_in4: TypeId = 1552;
-pub(super) const t_ncclSimInfo_t: TypeId = 1553;
-pub(super) const t_P_ncclSimInfo_t: TypeId = 1554;
-pub(super) const t_ncclParamHandle_t: TypeId = 1555;
-pub(super) const t_P_ncclParamHandle_t: TypeId = 1556;
-pub(super) const t_P_P_PC_char: TypeId = 1557;
-pub(super) const t_P_i16: TypeId = 1558;
-pub(super) const t_P_i8: TypeId = 1559;
-pub(super) const t_P_u16: TypeId = 1560;
-pub(super) const t_P_ncclRedOp_t: TypeId = 1561;
-pub(super) const t_ncclScalarResidence_t: TypeId = 1562;
-pub(super) const t_ncclEncryptionMode_t: TypeId = 1563;
-pub(super) const t_ncclEncryptionConfig_t: TypeId = 1564;
-pub(super) const t_PC_ncclEncryptionConfig_t: TypeId = 1565;
-pub(super) const t_ncclWaitSignalDesc_t: TypeId = 1566;
-pub(super) const t_P_ncclWaitSignalDesc_t: TypeId = 1567;
-pub(super) const t_nvFatbinResult: TypeId = 1568;
-pub(super) const t_nvFatbinResult_status: TypeId = 1569;
-pub(super) const t_nvFatbinHandle: TypeId = 1570;
-pub(super) const t_P_nvFatbinHandle: TypeId = 1571;
-pub(super) const t_nvJitLinkResult: TypeId = 1572;
-pub(super) const t_nvJitLinkResult_status: TypeId = 1573;
-pub(super) const t_nvJitLinkHandle: TypeId = 1574;
-pub(super) const t_nvJitLinkInputType: TypeId = 1575;
-pub(super) const t_P_nvJitLinkHandle: TypeId = 1576;
-pub(super) const t_nvjpegStatus_t: TypeId = 1577;
-pub(super) const t_nvjpegStatus_t_status: TypeId = 1578;
-pub(super) const t_nvjpegHandle_t: TypeId = 1579;
-pub(super) const t_nvjpegDevAllocator_t: TypeId = 1580;
-pub(super) const t_P_nvjpegDevAllocator_t: TypeId = 1581;
-pub(super) const t_nvjpegBufferDevice_t: TypeId = 1582;
-pub(super) const t_P_nvjpegBufferDevice_t: TypeId = 1583;
-pub(super) const t_nvjpegDevAllocatorV2_t: TypeId = 1584;
-pub(super) const t_P_nvjpegDevAllocatorV2_t: TypeId = 1585;
-pub(super) const t_nvjpegPinnedAllocator_t: TypeId = 1586;
-pub(super) const t_P_nvjpegPinnedAllocator_t: TypeId = 1587;
-pub(super) const t_nvjpegBufferPinned_t: TypeId = 1588;
-pub(super) const t_P_nvjpegBufferPinned_t: TypeId = 1589;
-pub(super) const t_nvjpegPinnedAllocatorV2_t: TypeId = 1590;
-pub(super) const t_P_nvjpegPinnedAllocatorV2_t: TypeId = 1591;
-pub(super) const t_nvjpegBackend_t: TypeId = 1592;
-pub(super) const t_P_nvjpegHandle_t: TypeId = 1593;
-pub(super) const t_nvjpegFlags_in4: TypeId = 1594;
-pub(super) const t_nvjpegJpegState_t: TypeId = 1595;
-pub(super) const t_nvjpegOutputFormat_t: TypeId = 1596;
-pub(super) const t_A4_P_u8: TypeId = 1597;
-pub(super) const t_A4_u64: TypeId = 1598;
-pub(super) const t_nvjpegImage_t: TypeId = 1599;
-pub(super) const t_P_nvjpegImage_t: TypeId = 1600;
-pub(super) const t_P_PC_u8: TypeId = 1601;
-pub(super) const t_nvjpegDecodeParams_t: TypeId = 1602;
-pub(super) const t_P_nvjpegDecodeParams_t: TypeId = 1603;
-pub(super) const t_nvjpegChromaSubsampling_t: TypeId = 1604;
-pub(super) const t_nvjpegJpegStream_t: TypeId = 1605;
-pub(super) const t_nvjpegJpegDecoder_t: TypeId = 1606;
-pub(super) const t_nvjpegExifOrientation_t: TypeId = 1607;
-pub(super) const t_nvjpegScaleFactor_t: TypeId = 1608;
-pub(super) const t_P_nvjpegJpegDecoder_t: TypeId = 1609;
-pub(super) const t_P_nvjpegJpegState_t: TypeId = 1610;
-pub(super) const t_nvjpegEncoderState_t: TypeId = 1611;
-pub(super) const t_nvjpegEncoderParams_t: TypeId = 1612;
-pub(super) const t_PC_nvjpegImage_t: TypeId = 1613;
-pub(super) const t_nvjpegInputFormat_t: TypeId = 1614;
-pub(super) const t_P_nvjpegEncoderParams_t: TypeId = 1615;
-pub(super) const t_nvjpegJpegEncoding_t: TypeId = 1616;
-pub(super) const t_P_nvjpegEncoderState_t: TypeId = 1617;
-pub(super) const t_nvjpegEncBackend_t: TypeId = 1618;
-pub(super) const t_P_nvjpegChromaSubsampling_t: TypeId = 1619;
-pub(super) const t_P_nvjpegJpegStream_t: TypeId = 1620;
-pub(super) const t_P_nvjpegExifOrientation_t: TypeId = 1621;
-pub(super) const t_P_nvjpegJpegEncoding_t: TypeId = 1622;
-pub(super) const t_nvmlReturn_t: TypeId = 1623;
-pub(super) const t_nvmlReturn_t_status: TypeId = 1624;
-pub(super) const t_nvmlComputeInstance_t: TypeId = 1625;
-pub(super) const t_nvmlDevice_t: TypeId = 1626;
-pub(super) const t_nvmlGpuInstance_t: TypeId = 1627;
-pub(super) const t_nvmlComputeInstancePlacement_t: TypeId = 1628;
-pub(super) const t_nvmlComputeInstanceInfo_t: TypeId = 1629;
-pub(super) const t_P_nvmlComputeInstanceInfo_t: TypeId = 1630;
-pub(super) const t_nvmlEccCounterType_t: TypeId = 1631;
-pub(super) const t_nvmlValueType_t: TypeId = 1632;
-pub(super) const t_nvmlValue_t: TypeId = 1633;
-pub(super) const t_nvmlFieldId: TypeId = 1634;
-pub(super) const t_nvmlFieldValue_t: TypeId = 1635;
-pub(super) const t_P_nvmlFieldValue_t: TypeId = 1636;
-pub(super) const t_P_nvmlGpuInstance_t: TypeId = 1637;
-pub(super) const t_nvmlGpuInstancePlacement_t: TypeId = 1638;
-pub(super) const t_PC_nvmlGpuInstancePlacement_t: TypeId = 1639;
-pub(super) const t_A32_char: TypeId = 1640;
-pub(super) const t_nvmlPciInfo_t: TypeId = 1641;
-pub(super) const t_P_nvmlPciInfo_t: TypeId = 1642;
-pub(super) const t_nvmlEnableState_t: TypeId = 1643;
-pub(super) const t_nvmlRestrictedAPI_t: TypeId = 1644;
-pub(super) const t_P_nvmlEnableState_t: TypeId = 1645;
-pub(super) const t_A5_u32: TypeId = 1646;
-pub(super) const t_nvmlAccountingStats_t: TypeId = 1647;
-pub(super) const t_P_nvmlAccountingStats_t: TypeId = 1648;
-pub(super) const t_nvmlAccountingStats_v2_t: TypeId = 1649;
-pub(super) const t_P_nvmlAccountingStats_v2_t: TypeId = 1650;
-pub(super) const t_nvmlVgpuInstance_t: TypeId = 1651;
-pub(super) const t_P_nvmlVgpuInstance_t: TypeId = 1652;
-pub(super) const t_nvmlAdaptiveTgpModeInfo_v1_t: TypeId = 1653;
-pub(super) const t_P_nvmlAdaptiveTgpModeInfo_v1_t: TypeId = 1654;
-pub(super) const t_nvmlDeviceAddressingMode_t: TypeId = 1655;
-pub(super) const t_P_nvmlDeviceAddressingMode_t: TypeId = 1656;
-pub(super) const t_nvmlClockType_t: TypeId = 1657;
-pub(super) const t_nvmlDeviceArchitecture_t: TypeId = 1658;
-pub(super) const t_P_nvmlDeviceArchitecture_t: TypeId = 1659;
-pub(super) const t_nvmlDeviceAttributes_t: TypeId = 1660;
-pub(super) const t_P_nvmlDeviceAttributes_t: TypeId = 1661;
-pub(super) const t_nvmlBAR1Memory_t: TypeId = 1662;
-pub(super) const t_P_nvmlBAR1Memory_t: TypeId = 1663;
-pub(super) const t_nvmlBBXTimeData_v1_t: TypeId = 1664;
-pub(super) const t_P_nvmlBBXTimeData_v1_t: TypeId = 1665;
-pub(super) const t_nvmlEccBankRemapperHistogram_v1_t: TypeId = 1666;
-pub(super) const t_nvmlEccBankRemapperStatus_v1_t: TypeId = 1667;
-pub(super) const t_P_nvmlEccBankRemapperStatus_v1_t: TypeId = 1668;
-pub(super) const t_nvmlBrandType_t: TypeId = 1669;
-pub(super) const t_P_nvmlBrandType_t: TypeId = 1670;
-pub(super) const t_nvmlBridgeChipType_t: TypeId = 1671;
-pub(super) const t_nvmlBridgeChipInfo_t: TypeId = 1672;
-pub(super) const t_A128_nvmlBridgeChipInfo_t: TypeId = 1673;
-pub(super) const t_nvmlBridgeChipHierarchy_t: TypeId = 1674;
-pub(super) const t_P_nvmlBridgeChipHierarchy_t: TypeId = 1675;
-pub(super) const t_nvmlBusType_t: TypeId = 1676;
-pub(super) const t_P_nvmlBusType_t: TypeId = 1677;
-pub(super) const t_nvmlC2cModeInfo_v1_t: TypeId = 1678;
-pub(super) const t_P_nvmlC2cModeInfo_v1_t: TypeId = 1679;
-pub(super) const t_nvmlDeviceCapabilities_t: TypeId = 1680;
-pub(super) const t_P_nvmlDeviceCapabilities_t: TypeId = 1681;
-pub(super) const t_nvmlClkMonFaultInfo_t: TypeId = 1682;
-pub(super) const t_A32_nvmlClkMonFaultInfo_t: TypeId = 1683;
-pub(super) const t_nvmlClkMonStatus_t: TypeId = 1684;
-pub(super) const t_P_nvmlClkMonStatus_t: TypeId = 1685;
-pub(super) const t_nvmlClockId_t: TypeId = 1686;
-pub(super) const t_nvmlPstates_t: TypeId = 1687;
-pub(super) const t_nvmlClockOffset_t: TypeId = 1688;
-pub(super) const t_P_nvmlClockOffset_t: TypeId = 1689;
-pub(super) const t_nvmlComputeMode_t: TypeId = 1690;
-pub(super) const t_P_nvmlComputeMode_t: TypeId = 1691;
-pub(super) const t_nvmlProcessInfo_v1_t: TypeId = 1692;
-pub(super) const t_P_nvmlProcessInfo_v1_t: TypeId = 1693;
-pub(super) const t_nvmlProcessInfo_t: TypeId = 1694;
-pub(super) const t_P_nvmlProcessInfo_t: TypeId = 1695;
-pub(super) const t_A32_u8: TypeId = 1696;
-pub(super) const t_A8192_u8: TypeId = 1697;
-pub(super) const t_A4096_u8: TypeId = 1698;
-pub(super) const t_nvmlConfComputeGpuAttestationReport_t: TypeId = 1699;
-pub(super) const t_P_nvmlConfComputeGpuAttestationReport_t: TypeId = 1700;
-pub(super) const t_A5120_u8: TypeId = 1701;
-pub(super) const t_nvmlConfComputeGpuCertificate_t: TypeId = 1702;
-pub(super) const t_P_nvmlConfComputeGpuCertificate_t: TypeId = 1703;
-pub(super) const t_nvmlConfComputeMemSizeInfo_t: TypeId = 1704;
-pub(super) const t_P_nvmlConfComputeMemSizeInfo_t: TypeId = 1705;
-pub(super) const t_nvmlMemory_t: TypeId = 1706;
-pub(super) const t_P_nvmlMemory_t: TypeId = 1707;
-pub(super) const t_nvmlCoolerControl_t: TypeId = 1708;
-pub(super) const t_nvmlCoolerTarget_t_in4: TypeId = 1709;
-pub(super) const t_nvmlCoolerInfo_t: TypeId = 1710;
-pub(super) const t_P_nvmlCoolerInfo_t: TypeId = 1711;
-pub(super) const t_nvmlAffinityScope_t: TypeId = 1712;
-pub(super) const t_nvmlVgpuTypeId_t: TypeId = 1713;
-pub(super) const t_P_nvmlVgpuTypeId_t: TypeId = 1714;
-pub(super) const t_A2048_char: TypeId = 1715;
-pub(super) const t_nvmlDeviceCurrentClockFreqs_t: TypeId = 1716;
-pub(super) const t_P_nvmlDeviceCurrentClockFreqs_t: TypeId = 1717;
-pub(super) const t_nvmlClocksEventReasons_in4: TypeId = 1718;
-pub(super) const t_P_nvmlClocksEventReasons_in4: TypeId = 1719;
-pub(super) const t_nvmlClocksEventReasons_in8: TypeId = 1720;
-pub(super) const t_P_nvmlClocksEventReasons_in8: TypeId = 1721;
-pub(super) const t_nvmlMemoryErrorType_t: TypeId = 1722;
-pub(super) const t_nvmlEccErrorCounts_t: TypeId = 1723;
-pub(super) const t_P_nvmlEccErrorCounts_t: TypeId = 1724;
-pub(super) const t_P_nvmlDevice_t: TypeId = 1725;
-pub(super) const t_nvmlDramEncryptionInfo_t: TypeId = 1726;
-pub(super) const t_P_nvmlDramEncryptionInfo_t: TypeId = 1727;
-pub(super) const t_nvmlDriverModel_t: TypeId = 1728;
-pub(super) const t_P_nvmlDriverModel_t: TypeId = 1729;
-pub(super) const t_nvmlGpuDynamicPstatesInfo_t_utilization: TypeId = 1730;
-pub(super) const t_A8_nvmlGpuDynamicPstatesInfo_t_utilization: TypeId = 1731;
-pub(super) const t_nvmlGpuDynamicPstatesInfo_t: TypeId = 1732;
-pub(super) const t_P_nvmlGpuDynamicPstatesInfo_t: TypeId = 1733;
-pub(super) const t_nvmlEncoderType_t: TypeId = 1734;
-pub(super) const t_nvmlEncoderSessionInfo_t: TypeId = 1735;
-pub(super) const t_P_nvmlEncoderSessionInfo_t: TypeId = 1736;
-pub(super) const t_nvmlFBCSessionType_t: TypeId = 1737;
-pub(super) const t_nvmlFBCSessionInfo_t: TypeId = 1738;
-pub(super) const t_P_nvmlFBCSessionInfo_t: TypeId = 1739;
-pub(super) const t_nvmlFBCStats_t: TypeId = 1740;
-pub(super) const t_P_nvmlFBCStats_t: TypeId = 1741;
-pub(super) const t_nvmlFanControlPolicy_t: TypeId = 1742;
-pub(super) const t_P_nvmlFanControlPolicy_t: TypeId = 1743;
-pub(super) const t_nvmlFanSpeedInfo_t: TypeId = 1744;
-pub(super) const t_P_nvmlFanSpeedInfo_t: TypeId = 1745;
-pub(super) const t_nvmlFabricState: TypeId = 1746;
-pub(super) const t_nvmlFabricState_in1: TypeId = 1747;
-pub(super) const t_nvmlGpuFabricInfo_t: TypeId = 1748;
-pub(super) const t_P_nvmlGpuFabricInfo_t: TypeId = 1749;
-pub(super) const t_nvmlFabricHealthSummary: TypeId = 1750;
-pub(super) const t_nvmlFabricHealthSummary_in1: TypeId = 1751;
-pub(super) const t_nvmlGpuFabricInfoV_t: TypeId = 1752;
-pub(super) const t_P_nvmlGpuFabricInfoV_t: TypeId = 1753;
-pub(super) const t_nvmlFabricCliqueType: TypeId = 1754;
-pub(super) const t_nvmlFabricCliqueType_in1: TypeId = 1755;
-pub(super) const t_nvmlGpuFabricClique_v1_t: TypeId = 1756;
-pub(super) const t_A64_nvmlGpuFabricClique_v1_t: TypeId = 1757;
-pub(super) const t_nvmlGpuFabricInfo_v4_t: TypeId = 1758;
-pub(super) const t_P_nvmlGpuFabricInfo_v4_t: TypeId = 1759;
-pub(super) const t_P_nvmlGpuInstancePlacement_t: TypeId = 1760;
-pub(super) const t_nvmlGpuInstanceProfile: TypeId = 1761;
-pub(super) const t_nvmlGpuInstanceProfileInfo_t: TypeId = 1762;
-pub(super) const t_P_nvmlGpuInstanceProfileInfo_t: TypeId = 1763;
-pub(super) const t_A96_char: TypeId = 1764;
-pub(super) const t_nvmlGpuInstanceProfileInfo_v2_t: TypeId = 1765;
-pub(super) const t_P_nvmlGpuInstanceProfileInfo_v2_t: TypeId = 1766;
-pub(super) const t_nvmlGpuOperationMode_t: TypeId = 1767;
-pub(super) const t_P_nvmlGpuOperationMode_t: TypeId = 1768;
-pub(super) const t_nvmlGpuUptime_v1_t: TypeId = 1769;
-pub(super) const t_P_nvmlGpuUptime_v1_t: TypeId = 1770;
-pub(super) const t_nvmlGridLicenseFeatureCode_t: TypeId = 1771;
-pub(super) const t_nvmlGridLicenseExpiry_t: TypeId = 1772;
-pub(super) const t_nvmlGridLicensableFeature_t: TypeId = 1773;
-pub(super) const t_A3_nvmlGridLicensableFeature_t: TypeId = 1774;
-pub(super) const t_nvmlGridLicensableFeatures_t: TypeId = 1775;
-pub(super) const t_P_nvmlGridLicensableFeatures_t: TypeId = 1776;
-pub(super) const t_A41_char: TypeId = 1777;
-pub(super) const t_nvmlUUIDValue_t: TypeId = 1778;
-pub(super) const t_nvmlUUIDType_t: TypeId = 1779;
-pub(super) const t_nvmlUUID_t: TypeId = 1780;
-pub(super) const t_PC_nvmlUUID_t: TypeId = 1781;
-pub(super) const t_nvmlHostVgpuMode_t: TypeId = 1782;
-pub(super) const t_P_nvmlHostVgpuMode_t: TypeId = 1783;
-pub(super) const t_nvmlHostname_v1_t: TypeId = 1784;
-pub(super) const t_P_nvmlHostname_v1_t: TypeId = 1785;
-pub(super) const t_nvmlInforomObject_t: TypeId = 1786;
-pub(super) const t_nvmlMarginTemperature_t: TypeId = 1787;
-pub(super) const t_P_nvmlMarginTemperature_t: TypeId = 1788;
-pub(super) const t_nvmlMemoryLocation_t: TypeId = 1789;
-pub(super) const t_nvmlMemory_v2_t: TypeId = 1790;
-pub(super) const t_P_nvmlMemory_v2_t: TypeId = 1791;
-pub(super) const t_nvmlGetMemoryLimits_v1_t: TypeId = 1792;
-pub(super) const t_P_nvmlGetMemoryLimits_v1_t: TypeId = 1793;
-pub(super) const t_nvmlMigMode: TypeId = 1794;
-pub(super) const t_P_nvmlMigMode: TypeId = 1795;
-pub(super) const t_nvmlNvLinkCapability_t: TypeId = 1796;
-pub(super) const t_nvmlNvLinkErrorCounter_t: TypeId = 1797;
-pub(super) const t_nvmlNvlinkFirmwareVersion_t: TypeId = 1798;
-pub(super) const t_A100_nvmlNvlinkFirmwareVersion_t: TypeId = 1799;
-pub(super) const t_nvmlNvlinkFirmwareInfo_t: TypeId = 1800;
-pub(super) const t_nvmlNvLinkInfo_t: TypeId = 1801;
-pub(super) const t_P_nvmlNvLinkInfo_t: TypeId = 1802;
-pub(super) const t_nvmlNvLinkInfo_v3_t: TypeId = 1803;
-pub(super) const t_P_nvmlNvLinkInfo_v3_t: TypeId = 1804;
-pub(super) const t_nvmlIntNvLinkDeviceType_t: TypeId = 1805;
-pub(super) const t_P_nvmlIntNvLinkDeviceType_t: TypeId = 1806;
-pub(super) const t_nvmlNvlinkTelemetrySample_v1_t: TypeId = 1807;
-pub(super) const t_P_nvmlNvlinkTelemetrySample_v1_t: TypeId = 1808;
-pub(super) const t_nvmlNvlinkTelemetrySamples_v1_t: TypeId = 1809;
-pub(super) const t_P_nvmlNvlinkTelemetrySamples_v1_t: TypeId = 1810;
-pub(super) const t_nvmlNvLinkUtilizationCountUnits_t: TypeId = 1811;
-pub(super) const t_nvmlNvLinkUtilizationCountPktTypes_t_in4: TypeId = 1812;
-pub(super) const t_nvmlNvLinkUtilizationControl_t: TypeId = 1813;
-pub(super) const t_P_nvmlNvLinkUtilizationControl_t: TypeId = 1814;
-pub(super) const t_nvmlNvlinkGetBwMode_t: TypeId = 1815;
-pub(super) const t_P_nvmlNvlinkGetBwMode_t: TypeId = 1816;
-pub(super) const t_A256_u8: TypeId = 1817;
-pub(super) const t_nvmlNvlinkNvlePrivateInfo_v1_t: TypeId = 1818;
-pub(super) const t_P_nvmlNvlinkNvlePrivateInfo_v1_t: TypeId = 1819;
-pub(super) const t_A4096_u32: TypeId = 1820;
-pub(super) const t_nvmlNvlinkGetRemapTableInfo_v1_t: TypeId = 1821;
-pub(super) const t_P_nvmlNvlinkGetRemapTableInfo_v1_t: TypeId = 1822;
-pub(super) const t_A23_u8: TypeId = 1823;
-pub(super) const t_nvmlNvlinkSupportedBwModes_t: TypeId = 1824;
-pub(super) const t_P_nvmlNvlinkSupportedBwModes_t: TypeId = 1825;
-pub(super) const t_nvmlGpuP2PCapsIndex_t: TypeId = 1826;
-pub(super) const t_nvmlGpuP2PStatus_t: TypeId = 1827;
-pub(super) const t_P_nvmlGpuP2PStatus_t: TypeId = 1828;
-pub(super) const t_nvmlPciInfoExt_t: TypeId = 1829;
-pub(super) const t_P_nvmlPciInfoExt_t: TypeId = 1830;
-pub(super) const t_nvmlPcieUtilCounter_t: TypeId = 1831;
-pub(super) const t_nvmlPdi_t: TypeId = 1832;
-pub(super) const t_P_nvmlPdi_t: TypeId = 1833;
-pub(super) const t_nvmlDevicePerfModes_t: TypeId = 1834;
-pub(super) const t_P_nvmlDevicePerfModes_t: TypeId = 1835;
-pub(super) const t_P_nvmlPstates_t: TypeId = 1836;
-pub(super) const t_nvmlPlatformInfo_t: TypeId = 1837;
-pub(super) const t_P_nvmlPlatformInfo_t: TypeId = 1838;
-pub(super) const t_nvmlDevicePowerMizerModes_v1_t: TypeId = 1839;
-pub(super) const t_P_nvmlDevicePowerMizerModes_v1_t: TypeId = 1840;
-pub(super) const t_nvmlPowerSource_t: TypeId = 1841;
-pub(super) const t_P_nvmlPowerSource_t: TypeId = 1842;
-pub(super) const t_nvmlProcessUtilizationSample_t: TypeId = 1843;
-pub(super) const t_P_nvmlProcessUtilizationSample_t: TypeId = 1844;
-pub(super) const t_nvmlProcessUtilizationInfo_v1_t: TypeId = 1845;
-pub(super) const t_P_nvmlProcessUtilizationInfo_v1_t: TypeId = 1846;
-pub(super) const t_nvmlProcessesUtilizationInfo_t: TypeId = 1847;
-pub(super) const t_P_nvmlProcessesUtilizationInfo_t: TypeId = 1848;
-pub(super) const t_nvmlRemappedRowsInfo_v2_t: TypeId = 1849;
-pub(super) const t_P_nvmlRemappedRowsInfo_v2_t: TypeId = 1850;
-pub(super) const t_nvmlRepairStatus_t: TypeId = 1851;
-pub(super) const t_P_nvmlRepairStatus_t: TypeId = 1852;
-pub(super) const t_nvmlPageRetirementCause_t: TypeId = 1853;
-pub(super) const t_nvmlRowRemapperHistogramValues_t: TypeId = 1854;
-pub(super) const t_P_nvmlRowRemapperHistogramValues_t: TypeId = 1855;
-pub(super) const t_nvmlProcessDetail_v1_t: TypeId = 1856;
-pub(super) const t_P_nvmlProcessDetail_v1_t: TypeId = 1857;
-pub(super) const t_nvmlProcessDetailList_t: TypeId = 1858;
-pub(super) const t_P_nvmlProcessDetailList_t: TypeId = 1859;
-pub(super) const t_nvmlSamplingType_t: TypeId = 1860;
-pub(super) const t_P_nvmlValueType_t: TypeId = 1861;
-pub(super) const t_nvmlSample_t: TypeId = 1862;
-pub(super) const t_P_nvmlSample_t: TypeId = 1863;
-pub(super) const t_nvmlEccSramErrorStatus_t: TypeId = 1864;
-pub(super) const t_P_nvmlEccSramErrorStatus_t: TypeId = 1865;
-pub(super) const t_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t: TypeId = 1866;
-pub(super) const t_P_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t: TypeId = 1867;
-pub(super) const t_nvmlEccSramUniqueUncorrectedErrorCounts_t: TypeId = 1868;
-pub(super) const t_P_nvmlEccSramUniqueUncorrectedErrorCounts_t: TypeId = 1869;
-pub(super) const t_nvmlEventTypes_in4: TypeId = 1870;
-pub(super) const t_P_nvmlEventTypes_in4: TypeId = 1871;
-pub(super) const t_nvmlEventTypes_in8: TypeId = 1872;
-pub(super) const t_P_nvmlEventTypes_in8: TypeId = 1873;
-pub(super) const t_nvmlTemperatureSensors_t: TypeId = 1874;
-pub(super) const t_nvmlTemperatureThresholds_t: TypeId = 1875;
-pub(super) const t_nvmlTemperature_t: TypeId = 1876;
-pub(super) const t_P_nvmlTemperature_t: TypeId = 1877;
-pub(super) const t_nvmlThermalController_t: TypeId = 1878;
-pub(super) const t_nvmlThermalTarget_t: TypeId = 1879;
-pub(super) const t_nvmlGpuThermalSettings_t_sensor: TypeId = 1880;
-pub(super) const t_A3_nvmlGpuThermalSettings_t_sensor: TypeId = 1881;
-pub(super) const t_nvmlGpuThermalSettings_t: TypeId = 1882;
-pub(super) const t_P_nvmlGpuThermalSettings_t: TypeId = 1883;
-pub(super) const t_nvmlGpuTopologyLevel_t: TypeId = 1884;
-pub(super) const t_P_nvmlGpuTopologyLevel_t: TypeId = 1885;
-pub(super) const t_nvmlUnrepairableMemoryStatus_v1_t: TypeId = 1886;
-pub(super) const t_P_nvmlUnrepairableMemoryStatus_v1_t: TypeId = 1887;
-pub(super) const t_nvmlUtilization_t: TypeId = 1888;
-pub(super) const t_P_nvmlUtilization_t: TypeId = 1889;
-pub(super) const t_nvmlDeviceVgpuCapability_t: TypeId = 1890;
-pub(super) const t_nvmlVgpuHeterogeneousMode_t: TypeId = 1891;
-pub(super) const t_P_nvmlVgpuHeterogeneousMode_t: TypeId = 1892;
-pub(super) const t_nvmlVgpuInstanceUtilizationInfo_v1_t: TypeId = 1893;
-pub(super) const t_P_nvmlVgpuInstanceUtilizationInfo_v1_t: TypeId = 1894;
-pub(super) const t_nvmlVgpuInstancesUtilizationInfo_t: TypeId = 1895;
-pub(super) const t_P_nvmlVgpuInstancesUtilizationInfo_t: TypeId = 1896;
-pub(super) const t_A80_char: TypeId = 1897;
-pub(super) const t_nvmlVgpuVersion_t: TypeId = 1898;
-pub(super) const t_nvmlVgpuPgpuMetadata_t: TypeId = 1899;
-pub(super) const t_P_nvmlVgpuPgpuMetadata_t: TypeId = 1900;
-pub(super) const t_nvmlVgpuProcessUtilizationSample_t: TypeId = 1901;
-pub(super) const t_P_nvmlVgpuProcessUtilizationSample_t: TypeId = 1902;
-pub(super) const t_nvmlVgpuProcessUtilizationInfo_v1_t: TypeId = 1903;
-pub(super) const t_P_nvmlVgpuProcessUtilizationInfo_v1_t: TypeId = 1904;
-pub(super) const t_nvmlVgpuProcessesUtilizationInfo_t: TypeId = 1905;
-pub(super) const t_P_nvmlVgpuProcessesUtilizationInfo_t: TypeId = 1906;
-pub(super) const t_A3_u32: TypeId = 1907;
-pub(super) const t_nvmlVgpuSchedulerCapabilities_t: TypeId = 1908;
-pub(super) const t_P_nvmlVgpuSchedulerCapabilities_t: TypeId = 1909;
-pub(super) const t_nvmlVgpuSchedulerParams_t_vgpuSchedDataWithARR: TypeId = 1910;
-pub(super) const t_nvmlVgpuSchedulerParams_t_vgpuSchedData: TypeId = 1911;
-pub(super) const t_nvmlVgpuSchedulerParams_t: TypeId = 1912;
-pub(super) const t_nvmlVgpuSchedulerLogEntry_t: TypeId = 1913;
-pub(super) const t_A200_nvmlVgpuSchedulerLogEntry_t: TypeId = 1914;
-pub(super) const t_nvmlVgpuSchedulerLog_t: TypeId = 1915;
-pub(super) const t_P_nvmlVgpuSchedulerLog_t: TypeId = 1916;
-pub(super) const t_nvmlVgpuSchedulerLogEntry_v2_t: TypeId = 1917;
-pub(super) const t_A200_nvmlVgpuSchedulerLogEntry_v2_t: TypeId = 1918;
-pub(super) const t_nvmlVgpuSchedulerLogInfo_v2_t: TypeId = 1919;
-pub(super) const t_P_nvmlVgpuSchedulerLogInfo_v2_t: TypeId = 1920;
-pub(super) const t_nvmlVgpuSchedulerGetState_t: TypeId = 1921;
-pub(super) const t_P_nvmlVgpuSchedulerGetState_t: TypeId = 1922;
-pub(super) const t_nvmlVgpuSchedulerStateInfo_v2_t: TypeId = 1923;
-pub(super) const t_P_nvmlVgpuSchedulerStateInfo_v2_t: TypeId = 1924;
-pub(super) const t_nvmlVgpuPlacementList_t: TypeId = 1925;
-pub(super) const t_P_nvmlVgpuPlacementList_t: TypeId = 1926;
-pub(super) const t_nvmlVgpuInstanceUtilizationSample_t: TypeId = 1927;
-pub(super) const t_P_nvmlVgpuInstanceUtilizationSample_t: TypeId = 1928;
-pub(super) const t_nvmlPerfPolicyType_t: TypeId = 1929;
-pub(super) const t_nvmlViolationTime_t: TypeId = 1930;
-pub(super) const t_P_nvmlViolationTime_t: TypeId = 1931;
-pub(super) const t_nvmlGpuVirtualizationMode_t: TypeId = 1932;
-pub(super) const t_P_nvmlGpuVirtualizationMode_t: TypeId = 1933;
-pub(super) const t_nvmlNvlinkLockRemapTable_v1_t: TypeId = 1934;
-pub(super) const t_P_nvmlNvlinkLockRemapTable_v1_t: TypeId = 1935;
-pub(super) const t_nvmlRailMetrics_t: TypeId = 1936;
-pub(super) const t_A2_nvmlRailMetrics_t: TypeId = 1937;
-pub(super) const t_nvmlCoreRailMetrics_t: TypeId = 1938;
-pub(super) const t_nvmlPmgrPwrTuple_t: TypeId = 1939;
-pub(super) const t_nvmlPwrModelMetricsDlppm1xPerf_t: TypeId = 1940;
-pub(super) const t_nvmlPwrModelMetricsDlppm1x_t: TypeId = 1941;
-pub(super) const t_A8_nvmlPwrModelMetricsDlppm1x_t: TypeId = 1942;
-pub(super) const t_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t: TypeId = 1943;
-pub(super) const t_A3_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t: TypeId = 1944;
-pub(super) const t_nvmlObservedMetrics_t: TypeId = 1945;
-pub(super) const t_nvmlPerfMetricsDlppc2xSample_t: TypeId = 1946;
-pub(super) const t_nvmlPwrModelMetricsSamplePfpp1x_t: TypeId = 1947;
-pub(super) const t_A32_nvmlPwrModelMetricsSamplePfpp1x_t: TypeId = 1948;
-pub(super) const t_nvmlPwrModelOperatingPointPfpp1x_t: TypeId = 1949;
-pub(super) const t_nvmlPwrModelMetricsPfpp1x_t: TypeId = 1950;
-pub(super) const t_nvmlPerfMetricsPfpp1xSample_t: TypeId = 1951;
-pub(super) const t_nvmlPerfMetricControllerSample_t_data: TypeId = 1952;
-pub(super) const t_nvmlPerfMetricControllerSample_t: TypeId = 1953;
-pub(super) const t_A4_nvmlPerfMetricControllerSample_t: TypeId = 1954;
-pub(super) const t_nvmlPerfMetricsSample_t: TypeId = 1955;
-pub(super) const t_A13_nvmlPerfMetricsSample_t: TypeId = 1956;
-pub(super) const t_nvmlPerfMetricsSamples_v1_t: TypeId = 1957;
-pub(super) const t_P_nvmlPerfMetricsSamples_v1_t: TypeId = 1958;
-pub(super) const t_nvmlPowerSmoothingProfile_t: TypeId = 1959;
-pub(super) const t_P_nvmlPowerSmoothingProfile_t: TypeId = 1960;
-pub(super) const t_nvmlPowerSmoothingState_t: TypeId = 1961;
-pub(super) const t_P_nvmlPowerSmoothingState_t: TypeId = 1962;
-pub(super) const t_nvmlPRMCounterInput_v1_t: TypeId = 1963;
-pub(super) const t_nvmlPRMCounterValue_v1_t: TypeId = 1964;
-pub(super) const t_nvmlPRMCounter_v1_t: TypeId = 1965;
-pub(super) const t_P_nvmlPRMCounter_v1_t: TypeId = 1966;
-pub(super) const t_nvmlPRMCounterList_v1_t: TypeId = 1967;
-pub(super) const t_P_nvmlPRMCounterList_v1_t: TypeId = 1968;
-pub(super) const t_A496_u8: TypeId = 1969;
-pub(super) const t_nvmlPRMTLV_v1_t__1: TypeId = 1970;
-pub(super) const t_nvmlPRMTLV_v1_t: TypeId = 1971;
-pub(super) const t_P_nvmlPRMTLV_v1_t: TypeId = 1972;
-pub(super) const t_nvmlEventSet_t: TypeId = 1973;
-pub(super) const t_nvmlDetachGpuState_t: TypeId = 1974;
-pub(super) const t_nvmlPcieLinkState_t: TypeId = 1975;
-pub(super) const t_nvmlFlags_in4: TypeId = 1976;
-pub(super) const t_PC_nvmlDramEncryptionInfo_t: TypeId = 1977;
-pub(super) const t_nvmlSetMemoryLimits_v1_t: TypeId = 1978;
-pub(super) const t_P_nvmlSetMemoryLimits_v1_t: TypeId = 1979;
-pub(super) const t_P_nvmlReturn_t: TypeId = 1980;
-pub(super) const t_nvmlNvLinkPowerThres_t: TypeId = 1981;
-pub(super) const t_P_nvmlNvLinkPowerThres_t: TypeId = 1982;
-pub(super) const t_nvmlNvlinkSetBwMode_t: TypeId = 1983;
-pub(super) const t_P_nvmlNvlinkSetBwMode_t: TypeId = 1984;
-pub(super) const t_nvmlNvlinkSetBwModeAsync_v1_t: TypeId = 1985;
-pub(super) const t_P_nvmlNvlinkSetBwModeAsync_v1_t: TypeId = 1986;
-pub(super) const t_nvmlNvlinkSetNvleReady_v1_t: TypeId = 1987;
-pub(super) const t_P_nvmlNvlinkSetNvleReady_v1_t: TypeId = 1988;
-pub(super) const t_nvmlPowerValue_v2_t: TypeId = 1989;
-pub(super) const t_P_nvmlPowerValue_v2_t: TypeId = 1990;
-pub(super) const t_nvmlRusdSettings_v1_t: TypeId = 1991;
-pub(super) const t_P_nvmlRusdSettings_v1_t: TypeId = 1992;
-pub(super) const t_PC_nvmlVgpuHeterogeneousMode_t: TypeId = 1993;
-pub(super) const t_nvmlVgpuSchedulerSetParams_t_vgpuSchedDataWithARR: TypeId = 1994;
-pub(super) const t_nvmlVgpuSchedulerSetParams_t_vgpuSchedData: TypeId = 1995;
-pub(super) const t_nvmlVgpuSchedulerSetParams_t: TypeId = 1996;
-pub(super) const t_nvmlVgpuSchedulerSetState_t: TypeId = 1997;
-pub(super) const t_P_nvmlVgpuSchedulerSetState_t: TypeId = 1998;
-pub(super) const t_nvmlVgpuSchedulerState_v2_t: TypeId = 1999;
-pub(super) const t_P_nvmlVgpuSchedulerState_v2_t: TypeId = 2000;
-pub(super) const t_nvmlNvlinkSetupNvleEncryptionKey_v1_t: TypeId = 2001;
-pub(super) const t_P_nvmlNvlinkSetupNvleEncryptionKey_v1_t: TypeId = 2002;
-pub(super) const t_A8_u32: TypeId = 2003;
-pub(super) const t_nvmlMask255_t: TypeId = 2004;
-pub(super) const t_nvmlWorkloadPowerProfileRequestedProfiles_t: TypeId = 2005;
-pub(super) const t_P_nvmlWorkloadPowerProfileRequestedProfiles_t: TypeId = 2006;
-pub(super) const t_nvmlWorkloadPowerProfileCurrentProfiles_t: TypeId = 2007;
-pub(super) const t_P_nvmlWorkloadPowerProfileCurrentProfiles_t: TypeId = 2008;
-pub(super) const t_nvmlWorkloadPowerProfileInfo_t: TypeId = 2009;
-pub(super) const t_A255_nvmlWorkloadPowerProfileInfo_t: TypeId = 2010;
-pub(super) const t_nvmlWorkloadPowerProfileProfilesInfo_t: TypeId = 2011;
-pub(super) const t_P_nvmlWorkloadPowerProfileProfilesInfo_t: TypeId = 2012;
-pub(super) const t_nvmlPowerProfileOperation_t: TypeId = 2013;
-pub(super) const t_nvmlWorkloadPowerProfileUpdateProfiles_v1_t: TypeId = 2014;
-pub(super) const t_P_nvmlWorkloadPowerProfileUpdateProfiles_v1_t: TypeId = 2015;
-pub(super) const t_P_nvmlEventSet_t: TypeId = 2016;
-pub(super) const t_nvmlEventSetGetContextCount_v1_t: TypeId = 2017;
-pub(super) const t_P_nvmlEventSetGetContextCount_v1_t: TypeId = 2018;
-pub(super) const t_nvmlEventSetGetContextData_v1_t: TypeId = 2019;
-pub(super) const t_P_nvmlEventSetGetContextData_v1_t: TypeId = 2020;
-pub(super) const t_nvmlEventSetGetContextInfo_v1_t: TypeId = 2021;
-pub(super) const t_P_nvmlEventSetGetContextInfo_v1_t: TypeId = 2022;
-pub(super) const t_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t: TypeId = 2023;
-pub(super) const t_P_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t: TypeId = 2024;
-pub(super) const t_nvmlGpuOperationalEventConfig_v1_t: TypeId = 2025;
-pub(super) const t_PC_nvmlGpuOperationalEventConfig_v1_t: TypeId = 2026;
-pub(super) const t_nvmlEventData_t: TypeId = 2027;
-pub(super) const t_P_nvmlEventData_t: TypeId = 2028;
-pub(super) const t_nvmlEventSetWait_v3_t: TypeId = 2029;
-pub(super) const t_P_nvmlEventSetWait_v3_t: TypeId = 2030;
-pub(super) const t_nvmlExcludedDeviceInfo_t: TypeId = 2031;
-pub(super) const t_P_nvmlExcludedDeviceInfo_t: TypeId = 2032;
-pub(super) const t_nvmlVgpuGuestInfoState_t: TypeId = 2033;
-pub(super) const t_A6_u32: TypeId = 2034;
-pub(super) const t_nvmlVgpuMetadata_t: TypeId = 2035;
-pub(super) const t_P_nvmlVgpuMetadata_t: TypeId = 2036;
-pub(super) const t_nvmlVgpuVmCompatibility_t_in4: TypeId = 2037;
-pub(super) const t_nvmlVgpuPgpuCompatibilityLimitCode_t_in4: TypeId = 2038;
-pub(super) const t_nvmlVgpuPgpuCompatibility_t: TypeId = 2039;
-pub(super) const t_P_nvmlVgpuPgpuCompatibility_t: TypeId = 2040;
-pub(super) const t_nvmlVgpuDriverCapability_t: TypeId = 2041;
-pub(super) const t_P_nvmlVgpuVersion_t: TypeId = 2042;
-pub(super) const t_nvmlGpmSample_t: TypeId = 2043;
-pub(super) const t_nvmlGpmMetric_t_metricInfo: TypeId = 2044;
-pub(super) const t_nvmlGpmMetric_t: TypeId = 2045;
-pub(super) const t_A477_nvmlGpmMetric_t: TypeId = 2046;
-pub(super) const t_nvmlGpmMetricsGet_t: TypeId = 2047;
-pub(super) const t_P_nvmlGpmMetricsGet_t: TypeId = 2048;
-pub(super) const t_nvmlGpmSupport_t: TypeId = 2049;
-pub(super) const t_P_nvmlGpmSupport_t: TypeId = 2050;
-pub(super) const t_P_nvmlGpmSample_t: TypeId = 2051;
-pub(super) const t_P_nvmlComputeInstance_t: TypeId = 2052;
-pub(super) const t_PC_nvmlComputeInstancePlacement_t: TypeId = 2053;
-pub(super) const t_nvmlActiveVgpuInstanceInfo_t: TypeId = 2054;
-pub(super) const t_P_nvmlActiveVgpuInstanceInfo_t: TypeId = 2055;
-pub(super) const t_P_nvmlComputeInstancePlacement_t: TypeId = 2056;
-pub(super) const t_nvmlComputeInstanceProfile: TypeId = 2057;
-pub(super) const t_nvmlComputeInstanceProfileInfo_t: TypeId = 2058;
-pub(super) const t_P_nvmlComputeInstanceProfileInfo_t: TypeId = 2059;
-pub(super) const t_nvmlComputeInstanceProfileInfo_v2_t: TypeId = 2060;
-pub(super) const t_P_nvmlComputeInstanceProfileInfo_v2_t: TypeId = 2061;
-pub(super) const t_nvmlVgpuTypeIdInfo_t: TypeId = 2062;
-pub(super) const t_P_nvmlVgpuTypeIdInfo_t: TypeId = 2063;
-pub(super) const t_nvmlGpuInstanceInfo_t: TypeId = 2064;
-pub(super) const t_P_nvmlGpuInstanceInfo_t: TypeId = 2065;
-pub(super) const t_nvmlVgpuSchedulerLogInfo_t: TypeId = 2066;
-pub(super) const t_P_nvmlVgpuSchedulerLogInfo_t: TypeId = 2067;
-pub(super) const t_nvmlVgpuSchedulerStateInfo_t: TypeId = 2068;
-pub(super) const t_P_nvmlVgpuSchedulerStateInfo_t: TypeId = 2069;
-pub(super) const t_nvmlVgpuCreatablePlacementInfo_t: TypeId = 2070;
-pub(super) const t_P_nvmlVgpuCreatablePlacementInfo_t: TypeId = 2071;
-pub(super) const t_nvmlVgpuSchedulerState_t: TypeId = 2072;
-pub(super) const t_P_nvmlVgpuSchedulerState_t: TypeId = 2073;
-pub(super) const t_nvmlInitFlags_in4: TypeId = 2074;
-pub(super) const t_nvmlSystemEventSet_t: TypeId = 2075;
-pub(super) const t_nvmlSystemEventSetCreateRequest_t: TypeId = 2076;
-pub(super) const t_P_nvmlSystemEventSetCreateRequest_t: TypeId = 2077;
-pub(super) const t_nvmlSystemEventSetFreeRequest_t: TypeId = 2078;
-pub(super) const t_P_nvmlSystemEventSetFreeRequest_t: TypeId = 2079;
-pub(super) const t_nvmlSystemEventData_v1_t: TypeId = 2080;
-pub(super) const t_P_nvmlSystemEventData_v1_t: TypeId = 2081;
-pub(super) const t_nvmlSystemEventSetWaitRequest_t: TypeId = 2082;
-pub(super) const t_P_nvmlSystemEventSetWaitRequest_t: TypeId = 2083;
-pub(super) const t_nvmlCPERCursor_v1_t: TypeId = 2084;
-pub(super) const t_nvmlGetCPER_v1_t: TypeId = 2085;
-pub(super) const t_P_nvmlGetCPER_v1_t: TypeId = 2086;
-pub(super) const t_nvmlConfComputeSystemCaps_t: TypeId = 2087;
-pub(super) const t_P_nvmlConfComputeSystemCaps_t: TypeId = 2088;
-pub(super) const t_nvmlConfComputeGetKeyRotationThresholdInfo_t: TypeId = 2089;
-pub(super) const t_P_nvmlConfComputeGetKeyRotationThresholdInfo_t: TypeId = 2090;
-pub(super) const t_nvmlSystemConfComputeSettings_t: TypeId = 2091;
-pub(super) const t_P_nvmlSystemConfComputeSettings_t: TypeId = 2092;
-pub(super) const t_nvmlSystemConfComputeSettings_v2_t: TypeId = 2093;
-pub(super) const t_P_nvmlSystemConfComputeSettings_v2_t: TypeId = 2094;
-pub(super) const t_nvmlConfComputeSystemState_t: TypeId = 2095;
-pub(super) const t_P_nvmlConfComputeSystemState_t: TypeId = 2096;
-pub(super) const t_nvmlSystemDriverBranchInfo_t: TypeId = 2097;
-pub(super) const t_P_nvmlSystemDriverBranchInfo_t: TypeId = 2098;
-pub(super) const t_nvmlHwbcEntry_t: TypeId = 2099;
-pub(super) const t_P_nvmlHwbcEntry_t: TypeId = 2100;
-pub(super) const t_nvmlSystemRegisterEventRequest_t: TypeId = 2101;
-pub(super) const t_P_nvmlSystemRegisterEventRequest_t: TypeId = 2102;
-pub(super) const t_nvmlConfComputeSetKeyRotationThresholdInfo_t: TypeId = 2103;
-pub(super) const t_P_nvmlConfComputeSetKeyRotationThresholdInfo_t: TypeId = 2104;
-pub(super) const t_nvmlUnit_t: TypeId = 2105;
-pub(super) const t_nvmlFanState_t: TypeId = 2106;
-pub(super) const t_nvmlUnitFanInfo_t: TypeId = 2107;
-pub(super) const t_A24_nvmlUnitFanInfo_t: TypeId = 2108;
-pub(super) const t_nvmlUnitFanSpeeds_t: TypeId = 2109;
-pub(super) const t_P_nvmlUnitFanSpeeds_t: TypeId = 2110;
-pub(super) const t_P_nvmlUnit_t: TypeId = 2111;
-pub(super) const t_nvmlLedColor_t: TypeId = 2112;
-pub(super) const t_nvmlLedState_t: TypeId = 2113;
-pub(super) const t_P_nvmlLedState_t: TypeId = 2114;
-pub(super) const t_nvmlPSUInfo_t: TypeId = 2115;
-pub(super) const t_P_nvmlPSUInfo_t: TypeId = 2116;
-pub(super) const t_nvmlUnitInfo_t: TypeId = 2117;
-pub(super) const t_P_nvmlUnitInfo_t: TypeId = 2118;
-pub(super) const t_nvmlVgpuLicenseExpiry_t: TypeId = 2119;
-pub(super) const t_nvmlVgpuLicenseInfo_t: TypeId = 2120;
-pub(super) const t_P_nvmlVgpuLicenseInfo_t: TypeId = 2121;
-pub(super) const t_nvmlVgpuPlacementId_t: TypeId = 2122;
-pub(super) const t_P_nvmlVgpuPlacementId_t: TypeId = 2123;
-pub(super) const t_nvmlVgpuRuntimeState_t: TypeId = 2124;
-pub(super) const t_P_nvmlVgpuRuntimeState_t: TypeId = 2125;
-pub(super) const t_nvmlVgpuVmIdType_t: TypeId = 2126;
-pub(super) const t_P_nvmlVgpuVmIdType_t: TypeId = 2127;
-pub(super) const t_nvmlVgpuTypeBar1Info_t: TypeId = 2128;
-pub(super) const t_P_nvmlVgpuTypeBar1Info_t: TypeId = 2129;
-pub(super) const t_nvmlVgpuCapability_t: TypeId = 2130;
-pub(super) const t_nvmlVgpuTypeMaxInstance_t: TypeId = 2131;
-pub(super) const t_P_nvmlVgpuTypeMaxInstance_t: TypeId = 2132;
-pub(super) const t_nvrtcResult: TypeId = 2133;
-pub(super) const t_nvrtcResult_status: TypeId = 2134;
-pub(super) const t_nvrtcProgram: TypeId = 2135;
-pub(super) const t_P_nvrtcProgram: TypeId = 2136;
-pub(super) const t_nvrtcBundledHeadersInfo: TypeId = 2137;
-pub(super) const t_P_nvrtcBundledHeadersInfo: TypeId = 2138;
-pub(super) const t_nvrtcInstallHeaders_in4: TypeId = 2139;
+pub(super) const t_cudssReorderingAlg_t: TypeId = 1179;
+pub(super) const t_cudssFactorizationAlg_t: TypeId = 1180;
+pub(super) const t_cudssSolveAlg_t: TypeId = 1181;
+pub(super) const t_cudssMatchingAlg_t: TypeId = 1182;
+pub(super) const t_cudssSolveMode_t: TypeId = 1183;
+pub(super) const t_cudssPivotType_t: TypeId = 1184;
+pub(super) const t_cudssPivotEpsilonAlg_t: TypeId = 1185;
+pub(super) const t_cudssDowncastFactorsMode_t: TypeId = 1186;
+pub(super) const t_cudssHandle_t: TypeId = 1187;
+pub(super) const t_P_cudssHandle_t: TypeId = 1188;
+pub(super) const t_cudssData_t: TypeId = 1189;
+pub(super) const t_P_cudssData_t: TypeId = 1190;
+pub(super) const t_cudssDataParam_t: TypeId = 1191;
+pub(super) const t_A16_i64: TypeId = 1192;
+pub(super) const t_A3_i64: TypeId = 1193;
+pub(super) const t_cudssPhase_t_in4: TypeId = 1194;
+pub(super) const t_cudssMatrix_t: TypeId = 1195;
+pub(super) const t_cudssDeviceMemHandler_t: TypeId = 1196;
+pub(super) const t_P_cudssDeviceMemHandler_t: TypeId = 1197;
+pub(super) const t_cudssPinnedMemHandler_t: TypeId = 1198;
+pub(super) const t_P_cudssPinnedMemHandler_t: TypeId = 1199;
+pub(super) const t_P_cudssMatrix_t: TypeId = 1200;
+pub(super) const t_cudssMatrixType_t: TypeId = 1201;
+pub(super) const t_cudssMatrixViewType_t: TypeId = 1202;
+pub(super) const t_cudssIndexBase_t: TypeId = 1203;
+pub(super) const t_cudssLayout_t: TypeId = 1204;
+pub(super) const t_P_P_P_void: TypeId = 1205;
+pub(super) const t_P_cudaDataType: TypeId = 1206;
+pub(super) const t_P_cudssMatrixType_t: TypeId = 1207;
+pub(super) const t_P_cudssMatrixViewType_t: TypeId = 1208;
+pub(super) const t_P_cudssIndexBase_t: TypeId = 1209;
+pub(super) const t_P_cudssLayout_t: TypeId = 1210;
+pub(super) const t_cudssMatrixFormat_t_in4: TypeId = 1211;
+pub(super) const t_P_cudssMatrixFormat_t_in4: TypeId = 1212;
+pub(super) const t_PC_cudssDeviceMemHandler_t: TypeId = 1213;
+pub(super) const t_PC_cudaStream_t: TypeId = 1214;
+pub(super) const t_PC_cudssPinnedMemHandler_t: TypeId = 1215;
+pub(super) const t_cufftResult: TypeId = 1216;
+pub(super) const t_cufftResult_status: TypeId = 1217;
+pub(super) const t_cufftHandle: TypeId = 1218;
+pub(super) const t_P_cufftHandle: TypeId = 1219;
+pub(super) const t_cufftType: TypeId = 1220;
+pub(super) const t_cufftDirection: TypeId = 1221;
+pub(super) const t_cufftProperty: TypeId = 1222;
+pub(super) const t_cufftXtCallbackType: TypeId = 1223;
+pub(super) const t_A64_i32: TypeId = 1224;
+pub(super) const t_A64_P_void: TypeId = 1225;
+pub(super) const t_A64_u64: TypeId = 1226;
+pub(super) const t_cudaXtDesc: TypeId = 1227;
+pub(super) const t_P_cudaXtDesc: TypeId = 1228;
+pub(super) const t_libFormat: TypeId = 1229;
+pub(super) const t_cudaLibXtDesc: TypeId = 1230;
+pub(super) const t_P_cudaLibXtDesc: TypeId = 1231;
+pub(super) const t_cudaLibXtDescPointer: TypeId = 1232;
+pub(super) const t_P_P_cudaLibXtDesc: TypeId = 1233;
+pub(super) const t_P_cudaLibXtDescPointer: TypeId = 1234;
+pub(super) const t_cufftXtSubFormat: TypeId = 1235;
+pub(super) const t_cufftXtCopyType: TypeId = 1236;
+pub(super) const t_cufftXtQueryType: TypeId = 1237;
+pub(super) const t_cufftXt1dFactors: TypeId = 1238;
+pub(super) const t_A3_u64: TypeId = 1239;
+pub(super) const t_cufftBox3d: TypeId = 1240;
+pub(super) const t_PC_cufftBox3d: TypeId = 1241;
+pub(super) const t_cufftXtWorkAreaPolicy: TypeId = 1242;
+pub(super) const t_fftw_plan: TypeId = 1243;
+pub(super) const t_A2_f64: TypeId = 1244;
+pub(super) const t_P_A2_f64: TypeId = 1245;
+pub(super) const t_fftwSign: TypeId = 1246;
+pub(super) const t_fftwf_iodim64: TypeId = 1247;
+pub(super) const t_PC_fftwf_iodim64: TypeId = 1248;
+pub(super) const t_fftwf_iodim: TypeId = 1249;
+pub(super) const t_PC_fftwf_iodim: TypeId = 1250;
+pub(super) const t_fftwf_plan: TypeId = 1251;
+pub(super) const t_A2_f32: TypeId = 1252;
+pub(super) const t_P_A2_f32: TypeId = 1253;
+pub(super) const t_CUfileOpError: TypeId = 1254;
+pub(super) const t_CUfileError_t: TypeId = 1255;
+pub(super) const t_CUfileBatchHandle_t: TypeId = 1256;
+pub(super) const t_CUfileStatus_t_in4: TypeId = 1257;
+pub(super) const t_CUfileIOEvents_t: TypeId = 1258;
+pub(super) const t_P_CUfileIOEvents_t: TypeId = 1259;
+pub(super) const t_P_CUfileBatchHandle_t: TypeId = 1260;
+pub(super) const t_CUfileBatchMode_t: TypeId = 1261;
+pub(super) const t_CUfileIOParams_t_u_batch: TypeId = 1262;
+pub(super) const t_CUfileIOParams_t_u: TypeId = 1263;
+pub(super) const t_CUfileHandle_t: TypeId = 1264;
+pub(super) const t_CUfileOpcode_t: TypeId = 1265;
+pub(super) const t_CUfileIOParams_t: TypeId = 1266;
+pub(super) const t_P_CUfileIOParams_t: TypeId = 1267;
+pub(super) const t_cuFileRdmaFlags_in4: TypeId = 1268;
+pub(super) const t_CUfileDriverStatusFlags_t_in4: TypeId = 1269;
+pub(super) const t_CUfileP2PFlags_t_in4: TypeId = 1270;
+pub(super) const t_P_CUfileP2PFlags_t_in4: TypeId = 1271;
+pub(super) const t_CUfileDrvProps_t_nvfs: TypeId = 1272;
+pub(super) const t_CUfileDrvProps_t: TypeId = 1273;
+pub(super) const t_P_CUfileDrvProps_t: TypeId = 1274;
+pub(super) const t_CUFileBoolConfigParameter_t: TypeId = 1275;
+pub(super) const t_P_bool1: TypeId = 1276;
+pub(super) const t_CUFileSizeTConfigParameter_t: TypeId = 1277;
+pub(super) const t_CUFileStringConfigParameter_t: TypeId = 1278;
+pub(super) const t_CUfileOpCounter_t: TypeId = 1279;
+pub(super) const t_CUfileStatsLevel1_t: TypeId = 1280;
+pub(super) const t_P_CUfileStatsLevel1_t: TypeId = 1281;
+pub(super) const t_A32_u64: TypeId = 1282;
+pub(super) const t_CUfileStatsLevel2_t: TypeId = 1283;
+pub(super) const t_P_CUfileStatsLevel2_t: TypeId = 1284;
+pub(super) const t_A16_char: TypeId = 1285;
+pub(super) const t_A16_u8: TypeId = 1286;
+pub(super) const t_CUfilePerGpuStats_t: TypeId = 1287;
+pub(super) const t_A16_CUfilePerGpuStats_t: TypeId = 1288;
+pub(super) const t_CUfileStatsLevel3_t: TypeId = 1289;
+pub(super) const t_P_CUfileStatsLevel3_t: TypeId = 1290;
+pub(super) const t_P_CUfileHandle_t: TypeId = 1291;
+pub(super) const t_CUfileFileHandleType: TypeId = 1292;
+pub(super) const t_CUfileDescr_t_handle: TypeId = 1293;
+pub(super) const t_CUfileFSOps_t: TypeId = 1294;
+pub(super) const t_PC_CUfileFSOps_t: TypeId = 1295;
+pub(super) const t_CUfileDescr_t: TypeId = 1296;
+pub(super) const t_P_CUfileDescr_t: TypeId = 1297;
+pub(super) const t_CUfileIOVec_t: TypeId = 1298;
+pub(super) const t_PC_CUfileIOVec_t: TypeId = 1299;
+pub(super) const t_cuFileStreamFlags_in4: TypeId = 1300;
+pub(super) const t_curandStatus_t: TypeId = 1301;
+pub(super) const t_curandStatus_t_status: TypeId = 1302;
+pub(super) const t_curandGenerator_t: TypeId = 1303;
+pub(super) const t_P_curandGenerator_t: TypeId = 1304;
+pub(super) const t_curandRngType_t: TypeId = 1305;
+pub(super) const t_curandDiscreteDistribution_t: TypeId = 1306;
+pub(super) const t_P_curandDiscreteDistribution_t: TypeId = 1307;
+pub(super) const t_curandMethod_t: TypeId = 1308;
+pub(super) const t_A32_u32: TypeId = 1309;
+pub(super) const t_P_A32_u32: TypeId = 1310;
+pub(super) const t_P_P_A32_u32: TypeId = 1311;
+pub(super) const t_curandDirectionVectorSet_t: TypeId = 1312;
+pub(super) const t_P_A64_u64: TypeId = 1313;
+pub(super) const t_P_P_A64_u64: TypeId = 1314;
+pub(super) const t_P_P_u32: TypeId = 1315;
+pub(super) const t_P_P_u64: TypeId = 1316;
+pub(super) const t_curandOrdering_t: TypeId = 1317;
+pub(super) const t_cusolverStatus_t: TypeId = 1318;
+pub(super) const t_cusolverStatus_t_status: TypeId = 1319;
+pub(super) const t_cusolverDnHandle_t: TypeId = 1320;
+pub(super) const t_cusolverEigMode_t: TypeId = 1321;
+pub(super) const t_gesvdjInfo_t: TypeId = 1322;
+pub(super) const t_cusolverEigRange_t: TypeId = 1323;
+pub(super) const t_syevjInfo_t: TypeId = 1324;
+pub(super) const t_cusolverEigType_t: TypeId = 1325;
+pub(super) const t_P_cusolverDnHandle_t: TypeId = 1326;
+pub(super) const t_P_gesvdjInfo_t: TypeId = 1327;
+pub(super) const t_cusolverDnParams_t: TypeId = 1328;
+pub(super) const t_P_cusolverDnParams_t: TypeId = 1329;
+pub(super) const t_P_syevjInfo_t: TypeId = 1330;
+pub(super) const t_cusolverDeterministicMode_t: TypeId = 1331;
+pub(super) const t_P_cusolverDeterministicMode_t: TypeId = 1332;
+pub(super) const t_cudaEmulationStrategy: TypeId = 1333;
+pub(super) const t_P_cudaEmulationStrategy: TypeId = 1334;
+pub(super) const t_cusolverMathMode_t: TypeId = 1335;
+pub(super) const t_P_cusolverMathMode_t: TypeId = 1336;
+pub(super) const t_cusolverDnIRSInfos_t: TypeId = 1337;
+pub(super) const t_P_cusolverDnIRSInfos_t: TypeId = 1338;
+pub(super) const t_cusolverDnIRSParams_t: TypeId = 1339;
+pub(super) const t_P_cusolverDnIRSParams_t: TypeId = 1340;
+pub(super) const t_cusolverIRSRefinement_t: TypeId = 1341;
+pub(super) const t_cusolverPrecType_t: TypeId = 1342;
+pub(super) const t_cusolverDnFunction_t: TypeId = 1343;
+pub(super) const t_cusolverAlgMode_t: TypeId = 1344;
+pub(super) const t_cusolverDirectMode_t: TypeId = 1345;
+pub(super) const t_cusolverStorevMode_t: TypeId = 1346;
+pub(super) const t_cusolverEigComp_t: TypeId = 1347;
+pub(super) const t_cusolverMgHandle_t: TypeId = 1348;
+pub(super) const t_P_cusolverMgHandle_t: TypeId = 1349;
+pub(super) const t_cudaLibMgGrid_t: TypeId = 1350;
+pub(super) const t_P_cudaLibMgGrid_t: TypeId = 1351;
+pub(super) const t_cusolverMgGridMapping_t: TypeId = 1352;
+pub(super) const t_cudaLibMgMatrixDesc_t: TypeId = 1353;
+pub(super) const t_P_cudaLibMgMatrixDesc_t: TypeId = 1354;
+pub(super) const t_cusolverRfHandle_t: TypeId = 1355;
+pub(super) const t_P_cusolverRfHandle_t: TypeId = 1356;
+pub(super) const t_cusolverRfFactorization_t: TypeId = 1357;
+pub(super) const t_P_cusolverRfFactorization_t: TypeId = 1358;
+pub(super) const t_cusolverRfTriangularSolve_t: TypeId = 1359;
+pub(super) const t_P_cusolverRfTriangularSolve_t: TypeId = 1360;
+pub(super) const t_cusolverRfMatrixFormat_t: TypeId = 1361;
+pub(super) const t_P_cusolverRfMatrixFormat_t: TypeId = 1362;
+pub(super) const t_cusolverRfUnitDiagonal_t: TypeId = 1363;
+pub(super) const t_P_cusolverRfUnitDiagonal_t: TypeId = 1364;
+pub(super) const t_cusolverRfNumericBoostReport_t: TypeId = 1365;
+pub(super) const t_P_cusolverRfNumericBoostReport_t: TypeId = 1366;
+pub(super) const t_cusolverRfResetValuesFastMode_t: TypeId = 1367;
+pub(super) const t_P_cusolverRfResetValuesFastMode_t: TypeId = 1368;
+pub(super) const t_cusolverSpHandle_t: TypeId = 1369;
+pub(super) const t_cusparseMatDescr_t: TypeId = 1370;
+pub(super) const t_csrcholInfo_t: TypeId = 1371;
+pub(super) const t_csrcholInfoHost_t: TypeId = 1372;
+pub(super) const t_csrluInfoHost_t: TypeId = 1373;
+pub(super) const t_csrqrInfo_t: TypeId = 1374;
+pub(super) const t_csrqrInfoHost_t: TypeId = 1375;
+pub(super) const t_P_cusolverSpHandle_t: TypeId = 1376;
+pub(super) const t_P_csrcholInfo_t: TypeId = 1377;
+pub(super) const t_P_csrcholInfoHost_t: TypeId = 1378;
+pub(super) const t_P_csrluInfoHost_t: TypeId = 1379;
+pub(super) const t_P_csrqrInfo_t: TypeId = 1380;
+pub(super) const t_P_csrqrInfoHost_t: TypeId = 1381;
+pub(super) const t_cusparseStatus_t: TypeId = 1382;
+pub(super) const t_cusparseStatus_t_status: TypeId = 1383;
+pub(super) const t_cusparseHandle_t: TypeId = 1384;
+pub(super) const t_cusparseSpVecDescr_t: TypeId = 1385;
+pub(super) const t_cusparseDnVecDescr_t: TypeId = 1386;
+pub(super) const t_cusparseConstSpVecDescr_t: TypeId = 1387;
+pub(super) const t_cusparseSpMatDescr_t: TypeId = 1388;
+pub(super) const t_cusparseIndexType_t: TypeId = 1389;
+pub(super) const t_P_cusparseIndexType_t: TypeId = 1390;
+pub(super) const t_cusparseIndexBase_t: TypeId = 1391;
+pub(super) const t_P_cusparseIndexBase_t: TypeId = 1392;
+pub(super) const t_cusparseDirection_t: TypeId = 1393;
+pub(super) const t_bsric02Info_t: TypeId = 1394;
+pub(super) const t_cusparseSolvePolicy_t: TypeId = 1395;
+pub(super) const t_bsrilu02Info_t: TypeId = 1396;
+pub(super) const t_cusparseOperation_t: TypeId = 1397;
+pub(super) const t_bsrsm2Info_t: TypeId = 1398;
+pub(super) const t_bsrsv2Info_t: TypeId = 1399;
+pub(super) const t_csru2csrInfo_t: TypeId = 1400;
+pub(super) const t_cusparseColorInfo_t: TypeId = 1401;
+pub(super) const t_csrgemm2Info_t: TypeId = 1402;
+pub(super) const t_csric02Info_t: TypeId = 1403;
+pub(super) const t_csrilu02Info_t: TypeId = 1404;
+pub(super) const t_csrsm2Info_t: TypeId = 1405;
+pub(super) const t_csrsv2Info_t: TypeId = 1406;
+pub(super) const t_cusparseAction_t: TypeId = 1407;
+pub(super) const t_cusparseConstSpMatDescr_t: TypeId = 1408;
+pub(super) const t_cusparseConstDnMatDescr_t: TypeId = 1409;
+pub(super) const t_cusparseOrder_t: TypeId = 1410;
+pub(super) const t_P_cusparseOrder_t: TypeId = 1411;
+pub(super) const t_cusparseConstDnVecDescr_t: TypeId = 1412;
+pub(super) const t_cusparseDnMatDescr_t: TypeId = 1413;
+pub(super) const t_P_cusparseHandle_t: TypeId = 1414;
+pub(super) const t_P_cusparseSpMatDescr_t: TypeId = 1415;
+pub(super) const t_P_bsric02Info_t: TypeId = 1416;
+pub(super) const t_P_bsrilu02Info_t: TypeId = 1417;
+pub(super) const t_P_bsrsm2Info_t: TypeId = 1418;
+pub(super) const t_P_bsrsv2Info_t: TypeId = 1419;
+pub(super) const t_P_cusparseColorInfo_t: TypeId = 1420;
+pub(super) const t_P_cusparseConstSpMatDescr_t: TypeId = 1421;
+pub(super) const t_P_cusparseConstDnMatDescr_t: TypeId = 1422;
+pub(super) const t_P_cusparseConstDnVecDescr_t: TypeId = 1423;
+pub(super) const t_P_cusparseConstSpVecDescr_t: TypeId = 1424;
+pub(super) const t_P_csrgemm2Info_t: TypeId = 1425;
+pub(super) const t_P_csric02Info_t: TypeId = 1426;
+pub(super) const t_P_csrilu02Info_t: TypeId = 1427;
+pub(super) const t_P_csrsm2Info_t: TypeId = 1428;
+pub(super) const t_P_csrsv2Info_t: TypeId = 1429;
+pub(super) const t_P_csru2csrInfo_t: TypeId = 1430;
+pub(super) const t_P_cusparseDnMatDescr_t: TypeId = 1431;
+pub(super) const t_P_cusparseDnVecDescr_t: TypeId = 1432;
+pub(super) const t_P_cusparseMatDescr_t: TypeId = 1433;
+pub(super) const t_pruneInfo_t: TypeId = 1434;
+pub(super) const t_P_pruneInfo_t: TypeId = 1435;
+pub(super) const t_P_cusparseSpVecDescr_t: TypeId = 1436;
+pub(super) const t_cusparseCsr2CscAlg_t: TypeId = 1437;
+pub(super) const t_cusparseAlgMode_t: TypeId = 1438;
+pub(super) const t_cusparseDenseToSparseAlg_t: TypeId = 1439;
+pub(super) const t_cusparseColorAlg_t: TypeId = 1440;
+pub(super) const t_P_cusparseColorAlg_t: TypeId = 1441;
+pub(super) const t_cusparseDiagType_t: TypeId = 1442;
+pub(super) const t_cusparseFillMode_t: TypeId = 1443;
+pub(super) const t_cusparseMatrixType_t: TypeId = 1444;
+pub(super) const t_cusparsePointerMode_t: TypeId = 1445;
+pub(super) const t_P_cusparsePointerMode_t: TypeId = 1446;
+pub(super) const t_cusparseSDDMMAlg_t: TypeId = 1447;
+pub(super) const t_cusparseSpGEAMAlg_t: TypeId = 1448;
+pub(super) const t_cusparseSpGEAMDescr_t: TypeId = 1449;
+pub(super) const t_P_cusparseSpGEAMDescr_t: TypeId = 1450;
+pub(super) const t_cusparseSpGEMMAlg_t: TypeId = 1451;
+pub(super) const t_cusparseSpGEMMDescr_t: TypeId = 1452;
+pub(super) const t_P_cusparseSpGEMMDescr_t: TypeId = 1453;
+pub(super) const t_cusparseSpMMAlg_t: TypeId = 1454;
+pub(super) const t_cusparseSpMMOpPlan_t: TypeId = 1455;
+pub(super) const t_P_cusparseSpMMOpPlan_t: TypeId = 1456;
+pub(super) const t_cusparseSpMMOpAlg_t: TypeId = 1457;
+pub(super) const t_cusparseSpMVAlg_t: TypeId = 1458;
+pub(super) const t_cusparseSpMatAttribute_t: TypeId = 1459;
+pub(super) const t_cusparseSpMatStorage_t: TypeId = 1460;
+pub(super) const t_cusparseSymmetryType_t: TypeId = 1461;
+pub(super) const t_cusparseFormat_t: TypeId = 1462;
+pub(super) const t_P_cusparseFormat_t: TypeId = 1463;
+pub(super) const t_cusparseSpSMAlg_t: TypeId = 1464;
+pub(super) const t_cusparseSpSMDescr_t: TypeId = 1465;
+pub(super) const t_P_cusparseSpSMDescr_t: TypeId = 1466;
+pub(super) const t_cusparseSpSMUpdate_t: TypeId = 1467;
+pub(super) const t_cusparseSpSVAlg_t: TypeId = 1468;
+pub(super) const t_cusparseSpSVDescr_t: TypeId = 1469;
+pub(super) const t_P_cusparseSpSVDescr_t: TypeId = 1470;
+pub(super) const t_cusparseSpSVUpdate_t: TypeId = 1471;
+pub(super) const t_cusparseSparseToDenseAlg_t: TypeId = 1472;
+pub(super) const t_A512_u8: TypeId = 1473;
+pub(super) const t_cusparseLtHandle_t: TypeId = 1474;
+pub(super) const t_PC_cusparseLtHandle_t: TypeId = 1475;
+pub(super) const t_cusparseLtHandlePointer: TypeId = 1476;
+pub(super) const t_cusparseLtMatDescriptor_t: TypeId = 1477;
+pub(super) const t_P_cusparseLtMatDescriptor_t: TypeId = 1478;
+pub(super) const t_cusparseLtMatDescriptorPointer: TypeId = 1479;
+pub(super) const t_P_cusparseLtHandle_t: TypeId = 1480;
+pub(super) const t_PC_cusparseLtMatDescriptor_t: TypeId = 1481;
+pub(super) const t_cusparseLtMatDescAttribute_t: TypeId = 1482;
+pub(super) const t_cusparseLtMatmulPlan_t: TypeId = 1483;
+pub(super) const t_PC_cusparseLtMatmulPlan_t: TypeId = 1484;
+pub(super) const t_cusparseLtMatmulPlanPointer: TypeId = 1485;
+pub(super) const t_cusparseLtMatmulAlgSelection_t: TypeId = 1486;
+pub(super) const t_PC_cusparseLtMatmulAlgSelection_t: TypeId = 1487;
+pub(super) const t_cusparseLtMatmulAlgSelectionPointer: TypeId = 1488;
+pub(super) const t_cusparseLtMatmulAlgAttribute_t: TypeId = 1489;
+pub(super) const t_cusparseLtSplitKMode_t: TypeId = 1490;
+pub(super) const t_P_cusparseLtMatmulAlgSelection_t: TypeId = 1491;
+pub(super) const t_cusparseLtMatmulDescriptor_t: TypeId = 1492;
+pub(super) const t_PC_cusparseLtMatmulDescriptor_t: TypeId = 1493;
+pub(super) const t_cusparseLtMatmulDescriptorPointer: TypeId = 1494;
+pub(super) const t_cusparseLtMatmulAlg_t: TypeId = 1495;
+pub(super) const t_cusparseLtMatmulDescAttribute_t: TypeId = 1496;
+pub(super) const t_cusparseLtMatmulMatrixScale_t: TypeId = 1497;
+pub(super) const t_P_cusparseLtMatmulDescriptor_t: TypeId = 1498;
+pub(super) const t_cusparseComputeType: TypeId = 1499;
+pub(super) const t_P_cusparseLtMatmulPlan_t: TypeId = 1500;
+pub(super) const t_cusparseLtPruneAlg_t: TypeId = 1501;
+pub(super) const t_cusparseLtSparsity_t: TypeId = 1502;
+pub(super) const t_cutensorStatus_t: TypeId = 1503;
+pub(super) const t_cutensorStatus_t_status: TypeId = 1504;
+pub(super) const t_cutensorHandle_t: TypeId = 1505;
+pub(super) const t_cutensorPlan_t: TypeId = 1506;
+pub(super) const t_P_cutensorHandle_t: TypeId = 1507;
+pub(super) const t_cutensorOperationDescriptor_t: TypeId = 1508;
+pub(super) const t_P_cutensorOperationDescriptor_t: TypeId = 1509;
+pub(super) const t_cutensorBlockSparseTensorDescriptor_t: TypeId = 1510;
+pub(super) const t_cutensorOperator_t: TypeId = 1511;
+pub(super) const t_cutensorComputeDescriptor_t: TypeId = 1512;
+pub(super) const t_P_cutensorBlockSparseTensorDescriptor_t: TypeId = 1513;
+pub(super) const t_cutensorTensorDescriptor_t: TypeId = 1514;
+pub(super) const t_P_cutensorPlan_t: TypeId = 1515;
+pub(super) const t_cutensorPlanPreference_t: TypeId = 1516;
+pub(super) const t_P_cutensorPlanPreference_t: TypeId = 1517;
+pub(super) const t_cutensorAlgo_t: TypeId = 1518;
+pub(super) const t_cutensorJitMode_t: TypeId = 1519;
+pub(super) const t_P_cutensorTensorDescriptor_t: TypeId = 1520;
+pub(super) const t_cutensorWorksizePreference_t: TypeId = 1521;
+pub(super) const t_cutensorMgHandle_t: TypeId = 1522;
+pub(super) const t_cutensorMgContractionPlan_t: TypeId = 1523;
+pub(super) const t_cutensorMgContractionFind_t: TypeId = 1524;
+pub(super) const t_cutensorMgContractionFindAttribute_t: TypeId = 1525;
+pub(super) const t_cutensorMgContractionDescriptor_t: TypeId = 1526;
+pub(super) const t_cutensorMgCopyPlan_t: TypeId = 1527;
+pub(super) const t_cutensorMgCopyDescriptor_t: TypeId = 1528;
+pub(super) const t_P_cutensorMgHandle_t: TypeId = 1529;
+pub(super) const t_P_cutensorMgContractionDescriptor_t: TypeId = 1530;
+pub(super) const t_cutensorMgTensorDescriptor_t: TypeId = 1531;
+pub(super) const t_cutensorComputeType_t_in4: TypeId = 1532;
+pub(super) const t_P_cutensorMgContractionFind_t: TypeId = 1533;
+pub(super) const t_cutensorMgAlgo_t: TypeId = 1534;
+pub(super) const t_P_cutensorMgContractionPlan_t: TypeId = 1535;
+pub(super) const t_P_cutensorMgCopyDescriptor_t: TypeId = 1536;
+pub(super) const t_P_cutensorMgCopyPlan_t: TypeId = 1537;
+pub(super) const t_P_cutensorMgTensorDescriptor_t: TypeId = 1538;
+pub(super) const t_cutensorOperationDescriptorAttribute_t: TypeId = 1539;
+pub(super) const t_cutensorPlanAttribute_t: TypeId = 1540;
+pub(super) const t_cutensorPlanPreferenceAttribute_t: TypeId = 1541;
+pub(super) const t_cutensorAutotuneMode_t: TypeId = 1542;
+pub(super) const t_cutensorCacheMode_t: TypeId = 1543;
+pub(super) const t_ncclResult_t: TypeId = 1544;
+pub(super) const t_ncclResult_t_status: TypeId = 1545;
+pub(super) const t_ncclDataType_t: TypeId = 1546;
+pub(super) const t_ncclComm_t: TypeId = 1547;
+pub(super) const t_ncclConfigExt_t: TypeId = 1548;
+pub(super) const t_P_ncclConfigExt_t: TypeId = 1549;
+pub(super) const t_ncclConfigExt_t_key: TypeId = 1550;
+pub(super) const t_ncclConfigExt_t_val: TypeId = 1551;
+pub(super) const t_ncclUndefined: TypeId = 1552;
+pub(super) const t_ncclCtaPolicy: TypeId = 1553;
+pub(super) const t_ncclCollConfig_t: TypeId = 1554;
+pub(super) const t_PC_ncclCollConfig_t: TypeId = 1555;
+pub(super) const t_ncclRedOp_t: TypeId = 1556;
+pub(super) const t_ncclRegistration: TypeId = 1557;
+pub(super) const t_P_ncclResult_t: TypeId = 1558;
+pub(super) const t_A128_char: TypeId = 1559;
+pub(super) const t_A128_u8: TypeId = 1560;
+pub(super) const t_ncclUniqueId: TypeId = 1561;
+pub(super) const t_P_ncclUniqueId: TypeId = 1562;
+pub(super) const t_PC_ncclUniqueId: TypeId = 1563;
+pub(super) const t_P_ncclComm_t: TypeId = 1564;
+pub(super) const t_ncclHostCftMode_t: TypeId = 1565;
+pub(super) const t_ncclNvlsHostMode_t: TypeId = 1566;
+pub(super) const t_ncclConfig_t: TypeId = 1567;
+pub(super) const t_P_ncclConfig_t: TypeId = 1568;
+pub(super) const t_ncclCommMemStat_t: TypeId = 1569;
+pub(super) const t_P_ncclRegistration: TypeId = 1570;
+pub(super) const t_ncclRevokeFlags_in4: TypeId = 1571;
+pub(super) const t_ncclShrinkFlags_in4: TypeId = 1572;
+pub(super) const t_ncclColor: TypeId = 1573;
+pub(super) const t_ncclSuspendFlags_in4: TypeId = 1574;
+pub(super) const t_ncclWindow_t: TypeId = 1575;
+pub(super) const t_P_ncclWindow_t: TypeId = 1576;
+pub(super) const t_ncclWindowFlags_in4: TypeId = 1577;
+pub(super) const t_ncclSimInfo_t: TypeId = 1578;
+pub(super) const t_P_ncclSimInfo_t: TypeId = 1579;
+pub(super) const t_ncclParamHandle_t: TypeId = 1580;
+pub(super) const t_P_ncclParamHandle_t: TypeId = 1581;
+pub(super) const t_P_P_PC_char: TypeId = 1582;
+pub(super) const t_P_i16: TypeId = 1583;
+pub(super) const t_P_i8: TypeId = 1584;
+pub(super) const t_P_u16: TypeId = 1585;
+pub(super) const t_P_ncclRedOp_t: TypeId = 1586;
+pub(super) const t_ncclScalarResidence_t: TypeId = 1587;
+pub(super) const t_ncclEncryptionMode_t: TypeId = 1588;
+pub(super) const t_ncclEncryptionConfig_t: TypeId = 1589;
+pub(super) const t_PC_ncclEncryptionConfig_t: TypeId = 1590;
+pub(super) const t_ncclWaitSignalDesc_t: TypeId = 1591;
+pub(super) const t_P_ncclWaitSignalDesc_t: TypeId = 1592;
+pub(super) const t_nvFatbinResult: TypeId = 1593;
+pub(super) const t_nvFatbinResult_status: TypeId = 1594;
+pub(super) const t_nvFatbinHandle: TypeId = 1595;
+pub(super) const t_P_nvFatbinHandle: TypeId = 1596;
+pub(super) const t_nvJitLinkResult: TypeId = 1597;
+pub(super) const t_nvJitLinkResult_status: TypeId = 1598;
+pub(super) const t_nvJitLinkHandle: TypeId = 1599;
+pub(super) const t_nvJitLinkInputType: TypeId = 1600;
+pub(super) const t_P_nvJitLinkHandle: TypeId = 1601;
+pub(super) const t_nvjpegStatus_t: TypeId = 1602;
+pub(super) const t_nvjpegStatus_t_status: TypeId = 1603;
+pub(super) const t_nvjpegHandle_t: TypeId = 1604;
+pub(super) const t_nvjpegDevAllocator_t: TypeId = 1605;
+pub(super) const t_P_nvjpegDevAllocator_t: TypeId = 1606;
+pub(super) const t_nvjpegBufferDevice_t: TypeId = 1607;
+pub(super) const t_P_nvjpegBufferDevice_t: TypeId = 1608;
+pub(super) const t_nvjpegDevAllocatorV2_t: TypeId = 1609;
+pub(super) const t_P_nvjpegDevAllocatorV2_t: TypeId = 1610;
+pub(super) const t_nvjpegPinnedAllocator_t: TypeId = 1611;
+pub(super) const t_P_nvjpegPinnedAllocator_t: TypeId = 1612;
+pub(super) const t_nvjpegBufferPinned_t: TypeId = 1613;
+pub(super) const t_P_nvjpegBufferPinned_t: TypeId = 1614;
+pub(super) const t_nvjpegPinnedAllocatorV2_t: TypeId = 1615;
+pub(super) const t_P_nvjpegPinnedAllocatorV2_t: TypeId = 1616;
+pub(super) const t_nvjpegBackend_t: TypeId = 1617;
+pub(super) const t_P_nvjpegHandle_t: TypeId = 1618;
+pub(super) const t_nvjpegFlags_in4: TypeId = 1619;
+pub(super) const t_nvjpegJpegState_t: TypeId = 1620;
+pub(super) const t_nvjpegOutputFormat_t: TypeId = 1621;
+pub(super) const t_A4_P_u8: TypeId = 1622;
+pub(super) const t_A4_u64: TypeId = 1623;
+pub(super) const t_nvjpegImage_t: TypeId = 1624;
+pub(super) const t_P_nvjpegImage_t: TypeId = 1625;
+pub(super) const t_P_PC_u8: TypeId = 1626;
+pub(super) const t_nvjpegDecodeParams_t: TypeId = 1627;
+pub(super) const t_P_nvjpegDecodeParams_t: TypeId = 1628;
+pub(super) const t_nvjpegChromaSubsampling_t: TypeId = 1629;
+pub(super) const t_nvjpegJpegStream_t: TypeId = 1630;
+pub(super) const t_nvjpegJpegDecoder_t: TypeId = 1631;
+pub(super) const t_nvjpegExifOrientation_t: TypeId = 1632;
+pub(super) const t_nvjpegScaleFactor_t: TypeId = 1633;
+pub(super) const t_P_nvjpegJpegDecoder_t: TypeId = 1634;
+pub(super) const t_P_nvjpegJpegState_t: TypeId = 1635;
+pub(super) const t_nvjpegEncoderState_t: TypeId = 1636;
+pub(super) const t_nvjpegEncoderParams_t: TypeId = 1637;
+pub(super) const t_PC_nvjpegImage_t: TypeId = 1638;
+pub(super) const t_nvjpegInputFormat_t: TypeId = 1639;
+pub(super) const t_P_nvjpegEncoderParams_t: TypeId = 1640;
+pub(super) const t_nvjpegJpegEncoding_t: TypeId = 1641;
+pub(super) const t_P_nvjpegEncoderState_t: TypeId = 1642;
+pub(super) const t_nvjpegEncBackend_t: TypeId = 1643;
+pub(super) const t_P_nvjpegChromaSubsampling_t: TypeId = 1644;
+pub(super) const t_P_nvjpegJpegStream_t: TypeId = 1645;
+pub(super) const t_P_nvjpegExifOrientation_t: TypeId = 1646;
+pub(super) const t_P_nvjpegJpegEncoding_t: TypeId = 1647;
+pub(super) const t_nvmlReturn_t: TypeId = 1648;
+pub(super) const t_nvmlReturn_t_status: TypeId = 1649;
+pub(super) const t_nvmlComputeInstance_t: TypeId = 1650;
+pub(super) const t_nvmlDevice_t: TypeId = 1651;
+pub(super) const t_nvmlGpuInstance_t: TypeId = 1652;
+pub(super) const t_nvmlComputeInstancePlacement_t: TypeId = 1653;
+pub(super) const t_nvmlComputeInstanceInfo_t: TypeId = 1654;
+pub(super) const t_P_nvmlComputeInstanceInfo_t: TypeId = 1655;
+pub(super) const t_nvmlEccCounterType_t: TypeId = 1656;
+pub(super) const t_nvmlValueType_t: TypeId = 1657;
+pub(super) const t_nvmlValue_t: TypeId = 1658;
+pub(super) const t_nvmlFieldId: TypeId = 1659;
+pub(super) const t_nvmlFieldValue_t: TypeId = 1660;
+pub(super) const t_P_nvmlFieldValue_t: TypeId = 1661;
+pub(super) const t_P_nvmlGpuInstance_t: TypeId = 1662;
+pub(super) const t_nvmlGpuInstancePlacement_t: TypeId = 1663;
+pub(super) const t_PC_nvmlGpuInstancePlacement_t: TypeId = 1664;
+pub(super) const t_A32_char: TypeId = 1665;
+pub(super) const t_nvmlPciInfo_t: TypeId = 1666;
+pub(super) const t_P_nvmlPciInfo_t: TypeId = 1667;
+pub(super) const t_nvmlEnableState_t: TypeId = 1668;
+pub(super) const t_nvmlRestrictedAPI_t: TypeId = 1669;
+pub(super) const t_P_nvmlEnableState_t: TypeId = 1670;
+pub(super) const t_A5_u32: TypeId = 1671;
+pub(super) const t_nvmlAccountingStats_t: TypeId = 1672;
+pub(super) const t_P_nvmlAccountingStats_t: TypeId = 1673;
+pub(super) const t_nvmlAccountingStats_v2_t: TypeId = 1674;
+pub(super) const t_P_nvmlAccountingStats_v2_t: TypeId = 1675;
+pub(super) const t_nvmlVgpuInstance_t: TypeId = 1676;
+pub(super) const t_P_nvmlVgpuInstance_t: TypeId = 1677;
+pub(super) const t_nvmlAdaptiveTgpModeInfo_v1_t: TypeId = 1678;
+pub(super) const t_P_nvmlAdaptiveTgpModeInfo_v1_t: TypeId = 1679;
+pub(super) const t_nvmlDeviceAddressingMode_t: TypeId = 1680;
+pub(super) const t_P_nvmlDeviceAddressingMode_t: TypeId = 1681;
+pub(super) const t_nvmlClockType_t: TypeId = 1682;
+pub(super) const t_nvmlDeviceArchitecture_t: TypeId = 1683;
+pub(super) const t_P_nvmlDeviceArchitecture_t: TypeId = 1684;
+pub(super) const t_nvmlDeviceAttributes_t: TypeId = 1685;
+pub(super) const t_P_nvmlDeviceAttributes_t: TypeId = 1686;
+pub(super) const t_nvmlBAR1Memory_t: TypeId = 1687;
+pub(super) const t_P_nvmlBAR1Memory_t: TypeId = 1688;
+pub(super) const t_nvmlBBXTimeData_v1_t: TypeId = 1689;
+pub(super) const t_P_nvmlBBXTimeData_v1_t: TypeId = 1690;
+pub(super) const t_nvmlEccBankRemapperHistogram_v1_t: TypeId = 1691;
+pub(super) const t_nvmlEccBankRemapperStatus_v1_t: TypeId = 1692;
+pub(super) const t_P_nvmlEccBankRemapperStatus_v1_t: TypeId = 1693;
+pub(super) const t_nvmlBrandType_t: TypeId = 1694;
+pub(super) const t_P_nvmlBrandType_t: TypeId = 1695;
+pub(super) const t_nvmlBridgeChipType_t: TypeId = 1696;
+pub(super) const t_nvmlBridgeChipInfo_t: TypeId = 1697;
+pub(super) const t_A128_nvmlBridgeChipInfo_t: TypeId = 1698;
+pub(super) const t_nvmlBridgeChipHierarchy_t: TypeId = 1699;
+pub(super) const t_P_nvmlBridgeChipHierarchy_t: TypeId = 1700;
+pub(super) const t_nvmlBusType_t: TypeId = 1701;
+pub(super) const t_P_nvmlBusType_t: TypeId = 1702;
+pub(super) const t_nvmlC2cModeInfo_v1_t: TypeId = 1703;
+pub(super) const t_P_nvmlC2cModeInfo_v1_t: TypeId = 1704;
+pub(super) const t_nvmlDeviceCapabilities_t: TypeId = 1705;
+pub(super) const t_P_nvmlDeviceCapabilities_t: TypeId = 1706;
+pub(super) const t_nvmlClkMonFaultInfo_t: TypeId = 1707;
+pub(super) const t_A32_nvmlClkMonFaultInfo_t: TypeId = 1708;
+pub(super) const t_nvmlClkMonStatus_t: TypeId = 1709;
+pub(super) const t_P_nvmlClkMonStatus_t: TypeId = 1710;
+pub(super) const t_nvmlClockId_t: TypeId = 1711;
+pub(super) const t_nvmlPstates_t: TypeId = 1712;
+pub(super) const t_nvmlClockOffset_t: TypeId = 1713;
+pub(super) const t_P_nvmlClockOffset_t: TypeId = 1714;
+pub(super) const t_nvmlComputeMode_t: TypeId = 1715;
+pub(super) const t_P_nvmlComputeMode_t: TypeId = 1716;
+pub(super) const t_nvmlProcessInfo_v1_t: TypeId = 1717;
+pub(super) const t_P_nvmlProcessInfo_v1_t: TypeId = 1718;
+pub(super) const t_nvmlProcessInfo_t: TypeId = 1719;
+pub(super) const t_P_nvmlProcessInfo_t: TypeId = 1720;
+pub(super) const t_A32_u8: TypeId = 1721;
+pub(super) const t_A8192_u8: TypeId = 1722;
+pub(super) const t_A4096_u8: TypeId = 1723;
+pub(super) const t_nvmlConfComputeGpuAttestationReport_t: TypeId = 1724;
+pub(super) const t_P_nvmlConfComputeGpuAttestationReport_t: TypeId = 1725;
+pub(super) const t_A5120_u8: TypeId = 1726;
+pub(super) const t_nvmlConfComputeGpuCertificate_t: TypeId = 1727;
+pub(super) const t_P_nvmlConfComputeGpuCertificate_t: TypeId = 1728;
+pub(super) const t_nvmlConfComputeMemSizeInfo_t: TypeId = 1729;
+pub(super) const t_P_nvmlConfComputeMemSizeInfo_t: TypeId = 1730;
+pub(super) const t_nvmlMemory_t: TypeId = 1731;
+pub(super) const t_P_nvmlMemory_t: TypeId = 1732;
+pub(super) const t_nvmlCoolerControl_t: TypeId = 1733;
+pub(super) const t_nvmlCoolerTarget_t_in4: TypeId = 1734;
+pub(super) const t_nvmlCoolerInfo_t: TypeId = 1735;
+pub(super) const t_P_nvmlCoolerInfo_t: TypeId = 1736;
+pub(super) const t_nvmlAffinityScope_t: TypeId = 1737;
+pub(super) const t_nvmlVgpuTypeId_t: TypeId = 1738;
+pub(super) const t_P_nvmlVgpuTypeId_t: TypeId = 1739;
+pub(super) const t_A2048_char: TypeId = 1740;
+pub(super) const t_nvmlDeviceCurrentClockFreqs_t: TypeId = 1741;
+pub(super) const t_P_nvmlDeviceCurrentClockFreqs_t: TypeId = 1742;
+pub(super) const t_nvmlClocksEventReasons_in4: TypeId = 1743;
+pub(super) const t_P_nvmlClocksEventReasons_in4: TypeId = 1744;
+pub(super) const t_nvmlClocksEventReasons_in8: TypeId = 1745;
+pub(super) const t_P_nvmlClocksEventReasons_in8: TypeId = 1746;
+pub(super) const t_nvmlMemoryErrorType_t: TypeId = 1747;
+pub(super) const t_nvmlEccErrorCounts_t: TypeId = 1748;
+pub(super) const t_P_nvmlEccErrorCounts_t: TypeId = 1749;
+pub(super) const t_P_nvmlDevice_t: TypeId = 1750;
+pub(super) const t_nvmlDramEncryptionInfo_t: TypeId = 1751;
+pub(super) const t_P_nvmlDramEncryptionInfo_t: TypeId = 1752;
+pub(super) const t_nvmlDriverModel_t: TypeId = 1753;
+pub(super) const t_P_nvmlDriverModel_t: TypeId = 1754;
+pub(super) const t_nvmlGpuDynamicPstatesInfo_t_utilization: TypeId = 1755;
+pub(super) const t_A8_nvmlGpuDynamicPstatesInfo_t_utilization: TypeId = 1756;
+pub(super) const t_nvmlGpuDynamicPstatesInfo_t: TypeId = 1757;
+pub(super) const t_P_nvmlGpuDynamicPstatesInfo_t: TypeId = 1758;
+pub(super) const t_nvmlEncoderType_t: TypeId = 1759;
+pub(super) const t_nvmlEncoderSessionInfo_t: TypeId = 1760;
+pub(super) const t_P_nvmlEncoderSessionInfo_t: TypeId = 1761;
+pub(super) const t_nvmlFBCSessionType_t: TypeId = 1762;
+pub(super) const t_nvmlFBCSessionInfo_t: TypeId = 1763;
+pub(super) const t_P_nvmlFBCSessionInfo_t: TypeId = 1764;
+pub(super) const t_nvmlFBCStats_t: TypeId = 1765;
+pub(super) const t_P_nvmlFBCStats_t: TypeId = 1766;
+pub(super) const t_nvmlFanControlPolicy_t: TypeId = 1767;
+pub(super) const t_P_nvmlFanControlPolicy_t: TypeId = 1768;
+pub(super) const t_nvmlFanSpeedInfo_t: TypeId = 1769;
+pub(super) const t_P_nvmlFanSpeedInfo_t: TypeId = 1770;
+pub(super) const t_nvmlFabricState: TypeId = 1771;
+pub(super) const t_nvmlFabricState_in1: TypeId = 1772;
+pub(super) const t_nvmlGpuFabricInfo_t: TypeId = 1773;
+pub(super) const t_P_nvmlGpuFabricInfo_t: TypeId = 1774;
+pub(super) const t_nvmlFabricHealthSummary: TypeId = 1775;
+pub(super) const t_nvmlFabricHealthSummary_in1: TypeId = 1776;
+pub(super) const t_nvmlGpuFabricInfoV_t: TypeId = 1777;
+pub(super) const t_P_nvmlGpuFabricInfoV_t: TypeId = 1778;
+pub(super) const t_nvmlFabricCliqueType: TypeId = 1779;
+pub(super) const t_nvmlFabricCliqueType_in1: TypeId = 1780;
+pub(super) const t_nvmlGpuFabricClique_v1_t: TypeId = 1781;
+pub(super) const t_A64_nvmlGpuFabricClique_v1_t: TypeId = 1782;
+pub(super) const t_nvmlGpuFabricInfo_v4_t: TypeId = 1783;
+pub(super) const t_P_nvmlGpuFabricInfo_v4_t: TypeId = 1784;
+pub(super) const t_P_nvmlGpuInstancePlacement_t: TypeId = 1785;
+pub(super) const t_nvmlGpuInstanceProfile: TypeId = 1786;
+pub(super) const t_nvmlGpuInstanceProfileInfo_t: TypeId = 1787;
+pub(super) const t_P_nvmlGpuInstanceProfileInfo_t: TypeId = 1788;
+pub(super) const t_A96_char: TypeId = 1789;
+pub(super) const t_nvmlGpuInstanceProfileInfo_v2_t: TypeId = 1790;
+pub(super) const t_P_nvmlGpuInstanceProfileInfo_v2_t: TypeId = 1791;
+pub(super) const t_nvmlGpuOperationMode_t: TypeId = 1792;
+pub(super) const t_P_nvmlGpuOperationMode_t: TypeId = 1793;
+pub(super) const t_nvmlGpuUptime_v1_t: TypeId = 1794;
+pub(super) const t_P_nvmlGpuUptime_v1_t: TypeId = 1795;
+pub(super) const t_nvmlGridLicenseFeatureCode_t: TypeId = 1796;
+pub(super) const t_nvmlGridLicenseExpiry_t: TypeId = 1797;
+pub(super) const t_nvmlGridLicensableFeature_t: TypeId = 1798;
+pub(super) const t_A3_nvmlGridLicensableFeature_t: TypeId = 1799;
+pub(super) const t_nvmlGridLicensableFeatures_t: TypeId = 1800;
+pub(super) const t_P_nvmlGridLicensableFeatures_t: TypeId = 1801;
+pub(super) const t_A41_char: TypeId = 1802;
+pub(super) const t_nvmlUUIDValue_t: TypeId = 1803;
+pub(super) const t_nvmlUUIDType_t: TypeId = 1804;
+pub(super) const t_nvmlUUID_t: TypeId = 1805;
+pub(super) const t_PC_nvmlUUID_t: TypeId = 1806;
+pub(super) const t_nvmlHostVgpuMode_t: TypeId = 1807;
+pub(super) const t_P_nvmlHostVgpuMode_t: TypeId = 1808;
+pub(super) const t_nvmlHostname_v1_t: TypeId = 1809;
+pub(super) const t_P_nvmlHostname_v1_t: TypeId = 1810;
+pub(super) const t_nvmlInforomObject_t: TypeId = 1811;
+pub(super) const t_nvmlMarginTemperature_t: TypeId = 1812;
+pub(super) const t_P_nvmlMarginTemperature_t: TypeId = 1813;
+pub(super) const t_nvmlMemoryLocation_t: TypeId = 1814;
+pub(super) const t_nvmlMemory_v2_t: TypeId = 1815;
+pub(super) const t_P_nvmlMemory_v2_t: TypeId = 1816;
+pub(super) const t_nvmlGetMemoryLimits_v1_t: TypeId = 1817;
+pub(super) const t_P_nvmlGetMemoryLimits_v1_t: TypeId = 1818;
+pub(super) const t_nvmlMigMode: TypeId = 1819;
+pub(super) const t_P_nvmlMigMode: TypeId = 1820;
+pub(super) const t_nvmlNvLinkCapability_t: TypeId = 1821;
+pub(super) const t_nvmlNvLinkErrorCounter_t: TypeId = 1822;
+pub(super) const t_nvmlNvlinkFirmwareVersion_t: TypeId = 1823;
+pub(super) const t_A100_nvmlNvlinkFirmwareVersion_t: TypeId = 1824;
+pub(super) const t_nvmlNvlinkFirmwareInfo_t: TypeId = 1825;
+pub(super) const t_nvmlNvLinkInfo_t: TypeId = 1826;
+pub(super) const t_P_nvmlNvLinkInfo_t: TypeId = 1827;
+pub(super) const t_nvmlNvLinkInfo_v3_t: TypeId = 1828;
+pub(super) const t_P_nvmlNvLinkInfo_v3_t: TypeId = 1829;
+pub(super) const t_nvmlIntNvLinkDeviceType_t: TypeId = 1830;
+pub(super) const t_P_nvmlIntNvLinkDeviceType_t: TypeId = 1831;
+pub(super) const t_nvmlNvlinkTelemetrySample_v1_t: TypeId = 1832;
+pub(super) const t_P_nvmlNvlinkTelemetrySample_v1_t: TypeId = 1833;
+pub(super) const t_nvmlNvlinkTelemetrySamples_v1_t: TypeId = 1834;
+pub(super) const t_P_nvmlNvlinkTelemetrySamples_v1_t: TypeId = 1835;
+pub(super) const t_nvmlNvLinkUtilizationCountUnits_t: TypeId = 1836;
+pub(super) const t_nvmlNvLinkUtilizationCountPktTypes_t_in4: TypeId = 1837;
+pub(super) const t_nvmlNvLinkUtilizationControl_t: TypeId = 1838;
+pub(super) const t_P_nvmlNvLinkUtilizationControl_t: TypeId = 1839;
+pub(super) const t_nvmlNvlinkGetBwMode_t: TypeId = 1840;
+pub(super) const t_P_nvmlNvlinkGetBwMode_t: TypeId = 1841;
+pub(super) const t_A256_u8: TypeId = 1842;
+pub(super) const t_nvmlNvlinkNvlePrivateInfo_v1_t: TypeId = 1843;
+pub(super) const t_P_nvmlNvlinkNvlePrivateInfo_v1_t: TypeId = 1844;
+pub(super) const t_A4096_u32: TypeId = 1845;
+pub(super) const t_nvmlNvlinkGetRemapTableInfo_v1_t: TypeId = 1846;
+pub(super) const t_P_nvmlNvlinkGetRemapTableInfo_v1_t: TypeId = 1847;
+pub(super) const t_A23_u8: TypeId = 1848;
+pub(super) const t_nvmlNvlinkSupportedBwModes_t: TypeId = 1849;
+pub(super) const t_P_nvmlNvlinkSupportedBwModes_t: TypeId = 1850;
+pub(super) const t_nvmlGpuP2PCapsIndex_t: TypeId = 1851;
+pub(super) const t_nvmlGpuP2PStatus_t: TypeId = 1852;
+pub(super) const t_P_nvmlGpuP2PStatus_t: TypeId = 1853;
+pub(super) const t_nvmlPciInfoExt_t: TypeId = 1854;
+pub(super) const t_P_nvmlPciInfoExt_t: TypeId = 1855;
+pub(super) const t_nvmlPcieUtilCounter_t: TypeId = 1856;
+pub(super) const t_nvmlPdi_t: TypeId = 1857;
+pub(super) const t_P_nvmlPdi_t: TypeId = 1858;
+pub(super) const t_nvmlDevicePerfModes_t: TypeId = 1859;
+pub(super) const t_P_nvmlDevicePerfModes_t: TypeId = 1860;
+pub(super) const t_P_nvmlPstates_t: TypeId = 1861;
+pub(super) const t_nvmlPlatformInfo_t: TypeId = 1862;
+pub(super) const t_P_nvmlPlatformInfo_t: TypeId = 1863;
+pub(super) const t_nvmlDevicePowerMizerModes_v1_t: TypeId = 1864;
+pub(super) const t_P_nvmlDevicePowerMizerModes_v1_t: TypeId = 1865;
+pub(super) const t_nvmlPowerSource_t: TypeId = 1866;
+pub(super) const t_P_nvmlPowerSource_t: TypeId = 1867;
+pub(super) const t_nvmlProcessUtilizationSample_t: TypeId = 1868;
+pub(super) const t_P_nvmlProcessUtilizationSample_t: TypeId = 1869;
+pub(super) const t_nvmlProcessUtilizationInfo_v1_t: TypeId = 1870;
+pub(super) const t_P_nvmlProcessUtilizationInfo_v1_t: TypeId = 1871;
+pub(super) const t_nvmlProcessesUtilizationInfo_t: TypeId = 1872;
+pub(super) const t_P_nvmlProcessesUtilizationInfo_t: TypeId = 1873;
+pub(super) const t_nvmlRemappedRowsInfo_v2_t: TypeId = 1874;
+pub(super) const t_P_nvmlRemappedRowsInfo_v2_t: TypeId = 1875;
+pub(super) const t_nvmlRepairStatus_t: TypeId = 1876;
+pub(super) const t_P_nvmlRepairStatus_t: TypeId = 1877;
+pub(super) const t_nvmlPageRetirementCause_t: TypeId = 1878;
+pub(super) const t_nvmlRowRemapperHistogramValues_t: TypeId = 1879;
+pub(super) const t_P_nvmlRowRemapperHistogramValues_t: TypeId = 1880;
+pub(super) const t_nvmlProcessDetail_v1_t: TypeId = 1881;
+pub(super) const t_P_nvmlProcessDetail_v1_t: TypeId = 1882;
+pub(super) const t_nvmlProcessDetailList_t: TypeId = 1883;
+pub(super) const t_P_nvmlProcessDetailList_t: TypeId = 1884;
+pub(super) const t_nvmlSamplingType_t: TypeId = 1885;
+pub(super) const t_P_nvmlValueType_t: TypeId = 1886;
+pub(super) const t_nvmlSample_t: TypeId = 1887;
+pub(super) const t_P_nvmlSample_t: TypeId = 1888;
+pub(super) const t_nvmlEccSramErrorStatus_t: TypeId = 1889;
+pub(super) const t_P_nvmlEccSramErrorStatus_t: TypeId = 1890;
+pub(super) const t_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t: TypeId = 1891;
+pub(super) const t_P_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t: TypeId = 1892;
+pub(super) const t_nvmlEccSramUniqueUncorrectedErrorCounts_t: TypeId = 1893;
+pub(super) const t_P_nvmlEccSramUniqueUncorrectedErrorCounts_t: TypeId = 1894;
+pub(super) const t_nvmlEventTypes_in4: TypeId = 1895;
+pub(super) const t_P_nvmlEventTypes_in4: TypeId = 1896;
+pub(super) const t_nvmlEventTypes_in8: TypeId = 1897;
+pub(super) const t_P_nvmlEventTypes_in8: TypeId = 1898;
+pub(super) const t_nvmlTemperatureSensors_t: TypeId = 1899;
+pub(super) const t_nvmlTemperatureThresholds_t: TypeId = 1900;
+pub(super) const t_nvmlTemperature_t: TypeId = 1901;
+pub(super) const t_P_nvmlTemperature_t: TypeId = 1902;
+pub(super) const t_nvmlThermalController_t: TypeId = 1903;
+pub(super) const t_nvmlThermalTarget_t: TypeId = 1904;
+pub(super) const t_nvmlGpuThermalSettings_t_sensor: TypeId = 1905;
+pub(super) const t_A3_nvmlGpuThermalSettings_t_sensor: TypeId = 1906;
+pub(super) const t_nvmlGpuThermalSettings_t: TypeId = 1907;
+pub(super) const t_P_nvmlGpuThermalSettings_t: TypeId = 1908;
+pub(super) const t_nvmlGpuTopologyLevel_t: TypeId = 1909;
+pub(super) const t_P_nvmlGpuTopologyLevel_t: TypeId = 1910;
+pub(super) const t_nvmlUnrepairableMemoryStatus_v1_t: TypeId = 1911;
+pub(super) const t_P_nvmlUnrepairableMemoryStatus_v1_t: TypeId = 1912;
+pub(super) const t_nvmlUtilization_t: TypeId = 1913;
+pub(super) const t_P_nvmlUtilization_t: TypeId = 1914;
+pub(super) const t_nvmlDeviceVgpuCapability_t: TypeId = 1915;
+pub(super) const t_nvmlVgpuHeterogeneousMode_t: TypeId = 1916;
+pub(super) const t_P_nvmlVgpuHeterogeneousMode_t: TypeId = 1917;
+pub(super) const t_nvmlVgpuInstanceUtilizationInfo_v1_t: TypeId = 1918;
+pub(super) const t_P_nvmlVgpuInstanceUtilizationInfo_v1_t: TypeId = 1919;
+pub(super) const t_nvmlVgpuInstancesUtilizationInfo_t: TypeId = 1920;
+pub(super) const t_P_nvmlVgpuInstancesUtilizationInfo_t: TypeId = 1921;
+pub(super) const t_A80_char: TypeId = 1922;
+pub(super) const t_nvmlVgpuVersion_t: TypeId = 1923;
+pub(super) const t_nvmlVgpuPgpuMetadata_t: TypeId = 1924;
+pub(super) const t_P_nvmlVgpuPgpuMetadata_t: TypeId = 1925;
+pub(super) const t_nvmlVgpuProcessUtilizationSample_t: TypeId = 1926;
+pub(super) const t_P_nvmlVgpuProcessUtilizationSample_t: TypeId = 1927;
+pub(super) const t_nvmlVgpuProcessUtilizationInfo_v1_t: TypeId = 1928;
+pub(super) const t_P_nvmlVgpuProcessUtilizationInfo_v1_t: TypeId = 1929;
+pub(super) const t_nvmlVgpuProcessesUtilizationInfo_t: TypeId = 1930;
+pub(super) const t_P_nvmlVgpuProcessesUtilizationInfo_t: TypeId = 1931;
+pub(super) const t_A3_u32: TypeId = 1932;
+pub(super) const t_nvmlVgpuSchedulerCapabilities_t: TypeId = 1933;
+pub(super) const t_P_nvmlVgpuSchedulerCapabilities_t: TypeId = 1934;
+pub(super) const t_nvmlVgpuSchedulerParams_t_vgpuSchedDataWithARR: TypeId = 1935;
+pub(super) const t_nvmlVgpuSchedulerParams_t_vgpuSchedData: TypeId = 1936;
+pub(super) const t_nvmlVgpuSchedulerParams_t: TypeId = 1937;
+pub(super) const t_nvmlVgpuSchedulerLogEntry_t: TypeId = 1938;
+pub(super) const t_A200_nvmlVgpuSchedulerLogEntry_t: TypeId = 1939;
+pub(super) const t_nvmlVgpuSchedulerLog_t: TypeId = 1940;
+pub(super) const t_P_nvmlVgpuSchedulerLog_t: TypeId = 1941;
+pub(super) const t_nvmlVgpuSchedulerLogEntry_v2_t: TypeId = 1942;
+pub(super) const t_A200_nvmlVgpuSchedulerLogEntry_v2_t: TypeId = 1943;
+pub(super) const t_nvmlVgpuSchedulerLogInfo_v2_t: TypeId = 1944;
+pub(super) const t_P_nvmlVgpuSchedulerLogInfo_v2_t: TypeId = 1945;
+pub(super) const t_nvmlVgpuSchedulerGetState_t: TypeId = 1946;
+pub(super) const t_P_nvmlVgpuSchedulerGetState_t: TypeId = 1947;
+pub(super) const t_nvmlVgpuSchedulerStateInfo_v2_t: TypeId = 1948;
+pub(super) const t_P_nvmlVgpuSchedulerStateInfo_v2_t: TypeId = 1949;
+pub(super) const t_nvmlVgpuPlacementList_t: TypeId = 1950;
+pub(super) const t_P_nvmlVgpuPlacementList_t: TypeId = 1951;
+pub(super) const t_nvmlVgpuInstanceUtilizationSample_t: TypeId = 1952;
+pub(super) const t_P_nvmlVgpuInstanceUtilizationSample_t: TypeId = 1953;
+pub(super) const t_nvmlPerfPolicyType_t: TypeId = 1954;
+pub(super) const t_nvmlViolationTime_t: TypeId = 1955;
+pub(super) const t_P_nvmlViolationTime_t: TypeId = 1956;
+pub(super) const t_nvmlGpuVirtualizationMode_t: TypeId = 1957;
+pub(super) const t_P_nvmlGpuVirtualizationMode_t: TypeId = 1958;
+pub(super) const t_nvmlNvlinkLockRemapTable_v1_t: TypeId = 1959;
+pub(super) const t_P_nvmlNvlinkLockRemapTable_v1_t: TypeId = 1960;
+pub(super) const t_nvmlRailMetrics_t: TypeId = 1961;
+pub(super) const t_A2_nvmlRailMetrics_t: TypeId = 1962;
+pub(super) const t_nvmlCoreRailMetrics_t: TypeId = 1963;
+pub(super) const t_nvmlPmgrPwrTuple_t: TypeId = 1964;
+pub(super) const t_nvmlPwrModelMetricsDlppm1xPerf_t: TypeId = 1965;
+pub(super) const t_nvmlPwrModelMetricsDlppm1x_t: TypeId = 1966;
+pub(super) const t_A8_nvmlPwrModelMetricsDlppm1x_t: TypeId = 1967;
+pub(super) const t_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t: TypeId = 1968;
+pub(super) const t_A3_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t: TypeId = 1969;
+pub(super) const t_nvmlObservedMetrics_t: TypeId = 1970;
+pub(super) const t_nvmlPerfMetricsDlppc2xSample_t: TypeId = 1971;
+pub(super) const t_nvmlPwrModelMetricsSamplePfpp1x_t: TypeId = 1972;
+pub(super) const t_A32_nvmlPwrModelMetricsSamplePfpp1x_t: TypeId = 1973;
+pub(super) const t_nvmlPwrModelOperatingPointPfpp1x_t: TypeId = 1974;
+pub(super) const t_nvmlPwrModelMetricsPfpp1x_t: TypeId = 1975;
+pub(super) const t_nvmlPerfMetricsPfpp1xSample_t: TypeId = 1976;
+pub(super) const t_nvmlPerfMetricControllerSample_t_data: TypeId = 1977;
+pub(super) const t_nvmlPerfMetricControllerSample_t: TypeId = 1978;
+pub(super) const t_A4_nvmlPerfMetricControllerSample_t: TypeId = 1979;
+pub(super) const t_nvmlPerfMetricsSample_t: TypeId = 1980;
+pub(super) const t_A13_nvmlPerfMetricsSample_t: TypeId = 1981;
+pub(super) const t_nvmlPerfMetricsSamples_v1_t: TypeId = 1982;
+pub(super) const t_P_nvmlPerfMetricsSamples_v1_t: TypeId = 1983;
+pub(super) const t_nvmlPowerSmoothingProfile_t: TypeId = 1984;
+pub(super) const t_P_nvmlPowerSmoothingProfile_t: TypeId = 1985;
+pub(super) const t_nvmlPowerSmoothingState_t: TypeId = 1986;
+pub(super) const t_P_nvmlPowerSmoothingState_t: TypeId = 1987;
+pub(super) const t_nvmlPRMCounterInput_v1_t: TypeId = 1988;
+pub(super) const t_nvmlPRMCounterValue_v1_t: TypeId = 1989;
+pub(super) const t_nvmlPRMCounter_v1_t: TypeId = 1990;
+pub(super) const t_P_nvmlPRMCounter_v1_t: TypeId = 1991;
+pub(super) const t_nvmlPRMCounterList_v1_t: TypeId = 1992;
+pub(super) const t_P_nvmlPRMCounterList_v1_t: TypeId = 1993;
+pub(super) const t_A496_u8: TypeId = 1994;
+pub(super) const t_nvmlPRMTLV_v1_t__1: TypeId = 1995;
+pub(super) const t_nvmlPRMTLV_v1_t: TypeId = 1996;
+pub(super) const t_P_nvmlPRMTLV_v1_t: TypeId = 1997;
+pub(super) const t_nvmlEventSet_t: TypeId = 1998;
+pub(super) const t_nvmlDetachGpuState_t: TypeId = 1999;
+pub(super) const t_nvmlPcieLinkState_t: TypeId = 2000;
+pub(super) const t_nvmlFlags_in4: TypeId = 2001;
+pub(super) const t_PC_nvmlDramEncryptionInfo_t: TypeId = 2002;
+pub(super) const t_nvmlSetMemoryLimits_v1_t: TypeId = 2003;
+pub(super) const t_P_nvmlSetMemoryLimits_v1_t: TypeId = 2004;
+pub(super) const t_P_nvmlReturn_t: TypeId = 2005;
+pub(super) const t_nvmlNvLinkPowerThres_t: TypeId = 2006;
+pub(super) const t_P_nvmlNvLinkPowerThres_t: TypeId = 2007;
+pub(super) const t_nvmlNvlinkSetBwMode_t: TypeId = 2008;
+pub(super) const t_P_nvmlNvlinkSetBwMode_t: TypeId = 2009;
+pub(super) const t_nvmlNvlinkSetBwModeAsync_v1_t: TypeId = 2010;
+pub(super) const t_P_nvmlNvlinkSetBwModeAsync_v1_t: TypeId = 2011;
+pub(super) const t_nvmlNvlinkSetNvleReady_v1_t: TypeId = 2012;
+pub(super) const t_P_nvmlNvlinkSetNvleReady_v1_t: TypeId = 2013;
+pub(super) const t_nvmlPowerValue_v2_t: TypeId = 2014;
+pub(super) const t_P_nvmlPowerValue_v2_t: TypeId = 2015;
+pub(super) const t_nvmlRusdSettings_v1_t: TypeId = 2016;
+pub(super) const t_P_nvmlRusdSettings_v1_t: TypeId = 2017;
+pub(super) const t_PC_nvmlVgpuHeterogeneousMode_t: TypeId = 2018;
+pub(super) const t_nvmlVgpuSchedulerSetParams_t_vgpuSchedDataWithARR: TypeId = 2019;
+pub(super) const t_nvmlVgpuSchedulerSetParams_t_vgpuSchedData: TypeId = 2020;
+pub(super) const t_nvmlVgpuSchedulerSetParams_t: TypeId = 2021;
+pub(super) const t_nvmlVgpuSchedulerSetState_t: TypeId = 2022;
+pub(super) const t_P_nvmlVgpuSchedulerSetState_t: TypeId = 2023;
+pub(super) const t_nvmlVgpuSchedulerState_v2_t: TypeId = 2024;
+pub(super) const t_P_nvmlVgpuSchedulerState_v2_t: TypeId = 2025;
+pub(super) const t_nvmlNvlinkSetupNvleEncryptionKey_v1_t: TypeId = 2026;
+pub(super) const t_P_nvmlNvlinkSetupNvleEncryptionKey_v1_t: TypeId = 2027;
+pub(super) const t_A8_u32: TypeId = 2028;
+pub(super) const t_nvmlMask255_t: TypeId = 2029;
+pub(super) const t_nvmlWorkloadPowerProfileRequestedProfiles_t: TypeId = 2030;
+pub(super) const t_P_nvmlWorkloadPowerProfileRequestedProfiles_t: TypeId = 2031;
+pub(super) const t_nvmlWorkloadPowerProfileCurrentProfiles_t: TypeId = 2032;
+pub(super) const t_P_nvmlWorkloadPowerProfileCurrentProfiles_t: TypeId = 2033;
+pub(super) const t_nvmlWorkloadPowerProfileInfo_t: TypeId = 2034;
+pub(super) const t_A255_nvmlWorkloadPowerProfileInfo_t: TypeId = 2035;
+pub(super) const t_nvmlWorkloadPowerProfileProfilesInfo_t: TypeId = 2036;
+pub(super) const t_P_nvmlWorkloadPowerProfileProfilesInfo_t: TypeId = 2037;
+pub(super) const t_nvmlPowerProfileOperation_t: TypeId = 2038;
+pub(super) const t_nvmlWorkloadPowerProfileUpdateProfiles_v1_t: TypeId = 2039;
+pub(super) const t_P_nvmlWorkloadPowerProfileUpdateProfiles_v1_t: TypeId = 2040;
+pub(super) const t_P_nvmlEventSet_t: TypeId = 2041;
+pub(super) const t_nvmlEventSetGetContextCount_v1_t: TypeId = 2042;
+pub(super) const t_P_nvmlEventSetGetContextCount_v1_t: TypeId = 2043;
+pub(super) const t_nvmlEventSetGetContextData_v1_t: TypeId = 2044;
+pub(super) const t_P_nvmlEventSetGetContextData_v1_t: TypeId = 2045;
+pub(super) const t_nvmlEventSetGetContextInfo_v1_t: TypeId = 2046;
+pub(super) const t_P_nvmlEventSetGetContextInfo_v1_t: TypeId = 2047;
+pub(super) const t_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t: TypeId = 2048;
+pub(super) const t_P_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t: TypeId = 2049;
+pub(super) const t_nvmlGpuOperationalEventConfig_v1_t: TypeId = 2050;
+pub(super) const t_PC_nvmlGpuOperationalEventConfig_v1_t: TypeId = 2051;
+pub(super) const t_nvmlEventData_t: TypeId = 2052;
+pub(super) const t_P_nvmlEventData_t: TypeId = 2053;
+pub(super) const t_nvmlEventSetWait_v3_t: TypeId = 2054;
+pub(super) const t_P_nvmlEventSetWait_v3_t: TypeId = 2055;
+pub(super) const t_nvmlExcludedDeviceInfo_t: TypeId = 2056;
+pub(super) const t_P_nvmlExcludedDeviceInfo_t: TypeId = 2057;
+pub(super) const t_nvmlVgpuGuestInfoState_t: TypeId = 2058;
+pub(super) const t_A6_u32: TypeId = 2059;
+pub(super) const t_nvmlVgpuMetadata_t: TypeId = 2060;
+pub(super) const t_P_nvmlVgpuMetadata_t: TypeId = 2061;
+pub(super) const t_nvmlVgpuVmCompatibility_t_in4: TypeId = 2062;
+pub(super) const t_nvmlVgpuPgpuCompatibilityLimitCode_t_in4: TypeId = 2063;
+pub(super) const t_nvmlVgpuPgpuCompatibility_t: TypeId = 2064;
+pub(super) const t_P_nvmlVgpuPgpuCompatibility_t: TypeId = 2065;
+pub(super) const t_nvmlVgpuDriverCapability_t: TypeId = 2066;
+pub(super) const t_P_nvmlVgpuVersion_t: TypeId = 2067;
+pub(super) const t_nvmlGpmSample_t: TypeId = 2068;
+pub(super) const t_nvmlGpmMetric_t_metricInfo: TypeId = 2069;
+pub(super) const t_nvmlGpmMetric_t: TypeId = 2070;
+pub(super) const t_A477_nvmlGpmMetric_t: TypeId = 2071;
+pub(super) const t_nvmlGpmMetricsGet_t: TypeId = 2072;
+pub(super) const t_P_nvmlGpmMetricsGet_t: TypeId = 2073;
+pub(super) const t_nvmlGpmSupport_t: TypeId = 2074;
+pub(super) const t_P_nvmlGpmSupport_t: TypeId = 2075;
+pub(super) const t_P_nvmlGpmSample_t: TypeId = 2076;
+pub(super) const t_P_nvmlComputeInstance_t: TypeId = 2077;
+pub(super) const t_PC_nvmlComputeInstancePlacement_t: TypeId = 2078;
+pub(super) const t_nvmlActiveVgpuInstanceInfo_t: TypeId = 2079;
+pub(super) const t_P_nvmlActiveVgpuInstanceInfo_t: TypeId = 2080;
+pub(super) const t_P_nvmlComputeInstancePlacement_t: TypeId = 2081;
+pub(super) const t_nvmlComputeInstanceProfile: TypeId = 2082;
+pub(super) const t_nvmlComputeInstanceProfileInfo_t: TypeId = 2083;
+pub(super) const t_P_nvmlComputeInstanceProfileInfo_t: TypeId = 2084;
+pub(super) const t_nvmlComputeInstanceProfileInfo_v2_t: TypeId = 2085;
+pub(super) const t_P_nvmlComputeInstanceProfileInfo_v2_t: TypeId = 2086;
+pub(super) const t_nvmlVgpuTypeIdInfo_t: TypeId = 2087;
+pub(super) const t_P_nvmlVgpuTypeIdInfo_t: TypeId = 2088;
+pub(super) const t_nvmlGpuInstanceInfo_t: TypeId = 2089;
+pub(super) const t_P_nvmlGpuInstanceInfo_t: TypeId = 2090;
+pub(super) const t_nvmlVgpuSchedulerLogInfo_t: TypeId = 2091;
+pub(super) const t_P_nvmlVgpuSchedulerLogInfo_t: TypeId = 2092;
+pub(super) const t_nvmlVgpuSchedulerStateInfo_t: TypeId = 2093;
+pub(super) const t_P_nvmlVgpuSchedulerStateInfo_t: TypeId = 2094;
+pub(super) const t_nvmlVgpuCreatablePlacementInfo_t: TypeId = 2095;
+pub(super) const t_P_nvmlVgpuCreatablePlacementInfo_t: TypeId = 2096;
+pub(super) const t_nvmlVgpuSchedulerState_t: TypeId = 2097;
+pub(super) const t_P_nvmlVgpuSchedulerState_t: TypeId = 2098;
+pub(super) const t_nvmlInitFlags_in4: TypeId = 2099;
+pub(super) const t_nvmlSystemEventSet_t: TypeId = 2100;
+pub(super) const t_nvmlSystemEventSetCreateRequest_t: TypeId = 2101;
+pub(super) const t_P_nvmlSystemEventSetCreateRequest_t: TypeId = 2102;
+pub(super) const t_nvmlSystemEventSetFreeRequest_t: TypeId = 2103;
+pub(super) const t_P_nvmlSystemEventSetFreeRequest_t: TypeId = 2104;
+pub(super) const t_nvmlSystemEventData_v1_t: TypeId = 2105;
+pub(super) const t_P_nvmlSystemEventData_v1_t: TypeId = 2106;
+pub(super) const t_nvmlSystemEventSetWaitRequest_t: TypeId = 2107;
+pub(super) const t_P_nvmlSystemEventSetWaitRequest_t: TypeId = 2108;
+pub(super) const t_nvmlCPERCursor_v1_t: TypeId = 2109;
+pub(super) const t_nvmlGetCPER_v1_t: TypeId = 2110;
+pub(super) const t_P_nvmlGetCPER_v1_t: TypeId = 2111;
+pub(super) const t_nvmlConfComputeSystemCaps_t: TypeId = 2112;
+pub(super) const t_P_nvmlConfComputeSystemCaps_t: TypeId = 2113;
+pub(super) const t_nvmlConfComputeGetKeyRotationThresholdInfo_t: TypeId = 2114;
+pub(super) const t_P_nvmlConfComputeGetKeyRotationThresholdInfo_t: TypeId = 2115;
+pub(super) const t_nvmlSystemConfComputeSettings_t: TypeId = 2116;
+pub(super) const t_P_nvmlSystemConfComputeSettings_t: TypeId = 2117;
+pub(super) const t_nvmlSystemConfComputeSettings_v2_t: TypeId = 2118;
+pub(super) const t_P_nvmlSystemConfComputeSettings_v2_t: TypeId = 2119;
+pub(super) const t_nvmlConfComputeSystemState_t: TypeId = 2120;
+pub(super) const t_P_nvmlConfComputeSystemState_t: TypeId = 2121;
+pub(super) const t_nvmlSystemDriverBranchInfo_t: TypeId = 2122;
+pub(super) const t_P_nvmlSystemDriverBranchInfo_t: TypeId = 2123;
+pub(super) const t_nvmlHwbcEntry_t: TypeId = 2124;
+pub(super) const t_P_nvmlHwbcEntry_t: TypeId = 2125;
+pub(super) const t_nvmlSystemRegisterEventRequest_t: TypeId = 2126;
+pub(super) const t_P_nvmlSystemRegisterEventRequest_t: TypeId = 2127;
+pub(super) const t_nvmlConfComputeSetKeyRotationThresholdInfo_t: TypeId = 2128;
+pub(super) const t_P_nvmlConfComputeSetKeyRotationThresholdInfo_t: TypeId = 2129;
+pub(super) const t_nvmlUnit_t: TypeId = 2130;
+pub(super) const t_nvmlFanState_t: TypeId = 2131;
+pub(super) const t_nvmlUnitFanInfo_t: TypeId = 2132;
+pub(super) const t_A24_nvmlUnitFanInfo_t: TypeId = 2133;
+pub(super) const t_nvmlUnitFanSpeeds_t: TypeId = 2134;
+pub(super) const t_P_nvmlUnitFanSpeeds_t: TypeId = 2135;
+pub(super) const t_P_nvmlUnit_t: TypeId = 2136;
+pub(super) const t_nvmlLedColor_t: TypeId = 2137;
+pub(super) const t_nvmlLedState_t: TypeId = 2138;
+pub(super) const t_P_nvmlLedState_t: TypeId = 2139;
+pub(super) const t_nvmlPSUInfo_t: TypeId = 2140;
+pub(super) const t_P_nvmlPSUInfo_t: TypeId = 2141;
+pub(super) const t_nvmlUnitInfo_t: TypeId = 2142;
+pub(super) const t_P_nvmlUnitInfo_t: TypeId = 2143;
+pub(super) const t_nvmlVgpuLicenseExpiry_t: TypeId = 2144;
+pub(super) const t_nvmlVgpuLicenseInfo_t: TypeId = 2145;
+pub(super) const t_P_nvmlVgpuLicenseInfo_t: TypeId = 2146;
+pub(super) const t_nvmlVgpuPlacementId_t: TypeId = 2147;
+pub(super) const t_P_nvmlVgpuPlacementId_t: TypeId = 2148;
+pub(super) const t_nvmlVgpuRuntimeState_t: TypeId = 2149;
+pub(super) const t_P_nvmlVgpuRuntimeState_t: TypeId = 2150;
+pub(super) const t_nvmlVgpuVmIdType_t: TypeId = 2151;
+pub(super) const t_P_nvmlVgpuVmIdType_t: TypeId = 2152;
+pub(super) const t_nvmlVgpuTypeBar1Info_t: TypeId = 2153;
+pub(super) const t_P_nvmlVgpuTypeBar1Info_t: TypeId = 2154;
+pub(super) const t_nvmlVgpuCapability_t: TypeId = 2155;
+pub(super) const t_nvmlVgpuTypeMaxInstance_t: TypeId = 2156;
+pub(super) const t_P_nvmlVgpuTypeMaxInstance_t: TypeId = 2157;
+pub(super) const t_nvrtcResult: TypeId = 2158;
+pub(super) const t_nvrtcResult_status: TypeId = 2159;
+pub(super) const t_nvrtcProgram: TypeId = 2160;
+pub(super) const t_P_nvrtcProgram: TypeId = 2161;
+pub(super) const t_nvrtcBundledHeadersInfo: TypeId = 2162;
+pub(super) const t_P_nvrtcBundledHeadersInfo: TypeId = 2163;
+pub(super) const t_nvrtcInstallHeaders_in4: TypeId = 2164;
 
 #[rustfmt::skip]
 pub(super) static ENUMS: &[EnumRow] = &[
@@ -4603,11 +4653,21 @@ pub(super) static ENUMS: &[EnumRow] = &[
     EnumRow { name: "cudnnSoftmaxMode_t", bytes: 4, values: &[(0, "CUDNN_SOFTMAX_MODE_INSTANCE"), (1, "CUDNN_SOFTMAX_MODE_CHANNEL")] },
     EnumRow { name: "cudssStatus_t", bytes: 4, values: &[(0, "CUDSS_STATUS_SUCCESS"), (1, "CUDSS_STATUS_NOT_INITIALIZED"), (2, "CUDSS_STATUS_ALLOC_FAILED"), (3, "CUDSS_STATUS_INVALID_VALUE"), (4, "CUDSS_STATUS_NOT_SUPPORTED"), (5, "CUDSS_STATUS_EXECUTION_FAILED"), (6, "CUDSS_STATUS_INTERNAL_ERROR"), (7, "CUDSS_STATUS_IR_FAILED")] },
     EnumRow { name: "cudssConfigParam_t", bytes: 4, values: &[(0, "CUDSS_CONFIG_REORDERING_ALG"), (1, "CUDSS_CONFIG_FACTORIZATION_ALG"), (2, "CUDSS_CONFIG_SOLVE_ALG"), (3, "CUDSS_CONFIG_MATCHING_ALG"), (4, "CUDSS_CONFIG_SOLVE_MODE"), (5, "CUDSS_CONFIG_IR_N_STEPS"), (6, "CUDSS_CONFIG_IR_TOL"), (7, "CUDSS_CONFIG_PIVOT_TYPE"), (8, "CUDSS_CONFIG_PIVOT_THRESHOLD"), (9, "CUDSS_CONFIG_PIVOT_EPSILON"), (10, "CUDSS_CONFIG_MAX_LU_NNZ"), (11, "CUDSS_CONFIG_HYBRID_MEMORY_MODE"), (12, "CUDSS_CONFIG_HYBRID_DEVICE_MEMORY_LIMIT"), (13, "CUDSS_CONFIG_USE_CUDA_REGISTER_MEMORY"), (14, "CUDSS_CONFIG_HOST_NTHREADS"), (15, "CUDSS_CONFIG_HYBRID_EXECUTE_MODE"), (16, "CUDSS_CONFIG_PIVOT_EPSILON_ALG"), (17, "CUDSS_CONFIG_ND_NLEVELS"), (18, "CUDSS_CONFIG_UBATCH_SIZE"), (19, "CUDSS_CONFIG_UBATCH_INDEX"), (20, "CUDSS_CONFIG_USE_SUPERPANELS"), (21, "CUDSS_CONFIG_DEVICE_COUNT"), (22, "CUDSS_CONFIG_DEVICE_INDICES"), (23, "CUDSS_CONFIG_SCHUR_MODE"), (24, "CUDSS_CONFIG_DETERMINISTIC_MODE"), (25, "CUDSS_CONFIG_ND_UBFACTOR"), (26, "CUDSS_CONFIG_EMULATION_MANTISSA_BIT_COUNT"), (27, "CUDSS_CONFIG_FORCE_NONSYMMETRIC_MATCHING"), (28, "CUDSS_CONFIG_DOWNCAST_FACTORS"), (29, "CUDSS_CONFIG_MEMORY_OPTIMIZATION_SETTING")] },
+    EnumRow { name: "cudssReorderingAlg_t", bytes: 4, values: &[(0, "CUDSS_REORDERING_ALG_DEFAULT"), (1, "CUDSS_REORDERING_ALG_BTF_COLAMD"), (2, "CUDSS_REORDERING_ALG_COLAMD"), (3, "CUDSS_REORDERING_ALG_AMD"), (4, "CUDSS_REORDERING_ALG_NESTED_DISSECTION"), (5, "CUDSS_REORDERING_ALG_NONE")] },
+    EnumRow { name: "cudssFactorizationAlg_t", bytes: 4, values: &[(0, "CUDSS_FACTORIZATION_ALG_DEFAULT"), (1, "CUDSS_FACTORIZATION_ALG_MULTIBLOCK"), (2, "CUDSS_FACTORIZATION_ALG_GENERAL")] },
+    EnumRow { name: "cudssSolveAlg_t", bytes: 4, values: &[(0, "CUDSS_SOLVE_ALG_DEFAULT"), (1, "CUDSS_SOLVE_ALG_GENERAL")] },
+    EnumRow { name: "cudssMatchingAlg_t", bytes: 4, values: &[(0, "CUDSS_MATCHING_ALG_NONE"), (1, "CUDSS_MATCHING_ALG_MAX_DIAG_COUNT"), (2, "CUDSS_MATCHING_ALG_MAX_MIN_DIAG"), (3, "CUDSS_MATCHING_ALG_MAX_MIN_DIAG_ALT"), (4, "CUDSS_MATCHING_ALG_MAX_DIAG_SUM"), (5, "CUDSS_MATCHING_ALG_MAX_DIAG_PRODUCT"), (6, "CUDSS_MATCHING_ALG_AUTO")] },
+    EnumRow { name: "cudssSolveMode_t", bytes: 4, values: &[(0, "CUDSS_SOLVE_MODE_NORMAL"), (1, "CUDSS_SOLVE_MODE_TRANSPOSE"), (2, "CUDSS_SOLVE_MODE_CONJUGATE_TRANSPOSE")] },
+    EnumRow { name: "cudssPivotType_t", bytes: 4, values: &[(0, "CUDSS_PIVOT_AUTO"), (1, "CUDSS_PIVOT_NONE"), (2, "CUDSS_PIVOT_GLOBAL_COL"), (3, "CUDSS_PIVOT_GLOBAL_ROW"), (4, "CUDSS_PIVOT_DIAGONAL"), (5, "CUDSS_PIVOT_LOCAL_BLOCK"), (6, "CUDSS_PIVOT_BUNCH_KAUFMAN")] },
+    EnumRow { name: "cudssPivotEpsilonAlg_t", bytes: 4, values: &[(0, "CUDSS_PIVOT_EPSILON_ALG_DEFAULT"), (1, "CUDSS_PIVOT_EPSILON_ALG_SCALED"), (2, "CUDSS_PIVOT_EPSILON_ALG_STATIC")] },
+    EnumRow { name: "cudssDowncastFactorsMode_t", bytes: 4, values: &[(0, "CUDSS_DOWNCAST_FACTORS_MODE_DISABLED"), (1, "CUDSS_DOWNCAST_FACTORS_MODE_KEEP_BLOCK_DIAGONAL"), (2, "CUDSS_DOWNCAST_FACTORS_MODE_KEEP_STRICT_DIAGONAL")] },
     EnumRow { name: "cudssDataParam_t", bytes: 4, values: &[(0, "CUDSS_DATA_INFO"), (1, "CUDSS_DATA_LU_NNZ"), (2, "CUDSS_DATA_NPIVOTS"), (3, "CUDSS_DATA_INERTIA"), (4, "CUDSS_DATA_PERM_REORDER_ROW"), (5, "CUDSS_DATA_PERM_REORDER_COL"), (6, "CUDSS_DATA_PERM_ROW"), (7, "CUDSS_DATA_PERM_COL"), (8, "CUDSS_DATA_DIAG"), (9, "CUDSS_DATA_USER_PERM"), (10, "CUDSS_DATA_HYBRID_DEVICE_MEMORY_MIN"), (11, "CUDSS_DATA_COMM_DEVICE"), (12, "CUDSS_DATA_COMM_HOST"), (13, "CUDSS_DATA_MEMORY_ESTIMATES"), (14, "CUDSS_DATA_PERM_MATCHING"), (15, "CUDSS_DATA_SCALE_ROW"), (16, "CUDSS_DATA_SCALE_COL"), (17, "CUDSS_DATA_NSUPERPANELS"), (18, "CUDSS_DATA_USER_SCHUR_INDICES"), (19, "CUDSS_DATA_SCHUR_SHAPE"), (20, "CUDSS_DATA_SCHUR_MATRIX"), (21, "CUDSS_DATA_USER_ND_PARTITION_TREE"), (22, "CUDSS_DATA_ND_PARTITION_TREE"), (23, "CUDSS_DATA_USER_HOST_INTERRUPT"), (24, "CUDSS_DATA_IR_N_STEPS"), (25, "CUDSS_DATA_UBATCH_MASK"), (26, "CUDSS_DATA_FLOPS")] },
+    EnumRow { name: "cudssPhase_t", bytes: 4, values: &[(1, "CUDSS_PHASE_REORDERING"), (2, "CUDSS_PHASE_SYMBOLIC_FACTORIZATION"), (3, "CUDSS_PHASE_ANALYSIS"), (4, "CUDSS_PHASE_FACTORIZATION"), (8, "CUDSS_PHASE_REFACTORIZATION"), (16, "CUDSS_PHASE_SOLVE_FWD_PERM"), (32, "CUDSS_PHASE_SOLVE_FWD"), (64, "CUDSS_PHASE_SOLVE_DIAG"), (128, "CUDSS_PHASE_SOLVE_BWD"), (256, "CUDSS_PHASE_SOLVE_BWD_PERM"), (512, "CUDSS_PHASE_SOLVE_REFINEMENT"), (1008, "CUDSS_PHASE_SOLVE")] },
     EnumRow { name: "cudssMatrixType_t", bytes: 4, values: &[(0, "CUDSS_MTYPE_GENERAL"), (1, "CUDSS_MTYPE_SYMMETRIC"), (2, "CUDSS_MTYPE_HERMITIAN"), (3, "CUDSS_MTYPE_SPD"), (4, "CUDSS_MTYPE_HPD")] },
     EnumRow { name: "cudssMatrixViewType_t", bytes: 4, values: &[(0, "CUDSS_MVIEW_FULL"), (1, "CUDSS_MVIEW_LOWER"), (2, "CUDSS_MVIEW_UPPER")] },
     EnumRow { name: "cudssIndexBase_t", bytes: 4, values: &[(0, "CUDSS_BASE_ZERO"), (1, "CUDSS_BASE_ONE")] },
     EnumRow { name: "cudssLayout_t", bytes: 4, values: &[(0, "CUDSS_LAYOUT_COL_MAJOR"), (1, "CUDSS_LAYOUT_ROW_MAJOR")] },
+    EnumRow { name: "cudssMatrixFormat_t", bytes: 4, values: &[(1, "CUDSS_MFORMAT_DENSE"), (2, "CUDSS_MFORMAT_CSR"), (4, "CUDSS_MFORMAT_BATCH"), (8, "CUDSS_MFORMAT_DISTRIBUTED")] },
     EnumRow { name: "cufftResult", bytes: 4, values: &[(0, "CUFFT_SUCCESS"), (1, "CUFFT_INVALID_PLAN"), (2, "CUFFT_ALLOC_FAILED"), (3, "CUFFT_INVALID_TYPE"), (4, "CUFFT_INVALID_VALUE"), (5, "CUFFT_INTERNAL_ERROR"), (6, "CUFFT_EXEC_FAILED"), (7, "CUFFT_SETUP_FAILED"), (8, "CUFFT_INVALID_SIZE"), (9, "CUFFT_UNALIGNED_DATA"), (10, "CUFFT_INCOMPLETE_PARAMETER_LIST"), (11, "CUFFT_INVALID_DEVICE"), (12, "CUFFT_PARSE_ERROR"), (13, "CUFFT_NO_WORKSPACE"), (14, "CUFFT_NOT_IMPLEMENTED"), (15, "CUFFT_LICENSE_ERROR"), (16, "CUFFT_NOT_SUPPORTED"), (17, "CUFFT_MISSING_DEPENDENCY"), (18, "CUFFT_NVRTC_FAILURE"), (19, "CUFFT_NVJITLINK_FAILURE"), (20, "CUFFT_NVSHMEM_FAILURE")] },
     EnumRow { name: "cufftType", bytes: 4, values: &[(41, "CUFFT_C2C"), (42, "CUFFT_R2C"), (44, "CUFFT_C2R"), (105, "CUFFT_Z2Z"), (106, "CUFFT_D2Z"), (108, "CUFFT_Z2D")] },
     EnumRow { name: "cufftDirection", bytes: 4, values: &[(-1, "CUFFT_FORWARD"), (1, "CUFFT_INVERSE")] },
@@ -4618,6 +4678,7 @@ pub(super) static ENUMS: &[EnumRow] = &[
     EnumRow { name: "cufftXtCopyType", bytes: 4, values: &[(0, "CUFFT_COPY_HOST_TO_DEVICE"), (1, "CUFFT_COPY_DEVICE_TO_HOST"), (2, "CUFFT_COPY_DEVICE_TO_DEVICE"), (3, "CUFFT_COPY_UNDEFINED")] },
     EnumRow { name: "cufftXtQueryType", bytes: 4, values: &[(0, "CUFFT_QUERY_1D_FACTORS"), (1, "CUFFT_QUERY_UNDEFINED")] },
     EnumRow { name: "cufftXtWorkAreaPolicy", bytes: 4, values: &[(0, "CUFFT_WORKAREA_MINIMAL"), (1, "CUFFT_WORKAREA_USER"), (2, "CUFFT_WORKAREA_PERFORMANCE")] },
+    EnumRow { name: "fftwSign", bytes: 4, values: &[(-1, "FFTW_FORWARD"), (1, "FFTW_BACKWARD")] },
     EnumRow { name: "CUfileOpError", bytes: 4, values: &[(0, "CU_FILE_SUCCESS"), (5001, "CU_FILE_DRIVER_NOT_INITIALIZED"), (5002, "CU_FILE_DRIVER_INVALID_PROPS"), (5003, "CU_FILE_DRIVER_UNSUPPORTED_LIMIT"), (5004, "CU_FILE_DRIVER_VERSION_MISMATCH"), (5005, "CU_FILE_DRIVER_VERSION_READ_ERROR"), (5006, "CU_FILE_DRIVER_CLOSING"), (5007, "CU_FILE_PLATFORM_NOT_SUPPORTED"), (5008, "CU_FILE_IO_NOT_SUPPORTED"), (5009, "CU_FILE_DEVICE_NOT_SUPPORTED"), (5010, "CU_FILE_NVFS_DRIVER_ERROR"), (5011, "CU_FILE_CUDA_DRIVER_ERROR"), (5012, "CU_FILE_CUDA_POINTER_INVALID"), (5013, "CU_FILE_CUDA_MEMORY_TYPE_INVALID"), (5014, "CU_FILE_CUDA_POINTER_RANGE_ERROR"), (5015, "CU_FILE_CUDA_CONTEXT_MISMATCH"), (5016, "CU_FILE_INVALID_MAPPING_SIZE"), (5017, "CU_FILE_INVALID_MAPPING_RANGE"), (5018, "CU_FILE_INVALID_FILE_TYPE"), (5019, "CU_FILE_INVALID_FILE_OPEN_FLAG"), (5020, "CU_FILE_DIO_NOT_SET"), (5022, "CU_FILE_INVALID_VALUE"), (5023, "CU_FILE_MEMORY_ALREADY_REGISTERED"), (5024, "CU_FILE_MEMORY_NOT_REGISTERED"), (5025, "CU_FILE_PERMISSION_DENIED"), (5026, "CU_FILE_DRIVER_ALREADY_OPEN"), (5027, "CU_FILE_HANDLE_NOT_REGISTERED"), (5028, "CU_FILE_HANDLE_ALREADY_REGISTERED"), (5029, "CU_FILE_DEVICE_NOT_FOUND"), (5030, "CU_FILE_INTERNAL_ERROR"), (5031, "CU_FILE_GETNEWFD_FAILED"), (5033, "CU_FILE_NVFS_SETUP_ERROR"), (5034, "CU_FILE_IO_DISABLED"), (5035, "CU_FILE_BATCH_SUBMIT_FAILED"), (5036, "CU_FILE_GPU_MEMORY_PINNING_FAILED"), (5037, "CU_FILE_BATCH_FULL"), (5038, "CU_FILE_ASYNC_NOT_SUPPORTED"), (5039, "CU_FILE_INTERNAL_BATCH_SETUP_ERROR"), (5040, "CU_FILE_INTERNAL_BATCH_SUBMIT_ERROR"), (5041, "CU_FILE_INTERNAL_BATCH_GETSTATUS_ERROR"), (5042, "CU_FILE_INTERNAL_BATCH_CANCEL_ERROR"), (5043, "CU_FILE_NOMEM_ERROR"), (5044, "CU_FILE_IO_ERROR"), (5045, "CU_FILE_INTERNAL_BUF_REGISTER_ERROR"), (5046, "CU_FILE_HASH_OPR_ERROR"), (5047, "CU_FILE_INVALID_CONTEXT_ERROR"), (5048, "CU_FILE_NVFS_INTERNAL_DRIVER_ERROR"), (5049, "CU_FILE_BATCH_NOCOMPAT_ERROR"), (5050, "CU_FILE_IO_MAX_ERROR")] },
     EnumRow { name: "CUfileStatus_t", bytes: 4, values: &[(1, "CUFILE_WAITING"), (2, "CUFILE_PENDING"), (4, "CUFILE_INVALID"), (8, "CUFILE_CANCELED"), (16, "CUFILE_COMPLETE"), (32, "CUFILE_TIMEOUT"), (64, "CUFILE_FAILED")] },
     EnumRow { name: "CUfileBatchMode_t", bytes: 4, values: &[(1, "CUFILE_BATCH")] },
@@ -4689,8 +4750,10 @@ pub(super) static ENUMS: &[EnumRow] = &[
     EnumRow { name: "cusparseSparseToDenseAlg_t", bytes: 4, values: &[(0, "CUSPARSE_SPARSETODENSE_ALG_DEFAULT")] },
     EnumRow { name: "cusparseLtMatDescAttribute_t", bytes: 4, values: &[(0, "CUSPARSELT_MAT_NUM_BATCHES"), (1, "CUSPARSELT_MAT_BATCH_STRIDE")] },
     EnumRow { name: "cusparseLtMatmulAlgAttribute_t", bytes: 4, values: &[(0, "CUSPARSELT_MATMUL_ALG_CONFIG_ID"), (1, "CUSPARSELT_MATMUL_ALG_CONFIG_MAX_ID"), (2, "CUSPARSELT_MATMUL_SEARCH_ITERATIONS"), (3, "CUSPARSELT_MATMUL_SPLIT_K"), (4, "CUSPARSELT_MATMUL_SPLIT_K_MODE"), (5, "CUSPARSELT_MATMUL_SPLIT_K_BUFFERS")] },
+    EnumRow { name: "cusparseLtSplitKMode_t", bytes: 4, values: &[(0, "CUSPARSELT_INVALID_MODE"), (1, "CUSPARSELT_SPLIT_K_MODE_ONE_KERNEL"), (2, "CUSPARSELT_SPLIT_K_MODE_TWO_KERNELS"), (3, "CUSPARSELT_HEURISTIC"), (4, "CUSPARSELT_DATAPARALLEL"), (5, "CUSPARSELT_SPLITK"), (6, "CUSPARSELT_STREAMK")] },
     EnumRow { name: "cusparseLtMatmulAlg_t", bytes: 4, values: &[(0, "CUSPARSELT_MATMUL_ALG_DEFAULT")] },
     EnumRow { name: "cusparseLtMatmulDescAttribute_t", bytes: 4, values: &[(0, "CUSPARSELT_MATMUL_ACTIVATION_RELU"), (1, "CUSPARSELT_MATMUL_ACTIVATION_RELU_UPPERBOUND"), (2, "CUSPARSELT_MATMUL_ACTIVATION_RELU_THRESHOLD"), (3, "CUSPARSELT_MATMUL_ACTIVATION_GELU"), (4, "CUSPARSELT_MATMUL_ACTIVATION_GELU_SCALING"), (5, "CUSPARSELT_MATMUL_ALPHA_VECTOR_SCALING"), (6, "CUSPARSELT_MATMUL_BETA_VECTOR_SCALING"), (7, "CUSPARSELT_MATMUL_BIAS_STRIDE"), (8, "CUSPARSELT_MATMUL_BIAS_POINTER"), (9, "CUSPARSELT_MATMUL_SPARSE_MAT_POINTER"), (10, "CUSPARSELT_MATMUL_A_SCALE_MODE"), (11, "CUSPARSELT_MATMUL_B_SCALE_MODE"), (12, "CUSPARSELT_MATMUL_C_SCALE_MODE"), (13, "CUSPARSELT_MATMUL_D_SCALE_MODE"), (14, "CUSPARSELT_MATMUL_D_OUT_SCALE_MODE"), (15, "CUSPARSELT_MATMUL_A_SCALE_POINTER"), (16, "CUSPARSELT_MATMUL_B_SCALE_POINTER"), (17, "CUSPARSELT_MATMUL_C_SCALE_POINTER"), (18, "CUSPARSELT_MATMUL_D_SCALE_POINTER"), (19, "CUSPARSELT_MATMUL_D_OUT_SCALE_POINTER")] },
+    EnumRow { name: "cusparseLtMatmulMatrixScale_t", bytes: 4, values: &[(0, "CUSPARSELT_MATMUL_SCALE_NONE"), (1, "CUSPARSELT_MATMUL_MATRIX_SCALE_SCALAR_32F"), (2, "CUSPARSELT_MATMUL_MATRIX_SCALE_VEC32_UE4M3"), (3, "CUSPARSELT_MATMUL_MATRIX_SCALE_VEC64_UE8M0")] },
     EnumRow { name: "cusparseComputeType", bytes: 4, values: &[(0, "CUSPARSE_COMPUTE_32I"), (1, "CUSPARSE_COMPUTE_16F"), (2, "CUSPARSE_COMPUTE_32F")] },
     EnumRow { name: "cusparseLtPruneAlg_t", bytes: 4, values: &[(0, "CUSPARSELT_PRUNE_SPMMA_TILE"), (1, "CUSPARSELT_PRUNE_SPMMA_STRIP")] },
     EnumRow { name: "cusparseLtSparsity_t", bytes: 4, values: &[(0, "CUSPARSELT_SPARSITY_50_PERCENT")] },
@@ -4705,6 +4768,8 @@ pub(super) static ENUMS: &[EnumRow] = &[
     EnumRow { name: "cutensorOperationDescriptorAttribute_t", bytes: 4, values: &[(0, "CUTENSOR_OPERATION_DESCRIPTOR_TAG"), (1, "CUTENSOR_OPERATION_DESCRIPTOR_SCALAR_TYPE"), (2, "CUTENSOR_OPERATION_DESCRIPTOR_FLOPS"), (3, "CUTENSOR_OPERATION_DESCRIPTOR_MOVED_BYTES"), (4, "CUTENSOR_OPERATION_DESCRIPTOR_PADDING_LEFT"), (5, "CUTENSOR_OPERATION_DESCRIPTOR_PADDING_RIGHT"), (6, "CUTENSOR_OPERATION_DESCRIPTOR_PADDING_VALUE"), (14, "CUTENSOR_OPERATION_DESCRIPTOR_BLOCKSPARSE_REPRODUCIBLE")] },
     EnumRow { name: "cutensorPlanAttribute_t", bytes: 4, values: &[(0, "CUTENSOR_PLAN_REQUIRED_WORKSPACE")] },
     EnumRow { name: "cutensorPlanPreferenceAttribute_t", bytes: 4, values: &[(0, "CUTENSOR_PLAN_PREFERENCE_AUTOTUNE_MODE"), (1, "CUTENSOR_PLAN_PREFERENCE_CACHE_MODE"), (2, "CUTENSOR_PLAN_PREFERENCE_INCREMENTAL_COUNT"), (3, "CUTENSOR_PLAN_PREFERENCE_ALGO"), (4, "CUTENSOR_PLAN_PREFERENCE_KERNEL_RANK"), (5, "CUTENSOR_PLAN_PREFERENCE_JIT"), (6, "CUTENSOR_PLAN_PREFERENCE_GPU_ARCH")] },
+    EnumRow { name: "cutensorAutotuneMode_t", bytes: 4, values: &[(0, "CUTENSOR_AUTOTUNE_MODE_NONE"), (1, "CUTENSOR_AUTOTUNE_MODE_INCREMENTAL")] },
+    EnumRow { name: "cutensorCacheMode_t", bytes: 4, values: &[(0, "CUTENSOR_CACHE_MODE_NONE"), (1, "CUTENSOR_CACHE_MODE_PEDANTIC")] },
     EnumRow { name: "ncclResult_t", bytes: 4, values: &[(0, "ncclSuccess"), (1, "ncclUnhandledCudaError"), (2, "ncclSystemError"), (3, "ncclInternalError"), (4, "ncclInvalidArgument"), (5, "ncclInvalidUsage"), (6, "ncclRemoteError"), (7, "ncclInProgress"), (8, "ncclTimeout"), (9, "ncclNumResults")] },
     EnumRow { name: "ncclDataType_t", bytes: 4, values: &[(0, "ncclInt8"), (0, "ncclChar"), (1, "ncclUint8"), (2, "ncclInt32"), (2, "ncclInt"), (3, "ncclUint32"), (4, "ncclInt64"), (5, "ncclUint64"), (6, "ncclFloat16"), (6, "ncclHalf"), (7, "ncclFloat32"), (7, "ncclFloat"), (8, "ncclFloat64"), (8, "ncclDouble"), (9, "ncclBfloat16"), (10, "ncclFloat8e4m3"), (11, "ncclFloat8e5m2"), (12, "ncclNumTypes")] },
     EnumRow { name: "ncclUndefined", bytes: 4, values: &[(-2147483648, "NCCL_CONFIG_UNDEF_INT")] },
@@ -5175,8 +5240,8 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "Algorithm", since: 0, until: 8, size: 4, fields: &[d("convFwdAlgo", t_cudnnConvolutionFwdAlgo_t, 0, One), d("convBwdFilterAlgo", t_cudnnConvolutionBwdFilterAlgo_t, 0, One), d("convBwdDataAlgo", t_cudnnConvolutionBwdDataAlgo_t, 0, One), d("RNNAlgo", t_cudnnRNNAlgo_t, 0, One), d("CTCLossAlgo", t_cudnnCTCLossAlgo_t, 0, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudnnGnnCscGraph_t", since: 9, until: NOW, size: 72, fields: &[d("cscOffsets", t_PC_void, 0, Memory(Unknown)), d("cscIndices", t_PC_void, 8, Memory(Unknown)), d("mapCscToCoo", t_PC_void, 16, Memory(Unknown)), d("mapRevToCoo", t_PC_void, 24, Memory(Unknown)), d("nSrcNodes", t_i64, 32, One), d("nDstNodes", t_i64, 40, One), d("nIndices", t_i64, 48, One), d("idxType", t_cudnnDataType_t, 56, One), d("cscRevOffsets", t_PC_void, 64, Memory(Unknown))], tag: 255, tags: 65535 },
     StructRow { name: "cudnnGnnMhaParams_t", since: 9, until: NOW, size: 16, fields: &[d("activation", t_cudnnGnnActivationOp_t, 0, One), d("activationAlpha", t_f32, 4, One), d("numHeads", t_i32, 8, One), d("concatHeads", t_i32, 12, One)], tag: 255, tags: 65535 },
-    StructRow { name: "cudssDeviceMemHandler_t", since: 0, until: NOW, size: 88, fields: &[d("ctx", t_P_void, 0, Memory(Unknown)), d("device_alloc", t_code, 8, Opaque), d("device_free", t_code, 16, Opaque), d("name", t_A64_char, 24, One)], tag: 255, tags: 65535 },
-    StructRow { name: "cudssPinnedMemHandler_t", since: 0, until: NOW, size: 88, fields: &[d("ctx", t_P_void, 0, Memory(Unknown)), d("pinned_alloc", t_code, 8, Opaque), d("pinned_free", t_code, 16, Opaque), d("name", t_A64_char, 24, One)], tag: 255, tags: 65535 },
+    StructRow { name: "cudssDeviceMemHandler_t", since: 0, until: NOW, size: 88, fields: &[d("ctx", t_P_void, 0, Opaque), d("device_alloc", t_code, 8, Opaque), d("device_free", t_code, 16, Opaque), d("name", t_A64_char, 24, One)], tag: 255, tags: 65535 },
+    StructRow { name: "cudssPinnedMemHandler_t", since: 0, until: NOW, size: 88, fields: &[d("ctx", t_P_void, 0, Opaque), d("pinned_alloc", t_code, 8, Opaque), d("pinned_free", t_code, 16, Opaque), d("name", t_A64_char, 24, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaLibXtDesc", since: 0, until: NOW, size: 32, fields: &[d("version", t_i32, 0, One), d("descriptor", t_P_cudaXtDesc, 8, One), d("library", t_libFormat, 16, One), d("subFormat", t_i32, 20, One), d("libDescriptor", t_P_void, 24, Memory(Unknown))], tag: 255, tags: 65535 },
     StructRow { name: "cudaXtDesc", since: 0, until: NOW, size: 1296, fields: &[d("version", t_i32, 0, One), d("nGPUs", t_i32, 4, One), d("GPUs", t_A64_i32, 8, One), d("data", t_A64_P_void, 264, One), d("size", t_A64_u64, 776, One), d("cudaXtState", t_P_void, 1288, Memory(Unknown))], tag: 255, tags: 65535 },
     StructRow { name: "cufftXt1dFactors", since: 0, until: NOW, size: 96, fields: &[d("size", t_i64, 0, One).bytes(), d("stringCount", t_i64, 8, One), d("stringLength", t_i64, 16, One), d("substringLength", t_i64, 24, One), d("factor1", t_i64, 32, One), d("factor2", t_i64, 40, One), d("stringMask", t_i64, 48, One), d("substringMask", t_i64, 56, One), d("factor1Mask", t_i64, 64, One), d("factor2Mask", t_i64, 72, One), d("stringShift", t_i32, 80, One), d("substringShift", t_i32, 84, One), d("factor1Shift", t_i32, 88, One), d("factor2Shift", t_i32, 92, One)], tag: 255, tags: 65535 },
@@ -5186,7 +5251,7 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "CUfileError_t", since: 0, until: NOW, size: 8, fields: &[d("err", t_CUfileOpError, 0, One), d("cu_err", t_CUresult, 4, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUfileIOEvents_t", since: 0, until: NOW, size: 24, fields: &[d("cookie", t_P_void, 0, Opaque), d("status", t_CUfileStatus_t_in4, 8, One), d("ret", t_u64, 16, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUfileIOParams_t", since: 0, until: NOW, size: 64, fields: &[d("mode", t_CUfileBatchMode_t, 0, One), d("u", t_CUfileIOParams_t_u, 8, One), d("fh", t_CUfileHandle_t, 40, One), d("opcode", t_CUfileOpcode_t, 48, One), d("cookie", t_P_void, 56, Opaque)], tag: 255, tags: 65535 },
-    StructRow { name: "CUfileIOParams_t.u", since: 0, until: NOW, size: 32, fields: &[d("batch", t_CUfileIOParams_t_u_batch, 0, One)], tag: 0, tags: 46 },
+    StructRow { name: "CUfileIOParams_t.u", since: 0, until: NOW, size: 32, fields: &[d("batch", t_CUfileIOParams_t_u_batch, 0, One)], tag: 0, tags: 48 },
     StructRow { name: "CUfileIOParams_t.u.batch", since: 0, until: NOW, size: 32, fields: &[d("devPtr_base", t_P_void, 0, Memory(Unknown)), d("file_offset", t_i64, 8, One), d("devPtr_offset", t_i64, 16, One), d("size", t_u64, 24, One).bytes()], tag: 255, tags: 65535 },
     StructRow { name: "CUfileDrvProps_t", since: 0, until: NOW, size: 56, fields: &[d("nvfs", t_CUfileDrvProps_t_nvfs, 0, One), d("fflags", t_u32, 32, One).hex(), d("max_device_cache_size", t_u32, 36, One), d("per_buffer_cache_size", t_u32, 40, One), d("max_device_pinned_mem_size", t_u32, 44, One), d("max_batch_io_size", t_u32, 48, One), d("max_batch_io_timeout_msecs", t_u32, 52, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUfileDrvProps_t.nvfs", since: 0, until: NOW, size: 32, fields: &[d("major_version", t_u32, 0, One), d("minor_version", t_u32, 4, One), d("poll_thresh_size", t_u64, 8, One).bytes(), d("max_direct_io_size", t_u64, 16, One).bytes(), d("dstatusflags", t_u32, 24, One).hex(), d("dcontrolflags", t_u32, 28, One).hex()], tag: 255, tags: 65535 },
@@ -5196,7 +5261,7 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "CUfileStatsLevel3_t", since: 0, until: NOW, size: 5112, fields: &[d("detailed", t_CUfileStatsLevel2_t, 0, One), d("num_gpus", t_u32, 1136, One), d("per_gpu_stats", t_A16_CUfilePerGpuStats_t, 1144, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUfilePerGpuStats_t", since: 0, until: NOW, size: 248, fields: &[d("uuid", t_A16_u8, 0, One), d("read_bytes", t_u64, 16, One).bytes(), d("read_bw_bytes_per_sec", t_u64, 24, One).bytes(), d("read_utilization", t_u64, 32, One), d("read_duration_us", t_u64, 40, One), d("n_total_reads", t_u64, 48, One), d("n_p2p_reads", t_u64, 56, One), d("n_nvfs_reads", t_u64, 64, One), d("n_posix_reads", t_u64, 72, One), d("n_unaligned_reads", t_u64, 80, One), d("n_dr_reads", t_u64, 88, One), d("n_sparse_regions", t_u64, 96, One), d("n_inline_regions", t_u64, 104, One), d("n_reads_err", t_u64, 112, One), d("writes_bytes", t_u64, 120, One).bytes(), d("write_bw_bytes_per_sec", t_u64, 128, One).bytes(), d("write_utilization", t_u64, 136, One), d("write_duration_us", t_u64, 144, One), d("n_total_writes", t_u64, 152, One), d("n_p2p_writes", t_u64, 160, One), d("n_nvfs_writes", t_u64, 168, One), d("n_posix_writes", t_u64, 176, One), d("n_unaligned_writes", t_u64, 184, One), d("n_dr_writes", t_u64, 192, One), d("n_writes_err", t_u64, 200, One), d("n_mmap", t_u64, 208, One), d("n_mmap_ok", t_u64, 216, One), d("n_mmap_err", t_u64, 224, One), d("n_mmap_free", t_u64, 232, One), d("reg_bytes", t_u64, 240, One).bytes()], tag: 255, tags: 65535 },
     StructRow { name: "CUfileDescr_t", since: 0, until: NOW, size: 24, fields: &[d("type", t_CUfileFileHandleType, 0, One), d("handle", t_CUfileDescr_t_handle, 8, One), d("fs_ops", t_PC_CUfileFSOps_t, 16, One)], tag: 255, tags: 65535 },
-    StructRow { name: "CUfileDescr_t.handle", since: 0, until: NOW, size: 8, fields: &[d("fd", t_i32, 0, One), d("handle", t_P_void, 0, One)], tag: 0, tags: 47 },
+    StructRow { name: "CUfileDescr_t.handle", since: 0, until: NOW, size: 8, fields: &[d("fd", t_i32, 0, One), d("handle", t_P_void, 0, One)], tag: 0, tags: 49 },
     StructRow { name: "CUfileFSOps_t", since: 0, until: NOW, size: 40, fields: &[d("fs_type", t_code, 0, Opaque), d("getRDMADeviceList", t_code, 8, Opaque), d("getRDMADevicePriority", t_code, 16, Opaque), d("read", t_code, 24, Opaque), d("write", t_code, 32, Opaque)], tag: 255, tags: 65535 },
     StructRow { name: "CUfileIOVec_t", since: 0, until: NOW, size: 16, fields: &[d("base", t_P_void, 0, Memory(Of(1))), d("len", t_u64, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "cusparseLtHandle_t", since: 0, until: NOW, size: 512, fields: &[d("data", t_A512_u8, 0, One)], tag: 255, tags: 65535 },
@@ -5221,7 +5286,7 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "nvmlComputeInstanceInfo_t", since: 0, until: NOW, size: 32, fields: &[d("device", t_nvmlDevice_t, 0, One), d("gpuInstance", t_nvmlGpuInstance_t, 8, One), d("id", t_u32, 16, One), d("profileId", t_u32, 20, One), d("placement", t_nvmlComputeInstancePlacement_t, 24, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlComputeInstancePlacement_t", since: 0, until: NOW, size: 8, fields: &[d("start", t_u32, 0, One), d("size", t_u32, 4, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlFieldValue_t", since: 0, until: NOW, size: 40, fields: &[d("fieldId", t_nvmlFieldId, 0, One), d("scopeId", t_u32, 4, One), d("timestamp", t_i64, 8, One), d("latencyUsec", t_i64, 16, One), d("valueType", t_nvmlValueType_t, 24, One), d("nvmlReturn", t_nvmlReturn_t, 28, One), d("value", t_nvmlValue_t, 32, One)], tag: 255, tags: 65535 },
-    StructRow { name: "nvmlValue_t", since: 0, until: NOW, size: 8, fields: &[d("dVal", t_f64, 0, One), d("siVal", t_i32, 0, One), d("uiVal", t_u32, 0, One), d("ulVal", t_u64, 0, One), d("ullVal", t_u64, 0, One), d("sllVal", t_i64, 0, One), d("usVal", t_u16, 0, One)], tag: 4, tags: 51 },
+    StructRow { name: "nvmlValue_t", since: 0, until: NOW, size: 8, fields: &[d("dVal", t_f64, 0, One), d("siVal", t_i32, 0, One), d("uiVal", t_u32, 0, One), d("ulVal", t_u64, 0, One), d("ullVal", t_u64, 0, One), d("sllVal", t_i64, 0, One), d("usVal", t_u16, 0, One)], tag: 4, tags: 59 },
     StructRow { name: "nvmlGpuInstancePlacement_t", since: 0, until: NOW, size: 8, fields: &[d("start", t_u32, 0, One), d("size", t_u32, 4, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlPciInfo_t", since: 0, until: NOW, size: 68, fields: &[d("busIdLegacy", t_A16_char, 0, One), d("domain", t_u32, 16, One), d("bus", t_u32, 20, One), d("device", t_u32, 24, One), d("pciDeviceId", t_u32, 28, One), d("pciSubSystemId", t_u32, 32, One), d("busId", t_A32_char, 36, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlAccountingStats_t", since: 0, until: NOW, size: 56, fields: &[d("gpuUtilization", t_u32, 0, One), d("memoryUtilization", t_u32, 4, One), d("maxMemoryUsage", t_u64, 8, One), d("time", t_u64, 16, One), d("startTime", t_u64, 24, One), d("isRunning", t_u32, 32, One)], tag: 255, tags: 65535 },
@@ -5267,7 +5332,7 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "nvmlGridLicensableFeature_t", since: 0, until: NOW, size: 284, fields: &[d("featureCode", t_nvmlGridLicenseFeatureCode_t, 0, One), d("featureState", t_u32, 4, One), d("licenseInfo", t_A128_char, 8, One), d("productName", t_A128_char, 136, One), d("featureEnabled", t_u32, 264, One), d("licenseExpiry", t_nvmlGridLicenseExpiry_t, 268, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlGridLicenseExpiry_t", since: 0, until: NOW, size: 16, fields: &[d("year", t_u32, 0, One), d("month", t_u16, 4, One), d("day", t_u16, 6, One), d("hour", t_u16, 8, One), d("min", t_u16, 10, One), d("sec", t_u16, 12, One), d("status", t_u8, 14, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlUUID_t", since: 0, until: NOW, size: 52, fields: &[d("version", t_u32, 0, One), d("type", t_nvmlUUIDType_t, 4, One), d("value", t_nvmlUUIDValue_t, 8, One)], tag: 255, tags: 65535 },
-    StructRow { name: "nvmlUUIDValue_t", since: 0, until: NOW, size: 41, fields: &[d("str", t_A41_char, 0, One), d("bytes", t_A16_u8, 0, One)], tag: 1, tags: 52 },
+    StructRow { name: "nvmlUUIDValue_t", since: 0, until: NOW, size: 41, fields: &[d("str", t_A41_char, 0, One), d("bytes", t_A16_u8, 0, One)], tag: 1, tags: 60 },
     StructRow { name: "nvmlHostname_v1_t", since: 0, until: NOW, size: 64, fields: &[d("value", t_A64_char, 0, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlMarginTemperature_t", since: 0, until: NOW, size: 8, fields: &[d("version", t_u32, 0, One), d("marginTemperature", t_i32, 4, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlMemory_v2_t", since: 0, until: NOW, size: 40, fields: &[d("version", t_u32, 0, One), d("total", t_u64, 8, One).bytes(), d("free", t_u64, 24, One).bytes(), d("used", t_u64, 32, One).bytes()], tag: 255, tags: 65535 },
@@ -5515,12 +5580,14 @@ pub(super) static HANDLES: &[HandleRow] = &[
     HandleRow { name: "cudnnSeqDataDescriptor_t", short: "seqDataDescriptor", number: false, bytes: 8, special: &[] },
     HandleRow { name: "cudnnSpatialTransformerDescriptor_t", short: "spatialTransformerDescriptor", number: false, bytes: 8, special: &[] },
     HandleRow { name: "cudnnTensorTransformDescriptor_t", short: "tensorTransformDescriptor", number: false, bytes: 8, special: &[] },
-    HandleRow { name: "cudssConfig_t", short: "dssConfig", number: false, bytes: 8, special: &[] },
-    HandleRow { name: "cudssHandle_t", short: "dssHandle", number: false, bytes: 8, special: &[] },
-    HandleRow { name: "cudssData_t", short: "dssData", number: false, bytes: 8, special: &[] },
-    HandleRow { name: "cudssMatrix_t", short: "dssMatrix", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cudssConfig_t", short: "cudssConfig", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cudssHandle_t", short: "cudss", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cudssData_t", short: "cudssData", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cudssMatrix_t", short: "cudssMatrix", number: false, bytes: 8, special: &[] },
     HandleRow { name: "cufftHandle", short: "plan", number: true, bytes: 4, special: &[] },
     HandleRow { name: "cudaLibXtDescPointer", short: "xtDesc", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "fftw_plan", short: "fftwPlan", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "fftwf_plan", short: "fftwPlan", number: false, bytes: 8, special: &[] },
     HandleRow { name: "CUfileBatchHandle_t", short: "batch", number: false, bytes: 8, special: &[] },
     HandleRow { name: "CUfileHandle_t", short: "file", number: false, bytes: 8, special: &[] },
     HandleRow { name: "curandGenerator_t", short: "generator", number: false, bytes: 8, special: &[] },
@@ -5568,20 +5635,25 @@ pub(super) static HANDLES: &[HandleRow] = &[
     HandleRow { name: "cusparseSpMMOpPlan_t", short: "spmmPlan", number: false, bytes: 8, special: &[] },
     HandleRow { name: "cusparseSpSMDescr_t", short: "spsm", number: false, bytes: 8, special: &[] },
     HandleRow { name: "cusparseSpSVDescr_t", short: "spsv", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cusparseLtHandlePointer", short: "cusparseLt", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cusparseLtMatDescriptorPointer", short: "ltMat", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cusparseLtMatmulPlanPointer", short: "ltPlan", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cusparseLtMatmulAlgSelectionPointer", short: "ltAlg", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cusparseLtMatmulDescriptorPointer", short: "ltMatmul", number: false, bytes: 8, special: &[] },
     HandleRow { name: "cutensorHandle_t", short: "cutensor", number: false, bytes: 8, special: &[] },
-    HandleRow { name: "cutensorPlan_t", short: "plan", number: false, bytes: 8, special: &[] },
-    HandleRow { name: "cutensorOperationDescriptor_t", short: "operationDescriptor", number: false, bytes: 8, special: &[] },
-    HandleRow { name: "cutensorBlockSparseTensorDescriptor_t", short: "blockSparseTensorDescriptor", number: false, bytes: 8, special: &[] },
-    HandleRow { name: "cutensorComputeDescriptor_t", short: "computeDescriptor", number: false, bytes: 8, special: &[] },
-    HandleRow { name: "cutensorTensorDescriptor_t", short: "tensorDescriptor", number: false, bytes: 8, special: &[] },
-    HandleRow { name: "cutensorPlanPreference_t", short: "planPreference", number: false, bytes: 8, special: &[] },
-    HandleRow { name: "cutensorMgHandle_t", short: "mgHandle", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cutensorPlan_t", short: "tensorPlan", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cutensorOperationDescriptor_t", short: "operation", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cutensorBlockSparseTensorDescriptor_t", short: "blockSparseTensor", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cutensorComputeDescriptor_t", short: "compute", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cutensorTensorDescriptor_t", short: "tensor", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cutensorPlanPreference_t", short: "preference", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cutensorMgHandle_t", short: "cutensorMg", number: false, bytes: 8, special: &[] },
     HandleRow { name: "cutensorMgContractionPlan_t", short: "mgContractionPlan", number: false, bytes: 8, special: &[] },
-    HandleRow { name: "cutensorMgContractionFind_t", short: "mgContractionFind", number: false, bytes: 8, special: &[] },
-    HandleRow { name: "cutensorMgContractionDescriptor_t", short: "mgContractionDescriptor", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cutensorMgContractionFind_t", short: "mgFind", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cutensorMgContractionDescriptor_t", short: "mgContraction", number: false, bytes: 8, special: &[] },
     HandleRow { name: "cutensorMgCopyPlan_t", short: "mgCopyPlan", number: false, bytes: 8, special: &[] },
-    HandleRow { name: "cutensorMgCopyDescriptor_t", short: "mgCopyDescriptor", number: false, bytes: 8, special: &[] },
-    HandleRow { name: "cutensorMgTensorDescriptor_t", short: "mgTensorDescriptor", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cutensorMgCopyDescriptor_t", short: "mgCopy", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cutensorMgTensorDescriptor_t", short: "mgTensor", number: false, bytes: 8, special: &[] },
     HandleRow { name: "ncclComm_t", short: "comm", number: false, bytes: 8, special: &[] },
     HandleRow { name: "ncclRegistration", short: "registration", number: false, bytes: 8, special: &[] },
     HandleRow { name: "ncclWindow_t", short: "window", number: false, bytes: 8, special: &[] },
@@ -5656,11 +5728,19 @@ pub(super) static TAGS: &[Tag] = &[
     Tag { name: "cublasLtMatrixTransformDescAttributes_t", rows: &[(0, 903), (1, 980), (2, 921), (3, 921)] },
     Tag { name: "cudnnBackendAttributeType_t", rows: &[(0, 1010), (1, 1013), (2, 62), (3, 253), (4, 143), (5, 868), (6, 60), (7, 1019), (8, 1020), (9, 1021), (10, 1022), (11, 1023), (12, 1024), (13, 1017), (14, 1025), (15, 1015), (16, 1026), (17, 1027), (18, 1028), (19, 1029), (20, 1030), (21, 1031), (22, 1032), (23, 24), (24, 38), (25, 1033), (26, 1034), (27, 1035), (28, 1036), (29, 1037), (30, 1038), (31, 1039), (32, 1040), (33, 1041)] },
     Tag { name: "cudnnDataType_t", rows: &[(0, 143), (1, 868), (2, 906), (3, 904), (4, 24), (6, 85), (9, 907), (10, 253), (11, 62)] },
-    Tag { name: "cufftXtQueryType", rows: &[(0, 1225)] },
+    Tag { name: "cudssConfigParam_t", rows: &[(0, 1179), (1, 1180), (2, 1181), (3, 1182), (4, 1183), (5, 24), (6, 868), (7, 1184), (8, 868), (9, 868), (10, 253), (11, 24), (12, 253), (13, 24), (14, 24), (15, 24), (16, 1185), (17, 24), (18, 24), (19, 24), (20, 24), (21, 24), (23, 24), (24, 24), (26, 24), (28, 1186)] },
+    Tag { name: "cudssDataParam_t", rows: &[(0, 24), (1, 253), (2, 24), (3, 570), (10, 253), (13, 1192), (17, 24), (19, 1193), (24, 24)] },
+    Tag { name: "cufftXtQueryType", rows: &[(0, 1238)] },
     Tag { name: "CUfileBatchMode_t", rows: &[(1, 0)] },
     Tag { name: "CUfileFileHandleType", rows: &[(1, 0), (2, 1)] },
     Tag { name: "cudaDataType", rows: &[(0, 143), (1, 868), (2, 906), (3, 904), (4, 916), (5, 917), (8, 85), (10, 24), (12, 5), (14, 907), (20, 905), (22, 236), (24, 253), (26, 9)] },
-    Tag { name: "cusparseSpMatAttribute_t", rows: &[(0, 1427), (1, 1426), (2, 1444), (3, 1445)] },
+    Tag { name: "cusparseSpMatAttribute_t", rows: &[(0, 1443), (1, 1442), (2, 1460), (3, 1461)] },
+    Tag { name: "cusparseLtMatDescAttribute_t", rows: &[(0, 24), (1, 253)] },
+    Tag { name: "cusparseLtMatmulAlgAttribute_t", rows: &[(0, 24), (1, 24), (2, 24), (3, 24), (4, 1490), (5, 24)] },
+    Tag { name: "cusparseLtMatmulDescAttribute_t", rows: &[(0, 24), (1, 143), (2, 143), (3, 24), (4, 143), (5, 24), (6, 24), (7, 253), (8, 60), (9, 60), (10, 1497), (11, 1497), (12, 1497), (13, 1497), (14, 1497), (15, 60), (16, 60), (17, 60), (18, 60), (19, 60)] },
+    Tag { name: "cutensorOperationDescriptorAttribute_t", rows: &[(0, 24), (1, 903), (2, 143), (3, 143), (14, 24)] },
+    Tag { name: "cutensorPlanAttribute_t", rows: &[(0, 9)] },
+    Tag { name: "cutensorPlanPreferenceAttribute_t", rows: &[(0, 1542), (1, 1543), (2, 24), (3, 1518), (4, 24), (5, 1519)] },
     Tag { name: "ncclDataType_t", rows: &[(0, 904), (1, 85), (2, 24), (3, 5), (4, 253), (5, 9), (6, 906), (7, 143), (8, 868), (9, 907), (10, 85), (11, 85)] },
     Tag { name: "nvmlValueType_t", rows: &[(0, 0), (1, 2), (2, 3), (3, 4), (4, 5), (5, 1), (6, 6)] },
     Tag { name: "nvmlUUIDType_t", rows: &[(1, 0), (2, 1)] },

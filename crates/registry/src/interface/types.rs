@@ -2,6 +2,7 @@
 //! those that a function leads to.
 
 use super::ctype::CType;
+use super::functions::matches;
 use super::known::{Type, TypeId};
 use super::overlay_file::{Is, TypeText};
 use super::structs::StructRow;
@@ -199,13 +200,15 @@ impl<'w> Tables<'w> {
         if row == next {
             let mut values = Vec::new();
             for pattern in &text.names {
-                let all = home.types.define_names.iter().filter(|d| super::functions::matches(pattern, d));
-                let before = values.len();
-                values.extend(all.map(|d| (home.types.defines[d], d.clone())));
-                if values.len() == before {
+                let all: Vec<_> = home.types.define_names.iter().filter(|d| matches(pattern, d)).collect();
+                if all.is_empty() {
                     let place = Place { source: &home.overlay_source, at: text.at };
                     return Err(place.error(format!("no define of types.toml is called {pattern}")));
                 }
+                // The name that is listed first is printed.
+                let new = all.into_iter().map(|d| (home.types.defines[d], d.clone()));
+                let new: Vec<_> = new.filter(|n| !values.contains(n)).collect();
+                values.extend(new);
             }
             self.enums.push(EnumRow::new(name, 4, values));
         }

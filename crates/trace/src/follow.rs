@@ -2,14 +2,14 @@
 //! threads as one stream in time order.
 
 use crate::clock::{Clock, monotonic};
-use crate::decode::Interpreter;
+use crate::decode::{Interpreter, all_allocations};
 use crate::end::{Count, End, Filtered};
 use crate::error::Error;
-use crate::event::{Event, Layer};
+use crate::event::Event;
 use crate::filter::Filter;
 use crate::folder::Folder;
 use crate::source::{Shared, Source, Waiting};
-use cutap_calls::known::{Effect, Tables};
+use cutap_calls::known::Tables;
 use cutap_wire::{MAGIC, VERSION, control, count};
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap, VecDeque};
@@ -96,7 +96,7 @@ impl Follow {
             Err(_) if names.is_empty() => return Err(Error::NotARun { path: run.to_owned() }),
             Err(_) => {}
         }
-        let complete = options.filter.rules().is_empty() || allocations_shown(&options);
+        let complete = options.decode && all_allocations(options.tables, &options.filter);
         Ok(Follow {
             path: run.to_owned(),
             complete,
@@ -338,16 +338,6 @@ impl Follow {
         };
         queue.front().map(|(ns, ..)| *ns)
     }
-}
-
-/// Whether the filter lets all functions of the driver through that allocate.
-fn allocations_shown(options: &FollowOptions) -> bool {
-    let driver = options.tables.families.iter().find(|f| f.name == "driver");
-    let allocating = driver
-        .iter()
-        .flat_map(|f| f.functions)
-        .filter(|f| f.effects.iter().any(|e| matches!(e, Effect::Allocates { .. } | Effect::Frees(_))));
-    options.decode && allocating.into_iter().all(|f| options.filter.shows(Layer::Driver, "libcuda.so.1", f.name))
 }
 
 /// Names of the process folders of a run, in order.

@@ -6,7 +6,7 @@ use crate::clock::{Clock, Pair};
 use crate::event::{Answer, Args, Call, Event, Exit, Layer, Lookup, LookupKind, State, Thread};
 use crate::filter::Filter;
 use crate::folder::Folder;
-use crate::judge::judge;
+use crate::judge::{judge, unfinished, wanted_at_end};
 use crate::names::{Known, Launch, clean};
 use crate::pages::ChunkPage;
 use crate::ring::{Item, Ring};
@@ -348,26 +348,6 @@ impl Events {
 /// Whether the interpreter learns from calls that are not shown.
 fn looked_at(shared: &Shared, known: &Known) -> bool {
     shared.decode && known.function.described.is_some()
-}
-
-/// Whether a call that its end decides is wanted.
-fn wanted_at_end(exit: &Exit, open: &Open, filter: &Filter) -> bool {
-    let took = exit.duration_ns.unwrap_or(exit.end_ns.saturating_sub(exit.call.start_ns));
-    (!filter.needs_end() || filter.shows_end(exit.is_error(), took))
-        && open.tests.as_ref().is_none_or(|tests| judge(tests, &exit.call, Some(exit)) == Some(true))
-}
-
-/// An open call as one that never ended, if it is shown.
-fn unfinished(open: &Open, filter: &Filter, now: u64) -> Option<Exit> {
-    let call = open.call.clone()?;
-    let end_ns = now.max(call.start_ns);
-    let exit = Exit::without_return(call, State::Unfinished, end_ns);
-    let shown = match open.shown {
-        Shown::Yes => true,
-        Shown::No => false,
-        Shown::AtEnd => wanted_at_end(&exit, open, filter),
-    };
-    shown.then_some(exit)
 }
 
 /// The function of a slot. A name is written before any record refers to it, so one that is missing

@@ -43,12 +43,15 @@ fn family_by_name(name: &str) -> &'static str {
     if name.trim_start_matches('_').starts_with("cuda") { "runtime" } else { "driver" }
 }
 
-/// All that is known of a name: every form of it, in every library that has it.
+/// All that is known of a name: every form of it in every library that has it, and behind the name that
+/// programs write (`cuMemAlloc`) the newer exports that headers make of it (`cuMemAlloc_v2`).
 pub fn describe(name: &str, json: bool) -> Result<String, Unknown> {
     let mut out = String::new();
     let mut found = false;
     for family in TABLES.families {
-        for function in family.functions.iter().filter(|f| f.name == name) {
+        let exact = family.functions.iter().filter(|f| f.name == name);
+        let newer = family.functions.iter().filter(|f| is_newer(f.name, name));
+        for function in exact.chain(newer) {
             let gap = if found && !json { "\n" } else { "" };
             let text = if json { format!("{}\n", object(family, function)) } else { text(family, function) };
             write!(out, "{gap}{text}").unwrap_or_default();
@@ -76,6 +79,11 @@ fn aliases(family: &Family, name: &str) -> Vec<&'static str> {
         family.functions.iter().map(|f| f.name).filter(|n| *n != name && stem(n) == stem(name)).collect();
     all.dedup();
     all
+}
+
+/// Whether an export is a newer version of the name that programs write.
+fn is_newer(export: &str, name: &str) -> bool {
+    export != name && stem(export) == name && !export.ends_with("_ptsz") && !export.ends_with("_ptds")
 }
 
 /// The name without its version and its per-thread form.

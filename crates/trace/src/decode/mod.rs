@@ -25,6 +25,7 @@ mod walk;
 
 pub use find::Described;
 pub(crate) use find::{Recorded, find};
+pub(crate) use places::all_allocations;
 pub use raw::RawFunction;
 pub(crate) use raw::Raws;
 pub use type_name::TypeName;

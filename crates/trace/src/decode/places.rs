@@ -1,7 +1,9 @@
 //! Allocations by address. Reserved ranges are kept apart: memory lies inside of them.
 
 use super::value::Place;
-use cutap_calls::known::Memory;
+use crate::event::Layer;
+use crate::filter::Filter;
+use cutap_calls::known::{Effect, Memory, Tables};
 use std::collections::BTreeMap;
 
 /// Allocations beyond this many are not followed.
@@ -64,4 +66,13 @@ impl Places {
         };
         Some(Place { memory: found.memory, device: found.device, offset, bytes: meant, size: found.bytes })
     }
+}
+
+/// Whether the filter lets all calls of the driver through that allocate: then memory that nobody
+/// allocated is the host's.
+pub fn all_allocations(tables: &Tables, filter: &Filter) -> bool {
+    let allocates = |e: &Effect| matches!(e, Effect::Allocates { .. } | Effect::Frees(_));
+    let driver = tables.families.iter().filter(|f| f.name == "driver").flat_map(|f| f.functions);
+    let mut allocating = driver.filter(|f| f.effects.iter().any(allocates));
+    filter.rules().is_empty() || allocating.all(|f| filter.shows(Layer::Driver, "libcuda.so.1", f.name))
 }

@@ -1,0 +1,182 @@
+//! A call, from its beginning to its end, with its arguments as words and as values.
+
+use super::{Function, Instance, Layer, Thread};
+use crate::decode::{Value, name_of};
+use crate::results::{Returned, returned};
+use cutap_calls::known;
+use std::sync::{Arc, OnceLock};
+
+/// Argument words. Six or fewer cost no memory of their own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Args {
+    /// So many words of this array.
+    Few(u8, [u64; 6]),
+    /// More.
+    Many(Box<[u64]>),
+}
+
+impl Args {
+    /// The words.
+    pub fn words(&self) -> &[u64] {
+        match self {
+            Args::Few(n, words) => &words[..usize::from(*n).min(6)],
+            Args::Many(words) => words,
+        }
+    }
+}
+
+impl From<cutap_wire::record::Words<'_>> for Args {
+    fn from(words: cutap_wire::record::Words<'_>) -> Args {
+        if words.len() > 6 {
+            return Args::Many(words.iter().collect());
+        }
+        let mut few = [0; 6];
+        for (to, from) in few.iter_mut().zip(words.iter()) {
+            *to = from;
+        }
+        Args::Few(words.len() as u8, few)
+    }
+}
+
+/// A call. The same one is handed out when it begins and when it ends.
+#[derive(Debug)]
+pub struct Call {
+    /// Who calls.
+    pub thread: Arc<Thread>,
+    /// What is called.
+    pub function: Arc<Function>,
+    /// How many calls that are shown it is made from.
+    pub depth: u32,
+    /// When, CLOCK_MONOTONIC.
+    pub start_ns: u64,
+    /// Return address in the caller.
+    pub caller: u64,
+    /// Argument words.
+    pub args: Args,
+    /// Memory that was kept before the call, as `cutap_wire::record::Fragments` has it.
+    pub(crate) memory: Box<[u8]>,
+    /// The call that it was made from; only of those that take a kernel's parameters.
+    pub(crate) parent: Option<Arc<Call>>,
+    pub(crate) inputs: OnceLock<Box<[Value]>>,
+    pub(crate) launched: OnceLock<Launched>,
+    pub(crate) kernel: OnceLock<Arc<str>>,
+    pub(crate) instance: OnceLock<Arc<Instance>>,
+}
+
+impl Call {
+    /// The arguments as they were before the call, one for each parameter; empty when nothing is known
+    /// of the function. A pointer to what the call writes is an address here.
+    pub fn inputs(&self) -> &[Value] {
+        self.inputs.get().map_or(&[], |values| values)
+    }
+    /// The kernel's parameters that the driver was given for this launch of a runtime. Known as soon as
+    /// the driver is called.
+    pub fn launched(&self) -> Option<&Launched> {
+        self.launched.get()
+    }
+    /// Demangled name of the kernel that it launches. May become known a little after its beginning.
+    pub fn kernel(&self) -> Option<&Arc<str>> {
+        self.kernel.get()
+    }
+    /// The runtime instance that it went to. May become known a little after its beginning.
+    pub fn instance(&self) -> Option<&Arc<Instance>> {
+        self.function.instance.as_ref().or_else(|| self.instance.get())
+    }
+    /// Version of that instance.
+    pub fn runtime_version(&self) -> Option<&str> {
+        self.instance()?.version.as_deref()
+    }
+}
+
+/// A kernel's parameters that a runtime passed on to the driver.
+#[derive(Debug, Clone)]
+pub struct Launched {
+    /// The pointer that both calls have.
+    pub at: u64,
+    /// What the driver's call tells of them.
+    pub parameters: Value,
+}
+
+/// How a call ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    /// It returned.
+    Done,
+    /// It was left by an exception, longjmp or the end of its thread.
+    Unwound,
+    /// It never ended.
+    Unfinished,
+}
+
+impl State {
+    /// Its word in JSON.
+    pub fn word(self) -> &'static str {
+        match self {
+            State::Done => "done",
+            State::Unwound => "unwound",
+            State::Unfinished => "unfinished",
+        }
+    }
+}
+
+/// The end of a call.
+#[derive(Debug, Clone)]
+pub struct Exit {
+    /// Which call.
+    pub call: Arc<Call>,
+    /// How.
+    pub state: State,
+    /// When it is known to have ended, or was last seen running.
+    pub end_ns: u64,
+    /// How long it took, if it returned.
+    pub duration_ns: Option<u64>,
+    /// The result register, 0 unless it returned.
+    pub result: u64,
+    /// It was handed out as unwound before, and returned after all (fibres do that).
+    pub late: bool,
+    /// Memory that was kept after the call.
+    pub(crate) memory: Box<[u8]>,
+    /// What the call wrote: parameters by their number.
+    pub outputs: Box<[(u8, Value)]>,
+    /// The result, when it is no status and its type is known.
+    pub value: Option<Box<Value>>,
+}
+
+impl Exit {
+    /// A call that did not return.
+    pub(crate) fn without_return(call: Arc<Call>, state: State, end_ns: u64) -> Exit {
+        let (memory, outputs) = (Box::default(), Box::default());
+        Exit { call, state, end_ns, duration_ns: None, result: 0, late: false, memory, outputs, value: None }
+    }
+
+    /// The argument of this number as it was after the call, if the call wrote it.
+    pub fn output(&self, n: usize) -> Option<&Value> {
+        self.outputs.iter().find(|(of, _)| usize::from(*of) == n).map(|(_, value)| value)
+    }
+
+    /// Name of the status that it returned.
+    pub fn status_name(&self) -> Option<&'static str> {
+        let Some(Returned::Status(status)) = self.returned() else { return None };
+        let described = self.call.function.described?;
+        match *described.tables.types.get(usize::from(described.function.returns))? {
+            known::Type::Status(of) => name_of(described.tables.enums.get(usize::from(of))?, status.into()),
+            _ => None,
+        }
+    }
+    /// The result as its function means it; `None` unless it returned.
+    pub fn returned(&self) -> Option<Returned> {
+        (self.state == State::Done).then(|| returned(&self.call.function, self.result))
+    }
+    /// The kernel that was launched. A runtime that says there is none has named none either: before 12.9 it
+    /// passes on whatever lay in the place of the name, often the name of the launch before.
+    pub fn kernel(&self) -> Option<&Arc<str>> {
+        const INVALID_DEVICE_FUNCTION: i32 = 98;
+        let none = self.call.function.layer == Layer::Runtime
+            && matches!(self.returned(), Some(Returned::Status(INVALID_DEVICE_FUNCTION)));
+        self.call.kernel().filter(|_| !none)
+    }
+    /// True for a status other than 0.
+    pub fn is_error(&self) -> bool {
+        matches!(self.returned(), Some(Returned::Status(n)) if n != 0)
+    }
+}

@@ -54,7 +54,7 @@ impl Raws {
                 Rule::Memory(_) if !complete => false,
                 // What a failed call has not written nobody can show.
                 _ if effects.iter().any(new) => false,
-                _ if failed && param.dir != Dir::In => false,
+                _ if failed && (param.dir != Dir::In || launch(param.rule)) => false,
                 _ => raw(read, complete, call.launched().map(|l| l.at)),
             }
         };
@@ -88,6 +88,11 @@ impl Raws {
             params: vec![0; function.params().len()].into(),
         })
     }
+}
+
+/// A kernel's parameters: of a handle that is none they cannot be known.
+fn launch(rule: Rule) -> bool {
+    matches!(rule, Rule::KernelParams(_) | Rule::Extra)
 }
 
 /// Whether some part of a value has no kind. What was `launched` is shown in the place of its address.

@@ -101,7 +101,7 @@ pub static TABLES: Tables = Tables {
             since: 0,
             until: u32::MAX,
             size: 24,
-            fields: &[f("id", PROPERTY, 0, Rule::One), f("value", VALUE, 8, Rule::One)],
+            fields: &[f("id", PROPERTY, 0, Rule::One), f("_1", VALUE, 8, Rule::One)],
             tag: 255,
             tags: 0,
         },

@@ -129,7 +129,12 @@ impl Plan<'_> {
             Rule::Array(count) => {
                 let size = self.size(to).max(1);
                 if let (Some(step), Ok(size)) = (self.counted(siblings, count, step), u16::try_from(size)) {
-                    self.out.push(Step { size, most: ARRAY, ..step });
+                    // Of a fixed number no more than they are.
+                    let most = match step.count_base {
+                        NONE => ARRAY.min(size.saturating_mul(step.count)),
+                        _ => ARRAY,
+                    };
+                    self.out.push(Step { size, most, ..step });
                 }
             }
             Rule::Texts(count) => {

@@ -70,5 +70,5 @@ pub(super) static FUNCTIONS: &[Function] = &[
     f("cufftXtSetGPUs", 0, NOW, t_cufftResult_status, &[p("handle", t_cufftHandle, 0, 0, One), p("nGPUs", t_i32, 1, 4, One), p("whichGPUs", t_P_i32, 2, 8, Array(Of(1)))], "The devices of a plan.", (3, 0, 0), &[]),
     f("cufftXtSetJITCallback", 12, NOW, t_cufftResult_status, &[p("plan", t_cufftHandle, 0, 0, One), p("lto_callback_symbol_name", t_PC_char, 1, 8, Text), p("lto_callback_fatbin", t_PC_void, 2, 16, Opaque), p("lto_callback_fatbin_size", t_u64, 3, 24, One).bytes(), p("type", t_cufftXtCallbackType, 4, 32, One), p("caller_info", t_P_P_void, 5, 40, One)], "A function of the device that reads or writes a plan's data, as LTO-IR.", (6, 0, 0), &[]),
     f("cufftXtSetWorkArea", 0, NOW, t_cufftResult_status, &[p("plan", t_cufftHandle, 0, 0, One), p("workArea", t_P_P_void, 1, 8, One)], "", (2, 0, 0), &[]),
-    f("cufftXtSetWorkAreaPolicy", 0, NOW, t_cufftResult_status, &[p("plan", t_cufftHandle, 0, 0, One), p("policy", t_cufftXtWorkAreaPolicy, 1, 4, One), p("workSize", t_P_u64, 2, 8, One).both().bytes()], "", (3, 0, 0), &[]),
+    f("cufftXtSetWorkAreaPolicy", 0, NOW, t_cufftResult_status, &[p("plan", t_cufftHandle, 0, 0, One), p("policy", t_cufftXtWorkAreaPolicy, 1, 4, One), p("workSize", t_P_u64, 2, 8, Memory(Unknown)).both().bytes()], "", (3, 0, 0), &[]),
 ];

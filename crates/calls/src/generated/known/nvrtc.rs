@@ -32,7 +32,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
     f("nvrtcGetOptiXIRSize", 12, NOW, t_nvrtcResult_status, &[p("prog", t_nvrtcProgram, 0, 0, One), p("optixirSizeRet", t_P_u64, 1, 8, One).out().bytes()], "", (2, 0, 0), &[]),
     f("nvrtcGetPCHCreateStatus", 12, NOW, t_nvrtcResult_status, &[p("prog", t_nvrtcProgram, 0, 0, One)], "", (1, 0, 0), &[]),
     f("nvrtcGetPCHHeapSize", 12, NOW, t_nvrtcResult_status, &[p("ret", t_P_u64, 0, 0, One).out().bytes()], "", (1, 0, 0), &[]),
-    f("nvrtcGetPCHHeapSizeRequired", 12, NOW, t_nvrtcResult_status, &[p("prog", t_nvrtcProgram, 0, 0, One), p("size", t_P_u64, 1, 8, One).out()], "", (2, 0, 0), &[]),
+    f("nvrtcGetPCHHeapSizeRequired", 12, NOW, t_nvrtcResult_status, &[p("prog", t_nvrtcProgram, 0, 0, One), p("size", t_P_u64, 1, 8, One).out().bytes()], "", (2, 0, 0), &[]),
     f("nvrtcGetPTX", 0, NOW, t_nvrtcResult_status, &[p("prog", t_nvrtcProgram, 0, 0, One), p("ptx", t_P_char, 1, 8, Text).out()], "The compiled program as PTX.", (2, 0, 0), &[]),
     f("nvrtcGetPTXSize", 0, NOW, t_nvrtcResult_status, &[p("prog", t_nvrtcProgram, 0, 0, One), p("ptxSizeRet", t_P_u64, 1, 8, One).out().bytes()], "", (2, 0, 0), &[]),
     f("nvrtcGetProgramLog", 0, NOW, t_nvrtcResult_status, &[p("prog", t_nvrtcProgram, 0, 0, One), p("log", t_P_char, 1, 8, Text).out()], "What the compiler said.", (2, 0, 0), &[]),

@@ -548,416 +548,416 @@ pub(super) static TYPES: &[Type] = &[
     Pointer(t_CUstreamCaptureMode, false), // 532 t_P_CUstreamCaptureMode
     Pointer(t_CUuserObject, false), // 533 t_P_CUuserObject
     Flags(113, 4), // 534 t_CUuserObject_flags_in4
-    Pointer(t_code, false), // 535 t_P_code
-    Enum(114), // 536 t_cudaError_t
-    Status(114), // 537 t_cudaError_t_status
-    Handle(33), // 538 t_cudaKernel_t
-    Pointer(t_cudaKernel_t, false), // 539 t_P_cudaKernel_t
-    Struct(190), // 540 t_dim3
-    Handle(34), // 541 t_cudaStream_t
-    Pointer(t_dim3, false), // 542 t_P_dim3
-    Pointer(t_cudaStream_t, false), // 543 t_P_cudaStream_t
-    Struct(191), // 544 t_uint3
-    Pointer(t_uint3, false), // 545 t_P_uint3
-    Enum(115), // 546 t_cudaChannelFormatKind
-    Struct(193), // 547 t_cudaChannelFormatDesc
-    Struct(192), // 548 t_surfaceReference
-    Pointer(t_surfaceReference, true), // 549 t_PC_surfaceReference
-    Enum(116), // 550 t_cudaTextureFilterMode
-    Enum(117), // 551 t_cudaTextureAddressMode
-    Array(t_cudaTextureAddressMode, 3), // 552 t_A3_cudaTextureAddressMode
-    Array(t_i32, 14), // 553 t_A14_i32
-    Struct(194), // 554 t_textureReference
-    Pointer(t_textureReference, true), // 555 t_PC_textureReference
-    Pointer(t_cudaChannelFormatDesc, false), // 556 t_P_cudaChannelFormatDesc
-    Struct(195), // 557 t_cudaExtent
-    Pointer(t_cudaExtent, false), // 558 t_P_cudaExtent
-    Handle(35), // 559 t_cudaArray_t
-    Struct(196), // 560 t_cudaArrayMemoryRequirements
-    Pointer(t_cudaArrayMemoryRequirements, false), // 561 t_P_cudaArrayMemoryRequirements
-    Pointer(t_cudaArray_t, false), // 562 t_P_cudaArray_t
-    Struct(198), // 563 t_cudaArraySparseProperties_tileExtent
-    Struct(197), // 564 t_cudaArraySparseProperties
-    Pointer(t_cudaArraySparseProperties, false), // 565 t_P_cudaArraySparseProperties
-    Handle(36), // 566 t_cudaArray_const_t
-    Pointer(t_cudaChannelFormatDesc, true), // 567 t_PC_cudaChannelFormatDesc
-    Handle(37), // 568 t_cudaMipmappedArray_const_t
-    Array(t_char, 8), // 569 t_A8_char
-    Array(t_i32, 2), // 570 t_A2_i32
-    Array(t_u8, 8), // 571 t_A8_u8
-    Array(t_i32, 63), // 572 t_A63_i32
-    Array(t_i32, 61), // 573 t_A61_i32
-    Array(t_i32, 1), // 574 t_A1_i32
-    Array(t_i32, 60), // 575 t_A60_i32
-    Array(t_i32, 56), // 576 t_A56_i32
-    Struct(199), // 577 t_cudaDeviceProp
-    Pointer(t_cudaDeviceProp, true), // 578 t_PC_cudaDeviceProp
-    Handle(38), // 579 t_cudaSurfaceObject_t
-    Pointer(t_cudaSurfaceObject_t, false), // 580 t_P_cudaSurfaceObject_t
-    Enum(118), // 581 t_cudaResourceType
-    Struct(209), // 582 t_cudaResourceDesc_res_array
-    Handle(39), // 583 t_cudaMipmappedArray_t
-    Struct(210), // 584 t_cudaResourceDesc_res_mipmap
-    Struct(211), // 585 t_cudaResourceDesc_res_linear
-    Struct(212), // 586 t_cudaResourceDesc_res_pitch2D
-    Struct(213), // 587 t_cudaResourceDesc_res_reserved
-    Union(207), // 588 t_cudaResourceDesc_res
-    Struct(205), // 589 t_cudaResourceDesc
-    Pointer(t_cudaResourceDesc, true), // 590 t_PC_cudaResourceDesc
-    Handle(40), // 591 t_cudaTextureObject_t
-    Pointer(t_cudaTextureObject_t, false), // 592 t_P_cudaTextureObject_t
-    Enum(119), // 593 t_cudaTextureReadMode
-    Struct(214), // 594 t_cudaTextureDesc
-    Pointer(t_cudaTextureDesc, true), // 595 t_PC_cudaTextureDesc
-    Enum(120), // 596 t_cudaResourceViewFormat
-    Struct(217), // 597 t_cudaResourceViewDesc
-    Pointer(t_cudaResourceViewDesc, true), // 598 t_PC_cudaResourceViewDesc
-    Struct(219), // 599 t_cudaTextureDesc_v2
-    Pointer(t_cudaTextureDesc_v2, true), // 600 t_PC_cudaTextureDesc_v2
-    Handle(41), // 601 t_cudaExternalMemory_t
-    Handle(42), // 602 t_cudaExternalSemaphore_t
-    Handle(43), // 603 t_cudaDevResourceDesc_t
-    Pointer(t_cudaDevResourceDesc_t, false), // 604 t_P_cudaDevResourceDesc_t
-    Enum(121), // 605 t_cudaDevResourceType
-    Struct(222), // 606 t_cudaDevSmResource
-    Enum(122), // 607 t_cudaDevWorkqueueConfigScope
-    Struct(224), // 608 t_cudaDevWorkqueueConfigResource
-    Struct(225), // 609 t_cudaDevWorkqueueResource
-    Union(221), // 610 t_cudaDevResource__2
-    Struct(220), // 611 t_cudaDevResource
-    Pointer(t_cudaDevResource, false), // 612 t_P_cudaDevResource
-    Pointer(t_cudaDevResource, true), // 613 t_PC_cudaDevResource
-    Struct(226), // 614 t_cudaDevSmResourceGroupParams
-    Pointer(t_cudaDevSmResourceGroupParams, false), // 615 t_P_cudaDevSmResourceGroupParams
-    Enum(123), // 616 t_cudaFlushGPUDirectRDMAWritesTarget
-    Enum(124), // 617 t_cudaFlushGPUDirectRDMAWritesScope
-    Enum(125), // 618 t_cudaDeviceAttr
-    Enum(126), // 619 t_cudaFuncCache
-    Pointer(t_cudaFuncCache, false), // 620 t_P_cudaFuncCache
-    Handle(44), // 621 t_cudaMemPool_t
-    Pointer(t_cudaMemPool_t, false), // 622 t_P_cudaMemPool_t
-    Handle(45), // 623 t_cudaExecutionContext_t
-    Pointer(t_cudaExecutionContext_t, false), // 624 t_P_cudaExecutionContext_t
-    Enum(127), // 625 t_cudaGraphMemAttributeType
-    Enum(128), // 626 t_cudaAtomicOperation
-    Pointer(t_cudaAtomicOperation, true), // 627 t_PC_cudaAtomicOperation
-    Enum(129), // 628 t_cudaLimit
-    Enum(130), // 629 t_cudaDeviceP2PAttr
-    Enum(131), // 630 t_cudaSharedMemConfig
-    Pointer(t_cudaSharedMemConfig, false), // 631 t_P_cudaSharedMemConfig
-    Handle(46), // 632 t_cudaAsyncCallbackHandle_t
-    Pointer(t_cudaAsyncCallbackHandle_t, false), // 633 t_P_cudaAsyncCallbackHandle_t
-    Handle(47), // 634 t_cudaEglStreamConnection
-    Pointer(t_cudaEglStreamConnection, false), // 635 t_P_cudaEglStreamConnection
-    Handle(48), // 636 t_cudaGraphicsResource_t
-    Pointer(t_cudaGraphicsResource_t, false), // 637 t_P_cudaGraphicsResource_t
-    Array(t_cudaArray_t, 3), // 638 t_A3_cudaArray_t
-    Struct(230), // 639 t_cudaPitchedPtr
-    Array(t_cudaPitchedPtr, 3), // 640 t_A3_cudaPitchedPtr
-    Union(229), // 641 t_cudaEglFrame_frame
-    Struct(231), // 642 t_cudaEglPlaneDesc
-    Array(t_cudaEglPlaneDesc, 3), // 643 t_A3_cudaEglPlaneDesc
-    Enum(132), // 644 t_cudaEglFrameType
-    Enum(133), // 645 t_cudaEglColorFormat
-    Struct(228), // 646 t_cudaEglFrame
-    Pointer(t_cudaEglFrame, false), // 647 t_P_cudaEglFrame
-    Handle(49), // 648 t_cudaEvent_t
-    Pointer(t_cudaEvent_t, false), // 649 t_P_cudaEvent_t
-    Flags(134, 4), // 650 t_cudaEventFlags_in4
-    Flags(135, 4), // 651 t_cudaEventRecordFlags_in4
-    Flags(136, 4), // 652 t_cudaStreamFlags_in4
-    Struct(232), // 653 t_cudaExternalMemoryBufferDesc
-    Pointer(t_cudaExternalMemoryBufferDesc, true), // 654 t_PC_cudaExternalMemoryBufferDesc
-    Pointer(t_cudaMipmappedArray_t, false), // 655 t_P_cudaMipmappedArray_t
-    Struct(234), // 656 t_cudaExternalMemoryMipmappedArrayDesc
-    Pointer(t_cudaExternalMemoryMipmappedArrayDesc, true), // 657 t_PC_cudaExternalMemoryMipmappedArrayDesc
-    Array(t_i32, 16), // 658 t_A16_i32
-    Array(t_i32, 15), // 659 t_A15_i32
-    Enum(137), // 660 t_cudaSharedMemoryMode
-    Struct(236), // 661 t_cudaFuncAttributes
-    Pointer(t_cudaFuncAttributes, false), // 662 t_P_cudaFuncAttributes
-    Enum(138), // 663 t_cudaFuncAttribute
-    Enum(139), // 664 t_cudaGLDeviceList
-    Flags(140, 4), // 665 t_cudaDeviceFlags_in4
-    Pointer(t_cudaDeviceFlags_in4, false), // 666 t_P_cudaDeviceFlags_in4
-    Pointer(t_cudaDeviceProp, false), // 667 t_P_cudaDeviceProp
-    Flags(141, 4), // 668 t_cudaGetDriverEntryPointFlags_in4
-    Flags(141, 8), // 669 t_cudaGetDriverEntryPointFlags_in8
-    Enum(142), // 670 t_cudaDriverEntryPointQueryResult
-    Pointer(t_cudaDriverEntryPointQueryResult, false), // 671 t_P_cudaDriverEntryPointQueryResult
-    Handle(50), // 672 t_cudaFunction_t
-    Pointer(t_cudaFunction_t, false), // 673 t_P_cudaFunction_t
-    Pointer(t_cudaResourceDesc, false), // 674 t_P_cudaResourceDesc
-    Pointer(t_PC_surfaceReference, false), // 675 t_P_PC_surfaceReference
-    Pointer(t_cudaResourceViewDesc, false), // 676 t_P_cudaResourceViewDesc
-    Pointer(t_cudaTextureDesc, false), // 677 t_P_cudaTextureDesc
-    Pointer(t_cudaTextureDesc_v2, false), // 678 t_P_cudaTextureDesc_v2
-    Pointer(t_PC_textureReference, false), // 679 t_P_PC_textureReference
-    Handle(51), // 680 t_cudaGraphNode_t
-    Pointer(t_cudaGraphNode_t, false), // 681 t_P_cudaGraphNode_t
-    Handle(52), // 682 t_cudaGraph_t
-    Pointer(t_cudaGraphNode_t, true), // 683 t_PC_cudaGraphNode_t
-    Struct(241), // 684 t_cudaGraphEdgeData
-    Pointer(t_cudaGraphEdgeData, true), // 685 t_PC_cudaGraphEdgeData
-    Pointer(t_cudaExternalSemaphore_t, false), // 686 t_P_cudaExternalSemaphore_t
-    Struct(245), // 687 t_cudaExternalSemaphoreSignalParams_params_fence
-    Union(246), // 688 t_cudaExternalSemaphoreSignalParams_params_nvSciSync
-    Struct(247), // 689 t_cudaExternalSemaphoreSignalParams_params_keyedMutex
-    Struct(244), // 690 t_cudaExternalSemaphoreSignalParams_params
-    Struct(243), // 691 t_cudaExternalSemaphoreSignalParams
-    Pointer(t_cudaExternalSemaphoreSignalParams, true), // 692 t_PC_cudaExternalSemaphoreSignalParams
-    Struct(242), // 693 t_cudaExternalSemaphoreSignalNodeParams
-    Pointer(t_cudaExternalSemaphoreSignalNodeParams, true), // 694 t_PC_cudaExternalSemaphoreSignalNodeParams
-    Struct(251), // 695 t_cudaExternalSemaphoreWaitParams_params_fence
-    Union(252), // 696 t_cudaExternalSemaphoreWaitParams_params_nvSciSync
-    Struct(253), // 697 t_cudaExternalSemaphoreWaitParams_params_keyedMutex
-    Struct(250), // 698 t_cudaExternalSemaphoreWaitParams_params
-    Struct(249), // 699 t_cudaExternalSemaphoreWaitParams
-    Pointer(t_cudaExternalSemaphoreWaitParams, true), // 700 t_PC_cudaExternalSemaphoreWaitParams
-    Struct(248), // 701 t_cudaExternalSemaphoreWaitNodeParams
-    Pointer(t_cudaExternalSemaphoreWaitNodeParams, true), // 702 t_PC_cudaExternalSemaphoreWaitNodeParams
-    Struct(254), // 703 t_cudaHostNodeParams
-    Pointer(t_cudaHostNodeParams, true), // 704 t_PC_cudaHostNodeParams
-    Struct(255), // 705 t_cudaKernelNodeParams
-    Pointer(t_cudaKernelNodeParams, true), // 706 t_PC_cudaKernelNodeParams
-    Enum(143), // 707 t_cudaMemAllocationType
-    Flags(144, 4), // 708 t_cudaMemAllocationHandleType_in4
-    Enum(145), // 709 t_cudaMemLocationType
-    Struct(265), // 710 t_cudaMemLocation__1_localized
-    Union(263), // 711 t_cudaMemLocation__1
-    Struct(261), // 712 t_cudaMemLocation
-    Struct(257), // 713 t_cudaMemPoolProps
-    Enum(146), // 714 t_cudaMemAccessFlags
-    Struct(266), // 715 t_cudaMemAccessDesc
-    Pointer(t_cudaMemAccessDesc, true), // 716 t_PC_cudaMemAccessDesc
-    Struct(256), // 717 t_cudaMemAllocNodeParams
-    Pointer(t_cudaMemAllocNodeParams, false), // 718 t_P_cudaMemAllocNodeParams
-    Struct(268), // 719 t_cudaPos
-    Enum(147), // 720 t_cudaMemcpyKind
-    Struct(267), // 721 t_cudaMemcpy3DParms
-    Pointer(t_cudaMemcpy3DParms, true), // 722 t_PC_cudaMemcpy3DParms
-    Struct(269), // 723 t_cudaMemsetParams
-    Pointer(t_cudaMemsetParams, true), // 724 t_PC_cudaMemsetParams
-    Enum(148), // 725 t_cudaGraphNodeType
-    Union(277), // 726 t_cudaKernelNodeParamsV2__1
-    Enum(149), // 727 t_cudaKernelFunctionType
-    Struct(274), // 728 t_cudaKernelNodeParamsV2
-    Struct(278), // 729 t_cudaMemcpyNodeParams
-    Struct(280), // 730 t_cudaMemsetParamsV2
-    Struct(282), // 731 t_cudaHostNodeParamsV2
-    Enum(150), // 732 t_cudaGraphChildGraphNodeOwnership
-    Struct(285), // 733 t_cudaChildGraphNodeParams
-    Struct(287), // 734 t_cudaEventWaitNodeParams
-    Struct(288), // 735 t_cudaEventRecordNodeParams
-    Struct(290), // 736 t_cudaExternalSemaphoreSignalNodeParamsV2
-    Struct(292), // 737 t_cudaExternalSemaphoreWaitNodeParamsV2
-    Struct(294), // 738 t_cudaMemAllocNodeParamsV2
-    Struct(295), // 739 t_cudaMemFreeNodeParams
-    Handle(53), // 740 t_cudaGraphConditionalHandle
-    Enum(151), // 741 t_cudaGraphConditionalNodeType
-    Pointer(t_cudaGraph_t, false), // 742 t_P_cudaGraph_t
-    Struct(296), // 743 t_cudaConditionalNodeParams
-    Enum(152), // 744 t_cudaMemcpySrcAccessOrder
-    Struct(299), // 745 t_cudaMemcpyAttributes
-    Pointer(t_cudaMemcpyAttributes, false), // 746 t_P_cudaMemcpyAttributes
-    Struct(298), // 747 t_cudaMemcpyBatchNodeParams
-    Union(271), // 748 t_cudaGraphNodeParams__1
-    Struct(270), // 749 t_cudaGraphNodeParams
-    Pointer(t_cudaGraphNodeParams, false), // 750 t_P_cudaGraphNodeParams
-    Pointer(t_cudaGraphConditionalHandle, false), // 751 t_P_cudaGraphConditionalHandle
-    Flags(153, 4), // 752 t_cudaGraphDebugDotFlags_in4
-    Handle(54), // 753 t_cudaGraphExec_t
-    Flags(154, 4), // 754 t_cudaGraphInstantiateFlags_in4
-    Pointer(t_cudaGraphInstantiateFlags_in4, false), // 755 t_P_cudaGraphInstantiateFlags_in4
-    Flags(154, 8), // 756 t_cudaGraphInstantiateFlags_in8
-    Pointer(t_cudaGraphInstantiateFlags_in8, false), // 757 t_P_cudaGraphInstantiateFlags_in8
-    Enum(155), // 758 t_cudaGraphExecUpdateResult
-    Pointer(t_cudaGraphExecUpdateResult, false), // 759 t_P_cudaGraphExecUpdateResult
-    Struct(300), // 760 t_cudaGraphExecUpdateResultInfo
-    Pointer(t_cudaGraphExecUpdateResultInfo, false), // 761 t_P_cudaGraphExecUpdateResultInfo
-    Pointer(t_cudaExternalSemaphoreSignalNodeParams, false), // 762 t_P_cudaExternalSemaphoreSignalNodeParams
-    Pointer(t_cudaExternalSemaphoreWaitNodeParams, false), // 763 t_P_cudaExternalSemaphoreWaitNodeParams
-    Pointer(t_cudaGraphEdgeData, false), // 764 t_P_cudaGraphEdgeData
-    Pointer(t_cudaHostNodeParams, false), // 765 t_P_cudaHostNodeParams
-    Pointer(t_cudaGraphExec_t, false), // 766 t_P_cudaGraphExec_t
-    Enum(156), // 767 t_cudaGraphInstantiateResult
-    Struct(301), // 768 t_cudaGraphInstantiateParams
-    Pointer(t_cudaGraphInstantiateParams, false), // 769 t_P_cudaGraphInstantiateParams
-    Enum(157), // 770 t_cudaKernelNodeAttrID
-    Enum(158), // 771 t_cudaLaunchAttributeID
-    Enum(159), // 772 t_cudaAccessProperty
-    Struct(303), // 773 t_cudaAccessPolicyWindow
-    Union(302), // 774 t_cudaKernelNodeAttrValue
-    Pointer(t_cudaKernelNodeAttrValue, false), // 775 t_P_cudaKernelNodeAttrValue
-    Enum(160), // 776 t_cudaSynchronizationPolicy
-    Struct(312), // 777 t_cudaLaunchAttributeValue_clusterDim
-    Enum(161), // 778 t_cudaClusterSchedulingPolicy
-    Struct(313), // 779 t_cudaLaunchAttributeValue_programmaticEvent
-    Struct(314), // 780 t_cudaLaunchMemSyncDomainMap
-    Enum(162), // 781 t_cudaLaunchMemSyncDomain
-    Struct(315), // 782 t_cudaLaunchAttributeValue_launchCompletionEvent
-    Handle(55), // 783 t_cudaGraphDeviceNode_t
-    Struct(316), // 784 t_cudaLaunchAttributeValue_deviceUpdatableKernelNode
-    Struct(317), // 785 t_cudaLaunchAttributeValue_preferredClusterDim
-    Enum(163), // 786 t_cudaLaunchAttributePortableClusterMode
-    Union(304), // 787 t_cudaLaunchAttributeValue
-    Pointer(t_cudaLaunchAttributeValue, false), // 788 t_P_cudaLaunchAttributeValue
-    Pointer(t_cudaKernelNodeParams, false), // 789 t_P_cudaKernelNodeParams
-    Pointer(t_cudaKernelNodeAttrValue, true), // 790 t_PC_cudaKernelNodeAttrValue
-    Pointer(t_cudaLaunchAttributeValue, true), // 791 t_PC_cudaLaunchAttributeValue
-    Pointer(t_cudaMemcpy3DParms, false), // 792 t_P_cudaMemcpy3DParms
-    Pointer(t_cudaMemsetParams, false), // 793 t_P_cudaMemsetParams
-    Pointer(t_cudaGraphNodeType, false), // 794 t_P_cudaGraphNodeType
-    Handle(56), // 795 t_cudaUserObject_t
-    Flags(164, 4), // 796 t_cudaUserObjectRetainFlags_in4
-    Flags(165, 4), // 797 t_cudaGraphicsRegisterFlags_in4
-    Flags(166, 4), // 798 t_cudaGraphicsMapFlags_in4
-    Flags(167, 4), // 799 t_cudaHostAllocFlags_in4
-    Pointer(t_cudaHostAllocFlags_in4, false), // 800 t_P_cudaHostAllocFlags_in4
-    Flags(168, 4), // 801 t_cudaHostRegisterFlags_in4
-    Pointer(t_cudaExternalMemory_t, false), // 802 t_P_cudaExternalMemory_t
-    Enum(169), // 803 t_cudaExternalMemoryHandleType
-    Struct(321), // 804 t_cudaExternalMemoryHandleDesc_handle_win32
-    Union(320), // 805 t_cudaExternalMemoryHandleDesc_handle
-    Struct(318), // 806 t_cudaExternalMemoryHandleDesc
-    Pointer(t_cudaExternalMemoryHandleDesc, true), // 807 t_PC_cudaExternalMemoryHandleDesc
-    Enum(170), // 808 t_cudaExternalSemaphoreHandleType
-    Struct(325), // 809 t_cudaExternalSemaphoreHandleDesc_handle_win32
-    Union(324), // 810 t_cudaExternalSemaphoreHandleDesc_handle
-    Struct(322), // 811 t_cudaExternalSemaphoreHandleDesc
-    Pointer(t_cudaExternalSemaphoreHandleDesc, true), // 812 t_PC_cudaExternalSemaphoreHandleDesc
-    Flags(171, 4), // 813 t_cudaInitDeviceFlags_in4
-    Struct(326), // 814 t_cudaIpcEventHandle_t
-    Pointer(t_cudaIpcEventHandle_t, false), // 815 t_P_cudaIpcEventHandle_t
-    Struct(327), // 816 t_cudaIpcMemHandle_t
-    Pointer(t_cudaIpcMemHandle_t, false), // 817 t_P_cudaIpcMemHandle_t
-    Flags(172, 4), // 818 t_cudaIpcMemFlags_in4
-    Struct(328), // 819 t_cudaLaunchParams
-    Pointer(t_cudaLaunchParams, false), // 820 t_P_cudaLaunchParams
-    Flags(173, 4), // 821 t_cudaCooperativeMultiFlags_in4
-    Struct(330), // 822 t_cudaLaunchAttribute
-    Pointer(t_cudaLaunchAttribute, false), // 823 t_P_cudaLaunchAttribute
-    Struct(329), // 824 t_cudaLaunchConfig_t
-    Pointer(t_cudaLaunchConfig_t, true), // 825 t_PC_cudaLaunchConfig_t
-    Handle(57), // 826 t_cudaLibrary_t
-    Pointer(t_cudaLibrary_t, false), // 827 t_P_cudaLibrary_t
-    Enum(174), // 828 t_cudaJitOption
-    Pointer(t_cudaJitOption, false), // 829 t_P_cudaJitOption
-    Enum(175), // 830 t_cudaLibraryOption
-    Pointer(t_cudaLibraryOption, false), // 831 t_P_cudaLibraryOption
-    Enum(176), // 832 t_cudaJit_Fallback
-    Enum(177), // 833 t_cudaJit_CacheMode
-    Struct(331), // 834 t_cudalibraryHostUniversalFunctionAndDataTable
-    Pointer(t_cudalibraryHostUniversalFunctionAndDataTable, false), // 835 t_P_cudalibraryHostUniversalFunctionAndDataTable
-    Handle(58), // 836 t_cudaLogsCallbackHandle
-    Pointer(t_cudaLogsCallbackHandle, false), // 837 t_P_cudaLogsCallbackHandle
-    Pointer(t_cudaPitchedPtr, false), // 838 t_P_cudaPitchedPtr
-    Flags(178, 4), // 839 t_cudaArrayFlags_in4
-    Flags(179, 4), // 840 t_cudaMemAttachFlags_in4
-    Enum(180), // 841 t_cudaMemoryAdvise
-    Pointer(t_cudaMemLocation, false), // 842 t_P_cudaMemLocation
-    Pointer(t_cudaMemPoolProps, true), // 843 t_PC_cudaMemPoolProps
-    Struct(332), // 844 t_cudaMemPoolPtrExportData
-    Pointer(t_cudaMemPoolPtrExportData, false), // 845 t_P_cudaMemPoolPtrExportData
-    Pointer(t_cudaMemAccessFlags, false), // 846 t_P_cudaMemAccessFlags
-    Enum(181), // 847 t_cudaMemPoolAttr
-    Enum(182), // 848 t_cudaMemRangeAttribute
-    Pointer(t_cudaMemRangeAttribute, false), // 849 t_P_cudaMemRangeAttribute
-    Enum(183), // 850 t_cudaMemcpy3DOperandType
-    Struct(336), // 851 t_cudaMemcpy3DOperand_op_ptr
-    Struct(338), // 852 t_cudaOffset3D
-    Struct(337), // 853 t_cudaMemcpy3DOperand_op_array
-    Union(335), // 854 t_cudaMemcpy3DOperand_op
-    Struct(334), // 855 t_cudaMemcpy3DOperand
-    Struct(333), // 856 t_cudaMemcpy3DBatchOp
-    Pointer(t_cudaMemcpy3DBatchOp, false), // 857 t_P_cudaMemcpy3DBatchOp
-    Struct(339), // 858 t_cudaMemcpy3DPeerParms
-    Pointer(t_cudaMemcpy3DPeerParms, true), // 859 t_PC_cudaMemcpy3DPeerParms
-    Flags(184, 4), // 860 t_cudaOccupancyFlags_in4
-    Enum(185), // 861 t_cudaMemoryType
-    Array(t_i64, 8), // 862 t_A8_i64
-    Union(343), // 863 t_cudaPointerAttributes__1
-    Array(t_i64, 7), // 864 t_A7_i64
-    Struct(340), // 865 t_cudaPointerAttributes
-    Pointer(t_cudaPointerAttributes, false), // 866 t_P_cudaPointerAttributes
-    Enum(186), // 867 t_cudaOutputMode_t
-    Float(8), // 868 t_f64
-    Pointer(t_f64, false), // 869 t_P_f64
-    Pointer(t_cudaExternalSemaphore_t, true), // 870 t_PC_cudaExternalSemaphore_t
-    Struct(346), // 871 t_cudaExternalSemaphoreSignalParams_v1_params_fence
-    Union(347), // 872 t_cudaExternalSemaphoreSignalParams_v1_params_nvSciSync
-    Struct(348), // 873 t_cudaExternalSemaphoreSignalParams_v1_params_keyedMutex
-    Struct(345), // 874 t_cudaExternalSemaphoreSignalParams_v1_params
-    Struct(344), // 875 t_cudaExternalSemaphoreSignalParams_v1
-    Pointer(t_cudaExternalSemaphoreSignalParams_v1, true), // 876 t_PC_cudaExternalSemaphoreSignalParams_v1
-    Enum(187), // 877 t_cudaStreamCaptureMode
-    Struct(349), // 878 t_cudaGraphRecaptureCallbackData
-    Pointer(t_cudaGraphRecaptureCallbackData, false), // 879 t_P_cudaGraphRecaptureCallbackData
-    Enum(188), // 880 t_cudaStreamAttrID
-    Union(350), // 881 t_cudaStreamAttrValue
-    Pointer(t_cudaStreamAttrValue, false), // 882 t_P_cudaStreamAttrValue
-    Enum(189), // 883 t_cudaStreamCaptureStatus
-    Pointer(t_cudaStreamCaptureStatus, false), // 884 t_P_cudaStreamCaptureStatus
-    Pointer(t_PC_cudaGraphNode_t, false), // 885 t_P_PC_cudaGraphNode_t
-    Pointer(t_PC_cudaGraphEdgeData, false), // 886 t_P_PC_cudaGraphEdgeData
-    Pointer(t_cudaStreamFlags_in4, false), // 887 t_P_cudaStreamFlags_in4
-    Pointer(t_cudaStreamAttrValue, true), // 888 t_PC_cudaStreamAttrValue
-    Flags(190, 4), // 889 t_cudaStreamUpdateCaptureDependenciesFlags_in4
-    Flags(191, 4), // 890 t_cudaEventWaitFlags_in4
-    Pointer(t_cudaStreamCaptureMode, false), // 891 t_P_cudaStreamCaptureMode
-    Pointer(t_cudaUserObject_t, false), // 892 t_P_cudaUserObject_t
-    Flags(192, 4), // 893 t_cudaUserObjectFlags_in4
-    Struct(353), // 894 t_cudaExternalSemaphoreWaitParams_v1_params_fence
-    Union(354), // 895 t_cudaExternalSemaphoreWaitParams_v1_params_nvSciSync
-    Struct(355), // 896 t_cudaExternalSemaphoreWaitParams_v1_params_keyedMutex
-    Struct(352), // 897 t_cudaExternalSemaphoreWaitParams_v1_params
-    Struct(351), // 898 t_cudaExternalSemaphoreWaitParams_v1
-    Pointer(t_cudaExternalSemaphoreWaitParams_v1, true), // 899 t_PC_cudaExternalSemaphoreWaitParams_v1
-    Enum(193), // 900 t_cublasStatus_t
-    Status(193), // 901 t_cublasStatus_t_status
-    Handle(59), // 902 t_cublasHandle_t
-    Enum(194), // 903 t_cudaDataType
-    Int { bytes: 1, signed: true }, // 904 t_i8
-    Int { bytes: 2, signed: true }, // 905 t_i16
-    Float(2), // 906 t_f16
-    BFloat16, // 907 t_bf16
-    Array(t_i8, 2), // 908 t_A2_i8
-    Array(t_u8, 2), // 909 t_A2_u8
-    Array(t_i16, 2), // 910 t_A2_i16
-    Array(t_u16, 2), // 911 t_A2_u16
-    Array(t_i64, 2), // 912 t_A2_i64
-    Array(t_u64, 2), // 913 t_A2_u64
-    Array(t_f16, 2), // 914 t_A2_f16
-    Array(t_bf16, 2), // 915 t_A2_bf16
-    Struct(356), // 916 t_float2
-    Struct(357), // 917 t_double2
-    Pointer(t_float2, true), // 918 t_PC_float2
-    Pointer(t_float2, false), // 919 t_P_float2
-    Enum(195), // 920 t_cublasSideMode_t
-    Enum(196), // 921 t_cublasOperation_t
-    Pointer(t_P_float2, false), // 922 t_P_P_float2
-    Pointer(t_PC_float2, false), // 923 t_P_PC_float2
-    Enum(197), // 924 t_cublasFillMode_t
-    Pointer(t_f32, true), // 925 t_PC_f32
-    Pointer(t_cublasHandle_t, false), // 926 t_P_cublasHandle_t
-    Enum(198), // 927 t_cublasDiagType_t
-    Pointer(t_f64, true), // 928 t_PC_f64
-    Pointer(t_P_f64, false), // 929 t_P_P_f64
-    Pointer(t_PC_f64, false), // 930 t_P_PC_f64
-    Pointer(t_cublasOperation_t, true), // 931 t_PC_cublasOperation_t
-    Pointer(t_i64, true), // 932 t_PC_i64
-    Pointer(t_double2, true), // 933 t_PC_double2
-    Enum(199), // 934 t_cublasComputeType_t
-    Enum(200), // 935 t_cublasGemmAlgo_t
-    Enum(201), // 936 t_cublasAtomicsMode_t
-    Pointer(t_cublasAtomicsMode_t, false), // 937 t_P_cublasAtomicsMode_t
-    Enum(202), // 938 t_cudaEmulationSpecialValuesSupport
-    Pointer(t_cudaEmulationSpecialValuesSupport, false), // 939 t_P_cudaEmulationSpecialValuesSupport
-    Enum(203), // 940 t_cublasEmulationStrategy_t
-    Pointer(t_cublasEmulationStrategy_t, false), // 941 t_P_cublasEmulationStrategy_t
-    Pointer(t_P_i32, false), // 942 t_P_P_i32
-    Enum(204), // 943 t_cudaEmulationMantissaControl
-    Pointer(t_cudaEmulationMantissaControl, false), // 944 t_P_cudaEmulationMantissaControl
+    Enum(114), // 535 t_cudaError_t
+    Status(114), // 536 t_cudaError_t_status
+    Handle(33), // 537 t_cudaKernel_t
+    Pointer(t_cudaKernel_t, false), // 538 t_P_cudaKernel_t
+    Struct(190), // 539 t_dim3
+    Handle(34), // 540 t_cudaStream_t
+    Pointer(t_dim3, false), // 541 t_P_dim3
+    Pointer(t_cudaStream_t, false), // 542 t_P_cudaStream_t
+    Struct(191), // 543 t_uint3
+    Pointer(t_uint3, false), // 544 t_P_uint3
+    Enum(115), // 545 t_cudaChannelFormatKind
+    Struct(193), // 546 t_cudaChannelFormatDesc
+    Struct(192), // 547 t_surfaceReference
+    Pointer(t_surfaceReference, true), // 548 t_PC_surfaceReference
+    Enum(116), // 549 t_cudaTextureFilterMode
+    Enum(117), // 550 t_cudaTextureAddressMode
+    Array(t_cudaTextureAddressMode, 3), // 551 t_A3_cudaTextureAddressMode
+    Array(t_i32, 14), // 552 t_A14_i32
+    Struct(194), // 553 t_textureReference
+    Pointer(t_textureReference, true), // 554 t_PC_textureReference
+    Pointer(t_cudaChannelFormatDesc, false), // 555 t_P_cudaChannelFormatDesc
+    Struct(195), // 556 t_cudaExtent
+    Pointer(t_cudaExtent, false), // 557 t_P_cudaExtent
+    Handle(35), // 558 t_cudaArray_t
+    Struct(196), // 559 t_cudaArrayMemoryRequirements
+    Pointer(t_cudaArrayMemoryRequirements, false), // 560 t_P_cudaArrayMemoryRequirements
+    Pointer(t_cudaArray_t, false), // 561 t_P_cudaArray_t
+    Struct(198), // 562 t_cudaArraySparseProperties_tileExtent
+    Struct(197), // 563 t_cudaArraySparseProperties
+    Pointer(t_cudaArraySparseProperties, false), // 564 t_P_cudaArraySparseProperties
+    Handle(36), // 565 t_cudaArray_const_t
+    Pointer(t_cudaChannelFormatDesc, true), // 566 t_PC_cudaChannelFormatDesc
+    Handle(37), // 567 t_cudaMipmappedArray_const_t
+    Array(t_char, 8), // 568 t_A8_char
+    Array(t_i32, 2), // 569 t_A2_i32
+    Array(t_u8, 8), // 570 t_A8_u8
+    Array(t_i32, 63), // 571 t_A63_i32
+    Array(t_i32, 61), // 572 t_A61_i32
+    Array(t_i32, 1), // 573 t_A1_i32
+    Array(t_i32, 60), // 574 t_A60_i32
+    Array(t_i32, 56), // 575 t_A56_i32
+    Struct(199), // 576 t_cudaDeviceProp
+    Pointer(t_cudaDeviceProp, true), // 577 t_PC_cudaDeviceProp
+    Handle(38), // 578 t_cudaSurfaceObject_t
+    Pointer(t_cudaSurfaceObject_t, false), // 579 t_P_cudaSurfaceObject_t
+    Enum(118), // 580 t_cudaResourceType
+    Struct(209), // 581 t_cudaResourceDesc_res_array
+    Handle(39), // 582 t_cudaMipmappedArray_t
+    Struct(210), // 583 t_cudaResourceDesc_res_mipmap
+    Struct(211), // 584 t_cudaResourceDesc_res_linear
+    Struct(212), // 585 t_cudaResourceDesc_res_pitch2D
+    Struct(213), // 586 t_cudaResourceDesc_res_reserved
+    Union(207), // 587 t_cudaResourceDesc_res
+    Struct(205), // 588 t_cudaResourceDesc
+    Pointer(t_cudaResourceDesc, true), // 589 t_PC_cudaResourceDesc
+    Handle(40), // 590 t_cudaTextureObject_t
+    Pointer(t_cudaTextureObject_t, false), // 591 t_P_cudaTextureObject_t
+    Enum(119), // 592 t_cudaTextureReadMode
+    Struct(214), // 593 t_cudaTextureDesc
+    Pointer(t_cudaTextureDesc, true), // 594 t_PC_cudaTextureDesc
+    Enum(120), // 595 t_cudaResourceViewFormat
+    Struct(217), // 596 t_cudaResourceViewDesc
+    Pointer(t_cudaResourceViewDesc, true), // 597 t_PC_cudaResourceViewDesc
+    Struct(219), // 598 t_cudaTextureDesc_v2
+    Pointer(t_cudaTextureDesc_v2, true), // 599 t_PC_cudaTextureDesc_v2
+    Handle(41), // 600 t_cudaExternalMemory_t
+    Handle(42), // 601 t_cudaExternalSemaphore_t
+    Handle(43), // 602 t_cudaDevResourceDesc_t
+    Pointer(t_cudaDevResourceDesc_t, false), // 603 t_P_cudaDevResourceDesc_t
+    Enum(121), // 604 t_cudaDevResourceType
+    Struct(222), // 605 t_cudaDevSmResource
+    Enum(122), // 606 t_cudaDevWorkqueueConfigScope
+    Struct(224), // 607 t_cudaDevWorkqueueConfigResource
+    Struct(225), // 608 t_cudaDevWorkqueueResource
+    Union(221), // 609 t_cudaDevResource__2
+    Struct(220), // 610 t_cudaDevResource
+    Pointer(t_cudaDevResource, false), // 611 t_P_cudaDevResource
+    Pointer(t_cudaDevResource, true), // 612 t_PC_cudaDevResource
+    Struct(226), // 613 t_cudaDevSmResourceGroupParams
+    Pointer(t_cudaDevSmResourceGroupParams, false), // 614 t_P_cudaDevSmResourceGroupParams
+    Enum(123), // 615 t_cudaFlushGPUDirectRDMAWritesTarget
+    Enum(124), // 616 t_cudaFlushGPUDirectRDMAWritesScope
+    Enum(125), // 617 t_cudaDeviceAttr
+    Enum(126), // 618 t_cudaFuncCache
+    Pointer(t_cudaFuncCache, false), // 619 t_P_cudaFuncCache
+    Handle(44), // 620 t_cudaMemPool_t
+    Pointer(t_cudaMemPool_t, false), // 621 t_P_cudaMemPool_t
+    Handle(45), // 622 t_cudaExecutionContext_t
+    Pointer(t_cudaExecutionContext_t, false), // 623 t_P_cudaExecutionContext_t
+    Enum(127), // 624 t_cudaGraphMemAttributeType
+    Enum(128), // 625 t_cudaAtomicOperation
+    Pointer(t_cudaAtomicOperation, true), // 626 t_PC_cudaAtomicOperation
+    Enum(129), // 627 t_cudaLimit
+    Enum(130), // 628 t_cudaDeviceP2PAttr
+    Enum(131), // 629 t_cudaSharedMemConfig
+    Pointer(t_cudaSharedMemConfig, false), // 630 t_P_cudaSharedMemConfig
+    Handle(46), // 631 t_cudaAsyncCallbackHandle_t
+    Pointer(t_cudaAsyncCallbackHandle_t, false), // 632 t_P_cudaAsyncCallbackHandle_t
+    Handle(47), // 633 t_cudaEglStreamConnection
+    Pointer(t_cudaEglStreamConnection, false), // 634 t_P_cudaEglStreamConnection
+    Handle(48), // 635 t_cudaGraphicsResource_t
+    Pointer(t_cudaGraphicsResource_t, false), // 636 t_P_cudaGraphicsResource_t
+    Array(t_cudaArray_t, 3), // 637 t_A3_cudaArray_t
+    Struct(230), // 638 t_cudaPitchedPtr
+    Array(t_cudaPitchedPtr, 3), // 639 t_A3_cudaPitchedPtr
+    Union(229), // 640 t_cudaEglFrame_frame
+    Struct(231), // 641 t_cudaEglPlaneDesc
+    Array(t_cudaEglPlaneDesc, 3), // 642 t_A3_cudaEglPlaneDesc
+    Enum(132), // 643 t_cudaEglFrameType
+    Enum(133), // 644 t_cudaEglColorFormat
+    Struct(228), // 645 t_cudaEglFrame
+    Pointer(t_cudaEglFrame, false), // 646 t_P_cudaEglFrame
+    Handle(49), // 647 t_cudaEvent_t
+    Pointer(t_cudaEvent_t, false), // 648 t_P_cudaEvent_t
+    Flags(134, 4), // 649 t_cudaEventFlags_in4
+    Flags(135, 4), // 650 t_cudaEventRecordFlags_in4
+    Flags(136, 4), // 651 t_cudaStreamFlags_in4
+    Struct(232), // 652 t_cudaExternalMemoryBufferDesc
+    Pointer(t_cudaExternalMemoryBufferDesc, true), // 653 t_PC_cudaExternalMemoryBufferDesc
+    Pointer(t_cudaMipmappedArray_t, false), // 654 t_P_cudaMipmappedArray_t
+    Struct(234), // 655 t_cudaExternalMemoryMipmappedArrayDesc
+    Pointer(t_cudaExternalMemoryMipmappedArrayDesc, true), // 656 t_PC_cudaExternalMemoryMipmappedArrayDesc
+    Array(t_i32, 16), // 657 t_A16_i32
+    Array(t_i32, 15), // 658 t_A15_i32
+    Enum(137), // 659 t_cudaSharedMemoryMode
+    Struct(236), // 660 t_cudaFuncAttributes
+    Pointer(t_cudaFuncAttributes, false), // 661 t_P_cudaFuncAttributes
+    Enum(138), // 662 t_cudaFuncAttribute
+    Enum(139), // 663 t_cudaGLDeviceList
+    Flags(140, 4), // 664 t_cudaDeviceFlags_in4
+    Pointer(t_cudaDeviceFlags_in4, false), // 665 t_P_cudaDeviceFlags_in4
+    Pointer(t_cudaDeviceProp, false), // 666 t_P_cudaDeviceProp
+    Flags(141, 4), // 667 t_cudaGetDriverEntryPointFlags_in4
+    Flags(141, 8), // 668 t_cudaGetDriverEntryPointFlags_in8
+    Enum(142), // 669 t_cudaDriverEntryPointQueryResult
+    Pointer(t_cudaDriverEntryPointQueryResult, false), // 670 t_P_cudaDriverEntryPointQueryResult
+    Handle(50), // 671 t_cudaFunction_t
+    Pointer(t_cudaFunction_t, false), // 672 t_P_cudaFunction_t
+    Pointer(t_cudaResourceDesc, false), // 673 t_P_cudaResourceDesc
+    Pointer(t_PC_surfaceReference, false), // 674 t_P_PC_surfaceReference
+    Pointer(t_cudaResourceViewDesc, false), // 675 t_P_cudaResourceViewDesc
+    Pointer(t_cudaTextureDesc, false), // 676 t_P_cudaTextureDesc
+    Pointer(t_cudaTextureDesc_v2, false), // 677 t_P_cudaTextureDesc_v2
+    Pointer(t_PC_textureReference, false), // 678 t_P_PC_textureReference
+    Handle(51), // 679 t_cudaGraphNode_t
+    Pointer(t_cudaGraphNode_t, false), // 680 t_P_cudaGraphNode_t
+    Handle(52), // 681 t_cudaGraph_t
+    Pointer(t_cudaGraphNode_t, true), // 682 t_PC_cudaGraphNode_t
+    Struct(241), // 683 t_cudaGraphEdgeData
+    Pointer(t_cudaGraphEdgeData, true), // 684 t_PC_cudaGraphEdgeData
+    Pointer(t_cudaExternalSemaphore_t, false), // 685 t_P_cudaExternalSemaphore_t
+    Struct(245), // 686 t_cudaExternalSemaphoreSignalParams_params_fence
+    Union(246), // 687 t_cudaExternalSemaphoreSignalParams_params_nvSciSync
+    Struct(247), // 688 t_cudaExternalSemaphoreSignalParams_params_keyedMutex
+    Struct(244), // 689 t_cudaExternalSemaphoreSignalParams_params
+    Struct(243), // 690 t_cudaExternalSemaphoreSignalParams
+    Pointer(t_cudaExternalSemaphoreSignalParams, true), // 691 t_PC_cudaExternalSemaphoreSignalParams
+    Struct(242), // 692 t_cudaExternalSemaphoreSignalNodeParams
+    Pointer(t_cudaExternalSemaphoreSignalNodeParams, true), // 693 t_PC_cudaExternalSemaphoreSignalNodeParams
+    Struct(251), // 694 t_cudaExternalSemaphoreWaitParams_params_fence
+    Union(252), // 695 t_cudaExternalSemaphoreWaitParams_params_nvSciSync
+    Struct(253), // 696 t_cudaExternalSemaphoreWaitParams_params_keyedMutex
+    Struct(250), // 697 t_cudaExternalSemaphoreWaitParams_params
+    Struct(249), // 698 t_cudaExternalSemaphoreWaitParams
+    Pointer(t_cudaExternalSemaphoreWaitParams, true), // 699 t_PC_cudaExternalSemaphoreWaitParams
+    Struct(248), // 700 t_cudaExternalSemaphoreWaitNodeParams
+    Pointer(t_cudaExternalSemaphoreWaitNodeParams, true), // 701 t_PC_cudaExternalSemaphoreWaitNodeParams
+    Struct(254), // 702 t_cudaHostNodeParams
+    Pointer(t_cudaHostNodeParams, true), // 703 t_PC_cudaHostNodeParams
+    Struct(255), // 704 t_cudaKernelNodeParams
+    Pointer(t_cudaKernelNodeParams, true), // 705 t_PC_cudaKernelNodeParams
+    Enum(143), // 706 t_cudaMemAllocationType
+    Flags(144, 4), // 707 t_cudaMemAllocationHandleType_in4
+    Enum(145), // 708 t_cudaMemLocationType
+    Struct(265), // 709 t_cudaMemLocation__1_localized
+    Union(263), // 710 t_cudaMemLocation__1
+    Struct(261), // 711 t_cudaMemLocation
+    Struct(257), // 712 t_cudaMemPoolProps
+    Enum(146), // 713 t_cudaMemAccessFlags
+    Struct(266), // 714 t_cudaMemAccessDesc
+    Pointer(t_cudaMemAccessDesc, true), // 715 t_PC_cudaMemAccessDesc
+    Struct(256), // 716 t_cudaMemAllocNodeParams
+    Pointer(t_cudaMemAllocNodeParams, false), // 717 t_P_cudaMemAllocNodeParams
+    Struct(268), // 718 t_cudaPos
+    Enum(147), // 719 t_cudaMemcpyKind
+    Struct(267), // 720 t_cudaMemcpy3DParms
+    Pointer(t_cudaMemcpy3DParms, true), // 721 t_PC_cudaMemcpy3DParms
+    Struct(269), // 722 t_cudaMemsetParams
+    Pointer(t_cudaMemsetParams, true), // 723 t_PC_cudaMemsetParams
+    Enum(148), // 724 t_cudaGraphNodeType
+    Union(277), // 725 t_cudaKernelNodeParamsV2__1
+    Enum(149), // 726 t_cudaKernelFunctionType
+    Struct(274), // 727 t_cudaKernelNodeParamsV2
+    Struct(278), // 728 t_cudaMemcpyNodeParams
+    Struct(280), // 729 t_cudaMemsetParamsV2
+    Struct(282), // 730 t_cudaHostNodeParamsV2
+    Enum(150), // 731 t_cudaGraphChildGraphNodeOwnership
+    Struct(285), // 732 t_cudaChildGraphNodeParams
+    Struct(287), // 733 t_cudaEventWaitNodeParams
+    Struct(288), // 734 t_cudaEventRecordNodeParams
+    Struct(290), // 735 t_cudaExternalSemaphoreSignalNodeParamsV2
+    Struct(292), // 736 t_cudaExternalSemaphoreWaitNodeParamsV2
+    Struct(294), // 737 t_cudaMemAllocNodeParamsV2
+    Struct(295), // 738 t_cudaMemFreeNodeParams
+    Handle(53), // 739 t_cudaGraphConditionalHandle
+    Enum(151), // 740 t_cudaGraphConditionalNodeType
+    Pointer(t_cudaGraph_t, false), // 741 t_P_cudaGraph_t
+    Struct(296), // 742 t_cudaConditionalNodeParams
+    Enum(152), // 743 t_cudaMemcpySrcAccessOrder
+    Struct(299), // 744 t_cudaMemcpyAttributes
+    Pointer(t_cudaMemcpyAttributes, false), // 745 t_P_cudaMemcpyAttributes
+    Struct(298), // 746 t_cudaMemcpyBatchNodeParams
+    Union(271), // 747 t_cudaGraphNodeParams__1
+    Struct(270), // 748 t_cudaGraphNodeParams
+    Pointer(t_cudaGraphNodeParams, false), // 749 t_P_cudaGraphNodeParams
+    Pointer(t_cudaGraphConditionalHandle, false), // 750 t_P_cudaGraphConditionalHandle
+    Flags(153, 4), // 751 t_cudaGraphDebugDotFlags_in4
+    Handle(54), // 752 t_cudaGraphExec_t
+    Flags(154, 4), // 753 t_cudaGraphInstantiateFlags_in4
+    Pointer(t_cudaGraphInstantiateFlags_in4, false), // 754 t_P_cudaGraphInstantiateFlags_in4
+    Flags(154, 8), // 755 t_cudaGraphInstantiateFlags_in8
+    Pointer(t_cudaGraphInstantiateFlags_in8, false), // 756 t_P_cudaGraphInstantiateFlags_in8
+    Enum(155), // 757 t_cudaGraphExecUpdateResult
+    Pointer(t_cudaGraphExecUpdateResult, false), // 758 t_P_cudaGraphExecUpdateResult
+    Struct(300), // 759 t_cudaGraphExecUpdateResultInfo
+    Pointer(t_cudaGraphExecUpdateResultInfo, false), // 760 t_P_cudaGraphExecUpdateResultInfo
+    Pointer(t_cudaExternalSemaphoreSignalNodeParams, false), // 761 t_P_cudaExternalSemaphoreSignalNodeParams
+    Pointer(t_cudaExternalSemaphoreWaitNodeParams, false), // 762 t_P_cudaExternalSemaphoreWaitNodeParams
+    Pointer(t_cudaGraphEdgeData, false), // 763 t_P_cudaGraphEdgeData
+    Pointer(t_cudaHostNodeParams, false), // 764 t_P_cudaHostNodeParams
+    Pointer(t_cudaGraphExec_t, false), // 765 t_P_cudaGraphExec_t
+    Enum(156), // 766 t_cudaGraphInstantiateResult
+    Struct(301), // 767 t_cudaGraphInstantiateParams
+    Pointer(t_cudaGraphInstantiateParams, false), // 768 t_P_cudaGraphInstantiateParams
+    Enum(157), // 769 t_cudaKernelNodeAttrID
+    Enum(158), // 770 t_cudaLaunchAttributeID
+    Enum(159), // 771 t_cudaAccessProperty
+    Struct(303), // 772 t_cudaAccessPolicyWindow
+    Union(302), // 773 t_cudaKernelNodeAttrValue
+    Pointer(t_cudaKernelNodeAttrValue, false), // 774 t_P_cudaKernelNodeAttrValue
+    Enum(160), // 775 t_cudaSynchronizationPolicy
+    Struct(312), // 776 t_cudaLaunchAttributeValue_clusterDim
+    Enum(161), // 777 t_cudaClusterSchedulingPolicy
+    Struct(313), // 778 t_cudaLaunchAttributeValue_programmaticEvent
+    Struct(314), // 779 t_cudaLaunchMemSyncDomainMap
+    Enum(162), // 780 t_cudaLaunchMemSyncDomain
+    Struct(315), // 781 t_cudaLaunchAttributeValue_launchCompletionEvent
+    Handle(55), // 782 t_cudaGraphDeviceNode_t
+    Struct(316), // 783 t_cudaLaunchAttributeValue_deviceUpdatableKernelNode
+    Struct(317), // 784 t_cudaLaunchAttributeValue_preferredClusterDim
+    Enum(163), // 785 t_cudaLaunchAttributePortableClusterMode
+    Union(304), // 786 t_cudaLaunchAttributeValue
+    Pointer(t_cudaLaunchAttributeValue, false), // 787 t_P_cudaLaunchAttributeValue
+    Pointer(t_cudaKernelNodeParams, false), // 788 t_P_cudaKernelNodeParams
+    Pointer(t_cudaKernelNodeAttrValue, true), // 789 t_PC_cudaKernelNodeAttrValue
+    Pointer(t_cudaLaunchAttributeValue, true), // 790 t_PC_cudaLaunchAttributeValue
+    Pointer(t_cudaMemcpy3DParms, false), // 791 t_P_cudaMemcpy3DParms
+    Pointer(t_cudaMemsetParams, false), // 792 t_P_cudaMemsetParams
+    Pointer(t_cudaGraphNodeType, false), // 793 t_P_cudaGraphNodeType
+    Handle(56), // 794 t_cudaUserObject_t
+    Flags(164, 4), // 795 t_cudaUserObjectRetainFlags_in4
+    Flags(165, 4), // 796 t_cudaGraphicsRegisterFlags_in4
+    Flags(166, 4), // 797 t_cudaGraphicsMapFlags_in4
+    Flags(167, 4), // 798 t_cudaHostAllocFlags_in4
+    Pointer(t_cudaHostAllocFlags_in4, false), // 799 t_P_cudaHostAllocFlags_in4
+    Flags(168, 4), // 800 t_cudaHostRegisterFlags_in4
+    Pointer(t_cudaExternalMemory_t, false), // 801 t_P_cudaExternalMemory_t
+    Enum(169), // 802 t_cudaExternalMemoryHandleType
+    Struct(321), // 803 t_cudaExternalMemoryHandleDesc_handle_win32
+    Union(320), // 804 t_cudaExternalMemoryHandleDesc_handle
+    Struct(318), // 805 t_cudaExternalMemoryHandleDesc
+    Pointer(t_cudaExternalMemoryHandleDesc, true), // 806 t_PC_cudaExternalMemoryHandleDesc
+    Enum(170), // 807 t_cudaExternalSemaphoreHandleType
+    Struct(325), // 808 t_cudaExternalSemaphoreHandleDesc_handle_win32
+    Union(324), // 809 t_cudaExternalSemaphoreHandleDesc_handle
+    Struct(322), // 810 t_cudaExternalSemaphoreHandleDesc
+    Pointer(t_cudaExternalSemaphoreHandleDesc, true), // 811 t_PC_cudaExternalSemaphoreHandleDesc
+    Flags(171, 4), // 812 t_cudaInitDeviceFlags_in4
+    Struct(326), // 813 t_cudaIpcEventHandle_t
+    Pointer(t_cudaIpcEventHandle_t, false), // 814 t_P_cudaIpcEventHandle_t
+    Struct(327), // 815 t_cudaIpcMemHandle_t
+    Pointer(t_cudaIpcMemHandle_t, false), // 816 t_P_cudaIpcMemHandle_t
+    Flags(172, 4), // 817 t_cudaIpcMemFlags_in4
+    Struct(328), // 818 t_cudaLaunchParams
+    Pointer(t_cudaLaunchParams, false), // 819 t_P_cudaLaunchParams
+    Flags(173, 4), // 820 t_cudaCooperativeMultiFlags_in4
+    Struct(330), // 821 t_cudaLaunchAttribute
+    Pointer(t_cudaLaunchAttribute, false), // 822 t_P_cudaLaunchAttribute
+    Struct(329), // 823 t_cudaLaunchConfig_t
+    Pointer(t_cudaLaunchConfig_t, true), // 824 t_PC_cudaLaunchConfig_t
+    Handle(57), // 825 t_cudaLibrary_t
+    Pointer(t_cudaLibrary_t, false), // 826 t_P_cudaLibrary_t
+    Enum(174), // 827 t_cudaJitOption
+    Pointer(t_cudaJitOption, false), // 828 t_P_cudaJitOption
+    Enum(175), // 829 t_cudaLibraryOption
+    Pointer(t_cudaLibraryOption, false), // 830 t_P_cudaLibraryOption
+    Enum(176), // 831 t_cudaJit_Fallback
+    Enum(177), // 832 t_cudaJit_CacheMode
+    Struct(331), // 833 t_cudalibraryHostUniversalFunctionAndDataTable
+    Pointer(t_cudalibraryHostUniversalFunctionAndDataTable, false), // 834 t_P_cudalibraryHostUniversalFunctionAndDataTable
+    Handle(58), // 835 t_cudaLogsCallbackHandle
+    Pointer(t_cudaLogsCallbackHandle, false), // 836 t_P_cudaLogsCallbackHandle
+    Pointer(t_cudaPitchedPtr, false), // 837 t_P_cudaPitchedPtr
+    Flags(178, 4), // 838 t_cudaArrayFlags_in4
+    Flags(179, 4), // 839 t_cudaMemAttachFlags_in4
+    Enum(180), // 840 t_cudaMemoryAdvise
+    Pointer(t_cudaMemLocation, false), // 841 t_P_cudaMemLocation
+    Pointer(t_cudaMemPoolProps, true), // 842 t_PC_cudaMemPoolProps
+    Struct(332), // 843 t_cudaMemPoolPtrExportData
+    Pointer(t_cudaMemPoolPtrExportData, false), // 844 t_P_cudaMemPoolPtrExportData
+    Pointer(t_cudaMemAccessFlags, false), // 845 t_P_cudaMemAccessFlags
+    Enum(181), // 846 t_cudaMemPoolAttr
+    Enum(182), // 847 t_cudaMemRangeAttribute
+    Pointer(t_cudaMemRangeAttribute, false), // 848 t_P_cudaMemRangeAttribute
+    Enum(183), // 849 t_cudaMemcpy3DOperandType
+    Struct(336), // 850 t_cudaMemcpy3DOperand_op_ptr
+    Struct(338), // 851 t_cudaOffset3D
+    Struct(337), // 852 t_cudaMemcpy3DOperand_op_array
+    Union(335), // 853 t_cudaMemcpy3DOperand_op
+    Struct(334), // 854 t_cudaMemcpy3DOperand
+    Struct(333), // 855 t_cudaMemcpy3DBatchOp
+    Pointer(t_cudaMemcpy3DBatchOp, false), // 856 t_P_cudaMemcpy3DBatchOp
+    Struct(339), // 857 t_cudaMemcpy3DPeerParms
+    Pointer(t_cudaMemcpy3DPeerParms, true), // 858 t_PC_cudaMemcpy3DPeerParms
+    Flags(184, 4), // 859 t_cudaOccupancyFlags_in4
+    Enum(185), // 860 t_cudaMemoryType
+    Array(t_i64, 8), // 861 t_A8_i64
+    Union(343), // 862 t_cudaPointerAttributes__1
+    Array(t_i64, 7), // 863 t_A7_i64
+    Struct(340), // 864 t_cudaPointerAttributes
+    Pointer(t_cudaPointerAttributes, false), // 865 t_P_cudaPointerAttributes
+    Enum(186), // 866 t_cudaOutputMode_t
+    Float(8), // 867 t_f64
+    Pointer(t_f64, false), // 868 t_P_f64
+    Pointer(t_cudaExternalSemaphore_t, true), // 869 t_PC_cudaExternalSemaphore_t
+    Struct(346), // 870 t_cudaExternalSemaphoreSignalParams_v1_params_fence
+    Union(347), // 871 t_cudaExternalSemaphoreSignalParams_v1_params_nvSciSync
+    Struct(348), // 872 t_cudaExternalSemaphoreSignalParams_v1_params_keyedMutex
+    Struct(345), // 873 t_cudaExternalSemaphoreSignalParams_v1_params
+    Struct(344), // 874 t_cudaExternalSemaphoreSignalParams_v1
+    Pointer(t_cudaExternalSemaphoreSignalParams_v1, true), // 875 t_PC_cudaExternalSemaphoreSignalParams_v1
+    Enum(187), // 876 t_cudaStreamCaptureMode
+    Struct(349), // 877 t_cudaGraphRecaptureCallbackData
+    Pointer(t_cudaGraphRecaptureCallbackData, false), // 878 t_P_cudaGraphRecaptureCallbackData
+    Enum(188), // 879 t_cudaStreamAttrID
+    Union(350), // 880 t_cudaStreamAttrValue
+    Pointer(t_cudaStreamAttrValue, false), // 881 t_P_cudaStreamAttrValue
+    Enum(189), // 882 t_cudaStreamCaptureStatus
+    Pointer(t_cudaStreamCaptureStatus, false), // 883 t_P_cudaStreamCaptureStatus
+    Pointer(t_PC_cudaGraphNode_t, false), // 884 t_P_PC_cudaGraphNode_t
+    Pointer(t_PC_cudaGraphEdgeData, false), // 885 t_P_PC_cudaGraphEdgeData
+    Pointer(t_cudaStreamFlags_in4, false), // 886 t_P_cudaStreamFlags_in4
+    Pointer(t_cudaStreamAttrValue, true), // 887 t_PC_cudaStreamAttrValue
+    Flags(190, 4), // 888 t_cudaStreamUpdateCaptureDependenciesFlags_in4
+    Flags(191, 4), // 889 t_cudaEventWaitFlags_in4
+    Pointer(t_cudaStreamCaptureMode, false), // 890 t_P_cudaStreamCaptureMode
+    Pointer(t_cudaUserObject_t, false), // 891 t_P_cudaUserObject_t
+    Flags(192, 4), // 892 t_cudaUserObjectFlags_in4
+    Struct(353), // 893 t_cudaExternalSemaphoreWaitParams_v1_params_fence
+    Union(354), // 894 t_cudaExternalSemaphoreWaitParams_v1_params_nvSciSync
+    Struct(355), // 895 t_cudaExternalSemaphoreWaitParams_v1_params_keyedMutex
+    Struct(352), // 896 t_cudaExternalSemaphoreWaitParams_v1_params
+    Struct(351), // 897 t_cudaExternalSemaphoreWaitParams_v1
+    Pointer(t_cudaExternalSemaphoreWaitParams_v1, true), // 898 t_PC_cudaExternalSemaphoreWaitParams_v1
+    Enum(193), // 899 t_cublasStatus_t
+    Status(193), // 900 t_cublasStatus_t_status
+    Handle(59), // 901 t_cublasHandle_t
+    Enum(194), // 902 t_cudaDataType
+    Int { bytes: 1, signed: true }, // 903 t_i8
+    Int { bytes: 2, signed: true }, // 904 t_i16
+    Float(2), // 905 t_f16
+    BFloat16, // 906 t_bf16
+    Array(t_i8, 2), // 907 t_A2_i8
+    Array(t_u8, 2), // 908 t_A2_u8
+    Array(t_i16, 2), // 909 t_A2_i16
+    Array(t_u16, 2), // 910 t_A2_u16
+    Array(t_i64, 2), // 911 t_A2_i64
+    Array(t_u64, 2), // 912 t_A2_u64
+    Array(t_f16, 2), // 913 t_A2_f16
+    Array(t_bf16, 2), // 914 t_A2_bf16
+    Struct(356), // 915 t_float2
+    Struct(357), // 916 t_double2
+    Pointer(t_float2, true), // 917 t_PC_float2
+    Pointer(t_float2, false), // 918 t_P_float2
+    Enum(195), // 919 t_cublasSideMode_t
+    Enum(196), // 920 t_cublasOperation_t
+    Pointer(t_P_float2, false), // 921 t_P_P_float2
+    Pointer(t_PC_float2, false), // 922 t_P_PC_float2
+    Enum(197), // 923 t_cublasFillMode_t
+    Pointer(t_f32, true), // 924 t_PC_f32
+    Pointer(t_cublasHandle_t, false), // 925 t_P_cublasHandle_t
+    Enum(198), // 926 t_cublasDiagType_t
+    Pointer(t_f64, true), // 927 t_PC_f64
+    Pointer(t_P_f64, false), // 928 t_P_P_f64
+    Pointer(t_PC_f64, false), // 929 t_P_PC_f64
+    Pointer(t_cublasOperation_t, true), // 930 t_PC_cublasOperation_t
+    Pointer(t_i64, true), // 931 t_PC_i64
+    Pointer(t_double2, true), // 932 t_PC_double2
+    Enum(199), // 933 t_cublasComputeType_t
+    Enum(200), // 934 t_cublasGemmAlgo_t
+    Enum(201), // 935 t_cublasAtomicsMode_t
+    Pointer(t_cublasAtomicsMode_t, false), // 936 t_P_cublasAtomicsMode_t
+    Enum(202), // 937 t_cudaEmulationSpecialValuesSupport
+    Pointer(t_cudaEmulationSpecialValuesSupport, false), // 938 t_P_cudaEmulationSpecialValuesSupport
+    Enum(203), // 939 t_cublasEmulationStrategy_t
+    Pointer(t_cublasEmulationStrategy_t, false), // 940 t_P_cublasEmulationStrategy_t
+    Pointer(t_P_i32, false), // 941 t_P_P_i32
+    Enum(204), // 942 t_cudaEmulationMantissaControl
+    Pointer(t_cudaEmulationMantissaControl, false), // 943 t_P_cudaEmulationMantissaControl
+    Pointer(t_code, false), // 944 t_P_code
     Flags(205, 4), // 945 t_cublasMath_t_in4
     Pointer(t_cublasMath_t_in4, false), // 946 t_P_cublasMath_t_in4
     Enum(206), // 947 t_cublasPointerMode_t
@@ -2715,416 +2715,416 @@ pub(super) const t_P_CUarray_format: TypeId = 531;
 pub(super) const t_P_CUstreamCaptureMode: TypeId = 532;
 pub(super) const t_P_CUuserObject: TypeId = 533;
 pub(super) const t_CUuserObject_flags_in4: TypeId = 534;
-pub(super) const t_P_code: TypeId = 535;
-pub(super) const t_cudaError_t: TypeId = 536;
-pub(super) const t_cudaError_t_status: TypeId = 537;
-pub(super) const t_cudaKernel_t: TypeId = 538;
-pub(super) const t_P_cudaKernel_t: TypeId = 539;
-pub(super) const t_dim3: TypeId = 540;
-pub(super) const t_cudaStream_t: TypeId = 541;
-pub(super) const t_P_dim3: TypeId = 542;
-pub(super) const t_P_cudaStream_t: TypeId = 543;
-pub(super) const t_uint3: TypeId = 544;
-pub(super) const t_P_uint3: TypeId = 545;
-pub(super) const t_cudaChannelFormatKind: TypeId = 546;
-pub(super) const t_cudaChannelFormatDesc: TypeId = 547;
-pub(super) const t_surfaceReference: TypeId = 548;
-pub(super) const t_PC_surfaceReference: TypeId = 549;
-pub(super) const t_cudaTextureFilterMode: TypeId = 550;
-pub(super) const t_cudaTextureAddressMode: TypeId = 551;
-pub(super) const t_A3_cudaTextureAddressMode: TypeId = 552;
-pub(super) const t_A14_i32: TypeId = 553;
-pub(super) const t_textureReference: TypeId = 554;
-pub(super) const t_PC_textureReference: TypeId = 555;
-pub(super) const t_P_cudaChannelFormatDesc: TypeId = 556;
-pub(super) const t_cudaExtent: TypeId = 557;
-pub(super) const t_P_cudaExtent: TypeId = 558;
-pub(super) const t_cudaArray_t: TypeId = 559;
-pub(super) const t_cudaArrayMemoryRequirements: TypeId = 560;
-pub(super) const t_P_cudaArrayMemoryRequirements: TypeId = 561;
-pub(super) const t_P_cudaArray_t: TypeId = 562;
-pub(super) const t_cudaArraySparseProperties_tileExtent: TypeId = 563;
-pub(super) const t_cudaArraySparseProperties: TypeId = 564;
-pub(super) const t_P_cudaArraySparseProperties: TypeId = 565;
-pub(super) const t_cudaArray_const_t: TypeId = 566;
-pub(super) const t_PC_cudaChannelFormatDesc: TypeId = 567;
-pub(super) const t_cudaMipmappedArray_const_t: TypeId = 568;
-pub(super) const t_A8_char: TypeId = 569;
-pub(super) const t_A2_i32: TypeId = 570;
-pub(super) const t_A8_u8: TypeId = 571;
-pub(super) const t_A63_i32: TypeId = 572;
-pub(super) const t_A61_i32: TypeId = 573;
-pub(super) const t_A1_i32: TypeId = 574;
-pub(super) const t_A60_i32: TypeId = 575;
-pub(super) const t_A56_i32: TypeId = 576;
-pub(super) const t_cudaDeviceProp: TypeId = 577;
-pub(super) const t_PC_cudaDeviceProp: TypeId = 578;
-pub(super) const t_cudaSurfaceObject_t: TypeId = 579;
-pub(super) const t_P_cudaSurfaceObject_t: TypeId = 580;
-pub(super) const t_cudaResourceType: TypeId = 581;
-pub(super) const t_cudaResourceDesc_res_array: TypeId = 582;
-pub(super) const t_cudaMipmappedArray_t: TypeId = 583;
-pub(super) const t_cudaResourceDesc_res_mipmap: TypeId = 584;
-pub(super) const t_cudaResourceDesc_res_linear: TypeId = 585;
-pub(super) const t_cudaResourceDesc_res_pitch2D: TypeId = 586;
-pub(super) const t_cudaResourceDesc_res_reserved: TypeId = 587;
-pub(super) const t_cudaResourceDesc_res: TypeId = 588;
-pub(super) const t_cudaResourceDesc: TypeId = 589;
-pub(super) const t_PC_cudaResourceDesc: TypeId = 590;
-pub(super) const t_cudaTextureObject_t: TypeId = 591;
-pub(super) const t_P_cudaTextureObject_t: TypeId = 592;
-pub(super) const t_cudaTextureReadMode: TypeId = 593;
-pub(super) const t_cudaTextureDesc: TypeId = 594;
-pub(super) const t_PC_cudaTextureDesc: TypeId = 595;
-pub(super) const t_cudaResourceViewFormat: TypeId = 596;
-pub(super) const t_cudaResourceViewDesc: TypeId = 597;
-pub(super) const t_PC_cudaResourceViewDesc: TypeId = 598;
-pub(super) const t_cudaTextureDesc_v2: TypeId = 599;
-pub(super) const t_PC_cudaTextureDesc_v2: TypeId = 600;
-pub(super) const t_cudaExternalMemory_t: TypeId = 601;
-pub(super) const t_cudaExternalSemaphore_t: TypeId = 602;
-pub(super) const t_cudaDevResourceDesc_t: TypeId = 603;
-pub(super) const t_P_cudaDevResourceDesc_t: TypeId = 604;
-pub(super) const t_cudaDevResourceType: TypeId = 605;
-pub(super) const t_cudaDevSmResource: TypeId = 606;
-pub(super) const t_cudaDevWorkqueueConfigScope: TypeId = 607;
-pub(super) const t_cudaDevWorkqueueConfigResource: TypeId = 608;
-pub(super) const t_cudaDevWorkqueueResource: TypeId = 609;
-pub(super) const t_cudaDevResource__2: TypeId = 610;
-pub(super) const t_cudaDevResource: TypeId = 611;
-pub(super) const t_P_cudaDevResource: TypeId = 612;
-pub(super) const t_PC_cudaDevResource: TypeId = 613;
-pub(super) const t_cudaDevSmResourceGroupParams: TypeId = 614;
-pub(super) const t_P_cudaDevSmResourceGroupParams: TypeId = 615;
-pub(super) const t_cudaFlushGPUDirectRDMAWritesTarget: TypeId = 616;
-pub(super) const t_cudaFlushGPUDirectRDMAWritesScope: TypeId = 617;
-pub(super) const t_cudaDeviceAttr: TypeId = 618;
-pub(super) const t_cudaFuncCache: TypeId = 619;
-pub(super) const t_P_cudaFuncCache: TypeId = 620;
-pub(super) const t_cudaMemPool_t: TypeId = 621;
-pub(super) const t_P_cudaMemPool_t: TypeId = 622;
-pub(super) const t_cudaExecutionContext_t: TypeId = 623;
-pub(super) const t_P_cudaExecutionContext_t: TypeId = 624;
-pub(super) const t_cudaGraphMemAttributeType: TypeId = 625;
-pub(super) const t_cudaAtomicOperation: TypeId = 626;
-pub(super) const t_PC_cudaAtomicOperation: TypeId = 627;
-pub(super) const t_cudaLimit: TypeId = 628;
-pub(super) const t_cudaDeviceP2PAttr: TypeId = 629;
-pub(super) const t_cudaSharedMemConfig: TypeId = 630;
-pub(super) const t_P_cudaSharedMemConfig: TypeId = 631;
-pub(super) const t_cudaAsyncCallbackHandle_t: TypeId = 632;
-pub(super) const t_P_cudaAsyncCallbackHandle_t: TypeId = 633;
-pub(super) const t_cudaEglStreamConnection: TypeId = 634;
-pub(super) const t_P_cudaEglStreamConnection: TypeId = 635;
-pub(super) const t_cudaGraphicsResource_t: TypeId = 636;
-pub(super) const t_P_cudaGraphicsResource_t: TypeId = 637;
-pub(super) const t_A3_cudaArray_t: TypeId = 638;
-pub(super) const t_cudaPitchedPtr: TypeId = 639;
-pub(super) const t_A3_cudaPitchedPtr: TypeId = 640;
-pub(super) const t_cudaEglFrame_frame: TypeId = 641;
-pub(super) const t_cudaEglPlaneDesc: TypeId = 642;
-pub(super) const t_A3_cudaEglPlaneDesc: TypeId = 643;
-pub(super) const t_cudaEglFrameType: TypeId = 644;
-pub(super) const t_cudaEglColorFormat: TypeId = 645;
-pub(super) const t_cudaEglFrame: TypeId = 646;
-pub(super) const t_P_cudaEglFrame: TypeId = 647;
-pub(super) const t_cudaEvent_t: TypeId = 648;
-pub(super) const t_P_cudaEvent_t: TypeId = 649;
-pub(super) const t_cudaEventFlags_in4: TypeId = 650;
-pub(super) const t_cudaEventRecordFlags_in4: TypeId = 651;
-pub(super) const t_cudaStreamFlags_in4: TypeId = 652;
-pub(super) const t_cudaExternalMemoryBufferDesc: TypeId = 653;
-pub(super) const t_PC_cudaExternalMemoryBufferDesc: TypeId = 654;
-pub(super) const t_P_cudaMipmappedArray_t: TypeId = 655;
-pub(super) const t_cudaExternalMemoryMipmappedArrayDesc: TypeId = 656;
-pub(super) const t_PC_cudaExternalMemoryMipmappedArrayDesc: TypeId = 657;
-pub(super) const t_A16_i32: TypeId = 658;
-pub(super) const t_A15_i32: TypeId = 659;
-pub(super) const t_cudaSharedMemoryMode: TypeId = 660;
-pub(super) const t_cudaFuncAttributes: TypeId = 661;
-pub(super) const t_P_cudaFuncAttributes: TypeId = 662;
-pub(super) const t_cudaFuncAttribute: TypeId = 663;
-pub(super) const t_cudaGLDeviceList: TypeId = 664;
-pub(super) const t_cudaDeviceFlags_in4: TypeId = 665;
-pub(super) const t_P_cudaDeviceFlags_in4: TypeId = 666;
-pub(super) const t_P_cudaDeviceProp: TypeId = 667;
-pub(super) const t_cudaGetDriverEntryPointFlags_in4: TypeId = 668;
-pub(super) const t_cudaGetDriverEntryPointFlags_in8: TypeId = 669;
-pub(super) const t_cudaDriverEntryPointQueryResult: TypeId = 670;
-pub(super) const t_P_cudaDriverEntryPointQueryResult: TypeId = 671;
-pub(super) const t_cudaFunction_t: TypeId = 672;
-pub(super) const t_P_cudaFunction_t: TypeId = 673;
-pub(super) const t_P_cudaResourceDesc: TypeId = 674;
-pub(super) const t_P_PC_surfaceReference: TypeId = 675;
-pub(super) const t_P_cudaResourceViewDesc: TypeId = 676;
-pub(super) const t_P_cudaTextureDesc: TypeId = 677;
-pub(super) const t_P_cudaTextureDesc_v2: TypeId = 678;
-pub(super) const t_P_PC_textureReference: TypeId = 679;
-pub(super) const t_cudaGraphNode_t: TypeId = 680;
-pub(super) const t_P_cudaGraphNode_t: TypeId = 681;
-pub(super) const t_cudaGraph_t: TypeId = 682;
-pub(super) const t_PC_cudaGraphNode_t: TypeId = 683;
-pub(super) const t_cudaGraphEdgeData: TypeId = 684;
-pub(super) const t_PC_cudaGraphEdgeData: TypeId = 685;
-pub(super) const t_P_cudaExternalSemaphore_t: TypeId = 686;
-pub(super) const t_cudaExternalSemaphoreSignalParams_params_fence: TypeId = 687;
-pub(super) const t_cudaExternalSemaphoreSignalParams_params_nvSciSync: TypeId = 688;
-pub(super) const t_cudaExternalSemaphoreSignalParams_params_keyedMutex: TypeId = 689;
-pub(super) const t_cudaExternalSemaphoreSignalParams_params: TypeId = 690;
-pub(super) const t_cudaExternalSemaphoreSignalParams: TypeId = 691;
-pub(super) const t_PC_cudaExternalSemaphoreSignalParams: TypeId = 692;
-pub(super) const t_cudaExternalSemaphoreSignalNodeParams: TypeId = 693;
-pub(super) const t_PC_cudaExternalSemaphoreSignalNodeParams: TypeId = 694;
-pub(super) const t_cudaExternalSemaphoreWaitParams_params_fence: TypeId = 695;
-pub(super) const t_cudaExternalSemaphoreWaitParams_params_nvSciSync: TypeId = 696;
-pub(super) const t_cudaExternalSemaphoreWaitParams_params_keyedMutex: TypeId = 697;
-pub(super) const t_cudaExternalSemaphoreWaitParams_params: TypeId = 698;
-pub(super) const t_cudaExternalSemaphoreWaitParams: TypeId = 699;
-pub(super) const t_PC_cudaExternalSemaphoreWaitParams: TypeId = 700;
-pub(super) const t_cudaExternalSemaphoreWaitNodeParams: TypeId = 701;
-pub(super) const t_PC_cudaExternalSemaphoreWaitNodeParams: TypeId = 702;
-pub(super) const t_cudaHostNodeParams: TypeId = 703;
-pub(super) const t_PC_cudaHostNodeParams: TypeId = 704;
-pub(super) const t_cudaKernelNodeParams: TypeId = 705;
-pub(super) const t_PC_cudaKernelNodeParams: TypeId = 706;
-pub(super) const t_cudaMemAllocationType: TypeId = 707;
-pub(super) const t_cudaMemAllocationHandleType_in4: TypeId = 708;
-pub(super) const t_cudaMemLocationType: TypeId = 709;
-pub(super) const t_cudaMemLocation__1_localized: TypeId = 710;
-pub(super) const t_cudaMemLocation__1: TypeId = 711;
-pub(super) const t_cudaMemLocation: TypeId = 712;
-pub(super) const t_cudaMemPoolProps: TypeId = 713;
-pub(super) const t_cudaMemAccessFlags: TypeId = 714;
-pub(super) const t_cudaMemAccessDesc: TypeId = 715;
-pub(super) const t_PC_cudaMemAccessDesc: TypeId = 716;
-pub(super) const t_cudaMemAllocNodeParams: TypeId = 717;
-pub(super) const t_P_cudaMemAllocNodeParams: TypeId = 718;
-pub(super) const t_cudaPos: TypeId = 719;
-pub(super) const t_cudaMemcpyKind: TypeId = 720;
-pub(super) const t_cudaMemcpy3DParms: TypeId = 721;
-pub(super) const t_PC_cudaMemcpy3DParms: TypeId = 722;
-pub(super) const t_cudaMemsetParams: TypeId = 723;
-pub(super) const t_PC_cudaMemsetParams: TypeId = 724;
-pub(super) const t_cudaGraphNodeType: TypeId = 725;
-pub(super) const t_cudaKernelNodeParamsV2__1: TypeId = 726;
-pub(super) const t_cudaKernelFunctionType: TypeId = 727;
-pub(super) const t_cudaKernelNodeParamsV2: TypeId = 728;
-pub(super) const t_cudaMemcpyNodeParams: TypeId = 729;
-pub(super) const t_cudaMemsetParamsV2: TypeId = 730;
-pub(super) const t_cudaHostNodeParamsV2: TypeId = 731;
-pub(super) const t_cudaGraphChildGraphNodeOwnership: TypeId = 732;
-pub(super) const t_cudaChildGraphNodeParams: TypeId = 733;
-pub(super) const t_cudaEventWaitNodeParams: TypeId = 734;
-pub(super) const t_cudaEventRecordNodeParams: TypeId = 735;
-pub(super) const t_cudaExternalSemaphoreSignalNodeParamsV2: TypeId = 736;
-pub(super) const t_cudaExternalSemaphoreWaitNodeParamsV2: TypeId = 737;
-pub(super) const t_cudaMemAllocNodeParamsV2: TypeId = 738;
-pub(super) const t_cudaMemFreeNodeParams: TypeId = 739;
-pub(super) const t_cudaGraphConditionalHandle: TypeId = 740;
-pub(super) const t_cudaGraphConditionalNodeType: TypeId = 741;
-pub(super) const t_P_cudaGraph_t: TypeId = 742;
-pub(super) const t_cudaConditionalNodeParams: TypeId = 743;
-pub(super) const t_cudaMemcpySrcAccessOrder: TypeId = 744;
-pub(super) const t_cudaMemcpyAttributes: TypeId = 745;
-pub(super) const t_P_cudaMemcpyAttributes: TypeId = 746;
-pub(super) const t_cudaMemcpyBatchNodeParams: TypeId = 747;
-pub(super) const t_cudaGraphNodeParams__1: TypeId = 748;
-pub(super) const t_cudaGraphNodeParams: TypeId = 749;
-pub(super) const t_P_cudaGraphNodeParams: TypeId = 750;
-pub(super) const t_P_cudaGraphConditionalHandle: TypeId = 751;
-pub(super) const t_cudaGraphDebugDotFlags_in4: TypeId = 752;
-pub(super) const t_cudaGraphExec_t: TypeId = 753;
-pub(super) const t_cudaGraphInstantiateFlags_in4: TypeId = 754;
-pub(super) const t_P_cudaGraphInstantiateFlags_in4: TypeId = 755;
-pub(super) const t_cudaGraphInstantiateFlags_in8: TypeId = 756;
-pub(super) const t_P_cudaGraphInstantiateFlags_in8: TypeId = 757;
-pub(super) const t_cudaGraphExecUpdateResult: TypeId = 758;
-pub(super) const t_P_cudaGraphExecUpdateResult: TypeId = 759;
-pub(super) const t_cudaGraphExecUpdateResultInfo: TypeId = 760;
-pub(super) const t_P_cudaGraphExecUpdateResultInfo: TypeId = 761;
-pub(super) const t_P_cudaExternalSemaphoreSignalNodeParams: TypeId = 762;
-pub(super) const t_P_cudaExternalSemaphoreWaitNodeParams: TypeId = 763;
-pub(super) const t_P_cudaGraphEdgeData: TypeId = 764;
-pub(super) const t_P_cudaHostNodeParams: TypeId = 765;
-pub(super) const t_P_cudaGraphExec_t: TypeId = 766;
-pub(super) const t_cudaGraphInstantiateResult: TypeId = 767;
-pub(super) const t_cudaGraphInstantiateParams: TypeId = 768;
-pub(super) const t_P_cudaGraphInstantiateParams: TypeId = 769;
-pub(super) const t_cudaKernelNodeAttrID: TypeId = 770;
-pub(super) const t_cudaLaunchAttributeID: TypeId = 771;
-pub(super) const t_cudaAccessProperty: TypeId = 772;
-pub(super) const t_cudaAccessPolicyWindow: TypeId = 773;
-pub(super) const t_cudaKernelNodeAttrValue: TypeId = 774;
-pub(super) const t_P_cudaKernelNodeAttrValue: TypeId = 775;
-pub(super) const t_cudaSynchronizationPolicy: TypeId = 776;
-pub(super) const t_cudaLaunchAttributeValue_clusterDim: TypeId = 777;
-pub(super) const t_cudaClusterSchedulingPolicy: TypeId = 778;
-pub(super) const t_cudaLaunchAttributeValue_programmaticEvent: TypeId = 779;
-pub(super) const t_cudaLaunchMemSyncDomainMap: TypeId = 780;
-pub(super) const t_cudaLaunchMemSyncDomain: TypeId = 781;
-pub(super) const t_cudaLaunchAttributeValue_launchCompletionEvent: TypeId = 782;
-pub(super) const t_cudaGraphDeviceNode_t: TypeId = 783;
-pub(super) const t_cudaLaunchAttributeValue_deviceUpdatableKernelNode: TypeId = 784;
-pub(super) const t_cudaLaunchAttributeValue_preferredClusterDim: TypeId = 785;
-pub(super) const t_cudaLaunchAttributePortableClusterMode: TypeId = 786;
-pub(super) const t_cudaLaunchAttributeValue: TypeId = 787;
-pub(super) const t_P_cudaLaunchAttributeValue: TypeId = 788;
-pub(super) const t_P_cudaKernelNodeParams: TypeId = 789;
-pub(super) const t_PC_cudaKernelNodeAttrValue: TypeId = 790;
-pub(super) const t_PC_cudaLaunchAttributeValue: TypeId = 791;
-pub(super) const t_P_cudaMemcpy3DParms: TypeId = 792;
-pub(super) const t_P_cudaMemsetParams: TypeId = 793;
-pub(super) const t_P_cudaGraphNodeType: TypeId = 794;
-pub(super) const t_cudaUserObject_t: TypeId = 795;
-pub(super) const t_cudaUserObjectRetainFlags_in4: TypeId = 796;
-pub(super) const t_cudaGraphicsRegisterFlags_in4: TypeId = 797;
-pub(super) const t_cudaGraphicsMapFlags_in4: TypeId = 798;
-pub(super) const t_cudaHostAllocFlags_in4: TypeId = 799;
-pub(super) const t_P_cudaHostAllocFlags_in4: TypeId = 800;
-pub(super) const t_cudaHostRegisterFlags_in4: TypeId = 801;
-pub(super) const t_P_cudaExternalMemory_t: TypeId = 802;
-pub(super) const t_cudaExternalMemoryHandleType: TypeId = 803;
-pub(super) const t_cudaExternalMemoryHandleDesc_handle_win32: TypeId = 804;
-pub(super) const t_cudaExternalMemoryHandleDesc_handle: TypeId = 805;
-pub(super) const t_cudaExternalMemoryHandleDesc: TypeId = 806;
-pub(super) const t_PC_cudaExternalMemoryHandleDesc: TypeId = 807;
-pub(super) const t_cudaExternalSemaphoreHandleType: TypeId = 808;
-pub(super) const t_cudaExternalSemaphoreHandleDesc_handle_win32: TypeId = 809;
-pub(super) const t_cudaExternalSemaphoreHandleDesc_handle: TypeId = 810;
-pub(super) const t_cudaExternalSemaphoreHandleDesc: TypeId = 811;
-pub(super) const t_PC_cudaExternalSemaphoreHandleDesc: TypeId = 812;
-pub(super) const t_cudaInitDeviceFlags_in4: TypeId = 813;
-pub(super) const t_cudaIpcEventHandle_t: TypeId = 814;
-pub(super) const t_P_cudaIpcEventHandle_t: TypeId = 815;
-pub(super) const t_cudaIpcMemHandle_t: TypeId = 816;
-pub(super) const t_P_cudaIpcMemHandle_t: TypeId = 817;
-pub(super) const t_cudaIpcMemFlags_in4: TypeId = 818;
-pub(super) const t_cudaLaunchParams: TypeId = 819;
-pub(super) const t_P_cudaLaunchParams: TypeId = 820;
-pub(super) const t_cudaCooperativeMultiFlags_in4: TypeId = 821;
-pub(super) const t_cudaLaunchAttribute: TypeId = 822;
-pub(super) const t_P_cudaLaunchAttribute: TypeId = 823;
-pub(super) const t_cudaLaunchConfig_t: TypeId = 824;
-pub(super) const t_PC_cudaLaunchConfig_t: TypeId = 825;
-pub(super) const t_cudaLibrary_t: TypeId = 826;
-pub(super) const t_P_cudaLibrary_t: TypeId = 827;
-pub(super) const t_cudaJitOption: TypeId = 828;
-pub(super) const t_P_cudaJitOption: TypeId = 829;
-pub(super) const t_cudaLibraryOption: TypeId = 830;
-pub(super) const t_P_cudaLibraryOption: TypeId = 831;
-pub(super) const t_cudaJit_Fallback: TypeId = 832;
-pub(super) const t_cudaJit_CacheMode: TypeId = 833;
-pub(super) const t_cudalibraryHostUniversalFunctionAndDataTable: TypeId = 834;
-pub(super) const t_P_cudalibraryHostUniversalFunctionAndDataTable: TypeId = 835;
-pub(super) const t_cudaLogsCallbackHandle: TypeId = 836;
-pub(super) const t_P_cudaLogsCallbackHandle: TypeId = 837;
-pub(super) const t_P_cudaPitchedPtr: TypeId = 838;
-pub(super) const t_cudaArrayFlags_in4: TypeId = 839;
-pub(super) const t_cudaMemAttachFlags_in4: TypeId = 840;
-pub(super) const t_cudaMemoryAdvise: TypeId = 841;
-pub(super) const t_P_cudaMemLocation: TypeId = 842;
-pub(super) const t_PC_cudaMemPoolProps: TypeId = 843;
-pub(super) const t_cudaMemPoolPtrExportData: TypeId = 844;
-pub(super) const t_P_cudaMemPoolPtrExportData: TypeId = 845;
-pub(super) const t_P_cudaMemAccessFlags: TypeId = 846;
-pub(super) const t_cudaMemPoolAttr: TypeId = 847;
-pub(super) const t_cudaMemRangeAttribute: TypeId = 848;
-pub(super) const t_P_cudaMemRangeAttribute: TypeId = 849;
-pub(super) const t_cudaMemcpy3DOperandType: TypeId = 850;
-pub(super) const t_cudaMemcpy3DOperand_op_ptr: TypeId = 851;
-pub(super) const t_cudaOffset3D: TypeId = 852;
-pub(super) const t_cudaMemcpy3DOperand_op_array: TypeId = 853;
-pub(super) const t_cudaMemcpy3DOperand_op: TypeId = 854;
-pub(super) const t_cudaMemcpy3DOperand: TypeId = 855;
-pub(super) const t_cudaMemcpy3DBatchOp: TypeId = 856;
-pub(super) const t_P_cudaMemcpy3DBatchOp: TypeId = 857;
-pub(super) const t_cudaMemcpy3DPeerParms: TypeId = 858;
-pub(super) const t_PC_cudaMemcpy3DPeerParms: TypeId = 859;
-pub(super) const t_cudaOccupancyFlags_in4: TypeId = 860;
-pub(super) const t_cudaMemoryType: TypeId = 861;
-pub(super) const t_A8_i64: TypeId = 862;
-pub(super) const t_cudaPointerAttributes__1: TypeId = 863;
-pub(super) const t_A7_i64: TypeId = 864;
-pub(super) const t_cudaPointerAttributes: TypeId = 865;
-pub(super) const t_P_cudaPointerAttributes: TypeId = 866;
-pub(super) const t_cudaOutputMode_t: TypeId = 867;
-pub(super) const t_f64: TypeId = 868;
-pub(super) const t_P_f64: TypeId = 869;
-pub(super) const t_PC_cudaExternalSemaphore_t: TypeId = 870;
-pub(super) const t_cudaExternalSemaphoreSignalParams_v1_params_fence: TypeId = 871;
-pub(super) const t_cudaExternalSemaphoreSignalParams_v1_params_nvSciSync: TypeId = 872;
-pub(super) const t_cudaExternalSemaphoreSignalParams_v1_params_keyedMutex: TypeId = 873;
-pub(super) const t_cudaExternalSemaphoreSignalParams_v1_params: TypeId = 874;
-pub(super) const t_cudaExternalSemaphoreSignalParams_v1: TypeId = 875;
-pub(super) const t_PC_cudaExternalSemaphoreSignalParams_v1: TypeId = 876;
-pub(super) const t_cudaStreamCaptureMode: TypeId = 877;
-pub(super) const t_cudaGraphRecaptureCallbackData: TypeId = 878;
-pub(super) const t_P_cudaGraphRecaptureCallbackData: TypeId = 879;
-pub(super) const t_cudaStreamAttrID: TypeId = 880;
-pub(super) const t_cudaStreamAttrValue: TypeId = 881;
-pub(super) const t_P_cudaStreamAttrValue: TypeId = 882;
-pub(super) const t_cudaStreamCaptureStatus: TypeId = 883;
-pub(super) const t_P_cudaStreamCaptureStatus: TypeId = 884;
-pub(super) const t_P_PC_cudaGraphNode_t: TypeId = 885;
-pub(super) const t_P_PC_cudaGraphEdgeData: TypeId = 886;
-pub(super) const t_P_cudaStreamFlags_in4: TypeId = 887;
-pub(super) const t_PC_cudaStreamAttrValue: TypeId = 888;
-pub(super) const t_cudaStreamUpdateCaptureDependenciesFlags_in4: TypeId = 889;
-pub(super) const t_cudaEventWaitFlags_in4: TypeId = 890;
-pub(super) const t_P_cudaStreamCaptureMode: TypeId = 891;
-pub(super) const t_P_cudaUserObject_t: TypeId = 892;
-pub(super) const t_cudaUserObjectFlags_in4: TypeId = 893;
-pub(super) const t_cudaExternalSemaphoreWaitParams_v1_params_fence: TypeId = 894;
-pub(super) const t_cudaExternalSemaphoreWaitParams_v1_params_nvSciSync: TypeId = 895;
-pub(super) const t_cudaExternalSemaphoreWaitParams_v1_params_keyedMutex: TypeId = 896;
-pub(super) const t_cudaExternalSemaphoreWaitParams_v1_params: TypeId = 897;
-pub(super) const t_cudaExternalSemaphoreWaitParams_v1: TypeId = 898;
-pub(super) const t_PC_cudaExternalSemaphoreWaitParams_v1: TypeId = 899;
-pub(super) const t_cublasStatus_t: TypeId = 900;
-pub(super) const t_cublasStatus_t_status: TypeId = 901;
-pub(super) const t_cublasHandle_t: TypeId = 902;
-pub(super) const t_cudaDataType: TypeId = 903;
-pub(super) const t_i8: TypeId = 904;
-pub(super) const t_i16: TypeId = 905;
-pub(super) const t_f16: TypeId = 906;
-pub(super) const t_bf16: TypeId = 907;
-pub(super) const t_A2_i8: TypeId = 908;
-pub(super) const t_A2_u8: TypeId = 909;
-pub(super) const t_A2_i16: TypeId = 910;
-pub(super) const t_A2_u16: TypeId = 911;
-pub(super) const t_A2_i64: TypeId = 912;
-pub(super) const t_A2_u64: TypeId = 913;
-pub(super) const t_A2_f16: TypeId = 914;
-pub(super) const t_A2_bf16: TypeId = 915;
-pub(super) const t_float2: TypeId = 916;
-pub(super) const t_double2: TypeId = 917;
-pub(super) const t_PC_float2: TypeId = 918;
-pub(super) const t_P_float2: TypeId = 919;
-pub(super) const t_cublasSideMode_t: TypeId = 920;
-pub(super) const t_cublasOperation_t: TypeId = 921;
-pub(super) const t_P_P_float2: TypeId = 922;
-pub(super) const t_P_PC_float2: TypeId = 923;
-pub(super) const t_cublasFillMode_t: TypeId = 924;
-pub(super) const t_PC_f32: TypeId = 925;
-pub(super) const t_P_cublasHandle_t: TypeId = 926;
-pub(super) const t_cublasDiagType_t: TypeId = 927;
-pub(super) const t_PC_f64: TypeId = 928;
-pub(super) const t_P_P_f64: TypeId = 929;
-pub(super) const t_P_PC_f64: TypeId = 930;
-pub(super) const t_PC_cublasOperation_t: TypeId = 931;
-pub(super) const t_PC_i64: TypeId = 932;
-pub(super) const t_PC_double2: TypeId = 933;
-pub(super) const t_cublasComputeType_t: TypeId = 934;
-pub(super) const t_cublasGemmAlgo_t: TypeId = 935;
-pub(super) const t_cublasAtomicsMode_t: TypeId = 936;
-pub(super) const t_P_cublasAtomicsMode_t: TypeId = 937;
-pub(super) const t_cudaEmulationSpecialValuesSupport: TypeId = 938;
-pub(super) const t_P_cudaEmulationSpecialValuesSupport: TypeId = 939;
-pub(super) const t_cublasEmulationStrategy_t: TypeId = 940;
-pub(super) const t_P_cublasEmulationStrategy_t: TypeId = 941;
-pub(super) const t_P_P_i32: TypeId = 942;
-pub(super) const t_cudaEmulationMantissaControl: TypeId = 943;
-pub(super) const t_P_cudaEmulationMantissaControl: TypeId = 944;
+pub(super) const t_cudaError_t: TypeId = 535;
+pub(super) const t_cudaError_t_status: TypeId = 536;
+pub(super) const t_cudaKernel_t: TypeId = 537;
+pub(super) const t_P_cudaKernel_t: TypeId = 538;
+pub(super) const t_dim3: TypeId = 539;
+pub(super) const t_cudaStream_t: TypeId = 540;
+pub(super) const t_P_dim3: TypeId = 541;
+pub(super) const t_P_cudaStream_t: TypeId = 542;
+pub(super) const t_uint3: TypeId = 543;
+pub(super) const t_P_uint3: TypeId = 544;
+pub(super) const t_cudaChannelFormatKind: TypeId = 545;
+pub(super) const t_cudaChannelFormatDesc: TypeId = 546;
+pub(super) const t_surfaceReference: TypeId = 547;
+pub(super) const t_PC_surfaceReference: TypeId = 548;
+pub(super) const t_cudaTextureFilterMode: TypeId = 549;
+pub(super) const t_cudaTextureAddressMode: TypeId = 550;
+pub(super) const t_A3_cudaTextureAddressMode: TypeId = 551;
+pub(super) const t_A14_i32: TypeId = 552;
+pub(super) const t_textureReference: TypeId = 553;
+pub(super) const t_PC_textureReference: TypeId = 554;
+pub(super) const t_P_cudaChannelFormatDesc: TypeId = 555;
+pub(super) const t_cudaExtent: TypeId = 556;
+pub(super) const t_P_cudaExtent: TypeId = 557;
+pub(super) const t_cudaArray_t: TypeId = 558;
+pub(super) const t_cudaArrayMemoryRequirements: TypeId = 559;
+pub(super) const t_P_cudaArrayMemoryRequirements: TypeId = 560;
+pub(super) const t_P_cudaArray_t: TypeId = 561;
+pub(super) const t_cudaArraySparseProperties_tileExtent: TypeId = 562;
+pub(super) const t_cudaArraySparseProperties: TypeId = 563;
+pub(super) const t_P_cudaArraySparseProperties: TypeId = 564;
+pub(super) const t_cudaArray_const_t: TypeId = 565;
+pub(super) const t_PC_cudaChannelFormatDesc: TypeId = 566;
+pub(super) const t_cudaMipmappedArray_const_t: TypeId = 567;
+pub(super) const t_A8_char: TypeId = 568;
+pub(super) const t_A2_i32: TypeId = 569;
+pub(super) const t_A8_u8: TypeId = 570;
+pub(super) const t_A63_i32: TypeId = 571;
+pub(super) const t_A61_i32: TypeId = 572;
+pub(super) const t_A1_i32: TypeId = 573;
+pub(super) const t_A60_i32: TypeId = 574;
+pub(super) const t_A56_i32: TypeId = 575;
+pub(super) const t_cudaDeviceProp: TypeId = 576;
+pub(super) const t_PC_cudaDeviceProp: TypeId = 577;
+pub(super) const t_cudaSurfaceObject_t: TypeId = 578;
+pub(super) const t_P_cudaSurfaceObject_t: TypeId = 579;
+pub(super) const t_cudaResourceType: TypeId = 580;
+pub(super) const t_cudaResourceDesc_res_array: TypeId = 581;
+pub(super) const t_cudaMipmappedArray_t: TypeId = 582;
+pub(super) const t_cudaResourceDesc_res_mipmap: TypeId = 583;
+pub(super) const t_cudaResourceDesc_res_linear: TypeId = 584;
+pub(super) const t_cudaResourceDesc_res_pitch2D: TypeId = 585;
+pub(super) const t_cudaResourceDesc_res_reserved: TypeId = 586;
+pub(super) const t_cudaResourceDesc_res: TypeId = 587;
+pub(super) const t_cudaResourceDesc: TypeId = 588;
+pub(super) const t_PC_cudaResourceDesc: TypeId = 589;
+pub(super) const t_cudaTextureObject_t: TypeId = 590;
+pub(super) const t_P_cudaTextureObject_t: TypeId = 591;
+pub(super) const t_cudaTextureReadMode: TypeId = 592;
+pub(super) const t_cudaTextureDesc: TypeId = 593;
+pub(super) const t_PC_cudaTextureDesc: TypeId = 594;
+pub(super) const t_cudaResourceViewFormat: TypeId = 595;
+pub(super) const t_cudaResourceViewDesc: TypeId = 596;
+pub(super) const t_PC_cudaResourceViewDesc: TypeId = 597;
+pub(super) const t_cudaTextureDesc_v2: TypeId = 598;
+pub(super) const t_PC_cudaTextureDesc_v2: TypeId = 599;
+pub(super) const t_cudaExternalMemory_t: TypeId = 600;
+pub(super) const t_cudaExternalSemaphore_t: TypeId = 601;
+pub(super) const t_cudaDevResourceDesc_t: TypeId = 602;
+pub(super) const t_P_cudaDevResourceDesc_t: TypeId = 603;
+pub(super) const t_cudaDevResourceType: TypeId = 604;
+pub(super) const t_cudaDevSmResource: TypeId = 605;
+pub(super) const t_cudaDevWorkqueueConfigScope: TypeId = 606;
+pub(super) const t_cudaDevWorkqueueConfigResource: TypeId = 607;
+pub(super) const t_cudaDevWorkqueueResource: TypeId = 608;
+pub(super) const t_cudaDevResource__2: TypeId = 609;
+pub(super) const t_cudaDevResource: TypeId = 610;
+pub(super) const t_P_cudaDevResource: TypeId = 611;
+pub(super) const t_PC_cudaDevResource: TypeId = 612;
+pub(super) const t_cudaDevSmResourceGroupParams: TypeId = 613;
+pub(super) const t_P_cudaDevSmResourceGroupParams: TypeId = 614;
+pub(super) const t_cudaFlushGPUDirectRDMAWritesTarget: TypeId = 615;
+pub(super) const t_cudaFlushGPUDirectRDMAWritesScope: TypeId = 616;
+pub(super) const t_cudaDeviceAttr: TypeId = 617;
+pub(super) const t_cudaFuncCache: TypeId = 618;
+pub(super) const t_P_cudaFuncCache: TypeId = 619;
+pub(super) const t_cudaMemPool_t: TypeId = 620;
+pub(super) const t_P_cudaMemPool_t: TypeId = 621;
+pub(super) const t_cudaExecutionContext_t: TypeId = 622;
+pub(super) const t_P_cudaExecutionContext_t: TypeId = 623;
+pub(super) const t_cudaGraphMemAttributeType: TypeId = 624;
+pub(super) const t_cudaAtomicOperation: TypeId = 625;
+pub(super) const t_PC_cudaAtomicOperation: TypeId = 626;
+pub(super) const t_cudaLimit: TypeId = 627;
+pub(super) const t_cudaDeviceP2PAttr: TypeId = 628;
+pub(super) const t_cudaSharedMemConfig: TypeId = 629;
+pub(super) const t_P_cudaSharedMemConfig: TypeId = 630;
+pub(super) const t_cudaAsyncCallbackHandle_t: TypeId = 631;
+pub(super) const t_P_cudaAsyncCallbackHandle_t: TypeId = 632;
+pub(super) const t_cudaEglStreamConnection: TypeId = 633;
+pub(super) const t_P_cudaEglStreamConnection: TypeId = 634;
+pub(super) const t_cudaGraphicsResource_t: TypeId = 635;
+pub(super) const t_P_cudaGraphicsResource_t: TypeId = 636;
+pub(super) const t_A3_cudaArray_t: TypeId = 637;
+pub(super) const t_cudaPitchedPtr: TypeId = 638;
+pub(super) const t_A3_cudaPitchedPtr: TypeId = 639;
+pub(super) const t_cudaEglFrame_frame: TypeId = 640;
+pub(super) const t_cudaEglPlaneDesc: TypeId = 641;
+pub(super) const t_A3_cudaEglPlaneDesc: TypeId = 642;
+pub(super) const t_cudaEglFrameType: TypeId = 643;
+pub(super) const t_cudaEglColorFormat: TypeId = 644;
+pub(super) const t_cudaEglFrame: TypeId = 645;
+pub(super) const t_P_cudaEglFrame: TypeId = 646;
+pub(super) const t_cudaEvent_t: TypeId = 647;
+pub(super) const t_P_cudaEvent_t: TypeId = 648;
+pub(super) const t_cudaEventFlags_in4: TypeId = 649;
+pub(super) const t_cudaEventRecordFlags_in4: TypeId = 650;
+pub(super) const t_cudaStreamFlags_in4: TypeId = 651;
+pub(super) const t_cudaExternalMemoryBufferDesc: TypeId = 652;
+pub(super) const t_PC_cudaExternalMemoryBufferDesc: TypeId = 653;
+pub(super) const t_P_cudaMipmappedArray_t: TypeId = 654;
+pub(super) const t_cudaExternalMemoryMipmappedArrayDesc: TypeId = 655;
+pub(super) const t_PC_cudaExternalMemoryMipmappedArrayDesc: TypeId = 656;
+pub(super) const t_A16_i32: TypeId = 657;
+pub(super) const t_A15_i32: TypeId = 658;
+pub(super) const t_cudaSharedMemoryMode: TypeId = 659;
+pub(super) const t_cudaFuncAttributes: TypeId = 660;
+pub(super) const t_P_cudaFuncAttributes: TypeId = 661;
+pub(super) const t_cudaFuncAttribute: TypeId = 662;
+pub(super) const t_cudaGLDeviceList: TypeId = 663;
+pub(super) const t_cudaDeviceFlags_in4: TypeId = 664;
+pub(super) const t_P_cudaDeviceFlags_in4: TypeId = 665;
+pub(super) const t_P_cudaDeviceProp: TypeId = 666;
+pub(super) const t_cudaGetDriverEntryPointFlags_in4: TypeId = 667;
+pub(super) const t_cudaGetDriverEntryPointFlags_in8: TypeId = 668;
+pub(super) const t_cudaDriverEntryPointQueryResult: TypeId = 669;
+pub(super) const t_P_cudaDriverEntryPointQueryResult: TypeId = 670;
+pub(super) const t_cudaFunction_t: TypeId = 671;
+pub(super) const t_P_cudaFunction_t: TypeId = 672;
+pub(super) const t_P_cudaResourceDesc: TypeId = 673;
+pub(super) const t_P_PC_surfaceReference: TypeId = 674;
+pub(super) const t_P_cudaResourceViewDesc: TypeId = 675;
+pub(super) const t_P_cudaTextureDesc: TypeId = 676;
+pub(super) const t_P_cudaTextureDesc_v2: TypeId = 677;
+pub(super) const t_P_PC_textureReference: TypeId = 678;
+pub(super) const t_cudaGraphNode_t: TypeId = 679;
+pub(super) const t_P_cudaGraphNode_t: TypeId = 680;
+pub(super) const t_cudaGraph_t: TypeId = 681;
+pub(super) const t_PC_cudaGraphNode_t: TypeId = 682;
+pub(super) const t_cudaGraphEdgeData: TypeId = 683;
+pub(super) const t_PC_cudaGraphEdgeData: TypeId = 684;
+pub(super) const t_P_cudaExternalSemaphore_t: TypeId = 685;
+pub(super) const t_cudaExternalSemaphoreSignalParams_params_fence: TypeId = 686;
+pub(super) const t_cudaExternalSemaphoreSignalParams_params_nvSciSync: TypeId = 687;
+pub(super) const t_cudaExternalSemaphoreSignalParams_params_keyedMutex: TypeId = 688;
+pub(super) const t_cudaExternalSemaphoreSignalParams_params: TypeId = 689;
+pub(super) const t_cudaExternalSemaphoreSignalParams: TypeId = 690;
+pub(super) const t_PC_cudaExternalSemaphoreSignalParams: TypeId = 691;
+pub(super) const t_cudaExternalSemaphoreSignalNodeParams: TypeId = 692;
+pub(super) const t_PC_cudaExternalSemaphoreSignalNodeParams: TypeId = 693;
+pub(super) const t_cudaExternalSemaphoreWaitParams_params_fence: TypeId = 694;
+pub(super) const t_cudaExternalSemaphoreWaitParams_params_nvSciSync: TypeId = 695;
+pub(super) const t_cudaExternalSemaphoreWaitParams_params_keyedMutex: TypeId = 696;
+pub(super) const t_cudaExternalSemaphoreWaitParams_params: TypeId = 697;
+pub(super) const t_cudaExternalSemaphoreWaitParams: TypeId = 698;
+pub(super) const t_PC_cudaExternalSemaphoreWaitParams: TypeId = 699;
+pub(super) const t_cudaExternalSemaphoreWaitNodeParams: TypeId = 700;
+pub(super) const t_PC_cudaExternalSemaphoreWaitNodeParams: TypeId = 701;
+pub(super) const t_cudaHostNodeParams: TypeId = 702;
+pub(super) const t_PC_cudaHostNodeParams: TypeId = 703;
+pub(super) const t_cudaKernelNodeParams: TypeId = 704;
+pub(super) const t_PC_cudaKernelNodeParams: TypeId = 705;
+pub(super) const t_cudaMemAllocationType: TypeId = 706;
+pub(super) const t_cudaMemAllocationHandleType_in4: TypeId = 707;
+pub(super) const t_cudaMemLocationType: TypeId = 708;
+pub(super) const t_cudaMemLocation__1_localized: TypeId = 709;
+pub(super) const t_cudaMemLocation__1: TypeId = 710;
+pub(super) const t_cudaMemLocation: TypeId = 711;
+pub(super) const t_cudaMemPoolProps: TypeId = 712;
+pub(super) const t_cudaMemAccessFlags: TypeId = 713;
+pub(super) const t_cudaMemAccessDesc: TypeId = 714;
+pub(super) const t_PC_cudaMemAccessDesc: TypeId = 715;
+pub(super) const t_cudaMemAllocNodeParams: TypeId = 716;
+pub(super) const t_P_cudaMemAllocNodeParams: TypeId = 717;
+pub(super) const t_cudaPos: TypeId = 718;
+pub(super) const t_cudaMemcpyKind: TypeId = 719;
+pub(super) const t_cudaMemcpy3DParms: TypeId = 720;
+pub(super) const t_PC_cudaMemcpy3DParms: TypeId = 721;
+pub(super) const t_cudaMemsetParams: TypeId = 722;
+pub(super) const t_PC_cudaMemsetParams: TypeId = 723;
+pub(super) const t_cudaGraphNodeType: TypeId = 724;
+pub(super) const t_cudaKernelNodeParamsV2__1: TypeId = 725;
+pub(super) const t_cudaKernelFunctionType: TypeId = 726;
+pub(super) const t_cudaKernelNodeParamsV2: TypeId = 727;
+pub(super) const t_cudaMemcpyNodeParams: TypeId = 728;
+pub(super) const t_cudaMemsetParamsV2: TypeId = 729;
+pub(super) const t_cudaHostNodeParamsV2: TypeId = 730;
+pub(super) const t_cudaGraphChildGraphNodeOwnership: TypeId = 731;
+pub(super) const t_cudaChildGraphNodeParams: TypeId = 732;
+pub(super) const t_cudaEventWaitNodeParams: TypeId = 733;
+pub(super) const t_cudaEventRecordNodeParams: TypeId = 734;
+pub(super) const t_cudaExternalSemaphoreSignalNodeParamsV2: TypeId = 735;
+pub(super) const t_cudaExternalSemaphoreWaitNodeParamsV2: TypeId = 736;
+pub(super) const t_cudaMemAllocNodeParamsV2: TypeId = 737;
+pub(super) const t_cudaMemFreeNodeParams: TypeId = 738;
+pub(super) const t_cudaGraphConditionalHandle: TypeId = 739;
+pub(super) const t_cudaGraphConditionalNodeType: TypeId = 740;
+pub(super) const t_P_cudaGraph_t: TypeId = 741;
+pub(super) const t_cudaConditionalNodeParams: TypeId = 742;
+pub(super) const t_cudaMemcpySrcAccessOrder: TypeId = 743;
+pub(super) const t_cudaMemcpyAttributes: TypeId = 744;
+pub(super) const t_P_cudaMemcpyAttributes: TypeId = 745;
+pub(super) const t_cudaMemcpyBatchNodeParams: TypeId = 746;
+pub(super) const t_cudaGraphNodeParams__1: TypeId = 747;
+pub(super) const t_cudaGraphNodeParams: TypeId = 748;
+pub(super) const t_P_cudaGraphNodeParams: TypeId = 749;
+pub(super) const t_P_cudaGraphConditionalHandle: TypeId = 750;
+pub(super) const t_cudaGraphDebugDotFlags_in4: TypeId = 751;
+pub(super) const t_cudaGraphExec_t: TypeId = 752;
+pub(super) const t_cudaGraphInstantiateFlags_in4: TypeId = 753;
+pub(super) const t_P_cudaGraphInstantiateFlags_in4: TypeId = 754;
+pub(super) const t_cudaGraphInstantiateFlags_in8: TypeId = 755;
+pub(super) const t_P_cudaGraphInstantiateFlags_in8: TypeId = 756;
+pub(super) const t_cudaGraphExecUpdateResult: TypeId = 757;
+pub(super) const t_P_cudaGraphExecUpdateResult: TypeId = 758;
+pub(super) const t_cudaGraphExecUpdateResultInfo: TypeId = 759;
+pub(super) const t_P_cudaGraphExecUpdateResultInfo: TypeId = 760;
+pub(super) const t_P_cudaExternalSemaphoreSignalNodeParams: TypeId = 761;
+pub(super) const t_P_cudaExternalSemaphoreWaitNodeParams: TypeId = 762;
+pub(super) const t_P_cudaGraphEdgeData: TypeId = 763;
+pub(super) const t_P_cudaHostNodeParams: TypeId = 764;
+pub(super) const t_P_cudaGraphExec_t: TypeId = 765;
+pub(super) const t_cudaGraphInstantiateResult: TypeId = 766;
+pub(super) const t_cudaGraphInstantiateParams: TypeId = 767;
+pub(super) const t_P_cudaGraphInstantiateParams: TypeId = 768;
+pub(super) const t_cudaKernelNodeAttrID: TypeId = 769;
+pub(super) const t_cudaLaunchAttributeID: TypeId = 770;
+pub(super) const t_cudaAccessProperty: TypeId = 771;
+pub(super) const t_cudaAccessPolicyWindow: TypeId = 772;
+pub(super) const t_cudaKernelNodeAttrValue: TypeId = 773;
+pub(super) const t_P_cudaKernelNodeAttrValue: TypeId = 774;
+pub(super) const t_cudaSynchronizationPolicy: TypeId = 775;
+pub(super) const t_cudaLaunchAttributeValue_clusterDim: TypeId = 776;
+pub(super) const t_cudaClusterSchedulingPolicy: TypeId = 777;
+pub(super) const t_cudaLaunchAttributeValue_programmaticEvent: TypeId = 778;
+pub(super) const t_cudaLaunchMemSyncDomainMap: TypeId = 779;
+pub(super) const t_cudaLaunchMemSyncDomain: TypeId = 780;
+pub(super) const t_cudaLaunchAttributeValue_launchCompletionEvent: TypeId = 781;
+pub(super) const t_cudaGraphDeviceNode_t: TypeId = 782;
+pub(super) const t_cudaLaunchAttributeValue_deviceUpdatableKernelNode: TypeId = 783;
+pub(super) const t_cudaLaunchAttributeValue_preferredClusterDim: TypeId = 784;
+pub(super) const t_cudaLaunchAttributePortableClusterMode: TypeId = 785;
+pub(super) const t_cudaLaunchAttributeValue: TypeId = 786;
+pub(super) const t_P_cudaLaunchAttributeValue: TypeId = 787;
+pub(super) const t_P_cudaKernelNodeParams: TypeId = 788;
+pub(super) const t_PC_cudaKernelNodeAttrValue: TypeId = 789;
+pub(super) const t_PC_cudaLaunchAttributeValue: TypeId = 790;
+pub(super) const t_P_cudaMemcpy3DParms: TypeId = 791;
+pub(super) const t_P_cudaMemsetParams: TypeId = 792;
+pub(super) const t_P_cudaGraphNodeType: TypeId = 793;
+pub(super) const t_cudaUserObject_t: TypeId = 794;
+pub(super) const t_cudaUserObjectRetainFlags_in4: TypeId = 795;
+pub(super) const t_cudaGraphicsRegisterFlags_in4: TypeId = 796;
+pub(super) const t_cudaGraphicsMapFlags_in4: TypeId = 797;
+pub(super) const t_cudaHostAllocFlags_in4: TypeId = 798;
+pub(super) const t_P_cudaHostAllocFlags_in4: TypeId = 799;
+pub(super) const t_cudaHostRegisterFlags_in4: TypeId = 800;
+pub(super) const t_P_cudaExternalMemory_t: TypeId = 801;
+pub(super) const t_cudaExternalMemoryHandleType: TypeId = 802;
+pub(super) const t_cudaExternalMemoryHandleDesc_handle_win32: TypeId = 803;
+pub(super) const t_cudaExternalMemoryHandleDesc_handle: TypeId = 804;
+pub(super) const t_cudaExternalMemoryHandleDesc: TypeId = 805;
+pub(super) const t_PC_cudaExternalMemoryHandleDesc: TypeId = 806;
+pub(super) const t_cudaExternalSemaphoreHandleType: TypeId = 807;
+pub(super) const t_cudaExternalSemaphoreHandleDesc_handle_win32: TypeId = 808;
+pub(super) const t_cudaExternalSemaphoreHandleDesc_handle: TypeId = 809;
+pub(super) const t_cudaExternalSemaphoreHandleDesc: TypeId = 810;
+pub(super) const t_PC_cudaExternalSemaphoreHandleDesc: TypeId = 811;
+pub(super) const t_cudaInitDeviceFlags_in4: TypeId = 812;
+pub(super) const t_cudaIpcEventHandle_t: TypeId = 813;
+pub(super) const t_P_cudaIpcEventHandle_t: TypeId = 814;
+pub(super) const t_cudaIpcMemHandle_t: TypeId = 815;
+pub(super) const t_P_cudaIpcMemHandle_t: TypeId = 816;
+pub(super) const t_cudaIpcMemFlags_in4: TypeId = 817;
+pub(super) const t_cudaLaunchParams: TypeId = 818;
+pub(super) const t_P_cudaLaunchParams: TypeId = 819;
+pub(super) const t_cudaCooperativeMultiFlags_in4: TypeId = 820;
+pub(super) const t_cudaLaunchAttribute: TypeId = 821;
+pub(super) const t_P_cudaLaunchAttribute: TypeId = 822;
+pub(super) const t_cudaLaunchConfig_t: TypeId = 823;
+pub(super) const t_PC_cudaLaunchConfig_t: TypeId = 824;
+pub(super) const t_cudaLibrary_t: TypeId = 825;
+pub(super) const t_P_cudaLibrary_t: TypeId = 826;
+pub(super) const t_cudaJitOption: TypeId = 827;
+pub(super) const t_P_cudaJitOption: TypeId = 828;
+pub(super) const t_cudaLibraryOption: TypeId = 829;
+pub(super) const t_P_cudaLibraryOption: TypeId = 830;
+pub(super) const t_cudaJit_Fallback: TypeId = 831;
+pub(super) const t_cudaJit_CacheMode: TypeId = 832;
+pub(super) const t_cudalibraryHostUniversalFunctionAndDataTable: TypeId = 833;
+pub(super) const t_P_cudalibraryHostUniversalFunctionAndDataTable: TypeId = 834;
+pub(super) const t_cudaLogsCallbackHandle: TypeId = 835;
+pub(super) const t_P_cudaLogsCallbackHandle: TypeId = 836;
+pub(super) const t_P_cudaPitchedPtr: TypeId = 837;
+pub(super) const t_cudaArrayFlags_in4: TypeId = 838;
+pub(super) const t_cudaMemAttachFlags_in4: TypeId = 839;
+pub(super) const t_cudaMemoryAdvise: TypeId = 840;
+pub(super) const t_P_cudaMemLocation: TypeId = 841;
+pub(super) const t_PC_cudaMemPoolProps: TypeId = 842;
+pub(super) const t_cudaMemPoolPtrExportData: TypeId = 843;
+pub(super) const t_P_cudaMemPoolPtrExportData: TypeId = 844;
+pub(super) const t_P_cudaMemAccessFlags: TypeId = 845;
+pub(super) const t_cudaMemPoolAttr: TypeId = 846;
+pub(super) const t_cudaMemRangeAttribute: TypeId = 847;
+pub(super) const t_P_cudaMemRangeAttribute: TypeId = 848;
+pub(super) const t_cudaMemcpy3DOperandType: TypeId = 849;
+pub(super) const t_cudaMemcpy3DOperand_op_ptr: TypeId = 850;
+pub(super) const t_cudaOffset3D: TypeId = 851;
+pub(super) const t_cudaMemcpy3DOperand_op_array: TypeId = 852;
+pub(super) const t_cudaMemcpy3DOperand_op: TypeId = 853;
+pub(super) const t_cudaMemcpy3DOperand: TypeId = 854;
+pub(super) const t_cudaMemcpy3DBatchOp: TypeId = 855;
+pub(super) const t_P_cudaMemcpy3DBatchOp: TypeId = 856;
+pub(super) const t_cudaMemcpy3DPeerParms: TypeId = 857;
+pub(super) const t_PC_cudaMemcpy3DPeerParms: TypeId = 858;
+pub(super) const t_cudaOccupancyFlags_in4: TypeId = 859;
+pub(super) const t_cudaMemoryType: TypeId = 860;
+pub(super) const t_A8_i64: TypeId = 861;
+pub(super) const t_cudaPointerAttributes__1: TypeId = 862;
+pub(super) const t_A7_i64: TypeId = 863;
+pub(super) const t_cudaPointerAttributes: TypeId = 864;
+pub(super) const t_P_cudaPointerAttributes: TypeId = 865;
+pub(super) const t_cudaOutputMode_t: TypeId = 866;
+pub(super) const t_f64: TypeId = 867;
+pub(super) const t_P_f64: TypeId = 868;
+pub(super) const t_PC_cudaExternalSemaphore_t: TypeId = 869;
+pub(super) const t_cudaExternalSemaphoreSignalParams_v1_params_fence: TypeId = 870;
+pub(super) const t_cudaExternalSemaphoreSignalParams_v1_params_nvSciSync: TypeId = 871;
+pub(super) const t_cudaExternalSemaphoreSignalParams_v1_params_keyedMutex: TypeId = 872;
+pub(super) const t_cudaExternalSemaphoreSignalParams_v1_params: TypeId = 873;
+pub(super) const t_cudaExternalSemaphoreSignalParams_v1: TypeId = 874;
+pub(super) const t_PC_cudaExternalSemaphoreSignalParams_v1: TypeId = 875;
+pub(super) const t_cudaStreamCaptureMode: TypeId = 876;
+pub(super) const t_cudaGraphRecaptureCallbackData: TypeId = 877;
+pub(super) const t_P_cudaGraphRecaptureCallbackData: TypeId = 878;
+pub(super) const t_cudaStreamAttrID: TypeId = 879;
+pub(super) const t_cudaStreamAttrValue: TypeId = 880;
+pub(super) const t_P_cudaStreamAttrValue: TypeId = 881;
+pub(super) const t_cudaStreamCaptureStatus: TypeId = 882;
+pub(super) const t_P_cudaStreamCaptureStatus: TypeId = 883;
+pub(super) const t_P_PC_cudaGraphNode_t: TypeId = 884;
+pub(super) const t_P_PC_cudaGraphEdgeData: TypeId = 885;
+pub(super) const t_P_cudaStreamFlags_in4: TypeId = 886;
+pub(super) const t_PC_cudaStreamAttrValue: TypeId = 887;
+pub(super) const t_cudaStreamUpdateCaptureDependenciesFlags_in4: TypeId = 888;
+pub(super) const t_cudaEventWaitFlags_in4: TypeId = 889;
+pub(super) const t_P_cudaStreamCaptureMode: TypeId = 890;
+pub(super) const t_P_cudaUserObject_t: TypeId = 891;
+pub(super) const t_cudaUserObjectFlags_in4: TypeId = 892;
+pub(super) const t_cudaExternalSemaphoreWaitParams_v1_params_fence: TypeId = 893;
+pub(super) const t_cudaExternalSemaphoreWaitParams_v1_params_nvSciSync: TypeId = 894;
+pub(super) const t_cudaExternalSemaphoreWaitParams_v1_params_keyedMutex: TypeId = 895;
+pub(super) const t_cudaExternalSemaphoreWaitParams_v1_params: TypeId = 896;
+pub(super) const t_cudaExternalSemaphoreWaitParams_v1: TypeId = 897;
+pub(super) const t_PC_cudaExternalSemaphoreWaitParams_v1: TypeId = 898;
+pub(super) const t_cublasStatus_t: TypeId = 899;
+pub(super) const t_cublasStatus_t_status: TypeId = 900;
+pub(super) const t_cublasHandle_t: TypeId = 901;
+pub(super) const t_cudaDataType: TypeId = 902;
+pub(super) const t_i8: TypeId = 903;
+pub(super) const t_i16: TypeId = 904;
+pub(super) const t_f16: TypeId = 905;
+pub(super) const t_bf16: TypeId = 906;
+pub(super) const t_A2_i8: TypeId = 907;
+pub(super) const t_A2_u8: TypeId = 908;
+pub(super) const t_A2_i16: TypeId = 909;
+pub(super) const t_A2_u16: TypeId = 910;
+pub(super) const t_A2_i64: TypeId = 911;
+pub(super) const t_A2_u64: TypeId = 912;
+pub(super) const t_A2_f16: TypeId = 913;
+pub(super) const t_A2_bf16: TypeId = 914;
+pub(super) const t_float2: TypeId = 915;
+pub(super) const t_double2: TypeId = 916;
+pub(super) const t_PC_float2: TypeId = 917;
+pub(super) const t_P_float2: TypeId = 918;
+pub(super) const t_cublasSideMode_t: TypeId = 919;
+pub(super) const t_cublasOperation_t: TypeId = 920;
+pub(super) const t_P_P_float2: TypeId = 921;
+pub(super) const t_P_PC_float2: TypeId = 922;
+pub(super) const t_cublasFillMode_t: TypeId = 923;
+pub(super) const t_PC_f32: TypeId = 924;
+pub(super) const t_P_cublasHandle_t: TypeId = 925;
+pub(super) const t_cublasDiagType_t: TypeId = 926;
+pub(super) const t_PC_f64: TypeId = 927;
+pub(super) const t_P_P_f64: TypeId = 928;
+pub(super) const t_P_PC_f64: TypeId = 929;
+pub(super) const t_PC_cublasOperation_t: TypeId = 930;
+pub(super) const t_PC_i64: TypeId = 931;
+pub(super) const t_PC_double2: TypeId = 932;
+pub(super) const t_cublasComputeType_t: TypeId = 933;
+pub(super) const t_cublasGemmAlgo_t: TypeId = 934;
+pub(super) const t_cublasAtomicsMode_t: TypeId = 935;
+pub(super) const t_P_cublasAtomicsMode_t: TypeId = 936;
+pub(super) const t_cudaEmulationSpecialValuesSupport: TypeId = 937;
+pub(super) const t_P_cudaEmulationSpecialValuesSupport: TypeId = 938;
+pub(super) const t_cublasEmulationStrategy_t: TypeId = 939;
+pub(super) const t_P_cublasEmulationStrategy_t: TypeId = 940;
+pub(super) const t_P_P_i32: TypeId = 941;
+pub(super) const t_cudaEmulationMantissaControl: TypeId = 942;
+pub(super) const t_P_cudaEmulationMantissaControl: TypeId = 943;
+pub(super) const t_P_code: TypeId = 944;
 pub(super) const t_cublasMath_t_in4: TypeId = 945;
 pub(super) const t_P_cublasMath_t_in4: TypeId = 946;
 pub(super) const t_cublasPointerMode_t: TypeId = 947;
@@ -5708,40 +5708,40 @@ pub(super) static TAGS: &[Tag] = &[
     Tag { name: "cudaEglFrameType", rows: &[(0, 0), (1, 1)] },
     Tag { name: "cudaMemLocationType", rows: &[(1, 0), (2, 0), (3, 0), (4, 0), (6, 1)] },
     Tag { name: "cudaGraphNodeType", rows: &[(0, 0), (1, 1), (2, 2), (3, 3), (4, 4), (6, 5), (7, 6), (8, 7), (9, 8), (10, 9), (11, 10), (13, 11), (14, 12)] },
-    Tag { name: "cudaLaunchAttributeID", rows: &[(1, 773), (2, 24), (3, 776), (4, 777), (5, 778), (6, 24), (7, 779), (8, 24), (9, 780), (10, 781), (11, 785), (12, 782), (13, 784), (14, 5), (16, 5), (17, 786), (18, 660)] },
+    Tag { name: "cudaLaunchAttributeID", rows: &[(1, 772), (2, 24), (3, 775), (4, 776), (5, 777), (6, 24), (7, 778), (8, 24), (9, 779), (10, 780), (11, 784), (12, 781), (13, 783), (14, 5), (16, 5), (17, 785), (18, 659)] },
     Tag { name: "cudaLaunchAttributeID", rows: &[(1, 0), (2, 1), (3, 2), (4, 3), (5, 4), (6, 5), (7, 6), (8, 7), (9, 8), (10, 9), (11, 10), (12, 11), (13, 12), (14, 13), (16, 14), (17, 15), (18, 16)] },
     Tag { name: "cudaExternalMemoryHandleType", rows: &[(1, 0), (8, 2)] },
     Tag { name: "cudaExternalSemaphoreHandleType", rows: &[(1, 0), (6, 2), (9, 0)] },
-    Tag { name: "cudaJitOption", rows: &[(0, 5), (1, 5), (2, 143), (3, 122), (4, 5), (5, 122), (6, 5), (7, 5), (10, 832), (11, 24), (12, 24), (13, 24), (14, 833), (30, 24), (31, 5), (32, 5), (33, 24)] },
-    Tag { name: "cudaLibraryOption", rows: &[(0, 835), (1, 24)] },
-    Tag { name: "cudaMemPoolAttr", rows: &[(1, 24), (2, 24), (3, 24), (4, 9), (5, 9), (6, 9), (7, 9), (8, 9), (9, 707), (10, 708), (11, 24), (12, 709), (13, 9), (14, 24), (15, 24)] },
-    Tag { name: "cudaMemRangeAttribute", rows: &[(1, 24), (2, 24), (3, 24), (4, 24), (5, 709), (6, 24), (7, 709), (8, 24)] },
+    Tag { name: "cudaJitOption", rows: &[(0, 5), (1, 5), (2, 143), (3, 122), (4, 5), (5, 122), (6, 5), (7, 5), (10, 831), (11, 24), (12, 24), (13, 24), (14, 832), (30, 24), (31, 5), (32, 5), (33, 24)] },
+    Tag { name: "cudaLibraryOption", rows: &[(0, 834), (1, 24)] },
+    Tag { name: "cudaMemPoolAttr", rows: &[(1, 24), (2, 24), (3, 24), (4, 9), (5, 9), (6, 9), (7, 9), (8, 9), (9, 706), (10, 707), (11, 24), (12, 708), (13, 9), (14, 24), (15, 24)] },
+    Tag { name: "cudaMemRangeAttribute", rows: &[(1, 24), (2, 24), (3, 24), (4, 24), (5, 708), (6, 24), (7, 708), (8, 24)] },
     Tag { name: "cudaMemcpy3DOperandType", rows: &[(1, 0), (2, 1)] },
-    Tag { name: "cudaDataType", rows: &[(0, 143), (1, 868), (2, 906), (3, 904), (4, 916), (5, 917), (6, 914), (7, 908), (8, 85), (9, 909), (10, 24), (11, 570), (12, 5), (13, 425), (14, 907), (15, 915), (16, 85), (18, 85), (20, 905), (21, 910), (22, 236), (23, 911), (24, 253), (25, 912), (26, 9), (27, 913)] },
-    Tag { name: "cublasComputeType_t", rows: &[(64, 906), (65, 906), (68, 143), (69, 143), (70, 868), (71, 868), (72, 24), (73, 24), (74, 143), (75, 143), (77, 143), (78, 143), (79, 868)] },
-    Tag { name: "cublasLtEmulationDescAttributes_t", rows: &[(0, 940), (1, 938), (2, 943), (3, 24), (4, 24), (5, 60)] },
+    Tag { name: "cudaDataType", rows: &[(0, 143), (1, 867), (2, 905), (3, 903), (4, 915), (5, 916), (6, 913), (7, 907), (8, 85), (9, 908), (10, 24), (11, 569), (12, 5), (13, 425), (14, 906), (15, 914), (16, 85), (18, 85), (20, 904), (21, 909), (22, 236), (23, 910), (24, 253), (25, 911), (26, 9), (27, 912)] },
+    Tag { name: "cublasComputeType_t", rows: &[(64, 905), (65, 905), (68, 143), (69, 143), (70, 867), (71, 867), (72, 24), (73, 24), (74, 143), (75, 143), (77, 143), (78, 143), (79, 867)] },
+    Tag { name: "cublasLtEmulationDescAttributes_t", rows: &[(0, 939), (1, 937), (2, 942), (3, 24), (4, 24), (5, 60)] },
     Tag { name: "cublasLtMatmulAlgoCapAttributes_t", rows: &[(0, 24), (1, 967), (2, 5), (3, 24), (4, 24), (5, 24), (6, 968), (7, 24), (8, 24), (9, 24), (10, 24), (11, 970), (12, 971), (13, 969), (14, 24), (15, 9), (16, 5), (17, 5), (18, 5), (19, 5), (20, 24), (21, 24), (22, 24), (23, 24)] },
     Tag { name: "cublasLtMatmulAlgoConfigAttributes_t", rows: &[(0, 24), (1, 968), (2, 24), (3, 967), (4, 5), (5, 5), (6, 969), (7, 236), (8, 236)] },
-    Tag { name: "cublasLtMatmulDescAttributes_t", rows: &[(0, 934), (1, 903), (2, 980), (3, 921), (4, 921), (5, 921), (6, 924), (7, 971), (8, 60), (10, 253), (11, 60), (12, 253), (13, 253), (14, 253), (15, 24), (17, 60), (18, 60), (19, 60), (20, 60), (21, 60), (22, 903), (23, 60), (24, 60), (25, 904), (26, 903), (27, 24), (28, 24), (29, 60), (30, 60), (31, 981), (32, 981), (33, 981), (34, 981), (35, 981), (36, 60), (37, 981), (38, 958), (39, 253), (40, 253), (41, 24)] },
+    Tag { name: "cublasLtMatmulDescAttributes_t", rows: &[(0, 933), (1, 902), (2, 980), (3, 920), (4, 920), (5, 920), (6, 923), (7, 971), (8, 60), (10, 253), (11, 60), (12, 253), (13, 253), (14, 253), (15, 24), (17, 60), (18, 60), (19, 60), (20, 60), (21, 60), (22, 902), (23, 60), (24, 60), (25, 903), (26, 902), (27, 24), (28, 24), (29, 60), (30, 60), (31, 981), (32, 981), (33, 981), (34, 981), (35, 981), (36, 60), (37, 981), (38, 958), (39, 253), (40, 253), (41, 24)] },
     Tag { name: "cublasLtMatmulPreferenceAttributes_t", rows: &[(0, 984), (1, 9), (2, 5), (3, 967), (4, 5), (5, 5), (6, 5), (7, 5), (8, 5), (9, 143), (10, 970), (11, 971), (12, 9), (13, 5), (14, 5), (15, 5)] },
-    Tag { name: "cublasLtMatrixLayoutAttribute_t", rows: &[(0, 903), (1, 986), (2, 9), (3, 9), (4, 253), (5, 24), (6, 253), (7, 253), (8, 987), (9, 60), (10, 60), (11, 60), (12, 988), (13, 988)] },
-    Tag { name: "cublasLtMatrixTransformDescAttributes_t", rows: &[(0, 903), (1, 980), (2, 921), (3, 921)] },
-    Tag { name: "cudnnBackendAttributeType_t", rows: &[(0, 1010), (1, 1013), (2, 62), (3, 253), (4, 143), (5, 868), (6, 60), (7, 1019), (8, 1020), (9, 1021), (10, 1022), (11, 1023), (12, 1024), (13, 1017), (14, 1025), (15, 1015), (16, 1026), (17, 1027), (18, 1028), (19, 1029), (20, 1030), (21, 1031), (22, 1032), (23, 24), (24, 38), (25, 1033), (26, 1034), (27, 1035), (28, 1036), (29, 1037), (30, 1038), (31, 1039), (32, 1040), (33, 1041)] },
-    Tag { name: "cudnnDataType_t", rows: &[(0, 143), (1, 868), (2, 906), (3, 904), (4, 24), (6, 85), (9, 907), (10, 253), (11, 62)] },
-    Tag { name: "cudssConfigParam_t", rows: &[(0, 1179), (1, 1180), (2, 1181), (3, 1182), (4, 1183), (5, 24), (6, 868), (7, 1184), (8, 868), (9, 868), (10, 253), (11, 24), (12, 253), (13, 24), (14, 24), (15, 24), (16, 1185), (17, 24), (18, 24), (19, 24), (20, 24), (21, 24), (23, 24), (24, 24), (26, 24), (28, 1186)] },
-    Tag { name: "cudssDataParam_t", rows: &[(0, 24), (1, 253), (2, 24), (3, 570), (10, 253), (13, 1192), (17, 24), (19, 1193), (24, 24)] },
+    Tag { name: "cublasLtMatrixLayoutAttribute_t", rows: &[(0, 902), (1, 986), (2, 9), (3, 9), (4, 253), (5, 24), (6, 253), (7, 253), (8, 987), (9, 60), (10, 60), (11, 60), (12, 988), (13, 988)] },
+    Tag { name: "cublasLtMatrixTransformDescAttributes_t", rows: &[(0, 902), (1, 980), (2, 920), (3, 920)] },
+    Tag { name: "cudnnBackendAttributeType_t", rows: &[(0, 1010), (1, 1013), (2, 62), (3, 253), (4, 143), (5, 867), (6, 60), (7, 1019), (8, 1020), (9, 1021), (10, 1022), (11, 1023), (12, 1024), (13, 1017), (14, 1025), (15, 1015), (16, 1026), (17, 1027), (18, 1028), (19, 1029), (20, 1030), (21, 1031), (22, 1032), (23, 24), (24, 38), (25, 1033), (26, 1034), (27, 1035), (28, 1036), (29, 1037), (30, 1038), (31, 1039), (32, 1040), (33, 1041)] },
+    Tag { name: "cudnnDataType_t", rows: &[(0, 143), (1, 867), (2, 905), (3, 903), (4, 24), (6, 85), (9, 906), (10, 253), (11, 62)] },
+    Tag { name: "cudssConfigParam_t", rows: &[(0, 1179), (1, 1180), (2, 1181), (3, 1182), (4, 1183), (5, 24), (6, 867), (7, 1184), (8, 867), (9, 867), (10, 253), (11, 24), (12, 253), (13, 24), (14, 24), (15, 24), (16, 1185), (17, 24), (18, 24), (19, 24), (20, 24), (21, 24), (23, 24), (24, 24), (26, 24), (28, 1186)] },
+    Tag { name: "cudssDataParam_t", rows: &[(0, 24), (1, 253), (2, 24), (3, 569), (10, 253), (13, 1192), (17, 24), (19, 1193), (24, 24)] },
     Tag { name: "cufftXtQueryType", rows: &[(0, 1238)] },
     Tag { name: "CUfileBatchMode_t", rows: &[(1, 0)] },
     Tag { name: "CUfileFileHandleType", rows: &[(1, 0), (2, 1)] },
-    Tag { name: "cudaDataType", rows: &[(0, 143), (1, 868), (2, 906), (3, 904), (4, 916), (5, 917), (8, 85), (10, 24), (12, 5), (14, 907), (20, 905), (22, 236), (24, 253), (26, 9)] },
+    Tag { name: "cudaDataType", rows: &[(0, 143), (1, 867), (2, 905), (3, 903), (4, 915), (5, 916), (8, 85), (10, 24), (12, 5), (14, 906), (20, 904), (22, 236), (24, 253), (26, 9)] },
     Tag { name: "cusparseSpMatAttribute_t", rows: &[(0, 1443), (1, 1442), (2, 1460), (3, 1461)] },
     Tag { name: "cusparseLtMatDescAttribute_t", rows: &[(0, 24), (1, 253)] },
     Tag { name: "cusparseLtMatmulAlgAttribute_t", rows: &[(0, 24), (1, 24), (2, 24), (3, 24), (4, 1490), (5, 24)] },
     Tag { name: "cusparseLtMatmulDescAttribute_t", rows: &[(0, 24), (1, 143), (2, 143), (3, 24), (4, 143), (5, 24), (6, 24), (7, 253), (8, 60), (9, 60), (10, 1497), (11, 1497), (12, 1497), (13, 1497), (14, 1497), (15, 60), (16, 60), (17, 60), (18, 60), (19, 60)] },
-    Tag { name: "cutensorOperationDescriptorAttribute_t", rows: &[(0, 24), (1, 903), (2, 143), (3, 143), (14, 24)] },
+    Tag { name: "cutensorOperationDescriptorAttribute_t", rows: &[(0, 24), (1, 902), (2, 143), (3, 143), (14, 24)] },
     Tag { name: "cutensorPlanAttribute_t", rows: &[(0, 9)] },
     Tag { name: "cutensorPlanPreferenceAttribute_t", rows: &[(0, 1542), (1, 1543), (2, 24), (3, 1518), (4, 24), (5, 1519)] },
-    Tag { name: "ncclDataType_t", rows: &[(0, 904), (1, 85), (2, 24), (3, 5), (4, 253), (5, 9), (6, 906), (7, 143), (8, 868), (9, 907), (10, 85), (11, 85)] },
+    Tag { name: "ncclDataType_t", rows: &[(0, 903), (1, 85), (2, 24), (3, 5), (4, 253), (5, 9), (6, 905), (7, 143), (8, 867), (9, 906), (10, 85), (11, 85)] },
     Tag { name: "nvmlValueType_t", rows: &[(0, 0), (1, 2), (2, 3), (3, 4), (4, 5), (5, 1), (6, 6)] },
     Tag { name: "nvmlUUIDType_t", rows: &[(1, 0), (2, 1)] },
 ];

@@ -3,6 +3,7 @@
 mod errors;
 mod golden;
 mod places;
+mod real;
 
 use super::functions::{self, FunctionRow};
 use super::types::Tables;

@@ -27,6 +27,14 @@ fn a_function_that_changed_has_all_its_forms() {
 }
 
 #[test]
+fn the_name_that_programs_write() {
+    let (_, said, _) = api(&["cuMemAlloc"]);
+    let heads: Vec<&str> = said.lines().filter(|l| !l.is_empty() && !l.starts_with(' ')).collect();
+    assert_eq!(heads, ["cuMemAlloc (driver)", "cuMemAlloc_v2 (driver)"]);
+    assert!(said.contains("CUDA: since 3.2"), "{said}");
+}
+
+#[test]
 fn an_export_without_a_header() {
     let (code, said, _) = api(&["cuEGLApiInit"]);
     assert_eq!((code, said.contains("no public header")), (Some(0), true), "{said}");

@@ -28,7 +28,8 @@ pub fn apply(state: &mut State, row: &Row<'_>, described: Described, call: &Call
         match *effect {
             Effect::Allocates { at, by_value, bytes, memory } => {
                 let address = if by_value { raw(&walk, row, at) } else { walk.behind(row, at) };
-                if let (Some(address), Some(bytes)) = (address, walk.count(row, bytes)) {
+                if let Some(address) = address {
+                    let bytes = walk.count(row, bytes);
                     let device = state.devices.current(call.thread.key);
                     state.places.insert(address, bytes, memory, device);
                 }

@@ -20,21 +20,24 @@ pub struct Places {
 
 #[derive(Debug, Clone, Copy)]
 struct Allocation {
+    /// 0: not known.
     bytes: u64,
     memory: Memory,
     device: Option<u32>,
 }
 
 impl Places {
-    /// Memory at `address`, from now on.
-    pub fn insert(&mut self, address: u64, bytes: u64, memory: Memory, device: Option<u32>) {
-        if address == 0 || bytes == 0 {
+    /// Memory at `address`, from now on; of unknown length when `bytes` is none.
+    pub fn insert(&mut self, address: u64, bytes: Option<u64>, memory: Memory, device: Option<u32>) {
+        // A layer that does not know the length adds nothing to one that did.
+        if address == 0 || bytes == Some(0) || bytes.is_none() && self.at(address, None, false).is_some() {
             return;
         }
+        let bytes = bytes.unwrap_or(0);
         let device = if memory == Memory::Device { device } else { None };
         let map = if memory == Memory::Reserved { &mut self.reserved } else { &mut self.memory };
         // What was there has ended unseen. A runtime reports what its driver call has reported before.
-        let old: Vec<u64> = map.range(address..address.saturating_add(bytes)).map(|(at, _)| *at).collect();
+        let old: Vec<u64> = map.range(address..address.saturating_add(bytes.max(1))).map(|(at, _)| *at).collect();
         let before = old.first().and_then(|_| map.get(&address)).and_then(|a| a.device);
         for at in old {
             map.remove(&at);
@@ -57,7 +60,7 @@ impl Places {
         let within = |map: &BTreeMap<u64, Allocation>| {
             let (start, found) = map.range(..=address).next_back()?;
             let offset = address - start;
-            (offset < found.bytes).then_some((offset, *found))
+            (offset < found.bytes.max(1)).then_some((offset, *found))
         };
         let found = within(&self.memory).or_else(|| within(&self.reserved));
         let Some((offset, found)) = found else {

@@ -80,7 +80,7 @@ pub struct Place {
     pub offset: u64,
     /// Bytes that the call means, if it says so.
     pub bytes: Option<u64>,
-    /// Bytes of the allocation; 0 when no allocation is known (memory of the host).
+    /// Bytes of the allocation; 0 when they are not known, or there is none (memory of the host).
     pub size: u64,
 }
 

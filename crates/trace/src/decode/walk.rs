@@ -190,7 +190,8 @@ impl<'a> Walk<'a> {
         self.somewhere(address, meant, false)
     }
 
-    fn somewhere(&self, address: u64, meant: Option<u64>, guess: bool) -> Value {
+    /// The same, and memory that nobody allocated is the host's when `guess` says so.
+    pub fn somewhere(&self, address: u64, meant: Option<u64>, guess: bool) -> Value {
         if address == 0 {
             return Value::Null;
         }

@@ -50,7 +50,7 @@ pub(crate) fn guess(tables: &Tables, family: usize, siblings: &[Sibling], n: usi
             (_, Some(length)) => seen(dir, Rule::TextOf(length)),
             (_, None) => seen(dir, Rule::Text),
         },
-        Type::Pointer(inner, _) => pointers(tables, me, inner, dir, many, memory),
+        Type::Pointer(inner, _) => pointers(tables, inner, dir, many, memory),
         // Numbers of a math library lie on the device as a rule.
         _ if memory && is_data(tables, to, dir, &me.name) => seen(dir, Rule::Memory(Count::Unknown)),
         _ => match many {
@@ -61,7 +61,7 @@ pub(crate) fn guess(tables: &Tables, family: usize, siblings: &[Sibling], n: usi
 }
 
 /// A pointer to pointers.
-fn pointers(tables: &Tables, me: &Sibling, inner: TypeId, dir: Dir, many: Option<Count>, memory: bool) -> Guess {
+fn pointers(tables: &Tables, inner: TypeId, dir: Dir, many: Option<Count>, memory: bool) -> Guess {
     let guess = |rule| Guess { dir, rule, blind: false };
     match (tables.get(inner), dir, many) {
         (Type::Char, _, Some(count)) => guess(Rule::Texts(count)),

@@ -10,7 +10,7 @@ use crate::driver::{current, lifecycle};
 use crate::generated::DEFAULTS;
 use crate::stub::COUNTS;
 use cutap_calls::generated::known::TABLES;
-use cutap_calls::known::{Count, Dir, Function, Param, Rule, Type};
+use cutap_calls::known::{Count, Dir, Enum, Function, Param, Rule, Type};
 use std::sync::atomic::Ordering;
 
 /// A call's words: the six integer registers, then the stack behind the return address.
@@ -68,6 +68,10 @@ fn check(function: &Function, words: &Words) -> Answer {
             Some(Type::Pointer(..)) if value == 0 && is_needed(function, words, param) => {
                 return Err(Fault::INVALID_VALUE);
             }
+            Some(Type::Pointer(..)) if is_empty(function, words, param) => return Err(Fault::INVALID_VALUE),
+            Some(Type::Enum(row)) if TABLES.enums.get(usize::from(*row)).is_some_and(|e| !has(e, value)) => {
+                return Err(Fault::INVALID_VALUE);
+            }
             Some(Type::Handle(kind)) => {
                 let kind = TABLES.handles.get(usize::from(*kind)).map_or("", |h| h.name);
                 without_context |= matches!(kind, "CUdevice" | "CUcontext");
@@ -89,6 +93,17 @@ fn is_needed(function: &Function, words: &Words, param: &Param) -> bool {
         Rule::Array(Count::Fixed(_)) => true,
         _ => param.dir == Dir::Out && matches!(param.rule, Rule::Tagged(..)),
     }
+}
+
+/// Whether a value is one of an enum's.
+fn has(all: &Enum, value: u64) -> bool {
+    all.values.iter().any(|(known, _)| *known as u32 == value as u32)
+}
+
+/// Whether a list is said to have no elements.
+fn is_empty(function: &Function, words: &Words, param: &Param) -> bool {
+    let Rule::Array(Count::Of(n)) = param.rule else { return false };
+    function.params.get(usize::from(n)).and_then(|p| words.get(function, p.word)) == Some(0)
 }
 
 /// A handle of a kind that is followed here must be there.
@@ -113,8 +128,9 @@ fn handle(world: &World, kind: &str, value: u64) -> Answer {
                 || world.memories.contains_key(&handle);
             return if known { Ok(()) } else { Err(Fault::INVALID_VALUE) };
         }
+        "CUexternalMemory" | "CUexternalSemaphore" if null => return Err(Fault::INVALID_VALUE),
         // of kinds that nothing is ever made of here none is there
-        "CUgraphicsResource" | "CUexternalMemory" | "CUexternalSemaphore" | "CUmipmappedArray" | "CUgreenCtx" => false,
+        "CUgraphicsResource" | "CUexternalMemory" | "CUexternalSemaphore" => false,
         _ => true,
     };
     if there { Ok(()) } else { Err(Fault::INVALID_HANDLE) }

@@ -24,15 +24,16 @@ pub struct Description {
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct Description3D {
-    width: u64,
-    height: u64,
-    depth: u64,
-    format: u32,
-    channels: u32,
-    flags: u32,
+    pub width: u64,
+    pub height: u64,
+    pub depth: u64,
+    pub format: u32,
+    pub channels: u32,
+    pub flags: u32,
 }
 
-fn texel(format: u32, channels: u32) -> Answer<u64> {
+/// Bytes of one element.
+pub fn texel(format: u32, channels: u32) -> Answer<u64> {
     let one = match format {
         0x01 | 0x08 => 1,
         0x02 | 0x09 | 0x10 => 2,
@@ -42,8 +43,18 @@ fn texel(format: u32, channels: u32) -> Answer<u64> {
     if matches!(channels, 1 | 2 | 4) { Ok(one * u64::from(channels)) } else { Err(Fault::INVALID_VALUE) }
 }
 
-fn create(world: &mut World, d: Description3D) -> Answer<Handle> {
+/// Sides of the largest arrays: of one, two and three dimensions.
+const MOST: [[u64; 3]; 3] = [[131072, 0, 0], [131072, 65536, 0], [16384, 16384, 16384]];
+const ALL_FLAGS: u32 = 0x1ff;
+
+pub fn create(world: &mut World, d: Description3D) -> Answer<Handle> {
     let texel = texel(d.format, d.channels)?;
+    let given = [d.width, d.height, d.depth];
+    let most = MOST[usize::from(d.height > 0) + usize::from(d.depth > 0)];
+    let layered = d.flags & 1 != 0;
+    if d.flags & !ALL_FLAGS != 0 || (!layered && given.iter().zip(most).any(|(side, most)| *side > most)) {
+        return Err(Fault::INVALID_VALUE);
+    }
     let sides = [d.width, d.height.max(1), d.depth.max(1), texel];
     let size = sides.into_iter().try_fold(1u64, u64::checked_mul).filter(|s| *s > 0).ok_or(Fault::INVALID_VALUE)?;
     let context = current::require(world)?;
@@ -89,6 +100,21 @@ pub extern "C" fn cuArray3DGetDescriptor_v2(found: Out<Description3D>, array: Ha
         let Array { width, height, depth, format, channels, flags, .. } = *known(&world().arrays, array)?;
         found.put(Description3D { width, height, depth, format, channels, flags })
     })
+}
+
+/// Only arrays of several planes have one, which are not made here.
+pub extern "C" fn cuArrayGetPlane(found: Out<Handle>, array: Handle, _plane: u32) -> u32 {
+    answer(|| found.check().and(known(&world().arrays, array).map(drop)).and(Err(Fault::INVALID_VALUE)))
+}
+
+/// Sparse arrays are not made here.
+pub extern "C" fn cuArrayGetSparseProperties(found: Out<[u64; 5]>, array: Handle) -> u32 {
+    answer(|| found.check().and(known(&world().arrays, array).map(drop)).and(Err(Fault::INVALID_VALUE)))
+}
+
+/// Only of arrays whose memory comes later, which are not made here.
+pub extern "C" fn cuArrayGetMemoryRequirements(found: Out<[u64; 4]>, array: Handle, _device: i32) -> u32 {
+    answer(|| found.check().and(known(&world().arrays, array).map(drop)).and(Err(Fault::INVALID_VALUE)))
 }
 
 fn line(to: Plane3D, from: Plane3D, size: usize, stream: Option<Handle>) -> u32 {

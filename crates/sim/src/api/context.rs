@@ -4,7 +4,7 @@ use crate::driver::abi::{Out, answer};
 use crate::driver::context::{self, Context, device, named};
 use crate::driver::fault::{Answer, Fault};
 use crate::driver::world::{Guard, Handle, World, world};
-use crate::driver::{current, engine};
+use crate::driver::{capture, current, engine};
 
 fn create(found: Out<Handle>, flags: u32, ordinal: i32) -> u32 {
     answer(|| {
@@ -60,7 +60,10 @@ pub extern "C" fn cuCtxGetCurrent(found: Out<Handle>) -> u32 {
 }
 
 pub extern "C" fn cuCtxPushCurrent_v2(handle: Handle) -> u32 {
-    answer(|| named(&world(), handle).and_then(current::push))
+    answer(|| match handle {
+        Handle::NULL => Err(Fault::INVALID_VALUE),
+        handle => named(&world(), handle).and_then(current::push),
+    })
 }
 
 pub extern "C" fn cuCtxPopCurrent_v2(found: Out<Handle>) -> u32 {
@@ -105,6 +108,9 @@ pub extern "C" fn cuCtxGetFlags(flags: Out<u32>) -> u32 {
 
 pub extern "C" fn cuCtxSetFlags(flags: u32) -> u32 {
     change(|c| {
+        if flags & !0xff != 0 {
+            return Err(Fault::INVALID_VALUE);
+        }
         c.flags = flags;
         Ok(())
     })
@@ -118,7 +124,8 @@ pub extern "C" fn cuCtxGetApiVersion(handle: Handle, version: Out<u32>) -> u32 {
     read(handle, version, |_| 3020)
 }
 
-fn synchronize(world: Guard, handle: Handle) -> Answer {
+fn synchronize(mut world: Guard, handle: Handle) -> Answer {
+    capture::forbid(&mut world)?;
     engine::wait_for_context(world, handle).map(drop)
 }
 
@@ -143,7 +150,13 @@ pub extern "C" fn cuCtxGetLimit(value: Out<usize>, limit: u32) -> u32 {
 }
 
 pub extern "C" fn cuCtxSetLimit(limit: u32, value: usize) -> u32 {
-    change(|c| c.limits.get_mut(&limit).map(|old| *old = value).ok_or(Fault::INVALID_VALUE))
+    /// Bytes of stack of one thread.
+    const MOST_STACK: usize = 512 << 10;
+    change(|c| {
+        let old = c.limits.get_mut(&limit).filter(|_| limit != 0 || value <= MOST_STACK).ok_or(Fault::INVALID_VALUE)?;
+        *old = value;
+        Ok(())
+    })
 }
 
 pub extern "C" fn cuCtxGetCacheConfig(config: Out<u32>) -> u32 {
@@ -152,6 +165,9 @@ pub extern "C" fn cuCtxGetCacheConfig(config: Out<u32>) -> u32 {
 
 pub extern "C" fn cuCtxSetCacheConfig(config: u32) -> u32 {
     change(|c| {
+        if config > 3 {
+            return Err(Fault::INVALID_VALUE);
+        }
         c.cache_config = config;
         Ok(())
     })
@@ -163,6 +179,9 @@ pub extern "C" fn cuCtxGetSharedMemConfig(config: Out<u32>) -> u32 {
 
 pub extern "C" fn cuCtxSetSharedMemConfig(config: u32) -> u32 {
     change(|c| {
+        if config > 2 {
+            return Err(Fault::INVALID_VALUE);
+        }
         c.shared_config = config;
         Ok(())
     })

@@ -1,5 +1,6 @@
 //! Devices: all alike, told apart by PCI bus and the last byte of the uuid.
 
+use crate::api::arrays::texel;
 use crate::driver::abi::{Out, Text, answer, put_text};
 use crate::driver::config::config;
 use crate::driver::context::device;
@@ -38,7 +39,7 @@ pub extern "C" fn cuDeviceGet(found: Out<i32>, ordinal: i32) -> u32 {
 }
 
 pub extern "C" fn cuDeviceGetName(name: Out<u8>, size: i32, ordinal: i32) -> u32 {
-    answer(|| device(ordinal).and_then(|_| put_text(name, size, NAME.to_bytes())))
+    answer(|| device(ordinal).and_then(|_| put_text(name, size as u32, NAME.to_bytes())))
 }
 
 pub extern "C" fn cuDeviceGetUuid(found: Out<[u8; 16]>, ordinal: i32) -> u32 {
@@ -84,14 +85,24 @@ fn pci_text(ordinal: i32) -> String {
     format!("{domain:04X}:{bus:02X}:{slot:02X}.0")
 }
 
+/// All of it has to fit.
 pub extern "C" fn cuDeviceGetPCIBusId(text: Out<u8>, size: i32, ordinal: i32) -> u32 {
-    answer(|| put_text(text, size, pci_text(device(ordinal)?).as_bytes()))
+    answer(|| {
+        let place = pci_text(device(ordinal)?);
+        if size as usize <= place.len() {
+            return Err(Fault::INVALID_VALUE);
+        }
+        put_text(text, size as u32, place.as_bytes())
+    })
 }
 
 pub extern "C" fn cuDeviceGetByPCIBusId(found: Out<i32>, text: Text) -> u32 {
     answer(|| {
         found.check()?;
         let asked = text.str()?.to_uppercase();
+        if asked.is_empty() || !asked.chars().all(|c| c.is_ascii_hexdigit() || matches!(c, ':' | '.')) {
+            return Err(Fault::INVALID_VALUE);
+        }
         let is = |ordinal: &i32| {
             let full = pci_text(*ordinal);
             asked == full || asked == full[5..] || asked == full[..10] || asked == full[5..10]
@@ -102,11 +113,16 @@ pub extern "C" fn cuDeviceGetByPCIBusId(found: Out<i32>, text: Text) -> u32 {
 
 pub extern "C" fn cuDeviceGetTexture1DLinearMaxWidth(
     width: Out<usize>,
-    _format: u32,
-    _channels: u32,
+    format: u32,
+    channels: u32,
     ordinal: i32,
 ) -> u32 {
-    answer(|| width.check()?.put(attribute(device(ordinal)?, 69)? as usize))
+    answer(|| {
+        width.check()?;
+        let ordinal = device(ordinal)?;
+        texel(format, channels)?;
+        width.put(attribute(ordinal, 69)? as usize)
+    })
 }
 
 /// No affinity to a part of the processors.

@@ -11,7 +11,8 @@ use crate::driver::{capture, current, engine};
 pub extern "C" fn cuEventCreate(found: Out<Handle>, flags: u32) -> u32 {
     answer(|| {
         found.check()?;
-        if flags & !7 != 0 {
+        // events between processes have no time
+        if flags & !7 != 0 || flags & 6 == 4 {
             return Err(Fault::INVALID_VALUE);
         }
         let mut world = world();
@@ -48,6 +49,7 @@ pub extern "C" fn cuEventRecordWithFlags(handle: Handle, stream: Handle, flags: 
 /// An event that was recorded last in a captured stream has no time to wait for; asking breaks the capture.
 fn not_captured(world: &mut World, handle: Handle) -> Answer {
     match known(&world.events, handle)?.captured.as_ref().map(|p| p.capture) {
+        Some(id) if world.captures.get(&id).is_none_or(|c| c.broken) => Err(Fault::INVALID_VALUE),
         Some(id) => capture::spoil(world, id, Fault::CAPTURED_EVENT).map(drop),
         None => Ok(()),
     }
@@ -57,6 +59,7 @@ pub extern "C" fn cuEventQuery(handle: Handle) -> u32 {
     answer(|| {
         let mut world = world();
         not_captured(&mut world, handle)?;
+        capture::forbid(&mut world)?;
         if known(&world.events, handle)?.is_done() { Ok(()) } else { Err(Fault::NOT_READY) }
     })
 }
@@ -65,6 +68,7 @@ pub extern "C" fn cuEventSynchronize(handle: Handle) -> u32 {
     answer(|| {
         let mut world = world();
         not_captured(&mut world, handle)?;
+        capture::forbid(&mut world)?;
         let which = known(&world.events, handle)?.recorded;
         engine::wait(world, |w| w.events.get(&handle).is_none_or(|e| e.done >= which)).map(drop)
     })
@@ -72,7 +76,7 @@ pub extern "C" fn cuEventSynchronize(handle: Handle) -> u32 {
 
 pub extern "C" fn cuEventElapsedTime(milliseconds: Out<f32>, start: Handle, end: Handle) -> u32 {
     answer(|| {
-        milliseconds.check()?;
+        milliseconds.check().or(Err(Fault::INVALID_HANDLE))?;
         let world = world();
         let events = [known(&world.events, start)?, known(&world.events, end)?];
         if events.iter().any(|e| e.recorded == 0 || e.flags & Event::DISABLE_TIMING != 0) {

@@ -1,10 +1,12 @@
 //! What can be asked of and set for a kernel: attributes, occupancy.
 
 use crate::api::device::attribute;
-use crate::driver::abi::{Out, answer};
+use crate::api::launch::Config;
+use crate::driver::abi::{In, Out, answer};
 use crate::driver::code::Function;
+use crate::driver::context::device;
 use crate::driver::fault::{Answer, Fault};
-use crate::driver::world::{Handle, known, known_mut, world};
+use crate::driver::world::{Handle, World, known, known_mut, world};
 
 const MAX_DYNAMIC_SHARED: u32 = 8;
 /// What a block may have without asking for more, and with it.
@@ -48,20 +50,32 @@ fn set(f: &mut Function, id: u32, value: i32) -> Answer {
     Ok(())
 }
 
+/// A function of a module; a library's kernel is none.
+fn function_of(world: &World, function: Handle) -> Answer<&Function> {
+    known(&world.functions, function).and_then(|f| if f.is_kernel() { Err(Fault::INVALID_HANDLE) } else { Ok(f) })
+}
+
 pub extern "C" fn cuFuncGetAttribute(value: Out<i32>, id: u32, function: Handle) -> u32 {
-    answer(|| value.check()?.put(get(known(&world().functions, function)?, id)?))
+    answer(|| value.check()?.put(get(function_of(&world(), function)?, id)?))
 }
 
 pub extern "C" fn cuFuncSetAttribute(function: Handle, id: u32, value: i32) -> u32 {
     answer(|| set(known_mut(&mut world().functions, function)?, id, value))
 }
 
-pub extern "C" fn cuKernelGetAttribute(value: Out<i32>, id: u32, kernel: Handle, _device: i32) -> u32 {
-    cuFuncGetAttribute(value, id, kernel)
+pub extern "C" fn cuKernelGetAttribute(value: Out<i32>, id: u32, kernel: Handle, ordinal: i32) -> u32 {
+    answer(|| {
+        value.check()?;
+        device(ordinal)?;
+        value.put(get(known(&world().functions, kernel)?, id)?)
+    })
 }
 
-pub extern "C" fn cuKernelSetAttribute(id: u32, value: i32, kernel: Handle, _device: i32) -> u32 {
-    cuFuncSetAttribute(kernel, id, value)
+pub extern "C" fn cuKernelSetAttribute(id: u32, value: i32, kernel: Handle, ordinal: i32) -> u32 {
+    answer(|| {
+        device(ordinal)?;
+        set(known_mut(&mut world().functions, kernel)?, id, value)
+    })
 }
 
 /// A hint without an effect here.
@@ -69,16 +83,22 @@ fn hint(function: Handle) -> u32 {
     answer(|| known(&world().functions, function).map(drop))
 }
 
-pub extern "C" fn cuFuncSetCacheConfig(function: Handle, _config: u32) -> u32 {
-    hint(function)
+pub extern "C" fn cuFuncSetCacheConfig(function: Handle, config: u32) -> u32 {
+    answer(|| {
+        known(&world().functions, function)?;
+        if config > 3 { Err(Fault::INVALID_VALUE) } else { Ok(()) }
+    })
 }
 
 pub extern "C" fn cuKernelSetCacheConfig(kernel: Handle, _config: u32, _device: i32) -> u32 {
     hint(kernel)
 }
 
-pub extern "C" fn cuFuncSetSharedMemConfig(function: Handle, _config: u32) -> u32 {
-    hint(function)
+pub extern "C" fn cuFuncSetSharedMemConfig(function: Handle, config: u32) -> u32 {
+    answer(|| {
+        known(&world().functions, function)?;
+        if config > 2 { Err(Fault::INVALID_VALUE) } else { Ok(()) }
+    })
 }
 
 pub extern "C" fn cuFuncLoad(function: Handle) -> u32 {
@@ -90,7 +110,7 @@ pub extern "C" fn cuFuncIsLoaded(state: Out<u32>, function: Handle) -> u32 {
 }
 
 /// Blocks of a size that fit on one multiprocessor, by threads, registers and shared memory.
-fn blocks(f: &Function, block: i32, dynamic: usize) -> Answer<i32> {
+pub fn blocks(f: &Function, block: i32, dynamic: usize) -> Answer<i32> {
     if block <= 0 {
         return Err(Fault::INVALID_VALUE);
     }
@@ -118,9 +138,13 @@ pub extern "C" fn cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(
     function: Handle,
     block: i32,
     dynamic: usize,
-    _flags: u32,
+    flags: u32,
 ) -> u32 {
-    cuOccupancyMaxActiveBlocksPerMultiprocessor(count, function, block, dynamic)
+    answer(|| {
+        count.check()?;
+        let blocks = blocks(known(&world().functions, function)?, block, dynamic)?;
+        if flags > 1 { Err(Fault::INVALID_VALUE) } else { count.put(blocks) }
+    })
 }
 
 /// Asks the program how much shared memory a block of some size takes.
@@ -137,6 +161,9 @@ pub extern "C" fn cuOccupancyMaxPotentialBlockSize(
     answer(|| {
         grid.check()?;
         block.check()?;
+        if limit < 0 {
+            return Err(Fault::INVALID_VALUE);
+        }
         let most = known(&world().functions, function)?.max_threads();
         let limit = if limit == 0 { most } else { limit.min(most) };
         let mut best = (0, 0);
@@ -163,19 +190,22 @@ pub extern "C" fn cuOccupancyMaxPotentialBlockSizeWithFlags(
     cuOccupancyMaxPotentialBlockSize(grid, block, function, shared, dynamic, limit)
 }
 
-/// Any kernel, NULL, or one that must be there.
-fn any_kernel(function: Handle) -> Answer {
+/// Any kernel, NULL, or one that must be there; and sides of a block in what the launch would say.
+fn any_kernel(function: Handle, config: In<Config>) -> Answer {
+    if config.get()?.block.contains(&0) {
+        return Err(Fault::INVALID_VALUE);
+    }
     if function == Handle::NULL { Ok(()) } else { known(&world().functions, function).map(drop) }
 }
 
 /// Blocks of a cluster: the portable number of 8; and one such cluster for every eight multiprocessors. cuBLAS asks
 /// without a kernel.
-pub extern "C" fn cuOccupancyMaxPotentialClusterSize(size: Out<i32>, function: Handle, _config: u64) -> u32 {
-    answer(|| any_kernel(function).and_then(|()| size.put(8)))
+pub extern "C" fn cuOccupancyMaxPotentialClusterSize(size: Out<i32>, function: Handle, config: In<Config>) -> u32 {
+    answer(|| any_kernel(function, config).and_then(|()| size.put(8)))
 }
 
-pub extern "C" fn cuOccupancyMaxActiveClusters(count: Out<i32>, function: Handle, _config: u64) -> u32 {
-    answer(|| any_kernel(function).and_then(|()| count.put(attribute(0, 16)? / 8)))
+pub extern "C" fn cuOccupancyMaxActiveClusters(count: Out<i32>, function: Handle, config: In<Config>) -> u32 {
+    answer(|| any_kernel(function, config).and_then(|()| count.put(attribute(0, 16)? / 8)))
 }
 
 pub extern "C" fn cuOccupancyAvailableDynamicSMemPerBlock(
@@ -188,6 +218,9 @@ pub extern "C" fn cuOccupancyAvailableDynamicSMemPerBlock(
         let world = world();
         let f = known(&world.functions, function)?;
         if count <= 0 || block <= 0 || block > f.max_threads() {
+            return Err(Fault::INVALID_VALUE);
+        }
+        if count > blocks(f, block, 0)? {
             return Err(Fault::INVALID_VALUE);
         }
         let each = attribute(0, SHARED_PER_SM)? / count - 1024 - f.kernel().shared;

@@ -2,7 +2,9 @@
 
 use crate::api::graph_edges::edges;
 use crate::api::graph_params::{self, Batch, Host, Kernel, Kernel2};
+use crate::api::launch::LAST_ATTRIBUTE;
 use crate::driver::abi::{In, Out, answer};
+use crate::driver::context::named;
 use crate::driver::fault::{Answer, Fault};
 use crate::driver::graph::{self, known_graph, known_node};
 use crate::driver::shape::{Copy3D, Set};
@@ -107,8 +109,6 @@ pub extern "C" fn cuGraphKernelNodeSetParams_v2(node: Handle, what: In<Kernel2>)
     set(node, |w| what.get()?.task(w))
 }
 
-const LAST_ATTRIBUTE: u32 = 18;
-
 pub extern "C" fn cuGraphKernelNodeGetAttribute(node: Handle, id: u32, out: Out<[u64; 8]>) -> u32 {
     let known = (1..=LAST_ATTRIBUTE).contains(&id);
     get(node, out, |t| Some(launch(t).filter(|_| known)?.attributes.get(&id).copied().unwrap_or_default()))
@@ -153,8 +153,10 @@ pub extern "C" fn cuGraphAddMemcpyNode(
     context: Handle,
 ) -> u32 {
     Place::new(found, graph, after, count).add(|w| {
-        w.contexts.get(&context).ok_or(Fault::INVALID_CONTEXT)?;
-        Ok(Task::Copy(Box::new(what.get()?)))
+        named(w, context)?;
+        let what = what.get()?;
+        what.ends(w)?;
+        Ok(Task::Copy(Box::new(what)))
     })
 }
 
@@ -175,7 +177,7 @@ pub extern "C" fn cuGraphAddMemsetNode(
     context: Handle,
 ) -> u32 {
     Place::new(found, graph, after, count).add(|w| {
-        w.contexts.get(&context).ok_or(Fault::INVALID_CONTEXT)?;
+        named(w, context)?;
         Ok(Task::Set(what.get()?))
     })
 }
@@ -223,6 +225,10 @@ pub extern "C" fn cuGraphChildGraphNodeGetGraph(node: Handle, found: Out<Handle>
     get(node, found, |t| if let Task::Child(graph, _) = t { Some(*graph) } else { None })
 }
 
+fn some(event: Handle) -> Answer<Handle> {
+    if event == Handle::NULL { Err(Fault::INVALID_VALUE) } else { Ok(event) }
+}
+
 pub extern "C" fn cuGraphAddEventRecordNode(
     found: Out<Handle>,
     graph: Handle,
@@ -230,7 +236,7 @@ pub extern "C" fn cuGraphAddEventRecordNode(
     count: usize,
     event: Handle,
 ) -> u32 {
-    Place::new(found, graph, after, count).add(|_| Ok(Task::Record(event)))
+    Place::new(found, graph, after, count).add(|_| some(event).map(Task::Record))
 }
 
 pub extern "C" fn cuGraphEventRecordNodeGetEvent(node: Handle, found: Out<Handle>) -> u32 {
@@ -248,7 +254,7 @@ pub extern "C" fn cuGraphAddEventWaitNode(
     count: usize,
     event: Handle,
 ) -> u32 {
-    Place::new(found, graph, after, count).add(|_| Ok(Task::Wait(event)))
+    Place::new(found, graph, after, count).add(|_| some(event).map(Task::Wait))
 }
 
 pub extern "C" fn cuGraphEventWaitNodeGetEvent(node: Handle, found: Out<Handle>) -> u32 {

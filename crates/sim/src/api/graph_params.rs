@@ -40,7 +40,7 @@ impl Kernel2 {
     pub fn task(&self, world: &World) -> Answer<Task> {
         let Kernel { function, grid, block, shared, parameters, extra } = self.kernel;
         let function = if function == Handle::NULL { self.library_kernel } else { function };
-        let found = world.functions.get(&function).ok_or(Fault::INVALID_VALUE)?;
+        let found = world.functions.get(&function).ok_or(Fault::INVALID_HANDLE)?;
         let config = Config { grid, block, shared, stream: Handle::NULL, attributes: 0, count: 0 };
         launch::check(found, &config, parameters, extra)?;
         let arguments = launch::arguments(found, parameters, extra)?;

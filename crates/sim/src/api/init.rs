@@ -47,6 +47,7 @@ pub extern "C" fn cuProfilerStop() -> u32 {
     answer(|| Ok(()))
 }
 
-pub extern "C" fn cuFlushGPUDirectRDMAWrites(_target: u32, _scope: u32) -> u32 {
-    answer(|| Ok(()))
+/// Of the current context (0), to its owner (100) or to all devices (200).
+pub extern "C" fn cuFlushGPUDirectRDMAWrites(target: u32, scope: u32) -> u32 {
+    answer(|| if target == 0 && matches!(scope, 100 | 200) { Ok(()) } else { Err(Fault::INVALID_VALUE) })
 }

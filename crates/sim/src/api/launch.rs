@@ -1,6 +1,7 @@
 //! Launches: checked, put in order, not executed.
 
-use crate::api::functions::max_dynamic_shared;
+use crate::api::device::attribute;
+use crate::api::functions::{blocks, max_dynamic_shared};
 use crate::driver::abi::{In, answer, bytes_at};
 use crate::driver::code::Function;
 use crate::driver::context;
@@ -28,8 +29,12 @@ pub fn check(f: &Function, config: &Config, parameters: u64, extra: u64) -> Answ
     let too_wide = config.grid[0] > i32::MAX as u32 || config.grid[1] > 65535 || config.grid[2] > 65535;
     let too_big = threads > f.max_threads() as u64 || config.block[2] > 64 || too_wide;
     let too_much = config.shared > max_dynamic_shared(f).max(0) as u32;
+    let given_twice = parameters != 0 && extra != 0;
     let nothing_given = !f.kernel().parameters.is_empty() && parameters == 0 && extra == 0;
-    if zero || too_big || too_much || nothing_given { Err(Fault::INVALID_VALUE) } else { Ok(()) }
+    if extra != 0 {
+        in_extra(extra)?;
+    }
+    if zero || too_big || too_much || nothing_given || given_twice { Err(Fault::INVALID_VALUE) } else { Ok(()) }
 }
 
 /// A kernel's arguments, copied from what the program gave.
@@ -77,19 +82,36 @@ struct Attribute {
     value: [u64; 8],
 }
 
+/// Of CUlaunchAttributeID.
+pub const LAST_ATTRIBUTE: u32 = 18;
+const CLUSTER: u32 = 4;
+/// With the portable size and what a kernel may ask for beyond it.
+const MOST_IN_CLUSTER: u64 = 16;
+
 fn attributes(config: &Config) -> Answer<BTreeMap<u32, [u64; 8]>> {
     let list = In::<Attribute>::at(config.attributes);
-    (0..config.count as usize).map(|n| list.get_at(n).map(|a| (a.id, a.value))).collect()
+    let all: BTreeMap<_, _> =
+        (0..config.count as usize).map(|n| list.get_at(n).map(|a| (a.id, a.value))).collect::<Answer<_>>()?;
+    if all.keys().any(|id| *id > LAST_ATTRIBUTE) {
+        return Err(Fault::INVALID_VALUE);
+    }
+    let cluster = all.get(&CLUSTER).map_or([0; 3], |v| [v[0] as u32, (v[0] >> 32) as u32, v[1] as u32]);
+    let blocks = cluster.iter().fold(1u64, |n, side| n.saturating_mul((*side).into()));
+    if blocks > MOST_IN_CLUSTER { Err(Fault::INVALID_CLUSTER_SIZE) } else { Ok(all) }
 }
 
 fn launch(function: Handle, config: Config, parameters: u64, extra: u64) -> Answer {
     let mut world = world();
     check(known(&world.functions, function)?, &config, parameters, extra)?;
     let stream = context::stream(&mut world, config.stream)?;
+    let f = &world.functions[&function];
+    if !f.is_kernel() && f.context != world.streams[&stream].context {
+        return Err(Fault::INVALID_HANDLE);
+    }
     let kept = world.streams[&stream].capture.is_some();
     let arguments = if kept { arguments(&world.functions[&function], parameters, extra)? } else { None };
     let Config { grid, block, shared, .. } = config;
-    let attributes = if kept { attributes(&config)? } else { Default::default() };
+    let attributes = attributes(&config)?;
     let launch = Launch { function, grid, block, shared, arguments, attributes };
     task::put(world, stream, Task::Kernel(Box::new(launch)), false)
 }
@@ -128,7 +150,19 @@ pub extern "C" fn cuLaunchCooperativeKernel(
     parameters: u64,
 ) -> u32 {
     let (grid, block) = ([grid_x, grid_y, grid_z], [block_x, block_y, block_z]);
-    answer(|| launch(function, Config { grid, block, shared, stream, attributes: 0, count: 0 }, parameters, 0))
+    answer(|| {
+        // all blocks have to be there at once
+        let at_once = {
+            let world = world();
+            let threads = block.iter().fold(1u32, |n, side| n.saturating_mul(*side));
+            let each = blocks(known(&world.functions, function)?, threads as i32, shared as usize)?;
+            each as u64 * attribute(0, 16)? as u64
+        };
+        if grid.iter().fold(1u64, |n, side| n.saturating_mul((*side).into())) > at_once {
+            return Err(Fault::COOPERATIVE_LAUNCH_TOO_LARGE);
+        }
+        launch(function, Config { grid, block, shared, stream, attributes: 0, count: 0 }, parameters, 0)
+    })
 }
 
 /// They were given one by one before.
@@ -140,6 +174,9 @@ fn change(function: Handle, what: impl FnOnce(&mut Function)) -> u32 {
 }
 
 pub extern "C" fn cuFuncSetBlockShape(function: Handle, x: i32, y: i32, z: i32) -> u32 {
+    if [x, y, z].iter().any(|side| *side <= 0) {
+        return answer(|| Err(Fault::INVALID_VALUE));
+    }
     change(function, |f| f.block = [x as u32, y as u32, z as u32])
 }
 
@@ -147,7 +184,10 @@ pub extern "C" fn cuFuncSetSharedSize(function: Handle, bytes: u32) -> u32 {
     change(function, |f| f.shared = bytes)
 }
 
-pub extern "C" fn cuParamSetSize(function: Handle, _bytes: u32) -> u32 {
+pub extern "C" fn cuParamSetSize(function: Handle, bytes: u32) -> u32 {
+    if bytes > 4096 {
+        return answer(|| Err(Fault::INVALID_VALUE));
+    }
     change(function, |_| {})
 }
 

@@ -47,6 +47,9 @@ pub extern "C" fn cuLibraryEnumerateKernels(found: Out<Handle>, room: u32, libra
 
 pub extern "C" fn cuLibraryGetGlobal(address: Out<u64>, size: Out<usize>, library: Handle, name: Text) -> u32 {
     answer(|| {
+        if address.is_null() && size.is_null() {
+            return Err(Fault::INVALID_VALUE);
+        }
         let mut world = world();
         let module = code::module_of(&mut world, library)?;
         let (found, bytes) = code::variable(&mut world, module, name.str()?)?;
@@ -57,7 +60,25 @@ pub extern "C" fn cuLibraryGetGlobal(address: Out<u64>, size: Out<usize>, librar
 }
 
 pub extern "C" fn cuLibraryGetManaged(address: Out<u64>, size: Out<usize>, library: Handle, name: Text) -> u32 {
-    cuLibraryGetGlobal(address, size, library, name)
+    let other = answer(|| {
+        let (world, name) = (world(), name.str()?);
+        let variables = &known(&world.libraries, library)?.image.variables;
+        if variables.iter().any(|v| v.name == name && v.managed == Some(false)) {
+            Err(Fault::NOT_FOUND)
+        } else {
+            Ok(())
+        }
+    });
+    if other == 0 { cuLibraryGetGlobal(address, size, library, name) } else { other }
+}
+
+/// Functions for the host and the device alike: there are none here.
+pub extern "C" fn cuLibraryGetUnifiedFunction(found: Out<u64>, library: Handle, name: Text) -> u32 {
+    answer(|| {
+        found.check()?;
+        known(&world().libraries, library)?;
+        name.get().and(Err(Fault::INVALID_VALUE))
+    })
 }
 
 pub extern "C" fn cuKernelGetFunction(found: Out<Handle>, kernel: Handle) -> u32 {
@@ -82,44 +103,48 @@ pub extern "C" fn cuKernelGetLibrary(found: Out<Handle>, kernel: Handle) -> u32 
     })
 }
 
-/// Something of a function or kernel.
-fn read(handle: Handle, what: impl FnOnce(&Function) -> Answer) -> u32 {
-    answer(|| what(known(&world().functions, handle)?))
+/// Something of a function of a module, or of a kernel of a library: neither is taken for the other.
+fn read(handle: Handle, kernel: bool, what: impl FnOnce(&Function) -> Answer) -> u32 {
+    answer(|| {
+        if handle == Handle::NULL {
+            return Err(Fault::INVALID_VALUE);
+        }
+        let world = world();
+        let found = known(&world.functions, handle)?;
+        if found.is_kernel() == kernel { what(found) } else { Err(Fault::INVALID_HANDLE) }
+    })
 }
 
 pub extern "C" fn cuKernelGetName(name: Out<*const c_char>, kernel: Handle) -> u32 {
-    read(kernel, |f| name.put(f.kernel().name.as_ptr()))
+    read(kernel, true, |f| name.put(f.kernel().name.as_ptr()))
 }
 
 pub extern "C" fn cuFuncGetName(name: Out<*const c_char>, function: Handle) -> u32 {
-    cuKernelGetName(name, function)
+    read(function, false, |f| name.put(f.kernel().name.as_ptr()))
 }
 
 pub extern "C" fn cuFuncGetModule(found: Out<Handle>, function: Handle) -> u32 {
-    answer(|| {
-        let world = world();
-        let function = known(&world.functions, function)?;
-        known(&world.modules, function.home)?;
-        found.put(function.home)
-    })
+    read(function, false, |f| found.put(f.home))
+}
+
+fn parameter(f: &Function, index: usize, offset: Out<usize>, size: Out<usize>) -> Answer {
+    let parameter = f.kernel().parameters.get(index).ok_or(Fault::INVALID_VALUE)?;
+    size.put_if_wanted(parameter.size as usize);
+    offset.put(parameter.offset as usize)
 }
 
 pub extern "C" fn cuKernelGetParamInfo(kernel: Handle, index: usize, offset: Out<usize>, size: Out<usize>) -> u32 {
-    read(kernel, |f| {
-        let parameter = f.kernel().parameters.get(index).ok_or(Fault::INVALID_VALUE)?;
-        size.put_if_wanted(parameter.size as usize);
-        offset.put(parameter.offset as usize)
-    })
+    read(kernel, true, |f| parameter(f, index, offset, size))
 }
 
 pub extern "C" fn cuFuncGetParamInfo(function: Handle, index: usize, offset: Out<usize>, size: Out<usize>) -> u32 {
-    cuKernelGetParamInfo(function, index, offset, size)
+    read(function, false, |f| parameter(f, index, offset, size))
 }
 
 pub extern "C" fn cuKernelGetParamCount(kernel: Handle, count: Out<usize>) -> u32 {
-    read(kernel, |f| count.put(f.kernel().parameters.len()))
+    read(kernel, true, |f| count.put(f.kernel().parameters.len()))
 }
 
 pub extern "C" fn cuFuncGetParamCount(function: Handle, count: Out<usize>) -> u32 {
-    cuKernelGetParamCount(function, count)
+    read(function, false, |f| count.put(f.kernel().parameters.len()))
 }

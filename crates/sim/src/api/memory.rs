@@ -4,8 +4,8 @@ use crate::driver::abi::{Out, answer};
 use crate::driver::allocation::{self, Kind};
 use crate::driver::config::config;
 use crate::driver::fault::{Answer, Fault};
-use crate::driver::world::{Handle, world};
-use crate::driver::{current, engine};
+use crate::driver::world::world;
+use crate::driver::{capture, current, engine};
 
 pub extern "C" fn cuMemGetInfo_v2(free: Out<usize>, total: Out<usize>) -> u32 {
     answer(|| {
@@ -18,8 +18,16 @@ pub extern "C" fn cuMemGetInfo_v2(free: Out<usize>, total: Out<usize>) -> u32 {
     })
 }
 
+/// A context comes first, then where to put the address.
+fn new(address: Out<u64>, kind: Kind, size: usize) -> Answer {
+    let mut world = world();
+    current::require(&world)?;
+    capture::forbid(&mut world)?;
+    address.check()?.put(allocation::allocate(&mut world, kind, size as u64)?)
+}
+
 pub extern "C" fn cuMemAlloc_v2(address: Out<u64>, size: usize) -> u32 {
-    answer(|| address.check()?.put(allocation::allocate(&mut world(), Kind::Device, size as u64)?))
+    answer(|| new(address, Kind::Device, size))
 }
 
 pub extern "C" fn cuMemAllocPitch_v2(
@@ -37,7 +45,7 @@ pub extern "C" fn cuMemAllocPitch_v2(
         }
         let row = width.checked_next_multiple_of(512).ok_or(Fault::INVALID_VALUE)?;
         let size = row.checked_mul(height).ok_or(Fault::INVALID_VALUE)?;
-        address.put(allocation::allocate(&mut world(), Kind::Device, size as u64)?)?;
+        new(address, Kind::Device, size)?;
         pitch.put(row)
     })
 }
@@ -49,13 +57,14 @@ pub extern "C" fn cuMemAllocManaged(address: Out<u64>, size: usize, flags: u32) 
         if !matches!(flags, 1 | 2) {
             return Err(Fault::INVALID_VALUE);
         }
-        address.put(allocation::allocate(&mut world(), Kind::Managed, size as u64)?)
+        new(address, Kind::Managed, size)
     })
 }
 
 /// Frees what a function of one kind gave, after all work that may use it.
 fn free(address: u64, is_right: impl Fn(Kind) -> bool) -> Answer {
-    let world = world();
+    let mut world = world();
+    capture::forbid(&mut world)?;
     let found = world.allocations.get(&address).filter(|a| is_right(a.kind)).ok_or(Fault::INVALID_VALUE)?;
     let context = found.context;
     let mut world = engine::wait_for_context(world, context)?;
@@ -81,20 +90,33 @@ pub extern "C" fn cuMemHostAlloc(address: Out<u64>, size: usize, flags: u32) -> 
         if flags & !7 != 0 {
             return Err(Fault::INVALID_VALUE);
         }
-        address.put(allocation::allocate(&mut world(), Kind::Host(flags), size as u64)?)
+        if size == 0 {
+            return current::require(&world()).and_then(|_| address.put(0));
+        }
+        new(address, Kind::Host(flags), size)
     })
 }
 
 pub extern "C" fn cuMemFreeHost(address: u64) -> u32 {
-    answer(|| free(address, |k| matches!(k, Kind::Host(_))))
+    answer(|| if address == 0 { Ok(()) } else { free(address, |k| matches!(k, Kind::Host(_))) })
 }
 
 pub extern "C" fn cuMemHostRegister_v2(address: u64, size: usize, flags: u32) -> u32 {
-    answer(|| allocation::register(&mut world(), address, size as u64, flags))
+    answer(|| {
+        if flags & !15 != 0 {
+            return Err(Fault::INVALID_VALUE);
+        }
+        allocation::register(&mut world(), address, size as u64, flags)
+    })
 }
 
 pub extern "C" fn cuMemHostUnregister(address: u64) -> u32 {
-    answer(|| free(address, |k| matches!(k, Kind::Registered(_))).map_err(|_| Fault::HOST_MEMORY_NOT_REGISTERED))
+    answer(|| {
+        if allocation::find(&world(), address).is_none() {
+            return Err(Fault::HOST_MEMORY_NOT_REGISTERED);
+        }
+        free(address, |k| matches!(k, Kind::Registered(_)))
+    })
 }
 
 pub extern "C" fn cuMemHostGetDevicePointer_v2(found: Out<u64>, address: u64, flags: u32) -> u32 {
@@ -124,32 +146,4 @@ pub extern "C" fn cuMemGetAddressRange_v2(base: Out<u64>, size: Out<usize>, addr
         size.put_if_wanted(found.size as usize);
         Ok(())
     })
-}
-
-/// Hints that change nothing here; the address must be managed memory.
-fn hint(address: u64, size: usize) -> u32 {
-    answer(|| {
-        let world = world();
-        match allocation::find(&world, address) {
-            Some((_, a)) if a.kind == Kind::Managed => allocation::require(&world, address, size as u64),
-            _ => Err(Fault::INVALID_VALUE),
-        }
-    })
-}
-
-pub extern "C" fn cuMemPrefetchAsync(address: u64, size: usize, _device: i32, _stream: Handle) -> u32 {
-    hint(address, size)
-}
-
-/// The location, two words of 32 bits, comes in one register.
-pub extern "C" fn cuMemPrefetchAsync_v2(address: u64, size: usize, _to: u64, _flags: u32, _stream: Handle) -> u32 {
-    hint(address, size)
-}
-
-pub extern "C" fn cuMemAdvise(address: u64, size: usize, _advice: u32, _device: i32) -> u32 {
-    hint(address, size)
-}
-
-pub extern "C" fn cuMemAdvise_v2(address: u64, size: usize, _advice: u32, _location: u64) -> u32 {
-    hint(address, size)
 }

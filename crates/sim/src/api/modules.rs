@@ -28,8 +28,13 @@ pub extern "C" fn cuModuleLoadData(found: Out<Handle>, image: u64) -> u32 {
 }
 
 /// The options are for a compiler that is not here.
-pub extern "C" fn cuModuleLoadDataEx(found: Out<Handle>, image: u64, _count: u32, _names: u64, _values: u64) -> u32 {
-    load(found, || code::image_at(image))
+pub extern "C" fn cuModuleLoadDataEx(found: Out<Handle>, image: u64, count: u32, names: u64, values: u64) -> u32 {
+    load(found, || {
+        if count > 0 && (names == 0 || values == 0) {
+            return Err(Fault::INVALID_VALUE);
+        }
+        code::image_at(image)
+    })
 }
 
 pub extern "C" fn cuModuleLoadFatBinary(found: Out<Handle>, image: u64) -> u32 {
@@ -41,7 +46,14 @@ pub extern "C" fn cuModuleUnload(module: Handle) -> u32 {
 }
 
 pub extern "C" fn cuModuleGetFunction(found: Out<Handle>, module: Handle, name: Text) -> u32 {
-    answer(|| found.check()?.put(code::function(&mut world(), module, name.str()?)?))
+    answer(|| {
+        found.check()?;
+        let name = name.str()?;
+        if name.is_empty() {
+            return Err(Fault::INVALID_VALUE);
+        }
+        found.put(code::function(&mut world(), module, name)?)
+    })
 }
 
 pub extern "C" fn cuModuleGetFunctionCount(count: Out<u32>, module: Handle) -> u32 {
@@ -58,6 +70,9 @@ pub extern "C" fn cuModuleEnumerateFunctions(found: Out<Handle>, room: u32, modu
 
 pub extern "C" fn cuModuleGetGlobal_v2(address: Out<u64>, size: Out<usize>, module: Handle, name: Text) -> u32 {
     answer(|| {
+        if address.is_null() && size.is_null() {
+            return Err(Fault::INVALID_VALUE);
+        }
         let (found, bytes) = code::variable(&mut world(), module, name.str()?)?;
         address.put_if_wanted(found);
         size.put_if_wanted(bytes as usize);

@@ -26,17 +26,17 @@ pub extern "C" fn cuDeviceGetP2PAttribute(value: Out<i32>, attribute: u32, from:
     })
 }
 
-/// The device of the other context, which must be another one.
-fn other(world: &World, context: Handle) -> Answer<i32> {
+/// The device of the other context, which must be another one: else the given fault.
+fn other(world: &World, context: Handle, same: Fault) -> Answer<i32> {
     let own = world.contexts[&current::require(world)?].device;
     let other = world.contexts.get(&context).ok_or(Fault::INVALID_CONTEXT)?.device;
-    if own == other { Err(Fault::INVALID_DEVICE) } else { Ok(other) }
+    if own == other { Err(same) } else { Ok(other) }
 }
 
 pub extern "C" fn cuCtxEnablePeerAccess(context: Handle, flags: u32) -> u32 {
     answer(|| {
         let mut world = world();
-        let other = other(&world, context)?;
+        let other = other(&world, context, Fault::PEER_ACCESS_UNSUPPORTED)?;
         if flags != 0 {
             return Err(Fault::INVALID_VALUE);
         }
@@ -48,7 +48,7 @@ pub extern "C" fn cuCtxEnablePeerAccess(context: Handle, flags: u32) -> u32 {
 pub extern "C" fn cuCtxDisablePeerAccess(context: Handle) -> u32 {
     answer(|| {
         let mut world = world();
-        let other = other(&world, context)?;
+        let other = other(&world, context, Fault::PEER_ACCESS_NOT_ENABLED)?;
         let own = world.contexts.get_mut(&current::get()).ok_or(Fault::INVALID_CONTEXT)?;
         if own.peers.remove(&other) { Ok(()) } else { Err(Fault::PEER_ACCESS_NOT_ENABLED) }
     })

@@ -7,9 +7,12 @@ use crate::driver::world::{Handle, world};
 
 const HOST: u32 = 1;
 const DEVICE: u32 = 2;
+/// What the driver itself maps at a time.
+const BLOCK: u64 = 2 << 20;
 
-/// Puts an attribute of an address to where the program wants it; each has its own type.
-fn put(value: u64, id: u32, address: u64, found: Option<(u64, &Allocation)>) -> Answer {
+/// Puts an attribute of an address to where the program wants it; each has its own type. One of `many` that has no
+/// meaning for the address is no error.
+fn put(value: u64, id: u32, address: u64, found: Option<(u64, &Allocation)>, many: bool) -> Answer {
     let word = |w: u64| Out::<u64>::at(value).put(w);
     let half = |w: u32| Out::<u32>::at(value).put(w);
     let Some((start, a)) = found else {
@@ -27,7 +30,9 @@ fn put(value: u64, id: u32, address: u64, found: Option<(u64, &Allocation)>) -> 
         1 => word(a.context.0),
         2 => half(if a.on_device() { DEVICE } else { HOST }),
         3 => word(address),
-        4 => word(if on_host { address } else { 0 }),
+        4 if on_host => word(address),
+        4 if many => word(0),
+        5 => Out::<[u64; 2]>::at(value).put([start, a.id]),
         6 => half(0),
         7 => word(a.id),
         8 => half((a.kind == Kind::Managed).into()),
@@ -40,7 +45,9 @@ fn put(value: u64, id: u32, address: u64, found: Option<(u64, &Allocation)>) -> 
         15 => half(a.on_device().into()),
         16 => half(3),
         17 => word(a.pool.0),
+        18 if a.kind == Kind::Device => word(a.size.next_multiple_of(BLOCK)),
         18 => word(a.size),
+        19 if a.kind == Kind::Device => word(start & !(BLOCK - 1)),
         19 => word(start),
         20 => word(a.id),
         21 => half(0),
@@ -51,23 +58,26 @@ fn put(value: u64, id: u32, address: u64, found: Option<(u64, &Allocation)>) -> 
 pub extern "C" fn cuPointerGetAttribute(value: u64, id: u32, address: u64) -> u32 {
     answer(|| {
         let world = world();
-        put(value, id, address, Some(allocation::find(&world, address).ok_or(Fault::INVALID_VALUE)?))
+        put(value, id, address, Some(allocation::find(&world, address).ok_or(Fault::INVALID_VALUE)?), false)
     })
 }
 
 /// Several at once; an address that is not known is no error here.
 pub extern "C" fn cuPointerGetAttributes(count: u32, ids: In<u32>, values: In<u64>, address: u64) -> u32 {
     answer(|| {
+        if count == 0 {
+            return Err(Fault::INVALID_VALUE);
+        }
         let world = world();
         let found = allocation::find(&world, address);
-        (0..count as usize).try_for_each(|n| put(values.get_at(n)?, ids.get_at(n)?, address, found))
+        (0..count as usize).try_for_each(|n| put(values.get_at(n)?, ids.get_at(n)?, address, found, true))
     })
 }
 
 /// Only whether copies of this memory wait (6), which they all may as well.
-pub extern "C" fn cuPointerSetAttribute(_value: u64, id: u32, address: u64) -> u32 {
+pub extern "C" fn cuPointerSetAttribute(value: u64, id: u32, address: u64) -> u32 {
     answer(|| match allocation::find(&world(), address) {
-        Some(_) if id == 6 => Ok(()),
+        Some(_) if id == 6 && value != 0 => Ok(()),
         _ => Err(Fault::INVALID_VALUE),
     })
 }

@@ -5,7 +5,7 @@ use crate::driver::allocation::{self, Allocation, Kind, Pool};
 use crate::driver::context::{self, device};
 use crate::driver::fault::{Answer, Fault};
 use crate::driver::task::{self, Task};
-use crate::driver::world::{Handle, World, known, known_mut, world};
+use crate::driver::world::{Handle, World, world};
 
 /// A device's default pool: made when first asked for.
 fn default_pool(world: &mut World, device: i32) -> Handle {
@@ -15,6 +15,11 @@ fn default_pool(world: &mut World, device: i32) -> Handle {
         world.pools.insert(made, Pool { device, default: true, settings: [1, 1, 1, 0], ..Pool::default() });
         made
     })
+}
+
+/// INVALID_VALUE for a pool that is not there.
+fn known_pool(world: &World, pool: Handle) -> Answer<&Pool> {
+    world.pools.get(&pool).ok_or(Fault::INVALID_VALUE)
 }
 
 /// A device's current pool: the default one unless the program set another.
@@ -30,10 +35,13 @@ fn allocate(found: Out<u64>, size: usize, pool: Option<Handle>, stream: Handle) 
         found.check()?;
         let mut world = world();
         let stream = context::stream(&mut world, stream)?;
+        if size == 0 {
+            return found.put(0);
+        }
         let context = world.streams[&stream].context;
         let device = world.contexts.get(&context).ok_or(Fault::CONTEXT_IS_DESTROYED)?.device;
         let pool = pool.unwrap_or_else(|| current_pool(&mut world, device));
-        let device = known(&world.pools, pool)?.device;
+        let device = known_pool(&world, pool)?.device;
         if world.streams[&stream].capture.is_some() {
             let task = allocation::for_graph(&mut world, device, context, size as u64)?;
             let Task::Allocate(address, _) = task else { return Err(Fault::INVALID_VALUE) };
@@ -42,7 +50,7 @@ fn allocate(found: Out<u64>, size: usize, pool: Option<Handle>, stream: Handle) 
         }
         let made = Allocation { size: size as u64, kind: Kind::Device, device, context, id: 0, pool };
         let address = allocation::allocate_for(&mut world, made)?;
-        let pool = known_mut(&mut world.pools, pool)?;
+        let pool = world.pools.get_mut(&pool).ok_or(Fault::INVALID_VALUE)?;
         pool.used += size as u64;
         pool.used_high = pool.used_high.max(pool.used);
         found.put(address)
@@ -80,7 +88,7 @@ pub extern "C" fn cuDeviceGetMemPool(found: Out<Handle>, ordinal: i32) -> u32 {
 pub extern "C" fn cuDeviceSetMemPool(ordinal: i32, pool: Handle) -> u32 {
     answer(|| {
         let mut world = world();
-        known(&world.pools, pool)?;
+        known_pool(&world, pool)?;
         world.chosen_pools.insert(device(ordinal)?, pool);
         Ok(())
     })
@@ -100,7 +108,10 @@ pub extern "C" fn cuMemPoolCreate(found: Out<Handle>, properties: In<Properties>
     answer(|| {
         found.check()?;
         let properties = properties.get()?;
-        let device = device(if properties.place == 1 { properties.id } else { 0 })?;
+        if properties.kind != 1 || !(1..=4).contains(&properties.place) {
+            return Err(Fault::INVALID_VALUE);
+        }
+        let device = device(if properties.place == 1 { properties.id } else { 0 }).or(Err(Fault::INVALID_VALUE))?;
         let mut world = world();
         let made = world.new_handle();
         world.pools.insert(made, Pool { device, settings: [1, 1, 1, 0], ..Pool::default() });
@@ -111,7 +122,7 @@ pub extern "C" fn cuMemPoolCreate(found: Out<Handle>, properties: In<Properties>
 pub extern "C" fn cuMemPoolDestroy(pool: Handle) -> u32 {
     answer(|| {
         let mut world = world();
-        if known(&world.pools, pool)?.default {
+        if known_pool(&world, pool)?.default {
             return Err(Fault::INVALID_VALUE);
         }
         world.pools.remove(&pool);
@@ -121,7 +132,7 @@ pub extern "C" fn cuMemPoolDestroy(pool: Handle) -> u32 {
 }
 
 pub extern "C" fn cuMemPoolTrimTo(pool: Handle, _keep: usize) -> u32 {
-    answer(|| known(&world().pools, pool).map(drop))
+    answer(|| known_pool(&world(), pool).map(drop))
 }
 
 /// 1 to 3: kinds of reuse (32 bits); 4: bytes to keep; 5 to 8: bytes held and used, now and at most.
@@ -141,13 +152,13 @@ fn out<T>(address: u64) -> Out<T> {
 }
 
 pub extern "C" fn cuMemPoolGetAttribute(pool: Handle, id: u32, value: u64) -> u32 {
-    answer(|| get(known(&world().pools, pool)?, id, value))
+    answer(|| get(known_pool(&world(), pool)?, id, value))
 }
 
 pub extern "C" fn cuMemPoolSetAttribute(pool: Handle, id: u32, value: u64) -> u32 {
     answer(|| {
         let mut world = world();
-        let pool = known_mut(&mut world.pools, pool)?;
+        let pool = world.pools.get_mut(&pool).ok_or(Fault::INVALID_VALUE)?;
         match id {
             1..=3 => pool.settings[id as usize - 1] = out::<u32>(value).get()?.into(),
             4 => pool.settings[3] = out::<u64>(value).get()?,
@@ -159,11 +170,57 @@ pub extern "C" fn cuMemPoolSetAttribute(pool: Handle, id: u32, value: u64) -> u3
     })
 }
 
-/// All devices reach all memory.
-pub extern "C" fn cuMemPoolSetAccess(pool: Handle, _map: u64, _count: usize) -> u32 {
-    answer(|| known(&world().pools, pool).map(drop))
+/// CUmemAccessDesc: all devices reach all memory, so there is nothing to keep; a pool's own device cannot be left out.
+pub extern "C" fn cuMemPoolSetAccess(pool: Handle, list: In<[u32; 3]>, count: usize) -> u32 {
+    answer(|| {
+        let world = world();
+        let own = known_pool(&world, pool)?.device;
+        if count == 0 {
+            return Err(Fault::INVALID_VALUE);
+        }
+        for n in 0..count {
+            match list.get_at(n)? {
+                [1, id, flags] if device(id as i32)? == own && flags != 3 => return Err(Fault::INVALID_DEVICE),
+                [1..=4, _, 0 | 1 | 3] => {}
+                _ => return Err(Fault::INVALID_VALUE),
+            }
+        }
+        Ok(())
+    })
 }
 
 pub extern "C" fn cuMemPoolGetAccess(flags: Out<u32>, pool: Handle, _location: u64) -> u32 {
-    answer(|| known(&world().pools, pool).and_then(|_| flags.put(3)))
+    answer(|| flags.check().and(known_pool(&world(), pool).map(drop)).and_then(|()| flags.put(3)))
+}
+
+/// No pool here can be handed to another process.
+pub extern "C" fn cuMemPoolExportToShareableHandle(_found: u64, pool: Handle, _kind: u32, _flags: u64) -> u32 {
+    answer(|| known_pool(&world(), pool).and(Err(Fault::INVALID_VALUE)))
+}
+
+pub extern "C" fn cuMemPoolImportFromShareableHandle(_found: u64, _file: u64, _kind: u32, _flags: u64) -> u32 {
+    answer(|| Err(Fault::INVALID_VALUE))
+}
+
+/// The device that a CUmemLocation names, for the kind of memory that pools hold.
+fn place(location: In<[u32; 2]>, kind: u32) -> Answer<i32> {
+    match location.get()? {
+        [1, id] if kind == 1 => device(id as i32),
+        _ => Err(Fault::INVALID_VALUE),
+    }
+}
+
+pub extern "C" fn cuMemGetDefaultMemPool(found: Out<Handle>, location: In<[u32; 2]>, kind: u32) -> u32 {
+    answer(|| found.check()?.put(default_pool(&mut world(), place(location, kind)?)))
+}
+
+pub extern "C" fn cuMemGetMemPool(found: Out<Handle>, location: In<[u32; 2]>, kind: u32) -> u32 {
+    answer(|| found.check()?.put(current_pool(&mut world(), place(location, kind)?)))
+}
+
+pub extern "C" fn cuMemSetMemPool(location: In<[u32; 2]>, kind: u32, pool: Handle) -> u32 {
+    match place(location, kind) {
+        Ok(ordinal) => cuDeviceSetMemPool(ordinal, pool),
+        Err(Fault(code)) => answer(|| Err(Fault(code))),
+    }
 }

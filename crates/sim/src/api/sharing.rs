@@ -2,7 +2,7 @@
 //! A handle is 64 bytes and comes by value, in eight words on the stack.
 
 use crate::driver::abi::{Out, answer};
-use crate::driver::allocation;
+use crate::driver::allocation::{self, Kind};
 use crate::driver::fault::Fault;
 use crate::driver::world::{Handle, known, world};
 
@@ -35,7 +35,7 @@ pub extern "C" fn cuIpcGetMemHandle(handle: Out<Shared>, address: u64) -> u32 {
     answer(|| {
         let world = world();
         match allocation::find(&world, address) {
-            Some((start, a)) if a.on_device() => handle.put(make(start, a.id)),
+            Some((start, a)) if a.kind == Kind::Device && a.pool == Handle::NULL => handle.put(make(start, a.id)),
             _ => Err(Fault::INVALID_VALUE),
         }
     })
@@ -69,5 +69,5 @@ pub extern "C" fn cuIpcGetEventHandle(handle: Out<Shared>, event: Handle) -> u32
 }
 
 pub extern "C" fn cuIpcOpenEventHandle(found: Out<Handle>, handle: ByValue) -> u32 {
-    answer(|| found.check().and_then(|_| open(handle)).and(Err(Fault::INVALID_CONTEXT)))
+    answer(|| found.check().and_then(|_| open(handle).or(Err(Fault::MAP_FAILED))).and(Err(Fault::INVALID_CONTEXT)))
 }

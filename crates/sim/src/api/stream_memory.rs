@@ -16,12 +16,17 @@ fn put(stream: Handle, operations: impl FnOnce(&World) -> Answer<Vec<Operation>>
     })
 }
 
-pub extern "C" fn cuStreamWriteValue32_v2(stream: Handle, address: u64, value: u32, _flags: u32) -> u32 {
-    put(stream, |w| Ok(vec![Operation::Write(Word::half(w, address)?, value.into())]))
+/// The one flag of a write: without a barrier in front.
+fn barrier(flags: u32) -> Answer {
+    if flags <= 1 { Ok(()) } else { Err(Fault::INVALID_VALUE) }
 }
 
-pub extern "C" fn cuStreamWriteValue64_v2(stream: Handle, address: u64, value: u64, _flags: u32) -> u32 {
-    put(stream, |w| Ok(vec![Operation::Write(Word::whole(w, address)?, value)]))
+pub extern "C" fn cuStreamWriteValue32_v2(stream: Handle, address: u64, value: u32, flags: u32) -> u32 {
+    put(stream, |w| Ok(vec![Operation::Write(Word::half(w, address)?, barrier(flags).map(|()| value.into())?)]))
+}
+
+pub extern "C" fn cuStreamWriteValue64_v2(stream: Handle, address: u64, value: u64, flags: u32) -> u32 {
+    put(stream, |w| Ok(vec![Operation::Write(Word::whole(w, address)?, barrier(flags).map(|()| value)?)]))
 }
 
 pub extern "C" fn cuStreamWaitValue32_v2(stream: Handle, address: u64, value: u32, flags: u32) -> u32 {
@@ -69,10 +74,15 @@ pub extern "C" fn cuStreamBatchMemOp_v2(stream: Handle, count: u32, list: In<Bat
 pub type Value = [u64; 8];
 const PRIORITY: u32 = 8;
 
+fn known_attribute(id: u32) -> Answer {
+    if (1..=18).contains(&id) { Ok(()) } else { Err(Fault::INVALID_VALUE) }
+}
+
 pub extern "C" fn cuStreamGetAttribute(handle: Handle, id: u32, value: Out<Value>) -> u32 {
     answer(|| {
         let mut world = world();
         let stream = context::stream(&mut world, handle)?;
+        known_attribute(id)?;
         let stream = &world.streams[&stream];
         let mut found = stream.attributes.get(&id).copied().unwrap_or_default();
         if id == PRIORITY {
@@ -87,6 +97,7 @@ pub extern "C" fn cuStreamSetAttribute(handle: Handle, id: u32, value: In<Value>
         let value = value.get()?;
         let mut world = world();
         let stream = context::stream(&mut world, handle)?;
+        known_attribute(id)?;
         world.streams.get_mut(&stream).ok_or(Fault::INVALID_HANDLE)?.attributes.insert(id, value);
         Ok(())
     })

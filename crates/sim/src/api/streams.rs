@@ -37,6 +37,7 @@ pub extern "C" fn cuStreamDestroy_v2(handle: Handle) -> u32 {
         }
         let mut world = world();
         context::stream(&mut world, handle)?;
+        capture::leave(&mut world, handle);
         if engine::is_idle(&world, handle) {
             world.streams.remove(&handle);
         } else if let Some(stream) = world.streams.get_mut(&handle) {
@@ -155,9 +156,4 @@ pub extern "C" fn cuStreamGetDevice(handle: Handle, device: Out<i32>) -> u32 {
         let stream = context::stream(&mut world, handle)?;
         device.put(world.contexts[&named(&world, world.streams[&stream].context)?].device)
     })
-}
-
-/// Managed memory is everywhere, whatever it is attached to.
-pub extern "C" fn cuStreamAttachMemAsync(handle: Handle, _address: u64, _size: usize, _flags: u32) -> u32 {
-    answer(|| context::stream(&mut world(), handle).map(drop))
 }

@@ -1,33 +1,86 @@
 //! Textures and surfaces: handles, and the settings that can be asked for again; kernels, which would read through
 //! them, do not run.
 
-use crate::driver::abi::{Out, answer};
+use crate::driver::abi::{In, Out, answer};
 use crate::driver::current;
 use crate::driver::fault::{Answer, Fault};
 use crate::driver::world::{Handle, Reference, known, known_mut, world};
 
-/// A texture over whatever is described: kernels, which would read it, do not run.
-pub extern "C" fn cuTexObjectCreate(found: Out<Handle>, resource: u64, _texture: u64, _view: u64) -> u32 {
+/// CUDA_RESOURCE_DESC, CUDA_TEXTURE_DESC, CUDA_RESOURCE_VIEW_DESC, as bytes.
+type Resource = [u64; 18];
+type Sampling = [u64; 13];
+type View = [u64; 14];
+
+/// What a texture or surface was made of.
+pub struct Object {
+    resource: Resource,
+    sampling: Option<Sampling>,
+    view: Option<View>,
+}
+
+fn create(found: Out<Handle>, resource: In<Resource>, sampling: In<Sampling>, view: In<View>) -> u32 {
     answer(|| {
-        if resource == 0 {
+        let resource = resource.get()?;
+        // the kind (array, mipmapped array, line, plane), and the handle or address of it
+        if resource[0] as u32 > 3 || resource[1] == 0 {
             return Err(Fault::INVALID_VALUE);
         }
         let mut world = world();
         current::require(&world)?;
-        found.check()?.put(world.new_handle())
+        found.check()?;
+        let made = world.new_handle();
+        world.textures.insert(made, Object { resource, sampling: sampling.get().ok(), view: view.get().ok() });
+        found.put(made)
     })
 }
 
-pub extern "C" fn cuTexObjectDestroy(_object: Handle) -> u32 {
-    answer(|| Ok(()))
+pub extern "C" fn cuTexObjectCreate(
+    found: Out<Handle>,
+    resource: In<Resource>,
+    sampling: In<Sampling>,
+    view: In<View>,
+) -> u32 {
+    create(found, resource, sampling, view)
 }
 
-pub extern "C" fn cuSurfObjectCreate(found: Out<Handle>, resource: u64) -> u32 {
-    cuTexObjectCreate(found, resource, 0, 0)
+pub extern "C" fn cuTexObjectDestroy(object: Handle) -> u32 {
+    answer(|| {
+        world().textures.remove(&object);
+        Ok(())
+    })
 }
 
-pub extern "C" fn cuSurfObjectDestroy(_object: Handle) -> u32 {
-    answer(|| Ok(()))
+/// Reads something that an object was made of.
+fn told<T>(out: Out<T>, object: Handle, what: impl FnOnce(&Object) -> Option<T>) -> u32 {
+    answer(|| {
+        out.check()?;
+        let world = world();
+        out.put(world.textures.get(&object).and_then(what).ok_or(Fault::INVALID_VALUE)?)
+    })
+}
+
+pub extern "C" fn cuTexObjectGetResourceDesc(out: Out<Resource>, object: Handle) -> u32 {
+    told(out, object, |o| Some(o.resource))
+}
+
+pub extern "C" fn cuTexObjectGetTextureDesc(out: Out<Sampling>, object: Handle) -> u32 {
+    told(out, object, |o| o.sampling)
+}
+
+pub extern "C" fn cuTexObjectGetResourceViewDesc(out: Out<View>, object: Handle) -> u32 {
+    told(out, object, |o| o.view)
+}
+
+pub extern "C" fn cuSurfObjectCreate(found: Out<Handle>, resource: In<Resource>) -> u32 {
+    create(found, resource, In::at(0), In::at(0))
+}
+
+pub extern "C" fn cuSurfObjectDestroy(object: Handle) -> u32 {
+    cuTexObjectDestroy(object)
+}
+
+pub extern "C" fn cuSurfObjectGetResourceDesc(out: Out<Resource>, object: Handle) -> u32 {
+    cuTexObjectGetResourceDesc(out, object)
 }
 
 pub extern "C" fn cuTexRefCreate(found: Out<Handle>) -> u32 {

@@ -59,7 +59,6 @@ pub extern "C" fn cuUserObjectRetain(handle: Handle, count: u32) -> u32 {
 
 pub extern "C" fn cuUserObjectRelease(handle: Handle, count: u32) -> u32 {
     change(handle, count, |world| {
-        object::require(world, handle, count)?;
         object::release(world, handle, count);
         Ok(())
     })

@@ -134,10 +134,9 @@ impl Text {
 }
 
 /// A buffer for text: pointer and size as two arguments.
-pub fn put_text(buffer: Out<u8>, size: i32, text: &[u8]) -> Answer {
+pub fn put_text(buffer: Out<u8>, size: u32, text: &[u8]) -> Answer {
     buffer.check()?;
-    let room = usize::try_from(size).map_err(|_| Fault::INVALID_VALUE)?;
-    let Some(last) = room.checked_sub(1) else { return Err(Fault::INVALID_VALUE) };
+    let Some(last) = (size as usize).checked_sub(1) else { return Err(Fault::INVALID_VALUE) };
     let text = &text[..text.len().min(last)];
     for (index, byte) in text.iter().chain(&[0]).enumerate() {
         buffer.put_at(index, *byte)?;

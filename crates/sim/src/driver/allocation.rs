@@ -35,6 +35,15 @@ pub struct Allocation {
     pub pool: Handle,
 }
 
+/// What the program wishes for managed memory; -1 is the host.
+#[derive(Clone, Default)]
+pub struct Wishes {
+    pub read_mostly: bool,
+    pub preferred: Option<i32>,
+    pub fetched: Option<i32>,
+    pub accessed: std::collections::BTreeSet<i32>,
+}
+
 /// A memory pool: only its counts and its settings; the memory is a device's.
 #[derive(Clone, Default)]
 pub struct Pool {
@@ -106,9 +115,11 @@ pub fn register(world: &mut World, address: u64, size: u64, flags: u32) -> Answe
     if address == 0 || size == 0 {
         return Err(Fault::INVALID_VALUE);
     }
-    let overlaps = world.allocations.range(..end).next_back().is_some_and(|(start, a)| start + a.size > address);
-    if overlaps {
-        return Err(Fault::HOST_MEMORY_ALREADY_REGISTERED);
+    match world.allocations.range(..end).next_back().filter(|(start, a)| *start + a.size > address) {
+        Some((_, Allocation { kind: Kind::Registered(_), .. })) => return Err(Fault::HOST_MEMORY_ALREADY_REGISTERED),
+        Some(_) => return Err(Fault::INVALID_VALUE),
+        None if !is_mapped(address, end) => return Err(Fault::INVALID_VALUE),
+        None => {}
     }
     let id = world.next_order();
     let kind = Kind::Registered(flags);
@@ -116,9 +127,17 @@ pub fn register(world: &mut World, address: u64, size: u64, flags: u32) -> Answe
     Ok(())
 }
 
+/// Whether all of a range is memory of the process.
+fn is_mapped(start: u64, end: u64) -> bool {
+    let first = start & !(PAGE - 1);
+    // SAFETY: it changes nothing; for addresses that nothing is mapped at it fails.
+    unsafe { libc::msync(first as *mut libc::c_void, (end - first) as usize, libc::MS_ASYNC) == 0 }
+}
+
 /// Forgets an allocation and gives its pages back.
 pub fn release(world: &mut World, address: u64) {
     let Some(gone) = world.allocations.remove(&address) else { return };
+    world.wishes.remove(&address);
     if gone.on_device() {
         let used = world.used.entry(gone.device).or_default();
         *used = used.saturating_sub(gone.pages());

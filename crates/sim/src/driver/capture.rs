@@ -146,9 +146,7 @@ pub fn take(world: &mut World, stream: Handle, task: &Task, wait: bool) -> Answe
             None => return spoil(world, place.capture, Fault::STREAM_CAPTURE_ISOLATION),
         },
         task => {
-            if let Err(fault) = task.check(world) {
-                return spoil(world, place.capture, fault);
-            }
+            task.check(world)?;
             vec![graph::add(world, graph, place.after, task.clone())?.into()]
         }
     };
@@ -161,6 +159,9 @@ fn join(world: &mut World, stream: Handle, event: Handle) -> Answer<bool> {
     let Some(there) = known(&world.events, event)?.captured.clone() else {
         return implicit(world, stream, false).map(|()| false);
     };
+    if world.captures.get(&there.capture).is_none_or(|c| c.broken) {
+        return Err(Fault::INVALID_VALUE);
+    }
     let found = known_mut(&mut world.streams, stream)?;
     if found.legacy {
         return spoil(world, there.capture, Fault::STREAM_CAPTURE_IMPLICIT);
@@ -216,5 +217,22 @@ pub fn forbid_stream(world: &mut World, stream: Handle) -> Answer {
         let id = place.capture;
         return spoil(world, id, Fault::STREAM_CAPTURE_UNSUPPORTED).map(drop);
     }
+    forbid(world)?;
     implicit(world, stream, true)
+}
+
+/// A stream is destroyed: a capture that began there ends with it.
+pub fn leave(world: &mut World, stream: Handle) {
+    let Some(id) = world.streams.get(&stream).and_then(|s| s.capture.as_ref()).map(|p| p.capture) else { return };
+    match world.captures.get(&id) {
+        Some(capture) if capture.stream == stream => {
+            let graph = capture.graph;
+            let given = capture.given;
+            forget(world, id);
+            if !given {
+                let _ = graph::destroy(world, graph);
+            }
+        }
+        _ => {}
+    }
 }

@@ -54,6 +54,11 @@ impl Function {
         &self.image.kernels[self.index]
     }
 
+    /// Of a library, so that no context has a part in it.
+    pub fn is_kernel(&self) -> bool {
+        self.context == Handle::NULL
+    }
+
     pub fn max_threads(&self) -> i32 {
         self.kernel().max_threads.unwrap_or(1024).min(1024)
     }
@@ -68,6 +73,9 @@ pub fn image_at(address: u64) -> Answer<Arc<Image>> {
 pub fn image_in(path: &std::ffi::CStr) -> Answer<Arc<Image>> {
     use std::os::unix::ffi::OsStrExt;
     let path = std::ffi::OsStr::from_bytes(path.to_bytes());
+    if std::path::Path::new(path).is_dir() {
+        return Err(Fault::OUT_OF_MEMORY); // as the driver has it
+    }
     let bytes = std::fs::read(path).map_err(|_| Fault::FILE_NOT_FOUND)?;
     image::read_bytes(&bytes).map(Arc::new)
 }

@@ -15,6 +15,8 @@ impl Fault {
     pub const INVALID_IMAGE: Fault = Fault(200);
     pub const INVALID_CONTEXT: Fault = Fault(201);
     pub const NO_BINARY_FOR_GPU: Fault = Fault(209);
+    pub const MAP_FAILED: Fault = Fault(205);
+    pub const PEER_ACCESS_UNSUPPORTED: Fault = Fault(217);
     pub const INVALID_PTX: Fault = Fault(218);
     pub const FILE_NOT_FOUND: Fault = Fault(301);
     pub const INVALID_HANDLE: Fault = Fault(400);
@@ -27,6 +29,7 @@ impl Fault {
     pub const CONTEXT_IS_DESTROYED: Fault = Fault(709);
     pub const HOST_MEMORY_ALREADY_REGISTERED: Fault = Fault(712);
     pub const HOST_MEMORY_NOT_REGISTERED: Fault = Fault(713);
+    pub const COOPERATIVE_LAUNCH_TOO_LARGE: Fault = Fault(720);
     pub const NOT_PERMITTED: Fault = Fault(800);
     pub const NOT_SUPPORTED: Fault = Fault(801);
     pub const STREAM_CAPTURE_UNSUPPORTED: Fault = Fault(900);
@@ -39,4 +42,7 @@ impl Fault {
     pub const CAPTURED_EVENT: Fault = Fault(907);
     pub const STREAM_CAPTURE_WRONG_THREAD: Fault = Fault(908);
     pub const GRAPH_EXEC_UPDATE_FAILURE: Fault = Fault(910);
+    pub const INVALID_CLUSTER_SIZE: Fault = Fault(912);
+    pub const INVALID_RESOURCE_TYPE: Fault = Fault(914);
+    pub const INVALID_RESOURCE_CONFIGURATION: Fault = Fault(915);
 }

@@ -31,9 +31,11 @@ pub struct Properties {
 impl Properties {
     /// On a device that is there, or on the host.
     pub fn check(&self) -> Answer {
-        let on_device = self.place == 1 && (0..config::config().devices).contains(&self.id);
-        let on_host = (2..=4).contains(&self.place);
-        if self.kind == 1 && (on_device || on_host) { Ok(()) } else { Err(Fault::INVALID_VALUE) }
+        match (self.kind, self.place) {
+            (1, 1) => super::context::device(self.id).map(drop),
+            (1, 2..=4) => Ok(()),
+            _ => Err(Fault::INVALID_VALUE),
+        }
     }
 }
 
@@ -226,8 +228,11 @@ pub fn map(world: &mut World, address: u64, size: u64, offset: u64, memory: Hand
     let fits = offset.checked_add(size).is_some_and(|end| end <= found.size);
     let taken = world.mappings.range(..address.saturating_add(size)).next_back();
     let taken = taken.is_some_and(|(start, m)| start + m.size > address);
-    if size == 0 || !whole(size) || !whole(offset) || !whole(address) || !fits || taken {
+    if size == 0 || taken || !whole(address) {
         return Err(Fault::INVALID_VALUE);
+    }
+    if !whole(size) || !whole(offset) || !fits {
+        return Err(Fault::NOT_SUPPORTED);
     }
     if !is_reserved(world, address, size) {
         return Err(Fault::INVALID_VALUE);
@@ -259,7 +264,14 @@ fn exactly(world: &World, address: u64, size: u64) -> Answer<Vec<u64>> {
     if at == end && size > 0 { Ok(found) } else { Err(Fault::INVALID_VALUE) }
 }
 
+/// Where nothing is mapped nothing is to be done.
 pub fn unmap(world: &mut World, address: u64, size: u64) -> Answer {
+    if is_reserved(world, address, size) && world.mappings.range(address..address + size).next().is_none() {
+        let before = world.mappings.range(..address).next_back();
+        if size > 0 && before.is_none_or(|(start, m)| start + m.size <= address) {
+            return Ok(());
+        }
+    }
     for start in exactly(world, address, size)? {
         if let Some(gone) = world.mappings.remove(&start) {
             world.allocations.remove(&start);

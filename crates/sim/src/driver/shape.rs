@@ -93,6 +93,9 @@ impl Plane3D {
             HOST => (Side::Host, self.host, self.pitch, self.rows),
             DEVICE => (Side::Device, self.device, self.pitch, self.rows),
             ARRAY => {
+                if self.array == Handle::NULL {
+                    return Err(Fault::INVALID_VALUE);
+                }
                 let array = known(&world.arrays, self.array)?;
                 (Side::Device, array.address, array.width * array.texel, array.height)
             }

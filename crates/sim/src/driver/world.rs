@@ -44,6 +44,13 @@ pub struct World {
     /// Of each device for which the program set one.
     pub chosen_pools: BTreeMap<i32, Handle>,
     pub arrays: BTreeMap<Handle, super::allocation::Array>,
+    pub textures: BTreeMap<Handle, crate::api::textures::Object>,
+    pub links: BTreeMap<Handle, crate::api::linker::Link>,
+    pub greens: BTreeMap<Handle, crate::api::green::Green>,
+    /// Multiprocessors that a description of resources speaks of.
+    pub shares: BTreeMap<Handle, u32>,
+    /// The arrays of their levels.
+    pub mipmaps: BTreeMap<Handle, Vec<Handle>>,
     pub references: BTreeMap<Handle, Reference>,
     pub graphs: BTreeMap<Handle, Graph>,
     pub nodes: BTreeMap<Handle, Node>,
@@ -62,6 +69,8 @@ pub struct World {
     pub reserved: BTreeMap<u64, u64>,
     /// Memory at reserved addresses.
     pub mappings: BTreeMap<u64, Mapping>,
+    /// For managed memory, by address.
+    pub wishes: BTreeMap<u64, super::allocation::Wishes>,
     /// By address.
     pub allocations: BTreeMap<u64, Allocation>,
     /// Of each device.
@@ -95,6 +104,11 @@ impl World {
             pools: BTreeMap::new(),
             chosen_pools: BTreeMap::new(),
             arrays: BTreeMap::new(),
+            textures: BTreeMap::new(),
+            links: BTreeMap::new(),
+            greens: BTreeMap::new(),
+            shares: BTreeMap::new(),
+            mipmaps: BTreeMap::new(),
             references: BTreeMap::new(),
             graphs: BTreeMap::new(),
             nodes: BTreeMap::new(),
@@ -107,6 +121,7 @@ impl World {
             memory_file: None,
             reserved: BTreeMap::new(),
             mappings: BTreeMap::new(),
+            wishes: BTreeMap::new(),
             allocations: BTreeMap::new(),
             primary: BTreeMap::new(),
             used: BTreeMap::new(),

@@ -152,5 +152,5 @@ fn parameter_v2(value: &[u8]) -> Answer<(u16, Parameter)> {
 
 fn variable(name: &str, section: &Section<'_>, value: u64, size: u64) -> Variable {
     let start = part(section.bytes, value, size).unwrap_or_default().to_vec();
-    Variable { name: name.to_owned(), size, start }
+    Variable { name: name.to_owned(), size, start, managed: None }
 }

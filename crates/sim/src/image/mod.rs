@@ -33,6 +33,8 @@ pub struct Variable {
     pub size: u64,
     /// What it holds at first; zeros beyond.
     pub start: Vec<u8>,
+    /// Whether it is managed memory, where the image says so.
+    pub managed: Option<bool>,
 }
 
 /// What is in one image.
@@ -44,6 +46,33 @@ pub struct Image {
 
 /// The wrapper that compilers put around a fat binary in a program.
 const WRAPPER: u32 = 0x466243b1;
+
+/// Several images in one, as `link` makes it: this, how many bytes in all, then each image with its length in front.
+const LINKED: u32 = u32::from_le_bytes(*b"cutL");
+
+/// One image that holds several; a single piece of machine code stays what it is.
+pub fn link(images: &[Vec<u8>]) -> Vec<u8> {
+    if let [one] = images
+        && u32_at(one, 0) == Ok(elf::MAGIC)
+    {
+        return one.clone();
+    }
+    let parts: Vec<u8> = images.iter().flat_map(|i| [&(i.len() as u64).to_le_bytes(), &i[..]].concat()).collect();
+    [&u64::from(LINKED).to_le_bytes(), &(16 + parts.len() as u64).to_le_bytes(), &parts[..]].concat()
+}
+
+fn read_linked(bytes: &[u8]) -> Answer<Image> {
+    let mut all = Image::default();
+    let mut at = 16;
+    while at < bytes.len() as u64 {
+        let len = u64_at(bytes, at as usize)?;
+        let one = read_bytes(part(bytes, at + 8, len)?)?;
+        all.kernels.extend(one.kernels);
+        all.variables.extend(one.variables);
+        at += 8 + len;
+    }
+    Ok(all)
+}
 
 /// Memory of the program from some address on, of which only the content says how far it goes.
 #[derive(Clone, Copy)]
@@ -76,6 +105,7 @@ pub fn read(at: Memory) -> Answer<Image> {
             read(Memory::at(u64_at(wrapper, 8)?)?)
         }
         fatbin::MAGIC => fatbin::read(at),
+        LINKED => read_linked(at.bytes(0, u64_at(at.bytes(0, 16), 8)?)),
         elf::MAGIC => elf::read(at.bytes(0, elf::len(at.bytes(0, elf::HEAD))?)),
         _ => ptx::read(at.text()),
     }
@@ -85,6 +115,7 @@ pub fn read(at: Memory) -> Answer<Image> {
 pub fn read_bytes(bytes: &[u8]) -> Answer<Image> {
     match u32_at(bytes, 0)? {
         fatbin::MAGIC => fatbin::read_bytes(bytes),
+        LINKED => read_linked(bytes),
         elf::MAGIC => elf::read(bytes),
         _ => ptx::read(bytes.split(|b| *b == 0).next().unwrap_or(bytes)),
     }

@@ -11,13 +11,17 @@ const REGISTERS: i32 = 32;
 pub fn read(text: &[u8]) -> Answer<Image> {
     let text = without_comments(&String::from_utf8_lossy(text));
     if !text.contains(".version") || !text.contains(".target") {
-        return Err(Fault::INVALID_PTX);
+        return Err(Fault::INVALID_IMAGE); // no PTX at all
     }
+    check_target(&text)?;
     let mut image = Image::default();
     let mut rest = text.as_str();
     // a statement ends with `;` or goes on as a body in braces; the three heads of the file end with a line
     while let Some(end) = rest.find([';', '{']) {
         let (statement, after) = rest.split_at(end);
+        if !is_directive(statement) {
+            return Err(Fault::INVALID_PTX);
+        }
         let is_array = after.starts_with('{') && statement.contains('=');
         if is_array {
             let close = rest.find(';').ok_or(Fault::INVALID_PTX)?;
@@ -32,6 +36,26 @@ pub fn read(text: &[u8]) -> Answer<Image> {
         }
     }
     Ok(image)
+}
+
+/// Whether a statement at the outermost level begins as all do; the head's lines, which end without a semicolon,
+/// stand in front of the first.
+fn is_directive(statement: &str) -> bool {
+    const LINES: [&str; 5] = [".version", ".target", ".address_size", ".file", ".loc"];
+    let mut lines = statement.lines().map(str::trim).filter(|l| !l.is_empty());
+    lines.find(|l| !LINES.iter().any(|word| l.starts_with(word))).is_none_or(|l| l.starts_with(['.', '@', '}']))
+}
+
+/// The newest architecture that the simulated driver's compiler would know.
+const NEWEST: u32 = 129;
+
+fn check_target(text: &str) -> Answer {
+    let target = text.split(".target").nth(1).and_then(|t| t.split_whitespace().next()).unwrap_or_default();
+    let number: String = target.chars().skip_while(|c| !c.is_ascii_digit()).take_while(char::is_ascii_digit).collect();
+    match number.parse::<u32>() {
+        Ok(number) if number <= NEWEST => Ok(()),
+        _ => Err(Fault::INVALID_PTX),
+    }
 }
 
 fn without_comments(text: &str) -> String {
@@ -101,7 +125,8 @@ fn variable(statement: &str) -> Option<Variable> {
         Ok(number) => number.to_le_bytes()[..(size as usize).min(8)].to_vec(),
         Err(_) => Vec::new(),
     };
-    Some(Variable { name, size, start })
+    let managed = Some(statement.contains(".managed"));
+    Some(Variable { name, size, start, managed })
 }
 
 /// Size and alignment of what a declaration declares: `.align 4 .b8 name[164]`, `.u64 name`, `.v4 .f32 name`.

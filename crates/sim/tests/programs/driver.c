@@ -133,7 +133,7 @@ static void arguments(void) {
     IS(400, cuStreamDestroy_v2, stream);
     IS(400, cuEventRecord, (U)0, (U)0);
     IS(200, cuModuleLoadData, &module, "\x7f" "ELF and then nothing that is right, but enough bytes to look at it as a head.......");
-    IS(218, cuModuleLoadData, &module, "no code at all");
+    IS(200, cuModuleLoadData, &module, "no code at all");
     IS(1, cuModuleLoadData, &module, NULL);
     IS(301, cuModuleLoad, &module, "/no/such/file");
     OK(cuModuleLoadData, &module, ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry f(.param .u64 a, .param .f32 b) { ret; }");

@@ -1,0 +1,195 @@
+//! Green contexts: contexts with a share of the multiprocessors. The share is only kept; kernels do not run.
+
+use crate::api::{context as contexts, device as devices, events, streams};
+use crate::driver::abi::{In, Out, answer};
+use crate::driver::context::{self, device, named};
+use crate::driver::current;
+use crate::driver::fault::{Answer, Fault};
+use crate::driver::world::{Handle, World, world};
+
+/// The start of CUdevResource: kind, what the driver keeps to itself, multiprocessors, least share, alignment, flags.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub struct Resource {
+    kind: u32,
+    hidden: [u32; 23],
+    count: u32,
+    least: u32,
+    alignment: u32,
+    flags: u32,
+    rest: [u32; 8],
+}
+
+const MULTIPROCESSORS: u32 = 1;
+/// On devices of compute capability 9.
+const SHARE: u32 = 8;
+
+pub struct Green {
+    pub context: Handle,
+    pub share: u32,
+}
+
+fn resource(kind: u32, count: u32) -> Answer<Resource> {
+    match kind {
+        MULTIPROCESSORS => {
+            Ok(Resource { kind, hidden: [0; 23], count, least: SHARE, alignment: SHARE, flags: 0, rest: [0; 8] })
+        }
+        _ => Err(Fault::INVALID_RESOURCE_TYPE),
+    }
+}
+
+fn all(ordinal: i32) -> Answer<u32> {
+    Ok(devices::attribute(ordinal, 16)? as u32)
+}
+
+/// INVALID_CONTEXT unless it is there.
+fn known(world: &World, green: Handle) -> Answer<&Green> {
+    world.greens.get(&green).ok_or(Fault::INVALID_CONTEXT)
+}
+
+pub extern "C" fn cuDeviceGetDevResource(ordinal: i32, found: Out<Resource>, kind: u32) -> u32 {
+    answer(|| {
+        let ordinal = device(ordinal)?;
+        found.check()?.put(resource(kind, all(ordinal)?)?)
+    })
+}
+
+/// A context's share: of a green one its own, else all.
+fn share(world: &World, context: Handle) -> Answer<u32> {
+    match world.greens.values().find(|g| g.context == context) {
+        Some(green) => Ok(green.share),
+        None => all(world.contexts.get(&context).ok_or(Fault::INVALID_CONTEXT)?.device),
+    }
+}
+
+pub extern "C" fn cuCtxGetDevResource(handle: Handle, found: Out<Resource>, kind: u32) -> u32 {
+    answer(|| {
+        found.check()?;
+        let world = world();
+        found.put(resource(kind, share(&world, named(&world, handle)?)?)?)
+    })
+}
+
+pub extern "C" fn cuStreamGetDevResource(handle: Handle, found: Out<Resource>, kind: u32) -> u32 {
+    answer(|| {
+        found.check()?;
+        let mut world = world();
+        let stream = context::stream(&mut world, handle)?;
+        found.put(resource(kind, share(&world, world.streams[&stream].context)?)?)
+    })
+}
+
+pub extern "C" fn cuGreenCtxGetDevResource(green: Handle, found: Out<Resource>, kind: u32) -> u32 {
+    answer(|| found.check()?.put(resource(kind, known(&world(), green)?.share)?))
+}
+
+/// Equal shares of at least so many multiprocessors; what is left over is the remainder.
+pub extern "C" fn cuDevSmResourceSplitByCount(
+    found: Out<Resource>,
+    count: Out<u32>,
+    input: In<Resource>,
+    rest: Out<Resource>,
+    _flags: u32,
+    least: u32,
+) -> u32 {
+    answer(|| {
+        let wanted = count.check()?.get()?;
+        let whole = input.get()?;
+        if whole.kind != MULTIPROCESSORS {
+            return Err(Fault::INVALID_RESOURCE_TYPE);
+        }
+        let each = least.max(SHARE).checked_next_multiple_of(SHARE).ok_or(Fault::INVALID_VALUE)?;
+        let possible = whole.count / each;
+        if possible == 0 {
+            return Err(Fault::INVALID_RESOURCE_CONFIGURATION);
+        }
+        let made = if found.is_null() { possible } else { possible.min(wanted) };
+        if !found.is_null() {
+            (0..made).try_for_each(|n| found.put_at(n as usize, Resource { count: each, ..whole }))?;
+        }
+        rest.put_if_wanted(Resource { count: whole.count - made * each, ..whole });
+        count.put(made)
+    })
+}
+
+/// The description is a number of ours that says how many multiprocessors.
+pub extern "C" fn cuDevResourceGenerateDesc(found: Out<Handle>, list: In<Resource>, count: u32) -> u32 {
+    answer(|| {
+        found.check()?;
+        if count == 0 {
+            return Err(Fault::INVALID_VALUE);
+        }
+        let mut sum = 0;
+        for n in 0..count as usize {
+            let one = list.get_at(n)?;
+            sum += resource(one.kind, one.count)?.count;
+        }
+        let mut world = world();
+        let made = world.new_handle();
+        world.shares.insert(made, sum);
+        found.put(made)
+    })
+}
+
+pub extern "C" fn cuGreenCtxCreate(found: Out<Handle>, share: Handle, ordinal: i32, flags: u32) -> u32 {
+    const DEFAULT_STREAM: u32 = 1;
+    answer(|| {
+        found.check()?;
+        let ordinal = device(ordinal)?;
+        if flags != DEFAULT_STREAM {
+            return Err(Fault::INVALID_VALUE);
+        }
+        let mut world = world();
+        let share = world.shares.get(&share).copied().unwrap_or(all(ordinal)?);
+        let context = context::create(&mut world, ordinal, 0);
+        let made = world.new_handle();
+        world.greens.insert(made, Green { context, share });
+        found.put(made)
+    })
+}
+
+pub extern "C" fn cuGreenCtxDestroy(green: Handle) -> u32 {
+    answer(|| {
+        let context = world().greens.remove(&green).ok_or(Fault::INVALID_CONTEXT)?.context;
+        match contexts::cuCtxDestroy_v2(context) {
+            0 => Ok(()),
+            code => Err(Fault(code)),
+        }
+    })
+}
+
+pub extern "C" fn cuCtxFromGreenCtx(found: Out<Handle>, green: Handle) -> u32 {
+    answer(|| found.check()?.put(known(&world(), green)?.context))
+}
+
+pub extern "C" fn cuGreenCtxGetId(green: Handle, id: Out<u64>) -> u32 {
+    answer(|| {
+        let world = world();
+        let context = known(&world, green)?.context;
+        id.check()?.put(world.contexts.get(&context).ok_or(Fault::INVALID_CONTEXT)?.id)
+    })
+}
+
+/// Does something with the green context as the current one.
+fn within(green: Handle, what: impl FnOnce() -> u32) -> u32 {
+    answer(|| {
+        let context = known(&world(), green)?.context;
+        current::push(context)?;
+        let result = what();
+        current::pop();
+        if result == 0 { Ok(()) } else { Err(Fault(result)) }
+    })
+}
+
+pub extern "C" fn cuGreenCtxStreamCreate(found: Out<Handle>, green: Handle, flags: u32, priority: i32) -> u32 {
+    within(green, || streams::cuStreamCreateWithPriority(found, flags, priority))
+}
+
+/// All earlier work of the context: what is in its blocking streams here.
+pub extern "C" fn cuGreenCtxRecordEvent(green: Handle, event: Handle) -> u32 {
+    within(green, || events::cuEventRecord(event, Handle::NULL))
+}
+
+pub extern "C" fn cuGreenCtxWaitEvent(green: Handle, event: Handle) -> u32 {
+    within(green, || streams::cuStreamWaitEvent(Handle::NULL, event, 0))
+}

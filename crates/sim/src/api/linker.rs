@@ -1,0 +1,80 @@
+//! The linker: takes pieces of code and gives them back as one image that modules can be loaded from. Nothing is
+//! compiled; what it gives is machine code only if it was given that.
+
+use crate::driver::abi::{In, Out, Text, answer, bytes_at};
+use crate::driver::current;
+use crate::driver::fault::{Answer, Fault};
+use crate::driver::world::{Handle, World, known_mut, world};
+use crate::image;
+
+/// What was added to a linker, and what came of it, which the program points to.
+#[derive(Default)]
+pub struct Link {
+    images: Vec<Vec<u8>>,
+    linked: Option<Vec<u8>>,
+}
+
+pub extern "C" fn cuLinkCreate_v2(count: u32, names: In<u32>, values: In<u64>, found: Out<Handle>) -> u32 {
+    answer(|| {
+        let mut world = world();
+        current::require(&world)?;
+        found.check()?;
+        if count > 0 && (names.is_null() || values.is_null()) {
+            return Err(Fault::INVALID_VALUE);
+        }
+        let made = world.new_handle();
+        world.links.insert(made, Link::default());
+        found.put(made)
+    })
+}
+
+/// Kinds: machine code, PTX, fat binary; object and archive, of which only the device's part would count.
+fn add(world: &mut World, link: Handle, kind: u32, code: Vec<u8>) -> Answer {
+    let link = known_mut(&mut world.links, link)?;
+    match kind {
+        0..=2 => drop(image::read_bytes(&code)?),
+        3 | 4 => return Ok(()),
+        _ => return Err(Fault::INVALID_VALUE),
+    }
+    link.images.push(code);
+    Ok(())
+}
+
+pub extern "C" fn cuLinkAddData_v2(link: Handle, kind: u32, data: u64, size: usize, _name: u64) -> u32 {
+    answer(|| {
+        let mut world = world();
+        known_mut(&mut world.links, link)?;
+        if data == 0 || size == 0 || kind > 5 {
+            return Err(Fault::INVALID_VALUE);
+        }
+        add(&mut world, link, kind, bytes_at(data, size as u64)?)
+    })
+}
+
+pub extern "C" fn cuLinkAddFile_v2(link: Handle, kind: u32, path: Text) -> u32 {
+    answer(|| {
+        let mut world = world();
+        known_mut(&mut world.links, link)?;
+        let code = std::fs::read(path.str()?).map_err(|_| Fault::FILE_NOT_FOUND)?;
+        add(&mut world, link, kind, code)
+    })
+}
+
+pub extern "C" fn cuLinkComplete(link: Handle, image: Out<*const u8>, size: Out<usize>) -> u32 {
+    answer(|| {
+        image.check()?;
+        let mut world = world();
+        let link = known_mut(&mut world.links, link)?;
+        if link.linked.is_some() {
+            return Err(Fault::INVALID_HANDLE);
+        }
+        let linked = link.linked.insert(image::link(&link.images));
+        image.put(linked.as_ptr())?;
+        size.put_if_wanted(linked.len());
+        Ok(())
+    })
+}
+
+pub extern "C" fn cuLinkDestroy(link: Handle) -> u32 {
+    answer(|| world().links.remove(&link).map(drop).ok_or(Fault::INVALID_HANDLE))
+}

@@ -20,7 +20,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
     f("cuFileBatchIOSetUp", 0, NOW, t_CUfileError_t, &[p("batch_idp", t_P_CUfileBatchHandle_t, 0, 0, One).out(), p("nr", t_u32, 1, 8, One)], "Makes a batch of transfers.", (2, 0, 0), &[Creates(0)]),
     f("cuFileBatchIOSubmit", 0, NOW, t_CUfileError_t, &[p("batch_idp", t_CUfileBatchHandle_t, 0, 0, One), p("nr", t_u32, 1, 8, One), p("iocbp", t_P_CUfileIOParams_t, 2, 16, Array(Of(1))), p("flags", t_u32, 3, 24, One).hex()], "Starts the transfers of a batch.", (4, 0, 0), &[]),
     f("cuFileBufDeregister", 0, NOW, t_CUfileError_t, &[p("bufPtr_base", t_PC_void, 0, 0, Memory(Unknown))], "", (1, 0, 0), &[]),
-    f("cuFileBufRegister", 0, NOW, t_CUfileError_t, &[p("bufPtr_base", t_PC_void, 0, 0, Memory(Of(1))), p("length", t_u64, 1, 8, One), p("flags", t_cuFileRdmaFlags_in4, 2, 16, One)], "Makes memory ready for transfers.", (3, 0, 0), &[]),
+    f("cuFileBufRegister", 0, NOW, t_CUfileError_t, &[p("bufPtr_base", t_PC_void, 0, 0, Memory(Of(1))), p("length", t_u64, 1, 8, One).bytes(), p("flags", t_cuFileRdmaFlags_in4, 2, 16, One)], "Makes memory ready for transfers.", (3, 0, 0), &[]),
     f("cuFileDriverClose", 0, NOW, t_CUfileError_t, &[], "Ends the library.", (0, 0, 0), &[]),
     f("cuFileDriverClose_v2", 0, NOW, t_CUfileError_t, &[], "Ends the library.", (0, 0, 0), &[]),
     f("cuFileDriverGetP2PFlags", 0, NOW, t_CUfileError_t, &[p("status_flag", t_CUfileDriverStatusFlags_t_in4, 0, 0, One), p("p2p_flags", t_P_CUfileP2PFlags_t_in4, 1, 8, One).out()], "", (2, 0, 0), &[]),

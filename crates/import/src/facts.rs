@@ -11,17 +11,29 @@ pub(crate) struct Facts {
     pub(crate) bytes: bool,
 }
 
-/// `arrays`: numbers behind pointers that are not const are memory that is read and written.
-pub(crate) fn of(name: &str, ty: &str, note: &str, arrays: bool) -> Facts {
-    Facts { dir: direction(name, ty, note, arrays), bytes: counts_bytes(name, ty, note) }
+/// A parameter, with all that is known when it is judged.
+pub(crate) struct Case<'a> {
+    pub(crate) function: &'a str,
+    pub(crate) name: &'a str,
+    pub(crate) ty: &'a str,
+    pub(crate) note: &'a str,
+    /// Numbers behind pointers that are not const are memory that is read and written.
+    pub(crate) arrays: bool,
+    /// Another parameter is a list that the function fills.
+    pub(crate) fills: bool,
 }
 
-fn direction(name: &str, ty: &str, note: &str, arrays: bool) -> Option<&'static str> {
-    let (to, constant) = pointee(ty)?;
+/// What can be said.
+pub(crate) fn of(case: &Case<'_>) -> Facts {
+    Facts { dir: direction(case), bytes: counts_bytes(case.name, case.ty, case.note) }
+}
+
+fn direction(case: &Case<'_>) -> Option<&'static str> {
+    let (to, constant) = pointee(case.ty)?;
     if constant {
         return Some("in");
     }
-    if let Some((explicit, _)) = note.strip_prefix('[').and_then(|n| n.split_once(']')) {
+    if let Some((explicit, _)) = case.note.strip_prefix('[').and_then(|n| n.split_once(']')) {
         match explicit {
             "in" => return Some("in"),
             "out" => return Some("out"),
@@ -29,18 +41,39 @@ fn direction(name: &str, ty: &str, note: &str, arrays: bool) -> Option<&'static 
             _ => {}
         }
     }
-    let said = from_note(note);
-    if said.is_some() {
+    let gets = case.function.contains("Get");
+    let said = from_note(case.note);
+    // "The value to get" reads like an input, but what a getter takes by `void *` is its answer.
+    if said.is_some() && !(gets && to == "void" && said == Some("in")) {
         return said;
     }
-    let short = name.to_lowercase();
-    if ["kernelparams", "extra", "args", "params", "options", "optionvalues"].contains(&short.as_str()) {
+    from_name(case, to, gets)
+}
+
+/// What the names of the function and of the parameter tell.
+fn from_name(case: &Case<'_>, to: &str, gets: bool) -> Option<&'static str> {
+    let short = case.name.to_lowercase();
+    let is = |words: &[&str]| words.contains(&short.as_str());
+    let has = |words: &[&str]| words.iter().any(|w| short.contains(w));
+    let number = builtin(&base(case.ty)).is_some() && to != "void" && !to.contains('*');
+    if is(&["kernelparams", "extra", "args", "params"]) || has(&["option"]) {
         return Some("in");
     }
+    let copies = case.function.starts_with("cuMem") || case.function.starts_with("cudaMem");
+    if copies && is(&["location", "op", "attr", "attrs"]) {
+        return Some("in");
+    }
+    // "Set" is a noun in "EventSetWait".
+    let sets = case.function.contains("Set") && !case.function.contains("SetWait") && !has(&["status"]);
+    let counts = short.starts_with("num") || short.ends_with("count");
     match to.trim_start_matches("const ") {
+        "void" if gets && is(&["value", "data", "attribute", "pvalue"]) => Some("out"),
         "void" => None,
-        "float" | "double" | "cuComplex" | "cuDoubleComplex" | "__half" | "__nv_bfloat16" if arrays => Some("inout"),
-        _ if arrays && builtin(&base(ty)).is_some() && note.is_empty() && to.contains('*') => None,
+        "float" | "double" | "cuComplex" | "cuDoubleComplex" | "half" | "nv_bfloat16" if case.arrays => Some("inout"),
+        _ if case.arrays && case.note.is_empty() && to.contains('*') && builtin(&base(case.ty)).is_some() => None,
+        _ if number && counts && case.fills && !short.ends_with("out") => Some("inout"),
+        _ if sets && !gets => Some("in"),
+        _ if !gets && !number && has(&["params", "desc", "config"]) && to.contains("arams") => Some("inout"),
         _ => Some("out"),
     }
 }
@@ -123,29 +156,71 @@ fn from_note(note: &str) -> Option<&'static str> {
 }
 
 fn counts_bytes(name: &str, ty: &str, note: &str) -> bool {
-    let number = match base(ty).as_str() {
-        "size_t" | "int" | "unsigned int" | "unsigned long long" | "long long" | "int64_t" | "uint64_t" => true,
-        "cuuint64_t" | "uint32_t" | "int32_t" | "CUdeviceptr_v1" => true,
-        _ => false,
-    };
-    if !number || ty.matches('*').count() > 1 {
+    const NUMBERS: [&str; 10] = [
+        "size_t",
+        "int",
+        "unsigned int",
+        "unsigned long long",
+        "long long",
+        "int64_t",
+        "uint64_t",
+        "cuuint64_t",
+        "uint32_t",
+        "int32_t",
+    ];
+    const SIZES: [&str; 21] = [
+        "size",
+        "psize",
+        "sizes",
+        "sizeout",
+        "buffersize",
+        "pbuffersize",
+        "worksize",
+        "workareasize",
+        "workspacesize",
+        "datasize",
+        "datasizes",
+        "logsize",
+        "paramsize",
+        "paramoffset",
+        "granularity",
+        "alignment",
+        "length",
+        "sharedmem",
+        "dynamicsmemsize",
+        "offset",
+        "pitch",
+    ];
+    let number = base(ty);
+    if !NUMBERS.contains(&number.as_str()) || ty.matches('*').count() > 1 {
         return false;
     }
     let short = name.to_lowercase();
-    let named = ["bytes", "bytesize", "bytecount", "numbytes", "sharedmem", "workspacesize", "datasize", "lwork_bytes"];
-    if short.ends_with("inbytes") || short.ends_with("bytes") || named.contains(&short.as_str()) {
+    if short.ends_with("bytes") || ["bytesize", "bytecount", "byteoffset"].contains(&short.as_str()) {
         return true;
     }
-    ["in bytes", "number of bytes", "(bytes)", "bytes to ", "byte size", "byte count"].iter().any(|w| note.contains(w))
+    if ["in bytes", "number of bytes", "(bytes)", "bytes to ", "byte size", "byte count"]
+        .iter()
+        .any(|w| note.contains(w))
+    {
+        return true;
+    }
+    let sized =
+        SIZES.contains(&short.as_str()) || ["pitch", "offset", "inbytes"].iter().any(|end| short.ends_with(end));
+    sized && number == "size_t" && !["elements", "number of", "count of"].iter().any(|w| note.contains(w))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::of;
+    use super::{Case, of};
+
+    fn case<'a>(function: &'a str, name: &'a str, ty: &'a str, note: &'a str) -> Case<'a> {
+        Case { function, name, ty, note, arrays: false, fills: false }
+    }
 
     #[test]
     fn directions() {
-        let said = |ty: &str, note: &str| of("x", ty, note, false).dir;
+        let said = |ty: &str, note: &str| of(&case("f", "x", ty, note)).dir;
         assert_eq!(said("const void *", "returned"), Some("in"));
         assert_eq!(said("void *", ""), None);
         assert_eq!(said("void *", "returned pointer value"), Some("out"));
@@ -153,15 +228,22 @@ mod tests {
         assert_eq!(said("int *", "[in,out] how many"), Some("inout"));
         assert_eq!(said("thing_t *", "array of things"), Some("in"));
         assert_eq!(said("int", "returned"), None);
-        assert_eq!(of("C", "float *", "", true).dir, Some("inout"));
-        assert_eq!(of("kernelParams", "void **", "", false).dir, Some("in"));
+        assert_eq!(of(&Case { arrays: true, ..case("f", "C", "float *", "") }).dir, Some("inout"));
+        assert_eq!(of(&case("f", "kernelParams", "void **", "")).dir, Some("in"));
+        assert_eq!(of(&case("xSetColor", "color", "int *", "")).dir, Some("in"));
+        assert_eq!(of(&case("xGetAttribute", "value", "void *", "attribute to set")).dir, Some("out"));
+        assert_eq!(of(&Case { fills: true, ..case("xGetNodes", "numNodes", "size_t *", "") }).dir, Some("inout"));
+        assert_eq!(of(&case("xAddNode", "nodeParams", "xParams *", "")).dir, Some("inout"));
     }
 
     #[test]
     fn bytes() {
-        assert!(of("ByteCount", "size_t", "", false).bytes);
-        assert!(of("count", "size_t", "size in bytes to copy", false).bytes);
-        assert!(!of("count", "size_t", "number of elements", false).bytes);
-        assert!(!of("bytes", "void *", "", false).bytes);
+        let said = |name: &str, ty: &str, note: &str| of(&case("f", name, ty, note)).bytes;
+        assert!(said("ByteCount", "size_t", ""));
+        assert!(said("count", "size_t", "size in bytes to copy"));
+        assert!(said("size", "size_t *", ""));
+        assert!(!said("size", "size_t", "number of elements"));
+        assert!(!said("count", "size_t", "number of elements"));
+        assert!(!said("bytes", "void *", ""));
     }
 }

@@ -1,8 +1,8 @@
 //! Lays the versions of a family together: what stayed the same is one entry, what changed is one entry
 //! for each span of versions. Must not read headers or write files.
 
-use crate::ctype::{Names, spell};
-use crate::facts::{self, Facts};
+use crate::ctype::{Names, pointee, spell};
+use crate::facts::{self, Case, Facts};
 use crate::naming::Naming;
 use crate::snapshot::{Snapshot, unversioned};
 use crate::sources::Family;
@@ -59,10 +59,12 @@ fn one(
     name: &str,
     found: &crate::decls::Function,
 ) -> Function {
-    let param = |(n, (param, ty)): (usize, &(String, String))| {
+    let types: Vec<String> = found.params.iter().map(|(_, ty)| spell(ty, names)).collect();
+    let lists = types.iter().filter(|ty| pointee(ty).is_some_and(|(to, constant)| !constant && to != "void")).count();
+    let param = |((n, (param, _)), ty): ((usize, &(String, String)), String)| {
         let note = snapshot.note(name, param);
-        let ty = spell(ty, names);
-        let facts = facts::of(param, &ty, note, family.arrays);
+        let fills = lists > 1;
+        let facts = facts::of(&Case { function: name, name: param, ty: &ty, note, arrays: family.arrays, fills });
         let param = if param.is_empty() { format!("arg{n}") } else { param.clone() };
         Param { name: param, ty, facts }
     };
@@ -81,7 +83,7 @@ fn one(
         first: at,
         last: at,
         returns: spell(&found.returns, names),
-        params: found.params.iter().enumerate().map(param).collect(),
+        params: found.params.iter().enumerate().zip(types).map(param).collect(),
         forms,
         callbacks,
     }

@@ -73,6 +73,10 @@ impl Naming {
         // `struct X *` with X opaque is what the handle's typedef says.
         for name in decls.order.iter().rev() {
             let ty = decls.typedefs.get(name).map_or("", |t| t.ty.as_str());
+            // A pointer to a function type is code, as the type's own name is.
+            if ty.contains(" (") && !ty.contains("(*") {
+                names.insert(format!("{name} *"), name.clone());
+            }
             if let ["struct", tag, "*"] = words_of(ty)[..]
                 && decls.opaque.contains_key(tag)
                 && !decls.records.contains_key(tag)

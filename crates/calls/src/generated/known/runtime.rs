@@ -120,7 +120,7 @@ pub(super) static FUNCTIONS: &[Function] = &[
     f("cudaFreeAsync_ptsz", 0, NOW, t_cudaError_t_status, &[p("devPtr", t_P_void, 0, 0, Memory(Unknown)), p("hStream", t_cudaStream_t, 1, 8, One)], "Frees device memory in a stream's order.", (2, 0, 0), &[Frees(0)]),
     f("cudaFreeHost", 0, NOW, t_cudaError_t_status, &[p("ptr", t_P_void, 0, 0, Memory(Unknown))], "Frees page-locked host memory.", (1, 0, 0), &[Frees(0)]),
     f("cudaFreeMipmappedArray", 0, NOW, t_cudaError_t_status, &[p("mipmappedArray", t_cudaMipmappedArray_t, 0, 0, One)], "", (1, 0, 0), &[Destroys(0)]),
-    f("cudaFuncGetAttributes", 0, NOW, t_cudaError_t_status, &[p("attr", t_P_cudaFuncAttributes, 0, 0, One), p("func", t_PC_void, 1, 8, Opaque)], "", (2, 0, 0), &[]),
+    f("cudaFuncGetAttributes", 0, NOW, t_cudaError_t_status, &[p("attr", t_P_cudaFuncAttributes, 0, 0, One).out(), p("func", t_PC_void, 1, 8, Opaque)], "", (2, 0, 0), &[]),
     f("cudaFuncGetName", 12030, NOW, t_cudaError_t_status, &[p("name", t_P_PC_char, 0, 0, Texts(Fixed(1))).out(), p("func", t_PC_void, 1, 8, Opaque)], "", (2, 0, 0), &[]),
     f("cudaFuncGetParamCount", 13020, NOW, t_cudaError_t_status, &[p("func", t_PC_void, 0, 0, Opaque), p("paramCount", t_P_u64, 1, 8, One).out()], "", (2, 0, 0), &[]),
     f("cudaFuncGetParamInfo", 12040, NOW, t_cudaError_t_status, &[p("func", t_PC_void, 0, 0, Opaque), p("paramIndex", t_u64, 1, 8, One), p("paramOffset", t_P_u64, 2, 16, One).out().bytes(), p("paramSize", t_P_u64, 3, 24, One).out().bytes()], "", (4, 0, 0), &[]),

@@ -152,11 +152,10 @@ pub(crate) fn read(source: &Source) -> Result<Overlay, Error> {
 
 impl Overlay {
     fn family(&mut self, part: &Walk) -> Result<(), Error> {
-        for (key, value) in part.table(&["sonames", "float_pointers", "name", "void_pointers"])? {
+        for (key, value) in part.table(&["sonames", "float_pointers", "name"])? {
             match key {
                 "sonames" => self.sonames = value.texts()?,
                 "float_pointers" => self.float_memory = value.one_of(&["memory", "by_direction"])? == "memory",
-                "void_pointers" => drop(value.one_of(&["memory"])?),
                 _ => drop(value.text()?),
             }
         }

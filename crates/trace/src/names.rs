@@ -192,7 +192,7 @@ impl Names {
         };
         let shown = shared.filter.shows(function.layer, &function.library, &function.name);
         let launch = if function.layer == Layer::Driver { launch(&function.name) } else { Launch::No };
-        let parent = function.layer == Layer::Driver && function.described.is_some_and(|d| d.takes_kernel_params());
+        let parent = function.described.is_some_and(|d| d.takes_kernel_params());
         let tests = shared.filter.tests(function.layer, &function.library, &function.name);
         Some(Known { function, shown, launch, object, words, parent, tests: tests.map(Arc::new) })
     }

@@ -170,10 +170,12 @@ fn kernels_parameters_go_up_to_the_runtime() {
     let launch = [0xf00, 16, 1, 1, 256, 1, 1, 0, 0, 0x7ffd, 0];
     thread.call_with(0, &launch, &[(0x7ffd, &packed)], 0, &[]);
     thread.exit(0);
-    // Its line is written before the launch is known.
+    // Its line is written before the launch is known; two layers of runtime.
+    thread.enter(10, &grid);
     thread.enter(10, &grid);
     thread.call_with(1, &[0x7ffc, 0], &[], 1, &[]);
     thread.call_with(0, &launch, &[(0x7ffd, &packed)], 0, &[]);
+    thread.exit(0);
     thread.exit(0);
     // In a buffer, with its gaps.
     let extra = words(&[1, 0x8000, 2, 0x8100, 0]);
@@ -182,6 +184,8 @@ fn kernels_parameters_go_up_to_the_runtime() {
     let kernel = "kernel=saxpy(int, float, float const*, float*)";
     let list = "{4096, 2.0, 0x7f000000 [device, 2 MiB], 0x7f004000 [device, 2 MiB, +16 KiB]}";
     let plain = "{4096, 1073741824, 0x7f000000 [device, 2 MiB], 0x7f004000 [device, 2 MiB, +16 KiB]}";
+    let opening = "[saxpy, runtime 12.9] cudaLaunchKernel(func=0x400000, gridDim={x=16, y=1, z=1}, \
+                   blockDim={x=256, y=1, z=1}, args=0x7ffd, sharedMem=0, stream=0)";
     let text = decoded(folder.path(), "");
     let expected = format!(
         "[saxpy, runtime 12.9] cudaMalloc(devPtr=0x7ffc, size=2097152) {{\n  \
@@ -192,11 +196,11 @@ fn kernels_parameters_go_up_to_the_runtime() {
          cuLaunchKernel(f=function#1, gridDimX=16, gridDimY=1, gridDimZ=1, blockDimX=256, blockDimY=1, blockDimZ=1, \
          sharedMemBytes=0, hStream=0, kernelParams={list}, extra=NULL) {kernel} = CUDA_SUCCESS <1us>\n\
          }} cudaLaunchKernel = cudaSuccess <1us>\n\
-         [saxpy, runtime 12.9] cudaLaunchKernel(func=0x400000, gridDim={{x=16, y=1, z=1}}, blockDim={{x=256, y=1, z=1}}, \
-         args=0x7ffd, sharedMem=0, stream=0) {{\n  \
-         cuMemAlloc_v2(dptr=0x7ffc, bytesize=0) = CUDA_ERROR_INVALID_VALUE ! <1us>\n  \
+         {opening} {{\n  {opening} {{\n    \
+         cuMemAlloc_v2(dptr=0x7ffc, bytesize=0) = CUDA_ERROR_INVALID_VALUE ! <1us>\n    \
          cuLaunchKernel(f=function#1, gridDimX=16, gridDimY=1, gridDimZ=1, blockDimX=256, blockDimY=1, blockDimZ=1, \
-         sharedMemBytes=0, hStream=0, kernelParams={plain}, extra=NULL) = CUDA_SUCCESS <1us>\n\
+         sharedMemBytes=0, hStream=0, kernelParams={plain}, extra=NULL) = CUDA_SUCCESS <1us>\n  \
+         }} cudaLaunchKernel(args={plain}) = cudaSuccess <2us>\n\
          }} cudaLaunchKernel(args={plain}) = cudaSuccess <2us>\n\
          cuLaunchKernel(f=function#1, gridDimX=1, gridDimY=1, gridDimZ=1, blockDimX=1, blockDimY=1, blockDimZ=1, \
          sharedMemBytes=0, hStream=CU_STREAM_LEGACY, kernelParams=NULL, extra={plain}) = CUDA_SUCCESS <1us>\n"

@@ -36,7 +36,7 @@ fn step(function: &str) -> Option<Step> {
     Some(match function {
         "cuDevicePrimaryCtxRetain" => Step::Retain,
         "cuCtxSetCurrent" | "cuCtxGetCurrent" => Step::Set,
-        "cuCtxGetDevice" => Step::Tell,
+        "cuCtxGetDevice" | "cuCtxGetDevice_v2" => Step::Tell,
         "cudaSetDevice" | "cudaInitDevice" => Step::Ask,
         _ if function.starts_with("cuCtxCreate") => Step::Create,
         _ if function.starts_with("cuCtxPushCurrent") => Step::Push,
@@ -55,7 +55,8 @@ impl Devices {
     pub fn called(&mut self, function: &str, thread: u32, context: Option<u64>, device: Option<u32>) {
         let Some(step) = step(function) else { return };
         let context = match step {
-            Step::Tell => self.current.get(&thread).and_then(|stack| stack.last()).copied(),
+            // Without a context the current one is meant.
+            Step::Tell => context.filter(|c| *c != 0).or_else(|| self.current.get(&thread)?.last().copied()),
             _ => context,
         };
         if let (Some(context), Some(device)) = (context, device)

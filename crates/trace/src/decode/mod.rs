@@ -80,8 +80,8 @@ impl Interpreter {
         walk.guess = call.function.layer != Layer::Library;
         let inputs = (0..described.function.params.len()).map(|n| walk.param(&row, n)).collect();
         let _ = call.inputs.set(inputs);
-        if let Some(parent) = &call.parent {
-            hand_up(call, parent);
+        if call.function.layer == Layer::Driver {
+            hand_up(call);
         }
     }
 
@@ -175,11 +175,16 @@ fn returned(walk: &mut Walk<'_>, described: Described, exit: &Exit) -> Option<Bo
     Some(Box::new(value))
 }
 
-/// A launch of the driver knows its kernel's parameters; the runtime call around it gets them too.
-fn hand_up(call: &Call, parent: &Call) {
+/// A launch of the driver knows its kernel's parameters; the runtime calls around it get them too.
+fn hand_up(call: &Call) {
+    let Some(parent) = &call.parent else { return };
     let Some((at, parameters)) = call.inputs().iter().find_map(parameters_in) else { return };
-    if parent.inputs().iter().any(|value| leads_to(value, at)) {
-        let _ = parent.launched.set(Launched { at, parameters: parameters.clone() });
+    let mut above = Some(parent);
+    while let Some(parent) = above {
+        if parent.inputs().iter().any(|value| leads_to(value, at)) {
+            let _ = parent.launched.set(Launched { at, parameters: parameters.clone() });
+        }
+        above = parent.parent.as_ref();
     }
 }
 

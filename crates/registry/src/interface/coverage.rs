@@ -6,7 +6,7 @@ use super::known::{Rule, Type};
 use super::rules::Member;
 use super::types::Tables;
 use super::version;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write;
 
 /// How a parameter is shown.
@@ -73,7 +73,7 @@ pub(crate) fn page(tables: &Tables, all: &[Vec<FunctionRow>]) -> String {
             .unwrap();
         }
     }
-    out += "\n## Raw parameters\n\n";
+    out += "\n## Raw parameters and fields\n\n";
     for (family, rows) in tables.world.families.iter().zip(all) {
         let mut raw: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
         for row in rows {
@@ -88,5 +88,12 @@ pub(crate) fn page(tables: &Tables, all: &[Vec<FunctionRow>]) -> String {
             writeln!(out, "- {}: `{function}`: {}", family.name, names.join(", ")).unwrap();
         }
     }
+    let mut fields: BTreeSet<String> = BTreeSet::new();
+    for row in &tables.structs {
+        for field in row.fields.iter().filter(|f| shown(tables, f) == Shown::Raw) {
+            fields.insert(format!("- `{}`: {}\n", row.name, field.name));
+        }
+    }
+    out.extend(fields);
     out
 }

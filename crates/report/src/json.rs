@@ -114,7 +114,7 @@ fn result(returned: Returned) -> Value {
         Returned::Status(status) => status.into(),
         Returned::Number(number) => number.into(),
         Returned::Word(word) => hex(word).into(),
-        Returned::Nothing => Value::Null,
+        Returned::Nothing | Returned::Untold => Value::Null,
     }
 }
 

@@ -234,6 +234,7 @@ impl<W: io::Write> Text<W> {
                     Returned::Number(number) => word(number, &mut self.line),
                     Returned::Word(value) => word(value, &mut self.line),
                     Returned::Nothing => self.line.push_str("void"),
+                    Returned::Untold => self.line.push_str("(not told)"),
                 }
                 self.line.push(' ');
                 self.styled(styles.time, &format!("<{}>", time(took.unwrap_or(0))));

@@ -27,6 +27,8 @@ pub enum Returned {
     Word(u64),
     /// Nothing.
     Nothing,
+    /// Something that nobody was told: a runtime that is linked in reports no result but a status.
+    Untold,
 }
 
 /// Names that end like this give out text.
@@ -92,6 +94,7 @@ pub fn returned(function: &Function, result: u64) -> Returned {
     let value = |v| if v < 1 << 32 { Returned::Number(v) } else { Returned::Word(v) };
     match function.returns {
         Returns::Nothing => Returned::Nothing,
+        Returns::Value if function.instance.is_some() => Returned::Untold,
         Returns::Value => value(result),
         Returns::Status if function.layer == Layer::Library && function.described.is_none() => match result >> 32 {
             0 | 0xffff_ffff => Returned::Status(result as i32),

@@ -56,6 +56,7 @@ def all_programs(built):
     """Every program, runnable here or not; built: folder of the compiled ones."""
     runtime, libraries = {"runtime", "driver"}, {"runtime", "driver", "library"}
     driver_api = _compiled("driver_api", built, [], {"driver"})
+    cold_capture = _compiled("cold_capture", built, [], {"driver"})
     children = _python("children", None, {"driver"}, [driver_api.argv[0]])
     children.skip = driver_api.skip
     profiler = _python("torch_profiler", "torch", runtime)
@@ -70,6 +71,7 @@ def all_programs(built):
         _python("cupy_small", "cupy", libraries),
         _python("jax_small", "jax", runtime),
     ) + [
+        cold_capture,
         children,
         _python("torch_libs", "torch", libraries),
         _python("torch_threads", "torch", libraries),

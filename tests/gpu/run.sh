@@ -6,7 +6,7 @@
 #
 # Needs a GPU with its driver, Python 3.9 or newer and a C compiler; uses PyTorch, CuPy,
 # JAX, nvcc and CUPTI where they are and says what it skips and why. --built names a folder
-# of programs compiled elsewhere (saxpy_static, saxpy_shared, driver_api, cupti_counter.so);
+# of programs compiled elsewhere (saxpy_static, saxpy_shared, driver_api, cold_capture, cupti_counter.so);
 # what is missing there is built here. It writes only to --out and to a temporary folder.
 # CUTAP_GPU_TEST_ANYWAY=1 goes on where no GPU is found (to test these scripts themselves).
 # Exit code: 0 all the same with and without cutap, 1 something differs, 2 could not test.
@@ -84,17 +84,19 @@ if [ -z "$libcuda" ]; then
         /usr/lib/x86_64-linux-gnu/libcuda.so.1 /usr/lib64/libcuda.so.1 /usr/lib/wsl/lib/libcuda.so.1)
 fi
 if [ -z "$cc" ]; then
-    for name in cupti_counter.so driver_api; do
+    for name in cupti_counter.so driver_api cold_capture; do
         [ -e "$built/$name" ] || skipped "$name" "there is no C compiler (cc, gcc, clang)"
     done
 else
     build cupti_counter.so "$cc" -O2 -shared -fPIC "$here/cupti_counter.c" -ldl -lpthread
-    if [ -n "$libcuda" ]; then
-        build driver_api "$cc" -O2 "$here/programs/driver_api.c" "$libcuda" -ldl \
-            -Wl,--unresolved-symbols=ignore-in-shared-libs
-    else
-        [ -e "$built/driver_api" ] || skipped driver_api "libcuda.so.1 was not found to link with"
-    fi
+    for name in driver_api cold_capture; do
+        if [ -n "$libcuda" ]; then
+            build "$name" "$cc" -O2 "$here/programs/$name.c" "$libcuda" -ldl \
+                -Wl,--unresolved-symbols=ignore-in-shared-libs
+        else
+            [ -e "$built/$name" ] || skipped "$name" "libcuda.so.1 was not found to link with"
+        fi
+    done
 fi
 
 site=$("$python" -c 'import sysconfig; print(sysconfig.get_paths()["purelib"])')

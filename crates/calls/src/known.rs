@@ -128,6 +128,8 @@ pub enum Rule {
     TextOf(Count),
     /// An address of device, host or managed memory, not read; so many bytes of it are meant, if known.
     Memory(Count),
+    /// The same, of the host unless it is known to be of an allocation.
+    Host(Count),
     /// An address that is not read: a cookie, user data, code.
     Opaque,
     /// One or more values whose type depends on a tag: (row of `tags`, sibling that holds the tag, count).
@@ -140,8 +142,11 @@ pub enum Rule {
     OptionValues(u8, Count),
     /// Texts, so many.
     Texts(Count),
-    /// A scalar in host or device memory; its type is that of another sibling's tag (row of `tags`).
+    /// A scalar in host or device memory; its type is that of another sibling's tag (row of `tags`). Of a
+    /// sibling that is a handle the tag is the number that [`Effect::Remembers`] gave it.
     Scalar(u16, u8),
+    /// The same by the first of two siblings that tells.
+    ScalarOr(u16, u8, u16, u8),
 }
 
 /// How many.
@@ -183,6 +188,14 @@ pub enum Effect {
     Destroys(u8),
     /// The parameter points to a new handle. (Every handle written by a function is introduced anyhow.)
     Creates(u8),
+    /// A handle, or the one that the parameter points to, carries a number from now on: what its
+    /// description says of a type.
+    Remembers {
+        /// The handle.
+        of: u8,
+        /// The number.
+        value: u8,
+    },
 }
 
 /// Kinds of memory.

@@ -105,10 +105,11 @@ fn said<'a>(family: &'a Family, prototype: &Prototype) -> Said<'a> {
         if !text.effects.is_empty() {
             said.effects = &text.effects;
         }
-        // A rule for many is left out where a function has not the sibling that it names.
+        // A rule for many is left out where a function has not the sibling that it names; what was said
+        // before it stands.
         for (name, member) in &text.members {
             let by_name = text.patterns.iter().any(|(pattern, _)| *pattern == prototype.name);
-            let merged = said.members.entry(name).or_insert_with(|| member.clone());
+            let merged = said.members.entry(name).or_insert_with(|| MemberText { rule: None, ..member.clone() });
             let there = |rule: &super::rule_text::RuleText| {
                 rule.siblings().iter().all(|s| prototype.params.iter().any(|p| p.name == **s))
             };
@@ -116,8 +117,8 @@ fn said<'a>(family: &'a Family, prototype: &Prototype) -> Said<'a> {
             merged.way = member.way.or(merged.way);
             merged.unit = member.unit.clone().or(merged.unit.take());
             merged.ty = member.ty.clone().or(merged.ty.take());
-            let rule = member.rule.clone().or(merged.rule.take());
-            merged.rule = rule.filter(|r| by_name || there(r));
+            let rule = member.rule.clone().filter(|r| by_name || there(r));
+            merged.rule = rule.or(merged.rule.take());
         }
     }
     said
@@ -181,6 +182,7 @@ fn effect(tables: &Tables, text: &EffectText, params: &[Member], place: Place) -
         EffectKind::Frees => Effect::Frees(at),
         EffectKind::Destroys => Effect::Destroys(at),
         EffectKind::Creates => Effect::Creates(at),
+        EffectKind::Remembers(value) => Effect::Remembers { of: at, value: find(value)? },
         EffectKind::Allocates { bytes, memory } => Effect::Allocates {
             at,
             by_value: !leads_to_address(tables, params[usize::from(at)].ty),

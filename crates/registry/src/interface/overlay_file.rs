@@ -50,10 +50,15 @@ pub(crate) struct EffectText {
 
 #[derive(Clone)]
 pub(crate) enum EffectKind {
-    Allocates { bytes: Option<CountText>, memory: String },
+    Allocates {
+        bytes: Option<CountText>,
+        memory: String,
+    },
     Frees,
     Destroys,
     Creates,
+    /// The parameter whose value the handle carries.
+    Remembers(String),
 }
 
 /// A parameter or field.
@@ -100,6 +105,8 @@ pub(crate) enum Is {
 /// `[tags.NAME]`.
 pub(crate) struct TagsText {
     pub(crate) at: usize,
+    /// The enum, when the table is not named after it.
+    pub(crate) of: Option<String>,
     /// The union whose fields the values are, instead of types.
     pub(crate) union: Option<String>,
     pub(crate) rows: Vec<(String, usize, String)>,
@@ -185,6 +192,7 @@ impl Overlay {
                     "creates" => {
                         function.effects.extend(value.texts()?.into_iter().map(|p| effect(EffectKind::Creates, p)))
                     }
+                    "remembers" => function.effects.push(remembers(&value)?),
                     parameter => {
                         function.members.insert(parameter.to_owned(), member(&value)?);
                     }
@@ -235,6 +243,20 @@ fn allocates(value: &Walk) -> Result<EffectText, Error> {
         return Err(value.error("expected { at = \"parameter\", bytes = \"parameter\", memory = \"device\" }".into()));
     }
     Ok(EffectText { at: value.at, kind: EffectKind::Allocates { bytes, memory }, parameter })
+}
+
+fn remembers(value: &Walk) -> Result<EffectText, Error> {
+    let (mut of, mut what) = (String::new(), String::new());
+    for (key, value) in value.table(&["of", "value"])? {
+        match key {
+            "of" => of = value.text()?,
+            _ => what = value.text()?,
+        }
+    }
+    if of.is_empty() || what.is_empty() {
+        return Err(value.error("expected { of = \"handle\", value = \"parameter\" }".into()));
+    }
+    Ok(EffectText { at: value.at, kind: EffectKind::Remembers(what), parameter: of })
 }
 
 fn member(value: &Walk) -> Result<MemberText, Error> {
@@ -303,9 +325,10 @@ fn type_text(one: &Walk) -> Result<TypeText, Error> {
 }
 
 fn tags(one: &Walk) -> Result<TagsText, Error> {
-    let mut tags = TagsText { at: one.at, union: None, rows: Vec::new() };
+    let mut tags = TagsText { at: one.at, of: None, union: None, rows: Vec::new() };
     for (key, value) in one.entries()? {
         match key {
+            "of" => tags.of = Some(value.text()?),
             "union" => tags.union = Some(value.text()?),
             name => tags.rows.push((name.to_owned(), value.at, value.text()?)),
         }

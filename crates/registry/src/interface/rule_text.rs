@@ -9,6 +9,7 @@ pub(crate) enum RuleText {
     Opaque,
     Extra,
     Memory(Option<CountText>),
+    Host(Option<CountText>),
     Array(CountText),
     TextOf(CountText),
     Texts(CountText),
@@ -16,6 +17,7 @@ pub(crate) enum RuleText {
     Tagged(String, String, Option<CountText>),
     OptionValues(String, CountText),
     Scalar(String, String),
+    ScalarOr(String, String, String, String),
 }
 
 /// A count as written.
@@ -30,8 +32,9 @@ pub(crate) enum CountText {
 }
 
 /// What a rule may be, for errors.
-pub(crate) const EXPECTED: &str = "expected one, text, array(N), text_of(N), texts(N), memory, memory(N), opaque, \
-    tagged(TAGS, sibling[, N]), kernel_params(sibling), extra, option_values(keys, N) or scalar(TAGS, sibling)";
+pub(crate) const EXPECTED: &str = "expected one, text, array(N), text_of(N), texts(N), memory, memory(N), host, host(N), \
+    opaque,     tagged(TAGS, sibling[, N]), kernel_params(sibling), extra, option_values(keys, N) scalar(TAGS, sibling) or \
+    scalar(TAGS, sibling, TAGS, sibling)";
 
 /// Reads a rule; `None` when it is none.
 pub(crate) fn parse(text: &str) -> Option<RuleText> {
@@ -48,6 +51,8 @@ pub(crate) fn parse(text: &str) -> Option<RuleText> {
         ("extra", []) => RuleText::Extra,
         ("memory", []) => RuleText::Memory(None),
         ("memory", [n]) => RuleText::Memory(Some(count(n)?)),
+        ("host", []) => RuleText::Host(None),
+        ("host", [n]) => RuleText::Host(Some(count(n)?)),
         ("array", [n]) => RuleText::Array(count(n)?),
         ("text_of", [n]) => RuleText::TextOf(count(n)?),
         ("texts", [n]) => RuleText::Texts(count(n)?),
@@ -56,6 +61,7 @@ pub(crate) fn parse(text: &str) -> Option<RuleText> {
         ("tagged", [t, s, n]) => RuleText::Tagged(name(t)?, name(s)?, Some(count(n)?)),
         ("option_values", [k, n]) => RuleText::OptionValues(name(k)?, count(n)?),
         ("scalar", [t, s]) => RuleText::Scalar(name(t)?, name(s)?),
+        ("scalar", [t, s, or, other]) => RuleText::ScalarOr(name(t)?, name(s)?, name(or)?, name(other)?),
         _ => return None,
     })
 }
@@ -64,9 +70,11 @@ impl RuleText {
     /// The siblings that it names.
     pub(crate) fn siblings(&self) -> Vec<&String> {
         match self {
-            RuleText::One | RuleText::Text | RuleText::Opaque | RuleText::Extra | RuleText::Memory(None) => Vec::new(),
-            RuleText::Memory(Some(n)) | RuleText::Array(n) | RuleText::TextOf(n) | RuleText::Texts(n) => n.siblings(),
+            RuleText::One | RuleText::Text | RuleText::Opaque | RuleText::Extra => Vec::new(),
+            RuleText::Memory(n) | RuleText::Host(n) => n.iter().flat_map(CountText::siblings).collect(),
+            RuleText::Array(n) | RuleText::TextOf(n) | RuleText::Texts(n) => n.siblings(),
             RuleText::KernelParams(s) | RuleText::Scalar(_, s) | RuleText::Tagged(_, s, None) => vec![s],
+            RuleText::ScalarOr(_, s, _, other) => vec![s, other],
             RuleText::Tagged(_, s, Some(n)) | RuleText::OptionValues(s, n) => {
                 n.siblings().into_iter().chain([s]).collect()
             }
@@ -138,8 +146,24 @@ mod tests {
         assert_eq!(parse("array(min(a, *b))"), Some(RuleText::Array(CountText::Least("a".into(), "b".into()))));
         assert_eq!(parse("memory(w * h)"), Some(RuleText::Memory(Some(CountText::Product("w".into(), "h".into())))));
         assert_eq!(parse("tagged(T, s, 3)"), Some(RuleText::Tagged("T".into(), "s".into(), Some(CountText::Fixed(3)))));
+        assert_eq!(parse("host"), Some(RuleText::Host(None)));
+        let by = ["A", "a", "B", "b"].map(String::from);
+        let [a, by_a, b, by_b] = by.clone();
+        assert_eq!(parse("scalar(A, a, B, b)"), Some(RuleText::ScalarOr(a, by_a, b, by_b)));
+        assert_eq!(parse("scalar(A, a, B, b)").unwrap().siblings(), [&by[1], &by[3]]);
         assert_eq!(parse("array(zero_ended)"), Some(RuleText::Array(CountText::ZeroEnded)));
-        for bad in ["", "array", "array()", "text(3)", "memory(1 2)", "array(min(a, b))", "tagged(a)", "array(n"] {
+        for bad in [
+            "",
+            "array",
+            "array()",
+            "text(3)",
+            "memory(1 2)",
+            "array(min(a, b))",
+            "tagged(a)",
+            "array(n",
+            "host(1, 2)",
+            "scalar(A, a, B)",
+        ] {
             assert_eq!(parse(bad), None, "{bad}");
         }
     }

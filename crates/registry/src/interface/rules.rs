@@ -116,6 +116,7 @@ impl Tables<'_> {
             RuleText::Opaque => Rule::Opaque,
             RuleText::Extra => Rule::Extra,
             RuleText::Memory(n) => Rule::Memory(maybe(n, Count::Unknown)?),
+            RuleText::Host(n) => Rule::Host(maybe(n, Count::Unknown)?),
             RuleText::Array(n) => Rule::Array(count(n)?),
             RuleText::TextOf(n) => Rule::TextOf(count(n)?),
             RuleText::Texts(n) => Rule::Texts(count(n)?),
@@ -130,6 +131,10 @@ impl Tables<'_> {
                 Rule::OptionValues(keys, count(n)?)
             }
             RuleText::Scalar(t, s) => Rule::Scalar(self.tag_row(family, t, false, place)?, find(s)?),
+            RuleText::ScalarOr(t, s, or, other) => {
+                let (first, second) = (self.tag_row(family, t, false, place)?, self.tag_row(family, or, false, place)?);
+                Rule::ScalarOr(first, find(s)?, second, find(other)?)
+            }
         })
     }
 }

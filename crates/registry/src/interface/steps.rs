@@ -123,7 +123,7 @@ impl Plan<'_> {
         let Some(offset) = siblings.at(n) else { return };
         let step = Step { flags: self.phase, base: siblings.base, offset, ..memory(1, 0) };
         match member.rule {
-            Rule::Memory(_) | Rule::Opaque => {}
+            Rule::Memory(_) | Rule::Host(_) | Rule::Opaque => {}
             Rule::One => self.one(siblings, member, to, step, depth),
             Rule::Text | Rule::TextOf(_) => self.out.push(Step { size: 1, most: TEXT, ..step }.of(kind::TEXT)),
             Rule::Array(count) => {
@@ -158,11 +158,8 @@ impl Plan<'_> {
                     self.out.push(Step { size: 8, most: TEXT, ..step });
                 }
             }
-            Rule::Scalar(row, _) => {
-                let rows = &self.tables.tags[usize::from(row)].rows;
-                let size = rows.iter().map(|(_, ty)| self.size(*ty)).max().unwrap_or(8) as u16;
-                self.out.push(Step { size, most: size, ..step });
-            }
+            Rule::Scalar(row, _) => self.scalar(&[row], step),
+            Rule::ScalarOr(row, _, or, _) => self.scalar(&[row, or], step),
             Rule::KernelParams(_) | Rule::Extra if !self.at.driver => {}
             Rule::KernelParams(sibling) => {
                 if let Some(count) = siblings.at(sibling.into()) {
@@ -172,6 +169,13 @@ impl Plan<'_> {
             }
             Rule::Extra => self.out.push(Step { most: KERNEL / 2, ..step }.of(kind::EXTRA)),
         }
+    }
+
+    /// A number as long as the longest that these tags announce.
+    fn scalar(&mut self, tags: &[u16], step: Step) {
+        let rows = tags.iter().flat_map(|row| &self.tables.tags[usize::from(*row)].rows);
+        let size = rows.map(|(_, ty)| self.size(*ty)).max().unwrap_or(8) as u16;
+        self.out.push(Step { size, most: size, ..step });
     }
 
     /// One element, and what its own pointers lead to.

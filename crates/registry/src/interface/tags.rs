@@ -24,13 +24,14 @@ impl Tables<'_> {
         self.tag_ids.insert(key, row);
         self.tags.push(TagRow { name: name.to_owned(), rows: Vec::new() });
         let source = &world.families[home].overlay_source;
-        let values = self.values(home, name, Place { source, at: text.at })?;
+        let of = text.of.as_deref().unwrap_or(name);
+        let values = self.values(home, of, Place { source, at: text.at })?;
         let mut rows = Vec::new();
         for (value, at, said) in &text.rows {
             let place = Place { source, at: *at };
             let number = values.iter().find(|(n, _)| n == value).map(|(_, v)| *v).or_else(|| value.parse().ok());
             let Some(number) = number else {
-                return Err(place.error(format!("{name} has no value {value}")));
+                return Err(place.error(format!("{of} has no value {value}")));
             };
             let second = match (&text.union, fields) {
                 (None, true) => {

@@ -51,6 +51,8 @@ pub(super) fn rule(tables: &Tables, params: &[Param], param: &Param) -> Option<S
         Rule::TextOf(n) => format!("text in a buffer of {}", count(params, n)),
         Rule::Memory(Count::Unknown) => "memory, not read".to_owned(),
         Rule::Memory(n) => format!("memory, {} bytes, not read", count(params, n)),
+        Rule::Host(Count::Unknown) => "memory of the host, not read".to_owned(),
+        Rule::Host(n) => format!("memory of the host, {} bytes, not read", count(params, n)),
         Rule::Opaque => "an address, not read".to_owned(),
         Rule::Tagged(row, by, n) => {
             format!("{} values whose type {} tells ({})", count(params, n), name(by), tags(row))
@@ -60,6 +62,9 @@ pub(super) fn rule(tables: &Tables, params: &[Param], param: &Param) -> Option<S
         Rule::OptionValues(keys, n) => format!("{} values of the options {}", count(params, n), name(keys)),
         Rule::Texts(n) => format!("{} texts", count(params, n)),
         Rule::Scalar(row, by) => format!("a number whose type {} tells ({})", name(by), tags(row)),
+        Rule::ScalarOr(row, by, or, other) => {
+            format!("a number whose type {} ({}) or {} ({}) tells", name(by), tags(row), name(other), tags(or))
+        }
     })
 }
 
@@ -92,5 +97,6 @@ pub(super) fn effect(params: &[Param], effect: Effect) -> String {
         Effect::Frees(n) => format!("frees the memory at {}", name(n)),
         Effect::Destroys(n) => format!("ends {}", name(n)),
         Effect::Creates(n) => format!("makes *{}", name(n)),
+        Effect::Remembers { of, value } => format!("{} carries {} from now on", name(of), name(value)),
     }
 }

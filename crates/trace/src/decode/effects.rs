@@ -4,11 +4,12 @@ use super::device;
 use super::find::Described;
 use super::memory::Memory;
 use super::row::Row;
+use super::scalar::signed;
 use super::state::State;
 use super::value::Value;
 use super::walk::{Side, Walk, word};
 use crate::event::{Call, Exit};
-use cutap_calls::known::{Effect, Type};
+use cutap_calls::known::{self, Effect, Type};
 
 /// Applies what the description says.
 pub fn apply(state: &mut State, row: &Row<'_>, described: Described, call: &Call, exit: &Exit) {
@@ -40,6 +41,7 @@ pub fn apply(state: &mut State, row: &Row<'_>, described: Described, call: &Call
                 }
             }
             Effect::Destroys(n) => destroy(state, &walk, row, n),
+            Effect::Remembers { of, value } => remember(state, &walk, row, of, value),
             Effect::Creates(_) => {}
         }
     }
@@ -47,19 +49,29 @@ pub fn apply(state: &mut State, row: &Row<'_>, described: Described, call: &Call
 
 /// A handle ends, given as it is or by a pointer to it.
 fn destroy(state: &mut State, walk: &Walk<'_>, row: &Row<'_>, n: u8) {
-    let Some(param) = row.params.get(usize::from(n)) else { return };
-    let (ty, value) = match walk.ty(param.ty) {
-        Type::Pointer(to, _) => {
-            let before = raw(walk, row, n).and_then(|at| walk.before.at(at));
-            (walk.ty(to), before.map(|f| word(f.bytes)))
-        }
-        ty => (ty, raw(walk, row, n)),
-    };
-    if let (Type::Handle(of), Some(value)) = (ty, value)
-        && let Some(kind) = walk.tables.handles.get(usize::from(of))
-    {
+    if let Some((kind, value)) = kind_of(walk, walk.before, row, n) {
         state.handles.forget(kind, value);
     }
+}
+
+/// A handle carries a parameter's value from now on.
+fn remember(state: &mut State, walk: &Walk<'_>, row: &Row<'_>, of: u8, value: u8) {
+    let Some(param) = row.params.get(usize::from(value)) else { return };
+    let number = row.cell(value.into(), walk.size_of(param.ty)).map(|c| signed(word(c.bytes()), c.bytes().len()));
+    if let (Some((kind, handle)), Some(number)) = (kind_of(walk, walk.memory, row, of), number) {
+        state.handles.carry(kind, handle, number);
+    }
+}
+
+/// A handle and its kind, given as it is or by a pointer to where it lies in this memory.
+fn kind_of(walk: &Walk<'_>, memory: Memory<'_>, row: &Row<'_>, n: u8) -> Option<(&'static known::Handle, u64)> {
+    let param = row.params.get(usize::from(n))?;
+    let (ty, value) = match walk.ty(param.ty) {
+        Type::Pointer(to, _) => (walk.ty(to), word(memory.at(raw(walk, row, n)?)?.bytes)),
+        ty => (ty, raw(walk, row, n)?),
+    };
+    let Type::Handle(of) = ty else { return None };
+    Some((walk.tables.handles.get(usize::from(of))?, value))
 }
 
 /// The bits of a parameter.

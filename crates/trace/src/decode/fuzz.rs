@@ -57,11 +57,13 @@ fn rule() -> impl Strategy<Value = Rule> {
         2 => count().prop_map(Rule::Array),
         1 => count().prop_map(Rule::TextOf),
         1 => count().prop_map(Rule::Memory),
+        1 => count().prop_map(Rule::Host),
         1 => count().prop_map(Rule::Texts),
         1 => (0..4u16, 0..6u8, count()).prop_map(|(t, s, c)| Rule::Tagged(t, s, c)),
         1 => (0..6u8).prop_map(Rule::KernelParams),
         1 => (0..6u8, count()).prop_map(|(k, c)| Rule::OptionValues(k, c)),
         1 => (0..4u16, 0..6u8).prop_map(|(t, s)| Rule::Scalar(t, s)),
+        1 => (0..4u16, 0..6u8, 0..4u16, 0..6u8).prop_map(|(t, s, u, o)| Rule::ScalarOr(t, s, u, o)),
     ]
 }
 

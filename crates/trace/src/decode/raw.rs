@@ -51,7 +51,7 @@ impl Raws {
             // A new allocation's address is all that there is to say.
             let new = |e: &Effect| matches!(e, Effect::Allocates { at, .. } if usize::from(*at) == n);
             match param.rule {
-                Rule::Memory(_) if !complete => false,
+                Rule::Memory(_) | Rule::Host(_) if !complete => false,
                 // What a failed call has not written nobody can show.
                 _ if effects.iter().any(new) => false,
                 _ if failed && (param.dir != Dir::In || launch(param.rule)) => false,

@@ -22,6 +22,8 @@ pub struct State {
 pub struct Handles {
     numbers: HashMap<(&'static str, u64), u32>,
     last: HashMap<&'static str, u32>,
+    /// What a handle's description says of a type.
+    carried: HashMap<(&'static str, u64), i64>,
 }
 
 impl Handles {
@@ -40,8 +42,21 @@ impl Handles {
         *last
     }
 
+    /// The handle carries a number from now on.
+    pub fn carry(&mut self, kind: &known::Handle, value: u64, number: i64) {
+        if self.carried.len() < MOST {
+            self.carried.insert((kind.short, value), number);
+        }
+    }
+
+    /// The number that a handle carries.
+    pub fn carried(&self, kind: &known::Handle, value: u64) -> Option<i64> {
+        self.carried.get(&(kind.short, value)).copied()
+    }
+
     /// The handle ends: its address may come again, as another one.
     pub fn forget(&mut self, kind: &known::Handle, value: u64) {
         self.numbers.remove(&(kind.short, value));
+        self.carried.remove(&(kind.short, value));
     }
 }

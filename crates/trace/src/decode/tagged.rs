@@ -24,7 +24,13 @@ impl Walk<'_> {
                 w.target(announced(tags, *announce.get(n)?)?, pointer, Unit::None)
             });
         }
-        let ty = announced(tags, signed(word(cell.bytes()), cell.bytes().len()))?;
+        let tag = match self.ty(param.ty) {
+            Type::Handle(of) => {
+                self.state.as_ref()?.handles.carried(self.tables.handles.get(usize::from(of))?, word(cell.bytes()))?
+            }
+            _ => signed(word(cell.bytes()), cell.bytes().len()),
+        };
+        let ty = announced(tags, tag)?;
         match (self.ty(ty), count) {
             (Type::Void, _) => None,
             (_, Count::Fixed(1) | Count::Unknown) => self.target(ty, address, Unit::None),

@@ -125,6 +125,10 @@ impl<'a> Walk<'a> {
                 let meant = self.bytes_of(row, count, to);
                 return self.somewhere(address, meant, self.guess);
             }
+            Rule::Host(count) => {
+                let meant = self.bytes_of(row, count, to);
+                return self.somewhere(address, meant, true);
+            }
             _ if self.side == Side::Before && param.dir == Dir::Out => return Value::Address(address, None),
             _ if self.side == Side::After && param.dir == Dir::In => return Value::Address(address, None),
             _ => {}
@@ -146,10 +150,14 @@ impl<'a> Walk<'a> {
             Rule::Texts(count) => w.texts(row, address, count),
             Rule::Tagged(tags, sibling, count) => w.tagged(row, address, tags, sibling, count),
             Rule::Scalar(tags, sibling) => w.tagged(row, address, tags, sibling, Count::Fixed(1)),
+            Rule::ScalarOr(tags, sibling, or, other) => {
+                let first = w.tagged(row, address, tags, sibling, Count::Fixed(1));
+                first.or_else(|| w.tagged(row, address, or, other, Count::Fixed(1)))
+            }
             Rule::OptionValues(keys, count) => w.options(row, address, keys, count),
             Rule::KernelParams(function) => w.kernel_params(row, address, function),
             Rule::Extra => w.extra(row, address),
-            Rule::One | Rule::Opaque | Rule::Memory(_) => w.target(to, address, param.unit),
+            Rule::One | Rule::Opaque | Rule::Memory(_) | Rule::Host(_) => w.target(to, address, param.unit),
         });
         value.flatten().unwrap_or_else(|| self.plain(param, address))
     }
@@ -158,7 +166,9 @@ impl<'a> Walk<'a> {
     fn plain(&self, param: &Param, address: u64) -> Value {
         match param.rule {
             // Numbers behind it may be in device memory.
-            Rule::One | Rule::Array(_) | Rule::Scalar(..) | Rule::Tagged(..) => self.address(address, None),
+            Rule::One | Rule::Array(_) | Rule::Tagged(..) => self.address(address, None),
+            // In whichever memory the library was told, but always a number.
+            Rule::Scalar(..) | Rule::ScalarOr(..) => self.somewhere(address, None, true),
             _ => Value::Address(address, None),
         }
     }

@@ -157,6 +157,11 @@ pub static RUNTIME: &[Function] = &[
 /// Functions of a library.
 pub static CUBLAS: &[Function] = &[
     Function {
+        effects: &[Effect::Remembers { of: 0, value: 1 }],
+        ..of("cublasFixtureDescribe", RESULT, 2, &[out("desc", P_CONTEXT, 0), p("type", PROPERTY, 1)])
+    },
+    Function { effects: &[Effect::Destroys(0)], ..of("cublasFixtureForget", RESULT, 1, &[p("desc", CONTEXT, 0)]) },
+    Function {
         shape: Shape { ints: 3, vectors: 2, stack: 0 },
         ..of(
             "cublasFixtureMixed",
@@ -170,6 +175,18 @@ pub static CUBLAS: &[Function] = &[
             ],
         )
     },
+    of(
+        "cublasFixtureProduct",
+        RESULT,
+        5,
+        &[
+            p("desc", CONTEXT, 0),
+            r("alpha", P_VOID, 1, Dir::In, Rule::Scalar(0, 0)),
+            r("beta", P_VOID, 2, Dir::In, Rule::ScalarOr(0, 0, 0, 4)),
+            r("data", P_VOID, 3, Dir::In, Rule::Host(Count::Fixed(8))),
+            p("type", PROPERTY, 4),
+        ],
+    ),
     of(
         "cublasFixtureScale",
         RESULT,

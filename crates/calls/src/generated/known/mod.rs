@@ -54,7 +54,7 @@ pub static TABLES: Tables = Tables {
         Family { name: "nvjitlink", sonames: &["libnvJitLink.so.*"], functions: nvjitlink::FUNCTIONS },
         Family { name: "nvjpeg", sonames: &["libnvjpeg.so.*"], functions: nvjpeg::FUNCTIONS },
         Family { name: "nvml", sonames: &["libnvidia-ml.so.*"], functions: nvml::FUNCTIONS },
-        Family { name: "nvrtc", sonames: &["libnvrtc.so.*", "libnvrtc-*.so.*"], functions: nvrtc::FUNCTIONS },
+        Family { name: "nvrtc", sonames: &["libnvrtc.so.*", "libnvrtc.alt.so.*"], functions: nvrtc::FUNCTIONS },
     ],
     types: types::TYPES,
     enums: types::ENUMS,

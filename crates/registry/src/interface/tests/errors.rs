@@ -69,6 +69,10 @@ fn overlays() {
     assert_eq!(wrong(tags), "overlay.toml:2: no overlay has [tags.Kind]");
     let freed = "[function.demoCopy]\nfrees = \"from\"\n";
     assert_eq!(wrong(freed), "overlay.toml:2: no parameter from, expected one of size, to");
+    let half = "[function.demoCopy]\nremembers = { of = \"to\" }\n";
+    assert_eq!(wrong(half), "overlay.toml:2: expected { of = \"handle\", value = \"parameter\" }");
+    let carried = "[function.demoCopy]\nremembers = { of = \"to\", value = \"type\" }\n";
+    assert_eq!(wrong(carried), "overlay.toml:2: there is no parameter type");
     assert_eq!(wrong("[struct.Box]\n"), "overlay.toml:1: types.toml has no struct or union Box");
     assert_eq!(wrong("[handles]\nBox = { short = \"box\" }\n"), "overlay.toml:2: types.toml has no handle Box");
     assert!(wrong("[function\n").starts_with("overlay.toml:1: "));

@@ -116,3 +116,50 @@ fn what_is_kept() {
     let shape = |name: &str| text.lines().find(|l| l.ends_with(&format!("// {name}"))).unwrap().contains(", 1, 1, 0)");
     assert!(shape("demoRun") && !shape("demoRun#1"), "{text}");
 }
+
+/// What a description says of a type is kept for the calls that use it; a rule for many that a function
+/// cannot follow leaves what was said before.
+#[test]
+fn remembered() {
+    let functions = r#"
+[[function]]
+name = "demoDescribe"
+returns = "demoStatus_t"
+params = [{ name = "desc", type = "demoHandle_t *", dir = "out" }, { name = "type", type = "demoStatus_t" }]
+[[function]]
+name = "demoScale"
+returns = "demoStatus_t"
+params = [
+  { name = "desc", type = "demoHandle_t" }, { name = "alpha", type = "const void *", dir = "in" },
+  { name = "beta", type = "const void *", dir = "in" }, { name = "type", type = "demoStatus_t" },
+  { name = "data", type = "const void *", dir = "in" }, { name = "size", type = "size_t" },
+]
+"#;
+    let overlay = r#"
+[tags.demoScalar]
+of = "demoStatus_t"
+DEMO_SUCCESS = "float"
+DEMO_BAD = "double"
+[function.demoDescribe]
+remembers = { of = "desc", value = "type" }
+[function."demo*"]
+alpha = { rule = "scalar(demoScalar, desc)" }
+beta = { rule = "scalar(demoScalar, type, demoScalar, desc)" }
+data = { rule = "host(size)" }
+[function."demoS*"]
+alpha = { rule = "scalar(demoScalar, nobody)" }
+"#;
+    let api = Api::new(functions, TYPES, overlay);
+    let files = generate(&api.0).unwrap();
+    let of = |name: &str| &files.iter().find(|(path, _)| path.ends_with(name)).unwrap().1;
+    let lines: Vec<&str> = of("demo.rs").lines().filter(|l| l.starts_with("    f(")).map(str::trim).collect();
+    assert!(lines[0].ends_with("&[Remembers { of: 0, value: 1 }]),"), "{}", lines[0]);
+    assert!(lines[1].contains(r#"p("alpha", t_PC_void, 1, 8, Scalar(0, 0))"#), "{}", lines[1]);
+    assert!(lines[1].contains(r#"p("beta", t_PC_void, 2, 16, ScalarOr(0, 3, 0, 0))"#), "{}", lines[1]);
+    assert!(lines[1].contains(r#"p("data", t_PC_void, 4, 32, Host(Of(5)))"#), "{}", lines[1]);
+    // As long as the longer of the two; nothing of memory that is not read.
+    assert_eq!(
+        steps(of("capture.rs"), "demoScale"),
+        ["s(0, 0, 255, 8, 253, 1, 8, 8),", "s(0, 0, 255, 16, 253, 1, 8, 8),"]
+    );
+}

@@ -1,0 +1,40 @@
+//! Numbers whose type another call has told: a handle carries what its description said.
+
+use crate::common::*;
+use cutap_trace::made::Run;
+use cutap_wire::names;
+
+/// A scalar's type may be what was said when its descriptor was made.
+#[test]
+fn numbers_that_handles_carry() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = Run::new(folder.path());
+    let mut process = run.process(100, "/bin/prog");
+    process.driver(&[]);
+    process.library(3, names::layer::LIBRARY, "libcublas.so.12", 20, &[]);
+    process.slot(20, 3, (2, 0, 0), "cublasFixtureDescribe");
+    process.slot(21, 3, (5, 0, 0), "cublasFixtureProduct");
+    process.slot(22, 3, (1, 0, 0), "cublasFixtureForget");
+    let mut thread = process.thread(100, 8);
+    let seven: &[(u64, &[u8])] = &[(0x10, &[7, 0, 0, 0]), (0x20, &[8, 0, 0, 0])];
+    let product = [0xd0, 0x10, 0x20, 0x30, 2];
+    thread.call_with(21, &product, seven, 0, &[]);
+    thread.call_with(20, &[0x40, 2], &[], 0, &[(0x40, &0xd0u64.to_le_bytes())]);
+    thread.call_with(21, &product, seven, 0, &[]);
+    thread.call_with(21, &[0xd0, 0x10, 0x20, 0x30, 9], seven, 0, &[]);
+    thread.call_with(20, &[0x40, 3], &[], 5, &[]);
+    thread.call_with(22, &[0xd0], &[], 0, &[]);
+    thread.call_with(21, &product, seven, 0, &[]);
+    let text = decoded(folder.path(), "");
+    let lines: Vec<_> = text.lines().filter_map(|l| l.split_once("Product(desc=")).map(|(_, l)| l).collect();
+    let end = ") = CUDA_SUCCESS <1us>";
+    assert_eq!(
+        lines,
+        [
+            format!("context#1, alpha=0x10 [host], beta=&8, data=0x30 [host], type=PRIORITY{end}"),
+            format!("context#1, alpha=&7, beta=&8, data=0x30 [host], type=PRIORITY{end}"),
+            format!("context#1, alpha=&7, beta=&8, data=0x30 [host], type=9{end}"),
+            format!("context#2, alpha=0x10 [host], beta=&8, data=0x30 [host], type=PRIORITY{end}"),
+        ]
+    );
+}

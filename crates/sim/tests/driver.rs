@@ -42,6 +42,42 @@ fn ranges() {
     checks("ranges");
 }
 
+#[test]
+fn objects() {
+    checks("objects");
+}
+
+/// 800 wrong uses of the driver, answered as an H200's driver 580 answered them; where it read memory of handles that
+/// had ended, or can do what the simulated one cannot, is listed here.
+#[test]
+fn wrong_uses() {
+    const OTHER: [&str; 10] = [
+        "contexts: cuCtxSetCurrent destroyed",
+        "addresses: cuMemGetHandleForAddressRange one page as dma-buf",
+        "streams: cuStreamQuery destroyed",
+        "streams: cuMemcpyHtoDAsync_v2 destroyed stream",
+        "events: cuEventRecord destroyed",
+        "broken capture: status",
+        "broken capture: cuStreamEndCapture after cuStreamDestroy_v2 while capturing",
+        "libraries: cuLibraryLoadData no code",
+        "libraries: cuKernelGetName of an unloaded library",
+        "objects: cuMulticastCreate NULL",
+    ];
+    let folder = root().join("tests/gpu");
+    let program = common::scratch().join("wrong_uses");
+    succeed(
+        Command::new("gcc").args(["-w", "-O1"]).arg(folder.join("wrong_uses.c")).arg("-o").arg(&program).arg("-ldl"),
+    );
+    let said = common::scratch().join("wrong_uses.txt");
+    std::fs::write(&said, succeed(&mut on_sim(&program)).stdout).expect("a file");
+    let mut python = Command::new("python3");
+    let compared = python.arg(folder.join("wrong_uses.py")).arg(folder.join("wrong_uses.h200.txt")).arg(&said).output();
+    let compared = String::from_utf8(compared.expect("python3 runs").stdout).expect("text");
+    let differing: Vec<&str> = compared.lines().filter_map(|line| Some(line.split_once(": real ")?.0)).collect();
+    assert_eq!(differing, OTHER, "{compared}");
+    assert!(compared.contains("782 of 792 the same"), "{compared}");
+}
+
 /// A tracer names a function by its address, so no two exports may share one.
 #[test]
 fn every_export_has_its_own_address() {

@@ -17,7 +17,7 @@ from pathlib import Path
 
 PACKAGES = {
     "12": ["tensorflow[and-cuda]==2.21.0"],
-    "13": ["torch==2.15.0", "cupy-cuda13x==14.2.0", "nvidia-curand"],
+    "13": ["torch==2.15.0", "cupy-cuda13x==14.2.0", "nvidia-curand==10.4.5.25"],
 }
 
 

@@ -5,6 +5,7 @@
 #![allow(non_snake_case, missing_docs)]
 
 pub mod arrays;
+pub mod batches;
 pub mod capture;
 pub mod context;
 pub mod copies;
@@ -27,6 +28,7 @@ pub mod managed;
 pub mod memory;
 pub mod mipmaps;
 pub mod modules;
+pub mod olds;
 pub mod peers;
 pub mod pointers;
 pub mod pools;

@@ -88,6 +88,16 @@ impl Plane3D {
         Plane3D { at: [offset, 0, 0], kind: ARRAY, array, ..Plane3D::default() }
     }
 
+    /// A place in an array.
+    pub fn in_array_at(array: Handle, at: [u64; 3]) -> Self {
+        Plane3D { at, kind: ARRAY, array, ..Plane3D::default() }
+    }
+
+    /// Rows of so many bytes, planes of so many rows, on whatever side the address is.
+    pub fn rows(start: u64, pitch: u64, rows: u64) -> Self {
+        Plane3D { kind: ANY, device: start, pitch, rows, ..Plane3D::default() }
+    }
+
     fn end(&self, world: &World, extent: Extent) -> Answer<End> {
         let (side, base, pitch, rows) = match self.kind {
             HOST => (Side::Host, self.host, self.pitch, self.rows),
@@ -115,6 +125,10 @@ impl Copy3D {
     /// A copy of a line of bytes.
     pub fn line(to: Plane3D, from: Plane3D, size: u64) -> Self {
         Copy3D { from, to, width: size, height: 1, depth: 1 }
+    }
+
+    pub fn new(to: Plane3D, from: Plane3D, [width, height, depth]: [u64; 3]) -> Self {
+        Copy3D { from, to, width, height, depth }
     }
 
     pub fn extent(&self) -> Extent {

@@ -6,6 +6,8 @@
                              is filled with our stand-ins: enough for a C or C++ compiler
     wheels.py cufile 12      a folder with lib/libcufile.so.0 (static runtime 11.1 inside)
     wheels.py cupti 13.0     a folder with include/ and lib/libcupti.so.NN
+    wheels.py cublas 13.0    a folder with lib/libcublas.so.13 (400 MB; for --large)
+    wheels.py torch 2.15     a folder with python3, which has PyTorch for CUDA 13 (5.7 GB; for --large)
     wheels.py nvcc 13.0      a folder with bin/nvcc and all that it needs (100 MB; for --large)
     wheels.py debian 11.8    a folder with lib/libcudart_static.a of Debian's non-free
                              nvidia-cuda-dev (774 MB, of which 2 are kept; for --large)
@@ -38,9 +40,11 @@ WHEELS = {
     ("cufile", "13"): ["nvidia-cufile==1.20.0.107"],
     ("cupti", "12.9"): ["nvidia-cuda-cupti-cu12==12.9.79"],
     ("cupti", "13.0"): ["nvidia-cuda-cupti==13.0.85"],
+    ("cublas", "13.0"): ["nvidia-cublas==13.0.2.14"],
     ("nvcc", "13.0"): ["nvidia-cuda-nvcc==13.0.88", "nvidia-nvvm==13.0.88", "nvidia-cuda-crt==13.0.88",
                        "nvidia-cuda-runtime==13.0.96"],
 }
+TORCH = {("torch", "2.15"): "torch==2.15.0"}
 DEBIAN = {("debian", "11.8"): ("bookworm", "nvidia-cuda-dev", ["libcudart_static.a", "libculibos.a"])}
 
 
@@ -91,6 +95,20 @@ def from_pypi(packages: list, work: Path) -> None:
             program.chmod(0o755)
 
 
+def with_python(package: str, work: Path) -> None:
+    """A package with all that it needs, and a `python3` that finds it."""
+    done = subprocess.run(
+        [sys.executable, "-m", "pip", "install", "--quiet", "--only-binary=:all:", "--no-compile",
+         "--disable-pip-version-check", "--root-user-action=ignore", "--target", str(work / "un/packages"), package],
+        stdout=sys.stderr,
+    )
+    if done.returncode != 0:
+        unavailable(package + " from PyPI")
+    python = work / "un/python3"
+    python.write_text(f'#!/bin/sh\nPYTHONPATH="${{0%/*}}/packages" exec {sys.executable} "$@"\n')
+    python.chmod(0o755)
+
+
 def from_debian(suite: str, package: str, names: list, work: Path) -> None:
     """With an apt of our own: its lists and sources touch nothing of the machine's."""
     for folder in ("lists/partial", "archives/partial", "un/lib"):
@@ -138,6 +156,8 @@ def main() -> None:
     if words == ["list"]:
         for (what, short), packages in WHEELS.items():
             print(f"{what} {short}\t{' '.join(packages)}")
+        for (what, short), package in TORCH.items():
+            print(f"{what} {short}\t{package} and what it needs")
         for (what, short), (suite, package, _) in DEBIAN.items():
             print(f"{what} {short}\t{package} of Debian {suite} non-free")
         return
@@ -151,10 +171,12 @@ def main() -> None:
         if key[0] == "cudart":
             complete(place)
         print(place)
+    elif key in TORCH:
+        print(once("-".join(key), lambda work: with_python(TORCH[key], work)))
     elif key in DEBIAN:
         print(once("-".join(key), lambda work: from_debian(*DEBIAN[key], work)))
     else:
-        names = ", ".join(" ".join(key) for key in [*WHEELS, *DEBIAN])
+        names = ", ".join(" ".join(key) for key in [*WHEELS, *TORCH, *DEBIAN])
         sys.exit(f"wheels.py: does not know '{' '.join(words)}'; it knows {names}")
 
 

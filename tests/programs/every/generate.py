@@ -9,6 +9,9 @@ The prototypes come from api/; no header of NVIDIA's is needed: integers, enums,
 value are arrays of their size. A pointer leads to 4 KiB of zeros of its own, an integer is 0, a handle is NULL, a callback does
 nothing. exceptions.toml holds what needs another value, or cannot be called at all, with the reason.
 
+Lines `//: NAME PARAMETER:KIND ...` say what a trace must show: int, float, enum, handle, pointer, struct; any where only a
+foreign header knows.
+
 The program writes the name of each function that it is about to call to the file CALLS, so that a call that ends it is known.
 """
 
@@ -70,6 +73,23 @@ class Types:
     def is_code(self, name: str) -> bool:
         kind, row = self.known.get(name.strip(), (None, {}))
         return kind == "typedef" and row["type"] == "code"
+
+
+    def kind(self, name: str) -> str:
+        plain = name.replace("const ", "").strip()
+        kind, row = self.known.get(plain, (None, {}))
+        if plain.endswith("*") or plain in ("CUdeviceptr", "CUdeviceptr_v2") or kind == "typedef" and row["type"] == "code":
+            return "pointer"
+        if kind == "typedef":
+            return self.kind(row["type"])
+        if kind in ("struct", "union"):
+            return "struct"
+        if kind in ("enum", "handle"):
+            return kind
+        if plain in ("float", "double"):
+            return "float"
+        words = {"int", "unsigned", "char", "short", "long", "signed"}
+        return "int" if set(plain.split()) <= words or plain in ("size_t", "uint32_t", "uint64_t") else "any"
 
 
 def c_type(shape) -> str:
@@ -181,6 +201,8 @@ def program(family: str, version: str | None, library: str) -> str:
         values = [argument(types, p, i, special) for i, p in enumerate(row["params"])]
         if row is UNKNOWN:
             shapes, values = ["w"] * 6, ["0"] * 6
+        shown = " ".join(f'{p["name"]}:{types.kind(p["type"])}' for p in row["params"])
+        body.append(f"//: {name} {shown}" if row is not UNKNOWN else f"// {name}: its arguments are not known")
         result = types.shape(row["returns"])
         sizes.update(s for s in [*shapes, result] if isinstance(s, int))
         returns, takes = c_type(result), ", ".join(map(c_type, shapes)) or "void"

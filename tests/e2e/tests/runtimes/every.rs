@@ -1,8 +1,11 @@
 //! Every public function of a runtime and every export of the driver, called once by a generated program
-//! (tests/programs/every): each appears in the trace by its own name, exactly once.
+//! (tests/programs/every): each appears in the trace by its own name, exactly once, with its
+//! arguments by name and type.
 
 use crate::real::{self, Run, Runtime, linked, run, shared, tally, text};
 use cutap_e2e::{Counts, finish, out, sources};
+use serde_json::Value;
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -11,6 +14,8 @@ use std::process::Command;
 const RUNTIMES: [(&str, usize); 4] = [("11.8", 382), ("12.9", 420), ("13.0", 406), ("13.5", 442)];
 /// The one of them that has no callback: in a shared runtime it is seen as a binding.
 const NO_CALLBACK: &str = "cudaGetExportTable";
+/// A struct of 280 bytes by value, of which a frame keeps 32 words: too few for what is in it.
+const TOO_LARGE: &str = "cudaEGLStreamProducerPresentFrame";
 const LOOK_UP: &str = "cuGetProcAddress_v2";
 
 /// The generated source; none, and said, where Python is too old to read the registry.
@@ -63,6 +68,55 @@ fn differences(seen: &Counts, real: &Counts) -> Vec<String> {
         .collect()
 }
 
+/// The parameters of each function, name and kind, as the source says.
+fn parameters(source: &Path) -> BTreeMap<String, Vec<(String, String)>> {
+    let text = fs::read_to_string(source).expect("it was just written");
+    let lines = text.lines().filter_map(|l| l.strip_prefix("//: "));
+    lines
+        .map(|line| {
+            let mut words = line.split_whitespace();
+            let name = words.next().expect("a name").to_owned();
+            let pair = |w: &str| w.split_once(':').map(|(n, k)| (n.to_owned(), k.to_owned())).expect("name:kind");
+            (name, words.map(pair).collect())
+        })
+        .collect()
+}
+
+/// Whether the value is of that kind. A number may be known to be more than that: an enum, flags, a handle.
+fn fits(kind: &str, value: &Value) -> bool {
+    let has = |field: &str| value.get(field).is_some();
+    let number = value.is_number() || has("enum") || has("flags") || has("version");
+    match kind {
+        "int" => number || has("handle") || has("address") || value.is_string() || value.is_boolean(),
+        "float" => value.is_number(),
+        "enum" => has("enum") || has("flags"),
+        "handle" => has("handle") || number,
+        "pointer" => value.is_null() || has("address") || has("handle") || value.is_string(),
+        "struct" => has("fields") || has("bytes") || has("struct") || value.is_string(),
+        _ => true,
+    }
+}
+
+/// What is wrong with the arguments of these calls.
+fn untyped(calls: &[Value], parameters: &BTreeMap<String, Vec<(String, String)>>) -> Vec<String> {
+    let mut wrong = Vec::new();
+    for call in calls {
+        // What no header declares has words only.
+        let Some(expected) = parameters.get(text(call, "name")) else { continue };
+        let none = Vec::new();
+        let seen = call["arguments"].as_array().unwrap_or(&none);
+        let good = seen.len() == expected.len()
+            && seen.iter().zip(expected).all(|(argument, (name, kind))| {
+                let cut = call["name"] == TOO_LARGE && kind == "struct" && argument["value"].is_null();
+                argument["name"] == **name && argument["type"].is_string() && (cut || fits(kind, &argument["value"]))
+            });
+        if !good {
+            wrong.push(format!("{expected:?}: {call}"));
+        }
+    }
+    wrong
+}
+
 fn runtime(runtime: Runtime, public: usize) {
     let Some(library) = runtime.library() else { return };
     let kind = if runtime.shared { "shared" } else { "static" };
@@ -79,7 +133,8 @@ fn runtime(runtime: Runtime, public: usize) {
     if !runtime.shared {
         real.remove(NO_CALLBACK);
     }
-    assert_eq!(differences(&names(&run, "runtime"), &real), [""; 0], "{name}");
+    assert_eq!(differences(&names(&run, "runtime"), &real), [""; 0], "{name}: {:?}", run.objects("end"));
+    assert_eq!(untyped(&run.calls("runtime"), &parameters(&source)), [""; 0], "{name}");
     let object = runtime.object(&program);
     assert_eq!(
         run.instances(),
@@ -118,6 +173,7 @@ fn every_driver_export() {
             exports = real.len();
             assert!(exports >= 733, "{exports}");
         }
-        assert_eq!(differences(&seen, &real), [""; 0], "{route}");
+        assert_eq!(differences(&seen, &real), [""; 0], "{route}: {:?}", run.objects("end"));
+        assert_eq!(untyped(&run.calls("driver"), &parameters(&source)), [""; 0], "{route}");
     }
 }

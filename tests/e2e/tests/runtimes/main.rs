@@ -2,6 +2,7 @@
 //! instance; the program and a profiler undisturbed.
 
 mod every;
+mod forum;
 mod real;
 
 use cutap_e2e::{Counts, normal_form, sources};

@@ -54,6 +54,16 @@ pub(crate) fn run_all(root: &Path, large: bool) -> Result<()> {
     };
     stage("unit tests", &mut || tests(&mut test(&["--workspace", "--exclude", "cutap-e2e"]), &mut sum));
     stage("programs on the simulated driver", &mut || tests(&mut test(&["--package", "cutap-e2e"]), &mut sum));
+    if large {
+        // Libraries' wheels are gigabytes: their headers are compared by whoever imports them.
+        stage("api/ and NVIDIA's headers", &mut || match cutap_import::ready() {
+            Ok(()) => cutap_import::check(root, &["driver", "runtime"]),
+            Err(error) => {
+                println!("skipped: {error:#}");
+                Ok(())
+            }
+        });
+    }
     for line in &sum.skipped {
         println!("{line}");
     }

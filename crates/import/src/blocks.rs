@@ -1,6 +1,7 @@
 //! Second opinion on the parameter block of runtime callbacks: CUPTI's `NAME_vN_params` structs against
 //! the natural layout of the prototype's parameters, which is what `api/` gives.
 
+use crate::Place;
 use crate::canonical::canonical;
 use crate::clang::Reading;
 use crate::decls::{Decls, Field, Record};
@@ -9,7 +10,6 @@ use crate::layout::Layouts;
 use crate::snapshot::Snapshot;
 use anyhow::Result;
 use std::collections::BTreeMap;
-use std::path::Path;
 
 /// How many blocks were compared, and those that differ.
 pub(crate) struct Outcome {
@@ -18,9 +18,9 @@ pub(crate) struct Outcome {
 }
 
 /// Compares one version's.
-pub(crate) fn check(root: &Path, snapshot: &Snapshot, cupti: &str) -> Result<Outcome> {
+pub(crate) fn check(place: &Place, snapshot: &Snapshot, cupti: &str) -> Result<Outcome> {
     let mut folders = snapshot.folders.clone();
-    folders.push(fetch::headers(&fetch::cache(root), cupti)?);
+    folders.push(fetch::headers(&place.cache, cupti)?);
     let headers = vec!["cuda_runtime_api.h", "generated_cuda_runtime_api_meta.h"];
     let reading = Reading { headers, folders: &folders, defines: Vec::new(), cxx: false };
     let meta = Decls::of(&reading.tree()?);

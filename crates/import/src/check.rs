@@ -5,7 +5,7 @@ use crate::known::Known;
 use crate::merge_types::Types;
 use crate::snapshot::Snapshot;
 use crate::sources::Family;
-use crate::{blocks, changes, gcc, merge, pfn};
+use crate::{Place, blocks, changes, gcc, merge, pfn};
 use anyhow::Result;
 use std::path::{Path, PathBuf};
 
@@ -53,16 +53,16 @@ pub(crate) fn current(root: &Path, files: &[(PathBuf, String)], found: &mut Find
 }
 
 /// The other sources.
-pub(crate) fn sources(root: &Path, family: &Family, snapshots: &[Snapshot], found: &mut Findings) -> Result<()> {
+pub(crate) fn sources(place: &Place, family: &Family, snapshots: &[Snapshot], found: &mut Findings) -> Result<()> {
     for (snapshot, version) in snapshots.iter().zip(&family.versions) {
         let layouts = gcc::check(family, snapshot)?;
         found.count("sizes and offsets (gcc)", layouts.asked, layouts.wrong, &version.version);
         if family.name == "driver" {
-            let typedefs = pfn::check(root, snapshot)?;
+            let typedefs = pfn::check(&place.root, snapshot)?;
             found.count("prototypes (cudaTypedefs.h)", typedefs.asked, typedefs.wrong, &version.version);
         }
         if let Some(cupti) = &version.cupti {
-            let params = blocks::check(root, snapshot, cupti)?;
+            let params = blocks::check(place, snapshot, cupti)?;
             found.count("parameter blocks (CUPTI)", params.asked, params.wrong, &version.version);
         }
     }

@@ -63,7 +63,7 @@ impl Reading<'_> {
 }
 
 /// The clang to use: `$CUTAP_CLANG`, else the newest found.
-fn find() -> Result<String> {
+pub(crate) fn find() -> Result<String> {
     if let Ok(named) = std::env::var("CUTAP_CLANG") {
         return Ok(named);
     }

@@ -156,43 +156,14 @@ fn from_note(note: &str) -> Option<&'static str> {
 }
 
 fn counts_bytes(name: &str, ty: &str, note: &str) -> bool {
-    const NUMBERS: [&str; 10] = [
-        "size_t",
-        "int",
-        "unsigned int",
-        "unsigned long long",
-        "long long",
-        "int64_t",
-        "uint64_t",
-        "cuuint64_t",
-        "uint32_t",
-        "int32_t",
-    ];
-    const SIZES: [&str; 21] = [
-        "size",
-        "psize",
-        "sizes",
-        "sizeout",
-        "buffersize",
-        "pbuffersize",
-        "worksize",
-        "workareasize",
-        "workspacesize",
-        "datasize",
-        "datasizes",
-        "logsize",
-        "paramsize",
-        "paramoffset",
-        "granularity",
-        "alignment",
-        "length",
-        "sharedmem",
-        "dynamicsmemsize",
-        "offset",
-        "pitch",
-    ];
+    // In words, so that a list of them stays short enough to read.
+    const NUMBERS: &str = " size_t int unsigned_int unsigned_long unsigned_long_long long_long int64_t uint64_t \
+                           cuuint64_t uint32_t int32_t ";
+    const SIZES: &str = " size psize sizes sizeout buffersize pbuffersize worksize workareasize workspacesize datasize \
+                         datasizes logsize paramsize paramoffset granularity alignment length sharedmem dynamicsmemsize ";
+    let is = |list: &str, word: &str| list.contains(&format!(" {word} "));
     let number = base(ty);
-    if !NUMBERS.contains(&number.as_str()) || ty.matches('*').count() > 1 {
+    if !is(NUMBERS, &number.replace(' ', "_")) || ty.matches('*').count() > 1 {
         return false;
     }
     let short = name.to_lowercase();
@@ -205,8 +176,7 @@ fn counts_bytes(name: &str, ty: &str, note: &str) -> bool {
     {
         return true;
     }
-    let sized =
-        SIZES.contains(&short.as_str()) || ["pitch", "offset", "inbytes"].iter().any(|end| short.ends_with(end));
+    let sized = is(SIZES, &short) || ["pitch", "offset", "inbytes"].iter().any(|end| short.ends_with(end));
     sized && number == "size_t" && !["elements", "number of", "count of"].iter().any(|w| note.contains(w))
 }
 

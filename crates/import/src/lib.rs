@@ -24,6 +24,8 @@ mod notes;
 mod pfn;
 mod snapshot;
 mod sources;
+#[cfg(test)]
+mod tests;
 mod write;
 
 use anyhow::{Context, Result, bail, ensure};
@@ -33,10 +35,28 @@ use snapshot::Snapshot;
 use sources::Family;
 use std::path::{Path, PathBuf};
 
+/// Where things are: the repository, and the cache of headers.
+pub(crate) struct Place {
+    root: PathBuf,
+    cache: PathBuf,
+}
+
+impl Place {
+    fn of(root: &Path) -> Self {
+        Self { root: root.to_owned(), cache: fetch::cache(root) }
+    }
+}
+
+/// Whether there is a clang to import with; if not, what to do.
+pub fn ready() -> Result<()> {
+    clang::find().map(|_| ())
+}
+
 /// Imports the named families, all without names, and writes their files.
 pub fn import(root: &Path, wanted: &[&str]) -> Result<()> {
+    let place = Place::of(root);
     for family in &chosen(root, wanted)? {
-        let read = Read::of(root, family)?;
+        let read = Read::of(&place, family)?;
         for (path, text) in read.files(family) {
             let at = root.join(&path);
             std::fs::create_dir_all(at.parent().context("a file has a folder")?)?;
@@ -52,11 +72,12 @@ pub fn import(root: &Path, wanted: &[&str]) -> Result<()> {
 pub fn check(root: &Path, wanted: &[&str]) -> Result<()> {
     let mut wrong = Vec::new();
     let mut known = Known::default();
+    let place = Place::of(root);
     for family in &chosen(root, wanted)? {
-        let read = Read::of(root, family)?;
+        let read = Read::of(&place, family)?;
         let mut found = check::Findings { told: read.told(family), wrong: Vec::new() };
         check::current(root, &read.files(family), &mut found);
-        check::sources(root, family, &read.snapshots, &mut found)?;
+        check::sources(&place, family, &read.snapshots, &mut found)?;
         found.explain(family);
         check::steps(root, family, &mut found)?;
         check::names(&read.functions, &read.types, &mut known);
@@ -103,10 +124,10 @@ struct Read {
 }
 
 impl Read {
-    fn of(root: &Path, family: &Family) -> Result<Self> {
+    fn of(place: &Place, family: &Family) -> Result<Self> {
         let mut snapshots = Vec::new();
         for version in &family.versions {
-            snapshots.push(Snapshot::read(root, family, version)?);
+            snapshots.push(Snapshot::read(place, family, version)?);
         }
         let naming = Naming::of(&snapshots);
         let functions = merge::functions(family, &snapshots, &naming);

@@ -5,7 +5,7 @@ use crate::decls::{Decls, Function};
 use crate::defines::{self, Numbers, Value};
 use crate::notes::{self, Notes};
 use crate::sources::{Family, Version};
-use crate::{callbacks, fetch};
+use crate::{Place, callbacks, fetch};
 use anyhow::{Context, Result};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -62,12 +62,11 @@ impl Snapshot {
     }
 
     /// Reads the headers, which are fetched where the cache lacks them.
-    pub(crate) fn read(root: &Path, family: &Family, version: &Version) -> Result<Self> {
+    pub(crate) fn read(place: &Place, family: &Family, version: &Version) -> Result<Self> {
         let what = || format!("{} {}", family.name, version.version);
-        let cache = fetch::cache(root);
-        let mut folders = vec![root.join("crates/import/stubs")];
+        let mut folders = vec![place.root.join("crates/import/stubs")];
         for wheel in &version.wheels {
-            folders.push(fetch::headers(&cache, wheel).with_context(what)?);
+            folders.push(fetch::headers(&place.cache, wheel).with_context(what)?);
         }
         let has = |header: &&String| folders.iter().any(|f| f.join(header).is_file());
         let (headers, missing): (Vec<_>, Vec<_>) = family.headers.iter().partition(has);
@@ -107,7 +106,7 @@ impl Snapshot {
         snapshot.take_macros(&macros, &own);
         snapshot.take_notes(&own)?;
         if let Some(cupti) = &version.cupti {
-            let folder = fetch::headers(&cache, cupti).with_context(what)?;
+            let folder = fetch::headers(&place.cache, cupti).with_context(what)?;
             snapshot.callbacks = callbacks::read(&folder.join("cupti_runtime_cbid.h"))?;
         }
         Ok(snapshot)

@@ -1,0 +1,151 @@
+//! The whole way, with two versions of a library that was made up for it: headers in, TOML out, and the
+//! checks that must find what is wrong. Needs clang, and says so where there is none; the steps' own tests
+//! need nothing.
+
+use crate::{Place, Read, clang, gcc, sources::Family};
+use std::path::{Path, PathBuf};
+
+const OLD: &str = "
+#define potMake potMake_v2
+#define POT_LID 0x2
+#define POT_BIG (POT_LID << 4)
+typedef enum potKind_enum { POT_CLAY = 1, POT_IRON } potKind;
+typedef struct pot_st *pot_t;
+struct inner { char a; long b; };
+typedef struct potSize_st { char x; struct { short y; double z; } in[2]; union { int u; struct inner v; }; unsigned f : 3; } potSize;
+/** \\param pot - Returned pot\n * \\param weight - Size in bytes */
+int potMake(pot_t *pot, const potSize *size, unsigned long weight, void (*done)(void *));
+int potBoil(pot_t pot);
+#ifdef POT_INTERNAL
+#undef potMake
+int potMake(pot_t *pot);
+int potBoil_ptsz(pot_t pot);
+#endif
+static int potInline(void) { return 1; }
+int panMake(void);
+";
+
+/// A value, a field and a parameter more; one function less.
+fn new() -> String {
+    let text = OLD.replace("POT_IRON }", "POT_IRON, POT_STEEL }").replace("char x; struct {", "char x, w[9]; struct {");
+    text.replace("int potBoil(pot_t pot);", "int potBoil(pot_t pot, int degrees);")
+        .replace("int potBoil_ptsz(pot_t pot);", "")
+}
+
+struct Kitchen {
+    place: Place,
+}
+
+impl Kitchen {
+    fn of(name: &str, old: &str, new: &str) -> Option<Self> {
+        if let Err(error) = clang::find() {
+            println!("skipped: {error}");
+            return None;
+        }
+        let root = std::env::temp_dir().join(format!("cutap-import-{name}-{}", std::process::id()));
+        let place = Place { cache: root.join("cache"), root };
+        for (version, text) in [("1", old), ("2", new)] {
+            let include = place.cache.join(format!("pots-{version}/include"));
+            std::fs::create_dir_all(&include).unwrap();
+            std::fs::write(include.join("pots.h"), text).unwrap();
+        }
+        Some(Self { place })
+    }
+
+    fn family(&self) -> Family {
+        let path = self.place.root.join("sources.toml");
+        let text = "[[family]]\nname = \"pots\"\nheaders = [\"pots.h\", \"pans.h\"]\nprefixes = [\"pot\"]\n\
+            more = [{ defines = [\"POT_INTERNAL\"] }]\nversions = [\n { version = \"1\", wheels = [\"pots==1\"] },\n \
+            { version = \"2\", wheels = [\"pots==2\"] },\n]\n";
+        std::fs::write(&path, text).unwrap();
+        crate::sources::read(&path).unwrap().remove(0)
+    }
+}
+
+impl Drop for Kitchen {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.place.root);
+    }
+}
+
+fn text<'a>(files: &'a [(PathBuf, String)], name: &str) -> &'a str {
+    &files.iter().find(|(path, _)| path == Path::new(name)).unwrap().1
+}
+
+#[test]
+fn two_versions_of_pots() {
+    let Some(kitchen) = Kitchen::of("two", OLD, &new()) else { return };
+    let family = kitchen.family();
+    let read = Read::of(&kitchen.place, &family).unwrap();
+    assert_eq!(read.snapshots[0].missing, ["pans.h"]);
+    let files = read.files(&family);
+    let functions = text(&files, "api/libraries/pots/functions.toml");
+    let expected = "versions = [\"1\", \"2\"]
+source = \"pots.h, pans.h; wheels: api/sources.toml\"
+
+[[function]]
+name = \"potBoil\"
+last = \"1\"
+forms = [\"_ptsz\"]
+returns = \"int\"
+params = [{ name = \"pot\", type = \"pot_t\" }]
+
+[[function]]
+name = \"potBoil\"
+first = \"2\"
+returns = \"int\"
+params = [{ name = \"pot\", type = \"pot_t\" }, { name = \"degrees\", type = \"int\" }]
+
+[[function]]
+name = \"potMake\"
+returns = \"int\"
+params = [{ name = \"pot\", type = \"pot_t *\", dir = \"out\" }]
+
+[[function]]
+name = \"potMake_v2\"
+base = \"potMake\"
+returns = \"int\"
+params = [
+  { name = \"pot\", type = \"pot_t *\", dir = \"out\" }, { name = \"size\", type = \"const potSize *\", dir = \"in\" },
+  { name = \"weight\", type = \"unsigned long\", unit = \"bytes\" }, { name = \"done\", type = \"code\" },
+]
+";
+    assert_eq!(functions.split_once("\n\n").unwrap().1, expected);
+    let types = text(&files, "api/libraries/pots/types.toml");
+    for part in [
+        "name = \"potKind\"\nalso = [\"potKind_enum\"]\nvalues = [[\"POT_CLAY\", 1], [\"POT_IRON\", 2], [\"POT_STEEL\", 3, \"2\"]]\n",
+        "[[handle]]\nname = \"pot_t\"\ntag = \"pot_st\"\n",
+        "[[struct]]\nname = \"potSize\"\nalso = [\"potSize_st\"]\nlast = \"1\"\nsize = 64\n",
+        "[[struct]]\nname = \"potSize\"\nalso = [\"potSize_st\"]\nfirst = \"2\"\nsize = 72\n",
+        "{ name = \"in\", type = \"potSize.in[2]\", offset = 16 }",
+        "{ name = \"_1\", type = \"potSize._1\", offset = 40 }",
+        "{ name = \"f\", type = \"unsigned int\", offset = 56, bit = 0, bits = 3 }",
+        "[[union]]\nname = \"potSize._1\"\n",
+        "[[define]]\nname = \"POT_BIG\"\nvalue = 32\n",
+    ] {
+        assert!(types.contains(part), "{part}\nis missing in\n{types}");
+    }
+}
+
+#[test]
+fn gcc_agrees_and_would_not_if_it_were_wrong() {
+    let Some(kitchen) = Kitchen::of("gcc", OLD, OLD) else { return };
+    let family = kitchen.family();
+    let mut read = Read::of(&kitchen.place, &family).unwrap();
+    let snapshot = &mut read.snapshots[0];
+    let right = gcc::check(&family, snapshot).unwrap();
+    assert_eq!((right.asked, right.wrong), (10, Vec::<String>::new()));
+    let record = snapshot.decls.records.get_mut("inner").unwrap();
+    record.fields[0].ty = "double[2]".to_owned();
+    let wrong = gcc::check(&family, snapshot).unwrap().wrong;
+    assert!(wrong.contains(&"sizeof(struct inner) is not 24".to_owned()), "{wrong:?}");
+    assert!(wrong.contains(&"offsetof(struct inner, b) is not 16".to_owned()), "{wrong:?}");
+}
+
+#[test]
+fn a_damaged_header_is_one_sentence() {
+    let Some(kitchen) = Kitchen::of("damaged", OLD, &OLD.replace("enum potKind_enum {", "enum {{")) else { return };
+    let error = Read::of(&kitchen.place, &kitchen.family()).err().unwrap();
+    let said = format!("{error:#}");
+    assert!(said.starts_with("pots 2: pots.h could not be read: ") && !said.contains('\n'), "{said}");
+}

@@ -2,6 +2,7 @@
 
 use crate::common::*;
 use cutap_trace::made::{Process, Run, Thread};
+use cutap_trace::{Follow, FollowOptions};
 use cutap_wire::{names, record};
 use serde_json::json;
 
@@ -305,6 +306,55 @@ fn allocations_devices_and_handles_come_and_go() {
 }
 
 #[test]
+fn what_was_raw_is_listed() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = Run::new(folder.path());
+    for pid in [100, 200] {
+        let mut process = run.process(pid, "/bin/prog");
+        process.driver(&[]);
+        for (slot, name) in ["cuFixtureKinds", "cuMemcpyHtoD_v2", "cuNobodyKnows", "cuMemAlloc_v2"].iter().enumerate() {
+            process.slot(slot as u64, 1, (6, 0, 0), name);
+        }
+        let mut thread = process.thread(pid, 8);
+        thread.call_with(0, &[1, 1, 9, 7, 0x100, 0x200], &[(0x100, &[0; 4])], 0, &[]);
+        thread.call_with(1, &[0x7f00, 0x5e00, 16, 0, 0, 0], &[], 0, &[]);
+        thread.call_with(2, &[0; 6], &[], 0, &[]);
+        // What a failed call has not written is not raw, nor is a new allocation.
+        thread.call_with(3, &[0x10, 16, 0, 0, 0, 0], &[], 2, &[]);
+        thread.call_with(3, &[0x10, 16, 0, 0, 0, 0], &[], 0, &[(0x10, &words(&[0x7f00]))]);
+        thread.call_with(1, &[0x7f00, 0x5e00, 16, 0, 0, 0], &[], 0, &[]);
+        thread.end();
+    }
+    let options = FollowOptions { tables: &cutap_trace::made::tables::TABLES, ..FollowOptions::default() };
+    let mut follow = Follow::open(folder.path(), options).unwrap();
+    follow.poll(true, &mut |_| ()).unwrap();
+    let report = "\
+raw arguments, by function and parameter:
+        2  cuFixtureKinds [libcuda.so.1]: mixed 2
+        2  cuMemcpyHtoD_v2 [libcuda.so.1]: dstDevice 2
+calls of functions without a description:
+        2  cuNobodyKnows [libcuda.so.1]
+";
+    assert_eq!(cutap_report::raw_report(&follow.end()), report);
+    let text = decoded(folder.path(), "");
+    let told: Vec<_> = text.lines().filter(|l| l.starts_with("cutap: arguments")).collect();
+    assert_eq!(
+        told,
+        [
+            "cutap: arguments shown as plain addresses: 4 of 2 functions (cuFixtureKinds, cuMemcpyHtoD_v2); \
+             cutap report --raw DIR lists all",
+            "cutap: arguments shown as plain words, for nothing is known of them: 2 calls of 1 function (cuNobodyKnows)",
+        ]
+    );
+    let end = decoded_json(folder.path(), "").pop().unwrap();
+    assert_eq!(
+        end["raw"][0],
+        json!({"library": "libcuda.so.1", "name": "cuFixtureKinds", "calls": 2, "params": {"mixed": 2}})
+    );
+    assert_eq!(end["undescribed"], json!([{"library": "libcuda.so.1", "name": "cuNobodyKnows", "calls": 2}]));
+}
+
+#[test]
 fn filters_take_arguments() {
     let folder = tempfile::tempdir().unwrap();
     let run = Run::new(folder.path());
@@ -377,8 +427,7 @@ fn values_as_json() {
     for (slot, name) in ["cuMemAlloc_v2", "cuMemcpyHtoD_v2", "cuGraphGetNodes", "cuFixtureKinds"].iter().enumerate() {
         process.slot(slot as u64, 1, (6, 0, 0), name);
     }
-    process.runtime(5, "other", 13000, 30, &[]);
-    process.runtime_slot(32, 5, 1, "cudaGetErrorString");
+    process.library(5, names::layer::RUNTIME, "libcudart.so.13", 32, &["cudaGetErrorString"]);
     let mut thread = process.thread(100, 8);
     thread.call_with(0, &[0x10, 4096, 0, 0, 0, 0], &[], 0, &[(0x10, &words(&[0x7f00]))]);
     thread.call_with(1, &[0x7f10, 0x5e00, 16, 0, 0, 0], &[], 1, &[]);
@@ -431,7 +480,8 @@ fn words_of_libraries_vectors_and_versions() {
     process.runtime(5, "other", 13000, 30, &[]);
     process.runtime_slot(30, 4, 2, "cudaMemAdvise");
     process.runtime_slot(31, 5, 3, "cudaMemAdvise");
-    process.runtime_slot(32, 5, 1, "cudaGetErrorString");
+    process.library(6, names::layer::RUNTIME, "libcudart.so.13", 32, &[]);
+    process.slot(32, 6, (1, 0, 0), "cudaGetErrorString");
     let mut thread = process.thread(100, 8);
     let (single, double) = (u64::from(0.5f32.to_bits()), 1e300f64.to_bits());
     thread.call_with(20, &[0xc0, 1 | 2 << 32, 3, single, double], &[], 0, &[]);
@@ -461,8 +511,8 @@ fn words_of_libraries_vectors_and_versions() {
             &format!("{tag} cublasNobodyKnows(1, 2, 3, 4, 5, 6, ...) = 0"),
             "[prog, runtime 11.8] cudaMemAdvise(count=4, device=5) = cudaSuccess",
             "[other, runtime 13.0] cudaMemAdvise(count=4, location={x=1, y=2, z=3}) = cudaSuccess",
-            "[other, runtime 13.0] cudaGetErrorString(error=cudaErrorMemoryAllocation) = \"out of memory\"",
-            "[other, runtime 13.0] cudaGetErrorString(error=cudaErrorMemoryAllocation) = 0x7777",
+            "[libcudart.so.13] cudaGetErrorString(error=cudaErrorMemoryAllocation) = \"out of memory\"",
+            "[libcudart.so.13] cudaGetErrorString(error=cudaErrorMemoryAllocation) = 0x7777",
         ]
     );
 }

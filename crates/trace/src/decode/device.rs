@@ -96,3 +96,31 @@ impl Devices {
         device.or_else(|| self.asked.get(&thread)).copied()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn contexts_come_and_go() {
+        let mut devices = Devices::default();
+        let (thread, other) = (1, 2);
+        devices.called("cuDevicePrimaryCtxRetain", thread, Some(0xa), Some(0));
+        assert_eq!(devices.current(thread), None, "it is not current yet");
+        devices.called("cuCtxSetCurrent", thread, Some(0xa), None);
+        devices.called("cuCtxCreate_v2", thread, Some(0xb), Some(1));
+        assert_eq!((devices.current(thread), devices.current(other)), (Some(1), None));
+        devices.called("cuCtxPopCurrent_v2", thread, Some(0xb), None);
+        devices.called("cuCtxPushCurrent_v2", other, Some(0xb), None);
+        assert_eq!((devices.current(thread), devices.current(other)), (Some(0), Some(1)));
+        devices.called("cuCtxSetCurrent", thread, Some(0), None);
+        assert_eq!(devices.current(thread), None);
+        devices.called("cudaSetDevice", thread, None, Some(3));
+        assert_eq!(devices.current(thread), Some(3));
+        // A context that somebody else made: the call says which device it is on.
+        devices.called("cuCtxGetCurrent", thread, Some(0xc), None);
+        devices.called("cuCtxGetDevice", thread, None, Some(2));
+        assert_eq!(devices.current(thread), Some(2));
+        assert!(!concerns("cuMemAlloc_v2"));
+    }
+}

@@ -79,3 +79,44 @@ pub fn all_allocations(tables: &Tables, filter: &Filter) -> bool {
     let mut allocating = driver.filter(|f| f.effects.iter().any(allocates));
     filter.rules().is_empty() || allocating.all(|f| filter.shows(Layer::Driver, "libcuda.so.1", f.name))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_in_reserved_ranges_and_memory_that_was_freed_unseen() {
+        let mut places = Places { complete: true, ..Places::default() };
+        let found = |p: &Places, at| p.at(at, None, false).map(|f| (f.memory, f.offset, f.size));
+        places.insert(0x1000, Some(0x1000), Memory::Reserved, None);
+        places.insert(0x1000, Some(0x100), Memory::Device, Some(1));
+        assert_eq!(found(&places, 0x10ff), Some((Memory::Device, 0xff, 0x100)));
+        assert_eq!(found(&places, 0x1100), Some((Memory::Reserved, 0x100, 0x1000)));
+        assert_eq!(found(&places, 0x2000), None);
+        // Told again by another layer, which knows no device; and over something that ended unseen.
+        places.insert(0x1000, Some(0x100), Memory::Device, None);
+        assert_eq!(places.at(0x1000, Some(4), false).unwrap().device, Some(1));
+        places.insert(0xf80, Some(0x100), Memory::Managed, Some(1));
+        assert_eq!(found(&places, 0x1000), Some((Memory::Managed, 0x80, 0x100)));
+        assert_eq!(places.at(0xf80, None, false).unwrap().device, None);
+        places.remove(0xf80);
+        places.remove(0x1000);
+        assert_eq!(found(&places, 0x1000), None);
+        assert_eq!(places.at(0x1000, None, true).map(|f| f.memory), Some(Memory::Host));
+    }
+
+    #[test]
+    fn memory_of_unknown_length() {
+        let mut places = Places::default();
+        places.insert(0x1000, None, Memory::Device, Some(0));
+        assert_eq!(places.at(0x1000, None, false).map(|f| f.size), Some(0));
+        assert!(places.at(0x1001, None, false).is_none());
+        places.insert(0x1000, Some(8), Memory::Device, None);
+        places.insert(0x1000, None, Memory::Device, None);
+        assert_eq!(places.at(0x1007, None, true).map(|f| (f.size, f.device)), Some((8, Some(0))));
+        places.insert(0x2000, Some(0), Memory::Device, None);
+        places.insert(u64::MAX, Some(u64::MAX), Memory::Device, None);
+        assert!(places.at(0x2000, None, true).is_none());
+        assert!(places.at(u64::MAX, None, false).is_some());
+    }
+}

@@ -96,6 +96,20 @@ fn json_says_how_a_call_ended() {
 }
 
 #[test]
+fn json_says_who_was_forked_and_from_whom() {
+    // The first call is made before and after the fork: a parent without a call has no folder to be named by, but an id.
+    for (name, folder) in [("fork_before", false), ("fork_after", true)] {
+        let all = json(&case(name).text(&["--json"]));
+        let processes: Vec<_> = all.iter().filter(|o| o["type"] == "process").collect();
+        let [child, parent] = [true, false].map(|forked| {
+            *processes.iter().find(|p| p["forked"] == forked).unwrap_or_else(|| panic!("none {forked}: {processes:?}"))
+        });
+        assert_eq!((processes.len(), &child["ppid"]), (2, &parent["pid"]), "{processes:?}");
+        assert_eq!(child["parent"] == parent["folder"], folder, "{processes:?}");
+    }
+}
+
+#[test]
 fn summary_counts_errors_and_times() {
     let all = json(&case("lazy").text(&["-c", "--json"]));
     let alloc = all.iter().find(|o| o["name"] == "cuMemAlloc_v2").unwrap_or_else(|| panic!("{all:?}"));

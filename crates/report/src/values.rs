@@ -134,11 +134,13 @@ fn write_text(text: &Text, to: &mut String) {
 
 fn write_fields(fields: &Fields, launched: Option<&Launched>, to: &mut String) {
     to.push('{');
-    for (n, (field, value)) in fields.values.iter().take(FIELDS).enumerate() {
+    for (n, (name, value)) in fields.named().into_iter().take(FIELDS).enumerate() {
         if n > 0 {
             to.push_str(", ");
         }
-        write_field(fields, *field, value, launched, to);
+        to.push_str(name);
+        to.push('=');
+        write_launched(value, launched, to);
     }
     let comma = if fields.values.is_empty() { "" } else { ", " };
     if fields.more > 0 {
@@ -147,22 +149,6 @@ fn write_fields(fields: &Fields, launched: Option<&Launched>, to: &mut String) {
         let _ = write!(to, "{comma}...");
     }
     to.push('}');
-}
-
-/// `name=value`; of a union without a name the field that it holds.
-fn write_field(of: &Fields, field: u8, value: &Value, launched: Option<&Launched>, to: &mut String) {
-    let name = of.of.fields.get(usize::from(field)).map_or("?", |f| f.name);
-    let nameless = name.strip_prefix('_').is_some_and(|n| n.bytes().all(|b| b.is_ascii_digit()));
-    match value {
-        Value::Struct(inner) if nameless && inner.values.len() == 1 && !inner.cut => {
-            inner.values.iter().for_each(|(field, value)| write_field(inner, *field, value, launched, to));
-        }
-        _ => {
-            to.push_str(name);
-            to.push('=');
-            write_launched(value, launched, to);
-        }
-    }
 }
 
 fn write_items(items: &Items, most: usize, around: [char; 2], to: &mut String) {

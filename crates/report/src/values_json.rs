@@ -160,9 +160,8 @@ struct Fields<'a>(&'a cutap_trace::decode::Fields, Option<&'a Launched>);
 
 impl Serialize for Fields<'_> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        let mut map = to.serialize_map(Some(self.0.values.len()))?;
-        for (n, value) in &self.0.values {
-            let name = self.0.of.fields.get(usize::from(*n)).map_or("?", |f| f.name);
+        let mut map = to.serialize_map(None)?;
+        for (name, value) in self.0.named() {
             map.serialize_entry(name, &Json { value, launched: self.1 })?;
         }
         map.end()

@@ -375,8 +375,10 @@ fn filters_take_arguments() {
     thread.call_with(2, &[0x10, 1, 0], &[], 0, &[(0x10, &out(0x5000))]);
     thread.call_with(2, &[0x10, 6, 0], &[], 1, &[]);
     let mut config = words(&[0x2_0000_0001]);
-    config.extend([3, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 9, 0, 0, 0]);
-    thread.call_with(4, &[0x100, 0xf0, 0], &[(0x100, &config)], 0, &[]);
+    config.extend([3, 0, 0, 0]);
+    config.extend(words(&[0x900, 9 << 32 | 1]));
+    let attributes = words(&[1, 0x2_0000_0002, 2]);
+    thread.call_with(4, &[0x100, 0xf0, 0], &[(0x100, &config), (0x900, &attributes)], 0, &[]);
     let names = |filter: &str| {
         let text = decoded(folder.path(), filter);
         let lines = text.lines().filter(|l| !l.starts_with("cutap: ") && !l.starts_with('}'));
@@ -405,6 +407,7 @@ fn filters_take_arguments() {
     assert_eq!(names("cuLaunch*[kernel=axpy*]").len(), 0);
     assert_eq!(names("cuLaunch*[config.gridDim.z=3]").len(), 1);
     assert_eq!(names("cuLaunch*[config.priority=9, config.nothing=1]").len(), 0);
+    assert_eq!(names("cuLaunch*[config.attrs.0.cluster.x=2]").len(), 1);
     // Shown calls stand in their tree; those left out leave no step in it.
     assert_eq!(
         names("driver,!cuCtxCreate*[dev=1],!cuStream*"),

@@ -131,6 +131,24 @@ impl Value {
     }
 }
 
+impl Fields {
+    /// The fields by name, in order; a union without a name (`_1`) is the field that it holds.
+    pub fn named(&self) -> Vec<(&'static str, &Value)> {
+        let mut named = Vec::with_capacity(self.values.len());
+        for (n, value) in &self.values {
+            let name = self.of.fields.get(usize::from(*n)).map_or("?", |f| f.name);
+            let nameless = name.strip_prefix('_').is_some_and(|n| n.bytes().all(|b| b.is_ascii_digit()));
+            match value {
+                Value::Struct(inner) if nameless && inner.values.len() == 1 && !inner.cut => {
+                    named.extend(inner.named())
+                }
+                _ => named.push((name, value)),
+            }
+        }
+        named
+    }
+}
+
 /// Name of an enum's value.
 pub fn name_of(of: &'static known::Enum, value: i64) -> Option<&'static str> {
     let find = |v: i64| {

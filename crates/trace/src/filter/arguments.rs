@@ -196,10 +196,7 @@ impl Comparison {
 /// A field, or an element by its number.
 fn inside<'a>(value: &'a Value, name: &str) -> Option<&'a Value> {
     match value.target() {
-        Value::Struct(fields) => {
-            let named = |n: u8| fields.of.fields.get(usize::from(n)).is_some_and(|f| f.name == name);
-            fields.values.iter().find(|(n, _)| named(*n)).map(|(_, value)| value)
-        }
+        Value::Struct(fields) => fields.named().into_iter().find(|(field, _)| *field == name).map(|(_, value)| value),
         Value::Array(items) | Value::List(items) => items.values.get(name.parse::<usize>().ok()?),
         _ => None,
     }

@@ -18,11 +18,11 @@ const fn s(kind: u8, flags: u8, base: u8, offset: u16, count_base: u8, count: u1
 pub static ROWS: [Row; 5389] = [
     r(0x00004f662fdd5006, 909, 1, 6, 0, 3), // cudnnGetBatchNormalizationForwardTrainingExWorkspaceSize
     r(0x00185cb580ca0aca, 0, 0, 6, 1, 2), // cublasSger
-    r(0x00197e2610aefb3d, 1711, 6, 6, 0, 8), // cusparseSpGEMMreuse_nnz
+    r(0x00197e2610aefb3d, 1715, 6, 6, 0, 8), // cusparseSpGEMMreuse_nnz
     r(0x001f7a7723d590d4, 0, 0, 6, 0, 0), // cuMemsetD2D8Async
     r(0x0022810a8c886b42, 10, 1, 2, 0, 0), // cudaMalloc
     r(0x002cb8be90f0edc8, 472, 1, 2, 0, 0), // cusolverDnIRSInfosGetResidualHistory
-    r(0x003de32c239f4dd4, 1576, 1, 6, 0, 8), // cusparseSbsrsm2_bufferSizeExt
+    r(0x003de32c239f4dd4, 1578, 1, 6, 0, 8), // cusparseSbsrsm2_bufferSizeExt
     r(0x003f347cd6a065ee, 0, 0, 1, 0, 0), // cusolverRfAnalyze
     r(0x00453132ad82042f, 704, 2, 6, 0, 5), // cublasLtMatmulAlgoGetHeuristicForStream
     r(0x0067b20db526a4b5, 1220, 1, 6, 0, 6), // cusolverDnZZgesv_bufferSize
@@ -30,7 +30,7 @@ pub static ROWS: [Row; 5389] = [
     r(0x007530d990e99b4a, 0, 0, 6, 0, 4), // cusparseZdense2csr
     r(0x007541d990e9b82d, 0, 0, 6, 0, 4), // cusparseZdense2csc
     r(0x0080bcaa41ca9e37, 833, 2, 6, 0, 1), // cudnnAddTensor
-    r(0x008987805eaef1eb, 1672, 2, 6, 0, 13), // cusparseSbsrmm
+    r(0x008987805eaef1eb, 1676, 2, 6, 0, 13), // cusparseSbsrmm
     r(0x008990805eaf0136, 732, 2, 6, 0, 9), // cusparseSbsrmv
     r(0x0089a8e7f0c08253, 18, 1, 3, 0, 0), // cudaLogsRegisterCallback
     r(0x00b662b7d4826f25, 1183, 1, 5, 0, 0), // fftw_plan_dft_r2c
@@ -38,18 +38,18 @@ pub static ROWS: [Row; 5389] = [
     r(0x00c3b89e9de5ae08, 538, 1, 2, 0, 0), // cudaMemcpy3DAsync
     r(0x00c449599d1a1ef9, 186, 1, 4, 0, 0), // cuGraphExecMemsetNodeSetParams
     r(0x00cf0b50ee247eba, 475, 1, 2, 0, 0), // nvmlDevicePowerSmoothingSetState
-    r(0x00d1d0e8bffca062, 2058, 2, 2, 0, 0), // nvmlGpuInstanceGetActiveVgpus
+    r(0x00d1d0e8bffca062, 2064, 2, 2, 0, 0), // nvmlGpuInstanceGetActiveVgpus
     r(0x00dae6fe857c3d3e, 0, 0, 2, 0, 0), // cuGLSetBufferObjectMapFlags
     r(0x00e3e605dc833efe, 1108, 1, 2, 0, 0), // cudssGetPinnedMemHandler
-    r(0x00f794733125c1fd, 1607, 10, 6, 0, 5), // cusparseCsrGet
+    r(0x00f794733125c1fd, 1609, 10, 6, 0, 5), // cusparseCsrGet
     r(0x012dbc444e97a1f9, 91, 2, 3, 0, 0), // cuGraphicsResourceGetMappedPointer_v2
-    r(0x01398e8d8a51540f, 1874, 1, 3, 0, 0), // nvmlSystemGetProcessName
+    r(0x01398e8d8a51540f, 1880, 1, 3, 0, 0), // nvmlSystemGetProcessName
     r(0x0149f9147c395bd9, 475, 1, 2, 0, 0), // @cudaDeviceSetGraphMemAttribute
     r(0x016699b0f49bb50a, 0, 0, 6, 0, 0), // cusparseSsctr
     r(0x016a71659b48db55, 514, 1, 3, 0, 0), // @cudaGraphExecNodeSetParams
     r(0x017e58fe7dbef6c0, 1219, 1, 6, 0, 8), // cusolverDnSgesvdj_bufferSize
     r(0x0187af71e469e6bd, 338, 5, 8, 0, 0), // @cudaMemcpyBatchAsync
-    r(0x018a7d30e51c7ba4, 1660, 2, 6, 0, 8), // cusparseHpruneCsr2csr_bufferSizeExt
+    r(0x018a7d30e51c7ba4, 1662, 2, 6, 0, 8), // cusparseHpruneCsr2csr_bufferSizeExt
     r(0x018ac823f0edb737, 678, 2, 6, 0, 10), // cublasSgemvStridedBatched
     r(0x01a7a1401e58a5ad, 10, 1, 1, 0, 0), // cudnnCreateReduceTensorDescriptor
     r(0x01acbbd2c8159360, 0, 0, 3, 0, 0), // cufftXtExecDescriptorC2R
@@ -62,7 +62,7 @@ pub static ROWS: [Row; 5389] = [
     r(0x020e2f2269dabec0, 0, 0, 6, 0, 3), // cublasZtbsv
     r(0x02212b3cc10c08b2, 675, 1, 2, 0, 0), // cudssGetProperty
     r(0x0225fcc8500a2d31, 0, 0, 1, 0, 0), // cuDevicePrimaryCtxRelease
-    r(0x022e77dcdfd15f99, 1852, 5, 6, 0, 3), // ncclReduceConfig
+    r(0x022e77dcdfd15f99, 1858, 5, 6, 0, 3), // ncclReduceConfig
     r(0x0233f52fe38fbf9c, 0, 0, 6, 0, 4), // cublasCtbsv_v2
     r(0x02398695c7ddc97a, 0, 0, 1, 0, 0), // __cudaRegisterFatBinaryEnd
     r(0x023bcaf82f9ddd88, 182, 3, 3, 0, 0), // cuGraphExecKernelNodeSetParams_v2
@@ -88,7 +88,7 @@ pub static ROWS: [Row; 5389] = [
     r(0x030c7f6812e7536a, 0, 0, 2, 0, 0), // cuGraphUpload
     r(0x03135710a6ef5dd4, 72, 2, 2, 0, 0), // @cudaDeviceGetByPCIBusId
     r(0x03178e0d2c46f429, 1224, 1, 6, 0, 6), // cusparseZbsrsv2_bufferSize
-    r(0x031a411d737523de, 1592, 1, 6, 0, 4), // cusparseSgebsr2gebsc_bufferSizeExt
+    r(0x031a411d737523de, 1594, 1, 6, 0, 4), // cusparseSgebsr2gebsc_bufferSizeExt
     r(0x031b3e1e7006d35e, 10, 1, 2, 0, 0), // cudaGetSurfaceReference
     r(0x033005177229151c, 675, 1, 2, 0, 0), // cublasGetProperty
     r(0x033168a123cab5a1, 309, 1, 5, 0, 0), // cublasIzamin_v2_64
@@ -115,7 +115,7 @@ pub static ROWS: [Row; 5389] = [
     r(0x03ec8decd32f27c9, 859, 2, 6, 0, 7), // cudnnFindConvolutionForwardAlgorithmEx
     r(0x03f53dc3fe22936c, 9, 1, 3, 0, 0), // @cudaArrayGetMemoryRequirements
     r(0x0413184b3654a377, 0, 0, 6, 0, 4), // cusparseScsru2csr
-    r(0x041d401940b12fa8, 2062, 2, 2, 0, 0), // nvmlGpuInstanceGetVgpuTypeCreatablePlacements
+    r(0x041d401940b12fa8, 2068, 2, 2, 0, 0), // nvmlGpuInstanceGetVgpuTypeCreatablePlacements
     r(0x042f9eba61ce5d87, 0, 0, 3, 0, 0), // cuFuncSetAttribute
     r(0x043049fa621c90b8, 808, 2, 6, 0, 7), // cublasZgemvBatched_64
     r(0x043be2bf9d73a5b8, 0, 0, 6, 0, 7), // cusparseDbsr2csr
@@ -129,7 +129,7 @@ pub static ROWS: [Row; 5389] = [
     r(0x048e9c1cee35f492, 0, 0, 6, 2, 3), // cublasDgemv
     r(0x048eb31cee361ba7, 0, 0, 6, 2, 5), // cublasDgemm
     r(0x049987459ddefd26, 0, 0, 6, 0, 4), // cusparseZcsrilu02_analysis
-    r(0x049f0dfef6b4215f, 1627, 2, 6, 0, 5), // cusparseSpMM_preprocess
+    r(0x049f0dfef6b4215f, 1629, 2, 6, 0, 5), // cusparseSpMM_preprocess
     r(0x04b7b31cee5920bb, 552, 2, 6, 0, 7), // cublasDgeam
     r(0x04c86e95c685108e, 0, 0, 1, 0, 0), // cusolverSpDestroyCsrluInfoHost
     r(0x04e67ad1663ba7b3, 1220, 1, 6, 1, 5), // cusparseSpruneDense2csrByPercentage_bufferSizeExt
@@ -181,7 +181,7 @@ pub static ROWS: [Row; 5389] = [
     r(0x07973136b3ce7463, 260, 3, 4, 0, 0), // cuLibraryGetGlobal
     r(0x0798fe3358a0424e, 0, 0, 6, 0, 2), // cudaMemcpy2DFromArray
     r(0x07a2ec39737a1072, 0, 0, 1, 0, 0), // @cudaLogsUnregisterCallback
-    r(0x07a494253d283a24, 1775, 3, 6, 0, 1), // cutensorCreateTensorDescriptor
+    r(0x07a494253d283a24, 1781, 3, 6, 0, 1), // cutensorCreateTensorDescriptor
     r(0x07a7f1f125aeb7a1, 1220, 1, 6, 0, 6), // cusolverDnDDgesv_bufferSize
     r(0x07af7e9450348e3e, 0, 0, 6, 0, 7), // cusparseDbsrsv2_analysis
     r(0x07f44f2afbf2edc7, 0, 0, 6, 0, 0), // @cudaGraphExecMemcpyNodeSetParams1D
@@ -207,7 +207,7 @@ pub static ROWS: [Row; 5389] = [
     r(0x08f2fd075212267a, 0, 0, 6, 2, 4), // cublasDsyr2k
     r(0x0908e75b08521255, 116, 2, 6, 0, 3), // cudaGraphAddMemcpyNodeToSymbol
     r(0x091157e90299cdac, 0, 0, 1, 0, 0), // __cudaUnregisterFatBinary
-    r(0x091cdf2122f0e31c, 1675, 2, 6, 0, 12), // cusparseSbsrxmv
+    r(0x091cdf2122f0e31c, 1679, 2, 6, 0, 12), // cusparseSbsrxmv
     r(0x092ecf5fc5141f6a, 559, 2, 6, 0, 10), // cublasCgemvStridedBatched_64
     r(0x09308c46b4e9f09e, 0, 0, 4, 0, 0), // cuMemExportToShareableHandle
     r(0x093a1e29ec022c93, 0, 0, 3, 0, 0), // nvrtcSetFlowCallback
@@ -223,10 +223,10 @@ pub static ROWS: [Row; 5389] = [
     r(0x09b3d7d416c98336, 1153, 4, 6, 0, 5), // cufftEstimateMany
     r(0x09f392ddcbc8019f, 557, 2, 6, 0, 7), // cublasDgemvBatched
     r(0x09fedcdcb5121eb7, 0, 0, 4, 0, 0), // cudaGraphRetainUserObject
-    r(0x0a09a3d5cacb3a9d, 1647, 2, 6, 0, 7), // cusparseDpruneCsr2csrNnz
+    r(0x0a09a3d5cacb3a9d, 1649, 2, 6, 0, 7), // cusparseDpruneCsr2csrNnz
     r(0x0a12d1302c5f48a2, 0, 0, 6, 0, 3), // cublasDtrsv_v2_64
     r(0x0a21e9575bc65dbf, 588, 2, 6, 0, 2), // cublasCsrot_v2
-    r(0x0a2e0bcac3616ca7, 1942, 1, 2, 0, 0), // nvmlDeviceGetPowerMizerMode_v1
+    r(0x0a2e0bcac3616ca7, 1948, 1, 2, 0, 0), // nvmlDeviceGetPowerMizerMode_v1
     r(0x0a385e338d91e69f, 798, 2, 6, 0, 7), // cublasZhemm_v2
     r(0x0a41f55b9bc965b3, 38, 2, 2, 0, 0), // cuCtxGetStreamPriorityRange
     r(0x0a45582d448a92e1, 10, 1, 4, 0, 0), // cudaMemPoolImportFromShareableHandle
@@ -237,10 +237,10 @@ pub static ROWS: [Row; 5389] = [
     r(0x0aa58afae47d5c96, 100, 1, 4, 0, 0), // cuFabricCpyBatchAsync_ptsz
     r(0x0ab35d0fa6a1195a, 0, 0, 5, 1, 0), // cublasCaxpy
     r(0x0abad16d99d699c0, 1224, 1, 6, 0, 6), // cusparseCbsrsv2_bufferSize
-    r(0x0ac0fc472a6c8e43, 2036, 1, 2, 0, 0), // nvmlDeviceSetPowerMizerMode_v1
+    r(0x0ac0fc472a6c8e43, 2042, 1, 2, 0, 0), // nvmlDeviceSetPowerMizerMode_v1
     r(0x0ac5a4b9d5d57ba6, 688, 2, 5, 0, 0), // cublasLtMatmulDescGetAttribute
     r(0x0aca0302846a9470, 0, 0, 6, 0, 8), // cusparseDgebsr2csr
-    r(0x0adcfc852996429a, 1874, 1, 3, 0, 0), // nvmlVgpuInstanceGetVmDriverVersion
+    r(0x0adcfc852996429a, 1880, 1, 3, 0, 0), // nvmlVgpuInstanceGetVmDriverVersion
     r(0x0ae4bc1e7e3c3812, 0, 0, 3, 0, 0), // cufftXtSetCallbackSharedSize
     r(0x0af6b88e83bc2d07, 0, 0, 6, 0, 1), // cusparseLtSpMMAPruneCheck2
     r(0x0b1a13843baa5e1b, 242, 3, 2, 0, 0), // cuGraphNodeSetParams
@@ -249,7 +249,7 @@ pub static ROWS: [Row; 5389] = [
     r(0x0b364690289b7256, 0, 0, 1, 0, 0), // cutensorDestroy
     r(0x0b427536b95830fb, 10, 1, 2, 0, 0), // cudaGraphClone
     r(0x0b55b1e8d751bc31, 0, 0, 3, 0, 0), // cudnnSetFusedOpsVariantParamPackAttribute
-    r(0x0b77f62e3e74ffcd, 1874, 1, 3, 0, 0), // nvmlDeviceGetUUID
+    r(0x0b77f62e3e74ffcd, 1880, 1, 3, 0, 0), // nvmlDeviceGetUUID
     r(0x0b8c846245eabe3f, 299, 4, 6, 0, 2), // cuMemPrefetchBatchAsync_ptsz
     r(0x0b923717d18a5014, 488, 1, 2, 0, 0), // cudaGetDeviceProperties#11
     r(0x0b923a17d18a552d, 487, 1, 2, 0, 0), // cudaGetDeviceProperties#12
@@ -261,7 +261,7 @@ pub static ROWS: [Row; 5389] = [
     r(0x0be93c083669b928, 0, 0, 6, 0, 1), // cusolverSpCcsrqrSolve
     r(0x0beca2e867faf723, 0, 0, 2, 0, 0), // ncclCommRevoke
     r(0x0bf79c3a4f36f843, 0, 2, 2, 0, 0), // cuArrayCreate_v2
-    r(0x0c013b630de475d7, 1727, 2, 6, 0, 4), // cusparseSpSV_bufferSize
+    r(0x0c013b630de475d7, 1731, 2, 6, 0, 4), // cusparseSpSV_bufferSize
     r(0x0c0d9fd39d87de19, 0, 0, 4, 0, 0), // @cudaMemAdvise
     r(0x0c19c3d13e5062aa, 13, 1, 2, 0, 0), // cudaStreamGetPriority_ptsz
     r(0x0c1c04cfc83fd928, 1252, 1, 4, 0, 0), // cusparseSpMatGetAttribute
@@ -274,9 +274,9 @@ pub static ROWS: [Row; 5389] = [
     r(0x0c4d0db451af7aee, 554, 1, 6, 0, 6), // cublasCgelsBatched
     r(0x0c536de52916e3af, 225, 1, 3, 0, 0), // cuStreamSetAttribute_ptsz
     r(0x0c5515bc057f9686, 0, 0, 4, 0, 0), // @cudaStreamAttachMemAsync
-    r(0x0c553b1209423d26, 1762, 2, 6, 0, 8), // cusparseZgemmi
+    r(0x0c553b1209423d26, 1766, 2, 6, 0, 8), // cusparseZgemmi
     r(0x0c58c3166a51e583, 0, 0, 1, 0, 0), // cusparseDestroyDnVec
-    r(0x0c736312095b7ead, 1764, 2, 6, 0, 8), // cusparseZgemvi
+    r(0x0c736312095b7ead, 1768, 2, 6, 0, 8), // cusparseZgemvi
     r(0x0c7d72e2beb8f9f6, 569, 1, 6, 0, 1), // cublasChpr_v2_64
     r(0x0c8194ff2f67eb5a, 178, 1, 6, 0, 1), // cublasZaxpy_v2
     r(0x0c93c85a5735fe88, 0, 0, 4, 0, 0), // @cudaStreamAddCallback
@@ -304,7 +304,7 @@ pub static ROWS: [Row; 5389] = [
     r(0x0dbb7a02336d56a8, 37, 1, 2, 0, 0), // nvmlVgpuInstanceGetFbUsage
     r(0x0dc4a760b0574918, 1042, 1, 6, 0, 6), // cudnnGnnAggSimpleForward
     r(0x0dcace0821933007, 1093, 2, 5, 0, 0), // cudnnSetTensorNdDescriptor
-    r(0x0dcaeeca54970d2f, 1792, 2, 6, 0, 0), // cutensorMgCreateContractionPlan
+    r(0x0dcaeeca54970d2f, 1798, 2, 6, 0, 0), // cutensorMgCreateContractionPlan
     r(0x0de1b0779841cc24, 0, 0, 1, 0, 0), // cuDevicePrimaryCtxReset_v2
     r(0x0de95296e77d82cb, 37, 1, 2, 0, 0), // cusparseDnMatGetValues
     r(0x0dff6ff1150e9784, 0, 0, 0, 0, 0), // cuGLInit
@@ -336,7 +336,7 @@ pub static ROWS: [Row; 5389] = [
     r(0x0f493f1936a37188, 13, 1, 2, 0, 0), // cudnnGetProperty
     r(0x0f5f9723ca5d93e0, 246, 1, 2, 0, 0), // @cudaGetTextureObjectResourceDesc#11
     r(0x0f5f9a23ca5d98f9, 246, 1, 2, 0, 0), // @cudaGetTextureObjectResourceDesc#12
-    r(0x0f62ef7ba709e05f, 1888, 3, 6, 0, 1), // nvjpegDecodeBatchedEx
+    r(0x0f62ef7ba709e05f, 1894, 3, 6, 0, 1), // nvjpegDecodeBatchedEx
     r(0x0f62fefa9bcb54a1, 0, 0, 6, 0, 3), // cusparseSgtsvInterleavedBatch
     r(0x0f70ab6dfb12afe6, 0, 0, 2, 0, 0), // cuGraphUpload_ptsz
     r(0x0fdb8cf24b78bde4, 85, 1, 4, 0, 0), // cublasLtMatrixLayoutSetAttribute
@@ -361,7 +361,7 @@ pub static ROWS: [Row; 5389] = [
     r(0x10d2fef7b926fedb, 649, 2, 6, 0, 13), // cublasGemmEx_64
     r(0x10d59404c99b6542, 0, 0, 3, 0, 0), // cuMemHostRegister_v2
     r(0x10e530d2f60f72f1, 213, 3, 5, 0, 0), // cudaGraphInstantiate#11
-    r(0x10f04895b9db67cb, 1699, 4, 6, 0, 7), // cusparseSpGEMM_workEstimation
+    r(0x10f04895b9db67cb, 1703, 4, 6, 0, 7), // cusparseSpGEMM_workEstimation
     r(0x10f416288e14de05, 1169, 4, 6, 0, 8), // cufftXtMakePlanMany
     r(0x10f8f93f1d6ba986, 118, 2, 4, 0, 0), // cuGraphRemoveDependencies
     r(0x110e502dc134c53a, 0, 0, 3, 0, 0), // cuMemsetD16_v2
@@ -382,9 +382,9 @@ pub static ROWS: [Row; 5389] = [
     r(0x11b78ddc4ae1bbff, 0, 0, 2, 0, 0), // cudnnSetConvolutionGroupCount
     r(0x11cbacfe2cf99360, 81, 1, 2, 0, 0), // cudaFuncGetAttributes#11
     r(0x11cbae21382dbf04, 37, 1, 2, 0, 0), // nvFatbinSize
-    r(0x11ed3a895f2fb6e3, 2070, 1, 1, 0, 0), // nvmlSystemGetConfComputeState
+    r(0x11ed3a895f2fb6e3, 2076, 1, 1, 0, 0), // nvmlSystemGetConfComputeState
     r(0x11f2ce83bb5cf2eb, 649, 2, 6, 0, 9), // cusparseZbsrmv
-    r(0x11f2d783bb5d0236, 1744, 2, 6, 0, 13), // cusparseZbsrmm
+    r(0x11f2d783bb5d0236, 1748, 2, 6, 0, 13), // cusparseZbsrmm
     r(0x11f40a9b4ea383d8, 13, 1, 2, 0, 0), // cudaGraphNodeGetLocalId
     r(0x120a748cac106955, 30, 1, 2, 0, 0), // @cudaHostGetFlags
     r(0x120b572cb4e5fb45, 172, 1, 3, 0, 0), // @cudaGraphDebugDotPrint
@@ -392,10 +392,10 @@ pub static ROWS: [Row; 5389] = [
     r(0x1224a044ef199754, 360, 2, 4, 0, 0), // cuWaitExternalSemaphoresAsync_ptsz
     r(0x1230f372a671af56, 0, 0, 0, 0, 0), // cudaCtxResetPersistingL2Cache
     r(0x12403192166b7de4, 0, 0, 5, 0, 0), // cuMemcpyPeer_ptds
-    r(0x1244d2103553d4d6, 1577, 1, 6, 0, 10), // cusparseCbsrsv2_solve
+    r(0x1244d2103553d4d6, 1579, 1, 6, 0, 10), // cusparseCbsrsv2_solve
     r(0x12453e2f3c8f4e44, 433, 3, 5, 0, 0), // cudaBindTexture
     r(0x124e93e938f6b6aa, 0, 0, 0, 0, 0), // @cudaThreadSynchronize
-    r(0x1250162f51ce6e1a, 1592, 1, 6, 0, 4), // cusparseCcsrsv2_bufferSizeExt
+    r(0x1250162f51ce6e1a, 1594, 1, 6, 0, 4), // cusparseCcsrsv2_bufferSizeExt
     r(0x1264ab76b4861899, 0, 0, 1, 0, 0), // @cudaSetDeviceFlags
     r(0x1267738c397a0438, 442, 2, 2, 0, 0), // cudaChooseDevice#11
     r(0x1267768c397a0951, 440, 2, 2, 0, 0), // cudaChooseDevice#12
@@ -412,14 +412,14 @@ pub static ROWS: [Row; 5389] = [
     r(0x12f3b4f07da486f1, 0, 0, 2, 0, 0), // cudssDataDestroy
     r(0x13169b0937ff3724, 450, 4, 4, 0, 0), // cudaCreateTextureObject#12
     r(0x13169e0937ff3c3d, 454, 4, 4, 0, 0), // cudaCreateTextureObject#11
-    r(0x1330e3f0fc3185c5, 1985, 3, 4, 0, 0), // nvmlDeviceGetRetiredPages
+    r(0x1330e3f0fc3185c5, 1991, 3, 4, 0, 0), // nvmlDeviceGetRetiredPages
     r(0x1333f654dd093b5a, 0, 0, 1, 0, 0), // curandDestroyDistribution
     r(0x1340b529522caee0, 0, 0, 3, 0, 0), // @cudaEventRecordWithFlags_ptsz
     r(0x13425dfca52da88d, 0, 0, 2, 0, 0), // nvjpegStateAttachDeviceBuffer
     r(0x135a49227c96e478, 1017, 1, 5, 0, 0), // nvjpegEncodeGetBufferSize
     r(0x136f338f4ea5e811, 13, 1, 2, 0, 0), // cusparseSpMatGetIndexBase
     r(0x137c9a0c96b4dde4, 675, 1, 2, 0, 0), // cublasGetVersion_v2
-    r(0x138769ea315fef29, 1839, 2, 1, 0, 0), // pncclGroupSimulateEnd
+    r(0x138769ea315fef29, 1845, 2, 1, 0, 0), // pncclGroupSimulateEnd
     r(0x139903d6365aa62b, 18, 1, 3, 0, 0), // pncclCommMemStats
     r(0x13b0b1df17948414, 0, 0, 4, 0, 0), // cublasLtMatmulDescInit_internal
     r(0x13bcbce64359e420, 0, 0, 6, 0, 2), // cusolverDnCpotrf
@@ -465,7 +465,7 @@ pub static ROWS: [Row; 5389] = [
     r(0x1518cbda3062947d, 0, 0, 6, 0, 2), // cublasStrmv
     r(0x1518d0da30629cfc, 0, 0, 6, 1, 4), // cublasStrmm
     r(0x151a886bad2bd74c, 0, 0, 6, 0, 0), // cuMemcpyPeerAsync
-    r(0x152421e39fc461ea, 1919, 1, 2, 0, 0), // nvmlDeviceGetClkMonStatus
+    r(0x152421e39fc461ea, 1925, 1, 2, 0, 0), // nvmlDeviceGetClkMonStatus
     r(0x153d022f8821f5e7, 0, 0, 6, 0, 7), // cusolverDnGeqrf
     r(0x15487da0797764a0, 0, 0, 6, 0, 3), // cusparseDgtsvInterleavedBatch
     r(0x154c6594920973bf, 13, 1, 2, 0, 0), // cuStreamGetPriority
@@ -499,22 +499,22 @@ pub static ROWS: [Row; 5389] = [
     r(0x16c0e11959941544, 549, 1, 6, 0, 1), // cublasDdot_v2_64
     r(0x16d0554858244108, 0, 0, 2, 0, 0), // nvmlDeviceSetAccountingMode
     r(0x16d1c65c1c7bc5d3, 1266, 5, 6, 0, 13), // cusolverDnXsyevdx_bufferSize
-    r(0x16d56925420e831d, 1846, 1, 2, 0, 0), // pncclParamGetU8
+    r(0x16d56925420e831d, 1852, 1, 2, 0, 0), // pncclParamGetU8
     r(0x16d5d9da8ccb8c4a, 1225, 1, 6, 0, 4), // cusolverDnDsyevjBatched_bufferSize
     r(0x16df74dc1698edee, 0, 0, 1, 0, 0), // __cudaInitModule
-    r(0x16e2e1254219d961, 1846, 1, 2, 0, 0), // pncclParamGetI8
+    r(0x16e2e1254219d961, 1852, 1, 2, 0, 0), // pncclParamGetI8
     r(0x16fae06414591511, 0, 0, 7, 0, 0), // @cudaMemcpyToArrayAsync_ptsz
-    r(0x17056ca86943edd9, 1578, 2, 6, 0, 12), // cusparseDbsrxmv
+    r(0x17056ca86943edd9, 1580, 2, 6, 0, 12), // cusparseDbsrxmv
     r(0x172cbe08a3559a62, 299, 4, 8, 0, 0), // @cudaMemPrefetchBatchAsync
     r(0x17365090634435be, 0, 0, 4, 0, 0), // cusparseCooSetPointers
-    r(0x17415b696e958262, 2092, 2, 2, 0, 0), // nvrtcGetBundledHeadersInfo
+    r(0x17415b696e958262, 2098, 2, 2, 0, 0), // nvrtcGetBundledHeadersInfo
     r(0x1743224bc014b37f, 1184, 2, 6, 0, 1), // fftw_plan_guru64_dft_r2c
-    r(0x1743679f7e9afb66, 2000, 1, 2, 0, 0), // nvmlDeviceGetSramEccErrorStatus
+    r(0x1743679f7e9afb66, 2006, 1, 2, 0, 0), // nvmlDeviceGetSramEccErrorStatus
     r(0x175148cfd993593d, 1225, 1, 6, 0, 3), // cusolverDnCheevj_bufferSize
     r(0x175aa1f5dee87823, 10, 1, 3, 0, 0), // @cudaOccupancyAvailableDynamicSMemPerBlock
     r(0x175df2cbd0138ca7, 1063, 2, 6, 0, 9), // cudnnRNNBackwardWeights
     r(0x1762288005d4a7d7, 0, 0, 1, 0, 0), // nvjpegBufferDeviceDestroy
-    r(0x176eceef4f3dc040, 1830, 5, 6, 0, 0), // ncclCommShrink
+    r(0x176eceef4f3dc040, 1836, 5, 6, 0, 0), // ncclCommShrink
     r(0x178a6bf3e7995b9b, 1252, 1, 3, 1, 0), // cusolverSpScsrqrZeroPivotHost
     r(0x17ae6f2e9b86207c, 0, 0, 0, 0, 0), // cuProfilerStop
     r(0x17b46c38d37b1162, 313, 2, 3, 0, 0), // cuMemPoolGetAccess
@@ -522,7 +522,7 @@ pub static ROWS: [Row; 5389] = [
     r(0x17e14b7f669fc7bd, 10, 1, 2, 0, 0), // cuDeviceGetCliqueCount
     r(0x182a3b009c342d7f, 203, 5, 5, 0, 0), // @cudaGraphGetEdges_v2
     r(0x183065a109c2df27, 0, 0, 6, 0, 0), // cuMulticastBindMem
-    r(0x1837ced26a01e2fe, 1975, 2, 3, 0, 0), // nvmlVgpuInstanceGetGpuPciId
+    r(0x1837ced26a01e2fe, 1981, 2, 3, 0, 0), // nvmlVgpuInstanceGetGpuPciId
     r(0x1839491d3dc10f40, 0, 0, 6, 0, 4), // cusolverDnCgetrs
     r(0x18395e1d3dc132ef, 0, 0, 6, 0, 2), // cusolverDnCgetrf
     r(0x1850533c7ae5dbb0, 376, 6, 6, 0, 1), // cudaStreamGetCaptureInfo_ptsz
@@ -530,14 +530,14 @@ pub static ROWS: [Row; 5389] = [
     r(0x185b8d0a7998ad84, 0, 0, 6, 2, 2), // cublasZher2
     r(0x185f1209117e8a60, 0, 0, 1, 0, 0), // cuStreamBeginCapture_ptsz
     r(0x1864a1ed8feeb8dc, 0, 0, 2, 0, 0), // nvmlGpmSampleGet
-    r(0x187b9e504706d463, 1892, 1, 6, 0, 2), // nvjpegEncodeYUV
+    r(0x187b9e504706d463, 1898, 1, 6, 0, 2), // nvjpegEncodeYUV
     r(0x1881340a79b8e586, 0, 0, 6, 4, 4), // cublasZhemm
     r(0x18814b0a79b90c9b, 0, 0, 6, 4, 2), // cublasZhemv
     r(0x18820b86a794dcae, 13, 1, 2, 0, 0), // cuStreamGetFlags
     r(0x188c55852627b697, 120, 3, 5, 0, 0), // @cudaGraphAddDependencies_v2
     r(0x188fed920d6e8dbd, 0, 0, 6, 0, 7), // cusparseCbsrsv2_analysis
-    r(0x18a6321c8571fba1, 1766, 1, 6, 0, 5), // cusparseLtMatmul
-    r(0x18a953900d2c6483, 1975, 2, 3, 0, 0), // nvmlVgpuTypeGetName
+    r(0x18a6321c8571fba1, 1770, 3, 6, 0, 5), // cusparseLtMatmul
+    r(0x18a953900d2c6483, 1981, 2, 3, 0, 0), // nvmlVgpuTypeGetName
     r(0x18ae76c2c2ff2d65, 237, 1, 2, 0, 0), // cudaGraphMemsetNodeSetParams
     r(0x18c21f67ca7138ec, 492, 1, 1, 0, 0), // cudnnGetErrorString
     r(0x18c3e690bfdcdf26, 0, 0, 1, 0, 0), // @cudaEventDestroy
@@ -546,14 +546,14 @@ pub static ROWS: [Row; 5389] = [
     r(0x18e42e35ddfbfe35, 106, 1, 2, 0, 0), // ncclParamGetStr
     r(0x1903a17a2f67f832, 0, 0, 5, 0, 0), // cuStreamBeginRecaptureToGraph_ptsz
     r(0x19129f4060c95e0e, 0, 0, 6, 0, 2), // cublasZtpsv_v2_64
-    r(0x193f2edeb1166b19, 1773, 2, 6, 0, 3), // cutensorCreateBlockSparseTensorDescriptor
+    r(0x193f2edeb1166b19, 1779, 2, 6, 0, 3), // cutensorCreateBlockSparseTensorDescriptor
     r(0x1940beab2e696c5a, 8, 1, 2, 0, 0), // cuDeviceGetUuid
     r(0x1948a44bdfb73de6, 13, 1, 2, 0, 0), // nvmlDeviceGetRetiredPagesPendingStatus
     r(0x19622043583f68ca, 91, 2, 3, 0, 0), // cuGLMapBufferObject_v2
     r(0x19952be9c79d963f, 0, 0, 6, 0, 3), // cublasZtrmv_v2
     r(0x199f051b81670083, 5, 1, 2, 0, 0), // cuArray3DGetDescriptor_v2
     r(0x19c33b792a272404, 529, 1, 3, 0, 0), // cudaGraphicsMapResources
-    r(0x19e07d8e57d3c42e, 1958, 2, 2, 0, 0), // nvmlDeviceGetMarginTemperature
+    r(0x19e07d8e57d3c42e, 1964, 2, 2, 0, 0), // nvmlDeviceGetMarginTemperature
     r(0x19f0974cd25d526b, 38, 2, 2, 0, 0), // @cudaDeviceGetStreamPriorityRange
     r(0x1a088bee77bab8b5, 10, 1, 1, 0, 0), // nvmlGpmSampleAlloc
     r(0x1a112d093ad087c2, 0, 0, 6, 0, 0), // ncclBcast
@@ -568,7 +568,7 @@ pub static ROWS: [Row; 5389] = [
     r(0x1a7a2a930fab8a97, 13, 1, 2, 0, 0), // nvmlDeviceGetGpuMaxPcieLinkGeneration
     r(0x1a945a32135b9740, 0, 0, 1, 0, 0), // cudssLoggerSetCallback
     r(0x1aa38a67e81f2ae5, 0, 0, 2, 0, 0), // nvmlDeviceSetGpcClkVfOffset
-    r(0x1ab583ad22716524, 1928, 1, 2, 0, 0), // nvmlDeviceGetNvLinkInfo_v3
+    r(0x1ab583ad22716524, 1934, 1, 2, 0, 0), // nvmlDeviceGetNvLinkInfo_v3
     r(0x1ac48b3450a133ca, 367, 2, 6, 0, 0), // cudaStreamBeginCaptureToGraph_ptsz
     r(0x1acab03ad7e3b51c, 0, 0, 6, 0, 7), // cusolverSpScsrluExtractHost
     r(0x1ad4f5d7e7f4d7d1, 0, 0, 6, 0, 1), // cudaMemcpyToArrayAsync
@@ -579,21 +579,21 @@ pub static ROWS: [Row; 5389] = [
     r(0x1b2b9d85c6c01a4a, 550, 2, 6, 0, 9), // cublasCgemmBatched_64
     r(0x1b37ea8dde709eb3, 1233, 1, 6, 0, 5), // cusparseZbsric02_bufferSizeExt
     r(0x1b51b95bfa71c465, 10, 1, 3, 0, 0), // cuStreamCreateWithPriority
-    r(0x1b585573efdbd504, 2041, 1, 2, 0, 0), // nvmlDeviceWorkloadPowerProfileClearRequestedProfiles
+    r(0x1b585573efdbd504, 2047, 1, 2, 0, 0), // nvmlDeviceWorkloadPowerProfileClearRequestedProfiles
     r(0x1b63474cdcff88ea, 0, 0, 6, 0, 3), // cublasSgetriBatched
     r(0x1b6c6736b645dd4c, 10, 1, 1, 0, 0), // cusparseSpSM_createDescr
     r(0x1b75d5abf300ec62, 732, 2, 6, 0, 11), // cublasSgemmEx_64
     r(0x1b795749ea4b2b6b, 30, 1, 1, 0, 0), // cudaGetDeviceCount
     r(0x1b81ca4a48adc494, 0, 0, 3, 0, 0), // cuMemcpyDtoD_v2_ptds
     r(0x1b8a7ffcfcfb8bb9, 0, 0, 2, 0, 0), // cuCtxRecordEvent
-    r(0x1b8fe5bbc6b5f5cd, 1808, 5, 6, 0, 2), // ncclReduceScatterConfig
+    r(0x1b8fe5bbc6b5f5cd, 1814, 5, 6, 0, 2), // ncclReduceScatterConfig
     r(0x1b9330d8ec943c49, 0, 0, 3, 0, 0), // @cudaLaunchHostFunc_ptsz
     r(0x1b93ef87687c722f, 831, 2, 6, 0, 2), // cudnnTransformFilter
     r(0x1b9ba23692e3ca2f, 318, 1, 5, 0, 0), // cuMemRangeGetAttribute
     r(0x1bb35e4b5ac27c3a, 0, 0, 4, 0, 0), // cuMemcpyHtoDAsync_v2_ptsz
     r(0x1bbb61245d4d3605, 120, 3, 5, 0, 0), // @cudaGraphRemoveDependencies
     r(0x1bd3e3bf5a78d0d1, 0, 0, 3, 0, 0), // @cudaGraphReleaseUserObject
-    r(0x1bf3c466208676ea, 1742, 2, 5, 0, 0), // cusparseZcsrilu02_numericBoost
+    r(0x1bf3c466208676ea, 1746, 2, 5, 0, 0), // cusparseZcsrilu02_numericBoost
     r(0x1c024e36eade73d2, 246, 1, 2, 0, 0), // cuIpcGetMemHandle
     r(0x1c0a13706ceb98cb, 1252, 1, 3, 1, 0), // cusolverSpCcsrqrZeroPivotHost
     r(0x1c15d1c8057a02ac, 0, 0, 1, 0, 0), // cublasLtDisableCpuInstructionsSetMask
@@ -601,8 +601,8 @@ pub static ROWS: [Row; 5389] = [
     r(0x1c1d71f095ead227, 675, 1, 2, 0, 0), // curandGetProperty
     r(0x1c204941a162b61c, 37, 1, 2, 0, 0), // cudaFuncGetParamCount
     r(0x1c36e2adde045b2b, 0, 0, 2, 0, 0), // curandSetGeneratorOrdering
-    r(0x1c37e49170ef7c1d, 1929, 1, 4, 0, 0), // nvmlDeviceGetCpuAffinityWithinScope
-    r(0x1c3826001535888b, 1914, 1, 3, 0, 0), // nvmlVgpuInstanceGetAccountingStats
+    r(0x1c37e49170ef7c1d, 1935, 1, 4, 0, 0), // nvmlDeviceGetCpuAffinityWithinScope
+    r(0x1c3826001535888b, 1920, 1, 3, 0, 0), // nvmlVgpuInstanceGetAccountingStats
     r(0x1c4b2f724c6a58c6, 84, 1, 5, 0, 0), // pncclCommWindowRegister
     r(0x1c5071289eda0761, 10, 1, 3, 0, 0), // cudaGraphicsEGLRegisterImage
     r(0x1c53e3ceb7d83ead, 0, 0, 3, 0, 0), // cudaGraphExecChildGraphNodeSetParams
@@ -610,8 +610,8 @@ pub static ROWS: [Row; 5389] = [
     r(0x1c675f5c0af414ce, 0, 0, 6, 1, 3), // cusolverSpCcsrqrSetup
     r(0x1c72649b4cc2304a, 1173, 1, 3, 0, 0), // cufftXtQueryPlan
     r(0x1c76442891c204b6, 0, 0, 0, 0, 0), // cudaDeviceSynchronize
-    r(0x1c8955b6a23d51bc, 1857, 1, 1, 0, 0), // pncclSetEncryption
-    r(0x1c9aed91c192bf3b, 2086, 1, 3, 0, 0), // nvrtcCompileProgram
+    r(0x1c8955b6a23d51bc, 1863, 1, 1, 0, 0), // pncclSetEncryption
+    r(0x1c9aed91c192bf3b, 2092, 1, 3, 0, 0), // nvrtcCompileProgram
     r(0x1cb019cb7e5d6935, 10, 1, 5, 0, 0), // cudaGraphConditionalHandleCreate_v2
     r(0x1cc2ca7829b7c3d0, 332, 6, 6, 0, 3), // cuMemcpyBatchAsync
     r(0x1cca3015565b495b, 0, 0, 4, 0, 0), // cublasXtSetCpuRoutine
@@ -623,7 +623,7 @@ pub static ROWS: [Row; 5389] = [
     r(0x1ce52ed8c99ac74a, 0, 0, 5, 0, 0), // cuMemcpyAtoHAsync
     r(0x1cef025dec72f7c1, 0, 0, 2, 0, 0), // cuCtxWaitEvent
     r(0x1cf1264c1489b780, 1252, 1, 3, 1, 0), // cusolverSpCcsrcholZeroPivot
-    r(0x1cf13b127a7f0a1e, 1928, 1, 2, 0, 0), // nvmlDeviceGetNvLinkInfo
+    r(0x1cf13b127a7f0a1e, 1934, 1, 2, 0, 0), // nvmlDeviceGetNvLinkInfo
     r(0x1cfecc53925d82ce, 0, 0, 1, 0, 0), // cusparseDestroyBsric02Info
     r(0x1d17667641aa0a59, 37, 1, 2, 0, 0), // nvjpegJpegStreamCreate
     r(0x1d22b79eabb1f766, 492, 1, 1, 0, 0), // ncclGetErrorString
@@ -661,7 +661,7 @@ pub static ROWS: [Row; 5389] = [
     r(0x1f4722536d84ae36, 14, 2, 2, 0, 0), // cuCheckpointProcessRestore
     r(0x1f4bc8cf267363e0, 914, 4, 5, 0, 0), // cudnnGetCTCLossDescriptor_v8
     r(0x1f4bc9cf26736593, 914, 4, 5, 0, 0), // cudnnGetCTCLossDescriptor_v9
-    r(0x1f726de5b6f352b1, 1694, 2, 6, 0, 6), // cusparseSpGEAM_nnz
+    r(0x1f726de5b6f352b1, 1698, 2, 6, 0, 6), // cusparseSpGEAM_nnz
     r(0x1f7d29402605c59e, 1365, 2, 6, 0, 0), // cusolverSpCcsrluSolveHost
     r(0x1f86ecd80df0162c, 208, 3, 3, 0, 0), // cuGraphNodeGetDependencies
     r(0x1faa6a7d2d7f8dcf, 0, 0, 2, 0, 0), // cuCtxEnablePeerAccess
@@ -672,10 +672,10 @@ pub static ROWS: [Row; 5389] = [
     r(0x1ffdda64edd60913, 0, 0, 3, 0, 0), // cuMemcpyDtoH
     r(0x1ffde164edd614f8, 0, 0, 4, 0, 0), // cuMemcpyDtoA
     r(0x1ffde664edd61d77, 0, 0, 3, 0, 0), // cuMemcpyDtoD
-    r(0x1fff327daab1d57f, 1808, 5, 6, 0, 2), // pncclReduceScatterConfig
-    r(0x200b80b52c9370d9, 1942, 1, 2, 0, 0), // nvmlDeviceGetRepairStatus
+    r(0x1fff327daab1d57f, 1814, 5, 6, 0, 2), // pncclReduceScatterConfig
+    r(0x200b80b52c9370d9, 1948, 1, 2, 0, 0), // nvmlDeviceGetRepairStatus
     r(0x2010fcd43a9801a1, 30, 1, 4, 0, 0), // cufftPlan1d
-    r(0x201230fed34f9e28, 1973, 1, 2, 0, 0), // nvmlUnitGetLedState
+    r(0x201230fed34f9e28, 1979, 1, 2, 0, 0), // nvmlUnitGetLedState
     r(0x2013ead43a9a18e2, 30, 1, 4, 0, 0), // cufftPlan2d
     r(0x2017c8d43a9dc7f3, 30, 1, 5, 0, 0), // cufftPlan3d
     r(0x201d6ee096e42a82, 1004, 2, 4, 0, 0), // nvmlVgpuTypeGetResolution
@@ -685,13 +685,13 @@ pub static ROWS: [Row; 5389] = [
     r(0x2043907da4f90e43, 10, 1, 3, 0, 0), // cuGraphicsVDPAURegisterOutputSurface
     r(0x2045f6355c4fbe67, 1188, 3, 6, 0, 7), // fftwf_plan_many_dft
     r(0x20481a3743835784, 0, 0, 1, 0, 0), // cusparseDestroyColorInfo
-    r(0x2050a534322e8edf, 1594, 2, 6, 0, 8), // cusparseCgemmi
+    r(0x2050a534322e8edf, 1596, 2, 6, 0, 8), // cusparseCgemmi
     r(0x20668307dd17d3c9, 0, 0, 1, 0, 0), // cusparseLtMatmulAlgSelectionDestroy
     r(0x2079b2d5fec82a7b, 550, 2, 6, 0, 8), // cublasCgemm_v2
-    r(0x20aca534327ced8c, 1596, 2, 6, 0, 8), // cusparseCgemvi
+    r(0x20aca534327ced8c, 1598, 2, 6, 0, 8), // cusparseCgemvi
     r(0x20b04b08ecbe5e5c, 37, 1, 2, 0, 0), // cudaGraphExecGetFlags
     r(0x20b70fb30918b758, 713, 2, 6, 0, 6), // cublasRotEx_64
-    r(0x20cdc005c038f86e, 1667, 3, 6, 0, 5), // cusparseSpMM_bufferSize
+    r(0x20cdc005c038f86e, 1671, 3, 6, 0, 5), // cusparseSpMM_bufferSize
     r(0x20d08dc4b8a124a7, 82, 2, 3, 0, 0), // nvmlDeviceGetAutoBoostedClocksEnabled
     r(0x20de1e629cd24b86, 30, 1, 2, 0, 0), // cuModuleGetFunctionCount
     r(0x20fef1f98bf507f7, 10, 1, 3, 0, 0), // @cudaExecutionCtxStreamCreate
@@ -709,7 +709,7 @@ pub static ROWS: [Row; 5389] = [
     r(0x2145003073b43146, 323, 1, 1, 0, 0), // @cudaSetDoubleForDevice
     r(0x21608eb0cf6b3ea4, 106, 1, 2, 0, 0), // cuGetErrorName
     r(0x217e1cc470e96a46, 1394, 5, 6, 0, 5), // cusolverSpDcsrqrBufferInfoHost
-    r(0x21886f843fb416d1, 1786, 2, 6, 0, 0), // cutensorMgContractionGetWorkspace
+    r(0x21886f843fb416d1, 1792, 2, 6, 0, 0), // cutensorMgContractionGetWorkspace
     r(0x21908ce5884dabab, 0, 0, 4, 0, 0), // nvjpegEncoderParamsCopyMetadata
     r(0x2198e4ff1c802447, 0, 0, 6, 0, 3), // cusparseCcsr2dense
     r(0x21a1639f3e789833, 10, 1, 2, 0, 0), // ncclMemAlloc
@@ -732,9 +732,9 @@ pub static ROWS: [Row; 5389] = [
     r(0x227fc63568d5bd6a, 492, 1, 1, 0, 0), // nvFatbinGetErrorString
     r(0x228fc084f195082b, 0, 0, 3, 0, 0), // fftw_execute_dft_r2c
     r(0x2297ab43442e2ff7, 1438, 6, 6, 2, 5), // cusolverSpScsreigvsiHost
-    r(0x229941b173859c2d, 1607, 10, 6, 0, 5), // cusparseConstCscGet
+    r(0x229941b173859c2d, 1609, 10, 6, 0, 5), // cusparseConstCscGet
     r(0x22a7c139f9667973, 0, 0, 6, 0, 3), // cusparseSgtsv2StridedBatch
-    r(0x22ba548a7a3245f6, 1759, 2, 6, 0, 11), // cusparseZcsrsm2_bufferSizeExt
+    r(0x22ba548a7a3245f6, 1763, 2, 6, 0, 11), // cusparseZcsrsm2_bufferSizeExt
     r(0x22bf2719c9f7a9ad, 1235, 1, 6, 0, 3), // cusparseCgtsv2_nopivot_bufferSizeExt
     r(0x22c1d9ca184da65d, 0, 0, 6, 1, 6), // cusparseScsr2csr_compress
     r(0x22d0e60ec912c391, 561, 1, 6, 0, 1), // cusolverDnDsytri_bufferSize
@@ -748,20 +748,20 @@ pub static ROWS: [Row; 5389] = [
     r(0x234c1794ba6d86bb, 0, 0, 1, 0, 0), // @cudaGraphicsUnregisterResource
     r(0x236210a488eecdf9, 123, 5, 5, 0, 0), // cudaGraphAddExternalSemaphoresSignalNode
     r(0x236a93a34d2e4625, 37, 1, 2, 0, 0), // cudaStreamGetId_ptsz
-    r(0x236dd6aa8c042f95, 1687, 2, 6, 0, 11), // cusparseScsrsm2_bufferSizeExt
-    r(0x2397d7d6af8ec8a6, 1587, 3, 6, 0, 14), // cusparseDcsrgemm2_bufferSizeExt
+    r(0x236dd6aa8c042f95, 1691, 2, 6, 0, 11), // cusparseScsrsm2_bufferSizeExt
+    r(0x2397d7d6af8ec8a6, 1589, 3, 6, 0, 14), // cusparseDcsrgemm2_bufferSizeExt
     r(0x239950547a0eba29, 914, 4, 5, 0, 0), // nvmlDeviceGetRemappedRows
     r(0x239cb51edbd17c5d, 523, 1, 2, 0, 0), // @cudaGraphMemcpyNodeSetParams
     r(0x23aebd44cb413b13, 18, 1, 3, 0, 0), // nvmlDeviceCreateGpuInstance
     r(0x23b1222f8f80f833, 0, 0, 6, 0, 15), // cusolverDnGesvd
-    r(0x23bb94790f62180d, 1917, 1, 2, 0, 0), // nvmlDeviceGetMemoryInfo
+    r(0x23bb94790f62180d, 1923, 1, 2, 0, 0), // nvmlDeviceGetMemoryInfo
     r(0x23d18227370aaf11, 352, 3, 3, 0, 0), // cuOccupancyMaxPotentialClusterSize
     r(0x23e03e09dee64f66, 0, 0, 6, 0, 4), // cublasCtbmv_v2
     r(0x23f21b340dc710d4, 539, 1, 1, 0, 0), // cudaMemcpy3DPeer_ptds
     r(0x23fa9b31b8c2a99f, 557, 2, 6, 0, 6), // cublasCgemv_v2_64
     r(0x2406b2481d63c940, 1216, 1, 5, 0, 0), // cuFileWritev
     r(0x240a3704dba4c72f, 72, 2, 2, 0, 0), // cuDeviceGetByPCIBusId
-    r(0x241c763cec34e667, 1847, 3, 3, 0, 0), // pncclParamGetParameter
+    r(0x241c763cec34e667, 1853, 3, 3, 0, 0), // pncclParamGetParameter
     r(0x241e2bf45d726c00, 238, 1, 3, 0, 0), // nvjpegDecodeBatchedSupported
     r(0x24234928782c61de, 30, 1, 3, 0, 0), // @cudaEventElapsedTime_v2
     r(0x2433e5c1215c80bf, 30, 1, 2, 0, 0), // cuLogsCurrent
@@ -769,17 +769,17 @@ pub static ROWS: [Row; 5389] = [
     r(0x244049b67822c0d2, 576, 2, 6, 0, 2), // cublasCrot_v2
     r(0x2461d4c19190a0e2, 699, 3, 5, 0, 0), // cublasLtMatmulAlgoConfigGetAttribute
     r(0x246b41245af84288, 0, 0, 6, 0, 0), // @cudaGraphMemcpyNodeSetParamsToSymbol
-    r(0x247a36a10a19b492, 2061, 1, 4, 0, 0), // nvmlGpuInstanceGetComputeInstanceProfileInfoV
+    r(0x247a36a10a19b492, 2067, 1, 4, 0, 0), // nvmlGpuInstanceGetComputeInstanceProfileInfoV
     r(0x2488afea7a995586, 324, 1, 2, 0, 0), // cuMemcpy2DAsync
-    r(0x24a303bc529ee2dc, 2007, 1, 3, 0, 0), // nvmlDeviceGetThermalSettings
+    r(0x24a303bc529ee2dc, 2013, 1, 3, 0, 0), // nvmlDeviceGetThermalSettings
     r(0x24b53698bbf5d717, 211, 1, 2, 0, 0), // nvmlDeviceGetConfComputeMemSizeInfo
-    r(0x24be97081b5ff6a9, 1788, 4, 6, 0, 1), // cutensorMgCopy
+    r(0x24be97081b5ff6a9, 1794, 4, 6, 0, 1), // cutensorMgCopy
     r(0x24c81f4c89b96cb9, 808, 2, 6, 0, 6), // cublasZgemv_v2
     r(0x24d6c354027e1288, 0, 0, 6, 0, 4), // cusolverDnSpotrsBatched
     r(0x24f24f42ebdb1281, 1161, 4, 6, 0, 6), // cufftGetSizeMany64
     r(0x24fdc93ea5c64d56, 0, 0, 5, 0, 0), // cuMemGetHandleForAddressRange
     r(0x24ffb0e359f72053, 0, 0, 2, 0, 0), // cufftXtClearCallback
-    r(0x250d68928cea8d83, 1587, 3, 6, 0, 14), // cusparseCcsrgemm2_bufferSizeExt
+    r(0x250d68928cea8d83, 1589, 3, 6, 0, 14), // cusparseCcsrgemm2_bufferSizeExt
     r(0x25133008a455dc04, 13, 1, 2, 0, 0), // nvjpegJpegStreamGetJpegEncoding
     r(0x25222cade4ecf404, 0, 0, 6, 0, 6), // cusparseDbsric02
     r(0x2526067ea50ec919, 0, 0, 6, 0, 2), // cusolverSpDcsrqrFactor
@@ -849,7 +849,7 @@ pub static ROWS: [Row; 5389] = [
     r(0x27a31865053d26c4, 1256, 2, 6, 0, 4), // cusolverSpScsrcholBufferInfo
     r(0x27b00e38cfc767ee, 78, 2, 5, 0, 0), // cuDeviceGetP2PAtomicCapabilities
     r(0x27b02298a7806d0e, 151, 8, 5, 0, 0), // cuGraphAddNode
-    r(0x27b609e11bf9d1ee, 1577, 1, 6, 0, 5), // cusparseDpruneDense2csr
+    r(0x27b609e11bf9d1ee, 1579, 1, 6, 0, 5), // cusparseDpruneDense2csr
     r(0x27c1acbd04bc2e68, 0, 0, 6, 0, 6), // cusolverDnDsyevjBatched
     r(0x27cd98b9b7370420, 323, 1, 1, 0, 0), // cudaSetDoubleForHost
     r(0x27d54e7d5e597ef5, 0, 0, 6, 1, 2), // cublasDsyr2
@@ -869,7 +869,7 @@ pub static ROWS: [Row; 5389] = [
     r(0x28643847a5dd92eb, 0, 0, 6, 0, 1), // cusolverSpXcsrcholAnalysis
     r(0x28786ad6f3030a64, 85, 1, 6, 0, 1), // cublasDaxpy_v2
     r(0x2896dd2774035bb1, 13, 1, 2, 0, 0), // nvmlDeviceGetMaxPcieLinkWidth
-    r(0x2898e0112f4dca2d, 1565, 9, 6, 0, 4), // cusparseConstBlockedEllGet
+    r(0x2898e0112f4dca2d, 1567, 9, 6, 0, 4), // cusparseConstBlockedEllGet
     r(0x289a3443dbc2e2ca, 0, 0, 2, 0, 0), // @cudaFuncSetSharedMemConfig
     r(0x28b2cdd164bc7e17, 193, 3, 2, 0, 0), // cudaGraphExternalSemaphoresWaitNodeGetParams
     r(0x28b49307faa202e6, 259, 1, 3, 0, 0), // cuModuleEnumerateFunctions
@@ -877,10 +877,10 @@ pub static ROWS: [Row; 5389] = [
     r(0x28d46635a40a443e, 0, 0, 1, 0, 0), // cusparseSpGEMM_destroyDescr
     r(0x28d65cfe947a7ffe, 0, 0, 3, 2, 0), // cudnnRNNSetClip_v8
     r(0x28d65dfe947a81b1, 0, 0, 2, 2, 0), // cudnnRNNSetClip_v9
-    r(0x290e11e2a4f25561, 1808, 5, 6, 0, 2), // pncclScatterConfig
+    r(0x290e11e2a4f25561, 1814, 5, 6, 0, 2), // pncclScatterConfig
     r(0x291467f1c220ad77, 415, 7, 10, 0, 0), // @__cudaRegisterFunction
     r(0x2928be9ddac8689c, 218, 1, 3, 0, 0), // @cudaStreamGetAttribute_ptsz
-    r(0x2942e155abf8b25a, 1677, 2, 6, 0, 14), // cusparseScsrgeam2
+    r(0x2942e155abf8b25a, 1681, 2, 6, 0, 14), // cusparseScsrgeam2
     r(0x2949f7ded7e65fe0, 10, 1, 6, 0, 8), // cudssMatrixCreateCsr
     r(0x294e812dea568f6a, 538, 1, 2, 0, 0), // @cudaMemcpy3DAsync_ptsz
     r(0x29620b1f7564934f, 78, 2, 4, 0, 0), // @cudaDeviceGetP2PAtomicCapabilities
@@ -897,7 +897,7 @@ pub static ROWS: [Row; 5389] = [
     r(0x29a5d32857c1169a, 0, 0, 6, 0, 5), // cusolverDnZungbr
     r(0x29a784d365183af2, 798, 2, 6, 0, 7), // cublasZsymm_v2
     r(0x29ae96f85f4f4285, 0, 0, 6, 0, 2), // cusolverRfBatchSolve
-    r(0x29ce15f85e50e7f1, 1918, 1, 2, 0, 0), // nvmlDeviceGetBridgeChipInfo
+    r(0x29ce15f85e50e7f1, 1924, 1, 2, 0, 0), // nvmlDeviceGetBridgeChipInfo
     r(0x29d4c32857e86c2c, 0, 0, 6, 0, 3), // cusolverDnZungtr
     r(0x29dd044b58a50e96, 10, 1, 1, 0, 0), // cusolverMgCreate
     r(0x29dd73bb76221b19, 562, 1, 6, 0, 3), // cublasChpr2_v2
@@ -905,7 +905,7 @@ pub static ROWS: [Row; 5389] = [
     r(0x2a115b56d5cd1fa4, 0, 0, 1, 0, 0), // @cudaGLUnregisterBufferObject
     r(0x2a1c2005623f0e70, 557, 2, 6, 0, 6), // cublasCgemv_v2
     r(0x2a36a2b12cdf6436, 0, 0, 6, 0, 8), // cusparseZgebsr2csr
-    r(0x2a3908195c8683ab, 1917, 1, 2, 0, 0), // nvmlGpuInstanceGetInfo
+    r(0x2a3908195c8683ab, 1923, 1, 2, 0, 0), // nvmlGpuInstanceGetInfo
     r(0x2a3c7ea98d7ccd98, 196, 3, 2, 0, 0), // cuGraphExternalSemaphoresWaitNodeSetParams
     r(0x2a5054cf848a440b, 0, 0, 2, 0, 0), // nvmlDeviceSetAutoBoostedClocksEnabled
     r(0x2a596276df7b9323, 249, 2, 2, 0, 0), // cuImportExternalSemaphore
@@ -914,11 +914,11 @@ pub static ROWS: [Row; 5389] = [
     r(0x2a770b6d90ea709c, 327, 1, 1, 0, 0), // cuMemcpy3D_v2
     r(0x2a793a3fdf99a62c, 0, 0, 8, 0, 0), // @cudaMemcpy2DFromArray
     r(0x2a7b98d9071082bd, 18, 1, 3, 0, 0), // @cudaLogsRegisterCallback
-    r(0x2a7ba38f0acfaaac, 2040, 1, 2, 0, 0), // nvmlDeviceSetupNvlinkNvleEncryptionKey_v1
+    r(0x2a7ba38f0acfaaac, 2046, 1, 2, 0, 0), // nvmlDeviceSetupNvlinkNvleEncryptionKey_v1
     r(0x2a808beb0e5d9199, 563, 2, 6, 0, 7), // cublasChemm_v2_64
     r(0x2a85a34d8f403ba3, 10, 1, 4, 0, 0), // @cudaGraphConditionalHandleCreate_v2
     r(0x2a8b4ae969a26156, 549, 1, 6, 0, 1), // cublasCdotu_v2_64
-    r(0x2a926777551af021, 1915, 1, 2, 0, 0), // nvmlDeviceGetHostname_v1
+    r(0x2a926777551af021, 1921, 1, 2, 0, 0), // nvmlDeviceGetHostname_v1
     r(0x2a9cd8096534584d, 0, 0, 6, 0, 5), // cusparseSgpsvInterleavedBatch
     r(0x2aa6eb71810831d6, 686, 1, 5, 0, 0), // cublasSasum_v2_64
     r(0x2ac8ea0fa8bb0209, 493, 2, 2, 0, 0), // cudaGetTextureAlignmentOffset
@@ -930,7 +930,7 @@ pub static ROWS: [Row; 5389] = [
     r(0x2b2c10f459207e42, 0, 0, 4, 0, 0), // cuMemcpyDtoHAsync_v2_ptsz
     r(0x2b33879653f40999, 1089, 4, 6, 0, 2), // cudnnSetSeqDataDescriptor
     r(0x2b50806c57e88c11, 0, 0, 6, 0, 10), // cusolverDnZgesvd
-    r(0x2b59460536d16578, 1973, 1, 2, 0, 0), // nvmlDeviceGetNvlinkNvlePrivateInfo_v1
+    r(0x2b59460536d16578, 1979, 1, 2, 0, 0), // nvmlDeviceGetNvlinkNvlePrivateInfo_v1
     r(0x2b686bb4b1de8e1a, 0, 0, 3, 0, 0), // curandGenerateUniformDouble
     r(0x2b73c53a5fd95400, 561, 1, 6, 0, 1), // cusolverDnSsytri_bufferSize
     r(0x2b89d98acba14ee7, 1220, 1, 6, 0, 6), // cusolverDnCCgels_bufferSize
@@ -963,7 +963,7 @@ pub static ROWS: [Row; 5389] = [
     r(0x2c46f62aa7e881f6, 0, 0, 6, 0, 5), // cudnnFFTCausalConv1dBackward
     r(0x2c4ad8d9b12b6b16, 0, 0, 6, 0, 10), // cusolverDnCgesvdj
     r(0x2c592c54c7a9d58a, 531, 2, 3, 0, 0), // cudaLaunchKernelExC_ptsz
-    r(0x2c5a033ffc766606, 2032, 2, 2, 0, 0), // nvmlDeviceReadWritePRM_v1
+    r(0x2c5a033ffc766606, 2038, 2, 2, 0, 0), // nvmlDeviceReadWritePRM_v1
     r(0x2c6b6da786d43444, 307, 2, 3, 0, 0), // cuMemGetAllocationGranularity
     r(0x2c6fd38cc5e4d77a, 0, 0, 6, 0, 4), // cublasSdgmm_64
     r(0x2c83e16d7b4046cf, 0, 0, 3, 0, 0), // @cudaStreamWaitEvent
@@ -981,17 +981,17 @@ pub static ROWS: [Row; 5389] = [
     r(0x2cb83f6d11c326d5, 362, 1, 4, 0, 0), // cuStreamBatchMemOp_ptsz
     r(0x2cc3d6ff4f5821c3, 0, 0, 6, 0, 8), // cusparseSgebsr2csr
     r(0x2cd466cb45c8d8dd, 0, 0, 1, 0, 0), // cuStreamSynchronize
-    r(0x2cf168074bd9b5dd, 1950, 2, 4, 0, 0), // nvmlDeviceGetGpuInstancePossiblePlacements_v2
+    r(0x2cf168074bd9b5dd, 1956, 2, 4, 0, 0), // nvmlDeviceGetGpuInstancePossiblePlacements_v2
     r(0x2d09ae73bbcb60f0, 0, 0, 1, 0, 0), // @cudaEventQuery
     r(0x2d172850fd194b4c, 116, 2, 4, 0, 0), // @cudaGraphAddEmptyNode
     r(0x2d17808f33c34dd4, 769, 1, 6, 0, 1), // cublasSrotm_v2_64
     r(0x2d1ae84ba3adc70d, 12, 1, 2, 0, 0), // nvmlDeviceSetHostname_v1
     r(0x2d1d387585e895a0, 0, 0, 6, 0, 2), // cusolverDnDgetrf
     r(0x2d1d4d7585e8b94f, 0, 0, 6, 0, 4), // cusolverDnDgetrs
-    r(0x2d2e8793f9a32371, 1640, 1, 6, 1, 8), // cusparseHpruneCsr2csrByPercentage_bufferSizeExt
+    r(0x2d2e8793f9a32371, 1642, 1, 6, 1, 8), // cusparseHpruneCsr2csrByPercentage_bufferSizeExt
     r(0x2d2ef0c2e16e7b9a, 284, 3, 4, 0, 0), // cuLinkCreate_v2
     r(0x2d7386363bcc413d, 343, 1, 5, 0, 0), // cuMemcpyWithAttributesAsync_ptsz
-    r(0x2d80d1ebdee60fbe, 2041, 1, 2, 0, 0), // nvmlDeviceWorkloadPowerProfileUpdateProfiles_v1
+    r(0x2d80d1ebdee60fbe, 2047, 1, 2, 0, 0), // nvmlDeviceWorkloadPowerProfileUpdateProfiles_v1
     r(0x2dbe60848de686d2, 172, 1, 2, 0, 0), // cudssSetThreadingLayer
     r(0x2de64b18304c1988, 0, 0, 1, 0, 0), // cusolverRfBatchRefactor
     r(0x2df28423d19c9863, 562, 1, 6, 0, 4), // cublasCgerc_v2_64
@@ -1006,8 +1006,8 @@ pub static ROWS: [Row; 5389] = [
     r(0x2e6a632f13d358d1, 819, 4, 3, 2, 0), // cublasZrotg
     r(0x2e6d4b2f962c478c, 0, 0, 6, 0, 6), // cusolverDnGetrf
     r(0x2e6d582f962c5da3, 0, 0, 6, 0, 7), // cusolverDnGetrs
-    r(0x2e7544b561824897, 1839, 2, 1, 0, 0), // ncclGroupSimulateEnd
-    r(0x2e82a70fac46c8ab, 1741, 1, 6, 0, 15), // cusparseXcsrgemm2Nnz
+    r(0x2e7544b561824897, 1845, 2, 1, 0, 0), // ncclGroupSimulateEnd
+    r(0x2e82a70fac46c8ab, 1745, 1, 6, 0, 15), // cusparseXcsrgemm2Nnz
     r(0x2e99d26f0a74492d, 492, 1, 1, 0, 0), // @cudaGetErrorName
     r(0x2ea2636e86639532, 0, 0, 1, 0, 0), // cuStreamEndCaptureToCig_ptsz
     r(0x2ead6abb04ee5934, 242, 3, 2, 0, 0), // cuGraphNodeSetParams_v2
@@ -1019,29 +1019,29 @@ pub static ROWS: [Row; 5389] = [
     r(0x2ef8e1270a1e00a9, 861, 6, 6, 1, 24), // cudnnFindRNNBackwardDataAlgorithmEx
     r(0x2f1403cc6e6c6ba6, 676, 2, 6, 0, 7), // cublasHSHgemvBatched
     r(0x2f24368f5a01d30b, 1221, 1, 4, 0, 0), // cusolverDnDgesvd_bufferSize
-    r(0x2f5bc90fe283ea44, 1957, 1, 4, 0, 0), // nvmlDeviceGetInforomVersion
+    r(0x2f5bc90fe283ea44, 1963, 1, 4, 0, 0), // nvmlDeviceGetInforomVersion
     r(0x2f68799457f1aba0, 178, 1, 5, 0, 0), // cublasZscal_v2_64
     r(0x2f73761437dab985, 1180, 3, 4, 0, 0), // fftw_flops
-    r(0x2f7600e424495274, 1925, 3, 3, 0, 0), // nvmlDeviceGetComputeRunningProcesses_v2
-    r(0x2f7601e424495427, 1925, 3, 3, 0, 0), // nvmlDeviceGetComputeRunningProcesses_v3
+    r(0x2f7600e424495274, 1931, 3, 3, 0, 0), // nvmlDeviceGetComputeRunningProcesses_v2
+    r(0x2f7601e424495427, 1931, 3, 3, 0, 0), // nvmlDeviceGetComputeRunningProcesses_v3
     r(0x2f8c0ce4bdf6f0b1, 0, 0, 2, 0, 0), // cusparseSetColorAlgs
     r(0x2f9562684267eb63, 385, 1, 2, 0, 0), // @cudaFuncGetAttributes
     r(0x2f9f3f6fef29e499, 1228, 1, 6, 0, 5), // cusolverDnChegvd_bufferSize
     r(0x2fb223fd260d9d62, 270, 6, 6, 0, 2), // cuLibraryLoadFromFile
     r(0x2fbee3cac650ddfd, 236, 1, 2, 0, 0), // nvmlDeviceGetGpuFabricInfoV
-    r(0x2fc45685e3e9d8db, 1769, 4, 6, 0, 5), // cutensorBlockSparseContract
+    r(0x2fc45685e3e9d8db, 1775, 4, 6, 0, 5), // cutensorBlockSparseContract
     r(0x2fef272a6daa2d93, 1233, 1, 6, 0, 5), // cusparseZcsr2gebsr_bufferSizeExt
-    r(0x3007224032578595, 1640, 1, 6, 1, 8), // cusparseDpruneCsr2csrByPercentage_bufferSizeExt
+    r(0x3007224032578595, 1642, 1, 6, 1, 8), // cusparseDpruneCsr2csrByPercentage_bufferSizeExt
     r(0x302ecfcc4bb81d5f, 848, 2, 5, 0, 0), // cusparseDbsrilu02_numericBoost
-    r(0x3032778adc6f1ae6, 1905, 1, 3, 0, 0), // nvmlEventSetWait_v2
-    r(0x3032788adc6f1c99, 2048, 2, 2, 0, 0), // nvmlEventSetWait_v3
+    r(0x3032778adc6f1ae6, 1911, 1, 3, 0, 0), // nvmlEventSetWait_v2
+    r(0x3032788adc6f1c99, 2054, 2, 2, 0, 0), // nvmlEventSetWait_v3
     r(0x303bd0ce103c6105, 1235, 1, 6, 0, 3), // cusparseScsrilu02_bufferSizeExt
-    r(0x304a98ebe80dba18, 1955, 2, 2, 0, 0), // nvmlDeviceGetHandleByUUIDV
+    r(0x304a98ebe80dba18, 1961, 2, 2, 0, 0), // nvmlDeviceGetHandleByUUIDV
     r(0x3062d4d101375553, 385, 1, 2, 0, 0), // cudaGetTextureObjectResourceDesc
     r(0x3072a7dd3e38d0dd, 472, 1, 2, 0, 0), // nvmlGpuInstanceGetVgpuHeterogeneousMode
     r(0x3079e057a282373b, 1105, 2, 6, 0, 0), // cudssDataGet
     r(0x307a4a0c94143c5e, 120, 3, 5, 0, 0), // @cudaGraphAddDependencies
-    r(0x307a6a9fa772cb84, 1590, 2, 6, 0, 11), // cusparseDcsrsm2_bufferSizeExt
+    r(0x307a6a9fa772cb84, 1592, 2, 6, 0, 11), // cusparseDcsrsm2_bufferSizeExt
     r(0x3092c19e2b57e8d2, 352, 3, 3, 0, 0), // cudaOccupancyMaxActiveClusters
     r(0x309ceb331d2731f9, 0, 0, 5, 0, 0), // cuMemcpyAtoHAsync_v2_ptsz
     r(0x30af882d2ffa4cc9, 806, 1, 6, 0, 7), // cublasZtrsmBatched_64
@@ -1059,10 +1059,10 @@ pub static ROWS: [Row; 5389] = [
     r(0x315b782e3a545673, 37, 1, 2, 0, 0), // cusparseDnVecGetValues
     r(0x316473ad62c92b48, 0, 0, 5, 0, 0), // cudaMemPrefetchAsync
     r(0x3181acc202c1c9d6, 531, 2, 3, 0, 0), // cudaLaunchKernelExC
-    r(0x31871a01e1e86d2e, 0, 0, 5, 0, 0), // cusparseRot
+    r(0x31871a01e1e86d2e, 1669, 2, 5, 0, 0), // cusparseRot
     r(0x31a2d3209eaf1d9a, 793, 1, 3, 0, 0), // cufftXtSetGPUs
     r(0x31bb5e836f4d3a79, 11, 1, 2, 0, 0), // cudaMipmappedArrayGetSparseProperties
-    r(0x31cc11f7f2ddcec1, 1942, 1, 2, 0, 0), // nvmlVgpuInstanceGetFBCStats
+    r(0x31cc11f7f2ddcec1, 1948, 1, 2, 0, 0), // nvmlVgpuInstanceGetFBCStats
     r(0x31da52b78f7500ee, 0, 0, 2, 0, 0), // cuFileStreamRegister
     r(0x31fca92295a66ca3, 0, 0, 6, 0, 0), // cusparseSgthrz
     r(0x32024c3269bab10d, 10, 1, 3, 0, 0), // cudaGraphInstantiateWithFlags
@@ -1083,7 +1083,7 @@ pub static ROWS: [Row; 5389] = [
     r(0x327c8bff31a2eb7e, 13, 1, 2, 0, 0), // cublasGetEmulationStrategy
     r(0x32abcf44f170465a, 1197, 1, 1, 0, 0), // cuFileDriverGetProperties
     r(0x32b6834262a32439, 685, 1, 6, 0, 0), // cublasIaminEx_64
-    r(0x32d873f58db323da, 1662, 1, 6, 0, 5), // cusparseHpruneDense2csr
+    r(0x32d873f58db323da, 1664, 1, 6, 0, 5), // cusparseHpruneDense2csr
     r(0x32e3b49ff0ff3959, 678, 2, 6, 0, 10), // cublasTSTgemvStridedBatched
     r(0x32f6c5cf70bdaffb, 10, 1, 2, 0, 0), // cudnnCreateFusedOpsConstParamPack
     r(0x32fa6c4feccd4a62, 13, 1, 2, 0, 0), // cudnnGetRNNMatrixMathType
@@ -1105,22 +1105,22 @@ pub static ROWS: [Row; 5389] = [
     r(0x34350539d9c89131, 554, 1, 6, 0, 5), // cublasDgetrsBatched
     r(0x3435fb299791d2e3, 492, 1, 1, 0, 0), // nvmlErrorString
     r(0x34445b1a2e43a4d2, 10, 1, 1, 0, 0), // cuCtxPopCurrent
-    r(0x344750d0c6766af9, 1657, 1, 6, 0, 8), // cusparseHpruneCsr2csr
+    r(0x344750d0c6766af9, 1659, 1, 6, 0, 8), // cusparseHpruneCsr2csr
     r(0x344c04af0e9194f7, 0, 0, 6, 0, 0), // pncclSignal
     r(0x3460f540bc12c8c5, 0, 0, 3, 0, 0), // cublasIdamax
     r(0x3468fda827056420, 540, 1, 2, 0, 0), // cudaPointerGetAttributes
-    r(0x346daeef2137c987, 1640, 1, 6, 0, 9), // cusparseCsr2cscEx2_bufferSize
+    r(0x346daeef2137c987, 1642, 1, 6, 0, 9), // cusparseCsr2cscEx2_bufferSize
     r(0x34718b8ee9036e6d, 0, 0, 3, 0, 0), // nvmlDeviceSetGpuLockedClocks
     r(0x347bff40bc29a17b, 0, 0, 3, 0, 0), // cublasIdamin
     r(0x348dbb5adc76a9fd, 0, 0, 6, 0, 0), // @cudaMemset2DAsync_ptsz
     r(0x348e43a2aadfb8f9, 0, 0, 5, 0, 0), // @cudaMemcpyPeer
     r(0x348f1200abe4a2a5, 561, 1, 6, 0, 2), // cublasDgeqrfBatched
-    r(0x349648ae99cfb316, 1942, 1, 2, 0, 0), // nvmlDeviceGetNvlinkBwMode
+    r(0x349648ae99cfb316, 1948, 1, 2, 0, 0), // nvmlDeviceGetNvlinkBwMode
     r(0x349f1885daedc6aa, 0, 0, 2, 0, 0), // cudaStreamCopyAttributes_ptsz
     r(0x34b962534f8e47c5, 37, 1, 2, 0, 0), // @cudaStreamEndCapture
     r(0x34bbd6475c98be5c, 0, 0, 1, 0, 0), // @cudaStreamQuery_ptsz
     r(0x34c24437f5b89f3a, 91, 2, 3, 0, 0), // cuGLMapBufferObject_v2_ptds
-    r(0x34cb1649a0aa669d, 1766, 1, 6, 0, 5), // cusparseLtMatmulSearch
+    r(0x34cb1649a0aa669d, 1770, 3, 6, 0, 5), // cusparseLtMatmulSearch
     r(0x34df04c527355acc, 0, 0, 4, 0, 0), // cudaKernelSetAttributeForDevice
     r(0x34df4bc9576fb9fa, 323, 1, 1, 0, 0), // nvrtcDestroyProgram
     r(0x34e06e4598124def, 295, 2, 5, 0, 0), // cuMemBatchDecompressAsync
@@ -1128,7 +1128,7 @@ pub static ROWS: [Row; 5389] = [
     r(0x34f9e196a09eea46, 72, 2, 2, 0, 0), // cudaDeviceGetByPCIBusId
     r(0x351c6729638bf5e5, 438, 2, 2, 0, 0), // cudaChooseDevice
     r(0x352054b6478b3cf9, 10, 1, 2, 0, 0), // cuCtxGetLimit
-    r(0x353bce9f86c117c5, 1576, 1, 6, 0, 8), // cusparseSgebsr2gebsr_bufferSizeExt
+    r(0x353bce9f86c117c5, 1578, 1, 6, 0, 8), // cusparseSgebsr2gebsr_bufferSizeExt
     r(0x353ce71d4f0bec34, 0, 0, 6, 0, 3), // cusolverDnCgeqrf
     r(0x35495904b3b8d11f, 362, 1, 4, 0, 0), // cuStreamBatchMemOp
     r(0x3575515909b1f16b, 0, 0, 4, 0, 0), // cuMemPrefetchAsync
@@ -1146,11 +1146,11 @@ pub static ROWS: [Row; 5389] = [
     r(0x35ca0b8063d0dc73, 1313, 4, 6, 0, 8), // cusolverMgSyevd
     r(0x35cc8e57b40041da, 0, 0, 2, 0, 0), // cusparseSpMatSetValues
     r(0x35d2b1a5a63a433a, 0, 0, 5, 2, 0), // cublasZdrot
-    r(0x35d6a8f507d13428, 1946, 1, 2, 0, 0), // nvmlDeviceGetGpuFabricInfo_v4
+    r(0x35d6a8f507d13428, 1952, 1, 2, 0, 0), // nvmlDeviceGetGpuFabricInfo_v4
     r(0x35d6c1faca8342f1, 1377, 8, 6, 1, 7), // cusolverSpCcsrlsqvqrHost
     r(0x35df25aa71621faf, 360, 2, 4, 0, 0), // @cudaSignalExternalSemaphoresAsync_v2_ptsz
     r(0x35f38b9025d00d9a, 10, 1, 6, 0, 4), // cusparseCreateBlockedEll
-    r(0x35f7b108d9d149c8, 1864, 4, 6, 0, 0), // nvFatbinAddPTX
+    r(0x35f7b108d9d149c8, 1870, 4, 6, 0, 0), // nvFatbinAddPTX
     r(0x360a27228d7e8149, 84, 1, 4, 0, 0), // cuDeviceRegisterAsyncNotification
     r(0x360d591fc961d6fc, 10, 1, 1, 0, 0), // cusolverDnCreate
     r(0x3615fda35a02b121, 0, 0, 0, 0, 0), // pncclParamDumpAll
@@ -1195,7 +1195,7 @@ pub static ROWS: [Row; 5389] = [
     r(0x37ea0117930614a6, 323, 1, 3, 0, 0), // @cudaMemSetMemPool
     r(0x3821bb53595bf032, 593, 1, 6, 0, 8), // cublasDtrmm_v2
     r(0x3823e31f3e7eac4b, 1202, 2, 3, 0, 0), // cuFileGetParameterMinMaxValue
-    r(0x383aaa02dd165f38, 2036, 1, 2, 0, 0), // nvmlDeviceSetPowerManagementLimit_v2
+    r(0x383aaa02dd165f38, 2042, 1, 2, 0, 0), // nvmlDeviceSetPowerManagementLimit_v2
     r(0x3861af740b9fd52d, 0, 0, 6, 0, 0), // cuLogicalEndpointBindAddr
     r(0x387c6a1b682897b3, 0, 0, 6, 0, 3), // cublasDgetriBatched
     r(0x387cd061770ea5a5, 30, 1, 1, 0, 0), // cuCtxGetFlags
@@ -1218,12 +1218,12 @@ pub static ROWS: [Row; 5389] = [
     r(0x39320c67efe82ede, 0, 0, 6, 0, 2), // cusolverSpCcsrqrFactor
     r(0x3938e7cfc6c31055, 35, 1, 3, 0, 0), // cuCtxGetDevResource#12
     r(0x39440987350b72cc, 0, 0, 1, 0, 0), // cusparseLoggerSetCallback
-    r(0x39586a11e08ec0cf, 1592, 1, 6, 0, 4), // cusparseZgebsr2gebsc_bufferSizeExt
+    r(0x39586a11e08ec0cf, 1594, 1, 6, 0, 4), // cusparseZgebsr2gebsc_bufferSizeExt
     r(0x3960750e87111276, 0, 0, 6, 0, 9), // cusparseZcsr2gebsr
     r(0x397cd5f50c646d5c, 0, 0, 1, 0, 0), // nvmlDeviceClearAccountingPids
     r(0x398dfc6f47f813c9, 0, 0, 1, 0, 0), // @cudaGLSetBufferObjectMapFlags
     r(0x398ffb2d79de9dd3, 91, 2, 2, 0, 0), // cuMemGetInfo_v2
-    r(0x39a26be9375fc7d6, 1808, 5, 6, 0, 2), // ncclBroadcastConfig
+    r(0x39a26be9375fc7d6, 1814, 5, 6, 0, 2), // ncclBroadcastConfig
     r(0x39a6255afc8621ad, 0, 0, 5, 0, 0), // cudaMemcpyAsync
     r(0x39a7d4c0b7ad0a81, 0, 0, 5, 0, 0), // cuMemcpyHtoAAsync_v2
     r(0x39a9f189b4ba5a3d, 323, 1, 1, 0, 0), // nvFatbinDestroy
@@ -1241,7 +1241,7 @@ pub static ROWS: [Row; 5389] = [
     r(0x3a6b04e41483b63f, 13, 1, 2, 0, 0), // nvmlVgpuInstanceGetEncoderCapacity
     r(0x3a8746103e01597e, 0, 0, 6, 1, 3), // cusolverSpScsrqrSetup
     r(0x3a926e741b9ed463, 246, 1, 2, 0, 0), // cuMemPoolExportPointer
-    r(0x3a9439d793dc7823, 1747, 2, 6, 0, 12), // cusparseZbsrxmv
+    r(0x3a9439d793dc7823, 1751, 2, 6, 0, 12), // cusparseZbsrxmv
     r(0x3a96ddba0af28fd7, 557, 2, 6, 0, 7), // cublasCgemvBatched_64
     r(0x3a97d03d23883d31, 0, 0, 7, 0, 0), // @cudaLaunchCooperativeKernel_ptsz
     r(0x3aa136e66cb2d0b7, 685, 1, 6, 0, 0), // cublasIamaxEx_64
@@ -1279,7 +1279,7 @@ pub static ROWS: [Row; 5389] = [
     r(0x3befb79f3b56c6ed, 0, 0, 1, 0, 0), // cusparseDestroyBsrsv2Info
     r(0x3c00db7a446f55fb, 0, 0, 6, 0, 0), // cusparseCgthr
     r(0x3c0c6bdb473d4091, 0, 0, 0, 0, 0), // cuFileStatsReset
-    r(0x3c105f6523c61998, 1780, 6, 6, 0, 5), // cutensorMgContraction
+    r(0x3c105f6523c61998, 1786, 6, 6, 0, 5), // cutensorMgContraction
     r(0x3c182748148c64db, 172, 1, 2, 0, 0), // cutensorReadKernelCacheFromFile
     r(0x3c18c0e2f71536ba, 331, 1, 3, 0, 0), // cuMemcpy3DWithAttributesAsync
     r(0x3c2d4dfc5934f61c, 0, 0, 2, 0, 0), // cuFileSetParameterBool
@@ -1288,11 +1288,11 @@ pub static ROWS: [Row; 5389] = [
     r(0x3c4e0a25944a3490, 328, 2, 5, 0, 0), // @cudaMemcpy3DBatchAsync_ptsz#12
     r(0x3c5b31ad0a59a752, 0, 0, 1, 0, 0), // cudaGLSetGLDevice
     r(0x3c5d9f3510025072, 823, 6, 5, 0, 0), // cublasZrotg_v2
-    r(0x3c75d10408da9ed0, 1858, 1, 4, 0, 0), // ncclWaitSignal
-    r(0x3c95b682dce272b7, 1874, 1, 3, 0, 0), // nvmlDeviceGetInforomImageVersion
+    r(0x3c75d10408da9ed0, 1864, 1, 4, 0, 0), // ncclWaitSignal
+    r(0x3c95b682dce272b7, 1880, 1, 3, 0, 0), // nvmlDeviceGetInforomImageVersion
     r(0x3ca16a61dd4095fc, 10, 1, 3, 0, 0), // @cudaMallocAsync
-    r(0x3cb8e49fb09be93a, 1794, 2, 5, 0, 0), // cutensorMgCreateCopyPlan
-    r(0x3cc4b9e02f774bf9, 1874, 1, 3, 0, 0), // nvmlDeviceGetName
+    r(0x3cb8e49fb09be93a, 1800, 2, 5, 0, 0), // cutensorMgCreateCopyPlan
+    r(0x3cc4b9e02f774bf9, 1880, 1, 3, 0, 0), // nvmlDeviceGetName
     r(0x3ccd52ccc6a0ab77, 544, 1, 4, 0, 0), // @cudaStreamBeginRecaptureToGraph_ptsz
     r(0x3cd78f6ff98d3925, 1200, 2, 3, 0, 0), // cuFileGetParameterGpuBounceBufferSlabArray
     r(0x3ce796d314c21562, 203, 5, 5, 0, 0), // cuGraphGetEdges_v2
@@ -1300,13 +1300,13 @@ pub static ROWS: [Row; 5389] = [
     r(0x3cf804a88ad8f69d, 0, 0, 4, 0, 0), // cuStreamWaitValue32_v2
     r(0x3cf96fd2d29fed47, 0, 0, 2, 0, 0), // cusparseDnVecSetValues
     r(0x3d0eda2600e86ae8, 360, 2, 4, 0, 0), // cuWaitExternalSemaphoresAsync
-    r(0x3d11c3d72b824d47, 1905, 1, 2, 0, 0), // nvmlComputeInstanceGetInfo_v2
+    r(0x3d11c3d72b824d47, 1911, 1, 2, 0, 0), // nvmlComputeInstanceGetInfo_v2
     r(0x3d2a685e5000dba5, 9, 1, 1, 0, 3), // cudaMalloc3D
     r(0x3d35790d0dfd6a5d, 13, 1, 2, 0, 0), // pncclCommCuDevice
     r(0x3d4cdf32cbc00523, 686, 1, 5, 0, 0), // cublasSasum_v2
     r(0x3d60959c2d10879b, 10, 1, 4, 0, 0), // cudaGraphicsSubResourceGetMappedArray
     r(0x3d615d87f891fd36, 0, 0, 4, 0, 0), // cuGraphRetainUserObject
-    r(0x3d800f7f9849dfa1, 1915, 1, 2, 0, 0), // nvmlDeviceGetPciInfoExt
+    r(0x3d800f7f9849dfa1, 1921, 1, 2, 0, 0), // nvmlDeviceGetPciInfoExt
     r(0x3d8cfbab50211e28, 1469, 3, 6, 1, 3), // cusolverSpScsrqrSetupHost
     r(0x3d9fff3b70a0872d, 591, 2, 6, 0, 7), // cublasCsyrk3mEx_64
     r(0x3de12bf5a8eb745c, 0, 0, 6, 0, 2), // cudnnReorderFilterAndBias
@@ -1341,7 +1341,7 @@ pub static ROWS: [Row; 5389] = [
     r(0x3f56496dad2844c8, 303, 2, 5, 0, 0), // cuMemDiscardBatchAsync_ptsz
     r(0x3f6304c2a6626eec, 245, 1, 3, 0, 0), // cuGraphicsUnmapResources
     r(0x3f662d769917c691, 495, 1, 2, 0, 0), // cudaGetTextureObjectTextureDesc_v2
-    r(0x3f68dafd3370c547, 1679, 3, 6, 0, 14), // cusparseScsrgeam2_bufferSizeExt
+    r(0x3f68dafd3370c547, 1683, 3, 6, 0, 14), // cusparseScsrgeam2_bufferSizeExt
     r(0x3f7f200d7523cb89, 713, 2, 6, 0, 6), // cublasRotEx
     r(0x3f896aa454fa4642, 0, 0, 1, 0, 0), // cusolverDnDestroy
     r(0x3f93933de3ba0e4b, 10, 1, 1, 0, 0), // cuCtxGetCurrent
@@ -1354,14 +1354,14 @@ pub static ROWS: [Row; 5389] = [
     r(0x3fdcde00887a7b3b, 259, 1, 3, 0, 0), // @cudaLibraryEnumerateKernels
     r(0x3fdd03c185bf2cc9, 0, 0, 6, 0, 8), // cusolverDnSormtr
     r(0x3fe711c185c79918, 0, 0, 6, 0, 8), // cusolverDnSormqr
-    r(0x3fea4530f66d2206, 1674, 1, 6, 0, 10), // cusparseSbsrsv2_solve
+    r(0x3fea4530f66d2206, 1678, 1, 6, 0, 10), // cusparseSbsrsv2_solve
     r(0x40043b4c1db060b0, 211, 1, 2, 0, 0), // nvmlDeviceGetVgpuSchedulerState
     r(0x4009d8186447c231, 178, 1, 5, 0, 0), // cublasZscal_v2
     r(0x4012c7b107eec4a1, 1252, 1, 3, 1, 0), // cusolverSpScsrqrZeroPivot
     r(0x401322bd073186d8, 0, 0, 6, 0, 1), // cusolverSpScsrqrSolve
     r(0x40198c8ca0cee0bf, 711, 2, 5, 0, 0), // cublasLtMatrixTransformDescGetAttribute
     r(0x401bebc0aeda98e8, 13, 1, 2, 0, 0), // cublasGetFixedPointEmulationMantissaControl
-    r(0x4040798d70cf8763, 1592, 1, 6, 0, 4), // cusparseDcsrsv2_bufferSizeExt
+    r(0x4040798d70cf8763, 1594, 1, 6, 0, 4), // cusparseDcsrsv2_bufferSizeExt
     r(0x40491e118401620c, 0, 0, 6, 0, 6), // cusparseDbsrilu02
     r(0x4056d92dff8f70f5, 1188, 3, 6, 0, 6), // fftwf_plan_many_dft_r2c
     r(0x4056ec83913a4730, 11, 1, 2, 0, 0), // cuMipmappedArrayGetSparseProperties
@@ -1371,7 +1371,7 @@ pub static ROWS: [Row; 5389] = [
     r(0x4063fb2642411f0e, 0, 0, 5, 0, 0), // cuStreamBeginRecaptureToGraph
     r(0x409eac808c93376c, 330, 1, 4, 0, 0), // cuMemcpy3DBatchAsync_v2_ptsz
     r(0x40beb1130498c517, 82, 2, 3, 0, 0), // nvmlDeviceGetJpgUtilization
-    r(0x40f838aaa092a654, 1967, 4, 2, 0, 0), // nvmlDeviceGetNvLinkTelemetrySamples_v1
+    r(0x40f838aaa092a654, 1973, 4, 2, 0, 0), // nvmlDeviceGetNvLinkTelemetrySamples_v1
     r(0x40fd8d59f20b1473, 0, 0, 0, 0, 0), // @cudaProfilerStart
     r(0x4102a5b07e328e49, 1235, 1, 6, 0, 3), // cusparseDgtsvInterleavedBatch_bufferSizeExt
     r(0x4111e8beea8fd1f1, 0, 0, 3, 0, 0), // cusolverSpCcsrcholDiag
@@ -1393,10 +1393,10 @@ pub static ROWS: [Row; 5389] = [
     r(0x418b5794be769d15, 0, 0, 2, 0, 0), // __nvJitLinkGetLinkedCubin_12_4
     r(0x418b5a94be76a22e, 0, 0, 2, 0, 0), // __nvJitLinkGetLinkedCubin_12_9
     r(0x418b5b94be76a3e1, 0, 0, 2, 0, 0), // __nvJitLinkGetLinkedCubin_12_8
-    r(0x41967908f434541c, 1730, 1, 6, 0, 8), // cusparseSpruneCsr2csr
+    r(0x41967908f434541c, 1734, 1, 6, 0, 8), // cusparseSpruneCsr2csr
     r(0x419dd5dbdfd8cf61, 307, 2, 3, 0, 0), // cuMulticastGetGranularity
     r(0x41a64d9045a2be5d, 0, 0, 1, 0, 0), // cuMemFree_v2
-    r(0x41cab23ce95b31ca, 1814, 5, 6, 0, 0), // ncclCommGrow
+    r(0x41cab23ce95b31ca, 1820, 5, 6, 0, 0), // ncclCommGrow
     r(0x41d72a9e0718aa2a, 593, 1, 6, 0, 6), // cublasCtrsm_v2_64
     r(0x41faffe0d8c98e93, 0, 0, 2, 0, 0), // cudaGraphKernelNodeCopyAttributes
     r(0x41fbb1f910721186, 292, 3, 4, 0, 0), // cuLogsDumpToMemory
@@ -1404,8 +1404,8 @@ pub static ROWS: [Row; 5389] = [
     r(0x4219fbc48a3551be, 1219, 1, 6, 0, 8), // cusolverDnZKgels
     r(0x421ce8a6dbde6d5f, 546, 2, 4, 0, 0), // @cudaWaitExternalSemaphoresAsync#12
     r(0x421ce9a6dbde6f12, 546, 2, 4, 0, 0), // @cudaWaitExternalSemaphoresAsync#11
-    r(0x423d2181796e20f1, 1978, 3, 4, 0, 0), // nvmlDeviceGetProcessUtilization
-    r(0x42547cf5e6ed5d7f, 1939, 3, 3, 0, 0), // nvmlVgpuInstanceGetFBCSessions
+    r(0x423d2181796e20f1, 1984, 3, 4, 0, 0), // nvmlDeviceGetProcessUtilization
+    r(0x42547cf5e6ed5d7f, 1945, 3, 3, 0, 0), // nvmlVgpuInstanceGetFBCSessions
     r(0x4261867e92b094bf, 542, 2, 4, 0, 0), // @cudaSignalExternalSemaphoresAsync_ptsz#11
     r(0x4261877e92b09672, 542, 2, 4, 0, 0), // @cudaSignalExternalSemaphoresAsync_ptsz#12
     r(0x4266731ff1f2cf47, 10, 1, 2, 0, 0), // cuCtxAttach
@@ -1445,14 +1445,14 @@ pub static ROWS: [Row; 5389] = [
     r(0x43968847276baaa7, 37, 1, 2, 0, 0), // __nvJitLinkGetErrorLogSize_12_9
     r(0x43976f428043785a, 0, 0, 5, 0, 0), // @cudaMemPrefetchAsync_ptsz
     r(0x439d772599723b91, 562, 1, 6, 0, 4), // cublasDsyr2_v2_64
-    r(0x43a13ff14ada0640, 1947, 3, 4, 0, 0), // nvmlDeviceGetGpuInstances
+    r(0x43a13ff14ada0640, 1953, 3, 4, 0, 0), // nvmlDeviceGetGpuInstances
     r(0x43bcf4ae3897be73, 0, 0, 6, 0, 2), // cublasCopyEx
     r(0x43c92272a36f793a, 1224, 1, 6, 0, 6), // cusolverDnSormqr_bufferSize
     r(0x43c97e04534147c6, 0, 0, 6, 0, 3), // cublasStrmv_v2
     r(0x43cb6d9a6b94b1d1, 1232, 1, 6, 0, 3), // cusolverDnZhetrd_bufferSize
     r(0x43d1796268337af9, 1195, 1, 4, 0, 0), // cuFileBatchIOSubmit
     r(0x43dbed9cab152dad, 788, 2, 6, 0, 7), // cublasXtSsyr2k
-    r(0x43e8ec780005e2dc, 1947, 3, 4, 0, 0), // nvmlDeviceGetGpuInstancePossiblePlacements
+    r(0x43e8ec780005e2dc, 1953, 3, 4, 0, 0), // nvmlDeviceGetGpuInstancePossiblePlacements
     r(0x43f7ae7454b8dc47, 0, 0, 1, 0, 0), // cuGraphDestroyNode
     r(0x4404dfdbe3f67487, 0, 0, 3, 0, 0), // fftwf_execute_dft
     r(0x4414d0f589bb60ab, 360, 2, 4, 0, 0), // cuSignalExternalSemaphoresAsync
@@ -1460,7 +1460,7 @@ pub static ROWS: [Row; 5389] = [
     r(0x442b5863fcf8db38, 0, 0, 5, 0, 0), // cusparseDenseToSparse_analysis
     r(0x442d0b4227eb0b99, 686, 1, 5, 0, 0), // cublasIcamax_v2
     r(0x443485af9e5af80b, 1222, 1, 6, 0, 15), // cusolverDnCgesvdaStridedBatched
-    r(0x443a496261234ac2, 1928, 1, 2, 0, 0), // nvmlGpuInstanceGetVgpuSchedulerLog
+    r(0x443a496261234ac2, 1934, 1, 2, 0, 0), // nvmlGpuInstanceGetVgpuSchedulerLog
     r(0x443f5bec499f092f, 0, 0, 1, 0, 0), // ncclCommFinalize
     r(0x4449bc9c53865b34, 567, 2, 6, 0, 7), // cublasXtCherkx
     r(0x4467e09cab8c9a05, 788, 2, 6, 0, 7), // cublasXtSsyrkx
@@ -1475,7 +1475,7 @@ pub static ROWS: [Row; 5389] = [
     r(0x44cb91e3d58c73b5, 0, 0, 6, 0, 13), // cusolverDnXlarft
     r(0x44d764fccfbe3dfb, 686, 1, 5, 0, 0), // cusolverDnSsytrf_bufferSize
     r(0x44d898bcc72b1005, 0, 0, 6, 0, 8), // cusolverDnSyevd
-    r(0x44e95a8c81ac703e, 1565, 9, 6, 0, 4), // cusparseBlockedEllGet
+    r(0x44e95a8c81ac703e, 1567, 9, 6, 0, 4), // cusparseBlockedEllGet
     r(0x44fc2fb76b9f31e1, 0, 0, 1, 0, 0), // nvjpegJpegStreamDestroy
     r(0x450360c21a26afdb, 1365, 2, 6, 0, 0), // cusolverSpDcsrluSolveHost
     r(0x4516fb88838c52be, 238, 1, 3, 0, 0), // nvmlVgpuTypeGetMaxInstances
@@ -1516,14 +1516,14 @@ pub static ROWS: [Row; 5389] = [
     r(0x471345ea7804c923, 1391, 3, 6, 1, 3), // cusolverSpDcsrluFactorHost
     r(0x472b1f20a3deb6db, 1219, 1, 6, 0, 8), // cusolverDnSSgels
     r(0x47351420a3e6f8af, 1219, 1, 6, 0, 8), // cusolverDnSSgesv
-    r(0x473cae1aae066583, 1928, 1, 2, 0, 0), // nvmlGpuInstanceGetVgpuSchedulerLog_v2
+    r(0x473cae1aae066583, 1934, 1, 2, 0, 0), // nvmlGpuInstanceGetVgpuSchedulerLog_v2
     r(0x473fd1ea6277cab3, 0, 0, 1, 0, 0), // pncclCommDestroy
     r(0x4757c81343f3cc0b, 686, 1, 5, 0, 0), // cublasSnrm2_v2_64
     r(0x47621eb859890a4d, 796, 2, 6, 0, 8), // cublasXtZgemm
     r(0x47805f9e377fdc2c, 1235, 1, 6, 0, 3), // cusparseSgtsvInterleavedBatch_bufferSizeExt
     r(0x4783a086a79572db, 0, 0, 2, 0, 0), // cuStreamBeginCapture_v2_ptsz
     r(0x47887d231ba9f6f9, 238, 1, 3, 0, 0), // @cudaGraphNodeGetEnabled
-    r(0x478d61555b574625, 1868, 2, 3, 0, 0), // nvFatbinCreate
+    r(0x478d61555b574625, 1874, 2, 3, 0, 0), // nvFatbinCreate
     r(0x479293180d842870, 0, 0, 0, 0, 0), // cusparseLoggerForceDisable
     r(0x47a4bc7f9cd39d2e, 107, 2, 2, 0, 0), // nvmlDeviceGetHandleByPciBusId
     r(0x47a72e1727008273, 0, 0, 1, 0, 0), // cublasXtDestroy
@@ -1531,7 +1531,7 @@ pub static ROWS: [Row; 5389] = [
     r(0x47c46be63dcf0510, 786, 2, 6, 0, 4), // cublasSspmv_v2_64
     r(0x47d3410db4499b5e, 0, 0, 6, 0, 0), // __cudaPushCallConfiguration
     r(0x47d65e1c7dc28abe, 675, 1, 2, 0, 0), // nvmlEventSetGetContextCount_v1
-    r(0x47d7d7f08c35e730, 1947, 3, 4, 0, 0), // nvmlGpuInstanceGetComputeInstances
+    r(0x47d7d7f08c35e730, 1953, 3, 4, 0, 0), // nvmlGpuInstanceGetComputeInstances
     r(0x47dc7fb5233f769a, 0, 0, 4, 0, 0), // cufftXtExec
     r(0x47ea7d20dcbb0b7b, 1161, 4, 6, 0, 6), // cufftMakePlanMany64
     r(0x47f03f13eaff7158, 0, 0, 6, 0, 4), // cusolverDnCpotrsBatched
@@ -1572,7 +1572,7 @@ pub static ROWS: [Row; 5389] = [
     r(0x491083a03cc614c2, 369, 2, 3, 0, 0), // cudaStreamGetCaptureInfo#12
     r(0x49245802705d2636, 11, 1, 2, 0, 0), // @cudaArrayGetSparseProperties
     r(0x4936b3e9f286d159, 0, 0, 6, 0, 0), // @cudaMemcpyFromSymbolAsync_ptsz
-    r(0x4938d09cbd0b2a7d, 1598, 9, 6, 0, 4), // cusparseConstCooGet
+    r(0x4938d09cbd0b2a7d, 1600, 9, 6, 0, 4), // cusparseConstCooGet
     r(0x4940d6b6922bed2f, 1385, 6, 6, 1, 5), // cusolverSpDcsrlsvqrHost
     r(0x495f8e55e4d93c73, 0, 0, 2, 0, 0), // @cudaStreamBeginCapture_ptsz
     r(0x496ed2f6e334fe28, 539, 1, 1, 0, 0), // cudaMemcpy3DPeer
@@ -1585,16 +1585,16 @@ pub static ROWS: [Row; 5389] = [
     r(0x4a2519dfd80c4a7c, 37, 1, 6, 0, 8), // cutensorCreateContraction
     r(0x4a2d178786223930, 118, 2, 4, 0, 0), // @cudaGraphAddDependencies#12
     r(0x4a2d1a8786223e49, 118, 2, 4, 0, 0), // @cudaGraphAddDependencies#11
-    r(0x4a418fb44d29a194, 1644, 2, 6, 0, 6), // cusparseDcsrcolor
+    r(0x4a418fb44d29a194, 1646, 2, 6, 0, 6), // cusparseDcsrcolor
     r(0x4a552af5d3b45745, 30, 1, 2, 0, 0), // cuTexRefGetMaxAnisotropy
     r(0x4a5a9c3f5ba7df81, 10, 1, 3, 0, 0), // @cudaMallocManaged
-    r(0x4a5c56078a16a6ac, 1709, 2, 6, 0, 4), // cusparseSpGEMMreuse_copy
+    r(0x4a5c56078a16a6ac, 1713, 2, 6, 0, 4), // cusparseSpGEMMreuse_copy
     r(0x4a96e057d7e4d5f4, 13, 1, 2, 0, 0), // ncclCommUserRank
     r(0x4a9b343068b5002d, 0, 0, 6, 0, 0), // cudaGraphExecMemcpyNodeSetParams1D
     r(0x4a9ea4518ca47cfd, 0, 0, 1, 0, 0), // cusparseSpMMOp_destroyPlan
     r(0x4aa2fdb9b037a61a, 0, 0, 4, 0, 0), // @cudaMemAdvise_v2
     r(0x4aaf91e7fd02cc47, 0, 0, 2, 0, 0), // cudaEventRecord
-    r(0x4ab25edd9ca75845, 1590, 2, 6, 0, 11), // cusparseCcsrsm2_bufferSizeExt
+    r(0x4ab25edd9ca75845, 1592, 2, 6, 0, 11), // cusparseCcsrsm2_bufferSizeExt
     r(0x4ac793e924dc68cb, 37, 1, 2, 0, 0), // cusparseConstSpVecGetValues
     r(0x4acfee4e5ac696eb, 10, 1, 1, 0, 0), // cudssConfigCreate
     r(0x4ae0ccd473aa93ad, 0, 0, 6, 0, 3), // cusparseLtStructuredDescriptorInit
@@ -1606,16 +1606,16 @@ pub static ROWS: [Row; 5389] = [
     r(0x4b30a299ac7b3b78, 13, 1, 2, 0, 0), // nvmlDeviceGetIrqNum
     r(0x4b31dced619ba665, 0, 0, 1, 0, 0), // @cudaDestroyExternalSemaphore
     r(0x4b3633251d18e582, 500, 3, 5, 0, 0), // @cudaGraphAddMemcpyNode
-    r(0x4b3d48e00ee4bba2, 1857, 1, 1, 0, 0), // ncclSetEncryption
+    r(0x4b3d48e00ee4bba2, 1863, 1, 1, 0, 0), // ncclSetEncryption
     r(0x4b47ea6f75df30a6, 0, 0, 6, 0, 10), // cudnnRNNBackwardWeights_v8
-    r(0x4b4b65bef76f6f6c, 1694, 2, 6, 0, 6), // cusparseSpGEAM
+    r(0x4b4b65bef76f6f6c, 1698, 2, 6, 0, 6), // cusparseSpGEAM
     r(0x4b4bbe74a0189e8c, 77, 1, 3, 0, 0), // cusparseDnMatGetStridedBatch
     r(0x4b4bde06db27cc11, 0, 0, 2, 0, 0), // cusolverDnSetEmulationStrategy
     r(0x4b5252f01c8644a2, 30, 1, 3, 0, 0), // @cudaVDPAUGetDevice
     r(0x4b58a466608d25dd, 385, 1, 2, 0, 0), // @cudaGetTextureObjectResourceDesc
     r(0x4b59fba115b603b2, 10, 1, 4, 0, 0), // cudaEGLStreamProducerConnect
     r(0x4b5d45dbb4643e6b, 10, 1, 2, 0, 0), // @cudaEventCreateWithFlags
-    r(0x4b66f81b28db855b, 1767, 2, 4, 0, 0), // cusparseLtSpMMACompressedSize
+    r(0x4b66f81b28db855b, 1773, 2, 4, 0, 0), // cusparseLtSpMMACompressedSize
     r(0x4b680b53f4ee71ec, 13, 1, 2, 0, 0), // nvmlDeviceGetAdaptiveClockInfoStatus
     r(0x4b920b68965c1fa8, 0, 0, 2, 0, 0), // cublasXtSetBlockDim
     r(0x4b9ecdff23d7a37d, 0, 0, 6, 0, 2), // cudaMemcpy2DAsync_ptsz
@@ -1631,9 +1631,9 @@ pub static ROWS: [Row; 5389] = [
     r(0x4c29083de82ba2a5, 0, 0, 1, 0, 0), // cuLogicalEndpointDestroy
     r(0x4c33c7630431677c, 908, 1, 6, 0, 5), // cudnnGetBatchNormalizationBackwardExWorkspaceSize
     r(0x4c3b7e9663565658, 0, 0, 6, 0, 1), // cuMulticastBindMem_v2
-    r(0x4c434204dec7d78b, 2064, 2, 1, 0, 0), // nvmlSystemEventSetFree
+    r(0x4c434204dec7d78b, 2070, 2, 1, 0, 0), // nvmlSystemEventSetFree
     r(0x4c5b6e35fafd6807, 37, 1, 2, 0, 0), // ncclParamGetU64
-    r(0x4c5eee35fb00775e, 1845, 1, 2, 0, 0), // ncclParamGetU16
+    r(0x4c5eee35fb00775e, 1851, 1, 2, 0, 0), // ncclParamGetU16
     r(0x4c65da35fb067410, 13, 1, 2, 0, 0), // ncclParamGetU32
     r(0x4c674d8c00f33e9c, 793, 1, 3, 0, 0), // cusolverMgDeviceSelect
     r(0x4c73e7cf25036f40, 0, 0, 6, 0, 0), // nvjpegJpegStreamParse
@@ -1651,38 +1651,38 @@ pub static ROWS: [Row; 5389] = [
     r(0x4cf47dc1004c3676, 10, 1, 3, 0, 0), // cudaMallocAsync
     r(0x4d07b03c74a65947, 13, 1, 2, 0, 0), // cudnnGetConvolutionMathType
     r(0x4d13085ce4d7fcb0, 562, 1, 6, 0, 1), // cublasDspr_v2_64
-    r(0x4d17299bfd93bbf2, 1808, 5, 6, 0, 2), // pncclGatherConfig
+    r(0x4d17299bfd93bbf2, 1814, 5, 6, 0, 2), // pncclGatherConfig
     r(0x4d2b148b04af04ae, 287, 1, 4, 0, 0), // cuTexRefSetAddress2D_v2
     r(0x4d2b158b04af0661, 287, 1, 4, 0, 0), // cuTexRefSetAddress2D_v3
-    r(0x4d4a8a0c5c71f456, 1593, 1, 6, 0, 8), // cusparseDcsrsv2_solve
+    r(0x4d4a8a0c5c71f456, 1595, 1, 6, 0, 8), // cusparseDcsrsv2_solve
     r(0x4d59ab4b03f23760, 30, 1, 2, 0, 0), // cuDeviceTotalMem
     r(0x4d5f026b694fc910, 0, 0, 6, 0, 0), // cusparseZgthr
     r(0x4d6019bd9e05485e, 246, 1, 2, 0, 0), // @cudaMemPoolExportPointer
     r(0x4d659b7dac143f9f, 13, 1, 2, 0, 0), // nvjpegGetHardwareEncoderInfo
-    r(0x4d66709fc218adfb, 1803, 5, 6, 0, 1), // pncclAllGatherConfig
+    r(0x4d66709fc218adfb, 1809, 5, 6, 0, 1), // pncclAllGatherConfig
     r(0x4d73ee0ef2984bf5, 0, 0, 1, 0, 0), // curandDestroyGenerator
-    r(0x4d7473720321cacf, 1906, 2, 3, 0, 0), // nvmlDeviceClearFieldValues
+    r(0x4d7473720321cacf, 1912, 2, 3, 0, 0), // nvmlDeviceClearFieldValues
     r(0x4d7c14c9c30f8d8f, 492, 1, 1, 0, 0), // cudaGetErrorName
     r(0x4d85e7ac1fb306d6, 0, 0, 3, 0, 0), // nvjpegEncoderParamsSetQuality
     r(0x4d9ca3e694c0a615, 0, 0, 2, 0, 0), // cuFileDriverSetPollMode
     r(0x4dc14075ec338a71, 0, 0, 2, 0, 0), // @cudaUserObjectRelease
     r(0x4dcf2c7e11974653, 0, 0, 4, 0, 0), // cudnnSaveAlgorithm
     r(0x4ddc7a6c5dfd7c76, 410, 1, 2, 0, 0), // cuTexRefSetBorderColor
-    r(0x4e337e6ee3827c9a, 1974, 1, 2, 0, 0), // nvmlDeviceGetPciInfo
+    r(0x4e337e6ee3827c9a, 1980, 1, 2, 0, 0), // nvmlDeviceGetPciInfo
     r(0x4e50a89ae2056a4d, 338, 5, 6, 0, 2), // cudaMemcpyBatchAsync_ptsz
-    r(0x4e611d29f6591049, 1580, 2, 6, 0, 6), // cusparseCcsrcolor
-    r(0x4e67408bff2513eb, 1910, 1, 2, 0, 0), // nvmlDeviceModifyDrainState
+    r(0x4e611d29f6591049, 1582, 2, 6, 0, 6), // cusparseCcsrcolor
+    r(0x4e67408bff2513eb, 1916, 1, 2, 0, 0), // nvmlDeviceModifyDrainState
     r(0x4e72e72d4fccc22e, 563, 2, 6, 0, 7), // cublasDsyr2k_v2_64
     r(0x4e80ca09331740a7, 550, 2, 6, 0, 8), // cublasDgemm_v2_64
     r(0x4e8e0cd07e353808, 0, 0, 6, 0, 0), // cublasZswap_v2_64
     r(0x4e8e9651ee73d15e, 0, 0, 1, 0, 0), // @cudaDestroyTextureObject
     r(0x4ea703e050123d14, 0, 0, 1, 0, 0), // fftwf_import_wisdom_from_file
-    r(0x4eb2195cef97353d, 2001, 2, 2, 0, 0), // nvmlDeviceGetSramUniqueUncorrectedEccErrorCounts
+    r(0x4eb2195cef97353d, 2007, 2, 2, 0, 0), // nvmlDeviceGetSramUniqueUncorrectedEccErrorCounts
     r(0x4ebb77da689e59c3, 0, 0, 1, 0, 0), // cudssLoggerSetMask
     r(0x4ebbb16ccb585eb1, 684, 1, 6, 0, 0), // cusparseZgemvi_bufferSize
     r(0x4ec51297ce9ab4a0, 0, 0, 4, 0, 0), // cudnnBackendPopulateCudaGraph
     r(0x4ee141a5b88e51ba, 82, 2, 3, 0, 0), // nvmlDeviceGetDriverModel_v2
-    r(0x4ef94703411b01a8, 1895, 2, 5, 0, 0), // nvjpegEncodeRetrieveBitstream
+    r(0x4ef94703411b01a8, 1901, 2, 5, 0, 0), // nvjpegEncodeRetrieveBitstream
     r(0x4f0722335f7514a1, 109, 3, 5, 0, 0), // cudaGetDriverEntryPointByVersion
     r(0x4f2e4173d24f4999, 0, 0, 3, 0, 0), // cudaStreamWaitEvent
     r(0x4f3baead47629fc5, 472, 1, 2, 0, 0), // cusparseSpGEMM_getNumProducts
@@ -1690,7 +1690,7 @@ pub static ROWS: [Row; 5389] = [
     r(0x4f76b9e9242bb297, 0, 0, 6, 0, 10), // cusolverDnDgesvdj
     r(0x4f9fd17a48e77a78, 0, 0, 6, 0, 1), // ncclBroadcast
     r(0x4fa6d58d602a4ad1, 0, 0, 5, 0, 0), // cublasScopy
-    r(0x4facd73709b19cad, 2071, 1, 2, 0, 0), // nvmlSystemGetDriverBranch
+    r(0x4facd73709b19cad, 2077, 1, 2, 0, 0), // nvmlSystemGetDriverBranch
     r(0x4fc0b67e06100abd, 1487, 3, 6, 0, 2), // cusolverSpXcsrmetisndHost
     r(0x4fcc1814a6ed8f7f, 1317, 3, 6, 0, 6), // cusolverMgSyevd_bufferSize
     r(0x4fcdf3372ff4183b, 562, 1, 6, 0, 2), // cublasCsyr_v2
@@ -1731,9 +1731,9 @@ pub static ROWS: [Row; 5389] = [
     r(0x514efc8f8a1a19a7, 730, 2, 6, 0, 8), // cublasSgbmv_v2
     r(0x51562b904675910b, 0, 0, 2, 0, 0), // cudaGLSetBufferObjectMapFlags
     r(0x515cb8276fb5ea3c, 186, 1, 3, 0, 0), // @cudaGraphExecMemsetNodeSetParams
-    r(0x51672b8e11e9a42d, 1641, 3, 6, 0, 15), // cusparseCsrmvEx_bufferSize
+    r(0x51672b8e11e9a42d, 1643, 3, 6, 0, 15), // cusparseCsrmvEx_bufferSize
     r(0x516e7a025c1ce653, 355, 2, 4, 0, 0), // cuPointerGetAttributes
-    r(0x516ebf2d6d064da6, 1942, 1, 2, 0, 0), // nvmlDeviceGetFBCStats
+    r(0x516ebf2d6d064da6, 1948, 1, 2, 0, 0), // nvmlDeviceGetFBCStats
     r(0x5171e29727b6924b, 1220, 1, 6, 0, 6), // cusolverDnCKgesv_bufferSize
     r(0x5180ae42aed7d6da, 0, 0, 5, 0, 0), // cudssMatrixSetCsrPointers
     r(0x51b069a1a4194300, 1220, 1, 6, 0, 6), // cusolverDnZKgesv_bufferSize
@@ -1741,11 +1741,11 @@ pub static ROWS: [Row; 5389] = [
     r(0x51dcb64e7b4d3732, 10, 1, 6, 0, 3), // cudssMatrixCreateBatchDn
     r(0x51ef4f07d900f86a, 148, 3, 5, 0, 0), // cudaGraphAddMemsetNode
     r(0x51fc55a64a4f2371, 1252, 1, 3, 0, 0), // cusparseXbsric02_zeroPivot
-    r(0x520dc20ff21e28cc, 1950, 2, 4, 0, 0), // nvmlGpuInstanceGetComputeInstancePossiblePlacements
-    r(0x522b188faa27d75f, 2034, 2, 2, 0, 0), // nvmlDeviceSetMemoryLimits_v1
+    r(0x520dc20ff21e28cc, 1956, 2, 4, 0, 0), // nvmlGpuInstanceGetComputeInstancePossiblePlacements
+    r(0x522b188faa27d75f, 2040, 2, 2, 0, 0), // nvmlDeviceSetMemoryLimits_v1
     r(0x523037212b40c117, 10, 1, 1, 0, 0), // cublasLtCreate
     r(0x524444e9c801218f, 555, 2, 6, 0, 12), // cublasDgemmStridedBatched
-    r(0x5267823d7139f2d9, 1580, 2, 6, 0, 6), // cusparseScsrcolor
+    r(0x5267823d7139f2d9, 1582, 2, 6, 0, 6), // cusparseScsrcolor
     r(0x526b94c0e15a821e, 552, 2, 6, 0, 5), // cublasDsyrk_v2_64
     r(0x527090100fb1bfcc, 0, 0, 2, 0, 0), // cusolverDnSetFixedPointEmulationMaxMantissaBitCount
     r(0x5272de58cf8975c1, 521, 1, 2, 0, 0), // @cudaGraphKernelNodeSetParams
@@ -1762,22 +1762,22 @@ pub static ROWS: [Row; 5389] = [
     r(0x52b9a7c19384df56, 238, 1, 3, 0, 0), // nvmlDeviceGetNvLinkRemoteDeviceType
     r(0x52bc92d319deb4f6, 730, 2, 6, 0, 8), // cublasXtSgemm
     r(0x52bd74565c9e5909, 1045, 2, 6, 0, 7), // cudnnGnnMhaGatForward
-    r(0x52c586ce1a4bab91, 1859, 2, 5, 0, 0), // nvFatbinAddCubin
-    r(0x52d363228f34e98a, 2036, 1, 2, 0, 0), // nvmlDeviceSetNvlinkBwModeAsync_v1
+    r(0x52c586ce1a4bab91, 1865, 2, 5, 0, 0), // nvFatbinAddCubin
+    r(0x52d363228f34e98a, 2042, 1, 2, 0, 0), // nvmlDeviceSetNvlinkBwModeAsync_v1
     r(0x52d8b71d9c168c46, 1060, 3, 6, 0, 21), // cudnnRNNBackwardData
     r(0x52dc9dd573aa0bbc, 238, 1, 3, 0, 0), // nvmlDeviceGetVgpuCapabilities
     r(0x52e45692d3dbde94, 0, 0, 2, 0, 0), // cudaFreeAsync_ptsz
     r(0x52e76231c19df4bd, 13, 1, 2, 0, 0), // cuCheckpointProcessGetState
     r(0x52f173932c4773c4, 84, 1, 4, 0, 0), // cudaDeviceRegisterAsyncNotification
     r(0x52f611e7b57cc4a2, 0, 0, 2, 0, 0), // nvjpegDecodeParamsSetAllowCMYK
-    r(0x52f8fd4a5f720192, 1911, 3, 3, 0, 0), // nvmlVgpuInstanceGetAccountingPids
+    r(0x52f8fd4a5f720192, 1917, 3, 3, 0, 0), // nvmlVgpuInstanceGetAccountingPids
     r(0x531c24edb669d20c, 0, 0, 1, 0, 0), // cudaDeviceSetCacheConfig
     r(0x532b39fd873d5b61, 382, 1, 4, 0, 0), // cuStreamUpdateCaptureDependencies_ptsz
-    r(0x533b94369750c7a8, 1874, 1, 2, 0, 0), // nvrtcGetPTX
+    r(0x533b94369750c7a8, 1880, 1, 2, 0, 0), // nvrtcGetPTX
     r(0x5343a4810fe59082, 0, 0, 6, 2, 6), // cusparseZcsr2csr_compress
     r(0x53601779d3ff6101, 116, 2, 5, 0, 0), // @cudaGraphAddChildGraphNode
     r(0x5368f37c6c04a59f, 1252, 1, 3, 1, 0), // cusolverSpDcsrcholZeroPivotHost
-    r(0x539cd7347fe7eb9e, 1914, 1, 3, 0, 0), // nvmlDeviceGetAccountingStats
+    r(0x539cd7347fe7eb9e, 1920, 1, 3, 0, 0), // nvmlDeviceGetAccountingStats
     r(0x539f91f953f2c9e9, 0, 0, 2, 0, 0), // cuMemPoolTrimTo
     r(0x53a951cec7141999, 0, 0, 6, 0, 4), // cublasCtbmv_v2_64
     r(0x53c40e27ff715d3b, 118, 2, 5, 0, 0), // @cudaStreamUpdateCaptureDependencies_v2_ptsz
@@ -1825,15 +1825,15 @@ pub static ROWS: [Row; 5389] = [
     r(0x55b26506fbcedff3, 1216, 1, 5, 0, 0), // cuFileReadv
     r(0x55c69f987f06f1b3, 85, 1, 6, 0, 1), // cublasDaxpy_v2_64
     r(0x55cbfd44546221cf, 1219, 1, 6, 0, 8), // cusolverDnDBgels
-    r(0x55d394db6987ed90, 1874, 1, 2, 0, 0), // __nvJitLinkGetErrorLog_12_9
-    r(0x55d395db6987ef43, 1874, 1, 2, 0, 0), // __nvJitLinkGetErrorLog_12_8
-    r(0x55d39cdb6987fb28, 1874, 1, 2, 0, 0), // __nvJitLinkGetErrorLog_12_1
-    r(0x55d39ddb6987fcdb, 1874, 1, 2, 0, 0), // __nvJitLinkGetErrorLog_12_0
-    r(0x55d39edb6987fe8e, 1874, 1, 2, 0, 0), // __nvJitLinkGetErrorLog_12_3
-    r(0x55d39fdb69880041, 1874, 1, 2, 0, 0), // __nvJitLinkGetErrorLog_12_2
-    r(0x55d3a0db698801f4, 1874, 1, 2, 0, 0), // __nvJitLinkGetErrorLog_12_5
-    r(0x55d3a1db698803a7, 1874, 1, 2, 0, 0), // __nvJitLinkGetErrorLog_12_4
-    r(0x55d3a3db6988070d, 1874, 1, 2, 0, 0), // __nvJitLinkGetErrorLog_12_6
+    r(0x55d394db6987ed90, 1880, 1, 2, 0, 0), // __nvJitLinkGetErrorLog_12_9
+    r(0x55d395db6987ef43, 1880, 1, 2, 0, 0), // __nvJitLinkGetErrorLog_12_8
+    r(0x55d39cdb6987fb28, 1880, 1, 2, 0, 0), // __nvJitLinkGetErrorLog_12_1
+    r(0x55d39ddb6987fcdb, 1880, 1, 2, 0, 0), // __nvJitLinkGetErrorLog_12_0
+    r(0x55d39edb6987fe8e, 1880, 1, 2, 0, 0), // __nvJitLinkGetErrorLog_12_3
+    r(0x55d39fdb69880041, 1880, 1, 2, 0, 0), // __nvJitLinkGetErrorLog_12_2
+    r(0x55d3a0db698801f4, 1880, 1, 2, 0, 0), // __nvJitLinkGetErrorLog_12_5
+    r(0x55d3a1db698803a7, 1880, 1, 2, 0, 0), // __nvJitLinkGetErrorLog_12_4
+    r(0x55d3a3db6988070d, 1880, 1, 2, 0, 0), // __nvJitLinkGetErrorLog_12_6
     r(0x55da580a9cab85b2, 0, 0, 6, 4, 3), // cublasZhbmv
     r(0x55e3649320e2b831, 846, 2, 6, 2, 9), // cudnnBatchNormalizationForwardTraining
     r(0x55f2dea179cd5396, 37, 1, 2, 0, 0), // nvmlVgpuTypeGetFbReservation
@@ -1886,8 +1886,8 @@ pub static ROWS: [Row; 5389] = [
     r(0x58489519cf2c2884, 82, 2, 3, 0, 0), // nvmlDeviceGetCudaComputeCapability
     r(0x585764ee31e9a860, 91, 2, 3, 0, 0), // cuMemGetAddressRange_v2
     r(0x585e076c00327aeb, 684, 1, 6, 0, 0), // cusolverDnSlauum_bufferSize
-    r(0x585e31d6c8897cda, 1737, 2, 6, 0, 5), // cusparseSpruneDense2csr_bufferSizeExt
-    r(0x586792a06f6e2238, 1975, 2, 3, 0, 0), // nvmlVgpuTypeGetClass
+    r(0x585e31d6c8897cda, 1741, 2, 6, 0, 5), // cusparseSpruneDense2csr_bufferSizeExt
+    r(0x586792a06f6e2238, 1981, 2, 3, 0, 0), // nvmlVgpuTypeGetClass
     r(0x586bd0796e46ad68, 10, 1, 3, 0, 0), // cuGraphInstantiateWithFlags
     r(0x5871209ae4c075c3, 18, 1, 3, 0, 0), // nvmlGpuInstanceGetComputeInstanceById
     r(0x587e68b6f87f4de0, 790, 2, 6, 0, 5), // cublasSsymv_v2
@@ -1899,7 +1899,7 @@ pub static ROWS: [Row; 5389] = [
     r(0x58cb07759ec02133, 0, 0, 6, 0, 3), // cusolverDnDgeqrf
     r(0x58dcc2be6219b7ee, 0, 0, 6, 0, 1), // ncclAllReduce
     r(0x58dcfde5a549dc47, 0, 0, 6, 0, 4), // cublasCdgmm
-    r(0x58ebcc1bf080684c, 1920, 2, 2, 0, 0), // nvmlDeviceGetClockOffsets
+    r(0x58ebcc1bf080684c, 1926, 2, 2, 0, 0), // nvmlDeviceGetClockOffsets
     r(0x5907a1ce772a0fe6, 13, 1, 2, 0, 0), // @cudaStreamGetDevice_ptsz
     r(0x591716b063a56b4e, 0, 0, 1, 0, 0), // cuMemFreeHost
     r(0x592095028d7bcd5c, 0, 0, 6, 0, 4), // cusparseScsrilu02
@@ -1940,16 +1940,16 @@ pub static ROWS: [Row; 5389] = [
     r(0x5a92f42fff1539d4, 85, 1, 6, 0, 1), // cusparseDaxpyi
     r(0x5aa89a9c5d17bd2d, 0, 0, 4, 0, 0), // @cudaMemsetAsync
     r(0x5ab199b2ed9f9884, 0, 0, 6, 0, 0), // cusolverSpDcsrcholSolve
-    r(0x5abefca9fc977105, 1847, 3, 3, 0, 0), // ncclParamGetParameter
+    r(0x5abefca9fc977105, 1853, 3, 3, 0, 0), // ncclParamGetParameter
     r(0x5ac21f2aa657f993, 855, 2, 6, 0, 14), // cusparseDcsrgeam2
     r(0x5ac9d71dc6fc6cdb, 833, 2, 6, 0, 1), // cudnnConvolutionBackwardBias
     r(0x5ad50111eebd1bc6, 0, 0, 6, 0, 10), // cusolverDnZgesvdjBatched
-    r(0x5ae9519051998474, 2017, 2, 3, 0, 0), // nvmlDeviceGetVgpuTypeSupportedPlacements
+    r(0x5ae9519051998474, 2023, 2, 3, 0, 0), // nvmlDeviceGetVgpuTypeSupportedPlacements
     r(0x5af8ef0a1ea4bfc8, 678, 2, 6, 0, 10), // cublasHSSgemvStridedBatched
-    r(0x5af903c436d0c9ae, 1592, 1, 6, 0, 4), // cusparseCgebsr2gebsc_bufferSizeExt
+    r(0x5af903c436d0c9ae, 1594, 1, 6, 0, 4), // cusparseCgebsr2gebsc_bufferSizeExt
     r(0x5b02eb2535350628, 232, 2, 2, 0, 0), // @cudaGraphMemAllocNodeGetParams
     r(0x5b35a67aca25cfbb, 13, 1, 2, 0, 0), // cuStreamGetDevice_ptsz
-    r(0x5b3bd5135633bfc1, 1592, 1, 6, 0, 4), // cusparseZcsrsv2_bufferSizeExt
+    r(0x5b3bd5135633bfc1, 1594, 1, 6, 0, 4), // cusparseZcsrsv2_bufferSizeExt
     r(0x5b48e135ef43d7ff, 473, 2, 3, 0, 0), // @cudaDeviceGetTexture1DLinearMaxWidth
     r(0x5b4a65ea78ea3dc4, 37, 1, 2, 0, 0), // nvrtcGetNVVMSize
     r(0x5b4d90bce08d9963, 1225, 1, 6, 0, 3), // cusolverDnDsyevj_bufferSize
@@ -1996,20 +1996,20 @@ pub static ROWS: [Row; 5389] = [
     r(0x5d71d82c9427f186, 0, 0, 1, 0, 0), // cuLaunch
     r(0x5d7a9be25d94ed21, 0, 0, 6, 0, 2), // cusolverRfSolve
     r(0x5d917f656a6fad16, 1220, 1, 6, 0, 6), // cusolverDnZYgels_bufferSize
-    r(0x5d969e7f19d4f9a8, 1974, 1, 2, 0, 0), // nvmlDeviceGetPciInfo_v3
-    r(0x5d969f7f19d4fb5b, 1974, 1, 2, 0, 0), // nvmlDeviceGetPciInfo_v2
+    r(0x5d969e7f19d4f9a8, 1980, 1, 2, 0, 0), // nvmlDeviceGetPciInfo_v3
+    r(0x5d969f7f19d4fb5b, 1980, 1, 2, 0, 0), // nvmlDeviceGetPciInfo_v2
     r(0x5d99399ca209dd17, 850, 2, 6, 0, 12), // cudnnConvolutionBiasActivationForward
     r(0x5da93aced4a02637, 555, 2, 6, 0, 11), // cublasCgemm3mEx
-    r(0x5dfbb4db6e01d6b0, 1874, 1, 2, 0, 0), // __nvJitLinkGetErrorLog_13_0
-    r(0x5dfbb5db6e01d863, 1874, 1, 2, 0, 0), // __nvJitLinkGetErrorLog_13_1
-    r(0x5dfbb6db6e01da16, 1874, 1, 2, 0, 0), // __nvJitLinkGetErrorLog_13_2
-    r(0x5dfbb7db6e01dbc9, 1874, 1, 2, 0, 0), // __nvJitLinkGetErrorLog_13_3
-    r(0x5dfbb8db6e01dd7c, 1874, 1, 2, 0, 0), // __nvJitLinkGetErrorLog_13_4
-    r(0x5dfbb9db6e01df2f, 1874, 1, 2, 0, 0), // __nvJitLinkGetErrorLog_13_5
+    r(0x5dfbb4db6e01d6b0, 1880, 1, 2, 0, 0), // __nvJitLinkGetErrorLog_13_0
+    r(0x5dfbb5db6e01d863, 1880, 1, 2, 0, 0), // __nvJitLinkGetErrorLog_13_1
+    r(0x5dfbb6db6e01da16, 1880, 1, 2, 0, 0), // __nvJitLinkGetErrorLog_13_2
+    r(0x5dfbb7db6e01dbc9, 1880, 1, 2, 0, 0), // __nvJitLinkGetErrorLog_13_3
+    r(0x5dfbb8db6e01dd7c, 1880, 1, 2, 0, 0), // __nvJitLinkGetErrorLog_13_4
+    r(0x5dfbb9db6e01df2f, 1880, 1, 2, 0, 0), // __nvJitLinkGetErrorLog_13_5
     r(0x5e019e2c9cbdf4f5, 328, 2, 5, 0, 0), // cuMemcpy3DBatchAsync_ptsz
     r(0x5e077991942cbb4c, 0, 0, 1, 1, 0), // cusolverDnXgesvdjSetTolerance
     r(0x5e0c5c2016e41ca3, 684, 1, 6, 0, 0), // cusolverDnSgetrf_bufferSize
-    r(0x5e2d33ff9dfe85c2, 2028, 4, 2, 0, 0), // nvmlDeviceReadPRMCounters_v1
+    r(0x5e2d33ff9dfe85c2, 2034, 4, 2, 0, 0), // nvmlDeviceReadPRMCounters_v1
     r(0x5e4845ab90c27ead, 82, 2, 3, 0, 0), // cuDevicePrimaryCtxGetState
     r(0x5e4a5eabef4e99d2, 10, 1, 1, 0, 0), // cublasLtMatmulPreferenceCreate
     r(0x5e4d29a023c4139a, 557, 2, 6, 0, 6), // cublasChbmv_v2
@@ -2026,7 +2026,7 @@ pub static ROWS: [Row; 5389] = [
     r(0x5ee9dfdfeb6ede21, 37, 1, 6, 0, 6), // cutensorCreateReduction
     r(0x5ef0cc3582e4d69f, 13, 1, 2, 0, 0), // nvmlDeviceGetBoardId
     r(0x5efcb5a8a9bd719a, 77, 1, 3, 0, 0), // cufftGetPlanPropertyInt64
-    r(0x5f1333711de68af3, 1684, 3, 6, 0, 14), // cusparseScsrgemm2_bufferSizeExt
+    r(0x5f1333711de68af3, 1688, 3, 6, 0, 14), // cusparseScsrgemm2_bufferSizeExt
     r(0x5f17bea193e2edce, 436, 2, 3, 0, 0), // cudaBindTextureToArray
     r(0x5f463c0d7f0df336, 0, 0, 3, 0, 0), // nvmlDeviceSetDefaultAutoBoostedClocksEnabled
     r(0x5f530781932c5f3b, 10, 1, 4, 0, 0), // cuGraphicsGLRegisterImage
@@ -2035,8 +2035,8 @@ pub static ROWS: [Row; 5389] = [
     r(0x5f80143915b2a620, 37, 1, 2, 0, 0), // nvrtcGetCUBINSize
     r(0x5f9e6f91595ed597, 0, 0, 4, 0, 0), // cusparseCsrSetPointers
     r(0x5fb57cf23cb08025, 295, 2, 5, 0, 0), // cuMemBatchDecompressAsync_ptsz
-    r(0x5fbf0e60a142f676, 1935, 4, 4, 0, 0), // nvmlVgpuInstanceGetEncoderStats
-    r(0x5fd0f6d0cd501f04, 1663, 2, 6, 0, 4), // cusparseHpruneDense2csrNnz
+    r(0x5fbf0e60a142f676, 1941, 4, 4, 0, 0), // nvmlVgpuInstanceGetEncoderStats
+    r(0x5fd0f6d0cd501f04, 1665, 2, 6, 0, 4), // cusparseHpruneDense2csrNnz
     r(0x5fd17a9ec6f2ba72, 1084, 3, 6, 0, 1), // cudnnSetPoolingNdDescriptor
     r(0x5fd72d309c45584e, 0, 0, 6, 0, 8), // cusolverDnDormtr
     r(0x5fd80146b457ed5d, 104, 2, 4, 0, 0), // cuGLGetDevices
@@ -2055,20 +2055,20 @@ pub static ROWS: [Row; 5389] = [
     r(0x60acab60ef87205e, 255, 4, 4, 0, 0), // cuLaunchKernelEx_ptsz
     r(0x60e66ca509fc334b, 1262, 2, 6, 0, 11), // cusolverDnXsygvd_bufferSize
     r(0x60fc270487de0032, 842, 4, 6, 1, 23), // cudnnBatchNormalizationBackwardEx
-    r(0x60fc98ba5236053b, 1877, 2, 3, 0, 0), // nvjpegBufferDeviceCreateV2
+    r(0x60fc98ba5236053b, 1883, 2, 3, 0, 0), // nvjpegBufferDeviceCreateV2
     r(0x612a8952b3a08beb, 10, 1, 3, 0, 0), // cuGraphicsVDPAURegisterVideoSurface
     r(0x6152c9a76e946d21, 229, 3, 2, 0, 0), // cuGraphKernelNodeSetParams_v2
     r(0x61622077b5ecc3f9, 0, 0, 2, 0, 0), // pncclRedOpDestroy
     r(0x6185ab1540af26bb, 30, 1, 5, 0, 0), // cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags
-    r(0x6186493a3913c509, 1749, 2, 6, 0, 14), // cusparseZcsrgeam2
+    r(0x6186493a3913c509, 1753, 2, 6, 0, 14), // cusparseZcsrgeam2
     r(0x619993af70918f33, 13, 1, 2, 0, 0), // nvmlDeviceGetModuleId
     r(0x61b2b9e988f0c70c, 0, 0, 2, 0, 0), // nvmlDeviceSetVirtualizationMode
     r(0x61bda08bcbd978ae, 0, 0, 2, 0, 0), // @cudaVDPAUSetVDPAUDevice
     r(0x61d2608b7da44502, 0, 0, 5, 0, 0), // cudnnDeriveNormTensorDescriptor
     r(0x61dd737d7e7b53de, 0, 0, 6, 1, 1), // cublasDspr2
-    r(0x61e3a503499c0ba0, 1954, 1, 2, 0, 0), // nvmlDeviceGetGridLicensableFeatures_v4
-    r(0x61e3ab03499c15d2, 1954, 1, 2, 0, 0), // nvmlDeviceGetGridLicensableFeatures_v2
-    r(0x61e3ac03499c1785, 1954, 1, 2, 0, 0), // nvmlDeviceGetGridLicensableFeatures_v3
+    r(0x61e3a503499c0ba0, 1960, 1, 2, 0, 0), // nvmlDeviceGetGridLicensableFeatures_v4
+    r(0x61e3ab03499c15d2, 1960, 1, 2, 0, 0), // nvmlDeviceGetGridLicensableFeatures_v2
+    r(0x61e3ac03499c1785, 1960, 1, 2, 0, 0), // nvmlDeviceGetGridLicensableFeatures_v3
     r(0x61f5ed94adac30bc, 382, 1, 4, 0, 0), // cudaStreamUpdateCaptureDependencies#12
     r(0x61f5f094adac35d5, 382, 1, 4, 0, 0), // cudaStreamUpdateCaptureDependencies#11
     r(0x61fdcad8dc737d64, 0, 0, 1, 0, 0), // cutensorMgDestroyCopyPlan
@@ -2086,7 +2086,7 @@ pub static ROWS: [Row; 5389] = [
     r(0x6286f0a496afd0b4, 10, 1, 3, 0, 0), // cuMemImportFromShareableHandle
     r(0x628af4dd6fea1ef5, 260, 3, 4, 0, 0), // cuLibraryGetManaged
     r(0x629ed784602ee439, 0, 0, 6, 0, 3), // cublasStrmv_v2_64
-    r(0x62b07c4948d823db, 1821, 4, 4, 0, 16), // ncclCommInitRankConfig
+    r(0x62b07c4948d823db, 1827, 4, 4, 0, 16), // ncclCommInitRankConfig
     r(0x62b6c04cc2d2c21a, 0, 0, 6, 0, 8), // cudnnRNNBackwardWeightsEx
     r(0x62bfb3108a97e467, 0, 0, 3, 1, 0), // cublasSscal
     r(0x62c71edd2de85d7f, 0, 0, 1, 0, 0), // cudaIpcCloseMemHandle
@@ -2095,23 +2095,23 @@ pub static ROWS: [Row; 5389] = [
     r(0x630456a0f9288520, 0, 0, 4, 0, 0), // cuStreamWriteValue32
     r(0x63150d52247c5357, 0, 0, 6, 0, 4), // cublasSdgmm
     r(0x63184d02a9781df0, 492, 1, 1, 0, 0), // pncclGetErrorString
-    r(0x631b88a79499a66e, 1879, 3, 5, 0, 0), // nvjpegCreateEx
+    r(0x631b88a79499a66e, 1885, 3, 5, 0, 0), // nvjpegCreateEx
     r(0x631cc56bb0733e04, 30, 1, 1, 0, 0), // cudaDeviceGetSharedMemConfig
     r(0x633121c0f1dfadce, 1228, 1, 6, 0, 5), // cusparseDbsric02_bufferSize
     r(0x633a8433abcefbf0, 0, 0, 3, 0, 0), // cudaFuncSetAttribute
     r(0x6343e7ab3cc6f46f, 1238, 1, 6, 0, 8), // cusparseDgebsr2gebsr_bufferSize
     r(0x634c4d220f21000c, 0, 0, 6, 0, 1), // cublasZtpmv
     r(0x6362eac47bfea145, 0, 0, 6, 0, 0), // ncclSignal
-    r(0x6379c7898221f921, 1945, 1, 2, 0, 0), // nvmlDeviceGetNvlinkSupportedBwModes
+    r(0x6379c7898221f921, 1951, 1, 2, 0, 0), // nvmlDeviceGetNvlinkSupportedBwModes
     r(0x637e4ce351cbb670, 0, 0, 2, 0, 0), // cusolverDnXsyevjSetMaxSweeps
     r(0x637f566a83225249, 0, 0, 3, 0, 0), // curandGenerate
     r(0x63895d220f54c95a, 0, 0, 6, 0, 1), // cublasZtpsv
     r(0x63919246801d9d39, 247, 2, 2, 0, 0), // @cudaImportExternalMemory
-    r(0x63927137c8c17cce, 2098, 2, 2, 0, 0), // nvrtcRemoveBundledHeaders
+    r(0x63927137c8c17cce, 2104, 2, 2, 0, 0), // nvrtcRemoveBundledHeaders
     r(0x63a2a9f30c093afd, 0, 0, 1, 0, 0), // cusparseLtDestroy
     r(0x63ab6b6c4b0a6807, 0, 0, 4, 0, 0), // cudaMemPrefetchAsync_ptsz#11
     r(0x63ab6c6c4b0a69ba, 0, 0, 4, 0, 0), // cudaMemPrefetchAsync_ptsz#12
-    r(0x63adddad421e1569, 1592, 1, 6, 0, 4), // cusparseDgebsr2gebsc_bufferSizeExt
+    r(0x63adddad421e1569, 1594, 1, 6, 0, 4), // cusparseDgebsr2gebsc_bufferSizeExt
     r(0x63b54a1a1c6a0bd0, 562, 1, 5, 0, 0), // cusparseLtMatDescSetAttribute
     r(0x63b8f9560f6aa180, 552, 2, 6, 0, 5), // cublasZherk_v2
     r(0x63ba3c99ab89b117, 1142, 2, 3, 0, 0), // cudssMatrixGetDistributionRow1d
@@ -2125,24 +2125,24 @@ pub static ROWS: [Row; 5389] = [
     r(0x6424ae2f17089718, 590, 1, 5, 0, 0), // cublasSscal_v2
     r(0x643d8f92de826325, 0, 0, 6, 0, 6), // cusparseZbsrilu02_analysis
     r(0x644b307dfd4205c4, 0, 0, 4, 0, 0), // cuMemcpyAsync_ptsz
-    r(0x64548e4557648d62, 1874, 1, 2, 0, 0), // __nvJitLinkGetInfoLog_12_9
-    r(0x64548f4557648f15, 1874, 1, 2, 0, 0), // __nvJitLinkGetInfoLog_12_8
-    r(0x645491455764927b, 1874, 1, 2, 0, 0), // __nvJitLinkGetInfoLog_12_6
-    r(0x645492455764942e, 1874, 1, 2, 0, 0), // __nvJitLinkGetInfoLog_12_5
-    r(0x64549345576495e1, 1874, 1, 2, 0, 0), // __nvJitLinkGetInfoLog_12_4
-    r(0x6454944557649794, 1874, 1, 2, 0, 0), // __nvJitLinkGetInfoLog_12_3
-    r(0x6454954557649947, 1874, 1, 2, 0, 0), // __nvJitLinkGetInfoLog_12_2
-    r(0x6454964557649afa, 1874, 1, 2, 0, 0), // __nvJitLinkGetInfoLog_12_1
-    r(0x6454974557649cad, 1874, 1, 2, 0, 0), // __nvJitLinkGetInfoLog_12_0
+    r(0x64548e4557648d62, 1880, 1, 2, 0, 0), // __nvJitLinkGetInfoLog_12_9
+    r(0x64548f4557648f15, 1880, 1, 2, 0, 0), // __nvJitLinkGetInfoLog_12_8
+    r(0x645491455764927b, 1880, 1, 2, 0, 0), // __nvJitLinkGetInfoLog_12_6
+    r(0x645492455764942e, 1880, 1, 2, 0, 0), // __nvJitLinkGetInfoLog_12_5
+    r(0x64549345576495e1, 1880, 1, 2, 0, 0), // __nvJitLinkGetInfoLog_12_4
+    r(0x6454944557649794, 1880, 1, 2, 0, 0), // __nvJitLinkGetInfoLog_12_3
+    r(0x6454954557649947, 1880, 1, 2, 0, 0), // __nvJitLinkGetInfoLog_12_2
+    r(0x6454964557649afa, 1880, 1, 2, 0, 0), // __nvJitLinkGetInfoLog_12_1
+    r(0x6454974557649cad, 1880, 1, 2, 0, 0), // __nvJitLinkGetInfoLog_12_0
     r(0x645790740bdfff9d, 1232, 1, 6, 0, 3), // cusparseZnnz
     r(0x646055124a5d8c09, 0, 0, 1, 0, 0), // cudnnDestroyAttnDescriptor
     r(0x64628b60b39ae074, 136, 5, 5, 0, 0), // cuGraphAddKernelNode_v2
     r(0x6467adea860afbaa, 10, 1, 5, 0, 0), // cuMemAddressReserve
     r(0x6480d9efef041812, 0, 0, 4, 0, 0), // cudaLaunchHostFunc_v2
-    r(0x6499f133b28f678a, 1592, 1, 6, 0, 4), // cusparseScsrsv2_bufferSizeExt
+    r(0x6499f133b28f678a, 1594, 1, 6, 0, 4), // cusparseScsrsv2_bufferSizeExt
     r(0x64a59949376cc460, 0, 0, 6, 0, 6), // cusparseSbsrilu02_analysis
     r(0x64a648935ceaa462, 238, 1, 3, 0, 0), // nvmlDeviceSetMigMode
-    r(0x64c67b575a908ea8, 1966, 1, 3, 0, 0), // nvmlDeviceGetNvLinkRemotePciInfo
+    r(0x64c67b575a908ea8, 1972, 1, 3, 0, 0), // nvmlDeviceGetNvLinkRemotePciInfo
     r(0x64ca71c2492e4a33, 0, 0, 6, 0, 0), // cusparseCgthrz
     r(0x64d1c89840886c1b, 0, 0, 6, 0, 20), // cusolverDnXgesvdr
     r(0x64d1ca9840886f81, 1253, 1, 6, 0, 18), // cusolverDnXgesvdp
@@ -2159,15 +2159,15 @@ pub static ROWS: [Row; 5389] = [
     r(0x655d1e78011d61db, 792, 1, 6, 0, 7), // cublasStrsmBatched
     r(0x6575694d7c98c91d, 331, 1, 3, 0, 0), // @cudaMemcpy3DWithAttributesAsync
     r(0x658480f839ac635e, 675, 1, 2, 0, 0), // cusolverDnIRSInfosGetNiters
-    r(0x659d9e70083dbb80, 1872, 2, 3, 0, 0), // __nvJitLinkCreate_12_5
-    r(0x659d9f70083dbd33, 1872, 2, 3, 0, 0), // __nvJitLinkCreate_12_4
-    r(0x659da170083dc099, 1872, 2, 3, 0, 0), // __nvJitLinkCreate_12_6
-    r(0x659da270083dc24c, 1872, 2, 3, 0, 0), // __nvJitLinkCreate_12_1
-    r(0x659da370083dc3ff, 1872, 2, 3, 0, 0), // __nvJitLinkCreate_12_0
-    r(0x659da470083dc5b2, 1872, 2, 3, 0, 0), // __nvJitLinkCreate_12_3
-    r(0x659da570083dc765, 1872, 2, 3, 0, 0), // __nvJitLinkCreate_12_2
-    r(0x659daa70083dcfe4, 1872, 2, 3, 0, 0), // __nvJitLinkCreate_12_9
-    r(0x659dab70083dd197, 1872, 2, 3, 0, 0), // __nvJitLinkCreate_12_8
+    r(0x659d9e70083dbb80, 1878, 2, 3, 0, 0), // __nvJitLinkCreate_12_5
+    r(0x659d9f70083dbd33, 1878, 2, 3, 0, 0), // __nvJitLinkCreate_12_4
+    r(0x659da170083dc099, 1878, 2, 3, 0, 0), // __nvJitLinkCreate_12_6
+    r(0x659da270083dc24c, 1878, 2, 3, 0, 0), // __nvJitLinkCreate_12_1
+    r(0x659da370083dc3ff, 1878, 2, 3, 0, 0), // __nvJitLinkCreate_12_0
+    r(0x659da470083dc5b2, 1878, 2, 3, 0, 0), // __nvJitLinkCreate_12_3
+    r(0x659da570083dc765, 1878, 2, 3, 0, 0), // __nvJitLinkCreate_12_2
+    r(0x659daa70083dcfe4, 1878, 2, 3, 0, 0), // __nvJitLinkCreate_12_9
+    r(0x659dab70083dd197, 1878, 2, 3, 0, 0), // __nvJitLinkCreate_12_8
     r(0x65a02189ca9d459b, 85, 1, 6, 0, 1), // cublasCaxpy_v2
     r(0x65bd828a2a2b81b6, 0, 0, 4, 0, 0), // cuMemcpyAtoH
     r(0x65bd8b8a2a2b9101, 0, 0, 5, 0, 0), // cuMemcpyAtoA
@@ -2185,9 +2185,9 @@ pub static ROWS: [Row; 5389] = [
     r(0x6632aaa731b8aa7c, 539, 1, 2, 0, 0), // cudaMemcpy3DPeerAsync
     r(0x6641534e77dd6e0b, 0, 0, 1, 0, 0), // cusparseDestroyCsrsm2Info
     r(0x66436628fd1c4e94, 30, 1, 1, 0, 0), // cudaGetDevice
-    r(0x664d6913fb1a59a7, 1808, 5, 6, 0, 2), // ncclScatterConfig
+    r(0x664d6913fb1a59a7, 1814, 5, 6, 0, 2), // ncclScatterConfig
     r(0x664e1ce2b69c0aa0, 1224, 1, 6, 0, 8), // cusolverDnZgesvdjBatched_bufferSize
-    r(0x665c505d1ca12235, 1885, 1, 6, 0, 1), // nvjpegDecode
+    r(0x665c505d1ca12235, 1891, 1, 6, 0, 1), // nvjpegDecode
     r(0x6660cd76b4b4c78b, 4, 1, 2, 0, 0), // cudaPointerGetAttributes#11
     r(0x6660ce76b4b4c93e, 4, 1, 2, 0, 0), // cudaPointerGetAttributes#12
     r(0x666168396bb984f1, 0, 0, 5, 2, 0), // cublasCrot
@@ -2207,7 +2207,7 @@ pub static ROWS: [Row; 5389] = [
     r(0x67258775a60ab1e7, 0, 0, 6, 0, 10), // cusolverDnDgesvd
     r(0x67266e73f757ecf9, 0, 0, 1, 0, 0), // nvrtcGetPCHCreateStatus
     r(0x6729c1d81090e914, 0, 0, 6, 0, 0), // @cudaMemcpyToSymbolAsync
-    r(0x672f07eafb6c0d46, 1585, 2, 6, 0, 21), // cusparseCcsrgemm2
+    r(0x672f07eafb6c0d46, 1587, 2, 6, 0, 21), // cusparseCcsrgemm2
     r(0x67358cc1d91fb7b0, 10, 1, 2, 0, 0), // cuMemAlloc_v2
     r(0x6750ef0c841eee19, 1219, 1, 6, 0, 8), // cusolverDnDHgesv
     r(0x67636a90f5bfe142, 472, 1, 2, 0, 0), // nvmlDeviceGetVgpuHeterogeneousMode
@@ -2222,7 +2222,7 @@ pub static ROWS: [Row; 5389] = [
     r(0x67c2452db95d392c, 0, 0, 6, 0, 14), // cusolverDnXpolar
     r(0x6806357d1117e059, 0, 0, 6, 0, 3), // cublasDtrmv_v2
     r(0x680e177180b4b934, 19, 2, 3, 0, 0), // cuCoredumpSetAttribute
-    r(0x6812aa6013eb36bf, 1850, 2, 5, 0, 0), // pncclRedOpCreatePreMulSum
+    r(0x6812aa6013eb36bf, 1856, 2, 5, 0, 0), // pncclRedOpCreatePreMulSum
     r(0x68196b5375d62d3c, 1235, 1, 6, 0, 3), // cusparseCgtsvInterleavedBatch_bufferSizeExt
     r(0x68217947a212285d, 1220, 1, 6, 0, 6), // cusolverDnDXgels_bufferSize
     r(0x68362285f1fd6d76, 385, 1, 2, 0, 0), // cuTexObjectGetResourceDesc
@@ -2235,13 +2235,13 @@ pub static ROWS: [Row; 5389] = [
     r(0x68b9049c1d9673c3, 190, 2, 4, 0, 0), // cuGraphExecUpdate
     r(0x68cff806d3c71e3e, 37, 1, 2, 0, 0), // cusparseSpMatGetValues
     r(0x68dd358f925432c8, 402, 2, 3, 0, 0), // cuTensorMapSetAllocationClass
-    r(0x68e2727f789071f5, 1917, 1, 2, 0, 0), // nvmlGpuInstanceGetVgpuSchedulerState
+    r(0x68e2727f789071f5, 1923, 1, 2, 0, 0), // nvmlGpuInstanceGetVgpuSchedulerState
     r(0x68ece36639598323, 1555, 3, 6, 2, 3), // cusolverSpZcsrqrSetupHost
     r(0x69098de29303b7c6, 10, 1, 3, 0, 0), // cuEGLStreamConsumerConnectWithFlags
     r(0x6953578b581e1168, 0, 0, 6, 0, 3), // cublasDtrmv_v2_64
-    r(0x6955f1a0b7c86453, 1852, 5, 6, 0, 3), // pncclReduceConfig
+    r(0x6955f1a0b7c86453, 1858, 5, 6, 0, 3), // pncclReduceConfig
     r(0x6968a7a3f7570f70, 1219, 1, 6, 0, 8), // cusolverDnCgesvdj_bufferSize
-    r(0x6971c5a664144c32, 2079, 1, 2, 0, 0), // nvmlUnitGetFanSpeedInfo
+    r(0x6971c5a664144c32, 2085, 1, 2, 0, 0), // nvmlUnitGetFanSpeedInfo
     r(0x698564f524117315, 292, 3, 4, 0, 0), // cudaLogsDumpToMemory
     r(0x698d3288e17537af, 953, 1, 4, 0, 0), // nvjpegDecoderJpegSupported
     r(0x6990e9086f2c6063, 0, 0, 4, 0, 0), // cudaMemPrefetchAsync#11
@@ -2268,13 +2268,13 @@ pub static ROWS: [Row; 5389] = [
     r(0x6a8d45ee11bcbc37, 0, 0, 6, 0, 0), // cudaMemcpyFromSymbolAsync_ptsz
     r(0x6a8f70e751f9eb9d, 415, 7, 6, 0, 4), // __cudaRegisterFunction
     r(0x6a96c01ca3ed6b60, 1547, 5, 6, 0, 5), // cusolverSpZcsrqrBufferInfoHost
-    r(0x6aa02f3016268e6c, 1578, 2, 6, 0, 12), // cusparseCbsrxmv
+    r(0x6aa02f3016268e6c, 1580, 2, 6, 0, 12), // cusparseCbsrxmv
     r(0x6abe92ad4fb020b1, 263, 2, 3, 0, 0), // cuModuleGetTexRef
     r(0x6ac0e6f0671d01b6, 1101, 2, 6, 0, 3), // cudnnSpatialTfSamplerForward
     r(0x6ad3a2ac8f3378f7, 37, 1, 2, 0, 0), // nvrtcGetLTOIRSize
     r(0x6ad8fe446af274be, 954, 4, 5, 0, 0), // cudnnGetLRNDescriptor
     r(0x6ad9185c15fe62a1, 684, 1, 6, 0, 0), // cusolverDnCpotri_bufferSize
-    r(0x6adfc88d5bd0a719, 1892, 1, 5, 0, 0), // nvjpegDecodeJpegDevice
+    r(0x6adfc88d5bd0a719, 1898, 1, 5, 0, 0), // nvjpegDecodeJpegDevice
     r(0x6ae16d80781ef6f7, 0, 0, 4, 0, 0), // cudaMemAdvise
     r(0x6af1b49a87373fdc, 0, 0, 5, 0, 0), // cudnnSetCTCLossDescriptor_v8
     r(0x6af1b59a8737418f, 0, 0, 5, 0, 0), // cudnnSetCTCLossDescriptor_v9
@@ -2289,22 +2289,22 @@ pub static ROWS: [Row; 5389] = [
     r(0x6b7f3637d1c95fc5, 1233, 1, 6, 0, 5), // cusparseDgpsvInterleavedBatch_bufferSizeExt
     r(0x6b9e70a4f669b560, 85, 1, 3, 0, 0), // cuDeviceSetGraphMemAttribute
     r(0x6ba9d38c2120a8a0, 10, 1, 3, 0, 0), // @cudaMallocAsync_ptsz
-    r(0x6baf8aafd5373fc5, 1733, 2, 6, 0, 8), // cusparseSpruneCsr2csr_bufferSizeExt
+    r(0x6baf8aafd5373fc5, 1737, 2, 6, 0, 8), // cusparseSpruneCsr2csr_bufferSizeExt
     r(0x6bb4467c7e4e983d, 0, 0, 6, 0, 5), // cusparseDcsrsv2_analysis
     r(0x6bbbd9c17184ec1d, 385, 1, 2, 0, 0), // @cudaGetSurfaceObjectResourceDesc
     r(0x6bc21797eef5c5cd, 788, 2, 6, 0, 7), // cublasSsyr2k_v2_64
     r(0x6bd7e17c5c1e76ed, 37, 1, 6, 0, 5), // cutensorMgCreateContractionDescriptor
     r(0x6bddad15659800ea, 0, 0, 3, 0, 0), // nvmlDeviceSetFanControlPolicy
-    r(0x6bdec5f977192a83, 2041, 1, 2, 0, 0), // nvmlDeviceWorkloadPowerProfileSetRequestedProfiles
+    r(0x6bdec5f977192a83, 2047, 1, 2, 0, 0), // nvmlDeviceWorkloadPowerProfileSetRequestedProfiles
     r(0x6be3cf1be15b6dce, 30, 1, 5, 0, 0), // @cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags
     r(0x6beeb58384f72b97, 0, 0, 6, 0, 0), // ncclAllGather
     r(0x6bf7dc16f9aa0330, 1103, 2, 3, 0, 0), // cutensorMgCreate
-    r(0x6c1356700b471268, 1872, 2, 3, 0, 0), // __nvJitLinkCreate_13_4
-    r(0x6c1357700b47141b, 1872, 2, 3, 0, 0), // __nvJitLinkCreate_13_5
-    r(0x6c135a700b471934, 1872, 2, 3, 0, 0), // __nvJitLinkCreate_13_0
-    r(0x6c135b700b471ae7, 1872, 2, 3, 0, 0), // __nvJitLinkCreate_13_1
-    r(0x6c135c700b471c9a, 1872, 2, 3, 0, 0), // __nvJitLinkCreate_13_2
-    r(0x6c135d700b471e4d, 1872, 2, 3, 0, 0), // __nvJitLinkCreate_13_3
+    r(0x6c1356700b471268, 1878, 2, 3, 0, 0), // __nvJitLinkCreate_13_4
+    r(0x6c1357700b47141b, 1878, 2, 3, 0, 0), // __nvJitLinkCreate_13_5
+    r(0x6c135a700b471934, 1878, 2, 3, 0, 0), // __nvJitLinkCreate_13_0
+    r(0x6c135b700b471ae7, 1878, 2, 3, 0, 0), // __nvJitLinkCreate_13_1
+    r(0x6c135c700b471c9a, 1878, 2, 3, 0, 0), // __nvJitLinkCreate_13_2
+    r(0x6c135d700b471e4d, 1878, 2, 3, 0, 0), // __nvJitLinkCreate_13_3
     r(0x6c165054c1ad6b68, 1055, 2, 6, 1, 14), // cudnnNormalizationForwardInference
     r(0x6c24e09ef5018858, 211, 1, 2, 0, 0), // @cudaGraphHostNodeGetParams
     r(0x6c289d3f322671c8, 0, 0, 3, 0, 0), // cuParamSetTexRef
@@ -2312,12 +2312,12 @@ pub static ROWS: [Row; 5389] = [
     r(0x6c64079461e2a4ea, 309, 1, 5, 0, 0), // cublasDznrm2_v2_64
     r(0x6c66878d569e6e8b, 237, 1, 2, 0, 0), // @cudaGraphMemsetNodeSetParams
     r(0x6c746dd031f1bccb, 0, 0, 1, 0, 0), // cusparseLtInit
-    r(0x6c7d2a455bdf4936, 1874, 1, 2, 0, 0), // __nvJitLinkGetInfoLog_13_4
-    r(0x6c7d2b455bdf4ae9, 1874, 1, 2, 0, 0), // __nvJitLinkGetInfoLog_13_5
-    r(0x6c7d2c455bdf4c9c, 1874, 1, 2, 0, 0), // __nvJitLinkGetInfoLog_13_2
-    r(0x6c7d2d455bdf4e4f, 1874, 1, 2, 0, 0), // __nvJitLinkGetInfoLog_13_3
-    r(0x6c7d2e455bdf5002, 1874, 1, 2, 0, 0), // __nvJitLinkGetInfoLog_13_0
-    r(0x6c7d2f455bdf51b5, 1874, 1, 2, 0, 0), // __nvJitLinkGetInfoLog_13_1
+    r(0x6c7d2a455bdf4936, 1880, 1, 2, 0, 0), // __nvJitLinkGetInfoLog_13_4
+    r(0x6c7d2b455bdf4ae9, 1880, 1, 2, 0, 0), // __nvJitLinkGetInfoLog_13_5
+    r(0x6c7d2c455bdf4c9c, 1880, 1, 2, 0, 0), // __nvJitLinkGetInfoLog_13_2
+    r(0x6c7d2d455bdf4e4f, 1880, 1, 2, 0, 0), // __nvJitLinkGetInfoLog_13_3
+    r(0x6c7d2e455bdf5002, 1880, 1, 2, 0, 0), // __nvJitLinkGetInfoLog_13_0
+    r(0x6c7d2f455bdf51b5, 1880, 1, 2, 0, 0), // __nvJitLinkGetInfoLog_13_1
     r(0x6c846578fa1e74c2, 0, 0, 4, 0, 0), // cuMemsetD8Async_ptsz
     r(0x6c84b3c5d0f731ac, 0, 0, 1, 0, 0), // cusparseGetMatIndexBase
     r(0x6c90f319a99a747a, 616, 1, 6, 0, 5), // cublasDotEx_64
@@ -2327,7 +2327,7 @@ pub static ROWS: [Row; 5389] = [
     r(0x6cb1e66be921c61a, 678, 2, 6, 0, 10), // cublasSgemvStridedBatched_64
     r(0x6cb7a6aa302812d6, 0, 0, 6, 0, 3), // cublasCtrmv_v2
     r(0x6cc0e631db7a10e8, 1252, 1, 3, 0, 0), // cusolverDnXgesvdjGetSweeps
-    r(0x6cc7333f6049b684, 1670, 2, 5, 0, 0), // cusparseSbsrilu02_numericBoost
+    r(0x6cc7333f6049b684, 1674, 2, 5, 0, 0), // cusparseSbsrilu02_numericBoost
     r(0x6cdb32ff6d21fba2, 684, 1, 6, 0, 0), // cusolverDnCpotrf_bufferSize
     r(0x6ce07cb52133867a, 0, 0, 2, 0, 0), // cuGraphKernelNodeCopyAttributes
     r(0x6ce15a3213d2b498, 0, 0, 0, 0, 0), // cuProfilerStart
@@ -2347,7 +2347,7 @@ pub static ROWS: [Row; 5389] = [
     r(0x6d6c54466569e256, 10, 1, 1, 0, 0), // cudnnCreatePoolingDescriptor
     r(0x6d75f4529ba51325, 0, 0, 2, 0, 0), // @cudaStreamBeginCapture
     r(0x6d865362513e9598, 0, 0, 4, 0, 0), // cuKernelSetAttribute
-    r(0x6d8f733e43abc5ab, 1928, 1, 2, 0, 0), // nvmlDevicePerfMetricsGetSamples_v1
+    r(0x6d8f733e43abc5ab, 1934, 1, 2, 0, 0), // nvmlDevicePerfMetricsGetSamples_v1
     r(0x6d996b8ebe2f9801, 0, 0, 2, 0, 0), // cudaThreadSetLimit
     r(0x6d9e6cec1f6ce5d9, 0, 0, 6, 0, 3), // cusolverSpCcsrcholFactor
     r(0x6da21c352b09dafa, 1505, 2, 6, 0, 2), // cusolverSpXcsrqrAnalysisHost
@@ -2405,7 +2405,7 @@ pub static ROWS: [Row; 5389] = [
     r(0x70a6fa24a1e72317, 0, 0, 0, 0, 0), // cutensorGetCudartVersion
     r(0x70aa09c06f431972, 0, 0, 6, 0, 3), // cusparseZcsr2dense
     r(0x70c392d0b3c42316, 0, 0, 1, 0, 0), // cutensorLoggerSetLevel
-    r(0x70d8ef1e6680aad5, 1917, 1, 2, 0, 0), // nvmlVgpuInstanceGetLicenseInfo_v2
+    r(0x70d8ef1e6680aad5, 1923, 1, 2, 0, 0), // nvmlVgpuInstanceGetLicenseInfo_v2
     r(0x71005c4e773db2fd, 0, 0, 1, 0, 0), // cublasLtLoggerSetLevel
     r(0x7108f501093d1883, 1224, 1, 6, 1, 5), // cusolverSpCcsrlsvchol
     r(0x7114f0af01e05ba5, 0, 0, 6, 0, 2), // cusolverDnZlaswp
@@ -2428,7 +2428,7 @@ pub static ROWS: [Row; 5389] = [
     r(0x72355ba402d73bbc, 1232, 1, 6, 0, 3), // cusparseCnnz
     r(0x7242378581fb085b, 10, 1, 1, 0, 0), // cublasXtCreate
     r(0x724a1eb8f7b22240, 0, 0, 1, 0, 0), // cuCtxPushCurrent_v2
-    r(0x72566d9d3feb5ca2, 1939, 3, 3, 0, 0), // nvmlDeviceGetFBCSessions
+    r(0x72566d9d3feb5ca2, 1945, 3, 3, 0, 0), // nvmlDeviceGetFBCSessions
     r(0x725cf8501088f68c, 13, 1, 2, 0, 0), // nvmlDeviceGetBusType
     r(0x725e3bc496cd8239, 831, 2, 6, 0, 2), // cudnnTransformTensorEx
     r(0x725fc740163280a0, 0, 0, 6, 0, 6), // cusolverDnPotrs
@@ -2437,7 +2437,7 @@ pub static ROWS: [Row; 5389] = [
     r(0x72739b44f9036abe, 208, 3, 3, 0, 0), // cuGraphGetNodes
     r(0x727d375d5abfb9d4, 0, 0, 0, 0, 0), // @cudaPeekAtLastError
     r(0x728a1c2b226a1d4b, 10, 1, 2, 0, 0), // cudaGetSymbolSize
-    r(0x7295f47cb7f4f3ba, 2036, 1, 2, 0, 0), // nvmlDeviceSetNvlinkBwMode
+    r(0x7295f47cb7f4f3ba, 2042, 1, 2, 0, 0), // nvmlDeviceSetNvlinkBwMode
     r(0x72ccfb464778f380, 0, 0, 6, 0, 17), // cudnnMultiHeadAttnBackwardData
     r(0x72d0cec1672818ff, 16, 2, 3, 0, 0), // cuCoredumpGetAttributeGlobal
     r(0x72d1f2d70f901730, 1223, 1, 6, 0, 12), // cusolverDnDgesvdaStridedBatched_bufferSize
@@ -2463,16 +2463,16 @@ pub static ROWS: [Row; 5389] = [
     r(0x73c37a949acad9a7, 30, 1, 4, 0, 0), // cuDeviceGetP2PAttribute
     r(0x73cc8df64044f5cd, 0, 0, 1, 0, 0), // cusparseLoggerSetFile
     r(0x73d057b207c1563c, 0, 0, 0, 0, 0), // cudnnAdvVersionCheck
-    r(0x73d769f5a3ba7fb0, 1725, 2, 6, 0, 5), // cusparseSpSM_bufferSize
+    r(0x73d769f5a3ba7fb0, 1729, 2, 6, 0, 5), // cusparseSpSM_bufferSize
     r(0x73d7c43ed5ab07cb, 252, 1, 3, 0, 0), // cuLaunchCooperativeKernelMultiDevice
     r(0x73e4182e0b2afdbd, 792, 1, 6, 0, 8), // cublasStrmm_v2
     r(0x742ab3ab55d3fbc2, 0, 0, 6, 0, 0), // cublasLtMatrixLayoutInit_internal
     r(0x742ccf37d89d6585, 0, 0, 4, 0, 0), // nvmlDeviceFreezeNvLinkUtilizationCounter
     r(0x7437b5db1c3b310d, 0, 0, 2, 0, 0), // cublasSetSmCountTarget
     r(0x74432a2dce891971, 684, 1, 6, 0, 0), // cusolverDnSpotri_bufferSize
-    r(0x744479bc22661ef6, 1910, 1, 1, 0, 0), // nvmlDeviceDiscoverGpus
+    r(0x744479bc22661ef6, 1916, 1, 1, 0, 0), // nvmlDeviceDiscoverGpus
     r(0x746b06e5dbbe50e9, 13, 1, 2, 0, 0), // cusolverDnGetMathMode
-    r(0x74a9d6421f9f2b4e, 1905, 1, 2, 0, 0), // nvmlComputeInstanceGetInfo
+    r(0x74a9d6421f9f2b4e, 1911, 1, 2, 0, 0), // nvmlComputeInstanceGetInfo
     r(0x74abfb6d782abc81, 13, 1, 2, 0, 0), // nvmlVgpuInstanceGetEccMode
     r(0x74ae84c9d07df2f9, 0, 0, 2, 0, 0), // pncclCommWindowDeregister
     r(0x74b8e91ddecd4ce8, 495, 1, 2, 0, 0), // cudaGetTextureObjectTextureDesc
@@ -2485,7 +2485,7 @@ pub static ROWS: [Row; 5389] = [
     r(0x74e54ba49417e84f, 0, 0, 6, 0, 4), // cublasZtbmv_v2
     r(0x74eb34034663b228, 11, 1, 2, 0, 0), // cudaArrayGetSparseProperties
     r(0x74f9b8215c9921ca, 238, 1, 3, 0, 0), // nvmlDeviceGetDefaultApplicationsClock
-    r(0x75033bb24c596a03, 1928, 1, 2, 0, 0), // nvmlDeviceGetConfComputeGpuAttestationReport
+    r(0x75033bb24c596a03, 1934, 1, 2, 0, 0), // nvmlDeviceGetConfComputeGpuAttestationReport
     r(0x750b3842e82c8045, 0, 0, 1, 0, 0), // cudnnDestroySpatialTransformerDescriptor
     r(0x75138ead02157551, 0, 0, 0, 0, 0), // cusolverDnLoggerForceDisable
     r(0x751cd5b914b9f37e, 730, 2, 6, 0, 8), // cublasSgemm_v2_64
@@ -2512,7 +2512,7 @@ pub static ROWS: [Row; 5389] = [
     r(0x7612a58eddb0a1a5, 236, 1, 2, 0, 0), // nvmlDeviceGetVgpuSchedulerCapabilities
     r(0x7613edc4e290aae0, 382, 1, 4, 0, 0), // cudaStreamUpdateCaptureDependencies_ptsz#12
     r(0x7613f0c4e290aff9, 382, 1, 4, 0, 0), // cudaStreamUpdateCaptureDependencies_ptsz#11
-    r(0x76215ce1c9721bd1, 1966, 1, 3, 0, 0), // nvmlDeviceGetNvLinkRemotePciInfo_v2
+    r(0x76215ce1c9721bd1, 1972, 1, 3, 0, 0), // nvmlDeviceGetNvLinkRemotePciInfo_v2
     r(0x7639d67120926ace, 562, 1, 6, 0, 2), // cublasDsyr_v2
     r(0x763ded075782ddf9, 211, 1, 2, 0, 0), // nvmlVgpuInstanceGetRuntimeStateSize
     r(0x763eaa16602dec0b, 0, 0, 2, 0, 0), // nvjpegDecodeParamsSetOutputFormat
@@ -2534,25 +2534,25 @@ pub static ROWS: [Row; 5389] = [
     r(0x772a7a1e00db1ad8, 910, 1, 6, 0, 0), // cudnnGetBatchNormalizationTrainingExReserveSpaceSize
     r(0x7740a3909f6dedc0, 10, 1, 2, 0, 0), // @cudaStreamCreateWithPriority
     r(0x776f1985e438bb02, 10, 1, 3, 0, 0), // cuGraphicsEGLRegisterImage
-    r(0x7774adb9c71171a6, 1870, 1, 5, 0, 0), // __nvJitLinkAddData_13_5
-    r(0x7774aeb9c7117359, 1870, 1, 5, 0, 0), // __nvJitLinkAddData_13_4
-    r(0x7774afb9c711750c, 1870, 1, 5, 0, 0), // __nvJitLinkAddData_13_3
-    r(0x7774b0b9c71176bf, 1870, 1, 5, 0, 0), // __nvJitLinkAddData_13_2
-    r(0x7774b1b9c7117872, 1870, 1, 5, 0, 0), // __nvJitLinkAddData_13_1
-    r(0x7774b2b9c7117a25, 1870, 1, 5, 0, 0), // __nvJitLinkAddData_13_0
-    r(0x777512977bf4f1a0, 1576, 1, 6, 0, 8), // cusparseZgebsr2gebsr_bufferSizeExt
+    r(0x7774adb9c71171a6, 1876, 1, 5, 0, 0), // __nvJitLinkAddData_13_5
+    r(0x7774aeb9c7117359, 1876, 1, 5, 0, 0), // __nvJitLinkAddData_13_4
+    r(0x7774afb9c711750c, 1876, 1, 5, 0, 0), // __nvJitLinkAddData_13_3
+    r(0x7774b0b9c71176bf, 1876, 1, 5, 0, 0), // __nvJitLinkAddData_13_2
+    r(0x7774b1b9c7117872, 1876, 1, 5, 0, 0), // __nvJitLinkAddData_13_1
+    r(0x7774b2b9c7117a25, 1876, 1, 5, 0, 0), // __nvJitLinkAddData_13_0
+    r(0x777512977bf4f1a0, 1578, 1, 6, 0, 8), // cusparseZgebsr2gebsr_bufferSizeExt
     r(0x7783b369e836b59b, 561, 1, 6, 0, 1), // cublasSdot_v2_64
     r(0x7785449a8011dee5, 570, 2, 6, 0, 7), // cublasCherkEx
     r(0x779572cedf617c02, 263, 2, 3, 0, 0), // cudaLibraryGetKernel
     r(0x77c8b3768290cbfe, 569, 1, 6, 0, 4), // cublasSger_v2_64
     r(0x77dedfc64952079b, 0, 0, 4, 0, 0), // cuMemAdvise_v2
-    r(0x77fb3e1030feca81, 1746, 1, 6, 0, 10), // cusparseZbsrsv2_solve
+    r(0x77fb3e1030feca81, 1750, 1, 6, 0, 10), // cusparseZbsrsv2_solve
     r(0x78027aea4a692dfe, 569, 1, 6, 0, 2), // cublasSsyr_v2_64
     r(0x78137eaac6753a24, 0, 0, 1, 0, 0), // fftw_execute
     r(0x781977a7291075f7, 101, 1, 2, 0, 0), // cudaFuncGetName
     r(0x7831c18a72902eb5, 310, 1, 3, 0, 0), // cuMemMapArrayAsync_ptsz
     r(0x7833bcc47c123588, 0, 0, 6, 0, 0), // pncclBcast
-    r(0x783a660433b0e22e, 2024, 2, 2, 0, 0), // nvmlDeviceLockNvlinkRemapTable_v1
+    r(0x783a660433b0e22e, 2030, 2, 2, 0, 0), // nvmlDeviceLockNvlinkRemapTable_v1
     r(0x783ce120f1d71035, 0, 0, 1, 0, 0), // cublasFree
     r(0x7853195d34f5dfee, 0, 0, 2, 0, 0), // cublasLtEmulationDescInit_internal
     r(0x7855d67242fae830, 91, 2, 4, 0, 0), // cuGLMapBufferObjectAsync_v2_ptsz
@@ -2581,7 +2581,7 @@ pub static ROWS: [Row; 5389] = [
     r(0x798825e64a1ac760, 10, 1, 6, 0, 0), // cublasLtGroupedMatrixLayoutCreate
     r(0x799af50479a7b060, 0, 0, 8, 0, 0), // @cudaMemcpyArrayToArray
     r(0x79a32aecc39e4d33, 0, 0, 1, 0, 0), // cuInit
-    r(0x79a81d7559f975a0, 2051, 3, 3, 0, 0), // nvmlGetVgpuCompatibility
+    r(0x79a81d7559f975a0, 2057, 3, 3, 0, 0), // nvmlGetVgpuCompatibility
     r(0x79afb4574b124ed9, 13, 1, 2, 0, 0), // cuGraphNodeGetType
     r(0x79dc21fe49725979, 80, 1, 2, 0, 0), // @cudaDeviceGetPCIBusId
     r(0x79e400b68aa5d768, 21, 2, 5, 0, 0), // cuCtxCreate_v3
@@ -2602,11 +2602,11 @@ pub static ROWS: [Row; 5389] = [
     r(0x7a4eee38b2cf2b17, 0, 0, 2, 0, 0), // cusparseCopyMatDescr
     r(0x7a573caeb22f3bdd, 0, 0, 6, 0, 2), // cublasDmatinvBatched
     r(0x7a5db4d86ff264d7, 116, 2, 5, 0, 0), // cudaGraphAddChildGraphNode
-    r(0x7a6e701a3013aa88, 1649, 2, 6, 0, 8), // cusparseDpruneCsr2csr_bufferSizeExt
+    r(0x7a6e701a3013aa88, 1651, 2, 6, 0, 8), // cusparseDpruneCsr2csr_bufferSizeExt
     r(0x7a706bca6f963e13, 31, 4, 3, 0, 0), // @cudaStreamGetDevResource
     r(0x7a85c6f94328570a, 0, 0, 1, 0, 0), // cutensorMgDestroyCopyDescriptor
     r(0x7aa1547677a9ff5a, 0, 0, 4, 0, 0), // cuMemcpyDtoDAsync_v2
-    r(0x7aad85a1dd3f7244, 1598, 9, 6, 0, 4), // cusparseCooGet
+    r(0x7aad85a1dd3f7244, 1600, 9, 6, 0, 4), // cusparseCooGet
     r(0x7abe64c09d7c85be, 0, 0, 6, 0, 3), // cudaMemcpy2DFromArrayAsync_ptsz
     r(0x7abffe2486d8f7a8, 0, 0, 6, 0, 0), // cublasDcopy_v2_64
     r(0x7aed1914ca4767ee, 562, 1, 6, 0, 2), // cublasCsyr_v2_64
@@ -2635,12 +2635,12 @@ pub static ROWS: [Row; 5389] = [
     r(0x7be701ea7bc9227f, 0, 0, 3, 0, 0), // @cudaGraphExecChildGraphNodeSetParams
     r(0x7be930db50451d91, 10, 1, 2, 0, 0), // cuModuleLoadData
     r(0x7bf44fe41fa62529, 225, 1, 3, 0, 0), // cuStreamSetAttribute
-    r(0x7bfd3438da86f876, 1830, 5, 6, 0, 0), // pncclCommShrink
+    r(0x7bfd3438da86f876, 1836, 5, 6, 0, 0), // pncclCommShrink
     r(0x7c0e75a55da1650c, 0, 0, 6, 0, 4), // cudnnSetTensor4dDescriptorEx
     r(0x7c127aeb09daa87b, 0, 0, 1, 0, 0), // cuStreamSynchronize_ptsz
     r(0x7c13c409c699c75f, 0, 0, 6, 0, 4), // cusparseScsric02_analysis
     r(0x7c220c4d20f118bb, 0, 0, 1, 0, 0), // cuFileHandleDeregister
-    r(0x7c4382f1da299809, 1629, 3, 6, 0, 4), // cusparseConstrainedGeMM_bufferSize
+    r(0x7c4382f1da299809, 1631, 3, 6, 0, 4), // cusparseConstrainedGeMM_bufferSize
     r(0x7c4949d89c263973, 0, 0, 6, 0, 0), // cuMemsetD2D32Async
     r(0x7c584c1bf564eebd, 0, 0, 6, 0, 0), // cudaMemcpyPeerAsync
     r(0x7c5d4c4d63484b50, 0, 0, 4, 0, 0), // cusparseCsrSetStridedBatch
@@ -2653,7 +2653,7 @@ pub static ROWS: [Row; 5389] = [
     r(0x7c8fed037fa8efd6, 1222, 1, 6, 0, 15), // cusolverDnDgesvdaStridedBatched
     r(0x7ca1ed903f5dd83f, 13, 1, 2, 0, 0), // pncclCommGetAsyncError
     r(0x7ca4e7c901345d17, 561, 1, 6, 0, 1), // cusolverDnSorgtr_bufferSize
-    r(0x7ca72546a22af5ac, 1911, 3, 3, 0, 0), // nvmlDeviceGetCreatableVgpus
+    r(0x7ca72546a22af5ac, 1917, 3, 3, 0, 0), // nvmlDeviceGetCreatableVgpus
     r(0x7ca7517d09980214, 0, 0, 6, 0, 11), // cusolverDnXsyevBatched
     r(0x7ca8b11edc713bf7, 1180, 3, 4, 0, 0), // fftwf_flops
     r(0x7caf189fffb5875c, 812, 1, 6, 0, 4), // cublasZgerc_v2_64
@@ -2664,7 +2664,7 @@ pub static ROWS: [Row; 5389] = [
     r(0x7ccf0c53da7f6675, 563, 2, 6, 0, 7), // cublasXtCsyrkx
     r(0x7cd3a80f290c8937, 0, 0, 0, 0, 0), // cudnnGetVersion
     r(0x7cd986db047ce415, 0, 0, 3, 0, 0), // cuFileBufRegister
-    r(0x7cfacb05f86ba1d2, 1576, 1, 6, 0, 8), // cusparseDgebsr2gebsr_bufferSizeExt
+    r(0x7cfacb05f86ba1d2, 1578, 1, 6, 0, 8), // cusparseDgebsr2gebsr_bufferSizeExt
     r(0x7cfb30f35cd53e8b, 0, 0, 3, 0, 0), // nvmlDeviceSetFanSpeed_v2
     r(0x7cffd0573e9cf452, 123, 5, 5, 0, 0), // cuGraphAddExternalSemaphoresSignalNode
     r(0x7d0427b4b0f38288, 0, 0, 6, 0, 0), // @cudaMemcpyToSymbolAsync_ptsz
@@ -2682,7 +2682,7 @@ pub static ROWS: [Row; 5389] = [
     r(0x7db3f22d836dbee6, 357, 1, 1, 0, 0), // nvmlSystemSetConfComputeKeyRotationThresholdInfo
     r(0x7db49c6586039bf6, 0, 0, 2, 0, 0), // cuEventRecord
     r(0x7db51c9a9654cbee, 0, 0, 1, 0, 0), // cuStreamDestroy_v2
-    r(0x7dcb791118916980, 1756, 3, 6, 0, 14), // cusparseZcsrgemm2_bufferSizeExt
+    r(0x7dcb791118916980, 1760, 3, 6, 0, 14), // cusparseZcsrgemm2_bufferSizeExt
     r(0x7ddde9fbf2e3cf79, 793, 1, 3, 0, 0), // cublasXtDeviceSelect
     r(0x7df676f004741cce, 0, 0, 1, 0, 0), // cudnnDestroyPoolingDescriptor
     r(0x7dfe18d166113442, 911, 3, 4, 0, 0), // cudnnGetOpTensorDescriptor
@@ -2705,7 +2705,7 @@ pub static ROWS: [Row; 5389] = [
     r(0x7f21add595d06808, 0, 0, 0, 0, 0), // cublasLtGetCudartVersion
     r(0x7f2318f6d473e4cf, 13, 1, 2, 0, 0), // nvmlDeviceGetHostVgpuMode
     r(0x7f2f162537f2078f, 0, 0, 1, 0, 0), // @__cudaRegisterFatBinary
-    r(0x7f365b2abb80d867, 1585, 2, 6, 0, 21), // cusparseDcsrgemm2
+    r(0x7f365b2abb80d867, 1587, 2, 6, 0, 21), // cusparseDcsrgemm2
     r(0x7f3c0cd462c79723, 675, 1, 2, 0, 0), // nvmlDeviceGetC2cModeInfoV
     r(0x7f4180ced9091939, 0, 0, 2, 0, 0), // cusolverDnIRSParamsSetSolverLowestPrecision
     r(0x7f599b1298d01451, 1220, 1, 6, 0, 6), // cusolverDnCYgels_bufferSize
@@ -2721,7 +2721,7 @@ pub static ROWS: [Row; 5389] = [
     r(0x80150ac69b3ebdeb, 0, 0, 2, 0, 0), // cuParamSetSize
     r(0x801a5fa57f4d23d2, 0, 0, 6, 0, 2), // cublasCmatinvBatched
     r(0x8025696110e18195, 0, 0, 6, 0, 1), // cudaGraphExecMemcpyNodeSetParamsToSymbol
-    r(0x8032253e68a75c47, 1877, 2, 3, 0, 0), // nvjpegBufferPinnedCreateV2
+    r(0x8032253e68a75c47, 1883, 2, 3, 0, 0), // nvjpegBufferPinnedCreateV2
     r(0x8033e51884c44b36, 37, 1, 2, 0, 0), // cuStreamGetId_ptsz
     r(0x803d619b31f098cf, 838, 4, 6, 1, 12), // cudnnBatchNormalizationBackward
     r(0x8049521d5dc0bace, 802, 2, 6, 0, 6), // cublasXtZspmm
@@ -2741,7 +2741,7 @@ pub static ROWS: [Row; 5389] = [
     r(0x81820d62bd1d2588, 323, 1, 3, 0, 0), // cudaMemSetMemPool
     r(0x81b167da4c8cf791, 1184, 2, 6, 0, 1), // fftwf_plan_guru64_dft_r2c
     r(0x81c32924e2fefbcf, 1239, 3, 6, 0, 16), // cusolverDnXsyevdx
-    r(0x81c63a560210f9ac, 1928, 1, 2, 0, 0), // nvmlDeviceGetPerformanceModes
+    r(0x81c63a560210f9ac, 1934, 1, 2, 0, 0), // nvmlDeviceGetPerformanceModes
     r(0x81c821dd824cc3d6, 317, 1, 3, 0, 0), // cuMemPoolSetAccess
     r(0x81c8e302c0b97e4b, 0, 0, 6, 0, 3), // cublasStrsv_v2_64
     r(0x81d459ccdc0452f8, 1152, 1, 5, 0, 0), // cusparseLtMatmulDescGetAttribute
@@ -2751,15 +2751,15 @@ pub static ROWS: [Row; 5389] = [
     r(0x821e1fdb4f432df6, 37, 1, 2, 0, 0), // cudaGraphNodeGetContainingGraph
     r(0x822752d648f28978, 10, 1, 6, 0, 5), // cusparseCreateCsc
     r(0x822763d648f2a65b, 10, 1, 6, 0, 5), // cusparseCreateCsr
-    r(0x8229e1b9cdb6b502, 1870, 1, 5, 0, 0), // __nvJitLinkAddData_12_8
-    r(0x8229e2b9cdb6b6b5, 1870, 1, 5, 0, 0), // __nvJitLinkAddData_12_9
-    r(0x8229e3b9cdb6b868, 1870, 1, 5, 0, 0), // __nvJitLinkAddData_12_6
-    r(0x8229e5b9cdb6bbce, 1870, 1, 5, 0, 0), // __nvJitLinkAddData_12_4
-    r(0x8229e6b9cdb6bd81, 1870, 1, 5, 0, 0), // __nvJitLinkAddData_12_5
-    r(0x8229e7b9cdb6bf34, 1870, 1, 5, 0, 0), // __nvJitLinkAddData_12_2
-    r(0x8229e8b9cdb6c0e7, 1870, 1, 5, 0, 0), // __nvJitLinkAddData_12_3
-    r(0x8229e9b9cdb6c29a, 1870, 1, 5, 0, 0), // __nvJitLinkAddData_12_0
-    r(0x8229eab9cdb6c44d, 1870, 1, 5, 0, 0), // __nvJitLinkAddData_12_1
+    r(0x8229e1b9cdb6b502, 1876, 1, 5, 0, 0), // __nvJitLinkAddData_12_8
+    r(0x8229e2b9cdb6b6b5, 1876, 1, 5, 0, 0), // __nvJitLinkAddData_12_9
+    r(0x8229e3b9cdb6b868, 1876, 1, 5, 0, 0), // __nvJitLinkAddData_12_6
+    r(0x8229e5b9cdb6bbce, 1876, 1, 5, 0, 0), // __nvJitLinkAddData_12_4
+    r(0x8229e6b9cdb6bd81, 1876, 1, 5, 0, 0), // __nvJitLinkAddData_12_5
+    r(0x8229e7b9cdb6bf34, 1876, 1, 5, 0, 0), // __nvJitLinkAddData_12_2
+    r(0x8229e8b9cdb6c0e7, 1876, 1, 5, 0, 0), // __nvJitLinkAddData_12_3
+    r(0x8229e9b9cdb6c29a, 1876, 1, 5, 0, 0), // __nvJitLinkAddData_12_0
+    r(0x8229eab9cdb6c44d, 1876, 1, 5, 0, 0), // __nvJitLinkAddData_12_1
     r(0x8231bf72a15394d1, 1219, 1, 6, 0, 8), // cusolverDnZZgels
     r(0x82348433558e32c7, 605, 11, 6, 0, 10), // cublasDgemmGroupedBatched_64
     r(0x8239f8074d27ab5d, 411, 4, 4, 0, 0), // @__cudaPopCallConfiguration
@@ -2802,7 +2802,7 @@ pub static ROWS: [Row; 5389] = [
     r(0x8440c785a9ecda50, 77, 1, 3, 0, 0), // cuMemPoolGetAttribute
     r(0x844846ae894a00c2, 0, 0, 0, 0, 0), // cudnnCnnTrainVersionCheck
     r(0x8448ad33941234bd, 0, 0, 6, 2, 5), // cusolverSpCcsreigvsi
-    r(0x8449e64da1dd8d56, 2008, 2, 2, 0, 0), // nvmlDeviceGetVgpuInstancesUtilizationInfo
+    r(0x8449e64da1dd8d56, 2014, 2, 2, 0, 0), // nvmlDeviceGetVgpuInstancesUtilizationInfo
     r(0x8457a6a6e33b96e4, 1507, 3, 6, 0, 1), // cusolverSpXcsrsymrcmHost
     r(0x848d257eb2d27210, 0, 0, 1, 0, 0), // pncclCommResume
     r(0x8492916bc855fb47, 238, 1, 3, 0, 0), // cudnnGetRNNForwardInferenceAlgorithmMaxCount
@@ -2823,21 +2823,21 @@ pub static ROWS: [Row; 5389] = [
     r(0x855a8b656d6d3984, 0, 0, 6, 0, 4), // cusparseCcsric02
     r(0x856144dbefd13e17, 1229, 1, 6, 0, 10), // cusparseXgebsr2gebsrNnz
     r(0x8571a88000b6b88b, 0, 0, 2, 0, 0), // cudnnSetConvolutionMathType
-    r(0x8576af630589c901, 2058, 2, 2, 0, 0), // nvmlGpuInstanceGetCreatableVgpus
+    r(0x8576af630589c901, 2064, 2, 2, 0, 0), // nvmlGpuInstanceGetCreatableVgpus
     r(0x8582798b5799c897, 1152, 1, 4, 0, 0), // nvmlDeviceGetNvLinkUtilizationControl
     r(0x85a6743bbdf2037f, 0, 0, 1, 0, 0), // nvjpegEncoderParamsDestroy
     r(0x85ba3555c8bc9cfb, 0, 0, 6, 0, 0), // cudaGraphMemcpyNodeSetParamsFromSymbol
-    r(0x85c6e6ce576f2f2e, 1882, 3, 5, 0, 0), // nvjpegCreateExV2
+    r(0x85c6e6ce576f2f2e, 1888, 3, 5, 0, 0), // nvjpegCreateExV2
     r(0x85d41124d2c663d3, 37, 1, 2, 0, 0), // cudaGraphEventRecordNodeGetEvent
     r(0x85e5bf4095952b88, 0, 0, 2, 0, 0), // cuDeviceSetMemPool
     r(0x85e8278b582d1612, 328, 2, 5, 0, 0), // cudaMemcpy3DBatchAsync_ptsz#12
     r(0x85f186269f45593d, 0, 0, 1, 0, 0), // cutensorDestroyPlan
-    r(0x860242d46566383f, 1875, 2, 3, 0, 0), // nvjpegBufferDeviceCreate
+    r(0x860242d46566383f, 1881, 2, 3, 0, 0), // nvjpegBufferDeviceCreate
     r(0x86134b550c5d54ff, 10, 1, 2, 0, 0), // @cudaGetFuncBySymbol
     r(0x8613edc017a952e7, 812, 1, 6, 0, 2), // cublasZsyr_v2_64
-    r(0x8639e77568241459, 1719, 3, 6, 0, 4), // cusparseSpMV_bufferSize
-    r(0x865218602c3f500b, 1709, 2, 6, 0, 4), // cusparseSpGEMMreuse_workEstimation
-    r(0x8672211c67f4d7a4, 1928, 1, 2, 0, 0), // nvmlDeviceGetConfComputeGpuCertificate
+    r(0x8639e77568241459, 1723, 3, 6, 0, 4), // cusparseSpMV_bufferSize
+    r(0x865218602c3f500b, 1713, 2, 6, 0, 4), // cusparseSpGEMMreuse_workEstimation
+    r(0x8672211c67f4d7a4, 1934, 1, 2, 0, 0), // nvmlDeviceGetConfComputeGpuCertificate
     r(0x86742e0090827cf6, 796, 2, 6, 0, 9), // cublasZgemmBatched
     r(0x867f65ac9f7e00ec, 225, 1, 3, 0, 0), // @cudaStreamSetAttribute
     r(0x86818178bbc64cc3, 544, 1, 4, 0, 0), // cudaStreamBeginRecaptureToGraph
@@ -2858,7 +2858,7 @@ pub static ROWS: [Row; 5389] = [
     r(0x87751ae2bc5591cc, 0, 0, 8, 0, 0), // @cudaMemcpyArrayToArray_ptds
     r(0x87928fab1339c7f1, 37, 1, 2, 0, 0), // cudaGraphMemFreeNodeGetParams
     r(0x87930c15e206bc71, 0, 0, 2, 0, 0), // cusolverDnIRSParamsSetMaxItersInner
-    r(0x8798c9430c673d56, 1696, 3, 6, 0, 6), // cusparseSpGEAM_bufferSize
+    r(0x8798c9430c673d56, 1700, 3, 6, 0, 6), // cusparseSpGEAM_bufferSize
     r(0x87a4bf030a501434, 0, 0, 5, 0, 0), // fftw_plan_dft_c2r_2d
     r(0x87a7a5030a521ddd, 0, 0, 6, 0, 0), // fftw_plan_dft_c2r_3d
     r(0x87aeb1030a5850ef, 0, 0, 4, 0, 0), // fftw_plan_dft_c2r_1d
@@ -2879,13 +2879,13 @@ pub static ROWS: [Row; 5389] = [
     r(0x88455d7629062801, 1232, 1, 6, 0, 3), // cusolverDnSorgbr_bufferSize
     r(0x88565baf09014184, 1434, 4, 6, 2, 2), // cusolverSpScsreigsHost
     r(0x88977087a4da54af, 552, 2, 6, 0, 5), // cublasZherk_v2_64
-    r(0x88a618491a7c2d37, 1593, 1, 6, 0, 8), // cusparseCcsrsv2_solve
-    r(0x88a7094004cbf96a, 1901, 4, 6, 0, 1), // nvjpegGetImageInfo
+    r(0x88a618491a7c2d37, 1595, 1, 6, 0, 8), // cusparseCcsrsv2_solve
+    r(0x88a7094004cbf96a, 1907, 4, 6, 0, 1), // nvjpegGetImageInfo
     r(0x88b0548c669bf24f, 30, 1, 2, 0, 0), // cudaHostGetFlags
     r(0x88bafb7b0e5456c4, 10, 1, 1, 0, 0), // @cudaEGLStreamProducerDisconnect
     r(0x88caf4736e1a65e5, 503, 5, 6, 0, 0), // cudaGraphAddNode
     r(0x88df36c90be385c7, 0, 0, 2, 0, 0), // cusparseSetMatType
-    r(0x88e962c195e23f88, 1874, 1, 3, 0, 0), // nvmlVgpuInstanceGetMdevUUID
+    r(0x88e962c195e23f88, 1880, 1, 3, 0, 0), // nvmlVgpuInstanceGetMdevUUID
     r(0x89190b34d30e6302, 263, 2, 3, 0, 0), // cuLibraryGetUnifiedFunction
     r(0x8931433d12ba7946, 1238, 1, 6, 0, 8), // cusparseDbsrsm2_bufferSize
     r(0x8932d074f8d641f0, 10, 1, 6, 0, 1), // cusparseCreateConstDnMat
@@ -2962,7 +2962,7 @@ pub static ROWS: [Row; 5389] = [
     r(0x8bbb2b7ff55301d9, 1186, 2, 6, 0, 1), // fftw_plan_guru_dft_r2c
     r(0x8beb2e32a72c27d4, 0, 0, 5, 0, 0), // cublasDdot
     r(0x8beb844fcebcb245, 0, 0, 1, 0, 0), // cuEventQuery
-    r(0x8bfcde6c38d13648, 1808, 5, 6, 0, 2), // pncclBroadcastConfig
+    r(0x8bfcde6c38d13648, 1814, 5, 6, 0, 2), // pncclBroadcastConfig
     r(0x8bff58271907b9b9, 0, 0, 2, 0, 0), // @cudaDeviceSetMemPool
     r(0x8c0e4e577caadc4b, 1233, 1, 6, 0, 5), // cusparseZbsrilu02_bufferSizeExt
     r(0x8c1b5c401d8a2791, 0, 0, 5, 0, 0), // @cudaMemcpyFromSymbol
@@ -2987,18 +2987,18 @@ pub static ROWS: [Row; 5389] = [
     r(0x8ccc86996f6f81af, 1221, 1, 4, 0, 0), // cusolverDnSgebrd_bufferSize
     r(0x8ceb40ec8cad589c, 0, 0, 6, 0, 3), // cusparseDcsr2dense
     r(0x8cf78ad64fae9b58, 10, 1, 6, 0, 8), // cusparseCreateBsr
-    r(0x8d0b8d2ff06d536f, 1928, 1, 2, 0, 0), // nvmlDeviceGetVgpuSchedulerLog
+    r(0x8d0b8d2ff06d536f, 1934, 1, 2, 0, 0), // nvmlDeviceGetVgpuSchedulerLog
     r(0x8d0ded2a5829bf72, 539, 1, 1, 0, 0), // @cudaMemcpy3DPeer_ptds
     r(0x8d14a9f7e29cb69f, 325, 1, 2, 0, 0), // cuMemcpy2DAsync_v2
     r(0x8d21a8bdd260c056, 855, 2, 6, 0, 6), // cudnnDivisiveNormalizationForward
-    r(0x8d2b42405eea6841, 1892, 1, 6, 0, 3), // nvjpegEncode
+    r(0x8d2b42405eea6841, 1898, 1, 6, 0, 3), // nvjpegEncode
     r(0x8d413e1b85f12b38, 238, 1, 3, 0, 0), // nvmlDeviceGetTemperature
     r(0x8d5a4803f25adb38, 570, 2, 6, 0, 7), // cublasCherk3mEx_64
     r(0x8d5c3175f5f3f790, 0, 0, 1, 0, 0), // cusolverMgDestroyMatrixDesc
     r(0x8d6046b27fd1027b, 238, 1, 3, 0, 0), // cudnnGetRNNBackwardWeightsAlgorithmMaxCount
     r(0x8d7e02fa3943c29f, 1232, 1, 6, 0, 3), // cusparseDcsric02_bufferSize
     r(0x8d84af7fc848ea7f, 0, 0, 2, 0, 0), // cuFuncSetSharedMemConfig
-    r(0x8d8f7e576668a48a, 2047, 1, 2, 0, 0), // nvmlEventSetRegisterGpuOperationalEvents_v1
+    r(0x8d8f7e576668a48a, 2053, 1, 2, 0, 0), // nvmlEventSetRegisterGpuOperationalEvents_v1
     r(0x8db69ebe4eb3c6a3, 10, 1, 1, 0, 0), // cusparseCreateCsrsm2Info
     r(0x8dc507e80646fa28, 0, 0, 2, 0, 0), // cudaFreeAsync
     r(0x8dcfd86fa1996e87, 13, 1, 2, 0, 0), // cudaGraphGetId
@@ -3006,10 +3006,10 @@ pub static ROWS: [Row; 5389] = [
     r(0x8de7b1379e9fecc1, 0, 0, 4, 0, 0), // @cudaMemPrefetchAsync#11
     r(0x8df2cc2f65adea07, 338, 5, 6, 0, 2), // cudaMemcpyBatchAsync
     r(0x8e0fb81116b419d3, 9, 1, 2, 0, 0), // cuMemGetAllocationPropertiesFromHandle
-    r(0x8e1441e3751c440a, 2003, 3, 4, 0, 0), // nvmlDeviceGetSupportedGraphicsClocks
+    r(0x8e1441e3751c440a, 2009, 3, 4, 0, 0), // nvmlDeviceGetSupportedGraphicsClocks
     r(0x8e1a19ebdde3e114, 123, 5, 5, 0, 0), // cudaGraphAddExternalSemaphoresWaitNode
     r(0x8e1b035830f26c9e, 0, 0, 0, 1, 0), // fftwf_set_timelimit
-    r(0x8e2ee4f115c41231, 1835, 4, 5, 0, 0), // pncclCommSplit
+    r(0x8e2ee4f115c41231, 1841, 4, 5, 0, 0), // pncclCommSplit
     r(0x8e37bf8053684db6, 13, 1, 2, 0, 0), // nvmlDeviceGetPowerSource
     r(0x8e39537860279a82, 6, 2, 2, 0, 0), // @cudaGetExportTable
     r(0x8e48cf4ad2bf277b, 563, 2, 6, 0, 7), // cublasDsyr2k_v2
@@ -3051,7 +3051,7 @@ pub static ROWS: [Row; 5389] = [
     r(0x9013bdb8998fe5bb, 0, 0, 6, 0, 0), // cublasDswap_v2
     r(0x901863a2c6abf03f, 550, 2, 6, 0, 9), // cublasDgemmBatched_64
     r(0x90372c5c35558384, 0, 0, 6, 0, 1), // cublasSetMatrix
-    r(0x903f07bc3e9ae7aa, 1917, 1, 2, 0, 0), // nvmlDeviceGetRemappedRows_v2
+    r(0x903f07bc3e9ae7aa, 1923, 1, 2, 0, 0), // nvmlDeviceGetRemappedRows_v2
     r(0x9048be292ae85814, 548, 1, 6, 0, 2), // cublasNrm2Ex_64
     r(0x905160e01b441bdf, 13, 1, 2, 0, 0), // nvmlDeviceGetDefaultEccMode
     r(0x905e5007429b013d, 0, 0, 0, 0, 0), // cuFileDriverOpen
@@ -3066,11 +3066,11 @@ pub static ROWS: [Row; 5389] = [
     r(0x90d1ea659bc058c2, 246, 1, 2, 0, 0), // cudaGetSurfaceObjectResourceDesc#11
     r(0x90d632a44b83724c, 885, 4, 5, 0, 0), // cudnnGetAlgorithmPerformance
     r(0x90d6595d48496fc3, 1186, 2, 6, 0, 2), // fftw_plan_guru_dft
-    r(0x90e195ee49bd0757, 1915, 1, 2, 0, 0), // nvmlDeviceGetAccountingStats_v2
+    r(0x90e195ee49bd0757, 1921, 1, 2, 0, 0), // nvmlDeviceGetAccountingStats_v2
     r(0x90f09d55527805dc, 0, 0, 1, 0, 0), // cusolverMgDestroyGrid
     r(0x90fbdd760bccc096, 225, 1, 3, 0, 0), // cuGraphKernelNodeSetAttribute
     r(0x9106a2c24e28143a, 0, 0, 3, 0, 0), // @cudaGraphExecEventWaitNodeSetEvent
-    r(0x910fd29b51e65e80, 1814, 5, 6, 0, 0), // pncclCommGrow
+    r(0x910fd29b51e65e80, 1820, 5, 6, 0, 0), // pncclCommGrow
     r(0x9116e74d4f34e832, 0, 0, 6, 0, 0), // cudaGraphMemcpyNodeSetParamsToSymbol
     r(0x911edb154bb9cede, 1264, 2, 6, 0, 8), // cusolverDnXsyevBatched_bufferSize
     r(0x913131463a76b3a0, 424, 2, 6, 0, 0), // __cudaRegisterSurface
@@ -3084,7 +3084,7 @@ pub static ROWS: [Row; 5389] = [
     r(0x91ad08a38368c29b, 238, 1, 3, 0, 0), // nvmlDeviceGetMaxCustomerBoostClock
     r(0x91b0e2fa902b55f4, 325, 1, 1, 0, 0), // cuMemcpy2DUnaligned_v2
     r(0x91b4cc299918e947, 0, 0, 3, 0, 0), // cuMemsetD32
-    r(0x91b7562af8dab141, 1850, 2, 5, 0, 0), // ncclRedOpCreatePreMulSum
+    r(0x91b7562af8dab141, 1856, 2, 5, 0, 0), // ncclRedOpCreatePreMulSum
     r(0x91bbb829991ee5f9, 0, 0, 3, 0, 0), // cuMemsetD16
     r(0x91d1f4200986a37c, 552, 2, 6, 0, 5), // cublasCsyrk_v2
     r(0x91de2c81126d0196, 0, 0, 6, 0, 8), // cusolverDnSsygvj
@@ -3096,22 +3096,22 @@ pub static ROWS: [Row; 5389] = [
     r(0x91e16076af1e02a7, 323, 1, 1, 0, 0), // __nvJitLinkDestroy_13_3
     r(0x91e16176af1e045a, 323, 1, 1, 0, 0), // __nvJitLinkDestroy_13_0
     r(0x91e16276af1e060d, 323, 1, 1, 0, 0), // __nvJitLinkDestroy_13_1
-    r(0x91f2b555e779e696, 1682, 2, 6, 0, 21), // cusparseScsrgemm2
+    r(0x91f2b555e779e696, 1686, 2, 6, 0, 21), // cusparseScsrgemm2
     r(0x91fe885ec45e174a, 1212, 4, 6, 0, 1), // cuFileWriteAsync
     r(0x9201533f0bdb751b, 10, 1, 1, 0, 0), // cusolverDnCreateGesvdjInfo
     r(0x920d9d02633f37d7, 236, 1, 2, 0, 0), // nvmlDeviceGetAttributes
     r(0x923ad42eaedbd4a3, 0, 0, 6, 0, 6), // cusolverDnSgebrd
-    r(0x925542d6b0f2c773, 1835, 4, 5, 0, 0), // ncclCommSplit
+    r(0x925542d6b0f2c773, 1841, 4, 5, 0, 0), // ncclCommSplit
     r(0x925a77d573f4d4cf, 472, 1, 2, 0, 0), // nvmlGpmQueryDeviceSupport
     r(0x927f41daae5eff00, 0, 0, 6, 0, 9), // cusparseSbsrsm2_analysis
-    r(0x928db6bbeb5cbac7, 1665, 2, 6, 0, 5), // cusparseHpruneDense2csr_bufferSizeExt
+    r(0x928db6bbeb5cbac7, 1667, 2, 6, 0, 5), // cusparseHpruneDense2csr_bufferSizeExt
     r(0x9290b9599c9acb87, 561, 1, 6, 0, 2), // cublasZgeqrfBatched
-    r(0x92acd39918005906, 1874, 1, 2, 0, 0), // __nvJitLinkGetLinkedPtx_13_5
-    r(0x92acd49918005ab9, 1874, 1, 2, 0, 0), // __nvJitLinkGetLinkedPtx_13_4
-    r(0x92acd59918005c6c, 1874, 1, 2, 0, 0), // __nvJitLinkGetLinkedPtx_13_3
-    r(0x92acd69918005e1f, 1874, 1, 2, 0, 0), // __nvJitLinkGetLinkedPtx_13_2
-    r(0x92acd79918005fd2, 1874, 1, 2, 0, 0), // __nvJitLinkGetLinkedPtx_13_1
-    r(0x92acd89918006185, 1874, 1, 2, 0, 0), // __nvJitLinkGetLinkedPtx_13_0
+    r(0x92acd39918005906, 1880, 1, 2, 0, 0), // __nvJitLinkGetLinkedPtx_13_5
+    r(0x92acd49918005ab9, 1880, 1, 2, 0, 0), // __nvJitLinkGetLinkedPtx_13_4
+    r(0x92acd59918005c6c, 1880, 1, 2, 0, 0), // __nvJitLinkGetLinkedPtx_13_3
+    r(0x92acd69918005e1f, 1880, 1, 2, 0, 0), // __nvJitLinkGetLinkedPtx_13_2
+    r(0x92acd79918005fd2, 1880, 1, 2, 0, 0), // __nvJitLinkGetLinkedPtx_13_1
+    r(0x92acd89918006185, 1880, 1, 2, 0, 0), // __nvJitLinkGetLinkedPtx_13_0
     r(0x92ae47b51ee4a4c4, 30, 1, 4, 0, 0), // cuKernelGetAttribute
     r(0x92c3d83aa7b13870, 0, 0, 6, 0, 2), // cusolverDnDlauum
     r(0x92ca8806d3c282b1, 0, 0, 5, 0, 0), // cudaMemPrefetchAsync_v2
@@ -3125,13 +3125,13 @@ pub static ROWS: [Row; 5389] = [
     r(0x933643e3f3e28ec7, 0, 0, 6, 0, 2), // cusolverDnSlauum
     r(0x9345b1233b2190ce, 492, 1, 1, 0, 0), // cublasLtGetStatusString
     r(0x934aec71b1ce49f3, 697, 2, 6, 0, 3), // cublasLtMatmulAlgoCheckForStream
-    r(0x93675104d6969231, 2056, 2, 1, 0, 0), // nvmlGpmMetricsGet
+    r(0x93675104d6969231, 2062, 2, 1, 0, 0), // nvmlGpmMetricsGet
     r(0x937d9e6f96a1de71, 9, 1, 3, 0, 0), // @cudaMipmappedArrayGetMemoryRequirements
     r(0x9383744e3e3db0e1, 358, 2, 3, 0, 0), // cudaProfilerInitialize
     r(0x93844e653dce4698, 309, 1, 5, 0, 0), // cublasIsamax_v2_64
     r(0x938669ddecc1f671, 13, 1, 2, 0, 0), // @cudaStreamGetFlags_ptsz
     r(0x938fc3970da0b6a3, 118, 2, 5, 0, 0), // cudaStreamUpdateCaptureDependencies_v2
-    r(0x9392ee7c6dbd8690, 1620, 7, 6, 0, 2), // cusparseSpVecGet
+    r(0x9392ee7c6dbd8690, 1622, 7, 6, 0, 2), // cusparseSpVecGet
     r(0x93d123d3f597c7be, 30, 1, 1, 0, 0), // cuModuleGetLoadingMode
     r(0x93ddc6db62e10e48, 932, 1, 6, 0, 1), // cudnnGetConvolutionBackwardDataWorkspaceSize
     r(0x93fde54a0864d4b9, 13, 1, 2, 0, 0), // nvmlDeviceGetMultiGpuBoard
@@ -3140,9 +3140,9 @@ pub static ROWS: [Row; 5389] = [
     r(0x9436ec4bd280e852, 550, 2, 6, 0, 8), // cublasCgemm3m
     r(0x9442a906381aecd4, 0, 0, 4, 0, 0), // cusparseSpSV_updateMatrix
     r(0x94455c710fa427a0, 10, 1, 2, 0, 0), // cudaDeviceGetDefaultMemPool
-    r(0x944dbd9107a8f494, 1819, 2, 3, 0, 0), // pncclCommInitAll
+    r(0x944dbd9107a8f494, 1825, 2, 3, 0, 0), // pncclCommInitAll
     r(0x94614e43730b1e0d, 0, 0, 1, 0, 0), // cudaGraphicsUnregisterResource
-    r(0x946db194cf98f177, 1897, 4, 3, 0, 0), // nvjpegGetHardwareDecoderInfo
+    r(0x946db194cf98f177, 1903, 4, 3, 0, 0), // nvjpegGetHardwareDecoderInfo
     r(0x947115f56f31d90e, 10, 1, 1, 0, 0), // @cudaEGLStreamConsumerDisconnect
     r(0x947234b82852d081, 1183, 1, 5, 0, 0), // fftw_plan_dft_c2r
     r(0x947a4228ec28baec, 10, 1, 3, 0, 0), // cuMemAllocManaged
@@ -3151,7 +3151,7 @@ pub static ROWS: [Row; 5389] = [
     r(0x9489075720590c3f, 684, 1, 6, 0, 0), // cusolverDnDgeqrf_bufferSize
     r(0x948e7b84354c2da5, 1191, 3, 5, 0, 0), // cuFileBatchIOGetStatus
     r(0x949744c944ae0155, 688, 2, 5, 0, 0), // cudssConfigGet
-    r(0x949f9ef78e12a38e, 1988, 4, 5, 0, 0), // nvmlDeviceGetRetiredPages_v2
+    r(0x949f9ef78e12a38e, 1994, 4, 5, 0, 0), // nvmlDeviceGetRetiredPages_v2
     r(0x94a0eee4e16958ac, 0, 0, 2, 0, 0), // @cudaStreamCopyAttributes_ptsz
     r(0x94a53ddf1986b6f7, 1258, 2, 6, 0, 5), // cusolverSpCcsrqrBufferInfo
     r(0x94c13f5c676b91fa, 574, 2, 6, 0, 4), // cublasDspmv_v2
@@ -3197,7 +3197,7 @@ pub static ROWS: [Row; 5389] = [
     r(0x964f90f7a68b93c9, 13, 1, 2, 0, 0), // nvmlDeviceGetPerformanceState
     r(0x96555f32ad917a9d, 0, 0, 6, 1, 2), // cublasDger
     r(0x9659b5c1b6b2097d, 0, 0, 6, 0, 5), // cusolverDnSorgbr
-    r(0x965dd159e086e8a6, 2042, 1, 2, 0, 0), // nvmlDeviceWorkloadPowerProfileGetCurrentProfiles
+    r(0x965dd159e086e8a6, 2048, 1, 2, 0, 0), // nvmlDeviceWorkloadPowerProfileGetCurrentProfiles
     r(0x96625bb1bfdf36f1, 0, 0, 1, 0, 0), // cuGreenCtxDestroy
     r(0x9671fb8222811244, 1219, 1, 6, 0, 8), // cusolverDnZEgesv
     r(0x967badc1b6cee24b, 0, 0, 6, 0, 3), // cusolverDnSorgtr
@@ -3213,7 +3213,7 @@ pub static ROWS: [Row; 5389] = [
     r(0x97083bf8cb7986cd, 30, 1, 1, 0, 0), // cuThreadExchangeStreamCaptureMode
     r(0x970e73820939be9d, 10, 1, 1, 0, 0), // cudnnCreateSpatialTransformerDescriptor
     r(0x9718ead0d0dc1d95, 1225, 1, 6, 0, 4), // cusolverDnSsyevjBatched_bufferSize
-    r(0x97267ef05de0cbac, 1607, 10, 6, 0, 5), // cusparseCscGet
+    r(0x97267ef05de0cbac, 1609, 10, 6, 0, 5), // cusparseCscGet
     r(0x9732dab0696cc799, 0, 0, 6, 0, 6), // cusolverDnSsyevjBatched
     r(0x9735d56c03c7d876, 0, 0, 6, 0, 6), // cusolverDnZgebrd
     r(0x973bf84f568e563e, 555, 2, 6, 0, 12), // cublasCgemmStridedBatched
@@ -3240,7 +3240,7 @@ pub static ROWS: [Row; 5389] = [
     r(0x985ef715147364a7, 172, 1, 2, 0, 0), // cudssSetJitCacheDir
     r(0x98899b114a2e5332, 0, 0, 6, 0, 4), // cublasZtbmv_v2_64
     r(0x988a2813f8be038b, 0, 0, 6, 0, 2), // ncclReduce
-    r(0x98937b3ab5745b6e, 1964, 2, 5, 0, 0), // nvmlDeviceGetMinMaxClockOfPState
+    r(0x98937b3ab5745b6e, 1970, 2, 5, 0, 0), // nvmlDeviceGetMinMaxClockOfPState
     r(0x989fecda6969a151, 0, 0, 6, 0, 0), // cudaMemcpyToArray_ptds
     r(0x98a1ea7b4eab4513, 0, 0, 6, 0, 4), // cusparseDcsric02
     r(0x98bb59693bc893a3, 549, 1, 6, 0, 1), // cublasCdotu_v2
@@ -3250,7 +3250,7 @@ pub static ROWS: [Row; 5389] = [
     r(0x98eeded370e321d6, 10, 1, 1, 0, 0), // cudaEGLStreamProducerDisconnect
     r(0x990cfaccba0920d9, 37, 1, 2, 0, 0), // nvrtcGetPTXSize
     r(0x991a3cd0c46e337a, 0, 0, 1, 0, 0), // ncclCommResume
-    r(0x992c1523c48faf18, 1841, 2, 4, 0, 0), // pncclParamGet
+    r(0x992c1523c48faf18, 1847, 2, 4, 0, 0), // pncclParamGet
     r(0x9935415624d5a5bb, 0, 0, 6, 0, 9), // cusparseCsr2cscEx2
     r(0x9937813f5a779ddb, 385, 1, 2, 0, 0), // cuSurfObjectGetResourceDesc
     r(0x994dc30fb5fe8859, 10, 1, 1, 0, 0), // cuEGLStreamConsumerDisconnect
@@ -3268,15 +3268,15 @@ pub static ROWS: [Row; 5389] = [
     r(0x99f1086ecb1dc351, 120, 3, 5, 0, 0), // cudaGraphAddDependencies_v2
     r(0x99f459113e208b5e, 0, 0, 1, 0, 0), // fftwf_execute
     r(0x99f772b659d7028c, 305, 2, 3, 0, 0), // cuMemGetAccess
-    r(0x99fb87991bc199e2, 1874, 1, 2, 0, 0), // __nvJitLinkGetLinkedPtx_12_8
-    r(0x99fb88991bc19b95, 1874, 1, 2, 0, 0), // __nvJitLinkGetLinkedPtx_12_9
-    r(0x99fb89991bc19d48, 1874, 1, 2, 0, 0), // __nvJitLinkGetLinkedPtx_12_6
-    r(0x99fb8b991bc1a0ae, 1874, 1, 2, 0, 0), // __nvJitLinkGetLinkedPtx_12_4
-    r(0x99fb8c991bc1a261, 1874, 1, 2, 0, 0), // __nvJitLinkGetLinkedPtx_12_5
-    r(0x99fb8d991bc1a414, 1874, 1, 2, 0, 0), // __nvJitLinkGetLinkedPtx_12_2
-    r(0x99fb8e991bc1a5c7, 1874, 1, 2, 0, 0), // __nvJitLinkGetLinkedPtx_12_3
-    r(0x99fb8f991bc1a77a, 1874, 1, 2, 0, 0), // __nvJitLinkGetLinkedPtx_12_0
-    r(0x99fb90991bc1a92d, 1874, 1, 2, 0, 0), // __nvJitLinkGetLinkedPtx_12_1
+    r(0x99fb87991bc199e2, 1880, 1, 2, 0, 0), // __nvJitLinkGetLinkedPtx_12_8
+    r(0x99fb88991bc19b95, 1880, 1, 2, 0, 0), // __nvJitLinkGetLinkedPtx_12_9
+    r(0x99fb89991bc19d48, 1880, 1, 2, 0, 0), // __nvJitLinkGetLinkedPtx_12_6
+    r(0x99fb8b991bc1a0ae, 1880, 1, 2, 0, 0), // __nvJitLinkGetLinkedPtx_12_4
+    r(0x99fb8c991bc1a261, 1880, 1, 2, 0, 0), // __nvJitLinkGetLinkedPtx_12_5
+    r(0x99fb8d991bc1a414, 1880, 1, 2, 0, 0), // __nvJitLinkGetLinkedPtx_12_2
+    r(0x99fb8e991bc1a5c7, 1880, 1, 2, 0, 0), // __nvJitLinkGetLinkedPtx_12_3
+    r(0x99fb8f991bc1a77a, 1880, 1, 2, 0, 0), // __nvJitLinkGetLinkedPtx_12_0
+    r(0x99fb90991bc1a92d, 1880, 1, 2, 0, 0), // __nvJitLinkGetLinkedPtx_12_1
     r(0x9a07e180998f84e3, 0, 0, 2, 0, 0), // cuStreamCopyAttributes_ptsz
     r(0x9a14d705a7002278, 546, 2, 4, 0, 0), // cudaWaitExternalSemaphoresAsync#11
     r(0x9a14da05a7002791, 546, 2, 4, 0, 0), // cudaWaitExternalSemaphoresAsync#12
@@ -3300,8 +3300,8 @@ pub static ROWS: [Row; 5389] = [
     r(0x9a80f3050a819c2f, 1228, 1, 6, 0, 5), // cusparseSbsric02_bufferSize
     r(0x9a84bc31f00ee788, 1129, 13, 6, 0, 8), // cudssMatrixGetCsr
     r(0x9aae72f6ed310d55, 0, 0, 4, 0, 0), // cuMemcpyDtoHAsync
-    r(0x9aae9d69c17e7cd4, 1925, 3, 3, 0, 0), // nvmlDeviceGetGraphicsRunningProcesses_v2
-    r(0x9aae9e69c17e7e87, 1925, 3, 3, 0, 0), // nvmlDeviceGetGraphicsRunningProcesses_v3
+    r(0x9aae9d69c17e7cd4, 1931, 3, 3, 0, 0), // nvmlDeviceGetGraphicsRunningProcesses_v2
+    r(0x9aae9e69c17e7e87, 1931, 3, 3, 0, 0), // nvmlDeviceGetGraphicsRunningProcesses_v3
     r(0x9ab84bfe4231325e, 0, 0, 6, 1, 0), // cublasZher
     r(0x9abcfe27bf8d6c28, 0, 0, 0, 0, 0), // cudnnCnnInferVersionCheck
     r(0x9ac910df48061ca3, 0, 0, 1, 0, 0), // @cudaMemPoolDestroy
@@ -3321,7 +3321,7 @@ pub static ROWS: [Row; 5389] = [
     r(0x9b89ba278a6a237a, 488, 1, 2, 0, 0), // @cudaGetDeviceProperties#11
     r(0x9bac2d3014dbc9f4, 0, 0, 6, 0, 0), // cudaMemcpyFromArray
     r(0x9bb8fff8ee6e7463, 13, 1, 2, 0, 0), // cudnnGetConvolutionGroupCount
-    r(0x9bc4a9500dfe136c, 1627, 2, 6, 0, 5), // cusparseSpGEMM_copy
+    r(0x9bc4a9500dfe136c, 1629, 2, 6, 0, 5), // cusparseSpGEMM_copy
     r(0x9bd4eec444fc2f3f, 10, 1, 3, 0, 0), // @cudaEventCreateFromEGLSync
     r(0x9be5a8231b56e791, 1264, 2, 6, 0, 7), // cusolverDnXsyevd_bufferSize
     r(0x9beee7d1ce9a1023, 0, 0, 6, 0, 3), // cusparseCgtsv2StridedBatch
@@ -3330,7 +3330,7 @@ pub static ROWS: [Row; 5389] = [
     r(0x9bf27dccbea1f9d8, 252, 1, 3, 0, 0), // cudaLaunchCooperativeKernelMultiDevice
     r(0x9c029ee7134d6c67, 0, 0, 1, 0, 0), // @cudaExecutionCtxSynchronize
     r(0x9c0f3c33ccd985dc, 192, 1, 3, 0, 0), // cuGraphExecUpdate_v2
-    r(0x9c15118b7bf057aa, 1644, 2, 6, 0, 6), // cusparseZcsrcolor
+    r(0x9c15118b7bf057aa, 1646, 2, 6, 0, 6), // cusparseZcsrcolor
     r(0x9c17bb0c5f82ee73, 0, 0, 2, 0, 0), // ncclCommWindowDeregister
     r(0x9c2a195782d860fa, 0, 0, 3, 0, 0), // nvmlDeviceSetApplicationsClocks
     r(0x9c2cfcf6a5d7a5e6, 812, 1, 6, 0, 4), // cusparseSpSM_solve
@@ -3348,14 +3348,14 @@ pub static ROWS: [Row; 5389] = [
     r(0x9ccb54e8d9b4dd53, 0, 0, 7, 0, 0), // @cudaMemcpy2D
     r(0x9cccf4409363f1e7, 686, 1, 5, 0, 0), // cublasScasum_v2_64
     r(0x9cec791bc56ae906, 555, 2, 6, 0, 9), // cusparseCbsrmv
-    r(0x9cec901bc56b101b, 1574, 2, 6, 0, 13), // cusparseCbsrmm
+    r(0x9cec901bc56b101b, 1576, 2, 6, 0, 13), // cusparseCbsrmm
     r(0x9cfdc1b0f69904b1, 800, 2, 6, 0, 7), // cublasXtZherkx
     r(0x9d193dc744adad57, 1228, 1, 6, 0, 5), // cusolverDnDsygvd_bufferSize
     r(0x9d25824232882383, 11, 1, 2, 0, 0), // cuArrayGetSparseProperties
     r(0x9d27a7d0b6f8df21, 0, 0, 3, 0, 0), // cuMemHostRegister
     r(0x9d412701614ddb42, 238, 1, 3, 0, 0), // nvmlDeviceGetNvLinkVersion
     r(0x9d470bdf53a800a2, 588, 2, 6, 0, 2), // cublasCsrot_v2_64
-    r(0x9d595c82799eb7e6, 1874, 1, 3, 0, 0), // nvmlVgpuInstanceGetUUID
+    r(0x9d595c82799eb7e6, 1880, 1, 3, 0, 0), // nvmlVgpuInstanceGetUUID
     r(0x9d63c430bbe4a0d8, 911, 3, 4, 0, 0), // cudnnGetCTCLossDescriptorEx
     r(0x9d642d470f555250, 0, 0, 9, 0, 0), // @cudaMemcpy2DFromArrayAsync
     r(0x9d66e10add540e82, 588, 2, 6, 0, 2), // cublasSrot_v2
@@ -3363,7 +3363,7 @@ pub static ROWS: [Row; 5389] = [
     r(0x9d718271135714ad, 812, 1, 6, 0, 4), // cublasZgerc_v2
     r(0x9d79641946106dfa, 487, 1, 2, 0, 0), // cudaGetDeviceProperties_v2
     r(0x9d79c8b299ca6066, 0, 0, 3, 0, 0), // cuGraphNodeSetEnabled
-    r(0x9db75cf428e27121, 1958, 2, 2, 0, 0), // nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1
+    r(0x9db75cf428e27121, 1964, 2, 2, 0, 0), // nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1
     r(0x9dbc4d704ca16890, 0, 0, 2, 0, 0), // cudaExecutionCtxRecordEvent
     r(0x9dc49c36cbd971f1, 591, 2, 6, 0, 7), // cublasCsyrkEx_64
     r(0x9dc5d22cb031f672, 0, 0, 6, 0, 0), // cublasScopy_v2
@@ -3394,7 +3394,7 @@ pub static ROWS: [Row; 5389] = [
     r(0x9ec5f2344f1e9200, 0, 0, 3, 0, 0), // nvjpegEncoderParamsSetEncoding
     r(0x9ecc2d18c66d0dbc, 833, 2, 6, 0, 1), // cudnnTransformTensor
     r(0x9ed9fe0ac3ab632b, 554, 1, 6, 0, 5), // cublasZgetrsBatched
-    r(0x9edb22171e2ae71d, 1922, 3, 3, 0, 0), // nvmlDeviceGetMPSComputeRunningProcesses
+    r(0x9edb22171e2ae71d, 1928, 3, 3, 0, 0), // nvmlDeviceGetMPSComputeRunningProcesses
     r(0x9ef19e24b10bf33a, 0, 0, 5, 0, 0), // cuMemsetD2D32_v2_ptds
     r(0x9ef3d2f48a208821, 0, 0, 4, 0, 0), // cuMemcpyAtoH_v2_ptds
     r(0x9f15b9174a275dbc, 0, 0, 4, 0, 0), // cuMemPoolExportToShareableHandle
@@ -3415,7 +3415,7 @@ pub static ROWS: [Row; 5389] = [
     r(0x9fba92efa4915dc1, 1301, 3, 6, 0, 5), // cusolverMgPotrf
     r(0x9fbaffd9c98cd291, 0, 0, 1, 0, 0), // cusolverDnIRSInfosRequestResidual
     r(0x9fbd5cf9972d154f, 0, 0, 1, 0, 0), // cuCtxPushCurrent
-    r(0x9fe535612c4eaccd, 1742, 2, 5, 0, 0), // cusparseZbsrilu02_numericBoost
+    r(0x9fe535612c4eaccd, 1746, 2, 5, 0, 0), // cusparseZbsrilu02_numericBoost
     r(0x9fe9649c7cbee072, 513, 1, 3, 0, 0), // @cudaGraphExecMemcpyNodeSetParams
     r(0x9fff9d1d26250351, 1219, 1, 6, 0, 8), // cusolverDnCEgesv
     r(0xa002881d26271579, 1219, 1, 6, 0, 8), // cusolverDnCEgels
@@ -3429,7 +3429,7 @@ pub static ROWS: [Row; 5389] = [
     r(0xa0509e93a7ad53e1, 428, 3, 4, 0, 0), // cudaArrayGetInfo
     r(0xa06c10996013fbc5, 1292, 5, 6, 0, 11), // cusolverMgGetrs
     r(0xa06c1b9960140e76, 1285, 4, 6, 0, 6), // cusolverMgGetrf
-    r(0xa06fd45dc00443d1, 1910, 1, 3, 0, 0), // nvmlDeviceRemoveGpu_v2
+    r(0xa06fd45dc00443d1, 1916, 1, 3, 0, 0), // nvmlDeviceRemoveGpu_v2
     r(0xa070d75b306b3fac, 472, 1, 2, 0, 0), // cufftGetSize
     r(0xa070f3f739b9c873, 953, 1, 4, 0, 0), // cudnnGetFusedOpsConstParamPackAttribute
     r(0xa074b47deb8d1c1a, 788, 2, 6, 0, 7), // cublasSsyr2k_v2
@@ -3437,10 +3437,10 @@ pub static ROWS: [Row; 5389] = [
     r(0xa09149b637aae654, 30, 1, 3, 0, 0), // cudaEventElapsedTime_v2
     r(0xa093f0d4729a4716, 561, 1, 6, 0, 1), // cusolverDnZungtr_bufferSize
     r(0xa0946284a7f24c1f, 0, 0, 3, 0, 0), // fftw_execute_dft_c2r
-    r(0xa0a6a127580ff640, 1985, 3, 4, 0, 0), // nvmlDeviceGetTopologyNearestGpus
+    r(0xa0a6a127580ff640, 1991, 3, 4, 0, 0), // nvmlDeviceGetTopologyNearestGpus
     r(0xa0ac42b49f08554f, 593, 1, 6, 0, 6), // cublasXtDtrsm
-    r(0xa0ad789f8ae84432, 1699, 4, 6, 0, 7), // cusparseSpGEMM_compute
-    r(0xa0b2ed544c865d87, 1778, 2, 3, 0, 0), // cutensorHandleReadPlanCacheFromFile
+    r(0xa0ad789f8ae84432, 1703, 4, 6, 0, 7), // cusparseSpGEMM_compute
+    r(0xa0b2ed544c865d87, 1784, 2, 3, 0, 0), // cutensorHandleReadPlanCacheFromFile
     r(0xa0b39afcafe9f070, 1252, 1, 3, 0, 0), // cusparseXcsrsm2_zeroPivot
     r(0xa0b6433ff6f9fd9f, 80, 1, 2, 0, 0), // nvmlSystemGetDriverVersion
     r(0xa0c0b42dde6bd565, 253, 2, 6, 0, 5), // cuLaunchKernel_ptsz
@@ -3461,7 +3461,7 @@ pub static ROWS: [Row; 5389] = [
     r(0xa1622195065f5a0b, 590, 1, 6, 0, 1), // cusparseSaxpyi
     r(0xa16900746edf9545, 102, 2, 4, 0, 0), // cuKernelGetParamInfo
     r(0xa16c00c25ca4c3a1, 0, 0, 2, 0, 0), // cusparseSpMatSetStridedBatch
-    r(0xa18b129382828ae3, 1717, 2, 6, 0, 10), // cusparseSpMMOp_createPlan
+    r(0xa18b129382828ae3, 1721, 2, 6, 0, 10), // cusparseSpMMOp_createPlan
     r(0xa1a2d9bd954cdce9, 1229, 1, 6, 2, 11), // cusolverDnDsygvdx
     r(0xa1b245f3cf67add1, 211, 1, 2, 0, 0), // cuGraphHostNodeGetParams
     r(0xa1b6d1c2a8455f59, 10, 1, 2, 0, 0), // curandCreateGeneratorHost
@@ -3477,7 +3477,7 @@ pub static ROWS: [Row; 5389] = [
     r(0xa2576dd3f35243f1, 0, 0, 6, 0, 0), // cuMemsetD2D32Async_ptsz
     r(0xa2598ae5e15a2b13, 684, 1, 6, 0, 0), // cusparseDgemvi_bufferSize
     r(0xa26508ed45b96141, 835, 2, 6, 0, 0), // cudnnBackendGetAttribute
-    r(0xa265b57b1c3c49f9, 2096, 2, 3, 0, 0), // nvrtcInstallBundledHeaders
+    r(0xa265b57b1c3c49f9, 2102, 2, 3, 0, 0), // nvrtcInstallBundledHeaders
     r(0xa26869c96777d00b, 13, 1, 2, 0, 0), // nvmlDeviceGetMemoryBusWidth
     r(0xa26ff3d963e433c3, 287, 1, 2, 0, 0), // nvmlDevicePowerSmoothingUpdatePresetProfileParam
     r(0xa27855192276420d, 1220, 1, 6, 0, 6), // cusolverDnZZgels_bufferSize
@@ -3490,7 +3490,7 @@ pub static ROWS: [Row; 5389] = [
     r(0xa2a657ea82c3ccf8, 675, 1, 2, 0, 0), // cufftGetProperty
     r(0xa2b6d454a09a6efb, 554, 1, 6, 0, 6), // cublasZgelsBatched
     r(0xa2c3d0f8b615206e, 37, 1, 2, 0, 0), // @cudaFuncGetParamCount
-    r(0xa2dd129e37e75da4, 1796, 7, 6, 0, 5), // cutensorMgCreateTensorDescriptor
+    r(0xa2dd129e37e75da4, 1802, 7, 6, 0, 5), // cutensorMgCreateTensorDescriptor
     r(0xa2e43bb4c392d187, 0, 0, 1, 0, 0), // cuMemRelease
     r(0xa2f4e19c458cb058, 0, 0, 6, 0, 14), // cudnnRNNForward
     r(0xa2fd0f715f0e1ad2, 524, 3, 4, 0, 0), // cudaGraphNodeGetDependentNodes
@@ -3502,10 +3502,10 @@ pub static ROWS: [Row; 5389] = [
     r(0xa36f4042fc48ea9a, 792, 1, 6, 0, 6), // cublasXtStrsm
     r(0xa37c676d7cb9e302, 1108, 1, 2, 0, 0), // cudssGetDeviceMemHandler
     r(0xa37ff6b6dd6cfa74, 0, 0, 5, 0, 0), // cuMemsetD2D16_v2_ptds
-    r(0xa398318592ea0612, 1932, 3, 3, 0, 0), // nvmlVgpuInstanceGetEncoderSessions
+    r(0xa398318592ea0612, 1938, 3, 3, 0, 0), // nvmlVgpuInstanceGetEncoderSessions
     r(0xa39aa8b9207bff90, 0, 0, 6, 0, 0), // ncclAlltoAll
     r(0xa3bd1ff0bc061b85, 0, 0, 6, 0, 1), // ncclScatter
-    r(0xa3c307e85de30a15, 1928, 1, 2, 0, 0), // nvmlDeviceWorkloadPowerProfileGetProfilesInfo
+    r(0xa3c307e85de30a15, 1934, 1, 2, 0, 0), // nvmlDeviceWorkloadPowerProfileGetProfilesInfo
     r(0xa3d51c42fc9f60a0, 792, 1, 6, 0, 8), // cublasXtStrmm
     r(0xa3d5547d3fb7a8ec, 18, 1, 3, 0, 0), // nvmlDeviceGetMigDeviceHandleByIndex
     r(0xa3da2235e590d95c, 0, 0, 2, 0, 0), // cuGraphEventWaitNodeSetEvent
@@ -3557,16 +3557,16 @@ pub static ROWS: [Row; 5389] = [
     r(0xa64fb0affd20ddb6, 10, 1, 3, 0, 0), // cudaGraphInstantiate
     r(0xa67059107d15014f, 408, 1, 2, 0, 0), // cuTexObjectGetResourceViewDesc
     r(0xa670f2ea8444bfff, 0, 0, 0, 0, 0), // cuFileDriverClose
-    r(0xa67aa07dd8871860, 2006, 1, 3, 0, 0), // nvmlDeviceGetSupportedPerformanceStates
+    r(0xa67aa07dd8871860, 2012, 1, 3, 0, 0), // nvmlDeviceGetSupportedPerformanceStates
     r(0xa694c49338b6fbc0, 1220, 1, 6, 0, 6), // cusparseZbsrsv2_bufferSizeExt
-    r(0xa6b46700986217db, 1943, 2, 2, 0, 0), // nvmlDeviceGetFanSpeedRPM
+    r(0xa6b46700986217db, 1949, 2, 2, 0, 0), // nvmlDeviceGetFanSpeedRPM
     r(0xa6b8167cefdab8f7, 343, 1, 5, 0, 0), // cuMemcpyWithAttributesAsync
     r(0xa6c189078a4d2598, 1235, 1, 6, 0, 3), // cusparseZcsric02_bufferSizeExt
     r(0xa6c342f0cb5a78cf, 0, 0, 2, 0, 0), // cuFuncSetCacheConfig
     r(0xa6ca51b9de5f2ffa, 37, 1, 2, 0, 0), // cuStreamGetId
     r(0xa6e4753b034df1cc, 0, 0, 1, 0, 0), // @__cudaInitModule
     r(0xa6f45c3d697eff8a, 13, 1, 2, 0, 0), // nvmlVgpuInstanceGetLicenseStatus
-    r(0xa711a52dee9115a7, 1689, 1, 6, 0, 8), // cusparseScsrsv2_solve
+    r(0xa711a52dee9115a7, 1693, 1, 6, 0, 8), // cusparseScsrsv2_solve
     r(0xa71731eff6bd5ade, 0, 0, 6, 0, 3), // cusparseLtMatmulDescriptorInit
     r(0xa72b162200f9628b, 0, 0, 6, 0, 2), // cudnnDropoutForward
     r(0xa72c6457accb7b65, 0, 0, 1, 0, 0), // nvmlInitWithFlags
@@ -3603,31 +3603,31 @@ pub static ROWS: [Row; 5389] = [
     r(0xa93fcf2943aec65e, 77, 1, 3, 0, 0), // cusolverDnXsyevjGetResidual
     r(0xa9452ab7e8baa670, 10, 1, 1, 0, 0), // @cudaStreamCreate
     r(0xa94a1eaf23f1f8ec, 10, 1, 2, 0, 0), // cuKernelGetFunction
-    r(0xa957a8a68358b136, 1739, 2, 6, 0, 2), // cusparseSroti
+    r(0xa957a8a68358b136, 1743, 2, 6, 0, 2), // cusparseSroti
     r(0xa95b53bebb1a2019, 0, 0, 6, 1, 8), // cusparseSpruneCsr2csrByPercentage
     r(0xa97372f7a8c48d8e, 0, 0, 0, 0, 0), // @cudaGetLastError
     r(0xa9745ca034d0408f, 0, 0, 1, 1, 0), // cusolverDnIRSParamsSetTolInner
     r(0xa9782df9be216e76, 81, 1, 2, 0, 0), // @cudaFuncGetAttributes#11
     r(0xa98d38c19534010d, 0, 0, 0, 0, 0), // cublasShutdown
-    r(0xa9a1200b266f206f, 1670, 2, 5, 0, 0), // cusparseScsrilu02_numericBoost
+    r(0xa9a1200b266f206f, 1674, 2, 5, 0, 0), // cusparseScsrilu02_numericBoost
     r(0xa9aba48133acf9e4, 0, 0, 6, 0, 4), // cusparseSdense2csc
     r(0xa9abb58133ad16c7, 0, 0, 6, 0, 4), // cusparseSdense2csr
-    r(0xa9bc77f8c39635c0, 1825, 5, 6, 0, 0), // pncclCommInitRankScalable
+    r(0xa9bc77f8c39635c0, 1831, 5, 6, 0, 0), // pncclCommInitRankScalable
     r(0xa9e75e324cd35bf8, 11, 1, 2, 0, 0), // cudaGetTextureObjectResourceViewDesc#12
     r(0xa9e761324cd36111, 11, 1, 2, 0, 0), // cudaGetTextureObjectResourceViewDesc#11
-    r(0xaa0210036b32ef1b, 1928, 1, 2, 0, 0), // nvmlDeviceGetNvlinkRemapTableInfo_v1
+    r(0xaa0210036b32ef1b, 1934, 1, 2, 0, 0), // nvmlDeviceGetNvlinkRemapTableInfo_v1
     r(0xaa038eba830d53a0, 30, 1, 2, 0, 0), // cuTexRefGetFlags
     r(0xaa11aa9534aa1ee2, 1219, 1, 6, 0, 8), // cusolverDnSXgesv
     r(0xaa28d9427327e3d4, 1087, 2, 6, 0, 2), // cudnnSetRNNDataDescriptor
     r(0xaa57a327022e1ca0, 487, 1, 2, 0, 0), // @cudaGetDeviceProperties_v2
     r(0xaa61a2956f7822eb, 0, 0, 2, 0, 0), // cusparseSetStream
-    r(0xaa71a6905d1b8ba1, 1996, 4, 6, 0, 0), // nvmlDeviceGetSamples
+    r(0xaa71a6905d1b8ba1, 2002, 4, 6, 0, 0), // nvmlDeviceGetSamples
     r(0xaa7a0cc16cbdfdef, 0, 0, 5, 0, 0), // cusparseSparseToDense
     r(0xaa7bbf953504de9a, 1219, 1, 6, 0, 8), // cusolverDnSXgels
     r(0xaa7eea6267a48218, 549, 1, 6, 0, 1), // cublasCdotc_v2_64
     r(0xaa807475dda7c068, 260, 3, 4, 0, 0), // cudaLibraryGetManaged
     r(0xaa8a6bd513723b9b, 0, 0, 2, 0, 0), // cusparseSetPointerMode
-    r(0xaa9051c9bf7cc9a3, 2023, 1, 3, 0, 0), // nvmlDeviceGetViolationStatus
+    r(0xaa9051c9bf7cc9a3, 2029, 1, 3, 0, 0), // nvmlDeviceGetViolationStatus
     r(0xaa97d31c45406492, 0, 0, 1, 0, 0), // cuDevicePrimaryCtxRelease_v2
     r(0xaa9cdfa398952341, 1232, 1, 6, 0, 3), // cusolverDnSsytrd_bufferSize
     r(0xaa9d9c89d5e773b7, 0, 0, 5, 0, 0), // @cudaMemcpyFromSymbol_ptds
@@ -3638,9 +3638,9 @@ pub static ROWS: [Row; 5389] = [
     r(0xaac938ec62e36167, 0, 0, 6, 0, 0), // fftwf_plan_dft_c2r_3d
     r(0xaacbfa6ff1adc5d1, 0, 0, 6, 0, 4), // cublasDdgmm_64
     r(0xaad3f6d43bf34087, 574, 2, 6, 0, 4), // cublasChpmv_v2_64
-    r(0xaad50eb394e72387, 2010, 2, 3, 0, 0), // nvmlDeviceGetVgpuMetadata
+    r(0xaad50eb394e72387, 2016, 2, 3, 0, 0), // nvmlDeviceGetVgpuMetadata
     r(0xaaee67049b1ba15c, 37, 1, 2, 0, 0), // cusolverDnGetStream
-    r(0xaaf93dd8bfc3f994, 1751, 3, 6, 0, 14), // cusparseZcsrgeam2_bufferSizeExt
+    r(0xaaf93dd8bfc3f994, 1755, 3, 6, 0, 14), // cusparseZcsrgeam2_bufferSizeExt
     r(0xaafb4a300cfd0462, 10, 1, 4, 0, 0), // cuGraphicsSubResourceGetMappedArray
     r(0xab095e22945788c9, 0, 0, 6, 0, 3), // cusparseXcsrsort
     r(0xab20b187f0109cf0, 10, 1, 4, 0, 0), // cudaMallocFromPoolAsync
@@ -3651,7 +3651,7 @@ pub static ROWS: [Row; 5389] = [
     r(0xab8be3f5fbb61326, 492, 1, 1, 0, 0), // cublasGetStatusString
     r(0xab948c1deea3e12d, 37, 1, 2, 0, 0), // cuFuncGetParamCount
     r(0xab9a537ebec6e0ec, 848, 2, 6, 2, 17), // cudnnBatchNormalizationForwardTrainingEx
-    r(0xaba4594d85d10789, 2045, 2, 2, 0, 0), // nvmlEventSetGetContextInfo_v1
+    r(0xaba4594d85d10789, 2051, 2, 2, 0, 0), // nvmlEventSetGetContextInfo_v1
     r(0xabcbcfaa785d12b0, 30, 1, 2, 0, 0), // cuTexRefGetMipmapLevelBias
     r(0xabe8d2d06c07c840, 554, 1, 6, 0, 4), // cusparseDcsrsv2_bufferSize
     r(0xabf034d09bf51764, 0, 0, 2, 0, 0), // cudaMemPoolTrimTo
@@ -3666,9 +3666,9 @@ pub static ROWS: [Row; 5389] = [
     r(0xac552caf7f7b57db, 13, 1, 2, 0, 0), // nvmlVgpuInstanceGetAccountingMode
     r(0xac66968051ab4011, 0, 0, 6, 0, 3), // cusparseCgtsvInterleavedBatch
     r(0xac6f18b567752d86, 431, 2, 3, 0, 0), // cudaBindSurfaceToArray
-    r(0xaca31604ba874b24, 1916, 1, 2, 0, 0), // nvmlDeviceGetAdaptiveTgpModeInfo_v1
+    r(0xaca31604ba874b24, 1922, 1, 2, 0, 0), // nvmlDeviceGetAdaptiveTgpModeInfo_v1
     r(0xacab57602d1e2824, 30, 1, 3, 0, 0), // @cudaDeviceGetP2PAttribute
-    r(0xacaf47c8af3b5fc5, 1627, 2, 6, 0, 4), // cusparseConstrainedGeMM
+    r(0xacaf47c8af3b5fc5, 1629, 2, 6, 0, 4), // cusparseConstrainedGeMM
     r(0xacb59540a8de1ce4, 1221, 1, 5, 0, 0), // cutensorOperationDescriptorGetAttribute
     r(0xacb873b38cbf5494, 798, 2, 6, 0, 7), // cublasZsyrkx
     r(0xacc7ea7f47235841, 0, 0, 4, 0, 0), // cuMemsetD16Async_ptsz
@@ -3677,12 +3677,12 @@ pub static ROWS: [Row; 5389] = [
     r(0xacde9356b8f4b787, 30, 1, 2, 0, 0), // @cudaExecutionCtxGetDevice
     r(0xad2df7912f45ec93, 0, 0, 5, 0, 0), // @cudaMemset2D_ptds
     r(0xad3eabe836d56917, 562, 1, 6, 0, 3), // cublasDspr2_v2
-    r(0xad5cbeaf98491ce2, 1582, 3, 6, 0, 14), // cusparseDcsrgeam2_bufferSizeExt
+    r(0xad5cbeaf98491ce2, 1584, 3, 6, 0, 14), // cusparseDcsrgeam2_bufferSizeExt
     r(0xad6390b5e2f57cca, 0, 0, 6, 1, 0), // cublasSsyr
-    r(0xad736ea6df114675, 1821, 4, 4, 0, 16), // pncclCommInitRankConfig
+    r(0xad736ea6df114675, 1827, 4, 4, 0, 16), // pncclCommInitRankConfig
     r(0xad82339442389ebc, 675, 1, 2, 0, 0), // cusolverDnGetFixedPointEmulationMantissaBitOffset
     r(0xad8282b5e310158f, 0, 0, 5, 1, 0), // cublasSspr
-    r(0xad8bcf5279362555, 1917, 1, 2, 0, 0), // nvmlDeviceGetConfComputeProtectedMemoryUsage
+    r(0xad8bcf5279362555, 1923, 1, 2, 0, 0), // nvmlDeviceGetConfComputeProtectedMemoryUsage
     r(0xad8d0394dc23e2f8, 128, 3, 5, 0, 0), // cuGraphAddHostNode
     r(0xad999e90434a45bc, 1142, 2, 3, 0, 0), // cusolverRfGetNumericProperties
     r(0xad9a471fc3d5cc81, 0, 0, 4, 0, 0), // cudnnSpatialTfGridGeneratorForward
@@ -3694,7 +3694,7 @@ pub static ROWS: [Row; 5389] = [
     r(0xae19f8d7141d2231, 0, 0, 5, 1, 0), // curandGenerateBinomialMethod
     r(0xae205e96e63c278d, 216, 2, 3, 0, 0), // cuGraphInstantiateWithParams_ptsz
     r(0xae315f76165d83e9, 10, 1, 3, 0, 0), // cuMipmappedArrayGetLevel
-    r(0xae34d760dac6df93, 1893, 2, 2, 0, 0), // nvjpegDecodeParamsCreate
+    r(0xae34d760dac6df93, 1899, 2, 2, 0, 0), // nvjpegDecodeParamsCreate
     r(0xae36ab0d1ded87fb, 684, 1, 6, 0, 0), // cusolverDnClauum_bufferSize
     r(0xae4584d543ab590d, 0, 0, 6, 0, 0), // cudnnIm2Col
     r(0xae49600b70df5624, 13, 1, 2, 0, 0), // cuGraphGetId
@@ -3716,7 +3716,7 @@ pub static ROWS: [Row; 5389] = [
     r(0xaf1321adf1eb36a2, 13, 1, 2, 0, 0), // cuStreamIsCapturing
     r(0xaf17129310554685, 1219, 1, 6, 0, 8), // cusolverDnDDgels
     r(0xaf3a036137824e68, 16, 2, 3, 0, 0), // cuCoredumpGetAttribute
-    r(0xaf4b228ff2179d4e, 1843, 2, 2, 0, 0), // pncclParamGetAllParameterKeys
+    r(0xaf4b228ff2179d4e, 1849, 2, 2, 0, 0), // pncclParamGetAllParameterKeys
     r(0xaf5b3a611f53a0c0, 546, 2, 4, 0, 0), // @cudaWaitExternalSemaphoresAsync_ptsz#11
     r(0xaf5b3d611f53a5d9, 546, 2, 4, 0, 0), // @cudaWaitExternalSemaphoresAsync_ptsz#12
     r(0xaf9166dc74837fa8, 492, 1, 1, 0, 0), // cublasGetStatusName
@@ -3745,7 +3745,7 @@ pub static ROWS: [Row; 5389] = [
     r(0xb09c60dc9e82078c, 0, 0, 6, 0, 4), // cublasStbsv_v2
     r(0xb0bad58e6d960c22, 565, 2, 6, 0, 5), // cudnnSoftmaxBackward
     r(0xb0be679693e28705, 535, 3, 6, 0, 0), // cudaMemRangeGetAttributes
-    r(0xb0bea3e792423889, 1813, 1, 2, 0, 0), // ncclCommGetUniqueId
+    r(0xb0bea3e792423889, 1819, 1, 2, 0, 0), // ncclCommGetUniqueId
     r(0xb0d54ab0607d9f5a, 550, 2, 6, 0, 8), // cublasCgbmv_v2_64
     r(0xb0d9179a265cf866, 0, 0, 6, 0, 2), // cublasDtrsv
     r(0xb0d92e9a265d1f7b, 0, 0, 6, 1, 4), // cublasDtrsm
@@ -3838,7 +3838,7 @@ pub static ROWS: [Row; 5389] = [
     r(0xb5e67dcfbbf81c45, 1518, 2, 6, 0, 0), // cusolverSpZcsrluSolveHost
     r(0xb5ec6d2d95a71db1, 10, 1, 4, 0, 0), // cudaExecutionCtxStreamCreate
     r(0xb5f17093c5fbb059, 238, 1, 3, 0, 0), // nvmlDeviceGetApplicationsClock
-    r(0xb5f410a974569fab, 2017, 2, 3, 0, 0), // nvmlDeviceGetVgpuTypeCreatablePlacements
+    r(0xb5f410a974569fab, 2023, 2, 3, 0, 0), // nvmlDeviceGetVgpuTypeCreatablePlacements
     r(0xb5fb134afe62fd25, 0, 0, 7, 0, 0), // @cudaMemcpy2D_ptds
     r(0xb6099855685c1dd1, 1252, 1, 3, 0, 0), // cusparseXbsrilu02_zeroPivot
     r(0xb619d2eae5998229, 684, 1, 6, 0, 0), // cusolverDnZgeqrf_bufferSize
@@ -3852,22 +3852,22 @@ pub static ROWS: [Row; 5389] = [
     r(0xb66b15c6f619bc61, 0, 0, 2, 0, 0), // pncclCommDeregister
     r(0xb686b930cd634e09, 0, 0, 6, 0, 4), // cusolverDnDorgqr
     r(0xb690c730cd6bba58, 0, 0, 6, 0, 3), // cusolverDnDorgtr
-    r(0xb69d1fce2eb1e69b, 1735, 2, 6, 0, 4), // cusparseSpruneDense2csrNnz
+    r(0xb69d1fce2eb1e69b, 1739, 2, 6, 0, 4), // cusparseSpruneDense2csrNnz
     r(0xb69d45bf2cb0db59, 0, 0, 2, 0, 0), // cudnnSetRNNPaddingMode
     r(0xb6b0b505aef2785f, 0, 0, 6, 0, 7), // cusparseSbsr2csr
-    r(0xb6b26decc6b888b9, 1722, 3, 4, 0, 0), // cusparseSpMatGetSize
+    r(0xb6b26decc6b888b9, 1726, 3, 4, 0, 0), // cusparseSpMatGetSize
     r(0xb6cab8509a97ce5d, 690, 1, 1, 0, 0), // cublasLtLoggerOpenFile
     r(0xb6cdb6dde9c07080, 141, 4, 5, 0, 0), // cuGraphAddMemAllocNode
     r(0xb6d50e99c51ad3b4, 0, 0, 6, 0, 4), // cusparseZcsr2csru
     r(0xb6dd960b9ad78a9c, 0, 0, 2, 0, 0), // cudnnSetConvolutionReorderType
-    r(0xb6e66b23d75f21bc, 1607, 10, 6, 0, 5), // cusparseConstCsrGet
+    r(0xb6e66b23d75f21bc, 1609, 10, 6, 0, 5), // cusparseConstCsrGet
     r(0xb71019d23ea1147f, 30, 1, 1, 0, 0), // nvmlSystemGetCudaDriverVersion_v2
     r(0xb72331ac5e37c772, 1252, 1, 3, 1, 0), // cusolverSpCcsrcholZeroPivotHost
-    r(0xb737c655e17d480d, 2064, 2, 1, 0, 0), // nvmlSystemEventSetCreate
+    r(0xb737c655e17d480d, 2070, 2, 1, 0, 0), // nvmlSystemEventSetCreate
     r(0xb7493fa137eaec6e, 327, 1, 2, 0, 0), // cuMemcpy3DAsync_v2
     r(0xb77823add95d6c35, 1144, 6, 6, 0, 1), // cusparseDnMatGet
     r(0xb77cfae4091c7c17, 84, 1, 4, 0, 0), // cudnnMakeFusedOpsPlan
-    r(0xb784aafaf36c17ed, 1617, 3, 4, 0, 0), // cusparseDnVecGet
+    r(0xb784aafaf36c17ed, 1619, 3, 4, 0, 0), // cusparseDnVecGet
     r(0xb7ad13fdc113510c, 0, 0, 5, 3, 0), // cublasZrot
     r(0xb7c93be28514e282, 30, 1, 2, 0, 0), // cuTexRefGetBorderColor
     r(0xb7e4be8dee2b264d, 0, 0, 6, 0, 5), // cusolverDnZhetrd
@@ -3889,14 +3889,14 @@ pub static ROWS: [Row; 5389] = [
     r(0xb890630d8edda861, 8, 1, 2, 0, 0), // cuDeviceGetFabricClusterUuid
     r(0xb89fbf68166a9428, 1371, 6, 6, 2, 5), // cusolverSpDcsreigvsiHost
     r(0xb8aeed3bde120241, 544, 1, 4, 0, 0), // cudaStreamBeginRecaptureToGraph_ptsz
-    r(0xb8ca4e7364231293, 1960, 4, 2, 0, 0), // nvmlDeviceGetMemoryLimits_v1
+    r(0xb8ca4e7364231293, 1966, 4, 2, 0, 0), // nvmlDeviceGetMemoryLimits_v1
     r(0xb8d8e4adc7cfcc12, 0, 0, 2, 0, 0), // @cudaExecutionCtxRecordEvent
     r(0xb8ec25bb9591de75, 1220, 1, 6, 0, 6), // cusolverDnCEgels_bufferSize
     r(0xb8ee285a8bf8dc04, 1224, 1, 6, 1, 5), // cusolverSpCcsrlsvqr
     r(0xb8fd334a36dc1486, 0, 0, 1, 0, 0), // cudaStreamQuery_ptsz
     r(0xb908c54bbda58e93, 0, 0, 1, 0, 0), // @cudaFreeArray
     r(0xb909471d437dd8a6, 10, 1, 1, 0, 0), // cusparseCreateMatDescr
-    r(0xb9194787c52467c5, 1576, 1, 6, 0, 8), // cusparseDbsrsm2_bufferSizeExt
+    r(0xb9194787c52467c5, 1578, 1, 6, 0, 8), // cusparseDbsrsm2_bufferSizeExt
     r(0xb91c75792e2b2567, 0, 0, 6, 0, 9), // cusparseDbsrsm2_analysis
     r(0xb9213f195a4b8cf7, 1252, 1, 3, 1, 0), // cusolverSpScsrluZeroPivotHost
     r(0xb9214e2f20a2f5a3, 0, 0, 1, 0, 0), // cuStreamQuery
@@ -3905,7 +3905,7 @@ pub static ROWS: [Row; 5389] = [
     r(0xb93864238a7011d6, 497, 3, 5, 0, 0), // @cudaGraphAddKernelNode
     r(0xb939c865cbb4a432, 0, 0, 6, 0, 4), // cutensorReduce
     r(0xb949f595ff11625e, 1258, 2, 6, 0, 5), // cusolverDnXsytrf_bufferSize
-    r(0xb94c5c3ae83a7e09, 1911, 3, 3, 0, 0), // nvmlDeviceGetSupportedVgpus
+    r(0xb94c5c3ae83a7e09, 1917, 3, 3, 0, 0), // nvmlDeviceGetSupportedVgpus
     r(0xb951a22568d067b0, 958, 1, 2, 0, 0), // cudnnGetLastErrorString
     r(0xb9575e9bbb86a215, 1357, 5, 6, 0, 4), // cusolverSpCcsrluBufferInfoHost
     r(0xb968f738aaa4c38c, 0, 0, 4, 0, 0), // cudaStreamAttachMemAsync_ptsz
@@ -3941,9 +3941,9 @@ pub static ROWS: [Row; 5389] = [
     r(0xbb4c0a90b422cec1, 238, 1, 3, 0, 0), // nvmlGpuInstanceGetComputeInstanceRemainingCapacity
     r(0xbb5af62e71709361, 1204, 1, 3, 0, 0), // cuFileGetParameterString
     r(0xbb67c68604683a6d, 299, 4, 8, 0, 0), // @cudaMemDiscardAndPrefetchBatchAsync
-    r(0xbb6c00db9f7b6976, 1861, 3, 6, 0, 0), // nvFatbinAddLTOIR
+    r(0xbb6c00db9f7b6976, 1867, 3, 6, 0, 0), // nvFatbinAddLTOIR
     r(0xbb79185f7ebcb475, 1408, 4, 6, 0, 3), // cusolverSpDcsrzfdHost
-    r(0xbb7f1ce4386e4dbb, 1813, 1, 2, 0, 0), // pncclCommGetUniqueId
+    r(0xbb7f1ce4386e4dbb, 1819, 1, 2, 0, 0), // pncclCommGetUniqueId
     r(0xbb8cc09898dbf63f, 238, 1, 3, 0, 0), // nvmlDeviceGetPcieThroughput
     r(0xbb8ce17b87b4b0dc, 37, 1, 2, 0, 0), // cuStreamGetCtx_ptsz
     r(0xbb8e54190267f618, 812, 1, 6, 0, 2), // cublasZsyr_v2
@@ -3964,13 +3964,13 @@ pub static ROWS: [Row; 5389] = [
     r(0xbc3cf5bca5bb83e3, 0, 0, 6, 0, 6), // cusolverDnXtrtri
     r(0xbc579ecad4a5c888, 808, 2, 6, 0, 6), // cublasZgemv_v2_64
     r(0xbc5906e0a1f8ad1e, 688, 2, 5, 0, 0), // cublasLtMatmulPreferenceGetAttribute
-    r(0xbc84e9d738c5ee7b, 1922, 3, 3, 0, 0), // nvmlDeviceGetGraphicsRunningProcesses
+    r(0xbc84e9d738c5ee7b, 1928, 3, 3, 0, 0), // nvmlDeviceGetGraphicsRunningProcesses
     r(0xbcb881c000a4a6b0, 0, 0, 3, 0, 0), // cudaVDPAUSetVDPAUDevice
     r(0xbcf25ccc0260d2c5, 555, 2, 6, 0, 9), // cusparseDbsrmv
-    r(0xbcf271cc0260f674, 1574, 2, 6, 0, 13), // cusparseDbsrmm
+    r(0xbcf271cc0260f674, 1576, 2, 6, 0, 13), // cusparseDbsrmm
     r(0xbcfc26872f7e4a42, 0, 0, 1, 0, 0), // cuCtxSetCacheConfig
     r(0xbd22bda75c9a7357, 10, 1, 2, 0, 0), // cudaDeviceGetExecutionCtx
-    r(0xbd33f7f5a8022414, 1911, 3, 3, 0, 0), // nvmlDeviceGetSupportedMemoryClocks
+    r(0xbd33f7f5a8022414, 1917, 3, 3, 0, 0), // nvmlDeviceGetSupportedMemoryClocks
     r(0xbd4a45b0828783eb, 1224, 1, 6, 2, 8), // cusolverDnDsyevdx
     r(0xbd5085cbb400b38c, 0, 0, 6, 3, 5), // cusolverSpZcsreigvsi
     r(0xbd527c673f7089de, 1232, 1, 6, 0, 3), // cusparseScsric02_bufferSize
@@ -3985,7 +3985,7 @@ pub static ROWS: [Row; 5389] = [
     r(0xbdd9efeda877efe8, 0, 0, 1, 0, 0), // cublasLtMatmulPreferenceDestroy
     r(0xbde424fa02ab5750, 0, 0, 5, 0, 0), // cublasDcopy
     r(0xbdf60f8191ace73b, 0, 0, 4, 0, 0), // cuStreamWaitValue32_v2_ptsz
-    r(0xbdfdd1b4a148a4ab, 1674, 1, 6, 0, 5), // cusparseSpruneDense2csr
+    r(0xbdfdd1b4a148a4ab, 1678, 1, 6, 0, 5), // cusparseSpruneDense2csr
     r(0xbe0241407ccdabdb, 1183, 1, 5, 0, 0), // fftwf_plan_dft_r2c
     r(0xbe096b2db5a68f91, 1188, 3, 6, 0, 6), // fftwf_plan_many_dft_c2r
     r(0xbe0ed8da21a0744f, 0, 0, 6, 0, 4), // cublasDtbsv_v2
@@ -4016,7 +4016,7 @@ pub static ROWS: [Row; 5389] = [
     r(0xbf410f256d6f34c8, 10, 1, 3, 0, 0), // @cudaGetMipmappedArrayLevel
     r(0xbf4d33355e76ed58, 0, 0, 1, 0, 0), // cudaDeviceSetSharedMemConfig
     r(0xbf59fe9881b21a00, 18, 1, 3, 0, 0), // cudnnGetRNNWeightSpaceSize
-    r(0xbf5b11ae04d1da95, 1803, 5, 6, 0, 1), // ncclAllGatherConfig
+    r(0xbf5b11ae04d1da95, 1809, 5, 6, 0, 1), // ncclAllGatherConfig
     r(0xbf7efc7188a9d98c, 0, 0, 1, 0, 0), // cusolverMgDestroy
     r(0xbf9c6f0cffca0460, 37, 1, 2, 0, 0), // __nvJitLinkGetLinkedCubinSize_12_6
     r(0xbf9c710cffca07c6, 37, 1, 2, 0, 0), // __nvJitLinkGetLinkedCubinSize_12_4
@@ -4029,7 +4029,7 @@ pub static ROWS: [Row; 5389] = [
     r(0xbf9c7e0cffca1ddd, 37, 1, 2, 0, 0), // __nvJitLinkGetLinkedCubinSize_12_9
     r(0xbfa575269d011486, 0, 0, 1, 0, 0), // cudaFreeHost
     r(0xbfb152726c00c51b, 10, 1, 4, 0, 0), // cuMemAllocFromPoolAsync
-    r(0xbfb1974f739132dd, 1905, 1, 3, 0, 0), // nvmlEventSetWait
+    r(0xbfb1974f739132dd, 1911, 1, 3, 0, 0), // nvmlEventSetWait
     r(0xbfbd5ef2a5b75af5, 1252, 1, 3, 1, 0), // cusolverSpDcsrcholZeroPivot
     r(0xbfc089b43a383b29, 0, 0, 1, 0, 0), // cublasLtLoggerSetMask
     r(0xbfca9902569424d3, 1362, 3, 6, 0, 3), // cusolverSpCcsrcholFactorHost
@@ -4044,9 +4044,9 @@ pub static ROWS: [Row; 5389] = [
     r(0xc053f439c05f5f4e, 0, 0, 1, 0, 0), // fftw_import_wisdom_from_file
     r(0xc069b7a8ab976de9, 0, 0, 6, 0, 7), // cudnnCTCLoss_v8
     r(0xc06ed85700dd0b13, 0, 0, 3, 0, 0), // cuLogicalEndpointExport
-    r(0xc070ed907fba4407, 1874, 1, 2, 0, 0), // nvmlDeviceGetGspFirmwareVersion
-    r(0xc07506985584ba80, 2087, 5, 6, 0, 0), // nvrtcCreateProgram
-    r(0xc08c7a2ca217f1cc, 1906, 2, 3, 0, 0), // nvmlDeviceGetFieldValues
+    r(0xc070ed907fba4407, 1880, 1, 2, 0, 0), // nvmlDeviceGetGspFirmwareVersion
+    r(0xc07506985584ba80, 2093, 5, 6, 0, 0), // nvrtcCreateProgram
+    r(0xc08c7a2ca217f1cc, 1912, 2, 3, 0, 0), // nvmlDeviceGetFieldValues
     r(0xc09111052f697734, 238, 1, 3, 0, 0), // cudnnGetRNNBackwardDataAlgorithmMaxCount
     r(0xc09922456c6c9858, 13, 1, 2, 0, 0), // @cudaStreamGetPriority
     r(0xc099537cc1e35efa, 30, 1, 1, 0, 0), // nvmlDeviceGetCount_v2
@@ -4054,13 +4054,13 @@ pub static ROWS: [Row; 5389] = [
     r(0xc0dce9dc837aabf3, 309, 1, 5, 0, 0), // cusparseSparseToDense_bufferSize
     r(0xc0e72755d38e4f02, 2, 2, 2, 0, 0), // cuArray3DCreate_v2
     r(0xc0e82c30fcdeb17d, 10, 1, 2, 0, 0), // cuModuleLoadFatBinary
-    r(0xc0f5e3d3a0e3d295, 1911, 3, 3, 0, 0), // nvmlDeviceGetActiveVgpus
+    r(0xc0f5e3d3a0e3d295, 1917, 3, 3, 0, 0), // nvmlDeviceGetActiveVgpus
     r(0xc10213d91ed560be, 318, 1, 1, 0, 0), // curandGetVersion
     r(0xc104e80a9b8c342e, 0, 0, 6, 0, 5), // cusparseScsrsv2_analysis
     r(0xc11b6f218ca7dd94, 1362, 3, 6, 0, 3), // cusolverSpDcsrcholFactorHost
     r(0xc1448a67e3d4969b, 37, 1, 2, 0, 0), // cudaStreamEndCapture
     r(0xc157a2a44a86c6cb, 590, 1, 6, 0, 1), // cublasSaxpy_v2
-    r(0xc15e19e66800eef1, 1977, 1, 2, 0, 0), // nvmlDeviceGetPlatformInfo
+    r(0xc15e19e66800eef1, 1983, 1, 2, 0, 0), // nvmlDeviceGetPlatformInfo
     r(0xc174a0d33dba7f2f, 360, 2, 4, 0, 0), // cudaSignalExternalSemaphoresAsync_v2
     r(0xc19869ac3e006946, 0, 0, 5, 0, 0), // cublasZcopy
     r(0xc19c582b48f713df, 1232, 1, 6, 0, 3), // cusparseZcsrilu02_bufferSize
@@ -4069,19 +4069,19 @@ pub static ROWS: [Row; 5389] = [
     r(0xc1be4d06451ced12, 0, 0, 2, 0, 0), // cuMulticastAddDevice
     r(0xc1cf1e3091257c8c, 515, 2, 3, 0, 0), // cudaGraphNodeGetDependentNodes#12
     r(0xc1cf2130912581a5, 515, 2, 3, 0, 0), // cudaGraphNodeGetDependentNodes#11
-    r(0xc1d170f6afb88fab, 1655, 2, 6, 0, 2), // cusparseDroti
+    r(0xc1d170f6afb88fab, 1657, 2, 6, 0, 2), // cusparseDroti
     r(0xc1ddcdeb302ec3cf, 238, 1, 3, 0, 0), // nvmlDeviceGetFanControlPolicy_v2
     r(0xc1ebc3a413ca72fa, 0, 0, 1, 0, 0), // @cudaEventSynchronize
     r(0xc1ef9a92129d994c, 30, 1, 1, 0, 0), // cudaThreadExchangeStreamCaptureMode
     r(0xc20c5395685dcf2b, 10, 1, 2, 0, 0), // cublasLtMatrixTransformDescCreate
     r(0xc2102f8e1256d786, 1224, 1, 6, 1, 5), // cusolverSpDcsrlsvchol
-    r(0xc21381f57ef5bc04, 1576, 1, 6, 0, 8), // cusparseCbsrsm2_bufferSizeExt
+    r(0xc21381f57ef5bc04, 1578, 1, 6, 0, 8), // cusparseCbsrsm2_bufferSizeExt
     r(0xc21b2e36d7e6562d, 1338, 8, 6, 0, 3), // cusolverRfExtractSplitFactorsHost
     r(0xc227dab1d93bcf62, 1225, 1, 6, 0, 3), // cusolverDnSsyevj_bufferSize
     r(0xc249021f48ecb99a, 13, 1, 2, 0, 0), // nvmlVgpuTypeGetFrameRateLimit
     r(0xc2560f969c62c481, 0, 0, 1, 0, 0), // cuCtxSetFlags
     r(0xc267910cc28bdf9e, 98, 2, 3, 0, 0), // cuExternalMemoryGetMappedMipmappedArray
-    r(0xc27d7e34a74dea56, 1916, 1, 2, 0, 0), // nvmlDeviceGetBankRemapperStatus_v1
+    r(0xc27d7e34a74dea56, 1922, 1, 2, 0, 0), // nvmlDeviceGetBankRemapperStatus_v1
     r(0xc27fa983acf57caa, 0, 0, 6, 0, 1), // cusolverDnZpotrfBatched
     r(0xc2914cbadf87f8f0, 593, 1, 6, 0, 8), // cublasXtCtrmm
     r(0xc29830badf8de80a, 593, 1, 6, 0, 6), // cublasXtCtrsm
@@ -4100,10 +4100,10 @@ pub static ROWS: [Row; 5389] = [
     r(0xc35fea5175df19c1, 0, 0, 6, 0, 0), // cudaMemcpyFromSymbolAsync
     r(0xc3672d9f067a2c82, 82, 2, 3, 0, 0), // nvmlDeviceGetGspFirmwareMode
     r(0xc36d58b346fd684e, 0, 0, 2, 0, 0), // curandSetStream
-    r(0xc37328679c8058cd, 1911, 3, 3, 0, 0), // nvmlDeviceGetAccountingPids
+    r(0xc37328679c8058cd, 1917, 3, 3, 0, 0), // nvmlDeviceGetAccountingPids
     r(0xc376dbdd346e10c8, 0, 0, 1, 0, 0), // cutensorLoggerSetMask
     r(0xc3842e5995472bfd, 472, 1, 2, 0, 0), // nvmlDeviceGetUtilizationRates
-    r(0xc3abd045419a4cb7, 1577, 1, 6, 0, 10), // cusparseDbsrsv2_solve
+    r(0xc3abd045419a4cb7, 1579, 1, 6, 0, 10), // cusparseDbsrsv2_solve
     r(0xc3bf0b2696ff5bba, 37, 1, 2, 0, 0), // cublasGetStream_v2
     r(0xc3c74f5a27901e11, 0, 0, 6, 0, 1), // cudnnSetTensor4dDescriptor
     r(0xc3d6250353303d31, 1552, 3, 6, 0, 2), // cusolverSpZcsrqrFactorHost
@@ -4111,16 +4111,16 @@ pub static ROWS: [Row; 5389] = [
     r(0xc3e992eb6d71ba42, 10, 1, 1, 0, 0), // cudnnCreateRNNDescriptor
     r(0xc415b683a10d2715, 0, 0, 2, 0, 0), // cuStreamCopyAttributes
     r(0xc41c2682bd54c333, 325, 1, 1, 0, 0), // cuMemcpy2D_v2
-    r(0xc42e39d34ccc2e7f, 1632, 8, 6, 0, 3), // cusparseCooAoSGet
+    r(0xc42e39d34ccc2e7f, 1634, 8, 6, 0, 3), // cusparseCooAoSGet
     r(0xc43362a6035483e8, 360, 2, 4, 0, 0), // @cudaWaitExternalSemaphoresAsync_v2
     r(0xc44d41c87614cb36, 13, 1, 2, 0, 0), // nvmlDeviceGetFanSpeed
     r(0xc44f96ed35f10734, 30, 1, 3, 0, 0), // cudaDeviceGetAttribute
     r(0xc4529b7d8e416bde, 37, 1, 2, 0, 0), // nvrtcGetOptiXIRSize
     r(0xc45851c7d5ab884f, 84, 1, 4, 0, 0), // cudnnInitTransformDest
-    r(0xc4589093f766fd43, 1627, 2, 6, 0, 5), // cusparseSDDMM_preprocess
+    r(0xc4589093f766fd43, 1629, 2, 6, 0, 5), // cusparseSDDMM_preprocess
     r(0xc46d43c4a0f9432f, 172, 1, 2, 0, 0), // cutensorHandleWritePlanCacheToFile
     r(0xc48d7c7df6c93c4a, 10, 1, 1, 0, 0), // cusolverDnCreateParams
-    r(0xc4a7428a487c6b00, 2037, 1, 2, 0, 0), // nvmlDeviceSetNvlinkNvleReady_v1
+    r(0xc4a7428a487c6b00, 2043, 1, 2, 0, 0), // nvmlDeviceSetNvlinkNvleReady_v1
     r(0xc4b206e69cad8970, 203, 5, 5, 0, 0), // cudaGraphGetEdges
     r(0xc4b5882a7862182f, 13, 1, 4, 0, 0), // cudnnQueryRuntimeError
     r(0xc4c0bc3d2fd08946, 1238, 1, 6, 0, 8), // cusparseSgebsr2gebsr_bufferSize
@@ -4141,7 +4141,7 @@ pub static ROWS: [Row; 5389] = [
     r(0xc57da24980d5d09e, 383, 2, 2, 0, 0), // cudaCreateSurfaceObject
     r(0xc5909d7ffc016a04, 0, 0, 1, 0, 0), // cudaLogsUnregisterCallback
     r(0xc59356414bc80d8f, 37, 1, 3, 0, 0), // cutensorMgCreateContractionFind
-    r(0xc59ce984e2d898a0, 1928, 1, 2, 0, 0), // nvmlDeviceGetVgpuSchedulerLog_v2
+    r(0xc59ce984e2d898a0, 1934, 1, 2, 0, 0), // nvmlDeviceGetVgpuSchedulerLog_v2
     r(0xc5aee04501a0894e, 0, 0, 7, 0, 0), // @cudaLaunchKernel
     r(0xc5b0923332e87244, 0, 0, 1, 0, 0), // cutensorDestroyPlanPreference
     r(0xc5b553bd484078d9, 0, 0, 0, 0, 0), // cudnnOpsVersionCheck
@@ -4152,10 +4152,10 @@ pub static ROWS: [Row; 5389] = [
     r(0xc60a11d254a77f57, 0, 0, 6, 0, 2), // cusolverDnClauum
     r(0xc6138d4a55b1eedd, 168, 2, 2, 0, 0), // cuGraphBatchMemOpNodeGetParams
     r(0xc6173b22f2866f46, 238, 1, 3, 0, 0), // nvmlVgpuTypeGetCapabilities
-    r(0xc62a9099ccbcbff8, 1843, 2, 2, 0, 0), // ncclParamGetAllParameterKeys
+    r(0xc62a9099ccbcbff8, 1849, 2, 2, 0, 0), // ncclParamGetAllParameterKeys
     r(0xc6319e27bbf62282, 554, 1, 6, 0, 4), // cusparseDgebsr2gebsc_bufferSize
     r(0xc63492be2205a3ec, 10, 1, 4, 0, 0), // cudaMallocFromPoolAsync_ptsz
-    r(0xc63705fefd680f62, 1908, 2, 4, 0, 0), // nvmlDeviceCreateGpuInstanceWithPlacement
+    r(0xc63705fefd680f62, 1914, 2, 4, 0, 0), // nvmlDeviceCreateGpuInstanceWithPlacement
     r(0xc640d77d266d9e27, 0, 0, 6, 2, 3), // cublasDsbmv
     r(0xc6493d27858d2a87, 1252, 1, 3, 1, 0), // cusolverSpCcsrluZeroPivotHost
     r(0xc64f427063ad50b2, 806, 1, 6, 0, 6), // cublasZtrsm_v2
@@ -4168,10 +4168,10 @@ pub static ROWS: [Row; 5389] = [
     r(0xc6c206e9122fed99, 770, 8, 5, 0, 0), // cublasSrotmg
     r(0xc6ca22da26d23955, 10, 1, 3, 0, 0), // cudaHostAlloc
     r(0xc6d297d96b1eb1b7, 0, 0, 6, 0, 0), // @cudaMemset2DAsync
-    r(0xc6dca8c828a99c63, 1932, 3, 3, 0, 0), // nvmlDeviceGetEncoderSessions
+    r(0xc6dca8c828a99c63, 1938, 3, 3, 0, 0), // nvmlDeviceGetEncoderSessions
     r(0xc6f0f34cb2470176, 10, 1, 1, 0, 0), // cudaEventCreate
     r(0xc6f1f83e01b53a6c, 13, 1, 2, 0, 0), // nvmlDeviceGetAccountingMode
-    r(0xc709498397e28ad1, 2078, 1, 1, 0, 0), // nvmlSystemRegisterEvents
+    r(0xc709498397e28ad1, 2084, 1, 1, 0, 0), // nvmlSystemRegisterEvents
     r(0xc70a7deaa4fe3b8c, 512, 1, 3, 0, 0), // cudaGraphExecKernelNodeSetParams
     r(0xc70b7c6cb2e23513, 116, 2, 5, 0, 0), // cuGraphAddEventWaitNode
     r(0xc71b79906a91aeec, 0, 0, 2, 1, 0), // cuParamSetf
@@ -4197,12 +4197,12 @@ pub static ROWS: [Row; 5389] = [
     r(0xc838276874df53c5, 473, 2, 5, 0, 0), // @cudaMallocArray
     r(0xc83a8683f2933f1e, 0, 0, 6, 0, 0), // cusparseZgthrz
     r(0xc83bf93397e40d43, 30, 1, 4, 0, 0), // cuTexRefSetAddress
-    r(0xc8405d04d5071f67, 1846, 1, 2, 0, 0), // ncclParamGetU8
+    r(0xc8405d04d5071f67, 1852, 1, 2, 0, 0), // ncclParamGetU8
     r(0xc842f8f87129cab7, 91, 2, 3, 0, 0), // cudaGraphicsResourceGetMappedPointer
     r(0xc868214a9370b9ea, 101, 1, 2, 0, 0), // cuFuncGetName
     r(0xc869ef903196f318, 431, 2, 3, 0, 0), // @cudaBindSurfaceToArray
     r(0xc87a6b4746f911fe, 0, 0, 6, 0, 7), // cudnnLongFFTCausalConv1dForward
-    r(0xc8845504d540de9b, 1846, 1, 2, 0, 0), // ncclParamGetI8
+    r(0xc8845504d540de9b, 1852, 1, 2, 0, 0), // ncclParamGetI8
     r(0xc8890a8c567cf10e, 0, 0, 1, 0, 0), // cuIpcCloseMemHandle
     r(0xc88b205196c46c79, 562, 1, 6, 0, 4), // cublasCgeru_v2_64
     r(0xc88df80a0ffb79c9, 686, 1, 5, 0, 0), // cublasIsamax_v2
@@ -4222,18 +4222,18 @@ pub static ROWS: [Row; 5389] = [
     r(0xc95e29ad1e31693f, 2, 2, 3, 0, 0), // cuMipmappedArrayCreate
     r(0xc96f2c621ff25014, 2, 2, 2, 0, 0), // @cudaImportExternalMemory#11
     r(0xc96f2f621ff2552d, 2, 2, 2, 0, 0), // @cudaImportExternalMemory#12
-    r(0xc97bd4d925a5ae41, 2015, 2, 2, 0, 0), // nvmlDeviceGetVgpuProcessesUtilizationInfo
+    r(0xc97bd4d925a5ae41, 2021, 2, 2, 0, 0), // nvmlDeviceGetVgpuProcessesUtilizationInfo
     r(0xc9ad11ab4ca7e222, 1220, 1, 6, 0, 6), // cusolverDnZEgels_bufferSize
     r(0xc9cb5ff785df7df0, 565, 2, 6, 0, 5), // cublasCsymv_v2
     r(0xc9cdf4d36b328818, 0, 0, 6, 0, 3), // cudaMemcpy2DArrayToArray
     r(0xc9d0044253303aff, 548, 1, 6, 0, 2), // cublasAsumEx_64
     r(0xc9d42d9abeae2e01, 10, 1, 10, 0, 0), // @cudaIpcOpenMemHandle
-    r(0xc9e49e8e1579be7c, 1908, 2, 4, 0, 0), // nvmlGpuInstanceCreateComputeInstanceWithPlacement
+    r(0xc9e49e8e1579be7c, 1914, 2, 4, 0, 0), // nvmlGpuInstanceCreateComputeInstanceWithPlacement
     r(0xc9f6a52c15dca8b7, 1229, 1, 6, 2, 11), // cusolverDnChegvdx
     r(0xc9fc77a14a7b1de0, 0, 0, 2, 0, 0), // cusolverDnXgesvdjSetMaxSweeps
     r(0xca1bdda563bdf588, 0, 0, 1, 0, 0), // @cudaGLSetGLDevice
     r(0xca33847ed6246f04, 1235, 1, 6, 0, 3), // cusparseDcsrilu02_bufferSizeExt
-    r(0xca363d3a74952fa5, 1754, 2, 6, 0, 21), // cusparseZcsrgemm2
+    r(0xca363d3a74952fa5, 1758, 2, 6, 0, 21), // cusparseZcsrgemm2
     r(0xca52d66751bf0d6b, 116, 2, 5, 0, 0), // cuGraphAddEventRecordNode
     r(0xca5b0859269f4501, 0, 0, 3, 0, 0), // cusolverSpScsrcholDiag
     r(0xca5f207021548577, 10, 1, 1, 0, 0), // cuTexRefCreate
@@ -4260,7 +4260,7 @@ pub static ROWS: [Row; 5389] = [
     r(0xcb4a9d8555cca68d, 798, 2, 6, 0, 7), // cublasZsyr2k_v2
     r(0xcb5de00a2c9779ec, 524, 3, 4, 0, 0), // cudaGraphNodeGetDependencies_v2
     r(0xcb70206e4dbf6423, 1429, 3, 6, 0, 3), // cusolverSpScsrcholFactorHost
-    r(0xcb83940057cfd484, 1640, 1, 6, 1, 8), // cusparseSpruneCsr2csrByPercentage_bufferSizeExt
+    r(0xcb83940057cfd484, 1642, 1, 6, 1, 8), // cusparseSpruneCsr2csrByPercentage_bufferSizeExt
     r(0xcb8a9b10c6300257, 0, 0, 5, 0, 0), // cublasSswap
     r(0xcb9014f86d9115e1, 0, 0, 6, 0, 0), // cusolverSpScsrcholSolve
     r(0xcba557b8f20c1527, 0, 0, 5, 0, 0), // cudaMemPrefetchAsync_v2_ptsz
@@ -4285,18 +4285,18 @@ pub static ROWS: [Row; 5389] = [
     r(0xcccc063b19365c98, 812, 1, 6, 0, 3), // cublasZhpr2_v2
     r(0xccd616ad4b0e2a2c, 37, 1, 2, 0, 0), // cudaGraphChildGraphNodeGetGraph
     r(0xcce0d0808f624576, 37, 1, 2, 0, 0), // cusparseSpVecGetValues
-    r(0xcce694914360bf98, 1871, 1, 3, 0, 0), // __nvJitLinkAddFile_13_1
-    r(0xcce695914360c14b, 1871, 1, 3, 0, 0), // __nvJitLinkAddFile_13_0
-    r(0xcce696914360c2fe, 1871, 1, 3, 0, 0), // __nvJitLinkAddFile_13_3
-    r(0xcce697914360c4b1, 1871, 1, 3, 0, 0), // __nvJitLinkAddFile_13_2
-    r(0xcce698914360c664, 1871, 1, 3, 0, 0), // __nvJitLinkAddFile_13_5
-    r(0xcce699914360c817, 1871, 1, 3, 0, 0), // __nvJitLinkAddFile_13_4
+    r(0xcce694914360bf98, 1877, 1, 3, 0, 0), // __nvJitLinkAddFile_13_1
+    r(0xcce695914360c14b, 1877, 1, 3, 0, 0), // __nvJitLinkAddFile_13_0
+    r(0xcce696914360c2fe, 1877, 1, 3, 0, 0), // __nvJitLinkAddFile_13_3
+    r(0xcce697914360c4b1, 1877, 1, 3, 0, 0), // __nvJitLinkAddFile_13_2
+    r(0xcce698914360c664, 1877, 1, 3, 0, 0), // __nvJitLinkAddFile_13_5
+    r(0xcce699914360c817, 1877, 1, 3, 0, 0), // __nvJitLinkAddFile_13_4
     r(0xccec6ca38ee08e00, 569, 1, 6, 0, 1), // cublasSspr_v2
     r(0xccf1a5ed86f414ea, 10, 1, 1, 0, 0), // cusparseCreateBsrsm2Info
     r(0xccfb4482a6bae94e, 617, 2, 6, 0, 2), // cublasDrot_v2_64
     r(0xcd0808ace9e0b70b, 438, 2, 2, 0, 0), // @cudaChooseDevice
     r(0xcd097e2f75e34789, 0, 0, 6, 0, 6), // cusolverDnZheevjBatched
-    r(0xcd098baacf8897a8, 1930, 1, 4, 0, 0), // nvmlDeviceGetDetailedEccErrors
+    r(0xcd098baacf8897a8, 1936, 1, 4, 0, 0), // nvmlDeviceGetDetailedEccErrors
     r(0xcd0b78681cc6c3d3, 1220, 1, 6, 0, 6), // cusparseSbsrsv2_bufferSizeExt
     r(0xcd15a58f0d8ebd88, 0, 0, 3, 0, 0), // cusolverDnIRSParamsSetSolverPrecisions
     r(0xcd278f554d4a3950, 112, 4, 5, 0, 0), // cuGraphAddBatchMemOpNode
@@ -4307,9 +4307,9 @@ pub static ROWS: [Row; 5389] = [
     r(0xcd6b4fd5701a2a54, 0, 0, 1, 1, 0), // cudnnSetActivationDescriptorSwishBeta
     r(0xcd7403d79164827c, 0, 0, 3, 0, 0), // nvmlDeviceSetAPIRestriction
     r(0xcd8c30e51d7bb369, 13, 1, 2, 0, 0), // nvmlDeviceIsMigDeviceHandle
-    r(0xcd936a532b4af842, 1971, 2, 5, 0, 0), // nvmlDeviceGetNvLinkUtilizationCounter
+    r(0xcd936a532b4af842, 1977, 2, 5, 0, 0), // nvmlDeviceGetNvLinkUtilizationCounter
     r(0xcda1aba5ce567498, 0, 0, 4, 0, 0), // cudnnRestoreAlgorithm
-    r(0xcdab1b72685a287d, 1874, 1, 3, 0, 0), // nvmlDeviceGetVbiosVersion
+    r(0xcdab1b72685a287d, 1880, 1, 3, 0, 0), // nvmlDeviceGetVbiosVersion
     r(0xcdba97373f035c01, 0, 0, 4, 0, 0), // cuStreamWaitValue64_ptsz
     r(0xcdbdc01bf451e537, 0, 0, 6, 0, 4), // cusparseCcsrilu02_analysis
     r(0xcdc5a42ff35b89a7, 0, 0, 6, 0, 2), // cudaMemcpy2DToArray_ptds
@@ -4319,7 +4319,7 @@ pub static ROWS: [Row; 5389] = [
     r(0xce3549b8e7386915, 347, 2, 2, 0, 0), // ncclParamBind
     r(0xce493e4b9c8bfd97, 30, 1, 2, 0, 0), // cuTexRefGetAddress
     r(0xce562b0dcdbe7062, 1220, 1, 6, 0, 6), // cusolverDnZYgesv_bufferSize
-    r(0xce5c330b582706a8, 1910, 1, 1, 0, 0), // nvmlDeviceRemoveGpu
+    r(0xce5c330b582706a8, 1916, 1, 1, 0, 0), // nvmlDeviceRemoveGpu
     r(0xce70b425bbee4934, 848, 2, 5, 0, 0), // cusparseDcsrilu02_numericBoost
     r(0xcea57042d88f6321, 0, 0, 6, 0, 2), // cudaLaunchCooperativeKernel
     r(0xcea9873d78036c38, 1008, 2, 5, 0, 0), // cudnnGetRNNTrainingReserveSize
@@ -4337,11 +4337,11 @@ pub static ROWS: [Row; 5389] = [
     r(0xcf31f1872b03e854, 10, 1, 1, 0, 0), // cusparseCreateCsrsv2Info
     r(0xcf3de7aa3a2b90be, 318, 1, 1, 0, 0), // cublasXtMaxBoards
     r(0xcf4dd26bb8ac1b43, 0, 0, 6, 0, 2), // cudnnDropoutBackward
-    r(0xcf4e00cc259de372, 1627, 2, 6, 0, 5), // cusparseSpGEMMreuse_compute
+    r(0xcf4e00cc259de372, 1629, 2, 6, 0, 5), // cusparseSpGEMMreuse_compute
     r(0xcf66ec31d7437f4a, 0, 0, 1, 0, 0), // cudaStreamQuery
     r(0xcf80f8877fe8e180, 10, 1, 3, 0, 0), // cudaGraphicsVDPAURegisterOutputSurface
     r(0xcf8c3423afc9cec6, 0, 0, 3, 0, 0), // cudaEventRecordWithFlags
-    r(0xcf97423531d434f1, 0, 0, 5, 0, 0), // cusparseAxpby
+    r(0xcf97423531d434f1, 1565, 2, 5, 0, 0), // cusparseAxpby
     r(0xcfacb7f692f66b30, 1226, 2, 6, 2, 6), // cusolverDnSsyevdx_bufferSize
     r(0xcfafa71647f43e9b, 0, 0, 1, 0, 0), // cusparseDestroyDnMat
     r(0xcfb3c31d8b25152d, 798, 2, 6, 0, 7), // cublasXtZsymm
@@ -4369,16 +4369,16 @@ pub static ROWS: [Row; 5389] = [
     r(0xd055900c4cf36c42, 30, 1, 1, 0, 0), // @cudaGetDevice
     r(0xd0642317cf955352, 218, 1, 3, 0, 0), // cudaStreamGetAttribute_ptsz
     r(0xd068054cc36bd15d, 0, 0, 6, 0, 2), // cusparseLtSpMMAPrune2
-    r(0xd07127392d91a626, 1874, 1, 3, 0, 0), // nvmlDeviceGetSerial
+    r(0xd07127392d91a626, 1880, 1, 3, 0, 0), // nvmlDeviceGetSerial
     r(0xd0747630d5372887, 309, 1, 5, 0, 0), // cublasDznrm2_v2
     r(0xd087b7c6bcaa7f03, 593, 1, 6, 0, 7), // cublasDtrsmBatched_64
     r(0xd09e983da87a1554, 10, 1, 1, 0, 0), // cudaEGLStreamConsumerDisconnect
-    r(0xd0a422ba5490e7ac, 1617, 3, 4, 0, 0), // cusparseConstDnVecGet
+    r(0xd0a422ba5490e7ac, 1619, 3, 4, 0, 0), // cusparseConstDnVecGet
     r(0xd0a5886c9824de4f, 0, 0, 1, 0, 0), // fftw_free
     r(0xd0aee72c3f3432a2, 0, 0, 6, 0, 12), // cublasUint8gemmBias
     r(0xd0dc03e0293b8294, 570, 2, 6, 0, 7), // cublasCherkEx_64
-    r(0xd0de89412f61935e, 2019, 4, 5, 0, 0), // nvmlDeviceGetVgpuUtilization
-    r(0xd0f56131fb3ba4c3, 1875, 2, 3, 0, 0), // nvjpegBufferPinnedCreate
+    r(0xd0de89412f61935e, 2025, 4, 5, 0, 0), // nvmlDeviceGetVgpuUtilization
+    r(0xd0f56131fb3ba4c3, 1881, 2, 3, 0, 0), // nvjpegBufferPinnedCreate
     r(0xd103e4596ccc84cd, 472, 1, 2, 0, 0), // @cudaDeviceGetGraphMemAttribute
     r(0xd105eb4a7fb22e69, 0, 0, 6, 0, 6), // cusparseSbsrilu02
     r(0xd11eeea644cd210e, 175, 3, 3, 0, 0), // @cudaGraphExecExternalSemaphoresWaitNodeSetParams
@@ -4397,11 +4397,11 @@ pub static ROWS: [Row; 5389] = [
     r(0xd1e6e6db6ed43835, 0, 0, 6, 0, 1), // cublasGetVectorAsync_64
     r(0xd1ffaeb23323ebbd, 30, 1, 1, 0, 0), // @cudaGetDeviceFlags
     r(0xd2062ba5e9f2f5c9, 561, 1, 6, 0, 1), // cusolverDnCungtr_bufferSize
-    r(0xd218f75d73aa59ec, 2054, 2, 2, 0, 0), // nvmlGetVgpuVersion
+    r(0xd218f75d73aa59ec, 2060, 2, 2, 0, 0), // nvmlGetVgpuVersion
     r(0xd21a8c022d1394e8, 10, 1, 2, 0, 0), // @cudaGetTextureReference
     r(0xd22693c90e857bba, 84, 1, 5, 0, 0), // cudnnGetRNNParamsSize
     r(0xd228ef127e4af413, 0, 0, 2, 0, 0), // cusparseSpMMOp
-    r(0xd22d31db59b3a094, 1917, 1, 2, 0, 0), // nvmlVgpuInstanceGetLicenseInfo
+    r(0xd22d31db59b3a094, 1923, 1, 2, 0, 0), // nvmlVgpuInstanceGetLicenseInfo
     r(0xd2362a13c56e368c, 91, 2, 4, 0, 0), // cuGLMapBufferObjectAsync_v2
     r(0xd248822793b77c5b, 10, 1, 5, 0, 0), // cuGraphConditionalHandleCreate
     r(0xd2498b814e901399, 303, 2, 5, 0, 0), // cudaMemDiscardBatchAsync_ptsz
@@ -4410,7 +4410,7 @@ pub static ROWS: [Row; 5389] = [
     r(0xd289ce3c3306783e, 1524, 6, 6, 3, 5), // cusolverSpZcsreigvsiHost
     r(0xd29e20ceb6d456d6, 37, 1, 2, 0, 0), // cuGreenCtxGetId
     r(0xd2a8c3d7d7ff1e79, 1334, 4, 5, 0, 0), // cusolverRfExtractBundledFactorsHost
-    r(0xd2acbb41796b9380, 1767, 2, 4, 0, 0), // cutensorMgCopyGetWorkspace
+    r(0xd2acbb41796b9380, 1773, 2, 4, 0, 0), // cutensorMgCopyGetWorkspace
     r(0xd2acfab76b0c7863, 10, 1, 2, 0, 0), // cuMemRetainAllocationHandle
     r(0xd2ad472730049183, 0, 0, 2, 0, 0), // @cudaGraphLaunch
     r(0xd2cdef8cca241984, 367, 2, 6, 0, 0), // @cudaStreamBeginCaptureToGraph_ptsz
@@ -4426,7 +4426,7 @@ pub static ROWS: [Row; 5389] = [
     r(0xd309dc29c88b774d, 13, 1, 2, 0, 0), // ncclCommGetAsyncError
     r(0xd30d780457f35aa8, 0, 0, 6, 0, 3), // cudnnFFTCausalConv1dForward
     r(0xd3290c66626b25f3, 808, 2, 6, 0, 6), // cublasZhbmv_v2
-    r(0xd32cf4e43a3bab93, 1875, 2, 3, 0, 0), // nvjpegCreate
+    r(0xd32cf4e43a3bab93, 1881, 2, 3, 0, 0), // nvjpegCreate
     r(0xd32eef96416f8091, 0, 0, 2, 0, 0), // pncclCommRevoke
     r(0xd336a7b109648c1c, 360, 2, 4, 0, 0), // @cudaSignalExternalSemaphoresAsync_ptsz
     r(0xd345a603ac0bc367, 80, 1, 3, 0, 0), // cudaDeviceGetPCIBusId
@@ -4438,7 +4438,7 @@ pub static ROWS: [Row; 5389] = [
     r(0xd3818566292ff011, 0, 0, 6, 0, 12), // cudnnMultiHeadAttnBackwardWeights
     r(0xd38421a328919026, 352, 3, 3, 0, 0), // cudaOccupancyMaxPotentialClusterSize
     r(0xd38fc1676a92438d, 0, 0, 6, 0, 7), // cusolverSpDcsrluExtractHost
-    r(0xd392ded68db70c5e, 1803, 5, 6, 0, 1), // ncclAlltoAllConfig
+    r(0xd392ded68db70c5e, 1809, 5, 6, 0, 1), // ncclAlltoAllConfig
     r(0xd39aa913bf09d220, 796, 2, 6, 0, 8), // cublasZgemm3m_64
     r(0xd39b820b09656a9e, 857, 2, 6, 0, 2), // cudnnFindConvolutionBackwardFilterAlgorithm
     r(0xd3ad4d1e11a891ed, 1220, 1, 6, 0, 6), // cusolverDnDHgels_bufferSize
@@ -4459,15 +4459,15 @@ pub static ROWS: [Row; 5389] = [
     r(0xd426c8df93704bc2, 0, 0, 6, 0, 3), // cusolverDnZsytrf
     r(0xd426cbdf937050db, 0, 0, 6, 0, 3), // cusolverDnZsytri
     r(0xd42c8b50b4ae2d08, 0, 0, 1, 0, 0), // cudaEventSynchronize
-    r(0xd435ac914722aa60, 1871, 1, 3, 0, 0), // __nvJitLinkAddFile_12_0
-    r(0xd435ad914722ac13, 1871, 1, 3, 0, 0), // __nvJitLinkAddFile_12_1
-    r(0xd435ae914722adc6, 1871, 1, 3, 0, 0), // __nvJitLinkAddFile_12_2
-    r(0xd435af914722af79, 1871, 1, 3, 0, 0), // __nvJitLinkAddFile_12_3
-    r(0xd435b0914722b12c, 1871, 1, 3, 0, 0), // __nvJitLinkAddFile_12_4
-    r(0xd435b1914722b2df, 1871, 1, 3, 0, 0), // __nvJitLinkAddFile_12_5
-    r(0xd435b2914722b492, 1871, 1, 3, 0, 0), // __nvJitLinkAddFile_12_6
-    r(0xd435b4914722b7f8, 1871, 1, 3, 0, 0), // __nvJitLinkAddFile_12_8
-    r(0xd435b5914722b9ab, 1871, 1, 3, 0, 0), // __nvJitLinkAddFile_12_9
+    r(0xd435ac914722aa60, 1877, 1, 3, 0, 0), // __nvJitLinkAddFile_12_0
+    r(0xd435ad914722ac13, 1877, 1, 3, 0, 0), // __nvJitLinkAddFile_12_1
+    r(0xd435ae914722adc6, 1877, 1, 3, 0, 0), // __nvJitLinkAddFile_12_2
+    r(0xd435af914722af79, 1877, 1, 3, 0, 0), // __nvJitLinkAddFile_12_3
+    r(0xd435b0914722b12c, 1877, 1, 3, 0, 0), // __nvJitLinkAddFile_12_4
+    r(0xd435b1914722b2df, 1877, 1, 3, 0, 0), // __nvJitLinkAddFile_12_5
+    r(0xd435b2914722b492, 1877, 1, 3, 0, 0), // __nvJitLinkAddFile_12_6
+    r(0xd435b4914722b7f8, 1877, 1, 3, 0, 0), // __nvJitLinkAddFile_12_8
+    r(0xd435b5914722b9ab, 1877, 1, 3, 0, 0), // __nvJitLinkAddFile_12_9
     r(0xd43e99626272a672, 433, 3, 6, 0, 1), // cudaBindTexture2D
     r(0xd450b299232dee91, 676, 2, 6, 0, 7), // cublasTSTgemvBatched_64
     r(0xd470998c32042152, 920, 8, 6, 0, 3), // cudnnGetPooling2dDescriptor
@@ -4475,9 +4475,9 @@ pub static ROWS: [Row; 5389] = [
     r(0xd49c510273f28f68, 13, 1, 2, 0, 0), // nvmlDeviceGetAccountingBufferSize
     r(0xd49cd7bc064b6d15, 37, 1, 2, 0, 0), // cudnnDropoutGetStatesSize
     r(0xd4b7018f294d1d1f, 10, 1, 3, 0, 0), // cudaGraphicsGLRegisterBuffer
-    r(0xd4be83d068455756, 1731, 2, 6, 0, 7), // cusparseSpruneCsr2csrNnz
-    r(0xd4c8fc58a44346c7, 1992, 4, 2, 0, 0), // nvmlDeviceGetRunningProcessDetailList
-    r(0xd4d3903731c2936a, 1886, 2, 6, 0, 0), // nvjpegDecodeBatched
+    r(0xd4be83d068455756, 1735, 2, 6, 0, 7), // cusparseSpruneCsr2csrNnz
+    r(0xd4c8fc58a44346c7, 1998, 4, 2, 0, 0), // nvmlDeviceGetRunningProcessDetailList
+    r(0xd4d3903731c2936a, 1892, 2, 6, 0, 0), // nvjpegDecodeBatched
     r(0xd4df87819d05d849, 37, 1, 2, 0, 0), // cudssDataCreate
     r(0xd4eedd39916c3835, 0, 0, 1, 0, 0), // cuCoredumpDeregisterStartCallback
     r(0xd527d26a7ce665f1, 10, 1, 2, 0, 0), // @cudaDeviceGetLimit
@@ -4516,8 +4516,8 @@ pub static ROWS: [Row; 5389] = [
     r(0xd693adb90af6f3cb, 30, 1, 1, 0, 0), // cufftCreate
     r(0xd6a5a23faef68741, 685, 1, 6, 0, 0), // cusolverDnIRSXgels_bufferSize
     r(0xd6cd22efc4b6b5f8, 77, 1, 3, 0, 0), // cusparseLtMatmulGetWorkspace
-    r(0xd6f135474868e674, 1803, 5, 6, 0, 1), // pncclAlltoAllConfig
-    r(0xd6f18c60b6994ab5, 1935, 4, 4, 0, 0), // nvmlDeviceGetEncoderStats
+    r(0xd6f135474868e674, 1809, 5, 6, 0, 1), // pncclAlltoAllConfig
+    r(0xd6f18c60b6994ab5, 1941, 4, 4, 0, 0), // nvmlDeviceGetEncoderStats
     r(0xd700808f755f7137, 1169, 4, 6, 0, 8), // cufftXtGetSizeMany
     r(0xd7030645ce80233b, 0, 0, 1, 0, 0), // cuLogsUnregisterCallback
     r(0xd7081c98cc04f369, 282, 2, 3, 0, 0), // cuStreamGetCtx_v2
@@ -4558,7 +4558,7 @@ pub static ROWS: [Row; 5389] = [
     r(0xd92c4b5db56cd05d, 0, 0, 6, 0, 3), // cublasCtbmv
     r(0xd9699d0895fa1f8a, 38, 2, 3, 0, 0), // cuDeviceComputeCapability
     r(0xd96b706c5ad792b9, 567, 2, 6, 0, 7), // cublasCher2k_v2
-    r(0xd96d0b7110566e6d, 2026, 2, 2, 0, 0), // nvmlDeviceQueryDrainState
+    r(0xd96d0b7110566e6d, 2032, 2, 2, 0, 0), // nvmlDeviceQueryDrainState
     r(0xd978faa020f5f9bf, 0, 0, 5, 0, 0), // @cudaMemcpyAsync
     r(0xd9853b5db5b8de03, 0, 0, 6, 0, 3), // cublasCtbsv
     r(0xd99c80eb7597e2b0, 1228, 1, 6, 0, 5), // cusparseZbsric02_bufferSize
@@ -4587,7 +4587,7 @@ pub static ROWS: [Row; 5389] = [
     r(0xda76b685bdeb73c9, 0, 0, 6, 0, 3), // cudaMemcpy2DToArrayAsync_ptsz
     r(0xda84e4db903315ff, 675, 1, 2, 0, 0), // cudssMatrixGetFormat
     r(0xda87249468883d37, 10, 1, 1, 0, 0), // cudnnCreateSeqDataDescriptor
-    r(0xda8b4d6e138a62e0, 1952, 1, 3, 0, 0), // nvmlDeviceGetGpuInstanceProfileInfo
+    r(0xda8b4d6e138a62e0, 1958, 1, 3, 0, 0), // nvmlDeviceGetGpuInstanceProfileInfo
     r(0xda9e2896c9161693, 1225, 1, 6, 0, 2), // cusolverDnCheevd_bufferSize
     r(0xdaa547d486f80fe8, 37, 1, 2, 0, 0), // cudnnGetFilterSizeInBytes
     r(0xdaaa7b90883f3c72, 106, 1, 2, 0, 0), // cuGetErrorString
@@ -4598,18 +4598,18 @@ pub static ROWS: [Row; 5389] = [
     r(0xdacde6c522a872ab, 0, 0, 3, 0, 0), // cuMemcpyHtoD
     r(0xdacde9c522a877c4, 0, 0, 4, 0, 0), // cuMemcpyHtoA
     r(0xdacff6becb6417c3, 0, 0, 6, 0, 0), // @cudaMemcpyPeerAsync
-    r(0xdaf449c3cdc16ddc, 1594, 2, 6, 0, 8), // cusparseDgemmi
+    r(0xdaf449c3cdc16ddc, 1596, 2, 6, 0, 8), // cusparseDgemmi
     r(0xdaf5474f3e808005, 37, 1, 2, 0, 0), // pncclParamGetU64
-    r(0xdaf5df6fc476b39f, 2072, 3, 2, 0, 0), // nvmlSystemGetHicVersion
+    r(0xdaf5df6fc476b39f, 2078, 3, 2, 0, 0), // nvmlSystemGetHicVersion
     r(0xdaff574f3e88efba, 13, 1, 2, 0, 0), // pncclParamGetU32
-    r(0xdb0549c3cdcfe10f, 1596, 2, 6, 0, 8), // cusparseDgemvi
-    r(0xdb06434f3e8eec6c, 1845, 1, 2, 0, 0), // pncclParamGetU16
+    r(0xdb0549c3cdcfe10f, 1598, 2, 6, 0, 8), // cusparseDgemvi
+    r(0xdb06434f3e8eec6c, 1851, 1, 2, 0, 0), // pncclParamGetU16
     r(0xdb19728dd3719867, 0, 0, 3, 0, 0), // cublasScasum
-    r(0xdb2f75afb5525bda, 2070, 1, 1, 0, 0), // nvmlVgpuTypeGetMaxInstancesPerGpuInstance
-    r(0xdb3d8ca0382183f1, 1954, 1, 2, 0, 0), // nvmlDeviceGetGridLicensableFeatures
+    r(0xdb2f75afb5525bda, 2076, 1, 1, 0, 0), // nvmlVgpuTypeGetMaxInstancesPerGpuInstance
+    r(0xdb3d8ca0382183f1, 1960, 1, 2, 0, 0), // nvmlDeviceGetGridLicensableFeatures
     r(0xdb514eb3bbfc18ac, 1458, 3, 6, 1, 3), // cusolverSpScsrluFactorHost
     r(0xdb5306c3d0b0546c, 0, 0, 6, 0, 3), // cusparseDgtsv2StridedBatch
-    r(0xdb53904d2164ec10, 1808, 5, 6, 0, 2), // ncclGatherConfig
+    r(0xdb53904d2164ec10, 1814, 5, 6, 0, 2), // ncclGatherConfig
     r(0xdb5d65bd99d98060, 322, 1, 4, 0, 0), // cuMemSetAccess
     r(0xdb5d7c33afd40487, 0, 0, 1, 0, 0), // nvmlVgpuInstanceClearAccountingPids
     r(0xdb7bec03e9f0bee0, 0, 0, 2, 0, 0), // cuMemFreeAsync
@@ -4640,12 +4640,12 @@ pub static ROWS: [Row; 5389] = [
     r(0xdcb1302981e40bcd, 82, 2, 3, 0, 0), // nvjpegJpegStreamGetFrameDimensions
     r(0xdcc1f3b16729bfa5, 10, 1, 2, 0, 0), // nvjpegGetPinnedMemoryPadding
     r(0xdcc4c2f81ade370a, 806, 1, 6, 0, 11), // cusparseZcsrsm2_analysis
-    r(0xdcc65bab6e050aec, 2075, 3, 3, 0, 0), // nvmlSystemGetTopologyGpuSet
+    r(0xdcc65bab6e050aec, 2081, 3, 3, 0, 0), // nvmlSystemGetTopologyGpuSet
     r(0xdcf069f404a666d0, 225, 1, 3, 0, 0), // @cudaStreamSetAttribute_ptsz
     r(0xdcf32fa0e27c701d, 563, 2, 6, 0, 7), // cublasCsyr2k_v2_64
     r(0xdcff8fac14b7e99a, 690, 1, 1, 0, 0), // cusolverDnLoggerOpenFile
     r(0xdd180e22f92d12a3, 806, 1, 6, 0, 8), // cublasZtrmm_v2_64
-    r(0xdd1cc055dd6d0023, 1931, 1, 2, 0, 0), // nvmlDeviceGetDynamicPstatesInfo
+    r(0xdd1cc055dd6d0023, 1937, 1, 2, 0, 0), // nvmlDeviceGetDynamicPstatesInfo
     r(0xdd20388b806b5d36, 211, 1, 2, 0, 0), // cudaGraphHostNodeGetParams
     r(0xdd28fb900ad00a1b, 1219, 1, 6, 0, 8), // cusolverDnCCgels
     r(0xdd31a7f8098836b9, 211, 1, 2, 0, 0), // nvmlDeviceGetVgpuSchedulerState_v2
@@ -4679,7 +4679,7 @@ pub static ROWS: [Row; 5389] = [
     r(0xdeca8b1b7ab66e58, 1475, 4, 6, 0, 3), // cusolverSpScsrzfdHost
     r(0xded8e32570fc541f, 37, 1, 2, 0, 0), // @cudaGraphMemFreeNodeGetParams
     r(0xdede1ee5cf1df716, 0, 0, 1, 0, 0), // cuFileSetStatsLevel
-    r(0xdee7e16952919cc2, 2080, 1, 2, 0, 0), // nvmlUnitGetPsuInfo
+    r(0xdee7e16952919cc2, 2086, 1, 2, 0, 0), // nvmlUnitGetPsuInfo
     r(0xdeead62bf93e6e7d, 259, 1, 3, 0, 0), // cudaLibraryEnumerateKernels
     r(0xdef55dffc784da76, 0, 0, 1, 0, 0), // @cudaDestroyExternalMemory
     r(0xdef5889fef2fcaac, 0, 0, 6, 0, 2), // cublasGetMatrixAsync
@@ -4688,7 +4688,7 @@ pub static ROWS: [Row; 5389] = [
     r(0xdf1b80d0f6f28ce5, 837, 1, 5, 0, 0), // cudnnBackendSetAttribute
     r(0xdf294cdceec77ca8, 10, 1, 2, 0, 0), // @cudaMalloc
     r(0xdf329237d8a112c7, 175, 3, 3, 0, 0), // cudaGraphExecExternalSemaphoresSignalNodeSetParams
-    r(0xdf3389ae0cb30673, 1891, 1, 6, 0, 1), // nvjpegDecodeJpeg
+    r(0xdf3389ae0cb30673, 1897, 1, 6, 0, 1), // nvjpegDecodeJpeg
     r(0xdf36c8f9b05774e8, 37, 1, 2, 0, 0), // cuStreamEndCapture
     r(0xdf3cad9402453066, 0, 0, 1, 0, 0), // cuMemPoolDestroy
     r(0xdf4832ba008e5ee3, 13, 1, 2, 0, 0), // nvmlVgpuInstanceGetFrameRateLimit
@@ -4709,14 +4709,14 @@ pub static ROWS: [Row; 5389] = [
     r(0xdfe6f69224cfc240, 10, 1, 3, 0, 0), // @cudaEGLStreamProducerConnect
     r(0xdfe77ba347d7a16c, 0, 0, 6, 0, 4), // cusparseZcsru2csr
     r(0xdff481e3815c1943, 347, 2, 2, 0, 0), // pncclParamBind
-    r(0xe0236a35e407c435, 2043, 2, 2, 0, 0), // nvmlEventSetGetContextData_v1
+    r(0xe0236a35e407c435, 2049, 2, 2, 0, 0), // nvmlEventSetGetContextData_v1
     r(0xe03b9b7f1270fbeb, 0, 0, 1, 0, 0), // cutensorLoggerSetCallback
     r(0xe03c6dc1235981ee, 1017, 1, 5, 0, 0), // cudnnGetReductionIndicesSize
     r(0xe05363aeeb3cd756, 0, 0, 6, 0, 0), // cublasStpttr
     r(0xe061739de2429fd1, 1038, 4, 6, 0, 1), // cudnnGetTensorTransformDescriptor
-    r(0xe066ec46a1ae0163, 1859, 2, 5, 0, 0), // nvFatbinAddTileIR
+    r(0xe066ec46a1ae0163, 1865, 2, 5, 0, 0), // nvFatbinAddTileIR
     r(0xe079abca11054929, 478, 3, 3, 0, 0), // @cudaEGLStreamProducerReturnFrame
-    r(0xe07e8ae118c2c5ea, 1953, 1, 3, 0, 0), // nvmlDeviceGetGpuInstanceProfileInfoByIdV
+    r(0xe07e8ae118c2c5ea, 1959, 1, 3, 0, 0), // nvmlDeviceGetGpuInstanceProfileInfoByIdV
     r(0xe07fb921b7502408, 192, 1, 3, 0, 0), // @cudaGraphExecUpdate
     r(0xe088e323ea81fd4b, 569, 1, 6, 0, 2), // cublasSsyr_v2
     r(0xe08cc1800f4b6883, 686, 1, 5, 0, 0), // cublasScnrm2_v2
@@ -4725,7 +4725,7 @@ pub static ROWS: [Row; 5389] = [
     r(0xe0a91feda9fca2c6, 315, 2, 3, 0, 0), // cuMemPoolImportPointer
     r(0xe0b77c21f7ded78d, 0, 0, 2, 0, 0), // cudnnSetPersistentRNNPlan
     r(0xe0c888963cde5c61, 10, 1, 1, 0, 0), // nvjpegCreateSimple
-    r(0xe0d0d24a9e2ce9d9, 1945, 1, 2, 0, 0), // nvmlDeviceGetGpuFabricInfo
+    r(0xe0d0d24a9e2ce9d9, 1951, 1, 2, 0, 0), // nvmlDeviceGetGpuFabricInfo
     r(0xe0d2b82fb174a56f, 1220, 1, 6, 0, 6), // cusolverDnCKgels_bufferSize
     r(0xe0d30ead5f7c1b13, 492, 1, 1, 0, 0), // ncclGetLastError
     r(0xe0d9102bd2ac739f, 0, 0, 2, 0, 0), // cusparseDnMatSetValues
@@ -4743,7 +4743,7 @@ pub static ROWS: [Row; 5389] = [
     r(0xe17eaeb509c5c155, 1235, 1, 6, 0, 3), // cusparseCcsrilu02_bufferSizeExt
     r(0xe186ebfd5408bdfe, 0, 0, 6, 2, 5), // cublasCgbmv
     r(0xe1880f332203316c, 0, 0, 2, 0, 0), // nvmlDeviceSetAdaptiveTgpMode_v1
-    r(0xe188f8fbd8572d8f, 1576, 1, 6, 0, 8), // cusparseZbsrsm2_bufferSizeExt
+    r(0xe188f8fbd8572d8f, 1578, 1, 6, 0, 8), // cusparseZbsrsm2_bufferSizeExt
     r(0xe1a3106b32530c4f, 0, 0, 4, 0, 0), // cuMemcpyAtoH_v2
     r(0xe1b4d15687671c2e, 18, 1, 3, 0, 0), // ncclWinGetUserPtr
     r(0xe1d07664dabd85ac, 0, 0, 6, 0, 3), // cublasCtrsv_v2
@@ -4770,7 +4770,7 @@ pub static ROWS: [Row; 5389] = [
     r(0xe2eafdc94a93b25b, 0, 0, 1, 0, 0), // nvjpegDestroy
     r(0xe2f4a3c6dad6c31c, 13, 1, 2, 0, 0), // cudnnGetConvolutionBackwardDataAlgorithmMaxCount
     r(0xe30d82267a846672, 555, 2, 6, 0, 12), // cublasDgemmStridedBatched_64
-    r(0xe30e57b7aa9c5eee, 1858, 1, 4, 0, 0), // pncclWaitSignal
+    r(0xe30e57b7aa9c5eee, 1864, 1, 4, 0, 0), // pncclWaitSignal
     r(0xe3181a31bb2eacef, 549, 1, 6, 0, 1), // cusparseXcoosort_bufferSizeExt
     r(0xe31c53e7923b1e63, 0, 0, 0, 0, 0), // pncclGroupEnd
     r(0xe350e004a32a6840, 91, 2, 4, 0, 0), // cudaMallocPitch
@@ -4780,7 +4780,7 @@ pub static ROWS: [Row; 5389] = [
     r(0xe37813d5191fd245, 675, 1, 2, 0, 0), // nvmlDeviceGetBBXTimeData_v1
     r(0xe382bac70c6c0a43, 473, 2, 5, 0, 0), // cudaMallocArray
     r(0xe385eaffb48391d3, 10, 1, 1, 0, 0), // cuCtxPopCurrent_v2
-    r(0xe387a2b0a2b507db, 1922, 3, 3, 0, 0), // nvmlDeviceGetComputeRunningProcesses
+    r(0xe387a2b0a2b507db, 1928, 3, 3, 0, 0), // nvmlDeviceGetComputeRunningProcesses
     r(0xe3a1b9eeab415100, 1224, 1, 6, 0, 6), // cusolverDnCunmqr_bufferSize
     r(0xe3a580d255ecb8b6, 37, 1, 2, 0, 0), // __nvJitLinkGetLinkedPtxSize_12_9
     r(0xe3a581d255ecba69, 37, 1, 2, 0, 0), // __nvJitLinkGetLinkedPtxSize_12_8
@@ -4797,12 +4797,12 @@ pub static ROWS: [Row; 5389] = [
     r(0xe3d47d8cf5808804, 369, 2, 3, 0, 0), // @cudaStreamGetCaptureInfo#12
     r(0xe3d4808cf5808d1d, 369, 2, 3, 0, 0), // @cudaStreamGetCaptureInfo#11
     r(0xe3f083e4a8d0941d, 13, 1, 2, 0, 0), // cuStreamGetDevice
-    r(0xe408f7492f150535, 1576, 1, 6, 0, 8), // cusparseCgebsr2gebsr_bufferSizeExt
+    r(0xe408f7492f150535, 1578, 1, 6, 0, 8), // cusparseCgebsr2gebsr_bufferSizeExt
     r(0xe417c3bbd64a0268, 684, 1, 6, 0, 0), // cublasIamaxEx
     r(0xe42e8d2a084434ea, 0, 0, 2, 0, 0), // cuEventRecord_ptsz
     r(0xe42f8ec26318ca8f, 0, 0, 3, 0, 0), // nvjpegBufferDeviceResize
-    r(0xe4319faa76340776, 1892, 1, 6, 0, 2), // nvjpegEncodeImage
-    r(0xe434c455b3efa6f1, 1929, 1, 4, 0, 0), // nvmlDeviceGetMemoryAffinity
+    r(0xe4319faa76340776, 1898, 1, 6, 0, 2), // nvjpegEncodeImage
+    r(0xe434c455b3efa6f1, 1935, 1, 4, 0, 0), // nvmlDeviceGetMemoryAffinity
     r(0xe443c2ded7b95375, 10, 1, 2, 0, 0), // @cudaGetSymbolSize
     r(0xe445527197019c69, 1228, 1, 6, 0, 6), // cusolverDnDsygvj_bufferSize
     r(0xe454fa31b9f78785, 0, 0, 3, 0, 0), // cublasIzamin
@@ -4825,13 +4825,13 @@ pub static ROWS: [Row; 5389] = [
     r(0xe4cd90b97722c774, 0, 0, 3, 0, 0), // @cudaMemAdvise#11
     r(0xe4cd93b97722cc8d, 0, 0, 3, 0, 0), // @cudaMemAdvise#12
     r(0xe4d2c8032a1fb229, 0, 0, 3, 0, 0), // cudaHostRegister
-    r(0xe4d44938c9cd1db7, 1893, 2, 3, 0, 0), // nvjpegEncoderParamsCreate
+    r(0xe4d44938c9cd1db7, 1899, 2, 3, 0, 0), // nvjpegEncoderParamsCreate
     r(0xe4d9d810d454f027, 0, 0, 6, 1, 1), // cublasSspr2
     r(0xe4dbbe4c69d2b5b9, 0, 0, 4, 0, 0), // cudaMemsetAsync_ptsz
     r(0xe4e4c5cece075a54, 549, 1, 6, 0, 1), // cusparseXcsrsort_bufferSizeExt
-    r(0xe505f9c53cb9999e, 1808, 5, 6, 0, 2), // pncclAllReduceConfig
+    r(0xe505f9c53cb9999e, 1814, 5, 6, 0, 2), // pncclAllReduceConfig
     r(0xe5138a078e4598c7, 385, 1, 2, 0, 0), // cudaGetSurfaceObjectResourceDesc
-    r(0xe517480b3425bb42, 1953, 1, 3, 0, 0), // nvmlDeviceGetGpuInstanceProfileInfoV
+    r(0xe517480b3425bb42, 1959, 1, 3, 0, 0), // nvmlDeviceGetGpuInstanceProfileInfoV
     r(0xe51dd4272072d29f, 120, 3, 5, 0, 0), // cuGraphRemoveDependencies_v2
     r(0xe52197429641f849, 1252, 1, 3, 0, 0), // cusparseXbsrsm2_zeroPivot
     r(0xe52917225c13b896, 213, 3, 5, 0, 0), // cuGraphInstantiate_v2
@@ -4844,7 +4844,7 @@ pub static ROWS: [Row; 5389] = [
     r(0xe5b20a32ab9090ba, 0, 0, 3, 0, 0), // cudaEventRecordWithFlags_ptsz
     r(0xe5b3339d0a9852a3, 562, 1, 6, 0, 4), // cublasCher2_v2_64
     r(0xe5bb82c1b6a887e0, 1226, 2, 6, 2, 6), // cusolverDnZheevdx_bufferSize
-    r(0xe5c18f68ba210b4e, 1825, 5, 6, 0, 0), // ncclCommInitRankScalable
+    r(0xe5c18f68ba210b4e, 1831, 5, 6, 0, 0), // ncclCommInitRankScalable
     r(0xe5cd5e74d8bf5b5e, 593, 1, 6, 0, 7), // cublasCtrsmBatched_64
     r(0xe5ee604865417708, 1097, 4, 6, 0, 8), // cudnnSpatialTfSamplerBackward
     r(0xe613fdf515cf91d0, 172, 1, 3, 0, 0), // cuGraphDebugDotPrint
@@ -4907,7 +4907,7 @@ pub static ROWS: [Row; 5389] = [
     r(0xe8a7c0b1d279ebdc, 0, 0, 3, 0, 0), // cudnnBackendExecute
     r(0xe8ab2e90eebef58c, 305, 2, 3, 0, 0), // cudaMemGetMemPool
     r(0xe8b5046de95c57b8, 226, 3, 2, 0, 0), // cuGraphKernelNodeSetParams
-    r(0xe8b69d9833d69d72, 1841, 2, 4, 0, 0), // ncclParamGet
+    r(0xe8b69d9833d69d72, 1847, 2, 4, 0, 0), // ncclParamGet
     r(0xe8b916bb9ff47391, 0, 0, 2, 0, 0), // nvjpegSetPinnedMemoryPadding
     r(0xe8bcfcc4debbb10b, 247, 2, 2, 0, 0), // cudaImportExternalMemory
     r(0xe8be8c20e5545eeb, 246, 1, 2, 0, 0), // cuIpcGetEventHandle
@@ -4919,7 +4919,7 @@ pub static ROWS: [Row; 5389] = [
     r(0xe8ee1687e2870c19, 338, 5, 6, 0, 2), // cuMemcpyBatchAsync_v2
     r(0xe8f3615f54e73a62, 0, 0, 5, 0, 0), // cudaGraphMemcpyNodeSetParams1D
     r(0xe8f5cd1170b78f5c, 0, 0, 0, 0, 0), // cudssLoggerForceDisable
-    r(0xe9022a8505fdffa4, 2081, 1, 2, 0, 0), // nvmlUnitGetUnitInfo
+    r(0xe9022a8505fdffa4, 2087, 1, 2, 0, 0), // nvmlUnitGetUnitInfo
     r(0xe903c4873688f0d0, 245, 1, 3, 0, 0), // cuGraphicsUnmapResources_ptsz
     r(0xe905c0f804f3eb0f, 13, 1, 3, 0, 0), // cuDeviceGetLuid
     r(0xe9089defe9d6bfd8, 550, 2, 6, 0, 8), // cublasDgemm_v2
@@ -4940,14 +4940,14 @@ pub static ROWS: [Row; 5389] = [
     r(0xe98dd8ee8dc95218, 10, 1, 2, 0, 0), // cudaGraphicsResourceGetMappedMipmappedArray
     r(0xe98ded50dee6d6ca, 212, 1, 2, 0, 0), // cudaGraphHostNodeSetParams
     r(0xe98ffe87dd6ee9ff, 77, 1, 3, 0, 0), // @cudaMemPoolGetAttribute
-    r(0xe99500eeed43a2d2, 1874, 1, 3, 0, 0), // nvmlDeviceGetBoardPartNumber
+    r(0xe99500eeed43a2d2, 1880, 1, 3, 0, 0), // nvmlDeviceGetBoardPartNumber
     r(0xe99a378b7c8d9521, 1103, 2, 3, 0, 0), // cudssCreateMg
     r(0xe99f3f27474e13be, 13, 1, 2, 0, 0), // cusolverRfGetNumericBoostReport
-    r(0xe9c72333d63fdf70, 1761, 1, 6, 0, 8), // cusparseZcsrsv2_solve
+    r(0xe9c72333d63fdf70, 1765, 1, 6, 0, 8), // cusparseZcsrsv2_solve
     r(0xe9e426f22e1f4c9a, 30, 1, 1, 0, 0), // cuCtxGetSharedMemConfig
     r(0xe9ee246059cf29f9, 309, 1, 5, 0, 0), // cufftGetSize1d
     r(0xe9f1526059d1adfa, 309, 1, 5, 0, 0), // cufftGetSize2d
-    r(0xe9f35c7f26c23249, 1917, 1, 2, 0, 0), // nvmlDeviceGetBAR1MemoryInfo
+    r(0xe9f35c7f26c23249, 1923, 1, 2, 0, 0), // nvmlDeviceGetBAR1MemoryInfo
     r(0xe9f5306059d55d0b, 685, 1, 6, 0, 0), // cufftGetSize3d
     r(0xe9fe2623f0839c30, 0, 0, 2, 0, 0), // @cudaInitDevice
     r(0xea1ae874e15eb704, 0, 0, 4, 0, 0), // cudnnSetCTCLossDescriptorEx
@@ -4960,14 +4960,14 @@ pub static ROWS: [Row; 5389] = [
     r(0xea5a498d30e029a1, 0, 0, 2, 0, 0), // @cudaGraphUpload
     r(0xea5a6c2cda482b1e, 1220, 1, 6, 0, 6), // cusolverDnDSgels_bufferSize
     r(0xea5bc573cd9cc0c8, 1399, 3, 6, 0, 2), // cusolverSpCcsrqrFactorHost
-    r(0xea7264cd768c324c, 1975, 2, 3, 0, 0), // nvmlDeviceGetPgpuMetadataString
+    r(0xea7264cd768c324c, 1981, 2, 3, 0, 0), // nvmlDeviceGetPgpuMetadataString
     r(0xea7dfe734ddd8f8a, 0, 0, 3, 1, 0), // cublasZdscal
     r(0xea8a2119b57845d9, 0, 0, 4, 0, 0), // cuMemPrefetchAsync_ptsz
     r(0xea8bc05bba372991, 178, 1, 3, 0, 0), // cudaGraphExecHostNodeSetParams
     r(0xea980c8cf054ea81, 0, 0, 0, 0, 0), // cublasInit
     r(0xeaa598f9efa68390, 1235, 1, 6, 0, 3), // cusparseDgtsv2_bufferSizeExt
     r(0xeac75d10f7612cbe, 74, 3, 3, 0, 0), // cuDeviceGetCliqueInfo
-    r(0xead055554ce176d9, 2075, 3, 3, 0, 0), // nvmlUnitGetDevices
+    r(0xead055554ce176d9, 2081, 3, 3, 0, 0), // nvmlUnitGetDevices
     r(0xead4b3442ddf8ec7, 0, 0, 6, 0, 0), // cudnnSetReduceTensorDescriptor
     r(0xeadd6103db407db7, 10, 1, 3, 0, 16), // pncclCommInitRank
     r(0xeb1b1122d4ac00b3, 908, 1, 6, 0, 6), // cudnnGetNormalizationForwardTrainingWorkspaceSize
@@ -4993,13 +4993,13 @@ pub static ROWS: [Row; 5389] = [
     r(0xec2ae79b9ec0197d, 1235, 1, 6, 0, 3), // cusparseScsric02_bufferSizeExt
     r(0xec2ca5e201261024, 0, 0, 1, 0, 0), // cusolverDnIRSParamsDisableFallback
     r(0xec2e731e7ef27535, 0, 0, 4, 0, 0), // cuMulticastUnbind
-    r(0xec31d9e3351786e1, 1658, 2, 6, 0, 7), // cusparseHpruneCsr2csrNnz
+    r(0xec31d9e3351786e1, 1660, 2, 6, 0, 7), // cusparseHpruneCsr2csrNnz
     r(0xec3217fd5aa59f3d, 0, 0, 6, 1, 2), // cublasCgeru
     r(0xec3221fd5aa5b03b, 0, 0, 6, 1, 2), // cublasCgerc
-    r(0xec3a835ab5f01217, 2038, 2, 3, 0, 0), // nvmlDeviceSetTemperatureThreshold
-    r(0xec59bd9f44f1ee7c, 1692, 2, 6, 0, 8), // cusparseSgemvi
-    r(0xec6abd9f450061af, 1690, 2, 6, 0, 8), // cusparseSgemmi
-    r(0xec75356d00d5a87a, 1874, 1, 2, 0, 0), // nvrtcGetProgramLog
+    r(0xec3a835ab5f01217, 2044, 2, 3, 0, 0), // nvmlDeviceSetTemperatureThreshold
+    r(0xec59bd9f44f1ee7c, 1696, 2, 6, 0, 8), // cusparseSgemvi
+    r(0xec6abd9f450061af, 1694, 2, 6, 0, 8), // cusparseSgemmi
+    r(0xec75356d00d5a87a, 1880, 1, 2, 0, 0), // nvrtcGetProgramLog
     r(0xec81a47fc6dac75c, 42, 13, 6, 0, 0), // cuDevSmResourceSplit
     r(0xec9e16956a6b97b0, 1224, 1, 6, 1, 7), // cusparseHpruneCsr2csrNnzByPercentage
     r(0xecc8c011c04ca650, 1232, 1, 6, 0, 3), // cusolverDnDsytrd_bufferSize
@@ -5009,9 +5009,9 @@ pub static ROWS: [Row; 5389] = [
     r(0xece27057be0a1176, 0, 0, 2, 0, 0), // cusolverRfSetResetValuesFastMode
     r(0xecea031dd1894c44, 1220, 1, 6, 0, 6), // cusolverDnSHgesv_bufferSize
     r(0xecec310fbf6cc74a, 0, 0, 9, 0, 0), // @cudaMemcpy2DArrayToArray
-    r(0xecfb564fec575002, 1895, 2, 5, 0, 0), // nvjpegEncodeRetrieveBitstreamDevice
+    r(0xecfb564fec575002, 1901, 2, 5, 0, 0), // nvjpegEncodeRetrieveBitstreamDevice
     r(0xed02fadfe9264bf6, 1221, 1, 4, 0, 0), // cusolverDnDgebrd_bufferSize
-    r(0xed030c67b5d1526d, 1646, 1, 6, 0, 8), // cusparseDpruneCsr2csr
+    r(0xed030c67b5d1526d, 1648, 1, 6, 0, 8), // cusparseDpruneCsr2csr
     r(0xed080bbe4777943c, 235, 1, 2, 0, 0), // cuGraphMemcpyNodeSetParams
     r(0xed0ece1ec6fd3858, 238, 1, 3, 0, 0), // nvmlDeviceGetAPIRestriction
     r(0xed0ee06ec736fb8c, 10, 1, 2, 0, 0), // cuDeviceGetMemPool
@@ -5037,7 +5037,7 @@ pub static ROWS: [Row; 5389] = [
     r(0xee20ff1b59beac6e, 0, 0, 6, 0, 0), // cublasDswap_v2_64
     r(0xee24775cec5f7866, 0, 0, 1, 0, 0), // cudaHostUnregister
     r(0xee2b71b7ea4716e9, 313, 2, 3, 0, 0), // cudaMemPoolGetAccess
-    r(0xee3191759720c030, 2066, 4, 1, 0, 0), // nvmlSystemEventSetWait
+    r(0xee3191759720c030, 2072, 4, 1, 0, 0), // nvmlSystemEventSetWait
     r(0xee31af314892049f, 0, 0, 3, 0, 0), // cudaStreamWaitEvent_ptsz
     r(0xee3cb903f5b10dd4, 686, 1, 5, 0, 0), // cublasIdamin_v2
     r(0xee55f45b7874e2ed, 10, 1, 2, 0, 0), // cudaThreadGetLimit
@@ -5053,7 +5053,7 @@ pub static ROWS: [Row; 5389] = [
     r(0xee66d591313bb60e, 0, 0, 2, 0, 0), // nvmlDeviceClearEccErrorCounts
     r(0xee74e8db331e1f3e, 0, 0, 2, 0, 0), // cuLogicalEndpointAddDevice
     r(0xee76a4551c339f09, 10, 1, 4, 0, 0), // cuMemAllocFromPoolAsync_ptsz
-    r(0xee8278a3011d9c01, 1981, 4, 2, 0, 0), // nvmlDeviceGetProcessesUtilizationInfo
+    r(0xee8278a3011d9c01, 1987, 4, 2, 0, 0), // nvmlDeviceGetProcessesUtilizationInfo
     r(0xee874eb7095b3ee2, 0, 0, 5, 0, 0), // cuMemcpyAtoA_v2
     r(0xeea86bff227b94cd, 1057, 3, 6, 0, 5), // cudnnOpTensor
     r(0xeeaa84c88dae59cd, 1025, 9, 6, 0, 4), // cudnnGetTensor4dDescriptor
@@ -5062,7 +5062,7 @@ pub static ROWS: [Row; 5389] = [
     r(0xef046e99199ee0a5, 0, 0, 6, 0, 0), // cublasScopy_v2_64
     r(0xef2194970f9315ba, 85, 1, 4, 0, 0), // cublasLtMatmulPreferenceSetAttribute
     r(0xef25fa8c1b9e7b51, 632, 1, 6, 0, 1), // cublasDrotm_v2_64
-    r(0xef37a857fa1c3bd8, 1703, 6, 6, 1, 8), // cusparseSpGEMM_estimateMemory
+    r(0xef37a857fa1c3bd8, 1707, 6, 6, 1, 8), // cusparseSpGEMM_estimateMemory
     r(0xef4a79d444af8604, 1144, 6, 6, 0, 1), // cusparseConstDnMatGet
     r(0xef52587bbb68bda4, 0, 0, 6, 0, 3), // cusparseCgtsv2_nopivot
     r(0xef5ed27881554e90, 287, 1, 2, 0, 0), // nvmlDeviceSetClockOffsets
@@ -5128,7 +5128,7 @@ pub static ROWS: [Row; 5389] = [
     r(0xf2431e2f5d449f29, 299, 4, 6, 0, 2), // cudaMemDiscardAndPrefetchBatchAsync_ptsz
     r(0xf2499758b8770ee1, 0, 0, 6, 0, 2), // cublasCtpsv_v2_64
     r(0xf24d26295466c195, 549, 1, 6, 0, 1), // cublasDdot_v2
-    r(0xf2501badeeb010d7, 1582, 3, 6, 0, 14), // cusparseCcsrgeam2_bufferSizeExt
+    r(0xf2501badeeb010d7, 1584, 3, 6, 0, 14), // cusparseCcsrgeam2_bufferSizeExt
     r(0xf25e55342b18bf32, 684, 1, 6, 0, 0), // cusolverDnDlauum_bufferSize
     r(0xf2658fca8dd18e70, 0, 0, 1, 0, 0), // cudaSetDevice
     r(0xf2690b71d97d2cf1, 616, 1, 6, 0, 5), // cublasDotcEx_64
@@ -5144,7 +5144,7 @@ pub static ROWS: [Row; 5389] = [
     r(0xf30c55b5336727d8, 531, 2, 3, 0, 0), // @cudaLaunchKernelExC
     r(0xf316ecf3a751d115, 0, 0, 1, 0, 0), // cuDestroyExternalMemory
     r(0xf32e35db85a5aad3, 37, 1, 2, 0, 0), // @cudaStreamEndCapture_ptsz
-    r(0xf33617f0cd3bb6d2, 1667, 3, 6, 0, 5), // cusparseSDDMM_bufferSize
+    r(0xf33617f0cd3bb6d2, 1671, 3, 6, 0, 5), // cusparseSDDMM_bufferSize
     r(0xf349dda0b557621c, 0, 0, 4, 0, 0), // cuStreamWaitValue32
     r(0xf34f24097f3c089d, 376, 6, 6, 0, 1), // cuStreamGetCaptureInfo_v3_ptsz
     r(0xf359eb7330b92534, 0, 0, 3, 1, 0), // cudnnSetActivationDescriptor
@@ -5158,7 +5158,7 @@ pub static ROWS: [Row; 5389] = [
     r(0xf37f6c2118771e34, 0, 0, 1, 2, 0), // cuTexRefSetMipmapLevelClamp
     r(0xf38e57fa07610fd3, 515, 2, 3, 0, 0), // @cudaGraphNodeGetDependentNodes#11
     r(0xf38e58fa07611186, 515, 2, 3, 0, 0), // @cudaGraphNodeGetDependentNodes#12
-    r(0xf3a2c84789c3cd90, 1627, 2, 6, 0, 5), // cusparseSDDMM
+    r(0xf3a2c84789c3cd90, 1629, 2, 6, 0, 5), // cusparseSDDMM
     r(0xf3a32f69d77b735e, 572, 2, 6, 0, 7), // cublasSgeam
     r(0xf3af4d271100b3cf, 0, 0, 3, 2, 0), // curandGenerateLogNormalDouble
     r(0xf3cafdff42c90460, 0, 0, 1, 0, 0), // cusolverDnDestroyParams
@@ -5177,7 +5177,7 @@ pub static ROWS: [Row; 5389] = [
     r(0xf4cdf89273f16b9b, 0, 0, 6, 0, 2), // cusolverDnDpotrf
     r(0xf4ce9e5ec2442a63, 0, 0, 1, 0, 0), // cudaSetDeviceFlags
     r(0xf4e424957c9b5af6, 1235, 1, 6, 0, 3), // cusolverDnGetrf_bufferSize
-    r(0xf4e9769f840235db, 2050, 1, 2, 0, 0), // nvmlGetExcludedDeviceInfoByIndex
+    r(0xf4e9769f840235db, 2056, 1, 2, 0, 0), // nvmlGetExcludedDeviceInfoByIndex
     r(0xf4ef4e9a60b09717, 0, 0, 6, 0, 3), // cusparseScsr2dense
     r(0xf501a46b11ebb9d0, 0, 0, 6, 0, 1), // pncclAllReduce
     r(0xf50d7a7dea494312, 360, 2, 4, 0, 0), // cudaWaitExternalSemaphoresAsync_v2_ptsz
@@ -5201,7 +5201,7 @@ pub static ROWS: [Row; 5389] = [
     r(0xf606786178bd158a, 0, 0, 3, 0, 0), // cusolverSpDcsrcholDiag
     r(0xf60a1805333b0e8e, 10, 1, 3, 0, 0), // cuEventCreateFromEGLSync
     r(0xf60b86cb4156bf87, 1224, 1, 6, 0, 6), // cusolverDnZunmqr_bufferSize
-    r(0xf60db9c7d7d07deb, 1653, 2, 6, 0, 5), // cusparseDpruneDense2csr_bufferSizeExt
+    r(0xf60db9c7d7d07deb, 1655, 2, 6, 0, 5), // cusparseDpruneDense2csr_bufferSizeExt
     r(0xf6235bdf38f23efb, 686, 1, 5, 0, 0), // cublasIcamin_v2
     r(0xf62e84dcff100652, 0, 0, 6, 0, 2), // cudaMemcpyArrayToArray_ptds
     r(0xf633bc9a1b6940d9, 0, 0, 6, 0, 3), // cublasZtrsv_v2
@@ -5212,10 +5212,10 @@ pub static ROWS: [Row; 5389] = [
     r(0xf66ffb4600548a05, 0, 0, 1, 0, 0), // cudaGLUnmapBufferObject
     r(0xf691a5e7f75d6f65, 0, 0, 1, 0, 0), // cusparseDestroy
     r(0xf6921cc9255ee8bc, 0, 0, 1, 0, 0), // cuStreamBeginCapture
-    r(0xf696755132638235, 1620, 7, 6, 0, 2), // cusparseConstSpVecGet
+    r(0xf696755132638235, 1622, 7, 6, 0, 2), // cusparseConstSpVecGet
     r(0xf6ca33b135badf4d, 0, 0, 1, 1, 0), // cusolverDnIRSParamsSetTol
     r(0xf6fbe4d12b8ced57, 678, 2, 6, 0, 10), // cublasHSSgemvStridedBatched_64
-    r(0xf707f6c498cccbea, 1943, 2, 2, 0, 0), // nvmlDeviceGetTemperatureV
+    r(0xf707f6c498cccbea, 1949, 2, 2, 0, 0), // nvmlDeviceGetTemperatureV
     r(0xf71fb44e59d0ce0f, 812, 1, 6, 0, 4), // cublasZsyr2_v2_64
     r(0xf739cd6a48e66e67, 0, 0, 4, 0, 0), // cuMemcpyDtoA_v2_ptds
     r(0xf74fada91146a136, 10, 1, 2, 0, 0), // cuCtxFromGreenCtx
@@ -5250,7 +5250,7 @@ pub static ROWS: [Row; 5389] = [
     r(0xf8e776408d120fc0, 562, 1, 6, 0, 1), // cublasZhpr_v2
     r(0xf92622c8e905a775, 1235, 1, 6, 0, 3), // cusparseZcsru2csr_bufferSizeExt
     r(0xf929ec4c2992b445, 0, 0, 3, 0, 0), // cudnnGetFusedOpsVariantParamPackAttribute
-    r(0xf933ea3ce5f2fe31, 2012, 3, 4, 0, 0), // nvmlDeviceGetVgpuProcessUtilization
+    r(0xf933ea3ce5f2fe31, 2018, 3, 4, 0, 0), // nvmlDeviceGetVgpuProcessUtilization
     r(0xf93c3d6874e080ac, 77, 1, 3, 0, 0), // cuDeviceGetGraphMemAttribute
     r(0xf941210d0447f2f3, 684, 1, 6, 0, 0), // cusolverDnCgetrf_bufferSize
     r(0xf94789ddcaa1e820, 0, 0, 1, 0, 0), // @cudaThreadSetCacheConfig
@@ -5264,12 +5264,12 @@ pub static ROWS: [Row; 5389] = [
     r(0xf97e448978271d74, 686, 1, 5, 0, 0), // cusolverDnZsytrf_bufferSize
     r(0xf98d9d364009f36d, 1273, 3, 6, 0, 20), // cusolverDnXsygvdx
     r(0xf9988e9fc87504ca, 0, 0, 5, 0, 0), // cuMemsetD2D32_v2
-    r(0xf99c92365d206a52, 1845, 1, 2, 0, 0), // ncclParamGetI16
+    r(0xf99c92365d206a52, 1851, 1, 2, 0, 0), // ncclParamGetI16
     r(0xf9a316365d25b64c, 13, 1, 2, 0, 0), // ncclParamGetI32
     r(0xf9a5c2679a3c0d0c, 376, 6, 6, 0, 1), // cudaStreamGetCaptureInfo
     r(0xf9b412365d3422b3, 37, 1, 2, 0, 0), // ncclParamGetI64
     r(0xf9bf8ebb04407684, 831, 2, 6, 0, 2), // cudnnPoolingForward
-    r(0xf9d97a63e6b0521e, 1928, 1, 2, 0, 0), // nvmlDeviceGetCurrentClockFreqs
+    r(0xf9d97a63e6b0521e, 1934, 1, 2, 0, 0), // nvmlDeviceGetCurrentClockFreqs
     r(0xf9dbb76c5ef35617, 0, 0, 4, 0, 0), // cuFuncSetBlockShape
     r(0xf9dd58d310700fd7, 1223, 1, 6, 0, 12), // cusolverDnCgesvdaStridedBatched_bufferSize
     r(0xf9dd9b3ebb7289ae, 684, 1, 6, 0, 0), // cusolverDnSgeqrf_bufferSize
@@ -5295,7 +5295,7 @@ pub static ROWS: [Row; 5389] = [
     r(0xfb36d9e2b1defc7c, 0, 0, 1, 0, 0), // @__cudaRegisterFatBinaryEnd
     r(0xfb6137e8f6f83b8a, 1004, 2, 4, 0, 0), // cudnnGetRNNProjectionLayers
     r(0xfb7767e3a2ef667f, 10, 1, 3, 0, 0), // @cudaGraphicsEGLRegisterImage
-    r(0xfb7cff266d03b16b, 1767, 2, 4, 0, 0), // cusparseLtSpMMACompressedSize2
+    r(0xfb7cff266d03b16b, 1773, 2, 4, 0, 0), // cusparseLtSpMMACompressedSize2
     r(0xfb83aacc9dd0ba35, 800, 2, 6, 0, 7), // cublasZherkx
     r(0xfb8a4d19737b24cc, 0, 0, 2, 0, 0), // cufftResetPlanProperty
     r(0xfb9580edb6d355e0, 360, 2, 4, 0, 0), // @cudaSignalExternalSemaphoresAsync
@@ -5305,17 +5305,17 @@ pub static ROWS: [Row; 5389] = [
     r(0xfbbb518a0838b5dd, 0, 0, 2, 0, 0), // curandSetPseudoRandomGeneratorSeed
     r(0xfbc83b32e6529885, 0, 0, 6, 1, 0), // cublasDsyr
     r(0xfbd07d25cbbfb2ab, 85, 1, 5, 0, 0), // cublasDscal_v2
-    r(0xfbd47870bcdb61f8, 1808, 5, 6, 0, 2), // ncclAllReduceConfig
+    r(0xfbd47870bcdb61f8, 1814, 5, 6, 0, 2), // ncclAllReduceConfig
     r(0xfbdf4132e6658198, 0, 0, 5, 1, 0), // cublasDspr
     r(0xfbef15d7f8b27ad4, 1510, 5, 6, 0, 4), // cusolverSpZcsrluBufferInfoHost
-    r(0xfbefb81d6f7817c3, 1874, 1, 3, 0, 0), // nvmlVgpuTypeGetLicense
+    r(0xfbefb81d6f7817c3, 1880, 1, 3, 0, 0), // nvmlVgpuTypeGetLicense
     r(0xfbf1372034825d68, 0, 0, 3, 0, 0), // cusparseDnMatSetStridedBatch
     r(0xfc21ceb4519510d5, 30, 1, 3, 0, 0), // @cudaEventElapsedTime
-    r(0xfc3732d2344ed690, 1651, 2, 6, 0, 4), // cusparseDpruneDense2csrNnz
+    r(0xfc3732d2344ed690, 1653, 2, 6, 0, 4), // cusparseDpruneDense2csrNnz
     r(0xfc3e97cc9e6f8d1d, 0, 0, 6, 3, 4), // cublasZher2k
     r(0xfc3ef0d2ba1bb313, 0, 0, 0, 0, 0), // cuCtxResetPersistingL2Cache
     r(0xfc46d744299d3dee, 299, 4, 8, 0, 0), // @cudaMemPrefetchBatchAsync_ptsz
-    r(0xfc57462bf91fc502, 1729, 1, 6, 0, 1), // cusparseSpVV
+    r(0xfc57462bf91fc502, 1733, 1, 6, 0, 1), // cusparseSpVV
     r(0xfc58c0806cb6eead, 0, 0, 3, 0, 0), // nvjpegEncoderParamsSetRestartInterval
     r(0xfc6e6e8630582463, 12, 1, 2, 0, 0), // cuCheckpointProcessLock
     r(0xfc786c04a11dc95e, 80, 1, 3, 0, 0), // cuDeviceGetName
@@ -5325,12 +5325,12 @@ pub static ROWS: [Row; 5389] = [
     r(0xfc922592512c98b1, 649, 2, 6, 0, 12), // cublasZgemmStridedBatched
     r(0xfc9258f511d1c9ae, 0, 0, 1, 0, 0), // cudaLibraryUnload
     r(0xfc9b403a764143c1, 82, 2, 3, 0, 0), // nvmlDeviceGetPowerManagementLimitConstraints
-    r(0xfcb2fd2bf96da7a4, 1627, 2, 6, 0, 5), // cusparseSpMM
+    r(0xfcb2fd2bf96da7a4, 1629, 2, 6, 0, 5), // cusparseSpMM
     r(0xfcb3082bf96dba55, 709, 2, 6, 0, 4), // cusparseSpMV
     r(0xfcb49656c2831b3e, 85, 1, 5, 0, 0), // cublasZdscal_v2_64
     r(0xfcc63b3c2377b2ce, 82, 2, 3, 0, 0), // nvmlDeviceGetMigMode
     r(0xfcc86868da3745a3, 590, 1, 4, 0, 0), // cublasLtMatrixTransformDescSetAttribute
-    r(0xfcc883e3dc8c87a8, 1929, 1, 3, 0, 0), // nvmlDeviceGetCpuAffinity
+    r(0xfcc883e3dc8c87a8, 1935, 1, 3, 0, 0), // nvmlDeviceGetCpuAffinity
     r(0xfccab5cdcc565453, 0, 0, 6, 0, 4), // cusparseZcsrilu02
     r(0xfcdebcc4d1d1b64d, 817, 2, 6, 0, 2), // cublasZrot_v2
     r(0xfcee318d85eb660f, 0, 0, 2, 0, 0), // nvFatbinGet
@@ -5338,7 +5338,7 @@ pub static ROWS: [Row; 5389] = [
     r(0xfd1922c7c92030cf, 1252, 1, 3, 1, 0), // cusolverSpZcsrcholZeroPivot
     r(0xfd218cae3208dbf0, 13, 1, 2, 0, 0), // cudnnGetConvolutionReorderType
     r(0xfd38634f51cc4ee6, 13, 1, 2, 0, 0), // pncclParamGetI32
-    r(0xfd3f674f51d27460, 1845, 1, 2, 0, 0), // pncclParamGetI16
+    r(0xfd3f674f51d27460, 1851, 1, 2, 0, 0), // pncclParamGetI16
     r(0xfd405b48456308a3, 190, 2, 4, 0, 0), // @cudaGraphExecUpdate#11
     r(0xfd497b4f51daeae1, 37, 1, 2, 0, 0), // pncclParamGetI64
     r(0xfd556a39318a04dd, 37, 1, 6, 0, 11), // cutensorCreateContractionTrinary
@@ -5350,14 +5350,14 @@ pub static ROWS: [Row; 5389] = [
     r(0xfda95234effe3909, 1225, 1, 6, 0, 2), // cusolverDnZungqr_bufferSize
     r(0xfdb293c32b30578b, 369, 2, 3, 0, 0), // cuStreamGetCaptureInfo
     r(0xfddf3a8320463831, 0, 0, 1, 0, 0), // cudnnDestroyAlgorithmDescriptor
-    r(0xfde13f0222bebc70, 2060, 1, 4, 0, 0), // nvmlGpuInstanceGetComputeInstanceProfileInfo
+    r(0xfde13f0222bebc70, 2066, 1, 4, 0, 0), // nvmlGpuInstanceGetComputeInstanceProfileInfo
     r(0xfde18832d3c0952f, 37, 1, 2, 0, 0), // cusolverSpGetStream
     r(0xfde1d0852e9f50a8, 0, 0, 1, 0, 0), // @cudaHostUnregister
     r(0xfde4f8a089edfcce, 0, 0, 1, 0, 0), // nvmlGpmSampleFree
     r(0xfdeb09f684540a96, 282, 2, 3, 0, 0), // cuLinkComplete
     r(0xfdfbc3dfc0dab5e1, 678, 2, 6, 0, 10), // cublasHSHgemvStridedBatched
     r(0xfe01f70126c4d440, 1209, 3, 2, 0, 0), // cuFileHandleRegister
-    r(0xfe05a69a12a7b895, 2084, 2, 4, 0, 0), // nvmlVgpuInstanceGetVmID
+    r(0xfe05a69a12a7b895, 2090, 2, 4, 0, 0), // nvmlVgpuInstanceGetVmID
     r(0xfe125711adfc24d6, 0, 0, 1, 0, 0), // cutensorMgDestroy
     r(0xfe1763b3de7c3327, 13, 1, 2, 0, 0), // nvmlVgpuTypeGetGpuInstanceProfileId
     r(0xfe1b25068ca25708, 120, 3, 5, 0, 0), // cudaGraphRemoveDependencies_v2
@@ -5378,9 +5378,9 @@ pub static ROWS: [Row; 5389] = [
     r(0xfedb93ef1a413b49, 1220, 1, 6, 0, 6), // cusolverDnSyevd_bufferSize
     r(0xfee55ff6918ba25a, 13, 1, 2, 0, 0), // cudnnGetConvolutionBackwardFilterAlgorithmMaxCount
     r(0xfeea419b656721a6, 203, 5, 5, 0, 0), // @cudaGraphGetEdges
-    r(0xfef388fbbe503a28, 1916, 1, 2, 0, 0), // nvmlDeviceGetRowRemapperHistogram
+    r(0xfef388fbbe503a28, 1922, 1, 2, 0, 0), // nvmlDeviceGetRowRemapperHistogram
     r(0xfefa3f1e6eabdff2, 218, 1, 3, 0, 0), // cuGraphKernelNodeGetAttribute
-    r(0xff076d5f3eb54003, 2094, 2, 3, 0, 0), // nvrtcGetLoweredName
+    r(0xff076d5f3eb54003, 2100, 2, 3, 0, 0), // nvrtcGetLoweredName
     r(0xff241116a699e16f, 0, 0, 6, 0, 4), // cusparseCcsric02_analysis
     r(0xff286cf27f5fe8b4, 813, 2, 6, 0, 5), // cublasZhemv_v2
     r(0xff2c8570d7a705b2, 0, 0, 0, 0, 0), // cublasLtLoggerForceDisable
@@ -5388,18 +5388,18 @@ pub static ROWS: [Row; 5389] = [
     r(0xff3bfd296c0344dc, 0, 0, 1, 0, 0), // nvrtcSetPCHHeapSize
     r(0xff4e6c7b8875d94a, 0, 0, 5, 1, 0), // cublasSaxpy
     r(0xff6a6a2a8490acf8, 0, 0, 6, 0, 0), // fftwf_plan_dft_2d
-    r(0xff6d3d574fec1db6, 1819, 2, 3, 0, 0), // ncclCommInitAll
+    r(0xff6d3d574fec1db6, 1825, 2, 3, 0, 0), // ncclCommInitAll
     r(0xff6d902a84932361, 0, 0, 6, 0, 1), // fftwf_plan_dft_3d
     r(0xff745c2a8498e9b3, 0, 0, 5, 0, 0), // fftwf_plan_dft_1d
     r(0xff7c424a994343dc, 1310, 3, 6, 0, 8), // cusolverMgPotrs_bufferSize
     r(0xff8d3bd60ddcc545, 172, 1, 2, 0, 0), // cuFileSetParameterString
-    r(0xff9a5f28a6edeb94, 2082, 2, 3, 0, 0), // nvmlVgpuInstanceGetMetadata
+    r(0xff9a5f28a6edeb94, 2088, 2, 3, 0, 0), // nvmlVgpuInstanceGetMetadata
     r(0xffadfe3111772d77, 303, 2, 5, 0, 0), // @cudaMemDiscardBatchAsync_ptsz
     r(0xffaede8b60b5c8b5, 218, 1, 3, 0, 0), // @cudaGraphKernelNodeGetAttribute
     r(0xffafaaf1444f185b, 0, 0, 3, 0, 0), // @cudaLaunchHostFunc
     r(0xffc4943b959742bf, 30, 1, 2, 0, 0), // cuMemAlloc
-    r(0xffc4ddb36d22eba6, 1925, 3, 3, 0, 0), // nvmlDeviceGetMPSComputeRunningProcesses_v2
-    r(0xffc4deb36d22ed59, 1925, 3, 3, 0, 0), // nvmlDeviceGetMPSComputeRunningProcesses_v3
+    r(0xffc4ddb36d22eba6, 1931, 3, 3, 0, 0), // nvmlDeviceGetMPSComputeRunningProcesses_v2
+    r(0xffc4deb36d22ed59, 1931, 3, 3, 0, 0), // nvmlDeviceGetMPSComputeRunningProcesses_v3
     r(0xffc85a7eeeb91740, 0, 0, 5, 0, 0), // @cudaGraphMemcpyNodeSetParams1D
     r(0xffcf003f515dc5d6, 1225, 1, 6, 0, 2), // cusolverDnCungqr_bufferSize
     r(0xffd22f4dba26df37, 554, 1, 6, 0, 4), // cusparseCcsrsv2_bufferSize
@@ -5410,7 +5410,7 @@ pub static ROWS: [Row; 5389] = [
 /// The steps of all rows: (kind, flags, base, offset, base of the count, count, size, most). Functions with
 /// the same steps share them; the name is that of the first.
 #[rustfmt::skip]
-pub static STEPS: [Step; 2100] = [
+pub static STEPS: [Step; 2106] = [
     s(0, 0, 255, 8, 253, 1, 24, 24), // cuArray3DCreate
     s(0, 9, 255, 0, 253, 1, 8, 8), // cuArray3DCreate
     s(0, 0, 255, 8, 253, 1, 40, 40), // cuArray3DCreate_v2
@@ -6976,6 +6976,8 @@ pub static STEPS: [Step; 2100] = [
     s(0, 0, 255, 40, 255, 8, 4, 512), // cusolverSpZcsrzfdHost
     s(0, 0, 255, 48, 255, 16, 4, 512), // cusolverSpZcsrzfdHost
     s(0, 1, 255, 56, 255, 8, 4, 1024), // cusolverSpZcsrzfdHost
+    s(0, 0, 255, 8, 253, 1, 16, 16), // cusparseAxpby
+    s(0, 0, 255, 24, 253, 1, 16, 16), // cusparseAxpby
     s(0, 1, 255, 8, 253, 1, 8, 8), // cusparseBlockedEllGet
     s(0, 1, 255, 16, 253, 1, 8, 8), // cusparseBlockedEllGet
     s(0, 1, 255, 24, 253, 1, 8, 8), // cusparseBlockedEllGet
@@ -7078,6 +7080,8 @@ pub static STEPS: [Step; 2100] = [
     s(0, 1, 255, 64, 253, 1, 4, 4), // cusparseHpruneDense2csrNnz
     s(0, 0, 255, 40, 253, 1, 2, 2), // cusparseHpruneDense2csr_bufferSizeExt
     s(0, 1, 255, 80, 253, 1, 8, 8), // cusparseHpruneDense2csr_bufferSizeExt
+    s(0, 0, 255, 8, 253, 1, 16, 16), // cusparseRot
+    s(0, 0, 255, 16, 253, 1, 16, 16), // cusparseRot
     s(0, 0, 255, 24, 253, 1, 16, 16), // cusparseSDDMM_bufferSize
     s(0, 0, 255, 48, 253, 1, 16, 16), // cusparseSDDMM_bufferSize
     s(0, 1, 255, 80, 253, 1, 8, 8), // cusparseSDDMM_bufferSize
@@ -7177,6 +7181,8 @@ pub static STEPS: [Step; 2100] = [
     s(0, 0, 255, 88, 253, 1, 16, 16), // cusparseZgemmi
     s(0, 0, 255, 32, 253, 1, 16, 16), // cusparseZgemvi
     s(0, 0, 255, 80, 253, 1, 16, 16), // cusparseZgemvi
+    s(0, 0, 255, 16, 253, 1, 4, 4), // cusparseLtMatmul
+    s(0, 0, 255, 40, 253, 1, 4, 4), // cusparseLtMatmul
     s(0, 0, 255, 72, 255, 80, 8, 1024), // cusparseLtMatmul
     s(0, 1, 255, 16, 253, 1, 8, 8), // cusparseLtSpMMACompressedSize
     s(0, 1, 255, 24, 253, 1, 8, 8), // cusparseLtSpMMACompressedSize

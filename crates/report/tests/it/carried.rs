@@ -25,6 +25,9 @@ fn numbers_that_handles_carry() {
     thread.call_with(20, &[0x40, 3], &[], 5, &[]);
     thread.call_with(22, &[0xd0], &[], 0, &[]);
     thread.call_with(21, &product, seven, 0, &[]);
+    // More was kept than this one has.
+    let three: Vec<u8> = (1..=4u32).flat_map(u32::to_le_bytes).collect();
+    thread.call_with(21, &[0xd0, 0, 0x20, 0x30, 1], &[(0x20, &three)], 0, &[]);
     let text = decoded(folder.path(), "");
     let lines: Vec<_> = text.lines().filter_map(|l| l.split_once("Product(desc=")).map(|(_, l)| l).collect();
     let end = ") = CUDA_SUCCESS <1us>";
@@ -35,6 +38,7 @@ fn numbers_that_handles_carry() {
             format!("context#1, alpha=&7, beta=&8, data=0x30 [host], type=PRIORITY{end}"),
             format!("context#1, alpha=&7, beta=&8, data=0x30 [host], type=9{end}"),
             format!("context#2, alpha=0x10 [host], beta=&8, data=0x30 [host], type=PRIORITY{end}"),
+            format!("context#2, alpha=NULL, beta=&{{x=1, y=2, z=3}}, data=0x30 [host], type=CLUSTER{end}"),
         ]
     );
 }

@@ -33,7 +33,7 @@ impl Walk<'_> {
         let ty = announced(tags, tag)?;
         match (self.ty(ty), count) {
             (Type::Void, _) => None,
-            (_, Count::Fixed(1) | Count::Unknown) => self.target(ty, address, Unit::None),
+            (_, Count::Fixed(1) | Count::Unknown) => self.exactly(ty, address),
             _ => {
                 let fragment = self.memory.at(address)?;
                 let size = self.element(ty) as u64;
@@ -42,6 +42,16 @@ impl Walk<'_> {
                 Some(Value::To(address, Box::new(value)))
             }
         }
+    }
+
+    /// One value. As much was kept as the longest that the tags announce has: what lies behind a shorter one
+    /// is not its own.
+    fn exactly(&mut self, ty: TypeId, address: u64) -> Option<Value> {
+        let Type::Struct(first) = self.ty(ty) else { return self.target(ty, address, Unit::None) };
+        let bytes = self.memory.at(address)?.bytes;
+        let bytes = bytes.get(..self.size_of(ty)).unwrap_or(bytes);
+        let value = self.structure(first, bytes, bytes.len() as u64);
+        Some(Value::To(address, Box::new(value)))
     }
 
     /// Values of options, each in the place of a pointer or behind it, as the key says.

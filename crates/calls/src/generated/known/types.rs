@@ -190,774 +190,774 @@ pub(super) static TYPES: &[Type] = &[
     Enum(29), // 174 t_CUGLDeviceList
     Pointer(t_void, true), // 175 t_PC_void
     Pointer(t_PC_void, false), // 176 t_P_PC_void
-    Pointer(t_uuid, true), // 177 t_PC_uuid
-    Pointer(t_P_void, false), // 178 t_P_P_void
-    Flags(30, 4), // 179 t_CUdriverProcAddress_flags_in4
-    Flags(30, 8), // 180 t_CUdriverProcAddress_flags_in8
-    Enum(31), // 181 t_CUdriverProcAddressQueryResult
-    Pointer(t_CUdriverProcAddressQueryResult, false), // 182 t_P_CUdriverProcAddressQueryResult
-    Handle(18), // 183 t_CUgraphNode
-    Pointer(t_CUgraphNode, false), // 184 t_P_CUgraphNode
-    Handle(19), // 185 t_CUgraph
-    Pointer(t_CUgraphNode, true), // 186 t_PC_CUgraphNode
-    Enum(32), // 187 t_CUstreamBatchMemOpType
-    Union(55), // 188 t_CUstreamMemOpWaitValueParams_st__1
-    Struct(54), // 189 t_CUstreamMemOpWaitValueParams_st
-    Union(57), // 190 t_CUstreamMemOpWriteValueParams_st__1
-    Struct(56), // 191 t_CUstreamMemOpWriteValueParams_st
-    Struct(58), // 192 t_CUstreamMemOpFlushRemoteWritesParams_st
-    Struct(59), // 193 t_CUstreamMemOpMemoryBarrierParams_st
-    Array(t_u64, 6), // 194 t_A6_u64
-    Enum(33), // 195 t_CUstreamAtomicReductionOpType
-    Enum(34), // 196 t_CUstreamAtomicReductionDataType
-    Struct(60), // 197 t_CUstreamMemOpAtomicReductionParams_st
-    Union(52), // 198 t_CUstreamBatchMemOpParams
-    Pointer(t_CUstreamBatchMemOpParams, false), // 199 t_P_CUstreamBatchMemOpParams
-    Struct(51), // 200 t_CUDA_BATCH_MEM_OP_NODE_PARAMS_st
-    Pointer(t_CUDA_BATCH_MEM_OP_NODE_PARAMS_st, true), // 201 t_PC_CUDA_BATCH_MEM_OP_NODE_PARAMS_st
-    Struct(61), // 202 t_CUDA_BATCH_MEM_OP_NODE_PARAMS
-    Pointer(t_CUDA_BATCH_MEM_OP_NODE_PARAMS, true), // 203 t_PC_CUDA_BATCH_MEM_OP_NODE_PARAMS
-    Array(t_u8, 5), // 204 t_A5_u8
-    Struct(62), // 205 t_CUgraphEdgeData
-    Pointer(t_CUgraphEdgeData, true), // 206 t_PC_CUgraphEdgeData
-    Pointer(t_CUexternalSemaphore, false), // 207 t_P_CUexternalSemaphore
-    Struct(66), // 208 t_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_params_fence
-    Union(67), // 209 t_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_params_nvSciSync
-    Struct(68), // 210 t_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_params_keyedMutex
-    Struct(65), // 211 t_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_params
-    Struct(64), // 212 t_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS
-    Pointer(t_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS, true), // 213 t_PC_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS
-    Struct(63), // 214 t_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS
-    Pointer(t_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS, true), // 215 t_PC_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS
-    Struct(72), // 216 t_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_params_fence
-    Union(73), // 217 t_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_params_nvSciSync
-    Struct(74), // 218 t_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_params_keyedMutex
-    Array(t_u32, 10), // 219 t_A10_u32
-    Struct(71), // 220 t_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_params
-    Struct(70), // 221 t_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS
-    Pointer(t_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS, true), // 222 t_PC_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS
-    Struct(69), // 223 t_CUDA_EXT_SEM_WAIT_NODE_PARAMS
-    Pointer(t_CUDA_EXT_SEM_WAIT_NODE_PARAMS, true), // 224 t_PC_CUDA_EXT_SEM_WAIT_NODE_PARAMS
-    Struct(75), // 225 t_CUDA_HOST_NODE_PARAMS
-    Pointer(t_CUDA_HOST_NODE_PARAMS, true), // 226 t_PC_CUDA_HOST_NODE_PARAMS
-    Struct(76), // 227 t_CUDA_KERNEL_NODE_PARAMS_v1
-    Pointer(t_CUDA_KERNEL_NODE_PARAMS_v1, true), // 228 t_PC_CUDA_KERNEL_NODE_PARAMS_v1
-    Handle(20), // 229 t_CUkernel
-    Struct(77), // 230 t_CUDA_KERNEL_NODE_PARAMS
-    Pointer(t_CUDA_KERNEL_NODE_PARAMS, true), // 231 t_PC_CUDA_KERNEL_NODE_PARAMS
-    Enum(35), // 232 t_CUmemAllocationType
-    Flags(36, 4), // 233 t_CUmemAllocationHandleType_in4
-    Array(t_u8, 64), // 234 t_A64_u8
-    Array(t_u8, 56), // 235 t_A56_u8
-    Int { bytes: 2, signed: false }, // 236 t_u16
-    Array(t_u8, 54), // 237 t_A54_u8
-    Array(t_u8, 53), // 238 t_A53_u8
-    Struct(79), // 239 t_CUmemPoolProps
-    Flags(37, 4), // 240 t_CUmemAccess_flags_in4
-    Struct(83), // 241 t_CUmemAccessDesc
-    Pointer(t_CUmemAccessDesc, true), // 242 t_PC_CUmemAccessDesc
-    Struct(78), // 243 t_CUDA_MEM_ALLOC_NODE_PARAMS_st
-    Pointer(t_CUDA_MEM_ALLOC_NODE_PARAMS_st, false), // 244 t_P_CUDA_MEM_ALLOC_NODE_PARAMS_st
-    Struct(84), // 245 t_CUDA_MEM_ALLOC_NODE_PARAMS
-    Pointer(t_CUDA_MEM_ALLOC_NODE_PARAMS, false), // 246 t_P_CUDA_MEM_ALLOC_NODE_PARAMS
-    Enum(38), // 247 t_CUmemorytype
-    Struct(85), // 248 t_CUDA_MEMCPY3D
-    Pointer(t_CUDA_MEMCPY3D, true), // 249 t_PC_CUDA_MEMCPY3D
-    Struct(86), // 250 t_CUDA_MEMSET_NODE_PARAMS
-    Pointer(t_CUDA_MEMSET_NODE_PARAMS, true), // 251 t_PC_CUDA_MEMSET_NODE_PARAMS
-    Enum(39), // 252 t_CUgraphNodeType
-    Int { bytes: 8, signed: true }, // 253 t_i64
-    Array(t_i64, 29), // 254 t_A29_i64
-    Struct(92), // 255 t_CUDA_KERNEL_NODE_PARAMS_v3
-    Struct(93), // 256 t_CUDA_MEMCPY_NODE_PARAMS
-    Struct(94), // 257 t_CUDA_MEMSET_NODE_PARAMS_v2
-    Union(98), // 258 t_CUDA_HOST_NODE_PARAMS_v2__1
-    Struct(95), // 259 t_CUDA_HOST_NODE_PARAMS_v2
-    Enum(40), // 260 t_CUgraphChildGraphNodeOwnership
-    Struct(99), // 261 t_CUDA_CHILD_GRAPH_NODE_PARAMS
-    Struct(101), // 262 t_CUDA_EVENT_WAIT_NODE_PARAMS
-    Union(104), // 263 t_CUDA_EVENT_RECORD_NODE_PARAMS__1
-    Struct(102), // 264 t_CUDA_EVENT_RECORD_NODE_PARAMS
-    Union(107), // 265 t_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2__1
-    Struct(105), // 266 t_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2
-    Union(110), // 267 t_CUDA_EXT_SEM_WAIT_NODE_PARAMS_v2__1
-    Struct(108), // 268 t_CUDA_EXT_SEM_WAIT_NODE_PARAMS_v2
-    Struct(111), // 269 t_CUDA_MEM_ALLOC_NODE_PARAMS_v2
-    Struct(112), // 270 t_CUDA_MEM_FREE_NODE_PARAMS
-    Struct(113), // 271 t_CUDA_BATCH_MEM_OP_NODE_PARAMS_v2
-    Handle(21), // 272 t_CUgraphConditionalHandle
-    Enum(41), // 273 t_CUgraphConditionalNodeType
-    Pointer(t_CUgraph, false), // 274 t_P_CUgraph
-    Struct(114), // 275 t_CUDA_CONDITIONAL_NODE_PARAMS
-    Array(t_char, 232), // 276 t_A232_char
-    Enum(42), // 277 t_CUmemcpySrcAccessOrder
-    Struct(116), // 278 t_CUmemcpyAttributes
-    Pointer(t_CUmemcpyAttributes, false), // 279 t_P_CUmemcpyAttributes
-    Union(117), // 280 t_CUDA_MEMCPY_BATCH_NODE_PARAMS_V1__1
-    Struct(115), // 281 t_CUDA_MEMCPY_BATCH_NODE_PARAMS_V1
-    Union(119), // 282 t_CUDA_FABRIC_CPY_BATCH_NODE_PARAMS_V1__1
-    Struct(118), // 283 t_CUDA_FABRIC_CPY_BATCH_NODE_PARAMS_V1
-    Union(88), // 284 t_CUgraphNodeParams__1
-    Struct(87), // 285 t_CUgraphNodeParams
-    Pointer(t_CUgraphNodeParams, false), // 286 t_P_CUgraphNodeParams
-    Pointer(t_CUDA_BATCH_MEM_OP_NODE_PARAMS_st, false), // 287 t_P_CUDA_BATCH_MEM_OP_NODE_PARAMS_st
-    Pointer(t_CUDA_BATCH_MEM_OP_NODE_PARAMS, false), // 288 t_P_CUDA_BATCH_MEM_OP_NODE_PARAMS
-    Pointer(t_CUgraphConditionalHandle, false), // 289 t_P_CUgraphConditionalHandle
-    Flags(43, 4), // 290 t_CUgraphDebugDot_flags_in4
-    Handle(22), // 291 t_CUgraphExec
-    Flags(44, 4), // 292 t_CUgraphInstantiate_flags_in4
-    Pointer(t_CUgraphInstantiate_flags_in4, false), // 293 t_P_CUgraphInstantiate_flags_in4
-    Flags(44, 8), // 294 t_CUgraphInstantiate_flags_in8
-    Pointer(t_CUgraphInstantiate_flags_in8, false), // 295 t_P_CUgraphInstantiate_flags_in8
-    Enum(45), // 296 t_CUgraphExecUpdateResult
-    Pointer(t_CUgraphExecUpdateResult, false), // 297 t_P_CUgraphExecUpdateResult
-    Struct(120), // 298 t_CUgraphExecUpdateResultInfo
-    Pointer(t_CUgraphExecUpdateResultInfo, false), // 299 t_P_CUgraphExecUpdateResultInfo
-    Pointer(t_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS, false), // 300 t_P_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS
-    Pointer(t_CUDA_EXT_SEM_WAIT_NODE_PARAMS, false), // 301 t_P_CUDA_EXT_SEM_WAIT_NODE_PARAMS
-    Pointer(t_CUgraphEdgeData, false), // 302 t_P_CUgraphEdgeData
-    Pointer(t_CUDA_HOST_NODE_PARAMS, false), // 303 t_P_CUDA_HOST_NODE_PARAMS
-    Pointer(t_CUgraphExec, false), // 304 t_P_CUgraphExec
-    Enum(46), // 305 t_CUgraphInstantiateResult
-    Struct(121), // 306 t_CUDA_GRAPH_INSTANTIATE_PARAMS
-    Pointer(t_CUDA_GRAPH_INSTANTIATE_PARAMS, false), // 307 t_P_CUDA_GRAPH_INSTANTIATE_PARAMS
-    Enum(47), // 308 t_CUkernelNodeAttrID_enum
-    Enum(48), // 309 t_CUlaunchAttributeID
-    Enum(49), // 310 t_CUaccessProperty
-    Struct(123), // 311 t_CUaccessPolicyWindow
-    Union(122), // 312 t_CUkernelNodeAttrValue_union
-    Pointer(t_CUkernelNodeAttrValue_union, false), // 313 t_P_CUkernelNodeAttrValue_union
-    Array(t_char, 64), // 314 t_A64_char
-    Enum(50), // 315 t_CUsynchronizationPolicy
-    Struct(132), // 316 t_CUlaunchAttributeValue_clusterDim
-    Enum(51), // 317 t_CUclusterSchedulingPolicy
-    Struct(133), // 318 t_CUlaunchAttributeValue_programmaticEvent
-    Struct(134), // 319 t_CUlaunchMemSyncDomainMap
-    Enum(52), // 320 t_CUlaunchMemSyncDomain
-    Struct(135), // 321 t_CUlaunchAttributeValue_launchCompletionEvent
-    Handle(23), // 322 t_CUgraphDeviceNode
-    Struct(136), // 323 t_CUlaunchAttributeValue_deviceUpdatableKernelNode
-    Struct(137), // 324 t_CUlaunchAttributeValue_preferredClusterDim
-    Enum(53), // 325 t_CUlaunchAttributePortableClusterMode
-    Enum(54), // 326 t_CUsharedMemoryMode
-    Union(124), // 327 t_CUlaunchAttributeValue
-    Pointer(t_CUlaunchAttributeValue, false), // 328 t_P_CUlaunchAttributeValue
-    Pointer(t_CUDA_KERNEL_NODE_PARAMS_v1, false), // 329 t_P_CUDA_KERNEL_NODE_PARAMS_v1
-    Pointer(t_CUDA_KERNEL_NODE_PARAMS, false), // 330 t_P_CUDA_KERNEL_NODE_PARAMS
-    Pointer(t_CUkernelNodeAttrValue_union, true), // 331 t_PC_CUkernelNodeAttrValue_union
-    Pointer(t_CUlaunchAttributeValue, true), // 332 t_PC_CUlaunchAttributeValue
-    Pointer(t_CUDA_MEMCPY3D, false), // 333 t_P_CUDA_MEMCPY3D
-    Pointer(t_CUDA_MEMSET_NODE_PARAMS, false), // 334 t_P_CUDA_MEMSET_NODE_PARAMS
-    Pointer(t_CUgraphNodeType, false), // 335 t_P_CUgraphNodeType
-    Handle(24), // 336 t_CUuserObject
-    Flags(55, 4), // 337 t_CUuserObjectRetain_flags_in4
-    Flags(56, 4), // 338 t_CUgraphicsRegisterFlags_in4
-    Flags(57, 4), // 339 t_CUgraphicsMapResourceFlags_in4
-    Pointer(t_CUgreenCtx, false), // 340 t_P_CUgreenCtx
-    Flags(58, 4), // 341 t_CUgreenCtxCreate_flags_in4
-    Flags(59, 4), // 342 t_CUstream_flags_in4
-    Pointer(t_CUexternalMemory, false), // 343 t_P_CUexternalMemory
-    Enum(60), // 344 t_CUexternalMemoryHandleType
-    Struct(140), // 345 t_CUDA_EXTERNAL_MEMORY_HANDLE_DESC_handle_win32
-    Union(139), // 346 t_CUDA_EXTERNAL_MEMORY_HANDLE_DESC_handle
-    Struct(138), // 347 t_CUDA_EXTERNAL_MEMORY_HANDLE_DESC
-    Pointer(t_CUDA_EXTERNAL_MEMORY_HANDLE_DESC, true), // 348 t_PC_CUDA_EXTERNAL_MEMORY_HANDLE_DESC
-    Enum(61), // 349 t_CUexternalSemaphoreHandleType
-    Struct(143), // 350 t_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_handle_win32
-    Union(142), // 351 t_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_handle
-    Struct(141), // 352 t_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC
-    Pointer(t_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC, true), // 353 t_PC_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC
-    Struct(144), // 354 t_CUipcEventHandle
-    Pointer(t_CUipcEventHandle, false), // 355 t_P_CUipcEventHandle
-    Struct(145), // 356 t_CUipcMemHandle
-    Pointer(t_CUipcMemHandle, false), // 357 t_P_CUipcMemHandle
-    Flags(62, 4), // 358 t_CUipcMem_flags_in4
-    Pointer(t_CUfunction, false), // 359 t_P_CUfunction
-    Handle(25), // 360 t_CUlibrary
-    Pointer(t_CUlibrary, false), // 361 t_P_CUlibrary
-    Struct(146), // 362 t_CUDA_LAUNCH_PARAMS
-    Pointer(t_CUDA_LAUNCH_PARAMS, false), // 363 t_P_CUDA_LAUNCH_PARAMS
-    Flags(63, 4), // 364 t_CUcooperative_multi_flags_in4
-    Array(t_char, 4), // 365 t_A4_char
-    Struct(148), // 366 t_CUlaunchAttribute
-    Pointer(t_CUlaunchAttribute, false), // 367 t_P_CUlaunchAttribute
-    Struct(147), // 368 t_CUlaunchConfig
-    Pointer(t_CUlaunchConfig, true), // 369 t_PC_CUlaunchConfig
-    Pointer(t_CUkernel, false), // 370 t_P_CUkernel
-    Enum(64), // 371 t_CUjit_option
-    Pointer(t_CUjit_option, false), // 372 t_P_CUjit_option
-    Enum(65), // 373 t_CUlibraryOption
-    Pointer(t_CUlibraryOption, false), // 374 t_P_CUlibraryOption
-    Enum(66), // 375 t_CUjit_target
-    Enum(67), // 376 t_CUjit_fallback
-    Enum(68), // 377 t_CUjit_cacheMode
-    Struct(149), // 378 t_CUlibraryHostUniversalFunctionAndDataTable
-    Pointer(t_CUlibraryHostUniversalFunctionAndDataTable, false), // 379 t_P_CUlibraryHostUniversalFunctionAndDataTable
-    Handle(26), // 380 t_CUlinkState
-    Enum(69), // 381 t_CUjitInputType
-    Pointer(t_CUlinkState, false), // 382 t_P_CUlinkState
-    Handle(27), // 383 t_CUmemGenericAllocationHandle
-    Enum(70), // 384 t_CUlogicalEndpointType
-    Struct(152), // 385 t_CUlogicalEndpointProp__1_unicast
-    Struct(153), // 386 t_CUlogicalEndpointProp__1_multicast
-    Union(151), // 387 t_CUlogicalEndpointProp__1
-    Struct(150), // 388 t_CUlogicalEndpointProp
-    Pointer(t_CUlogicalEndpointProp, true), // 389 t_PC_CUlogicalEndpointProp
-    Enum(71), // 390 t_CUlogicalEndpointIpcHandleType
-    Handle(28), // 391 t_CUlogsCallbackHandle
-    Pointer(t_CUlogsCallbackHandle, false), // 392 t_P_CUlogsCallbackHandle
-    Enum(72), // 393 t_CUmem_advise
-    Flags(73, 4), // 394 t_CUmemAttach_flags_in4
-    Enum(74), // 395 t_CUmemDecompressAlgorithm
-    Array(t_u8, 20), // 396 t_A20_u8
-    Struct(154), // 397 t_CUmemDecompressParams
-    Pointer(t_CUmemDecompressParams, false), // 398 t_P_CUmemDecompressParams
-    Pointer(t_CUmemGenericAllocationHandle, false), // 399 t_P_CUmemGenericAllocationHandle
-    Array(t_u8, 4), // 400 t_A4_u8
-    Enum(75), // 401 t_CUmemAllocationCompType
-    Flags(75, 1), // 402 t_CUmemAllocationCompType_in1
-    Flags(76, 4), // 403 t_CUmem_create_usage_in4
-    Flags(76, 2), // 404 t_CUmem_create_usage_in2
-    Struct(156), // 405 t_CUmemAllocationProp_allocFlags
-    Struct(155), // 406 t_CUmemAllocationProp
-    Pointer(t_CUmemAllocationProp, true), // 407 t_PC_CUmemAllocationProp
-    Pointer(t_CUmemLocation, false), // 408 t_P_CUmemLocation
-    Pointer(t_CUmemLocation, true), // 409 t_PC_CUmemLocation
-    Flags(77, 4), // 410 t_CUmemAllocationGranularity_flags_in4
-    Pointer(t_CUmemAllocationProp, false), // 411 t_P_CUmemAllocationProp
-    Enum(78), // 412 t_CUmemRangeHandleType
-    Flags(79, 4), // 413 t_CUmemhostalloc_flags_in4
-    Pointer(t_CUmemhostalloc_flags_in4, false), // 414 t_P_CUmemhostalloc_flags_in4
-    Flags(80, 4), // 415 t_CUmemhostregister_flags_in4
-    Enum(81), // 416 t_CUresourcetype
-    Union(158), // 417 t_CUarrayMapInfo_resource
-    Enum(82), // 418 t_CUarraySparseSubresourceType
-    Struct(160), // 419 t_CUarrayMapInfo_subresource_sparseLevel
-    Struct(161), // 420 t_CUarrayMapInfo_subresource_miptail
-    Union(159), // 421 t_CUarrayMapInfo_subresource
-    Enum(83), // 422 t_CUmemOperationType
-    Enum(84), // 423 t_CUmemHandleType
-    Union(162), // 424 t_CUarrayMapInfo_memHandle
-    Array(t_u32, 2), // 425 t_A2_u32
-    Struct(157), // 426 t_CUarrayMapInfo
-    Pointer(t_CUarrayMapInfo, false), // 427 t_P_CUarrayMapInfo
-    Pointer(t_CUmemPoolProps, true), // 428 t_PC_CUmemPoolProps
-    Struct(163), // 429 t_CUmemPoolPtrExportData
-    Pointer(t_CUmemPoolPtrExportData, false), // 430 t_P_CUmemPoolPtrExportData
-    Pointer(t_CUmemAccess_flags_in4, false), // 431 t_P_CUmemAccess_flags_in4
-    Enum(85), // 432 t_CUmemPool_attribute
-    Enum(86), // 433 t_CUmem_range_attribute
-    Pointer(t_CUmem_range_attribute, false), // 434 t_P_CUmem_range_attribute
-    Struct(164), // 435 t_CUDA_MEMCPY2D_v1
-    Pointer(t_CUDA_MEMCPY2D_v1, true), // 436 t_PC_CUDA_MEMCPY2D_v1
-    Struct(165), // 437 t_CUDA_MEMCPY2D
-    Pointer(t_CUDA_MEMCPY2D, true), // 438 t_PC_CUDA_MEMCPY2D
-    Struct(166), // 439 t_CUDA_MEMCPY3D_v1
-    Pointer(t_CUDA_MEMCPY3D_v1, true), // 440 t_PC_CUDA_MEMCPY3D_v1
-    Enum(87), // 441 t_CUmemcpy3DOperandType
-    Struct(170), // 442 t_CUmemcpy3DOperand_op_ptr
-    Struct(172), // 443 t_CUoffset3D
-    Struct(171), // 444 t_CUmemcpy3DOperand_op_array
-    Union(169), // 445 t_CUmemcpy3DOperand_op
-    Struct(168), // 446 t_CUmemcpy3DOperand
-    Struct(173), // 447 t_CUextent3D
-    Struct(167), // 448 t_CUDA_MEMCPY3D_BATCH_OP
-    Pointer(t_CUDA_MEMCPY3D_BATCH_OP, false), // 449 t_P_CUDA_MEMCPY3D_BATCH_OP
-    Struct(174), // 450 t_CUDA_MEMCPY3D_PEER
-    Pointer(t_CUDA_MEMCPY3D_PEER, true), // 451 t_PC_CUDA_MEMCPY3D_PEER
-    Enum(88), // 452 t_CUmoduleLoadingMode
-    Pointer(t_CUmoduleLoadingMode, false), // 453 t_P_CUmoduleLoadingMode
-    Handle(29), // 454 t_CUsurfref
-    Pointer(t_CUsurfref, false), // 455 t_P_CUsurfref
-    Handle(30), // 456 t_CUtexref
-    Pointer(t_CUtexref, false), // 457 t_P_CUtexref
-    Struct(175), // 458 t_CUmulticastObjectProp
-    Pointer(t_CUmulticastObjectProp, true), // 459 t_PC_CUmulticastObjectProp
-    Flags(89, 4), // 460 t_CUmulticastGranularity_flags_in4
-    Flags(90, 4), // 461 t_CUoccupancy_flags_in4
-    Enum(91), // 462 t_CUpointer_attribute
-    Struct(176), // 463 t_CUDA_POINTER_ATTRIBUTE_P2P_TOKENS
-    Enum(92), // 464 t_CUDA_POINTER_ATTRIBUTE_ACCESS_FLAGS
-    Pointer(t_CUpointer_attribute, false), // 465 t_P_CUpointer_attribute
-    Enum(93), // 466 t_CUoutput_mode
-    Pointer(t_CUexternalSemaphore, true), // 467 t_PC_CUexternalSemaphore
-    Enum(94), // 468 t_CUstreamCigDataType
-    Struct(178), // 469 t_CUstreamCigParam
-    Pointer(t_CUstreamCigParam, false), // 470 t_P_CUstreamCigParam
-    Struct(177), // 471 t_CUstreamCigCaptureParams
-    Pointer(t_CUstreamCigCaptureParams, false), // 472 t_P_CUstreamCigCaptureParams
-    Enum(95), // 473 t_CUstreamCaptureMode
-    Enum(96), // 474 t_CUstreamAttrID_enum
-    Union(179), // 475 t_CUstreamAttrValue_union
-    Pointer(t_CUstreamAttrValue_union, false), // 476 t_P_CUstreamAttrValue_union
-    Enum(97), // 477 t_CUstreamCaptureStatus
-    Pointer(t_CUstreamCaptureStatus, false), // 478 t_P_CUstreamCaptureStatus
-    Pointer(t_PC_CUgraphNode, false), // 479 t_P_PC_CUgraphNode
-    Pointer(t_PC_CUgraphEdgeData, false), // 480 t_P_PC_CUgraphEdgeData
-    Pointer(t_CUstream_flags_in4, false), // 481 t_P_CUstream_flags_in4
-    Pointer(t_CUstreamAttrValue_union, true), // 482 t_PC_CUstreamAttrValue_union
-    Flags(98, 4), // 483 t_CUstreamUpdateCaptureDependencies_flags_in4
-    Flags(99, 4), // 484 t_CUevent_wait_flags_in4
-    Flags(100, 4), // 485 t_CUstreamWaitValue_flags_in4
-    Flags(101, 4), // 486 t_CUstreamWriteValue_flags_in4
-    Handle(31), // 487 t_CUsurfObject
-    Pointer(t_CUsurfObject, false), // 488 t_P_CUsurfObject
-    Struct(182), // 489 t_CUDA_RESOURCE_DESC_res_array
-    Struct(183), // 490 t_CUDA_RESOURCE_DESC_res_mipmap
-    Struct(184), // 491 t_CUDA_RESOURCE_DESC_res_linear
-    Struct(185), // 492 t_CUDA_RESOURCE_DESC_res_pitch2D
-    Array(t_i32, 32), // 493 t_A32_i32
-    Struct(186), // 494 t_CUDA_RESOURCE_DESC_res_reserved
-    Union(181), // 495 t_CUDA_RESOURCE_DESC_res
-    Struct(180), // 496 t_CUDA_RESOURCE_DESC
-    Pointer(t_CUDA_RESOURCE_DESC, true), // 497 t_PC_CUDA_RESOURCE_DESC
-    Pointer(t_CUDA_RESOURCE_DESC, false), // 498 t_P_CUDA_RESOURCE_DESC
-    Array(t_u64, 16), // 499 t_A16_u64
-    Struct(187), // 500 t_CUtensorMap
-    Pointer(t_CUtensorMap, false), // 501 t_P_CUtensorMap
-    Enum(102), // 502 t_CUtensorMapDataType
-    Pointer(t_u64, true), // 503 t_PC_u64
-    Pointer(t_i32, true), // 504 t_PC_i32
-    Pointer(t_u32, true), // 505 t_PC_u32
-    Enum(103), // 506 t_CUtensorMapInterleave
-    Enum(104), // 507 t_CUtensorMapSwizzle
-    Enum(105), // 508 t_CUtensorMapL2promotion
-    Enum(106), // 509 t_CUtensorMapFloatOOBfill
-    Enum(107), // 510 t_CUtensorMapIm2ColWideMode
-    Enum(108), // 511 t_CUtensorMapAllocClass
-    Pointer(t_CUtensorMapAllocClass, false), // 512 t_P_CUtensorMapAllocClass
-    Handle(32), // 513 t_CUtexObject
-    Pointer(t_CUtexObject, false), // 514 t_P_CUtexObject
-    Enum(109), // 515 t_CUaddress_mode
-    Array(t_CUaddress_mode, 3), // 516 t_A3_CUaddress_mode
-    Enum(110), // 517 t_CUfilter_mode
-    Array(t_f32, 4), // 518 t_A4_f32
-    Array(t_i32, 12), // 519 t_A12_i32
-    Struct(188), // 520 t_CUDA_TEXTURE_DESC
-    Pointer(t_CUDA_TEXTURE_DESC, true), // 521 t_PC_CUDA_TEXTURE_DESC
-    Enum(111), // 522 t_CUresourceViewFormat
-    Struct(189), // 523 t_CUDA_RESOURCE_VIEW_DESC
-    Pointer(t_CUDA_RESOURCE_VIEW_DESC, true), // 524 t_PC_CUDA_RESOURCE_VIEW_DESC
-    Pointer(t_CUDA_RESOURCE_VIEW_DESC, false), // 525 t_P_CUDA_RESOURCE_VIEW_DESC
-    Pointer(t_CUDA_TEXTURE_DESC, false), // 526 t_P_CUDA_TEXTURE_DESC
-    Pointer(t_CUaddress_mode, false), // 527 t_P_CUaddress_mode
-    Pointer(t_CUfilter_mode, false), // 528 t_P_CUfilter_mode
-    Flags(112, 4), // 529 t_CUtexref_flags_in4
-    Pointer(t_CUtexref_flags_in4, false), // 530 t_P_CUtexref_flags_in4
-    Pointer(t_CUarray_format, false), // 531 t_P_CUarray_format
-    Pointer(t_CUstreamCaptureMode, false), // 532 t_P_CUstreamCaptureMode
-    Pointer(t_CUuserObject, false), // 533 t_P_CUuserObject
-    Flags(113, 4), // 534 t_CUuserObject_flags_in4
-    Enum(114), // 535 t_cudaError_t
-    Status(114), // 536 t_cudaError_t_status
-    Handle(33), // 537 t_cudaKernel_t
-    Pointer(t_cudaKernel_t, false), // 538 t_P_cudaKernel_t
-    Struct(190), // 539 t_dim3
-    Handle(34), // 540 t_cudaStream_t
-    Pointer(t_dim3, false), // 541 t_P_dim3
-    Pointer(t_cudaStream_t, false), // 542 t_P_cudaStream_t
-    Struct(191), // 543 t_uint3
-    Pointer(t_uint3, false), // 544 t_P_uint3
-    Enum(115), // 545 t_cudaChannelFormatKind
-    Struct(193), // 546 t_cudaChannelFormatDesc
-    Struct(192), // 547 t_surfaceReference
-    Pointer(t_surfaceReference, true), // 548 t_PC_surfaceReference
-    Enum(116), // 549 t_cudaTextureFilterMode
-    Enum(117), // 550 t_cudaTextureAddressMode
-    Array(t_cudaTextureAddressMode, 3), // 551 t_A3_cudaTextureAddressMode
-    Array(t_i32, 14), // 552 t_A14_i32
-    Struct(194), // 553 t_textureReference
-    Pointer(t_textureReference, true), // 554 t_PC_textureReference
-    Pointer(t_cudaChannelFormatDesc, false), // 555 t_P_cudaChannelFormatDesc
-    Struct(195), // 556 t_cudaExtent
-    Pointer(t_cudaExtent, false), // 557 t_P_cudaExtent
-    Handle(35), // 558 t_cudaArray_t
-    Struct(196), // 559 t_cudaArrayMemoryRequirements
-    Pointer(t_cudaArrayMemoryRequirements, false), // 560 t_P_cudaArrayMemoryRequirements
-    Pointer(t_cudaArray_t, false), // 561 t_P_cudaArray_t
-    Struct(198), // 562 t_cudaArraySparseProperties_tileExtent
-    Struct(197), // 563 t_cudaArraySparseProperties
-    Pointer(t_cudaArraySparseProperties, false), // 564 t_P_cudaArraySparseProperties
-    Handle(36), // 565 t_cudaArray_const_t
-    Pointer(t_cudaChannelFormatDesc, true), // 566 t_PC_cudaChannelFormatDesc
-    Handle(37), // 567 t_cudaMipmappedArray_const_t
-    Array(t_char, 8), // 568 t_A8_char
-    Array(t_i32, 2), // 569 t_A2_i32
-    Array(t_u8, 8), // 570 t_A8_u8
-    Array(t_i32, 63), // 571 t_A63_i32
-    Array(t_i32, 61), // 572 t_A61_i32
-    Array(t_i32, 1), // 573 t_A1_i32
-    Array(t_i32, 60), // 574 t_A60_i32
-    Array(t_i32, 56), // 575 t_A56_i32
-    Struct(199), // 576 t_cudaDeviceProp
-    Pointer(t_cudaDeviceProp, true), // 577 t_PC_cudaDeviceProp
-    Handle(38), // 578 t_cudaSurfaceObject_t
-    Pointer(t_cudaSurfaceObject_t, false), // 579 t_P_cudaSurfaceObject_t
-    Enum(118), // 580 t_cudaResourceType
-    Struct(209), // 581 t_cudaResourceDesc_res_array
-    Handle(39), // 582 t_cudaMipmappedArray_t
-    Struct(210), // 583 t_cudaResourceDesc_res_mipmap
-    Struct(211), // 584 t_cudaResourceDesc_res_linear
-    Struct(212), // 585 t_cudaResourceDesc_res_pitch2D
-    Struct(213), // 586 t_cudaResourceDesc_res_reserved
-    Union(207), // 587 t_cudaResourceDesc_res
-    Struct(205), // 588 t_cudaResourceDesc
-    Pointer(t_cudaResourceDesc, true), // 589 t_PC_cudaResourceDesc
-    Handle(40), // 590 t_cudaTextureObject_t
-    Pointer(t_cudaTextureObject_t, false), // 591 t_P_cudaTextureObject_t
-    Enum(119), // 592 t_cudaTextureReadMode
-    Struct(214), // 593 t_cudaTextureDesc
-    Pointer(t_cudaTextureDesc, true), // 594 t_PC_cudaTextureDesc
-    Enum(120), // 595 t_cudaResourceViewFormat
-    Struct(217), // 596 t_cudaResourceViewDesc
-    Pointer(t_cudaResourceViewDesc, true), // 597 t_PC_cudaResourceViewDesc
-    Struct(219), // 598 t_cudaTextureDesc_v2
-    Pointer(t_cudaTextureDesc_v2, true), // 599 t_PC_cudaTextureDesc_v2
-    Handle(41), // 600 t_cudaExternalMemory_t
-    Handle(42), // 601 t_cudaExternalSemaphore_t
-    Handle(43), // 602 t_cudaDevResourceDesc_t
-    Pointer(t_cudaDevResourceDesc_t, false), // 603 t_P_cudaDevResourceDesc_t
-    Enum(121), // 604 t_cudaDevResourceType
-    Struct(222), // 605 t_cudaDevSmResource
-    Enum(122), // 606 t_cudaDevWorkqueueConfigScope
-    Struct(224), // 607 t_cudaDevWorkqueueConfigResource
-    Struct(225), // 608 t_cudaDevWorkqueueResource
-    Union(221), // 609 t_cudaDevResource__2
-    Struct(220), // 610 t_cudaDevResource
-    Pointer(t_cudaDevResource, false), // 611 t_P_cudaDevResource
-    Pointer(t_cudaDevResource, true), // 612 t_PC_cudaDevResource
-    Struct(226), // 613 t_cudaDevSmResourceGroupParams
-    Pointer(t_cudaDevSmResourceGroupParams, false), // 614 t_P_cudaDevSmResourceGroupParams
-    Enum(123), // 615 t_cudaFlushGPUDirectRDMAWritesTarget
-    Enum(124), // 616 t_cudaFlushGPUDirectRDMAWritesScope
-    Enum(125), // 617 t_cudaDeviceAttr
-    Enum(126), // 618 t_cudaFuncCache
-    Pointer(t_cudaFuncCache, false), // 619 t_P_cudaFuncCache
-    Handle(44), // 620 t_cudaMemPool_t
-    Pointer(t_cudaMemPool_t, false), // 621 t_P_cudaMemPool_t
-    Handle(45), // 622 t_cudaExecutionContext_t
-    Pointer(t_cudaExecutionContext_t, false), // 623 t_P_cudaExecutionContext_t
-    Enum(127), // 624 t_cudaGraphMemAttributeType
-    Enum(128), // 625 t_cudaAtomicOperation
-    Pointer(t_cudaAtomicOperation, true), // 626 t_PC_cudaAtomicOperation
-    Enum(129), // 627 t_cudaLimit
-    Enum(130), // 628 t_cudaDeviceP2PAttr
-    Enum(131), // 629 t_cudaSharedMemConfig
-    Pointer(t_cudaSharedMemConfig, false), // 630 t_P_cudaSharedMemConfig
-    Handle(46), // 631 t_cudaAsyncCallbackHandle_t
-    Pointer(t_cudaAsyncCallbackHandle_t, false), // 632 t_P_cudaAsyncCallbackHandle_t
-    Handle(47), // 633 t_cudaEglStreamConnection
-    Pointer(t_cudaEglStreamConnection, false), // 634 t_P_cudaEglStreamConnection
-    Handle(48), // 635 t_cudaGraphicsResource_t
-    Pointer(t_cudaGraphicsResource_t, false), // 636 t_P_cudaGraphicsResource_t
-    Array(t_cudaArray_t, 3), // 637 t_A3_cudaArray_t
-    Struct(230), // 638 t_cudaPitchedPtr
-    Array(t_cudaPitchedPtr, 3), // 639 t_A3_cudaPitchedPtr
-    Union(229), // 640 t_cudaEglFrame_frame
-    Struct(231), // 641 t_cudaEglPlaneDesc
-    Array(t_cudaEglPlaneDesc, 3), // 642 t_A3_cudaEglPlaneDesc
-    Enum(132), // 643 t_cudaEglFrameType
-    Enum(133), // 644 t_cudaEglColorFormat
-    Struct(228), // 645 t_cudaEglFrame
-    Pointer(t_cudaEglFrame, false), // 646 t_P_cudaEglFrame
-    Handle(49), // 647 t_cudaEvent_t
-    Pointer(t_cudaEvent_t, false), // 648 t_P_cudaEvent_t
-    Flags(134, 4), // 649 t_cudaEventFlags_in4
-    Flags(135, 4), // 650 t_cudaEventRecordFlags_in4
-    Flags(136, 4), // 651 t_cudaStreamFlags_in4
-    Struct(232), // 652 t_cudaExternalMemoryBufferDesc
-    Pointer(t_cudaExternalMemoryBufferDesc, true), // 653 t_PC_cudaExternalMemoryBufferDesc
-    Pointer(t_cudaMipmappedArray_t, false), // 654 t_P_cudaMipmappedArray_t
-    Struct(234), // 655 t_cudaExternalMemoryMipmappedArrayDesc
-    Pointer(t_cudaExternalMemoryMipmappedArrayDesc, true), // 656 t_PC_cudaExternalMemoryMipmappedArrayDesc
-    Array(t_i32, 16), // 657 t_A16_i32
-    Array(t_i32, 15), // 658 t_A15_i32
-    Enum(137), // 659 t_cudaSharedMemoryMode
-    Struct(236), // 660 t_cudaFuncAttributes
-    Pointer(t_cudaFuncAttributes, false), // 661 t_P_cudaFuncAttributes
-    Enum(138), // 662 t_cudaFuncAttribute
-    Enum(139), // 663 t_cudaGLDeviceList
-    Flags(140, 4), // 664 t_cudaDeviceFlags_in4
-    Pointer(t_cudaDeviceFlags_in4, false), // 665 t_P_cudaDeviceFlags_in4
-    Pointer(t_cudaDeviceProp, false), // 666 t_P_cudaDeviceProp
-    Flags(141, 4), // 667 t_cudaGetDriverEntryPointFlags_in4
-    Flags(141, 8), // 668 t_cudaGetDriverEntryPointFlags_in8
-    Enum(142), // 669 t_cudaDriverEntryPointQueryResult
-    Pointer(t_cudaDriverEntryPointQueryResult, false), // 670 t_P_cudaDriverEntryPointQueryResult
-    Handle(50), // 671 t_cudaFunction_t
-    Pointer(t_cudaFunction_t, false), // 672 t_P_cudaFunction_t
-    Pointer(t_cudaResourceDesc, false), // 673 t_P_cudaResourceDesc
-    Pointer(t_PC_surfaceReference, false), // 674 t_P_PC_surfaceReference
-    Pointer(t_cudaResourceViewDesc, false), // 675 t_P_cudaResourceViewDesc
-    Pointer(t_cudaTextureDesc, false), // 676 t_P_cudaTextureDesc
-    Pointer(t_cudaTextureDesc_v2, false), // 677 t_P_cudaTextureDesc_v2
-    Pointer(t_PC_textureReference, false), // 678 t_P_PC_textureReference
-    Handle(51), // 679 t_cudaGraphNode_t
-    Pointer(t_cudaGraphNode_t, false), // 680 t_P_cudaGraphNode_t
-    Handle(52), // 681 t_cudaGraph_t
-    Pointer(t_cudaGraphNode_t, true), // 682 t_PC_cudaGraphNode_t
-    Struct(241), // 683 t_cudaGraphEdgeData
-    Pointer(t_cudaGraphEdgeData, true), // 684 t_PC_cudaGraphEdgeData
-    Pointer(t_cudaExternalSemaphore_t, false), // 685 t_P_cudaExternalSemaphore_t
-    Struct(245), // 686 t_cudaExternalSemaphoreSignalParams_params_fence
-    Union(246), // 687 t_cudaExternalSemaphoreSignalParams_params_nvSciSync
-    Struct(247), // 688 t_cudaExternalSemaphoreSignalParams_params_keyedMutex
-    Struct(244), // 689 t_cudaExternalSemaphoreSignalParams_params
-    Struct(243), // 690 t_cudaExternalSemaphoreSignalParams
-    Pointer(t_cudaExternalSemaphoreSignalParams, true), // 691 t_PC_cudaExternalSemaphoreSignalParams
-    Struct(242), // 692 t_cudaExternalSemaphoreSignalNodeParams
-    Pointer(t_cudaExternalSemaphoreSignalNodeParams, true), // 693 t_PC_cudaExternalSemaphoreSignalNodeParams
-    Struct(251), // 694 t_cudaExternalSemaphoreWaitParams_params_fence
-    Union(252), // 695 t_cudaExternalSemaphoreWaitParams_params_nvSciSync
-    Struct(253), // 696 t_cudaExternalSemaphoreWaitParams_params_keyedMutex
-    Struct(250), // 697 t_cudaExternalSemaphoreWaitParams_params
-    Struct(249), // 698 t_cudaExternalSemaphoreWaitParams
-    Pointer(t_cudaExternalSemaphoreWaitParams, true), // 699 t_PC_cudaExternalSemaphoreWaitParams
-    Struct(248), // 700 t_cudaExternalSemaphoreWaitNodeParams
-    Pointer(t_cudaExternalSemaphoreWaitNodeParams, true), // 701 t_PC_cudaExternalSemaphoreWaitNodeParams
-    Struct(254), // 702 t_cudaHostNodeParams
-    Pointer(t_cudaHostNodeParams, true), // 703 t_PC_cudaHostNodeParams
-    Struct(255), // 704 t_cudaKernelNodeParams
-    Pointer(t_cudaKernelNodeParams, true), // 705 t_PC_cudaKernelNodeParams
-    Enum(143), // 706 t_cudaMemAllocationType
-    Flags(144, 4), // 707 t_cudaMemAllocationHandleType_in4
-    Enum(145), // 708 t_cudaMemLocationType
-    Struct(265), // 709 t_cudaMemLocation__1_localized
-    Union(263), // 710 t_cudaMemLocation__1
-    Struct(261), // 711 t_cudaMemLocation
-    Struct(257), // 712 t_cudaMemPoolProps
-    Enum(146), // 713 t_cudaMemAccessFlags
-    Struct(266), // 714 t_cudaMemAccessDesc
-    Pointer(t_cudaMemAccessDesc, true), // 715 t_PC_cudaMemAccessDesc
-    Struct(256), // 716 t_cudaMemAllocNodeParams
-    Pointer(t_cudaMemAllocNodeParams, false), // 717 t_P_cudaMemAllocNodeParams
-    Struct(268), // 718 t_cudaPos
-    Enum(147), // 719 t_cudaMemcpyKind
-    Struct(267), // 720 t_cudaMemcpy3DParms
-    Pointer(t_cudaMemcpy3DParms, true), // 721 t_PC_cudaMemcpy3DParms
-    Struct(269), // 722 t_cudaMemsetParams
-    Pointer(t_cudaMemsetParams, true), // 723 t_PC_cudaMemsetParams
-    Enum(148), // 724 t_cudaGraphNodeType
-    Union(277), // 725 t_cudaKernelNodeParamsV2__1
-    Enum(149), // 726 t_cudaKernelFunctionType
-    Struct(274), // 727 t_cudaKernelNodeParamsV2
-    Struct(278), // 728 t_cudaMemcpyNodeParams
-    Struct(280), // 729 t_cudaMemsetParamsV2
-    Struct(282), // 730 t_cudaHostNodeParamsV2
-    Enum(150), // 731 t_cudaGraphChildGraphNodeOwnership
-    Struct(285), // 732 t_cudaChildGraphNodeParams
-    Struct(287), // 733 t_cudaEventWaitNodeParams
-    Struct(288), // 734 t_cudaEventRecordNodeParams
-    Struct(290), // 735 t_cudaExternalSemaphoreSignalNodeParamsV2
-    Struct(292), // 736 t_cudaExternalSemaphoreWaitNodeParamsV2
-    Struct(294), // 737 t_cudaMemAllocNodeParamsV2
-    Struct(295), // 738 t_cudaMemFreeNodeParams
-    Handle(53), // 739 t_cudaGraphConditionalHandle
-    Enum(151), // 740 t_cudaGraphConditionalNodeType
-    Pointer(t_cudaGraph_t, false), // 741 t_P_cudaGraph_t
-    Struct(296), // 742 t_cudaConditionalNodeParams
-    Enum(152), // 743 t_cudaMemcpySrcAccessOrder
-    Struct(299), // 744 t_cudaMemcpyAttributes
-    Pointer(t_cudaMemcpyAttributes, false), // 745 t_P_cudaMemcpyAttributes
-    Struct(298), // 746 t_cudaMemcpyBatchNodeParams
-    Union(271), // 747 t_cudaGraphNodeParams__1
-    Struct(270), // 748 t_cudaGraphNodeParams
-    Pointer(t_cudaGraphNodeParams, false), // 749 t_P_cudaGraphNodeParams
-    Pointer(t_cudaGraphConditionalHandle, false), // 750 t_P_cudaGraphConditionalHandle
-    Flags(153, 4), // 751 t_cudaGraphDebugDotFlags_in4
-    Handle(54), // 752 t_cudaGraphExec_t
-    Flags(154, 4), // 753 t_cudaGraphInstantiateFlags_in4
-    Pointer(t_cudaGraphInstantiateFlags_in4, false), // 754 t_P_cudaGraphInstantiateFlags_in4
-    Flags(154, 8), // 755 t_cudaGraphInstantiateFlags_in8
-    Pointer(t_cudaGraphInstantiateFlags_in8, false), // 756 t_P_cudaGraphInstantiateFlags_in8
-    Enum(155), // 757 t_cudaGraphExecUpdateResult
-    Pointer(t_cudaGraphExecUpdateResult, false), // 758 t_P_cudaGraphExecUpdateResult
-    Struct(300), // 759 t_cudaGraphExecUpdateResultInfo
-    Pointer(t_cudaGraphExecUpdateResultInfo, false), // 760 t_P_cudaGraphExecUpdateResultInfo
-    Pointer(t_cudaExternalSemaphoreSignalNodeParams, false), // 761 t_P_cudaExternalSemaphoreSignalNodeParams
-    Pointer(t_cudaExternalSemaphoreWaitNodeParams, false), // 762 t_P_cudaExternalSemaphoreWaitNodeParams
-    Pointer(t_cudaGraphEdgeData, false), // 763 t_P_cudaGraphEdgeData
-    Pointer(t_cudaHostNodeParams, false), // 764 t_P_cudaHostNodeParams
-    Pointer(t_cudaGraphExec_t, false), // 765 t_P_cudaGraphExec_t
-    Enum(156), // 766 t_cudaGraphInstantiateResult
-    Struct(301), // 767 t_cudaGraphInstantiateParams
-    Pointer(t_cudaGraphInstantiateParams, false), // 768 t_P_cudaGraphInstantiateParams
-    Enum(157), // 769 t_cudaKernelNodeAttrID
-    Enum(158), // 770 t_cudaLaunchAttributeID
-    Enum(159), // 771 t_cudaAccessProperty
-    Struct(303), // 772 t_cudaAccessPolicyWindow
-    Union(302), // 773 t_cudaKernelNodeAttrValue
-    Pointer(t_cudaKernelNodeAttrValue, false), // 774 t_P_cudaKernelNodeAttrValue
-    Enum(160), // 775 t_cudaSynchronizationPolicy
-    Struct(312), // 776 t_cudaLaunchAttributeValue_clusterDim
-    Enum(161), // 777 t_cudaClusterSchedulingPolicy
-    Struct(313), // 778 t_cudaLaunchAttributeValue_programmaticEvent
-    Struct(314), // 779 t_cudaLaunchMemSyncDomainMap
-    Enum(162), // 780 t_cudaLaunchMemSyncDomain
-    Struct(315), // 781 t_cudaLaunchAttributeValue_launchCompletionEvent
-    Handle(55), // 782 t_cudaGraphDeviceNode_t
-    Struct(316), // 783 t_cudaLaunchAttributeValue_deviceUpdatableKernelNode
-    Struct(317), // 784 t_cudaLaunchAttributeValue_preferredClusterDim
-    Enum(163), // 785 t_cudaLaunchAttributePortableClusterMode
-    Union(304), // 786 t_cudaLaunchAttributeValue
-    Pointer(t_cudaLaunchAttributeValue, false), // 787 t_P_cudaLaunchAttributeValue
-    Pointer(t_cudaKernelNodeParams, false), // 788 t_P_cudaKernelNodeParams
-    Pointer(t_cudaKernelNodeAttrValue, true), // 789 t_PC_cudaKernelNodeAttrValue
-    Pointer(t_cudaLaunchAttributeValue, true), // 790 t_PC_cudaLaunchAttributeValue
-    Pointer(t_cudaMemcpy3DParms, false), // 791 t_P_cudaMemcpy3DParms
-    Pointer(t_cudaMemsetParams, false), // 792 t_P_cudaMemsetParams
-    Pointer(t_cudaGraphNodeType, false), // 793 t_P_cudaGraphNodeType
-    Handle(56), // 794 t_cudaUserObject_t
-    Flags(164, 4), // 795 t_cudaUserObjectRetainFlags_in4
-    Flags(165, 4), // 796 t_cudaGraphicsRegisterFlags_in4
-    Flags(166, 4), // 797 t_cudaGraphicsMapFlags_in4
-    Flags(167, 4), // 798 t_cudaHostAllocFlags_in4
-    Pointer(t_cudaHostAllocFlags_in4, false), // 799 t_P_cudaHostAllocFlags_in4
-    Flags(168, 4), // 800 t_cudaHostRegisterFlags_in4
-    Pointer(t_cudaExternalMemory_t, false), // 801 t_P_cudaExternalMemory_t
-    Enum(169), // 802 t_cudaExternalMemoryHandleType
-    Struct(321), // 803 t_cudaExternalMemoryHandleDesc_handle_win32
-    Union(320), // 804 t_cudaExternalMemoryHandleDesc_handle
-    Struct(318), // 805 t_cudaExternalMemoryHandleDesc
-    Pointer(t_cudaExternalMemoryHandleDesc, true), // 806 t_PC_cudaExternalMemoryHandleDesc
-    Enum(170), // 807 t_cudaExternalSemaphoreHandleType
-    Struct(325), // 808 t_cudaExternalSemaphoreHandleDesc_handle_win32
-    Union(324), // 809 t_cudaExternalSemaphoreHandleDesc_handle
-    Struct(322), // 810 t_cudaExternalSemaphoreHandleDesc
-    Pointer(t_cudaExternalSemaphoreHandleDesc, true), // 811 t_PC_cudaExternalSemaphoreHandleDesc
-    Flags(171, 4), // 812 t_cudaInitDeviceFlags_in4
-    Struct(326), // 813 t_cudaIpcEventHandle_t
-    Pointer(t_cudaIpcEventHandle_t, false), // 814 t_P_cudaIpcEventHandle_t
-    Struct(327), // 815 t_cudaIpcMemHandle_t
-    Pointer(t_cudaIpcMemHandle_t, false), // 816 t_P_cudaIpcMemHandle_t
-    Flags(172, 4), // 817 t_cudaIpcMemFlags_in4
-    Struct(328), // 818 t_cudaLaunchParams
-    Pointer(t_cudaLaunchParams, false), // 819 t_P_cudaLaunchParams
-    Flags(173, 4), // 820 t_cudaCooperativeMultiFlags_in4
-    Struct(330), // 821 t_cudaLaunchAttribute
-    Pointer(t_cudaLaunchAttribute, false), // 822 t_P_cudaLaunchAttribute
-    Struct(329), // 823 t_cudaLaunchConfig_t
-    Pointer(t_cudaLaunchConfig_t, true), // 824 t_PC_cudaLaunchConfig_t
-    Handle(57), // 825 t_cudaLibrary_t
-    Pointer(t_cudaLibrary_t, false), // 826 t_P_cudaLibrary_t
-    Enum(174), // 827 t_cudaJitOption
-    Pointer(t_cudaJitOption, false), // 828 t_P_cudaJitOption
-    Enum(175), // 829 t_cudaLibraryOption
-    Pointer(t_cudaLibraryOption, false), // 830 t_P_cudaLibraryOption
-    Enum(176), // 831 t_cudaJit_Fallback
-    Enum(177), // 832 t_cudaJit_CacheMode
-    Struct(331), // 833 t_cudalibraryHostUniversalFunctionAndDataTable
-    Pointer(t_cudalibraryHostUniversalFunctionAndDataTable, false), // 834 t_P_cudalibraryHostUniversalFunctionAndDataTable
-    Handle(58), // 835 t_cudaLogsCallbackHandle
-    Pointer(t_cudaLogsCallbackHandle, false), // 836 t_P_cudaLogsCallbackHandle
-    Pointer(t_cudaPitchedPtr, false), // 837 t_P_cudaPitchedPtr
-    Flags(178, 4), // 838 t_cudaArrayFlags_in4
-    Flags(179, 4), // 839 t_cudaMemAttachFlags_in4
-    Enum(180), // 840 t_cudaMemoryAdvise
-    Pointer(t_cudaMemLocation, false), // 841 t_P_cudaMemLocation
-    Pointer(t_cudaMemPoolProps, true), // 842 t_PC_cudaMemPoolProps
-    Struct(332), // 843 t_cudaMemPoolPtrExportData
-    Pointer(t_cudaMemPoolPtrExportData, false), // 844 t_P_cudaMemPoolPtrExportData
-    Pointer(t_cudaMemAccessFlags, false), // 845 t_P_cudaMemAccessFlags
-    Enum(181), // 846 t_cudaMemPoolAttr
-    Enum(182), // 847 t_cudaMemRangeAttribute
-    Pointer(t_cudaMemRangeAttribute, false), // 848 t_P_cudaMemRangeAttribute
-    Enum(183), // 849 t_cudaMemcpy3DOperandType
-    Struct(336), // 850 t_cudaMemcpy3DOperand_op_ptr
-    Struct(338), // 851 t_cudaOffset3D
-    Struct(337), // 852 t_cudaMemcpy3DOperand_op_array
-    Union(335), // 853 t_cudaMemcpy3DOperand_op
-    Struct(334), // 854 t_cudaMemcpy3DOperand
-    Struct(333), // 855 t_cudaMemcpy3DBatchOp
-    Pointer(t_cudaMemcpy3DBatchOp, false), // 856 t_P_cudaMemcpy3DBatchOp
-    Struct(339), // 857 t_cudaMemcpy3DPeerParms
-    Pointer(t_cudaMemcpy3DPeerParms, true), // 858 t_PC_cudaMemcpy3DPeerParms
-    Flags(184, 4), // 859 t_cudaOccupancyFlags_in4
-    Enum(185), // 860 t_cudaMemoryType
-    Array(t_i64, 8), // 861 t_A8_i64
-    Union(343), // 862 t_cudaPointerAttributes__1
-    Array(t_i64, 7), // 863 t_A7_i64
-    Struct(340), // 864 t_cudaPointerAttributes
-    Pointer(t_cudaPointerAttributes, false), // 865 t_P_cudaPointerAttributes
-    Enum(186), // 866 t_cudaOutputMode_t
-    Float(8), // 867 t_f64
-    Pointer(t_f64, false), // 868 t_P_f64
-    Pointer(t_cudaExternalSemaphore_t, true), // 869 t_PC_cudaExternalSemaphore_t
-    Struct(346), // 870 t_cudaExternalSemaphoreSignalParams_v1_params_fence
-    Union(347), // 871 t_cudaExternalSemaphoreSignalParams_v1_params_nvSciSync
-    Struct(348), // 872 t_cudaExternalSemaphoreSignalParams_v1_params_keyedMutex
-    Struct(345), // 873 t_cudaExternalSemaphoreSignalParams_v1_params
-    Struct(344), // 874 t_cudaExternalSemaphoreSignalParams_v1
-    Pointer(t_cudaExternalSemaphoreSignalParams_v1, true), // 875 t_PC_cudaExternalSemaphoreSignalParams_v1
-    Enum(187), // 876 t_cudaStreamCaptureMode
-    Struct(349), // 877 t_cudaGraphRecaptureCallbackData
-    Pointer(t_cudaGraphRecaptureCallbackData, false), // 878 t_P_cudaGraphRecaptureCallbackData
-    Enum(188), // 879 t_cudaStreamAttrID
-    Union(350), // 880 t_cudaStreamAttrValue
-    Pointer(t_cudaStreamAttrValue, false), // 881 t_P_cudaStreamAttrValue
-    Enum(189), // 882 t_cudaStreamCaptureStatus
-    Pointer(t_cudaStreamCaptureStatus, false), // 883 t_P_cudaStreamCaptureStatus
-    Pointer(t_PC_cudaGraphNode_t, false), // 884 t_P_PC_cudaGraphNode_t
-    Pointer(t_PC_cudaGraphEdgeData, false), // 885 t_P_PC_cudaGraphEdgeData
-    Pointer(t_cudaStreamFlags_in4, false), // 886 t_P_cudaStreamFlags_in4
-    Pointer(t_cudaStreamAttrValue, true), // 887 t_PC_cudaStreamAttrValue
-    Flags(190, 4), // 888 t_cudaStreamUpdateCaptureDependenciesFlags_in4
-    Flags(191, 4), // 889 t_cudaEventWaitFlags_in4
-    Pointer(t_cudaStreamCaptureMode, false), // 890 t_P_cudaStreamCaptureMode
-    Pointer(t_cudaUserObject_t, false), // 891 t_P_cudaUserObject_t
-    Flags(192, 4), // 892 t_cudaUserObjectFlags_in4
-    Struct(353), // 893 t_cudaExternalSemaphoreWaitParams_v1_params_fence
-    Union(354), // 894 t_cudaExternalSemaphoreWaitParams_v1_params_nvSciSync
-    Struct(355), // 895 t_cudaExternalSemaphoreWaitParams_v1_params_keyedMutex
-    Struct(352), // 896 t_cudaExternalSemaphoreWaitParams_v1_params
-    Struct(351), // 897 t_cudaExternalSemaphoreWaitParams_v1
-    Pointer(t_cudaExternalSemaphoreWaitParams_v1, true), // 898 t_PC_cudaExternalSemaphoreWaitParams_v1
-    Enum(193), // 899 t_cublasStatus_t
-    Status(193), // 900 t_cublasStatus_t_status
-    Handle(59), // 901 t_cublasHandle_t
-    Enum(194), // 902 t_cudaDataType
-    Int { bytes: 1, signed: true }, // 903 t_i8
-    Int { bytes: 2, signed: true }, // 904 t_i16
-    Float(2), // 905 t_f16
-    BFloat16, // 906 t_bf16
-    Array(t_i8, 2), // 907 t_A2_i8
-    Array(t_u8, 2), // 908 t_A2_u8
-    Array(t_i16, 2), // 909 t_A2_i16
-    Array(t_u16, 2), // 910 t_A2_u16
-    Array(t_i64, 2), // 911 t_A2_i64
-    Array(t_u64, 2), // 912 t_A2_u64
-    Array(t_f16, 2), // 913 t_A2_f16
-    Array(t_bf16, 2), // 914 t_A2_bf16
-    Struct(356), // 915 t_float2
-    Struct(357), // 916 t_double2
-    Pointer(t_float2, true), // 917 t_PC_float2
-    Pointer(t_float2, false), // 918 t_P_float2
-    Enum(195), // 919 t_cublasSideMode_t
-    Enum(196), // 920 t_cublasOperation_t
-    Pointer(t_P_float2, false), // 921 t_P_P_float2
-    Pointer(t_PC_float2, false), // 922 t_P_PC_float2
-    Enum(197), // 923 t_cublasFillMode_t
-    Pointer(t_f32, true), // 924 t_PC_f32
-    Pointer(t_cublasHandle_t, false), // 925 t_P_cublasHandle_t
-    Enum(198), // 926 t_cublasDiagType_t
-    Pointer(t_f64, true), // 927 t_PC_f64
-    Pointer(t_P_f64, false), // 928 t_P_P_f64
-    Pointer(t_PC_f64, false), // 929 t_P_PC_f64
-    Pointer(t_cublasOperation_t, true), // 930 t_PC_cublasOperation_t
-    Pointer(t_i64, true), // 931 t_PC_i64
-    Pointer(t_double2, true), // 932 t_PC_double2
-    Enum(199), // 933 t_cublasComputeType_t
-    Enum(200), // 934 t_cublasGemmAlgo_t
-    Enum(201), // 935 t_cublasAtomicsMode_t
-    Pointer(t_cublasAtomicsMode_t, false), // 936 t_P_cublasAtomicsMode_t
-    Enum(202), // 937 t_cudaEmulationSpecialValuesSupport
-    Pointer(t_cudaEmulationSpecialValuesSupport, false), // 938 t_P_cudaEmulationSpecialValuesSupport
-    Enum(203), // 939 t_cublasEmulationStrategy_t
-    Pointer(t_cublasEmulationStrategy_t, false), // 940 t_P_cublasEmulationStrategy_t
-    Pointer(t_P_i32, false), // 941 t_P_P_i32
-    Enum(204), // 942 t_cudaEmulationMantissaControl
-    Pointer(t_cudaEmulationMantissaControl, false), // 943 t_P_cudaEmulationMantissaControl
-    Pointer(t_code, false), // 944 t_P_code
+    Pointer(t_code, false), // 177 t_P_code
+    Pointer(t_uuid, true), // 178 t_PC_uuid
+    Pointer(t_P_void, false), // 179 t_P_P_void
+    Flags(30, 4), // 180 t_CUdriverProcAddress_flags_in4
+    Flags(30, 8), // 181 t_CUdriverProcAddress_flags_in8
+    Enum(31), // 182 t_CUdriverProcAddressQueryResult
+    Pointer(t_CUdriverProcAddressQueryResult, false), // 183 t_P_CUdriverProcAddressQueryResult
+    Handle(18), // 184 t_CUgraphNode
+    Pointer(t_CUgraphNode, false), // 185 t_P_CUgraphNode
+    Handle(19), // 186 t_CUgraph
+    Pointer(t_CUgraphNode, true), // 187 t_PC_CUgraphNode
+    Enum(32), // 188 t_CUstreamBatchMemOpType
+    Union(55), // 189 t_CUstreamMemOpWaitValueParams_st__1
+    Struct(54), // 190 t_CUstreamMemOpWaitValueParams_st
+    Union(57), // 191 t_CUstreamMemOpWriteValueParams_st__1
+    Struct(56), // 192 t_CUstreamMemOpWriteValueParams_st
+    Struct(58), // 193 t_CUstreamMemOpFlushRemoteWritesParams_st
+    Struct(59), // 194 t_CUstreamMemOpMemoryBarrierParams_st
+    Array(t_u64, 6), // 195 t_A6_u64
+    Enum(33), // 196 t_CUstreamAtomicReductionOpType
+    Enum(34), // 197 t_CUstreamAtomicReductionDataType
+    Struct(60), // 198 t_CUstreamMemOpAtomicReductionParams_st
+    Union(52), // 199 t_CUstreamBatchMemOpParams
+    Pointer(t_CUstreamBatchMemOpParams, false), // 200 t_P_CUstreamBatchMemOpParams
+    Struct(51), // 201 t_CUDA_BATCH_MEM_OP_NODE_PARAMS_st
+    Pointer(t_CUDA_BATCH_MEM_OP_NODE_PARAMS_st, true), // 202 t_PC_CUDA_BATCH_MEM_OP_NODE_PARAMS_st
+    Struct(61), // 203 t_CUDA_BATCH_MEM_OP_NODE_PARAMS
+    Pointer(t_CUDA_BATCH_MEM_OP_NODE_PARAMS, true), // 204 t_PC_CUDA_BATCH_MEM_OP_NODE_PARAMS
+    Array(t_u8, 5), // 205 t_A5_u8
+    Struct(62), // 206 t_CUgraphEdgeData
+    Pointer(t_CUgraphEdgeData, true), // 207 t_PC_CUgraphEdgeData
+    Pointer(t_CUexternalSemaphore, false), // 208 t_P_CUexternalSemaphore
+    Struct(66), // 209 t_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_params_fence
+    Union(67), // 210 t_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_params_nvSciSync
+    Struct(68), // 211 t_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_params_keyedMutex
+    Struct(65), // 212 t_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_params
+    Struct(64), // 213 t_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS
+    Pointer(t_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS, true), // 214 t_PC_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS
+    Struct(63), // 215 t_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS
+    Pointer(t_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS, true), // 216 t_PC_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS
+    Struct(72), // 217 t_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_params_fence
+    Union(73), // 218 t_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_params_nvSciSync
+    Struct(74), // 219 t_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_params_keyedMutex
+    Array(t_u32, 10), // 220 t_A10_u32
+    Struct(71), // 221 t_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_params
+    Struct(70), // 222 t_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS
+    Pointer(t_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS, true), // 223 t_PC_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS
+    Struct(69), // 224 t_CUDA_EXT_SEM_WAIT_NODE_PARAMS
+    Pointer(t_CUDA_EXT_SEM_WAIT_NODE_PARAMS, true), // 225 t_PC_CUDA_EXT_SEM_WAIT_NODE_PARAMS
+    Struct(75), // 226 t_CUDA_HOST_NODE_PARAMS
+    Pointer(t_CUDA_HOST_NODE_PARAMS, true), // 227 t_PC_CUDA_HOST_NODE_PARAMS
+    Struct(76), // 228 t_CUDA_KERNEL_NODE_PARAMS_v1
+    Pointer(t_CUDA_KERNEL_NODE_PARAMS_v1, true), // 229 t_PC_CUDA_KERNEL_NODE_PARAMS_v1
+    Handle(20), // 230 t_CUkernel
+    Struct(77), // 231 t_CUDA_KERNEL_NODE_PARAMS
+    Pointer(t_CUDA_KERNEL_NODE_PARAMS, true), // 232 t_PC_CUDA_KERNEL_NODE_PARAMS
+    Enum(35), // 233 t_CUmemAllocationType
+    Flags(36, 4), // 234 t_CUmemAllocationHandleType_in4
+    Array(t_u8, 64), // 235 t_A64_u8
+    Array(t_u8, 56), // 236 t_A56_u8
+    Int { bytes: 2, signed: false }, // 237 t_u16
+    Array(t_u8, 54), // 238 t_A54_u8
+    Array(t_u8, 53), // 239 t_A53_u8
+    Struct(79), // 240 t_CUmemPoolProps
+    Flags(37, 4), // 241 t_CUmemAccess_flags_in4
+    Struct(83), // 242 t_CUmemAccessDesc
+    Pointer(t_CUmemAccessDesc, true), // 243 t_PC_CUmemAccessDesc
+    Struct(78), // 244 t_CUDA_MEM_ALLOC_NODE_PARAMS_st
+    Pointer(t_CUDA_MEM_ALLOC_NODE_PARAMS_st, false), // 245 t_P_CUDA_MEM_ALLOC_NODE_PARAMS_st
+    Struct(84), // 246 t_CUDA_MEM_ALLOC_NODE_PARAMS
+    Pointer(t_CUDA_MEM_ALLOC_NODE_PARAMS, false), // 247 t_P_CUDA_MEM_ALLOC_NODE_PARAMS
+    Enum(38), // 248 t_CUmemorytype
+    Struct(85), // 249 t_CUDA_MEMCPY3D
+    Pointer(t_CUDA_MEMCPY3D, true), // 250 t_PC_CUDA_MEMCPY3D
+    Struct(86), // 251 t_CUDA_MEMSET_NODE_PARAMS
+    Pointer(t_CUDA_MEMSET_NODE_PARAMS, true), // 252 t_PC_CUDA_MEMSET_NODE_PARAMS
+    Enum(39), // 253 t_CUgraphNodeType
+    Int { bytes: 8, signed: true }, // 254 t_i64
+    Array(t_i64, 29), // 255 t_A29_i64
+    Struct(92), // 256 t_CUDA_KERNEL_NODE_PARAMS_v3
+    Struct(93), // 257 t_CUDA_MEMCPY_NODE_PARAMS
+    Struct(94), // 258 t_CUDA_MEMSET_NODE_PARAMS_v2
+    Union(98), // 259 t_CUDA_HOST_NODE_PARAMS_v2__1
+    Struct(95), // 260 t_CUDA_HOST_NODE_PARAMS_v2
+    Enum(40), // 261 t_CUgraphChildGraphNodeOwnership
+    Struct(99), // 262 t_CUDA_CHILD_GRAPH_NODE_PARAMS
+    Struct(101), // 263 t_CUDA_EVENT_WAIT_NODE_PARAMS
+    Union(104), // 264 t_CUDA_EVENT_RECORD_NODE_PARAMS__1
+    Struct(102), // 265 t_CUDA_EVENT_RECORD_NODE_PARAMS
+    Union(107), // 266 t_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2__1
+    Struct(105), // 267 t_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2
+    Union(110), // 268 t_CUDA_EXT_SEM_WAIT_NODE_PARAMS_v2__1
+    Struct(108), // 269 t_CUDA_EXT_SEM_WAIT_NODE_PARAMS_v2
+    Struct(111), // 270 t_CUDA_MEM_ALLOC_NODE_PARAMS_v2
+    Struct(112), // 271 t_CUDA_MEM_FREE_NODE_PARAMS
+    Struct(113), // 272 t_CUDA_BATCH_MEM_OP_NODE_PARAMS_v2
+    Handle(21), // 273 t_CUgraphConditionalHandle
+    Enum(41), // 274 t_CUgraphConditionalNodeType
+    Pointer(t_CUgraph, false), // 275 t_P_CUgraph
+    Struct(114), // 276 t_CUDA_CONDITIONAL_NODE_PARAMS
+    Array(t_char, 232), // 277 t_A232_char
+    Enum(42), // 278 t_CUmemcpySrcAccessOrder
+    Struct(116), // 279 t_CUmemcpyAttributes
+    Pointer(t_CUmemcpyAttributes, false), // 280 t_P_CUmemcpyAttributes
+    Union(117), // 281 t_CUDA_MEMCPY_BATCH_NODE_PARAMS_V1__1
+    Struct(115), // 282 t_CUDA_MEMCPY_BATCH_NODE_PARAMS_V1
+    Union(119), // 283 t_CUDA_FABRIC_CPY_BATCH_NODE_PARAMS_V1__1
+    Struct(118), // 284 t_CUDA_FABRIC_CPY_BATCH_NODE_PARAMS_V1
+    Union(88), // 285 t_CUgraphNodeParams__1
+    Struct(87), // 286 t_CUgraphNodeParams
+    Pointer(t_CUgraphNodeParams, false), // 287 t_P_CUgraphNodeParams
+    Pointer(t_CUDA_BATCH_MEM_OP_NODE_PARAMS_st, false), // 288 t_P_CUDA_BATCH_MEM_OP_NODE_PARAMS_st
+    Pointer(t_CUDA_BATCH_MEM_OP_NODE_PARAMS, false), // 289 t_P_CUDA_BATCH_MEM_OP_NODE_PARAMS
+    Pointer(t_CUgraphConditionalHandle, false), // 290 t_P_CUgraphConditionalHandle
+    Flags(43, 4), // 291 t_CUgraphDebugDot_flags_in4
+    Handle(22), // 292 t_CUgraphExec
+    Flags(44, 4), // 293 t_CUgraphInstantiate_flags_in4
+    Pointer(t_CUgraphInstantiate_flags_in4, false), // 294 t_P_CUgraphInstantiate_flags_in4
+    Flags(44, 8), // 295 t_CUgraphInstantiate_flags_in8
+    Pointer(t_CUgraphInstantiate_flags_in8, false), // 296 t_P_CUgraphInstantiate_flags_in8
+    Enum(45), // 297 t_CUgraphExecUpdateResult
+    Pointer(t_CUgraphExecUpdateResult, false), // 298 t_P_CUgraphExecUpdateResult
+    Struct(120), // 299 t_CUgraphExecUpdateResultInfo
+    Pointer(t_CUgraphExecUpdateResultInfo, false), // 300 t_P_CUgraphExecUpdateResultInfo
+    Pointer(t_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS, false), // 301 t_P_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS
+    Pointer(t_CUDA_EXT_SEM_WAIT_NODE_PARAMS, false), // 302 t_P_CUDA_EXT_SEM_WAIT_NODE_PARAMS
+    Pointer(t_CUgraphEdgeData, false), // 303 t_P_CUgraphEdgeData
+    Pointer(t_CUDA_HOST_NODE_PARAMS, false), // 304 t_P_CUDA_HOST_NODE_PARAMS
+    Pointer(t_CUgraphExec, false), // 305 t_P_CUgraphExec
+    Enum(46), // 306 t_CUgraphInstantiateResult
+    Struct(121), // 307 t_CUDA_GRAPH_INSTANTIATE_PARAMS
+    Pointer(t_CUDA_GRAPH_INSTANTIATE_PARAMS, false), // 308 t_P_CUDA_GRAPH_INSTANTIATE_PARAMS
+    Enum(47), // 309 t_CUkernelNodeAttrID_enum
+    Enum(48), // 310 t_CUlaunchAttributeID
+    Enum(49), // 311 t_CUaccessProperty
+    Struct(123), // 312 t_CUaccessPolicyWindow
+    Union(122), // 313 t_CUkernelNodeAttrValue_union
+    Pointer(t_CUkernelNodeAttrValue_union, false), // 314 t_P_CUkernelNodeAttrValue_union
+    Array(t_char, 64), // 315 t_A64_char
+    Enum(50), // 316 t_CUsynchronizationPolicy
+    Struct(132), // 317 t_CUlaunchAttributeValue_clusterDim
+    Enum(51), // 318 t_CUclusterSchedulingPolicy
+    Struct(133), // 319 t_CUlaunchAttributeValue_programmaticEvent
+    Struct(134), // 320 t_CUlaunchMemSyncDomainMap
+    Enum(52), // 321 t_CUlaunchMemSyncDomain
+    Struct(135), // 322 t_CUlaunchAttributeValue_launchCompletionEvent
+    Handle(23), // 323 t_CUgraphDeviceNode
+    Struct(136), // 324 t_CUlaunchAttributeValue_deviceUpdatableKernelNode
+    Struct(137), // 325 t_CUlaunchAttributeValue_preferredClusterDim
+    Enum(53), // 326 t_CUlaunchAttributePortableClusterMode
+    Enum(54), // 327 t_CUsharedMemoryMode
+    Union(124), // 328 t_CUlaunchAttributeValue
+    Pointer(t_CUlaunchAttributeValue, false), // 329 t_P_CUlaunchAttributeValue
+    Pointer(t_CUDA_KERNEL_NODE_PARAMS_v1, false), // 330 t_P_CUDA_KERNEL_NODE_PARAMS_v1
+    Pointer(t_CUDA_KERNEL_NODE_PARAMS, false), // 331 t_P_CUDA_KERNEL_NODE_PARAMS
+    Pointer(t_CUkernelNodeAttrValue_union, true), // 332 t_PC_CUkernelNodeAttrValue_union
+    Pointer(t_CUlaunchAttributeValue, true), // 333 t_PC_CUlaunchAttributeValue
+    Pointer(t_CUDA_MEMCPY3D, false), // 334 t_P_CUDA_MEMCPY3D
+    Pointer(t_CUDA_MEMSET_NODE_PARAMS, false), // 335 t_P_CUDA_MEMSET_NODE_PARAMS
+    Pointer(t_CUgraphNodeType, false), // 336 t_P_CUgraphNodeType
+    Handle(24), // 337 t_CUuserObject
+    Flags(55, 4), // 338 t_CUuserObjectRetain_flags_in4
+    Flags(56, 4), // 339 t_CUgraphicsRegisterFlags_in4
+    Flags(57, 4), // 340 t_CUgraphicsMapResourceFlags_in4
+    Pointer(t_CUgreenCtx, false), // 341 t_P_CUgreenCtx
+    Flags(58, 4), // 342 t_CUgreenCtxCreate_flags_in4
+    Flags(59, 4), // 343 t_CUstream_flags_in4
+    Pointer(t_CUexternalMemory, false), // 344 t_P_CUexternalMemory
+    Enum(60), // 345 t_CUexternalMemoryHandleType
+    Struct(140), // 346 t_CUDA_EXTERNAL_MEMORY_HANDLE_DESC_handle_win32
+    Union(139), // 347 t_CUDA_EXTERNAL_MEMORY_HANDLE_DESC_handle
+    Struct(138), // 348 t_CUDA_EXTERNAL_MEMORY_HANDLE_DESC
+    Pointer(t_CUDA_EXTERNAL_MEMORY_HANDLE_DESC, true), // 349 t_PC_CUDA_EXTERNAL_MEMORY_HANDLE_DESC
+    Enum(61), // 350 t_CUexternalSemaphoreHandleType
+    Struct(143), // 351 t_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_handle_win32
+    Union(142), // 352 t_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_handle
+    Struct(141), // 353 t_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC
+    Pointer(t_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC, true), // 354 t_PC_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC
+    Struct(144), // 355 t_CUipcEventHandle
+    Pointer(t_CUipcEventHandle, false), // 356 t_P_CUipcEventHandle
+    Struct(145), // 357 t_CUipcMemHandle
+    Pointer(t_CUipcMemHandle, false), // 358 t_P_CUipcMemHandle
+    Flags(62, 4), // 359 t_CUipcMem_flags_in4
+    Pointer(t_CUfunction, false), // 360 t_P_CUfunction
+    Handle(25), // 361 t_CUlibrary
+    Pointer(t_CUlibrary, false), // 362 t_P_CUlibrary
+    Struct(146), // 363 t_CUDA_LAUNCH_PARAMS
+    Pointer(t_CUDA_LAUNCH_PARAMS, false), // 364 t_P_CUDA_LAUNCH_PARAMS
+    Flags(63, 4), // 365 t_CUcooperative_multi_flags_in4
+    Array(t_char, 4), // 366 t_A4_char
+    Struct(148), // 367 t_CUlaunchAttribute
+    Pointer(t_CUlaunchAttribute, false), // 368 t_P_CUlaunchAttribute
+    Struct(147), // 369 t_CUlaunchConfig
+    Pointer(t_CUlaunchConfig, true), // 370 t_PC_CUlaunchConfig
+    Pointer(t_CUkernel, false), // 371 t_P_CUkernel
+    Enum(64), // 372 t_CUjit_option
+    Pointer(t_CUjit_option, false), // 373 t_P_CUjit_option
+    Enum(65), // 374 t_CUlibraryOption
+    Pointer(t_CUlibraryOption, false), // 375 t_P_CUlibraryOption
+    Enum(66), // 376 t_CUjit_target
+    Enum(67), // 377 t_CUjit_fallback
+    Enum(68), // 378 t_CUjit_cacheMode
+    Struct(149), // 379 t_CUlibraryHostUniversalFunctionAndDataTable
+    Pointer(t_CUlibraryHostUniversalFunctionAndDataTable, false), // 380 t_P_CUlibraryHostUniversalFunctionAndDataTable
+    Handle(26), // 381 t_CUlinkState
+    Enum(69), // 382 t_CUjitInputType
+    Pointer(t_CUlinkState, false), // 383 t_P_CUlinkState
+    Handle(27), // 384 t_CUmemGenericAllocationHandle
+    Enum(70), // 385 t_CUlogicalEndpointType
+    Struct(152), // 386 t_CUlogicalEndpointProp__1_unicast
+    Struct(153), // 387 t_CUlogicalEndpointProp__1_multicast
+    Union(151), // 388 t_CUlogicalEndpointProp__1
+    Struct(150), // 389 t_CUlogicalEndpointProp
+    Pointer(t_CUlogicalEndpointProp, true), // 390 t_PC_CUlogicalEndpointProp
+    Enum(71), // 391 t_CUlogicalEndpointIpcHandleType
+    Handle(28), // 392 t_CUlogsCallbackHandle
+    Pointer(t_CUlogsCallbackHandle, false), // 393 t_P_CUlogsCallbackHandle
+    Enum(72), // 394 t_CUmem_advise
+    Flags(73, 4), // 395 t_CUmemAttach_flags_in4
+    Enum(74), // 396 t_CUmemDecompressAlgorithm
+    Array(t_u8, 20), // 397 t_A20_u8
+    Struct(154), // 398 t_CUmemDecompressParams
+    Pointer(t_CUmemDecompressParams, false), // 399 t_P_CUmemDecompressParams
+    Pointer(t_CUmemGenericAllocationHandle, false), // 400 t_P_CUmemGenericAllocationHandle
+    Array(t_u8, 4), // 401 t_A4_u8
+    Enum(75), // 402 t_CUmemAllocationCompType
+    Flags(75, 1), // 403 t_CUmemAllocationCompType_in1
+    Flags(76, 4), // 404 t_CUmem_create_usage_in4
+    Flags(76, 2), // 405 t_CUmem_create_usage_in2
+    Struct(156), // 406 t_CUmemAllocationProp_allocFlags
+    Struct(155), // 407 t_CUmemAllocationProp
+    Pointer(t_CUmemAllocationProp, true), // 408 t_PC_CUmemAllocationProp
+    Pointer(t_CUmemLocation, false), // 409 t_P_CUmemLocation
+    Pointer(t_CUmemLocation, true), // 410 t_PC_CUmemLocation
+    Flags(77, 4), // 411 t_CUmemAllocationGranularity_flags_in4
+    Pointer(t_CUmemAllocationProp, false), // 412 t_P_CUmemAllocationProp
+    Enum(78), // 413 t_CUmemRangeHandleType
+    Flags(79, 4), // 414 t_CUmemhostalloc_flags_in4
+    Pointer(t_CUmemhostalloc_flags_in4, false), // 415 t_P_CUmemhostalloc_flags_in4
+    Flags(80, 4), // 416 t_CUmemhostregister_flags_in4
+    Enum(81), // 417 t_CUresourcetype
+    Union(158), // 418 t_CUarrayMapInfo_resource
+    Enum(82), // 419 t_CUarraySparseSubresourceType
+    Struct(160), // 420 t_CUarrayMapInfo_subresource_sparseLevel
+    Struct(161), // 421 t_CUarrayMapInfo_subresource_miptail
+    Union(159), // 422 t_CUarrayMapInfo_subresource
+    Enum(83), // 423 t_CUmemOperationType
+    Enum(84), // 424 t_CUmemHandleType
+    Union(162), // 425 t_CUarrayMapInfo_memHandle
+    Array(t_u32, 2), // 426 t_A2_u32
+    Struct(157), // 427 t_CUarrayMapInfo
+    Pointer(t_CUarrayMapInfo, false), // 428 t_P_CUarrayMapInfo
+    Pointer(t_CUmemPoolProps, true), // 429 t_PC_CUmemPoolProps
+    Struct(163), // 430 t_CUmemPoolPtrExportData
+    Pointer(t_CUmemPoolPtrExportData, false), // 431 t_P_CUmemPoolPtrExportData
+    Pointer(t_CUmemAccess_flags_in4, false), // 432 t_P_CUmemAccess_flags_in4
+    Enum(85), // 433 t_CUmemPool_attribute
+    Enum(86), // 434 t_CUmem_range_attribute
+    Pointer(t_CUmem_range_attribute, false), // 435 t_P_CUmem_range_attribute
+    Struct(164), // 436 t_CUDA_MEMCPY2D_v1
+    Pointer(t_CUDA_MEMCPY2D_v1, true), // 437 t_PC_CUDA_MEMCPY2D_v1
+    Struct(165), // 438 t_CUDA_MEMCPY2D
+    Pointer(t_CUDA_MEMCPY2D, true), // 439 t_PC_CUDA_MEMCPY2D
+    Struct(166), // 440 t_CUDA_MEMCPY3D_v1
+    Pointer(t_CUDA_MEMCPY3D_v1, true), // 441 t_PC_CUDA_MEMCPY3D_v1
+    Enum(87), // 442 t_CUmemcpy3DOperandType
+    Struct(170), // 443 t_CUmemcpy3DOperand_op_ptr
+    Struct(172), // 444 t_CUoffset3D
+    Struct(171), // 445 t_CUmemcpy3DOperand_op_array
+    Union(169), // 446 t_CUmemcpy3DOperand_op
+    Struct(168), // 447 t_CUmemcpy3DOperand
+    Struct(173), // 448 t_CUextent3D
+    Struct(167), // 449 t_CUDA_MEMCPY3D_BATCH_OP
+    Pointer(t_CUDA_MEMCPY3D_BATCH_OP, false), // 450 t_P_CUDA_MEMCPY3D_BATCH_OP
+    Struct(174), // 451 t_CUDA_MEMCPY3D_PEER
+    Pointer(t_CUDA_MEMCPY3D_PEER, true), // 452 t_PC_CUDA_MEMCPY3D_PEER
+    Enum(88), // 453 t_CUmoduleLoadingMode
+    Pointer(t_CUmoduleLoadingMode, false), // 454 t_P_CUmoduleLoadingMode
+    Handle(29), // 455 t_CUsurfref
+    Pointer(t_CUsurfref, false), // 456 t_P_CUsurfref
+    Handle(30), // 457 t_CUtexref
+    Pointer(t_CUtexref, false), // 458 t_P_CUtexref
+    Struct(175), // 459 t_CUmulticastObjectProp
+    Pointer(t_CUmulticastObjectProp, true), // 460 t_PC_CUmulticastObjectProp
+    Flags(89, 4), // 461 t_CUmulticastGranularity_flags_in4
+    Flags(90, 4), // 462 t_CUoccupancy_flags_in4
+    Enum(91), // 463 t_CUpointer_attribute
+    Struct(176), // 464 t_CUDA_POINTER_ATTRIBUTE_P2P_TOKENS
+    Enum(92), // 465 t_CUDA_POINTER_ATTRIBUTE_ACCESS_FLAGS
+    Pointer(t_CUpointer_attribute, false), // 466 t_P_CUpointer_attribute
+    Enum(93), // 467 t_CUoutput_mode
+    Pointer(t_CUexternalSemaphore, true), // 468 t_PC_CUexternalSemaphore
+    Enum(94), // 469 t_CUstreamCigDataType
+    Struct(178), // 470 t_CUstreamCigParam
+    Pointer(t_CUstreamCigParam, false), // 471 t_P_CUstreamCigParam
+    Struct(177), // 472 t_CUstreamCigCaptureParams
+    Pointer(t_CUstreamCigCaptureParams, false), // 473 t_P_CUstreamCigCaptureParams
+    Enum(95), // 474 t_CUstreamCaptureMode
+    Enum(96), // 475 t_CUstreamAttrID_enum
+    Union(179), // 476 t_CUstreamAttrValue_union
+    Pointer(t_CUstreamAttrValue_union, false), // 477 t_P_CUstreamAttrValue_union
+    Enum(97), // 478 t_CUstreamCaptureStatus
+    Pointer(t_CUstreamCaptureStatus, false), // 479 t_P_CUstreamCaptureStatus
+    Pointer(t_PC_CUgraphNode, false), // 480 t_P_PC_CUgraphNode
+    Pointer(t_PC_CUgraphEdgeData, false), // 481 t_P_PC_CUgraphEdgeData
+    Pointer(t_CUstream_flags_in4, false), // 482 t_P_CUstream_flags_in4
+    Pointer(t_CUstreamAttrValue_union, true), // 483 t_PC_CUstreamAttrValue_union
+    Flags(98, 4), // 484 t_CUstreamUpdateCaptureDependencies_flags_in4
+    Flags(99, 4), // 485 t_CUevent_wait_flags_in4
+    Flags(100, 4), // 486 t_CUstreamWaitValue_flags_in4
+    Flags(101, 4), // 487 t_CUstreamWriteValue_flags_in4
+    Handle(31), // 488 t_CUsurfObject
+    Pointer(t_CUsurfObject, false), // 489 t_P_CUsurfObject
+    Struct(182), // 490 t_CUDA_RESOURCE_DESC_res_array
+    Struct(183), // 491 t_CUDA_RESOURCE_DESC_res_mipmap
+    Struct(184), // 492 t_CUDA_RESOURCE_DESC_res_linear
+    Struct(185), // 493 t_CUDA_RESOURCE_DESC_res_pitch2D
+    Array(t_i32, 32), // 494 t_A32_i32
+    Struct(186), // 495 t_CUDA_RESOURCE_DESC_res_reserved
+    Union(181), // 496 t_CUDA_RESOURCE_DESC_res
+    Struct(180), // 497 t_CUDA_RESOURCE_DESC
+    Pointer(t_CUDA_RESOURCE_DESC, true), // 498 t_PC_CUDA_RESOURCE_DESC
+    Pointer(t_CUDA_RESOURCE_DESC, false), // 499 t_P_CUDA_RESOURCE_DESC
+    Array(t_u64, 16), // 500 t_A16_u64
+    Struct(187), // 501 t_CUtensorMap
+    Pointer(t_CUtensorMap, false), // 502 t_P_CUtensorMap
+    Enum(102), // 503 t_CUtensorMapDataType
+    Pointer(t_u64, true), // 504 t_PC_u64
+    Pointer(t_i32, true), // 505 t_PC_i32
+    Pointer(t_u32, true), // 506 t_PC_u32
+    Enum(103), // 507 t_CUtensorMapInterleave
+    Enum(104), // 508 t_CUtensorMapSwizzle
+    Enum(105), // 509 t_CUtensorMapL2promotion
+    Enum(106), // 510 t_CUtensorMapFloatOOBfill
+    Enum(107), // 511 t_CUtensorMapIm2ColWideMode
+    Enum(108), // 512 t_CUtensorMapAllocClass
+    Pointer(t_CUtensorMapAllocClass, false), // 513 t_P_CUtensorMapAllocClass
+    Handle(32), // 514 t_CUtexObject
+    Pointer(t_CUtexObject, false), // 515 t_P_CUtexObject
+    Enum(109), // 516 t_CUaddress_mode
+    Array(t_CUaddress_mode, 3), // 517 t_A3_CUaddress_mode
+    Enum(110), // 518 t_CUfilter_mode
+    Array(t_f32, 4), // 519 t_A4_f32
+    Array(t_i32, 12), // 520 t_A12_i32
+    Struct(188), // 521 t_CUDA_TEXTURE_DESC
+    Pointer(t_CUDA_TEXTURE_DESC, true), // 522 t_PC_CUDA_TEXTURE_DESC
+    Enum(111), // 523 t_CUresourceViewFormat
+    Struct(189), // 524 t_CUDA_RESOURCE_VIEW_DESC
+    Pointer(t_CUDA_RESOURCE_VIEW_DESC, true), // 525 t_PC_CUDA_RESOURCE_VIEW_DESC
+    Pointer(t_CUDA_RESOURCE_VIEW_DESC, false), // 526 t_P_CUDA_RESOURCE_VIEW_DESC
+    Pointer(t_CUDA_TEXTURE_DESC, false), // 527 t_P_CUDA_TEXTURE_DESC
+    Pointer(t_CUaddress_mode, false), // 528 t_P_CUaddress_mode
+    Pointer(t_CUfilter_mode, false), // 529 t_P_CUfilter_mode
+    Flags(112, 4), // 530 t_CUtexref_flags_in4
+    Pointer(t_CUtexref_flags_in4, false), // 531 t_P_CUtexref_flags_in4
+    Pointer(t_CUarray_format, false), // 532 t_P_CUarray_format
+    Pointer(t_CUstreamCaptureMode, false), // 533 t_P_CUstreamCaptureMode
+    Pointer(t_CUuserObject, false), // 534 t_P_CUuserObject
+    Flags(113, 4), // 535 t_CUuserObject_flags_in4
+    Enum(114), // 536 t_cudaError_t
+    Status(114), // 537 t_cudaError_t_status
+    Handle(33), // 538 t_cudaKernel_t
+    Pointer(t_cudaKernel_t, false), // 539 t_P_cudaKernel_t
+    Struct(190), // 540 t_dim3
+    Handle(34), // 541 t_cudaStream_t
+    Pointer(t_dim3, false), // 542 t_P_dim3
+    Pointer(t_cudaStream_t, false), // 543 t_P_cudaStream_t
+    Struct(191), // 544 t_uint3
+    Pointer(t_uint3, false), // 545 t_P_uint3
+    Enum(115), // 546 t_cudaChannelFormatKind
+    Struct(193), // 547 t_cudaChannelFormatDesc
+    Struct(192), // 548 t_surfaceReference
+    Pointer(t_surfaceReference, true), // 549 t_PC_surfaceReference
+    Enum(116), // 550 t_cudaTextureFilterMode
+    Enum(117), // 551 t_cudaTextureAddressMode
+    Array(t_cudaTextureAddressMode, 3), // 552 t_A3_cudaTextureAddressMode
+    Array(t_i32, 14), // 553 t_A14_i32
+    Struct(194), // 554 t_textureReference
+    Pointer(t_textureReference, true), // 555 t_PC_textureReference
+    Pointer(t_cudaChannelFormatDesc, false), // 556 t_P_cudaChannelFormatDesc
+    Struct(195), // 557 t_cudaExtent
+    Pointer(t_cudaExtent, false), // 558 t_P_cudaExtent
+    Handle(35), // 559 t_cudaArray_t
+    Struct(196), // 560 t_cudaArrayMemoryRequirements
+    Pointer(t_cudaArrayMemoryRequirements, false), // 561 t_P_cudaArrayMemoryRequirements
+    Pointer(t_cudaArray_t, false), // 562 t_P_cudaArray_t
+    Struct(198), // 563 t_cudaArraySparseProperties_tileExtent
+    Struct(197), // 564 t_cudaArraySparseProperties
+    Pointer(t_cudaArraySparseProperties, false), // 565 t_P_cudaArraySparseProperties
+    Handle(36), // 566 t_cudaArray_const_t
+    Pointer(t_cudaChannelFormatDesc, true), // 567 t_PC_cudaChannelFormatDesc
+    Handle(37), // 568 t_cudaMipmappedArray_const_t
+    Array(t_char, 8), // 569 t_A8_char
+    Array(t_i32, 2), // 570 t_A2_i32
+    Array(t_u8, 8), // 571 t_A8_u8
+    Array(t_i32, 63), // 572 t_A63_i32
+    Array(t_i32, 61), // 573 t_A61_i32
+    Array(t_i32, 1), // 574 t_A1_i32
+    Array(t_i32, 60), // 575 t_A60_i32
+    Array(t_i32, 56), // 576 t_A56_i32
+    Struct(199), // 577 t_cudaDeviceProp
+    Pointer(t_cudaDeviceProp, true), // 578 t_PC_cudaDeviceProp
+    Handle(38), // 579 t_cudaSurfaceObject_t
+    Pointer(t_cudaSurfaceObject_t, false), // 580 t_P_cudaSurfaceObject_t
+    Enum(118), // 581 t_cudaResourceType
+    Struct(209), // 582 t_cudaResourceDesc_res_array
+    Handle(39), // 583 t_cudaMipmappedArray_t
+    Struct(210), // 584 t_cudaResourceDesc_res_mipmap
+    Struct(211), // 585 t_cudaResourceDesc_res_linear
+    Struct(212), // 586 t_cudaResourceDesc_res_pitch2D
+    Struct(213), // 587 t_cudaResourceDesc_res_reserved
+    Union(207), // 588 t_cudaResourceDesc_res
+    Struct(205), // 589 t_cudaResourceDesc
+    Pointer(t_cudaResourceDesc, true), // 590 t_PC_cudaResourceDesc
+    Handle(40), // 591 t_cudaTextureObject_t
+    Pointer(t_cudaTextureObject_t, false), // 592 t_P_cudaTextureObject_t
+    Enum(119), // 593 t_cudaTextureReadMode
+    Struct(214), // 594 t_cudaTextureDesc
+    Pointer(t_cudaTextureDesc, true), // 595 t_PC_cudaTextureDesc
+    Enum(120), // 596 t_cudaResourceViewFormat
+    Struct(217), // 597 t_cudaResourceViewDesc
+    Pointer(t_cudaResourceViewDesc, true), // 598 t_PC_cudaResourceViewDesc
+    Struct(219), // 599 t_cudaTextureDesc_v2
+    Pointer(t_cudaTextureDesc_v2, true), // 600 t_PC_cudaTextureDesc_v2
+    Handle(41), // 601 t_cudaExternalMemory_t
+    Handle(42), // 602 t_cudaExternalSemaphore_t
+    Handle(43), // 603 t_cudaDevResourceDesc_t
+    Pointer(t_cudaDevResourceDesc_t, false), // 604 t_P_cudaDevResourceDesc_t
+    Enum(121), // 605 t_cudaDevResourceType
+    Struct(222), // 606 t_cudaDevSmResource
+    Enum(122), // 607 t_cudaDevWorkqueueConfigScope
+    Struct(224), // 608 t_cudaDevWorkqueueConfigResource
+    Struct(225), // 609 t_cudaDevWorkqueueResource
+    Union(221), // 610 t_cudaDevResource__2
+    Struct(220), // 611 t_cudaDevResource
+    Pointer(t_cudaDevResource, false), // 612 t_P_cudaDevResource
+    Pointer(t_cudaDevResource, true), // 613 t_PC_cudaDevResource
+    Struct(226), // 614 t_cudaDevSmResourceGroupParams
+    Pointer(t_cudaDevSmResourceGroupParams, false), // 615 t_P_cudaDevSmResourceGroupParams
+    Enum(123), // 616 t_cudaFlushGPUDirectRDMAWritesTarget
+    Enum(124), // 617 t_cudaFlushGPUDirectRDMAWritesScope
+    Enum(125), // 618 t_cudaDeviceAttr
+    Enum(126), // 619 t_cudaFuncCache
+    Pointer(t_cudaFuncCache, false), // 620 t_P_cudaFuncCache
+    Handle(44), // 621 t_cudaMemPool_t
+    Pointer(t_cudaMemPool_t, false), // 622 t_P_cudaMemPool_t
+    Handle(45), // 623 t_cudaExecutionContext_t
+    Pointer(t_cudaExecutionContext_t, false), // 624 t_P_cudaExecutionContext_t
+    Enum(127), // 625 t_cudaGraphMemAttributeType
+    Enum(128), // 626 t_cudaAtomicOperation
+    Pointer(t_cudaAtomicOperation, true), // 627 t_PC_cudaAtomicOperation
+    Enum(129), // 628 t_cudaLimit
+    Enum(130), // 629 t_cudaDeviceP2PAttr
+    Enum(131), // 630 t_cudaSharedMemConfig
+    Pointer(t_cudaSharedMemConfig, false), // 631 t_P_cudaSharedMemConfig
+    Handle(46), // 632 t_cudaAsyncCallbackHandle_t
+    Pointer(t_cudaAsyncCallbackHandle_t, false), // 633 t_P_cudaAsyncCallbackHandle_t
+    Handle(47), // 634 t_cudaEglStreamConnection
+    Pointer(t_cudaEglStreamConnection, false), // 635 t_P_cudaEglStreamConnection
+    Handle(48), // 636 t_cudaGraphicsResource_t
+    Pointer(t_cudaGraphicsResource_t, false), // 637 t_P_cudaGraphicsResource_t
+    Array(t_cudaArray_t, 3), // 638 t_A3_cudaArray_t
+    Struct(230), // 639 t_cudaPitchedPtr
+    Array(t_cudaPitchedPtr, 3), // 640 t_A3_cudaPitchedPtr
+    Union(229), // 641 t_cudaEglFrame_frame
+    Struct(231), // 642 t_cudaEglPlaneDesc
+    Array(t_cudaEglPlaneDesc, 3), // 643 t_A3_cudaEglPlaneDesc
+    Enum(132), // 644 t_cudaEglFrameType
+    Enum(133), // 645 t_cudaEglColorFormat
+    Struct(228), // 646 t_cudaEglFrame
+    Pointer(t_cudaEglFrame, false), // 647 t_P_cudaEglFrame
+    Handle(49), // 648 t_cudaEvent_t
+    Pointer(t_cudaEvent_t, false), // 649 t_P_cudaEvent_t
+    Flags(134, 4), // 650 t_cudaEventFlags_in4
+    Flags(135, 4), // 651 t_cudaEventRecordFlags_in4
+    Flags(136, 4), // 652 t_cudaStreamFlags_in4
+    Struct(232), // 653 t_cudaExternalMemoryBufferDesc
+    Pointer(t_cudaExternalMemoryBufferDesc, true), // 654 t_PC_cudaExternalMemoryBufferDesc
+    Pointer(t_cudaMipmappedArray_t, false), // 655 t_P_cudaMipmappedArray_t
+    Struct(234), // 656 t_cudaExternalMemoryMipmappedArrayDesc
+    Pointer(t_cudaExternalMemoryMipmappedArrayDesc, true), // 657 t_PC_cudaExternalMemoryMipmappedArrayDesc
+    Array(t_i32, 16), // 658 t_A16_i32
+    Array(t_i32, 15), // 659 t_A15_i32
+    Enum(137), // 660 t_cudaSharedMemoryMode
+    Struct(236), // 661 t_cudaFuncAttributes
+    Pointer(t_cudaFuncAttributes, false), // 662 t_P_cudaFuncAttributes
+    Enum(138), // 663 t_cudaFuncAttribute
+    Enum(139), // 664 t_cudaGLDeviceList
+    Flags(140, 4), // 665 t_cudaDeviceFlags_in4
+    Pointer(t_cudaDeviceFlags_in4, false), // 666 t_P_cudaDeviceFlags_in4
+    Pointer(t_cudaDeviceProp, false), // 667 t_P_cudaDeviceProp
+    Flags(141, 4), // 668 t_cudaGetDriverEntryPointFlags_in4
+    Flags(141, 8), // 669 t_cudaGetDriverEntryPointFlags_in8
+    Enum(142), // 670 t_cudaDriverEntryPointQueryResult
+    Pointer(t_cudaDriverEntryPointQueryResult, false), // 671 t_P_cudaDriverEntryPointQueryResult
+    Handle(50), // 672 t_cudaFunction_t
+    Pointer(t_cudaFunction_t, false), // 673 t_P_cudaFunction_t
+    Pointer(t_cudaResourceDesc, false), // 674 t_P_cudaResourceDesc
+    Pointer(t_PC_surfaceReference, false), // 675 t_P_PC_surfaceReference
+    Pointer(t_cudaResourceViewDesc, false), // 676 t_P_cudaResourceViewDesc
+    Pointer(t_cudaTextureDesc, false), // 677 t_P_cudaTextureDesc
+    Pointer(t_cudaTextureDesc_v2, false), // 678 t_P_cudaTextureDesc_v2
+    Pointer(t_PC_textureReference, false), // 679 t_P_PC_textureReference
+    Handle(51), // 680 t_cudaGraphNode_t
+    Pointer(t_cudaGraphNode_t, false), // 681 t_P_cudaGraphNode_t
+    Handle(52), // 682 t_cudaGraph_t
+    Pointer(t_cudaGraphNode_t, true), // 683 t_PC_cudaGraphNode_t
+    Struct(241), // 684 t_cudaGraphEdgeData
+    Pointer(t_cudaGraphEdgeData, true), // 685 t_PC_cudaGraphEdgeData
+    Pointer(t_cudaExternalSemaphore_t, false), // 686 t_P_cudaExternalSemaphore_t
+    Struct(245), // 687 t_cudaExternalSemaphoreSignalParams_params_fence
+    Union(246), // 688 t_cudaExternalSemaphoreSignalParams_params_nvSciSync
+    Struct(247), // 689 t_cudaExternalSemaphoreSignalParams_params_keyedMutex
+    Struct(244), // 690 t_cudaExternalSemaphoreSignalParams_params
+    Struct(243), // 691 t_cudaExternalSemaphoreSignalParams
+    Pointer(t_cudaExternalSemaphoreSignalParams, true), // 692 t_PC_cudaExternalSemaphoreSignalParams
+    Struct(242), // 693 t_cudaExternalSemaphoreSignalNodeParams
+    Pointer(t_cudaExternalSemaphoreSignalNodeParams, true), // 694 t_PC_cudaExternalSemaphoreSignalNodeParams
+    Struct(251), // 695 t_cudaExternalSemaphoreWaitParams_params_fence
+    Union(252), // 696 t_cudaExternalSemaphoreWaitParams_params_nvSciSync
+    Struct(253), // 697 t_cudaExternalSemaphoreWaitParams_params_keyedMutex
+    Struct(250), // 698 t_cudaExternalSemaphoreWaitParams_params
+    Struct(249), // 699 t_cudaExternalSemaphoreWaitParams
+    Pointer(t_cudaExternalSemaphoreWaitParams, true), // 700 t_PC_cudaExternalSemaphoreWaitParams
+    Struct(248), // 701 t_cudaExternalSemaphoreWaitNodeParams
+    Pointer(t_cudaExternalSemaphoreWaitNodeParams, true), // 702 t_PC_cudaExternalSemaphoreWaitNodeParams
+    Struct(254), // 703 t_cudaHostNodeParams
+    Pointer(t_cudaHostNodeParams, true), // 704 t_PC_cudaHostNodeParams
+    Struct(255), // 705 t_cudaKernelNodeParams
+    Pointer(t_cudaKernelNodeParams, true), // 706 t_PC_cudaKernelNodeParams
+    Enum(143), // 707 t_cudaMemAllocationType
+    Flags(144, 4), // 708 t_cudaMemAllocationHandleType_in4
+    Enum(145), // 709 t_cudaMemLocationType
+    Struct(265), // 710 t_cudaMemLocation__1_localized
+    Union(263), // 711 t_cudaMemLocation__1
+    Struct(261), // 712 t_cudaMemLocation
+    Struct(257), // 713 t_cudaMemPoolProps
+    Enum(146), // 714 t_cudaMemAccessFlags
+    Struct(266), // 715 t_cudaMemAccessDesc
+    Pointer(t_cudaMemAccessDesc, true), // 716 t_PC_cudaMemAccessDesc
+    Struct(256), // 717 t_cudaMemAllocNodeParams
+    Pointer(t_cudaMemAllocNodeParams, false), // 718 t_P_cudaMemAllocNodeParams
+    Struct(268), // 719 t_cudaPos
+    Enum(147), // 720 t_cudaMemcpyKind
+    Struct(267), // 721 t_cudaMemcpy3DParms
+    Pointer(t_cudaMemcpy3DParms, true), // 722 t_PC_cudaMemcpy3DParms
+    Struct(269), // 723 t_cudaMemsetParams
+    Pointer(t_cudaMemsetParams, true), // 724 t_PC_cudaMemsetParams
+    Enum(148), // 725 t_cudaGraphNodeType
+    Union(277), // 726 t_cudaKernelNodeParamsV2__1
+    Enum(149), // 727 t_cudaKernelFunctionType
+    Struct(274), // 728 t_cudaKernelNodeParamsV2
+    Struct(278), // 729 t_cudaMemcpyNodeParams
+    Struct(280), // 730 t_cudaMemsetParamsV2
+    Struct(282), // 731 t_cudaHostNodeParamsV2
+    Enum(150), // 732 t_cudaGraphChildGraphNodeOwnership
+    Struct(285), // 733 t_cudaChildGraphNodeParams
+    Struct(287), // 734 t_cudaEventWaitNodeParams
+    Struct(288), // 735 t_cudaEventRecordNodeParams
+    Struct(290), // 736 t_cudaExternalSemaphoreSignalNodeParamsV2
+    Struct(292), // 737 t_cudaExternalSemaphoreWaitNodeParamsV2
+    Struct(294), // 738 t_cudaMemAllocNodeParamsV2
+    Struct(295), // 739 t_cudaMemFreeNodeParams
+    Handle(53), // 740 t_cudaGraphConditionalHandle
+    Enum(151), // 741 t_cudaGraphConditionalNodeType
+    Pointer(t_cudaGraph_t, false), // 742 t_P_cudaGraph_t
+    Struct(296), // 743 t_cudaConditionalNodeParams
+    Enum(152), // 744 t_cudaMemcpySrcAccessOrder
+    Struct(299), // 745 t_cudaMemcpyAttributes
+    Pointer(t_cudaMemcpyAttributes, false), // 746 t_P_cudaMemcpyAttributes
+    Struct(298), // 747 t_cudaMemcpyBatchNodeParams
+    Union(271), // 748 t_cudaGraphNodeParams__1
+    Struct(270), // 749 t_cudaGraphNodeParams
+    Pointer(t_cudaGraphNodeParams, false), // 750 t_P_cudaGraphNodeParams
+    Pointer(t_cudaGraphConditionalHandle, false), // 751 t_P_cudaGraphConditionalHandle
+    Flags(153, 4), // 752 t_cudaGraphDebugDotFlags_in4
+    Handle(54), // 753 t_cudaGraphExec_t
+    Flags(154, 4), // 754 t_cudaGraphInstantiateFlags_in4
+    Pointer(t_cudaGraphInstantiateFlags_in4, false), // 755 t_P_cudaGraphInstantiateFlags_in4
+    Flags(154, 8), // 756 t_cudaGraphInstantiateFlags_in8
+    Pointer(t_cudaGraphInstantiateFlags_in8, false), // 757 t_P_cudaGraphInstantiateFlags_in8
+    Enum(155), // 758 t_cudaGraphExecUpdateResult
+    Pointer(t_cudaGraphExecUpdateResult, false), // 759 t_P_cudaGraphExecUpdateResult
+    Struct(300), // 760 t_cudaGraphExecUpdateResultInfo
+    Pointer(t_cudaGraphExecUpdateResultInfo, false), // 761 t_P_cudaGraphExecUpdateResultInfo
+    Pointer(t_cudaExternalSemaphoreSignalNodeParams, false), // 762 t_P_cudaExternalSemaphoreSignalNodeParams
+    Pointer(t_cudaExternalSemaphoreWaitNodeParams, false), // 763 t_P_cudaExternalSemaphoreWaitNodeParams
+    Pointer(t_cudaGraphEdgeData, false), // 764 t_P_cudaGraphEdgeData
+    Pointer(t_cudaHostNodeParams, false), // 765 t_P_cudaHostNodeParams
+    Pointer(t_cudaGraphExec_t, false), // 766 t_P_cudaGraphExec_t
+    Enum(156), // 767 t_cudaGraphInstantiateResult
+    Struct(301), // 768 t_cudaGraphInstantiateParams
+    Pointer(t_cudaGraphInstantiateParams, false), // 769 t_P_cudaGraphInstantiateParams
+    Enum(157), // 770 t_cudaKernelNodeAttrID
+    Enum(158), // 771 t_cudaLaunchAttributeID
+    Enum(159), // 772 t_cudaAccessProperty
+    Struct(303), // 773 t_cudaAccessPolicyWindow
+    Union(302), // 774 t_cudaKernelNodeAttrValue
+    Pointer(t_cudaKernelNodeAttrValue, false), // 775 t_P_cudaKernelNodeAttrValue
+    Enum(160), // 776 t_cudaSynchronizationPolicy
+    Struct(312), // 777 t_cudaLaunchAttributeValue_clusterDim
+    Enum(161), // 778 t_cudaClusterSchedulingPolicy
+    Struct(313), // 779 t_cudaLaunchAttributeValue_programmaticEvent
+    Struct(314), // 780 t_cudaLaunchMemSyncDomainMap
+    Enum(162), // 781 t_cudaLaunchMemSyncDomain
+    Struct(315), // 782 t_cudaLaunchAttributeValue_launchCompletionEvent
+    Handle(55), // 783 t_cudaGraphDeviceNode_t
+    Struct(316), // 784 t_cudaLaunchAttributeValue_deviceUpdatableKernelNode
+    Struct(317), // 785 t_cudaLaunchAttributeValue_preferredClusterDim
+    Enum(163), // 786 t_cudaLaunchAttributePortableClusterMode
+    Union(304), // 787 t_cudaLaunchAttributeValue
+    Pointer(t_cudaLaunchAttributeValue, false), // 788 t_P_cudaLaunchAttributeValue
+    Pointer(t_cudaKernelNodeParams, false), // 789 t_P_cudaKernelNodeParams
+    Pointer(t_cudaKernelNodeAttrValue, true), // 790 t_PC_cudaKernelNodeAttrValue
+    Pointer(t_cudaLaunchAttributeValue, true), // 791 t_PC_cudaLaunchAttributeValue
+    Pointer(t_cudaMemcpy3DParms, false), // 792 t_P_cudaMemcpy3DParms
+    Pointer(t_cudaMemsetParams, false), // 793 t_P_cudaMemsetParams
+    Pointer(t_cudaGraphNodeType, false), // 794 t_P_cudaGraphNodeType
+    Handle(56), // 795 t_cudaUserObject_t
+    Flags(164, 4), // 796 t_cudaUserObjectRetainFlags_in4
+    Flags(165, 4), // 797 t_cudaGraphicsRegisterFlags_in4
+    Flags(166, 4), // 798 t_cudaGraphicsMapFlags_in4
+    Flags(167, 4), // 799 t_cudaHostAllocFlags_in4
+    Pointer(t_cudaHostAllocFlags_in4, false), // 800 t_P_cudaHostAllocFlags_in4
+    Flags(168, 4), // 801 t_cudaHostRegisterFlags_in4
+    Pointer(t_cudaExternalMemory_t, false), // 802 t_P_cudaExternalMemory_t
+    Enum(169), // 803 t_cudaExternalMemoryHandleType
+    Struct(321), // 804 t_cudaExternalMemoryHandleDesc_handle_win32
+    Union(320), // 805 t_cudaExternalMemoryHandleDesc_handle
+    Struct(318), // 806 t_cudaExternalMemoryHandleDesc
+    Pointer(t_cudaExternalMemoryHandleDesc, true), // 807 t_PC_cudaExternalMemoryHandleDesc
+    Enum(170), // 808 t_cudaExternalSemaphoreHandleType
+    Struct(325), // 809 t_cudaExternalSemaphoreHandleDesc_handle_win32
+    Union(324), // 810 t_cudaExternalSemaphoreHandleDesc_handle
+    Struct(322), // 811 t_cudaExternalSemaphoreHandleDesc
+    Pointer(t_cudaExternalSemaphoreHandleDesc, true), // 812 t_PC_cudaExternalSemaphoreHandleDesc
+    Flags(171, 4), // 813 t_cudaInitDeviceFlags_in4
+    Struct(326), // 814 t_cudaIpcEventHandle_t
+    Pointer(t_cudaIpcEventHandle_t, false), // 815 t_P_cudaIpcEventHandle_t
+    Struct(327), // 816 t_cudaIpcMemHandle_t
+    Pointer(t_cudaIpcMemHandle_t, false), // 817 t_P_cudaIpcMemHandle_t
+    Flags(172, 4), // 818 t_cudaIpcMemFlags_in4
+    Struct(328), // 819 t_cudaLaunchParams
+    Pointer(t_cudaLaunchParams, false), // 820 t_P_cudaLaunchParams
+    Flags(173, 4), // 821 t_cudaCooperativeMultiFlags_in4
+    Struct(330), // 822 t_cudaLaunchAttribute
+    Pointer(t_cudaLaunchAttribute, false), // 823 t_P_cudaLaunchAttribute
+    Struct(329), // 824 t_cudaLaunchConfig_t
+    Pointer(t_cudaLaunchConfig_t, true), // 825 t_PC_cudaLaunchConfig_t
+    Handle(57), // 826 t_cudaLibrary_t
+    Pointer(t_cudaLibrary_t, false), // 827 t_P_cudaLibrary_t
+    Enum(174), // 828 t_cudaJitOption
+    Pointer(t_cudaJitOption, false), // 829 t_P_cudaJitOption
+    Enum(175), // 830 t_cudaLibraryOption
+    Pointer(t_cudaLibraryOption, false), // 831 t_P_cudaLibraryOption
+    Enum(176), // 832 t_cudaJit_Fallback
+    Enum(177), // 833 t_cudaJit_CacheMode
+    Struct(331), // 834 t_cudalibraryHostUniversalFunctionAndDataTable
+    Pointer(t_cudalibraryHostUniversalFunctionAndDataTable, false), // 835 t_P_cudalibraryHostUniversalFunctionAndDataTable
+    Handle(58), // 836 t_cudaLogsCallbackHandle
+    Pointer(t_cudaLogsCallbackHandle, false), // 837 t_P_cudaLogsCallbackHandle
+    Pointer(t_cudaPitchedPtr, false), // 838 t_P_cudaPitchedPtr
+    Flags(178, 4), // 839 t_cudaArrayFlags_in4
+    Flags(179, 4), // 840 t_cudaMemAttachFlags_in4
+    Enum(180), // 841 t_cudaMemoryAdvise
+    Pointer(t_cudaMemLocation, false), // 842 t_P_cudaMemLocation
+    Pointer(t_cudaMemPoolProps, true), // 843 t_PC_cudaMemPoolProps
+    Struct(332), // 844 t_cudaMemPoolPtrExportData
+    Pointer(t_cudaMemPoolPtrExportData, false), // 845 t_P_cudaMemPoolPtrExportData
+    Pointer(t_cudaMemAccessFlags, false), // 846 t_P_cudaMemAccessFlags
+    Enum(181), // 847 t_cudaMemPoolAttr
+    Enum(182), // 848 t_cudaMemRangeAttribute
+    Pointer(t_cudaMemRangeAttribute, false), // 849 t_P_cudaMemRangeAttribute
+    Enum(183), // 850 t_cudaMemcpy3DOperandType
+    Struct(336), // 851 t_cudaMemcpy3DOperand_op_ptr
+    Struct(338), // 852 t_cudaOffset3D
+    Struct(337), // 853 t_cudaMemcpy3DOperand_op_array
+    Union(335), // 854 t_cudaMemcpy3DOperand_op
+    Struct(334), // 855 t_cudaMemcpy3DOperand
+    Struct(333), // 856 t_cudaMemcpy3DBatchOp
+    Pointer(t_cudaMemcpy3DBatchOp, false), // 857 t_P_cudaMemcpy3DBatchOp
+    Struct(339), // 858 t_cudaMemcpy3DPeerParms
+    Pointer(t_cudaMemcpy3DPeerParms, true), // 859 t_PC_cudaMemcpy3DPeerParms
+    Flags(184, 4), // 860 t_cudaOccupancyFlags_in4
+    Enum(185), // 861 t_cudaMemoryType
+    Array(t_i64, 8), // 862 t_A8_i64
+    Union(343), // 863 t_cudaPointerAttributes__1
+    Array(t_i64, 7), // 864 t_A7_i64
+    Struct(340), // 865 t_cudaPointerAttributes
+    Pointer(t_cudaPointerAttributes, false), // 866 t_P_cudaPointerAttributes
+    Enum(186), // 867 t_cudaOutputMode_t
+    Float(8), // 868 t_f64
+    Pointer(t_f64, false), // 869 t_P_f64
+    Pointer(t_cudaExternalSemaphore_t, true), // 870 t_PC_cudaExternalSemaphore_t
+    Struct(346), // 871 t_cudaExternalSemaphoreSignalParams_v1_params_fence
+    Union(347), // 872 t_cudaExternalSemaphoreSignalParams_v1_params_nvSciSync
+    Struct(348), // 873 t_cudaExternalSemaphoreSignalParams_v1_params_keyedMutex
+    Struct(345), // 874 t_cudaExternalSemaphoreSignalParams_v1_params
+    Struct(344), // 875 t_cudaExternalSemaphoreSignalParams_v1
+    Pointer(t_cudaExternalSemaphoreSignalParams_v1, true), // 876 t_PC_cudaExternalSemaphoreSignalParams_v1
+    Enum(187), // 877 t_cudaStreamCaptureMode
+    Struct(349), // 878 t_cudaGraphRecaptureCallbackData
+    Pointer(t_cudaGraphRecaptureCallbackData, false), // 879 t_P_cudaGraphRecaptureCallbackData
+    Enum(188), // 880 t_cudaStreamAttrID
+    Union(350), // 881 t_cudaStreamAttrValue
+    Pointer(t_cudaStreamAttrValue, false), // 882 t_P_cudaStreamAttrValue
+    Enum(189), // 883 t_cudaStreamCaptureStatus
+    Pointer(t_cudaStreamCaptureStatus, false), // 884 t_P_cudaStreamCaptureStatus
+    Pointer(t_PC_cudaGraphNode_t, false), // 885 t_P_PC_cudaGraphNode_t
+    Pointer(t_PC_cudaGraphEdgeData, false), // 886 t_P_PC_cudaGraphEdgeData
+    Pointer(t_cudaStreamFlags_in4, false), // 887 t_P_cudaStreamFlags_in4
+    Pointer(t_cudaStreamAttrValue, true), // 888 t_PC_cudaStreamAttrValue
+    Flags(190, 4), // 889 t_cudaStreamUpdateCaptureDependenciesFlags_in4
+    Flags(191, 4), // 890 t_cudaEventWaitFlags_in4
+    Pointer(t_cudaStreamCaptureMode, false), // 891 t_P_cudaStreamCaptureMode
+    Pointer(t_cudaUserObject_t, false), // 892 t_P_cudaUserObject_t
+    Flags(192, 4), // 893 t_cudaUserObjectFlags_in4
+    Struct(353), // 894 t_cudaExternalSemaphoreWaitParams_v1_params_fence
+    Union(354), // 895 t_cudaExternalSemaphoreWaitParams_v1_params_nvSciSync
+    Struct(355), // 896 t_cudaExternalSemaphoreWaitParams_v1_params_keyedMutex
+    Struct(352), // 897 t_cudaExternalSemaphoreWaitParams_v1_params
+    Struct(351), // 898 t_cudaExternalSemaphoreWaitParams_v1
+    Pointer(t_cudaExternalSemaphoreWaitParams_v1, true), // 899 t_PC_cudaExternalSemaphoreWaitParams_v1
+    Enum(193), // 900 t_cublasStatus_t
+    Status(193), // 901 t_cublasStatus_t_status
+    Handle(59), // 902 t_cublasHandle_t
+    Enum(194), // 903 t_cudaDataType
+    Int { bytes: 1, signed: true }, // 904 t_i8
+    Int { bytes: 2, signed: true }, // 905 t_i16
+    Float(2), // 906 t_f16
+    BFloat16, // 907 t_bf16
+    Array(t_i8, 2), // 908 t_A2_i8
+    Array(t_u8, 2), // 909 t_A2_u8
+    Array(t_i16, 2), // 910 t_A2_i16
+    Array(t_u16, 2), // 911 t_A2_u16
+    Array(t_i64, 2), // 912 t_A2_i64
+    Array(t_u64, 2), // 913 t_A2_u64
+    Array(t_f16, 2), // 914 t_A2_f16
+    Array(t_bf16, 2), // 915 t_A2_bf16
+    Struct(356), // 916 t_float2
+    Struct(357), // 917 t_double2
+    Pointer(t_float2, true), // 918 t_PC_float2
+    Pointer(t_float2, false), // 919 t_P_float2
+    Enum(195), // 920 t_cublasSideMode_t
+    Enum(196), // 921 t_cublasOperation_t
+    Pointer(t_P_float2, false), // 922 t_P_P_float2
+    Pointer(t_PC_float2, false), // 923 t_P_PC_float2
+    Enum(197), // 924 t_cublasFillMode_t
+    Pointer(t_f32, true), // 925 t_PC_f32
+    Pointer(t_cublasHandle_t, false), // 926 t_P_cublasHandle_t
+    Enum(198), // 927 t_cublasDiagType_t
+    Pointer(t_f64, true), // 928 t_PC_f64
+    Pointer(t_P_f64, false), // 929 t_P_P_f64
+    Pointer(t_PC_f64, false), // 930 t_P_PC_f64
+    Pointer(t_cublasOperation_t, true), // 931 t_PC_cublasOperation_t
+    Pointer(t_i64, true), // 932 t_PC_i64
+    Pointer(t_double2, true), // 933 t_PC_double2
+    Enum(199), // 934 t_cublasComputeType_t
+    Enum(200), // 935 t_cublasGemmAlgo_t
+    Enum(201), // 936 t_cublasAtomicsMode_t
+    Pointer(t_cublasAtomicsMode_t, false), // 937 t_P_cublasAtomicsMode_t
+    Enum(202), // 938 t_cudaEmulationSpecialValuesSupport
+    Pointer(t_cudaEmulationSpecialValuesSupport, false), // 939 t_P_cudaEmulationSpecialValuesSupport
+    Enum(203), // 940 t_cublasEmulationStrategy_t
+    Pointer(t_cublasEmulationStrategy_t, false), // 941 t_P_cublasEmulationStrategy_t
+    Pointer(t_P_i32, false), // 942 t_P_P_i32
+    Enum(204), // 943 t_cudaEmulationMantissaControl
+    Pointer(t_cudaEmulationMantissaControl, false), // 944 t_P_cudaEmulationMantissaControl
     Flags(205, 4), // 945 t_cublasMath_t_in4
     Pointer(t_cublasMath_t_in4, false), // 946 t_P_cublasMath_t_in4
     Enum(206), // 947 t_cublasPointerMode_t
@@ -1021,1163 +1021,1287 @@ pub(super) static TYPES: &[Type] = &[
     Pointer(t_double2, false), // 1005 t_P_double2
     Pointer(t_P_double2, false), // 1006 t_P_P_double2
     Pointer(t_PC_double2, false), // 1007 t_P_PC_double2
-    Enum(229), // 1008 t_cudnnStatus_t
-    Status(229), // 1009 t_cudnnStatus_t_status
-    Handle(67), // 1010 t_cudnnHandle_t
-    Handle(68), // 1011 t_cudnnActivationDescriptor_t
-    Handle(69), // 1012 t_cudnnTensorDescriptor_t
-    Enum(230), // 1013 t_cudnnDataType_t
-    Enum(231), // 1014 t_cudnnBackendDescriptorType_t
-    Handle(70), // 1015 t_cudnnBackendDescriptor_t
-    Pointer(t_cudnnBackendDescriptor_t, false), // 1016 t_P_cudnnBackendDescriptor_t
-    Enum(232), // 1017 t_cudnnBackendAttributeName_t
-    Enum(233), // 1018 t_cudnnBackendAttributeType_t
-    Enum(234), // 1019 t_cudnnConvolutionMode_t
-    Enum(235), // 1020 t_cudnnBackendHeurMode_t
-    Enum(236), // 1021 t_cudnnBackendKnobType_t
-    Enum(237), // 1022 t_cudnnNanPropagation_t
-    Enum(238), // 1023 t_cudnnBackendNumericalNote_t
-    Enum(239), // 1024 t_cudnnBackendLayoutType_t
-    Enum(240), // 1025 t_cudnnPointwiseMode_t
-    Enum(241), // 1026 t_cudnnGenStatsMode_t
-    Enum(242), // 1027 t_cudnnBnFinalizeStatsMode_t
-    Enum(243), // 1028 t_cudnnReduceTensorOp_t
-    Enum(244), // 1029 t_cudnnBackendBehaviorNote_t
-    Enum(245), // 1030 t_cudnnBackendTensorReordering_t
-    Enum(246), // 1031 t_cudnnResampleMode_t
-    Enum(247), // 1032 t_cudnnPaddingMode_t
-    Enum(248), // 1033 t_cudnnSignalMode_t
-    Struct(360), // 1034 t_cudnnFraction_t
-    Enum(249), // 1035 t_cudnnBackendNormMode_t
-    Enum(250), // 1036 t_cudnnBackendNormFwdPhase_t
-    Enum(251), // 1037 t_cudnnRngDistribution_t
-    Enum(252), // 1038 t_cudnnMoeGroupedMatmulMode_t
-    Enum(253), // 1039 t_cudnnBackendReshapeMode_t
-    Enum(254), // 1040 t_cudnnBackendOperationGraphMode_t
-    Enum(255), // 1041 t_cudnnCudaGraphRetention_t
-    Enum(256), // 1042 t_cudnnBatchNormMode_t
-    Enum(257), // 1043 t_cudnnBatchNormOps_t
-    Handle(71), // 1044 t_cudnnRNNDescriptor_t
-    Enum(258), // 1045 t_cudnnCTCLossAlgo_t
-    Handle(72), // 1046 t_cudnnCTCLossDescriptor_t
-    Enum(259), // 1047 t_cudnnCausalConv1dActivation_t
-    Handle(73), // 1048 t_cudnnFilterDescriptor_t
-    Handle(74), // 1049 t_cudnnConvolutionDescriptor_t
-    Enum(260), // 1050 t_cudnnConvolutionBwdDataAlgo_t
-    Enum(261), // 1051 t_cudnnConvolutionBwdFilterAlgo_t
-    Enum(262), // 1052 t_cudnnConvolutionFwdAlgo_t
-    Handle(75), // 1053 t_cudnnAlgorithmDescriptor_t
-    Pointer(t_cudnnHandle_t, false), // 1054 t_P_cudnnHandle_t
-    Pointer(t_cudnnActivationDescriptor_t, false), // 1055 t_P_cudnnActivationDescriptor_t
-    Pointer(t_cudnnAlgorithmDescriptor_t, false), // 1056 t_P_cudnnAlgorithmDescriptor_t
-    Handle(76), // 1057 t_cudnnAlgorithmPerformance_t
-    Pointer(t_cudnnAlgorithmPerformance_t, false), // 1058 t_P_cudnnAlgorithmPerformance_t
-    Handle(77), // 1059 t_cudnnAttnDescriptor_t
-    Pointer(t_cudnnAttnDescriptor_t, false), // 1060 t_P_cudnnAttnDescriptor_t
-    Pointer(t_cudnnCTCLossDescriptor_t, false), // 1061 t_P_cudnnCTCLossDescriptor_t
-    Pointer(t_cudnnConvolutionDescriptor_t, false), // 1062 t_P_cudnnConvolutionDescriptor_t
-    Handle(78), // 1063 t_cudnnDropoutDescriptor_t
-    Pointer(t_cudnnDropoutDescriptor_t, false), // 1064 t_P_cudnnDropoutDescriptor_t
-    Pointer(t_cudnnFilterDescriptor_t, false), // 1065 t_P_cudnnFilterDescriptor_t
-    Handle(79), // 1066 t_cudnnFusedOpsConstParamPack_t
-    Pointer(t_cudnnFusedOpsConstParamPack_t, false), // 1067 t_P_cudnnFusedOpsConstParamPack_t
-    Enum(263), // 1068 t_cudnnFusedOps_t
-    Handle(80), // 1069 t_cudnnFusedOpsPlan_t
-    Pointer(t_cudnnFusedOpsPlan_t, false), // 1070 t_P_cudnnFusedOpsPlan_t
-    Handle(81), // 1071 t_cudnnFusedOpsVariantParamPack_t
-    Pointer(t_cudnnFusedOpsVariantParamPack_t, false), // 1072 t_P_cudnnFusedOpsVariantParamPack_t
-    Handle(82), // 1073 t_cudnnLRNDescriptor_t
-    Pointer(t_cudnnLRNDescriptor_t, false), // 1074 t_P_cudnnLRNDescriptor_t
-    Handle(83), // 1075 t_cudnnOpTensorDescriptor_t
-    Pointer(t_cudnnOpTensorDescriptor_t, false), // 1076 t_P_cudnnOpTensorDescriptor_t
-    Handle(84), // 1077 t_cudnnPersistentRNNPlan_t
-    Pointer(t_cudnnPersistentRNNPlan_t, false), // 1078 t_P_cudnnPersistentRNNPlan_t
-    Handle(85), // 1079 t_cudnnPoolingDescriptor_t
-    Pointer(t_cudnnPoolingDescriptor_t, false), // 1080 t_P_cudnnPoolingDescriptor_t
-    Handle(86), // 1081 t_cudnnRNNDataDescriptor_t
-    Pointer(t_cudnnRNNDataDescriptor_t, false), // 1082 t_P_cudnnRNNDataDescriptor_t
-    Pointer(t_cudnnRNNDescriptor_t, false), // 1083 t_P_cudnnRNNDescriptor_t
-    Handle(87), // 1084 t_cudnnReduceTensorDescriptor_t
-    Pointer(t_cudnnReduceTensorDescriptor_t, false), // 1085 t_P_cudnnReduceTensorDescriptor_t
-    Handle(88), // 1086 t_cudnnSeqDataDescriptor_t
-    Pointer(t_cudnnSeqDataDescriptor_t, false), // 1087 t_P_cudnnSeqDataDescriptor_t
-    Handle(89), // 1088 t_cudnnSpatialTransformerDescriptor_t
-    Pointer(t_cudnnSpatialTransformerDescriptor_t, false), // 1089 t_P_cudnnSpatialTransformerDescriptor_t
-    Pointer(t_cudnnTensorDescriptor_t, false), // 1090 t_P_cudnnTensorDescriptor_t
-    Handle(90), // 1091 t_cudnnTensorTransformDescriptor_t
-    Pointer(t_cudnnTensorTransformDescriptor_t, false), // 1092 t_P_cudnnTensorTransformDescriptor_t
-    Enum(264), // 1093 t_cudnnNormMode_t
-    Enum(265), // 1094 t_cudnnDivNormMode_t
-    Enum(266), // 1095 t_cudnnDeterminism_t
-    Enum(267), // 1096 t_cudnnMathType_t
-    Struct(361), // 1097 t_cudnnConvolutionBwdDataAlgoPerf_t
-    Pointer(t_cudnnConvolutionBwdDataAlgoPerf_t, false), // 1098 t_P_cudnnConvolutionBwdDataAlgoPerf_t
-    Struct(362), // 1099 t_cudnnConvolutionBwdFilterAlgoPerf_t
-    Pointer(t_cudnnConvolutionBwdFilterAlgoPerf_t, false), // 1100 t_P_cudnnConvolutionBwdFilterAlgoPerf_t
-    Struct(363), // 1101 t_cudnnConvolutionFwdAlgoPerf_t
-    Pointer(t_cudnnConvolutionFwdAlgoPerf_t, false), // 1102 t_P_cudnnConvolutionFwdAlgoPerf_t
-    Pointer(t_cudnnTensorDescriptor_t, true), // 1103 t_PC_cudnnTensorDescriptor_t
-    Enum(268), // 1104 t_cudnnActivationMode_t
-    Pointer(t_cudnnActivationMode_t, false), // 1105 t_P_cudnnActivationMode_t
-    Pointer(t_cudnnNanPropagation_t, false), // 1106 t_P_cudnnNanPropagation_t
-    Enum(269), // 1107 t_cudnnRNNAlgo_t
-    Union(365), // 1108 t_Algorithm
-    Struct(364), // 1109 t_cudnnAlgorithm_t
-    Pointer(t_cudnnAlgorithm_t, false), // 1110 t_P_cudnnAlgorithm_t
-    Pointer(t_cudnnStatus_t, false), // 1111 t_P_cudnnStatus_t
-    Flags(270, 4), // 1112 t_cudnnAttnMode_in4
-    Pointer(t_cudnnAttnMode_in4, false), // 1113 t_P_cudnnAttnMode_in4
-    Pointer(t_cudnnDataType_t, false), // 1114 t_P_cudnnDataType_t
-    Pointer(t_cudnnMathType_t, false), // 1115 t_P_cudnnMathType_t
-    Enum(271), // 1116 t_cudnnLossNormalizationMode_t
-    Pointer(t_cudnnLossNormalizationMode_t, false), // 1117 t_P_cudnnLossNormalizationMode_t
-    Enum(272), // 1118 t_cudnnCTCGradMode_t
-    Pointer(t_cudnnCTCGradMode_t, false), // 1119 t_P_cudnnCTCGradMode_t
-    Flags(273, 4), // 1120 t_cudnnCallbackMask_in4
-    Pointer(t_cudnnCallbackMask_in4, false), // 1121 t_P_cudnnCallbackMask_in4
-    Pointer(t_cudnnConvolutionMode_t, false), // 1122 t_P_cudnnConvolutionMode_t
-    Enum(274), // 1123 t_cudnnReorderType_t
-    Pointer(t_cudnnReorderType_t, false), // 1124 t_P_cudnnReorderType_t
-    Enum(275), // 1125 t_cudnnTensorFormat_t
-    Pointer(t_cudnnTensorFormat_t, false), // 1126 t_P_cudnnTensorFormat_t
-    Enum(276), // 1127 t_cudnnFusedOpsConstParamLabel_t
-    Enum(277), // 1128 t_cudnnFusedOpsVariantParamLabel_t
-    Enum(278), // 1129 t_cudnnMultiHeadAttnWeightKind_t
-    Enum(279), // 1130 t_cudnnNormOps_t
-    Enum(280), // 1131 t_cudnnNormAlgo_t
-    Enum(281), // 1132 t_cudnnOpTensorOp_t
-    Pointer(t_cudnnOpTensorOp_t, false), // 1133 t_P_cudnnOpTensorOp_t
-    Enum(282), // 1134 t_cudnnPoolingMode_t
-    Pointer(t_cudnnPoolingMode_t, false), // 1135 t_P_cudnnPoolingMode_t
-    Enum(283), // 1136 t_cudnnRNNBiasMode_t
-    Pointer(t_cudnnRNNBiasMode_t, false), // 1137 t_P_cudnnRNNBiasMode_t
-    Enum(284), // 1138 t_cudnnRNNDataLayout_t
-    Pointer(t_cudnnRNNDataLayout_t, false), // 1139 t_P_cudnnRNNDataLayout_t
-    Enum(285), // 1140 t_cudnnRNNInputMode_t
-    Pointer(t_cudnnRNNInputMode_t, false), // 1141 t_P_cudnnRNNInputMode_t
-    Enum(286), // 1142 t_cudnnDirectionMode_t
-    Pointer(t_cudnnDirectionMode_t, false), // 1143 t_P_cudnnDirectionMode_t
-    Enum(287), // 1144 t_cudnnRNNMode_t
-    Pointer(t_cudnnRNNMode_t, false), // 1145 t_P_cudnnRNNMode_t
-    Pointer(t_cudnnRNNAlgo_t, false), // 1146 t_P_cudnnRNNAlgo_t
-    Flags(288, 4), // 1147 t_cudnnRNNPaddedIO_in4
-    Pointer(t_cudnnRNNPaddedIO_in4, false), // 1148 t_P_cudnnRNNPaddedIO_in4
-    Enum(289), // 1149 t_cudnnForwardMode_t
-    Pointer(t_cudnnReduceTensorOp_t, false), // 1150 t_P_cudnnReduceTensorOp_t
-    Enum(290), // 1151 t_cudnnReduceTensorIndices_t
-    Pointer(t_cudnnReduceTensorIndices_t, false), // 1152 t_P_cudnnReduceTensorIndices_t
-    Enum(291), // 1153 t_cudnnIndicesType_t
-    Pointer(t_cudnnIndicesType_t, false), // 1154 t_P_cudnnIndicesType_t
-    Enum(292), // 1155 t_cudnnSeqDataAxis_t
-    Pointer(t_cudnnSeqDataAxis_t, false), // 1156 t_P_cudnnSeqDataAxis_t
-    Enum(293), // 1157 t_cudnnFoldingDirection_t
-    Pointer(t_cudnnFoldingDirection_t, false), // 1158 t_P_cudnnFoldingDirection_t
-    Struct(366), // 1159 t_cudnnGnnCscGraph_t
-    Pointer(t_cudnnGnnCscGraph_t, true), // 1160 t_PC_cudnnGnnCscGraph_t
-    Enum(294), // 1161 t_cudnnGnnAggOp_t
-    Enum(295), // 1162 t_cudnnGnnActivationOp_t
-    Struct(367), // 1163 t_cudnnGnnMhaParams_t
-    Pointer(t_cudnnGnnMhaParams_t, true), // 1164 t_PC_cudnnGnnMhaParams_t
-    Enum(296), // 1165 t_cudnnLRNMode_t
-    Enum(297), // 1166 t_cudnnWgradMode_t
-    Enum(298), // 1167 t_cudnnErrQueryMode_t
-    Enum(299), // 1168 t_cudnnRNNClipMode_t
-    Pointer(t_cudnnRNNClipMode_t, false), // 1169 t_P_cudnnRNNClipMode_t
-    Pointer(t_cudnnSeqDataAxis_t, true), // 1170 t_PC_cudnnSeqDataAxis_t
-    Enum(300), // 1171 t_cudnnSamplerType_t
-    Enum(301), // 1172 t_cudnnSoftmaxAlgorithm_t
-    Enum(302), // 1173 t_cudnnSoftmaxMode_t
-    Enum(303), // 1174 t_cudssStatus_t
-    Status(303), // 1175 t_cudssStatus_t_status
-    Handle(91), // 1176 t_cudssConfig_t
-    Pointer(t_cudssConfig_t, false), // 1177 t_P_cudssConfig_t
-    Enum(304), // 1178 t_cudssConfigParam_t
-    Enum(305), // 1179 t_cudssReorderingAlg_t
-    Enum(306), // 1180 t_cudssFactorizationAlg_t
-    Enum(307), // 1181 t_cudssSolveAlg_t
-    Enum(308), // 1182 t_cudssMatchingAlg_t
-    Enum(309), // 1183 t_cudssSolveMode_t
-    Enum(310), // 1184 t_cudssPivotType_t
-    Enum(311), // 1185 t_cudssPivotEpsilonAlg_t
-    Enum(312), // 1186 t_cudssDowncastFactorsMode_t
-    Handle(92), // 1187 t_cudssHandle_t
-    Pointer(t_cudssHandle_t, false), // 1188 t_P_cudssHandle_t
-    Handle(93), // 1189 t_cudssData_t
-    Pointer(t_cudssData_t, false), // 1190 t_P_cudssData_t
-    Enum(313), // 1191 t_cudssDataParam_t
-    Array(t_i64, 16), // 1192 t_A16_i64
-    Array(t_i64, 3), // 1193 t_A3_i64
-    Flags(314, 4), // 1194 t_cudssPhase_t_in4
-    Handle(94), // 1195 t_cudssMatrix_t
-    Struct(368), // 1196 t_cudssDeviceMemHandler_t
-    Pointer(t_cudssDeviceMemHandler_t, false), // 1197 t_P_cudssDeviceMemHandler_t
-    Struct(369), // 1198 t_cudssPinnedMemHandler_t
-    Pointer(t_cudssPinnedMemHandler_t, false), // 1199 t_P_cudssPinnedMemHandler_t
-    Pointer(t_cudssMatrix_t, false), // 1200 t_P_cudssMatrix_t
-    Enum(315), // 1201 t_cudssMatrixType_t
-    Enum(316), // 1202 t_cudssMatrixViewType_t
-    Enum(317), // 1203 t_cudssIndexBase_t
-    Enum(318), // 1204 t_cudssLayout_t
-    Pointer(t_P_P_void, false), // 1205 t_P_P_P_void
-    Pointer(t_cudaDataType, false), // 1206 t_P_cudaDataType
-    Pointer(t_cudssMatrixType_t, false), // 1207 t_P_cudssMatrixType_t
-    Pointer(t_cudssMatrixViewType_t, false), // 1208 t_P_cudssMatrixViewType_t
-    Pointer(t_cudssIndexBase_t, false), // 1209 t_P_cudssIndexBase_t
-    Pointer(t_cudssLayout_t, false), // 1210 t_P_cudssLayout_t
-    Flags(319, 4), // 1211 t_cudssMatrixFormat_t_in4
-    Pointer(t_cudssMatrixFormat_t_in4, false), // 1212 t_P_cudssMatrixFormat_t_in4
-    Pointer(t_cudssDeviceMemHandler_t, true), // 1213 t_PC_cudssDeviceMemHandler_t
-    Pointer(t_cudaStream_t, true), // 1214 t_PC_cudaStream_t
-    Pointer(t_cudssPinnedMemHandler_t, true), // 1215 t_PC_cudssPinnedMemHandler_t
-    Enum(320), // 1216 t_cufftResult
-    Status(320), // 1217 t_cufftResult_status
-    Handle(95), // 1218 t_cufftHandle
-    Pointer(t_cufftHandle, false), // 1219 t_P_cufftHandle
-    Enum(321), // 1220 t_cufftType
-    Enum(322), // 1221 t_cufftDirection
-    Enum(323), // 1222 t_cufftProperty
-    Enum(324), // 1223 t_cufftXtCallbackType
-    Array(t_i32, 64), // 1224 t_A64_i32
-    Array(t_P_void, 64), // 1225 t_A64_P_void
-    Array(t_u64, 64), // 1226 t_A64_u64
-    Struct(371), // 1227 t_cudaXtDesc
-    Pointer(t_cudaXtDesc, false), // 1228 t_P_cudaXtDesc
-    Enum(325), // 1229 t_libFormat
-    Struct(370), // 1230 t_cudaLibXtDesc
-    Pointer(t_cudaLibXtDesc, false), // 1231 t_P_cudaLibXtDesc
-    Handle(96), // 1232 t_cudaLibXtDescPointer
-    Pointer(t_P_cudaLibXtDesc, false), // 1233 t_P_P_cudaLibXtDesc
-    Pointer(t_cudaLibXtDescPointer, false), // 1234 t_P_cudaLibXtDescPointer
-    Enum(326), // 1235 t_cufftXtSubFormat
-    Enum(327), // 1236 t_cufftXtCopyType
-    Enum(328), // 1237 t_cufftXtQueryType
-    Struct(372), // 1238 t_cufftXt1dFactors
-    Array(t_u64, 3), // 1239 t_A3_u64
-    Struct(373), // 1240 t_cufftBox3d
-    Pointer(t_cufftBox3d, true), // 1241 t_PC_cufftBox3d
-    Enum(329), // 1242 t_cufftXtWorkAreaPolicy
-    Handle(97), // 1243 t_fftw_plan
-    Array(t_f64, 2), // 1244 t_A2_f64
-    Pointer(t_A2_f64, false), // 1245 t_P_A2_f64
-    Enum(330), // 1246 t_fftwSign
-    Struct(374), // 1247 t_fftwf_iodim64
-    Pointer(t_fftwf_iodim64, true), // 1248 t_PC_fftwf_iodim64
-    Struct(375), // 1249 t_fftwf_iodim
-    Pointer(t_fftwf_iodim, true), // 1250 t_PC_fftwf_iodim
-    Handle(98), // 1251 t_fftwf_plan
-    Array(t_f32, 2), // 1252 t_A2_f32
-    Pointer(t_A2_f32, false), // 1253 t_P_A2_f32
-    Enum(331), // 1254 t_CUfileOpError
-    Struct(376), // 1255 t_CUfileError_t
-    Handle(99), // 1256 t_CUfileBatchHandle_t
-    Flags(332, 4), // 1257 t_CUfileStatus_t_in4
-    Struct(377), // 1258 t_CUfileIOEvents_t
-    Pointer(t_CUfileIOEvents_t, false), // 1259 t_P_CUfileIOEvents_t
-    Pointer(t_CUfileBatchHandle_t, false), // 1260 t_P_CUfileBatchHandle_t
-    Enum(333), // 1261 t_CUfileBatchMode_t
-    Struct(380), // 1262 t_CUfileIOParams_t_u_batch
-    Union(379), // 1263 t_CUfileIOParams_t_u
-    Handle(100), // 1264 t_CUfileHandle_t
-    Enum(334), // 1265 t_CUfileOpcode_t
-    Struct(378), // 1266 t_CUfileIOParams_t
-    Pointer(t_CUfileIOParams_t, false), // 1267 t_P_CUfileIOParams_t
-    Flags(335, 4), // 1268 t_cuFileRdmaFlags_in4
-    Flags(336, 4), // 1269 t_CUfileDriverStatusFlags_t_in4
-    Flags(337, 4), // 1270 t_CUfileP2PFlags_t_in4
-    Pointer(t_CUfileP2PFlags_t_in4, false), // 1271 t_P_CUfileP2PFlags_t_in4
-    Struct(382), // 1272 t_CUfileDrvProps_t_nvfs
-    Struct(381), // 1273 t_CUfileDrvProps_t
-    Pointer(t_CUfileDrvProps_t, false), // 1274 t_P_CUfileDrvProps_t
-    Enum(338), // 1275 t_CUFileBoolConfigParameter_t
-    Pointer(t_bool1, false), // 1276 t_P_bool1
-    Enum(339), // 1277 t_CUFileSizeTConfigParameter_t
-    Enum(340), // 1278 t_CUFileStringConfigParameter_t
-    Struct(384), // 1279 t_CUfileOpCounter_t
-    Struct(383), // 1280 t_CUfileStatsLevel1_t
-    Pointer(t_CUfileStatsLevel1_t, false), // 1281 t_P_CUfileStatsLevel1_t
-    Array(t_u64, 32), // 1282 t_A32_u64
-    Struct(385), // 1283 t_CUfileStatsLevel2_t
-    Pointer(t_CUfileStatsLevel2_t, false), // 1284 t_P_CUfileStatsLevel2_t
-    Array(t_char, 16), // 1285 t_A16_char
-    Array(t_u8, 16), // 1286 t_A16_u8
-    Struct(387), // 1287 t_CUfilePerGpuStats_t
-    Array(t_CUfilePerGpuStats_t, 16), // 1288 t_A16_CUfilePerGpuStats_t
-    Struct(386), // 1289 t_CUfileStatsLevel3_t
-    Pointer(t_CUfileStatsLevel3_t, false), // 1290 t_P_CUfileStatsLevel3_t
-    Pointer(t_CUfileHandle_t, false), // 1291 t_P_CUfileHandle_t
-    Enum(341), // 1292 t_CUfileFileHandleType
-    Union(389), // 1293 t_CUfileDescr_t_handle
-    Struct(390), // 1294 t_CUfileFSOps_t
-    Pointer(t_CUfileFSOps_t, true), // 1295 t_PC_CUfileFSOps_t
-    Struct(388), // 1296 t_CUfileDescr_t
-    Pointer(t_CUfileDescr_t, false), // 1297 t_P_CUfileDescr_t
-    Struct(391), // 1298 t_CUfileIOVec_t
-    Pointer(t_CUfileIOVec_t, true), // 1299 t_PC_CUfileIOVec_t
-    Flags(342, 4), // 1300 t_cuFileStreamFlags_in4
-    Enum(343), // 1301 t_curandStatus_t
-    Status(343), // 1302 t_curandStatus_t_status
-    Handle(101), // 1303 t_curandGenerator_t
-    Pointer(t_curandGenerator_t, false), // 1304 t_P_curandGenerator_t
-    Enum(344), // 1305 t_curandRngType_t
-    Handle(102), // 1306 t_curandDiscreteDistribution_t
-    Pointer(t_curandDiscreteDistribution_t, false), // 1307 t_P_curandDiscreteDistribution_t
-    Enum(345), // 1308 t_curandMethod_t
-    Array(t_u32, 32), // 1309 t_A32_u32
-    Pointer(t_A32_u32, false), // 1310 t_P_A32_u32
-    Pointer(t_P_A32_u32, false), // 1311 t_P_P_A32_u32
-    Enum(346), // 1312 t_curandDirectionVectorSet_t
-    Pointer(t_A64_u64, false), // 1313 t_P_A64_u64
-    Pointer(t_P_A64_u64, false), // 1314 t_P_P_A64_u64
-    Pointer(t_P_u32, false), // 1315 t_P_P_u32
-    Pointer(t_P_u64, false), // 1316 t_P_P_u64
-    Enum(347), // 1317 t_curandOrdering_t
-    Enum(348), // 1318 t_cusolverStatus_t
-    Status(348), // 1319 t_cusolverStatus_t_status
-    Handle(103), // 1320 t_cusolverDnHandle_t
-    Enum(349), // 1321 t_cusolverEigMode_t
-    Handle(104), // 1322 t_gesvdjInfo_t
-    Enum(350), // 1323 t_cusolverEigRange_t
-    Handle(105), // 1324 t_syevjInfo_t
-    Enum(351), // 1325 t_cusolverEigType_t
-    Pointer(t_cusolverDnHandle_t, false), // 1326 t_P_cusolverDnHandle_t
-    Pointer(t_gesvdjInfo_t, false), // 1327 t_P_gesvdjInfo_t
-    Handle(106), // 1328 t_cusolverDnParams_t
-    Pointer(t_cusolverDnParams_t, false), // 1329 t_P_cusolverDnParams_t
-    Pointer(t_syevjInfo_t, false), // 1330 t_P_syevjInfo_t
-    Enum(352), // 1331 t_cusolverDeterministicMode_t
-    Pointer(t_cusolverDeterministicMode_t, false), // 1332 t_P_cusolverDeterministicMode_t
-    Enum(353), // 1333 t_cudaEmulationStrategy
-    Pointer(t_cudaEmulationStrategy, false), // 1334 t_P_cudaEmulationStrategy
-    Enum(354), // 1335 t_cusolverMathMode_t
-    Pointer(t_cusolverMathMode_t, false), // 1336 t_P_cusolverMathMode_t
-    Handle(107), // 1337 t_cusolverDnIRSInfos_t
-    Pointer(t_cusolverDnIRSInfos_t, false), // 1338 t_P_cusolverDnIRSInfos_t
-    Handle(108), // 1339 t_cusolverDnIRSParams_t
-    Pointer(t_cusolverDnIRSParams_t, false), // 1340 t_P_cusolverDnIRSParams_t
-    Enum(355), // 1341 t_cusolverIRSRefinement_t
-    Enum(356), // 1342 t_cusolverPrecType_t
-    Enum(357), // 1343 t_cusolverDnFunction_t
-    Enum(358), // 1344 t_cusolverAlgMode_t
-    Enum(359), // 1345 t_cusolverDirectMode_t
-    Enum(360), // 1346 t_cusolverStorevMode_t
-    Enum(361), // 1347 t_cusolverEigComp_t
-    Handle(109), // 1348 t_cusolverMgHandle_t
-    Pointer(t_cusolverMgHandle_t, false), // 1349 t_P_cusolverMgHandle_t
-    Handle(110), // 1350 t_cudaLibMgGrid_t
-    Pointer(t_cudaLibMgGrid_t, false), // 1351 t_P_cudaLibMgGrid_t
-    Enum(362), // 1352 t_cusolverMgGridMapping_t
-    Handle(111), // 1353 t_cudaLibMgMatrixDesc_t
-    Pointer(t_cudaLibMgMatrixDesc_t, false), // 1354 t_P_cudaLibMgMatrixDesc_t
-    Handle(112), // 1355 t_cusolverRfHandle_t
-    Pointer(t_cusolverRfHandle_t, false), // 1356 t_P_cusolverRfHandle_t
-    Enum(363), // 1357 t_cusolverRfFactorization_t
-    Pointer(t_cusolverRfFactorization_t, false), // 1358 t_P_cusolverRfFactorization_t
-    Enum(364), // 1359 t_cusolverRfTriangularSolve_t
-    Pointer(t_cusolverRfTriangularSolve_t, false), // 1360 t_P_cusolverRfTriangularSolve_t
-    Enum(365), // 1361 t_cusolverRfMatrixFormat_t
-    Pointer(t_cusolverRfMatrixFormat_t, false), // 1362 t_P_cusolverRfMatrixFormat_t
-    Enum(366), // 1363 t_cusolverRfUnitDiagonal_t
-    Pointer(t_cusolverRfUnitDiagonal_t, false), // 1364 t_P_cusolverRfUnitDiagonal_t
-    Enum(367), // 1365 t_cusolverRfNumericBoostReport_t
-    Pointer(t_cusolverRfNumericBoostReport_t, false), // 1366 t_P_cusolverRfNumericBoostReport_t
-    Enum(368), // 1367 t_cusolverRfResetValuesFastMode_t
-    Pointer(t_cusolverRfResetValuesFastMode_t, false), // 1368 t_P_cusolverRfResetValuesFastMode_t
-    Handle(113), // 1369 t_cusolverSpHandle_t
-    Handle(114), // 1370 t_cusparseMatDescr_t
-    Handle(115), // 1371 t_csrcholInfo_t
-    Handle(116), // 1372 t_csrcholInfoHost_t
-    Handle(117), // 1373 t_csrluInfoHost_t
-    Handle(118), // 1374 t_csrqrInfo_t
-    Handle(119), // 1375 t_csrqrInfoHost_t
-    Pointer(t_cusolverSpHandle_t, false), // 1376 t_P_cusolverSpHandle_t
-    Pointer(t_csrcholInfo_t, false), // 1377 t_P_csrcholInfo_t
-    Pointer(t_csrcholInfoHost_t, false), // 1378 t_P_csrcholInfoHost_t
-    Pointer(t_csrluInfoHost_t, false), // 1379 t_P_csrluInfoHost_t
-    Pointer(t_csrqrInfo_t, false), // 1380 t_P_csrqrInfo_t
-    Pointer(t_csrqrInfoHost_t, false), // 1381 t_P_csrqrInfoHost_t
-    Enum(369), // 1382 t_cusparseStatus_t
-    Status(369), // 1383 t_cusparseStatus_t_status
-    Handle(120), // 1384 t_cusparseHandle_t
-    Handle(121), // 1385 t_cusparseSpVecDescr_t
-    Handle(122), // 1386 t_cusparseDnVecDescr_t
-    Handle(123), // 1387 t_cusparseConstSpVecDescr_t
-    Handle(124), // 1388 t_cusparseSpMatDescr_t
-    Enum(370), // 1389 t_cusparseIndexType_t
-    Pointer(t_cusparseIndexType_t, false), // 1390 t_P_cusparseIndexType_t
-    Enum(371), // 1391 t_cusparseIndexBase_t
-    Pointer(t_cusparseIndexBase_t, false), // 1392 t_P_cusparseIndexBase_t
-    Enum(372), // 1393 t_cusparseDirection_t
-    Handle(125), // 1394 t_bsric02Info_t
-    Enum(373), // 1395 t_cusparseSolvePolicy_t
-    Handle(126), // 1396 t_bsrilu02Info_t
-    Enum(374), // 1397 t_cusparseOperation_t
-    Handle(127), // 1398 t_bsrsm2Info_t
-    Handle(128), // 1399 t_bsrsv2Info_t
-    Handle(129), // 1400 t_csru2csrInfo_t
-    Handle(130), // 1401 t_cusparseColorInfo_t
-    Handle(131), // 1402 t_csrgemm2Info_t
-    Handle(132), // 1403 t_csric02Info_t
-    Handle(133), // 1404 t_csrilu02Info_t
-    Handle(134), // 1405 t_csrsm2Info_t
-    Handle(135), // 1406 t_csrsv2Info_t
-    Enum(375), // 1407 t_cusparseAction_t
-    Handle(136), // 1408 t_cusparseConstSpMatDescr_t
-    Handle(137), // 1409 t_cusparseConstDnMatDescr_t
-    Enum(376), // 1410 t_cusparseOrder_t
-    Pointer(t_cusparseOrder_t, false), // 1411 t_P_cusparseOrder_t
-    Handle(138), // 1412 t_cusparseConstDnVecDescr_t
-    Handle(139), // 1413 t_cusparseDnMatDescr_t
-    Pointer(t_cusparseHandle_t, false), // 1414 t_P_cusparseHandle_t
-    Pointer(t_cusparseSpMatDescr_t, false), // 1415 t_P_cusparseSpMatDescr_t
-    Pointer(t_bsric02Info_t, false), // 1416 t_P_bsric02Info_t
-    Pointer(t_bsrilu02Info_t, false), // 1417 t_P_bsrilu02Info_t
-    Pointer(t_bsrsm2Info_t, false), // 1418 t_P_bsrsm2Info_t
-    Pointer(t_bsrsv2Info_t, false), // 1419 t_P_bsrsv2Info_t
-    Pointer(t_cusparseColorInfo_t, false), // 1420 t_P_cusparseColorInfo_t
-    Pointer(t_cusparseConstSpMatDescr_t, false), // 1421 t_P_cusparseConstSpMatDescr_t
-    Pointer(t_cusparseConstDnMatDescr_t, false), // 1422 t_P_cusparseConstDnMatDescr_t
-    Pointer(t_cusparseConstDnVecDescr_t, false), // 1423 t_P_cusparseConstDnVecDescr_t
-    Pointer(t_cusparseConstSpVecDescr_t, false), // 1424 t_P_cusparseConstSpVecDescr_t
-    Pointer(t_csrgemm2Info_t, false), // 1425 t_P_csrgemm2Info_t
-    Pointer(t_csric02Info_t, false), // 1426 t_P_csric02Info_t
-    Pointer(t_csrilu02Info_t, false), // 1427 t_P_csrilu02Info_t
-    Pointer(t_csrsm2Info_t, false), // 1428 t_P_csrsm2Info_t
-    Pointer(t_csrsv2Info_t, false), // 1429 t_P_csrsv2Info_t
-    Pointer(t_csru2csrInfo_t, false), // 1430 t_P_csru2csrInfo_t
-    Pointer(t_cusparseDnMatDescr_t, false), // 1431 t_P_cusparseDnMatDescr_t
-    Pointer(t_cusparseDnVecDescr_t, false), // 1432 t_P_cusparseDnVecDescr_t
-    Pointer(t_cusparseMatDescr_t, false), // 1433 t_P_cusparseMatDescr_t
-    Handle(140), // 1434 t_pruneInfo_t
-    Pointer(t_pruneInfo_t, false), // 1435 t_P_pruneInfo_t
-    Pointer(t_cusparseSpVecDescr_t, false), // 1436 t_P_cusparseSpVecDescr_t
-    Enum(377), // 1437 t_cusparseCsr2CscAlg_t
-    Enum(378), // 1438 t_cusparseAlgMode_t
-    Enum(379), // 1439 t_cusparseDenseToSparseAlg_t
-    Enum(380), // 1440 t_cusparseColorAlg_t
-    Pointer(t_cusparseColorAlg_t, false), // 1441 t_P_cusparseColorAlg_t
-    Enum(381), // 1442 t_cusparseDiagType_t
-    Enum(382), // 1443 t_cusparseFillMode_t
-    Enum(383), // 1444 t_cusparseMatrixType_t
-    Enum(384), // 1445 t_cusparsePointerMode_t
-    Pointer(t_cusparsePointerMode_t, false), // 1446 t_P_cusparsePointerMode_t
-    Enum(385), // 1447 t_cusparseSDDMMAlg_t
-    Enum(386), // 1448 t_cusparseSpGEAMAlg_t
-    Handle(141), // 1449 t_cusparseSpGEAMDescr_t
-    Pointer(t_cusparseSpGEAMDescr_t, false), // 1450 t_P_cusparseSpGEAMDescr_t
-    Enum(387), // 1451 t_cusparseSpGEMMAlg_t
-    Handle(142), // 1452 t_cusparseSpGEMMDescr_t
-    Pointer(t_cusparseSpGEMMDescr_t, false), // 1453 t_P_cusparseSpGEMMDescr_t
-    Enum(388), // 1454 t_cusparseSpMMAlg_t
-    Handle(143), // 1455 t_cusparseSpMMOpPlan_t
-    Pointer(t_cusparseSpMMOpPlan_t, false), // 1456 t_P_cusparseSpMMOpPlan_t
-    Enum(389), // 1457 t_cusparseSpMMOpAlg_t
-    Enum(390), // 1458 t_cusparseSpMVAlg_t
-    Enum(391), // 1459 t_cusparseSpMatAttribute_t
-    Enum(392), // 1460 t_cusparseSpMatStorage_t
-    Enum(393), // 1461 t_cusparseSymmetryType_t
-    Enum(394), // 1462 t_cusparseFormat_t
-    Pointer(t_cusparseFormat_t, false), // 1463 t_P_cusparseFormat_t
-    Enum(395), // 1464 t_cusparseSpSMAlg_t
-    Handle(144), // 1465 t_cusparseSpSMDescr_t
-    Pointer(t_cusparseSpSMDescr_t, false), // 1466 t_P_cusparseSpSMDescr_t
-    Enum(396), // 1467 t_cusparseSpSMUpdate_t
-    Enum(397), // 1468 t_cusparseSpSVAlg_t
-    Handle(145), // 1469 t_cusparseSpSVDescr_t
-    Pointer(t_cusparseSpSVDescr_t, false), // 1470 t_P_cusparseSpSVDescr_t
-    Enum(398), // 1471 t_cusparseSpSVUpdate_t
-    Enum(399), // 1472 t_cusparseSparseToDenseAlg_t
-    Array(t_u8, 512), // 1473 t_A512_u8
-    Struct(392), // 1474 t_cusparseLtHandle_t
-    Pointer(t_cusparseLtHandle_t, true), // 1475 t_PC_cusparseLtHandle_t
-    Handle(146), // 1476 t_cusparseLtHandlePointer
-    Struct(393), // 1477 t_cusparseLtMatDescriptor_t
-    Pointer(t_cusparseLtMatDescriptor_t, false), // 1478 t_P_cusparseLtMatDescriptor_t
-    Handle(147), // 1479 t_cusparseLtMatDescriptorPointer
-    Pointer(t_cusparseLtHandle_t, false), // 1480 t_P_cusparseLtHandle_t
-    Pointer(t_cusparseLtMatDescriptor_t, true), // 1481 t_PC_cusparseLtMatDescriptor_t
-    Enum(400), // 1482 t_cusparseLtMatDescAttribute_t
-    Struct(394), // 1483 t_cusparseLtMatmulPlan_t
-    Pointer(t_cusparseLtMatmulPlan_t, true), // 1484 t_PC_cusparseLtMatmulPlan_t
-    Handle(148), // 1485 t_cusparseLtMatmulPlanPointer
-    Struct(395), // 1486 t_cusparseLtMatmulAlgSelection_t
-    Pointer(t_cusparseLtMatmulAlgSelection_t, true), // 1487 t_PC_cusparseLtMatmulAlgSelection_t
-    Handle(149), // 1488 t_cusparseLtMatmulAlgSelectionPointer
-    Enum(401), // 1489 t_cusparseLtMatmulAlgAttribute_t
-    Enum(402), // 1490 t_cusparseLtSplitKMode_t
-    Pointer(t_cusparseLtMatmulAlgSelection_t, false), // 1491 t_P_cusparseLtMatmulAlgSelection_t
-    Struct(396), // 1492 t_cusparseLtMatmulDescriptor_t
-    Pointer(t_cusparseLtMatmulDescriptor_t, true), // 1493 t_PC_cusparseLtMatmulDescriptor_t
-    Handle(150), // 1494 t_cusparseLtMatmulDescriptorPointer
-    Enum(403), // 1495 t_cusparseLtMatmulAlg_t
-    Enum(404), // 1496 t_cusparseLtMatmulDescAttribute_t
-    Enum(405), // 1497 t_cusparseLtMatmulMatrixScale_t
-    Pointer(t_cusparseLtMatmulDescriptor_t, false), // 1498 t_P_cusparseLtMatmulDescriptor_t
-    Enum(406), // 1499 t_cusparseComputeType
-    Pointer(t_cusparseLtMatmulPlan_t, false), // 1500 t_P_cusparseLtMatmulPlan_t
-    Enum(407), // 1501 t_cusparseLtPruneAlg_t
-    Enum(408), // 1502 t_cusparseLtSparsity_t
-    Enum(409), // 1503 t_cutensorStatus_t
-    Status(409), // 1504 t_cutensorStatus_t_status
-    Handle(151), // 1505 t_cutensorHandle_t
-    Handle(152), // 1506 t_cutensorPlan_t
-    Pointer(t_cutensorHandle_t, false), // 1507 t_P_cutensorHandle_t
-    Handle(153), // 1508 t_cutensorOperationDescriptor_t
-    Pointer(t_cutensorOperationDescriptor_t, false), // 1509 t_P_cutensorOperationDescriptor_t
-    Handle(154), // 1510 t_cutensorBlockSparseTensorDescriptor_t
-    Enum(410), // 1511 t_cutensorOperator_t
-    Handle(155), // 1512 t_cutensorComputeDescriptor_t
-    Pointer(t_cutensorBlockSparseTensorDescriptor_t, false), // 1513 t_P_cutensorBlockSparseTensorDescriptor_t
-    Handle(156), // 1514 t_cutensorTensorDescriptor_t
-    Pointer(t_cutensorPlan_t, false), // 1515 t_P_cutensorPlan_t
-    Handle(157), // 1516 t_cutensorPlanPreference_t
-    Pointer(t_cutensorPlanPreference_t, false), // 1517 t_P_cutensorPlanPreference_t
-    Enum(411), // 1518 t_cutensorAlgo_t
-    Enum(412), // 1519 t_cutensorJitMode_t
-    Pointer(t_cutensorTensorDescriptor_t, false), // 1520 t_P_cutensorTensorDescriptor_t
-    Enum(413), // 1521 t_cutensorWorksizePreference_t
-    Handle(158), // 1522 t_cutensorMgHandle_t
-    Handle(159), // 1523 t_cutensorMgContractionPlan_t
-    Handle(160), // 1524 t_cutensorMgContractionFind_t
-    Enum(414), // 1525 t_cutensorMgContractionFindAttribute_t
-    Handle(161), // 1526 t_cutensorMgContractionDescriptor_t
-    Handle(162), // 1527 t_cutensorMgCopyPlan_t
-    Handle(163), // 1528 t_cutensorMgCopyDescriptor_t
-    Pointer(t_cutensorMgHandle_t, false), // 1529 t_P_cutensorMgHandle_t
-    Pointer(t_cutensorMgContractionDescriptor_t, false), // 1530 t_P_cutensorMgContractionDescriptor_t
-    Handle(164), // 1531 t_cutensorMgTensorDescriptor_t
-    Flags(415, 4), // 1532 t_cutensorComputeType_t_in4
-    Pointer(t_cutensorMgContractionFind_t, false), // 1533 t_P_cutensorMgContractionFind_t
-    Enum(416), // 1534 t_cutensorMgAlgo_t
-    Pointer(t_cutensorMgContractionPlan_t, false), // 1535 t_P_cutensorMgContractionPlan_t
-    Pointer(t_cutensorMgCopyDescriptor_t, false), // 1536 t_P_cutensorMgCopyDescriptor_t
-    Pointer(t_cutensorMgCopyPlan_t, false), // 1537 t_P_cutensorMgCopyPlan_t
-    Pointer(t_cutensorMgTensorDescriptor_t, false), // 1538 t_P_cutensorMgTensorDescriptor_t
-    Enum(417), // 1539 t_cutensorOperationDescriptorAttribute_t
-    Enum(418), // 1540 t_cutensorPlanAttribute_t
-    Enum(419), // 1541 t_cutensorPlanPreferenceAttribute_t
-    Enum(420), // 1542 t_cutensorAutotuneMode_t
-    Enum(421), // 1543 t_cutensorCacheMode_t
-    Enum(422), // 1544 t_ncclResult_t
-    Status(422), // 1545 t_ncclResult_t_status
-    Enum(423), // 1546 t_ncclDataType_t
-    Handle(165), // 1547 t_ncclComm_t
-    Struct(398), // 1548 t_ncclConfigExt_t
-    Pointer(t_ncclConfigExt_t, false), // 1549 t_P_ncclConfigExt_t
-    Struct(399), // 1550 t_ncclConfigExt_t_key
-    Union(400), // 1551 t_ncclConfigExt_t_val
-    Enum(424), // 1552 t_ncclUndefined
-    Enum(425), // 1553 t_ncclCtaPolicy
-    Struct(397), // 1554 t_ncclCollConfig_t
-    Pointer(t_ncclCollConfig_t, true), // 1555 t_PC_ncclCollConfig_t
-    Enum(426), // 1556 t_ncclRedOp_t
-    Handle(166), // 1557 t_ncclRegistration
-    Pointer(t_ncclResult_t, false), // 1558 t_P_ncclResult_t
-    Array(t_char, 128), // 1559 t_A128_char
-    Array(t_u8, 128), // 1560 t_A128_u8
-    Struct(401), // 1561 t_ncclUniqueId
-    Pointer(t_ncclUniqueId, false), // 1562 t_P_ncclUniqueId
-    Pointer(t_ncclUniqueId, true), // 1563 t_PC_ncclUniqueId
-    Pointer(t_ncclComm_t, false), // 1564 t_P_ncclComm_t
-    Enum(427), // 1565 t_ncclHostCftMode_t
-    Enum(428), // 1566 t_ncclNvlsHostMode_t
-    Struct(402), // 1567 t_ncclConfig_t
-    Pointer(t_ncclConfig_t, false), // 1568 t_P_ncclConfig_t
-    Enum(429), // 1569 t_ncclCommMemStat_t
-    Pointer(t_ncclRegistration, false), // 1570 t_P_ncclRegistration
-    Flags(430, 4), // 1571 t_ncclRevokeFlags_in4
-    Flags(431, 4), // 1572 t_ncclShrinkFlags_in4
-    Enum(432), // 1573 t_ncclColor
-    Flags(433, 4), // 1574 t_ncclSuspendFlags_in4
-    Handle(167), // 1575 t_ncclWindow_t
-    Pointer(t_ncclWindow_t, false), // 1576 t_P_ncclWindow_t
-    Flags(434, 4), // 1577 t_ncclWindowFlags_in4
-    Struct(403), // 1578 t_ncclSimInfo_t
-    Pointer(t_ncclSimInfo_t, false), // 1579 t_P_ncclSimInfo_t
-    Handle(168), // 1580 t_ncclParamHandle_t
-    Pointer(t_ncclParamHandle_t, false), // 1581 t_P_ncclParamHandle_t
-    Pointer(t_P_PC_char, false), // 1582 t_P_P_PC_char
-    Pointer(t_i16, false), // 1583 t_P_i16
-    Pointer(t_i8, false), // 1584 t_P_i8
-    Pointer(t_u16, false), // 1585 t_P_u16
-    Pointer(t_ncclRedOp_t, false), // 1586 t_P_ncclRedOp_t
-    Enum(435), // 1587 t_ncclScalarResidence_t
-    Enum(436), // 1588 t_ncclEncryptionMode_t
-    Struct(404), // 1589 t_ncclEncryptionConfig_t
-    Pointer(t_ncclEncryptionConfig_t, true), // 1590 t_PC_ncclEncryptionConfig_t
-    Struct(405), // 1591 t_ncclWaitSignalDesc_t
-    Pointer(t_ncclWaitSignalDesc_t, false), // 1592 t_P_ncclWaitSignalDesc_t
-    Enum(437), // 1593 t_nvFatbinResult
-    Status(437), // 1594 t_nvFatbinResult_status
-    Handle(169), // 1595 t_nvFatbinHandle
-    Pointer(t_nvFatbinHandle, false), // 1596 t_P_nvFatbinHandle
-    Enum(438), // 1597 t_nvJitLinkResult
-    Status(438), // 1598 t_nvJitLinkResult_status
-    Handle(170), // 1599 t_nvJitLinkHandle
-    Enum(439), // 1600 t_nvJitLinkInputType
-    Pointer(t_nvJitLinkHandle, false), // 1601 t_P_nvJitLinkHandle
-    Enum(440), // 1602 t_nvjpegStatus_t
-    Status(440), // 1603 t_nvjpegStatus_t_status
-    Handle(171), // 1604 t_nvjpegHandle_t
-    Struct(406), // 1605 t_nvjpegDevAllocator_t
-    Pointer(t_nvjpegDevAllocator_t, false), // 1606 t_P_nvjpegDevAllocator_t
-    Handle(172), // 1607 t_nvjpegBufferDevice_t
-    Pointer(t_nvjpegBufferDevice_t, false), // 1608 t_P_nvjpegBufferDevice_t
-    Struct(407), // 1609 t_nvjpegDevAllocatorV2_t
-    Pointer(t_nvjpegDevAllocatorV2_t, false), // 1610 t_P_nvjpegDevAllocatorV2_t
-    Struct(408), // 1611 t_nvjpegPinnedAllocator_t
-    Pointer(t_nvjpegPinnedAllocator_t, false), // 1612 t_P_nvjpegPinnedAllocator_t
-    Handle(173), // 1613 t_nvjpegBufferPinned_t
-    Pointer(t_nvjpegBufferPinned_t, false), // 1614 t_P_nvjpegBufferPinned_t
-    Struct(409), // 1615 t_nvjpegPinnedAllocatorV2_t
-    Pointer(t_nvjpegPinnedAllocatorV2_t, false), // 1616 t_P_nvjpegPinnedAllocatorV2_t
-    Enum(441), // 1617 t_nvjpegBackend_t
-    Pointer(t_nvjpegHandle_t, false), // 1618 t_P_nvjpegHandle_t
-    Flags(442, 4), // 1619 t_nvjpegFlags_in4
-    Handle(174), // 1620 t_nvjpegJpegState_t
-    Enum(443), // 1621 t_nvjpegOutputFormat_t
-    Array(t_P_u8, 4), // 1622 t_A4_P_u8
-    Array(t_u64, 4), // 1623 t_A4_u64
-    Struct(410), // 1624 t_nvjpegImage_t
-    Pointer(t_nvjpegImage_t, false), // 1625 t_P_nvjpegImage_t
-    Pointer(t_PC_u8, false), // 1626 t_P_PC_u8
-    Handle(175), // 1627 t_nvjpegDecodeParams_t
-    Pointer(t_nvjpegDecodeParams_t, false), // 1628 t_P_nvjpegDecodeParams_t
-    Enum(444), // 1629 t_nvjpegChromaSubsampling_t
-    Handle(176), // 1630 t_nvjpegJpegStream_t
-    Handle(177), // 1631 t_nvjpegJpegDecoder_t
-    Enum(445), // 1632 t_nvjpegExifOrientation_t
-    Enum(446), // 1633 t_nvjpegScaleFactor_t
-    Pointer(t_nvjpegJpegDecoder_t, false), // 1634 t_P_nvjpegJpegDecoder_t
-    Pointer(t_nvjpegJpegState_t, false), // 1635 t_P_nvjpegJpegState_t
-    Handle(178), // 1636 t_nvjpegEncoderState_t
-    Handle(179), // 1637 t_nvjpegEncoderParams_t
-    Pointer(t_nvjpegImage_t, true), // 1638 t_PC_nvjpegImage_t
-    Enum(447), // 1639 t_nvjpegInputFormat_t
-    Pointer(t_nvjpegEncoderParams_t, false), // 1640 t_P_nvjpegEncoderParams_t
-    Enum(448), // 1641 t_nvjpegJpegEncoding_t
-    Pointer(t_nvjpegEncoderState_t, false), // 1642 t_P_nvjpegEncoderState_t
-    Enum(449), // 1643 t_nvjpegEncBackend_t
-    Pointer(t_nvjpegChromaSubsampling_t, false), // 1644 t_P_nvjpegChromaSubsampling_t
-    Pointer(t_nvjpegJpegStream_t, false), // 1645 t_P_nvjpegJpegStream_t
-    Pointer(t_nvjpegExifOrientation_t, false), // 1646 t_P_nvjpegExifOrientation_t
-    Pointer(t_nvjpegJpegEncoding_t, false), // 1647 t_P_nvjpegJpegEncoding_t
-    Enum(450), // 1648 t_nvmlReturn_t
-    Status(450), // 1649 t_nvmlReturn_t_status
-    Handle(180), // 1650 t_nvmlComputeInstance_t
-    Handle(181), // 1651 t_nvmlDevice_t
-    Handle(182), // 1652 t_nvmlGpuInstance_t
-    Struct(412), // 1653 t_nvmlComputeInstancePlacement_t
-    Struct(411), // 1654 t_nvmlComputeInstanceInfo_t
-    Pointer(t_nvmlComputeInstanceInfo_t, false), // 1655 t_P_nvmlComputeInstanceInfo_t
-    Enum(451), // 1656 t_nvmlEccCounterType_t
-    Enum(452), // 1657 t_nvmlValueType_t
-    Union(414), // 1658 t_nvmlValue_t
-    Enum(453), // 1659 t_nvmlFieldId
-    Struct(413), // 1660 t_nvmlFieldValue_t
-    Pointer(t_nvmlFieldValue_t, false), // 1661 t_P_nvmlFieldValue_t
-    Pointer(t_nvmlGpuInstance_t, false), // 1662 t_P_nvmlGpuInstance_t
-    Struct(415), // 1663 t_nvmlGpuInstancePlacement_t
-    Pointer(t_nvmlGpuInstancePlacement_t, true), // 1664 t_PC_nvmlGpuInstancePlacement_t
-    Array(t_char, 32), // 1665 t_A32_char
-    Struct(416), // 1666 t_nvmlPciInfo_t
-    Pointer(t_nvmlPciInfo_t, false), // 1667 t_P_nvmlPciInfo_t
-    Enum(454), // 1668 t_nvmlEnableState_t
-    Enum(455), // 1669 t_nvmlRestrictedAPI_t
-    Pointer(t_nvmlEnableState_t, false), // 1670 t_P_nvmlEnableState_t
-    Array(t_u32, 5), // 1671 t_A5_u32
-    Struct(417), // 1672 t_nvmlAccountingStats_t
-    Pointer(t_nvmlAccountingStats_t, false), // 1673 t_P_nvmlAccountingStats_t
-    Struct(418), // 1674 t_nvmlAccountingStats_v2_t
-    Pointer(t_nvmlAccountingStats_v2_t, false), // 1675 t_P_nvmlAccountingStats_v2_t
-    Handle(183), // 1676 t_nvmlVgpuInstance_t
-    Pointer(t_nvmlVgpuInstance_t, false), // 1677 t_P_nvmlVgpuInstance_t
-    Struct(419), // 1678 t_nvmlAdaptiveTgpModeInfo_v1_t
-    Pointer(t_nvmlAdaptiveTgpModeInfo_v1_t, false), // 1679 t_P_nvmlAdaptiveTgpModeInfo_v1_t
-    Struct(420), // 1680 t_nvmlDeviceAddressingMode_t
-    Pointer(t_nvmlDeviceAddressingMode_t, false), // 1681 t_P_nvmlDeviceAddressingMode_t
-    Enum(456), // 1682 t_nvmlClockType_t
-    Enum(457), // 1683 t_nvmlDeviceArchitecture_t
-    Pointer(t_nvmlDeviceArchitecture_t, false), // 1684 t_P_nvmlDeviceArchitecture_t
-    Struct(421), // 1685 t_nvmlDeviceAttributes_t
-    Pointer(t_nvmlDeviceAttributes_t, false), // 1686 t_P_nvmlDeviceAttributes_t
-    Struct(422), // 1687 t_nvmlBAR1Memory_t
-    Pointer(t_nvmlBAR1Memory_t, false), // 1688 t_P_nvmlBAR1Memory_t
-    Struct(423), // 1689 t_nvmlBBXTimeData_v1_t
-    Pointer(t_nvmlBBXTimeData_v1_t, false), // 1690 t_P_nvmlBBXTimeData_v1_t
-    Struct(425), // 1691 t_nvmlEccBankRemapperHistogram_v1_t
-    Struct(424), // 1692 t_nvmlEccBankRemapperStatus_v1_t
-    Pointer(t_nvmlEccBankRemapperStatus_v1_t, false), // 1693 t_P_nvmlEccBankRemapperStatus_v1_t
-    Enum(458), // 1694 t_nvmlBrandType_t
-    Pointer(t_nvmlBrandType_t, false), // 1695 t_P_nvmlBrandType_t
-    Enum(459), // 1696 t_nvmlBridgeChipType_t
-    Struct(427), // 1697 t_nvmlBridgeChipInfo_t
-    Array(t_nvmlBridgeChipInfo_t, 128), // 1698 t_A128_nvmlBridgeChipInfo_t
-    Struct(426), // 1699 t_nvmlBridgeChipHierarchy_t
-    Pointer(t_nvmlBridgeChipHierarchy_t, false), // 1700 t_P_nvmlBridgeChipHierarchy_t
-    Enum(460), // 1701 t_nvmlBusType_t
-    Pointer(t_nvmlBusType_t, false), // 1702 t_P_nvmlBusType_t
-    Struct(428), // 1703 t_nvmlC2cModeInfo_v1_t
-    Pointer(t_nvmlC2cModeInfo_v1_t, false), // 1704 t_P_nvmlC2cModeInfo_v1_t
-    Struct(429), // 1705 t_nvmlDeviceCapabilities_t
-    Pointer(t_nvmlDeviceCapabilities_t, false), // 1706 t_P_nvmlDeviceCapabilities_t
-    Struct(431), // 1707 t_nvmlClkMonFaultInfo_t
-    Array(t_nvmlClkMonFaultInfo_t, 32), // 1708 t_A32_nvmlClkMonFaultInfo_t
-    Struct(430), // 1709 t_nvmlClkMonStatus_t
-    Pointer(t_nvmlClkMonStatus_t, false), // 1710 t_P_nvmlClkMonStatus_t
-    Enum(461), // 1711 t_nvmlClockId_t
-    Enum(462), // 1712 t_nvmlPstates_t
-    Struct(432), // 1713 t_nvmlClockOffset_t
-    Pointer(t_nvmlClockOffset_t, false), // 1714 t_P_nvmlClockOffset_t
-    Enum(463), // 1715 t_nvmlComputeMode_t
-    Pointer(t_nvmlComputeMode_t, false), // 1716 t_P_nvmlComputeMode_t
-    Struct(433), // 1717 t_nvmlProcessInfo_v1_t
-    Pointer(t_nvmlProcessInfo_v1_t, false), // 1718 t_P_nvmlProcessInfo_v1_t
-    Struct(434), // 1719 t_nvmlProcessInfo_t
-    Pointer(t_nvmlProcessInfo_t, false), // 1720 t_P_nvmlProcessInfo_t
-    Array(t_u8, 32), // 1721 t_A32_u8
-    Array(t_u8, 8192), // 1722 t_A8192_u8
-    Array(t_u8, 4096), // 1723 t_A4096_u8
-    Struct(435), // 1724 t_nvmlConfComputeGpuAttestationReport_t
-    Pointer(t_nvmlConfComputeGpuAttestationReport_t, false), // 1725 t_P_nvmlConfComputeGpuAttestationReport_t
-    Array(t_u8, 5120), // 1726 t_A5120_u8
-    Struct(436), // 1727 t_nvmlConfComputeGpuCertificate_t
-    Pointer(t_nvmlConfComputeGpuCertificate_t, false), // 1728 t_P_nvmlConfComputeGpuCertificate_t
-    Struct(437), // 1729 t_nvmlConfComputeMemSizeInfo_t
-    Pointer(t_nvmlConfComputeMemSizeInfo_t, false), // 1730 t_P_nvmlConfComputeMemSizeInfo_t
-    Struct(438), // 1731 t_nvmlMemory_t
-    Pointer(t_nvmlMemory_t, false), // 1732 t_P_nvmlMemory_t
-    Enum(464), // 1733 t_nvmlCoolerControl_t
-    Flags(465, 4), // 1734 t_nvmlCoolerTarget_t_in4
-    Struct(439), // 1735 t_nvmlCoolerInfo_t
-    Pointer(t_nvmlCoolerInfo_t, false), // 1736 t_P_nvmlCoolerInfo_t
-    Enum(466), // 1737 t_nvmlAffinityScope_t
-    Handle(184), // 1738 t_nvmlVgpuTypeId_t
-    Pointer(t_nvmlVgpuTypeId_t, false), // 1739 t_P_nvmlVgpuTypeId_t
-    Array(t_char, 2048), // 1740 t_A2048_char
-    Struct(440), // 1741 t_nvmlDeviceCurrentClockFreqs_t
-    Pointer(t_nvmlDeviceCurrentClockFreqs_t, false), // 1742 t_P_nvmlDeviceCurrentClockFreqs_t
-    Flags(467, 4), // 1743 t_nvmlClocksEventReasons_in4
-    Pointer(t_nvmlClocksEventReasons_in4, false), // 1744 t_P_nvmlClocksEventReasons_in4
-    Flags(467, 8), // 1745 t_nvmlClocksEventReasons_in8
-    Pointer(t_nvmlClocksEventReasons_in8, false), // 1746 t_P_nvmlClocksEventReasons_in8
-    Enum(468), // 1747 t_nvmlMemoryErrorType_t
-    Struct(441), // 1748 t_nvmlEccErrorCounts_t
-    Pointer(t_nvmlEccErrorCounts_t, false), // 1749 t_P_nvmlEccErrorCounts_t
-    Pointer(t_nvmlDevice_t, false), // 1750 t_P_nvmlDevice_t
-    Struct(442), // 1751 t_nvmlDramEncryptionInfo_t
-    Pointer(t_nvmlDramEncryptionInfo_t, false), // 1752 t_P_nvmlDramEncryptionInfo_t
-    Enum(469), // 1753 t_nvmlDriverModel_t
-    Pointer(t_nvmlDriverModel_t, false), // 1754 t_P_nvmlDriverModel_t
-    Struct(444), // 1755 t_nvmlGpuDynamicPstatesInfo_t_utilization
-    Array(t_nvmlGpuDynamicPstatesInfo_t_utilization, 8), // 1756 t_A8_nvmlGpuDynamicPstatesInfo_t_utilization
-    Struct(443), // 1757 t_nvmlGpuDynamicPstatesInfo_t
-    Pointer(t_nvmlGpuDynamicPstatesInfo_t, false), // 1758 t_P_nvmlGpuDynamicPstatesInfo_t
-    Enum(470), // 1759 t_nvmlEncoderType_t
-    Struct(445), // 1760 t_nvmlEncoderSessionInfo_t
-    Pointer(t_nvmlEncoderSessionInfo_t, false), // 1761 t_P_nvmlEncoderSessionInfo_t
-    Enum(471), // 1762 t_nvmlFBCSessionType_t
-    Struct(446), // 1763 t_nvmlFBCSessionInfo_t
-    Pointer(t_nvmlFBCSessionInfo_t, false), // 1764 t_P_nvmlFBCSessionInfo_t
-    Struct(447), // 1765 t_nvmlFBCStats_t
-    Pointer(t_nvmlFBCStats_t, false), // 1766 t_P_nvmlFBCStats_t
-    Enum(472), // 1767 t_nvmlFanControlPolicy_t
-    Pointer(t_nvmlFanControlPolicy_t, false), // 1768 t_P_nvmlFanControlPolicy_t
-    Struct(448), // 1769 t_nvmlFanSpeedInfo_t
-    Pointer(t_nvmlFanSpeedInfo_t, false), // 1770 t_P_nvmlFanSpeedInfo_t
-    Enum(473), // 1771 t_nvmlFabricState
-    Flags(473, 1), // 1772 t_nvmlFabricState_in1
-    Struct(449), // 1773 t_nvmlGpuFabricInfo_t
-    Pointer(t_nvmlGpuFabricInfo_t, false), // 1774 t_P_nvmlGpuFabricInfo_t
-    Enum(474), // 1775 t_nvmlFabricHealthSummary
-    Flags(474, 1), // 1776 t_nvmlFabricHealthSummary_in1
-    Struct(450), // 1777 t_nvmlGpuFabricInfoV_t
-    Pointer(t_nvmlGpuFabricInfoV_t, false), // 1778 t_P_nvmlGpuFabricInfoV_t
-    Enum(475), // 1779 t_nvmlFabricCliqueType
-    Flags(475, 1), // 1780 t_nvmlFabricCliqueType_in1
-    Struct(452), // 1781 t_nvmlGpuFabricClique_v1_t
-    Array(t_nvmlGpuFabricClique_v1_t, 64), // 1782 t_A64_nvmlGpuFabricClique_v1_t
-    Struct(451), // 1783 t_nvmlGpuFabricInfo_v4_t
-    Pointer(t_nvmlGpuFabricInfo_v4_t, false), // 1784 t_P_nvmlGpuFabricInfo_v4_t
-    Pointer(t_nvmlGpuInstancePlacement_t, false), // 1785 t_P_nvmlGpuInstancePlacement_t
-    Enum(476), // 1786 t_nvmlGpuInstanceProfile
-    Struct(453), // 1787 t_nvmlGpuInstanceProfileInfo_t
-    Pointer(t_nvmlGpuInstanceProfileInfo_t, false), // 1788 t_P_nvmlGpuInstanceProfileInfo_t
-    Array(t_char, 96), // 1789 t_A96_char
-    Struct(454), // 1790 t_nvmlGpuInstanceProfileInfo_v2_t
-    Pointer(t_nvmlGpuInstanceProfileInfo_v2_t, false), // 1791 t_P_nvmlGpuInstanceProfileInfo_v2_t
-    Enum(477), // 1792 t_nvmlGpuOperationMode_t
-    Pointer(t_nvmlGpuOperationMode_t, false), // 1793 t_P_nvmlGpuOperationMode_t
-    Struct(455), // 1794 t_nvmlGpuUptime_v1_t
-    Pointer(t_nvmlGpuUptime_v1_t, false), // 1795 t_P_nvmlGpuUptime_v1_t
-    Enum(478), // 1796 t_nvmlGridLicenseFeatureCode_t
-    Struct(458), // 1797 t_nvmlGridLicenseExpiry_t
-    Struct(457), // 1798 t_nvmlGridLicensableFeature_t
-    Array(t_nvmlGridLicensableFeature_t, 3), // 1799 t_A3_nvmlGridLicensableFeature_t
-    Struct(456), // 1800 t_nvmlGridLicensableFeatures_t
-    Pointer(t_nvmlGridLicensableFeatures_t, false), // 1801 t_P_nvmlGridLicensableFeatures_t
-    Array(t_char, 41), // 1802 t_A41_char
-    Union(460), // 1803 t_nvmlUUIDValue_t
-    Enum(479), // 1804 t_nvmlUUIDType_t
-    Struct(459), // 1805 t_nvmlUUID_t
-    Pointer(t_nvmlUUID_t, true), // 1806 t_PC_nvmlUUID_t
-    Enum(480), // 1807 t_nvmlHostVgpuMode_t
-    Pointer(t_nvmlHostVgpuMode_t, false), // 1808 t_P_nvmlHostVgpuMode_t
-    Struct(461), // 1809 t_nvmlHostname_v1_t
-    Pointer(t_nvmlHostname_v1_t, false), // 1810 t_P_nvmlHostname_v1_t
-    Enum(481), // 1811 t_nvmlInforomObject_t
-    Struct(462), // 1812 t_nvmlMarginTemperature_t
-    Pointer(t_nvmlMarginTemperature_t, false), // 1813 t_P_nvmlMarginTemperature_t
-    Enum(482), // 1814 t_nvmlMemoryLocation_t
-    Struct(463), // 1815 t_nvmlMemory_v2_t
-    Pointer(t_nvmlMemory_v2_t, false), // 1816 t_P_nvmlMemory_v2_t
-    Struct(464), // 1817 t_nvmlGetMemoryLimits_v1_t
-    Pointer(t_nvmlGetMemoryLimits_v1_t, false), // 1818 t_P_nvmlGetMemoryLimits_v1_t
-    Enum(483), // 1819 t_nvmlMigMode
-    Pointer(t_nvmlMigMode, false), // 1820 t_P_nvmlMigMode
-    Enum(484), // 1821 t_nvmlNvLinkCapability_t
-    Enum(485), // 1822 t_nvmlNvLinkErrorCounter_t
-    Struct(467), // 1823 t_nvmlNvlinkFirmwareVersion_t
-    Array(t_nvmlNvlinkFirmwareVersion_t, 100), // 1824 t_A100_nvmlNvlinkFirmwareVersion_t
-    Struct(466), // 1825 t_nvmlNvlinkFirmwareInfo_t
-    Struct(465), // 1826 t_nvmlNvLinkInfo_t
-    Pointer(t_nvmlNvLinkInfo_t, false), // 1827 t_P_nvmlNvLinkInfo_t
-    Struct(468), // 1828 t_nvmlNvLinkInfo_v3_t
-    Pointer(t_nvmlNvLinkInfo_v3_t, false), // 1829 t_P_nvmlNvLinkInfo_v3_t
-    Enum(486), // 1830 t_nvmlIntNvLinkDeviceType_t
-    Pointer(t_nvmlIntNvLinkDeviceType_t, false), // 1831 t_P_nvmlIntNvLinkDeviceType_t
-    Struct(470), // 1832 t_nvmlNvlinkTelemetrySample_v1_t
-    Pointer(t_nvmlNvlinkTelemetrySample_v1_t, false), // 1833 t_P_nvmlNvlinkTelemetrySample_v1_t
-    Struct(469), // 1834 t_nvmlNvlinkTelemetrySamples_v1_t
-    Pointer(t_nvmlNvlinkTelemetrySamples_v1_t, false), // 1835 t_P_nvmlNvlinkTelemetrySamples_v1_t
-    Enum(487), // 1836 t_nvmlNvLinkUtilizationCountUnits_t
-    Flags(488, 4), // 1837 t_nvmlNvLinkUtilizationCountPktTypes_t_in4
-    Struct(471), // 1838 t_nvmlNvLinkUtilizationControl_t
-    Pointer(t_nvmlNvLinkUtilizationControl_t, false), // 1839 t_P_nvmlNvLinkUtilizationControl_t
-    Struct(472), // 1840 t_nvmlNvlinkGetBwMode_t
-    Pointer(t_nvmlNvlinkGetBwMode_t, false), // 1841 t_P_nvmlNvlinkGetBwMode_t
-    Array(t_u8, 256), // 1842 t_A256_u8
-    Struct(473), // 1843 t_nvmlNvlinkNvlePrivateInfo_v1_t
-    Pointer(t_nvmlNvlinkNvlePrivateInfo_v1_t, false), // 1844 t_P_nvmlNvlinkNvlePrivateInfo_v1_t
-    Array(t_u32, 4096), // 1845 t_A4096_u32
-    Struct(474), // 1846 t_nvmlNvlinkGetRemapTableInfo_v1_t
-    Pointer(t_nvmlNvlinkGetRemapTableInfo_v1_t, false), // 1847 t_P_nvmlNvlinkGetRemapTableInfo_v1_t
-    Array(t_u8, 23), // 1848 t_A23_u8
-    Struct(475), // 1849 t_nvmlNvlinkSupportedBwModes_t
-    Pointer(t_nvmlNvlinkSupportedBwModes_t, false), // 1850 t_P_nvmlNvlinkSupportedBwModes_t
-    Enum(489), // 1851 t_nvmlGpuP2PCapsIndex_t
-    Enum(490), // 1852 t_nvmlGpuP2PStatus_t
-    Pointer(t_nvmlGpuP2PStatus_t, false), // 1853 t_P_nvmlGpuP2PStatus_t
-    Struct(476), // 1854 t_nvmlPciInfoExt_t
-    Pointer(t_nvmlPciInfoExt_t, false), // 1855 t_P_nvmlPciInfoExt_t
-    Enum(491), // 1856 t_nvmlPcieUtilCounter_t
-    Struct(477), // 1857 t_nvmlPdi_t
-    Pointer(t_nvmlPdi_t, false), // 1858 t_P_nvmlPdi_t
-    Struct(478), // 1859 t_nvmlDevicePerfModes_t
-    Pointer(t_nvmlDevicePerfModes_t, false), // 1860 t_P_nvmlDevicePerfModes_t
-    Pointer(t_nvmlPstates_t, false), // 1861 t_P_nvmlPstates_t
-    Struct(479), // 1862 t_nvmlPlatformInfo_t
-    Pointer(t_nvmlPlatformInfo_t, false), // 1863 t_P_nvmlPlatformInfo_t
-    Struct(480), // 1864 t_nvmlDevicePowerMizerModes_v1_t
-    Pointer(t_nvmlDevicePowerMizerModes_v1_t, false), // 1865 t_P_nvmlDevicePowerMizerModes_v1_t
-    Enum(492), // 1866 t_nvmlPowerSource_t
-    Pointer(t_nvmlPowerSource_t, false), // 1867 t_P_nvmlPowerSource_t
-    Struct(481), // 1868 t_nvmlProcessUtilizationSample_t
-    Pointer(t_nvmlProcessUtilizationSample_t, false), // 1869 t_P_nvmlProcessUtilizationSample_t
-    Struct(483), // 1870 t_nvmlProcessUtilizationInfo_v1_t
-    Pointer(t_nvmlProcessUtilizationInfo_v1_t, false), // 1871 t_P_nvmlProcessUtilizationInfo_v1_t
-    Struct(482), // 1872 t_nvmlProcessesUtilizationInfo_t
-    Pointer(t_nvmlProcessesUtilizationInfo_t, false), // 1873 t_P_nvmlProcessesUtilizationInfo_t
-    Struct(484), // 1874 t_nvmlRemappedRowsInfo_v2_t
-    Pointer(t_nvmlRemappedRowsInfo_v2_t, false), // 1875 t_P_nvmlRemappedRowsInfo_v2_t
-    Struct(485), // 1876 t_nvmlRepairStatus_t
-    Pointer(t_nvmlRepairStatus_t, false), // 1877 t_P_nvmlRepairStatus_t
-    Enum(493), // 1878 t_nvmlPageRetirementCause_t
-    Struct(486), // 1879 t_nvmlRowRemapperHistogramValues_t
-    Pointer(t_nvmlRowRemapperHistogramValues_t, false), // 1880 t_P_nvmlRowRemapperHistogramValues_t
-    Struct(488), // 1881 t_nvmlProcessDetail_v1_t
-    Pointer(t_nvmlProcessDetail_v1_t, false), // 1882 t_P_nvmlProcessDetail_v1_t
-    Struct(487), // 1883 t_nvmlProcessDetailList_t
-    Pointer(t_nvmlProcessDetailList_t, false), // 1884 t_P_nvmlProcessDetailList_t
-    Enum(494), // 1885 t_nvmlSamplingType_t
-    Pointer(t_nvmlValueType_t, false), // 1886 t_P_nvmlValueType_t
-    Struct(489), // 1887 t_nvmlSample_t
-    Pointer(t_nvmlSample_t, false), // 1888 t_P_nvmlSample_t
-    Struct(490), // 1889 t_nvmlEccSramErrorStatus_t
-    Pointer(t_nvmlEccSramErrorStatus_t, false), // 1890 t_P_nvmlEccSramErrorStatus_t
-    Struct(492), // 1891 t_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t
-    Pointer(t_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t, false), // 1892 t_P_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t
-    Struct(491), // 1893 t_nvmlEccSramUniqueUncorrectedErrorCounts_t
-    Pointer(t_nvmlEccSramUniqueUncorrectedErrorCounts_t, false), // 1894 t_P_nvmlEccSramUniqueUncorrectedErrorCounts_t
-    Flags(495, 4), // 1895 t_nvmlEventTypes_in4
-    Pointer(t_nvmlEventTypes_in4, false), // 1896 t_P_nvmlEventTypes_in4
-    Flags(495, 8), // 1897 t_nvmlEventTypes_in8
-    Pointer(t_nvmlEventTypes_in8, false), // 1898 t_P_nvmlEventTypes_in8
-    Enum(496), // 1899 t_nvmlTemperatureSensors_t
-    Enum(497), // 1900 t_nvmlTemperatureThresholds_t
-    Struct(493), // 1901 t_nvmlTemperature_t
-    Pointer(t_nvmlTemperature_t, false), // 1902 t_P_nvmlTemperature_t
-    Enum(498), // 1903 t_nvmlThermalController_t
-    Enum(499), // 1904 t_nvmlThermalTarget_t
-    Struct(495), // 1905 t_nvmlGpuThermalSettings_t_sensor
-    Array(t_nvmlGpuThermalSettings_t_sensor, 3), // 1906 t_A3_nvmlGpuThermalSettings_t_sensor
-    Struct(494), // 1907 t_nvmlGpuThermalSettings_t
-    Pointer(t_nvmlGpuThermalSettings_t, false), // 1908 t_P_nvmlGpuThermalSettings_t
-    Enum(500), // 1909 t_nvmlGpuTopologyLevel_t
-    Pointer(t_nvmlGpuTopologyLevel_t, false), // 1910 t_P_nvmlGpuTopologyLevel_t
-    Struct(496), // 1911 t_nvmlUnrepairableMemoryStatus_v1_t
-    Pointer(t_nvmlUnrepairableMemoryStatus_v1_t, false), // 1912 t_P_nvmlUnrepairableMemoryStatus_v1_t
-    Struct(497), // 1913 t_nvmlUtilization_t
-    Pointer(t_nvmlUtilization_t, false), // 1914 t_P_nvmlUtilization_t
-    Enum(501), // 1915 t_nvmlDeviceVgpuCapability_t
-    Struct(498), // 1916 t_nvmlVgpuHeterogeneousMode_t
-    Pointer(t_nvmlVgpuHeterogeneousMode_t, false), // 1917 t_P_nvmlVgpuHeterogeneousMode_t
-    Struct(500), // 1918 t_nvmlVgpuInstanceUtilizationInfo_v1_t
-    Pointer(t_nvmlVgpuInstanceUtilizationInfo_v1_t, false), // 1919 t_P_nvmlVgpuInstanceUtilizationInfo_v1_t
-    Struct(499), // 1920 t_nvmlVgpuInstancesUtilizationInfo_t
-    Pointer(t_nvmlVgpuInstancesUtilizationInfo_t, false), // 1921 t_P_nvmlVgpuInstancesUtilizationInfo_t
-    Array(t_char, 80), // 1922 t_A80_char
-    Struct(502), // 1923 t_nvmlVgpuVersion_t
-    Struct(501), // 1924 t_nvmlVgpuPgpuMetadata_t
-    Pointer(t_nvmlVgpuPgpuMetadata_t, false), // 1925 t_P_nvmlVgpuPgpuMetadata_t
-    Struct(503), // 1926 t_nvmlVgpuProcessUtilizationSample_t
-    Pointer(t_nvmlVgpuProcessUtilizationSample_t, false), // 1927 t_P_nvmlVgpuProcessUtilizationSample_t
-    Struct(505), // 1928 t_nvmlVgpuProcessUtilizationInfo_v1_t
-    Pointer(t_nvmlVgpuProcessUtilizationInfo_v1_t, false), // 1929 t_P_nvmlVgpuProcessUtilizationInfo_v1_t
-    Struct(504), // 1930 t_nvmlVgpuProcessesUtilizationInfo_t
-    Pointer(t_nvmlVgpuProcessesUtilizationInfo_t, false), // 1931 t_P_nvmlVgpuProcessesUtilizationInfo_t
-    Array(t_u32, 3), // 1932 t_A3_u32
-    Struct(506), // 1933 t_nvmlVgpuSchedulerCapabilities_t
-    Pointer(t_nvmlVgpuSchedulerCapabilities_t, false), // 1934 t_P_nvmlVgpuSchedulerCapabilities_t
-    Struct(509), // 1935 t_nvmlVgpuSchedulerParams_t_vgpuSchedDataWithARR
-    Struct(510), // 1936 t_nvmlVgpuSchedulerParams_t_vgpuSchedData
-    Union(508), // 1937 t_nvmlVgpuSchedulerParams_t
-    Struct(511), // 1938 t_nvmlVgpuSchedulerLogEntry_t
-    Array(t_nvmlVgpuSchedulerLogEntry_t, 200), // 1939 t_A200_nvmlVgpuSchedulerLogEntry_t
-    Struct(507), // 1940 t_nvmlVgpuSchedulerLog_t
-    Pointer(t_nvmlVgpuSchedulerLog_t, false), // 1941 t_P_nvmlVgpuSchedulerLog_t
-    Struct(513), // 1942 t_nvmlVgpuSchedulerLogEntry_v2_t
-    Array(t_nvmlVgpuSchedulerLogEntry_v2_t, 200), // 1943 t_A200_nvmlVgpuSchedulerLogEntry_v2_t
-    Struct(512), // 1944 t_nvmlVgpuSchedulerLogInfo_v2_t
-    Pointer(t_nvmlVgpuSchedulerLogInfo_v2_t, false), // 1945 t_P_nvmlVgpuSchedulerLogInfo_v2_t
-    Struct(514), // 1946 t_nvmlVgpuSchedulerGetState_t
-    Pointer(t_nvmlVgpuSchedulerGetState_t, false), // 1947 t_P_nvmlVgpuSchedulerGetState_t
-    Struct(515), // 1948 t_nvmlVgpuSchedulerStateInfo_v2_t
-    Pointer(t_nvmlVgpuSchedulerStateInfo_v2_t, false), // 1949 t_P_nvmlVgpuSchedulerStateInfo_v2_t
-    Struct(516), // 1950 t_nvmlVgpuPlacementList_t
-    Pointer(t_nvmlVgpuPlacementList_t, false), // 1951 t_P_nvmlVgpuPlacementList_t
-    Struct(517), // 1952 t_nvmlVgpuInstanceUtilizationSample_t
-    Pointer(t_nvmlVgpuInstanceUtilizationSample_t, false), // 1953 t_P_nvmlVgpuInstanceUtilizationSample_t
-    Enum(502), // 1954 t_nvmlPerfPolicyType_t
-    Struct(518), // 1955 t_nvmlViolationTime_t
-    Pointer(t_nvmlViolationTime_t, false), // 1956 t_P_nvmlViolationTime_t
-    Enum(503), // 1957 t_nvmlGpuVirtualizationMode_t
-    Pointer(t_nvmlGpuVirtualizationMode_t, false), // 1958 t_P_nvmlGpuVirtualizationMode_t
-    Struct(519), // 1959 t_nvmlNvlinkLockRemapTable_v1_t
-    Pointer(t_nvmlNvlinkLockRemapTable_v1_t, false), // 1960 t_P_nvmlNvlinkLockRemapTable_v1_t
-    Struct(529), // 1961 t_nvmlRailMetrics_t
-    Array(t_nvmlRailMetrics_t, 2), // 1962 t_A2_nvmlRailMetrics_t
-    Struct(528), // 1963 t_nvmlCoreRailMetrics_t
-    Struct(530), // 1964 t_nvmlPmgrPwrTuple_t
-    Struct(531), // 1965 t_nvmlPwrModelMetricsDlppm1xPerf_t
-    Struct(527), // 1966 t_nvmlPwrModelMetricsDlppm1x_t
-    Array(t_nvmlPwrModelMetricsDlppm1x_t, 8), // 1967 t_A8_nvmlPwrModelMetricsDlppm1x_t
-    Struct(526), // 1968 t_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t
-    Array(t_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t, 3), // 1969 t_A3_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t
-    Struct(525), // 1970 t_nvmlObservedMetrics_t
-    Struct(524), // 1971 t_nvmlPerfMetricsDlppc2xSample_t
-    Struct(534), // 1972 t_nvmlPwrModelMetricsSamplePfpp1x_t
-    Array(t_nvmlPwrModelMetricsSamplePfpp1x_t, 32), // 1973 t_A32_nvmlPwrModelMetricsSamplePfpp1x_t
-    Struct(535), // 1974 t_nvmlPwrModelOperatingPointPfpp1x_t
-    Struct(533), // 1975 t_nvmlPwrModelMetricsPfpp1x_t
-    Struct(532), // 1976 t_nvmlPerfMetricsPfpp1xSample_t
-    Union(523), // 1977 t_nvmlPerfMetricControllerSample_t_data
-    Struct(522), // 1978 t_nvmlPerfMetricControllerSample_t
-    Array(t_nvmlPerfMetricControllerSample_t, 4), // 1979 t_A4_nvmlPerfMetricControllerSample_t
-    Struct(521), // 1980 t_nvmlPerfMetricsSample_t
-    Array(t_nvmlPerfMetricsSample_t, 13), // 1981 t_A13_nvmlPerfMetricsSample_t
-    Struct(520), // 1982 t_nvmlPerfMetricsSamples_v1_t
-    Pointer(t_nvmlPerfMetricsSamples_v1_t, false), // 1983 t_P_nvmlPerfMetricsSamples_v1_t
-    Struct(536), // 1984 t_nvmlPowerSmoothingProfile_t
-    Pointer(t_nvmlPowerSmoothingProfile_t, false), // 1985 t_P_nvmlPowerSmoothingProfile_t
-    Struct(537), // 1986 t_nvmlPowerSmoothingState_t
-    Pointer(t_nvmlPowerSmoothingState_t, false), // 1987 t_P_nvmlPowerSmoothingState_t
-    Struct(540), // 1988 t_nvmlPRMCounterInput_v1_t
-    Struct(541), // 1989 t_nvmlPRMCounterValue_v1_t
-    Struct(539), // 1990 t_nvmlPRMCounter_v1_t
-    Pointer(t_nvmlPRMCounter_v1_t, false), // 1991 t_P_nvmlPRMCounter_v1_t
-    Struct(538), // 1992 t_nvmlPRMCounterList_v1_t
-    Pointer(t_nvmlPRMCounterList_v1_t, false), // 1993 t_P_nvmlPRMCounterList_v1_t
-    Array(t_u8, 496), // 1994 t_A496_u8
-    Union(543), // 1995 t_nvmlPRMTLV_v1_t__1
-    Struct(542), // 1996 t_nvmlPRMTLV_v1_t
-    Pointer(t_nvmlPRMTLV_v1_t, false), // 1997 t_P_nvmlPRMTLV_v1_t
-    Handle(185), // 1998 t_nvmlEventSet_t
-    Enum(504), // 1999 t_nvmlDetachGpuState_t
-    Enum(505), // 2000 t_nvmlPcieLinkState_t
-    Flags(506, 4), // 2001 t_nvmlFlags_in4
-    Pointer(t_nvmlDramEncryptionInfo_t, true), // 2002 t_PC_nvmlDramEncryptionInfo_t
-    Struct(544), // 2003 t_nvmlSetMemoryLimits_v1_t
-    Pointer(t_nvmlSetMemoryLimits_v1_t, false), // 2004 t_P_nvmlSetMemoryLimits_v1_t
-    Pointer(t_nvmlReturn_t, false), // 2005 t_P_nvmlReturn_t
-    Struct(545), // 2006 t_nvmlNvLinkPowerThres_t
-    Pointer(t_nvmlNvLinkPowerThres_t, false), // 2007 t_P_nvmlNvLinkPowerThres_t
-    Struct(546), // 2008 t_nvmlNvlinkSetBwMode_t
-    Pointer(t_nvmlNvlinkSetBwMode_t, false), // 2009 t_P_nvmlNvlinkSetBwMode_t
-    Struct(547), // 2010 t_nvmlNvlinkSetBwModeAsync_v1_t
-    Pointer(t_nvmlNvlinkSetBwModeAsync_v1_t, false), // 2011 t_P_nvmlNvlinkSetBwModeAsync_v1_t
-    Struct(548), // 2012 t_nvmlNvlinkSetNvleReady_v1_t
-    Pointer(t_nvmlNvlinkSetNvleReady_v1_t, false), // 2013 t_P_nvmlNvlinkSetNvleReady_v1_t
-    Struct(549), // 2014 t_nvmlPowerValue_v2_t
-    Pointer(t_nvmlPowerValue_v2_t, false), // 2015 t_P_nvmlPowerValue_v2_t
-    Struct(550), // 2016 t_nvmlRusdSettings_v1_t
-    Pointer(t_nvmlRusdSettings_v1_t, false), // 2017 t_P_nvmlRusdSettings_v1_t
-    Pointer(t_nvmlVgpuHeterogeneousMode_t, true), // 2018 t_PC_nvmlVgpuHeterogeneousMode_t
-    Struct(553), // 2019 t_nvmlVgpuSchedulerSetParams_t_vgpuSchedDataWithARR
-    Struct(554), // 2020 t_nvmlVgpuSchedulerSetParams_t_vgpuSchedData
-    Union(552), // 2021 t_nvmlVgpuSchedulerSetParams_t
-    Struct(551), // 2022 t_nvmlVgpuSchedulerSetState_t
-    Pointer(t_nvmlVgpuSchedulerSetState_t, false), // 2023 t_P_nvmlVgpuSchedulerSetState_t
-    Struct(555), // 2024 t_nvmlVgpuSchedulerState_v2_t
-    Pointer(t_nvmlVgpuSchedulerState_v2_t, false), // 2025 t_P_nvmlVgpuSchedulerState_v2_t
-    Struct(556), // 2026 t_nvmlNvlinkSetupNvleEncryptionKey_v1_t
-    Pointer(t_nvmlNvlinkSetupNvleEncryptionKey_v1_t, false), // 2027 t_P_nvmlNvlinkSetupNvleEncryptionKey_v1_t
-    Array(t_u32, 8), // 2028 t_A8_u32
-    Struct(558), // 2029 t_nvmlMask255_t
-    Struct(557), // 2030 t_nvmlWorkloadPowerProfileRequestedProfiles_t
-    Pointer(t_nvmlWorkloadPowerProfileRequestedProfiles_t, false), // 2031 t_P_nvmlWorkloadPowerProfileRequestedProfiles_t
-    Struct(559), // 2032 t_nvmlWorkloadPowerProfileCurrentProfiles_t
-    Pointer(t_nvmlWorkloadPowerProfileCurrentProfiles_t, false), // 2033 t_P_nvmlWorkloadPowerProfileCurrentProfiles_t
-    Struct(561), // 2034 t_nvmlWorkloadPowerProfileInfo_t
-    Array(t_nvmlWorkloadPowerProfileInfo_t, 255), // 2035 t_A255_nvmlWorkloadPowerProfileInfo_t
-    Struct(560), // 2036 t_nvmlWorkloadPowerProfileProfilesInfo_t
-    Pointer(t_nvmlWorkloadPowerProfileProfilesInfo_t, false), // 2037 t_P_nvmlWorkloadPowerProfileProfilesInfo_t
-    Enum(507), // 2038 t_nvmlPowerProfileOperation_t
-    Struct(562), // 2039 t_nvmlWorkloadPowerProfileUpdateProfiles_v1_t
-    Pointer(t_nvmlWorkloadPowerProfileUpdateProfiles_v1_t, false), // 2040 t_P_nvmlWorkloadPowerProfileUpdateProfiles_v1_t
-    Pointer(t_nvmlEventSet_t, false), // 2041 t_P_nvmlEventSet_t
-    Struct(563), // 2042 t_nvmlEventSetGetContextCount_v1_t
-    Pointer(t_nvmlEventSetGetContextCount_v1_t, false), // 2043 t_P_nvmlEventSetGetContextCount_v1_t
-    Struct(564), // 2044 t_nvmlEventSetGetContextData_v1_t
-    Pointer(t_nvmlEventSetGetContextData_v1_t, false), // 2045 t_P_nvmlEventSetGetContextData_v1_t
-    Struct(565), // 2046 t_nvmlEventSetGetContextInfo_v1_t
-    Pointer(t_nvmlEventSetGetContextInfo_v1_t, false), // 2047 t_P_nvmlEventSetGetContextInfo_v1_t
-    Struct(566), // 2048 t_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t
-    Pointer(t_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t, false), // 2049 t_P_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t
-    Struct(567), // 2050 t_nvmlGpuOperationalEventConfig_v1_t
-    Pointer(t_nvmlGpuOperationalEventConfig_v1_t, true), // 2051 t_PC_nvmlGpuOperationalEventConfig_v1_t
-    Struct(568), // 2052 t_nvmlEventData_t
-    Pointer(t_nvmlEventData_t, false), // 2053 t_P_nvmlEventData_t
-    Struct(569), // 2054 t_nvmlEventSetWait_v3_t
-    Pointer(t_nvmlEventSetWait_v3_t, false), // 2055 t_P_nvmlEventSetWait_v3_t
-    Struct(570), // 2056 t_nvmlExcludedDeviceInfo_t
-    Pointer(t_nvmlExcludedDeviceInfo_t, false), // 2057 t_P_nvmlExcludedDeviceInfo_t
-    Enum(508), // 2058 t_nvmlVgpuGuestInfoState_t
-    Array(t_u32, 6), // 2059 t_A6_u32
-    Struct(571), // 2060 t_nvmlVgpuMetadata_t
-    Pointer(t_nvmlVgpuMetadata_t, false), // 2061 t_P_nvmlVgpuMetadata_t
-    Flags(509, 4), // 2062 t_nvmlVgpuVmCompatibility_t_in4
-    Flags(510, 4), // 2063 t_nvmlVgpuPgpuCompatibilityLimitCode_t_in4
-    Struct(572), // 2064 t_nvmlVgpuPgpuCompatibility_t
-    Pointer(t_nvmlVgpuPgpuCompatibility_t, false), // 2065 t_P_nvmlVgpuPgpuCompatibility_t
-    Enum(511), // 2066 t_nvmlVgpuDriverCapability_t
-    Pointer(t_nvmlVgpuVersion_t, false), // 2067 t_P_nvmlVgpuVersion_t
-    Handle(186), // 2068 t_nvmlGpmSample_t
-    Struct(575), // 2069 t_nvmlGpmMetric_t_metricInfo
-    Struct(574), // 2070 t_nvmlGpmMetric_t
-    Array(t_nvmlGpmMetric_t, 477), // 2071 t_A477_nvmlGpmMetric_t
-    Struct(573), // 2072 t_nvmlGpmMetricsGet_t
-    Pointer(t_nvmlGpmMetricsGet_t, false), // 2073 t_P_nvmlGpmMetricsGet_t
-    Struct(576), // 2074 t_nvmlGpmSupport_t
-    Pointer(t_nvmlGpmSupport_t, false), // 2075 t_P_nvmlGpmSupport_t
-    Pointer(t_nvmlGpmSample_t, false), // 2076 t_P_nvmlGpmSample_t
-    Pointer(t_nvmlComputeInstance_t, false), // 2077 t_P_nvmlComputeInstance_t
-    Pointer(t_nvmlComputeInstancePlacement_t, true), // 2078 t_PC_nvmlComputeInstancePlacement_t
-    Struct(577), // 2079 t_nvmlActiveVgpuInstanceInfo_t
-    Pointer(t_nvmlActiveVgpuInstanceInfo_t, false), // 2080 t_P_nvmlActiveVgpuInstanceInfo_t
-    Pointer(t_nvmlComputeInstancePlacement_t, false), // 2081 t_P_nvmlComputeInstancePlacement_t
-    Enum(512), // 2082 t_nvmlComputeInstanceProfile
-    Struct(578), // 2083 t_nvmlComputeInstanceProfileInfo_t
-    Pointer(t_nvmlComputeInstanceProfileInfo_t, false), // 2084 t_P_nvmlComputeInstanceProfileInfo_t
-    Struct(579), // 2085 t_nvmlComputeInstanceProfileInfo_v2_t
-    Pointer(t_nvmlComputeInstanceProfileInfo_v2_t, false), // 2086 t_P_nvmlComputeInstanceProfileInfo_v2_t
-    Struct(580), // 2087 t_nvmlVgpuTypeIdInfo_t
-    Pointer(t_nvmlVgpuTypeIdInfo_t, false), // 2088 t_P_nvmlVgpuTypeIdInfo_t
-    Struct(581), // 2089 t_nvmlGpuInstanceInfo_t
-    Pointer(t_nvmlGpuInstanceInfo_t, false), // 2090 t_P_nvmlGpuInstanceInfo_t
-    Struct(582), // 2091 t_nvmlVgpuSchedulerLogInfo_t
-    Pointer(t_nvmlVgpuSchedulerLogInfo_t, false), // 2092 t_P_nvmlVgpuSchedulerLogInfo_t
-    Struct(583), // 2093 t_nvmlVgpuSchedulerStateInfo_t
-    Pointer(t_nvmlVgpuSchedulerStateInfo_t, false), // 2094 t_P_nvmlVgpuSchedulerStateInfo_t
-    Struct(584), // 2095 t_nvmlVgpuCreatablePlacementInfo_t
-    Pointer(t_nvmlVgpuCreatablePlacementInfo_t, false), // 2096 t_P_nvmlVgpuCreatablePlacementInfo_t
-    Struct(585), // 2097 t_nvmlVgpuSchedulerState_t
-    Pointer(t_nvmlVgpuSchedulerState_t, false), // 2098 t_P_nvmlVgpuSchedulerState_t
-    Flags(513, 4), // 2099 t_nvmlInitFlags_in4
-    Handle(187), // 2100 t_nvmlSystemEventSet_t
-    Struct(586), // 2101 t_nvmlSystemEventSetCreateRequest_t
-    Pointer(t_nvmlSystemEventSetCreateRequest_t, false), // 2102 t_P_nvmlSystemEventSetCreateRequest_t
-    Struct(587), // 2103 t_nvmlSystemEventSetFreeRequest_t
-    Pointer(t_nvmlSystemEventSetFreeRequest_t, false), // 2104 t_P_nvmlSystemEventSetFreeRequest_t
-    Struct(589), // 2105 t_nvmlSystemEventData_v1_t
-    Pointer(t_nvmlSystemEventData_v1_t, false), // 2106 t_P_nvmlSystemEventData_v1_t
-    Struct(588), // 2107 t_nvmlSystemEventSetWaitRequest_t
-    Pointer(t_nvmlSystemEventSetWaitRequest_t, false), // 2108 t_P_nvmlSystemEventSetWaitRequest_t
-    Struct(591), // 2109 t_nvmlCPERCursor_v1_t
-    Struct(590), // 2110 t_nvmlGetCPER_v1_t
-    Pointer(t_nvmlGetCPER_v1_t, false), // 2111 t_P_nvmlGetCPER_v1_t
-    Struct(592), // 2112 t_nvmlConfComputeSystemCaps_t
-    Pointer(t_nvmlConfComputeSystemCaps_t, false), // 2113 t_P_nvmlConfComputeSystemCaps_t
-    Struct(593), // 2114 t_nvmlConfComputeGetKeyRotationThresholdInfo_t
-    Pointer(t_nvmlConfComputeGetKeyRotationThresholdInfo_t, false), // 2115 t_P_nvmlConfComputeGetKeyRotationThresholdInfo_t
-    Struct(594), // 2116 t_nvmlSystemConfComputeSettings_t
-    Pointer(t_nvmlSystemConfComputeSettings_t, false), // 2117 t_P_nvmlSystemConfComputeSettings_t
-    Struct(595), // 2118 t_nvmlSystemConfComputeSettings_v2_t
-    Pointer(t_nvmlSystemConfComputeSettings_v2_t, false), // 2119 t_P_nvmlSystemConfComputeSettings_v2_t
-    Struct(596), // 2120 t_nvmlConfComputeSystemState_t
-    Pointer(t_nvmlConfComputeSystemState_t, false), // 2121 t_P_nvmlConfComputeSystemState_t
-    Struct(597), // 2122 t_nvmlSystemDriverBranchInfo_t
-    Pointer(t_nvmlSystemDriverBranchInfo_t, false), // 2123 t_P_nvmlSystemDriverBranchInfo_t
-    Struct(598), // 2124 t_nvmlHwbcEntry_t
-    Pointer(t_nvmlHwbcEntry_t, false), // 2125 t_P_nvmlHwbcEntry_t
-    Struct(599), // 2126 t_nvmlSystemRegisterEventRequest_t
-    Pointer(t_nvmlSystemRegisterEventRequest_t, false), // 2127 t_P_nvmlSystemRegisterEventRequest_t
-    Struct(600), // 2128 t_nvmlConfComputeSetKeyRotationThresholdInfo_t
-    Pointer(t_nvmlConfComputeSetKeyRotationThresholdInfo_t, false), // 2129 t_P_nvmlConfComputeSetKeyRotationThresholdInfo_t
-    Handle(188), // 2130 t_nvmlUnit_t
-    Enum(514), // 2131 t_nvmlFanState_t
-    Struct(602), // 2132 t_nvmlUnitFanInfo_t
-    Array(t_nvmlUnitFanInfo_t, 24), // 2133 t_A24_nvmlUnitFanInfo_t
-    Struct(601), // 2134 t_nvmlUnitFanSpeeds_t
-    Pointer(t_nvmlUnitFanSpeeds_t, false), // 2135 t_P_nvmlUnitFanSpeeds_t
-    Pointer(t_nvmlUnit_t, false), // 2136 t_P_nvmlUnit_t
-    Enum(515), // 2137 t_nvmlLedColor_t
-    Struct(603), // 2138 t_nvmlLedState_t
-    Pointer(t_nvmlLedState_t, false), // 2139 t_P_nvmlLedState_t
-    Struct(604), // 2140 t_nvmlPSUInfo_t
-    Pointer(t_nvmlPSUInfo_t, false), // 2141 t_P_nvmlPSUInfo_t
-    Struct(605), // 2142 t_nvmlUnitInfo_t
-    Pointer(t_nvmlUnitInfo_t, false), // 2143 t_P_nvmlUnitInfo_t
-    Struct(607), // 2144 t_nvmlVgpuLicenseExpiry_t
-    Struct(606), // 2145 t_nvmlVgpuLicenseInfo_t
-    Pointer(t_nvmlVgpuLicenseInfo_t, false), // 2146 t_P_nvmlVgpuLicenseInfo_t
-    Struct(608), // 2147 t_nvmlVgpuPlacementId_t
-    Pointer(t_nvmlVgpuPlacementId_t, false), // 2148 t_P_nvmlVgpuPlacementId_t
-    Struct(609), // 2149 t_nvmlVgpuRuntimeState_t
-    Pointer(t_nvmlVgpuRuntimeState_t, false), // 2150 t_P_nvmlVgpuRuntimeState_t
-    Enum(516), // 2151 t_nvmlVgpuVmIdType_t
-    Pointer(t_nvmlVgpuVmIdType_t, false), // 2152 t_P_nvmlVgpuVmIdType_t
-    Struct(610), // 2153 t_nvmlVgpuTypeBar1Info_t
-    Pointer(t_nvmlVgpuTypeBar1Info_t, false), // 2154 t_P_nvmlVgpuTypeBar1Info_t
-    Enum(517), // 2155 t_nvmlVgpuCapability_t
-    Struct(611), // 2156 t_nvmlVgpuTypeMaxInstance_t
-    Pointer(t_nvmlVgpuTypeMaxInstance_t, false), // 2157 t_P_nvmlVgpuTypeMaxInstance_t
-    Enum(518), // 2158 t_nvrtcResult
-    Status(518), // 2159 t_nvrtcResult_status
-    Handle(189), // 2160 t_nvrtcProgram
-    Pointer(t_nvrtcProgram, false), // 2161 t_P_nvrtcProgram
-    Struct(612), // 2162 t_nvrtcBundledHeadersInfo
-    Pointer(t_nvrtcBundledHeadersInfo, false), // 2163 t_P_nvrtcBundledHeadersInfo
-    Flags(519, 4), // 2164 t_nvrtcInstallHeaders_in4
+    Enum(229), // 1008 t_cublasMpStatus_t
+    Status(229), // 1009 t_cublasMpStatus_t_status
+    Handle(67), // 1010 t_cublasMpGrid_t
+    Handle(68), // 1011 t_cublasMpHandle_t
+    Pointer(t_cublasMpHandle_t, false), // 1012 t_P_cublasMpHandle_t
+    Handle(69), // 1013 t_cublasMpMatrixDescriptor_t
+    Handle(70), // 1014 t_ncclComm_t
+    Enum(230), // 1015 t_cublasMpEmulationStrategy_t
+    Pointer(t_cublasMpEmulationStrategy_t, false), // 1016 t_P_cublasMpEmulationStrategy_t
+    Enum(231), // 1017 t_cublasMpGridLayout_t
+    Pointer(t_cublasMpGrid_t, false), // 1018 t_P_cublasMpGrid_t
+    Handle(71), // 1019 t_cublasMpMatmulDescriptor_t
+    Pointer(t_cublasMpMatmulDescriptor_t, false), // 1020 t_P_cublasMpMatmulDescriptor_t
+    Enum(232), // 1021 t_cublasMpMatmulDescriptorAttribute_t
+    Pointer(t_cublasMpMatrixDescriptor_t, false), // 1022 t_P_cublasMpMatrixDescriptor_t
+    Enum(233), // 1023 t_cudnnStatus_t
+    Status(233), // 1024 t_cudnnStatus_t_status
+    Handle(72), // 1025 t_cudnnHandle_t
+    Handle(73), // 1026 t_cudnnActivationDescriptor_t
+    Handle(74), // 1027 t_cudnnTensorDescriptor_t
+    Enum(234), // 1028 t_cudnnDataType_t
+    Enum(235), // 1029 t_cudnnBackendDescriptorType_t
+    Handle(75), // 1030 t_cudnnBackendDescriptor_t
+    Pointer(t_cudnnBackendDescriptor_t, false), // 1031 t_P_cudnnBackendDescriptor_t
+    Enum(236), // 1032 t_cudnnBackendAttributeName_t
+    Enum(237), // 1033 t_cudnnBackendAttributeType_t
+    Enum(238), // 1034 t_cudnnConvolutionMode_t
+    Enum(239), // 1035 t_cudnnBackendHeurMode_t
+    Enum(240), // 1036 t_cudnnBackendKnobType_t
+    Enum(241), // 1037 t_cudnnNanPropagation_t
+    Enum(242), // 1038 t_cudnnBackendNumericalNote_t
+    Enum(243), // 1039 t_cudnnBackendLayoutType_t
+    Enum(244), // 1040 t_cudnnPointwiseMode_t
+    Enum(245), // 1041 t_cudnnGenStatsMode_t
+    Enum(246), // 1042 t_cudnnBnFinalizeStatsMode_t
+    Enum(247), // 1043 t_cudnnReduceTensorOp_t
+    Enum(248), // 1044 t_cudnnBackendBehaviorNote_t
+    Enum(249), // 1045 t_cudnnBackendTensorReordering_t
+    Enum(250), // 1046 t_cudnnResampleMode_t
+    Enum(251), // 1047 t_cudnnPaddingMode_t
+    Enum(252), // 1048 t_cudnnSignalMode_t
+    Struct(360), // 1049 t_cudnnFraction_t
+    Enum(253), // 1050 t_cudnnBackendNormMode_t
+    Enum(254), // 1051 t_cudnnBackendNormFwdPhase_t
+    Enum(255), // 1052 t_cudnnRngDistribution_t
+    Enum(256), // 1053 t_cudnnMoeGroupedMatmulMode_t
+    Enum(257), // 1054 t_cudnnBackendReshapeMode_t
+    Enum(258), // 1055 t_cudnnBackendOperationGraphMode_t
+    Enum(259), // 1056 t_cudnnCudaGraphRetention_t
+    Enum(260), // 1057 t_cudnnBatchNormMode_t
+    Enum(261), // 1058 t_cudnnBatchNormOps_t
+    Handle(76), // 1059 t_cudnnRNNDescriptor_t
+    Enum(262), // 1060 t_cudnnCTCLossAlgo_t
+    Handle(77), // 1061 t_cudnnCTCLossDescriptor_t
+    Enum(263), // 1062 t_cudnnCausalConv1dActivation_t
+    Handle(78), // 1063 t_cudnnFilterDescriptor_t
+    Handle(79), // 1064 t_cudnnConvolutionDescriptor_t
+    Enum(264), // 1065 t_cudnnConvolutionBwdDataAlgo_t
+    Enum(265), // 1066 t_cudnnConvolutionBwdFilterAlgo_t
+    Enum(266), // 1067 t_cudnnConvolutionFwdAlgo_t
+    Handle(80), // 1068 t_cudnnAlgorithmDescriptor_t
+    Pointer(t_cudnnHandle_t, false), // 1069 t_P_cudnnHandle_t
+    Pointer(t_cudnnActivationDescriptor_t, false), // 1070 t_P_cudnnActivationDescriptor_t
+    Pointer(t_cudnnAlgorithmDescriptor_t, false), // 1071 t_P_cudnnAlgorithmDescriptor_t
+    Handle(81), // 1072 t_cudnnAlgorithmPerformance_t
+    Pointer(t_cudnnAlgorithmPerformance_t, false), // 1073 t_P_cudnnAlgorithmPerformance_t
+    Handle(82), // 1074 t_cudnnAttnDescriptor_t
+    Pointer(t_cudnnAttnDescriptor_t, false), // 1075 t_P_cudnnAttnDescriptor_t
+    Pointer(t_cudnnCTCLossDescriptor_t, false), // 1076 t_P_cudnnCTCLossDescriptor_t
+    Pointer(t_cudnnConvolutionDescriptor_t, false), // 1077 t_P_cudnnConvolutionDescriptor_t
+    Handle(83), // 1078 t_cudnnDropoutDescriptor_t
+    Pointer(t_cudnnDropoutDescriptor_t, false), // 1079 t_P_cudnnDropoutDescriptor_t
+    Pointer(t_cudnnFilterDescriptor_t, false), // 1080 t_P_cudnnFilterDescriptor_t
+    Handle(84), // 1081 t_cudnnFusedOpsConstParamPack_t
+    Pointer(t_cudnnFusedOpsConstParamPack_t, false), // 1082 t_P_cudnnFusedOpsConstParamPack_t
+    Enum(267), // 1083 t_cudnnFusedOps_t
+    Handle(85), // 1084 t_cudnnFusedOpsPlan_t
+    Pointer(t_cudnnFusedOpsPlan_t, false), // 1085 t_P_cudnnFusedOpsPlan_t
+    Handle(86), // 1086 t_cudnnFusedOpsVariantParamPack_t
+    Pointer(t_cudnnFusedOpsVariantParamPack_t, false), // 1087 t_P_cudnnFusedOpsVariantParamPack_t
+    Handle(87), // 1088 t_cudnnLRNDescriptor_t
+    Pointer(t_cudnnLRNDescriptor_t, false), // 1089 t_P_cudnnLRNDescriptor_t
+    Handle(88), // 1090 t_cudnnOpTensorDescriptor_t
+    Pointer(t_cudnnOpTensorDescriptor_t, false), // 1091 t_P_cudnnOpTensorDescriptor_t
+    Handle(89), // 1092 t_cudnnPersistentRNNPlan_t
+    Pointer(t_cudnnPersistentRNNPlan_t, false), // 1093 t_P_cudnnPersistentRNNPlan_t
+    Handle(90), // 1094 t_cudnnPoolingDescriptor_t
+    Pointer(t_cudnnPoolingDescriptor_t, false), // 1095 t_P_cudnnPoolingDescriptor_t
+    Handle(91), // 1096 t_cudnnRNNDataDescriptor_t
+    Pointer(t_cudnnRNNDataDescriptor_t, false), // 1097 t_P_cudnnRNNDataDescriptor_t
+    Pointer(t_cudnnRNNDescriptor_t, false), // 1098 t_P_cudnnRNNDescriptor_t
+    Handle(92), // 1099 t_cudnnReduceTensorDescriptor_t
+    Pointer(t_cudnnReduceTensorDescriptor_t, false), // 1100 t_P_cudnnReduceTensorDescriptor_t
+    Handle(93), // 1101 t_cudnnSeqDataDescriptor_t
+    Pointer(t_cudnnSeqDataDescriptor_t, false), // 1102 t_P_cudnnSeqDataDescriptor_t
+    Handle(94), // 1103 t_cudnnSpatialTransformerDescriptor_t
+    Pointer(t_cudnnSpatialTransformerDescriptor_t, false), // 1104 t_P_cudnnSpatialTransformerDescriptor_t
+    Pointer(t_cudnnTensorDescriptor_t, false), // 1105 t_P_cudnnTensorDescriptor_t
+    Handle(95), // 1106 t_cudnnTensorTransformDescriptor_t
+    Pointer(t_cudnnTensorTransformDescriptor_t, false), // 1107 t_P_cudnnTensorTransformDescriptor_t
+    Enum(268), // 1108 t_cudnnNormMode_t
+    Enum(269), // 1109 t_cudnnDivNormMode_t
+    Enum(270), // 1110 t_cudnnDeterminism_t
+    Enum(271), // 1111 t_cudnnMathType_t
+    Struct(361), // 1112 t_cudnnConvolutionBwdDataAlgoPerf_t
+    Pointer(t_cudnnConvolutionBwdDataAlgoPerf_t, false), // 1113 t_P_cudnnConvolutionBwdDataAlgoPerf_t
+    Struct(362), // 1114 t_cudnnConvolutionBwdFilterAlgoPerf_t
+    Pointer(t_cudnnConvolutionBwdFilterAlgoPerf_t, false), // 1115 t_P_cudnnConvolutionBwdFilterAlgoPerf_t
+    Struct(363), // 1116 t_cudnnConvolutionFwdAlgoPerf_t
+    Pointer(t_cudnnConvolutionFwdAlgoPerf_t, false), // 1117 t_P_cudnnConvolutionFwdAlgoPerf_t
+    Pointer(t_cudnnTensorDescriptor_t, true), // 1118 t_PC_cudnnTensorDescriptor_t
+    Enum(272), // 1119 t_cudnnActivationMode_t
+    Pointer(t_cudnnActivationMode_t, false), // 1120 t_P_cudnnActivationMode_t
+    Pointer(t_cudnnNanPropagation_t, false), // 1121 t_P_cudnnNanPropagation_t
+    Enum(273), // 1122 t_cudnnRNNAlgo_t
+    Union(365), // 1123 t_Algorithm
+    Struct(364), // 1124 t_cudnnAlgorithm_t
+    Pointer(t_cudnnAlgorithm_t, false), // 1125 t_P_cudnnAlgorithm_t
+    Pointer(t_cudnnStatus_t, false), // 1126 t_P_cudnnStatus_t
+    Flags(274, 4), // 1127 t_cudnnAttnMode_in4
+    Pointer(t_cudnnAttnMode_in4, false), // 1128 t_P_cudnnAttnMode_in4
+    Pointer(t_cudnnDataType_t, false), // 1129 t_P_cudnnDataType_t
+    Pointer(t_cudnnMathType_t, false), // 1130 t_P_cudnnMathType_t
+    Enum(275), // 1131 t_cudnnLossNormalizationMode_t
+    Pointer(t_cudnnLossNormalizationMode_t, false), // 1132 t_P_cudnnLossNormalizationMode_t
+    Enum(276), // 1133 t_cudnnCTCGradMode_t
+    Pointer(t_cudnnCTCGradMode_t, false), // 1134 t_P_cudnnCTCGradMode_t
+    Flags(277, 4), // 1135 t_cudnnCallbackMask_in4
+    Pointer(t_cudnnCallbackMask_in4, false), // 1136 t_P_cudnnCallbackMask_in4
+    Pointer(t_cudnnConvolutionMode_t, false), // 1137 t_P_cudnnConvolutionMode_t
+    Enum(278), // 1138 t_cudnnReorderType_t
+    Pointer(t_cudnnReorderType_t, false), // 1139 t_P_cudnnReorderType_t
+    Enum(279), // 1140 t_cudnnTensorFormat_t
+    Pointer(t_cudnnTensorFormat_t, false), // 1141 t_P_cudnnTensorFormat_t
+    Enum(280), // 1142 t_cudnnFusedOpsConstParamLabel_t
+    Enum(281), // 1143 t_cudnnFusedOpsVariantParamLabel_t
+    Enum(282), // 1144 t_cudnnMultiHeadAttnWeightKind_t
+    Enum(283), // 1145 t_cudnnNormOps_t
+    Enum(284), // 1146 t_cudnnNormAlgo_t
+    Enum(285), // 1147 t_cudnnOpTensorOp_t
+    Pointer(t_cudnnOpTensorOp_t, false), // 1148 t_P_cudnnOpTensorOp_t
+    Enum(286), // 1149 t_cudnnPoolingMode_t
+    Pointer(t_cudnnPoolingMode_t, false), // 1150 t_P_cudnnPoolingMode_t
+    Enum(287), // 1151 t_cudnnRNNBiasMode_t
+    Pointer(t_cudnnRNNBiasMode_t, false), // 1152 t_P_cudnnRNNBiasMode_t
+    Enum(288), // 1153 t_cudnnRNNDataLayout_t
+    Pointer(t_cudnnRNNDataLayout_t, false), // 1154 t_P_cudnnRNNDataLayout_t
+    Enum(289), // 1155 t_cudnnRNNInputMode_t
+    Pointer(t_cudnnRNNInputMode_t, false), // 1156 t_P_cudnnRNNInputMode_t
+    Enum(290), // 1157 t_cudnnDirectionMode_t
+    Pointer(t_cudnnDirectionMode_t, false), // 1158 t_P_cudnnDirectionMode_t
+    Enum(291), // 1159 t_cudnnRNNMode_t
+    Pointer(t_cudnnRNNMode_t, false), // 1160 t_P_cudnnRNNMode_t
+    Pointer(t_cudnnRNNAlgo_t, false), // 1161 t_P_cudnnRNNAlgo_t
+    Flags(292, 4), // 1162 t_cudnnRNNPaddedIO_in4
+    Pointer(t_cudnnRNNPaddedIO_in4, false), // 1163 t_P_cudnnRNNPaddedIO_in4
+    Enum(293), // 1164 t_cudnnForwardMode_t
+    Pointer(t_cudnnReduceTensorOp_t, false), // 1165 t_P_cudnnReduceTensorOp_t
+    Enum(294), // 1166 t_cudnnReduceTensorIndices_t
+    Pointer(t_cudnnReduceTensorIndices_t, false), // 1167 t_P_cudnnReduceTensorIndices_t
+    Enum(295), // 1168 t_cudnnIndicesType_t
+    Pointer(t_cudnnIndicesType_t, false), // 1169 t_P_cudnnIndicesType_t
+    Enum(296), // 1170 t_cudnnSeqDataAxis_t
+    Pointer(t_cudnnSeqDataAxis_t, false), // 1171 t_P_cudnnSeqDataAxis_t
+    Enum(297), // 1172 t_cudnnFoldingDirection_t
+    Pointer(t_cudnnFoldingDirection_t, false), // 1173 t_P_cudnnFoldingDirection_t
+    Struct(366), // 1174 t_cudnnGnnCscGraph_t
+    Pointer(t_cudnnGnnCscGraph_t, true), // 1175 t_PC_cudnnGnnCscGraph_t
+    Enum(298), // 1176 t_cudnnGnnAggOp_t
+    Enum(299), // 1177 t_cudnnGnnActivationOp_t
+    Struct(367), // 1178 t_cudnnGnnMhaParams_t
+    Pointer(t_cudnnGnnMhaParams_t, true), // 1179 t_PC_cudnnGnnMhaParams_t
+    Enum(300), // 1180 t_cudnnLRNMode_t
+    Enum(301), // 1181 t_cudnnWgradMode_t
+    Enum(302), // 1182 t_cudnnErrQueryMode_t
+    Enum(303), // 1183 t_cudnnRNNClipMode_t
+    Pointer(t_cudnnRNNClipMode_t, false), // 1184 t_P_cudnnRNNClipMode_t
+    Pointer(t_cudnnSeqDataAxis_t, true), // 1185 t_PC_cudnnSeqDataAxis_t
+    Enum(304), // 1186 t_cudnnSamplerType_t
+    Enum(305), // 1187 t_cudnnSoftmaxAlgorithm_t
+    Enum(306), // 1188 t_cudnnSoftmaxMode_t
+    Enum(307), // 1189 t_cudssStatus_t
+    Status(307), // 1190 t_cudssStatus_t_status
+    Handle(96), // 1191 t_cudssConfig_t
+    Pointer(t_cudssConfig_t, false), // 1192 t_P_cudssConfig_t
+    Enum(308), // 1193 t_cudssConfigParam_t
+    Enum(309), // 1194 t_cudssReorderingAlg_t
+    Enum(310), // 1195 t_cudssFactorizationAlg_t
+    Enum(311), // 1196 t_cudssSolveAlg_t
+    Enum(312), // 1197 t_cudssMatchingAlg_t
+    Enum(313), // 1198 t_cudssSolveMode_t
+    Enum(314), // 1199 t_cudssPivotType_t
+    Enum(315), // 1200 t_cudssPivotEpsilonAlg_t
+    Enum(316), // 1201 t_cudssDowncastFactorsMode_t
+    Handle(97), // 1202 t_cudssHandle_t
+    Pointer(t_cudssHandle_t, false), // 1203 t_P_cudssHandle_t
+    Handle(98), // 1204 t_cudssData_t
+    Pointer(t_cudssData_t, false), // 1205 t_P_cudssData_t
+    Enum(317), // 1206 t_cudssDataParam_t
+    Array(t_i64, 16), // 1207 t_A16_i64
+    Array(t_i64, 3), // 1208 t_A3_i64
+    Flags(318, 4), // 1209 t_cudssPhase_t_in4
+    Handle(99), // 1210 t_cudssMatrix_t
+    Struct(368), // 1211 t_cudssDeviceMemHandler_t
+    Pointer(t_cudssDeviceMemHandler_t, false), // 1212 t_P_cudssDeviceMemHandler_t
+    Struct(369), // 1213 t_cudssPinnedMemHandler_t
+    Pointer(t_cudssPinnedMemHandler_t, false), // 1214 t_P_cudssPinnedMemHandler_t
+    Pointer(t_cudssMatrix_t, false), // 1215 t_P_cudssMatrix_t
+    Enum(319), // 1216 t_cudssMatrixType_t
+    Enum(320), // 1217 t_cudssMatrixViewType_t
+    Enum(321), // 1218 t_cudssIndexBase_t
+    Enum(322), // 1219 t_cudssLayout_t
+    Pointer(t_P_P_void, false), // 1220 t_P_P_P_void
+    Pointer(t_cudaDataType, false), // 1221 t_P_cudaDataType
+    Pointer(t_cudssMatrixType_t, false), // 1222 t_P_cudssMatrixType_t
+    Pointer(t_cudssMatrixViewType_t, false), // 1223 t_P_cudssMatrixViewType_t
+    Pointer(t_cudssIndexBase_t, false), // 1224 t_P_cudssIndexBase_t
+    Pointer(t_cudssLayout_t, false), // 1225 t_P_cudssLayout_t
+    Flags(323, 4), // 1226 t_cudssMatrixFormat_t_in4
+    Pointer(t_cudssMatrixFormat_t_in4, false), // 1227 t_P_cudssMatrixFormat_t_in4
+    Pointer(t_cudssDeviceMemHandler_t, true), // 1228 t_PC_cudssDeviceMemHandler_t
+    Pointer(t_cudaStream_t, true), // 1229 t_PC_cudaStream_t
+    Pointer(t_cudssPinnedMemHandler_t, true), // 1230 t_PC_cudssPinnedMemHandler_t
+    Enum(324), // 1231 t_cufftResult
+    Status(324), // 1232 t_cufftResult_status
+    Handle(100), // 1233 t_cufftHandle
+    Pointer(t_cufftHandle, false), // 1234 t_P_cufftHandle
+    Enum(325), // 1235 t_cufftType
+    Enum(326), // 1236 t_cufftDirection
+    Enum(327), // 1237 t_cufftProperty
+    Enum(328), // 1238 t_cufftXtCallbackType
+    Array(t_i32, 64), // 1239 t_A64_i32
+    Array(t_P_void, 64), // 1240 t_A64_P_void
+    Array(t_u64, 64), // 1241 t_A64_u64
+    Struct(371), // 1242 t_cudaXtDesc
+    Pointer(t_cudaXtDesc, false), // 1243 t_P_cudaXtDesc
+    Enum(329), // 1244 t_libFormat
+    Struct(370), // 1245 t_cudaLibXtDesc
+    Pointer(t_cudaLibXtDesc, false), // 1246 t_P_cudaLibXtDesc
+    Handle(101), // 1247 t_cudaLibXtDescPointer
+    Pointer(t_P_cudaLibXtDesc, false), // 1248 t_P_P_cudaLibXtDesc
+    Pointer(t_cudaLibXtDescPointer, false), // 1249 t_P_cudaLibXtDescPointer
+    Enum(330), // 1250 t_cufftXtSubFormat
+    Enum(331), // 1251 t_cufftXtCopyType
+    Enum(332), // 1252 t_cufftXtQueryType
+    Struct(372), // 1253 t_cufftXt1dFactors
+    Array(t_u64, 3), // 1254 t_A3_u64
+    Struct(373), // 1255 t_cufftBox3d
+    Pointer(t_cufftBox3d, true), // 1256 t_PC_cufftBox3d
+    Enum(333), // 1257 t_cufftXtWorkAreaPolicy
+    Handle(102), // 1258 t_fftw_plan
+    Array(t_f64, 2), // 1259 t_A2_f64
+    Pointer(t_A2_f64, false), // 1260 t_P_A2_f64
+    Enum(334), // 1261 t_fftwSign
+    Struct(374), // 1262 t_fftwf_iodim64
+    Pointer(t_fftwf_iodim64, true), // 1263 t_PC_fftwf_iodim64
+    Struct(375), // 1264 t_fftwf_iodim
+    Pointer(t_fftwf_iodim, true), // 1265 t_PC_fftwf_iodim
+    Handle(103), // 1266 t_fftwf_plan
+    Array(t_f32, 2), // 1267 t_A2_f32
+    Pointer(t_A2_f32, false), // 1268 t_P_A2_f32
+    Enum(335), // 1269 t_CUfileOpError
+    Struct(376), // 1270 t_CUfileError_t
+    Handle(104), // 1271 t_CUfileBatchHandle_t
+    Flags(336, 4), // 1272 t_CUfileStatus_t_in4
+    Struct(377), // 1273 t_CUfileIOEvents_t
+    Pointer(t_CUfileIOEvents_t, false), // 1274 t_P_CUfileIOEvents_t
+    Pointer(t_CUfileBatchHandle_t, false), // 1275 t_P_CUfileBatchHandle_t
+    Enum(337), // 1276 t_CUfileBatchMode_t
+    Struct(380), // 1277 t_CUfileIOParams_t_u_batch
+    Union(379), // 1278 t_CUfileIOParams_t_u
+    Handle(105), // 1279 t_CUfileHandle_t
+    Enum(338), // 1280 t_CUfileOpcode_t
+    Struct(378), // 1281 t_CUfileIOParams_t
+    Pointer(t_CUfileIOParams_t, false), // 1282 t_P_CUfileIOParams_t
+    Flags(339, 4), // 1283 t_cuFileRdmaFlags_in4
+    Flags(340, 4), // 1284 t_CUfileDriverStatusFlags_t_in4
+    Flags(341, 4), // 1285 t_CUfileP2PFlags_t_in4
+    Pointer(t_CUfileP2PFlags_t_in4, false), // 1286 t_P_CUfileP2PFlags_t_in4
+    Struct(382), // 1287 t_CUfileDrvProps_t_nvfs
+    Struct(381), // 1288 t_CUfileDrvProps_t
+    Pointer(t_CUfileDrvProps_t, false), // 1289 t_P_CUfileDrvProps_t
+    Enum(342), // 1290 t_CUFileBoolConfigParameter_t
+    Pointer(t_bool1, false), // 1291 t_P_bool1
+    Enum(343), // 1292 t_CUFileSizeTConfigParameter_t
+    Enum(344), // 1293 t_CUFileStringConfigParameter_t
+    Struct(384), // 1294 t_CUfileOpCounter_t
+    Struct(383), // 1295 t_CUfileStatsLevel1_t
+    Pointer(t_CUfileStatsLevel1_t, false), // 1296 t_P_CUfileStatsLevel1_t
+    Array(t_u64, 32), // 1297 t_A32_u64
+    Struct(385), // 1298 t_CUfileStatsLevel2_t
+    Pointer(t_CUfileStatsLevel2_t, false), // 1299 t_P_CUfileStatsLevel2_t
+    Array(t_char, 16), // 1300 t_A16_char
+    Array(t_u8, 16), // 1301 t_A16_u8
+    Struct(387), // 1302 t_CUfilePerGpuStats_t
+    Array(t_CUfilePerGpuStats_t, 16), // 1303 t_A16_CUfilePerGpuStats_t
+    Struct(386), // 1304 t_CUfileStatsLevel3_t
+    Pointer(t_CUfileStatsLevel3_t, false), // 1305 t_P_CUfileStatsLevel3_t
+    Pointer(t_CUfileHandle_t, false), // 1306 t_P_CUfileHandle_t
+    Enum(345), // 1307 t_CUfileFileHandleType
+    Union(389), // 1308 t_CUfileDescr_t_handle
+    Struct(390), // 1309 t_CUfileFSOps_t
+    Pointer(t_CUfileFSOps_t, true), // 1310 t_PC_CUfileFSOps_t
+    Struct(388), // 1311 t_CUfileDescr_t
+    Pointer(t_CUfileDescr_t, false), // 1312 t_P_CUfileDescr_t
+    Struct(391), // 1313 t_CUfileIOVec_t
+    Pointer(t_CUfileIOVec_t, true), // 1314 t_PC_CUfileIOVec_t
+    Flags(346, 4), // 1315 t_cuFileStreamFlags_in4
+    Enum(347), // 1316 t_curandStatus_t
+    Status(347), // 1317 t_curandStatus_t_status
+    Handle(106), // 1318 t_curandGenerator_t
+    Pointer(t_curandGenerator_t, false), // 1319 t_P_curandGenerator_t
+    Enum(348), // 1320 t_curandRngType_t
+    Handle(107), // 1321 t_curandDiscreteDistribution_t
+    Pointer(t_curandDiscreteDistribution_t, false), // 1322 t_P_curandDiscreteDistribution_t
+    Enum(349), // 1323 t_curandMethod_t
+    Array(t_u32, 32), // 1324 t_A32_u32
+    Pointer(t_A32_u32, false), // 1325 t_P_A32_u32
+    Pointer(t_P_A32_u32, false), // 1326 t_P_P_A32_u32
+    Enum(350), // 1327 t_curandDirectionVectorSet_t
+    Pointer(t_A64_u64, false), // 1328 t_P_A64_u64
+    Pointer(t_P_A64_u64, false), // 1329 t_P_P_A64_u64
+    Pointer(t_P_u32, false), // 1330 t_P_P_u32
+    Pointer(t_P_u64, false), // 1331 t_P_P_u64
+    Enum(351), // 1332 t_curandOrdering_t
+    Enum(352), // 1333 t_cusolverStatus_t
+    Status(352), // 1334 t_cusolverStatus_t_status
+    Handle(108), // 1335 t_cusolverDnHandle_t
+    Enum(353), // 1336 t_cusolverEigMode_t
+    Handle(109), // 1337 t_gesvdjInfo_t
+    Enum(354), // 1338 t_cusolverEigRange_t
+    Handle(110), // 1339 t_syevjInfo_t
+    Enum(355), // 1340 t_cusolverEigType_t
+    Pointer(t_cusolverDnHandle_t, false), // 1341 t_P_cusolverDnHandle_t
+    Pointer(t_gesvdjInfo_t, false), // 1342 t_P_gesvdjInfo_t
+    Handle(111), // 1343 t_cusolverDnParams_t
+    Pointer(t_cusolverDnParams_t, false), // 1344 t_P_cusolverDnParams_t
+    Pointer(t_syevjInfo_t, false), // 1345 t_P_syevjInfo_t
+    Enum(356), // 1346 t_cusolverDeterministicMode_t
+    Pointer(t_cusolverDeterministicMode_t, false), // 1347 t_P_cusolverDeterministicMode_t
+    Enum(357), // 1348 t_cudaEmulationStrategy
+    Pointer(t_cudaEmulationStrategy, false), // 1349 t_P_cudaEmulationStrategy
+    Enum(358), // 1350 t_cusolverMathMode_t
+    Pointer(t_cusolverMathMode_t, false), // 1351 t_P_cusolverMathMode_t
+    Handle(112), // 1352 t_cusolverDnIRSInfos_t
+    Pointer(t_cusolverDnIRSInfos_t, false), // 1353 t_P_cusolverDnIRSInfos_t
+    Handle(113), // 1354 t_cusolverDnIRSParams_t
+    Pointer(t_cusolverDnIRSParams_t, false), // 1355 t_P_cusolverDnIRSParams_t
+    Enum(359), // 1356 t_cusolverIRSRefinement_t
+    Enum(360), // 1357 t_cusolverPrecType_t
+    Enum(361), // 1358 t_cusolverDnFunction_t
+    Enum(362), // 1359 t_cusolverAlgMode_t
+    Enum(363), // 1360 t_cusolverDirectMode_t
+    Enum(364), // 1361 t_cusolverStorevMode_t
+    Enum(365), // 1362 t_cusolverEigComp_t
+    Handle(114), // 1363 t_cusolverMgHandle_t
+    Pointer(t_cusolverMgHandle_t, false), // 1364 t_P_cusolverMgHandle_t
+    Handle(115), // 1365 t_cudaLibMgGrid_t
+    Pointer(t_cudaLibMgGrid_t, false), // 1366 t_P_cudaLibMgGrid_t
+    Enum(366), // 1367 t_cusolverMgGridMapping_t
+    Handle(116), // 1368 t_cudaLibMgMatrixDesc_t
+    Pointer(t_cudaLibMgMatrixDesc_t, false), // 1369 t_P_cudaLibMgMatrixDesc_t
+    Handle(117), // 1370 t_cusolverRfHandle_t
+    Pointer(t_cusolverRfHandle_t, false), // 1371 t_P_cusolverRfHandle_t
+    Enum(367), // 1372 t_cusolverRfFactorization_t
+    Pointer(t_cusolverRfFactorization_t, false), // 1373 t_P_cusolverRfFactorization_t
+    Enum(368), // 1374 t_cusolverRfTriangularSolve_t
+    Pointer(t_cusolverRfTriangularSolve_t, false), // 1375 t_P_cusolverRfTriangularSolve_t
+    Enum(369), // 1376 t_cusolverRfMatrixFormat_t
+    Pointer(t_cusolverRfMatrixFormat_t, false), // 1377 t_P_cusolverRfMatrixFormat_t
+    Enum(370), // 1378 t_cusolverRfUnitDiagonal_t
+    Pointer(t_cusolverRfUnitDiagonal_t, false), // 1379 t_P_cusolverRfUnitDiagonal_t
+    Enum(371), // 1380 t_cusolverRfNumericBoostReport_t
+    Pointer(t_cusolverRfNumericBoostReport_t, false), // 1381 t_P_cusolverRfNumericBoostReport_t
+    Enum(372), // 1382 t_cusolverRfResetValuesFastMode_t
+    Pointer(t_cusolverRfResetValuesFastMode_t, false), // 1383 t_P_cusolverRfResetValuesFastMode_t
+    Handle(118), // 1384 t_cusolverSpHandle_t
+    Handle(119), // 1385 t_cusparseMatDescr_t
+    Handle(120), // 1386 t_csrcholInfo_t
+    Handle(121), // 1387 t_csrcholInfoHost_t
+    Handle(122), // 1388 t_csrluInfoHost_t
+    Handle(123), // 1389 t_csrqrInfo_t
+    Handle(124), // 1390 t_csrqrInfoHost_t
+    Pointer(t_cusolverSpHandle_t, false), // 1391 t_P_cusolverSpHandle_t
+    Pointer(t_csrcholInfo_t, false), // 1392 t_P_csrcholInfo_t
+    Pointer(t_csrcholInfoHost_t, false), // 1393 t_P_csrcholInfoHost_t
+    Pointer(t_csrluInfoHost_t, false), // 1394 t_P_csrluInfoHost_t
+    Pointer(t_csrqrInfo_t, false), // 1395 t_P_csrqrInfo_t
+    Pointer(t_csrqrInfoHost_t, false), // 1396 t_P_csrqrInfoHost_t
+    Handle(125), // 1397 t_cusolverMpGrid_t
+    Handle(126), // 1398 t_cusolverMpHandle_t
+    Pointer(t_cusolverMpHandle_t, false), // 1399 t_P_cusolverMpHandle_t
+    Pointer(t_cusolverMpGrid_t, false), // 1400 t_P_cusolverMpGrid_t
+    Enum(373), // 1401 t_cusolverMpGridMapping_t
+    Handle(127), // 1402 t_cusolverMpMatrixDescriptor_t
+    Pointer(t_cusolverMpMatrixDescriptor_t, false), // 1403 t_P_cusolverMpMatrixDescriptor_t
+    Handle(128), // 1404 t_cusolverMpGesvdDescriptor_t
+    Pointer(t_cusolverMpGesvdDescriptor_t, false), // 1405 t_P_cusolverMpGesvdDescriptor_t
+    Enum(374), // 1406 t_cusolverMpGesvdDescriptorAttribute_t
+    Handle(129), // 1407 t_cusolverMpNewtonSchulzDescriptor_t
+    Pointer(t_cusolverMpNewtonSchulzDescriptor_t, false), // 1408 t_P_cusolverMpNewtonSchulzDescriptor_t
+    Enum(375), // 1409 t_cusolverMpNewtonSchulzDescriptorAttribute_t
+    Handle(130), // 1410 t_cusolverMpPolarDescriptor_t
+    Pointer(t_cusolverMpPolarDescriptor_t, false), // 1411 t_P_cusolverMpPolarDescriptor_t
+    Enum(376), // 1412 t_cusolverMpPolarDescriptorAttribute_t
+    Enum(377), // 1413 t_cusparseStatus_t
+    Status(377), // 1414 t_cusparseStatus_t_status
+    Handle(131), // 1415 t_cusparseHandle_t
+    Handle(132), // 1416 t_cusparseSpVecDescr_t
+    Handle(133), // 1417 t_cusparseDnVecDescr_t
+    Handle(134), // 1418 t_cusparseConstSpVecDescr_t
+    Handle(135), // 1419 t_cusparseSpMatDescr_t
+    Enum(378), // 1420 t_cusparseIndexType_t
+    Pointer(t_cusparseIndexType_t, false), // 1421 t_P_cusparseIndexType_t
+    Enum(379), // 1422 t_cusparseIndexBase_t
+    Pointer(t_cusparseIndexBase_t, false), // 1423 t_P_cusparseIndexBase_t
+    Enum(380), // 1424 t_cusparseDirection_t
+    Handle(136), // 1425 t_bsric02Info_t
+    Enum(381), // 1426 t_cusparseSolvePolicy_t
+    Handle(137), // 1427 t_bsrilu02Info_t
+    Enum(382), // 1428 t_cusparseOperation_t
+    Handle(138), // 1429 t_bsrsm2Info_t
+    Handle(139), // 1430 t_bsrsv2Info_t
+    Handle(140), // 1431 t_csru2csrInfo_t
+    Handle(141), // 1432 t_cusparseColorInfo_t
+    Handle(142), // 1433 t_csrgemm2Info_t
+    Handle(143), // 1434 t_csric02Info_t
+    Handle(144), // 1435 t_csrilu02Info_t
+    Handle(145), // 1436 t_csrsm2Info_t
+    Handle(146), // 1437 t_csrsv2Info_t
+    Enum(383), // 1438 t_cusparseAction_t
+    Handle(147), // 1439 t_cusparseConstSpMatDescr_t
+    Handle(148), // 1440 t_cusparseConstDnMatDescr_t
+    Enum(384), // 1441 t_cusparseOrder_t
+    Pointer(t_cusparseOrder_t, false), // 1442 t_P_cusparseOrder_t
+    Handle(149), // 1443 t_cusparseConstDnVecDescr_t
+    Handle(150), // 1444 t_cusparseDnMatDescr_t
+    Pointer(t_cusparseHandle_t, false), // 1445 t_P_cusparseHandle_t
+    Pointer(t_cusparseSpMatDescr_t, false), // 1446 t_P_cusparseSpMatDescr_t
+    Pointer(t_bsric02Info_t, false), // 1447 t_P_bsric02Info_t
+    Pointer(t_bsrilu02Info_t, false), // 1448 t_P_bsrilu02Info_t
+    Pointer(t_bsrsm2Info_t, false), // 1449 t_P_bsrsm2Info_t
+    Pointer(t_bsrsv2Info_t, false), // 1450 t_P_bsrsv2Info_t
+    Pointer(t_cusparseColorInfo_t, false), // 1451 t_P_cusparseColorInfo_t
+    Pointer(t_cusparseConstSpMatDescr_t, false), // 1452 t_P_cusparseConstSpMatDescr_t
+    Pointer(t_cusparseConstDnMatDescr_t, false), // 1453 t_P_cusparseConstDnMatDescr_t
+    Pointer(t_cusparseConstDnVecDescr_t, false), // 1454 t_P_cusparseConstDnVecDescr_t
+    Pointer(t_cusparseConstSpVecDescr_t, false), // 1455 t_P_cusparseConstSpVecDescr_t
+    Pointer(t_csrgemm2Info_t, false), // 1456 t_P_csrgemm2Info_t
+    Pointer(t_csric02Info_t, false), // 1457 t_P_csric02Info_t
+    Pointer(t_csrilu02Info_t, false), // 1458 t_P_csrilu02Info_t
+    Pointer(t_csrsm2Info_t, false), // 1459 t_P_csrsm2Info_t
+    Pointer(t_csrsv2Info_t, false), // 1460 t_P_csrsv2Info_t
+    Pointer(t_csru2csrInfo_t, false), // 1461 t_P_csru2csrInfo_t
+    Pointer(t_cusparseDnMatDescr_t, false), // 1462 t_P_cusparseDnMatDescr_t
+    Pointer(t_cusparseDnVecDescr_t, false), // 1463 t_P_cusparseDnVecDescr_t
+    Pointer(t_cusparseMatDescr_t, false), // 1464 t_P_cusparseMatDescr_t
+    Handle(151), // 1465 t_pruneInfo_t
+    Pointer(t_pruneInfo_t, false), // 1466 t_P_pruneInfo_t
+    Pointer(t_cusparseSpVecDescr_t, false), // 1467 t_P_cusparseSpVecDescr_t
+    Enum(385), // 1468 t_cusparseCsr2CscAlg_t
+    Enum(386), // 1469 t_cusparseAlgMode_t
+    Enum(387), // 1470 t_cusparseDenseToSparseAlg_t
+    Enum(388), // 1471 t_cusparseColorAlg_t
+    Pointer(t_cusparseColorAlg_t, false), // 1472 t_P_cusparseColorAlg_t
+    Enum(389), // 1473 t_cusparseDiagType_t
+    Enum(390), // 1474 t_cusparseFillMode_t
+    Enum(391), // 1475 t_cusparseMatrixType_t
+    Enum(392), // 1476 t_cusparsePointerMode_t
+    Pointer(t_cusparsePointerMode_t, false), // 1477 t_P_cusparsePointerMode_t
+    Enum(393), // 1478 t_cusparseSDDMMAlg_t
+    Enum(394), // 1479 t_cusparseSpGEAMAlg_t
+    Handle(152), // 1480 t_cusparseSpGEAMDescr_t
+    Pointer(t_cusparseSpGEAMDescr_t, false), // 1481 t_P_cusparseSpGEAMDescr_t
+    Enum(395), // 1482 t_cusparseSpGEMMAlg_t
+    Handle(153), // 1483 t_cusparseSpGEMMDescr_t
+    Pointer(t_cusparseSpGEMMDescr_t, false), // 1484 t_P_cusparseSpGEMMDescr_t
+    Enum(396), // 1485 t_cusparseSpMMAlg_t
+    Handle(154), // 1486 t_cusparseSpMMOpPlan_t
+    Pointer(t_cusparseSpMMOpPlan_t, false), // 1487 t_P_cusparseSpMMOpPlan_t
+    Enum(397), // 1488 t_cusparseSpMMOpAlg_t
+    Enum(398), // 1489 t_cusparseSpMVAlg_t
+    Enum(399), // 1490 t_cusparseSpMatAttribute_t
+    Enum(400), // 1491 t_cusparseSpMatStorage_t
+    Enum(401), // 1492 t_cusparseSymmetryType_t
+    Enum(402), // 1493 t_cusparseFormat_t
+    Pointer(t_cusparseFormat_t, false), // 1494 t_P_cusparseFormat_t
+    Enum(403), // 1495 t_cusparseSpSMAlg_t
+    Handle(155), // 1496 t_cusparseSpSMDescr_t
+    Pointer(t_cusparseSpSMDescr_t, false), // 1497 t_P_cusparseSpSMDescr_t
+    Enum(404), // 1498 t_cusparseSpSMUpdate_t
+    Enum(405), // 1499 t_cusparseSpSVAlg_t
+    Handle(156), // 1500 t_cusparseSpSVDescr_t
+    Pointer(t_cusparseSpSVDescr_t, false), // 1501 t_P_cusparseSpSVDescr_t
+    Enum(406), // 1502 t_cusparseSpSVUpdate_t
+    Enum(407), // 1503 t_cusparseSparseToDenseAlg_t
+    Array(t_u8, 512), // 1504 t_A512_u8
+    Struct(392), // 1505 t_cusparseLtHandle_t
+    Pointer(t_cusparseLtHandle_t, true), // 1506 t_PC_cusparseLtHandle_t
+    Handle(157), // 1507 t_cusparseLtHandlePointer
+    Struct(393), // 1508 t_cusparseLtMatDescriptor_t
+    Pointer(t_cusparseLtMatDescriptor_t, false), // 1509 t_P_cusparseLtMatDescriptor_t
+    Handle(158), // 1510 t_cusparseLtMatDescriptorPointer
+    Pointer(t_cusparseLtHandle_t, false), // 1511 t_P_cusparseLtHandle_t
+    Pointer(t_cusparseLtMatDescriptor_t, true), // 1512 t_PC_cusparseLtMatDescriptor_t
+    Enum(408), // 1513 t_cusparseLtMatDescAttribute_t
+    Struct(394), // 1514 t_cusparseLtMatmulPlan_t
+    Pointer(t_cusparseLtMatmulPlan_t, true), // 1515 t_PC_cusparseLtMatmulPlan_t
+    Handle(159), // 1516 t_cusparseLtMatmulPlanPointer
+    Struct(395), // 1517 t_cusparseLtMatmulAlgSelection_t
+    Pointer(t_cusparseLtMatmulAlgSelection_t, true), // 1518 t_PC_cusparseLtMatmulAlgSelection_t
+    Handle(160), // 1519 t_cusparseLtMatmulAlgSelectionPointer
+    Enum(409), // 1520 t_cusparseLtMatmulAlgAttribute_t
+    Enum(410), // 1521 t_cusparseLtSplitKMode_t
+    Pointer(t_cusparseLtMatmulAlgSelection_t, false), // 1522 t_P_cusparseLtMatmulAlgSelection_t
+    Struct(396), // 1523 t_cusparseLtMatmulDescriptor_t
+    Pointer(t_cusparseLtMatmulDescriptor_t, true), // 1524 t_PC_cusparseLtMatmulDescriptor_t
+    Handle(161), // 1525 t_cusparseLtMatmulDescriptorPointer
+    Enum(411), // 1526 t_cusparseLtMatmulAlg_t
+    Enum(412), // 1527 t_cusparseLtMatmulDescAttribute_t
+    Enum(413), // 1528 t_cusparseLtMatmulMatrixScale_t
+    Pointer(t_cusparseLtMatmulDescriptor_t, false), // 1529 t_P_cusparseLtMatmulDescriptor_t
+    Enum(414), // 1530 t_cusparseComputeType
+    Pointer(t_cusparseLtMatmulPlan_t, false), // 1531 t_P_cusparseLtMatmulPlan_t
+    Enum(415), // 1532 t_cusparseLtPruneAlg_t
+    Enum(416), // 1533 t_cusparseLtSparsity_t
+    Enum(417), // 1534 t_cutensorStatus_t
+    Status(417), // 1535 t_cutensorStatus_t_status
+    Handle(162), // 1536 t_cutensorHandle_t
+    Handle(163), // 1537 t_cutensorPlan_t
+    Pointer(t_cutensorHandle_t, false), // 1538 t_P_cutensorHandle_t
+    Handle(164), // 1539 t_cutensorOperationDescriptor_t
+    Pointer(t_cutensorOperationDescriptor_t, false), // 1540 t_P_cutensorOperationDescriptor_t
+    Handle(165), // 1541 t_cutensorBlockSparseTensorDescriptor_t
+    Enum(418), // 1542 t_cutensorOperator_t
+    Handle(166), // 1543 t_cutensorComputeDescriptor_t
+    Pointer(t_cutensorBlockSparseTensorDescriptor_t, false), // 1544 t_P_cutensorBlockSparseTensorDescriptor_t
+    Handle(167), // 1545 t_cutensorTensorDescriptor_t
+    Pointer(t_cutensorPlan_t, false), // 1546 t_P_cutensorPlan_t
+    Handle(168), // 1547 t_cutensorPlanPreference_t
+    Pointer(t_cutensorPlanPreference_t, false), // 1548 t_P_cutensorPlanPreference_t
+    Enum(419), // 1549 t_cutensorAlgo_t
+    Enum(420), // 1550 t_cutensorJitMode_t
+    Pointer(t_cutensorTensorDescriptor_t, false), // 1551 t_P_cutensorTensorDescriptor_t
+    Enum(421), // 1552 t_cutensorWorksizePreference_t
+    Handle(169), // 1553 t_cutensorMgHandle_t
+    Handle(170), // 1554 t_cutensorMgContractionPlan_t
+    Handle(171), // 1555 t_cutensorMgContractionFind_t
+    Enum(422), // 1556 t_cutensorMgContractionFindAttribute_t
+    Handle(172), // 1557 t_cutensorMgContractionDescriptor_t
+    Handle(173), // 1558 t_cutensorMgCopyPlan_t
+    Handle(174), // 1559 t_cutensorMgCopyDescriptor_t
+    Pointer(t_cutensorMgHandle_t, false), // 1560 t_P_cutensorMgHandle_t
+    Pointer(t_cutensorMgContractionDescriptor_t, false), // 1561 t_P_cutensorMgContractionDescriptor_t
+    Handle(175), // 1562 t_cutensorMgTensorDescriptor_t
+    Flags(423, 4), // 1563 t_cutensorComputeType_t_in4
+    Pointer(t_cutensorMgContractionFind_t, false), // 1564 t_P_cutensorMgContractionFind_t
+    Enum(424), // 1565 t_cutensorMgAlgo_t
+    Pointer(t_cutensorMgContractionPlan_t, false), // 1566 t_P_cutensorMgContractionPlan_t
+    Pointer(t_cutensorMgCopyDescriptor_t, false), // 1567 t_P_cutensorMgCopyDescriptor_t
+    Pointer(t_cutensorMgCopyPlan_t, false), // 1568 t_P_cutensorMgCopyPlan_t
+    Pointer(t_cutensorMgTensorDescriptor_t, false), // 1569 t_P_cutensorMgTensorDescriptor_t
+    Enum(425), // 1570 t_cutensorOperationDescriptorAttribute_t
+    Enum(426), // 1571 t_cutensorPlanAttribute_t
+    Enum(427), // 1572 t_cutensorPlanPreferenceAttribute_t
+    Enum(428), // 1573 t_cutensorAutotuneMode_t
+    Enum(429), // 1574 t_cutensorCacheMode_t
+    Enum(430), // 1575 t_ncclResult_t
+    Status(430), // 1576 t_ncclResult_t_status
+    Enum(431), // 1577 t_ncclDataType_t
+    Struct(398), // 1578 t_ncclConfigExt_t
+    Pointer(t_ncclConfigExt_t, false), // 1579 t_P_ncclConfigExt_t
+    Struct(399), // 1580 t_ncclConfigExt_t_key
+    Union(400), // 1581 t_ncclConfigExt_t_val
+    Enum(432), // 1582 t_ncclUndefined
+    Enum(433), // 1583 t_ncclCtaPolicy
+    Struct(397), // 1584 t_ncclCollConfig_t
+    Pointer(t_ncclCollConfig_t, true), // 1585 t_PC_ncclCollConfig_t
+    Enum(434), // 1586 t_ncclRedOp_t
+    Handle(176), // 1587 t_ncclRegistration
+    Pointer(t_ncclResult_t, false), // 1588 t_P_ncclResult_t
+    Array(t_char, 128), // 1589 t_A128_char
+    Array(t_u8, 128), // 1590 t_A128_u8
+    Struct(401), // 1591 t_ncclUniqueId
+    Pointer(t_ncclUniqueId, false), // 1592 t_P_ncclUniqueId
+    Pointer(t_ncclUniqueId, true), // 1593 t_PC_ncclUniqueId
+    Pointer(t_ncclComm_t, false), // 1594 t_P_ncclComm_t
+    Enum(435), // 1595 t_ncclHostCftMode_t
+    Enum(436), // 1596 t_ncclNvlsHostMode_t
+    Struct(402), // 1597 t_ncclConfig_t
+    Pointer(t_ncclConfig_t, false), // 1598 t_P_ncclConfig_t
+    Enum(437), // 1599 t_ncclCommMemStat_t
+    Pointer(t_ncclRegistration, false), // 1600 t_P_ncclRegistration
+    Flags(438, 4), // 1601 t_ncclRevokeFlags_in4
+    Flags(439, 4), // 1602 t_ncclShrinkFlags_in4
+    Enum(440), // 1603 t_ncclColor
+    Flags(441, 4), // 1604 t_ncclSuspendFlags_in4
+    Handle(177), // 1605 t_ncclWindow_t
+    Pointer(t_ncclWindow_t, false), // 1606 t_P_ncclWindow_t
+    Flags(442, 4), // 1607 t_ncclWindowFlags_in4
+    Struct(403), // 1608 t_ncclSimInfo_t
+    Pointer(t_ncclSimInfo_t, false), // 1609 t_P_ncclSimInfo_t
+    Handle(178), // 1610 t_ncclParamHandle_t
+    Pointer(t_ncclParamHandle_t, false), // 1611 t_P_ncclParamHandle_t
+    Pointer(t_P_PC_char, false), // 1612 t_P_P_PC_char
+    Pointer(t_i16, false), // 1613 t_P_i16
+    Pointer(t_i8, false), // 1614 t_P_i8
+    Pointer(t_u16, false), // 1615 t_P_u16
+    Pointer(t_ncclRedOp_t, false), // 1616 t_P_ncclRedOp_t
+    Enum(443), // 1617 t_ncclScalarResidence_t
+    Enum(444), // 1618 t_ncclEncryptionMode_t
+    Struct(404), // 1619 t_ncclEncryptionConfig_t
+    Pointer(t_ncclEncryptionConfig_t, true), // 1620 t_PC_ncclEncryptionConfig_t
+    Struct(405), // 1621 t_ncclWaitSignalDesc_t
+    Pointer(t_ncclWaitSignalDesc_t, false), // 1622 t_P_ncclWaitSignalDesc_t
+    Enum(445), // 1623 t_nvFatbinResult
+    Status(445), // 1624 t_nvFatbinResult_status
+    Handle(179), // 1625 t_nvFatbinHandle
+    Pointer(t_nvFatbinHandle, false), // 1626 t_P_nvFatbinHandle
+    Enum(446), // 1627 t_nvJitLinkResult
+    Status(446), // 1628 t_nvJitLinkResult_status
+    Handle(180), // 1629 t_nvJitLinkHandle
+    Enum(447), // 1630 t_nvJitLinkInputType
+    Pointer(t_nvJitLinkHandle, false), // 1631 t_P_nvJitLinkHandle
+    Enum(448), // 1632 t_nvjpegStatus_t
+    Status(448), // 1633 t_nvjpegStatus_t_status
+    Handle(181), // 1634 t_nvjpegHandle_t
+    Struct(406), // 1635 t_nvjpegDevAllocator_t
+    Pointer(t_nvjpegDevAllocator_t, false), // 1636 t_P_nvjpegDevAllocator_t
+    Handle(182), // 1637 t_nvjpegBufferDevice_t
+    Pointer(t_nvjpegBufferDevice_t, false), // 1638 t_P_nvjpegBufferDevice_t
+    Struct(407), // 1639 t_nvjpegDevAllocatorV2_t
+    Pointer(t_nvjpegDevAllocatorV2_t, false), // 1640 t_P_nvjpegDevAllocatorV2_t
+    Struct(408), // 1641 t_nvjpegPinnedAllocator_t
+    Pointer(t_nvjpegPinnedAllocator_t, false), // 1642 t_P_nvjpegPinnedAllocator_t
+    Handle(183), // 1643 t_nvjpegBufferPinned_t
+    Pointer(t_nvjpegBufferPinned_t, false), // 1644 t_P_nvjpegBufferPinned_t
+    Struct(409), // 1645 t_nvjpegPinnedAllocatorV2_t
+    Pointer(t_nvjpegPinnedAllocatorV2_t, false), // 1646 t_P_nvjpegPinnedAllocatorV2_t
+    Enum(449), // 1647 t_nvjpegBackend_t
+    Pointer(t_nvjpegHandle_t, false), // 1648 t_P_nvjpegHandle_t
+    Flags(450, 4), // 1649 t_nvjpegFlags_in4
+    Handle(184), // 1650 t_nvjpegJpegState_t
+    Enum(451), // 1651 t_nvjpegOutputFormat_t
+    Array(t_P_u8, 4), // 1652 t_A4_P_u8
+    Array(t_u64, 4), // 1653 t_A4_u64
+    Struct(410), // 1654 t_nvjpegImage_t
+    Pointer(t_nvjpegImage_t, false), // 1655 t_P_nvjpegImage_t
+    Pointer(t_PC_u8, false), // 1656 t_P_PC_u8
+    Handle(185), // 1657 t_nvjpegDecodeParams_t
+    Pointer(t_nvjpegDecodeParams_t, false), // 1658 t_P_nvjpegDecodeParams_t
+    Enum(452), // 1659 t_nvjpegChromaSubsampling_t
+    Handle(186), // 1660 t_nvjpegJpegStream_t
+    Handle(187), // 1661 t_nvjpegJpegDecoder_t
+    Enum(453), // 1662 t_nvjpegExifOrientation_t
+    Enum(454), // 1663 t_nvjpegScaleFactor_t
+    Pointer(t_nvjpegJpegDecoder_t, false), // 1664 t_P_nvjpegJpegDecoder_t
+    Pointer(t_nvjpegJpegState_t, false), // 1665 t_P_nvjpegJpegState_t
+    Handle(188), // 1666 t_nvjpegEncoderState_t
+    Handle(189), // 1667 t_nvjpegEncoderParams_t
+    Pointer(t_nvjpegImage_t, true), // 1668 t_PC_nvjpegImage_t
+    Enum(455), // 1669 t_nvjpegInputFormat_t
+    Pointer(t_nvjpegEncoderParams_t, false), // 1670 t_P_nvjpegEncoderParams_t
+    Enum(456), // 1671 t_nvjpegJpegEncoding_t
+    Pointer(t_nvjpegEncoderState_t, false), // 1672 t_P_nvjpegEncoderState_t
+    Enum(457), // 1673 t_nvjpegEncBackend_t
+    Pointer(t_nvjpegChromaSubsampling_t, false), // 1674 t_P_nvjpegChromaSubsampling_t
+    Pointer(t_nvjpegJpegStream_t, false), // 1675 t_P_nvjpegJpegStream_t
+    Pointer(t_nvjpegExifOrientation_t, false), // 1676 t_P_nvjpegExifOrientation_t
+    Pointer(t_nvjpegJpegEncoding_t, false), // 1677 t_P_nvjpegJpegEncoding_t
+    Enum(458), // 1678 t_nvjpeg2kStatus_t
+    Status(458), // 1679 t_nvjpeg2kStatus_t_status
+    Enum(459), // 1680 t_nvjpeg2kBackend_t
+    Struct(411), // 1681 t_nvjpeg2kDeviceAllocator_t
+    Pointer(t_nvjpeg2kDeviceAllocator_t, false), // 1682 t_P_nvjpeg2kDeviceAllocator_t
+    Struct(412), // 1683 t_nvjpeg2kPinnedAllocator_t
+    Pointer(t_nvjpeg2kPinnedAllocator_t, false), // 1684 t_P_nvjpeg2kPinnedAllocator_t
+    Handle(190), // 1685 t_nvjpeg2kHandle_t
+    Pointer(t_nvjpeg2kHandle_t, false), // 1686 t_P_nvjpeg2kHandle_t
+    Struct(413), // 1687 t_nvjpeg2kDeviceAllocatorV2_t
+    Pointer(t_nvjpeg2kDeviceAllocatorV2_t, false), // 1688 t_P_nvjpeg2kDeviceAllocatorV2_t
+    Struct(414), // 1689 t_nvjpeg2kPinnedAllocatorV2_t
+    Pointer(t_nvjpeg2kPinnedAllocatorV2_t, false), // 1690 t_P_nvjpeg2kPinnedAllocatorV2_t
+    Handle(191), // 1691 t_nvjpeg2kDecodeState_t
+    Handle(192), // 1692 t_nvjpeg2kStream_t
+    Enum(460), // 1693 t_nvjpeg2kImageType_t
+    Struct(415), // 1694 t_nvjpeg2kImage_t
+    Pointer(t_nvjpeg2kImage_t, false), // 1695 t_P_nvjpeg2kImage_t
+    Handle(193), // 1696 t_nvjpeg2kDecodeParams_t
+    Pointer(t_nvjpeg2kDecodeParams_t, false), // 1697 t_P_nvjpeg2kDecodeParams_t
+    Enum(461), // 1698 t_nvjpeg2kImageFormat_t
+    Pointer(t_nvjpeg2kDecodeState_t, false), // 1699 t_P_nvjpeg2kDecodeState_t
+    Handle(194), // 1700 t_nvjpeg2kEncoder_t
+    Handle(195), // 1701 t_nvjpeg2kEncodeState_t
+    Handle(196), // 1702 t_nvjpeg2kEncodeParams_t
+    Pointer(t_nvjpeg2kImage_t, true), // 1703 t_PC_nvjpeg2kImage_t
+    Pointer(t_nvjpeg2kEncodeParams_t, false), // 1704 t_P_nvjpeg2kEncodeParams_t
+    Enum(462), // 1705 t_nvjpeg2kBitstreamType_t
+    Enum(463), // 1706 t_nvjpeg2kColorSpace_t
+    Struct(417), // 1707 t_nvjpeg2kImageComponentInfo_t
+    Pointer(t_nvjpeg2kImageComponentInfo_t, false), // 1708 t_P_nvjpeg2kImageComponentInfo_t
+    Enum(464), // 1709 t_nvjpeg2kProgOrder_t
+    Array(t_u32, 33), // 1710 t_A33_u32
+    Struct(416), // 1711 t_nvjpeg2kEncodeConfig_t
+    Pointer(t_nvjpeg2kEncodeConfig_t, false), // 1712 t_P_nvjpeg2kEncodeConfig_t
+    Enum(465), // 1713 t_nvjpeg2kNLTType_t
+    Struct(418), // 1714 t_nvjpeg2kNLTInfo_t
+    Pointer(t_nvjpeg2kNLTInfo_t, true), // 1715 t_PC_nvjpeg2kNLTInfo_t
+    Enum(466), // 1716 t_nvjpeg2kQualityType_t
+    Pointer(t_nvjpeg2kEncodeState_t, false), // 1717 t_P_nvjpeg2kEncodeState_t
+    Pointer(t_nvjpeg2kEncoder_t, false), // 1718 t_P_nvjpeg2kEncoder_t
+    Pointer(t_nvjpeg2kStream_t, false), // 1719 t_P_nvjpeg2kStream_t
+    Pointer(t_nvjpeg2kColorSpace_t, false), // 1720 t_P_nvjpeg2kColorSpace_t
+    Pointer(t_nvjpeg2kNLTInfo_t, false), // 1721 t_P_nvjpeg2kNLTInfo_t
+    Struct(419), // 1722 t_nvjpeg2kImageInfo_t
+    Pointer(t_nvjpeg2kImageInfo_t, false), // 1723 t_P_nvjpeg2kImageInfo_t
+    Enum(467), // 1724 t_nvmlReturn_t
+    Status(467), // 1725 t_nvmlReturn_t_status
+    Handle(197), // 1726 t_nvmlComputeInstance_t
+    Handle(198), // 1727 t_nvmlDevice_t
+    Handle(199), // 1728 t_nvmlGpuInstance_t
+    Struct(421), // 1729 t_nvmlComputeInstancePlacement_t
+    Struct(420), // 1730 t_nvmlComputeInstanceInfo_t
+    Pointer(t_nvmlComputeInstanceInfo_t, false), // 1731 t_P_nvmlComputeInstanceInfo_t
+    Enum(468), // 1732 t_nvmlEccCounterType_t
+    Enum(469), // 1733 t_nvmlValueType_t
+    Union(423), // 1734 t_nvmlValue_t
+    Enum(470), // 1735 t_nvmlFieldId
+    Struct(422), // 1736 t_nvmlFieldValue_t
+    Pointer(t_nvmlFieldValue_t, false), // 1737 t_P_nvmlFieldValue_t
+    Pointer(t_nvmlGpuInstance_t, false), // 1738 t_P_nvmlGpuInstance_t
+    Struct(424), // 1739 t_nvmlGpuInstancePlacement_t
+    Pointer(t_nvmlGpuInstancePlacement_t, true), // 1740 t_PC_nvmlGpuInstancePlacement_t
+    Array(t_char, 32), // 1741 t_A32_char
+    Struct(425), // 1742 t_nvmlPciInfo_t
+    Pointer(t_nvmlPciInfo_t, false), // 1743 t_P_nvmlPciInfo_t
+    Enum(471), // 1744 t_nvmlEnableState_t
+    Enum(472), // 1745 t_nvmlRestrictedAPI_t
+    Pointer(t_nvmlEnableState_t, false), // 1746 t_P_nvmlEnableState_t
+    Array(t_u32, 5), // 1747 t_A5_u32
+    Struct(426), // 1748 t_nvmlAccountingStats_t
+    Pointer(t_nvmlAccountingStats_t, false), // 1749 t_P_nvmlAccountingStats_t
+    Struct(427), // 1750 t_nvmlAccountingStats_v2_t
+    Pointer(t_nvmlAccountingStats_v2_t, false), // 1751 t_P_nvmlAccountingStats_v2_t
+    Handle(200), // 1752 t_nvmlVgpuInstance_t
+    Pointer(t_nvmlVgpuInstance_t, false), // 1753 t_P_nvmlVgpuInstance_t
+    Struct(428), // 1754 t_nvmlAdaptiveTgpModeInfo_v1_t
+    Pointer(t_nvmlAdaptiveTgpModeInfo_v1_t, false), // 1755 t_P_nvmlAdaptiveTgpModeInfo_v1_t
+    Struct(429), // 1756 t_nvmlDeviceAddressingMode_t
+    Pointer(t_nvmlDeviceAddressingMode_t, false), // 1757 t_P_nvmlDeviceAddressingMode_t
+    Enum(473), // 1758 t_nvmlClockType_t
+    Enum(474), // 1759 t_nvmlDeviceArchitecture_t
+    Pointer(t_nvmlDeviceArchitecture_t, false), // 1760 t_P_nvmlDeviceArchitecture_t
+    Struct(430), // 1761 t_nvmlDeviceAttributes_t
+    Pointer(t_nvmlDeviceAttributes_t, false), // 1762 t_P_nvmlDeviceAttributes_t
+    Struct(431), // 1763 t_nvmlBAR1Memory_t
+    Pointer(t_nvmlBAR1Memory_t, false), // 1764 t_P_nvmlBAR1Memory_t
+    Struct(432), // 1765 t_nvmlBBXTimeData_v1_t
+    Pointer(t_nvmlBBXTimeData_v1_t, false), // 1766 t_P_nvmlBBXTimeData_v1_t
+    Struct(434), // 1767 t_nvmlEccBankRemapperHistogram_v1_t
+    Struct(433), // 1768 t_nvmlEccBankRemapperStatus_v1_t
+    Pointer(t_nvmlEccBankRemapperStatus_v1_t, false), // 1769 t_P_nvmlEccBankRemapperStatus_v1_t
+    Enum(475), // 1770 t_nvmlBrandType_t
+    Pointer(t_nvmlBrandType_t, false), // 1771 t_P_nvmlBrandType_t
+    Enum(476), // 1772 t_nvmlBridgeChipType_t
+    Struct(436), // 1773 t_nvmlBridgeChipInfo_t
+    Array(t_nvmlBridgeChipInfo_t, 128), // 1774 t_A128_nvmlBridgeChipInfo_t
+    Struct(435), // 1775 t_nvmlBridgeChipHierarchy_t
+    Pointer(t_nvmlBridgeChipHierarchy_t, false), // 1776 t_P_nvmlBridgeChipHierarchy_t
+    Enum(477), // 1777 t_nvmlBusType_t
+    Pointer(t_nvmlBusType_t, false), // 1778 t_P_nvmlBusType_t
+    Struct(437), // 1779 t_nvmlC2cModeInfo_v1_t
+    Pointer(t_nvmlC2cModeInfo_v1_t, false), // 1780 t_P_nvmlC2cModeInfo_v1_t
+    Struct(438), // 1781 t_nvmlDeviceCapabilities_t
+    Pointer(t_nvmlDeviceCapabilities_t, false), // 1782 t_P_nvmlDeviceCapabilities_t
+    Struct(440), // 1783 t_nvmlClkMonFaultInfo_t
+    Array(t_nvmlClkMonFaultInfo_t, 32), // 1784 t_A32_nvmlClkMonFaultInfo_t
+    Struct(439), // 1785 t_nvmlClkMonStatus_t
+    Pointer(t_nvmlClkMonStatus_t, false), // 1786 t_P_nvmlClkMonStatus_t
+    Enum(478), // 1787 t_nvmlClockId_t
+    Enum(479), // 1788 t_nvmlPstates_t
+    Struct(441), // 1789 t_nvmlClockOffset_t
+    Pointer(t_nvmlClockOffset_t, false), // 1790 t_P_nvmlClockOffset_t
+    Enum(480), // 1791 t_nvmlComputeMode_t
+    Pointer(t_nvmlComputeMode_t, false), // 1792 t_P_nvmlComputeMode_t
+    Struct(442), // 1793 t_nvmlProcessInfo_v1_t
+    Pointer(t_nvmlProcessInfo_v1_t, false), // 1794 t_P_nvmlProcessInfo_v1_t
+    Struct(443), // 1795 t_nvmlProcessInfo_t
+    Pointer(t_nvmlProcessInfo_t, false), // 1796 t_P_nvmlProcessInfo_t
+    Array(t_u8, 32), // 1797 t_A32_u8
+    Array(t_u8, 8192), // 1798 t_A8192_u8
+    Array(t_u8, 4096), // 1799 t_A4096_u8
+    Struct(444), // 1800 t_nvmlConfComputeGpuAttestationReport_t
+    Pointer(t_nvmlConfComputeGpuAttestationReport_t, false), // 1801 t_P_nvmlConfComputeGpuAttestationReport_t
+    Array(t_u8, 5120), // 1802 t_A5120_u8
+    Struct(445), // 1803 t_nvmlConfComputeGpuCertificate_t
+    Pointer(t_nvmlConfComputeGpuCertificate_t, false), // 1804 t_P_nvmlConfComputeGpuCertificate_t
+    Struct(446), // 1805 t_nvmlConfComputeMemSizeInfo_t
+    Pointer(t_nvmlConfComputeMemSizeInfo_t, false), // 1806 t_P_nvmlConfComputeMemSizeInfo_t
+    Struct(447), // 1807 t_nvmlMemory_t
+    Pointer(t_nvmlMemory_t, false), // 1808 t_P_nvmlMemory_t
+    Enum(481), // 1809 t_nvmlCoolerControl_t
+    Flags(482, 4), // 1810 t_nvmlCoolerTarget_t_in4
+    Struct(448), // 1811 t_nvmlCoolerInfo_t
+    Pointer(t_nvmlCoolerInfo_t, false), // 1812 t_P_nvmlCoolerInfo_t
+    Enum(483), // 1813 t_nvmlAffinityScope_t
+    Handle(201), // 1814 t_nvmlVgpuTypeId_t
+    Pointer(t_nvmlVgpuTypeId_t, false), // 1815 t_P_nvmlVgpuTypeId_t
+    Array(t_char, 2048), // 1816 t_A2048_char
+    Struct(449), // 1817 t_nvmlDeviceCurrentClockFreqs_t
+    Pointer(t_nvmlDeviceCurrentClockFreqs_t, false), // 1818 t_P_nvmlDeviceCurrentClockFreqs_t
+    Flags(484, 4), // 1819 t_nvmlClocksEventReasons_in4
+    Pointer(t_nvmlClocksEventReasons_in4, false), // 1820 t_P_nvmlClocksEventReasons_in4
+    Flags(484, 8), // 1821 t_nvmlClocksEventReasons_in8
+    Pointer(t_nvmlClocksEventReasons_in8, false), // 1822 t_P_nvmlClocksEventReasons_in8
+    Enum(485), // 1823 t_nvmlMemoryErrorType_t
+    Struct(450), // 1824 t_nvmlEccErrorCounts_t
+    Pointer(t_nvmlEccErrorCounts_t, false), // 1825 t_P_nvmlEccErrorCounts_t
+    Pointer(t_nvmlDevice_t, false), // 1826 t_P_nvmlDevice_t
+    Struct(451), // 1827 t_nvmlDramEncryptionInfo_t
+    Pointer(t_nvmlDramEncryptionInfo_t, false), // 1828 t_P_nvmlDramEncryptionInfo_t
+    Enum(486), // 1829 t_nvmlDriverModel_t
+    Pointer(t_nvmlDriverModel_t, false), // 1830 t_P_nvmlDriverModel_t
+    Struct(453), // 1831 t_nvmlGpuDynamicPstatesInfo_t_utilization
+    Array(t_nvmlGpuDynamicPstatesInfo_t_utilization, 8), // 1832 t_A8_nvmlGpuDynamicPstatesInfo_t_utilization
+    Struct(452), // 1833 t_nvmlGpuDynamicPstatesInfo_t
+    Pointer(t_nvmlGpuDynamicPstatesInfo_t, false), // 1834 t_P_nvmlGpuDynamicPstatesInfo_t
+    Enum(487), // 1835 t_nvmlEncoderType_t
+    Struct(454), // 1836 t_nvmlEncoderSessionInfo_t
+    Pointer(t_nvmlEncoderSessionInfo_t, false), // 1837 t_P_nvmlEncoderSessionInfo_t
+    Enum(488), // 1838 t_nvmlFBCSessionType_t
+    Struct(455), // 1839 t_nvmlFBCSessionInfo_t
+    Pointer(t_nvmlFBCSessionInfo_t, false), // 1840 t_P_nvmlFBCSessionInfo_t
+    Struct(456), // 1841 t_nvmlFBCStats_t
+    Pointer(t_nvmlFBCStats_t, false), // 1842 t_P_nvmlFBCStats_t
+    Enum(489), // 1843 t_nvmlFanControlPolicy_t
+    Pointer(t_nvmlFanControlPolicy_t, false), // 1844 t_P_nvmlFanControlPolicy_t
+    Struct(457), // 1845 t_nvmlFanSpeedInfo_t
+    Pointer(t_nvmlFanSpeedInfo_t, false), // 1846 t_P_nvmlFanSpeedInfo_t
+    Enum(490), // 1847 t_nvmlFabricState
+    Flags(490, 1), // 1848 t_nvmlFabricState_in1
+    Struct(458), // 1849 t_nvmlGpuFabricInfo_t
+    Pointer(t_nvmlGpuFabricInfo_t, false), // 1850 t_P_nvmlGpuFabricInfo_t
+    Enum(491), // 1851 t_nvmlFabricHealthSummary
+    Flags(491, 1), // 1852 t_nvmlFabricHealthSummary_in1
+    Struct(459), // 1853 t_nvmlGpuFabricInfoV_t
+    Pointer(t_nvmlGpuFabricInfoV_t, false), // 1854 t_P_nvmlGpuFabricInfoV_t
+    Enum(492), // 1855 t_nvmlFabricCliqueType
+    Flags(492, 1), // 1856 t_nvmlFabricCliqueType_in1
+    Struct(461), // 1857 t_nvmlGpuFabricClique_v1_t
+    Array(t_nvmlGpuFabricClique_v1_t, 64), // 1858 t_A64_nvmlGpuFabricClique_v1_t
+    Struct(460), // 1859 t_nvmlGpuFabricInfo_v4_t
+    Pointer(t_nvmlGpuFabricInfo_v4_t, false), // 1860 t_P_nvmlGpuFabricInfo_v4_t
+    Pointer(t_nvmlGpuInstancePlacement_t, false), // 1861 t_P_nvmlGpuInstancePlacement_t
+    Enum(493), // 1862 t_nvmlGpuInstanceProfile
+    Struct(462), // 1863 t_nvmlGpuInstanceProfileInfo_t
+    Pointer(t_nvmlGpuInstanceProfileInfo_t, false), // 1864 t_P_nvmlGpuInstanceProfileInfo_t
+    Array(t_char, 96), // 1865 t_A96_char
+    Struct(463), // 1866 t_nvmlGpuInstanceProfileInfo_v2_t
+    Pointer(t_nvmlGpuInstanceProfileInfo_v2_t, false), // 1867 t_P_nvmlGpuInstanceProfileInfo_v2_t
+    Enum(494), // 1868 t_nvmlGpuOperationMode_t
+    Pointer(t_nvmlGpuOperationMode_t, false), // 1869 t_P_nvmlGpuOperationMode_t
+    Struct(464), // 1870 t_nvmlGpuUptime_v1_t
+    Pointer(t_nvmlGpuUptime_v1_t, false), // 1871 t_P_nvmlGpuUptime_v1_t
+    Enum(495), // 1872 t_nvmlGridLicenseFeatureCode_t
+    Struct(467), // 1873 t_nvmlGridLicenseExpiry_t
+    Struct(466), // 1874 t_nvmlGridLicensableFeature_t
+    Array(t_nvmlGridLicensableFeature_t, 3), // 1875 t_A3_nvmlGridLicensableFeature_t
+    Struct(465), // 1876 t_nvmlGridLicensableFeatures_t
+    Pointer(t_nvmlGridLicensableFeatures_t, false), // 1877 t_P_nvmlGridLicensableFeatures_t
+    Array(t_char, 41), // 1878 t_A41_char
+    Union(469), // 1879 t_nvmlUUIDValue_t
+    Enum(496), // 1880 t_nvmlUUIDType_t
+    Struct(468), // 1881 t_nvmlUUID_t
+    Pointer(t_nvmlUUID_t, true), // 1882 t_PC_nvmlUUID_t
+    Enum(497), // 1883 t_nvmlHostVgpuMode_t
+    Pointer(t_nvmlHostVgpuMode_t, false), // 1884 t_P_nvmlHostVgpuMode_t
+    Struct(470), // 1885 t_nvmlHostname_v1_t
+    Pointer(t_nvmlHostname_v1_t, false), // 1886 t_P_nvmlHostname_v1_t
+    Enum(498), // 1887 t_nvmlInforomObject_t
+    Struct(471), // 1888 t_nvmlMarginTemperature_t
+    Pointer(t_nvmlMarginTemperature_t, false), // 1889 t_P_nvmlMarginTemperature_t
+    Enum(499), // 1890 t_nvmlMemoryLocation_t
+    Struct(472), // 1891 t_nvmlMemory_v2_t
+    Pointer(t_nvmlMemory_v2_t, false), // 1892 t_P_nvmlMemory_v2_t
+    Struct(473), // 1893 t_nvmlGetMemoryLimits_v1_t
+    Pointer(t_nvmlGetMemoryLimits_v1_t, false), // 1894 t_P_nvmlGetMemoryLimits_v1_t
+    Enum(500), // 1895 t_nvmlMigMode
+    Pointer(t_nvmlMigMode, false), // 1896 t_P_nvmlMigMode
+    Enum(501), // 1897 t_nvmlNvLinkCapability_t
+    Enum(502), // 1898 t_nvmlNvLinkErrorCounter_t
+    Struct(476), // 1899 t_nvmlNvlinkFirmwareVersion_t
+    Array(t_nvmlNvlinkFirmwareVersion_t, 100), // 1900 t_A100_nvmlNvlinkFirmwareVersion_t
+    Struct(475), // 1901 t_nvmlNvlinkFirmwareInfo_t
+    Struct(474), // 1902 t_nvmlNvLinkInfo_t
+    Pointer(t_nvmlNvLinkInfo_t, false), // 1903 t_P_nvmlNvLinkInfo_t
+    Struct(477), // 1904 t_nvmlNvLinkInfo_v3_t
+    Pointer(t_nvmlNvLinkInfo_v3_t, false), // 1905 t_P_nvmlNvLinkInfo_v3_t
+    Enum(503), // 1906 t_nvmlIntNvLinkDeviceType_t
+    Pointer(t_nvmlIntNvLinkDeviceType_t, false), // 1907 t_P_nvmlIntNvLinkDeviceType_t
+    Struct(479), // 1908 t_nvmlNvlinkTelemetrySample_v1_t
+    Pointer(t_nvmlNvlinkTelemetrySample_v1_t, false), // 1909 t_P_nvmlNvlinkTelemetrySample_v1_t
+    Struct(478), // 1910 t_nvmlNvlinkTelemetrySamples_v1_t
+    Pointer(t_nvmlNvlinkTelemetrySamples_v1_t, false), // 1911 t_P_nvmlNvlinkTelemetrySamples_v1_t
+    Enum(504), // 1912 t_nvmlNvLinkUtilizationCountUnits_t
+    Flags(505, 4), // 1913 t_nvmlNvLinkUtilizationCountPktTypes_t_in4
+    Struct(480), // 1914 t_nvmlNvLinkUtilizationControl_t
+    Pointer(t_nvmlNvLinkUtilizationControl_t, false), // 1915 t_P_nvmlNvLinkUtilizationControl_t
+    Struct(481), // 1916 t_nvmlNvlinkGetBwMode_t
+    Pointer(t_nvmlNvlinkGetBwMode_t, false), // 1917 t_P_nvmlNvlinkGetBwMode_t
+    Array(t_u8, 256), // 1918 t_A256_u8
+    Struct(482), // 1919 t_nvmlNvlinkNvlePrivateInfo_v1_t
+    Pointer(t_nvmlNvlinkNvlePrivateInfo_v1_t, false), // 1920 t_P_nvmlNvlinkNvlePrivateInfo_v1_t
+    Array(t_u32, 4096), // 1921 t_A4096_u32
+    Struct(483), // 1922 t_nvmlNvlinkGetRemapTableInfo_v1_t
+    Pointer(t_nvmlNvlinkGetRemapTableInfo_v1_t, false), // 1923 t_P_nvmlNvlinkGetRemapTableInfo_v1_t
+    Array(t_u8, 23), // 1924 t_A23_u8
+    Struct(484), // 1925 t_nvmlNvlinkSupportedBwModes_t
+    Pointer(t_nvmlNvlinkSupportedBwModes_t, false), // 1926 t_P_nvmlNvlinkSupportedBwModes_t
+    Enum(506), // 1927 t_nvmlGpuP2PCapsIndex_t
+    Enum(507), // 1928 t_nvmlGpuP2PStatus_t
+    Pointer(t_nvmlGpuP2PStatus_t, false), // 1929 t_P_nvmlGpuP2PStatus_t
+    Struct(485), // 1930 t_nvmlPciInfoExt_t
+    Pointer(t_nvmlPciInfoExt_t, false), // 1931 t_P_nvmlPciInfoExt_t
+    Enum(508), // 1932 t_nvmlPcieUtilCounter_t
+    Struct(486), // 1933 t_nvmlPdi_t
+    Pointer(t_nvmlPdi_t, false), // 1934 t_P_nvmlPdi_t
+    Struct(487), // 1935 t_nvmlDevicePerfModes_t
+    Pointer(t_nvmlDevicePerfModes_t, false), // 1936 t_P_nvmlDevicePerfModes_t
+    Pointer(t_nvmlPstates_t, false), // 1937 t_P_nvmlPstates_t
+    Struct(488), // 1938 t_nvmlPlatformInfo_t
+    Pointer(t_nvmlPlatformInfo_t, false), // 1939 t_P_nvmlPlatformInfo_t
+    Struct(489), // 1940 t_nvmlDevicePowerMizerModes_v1_t
+    Pointer(t_nvmlDevicePowerMizerModes_v1_t, false), // 1941 t_P_nvmlDevicePowerMizerModes_v1_t
+    Enum(509), // 1942 t_nvmlPowerSource_t
+    Pointer(t_nvmlPowerSource_t, false), // 1943 t_P_nvmlPowerSource_t
+    Struct(490), // 1944 t_nvmlProcessUtilizationSample_t
+    Pointer(t_nvmlProcessUtilizationSample_t, false), // 1945 t_P_nvmlProcessUtilizationSample_t
+    Struct(492), // 1946 t_nvmlProcessUtilizationInfo_v1_t
+    Pointer(t_nvmlProcessUtilizationInfo_v1_t, false), // 1947 t_P_nvmlProcessUtilizationInfo_v1_t
+    Struct(491), // 1948 t_nvmlProcessesUtilizationInfo_t
+    Pointer(t_nvmlProcessesUtilizationInfo_t, false), // 1949 t_P_nvmlProcessesUtilizationInfo_t
+    Struct(493), // 1950 t_nvmlRemappedRowsInfo_v2_t
+    Pointer(t_nvmlRemappedRowsInfo_v2_t, false), // 1951 t_P_nvmlRemappedRowsInfo_v2_t
+    Struct(494), // 1952 t_nvmlRepairStatus_t
+    Pointer(t_nvmlRepairStatus_t, false), // 1953 t_P_nvmlRepairStatus_t
+    Enum(510), // 1954 t_nvmlPageRetirementCause_t
+    Struct(495), // 1955 t_nvmlRowRemapperHistogramValues_t
+    Pointer(t_nvmlRowRemapperHistogramValues_t, false), // 1956 t_P_nvmlRowRemapperHistogramValues_t
+    Struct(497), // 1957 t_nvmlProcessDetail_v1_t
+    Pointer(t_nvmlProcessDetail_v1_t, false), // 1958 t_P_nvmlProcessDetail_v1_t
+    Struct(496), // 1959 t_nvmlProcessDetailList_t
+    Pointer(t_nvmlProcessDetailList_t, false), // 1960 t_P_nvmlProcessDetailList_t
+    Enum(511), // 1961 t_nvmlSamplingType_t
+    Pointer(t_nvmlValueType_t, false), // 1962 t_P_nvmlValueType_t
+    Struct(498), // 1963 t_nvmlSample_t
+    Pointer(t_nvmlSample_t, false), // 1964 t_P_nvmlSample_t
+    Struct(499), // 1965 t_nvmlEccSramErrorStatus_t
+    Pointer(t_nvmlEccSramErrorStatus_t, false), // 1966 t_P_nvmlEccSramErrorStatus_t
+    Struct(501), // 1967 t_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t
+    Pointer(t_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t, false), // 1968 t_P_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t
+    Struct(500), // 1969 t_nvmlEccSramUniqueUncorrectedErrorCounts_t
+    Pointer(t_nvmlEccSramUniqueUncorrectedErrorCounts_t, false), // 1970 t_P_nvmlEccSramUniqueUncorrectedErrorCounts_t
+    Flags(512, 4), // 1971 t_nvmlEventTypes_in4
+    Pointer(t_nvmlEventTypes_in4, false), // 1972 t_P_nvmlEventTypes_in4
+    Flags(512, 8), // 1973 t_nvmlEventTypes_in8
+    Pointer(t_nvmlEventTypes_in8, false), // 1974 t_P_nvmlEventTypes_in8
+    Enum(513), // 1975 t_nvmlTemperatureSensors_t
+    Enum(514), // 1976 t_nvmlTemperatureThresholds_t
+    Struct(502), // 1977 t_nvmlTemperature_t
+    Pointer(t_nvmlTemperature_t, false), // 1978 t_P_nvmlTemperature_t
+    Enum(515), // 1979 t_nvmlThermalController_t
+    Enum(516), // 1980 t_nvmlThermalTarget_t
+    Struct(504), // 1981 t_nvmlGpuThermalSettings_t_sensor
+    Array(t_nvmlGpuThermalSettings_t_sensor, 3), // 1982 t_A3_nvmlGpuThermalSettings_t_sensor
+    Struct(503), // 1983 t_nvmlGpuThermalSettings_t
+    Pointer(t_nvmlGpuThermalSettings_t, false), // 1984 t_P_nvmlGpuThermalSettings_t
+    Enum(517), // 1985 t_nvmlGpuTopologyLevel_t
+    Pointer(t_nvmlGpuTopologyLevel_t, false), // 1986 t_P_nvmlGpuTopologyLevel_t
+    Struct(505), // 1987 t_nvmlUnrepairableMemoryStatus_v1_t
+    Pointer(t_nvmlUnrepairableMemoryStatus_v1_t, false), // 1988 t_P_nvmlUnrepairableMemoryStatus_v1_t
+    Struct(506), // 1989 t_nvmlUtilization_t
+    Pointer(t_nvmlUtilization_t, false), // 1990 t_P_nvmlUtilization_t
+    Enum(518), // 1991 t_nvmlDeviceVgpuCapability_t
+    Struct(507), // 1992 t_nvmlVgpuHeterogeneousMode_t
+    Pointer(t_nvmlVgpuHeterogeneousMode_t, false), // 1993 t_P_nvmlVgpuHeterogeneousMode_t
+    Struct(509), // 1994 t_nvmlVgpuInstanceUtilizationInfo_v1_t
+    Pointer(t_nvmlVgpuInstanceUtilizationInfo_v1_t, false), // 1995 t_P_nvmlVgpuInstanceUtilizationInfo_v1_t
+    Struct(508), // 1996 t_nvmlVgpuInstancesUtilizationInfo_t
+    Pointer(t_nvmlVgpuInstancesUtilizationInfo_t, false), // 1997 t_P_nvmlVgpuInstancesUtilizationInfo_t
+    Array(t_char, 80), // 1998 t_A80_char
+    Struct(511), // 1999 t_nvmlVgpuVersion_t
+    Struct(510), // 2000 t_nvmlVgpuPgpuMetadata_t
+    Pointer(t_nvmlVgpuPgpuMetadata_t, false), // 2001 t_P_nvmlVgpuPgpuMetadata_t
+    Struct(512), // 2002 t_nvmlVgpuProcessUtilizationSample_t
+    Pointer(t_nvmlVgpuProcessUtilizationSample_t, false), // 2003 t_P_nvmlVgpuProcessUtilizationSample_t
+    Struct(514), // 2004 t_nvmlVgpuProcessUtilizationInfo_v1_t
+    Pointer(t_nvmlVgpuProcessUtilizationInfo_v1_t, false), // 2005 t_P_nvmlVgpuProcessUtilizationInfo_v1_t
+    Struct(513), // 2006 t_nvmlVgpuProcessesUtilizationInfo_t
+    Pointer(t_nvmlVgpuProcessesUtilizationInfo_t, false), // 2007 t_P_nvmlVgpuProcessesUtilizationInfo_t
+    Array(t_u32, 3), // 2008 t_A3_u32
+    Struct(515), // 2009 t_nvmlVgpuSchedulerCapabilities_t
+    Pointer(t_nvmlVgpuSchedulerCapabilities_t, false), // 2010 t_P_nvmlVgpuSchedulerCapabilities_t
+    Struct(518), // 2011 t_nvmlVgpuSchedulerParams_t_vgpuSchedDataWithARR
+    Struct(519), // 2012 t_nvmlVgpuSchedulerParams_t_vgpuSchedData
+    Union(517), // 2013 t_nvmlVgpuSchedulerParams_t
+    Struct(520), // 2014 t_nvmlVgpuSchedulerLogEntry_t
+    Array(t_nvmlVgpuSchedulerLogEntry_t, 200), // 2015 t_A200_nvmlVgpuSchedulerLogEntry_t
+    Struct(516), // 2016 t_nvmlVgpuSchedulerLog_t
+    Pointer(t_nvmlVgpuSchedulerLog_t, false), // 2017 t_P_nvmlVgpuSchedulerLog_t
+    Struct(522), // 2018 t_nvmlVgpuSchedulerLogEntry_v2_t
+    Array(t_nvmlVgpuSchedulerLogEntry_v2_t, 200), // 2019 t_A200_nvmlVgpuSchedulerLogEntry_v2_t
+    Struct(521), // 2020 t_nvmlVgpuSchedulerLogInfo_v2_t
+    Pointer(t_nvmlVgpuSchedulerLogInfo_v2_t, false), // 2021 t_P_nvmlVgpuSchedulerLogInfo_v2_t
+    Struct(523), // 2022 t_nvmlVgpuSchedulerGetState_t
+    Pointer(t_nvmlVgpuSchedulerGetState_t, false), // 2023 t_P_nvmlVgpuSchedulerGetState_t
+    Struct(524), // 2024 t_nvmlVgpuSchedulerStateInfo_v2_t
+    Pointer(t_nvmlVgpuSchedulerStateInfo_v2_t, false), // 2025 t_P_nvmlVgpuSchedulerStateInfo_v2_t
+    Struct(525), // 2026 t_nvmlVgpuPlacementList_t
+    Pointer(t_nvmlVgpuPlacementList_t, false), // 2027 t_P_nvmlVgpuPlacementList_t
+    Struct(526), // 2028 t_nvmlVgpuInstanceUtilizationSample_t
+    Pointer(t_nvmlVgpuInstanceUtilizationSample_t, false), // 2029 t_P_nvmlVgpuInstanceUtilizationSample_t
+    Enum(519), // 2030 t_nvmlPerfPolicyType_t
+    Struct(527), // 2031 t_nvmlViolationTime_t
+    Pointer(t_nvmlViolationTime_t, false), // 2032 t_P_nvmlViolationTime_t
+    Enum(520), // 2033 t_nvmlGpuVirtualizationMode_t
+    Pointer(t_nvmlGpuVirtualizationMode_t, false), // 2034 t_P_nvmlGpuVirtualizationMode_t
+    Struct(528), // 2035 t_nvmlNvlinkLockRemapTable_v1_t
+    Pointer(t_nvmlNvlinkLockRemapTable_v1_t, false), // 2036 t_P_nvmlNvlinkLockRemapTable_v1_t
+    Struct(538), // 2037 t_nvmlRailMetrics_t
+    Array(t_nvmlRailMetrics_t, 2), // 2038 t_A2_nvmlRailMetrics_t
+    Struct(537), // 2039 t_nvmlCoreRailMetrics_t
+    Struct(539), // 2040 t_nvmlPmgrPwrTuple_t
+    Struct(540), // 2041 t_nvmlPwrModelMetricsDlppm1xPerf_t
+    Struct(536), // 2042 t_nvmlPwrModelMetricsDlppm1x_t
+    Array(t_nvmlPwrModelMetricsDlppm1x_t, 8), // 2043 t_A8_nvmlPwrModelMetricsDlppm1x_t
+    Struct(535), // 2044 t_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t
+    Array(t_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t, 3), // 2045 t_A3_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t
+    Struct(534), // 2046 t_nvmlObservedMetrics_t
+    Struct(533), // 2047 t_nvmlPerfMetricsDlppc2xSample_t
+    Struct(543), // 2048 t_nvmlPwrModelMetricsSamplePfpp1x_t
+    Array(t_nvmlPwrModelMetricsSamplePfpp1x_t, 32), // 2049 t_A32_nvmlPwrModelMetricsSamplePfpp1x_t
+    Struct(544), // 2050 t_nvmlPwrModelOperatingPointPfpp1x_t
+    Struct(542), // 2051 t_nvmlPwrModelMetricsPfpp1x_t
+    Struct(541), // 2052 t_nvmlPerfMetricsPfpp1xSample_t
+    Union(532), // 2053 t_nvmlPerfMetricControllerSample_t_data
+    Struct(531), // 2054 t_nvmlPerfMetricControllerSample_t
+    Array(t_nvmlPerfMetricControllerSample_t, 4), // 2055 t_A4_nvmlPerfMetricControllerSample_t
+    Struct(530), // 2056 t_nvmlPerfMetricsSample_t
+    Array(t_nvmlPerfMetricsSample_t, 13), // 2057 t_A13_nvmlPerfMetricsSample_t
+    Struct(529), // 2058 t_nvmlPerfMetricsSamples_v1_t
+    Pointer(t_nvmlPerfMetricsSamples_v1_t, false), // 2059 t_P_nvmlPerfMetricsSamples_v1_t
+    Struct(545), // 2060 t_nvmlPowerSmoothingProfile_t
+    Pointer(t_nvmlPowerSmoothingProfile_t, false), // 2061 t_P_nvmlPowerSmoothingProfile_t
+    Struct(546), // 2062 t_nvmlPowerSmoothingState_t
+    Pointer(t_nvmlPowerSmoothingState_t, false), // 2063 t_P_nvmlPowerSmoothingState_t
+    Struct(549), // 2064 t_nvmlPRMCounterInput_v1_t
+    Struct(550), // 2065 t_nvmlPRMCounterValue_v1_t
+    Struct(548), // 2066 t_nvmlPRMCounter_v1_t
+    Pointer(t_nvmlPRMCounter_v1_t, false), // 2067 t_P_nvmlPRMCounter_v1_t
+    Struct(547), // 2068 t_nvmlPRMCounterList_v1_t
+    Pointer(t_nvmlPRMCounterList_v1_t, false), // 2069 t_P_nvmlPRMCounterList_v1_t
+    Array(t_u8, 496), // 2070 t_A496_u8
+    Union(552), // 2071 t_nvmlPRMTLV_v1_t__1
+    Struct(551), // 2072 t_nvmlPRMTLV_v1_t
+    Pointer(t_nvmlPRMTLV_v1_t, false), // 2073 t_P_nvmlPRMTLV_v1_t
+    Handle(202), // 2074 t_nvmlEventSet_t
+    Enum(521), // 2075 t_nvmlDetachGpuState_t
+    Enum(522), // 2076 t_nvmlPcieLinkState_t
+    Flags(523, 4), // 2077 t_nvmlFlags_in4
+    Pointer(t_nvmlDramEncryptionInfo_t, true), // 2078 t_PC_nvmlDramEncryptionInfo_t
+    Struct(553), // 2079 t_nvmlSetMemoryLimits_v1_t
+    Pointer(t_nvmlSetMemoryLimits_v1_t, false), // 2080 t_P_nvmlSetMemoryLimits_v1_t
+    Pointer(t_nvmlReturn_t, false), // 2081 t_P_nvmlReturn_t
+    Struct(554), // 2082 t_nvmlNvLinkPowerThres_t
+    Pointer(t_nvmlNvLinkPowerThres_t, false), // 2083 t_P_nvmlNvLinkPowerThres_t
+    Struct(555), // 2084 t_nvmlNvlinkSetBwMode_t
+    Pointer(t_nvmlNvlinkSetBwMode_t, false), // 2085 t_P_nvmlNvlinkSetBwMode_t
+    Struct(556), // 2086 t_nvmlNvlinkSetBwModeAsync_v1_t
+    Pointer(t_nvmlNvlinkSetBwModeAsync_v1_t, false), // 2087 t_P_nvmlNvlinkSetBwModeAsync_v1_t
+    Struct(557), // 2088 t_nvmlNvlinkSetNvleReady_v1_t
+    Pointer(t_nvmlNvlinkSetNvleReady_v1_t, false), // 2089 t_P_nvmlNvlinkSetNvleReady_v1_t
+    Struct(558), // 2090 t_nvmlPowerValue_v2_t
+    Pointer(t_nvmlPowerValue_v2_t, false), // 2091 t_P_nvmlPowerValue_v2_t
+    Struct(559), // 2092 t_nvmlRusdSettings_v1_t
+    Pointer(t_nvmlRusdSettings_v1_t, false), // 2093 t_P_nvmlRusdSettings_v1_t
+    Pointer(t_nvmlVgpuHeterogeneousMode_t, true), // 2094 t_PC_nvmlVgpuHeterogeneousMode_t
+    Struct(562), // 2095 t_nvmlVgpuSchedulerSetParams_t_vgpuSchedDataWithARR
+    Struct(563), // 2096 t_nvmlVgpuSchedulerSetParams_t_vgpuSchedData
+    Union(561), // 2097 t_nvmlVgpuSchedulerSetParams_t
+    Struct(560), // 2098 t_nvmlVgpuSchedulerSetState_t
+    Pointer(t_nvmlVgpuSchedulerSetState_t, false), // 2099 t_P_nvmlVgpuSchedulerSetState_t
+    Struct(564), // 2100 t_nvmlVgpuSchedulerState_v2_t
+    Pointer(t_nvmlVgpuSchedulerState_v2_t, false), // 2101 t_P_nvmlVgpuSchedulerState_v2_t
+    Struct(565), // 2102 t_nvmlNvlinkSetupNvleEncryptionKey_v1_t
+    Pointer(t_nvmlNvlinkSetupNvleEncryptionKey_v1_t, false), // 2103 t_P_nvmlNvlinkSetupNvleEncryptionKey_v1_t
+    Array(t_u32, 8), // 2104 t_A8_u32
+    Struct(567), // 2105 t_nvmlMask255_t
+    Struct(566), // 2106 t_nvmlWorkloadPowerProfileRequestedProfiles_t
+    Pointer(t_nvmlWorkloadPowerProfileRequestedProfiles_t, false), // 2107 t_P_nvmlWorkloadPowerProfileRequestedProfiles_t
+    Struct(568), // 2108 t_nvmlWorkloadPowerProfileCurrentProfiles_t
+    Pointer(t_nvmlWorkloadPowerProfileCurrentProfiles_t, false), // 2109 t_P_nvmlWorkloadPowerProfileCurrentProfiles_t
+    Struct(570), // 2110 t_nvmlWorkloadPowerProfileInfo_t
+    Array(t_nvmlWorkloadPowerProfileInfo_t, 255), // 2111 t_A255_nvmlWorkloadPowerProfileInfo_t
+    Struct(569), // 2112 t_nvmlWorkloadPowerProfileProfilesInfo_t
+    Pointer(t_nvmlWorkloadPowerProfileProfilesInfo_t, false), // 2113 t_P_nvmlWorkloadPowerProfileProfilesInfo_t
+    Enum(524), // 2114 t_nvmlPowerProfileOperation_t
+    Struct(571), // 2115 t_nvmlWorkloadPowerProfileUpdateProfiles_v1_t
+    Pointer(t_nvmlWorkloadPowerProfileUpdateProfiles_v1_t, false), // 2116 t_P_nvmlWorkloadPowerProfileUpdateProfiles_v1_t
+    Pointer(t_nvmlEventSet_t, false), // 2117 t_P_nvmlEventSet_t
+    Struct(572), // 2118 t_nvmlEventSetGetContextCount_v1_t
+    Pointer(t_nvmlEventSetGetContextCount_v1_t, false), // 2119 t_P_nvmlEventSetGetContextCount_v1_t
+    Struct(573), // 2120 t_nvmlEventSetGetContextData_v1_t
+    Pointer(t_nvmlEventSetGetContextData_v1_t, false), // 2121 t_P_nvmlEventSetGetContextData_v1_t
+    Struct(574), // 2122 t_nvmlEventSetGetContextInfo_v1_t
+    Pointer(t_nvmlEventSetGetContextInfo_v1_t, false), // 2123 t_P_nvmlEventSetGetContextInfo_v1_t
+    Struct(575), // 2124 t_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t
+    Pointer(t_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t, false), // 2125 t_P_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t
+    Struct(576), // 2126 t_nvmlGpuOperationalEventConfig_v1_t
+    Pointer(t_nvmlGpuOperationalEventConfig_v1_t, true), // 2127 t_PC_nvmlGpuOperationalEventConfig_v1_t
+    Struct(577), // 2128 t_nvmlEventData_t
+    Pointer(t_nvmlEventData_t, false), // 2129 t_P_nvmlEventData_t
+    Struct(578), // 2130 t_nvmlEventSetWait_v3_t
+    Pointer(t_nvmlEventSetWait_v3_t, false), // 2131 t_P_nvmlEventSetWait_v3_t
+    Struct(579), // 2132 t_nvmlExcludedDeviceInfo_t
+    Pointer(t_nvmlExcludedDeviceInfo_t, false), // 2133 t_P_nvmlExcludedDeviceInfo_t
+    Enum(525), // 2134 t_nvmlVgpuGuestInfoState_t
+    Array(t_u32, 6), // 2135 t_A6_u32
+    Struct(580), // 2136 t_nvmlVgpuMetadata_t
+    Pointer(t_nvmlVgpuMetadata_t, false), // 2137 t_P_nvmlVgpuMetadata_t
+    Flags(526, 4), // 2138 t_nvmlVgpuVmCompatibility_t_in4
+    Flags(527, 4), // 2139 t_nvmlVgpuPgpuCompatibilityLimitCode_t_in4
+    Struct(581), // 2140 t_nvmlVgpuPgpuCompatibility_t
+    Pointer(t_nvmlVgpuPgpuCompatibility_t, false), // 2141 t_P_nvmlVgpuPgpuCompatibility_t
+    Enum(528), // 2142 t_nvmlVgpuDriverCapability_t
+    Pointer(t_nvmlVgpuVersion_t, false), // 2143 t_P_nvmlVgpuVersion_t
+    Handle(203), // 2144 t_nvmlGpmSample_t
+    Struct(584), // 2145 t_nvmlGpmMetric_t_metricInfo
+    Struct(583), // 2146 t_nvmlGpmMetric_t
+    Array(t_nvmlGpmMetric_t, 477), // 2147 t_A477_nvmlGpmMetric_t
+    Struct(582), // 2148 t_nvmlGpmMetricsGet_t
+    Pointer(t_nvmlGpmMetricsGet_t, false), // 2149 t_P_nvmlGpmMetricsGet_t
+    Struct(585), // 2150 t_nvmlGpmSupport_t
+    Pointer(t_nvmlGpmSupport_t, false), // 2151 t_P_nvmlGpmSupport_t
+    Pointer(t_nvmlGpmSample_t, false), // 2152 t_P_nvmlGpmSample_t
+    Pointer(t_nvmlComputeInstance_t, false), // 2153 t_P_nvmlComputeInstance_t
+    Pointer(t_nvmlComputeInstancePlacement_t, true), // 2154 t_PC_nvmlComputeInstancePlacement_t
+    Struct(586), // 2155 t_nvmlActiveVgpuInstanceInfo_t
+    Pointer(t_nvmlActiveVgpuInstanceInfo_t, false), // 2156 t_P_nvmlActiveVgpuInstanceInfo_t
+    Pointer(t_nvmlComputeInstancePlacement_t, false), // 2157 t_P_nvmlComputeInstancePlacement_t
+    Enum(529), // 2158 t_nvmlComputeInstanceProfile
+    Struct(587), // 2159 t_nvmlComputeInstanceProfileInfo_t
+    Pointer(t_nvmlComputeInstanceProfileInfo_t, false), // 2160 t_P_nvmlComputeInstanceProfileInfo_t
+    Struct(588), // 2161 t_nvmlComputeInstanceProfileInfo_v2_t
+    Pointer(t_nvmlComputeInstanceProfileInfo_v2_t, false), // 2162 t_P_nvmlComputeInstanceProfileInfo_v2_t
+    Struct(589), // 2163 t_nvmlVgpuTypeIdInfo_t
+    Pointer(t_nvmlVgpuTypeIdInfo_t, false), // 2164 t_P_nvmlVgpuTypeIdInfo_t
+    Struct(590), // 2165 t_nvmlGpuInstanceInfo_t
+    Pointer(t_nvmlGpuInstanceInfo_t, false), // 2166 t_P_nvmlGpuInstanceInfo_t
+    Struct(591), // 2167 t_nvmlVgpuSchedulerLogInfo_t
+    Pointer(t_nvmlVgpuSchedulerLogInfo_t, false), // 2168 t_P_nvmlVgpuSchedulerLogInfo_t
+    Struct(592), // 2169 t_nvmlVgpuSchedulerStateInfo_t
+    Pointer(t_nvmlVgpuSchedulerStateInfo_t, false), // 2170 t_P_nvmlVgpuSchedulerStateInfo_t
+    Struct(593), // 2171 t_nvmlVgpuCreatablePlacementInfo_t
+    Pointer(t_nvmlVgpuCreatablePlacementInfo_t, false), // 2172 t_P_nvmlVgpuCreatablePlacementInfo_t
+    Struct(594), // 2173 t_nvmlVgpuSchedulerState_t
+    Pointer(t_nvmlVgpuSchedulerState_t, false), // 2174 t_P_nvmlVgpuSchedulerState_t
+    Flags(530, 4), // 2175 t_nvmlInitFlags_in4
+    Handle(204), // 2176 t_nvmlSystemEventSet_t
+    Struct(595), // 2177 t_nvmlSystemEventSetCreateRequest_t
+    Pointer(t_nvmlSystemEventSetCreateRequest_t, false), // 2178 t_P_nvmlSystemEventSetCreateRequest_t
+    Struct(596), // 2179 t_nvmlSystemEventSetFreeRequest_t
+    Pointer(t_nvmlSystemEventSetFreeRequest_t, false), // 2180 t_P_nvmlSystemEventSetFreeRequest_t
+    Struct(598), // 2181 t_nvmlSystemEventData_v1_t
+    Pointer(t_nvmlSystemEventData_v1_t, false), // 2182 t_P_nvmlSystemEventData_v1_t
+    Struct(597), // 2183 t_nvmlSystemEventSetWaitRequest_t
+    Pointer(t_nvmlSystemEventSetWaitRequest_t, false), // 2184 t_P_nvmlSystemEventSetWaitRequest_t
+    Struct(600), // 2185 t_nvmlCPERCursor_v1_t
+    Struct(599), // 2186 t_nvmlGetCPER_v1_t
+    Pointer(t_nvmlGetCPER_v1_t, false), // 2187 t_P_nvmlGetCPER_v1_t
+    Struct(601), // 2188 t_nvmlConfComputeSystemCaps_t
+    Pointer(t_nvmlConfComputeSystemCaps_t, false), // 2189 t_P_nvmlConfComputeSystemCaps_t
+    Struct(602), // 2190 t_nvmlConfComputeGetKeyRotationThresholdInfo_t
+    Pointer(t_nvmlConfComputeGetKeyRotationThresholdInfo_t, false), // 2191 t_P_nvmlConfComputeGetKeyRotationThresholdInfo_t
+    Struct(603), // 2192 t_nvmlSystemConfComputeSettings_t
+    Pointer(t_nvmlSystemConfComputeSettings_t, false), // 2193 t_P_nvmlSystemConfComputeSettings_t
+    Struct(604), // 2194 t_nvmlSystemConfComputeSettings_v2_t
+    Pointer(t_nvmlSystemConfComputeSettings_v2_t, false), // 2195 t_P_nvmlSystemConfComputeSettings_v2_t
+    Struct(605), // 2196 t_nvmlConfComputeSystemState_t
+    Pointer(t_nvmlConfComputeSystemState_t, false), // 2197 t_P_nvmlConfComputeSystemState_t
+    Struct(606), // 2198 t_nvmlSystemDriverBranchInfo_t
+    Pointer(t_nvmlSystemDriverBranchInfo_t, false), // 2199 t_P_nvmlSystemDriverBranchInfo_t
+    Struct(607), // 2200 t_nvmlHwbcEntry_t
+    Pointer(t_nvmlHwbcEntry_t, false), // 2201 t_P_nvmlHwbcEntry_t
+    Struct(608), // 2202 t_nvmlSystemRegisterEventRequest_t
+    Pointer(t_nvmlSystemRegisterEventRequest_t, false), // 2203 t_P_nvmlSystemRegisterEventRequest_t
+    Struct(609), // 2204 t_nvmlConfComputeSetKeyRotationThresholdInfo_t
+    Pointer(t_nvmlConfComputeSetKeyRotationThresholdInfo_t, false), // 2205 t_P_nvmlConfComputeSetKeyRotationThresholdInfo_t
+    Handle(205), // 2206 t_nvmlUnit_t
+    Enum(531), // 2207 t_nvmlFanState_t
+    Struct(611), // 2208 t_nvmlUnitFanInfo_t
+    Array(t_nvmlUnitFanInfo_t, 24), // 2209 t_A24_nvmlUnitFanInfo_t
+    Struct(610), // 2210 t_nvmlUnitFanSpeeds_t
+    Pointer(t_nvmlUnitFanSpeeds_t, false), // 2211 t_P_nvmlUnitFanSpeeds_t
+    Pointer(t_nvmlUnit_t, false), // 2212 t_P_nvmlUnit_t
+    Enum(532), // 2213 t_nvmlLedColor_t
+    Struct(612), // 2214 t_nvmlLedState_t
+    Pointer(t_nvmlLedState_t, false), // 2215 t_P_nvmlLedState_t
+    Struct(613), // 2216 t_nvmlPSUInfo_t
+    Pointer(t_nvmlPSUInfo_t, false), // 2217 t_P_nvmlPSUInfo_t
+    Struct(614), // 2218 t_nvmlUnitInfo_t
+    Pointer(t_nvmlUnitInfo_t, false), // 2219 t_P_nvmlUnitInfo_t
+    Struct(616), // 2220 t_nvmlVgpuLicenseExpiry_t
+    Struct(615), // 2221 t_nvmlVgpuLicenseInfo_t
+    Pointer(t_nvmlVgpuLicenseInfo_t, false), // 2222 t_P_nvmlVgpuLicenseInfo_t
+    Struct(617), // 2223 t_nvmlVgpuPlacementId_t
+    Pointer(t_nvmlVgpuPlacementId_t, false), // 2224 t_P_nvmlVgpuPlacementId_t
+    Struct(618), // 2225 t_nvmlVgpuRuntimeState_t
+    Pointer(t_nvmlVgpuRuntimeState_t, false), // 2226 t_P_nvmlVgpuRuntimeState_t
+    Enum(533), // 2227 t_nvmlVgpuVmIdType_t
+    Pointer(t_nvmlVgpuVmIdType_t, false), // 2228 t_P_nvmlVgpuVmIdType_t
+    Struct(619), // 2229 t_nvmlVgpuTypeBar1Info_t
+    Pointer(t_nvmlVgpuTypeBar1Info_t, false), // 2230 t_P_nvmlVgpuTypeBar1Info_t
+    Enum(534), // 2231 t_nvmlVgpuCapability_t
+    Struct(620), // 2232 t_nvmlVgpuTypeMaxInstance_t
+    Pointer(t_nvmlVgpuTypeMaxInstance_t, false), // 2233 t_P_nvmlVgpuTypeMaxInstance_t
+    Enum(535), // 2234 t_nvrtcResult
+    Status(535), // 2235 t_nvrtcResult_status
+    Handle(206), // 2236 t_nvrtcProgram
+    Pointer(t_nvrtcProgram, false), // 2237 t_P_nvrtcProgram
+    Struct(621), // 2238 t_nvrtcBundledHeadersInfo
+    Pointer(t_nvrtcBundledHeadersInfo, false), // 2239 t_P_nvrtcBundledHeadersInfo
+    Flags(536, 4), // 2240 t_nvrtcInstallHeaders_in4
+    Enum(537), // 2241 t_nvtiffStatus_t
+    Status(537), // 2242 t_nvtiffStatus_t_status
+    Handle(207), // 2243 t_nvtiffStream_t
+    Handle(208), // 2244 t_nvtiffDecoder_t
+    Handle(209), // 2245 t_nvtiffDecodeParams_t
+    Struct(622), // 2246 t_nvtiffImage_t
+    Pointer(t_nvtiffImage_t, false), // 2247 t_P_nvtiffImage_t
+    Pointer(t_nvtiffImage_t, true), // 2248 t_PC_nvtiffImage_t
+    Pointer(t_nvtiffDecodeParams_t, false), // 2249 t_P_nvtiffDecodeParams_t
+    Enum(538), // 2250 t_nvtiffOutputFormat_t
+    Struct(623), // 2251 t_nvtiffDecodeRegion_t
+    Pointer(t_nvtiffDecodeRegion_t, true), // 2252 t_PC_nvtiffDecodeRegion_t
+    Pointer(t_nvtiffDecoder_t, false), // 2253 t_P_nvtiffDecoder_t
+    Struct(624), // 2254 t_nvtiffDeviceAllocator_t
+    Pointer(t_nvtiffDeviceAllocator_t, false), // 2255 t_P_nvtiffDeviceAllocator_t
+    Struct(625), // 2256 t_nvtiffPinnedAllocator_t
+    Pointer(t_nvtiffPinnedAllocator_t, false), // 2257 t_P_nvtiffPinnedAllocator_t
+    Handle(210), // 2258 t_nvtiffEncoder_t
+    Handle(211), // 2259 t_nvtiffEncodeParams_t
+    Pointer(t_nvtiffEncodeParams_t, false), // 2260 t_P_nvtiffEncodeParams_t
+    Enum(539), // 2261 t_nvtiffGeoKey_t
+    Enum(540), // 2262 t_nvtiffGeoKeyDataType_t
+    Enum(541), // 2263 t_nvtiffImageGeometryType_t
+    Struct(626), // 2264 t_nvtiffImageGeometry_t
+    Pointer(t_nvtiffImageGeometry_t, true), // 2265 t_PC_nvtiffImageGeometry_t
+    Enum(542), // 2266 t_nvtiffCompression_t
+    Enum(543), // 2267 t_nvtiffPhotometricInt_t
+    Enum(544), // 2268 t_nvtiffPlanarConfig_t
+    Array(t_u16, 16), // 2269 t_A16_u16
+    Enum(545), // 2270 t_nvtiffSampleFormat_t
+    Array(t_nvtiffSampleFormat_t, 16), // 2271 t_A16_nvtiffSampleFormat_t
+    Struct(627), // 2272 t_nvtiffImageInfo_t
+    Pointer(t_nvtiffImageInfo_t, true), // 2273 t_PC_nvtiffImageInfo_t
+    Pointer(t_P_u8, false), // 2274 t_P_P_u8
+    Enum(546), // 2275 t_nvtiffJpegChromaSubsampling_t
+    Struct(628), // 2276 t_nvtiffJpegEncodeOptions_t
+    Pointer(t_nvtiffJpegEncodeOptions_t, true), // 2277 t_PC_nvtiffJpegEncodeOptions_t
+    Enum(547), // 2278 t_nvtiffTagDataType_t
+    Enum(548), // 2279 t_nvtiffVariant_t
+    Pointer(t_nvtiffEncoder_t, false), // 2280 t_P_nvtiffEncoder_t
+    Pointer(t_nvtiffGeoKeyDataType_t, false), // 2281 t_P_nvtiffGeoKeyDataType_t
+    Struct(629), // 2282 t_nvtiffStreamHeader_t
+    Pointer(t_nvtiffStreamHeader_t, false), // 2283 t_P_nvtiffStreamHeader_t
+    Pointer(t_nvtiffImageGeometry_t, false), // 2284 t_P_nvtiffImageGeometry_t
+    Pointer(t_nvtiffImageInfo_t, false), // 2285 t_P_nvtiffImageInfo_t
+    Pointer(t_nvtiffGeoKey_t, false), // 2286 t_P_nvtiffGeoKey_t
+    Pointer(t_nvtiffTagDataType_t, false), // 2287 t_P_nvtiffTagDataType_t
+    Pointer(t_nvtiffStream_t, false), // 2288 t_P_nvtiffStream_t
 ];
 
 pub(super) const t_void: TypeId = 0;
@@ -2357,774 +2481,774 @@ pub(super) const t_P_CUfunctionLoadingState: TypeId = 173;
 pub(super) const t_CUGLDeviceList: TypeId = 174;
 pub(super) const t_PC_void: TypeId = 175;
 pub(super) const t_P_PC_void: TypeId = 176;
-pub(super) const t_PC_uuid: TypeId = 177;
-pub(super) const t_P_P_void: TypeId = 178;
-pub(super) const t_CUdriverProcAddress_flags_in4: TypeId = 179;
-pub(super) const t_CUdriverProcAddress_flags_in8: TypeId = 180;
-pub(super) const t_CUdriverProcAddressQueryResult: TypeId = 181;
-pub(super) const t_P_CUdriverProcAddressQueryResult: TypeId = 182;
-pub(super) const t_CUgraphNode: TypeId = 183;
-pub(super) const t_P_CUgraphNode: TypeId = 184;
-pub(super) const t_CUgraph: TypeId = 185;
-pub(super) const t_PC_CUgraphNode: TypeId = 186;
-pub(super) const t_CUstreamBatchMemOpType: TypeId = 187;
-pub(super) const t_CUstreamMemOpWaitValueParams_st__1: TypeId = 188;
-pub(super) const t_CUstreamMemOpWaitValueParams_st: TypeId = 189;
-pub(super) const t_CUstreamMemOpWriteValueParams_st__1: TypeId = 190;
-pub(super) const t_CUstreamMemOpWriteValueParams_st: TypeId = 191;
-pub(super) const t_CUstreamMemOpFlushRemoteWritesParams_st: TypeId = 192;
-pub(super) const t_CUstreamMemOpMemoryBarrierParams_st: TypeId = 193;
-pub(super) const t_A6_u64: TypeId = 194;
-pub(super) const t_CUstreamAtomicReductionOpType: TypeId = 195;
-pub(super) const t_CUstreamAtomicReductionDataType: TypeId = 196;
-pub(super) const t_CUstreamMemOpAtomicReductionParams_st: TypeId = 197;
-pub(super) const t_CUstreamBatchMemOpParams: TypeId = 198;
-pub(super) const t_P_CUstreamBatchMemOpParams: TypeId = 199;
-pub(super) const t_CUDA_BATCH_MEM_OP_NODE_PARAMS_st: TypeId = 200;
-pub(super) const t_PC_CUDA_BATCH_MEM_OP_NODE_PARAMS_st: TypeId = 201;
-pub(super) const t_CUDA_BATCH_MEM_OP_NODE_PARAMS: TypeId = 202;
-pub(super) const t_PC_CUDA_BATCH_MEM_OP_NODE_PARAMS: TypeId = 203;
-pub(super) const t_A5_u8: TypeId = 204;
-pub(super) const t_CUgraphEdgeData: TypeId = 205;
-pub(super) const t_PC_CUgraphEdgeData: TypeId = 206;
-pub(super) const t_P_CUexternalSemaphore: TypeId = 207;
-pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_params_fence: TypeId = 208;
-pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_params_nvSciSync: TypeId = 209;
-pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_params_keyedMutex: TypeId = 210;
-pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_params: TypeId = 211;
-pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS: TypeId = 212;
-pub(super) const t_PC_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS: TypeId = 213;
-pub(super) const t_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS: TypeId = 214;
-pub(super) const t_PC_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS: TypeId = 215;
-pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_params_fence: TypeId = 216;
-pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_params_nvSciSync: TypeId = 217;
-pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_params_keyedMutex: TypeId = 218;
-pub(super) const t_A10_u32: TypeId = 219;
-pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_params: TypeId = 220;
-pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS: TypeId = 221;
-pub(super) const t_PC_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS: TypeId = 222;
-pub(super) const t_CUDA_EXT_SEM_WAIT_NODE_PARAMS: TypeId = 223;
-pub(super) const t_PC_CUDA_EXT_SEM_WAIT_NODE_PARAMS: TypeId = 224;
-pub(super) const t_CUDA_HOST_NODE_PARAMS: TypeId = 225;
-pub(super) const t_PC_CUDA_HOST_NODE_PARAMS: TypeId = 226;
-pub(super) const t_CUDA_KERNEL_NODE_PARAMS_v1: TypeId = 227;
-pub(super) const t_PC_CUDA_KERNEL_NODE_PARAMS_v1: TypeId = 228;
-pub(super) const t_CUkernel: TypeId = 229;
-pub(super) const t_CUDA_KERNEL_NODE_PARAMS: TypeId = 230;
-pub(super) const t_PC_CUDA_KERNEL_NODE_PARAMS: TypeId = 231;
-pub(super) const t_CUmemAllocationType: TypeId = 232;
-pub(super) const t_CUmemAllocationHandleType_in4: TypeId = 233;
-pub(super) const t_A64_u8: TypeId = 234;
-pub(super) const t_A56_u8: TypeId = 235;
-pub(super) const t_u16: TypeId = 236;
-pub(super) const t_A54_u8: TypeId = 237;
-pub(super) const t_A53_u8: TypeId = 238;
-pub(super) const t_CUmemPoolProps: TypeId = 239;
-pub(super) const t_CUmemAccess_flags_in4: TypeId = 240;
-pub(super) const t_CUmemAccessDesc: TypeId = 241;
-pub(super) const t_PC_CUmemAccessDesc: TypeId = 242;
-pub(super) const t_CUDA_MEM_ALLOC_NODE_PARAMS_st: TypeId = 243;
-pub(super) const t_P_CUDA_MEM_ALLOC_NODE_PARAMS_st: TypeId = 244;
-pub(super) const t_CUDA_MEM_ALLOC_NODE_PARAMS: TypeId = 245;
-pub(super) const t_P_CUDA_MEM_ALLOC_NODE_PARAMS: TypeId = 246;
-pub(super) const t_CUmemorytype: TypeId = 247;
-pub(super) const t_CUDA_MEMCPY3D: TypeId = 248;
-pub(super) const t_PC_CUDA_MEMCPY3D: TypeId = 249;
-pub(super) const t_CUDA_MEMSET_NODE_PARAMS: TypeId = 250;
-pub(super) const t_PC_CUDA_MEMSET_NODE_PARAMS: TypeId = 251;
-pub(super) const t_CUgraphNodeType: TypeId = 252;
-pub(super) const t_i64: TypeId = 253;
-pub(super) const t_A29_i64: TypeId = 254;
-pub(super) const t_CUDA_KERNEL_NODE_PARAMS_v3: TypeId = 255;
-pub(super) const t_CUDA_MEMCPY_NODE_PARAMS: TypeId = 256;
-pub(super) const t_CUDA_MEMSET_NODE_PARAMS_v2: TypeId = 257;
-pub(super) const t_CUDA_HOST_NODE_PARAMS_v2__1: TypeId = 258;
-pub(super) const t_CUDA_HOST_NODE_PARAMS_v2: TypeId = 259;
-pub(super) const t_CUgraphChildGraphNodeOwnership: TypeId = 260;
-pub(super) const t_CUDA_CHILD_GRAPH_NODE_PARAMS: TypeId = 261;
-pub(super) const t_CUDA_EVENT_WAIT_NODE_PARAMS: TypeId = 262;
-pub(super) const t_CUDA_EVENT_RECORD_NODE_PARAMS__1: TypeId = 263;
-pub(super) const t_CUDA_EVENT_RECORD_NODE_PARAMS: TypeId = 264;
-pub(super) const t_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2__1: TypeId = 265;
-pub(super) const t_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2: TypeId = 266;
-pub(super) const t_CUDA_EXT_SEM_WAIT_NODE_PARAMS_v2__1: TypeId = 267;
-pub(super) const t_CUDA_EXT_SEM_WAIT_NODE_PARAMS_v2: TypeId = 268;
-pub(super) const t_CUDA_MEM_ALLOC_NODE_PARAMS_v2: TypeId = 269;
-pub(super) const t_CUDA_MEM_FREE_NODE_PARAMS: TypeId = 270;
-pub(super) const t_CUDA_BATCH_MEM_OP_NODE_PARAMS_v2: TypeId = 271;
-pub(super) const t_CUgraphConditionalHandle: TypeId = 272;
-pub(super) const t_CUgraphConditionalNodeType: TypeId = 273;
-pub(super) const t_P_CUgraph: TypeId = 274;
-pub(super) const t_CUDA_CONDITIONAL_NODE_PARAMS: TypeId = 275;
-pub(super) const t_A232_char: TypeId = 276;
-pub(super) const t_CUmemcpySrcAccessOrder: TypeId = 277;
-pub(super) const t_CUmemcpyAttributes: TypeId = 278;
-pub(super) const t_P_CUmemcpyAttributes: TypeId = 279;
-pub(super) const t_CUDA_MEMCPY_BATCH_NODE_PARAMS_V1__1: TypeId = 280;
-pub(super) const t_CUDA_MEMCPY_BATCH_NODE_PARAMS_V1: TypeId = 281;
-pub(super) const t_CUDA_FABRIC_CPY_BATCH_NODE_PARAMS_V1__1: TypeId = 282;
-pub(super) const t_CUDA_FABRIC_CPY_BATCH_NODE_PARAMS_V1: TypeId = 283;
-pub(super) const t_CUgraphNodeParams__1: TypeId = 284;
-pub(super) const t_CUgraphNodeParams: TypeId = 285;
-pub(super) const t_P_CUgraphNodeParams: TypeId = 286;
-pub(super) const t_P_CUDA_BATCH_MEM_OP_NODE_PARAMS_st: TypeId = 287;
-pub(super) const t_P_CUDA_BATCH_MEM_OP_NODE_PARAMS: TypeId = 288;
-pub(super) const t_P_CUgraphConditionalHandle: TypeId = 289;
-pub(super) const t_CUgraphDebugDot_flags_in4: TypeId = 290;
-pub(super) const t_CUgraphExec: TypeId = 291;
-pub(super) const t_CUgraphInstantiate_flags_in4: TypeId = 292;
-pub(super) const t_P_CUgraphInstantiate_flags_in4: TypeId = 293;
-pub(super) const t_CUgraphInstantiate_flags_in8: TypeId = 294;
-pub(super) const t_P_CUgraphInstantiate_flags_in8: TypeId = 295;
-pub(super) const t_CUgraphExecUpdateResult: TypeId = 296;
-pub(super) const t_P_CUgraphExecUpdateResult: TypeId = 297;
-pub(super) const t_CUgraphExecUpdateResultInfo: TypeId = 298;
-pub(super) const t_P_CUgraphExecUpdateResultInfo: TypeId = 299;
-pub(super) const t_P_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS: TypeId = 300;
-pub(super) const t_P_CUDA_EXT_SEM_WAIT_NODE_PARAMS: TypeId = 301;
-pub(super) const t_P_CUgraphEdgeData: TypeId = 302;
-pub(super) const t_P_CUDA_HOST_NODE_PARAMS: TypeId = 303;
-pub(super) const t_P_CUgraphExec: TypeId = 304;
-pub(super) const t_CUgraphInstantiateResult: TypeId = 305;
-pub(super) const t_CUDA_GRAPH_INSTANTIATE_PARAMS: TypeId = 306;
-pub(super) const t_P_CUDA_GRAPH_INSTANTIATE_PARAMS: TypeId = 307;
-pub(super) const t_CUkernelNodeAttrID_enum: TypeId = 308;
-pub(super) const t_CUlaunchAttributeID: TypeId = 309;
-pub(super) const t_CUaccessProperty: TypeId = 310;
-pub(super) const t_CUaccessPolicyWindow: TypeId = 311;
-pub(super) const t_CUkernelNodeAttrValue_union: TypeId = 312;
-pub(super) const t_P_CUkernelNodeAttrValue_union: TypeId = 313;
-pub(super) const t_A64_char: TypeId = 314;
-pub(super) const t_CUsynchronizationPolicy: TypeId = 315;
-pub(super) const t_CUlaunchAttributeValue_clusterDim: TypeId = 316;
-pub(super) const t_CUclusterSchedulingPolicy: TypeId = 317;
-pub(super) const t_CUlaunchAttributeValue_programmaticEvent: TypeId = 318;
-pub(super) const t_CUlaunchMemSyncDomainMap: TypeId = 319;
-pub(super) const t_CUlaunchMemSyncDomain: TypeId = 320;
-pub(super) const t_CUlaunchAttributeValue_launchCompletionEvent: TypeId = 321;
-pub(super) const t_CUgraphDeviceNode: TypeId = 322;
-pub(super) const t_CUlaunchAttributeValue_deviceUpdatableKernelNode: TypeId = 323;
-pub(super) const t_CUlaunchAttributeValue_preferredClusterDim: TypeId = 324;
-pub(super) const t_CUlaunchAttributePortableClusterMode: TypeId = 325;
-pub(super) const t_CUsharedMemoryMode: TypeId = 326;
-pub(super) const t_CUlaunchAttributeValue: TypeId = 327;
-pub(super) const t_P_CUlaunchAttributeValue: TypeId = 328;
-pub(super) const t_P_CUDA_KERNEL_NODE_PARAMS_v1: TypeId = 329;
-pub(super) const t_P_CUDA_KERNEL_NODE_PARAMS: TypeId = 330;
-pub(super) const t_PC_CUkernelNodeAttrValue_union: TypeId = 331;
-pub(super) const t_PC_CUlaunchAttributeValue: TypeId = 332;
-pub(super) const t_P_CUDA_MEMCPY3D: TypeId = 333;
-pub(super) const t_P_CUDA_MEMSET_NODE_PARAMS: TypeId = 334;
-pub(super) const t_P_CUgraphNodeType: TypeId = 335;
-pub(super) const t_CUuserObject: TypeId = 336;
-pub(super) const t_CUuserObjectRetain_flags_in4: TypeId = 337;
-pub(super) const t_CUgraphicsRegisterFlags_in4: TypeId = 338;
-pub(super) const t_CUgraphicsMapResourceFlags_in4: TypeId = 339;
-pub(super) const t_P_CUgreenCtx: TypeId = 340;
-pub(super) const t_CUgreenCtxCreate_flags_in4: TypeId = 341;
-pub(super) const t_CUstream_flags_in4: TypeId = 342;
-pub(super) const t_P_CUexternalMemory: TypeId = 343;
-pub(super) const t_CUexternalMemoryHandleType: TypeId = 344;
-pub(super) const t_CUDA_EXTERNAL_MEMORY_HANDLE_DESC_handle_win32: TypeId = 345;
-pub(super) const t_CUDA_EXTERNAL_MEMORY_HANDLE_DESC_handle: TypeId = 346;
-pub(super) const t_CUDA_EXTERNAL_MEMORY_HANDLE_DESC: TypeId = 347;
-pub(super) const t_PC_CUDA_EXTERNAL_MEMORY_HANDLE_DESC: TypeId = 348;
-pub(super) const t_CUexternalSemaphoreHandleType: TypeId = 349;
-pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_handle_win32: TypeId = 350;
-pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_handle: TypeId = 351;
-pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC: TypeId = 352;
-pub(super) const t_PC_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC: TypeId = 353;
-pub(super) const t_CUipcEventHandle: TypeId = 354;
-pub(super) const t_P_CUipcEventHandle: TypeId = 355;
-pub(super) const t_CUipcMemHandle: TypeId = 356;
-pub(super) const t_P_CUipcMemHandle: TypeId = 357;
-pub(super) const t_CUipcMem_flags_in4: TypeId = 358;
-pub(super) const t_P_CUfunction: TypeId = 359;
-pub(super) const t_CUlibrary: TypeId = 360;
-pub(super) const t_P_CUlibrary: TypeId = 361;
-pub(super) const t_CUDA_LAUNCH_PARAMS: TypeId = 362;
-pub(super) const t_P_CUDA_LAUNCH_PARAMS: TypeId = 363;
-pub(super) const t_CUcooperative_multi_flags_in4: TypeId = 364;
-pub(super) const t_A4_char: TypeId = 365;
-pub(super) const t_CUlaunchAttribute: TypeId = 366;
-pub(super) const t_P_CUlaunchAttribute: TypeId = 367;
-pub(super) const t_CUlaunchConfig: TypeId = 368;
-pub(super) const t_PC_CUlaunchConfig: TypeId = 369;
-pub(super) const t_P_CUkernel: TypeId = 370;
-pub(super) const t_CUjit_option: TypeId = 371;
-pub(super) const t_P_CUjit_option: TypeId = 372;
-pub(super) const t_CUlibraryOption: TypeId = 373;
-pub(super) const t_P_CUlibraryOption: TypeId = 374;
-pub(super) const t_CUjit_target: TypeId = 375;
-pub(super) const t_CUjit_fallback: TypeId = 376;
-pub(super) const t_CUjit_cacheMode: TypeId = 377;
-pub(super) const t_CUlibraryHostUniversalFunctionAndDataTable: TypeId = 378;
-pub(super) const t_P_CUlibraryHostUniversalFunctionAndDataTable: TypeId = 379;
-pub(super) const t_CUlinkState: TypeId = 380;
-pub(super) const t_CUjitInputType: TypeId = 381;
-pub(super) const t_P_CUlinkState: TypeId = 382;
-pub(super) const t_CUmemGenericAllocationHandle: TypeId = 383;
-pub(super) const t_CUlogicalEndpointType: TypeId = 384;
-pub(super) const t_CUlogicalEndpointProp__1_unicast: TypeId = 385;
-pub(super) const t_CUlogicalEndpointProp__1_multicast: TypeId = 386;
-pub(super) const t_CUlogicalEndpointProp__1: TypeId = 387;
-pub(super) const t_CUlogicalEndpointProp: TypeId = 388;
-pub(super) const t_PC_CUlogicalEndpointProp: TypeId = 389;
-pub(super) const t_CUlogicalEndpointIpcHandleType: TypeId = 390;
-pub(super) const t_CUlogsCallbackHandle: TypeId = 391;
-pub(super) const t_P_CUlogsCallbackHandle: TypeId = 392;
-pub(super) const t_CUmem_advise: TypeId = 393;
-pub(super) const t_CUmemAttach_flags_in4: TypeId = 394;
-pub(super) const t_CUmemDecompressAlgorithm: TypeId = 395;
-pub(super) const t_A20_u8: TypeId = 396;
-pub(super) const t_CUmemDecompressParams: TypeId = 397;
-pub(super) const t_P_CUmemDecompressParams: TypeId = 398;
-pub(super) const t_P_CUmemGenericAllocationHandle: TypeId = 399;
-pub(super) const t_A4_u8: TypeId = 400;
-pub(super) const t_CUmemAllocationCompType: TypeId = 401;
-pub(super) const t_CUmemAllocationCompType_in1: TypeId = 402;
-pub(super) const t_CUmem_create_usage_in4: TypeId = 403;
-pub(super) const t_CUmem_create_usage_in2: TypeId = 404;
-pub(super) const t_CUmemAllocationProp_allocFlags: TypeId = 405;
-pub(super) const t_CUmemAllocationProp: TypeId = 406;
-pub(super) const t_PC_CUmemAllocationProp: TypeId = 407;
-pub(super) const t_P_CUmemLocation: TypeId = 408;
-pub(super) const t_PC_CUmemLocation: TypeId = 409;
-pub(super) const t_CUmemAllocationGranularity_flags_in4: TypeId = 410;
-pub(super) const t_P_CUmemAllocationProp: TypeId = 411;
-pub(super) const t_CUmemRangeHandleType: TypeId = 412;
-pub(super) const t_CUmemhostalloc_flags_in4: TypeId = 413;
-pub(super) const t_P_CUmemhostalloc_flags_in4: TypeId = 414;
-pub(super) const t_CUmemhostregister_flags_in4: TypeId = 415;
-pub(super) const t_CUresourcetype: TypeId = 416;
-pub(super) const t_CUarrayMapInfo_resource: TypeId = 417;
-pub(super) const t_CUarraySparseSubresourceType: TypeId = 418;
-pub(super) const t_CUarrayMapInfo_subresource_sparseLevel: TypeId = 419;
-pub(super) const t_CUarrayMapInfo_subresource_miptail: TypeId = 420;
-pub(super) const t_CUarrayMapInfo_subresource: TypeId = 421;
-pub(super) const t_CUmemOperationType: TypeId = 422;
-pub(super) const t_CUmemHandleType: TypeId = 423;
-pub(super) const t_CUarrayMapInfo_memHandle: TypeId = 424;
-pub(super) const t_A2_u32: TypeId = 425;
-pub(super) const t_CUarrayMapInfo: TypeId = 426;
-pub(super) const t_P_CUarrayMapInfo: TypeId = 427;
-pub(super) const t_PC_CUmemPoolProps: TypeId = 428;
-pub(super) const t_CUmemPoolPtrExportData: TypeId = 429;
-pub(super) const t_P_CUmemPoolPtrExportData: TypeId = 430;
-pub(super) const t_P_CUmemAccess_flags_in4: TypeId = 431;
-pub(super) const t_CUmemPool_attribute: TypeId = 432;
-pub(super) const t_CUmem_range_attribute: TypeId = 433;
-pub(super) const t_P_CUmem_range_attribute: TypeId = 434;
-pub(super) const t_CUDA_MEMCPY2D_v1: TypeId = 435;
-pub(super) const t_PC_CUDA_MEMCPY2D_v1: TypeId = 436;
-pub(super) const t_CUDA_MEMCPY2D: TypeId = 437;
-pub(super) const t_PC_CUDA_MEMCPY2D: TypeId = 438;
-pub(super) const t_CUDA_MEMCPY3D_v1: TypeId = 439;
-pub(super) const t_PC_CUDA_MEMCPY3D_v1: TypeId = 440;
-pub(super) const t_CUmemcpy3DOperandType: TypeId = 441;
-pub(super) const t_CUmemcpy3DOperand_op_ptr: TypeId = 442;
-pub(super) const t_CUoffset3D: TypeId = 443;
-pub(super) const t_CUmemcpy3DOperand_op_array: TypeId = 444;
-pub(super) const t_CUmemcpy3DOperand_op: TypeId = 445;
-pub(super) const t_CUmemcpy3DOperand: TypeId = 446;
-pub(super) const t_CUextent3D: TypeId = 447;
-pub(super) const t_CUDA_MEMCPY3D_BATCH_OP: TypeId = 448;
-pub(super) const t_P_CUDA_MEMCPY3D_BATCH_OP: TypeId = 449;
-pub(super) const t_CUDA_MEMCPY3D_PEER: TypeId = 450;
-pub(super) const t_PC_CUDA_MEMCPY3D_PEER: TypeId = 451;
-pub(super) const t_CUmoduleLoadingMode: TypeId = 452;
-pub(super) const t_P_CUmoduleLoadingMode: TypeId = 453;
-pub(super) const t_CUsurfref: TypeId = 454;
-pub(super) const t_P_CUsurfref: TypeId = 455;
-pub(super) const t_CUtexref: TypeId = 456;
-pub(super) const t_P_CUtexref: TypeId = 457;
-pub(super) const t_CUmulticastObjectProp: TypeId = 458;
-pub(super) const t_PC_CUmulticastObjectProp: TypeId = 459;
-pub(super) const t_CUmulticastGranularity_flags_in4: TypeId = 460;
-pub(super) const t_CUoccupancy_flags_in4: TypeId = 461;
-pub(super) const t_CUpointer_attribute: TypeId = 462;
-pub(super) const t_CUDA_POINTER_ATTRIBUTE_P2P_TOKENS: TypeId = 463;
-pub(super) const t_CUDA_POINTER_ATTRIBUTE_ACCESS_FLAGS: TypeId = 464;
-pub(super) const t_P_CUpointer_attribute: TypeId = 465;
-pub(super) const t_CUoutput_mode: TypeId = 466;
-pub(super) const t_PC_CUexternalSemaphore: TypeId = 467;
-pub(super) const t_CUstreamCigDataType: TypeId = 468;
-pub(super) const t_CUstreamCigParam: TypeId = 469;
-pub(super) const t_P_CUstreamCigParam: TypeId = 470;
-pub(super) const t_CUstreamCigCaptureParams: TypeId = 471;
-pub(super) const t_P_CUstreamCigCaptureParams: TypeId = 472;
-pub(super) const t_CUstreamCaptureMode: TypeId = 473;
-pub(super) const t_CUstreamAttrID_enum: TypeId = 474;
-pub(super) const t_CUstreamAttrValue_union: TypeId = 475;
-pub(super) const t_P_CUstreamAttrValue_union: TypeId = 476;
-pub(super) const t_CUstreamCaptureStatus: TypeId = 477;
-pub(super) const t_P_CUstreamCaptureStatus: TypeId = 478;
-pub(super) const t_P_PC_CUgraphNode: TypeId = 479;
-pub(super) const t_P_PC_CUgraphEdgeData: TypeId = 480;
-pub(super) const t_P_CUstream_flags_in4: TypeId = 481;
-pub(super) const t_PC_CUstreamAttrValue_union: TypeId = 482;
-pub(super) const t_CUstreamUpdateCaptureDependencies_flags_in4: TypeId = 483;
-pub(super) const t_CUevent_wait_flags_in4: TypeId = 484;
-pub(super) const t_CUstreamWaitValue_flags_in4: TypeId = 485;
-pub(super) const t_CUstreamWriteValue_flags_in4: TypeId = 486;
-pub(super) const t_CUsurfObject: TypeId = 487;
-pub(super) const t_P_CUsurfObject: TypeId = 488;
-pub(super) const t_CUDA_RESOURCE_DESC_res_array: TypeId = 489;
-pub(super) const t_CUDA_RESOURCE_DESC_res_mipmap: TypeId = 490;
-pub(super) const t_CUDA_RESOURCE_DESC_res_linear: TypeId = 491;
-pub(super) const t_CUDA_RESOURCE_DESC_res_pitch2D: TypeId = 492;
-pub(super) const t_A32_i32: TypeId = 493;
-pub(super) const t_CUDA_RESOURCE_DESC_res_reserved: TypeId = 494;
-pub(super) const t_CUDA_RESOURCE_DESC_res: TypeId = 495;
-pub(super) const t_CUDA_RESOURCE_DESC: TypeId = 496;
-pub(super) const t_PC_CUDA_RESOURCE_DESC: TypeId = 497;
-pub(super) const t_P_CUDA_RESOURCE_DESC: TypeId = 498;
-pub(super) const t_A16_u64: TypeId = 499;
-pub(super) const t_CUtensorMap: TypeId = 500;
-pub(super) const t_P_CUtensorMap: TypeId = 501;
-pub(super) const t_CUtensorMapDataType: TypeId = 502;
-pub(super) const t_PC_u64: TypeId = 503;
-pub(super) const t_PC_i32: TypeId = 504;
-pub(super) const t_PC_u32: TypeId = 505;
-pub(super) const t_CUtensorMapInterleave: TypeId = 506;
-pub(super) const t_CUtensorMapSwizzle: TypeId = 507;
-pub(super) const t_CUtensorMapL2promotion: TypeId = 508;
-pub(super) const t_CUtensorMapFloatOOBfill: TypeId = 509;
-pub(super) const t_CUtensorMapIm2ColWideMode: TypeId = 510;
-pub(super) const t_CUtensorMapAllocClass: TypeId = 511;
-pub(super) const t_P_CUtensorMapAllocClass: TypeId = 512;
-pub(super) const t_CUtexObject: TypeId = 513;
-pub(super) const t_P_CUtexObject: TypeId = 514;
-pub(super) const t_CUaddress_mode: TypeId = 515;
-pub(super) const t_A3_CUaddress_mode: TypeId = 516;
-pub(super) const t_CUfilter_mode: TypeId = 517;
-pub(super) const t_A4_f32: TypeId = 518;
-pub(super) const t_A12_i32: TypeId = 519;
-pub(super) const t_CUDA_TEXTURE_DESC: TypeId = 520;
-pub(super) const t_PC_CUDA_TEXTURE_DESC: TypeId = 521;
-pub(super) const t_CUresourceViewFormat: TypeId = 522;
-pub(super) const t_CUDA_RESOURCE_VIEW_DESC: TypeId = 523;
-pub(super) const t_PC_CUDA_RESOURCE_VIEW_DESC: TypeId = 524;
-pub(super) const t_P_CUDA_RESOURCE_VIEW_DESC: TypeId = 525;
-pub(super) const t_P_CUDA_TEXTURE_DESC: TypeId = 526;
-pub(super) const t_P_CUaddress_mode: TypeId = 527;
-pub(super) const t_P_CUfilter_mode: TypeId = 528;
-pub(super) const t_CUtexref_flags_in4: TypeId = 529;
-pub(super) const t_P_CUtexref_flags_in4: TypeId = 530;
-pub(super) const t_P_CUarray_format: TypeId = 531;
-pub(super) const t_P_CUstreamCaptureMode: TypeId = 532;
-pub(super) const t_P_CUuserObject: TypeId = 533;
-pub(super) const t_CUuserObject_flags_in4: TypeId = 534;
-pub(super) const t_cudaError_t: TypeId = 535;
-pub(super) const t_cudaError_t_status: TypeId = 536;
-pub(super) const t_cudaKernel_t: TypeId = 537;
-pub(super) const t_P_cudaKernel_t: TypeId = 538;
-pub(super) const t_dim3: TypeId = 539;
-pub(super) const t_cudaStream_t: TypeId = 540;
-pub(super) const t_P_dim3: TypeId = 541;
-pub(super) const t_P_cudaStream_t: TypeId = 542;
-pub(super) const t_uint3: TypeId = 543;
-pub(super) const t_P_uint3: TypeId = 544;
-pub(super) const t_cudaChannelFormatKind: TypeId = 545;
-pub(super) const t_cudaChannelFormatDesc: TypeId = 546;
-pub(super) const t_surfaceReference: TypeId = 547;
-pub(super) const t_PC_surfaceReference: TypeId = 548;
-pub(super) const t_cudaTextureFilterMode: TypeId = 549;
-pub(super) const t_cudaTextureAddressMode: TypeId = 550;
-pub(super) const t_A3_cudaTextureAddressMode: TypeId = 551;
-pub(super) const t_A14_i32: TypeId = 552;
-pub(super) const t_textureReference: TypeId = 553;
-pub(super) const t_PC_textureReference: TypeId = 554;
-pub(super) const t_P_cudaChannelFormatDesc: TypeId = 555;
-pub(super) const t_cudaExtent: TypeId = 556;
-pub(super) const t_P_cudaExtent: TypeId = 557;
-pub(super) const t_cudaArray_t: TypeId = 558;
-pub(super) const t_cudaArrayMemoryRequirements: TypeId = 559;
-pub(super) const t_P_cudaArrayMemoryRequirements: TypeId = 560;
-pub(super) const t_P_cudaArray_t: TypeId = 561;
-pub(super) const t_cudaArraySparseProperties_tileExtent: TypeId = 562;
-pub(super) const t_cudaArraySparseProperties: TypeId = 563;
-pub(super) const t_P_cudaArraySparseProperties: TypeId = 564;
-pub(super) const t_cudaArray_const_t: TypeId = 565;
-pub(super) const t_PC_cudaChannelFormatDesc: TypeId = 566;
-pub(super) const t_cudaMipmappedArray_const_t: TypeId = 567;
-pub(super) const t_A8_char: TypeId = 568;
-pub(super) const t_A2_i32: TypeId = 569;
-pub(super) const t_A8_u8: TypeId = 570;
-pub(super) const t_A63_i32: TypeId = 571;
-pub(super) const t_A61_i32: TypeId = 572;
-pub(super) const t_A1_i32: TypeId = 573;
-pub(super) const t_A60_i32: TypeId = 574;
-pub(super) const t_A56_i32: TypeId = 575;
-pub(super) const t_cudaDeviceProp: TypeId = 576;
-pub(super) const t_PC_cudaDeviceProp: TypeId = 577;
-pub(super) const t_cudaSurfaceObject_t: TypeId = 578;
-pub(super) const t_P_cudaSurfaceObject_t: TypeId = 579;
-pub(super) const t_cudaResourceType: TypeId = 580;
-pub(super) const t_cudaResourceDesc_res_array: TypeId = 581;
-pub(super) const t_cudaMipmappedArray_t: TypeId = 582;
-pub(super) const t_cudaResourceDesc_res_mipmap: TypeId = 583;
-pub(super) const t_cudaResourceDesc_res_linear: TypeId = 584;
-pub(super) const t_cudaResourceDesc_res_pitch2D: TypeId = 585;
-pub(super) const t_cudaResourceDesc_res_reserved: TypeId = 586;
-pub(super) const t_cudaResourceDesc_res: TypeId = 587;
-pub(super) const t_cudaResourceDesc: TypeId = 588;
-pub(super) const t_PC_cudaResourceDesc: TypeId = 589;
-pub(super) const t_cudaTextureObject_t: TypeId = 590;
-pub(super) const t_P_cudaTextureObject_t: TypeId = 591;
-pub(super) const t_cudaTextureReadMode: TypeId = 592;
-pub(super) const t_cudaTextureDesc: TypeId = 593;
-pub(super) const t_PC_cudaTextureDesc: TypeId = 594;
-pub(super) const t_cudaResourceViewFormat: TypeId = 595;
-pub(super) const t_cudaResourceViewDesc: TypeId = 596;
-pub(super) const t_PC_cudaResourceViewDesc: TypeId = 597;
-pub(super) const t_cudaTextureDesc_v2: TypeId = 598;
-pub(super) const t_PC_cudaTextureDesc_v2: TypeId = 599;
-pub(super) const t_cudaExternalMemory_t: TypeId = 600;
-pub(super) const t_cudaExternalSemaphore_t: TypeId = 601;
-pub(super) const t_cudaDevResourceDesc_t: TypeId = 602;
-pub(super) const t_P_cudaDevResourceDesc_t: TypeId = 603;
-pub(super) const t_cudaDevResourceType: TypeId = 604;
-pub(super) const t_cudaDevSmResource: TypeId = 605;
-pub(super) const t_cudaDevWorkqueueConfigScope: TypeId = 606;
-pub(super) const t_cudaDevWorkqueueConfigResource: TypeId = 607;
-pub(super) const t_cudaDevWorkqueueResource: TypeId = 608;
-pub(super) const t_cudaDevResource__2: TypeId = 609;
-pub(super) const t_cudaDevResource: TypeId = 610;
-pub(super) const t_P_cudaDevResource: TypeId = 611;
-pub(super) const t_PC_cudaDevResource: TypeId = 612;
-pub(super) const t_cudaDevSmResourceGroupParams: TypeId = 613;
-pub(super) const t_P_cudaDevSmResourceGroupParams: TypeId = 614;
-pub(super) const t_cudaFlushGPUDirectRDMAWritesTarget: TypeId = 615;
-pub(super) const t_cudaFlushGPUDirectRDMAWritesScope: TypeId = 616;
-pub(super) const t_cudaDeviceAttr: TypeId = 617;
-pub(super) const t_cudaFuncCache: TypeId = 618;
-pub(super) const t_P_cudaFuncCache: TypeId = 619;
-pub(super) const t_cudaMemPool_t: TypeId = 620;
-pub(super) const t_P_cudaMemPool_t: TypeId = 621;
-pub(super) const t_cudaExecutionContext_t: TypeId = 622;
-pub(super) const t_P_cudaExecutionContext_t: TypeId = 623;
-pub(super) const t_cudaGraphMemAttributeType: TypeId = 624;
-pub(super) const t_cudaAtomicOperation: TypeId = 625;
-pub(super) const t_PC_cudaAtomicOperation: TypeId = 626;
-pub(super) const t_cudaLimit: TypeId = 627;
-pub(super) const t_cudaDeviceP2PAttr: TypeId = 628;
-pub(super) const t_cudaSharedMemConfig: TypeId = 629;
-pub(super) const t_P_cudaSharedMemConfig: TypeId = 630;
-pub(super) const t_cudaAsyncCallbackHandle_t: TypeId = 631;
-pub(super) const t_P_cudaAsyncCallbackHandle_t: TypeId = 632;
-pub(super) const t_cudaEglStreamConnection: TypeId = 633;
-pub(super) const t_P_cudaEglStreamConnection: TypeId = 634;
-pub(super) const t_cudaGraphicsResource_t: TypeId = 635;
-pub(super) const t_P_cudaGraphicsResource_t: TypeId = 636;
-pub(super) const t_A3_cudaArray_t: TypeId = 637;
-pub(super) const t_cudaPitchedPtr: TypeId = 638;
-pub(super) const t_A3_cudaPitchedPtr: TypeId = 639;
-pub(super) const t_cudaEglFrame_frame: TypeId = 640;
-pub(super) const t_cudaEglPlaneDesc: TypeId = 641;
-pub(super) const t_A3_cudaEglPlaneDesc: TypeId = 642;
-pub(super) const t_cudaEglFrameType: TypeId = 643;
-pub(super) const t_cudaEglColorFormat: TypeId = 644;
-pub(super) const t_cudaEglFrame: TypeId = 645;
-pub(super) const t_P_cudaEglFrame: TypeId = 646;
-pub(super) const t_cudaEvent_t: TypeId = 647;
-pub(super) const t_P_cudaEvent_t: TypeId = 648;
-pub(super) const t_cudaEventFlags_in4: TypeId = 649;
-pub(super) const t_cudaEventRecordFlags_in4: TypeId = 650;
-pub(super) const t_cudaStreamFlags_in4: TypeId = 651;
-pub(super) const t_cudaExternalMemoryBufferDesc: TypeId = 652;
-pub(super) const t_PC_cudaExternalMemoryBufferDesc: TypeId = 653;
-pub(super) const t_P_cudaMipmappedArray_t: TypeId = 654;
-pub(super) const t_cudaExternalMemoryMipmappedArrayDesc: TypeId = 655;
-pub(super) const t_PC_cudaExternalMemoryMipmappedArrayDesc: TypeId = 656;
-pub(super) const t_A16_i32: TypeId = 657;
-pub(super) const t_A15_i32: TypeId = 658;
-pub(super) const t_cudaSharedMemoryMode: TypeId = 659;
-pub(super) const t_cudaFuncAttributes: TypeId = 660;
-pub(super) const t_P_cudaFuncAttributes: TypeId = 661;
-pub(super) const t_cudaFuncAttribute: TypeId = 662;
-pub(super) const t_cudaGLDeviceList: TypeId = 663;
-pub(super) const t_cudaDeviceFlags_in4: TypeId = 664;
-pub(super) const t_P_cudaDeviceFlags_in4: TypeId = 665;
-pub(super) const t_P_cudaDeviceProp: TypeId = 666;
-pub(super) const t_cudaGetDriverEntryPointFlags_in4: TypeId = 667;
-pub(super) const t_cudaGetDriverEntryPointFlags_in8: TypeId = 668;
-pub(super) const t_cudaDriverEntryPointQueryResult: TypeId = 669;
-pub(super) const t_P_cudaDriverEntryPointQueryResult: TypeId = 670;
-pub(super) const t_cudaFunction_t: TypeId = 671;
-pub(super) const t_P_cudaFunction_t: TypeId = 672;
-pub(super) const t_P_cudaResourceDesc: TypeId = 673;
-pub(super) const t_P_PC_surfaceReference: TypeId = 674;
-pub(super) const t_P_cudaResourceViewDesc: TypeId = 675;
-pub(super) const t_P_cudaTextureDesc: TypeId = 676;
-pub(super) const t_P_cudaTextureDesc_v2: TypeId = 677;
-pub(super) const t_P_PC_textureReference: TypeId = 678;
-pub(super) const t_cudaGraphNode_t: TypeId = 679;
-pub(super) const t_P_cudaGraphNode_t: TypeId = 680;
-pub(super) const t_cudaGraph_t: TypeId = 681;
-pub(super) const t_PC_cudaGraphNode_t: TypeId = 682;
-pub(super) const t_cudaGraphEdgeData: TypeId = 683;
-pub(super) const t_PC_cudaGraphEdgeData: TypeId = 684;
-pub(super) const t_P_cudaExternalSemaphore_t: TypeId = 685;
-pub(super) const t_cudaExternalSemaphoreSignalParams_params_fence: TypeId = 686;
-pub(super) const t_cudaExternalSemaphoreSignalParams_params_nvSciSync: TypeId = 687;
-pub(super) const t_cudaExternalSemaphoreSignalParams_params_keyedMutex: TypeId = 688;
-pub(super) const t_cudaExternalSemaphoreSignalParams_params: TypeId = 689;
-pub(super) const t_cudaExternalSemaphoreSignalParams: TypeId = 690;
-pub(super) const t_PC_cudaExternalSemaphoreSignalParams: TypeId = 691;
-pub(super) const t_cudaExternalSemaphoreSignalNodeParams: TypeId = 692;
-pub(super) const t_PC_cudaExternalSemaphoreSignalNodeParams: TypeId = 693;
-pub(super) const t_cudaExternalSemaphoreWaitParams_params_fence: TypeId = 694;
-pub(super) const t_cudaExternalSemaphoreWaitParams_params_nvSciSync: TypeId = 695;
-pub(super) const t_cudaExternalSemaphoreWaitParams_params_keyedMutex: TypeId = 696;
-pub(super) const t_cudaExternalSemaphoreWaitParams_params: TypeId = 697;
-pub(super) const t_cudaExternalSemaphoreWaitParams: TypeId = 698;
-pub(super) const t_PC_cudaExternalSemaphoreWaitParams: TypeId = 699;
-pub(super) const t_cudaExternalSemaphoreWaitNodeParams: TypeId = 700;
-pub(super) const t_PC_cudaExternalSemaphoreWaitNodeParams: TypeId = 701;
-pub(super) const t_cudaHostNodeParams: TypeId = 702;
-pub(super) const t_PC_cudaHostNodeParams: TypeId = 703;
-pub(super) const t_cudaKernelNodeParams: TypeId = 704;
-pub(super) const t_PC_cudaKernelNodeParams: TypeId = 705;
-pub(super) const t_cudaMemAllocationType: TypeId = 706;
-pub(super) const t_cudaMemAllocationHandleType_in4: TypeId = 707;
-pub(super) const t_cudaMemLocationType: TypeId = 708;
-pub(super) const t_cudaMemLocation__1_localized: TypeId = 709;
-pub(super) const t_cudaMemLocation__1: TypeId = 710;
-pub(super) const t_cudaMemLocation: TypeId = 711;
-pub(super) const t_cudaMemPoolProps: TypeId = 712;
-pub(super) const t_cudaMemAccessFlags: TypeId = 713;
-pub(super) const t_cudaMemAccessDesc: TypeId = 714;
-pub(super) const t_PC_cudaMemAccessDesc: TypeId = 715;
-pub(super) const t_cudaMemAllocNodeParams: TypeId = 716;
-pub(super) const t_P_cudaMemAllocNodeParams: TypeId = 717;
-pub(super) const t_cudaPos: TypeId = 718;
-pub(super) const t_cudaMemcpyKind: TypeId = 719;
-pub(super) const t_cudaMemcpy3DParms: TypeId = 720;
-pub(super) const t_PC_cudaMemcpy3DParms: TypeId = 721;
-pub(super) const t_cudaMemsetParams: TypeId = 722;
-pub(super) const t_PC_cudaMemsetParams: TypeId = 723;
-pub(super) const t_cudaGraphNodeType: TypeId = 724;
-pub(super) const t_cudaKernelNodeParamsV2__1: TypeId = 725;
-pub(super) const t_cudaKernelFunctionType: TypeId = 726;
-pub(super) const t_cudaKernelNodeParamsV2: TypeId = 727;
-pub(super) const t_cudaMemcpyNodeParams: TypeId = 728;
-pub(super) const t_cudaMemsetParamsV2: TypeId = 729;
-pub(super) const t_cudaHostNodeParamsV2: TypeId = 730;
-pub(super) const t_cudaGraphChildGraphNodeOwnership: TypeId = 731;
-pub(super) const t_cudaChildGraphNodeParams: TypeId = 732;
-pub(super) const t_cudaEventWaitNodeParams: TypeId = 733;
-pub(super) const t_cudaEventRecordNodeParams: TypeId = 734;
-pub(super) const t_cudaExternalSemaphoreSignalNodeParamsV2: TypeId = 735;
-pub(super) const t_cudaExternalSemaphoreWaitNodeParamsV2: TypeId = 736;
-pub(super) const t_cudaMemAllocNodeParamsV2: TypeId = 737;
-pub(super) const t_cudaMemFreeNodeParams: TypeId = 738;
-pub(super) const t_cudaGraphConditionalHandle: TypeId = 739;
-pub(super) const t_cudaGraphConditionalNodeType: TypeId = 740;
-pub(super) const t_P_cudaGraph_t: TypeId = 741;
-pub(super) const t_cudaConditionalNodeParams: TypeId = 742;
-pub(super) const t_cudaMemcpySrcAccessOrder: TypeId = 743;
-pub(super) const t_cudaMemcpyAttributes: TypeId = 744;
-pub(super) const t_P_cudaMemcpyAttributes: TypeId = 745;
-pub(super) const t_cudaMemcpyBatchNodeParams: TypeId = 746;
-pub(super) const t_cudaGraphNodeParams__1: TypeId = 747;
-pub(super) const t_cudaGraphNodeParams: TypeId = 748;
-pub(super) const t_P_cudaGraphNodeParams: TypeId = 749;
-pub(super) const t_P_cudaGraphConditionalHandle: TypeId = 750;
-pub(super) const t_cudaGraphDebugDotFlags_in4: TypeId = 751;
-pub(super) const t_cudaGraphExec_t: TypeId = 752;
-pub(super) const t_cudaGraphInstantiateFlags_in4: TypeId = 753;
-pub(super) const t_P_cudaGraphInstantiateFlags_in4: TypeId = 754;
-pub(super) const t_cudaGraphInstantiateFlags_in8: TypeId = 755;
-pub(super) const t_P_cudaGraphInstantiateFlags_in8: TypeId = 756;
-pub(super) const t_cudaGraphExecUpdateResult: TypeId = 757;
-pub(super) const t_P_cudaGraphExecUpdateResult: TypeId = 758;
-pub(super) const t_cudaGraphExecUpdateResultInfo: TypeId = 759;
-pub(super) const t_P_cudaGraphExecUpdateResultInfo: TypeId = 760;
-pub(super) const t_P_cudaExternalSemaphoreSignalNodeParams: TypeId = 761;
-pub(super) const t_P_cudaExternalSemaphoreWaitNodeParams: TypeId = 762;
-pub(super) const t_P_cudaGraphEdgeData: TypeId = 763;
-pub(super) const t_P_cudaHostNodeParams: TypeId = 764;
-pub(super) const t_P_cudaGraphExec_t: TypeId = 765;
-pub(super) const t_cudaGraphInstantiateResult: TypeId = 766;
-pub(super) const t_cudaGraphInstantiateParams: TypeId = 767;
-pub(super) const t_P_cudaGraphInstantiateParams: TypeId = 768;
-pub(super) const t_cudaKernelNodeAttrID: TypeId = 769;
-pub(super) const t_cudaLaunchAttributeID: TypeId = 770;
-pub(super) const t_cudaAccessProperty: TypeId = 771;
-pub(super) const t_cudaAccessPolicyWindow: TypeId = 772;
-pub(super) const t_cudaKernelNodeAttrValue: TypeId = 773;
-pub(super) const t_P_cudaKernelNodeAttrValue: TypeId = 774;
-pub(super) const t_cudaSynchronizationPolicy: TypeId = 775;
-pub(super) const t_cudaLaunchAttributeValue_clusterDim: TypeId = 776;
-pub(super) const t_cudaClusterSchedulingPolicy: TypeId = 777;
-pub(super) const t_cudaLaunchAttributeValue_programmaticEvent: TypeId = 778;
-pub(super) const t_cudaLaunchMemSyncDomainMap: TypeId = 779;
-pub(super) const t_cudaLaunchMemSyncDomain: TypeId = 780;
-pub(super) const t_cudaLaunchAttributeValue_launchCompletionEvent: TypeId = 781;
-pub(super) const t_cudaGraphDeviceNode_t: TypeId = 782;
-pub(super) const t_cudaLaunchAttributeValue_deviceUpdatableKernelNode: TypeId = 783;
-pub(super) const t_cudaLaunchAttributeValue_preferredClusterDim: TypeId = 784;
-pub(super) const t_cudaLaunchAttributePortableClusterMode: TypeId = 785;
-pub(super) const t_cudaLaunchAttributeValue: TypeId = 786;
-pub(super) const t_P_cudaLaunchAttributeValue: TypeId = 787;
-pub(super) const t_P_cudaKernelNodeParams: TypeId = 788;
-pub(super) const t_PC_cudaKernelNodeAttrValue: TypeId = 789;
-pub(super) const t_PC_cudaLaunchAttributeValue: TypeId = 790;
-pub(super) const t_P_cudaMemcpy3DParms: TypeId = 791;
-pub(super) const t_P_cudaMemsetParams: TypeId = 792;
-pub(super) const t_P_cudaGraphNodeType: TypeId = 793;
-pub(super) const t_cudaUserObject_t: TypeId = 794;
-pub(super) const t_cudaUserObjectRetainFlags_in4: TypeId = 795;
-pub(super) const t_cudaGraphicsRegisterFlags_in4: TypeId = 796;
-pub(super) const t_cudaGraphicsMapFlags_in4: TypeId = 797;
-pub(super) const t_cudaHostAllocFlags_in4: TypeId = 798;
-pub(super) const t_P_cudaHostAllocFlags_in4: TypeId = 799;
-pub(super) const t_cudaHostRegisterFlags_in4: TypeId = 800;
-pub(super) const t_P_cudaExternalMemory_t: TypeId = 801;
-pub(super) const t_cudaExternalMemoryHandleType: TypeId = 802;
-pub(super) const t_cudaExternalMemoryHandleDesc_handle_win32: TypeId = 803;
-pub(super) const t_cudaExternalMemoryHandleDesc_handle: TypeId = 804;
-pub(super) const t_cudaExternalMemoryHandleDesc: TypeId = 805;
-pub(super) const t_PC_cudaExternalMemoryHandleDesc: TypeId = 806;
-pub(super) const t_cudaExternalSemaphoreHandleType: TypeId = 807;
-pub(super) const t_cudaExternalSemaphoreHandleDesc_handle_win32: TypeId = 808;
-pub(super) const t_cudaExternalSemaphoreHandleDesc_handle: TypeId = 809;
-pub(super) const t_cudaExternalSemaphoreHandleDesc: TypeId = 810;
-pub(super) const t_PC_cudaExternalSemaphoreHandleDesc: TypeId = 811;
-pub(super) const t_cudaInitDeviceFlags_in4: TypeId = 812;
-pub(super) const t_cudaIpcEventHandle_t: TypeId = 813;
-pub(super) const t_P_cudaIpcEventHandle_t: TypeId = 814;
-pub(super) const t_cudaIpcMemHandle_t: TypeId = 815;
-pub(super) const t_P_cudaIpcMemHandle_t: TypeId = 816;
-pub(super) const t_cudaIpcMemFlags_in4: TypeId = 817;
-pub(super) const t_cudaLaunchParams: TypeId = 818;
-pub(super) const t_P_cudaLaunchParams: TypeId = 819;
-pub(super) const t_cudaCooperativeMultiFlags_in4: TypeId = 820;
-pub(super) const t_cudaLaunchAttribute: TypeId = 821;
-pub(super) const t_P_cudaLaunchAttribute: TypeId = 822;
-pub(super) const t_cudaLaunchConfig_t: TypeId = 823;
-pub(super) const t_PC_cudaLaunchConfig_t: TypeId = 824;
-pub(super) const t_cudaLibrary_t: TypeId = 825;
-pub(super) const t_P_cudaLibrary_t: TypeId = 826;
-pub(super) const t_cudaJitOption: TypeId = 827;
-pub(super) const t_P_cudaJitOption: TypeId = 828;
-pub(super) const t_cudaLibraryOption: TypeId = 829;
-pub(super) const t_P_cudaLibraryOption: TypeId = 830;
-pub(super) const t_cudaJit_Fallback: TypeId = 831;
-pub(super) const t_cudaJit_CacheMode: TypeId = 832;
-pub(super) const t_cudalibraryHostUniversalFunctionAndDataTable: TypeId = 833;
-pub(super) const t_P_cudalibraryHostUniversalFunctionAndDataTable: TypeId = 834;
-pub(super) const t_cudaLogsCallbackHandle: TypeId = 835;
-pub(super) const t_P_cudaLogsCallbackHandle: TypeId = 836;
-pub(super) const t_P_cudaPitchedPtr: TypeId = 837;
-pub(super) const t_cudaArrayFlags_in4: TypeId = 838;
-pub(super) const t_cudaMemAttachFlags_in4: TypeId = 839;
-pub(super) const t_cudaMemoryAdvise: TypeId = 840;
-pub(super) const t_P_cudaMemLocation: TypeId = 841;
-pub(super) const t_PC_cudaMemPoolProps: TypeId = 842;
-pub(super) const t_cudaMemPoolPtrExportData: TypeId = 843;
-pub(super) const t_P_cudaMemPoolPtrExportData: TypeId = 844;
-pub(super) const t_P_cudaMemAccessFlags: TypeId = 845;
-pub(super) const t_cudaMemPoolAttr: TypeId = 846;
-pub(super) const t_cudaMemRangeAttribute: TypeId = 847;
-pub(super) const t_P_cudaMemRangeAttribute: TypeId = 848;
-pub(super) const t_cudaMemcpy3DOperandType: TypeId = 849;
-pub(super) const t_cudaMemcpy3DOperand_op_ptr: TypeId = 850;
-pub(super) const t_cudaOffset3D: TypeId = 851;
-pub(super) const t_cudaMemcpy3DOperand_op_array: TypeId = 852;
-pub(super) const t_cudaMemcpy3DOperand_op: TypeId = 853;
-pub(super) const t_cudaMemcpy3DOperand: TypeId = 854;
-pub(super) const t_cudaMemcpy3DBatchOp: TypeId = 855;
-pub(super) const t_P_cudaMemcpy3DBatchOp: TypeId = 856;
-pub(super) const t_cudaMemcpy3DPeerParms: TypeId = 857;
-pub(super) const t_PC_cudaMemcpy3DPeerParms: TypeId = 858;
-pub(super) const t_cudaOccupancyFlags_in4: TypeId = 859;
-pub(super) const t_cudaMemoryType: TypeId = 860;
-pub(super) const t_A8_i64: TypeId = 861;
-pub(super) const t_cudaPointerAttributes__1: TypeId = 862;
-pub(super) const t_A7_i64: TypeId = 863;
-pub(super) const t_cudaPointerAttributes: TypeId = 864;
-pub(super) const t_P_cudaPointerAttributes: TypeId = 865;
-pub(super) const t_cudaOutputMode_t: TypeId = 866;
-pub(super) const t_f64: TypeId = 867;
-pub(super) const t_P_f64: TypeId = 868;
-pub(super) const t_PC_cudaExternalSemaphore_t: TypeId = 869;
-pub(super) const t_cudaExternalSemaphoreSignalParams_v1_params_fence: TypeId = 870;
-pub(super) const t_cudaExternalSemaphoreSignalParams_v1_params_nvSciSync: TypeId = 871;
-pub(super) const t_cudaExternalSemaphoreSignalParams_v1_params_keyedMutex: TypeId = 872;
-pub(super) const t_cudaExternalSemaphoreSignalParams_v1_params: TypeId = 873;
-pub(super) const t_cudaExternalSemaphoreSignalParams_v1: TypeId = 874;
-pub(super) const t_PC_cudaExternalSemaphoreSignalParams_v1: TypeId = 875;
-pub(super) const t_cudaStreamCaptureMode: TypeId = 876;
-pub(super) const t_cudaGraphRecaptureCallbackData: TypeId = 877;
-pub(super) const t_P_cudaGraphRecaptureCallbackData: TypeId = 878;
-pub(super) const t_cudaStreamAttrID: TypeId = 879;
-pub(super) const t_cudaStreamAttrValue: TypeId = 880;
-pub(super) const t_P_cudaStreamAttrValue: TypeId = 881;
-pub(super) const t_cudaStreamCaptureStatus: TypeId = 882;
-pub(super) const t_P_cudaStreamCaptureStatus: TypeId = 883;
-pub(super) const t_P_PC_cudaGraphNode_t: TypeId = 884;
-pub(super) const t_P_PC_cudaGraphEdgeData: TypeId = 885;
-pub(super) const t_P_cudaStreamFlags_in4: TypeId = 886;
-pub(super) const t_PC_cudaStreamAttrValue: TypeId = 887;
-pub(super) const t_cudaStreamUpdateCaptureDependenciesFlags_in4: TypeId = 888;
-pub(super) const t_cudaEventWaitFlags_in4: TypeId = 889;
-pub(super) const t_P_cudaStreamCaptureMode: TypeId = 890;
-pub(super) const t_P_cudaUserObject_t: TypeId = 891;
-pub(super) const t_cudaUserObjectFlags_in4: TypeId = 892;
-pub(super) const t_cudaExternalSemaphoreWaitParams_v1_params_fence: TypeId = 893;
-pub(super) const t_cudaExternalSemaphoreWaitParams_v1_params_nvSciSync: TypeId = 894;
-pub(super) const t_cudaExternalSemaphoreWaitParams_v1_params_keyedMutex: TypeId = 895;
-pub(super) const t_cudaExternalSemaphoreWaitParams_v1_params: TypeId = 896;
-pub(super) const t_cudaExternalSemaphoreWaitParams_v1: TypeId = 897;
-pub(super) const t_PC_cudaExternalSemaphoreWaitParams_v1: TypeId = 898;
-pub(super) const t_cublasStatus_t: TypeId = 899;
-pub(super) const t_cublasStatus_t_status: TypeId = 900;
-pub(super) const t_cublasHandle_t: TypeId = 901;
-pub(super) const t_cudaDataType: TypeId = 902;
-pub(super) const t_i8: TypeId = 903;
-pub(super) const t_i16: TypeId = 904;
-pub(super) const t_f16: TypeId = 905;
-pub(super) const t_bf16: TypeId = 906;
-pub(super) const t_A2_i8: TypeId = 907;
-pub(super) const t_A2_u8: TypeId = 908;
-pub(super) const t_A2_i16: TypeId = 909;
-pub(super) const t_A2_u16: TypeId = 910;
-pub(super) const t_A2_i64: TypeId = 911;
-pub(super) const t_A2_u64: TypeId = 912;
-pub(super) const t_A2_f16: TypeId = 913;
-pub(super) const t_A2_bf16: TypeId = 914;
-pub(super) const t_float2: TypeId = 915;
-pub(super) const t_double2: TypeId = 916;
-pub(super) const t_PC_float2: TypeId = 917;
-pub(super) const t_P_float2: TypeId = 918;
-pub(super) const t_cublasSideMode_t: TypeId = 919;
-pub(super) const t_cublasOperation_t: TypeId = 920;
-pub(super) const t_P_P_float2: TypeId = 921;
-pub(super) const t_P_PC_float2: TypeId = 922;
-pub(super) const t_cublasFillMode_t: TypeId = 923;
-pub(super) const t_PC_f32: TypeId = 924;
-pub(super) const t_P_cublasHandle_t: TypeId = 925;
-pub(super) const t_cublasDiagType_t: TypeId = 926;
-pub(super) const t_PC_f64: TypeId = 927;
-pub(super) const t_P_P_f64: TypeId = 928;
-pub(super) const t_P_PC_f64: TypeId = 929;
-pub(super) const t_PC_cublasOperation_t: TypeId = 930;
-pub(super) const t_PC_i64: TypeId = 931;
-pub(super) const t_PC_double2: TypeId = 932;
-pub(super) const t_cublasComputeType_t: TypeId = 933;
-pub(super) const t_cublasGemmAlgo_t: TypeId = 934;
-pub(super) const t_cublasAtomicsMode_t: TypeId = 935;
-pub(super) const t_P_cublasAtomicsMode_t: TypeId = 936;
-pub(super) const t_cudaEmulationSpecialValuesSupport: TypeId = 937;
-pub(super) const t_P_cudaEmulationSpecialValuesSupport: TypeId = 938;
-pub(super) const t_cublasEmulationStrategy_t: TypeId = 939;
-pub(super) const t_P_cublasEmulationStrategy_t: TypeId = 940;
-pub(super) const t_P_P_i32: TypeId = 941;
-pub(super) const t_cudaEmulationMantissaControl: TypeId = 942;
-pub(super) const t_P_cudaEmulationMantissaControl: TypeId = 943;
-pub(super) const t_P_code: TypeId = 944;
+pub(super) const t_P_code: TypeId = 177;
+pub(super) const t_PC_uuid: TypeId = 178;
+pub(super) const t_P_P_void: TypeId = 179;
+pub(super) const t_CUdriverProcAddress_flags_in4: TypeId = 180;
+pub(super) const t_CUdriverProcAddress_flags_in8: TypeId = 181;
+pub(super) const t_CUdriverProcAddressQueryResult: TypeId = 182;
+pub(super) const t_P_CUdriverProcAddressQueryResult: TypeId = 183;
+pub(super) const t_CUgraphNode: TypeId = 184;
+pub(super) const t_P_CUgraphNode: TypeId = 185;
+pub(super) const t_CUgraph: TypeId = 186;
+pub(super) const t_PC_CUgraphNode: TypeId = 187;
+pub(super) const t_CUstreamBatchMemOpType: TypeId = 188;
+pub(super) const t_CUstreamMemOpWaitValueParams_st__1: TypeId = 189;
+pub(super) const t_CUstreamMemOpWaitValueParams_st: TypeId = 190;
+pub(super) const t_CUstreamMemOpWriteValueParams_st__1: TypeId = 191;
+pub(super) const t_CUstreamMemOpWriteValueParams_st: TypeId = 192;
+pub(super) const t_CUstreamMemOpFlushRemoteWritesParams_st: TypeId = 193;
+pub(super) const t_CUstreamMemOpMemoryBarrierParams_st: TypeId = 194;
+pub(super) const t_A6_u64: TypeId = 195;
+pub(super) const t_CUstreamAtomicReductionOpType: TypeId = 196;
+pub(super) const t_CUstreamAtomicReductionDataType: TypeId = 197;
+pub(super) const t_CUstreamMemOpAtomicReductionParams_st: TypeId = 198;
+pub(super) const t_CUstreamBatchMemOpParams: TypeId = 199;
+pub(super) const t_P_CUstreamBatchMemOpParams: TypeId = 200;
+pub(super) const t_CUDA_BATCH_MEM_OP_NODE_PARAMS_st: TypeId = 201;
+pub(super) const t_PC_CUDA_BATCH_MEM_OP_NODE_PARAMS_st: TypeId = 202;
+pub(super) const t_CUDA_BATCH_MEM_OP_NODE_PARAMS: TypeId = 203;
+pub(super) const t_PC_CUDA_BATCH_MEM_OP_NODE_PARAMS: TypeId = 204;
+pub(super) const t_A5_u8: TypeId = 205;
+pub(super) const t_CUgraphEdgeData: TypeId = 206;
+pub(super) const t_PC_CUgraphEdgeData: TypeId = 207;
+pub(super) const t_P_CUexternalSemaphore: TypeId = 208;
+pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_params_fence: TypeId = 209;
+pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_params_nvSciSync: TypeId = 210;
+pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_params_keyedMutex: TypeId = 211;
+pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS_params: TypeId = 212;
+pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS: TypeId = 213;
+pub(super) const t_PC_CUDA_EXTERNAL_SEMAPHORE_SIGNAL_PARAMS: TypeId = 214;
+pub(super) const t_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS: TypeId = 215;
+pub(super) const t_PC_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS: TypeId = 216;
+pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_params_fence: TypeId = 217;
+pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_params_nvSciSync: TypeId = 218;
+pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_params_keyedMutex: TypeId = 219;
+pub(super) const t_A10_u32: TypeId = 220;
+pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS_params: TypeId = 221;
+pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS: TypeId = 222;
+pub(super) const t_PC_CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS: TypeId = 223;
+pub(super) const t_CUDA_EXT_SEM_WAIT_NODE_PARAMS: TypeId = 224;
+pub(super) const t_PC_CUDA_EXT_SEM_WAIT_NODE_PARAMS: TypeId = 225;
+pub(super) const t_CUDA_HOST_NODE_PARAMS: TypeId = 226;
+pub(super) const t_PC_CUDA_HOST_NODE_PARAMS: TypeId = 227;
+pub(super) const t_CUDA_KERNEL_NODE_PARAMS_v1: TypeId = 228;
+pub(super) const t_PC_CUDA_KERNEL_NODE_PARAMS_v1: TypeId = 229;
+pub(super) const t_CUkernel: TypeId = 230;
+pub(super) const t_CUDA_KERNEL_NODE_PARAMS: TypeId = 231;
+pub(super) const t_PC_CUDA_KERNEL_NODE_PARAMS: TypeId = 232;
+pub(super) const t_CUmemAllocationType: TypeId = 233;
+pub(super) const t_CUmemAllocationHandleType_in4: TypeId = 234;
+pub(super) const t_A64_u8: TypeId = 235;
+pub(super) const t_A56_u8: TypeId = 236;
+pub(super) const t_u16: TypeId = 237;
+pub(super) const t_A54_u8: TypeId = 238;
+pub(super) const t_A53_u8: TypeId = 239;
+pub(super) const t_CUmemPoolProps: TypeId = 240;
+pub(super) const t_CUmemAccess_flags_in4: TypeId = 241;
+pub(super) const t_CUmemAccessDesc: TypeId = 242;
+pub(super) const t_PC_CUmemAccessDesc: TypeId = 243;
+pub(super) const t_CUDA_MEM_ALLOC_NODE_PARAMS_st: TypeId = 244;
+pub(super) const t_P_CUDA_MEM_ALLOC_NODE_PARAMS_st: TypeId = 245;
+pub(super) const t_CUDA_MEM_ALLOC_NODE_PARAMS: TypeId = 246;
+pub(super) const t_P_CUDA_MEM_ALLOC_NODE_PARAMS: TypeId = 247;
+pub(super) const t_CUmemorytype: TypeId = 248;
+pub(super) const t_CUDA_MEMCPY3D: TypeId = 249;
+pub(super) const t_PC_CUDA_MEMCPY3D: TypeId = 250;
+pub(super) const t_CUDA_MEMSET_NODE_PARAMS: TypeId = 251;
+pub(super) const t_PC_CUDA_MEMSET_NODE_PARAMS: TypeId = 252;
+pub(super) const t_CUgraphNodeType: TypeId = 253;
+pub(super) const t_i64: TypeId = 254;
+pub(super) const t_A29_i64: TypeId = 255;
+pub(super) const t_CUDA_KERNEL_NODE_PARAMS_v3: TypeId = 256;
+pub(super) const t_CUDA_MEMCPY_NODE_PARAMS: TypeId = 257;
+pub(super) const t_CUDA_MEMSET_NODE_PARAMS_v2: TypeId = 258;
+pub(super) const t_CUDA_HOST_NODE_PARAMS_v2__1: TypeId = 259;
+pub(super) const t_CUDA_HOST_NODE_PARAMS_v2: TypeId = 260;
+pub(super) const t_CUgraphChildGraphNodeOwnership: TypeId = 261;
+pub(super) const t_CUDA_CHILD_GRAPH_NODE_PARAMS: TypeId = 262;
+pub(super) const t_CUDA_EVENT_WAIT_NODE_PARAMS: TypeId = 263;
+pub(super) const t_CUDA_EVENT_RECORD_NODE_PARAMS__1: TypeId = 264;
+pub(super) const t_CUDA_EVENT_RECORD_NODE_PARAMS: TypeId = 265;
+pub(super) const t_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2__1: TypeId = 266;
+pub(super) const t_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2: TypeId = 267;
+pub(super) const t_CUDA_EXT_SEM_WAIT_NODE_PARAMS_v2__1: TypeId = 268;
+pub(super) const t_CUDA_EXT_SEM_WAIT_NODE_PARAMS_v2: TypeId = 269;
+pub(super) const t_CUDA_MEM_ALLOC_NODE_PARAMS_v2: TypeId = 270;
+pub(super) const t_CUDA_MEM_FREE_NODE_PARAMS: TypeId = 271;
+pub(super) const t_CUDA_BATCH_MEM_OP_NODE_PARAMS_v2: TypeId = 272;
+pub(super) const t_CUgraphConditionalHandle: TypeId = 273;
+pub(super) const t_CUgraphConditionalNodeType: TypeId = 274;
+pub(super) const t_P_CUgraph: TypeId = 275;
+pub(super) const t_CUDA_CONDITIONAL_NODE_PARAMS: TypeId = 276;
+pub(super) const t_A232_char: TypeId = 277;
+pub(super) const t_CUmemcpySrcAccessOrder: TypeId = 278;
+pub(super) const t_CUmemcpyAttributes: TypeId = 279;
+pub(super) const t_P_CUmemcpyAttributes: TypeId = 280;
+pub(super) const t_CUDA_MEMCPY_BATCH_NODE_PARAMS_V1__1: TypeId = 281;
+pub(super) const t_CUDA_MEMCPY_BATCH_NODE_PARAMS_V1: TypeId = 282;
+pub(super) const t_CUDA_FABRIC_CPY_BATCH_NODE_PARAMS_V1__1: TypeId = 283;
+pub(super) const t_CUDA_FABRIC_CPY_BATCH_NODE_PARAMS_V1: TypeId = 284;
+pub(super) const t_CUgraphNodeParams__1: TypeId = 285;
+pub(super) const t_CUgraphNodeParams: TypeId = 286;
+pub(super) const t_P_CUgraphNodeParams: TypeId = 287;
+pub(super) const t_P_CUDA_BATCH_MEM_OP_NODE_PARAMS_st: TypeId = 288;
+pub(super) const t_P_CUDA_BATCH_MEM_OP_NODE_PARAMS: TypeId = 289;
+pub(super) const t_P_CUgraphConditionalHandle: TypeId = 290;
+pub(super) const t_CUgraphDebugDot_flags_in4: TypeId = 291;
+pub(super) const t_CUgraphExec: TypeId = 292;
+pub(super) const t_CUgraphInstantiate_flags_in4: TypeId = 293;
+pub(super) const t_P_CUgraphInstantiate_flags_in4: TypeId = 294;
+pub(super) const t_CUgraphInstantiate_flags_in8: TypeId = 295;
+pub(super) const t_P_CUgraphInstantiate_flags_in8: TypeId = 296;
+pub(super) const t_CUgraphExecUpdateResult: TypeId = 297;
+pub(super) const t_P_CUgraphExecUpdateResult: TypeId = 298;
+pub(super) const t_CUgraphExecUpdateResultInfo: TypeId = 299;
+pub(super) const t_P_CUgraphExecUpdateResultInfo: TypeId = 300;
+pub(super) const t_P_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS: TypeId = 301;
+pub(super) const t_P_CUDA_EXT_SEM_WAIT_NODE_PARAMS: TypeId = 302;
+pub(super) const t_P_CUgraphEdgeData: TypeId = 303;
+pub(super) const t_P_CUDA_HOST_NODE_PARAMS: TypeId = 304;
+pub(super) const t_P_CUgraphExec: TypeId = 305;
+pub(super) const t_CUgraphInstantiateResult: TypeId = 306;
+pub(super) const t_CUDA_GRAPH_INSTANTIATE_PARAMS: TypeId = 307;
+pub(super) const t_P_CUDA_GRAPH_INSTANTIATE_PARAMS: TypeId = 308;
+pub(super) const t_CUkernelNodeAttrID_enum: TypeId = 309;
+pub(super) const t_CUlaunchAttributeID: TypeId = 310;
+pub(super) const t_CUaccessProperty: TypeId = 311;
+pub(super) const t_CUaccessPolicyWindow: TypeId = 312;
+pub(super) const t_CUkernelNodeAttrValue_union: TypeId = 313;
+pub(super) const t_P_CUkernelNodeAttrValue_union: TypeId = 314;
+pub(super) const t_A64_char: TypeId = 315;
+pub(super) const t_CUsynchronizationPolicy: TypeId = 316;
+pub(super) const t_CUlaunchAttributeValue_clusterDim: TypeId = 317;
+pub(super) const t_CUclusterSchedulingPolicy: TypeId = 318;
+pub(super) const t_CUlaunchAttributeValue_programmaticEvent: TypeId = 319;
+pub(super) const t_CUlaunchMemSyncDomainMap: TypeId = 320;
+pub(super) const t_CUlaunchMemSyncDomain: TypeId = 321;
+pub(super) const t_CUlaunchAttributeValue_launchCompletionEvent: TypeId = 322;
+pub(super) const t_CUgraphDeviceNode: TypeId = 323;
+pub(super) const t_CUlaunchAttributeValue_deviceUpdatableKernelNode: TypeId = 324;
+pub(super) const t_CUlaunchAttributeValue_preferredClusterDim: TypeId = 325;
+pub(super) const t_CUlaunchAttributePortableClusterMode: TypeId = 326;
+pub(super) const t_CUsharedMemoryMode: TypeId = 327;
+pub(super) const t_CUlaunchAttributeValue: TypeId = 328;
+pub(super) const t_P_CUlaunchAttributeValue: TypeId = 329;
+pub(super) const t_P_CUDA_KERNEL_NODE_PARAMS_v1: TypeId = 330;
+pub(super) const t_P_CUDA_KERNEL_NODE_PARAMS: TypeId = 331;
+pub(super) const t_PC_CUkernelNodeAttrValue_union: TypeId = 332;
+pub(super) const t_PC_CUlaunchAttributeValue: TypeId = 333;
+pub(super) const t_P_CUDA_MEMCPY3D: TypeId = 334;
+pub(super) const t_P_CUDA_MEMSET_NODE_PARAMS: TypeId = 335;
+pub(super) const t_P_CUgraphNodeType: TypeId = 336;
+pub(super) const t_CUuserObject: TypeId = 337;
+pub(super) const t_CUuserObjectRetain_flags_in4: TypeId = 338;
+pub(super) const t_CUgraphicsRegisterFlags_in4: TypeId = 339;
+pub(super) const t_CUgraphicsMapResourceFlags_in4: TypeId = 340;
+pub(super) const t_P_CUgreenCtx: TypeId = 341;
+pub(super) const t_CUgreenCtxCreate_flags_in4: TypeId = 342;
+pub(super) const t_CUstream_flags_in4: TypeId = 343;
+pub(super) const t_P_CUexternalMemory: TypeId = 344;
+pub(super) const t_CUexternalMemoryHandleType: TypeId = 345;
+pub(super) const t_CUDA_EXTERNAL_MEMORY_HANDLE_DESC_handle_win32: TypeId = 346;
+pub(super) const t_CUDA_EXTERNAL_MEMORY_HANDLE_DESC_handle: TypeId = 347;
+pub(super) const t_CUDA_EXTERNAL_MEMORY_HANDLE_DESC: TypeId = 348;
+pub(super) const t_PC_CUDA_EXTERNAL_MEMORY_HANDLE_DESC: TypeId = 349;
+pub(super) const t_CUexternalSemaphoreHandleType: TypeId = 350;
+pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_handle_win32: TypeId = 351;
+pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_handle: TypeId = 352;
+pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC: TypeId = 353;
+pub(super) const t_PC_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC: TypeId = 354;
+pub(super) const t_CUipcEventHandle: TypeId = 355;
+pub(super) const t_P_CUipcEventHandle: TypeId = 356;
+pub(super) const t_CUipcMemHandle: TypeId = 357;
+pub(super) const t_P_CUipcMemHandle: TypeId = 358;
+pub(super) const t_CUipcMem_flags_in4: TypeId = 359;
+pub(super) const t_P_CUfunction: TypeId = 360;
+pub(super) const t_CUlibrary: TypeId = 361;
+pub(super) const t_P_CUlibrary: TypeId = 362;
+pub(super) const t_CUDA_LAUNCH_PARAMS: TypeId = 363;
+pub(super) const t_P_CUDA_LAUNCH_PARAMS: TypeId = 364;
+pub(super) const t_CUcooperative_multi_flags_in4: TypeId = 365;
+pub(super) const t_A4_char: TypeId = 366;
+pub(super) const t_CUlaunchAttribute: TypeId = 367;
+pub(super) const t_P_CUlaunchAttribute: TypeId = 368;
+pub(super) const t_CUlaunchConfig: TypeId = 369;
+pub(super) const t_PC_CUlaunchConfig: TypeId = 370;
+pub(super) const t_P_CUkernel: TypeId = 371;
+pub(super) const t_CUjit_option: TypeId = 372;
+pub(super) const t_P_CUjit_option: TypeId = 373;
+pub(super) const t_CUlibraryOption: TypeId = 374;
+pub(super) const t_P_CUlibraryOption: TypeId = 375;
+pub(super) const t_CUjit_target: TypeId = 376;
+pub(super) const t_CUjit_fallback: TypeId = 377;
+pub(super) const t_CUjit_cacheMode: TypeId = 378;
+pub(super) const t_CUlibraryHostUniversalFunctionAndDataTable: TypeId = 379;
+pub(super) const t_P_CUlibraryHostUniversalFunctionAndDataTable: TypeId = 380;
+pub(super) const t_CUlinkState: TypeId = 381;
+pub(super) const t_CUjitInputType: TypeId = 382;
+pub(super) const t_P_CUlinkState: TypeId = 383;
+pub(super) const t_CUmemGenericAllocationHandle: TypeId = 384;
+pub(super) const t_CUlogicalEndpointType: TypeId = 385;
+pub(super) const t_CUlogicalEndpointProp__1_unicast: TypeId = 386;
+pub(super) const t_CUlogicalEndpointProp__1_multicast: TypeId = 387;
+pub(super) const t_CUlogicalEndpointProp__1: TypeId = 388;
+pub(super) const t_CUlogicalEndpointProp: TypeId = 389;
+pub(super) const t_PC_CUlogicalEndpointProp: TypeId = 390;
+pub(super) const t_CUlogicalEndpointIpcHandleType: TypeId = 391;
+pub(super) const t_CUlogsCallbackHandle: TypeId = 392;
+pub(super) const t_P_CUlogsCallbackHandle: TypeId = 393;
+pub(super) const t_CUmem_advise: TypeId = 394;
+pub(super) const t_CUmemAttach_flags_in4: TypeId = 395;
+pub(super) const t_CUmemDecompressAlgorithm: TypeId = 396;
+pub(super) const t_A20_u8: TypeId = 397;
+pub(super) const t_CUmemDecompressParams: TypeId = 398;
+pub(super) const t_P_CUmemDecompressParams: TypeId = 399;
+pub(super) const t_P_CUmemGenericAllocationHandle: TypeId = 400;
+pub(super) const t_A4_u8: TypeId = 401;
+pub(super) const t_CUmemAllocationCompType: TypeId = 402;
+pub(super) const t_CUmemAllocationCompType_in1: TypeId = 403;
+pub(super) const t_CUmem_create_usage_in4: TypeId = 404;
+pub(super) const t_CUmem_create_usage_in2: TypeId = 405;
+pub(super) const t_CUmemAllocationProp_allocFlags: TypeId = 406;
+pub(super) const t_CUmemAllocationProp: TypeId = 407;
+pub(super) const t_PC_CUmemAllocationProp: TypeId = 408;
+pub(super) const t_P_CUmemLocation: TypeId = 409;
+pub(super) const t_PC_CUmemLocation: TypeId = 410;
+pub(super) const t_CUmemAllocationGranularity_flags_in4: TypeId = 411;
+pub(super) const t_P_CUmemAllocationProp: TypeId = 412;
+pub(super) const t_CUmemRangeHandleType: TypeId = 413;
+pub(super) const t_CUmemhostalloc_flags_in4: TypeId = 414;
+pub(super) const t_P_CUmemhostalloc_flags_in4: TypeId = 415;
+pub(super) const t_CUmemhostregister_flags_in4: TypeId = 416;
+pub(super) const t_CUresourcetype: TypeId = 417;
+pub(super) const t_CUarrayMapInfo_resource: TypeId = 418;
+pub(super) const t_CUarraySparseSubresourceType: TypeId = 419;
+pub(super) const t_CUarrayMapInfo_subresource_sparseLevel: TypeId = 420;
+pub(super) const t_CUarrayMapInfo_subresource_miptail: TypeId = 421;
+pub(super) const t_CUarrayMapInfo_subresource: TypeId = 422;
+pub(super) const t_CUmemOperationType: TypeId = 423;
+pub(super) const t_CUmemHandleType: TypeId = 424;
+pub(super) const t_CUarrayMapInfo_memHandle: TypeId = 425;
+pub(super) const t_A2_u32: TypeId = 426;
+pub(super) const t_CUarrayMapInfo: TypeId = 427;
+pub(super) const t_P_CUarrayMapInfo: TypeId = 428;
+pub(super) const t_PC_CUmemPoolProps: TypeId = 429;
+pub(super) const t_CUmemPoolPtrExportData: TypeId = 430;
+pub(super) const t_P_CUmemPoolPtrExportData: TypeId = 431;
+pub(super) const t_P_CUmemAccess_flags_in4: TypeId = 432;
+pub(super) const t_CUmemPool_attribute: TypeId = 433;
+pub(super) const t_CUmem_range_attribute: TypeId = 434;
+pub(super) const t_P_CUmem_range_attribute: TypeId = 435;
+pub(super) const t_CUDA_MEMCPY2D_v1: TypeId = 436;
+pub(super) const t_PC_CUDA_MEMCPY2D_v1: TypeId = 437;
+pub(super) const t_CUDA_MEMCPY2D: TypeId = 438;
+pub(super) const t_PC_CUDA_MEMCPY2D: TypeId = 439;
+pub(super) const t_CUDA_MEMCPY3D_v1: TypeId = 440;
+pub(super) const t_PC_CUDA_MEMCPY3D_v1: TypeId = 441;
+pub(super) const t_CUmemcpy3DOperandType: TypeId = 442;
+pub(super) const t_CUmemcpy3DOperand_op_ptr: TypeId = 443;
+pub(super) const t_CUoffset3D: TypeId = 444;
+pub(super) const t_CUmemcpy3DOperand_op_array: TypeId = 445;
+pub(super) const t_CUmemcpy3DOperand_op: TypeId = 446;
+pub(super) const t_CUmemcpy3DOperand: TypeId = 447;
+pub(super) const t_CUextent3D: TypeId = 448;
+pub(super) const t_CUDA_MEMCPY3D_BATCH_OP: TypeId = 449;
+pub(super) const t_P_CUDA_MEMCPY3D_BATCH_OP: TypeId = 450;
+pub(super) const t_CUDA_MEMCPY3D_PEER: TypeId = 451;
+pub(super) const t_PC_CUDA_MEMCPY3D_PEER: TypeId = 452;
+pub(super) const t_CUmoduleLoadingMode: TypeId = 453;
+pub(super) const t_P_CUmoduleLoadingMode: TypeId = 454;
+pub(super) const t_CUsurfref: TypeId = 455;
+pub(super) const t_P_CUsurfref: TypeId = 456;
+pub(super) const t_CUtexref: TypeId = 457;
+pub(super) const t_P_CUtexref: TypeId = 458;
+pub(super) const t_CUmulticastObjectProp: TypeId = 459;
+pub(super) const t_PC_CUmulticastObjectProp: TypeId = 460;
+pub(super) const t_CUmulticastGranularity_flags_in4: TypeId = 461;
+pub(super) const t_CUoccupancy_flags_in4: TypeId = 462;
+pub(super) const t_CUpointer_attribute: TypeId = 463;
+pub(super) const t_CUDA_POINTER_ATTRIBUTE_P2P_TOKENS: TypeId = 464;
+pub(super) const t_CUDA_POINTER_ATTRIBUTE_ACCESS_FLAGS: TypeId = 465;
+pub(super) const t_P_CUpointer_attribute: TypeId = 466;
+pub(super) const t_CUoutput_mode: TypeId = 467;
+pub(super) const t_PC_CUexternalSemaphore: TypeId = 468;
+pub(super) const t_CUstreamCigDataType: TypeId = 469;
+pub(super) const t_CUstreamCigParam: TypeId = 470;
+pub(super) const t_P_CUstreamCigParam: TypeId = 471;
+pub(super) const t_CUstreamCigCaptureParams: TypeId = 472;
+pub(super) const t_P_CUstreamCigCaptureParams: TypeId = 473;
+pub(super) const t_CUstreamCaptureMode: TypeId = 474;
+pub(super) const t_CUstreamAttrID_enum: TypeId = 475;
+pub(super) const t_CUstreamAttrValue_union: TypeId = 476;
+pub(super) const t_P_CUstreamAttrValue_union: TypeId = 477;
+pub(super) const t_CUstreamCaptureStatus: TypeId = 478;
+pub(super) const t_P_CUstreamCaptureStatus: TypeId = 479;
+pub(super) const t_P_PC_CUgraphNode: TypeId = 480;
+pub(super) const t_P_PC_CUgraphEdgeData: TypeId = 481;
+pub(super) const t_P_CUstream_flags_in4: TypeId = 482;
+pub(super) const t_PC_CUstreamAttrValue_union: TypeId = 483;
+pub(super) const t_CUstreamUpdateCaptureDependencies_flags_in4: TypeId = 484;
+pub(super) const t_CUevent_wait_flags_in4: TypeId = 485;
+pub(super) const t_CUstreamWaitValue_flags_in4: TypeId = 486;
+pub(super) const t_CUstreamWriteValue_flags_in4: TypeId = 487;
+pub(super) const t_CUsurfObject: TypeId = 488;
+pub(super) const t_P_CUsurfObject: TypeId = 489;
+pub(super) const t_CUDA_RESOURCE_DESC_res_array: TypeId = 490;
+pub(super) const t_CUDA_RESOURCE_DESC_res_mipmap: TypeId = 491;
+pub(super) const t_CUDA_RESOURCE_DESC_res_linear: TypeId = 492;
+pub(super) const t_CUDA_RESOURCE_DESC_res_pitch2D: TypeId = 493;
+pub(super) const t_A32_i32: TypeId = 494;
+pub(super) const t_CUDA_RESOURCE_DESC_res_reserved: TypeId = 495;
+pub(super) const t_CUDA_RESOURCE_DESC_res: TypeId = 496;
+pub(super) const t_CUDA_RESOURCE_DESC: TypeId = 497;
+pub(super) const t_PC_CUDA_RESOURCE_DESC: TypeId = 498;
+pub(super) const t_P_CUDA_RESOURCE_DESC: TypeId = 499;
+pub(super) const t_A16_u64: TypeId = 500;
+pub(super) const t_CUtensorMap: TypeId = 501;
+pub(super) const t_P_CUtensorMap: TypeId = 502;
+pub(super) const t_CUtensorMapDataType: TypeId = 503;
+pub(super) const t_PC_u64: TypeId = 504;
+pub(super) const t_PC_i32: TypeId = 505;
+pub(super) const t_PC_u32: TypeId = 506;
+pub(super) const t_CUtensorMapInterleave: TypeId = 507;
+pub(super) const t_CUtensorMapSwizzle: TypeId = 508;
+pub(super) const t_CUtensorMapL2promotion: TypeId = 509;
+pub(super) const t_CUtensorMapFloatOOBfill: TypeId = 510;
+pub(super) const t_CUtensorMapIm2ColWideMode: TypeId = 511;
+pub(super) const t_CUtensorMapAllocClass: TypeId = 512;
+pub(super) const t_P_CUtensorMapAllocClass: TypeId = 513;
+pub(super) const t_CUtexObject: TypeId = 514;
+pub(super) const t_P_CUtexObject: TypeId = 515;
+pub(super) const t_CUaddress_mode: TypeId = 516;
+pub(super) const t_A3_CUaddress_mode: TypeId = 517;
+pub(super) const t_CUfilter_mode: TypeId = 518;
+pub(super) const t_A4_f32: TypeId = 519;
+pub(super) const t_A12_i32: TypeId = 520;
+pub(super) const t_CUDA_TEXTURE_DESC: TypeId = 521;
+pub(super) const t_PC_CUDA_TEXTURE_DESC: TypeId = 522;
+pub(super) const t_CUresourceViewFormat: TypeId = 523;
+pub(super) const t_CUDA_RESOURCE_VIEW_DESC: TypeId = 524;
+pub(super) const t_PC_CUDA_RESOURCE_VIEW_DESC: TypeId = 525;
+pub(super) const t_P_CUDA_RESOURCE_VIEW_DESC: TypeId = 526;
+pub(super) const t_P_CUDA_TEXTURE_DESC: TypeId = 527;
+pub(super) const t_P_CUaddress_mode: TypeId = 528;
+pub(super) const t_P_CUfilter_mode: TypeId = 529;
+pub(super) const t_CUtexref_flags_in4: TypeId = 530;
+pub(super) const t_P_CUtexref_flags_in4: TypeId = 531;
+pub(super) const t_P_CUarray_format: TypeId = 532;
+pub(super) const t_P_CUstreamCaptureMode: TypeId = 533;
+pub(super) const t_P_CUuserObject: TypeId = 534;
+pub(super) const t_CUuserObject_flags_in4: TypeId = 535;
+pub(super) const t_cudaError_t: TypeId = 536;
+pub(super) const t_cudaError_t_status: TypeId = 537;
+pub(super) const t_cudaKernel_t: TypeId = 538;
+pub(super) const t_P_cudaKernel_t: TypeId = 539;
+pub(super) const t_dim3: TypeId = 540;
+pub(super) const t_cudaStream_t: TypeId = 541;
+pub(super) const t_P_dim3: TypeId = 542;
+pub(super) const t_P_cudaStream_t: TypeId = 543;
+pub(super) const t_uint3: TypeId = 544;
+pub(super) const t_P_uint3: TypeId = 545;
+pub(super) const t_cudaChannelFormatKind: TypeId = 546;
+pub(super) const t_cudaChannelFormatDesc: TypeId = 547;
+pub(super) const t_surfaceReference: TypeId = 548;
+pub(super) const t_PC_surfaceReference: TypeId = 549;
+pub(super) const t_cudaTextureFilterMode: TypeId = 550;
+pub(super) const t_cudaTextureAddressMode: TypeId = 551;
+pub(super) const t_A3_cudaTextureAddressMode: TypeId = 552;
+pub(super) const t_A14_i32: TypeId = 553;
+pub(super) const t_textureReference: TypeId = 554;
+pub(super) const t_PC_textureReference: TypeId = 555;
+pub(super) const t_P_cudaChannelFormatDesc: TypeId = 556;
+pub(super) const t_cudaExtent: TypeId = 557;
+pub(super) const t_P_cudaExtent: TypeId = 558;
+pub(super) const t_cudaArray_t: TypeId = 559;
+pub(super) const t_cudaArrayMemoryRequirements: TypeId = 560;
+pub(super) const t_P_cudaArrayMemoryRequirements: TypeId = 561;
+pub(super) const t_P_cudaArray_t: TypeId = 562;
+pub(super) const t_cudaArraySparseProperties_tileExtent: TypeId = 563;
+pub(super) const t_cudaArraySparseProperties: TypeId = 564;
+pub(super) const t_P_cudaArraySparseProperties: TypeId = 565;
+pub(super) const t_cudaArray_const_t: TypeId = 566;
+pub(super) const t_PC_cudaChannelFormatDesc: TypeId = 567;
+pub(super) const t_cudaMipmappedArray_const_t: TypeId = 568;
+pub(super) const t_A8_char: TypeId = 569;
+pub(super) const t_A2_i32: TypeId = 570;
+pub(super) const t_A8_u8: TypeId = 571;
+pub(super) const t_A63_i32: TypeId = 572;
+pub(super) const t_A61_i32: TypeId = 573;
+pub(super) const t_A1_i32: TypeId = 574;
+pub(super) const t_A60_i32: TypeId = 575;
+pub(super) const t_A56_i32: TypeId = 576;
+pub(super) const t_cudaDeviceProp: TypeId = 577;
+pub(super) const t_PC_cudaDeviceProp: TypeId = 578;
+pub(super) const t_cudaSurfaceObject_t: TypeId = 579;
+pub(super) const t_P_cudaSurfaceObject_t: TypeId = 580;
+pub(super) const t_cudaResourceType: TypeId = 581;
+pub(super) const t_cudaResourceDesc_res_array: TypeId = 582;
+pub(super) const t_cudaMipmappedArray_t: TypeId = 583;
+pub(super) const t_cudaResourceDesc_res_mipmap: TypeId = 584;
+pub(super) const t_cudaResourceDesc_res_linear: TypeId = 585;
+pub(super) const t_cudaResourceDesc_res_pitch2D: TypeId = 586;
+pub(super) const t_cudaResourceDesc_res_reserved: TypeId = 587;
+pub(super) const t_cudaResourceDesc_res: TypeId = 588;
+pub(super) const t_cudaResourceDesc: TypeId = 589;
+pub(super) const t_PC_cudaResourceDesc: TypeId = 590;
+pub(super) const t_cudaTextureObject_t: TypeId = 591;
+pub(super) const t_P_cudaTextureObject_t: TypeId = 592;
+pub(super) const t_cudaTextureReadMode: TypeId = 593;
+pub(super) const t_cudaTextureDesc: TypeId = 594;
+pub(super) const t_PC_cudaTextureDesc: TypeId = 595;
+pub(super) const t_cudaResourceViewFormat: TypeId = 596;
+pub(super) const t_cudaResourceViewDesc: TypeId = 597;
+pub(super) const t_PC_cudaResourceViewDesc: TypeId = 598;
+pub(super) const t_cudaTextureDesc_v2: TypeId = 599;
+pub(super) const t_PC_cudaTextureDesc_v2: TypeId = 600;
+pub(super) const t_cudaExternalMemory_t: TypeId = 601;
+pub(super) const t_cudaExternalSemaphore_t: TypeId = 602;
+pub(super) const t_cudaDevResourceDesc_t: TypeId = 603;
+pub(super) const t_P_cudaDevResourceDesc_t: TypeId = 604;
+pub(super) const t_cudaDevResourceType: TypeId = 605;
+pub(super) const t_cudaDevSmResource: TypeId = 606;
+pub(super) const t_cudaDevWorkqueueConfigScope: TypeId = 607;
+pub(super) const t_cudaDevWorkqueueConfigResource: TypeId = 608;
+pub(super) const t_cudaDevWorkqueueResource: TypeId = 609;
+pub(super) const t_cudaDevResource__2: TypeId = 610;
+pub(super) const t_cudaDevResource: TypeId = 611;
+pub(super) const t_P_cudaDevResource: TypeId = 612;
+pub(super) const t_PC_cudaDevResource: TypeId = 613;
+pub(super) const t_cudaDevSmResourceGroupParams: TypeId = 614;
+pub(super) const t_P_cudaDevSmResourceGroupParams: TypeId = 615;
+pub(super) const t_cudaFlushGPUDirectRDMAWritesTarget: TypeId = 616;
+pub(super) const t_cudaFlushGPUDirectRDMAWritesScope: TypeId = 617;
+pub(super) const t_cudaDeviceAttr: TypeId = 618;
+pub(super) const t_cudaFuncCache: TypeId = 619;
+pub(super) const t_P_cudaFuncCache: TypeId = 620;
+pub(super) const t_cudaMemPool_t: TypeId = 621;
+pub(super) const t_P_cudaMemPool_t: TypeId = 622;
+pub(super) const t_cudaExecutionContext_t: TypeId = 623;
+pub(super) const t_P_cudaExecutionContext_t: TypeId = 624;
+pub(super) const t_cudaGraphMemAttributeType: TypeId = 625;
+pub(super) const t_cudaAtomicOperation: TypeId = 626;
+pub(super) const t_PC_cudaAtomicOperation: TypeId = 627;
+pub(super) const t_cudaLimit: TypeId = 628;
+pub(super) const t_cudaDeviceP2PAttr: TypeId = 629;
+pub(super) const t_cudaSharedMemConfig: TypeId = 630;
+pub(super) const t_P_cudaSharedMemConfig: TypeId = 631;
+pub(super) const t_cudaAsyncCallbackHandle_t: TypeId = 632;
+pub(super) const t_P_cudaAsyncCallbackHandle_t: TypeId = 633;
+pub(super) const t_cudaEglStreamConnection: TypeId = 634;
+pub(super) const t_P_cudaEglStreamConnection: TypeId = 635;
+pub(super) const t_cudaGraphicsResource_t: TypeId = 636;
+pub(super) const t_P_cudaGraphicsResource_t: TypeId = 637;
+pub(super) const t_A3_cudaArray_t: TypeId = 638;
+pub(super) const t_cudaPitchedPtr: TypeId = 639;
+pub(super) const t_A3_cudaPitchedPtr: TypeId = 640;
+pub(super) const t_cudaEglFrame_frame: TypeId = 641;
+pub(super) const t_cudaEglPlaneDesc: TypeId = 642;
+pub(super) const t_A3_cudaEglPlaneDesc: TypeId = 643;
+pub(super) const t_cudaEglFrameType: TypeId = 644;
+pub(super) const t_cudaEglColorFormat: TypeId = 645;
+pub(super) const t_cudaEglFrame: TypeId = 646;
+pub(super) const t_P_cudaEglFrame: TypeId = 647;
+pub(super) const t_cudaEvent_t: TypeId = 648;
+pub(super) const t_P_cudaEvent_t: TypeId = 649;
+pub(super) const t_cudaEventFlags_in4: TypeId = 650;
+pub(super) const t_cudaEventRecordFlags_in4: TypeId = 651;
+pub(super) const t_cudaStreamFlags_in4: TypeId = 652;
+pub(super) const t_cudaExternalMemoryBufferDesc: TypeId = 653;
+pub(super) const t_PC_cudaExternalMemoryBufferDesc: TypeId = 654;
+pub(super) const t_P_cudaMipmappedArray_t: TypeId = 655;
+pub(super) const t_cudaExternalMemoryMipmappedArrayDesc: TypeId = 656;
+pub(super) const t_PC_cudaExternalMemoryMipmappedArrayDesc: TypeId = 657;
+pub(super) const t_A16_i32: TypeId = 658;
+pub(super) const t_A15_i32: TypeId = 659;
+pub(super) const t_cudaSharedMemoryMode: TypeId = 660;
+pub(super) const t_cudaFuncAttributes: TypeId = 661;
+pub(super) const t_P_cudaFuncAttributes: TypeId = 662;
+pub(super) const t_cudaFuncAttribute: TypeId = 663;
+pub(super) const t_cudaGLDeviceList: TypeId = 664;
+pub(super) const t_cudaDeviceFlags_in4: TypeId = 665;
+pub(super) const t_P_cudaDeviceFlags_in4: TypeId = 666;
+pub(super) const t_P_cudaDeviceProp: TypeId = 667;
+pub(super) const t_cudaGetDriverEntryPointFlags_in4: TypeId = 668;
+pub(super) const t_cudaGetDriverEntryPointFlags_in8: TypeId = 669;
+pub(super) const t_cudaDriverEntryPointQueryResult: TypeId = 670;
+pub(super) const t_P_cudaDriverEntryPointQueryResult: TypeId = 671;
+pub(super) const t_cudaFunction_t: TypeId = 672;
+pub(super) const t_P_cudaFunction_t: TypeId = 673;
+pub(super) const t_P_cudaResourceDesc: TypeId = 674;
+pub(super) const t_P_PC_surfaceReference: TypeId = 675;
+pub(super) const t_P_cudaResourceViewDesc: TypeId = 676;
+pub(super) const t_P_cudaTextureDesc: TypeId = 677;
+pub(super) const t_P_cudaTextureDesc_v2: TypeId = 678;
+pub(super) const t_P_PC_textureReference: TypeId = 679;
+pub(super) const t_cudaGraphNode_t: TypeId = 680;
+pub(super) const t_P_cudaGraphNode_t: TypeId = 681;
+pub(super) const t_cudaGraph_t: TypeId = 682;
+pub(super) const t_PC_cudaGraphNode_t: TypeId = 683;
+pub(super) const t_cudaGraphEdgeData: TypeId = 684;
+pub(super) const t_PC_cudaGraphEdgeData: TypeId = 685;
+pub(super) const t_P_cudaExternalSemaphore_t: TypeId = 686;
+pub(super) const t_cudaExternalSemaphoreSignalParams_params_fence: TypeId = 687;
+pub(super) const t_cudaExternalSemaphoreSignalParams_params_nvSciSync: TypeId = 688;
+pub(super) const t_cudaExternalSemaphoreSignalParams_params_keyedMutex: TypeId = 689;
+pub(super) const t_cudaExternalSemaphoreSignalParams_params: TypeId = 690;
+pub(super) const t_cudaExternalSemaphoreSignalParams: TypeId = 691;
+pub(super) const t_PC_cudaExternalSemaphoreSignalParams: TypeId = 692;
+pub(super) const t_cudaExternalSemaphoreSignalNodeParams: TypeId = 693;
+pub(super) const t_PC_cudaExternalSemaphoreSignalNodeParams: TypeId = 694;
+pub(super) const t_cudaExternalSemaphoreWaitParams_params_fence: TypeId = 695;
+pub(super) const t_cudaExternalSemaphoreWaitParams_params_nvSciSync: TypeId = 696;
+pub(super) const t_cudaExternalSemaphoreWaitParams_params_keyedMutex: TypeId = 697;
+pub(super) const t_cudaExternalSemaphoreWaitParams_params: TypeId = 698;
+pub(super) const t_cudaExternalSemaphoreWaitParams: TypeId = 699;
+pub(super) const t_PC_cudaExternalSemaphoreWaitParams: TypeId = 700;
+pub(super) const t_cudaExternalSemaphoreWaitNodeParams: TypeId = 701;
+pub(super) const t_PC_cudaExternalSemaphoreWaitNodeParams: TypeId = 702;
+pub(super) const t_cudaHostNodeParams: TypeId = 703;
+pub(super) const t_PC_cudaHostNodeParams: TypeId = 704;
+pub(super) const t_cudaKernelNodeParams: TypeId = 705;
+pub(super) const t_PC_cudaKernelNodeParams: TypeId = 706;
+pub(super) const t_cudaMemAllocationType: TypeId = 707;
+pub(super) const t_cudaMemAllocationHandleType_in4: TypeId = 708;
+pub(super) const t_cudaMemLocationType: TypeId = 709;
+pub(super) const t_cudaMemLocation__1_localized: TypeId = 710;
+pub(super) const t_cudaMemLocation__1: TypeId = 711;
+pub(super) const t_cudaMemLocation: TypeId = 712;
+pub(super) const t_cudaMemPoolProps: TypeId = 713;
+pub(super) const t_cudaMemAccessFlags: TypeId = 714;
+pub(super) const t_cudaMemAccessDesc: TypeId = 715;
+pub(super) const t_PC_cudaMemAccessDesc: TypeId = 716;
+pub(super) const t_cudaMemAllocNodeParams: TypeId = 717;
+pub(super) const t_P_cudaMemAllocNodeParams: TypeId = 718;
+pub(super) const t_cudaPos: TypeId = 719;
+pub(super) const t_cudaMemcpyKind: TypeId = 720;
+pub(super) const t_cudaMemcpy3DParms: TypeId = 721;
+pub(super) const t_PC_cudaMemcpy3DParms: TypeId = 722;
+pub(super) const t_cudaMemsetParams: TypeId = 723;
+pub(super) const t_PC_cudaMemsetParams: TypeId = 724;
+pub(super) const t_cudaGraphNodeType: TypeId = 725;
+pub(super) const t_cudaKernelNodeParamsV2__1: TypeId = 726;
+pub(super) const t_cudaKernelFunctionType: TypeId = 727;
+pub(super) const t_cudaKernelNodeParamsV2: TypeId = 728;
+pub(super) const t_cudaMemcpyNodeParams: TypeId = 729;
+pub(super) const t_cudaMemsetParamsV2: TypeId = 730;
+pub(super) const t_cudaHostNodeParamsV2: TypeId = 731;
+pub(super) const t_cudaGraphChildGraphNodeOwnership: TypeId = 732;
+pub(super) const t_cudaChildGraphNodeParams: TypeId = 733;
+pub(super) const t_cudaEventWaitNodeParams: TypeId = 734;
+pub(super) const t_cudaEventRecordNodeParams: TypeId = 735;
+pub(super) const t_cudaExternalSemaphoreSignalNodeParamsV2: TypeId = 736;
+pub(super) const t_cudaExternalSemaphoreWaitNodeParamsV2: TypeId = 737;
+pub(super) const t_cudaMemAllocNodeParamsV2: TypeId = 738;
+pub(super) const t_cudaMemFreeNodeParams: TypeId = 739;
+pub(super) const t_cudaGraphConditionalHandle: TypeId = 740;
+pub(super) const t_cudaGraphConditionalNodeType: TypeId = 741;
+pub(super) const t_P_cudaGraph_t: TypeId = 742;
+pub(super) const t_cudaConditionalNodeParams: TypeId = 743;
+pub(super) const t_cudaMemcpySrcAccessOrder: TypeId = 744;
+pub(super) const t_cudaMemcpyAttributes: TypeId = 745;
+pub(super) const t_P_cudaMemcpyAttributes: TypeId = 746;
+pub(super) const t_cudaMemcpyBatchNodeParams: TypeId = 747;
+pub(super) const t_cudaGraphNodeParams__1: TypeId = 748;
+pub(super) const t_cudaGraphNodeParams: TypeId = 749;
+pub(super) const t_P_cudaGraphNodeParams: TypeId = 750;
+pub(super) const t_P_cudaGraphConditionalHandle: TypeId = 751;
+pub(super) const t_cudaGraphDebugDotFlags_in4: TypeId = 752;
+pub(super) const t_cudaGraphExec_t: TypeId = 753;
+pub(super) const t_cudaGraphInstantiateFlags_in4: TypeId = 754;
+pub(super) const t_P_cudaGraphInstantiateFlags_in4: TypeId = 755;
+pub(super) const t_cudaGraphInstantiateFlags_in8: TypeId = 756;
+pub(super) const t_P_cudaGraphInstantiateFlags_in8: TypeId = 757;
+pub(super) const t_cudaGraphExecUpdateResult: TypeId = 758;
+pub(super) const t_P_cudaGraphExecUpdateResult: TypeId = 759;
+pub(super) const t_cudaGraphExecUpdateResultInfo: TypeId = 760;
+pub(super) const t_P_cudaGraphExecUpdateResultInfo: TypeId = 761;
+pub(super) const t_P_cudaExternalSemaphoreSignalNodeParams: TypeId = 762;
+pub(super) const t_P_cudaExternalSemaphoreWaitNodeParams: TypeId = 763;
+pub(super) const t_P_cudaGraphEdgeData: TypeId = 764;
+pub(super) const t_P_cudaHostNodeParams: TypeId = 765;
+pub(super) const t_P_cudaGraphExec_t: TypeId = 766;
+pub(super) const t_cudaGraphInstantiateResult: TypeId = 767;
+pub(super) const t_cudaGraphInstantiateParams: TypeId = 768;
+pub(super) const t_P_cudaGraphInstantiateParams: TypeId = 769;
+pub(super) const t_cudaKernelNodeAttrID: TypeId = 770;
+pub(super) const t_cudaLaunchAttributeID: TypeId = 771;
+pub(super) const t_cudaAccessProperty: TypeId = 772;
+pub(super) const t_cudaAccessPolicyWindow: TypeId = 773;
+pub(super) const t_cudaKernelNodeAttrValue: TypeId = 774;
+pub(super) const t_P_cudaKernelNodeAttrValue: TypeId = 775;
+pub(super) const t_cudaSynchronizationPolicy: TypeId = 776;
+pub(super) const t_cudaLaunchAttributeValue_clusterDim: TypeId = 777;
+pub(super) const t_cudaClusterSchedulingPolicy: TypeId = 778;
+pub(super) const t_cudaLaunchAttributeValue_programmaticEvent: TypeId = 779;
+pub(super) const t_cudaLaunchMemSyncDomainMap: TypeId = 780;
+pub(super) const t_cudaLaunchMemSyncDomain: TypeId = 781;
+pub(super) const t_cudaLaunchAttributeValue_launchCompletionEvent: TypeId = 782;
+pub(super) const t_cudaGraphDeviceNode_t: TypeId = 783;
+pub(super) const t_cudaLaunchAttributeValue_deviceUpdatableKernelNode: TypeId = 784;
+pub(super) const t_cudaLaunchAttributeValue_preferredClusterDim: TypeId = 785;
+pub(super) const t_cudaLaunchAttributePortableClusterMode: TypeId = 786;
+pub(super) const t_cudaLaunchAttributeValue: TypeId = 787;
+pub(super) const t_P_cudaLaunchAttributeValue: TypeId = 788;
+pub(super) const t_P_cudaKernelNodeParams: TypeId = 789;
+pub(super) const t_PC_cudaKernelNodeAttrValue: TypeId = 790;
+pub(super) const t_PC_cudaLaunchAttributeValue: TypeId = 791;
+pub(super) const t_P_cudaMemcpy3DParms: TypeId = 792;
+pub(super) const t_P_cudaMemsetParams: TypeId = 793;
+pub(super) const t_P_cudaGraphNodeType: TypeId = 794;
+pub(super) const t_cudaUserObject_t: TypeId = 795;
+pub(super) const t_cudaUserObjectRetainFlags_in4: TypeId = 796;
+pub(super) const t_cudaGraphicsRegisterFlags_in4: TypeId = 797;
+pub(super) const t_cudaGraphicsMapFlags_in4: TypeId = 798;
+pub(super) const t_cudaHostAllocFlags_in4: TypeId = 799;
+pub(super) const t_P_cudaHostAllocFlags_in4: TypeId = 800;
+pub(super) const t_cudaHostRegisterFlags_in4: TypeId = 801;
+pub(super) const t_P_cudaExternalMemory_t: TypeId = 802;
+pub(super) const t_cudaExternalMemoryHandleType: TypeId = 803;
+pub(super) const t_cudaExternalMemoryHandleDesc_handle_win32: TypeId = 804;
+pub(super) const t_cudaExternalMemoryHandleDesc_handle: TypeId = 805;
+pub(super) const t_cudaExternalMemoryHandleDesc: TypeId = 806;
+pub(super) const t_PC_cudaExternalMemoryHandleDesc: TypeId = 807;
+pub(super) const t_cudaExternalSemaphoreHandleType: TypeId = 808;
+pub(super) const t_cudaExternalSemaphoreHandleDesc_handle_win32: TypeId = 809;
+pub(super) const t_cudaExternalSemaphoreHandleDesc_handle: TypeId = 810;
+pub(super) const t_cudaExternalSemaphoreHandleDesc: TypeId = 811;
+pub(super) const t_PC_cudaExternalSemaphoreHandleDesc: TypeId = 812;
+pub(super) const t_cudaInitDeviceFlags_in4: TypeId = 813;
+pub(super) const t_cudaIpcEventHandle_t: TypeId = 814;
+pub(super) const t_P_cudaIpcEventHandle_t: TypeId = 815;
+pub(super) const t_cudaIpcMemHandle_t: TypeId = 816;
+pub(super) const t_P_cudaIpcMemHandle_t: TypeId = 817;
+pub(super) const t_cudaIpcMemFlags_in4: TypeId = 818;
+pub(super) const t_cudaLaunchParams: TypeId = 819;
+pub(super) const t_P_cudaLaunchParams: TypeId = 820;
+pub(super) const t_cudaCooperativeMultiFlags_in4: TypeId = 821;
+pub(super) const t_cudaLaunchAttribute: TypeId = 822;
+pub(super) const t_P_cudaLaunchAttribute: TypeId = 823;
+pub(super) const t_cudaLaunchConfig_t: TypeId = 824;
+pub(super) const t_PC_cudaLaunchConfig_t: TypeId = 825;
+pub(super) const t_cudaLibrary_t: TypeId = 826;
+pub(super) const t_P_cudaLibrary_t: TypeId = 827;
+pub(super) const t_cudaJitOption: TypeId = 828;
+pub(super) const t_P_cudaJitOption: TypeId = 829;
+pub(super) const t_cudaLibraryOption: TypeId = 830;
+pub(super) const t_P_cudaLibraryOption: TypeId = 831;
+pub(super) const t_cudaJit_Fallback: TypeId = 832;
+pub(super) const t_cudaJit_CacheMode: TypeId = 833;
+pub(super) const t_cudalibraryHostUniversalFunctionAndDataTable: TypeId = 834;
+pub(super) const t_P_cudalibraryHostUniversalFunctionAndDataTable: TypeId = 835;
+pub(super) const t_cudaLogsCallbackHandle: TypeId = 836;
+pub(super) const t_P_cudaLogsCallbackHandle: TypeId = 837;
+pub(super) const t_P_cudaPitchedPtr: TypeId = 838;
+pub(super) const t_cudaArrayFlags_in4: TypeId = 839;
+pub(super) const t_cudaMemAttachFlags_in4: TypeId = 840;
+pub(super) const t_cudaMemoryAdvise: TypeId = 841;
+pub(super) const t_P_cudaMemLocation: TypeId = 842;
+pub(super) const t_PC_cudaMemPoolProps: TypeId = 843;
+pub(super) const t_cudaMemPoolPtrExportData: TypeId = 844;
+pub(super) const t_P_cudaMemPoolPtrExportData: TypeId = 845;
+pub(super) const t_P_cudaMemAccessFlags: TypeId = 846;
+pub(super) const t_cudaMemPoolAttr: TypeId = 847;
+pub(super) const t_cudaMemRangeAttribute: TypeId = 848;
+pub(super) const t_P_cudaMemRangeAttribute: TypeId = 849;
+pub(super) const t_cudaMemcpy3DOperandType: TypeId = 850;
+pub(super) const t_cudaMemcpy3DOperand_op_ptr: TypeId = 851;
+pub(super) const t_cudaOffset3D: TypeId = 852;
+pub(super) const t_cudaMemcpy3DOperand_op_array: TypeId = 853;
+pub(super) const t_cudaMemcpy3DOperand_op: TypeId = 854;
+pub(super) const t_cudaMemcpy3DOperand: TypeId = 855;
+pub(super) const t_cudaMemcpy3DBatchOp: TypeId = 856;
+pub(super) const t_P_cudaMemcpy3DBatchOp: TypeId = 857;
+pub(super) const t_cudaMemcpy3DPeerParms: TypeId = 858;
+pub(super) const t_PC_cudaMemcpy3DPeerParms: TypeId = 859;
+pub(super) const t_cudaOccupancyFlags_in4: TypeId = 860;
+pub(super) const t_cudaMemoryType: TypeId = 861;
+pub(super) const t_A8_i64: TypeId = 862;
+pub(super) const t_cudaPointerAttributes__1: TypeId = 863;
+pub(super) const t_A7_i64: TypeId = 864;
+pub(super) const t_cudaPointerAttributes: TypeId = 865;
+pub(super) const t_P_cudaPointerAttributes: TypeId = 866;
+pub(super) const t_cudaOutputMode_t: TypeId = 867;
+pub(super) const t_f64: TypeId = 868;
+pub(super) const t_P_f64: TypeId = 869;
+pub(super) const t_PC_cudaExternalSemaphore_t: TypeId = 870;
+pub(super) const t_cudaExternalSemaphoreSignalParams_v1_params_fence: TypeId = 871;
+pub(super) const t_cudaExternalSemaphoreSignalParams_v1_params_nvSciSync: TypeId = 872;
+pub(super) const t_cudaExternalSemaphoreSignalParams_v1_params_keyedMutex: TypeId = 873;
+pub(super) const t_cudaExternalSemaphoreSignalParams_v1_params: TypeId = 874;
+pub(super) const t_cudaExternalSemaphoreSignalParams_v1: TypeId = 875;
+pub(super) const t_PC_cudaExternalSemaphoreSignalParams_v1: TypeId = 876;
+pub(super) const t_cudaStreamCaptureMode: TypeId = 877;
+pub(super) const t_cudaGraphRecaptureCallbackData: TypeId = 878;
+pub(super) const t_P_cudaGraphRecaptureCallbackData: TypeId = 879;
+pub(super) const t_cudaStreamAttrID: TypeId = 880;
+pub(super) const t_cudaStreamAttrValue: TypeId = 881;
+pub(super) const t_P_cudaStreamAttrValue: TypeId = 882;
+pub(super) const t_cudaStreamCaptureStatus: TypeId = 883;
+pub(super) const t_P_cudaStreamCaptureStatus: TypeId = 884;
+pub(super) const t_P_PC_cudaGraphNode_t: TypeId = 885;
+pub(super) const t_P_PC_cudaGraphEdgeData: TypeId = 886;
+pub(super) const t_P_cudaStreamFlags_in4: TypeId = 887;
+pub(super) const t_PC_cudaStreamAttrValue: TypeId = 888;
+pub(super) const t_cudaStreamUpdateCaptureDependenciesFlags_in4: TypeId = 889;
+pub(super) const t_cudaEventWaitFlags_in4: TypeId = 890;
+pub(super) const t_P_cudaStreamCaptureMode: TypeId = 891;
+pub(super) const t_P_cudaUserObject_t: TypeId = 892;
+pub(super) const t_cudaUserObjectFlags_in4: TypeId = 893;
+pub(super) const t_cudaExternalSemaphoreWaitParams_v1_params_fence: TypeId = 894;
+pub(super) const t_cudaExternalSemaphoreWaitParams_v1_params_nvSciSync: TypeId = 895;
+pub(super) const t_cudaExternalSemaphoreWaitParams_v1_params_keyedMutex: TypeId = 896;
+pub(super) const t_cudaExternalSemaphoreWaitParams_v1_params: TypeId = 897;
+pub(super) const t_cudaExternalSemaphoreWaitParams_v1: TypeId = 898;
+pub(super) const t_PC_cudaExternalSemaphoreWaitParams_v1: TypeId = 899;
+pub(super) const t_cublasStatus_t: TypeId = 900;
+pub(super) const t_cublasStatus_t_status: TypeId = 901;
+pub(super) const t_cublasHandle_t: TypeId = 902;
+pub(super) const t_cudaDataType: TypeId = 903;
+pub(super) const t_i8: TypeId = 904;
+pub(super) const t_i16: TypeId = 905;
+pub(super) const t_f16: TypeId = 906;
+pub(super) const t_bf16: TypeId = 907;
+pub(super) const t_A2_i8: TypeId = 908;
+pub(super) const t_A2_u8: TypeId = 909;
+pub(super) const t_A2_i16: TypeId = 910;
+pub(super) const t_A2_u16: TypeId = 911;
+pub(super) const t_A2_i64: TypeId = 912;
+pub(super) const t_A2_u64: TypeId = 913;
+pub(super) const t_A2_f16: TypeId = 914;
+pub(super) const t_A2_bf16: TypeId = 915;
+pub(super) const t_float2: TypeId = 916;
+pub(super) const t_double2: TypeId = 917;
+pub(super) const t_PC_float2: TypeId = 918;
+pub(super) const t_P_float2: TypeId = 919;
+pub(super) const t_cublasSideMode_t: TypeId = 920;
+pub(super) const t_cublasOperation_t: TypeId = 921;
+pub(super) const t_P_P_float2: TypeId = 922;
+pub(super) const t_P_PC_float2: TypeId = 923;
+pub(super) const t_cublasFillMode_t: TypeId = 924;
+pub(super) const t_PC_f32: TypeId = 925;
+pub(super) const t_P_cublasHandle_t: TypeId = 926;
+pub(super) const t_cublasDiagType_t: TypeId = 927;
+pub(super) const t_PC_f64: TypeId = 928;
+pub(super) const t_P_P_f64: TypeId = 929;
+pub(super) const t_P_PC_f64: TypeId = 930;
+pub(super) const t_PC_cublasOperation_t: TypeId = 931;
+pub(super) const t_PC_i64: TypeId = 932;
+pub(super) const t_PC_double2: TypeId = 933;
+pub(super) const t_cublasComputeType_t: TypeId = 934;
+pub(super) const t_cublasGemmAlgo_t: TypeId = 935;
+pub(super) const t_cublasAtomicsMode_t: TypeId = 936;
+pub(super) const t_P_cublasAtomicsMode_t: TypeId = 937;
+pub(super) const t_cudaEmulationSpecialValuesSupport: TypeId = 938;
+pub(super) const t_P_cudaEmulationSpecialValuesSupport: TypeId = 939;
+pub(super) const t_cublasEmulationStrategy_t: TypeId = 940;
+pub(super) const t_P_cublasEmulationStrategy_t: TypeId = 941;
+pub(super) const t_P_P_i32: TypeId = 942;
+pub(super) const t_cudaEmulationMantissaControl: TypeId = 943;
+pub(super) const t_P_cudaEmulationMantissaControl: TypeId = 944;
 pub(super) const t_cublasMath_t_in4: TypeId = 945;
 pub(super) const t_P_cublasMath_t_in4: TypeId = 946;
 pub(super) const t_cublasPointerMode_t: TypeId = 947;
@@ -3188,1163 +3312,1287 @@ pub(super) const t_cublasXtOpType_t: TypeId = 1004;
 pub(super) const t_P_double2: TypeId = 1005;
 pub(super) const t_P_P_double2: TypeId = 1006;
 pub(super) const t_P_PC_double2: TypeId = 1007;
-pub(super) const t_cudnnStatus_t: TypeId = 1008;
-pub(super) const t_cudnnStatus_t_status: TypeId = 1009;
-pub(super) const t_cudnnHandle_t: TypeId = 1010;
-pub(super) const t_cudnnActivationDescriptor_t: TypeId = 1011;
-pub(super) const t_cudnnTensorDescriptor_t: TypeId = 1012;
-pub(super) const t_cudnnDataType_t: TypeId = 1013;
-pub(super) const t_cudnnBackendDescriptorType_t: TypeId = 1014;
-pub(super) const t_cudnnBackendDescriptor_t: TypeId = 1015;
-pub(super) const t_P_cudnnBackendDescriptor_t: TypeId = 1016;
-pub(super) const t_cudnnBackendAttributeName_t: TypeId = 1017;
-pub(super) const t_cudnnBackendAttributeType_t: TypeId = 1018;
-pub(super) const t_cudnnConvolutionMode_t: TypeId = 1019;
-pub(super) const t_cudnnBackendHeurMode_t: TypeId = 1020;
-pub(super) const t_cudnnBackendKnobType_t: TypeId = 1021;
-pub(super) const t_cudnnNanPropagation_t: TypeId = 1022;
-pub(super) const t_cudnnBackendNumericalNote_t: TypeId = 1023;
-pub(super) const t_cudnnBackendLayoutType_t: TypeId = 1024;
-pub(super) const t_cudnnPointwiseMode_t: TypeId = 1025;
-pub(super) const t_cudnnGenStatsMode_t: TypeId = 1026;
-pub(super) const t_cudnnBnFinalizeStatsMode_t: TypeId = 1027;
-pub(super) const t_cudnnReduceTensorOp_t: TypeId = 1028;
-pub(super) const t_cudnnBackendBehaviorNote_t: TypeId = 1029;
-pub(super) const t_cudnnBackendTensorReordering_t: TypeId = 1030;
-pub(super) const t_cudnnResampleMode_t: TypeId = 1031;
-pub(super) const t_cudnnPaddingMode_t: TypeId = 1032;
-pub(super) const t_cudnnSignalMode_t: TypeId = 1033;
-pub(super) const t_cudnnFraction_t: TypeId = 1034;
-pub(super) const t_cudnnBackendNormMode_t: TypeId = 1035;
-pub(super) const t_cudnnBackendNormFwdPhase_t: TypeId = 1036;
-pub(super) const t_cudnnRngDistribution_t: TypeId = 1037;
-pub(super) const t_cudnnMoeGroupedMatmulMode_t: TypeId = 1038;
-pub(super) const t_cudnnBackendReshapeMode_t: TypeId = 1039;
-pub(super) const t_cudnnBackendOperationGraphMode_t: TypeId = 1040;
-pub(super) const t_cudnnCudaGraphRetention_t: TypeId = 1041;
-pub(super) const t_cudnnBatchNormMode_t: TypeId = 1042;
-pub(super) const t_cudnnBatchNormOps_t: TypeId = 1043;
-pub(super) const t_cudnnRNNDescriptor_t: TypeId = 1044;
-pub(super) const t_cudnnCTCLossAlgo_t: TypeId = 1045;
-pub(super) const t_cudnnCTCLossDescriptor_t: TypeId = 1046;
-pub(super) const t_cudnnCausalConv1dActivation_t: TypeId = 1047;
-pub(super) const t_cudnnFilterDescriptor_t: TypeId = 1048;
-pub(super) const t_cudnnConvolutionDescriptor_t: TypeId = 1049;
-pub(super) const t_cudnnConvolutionBwdDataAlgo_t: TypeId = 1050;
-pub(super) const t_cudnnConvolutionBwdFilterAlgo_t: TypeId = 1051;
-pub(super) const t_cudnnConvolutionFwdAlgo_t: TypeId = 1052;
-pub(super) const t_cudnnAlgorithmDescriptor_t: TypeId = 1053;
-pub(super) const t_P_cudnnHandle_t: TypeId = 1054;
-pub(super) const t_P_cudnnActivationDescriptor_t: TypeId = 1055;
-pub(super) const t_P_cudnnAlgorithmDescriptor_t: TypeId = 1056;
-pub(super) const t_cudnnAlgorithmPerformance_t: TypeId = 1057;
-pub(super) const t_P_cudnnAlgorithmPerformance_t: TypeId = 1058;
-pub(super) const t_cudnnAttnDescriptor_t: TypeId = 1059;
-pub(super) const t_P_cudnnAttnDescriptor_t: TypeId = 1060;
-pub(super) const t_P_cudnnCTCLossDescriptor_t: TypeId = 1061;
-pub(super) const t_P_cudnnConvolutionDescriptor_t: TypeId = 1062;
-pub(super) const t_cudnnDropoutDescriptor_t: TypeId = 1063;
-pub(super) const t_P_cudnnDropoutDescriptor_t: TypeId = 1064;
-pub(super) const t_P_cudnnFilterDescriptor_t: TypeId = 1065;
-pub(super) const t_cudnnFusedOpsConstParamPack_t: TypeId = 1066;
-pub(super) const t_P_cudnnFusedOpsConstParamPack_t: TypeId = 1067;
-pub(super) const t_cudnnFusedOps_t: TypeId = 1068;
-pub(super) const t_cudnnFusedOpsPlan_t: TypeId = 1069;
-pub(super) const t_P_cudnnFusedOpsPlan_t: TypeId = 1070;
-pub(super) const t_cudnnFusedOpsVariantParamPack_t: TypeId = 1071;
-pub(super) const t_P_cudnnFusedOpsVariantParamPack_t: TypeId = 1072;
-pub(super) const t_cudnnLRNDescriptor_t: TypeId = 1073;
-pub(super) const t_P_cudnnLRNDescriptor_t: TypeId = 1074;
-pub(super) const t_cudnnOpTensorDescriptor_t: TypeId = 1075;
-pub(super) const t_P_cudnnOpTensorDescriptor_t: TypeId = 1076;
-pub(super) const t_cudnnPersistentRNNPlan_t: TypeId = 1077;
-pub(super) const t_P_cudnnPersistentRNNPlan_t: TypeId = 1078;
-pub(super) const t_cudnnPoolingDescriptor_t: TypeId = 1079;
-pub(super) const t_P_cudnnPoolingDescriptor_t: TypeId = 1080;
-pub(super) const t_cudnnRNNDataDescriptor_t: TypeId = 1081;
-pub(super) const t_P_cudnnRNNDataDescriptor_t: TypeId = 1082;
-pub(super) const t_P_cudnnRNNDescriptor_t: TypeId = 1083;
-pub(super) const t_cudnnReduceTensorDescriptor_t: TypeId = 1084;
-pub(super) const t_P_cudnnReduceTensorDescriptor_t: TypeId = 1085;
-pub(super) const t_cudnnSeqDataDescriptor_t: TypeId = 1086;
-pub(super) const t_P_cudnnSeqDataDescriptor_t: TypeId = 1087;
-pub(super) const t_cudnnSpatialTransformerDescriptor_t: TypeId = 1088;
-pub(super) const t_P_cudnnSpatialTransformerDescriptor_t: TypeId = 1089;
-pub(super) const t_P_cudnnTensorDescriptor_t: TypeId = 1090;
-pub(super) const t_cudnnTensorTransformDescriptor_t: TypeId = 1091;
-pub(super) const t_P_cudnnTensorTransformDescriptor_t: TypeId = 1092;
-pub(super) const t_cudnnNormMode_t: TypeId = 1093;
-pub(super) const t_cudnnDivNormMode_t: TypeId = 1094;
-pub(super) const t_cudnnDeterminism_t: TypeId = 1095;
-pub(super) const t_cudnnMathType_t: TypeId = 1096;
-pub(super) const t_cudnnConvolutionBwdDataAlgoPerf_t: TypeId = 1097;
-pub(super) const t_P_cudnnConvolutionBwdDataAlgoPerf_t: TypeId = 1098;
-pub(super) const t_cudnnConvolutionBwdFilterAlgoPerf_t: TypeId = 1099;
-pub(super) const t_P_cudnnConvolutionBwdFilterAlgoPerf_t: TypeId = 1100;
-pub(super) const t_cudnnConvolutionFwdAlgoPerf_t: TypeId = 1101;
-pub(super) const t_P_cudnnConvolutionFwdAlgoPerf_t: TypeId = 1102;
-pub(super) const t_PC_cudnnTensorDescriptor_t: TypeId = 1103;
-pub(super) const t_cudnnActivationMode_t: TypeId = 1104;
-pub(super) const t_P_cudnnActivationMode_t: TypeId = 1105;
-pub(super) const t_P_cudnnNanPropagation_t: TypeId = 1106;
-pub(super) const t_cudnnRNNAlgo_t: TypeId = 1107;
-pub(super) const t_Algorithm: TypeId = 1108;
-pub(super) const t_cudnnAlgorithm_t: TypeId = 1109;
-pub(super) const t_P_cudnnAlgorithm_t: TypeId = 1110;
-pub(super) const t_P_cudnnStatus_t: TypeId = 1111;
-pub(super) const t_cudnnAttnMode_in4: TypeId = 1112;
-pub(super) const t_P_cudnnAttnMode_in4: TypeId = 1113;
-pub(super) const t_P_cudnnDataType_t: TypeId = 1114;
-pub(super) const t_P_cudnnMathType_t: TypeId = 1115;
-pub(super) const t_cudnnLossNormalizationMode_t: TypeId = 1116;
-pub(super) const t_P_cudnnLossNormalizationMode_t: TypeId = 1117;
-pub(super) const t_cudnnCTCGradMode_t: TypeId = 1118;
-pub(super) const t_P_cudnnCTCGradMode_t: TypeId = 1119;
-pub(super) const t_cudnnCallbackMask_in4: TypeId = 1120;
-pub(super) const t_P_cudnnCallbackMask_in4: TypeId = 1121;
-pub(super) const t_P_cudnnConvolutionMode_t: TypeId = 1122;
-pub(super) const t_cudnnReorderType_t: TypeId = 1123;
-pub(super) const t_P_cudnnReorderType_t: TypeId = 1124;
-pub(super) const t_cudnnTensorFormat_t: TypeId = 1125;
-pub(super) const t_P_cudnnTensorFormat_t: TypeId = 1126;
-pub(super) const t_cudnnFusedOpsConstParamLabel_t: TypeId = 1127;
-pub(super) const t_cudnnFusedOpsVariantParamLabel_t: TypeId = 1128;
-pub(super) const t_cudnnMultiHeadAttnWeightKind_t: TypeId = 1129;
-pub(super) const t_cudnnNormOps_t: TypeId = 1130;
-pub(super) const t_cudnnNormAlgo_t: TypeId = 1131;
-pub(super) const t_cudnnOpTensorOp_t: TypeId = 1132;
-pub(super) const t_P_cudnnOpTensorOp_t: TypeId = 1133;
-pub(super) const t_cudnnPoolingMode_t: TypeId = 1134;
-pub(super) const t_P_cudnnPoolingMode_t: TypeId = 1135;
-pub(super) const t_cudnnRNNBiasMode_t: TypeId = 1136;
-pub(super) const t_P_cudnnRNNBiasMode_t: TypeId = 1137;
-pub(super) const t_cudnnRNNDataLayout_t: TypeId = 1138;
-pub(super) const t_P_cudnnRNNDataLayout_t: TypeId = 1139;
-pub(super) const t_cudnnRNNInputMode_t: TypeId = 1140;
-pub(super) const t_P_cudnnRNNInputMode_t: TypeId = 1141;
-pub(super) const t_cudnnDirectionMode_t: TypeId = 1142;
-pub(super) const t_P_cudnnDirectionMode_t: TypeId = 1143;
-pub(super) const t_cudnnRNNMode_t: TypeId = 1144;
-pub(super) const t_P_cudnnRNNMode_t: TypeId = 1145;
-pub(super) const t_P_cudnnRNNAlgo_t: TypeId = 1146;
-pub(super) const t_cudnnRNNPaddedIO_in4: TypeId = 1147;
-pub(super) const t_P_cudnnRNNPaddedIO_in4: TypeId = 1148;
-pub(super) const t_cudnnForwardMode_t: TypeId = 1149;
-pub(super) const t_P_cudnnReduceTensorOp_t: TypeId = 1150;
-pub(super) const t_cudnnReduceTensorIndices_t: TypeId = 1151;
-pub(super) const t_P_cudnnReduceTensorIndices_t: TypeId = 1152;
-pub(super) const t_cudnnIndicesType_t: TypeId = 1153;
-pub(super) const t_P_cudnnIndicesType_t: TypeId = 1154;
-pub(super) const t_cudnnSeqDataAxis_t: TypeId = 1155;
-pub(super) const t_P_cudnnSeqDataAxis_t: TypeId = 1156;
-pub(super) const t_cudnnFoldingDirection_t: TypeId = 1157;
-pub(super) const t_P_cudnnFoldingDirection_t: TypeId = 1158;
-pub(super) const t_cudnnGnnCscGraph_t: TypeId = 1159;
-pub(super) const t_PC_cudnnGnnCscGraph_t: TypeId = 1160;
-pub(super) const t_cudnnGnnAggOp_t: TypeId = 1161;
-pub(super) const t_cudnnGnnActivationOp_t: TypeId = 1162;
-pub(super) const t_cudnnGnnMhaParams_t: TypeId = 1163;
-pub(super) const t_PC_cudnnGnnMhaParams_t: TypeId = 1164;
-pub(super) const t_cudnnLRNMode_t: TypeId = 1165;
-pub(super) const t_cudnnWgradMode_t: TypeId = 1166;
-pub(super) const t_cudnnErrQueryMode_t: TypeId = 1167;
-pub(super) const t_cudnnRNNClipMode_t: TypeId = 1168;
-pub(super) const t_P_cudnnRNNClipMode_t: TypeId = 1169;
-pub(super) const t_PC_cudnnSeqDataAxis_t: TypeId = 1170;
-pub(super) const t_cudnnSamplerType_t: TypeId = 1171;
-pub(super) const t_cudnnSoftmaxAlgorithm_t: TypeId = 1172;
-pub(super) const t_cudnnSoftmaxMode_t: TypeId = 1173;
-pub(super) const t_cudssStatus_t: TypeId = 1174;
-pub(super) const t_cudssStatus_t_status: TypeId = 1175;
-pub(super) const t_cudssConfig_t: TypeId = 1176;
-pub(super) const t_P_cudssConfig_t: TypeId = 1177;
-pub(super) const t_cudssConfigParam_t: TypeId = 1178;
-pub(super) const t_cudssReorderingAlg_t: TypeId = 1179;
-pub(super) const t_cudssFactorizationAlg_t: TypeId = 1180;
-pub(super) const t_cudssSolveAlg_t: TypeId = 1181;
-pub(super) const t_cudssMatchingAlg_t: TypeId = 1182;
-pub(super) const t_cudssSolveMode_t: TypeId = 1183;
-pub(super) const t_cudssPivotType_t: TypeId = 1184;
-pub(super) const t_cudssPivotEpsilonAlg_t: TypeId = 1185;
-pub(super) const t_cudssDowncastFactorsMode_t: TypeId = 1186;
-pub(super) const t_cudssHandle_t: TypeId = 1187;
-pub(super) const t_P_cudssHandle_t: TypeId = 1188;
-pub(super) const t_cudssData_t: TypeId = 1189;
-pub(super) const t_P_cudssData_t: TypeId = 1190;
-pub(super) const t_cudssDataParam_t: TypeId = 1191;
-pub(super) const t_A16_i64: TypeId = 1192;
-pub(super) const t_A3_i64: TypeId = 1193;
-pub(super) const t_cudssPhase_t_in4: TypeId = 1194;
-pub(super) const t_cudssMatrix_t: TypeId = 1195;
-pub(super) const t_cudssDeviceMemHandler_t: TypeId = 1196;
-pub(super) const t_P_cudssDeviceMemHandler_t: TypeId = 1197;
-pub(super) const t_cudssPinnedMemHandler_t: TypeId = 1198;
-pub(super) const t_P_cudssPinnedMemHandler_t: TypeId = 1199;
-pub(super) const t_P_cudssMatrix_t: TypeId = 1200;
-pub(super) const t_cudssMatrixType_t: TypeId = 1201;
-pub(super) const t_cudssMatrixViewType_t: TypeId = 1202;
-pub(super) const t_cudssIndexBase_t: TypeId = 1203;
-pub(super) const t_cudssLayout_t: TypeId = 1204;
-pub(super) const t_P_P_P_void: TypeId = 1205;
-pub(super) const t_P_cudaDataType: TypeId = 1206;
-pub(super) const t_P_cudssMatrixType_t: TypeId = 1207;
-pub(super) const t_P_cudssMatrixViewType_t: TypeId = 1208;
-pub(super) const t_P_cudssIndexBase_t: TypeId = 1209;
-pub(super) const t_P_cudssLayout_t: TypeId = 1210;
-pub(super) const t_cudssMatrixFormat_t_in4: TypeId = 1211;
-pub(super) const t_P_cudssMatrixFormat_t_in4: TypeId = 1212;
-pub(super) const t_PC_cudssDeviceMemHandler_t: TypeId = 1213;
-pub(super) const t_PC_cudaStream_t: TypeId = 1214;
-pub(super) const t_PC_cudssPinnedMemHandler_t: TypeId = 1215;
-pub(super) const t_cufftResult: TypeId = 1216;
-pub(super) const t_cufftResult_status: TypeId = 1217;
-pub(super) const t_cufftHandle: TypeId = 1218;
-pub(super) const t_P_cufftHandle: TypeId = 1219;
-pub(super) const t_cufftType: TypeId = 1220;
-pub(super) const t_cufftDirection: TypeId = 1221;
-pub(super) const t_cufftProperty: TypeId = 1222;
-pub(super) const t_cufftXtCallbackType: TypeId = 1223;
-pub(super) const t_A64_i32: TypeId = 1224;
-pub(super) const t_A64_P_void: TypeId = 1225;
-pub(super) const t_A64_u64: TypeId = 1226;
-pub(super) const t_cudaXtDesc: TypeId = 1227;
-pub(super) const t_P_cudaXtDesc: TypeId = 1228;
-pub(super) const t_libFormat: TypeId = 1229;
-pub(super) const t_cudaLibXtDesc: TypeId = 1230;
-pub(super) const t_P_cudaLibXtDesc: TypeId = 1231;
-pub(super) const t_cudaLibXtDescPointer: TypeId = 1232;
-pub(super) const t_P_P_cudaLibXtDesc: TypeId = 1233;
-pub(super) const t_P_cudaLibXtDescPointer: TypeId = 1234;
-pub(super) const t_cufftXtSubFormat: TypeId = 1235;
-pub(super) const t_cufftXtCopyType: TypeId = 1236;
-pub(super) const t_cufftXtQueryType: TypeId = 1237;
-pub(super) const t_cufftXt1dFactors: TypeId = 1238;
-pub(super) const t_A3_u64: TypeId = 1239;
-pub(super) const t_cufftBox3d: TypeId = 1240;
-pub(super) const t_PC_cufftBox3d: TypeId = 1241;
-pub(super) const t_cufftXtWorkAreaPolicy: TypeId = 1242;
-pub(super) const t_fftw_plan: TypeId = 1243;
-pub(super) const t_A2_f64: TypeId = 1244;
-pub(super) const t_P_A2_f64: TypeId = 1245;
-pub(super) const t_fftwSign: TypeId = 1246;
-pub(super) const t_fftwf_iodim64: TypeId = 1247;
-pub(super) const t_PC_fftwf_iodim64: TypeId = 1248;
-pub(super) const t_fftwf_iodim: TypeId = 1249;
-pub(super) const t_PC_fftwf_iodim: TypeId = 1250;
-pub(super) const t_fftwf_plan: TypeId = 1251;
-pub(super) const t_A2_f32: TypeId = 1252;
-pub(super) const t_P_A2_f32: TypeId = 1253;
-pub(super) const t_CUfileOpError: TypeId = 1254;
-pub(super) const t_CUfileError_t: TypeId = 1255;
-pub(super) const t_CUfileBatchHandle_t: TypeId = 1256;
-pub(super) const t_CUfileStatus_t_in4: TypeId = 1257;
-pub(super) const t_CUfileIOEvents_t: TypeId = 1258;
-pub(super) const t_P_CUfileIOEvents_t: TypeId = 1259;
-pub(super) const t_P_CUfileBatchHandle_t: TypeId = 1260;
-pub(super) const t_CUfileBatchMode_t: TypeId = 1261;
-pub(super) const t_CUfileIOParams_t_u_batch: TypeId = 1262;
-pub(super) const t_CUfileIOParams_t_u: TypeId = 1263;
-pub(super) const t_CUfileHandle_t: TypeId = 1264;
-pub(super) const t_CUfileOpcode_t: TypeId = 1265;
-pub(super) const t_CUfileIOParams_t: TypeId = 1266;
-pub(super) const t_P_CUfileIOParams_t: TypeId = 1267;
-pub(super) const t_cuFileRdmaFlags_in4: TypeId = 1268;
-pub(super) const t_CUfileDriverStatusFlags_t_in4: TypeId = 1269;
-pub(super) const t_CUfileP2PFlags_t_in4: TypeId = 1270;
-pub(super) const t_P_CUfileP2PFlags_t_in4: TypeId = 1271;
-pub(super) const t_CUfileDrvProps_t_nvfs: TypeId = 1272;
-pub(super) const t_CUfileDrvProps_t: TypeId = 1273;
-pub(super) const t_P_CUfileDrvProps_t: TypeId = 1274;
-pub(super) const t_CUFileBoolConfigParameter_t: TypeId = 1275;
-pub(super) const t_P_bool1: TypeId = 1276;
-pub(super) const t_CUFileSizeTConfigParameter_t: TypeId = 1277;
-pub(super) const t_CUFileStringConfigParameter_t: TypeId = 1278;
-pub(super) const t_CUfileOpCounter_t: TypeId = 1279;
-pub(super) const t_CUfileStatsLevel1_t: TypeId = 1280;
-pub(super) const t_P_CUfileStatsLevel1_t: TypeId = 1281;
-pub(super) const t_A32_u64: TypeId = 1282;
-pub(super) const t_CUfileStatsLevel2_t: TypeId = 1283;
-pub(super) const t_P_CUfileStatsLevel2_t: TypeId = 1284;
-pub(super) const t_A16_char: TypeId = 1285;
-pub(super) const t_A16_u8: TypeId = 1286;
-pub(super) const t_CUfilePerGpuStats_t: TypeId = 1287;
-pub(super) const t_A16_CUfilePerGpuStats_t: TypeId = 1288;
-pub(super) const t_CUfileStatsLevel3_t: TypeId = 1289;
-pub(super) const t_P_CUfileStatsLevel3_t: TypeId = 1290;
-pub(super) const t_P_CUfileHandle_t: TypeId = 1291;
-pub(super) const t_CUfileFileHandleType: TypeId = 1292;
-pub(super) const t_CUfileDescr_t_handle: TypeId = 1293;
-pub(super) const t_CUfileFSOps_t: TypeId = 1294;
-pub(super) const t_PC_CUfileFSOps_t: TypeId = 1295;
-pub(super) const t_CUfileDescr_t: TypeId = 1296;
-pub(super) const t_P_CUfileDescr_t: TypeId = 1297;
-pub(super) const t_CUfileIOVec_t: TypeId = 1298;
-pub(super) const t_PC_CUfileIOVec_t: TypeId = 1299;
-pub(super) const t_cuFileStreamFlags_in4: TypeId = 1300;
-pub(super) const t_curandStatus_t: TypeId = 1301;
-pub(super) const t_curandStatus_t_status: TypeId = 1302;
-pub(super) const t_curandGenerator_t: TypeId = 1303;
-pub(super) const t_P_curandGenerator_t: TypeId = 1304;
-pub(super) const t_curandRngType_t: TypeId = 1305;
-pub(super) const t_curandDiscreteDistribution_t: TypeId = 1306;
-pub(super) const t_P_curandDiscreteDistribution_t: TypeId = 1307;
-pub(super) const t_curandMethod_t: TypeId = 1308;
-pub(super) const t_A32_u32: TypeId = 1309;
-pub(super) const t_P_A32_u32: TypeId = 1310;
-pub(super) const t_P_P_A32_u32: TypeId = 1311;
-pub(super) const t_curandDirectionVectorSet_t: TypeId = 1312;
-pub(super) const t_P_A64_u64: TypeId = 1313;
-pub(super) const t_P_P_A64_u64: TypeId = 1314;
-pub(super) const t_P_P_u32: TypeId = 1315;
-pub(super) const t_P_P_u64: TypeId = 1316;
-pub(super) const t_curandOrdering_t: TypeId = 1317;
-pub(super) const t_cusolverStatus_t: TypeId = 1318;
-pub(super) const t_cusolverStatus_t_status: TypeId = 1319;
-pub(super) const t_cusolverDnHandle_t: TypeId = 1320;
-pub(super) const t_cusolverEigMode_t: TypeId = 1321;
-pub(super) const t_gesvdjInfo_t: TypeId = 1322;
-pub(super) const t_cusolverEigRange_t: TypeId = 1323;
-pub(super) const t_syevjInfo_t: TypeId = 1324;
-pub(super) const t_cusolverEigType_t: TypeId = 1325;
-pub(super) const t_P_cusolverDnHandle_t: TypeId = 1326;
-pub(super) const t_P_gesvdjInfo_t: TypeId = 1327;
-pub(super) const t_cusolverDnParams_t: TypeId = 1328;
-pub(super) const t_P_cusolverDnParams_t: TypeId = 1329;
-pub(super) const t_P_syevjInfo_t: TypeId = 1330;
-pub(super) const t_cusolverDeterministicMode_t: TypeId = 1331;
-pub(super) const t_P_cusolverDeterministicMode_t: TypeId = 1332;
-pub(super) const t_cudaEmulationStrategy: TypeId = 1333;
-pub(super) const t_P_cudaEmulationStrategy: TypeId = 1334;
-pub(super) const t_cusolverMathMode_t: TypeId = 1335;
-pub(super) const t_P_cusolverMathMode_t: TypeId = 1336;
-pub(super) const t_cusolverDnIRSInfos_t: TypeId = 1337;
-pub(super) const t_P_cusolverDnIRSInfos_t: TypeId = 1338;
-pub(super) const t_cusolverDnIRSParams_t: TypeId = 1339;
-pub(super) const t_P_cusolverDnIRSParams_t: TypeId = 1340;
-pub(super) const t_cusolverIRSRefinement_t: TypeId = 1341;
-pub(super) const t_cusolverPrecType_t: TypeId = 1342;
-pub(super) const t_cusolverDnFunction_t: TypeId = 1343;
-pub(super) const t_cusolverAlgMode_t: TypeId = 1344;
-pub(super) const t_cusolverDirectMode_t: TypeId = 1345;
-pub(super) const t_cusolverStorevMode_t: TypeId = 1346;
-pub(super) const t_cusolverEigComp_t: TypeId = 1347;
-pub(super) const t_cusolverMgHandle_t: TypeId = 1348;
-pub(super) const t_P_cusolverMgHandle_t: TypeId = 1349;
-pub(super) const t_cudaLibMgGrid_t: TypeId = 1350;
-pub(super) const t_P_cudaLibMgGrid_t: TypeId = 1351;
-pub(super) const t_cusolverMgGridMapping_t: TypeId = 1352;
-pub(super) const t_cudaLibMgMatrixDesc_t: TypeId = 1353;
-pub(super) const t_P_cudaLibMgMatrixDesc_t: TypeId = 1354;
-pub(super) const t_cusolverRfHandle_t: TypeId = 1355;
-pub(super) const t_P_cusolverRfHandle_t: TypeId = 1356;
-pub(super) const t_cusolverRfFactorization_t: TypeId = 1357;
-pub(super) const t_P_cusolverRfFactorization_t: TypeId = 1358;
-pub(super) const t_cusolverRfTriangularSolve_t: TypeId = 1359;
-pub(super) const t_P_cusolverRfTriangularSolve_t: TypeId = 1360;
-pub(super) const t_cusolverRfMatrixFormat_t: TypeId = 1361;
-pub(super) const t_P_cusolverRfMatrixFormat_t: TypeId = 1362;
-pub(super) const t_cusolverRfUnitDiagonal_t: TypeId = 1363;
-pub(super) const t_P_cusolverRfUnitDiagonal_t: TypeId = 1364;
-pub(super) const t_cusolverRfNumericBoostReport_t: TypeId = 1365;
-pub(super) const t_P_cusolverRfNumericBoostReport_t: TypeId = 1366;
-pub(super) const t_cusolverRfResetValuesFastMode_t: TypeId = 1367;
-pub(super) const t_P_cusolverRfResetValuesFastMode_t: TypeId = 1368;
-pub(super) const t_cusolverSpHandle_t: TypeId = 1369;
-pub(super) const t_cusparseMatDescr_t: TypeId = 1370;
-pub(super) const t_csrcholInfo_t: TypeId = 1371;
-pub(super) const t_csrcholInfoHost_t: TypeId = 1372;
-pub(super) const t_csrluInfoHost_t: TypeId = 1373;
-pub(super) const t_csrqrInfo_t: TypeId = 1374;
-pub(super) const t_csrqrInfoHost_t: TypeId = 1375;
-pub(super) const t_P_cusolverSpHandle_t: TypeId = 1376;
-pub(super) const t_P_csrcholInfo_t: TypeId = 1377;
-pub(super) const t_P_csrcholInfoHost_t: TypeId = 1378;
-pub(super) const t_P_csrluInfoHost_t: TypeId = 1379;
-pub(super) const t_P_csrqrInfo_t: TypeId = 1380;
-pub(super) const t_P_csrqrInfoHost_t: TypeId = 1381;
-pub(super) const t_cusparseStatus_t: TypeId = 1382;
-pub(super) const t_cusparseStatus_t_status: TypeId = 1383;
-pub(super) const t_cusparseHandle_t: TypeId = 1384;
-pub(super) const t_cusparseSpVecDescr_t: TypeId = 1385;
-pub(super) const t_cusparseDnVecDescr_t: TypeId = 1386;
-pub(super) const t_cusparseConstSpVecDescr_t: TypeId = 1387;
-pub(super) const t_cusparseSpMatDescr_t: TypeId = 1388;
-pub(super) const t_cusparseIndexType_t: TypeId = 1389;
-pub(super) const t_P_cusparseIndexType_t: TypeId = 1390;
-pub(super) const t_cusparseIndexBase_t: TypeId = 1391;
-pub(super) const t_P_cusparseIndexBase_t: TypeId = 1392;
-pub(super) const t_cusparseDirection_t: TypeId = 1393;
-pub(super) const t_bsric02Info_t: TypeId = 1394;
-pub(super) const t_cusparseSolvePolicy_t: TypeId = 1395;
-pub(super) const t_bsrilu02Info_t: TypeId = 1396;
-pub(super) const t_cusparseOperation_t: TypeId = 1397;
-pub(super) const t_bsrsm2Info_t: TypeId = 1398;
-pub(super) const t_bsrsv2Info_t: TypeId = 1399;
-pub(super) const t_csru2csrInfo_t: TypeId = 1400;
-pub(super) const t_cusparseColorInfo_t: TypeId = 1401;
-pub(super) const t_csrgemm2Info_t: TypeId = 1402;
-pub(super) const t_csric02Info_t: TypeId = 1403;
-pub(super) const t_csrilu02Info_t: TypeId = 1404;
-pub(super) const t_csrsm2Info_t: TypeId = 1405;
-pub(super) const t_csrsv2Info_t: TypeId = 1406;
-pub(super) const t_cusparseAction_t: TypeId = 1407;
-pub(super) const t_cusparseConstSpMatDescr_t: TypeId = 1408;
-pub(super) const t_cusparseConstDnMatDescr_t: TypeId = 1409;
-pub(super) const t_cusparseOrder_t: TypeId = 1410;
-pub(super) const t_P_cusparseOrder_t: TypeId = 1411;
-pub(super) const t_cusparseConstDnVecDescr_t: TypeId = 1412;
-pub(super) const t_cusparseDnMatDescr_t: TypeId = 1413;
-pub(super) const t_P_cusparseHandle_t: TypeId = 1414;
-pub(super) const t_P_cusparseSpMatDescr_t: TypeId = 1415;
-pub(super) const t_P_bsric02Info_t: TypeId = 1416;
-pub(super) const t_P_bsrilu02Info_t: TypeId = 1417;
-pub(super) const t_P_bsrsm2Info_t: TypeId = 1418;
-pub(super) const t_P_bsrsv2Info_t: TypeId = 1419;
-pub(super) const t_P_cusparseColorInfo_t: TypeId = 1420;
-pub(super) const t_P_cusparseConstSpMatDescr_t: TypeId = 1421;
-pub(super) const t_P_cusparseConstDnMatDescr_t: TypeId = 1422;
-pub(super) const t_P_cusparseConstDnVecDescr_t: TypeId = 1423;
-pub(super) const t_P_cusparseConstSpVecDescr_t: TypeId = 1424;
-pub(super) const t_P_csrgemm2Info_t: TypeId = 1425;
-pub(super) const t_P_csric02Info_t: TypeId = 1426;
-pub(super) const t_P_csrilu02Info_t: TypeId = 1427;
-pub(super) const t_P_csrsm2Info_t: TypeId = 1428;
-pub(super) const t_P_csrsv2Info_t: TypeId = 1429;
-pub(super) const t_P_csru2csrInfo_t: TypeId = 1430;
-pub(super) const t_P_cusparseDnMatDescr_t: TypeId = 1431;
-pub(super) const t_P_cusparseDnVecDescr_t: TypeId = 1432;
-pub(super) const t_P_cusparseMatDescr_t: TypeId = 1433;
-pub(super) const t_pruneInfo_t: TypeId = 1434;
-pub(super) const t_P_pruneInfo_t: TypeId = 1435;
-pub(super) const t_P_cusparseSpVecDescr_t: TypeId = 1436;
-pub(super) const t_cusparseCsr2CscAlg_t: TypeId = 1437;
-pub(super) const t_cusparseAlgMode_t: TypeId = 1438;
-pub(super) const t_cusparseDenseToSparseAlg_t: TypeId = 1439;
-pub(super) const t_cusparseColorAlg_t: TypeId = 1440;
-pub(super) const t_P_cusparseColorAlg_t: TypeId = 1441;
-pub(super) const t_cusparseDiagType_t: TypeId = 1442;
-pub(super) const t_cusparseFillMode_t: TypeId = 1443;
-pub(super) const t_cusparseMatrixType_t: TypeId = 1444;
-pub(super) const t_cusparsePointerMode_t: TypeId = 1445;
-pub(super) const t_P_cusparsePointerMode_t: TypeId = 1446;
-pub(super) const t_cusparseSDDMMAlg_t: TypeId = 1447;
-pub(super) const t_cusparseSpGEAMAlg_t: TypeId = 1448;
-pub(super) const t_cusparseSpGEAMDescr_t: TypeId = 1449;
-pub(super) const t_P_cusparseSpGEAMDescr_t: TypeId = 1450;
-pub(super) const t_cusparseSpGEMMAlg_t: TypeId = 1451;
-pub(super) const t_cusparseSpGEMMDescr_t: TypeId = 1452;
-pub(super) const t_P_cusparseSpGEMMDescr_t: TypeId = 1453;
-pub(super) const t_cusparseSpMMAlg_t: TypeId = 1454;
-pub(super) const t_cusparseSpMMOpPlan_t: TypeId = 1455;
-pub(super) const t_P_cusparseSpMMOpPlan_t: TypeId = 1456;
-pub(super) const t_cusparseSpMMOpAlg_t: TypeId = 1457;
-pub(super) const t_cusparseSpMVAlg_t: TypeId = 1458;
-pub(super) const t_cusparseSpMatAttribute_t: TypeId = 1459;
-pub(super) const t_cusparseSpMatStorage_t: TypeId = 1460;
-pub(super) const t_cusparseSymmetryType_t: TypeId = 1461;
-pub(super) const t_cusparseFormat_t: TypeId = 1462;
-pub(super) const t_P_cusparseFormat_t: TypeId = 1463;
-pub(super) const t_cusparseSpSMAlg_t: TypeId = 1464;
-pub(super) const t_cusparseSpSMDescr_t: TypeId = 1465;
-pub(super) const t_P_cusparseSpSMDescr_t: TypeId = 1466;
-pub(super) const t_cusparseSpSMUpdate_t: TypeId = 1467;
-pub(super) const t_cusparseSpSVAlg_t: TypeId = 1468;
-pub(super) const t_cusparseSpSVDescr_t: TypeId = 1469;
-pub(super) const t_P_cusparseSpSVDescr_t: TypeId = 1470;
-pub(super) const t_cusparseSpSVUpdate_t: TypeId = 1471;
-pub(super) const t_cusparseSparseToDenseAlg_t: TypeId = 1472;
-pub(super) const t_A512_u8: TypeId = 1473;
-pub(super) const t_cusparseLtHandle_t: TypeId = 1474;
-pub(super) const t_PC_cusparseLtHandle_t: TypeId = 1475;
-pub(super) const t_cusparseLtHandlePointer: TypeId = 1476;
-pub(super) const t_cusparseLtMatDescriptor_t: TypeId = 1477;
-pub(super) const t_P_cusparseLtMatDescriptor_t: TypeId = 1478;
-pub(super) const t_cusparseLtMatDescriptorPointer: TypeId = 1479;
-pub(super) const t_P_cusparseLtHandle_t: TypeId = 1480;
-pub(super) const t_PC_cusparseLtMatDescriptor_t: TypeId = 1481;
-pub(super) const t_cusparseLtMatDescAttribute_t: TypeId = 1482;
-pub(super) const t_cusparseLtMatmulPlan_t: TypeId = 1483;
-pub(super) const t_PC_cusparseLtMatmulPlan_t: TypeId = 1484;
-pub(super) const t_cusparseLtMatmulPlanPointer: TypeId = 1485;
-pub(super) const t_cusparseLtMatmulAlgSelection_t: TypeId = 1486;
-pub(super) const t_PC_cusparseLtMatmulAlgSelection_t: TypeId = 1487;
-pub(super) const t_cusparseLtMatmulAlgSelectionPointer: TypeId = 1488;
-pub(super) const t_cusparseLtMatmulAlgAttribute_t: TypeId = 1489;
-pub(super) const t_cusparseLtSplitKMode_t: TypeId = 1490;
-pub(super) const t_P_cusparseLtMatmulAlgSelection_t: TypeId = 1491;
-pub(super) const t_cusparseLtMatmulDescriptor_t: TypeId = 1492;
-pub(super) const t_PC_cusparseLtMatmulDescriptor_t: TypeId = 1493;
-pub(super) const t_cusparseLtMatmulDescriptorPointer: TypeId = 1494;
-pub(super) const t_cusparseLtMatmulAlg_t: TypeId = 1495;
-pub(super) const t_cusparseLtMatmulDescAttribute_t: TypeId = 1496;
-pub(super) const t_cusparseLtMatmulMatrixScale_t: TypeId = 1497;
-pub(super) const t_P_cusparseLtMatmulDescriptor_t: TypeId = 1498;
-pub(super) const t_cusparseComputeType: TypeId = 1499;
-pub(super) const t_P_cusparseLtMatmulPlan_t: TypeId = 1500;
-pub(super) const t_cusparseLtPruneAlg_t: TypeId = 1501;
-pub(super) const t_cusparseLtSparsity_t: TypeId = 1502;
-pub(super) const t_cutensorStatus_t: TypeId = 1503;
-pub(super) const t_cutensorStatus_t_status: TypeId = 1504;
-pub(super) const t_cutensorHandle_t: TypeId = 1505;
-pub(super) const t_cutensorPlan_t: TypeId = 1506;
-pub(super) const t_P_cutensorHandle_t: TypeId = 1507;
-pub(super) const t_cutensorOperationDescriptor_t: TypeId = 1508;
-pub(super) const t_P_cutensorOperationDescriptor_t: TypeId = 1509;
-pub(super) const t_cutensorBlockSparseTensorDescriptor_t: TypeId = 1510;
-pub(super) const t_cutensorOperator_t: TypeId = 1511;
-pub(super) const t_cutensorComputeDescriptor_t: TypeId = 1512;
-pub(super) const t_P_cutensorBlockSparseTensorDescriptor_t: TypeId = 1513;
-pub(super) const t_cutensorTensorDescriptor_t: TypeId = 1514;
-pub(super) const t_P_cutensorPlan_t: TypeId = 1515;
-pub(super) const t_cutensorPlanPreference_t: TypeId = 1516;
-pub(super) const t_P_cutensorPlanPreference_t: TypeId = 1517;
-pub(super) const t_cutensorAlgo_t: TypeId = 1518;
-pub(super) const t_cutensorJitMode_t: TypeId = 1519;
-pub(super) const t_P_cutensorTensorDescriptor_t: TypeId = 1520;
-pub(super) const t_cutensorWorksizePreference_t: TypeId = 1521;
-pub(super) const t_cutensorMgHandle_t: TypeId = 1522;
-pub(super) const t_cutensorMgContractionPlan_t: TypeId = 1523;
-pub(super) const t_cutensorMgContractionFind_t: TypeId = 1524;
-pub(super) const t_cutensorMgContractionFindAttribute_t: TypeId = 1525;
-pub(super) const t_cutensorMgContractionDescriptor_t: TypeId = 1526;
-pub(super) const t_cutensorMgCopyPlan_t: TypeId = 1527;
-pub(super) const t_cutensorMgCopyDescriptor_t: TypeId = 1528;
-pub(super) const t_P_cutensorMgHandle_t: TypeId = 1529;
-pub(super) const t_P_cutensorMgContractionDescriptor_t: TypeId = 1530;
-pub(super) const t_cutensorMgTensorDescriptor_t: TypeId = 1531;
-pub(super) const t_cutensorComputeType_t_in4: TypeId = 1532;
-pub(super) const t_P_cutensorMgContractionFind_t: TypeId = 1533;
-pub(super) const t_cutensorMgAlgo_t: TypeId = 1534;
-pub(super) const t_P_cutensorMgContractionPlan_t: TypeId = 1535;
-pub(super) const t_P_cutensorMgCopyDescriptor_t: TypeId = 1536;
-pub(super) const t_P_cutensorMgCopyPlan_t: TypeId = 1537;
-pub(super) const t_P_cutensorMgTensorDescriptor_t: TypeId = 1538;
-pub(super) const t_cutensorOperationDescriptorAttribute_t: TypeId = 1539;
-pub(super) const t_cutensorPlanAttribute_t: TypeId = 1540;
-pub(super) const t_cutensorPlanPreferenceAttribute_t: TypeId = 1541;
-pub(super) const t_cutensorAutotuneMode_t: TypeId = 1542;
-pub(super) const t_cutensorCacheMode_t: TypeId = 1543;
-pub(super) const t_ncclResult_t: TypeId = 1544;
-pub(super) const t_ncclResult_t_status: TypeId = 1545;
-pub(super) const t_ncclDataType_t: TypeId = 1546;
-pub(super) const t_ncclComm_t: TypeId = 1547;
-pub(super) const t_ncclConfigExt_t: TypeId = 1548;
-pub(super) const t_P_ncclConfigExt_t: TypeId = 1549;
-pub(super) const t_ncclConfigExt_t_key: TypeId = 1550;
-pub(super) const t_ncclConfigExt_t_val: TypeId = 1551;
-pub(super) const t_ncclUndefined: TypeId = 1552;
-pub(super) const t_ncclCtaPolicy: TypeId = 1553;
-pub(super) const t_ncclCollConfig_t: TypeId = 1554;
-pub(super) const t_PC_ncclCollConfig_t: TypeId = 1555;
-pub(super) const t_ncclRedOp_t: TypeId = 1556;
-pub(super) const t_ncclRegistration: TypeId = 1557;
-pub(super) const t_P_ncclResult_t: TypeId = 1558;
-pub(super) const t_A128_char: TypeId = 1559;
-pub(super) const t_A128_u8: TypeId = 1560;
-pub(super) const t_ncclUniqueId: TypeId = 1561;
-pub(super) const t_P_ncclUniqueId: TypeId = 1562;
-pub(super) const t_PC_ncclUniqueId: TypeId = 1563;
-pub(super) const t_P_ncclComm_t: TypeId = 1564;
-pub(super) const t_ncclHostCftMode_t: TypeId = 1565;
-pub(super) const t_ncclNvlsHostMode_t: TypeId = 1566;
-pub(super) const t_ncclConfig_t: TypeId = 1567;
-pub(super) const t_P_ncclConfig_t: TypeId = 1568;
-pub(super) const t_ncclCommMemStat_t: TypeId = 1569;
-pub(super) const t_P_ncclRegistration: TypeId = 1570;
-pub(super) const t_ncclRevokeFlags_in4: TypeId = 1571;
-pub(super) const t_ncclShrinkFlags_in4: TypeId = 1572;
-pub(super) const t_ncclColor: TypeId = 1573;
-pub(super) const t_ncclSuspendFlags_in4: TypeId = 1574;
-pub(super) const t_ncclWindow_t: TypeId = 1575;
-pub(super) const t_P_ncclWindow_t: TypeId = 1576;
-pub(super) const t_ncclWindowFlags_in4: TypeId = 1577;
-pub(super) const t_ncclSimInfo_t: TypeId = 1578;
-pub(super) const t_P_ncclSimInfo_t: TypeId = 1579;
-pub(super) const t_ncclParamHandle_t: TypeId = 1580;
-pub(super) const t_P_ncclParamHandle_t: TypeId = 1581;
-pub(super) const t_P_P_PC_char: TypeId = 1582;
-pub(super) const t_P_i16: TypeId = 1583;
-pub(super) const t_P_i8: TypeId = 1584;
-pub(super) const t_P_u16: TypeId = 1585;
-pub(super) const t_P_ncclRedOp_t: TypeId = 1586;
-pub(super) const t_ncclScalarResidence_t: TypeId = 1587;
-pub(super) const t_ncclEncryptionMode_t: TypeId = 1588;
-pub(super) const t_ncclEncryptionConfig_t: TypeId = 1589;
-pub(super) const t_PC_ncclEncryptionConfig_t: TypeId = 1590;
-pub(super) const t_ncclWaitSignalDesc_t: TypeId = 1591;
-pub(super) const t_P_ncclWaitSignalDesc_t: TypeId = 1592;
-pub(super) const t_nvFatbinResult: TypeId = 1593;
-pub(super) const t_nvFatbinResult_status: TypeId = 1594;
-pub(super) const t_nvFatbinHandle: TypeId = 1595;
-pub(super) const t_P_nvFatbinHandle: TypeId = 1596;
-pub(super) const t_nvJitLinkResult: TypeId = 1597;
-pub(super) const t_nvJitLinkResult_status: TypeId = 1598;
-pub(super) const t_nvJitLinkHandle: TypeId = 1599;
-pub(super) const t_nvJitLinkInputType: TypeId = 1600;
-pub(super) const t_P_nvJitLinkHandle: TypeId = 1601;
-pub(super) const t_nvjpegStatus_t: TypeId = 1602;
-pub(super) const t_nvjpegStatus_t_status: TypeId = 1603;
-pub(super) const t_nvjpegHandle_t: TypeId = 1604;
-pub(super) const t_nvjpegDevAllocator_t: TypeId = 1605;
-pub(super) const t_P_nvjpegDevAllocator_t: TypeId = 1606;
-pub(super) const t_nvjpegBufferDevice_t: TypeId = 1607;
-pub(super) const t_P_nvjpegBufferDevice_t: TypeId = 1608;
-pub(super) const t_nvjpegDevAllocatorV2_t: TypeId = 1609;
-pub(super) const t_P_nvjpegDevAllocatorV2_t: TypeId = 1610;
-pub(super) const t_nvjpegPinnedAllocator_t: TypeId = 1611;
-pub(super) const t_P_nvjpegPinnedAllocator_t: TypeId = 1612;
-pub(super) const t_nvjpegBufferPinned_t: TypeId = 1613;
-pub(super) const t_P_nvjpegBufferPinned_t: TypeId = 1614;
-pub(super) const t_nvjpegPinnedAllocatorV2_t: TypeId = 1615;
-pub(super) const t_P_nvjpegPinnedAllocatorV2_t: TypeId = 1616;
-pub(super) const t_nvjpegBackend_t: TypeId = 1617;
-pub(super) const t_P_nvjpegHandle_t: TypeId = 1618;
-pub(super) const t_nvjpegFlags_in4: TypeId = 1619;
-pub(super) const t_nvjpegJpegState_t: TypeId = 1620;
-pub(super) const t_nvjpegOutputFormat_t: TypeId = 1621;
-pub(super) const t_A4_P_u8: TypeId = 1622;
-pub(super) const t_A4_u64: TypeId = 1623;
-pub(super) const t_nvjpegImage_t: TypeId = 1624;
-pub(super) const t_P_nvjpegImage_t: TypeId = 1625;
-pub(super) const t_P_PC_u8: TypeId = 1626;
-pub(super) const t_nvjpegDecodeParams_t: TypeId = 1627;
-pub(super) const t_P_nvjpegDecodeParams_t: TypeId = 1628;
-pub(super) const t_nvjpegChromaSubsampling_t: TypeId = 1629;
-pub(super) const t_nvjpegJpegStream_t: TypeId = 1630;
-pub(super) const t_nvjpegJpegDecoder_t: TypeId = 1631;
-pub(super) const t_nvjpegExifOrientation_t: TypeId = 1632;
-pub(super) const t_nvjpegScaleFactor_t: TypeId = 1633;
-pub(super) const t_P_nvjpegJpegDecoder_t: TypeId = 1634;
-pub(super) const t_P_nvjpegJpegState_t: TypeId = 1635;
-pub(super) const t_nvjpegEncoderState_t: TypeId = 1636;
-pub(super) const t_nvjpegEncoderParams_t: TypeId = 1637;
-pub(super) const t_PC_nvjpegImage_t: TypeId = 1638;
-pub(super) const t_nvjpegInputFormat_t: TypeId = 1639;
-pub(super) const t_P_nvjpegEncoderParams_t: TypeId = 1640;
-pub(super) const t_nvjpegJpegEncoding_t: TypeId = 1641;
-pub(super) const t_P_nvjpegEncoderState_t: TypeId = 1642;
-pub(super) const t_nvjpegEncBackend_t: TypeId = 1643;
-pub(super) const t_P_nvjpegChromaSubsampling_t: TypeId = 1644;
-pub(super) const t_P_nvjpegJpegStream_t: TypeId = 1645;
-pub(super) const t_P_nvjpegExifOrientation_t: TypeId = 1646;
-pub(super) const t_P_nvjpegJpegEncoding_t: TypeId = 1647;
-pub(super) const t_nvmlReturn_t: TypeId = 1648;
-pub(super) const t_nvmlReturn_t_status: TypeId = 1649;
-pub(super) const t_nvmlComputeInstance_t: TypeId = 1650;
-pub(super) const t_nvmlDevice_t: TypeId = 1651;
-pub(super) const t_nvmlGpuInstance_t: TypeId = 1652;
-pub(super) const t_nvmlComputeInstancePlacement_t: TypeId = 1653;
-pub(super) const t_nvmlComputeInstanceInfo_t: TypeId = 1654;
-pub(super) const t_P_nvmlComputeInstanceInfo_t: TypeId = 1655;
-pub(super) const t_nvmlEccCounterType_t: TypeId = 1656;
-pub(super) const t_nvmlValueType_t: TypeId = 1657;
-pub(super) const t_nvmlValue_t: TypeId = 1658;
-pub(super) const t_nvmlFieldId: TypeId = 1659;
-pub(super) const t_nvmlFieldValue_t: TypeId = 1660;
-pub(super) const t_P_nvmlFieldValue_t: TypeId = 1661;
-pub(super) const t_P_nvmlGpuInstance_t: TypeId = 1662;
-pub(super) const t_nvmlGpuInstancePlacement_t: TypeId = 1663;
-pub(super) const t_PC_nvmlGpuInstancePlacement_t: TypeId = 1664;
-pub(super) const t_A32_char: TypeId = 1665;
-pub(super) const t_nvmlPciInfo_t: TypeId = 1666;
-pub(super) const t_P_nvmlPciInfo_t: TypeId = 1667;
-pub(super) const t_nvmlEnableState_t: TypeId = 1668;
-pub(super) const t_nvmlRestrictedAPI_t: TypeId = 1669;
-pub(super) const t_P_nvmlEnableState_t: TypeId = 1670;
-pub(super) const t_A5_u32: TypeId = 1671;
-pub(super) const t_nvmlAccountingStats_t: TypeId = 1672;
-pub(super) const t_P_nvmlAccountingStats_t: TypeId = 1673;
-pub(super) const t_nvmlAccountingStats_v2_t: TypeId = 1674;
-pub(super) const t_P_nvmlAccountingStats_v2_t: TypeId = 1675;
-pub(super) const t_nvmlVgpuInstance_t: TypeId = 1676;
-pub(super) const t_P_nvmlVgpuInstance_t: TypeId = 1677;
-pub(super) const t_nvmlAdaptiveTgpModeInfo_v1_t: TypeId = 1678;
-pub(super) const t_P_nvmlAdaptiveTgpModeInfo_v1_t: TypeId = 1679;
-pub(super) const t_nvmlDeviceAddressingMode_t: TypeId = 1680;
-pub(super) const t_P_nvmlDeviceAddressingMode_t: TypeId = 1681;
-pub(super) const t_nvmlClockType_t: TypeId = 1682;
-pub(super) const t_nvmlDeviceArchitecture_t: TypeId = 1683;
-pub(super) const t_P_nvmlDeviceArchitecture_t: TypeId = 1684;
-pub(super) const t_nvmlDeviceAttributes_t: TypeId = 1685;
-pub(super) const t_P_nvmlDeviceAttributes_t: TypeId = 1686;
-pub(super) const t_nvmlBAR1Memory_t: TypeId = 1687;
-pub(super) const t_P_nvmlBAR1Memory_t: TypeId = 1688;
-pub(super) const t_nvmlBBXTimeData_v1_t: TypeId = 1689;
-pub(super) const t_P_nvmlBBXTimeData_v1_t: TypeId = 1690;
-pub(super) const t_nvmlEccBankRemapperHistogram_v1_t: TypeId = 1691;
-pub(super) const t_nvmlEccBankRemapperStatus_v1_t: TypeId = 1692;
-pub(super) const t_P_nvmlEccBankRemapperStatus_v1_t: TypeId = 1693;
-pub(super) const t_nvmlBrandType_t: TypeId = 1694;
-pub(super) const t_P_nvmlBrandType_t: TypeId = 1695;
-pub(super) const t_nvmlBridgeChipType_t: TypeId = 1696;
-pub(super) const t_nvmlBridgeChipInfo_t: TypeId = 1697;
-pub(super) const t_A128_nvmlBridgeChipInfo_t: TypeId = 1698;
-pub(super) const t_nvmlBridgeChipHierarchy_t: TypeId = 1699;
-pub(super) const t_P_nvmlBridgeChipHierarchy_t: TypeId = 1700;
-pub(super) const t_nvmlBusType_t: TypeId = 1701;
-pub(super) const t_P_nvmlBusType_t: TypeId = 1702;
-pub(super) const t_nvmlC2cModeInfo_v1_t: TypeId = 1703;
-pub(super) const t_P_nvmlC2cModeInfo_v1_t: TypeId = 1704;
-pub(super) const t_nvmlDeviceCapabilities_t: TypeId = 1705;
-pub(super) const t_P_nvmlDeviceCapabilities_t: TypeId = 1706;
-pub(super) const t_nvmlClkMonFaultInfo_t: TypeId = 1707;
-pub(super) const t_A32_nvmlClkMonFaultInfo_t: TypeId = 1708;
-pub(super) const t_nvmlClkMonStatus_t: TypeId = 1709;
-pub(super) const t_P_nvmlClkMonStatus_t: TypeId = 1710;
-pub(super) const t_nvmlClockId_t: TypeId = 1711;
-pub(super) const t_nvmlPstates_t: TypeId = 1712;
-pub(super) const t_nvmlClockOffset_t: TypeId = 1713;
-pub(super) const t_P_nvmlClockOffset_t: TypeId = 1714;
-pub(super) const t_nvmlComputeMode_t: TypeId = 1715;
-pub(super) const t_P_nvmlComputeMode_t: TypeId = 1716;
-pub(super) const t_nvmlProcessInfo_v1_t: TypeId = 1717;
-pub(super) const t_P_nvmlProcessInfo_v1_t: TypeId = 1718;
-pub(super) const t_nvmlProcessInfo_t: TypeId = 1719;
-pub(super) const t_P_nvmlProcessInfo_t: TypeId = 1720;
-pub(super) const t_A32_u8: TypeId = 1721;
-pub(super) const t_A8192_u8: TypeId = 1722;
-pub(super) const t_A4096_u8: TypeId = 1723;
-pub(super) const t_nvmlConfComputeGpuAttestationReport_t: TypeId = 1724;
-pub(super) const t_P_nvmlConfComputeGpuAttestationReport_t: TypeId = 1725;
-pub(super) const t_A5120_u8: TypeId = 1726;
-pub(super) const t_nvmlConfComputeGpuCertificate_t: TypeId = 1727;
-pub(super) const t_P_nvmlConfComputeGpuCertificate_t: TypeId = 1728;
-pub(super) const t_nvmlConfComputeMemSizeInfo_t: TypeId = 1729;
-pub(super) const t_P_nvmlConfComputeMemSizeInfo_t: TypeId = 1730;
-pub(super) const t_nvmlMemory_t: TypeId = 1731;
-pub(super) const t_P_nvmlMemory_t: TypeId = 1732;
-pub(super) const t_nvmlCoolerControl_t: TypeId = 1733;
-pub(super) const t_nvmlCoolerTarget_t_in4: TypeId = 1734;
-pub(super) const t_nvmlCoolerInfo_t: TypeId = 1735;
-pub(super) const t_P_nvmlCoolerInfo_t: TypeId = 1736;
-pub(super) const t_nvmlAffinityScope_t: TypeId = 1737;
-pub(super) const t_nvmlVgpuTypeId_t: TypeId = 1738;
-pub(super) const t_P_nvmlVgpuTypeId_t: TypeId = 1739;
-pub(super) const t_A2048_char: TypeId = 1740;
-pub(super) const t_nvmlDeviceCurrentClockFreqs_t: TypeId = 1741;
-pub(super) const t_P_nvmlDeviceCurrentClockFreqs_t: TypeId = 1742;
-pub(super) const t_nvmlClocksEventReasons_in4: TypeId = 1743;
-pub(super) const t_P_nvmlClocksEventReasons_in4: TypeId = 1744;
-pub(super) const t_nvmlClocksEventReasons_in8: TypeId = 1745;
-pub(super) const t_P_nvmlClocksEventReasons_in8: TypeId = 1746;
-pub(super) const t_nvmlMemoryErrorType_t: TypeId = 1747;
-pub(super) const t_nvmlEccErrorCounts_t: TypeId = 1748;
-pub(super) const t_P_nvmlEccErrorCounts_t: TypeId = 1749;
-pub(super) const t_P_nvmlDevice_t: TypeId = 1750;
-pub(super) const t_nvmlDramEncryptionInfo_t: TypeId = 1751;
-pub(super) const t_P_nvmlDramEncryptionInfo_t: TypeId = 1752;
-pub(super) const t_nvmlDriverModel_t: TypeId = 1753;
-pub(super) const t_P_nvmlDriverModel_t: TypeId = 1754;
-pub(super) const t_nvmlGpuDynamicPstatesInfo_t_utilization: TypeId = 1755;
-pub(super) const t_A8_nvmlGpuDynamicPstatesInfo_t_utilization: TypeId = 1756;
-pub(super) const t_nvmlGpuDynamicPstatesInfo_t: TypeId = 1757;
-pub(super) const t_P_nvmlGpuDynamicPstatesInfo_t: TypeId = 1758;
-pub(super) const t_nvmlEncoderType_t: TypeId = 1759;
-pub(super) const t_nvmlEncoderSessionInfo_t: TypeId = 1760;
-pub(super) const t_P_nvmlEncoderSessionInfo_t: TypeId = 1761;
-pub(super) const t_nvmlFBCSessionType_t: TypeId = 1762;
-pub(super) const t_nvmlFBCSessionInfo_t: TypeId = 1763;
-pub(super) const t_P_nvmlFBCSessionInfo_t: TypeId = 1764;
-pub(super) const t_nvmlFBCStats_t: TypeId = 1765;
-pub(super) const t_P_nvmlFBCStats_t: TypeId = 1766;
-pub(super) const t_nvmlFanControlPolicy_t: TypeId = 1767;
-pub(super) const t_P_nvmlFanControlPolicy_t: TypeId = 1768;
-pub(super) const t_nvmlFanSpeedInfo_t: TypeId = 1769;
-pub(super) const t_P_nvmlFanSpeedInfo_t: TypeId = 1770;
-pub(super) const t_nvmlFabricState: TypeId = 1771;
-pub(super) const t_nvmlFabricState_in1: TypeId = 1772;
-pub(super) const t_nvmlGpuFabricInfo_t: TypeId = 1773;
-pub(super) const t_P_nvmlGpuFabricInfo_t: TypeId = 1774;
-pub(super) const t_nvmlFabricHealthSummary: TypeId = 1775;
-pub(super) const t_nvmlFabricHealthSummary_in1: TypeId = 1776;
-pub(super) const t_nvmlGpuFabricInfoV_t: TypeId = 1777;
-pub(super) const t_P_nvmlGpuFabricInfoV_t: TypeId = 1778;
-pub(super) const t_nvmlFabricCliqueType: TypeId = 1779;
-pub(super) const t_nvmlFabricCliqueType_in1: TypeId = 1780;
-pub(super) const t_nvmlGpuFabricClique_v1_t: TypeId = 1781;
-pub(super) const t_A64_nvmlGpuFabricClique_v1_t: TypeId = 1782;
-pub(super) const t_nvmlGpuFabricInfo_v4_t: TypeId = 1783;
-pub(super) const t_P_nvmlGpuFabricInfo_v4_t: TypeId = 1784;
-pub(super) const t_P_nvmlGpuInstancePlacement_t: TypeId = 1785;
-pub(super) const t_nvmlGpuInstanceProfile: TypeId = 1786;
-pub(super) const t_nvmlGpuInstanceProfileInfo_t: TypeId = 1787;
-pub(super) const t_P_nvmlGpuInstanceProfileInfo_t: TypeId = 1788;
-pub(super) const t_A96_char: TypeId = 1789;
-pub(super) const t_nvmlGpuInstanceProfileInfo_v2_t: TypeId = 1790;
-pub(super) const t_P_nvmlGpuInstanceProfileInfo_v2_t: TypeId = 1791;
-pub(super) const t_nvmlGpuOperationMode_t: TypeId = 1792;
-pub(super) const t_P_nvmlGpuOperationMode_t: TypeId = 1793;
-pub(super) const t_nvmlGpuUptime_v1_t: TypeId = 1794;
-pub(super) const t_P_nvmlGpuUptime_v1_t: TypeId = 1795;
-pub(super) const t_nvmlGridLicenseFeatureCode_t: TypeId = 1796;
-pub(super) const t_nvmlGridLicenseExpiry_t: TypeId = 1797;
-pub(super) const t_nvmlGridLicensableFeature_t: TypeId = 1798;
-pub(super) const t_A3_nvmlGridLicensableFeature_t: TypeId = 1799;
-pub(super) const t_nvmlGridLicensableFeatures_t: TypeId = 1800;
-pub(super) const t_P_nvmlGridLicensableFeatures_t: TypeId = 1801;
-pub(super) const t_A41_char: TypeId = 1802;
-pub(super) const t_nvmlUUIDValue_t: TypeId = 1803;
-pub(super) const t_nvmlUUIDType_t: TypeId = 1804;
-pub(super) const t_nvmlUUID_t: TypeId = 1805;
-pub(super) const t_PC_nvmlUUID_t: TypeId = 1806;
-pub(super) const t_nvmlHostVgpuMode_t: TypeId = 1807;
-pub(super) const t_P_nvmlHostVgpuMode_t: TypeId = 1808;
-pub(super) const t_nvmlHostname_v1_t: TypeId = 1809;
-pub(super) const t_P_nvmlHostname_v1_t: TypeId = 1810;
-pub(super) const t_nvmlInforomObject_t: TypeId = 1811;
-pub(super) const t_nvmlMarginTemperature_t: TypeId = 1812;
-pub(super) const t_P_nvmlMarginTemperature_t: TypeId = 1813;
-pub(super) const t_nvmlMemoryLocation_t: TypeId = 1814;
-pub(super) const t_nvmlMemory_v2_t: TypeId = 1815;
-pub(super) const t_P_nvmlMemory_v2_t: TypeId = 1816;
-pub(super) const t_nvmlGetMemoryLimits_v1_t: TypeId = 1817;
-pub(super) const t_P_nvmlGetMemoryLimits_v1_t: TypeId = 1818;
-pub(super) const t_nvmlMigMode: TypeId = 1819;
-pub(super) const t_P_nvmlMigMode: TypeId = 1820;
-pub(super) const t_nvmlNvLinkCapability_t: TypeId = 1821;
-pub(super) const t_nvmlNvLinkErrorCounter_t: TypeId = 1822;
-pub(super) const t_nvmlNvlinkFirmwareVersion_t: TypeId = 1823;
-pub(super) const t_A100_nvmlNvlinkFirmwareVersion_t: TypeId = 1824;
-pub(super) const t_nvmlNvlinkFirmwareInfo_t: TypeId = 1825;
-pub(super) const t_nvmlNvLinkInfo_t: TypeId = 1826;
-pub(super) const t_P_nvmlNvLinkInfo_t: TypeId = 1827;
-pub(super) const t_nvmlNvLinkInfo_v3_t: TypeId = 1828;
-pub(super) const t_P_nvmlNvLinkInfo_v3_t: TypeId = 1829;
-pub(super) const t_nvmlIntNvLinkDeviceType_t: TypeId = 1830;
-pub(super) const t_P_nvmlIntNvLinkDeviceType_t: TypeId = 1831;
-pub(super) const t_nvmlNvlinkTelemetrySample_v1_t: TypeId = 1832;
-pub(super) const t_P_nvmlNvlinkTelemetrySample_v1_t: TypeId = 1833;
-pub(super) const t_nvmlNvlinkTelemetrySamples_v1_t: TypeId = 1834;
-pub(super) const t_P_nvmlNvlinkTelemetrySamples_v1_t: TypeId = 1835;
-pub(super) const t_nvmlNvLinkUtilizationCountUnits_t: TypeId = 1836;
-pub(super) const t_nvmlNvLinkUtilizationCountPktTypes_t_in4: TypeId = 1837;
-pub(super) const t_nvmlNvLinkUtilizationControl_t: TypeId = 1838;
-pub(super) const t_P_nvmlNvLinkUtilizationControl_t: TypeId = 1839;
-pub(super) const t_nvmlNvlinkGetBwMode_t: TypeId = 1840;
-pub(super) const t_P_nvmlNvlinkGetBwMode_t: TypeId = 1841;
-pub(super) const t_A256_u8: TypeId = 1842;
-pub(super) const t_nvmlNvlinkNvlePrivateInfo_v1_t: TypeId = 1843;
-pub(super) const t_P_nvmlNvlinkNvlePrivateInfo_v1_t: TypeId = 1844;
-pub(super) const t_A4096_u32: TypeId = 1845;
-pub(super) const t_nvmlNvlinkGetRemapTableInfo_v1_t: TypeId = 1846;
-pub(super) const t_P_nvmlNvlinkGetRemapTableInfo_v1_t: TypeId = 1847;
-pub(super) const t_A23_u8: TypeId = 1848;
-pub(super) const t_nvmlNvlinkSupportedBwModes_t: TypeId = 1849;
-pub(super) const t_P_nvmlNvlinkSupportedBwModes_t: TypeId = 1850;
-pub(super) const t_nvmlGpuP2PCapsIndex_t: TypeId = 1851;
-pub(super) const t_nvmlGpuP2PStatus_t: TypeId = 1852;
-pub(super) const t_P_nvmlGpuP2PStatus_t: TypeId = 1853;
-pub(super) const t_nvmlPciInfoExt_t: TypeId = 1854;
-pub(super) const t_P_nvmlPciInfoExt_t: TypeId = 1855;
-pub(super) const t_nvmlPcieUtilCounter_t: TypeId = 1856;
-pub(super) const t_nvmlPdi_t: TypeId = 1857;
-pub(super) const t_P_nvmlPdi_t: TypeId = 1858;
-pub(super) const t_nvmlDevicePerfModes_t: TypeId = 1859;
-pub(super) const t_P_nvmlDevicePerfModes_t: TypeId = 1860;
-pub(super) const t_P_nvmlPstates_t: TypeId = 1861;
-pub(super) const t_nvmlPlatformInfo_t: TypeId = 1862;
-pub(super) const t_P_nvmlPlatformInfo_t: TypeId = 1863;
-pub(super) const t_nvmlDevicePowerMizerModes_v1_t: TypeId = 1864;
-pub(super) const t_P_nvmlDevicePowerMizerModes_v1_t: TypeId = 1865;
-pub(super) const t_nvmlPowerSource_t: TypeId = 1866;
-pub(super) const t_P_nvmlPowerSource_t: TypeId = 1867;
-pub(super) const t_nvmlProcessUtilizationSample_t: TypeId = 1868;
-pub(super) const t_P_nvmlProcessUtilizationSample_t: TypeId = 1869;
-pub(super) const t_nvmlProcessUtilizationInfo_v1_t: TypeId = 1870;
-pub(super) const t_P_nvmlProcessUtilizationInfo_v1_t: TypeId = 1871;
-pub(super) const t_nvmlProcessesUtilizationInfo_t: TypeId = 1872;
-pub(super) const t_P_nvmlProcessesUtilizationInfo_t: TypeId = 1873;
-pub(super) const t_nvmlRemappedRowsInfo_v2_t: TypeId = 1874;
-pub(super) const t_P_nvmlRemappedRowsInfo_v2_t: TypeId = 1875;
-pub(super) const t_nvmlRepairStatus_t: TypeId = 1876;
-pub(super) const t_P_nvmlRepairStatus_t: TypeId = 1877;
-pub(super) const t_nvmlPageRetirementCause_t: TypeId = 1878;
-pub(super) const t_nvmlRowRemapperHistogramValues_t: TypeId = 1879;
-pub(super) const t_P_nvmlRowRemapperHistogramValues_t: TypeId = 1880;
-pub(super) const t_nvmlProcessDetail_v1_t: TypeId = 1881;
-pub(super) const t_P_nvmlProcessDetail_v1_t: TypeId = 1882;
-pub(super) const t_nvmlProcessDetailList_t: TypeId = 1883;
-pub(super) const t_P_nvmlProcessDetailList_t: TypeId = 1884;
-pub(super) const t_nvmlSamplingType_t: TypeId = 1885;
-pub(super) const t_P_nvmlValueType_t: TypeId = 1886;
-pub(super) const t_nvmlSample_t: TypeId = 1887;
-pub(super) const t_P_nvmlSample_t: TypeId = 1888;
-pub(super) const t_nvmlEccSramErrorStatus_t: TypeId = 1889;
-pub(super) const t_P_nvmlEccSramErrorStatus_t: TypeId = 1890;
-pub(super) const t_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t: TypeId = 1891;
-pub(super) const t_P_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t: TypeId = 1892;
-pub(super) const t_nvmlEccSramUniqueUncorrectedErrorCounts_t: TypeId = 1893;
-pub(super) const t_P_nvmlEccSramUniqueUncorrectedErrorCounts_t: TypeId = 1894;
-pub(super) const t_nvmlEventTypes_in4: TypeId = 1895;
-pub(super) const t_P_nvmlEventTypes_in4: TypeId = 1896;
-pub(super) const t_nvmlEventTypes_in8: TypeId = 1897;
-pub(super) const t_P_nvmlEventTypes_in8: TypeId = 1898;
-pub(super) const t_nvmlTemperatureSensors_t: TypeId = 1899;
-pub(super) const t_nvmlTemperatureThresholds_t: TypeId = 1900;
-pub(super) const t_nvmlTemperature_t: TypeId = 1901;
-pub(super) const t_P_nvmlTemperature_t: TypeId = 1902;
-pub(super) const t_nvmlThermalController_t: TypeId = 1903;
-pub(super) const t_nvmlThermalTarget_t: TypeId = 1904;
-pub(super) const t_nvmlGpuThermalSettings_t_sensor: TypeId = 1905;
-pub(super) const t_A3_nvmlGpuThermalSettings_t_sensor: TypeId = 1906;
-pub(super) const t_nvmlGpuThermalSettings_t: TypeId = 1907;
-pub(super) const t_P_nvmlGpuThermalSettings_t: TypeId = 1908;
-pub(super) const t_nvmlGpuTopologyLevel_t: TypeId = 1909;
-pub(super) const t_P_nvmlGpuTopologyLevel_t: TypeId = 1910;
-pub(super) const t_nvmlUnrepairableMemoryStatus_v1_t: TypeId = 1911;
-pub(super) const t_P_nvmlUnrepairableMemoryStatus_v1_t: TypeId = 1912;
-pub(super) const t_nvmlUtilization_t: TypeId = 1913;
-pub(super) const t_P_nvmlUtilization_t: TypeId = 1914;
-pub(super) const t_nvmlDeviceVgpuCapability_t: TypeId = 1915;
-pub(super) const t_nvmlVgpuHeterogeneousMode_t: TypeId = 1916;
-pub(super) const t_P_nvmlVgpuHeterogeneousMode_t: TypeId = 1917;
-pub(super) const t_nvmlVgpuInstanceUtilizationInfo_v1_t: TypeId = 1918;
-pub(super) const t_P_nvmlVgpuInstanceUtilizationInfo_v1_t: TypeId = 1919;
-pub(super) const t_nvmlVgpuInstancesUtilizationInfo_t: TypeId = 1920;
-pub(super) const t_P_nvmlVgpuInstancesUtilizationInfo_t: TypeId = 1921;
-pub(super) const t_A80_char: TypeId = 1922;
-pub(super) const t_nvmlVgpuVersion_t: TypeId = 1923;
-pub(super) const t_nvmlVgpuPgpuMetadata_t: TypeId = 1924;
-pub(super) const t_P_nvmlVgpuPgpuMetadata_t: TypeId = 1925;
-pub(super) const t_nvmlVgpuProcessUtilizationSample_t: TypeId = 1926;
-pub(super) const t_P_nvmlVgpuProcessUtilizationSample_t: TypeId = 1927;
-pub(super) const t_nvmlVgpuProcessUtilizationInfo_v1_t: TypeId = 1928;
-pub(super) const t_P_nvmlVgpuProcessUtilizationInfo_v1_t: TypeId = 1929;
-pub(super) const t_nvmlVgpuProcessesUtilizationInfo_t: TypeId = 1930;
-pub(super) const t_P_nvmlVgpuProcessesUtilizationInfo_t: TypeId = 1931;
-pub(super) const t_A3_u32: TypeId = 1932;
-pub(super) const t_nvmlVgpuSchedulerCapabilities_t: TypeId = 1933;
-pub(super) const t_P_nvmlVgpuSchedulerCapabilities_t: TypeId = 1934;
-pub(super) const t_nvmlVgpuSchedulerParams_t_vgpuSchedDataWithARR: TypeId = 1935;
-pub(super) const t_nvmlVgpuSchedulerParams_t_vgpuSchedData: TypeId = 1936;
-pub(super) const t_nvmlVgpuSchedulerParams_t: TypeId = 1937;
-pub(super) const t_nvmlVgpuSchedulerLogEntry_t: TypeId = 1938;
-pub(super) const t_A200_nvmlVgpuSchedulerLogEntry_t: TypeId = 1939;
-pub(super) const t_nvmlVgpuSchedulerLog_t: TypeId = 1940;
-pub(super) const t_P_nvmlVgpuSchedulerLog_t: TypeId = 1941;
-pub(super) const t_nvmlVgpuSchedulerLogEntry_v2_t: TypeId = 1942;
-pub(super) const t_A200_nvmlVgpuSchedulerLogEntry_v2_t: TypeId = 1943;
-pub(super) const t_nvmlVgpuSchedulerLogInfo_v2_t: TypeId = 1944;
-pub(super) const t_P_nvmlVgpuSchedulerLogInfo_v2_t: TypeId = 1945;
-pub(super) const t_nvmlVgpuSchedulerGetState_t: TypeId = 1946;
-pub(super) const t_P_nvmlVgpuSchedulerGetState_t: TypeId = 1947;
-pub(super) const t_nvmlVgpuSchedulerStateInfo_v2_t: TypeId = 1948;
-pub(super) const t_P_nvmlVgpuSchedulerStateInfo_v2_t: TypeId = 1949;
-pub(super) const t_nvmlVgpuPlacementList_t: TypeId = 1950;
-pub(super) const t_P_nvmlVgpuPlacementList_t: TypeId = 1951;
-pub(super) const t_nvmlVgpuInstanceUtilizationSample_t: TypeId = 1952;
-pub(super) const t_P_nvmlVgpuInstanceUtilizationSample_t: TypeId = 1953;
-pub(super) const t_nvmlPerfPolicyType_t: TypeId = 1954;
-pub(super) const t_nvmlViolationTime_t: TypeId = 1955;
-pub(super) const t_P_nvmlViolationTime_t: TypeId = 1956;
-pub(super) const t_nvmlGpuVirtualizationMode_t: TypeId = 1957;
-pub(super) const t_P_nvmlGpuVirtualizationMode_t: TypeId = 1958;
-pub(super) const t_nvmlNvlinkLockRemapTable_v1_t: TypeId = 1959;
-pub(super) const t_P_nvmlNvlinkLockRemapTable_v1_t: TypeId = 1960;
-pub(super) const t_nvmlRailMetrics_t: TypeId = 1961;
-pub(super) const t_A2_nvmlRailMetrics_t: TypeId = 1962;
-pub(super) const t_nvmlCoreRailMetrics_t: TypeId = 1963;
-pub(super) const t_nvmlPmgrPwrTuple_t: TypeId = 1964;
-pub(super) const t_nvmlPwrModelMetricsDlppm1xPerf_t: TypeId = 1965;
-pub(super) const t_nvmlPwrModelMetricsDlppm1x_t: TypeId = 1966;
-pub(super) const t_A8_nvmlPwrModelMetricsDlppm1x_t: TypeId = 1967;
-pub(super) const t_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t: TypeId = 1968;
-pub(super) const t_A3_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t: TypeId = 1969;
-pub(super) const t_nvmlObservedMetrics_t: TypeId = 1970;
-pub(super) const t_nvmlPerfMetricsDlppc2xSample_t: TypeId = 1971;
-pub(super) const t_nvmlPwrModelMetricsSamplePfpp1x_t: TypeId = 1972;
-pub(super) const t_A32_nvmlPwrModelMetricsSamplePfpp1x_t: TypeId = 1973;
-pub(super) const t_nvmlPwrModelOperatingPointPfpp1x_t: TypeId = 1974;
-pub(super) const t_nvmlPwrModelMetricsPfpp1x_t: TypeId = 1975;
-pub(super) const t_nvmlPerfMetricsPfpp1xSample_t: TypeId = 1976;
-pub(super) const t_nvmlPerfMetricControllerSample_t_data: TypeId = 1977;
-pub(super) const t_nvmlPerfMetricControllerSample_t: TypeId = 1978;
-pub(super) const t_A4_nvmlPerfMetricControllerSample_t: TypeId = 1979;
-pub(super) const t_nvmlPerfMetricsSample_t: TypeId = 1980;
-pub(super) const t_A13_nvmlPerfMetricsSample_t: TypeId = 1981;
-pub(super) const t_nvmlPerfMetricsSamples_v1_t: TypeId = 1982;
-pub(super) const t_P_nvmlPerfMetricsSamples_v1_t: TypeId = 1983;
-pub(super) const t_nvmlPowerSmoothingProfile_t: TypeId = 1984;
-pub(super) const t_P_nvmlPowerSmoothingProfile_t: TypeId = 1985;
-pub(super) const t_nvmlPowerSmoothingState_t: TypeId = 1986;
-pub(super) const t_P_nvmlPowerSmoothingState_t: TypeId = 1987;
-pub(super) const t_nvmlPRMCounterInput_v1_t: TypeId = 1988;
-pub(super) const t_nvmlPRMCounterValue_v1_t: TypeId = 1989;
-pub(super) const t_nvmlPRMCounter_v1_t: TypeId = 1990;
-pub(super) const t_P_nvmlPRMCounter_v1_t: TypeId = 1991;
-pub(super) const t_nvmlPRMCounterList_v1_t: TypeId = 1992;
-pub(super) const t_P_nvmlPRMCounterList_v1_t: TypeId = 1993;
-pub(super) const t_A496_u8: TypeId = 1994;
-pub(super) const t_nvmlPRMTLV_v1_t__1: TypeId = 1995;
-pub(super) const t_nvmlPRMTLV_v1_t: TypeId = 1996;
-pub(super) const t_P_nvmlPRMTLV_v1_t: TypeId = 1997;
-pub(super) const t_nvmlEventSet_t: TypeId = 1998;
-pub(super) const t_nvmlDetachGpuState_t: TypeId = 1999;
-pub(super) const t_nvmlPcieLinkState_t: TypeId = 2000;
-pub(super) const t_nvmlFlags_in4: TypeId = 2001;
-pub(super) const t_PC_nvmlDramEncryptionInfo_t: TypeId = 2002;
-pub(super) const t_nvmlSetMemoryLimits_v1_t: TypeId = 2003;
-pub(super) const t_P_nvmlSetMemoryLimits_v1_t: TypeId = 2004;
-pub(super) const t_P_nvmlReturn_t: TypeId = 2005;
-pub(super) const t_nvmlNvLinkPowerThres_t: TypeId = 2006;
-pub(super) const t_P_nvmlNvLinkPowerThres_t: TypeId = 2007;
-pub(super) const t_nvmlNvlinkSetBwMode_t: TypeId = 2008;
-pub(super) const t_P_nvmlNvlinkSetBwMode_t: TypeId = 2009;
-pub(super) const t_nvmlNvlinkSetBwModeAsync_v1_t: TypeId = 2010;
-pub(super) const t_P_nvmlNvlinkSetBwModeAsync_v1_t: TypeId = 2011;
-pub(super) const t_nvmlNvlinkSetNvleReady_v1_t: TypeId = 2012;
-pub(super) const t_P_nvmlNvlinkSetNvleReady_v1_t: TypeId = 2013;
-pub(super) const t_nvmlPowerValue_v2_t: TypeId = 2014;
-pub(super) const t_P_nvmlPowerValue_v2_t: TypeId = 2015;
-pub(super) const t_nvmlRusdSettings_v1_t: TypeId = 2016;
-pub(super) const t_P_nvmlRusdSettings_v1_t: TypeId = 2017;
-pub(super) const t_PC_nvmlVgpuHeterogeneousMode_t: TypeId = 2018;
-pub(super) const t_nvmlVgpuSchedulerSetParams_t_vgpuSchedDataWithARR: TypeId = 2019;
-pub(super) const t_nvmlVgpuSchedulerSetParams_t_vgpuSchedData: TypeId = 2020;
-pub(super) const t_nvmlVgpuSchedulerSetParams_t: TypeId = 2021;
-pub(super) const t_nvmlVgpuSchedulerSetState_t: TypeId = 2022;
-pub(super) const t_P_nvmlVgpuSchedulerSetState_t: TypeId = 2023;
-pub(super) const t_nvmlVgpuSchedulerState_v2_t: TypeId = 2024;
-pub(super) const t_P_nvmlVgpuSchedulerState_v2_t: TypeId = 2025;
-pub(super) const t_nvmlNvlinkSetupNvleEncryptionKey_v1_t: TypeId = 2026;
-pub(super) const t_P_nvmlNvlinkSetupNvleEncryptionKey_v1_t: TypeId = 2027;
-pub(super) const t_A8_u32: TypeId = 2028;
-pub(super) const t_nvmlMask255_t: TypeId = 2029;
-pub(super) const t_nvmlWorkloadPowerProfileRequestedProfiles_t: TypeId = 2030;
-pub(super) const t_P_nvmlWorkloadPowerProfileRequestedProfiles_t: TypeId = 2031;
-pub(super) const t_nvmlWorkloadPowerProfileCurrentProfiles_t: TypeId = 2032;
-pub(super) const t_P_nvmlWorkloadPowerProfileCurrentProfiles_t: TypeId = 2033;
-pub(super) const t_nvmlWorkloadPowerProfileInfo_t: TypeId = 2034;
-pub(super) const t_A255_nvmlWorkloadPowerProfileInfo_t: TypeId = 2035;
-pub(super) const t_nvmlWorkloadPowerProfileProfilesInfo_t: TypeId = 2036;
-pub(super) const t_P_nvmlWorkloadPowerProfileProfilesInfo_t: TypeId = 2037;
-pub(super) const t_nvmlPowerProfileOperation_t: TypeId = 2038;
-pub(super) const t_nvmlWorkloadPowerProfileUpdateProfiles_v1_t: TypeId = 2039;
-pub(super) const t_P_nvmlWorkloadPowerProfileUpdateProfiles_v1_t: TypeId = 2040;
-pub(super) const t_P_nvmlEventSet_t: TypeId = 2041;
-pub(super) const t_nvmlEventSetGetContextCount_v1_t: TypeId = 2042;
-pub(super) const t_P_nvmlEventSetGetContextCount_v1_t: TypeId = 2043;
-pub(super) const t_nvmlEventSetGetContextData_v1_t: TypeId = 2044;
-pub(super) const t_P_nvmlEventSetGetContextData_v1_t: TypeId = 2045;
-pub(super) const t_nvmlEventSetGetContextInfo_v1_t: TypeId = 2046;
-pub(super) const t_P_nvmlEventSetGetContextInfo_v1_t: TypeId = 2047;
-pub(super) const t_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t: TypeId = 2048;
-pub(super) const t_P_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t: TypeId = 2049;
-pub(super) const t_nvmlGpuOperationalEventConfig_v1_t: TypeId = 2050;
-pub(super) const t_PC_nvmlGpuOperationalEventConfig_v1_t: TypeId = 2051;
-pub(super) const t_nvmlEventData_t: TypeId = 2052;
-pub(super) const t_P_nvmlEventData_t: TypeId = 2053;
-pub(super) const t_nvmlEventSetWait_v3_t: TypeId = 2054;
-pub(super) const t_P_nvmlEventSetWait_v3_t: TypeId = 2055;
-pub(super) const t_nvmlExcludedDeviceInfo_t: TypeId = 2056;
-pub(super) const t_P_nvmlExcludedDeviceInfo_t: TypeId = 2057;
-pub(super) const t_nvmlVgpuGuestInfoState_t: TypeId = 2058;
-pub(super) const t_A6_u32: TypeId = 2059;
-pub(super) const t_nvmlVgpuMetadata_t: TypeId = 2060;
-pub(super) const t_P_nvmlVgpuMetadata_t: TypeId = 2061;
-pub(super) const t_nvmlVgpuVmCompatibility_t_in4: TypeId = 2062;
-pub(super) const t_nvmlVgpuPgpuCompatibilityLimitCode_t_in4: TypeId = 2063;
-pub(super) const t_nvmlVgpuPgpuCompatibility_t: TypeId = 2064;
-pub(super) const t_P_nvmlVgpuPgpuCompatibility_t: TypeId = 2065;
-pub(super) const t_nvmlVgpuDriverCapability_t: TypeId = 2066;
-pub(super) const t_P_nvmlVgpuVersion_t: TypeId = 2067;
-pub(super) const t_nvmlGpmSample_t: TypeId = 2068;
-pub(super) const t_nvmlGpmMetric_t_metricInfo: TypeId = 2069;
-pub(super) const t_nvmlGpmMetric_t: TypeId = 2070;
-pub(super) const t_A477_nvmlGpmMetric_t: TypeId = 2071;
-pub(super) const t_nvmlGpmMetricsGet_t: TypeId = 2072;
-pub(super) const t_P_nvmlGpmMetricsGet_t: TypeId = 2073;
-pub(super) const t_nvmlGpmSupport_t: TypeId = 2074;
-pub(super) const t_P_nvmlGpmSupport_t: TypeId = 2075;
-pub(super) const t_P_nvmlGpmSample_t: TypeId = 2076;
-pub(super) const t_P_nvmlComputeInstance_t: TypeId = 2077;
-pub(super) const t_PC_nvmlComputeInstancePlacement_t: TypeId = 2078;
-pub(super) const t_nvmlActiveVgpuInstanceInfo_t: TypeId = 2079;
-pub(super) const t_P_nvmlActiveVgpuInstanceInfo_t: TypeId = 2080;
-pub(super) const t_P_nvmlComputeInstancePlacement_t: TypeId = 2081;
-pub(super) const t_nvmlComputeInstanceProfile: TypeId = 2082;
-pub(super) const t_nvmlComputeInstanceProfileInfo_t: TypeId = 2083;
-pub(super) const t_P_nvmlComputeInstanceProfileInfo_t: TypeId = 2084;
-pub(super) const t_nvmlComputeInstanceProfileInfo_v2_t: TypeId = 2085;
-pub(super) const t_P_nvmlComputeInstanceProfileInfo_v2_t: TypeId = 2086;
-pub(super) const t_nvmlVgpuTypeIdInfo_t: TypeId = 2087;
-pub(super) const t_P_nvmlVgpuTypeIdInfo_t: TypeId = 2088;
-pub(super) const t_nvmlGpuInstanceInfo_t: TypeId = 2089;
-pub(super) const t_P_nvmlGpuInstanceInfo_t: TypeId = 2090;
-pub(super) const t_nvmlVgpuSchedulerLogInfo_t: TypeId = 2091;
-pub(super) const t_P_nvmlVgpuSchedulerLogInfo_t: TypeId = 2092;
-pub(super) const t_nvmlVgpuSchedulerStateInfo_t: TypeId = 2093;
-pub(super) const t_P_nvmlVgpuSchedulerStateInfo_t: TypeId = 2094;
-pub(super) const t_nvmlVgpuCreatablePlacementInfo_t: TypeId = 2095;
-pub(super) const t_P_nvmlVgpuCreatablePlacementInfo_t: TypeId = 2096;
-pub(super) const t_nvmlVgpuSchedulerState_t: TypeId = 2097;
-pub(super) const t_P_nvmlVgpuSchedulerState_t: TypeId = 2098;
-pub(super) const t_nvmlInitFlags_in4: TypeId = 2099;
-pub(super) const t_nvmlSystemEventSet_t: TypeId = 2100;
-pub(super) const t_nvmlSystemEventSetCreateRequest_t: TypeId = 2101;
-pub(super) const t_P_nvmlSystemEventSetCreateRequest_t: TypeId = 2102;
-pub(super) const t_nvmlSystemEventSetFreeRequest_t: TypeId = 2103;
-pub(super) const t_P_nvmlSystemEventSetFreeRequest_t: TypeId = 2104;
-pub(super) const t_nvmlSystemEventData_v1_t: TypeId = 2105;
-pub(super) const t_P_nvmlSystemEventData_v1_t: TypeId = 2106;
-pub(super) const t_nvmlSystemEventSetWaitRequest_t: TypeId = 2107;
-pub(super) const t_P_nvmlSystemEventSetWaitRequest_t: TypeId = 2108;
-pub(super) const t_nvmlCPERCursor_v1_t: TypeId = 2109;
-pub(super) const t_nvmlGetCPER_v1_t: TypeId = 2110;
-pub(super) const t_P_nvmlGetCPER_v1_t: TypeId = 2111;
-pub(super) const t_nvmlConfComputeSystemCaps_t: TypeId = 2112;
-pub(super) const t_P_nvmlConfComputeSystemCaps_t: TypeId = 2113;
-pub(super) const t_nvmlConfComputeGetKeyRotationThresholdInfo_t: TypeId = 2114;
-pub(super) const t_P_nvmlConfComputeGetKeyRotationThresholdInfo_t: TypeId = 2115;
-pub(super) const t_nvmlSystemConfComputeSettings_t: TypeId = 2116;
-pub(super) const t_P_nvmlSystemConfComputeSettings_t: TypeId = 2117;
-pub(super) const t_nvmlSystemConfComputeSettings_v2_t: TypeId = 2118;
-pub(super) const t_P_nvmlSystemConfComputeSettings_v2_t: TypeId = 2119;
-pub(super) const t_nvmlConfComputeSystemState_t: TypeId = 2120;
-pub(super) const t_P_nvmlConfComputeSystemState_t: TypeId = 2121;
-pub(super) const t_nvmlSystemDriverBranchInfo_t: TypeId = 2122;
-pub(super) const t_P_nvmlSystemDriverBranchInfo_t: TypeId = 2123;
-pub(super) const t_nvmlHwbcEntry_t: TypeId = 2124;
-pub(super) const t_P_nvmlHwbcEntry_t: TypeId = 2125;
-pub(super) const t_nvmlSystemRegisterEventRequest_t: TypeId = 2126;
-pub(super) const t_P_nvmlSystemRegisterEventRequest_t: TypeId = 2127;
-pub(super) const t_nvmlConfComputeSetKeyRotationThresholdInfo_t: TypeId = 2128;
-pub(super) const t_P_nvmlConfComputeSetKeyRotationThresholdInfo_t: TypeId = 2129;
-pub(super) const t_nvmlUnit_t: TypeId = 2130;
-pub(super) const t_nvmlFanState_t: TypeId = 2131;
-pub(super) const t_nvmlUnitFanInfo_t: TypeId = 2132;
-pub(super) const t_A24_nvmlUnitFanInfo_t: TypeId = 2133;
-pub(super) const t_nvmlUnitFanSpeeds_t: TypeId = 2134;
-pub(super) const t_P_nvmlUnitFanSpeeds_t: TypeId = 2135;
-pub(super) const t_P_nvmlUnit_t: TypeId = 2136;
-pub(super) const t_nvmlLedColor_t: TypeId = 2137;
-pub(super) const t_nvmlLedState_t: TypeId = 2138;
-pub(super) const t_P_nvmlLedState_t: TypeId = 2139;
-pub(super) const t_nvmlPSUInfo_t: TypeId = 2140;
-pub(super) const t_P_nvmlPSUInfo_t: TypeId = 2141;
-pub(super) const t_nvmlUnitInfo_t: TypeId = 2142;
-pub(super) const t_P_nvmlUnitInfo_t: TypeId = 2143;
-pub(super) const t_nvmlVgpuLicenseExpiry_t: TypeId = 2144;
-pub(super) const t_nvmlVgpuLicenseInfo_t: TypeId = 2145;
-pub(super) const t_P_nvmlVgpuLicenseInfo_t: TypeId = 2146;
-pub(super) const t_nvmlVgpuPlacementId_t: TypeId = 2147;
-pub(super) const t_P_nvmlVgpuPlacementId_t: TypeId = 2148;
-pub(super) const t_nvmlVgpuRuntimeState_t: TypeId = 2149;
-pub(super) const t_P_nvmlVgpuRuntimeState_t: TypeId = 2150;
-pub(super) const t_nvmlVgpuVmIdType_t: TypeId = 2151;
-pub(super) const t_P_nvmlVgpuVmIdType_t: TypeId = 2152;
-pub(super) const t_nvmlVgpuTypeBar1Info_t: TypeId = 2153;
-pub(super) const t_P_nvmlVgpuTypeBar1Info_t: TypeId = 2154;
-pub(super) const t_nvmlVgpuCapability_t: TypeId = 2155;
-pub(super) const t_nvmlVgpuTypeMaxInstance_t: TypeId = 2156;
-pub(super) const t_P_nvmlVgpuTypeMaxInstance_t: TypeId = 2157;
-pub(super) const t_nvrtcResult: TypeId = 2158;
-pub(super) const t_nvrtcResult_status: TypeId = 2159;
-pub(super) const t_nvrtcProgram: TypeId = 2160;
-pub(super) const t_P_nvrtcProgram: TypeId = 2161;
-pub(super) const t_nvrtcBundledHeadersInfo: TypeId = 2162;
-pub(super) const t_P_nvrtcBundledHeadersInfo: TypeId = 2163;
-pub(super) const t_nvrtcInstallHeaders_in4: TypeId = 2164;
+pub(super) const t_cublasMpStatus_t: TypeId = 1008;
+pub(super) const t_cublasMpStatus_t_status: TypeId = 1009;
+pub(super) const t_cublasMpGrid_t: TypeId = 1010;
+pub(super) const t_cublasMpHandle_t: TypeId = 1011;
+pub(super) const t_P_cublasMpHandle_t: TypeId = 1012;
+pub(super) const t_cublasMpMatrixDescriptor_t: TypeId = 1013;
+pub(super) const t_ncclComm_t: TypeId = 1014;
+pub(super) const t_cublasMpEmulationStrategy_t: TypeId = 1015;
+pub(super) const t_P_cublasMpEmulationStrategy_t: TypeId = 1016;
+pub(super) const t_cublasMpGridLayout_t: TypeId = 1017;
+pub(super) const t_P_cublasMpGrid_t: TypeId = 1018;
+pub(super) const t_cublasMpMatmulDescriptor_t: TypeId = 1019;
+pub(super) const t_P_cublasMpMatmulDescriptor_t: TypeId = 1020;
+pub(super) const t_cublasMpMatmulDescriptorAttribute_t: TypeId = 1021;
+pub(super) const t_P_cublasMpMatrixDescriptor_t: TypeId = 1022;
+pub(super) const t_cudnnStatus_t: TypeId = 1023;
+pub(super) const t_cudnnStatus_t_status: TypeId = 1024;
+pub(super) const t_cudnnHandle_t: TypeId = 1025;
+pub(super) const t_cudnnActivationDescriptor_t: TypeId = 1026;
+pub(super) const t_cudnnTensorDescriptor_t: TypeId = 1027;
+pub(super) const t_cudnnDataType_t: TypeId = 1028;
+pub(super) const t_cudnnBackendDescriptorType_t: TypeId = 1029;
+pub(super) const t_cudnnBackendDescriptor_t: TypeId = 1030;
+pub(super) const t_P_cudnnBackendDescriptor_t: TypeId = 1031;
+pub(super) const t_cudnnBackendAttributeName_t: TypeId = 1032;
+pub(super) const t_cudnnBackendAttributeType_t: TypeId = 1033;
+pub(super) const t_cudnnConvolutionMode_t: TypeId = 1034;
+pub(super) const t_cudnnBackendHeurMode_t: TypeId = 1035;
+pub(super) const t_cudnnBackendKnobType_t: TypeId = 1036;
+pub(super) const t_cudnnNanPropagation_t: TypeId = 1037;
+pub(super) const t_cudnnBackendNumericalNote_t: TypeId = 1038;
+pub(super) const t_cudnnBackendLayoutType_t: TypeId = 1039;
+pub(super) const t_cudnnPointwiseMode_t: TypeId = 1040;
+pub(super) const t_cudnnGenStatsMode_t: TypeId = 1041;
+pub(super) const t_cudnnBnFinalizeStatsMode_t: TypeId = 1042;
+pub(super) const t_cudnnReduceTensorOp_t: TypeId = 1043;
+pub(super) const t_cudnnBackendBehaviorNote_t: TypeId = 1044;
+pub(super) const t_cudnnBackendTensorReordering_t: TypeId = 1045;
+pub(super) const t_cudnnResampleMode_t: TypeId = 1046;
+pub(super) const t_cudnnPaddingMode_t: TypeId = 1047;
+pub(super) const t_cudnnSignalMode_t: TypeId = 1048;
+pub(super) const t_cudnnFraction_t: TypeId = 1049;
+pub(super) const t_cudnnBackendNormMode_t: TypeId = 1050;
+pub(super) const t_cudnnBackendNormFwdPhase_t: TypeId = 1051;
+pub(super) const t_cudnnRngDistribution_t: TypeId = 1052;
+pub(super) const t_cudnnMoeGroupedMatmulMode_t: TypeId = 1053;
+pub(super) const t_cudnnBackendReshapeMode_t: TypeId = 1054;
+pub(super) const t_cudnnBackendOperationGraphMode_t: TypeId = 1055;
+pub(super) const t_cudnnCudaGraphRetention_t: TypeId = 1056;
+pub(super) const t_cudnnBatchNormMode_t: TypeId = 1057;
+pub(super) const t_cudnnBatchNormOps_t: TypeId = 1058;
+pub(super) const t_cudnnRNNDescriptor_t: TypeId = 1059;
+pub(super) const t_cudnnCTCLossAlgo_t: TypeId = 1060;
+pub(super) const t_cudnnCTCLossDescriptor_t: TypeId = 1061;
+pub(super) const t_cudnnCausalConv1dActivation_t: TypeId = 1062;
+pub(super) const t_cudnnFilterDescriptor_t: TypeId = 1063;
+pub(super) const t_cudnnConvolutionDescriptor_t: TypeId = 1064;
+pub(super) const t_cudnnConvolutionBwdDataAlgo_t: TypeId = 1065;
+pub(super) const t_cudnnConvolutionBwdFilterAlgo_t: TypeId = 1066;
+pub(super) const t_cudnnConvolutionFwdAlgo_t: TypeId = 1067;
+pub(super) const t_cudnnAlgorithmDescriptor_t: TypeId = 1068;
+pub(super) const t_P_cudnnHandle_t: TypeId = 1069;
+pub(super) const t_P_cudnnActivationDescriptor_t: TypeId = 1070;
+pub(super) const t_P_cudnnAlgorithmDescriptor_t: TypeId = 1071;
+pub(super) const t_cudnnAlgorithmPerformance_t: TypeId = 1072;
+pub(super) const t_P_cudnnAlgorithmPerformance_t: TypeId = 1073;
+pub(super) const t_cudnnAttnDescriptor_t: TypeId = 1074;
+pub(super) const t_P_cudnnAttnDescriptor_t: TypeId = 1075;
+pub(super) const t_P_cudnnCTCLossDescriptor_t: TypeId = 1076;
+pub(super) const t_P_cudnnConvolutionDescriptor_t: TypeId = 1077;
+pub(super) const t_cudnnDropoutDescriptor_t: TypeId = 1078;
+pub(super) const t_P_cudnnDropoutDescriptor_t: TypeId = 1079;
+pub(super) const t_P_cudnnFilterDescriptor_t: TypeId = 1080;
+pub(super) const t_cudnnFusedOpsConstParamPack_t: TypeId = 1081;
+pub(super) const t_P_cudnnFusedOpsConstParamPack_t: TypeId = 1082;
+pub(super) const t_cudnnFusedOps_t: TypeId = 1083;
+pub(super) const t_cudnnFusedOpsPlan_t: TypeId = 1084;
+pub(super) const t_P_cudnnFusedOpsPlan_t: TypeId = 1085;
+pub(super) const t_cudnnFusedOpsVariantParamPack_t: TypeId = 1086;
+pub(super) const t_P_cudnnFusedOpsVariantParamPack_t: TypeId = 1087;
+pub(super) const t_cudnnLRNDescriptor_t: TypeId = 1088;
+pub(super) const t_P_cudnnLRNDescriptor_t: TypeId = 1089;
+pub(super) const t_cudnnOpTensorDescriptor_t: TypeId = 1090;
+pub(super) const t_P_cudnnOpTensorDescriptor_t: TypeId = 1091;
+pub(super) const t_cudnnPersistentRNNPlan_t: TypeId = 1092;
+pub(super) const t_P_cudnnPersistentRNNPlan_t: TypeId = 1093;
+pub(super) const t_cudnnPoolingDescriptor_t: TypeId = 1094;
+pub(super) const t_P_cudnnPoolingDescriptor_t: TypeId = 1095;
+pub(super) const t_cudnnRNNDataDescriptor_t: TypeId = 1096;
+pub(super) const t_P_cudnnRNNDataDescriptor_t: TypeId = 1097;
+pub(super) const t_P_cudnnRNNDescriptor_t: TypeId = 1098;
+pub(super) const t_cudnnReduceTensorDescriptor_t: TypeId = 1099;
+pub(super) const t_P_cudnnReduceTensorDescriptor_t: TypeId = 1100;
+pub(super) const t_cudnnSeqDataDescriptor_t: TypeId = 1101;
+pub(super) const t_P_cudnnSeqDataDescriptor_t: TypeId = 1102;
+pub(super) const t_cudnnSpatialTransformerDescriptor_t: TypeId = 1103;
+pub(super) const t_P_cudnnSpatialTransformerDescriptor_t: TypeId = 1104;
+pub(super) const t_P_cudnnTensorDescriptor_t: TypeId = 1105;
+pub(super) const t_cudnnTensorTransformDescriptor_t: TypeId = 1106;
+pub(super) const t_P_cudnnTensorTransformDescriptor_t: TypeId = 1107;
+pub(super) const t_cudnnNormMode_t: TypeId = 1108;
+pub(super) const t_cudnnDivNormMode_t: TypeId = 1109;
+pub(super) const t_cudnnDeterminism_t: TypeId = 1110;
+pub(super) const t_cudnnMathType_t: TypeId = 1111;
+pub(super) const t_cudnnConvolutionBwdDataAlgoPerf_t: TypeId = 1112;
+pub(super) const t_P_cudnnConvolutionBwdDataAlgoPerf_t: TypeId = 1113;
+pub(super) const t_cudnnConvolutionBwdFilterAlgoPerf_t: TypeId = 1114;
+pub(super) const t_P_cudnnConvolutionBwdFilterAlgoPerf_t: TypeId = 1115;
+pub(super) const t_cudnnConvolutionFwdAlgoPerf_t: TypeId = 1116;
+pub(super) const t_P_cudnnConvolutionFwdAlgoPerf_t: TypeId = 1117;
+pub(super) const t_PC_cudnnTensorDescriptor_t: TypeId = 1118;
+pub(super) const t_cudnnActivationMode_t: TypeId = 1119;
+pub(super) const t_P_cudnnActivationMode_t: TypeId = 1120;
+pub(super) const t_P_cudnnNanPropagation_t: TypeId = 1121;
+pub(super) const t_cudnnRNNAlgo_t: TypeId = 1122;
+pub(super) const t_Algorithm: TypeId = 1123;
+pub(super) const t_cudnnAlgorithm_t: TypeId = 1124;
+pub(super) const t_P_cudnnAlgorithm_t: TypeId = 1125;
+pub(super) const t_P_cudnnStatus_t: TypeId = 1126;
+pub(super) const t_cudnnAttnMode_in4: TypeId = 1127;
+pub(super) const t_P_cudnnAttnMode_in4: TypeId = 1128;
+pub(super) const t_P_cudnnDataType_t: TypeId = 1129;
+pub(super) const t_P_cudnnMathType_t: TypeId = 1130;
+pub(super) const t_cudnnLossNormalizationMode_t: TypeId = 1131;
+pub(super) const t_P_cudnnLossNormalizationMode_t: TypeId = 1132;
+pub(super) const t_cudnnCTCGradMode_t: TypeId = 1133;
+pub(super) const t_P_cudnnCTCGradMode_t: TypeId = 1134;
+pub(super) const t_cudnnCallbackMask_in4: TypeId = 1135;
+pub(super) const t_P_cudnnCallbackMask_in4: TypeId = 1136;
+pub(super) const t_P_cudnnConvolutionMode_t: TypeId = 1137;
+pub(super) const t_cudnnReorderType_t: TypeId = 1138;
+pub(super) const t_P_cudnnReorderType_t: TypeId = 1139;
+pub(super) const t_cudnnTensorFormat_t: TypeId = 1140;
+pub(super) const t_P_cudnnTensorFormat_t: TypeId = 1141;
+pub(super) const t_cudnnFusedOpsConstParamLabel_t: TypeId = 1142;
+pub(super) const t_cudnnFusedOpsVariantParamLabel_t: TypeId = 1143;
+pub(super) const t_cudnnMultiHeadAttnWeightKind_t: TypeId = 1144;
+pub(super) const t_cudnnNormOps_t: TypeId = 1145;
+pub(super) const t_cudnnNormAlgo_t: TypeId = 1146;
+pub(super) const t_cudnnOpTensorOp_t: TypeId = 1147;
+pub(super) const t_P_cudnnOpTensorOp_t: TypeId = 1148;
+pub(super) const t_cudnnPoolingMode_t: TypeId = 1149;
+pub(super) const t_P_cudnnPoolingMode_t: TypeId = 1150;
+pub(super) const t_cudnnRNNBiasMode_t: TypeId = 1151;
+pub(super) const t_P_cudnnRNNBiasMode_t: TypeId = 1152;
+pub(super) const t_cudnnRNNDataLayout_t: TypeId = 1153;
+pub(super) const t_P_cudnnRNNDataLayout_t: TypeId = 1154;
+pub(super) const t_cudnnRNNInputMode_t: TypeId = 1155;
+pub(super) const t_P_cudnnRNNInputMode_t: TypeId = 1156;
+pub(super) const t_cudnnDirectionMode_t: TypeId = 1157;
+pub(super) const t_P_cudnnDirectionMode_t: TypeId = 1158;
+pub(super) const t_cudnnRNNMode_t: TypeId = 1159;
+pub(super) const t_P_cudnnRNNMode_t: TypeId = 1160;
+pub(super) const t_P_cudnnRNNAlgo_t: TypeId = 1161;
+pub(super) const t_cudnnRNNPaddedIO_in4: TypeId = 1162;
+pub(super) const t_P_cudnnRNNPaddedIO_in4: TypeId = 1163;
+pub(super) const t_cudnnForwardMode_t: TypeId = 1164;
+pub(super) const t_P_cudnnReduceTensorOp_t: TypeId = 1165;
+pub(super) const t_cudnnReduceTensorIndices_t: TypeId = 1166;
+pub(super) const t_P_cudnnReduceTensorIndices_t: TypeId = 1167;
+pub(super) const t_cudnnIndicesType_t: TypeId = 1168;
+pub(super) const t_P_cudnnIndicesType_t: TypeId = 1169;
+pub(super) const t_cudnnSeqDataAxis_t: TypeId = 1170;
+pub(super) const t_P_cudnnSeqDataAxis_t: TypeId = 1171;
+pub(super) const t_cudnnFoldingDirection_t: TypeId = 1172;
+pub(super) const t_P_cudnnFoldingDirection_t: TypeId = 1173;
+pub(super) const t_cudnnGnnCscGraph_t: TypeId = 1174;
+pub(super) const t_PC_cudnnGnnCscGraph_t: TypeId = 1175;
+pub(super) const t_cudnnGnnAggOp_t: TypeId = 1176;
+pub(super) const t_cudnnGnnActivationOp_t: TypeId = 1177;
+pub(super) const t_cudnnGnnMhaParams_t: TypeId = 1178;
+pub(super) const t_PC_cudnnGnnMhaParams_t: TypeId = 1179;
+pub(super) const t_cudnnLRNMode_t: TypeId = 1180;
+pub(super) const t_cudnnWgradMode_t: TypeId = 1181;
+pub(super) const t_cudnnErrQueryMode_t: TypeId = 1182;
+pub(super) const t_cudnnRNNClipMode_t: TypeId = 1183;
+pub(super) const t_P_cudnnRNNClipMode_t: TypeId = 1184;
+pub(super) const t_PC_cudnnSeqDataAxis_t: TypeId = 1185;
+pub(super) const t_cudnnSamplerType_t: TypeId = 1186;
+pub(super) const t_cudnnSoftmaxAlgorithm_t: TypeId = 1187;
+pub(super) const t_cudnnSoftmaxMode_t: TypeId = 1188;
+pub(super) const t_cudssStatus_t: TypeId = 1189;
+pub(super) const t_cudssStatus_t_status: TypeId = 1190;
+pub(super) const t_cudssConfig_t: TypeId = 1191;
+pub(super) const t_P_cudssConfig_t: TypeId = 1192;
+pub(super) const t_cudssConfigParam_t: TypeId = 1193;
+pub(super) const t_cudssReorderingAlg_t: TypeId = 1194;
+pub(super) const t_cudssFactorizationAlg_t: TypeId = 1195;
+pub(super) const t_cudssSolveAlg_t: TypeId = 1196;
+pub(super) const t_cudssMatchingAlg_t: TypeId = 1197;
+pub(super) const t_cudssSolveMode_t: TypeId = 1198;
+pub(super) const t_cudssPivotType_t: TypeId = 1199;
+pub(super) const t_cudssPivotEpsilonAlg_t: TypeId = 1200;
+pub(super) const t_cudssDowncastFactorsMode_t: TypeId = 1201;
+pub(super) const t_cudssHandle_t: TypeId = 1202;
+pub(super) const t_P_cudssHandle_t: TypeId = 1203;
+pub(super) const t_cudssData_t: TypeId = 1204;
+pub(super) const t_P_cudssData_t: TypeId = 1205;
+pub(super) const t_cudssDataParam_t: TypeId = 1206;
+pub(super) const t_A16_i64: TypeId = 1207;
+pub(super) const t_A3_i64: TypeId = 1208;
+pub(super) const t_cudssPhase_t_in4: TypeId = 1209;
+pub(super) const t_cudssMatrix_t: TypeId = 1210;
+pub(super) const t_cudssDeviceMemHandler_t: TypeId = 1211;
+pub(super) const t_P_cudssDeviceMemHandler_t: TypeId = 1212;
+pub(super) const t_cudssPinnedMemHandler_t: TypeId = 1213;
+pub(super) const t_P_cudssPinnedMemHandler_t: TypeId = 1214;
+pub(super) const t_P_cudssMatrix_t: TypeId = 1215;
+pub(super) const t_cudssMatrixType_t: TypeId = 1216;
+pub(super) const t_cudssMatrixViewType_t: TypeId = 1217;
+pub(super) const t_cudssIndexBase_t: TypeId = 1218;
+pub(super) const t_cudssLayout_t: TypeId = 1219;
+pub(super) const t_P_P_P_void: TypeId = 1220;
+pub(super) const t_P_cudaDataType: TypeId = 1221;
+pub(super) const t_P_cudssMatrixType_t: TypeId = 1222;
+pub(super) const t_P_cudssMatrixViewType_t: TypeId = 1223;
+pub(super) const t_P_cudssIndexBase_t: TypeId = 1224;
+pub(super) const t_P_cudssLayout_t: TypeId = 1225;
+pub(super) const t_cudssMatrixFormat_t_in4: TypeId = 1226;
+pub(super) const t_P_cudssMatrixFormat_t_in4: TypeId = 1227;
+pub(super) const t_PC_cudssDeviceMemHandler_t: TypeId = 1228;
+pub(super) const t_PC_cudaStream_t: TypeId = 1229;
+pub(super) const t_PC_cudssPinnedMemHandler_t: TypeId = 1230;
+pub(super) const t_cufftResult: TypeId = 1231;
+pub(super) const t_cufftResult_status: TypeId = 1232;
+pub(super) const t_cufftHandle: TypeId = 1233;
+pub(super) const t_P_cufftHandle: TypeId = 1234;
+pub(super) const t_cufftType: TypeId = 1235;
+pub(super) const t_cufftDirection: TypeId = 1236;
+pub(super) const t_cufftProperty: TypeId = 1237;
+pub(super) const t_cufftXtCallbackType: TypeId = 1238;
+pub(super) const t_A64_i32: TypeId = 1239;
+pub(super) const t_A64_P_void: TypeId = 1240;
+pub(super) const t_A64_u64: TypeId = 1241;
+pub(super) const t_cudaXtDesc: TypeId = 1242;
+pub(super) const t_P_cudaXtDesc: TypeId = 1243;
+pub(super) const t_libFormat: TypeId = 1244;
+pub(super) const t_cudaLibXtDesc: TypeId = 1245;
+pub(super) const t_P_cudaLibXtDesc: TypeId = 1246;
+pub(super) const t_cudaLibXtDescPointer: TypeId = 1247;
+pub(super) const t_P_P_cudaLibXtDesc: TypeId = 1248;
+pub(super) const t_P_cudaLibXtDescPointer: TypeId = 1249;
+pub(super) const t_cufftXtSubFormat: TypeId = 1250;
+pub(super) const t_cufftXtCopyType: TypeId = 1251;
+pub(super) const t_cufftXtQueryType: TypeId = 1252;
+pub(super) const t_cufftXt1dFactors: TypeId = 1253;
+pub(super) const t_A3_u64: TypeId = 1254;
+pub(super) const t_cufftBox3d: TypeId = 1255;
+pub(super) const t_PC_cufftBox3d: TypeId = 1256;
+pub(super) const t_cufftXtWorkAreaPolicy: TypeId = 1257;
+pub(super) const t_fftw_plan: TypeId = 1258;
+pub(super) const t_A2_f64: TypeId = 1259;
+pub(super) const t_P_A2_f64: TypeId = 1260;
+pub(super) const t_fftwSign: TypeId = 1261;
+pub(super) const t_fftwf_iodim64: TypeId = 1262;
+pub(super) const t_PC_fftwf_iodim64: TypeId = 1263;
+pub(super) const t_fftwf_iodim: TypeId = 1264;
+pub(super) const t_PC_fftwf_iodim: TypeId = 1265;
+pub(super) const t_fftwf_plan: TypeId = 1266;
+pub(super) const t_A2_f32: TypeId = 1267;
+pub(super) const t_P_A2_f32: TypeId = 1268;
+pub(super) const t_CUfileOpError: TypeId = 1269;
+pub(super) const t_CUfileError_t: TypeId = 1270;
+pub(super) const t_CUfileBatchHandle_t: TypeId = 1271;
+pub(super) const t_CUfileStatus_t_in4: TypeId = 1272;
+pub(super) const t_CUfileIOEvents_t: TypeId = 1273;
+pub(super) const t_P_CUfileIOEvents_t: TypeId = 1274;
+pub(super) const t_P_CUfileBatchHandle_t: TypeId = 1275;
+pub(super) const t_CUfileBatchMode_t: TypeId = 1276;
+pub(super) const t_CUfileIOParams_t_u_batch: TypeId = 1277;
+pub(super) const t_CUfileIOParams_t_u: TypeId = 1278;
+pub(super) const t_CUfileHandle_t: TypeId = 1279;
+pub(super) const t_CUfileOpcode_t: TypeId = 1280;
+pub(super) const t_CUfileIOParams_t: TypeId = 1281;
+pub(super) const t_P_CUfileIOParams_t: TypeId = 1282;
+pub(super) const t_cuFileRdmaFlags_in4: TypeId = 1283;
+pub(super) const t_CUfileDriverStatusFlags_t_in4: TypeId = 1284;
+pub(super) const t_CUfileP2PFlags_t_in4: TypeId = 1285;
+pub(super) const t_P_CUfileP2PFlags_t_in4: TypeId = 1286;
+pub(super) const t_CUfileDrvProps_t_nvfs: TypeId = 1287;
+pub(super) const t_CUfileDrvProps_t: TypeId = 1288;
+pub(super) const t_P_CUfileDrvProps_t: TypeId = 1289;
+pub(super) const t_CUFileBoolConfigParameter_t: TypeId = 1290;
+pub(super) const t_P_bool1: TypeId = 1291;
+pub(super) const t_CUFileSizeTConfigParameter_t: TypeId = 1292;
+pub(super) const t_CUFileStringConfigParameter_t: TypeId = 1293;
+pub(super) const t_CUfileOpCounter_t: TypeId = 1294;
+pub(super) const t_CUfileStatsLevel1_t: TypeId = 1295;
+pub(super) const t_P_CUfileStatsLevel1_t: TypeId = 1296;
+pub(super) const t_A32_u64: TypeId = 1297;
+pub(super) const t_CUfileStatsLevel2_t: TypeId = 1298;
+pub(super) const t_P_CUfileStatsLevel2_t: TypeId = 1299;
+pub(super) const t_A16_char: TypeId = 1300;
+pub(super) const t_A16_u8: TypeId = 1301;
+pub(super) const t_CUfilePerGpuStats_t: TypeId = 1302;
+pub(super) const t_A16_CUfilePerGpuStats_t: TypeId = 1303;
+pub(super) const t_CUfileStatsLevel3_t: TypeId = 1304;
+pub(super) const t_P_CUfileStatsLevel3_t: TypeId = 1305;
+pub(super) const t_P_CUfileHandle_t: TypeId = 1306;
+pub(super) const t_CUfileFileHandleType: TypeId = 1307;
+pub(super) const t_CUfileDescr_t_handle: TypeId = 1308;
+pub(super) const t_CUfileFSOps_t: TypeId = 1309;
+pub(super) const t_PC_CUfileFSOps_t: TypeId = 1310;
+pub(super) const t_CUfileDescr_t: TypeId = 1311;
+pub(super) const t_P_CUfileDescr_t: TypeId = 1312;
+pub(super) const t_CUfileIOVec_t: TypeId = 1313;
+pub(super) const t_PC_CUfileIOVec_t: TypeId = 1314;
+pub(super) const t_cuFileStreamFlags_in4: TypeId = 1315;
+pub(super) const t_curandStatus_t: TypeId = 1316;
+pub(super) const t_curandStatus_t_status: TypeId = 1317;
+pub(super) const t_curandGenerator_t: TypeId = 1318;
+pub(super) const t_P_curandGenerator_t: TypeId = 1319;
+pub(super) const t_curandRngType_t: TypeId = 1320;
+pub(super) const t_curandDiscreteDistribution_t: TypeId = 1321;
+pub(super) const t_P_curandDiscreteDistribution_t: TypeId = 1322;
+pub(super) const t_curandMethod_t: TypeId = 1323;
+pub(super) const t_A32_u32: TypeId = 1324;
+pub(super) const t_P_A32_u32: TypeId = 1325;
+pub(super) const t_P_P_A32_u32: TypeId = 1326;
+pub(super) const t_curandDirectionVectorSet_t: TypeId = 1327;
+pub(super) const t_P_A64_u64: TypeId = 1328;
+pub(super) const t_P_P_A64_u64: TypeId = 1329;
+pub(super) const t_P_P_u32: TypeId = 1330;
+pub(super) const t_P_P_u64: TypeId = 1331;
+pub(super) const t_curandOrdering_t: TypeId = 1332;
+pub(super) const t_cusolverStatus_t: TypeId = 1333;
+pub(super) const t_cusolverStatus_t_status: TypeId = 1334;
+pub(super) const t_cusolverDnHandle_t: TypeId = 1335;
+pub(super) const t_cusolverEigMode_t: TypeId = 1336;
+pub(super) const t_gesvdjInfo_t: TypeId = 1337;
+pub(super) const t_cusolverEigRange_t: TypeId = 1338;
+pub(super) const t_syevjInfo_t: TypeId = 1339;
+pub(super) const t_cusolverEigType_t: TypeId = 1340;
+pub(super) const t_P_cusolverDnHandle_t: TypeId = 1341;
+pub(super) const t_P_gesvdjInfo_t: TypeId = 1342;
+pub(super) const t_cusolverDnParams_t: TypeId = 1343;
+pub(super) const t_P_cusolverDnParams_t: TypeId = 1344;
+pub(super) const t_P_syevjInfo_t: TypeId = 1345;
+pub(super) const t_cusolverDeterministicMode_t: TypeId = 1346;
+pub(super) const t_P_cusolverDeterministicMode_t: TypeId = 1347;
+pub(super) const t_cudaEmulationStrategy: TypeId = 1348;
+pub(super) const t_P_cudaEmulationStrategy: TypeId = 1349;
+pub(super) const t_cusolverMathMode_t: TypeId = 1350;
+pub(super) const t_P_cusolverMathMode_t: TypeId = 1351;
+pub(super) const t_cusolverDnIRSInfos_t: TypeId = 1352;
+pub(super) const t_P_cusolverDnIRSInfos_t: TypeId = 1353;
+pub(super) const t_cusolverDnIRSParams_t: TypeId = 1354;
+pub(super) const t_P_cusolverDnIRSParams_t: TypeId = 1355;
+pub(super) const t_cusolverIRSRefinement_t: TypeId = 1356;
+pub(super) const t_cusolverPrecType_t: TypeId = 1357;
+pub(super) const t_cusolverDnFunction_t: TypeId = 1358;
+pub(super) const t_cusolverAlgMode_t: TypeId = 1359;
+pub(super) const t_cusolverDirectMode_t: TypeId = 1360;
+pub(super) const t_cusolverStorevMode_t: TypeId = 1361;
+pub(super) const t_cusolverEigComp_t: TypeId = 1362;
+pub(super) const t_cusolverMgHandle_t: TypeId = 1363;
+pub(super) const t_P_cusolverMgHandle_t: TypeId = 1364;
+pub(super) const t_cudaLibMgGrid_t: TypeId = 1365;
+pub(super) const t_P_cudaLibMgGrid_t: TypeId = 1366;
+pub(super) const t_cusolverMgGridMapping_t: TypeId = 1367;
+pub(super) const t_cudaLibMgMatrixDesc_t: TypeId = 1368;
+pub(super) const t_P_cudaLibMgMatrixDesc_t: TypeId = 1369;
+pub(super) const t_cusolverRfHandle_t: TypeId = 1370;
+pub(super) const t_P_cusolverRfHandle_t: TypeId = 1371;
+pub(super) const t_cusolverRfFactorization_t: TypeId = 1372;
+pub(super) const t_P_cusolverRfFactorization_t: TypeId = 1373;
+pub(super) const t_cusolverRfTriangularSolve_t: TypeId = 1374;
+pub(super) const t_P_cusolverRfTriangularSolve_t: TypeId = 1375;
+pub(super) const t_cusolverRfMatrixFormat_t: TypeId = 1376;
+pub(super) const t_P_cusolverRfMatrixFormat_t: TypeId = 1377;
+pub(super) const t_cusolverRfUnitDiagonal_t: TypeId = 1378;
+pub(super) const t_P_cusolverRfUnitDiagonal_t: TypeId = 1379;
+pub(super) const t_cusolverRfNumericBoostReport_t: TypeId = 1380;
+pub(super) const t_P_cusolverRfNumericBoostReport_t: TypeId = 1381;
+pub(super) const t_cusolverRfResetValuesFastMode_t: TypeId = 1382;
+pub(super) const t_P_cusolverRfResetValuesFastMode_t: TypeId = 1383;
+pub(super) const t_cusolverSpHandle_t: TypeId = 1384;
+pub(super) const t_cusparseMatDescr_t: TypeId = 1385;
+pub(super) const t_csrcholInfo_t: TypeId = 1386;
+pub(super) const t_csrcholInfoHost_t: TypeId = 1387;
+pub(super) const t_csrluInfoHost_t: TypeId = 1388;
+pub(super) const t_csrqrInfo_t: TypeId = 1389;
+pub(super) const t_csrqrInfoHost_t: TypeId = 1390;
+pub(super) const t_P_cusolverSpHandle_t: TypeId = 1391;
+pub(super) const t_P_csrcholInfo_t: TypeId = 1392;
+pub(super) const t_P_csrcholInfoHost_t: TypeId = 1393;
+pub(super) const t_P_csrluInfoHost_t: TypeId = 1394;
+pub(super) const t_P_csrqrInfo_t: TypeId = 1395;
+pub(super) const t_P_csrqrInfoHost_t: TypeId = 1396;
+pub(super) const t_cusolverMpGrid_t: TypeId = 1397;
+pub(super) const t_cusolverMpHandle_t: TypeId = 1398;
+pub(super) const t_P_cusolverMpHandle_t: TypeId = 1399;
+pub(super) const t_P_cusolverMpGrid_t: TypeId = 1400;
+pub(super) const t_cusolverMpGridMapping_t: TypeId = 1401;
+pub(super) const t_cusolverMpMatrixDescriptor_t: TypeId = 1402;
+pub(super) const t_P_cusolverMpMatrixDescriptor_t: TypeId = 1403;
+pub(super) const t_cusolverMpGesvdDescriptor_t: TypeId = 1404;
+pub(super) const t_P_cusolverMpGesvdDescriptor_t: TypeId = 1405;
+pub(super) const t_cusolverMpGesvdDescriptorAttribute_t: TypeId = 1406;
+pub(super) const t_cusolverMpNewtonSchulzDescriptor_t: TypeId = 1407;
+pub(super) const t_P_cusolverMpNewtonSchulzDescriptor_t: TypeId = 1408;
+pub(super) const t_cusolverMpNewtonSchulzDescriptorAttribute_t: TypeId = 1409;
+pub(super) const t_cusolverMpPolarDescriptor_t: TypeId = 1410;
+pub(super) const t_P_cusolverMpPolarDescriptor_t: TypeId = 1411;
+pub(super) const t_cusolverMpPolarDescriptorAttribute_t: TypeId = 1412;
+pub(super) const t_cusparseStatus_t: TypeId = 1413;
+pub(super) const t_cusparseStatus_t_status: TypeId = 1414;
+pub(super) const t_cusparseHandle_t: TypeId = 1415;
+pub(super) const t_cusparseSpVecDescr_t: TypeId = 1416;
+pub(super) const t_cusparseDnVecDescr_t: TypeId = 1417;
+pub(super) const t_cusparseConstSpVecDescr_t: TypeId = 1418;
+pub(super) const t_cusparseSpMatDescr_t: TypeId = 1419;
+pub(super) const t_cusparseIndexType_t: TypeId = 1420;
+pub(super) const t_P_cusparseIndexType_t: TypeId = 1421;
+pub(super) const t_cusparseIndexBase_t: TypeId = 1422;
+pub(super) const t_P_cusparseIndexBase_t: TypeId = 1423;
+pub(super) const t_cusparseDirection_t: TypeId = 1424;
+pub(super) const t_bsric02Info_t: TypeId = 1425;
+pub(super) const t_cusparseSolvePolicy_t: TypeId = 1426;
+pub(super) const t_bsrilu02Info_t: TypeId = 1427;
+pub(super) const t_cusparseOperation_t: TypeId = 1428;
+pub(super) const t_bsrsm2Info_t: TypeId = 1429;
+pub(super) const t_bsrsv2Info_t: TypeId = 1430;
+pub(super) const t_csru2csrInfo_t: TypeId = 1431;
+pub(super) const t_cusparseColorInfo_t: TypeId = 1432;
+pub(super) const t_csrgemm2Info_t: TypeId = 1433;
+pub(super) const t_csric02Info_t: TypeId = 1434;
+pub(super) const t_csrilu02Info_t: TypeId = 1435;
+pub(super) const t_csrsm2Info_t: TypeId = 1436;
+pub(super) const t_csrsv2Info_t: TypeId = 1437;
+pub(super) const t_cusparseAction_t: TypeId = 1438;
+pub(super) const t_cusparseConstSpMatDescr_t: TypeId = 1439;
+pub(super) const t_cusparseConstDnMatDescr_t: TypeId = 1440;
+pub(super) const t_cusparseOrder_t: TypeId = 1441;
+pub(super) const t_P_cusparseOrder_t: TypeId = 1442;
+pub(super) const t_cusparseConstDnVecDescr_t: TypeId = 1443;
+pub(super) const t_cusparseDnMatDescr_t: TypeId = 1444;
+pub(super) const t_P_cusparseHandle_t: TypeId = 1445;
+pub(super) const t_P_cusparseSpMatDescr_t: TypeId = 1446;
+pub(super) const t_P_bsric02Info_t: TypeId = 1447;
+pub(super) const t_P_bsrilu02Info_t: TypeId = 1448;
+pub(super) const t_P_bsrsm2Info_t: TypeId = 1449;
+pub(super) const t_P_bsrsv2Info_t: TypeId = 1450;
+pub(super) const t_P_cusparseColorInfo_t: TypeId = 1451;
+pub(super) const t_P_cusparseConstSpMatDescr_t: TypeId = 1452;
+pub(super) const t_P_cusparseConstDnMatDescr_t: TypeId = 1453;
+pub(super) const t_P_cusparseConstDnVecDescr_t: TypeId = 1454;
+pub(super) const t_P_cusparseConstSpVecDescr_t: TypeId = 1455;
+pub(super) const t_P_csrgemm2Info_t: TypeId = 1456;
+pub(super) const t_P_csric02Info_t: TypeId = 1457;
+pub(super) const t_P_csrilu02Info_t: TypeId = 1458;
+pub(super) const t_P_csrsm2Info_t: TypeId = 1459;
+pub(super) const t_P_csrsv2Info_t: TypeId = 1460;
+pub(super) const t_P_csru2csrInfo_t: TypeId = 1461;
+pub(super) const t_P_cusparseDnMatDescr_t: TypeId = 1462;
+pub(super) const t_P_cusparseDnVecDescr_t: TypeId = 1463;
+pub(super) const t_P_cusparseMatDescr_t: TypeId = 1464;
+pub(super) const t_pruneInfo_t: TypeId = 1465;
+pub(super) const t_P_pruneInfo_t: TypeId = 1466;
+pub(super) const t_P_cusparseSpVecDescr_t: TypeId = 1467;
+pub(super) const t_cusparseCsr2CscAlg_t: TypeId = 1468;
+pub(super) const t_cusparseAlgMode_t: TypeId = 1469;
+pub(super) const t_cusparseDenseToSparseAlg_t: TypeId = 1470;
+pub(super) const t_cusparseColorAlg_t: TypeId = 1471;
+pub(super) const t_P_cusparseColorAlg_t: TypeId = 1472;
+pub(super) const t_cusparseDiagType_t: TypeId = 1473;
+pub(super) const t_cusparseFillMode_t: TypeId = 1474;
+pub(super) const t_cusparseMatrixType_t: TypeId = 1475;
+pub(super) const t_cusparsePointerMode_t: TypeId = 1476;
+pub(super) const t_P_cusparsePointerMode_t: TypeId = 1477;
+pub(super) const t_cusparseSDDMMAlg_t: TypeId = 1478;
+pub(super) const t_cusparseSpGEAMAlg_t: TypeId = 1479;
+pub(super) const t_cusparseSpGEAMDescr_t: TypeId = 1480;
+pub(super) const t_P_cusparseSpGEAMDescr_t: TypeId = 1481;
+pub(super) const t_cusparseSpGEMMAlg_t: TypeId = 1482;
+pub(super) const t_cusparseSpGEMMDescr_t: TypeId = 1483;
+pub(super) const t_P_cusparseSpGEMMDescr_t: TypeId = 1484;
+pub(super) const t_cusparseSpMMAlg_t: TypeId = 1485;
+pub(super) const t_cusparseSpMMOpPlan_t: TypeId = 1486;
+pub(super) const t_P_cusparseSpMMOpPlan_t: TypeId = 1487;
+pub(super) const t_cusparseSpMMOpAlg_t: TypeId = 1488;
+pub(super) const t_cusparseSpMVAlg_t: TypeId = 1489;
+pub(super) const t_cusparseSpMatAttribute_t: TypeId = 1490;
+pub(super) const t_cusparseSpMatStorage_t: TypeId = 1491;
+pub(super) const t_cusparseSymmetryType_t: TypeId = 1492;
+pub(super) const t_cusparseFormat_t: TypeId = 1493;
+pub(super) const t_P_cusparseFormat_t: TypeId = 1494;
+pub(super) const t_cusparseSpSMAlg_t: TypeId = 1495;
+pub(super) const t_cusparseSpSMDescr_t: TypeId = 1496;
+pub(super) const t_P_cusparseSpSMDescr_t: TypeId = 1497;
+pub(super) const t_cusparseSpSMUpdate_t: TypeId = 1498;
+pub(super) const t_cusparseSpSVAlg_t: TypeId = 1499;
+pub(super) const t_cusparseSpSVDescr_t: TypeId = 1500;
+pub(super) const t_P_cusparseSpSVDescr_t: TypeId = 1501;
+pub(super) const t_cusparseSpSVUpdate_t: TypeId = 1502;
+pub(super) const t_cusparseSparseToDenseAlg_t: TypeId = 1503;
+pub(super) const t_A512_u8: TypeId = 1504;
+pub(super) const t_cusparseLtHandle_t: TypeId = 1505;
+pub(super) const t_PC_cusparseLtHandle_t: TypeId = 1506;
+pub(super) const t_cusparseLtHandlePointer: TypeId = 1507;
+pub(super) const t_cusparseLtMatDescriptor_t: TypeId = 1508;
+pub(super) const t_P_cusparseLtMatDescriptor_t: TypeId = 1509;
+pub(super) const t_cusparseLtMatDescriptorPointer: TypeId = 1510;
+pub(super) const t_P_cusparseLtHandle_t: TypeId = 1511;
+pub(super) const t_PC_cusparseLtMatDescriptor_t: TypeId = 1512;
+pub(super) const t_cusparseLtMatDescAttribute_t: TypeId = 1513;
+pub(super) const t_cusparseLtMatmulPlan_t: TypeId = 1514;
+pub(super) const t_PC_cusparseLtMatmulPlan_t: TypeId = 1515;
+pub(super) const t_cusparseLtMatmulPlanPointer: TypeId = 1516;
+pub(super) const t_cusparseLtMatmulAlgSelection_t: TypeId = 1517;
+pub(super) const t_PC_cusparseLtMatmulAlgSelection_t: TypeId = 1518;
+pub(super) const t_cusparseLtMatmulAlgSelectionPointer: TypeId = 1519;
+pub(super) const t_cusparseLtMatmulAlgAttribute_t: TypeId = 1520;
+pub(super) const t_cusparseLtSplitKMode_t: TypeId = 1521;
+pub(super) const t_P_cusparseLtMatmulAlgSelection_t: TypeId = 1522;
+pub(super) const t_cusparseLtMatmulDescriptor_t: TypeId = 1523;
+pub(super) const t_PC_cusparseLtMatmulDescriptor_t: TypeId = 1524;
+pub(super) const t_cusparseLtMatmulDescriptorPointer: TypeId = 1525;
+pub(super) const t_cusparseLtMatmulAlg_t: TypeId = 1526;
+pub(super) const t_cusparseLtMatmulDescAttribute_t: TypeId = 1527;
+pub(super) const t_cusparseLtMatmulMatrixScale_t: TypeId = 1528;
+pub(super) const t_P_cusparseLtMatmulDescriptor_t: TypeId = 1529;
+pub(super) const t_cusparseComputeType: TypeId = 1530;
+pub(super) const t_P_cusparseLtMatmulPlan_t: TypeId = 1531;
+pub(super) const t_cusparseLtPruneAlg_t: TypeId = 1532;
+pub(super) const t_cusparseLtSparsity_t: TypeId = 1533;
+pub(super) const t_cutensorStatus_t: TypeId = 1534;
+pub(super) const t_cutensorStatus_t_status: TypeId = 1535;
+pub(super) const t_cutensorHandle_t: TypeId = 1536;
+pub(super) const t_cutensorPlan_t: TypeId = 1537;
+pub(super) const t_P_cutensorHandle_t: TypeId = 1538;
+pub(super) const t_cutensorOperationDescriptor_t: TypeId = 1539;
+pub(super) const t_P_cutensorOperationDescriptor_t: TypeId = 1540;
+pub(super) const t_cutensorBlockSparseTensorDescriptor_t: TypeId = 1541;
+pub(super) const t_cutensorOperator_t: TypeId = 1542;
+pub(super) const t_cutensorComputeDescriptor_t: TypeId = 1543;
+pub(super) const t_P_cutensorBlockSparseTensorDescriptor_t: TypeId = 1544;
+pub(super) const t_cutensorTensorDescriptor_t: TypeId = 1545;
+pub(super) const t_P_cutensorPlan_t: TypeId = 1546;
+pub(super) const t_cutensorPlanPreference_t: TypeId = 1547;
+pub(super) const t_P_cutensorPlanPreference_t: TypeId = 1548;
+pub(super) const t_cutensorAlgo_t: TypeId = 1549;
+pub(super) const t_cutensorJitMode_t: TypeId = 1550;
+pub(super) const t_P_cutensorTensorDescriptor_t: TypeId = 1551;
+pub(super) const t_cutensorWorksizePreference_t: TypeId = 1552;
+pub(super) const t_cutensorMgHandle_t: TypeId = 1553;
+pub(super) const t_cutensorMgContractionPlan_t: TypeId = 1554;
+pub(super) const t_cutensorMgContractionFind_t: TypeId = 1555;
+pub(super) const t_cutensorMgContractionFindAttribute_t: TypeId = 1556;
+pub(super) const t_cutensorMgContractionDescriptor_t: TypeId = 1557;
+pub(super) const t_cutensorMgCopyPlan_t: TypeId = 1558;
+pub(super) const t_cutensorMgCopyDescriptor_t: TypeId = 1559;
+pub(super) const t_P_cutensorMgHandle_t: TypeId = 1560;
+pub(super) const t_P_cutensorMgContractionDescriptor_t: TypeId = 1561;
+pub(super) const t_cutensorMgTensorDescriptor_t: TypeId = 1562;
+pub(super) const t_cutensorComputeType_t_in4: TypeId = 1563;
+pub(super) const t_P_cutensorMgContractionFind_t: TypeId = 1564;
+pub(super) const t_cutensorMgAlgo_t: TypeId = 1565;
+pub(super) const t_P_cutensorMgContractionPlan_t: TypeId = 1566;
+pub(super) const t_P_cutensorMgCopyDescriptor_t: TypeId = 1567;
+pub(super) const t_P_cutensorMgCopyPlan_t: TypeId = 1568;
+pub(super) const t_P_cutensorMgTensorDescriptor_t: TypeId = 1569;
+pub(super) const t_cutensorOperationDescriptorAttribute_t: TypeId = 1570;
+pub(super) const t_cutensorPlanAttribute_t: TypeId = 1571;
+pub(super) const t_cutensorPlanPreferenceAttribute_t: TypeId = 1572;
+pub(super) const t_cutensorAutotuneMode_t: TypeId = 1573;
+pub(super) const t_cutensorCacheMode_t: TypeId = 1574;
+pub(super) const t_ncclResult_t: TypeId = 1575;
+pub(super) const t_ncclResult_t_status: TypeId = 1576;
+pub(super) const t_ncclDataType_t: TypeId = 1577;
+pub(super) const t_ncclConfigExt_t: TypeId = 1578;
+pub(super) const t_P_ncclConfigExt_t: TypeId = 1579;
+pub(super) const t_ncclConfigExt_t_key: TypeId = 1580;
+pub(super) const t_ncclConfigExt_t_val: TypeId = 1581;
+pub(super) const t_ncclUndefined: TypeId = 1582;
+pub(super) const t_ncclCtaPolicy: TypeId = 1583;
+pub(super) const t_ncclCollConfig_t: TypeId = 1584;
+pub(super) const t_PC_ncclCollConfig_t: TypeId = 1585;
+pub(super) const t_ncclRedOp_t: TypeId = 1586;
+pub(super) const t_ncclRegistration: TypeId = 1587;
+pub(super) const t_P_ncclResult_t: TypeId = 1588;
+pub(super) const t_A128_char: TypeId = 1589;
+pub(super) const t_A128_u8: TypeId = 1590;
+pub(super) const t_ncclUniqueId: TypeId = 1591;
+pub(super) const t_P_ncclUniqueId: TypeId = 1592;
+pub(super) const t_PC_ncclUniqueId: TypeId = 1593;
+pub(super) const t_P_ncclComm_t: TypeId = 1594;
+pub(super) const t_ncclHostCftMode_t: TypeId = 1595;
+pub(super) const t_ncclNvlsHostMode_t: TypeId = 1596;
+pub(super) const t_ncclConfig_t: TypeId = 1597;
+pub(super) const t_P_ncclConfig_t: TypeId = 1598;
+pub(super) const t_ncclCommMemStat_t: TypeId = 1599;
+pub(super) const t_P_ncclRegistration: TypeId = 1600;
+pub(super) const t_ncclRevokeFlags_in4: TypeId = 1601;
+pub(super) const t_ncclShrinkFlags_in4: TypeId = 1602;
+pub(super) const t_ncclColor: TypeId = 1603;
+pub(super) const t_ncclSuspendFlags_in4: TypeId = 1604;
+pub(super) const t_ncclWindow_t: TypeId = 1605;
+pub(super) const t_P_ncclWindow_t: TypeId = 1606;
+pub(super) const t_ncclWindowFlags_in4: TypeId = 1607;
+pub(super) const t_ncclSimInfo_t: TypeId = 1608;
+pub(super) const t_P_ncclSimInfo_t: TypeId = 1609;
+pub(super) const t_ncclParamHandle_t: TypeId = 1610;
+pub(super) const t_P_ncclParamHandle_t: TypeId = 1611;
+pub(super) const t_P_P_PC_char: TypeId = 1612;
+pub(super) const t_P_i16: TypeId = 1613;
+pub(super) const t_P_i8: TypeId = 1614;
+pub(super) const t_P_u16: TypeId = 1615;
+pub(super) const t_P_ncclRedOp_t: TypeId = 1616;
+pub(super) const t_ncclScalarResidence_t: TypeId = 1617;
+pub(super) const t_ncclEncryptionMode_t: TypeId = 1618;
+pub(super) const t_ncclEncryptionConfig_t: TypeId = 1619;
+pub(super) const t_PC_ncclEncryptionConfig_t: TypeId = 1620;
+pub(super) const t_ncclWaitSignalDesc_t: TypeId = 1621;
+pub(super) const t_P_ncclWaitSignalDesc_t: TypeId = 1622;
+pub(super) const t_nvFatbinResult: TypeId = 1623;
+pub(super) const t_nvFatbinResult_status: TypeId = 1624;
+pub(super) const t_nvFatbinHandle: TypeId = 1625;
+pub(super) const t_P_nvFatbinHandle: TypeId = 1626;
+pub(super) const t_nvJitLinkResult: TypeId = 1627;
+pub(super) const t_nvJitLinkResult_status: TypeId = 1628;
+pub(super) const t_nvJitLinkHandle: TypeId = 1629;
+pub(super) const t_nvJitLinkInputType: TypeId = 1630;
+pub(super) const t_P_nvJitLinkHandle: TypeId = 1631;
+pub(super) const t_nvjpegStatus_t: TypeId = 1632;
+pub(super) const t_nvjpegStatus_t_status: TypeId = 1633;
+pub(super) const t_nvjpegHandle_t: TypeId = 1634;
+pub(super) const t_nvjpegDevAllocator_t: TypeId = 1635;
+pub(super) const t_P_nvjpegDevAllocator_t: TypeId = 1636;
+pub(super) const t_nvjpegBufferDevice_t: TypeId = 1637;
+pub(super) const t_P_nvjpegBufferDevice_t: TypeId = 1638;
+pub(super) const t_nvjpegDevAllocatorV2_t: TypeId = 1639;
+pub(super) const t_P_nvjpegDevAllocatorV2_t: TypeId = 1640;
+pub(super) const t_nvjpegPinnedAllocator_t: TypeId = 1641;
+pub(super) const t_P_nvjpegPinnedAllocator_t: TypeId = 1642;
+pub(super) const t_nvjpegBufferPinned_t: TypeId = 1643;
+pub(super) const t_P_nvjpegBufferPinned_t: TypeId = 1644;
+pub(super) const t_nvjpegPinnedAllocatorV2_t: TypeId = 1645;
+pub(super) const t_P_nvjpegPinnedAllocatorV2_t: TypeId = 1646;
+pub(super) const t_nvjpegBackend_t: TypeId = 1647;
+pub(super) const t_P_nvjpegHandle_t: TypeId = 1648;
+pub(super) const t_nvjpegFlags_in4: TypeId = 1649;
+pub(super) const t_nvjpegJpegState_t: TypeId = 1650;
+pub(super) const t_nvjpegOutputFormat_t: TypeId = 1651;
+pub(super) const t_A4_P_u8: TypeId = 1652;
+pub(super) const t_A4_u64: TypeId = 1653;
+pub(super) const t_nvjpegImage_t: TypeId = 1654;
+pub(super) const t_P_nvjpegImage_t: TypeId = 1655;
+pub(super) const t_P_PC_u8: TypeId = 1656;
+pub(super) const t_nvjpegDecodeParams_t: TypeId = 1657;
+pub(super) const t_P_nvjpegDecodeParams_t: TypeId = 1658;
+pub(super) const t_nvjpegChromaSubsampling_t: TypeId = 1659;
+pub(super) const t_nvjpegJpegStream_t: TypeId = 1660;
+pub(super) const t_nvjpegJpegDecoder_t: TypeId = 1661;
+pub(super) const t_nvjpegExifOrientation_t: TypeId = 1662;
+pub(super) const t_nvjpegScaleFactor_t: TypeId = 1663;
+pub(super) const t_P_nvjpegJpegDecoder_t: TypeId = 1664;
+pub(super) const t_P_nvjpegJpegState_t: TypeId = 1665;
+pub(super) const t_nvjpegEncoderState_t: TypeId = 1666;
+pub(super) const t_nvjpegEncoderParams_t: TypeId = 1667;
+pub(super) const t_PC_nvjpegImage_t: TypeId = 1668;
+pub(super) const t_nvjpegInputFormat_t: TypeId = 1669;
+pub(super) const t_P_nvjpegEncoderParams_t: TypeId = 1670;
+pub(super) const t_nvjpegJpegEncoding_t: TypeId = 1671;
+pub(super) const t_P_nvjpegEncoderState_t: TypeId = 1672;
+pub(super) const t_nvjpegEncBackend_t: TypeId = 1673;
+pub(super) const t_P_nvjpegChromaSubsampling_t: TypeId = 1674;
+pub(super) const t_P_nvjpegJpegStream_t: TypeId = 1675;
+pub(super) const t_P_nvjpegExifOrientation_t: TypeId = 1676;
+pub(super) const t_P_nvjpegJpegEncoding_t: TypeId = 1677;
+pub(super) const t_nvjpeg2kStatus_t: TypeId = 1678;
+pub(super) const t_nvjpeg2kStatus_t_status: TypeId = 1679;
+pub(super) const t_nvjpeg2kBackend_t: TypeId = 1680;
+pub(super) const t_nvjpeg2kDeviceAllocator_t: TypeId = 1681;
+pub(super) const t_P_nvjpeg2kDeviceAllocator_t: TypeId = 1682;
+pub(super) const t_nvjpeg2kPinnedAllocator_t: TypeId = 1683;
+pub(super) const t_P_nvjpeg2kPinnedAllocator_t: TypeId = 1684;
+pub(super) const t_nvjpeg2kHandle_t: TypeId = 1685;
+pub(super) const t_P_nvjpeg2kHandle_t: TypeId = 1686;
+pub(super) const t_nvjpeg2kDeviceAllocatorV2_t: TypeId = 1687;
+pub(super) const t_P_nvjpeg2kDeviceAllocatorV2_t: TypeId = 1688;
+pub(super) const t_nvjpeg2kPinnedAllocatorV2_t: TypeId = 1689;
+pub(super) const t_P_nvjpeg2kPinnedAllocatorV2_t: TypeId = 1690;
+pub(super) const t_nvjpeg2kDecodeState_t: TypeId = 1691;
+pub(super) const t_nvjpeg2kStream_t: TypeId = 1692;
+pub(super) const t_nvjpeg2kImageType_t: TypeId = 1693;
+pub(super) const t_nvjpeg2kImage_t: TypeId = 1694;
+pub(super) const t_P_nvjpeg2kImage_t: TypeId = 1695;
+pub(super) const t_nvjpeg2kDecodeParams_t: TypeId = 1696;
+pub(super) const t_P_nvjpeg2kDecodeParams_t: TypeId = 1697;
+pub(super) const t_nvjpeg2kImageFormat_t: TypeId = 1698;
+pub(super) const t_P_nvjpeg2kDecodeState_t: TypeId = 1699;
+pub(super) const t_nvjpeg2kEncoder_t: TypeId = 1700;
+pub(super) const t_nvjpeg2kEncodeState_t: TypeId = 1701;
+pub(super) const t_nvjpeg2kEncodeParams_t: TypeId = 1702;
+pub(super) const t_PC_nvjpeg2kImage_t: TypeId = 1703;
+pub(super) const t_P_nvjpeg2kEncodeParams_t: TypeId = 1704;
+pub(super) const t_nvjpeg2kBitstreamType_t: TypeId = 1705;
+pub(super) const t_nvjpeg2kColorSpace_t: TypeId = 1706;
+pub(super) const t_nvjpeg2kImageComponentInfo_t: TypeId = 1707;
+pub(super) const t_P_nvjpeg2kImageComponentInfo_t: TypeId = 1708;
+pub(super) const t_nvjpeg2kProgOrder_t: TypeId = 1709;
+pub(super) const t_A33_u32: TypeId = 1710;
+pub(super) const t_nvjpeg2kEncodeConfig_t: TypeId = 1711;
+pub(super) const t_P_nvjpeg2kEncodeConfig_t: TypeId = 1712;
+pub(super) const t_nvjpeg2kNLTType_t: TypeId = 1713;
+pub(super) const t_nvjpeg2kNLTInfo_t: TypeId = 1714;
+pub(super) const t_PC_nvjpeg2kNLTInfo_t: TypeId = 1715;
+pub(super) const t_nvjpeg2kQualityType_t: TypeId = 1716;
+pub(super) const t_P_nvjpeg2kEncodeState_t: TypeId = 1717;
+pub(super) const t_P_nvjpeg2kEncoder_t: TypeId = 1718;
+pub(super) const t_P_nvjpeg2kStream_t: TypeId = 1719;
+pub(super) const t_P_nvjpeg2kColorSpace_t: TypeId = 1720;
+pub(super) const t_P_nvjpeg2kNLTInfo_t: TypeId = 1721;
+pub(super) const t_nvjpeg2kImageInfo_t: TypeId = 1722;
+pub(super) const t_P_nvjpeg2kImageInfo_t: TypeId = 1723;
+pub(super) const t_nvmlReturn_t: TypeId = 1724;
+pub(super) const t_nvmlReturn_t_status: TypeId = 1725;
+pub(super) const t_nvmlComputeInstance_t: TypeId = 1726;
+pub(super) const t_nvmlDevice_t: TypeId = 1727;
+pub(super) const t_nvmlGpuInstance_t: TypeId = 1728;
+pub(super) const t_nvmlComputeInstancePlacement_t: TypeId = 1729;
+pub(super) const t_nvmlComputeInstanceInfo_t: TypeId = 1730;
+pub(super) const t_P_nvmlComputeInstanceInfo_t: TypeId = 1731;
+pub(super) const t_nvmlEccCounterType_t: TypeId = 1732;
+pub(super) const t_nvmlValueType_t: TypeId = 1733;
+pub(super) const t_nvmlValue_t: TypeId = 1734;
+pub(super) const t_nvmlFieldId: TypeId = 1735;
+pub(super) const t_nvmlFieldValue_t: TypeId = 1736;
+pub(super) const t_P_nvmlFieldValue_t: TypeId = 1737;
+pub(super) const t_P_nvmlGpuInstance_t: TypeId = 1738;
+pub(super) const t_nvmlGpuInstancePlacement_t: TypeId = 1739;
+pub(super) const t_PC_nvmlGpuInstancePlacement_t: TypeId = 1740;
+pub(super) const t_A32_char: TypeId = 1741;
+pub(super) const t_nvmlPciInfo_t: TypeId = 1742;
+pub(super) const t_P_nvmlPciInfo_t: TypeId = 1743;
+pub(super) const t_nvmlEnableState_t: TypeId = 1744;
+pub(super) const t_nvmlRestrictedAPI_t: TypeId = 1745;
+pub(super) const t_P_nvmlEnableState_t: TypeId = 1746;
+pub(super) const t_A5_u32: TypeId = 1747;
+pub(super) const t_nvmlAccountingStats_t: TypeId = 1748;
+pub(super) const t_P_nvmlAccountingStats_t: TypeId = 1749;
+pub(super) const t_nvmlAccountingStats_v2_t: TypeId = 1750;
+pub(super) const t_P_nvmlAccountingStats_v2_t: TypeId = 1751;
+pub(super) const t_nvmlVgpuInstance_t: TypeId = 1752;
+pub(super) const t_P_nvmlVgpuInstance_t: TypeId = 1753;
+pub(super) const t_nvmlAdaptiveTgpModeInfo_v1_t: TypeId = 1754;
+pub(super) const t_P_nvmlAdaptiveTgpModeInfo_v1_t: TypeId = 1755;
+pub(super) const t_nvmlDeviceAddressingMode_t: TypeId = 1756;
+pub(super) const t_P_nvmlDeviceAddressingMode_t: TypeId = 1757;
+pub(super) const t_nvmlClockType_t: TypeId = 1758;
+pub(super) const t_nvmlDeviceArchitecture_t: TypeId = 1759;
+pub(super) const t_P_nvmlDeviceArchitecture_t: TypeId = 1760;
+pub(super) const t_nvmlDeviceAttributes_t: TypeId = 1761;
+pub(super) const t_P_nvmlDeviceAttributes_t: TypeId = 1762;
+pub(super) const t_nvmlBAR1Memory_t: TypeId = 1763;
+pub(super) const t_P_nvmlBAR1Memory_t: TypeId = 1764;
+pub(super) const t_nvmlBBXTimeData_v1_t: TypeId = 1765;
+pub(super) const t_P_nvmlBBXTimeData_v1_t: TypeId = 1766;
+pub(super) const t_nvmlEccBankRemapperHistogram_v1_t: TypeId = 1767;
+pub(super) const t_nvmlEccBankRemapperStatus_v1_t: TypeId = 1768;
+pub(super) const t_P_nvmlEccBankRemapperStatus_v1_t: TypeId = 1769;
+pub(super) const t_nvmlBrandType_t: TypeId = 1770;
+pub(super) const t_P_nvmlBrandType_t: TypeId = 1771;
+pub(super) const t_nvmlBridgeChipType_t: TypeId = 1772;
+pub(super) const t_nvmlBridgeChipInfo_t: TypeId = 1773;
+pub(super) const t_A128_nvmlBridgeChipInfo_t: TypeId = 1774;
+pub(super) const t_nvmlBridgeChipHierarchy_t: TypeId = 1775;
+pub(super) const t_P_nvmlBridgeChipHierarchy_t: TypeId = 1776;
+pub(super) const t_nvmlBusType_t: TypeId = 1777;
+pub(super) const t_P_nvmlBusType_t: TypeId = 1778;
+pub(super) const t_nvmlC2cModeInfo_v1_t: TypeId = 1779;
+pub(super) const t_P_nvmlC2cModeInfo_v1_t: TypeId = 1780;
+pub(super) const t_nvmlDeviceCapabilities_t: TypeId = 1781;
+pub(super) const t_P_nvmlDeviceCapabilities_t: TypeId = 1782;
+pub(super) const t_nvmlClkMonFaultInfo_t: TypeId = 1783;
+pub(super) const t_A32_nvmlClkMonFaultInfo_t: TypeId = 1784;
+pub(super) const t_nvmlClkMonStatus_t: TypeId = 1785;
+pub(super) const t_P_nvmlClkMonStatus_t: TypeId = 1786;
+pub(super) const t_nvmlClockId_t: TypeId = 1787;
+pub(super) const t_nvmlPstates_t: TypeId = 1788;
+pub(super) const t_nvmlClockOffset_t: TypeId = 1789;
+pub(super) const t_P_nvmlClockOffset_t: TypeId = 1790;
+pub(super) const t_nvmlComputeMode_t: TypeId = 1791;
+pub(super) const t_P_nvmlComputeMode_t: TypeId = 1792;
+pub(super) const t_nvmlProcessInfo_v1_t: TypeId = 1793;
+pub(super) const t_P_nvmlProcessInfo_v1_t: TypeId = 1794;
+pub(super) const t_nvmlProcessInfo_t: TypeId = 1795;
+pub(super) const t_P_nvmlProcessInfo_t: TypeId = 1796;
+pub(super) const t_A32_u8: TypeId = 1797;
+pub(super) const t_A8192_u8: TypeId = 1798;
+pub(super) const t_A4096_u8: TypeId = 1799;
+pub(super) const t_nvmlConfComputeGpuAttestationReport_t: TypeId = 1800;
+pub(super) const t_P_nvmlConfComputeGpuAttestationReport_t: TypeId = 1801;
+pub(super) const t_A5120_u8: TypeId = 1802;
+pub(super) const t_nvmlConfComputeGpuCertificate_t: TypeId = 1803;
+pub(super) const t_P_nvmlConfComputeGpuCertificate_t: TypeId = 1804;
+pub(super) const t_nvmlConfComputeMemSizeInfo_t: TypeId = 1805;
+pub(super) const t_P_nvmlConfComputeMemSizeInfo_t: TypeId = 1806;
+pub(super) const t_nvmlMemory_t: TypeId = 1807;
+pub(super) const t_P_nvmlMemory_t: TypeId = 1808;
+pub(super) const t_nvmlCoolerControl_t: TypeId = 1809;
+pub(super) const t_nvmlCoolerTarget_t_in4: TypeId = 1810;
+pub(super) const t_nvmlCoolerInfo_t: TypeId = 1811;
+pub(super) const t_P_nvmlCoolerInfo_t: TypeId = 1812;
+pub(super) const t_nvmlAffinityScope_t: TypeId = 1813;
+pub(super) const t_nvmlVgpuTypeId_t: TypeId = 1814;
+pub(super) const t_P_nvmlVgpuTypeId_t: TypeId = 1815;
+pub(super) const t_A2048_char: TypeId = 1816;
+pub(super) const t_nvmlDeviceCurrentClockFreqs_t: TypeId = 1817;
+pub(super) const t_P_nvmlDeviceCurrentClockFreqs_t: TypeId = 1818;
+pub(super) const t_nvmlClocksEventReasons_in4: TypeId = 1819;
+pub(super) const t_P_nvmlClocksEventReasons_in4: TypeId = 1820;
+pub(super) const t_nvmlClocksEventReasons_in8: TypeId = 1821;
+pub(super) const t_P_nvmlClocksEventReasons_in8: TypeId = 1822;
+pub(super) const t_nvmlMemoryErrorType_t: TypeId = 1823;
+pub(super) const t_nvmlEccErrorCounts_t: TypeId = 1824;
+pub(super) const t_P_nvmlEccErrorCounts_t: TypeId = 1825;
+pub(super) const t_P_nvmlDevice_t: TypeId = 1826;
+pub(super) const t_nvmlDramEncryptionInfo_t: TypeId = 1827;
+pub(super) const t_P_nvmlDramEncryptionInfo_t: TypeId = 1828;
+pub(super) const t_nvmlDriverModel_t: TypeId = 1829;
+pub(super) const t_P_nvmlDriverModel_t: TypeId = 1830;
+pub(super) const t_nvmlGpuDynamicPstatesInfo_t_utilization: TypeId = 1831;
+pub(super) const t_A8_nvmlGpuDynamicPstatesInfo_t_utilization: TypeId = 1832;
+pub(super) const t_nvmlGpuDynamicPstatesInfo_t: TypeId = 1833;
+pub(super) const t_P_nvmlGpuDynamicPstatesInfo_t: TypeId = 1834;
+pub(super) const t_nvmlEncoderType_t: TypeId = 1835;
+pub(super) const t_nvmlEncoderSessionInfo_t: TypeId = 1836;
+pub(super) const t_P_nvmlEncoderSessionInfo_t: TypeId = 1837;
+pub(super) const t_nvmlFBCSessionType_t: TypeId = 1838;
+pub(super) const t_nvmlFBCSessionInfo_t: TypeId = 1839;
+pub(super) const t_P_nvmlFBCSessionInfo_t: TypeId = 1840;
+pub(super) const t_nvmlFBCStats_t: TypeId = 1841;
+pub(super) const t_P_nvmlFBCStats_t: TypeId = 1842;
+pub(super) const t_nvmlFanControlPolicy_t: TypeId = 1843;
+pub(super) const t_P_nvmlFanControlPolicy_t: TypeId = 1844;
+pub(super) const t_nvmlFanSpeedInfo_t: TypeId = 1845;
+pub(super) const t_P_nvmlFanSpeedInfo_t: TypeId = 1846;
+pub(super) const t_nvmlFabricState: TypeId = 1847;
+pub(super) const t_nvmlFabricState_in1: TypeId = 1848;
+pub(super) const t_nvmlGpuFabricInfo_t: TypeId = 1849;
+pub(super) const t_P_nvmlGpuFabricInfo_t: TypeId = 1850;
+pub(super) const t_nvmlFabricHealthSummary: TypeId = 1851;
+pub(super) const t_nvmlFabricHealthSummary_in1: TypeId = 1852;
+pub(super) const t_nvmlGpuFabricInfoV_t: TypeId = 1853;
+pub(super) const t_P_nvmlGpuFabricInfoV_t: TypeId = 1854;
+pub(super) const t_nvmlFabricCliqueType: TypeId = 1855;
+pub(super) const t_nvmlFabricCliqueType_in1: TypeId = 1856;
+pub(super) const t_nvmlGpuFabricClique_v1_t: TypeId = 1857;
+pub(super) const t_A64_nvmlGpuFabricClique_v1_t: TypeId = 1858;
+pub(super) const t_nvmlGpuFabricInfo_v4_t: TypeId = 1859;
+pub(super) const t_P_nvmlGpuFabricInfo_v4_t: TypeId = 1860;
+pub(super) const t_P_nvmlGpuInstancePlacement_t: TypeId = 1861;
+pub(super) const t_nvmlGpuInstanceProfile: TypeId = 1862;
+pub(super) const t_nvmlGpuInstanceProfileInfo_t: TypeId = 1863;
+pub(super) const t_P_nvmlGpuInstanceProfileInfo_t: TypeId = 1864;
+pub(super) const t_A96_char: TypeId = 1865;
+pub(super) const t_nvmlGpuInstanceProfileInfo_v2_t: TypeId = 1866;
+pub(super) const t_P_nvmlGpuInstanceProfileInfo_v2_t: TypeId = 1867;
+pub(super) const t_nvmlGpuOperationMode_t: TypeId = 1868;
+pub(super) const t_P_nvmlGpuOperationMode_t: TypeId = 1869;
+pub(super) const t_nvmlGpuUptime_v1_t: TypeId = 1870;
+pub(super) const t_P_nvmlGpuUptime_v1_t: TypeId = 1871;
+pub(super) const t_nvmlGridLicenseFeatureCode_t: TypeId = 1872;
+pub(super) const t_nvmlGridLicenseExpiry_t: TypeId = 1873;
+pub(super) const t_nvmlGridLicensableFeature_t: TypeId = 1874;
+pub(super) const t_A3_nvmlGridLicensableFeature_t: TypeId = 1875;
+pub(super) const t_nvmlGridLicensableFeatures_t: TypeId = 1876;
+pub(super) const t_P_nvmlGridLicensableFeatures_t: TypeId = 1877;
+pub(super) const t_A41_char: TypeId = 1878;
+pub(super) const t_nvmlUUIDValue_t: TypeId = 1879;
+pub(super) const t_nvmlUUIDType_t: TypeId = 1880;
+pub(super) const t_nvmlUUID_t: TypeId = 1881;
+pub(super) const t_PC_nvmlUUID_t: TypeId = 1882;
+pub(super) const t_nvmlHostVgpuMode_t: TypeId = 1883;
+pub(super) const t_P_nvmlHostVgpuMode_t: TypeId = 1884;
+pub(super) const t_nvmlHostname_v1_t: TypeId = 1885;
+pub(super) const t_P_nvmlHostname_v1_t: TypeId = 1886;
+pub(super) const t_nvmlInforomObject_t: TypeId = 1887;
+pub(super) const t_nvmlMarginTemperature_t: TypeId = 1888;
+pub(super) const t_P_nvmlMarginTemperature_t: TypeId = 1889;
+pub(super) const t_nvmlMemoryLocation_t: TypeId = 1890;
+pub(super) const t_nvmlMemory_v2_t: TypeId = 1891;
+pub(super) const t_P_nvmlMemory_v2_t: TypeId = 1892;
+pub(super) const t_nvmlGetMemoryLimits_v1_t: TypeId = 1893;
+pub(super) const t_P_nvmlGetMemoryLimits_v1_t: TypeId = 1894;
+pub(super) const t_nvmlMigMode: TypeId = 1895;
+pub(super) const t_P_nvmlMigMode: TypeId = 1896;
+pub(super) const t_nvmlNvLinkCapability_t: TypeId = 1897;
+pub(super) const t_nvmlNvLinkErrorCounter_t: TypeId = 1898;
+pub(super) const t_nvmlNvlinkFirmwareVersion_t: TypeId = 1899;
+pub(super) const t_A100_nvmlNvlinkFirmwareVersion_t: TypeId = 1900;
+pub(super) const t_nvmlNvlinkFirmwareInfo_t: TypeId = 1901;
+pub(super) const t_nvmlNvLinkInfo_t: TypeId = 1902;
+pub(super) const t_P_nvmlNvLinkInfo_t: TypeId = 1903;
+pub(super) const t_nvmlNvLinkInfo_v3_t: TypeId = 1904;
+pub(super) const t_P_nvmlNvLinkInfo_v3_t: TypeId = 1905;
+pub(super) const t_nvmlIntNvLinkDeviceType_t: TypeId = 1906;
+pub(super) const t_P_nvmlIntNvLinkDeviceType_t: TypeId = 1907;
+pub(super) const t_nvmlNvlinkTelemetrySample_v1_t: TypeId = 1908;
+pub(super) const t_P_nvmlNvlinkTelemetrySample_v1_t: TypeId = 1909;
+pub(super) const t_nvmlNvlinkTelemetrySamples_v1_t: TypeId = 1910;
+pub(super) const t_P_nvmlNvlinkTelemetrySamples_v1_t: TypeId = 1911;
+pub(super) const t_nvmlNvLinkUtilizationCountUnits_t: TypeId = 1912;
+pub(super) const t_nvmlNvLinkUtilizationCountPktTypes_t_in4: TypeId = 1913;
+pub(super) const t_nvmlNvLinkUtilizationControl_t: TypeId = 1914;
+pub(super) const t_P_nvmlNvLinkUtilizationControl_t: TypeId = 1915;
+pub(super) const t_nvmlNvlinkGetBwMode_t: TypeId = 1916;
+pub(super) const t_P_nvmlNvlinkGetBwMode_t: TypeId = 1917;
+pub(super) const t_A256_u8: TypeId = 1918;
+pub(super) const t_nvmlNvlinkNvlePrivateInfo_v1_t: TypeId = 1919;
+pub(super) const t_P_nvmlNvlinkNvlePrivateInfo_v1_t: TypeId = 1920;
+pub(super) const t_A4096_u32: TypeId = 1921;
+pub(super) const t_nvmlNvlinkGetRemapTableInfo_v1_t: TypeId = 1922;
+pub(super) const t_P_nvmlNvlinkGetRemapTableInfo_v1_t: TypeId = 1923;
+pub(super) const t_A23_u8: TypeId = 1924;
+pub(super) const t_nvmlNvlinkSupportedBwModes_t: TypeId = 1925;
+pub(super) const t_P_nvmlNvlinkSupportedBwModes_t: TypeId = 1926;
+pub(super) const t_nvmlGpuP2PCapsIndex_t: TypeId = 1927;
+pub(super) const t_nvmlGpuP2PStatus_t: TypeId = 1928;
+pub(super) const t_P_nvmlGpuP2PStatus_t: TypeId = 1929;
+pub(super) const t_nvmlPciInfoExt_t: TypeId = 1930;
+pub(super) const t_P_nvmlPciInfoExt_t: TypeId = 1931;
+pub(super) const t_nvmlPcieUtilCounter_t: TypeId = 1932;
+pub(super) const t_nvmlPdi_t: TypeId = 1933;
+pub(super) const t_P_nvmlPdi_t: TypeId = 1934;
+pub(super) const t_nvmlDevicePerfModes_t: TypeId = 1935;
+pub(super) const t_P_nvmlDevicePerfModes_t: TypeId = 1936;
+pub(super) const t_P_nvmlPstates_t: TypeId = 1937;
+pub(super) const t_nvmlPlatformInfo_t: TypeId = 1938;
+pub(super) const t_P_nvmlPlatformInfo_t: TypeId = 1939;
+pub(super) const t_nvmlDevicePowerMizerModes_v1_t: TypeId = 1940;
+pub(super) const t_P_nvmlDevicePowerMizerModes_v1_t: TypeId = 1941;
+pub(super) const t_nvmlPowerSource_t: TypeId = 1942;
+pub(super) const t_P_nvmlPowerSource_t: TypeId = 1943;
+pub(super) const t_nvmlProcessUtilizationSample_t: TypeId = 1944;
+pub(super) const t_P_nvmlProcessUtilizationSample_t: TypeId = 1945;
+pub(super) const t_nvmlProcessUtilizationInfo_v1_t: TypeId = 1946;
+pub(super) const t_P_nvmlProcessUtilizationInfo_v1_t: TypeId = 1947;
+pub(super) const t_nvmlProcessesUtilizationInfo_t: TypeId = 1948;
+pub(super) const t_P_nvmlProcessesUtilizationInfo_t: TypeId = 1949;
+pub(super) const t_nvmlRemappedRowsInfo_v2_t: TypeId = 1950;
+pub(super) const t_P_nvmlRemappedRowsInfo_v2_t: TypeId = 1951;
+pub(super) const t_nvmlRepairStatus_t: TypeId = 1952;
+pub(super) const t_P_nvmlRepairStatus_t: TypeId = 1953;
+pub(super) const t_nvmlPageRetirementCause_t: TypeId = 1954;
+pub(super) const t_nvmlRowRemapperHistogramValues_t: TypeId = 1955;
+pub(super) const t_P_nvmlRowRemapperHistogramValues_t: TypeId = 1956;
+pub(super) const t_nvmlProcessDetail_v1_t: TypeId = 1957;
+pub(super) const t_P_nvmlProcessDetail_v1_t: TypeId = 1958;
+pub(super) const t_nvmlProcessDetailList_t: TypeId = 1959;
+pub(super) const t_P_nvmlProcessDetailList_t: TypeId = 1960;
+pub(super) const t_nvmlSamplingType_t: TypeId = 1961;
+pub(super) const t_P_nvmlValueType_t: TypeId = 1962;
+pub(super) const t_nvmlSample_t: TypeId = 1963;
+pub(super) const t_P_nvmlSample_t: TypeId = 1964;
+pub(super) const t_nvmlEccSramErrorStatus_t: TypeId = 1965;
+pub(super) const t_P_nvmlEccSramErrorStatus_t: TypeId = 1966;
+pub(super) const t_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t: TypeId = 1967;
+pub(super) const t_P_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t: TypeId = 1968;
+pub(super) const t_nvmlEccSramUniqueUncorrectedErrorCounts_t: TypeId = 1969;
+pub(super) const t_P_nvmlEccSramUniqueUncorrectedErrorCounts_t: TypeId = 1970;
+pub(super) const t_nvmlEventTypes_in4: TypeId = 1971;
+pub(super) const t_P_nvmlEventTypes_in4: TypeId = 1972;
+pub(super) const t_nvmlEventTypes_in8: TypeId = 1973;
+pub(super) const t_P_nvmlEventTypes_in8: TypeId = 1974;
+pub(super) const t_nvmlTemperatureSensors_t: TypeId = 1975;
+pub(super) const t_nvmlTemperatureThresholds_t: TypeId = 1976;
+pub(super) const t_nvmlTemperature_t: TypeId = 1977;
+pub(super) const t_P_nvmlTemperature_t: TypeId = 1978;
+pub(super) const t_nvmlThermalController_t: TypeId = 1979;
+pub(super) const t_nvmlThermalTarget_t: TypeId = 1980;
+pub(super) const t_nvmlGpuThermalSettings_t_sensor: TypeId = 1981;
+pub(super) const t_A3_nvmlGpuThermalSettings_t_sensor: TypeId = 1982;
+pub(super) const t_nvmlGpuThermalSettings_t: TypeId = 1983;
+pub(super) const t_P_nvmlGpuThermalSettings_t: TypeId = 1984;
+pub(super) const t_nvmlGpuTopologyLevel_t: TypeId = 1985;
+pub(super) const t_P_nvmlGpuTopologyLevel_t: TypeId = 1986;
+pub(super) const t_nvmlUnrepairableMemoryStatus_v1_t: TypeId = 1987;
+pub(super) const t_P_nvmlUnrepairableMemoryStatus_v1_t: TypeId = 1988;
+pub(super) const t_nvmlUtilization_t: TypeId = 1989;
+pub(super) const t_P_nvmlUtilization_t: TypeId = 1990;
+pub(super) const t_nvmlDeviceVgpuCapability_t: TypeId = 1991;
+pub(super) const t_nvmlVgpuHeterogeneousMode_t: TypeId = 1992;
+pub(super) const t_P_nvmlVgpuHeterogeneousMode_t: TypeId = 1993;
+pub(super) const t_nvmlVgpuInstanceUtilizationInfo_v1_t: TypeId = 1994;
+pub(super) const t_P_nvmlVgpuInstanceUtilizationInfo_v1_t: TypeId = 1995;
+pub(super) const t_nvmlVgpuInstancesUtilizationInfo_t: TypeId = 1996;
+pub(super) const t_P_nvmlVgpuInstancesUtilizationInfo_t: TypeId = 1997;
+pub(super) const t_A80_char: TypeId = 1998;
+pub(super) const t_nvmlVgpuVersion_t: TypeId = 1999;
+pub(super) const t_nvmlVgpuPgpuMetadata_t: TypeId = 2000;
+pub(super) const t_P_nvmlVgpuPgpuMetadata_t: TypeId = 2001;
+pub(super) const t_nvmlVgpuProcessUtilizationSample_t: TypeId = 2002;
+pub(super) const t_P_nvmlVgpuProcessUtilizationSample_t: TypeId = 2003;
+pub(super) const t_nvmlVgpuProcessUtilizationInfo_v1_t: TypeId = 2004;
+pub(super) const t_P_nvmlVgpuProcessUtilizationInfo_v1_t: TypeId = 2005;
+pub(super) const t_nvmlVgpuProcessesUtilizationInfo_t: TypeId = 2006;
+pub(super) const t_P_nvmlVgpuProcessesUtilizationInfo_t: TypeId = 2007;
+pub(super) const t_A3_u32: TypeId = 2008;
+pub(super) const t_nvmlVgpuSchedulerCapabilities_t: TypeId = 2009;
+pub(super) const t_P_nvmlVgpuSchedulerCapabilities_t: TypeId = 2010;
+pub(super) const t_nvmlVgpuSchedulerParams_t_vgpuSchedDataWithARR: TypeId = 2011;
+pub(super) const t_nvmlVgpuSchedulerParams_t_vgpuSchedData: TypeId = 2012;
+pub(super) const t_nvmlVgpuSchedulerParams_t: TypeId = 2013;
+pub(super) const t_nvmlVgpuSchedulerLogEntry_t: TypeId = 2014;
+pub(super) const t_A200_nvmlVgpuSchedulerLogEntry_t: TypeId = 2015;
+pub(super) const t_nvmlVgpuSchedulerLog_t: TypeId = 2016;
+pub(super) const t_P_nvmlVgpuSchedulerLog_t: TypeId = 2017;
+pub(super) const t_nvmlVgpuSchedulerLogEntry_v2_t: TypeId = 2018;
+pub(super) const t_A200_nvmlVgpuSchedulerLogEntry_v2_t: TypeId = 2019;
+pub(super) const t_nvmlVgpuSchedulerLogInfo_v2_t: TypeId = 2020;
+pub(super) const t_P_nvmlVgpuSchedulerLogInfo_v2_t: TypeId = 2021;
+pub(super) const t_nvmlVgpuSchedulerGetState_t: TypeId = 2022;
+pub(super) const t_P_nvmlVgpuSchedulerGetState_t: TypeId = 2023;
+pub(super) const t_nvmlVgpuSchedulerStateInfo_v2_t: TypeId = 2024;
+pub(super) const t_P_nvmlVgpuSchedulerStateInfo_v2_t: TypeId = 2025;
+pub(super) const t_nvmlVgpuPlacementList_t: TypeId = 2026;
+pub(super) const t_P_nvmlVgpuPlacementList_t: TypeId = 2027;
+pub(super) const t_nvmlVgpuInstanceUtilizationSample_t: TypeId = 2028;
+pub(super) const t_P_nvmlVgpuInstanceUtilizationSample_t: TypeId = 2029;
+pub(super) const t_nvmlPerfPolicyType_t: TypeId = 2030;
+pub(super) const t_nvmlViolationTime_t: TypeId = 2031;
+pub(super) const t_P_nvmlViolationTime_t: TypeId = 2032;
+pub(super) const t_nvmlGpuVirtualizationMode_t: TypeId = 2033;
+pub(super) const t_P_nvmlGpuVirtualizationMode_t: TypeId = 2034;
+pub(super) const t_nvmlNvlinkLockRemapTable_v1_t: TypeId = 2035;
+pub(super) const t_P_nvmlNvlinkLockRemapTable_v1_t: TypeId = 2036;
+pub(super) const t_nvmlRailMetrics_t: TypeId = 2037;
+pub(super) const t_A2_nvmlRailMetrics_t: TypeId = 2038;
+pub(super) const t_nvmlCoreRailMetrics_t: TypeId = 2039;
+pub(super) const t_nvmlPmgrPwrTuple_t: TypeId = 2040;
+pub(super) const t_nvmlPwrModelMetricsDlppm1xPerf_t: TypeId = 2041;
+pub(super) const t_nvmlPwrModelMetricsDlppm1x_t: TypeId = 2042;
+pub(super) const t_A8_nvmlPwrModelMetricsDlppm1x_t: TypeId = 2043;
+pub(super) const t_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t: TypeId = 2044;
+pub(super) const t_A3_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t: TypeId = 2045;
+pub(super) const t_nvmlObservedMetrics_t: TypeId = 2046;
+pub(super) const t_nvmlPerfMetricsDlppc2xSample_t: TypeId = 2047;
+pub(super) const t_nvmlPwrModelMetricsSamplePfpp1x_t: TypeId = 2048;
+pub(super) const t_A32_nvmlPwrModelMetricsSamplePfpp1x_t: TypeId = 2049;
+pub(super) const t_nvmlPwrModelOperatingPointPfpp1x_t: TypeId = 2050;
+pub(super) const t_nvmlPwrModelMetricsPfpp1x_t: TypeId = 2051;
+pub(super) const t_nvmlPerfMetricsPfpp1xSample_t: TypeId = 2052;
+pub(super) const t_nvmlPerfMetricControllerSample_t_data: TypeId = 2053;
+pub(super) const t_nvmlPerfMetricControllerSample_t: TypeId = 2054;
+pub(super) const t_A4_nvmlPerfMetricControllerSample_t: TypeId = 2055;
+pub(super) const t_nvmlPerfMetricsSample_t: TypeId = 2056;
+pub(super) const t_A13_nvmlPerfMetricsSample_t: TypeId = 2057;
+pub(super) const t_nvmlPerfMetricsSamples_v1_t: TypeId = 2058;
+pub(super) const t_P_nvmlPerfMetricsSamples_v1_t: TypeId = 2059;
+pub(super) const t_nvmlPowerSmoothingProfile_t: TypeId = 2060;
+pub(super) const t_P_nvmlPowerSmoothingProfile_t: TypeId = 2061;
+pub(super) const t_nvmlPowerSmoothingState_t: TypeId = 2062;
+pub(super) const t_P_nvmlPowerSmoothingState_t: TypeId = 2063;
+pub(super) const t_nvmlPRMCounterInput_v1_t: TypeId = 2064;
+pub(super) const t_nvmlPRMCounterValue_v1_t: TypeId = 2065;
+pub(super) const t_nvmlPRMCounter_v1_t: TypeId = 2066;
+pub(super) const t_P_nvmlPRMCounter_v1_t: TypeId = 2067;
+pub(super) const t_nvmlPRMCounterList_v1_t: TypeId = 2068;
+pub(super) const t_P_nvmlPRMCounterList_v1_t: TypeId = 2069;
+pub(super) const t_A496_u8: TypeId = 2070;
+pub(super) const t_nvmlPRMTLV_v1_t__1: TypeId = 2071;
+pub(super) const t_nvmlPRMTLV_v1_t: TypeId = 2072;
+pub(super) const t_P_nvmlPRMTLV_v1_t: TypeId = 2073;
+pub(super) const t_nvmlEventSet_t: TypeId = 2074;
+pub(super) const t_nvmlDetachGpuState_t: TypeId = 2075;
+pub(super) const t_nvmlPcieLinkState_t: TypeId = 2076;
+pub(super) const t_nvmlFlags_in4: TypeId = 2077;
+pub(super) const t_PC_nvmlDramEncryptionInfo_t: TypeId = 2078;
+pub(super) const t_nvmlSetMemoryLimits_v1_t: TypeId = 2079;
+pub(super) const t_P_nvmlSetMemoryLimits_v1_t: TypeId = 2080;
+pub(super) const t_P_nvmlReturn_t: TypeId = 2081;
+pub(super) const t_nvmlNvLinkPowerThres_t: TypeId = 2082;
+pub(super) const t_P_nvmlNvLinkPowerThres_t: TypeId = 2083;
+pub(super) const t_nvmlNvlinkSetBwMode_t: TypeId = 2084;
+pub(super) const t_P_nvmlNvlinkSetBwMode_t: TypeId = 2085;
+pub(super) const t_nvmlNvlinkSetBwModeAsync_v1_t: TypeId = 2086;
+pub(super) const t_P_nvmlNvlinkSetBwModeAsync_v1_t: TypeId = 2087;
+pub(super) const t_nvmlNvlinkSetNvleReady_v1_t: TypeId = 2088;
+pub(super) const t_P_nvmlNvlinkSetNvleReady_v1_t: TypeId = 2089;
+pub(super) const t_nvmlPowerValue_v2_t: TypeId = 2090;
+pub(super) const t_P_nvmlPowerValue_v2_t: TypeId = 2091;
+pub(super) const t_nvmlRusdSettings_v1_t: TypeId = 2092;
+pub(super) const t_P_nvmlRusdSettings_v1_t: TypeId = 2093;
+pub(super) const t_PC_nvmlVgpuHeterogeneousMode_t: TypeId = 2094;
+pub(super) const t_nvmlVgpuSchedulerSetParams_t_vgpuSchedDataWithARR: TypeId = 2095;
+pub(super) const t_nvmlVgpuSchedulerSetParams_t_vgpuSchedData: TypeId = 2096;
+pub(super) const t_nvmlVgpuSchedulerSetParams_t: TypeId = 2097;
+pub(super) const t_nvmlVgpuSchedulerSetState_t: TypeId = 2098;
+pub(super) const t_P_nvmlVgpuSchedulerSetState_t: TypeId = 2099;
+pub(super) const t_nvmlVgpuSchedulerState_v2_t: TypeId = 2100;
+pub(super) const t_P_nvmlVgpuSchedulerState_v2_t: TypeId = 2101;
+pub(super) const t_nvmlNvlinkSetupNvleEncryptionKey_v1_t: TypeId = 2102;
+pub(super) const t_P_nvmlNvlinkSetupNvleEncryptionKey_v1_t: TypeId = 2103;
+pub(super) const t_A8_u32: TypeId = 2104;
+pub(super) const t_nvmlMask255_t: TypeId = 2105;
+pub(super) const t_nvmlWorkloadPowerProfileRequestedProfiles_t: TypeId = 2106;
+pub(super) const t_P_nvmlWorkloadPowerProfileRequestedProfiles_t: TypeId = 2107;
+pub(super) const t_nvmlWorkloadPowerProfileCurrentProfiles_t: TypeId = 2108;
+pub(super) const t_P_nvmlWorkloadPowerProfileCurrentProfiles_t: TypeId = 2109;
+pub(super) const t_nvmlWorkloadPowerProfileInfo_t: TypeId = 2110;
+pub(super) const t_A255_nvmlWorkloadPowerProfileInfo_t: TypeId = 2111;
+pub(super) const t_nvmlWorkloadPowerProfileProfilesInfo_t: TypeId = 2112;
+pub(super) const t_P_nvmlWorkloadPowerProfileProfilesInfo_t: TypeId = 2113;
+pub(super) const t_nvmlPowerProfileOperation_t: TypeId = 2114;
+pub(super) const t_nvmlWorkloadPowerProfileUpdateProfiles_v1_t: TypeId = 2115;
+pub(super) const t_P_nvmlWorkloadPowerProfileUpdateProfiles_v1_t: TypeId = 2116;
+pub(super) const t_P_nvmlEventSet_t: TypeId = 2117;
+pub(super) const t_nvmlEventSetGetContextCount_v1_t: TypeId = 2118;
+pub(super) const t_P_nvmlEventSetGetContextCount_v1_t: TypeId = 2119;
+pub(super) const t_nvmlEventSetGetContextData_v1_t: TypeId = 2120;
+pub(super) const t_P_nvmlEventSetGetContextData_v1_t: TypeId = 2121;
+pub(super) const t_nvmlEventSetGetContextInfo_v1_t: TypeId = 2122;
+pub(super) const t_P_nvmlEventSetGetContextInfo_v1_t: TypeId = 2123;
+pub(super) const t_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t: TypeId = 2124;
+pub(super) const t_P_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t: TypeId = 2125;
+pub(super) const t_nvmlGpuOperationalEventConfig_v1_t: TypeId = 2126;
+pub(super) const t_PC_nvmlGpuOperationalEventConfig_v1_t: TypeId = 2127;
+pub(super) const t_nvmlEventData_t: TypeId = 2128;
+pub(super) const t_P_nvmlEventData_t: TypeId = 2129;
+pub(super) const t_nvmlEventSetWait_v3_t: TypeId = 2130;
+pub(super) const t_P_nvmlEventSetWait_v3_t: TypeId = 2131;
+pub(super) const t_nvmlExcludedDeviceInfo_t: TypeId = 2132;
+pub(super) const t_P_nvmlExcludedDeviceInfo_t: TypeId = 2133;
+pub(super) const t_nvmlVgpuGuestInfoState_t: TypeId = 2134;
+pub(super) const t_A6_u32: TypeId = 2135;
+pub(super) const t_nvmlVgpuMetadata_t: TypeId = 2136;
+pub(super) const t_P_nvmlVgpuMetadata_t: TypeId = 2137;
+pub(super) const t_nvmlVgpuVmCompatibility_t_in4: TypeId = 2138;
+pub(super) const t_nvmlVgpuPgpuCompatibilityLimitCode_t_in4: TypeId = 2139;
+pub(super) const t_nvmlVgpuPgpuCompatibility_t: TypeId = 2140;
+pub(super) const t_P_nvmlVgpuPgpuCompatibility_t: TypeId = 2141;
+pub(super) const t_nvmlVgpuDriverCapability_t: TypeId = 2142;
+pub(super) const t_P_nvmlVgpuVersion_t: TypeId = 2143;
+pub(super) const t_nvmlGpmSample_t: TypeId = 2144;
+pub(super) const t_nvmlGpmMetric_t_metricInfo: TypeId = 2145;
+pub(super) const t_nvmlGpmMetric_t: TypeId = 2146;
+pub(super) const t_A477_nvmlGpmMetric_t: TypeId = 2147;
+pub(super) const t_nvmlGpmMetricsGet_t: TypeId = 2148;
+pub(super) const t_P_nvmlGpmMetricsGet_t: TypeId = 2149;
+pub(super) const t_nvmlGpmSupport_t: TypeId = 2150;
+pub(super) const t_P_nvmlGpmSupport_t: TypeId = 2151;
+pub(super) const t_P_nvmlGpmSample_t: TypeId = 2152;
+pub(super) const t_P_nvmlComputeInstance_t: TypeId = 2153;
+pub(super) const t_PC_nvmlComputeInstancePlacement_t: TypeId = 2154;
+pub(super) const t_nvmlActiveVgpuInstanceInfo_t: TypeId = 2155;
+pub(super) const t_P_nvmlActiveVgpuInstanceInfo_t: TypeId = 2156;
+pub(super) const t_P_nvmlComputeInstancePlacement_t: TypeId = 2157;
+pub(super) const t_nvmlComputeInstanceProfile: TypeId = 2158;
+pub(super) const t_nvmlComputeInstanceProfileInfo_t: TypeId = 2159;
+pub(super) const t_P_nvmlComputeInstanceProfileInfo_t: TypeId = 2160;
+pub(super) const t_nvmlComputeInstanceProfileInfo_v2_t: TypeId = 2161;
+pub(super) const t_P_nvmlComputeInstanceProfileInfo_v2_t: TypeId = 2162;
+pub(super) const t_nvmlVgpuTypeIdInfo_t: TypeId = 2163;
+pub(super) const t_P_nvmlVgpuTypeIdInfo_t: TypeId = 2164;
+pub(super) const t_nvmlGpuInstanceInfo_t: TypeId = 2165;
+pub(super) const t_P_nvmlGpuInstanceInfo_t: TypeId = 2166;
+pub(super) const t_nvmlVgpuSchedulerLogInfo_t: TypeId = 2167;
+pub(super) const t_P_nvmlVgpuSchedulerLogInfo_t: TypeId = 2168;
+pub(super) const t_nvmlVgpuSchedulerStateInfo_t: TypeId = 2169;
+pub(super) const t_P_nvmlVgpuSchedulerStateInfo_t: TypeId = 2170;
+pub(super) const t_nvmlVgpuCreatablePlacementInfo_t: TypeId = 2171;
+pub(super) const t_P_nvmlVgpuCreatablePlacementInfo_t: TypeId = 2172;
+pub(super) const t_nvmlVgpuSchedulerState_t: TypeId = 2173;
+pub(super) const t_P_nvmlVgpuSchedulerState_t: TypeId = 2174;
+pub(super) const t_nvmlInitFlags_in4: TypeId = 2175;
+pub(super) const t_nvmlSystemEventSet_t: TypeId = 2176;
+pub(super) const t_nvmlSystemEventSetCreateRequest_t: TypeId = 2177;
+pub(super) const t_P_nvmlSystemEventSetCreateRequest_t: TypeId = 2178;
+pub(super) const t_nvmlSystemEventSetFreeRequest_t: TypeId = 2179;
+pub(super) const t_P_nvmlSystemEventSetFreeRequest_t: TypeId = 2180;
+pub(super) const t_nvmlSystemEventData_v1_t: TypeId = 2181;
+pub(super) const t_P_nvmlSystemEventData_v1_t: TypeId = 2182;
+pub(super) const t_nvmlSystemEventSetWaitRequest_t: TypeId = 2183;
+pub(super) const t_P_nvmlSystemEventSetWaitRequest_t: TypeId = 2184;
+pub(super) const t_nvmlCPERCursor_v1_t: TypeId = 2185;
+pub(super) const t_nvmlGetCPER_v1_t: TypeId = 2186;
+pub(super) const t_P_nvmlGetCPER_v1_t: TypeId = 2187;
+pub(super) const t_nvmlConfComputeSystemCaps_t: TypeId = 2188;
+pub(super) const t_P_nvmlConfComputeSystemCaps_t: TypeId = 2189;
+pub(super) const t_nvmlConfComputeGetKeyRotationThresholdInfo_t: TypeId = 2190;
+pub(super) const t_P_nvmlConfComputeGetKeyRotationThresholdInfo_t: TypeId = 2191;
+pub(super) const t_nvmlSystemConfComputeSettings_t: TypeId = 2192;
+pub(super) const t_P_nvmlSystemConfComputeSettings_t: TypeId = 2193;
+pub(super) const t_nvmlSystemConfComputeSettings_v2_t: TypeId = 2194;
+pub(super) const t_P_nvmlSystemConfComputeSettings_v2_t: TypeId = 2195;
+pub(super) const t_nvmlConfComputeSystemState_t: TypeId = 2196;
+pub(super) const t_P_nvmlConfComputeSystemState_t: TypeId = 2197;
+pub(super) const t_nvmlSystemDriverBranchInfo_t: TypeId = 2198;
+pub(super) const t_P_nvmlSystemDriverBranchInfo_t: TypeId = 2199;
+pub(super) const t_nvmlHwbcEntry_t: TypeId = 2200;
+pub(super) const t_P_nvmlHwbcEntry_t: TypeId = 2201;
+pub(super) const t_nvmlSystemRegisterEventRequest_t: TypeId = 2202;
+pub(super) const t_P_nvmlSystemRegisterEventRequest_t: TypeId = 2203;
+pub(super) const t_nvmlConfComputeSetKeyRotationThresholdInfo_t: TypeId = 2204;
+pub(super) const t_P_nvmlConfComputeSetKeyRotationThresholdInfo_t: TypeId = 2205;
+pub(super) const t_nvmlUnit_t: TypeId = 2206;
+pub(super) const t_nvmlFanState_t: TypeId = 2207;
+pub(super) const t_nvmlUnitFanInfo_t: TypeId = 2208;
+pub(super) const t_A24_nvmlUnitFanInfo_t: TypeId = 2209;
+pub(super) const t_nvmlUnitFanSpeeds_t: TypeId = 2210;
+pub(super) const t_P_nvmlUnitFanSpeeds_t: TypeId = 2211;
+pub(super) const t_P_nvmlUnit_t: TypeId = 2212;
+pub(super) const t_nvmlLedColor_t: TypeId = 2213;
+pub(super) const t_nvmlLedState_t: TypeId = 2214;
+pub(super) const t_P_nvmlLedState_t: TypeId = 2215;
+pub(super) const t_nvmlPSUInfo_t: TypeId = 2216;
+pub(super) const t_P_nvmlPSUInfo_t: TypeId = 2217;
+pub(super) const t_nvmlUnitInfo_t: TypeId = 2218;
+pub(super) const t_P_nvmlUnitInfo_t: TypeId = 2219;
+pub(super) const t_nvmlVgpuLicenseExpiry_t: TypeId = 2220;
+pub(super) const t_nvmlVgpuLicenseInfo_t: TypeId = 2221;
+pub(super) const t_P_nvmlVgpuLicenseInfo_t: TypeId = 2222;
+pub(super) const t_nvmlVgpuPlacementId_t: TypeId = 2223;
+pub(super) const t_P_nvmlVgpuPlacementId_t: TypeId = 2224;
+pub(super) const t_nvmlVgpuRuntimeState_t: TypeId = 2225;
+pub(super) const t_P_nvmlVgpuRuntimeState_t: TypeId = 2226;
+pub(super) const t_nvmlVgpuVmIdType_t: TypeId = 2227;
+pub(super) const t_P_nvmlVgpuVmIdType_t: TypeId = 2228;
+pub(super) const t_nvmlVgpuTypeBar1Info_t: TypeId = 2229;
+pub(super) const t_P_nvmlVgpuTypeBar1Info_t: TypeId = 2230;
+pub(super) const t_nvmlVgpuCapability_t: TypeId = 2231;
+pub(super) const t_nvmlVgpuTypeMaxInstance_t: TypeId = 2232;
+pub(super) const t_P_nvmlVgpuTypeMaxInstance_t: TypeId = 2233;
+pub(super) const t_nvrtcResult: TypeId = 2234;
+pub(super) const t_nvrtcResult_status: TypeId = 2235;
+pub(super) const t_nvrtcProgram: TypeId = 2236;
+pub(super) const t_P_nvrtcProgram: TypeId = 2237;
+pub(super) const t_nvrtcBundledHeadersInfo: TypeId = 2238;
+pub(super) const t_P_nvrtcBundledHeadersInfo: TypeId = 2239;
+pub(super) const t_nvrtcInstallHeaders_in4: TypeId = 2240;
+pub(super) const t_nvtiffStatus_t: TypeId = 2241;
+pub(super) const t_nvtiffStatus_t_status: TypeId = 2242;
+pub(super) const t_nvtiffStream_t: TypeId = 2243;
+pub(super) const t_nvtiffDecoder_t: TypeId = 2244;
+pub(super) const t_nvtiffDecodeParams_t: TypeId = 2245;
+pub(super) const t_nvtiffImage_t: TypeId = 2246;
+pub(super) const t_P_nvtiffImage_t: TypeId = 2247;
+pub(super) const t_PC_nvtiffImage_t: TypeId = 2248;
+pub(super) const t_P_nvtiffDecodeParams_t: TypeId = 2249;
+pub(super) const t_nvtiffOutputFormat_t: TypeId = 2250;
+pub(super) const t_nvtiffDecodeRegion_t: TypeId = 2251;
+pub(super) const t_PC_nvtiffDecodeRegion_t: TypeId = 2252;
+pub(super) const t_P_nvtiffDecoder_t: TypeId = 2253;
+pub(super) const t_nvtiffDeviceAllocator_t: TypeId = 2254;
+pub(super) const t_P_nvtiffDeviceAllocator_t: TypeId = 2255;
+pub(super) const t_nvtiffPinnedAllocator_t: TypeId = 2256;
+pub(super) const t_P_nvtiffPinnedAllocator_t: TypeId = 2257;
+pub(super) const t_nvtiffEncoder_t: TypeId = 2258;
+pub(super) const t_nvtiffEncodeParams_t: TypeId = 2259;
+pub(super) const t_P_nvtiffEncodeParams_t: TypeId = 2260;
+pub(super) const t_nvtiffGeoKey_t: TypeId = 2261;
+pub(super) const t_nvtiffGeoKeyDataType_t: TypeId = 2262;
+pub(super) const t_nvtiffImageGeometryType_t: TypeId = 2263;
+pub(super) const t_nvtiffImageGeometry_t: TypeId = 2264;
+pub(super) const t_PC_nvtiffImageGeometry_t: TypeId = 2265;
+pub(super) const t_nvtiffCompression_t: TypeId = 2266;
+pub(super) const t_nvtiffPhotometricInt_t: TypeId = 2267;
+pub(super) const t_nvtiffPlanarConfig_t: TypeId = 2268;
+pub(super) const t_A16_u16: TypeId = 2269;
+pub(super) const t_nvtiffSampleFormat_t: TypeId = 2270;
+pub(super) const t_A16_nvtiffSampleFormat_t: TypeId = 2271;
+pub(super) const t_nvtiffImageInfo_t: TypeId = 2272;
+pub(super) const t_PC_nvtiffImageInfo_t: TypeId = 2273;
+pub(super) const t_P_P_u8: TypeId = 2274;
+pub(super) const t_nvtiffJpegChromaSubsampling_t: TypeId = 2275;
+pub(super) const t_nvtiffJpegEncodeOptions_t: TypeId = 2276;
+pub(super) const t_PC_nvtiffJpegEncodeOptions_t: TypeId = 2277;
+pub(super) const t_nvtiffTagDataType_t: TypeId = 2278;
+pub(super) const t_nvtiffVariant_t: TypeId = 2279;
+pub(super) const t_P_nvtiffEncoder_t: TypeId = 2280;
+pub(super) const t_P_nvtiffGeoKeyDataType_t: TypeId = 2281;
+pub(super) const t_nvtiffStreamHeader_t: TypeId = 2282;
+pub(super) const t_P_nvtiffStreamHeader_t: TypeId = 2283;
+pub(super) const t_P_nvtiffImageGeometry_t: TypeId = 2284;
+pub(super) const t_P_nvtiffImageInfo_t: TypeId = 2285;
+pub(super) const t_P_nvtiffGeoKey_t: TypeId = 2286;
+pub(super) const t_P_nvtiffTagDataType_t: TypeId = 2287;
+pub(super) const t_P_nvtiffStream_t: TypeId = 2288;
 
 #[rustfmt::skip]
 pub(super) static ENUMS: &[EnumRow] = &[
@@ -4577,6 +4825,10 @@ pub(super) static ENUMS: &[EnumRow] = &[
     EnumRow { name: "cublasXtPinnedMemMode_t", bytes: 4, values: &[(0, "CUBLASXT_PINNING_DISABLED"), (1, "CUBLASXT_PINNING_ENABLED")] },
     EnumRow { name: "cublasXtBlasOp_t", bytes: 4, values: &[(0, "CUBLASXT_GEMM"), (1, "CUBLASXT_SYRK"), (2, "CUBLASXT_HERK"), (3, "CUBLASXT_SYMM"), (4, "CUBLASXT_HEMM"), (5, "CUBLASXT_TRSM"), (6, "CUBLASXT_SYR2K"), (7, "CUBLASXT_HER2K"), (8, "CUBLASXT_SPMM"), (9, "CUBLASXT_SYRKX"), (10, "CUBLASXT_HERKX"), (11, "CUBLASXT_TRMM"), (12, "CUBLASXT_ROUTINE_MAX")] },
     EnumRow { name: "cublasXtOpType_t", bytes: 4, values: &[(0, "CUBLASXT_FLOAT"), (1, "CUBLASXT_DOUBLE"), (2, "CUBLASXT_COMPLEX"), (3, "CUBLASXT_DOUBLECOMPLEX")] },
+    EnumRow { name: "cublasMpStatus_t", bytes: 4, values: &[(0, "CUBLASMP_STATUS_SUCCESS"), (1, "CUBLASMP_STATUS_NOT_INITIALIZED"), (2, "CUBLASMP_STATUS_ALLOCATION_FAILED"), (3, "CUBLASMP_STATUS_INVALID_VALUE"), (4, "CUBLASMP_STATUS_ARCHITECTURE_MISMATCH"), (5, "CUBLASMP_STATUS_EXECUTION_FAILED"), (6, "CUBLASMP_STATUS_INTERNAL_ERROR"), (7, "CUBLASMP_STATUS_NOT_SUPPORTED")] },
+    EnumRow { name: "cublasMpEmulationStrategy_t", bytes: 4, values: &[(0, "CUBLASMP_EMULATION_STRATEGY_DEFAULT"), (1, "CUBLASMP_EMULATION_STRATEGY_PERFORMANT"), (2, "CUBLASMP_EMULATION_STRATEGY_EAGER")] },
+    EnumRow { name: "cublasMpGridLayout_t", bytes: 4, values: &[(0, "CUBLASMP_GRID_LAYOUT_COL_MAJOR"), (1, "CUBLASMP_GRID_LAYOUT_ROW_MAJOR")] },
+    EnumRow { name: "cublasMpMatmulDescriptorAttribute_t", bytes: 4, values: &[(0, "CUBLASMP_MATMUL_DESCRIPTOR_ATTRIBUTE_TRANSA"), (1, "CUBLASMP_MATMUL_DESCRIPTOR_ATTRIBUTE_TRANSB"), (2, "CUBLASMP_MATMUL_DESCRIPTOR_ATTRIBUTE_COMPUTE_TYPE"), (3, "CUBLASMP_MATMUL_DESCRIPTOR_ATTRIBUTE_ALGO_TYPE"), (4, "CUBLASMP_MATMUL_DESCRIPTOR_ATTRIBUTE_COMMUNICATION_SM_COUNT"), (5, "CUBLASMP_MATMUL_DESCRIPTOR_ATTRIBUTE_EPILOGUE"), (6, "CUBLASMP_MATMUL_DESCRIPTOR_ATTRIBUTE_BIAS_POINTER"), (7, "CUBLASMP_MATMUL_DESCRIPTOR_ATTRIBUTE_BIAS_BATCH_STRIDE"), (8, "CUBLASMP_MATMUL_DESCRIPTOR_ATTRIBUTE_BIAS_DATA_TYPE"), (9, "CUBLASMP_MATMUL_DESCRIPTOR_ATTRIBUTE_EPILOGUE_AUX_POINTER"), (10, "CUBLASMP_MATMUL_DESCRIPTOR_ATTRIBUTE_EPILOGUE_AUX_LD"), (11, "CUBLASMP_MATMUL_DESCRIPTOR_ATTRIBUTE_EPILOGUE_AUX_BATCH_STRIDE"), (12, "CUBLASMP_MATMUL_DESCRIPTOR_ATTRIBUTE_EPILOGUE_AUX_DATA_TYPE"), (13, "CUBLASMP_MATMUL_DESCRIPTOR_ATTRIBUTE_EPILOGUE_AUX_SCALE_POINTER"), (14, "CUBLASMP_MATMUL_DESCRIPTOR_ATTRIBUTE_EPILOGUE_AUX_AMAX_POINTER"), (15, "CUBLASMP_MATMUL_DESCRIPTOR_ATTRIBUTE_EPILOGUE_AUX_SCALE_MODE"), (16, "CUBLASMP_MATMUL_DESCRIPTOR_ATTRIBUTE_A_SCALE_POINTER"), (17, "CUBLASMP_MATMUL_DESCRIPTOR_ATTRIBUTE_A_SCALE_MODE"), (18, "CUBLASMP_MATMUL_DESCRIPTOR_ATTRIBUTE_B_SCALE_POINTER"), (19, "CUBLASMP_MATMUL_DESCRIPTOR_ATTRIBUTE_B_SCALE_MODE"), (20, "CUBLASMP_MATMUL_DESCRIPTOR_ATTRIBUTE_C_SCALE_POINTER"), (21, "CUBLASMP_MATMUL_DESCRIPTOR_ATTRIBUTE_C_SCALE_MODE"), (22, "CUBLASMP_MATMUL_DESCRIPTOR_ATTRIBUTE_D_SCALE_POINTER"), (23, "CUBLASMP_MATMUL_DESCRIPTOR_ATTRIBUTE_D_SCALE_MODE"), (24, "CUBLASMP_MATMUL_DESCRIPTOR_ATTRIBUTE_AMAX_D_POINTER"), (25, "CUBLASMP_MATMUL_DESCRIPTOR_ATTRIBUTE_D_OUT_SCALE_POINTER"), (26, "CUBLASMP_MATMUL_DESCRIPTOR_ATTRIBUTE_D_OUT_SCALE_MODE"), (27, "CUBLASMP_MATMUL_DESCRIPTOR_ATTRIBUTE_COMMUNICATION_TYPE"), (28, "CUBLASMP_MATMUL_DESCRIPTOR_ATTRIBUTE_BIAS_RESULT_SCHEME")] },
     EnumRow { name: "cudnnStatus_t", bytes: 4, values: &[(0, "CUDNN_STATUS_SUCCESS"), (1001, "CUDNN_STATUS_NOT_INITIALIZED"), (1002, "CUDNN_STATUS_SUBLIBRARY_VERSION_MISMATCH"), (1002, "CUDNN_STATUS_VERSION_MISMATCH"), (1003, "CUDNN_STATUS_SERIALIZATION_VERSION_MISMATCH"), (1004, "CUDNN_STATUS_DEPRECATED"), (1005, "CUDNN_STATUS_LICENSE_ERROR"), (1006, "CUDNN_STATUS_RUNTIME_IN_PROGRESS"), (1007, "CUDNN_STATUS_RUNTIME_FP_OVERFLOW"), (1008, "CUDNN_STATUS_SUBLIBRARY_LOADING_FAILED"), (2000, "CUDNN_STATUS_BAD_PARAM"), (2001, "CUDNN_STATUS_INVALID_VALUE"), (2002, "CUDNN_STATUS_BAD_PARAM_NULL_POINTER"), (2003, "CUDNN_STATUS_BAD_PARAM_MISALIGNED_POINTER"), (2004, "CUDNN_STATUS_BAD_PARAM_NOT_FINALIZED"), (2005, "CUDNN_STATUS_BAD_PARAM_OUT_OF_BOUND"), (2006, "CUDNN_STATUS_BAD_PARAM_SIZE_INSUFFICIENT"), (2007, "CUDNN_STATUS_BAD_PARAM_STREAM_MISMATCH"), (2008, "CUDNN_STATUS_BAD_PARAM_SHAPE_MISMATCH"), (2009, "CUDNN_STATUS_BAD_PARAM_DUPLICATED_ENTRIES"), (2010, "CUDNN_STATUS_BAD_PARAM_ATTRIBUTE_TYPE"), (2011, "CUDNN_STATUS_BAD_PARAM_CUDA_GRAPH_MISMATCH"), (2012, "CUDNN_STATUS_BAD_PARAM_DESCRIPTOR_TYPE"), (3000, "CUDNN_STATUS_NOT_SUPPORTED"), (3001, "CUDNN_STATUS_NOT_SUPPORTED_GRAPH_PATTERN"), (3002, "CUDNN_STATUS_NOT_SUPPORTED_SHAPE"), (3003, "CUDNN_STATUS_NOT_SUPPORTED_DATA_TYPE"), (3004, "CUDNN_STATUS_NOT_SUPPORTED_LAYOUT"), (3005, "CUDNN_STATUS_NOT_SUPPORTED_INCOMPATIBLE_CUDA_DRIVER"), (3006, "CUDNN_STATUS_NOT_SUPPORTED_INCOMPATIBLE_CUDART"), (3007, "CUDNN_STATUS_NOT_SUPPORTED_ARCH_MISMATCH"), (3007, "CUDNN_STATUS_ARCH_MISMATCH"), (3008, "CUDNN_STATUS_NOT_SUPPORTED_RUNTIME_PREREQUISITE_MISSING"), (3008, "CUDNN_STATUS_RUNTIME_PREREQUISITE_MISSING"), (3009, "CUDNN_STATUS_NOT_SUPPORTED_SUBLIBRARY_UNAVAILABLE"), (3010, "CUDNN_STATUS_NOT_SUPPORTED_SHARED_MEMORY_INSUFFICIENT"), (3011, "CUDNN_STATUS_NOT_SUPPORTED_PADDING"), (3012, "CUDNN_STATUS_NOT_SUPPORTED_BAD_LAUNCH_PARAM"), (3013, "CUDNN_STATUS_NOT_SUPPORTED_CUDA_GRAPH_NATIVE_API"), (3014, "CUDNN_STATUS_NOT_SUPPORTED_INVALID_DYNAMIC_SHAPE"), (4000, "CUDNN_STATUS_INTERNAL_ERROR"), (4001, "CUDNN_STATUS_INTERNAL_ERROR_COMPILATION_FAILED"), (4002, "CUDNN_STATUS_INTERNAL_ERROR_UNEXPECTED_VALUE"), (4003, "CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED"), (4003, "CUDNN_STATUS_ALLOC_FAILED"), (4004, "CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED"), (4005, "CUDNN_STATUS_INTERNAL_ERROR_BAD_LAUNCH_PARAM"), (4006, "CUDNN_STATUS_INTERNAL_ERROR_TEXTURE_CREATION_FAILED"), (4006, "CUDNN_STATUS_MAPPING_ERROR"), (5000, "CUDNN_STATUS_EXECUTION_FAILED"), (5001, "CUDNN_STATUS_EXECUTION_FAILED_CUDA_DRIVER"), (5002, "CUDNN_STATUS_EXECUTION_FAILED_CUBLAS"), (5003, "CUDNN_STATUS_EXECUTION_FAILED_CUDART"), (5004, "CUDNN_STATUS_EXECUTION_FAILED_CURAND")] },
     EnumRow { name: "cudnnDataType_t", bytes: 4, values: &[(0, "CUDNN_DATA_FLOAT"), (1, "CUDNN_DATA_DOUBLE"), (2, "CUDNN_DATA_HALF"), (3, "CUDNN_DATA_INT8"), (4, "CUDNN_DATA_INT32"), (5, "CUDNN_DATA_INT8x4"), (6, "CUDNN_DATA_UINT8"), (7, "CUDNN_DATA_UINT8x4"), (8, "CUDNN_DATA_INT8x32"), (9, "CUDNN_DATA_BFLOAT16"), (10, "CUDNN_DATA_INT64"), (11, "CUDNN_DATA_BOOLEAN"), (12, "CUDNN_DATA_FP8_E4M3"), (13, "CUDNN_DATA_FP8_E5M2"), (14, "CUDNN_DATA_FAST_FLOAT_FOR_FP8"), (15, "CUDNN_DATA_FP8_E8M0"), (16, "CUDNN_DATA_FP4_E2M1"), (17, "CUDNN_DATA_INT4"), (18, "CUDNN_DATA_UINT4"), (19, "CUDNN_DATA_UINT32"), (20, "CUDNN_DATA_COMPLEX_FP32"), (21, "CUDNN_DATA_COMPLEX_FP64"), (22, "CUDNN_DATA_BYTE_BOOLEAN"), (23, "CUDNN_DATA_FP8_E5M3")] },
     EnumRow { name: "cudnnBackendDescriptorType_t", bytes: 4, values: &[(0, "CUDNN_BACKEND_POINTWISE_DESCRIPTOR"), (1, "CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR"), (2, "CUDNN_BACKEND_ENGINE_DESCRIPTOR"), (3, "CUDNN_BACKEND_ENGINECFG_DESCRIPTOR"), (4, "CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR"), (5, "CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR"), (6, "CUDNN_BACKEND_INTERMEDIATE_INFO_DESCRIPTOR"), (7, "CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR"), (8, "CUDNN_BACKEND_KNOB_INFO_DESCRIPTOR"), (9, "CUDNN_BACKEND_LAYOUT_INFO_DESCRIPTOR"), (10, "CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR"), (11, "CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR"), (12, "CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR"), (13, "CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR"), (14, "CUDNN_BACKEND_OPERATION_GEN_STATS_DESCRIPTOR"), (15, "CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR"), (16, "CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR"), (17, "CUDNN_BACKEND_TENSOR_DESCRIPTOR"), (18, "CUDNN_BACKEND_MATMUL_DESCRIPTOR"), (19, "CUDNN_BACKEND_OPERATION_MATMUL_DESCRIPTOR"), (20, "CUDNN_BACKEND_OPERATION_BN_FINALIZE_STATISTICS_DESCRIPTOR"), (21, "CUDNN_BACKEND_REDUCTION_DESCRIPTOR"), (22, "CUDNN_BACKEND_OPERATION_REDUCTION_DESCRIPTOR"), (23, "CUDNN_BACKEND_OPERATION_BN_BWD_WEIGHTS_DESCRIPTOR"), (24, "CUDNN_BACKEND_RESAMPLE_DESCRIPTOR"), (25, "CUDNN_BACKEND_OPERATION_RESAMPLE_FWD_DESCRIPTOR"), (26, "CUDNN_BACKEND_OPERATION_RESAMPLE_BWD_DESCRIPTOR"), (27, "CUDNN_BACKEND_OPERATION_CONCAT_DESCRIPTOR"), (28, "CUDNN_BACKEND_OPERATION_SIGNAL_DESCRIPTOR"), (29, "CUDNN_BACKEND_OPERATION_NORM_FORWARD_DESCRIPTOR"), (30, "CUDNN_BACKEND_OPERATION_NORM_BACKWARD_DESCRIPTOR"), (31, "CUDNN_BACKEND_OPERATION_RESHAPE_DESCRIPTOR"), (32, "CUDNN_BACKEND_RNG_DESCRIPTOR"), (33, "CUDNN_BACKEND_OPERATION_RNG_DESCRIPTOR"), (34, "CUDNN_BACKEND_KERNEL_CACHE_DESCRIPTOR"), (35, "CUDNN_BACKEND_OPERATION_PAGED_CACHE_LOAD_DESCRIPTOR"), (36, "CUDNN_BACKEND_OPERATION_BLOCK_SCALE_QUANTIZE_DESCRIPTOR"), (37, "CUDNN_BACKEND_OPERATION_BLOCK_SCALE_DEQUANTIZE_DESCRIPTOR"), (38, "CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR"), (39, "CUDNN_BACKEND_OPERATION_EXPAND_BAND_MATRIX_DESCRIPTOR"), (40, "CUDNN_BACKEND_OPERATION_CONTRACT_BAND_MATRIX_DESCRIPTOR"), (41, "CUDNN_BACKEND_OPERATION_SDPA_FWD_DESCRIPTOR"), (42, "CUDNN_BACKEND_OPERATION_MOE_GROUPED_MATMUL_DESCRIPTOR"), (43, "CUDNN_BACKEND_OPERATION_SDPA_BWD_DESCRIPTOR"), (44, "CUDNN_BACKEND_OPERATION_DIAGONAL_BAND_MASK_DESCRIPTOR"), (45, "CUDNN_BACKEND_OPERATION_SOFTMAX_DESCRIPTOR"), (46, "CUDNN_BACKEND_OPERATION_TRANSPOSE_DESCRIPTOR"), (47, "CUDNN_BACKEND_OPERATION_SLICE_DESCRIPTOR"), (48, "CUDNN_BACKEND_OPERATION_MOE_GROUPED_MATMUL_BWD_DESCRIPTOR"), (49, "CUDNN_BACKEND_OPERATION_ROPE_FWD_DESCRIPTOR"), (50, "CUDNN_BACKEND_OPERATION_ROPE_BWD_DESCRIPTOR")] },
@@ -4717,6 +4969,10 @@ pub(super) static ENUMS: &[EnumRow] = &[
     EnumRow { name: "cusolverRfUnitDiagonal_t", bytes: 4, values: &[(0, "CUSOLVERRF_UNIT_DIAGONAL_STORED_L"), (1, "CUSOLVERRF_UNIT_DIAGONAL_STORED_U"), (2, "CUSOLVERRF_UNIT_DIAGONAL_ASSUMED_L"), (3, "CUSOLVERRF_UNIT_DIAGONAL_ASSUMED_U")] },
     EnumRow { name: "cusolverRfNumericBoostReport_t", bytes: 4, values: &[(0, "CUSOLVERRF_NUMERIC_BOOST_NOT_USED"), (1, "CUSOLVERRF_NUMERIC_BOOST_USED")] },
     EnumRow { name: "cusolverRfResetValuesFastMode_t", bytes: 4, values: &[(0, "CUSOLVERRF_RESET_VALUES_FAST_MODE_OFF"), (1, "CUSOLVERRF_RESET_VALUES_FAST_MODE_ON")] },
+    EnumRow { name: "cusolverMpGridMapping_t", bytes: 4, values: &[(0, "CUSOLVERMP_GRID_MAPPING_COL_MAJOR"), (1, "CUSOLVERMP_GRID_MAPPING_ROW_MAJOR")] },
+    EnumRow { name: "cusolverMpGesvdDescriptorAttribute_t", bytes: 4, values: &[(0, "CUSOLVERMP_GESVD_DESCRIPTOR_ATTRIBUTE_COMPUTE_RESIDUAL"), (1, "CUSOLVERMP_GESVD_DESCRIPTOR_ATTRIBUTE_SHAPE"), (2, "CUSOLVERMP_GESVD_DESCRIPTOR_ATTRIBUTE_A_NORM_FROBENIUS"), (3, "CUSOLVERMP_GESVD_DESCRIPTOR_ATTRIBUTE_RCOND"), (4, "CUSOLVERMP_GESVD_DESCRIPTOR_ATTRIBUTE_RESIDUAL_FROBENIUS_ESTIMATE"), (5, "CUSOLVERMP_GESVD_DESCRIPTOR_ATTRIBUTE_NUM_SINGULAR_FOUND")] },
+    EnumRow { name: "cusolverMpNewtonSchulzDescriptorAttribute_t", bytes: 4, values: &[(0, "CUSOLVERMP_NEWTON_SCHULZ_DESCRIPTOR_ATTRIBUTE_NORMALIZE"), (1, "CUSOLVERMP_NEWTON_SCHULZ_DESCRIPTOR_ATTRIBUTE_REDUCE_VIA_COMPUTE_TYPE")] },
+    EnumRow { name: "cusolverMpPolarDescriptorAttribute_t", bytes: 4, values: &[(0, "CUSOLVERMP_POLAR_DESCRIPTOR_ATTRIBUTE_REQUESTED_KSI"), (1, "CUSOLVERMP_POLAR_DESCRIPTOR_ATTRIBUTE_A_NORM_FROBENIUS"), (2, "CUSOLVERMP_POLAR_DESCRIPTOR_ATTRIBUTE_RCOND_ESTIMATE")] },
     EnumRow { name: "cusparseStatus_t", bytes: 4, values: &[(0, "CUSPARSE_STATUS_SUCCESS"), (1, "CUSPARSE_STATUS_NOT_INITIALIZED"), (2, "CUSPARSE_STATUS_ALLOC_FAILED"), (3, "CUSPARSE_STATUS_INVALID_VALUE"), (4, "CUSPARSE_STATUS_ARCH_MISMATCH"), (5, "CUSPARSE_STATUS_MAPPING_ERROR"), (6, "CUSPARSE_STATUS_EXECUTION_FAILED"), (7, "CUSPARSE_STATUS_INTERNAL_ERROR"), (8, "CUSPARSE_STATUS_MATRIX_TYPE_NOT_SUPPORTED"), (9, "CUSPARSE_STATUS_ZERO_PIVOT"), (10, "CUSPARSE_STATUS_NOT_SUPPORTED"), (11, "CUSPARSE_STATUS_INSUFFICIENT_RESOURCES")] },
     EnumRow { name: "cusparseIndexType_t", bytes: 4, values: &[(1, "CUSPARSE_INDEX_16U"), (2, "CUSPARSE_INDEX_32I"), (3, "CUSPARSE_INDEX_64I")] },
     EnumRow { name: "cusparseIndexBase_t", bytes: 4, values: &[(0, "CUSPARSE_INDEX_BASE_ZERO"), (1, "CUSPARSE_INDEX_BASE_ONE")] },
@@ -4798,6 +5054,15 @@ pub(super) static ENUMS: &[EnumRow] = &[
     EnumRow { name: "nvjpegInputFormat_t", bytes: 4, values: &[(1, "NVJPEG_INPUT_YUV"), (3, "NVJPEG_INPUT_RGB"), (4, "NVJPEG_INPUT_BGR"), (5, "NVJPEG_INPUT_RGBI"), (6, "NVJPEG_INPUT_BGRI"), (8, "NVJPEG_INPUT_NV12")] },
     EnumRow { name: "nvjpegJpegEncoding_t", bytes: 4, values: &[(0, "NVJPEG_ENCODING_UNKNOWN"), (192, "NVJPEG_ENCODING_BASELINE_DCT"), (193, "NVJPEG_ENCODING_EXTENDED_SEQUENTIAL_DCT_HUFFMAN"), (194, "NVJPEG_ENCODING_PROGRESSIVE_DCT_HUFFMAN"), (195, "NVJPEG_ENCODING_LOSSLESS_HUFFMAN")] },
     EnumRow { name: "nvjpegEncBackend_t", bytes: 4, values: &[(0, "NVJPEG_ENC_BACKEND_DEFAULT"), (1, "NVJPEG_ENC_BACKEND_GPU"), (2, "NVJPEG_ENC_BACKEND_HARDWARE")] },
+    EnumRow { name: "nvjpeg2kStatus_t", bytes: 4, values: &[(0, "NVJPEG2K_STATUS_SUCCESS"), (1, "NVJPEG2K_STATUS_NOT_INITIALIZED"), (2, "NVJPEG2K_STATUS_INVALID_PARAMETER"), (3, "NVJPEG2K_STATUS_BAD_JPEG"), (4, "NVJPEG2K_STATUS_JPEG_NOT_SUPPORTED"), (5, "NVJPEG2K_STATUS_ALLOCATOR_FAILURE"), (6, "NVJPEG2K_STATUS_EXECUTION_FAILED"), (7, "NVJPEG2K_STATUS_ARCH_MISMATCH"), (8, "NVJPEG2K_STATUS_INTERNAL_ERROR"), (9, "NVJPEG2K_STATUS_IMPLEMENTATION_NOT_SUPPORTED")] },
+    EnumRow { name: "nvjpeg2kBackend_t", bytes: 4, values: &[(0, "NVJPEG2K_BACKEND_DEFAULT")] },
+    EnumRow { name: "nvjpeg2kImageType_t", bytes: 4, values: &[(0, "NVJPEG2K_UINT8"), (1, "NVJPEG2K_UINT16"), (2, "NVJPEG2K_INT16"), (3, "NVJPEG2K_FP16"), (4, "NVJPEG2K_FP32")] },
+    EnumRow { name: "nvjpeg2kImageFormat_t", bytes: 4, values: &[(0, "NVJPEG2K_FORMAT_PLANAR"), (1, "NVJPEG2K_FORMAT_INTERLEAVED")] },
+    EnumRow { name: "nvjpeg2kBitstreamType_t", bytes: 4, values: &[(0, "NVJPEG2K_STREAM_J2K"), (1, "NVJPEG2K_STREAM_JP2")] },
+    EnumRow { name: "nvjpeg2kColorSpace_t", bytes: 4, values: &[(-1, "NVJPEG2K_COLORSPACE_NOT_SUPPORTED"), (0, "NVJPEG2K_COLORSPACE_UNKNOWN"), (1, "NVJPEG2K_COLORSPACE_SRGB"), (2, "NVJPEG2K_COLORSPACE_GRAY"), (3, "NVJPEG2K_COLORSPACE_SYCC")] },
+    EnumRow { name: "nvjpeg2kProgOrder_t", bytes: 4, values: &[(0, "NVJPEG2K_LRCP"), (1, "NVJPEG2K_RLCP"), (2, "NVJPEG2K_RPCL"), (3, "NVJPEG2K_PCRL"), (4, "NVJPEG2K_CPRL")] },
+    EnumRow { name: "nvjpeg2kNLTType_t", bytes: 4, values: &[(0, "NVJPEG2K_NLT_NONE"), (3, "NVJPEG2K_NLT_TYPE3")] },
+    EnumRow { name: "nvjpeg2kQualityType_t", bytes: 4, values: &[(0, "NVJPEG2K_QUALITY_TYPE_TARGET_PSNR"), (1, "NVJPEG2K_QUALITY_TYPE_QUANTIZATION_STEP"), (2, "NVJPEG2K_QUALITY_TYPE_Q_FACTOR")] },
     EnumRow { name: "nvmlReturn_t", bytes: 4, values: &[(0, "NVML_SUCCESS"), (1, "NVML_ERROR_UNINITIALIZED"), (2, "NVML_ERROR_INVALID_ARGUMENT"), (3, "NVML_ERROR_NOT_SUPPORTED"), (4, "NVML_ERROR_NO_PERMISSION"), (5, "NVML_ERROR_ALREADY_INITIALIZED"), (6, "NVML_ERROR_NOT_FOUND"), (7, "NVML_ERROR_INSUFFICIENT_SIZE"), (8, "NVML_ERROR_INSUFFICIENT_POWER"), (9, "NVML_ERROR_DRIVER_NOT_LOADED"), (10, "NVML_ERROR_TIMEOUT"), (11, "NVML_ERROR_IRQ_ISSUE"), (12, "NVML_ERROR_LIBRARY_NOT_FOUND"), (13, "NVML_ERROR_FUNCTION_NOT_FOUND"), (14, "NVML_ERROR_CORRUPTED_INFOROM"), (15, "NVML_ERROR_GPU_IS_LOST"), (16, "NVML_ERROR_RESET_REQUIRED"), (17, "NVML_ERROR_OPERATING_SYSTEM"), (18, "NVML_ERROR_LIB_RM_VERSION_MISMATCH"), (19, "NVML_ERROR_IN_USE"), (20, "NVML_ERROR_MEMORY"), (21, "NVML_ERROR_NO_DATA"), (22, "NVML_ERROR_VGPU_ECC_NOT_SUPPORTED"), (23, "NVML_ERROR_INSUFFICIENT_RESOURCES"), (24, "NVML_ERROR_FREQ_NOT_SUPPORTED"), (25, "NVML_ERROR_ARGUMENT_VERSION_MISMATCH"), (26, "NVML_ERROR_DEPRECATED"), (27, "NVML_ERROR_NOT_READY"), (28, "NVML_ERROR_GPU_NOT_FOUND"), (29, "NVML_ERROR_INVALID_STATE"), (30, "NVML_ERROR_RESET_TYPE_NOT_SUPPORTED"), (999, "NVML_ERROR_UNKNOWN")] },
     EnumRow { name: "nvmlEccCounterType_t", bytes: 4, values: &[(0, "NVML_VOLATILE_ECC"), (1, "NVML_AGGREGATE_ECC"), (2, "NVML_ECC_COUNTER_TYPE_COUNT")] },
     EnumRow { name: "nvmlValueType_t", bytes: 4, values: &[(0, "NVML_VALUE_TYPE_DOUBLE"), (1, "NVML_VALUE_TYPE_UNSIGNED_INT"), (2, "NVML_VALUE_TYPE_UNSIGNED_LONG"), (3, "NVML_VALUE_TYPE_UNSIGNED_LONG_LONG"), (4, "NVML_VALUE_TYPE_SIGNED_LONG_LONG"), (5, "NVML_VALUE_TYPE_SIGNED_INT"), (6, "NVML_VALUE_TYPE_UNSIGNED_SHORT"), (7, "NVML_VALUE_TYPE_COUNT")] },
@@ -4868,6 +5133,18 @@ pub(super) static ENUMS: &[EnumRow] = &[
     EnumRow { name: "nvmlVgpuCapability_t", bytes: 4, values: &[(0, "NVML_VGPU_CAP_NVLINK_P2P"), (1, "NVML_VGPU_CAP_GPUDIRECT"), (2, "NVML_VGPU_CAP_MULTI_VGPU_EXCLUSIVE"), (3, "NVML_VGPU_CAP_EXCLUSIVE_TYPE"), (4, "NVML_VGPU_CAP_EXCLUSIVE_SIZE"), (5, "NVML_VGPU_CAP_COUNT")] },
     EnumRow { name: "nvrtcResult", bytes: 4, values: &[(0, "NVRTC_SUCCESS"), (1, "NVRTC_ERROR_OUT_OF_MEMORY"), (2, "NVRTC_ERROR_PROGRAM_CREATION_FAILURE"), (3, "NVRTC_ERROR_INVALID_INPUT"), (4, "NVRTC_ERROR_INVALID_PROGRAM"), (5, "NVRTC_ERROR_INVALID_OPTION"), (6, "NVRTC_ERROR_COMPILATION"), (7, "NVRTC_ERROR_BUILTIN_OPERATION_FAILURE"), (8, "NVRTC_ERROR_NO_NAME_EXPRESSIONS_AFTER_COMPILATION"), (9, "NVRTC_ERROR_NO_LOWERED_NAMES_BEFORE_COMPILATION"), (10, "NVRTC_ERROR_NAME_EXPRESSION_NOT_VALID"), (11, "NVRTC_ERROR_INTERNAL_ERROR"), (12, "NVRTC_ERROR_TIME_FILE_WRITE_FAILED"), (13, "NVRTC_ERROR_NO_PCH_CREATE_ATTEMPTED"), (14, "NVRTC_ERROR_PCH_CREATE_HEAP_EXHAUSTED"), (15, "NVRTC_ERROR_PCH_CREATE"), (16, "NVRTC_ERROR_CANCELLED"), (17, "NVRTC_ERROR_TIME_TRACE_FILE_WRITE_FAILED"), (18, "NVRTC_ERROR_BUSY")] },
     EnumRow { name: "nvrtcInstallHeaders", bytes: 4, values: &[(0, "NVRTC_INSTALL_HEADERS_SKIP_IF_EXISTS"), (1, "NVRTC_INSTALL_HEADERS_FORCE_OVERWRITE"), (2, "NVRTC_INSTALL_HEADERS_NO_WAIT")] },
+    EnumRow { name: "nvtiffStatus_t", bytes: 4, values: &[(0, "NVTIFF_STATUS_SUCCESS"), (1, "NVTIFF_STATUS_NOT_INITIALIZED"), (2, "NVTIFF_STATUS_INVALID_PARAMETER"), (3, "NVTIFF_STATUS_BAD_TIFF"), (4, "NVTIFF_STATUS_TIFF_NOT_SUPPORTED"), (5, "NVTIFF_STATUS_ALLOCATOR_FAILURE"), (6, "NVTIFF_STATUS_EXECUTION_FAILED"), (7, "NVTIFF_STATUS_ARCH_MISMATCH"), (8, "NVTIFF_STATUS_INTERNAL_ERROR"), (9, "NVTIFF_STATUS_NVCOMP_NOT_FOUND"), (10, "NVTIFF_STATUS_NVJPEG_NOT_FOUND"), (11, "NVTIFF_STATUS_TAG_NOT_FOUND"), (12, "NVTIFF_STATUS_PARAMETER_OUT_OF_BOUNDS"), (13, "NVTIFF_STATUS_NVJPEG2K_NOT_FOUND"), (14, "NVTIFF_STATUS_BATCH_INCOMPATIBLE")] },
+    EnumRow { name: "nvtiffOutputFormat_t", bytes: 4, values: &[(0, "NVTIFF_OUTPUT_UNCHANGED_I"), (1, "NVTIFF_OUTPUT_RGB_I_UINT8"), (2, "NVTIFF_OUTPUT_RGB_I_UINT16")] },
+    EnumRow { name: "nvtiffGeoKey_t", bytes: 4, values: &[(1024, "NVTIFF_GEOKEY_GT_MODEL_TYPE"), (1025, "NVTIFF_GEOKEY_GT_RASTER_TYPE"), (1026, "NVTIFF_GEOKEY_GT_CITATION"), (2048, "NVTIFF_GEOKEY_GEODETIC_CRS"), (2049, "NVTIFF_GEOKEY_GEODETIC_CITATION"), (2050, "NVTIFF_GEOKEY_GEODETIC_DATUM"), (2051, "NVTIFF_GEOKEY_PRIME_MERIDIAN"), (2052, "NVTIFF_GEOKEY_GEOG_LINEAR_UNITS"), (2053, "NVTIFF_GEOKEY_GEOG_LINEAR_UNIT_SIZE"), (2054, "NVTIFF_GEOKEY_GEOG_ANGULAR_UNITS"), (2055, "NVTIFF_GEOKEY_GEOG_ANGULAR_UNIT_SIZE"), (2056, "NVTIFF_GEOKEY_ELLIPSOID"), (2057, "NVTIFF_GEOKEY_ELLIPSOID_SEMI_MAJOR_AXIS"), (2058, "NVTIFF_GEOKEY_ELLIPSOID_SEMI_MINOR_AXIS"), (2059, "NVTIFF_GEOKEY_ELLIPSOID_INV_FLATTENING"), (2060, "NVTIFF_GEOKEY_GEOG_AZIMUTH_UNITS"), (2061, "NVTIFF_GEOKEY_PRIME_MERIDIAN_LONG"), (3072, "NVTIFF_GEOKEY_PROJECTED_CRS"), (3073, "NVTIFF_GEOKEY_PROJECTED_CITATION"), (3074, "NVTIFF_GEOKEY_PROJECTION"), (3075, "NVTIFF_GEOKEY_PROJ_METHOD"), (3076, "NVTIFF_GEOKEY_PROJ_LINEAR_UNITS"), (3077, "NVTIFF_GEOKEY_PROJ_LINEAR_UNIT_SIZE"), (3078, "NVTIFF_GEOKEY_PROJ_STD_PARALLEL1"), (3078, "NVTIFF_GEOKEY_PROJ_STD_PARALLEL"), (3079, "NVTIFF_GEOKEY_PROJ_STD_PARALLEL2"), (3080, "NVTIFF_GEOKEY_PROJ_NAT_ORIGIN_LONG"), (3080, "NVTIFF_GEOKEY_PROJ_ORIGIN_LONG"), (3081, "NVTIFF_GEOKEY_PROJ_NAT_ORIGIN_LAT"), (3081, "NVTIFF_GEOKEY_PROJ_ORIGIN_LAT"), (3082, "NVTIFF_GEOKEY_PROJ_FALSE_EASTING"), (3083, "NVTIFF_GEOKEY_PROJ_FALSE_NORTHING"), (3084, "NVTIFF_GEOKEY_PROJ_FALSE_ORIGIN_LONG"), (3085, "NVTIFF_GEOKEY_PROJ_FALSE_ORIGIN_LAT"), (3086, "NVTIFF_GEOKEY_PROJ_FALSE_ORIGIN_EASTING"), (3087, "NVTIFF_GEOKEY_PROJ_FALSE_ORIGIN_NORTHING"), (3088, "NVTIFF_GEOKEY_PROJ_CENTER_LONG"), (3089, "NVTIFF_GEOKEY_PROJ_CENTER_LAT"), (3090, "NVTIFF_GEOKEY_PROJ_CENTER_EASTING"), (3091, "NVTIFF_GEOKEY_PROJ_CENTER_NORTHING"), (3092, "NVTIFF_GEOKEY_PROJ_SCALE_AT_NAT_ORIGIN"), (3092, "NVTIFF_GEOKEY_PROJ_SCALE_AT_ORIGIN"), (3093, "NVTIFF_GEOKEY_PROJ_SCALE_AT_CENTER"), (3094, "NVTIFF_GEOKEY_PROJ_AZIMUTH_ANGLE"), (3095, "NVTIFF_GEOKEY_PROJ_STRAIGHT_VERT_POLE_LONG"), (4096, "NVTIFF_GEOKEY_VERTICAL"), (4097, "NVTIFF_GEOKEY_VERTICAL_CITATION"), (4098, "NVTIFF_GEOKEY_VERTICAL_DATUM"), (4099, "NVTIFF_GEOKEY_VERTICAL_UNITS"), (32768, "NVTIFF_GEOKEY_BASE"), (65535, "NVTIFF_GEOKEY_END")] },
+    EnumRow { name: "nvtiffGeoKeyDataType_t", bytes: 4, values: &[(1, "NVTIFF_GEOKEY_TYPE_SHORT"), (2, "NVTIFF_GEOKEY_TYPE_ASCII"), (3, "NVTIFF_GEOKEY_TYPE_DOUBLE"), (4, "NVTIFF_GEOKEY_TYPE_UNKNOWN")] },
+    EnumRow { name: "nvtiffImageGeometryType_t", bytes: 4, values: &[(0, "NVTIFF_IMAGE_STRIPED"), (1, "NVTIFF_IMAGE_TILED")] },
+    EnumRow { name: "nvtiffCompression_t", bytes: 4, values: &[(0, "NVTIFF_COMPRESSION_UNKNOWN"), (1, "NVTIFF_COMPRESSION_NONE"), (5, "NVTIFF_COMPRESSION_LZW"), (7, "NVTIFF_COMPRESSION_JPEG"), (8, "NVTIFF_COMPRESSION_ADOBE_DEFLATE"), (32773, "NVTIFF_COMPRESSION_PACKBITS"), (32946, "NVTIFF_COMPRESSION_DEFLATE"), (33003, "NVTIFF_COMPRESSION_APERIO_JP2000_YCC"), (33005, "NVTIFF_COMPRESSION_APERIO_JP2000_RGB"), (34712, "NVTIFF_COMPRESSION_JP2000")] },
+    EnumRow { name: "nvtiffPhotometricInt_t", bytes: 4, values: &[(-1, "NVTIFF_PHOTOMETRIC_UNKNOWN"), (0, "NVTIFF_PHOTOMETRIC_MINISWHITE"), (1, "NVTIFF_PHOTOMETRIC_MINISBLACK"), (2, "NVTIFF_PHOTOMETRIC_RGB"), (3, "NVTIFF_PHOTOMETRIC_PALETTE"), (4, "NVTIFF_PHOTOMETRIC_MASK"), (5, "NVTIFF_PHOTOMETRIC_SEPARATED"), (6, "NVTIFF_PHOTOMETRIC_YCBCR")] },
+    EnumRow { name: "nvtiffPlanarConfig_t", bytes: 4, values: &[(0, "NVTIFF_PLANARCONFIG_UNKNOWN"), (1, "NVTIFF_PLANARCONFIG_CONTIG"), (2, "NVTIFF_PLANARCONFIG_SEPARATE")] },
+    EnumRow { name: "nvtiffSampleFormat_t", bytes: 4, values: &[(0, "NVTIFF_SAMPLEFORMAT_UNKNOWN"), (1, "NVTIFF_SAMPLEFORMAT_UINT"), (2, "NVTIFF_SAMPLEFORMAT_INT"), (3, "NVTIFF_SAMPLEFORMAT_IEEEFP"), (4, "NVTIFF_SAMPLEFORMAT_VOID"), (5, "NVTIFF_SAMPLEFORMAT_COMPLEXINT"), (6, "NVTIFF_SAMPLEFORMAT_COMPLEXIEEEFP")] },
+    EnumRow { name: "nvtiffJpegChromaSubsampling_t", bytes: 4, values: &[(0, "NVTIFF_JPEG_CHROMA_SUBSAMPLING_DEFAULT"), (1, "NVTIFF_JPEG_CHROMA_SUBSAMPLING_444"), (2, "NVTIFF_JPEG_CHROMA_SUBSAMPLING_422"), (3, "NVTIFF_JPEG_CHROMA_SUBSAMPLING_420")] },
+    EnumRow { name: "nvtiffTagDataType_t", bytes: 4, values: &[(1, "NVTIFF_TAG_TYPE_BYTE"), (2, "NVTIFF_TAG_TYPE_ASCII"), (3, "NVTIFF_TAG_TYPE_SHORT"), (4, "NVTIFF_TAG_TYPE_LONG"), (5, "NVTIFF_TAG_TYPE_RATIONAL"), (6, "NVTIFF_TAG_TYPE_SBYTE"), (7, "NVTIFF_TAG_TYPE_UNDEFINED"), (8, "NVTIFF_TAG_TYPE_SSHORT"), (9, "NVTIFF_TAG_TYPE_SLONG"), (10, "NVTIFF_TAG_TYPE_SRATIONAL"), (11, "NVTIFF_TAG_TYPE_FLOAT"), (12, "NVTIFF_TAG_TYPE_DOUBLE"), (16, "NVTIFF_TAG_TYPE_LONG8"), (17, "NVTIFF_TAG_TYPE_SLONG8"), (18, "NVTIFF_TAG_TYPE_IFD8")] },
+    EnumRow { name: "nvtiffVariant_t", bytes: 4, values: &[(42, "NVTIFF_REGULAR_TIFF"), (43, "NVTIFF_BIG_TIFF")] },
 ];
 
 #[rustfmt::skip]
@@ -5283,6 +5560,15 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "nvjpegPinnedAllocator_t", since: 0, until: NOW, size: 16, fields: &[d("pinned_malloc", t_code, 0, Opaque), d("pinned_free", t_code, 8, Opaque)], tag: 255, tags: 65535 },
     StructRow { name: "nvjpegPinnedAllocatorV2_t", since: 0, until: NOW, size: 24, fields: &[d("pinned_malloc", t_code, 0, Opaque), d("pinned_free", t_code, 8, Opaque), d("pinned_ctx", t_P_void, 16, Opaque)], tag: 255, tags: 65535 },
     StructRow { name: "nvjpegImage_t", since: 0, until: NOW, size: 64, fields: &[d("channel", t_A4_P_u8, 0, One), d("pitch", t_A4_u64, 32, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvjpeg2kDeviceAllocator_t", since: 0, until: NOW, size: 16, fields: &[d("device_malloc", t_code, 0, Opaque), d("device_free", t_code, 8, Opaque)], tag: 255, tags: 65535 },
+    StructRow { name: "nvjpeg2kPinnedAllocator_t", since: 0, until: NOW, size: 16, fields: &[d("pinned_malloc", t_code, 0, Opaque), d("pinned_free", t_code, 8, Opaque)], tag: 255, tags: 65535 },
+    StructRow { name: "nvjpeg2kDeviceAllocatorV2_t", since: 0, until: NOW, size: 24, fields: &[d("device_malloc", t_code, 0, Opaque), d("device_free", t_code, 8, Opaque), d("device_ctx", t_P_void, 16, Memory(Unknown))], tag: 255, tags: 65535 },
+    StructRow { name: "nvjpeg2kPinnedAllocatorV2_t", since: 0, until: NOW, size: 24, fields: &[d("pinned_malloc", t_code, 0, Opaque), d("pinned_free", t_code, 8, Opaque), d("pinned_ctx", t_P_void, 16, Memory(Unknown))], tag: 255, tags: 65535 },
+    StructRow { name: "nvjpeg2kImage_t", since: 0, until: NOW, size: 24, fields: &[d("pixel_data", t_P_P_void, 0, Memory(Unknown)), d("pitch_in_bytes", t_P_u64, 8, Memory(Unknown)).bytes(), d("pixel_type", t_nvjpeg2kImageType_t, 16, One), d("num_components", t_u32, 20, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvjpeg2kEncodeConfig_t", since: 0, until: NOW, size: 360, fields: &[d("stream_type", t_nvjpeg2kBitstreamType_t, 0, One), d("color_space", t_nvjpeg2kColorSpace_t, 4, One), d("rsiz", t_u16, 8, One), d("image_width", t_u32, 12, One), d("image_height", t_u32, 16, One), d("enable_tiling", t_u32, 20, One), d("tile_width", t_u32, 24, One), d("tile_height", t_u32, 28, One), d("num_components", t_u32, 32, One), d("image_comp_info", t_P_nvjpeg2kImageComponentInfo_t, 40, One), d("enable_SOP_marker", t_u32, 48, One), d("enable_EPH_marker", t_u32, 52, One), d("prog_order", t_nvjpeg2kProgOrder_t, 56, One), d("num_layers", t_u32, 60, One), d("mct_mode", t_u32, 64, One), d("num_resolutions", t_u32, 68, One), d("code_block_w", t_u32, 72, One), d("code_block_h", t_u32, 76, One), d("encode_modes", t_u32, 80, One), d("irreversible", t_u32, 84, One), d("num_precincts_init", t_u32, 88, One), d("precinct_width", t_A33_u32, 92, One), d("precinct_height", t_A33_u32, 224, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvjpeg2kImageComponentInfo_t", since: 0, until: NOW, size: 12, fields: &[d("component_width", t_u32, 0, One), d("component_height", t_u32, 4, One), d("precision", t_u8, 8, One), d("sgn", t_u8, 9, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvjpeg2kNLTInfo_t", since: 0, until: NOW, size: 8, fields: &[d("type", t_nvjpeg2kNLTType_t, 0, One), d("bit_depth", t_u8, 4, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvjpeg2kImageInfo_t", since: 0, until: NOW, size: 28, fields: &[d("image_width", t_u32, 0, One), d("image_height", t_u32, 4, One), d("tile_width", t_u32, 8, One), d("tile_height", t_u32, 12, One), d("num_tiles_x", t_u32, 16, One), d("num_tiles_y", t_u32, 20, One), d("num_components", t_u32, 24, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlComputeInstanceInfo_t", since: 0, until: NOW, size: 32, fields: &[d("device", t_nvmlDevice_t, 0, One), d("gpuInstance", t_nvmlGpuInstance_t, 8, One), d("id", t_u32, 16, One), d("profileId", t_u32, 20, One), d("placement", t_nvmlComputeInstancePlacement_t, 24, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlComputeInstancePlacement_t", since: 0, until: NOW, size: 8, fields: &[d("start", t_u32, 0, One), d("size", t_u32, 4, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlFieldValue_t", since: 0, until: NOW, size: 40, fields: &[d("fieldId", t_nvmlFieldId, 0, One), d("scopeId", t_u32, 4, One), d("timestamp", t_i64, 8, One), d("latencyUsec", t_i64, 16, One), d("valueType", t_nvmlValueType_t, 24, One), d("nvmlReturn", t_nvmlReturn_t, 28, One), d("value", t_nvmlValue_t, 32, One)], tag: 255, tags: 65535 },
@@ -5485,6 +5771,14 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "nvmlVgpuTypeBar1Info_t", since: 0, until: NOW, size: 16, fields: &[d("version", t_u32, 0, One), d("bar1Size", t_u64, 8, One).bytes()], tag: 255, tags: 65535 },
     StructRow { name: "nvmlVgpuTypeMaxInstance_t", since: 0, until: NOW, size: 12, fields: &[d("version", t_u32, 0, One), d("vgpuTypeId", t_nvmlVgpuTypeId_t, 4, One), d("maxInstancePerGI", t_u32, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvrtcBundledHeadersInfo", since: 13, until: NOW, size: 40, fields: &[d("available", t_i32, 0, One), d("compressedSize", t_u64, 8, One).bytes(), d("uncompressedSize", t_u64, 16, One).bytes(), d("cudaVersionMajor", t_i32, 24, One), d("cudaVersionMinor", t_i32, 28, One), d("numFiles", t_u32, 32, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvtiffImage_t", since: 0, until: NOW, size: 24, fields: &[d("plane_data", t_P_P_void, 0, Memory(Unknown)), d("plane_pitch_bytes", t_P_u64, 8, Memory(Unknown)).bytes(), d("num_planes", t_u32, 16, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvtiffDecodeRegion_t", since: 0, until: NOW, size: 24, fields: &[d("ifd_offset", t_u64, 0, One), d("offset_x", t_i32, 8, One), d("offset_y", t_i32, 12, One), d("width", t_u32, 16, One), d("height", t_u32, 20, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvtiffDeviceAllocator_t", since: 0, until: NOW, size: 24, fields: &[d("device_malloc", t_code, 0, Opaque), d("device_free", t_code, 8, Opaque), d("device_ctx", t_P_void, 16, Memory(Unknown))], tag: 255, tags: 65535 },
+    StructRow { name: "nvtiffPinnedAllocator_t", since: 0, until: NOW, size: 24, fields: &[d("pinned_malloc", t_code, 0, Opaque), d("pinned_free", t_code, 8, Opaque), d("pinned_ctx", t_P_void, 16, Memory(Unknown))], tag: 255, tags: 65535 },
+    StructRow { name: "nvtiffImageGeometry_t", since: 0, until: NOW, size: 28, fields: &[d("type", t_nvtiffImageGeometryType_t, 0, One), d("image_depth", t_u32, 4, One), d("strile_width", t_u32, 8, One), d("strile_height", t_u32, 12, One), d("strile_depth", t_u32, 16, One), d("num_striles_per_plane", t_u32, 20, One), d("num_striles", t_u32, 24, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvtiffImageInfo_t", since: 0, until: NOW, size: 124, fields: &[d("image_type", t_u32, 0, One), d("image_width", t_u32, 4, One), d("image_height", t_u32, 8, One), d("compression", t_nvtiffCompression_t, 12, One), d("photometric_int", t_nvtiffPhotometricInt_t, 16, One), d("planar_config", t_nvtiffPlanarConfig_t, 20, One), d("samples_per_pixel", t_u16, 24, One), d("bits_per_pixel", t_u16, 26, One), d("bits_per_sample", t_A16_u16, 28, One), d("sample_format", t_A16_nvtiffSampleFormat_t, 60, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvtiffJpegEncodeOptions_t", since: 0, until: NOW, size: 12, fields: &[d("quality", t_i32, 0, One), d("optimized_huffman", t_i32, 4, One), d("chroma_subsampling", t_nvtiffJpegChromaSubsampling_t, 8, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvtiffStreamHeader_t", since: 0, until: NOW, size: 16, fields: &[d("variant", t_nvtiffVariant_t, 0, One), d("first_ifd_offset", t_u64, 8, One)], tag: 255, tags: 65535 },
 ];
 
 #[rustfmt::skip]
@@ -5556,6 +5850,11 @@ pub(super) static HANDLES: &[HandleRow] = &[
     HandleRow { name: "cublasLtMatmulPreference_t", short: "matmulPreference", number: false, bytes: 8, special: &[] },
     HandleRow { name: "cublasLtMatrixTransformDesc_t", short: "transformDesc", number: false, bytes: 8, special: &[] },
     HandleRow { name: "cublasXtHandle_t", short: "cublasXt", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cublasMpGrid_t", short: "mpGrid", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cublasMpHandle_t", short: "mpHandle", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cublasMpMatrixDescriptor_t", short: "mpMatrixDescriptor", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "ncclComm_t", short: "comm", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cublasMpMatmulDescriptor_t", short: "mpMatmulDescriptor", number: false, bytes: 8, special: &[] },
     HandleRow { name: "cudnnHandle_t", short: "cudnn", number: false, bytes: 8, special: &[] },
     HandleRow { name: "cudnnActivationDescriptor_t", short: "activationDescriptor", number: false, bytes: 8, special: &[] },
     HandleRow { name: "cudnnTensorDescriptor_t", short: "tensorDescriptor", number: false, bytes: 8, special: &[] },
@@ -5609,6 +5908,12 @@ pub(super) static HANDLES: &[HandleRow] = &[
     HandleRow { name: "csrluInfoHost_t", short: "csrluInfoHost", number: false, bytes: 8, special: &[] },
     HandleRow { name: "csrqrInfo_t", short: "csrqrInfo", number: false, bytes: 8, special: &[] },
     HandleRow { name: "csrqrInfoHost_t", short: "csrqrInfoHost", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cusolverMpGrid_t", short: "mpGrid", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cusolverMpHandle_t", short: "mpHandle", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cusolverMpMatrixDescriptor_t", short: "mpMatrixDescriptor", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cusolverMpGesvdDescriptor_t", short: "mpGesvdDescriptor", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cusolverMpNewtonSchulzDescriptor_t", short: "mpNewtonSchulzDescriptor", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cusolverMpPolarDescriptor_t", short: "mpPolarDescriptor", number: false, bytes: 8, special: &[] },
     HandleRow { name: "cusparseHandle_t", short: "cusparse", number: false, bytes: 8, special: &[] },
     HandleRow { name: "cusparseSpVecDescr_t", short: "spvec", number: false, bytes: 8, special: &[] },
     HandleRow { name: "cusparseDnVecDescr_t", short: "dnvec", number: false, bytes: 8, special: &[] },
@@ -5654,7 +5959,6 @@ pub(super) static HANDLES: &[HandleRow] = &[
     HandleRow { name: "cutensorMgCopyPlan_t", short: "mgCopyPlan", number: false, bytes: 8, special: &[] },
     HandleRow { name: "cutensorMgCopyDescriptor_t", short: "mgCopy", number: false, bytes: 8, special: &[] },
     HandleRow { name: "cutensorMgTensorDescriptor_t", short: "mgTensor", number: false, bytes: 8, special: &[] },
-    HandleRow { name: "ncclComm_t", short: "comm", number: false, bytes: 8, special: &[] },
     HandleRow { name: "ncclRegistration", short: "registration", number: false, bytes: 8, special: &[] },
     HandleRow { name: "ncclWindow_t", short: "window", number: false, bytes: 8, special: &[] },
     HandleRow { name: "ncclParamHandle_t", short: "param", number: false, bytes: 8, special: &[] },
@@ -5669,6 +5973,13 @@ pub(super) static HANDLES: &[HandleRow] = &[
     HandleRow { name: "nvjpegJpegDecoder_t", short: "jpegDecoder", number: false, bytes: 8, special: &[] },
     HandleRow { name: "nvjpegEncoderState_t", short: "encoderState", number: false, bytes: 8, special: &[] },
     HandleRow { name: "nvjpegEncoderParams_t", short: "encoderParams", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "nvjpeg2kHandle_t", short: "2kHandle", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "nvjpeg2kDecodeState_t", short: "2kDecodeState", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "nvjpeg2kStream_t", short: "2kStream", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "nvjpeg2kDecodeParams_t", short: "2kDecodeParams", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "nvjpeg2kEncoder_t", short: "2kEncoder", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "nvjpeg2kEncodeState_t", short: "2kEncodeState", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "nvjpeg2kEncodeParams_t", short: "2kEncodeParams", number: false, bytes: 8, special: &[] },
     HandleRow { name: "nvmlComputeInstance_t", short: "computeInstance", number: false, bytes: 8, special: &[] },
     HandleRow { name: "nvmlDevice_t", short: "nvmlDevice", number: false, bytes: 8, special: &[] },
     HandleRow { name: "nvmlGpuInstance_t", short: "gpuInstance", number: false, bytes: 8, special: &[] },
@@ -5679,6 +5990,11 @@ pub(super) static HANDLES: &[HandleRow] = &[
     HandleRow { name: "nvmlSystemEventSet_t", short: "systemEventSet", number: false, bytes: 8, special: &[] },
     HandleRow { name: "nvmlUnit_t", short: "unit", number: false, bytes: 8, special: &[] },
     HandleRow { name: "nvrtcProgram", short: "program", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "nvtiffStream_t", short: "nvtiffStream", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "nvtiffDecoder_t", short: "nvtiffDecoder", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "nvtiffDecodeParams_t", short: "nvtiffDecodeParams", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "nvtiffEncoder_t", short: "nvtiffEncoder", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "nvtiffEncodeParams_t", short: "nvtiffEncodeParams", number: false, bytes: 8, special: &[] },
 ];
 
 #[rustfmt::skip]
@@ -5690,17 +6006,17 @@ pub(super) static TAGS: &[Tag] = &[
     Tag { name: "CUeglFrameType", rows: &[(0, 0), (1, 1)] },
     Tag { name: "CUmemLocationType", rows: &[(1, 0), (2, 0), (3, 0), (4, 0), (6, 1)] },
     Tag { name: "CUgraphNodeType", rows: &[(0, 0), (1, 1), (2, 2), (3, 3), (4, 4), (6, 5), (7, 6), (8, 7), (9, 8), (10, 9), (11, 10), (12, 11), (13, 12), (14, 13), (18, 14)] },
-    Tag { name: "CUlaunchAttributeID", rows: &[(1, 311), (2, 24), (3, 315), (4, 316), (5, 317), (6, 24), (7, 318), (8, 24), (9, 319), (10, 320), (11, 324), (12, 321), (13, 323), (14, 5), (16, 5), (17, 325), (18, 326)] },
+    Tag { name: "CUlaunchAttributeID", rows: &[(1, 312), (2, 24), (3, 316), (4, 317), (5, 318), (6, 24), (7, 319), (8, 24), (9, 320), (10, 321), (11, 325), (12, 322), (13, 324), (14, 5), (16, 5), (17, 326), (18, 327)] },
     Tag { name: "CUlaunchAttributeID", rows: &[(1, 0), (2, 1), (3, 2), (4, 3), (5, 4), (6, 5), (7, 6), (8, 8), (9, 9), (10, 10), (11, 11), (12, 7), (13, 12), (14, 13), (16, 14), (17, 15), (18, 16)] },
     Tag { name: "CUexternalMemoryHandleType", rows: &[(1, 0), (8, 2), (9, 0)] },
     Tag { name: "CUexternalSemaphoreHandleType", rows: &[(1, 0), (6, 2), (9, 0)] },
-    Tag { name: "CUjit_option", rows: &[(0, 5), (1, 5), (2, 143), (3, 122), (4, 5), (5, 122), (6, 5), (7, 5), (8, 0), (9, 375), (10, 376), (11, 24), (12, 24), (13, 24), (14, 377), (15, 24), (16, 24), (17, 171), (18, 178), (19, 5), (20, 24), (21, 24), (22, 24), (23, 24), (24, 24), (25, 171), (26, 5), (27, 171), (28, 5), (29, 24), (30, 24), (31, 5), (32, 5), (33, 24), (34, 5), (35, 5)] },
-    Tag { name: "CUlibraryOption", rows: &[(0, 379), (1, 24)] },
+    Tag { name: "CUjit_option", rows: &[(0, 5), (1, 5), (2, 143), (3, 122), (4, 5), (5, 122), (6, 5), (7, 5), (8, 0), (9, 376), (10, 377), (11, 24), (12, 24), (13, 24), (14, 378), (15, 24), (16, 24), (17, 171), (18, 179), (19, 5), (20, 24), (21, 24), (22, 24), (23, 24), (24, 24), (25, 171), (26, 5), (27, 171), (28, 5), (29, 24), (30, 24), (31, 5), (32, 5), (33, 24), (34, 5), (35, 5)] },
+    Tag { name: "CUlibraryOption", rows: &[(0, 380), (1, 24)] },
     Tag { name: "CUarraySparseSubresourceType", rows: &[(0, 0), (1, 1)] },
-    Tag { name: "CUmemPool_attribute", rows: &[(1, 24), (2, 24), (3, 24), (4, 9), (5, 9), (6, 9), (7, 9), (8, 9), (9, 232), (10, 233), (11, 24), (12, 155), (13, 9), (14, 24), (15, 24)] },
+    Tag { name: "CUmemPool_attribute", rows: &[(1, 24), (2, 24), (3, 24), (4, 9), (5, 9), (6, 9), (7, 9), (8, 9), (9, 233), (10, 234), (11, 24), (12, 155), (13, 9), (14, 24), (15, 24)] },
     Tag { name: "CUmem_range_attribute", rows: &[(1, 24), (2, 24), (3, 24), (4, 24), (5, 155), (6, 24), (7, 155), (8, 24)] },
     Tag { name: "CUmemcpy3DOperandType", rows: &[(1, 0), (2, 1)] },
-    Tag { name: "CUpointer_attribute", rows: &[(1, 67), (2, 247), (3, 31), (4, 60), (5, 463), (6, 24), (7, 9), (8, 24), (9, 24), (10, 24), (11, 31), (12, 9), (13, 24), (14, 9), (15, 24), (16, 464), (17, 116), (18, 9), (19, 60), (20, 9), (21, 24), (22, 24)] },
+    Tag { name: "CUpointer_attribute", rows: &[(1, 67), (2, 248), (3, 31), (4, 60), (5, 464), (6, 24), (7, 9), (8, 24), (9, 24), (10, 24), (11, 31), (12, 9), (13, 24), (14, 9), (15, 24), (16, 465), (17, 116), (18, 9), (19, 60), (20, 9), (21, 24), (22, 24)] },
     Tag { name: "CUresourcetype", rows: &[(0, 0), (1, 1), (2, 2), (3, 3)] },
     Tag { name: "cudaResourceType", rows: &[(0, 0), (1, 1), (2, 2), (3, 3)] },
     Tag { name: "cudaDevResourceType", rows: &[(1, 0), (1000, 1), (10000, 2)] },
@@ -5708,43 +6024,43 @@ pub(super) static TAGS: &[Tag] = &[
     Tag { name: "cudaEglFrameType", rows: &[(0, 0), (1, 1)] },
     Tag { name: "cudaMemLocationType", rows: &[(1, 0), (2, 0), (3, 0), (4, 0), (6, 1)] },
     Tag { name: "cudaGraphNodeType", rows: &[(0, 0), (1, 1), (2, 2), (3, 3), (4, 4), (6, 5), (7, 6), (8, 7), (9, 8), (10, 9), (11, 10), (13, 11), (14, 12)] },
-    Tag { name: "cudaLaunchAttributeID", rows: &[(1, 772), (2, 24), (3, 775), (4, 776), (5, 777), (6, 24), (7, 778), (8, 24), (9, 779), (10, 780), (11, 784), (12, 781), (13, 783), (14, 5), (16, 5), (17, 785), (18, 659)] },
+    Tag { name: "cudaLaunchAttributeID", rows: &[(1, 773), (2, 24), (3, 776), (4, 777), (5, 778), (6, 24), (7, 779), (8, 24), (9, 780), (10, 781), (11, 785), (12, 782), (13, 784), (14, 5), (16, 5), (17, 786), (18, 660)] },
     Tag { name: "cudaLaunchAttributeID", rows: &[(1, 0), (2, 1), (3, 2), (4, 3), (5, 4), (6, 5), (7, 6), (8, 7), (9, 8), (10, 9), (11, 10), (12, 11), (13, 12), (14, 13), (16, 14), (17, 15), (18, 16)] },
     Tag { name: "cudaExternalMemoryHandleType", rows: &[(1, 0), (8, 2)] },
     Tag { name: "cudaExternalSemaphoreHandleType", rows: &[(1, 0), (6, 2), (9, 0)] },
-    Tag { name: "cudaJitOption", rows: &[(0, 5), (1, 5), (2, 143), (3, 122), (4, 5), (5, 122), (6, 5), (7, 5), (10, 831), (11, 24), (12, 24), (13, 24), (14, 832), (30, 24), (31, 5), (32, 5), (33, 24)] },
-    Tag { name: "cudaLibraryOption", rows: &[(0, 834), (1, 24)] },
-    Tag { name: "cudaMemPoolAttr", rows: &[(1, 24), (2, 24), (3, 24), (4, 9), (5, 9), (6, 9), (7, 9), (8, 9), (9, 706), (10, 707), (11, 24), (12, 708), (13, 9), (14, 24), (15, 24)] },
-    Tag { name: "cudaMemRangeAttribute", rows: &[(1, 24), (2, 24), (3, 24), (4, 24), (5, 708), (6, 24), (7, 708), (8, 24)] },
+    Tag { name: "cudaJitOption", rows: &[(0, 5), (1, 5), (2, 143), (3, 122), (4, 5), (5, 122), (6, 5), (7, 5), (10, 832), (11, 24), (12, 24), (13, 24), (14, 833), (30, 24), (31, 5), (32, 5), (33, 24)] },
+    Tag { name: "cudaLibraryOption", rows: &[(0, 835), (1, 24)] },
+    Tag { name: "cudaMemPoolAttr", rows: &[(1, 24), (2, 24), (3, 24), (4, 9), (5, 9), (6, 9), (7, 9), (8, 9), (9, 707), (10, 708), (11, 24), (12, 709), (13, 9), (14, 24), (15, 24)] },
+    Tag { name: "cudaMemRangeAttribute", rows: &[(1, 24), (2, 24), (3, 24), (4, 24), (5, 709), (6, 24), (7, 709), (8, 24)] },
     Tag { name: "cudaMemcpy3DOperandType", rows: &[(1, 0), (2, 1)] },
-    Tag { name: "cudaDataType", rows: &[(0, 143), (1, 867), (2, 905), (3, 903), (4, 915), (5, 916), (6, 913), (7, 907), (8, 85), (9, 908), (10, 24), (11, 569), (12, 5), (13, 425), (14, 906), (15, 914), (16, 85), (18, 85), (20, 904), (21, 909), (22, 236), (23, 910), (24, 253), (25, 911), (26, 9), (27, 912)] },
-    Tag { name: "cublasComplex", rows: &[(4, 915), (5, 916)] },
-    Tag { name: "cublasComputeType_t", rows: &[(64, 905), (65, 905), (68, 143), (69, 143), (70, 867), (71, 867), (72, 24), (73, 24), (74, 143), (75, 143), (77, 143), (78, 143), (79, 867)] },
-    Tag { name: "cublasLtEmulationDescAttributes_t", rows: &[(0, 939), (1, 937), (2, 942), (3, 24), (4, 24), (5, 60)] },
+    Tag { name: "cudaDataType", rows: &[(0, 143), (1, 868), (2, 906), (3, 904), (4, 916), (5, 917), (6, 914), (7, 908), (8, 85), (9, 909), (10, 24), (11, 570), (12, 5), (13, 426), (14, 907), (15, 915), (16, 85), (18, 85), (20, 905), (21, 910), (22, 237), (23, 911), (24, 254), (25, 912), (26, 9), (27, 913)] },
+    Tag { name: "cublasComplex", rows: &[(4, 916), (5, 917)] },
+    Tag { name: "cublasComputeType_t", rows: &[(64, 906), (65, 906), (68, 143), (69, 143), (70, 868), (71, 868), (72, 24), (73, 24), (74, 143), (75, 143), (77, 143), (78, 143), (79, 868)] },
+    Tag { name: "cublasLtEmulationDescAttributes_t", rows: &[(0, 940), (1, 938), (2, 943), (3, 24), (4, 24), (5, 60)] },
     Tag { name: "cublasLtMatmulAlgoCapAttributes_t", rows: &[(0, 24), (1, 967), (2, 5), (3, 24), (4, 24), (5, 24), (6, 968), (7, 24), (8, 24), (9, 24), (10, 24), (11, 970), (12, 971), (13, 969), (14, 24), (15, 9), (16, 5), (17, 5), (18, 5), (19, 5), (20, 24), (21, 24), (22, 24), (23, 24)] },
-    Tag { name: "cublasLtMatmulAlgoConfigAttributes_t", rows: &[(0, 24), (1, 968), (2, 24), (3, 967), (4, 5), (5, 5), (6, 969), (7, 236), (8, 236)] },
-    Tag { name: "cublasLtMatmulDescAttributes_t", rows: &[(0, 933), (1, 902), (2, 980), (3, 920), (4, 920), (5, 920), (6, 923), (7, 971), (8, 60), (10, 253), (11, 60), (12, 253), (13, 253), (14, 253), (15, 24), (17, 60), (18, 60), (19, 60), (20, 60), (21, 60), (22, 902), (23, 60), (24, 60), (25, 903), (26, 902), (27, 24), (28, 24), (29, 60), (30, 60), (31, 981), (32, 981), (33, 981), (34, 981), (35, 981), (36, 60), (37, 981), (38, 958), (39, 253), (40, 253), (41, 24)] },
+    Tag { name: "cublasLtMatmulAlgoConfigAttributes_t", rows: &[(0, 24), (1, 968), (2, 24), (3, 967), (4, 5), (5, 5), (6, 969), (7, 237), (8, 237)] },
+    Tag { name: "cublasLtMatmulDescAttributes_t", rows: &[(0, 934), (1, 903), (2, 980), (3, 921), (4, 921), (5, 921), (6, 924), (7, 971), (8, 60), (10, 254), (11, 60), (12, 254), (13, 254), (14, 254), (15, 24), (17, 60), (18, 60), (19, 60), (20, 60), (21, 60), (22, 903), (23, 60), (24, 60), (25, 904), (26, 903), (27, 24), (28, 24), (29, 60), (30, 60), (31, 981), (32, 981), (33, 981), (34, 981), (35, 981), (36, 60), (37, 981), (38, 958), (39, 254), (40, 254), (41, 24)] },
     Tag { name: "cublasLtMatmulPreferenceAttributes_t", rows: &[(0, 984), (1, 9), (2, 5), (3, 967), (4, 5), (5, 5), (6, 5), (7, 5), (8, 5), (9, 143), (10, 970), (11, 971), (12, 9), (13, 5), (14, 5), (15, 5)] },
-    Tag { name: "cublasLtMatrixLayoutAttribute_t", rows: &[(0, 902), (1, 986), (2, 9), (3, 9), (4, 253), (5, 24), (6, 253), (7, 253), (8, 987), (9, 60), (10, 60), (11, 60), (12, 988), (13, 988)] },
-    Tag { name: "cublasLtMatrixTransformDescAttributes_t", rows: &[(0, 902), (1, 980), (2, 920), (3, 920)] },
-    Tag { name: "cudnnScalar", rows: &[(0, 143), (1, 867), (2, 143), (3, 143), (4, 143), (5, 143), (6, 143), (7, 143), (8, 143), (9, 143), (10, 143), (12, 143), (13, 143)] },
-    Tag { name: "cudnnBackendAttributeType_t", rows: &[(0, 1010), (1, 1013), (2, 62), (3, 253), (4, 143), (5, 867), (6, 60), (7, 1019), (8, 1020), (9, 1021), (10, 1022), (11, 1023), (12, 1024), (13, 1017), (14, 1025), (15, 1015), (16, 1026), (17, 1027), (18, 1028), (19, 1029), (20, 1030), (21, 1031), (22, 1032), (23, 24), (24, 38), (25, 1033), (26, 1034), (27, 1035), (28, 1036), (29, 1037), (30, 1038), (31, 1039), (32, 1040), (33, 1041)] },
-    Tag { name: "cudnnDataType_t", rows: &[(0, 143), (1, 867), (2, 905), (3, 903), (4, 24), (6, 85), (9, 906), (10, 253), (11, 62)] },
-    Tag { name: "cudssConfigParam_t", rows: &[(0, 1179), (1, 1180), (2, 1181), (3, 1182), (4, 1183), (5, 24), (6, 867), (7, 1184), (8, 867), (9, 867), (10, 253), (11, 24), (12, 253), (13, 24), (14, 24), (15, 24), (16, 1185), (17, 24), (18, 24), (19, 24), (20, 24), (21, 24), (23, 24), (24, 24), (26, 24), (28, 1186)] },
-    Tag { name: "cudssDataParam_t", rows: &[(0, 24), (1, 253), (2, 24), (3, 569), (10, 253), (13, 1192), (17, 24), (19, 1193), (24, 24)] },
-    Tag { name: "cufftXtQueryType", rows: &[(0, 1238)] },
+    Tag { name: "cublasLtMatrixLayoutAttribute_t", rows: &[(0, 903), (1, 986), (2, 9), (3, 9), (4, 254), (5, 24), (6, 254), (7, 254), (8, 987), (9, 60), (10, 60), (11, 60), (12, 988), (13, 988)] },
+    Tag { name: "cublasLtMatrixTransformDescAttributes_t", rows: &[(0, 903), (1, 980), (2, 921), (3, 921)] },
+    Tag { name: "cudnnScalar", rows: &[(0, 143), (1, 868), (2, 143), (3, 143), (4, 143), (5, 143), (6, 143), (7, 143), (8, 143), (9, 143), (10, 143), (12, 143), (13, 143)] },
+    Tag { name: "cudnnBackendAttributeType_t", rows: &[(0, 1025), (1, 1028), (2, 62), (3, 254), (4, 143), (5, 868), (6, 60), (7, 1034), (8, 1035), (9, 1036), (10, 1037), (11, 1038), (12, 1039), (13, 1032), (14, 1040), (15, 1030), (16, 1041), (17, 1042), (18, 1043), (19, 1044), (20, 1045), (21, 1046), (22, 1047), (23, 24), (24, 38), (25, 1048), (26, 1049), (27, 1050), (28, 1051), (29, 1052), (30, 1053), (31, 1054), (32, 1055), (33, 1056)] },
+    Tag { name: "cudnnDataType_t", rows: &[(0, 143), (1, 868), (2, 906), (3, 904), (4, 24), (6, 85), (9, 907), (10, 254), (11, 62)] },
+    Tag { name: "cudssConfigParam_t", rows: &[(0, 1194), (1, 1195), (2, 1196), (3, 1197), (4, 1198), (5, 24), (6, 868), (7, 1199), (8, 868), (9, 868), (10, 254), (11, 24), (12, 254), (13, 24), (14, 24), (15, 24), (16, 1200), (17, 24), (18, 24), (19, 24), (20, 24), (21, 24), (23, 24), (24, 24), (26, 24), (28, 1201)] },
+    Tag { name: "cudssDataParam_t", rows: &[(0, 24), (1, 254), (2, 24), (3, 570), (10, 254), (13, 1207), (17, 24), (19, 1208), (24, 24)] },
+    Tag { name: "cufftXtQueryType", rows: &[(0, 1253)] },
     Tag { name: "CUfileBatchMode_t", rows: &[(1, 0)] },
     Tag { name: "CUfileFileHandleType", rows: &[(1, 0), (2, 1)] },
-    Tag { name: "cusparseVectorScalar", rows: &[(0, 143), (1, 867), (2, 143), (4, 915), (5, 916), (6, 915), (14, 143), (15, 915)] },
-    Tag { name: "cudaDataType", rows: &[(0, 143), (1, 867), (2, 905), (3, 903), (4, 915), (5, 916), (8, 85), (10, 24), (12, 5), (14, 906), (20, 904), (22, 236), (24, 253), (26, 9)] },
-    Tag { name: "cusparseSpMatAttribute_t", rows: &[(0, 1443), (1, 1442), (2, 1460), (3, 1461)] },
-    Tag { name: "cusparseLtMatDescAttribute_t", rows: &[(0, 24), (1, 253)] },
-    Tag { name: "cusparseLtMatmulAlgAttribute_t", rows: &[(0, 24), (1, 24), (2, 24), (3, 24), (4, 1490), (5, 24)] },
-    Tag { name: "cusparseLtMatmulDescAttribute_t", rows: &[(0, 24), (1, 143), (2, 143), (3, 24), (4, 143), (5, 24), (6, 24), (7, 253), (8, 60), (9, 60), (10, 1497), (11, 1497), (12, 1497), (13, 1497), (14, 1497), (15, 60), (16, 60), (17, 60), (18, 60), (19, 60)] },
-    Tag { name: "cutensorOperationDescriptorAttribute_t", rows: &[(0, 24), (1, 902), (2, 143), (3, 143), (14, 24)] },
+    Tag { name: "cusparseVectorScalar", rows: &[(0, 143), (1, 868), (2, 143), (4, 916), (5, 917), (6, 916), (14, 143), (15, 916)] },
+    Tag { name: "cudaDataType", rows: &[(0, 143), (1, 868), (2, 906), (3, 904), (4, 916), (5, 917), (8, 85), (10, 24), (12, 5), (14, 907), (20, 905), (22, 237), (24, 254), (26, 9)] },
+    Tag { name: "cusparseSpMatAttribute_t", rows: &[(0, 1474), (1, 1473), (2, 1491), (3, 1492)] },
+    Tag { name: "cusparseLtMatDescAttribute_t", rows: &[(0, 24), (1, 254)] },
+    Tag { name: "cusparseLtMatmulAlgAttribute_t", rows: &[(0, 24), (1, 24), (2, 24), (3, 24), (4, 1521), (5, 24)] },
+    Tag { name: "cusparseLtMatmulDescAttribute_t", rows: &[(0, 24), (1, 143), (2, 143), (3, 24), (4, 143), (5, 24), (6, 24), (7, 254), (8, 60), (9, 60), (10, 1528), (11, 1528), (12, 1528), (13, 1528), (14, 1528), (15, 60), (16, 60), (17, 60), (18, 60), (19, 60)] },
+    Tag { name: "cutensorOperationDescriptorAttribute_t", rows: &[(0, 24), (1, 903), (2, 143), (3, 143), (14, 24)] },
     Tag { name: "cutensorPlanAttribute_t", rows: &[(0, 9)] },
-    Tag { name: "cutensorPlanPreferenceAttribute_t", rows: &[(0, 1542), (1, 1543), (2, 24), (3, 1518), (4, 24), (5, 1519)] },
-    Tag { name: "ncclDataType_t", rows: &[(0, 903), (1, 85), (2, 24), (3, 5), (4, 253), (5, 9), (6, 905), (7, 143), (8, 867), (9, 906), (10, 85), (11, 85)] },
+    Tag { name: "cutensorPlanPreferenceAttribute_t", rows: &[(0, 1573), (1, 1574), (2, 24), (3, 1549), (4, 24), (5, 1550)] },
+    Tag { name: "ncclDataType_t", rows: &[(0, 904), (1, 85), (2, 24), (3, 5), (4, 254), (5, 9), (6, 906), (7, 143), (8, 868), (9, 907), (10, 85), (11, 85)] },
     Tag { name: "nvmlValueType_t", rows: &[(0, 0), (1, 2), (2, 3), (3, 4), (4, 5), (5, 1), (6, 6)] },
     Tag { name: "nvmlUUIDType_t", rows: &[(1, 0), (2, 1)] },
 ];

@@ -44,7 +44,7 @@ impl Default for FollowOptions {
 }
 
 /// Records that wait in memory, over all rings.
-const IN_MEMORY: usize = 1 << 18;
+const IN_MEMORY: usize = 1 << 16;
 /// Records read from a ring at a time when the merge comes to its end.
 const AT_A_TIME: usize = 1024;
 /// Events of one round; the collector has its heartbeat to keep.

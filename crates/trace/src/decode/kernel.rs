@@ -165,8 +165,8 @@ fn kind(ty: &str) -> Kind {
         "bool" => Kind::Bool,
         "char" | "signed char" | "short" | "int" | "long" | "long long" => Kind::Signed,
         "unsigned char" | "unsigned short" | "unsigned int" | "unsigned long" | "unsigned long long" => Kind::Unsigned,
-        "__half" | "half" => Kind::Half,
-        "__nv_bfloat16" => Kind::BFloat16,
+        "__half" | "half" | "c10::Half" => Kind::Half,
+        "__nv_bfloat16" | "c10::BFloat16" => Kind::BFloat16,
         _ => Kind::Unknown,
     }
 }

@@ -1035,1273 +1035,1277 @@ pub(super) static TYPES: &[Type] = &[
     Handle(71), // 1019 t_cublasMpMatmulDescriptor_t
     Pointer(t_cublasMpMatmulDescriptor_t, false), // 1020 t_P_cublasMpMatmulDescriptor_t
     Enum(232), // 1021 t_cublasMpMatmulDescriptorAttribute_t
-    Pointer(t_cublasMpMatrixDescriptor_t, false), // 1022 t_P_cublasMpMatrixDescriptor_t
-    Enum(233), // 1023 t_cudnnStatus_t
-    Status(233), // 1024 t_cudnnStatus_t_status
-    Handle(72), // 1025 t_cudnnHandle_t
-    Handle(73), // 1026 t_cudnnActivationDescriptor_t
-    Handle(74), // 1027 t_cudnnTensorDescriptor_t
-    Enum(234), // 1028 t_cudnnDataType_t
-    Enum(235), // 1029 t_cudnnBackendDescriptorType_t
-    Handle(75), // 1030 t_cudnnBackendDescriptor_t
-    Pointer(t_cudnnBackendDescriptor_t, false), // 1031 t_P_cudnnBackendDescriptor_t
-    Enum(236), // 1032 t_cudnnBackendAttributeName_t
-    Enum(237), // 1033 t_cudnnBackendAttributeType_t
-    Enum(238), // 1034 t_cudnnConvolutionMode_t
-    Enum(239), // 1035 t_cudnnBackendHeurMode_t
-    Enum(240), // 1036 t_cudnnBackendKnobType_t
-    Enum(241), // 1037 t_cudnnNanPropagation_t
-    Enum(242), // 1038 t_cudnnBackendNumericalNote_t
-    Enum(243), // 1039 t_cudnnBackendLayoutType_t
-    Enum(244), // 1040 t_cudnnPointwiseMode_t
-    Enum(245), // 1041 t_cudnnGenStatsMode_t
-    Enum(246), // 1042 t_cudnnBnFinalizeStatsMode_t
-    Enum(247), // 1043 t_cudnnReduceTensorOp_t
-    Enum(248), // 1044 t_cudnnBackendBehaviorNote_t
-    Enum(249), // 1045 t_cudnnBackendTensorReordering_t
-    Enum(250), // 1046 t_cudnnResampleMode_t
-    Enum(251), // 1047 t_cudnnPaddingMode_t
-    Enum(252), // 1048 t_cudnnSignalMode_t
-    Struct(360), // 1049 t_cudnnFraction_t
-    Enum(253), // 1050 t_cudnnBackendNormMode_t
-    Enum(254), // 1051 t_cudnnBackendNormFwdPhase_t
-    Enum(255), // 1052 t_cudnnRngDistribution_t
-    Enum(256), // 1053 t_cudnnMoeGroupedMatmulMode_t
-    Enum(257), // 1054 t_cudnnBackendReshapeMode_t
-    Enum(258), // 1055 t_cudnnBackendOperationGraphMode_t
-    Enum(259), // 1056 t_cudnnCudaGraphRetention_t
-    Enum(260), // 1057 t_cudnnBatchNormMode_t
-    Enum(261), // 1058 t_cudnnBatchNormOps_t
-    Handle(76), // 1059 t_cudnnRNNDescriptor_t
-    Enum(262), // 1060 t_cudnnCTCLossAlgo_t
-    Handle(77), // 1061 t_cudnnCTCLossDescriptor_t
-    Enum(263), // 1062 t_cudnnCausalConv1dActivation_t
-    Handle(78), // 1063 t_cudnnFilterDescriptor_t
-    Handle(79), // 1064 t_cudnnConvolutionDescriptor_t
-    Enum(264), // 1065 t_cudnnConvolutionBwdDataAlgo_t
-    Enum(265), // 1066 t_cudnnConvolutionBwdFilterAlgo_t
-    Enum(266), // 1067 t_cudnnConvolutionFwdAlgo_t
-    Handle(80), // 1068 t_cudnnAlgorithmDescriptor_t
-    Pointer(t_cudnnHandle_t, false), // 1069 t_P_cudnnHandle_t
-    Pointer(t_cudnnActivationDescriptor_t, false), // 1070 t_P_cudnnActivationDescriptor_t
-    Pointer(t_cudnnAlgorithmDescriptor_t, false), // 1071 t_P_cudnnAlgorithmDescriptor_t
-    Handle(81), // 1072 t_cudnnAlgorithmPerformance_t
-    Pointer(t_cudnnAlgorithmPerformance_t, false), // 1073 t_P_cudnnAlgorithmPerformance_t
-    Handle(82), // 1074 t_cudnnAttnDescriptor_t
-    Pointer(t_cudnnAttnDescriptor_t, false), // 1075 t_P_cudnnAttnDescriptor_t
-    Pointer(t_cudnnCTCLossDescriptor_t, false), // 1076 t_P_cudnnCTCLossDescriptor_t
-    Pointer(t_cudnnConvolutionDescriptor_t, false), // 1077 t_P_cudnnConvolutionDescriptor_t
-    Handle(83), // 1078 t_cudnnDropoutDescriptor_t
-    Pointer(t_cudnnDropoutDescriptor_t, false), // 1079 t_P_cudnnDropoutDescriptor_t
-    Pointer(t_cudnnFilterDescriptor_t, false), // 1080 t_P_cudnnFilterDescriptor_t
-    Handle(84), // 1081 t_cudnnFusedOpsConstParamPack_t
-    Pointer(t_cudnnFusedOpsConstParamPack_t, false), // 1082 t_P_cudnnFusedOpsConstParamPack_t
-    Enum(267), // 1083 t_cudnnFusedOps_t
-    Handle(85), // 1084 t_cudnnFusedOpsPlan_t
-    Pointer(t_cudnnFusedOpsPlan_t, false), // 1085 t_P_cudnnFusedOpsPlan_t
-    Handle(86), // 1086 t_cudnnFusedOpsVariantParamPack_t
-    Pointer(t_cudnnFusedOpsVariantParamPack_t, false), // 1087 t_P_cudnnFusedOpsVariantParamPack_t
-    Handle(87), // 1088 t_cudnnLRNDescriptor_t
-    Pointer(t_cudnnLRNDescriptor_t, false), // 1089 t_P_cudnnLRNDescriptor_t
-    Handle(88), // 1090 t_cudnnOpTensorDescriptor_t
-    Pointer(t_cudnnOpTensorDescriptor_t, false), // 1091 t_P_cudnnOpTensorDescriptor_t
-    Handle(89), // 1092 t_cudnnPersistentRNNPlan_t
-    Pointer(t_cudnnPersistentRNNPlan_t, false), // 1093 t_P_cudnnPersistentRNNPlan_t
-    Handle(90), // 1094 t_cudnnPoolingDescriptor_t
-    Pointer(t_cudnnPoolingDescriptor_t, false), // 1095 t_P_cudnnPoolingDescriptor_t
-    Handle(91), // 1096 t_cudnnRNNDataDescriptor_t
-    Pointer(t_cudnnRNNDataDescriptor_t, false), // 1097 t_P_cudnnRNNDataDescriptor_t
-    Pointer(t_cudnnRNNDescriptor_t, false), // 1098 t_P_cudnnRNNDescriptor_t
-    Handle(92), // 1099 t_cudnnReduceTensorDescriptor_t
-    Pointer(t_cudnnReduceTensorDescriptor_t, false), // 1100 t_P_cudnnReduceTensorDescriptor_t
-    Handle(93), // 1101 t_cudnnSeqDataDescriptor_t
-    Pointer(t_cudnnSeqDataDescriptor_t, false), // 1102 t_P_cudnnSeqDataDescriptor_t
-    Handle(94), // 1103 t_cudnnSpatialTransformerDescriptor_t
-    Pointer(t_cudnnSpatialTransformerDescriptor_t, false), // 1104 t_P_cudnnSpatialTransformerDescriptor_t
-    Pointer(t_cudnnTensorDescriptor_t, false), // 1105 t_P_cudnnTensorDescriptor_t
-    Handle(95), // 1106 t_cudnnTensorTransformDescriptor_t
-    Pointer(t_cudnnTensorTransformDescriptor_t, false), // 1107 t_P_cudnnTensorTransformDescriptor_t
-    Enum(268), // 1108 t_cudnnNormMode_t
-    Enum(269), // 1109 t_cudnnDivNormMode_t
-    Enum(270), // 1110 t_cudnnDeterminism_t
-    Enum(271), // 1111 t_cudnnMathType_t
-    Struct(361), // 1112 t_cudnnConvolutionBwdDataAlgoPerf_t
-    Pointer(t_cudnnConvolutionBwdDataAlgoPerf_t, false), // 1113 t_P_cudnnConvolutionBwdDataAlgoPerf_t
-    Struct(362), // 1114 t_cudnnConvolutionBwdFilterAlgoPerf_t
-    Pointer(t_cudnnConvolutionBwdFilterAlgoPerf_t, false), // 1115 t_P_cudnnConvolutionBwdFilterAlgoPerf_t
-    Struct(363), // 1116 t_cudnnConvolutionFwdAlgoPerf_t
-    Pointer(t_cudnnConvolutionFwdAlgoPerf_t, false), // 1117 t_P_cudnnConvolutionFwdAlgoPerf_t
-    Pointer(t_cudnnTensorDescriptor_t, true), // 1118 t_PC_cudnnTensorDescriptor_t
-    Enum(272), // 1119 t_cudnnActivationMode_t
-    Pointer(t_cudnnActivationMode_t, false), // 1120 t_P_cudnnActivationMode_t
-    Pointer(t_cudnnNanPropagation_t, false), // 1121 t_P_cudnnNanPropagation_t
-    Enum(273), // 1122 t_cudnnRNNAlgo_t
-    Union(365), // 1123 t_Algorithm
-    Struct(364), // 1124 t_cudnnAlgorithm_t
-    Pointer(t_cudnnAlgorithm_t, false), // 1125 t_P_cudnnAlgorithm_t
-    Pointer(t_cudnnStatus_t, false), // 1126 t_P_cudnnStatus_t
-    Flags(274, 4), // 1127 t_cudnnAttnMode_in4
-    Pointer(t_cudnnAttnMode_in4, false), // 1128 t_P_cudnnAttnMode_in4
-    Pointer(t_cudnnDataType_t, false), // 1129 t_P_cudnnDataType_t
-    Pointer(t_cudnnMathType_t, false), // 1130 t_P_cudnnMathType_t
-    Enum(275), // 1131 t_cudnnLossNormalizationMode_t
-    Pointer(t_cudnnLossNormalizationMode_t, false), // 1132 t_P_cudnnLossNormalizationMode_t
-    Enum(276), // 1133 t_cudnnCTCGradMode_t
-    Pointer(t_cudnnCTCGradMode_t, false), // 1134 t_P_cudnnCTCGradMode_t
-    Flags(277, 4), // 1135 t_cudnnCallbackMask_in4
-    Pointer(t_cudnnCallbackMask_in4, false), // 1136 t_P_cudnnCallbackMask_in4
-    Pointer(t_cudnnConvolutionMode_t, false), // 1137 t_P_cudnnConvolutionMode_t
-    Enum(278), // 1138 t_cudnnReorderType_t
-    Pointer(t_cudnnReorderType_t, false), // 1139 t_P_cudnnReorderType_t
-    Enum(279), // 1140 t_cudnnTensorFormat_t
-    Pointer(t_cudnnTensorFormat_t, false), // 1141 t_P_cudnnTensorFormat_t
-    Enum(280), // 1142 t_cudnnFusedOpsConstParamLabel_t
-    Enum(281), // 1143 t_cudnnFusedOpsVariantParamLabel_t
-    Enum(282), // 1144 t_cudnnMultiHeadAttnWeightKind_t
-    Enum(283), // 1145 t_cudnnNormOps_t
-    Enum(284), // 1146 t_cudnnNormAlgo_t
-    Enum(285), // 1147 t_cudnnOpTensorOp_t
-    Pointer(t_cudnnOpTensorOp_t, false), // 1148 t_P_cudnnOpTensorOp_t
-    Enum(286), // 1149 t_cudnnPoolingMode_t
-    Pointer(t_cudnnPoolingMode_t, false), // 1150 t_P_cudnnPoolingMode_t
-    Enum(287), // 1151 t_cudnnRNNBiasMode_t
-    Pointer(t_cudnnRNNBiasMode_t, false), // 1152 t_P_cudnnRNNBiasMode_t
-    Enum(288), // 1153 t_cudnnRNNDataLayout_t
-    Pointer(t_cudnnRNNDataLayout_t, false), // 1154 t_P_cudnnRNNDataLayout_t
-    Enum(289), // 1155 t_cudnnRNNInputMode_t
-    Pointer(t_cudnnRNNInputMode_t, false), // 1156 t_P_cudnnRNNInputMode_t
-    Enum(290), // 1157 t_cudnnDirectionMode_t
-    Pointer(t_cudnnDirectionMode_t, false), // 1158 t_P_cudnnDirectionMode_t
-    Enum(291), // 1159 t_cudnnRNNMode_t
-    Pointer(t_cudnnRNNMode_t, false), // 1160 t_P_cudnnRNNMode_t
-    Pointer(t_cudnnRNNAlgo_t, false), // 1161 t_P_cudnnRNNAlgo_t
-    Flags(292, 4), // 1162 t_cudnnRNNPaddedIO_in4
-    Pointer(t_cudnnRNNPaddedIO_in4, false), // 1163 t_P_cudnnRNNPaddedIO_in4
-    Enum(293), // 1164 t_cudnnForwardMode_t
-    Pointer(t_cudnnReduceTensorOp_t, false), // 1165 t_P_cudnnReduceTensorOp_t
-    Enum(294), // 1166 t_cudnnReduceTensorIndices_t
-    Pointer(t_cudnnReduceTensorIndices_t, false), // 1167 t_P_cudnnReduceTensorIndices_t
-    Enum(295), // 1168 t_cudnnIndicesType_t
-    Pointer(t_cudnnIndicesType_t, false), // 1169 t_P_cudnnIndicesType_t
-    Enum(296), // 1170 t_cudnnSeqDataAxis_t
-    Pointer(t_cudnnSeqDataAxis_t, false), // 1171 t_P_cudnnSeqDataAxis_t
-    Enum(297), // 1172 t_cudnnFoldingDirection_t
-    Pointer(t_cudnnFoldingDirection_t, false), // 1173 t_P_cudnnFoldingDirection_t
-    Struct(366), // 1174 t_cudnnGnnCscGraph_t
-    Pointer(t_cudnnGnnCscGraph_t, true), // 1175 t_PC_cudnnGnnCscGraph_t
-    Enum(298), // 1176 t_cudnnGnnAggOp_t
-    Enum(299), // 1177 t_cudnnGnnActivationOp_t
-    Struct(367), // 1178 t_cudnnGnnMhaParams_t
-    Pointer(t_cudnnGnnMhaParams_t, true), // 1179 t_PC_cudnnGnnMhaParams_t
-    Enum(300), // 1180 t_cudnnLRNMode_t
-    Enum(301), // 1181 t_cudnnWgradMode_t
-    Enum(302), // 1182 t_cudnnErrQueryMode_t
-    Enum(303), // 1183 t_cudnnRNNClipMode_t
-    Pointer(t_cudnnRNNClipMode_t, false), // 1184 t_P_cudnnRNNClipMode_t
-    Pointer(t_cudnnSeqDataAxis_t, true), // 1185 t_PC_cudnnSeqDataAxis_t
-    Enum(304), // 1186 t_cudnnSamplerType_t
-    Enum(305), // 1187 t_cudnnSoftmaxAlgorithm_t
-    Enum(306), // 1188 t_cudnnSoftmaxMode_t
-    Enum(307), // 1189 t_cudssStatus_t
-    Status(307), // 1190 t_cudssStatus_t_status
-    Handle(96), // 1191 t_cudssConfig_t
-    Pointer(t_cudssConfig_t, false), // 1192 t_P_cudssConfig_t
-    Enum(308), // 1193 t_cudssConfigParam_t
-    Enum(309), // 1194 t_cudssReorderingAlg_t
-    Enum(310), // 1195 t_cudssFactorizationAlg_t
-    Enum(311), // 1196 t_cudssSolveAlg_t
-    Enum(312), // 1197 t_cudssMatchingAlg_t
-    Enum(313), // 1198 t_cudssSolveMode_t
-    Enum(314), // 1199 t_cudssPivotType_t
-    Enum(315), // 1200 t_cudssPivotEpsilonAlg_t
-    Enum(316), // 1201 t_cudssDowncastFactorsMode_t
-    Handle(97), // 1202 t_cudssHandle_t
-    Pointer(t_cudssHandle_t, false), // 1203 t_P_cudssHandle_t
-    Handle(98), // 1204 t_cudssData_t
-    Pointer(t_cudssData_t, false), // 1205 t_P_cudssData_t
-    Enum(317), // 1206 t_cudssDataParam_t
-    Array(t_i64, 16), // 1207 t_A16_i64
-    Array(t_i64, 3), // 1208 t_A3_i64
-    Flags(318, 4), // 1209 t_cudssPhase_t_in4
-    Handle(99), // 1210 t_cudssMatrix_t
-    Struct(368), // 1211 t_cudssDeviceMemHandler_t
-    Pointer(t_cudssDeviceMemHandler_t, false), // 1212 t_P_cudssDeviceMemHandler_t
-    Struct(369), // 1213 t_cudssPinnedMemHandler_t
-    Pointer(t_cudssPinnedMemHandler_t, false), // 1214 t_P_cudssPinnedMemHandler_t
-    Pointer(t_cudssMatrix_t, false), // 1215 t_P_cudssMatrix_t
-    Enum(319), // 1216 t_cudssMatrixType_t
-    Enum(320), // 1217 t_cudssMatrixViewType_t
-    Enum(321), // 1218 t_cudssIndexBase_t
-    Enum(322), // 1219 t_cudssLayout_t
-    Pointer(t_P_P_void, false), // 1220 t_P_P_P_void
-    Pointer(t_cudaDataType, false), // 1221 t_P_cudaDataType
-    Pointer(t_cudssMatrixType_t, false), // 1222 t_P_cudssMatrixType_t
-    Pointer(t_cudssMatrixViewType_t, false), // 1223 t_P_cudssMatrixViewType_t
-    Pointer(t_cudssIndexBase_t, false), // 1224 t_P_cudssIndexBase_t
-    Pointer(t_cudssLayout_t, false), // 1225 t_P_cudssLayout_t
-    Flags(323, 4), // 1226 t_cudssMatrixFormat_t_in4
-    Pointer(t_cudssMatrixFormat_t_in4, false), // 1227 t_P_cudssMatrixFormat_t_in4
-    Pointer(t_cudssDeviceMemHandler_t, true), // 1228 t_PC_cudssDeviceMemHandler_t
-    Pointer(t_cudaStream_t, true), // 1229 t_PC_cudaStream_t
-    Pointer(t_cudssPinnedMemHandler_t, true), // 1230 t_PC_cudssPinnedMemHandler_t
-    Enum(324), // 1231 t_cufftResult
-    Status(324), // 1232 t_cufftResult_status
-    Handle(100), // 1233 t_cufftHandle
-    Pointer(t_cufftHandle, false), // 1234 t_P_cufftHandle
-    Enum(325), // 1235 t_cufftType
-    Enum(326), // 1236 t_cufftDirection
-    Enum(327), // 1237 t_cufftProperty
-    Enum(328), // 1238 t_cufftXtCallbackType
-    Array(t_i32, 64), // 1239 t_A64_i32
-    Array(t_P_void, 64), // 1240 t_A64_P_void
-    Array(t_u64, 64), // 1241 t_A64_u64
-    Struct(371), // 1242 t_cudaXtDesc
-    Pointer(t_cudaXtDesc, false), // 1243 t_P_cudaXtDesc
-    Enum(329), // 1244 t_libFormat
-    Struct(370), // 1245 t_cudaLibXtDesc
-    Pointer(t_cudaLibXtDesc, false), // 1246 t_P_cudaLibXtDesc
-    Handle(101), // 1247 t_cudaLibXtDescPointer
-    Pointer(t_P_cudaLibXtDesc, false), // 1248 t_P_P_cudaLibXtDesc
-    Pointer(t_cudaLibXtDescPointer, false), // 1249 t_P_cudaLibXtDescPointer
-    Enum(330), // 1250 t_cufftXtSubFormat
-    Enum(331), // 1251 t_cufftXtCopyType
-    Enum(332), // 1252 t_cufftXtQueryType
-    Struct(372), // 1253 t_cufftXt1dFactors
-    Array(t_u64, 3), // 1254 t_A3_u64
-    Struct(373), // 1255 t_cufftBox3d
-    Pointer(t_cufftBox3d, true), // 1256 t_PC_cufftBox3d
-    Enum(333), // 1257 t_cufftXtWorkAreaPolicy
-    Handle(102), // 1258 t_fftw_plan
-    Array(t_f64, 2), // 1259 t_A2_f64
-    Pointer(t_A2_f64, false), // 1260 t_P_A2_f64
-    Enum(334), // 1261 t_fftwSign
-    Struct(374), // 1262 t_fftwf_iodim64
-    Pointer(t_fftwf_iodim64, true), // 1263 t_PC_fftwf_iodim64
-    Struct(375), // 1264 t_fftwf_iodim
-    Pointer(t_fftwf_iodim, true), // 1265 t_PC_fftwf_iodim
-    Handle(103), // 1266 t_fftwf_plan
-    Array(t_f32, 2), // 1267 t_A2_f32
-    Pointer(t_A2_f32, false), // 1268 t_P_A2_f32
-    Enum(335), // 1269 t_CUfileOpError
-    Struct(376), // 1270 t_CUfileError_t
-    Handle(104), // 1271 t_CUfileBatchHandle_t
-    Flags(336, 4), // 1272 t_CUfileStatus_t_in4
-    Struct(377), // 1273 t_CUfileIOEvents_t
-    Pointer(t_CUfileIOEvents_t, false), // 1274 t_P_CUfileIOEvents_t
-    Pointer(t_CUfileBatchHandle_t, false), // 1275 t_P_CUfileBatchHandle_t
-    Enum(337), // 1276 t_CUfileBatchMode_t
-    Struct(380), // 1277 t_CUfileIOParams_t_u_batch
-    Union(379), // 1278 t_CUfileIOParams_t_u
-    Handle(105), // 1279 t_CUfileHandle_t
-    Enum(338), // 1280 t_CUfileOpcode_t
-    Struct(378), // 1281 t_CUfileIOParams_t
-    Pointer(t_CUfileIOParams_t, false), // 1282 t_P_CUfileIOParams_t
-    Flags(339, 4), // 1283 t_cuFileRdmaFlags_in4
-    Flags(340, 4), // 1284 t_CUfileDriverStatusFlags_t_in4
-    Flags(341, 4), // 1285 t_CUfileP2PFlags_t_in4
-    Pointer(t_CUfileP2PFlags_t_in4, false), // 1286 t_P_CUfileP2PFlags_t_in4
-    Struct(382), // 1287 t_CUfileDrvProps_t_nvfs
-    Struct(381), // 1288 t_CUfileDrvProps_t
-    Pointer(t_CUfileDrvProps_t, false), // 1289 t_P_CUfileDrvProps_t
-    Enum(342), // 1290 t_CUFileBoolConfigParameter_t
-    Pointer(t_bool1, false), // 1291 t_P_bool1
-    Enum(343), // 1292 t_CUFileSizeTConfigParameter_t
-    Enum(344), // 1293 t_CUFileStringConfigParameter_t
-    Struct(384), // 1294 t_CUfileOpCounter_t
-    Struct(383), // 1295 t_CUfileStatsLevel1_t
-    Pointer(t_CUfileStatsLevel1_t, false), // 1296 t_P_CUfileStatsLevel1_t
-    Array(t_u64, 32), // 1297 t_A32_u64
-    Struct(385), // 1298 t_CUfileStatsLevel2_t
-    Pointer(t_CUfileStatsLevel2_t, false), // 1299 t_P_CUfileStatsLevel2_t
-    Array(t_char, 16), // 1300 t_A16_char
-    Array(t_u8, 16), // 1301 t_A16_u8
-    Struct(387), // 1302 t_CUfilePerGpuStats_t
-    Array(t_CUfilePerGpuStats_t, 16), // 1303 t_A16_CUfilePerGpuStats_t
-    Struct(386), // 1304 t_CUfileStatsLevel3_t
-    Pointer(t_CUfileStatsLevel3_t, false), // 1305 t_P_CUfileStatsLevel3_t
-    Pointer(t_CUfileHandle_t, false), // 1306 t_P_CUfileHandle_t
-    Enum(345), // 1307 t_CUfileFileHandleType
-    Union(389), // 1308 t_CUfileDescr_t_handle
-    Struct(390), // 1309 t_CUfileFSOps_t
-    Pointer(t_CUfileFSOps_t, true), // 1310 t_PC_CUfileFSOps_t
-    Struct(388), // 1311 t_CUfileDescr_t
-    Pointer(t_CUfileDescr_t, false), // 1312 t_P_CUfileDescr_t
-    Struct(391), // 1313 t_CUfileIOVec_t
-    Pointer(t_CUfileIOVec_t, true), // 1314 t_PC_CUfileIOVec_t
-    Flags(346, 4), // 1315 t_cuFileStreamFlags_in4
-    Enum(347), // 1316 t_curandStatus_t
-    Status(347), // 1317 t_curandStatus_t_status
-    Handle(106), // 1318 t_curandGenerator_t
-    Pointer(t_curandGenerator_t, false), // 1319 t_P_curandGenerator_t
-    Enum(348), // 1320 t_curandRngType_t
-    Handle(107), // 1321 t_curandDiscreteDistribution_t
-    Pointer(t_curandDiscreteDistribution_t, false), // 1322 t_P_curandDiscreteDistribution_t
-    Enum(349), // 1323 t_curandMethod_t
-    Array(t_u32, 32), // 1324 t_A32_u32
-    Pointer(t_A32_u32, false), // 1325 t_P_A32_u32
-    Pointer(t_P_A32_u32, false), // 1326 t_P_P_A32_u32
-    Enum(350), // 1327 t_curandDirectionVectorSet_t
-    Pointer(t_A64_u64, false), // 1328 t_P_A64_u64
-    Pointer(t_P_A64_u64, false), // 1329 t_P_P_A64_u64
-    Pointer(t_P_u32, false), // 1330 t_P_P_u32
-    Pointer(t_P_u64, false), // 1331 t_P_P_u64
-    Enum(351), // 1332 t_curandOrdering_t
-    Enum(352), // 1333 t_cusolverStatus_t
-    Status(352), // 1334 t_cusolverStatus_t_status
-    Handle(108), // 1335 t_cusolverDnHandle_t
-    Enum(353), // 1336 t_cusolverEigMode_t
-    Handle(109), // 1337 t_gesvdjInfo_t
-    Enum(354), // 1338 t_cusolverEigRange_t
-    Handle(110), // 1339 t_syevjInfo_t
-    Enum(355), // 1340 t_cusolverEigType_t
-    Pointer(t_cusolverDnHandle_t, false), // 1341 t_P_cusolverDnHandle_t
-    Pointer(t_gesvdjInfo_t, false), // 1342 t_P_gesvdjInfo_t
-    Handle(111), // 1343 t_cusolverDnParams_t
-    Pointer(t_cusolverDnParams_t, false), // 1344 t_P_cusolverDnParams_t
-    Pointer(t_syevjInfo_t, false), // 1345 t_P_syevjInfo_t
-    Enum(356), // 1346 t_cusolverDeterministicMode_t
-    Pointer(t_cusolverDeterministicMode_t, false), // 1347 t_P_cusolverDeterministicMode_t
-    Enum(357), // 1348 t_cudaEmulationStrategy
-    Pointer(t_cudaEmulationStrategy, false), // 1349 t_P_cudaEmulationStrategy
-    Enum(358), // 1350 t_cusolverMathMode_t
-    Pointer(t_cusolverMathMode_t, false), // 1351 t_P_cusolverMathMode_t
-    Handle(112), // 1352 t_cusolverDnIRSInfos_t
-    Pointer(t_cusolverDnIRSInfos_t, false), // 1353 t_P_cusolverDnIRSInfos_t
-    Handle(113), // 1354 t_cusolverDnIRSParams_t
-    Pointer(t_cusolverDnIRSParams_t, false), // 1355 t_P_cusolverDnIRSParams_t
-    Enum(359), // 1356 t_cusolverIRSRefinement_t
-    Enum(360), // 1357 t_cusolverPrecType_t
-    Enum(361), // 1358 t_cusolverDnFunction_t
-    Enum(362), // 1359 t_cusolverAlgMode_t
-    Enum(363), // 1360 t_cusolverDirectMode_t
-    Enum(364), // 1361 t_cusolverStorevMode_t
-    Enum(365), // 1362 t_cusolverEigComp_t
-    Handle(114), // 1363 t_cusolverMgHandle_t
-    Pointer(t_cusolverMgHandle_t, false), // 1364 t_P_cusolverMgHandle_t
-    Handle(115), // 1365 t_cudaLibMgGrid_t
-    Pointer(t_cudaLibMgGrid_t, false), // 1366 t_P_cudaLibMgGrid_t
-    Enum(366), // 1367 t_cusolverMgGridMapping_t
-    Handle(116), // 1368 t_cudaLibMgMatrixDesc_t
-    Pointer(t_cudaLibMgMatrixDesc_t, false), // 1369 t_P_cudaLibMgMatrixDesc_t
-    Handle(117), // 1370 t_cusolverRfHandle_t
-    Pointer(t_cusolverRfHandle_t, false), // 1371 t_P_cusolverRfHandle_t
-    Enum(367), // 1372 t_cusolverRfFactorization_t
-    Pointer(t_cusolverRfFactorization_t, false), // 1373 t_P_cusolverRfFactorization_t
-    Enum(368), // 1374 t_cusolverRfTriangularSolve_t
-    Pointer(t_cusolverRfTriangularSolve_t, false), // 1375 t_P_cusolverRfTriangularSolve_t
-    Enum(369), // 1376 t_cusolverRfMatrixFormat_t
-    Pointer(t_cusolverRfMatrixFormat_t, false), // 1377 t_P_cusolverRfMatrixFormat_t
-    Enum(370), // 1378 t_cusolverRfUnitDiagonal_t
-    Pointer(t_cusolverRfUnitDiagonal_t, false), // 1379 t_P_cusolverRfUnitDiagonal_t
-    Enum(371), // 1380 t_cusolverRfNumericBoostReport_t
-    Pointer(t_cusolverRfNumericBoostReport_t, false), // 1381 t_P_cusolverRfNumericBoostReport_t
-    Enum(372), // 1382 t_cusolverRfResetValuesFastMode_t
-    Pointer(t_cusolverRfResetValuesFastMode_t, false), // 1383 t_P_cusolverRfResetValuesFastMode_t
-    Handle(118), // 1384 t_cusolverSpHandle_t
-    Handle(119), // 1385 t_cusparseMatDescr_t
-    Handle(120), // 1386 t_csrcholInfo_t
-    Handle(121), // 1387 t_csrcholInfoHost_t
-    Handle(122), // 1388 t_csrluInfoHost_t
-    Handle(123), // 1389 t_csrqrInfo_t
-    Handle(124), // 1390 t_csrqrInfoHost_t
-    Pointer(t_cusolverSpHandle_t, false), // 1391 t_P_cusolverSpHandle_t
-    Pointer(t_csrcholInfo_t, false), // 1392 t_P_csrcholInfo_t
-    Pointer(t_csrcholInfoHost_t, false), // 1393 t_P_csrcholInfoHost_t
-    Pointer(t_csrluInfoHost_t, false), // 1394 t_P_csrluInfoHost_t
-    Pointer(t_csrqrInfo_t, false), // 1395 t_P_csrqrInfo_t
-    Pointer(t_csrqrInfoHost_t, false), // 1396 t_P_csrqrInfoHost_t
-    Handle(125), // 1397 t_cusolverMpGrid_t
-    Handle(126), // 1398 t_cusolverMpHandle_t
-    Pointer(t_cusolverMpHandle_t, false), // 1399 t_P_cusolverMpHandle_t
-    Pointer(t_cusolverMpGrid_t, false), // 1400 t_P_cusolverMpGrid_t
-    Enum(373), // 1401 t_cusolverMpGridMapping_t
-    Handle(127), // 1402 t_cusolverMpMatrixDescriptor_t
-    Pointer(t_cusolverMpMatrixDescriptor_t, false), // 1403 t_P_cusolverMpMatrixDescriptor_t
-    Handle(128), // 1404 t_cusolverMpGesvdDescriptor_t
-    Pointer(t_cusolverMpGesvdDescriptor_t, false), // 1405 t_P_cusolverMpGesvdDescriptor_t
-    Enum(374), // 1406 t_cusolverMpGesvdDescriptorAttribute_t
-    Handle(129), // 1407 t_cusolverMpNewtonSchulzDescriptor_t
-    Pointer(t_cusolverMpNewtonSchulzDescriptor_t, false), // 1408 t_P_cusolverMpNewtonSchulzDescriptor_t
-    Enum(375), // 1409 t_cusolverMpNewtonSchulzDescriptorAttribute_t
-    Handle(130), // 1410 t_cusolverMpPolarDescriptor_t
-    Pointer(t_cusolverMpPolarDescriptor_t, false), // 1411 t_P_cusolverMpPolarDescriptor_t
-    Enum(376), // 1412 t_cusolverMpPolarDescriptorAttribute_t
-    Enum(377), // 1413 t_cusparseStatus_t
-    Status(377), // 1414 t_cusparseStatus_t_status
-    Handle(131), // 1415 t_cusparseHandle_t
-    Handle(132), // 1416 t_cusparseSpVecDescr_t
-    Handle(133), // 1417 t_cusparseDnVecDescr_t
-    Handle(134), // 1418 t_cusparseConstSpVecDescr_t
-    Handle(135), // 1419 t_cusparseSpMatDescr_t
-    Enum(378), // 1420 t_cusparseIndexType_t
-    Pointer(t_cusparseIndexType_t, false), // 1421 t_P_cusparseIndexType_t
-    Enum(379), // 1422 t_cusparseIndexBase_t
-    Pointer(t_cusparseIndexBase_t, false), // 1423 t_P_cusparseIndexBase_t
-    Enum(380), // 1424 t_cusparseDirection_t
-    Handle(136), // 1425 t_bsric02Info_t
-    Enum(381), // 1426 t_cusparseSolvePolicy_t
-    Handle(137), // 1427 t_bsrilu02Info_t
-    Enum(382), // 1428 t_cusparseOperation_t
-    Handle(138), // 1429 t_bsrsm2Info_t
-    Handle(139), // 1430 t_bsrsv2Info_t
-    Handle(140), // 1431 t_csru2csrInfo_t
-    Handle(141), // 1432 t_cusparseColorInfo_t
-    Handle(142), // 1433 t_csrgemm2Info_t
-    Handle(143), // 1434 t_csric02Info_t
-    Handle(144), // 1435 t_csrilu02Info_t
-    Handle(145), // 1436 t_csrsm2Info_t
-    Handle(146), // 1437 t_csrsv2Info_t
-    Enum(383), // 1438 t_cusparseAction_t
-    Handle(147), // 1439 t_cusparseConstSpMatDescr_t
-    Handle(148), // 1440 t_cusparseConstDnMatDescr_t
-    Enum(384), // 1441 t_cusparseOrder_t
-    Pointer(t_cusparseOrder_t, false), // 1442 t_P_cusparseOrder_t
-    Handle(149), // 1443 t_cusparseConstDnVecDescr_t
-    Handle(150), // 1444 t_cusparseDnMatDescr_t
-    Pointer(t_cusparseHandle_t, false), // 1445 t_P_cusparseHandle_t
-    Pointer(t_cusparseSpMatDescr_t, false), // 1446 t_P_cusparseSpMatDescr_t
-    Pointer(t_bsric02Info_t, false), // 1447 t_P_bsric02Info_t
-    Pointer(t_bsrilu02Info_t, false), // 1448 t_P_bsrilu02Info_t
-    Pointer(t_bsrsm2Info_t, false), // 1449 t_P_bsrsm2Info_t
-    Pointer(t_bsrsv2Info_t, false), // 1450 t_P_bsrsv2Info_t
-    Pointer(t_cusparseColorInfo_t, false), // 1451 t_P_cusparseColorInfo_t
-    Pointer(t_cusparseConstSpMatDescr_t, false), // 1452 t_P_cusparseConstSpMatDescr_t
-    Pointer(t_cusparseConstDnMatDescr_t, false), // 1453 t_P_cusparseConstDnMatDescr_t
-    Pointer(t_cusparseConstDnVecDescr_t, false), // 1454 t_P_cusparseConstDnVecDescr_t
-    Pointer(t_cusparseConstSpVecDescr_t, false), // 1455 t_P_cusparseConstSpVecDescr_t
-    Pointer(t_csrgemm2Info_t, false), // 1456 t_P_csrgemm2Info_t
-    Pointer(t_csric02Info_t, false), // 1457 t_P_csric02Info_t
-    Pointer(t_csrilu02Info_t, false), // 1458 t_P_csrilu02Info_t
-    Pointer(t_csrsm2Info_t, false), // 1459 t_P_csrsm2Info_t
-    Pointer(t_csrsv2Info_t, false), // 1460 t_P_csrsv2Info_t
-    Pointer(t_csru2csrInfo_t, false), // 1461 t_P_csru2csrInfo_t
-    Pointer(t_cusparseDnMatDescr_t, false), // 1462 t_P_cusparseDnMatDescr_t
-    Pointer(t_cusparseDnVecDescr_t, false), // 1463 t_P_cusparseDnVecDescr_t
-    Pointer(t_cusparseMatDescr_t, false), // 1464 t_P_cusparseMatDescr_t
-    Handle(151), // 1465 t_pruneInfo_t
-    Pointer(t_pruneInfo_t, false), // 1466 t_P_pruneInfo_t
-    Pointer(t_cusparseSpVecDescr_t, false), // 1467 t_P_cusparseSpVecDescr_t
-    Enum(385), // 1468 t_cusparseCsr2CscAlg_t
-    Enum(386), // 1469 t_cusparseAlgMode_t
-    Enum(387), // 1470 t_cusparseDenseToSparseAlg_t
-    Enum(388), // 1471 t_cusparseColorAlg_t
-    Pointer(t_cusparseColorAlg_t, false), // 1472 t_P_cusparseColorAlg_t
-    Enum(389), // 1473 t_cusparseDiagType_t
-    Enum(390), // 1474 t_cusparseFillMode_t
-    Enum(391), // 1475 t_cusparseMatrixType_t
-    Enum(392), // 1476 t_cusparsePointerMode_t
-    Pointer(t_cusparsePointerMode_t, false), // 1477 t_P_cusparsePointerMode_t
-    Enum(393), // 1478 t_cusparseSDDMMAlg_t
-    Enum(394), // 1479 t_cusparseSpGEAMAlg_t
-    Handle(152), // 1480 t_cusparseSpGEAMDescr_t
-    Pointer(t_cusparseSpGEAMDescr_t, false), // 1481 t_P_cusparseSpGEAMDescr_t
-    Enum(395), // 1482 t_cusparseSpGEMMAlg_t
-    Handle(153), // 1483 t_cusparseSpGEMMDescr_t
-    Pointer(t_cusparseSpGEMMDescr_t, false), // 1484 t_P_cusparseSpGEMMDescr_t
-    Enum(396), // 1485 t_cusparseSpMMAlg_t
-    Handle(154), // 1486 t_cusparseSpMMOpPlan_t
-    Pointer(t_cusparseSpMMOpPlan_t, false), // 1487 t_P_cusparseSpMMOpPlan_t
-    Enum(397), // 1488 t_cusparseSpMMOpAlg_t
-    Enum(398), // 1489 t_cusparseSpMVAlg_t
-    Enum(399), // 1490 t_cusparseSpMatAttribute_t
-    Enum(400), // 1491 t_cusparseSpMatStorage_t
-    Enum(401), // 1492 t_cusparseSymmetryType_t
-    Enum(402), // 1493 t_cusparseFormat_t
-    Pointer(t_cusparseFormat_t, false), // 1494 t_P_cusparseFormat_t
-    Enum(403), // 1495 t_cusparseSpSMAlg_t
-    Handle(155), // 1496 t_cusparseSpSMDescr_t
-    Pointer(t_cusparseSpSMDescr_t, false), // 1497 t_P_cusparseSpSMDescr_t
-    Enum(404), // 1498 t_cusparseSpSMUpdate_t
-    Enum(405), // 1499 t_cusparseSpSVAlg_t
-    Handle(156), // 1500 t_cusparseSpSVDescr_t
-    Pointer(t_cusparseSpSVDescr_t, false), // 1501 t_P_cusparseSpSVDescr_t
-    Enum(406), // 1502 t_cusparseSpSVUpdate_t
-    Enum(407), // 1503 t_cusparseSparseToDenseAlg_t
-    Array(t_u8, 512), // 1504 t_A512_u8
-    Struct(392), // 1505 t_cusparseLtHandle_t
-    Pointer(t_cusparseLtHandle_t, true), // 1506 t_PC_cusparseLtHandle_t
-    Handle(157), // 1507 t_cusparseLtHandlePointer
-    Struct(393), // 1508 t_cusparseLtMatDescriptor_t
-    Pointer(t_cusparseLtMatDescriptor_t, false), // 1509 t_P_cusparseLtMatDescriptor_t
-    Handle(158), // 1510 t_cusparseLtMatDescriptorPointer
-    Pointer(t_cusparseLtHandle_t, false), // 1511 t_P_cusparseLtHandle_t
-    Pointer(t_cusparseLtMatDescriptor_t, true), // 1512 t_PC_cusparseLtMatDescriptor_t
-    Enum(408), // 1513 t_cusparseLtMatDescAttribute_t
-    Struct(394), // 1514 t_cusparseLtMatmulPlan_t
-    Pointer(t_cusparseLtMatmulPlan_t, true), // 1515 t_PC_cusparseLtMatmulPlan_t
-    Handle(159), // 1516 t_cusparseLtMatmulPlanPointer
-    Struct(395), // 1517 t_cusparseLtMatmulAlgSelection_t
-    Pointer(t_cusparseLtMatmulAlgSelection_t, true), // 1518 t_PC_cusparseLtMatmulAlgSelection_t
-    Handle(160), // 1519 t_cusparseLtMatmulAlgSelectionPointer
-    Enum(409), // 1520 t_cusparseLtMatmulAlgAttribute_t
-    Enum(410), // 1521 t_cusparseLtSplitKMode_t
-    Pointer(t_cusparseLtMatmulAlgSelection_t, false), // 1522 t_P_cusparseLtMatmulAlgSelection_t
-    Struct(396), // 1523 t_cusparseLtMatmulDescriptor_t
-    Pointer(t_cusparseLtMatmulDescriptor_t, true), // 1524 t_PC_cusparseLtMatmulDescriptor_t
-    Handle(161), // 1525 t_cusparseLtMatmulDescriptorPointer
-    Enum(411), // 1526 t_cusparseLtMatmulAlg_t
-    Enum(412), // 1527 t_cusparseLtMatmulDescAttribute_t
-    Enum(413), // 1528 t_cusparseLtMatmulMatrixScale_t
-    Pointer(t_cusparseLtMatmulDescriptor_t, false), // 1529 t_P_cusparseLtMatmulDescriptor_t
-    Enum(414), // 1530 t_cusparseComputeType
-    Pointer(t_cusparseLtMatmulPlan_t, false), // 1531 t_P_cusparseLtMatmulPlan_t
-    Enum(415), // 1532 t_cusparseLtPruneAlg_t
-    Enum(416), // 1533 t_cusparseLtSparsity_t
-    Enum(417), // 1534 t_cutensorStatus_t
-    Status(417), // 1535 t_cutensorStatus_t_status
-    Handle(162), // 1536 t_cutensorHandle_t
-    Handle(163), // 1537 t_cutensorPlan_t
-    Pointer(t_cutensorHandle_t, false), // 1538 t_P_cutensorHandle_t
-    Handle(164), // 1539 t_cutensorOperationDescriptor_t
-    Pointer(t_cutensorOperationDescriptor_t, false), // 1540 t_P_cutensorOperationDescriptor_t
-    Handle(165), // 1541 t_cutensorBlockSparseTensorDescriptor_t
-    Enum(418), // 1542 t_cutensorOperator_t
-    Handle(166), // 1543 t_cutensorComputeDescriptor_t
-    Pointer(t_cutensorBlockSparseTensorDescriptor_t, false), // 1544 t_P_cutensorBlockSparseTensorDescriptor_t
-    Handle(167), // 1545 t_cutensorTensorDescriptor_t
-    Pointer(t_cutensorPlan_t, false), // 1546 t_P_cutensorPlan_t
-    Handle(168), // 1547 t_cutensorPlanPreference_t
-    Pointer(t_cutensorPlanPreference_t, false), // 1548 t_P_cutensorPlanPreference_t
-    Enum(419), // 1549 t_cutensorAlgo_t
-    Enum(420), // 1550 t_cutensorJitMode_t
-    Pointer(t_cutensorTensorDescriptor_t, false), // 1551 t_P_cutensorTensorDescriptor_t
-    Enum(421), // 1552 t_cutensorWorksizePreference_t
-    Handle(169), // 1553 t_cutensorMgHandle_t
-    Handle(170), // 1554 t_cutensorMgContractionPlan_t
-    Handle(171), // 1555 t_cutensorMgContractionFind_t
-    Enum(422), // 1556 t_cutensorMgContractionFindAttribute_t
-    Handle(172), // 1557 t_cutensorMgContractionDescriptor_t
-    Handle(173), // 1558 t_cutensorMgCopyPlan_t
-    Handle(174), // 1559 t_cutensorMgCopyDescriptor_t
-    Pointer(t_cutensorMgHandle_t, false), // 1560 t_P_cutensorMgHandle_t
-    Pointer(t_cutensorMgContractionDescriptor_t, false), // 1561 t_P_cutensorMgContractionDescriptor_t
-    Handle(175), // 1562 t_cutensorMgTensorDescriptor_t
-    Flags(423, 4), // 1563 t_cutensorComputeType_t_in4
-    Pointer(t_cutensorMgContractionFind_t, false), // 1564 t_P_cutensorMgContractionFind_t
-    Enum(424), // 1565 t_cutensorMgAlgo_t
-    Pointer(t_cutensorMgContractionPlan_t, false), // 1566 t_P_cutensorMgContractionPlan_t
-    Pointer(t_cutensorMgCopyDescriptor_t, false), // 1567 t_P_cutensorMgCopyDescriptor_t
-    Pointer(t_cutensorMgCopyPlan_t, false), // 1568 t_P_cutensorMgCopyPlan_t
-    Pointer(t_cutensorMgTensorDescriptor_t, false), // 1569 t_P_cutensorMgTensorDescriptor_t
-    Enum(425), // 1570 t_cutensorOperationDescriptorAttribute_t
-    Enum(426), // 1571 t_cutensorPlanAttribute_t
-    Enum(427), // 1572 t_cutensorPlanPreferenceAttribute_t
-    Enum(428), // 1573 t_cutensorAutotuneMode_t
-    Enum(429), // 1574 t_cutensorCacheMode_t
-    Enum(430), // 1575 t_ncclResult_t
-    Status(430), // 1576 t_ncclResult_t_status
-    Enum(431), // 1577 t_ncclDataType_t
-    Struct(398), // 1578 t_ncclConfigExt_t
-    Pointer(t_ncclConfigExt_t, false), // 1579 t_P_ncclConfigExt_t
-    Struct(399), // 1580 t_ncclConfigExt_t_key
-    Union(400), // 1581 t_ncclConfigExt_t_val
-    Enum(432), // 1582 t_ncclUndefined
-    Enum(433), // 1583 t_ncclCtaPolicy
-    Struct(397), // 1584 t_ncclCollConfig_t
-    Pointer(t_ncclCollConfig_t, true), // 1585 t_PC_ncclCollConfig_t
-    Enum(434), // 1586 t_ncclRedOp_t
-    Handle(176), // 1587 t_ncclRegistration
-    Pointer(t_ncclResult_t, false), // 1588 t_P_ncclResult_t
-    Array(t_char, 128), // 1589 t_A128_char
-    Array(t_u8, 128), // 1590 t_A128_u8
-    Struct(401), // 1591 t_ncclUniqueId
-    Pointer(t_ncclUniqueId, false), // 1592 t_P_ncclUniqueId
-    Pointer(t_ncclUniqueId, true), // 1593 t_PC_ncclUniqueId
-    Pointer(t_ncclComm_t, false), // 1594 t_P_ncclComm_t
-    Enum(435), // 1595 t_ncclHostCftMode_t
-    Enum(436), // 1596 t_ncclNvlsHostMode_t
-    Struct(402), // 1597 t_ncclConfig_t
-    Pointer(t_ncclConfig_t, false), // 1598 t_P_ncclConfig_t
-    Enum(437), // 1599 t_ncclCommMemStat_t
-    Pointer(t_ncclRegistration, false), // 1600 t_P_ncclRegistration
-    Flags(438, 4), // 1601 t_ncclRevokeFlags_in4
-    Flags(439, 4), // 1602 t_ncclShrinkFlags_in4
-    Enum(440), // 1603 t_ncclColor
-    Flags(441, 4), // 1604 t_ncclSuspendFlags_in4
-    Handle(177), // 1605 t_ncclWindow_t
-    Pointer(t_ncclWindow_t, false), // 1606 t_P_ncclWindow_t
-    Flags(442, 4), // 1607 t_ncclWindowFlags_in4
-    Struct(403), // 1608 t_ncclSimInfo_t
-    Pointer(t_ncclSimInfo_t, false), // 1609 t_P_ncclSimInfo_t
-    Handle(178), // 1610 t_ncclParamHandle_t
-    Pointer(t_ncclParamHandle_t, false), // 1611 t_P_ncclParamHandle_t
-    Pointer(t_P_PC_char, false), // 1612 t_P_P_PC_char
-    Pointer(t_i16, false), // 1613 t_P_i16
-    Pointer(t_i8, false), // 1614 t_P_i8
-    Pointer(t_u16, false), // 1615 t_P_u16
-    Pointer(t_ncclRedOp_t, false), // 1616 t_P_ncclRedOp_t
-    Enum(443), // 1617 t_ncclScalarResidence_t
-    Enum(444), // 1618 t_ncclEncryptionMode_t
-    Struct(404), // 1619 t_ncclEncryptionConfig_t
-    Pointer(t_ncclEncryptionConfig_t, true), // 1620 t_PC_ncclEncryptionConfig_t
-    Struct(405), // 1621 t_ncclWaitSignalDesc_t
-    Pointer(t_ncclWaitSignalDesc_t, false), // 1622 t_P_ncclWaitSignalDesc_t
-    Enum(445), // 1623 t_nvFatbinResult
-    Status(445), // 1624 t_nvFatbinResult_status
-    Handle(179), // 1625 t_nvFatbinHandle
-    Pointer(t_nvFatbinHandle, false), // 1626 t_P_nvFatbinHandle
-    Enum(446), // 1627 t_nvJitLinkResult
-    Status(446), // 1628 t_nvJitLinkResult_status
-    Handle(180), // 1629 t_nvJitLinkHandle
-    Enum(447), // 1630 t_nvJitLinkInputType
-    Pointer(t_nvJitLinkHandle, false), // 1631 t_P_nvJitLinkHandle
-    Enum(448), // 1632 t_nvjpegStatus_t
-    Status(448), // 1633 t_nvjpegStatus_t_status
-    Handle(181), // 1634 t_nvjpegHandle_t
-    Struct(406), // 1635 t_nvjpegDevAllocator_t
-    Pointer(t_nvjpegDevAllocator_t, false), // 1636 t_P_nvjpegDevAllocator_t
-    Handle(182), // 1637 t_nvjpegBufferDevice_t
-    Pointer(t_nvjpegBufferDevice_t, false), // 1638 t_P_nvjpegBufferDevice_t
-    Struct(407), // 1639 t_nvjpegDevAllocatorV2_t
-    Pointer(t_nvjpegDevAllocatorV2_t, false), // 1640 t_P_nvjpegDevAllocatorV2_t
-    Struct(408), // 1641 t_nvjpegPinnedAllocator_t
-    Pointer(t_nvjpegPinnedAllocator_t, false), // 1642 t_P_nvjpegPinnedAllocator_t
-    Handle(183), // 1643 t_nvjpegBufferPinned_t
-    Pointer(t_nvjpegBufferPinned_t, false), // 1644 t_P_nvjpegBufferPinned_t
-    Struct(409), // 1645 t_nvjpegPinnedAllocatorV2_t
-    Pointer(t_nvjpegPinnedAllocatorV2_t, false), // 1646 t_P_nvjpegPinnedAllocatorV2_t
-    Enum(449), // 1647 t_nvjpegBackend_t
-    Pointer(t_nvjpegHandle_t, false), // 1648 t_P_nvjpegHandle_t
-    Flags(450, 4), // 1649 t_nvjpegFlags_in4
-    Handle(184), // 1650 t_nvjpegJpegState_t
-    Enum(451), // 1651 t_nvjpegOutputFormat_t
-    Array(t_P_u8, 4), // 1652 t_A4_P_u8
-    Array(t_u64, 4), // 1653 t_A4_u64
-    Struct(410), // 1654 t_nvjpegImage_t
-    Pointer(t_nvjpegImage_t, false), // 1655 t_P_nvjpegImage_t
-    Pointer(t_PC_u8, false), // 1656 t_P_PC_u8
-    Handle(185), // 1657 t_nvjpegDecodeParams_t
-    Pointer(t_nvjpegDecodeParams_t, false), // 1658 t_P_nvjpegDecodeParams_t
-    Enum(452), // 1659 t_nvjpegChromaSubsampling_t
-    Handle(186), // 1660 t_nvjpegJpegStream_t
-    Handle(187), // 1661 t_nvjpegJpegDecoder_t
-    Enum(453), // 1662 t_nvjpegExifOrientation_t
-    Enum(454), // 1663 t_nvjpegScaleFactor_t
-    Pointer(t_nvjpegJpegDecoder_t, false), // 1664 t_P_nvjpegJpegDecoder_t
-    Pointer(t_nvjpegJpegState_t, false), // 1665 t_P_nvjpegJpegState_t
-    Handle(188), // 1666 t_nvjpegEncoderState_t
-    Handle(189), // 1667 t_nvjpegEncoderParams_t
-    Pointer(t_nvjpegImage_t, true), // 1668 t_PC_nvjpegImage_t
-    Enum(455), // 1669 t_nvjpegInputFormat_t
-    Pointer(t_nvjpegEncoderParams_t, false), // 1670 t_P_nvjpegEncoderParams_t
-    Enum(456), // 1671 t_nvjpegJpegEncoding_t
-    Pointer(t_nvjpegEncoderState_t, false), // 1672 t_P_nvjpegEncoderState_t
-    Enum(457), // 1673 t_nvjpegEncBackend_t
-    Pointer(t_nvjpegChromaSubsampling_t, false), // 1674 t_P_nvjpegChromaSubsampling_t
-    Pointer(t_nvjpegJpegStream_t, false), // 1675 t_P_nvjpegJpegStream_t
-    Pointer(t_nvjpegExifOrientation_t, false), // 1676 t_P_nvjpegExifOrientation_t
-    Pointer(t_nvjpegJpegEncoding_t, false), // 1677 t_P_nvjpegJpegEncoding_t
-    Enum(458), // 1678 t_nvjpeg2kStatus_t
-    Status(458), // 1679 t_nvjpeg2kStatus_t_status
-    Enum(459), // 1680 t_nvjpeg2kBackend_t
-    Struct(411), // 1681 t_nvjpeg2kDeviceAllocator_t
-    Pointer(t_nvjpeg2kDeviceAllocator_t, false), // 1682 t_P_nvjpeg2kDeviceAllocator_t
-    Struct(412), // 1683 t_nvjpeg2kPinnedAllocator_t
-    Pointer(t_nvjpeg2kPinnedAllocator_t, false), // 1684 t_P_nvjpeg2kPinnedAllocator_t
-    Handle(190), // 1685 t_nvjpeg2kHandle_t
-    Pointer(t_nvjpeg2kHandle_t, false), // 1686 t_P_nvjpeg2kHandle_t
-    Struct(413), // 1687 t_nvjpeg2kDeviceAllocatorV2_t
-    Pointer(t_nvjpeg2kDeviceAllocatorV2_t, false), // 1688 t_P_nvjpeg2kDeviceAllocatorV2_t
-    Struct(414), // 1689 t_nvjpeg2kPinnedAllocatorV2_t
-    Pointer(t_nvjpeg2kPinnedAllocatorV2_t, false), // 1690 t_P_nvjpeg2kPinnedAllocatorV2_t
-    Handle(191), // 1691 t_nvjpeg2kDecodeState_t
-    Handle(192), // 1692 t_nvjpeg2kStream_t
-    Enum(460), // 1693 t_nvjpeg2kImageType_t
-    Struct(415), // 1694 t_nvjpeg2kImage_t
-    Pointer(t_nvjpeg2kImage_t, false), // 1695 t_P_nvjpeg2kImage_t
-    Handle(193), // 1696 t_nvjpeg2kDecodeParams_t
-    Pointer(t_nvjpeg2kDecodeParams_t, false), // 1697 t_P_nvjpeg2kDecodeParams_t
-    Enum(461), // 1698 t_nvjpeg2kImageFormat_t
-    Pointer(t_nvjpeg2kDecodeState_t, false), // 1699 t_P_nvjpeg2kDecodeState_t
-    Handle(194), // 1700 t_nvjpeg2kEncoder_t
-    Handle(195), // 1701 t_nvjpeg2kEncodeState_t
-    Handle(196), // 1702 t_nvjpeg2kEncodeParams_t
-    Pointer(t_nvjpeg2kImage_t, true), // 1703 t_PC_nvjpeg2kImage_t
-    Pointer(t_nvjpeg2kEncodeParams_t, false), // 1704 t_P_nvjpeg2kEncodeParams_t
-    Enum(462), // 1705 t_nvjpeg2kBitstreamType_t
-    Enum(463), // 1706 t_nvjpeg2kColorSpace_t
-    Struct(417), // 1707 t_nvjpeg2kImageComponentInfo_t
-    Pointer(t_nvjpeg2kImageComponentInfo_t, false), // 1708 t_P_nvjpeg2kImageComponentInfo_t
-    Enum(464), // 1709 t_nvjpeg2kProgOrder_t
-    Array(t_u32, 33), // 1710 t_A33_u32
-    Struct(416), // 1711 t_nvjpeg2kEncodeConfig_t
-    Pointer(t_nvjpeg2kEncodeConfig_t, false), // 1712 t_P_nvjpeg2kEncodeConfig_t
-    Enum(465), // 1713 t_nvjpeg2kNLTType_t
-    Struct(418), // 1714 t_nvjpeg2kNLTInfo_t
-    Pointer(t_nvjpeg2kNLTInfo_t, true), // 1715 t_PC_nvjpeg2kNLTInfo_t
-    Enum(466), // 1716 t_nvjpeg2kQualityType_t
-    Pointer(t_nvjpeg2kEncodeState_t, false), // 1717 t_P_nvjpeg2kEncodeState_t
-    Pointer(t_nvjpeg2kEncoder_t, false), // 1718 t_P_nvjpeg2kEncoder_t
-    Pointer(t_nvjpeg2kStream_t, false), // 1719 t_P_nvjpeg2kStream_t
-    Pointer(t_nvjpeg2kColorSpace_t, false), // 1720 t_P_nvjpeg2kColorSpace_t
-    Pointer(t_nvjpeg2kNLTInfo_t, false), // 1721 t_P_nvjpeg2kNLTInfo_t
-    Struct(419), // 1722 t_nvjpeg2kImageInfo_t
-    Pointer(t_nvjpeg2kImageInfo_t, false), // 1723 t_P_nvjpeg2kImageInfo_t
-    Enum(467), // 1724 t_nvmlReturn_t
-    Status(467), // 1725 t_nvmlReturn_t_status
-    Handle(197), // 1726 t_nvmlComputeInstance_t
-    Handle(198), // 1727 t_nvmlDevice_t
-    Handle(199), // 1728 t_nvmlGpuInstance_t
-    Struct(421), // 1729 t_nvmlComputeInstancePlacement_t
-    Struct(420), // 1730 t_nvmlComputeInstanceInfo_t
-    Pointer(t_nvmlComputeInstanceInfo_t, false), // 1731 t_P_nvmlComputeInstanceInfo_t
-    Enum(468), // 1732 t_nvmlEccCounterType_t
-    Enum(469), // 1733 t_nvmlValueType_t
-    Union(423), // 1734 t_nvmlValue_t
-    Enum(470), // 1735 t_nvmlFieldId
-    Struct(422), // 1736 t_nvmlFieldValue_t
-    Pointer(t_nvmlFieldValue_t, false), // 1737 t_P_nvmlFieldValue_t
-    Pointer(t_nvmlGpuInstance_t, false), // 1738 t_P_nvmlGpuInstance_t
-    Struct(424), // 1739 t_nvmlGpuInstancePlacement_t
-    Pointer(t_nvmlGpuInstancePlacement_t, true), // 1740 t_PC_nvmlGpuInstancePlacement_t
-    Array(t_char, 32), // 1741 t_A32_char
-    Struct(425), // 1742 t_nvmlPciInfo_t
-    Pointer(t_nvmlPciInfo_t, false), // 1743 t_P_nvmlPciInfo_t
-    Enum(471), // 1744 t_nvmlEnableState_t
-    Enum(472), // 1745 t_nvmlRestrictedAPI_t
-    Pointer(t_nvmlEnableState_t, false), // 1746 t_P_nvmlEnableState_t
-    Array(t_u32, 5), // 1747 t_A5_u32
-    Struct(426), // 1748 t_nvmlAccountingStats_t
-    Pointer(t_nvmlAccountingStats_t, false), // 1749 t_P_nvmlAccountingStats_t
-    Struct(427), // 1750 t_nvmlAccountingStats_v2_t
-    Pointer(t_nvmlAccountingStats_v2_t, false), // 1751 t_P_nvmlAccountingStats_v2_t
-    Handle(200), // 1752 t_nvmlVgpuInstance_t
-    Pointer(t_nvmlVgpuInstance_t, false), // 1753 t_P_nvmlVgpuInstance_t
-    Struct(428), // 1754 t_nvmlAdaptiveTgpModeInfo_v1_t
-    Pointer(t_nvmlAdaptiveTgpModeInfo_v1_t, false), // 1755 t_P_nvmlAdaptiveTgpModeInfo_v1_t
-    Struct(429), // 1756 t_nvmlDeviceAddressingMode_t
-    Pointer(t_nvmlDeviceAddressingMode_t, false), // 1757 t_P_nvmlDeviceAddressingMode_t
-    Enum(473), // 1758 t_nvmlClockType_t
-    Enum(474), // 1759 t_nvmlDeviceArchitecture_t
-    Pointer(t_nvmlDeviceArchitecture_t, false), // 1760 t_P_nvmlDeviceArchitecture_t
-    Struct(430), // 1761 t_nvmlDeviceAttributes_t
-    Pointer(t_nvmlDeviceAttributes_t, false), // 1762 t_P_nvmlDeviceAttributes_t
-    Struct(431), // 1763 t_nvmlBAR1Memory_t
-    Pointer(t_nvmlBAR1Memory_t, false), // 1764 t_P_nvmlBAR1Memory_t
-    Struct(432), // 1765 t_nvmlBBXTimeData_v1_t
-    Pointer(t_nvmlBBXTimeData_v1_t, false), // 1766 t_P_nvmlBBXTimeData_v1_t
-    Struct(434), // 1767 t_nvmlEccBankRemapperHistogram_v1_t
-    Struct(433), // 1768 t_nvmlEccBankRemapperStatus_v1_t
-    Pointer(t_nvmlEccBankRemapperStatus_v1_t, false), // 1769 t_P_nvmlEccBankRemapperStatus_v1_t
-    Enum(475), // 1770 t_nvmlBrandType_t
-    Pointer(t_nvmlBrandType_t, false), // 1771 t_P_nvmlBrandType_t
-    Enum(476), // 1772 t_nvmlBridgeChipType_t
-    Struct(436), // 1773 t_nvmlBridgeChipInfo_t
-    Array(t_nvmlBridgeChipInfo_t, 128), // 1774 t_A128_nvmlBridgeChipInfo_t
-    Struct(435), // 1775 t_nvmlBridgeChipHierarchy_t
-    Pointer(t_nvmlBridgeChipHierarchy_t, false), // 1776 t_P_nvmlBridgeChipHierarchy_t
-    Enum(477), // 1777 t_nvmlBusType_t
-    Pointer(t_nvmlBusType_t, false), // 1778 t_P_nvmlBusType_t
-    Struct(437), // 1779 t_nvmlC2cModeInfo_v1_t
-    Pointer(t_nvmlC2cModeInfo_v1_t, false), // 1780 t_P_nvmlC2cModeInfo_v1_t
-    Struct(438), // 1781 t_nvmlDeviceCapabilities_t
-    Pointer(t_nvmlDeviceCapabilities_t, false), // 1782 t_P_nvmlDeviceCapabilities_t
-    Struct(440), // 1783 t_nvmlClkMonFaultInfo_t
-    Array(t_nvmlClkMonFaultInfo_t, 32), // 1784 t_A32_nvmlClkMonFaultInfo_t
-    Struct(439), // 1785 t_nvmlClkMonStatus_t
-    Pointer(t_nvmlClkMonStatus_t, false), // 1786 t_P_nvmlClkMonStatus_t
-    Enum(478), // 1787 t_nvmlClockId_t
-    Enum(479), // 1788 t_nvmlPstates_t
-    Struct(441), // 1789 t_nvmlClockOffset_t
-    Pointer(t_nvmlClockOffset_t, false), // 1790 t_P_nvmlClockOffset_t
-    Enum(480), // 1791 t_nvmlComputeMode_t
-    Pointer(t_nvmlComputeMode_t, false), // 1792 t_P_nvmlComputeMode_t
-    Struct(442), // 1793 t_nvmlProcessInfo_v1_t
-    Pointer(t_nvmlProcessInfo_v1_t, false), // 1794 t_P_nvmlProcessInfo_v1_t
-    Struct(443), // 1795 t_nvmlProcessInfo_t
-    Pointer(t_nvmlProcessInfo_t, false), // 1796 t_P_nvmlProcessInfo_t
-    Array(t_u8, 32), // 1797 t_A32_u8
-    Array(t_u8, 8192), // 1798 t_A8192_u8
-    Array(t_u8, 4096), // 1799 t_A4096_u8
-    Struct(444), // 1800 t_nvmlConfComputeGpuAttestationReport_t
-    Pointer(t_nvmlConfComputeGpuAttestationReport_t, false), // 1801 t_P_nvmlConfComputeGpuAttestationReport_t
-    Array(t_u8, 5120), // 1802 t_A5120_u8
-    Struct(445), // 1803 t_nvmlConfComputeGpuCertificate_t
-    Pointer(t_nvmlConfComputeGpuCertificate_t, false), // 1804 t_P_nvmlConfComputeGpuCertificate_t
-    Struct(446), // 1805 t_nvmlConfComputeMemSizeInfo_t
-    Pointer(t_nvmlConfComputeMemSizeInfo_t, false), // 1806 t_P_nvmlConfComputeMemSizeInfo_t
-    Struct(447), // 1807 t_nvmlMemory_t
-    Pointer(t_nvmlMemory_t, false), // 1808 t_P_nvmlMemory_t
-    Enum(481), // 1809 t_nvmlCoolerControl_t
-    Flags(482, 4), // 1810 t_nvmlCoolerTarget_t_in4
-    Struct(448), // 1811 t_nvmlCoolerInfo_t
-    Pointer(t_nvmlCoolerInfo_t, false), // 1812 t_P_nvmlCoolerInfo_t
-    Enum(483), // 1813 t_nvmlAffinityScope_t
-    Handle(201), // 1814 t_nvmlVgpuTypeId_t
-    Pointer(t_nvmlVgpuTypeId_t, false), // 1815 t_P_nvmlVgpuTypeId_t
-    Array(t_char, 2048), // 1816 t_A2048_char
-    Struct(449), // 1817 t_nvmlDeviceCurrentClockFreqs_t
-    Pointer(t_nvmlDeviceCurrentClockFreqs_t, false), // 1818 t_P_nvmlDeviceCurrentClockFreqs_t
-    Flags(484, 4), // 1819 t_nvmlClocksEventReasons_in4
-    Pointer(t_nvmlClocksEventReasons_in4, false), // 1820 t_P_nvmlClocksEventReasons_in4
-    Flags(484, 8), // 1821 t_nvmlClocksEventReasons_in8
-    Pointer(t_nvmlClocksEventReasons_in8, false), // 1822 t_P_nvmlClocksEventReasons_in8
-    Enum(485), // 1823 t_nvmlMemoryErrorType_t
-    Struct(450), // 1824 t_nvmlEccErrorCounts_t
-    Pointer(t_nvmlEccErrorCounts_t, false), // 1825 t_P_nvmlEccErrorCounts_t
-    Pointer(t_nvmlDevice_t, false), // 1826 t_P_nvmlDevice_t
-    Struct(451), // 1827 t_nvmlDramEncryptionInfo_t
-    Pointer(t_nvmlDramEncryptionInfo_t, false), // 1828 t_P_nvmlDramEncryptionInfo_t
-    Enum(486), // 1829 t_nvmlDriverModel_t
-    Pointer(t_nvmlDriverModel_t, false), // 1830 t_P_nvmlDriverModel_t
-    Struct(453), // 1831 t_nvmlGpuDynamicPstatesInfo_t_utilization
-    Array(t_nvmlGpuDynamicPstatesInfo_t_utilization, 8), // 1832 t_A8_nvmlGpuDynamicPstatesInfo_t_utilization
-    Struct(452), // 1833 t_nvmlGpuDynamicPstatesInfo_t
-    Pointer(t_nvmlGpuDynamicPstatesInfo_t, false), // 1834 t_P_nvmlGpuDynamicPstatesInfo_t
-    Enum(487), // 1835 t_nvmlEncoderType_t
-    Struct(454), // 1836 t_nvmlEncoderSessionInfo_t
-    Pointer(t_nvmlEncoderSessionInfo_t, false), // 1837 t_P_nvmlEncoderSessionInfo_t
-    Enum(488), // 1838 t_nvmlFBCSessionType_t
-    Struct(455), // 1839 t_nvmlFBCSessionInfo_t
-    Pointer(t_nvmlFBCSessionInfo_t, false), // 1840 t_P_nvmlFBCSessionInfo_t
-    Struct(456), // 1841 t_nvmlFBCStats_t
-    Pointer(t_nvmlFBCStats_t, false), // 1842 t_P_nvmlFBCStats_t
-    Enum(489), // 1843 t_nvmlFanControlPolicy_t
-    Pointer(t_nvmlFanControlPolicy_t, false), // 1844 t_P_nvmlFanControlPolicy_t
-    Struct(457), // 1845 t_nvmlFanSpeedInfo_t
-    Pointer(t_nvmlFanSpeedInfo_t, false), // 1846 t_P_nvmlFanSpeedInfo_t
-    Enum(490), // 1847 t_nvmlFabricState
-    Flags(490, 1), // 1848 t_nvmlFabricState_in1
-    Struct(458), // 1849 t_nvmlGpuFabricInfo_t
-    Pointer(t_nvmlGpuFabricInfo_t, false), // 1850 t_P_nvmlGpuFabricInfo_t
-    Enum(491), // 1851 t_nvmlFabricHealthSummary
-    Flags(491, 1), // 1852 t_nvmlFabricHealthSummary_in1
-    Struct(459), // 1853 t_nvmlGpuFabricInfoV_t
-    Pointer(t_nvmlGpuFabricInfoV_t, false), // 1854 t_P_nvmlGpuFabricInfoV_t
-    Enum(492), // 1855 t_nvmlFabricCliqueType
-    Flags(492, 1), // 1856 t_nvmlFabricCliqueType_in1
-    Struct(461), // 1857 t_nvmlGpuFabricClique_v1_t
-    Array(t_nvmlGpuFabricClique_v1_t, 64), // 1858 t_A64_nvmlGpuFabricClique_v1_t
-    Struct(460), // 1859 t_nvmlGpuFabricInfo_v4_t
-    Pointer(t_nvmlGpuFabricInfo_v4_t, false), // 1860 t_P_nvmlGpuFabricInfo_v4_t
-    Pointer(t_nvmlGpuInstancePlacement_t, false), // 1861 t_P_nvmlGpuInstancePlacement_t
-    Enum(493), // 1862 t_nvmlGpuInstanceProfile
-    Struct(462), // 1863 t_nvmlGpuInstanceProfileInfo_t
-    Pointer(t_nvmlGpuInstanceProfileInfo_t, false), // 1864 t_P_nvmlGpuInstanceProfileInfo_t
-    Array(t_char, 96), // 1865 t_A96_char
-    Struct(463), // 1866 t_nvmlGpuInstanceProfileInfo_v2_t
-    Pointer(t_nvmlGpuInstanceProfileInfo_v2_t, false), // 1867 t_P_nvmlGpuInstanceProfileInfo_v2_t
-    Enum(494), // 1868 t_nvmlGpuOperationMode_t
-    Pointer(t_nvmlGpuOperationMode_t, false), // 1869 t_P_nvmlGpuOperationMode_t
-    Struct(464), // 1870 t_nvmlGpuUptime_v1_t
-    Pointer(t_nvmlGpuUptime_v1_t, false), // 1871 t_P_nvmlGpuUptime_v1_t
-    Enum(495), // 1872 t_nvmlGridLicenseFeatureCode_t
-    Struct(467), // 1873 t_nvmlGridLicenseExpiry_t
-    Struct(466), // 1874 t_nvmlGridLicensableFeature_t
-    Array(t_nvmlGridLicensableFeature_t, 3), // 1875 t_A3_nvmlGridLicensableFeature_t
-    Struct(465), // 1876 t_nvmlGridLicensableFeatures_t
-    Pointer(t_nvmlGridLicensableFeatures_t, false), // 1877 t_P_nvmlGridLicensableFeatures_t
-    Array(t_char, 41), // 1878 t_A41_char
-    Union(469), // 1879 t_nvmlUUIDValue_t
-    Enum(496), // 1880 t_nvmlUUIDType_t
-    Struct(468), // 1881 t_nvmlUUID_t
-    Pointer(t_nvmlUUID_t, true), // 1882 t_PC_nvmlUUID_t
-    Enum(497), // 1883 t_nvmlHostVgpuMode_t
-    Pointer(t_nvmlHostVgpuMode_t, false), // 1884 t_P_nvmlHostVgpuMode_t
-    Struct(470), // 1885 t_nvmlHostname_v1_t
-    Pointer(t_nvmlHostname_v1_t, false), // 1886 t_P_nvmlHostname_v1_t
-    Enum(498), // 1887 t_nvmlInforomObject_t
-    Struct(471), // 1888 t_nvmlMarginTemperature_t
-    Pointer(t_nvmlMarginTemperature_t, false), // 1889 t_P_nvmlMarginTemperature_t
-    Enum(499), // 1890 t_nvmlMemoryLocation_t
-    Struct(472), // 1891 t_nvmlMemory_v2_t
-    Pointer(t_nvmlMemory_v2_t, false), // 1892 t_P_nvmlMemory_v2_t
-    Struct(473), // 1893 t_nvmlGetMemoryLimits_v1_t
-    Pointer(t_nvmlGetMemoryLimits_v1_t, false), // 1894 t_P_nvmlGetMemoryLimits_v1_t
-    Enum(500), // 1895 t_nvmlMigMode
-    Pointer(t_nvmlMigMode, false), // 1896 t_P_nvmlMigMode
-    Enum(501), // 1897 t_nvmlNvLinkCapability_t
-    Enum(502), // 1898 t_nvmlNvLinkErrorCounter_t
-    Struct(476), // 1899 t_nvmlNvlinkFirmwareVersion_t
-    Array(t_nvmlNvlinkFirmwareVersion_t, 100), // 1900 t_A100_nvmlNvlinkFirmwareVersion_t
-    Struct(475), // 1901 t_nvmlNvlinkFirmwareInfo_t
-    Struct(474), // 1902 t_nvmlNvLinkInfo_t
-    Pointer(t_nvmlNvLinkInfo_t, false), // 1903 t_P_nvmlNvLinkInfo_t
-    Struct(477), // 1904 t_nvmlNvLinkInfo_v3_t
-    Pointer(t_nvmlNvLinkInfo_v3_t, false), // 1905 t_P_nvmlNvLinkInfo_v3_t
-    Enum(503), // 1906 t_nvmlIntNvLinkDeviceType_t
-    Pointer(t_nvmlIntNvLinkDeviceType_t, false), // 1907 t_P_nvmlIntNvLinkDeviceType_t
-    Struct(479), // 1908 t_nvmlNvlinkTelemetrySample_v1_t
-    Pointer(t_nvmlNvlinkTelemetrySample_v1_t, false), // 1909 t_P_nvmlNvlinkTelemetrySample_v1_t
-    Struct(478), // 1910 t_nvmlNvlinkTelemetrySamples_v1_t
-    Pointer(t_nvmlNvlinkTelemetrySamples_v1_t, false), // 1911 t_P_nvmlNvlinkTelemetrySamples_v1_t
-    Enum(504), // 1912 t_nvmlNvLinkUtilizationCountUnits_t
-    Flags(505, 4), // 1913 t_nvmlNvLinkUtilizationCountPktTypes_t_in4
-    Struct(480), // 1914 t_nvmlNvLinkUtilizationControl_t
-    Pointer(t_nvmlNvLinkUtilizationControl_t, false), // 1915 t_P_nvmlNvLinkUtilizationControl_t
-    Struct(481), // 1916 t_nvmlNvlinkGetBwMode_t
-    Pointer(t_nvmlNvlinkGetBwMode_t, false), // 1917 t_P_nvmlNvlinkGetBwMode_t
-    Array(t_u8, 256), // 1918 t_A256_u8
-    Struct(482), // 1919 t_nvmlNvlinkNvlePrivateInfo_v1_t
-    Pointer(t_nvmlNvlinkNvlePrivateInfo_v1_t, false), // 1920 t_P_nvmlNvlinkNvlePrivateInfo_v1_t
-    Array(t_u32, 4096), // 1921 t_A4096_u32
-    Struct(483), // 1922 t_nvmlNvlinkGetRemapTableInfo_v1_t
-    Pointer(t_nvmlNvlinkGetRemapTableInfo_v1_t, false), // 1923 t_P_nvmlNvlinkGetRemapTableInfo_v1_t
-    Array(t_u8, 23), // 1924 t_A23_u8
-    Struct(484), // 1925 t_nvmlNvlinkSupportedBwModes_t
-    Pointer(t_nvmlNvlinkSupportedBwModes_t, false), // 1926 t_P_nvmlNvlinkSupportedBwModes_t
-    Enum(506), // 1927 t_nvmlGpuP2PCapsIndex_t
-    Enum(507), // 1928 t_nvmlGpuP2PStatus_t
-    Pointer(t_nvmlGpuP2PStatus_t, false), // 1929 t_P_nvmlGpuP2PStatus_t
-    Struct(485), // 1930 t_nvmlPciInfoExt_t
-    Pointer(t_nvmlPciInfoExt_t, false), // 1931 t_P_nvmlPciInfoExt_t
-    Enum(508), // 1932 t_nvmlPcieUtilCounter_t
-    Struct(486), // 1933 t_nvmlPdi_t
-    Pointer(t_nvmlPdi_t, false), // 1934 t_P_nvmlPdi_t
-    Struct(487), // 1935 t_nvmlDevicePerfModes_t
-    Pointer(t_nvmlDevicePerfModes_t, false), // 1936 t_P_nvmlDevicePerfModes_t
-    Pointer(t_nvmlPstates_t, false), // 1937 t_P_nvmlPstates_t
-    Struct(488), // 1938 t_nvmlPlatformInfo_t
-    Pointer(t_nvmlPlatformInfo_t, false), // 1939 t_P_nvmlPlatformInfo_t
-    Struct(489), // 1940 t_nvmlDevicePowerMizerModes_v1_t
-    Pointer(t_nvmlDevicePowerMizerModes_v1_t, false), // 1941 t_P_nvmlDevicePowerMizerModes_v1_t
-    Enum(509), // 1942 t_nvmlPowerSource_t
-    Pointer(t_nvmlPowerSource_t, false), // 1943 t_P_nvmlPowerSource_t
-    Struct(490), // 1944 t_nvmlProcessUtilizationSample_t
-    Pointer(t_nvmlProcessUtilizationSample_t, false), // 1945 t_P_nvmlProcessUtilizationSample_t
-    Struct(492), // 1946 t_nvmlProcessUtilizationInfo_v1_t
-    Pointer(t_nvmlProcessUtilizationInfo_v1_t, false), // 1947 t_P_nvmlProcessUtilizationInfo_v1_t
-    Struct(491), // 1948 t_nvmlProcessesUtilizationInfo_t
-    Pointer(t_nvmlProcessesUtilizationInfo_t, false), // 1949 t_P_nvmlProcessesUtilizationInfo_t
-    Struct(493), // 1950 t_nvmlRemappedRowsInfo_v2_t
-    Pointer(t_nvmlRemappedRowsInfo_v2_t, false), // 1951 t_P_nvmlRemappedRowsInfo_v2_t
-    Struct(494), // 1952 t_nvmlRepairStatus_t
-    Pointer(t_nvmlRepairStatus_t, false), // 1953 t_P_nvmlRepairStatus_t
-    Enum(510), // 1954 t_nvmlPageRetirementCause_t
-    Struct(495), // 1955 t_nvmlRowRemapperHistogramValues_t
-    Pointer(t_nvmlRowRemapperHistogramValues_t, false), // 1956 t_P_nvmlRowRemapperHistogramValues_t
-    Struct(497), // 1957 t_nvmlProcessDetail_v1_t
-    Pointer(t_nvmlProcessDetail_v1_t, false), // 1958 t_P_nvmlProcessDetail_v1_t
-    Struct(496), // 1959 t_nvmlProcessDetailList_t
-    Pointer(t_nvmlProcessDetailList_t, false), // 1960 t_P_nvmlProcessDetailList_t
-    Enum(511), // 1961 t_nvmlSamplingType_t
-    Pointer(t_nvmlValueType_t, false), // 1962 t_P_nvmlValueType_t
-    Struct(498), // 1963 t_nvmlSample_t
-    Pointer(t_nvmlSample_t, false), // 1964 t_P_nvmlSample_t
-    Struct(499), // 1965 t_nvmlEccSramErrorStatus_t
-    Pointer(t_nvmlEccSramErrorStatus_t, false), // 1966 t_P_nvmlEccSramErrorStatus_t
-    Struct(501), // 1967 t_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t
-    Pointer(t_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t, false), // 1968 t_P_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t
-    Struct(500), // 1969 t_nvmlEccSramUniqueUncorrectedErrorCounts_t
-    Pointer(t_nvmlEccSramUniqueUncorrectedErrorCounts_t, false), // 1970 t_P_nvmlEccSramUniqueUncorrectedErrorCounts_t
-    Flags(512, 4), // 1971 t_nvmlEventTypes_in4
-    Pointer(t_nvmlEventTypes_in4, false), // 1972 t_P_nvmlEventTypes_in4
-    Flags(512, 8), // 1973 t_nvmlEventTypes_in8
-    Pointer(t_nvmlEventTypes_in8, false), // 1974 t_P_nvmlEventTypes_in8
-    Enum(513), // 1975 t_nvmlTemperatureSensors_t
-    Enum(514), // 1976 t_nvmlTemperatureThresholds_t
-    Struct(502), // 1977 t_nvmlTemperature_t
-    Pointer(t_nvmlTemperature_t, false), // 1978 t_P_nvmlTemperature_t
-    Enum(515), // 1979 t_nvmlThermalController_t
-    Enum(516), // 1980 t_nvmlThermalTarget_t
-    Struct(504), // 1981 t_nvmlGpuThermalSettings_t_sensor
-    Array(t_nvmlGpuThermalSettings_t_sensor, 3), // 1982 t_A3_nvmlGpuThermalSettings_t_sensor
-    Struct(503), // 1983 t_nvmlGpuThermalSettings_t
-    Pointer(t_nvmlGpuThermalSettings_t, false), // 1984 t_P_nvmlGpuThermalSettings_t
-    Enum(517), // 1985 t_nvmlGpuTopologyLevel_t
-    Pointer(t_nvmlGpuTopologyLevel_t, false), // 1986 t_P_nvmlGpuTopologyLevel_t
-    Struct(505), // 1987 t_nvmlUnrepairableMemoryStatus_v1_t
-    Pointer(t_nvmlUnrepairableMemoryStatus_v1_t, false), // 1988 t_P_nvmlUnrepairableMemoryStatus_v1_t
-    Struct(506), // 1989 t_nvmlUtilization_t
-    Pointer(t_nvmlUtilization_t, false), // 1990 t_P_nvmlUtilization_t
-    Enum(518), // 1991 t_nvmlDeviceVgpuCapability_t
-    Struct(507), // 1992 t_nvmlVgpuHeterogeneousMode_t
-    Pointer(t_nvmlVgpuHeterogeneousMode_t, false), // 1993 t_P_nvmlVgpuHeterogeneousMode_t
-    Struct(509), // 1994 t_nvmlVgpuInstanceUtilizationInfo_v1_t
-    Pointer(t_nvmlVgpuInstanceUtilizationInfo_v1_t, false), // 1995 t_P_nvmlVgpuInstanceUtilizationInfo_v1_t
-    Struct(508), // 1996 t_nvmlVgpuInstancesUtilizationInfo_t
-    Pointer(t_nvmlVgpuInstancesUtilizationInfo_t, false), // 1997 t_P_nvmlVgpuInstancesUtilizationInfo_t
-    Array(t_char, 80), // 1998 t_A80_char
-    Struct(511), // 1999 t_nvmlVgpuVersion_t
-    Struct(510), // 2000 t_nvmlVgpuPgpuMetadata_t
-    Pointer(t_nvmlVgpuPgpuMetadata_t, false), // 2001 t_P_nvmlVgpuPgpuMetadata_t
-    Struct(512), // 2002 t_nvmlVgpuProcessUtilizationSample_t
-    Pointer(t_nvmlVgpuProcessUtilizationSample_t, false), // 2003 t_P_nvmlVgpuProcessUtilizationSample_t
-    Struct(514), // 2004 t_nvmlVgpuProcessUtilizationInfo_v1_t
-    Pointer(t_nvmlVgpuProcessUtilizationInfo_v1_t, false), // 2005 t_P_nvmlVgpuProcessUtilizationInfo_v1_t
-    Struct(513), // 2006 t_nvmlVgpuProcessesUtilizationInfo_t
-    Pointer(t_nvmlVgpuProcessesUtilizationInfo_t, false), // 2007 t_P_nvmlVgpuProcessesUtilizationInfo_t
-    Array(t_u32, 3), // 2008 t_A3_u32
-    Struct(515), // 2009 t_nvmlVgpuSchedulerCapabilities_t
-    Pointer(t_nvmlVgpuSchedulerCapabilities_t, false), // 2010 t_P_nvmlVgpuSchedulerCapabilities_t
-    Struct(518), // 2011 t_nvmlVgpuSchedulerParams_t_vgpuSchedDataWithARR
-    Struct(519), // 2012 t_nvmlVgpuSchedulerParams_t_vgpuSchedData
-    Union(517), // 2013 t_nvmlVgpuSchedulerParams_t
-    Struct(520), // 2014 t_nvmlVgpuSchedulerLogEntry_t
-    Array(t_nvmlVgpuSchedulerLogEntry_t, 200), // 2015 t_A200_nvmlVgpuSchedulerLogEntry_t
-    Struct(516), // 2016 t_nvmlVgpuSchedulerLog_t
-    Pointer(t_nvmlVgpuSchedulerLog_t, false), // 2017 t_P_nvmlVgpuSchedulerLog_t
-    Struct(522), // 2018 t_nvmlVgpuSchedulerLogEntry_v2_t
-    Array(t_nvmlVgpuSchedulerLogEntry_v2_t, 200), // 2019 t_A200_nvmlVgpuSchedulerLogEntry_v2_t
-    Struct(521), // 2020 t_nvmlVgpuSchedulerLogInfo_v2_t
-    Pointer(t_nvmlVgpuSchedulerLogInfo_v2_t, false), // 2021 t_P_nvmlVgpuSchedulerLogInfo_v2_t
-    Struct(523), // 2022 t_nvmlVgpuSchedulerGetState_t
-    Pointer(t_nvmlVgpuSchedulerGetState_t, false), // 2023 t_P_nvmlVgpuSchedulerGetState_t
-    Struct(524), // 2024 t_nvmlVgpuSchedulerStateInfo_v2_t
-    Pointer(t_nvmlVgpuSchedulerStateInfo_v2_t, false), // 2025 t_P_nvmlVgpuSchedulerStateInfo_v2_t
-    Struct(525), // 2026 t_nvmlVgpuPlacementList_t
-    Pointer(t_nvmlVgpuPlacementList_t, false), // 2027 t_P_nvmlVgpuPlacementList_t
-    Struct(526), // 2028 t_nvmlVgpuInstanceUtilizationSample_t
-    Pointer(t_nvmlVgpuInstanceUtilizationSample_t, false), // 2029 t_P_nvmlVgpuInstanceUtilizationSample_t
-    Enum(519), // 2030 t_nvmlPerfPolicyType_t
-    Struct(527), // 2031 t_nvmlViolationTime_t
-    Pointer(t_nvmlViolationTime_t, false), // 2032 t_P_nvmlViolationTime_t
-    Enum(520), // 2033 t_nvmlGpuVirtualizationMode_t
-    Pointer(t_nvmlGpuVirtualizationMode_t, false), // 2034 t_P_nvmlGpuVirtualizationMode_t
-    Struct(528), // 2035 t_nvmlNvlinkLockRemapTable_v1_t
-    Pointer(t_nvmlNvlinkLockRemapTable_v1_t, false), // 2036 t_P_nvmlNvlinkLockRemapTable_v1_t
-    Struct(538), // 2037 t_nvmlRailMetrics_t
-    Array(t_nvmlRailMetrics_t, 2), // 2038 t_A2_nvmlRailMetrics_t
-    Struct(537), // 2039 t_nvmlCoreRailMetrics_t
-    Struct(539), // 2040 t_nvmlPmgrPwrTuple_t
-    Struct(540), // 2041 t_nvmlPwrModelMetricsDlppm1xPerf_t
-    Struct(536), // 2042 t_nvmlPwrModelMetricsDlppm1x_t
-    Array(t_nvmlPwrModelMetricsDlppm1x_t, 8), // 2043 t_A8_nvmlPwrModelMetricsDlppm1x_t
-    Struct(535), // 2044 t_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t
-    Array(t_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t, 3), // 2045 t_A3_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t
-    Struct(534), // 2046 t_nvmlObservedMetrics_t
-    Struct(533), // 2047 t_nvmlPerfMetricsDlppc2xSample_t
-    Struct(543), // 2048 t_nvmlPwrModelMetricsSamplePfpp1x_t
-    Array(t_nvmlPwrModelMetricsSamplePfpp1x_t, 32), // 2049 t_A32_nvmlPwrModelMetricsSamplePfpp1x_t
-    Struct(544), // 2050 t_nvmlPwrModelOperatingPointPfpp1x_t
-    Struct(542), // 2051 t_nvmlPwrModelMetricsPfpp1x_t
-    Struct(541), // 2052 t_nvmlPerfMetricsPfpp1xSample_t
-    Union(532), // 2053 t_nvmlPerfMetricControllerSample_t_data
-    Struct(531), // 2054 t_nvmlPerfMetricControllerSample_t
-    Array(t_nvmlPerfMetricControllerSample_t, 4), // 2055 t_A4_nvmlPerfMetricControllerSample_t
-    Struct(530), // 2056 t_nvmlPerfMetricsSample_t
-    Array(t_nvmlPerfMetricsSample_t, 13), // 2057 t_A13_nvmlPerfMetricsSample_t
-    Struct(529), // 2058 t_nvmlPerfMetricsSamples_v1_t
-    Pointer(t_nvmlPerfMetricsSamples_v1_t, false), // 2059 t_P_nvmlPerfMetricsSamples_v1_t
-    Struct(545), // 2060 t_nvmlPowerSmoothingProfile_t
-    Pointer(t_nvmlPowerSmoothingProfile_t, false), // 2061 t_P_nvmlPowerSmoothingProfile_t
-    Struct(546), // 2062 t_nvmlPowerSmoothingState_t
-    Pointer(t_nvmlPowerSmoothingState_t, false), // 2063 t_P_nvmlPowerSmoothingState_t
-    Struct(549), // 2064 t_nvmlPRMCounterInput_v1_t
-    Struct(550), // 2065 t_nvmlPRMCounterValue_v1_t
-    Struct(548), // 2066 t_nvmlPRMCounter_v1_t
-    Pointer(t_nvmlPRMCounter_v1_t, false), // 2067 t_P_nvmlPRMCounter_v1_t
-    Struct(547), // 2068 t_nvmlPRMCounterList_v1_t
-    Pointer(t_nvmlPRMCounterList_v1_t, false), // 2069 t_P_nvmlPRMCounterList_v1_t
-    Array(t_u8, 496), // 2070 t_A496_u8
-    Union(552), // 2071 t_nvmlPRMTLV_v1_t__1
-    Struct(551), // 2072 t_nvmlPRMTLV_v1_t
-    Pointer(t_nvmlPRMTLV_v1_t, false), // 2073 t_P_nvmlPRMTLV_v1_t
-    Handle(202), // 2074 t_nvmlEventSet_t
-    Enum(521), // 2075 t_nvmlDetachGpuState_t
-    Enum(522), // 2076 t_nvmlPcieLinkState_t
-    Flags(523, 4), // 2077 t_nvmlFlags_in4
-    Pointer(t_nvmlDramEncryptionInfo_t, true), // 2078 t_PC_nvmlDramEncryptionInfo_t
-    Struct(553), // 2079 t_nvmlSetMemoryLimits_v1_t
-    Pointer(t_nvmlSetMemoryLimits_v1_t, false), // 2080 t_P_nvmlSetMemoryLimits_v1_t
-    Pointer(t_nvmlReturn_t, false), // 2081 t_P_nvmlReturn_t
-    Struct(554), // 2082 t_nvmlNvLinkPowerThres_t
-    Pointer(t_nvmlNvLinkPowerThres_t, false), // 2083 t_P_nvmlNvLinkPowerThres_t
-    Struct(555), // 2084 t_nvmlNvlinkSetBwMode_t
-    Pointer(t_nvmlNvlinkSetBwMode_t, false), // 2085 t_P_nvmlNvlinkSetBwMode_t
-    Struct(556), // 2086 t_nvmlNvlinkSetBwModeAsync_v1_t
-    Pointer(t_nvmlNvlinkSetBwModeAsync_v1_t, false), // 2087 t_P_nvmlNvlinkSetBwModeAsync_v1_t
-    Struct(557), // 2088 t_nvmlNvlinkSetNvleReady_v1_t
-    Pointer(t_nvmlNvlinkSetNvleReady_v1_t, false), // 2089 t_P_nvmlNvlinkSetNvleReady_v1_t
-    Struct(558), // 2090 t_nvmlPowerValue_v2_t
-    Pointer(t_nvmlPowerValue_v2_t, false), // 2091 t_P_nvmlPowerValue_v2_t
-    Struct(559), // 2092 t_nvmlRusdSettings_v1_t
-    Pointer(t_nvmlRusdSettings_v1_t, false), // 2093 t_P_nvmlRusdSettings_v1_t
-    Pointer(t_nvmlVgpuHeterogeneousMode_t, true), // 2094 t_PC_nvmlVgpuHeterogeneousMode_t
-    Struct(562), // 2095 t_nvmlVgpuSchedulerSetParams_t_vgpuSchedDataWithARR
-    Struct(563), // 2096 t_nvmlVgpuSchedulerSetParams_t_vgpuSchedData
-    Union(561), // 2097 t_nvmlVgpuSchedulerSetParams_t
-    Struct(560), // 2098 t_nvmlVgpuSchedulerSetState_t
-    Pointer(t_nvmlVgpuSchedulerSetState_t, false), // 2099 t_P_nvmlVgpuSchedulerSetState_t
-    Struct(564), // 2100 t_nvmlVgpuSchedulerState_v2_t
-    Pointer(t_nvmlVgpuSchedulerState_v2_t, false), // 2101 t_P_nvmlVgpuSchedulerState_v2_t
-    Struct(565), // 2102 t_nvmlNvlinkSetupNvleEncryptionKey_v1_t
-    Pointer(t_nvmlNvlinkSetupNvleEncryptionKey_v1_t, false), // 2103 t_P_nvmlNvlinkSetupNvleEncryptionKey_v1_t
-    Array(t_u32, 8), // 2104 t_A8_u32
-    Struct(567), // 2105 t_nvmlMask255_t
-    Struct(566), // 2106 t_nvmlWorkloadPowerProfileRequestedProfiles_t
-    Pointer(t_nvmlWorkloadPowerProfileRequestedProfiles_t, false), // 2107 t_P_nvmlWorkloadPowerProfileRequestedProfiles_t
-    Struct(568), // 2108 t_nvmlWorkloadPowerProfileCurrentProfiles_t
-    Pointer(t_nvmlWorkloadPowerProfileCurrentProfiles_t, false), // 2109 t_P_nvmlWorkloadPowerProfileCurrentProfiles_t
-    Struct(570), // 2110 t_nvmlWorkloadPowerProfileInfo_t
-    Array(t_nvmlWorkloadPowerProfileInfo_t, 255), // 2111 t_A255_nvmlWorkloadPowerProfileInfo_t
-    Struct(569), // 2112 t_nvmlWorkloadPowerProfileProfilesInfo_t
-    Pointer(t_nvmlWorkloadPowerProfileProfilesInfo_t, false), // 2113 t_P_nvmlWorkloadPowerProfileProfilesInfo_t
-    Enum(524), // 2114 t_nvmlPowerProfileOperation_t
-    Struct(571), // 2115 t_nvmlWorkloadPowerProfileUpdateProfiles_v1_t
-    Pointer(t_nvmlWorkloadPowerProfileUpdateProfiles_v1_t, false), // 2116 t_P_nvmlWorkloadPowerProfileUpdateProfiles_v1_t
-    Pointer(t_nvmlEventSet_t, false), // 2117 t_P_nvmlEventSet_t
-    Struct(572), // 2118 t_nvmlEventSetGetContextCount_v1_t
-    Pointer(t_nvmlEventSetGetContextCount_v1_t, false), // 2119 t_P_nvmlEventSetGetContextCount_v1_t
-    Struct(573), // 2120 t_nvmlEventSetGetContextData_v1_t
-    Pointer(t_nvmlEventSetGetContextData_v1_t, false), // 2121 t_P_nvmlEventSetGetContextData_v1_t
-    Struct(574), // 2122 t_nvmlEventSetGetContextInfo_v1_t
-    Pointer(t_nvmlEventSetGetContextInfo_v1_t, false), // 2123 t_P_nvmlEventSetGetContextInfo_v1_t
-    Struct(575), // 2124 t_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t
-    Pointer(t_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t, false), // 2125 t_P_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t
-    Struct(576), // 2126 t_nvmlGpuOperationalEventConfig_v1_t
-    Pointer(t_nvmlGpuOperationalEventConfig_v1_t, true), // 2127 t_PC_nvmlGpuOperationalEventConfig_v1_t
-    Struct(577), // 2128 t_nvmlEventData_t
-    Pointer(t_nvmlEventData_t, false), // 2129 t_P_nvmlEventData_t
-    Struct(578), // 2130 t_nvmlEventSetWait_v3_t
-    Pointer(t_nvmlEventSetWait_v3_t, false), // 2131 t_P_nvmlEventSetWait_v3_t
-    Struct(579), // 2132 t_nvmlExcludedDeviceInfo_t
-    Pointer(t_nvmlExcludedDeviceInfo_t, false), // 2133 t_P_nvmlExcludedDeviceInfo_t
-    Enum(525), // 2134 t_nvmlVgpuGuestInfoState_t
-    Array(t_u32, 6), // 2135 t_A6_u32
-    Struct(580), // 2136 t_nvmlVgpuMetadata_t
-    Pointer(t_nvmlVgpuMetadata_t, false), // 2137 t_P_nvmlVgpuMetadata_t
-    Flags(526, 4), // 2138 t_nvmlVgpuVmCompatibility_t_in4
-    Flags(527, 4), // 2139 t_nvmlVgpuPgpuCompatibilityLimitCode_t_in4
-    Struct(581), // 2140 t_nvmlVgpuPgpuCompatibility_t
-    Pointer(t_nvmlVgpuPgpuCompatibility_t, false), // 2141 t_P_nvmlVgpuPgpuCompatibility_t
-    Enum(528), // 2142 t_nvmlVgpuDriverCapability_t
-    Pointer(t_nvmlVgpuVersion_t, false), // 2143 t_P_nvmlVgpuVersion_t
-    Handle(203), // 2144 t_nvmlGpmSample_t
-    Struct(584), // 2145 t_nvmlGpmMetric_t_metricInfo
-    Struct(583), // 2146 t_nvmlGpmMetric_t
-    Array(t_nvmlGpmMetric_t, 477), // 2147 t_A477_nvmlGpmMetric_t
-    Struct(582), // 2148 t_nvmlGpmMetricsGet_t
-    Pointer(t_nvmlGpmMetricsGet_t, false), // 2149 t_P_nvmlGpmMetricsGet_t
-    Struct(585), // 2150 t_nvmlGpmSupport_t
-    Pointer(t_nvmlGpmSupport_t, false), // 2151 t_P_nvmlGpmSupport_t
-    Pointer(t_nvmlGpmSample_t, false), // 2152 t_P_nvmlGpmSample_t
-    Pointer(t_nvmlComputeInstance_t, false), // 2153 t_P_nvmlComputeInstance_t
-    Pointer(t_nvmlComputeInstancePlacement_t, true), // 2154 t_PC_nvmlComputeInstancePlacement_t
-    Struct(586), // 2155 t_nvmlActiveVgpuInstanceInfo_t
-    Pointer(t_nvmlActiveVgpuInstanceInfo_t, false), // 2156 t_P_nvmlActiveVgpuInstanceInfo_t
-    Pointer(t_nvmlComputeInstancePlacement_t, false), // 2157 t_P_nvmlComputeInstancePlacement_t
-    Enum(529), // 2158 t_nvmlComputeInstanceProfile
-    Struct(587), // 2159 t_nvmlComputeInstanceProfileInfo_t
-    Pointer(t_nvmlComputeInstanceProfileInfo_t, false), // 2160 t_P_nvmlComputeInstanceProfileInfo_t
-    Struct(588), // 2161 t_nvmlComputeInstanceProfileInfo_v2_t
-    Pointer(t_nvmlComputeInstanceProfileInfo_v2_t, false), // 2162 t_P_nvmlComputeInstanceProfileInfo_v2_t
-    Struct(589), // 2163 t_nvmlVgpuTypeIdInfo_t
-    Pointer(t_nvmlVgpuTypeIdInfo_t, false), // 2164 t_P_nvmlVgpuTypeIdInfo_t
-    Struct(590), // 2165 t_nvmlGpuInstanceInfo_t
-    Pointer(t_nvmlGpuInstanceInfo_t, false), // 2166 t_P_nvmlGpuInstanceInfo_t
-    Struct(591), // 2167 t_nvmlVgpuSchedulerLogInfo_t
-    Pointer(t_nvmlVgpuSchedulerLogInfo_t, false), // 2168 t_P_nvmlVgpuSchedulerLogInfo_t
-    Struct(592), // 2169 t_nvmlVgpuSchedulerStateInfo_t
-    Pointer(t_nvmlVgpuSchedulerStateInfo_t, false), // 2170 t_P_nvmlVgpuSchedulerStateInfo_t
-    Struct(593), // 2171 t_nvmlVgpuCreatablePlacementInfo_t
-    Pointer(t_nvmlVgpuCreatablePlacementInfo_t, false), // 2172 t_P_nvmlVgpuCreatablePlacementInfo_t
-    Struct(594), // 2173 t_nvmlVgpuSchedulerState_t
-    Pointer(t_nvmlVgpuSchedulerState_t, false), // 2174 t_P_nvmlVgpuSchedulerState_t
-    Flags(530, 4), // 2175 t_nvmlInitFlags_in4
-    Handle(204), // 2176 t_nvmlSystemEventSet_t
-    Struct(595), // 2177 t_nvmlSystemEventSetCreateRequest_t
-    Pointer(t_nvmlSystemEventSetCreateRequest_t, false), // 2178 t_P_nvmlSystemEventSetCreateRequest_t
-    Struct(596), // 2179 t_nvmlSystemEventSetFreeRequest_t
-    Pointer(t_nvmlSystemEventSetFreeRequest_t, false), // 2180 t_P_nvmlSystemEventSetFreeRequest_t
-    Struct(598), // 2181 t_nvmlSystemEventData_v1_t
-    Pointer(t_nvmlSystemEventData_v1_t, false), // 2182 t_P_nvmlSystemEventData_v1_t
-    Struct(597), // 2183 t_nvmlSystemEventSetWaitRequest_t
-    Pointer(t_nvmlSystemEventSetWaitRequest_t, false), // 2184 t_P_nvmlSystemEventSetWaitRequest_t
-    Struct(600), // 2185 t_nvmlCPERCursor_v1_t
-    Struct(599), // 2186 t_nvmlGetCPER_v1_t
-    Pointer(t_nvmlGetCPER_v1_t, false), // 2187 t_P_nvmlGetCPER_v1_t
-    Struct(601), // 2188 t_nvmlConfComputeSystemCaps_t
-    Pointer(t_nvmlConfComputeSystemCaps_t, false), // 2189 t_P_nvmlConfComputeSystemCaps_t
-    Struct(602), // 2190 t_nvmlConfComputeGetKeyRotationThresholdInfo_t
-    Pointer(t_nvmlConfComputeGetKeyRotationThresholdInfo_t, false), // 2191 t_P_nvmlConfComputeGetKeyRotationThresholdInfo_t
-    Struct(603), // 2192 t_nvmlSystemConfComputeSettings_t
-    Pointer(t_nvmlSystemConfComputeSettings_t, false), // 2193 t_P_nvmlSystemConfComputeSettings_t
-    Struct(604), // 2194 t_nvmlSystemConfComputeSettings_v2_t
-    Pointer(t_nvmlSystemConfComputeSettings_v2_t, false), // 2195 t_P_nvmlSystemConfComputeSettings_v2_t
-    Struct(605), // 2196 t_nvmlConfComputeSystemState_t
-    Pointer(t_nvmlConfComputeSystemState_t, false), // 2197 t_P_nvmlConfComputeSystemState_t
-    Struct(606), // 2198 t_nvmlSystemDriverBranchInfo_t
-    Pointer(t_nvmlSystemDriverBranchInfo_t, false), // 2199 t_P_nvmlSystemDriverBranchInfo_t
-    Struct(607), // 2200 t_nvmlHwbcEntry_t
-    Pointer(t_nvmlHwbcEntry_t, false), // 2201 t_P_nvmlHwbcEntry_t
-    Struct(608), // 2202 t_nvmlSystemRegisterEventRequest_t
-    Pointer(t_nvmlSystemRegisterEventRequest_t, false), // 2203 t_P_nvmlSystemRegisterEventRequest_t
-    Struct(609), // 2204 t_nvmlConfComputeSetKeyRotationThresholdInfo_t
-    Pointer(t_nvmlConfComputeSetKeyRotationThresholdInfo_t, false), // 2205 t_P_nvmlConfComputeSetKeyRotationThresholdInfo_t
-    Handle(205), // 2206 t_nvmlUnit_t
-    Enum(531), // 2207 t_nvmlFanState_t
-    Struct(611), // 2208 t_nvmlUnitFanInfo_t
-    Array(t_nvmlUnitFanInfo_t, 24), // 2209 t_A24_nvmlUnitFanInfo_t
-    Struct(610), // 2210 t_nvmlUnitFanSpeeds_t
-    Pointer(t_nvmlUnitFanSpeeds_t, false), // 2211 t_P_nvmlUnitFanSpeeds_t
-    Pointer(t_nvmlUnit_t, false), // 2212 t_P_nvmlUnit_t
-    Enum(532), // 2213 t_nvmlLedColor_t
-    Struct(612), // 2214 t_nvmlLedState_t
-    Pointer(t_nvmlLedState_t, false), // 2215 t_P_nvmlLedState_t
-    Struct(613), // 2216 t_nvmlPSUInfo_t
-    Pointer(t_nvmlPSUInfo_t, false), // 2217 t_P_nvmlPSUInfo_t
-    Struct(614), // 2218 t_nvmlUnitInfo_t
-    Pointer(t_nvmlUnitInfo_t, false), // 2219 t_P_nvmlUnitInfo_t
-    Struct(616), // 2220 t_nvmlVgpuLicenseExpiry_t
-    Struct(615), // 2221 t_nvmlVgpuLicenseInfo_t
-    Pointer(t_nvmlVgpuLicenseInfo_t, false), // 2222 t_P_nvmlVgpuLicenseInfo_t
-    Struct(617), // 2223 t_nvmlVgpuPlacementId_t
-    Pointer(t_nvmlVgpuPlacementId_t, false), // 2224 t_P_nvmlVgpuPlacementId_t
-    Struct(618), // 2225 t_nvmlVgpuRuntimeState_t
-    Pointer(t_nvmlVgpuRuntimeState_t, false), // 2226 t_P_nvmlVgpuRuntimeState_t
-    Enum(533), // 2227 t_nvmlVgpuVmIdType_t
-    Pointer(t_nvmlVgpuVmIdType_t, false), // 2228 t_P_nvmlVgpuVmIdType_t
-    Struct(619), // 2229 t_nvmlVgpuTypeBar1Info_t
-    Pointer(t_nvmlVgpuTypeBar1Info_t, false), // 2230 t_P_nvmlVgpuTypeBar1Info_t
-    Enum(534), // 2231 t_nvmlVgpuCapability_t
-    Struct(620), // 2232 t_nvmlVgpuTypeMaxInstance_t
-    Pointer(t_nvmlVgpuTypeMaxInstance_t, false), // 2233 t_P_nvmlVgpuTypeMaxInstance_t
-    Enum(535), // 2234 t_nvrtcResult
-    Status(535), // 2235 t_nvrtcResult_status
-    Handle(206), // 2236 t_nvrtcProgram
-    Pointer(t_nvrtcProgram, false), // 2237 t_P_nvrtcProgram
-    Struct(621), // 2238 t_nvrtcBundledHeadersInfo
-    Pointer(t_nvrtcBundledHeadersInfo, false), // 2239 t_P_nvrtcBundledHeadersInfo
-    Flags(536, 4), // 2240 t_nvrtcInstallHeaders_in4
-    Enum(537), // 2241 t_nvtiffStatus_t
-    Status(537), // 2242 t_nvtiffStatus_t_status
-    Handle(207), // 2243 t_nvtiffStream_t
-    Handle(208), // 2244 t_nvtiffDecoder_t
-    Handle(209), // 2245 t_nvtiffDecodeParams_t
-    Struct(622), // 2246 t_nvtiffImage_t
-    Pointer(t_nvtiffImage_t, false), // 2247 t_P_nvtiffImage_t
-    Pointer(t_nvtiffImage_t, true), // 2248 t_PC_nvtiffImage_t
-    Pointer(t_nvtiffDecodeParams_t, false), // 2249 t_P_nvtiffDecodeParams_t
-    Enum(538), // 2250 t_nvtiffOutputFormat_t
-    Struct(623), // 2251 t_nvtiffDecodeRegion_t
-    Pointer(t_nvtiffDecodeRegion_t, true), // 2252 t_PC_nvtiffDecodeRegion_t
-    Pointer(t_nvtiffDecoder_t, false), // 2253 t_P_nvtiffDecoder_t
-    Struct(624), // 2254 t_nvtiffDeviceAllocator_t
-    Pointer(t_nvtiffDeviceAllocator_t, false), // 2255 t_P_nvtiffDeviceAllocator_t
-    Struct(625), // 2256 t_nvtiffPinnedAllocator_t
-    Pointer(t_nvtiffPinnedAllocator_t, false), // 2257 t_P_nvtiffPinnedAllocator_t
-    Handle(210), // 2258 t_nvtiffEncoder_t
-    Handle(211), // 2259 t_nvtiffEncodeParams_t
-    Pointer(t_nvtiffEncodeParams_t, false), // 2260 t_P_nvtiffEncodeParams_t
-    Enum(539), // 2261 t_nvtiffGeoKey_t
-    Enum(540), // 2262 t_nvtiffGeoKeyDataType_t
-    Enum(541), // 2263 t_nvtiffImageGeometryType_t
-    Struct(626), // 2264 t_nvtiffImageGeometry_t
-    Pointer(t_nvtiffImageGeometry_t, true), // 2265 t_PC_nvtiffImageGeometry_t
-    Enum(542), // 2266 t_nvtiffCompression_t
-    Enum(543), // 2267 t_nvtiffPhotometricInt_t
-    Enum(544), // 2268 t_nvtiffPlanarConfig_t
-    Array(t_u16, 16), // 2269 t_A16_u16
-    Enum(545), // 2270 t_nvtiffSampleFormat_t
-    Array(t_nvtiffSampleFormat_t, 16), // 2271 t_A16_nvtiffSampleFormat_t
-    Struct(627), // 2272 t_nvtiffImageInfo_t
-    Pointer(t_nvtiffImageInfo_t, true), // 2273 t_PC_nvtiffImageInfo_t
-    Pointer(t_P_u8, false), // 2274 t_P_P_u8
-    Enum(546), // 2275 t_nvtiffJpegChromaSubsampling_t
-    Struct(628), // 2276 t_nvtiffJpegEncodeOptions_t
-    Pointer(t_nvtiffJpegEncodeOptions_t, true), // 2277 t_PC_nvtiffJpegEncodeOptions_t
-    Enum(547), // 2278 t_nvtiffTagDataType_t
-    Enum(548), // 2279 t_nvtiffVariant_t
-    Pointer(t_nvtiffEncoder_t, false), // 2280 t_P_nvtiffEncoder_t
-    Pointer(t_nvtiffGeoKeyDataType_t, false), // 2281 t_P_nvtiffGeoKeyDataType_t
-    Struct(629), // 2282 t_nvtiffStreamHeader_t
-    Pointer(t_nvtiffStreamHeader_t, false), // 2283 t_P_nvtiffStreamHeader_t
-    Pointer(t_nvtiffImageGeometry_t, false), // 2284 t_P_nvtiffImageGeometry_t
-    Pointer(t_nvtiffImageInfo_t, false), // 2285 t_P_nvtiffImageInfo_t
-    Pointer(t_nvtiffGeoKey_t, false), // 2286 t_P_nvtiffGeoKey_t
-    Pointer(t_nvtiffTagDataType_t, false), // 2287 t_P_nvtiffTagDataType_t
-    Pointer(t_nvtiffStream_t, false), // 2288 t_P_nvtiffStream_t
+    Enum(233), // 1022 t_cublasMpMatmulAlgoType_t
+    Enum(234), // 1023 t_cublasMpMatmulEpilogue_t
+    Enum(235), // 1024 t_cublasMpMatmulMatrixScale_t
+    Enum(236), // 1025 t_cublasMpResultScheme_t
+    Pointer(t_cublasMpMatrixDescriptor_t, false), // 1026 t_P_cublasMpMatrixDescriptor_t
+    Enum(237), // 1027 t_cudnnStatus_t
+    Status(237), // 1028 t_cudnnStatus_t_status
+    Handle(72), // 1029 t_cudnnHandle_t
+    Handle(73), // 1030 t_cudnnActivationDescriptor_t
+    Handle(74), // 1031 t_cudnnTensorDescriptor_t
+    Enum(238), // 1032 t_cudnnDataType_t
+    Enum(239), // 1033 t_cudnnBackendDescriptorType_t
+    Handle(75), // 1034 t_cudnnBackendDescriptor_t
+    Pointer(t_cudnnBackendDescriptor_t, false), // 1035 t_P_cudnnBackendDescriptor_t
+    Enum(240), // 1036 t_cudnnBackendAttributeName_t
+    Enum(241), // 1037 t_cudnnBackendAttributeType_t
+    Enum(242), // 1038 t_cudnnConvolutionMode_t
+    Enum(243), // 1039 t_cudnnBackendHeurMode_t
+    Enum(244), // 1040 t_cudnnBackendKnobType_t
+    Enum(245), // 1041 t_cudnnNanPropagation_t
+    Enum(246), // 1042 t_cudnnBackendNumericalNote_t
+    Enum(247), // 1043 t_cudnnBackendLayoutType_t
+    Enum(248), // 1044 t_cudnnPointwiseMode_t
+    Enum(249), // 1045 t_cudnnGenStatsMode_t
+    Enum(250), // 1046 t_cudnnBnFinalizeStatsMode_t
+    Enum(251), // 1047 t_cudnnReduceTensorOp_t
+    Enum(252), // 1048 t_cudnnBackendBehaviorNote_t
+    Enum(253), // 1049 t_cudnnBackendTensorReordering_t
+    Enum(254), // 1050 t_cudnnResampleMode_t
+    Enum(255), // 1051 t_cudnnPaddingMode_t
+    Enum(256), // 1052 t_cudnnSignalMode_t
+    Struct(360), // 1053 t_cudnnFraction_t
+    Enum(257), // 1054 t_cudnnBackendNormMode_t
+    Enum(258), // 1055 t_cudnnBackendNormFwdPhase_t
+    Enum(259), // 1056 t_cudnnRngDistribution_t
+    Enum(260), // 1057 t_cudnnMoeGroupedMatmulMode_t
+    Enum(261), // 1058 t_cudnnBackendReshapeMode_t
+    Enum(262), // 1059 t_cudnnBackendOperationGraphMode_t
+    Enum(263), // 1060 t_cudnnCudaGraphRetention_t
+    Enum(264), // 1061 t_cudnnBatchNormMode_t
+    Enum(265), // 1062 t_cudnnBatchNormOps_t
+    Handle(76), // 1063 t_cudnnRNNDescriptor_t
+    Enum(266), // 1064 t_cudnnCTCLossAlgo_t
+    Handle(77), // 1065 t_cudnnCTCLossDescriptor_t
+    Enum(267), // 1066 t_cudnnCausalConv1dActivation_t
+    Handle(78), // 1067 t_cudnnFilterDescriptor_t
+    Handle(79), // 1068 t_cudnnConvolutionDescriptor_t
+    Enum(268), // 1069 t_cudnnConvolutionBwdDataAlgo_t
+    Enum(269), // 1070 t_cudnnConvolutionBwdFilterAlgo_t
+    Enum(270), // 1071 t_cudnnConvolutionFwdAlgo_t
+    Handle(80), // 1072 t_cudnnAlgorithmDescriptor_t
+    Pointer(t_cudnnHandle_t, false), // 1073 t_P_cudnnHandle_t
+    Pointer(t_cudnnActivationDescriptor_t, false), // 1074 t_P_cudnnActivationDescriptor_t
+    Pointer(t_cudnnAlgorithmDescriptor_t, false), // 1075 t_P_cudnnAlgorithmDescriptor_t
+    Handle(81), // 1076 t_cudnnAlgorithmPerformance_t
+    Pointer(t_cudnnAlgorithmPerformance_t, false), // 1077 t_P_cudnnAlgorithmPerformance_t
+    Handle(82), // 1078 t_cudnnAttnDescriptor_t
+    Pointer(t_cudnnAttnDescriptor_t, false), // 1079 t_P_cudnnAttnDescriptor_t
+    Pointer(t_cudnnCTCLossDescriptor_t, false), // 1080 t_P_cudnnCTCLossDescriptor_t
+    Pointer(t_cudnnConvolutionDescriptor_t, false), // 1081 t_P_cudnnConvolutionDescriptor_t
+    Handle(83), // 1082 t_cudnnDropoutDescriptor_t
+    Pointer(t_cudnnDropoutDescriptor_t, false), // 1083 t_P_cudnnDropoutDescriptor_t
+    Pointer(t_cudnnFilterDescriptor_t, false), // 1084 t_P_cudnnFilterDescriptor_t
+    Handle(84), // 1085 t_cudnnFusedOpsConstParamPack_t
+    Pointer(t_cudnnFusedOpsConstParamPack_t, false), // 1086 t_P_cudnnFusedOpsConstParamPack_t
+    Enum(271), // 1087 t_cudnnFusedOps_t
+    Handle(85), // 1088 t_cudnnFusedOpsPlan_t
+    Pointer(t_cudnnFusedOpsPlan_t, false), // 1089 t_P_cudnnFusedOpsPlan_t
+    Handle(86), // 1090 t_cudnnFusedOpsVariantParamPack_t
+    Pointer(t_cudnnFusedOpsVariantParamPack_t, false), // 1091 t_P_cudnnFusedOpsVariantParamPack_t
+    Handle(87), // 1092 t_cudnnLRNDescriptor_t
+    Pointer(t_cudnnLRNDescriptor_t, false), // 1093 t_P_cudnnLRNDescriptor_t
+    Handle(88), // 1094 t_cudnnOpTensorDescriptor_t
+    Pointer(t_cudnnOpTensorDescriptor_t, false), // 1095 t_P_cudnnOpTensorDescriptor_t
+    Handle(89), // 1096 t_cudnnPersistentRNNPlan_t
+    Pointer(t_cudnnPersistentRNNPlan_t, false), // 1097 t_P_cudnnPersistentRNNPlan_t
+    Handle(90), // 1098 t_cudnnPoolingDescriptor_t
+    Pointer(t_cudnnPoolingDescriptor_t, false), // 1099 t_P_cudnnPoolingDescriptor_t
+    Handle(91), // 1100 t_cudnnRNNDataDescriptor_t
+    Pointer(t_cudnnRNNDataDescriptor_t, false), // 1101 t_P_cudnnRNNDataDescriptor_t
+    Pointer(t_cudnnRNNDescriptor_t, false), // 1102 t_P_cudnnRNNDescriptor_t
+    Handle(92), // 1103 t_cudnnReduceTensorDescriptor_t
+    Pointer(t_cudnnReduceTensorDescriptor_t, false), // 1104 t_P_cudnnReduceTensorDescriptor_t
+    Handle(93), // 1105 t_cudnnSeqDataDescriptor_t
+    Pointer(t_cudnnSeqDataDescriptor_t, false), // 1106 t_P_cudnnSeqDataDescriptor_t
+    Handle(94), // 1107 t_cudnnSpatialTransformerDescriptor_t
+    Pointer(t_cudnnSpatialTransformerDescriptor_t, false), // 1108 t_P_cudnnSpatialTransformerDescriptor_t
+    Pointer(t_cudnnTensorDescriptor_t, false), // 1109 t_P_cudnnTensorDescriptor_t
+    Handle(95), // 1110 t_cudnnTensorTransformDescriptor_t
+    Pointer(t_cudnnTensorTransformDescriptor_t, false), // 1111 t_P_cudnnTensorTransformDescriptor_t
+    Enum(272), // 1112 t_cudnnNormMode_t
+    Enum(273), // 1113 t_cudnnDivNormMode_t
+    Enum(274), // 1114 t_cudnnDeterminism_t
+    Enum(275), // 1115 t_cudnnMathType_t
+    Struct(361), // 1116 t_cudnnConvolutionBwdDataAlgoPerf_t
+    Pointer(t_cudnnConvolutionBwdDataAlgoPerf_t, false), // 1117 t_P_cudnnConvolutionBwdDataAlgoPerf_t
+    Struct(362), // 1118 t_cudnnConvolutionBwdFilterAlgoPerf_t
+    Pointer(t_cudnnConvolutionBwdFilterAlgoPerf_t, false), // 1119 t_P_cudnnConvolutionBwdFilterAlgoPerf_t
+    Struct(363), // 1120 t_cudnnConvolutionFwdAlgoPerf_t
+    Pointer(t_cudnnConvolutionFwdAlgoPerf_t, false), // 1121 t_P_cudnnConvolutionFwdAlgoPerf_t
+    Pointer(t_cudnnTensorDescriptor_t, true), // 1122 t_PC_cudnnTensorDescriptor_t
+    Enum(276), // 1123 t_cudnnActivationMode_t
+    Pointer(t_cudnnActivationMode_t, false), // 1124 t_P_cudnnActivationMode_t
+    Pointer(t_cudnnNanPropagation_t, false), // 1125 t_P_cudnnNanPropagation_t
+    Enum(277), // 1126 t_cudnnRNNAlgo_t
+    Union(365), // 1127 t_Algorithm
+    Struct(364), // 1128 t_cudnnAlgorithm_t
+    Pointer(t_cudnnAlgorithm_t, false), // 1129 t_P_cudnnAlgorithm_t
+    Pointer(t_cudnnStatus_t, false), // 1130 t_P_cudnnStatus_t
+    Flags(278, 4), // 1131 t_cudnnAttnMode_in4
+    Pointer(t_cudnnAttnMode_in4, false), // 1132 t_P_cudnnAttnMode_in4
+    Pointer(t_cudnnDataType_t, false), // 1133 t_P_cudnnDataType_t
+    Pointer(t_cudnnMathType_t, false), // 1134 t_P_cudnnMathType_t
+    Enum(279), // 1135 t_cudnnLossNormalizationMode_t
+    Pointer(t_cudnnLossNormalizationMode_t, false), // 1136 t_P_cudnnLossNormalizationMode_t
+    Enum(280), // 1137 t_cudnnCTCGradMode_t
+    Pointer(t_cudnnCTCGradMode_t, false), // 1138 t_P_cudnnCTCGradMode_t
+    Flags(281, 4), // 1139 t_cudnnCallbackMask_in4
+    Pointer(t_cudnnCallbackMask_in4, false), // 1140 t_P_cudnnCallbackMask_in4
+    Pointer(t_cudnnConvolutionMode_t, false), // 1141 t_P_cudnnConvolutionMode_t
+    Enum(282), // 1142 t_cudnnReorderType_t
+    Pointer(t_cudnnReorderType_t, false), // 1143 t_P_cudnnReorderType_t
+    Enum(283), // 1144 t_cudnnTensorFormat_t
+    Pointer(t_cudnnTensorFormat_t, false), // 1145 t_P_cudnnTensorFormat_t
+    Enum(284), // 1146 t_cudnnFusedOpsConstParamLabel_t
+    Enum(285), // 1147 t_cudnnFusedOpsVariantParamLabel_t
+    Enum(286), // 1148 t_cudnnMultiHeadAttnWeightKind_t
+    Enum(287), // 1149 t_cudnnNormOps_t
+    Enum(288), // 1150 t_cudnnNormAlgo_t
+    Enum(289), // 1151 t_cudnnOpTensorOp_t
+    Pointer(t_cudnnOpTensorOp_t, false), // 1152 t_P_cudnnOpTensorOp_t
+    Enum(290), // 1153 t_cudnnPoolingMode_t
+    Pointer(t_cudnnPoolingMode_t, false), // 1154 t_P_cudnnPoolingMode_t
+    Enum(291), // 1155 t_cudnnRNNBiasMode_t
+    Pointer(t_cudnnRNNBiasMode_t, false), // 1156 t_P_cudnnRNNBiasMode_t
+    Enum(292), // 1157 t_cudnnRNNDataLayout_t
+    Pointer(t_cudnnRNNDataLayout_t, false), // 1158 t_P_cudnnRNNDataLayout_t
+    Enum(293), // 1159 t_cudnnRNNInputMode_t
+    Pointer(t_cudnnRNNInputMode_t, false), // 1160 t_P_cudnnRNNInputMode_t
+    Enum(294), // 1161 t_cudnnDirectionMode_t
+    Pointer(t_cudnnDirectionMode_t, false), // 1162 t_P_cudnnDirectionMode_t
+    Enum(295), // 1163 t_cudnnRNNMode_t
+    Pointer(t_cudnnRNNMode_t, false), // 1164 t_P_cudnnRNNMode_t
+    Pointer(t_cudnnRNNAlgo_t, false), // 1165 t_P_cudnnRNNAlgo_t
+    Flags(296, 4), // 1166 t_cudnnRNNPaddedIO_in4
+    Pointer(t_cudnnRNNPaddedIO_in4, false), // 1167 t_P_cudnnRNNPaddedIO_in4
+    Enum(297), // 1168 t_cudnnForwardMode_t
+    Pointer(t_cudnnReduceTensorOp_t, false), // 1169 t_P_cudnnReduceTensorOp_t
+    Enum(298), // 1170 t_cudnnReduceTensorIndices_t
+    Pointer(t_cudnnReduceTensorIndices_t, false), // 1171 t_P_cudnnReduceTensorIndices_t
+    Enum(299), // 1172 t_cudnnIndicesType_t
+    Pointer(t_cudnnIndicesType_t, false), // 1173 t_P_cudnnIndicesType_t
+    Enum(300), // 1174 t_cudnnSeqDataAxis_t
+    Pointer(t_cudnnSeqDataAxis_t, false), // 1175 t_P_cudnnSeqDataAxis_t
+    Enum(301), // 1176 t_cudnnFoldingDirection_t
+    Pointer(t_cudnnFoldingDirection_t, false), // 1177 t_P_cudnnFoldingDirection_t
+    Struct(366), // 1178 t_cudnnGnnCscGraph_t
+    Pointer(t_cudnnGnnCscGraph_t, true), // 1179 t_PC_cudnnGnnCscGraph_t
+    Enum(302), // 1180 t_cudnnGnnAggOp_t
+    Enum(303), // 1181 t_cudnnGnnActivationOp_t
+    Struct(367), // 1182 t_cudnnGnnMhaParams_t
+    Pointer(t_cudnnGnnMhaParams_t, true), // 1183 t_PC_cudnnGnnMhaParams_t
+    Enum(304), // 1184 t_cudnnLRNMode_t
+    Enum(305), // 1185 t_cudnnWgradMode_t
+    Enum(306), // 1186 t_cudnnErrQueryMode_t
+    Enum(307), // 1187 t_cudnnRNNClipMode_t
+    Pointer(t_cudnnRNNClipMode_t, false), // 1188 t_P_cudnnRNNClipMode_t
+    Pointer(t_cudnnSeqDataAxis_t, true), // 1189 t_PC_cudnnSeqDataAxis_t
+    Enum(308), // 1190 t_cudnnSamplerType_t
+    Enum(309), // 1191 t_cudnnSoftmaxAlgorithm_t
+    Enum(310), // 1192 t_cudnnSoftmaxMode_t
+    Enum(311), // 1193 t_cudssStatus_t
+    Status(311), // 1194 t_cudssStatus_t_status
+    Handle(96), // 1195 t_cudssConfig_t
+    Pointer(t_cudssConfig_t, false), // 1196 t_P_cudssConfig_t
+    Enum(312), // 1197 t_cudssConfigParam_t
+    Enum(313), // 1198 t_cudssReorderingAlg_t
+    Enum(314), // 1199 t_cudssFactorizationAlg_t
+    Enum(315), // 1200 t_cudssSolveAlg_t
+    Enum(316), // 1201 t_cudssMatchingAlg_t
+    Enum(317), // 1202 t_cudssSolveMode_t
+    Enum(318), // 1203 t_cudssPivotType_t
+    Enum(319), // 1204 t_cudssPivotEpsilonAlg_t
+    Enum(320), // 1205 t_cudssDowncastFactorsMode_t
+    Handle(97), // 1206 t_cudssHandle_t
+    Pointer(t_cudssHandle_t, false), // 1207 t_P_cudssHandle_t
+    Handle(98), // 1208 t_cudssData_t
+    Pointer(t_cudssData_t, false), // 1209 t_P_cudssData_t
+    Enum(321), // 1210 t_cudssDataParam_t
+    Array(t_i64, 16), // 1211 t_A16_i64
+    Array(t_i64, 3), // 1212 t_A3_i64
+    Flags(322, 4), // 1213 t_cudssPhase_t_in4
+    Handle(99), // 1214 t_cudssMatrix_t
+    Struct(368), // 1215 t_cudssDeviceMemHandler_t
+    Pointer(t_cudssDeviceMemHandler_t, false), // 1216 t_P_cudssDeviceMemHandler_t
+    Struct(369), // 1217 t_cudssPinnedMemHandler_t
+    Pointer(t_cudssPinnedMemHandler_t, false), // 1218 t_P_cudssPinnedMemHandler_t
+    Pointer(t_cudssMatrix_t, false), // 1219 t_P_cudssMatrix_t
+    Enum(323), // 1220 t_cudssMatrixType_t
+    Enum(324), // 1221 t_cudssMatrixViewType_t
+    Enum(325), // 1222 t_cudssIndexBase_t
+    Enum(326), // 1223 t_cudssLayout_t
+    Pointer(t_P_P_void, false), // 1224 t_P_P_P_void
+    Pointer(t_cudaDataType, false), // 1225 t_P_cudaDataType
+    Pointer(t_cudssMatrixType_t, false), // 1226 t_P_cudssMatrixType_t
+    Pointer(t_cudssMatrixViewType_t, false), // 1227 t_P_cudssMatrixViewType_t
+    Pointer(t_cudssIndexBase_t, false), // 1228 t_P_cudssIndexBase_t
+    Pointer(t_cudssLayout_t, false), // 1229 t_P_cudssLayout_t
+    Flags(327, 4), // 1230 t_cudssMatrixFormat_t_in4
+    Pointer(t_cudssMatrixFormat_t_in4, false), // 1231 t_P_cudssMatrixFormat_t_in4
+    Pointer(t_cudssDeviceMemHandler_t, true), // 1232 t_PC_cudssDeviceMemHandler_t
+    Pointer(t_cudaStream_t, true), // 1233 t_PC_cudaStream_t
+    Pointer(t_cudssPinnedMemHandler_t, true), // 1234 t_PC_cudssPinnedMemHandler_t
+    Enum(328), // 1235 t_cufftResult
+    Status(328), // 1236 t_cufftResult_status
+    Handle(100), // 1237 t_cufftHandle
+    Pointer(t_cufftHandle, false), // 1238 t_P_cufftHandle
+    Enum(329), // 1239 t_cufftType
+    Enum(330), // 1240 t_cufftDirection
+    Enum(331), // 1241 t_cufftProperty
+    Enum(332), // 1242 t_cufftXtCallbackType
+    Array(t_i32, 64), // 1243 t_A64_i32
+    Array(t_P_void, 64), // 1244 t_A64_P_void
+    Array(t_u64, 64), // 1245 t_A64_u64
+    Struct(371), // 1246 t_cudaXtDesc
+    Pointer(t_cudaXtDesc, false), // 1247 t_P_cudaXtDesc
+    Enum(333), // 1248 t_libFormat
+    Struct(370), // 1249 t_cudaLibXtDesc
+    Pointer(t_cudaLibXtDesc, false), // 1250 t_P_cudaLibXtDesc
+    Handle(101), // 1251 t_cudaLibXtDescPointer
+    Pointer(t_P_cudaLibXtDesc, false), // 1252 t_P_P_cudaLibXtDesc
+    Pointer(t_cudaLibXtDescPointer, false), // 1253 t_P_cudaLibXtDescPointer
+    Enum(334), // 1254 t_cufftXtSubFormat
+    Enum(335), // 1255 t_cufftXtCopyType
+    Enum(336), // 1256 t_cufftXtQueryType
+    Struct(372), // 1257 t_cufftXt1dFactors
+    Array(t_u64, 3), // 1258 t_A3_u64
+    Struct(373), // 1259 t_cufftBox3d
+    Pointer(t_cufftBox3d, true), // 1260 t_PC_cufftBox3d
+    Enum(337), // 1261 t_cufftXtWorkAreaPolicy
+    Handle(102), // 1262 t_fftw_plan
+    Array(t_f64, 2), // 1263 t_A2_f64
+    Pointer(t_A2_f64, false), // 1264 t_P_A2_f64
+    Enum(338), // 1265 t_fftwSign
+    Struct(374), // 1266 t_fftwf_iodim64
+    Pointer(t_fftwf_iodim64, true), // 1267 t_PC_fftwf_iodim64
+    Struct(375), // 1268 t_fftwf_iodim
+    Pointer(t_fftwf_iodim, true), // 1269 t_PC_fftwf_iodim
+    Handle(103), // 1270 t_fftwf_plan
+    Array(t_f32, 2), // 1271 t_A2_f32
+    Pointer(t_A2_f32, false), // 1272 t_P_A2_f32
+    Enum(339), // 1273 t_CUfileOpError
+    Struct(376), // 1274 t_CUfileError_t
+    Handle(104), // 1275 t_CUfileBatchHandle_t
+    Flags(340, 4), // 1276 t_CUfileStatus_t_in4
+    Struct(377), // 1277 t_CUfileIOEvents_t
+    Pointer(t_CUfileIOEvents_t, false), // 1278 t_P_CUfileIOEvents_t
+    Pointer(t_CUfileBatchHandle_t, false), // 1279 t_P_CUfileBatchHandle_t
+    Enum(341), // 1280 t_CUfileBatchMode_t
+    Struct(380), // 1281 t_CUfileIOParams_t_u_batch
+    Union(379), // 1282 t_CUfileIOParams_t_u
+    Handle(105), // 1283 t_CUfileHandle_t
+    Enum(342), // 1284 t_CUfileOpcode_t
+    Struct(378), // 1285 t_CUfileIOParams_t
+    Pointer(t_CUfileIOParams_t, false), // 1286 t_P_CUfileIOParams_t
+    Flags(343, 4), // 1287 t_cuFileRdmaFlags_in4
+    Flags(344, 4), // 1288 t_CUfileDriverStatusFlags_t_in4
+    Flags(345, 4), // 1289 t_CUfileP2PFlags_t_in4
+    Pointer(t_CUfileP2PFlags_t_in4, false), // 1290 t_P_CUfileP2PFlags_t_in4
+    Struct(382), // 1291 t_CUfileDrvProps_t_nvfs
+    Struct(381), // 1292 t_CUfileDrvProps_t
+    Pointer(t_CUfileDrvProps_t, false), // 1293 t_P_CUfileDrvProps_t
+    Enum(346), // 1294 t_CUFileBoolConfigParameter_t
+    Pointer(t_bool1, false), // 1295 t_P_bool1
+    Enum(347), // 1296 t_CUFileSizeTConfigParameter_t
+    Enum(348), // 1297 t_CUFileStringConfigParameter_t
+    Struct(384), // 1298 t_CUfileOpCounter_t
+    Struct(383), // 1299 t_CUfileStatsLevel1_t
+    Pointer(t_CUfileStatsLevel1_t, false), // 1300 t_P_CUfileStatsLevel1_t
+    Array(t_u64, 32), // 1301 t_A32_u64
+    Struct(385), // 1302 t_CUfileStatsLevel2_t
+    Pointer(t_CUfileStatsLevel2_t, false), // 1303 t_P_CUfileStatsLevel2_t
+    Array(t_char, 16), // 1304 t_A16_char
+    Array(t_u8, 16), // 1305 t_A16_u8
+    Struct(387), // 1306 t_CUfilePerGpuStats_t
+    Array(t_CUfilePerGpuStats_t, 16), // 1307 t_A16_CUfilePerGpuStats_t
+    Struct(386), // 1308 t_CUfileStatsLevel3_t
+    Pointer(t_CUfileStatsLevel3_t, false), // 1309 t_P_CUfileStatsLevel3_t
+    Pointer(t_CUfileHandle_t, false), // 1310 t_P_CUfileHandle_t
+    Enum(349), // 1311 t_CUfileFileHandleType
+    Union(389), // 1312 t_CUfileDescr_t_handle
+    Struct(390), // 1313 t_CUfileFSOps_t
+    Pointer(t_CUfileFSOps_t, true), // 1314 t_PC_CUfileFSOps_t
+    Struct(388), // 1315 t_CUfileDescr_t
+    Pointer(t_CUfileDescr_t, false), // 1316 t_P_CUfileDescr_t
+    Struct(391), // 1317 t_CUfileIOVec_t
+    Pointer(t_CUfileIOVec_t, true), // 1318 t_PC_CUfileIOVec_t
+    Flags(350, 4), // 1319 t_cuFileStreamFlags_in4
+    Enum(351), // 1320 t_curandStatus_t
+    Status(351), // 1321 t_curandStatus_t_status
+    Handle(106), // 1322 t_curandGenerator_t
+    Pointer(t_curandGenerator_t, false), // 1323 t_P_curandGenerator_t
+    Enum(352), // 1324 t_curandRngType_t
+    Handle(107), // 1325 t_curandDiscreteDistribution_t
+    Pointer(t_curandDiscreteDistribution_t, false), // 1326 t_P_curandDiscreteDistribution_t
+    Enum(353), // 1327 t_curandMethod_t
+    Array(t_u32, 32), // 1328 t_A32_u32
+    Pointer(t_A32_u32, false), // 1329 t_P_A32_u32
+    Pointer(t_P_A32_u32, false), // 1330 t_P_P_A32_u32
+    Enum(354), // 1331 t_curandDirectionVectorSet_t
+    Pointer(t_A64_u64, false), // 1332 t_P_A64_u64
+    Pointer(t_P_A64_u64, false), // 1333 t_P_P_A64_u64
+    Pointer(t_P_u32, false), // 1334 t_P_P_u32
+    Pointer(t_P_u64, false), // 1335 t_P_P_u64
+    Enum(355), // 1336 t_curandOrdering_t
+    Enum(356), // 1337 t_cusolverStatus_t
+    Status(356), // 1338 t_cusolverStatus_t_status
+    Handle(108), // 1339 t_cusolverDnHandle_t
+    Enum(357), // 1340 t_cusolverEigMode_t
+    Handle(109), // 1341 t_gesvdjInfo_t
+    Enum(358), // 1342 t_cusolverEigRange_t
+    Handle(110), // 1343 t_syevjInfo_t
+    Enum(359), // 1344 t_cusolverEigType_t
+    Pointer(t_cusolverDnHandle_t, false), // 1345 t_P_cusolverDnHandle_t
+    Pointer(t_gesvdjInfo_t, false), // 1346 t_P_gesvdjInfo_t
+    Handle(111), // 1347 t_cusolverDnParams_t
+    Pointer(t_cusolverDnParams_t, false), // 1348 t_P_cusolverDnParams_t
+    Pointer(t_syevjInfo_t, false), // 1349 t_P_syevjInfo_t
+    Enum(360), // 1350 t_cusolverDeterministicMode_t
+    Pointer(t_cusolverDeterministicMode_t, false), // 1351 t_P_cusolverDeterministicMode_t
+    Enum(361), // 1352 t_cudaEmulationStrategy
+    Pointer(t_cudaEmulationStrategy, false), // 1353 t_P_cudaEmulationStrategy
+    Enum(362), // 1354 t_cusolverMathMode_t
+    Pointer(t_cusolverMathMode_t, false), // 1355 t_P_cusolverMathMode_t
+    Handle(112), // 1356 t_cusolverDnIRSInfos_t
+    Pointer(t_cusolverDnIRSInfos_t, false), // 1357 t_P_cusolverDnIRSInfos_t
+    Handle(113), // 1358 t_cusolverDnIRSParams_t
+    Pointer(t_cusolverDnIRSParams_t, false), // 1359 t_P_cusolverDnIRSParams_t
+    Enum(363), // 1360 t_cusolverIRSRefinement_t
+    Enum(364), // 1361 t_cusolverPrecType_t
+    Enum(365), // 1362 t_cusolverDnFunction_t
+    Enum(366), // 1363 t_cusolverAlgMode_t
+    Enum(367), // 1364 t_cusolverDirectMode_t
+    Enum(368), // 1365 t_cusolverStorevMode_t
+    Enum(369), // 1366 t_cusolverEigComp_t
+    Handle(114), // 1367 t_cusolverMgHandle_t
+    Pointer(t_cusolverMgHandle_t, false), // 1368 t_P_cusolverMgHandle_t
+    Handle(115), // 1369 t_cudaLibMgGrid_t
+    Pointer(t_cudaLibMgGrid_t, false), // 1370 t_P_cudaLibMgGrid_t
+    Enum(370), // 1371 t_cusolverMgGridMapping_t
+    Handle(116), // 1372 t_cudaLibMgMatrixDesc_t
+    Pointer(t_cudaLibMgMatrixDesc_t, false), // 1373 t_P_cudaLibMgMatrixDesc_t
+    Handle(117), // 1374 t_cusolverRfHandle_t
+    Pointer(t_cusolverRfHandle_t, false), // 1375 t_P_cusolverRfHandle_t
+    Enum(371), // 1376 t_cusolverRfFactorization_t
+    Pointer(t_cusolverRfFactorization_t, false), // 1377 t_P_cusolverRfFactorization_t
+    Enum(372), // 1378 t_cusolverRfTriangularSolve_t
+    Pointer(t_cusolverRfTriangularSolve_t, false), // 1379 t_P_cusolverRfTriangularSolve_t
+    Enum(373), // 1380 t_cusolverRfMatrixFormat_t
+    Pointer(t_cusolverRfMatrixFormat_t, false), // 1381 t_P_cusolverRfMatrixFormat_t
+    Enum(374), // 1382 t_cusolverRfUnitDiagonal_t
+    Pointer(t_cusolverRfUnitDiagonal_t, false), // 1383 t_P_cusolverRfUnitDiagonal_t
+    Enum(375), // 1384 t_cusolverRfNumericBoostReport_t
+    Pointer(t_cusolverRfNumericBoostReport_t, false), // 1385 t_P_cusolverRfNumericBoostReport_t
+    Enum(376), // 1386 t_cusolverRfResetValuesFastMode_t
+    Pointer(t_cusolverRfResetValuesFastMode_t, false), // 1387 t_P_cusolverRfResetValuesFastMode_t
+    Handle(118), // 1388 t_cusolverSpHandle_t
+    Handle(119), // 1389 t_cusparseMatDescr_t
+    Handle(120), // 1390 t_csrcholInfo_t
+    Handle(121), // 1391 t_csrcholInfoHost_t
+    Handle(122), // 1392 t_csrluInfoHost_t
+    Handle(123), // 1393 t_csrqrInfo_t
+    Handle(124), // 1394 t_csrqrInfoHost_t
+    Pointer(t_cusolverSpHandle_t, false), // 1395 t_P_cusolverSpHandle_t
+    Pointer(t_csrcholInfo_t, false), // 1396 t_P_csrcholInfo_t
+    Pointer(t_csrcholInfoHost_t, false), // 1397 t_P_csrcholInfoHost_t
+    Pointer(t_csrluInfoHost_t, false), // 1398 t_P_csrluInfoHost_t
+    Pointer(t_csrqrInfo_t, false), // 1399 t_P_csrqrInfo_t
+    Pointer(t_csrqrInfoHost_t, false), // 1400 t_P_csrqrInfoHost_t
+    Handle(125), // 1401 t_cusolverMpGrid_t
+    Handle(126), // 1402 t_cusolverMpHandle_t
+    Pointer(t_cusolverMpHandle_t, false), // 1403 t_P_cusolverMpHandle_t
+    Pointer(t_cusolverMpGrid_t, false), // 1404 t_P_cusolverMpGrid_t
+    Enum(377), // 1405 t_cusolverMpGridMapping_t
+    Handle(127), // 1406 t_cusolverMpMatrixDescriptor_t
+    Pointer(t_cusolverMpMatrixDescriptor_t, false), // 1407 t_P_cusolverMpMatrixDescriptor_t
+    Handle(128), // 1408 t_cusolverMpGesvdDescriptor_t
+    Pointer(t_cusolverMpGesvdDescriptor_t, false), // 1409 t_P_cusolverMpGesvdDescriptor_t
+    Enum(378), // 1410 t_cusolverMpGesvdDescriptorAttribute_t
+    Handle(129), // 1411 t_cusolverMpNewtonSchulzDescriptor_t
+    Pointer(t_cusolverMpNewtonSchulzDescriptor_t, false), // 1412 t_P_cusolverMpNewtonSchulzDescriptor_t
+    Enum(379), // 1413 t_cusolverMpNewtonSchulzDescriptorAttribute_t
+    Handle(130), // 1414 t_cusolverMpPolarDescriptor_t
+    Pointer(t_cusolverMpPolarDescriptor_t, false), // 1415 t_P_cusolverMpPolarDescriptor_t
+    Enum(380), // 1416 t_cusolverMpPolarDescriptorAttribute_t
+    Enum(381), // 1417 t_cusparseStatus_t
+    Status(381), // 1418 t_cusparseStatus_t_status
+    Handle(131), // 1419 t_cusparseHandle_t
+    Handle(132), // 1420 t_cusparseSpVecDescr_t
+    Handle(133), // 1421 t_cusparseDnVecDescr_t
+    Handle(134), // 1422 t_cusparseConstSpVecDescr_t
+    Handle(135), // 1423 t_cusparseSpMatDescr_t
+    Enum(382), // 1424 t_cusparseIndexType_t
+    Pointer(t_cusparseIndexType_t, false), // 1425 t_P_cusparseIndexType_t
+    Enum(383), // 1426 t_cusparseIndexBase_t
+    Pointer(t_cusparseIndexBase_t, false), // 1427 t_P_cusparseIndexBase_t
+    Enum(384), // 1428 t_cusparseDirection_t
+    Handle(136), // 1429 t_bsric02Info_t
+    Enum(385), // 1430 t_cusparseSolvePolicy_t
+    Handle(137), // 1431 t_bsrilu02Info_t
+    Enum(386), // 1432 t_cusparseOperation_t
+    Handle(138), // 1433 t_bsrsm2Info_t
+    Handle(139), // 1434 t_bsrsv2Info_t
+    Handle(140), // 1435 t_csru2csrInfo_t
+    Handle(141), // 1436 t_cusparseColorInfo_t
+    Handle(142), // 1437 t_csrgemm2Info_t
+    Handle(143), // 1438 t_csric02Info_t
+    Handle(144), // 1439 t_csrilu02Info_t
+    Handle(145), // 1440 t_csrsm2Info_t
+    Handle(146), // 1441 t_csrsv2Info_t
+    Enum(387), // 1442 t_cusparseAction_t
+    Handle(147), // 1443 t_cusparseConstSpMatDescr_t
+    Handle(148), // 1444 t_cusparseConstDnMatDescr_t
+    Enum(388), // 1445 t_cusparseOrder_t
+    Pointer(t_cusparseOrder_t, false), // 1446 t_P_cusparseOrder_t
+    Handle(149), // 1447 t_cusparseConstDnVecDescr_t
+    Handle(150), // 1448 t_cusparseDnMatDescr_t
+    Pointer(t_cusparseHandle_t, false), // 1449 t_P_cusparseHandle_t
+    Pointer(t_cusparseSpMatDescr_t, false), // 1450 t_P_cusparseSpMatDescr_t
+    Pointer(t_bsric02Info_t, false), // 1451 t_P_bsric02Info_t
+    Pointer(t_bsrilu02Info_t, false), // 1452 t_P_bsrilu02Info_t
+    Pointer(t_bsrsm2Info_t, false), // 1453 t_P_bsrsm2Info_t
+    Pointer(t_bsrsv2Info_t, false), // 1454 t_P_bsrsv2Info_t
+    Pointer(t_cusparseColorInfo_t, false), // 1455 t_P_cusparseColorInfo_t
+    Pointer(t_cusparseConstSpMatDescr_t, false), // 1456 t_P_cusparseConstSpMatDescr_t
+    Pointer(t_cusparseConstDnMatDescr_t, false), // 1457 t_P_cusparseConstDnMatDescr_t
+    Pointer(t_cusparseConstDnVecDescr_t, false), // 1458 t_P_cusparseConstDnVecDescr_t
+    Pointer(t_cusparseConstSpVecDescr_t, false), // 1459 t_P_cusparseConstSpVecDescr_t
+    Pointer(t_csrgemm2Info_t, false), // 1460 t_P_csrgemm2Info_t
+    Pointer(t_csric02Info_t, false), // 1461 t_P_csric02Info_t
+    Pointer(t_csrilu02Info_t, false), // 1462 t_P_csrilu02Info_t
+    Pointer(t_csrsm2Info_t, false), // 1463 t_P_csrsm2Info_t
+    Pointer(t_csrsv2Info_t, false), // 1464 t_P_csrsv2Info_t
+    Pointer(t_csru2csrInfo_t, false), // 1465 t_P_csru2csrInfo_t
+    Pointer(t_cusparseDnMatDescr_t, false), // 1466 t_P_cusparseDnMatDescr_t
+    Pointer(t_cusparseDnVecDescr_t, false), // 1467 t_P_cusparseDnVecDescr_t
+    Pointer(t_cusparseMatDescr_t, false), // 1468 t_P_cusparseMatDescr_t
+    Handle(151), // 1469 t_pruneInfo_t
+    Pointer(t_pruneInfo_t, false), // 1470 t_P_pruneInfo_t
+    Pointer(t_cusparseSpVecDescr_t, false), // 1471 t_P_cusparseSpVecDescr_t
+    Enum(389), // 1472 t_cusparseCsr2CscAlg_t
+    Enum(390), // 1473 t_cusparseAlgMode_t
+    Enum(391), // 1474 t_cusparseDenseToSparseAlg_t
+    Enum(392), // 1475 t_cusparseColorAlg_t
+    Pointer(t_cusparseColorAlg_t, false), // 1476 t_P_cusparseColorAlg_t
+    Enum(393), // 1477 t_cusparseDiagType_t
+    Enum(394), // 1478 t_cusparseFillMode_t
+    Enum(395), // 1479 t_cusparseMatrixType_t
+    Enum(396), // 1480 t_cusparsePointerMode_t
+    Pointer(t_cusparsePointerMode_t, false), // 1481 t_P_cusparsePointerMode_t
+    Enum(397), // 1482 t_cusparseSDDMMAlg_t
+    Enum(398), // 1483 t_cusparseSpGEAMAlg_t
+    Handle(152), // 1484 t_cusparseSpGEAMDescr_t
+    Pointer(t_cusparseSpGEAMDescr_t, false), // 1485 t_P_cusparseSpGEAMDescr_t
+    Enum(399), // 1486 t_cusparseSpGEMMAlg_t
+    Handle(153), // 1487 t_cusparseSpGEMMDescr_t
+    Pointer(t_cusparseSpGEMMDescr_t, false), // 1488 t_P_cusparseSpGEMMDescr_t
+    Enum(400), // 1489 t_cusparseSpMMAlg_t
+    Handle(154), // 1490 t_cusparseSpMMOpPlan_t
+    Pointer(t_cusparseSpMMOpPlan_t, false), // 1491 t_P_cusparseSpMMOpPlan_t
+    Enum(401), // 1492 t_cusparseSpMMOpAlg_t
+    Enum(402), // 1493 t_cusparseSpMVAlg_t
+    Enum(403), // 1494 t_cusparseSpMatAttribute_t
+    Enum(404), // 1495 t_cusparseSpMatStorage_t
+    Enum(405), // 1496 t_cusparseSymmetryType_t
+    Enum(406), // 1497 t_cusparseFormat_t
+    Pointer(t_cusparseFormat_t, false), // 1498 t_P_cusparseFormat_t
+    Enum(407), // 1499 t_cusparseSpSMAlg_t
+    Handle(155), // 1500 t_cusparseSpSMDescr_t
+    Pointer(t_cusparseSpSMDescr_t, false), // 1501 t_P_cusparseSpSMDescr_t
+    Enum(408), // 1502 t_cusparseSpSMUpdate_t
+    Enum(409), // 1503 t_cusparseSpSVAlg_t
+    Handle(156), // 1504 t_cusparseSpSVDescr_t
+    Pointer(t_cusparseSpSVDescr_t, false), // 1505 t_P_cusparseSpSVDescr_t
+    Enum(410), // 1506 t_cusparseSpSVUpdate_t
+    Enum(411), // 1507 t_cusparseSparseToDenseAlg_t
+    Array(t_u8, 512), // 1508 t_A512_u8
+    Struct(392), // 1509 t_cusparseLtHandle_t
+    Pointer(t_cusparseLtHandle_t, true), // 1510 t_PC_cusparseLtHandle_t
+    Handle(157), // 1511 t_cusparseLtHandlePointer
+    Struct(393), // 1512 t_cusparseLtMatDescriptor_t
+    Pointer(t_cusparseLtMatDescriptor_t, false), // 1513 t_P_cusparseLtMatDescriptor_t
+    Handle(158), // 1514 t_cusparseLtMatDescriptorPointer
+    Pointer(t_cusparseLtHandle_t, false), // 1515 t_P_cusparseLtHandle_t
+    Pointer(t_cusparseLtMatDescriptor_t, true), // 1516 t_PC_cusparseLtMatDescriptor_t
+    Enum(412), // 1517 t_cusparseLtMatDescAttribute_t
+    Struct(394), // 1518 t_cusparseLtMatmulPlan_t
+    Pointer(t_cusparseLtMatmulPlan_t, true), // 1519 t_PC_cusparseLtMatmulPlan_t
+    Handle(159), // 1520 t_cusparseLtMatmulPlanPointer
+    Struct(395), // 1521 t_cusparseLtMatmulAlgSelection_t
+    Pointer(t_cusparseLtMatmulAlgSelection_t, true), // 1522 t_PC_cusparseLtMatmulAlgSelection_t
+    Handle(160), // 1523 t_cusparseLtMatmulAlgSelectionPointer
+    Enum(413), // 1524 t_cusparseLtMatmulAlgAttribute_t
+    Enum(414), // 1525 t_cusparseLtSplitKMode_t
+    Pointer(t_cusparseLtMatmulAlgSelection_t, false), // 1526 t_P_cusparseLtMatmulAlgSelection_t
+    Struct(396), // 1527 t_cusparseLtMatmulDescriptor_t
+    Pointer(t_cusparseLtMatmulDescriptor_t, true), // 1528 t_PC_cusparseLtMatmulDescriptor_t
+    Handle(161), // 1529 t_cusparseLtMatmulDescriptorPointer
+    Enum(415), // 1530 t_cusparseLtMatmulAlg_t
+    Enum(416), // 1531 t_cusparseLtMatmulDescAttribute_t
+    Enum(417), // 1532 t_cusparseLtMatmulMatrixScale_t
+    Pointer(t_cusparseLtMatmulDescriptor_t, false), // 1533 t_P_cusparseLtMatmulDescriptor_t
+    Enum(418), // 1534 t_cusparseComputeType
+    Pointer(t_cusparseLtMatmulPlan_t, false), // 1535 t_P_cusparseLtMatmulPlan_t
+    Enum(419), // 1536 t_cusparseLtPruneAlg_t
+    Enum(420), // 1537 t_cusparseLtSparsity_t
+    Enum(421), // 1538 t_cutensorStatus_t
+    Status(421), // 1539 t_cutensorStatus_t_status
+    Handle(162), // 1540 t_cutensorHandle_t
+    Handle(163), // 1541 t_cutensorPlan_t
+    Pointer(t_cutensorHandle_t, false), // 1542 t_P_cutensorHandle_t
+    Handle(164), // 1543 t_cutensorOperationDescriptor_t
+    Pointer(t_cutensorOperationDescriptor_t, false), // 1544 t_P_cutensorOperationDescriptor_t
+    Handle(165), // 1545 t_cutensorBlockSparseTensorDescriptor_t
+    Enum(422), // 1546 t_cutensorOperator_t
+    Handle(166), // 1547 t_cutensorComputeDescriptor_t
+    Pointer(t_cutensorBlockSparseTensorDescriptor_t, false), // 1548 t_P_cutensorBlockSparseTensorDescriptor_t
+    Handle(167), // 1549 t_cutensorTensorDescriptor_t
+    Pointer(t_cutensorPlan_t, false), // 1550 t_P_cutensorPlan_t
+    Handle(168), // 1551 t_cutensorPlanPreference_t
+    Pointer(t_cutensorPlanPreference_t, false), // 1552 t_P_cutensorPlanPreference_t
+    Enum(423), // 1553 t_cutensorAlgo_t
+    Enum(424), // 1554 t_cutensorJitMode_t
+    Pointer(t_cutensorTensorDescriptor_t, false), // 1555 t_P_cutensorTensorDescriptor_t
+    Enum(425), // 1556 t_cutensorWorksizePreference_t
+    Handle(169), // 1557 t_cutensorMgHandle_t
+    Handle(170), // 1558 t_cutensorMgContractionPlan_t
+    Handle(171), // 1559 t_cutensorMgContractionFind_t
+    Enum(426), // 1560 t_cutensorMgContractionFindAttribute_t
+    Handle(172), // 1561 t_cutensorMgContractionDescriptor_t
+    Handle(173), // 1562 t_cutensorMgCopyPlan_t
+    Handle(174), // 1563 t_cutensorMgCopyDescriptor_t
+    Pointer(t_cutensorMgHandle_t, false), // 1564 t_P_cutensorMgHandle_t
+    Pointer(t_cutensorMgContractionDescriptor_t, false), // 1565 t_P_cutensorMgContractionDescriptor_t
+    Handle(175), // 1566 t_cutensorMgTensorDescriptor_t
+    Flags(427, 4), // 1567 t_cutensorComputeType_t_in4
+    Pointer(t_cutensorMgContractionFind_t, false), // 1568 t_P_cutensorMgContractionFind_t
+    Enum(428), // 1569 t_cutensorMgAlgo_t
+    Pointer(t_cutensorMgContractionPlan_t, false), // 1570 t_P_cutensorMgContractionPlan_t
+    Pointer(t_cutensorMgCopyDescriptor_t, false), // 1571 t_P_cutensorMgCopyDescriptor_t
+    Pointer(t_cutensorMgCopyPlan_t, false), // 1572 t_P_cutensorMgCopyPlan_t
+    Pointer(t_cutensorMgTensorDescriptor_t, false), // 1573 t_P_cutensorMgTensorDescriptor_t
+    Enum(429), // 1574 t_cutensorOperationDescriptorAttribute_t
+    Enum(430), // 1575 t_cutensorPlanAttribute_t
+    Enum(431), // 1576 t_cutensorPlanPreferenceAttribute_t
+    Enum(432), // 1577 t_cutensorAutotuneMode_t
+    Enum(433), // 1578 t_cutensorCacheMode_t
+    Enum(434), // 1579 t_ncclResult_t
+    Status(434), // 1580 t_ncclResult_t_status
+    Enum(435), // 1581 t_ncclDataType_t
+    Struct(398), // 1582 t_ncclConfigExt_t
+    Pointer(t_ncclConfigExt_t, false), // 1583 t_P_ncclConfigExt_t
+    Struct(399), // 1584 t_ncclConfigExt_t_key
+    Union(400), // 1585 t_ncclConfigExt_t_val
+    Enum(436), // 1586 t_ncclUndefined
+    Enum(437), // 1587 t_ncclCtaPolicy
+    Struct(397), // 1588 t_ncclCollConfig_t
+    Pointer(t_ncclCollConfig_t, true), // 1589 t_PC_ncclCollConfig_t
+    Enum(438), // 1590 t_ncclRedOp_t
+    Handle(176), // 1591 t_ncclRegistration
+    Pointer(t_ncclResult_t, false), // 1592 t_P_ncclResult_t
+    Array(t_char, 128), // 1593 t_A128_char
+    Array(t_u8, 128), // 1594 t_A128_u8
+    Struct(401), // 1595 t_ncclUniqueId
+    Pointer(t_ncclUniqueId, false), // 1596 t_P_ncclUniqueId
+    Pointer(t_ncclUniqueId, true), // 1597 t_PC_ncclUniqueId
+    Pointer(t_ncclComm_t, false), // 1598 t_P_ncclComm_t
+    Enum(439), // 1599 t_ncclHostCftMode_t
+    Enum(440), // 1600 t_ncclNvlsHostMode_t
+    Struct(402), // 1601 t_ncclConfig_t
+    Pointer(t_ncclConfig_t, false), // 1602 t_P_ncclConfig_t
+    Enum(441), // 1603 t_ncclCommMemStat_t
+    Pointer(t_ncclRegistration, false), // 1604 t_P_ncclRegistration
+    Flags(442, 4), // 1605 t_ncclRevokeFlags_in4
+    Flags(443, 4), // 1606 t_ncclShrinkFlags_in4
+    Enum(444), // 1607 t_ncclColor
+    Flags(445, 4), // 1608 t_ncclSuspendFlags_in4
+    Handle(177), // 1609 t_ncclWindow_t
+    Pointer(t_ncclWindow_t, false), // 1610 t_P_ncclWindow_t
+    Flags(446, 4), // 1611 t_ncclWindowFlags_in4
+    Struct(403), // 1612 t_ncclSimInfo_t
+    Pointer(t_ncclSimInfo_t, false), // 1613 t_P_ncclSimInfo_t
+    Handle(178), // 1614 t_ncclParamHandle_t
+    Pointer(t_ncclParamHandle_t, false), // 1615 t_P_ncclParamHandle_t
+    Pointer(t_P_PC_char, false), // 1616 t_P_P_PC_char
+    Pointer(t_i16, false), // 1617 t_P_i16
+    Pointer(t_i8, false), // 1618 t_P_i8
+    Pointer(t_u16, false), // 1619 t_P_u16
+    Pointer(t_ncclRedOp_t, false), // 1620 t_P_ncclRedOp_t
+    Enum(447), // 1621 t_ncclScalarResidence_t
+    Enum(448), // 1622 t_ncclEncryptionMode_t
+    Struct(404), // 1623 t_ncclEncryptionConfig_t
+    Pointer(t_ncclEncryptionConfig_t, true), // 1624 t_PC_ncclEncryptionConfig_t
+    Struct(405), // 1625 t_ncclWaitSignalDesc_t
+    Pointer(t_ncclWaitSignalDesc_t, false), // 1626 t_P_ncclWaitSignalDesc_t
+    Enum(449), // 1627 t_nvFatbinResult
+    Status(449), // 1628 t_nvFatbinResult_status
+    Handle(179), // 1629 t_nvFatbinHandle
+    Pointer(t_nvFatbinHandle, false), // 1630 t_P_nvFatbinHandle
+    Enum(450), // 1631 t_nvJitLinkResult
+    Status(450), // 1632 t_nvJitLinkResult_status
+    Handle(180), // 1633 t_nvJitLinkHandle
+    Enum(451), // 1634 t_nvJitLinkInputType
+    Pointer(t_nvJitLinkHandle, false), // 1635 t_P_nvJitLinkHandle
+    Enum(452), // 1636 t_nvjpegStatus_t
+    Status(452), // 1637 t_nvjpegStatus_t_status
+    Handle(181), // 1638 t_nvjpegHandle_t
+    Struct(406), // 1639 t_nvjpegDevAllocator_t
+    Pointer(t_nvjpegDevAllocator_t, false), // 1640 t_P_nvjpegDevAllocator_t
+    Handle(182), // 1641 t_nvjpegBufferDevice_t
+    Pointer(t_nvjpegBufferDevice_t, false), // 1642 t_P_nvjpegBufferDevice_t
+    Struct(407), // 1643 t_nvjpegDevAllocatorV2_t
+    Pointer(t_nvjpegDevAllocatorV2_t, false), // 1644 t_P_nvjpegDevAllocatorV2_t
+    Struct(408), // 1645 t_nvjpegPinnedAllocator_t
+    Pointer(t_nvjpegPinnedAllocator_t, false), // 1646 t_P_nvjpegPinnedAllocator_t
+    Handle(183), // 1647 t_nvjpegBufferPinned_t
+    Pointer(t_nvjpegBufferPinned_t, false), // 1648 t_P_nvjpegBufferPinned_t
+    Struct(409), // 1649 t_nvjpegPinnedAllocatorV2_t
+    Pointer(t_nvjpegPinnedAllocatorV2_t, false), // 1650 t_P_nvjpegPinnedAllocatorV2_t
+    Enum(453), // 1651 t_nvjpegBackend_t
+    Pointer(t_nvjpegHandle_t, false), // 1652 t_P_nvjpegHandle_t
+    Flags(454, 4), // 1653 t_nvjpegFlags_in4
+    Handle(184), // 1654 t_nvjpegJpegState_t
+    Enum(455), // 1655 t_nvjpegOutputFormat_t
+    Array(t_P_u8, 4), // 1656 t_A4_P_u8
+    Array(t_u64, 4), // 1657 t_A4_u64
+    Struct(410), // 1658 t_nvjpegImage_t
+    Pointer(t_nvjpegImage_t, false), // 1659 t_P_nvjpegImage_t
+    Pointer(t_PC_u8, false), // 1660 t_P_PC_u8
+    Handle(185), // 1661 t_nvjpegDecodeParams_t
+    Pointer(t_nvjpegDecodeParams_t, false), // 1662 t_P_nvjpegDecodeParams_t
+    Enum(456), // 1663 t_nvjpegChromaSubsampling_t
+    Handle(186), // 1664 t_nvjpegJpegStream_t
+    Handle(187), // 1665 t_nvjpegJpegDecoder_t
+    Enum(457), // 1666 t_nvjpegExifOrientation_t
+    Enum(458), // 1667 t_nvjpegScaleFactor_t
+    Pointer(t_nvjpegJpegDecoder_t, false), // 1668 t_P_nvjpegJpegDecoder_t
+    Pointer(t_nvjpegJpegState_t, false), // 1669 t_P_nvjpegJpegState_t
+    Handle(188), // 1670 t_nvjpegEncoderState_t
+    Handle(189), // 1671 t_nvjpegEncoderParams_t
+    Pointer(t_nvjpegImage_t, true), // 1672 t_PC_nvjpegImage_t
+    Enum(459), // 1673 t_nvjpegInputFormat_t
+    Pointer(t_nvjpegEncoderParams_t, false), // 1674 t_P_nvjpegEncoderParams_t
+    Enum(460), // 1675 t_nvjpegJpegEncoding_t
+    Pointer(t_nvjpegEncoderState_t, false), // 1676 t_P_nvjpegEncoderState_t
+    Enum(461), // 1677 t_nvjpegEncBackend_t
+    Pointer(t_nvjpegChromaSubsampling_t, false), // 1678 t_P_nvjpegChromaSubsampling_t
+    Pointer(t_nvjpegJpegStream_t, false), // 1679 t_P_nvjpegJpegStream_t
+    Pointer(t_nvjpegExifOrientation_t, false), // 1680 t_P_nvjpegExifOrientation_t
+    Pointer(t_nvjpegJpegEncoding_t, false), // 1681 t_P_nvjpegJpegEncoding_t
+    Enum(462), // 1682 t_nvjpeg2kStatus_t
+    Status(462), // 1683 t_nvjpeg2kStatus_t_status
+    Enum(463), // 1684 t_nvjpeg2kBackend_t
+    Struct(411), // 1685 t_nvjpeg2kDeviceAllocator_t
+    Pointer(t_nvjpeg2kDeviceAllocator_t, false), // 1686 t_P_nvjpeg2kDeviceAllocator_t
+    Struct(412), // 1687 t_nvjpeg2kPinnedAllocator_t
+    Pointer(t_nvjpeg2kPinnedAllocator_t, false), // 1688 t_P_nvjpeg2kPinnedAllocator_t
+    Handle(190), // 1689 t_nvjpeg2kHandle_t
+    Pointer(t_nvjpeg2kHandle_t, false), // 1690 t_P_nvjpeg2kHandle_t
+    Struct(413), // 1691 t_nvjpeg2kDeviceAllocatorV2_t
+    Pointer(t_nvjpeg2kDeviceAllocatorV2_t, false), // 1692 t_P_nvjpeg2kDeviceAllocatorV2_t
+    Struct(414), // 1693 t_nvjpeg2kPinnedAllocatorV2_t
+    Pointer(t_nvjpeg2kPinnedAllocatorV2_t, false), // 1694 t_P_nvjpeg2kPinnedAllocatorV2_t
+    Handle(191), // 1695 t_nvjpeg2kDecodeState_t
+    Handle(192), // 1696 t_nvjpeg2kStream_t
+    Enum(464), // 1697 t_nvjpeg2kImageType_t
+    Struct(415), // 1698 t_nvjpeg2kImage_t
+    Pointer(t_nvjpeg2kImage_t, false), // 1699 t_P_nvjpeg2kImage_t
+    Handle(193), // 1700 t_nvjpeg2kDecodeParams_t
+    Pointer(t_nvjpeg2kDecodeParams_t, false), // 1701 t_P_nvjpeg2kDecodeParams_t
+    Enum(465), // 1702 t_nvjpeg2kImageFormat_t
+    Pointer(t_nvjpeg2kDecodeState_t, false), // 1703 t_P_nvjpeg2kDecodeState_t
+    Handle(194), // 1704 t_nvjpeg2kEncoder_t
+    Handle(195), // 1705 t_nvjpeg2kEncodeState_t
+    Handle(196), // 1706 t_nvjpeg2kEncodeParams_t
+    Pointer(t_nvjpeg2kImage_t, true), // 1707 t_PC_nvjpeg2kImage_t
+    Pointer(t_nvjpeg2kEncodeParams_t, false), // 1708 t_P_nvjpeg2kEncodeParams_t
+    Enum(466), // 1709 t_nvjpeg2kBitstreamType_t
+    Enum(467), // 1710 t_nvjpeg2kColorSpace_t
+    Struct(417), // 1711 t_nvjpeg2kImageComponentInfo_t
+    Pointer(t_nvjpeg2kImageComponentInfo_t, false), // 1712 t_P_nvjpeg2kImageComponentInfo_t
+    Enum(468), // 1713 t_nvjpeg2kProgOrder_t
+    Array(t_u32, 33), // 1714 t_A33_u32
+    Struct(416), // 1715 t_nvjpeg2kEncodeConfig_t
+    Pointer(t_nvjpeg2kEncodeConfig_t, false), // 1716 t_P_nvjpeg2kEncodeConfig_t
+    Enum(469), // 1717 t_nvjpeg2kNLTType_t
+    Struct(418), // 1718 t_nvjpeg2kNLTInfo_t
+    Pointer(t_nvjpeg2kNLTInfo_t, true), // 1719 t_PC_nvjpeg2kNLTInfo_t
+    Enum(470), // 1720 t_nvjpeg2kQualityType_t
+    Pointer(t_nvjpeg2kEncodeState_t, false), // 1721 t_P_nvjpeg2kEncodeState_t
+    Pointer(t_nvjpeg2kEncoder_t, false), // 1722 t_P_nvjpeg2kEncoder_t
+    Pointer(t_nvjpeg2kStream_t, false), // 1723 t_P_nvjpeg2kStream_t
+    Pointer(t_nvjpeg2kColorSpace_t, false), // 1724 t_P_nvjpeg2kColorSpace_t
+    Pointer(t_nvjpeg2kNLTInfo_t, false), // 1725 t_P_nvjpeg2kNLTInfo_t
+    Struct(419), // 1726 t_nvjpeg2kImageInfo_t
+    Pointer(t_nvjpeg2kImageInfo_t, false), // 1727 t_P_nvjpeg2kImageInfo_t
+    Enum(471), // 1728 t_nvmlReturn_t
+    Status(471), // 1729 t_nvmlReturn_t_status
+    Handle(197), // 1730 t_nvmlComputeInstance_t
+    Handle(198), // 1731 t_nvmlDevice_t
+    Handle(199), // 1732 t_nvmlGpuInstance_t
+    Struct(421), // 1733 t_nvmlComputeInstancePlacement_t
+    Struct(420), // 1734 t_nvmlComputeInstanceInfo_t
+    Pointer(t_nvmlComputeInstanceInfo_t, false), // 1735 t_P_nvmlComputeInstanceInfo_t
+    Enum(472), // 1736 t_nvmlEccCounterType_t
+    Enum(473), // 1737 t_nvmlValueType_t
+    Union(423), // 1738 t_nvmlValue_t
+    Enum(474), // 1739 t_nvmlFieldId
+    Struct(422), // 1740 t_nvmlFieldValue_t
+    Pointer(t_nvmlFieldValue_t, false), // 1741 t_P_nvmlFieldValue_t
+    Pointer(t_nvmlGpuInstance_t, false), // 1742 t_P_nvmlGpuInstance_t
+    Struct(424), // 1743 t_nvmlGpuInstancePlacement_t
+    Pointer(t_nvmlGpuInstancePlacement_t, true), // 1744 t_PC_nvmlGpuInstancePlacement_t
+    Array(t_char, 32), // 1745 t_A32_char
+    Struct(425), // 1746 t_nvmlPciInfo_t
+    Pointer(t_nvmlPciInfo_t, false), // 1747 t_P_nvmlPciInfo_t
+    Enum(475), // 1748 t_nvmlEnableState_t
+    Enum(476), // 1749 t_nvmlRestrictedAPI_t
+    Pointer(t_nvmlEnableState_t, false), // 1750 t_P_nvmlEnableState_t
+    Array(t_u32, 5), // 1751 t_A5_u32
+    Struct(426), // 1752 t_nvmlAccountingStats_t
+    Pointer(t_nvmlAccountingStats_t, false), // 1753 t_P_nvmlAccountingStats_t
+    Struct(427), // 1754 t_nvmlAccountingStats_v2_t
+    Pointer(t_nvmlAccountingStats_v2_t, false), // 1755 t_P_nvmlAccountingStats_v2_t
+    Handle(200), // 1756 t_nvmlVgpuInstance_t
+    Pointer(t_nvmlVgpuInstance_t, false), // 1757 t_P_nvmlVgpuInstance_t
+    Struct(428), // 1758 t_nvmlAdaptiveTgpModeInfo_v1_t
+    Pointer(t_nvmlAdaptiveTgpModeInfo_v1_t, false), // 1759 t_P_nvmlAdaptiveTgpModeInfo_v1_t
+    Struct(429), // 1760 t_nvmlDeviceAddressingMode_t
+    Pointer(t_nvmlDeviceAddressingMode_t, false), // 1761 t_P_nvmlDeviceAddressingMode_t
+    Enum(477), // 1762 t_nvmlClockType_t
+    Enum(478), // 1763 t_nvmlDeviceArchitecture_t
+    Pointer(t_nvmlDeviceArchitecture_t, false), // 1764 t_P_nvmlDeviceArchitecture_t
+    Struct(430), // 1765 t_nvmlDeviceAttributes_t
+    Pointer(t_nvmlDeviceAttributes_t, false), // 1766 t_P_nvmlDeviceAttributes_t
+    Struct(431), // 1767 t_nvmlBAR1Memory_t
+    Pointer(t_nvmlBAR1Memory_t, false), // 1768 t_P_nvmlBAR1Memory_t
+    Struct(432), // 1769 t_nvmlBBXTimeData_v1_t
+    Pointer(t_nvmlBBXTimeData_v1_t, false), // 1770 t_P_nvmlBBXTimeData_v1_t
+    Struct(434), // 1771 t_nvmlEccBankRemapperHistogram_v1_t
+    Struct(433), // 1772 t_nvmlEccBankRemapperStatus_v1_t
+    Pointer(t_nvmlEccBankRemapperStatus_v1_t, false), // 1773 t_P_nvmlEccBankRemapperStatus_v1_t
+    Enum(479), // 1774 t_nvmlBrandType_t
+    Pointer(t_nvmlBrandType_t, false), // 1775 t_P_nvmlBrandType_t
+    Enum(480), // 1776 t_nvmlBridgeChipType_t
+    Struct(436), // 1777 t_nvmlBridgeChipInfo_t
+    Array(t_nvmlBridgeChipInfo_t, 128), // 1778 t_A128_nvmlBridgeChipInfo_t
+    Struct(435), // 1779 t_nvmlBridgeChipHierarchy_t
+    Pointer(t_nvmlBridgeChipHierarchy_t, false), // 1780 t_P_nvmlBridgeChipHierarchy_t
+    Enum(481), // 1781 t_nvmlBusType_t
+    Pointer(t_nvmlBusType_t, false), // 1782 t_P_nvmlBusType_t
+    Struct(437), // 1783 t_nvmlC2cModeInfo_v1_t
+    Pointer(t_nvmlC2cModeInfo_v1_t, false), // 1784 t_P_nvmlC2cModeInfo_v1_t
+    Struct(438), // 1785 t_nvmlDeviceCapabilities_t
+    Pointer(t_nvmlDeviceCapabilities_t, false), // 1786 t_P_nvmlDeviceCapabilities_t
+    Struct(440), // 1787 t_nvmlClkMonFaultInfo_t
+    Array(t_nvmlClkMonFaultInfo_t, 32), // 1788 t_A32_nvmlClkMonFaultInfo_t
+    Struct(439), // 1789 t_nvmlClkMonStatus_t
+    Pointer(t_nvmlClkMonStatus_t, false), // 1790 t_P_nvmlClkMonStatus_t
+    Enum(482), // 1791 t_nvmlClockId_t
+    Enum(483), // 1792 t_nvmlPstates_t
+    Struct(441), // 1793 t_nvmlClockOffset_t
+    Pointer(t_nvmlClockOffset_t, false), // 1794 t_P_nvmlClockOffset_t
+    Enum(484), // 1795 t_nvmlComputeMode_t
+    Pointer(t_nvmlComputeMode_t, false), // 1796 t_P_nvmlComputeMode_t
+    Struct(442), // 1797 t_nvmlProcessInfo_v1_t
+    Pointer(t_nvmlProcessInfo_v1_t, false), // 1798 t_P_nvmlProcessInfo_v1_t
+    Struct(443), // 1799 t_nvmlProcessInfo_t
+    Pointer(t_nvmlProcessInfo_t, false), // 1800 t_P_nvmlProcessInfo_t
+    Array(t_u8, 32), // 1801 t_A32_u8
+    Array(t_u8, 8192), // 1802 t_A8192_u8
+    Array(t_u8, 4096), // 1803 t_A4096_u8
+    Struct(444), // 1804 t_nvmlConfComputeGpuAttestationReport_t
+    Pointer(t_nvmlConfComputeGpuAttestationReport_t, false), // 1805 t_P_nvmlConfComputeGpuAttestationReport_t
+    Array(t_u8, 5120), // 1806 t_A5120_u8
+    Struct(445), // 1807 t_nvmlConfComputeGpuCertificate_t
+    Pointer(t_nvmlConfComputeGpuCertificate_t, false), // 1808 t_P_nvmlConfComputeGpuCertificate_t
+    Struct(446), // 1809 t_nvmlConfComputeMemSizeInfo_t
+    Pointer(t_nvmlConfComputeMemSizeInfo_t, false), // 1810 t_P_nvmlConfComputeMemSizeInfo_t
+    Struct(447), // 1811 t_nvmlMemory_t
+    Pointer(t_nvmlMemory_t, false), // 1812 t_P_nvmlMemory_t
+    Enum(485), // 1813 t_nvmlCoolerControl_t
+    Flags(486, 4), // 1814 t_nvmlCoolerTarget_t_in4
+    Struct(448), // 1815 t_nvmlCoolerInfo_t
+    Pointer(t_nvmlCoolerInfo_t, false), // 1816 t_P_nvmlCoolerInfo_t
+    Enum(487), // 1817 t_nvmlAffinityScope_t
+    Handle(201), // 1818 t_nvmlVgpuTypeId_t
+    Pointer(t_nvmlVgpuTypeId_t, false), // 1819 t_P_nvmlVgpuTypeId_t
+    Array(t_char, 2048), // 1820 t_A2048_char
+    Struct(449), // 1821 t_nvmlDeviceCurrentClockFreqs_t
+    Pointer(t_nvmlDeviceCurrentClockFreqs_t, false), // 1822 t_P_nvmlDeviceCurrentClockFreqs_t
+    Flags(488, 4), // 1823 t_nvmlClocksEventReasons_in4
+    Pointer(t_nvmlClocksEventReasons_in4, false), // 1824 t_P_nvmlClocksEventReasons_in4
+    Flags(488, 8), // 1825 t_nvmlClocksEventReasons_in8
+    Pointer(t_nvmlClocksEventReasons_in8, false), // 1826 t_P_nvmlClocksEventReasons_in8
+    Enum(489), // 1827 t_nvmlMemoryErrorType_t
+    Struct(450), // 1828 t_nvmlEccErrorCounts_t
+    Pointer(t_nvmlEccErrorCounts_t, false), // 1829 t_P_nvmlEccErrorCounts_t
+    Pointer(t_nvmlDevice_t, false), // 1830 t_P_nvmlDevice_t
+    Struct(451), // 1831 t_nvmlDramEncryptionInfo_t
+    Pointer(t_nvmlDramEncryptionInfo_t, false), // 1832 t_P_nvmlDramEncryptionInfo_t
+    Enum(490), // 1833 t_nvmlDriverModel_t
+    Pointer(t_nvmlDriverModel_t, false), // 1834 t_P_nvmlDriverModel_t
+    Struct(453), // 1835 t_nvmlGpuDynamicPstatesInfo_t_utilization
+    Array(t_nvmlGpuDynamicPstatesInfo_t_utilization, 8), // 1836 t_A8_nvmlGpuDynamicPstatesInfo_t_utilization
+    Struct(452), // 1837 t_nvmlGpuDynamicPstatesInfo_t
+    Pointer(t_nvmlGpuDynamicPstatesInfo_t, false), // 1838 t_P_nvmlGpuDynamicPstatesInfo_t
+    Enum(491), // 1839 t_nvmlEncoderType_t
+    Struct(454), // 1840 t_nvmlEncoderSessionInfo_t
+    Pointer(t_nvmlEncoderSessionInfo_t, false), // 1841 t_P_nvmlEncoderSessionInfo_t
+    Enum(492), // 1842 t_nvmlFBCSessionType_t
+    Struct(455), // 1843 t_nvmlFBCSessionInfo_t
+    Pointer(t_nvmlFBCSessionInfo_t, false), // 1844 t_P_nvmlFBCSessionInfo_t
+    Struct(456), // 1845 t_nvmlFBCStats_t
+    Pointer(t_nvmlFBCStats_t, false), // 1846 t_P_nvmlFBCStats_t
+    Enum(493), // 1847 t_nvmlFanControlPolicy_t
+    Pointer(t_nvmlFanControlPolicy_t, false), // 1848 t_P_nvmlFanControlPolicy_t
+    Struct(457), // 1849 t_nvmlFanSpeedInfo_t
+    Pointer(t_nvmlFanSpeedInfo_t, false), // 1850 t_P_nvmlFanSpeedInfo_t
+    Enum(494), // 1851 t_nvmlFabricState
+    Flags(494, 1), // 1852 t_nvmlFabricState_in1
+    Struct(458), // 1853 t_nvmlGpuFabricInfo_t
+    Pointer(t_nvmlGpuFabricInfo_t, false), // 1854 t_P_nvmlGpuFabricInfo_t
+    Enum(495), // 1855 t_nvmlFabricHealthSummary
+    Flags(495, 1), // 1856 t_nvmlFabricHealthSummary_in1
+    Struct(459), // 1857 t_nvmlGpuFabricInfoV_t
+    Pointer(t_nvmlGpuFabricInfoV_t, false), // 1858 t_P_nvmlGpuFabricInfoV_t
+    Enum(496), // 1859 t_nvmlFabricCliqueType
+    Flags(496, 1), // 1860 t_nvmlFabricCliqueType_in1
+    Struct(461), // 1861 t_nvmlGpuFabricClique_v1_t
+    Array(t_nvmlGpuFabricClique_v1_t, 64), // 1862 t_A64_nvmlGpuFabricClique_v1_t
+    Struct(460), // 1863 t_nvmlGpuFabricInfo_v4_t
+    Pointer(t_nvmlGpuFabricInfo_v4_t, false), // 1864 t_P_nvmlGpuFabricInfo_v4_t
+    Pointer(t_nvmlGpuInstancePlacement_t, false), // 1865 t_P_nvmlGpuInstancePlacement_t
+    Enum(497), // 1866 t_nvmlGpuInstanceProfile
+    Struct(462), // 1867 t_nvmlGpuInstanceProfileInfo_t
+    Pointer(t_nvmlGpuInstanceProfileInfo_t, false), // 1868 t_P_nvmlGpuInstanceProfileInfo_t
+    Array(t_char, 96), // 1869 t_A96_char
+    Struct(463), // 1870 t_nvmlGpuInstanceProfileInfo_v2_t
+    Pointer(t_nvmlGpuInstanceProfileInfo_v2_t, false), // 1871 t_P_nvmlGpuInstanceProfileInfo_v2_t
+    Enum(498), // 1872 t_nvmlGpuOperationMode_t
+    Pointer(t_nvmlGpuOperationMode_t, false), // 1873 t_P_nvmlGpuOperationMode_t
+    Struct(464), // 1874 t_nvmlGpuUptime_v1_t
+    Pointer(t_nvmlGpuUptime_v1_t, false), // 1875 t_P_nvmlGpuUptime_v1_t
+    Enum(499), // 1876 t_nvmlGridLicenseFeatureCode_t
+    Struct(467), // 1877 t_nvmlGridLicenseExpiry_t
+    Struct(466), // 1878 t_nvmlGridLicensableFeature_t
+    Array(t_nvmlGridLicensableFeature_t, 3), // 1879 t_A3_nvmlGridLicensableFeature_t
+    Struct(465), // 1880 t_nvmlGridLicensableFeatures_t
+    Pointer(t_nvmlGridLicensableFeatures_t, false), // 1881 t_P_nvmlGridLicensableFeatures_t
+    Array(t_char, 41), // 1882 t_A41_char
+    Union(469), // 1883 t_nvmlUUIDValue_t
+    Enum(500), // 1884 t_nvmlUUIDType_t
+    Struct(468), // 1885 t_nvmlUUID_t
+    Pointer(t_nvmlUUID_t, true), // 1886 t_PC_nvmlUUID_t
+    Enum(501), // 1887 t_nvmlHostVgpuMode_t
+    Pointer(t_nvmlHostVgpuMode_t, false), // 1888 t_P_nvmlHostVgpuMode_t
+    Struct(470), // 1889 t_nvmlHostname_v1_t
+    Pointer(t_nvmlHostname_v1_t, false), // 1890 t_P_nvmlHostname_v1_t
+    Enum(502), // 1891 t_nvmlInforomObject_t
+    Struct(471), // 1892 t_nvmlMarginTemperature_t
+    Pointer(t_nvmlMarginTemperature_t, false), // 1893 t_P_nvmlMarginTemperature_t
+    Enum(503), // 1894 t_nvmlMemoryLocation_t
+    Struct(472), // 1895 t_nvmlMemory_v2_t
+    Pointer(t_nvmlMemory_v2_t, false), // 1896 t_P_nvmlMemory_v2_t
+    Struct(473), // 1897 t_nvmlGetMemoryLimits_v1_t
+    Pointer(t_nvmlGetMemoryLimits_v1_t, false), // 1898 t_P_nvmlGetMemoryLimits_v1_t
+    Enum(504), // 1899 t_nvmlMigMode
+    Pointer(t_nvmlMigMode, false), // 1900 t_P_nvmlMigMode
+    Enum(505), // 1901 t_nvmlNvLinkCapability_t
+    Enum(506), // 1902 t_nvmlNvLinkErrorCounter_t
+    Struct(476), // 1903 t_nvmlNvlinkFirmwareVersion_t
+    Array(t_nvmlNvlinkFirmwareVersion_t, 100), // 1904 t_A100_nvmlNvlinkFirmwareVersion_t
+    Struct(475), // 1905 t_nvmlNvlinkFirmwareInfo_t
+    Struct(474), // 1906 t_nvmlNvLinkInfo_t
+    Pointer(t_nvmlNvLinkInfo_t, false), // 1907 t_P_nvmlNvLinkInfo_t
+    Struct(477), // 1908 t_nvmlNvLinkInfo_v3_t
+    Pointer(t_nvmlNvLinkInfo_v3_t, false), // 1909 t_P_nvmlNvLinkInfo_v3_t
+    Enum(507), // 1910 t_nvmlIntNvLinkDeviceType_t
+    Pointer(t_nvmlIntNvLinkDeviceType_t, false), // 1911 t_P_nvmlIntNvLinkDeviceType_t
+    Struct(479), // 1912 t_nvmlNvlinkTelemetrySample_v1_t
+    Pointer(t_nvmlNvlinkTelemetrySample_v1_t, false), // 1913 t_P_nvmlNvlinkTelemetrySample_v1_t
+    Struct(478), // 1914 t_nvmlNvlinkTelemetrySamples_v1_t
+    Pointer(t_nvmlNvlinkTelemetrySamples_v1_t, false), // 1915 t_P_nvmlNvlinkTelemetrySamples_v1_t
+    Enum(508), // 1916 t_nvmlNvLinkUtilizationCountUnits_t
+    Flags(509, 4), // 1917 t_nvmlNvLinkUtilizationCountPktTypes_t_in4
+    Struct(480), // 1918 t_nvmlNvLinkUtilizationControl_t
+    Pointer(t_nvmlNvLinkUtilizationControl_t, false), // 1919 t_P_nvmlNvLinkUtilizationControl_t
+    Struct(481), // 1920 t_nvmlNvlinkGetBwMode_t
+    Pointer(t_nvmlNvlinkGetBwMode_t, false), // 1921 t_P_nvmlNvlinkGetBwMode_t
+    Array(t_u8, 256), // 1922 t_A256_u8
+    Struct(482), // 1923 t_nvmlNvlinkNvlePrivateInfo_v1_t
+    Pointer(t_nvmlNvlinkNvlePrivateInfo_v1_t, false), // 1924 t_P_nvmlNvlinkNvlePrivateInfo_v1_t
+    Array(t_u32, 4096), // 1925 t_A4096_u32
+    Struct(483), // 1926 t_nvmlNvlinkGetRemapTableInfo_v1_t
+    Pointer(t_nvmlNvlinkGetRemapTableInfo_v1_t, false), // 1927 t_P_nvmlNvlinkGetRemapTableInfo_v1_t
+    Array(t_u8, 23), // 1928 t_A23_u8
+    Struct(484), // 1929 t_nvmlNvlinkSupportedBwModes_t
+    Pointer(t_nvmlNvlinkSupportedBwModes_t, false), // 1930 t_P_nvmlNvlinkSupportedBwModes_t
+    Enum(510), // 1931 t_nvmlGpuP2PCapsIndex_t
+    Enum(511), // 1932 t_nvmlGpuP2PStatus_t
+    Pointer(t_nvmlGpuP2PStatus_t, false), // 1933 t_P_nvmlGpuP2PStatus_t
+    Struct(485), // 1934 t_nvmlPciInfoExt_t
+    Pointer(t_nvmlPciInfoExt_t, false), // 1935 t_P_nvmlPciInfoExt_t
+    Enum(512), // 1936 t_nvmlPcieUtilCounter_t
+    Struct(486), // 1937 t_nvmlPdi_t
+    Pointer(t_nvmlPdi_t, false), // 1938 t_P_nvmlPdi_t
+    Struct(487), // 1939 t_nvmlDevicePerfModes_t
+    Pointer(t_nvmlDevicePerfModes_t, false), // 1940 t_P_nvmlDevicePerfModes_t
+    Pointer(t_nvmlPstates_t, false), // 1941 t_P_nvmlPstates_t
+    Struct(488), // 1942 t_nvmlPlatformInfo_t
+    Pointer(t_nvmlPlatformInfo_t, false), // 1943 t_P_nvmlPlatformInfo_t
+    Struct(489), // 1944 t_nvmlDevicePowerMizerModes_v1_t
+    Pointer(t_nvmlDevicePowerMizerModes_v1_t, false), // 1945 t_P_nvmlDevicePowerMizerModes_v1_t
+    Enum(513), // 1946 t_nvmlPowerSource_t
+    Pointer(t_nvmlPowerSource_t, false), // 1947 t_P_nvmlPowerSource_t
+    Struct(490), // 1948 t_nvmlProcessUtilizationSample_t
+    Pointer(t_nvmlProcessUtilizationSample_t, false), // 1949 t_P_nvmlProcessUtilizationSample_t
+    Struct(492), // 1950 t_nvmlProcessUtilizationInfo_v1_t
+    Pointer(t_nvmlProcessUtilizationInfo_v1_t, false), // 1951 t_P_nvmlProcessUtilizationInfo_v1_t
+    Struct(491), // 1952 t_nvmlProcessesUtilizationInfo_t
+    Pointer(t_nvmlProcessesUtilizationInfo_t, false), // 1953 t_P_nvmlProcessesUtilizationInfo_t
+    Struct(493), // 1954 t_nvmlRemappedRowsInfo_v2_t
+    Pointer(t_nvmlRemappedRowsInfo_v2_t, false), // 1955 t_P_nvmlRemappedRowsInfo_v2_t
+    Struct(494), // 1956 t_nvmlRepairStatus_t
+    Pointer(t_nvmlRepairStatus_t, false), // 1957 t_P_nvmlRepairStatus_t
+    Enum(514), // 1958 t_nvmlPageRetirementCause_t
+    Struct(495), // 1959 t_nvmlRowRemapperHistogramValues_t
+    Pointer(t_nvmlRowRemapperHistogramValues_t, false), // 1960 t_P_nvmlRowRemapperHistogramValues_t
+    Struct(497), // 1961 t_nvmlProcessDetail_v1_t
+    Pointer(t_nvmlProcessDetail_v1_t, false), // 1962 t_P_nvmlProcessDetail_v1_t
+    Struct(496), // 1963 t_nvmlProcessDetailList_t
+    Pointer(t_nvmlProcessDetailList_t, false), // 1964 t_P_nvmlProcessDetailList_t
+    Enum(515), // 1965 t_nvmlSamplingType_t
+    Pointer(t_nvmlValueType_t, false), // 1966 t_P_nvmlValueType_t
+    Struct(498), // 1967 t_nvmlSample_t
+    Pointer(t_nvmlSample_t, false), // 1968 t_P_nvmlSample_t
+    Struct(499), // 1969 t_nvmlEccSramErrorStatus_t
+    Pointer(t_nvmlEccSramErrorStatus_t, false), // 1970 t_P_nvmlEccSramErrorStatus_t
+    Struct(501), // 1971 t_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t
+    Pointer(t_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t, false), // 1972 t_P_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t
+    Struct(500), // 1973 t_nvmlEccSramUniqueUncorrectedErrorCounts_t
+    Pointer(t_nvmlEccSramUniqueUncorrectedErrorCounts_t, false), // 1974 t_P_nvmlEccSramUniqueUncorrectedErrorCounts_t
+    Flags(516, 4), // 1975 t_nvmlEventTypes_in4
+    Pointer(t_nvmlEventTypes_in4, false), // 1976 t_P_nvmlEventTypes_in4
+    Flags(516, 8), // 1977 t_nvmlEventTypes_in8
+    Pointer(t_nvmlEventTypes_in8, false), // 1978 t_P_nvmlEventTypes_in8
+    Enum(517), // 1979 t_nvmlTemperatureSensors_t
+    Enum(518), // 1980 t_nvmlTemperatureThresholds_t
+    Struct(502), // 1981 t_nvmlTemperature_t
+    Pointer(t_nvmlTemperature_t, false), // 1982 t_P_nvmlTemperature_t
+    Enum(519), // 1983 t_nvmlThermalController_t
+    Enum(520), // 1984 t_nvmlThermalTarget_t
+    Struct(504), // 1985 t_nvmlGpuThermalSettings_t_sensor
+    Array(t_nvmlGpuThermalSettings_t_sensor, 3), // 1986 t_A3_nvmlGpuThermalSettings_t_sensor
+    Struct(503), // 1987 t_nvmlGpuThermalSettings_t
+    Pointer(t_nvmlGpuThermalSettings_t, false), // 1988 t_P_nvmlGpuThermalSettings_t
+    Enum(521), // 1989 t_nvmlGpuTopologyLevel_t
+    Pointer(t_nvmlGpuTopologyLevel_t, false), // 1990 t_P_nvmlGpuTopologyLevel_t
+    Struct(505), // 1991 t_nvmlUnrepairableMemoryStatus_v1_t
+    Pointer(t_nvmlUnrepairableMemoryStatus_v1_t, false), // 1992 t_P_nvmlUnrepairableMemoryStatus_v1_t
+    Struct(506), // 1993 t_nvmlUtilization_t
+    Pointer(t_nvmlUtilization_t, false), // 1994 t_P_nvmlUtilization_t
+    Enum(522), // 1995 t_nvmlDeviceVgpuCapability_t
+    Struct(507), // 1996 t_nvmlVgpuHeterogeneousMode_t
+    Pointer(t_nvmlVgpuHeterogeneousMode_t, false), // 1997 t_P_nvmlVgpuHeterogeneousMode_t
+    Struct(509), // 1998 t_nvmlVgpuInstanceUtilizationInfo_v1_t
+    Pointer(t_nvmlVgpuInstanceUtilizationInfo_v1_t, false), // 1999 t_P_nvmlVgpuInstanceUtilizationInfo_v1_t
+    Struct(508), // 2000 t_nvmlVgpuInstancesUtilizationInfo_t
+    Pointer(t_nvmlVgpuInstancesUtilizationInfo_t, false), // 2001 t_P_nvmlVgpuInstancesUtilizationInfo_t
+    Array(t_char, 80), // 2002 t_A80_char
+    Struct(511), // 2003 t_nvmlVgpuVersion_t
+    Struct(510), // 2004 t_nvmlVgpuPgpuMetadata_t
+    Pointer(t_nvmlVgpuPgpuMetadata_t, false), // 2005 t_P_nvmlVgpuPgpuMetadata_t
+    Struct(512), // 2006 t_nvmlVgpuProcessUtilizationSample_t
+    Pointer(t_nvmlVgpuProcessUtilizationSample_t, false), // 2007 t_P_nvmlVgpuProcessUtilizationSample_t
+    Struct(514), // 2008 t_nvmlVgpuProcessUtilizationInfo_v1_t
+    Pointer(t_nvmlVgpuProcessUtilizationInfo_v1_t, false), // 2009 t_P_nvmlVgpuProcessUtilizationInfo_v1_t
+    Struct(513), // 2010 t_nvmlVgpuProcessesUtilizationInfo_t
+    Pointer(t_nvmlVgpuProcessesUtilizationInfo_t, false), // 2011 t_P_nvmlVgpuProcessesUtilizationInfo_t
+    Array(t_u32, 3), // 2012 t_A3_u32
+    Struct(515), // 2013 t_nvmlVgpuSchedulerCapabilities_t
+    Pointer(t_nvmlVgpuSchedulerCapabilities_t, false), // 2014 t_P_nvmlVgpuSchedulerCapabilities_t
+    Struct(518), // 2015 t_nvmlVgpuSchedulerParams_t_vgpuSchedDataWithARR
+    Struct(519), // 2016 t_nvmlVgpuSchedulerParams_t_vgpuSchedData
+    Union(517), // 2017 t_nvmlVgpuSchedulerParams_t
+    Struct(520), // 2018 t_nvmlVgpuSchedulerLogEntry_t
+    Array(t_nvmlVgpuSchedulerLogEntry_t, 200), // 2019 t_A200_nvmlVgpuSchedulerLogEntry_t
+    Struct(516), // 2020 t_nvmlVgpuSchedulerLog_t
+    Pointer(t_nvmlVgpuSchedulerLog_t, false), // 2021 t_P_nvmlVgpuSchedulerLog_t
+    Struct(522), // 2022 t_nvmlVgpuSchedulerLogEntry_v2_t
+    Array(t_nvmlVgpuSchedulerLogEntry_v2_t, 200), // 2023 t_A200_nvmlVgpuSchedulerLogEntry_v2_t
+    Struct(521), // 2024 t_nvmlVgpuSchedulerLogInfo_v2_t
+    Pointer(t_nvmlVgpuSchedulerLogInfo_v2_t, false), // 2025 t_P_nvmlVgpuSchedulerLogInfo_v2_t
+    Struct(523), // 2026 t_nvmlVgpuSchedulerGetState_t
+    Pointer(t_nvmlVgpuSchedulerGetState_t, false), // 2027 t_P_nvmlVgpuSchedulerGetState_t
+    Struct(524), // 2028 t_nvmlVgpuSchedulerStateInfo_v2_t
+    Pointer(t_nvmlVgpuSchedulerStateInfo_v2_t, false), // 2029 t_P_nvmlVgpuSchedulerStateInfo_v2_t
+    Struct(525), // 2030 t_nvmlVgpuPlacementList_t
+    Pointer(t_nvmlVgpuPlacementList_t, false), // 2031 t_P_nvmlVgpuPlacementList_t
+    Struct(526), // 2032 t_nvmlVgpuInstanceUtilizationSample_t
+    Pointer(t_nvmlVgpuInstanceUtilizationSample_t, false), // 2033 t_P_nvmlVgpuInstanceUtilizationSample_t
+    Enum(523), // 2034 t_nvmlPerfPolicyType_t
+    Struct(527), // 2035 t_nvmlViolationTime_t
+    Pointer(t_nvmlViolationTime_t, false), // 2036 t_P_nvmlViolationTime_t
+    Enum(524), // 2037 t_nvmlGpuVirtualizationMode_t
+    Pointer(t_nvmlGpuVirtualizationMode_t, false), // 2038 t_P_nvmlGpuVirtualizationMode_t
+    Struct(528), // 2039 t_nvmlNvlinkLockRemapTable_v1_t
+    Pointer(t_nvmlNvlinkLockRemapTable_v1_t, false), // 2040 t_P_nvmlNvlinkLockRemapTable_v1_t
+    Struct(538), // 2041 t_nvmlRailMetrics_t
+    Array(t_nvmlRailMetrics_t, 2), // 2042 t_A2_nvmlRailMetrics_t
+    Struct(537), // 2043 t_nvmlCoreRailMetrics_t
+    Struct(539), // 2044 t_nvmlPmgrPwrTuple_t
+    Struct(540), // 2045 t_nvmlPwrModelMetricsDlppm1xPerf_t
+    Struct(536), // 2046 t_nvmlPwrModelMetricsDlppm1x_t
+    Array(t_nvmlPwrModelMetricsDlppm1x_t, 8), // 2047 t_A8_nvmlPwrModelMetricsDlppm1x_t
+    Struct(535), // 2048 t_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t
+    Array(t_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t, 3), // 2049 t_A3_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t
+    Struct(534), // 2050 t_nvmlObservedMetrics_t
+    Struct(533), // 2051 t_nvmlPerfMetricsDlppc2xSample_t
+    Struct(543), // 2052 t_nvmlPwrModelMetricsSamplePfpp1x_t
+    Array(t_nvmlPwrModelMetricsSamplePfpp1x_t, 32), // 2053 t_A32_nvmlPwrModelMetricsSamplePfpp1x_t
+    Struct(544), // 2054 t_nvmlPwrModelOperatingPointPfpp1x_t
+    Struct(542), // 2055 t_nvmlPwrModelMetricsPfpp1x_t
+    Struct(541), // 2056 t_nvmlPerfMetricsPfpp1xSample_t
+    Union(532), // 2057 t_nvmlPerfMetricControllerSample_t_data
+    Struct(531), // 2058 t_nvmlPerfMetricControllerSample_t
+    Array(t_nvmlPerfMetricControllerSample_t, 4), // 2059 t_A4_nvmlPerfMetricControllerSample_t
+    Struct(530), // 2060 t_nvmlPerfMetricsSample_t
+    Array(t_nvmlPerfMetricsSample_t, 13), // 2061 t_A13_nvmlPerfMetricsSample_t
+    Struct(529), // 2062 t_nvmlPerfMetricsSamples_v1_t
+    Pointer(t_nvmlPerfMetricsSamples_v1_t, false), // 2063 t_P_nvmlPerfMetricsSamples_v1_t
+    Struct(545), // 2064 t_nvmlPowerSmoothingProfile_t
+    Pointer(t_nvmlPowerSmoothingProfile_t, false), // 2065 t_P_nvmlPowerSmoothingProfile_t
+    Struct(546), // 2066 t_nvmlPowerSmoothingState_t
+    Pointer(t_nvmlPowerSmoothingState_t, false), // 2067 t_P_nvmlPowerSmoothingState_t
+    Struct(549), // 2068 t_nvmlPRMCounterInput_v1_t
+    Struct(550), // 2069 t_nvmlPRMCounterValue_v1_t
+    Struct(548), // 2070 t_nvmlPRMCounter_v1_t
+    Pointer(t_nvmlPRMCounter_v1_t, false), // 2071 t_P_nvmlPRMCounter_v1_t
+    Struct(547), // 2072 t_nvmlPRMCounterList_v1_t
+    Pointer(t_nvmlPRMCounterList_v1_t, false), // 2073 t_P_nvmlPRMCounterList_v1_t
+    Array(t_u8, 496), // 2074 t_A496_u8
+    Union(552), // 2075 t_nvmlPRMTLV_v1_t__1
+    Struct(551), // 2076 t_nvmlPRMTLV_v1_t
+    Pointer(t_nvmlPRMTLV_v1_t, false), // 2077 t_P_nvmlPRMTLV_v1_t
+    Handle(202), // 2078 t_nvmlEventSet_t
+    Enum(525), // 2079 t_nvmlDetachGpuState_t
+    Enum(526), // 2080 t_nvmlPcieLinkState_t
+    Flags(527, 4), // 2081 t_nvmlFlags_in4
+    Pointer(t_nvmlDramEncryptionInfo_t, true), // 2082 t_PC_nvmlDramEncryptionInfo_t
+    Struct(553), // 2083 t_nvmlSetMemoryLimits_v1_t
+    Pointer(t_nvmlSetMemoryLimits_v1_t, false), // 2084 t_P_nvmlSetMemoryLimits_v1_t
+    Pointer(t_nvmlReturn_t, false), // 2085 t_P_nvmlReturn_t
+    Struct(554), // 2086 t_nvmlNvLinkPowerThres_t
+    Pointer(t_nvmlNvLinkPowerThres_t, false), // 2087 t_P_nvmlNvLinkPowerThres_t
+    Struct(555), // 2088 t_nvmlNvlinkSetBwMode_t
+    Pointer(t_nvmlNvlinkSetBwMode_t, false), // 2089 t_P_nvmlNvlinkSetBwMode_t
+    Struct(556), // 2090 t_nvmlNvlinkSetBwModeAsync_v1_t
+    Pointer(t_nvmlNvlinkSetBwModeAsync_v1_t, false), // 2091 t_P_nvmlNvlinkSetBwModeAsync_v1_t
+    Struct(557), // 2092 t_nvmlNvlinkSetNvleReady_v1_t
+    Pointer(t_nvmlNvlinkSetNvleReady_v1_t, false), // 2093 t_P_nvmlNvlinkSetNvleReady_v1_t
+    Struct(558), // 2094 t_nvmlPowerValue_v2_t
+    Pointer(t_nvmlPowerValue_v2_t, false), // 2095 t_P_nvmlPowerValue_v2_t
+    Struct(559), // 2096 t_nvmlRusdSettings_v1_t
+    Pointer(t_nvmlRusdSettings_v1_t, false), // 2097 t_P_nvmlRusdSettings_v1_t
+    Pointer(t_nvmlVgpuHeterogeneousMode_t, true), // 2098 t_PC_nvmlVgpuHeterogeneousMode_t
+    Struct(562), // 2099 t_nvmlVgpuSchedulerSetParams_t_vgpuSchedDataWithARR
+    Struct(563), // 2100 t_nvmlVgpuSchedulerSetParams_t_vgpuSchedData
+    Union(561), // 2101 t_nvmlVgpuSchedulerSetParams_t
+    Struct(560), // 2102 t_nvmlVgpuSchedulerSetState_t
+    Pointer(t_nvmlVgpuSchedulerSetState_t, false), // 2103 t_P_nvmlVgpuSchedulerSetState_t
+    Struct(564), // 2104 t_nvmlVgpuSchedulerState_v2_t
+    Pointer(t_nvmlVgpuSchedulerState_v2_t, false), // 2105 t_P_nvmlVgpuSchedulerState_v2_t
+    Struct(565), // 2106 t_nvmlNvlinkSetupNvleEncryptionKey_v1_t
+    Pointer(t_nvmlNvlinkSetupNvleEncryptionKey_v1_t, false), // 2107 t_P_nvmlNvlinkSetupNvleEncryptionKey_v1_t
+    Array(t_u32, 8), // 2108 t_A8_u32
+    Struct(567), // 2109 t_nvmlMask255_t
+    Struct(566), // 2110 t_nvmlWorkloadPowerProfileRequestedProfiles_t
+    Pointer(t_nvmlWorkloadPowerProfileRequestedProfiles_t, false), // 2111 t_P_nvmlWorkloadPowerProfileRequestedProfiles_t
+    Struct(568), // 2112 t_nvmlWorkloadPowerProfileCurrentProfiles_t
+    Pointer(t_nvmlWorkloadPowerProfileCurrentProfiles_t, false), // 2113 t_P_nvmlWorkloadPowerProfileCurrentProfiles_t
+    Struct(570), // 2114 t_nvmlWorkloadPowerProfileInfo_t
+    Array(t_nvmlWorkloadPowerProfileInfo_t, 255), // 2115 t_A255_nvmlWorkloadPowerProfileInfo_t
+    Struct(569), // 2116 t_nvmlWorkloadPowerProfileProfilesInfo_t
+    Pointer(t_nvmlWorkloadPowerProfileProfilesInfo_t, false), // 2117 t_P_nvmlWorkloadPowerProfileProfilesInfo_t
+    Enum(528), // 2118 t_nvmlPowerProfileOperation_t
+    Struct(571), // 2119 t_nvmlWorkloadPowerProfileUpdateProfiles_v1_t
+    Pointer(t_nvmlWorkloadPowerProfileUpdateProfiles_v1_t, false), // 2120 t_P_nvmlWorkloadPowerProfileUpdateProfiles_v1_t
+    Pointer(t_nvmlEventSet_t, false), // 2121 t_P_nvmlEventSet_t
+    Struct(572), // 2122 t_nvmlEventSetGetContextCount_v1_t
+    Pointer(t_nvmlEventSetGetContextCount_v1_t, false), // 2123 t_P_nvmlEventSetGetContextCount_v1_t
+    Struct(573), // 2124 t_nvmlEventSetGetContextData_v1_t
+    Pointer(t_nvmlEventSetGetContextData_v1_t, false), // 2125 t_P_nvmlEventSetGetContextData_v1_t
+    Struct(574), // 2126 t_nvmlEventSetGetContextInfo_v1_t
+    Pointer(t_nvmlEventSetGetContextInfo_v1_t, false), // 2127 t_P_nvmlEventSetGetContextInfo_v1_t
+    Struct(575), // 2128 t_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t
+    Pointer(t_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t, false), // 2129 t_P_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t
+    Struct(576), // 2130 t_nvmlGpuOperationalEventConfig_v1_t
+    Pointer(t_nvmlGpuOperationalEventConfig_v1_t, true), // 2131 t_PC_nvmlGpuOperationalEventConfig_v1_t
+    Struct(577), // 2132 t_nvmlEventData_t
+    Pointer(t_nvmlEventData_t, false), // 2133 t_P_nvmlEventData_t
+    Struct(578), // 2134 t_nvmlEventSetWait_v3_t
+    Pointer(t_nvmlEventSetWait_v3_t, false), // 2135 t_P_nvmlEventSetWait_v3_t
+    Struct(579), // 2136 t_nvmlExcludedDeviceInfo_t
+    Pointer(t_nvmlExcludedDeviceInfo_t, false), // 2137 t_P_nvmlExcludedDeviceInfo_t
+    Enum(529), // 2138 t_nvmlVgpuGuestInfoState_t
+    Array(t_u32, 6), // 2139 t_A6_u32
+    Struct(580), // 2140 t_nvmlVgpuMetadata_t
+    Pointer(t_nvmlVgpuMetadata_t, false), // 2141 t_P_nvmlVgpuMetadata_t
+    Flags(530, 4), // 2142 t_nvmlVgpuVmCompatibility_t_in4
+    Flags(531, 4), // 2143 t_nvmlVgpuPgpuCompatibilityLimitCode_t_in4
+    Struct(581), // 2144 t_nvmlVgpuPgpuCompatibility_t
+    Pointer(t_nvmlVgpuPgpuCompatibility_t, false), // 2145 t_P_nvmlVgpuPgpuCompatibility_t
+    Enum(532), // 2146 t_nvmlVgpuDriverCapability_t
+    Pointer(t_nvmlVgpuVersion_t, false), // 2147 t_P_nvmlVgpuVersion_t
+    Handle(203), // 2148 t_nvmlGpmSample_t
+    Struct(584), // 2149 t_nvmlGpmMetric_t_metricInfo
+    Struct(583), // 2150 t_nvmlGpmMetric_t
+    Array(t_nvmlGpmMetric_t, 477), // 2151 t_A477_nvmlGpmMetric_t
+    Struct(582), // 2152 t_nvmlGpmMetricsGet_t
+    Pointer(t_nvmlGpmMetricsGet_t, false), // 2153 t_P_nvmlGpmMetricsGet_t
+    Struct(585), // 2154 t_nvmlGpmSupport_t
+    Pointer(t_nvmlGpmSupport_t, false), // 2155 t_P_nvmlGpmSupport_t
+    Pointer(t_nvmlGpmSample_t, false), // 2156 t_P_nvmlGpmSample_t
+    Pointer(t_nvmlComputeInstance_t, false), // 2157 t_P_nvmlComputeInstance_t
+    Pointer(t_nvmlComputeInstancePlacement_t, true), // 2158 t_PC_nvmlComputeInstancePlacement_t
+    Struct(586), // 2159 t_nvmlActiveVgpuInstanceInfo_t
+    Pointer(t_nvmlActiveVgpuInstanceInfo_t, false), // 2160 t_P_nvmlActiveVgpuInstanceInfo_t
+    Pointer(t_nvmlComputeInstancePlacement_t, false), // 2161 t_P_nvmlComputeInstancePlacement_t
+    Enum(533), // 2162 t_nvmlComputeInstanceProfile
+    Struct(587), // 2163 t_nvmlComputeInstanceProfileInfo_t
+    Pointer(t_nvmlComputeInstanceProfileInfo_t, false), // 2164 t_P_nvmlComputeInstanceProfileInfo_t
+    Struct(588), // 2165 t_nvmlComputeInstanceProfileInfo_v2_t
+    Pointer(t_nvmlComputeInstanceProfileInfo_v2_t, false), // 2166 t_P_nvmlComputeInstanceProfileInfo_v2_t
+    Struct(589), // 2167 t_nvmlVgpuTypeIdInfo_t
+    Pointer(t_nvmlVgpuTypeIdInfo_t, false), // 2168 t_P_nvmlVgpuTypeIdInfo_t
+    Struct(590), // 2169 t_nvmlGpuInstanceInfo_t
+    Pointer(t_nvmlGpuInstanceInfo_t, false), // 2170 t_P_nvmlGpuInstanceInfo_t
+    Struct(591), // 2171 t_nvmlVgpuSchedulerLogInfo_t
+    Pointer(t_nvmlVgpuSchedulerLogInfo_t, false), // 2172 t_P_nvmlVgpuSchedulerLogInfo_t
+    Struct(592), // 2173 t_nvmlVgpuSchedulerStateInfo_t
+    Pointer(t_nvmlVgpuSchedulerStateInfo_t, false), // 2174 t_P_nvmlVgpuSchedulerStateInfo_t
+    Struct(593), // 2175 t_nvmlVgpuCreatablePlacementInfo_t
+    Pointer(t_nvmlVgpuCreatablePlacementInfo_t, false), // 2176 t_P_nvmlVgpuCreatablePlacementInfo_t
+    Struct(594), // 2177 t_nvmlVgpuSchedulerState_t
+    Pointer(t_nvmlVgpuSchedulerState_t, false), // 2178 t_P_nvmlVgpuSchedulerState_t
+    Flags(534, 4), // 2179 t_nvmlInitFlags_in4
+    Handle(204), // 2180 t_nvmlSystemEventSet_t
+    Struct(595), // 2181 t_nvmlSystemEventSetCreateRequest_t
+    Pointer(t_nvmlSystemEventSetCreateRequest_t, false), // 2182 t_P_nvmlSystemEventSetCreateRequest_t
+    Struct(596), // 2183 t_nvmlSystemEventSetFreeRequest_t
+    Pointer(t_nvmlSystemEventSetFreeRequest_t, false), // 2184 t_P_nvmlSystemEventSetFreeRequest_t
+    Struct(598), // 2185 t_nvmlSystemEventData_v1_t
+    Pointer(t_nvmlSystemEventData_v1_t, false), // 2186 t_P_nvmlSystemEventData_v1_t
+    Struct(597), // 2187 t_nvmlSystemEventSetWaitRequest_t
+    Pointer(t_nvmlSystemEventSetWaitRequest_t, false), // 2188 t_P_nvmlSystemEventSetWaitRequest_t
+    Struct(600), // 2189 t_nvmlCPERCursor_v1_t
+    Struct(599), // 2190 t_nvmlGetCPER_v1_t
+    Pointer(t_nvmlGetCPER_v1_t, false), // 2191 t_P_nvmlGetCPER_v1_t
+    Struct(601), // 2192 t_nvmlConfComputeSystemCaps_t
+    Pointer(t_nvmlConfComputeSystemCaps_t, false), // 2193 t_P_nvmlConfComputeSystemCaps_t
+    Struct(602), // 2194 t_nvmlConfComputeGetKeyRotationThresholdInfo_t
+    Pointer(t_nvmlConfComputeGetKeyRotationThresholdInfo_t, false), // 2195 t_P_nvmlConfComputeGetKeyRotationThresholdInfo_t
+    Struct(603), // 2196 t_nvmlSystemConfComputeSettings_t
+    Pointer(t_nvmlSystemConfComputeSettings_t, false), // 2197 t_P_nvmlSystemConfComputeSettings_t
+    Struct(604), // 2198 t_nvmlSystemConfComputeSettings_v2_t
+    Pointer(t_nvmlSystemConfComputeSettings_v2_t, false), // 2199 t_P_nvmlSystemConfComputeSettings_v2_t
+    Struct(605), // 2200 t_nvmlConfComputeSystemState_t
+    Pointer(t_nvmlConfComputeSystemState_t, false), // 2201 t_P_nvmlConfComputeSystemState_t
+    Struct(606), // 2202 t_nvmlSystemDriverBranchInfo_t
+    Pointer(t_nvmlSystemDriverBranchInfo_t, false), // 2203 t_P_nvmlSystemDriverBranchInfo_t
+    Struct(607), // 2204 t_nvmlHwbcEntry_t
+    Pointer(t_nvmlHwbcEntry_t, false), // 2205 t_P_nvmlHwbcEntry_t
+    Struct(608), // 2206 t_nvmlSystemRegisterEventRequest_t
+    Pointer(t_nvmlSystemRegisterEventRequest_t, false), // 2207 t_P_nvmlSystemRegisterEventRequest_t
+    Struct(609), // 2208 t_nvmlConfComputeSetKeyRotationThresholdInfo_t
+    Pointer(t_nvmlConfComputeSetKeyRotationThresholdInfo_t, false), // 2209 t_P_nvmlConfComputeSetKeyRotationThresholdInfo_t
+    Handle(205), // 2210 t_nvmlUnit_t
+    Enum(535), // 2211 t_nvmlFanState_t
+    Struct(611), // 2212 t_nvmlUnitFanInfo_t
+    Array(t_nvmlUnitFanInfo_t, 24), // 2213 t_A24_nvmlUnitFanInfo_t
+    Struct(610), // 2214 t_nvmlUnitFanSpeeds_t
+    Pointer(t_nvmlUnitFanSpeeds_t, false), // 2215 t_P_nvmlUnitFanSpeeds_t
+    Pointer(t_nvmlUnit_t, false), // 2216 t_P_nvmlUnit_t
+    Enum(536), // 2217 t_nvmlLedColor_t
+    Struct(612), // 2218 t_nvmlLedState_t
+    Pointer(t_nvmlLedState_t, false), // 2219 t_P_nvmlLedState_t
+    Struct(613), // 2220 t_nvmlPSUInfo_t
+    Pointer(t_nvmlPSUInfo_t, false), // 2221 t_P_nvmlPSUInfo_t
+    Struct(614), // 2222 t_nvmlUnitInfo_t
+    Pointer(t_nvmlUnitInfo_t, false), // 2223 t_P_nvmlUnitInfo_t
+    Struct(616), // 2224 t_nvmlVgpuLicenseExpiry_t
+    Struct(615), // 2225 t_nvmlVgpuLicenseInfo_t
+    Pointer(t_nvmlVgpuLicenseInfo_t, false), // 2226 t_P_nvmlVgpuLicenseInfo_t
+    Struct(617), // 2227 t_nvmlVgpuPlacementId_t
+    Pointer(t_nvmlVgpuPlacementId_t, false), // 2228 t_P_nvmlVgpuPlacementId_t
+    Struct(618), // 2229 t_nvmlVgpuRuntimeState_t
+    Pointer(t_nvmlVgpuRuntimeState_t, false), // 2230 t_P_nvmlVgpuRuntimeState_t
+    Enum(537), // 2231 t_nvmlVgpuVmIdType_t
+    Pointer(t_nvmlVgpuVmIdType_t, false), // 2232 t_P_nvmlVgpuVmIdType_t
+    Struct(619), // 2233 t_nvmlVgpuTypeBar1Info_t
+    Pointer(t_nvmlVgpuTypeBar1Info_t, false), // 2234 t_P_nvmlVgpuTypeBar1Info_t
+    Enum(538), // 2235 t_nvmlVgpuCapability_t
+    Struct(620), // 2236 t_nvmlVgpuTypeMaxInstance_t
+    Pointer(t_nvmlVgpuTypeMaxInstance_t, false), // 2237 t_P_nvmlVgpuTypeMaxInstance_t
+    Enum(539), // 2238 t_nvrtcResult
+    Status(539), // 2239 t_nvrtcResult_status
+    Handle(206), // 2240 t_nvrtcProgram
+    Pointer(t_nvrtcProgram, false), // 2241 t_P_nvrtcProgram
+    Struct(621), // 2242 t_nvrtcBundledHeadersInfo
+    Pointer(t_nvrtcBundledHeadersInfo, false), // 2243 t_P_nvrtcBundledHeadersInfo
+    Flags(540, 4), // 2244 t_nvrtcInstallHeaders_in4
+    Enum(541), // 2245 t_nvtiffStatus_t
+    Status(541), // 2246 t_nvtiffStatus_t_status
+    Handle(207), // 2247 t_nvtiffStream_t
+    Handle(208), // 2248 t_nvtiffDecoder_t
+    Handle(209), // 2249 t_nvtiffDecodeParams_t
+    Struct(622), // 2250 t_nvtiffImage_t
+    Pointer(t_nvtiffImage_t, false), // 2251 t_P_nvtiffImage_t
+    Pointer(t_nvtiffImage_t, true), // 2252 t_PC_nvtiffImage_t
+    Pointer(t_nvtiffDecodeParams_t, false), // 2253 t_P_nvtiffDecodeParams_t
+    Enum(542), // 2254 t_nvtiffOutputFormat_t
+    Struct(623), // 2255 t_nvtiffDecodeRegion_t
+    Pointer(t_nvtiffDecodeRegion_t, true), // 2256 t_PC_nvtiffDecodeRegion_t
+    Pointer(t_nvtiffDecoder_t, false), // 2257 t_P_nvtiffDecoder_t
+    Struct(624), // 2258 t_nvtiffDeviceAllocator_t
+    Pointer(t_nvtiffDeviceAllocator_t, false), // 2259 t_P_nvtiffDeviceAllocator_t
+    Struct(625), // 2260 t_nvtiffPinnedAllocator_t
+    Pointer(t_nvtiffPinnedAllocator_t, false), // 2261 t_P_nvtiffPinnedAllocator_t
+    Handle(210), // 2262 t_nvtiffEncoder_t
+    Handle(211), // 2263 t_nvtiffEncodeParams_t
+    Pointer(t_nvtiffEncodeParams_t, false), // 2264 t_P_nvtiffEncodeParams_t
+    Enum(543), // 2265 t_nvtiffGeoKey_t
+    Enum(544), // 2266 t_nvtiffGeoKeyDataType_t
+    Enum(545), // 2267 t_nvtiffImageGeometryType_t
+    Struct(626), // 2268 t_nvtiffImageGeometry_t
+    Pointer(t_nvtiffImageGeometry_t, true), // 2269 t_PC_nvtiffImageGeometry_t
+    Enum(546), // 2270 t_nvtiffCompression_t
+    Enum(547), // 2271 t_nvtiffPhotometricInt_t
+    Enum(548), // 2272 t_nvtiffPlanarConfig_t
+    Array(t_u16, 16), // 2273 t_A16_u16
+    Enum(549), // 2274 t_nvtiffSampleFormat_t
+    Array(t_nvtiffSampleFormat_t, 16), // 2275 t_A16_nvtiffSampleFormat_t
+    Struct(627), // 2276 t_nvtiffImageInfo_t
+    Pointer(t_nvtiffImageInfo_t, true), // 2277 t_PC_nvtiffImageInfo_t
+    Pointer(t_P_u8, false), // 2278 t_P_P_u8
+    Enum(550), // 2279 t_nvtiffJpegChromaSubsampling_t
+    Struct(628), // 2280 t_nvtiffJpegEncodeOptions_t
+    Pointer(t_nvtiffJpegEncodeOptions_t, true), // 2281 t_PC_nvtiffJpegEncodeOptions_t
+    Enum(551), // 2282 t_nvtiffTagDataType_t
+    Enum(552), // 2283 t_nvtiffVariant_t
+    Pointer(t_nvtiffEncoder_t, false), // 2284 t_P_nvtiffEncoder_t
+    Pointer(t_nvtiffGeoKeyDataType_t, false), // 2285 t_P_nvtiffGeoKeyDataType_t
+    Struct(629), // 2286 t_nvtiffStreamHeader_t
+    Pointer(t_nvtiffStreamHeader_t, false), // 2287 t_P_nvtiffStreamHeader_t
+    Pointer(t_nvtiffImageGeometry_t, false), // 2288 t_P_nvtiffImageGeometry_t
+    Pointer(t_nvtiffImageInfo_t, false), // 2289 t_P_nvtiffImageInfo_t
+    Pointer(t_nvtiffGeoKey_t, false), // 2290 t_P_nvtiffGeoKey_t
+    Pointer(t_nvtiffTagDataType_t, false), // 2291 t_P_nvtiffTagDataType_t
+    Pointer(t_nvtiffStream_t, false), // 2292 t_P_nvtiffStream_t
 ];
 
 pub(super) const t_void: TypeId = 0;
@@ -3326,1273 +3330,1277 @@ pub(super) const t_P_cublasMpGrid_t: TypeId = 1018;
 pub(super) const t_cublasMpMatmulDescriptor_t: TypeId = 1019;
 pub(super) const t_P_cublasMpMatmulDescriptor_t: TypeId = 1020;
 pub(super) const t_cublasMpMatmulDescriptorAttribute_t: TypeId = 1021;
-pub(super) const t_P_cublasMpMatrixDescriptor_t: TypeId = 1022;
-pub(super) const t_cudnnStatus_t: TypeId = 1023;
-pub(super) const t_cudnnStatus_t_status: TypeId = 1024;
-pub(super) const t_cudnnHandle_t: TypeId = 1025;
-pub(super) const t_cudnnActivationDescriptor_t: TypeId = 1026;
-pub(super) const t_cudnnTensorDescriptor_t: TypeId = 1027;
-pub(super) const t_cudnnDataType_t: TypeId = 1028;
-pub(super) const t_cudnnBackendDescriptorType_t: TypeId = 1029;
-pub(super) const t_cudnnBackendDescriptor_t: TypeId = 1030;
-pub(super) const t_P_cudnnBackendDescriptor_t: TypeId = 1031;
-pub(super) const t_cudnnBackendAttributeName_t: TypeId = 1032;
-pub(super) const t_cudnnBackendAttributeType_t: TypeId = 1033;
-pub(super) const t_cudnnConvolutionMode_t: TypeId = 1034;
-pub(super) const t_cudnnBackendHeurMode_t: TypeId = 1035;
-pub(super) const t_cudnnBackendKnobType_t: TypeId = 1036;
-pub(super) const t_cudnnNanPropagation_t: TypeId = 1037;
-pub(super) const t_cudnnBackendNumericalNote_t: TypeId = 1038;
-pub(super) const t_cudnnBackendLayoutType_t: TypeId = 1039;
-pub(super) const t_cudnnPointwiseMode_t: TypeId = 1040;
-pub(super) const t_cudnnGenStatsMode_t: TypeId = 1041;
-pub(super) const t_cudnnBnFinalizeStatsMode_t: TypeId = 1042;
-pub(super) const t_cudnnReduceTensorOp_t: TypeId = 1043;
-pub(super) const t_cudnnBackendBehaviorNote_t: TypeId = 1044;
-pub(super) const t_cudnnBackendTensorReordering_t: TypeId = 1045;
-pub(super) const t_cudnnResampleMode_t: TypeId = 1046;
-pub(super) const t_cudnnPaddingMode_t: TypeId = 1047;
-pub(super) const t_cudnnSignalMode_t: TypeId = 1048;
-pub(super) const t_cudnnFraction_t: TypeId = 1049;
-pub(super) const t_cudnnBackendNormMode_t: TypeId = 1050;
-pub(super) const t_cudnnBackendNormFwdPhase_t: TypeId = 1051;
-pub(super) const t_cudnnRngDistribution_t: TypeId = 1052;
-pub(super) const t_cudnnMoeGroupedMatmulMode_t: TypeId = 1053;
-pub(super) const t_cudnnBackendReshapeMode_t: TypeId = 1054;
-pub(super) const t_cudnnBackendOperationGraphMode_t: TypeId = 1055;
-pub(super) const t_cudnnCudaGraphRetention_t: TypeId = 1056;
-pub(super) const t_cudnnBatchNormMode_t: TypeId = 1057;
-pub(super) const t_cudnnBatchNormOps_t: TypeId = 1058;
-pub(super) const t_cudnnRNNDescriptor_t: TypeId = 1059;
-pub(super) const t_cudnnCTCLossAlgo_t: TypeId = 1060;
-pub(super) const t_cudnnCTCLossDescriptor_t: TypeId = 1061;
-pub(super) const t_cudnnCausalConv1dActivation_t: TypeId = 1062;
-pub(super) const t_cudnnFilterDescriptor_t: TypeId = 1063;
-pub(super) const t_cudnnConvolutionDescriptor_t: TypeId = 1064;
-pub(super) const t_cudnnConvolutionBwdDataAlgo_t: TypeId = 1065;
-pub(super) const t_cudnnConvolutionBwdFilterAlgo_t: TypeId = 1066;
-pub(super) const t_cudnnConvolutionFwdAlgo_t: TypeId = 1067;
-pub(super) const t_cudnnAlgorithmDescriptor_t: TypeId = 1068;
-pub(super) const t_P_cudnnHandle_t: TypeId = 1069;
-pub(super) const t_P_cudnnActivationDescriptor_t: TypeId = 1070;
-pub(super) const t_P_cudnnAlgorithmDescriptor_t: TypeId = 1071;
-pub(super) const t_cudnnAlgorithmPerformance_t: TypeId = 1072;
-pub(super) const t_P_cudnnAlgorithmPerformance_t: TypeId = 1073;
-pub(super) const t_cudnnAttnDescriptor_t: TypeId = 1074;
-pub(super) const t_P_cudnnAttnDescriptor_t: TypeId = 1075;
-pub(super) const t_P_cudnnCTCLossDescriptor_t: TypeId = 1076;
-pub(super) const t_P_cudnnConvolutionDescriptor_t: TypeId = 1077;
-pub(super) const t_cudnnDropoutDescriptor_t: TypeId = 1078;
-pub(super) const t_P_cudnnDropoutDescriptor_t: TypeId = 1079;
-pub(super) const t_P_cudnnFilterDescriptor_t: TypeId = 1080;
-pub(super) const t_cudnnFusedOpsConstParamPack_t: TypeId = 1081;
-pub(super) const t_P_cudnnFusedOpsConstParamPack_t: TypeId = 1082;
-pub(super) const t_cudnnFusedOps_t: TypeId = 1083;
-pub(super) const t_cudnnFusedOpsPlan_t: TypeId = 1084;
-pub(super) const t_P_cudnnFusedOpsPlan_t: TypeId = 1085;
-pub(super) const t_cudnnFusedOpsVariantParamPack_t: TypeId = 1086;
-pub(super) const t_P_cudnnFusedOpsVariantParamPack_t: TypeId = 1087;
-pub(super) const t_cudnnLRNDescriptor_t: TypeId = 1088;
-pub(super) const t_P_cudnnLRNDescriptor_t: TypeId = 1089;
-pub(super) const t_cudnnOpTensorDescriptor_t: TypeId = 1090;
-pub(super) const t_P_cudnnOpTensorDescriptor_t: TypeId = 1091;
-pub(super) const t_cudnnPersistentRNNPlan_t: TypeId = 1092;
-pub(super) const t_P_cudnnPersistentRNNPlan_t: TypeId = 1093;
-pub(super) const t_cudnnPoolingDescriptor_t: TypeId = 1094;
-pub(super) const t_P_cudnnPoolingDescriptor_t: TypeId = 1095;
-pub(super) const t_cudnnRNNDataDescriptor_t: TypeId = 1096;
-pub(super) const t_P_cudnnRNNDataDescriptor_t: TypeId = 1097;
-pub(super) const t_P_cudnnRNNDescriptor_t: TypeId = 1098;
-pub(super) const t_cudnnReduceTensorDescriptor_t: TypeId = 1099;
-pub(super) const t_P_cudnnReduceTensorDescriptor_t: TypeId = 1100;
-pub(super) const t_cudnnSeqDataDescriptor_t: TypeId = 1101;
-pub(super) const t_P_cudnnSeqDataDescriptor_t: TypeId = 1102;
-pub(super) const t_cudnnSpatialTransformerDescriptor_t: TypeId = 1103;
-pub(super) const t_P_cudnnSpatialTransformerDescriptor_t: TypeId = 1104;
-pub(super) const t_P_cudnnTensorDescriptor_t: TypeId = 1105;
-pub(super) const t_cudnnTensorTransformDescriptor_t: TypeId = 1106;
-pub(super) const t_P_cudnnTensorTransformDescriptor_t: TypeId = 1107;
-pub(super) const t_cudnnNormMode_t: TypeId = 1108;
-pub(super) const t_cudnnDivNormMode_t: TypeId = 1109;
-pub(super) const t_cudnnDeterminism_t: TypeId = 1110;
-pub(super) const t_cudnnMathType_t: TypeId = 1111;
-pub(super) const t_cudnnConvolutionBwdDataAlgoPerf_t: TypeId = 1112;
-pub(super) const t_P_cudnnConvolutionBwdDataAlgoPerf_t: TypeId = 1113;
-pub(super) const t_cudnnConvolutionBwdFilterAlgoPerf_t: TypeId = 1114;
-pub(super) const t_P_cudnnConvolutionBwdFilterAlgoPerf_t: TypeId = 1115;
-pub(super) const t_cudnnConvolutionFwdAlgoPerf_t: TypeId = 1116;
-pub(super) const t_P_cudnnConvolutionFwdAlgoPerf_t: TypeId = 1117;
-pub(super) const t_PC_cudnnTensorDescriptor_t: TypeId = 1118;
-pub(super) const t_cudnnActivationMode_t: TypeId = 1119;
-pub(super) const t_P_cudnnActivationMode_t: TypeId = 1120;
-pub(super) const t_P_cudnnNanPropagation_t: TypeId = 1121;
-pub(super) const t_cudnnRNNAlgo_t: TypeId = 1122;
-pub(super) const t_Algorithm: TypeId = 1123;
-pub(super) const t_cudnnAlgorithm_t: TypeId = 1124;
-pub(super) const t_P_cudnnAlgorithm_t: TypeId = 1125;
-pub(super) const t_P_cudnnStatus_t: TypeId = 1126;
-pub(super) const t_cudnnAttnMode_in4: TypeId = 1127;
-pub(super) const t_P_cudnnAttnMode_in4: TypeId = 1128;
-pub(super) const t_P_cudnnDataType_t: TypeId = 1129;
-pub(super) const t_P_cudnnMathType_t: TypeId = 1130;
-pub(super) const t_cudnnLossNormalizationMode_t: TypeId = 1131;
-pub(super) const t_P_cudnnLossNormalizationMode_t: TypeId = 1132;
-pub(super) const t_cudnnCTCGradMode_t: TypeId = 1133;
-pub(super) const t_P_cudnnCTCGradMode_t: TypeId = 1134;
-pub(super) const t_cudnnCallbackMask_in4: TypeId = 1135;
-pub(super) const t_P_cudnnCallbackMask_in4: TypeId = 1136;
-pub(super) const t_P_cudnnConvolutionMode_t: TypeId = 1137;
-pub(super) const t_cudnnReorderType_t: TypeId = 1138;
-pub(super) const t_P_cudnnReorderType_t: TypeId = 1139;
-pub(super) const t_cudnnTensorFormat_t: TypeId = 1140;
-pub(super) const t_P_cudnnTensorFormat_t: TypeId = 1141;
-pub(super) const t_cudnnFusedOpsConstParamLabel_t: TypeId = 1142;
-pub(super) const t_cudnnFusedOpsVariantParamLabel_t: TypeId = 1143;
-pub(super) const t_cudnnMultiHeadAttnWeightKind_t: TypeId = 1144;
-pub(super) const t_cudnnNormOps_t: TypeId = 1145;
-pub(super) const t_cudnnNormAlgo_t: TypeId = 1146;
-pub(super) const t_cudnnOpTensorOp_t: TypeId = 1147;
-pub(super) const t_P_cudnnOpTensorOp_t: TypeId = 1148;
-pub(super) const t_cudnnPoolingMode_t: TypeId = 1149;
-pub(super) const t_P_cudnnPoolingMode_t: TypeId = 1150;
-pub(super) const t_cudnnRNNBiasMode_t: TypeId = 1151;
-pub(super) const t_P_cudnnRNNBiasMode_t: TypeId = 1152;
-pub(super) const t_cudnnRNNDataLayout_t: TypeId = 1153;
-pub(super) const t_P_cudnnRNNDataLayout_t: TypeId = 1154;
-pub(super) const t_cudnnRNNInputMode_t: TypeId = 1155;
-pub(super) const t_P_cudnnRNNInputMode_t: TypeId = 1156;
-pub(super) const t_cudnnDirectionMode_t: TypeId = 1157;
-pub(super) const t_P_cudnnDirectionMode_t: TypeId = 1158;
-pub(super) const t_cudnnRNNMode_t: TypeId = 1159;
-pub(super) const t_P_cudnnRNNMode_t: TypeId = 1160;
-pub(super) const t_P_cudnnRNNAlgo_t: TypeId = 1161;
-pub(super) const t_cudnnRNNPaddedIO_in4: TypeId = 1162;
-pub(super) const t_P_cudnnRNNPaddedIO_in4: TypeId = 1163;
-pub(super) const t_cudnnForwardMode_t: TypeId = 1164;
-pub(super) const t_P_cudnnReduceTensorOp_t: TypeId = 1165;
-pub(super) const t_cudnnReduceTensorIndices_t: TypeId = 1166;
-pub(super) const t_P_cudnnReduceTensorIndices_t: TypeId = 1167;
-pub(super) const t_cudnnIndicesType_t: TypeId = 1168;
-pub(super) const t_P_cudnnIndicesType_t: TypeId = 1169;
-pub(super) const t_cudnnSeqDataAxis_t: TypeId = 1170;
-pub(super) const t_P_cudnnSeqDataAxis_t: TypeId = 1171;
-pub(super) const t_cudnnFoldingDirection_t: TypeId = 1172;
-pub(super) const t_P_cudnnFoldingDirection_t: TypeId = 1173;
-pub(super) const t_cudnnGnnCscGraph_t: TypeId = 1174;
-pub(super) const t_PC_cudnnGnnCscGraph_t: TypeId = 1175;
-pub(super) const t_cudnnGnnAggOp_t: TypeId = 1176;
-pub(super) const t_cudnnGnnActivationOp_t: TypeId = 1177;
-pub(super) const t_cudnnGnnMhaParams_t: TypeId = 1178;
-pub(super) const t_PC_cudnnGnnMhaParams_t: TypeId = 1179;
-pub(super) const t_cudnnLRNMode_t: TypeId = 1180;
-pub(super) const t_cudnnWgradMode_t: TypeId = 1181;
-pub(super) const t_cudnnErrQueryMode_t: TypeId = 1182;
-pub(super) const t_cudnnRNNClipMode_t: TypeId = 1183;
-pub(super) const t_P_cudnnRNNClipMode_t: TypeId = 1184;
-pub(super) const t_PC_cudnnSeqDataAxis_t: TypeId = 1185;
-pub(super) const t_cudnnSamplerType_t: TypeId = 1186;
-pub(super) const t_cudnnSoftmaxAlgorithm_t: TypeId = 1187;
-pub(super) const t_cudnnSoftmaxMode_t: TypeId = 1188;
-pub(super) const t_cudssStatus_t: TypeId = 1189;
-pub(super) const t_cudssStatus_t_status: TypeId = 1190;
-pub(super) const t_cudssConfig_t: TypeId = 1191;
-pub(super) const t_P_cudssConfig_t: TypeId = 1192;
-pub(super) const t_cudssConfigParam_t: TypeId = 1193;
-pub(super) const t_cudssReorderingAlg_t: TypeId = 1194;
-pub(super) const t_cudssFactorizationAlg_t: TypeId = 1195;
-pub(super) const t_cudssSolveAlg_t: TypeId = 1196;
-pub(super) const t_cudssMatchingAlg_t: TypeId = 1197;
-pub(super) const t_cudssSolveMode_t: TypeId = 1198;
-pub(super) const t_cudssPivotType_t: TypeId = 1199;
-pub(super) const t_cudssPivotEpsilonAlg_t: TypeId = 1200;
-pub(super) const t_cudssDowncastFactorsMode_t: TypeId = 1201;
-pub(super) const t_cudssHandle_t: TypeId = 1202;
-pub(super) const t_P_cudssHandle_t: TypeId = 1203;
-pub(super) const t_cudssData_t: TypeId = 1204;
-pub(super) const t_P_cudssData_t: TypeId = 1205;
-pub(super) const t_cudssDataParam_t: TypeId = 1206;
-pub(super) const t_A16_i64: TypeId = 1207;
-pub(super) const t_A3_i64: TypeId = 1208;
-pub(super) const t_cudssPhase_t_in4: TypeId = 1209;
-pub(super) const t_cudssMatrix_t: TypeId = 1210;
-pub(super) const t_cudssDeviceMemHandler_t: TypeId = 1211;
-pub(super) const t_P_cudssDeviceMemHandler_t: TypeId = 1212;
-pub(super) const t_cudssPinnedMemHandler_t: TypeId = 1213;
-pub(super) const t_P_cudssPinnedMemHandler_t: TypeId = 1214;
-pub(super) const t_P_cudssMatrix_t: TypeId = 1215;
-pub(super) const t_cudssMatrixType_t: TypeId = 1216;
-pub(super) const t_cudssMatrixViewType_t: TypeId = 1217;
-pub(super) const t_cudssIndexBase_t: TypeId = 1218;
-pub(super) const t_cudssLayout_t: TypeId = 1219;
-pub(super) const t_P_P_P_void: TypeId = 1220;
-pub(super) const t_P_cudaDataType: TypeId = 1221;
-pub(super) const t_P_cudssMatrixType_t: TypeId = 1222;
-pub(super) const t_P_cudssMatrixViewType_t: TypeId = 1223;
-pub(super) const t_P_cudssIndexBase_t: TypeId = 1224;
-pub(super) const t_P_cudssLayout_t: TypeId = 1225;
-pub(super) const t_cudssMatrixFormat_t_in4: TypeId = 1226;
-pub(super) const t_P_cudssMatrixFormat_t_in4: TypeId = 1227;
-pub(super) const t_PC_cudssDeviceMemHandler_t: TypeId = 1228;
-pub(super) const t_PC_cudaStream_t: TypeId = 1229;
-pub(super) const t_PC_cudssPinnedMemHandler_t: TypeId = 1230;
-pub(super) const t_cufftResult: TypeId = 1231;
-pub(super) const t_cufftResult_status: TypeId = 1232;
-pub(super) const t_cufftHandle: TypeId = 1233;
-pub(super) const t_P_cufftHandle: TypeId = 1234;
-pub(super) const t_cufftType: TypeId = 1235;
-pub(super) const t_cufftDirection: TypeId = 1236;
-pub(super) const t_cufftProperty: TypeId = 1237;
-pub(super) const t_cufftXtCallbackType: TypeId = 1238;
-pub(super) const t_A64_i32: TypeId = 1239;
-pub(super) const t_A64_P_void: TypeId = 1240;
-pub(super) const t_A64_u64: TypeId = 1241;
-pub(super) const t_cudaXtDesc: TypeId = 1242;
-pub(super) const t_P_cudaXtDesc: TypeId = 1243;
-pub(super) const t_libFormat: TypeId = 1244;
-pub(super) const t_cudaLibXtDesc: TypeId = 1245;
-pub(super) const t_P_cudaLibXtDesc: TypeId = 1246;
-pub(super) const t_cudaLibXtDescPointer: TypeId = 1247;
-pub(super) const t_P_P_cudaLibXtDesc: TypeId = 1248;
-pub(super) const t_P_cudaLibXtDescPointer: TypeId = 1249;
-pub(super) const t_cufftXtSubFormat: TypeId = 1250;
-pub(super) const t_cufftXtCopyType: TypeId = 1251;
-pub(super) const t_cufftXtQueryType: TypeId = 1252;
-pub(super) const t_cufftXt1dFactors: TypeId = 1253;
-pub(super) const t_A3_u64: TypeId = 1254;
-pub(super) const t_cufftBox3d: TypeId = 1255;
-pub(super) const t_PC_cufftBox3d: TypeId = 1256;
-pub(super) const t_cufftXtWorkAreaPolicy: TypeId = 1257;
-pub(super) const t_fftw_plan: TypeId = 1258;
-pub(super) const t_A2_f64: TypeId = 1259;
-pub(super) const t_P_A2_f64: TypeId = 1260;
-pub(super) const t_fftwSign: TypeId = 1261;
-pub(super) const t_fftwf_iodim64: TypeId = 1262;
-pub(super) const t_PC_fftwf_iodim64: TypeId = 1263;
-pub(super) const t_fftwf_iodim: TypeId = 1264;
-pub(super) const t_PC_fftwf_iodim: TypeId = 1265;
-pub(super) const t_fftwf_plan: TypeId = 1266;
-pub(super) const t_A2_f32: TypeId = 1267;
-pub(super) const t_P_A2_f32: TypeId = 1268;
-pub(super) const t_CUfileOpError: TypeId = 1269;
-pub(super) const t_CUfileError_t: TypeId = 1270;
-pub(super) const t_CUfileBatchHandle_t: TypeId = 1271;
-pub(super) const t_CUfileStatus_t_in4: TypeId = 1272;
-pub(super) const t_CUfileIOEvents_t: TypeId = 1273;
-pub(super) const t_P_CUfileIOEvents_t: TypeId = 1274;
-pub(super) const t_P_CUfileBatchHandle_t: TypeId = 1275;
-pub(super) const t_CUfileBatchMode_t: TypeId = 1276;
-pub(super) const t_CUfileIOParams_t_u_batch: TypeId = 1277;
-pub(super) const t_CUfileIOParams_t_u: TypeId = 1278;
-pub(super) const t_CUfileHandle_t: TypeId = 1279;
-pub(super) const t_CUfileOpcode_t: TypeId = 1280;
-pub(super) const t_CUfileIOParams_t: TypeId = 1281;
-pub(super) const t_P_CUfileIOParams_t: TypeId = 1282;
-pub(super) const t_cuFileRdmaFlags_in4: TypeId = 1283;
-pub(super) const t_CUfileDriverStatusFlags_t_in4: TypeId = 1284;
-pub(super) const t_CUfileP2PFlags_t_in4: TypeId = 1285;
-pub(super) const t_P_CUfileP2PFlags_t_in4: TypeId = 1286;
-pub(super) const t_CUfileDrvProps_t_nvfs: TypeId = 1287;
-pub(super) const t_CUfileDrvProps_t: TypeId = 1288;
-pub(super) const t_P_CUfileDrvProps_t: TypeId = 1289;
-pub(super) const t_CUFileBoolConfigParameter_t: TypeId = 1290;
-pub(super) const t_P_bool1: TypeId = 1291;
-pub(super) const t_CUFileSizeTConfigParameter_t: TypeId = 1292;
-pub(super) const t_CUFileStringConfigParameter_t: TypeId = 1293;
-pub(super) const t_CUfileOpCounter_t: TypeId = 1294;
-pub(super) const t_CUfileStatsLevel1_t: TypeId = 1295;
-pub(super) const t_P_CUfileStatsLevel1_t: TypeId = 1296;
-pub(super) const t_A32_u64: TypeId = 1297;
-pub(super) const t_CUfileStatsLevel2_t: TypeId = 1298;
-pub(super) const t_P_CUfileStatsLevel2_t: TypeId = 1299;
-pub(super) const t_A16_char: TypeId = 1300;
-pub(super) const t_A16_u8: TypeId = 1301;
-pub(super) const t_CUfilePerGpuStats_t: TypeId = 1302;
-pub(super) const t_A16_CUfilePerGpuStats_t: TypeId = 1303;
-pub(super) const t_CUfileStatsLevel3_t: TypeId = 1304;
-pub(super) const t_P_CUfileStatsLevel3_t: TypeId = 1305;
-pub(super) const t_P_CUfileHandle_t: TypeId = 1306;
-pub(super) const t_CUfileFileHandleType: TypeId = 1307;
-pub(super) const t_CUfileDescr_t_handle: TypeId = 1308;
-pub(super) const t_CUfileFSOps_t: TypeId = 1309;
-pub(super) const t_PC_CUfileFSOps_t: TypeId = 1310;
-pub(super) const t_CUfileDescr_t: TypeId = 1311;
-pub(super) const t_P_CUfileDescr_t: TypeId = 1312;
-pub(super) const t_CUfileIOVec_t: TypeId = 1313;
-pub(super) const t_PC_CUfileIOVec_t: TypeId = 1314;
-pub(super) const t_cuFileStreamFlags_in4: TypeId = 1315;
-pub(super) const t_curandStatus_t: TypeId = 1316;
-pub(super) const t_curandStatus_t_status: TypeId = 1317;
-pub(super) const t_curandGenerator_t: TypeId = 1318;
-pub(super) const t_P_curandGenerator_t: TypeId = 1319;
-pub(super) const t_curandRngType_t: TypeId = 1320;
-pub(super) const t_curandDiscreteDistribution_t: TypeId = 1321;
-pub(super) const t_P_curandDiscreteDistribution_t: TypeId = 1322;
-pub(super) const t_curandMethod_t: TypeId = 1323;
-pub(super) const t_A32_u32: TypeId = 1324;
-pub(super) const t_P_A32_u32: TypeId = 1325;
-pub(super) const t_P_P_A32_u32: TypeId = 1326;
-pub(super) const t_curandDirectionVectorSet_t: TypeId = 1327;
-pub(super) const t_P_A64_u64: TypeId = 1328;
-pub(super) const t_P_P_A64_u64: TypeId = 1329;
-pub(super) const t_P_P_u32: TypeId = 1330;
-pub(super) const t_P_P_u64: TypeId = 1331;
-pub(super) const t_curandOrdering_t: TypeId = 1332;
-pub(super) const t_cusolverStatus_t: TypeId = 1333;
-pub(super) const t_cusolverStatus_t_status: TypeId = 1334;
-pub(super) const t_cusolverDnHandle_t: TypeId = 1335;
-pub(super) const t_cusolverEigMode_t: TypeId = 1336;
-pub(super) const t_gesvdjInfo_t: TypeId = 1337;
-pub(super) const t_cusolverEigRange_t: TypeId = 1338;
-pub(super) const t_syevjInfo_t: TypeId = 1339;
-pub(super) const t_cusolverEigType_t: TypeId = 1340;
-pub(super) const t_P_cusolverDnHandle_t: TypeId = 1341;
-pub(super) const t_P_gesvdjInfo_t: TypeId = 1342;
-pub(super) const t_cusolverDnParams_t: TypeId = 1343;
-pub(super) const t_P_cusolverDnParams_t: TypeId = 1344;
-pub(super) const t_P_syevjInfo_t: TypeId = 1345;
-pub(super) const t_cusolverDeterministicMode_t: TypeId = 1346;
-pub(super) const t_P_cusolverDeterministicMode_t: TypeId = 1347;
-pub(super) const t_cudaEmulationStrategy: TypeId = 1348;
-pub(super) const t_P_cudaEmulationStrategy: TypeId = 1349;
-pub(super) const t_cusolverMathMode_t: TypeId = 1350;
-pub(super) const t_P_cusolverMathMode_t: TypeId = 1351;
-pub(super) const t_cusolverDnIRSInfos_t: TypeId = 1352;
-pub(super) const t_P_cusolverDnIRSInfos_t: TypeId = 1353;
-pub(super) const t_cusolverDnIRSParams_t: TypeId = 1354;
-pub(super) const t_P_cusolverDnIRSParams_t: TypeId = 1355;
-pub(super) const t_cusolverIRSRefinement_t: TypeId = 1356;
-pub(super) const t_cusolverPrecType_t: TypeId = 1357;
-pub(super) const t_cusolverDnFunction_t: TypeId = 1358;
-pub(super) const t_cusolverAlgMode_t: TypeId = 1359;
-pub(super) const t_cusolverDirectMode_t: TypeId = 1360;
-pub(super) const t_cusolverStorevMode_t: TypeId = 1361;
-pub(super) const t_cusolverEigComp_t: TypeId = 1362;
-pub(super) const t_cusolverMgHandle_t: TypeId = 1363;
-pub(super) const t_P_cusolverMgHandle_t: TypeId = 1364;
-pub(super) const t_cudaLibMgGrid_t: TypeId = 1365;
-pub(super) const t_P_cudaLibMgGrid_t: TypeId = 1366;
-pub(super) const t_cusolverMgGridMapping_t: TypeId = 1367;
-pub(super) const t_cudaLibMgMatrixDesc_t: TypeId = 1368;
-pub(super) const t_P_cudaLibMgMatrixDesc_t: TypeId = 1369;
-pub(super) const t_cusolverRfHandle_t: TypeId = 1370;
-pub(super) const t_P_cusolverRfHandle_t: TypeId = 1371;
-pub(super) const t_cusolverRfFactorization_t: TypeId = 1372;
-pub(super) const t_P_cusolverRfFactorization_t: TypeId = 1373;
-pub(super) const t_cusolverRfTriangularSolve_t: TypeId = 1374;
-pub(super) const t_P_cusolverRfTriangularSolve_t: TypeId = 1375;
-pub(super) const t_cusolverRfMatrixFormat_t: TypeId = 1376;
-pub(super) const t_P_cusolverRfMatrixFormat_t: TypeId = 1377;
-pub(super) const t_cusolverRfUnitDiagonal_t: TypeId = 1378;
-pub(super) const t_P_cusolverRfUnitDiagonal_t: TypeId = 1379;
-pub(super) const t_cusolverRfNumericBoostReport_t: TypeId = 1380;
-pub(super) const t_P_cusolverRfNumericBoostReport_t: TypeId = 1381;
-pub(super) const t_cusolverRfResetValuesFastMode_t: TypeId = 1382;
-pub(super) const t_P_cusolverRfResetValuesFastMode_t: TypeId = 1383;
-pub(super) const t_cusolverSpHandle_t: TypeId = 1384;
-pub(super) const t_cusparseMatDescr_t: TypeId = 1385;
-pub(super) const t_csrcholInfo_t: TypeId = 1386;
-pub(super) const t_csrcholInfoHost_t: TypeId = 1387;
-pub(super) const t_csrluInfoHost_t: TypeId = 1388;
-pub(super) const t_csrqrInfo_t: TypeId = 1389;
-pub(super) const t_csrqrInfoHost_t: TypeId = 1390;
-pub(super) const t_P_cusolverSpHandle_t: TypeId = 1391;
-pub(super) const t_P_csrcholInfo_t: TypeId = 1392;
-pub(super) const t_P_csrcholInfoHost_t: TypeId = 1393;
-pub(super) const t_P_csrluInfoHost_t: TypeId = 1394;
-pub(super) const t_P_csrqrInfo_t: TypeId = 1395;
-pub(super) const t_P_csrqrInfoHost_t: TypeId = 1396;
-pub(super) const t_cusolverMpGrid_t: TypeId = 1397;
-pub(super) const t_cusolverMpHandle_t: TypeId = 1398;
-pub(super) const t_P_cusolverMpHandle_t: TypeId = 1399;
-pub(super) const t_P_cusolverMpGrid_t: TypeId = 1400;
-pub(super) const t_cusolverMpGridMapping_t: TypeId = 1401;
-pub(super) const t_cusolverMpMatrixDescriptor_t: TypeId = 1402;
-pub(super) const t_P_cusolverMpMatrixDescriptor_t: TypeId = 1403;
-pub(super) const t_cusolverMpGesvdDescriptor_t: TypeId = 1404;
-pub(super) const t_P_cusolverMpGesvdDescriptor_t: TypeId = 1405;
-pub(super) const t_cusolverMpGesvdDescriptorAttribute_t: TypeId = 1406;
-pub(super) const t_cusolverMpNewtonSchulzDescriptor_t: TypeId = 1407;
-pub(super) const t_P_cusolverMpNewtonSchulzDescriptor_t: TypeId = 1408;
-pub(super) const t_cusolverMpNewtonSchulzDescriptorAttribute_t: TypeId = 1409;
-pub(super) const t_cusolverMpPolarDescriptor_t: TypeId = 1410;
-pub(super) const t_P_cusolverMpPolarDescriptor_t: TypeId = 1411;
-pub(super) const t_cusolverMpPolarDescriptorAttribute_t: TypeId = 1412;
-pub(super) const t_cusparseStatus_t: TypeId = 1413;
-pub(super) const t_cusparseStatus_t_status: TypeId = 1414;
-pub(super) const t_cusparseHandle_t: TypeId = 1415;
-pub(super) const t_cusparseSpVecDescr_t: TypeId = 1416;
-pub(super) const t_cusparseDnVecDescr_t: TypeId = 1417;
-pub(super) const t_cusparseConstSpVecDescr_t: TypeId = 1418;
-pub(super) const t_cusparseSpMatDescr_t: TypeId = 1419;
-pub(super) const t_cusparseIndexType_t: TypeId = 1420;
-pub(super) const t_P_cusparseIndexType_t: TypeId = 1421;
-pub(super) const t_cusparseIndexBase_t: TypeId = 1422;
-pub(super) const t_P_cusparseIndexBase_t: TypeId = 1423;
-pub(super) const t_cusparseDirection_t: TypeId = 1424;
-pub(super) const t_bsric02Info_t: TypeId = 1425;
-pub(super) const t_cusparseSolvePolicy_t: TypeId = 1426;
-pub(super) const t_bsrilu02Info_t: TypeId = 1427;
-pub(super) const t_cusparseOperation_t: TypeId = 1428;
-pub(super) const t_bsrsm2Info_t: TypeId = 1429;
-pub(super) const t_bsrsv2Info_t: TypeId = 1430;
-pub(super) const t_csru2csrInfo_t: TypeId = 1431;
-pub(super) const t_cusparseColorInfo_t: TypeId = 1432;
-pub(super) const t_csrgemm2Info_t: TypeId = 1433;
-pub(super) const t_csric02Info_t: TypeId = 1434;
-pub(super) const t_csrilu02Info_t: TypeId = 1435;
-pub(super) const t_csrsm2Info_t: TypeId = 1436;
-pub(super) const t_csrsv2Info_t: TypeId = 1437;
-pub(super) const t_cusparseAction_t: TypeId = 1438;
-pub(super) const t_cusparseConstSpMatDescr_t: TypeId = 1439;
-pub(super) const t_cusparseConstDnMatDescr_t: TypeId = 1440;
-pub(super) const t_cusparseOrder_t: TypeId = 1441;
-pub(super) const t_P_cusparseOrder_t: TypeId = 1442;
-pub(super) const t_cusparseConstDnVecDescr_t: TypeId = 1443;
-pub(super) const t_cusparseDnMatDescr_t: TypeId = 1444;
-pub(super) const t_P_cusparseHandle_t: TypeId = 1445;
-pub(super) const t_P_cusparseSpMatDescr_t: TypeId = 1446;
-pub(super) const t_P_bsric02Info_t: TypeId = 1447;
-pub(super) const t_P_bsrilu02Info_t: TypeId = 1448;
-pub(super) const t_P_bsrsm2Info_t: TypeId = 1449;
-pub(super) const t_P_bsrsv2Info_t: TypeId = 1450;
-pub(super) const t_P_cusparseColorInfo_t: TypeId = 1451;
-pub(super) const t_P_cusparseConstSpMatDescr_t: TypeId = 1452;
-pub(super) const t_P_cusparseConstDnMatDescr_t: TypeId = 1453;
-pub(super) const t_P_cusparseConstDnVecDescr_t: TypeId = 1454;
-pub(super) const t_P_cusparseConstSpVecDescr_t: TypeId = 1455;
-pub(super) const t_P_csrgemm2Info_t: TypeId = 1456;
-pub(super) const t_P_csric02Info_t: TypeId = 1457;
-pub(super) const t_P_csrilu02Info_t: TypeId = 1458;
-pub(super) const t_P_csrsm2Info_t: TypeId = 1459;
-pub(super) const t_P_csrsv2Info_t: TypeId = 1460;
-pub(super) const t_P_csru2csrInfo_t: TypeId = 1461;
-pub(super) const t_P_cusparseDnMatDescr_t: TypeId = 1462;
-pub(super) const t_P_cusparseDnVecDescr_t: TypeId = 1463;
-pub(super) const t_P_cusparseMatDescr_t: TypeId = 1464;
-pub(super) const t_pruneInfo_t: TypeId = 1465;
-pub(super) const t_P_pruneInfo_t: TypeId = 1466;
-pub(super) const t_P_cusparseSpVecDescr_t: TypeId = 1467;
-pub(super) const t_cusparseCsr2CscAlg_t: TypeId = 1468;
-pub(super) const t_cusparseAlgMode_t: TypeId = 1469;
-pub(super) const t_cusparseDenseToSparseAlg_t: TypeId = 1470;
-pub(super) const t_cusparseColorAlg_t: TypeId = 1471;
-pub(super) const t_P_cusparseColorAlg_t: TypeId = 1472;
-pub(super) const t_cusparseDiagType_t: TypeId = 1473;
-pub(super) const t_cusparseFillMode_t: TypeId = 1474;
-pub(super) const t_cusparseMatrixType_t: TypeId = 1475;
-pub(super) const t_cusparsePointerMode_t: TypeId = 1476;
-pub(super) const t_P_cusparsePointerMode_t: TypeId = 1477;
-pub(super) const t_cusparseSDDMMAlg_t: TypeId = 1478;
-pub(super) const t_cusparseSpGEAMAlg_t: TypeId = 1479;
-pub(super) const t_cusparseSpGEAMDescr_t: TypeId = 1480;
-pub(super) const t_P_cusparseSpGEAMDescr_t: TypeId = 1481;
-pub(super) const t_cusparseSpGEMMAlg_t: TypeId = 1482;
-pub(super) const t_cusparseSpGEMMDescr_t: TypeId = 1483;
-pub(super) const t_P_cusparseSpGEMMDescr_t: TypeId = 1484;
-pub(super) const t_cusparseSpMMAlg_t: TypeId = 1485;
-pub(super) const t_cusparseSpMMOpPlan_t: TypeId = 1486;
-pub(super) const t_P_cusparseSpMMOpPlan_t: TypeId = 1487;
-pub(super) const t_cusparseSpMMOpAlg_t: TypeId = 1488;
-pub(super) const t_cusparseSpMVAlg_t: TypeId = 1489;
-pub(super) const t_cusparseSpMatAttribute_t: TypeId = 1490;
-pub(super) const t_cusparseSpMatStorage_t: TypeId = 1491;
-pub(super) const t_cusparseSymmetryType_t: TypeId = 1492;
-pub(super) const t_cusparseFormat_t: TypeId = 1493;
-pub(super) const t_P_cusparseFormat_t: TypeId = 1494;
-pub(super) const t_cusparseSpSMAlg_t: TypeId = 1495;
-pub(super) const t_cusparseSpSMDescr_t: TypeId = 1496;
-pub(super) const t_P_cusparseSpSMDescr_t: TypeId = 1497;
-pub(super) const t_cusparseSpSMUpdate_t: TypeId = 1498;
-pub(super) const t_cusparseSpSVAlg_t: TypeId = 1499;
-pub(super) const t_cusparseSpSVDescr_t: TypeId = 1500;
-pub(super) const t_P_cusparseSpSVDescr_t: TypeId = 1501;
-pub(super) const t_cusparseSpSVUpdate_t: TypeId = 1502;
-pub(super) const t_cusparseSparseToDenseAlg_t: TypeId = 1503;
-pub(super) const t_A512_u8: TypeId = 1504;
-pub(super) const t_cusparseLtHandle_t: TypeId = 1505;
-pub(super) const t_PC_cusparseLtHandle_t: TypeId = 1506;
-pub(super) const t_cusparseLtHandlePointer: TypeId = 1507;
-pub(super) const t_cusparseLtMatDescriptor_t: TypeId = 1508;
-pub(super) const t_P_cusparseLtMatDescriptor_t: TypeId = 1509;
-pub(super) const t_cusparseLtMatDescriptorPointer: TypeId = 1510;
-pub(super) const t_P_cusparseLtHandle_t: TypeId = 1511;
-pub(super) const t_PC_cusparseLtMatDescriptor_t: TypeId = 1512;
-pub(super) const t_cusparseLtMatDescAttribute_t: TypeId = 1513;
-pub(super) const t_cusparseLtMatmulPlan_t: TypeId = 1514;
-pub(super) const t_PC_cusparseLtMatmulPlan_t: TypeId = 1515;
-pub(super) const t_cusparseLtMatmulPlanPointer: TypeId = 1516;
-pub(super) const t_cusparseLtMatmulAlgSelection_t: TypeId = 1517;
-pub(super) const t_PC_cusparseLtMatmulAlgSelection_t: TypeId = 1518;
-pub(super) const t_cusparseLtMatmulAlgSelectionPointer: TypeId = 1519;
-pub(super) const t_cusparseLtMatmulAlgAttribute_t: TypeId = 1520;
-pub(super) const t_cusparseLtSplitKMode_t: TypeId = 1521;
-pub(super) const t_P_cusparseLtMatmulAlgSelection_t: TypeId = 1522;
-pub(super) const t_cusparseLtMatmulDescriptor_t: TypeId = 1523;
-pub(super) const t_PC_cusparseLtMatmulDescriptor_t: TypeId = 1524;
-pub(super) const t_cusparseLtMatmulDescriptorPointer: TypeId = 1525;
-pub(super) const t_cusparseLtMatmulAlg_t: TypeId = 1526;
-pub(super) const t_cusparseLtMatmulDescAttribute_t: TypeId = 1527;
-pub(super) const t_cusparseLtMatmulMatrixScale_t: TypeId = 1528;
-pub(super) const t_P_cusparseLtMatmulDescriptor_t: TypeId = 1529;
-pub(super) const t_cusparseComputeType: TypeId = 1530;
-pub(super) const t_P_cusparseLtMatmulPlan_t: TypeId = 1531;
-pub(super) const t_cusparseLtPruneAlg_t: TypeId = 1532;
-pub(super) const t_cusparseLtSparsity_t: TypeId = 1533;
-pub(super) const t_cutensorStatus_t: TypeId = 1534;
-pub(super) const t_cutensorStatus_t_status: TypeId = 1535;
-pub(super) const t_cutensorHandle_t: TypeId = 1536;
-pub(super) const t_cutensorPlan_t: TypeId = 1537;
-pub(super) const t_P_cutensorHandle_t: TypeId = 1538;
-pub(super) const t_cutensorOperationDescriptor_t: TypeId = 1539;
-pub(super) const t_P_cutensorOperationDescriptor_t: TypeId = 1540;
-pub(super) const t_cutensorBlockSparseTensorDescriptor_t: TypeId = 1541;
-pub(super) const t_cutensorOperator_t: TypeId = 1542;
-pub(super) const t_cutensorComputeDescriptor_t: TypeId = 1543;
-pub(super) const t_P_cutensorBlockSparseTensorDescriptor_t: TypeId = 1544;
-pub(super) const t_cutensorTensorDescriptor_t: TypeId = 1545;
-pub(super) const t_P_cutensorPlan_t: TypeId = 1546;
-pub(super) const t_cutensorPlanPreference_t: TypeId = 1547;
-pub(super) const t_P_cutensorPlanPreference_t: TypeId = 1548;
-pub(super) const t_cutensorAlgo_t: TypeId = 1549;
-pub(super) const t_cutensorJitMode_t: TypeId = 1550;
-pub(super) const t_P_cutensorTensorDescriptor_t: TypeId = 1551;
-pub(super) const t_cutensorWorksizePreference_t: TypeId = 1552;
-pub(super) const t_cutensorMgHandle_t: TypeId = 1553;
-pub(super) const t_cutensorMgContractionPlan_t: TypeId = 1554;
-pub(super) const t_cutensorMgContractionFind_t: TypeId = 1555;
-pub(super) const t_cutensorMgContractionFindAttribute_t: TypeId = 1556;
-pub(super) const t_cutensorMgContractionDescriptor_t: TypeId = 1557;
-pub(super) const t_cutensorMgCopyPlan_t: TypeId = 1558;
-pub(super) const t_cutensorMgCopyDescriptor_t: TypeId = 1559;
-pub(super) const t_P_cutensorMgHandle_t: TypeId = 1560;
-pub(super) const t_P_cutensorMgContractionDescriptor_t: TypeId = 1561;
-pub(super) const t_cutensorMgTensorDescriptor_t: TypeId = 1562;
-pub(super) const t_cutensorComputeType_t_in4: TypeId = 1563;
-pub(super) const t_P_cutensorMgContractionFind_t: TypeId = 1564;
-pub(super) const t_cutensorMgAlgo_t: TypeId = 1565;
-pub(super) const t_P_cutensorMgContractionPlan_t: TypeId = 1566;
-pub(super) const t_P_cutensorMgCopyDescriptor_t: TypeId = 1567;
-pub(super) const t_P_cutensorMgCopyPlan_t: TypeId = 1568;
-pub(super) const t_P_cutensorMgTensorDescriptor_t: TypeId = 1569;
-pub(super) const t_cutensorOperationDescriptorAttribute_t: TypeId = 1570;
-pub(super) const t_cutensorPlanAttribute_t: TypeId = 1571;
-pub(super) const t_cutensorPlanPreferenceAttribute_t: TypeId = 1572;
-pub(super) const t_cutensorAutotuneMode_t: TypeId = 1573;
-pub(super) const t_cutensorCacheMode_t: TypeId = 1574;
-pub(super) const t_ncclResult_t: TypeId = 1575;
-pub(super) const t_ncclResult_t_status: TypeId = 1576;
-pub(super) const t_ncclDataType_t: TypeId = 1577;
-pub(super) const t_ncclConfigExt_t: TypeId = 1578;
-pub(super) const t_P_ncclConfigExt_t: TypeId = 1579;
-pub(super) const t_ncclConfigExt_t_key: TypeId = 1580;
-pub(super) const t_ncclConfigExt_t_val: TypeId = 1581;
-pub(super) const t_ncclUndefined: TypeId = 1582;
-pub(super) const t_ncclCtaPolicy: TypeId = 1583;
-pub(super) const t_ncclCollConfig_t: TypeId = 1584;
-pub(super) const t_PC_ncclCollConfig_t: TypeId = 1585;
-pub(super) const t_ncclRedOp_t: TypeId = 1586;
-pub(super) const t_ncclRegistration: TypeId = 1587;
-pub(super) const t_P_ncclResult_t: TypeId = 1588;
-pub(super) const t_A128_char: TypeId = 1589;
-pub(super) const t_A128_u8: TypeId = 1590;
-pub(super) const t_ncclUniqueId: TypeId = 1591;
-pub(super) const t_P_ncclUniqueId: TypeId = 1592;
-pub(super) const t_PC_ncclUniqueId: TypeId = 1593;
-pub(super) const t_P_ncclComm_t: TypeId = 1594;
-pub(super) const t_ncclHostCftMode_t: TypeId = 1595;
-pub(super) const t_ncclNvlsHostMode_t: TypeId = 1596;
-pub(super) const t_ncclConfig_t: TypeId = 1597;
-pub(super) const t_P_ncclConfig_t: TypeId = 1598;
-pub(super) const t_ncclCommMemStat_t: TypeId = 1599;
-pub(super) const t_P_ncclRegistration: TypeId = 1600;
-pub(super) const t_ncclRevokeFlags_in4: TypeId = 1601;
-pub(super) const t_ncclShrinkFlags_in4: TypeId = 1602;
-pub(super) const t_ncclColor: TypeId = 1603;
-pub(super) const t_ncclSuspendFlags_in4: TypeId = 1604;
-pub(super) const t_ncclWindow_t: TypeId = 1605;
-pub(super) const t_P_ncclWindow_t: TypeId = 1606;
-pub(super) const t_ncclWindowFlags_in4: TypeId = 1607;
-pub(super) const t_ncclSimInfo_t: TypeId = 1608;
-pub(super) const t_P_ncclSimInfo_t: TypeId = 1609;
-pub(super) const t_ncclParamHandle_t: TypeId = 1610;
-pub(super) const t_P_ncclParamHandle_t: TypeId = 1611;
-pub(super) const t_P_P_PC_char: TypeId = 1612;
-pub(super) const t_P_i16: TypeId = 1613;
-pub(super) const t_P_i8: TypeId = 1614;
-pub(super) const t_P_u16: TypeId = 1615;
-pub(super) const t_P_ncclRedOp_t: TypeId = 1616;
-pub(super) const t_ncclScalarResidence_t: TypeId = 1617;
-pub(super) const t_ncclEncryptionMode_t: TypeId = 1618;
-pub(super) const t_ncclEncryptionConfig_t: TypeId = 1619;
-pub(super) const t_PC_ncclEncryptionConfig_t: TypeId = 1620;
-pub(super) const t_ncclWaitSignalDesc_t: TypeId = 1621;
-pub(super) const t_P_ncclWaitSignalDesc_t: TypeId = 1622;
-pub(super) const t_nvFatbinResult: TypeId = 1623;
-pub(super) const t_nvFatbinResult_status: TypeId = 1624;
-pub(super) const t_nvFatbinHandle: TypeId = 1625;
-pub(super) const t_P_nvFatbinHandle: TypeId = 1626;
-pub(super) const t_nvJitLinkResult: TypeId = 1627;
-pub(super) const t_nvJitLinkResult_status: TypeId = 1628;
-pub(super) const t_nvJitLinkHandle: TypeId = 1629;
-pub(super) const t_nvJitLinkInputType: TypeId = 1630;
-pub(super) const t_P_nvJitLinkHandle: TypeId = 1631;
-pub(super) const t_nvjpegStatus_t: TypeId = 1632;
-pub(super) const t_nvjpegStatus_t_status: TypeId = 1633;
-pub(super) const t_nvjpegHandle_t: TypeId = 1634;
-pub(super) const t_nvjpegDevAllocator_t: TypeId = 1635;
-pub(super) const t_P_nvjpegDevAllocator_t: TypeId = 1636;
-pub(super) const t_nvjpegBufferDevice_t: TypeId = 1637;
-pub(super) const t_P_nvjpegBufferDevice_t: TypeId = 1638;
-pub(super) const t_nvjpegDevAllocatorV2_t: TypeId = 1639;
-pub(super) const t_P_nvjpegDevAllocatorV2_t: TypeId = 1640;
-pub(super) const t_nvjpegPinnedAllocator_t: TypeId = 1641;
-pub(super) const t_P_nvjpegPinnedAllocator_t: TypeId = 1642;
-pub(super) const t_nvjpegBufferPinned_t: TypeId = 1643;
-pub(super) const t_P_nvjpegBufferPinned_t: TypeId = 1644;
-pub(super) const t_nvjpegPinnedAllocatorV2_t: TypeId = 1645;
-pub(super) const t_P_nvjpegPinnedAllocatorV2_t: TypeId = 1646;
-pub(super) const t_nvjpegBackend_t: TypeId = 1647;
-pub(super) const t_P_nvjpegHandle_t: TypeId = 1648;
-pub(super) const t_nvjpegFlags_in4: TypeId = 1649;
-pub(super) const t_nvjpegJpegState_t: TypeId = 1650;
-pub(super) const t_nvjpegOutputFormat_t: TypeId = 1651;
-pub(super) const t_A4_P_u8: TypeId = 1652;
-pub(super) const t_A4_u64: TypeId = 1653;
-pub(super) const t_nvjpegImage_t: TypeId = 1654;
-pub(super) const t_P_nvjpegImage_t: TypeId = 1655;
-pub(super) const t_P_PC_u8: TypeId = 1656;
-pub(super) const t_nvjpegDecodeParams_t: TypeId = 1657;
-pub(super) const t_P_nvjpegDecodeParams_t: TypeId = 1658;
-pub(super) const t_nvjpegChromaSubsampling_t: TypeId = 1659;
-pub(super) const t_nvjpegJpegStream_t: TypeId = 1660;
-pub(super) const t_nvjpegJpegDecoder_t: TypeId = 1661;
-pub(super) const t_nvjpegExifOrientation_t: TypeId = 1662;
-pub(super) const t_nvjpegScaleFactor_t: TypeId = 1663;
-pub(super) const t_P_nvjpegJpegDecoder_t: TypeId = 1664;
-pub(super) const t_P_nvjpegJpegState_t: TypeId = 1665;
-pub(super) const t_nvjpegEncoderState_t: TypeId = 1666;
-pub(super) const t_nvjpegEncoderParams_t: TypeId = 1667;
-pub(super) const t_PC_nvjpegImage_t: TypeId = 1668;
-pub(super) const t_nvjpegInputFormat_t: TypeId = 1669;
-pub(super) const t_P_nvjpegEncoderParams_t: TypeId = 1670;
-pub(super) const t_nvjpegJpegEncoding_t: TypeId = 1671;
-pub(super) const t_P_nvjpegEncoderState_t: TypeId = 1672;
-pub(super) const t_nvjpegEncBackend_t: TypeId = 1673;
-pub(super) const t_P_nvjpegChromaSubsampling_t: TypeId = 1674;
-pub(super) const t_P_nvjpegJpegStream_t: TypeId = 1675;
-pub(super) const t_P_nvjpegExifOrientation_t: TypeId = 1676;
-pub(super) const t_P_nvjpegJpegEncoding_t: TypeId = 1677;
-pub(super) const t_nvjpeg2kStatus_t: TypeId = 1678;
-pub(super) const t_nvjpeg2kStatus_t_status: TypeId = 1679;
-pub(super) const t_nvjpeg2kBackend_t: TypeId = 1680;
-pub(super) const t_nvjpeg2kDeviceAllocator_t: TypeId = 1681;
-pub(super) const t_P_nvjpeg2kDeviceAllocator_t: TypeId = 1682;
-pub(super) const t_nvjpeg2kPinnedAllocator_t: TypeId = 1683;
-pub(super) const t_P_nvjpeg2kPinnedAllocator_t: TypeId = 1684;
-pub(super) const t_nvjpeg2kHandle_t: TypeId = 1685;
-pub(super) const t_P_nvjpeg2kHandle_t: TypeId = 1686;
-pub(super) const t_nvjpeg2kDeviceAllocatorV2_t: TypeId = 1687;
-pub(super) const t_P_nvjpeg2kDeviceAllocatorV2_t: TypeId = 1688;
-pub(super) const t_nvjpeg2kPinnedAllocatorV2_t: TypeId = 1689;
-pub(super) const t_P_nvjpeg2kPinnedAllocatorV2_t: TypeId = 1690;
-pub(super) const t_nvjpeg2kDecodeState_t: TypeId = 1691;
-pub(super) const t_nvjpeg2kStream_t: TypeId = 1692;
-pub(super) const t_nvjpeg2kImageType_t: TypeId = 1693;
-pub(super) const t_nvjpeg2kImage_t: TypeId = 1694;
-pub(super) const t_P_nvjpeg2kImage_t: TypeId = 1695;
-pub(super) const t_nvjpeg2kDecodeParams_t: TypeId = 1696;
-pub(super) const t_P_nvjpeg2kDecodeParams_t: TypeId = 1697;
-pub(super) const t_nvjpeg2kImageFormat_t: TypeId = 1698;
-pub(super) const t_P_nvjpeg2kDecodeState_t: TypeId = 1699;
-pub(super) const t_nvjpeg2kEncoder_t: TypeId = 1700;
-pub(super) const t_nvjpeg2kEncodeState_t: TypeId = 1701;
-pub(super) const t_nvjpeg2kEncodeParams_t: TypeId = 1702;
-pub(super) const t_PC_nvjpeg2kImage_t: TypeId = 1703;
-pub(super) const t_P_nvjpeg2kEncodeParams_t: TypeId = 1704;
-pub(super) const t_nvjpeg2kBitstreamType_t: TypeId = 1705;
-pub(super) const t_nvjpeg2kColorSpace_t: TypeId = 1706;
-pub(super) const t_nvjpeg2kImageComponentInfo_t: TypeId = 1707;
-pub(super) const t_P_nvjpeg2kImageComponentInfo_t: TypeId = 1708;
-pub(super) const t_nvjpeg2kProgOrder_t: TypeId = 1709;
-pub(super) const t_A33_u32: TypeId = 1710;
-pub(super) const t_nvjpeg2kEncodeConfig_t: TypeId = 1711;
-pub(super) const t_P_nvjpeg2kEncodeConfig_t: TypeId = 1712;
-pub(super) const t_nvjpeg2kNLTType_t: TypeId = 1713;
-pub(super) const t_nvjpeg2kNLTInfo_t: TypeId = 1714;
-pub(super) const t_PC_nvjpeg2kNLTInfo_t: TypeId = 1715;
-pub(super) const t_nvjpeg2kQualityType_t: TypeId = 1716;
-pub(super) const t_P_nvjpeg2kEncodeState_t: TypeId = 1717;
-pub(super) const t_P_nvjpeg2kEncoder_t: TypeId = 1718;
-pub(super) const t_P_nvjpeg2kStream_t: TypeId = 1719;
-pub(super) const t_P_nvjpeg2kColorSpace_t: TypeId = 1720;
-pub(super) const t_P_nvjpeg2kNLTInfo_t: TypeId = 1721;
-pub(super) const t_nvjpeg2kImageInfo_t: TypeId = 1722;
-pub(super) const t_P_nvjpeg2kImageInfo_t: TypeId = 1723;
-pub(super) const t_nvmlReturn_t: TypeId = 1724;
-pub(super) const t_nvmlReturn_t_status: TypeId = 1725;
-pub(super) const t_nvmlComputeInstance_t: TypeId = 1726;
-pub(super) const t_nvmlDevice_t: TypeId = 1727;
-pub(super) const t_nvmlGpuInstance_t: TypeId = 1728;
-pub(super) const t_nvmlComputeInstancePlacement_t: TypeId = 1729;
-pub(super) const t_nvmlComputeInstanceInfo_t: TypeId = 1730;
-pub(super) const t_P_nvmlComputeInstanceInfo_t: TypeId = 1731;
-pub(super) const t_nvmlEccCounterType_t: TypeId = 1732;
-pub(super) const t_nvmlValueType_t: TypeId = 1733;
-pub(super) const t_nvmlValue_t: TypeId = 1734;
-pub(super) const t_nvmlFieldId: TypeId = 1735;
-pub(super) const t_nvmlFieldValue_t: TypeId = 1736;
-pub(super) const t_P_nvmlFieldValue_t: TypeId = 1737;
-pub(super) const t_P_nvmlGpuInstance_t: TypeId = 1738;
-pub(super) const t_nvmlGpuInstancePlacement_t: TypeId = 1739;
-pub(super) const t_PC_nvmlGpuInstancePlacement_t: TypeId = 1740;
-pub(super) const t_A32_char: TypeId = 1741;
-pub(super) const t_nvmlPciInfo_t: TypeId = 1742;
-pub(super) const t_P_nvmlPciInfo_t: TypeId = 1743;
-pub(super) const t_nvmlEnableState_t: TypeId = 1744;
-pub(super) const t_nvmlRestrictedAPI_t: TypeId = 1745;
-pub(super) const t_P_nvmlEnableState_t: TypeId = 1746;
-pub(super) const t_A5_u32: TypeId = 1747;
-pub(super) const t_nvmlAccountingStats_t: TypeId = 1748;
-pub(super) const t_P_nvmlAccountingStats_t: TypeId = 1749;
-pub(super) const t_nvmlAccountingStats_v2_t: TypeId = 1750;
-pub(super) const t_P_nvmlAccountingStats_v2_t: TypeId = 1751;
-pub(super) const t_nvmlVgpuInstance_t: TypeId = 1752;
-pub(super) const t_P_nvmlVgpuInstance_t: TypeId = 1753;
-pub(super) const t_nvmlAdaptiveTgpModeInfo_v1_t: TypeId = 1754;
-pub(super) const t_P_nvmlAdaptiveTgpModeInfo_v1_t: TypeId = 1755;
-pub(super) const t_nvmlDeviceAddressingMode_t: TypeId = 1756;
-pub(super) const t_P_nvmlDeviceAddressingMode_t: TypeId = 1757;
-pub(super) const t_nvmlClockType_t: TypeId = 1758;
-pub(super) const t_nvmlDeviceArchitecture_t: TypeId = 1759;
-pub(super) const t_P_nvmlDeviceArchitecture_t: TypeId = 1760;
-pub(super) const t_nvmlDeviceAttributes_t: TypeId = 1761;
-pub(super) const t_P_nvmlDeviceAttributes_t: TypeId = 1762;
-pub(super) const t_nvmlBAR1Memory_t: TypeId = 1763;
-pub(super) const t_P_nvmlBAR1Memory_t: TypeId = 1764;
-pub(super) const t_nvmlBBXTimeData_v1_t: TypeId = 1765;
-pub(super) const t_P_nvmlBBXTimeData_v1_t: TypeId = 1766;
-pub(super) const t_nvmlEccBankRemapperHistogram_v1_t: TypeId = 1767;
-pub(super) const t_nvmlEccBankRemapperStatus_v1_t: TypeId = 1768;
-pub(super) const t_P_nvmlEccBankRemapperStatus_v1_t: TypeId = 1769;
-pub(super) const t_nvmlBrandType_t: TypeId = 1770;
-pub(super) const t_P_nvmlBrandType_t: TypeId = 1771;
-pub(super) const t_nvmlBridgeChipType_t: TypeId = 1772;
-pub(super) const t_nvmlBridgeChipInfo_t: TypeId = 1773;
-pub(super) const t_A128_nvmlBridgeChipInfo_t: TypeId = 1774;
-pub(super) const t_nvmlBridgeChipHierarchy_t: TypeId = 1775;
-pub(super) const t_P_nvmlBridgeChipHierarchy_t: TypeId = 1776;
-pub(super) const t_nvmlBusType_t: TypeId = 1777;
-pub(super) const t_P_nvmlBusType_t: TypeId = 1778;
-pub(super) const t_nvmlC2cModeInfo_v1_t: TypeId = 1779;
-pub(super) const t_P_nvmlC2cModeInfo_v1_t: TypeId = 1780;
-pub(super) const t_nvmlDeviceCapabilities_t: TypeId = 1781;
-pub(super) const t_P_nvmlDeviceCapabilities_t: TypeId = 1782;
-pub(super) const t_nvmlClkMonFaultInfo_t: TypeId = 1783;
-pub(super) const t_A32_nvmlClkMonFaultInfo_t: TypeId = 1784;
-pub(super) const t_nvmlClkMonStatus_t: TypeId = 1785;
-pub(super) const t_P_nvmlClkMonStatus_t: TypeId = 1786;
-pub(super) const t_nvmlClockId_t: TypeId = 1787;
-pub(super) const t_nvmlPstates_t: TypeId = 1788;
-pub(super) const t_nvmlClockOffset_t: TypeId = 1789;
-pub(super) const t_P_nvmlClockOffset_t: TypeId = 1790;
-pub(super) const t_nvmlComputeMode_t: TypeId = 1791;
-pub(super) const t_P_nvmlComputeMode_t: TypeId = 1792;
-pub(super) const t_nvmlProcessInfo_v1_t: TypeId = 1793;
-pub(super) const t_P_nvmlProcessInfo_v1_t: TypeId = 1794;
-pub(super) const t_nvmlProcessInfo_t: TypeId = 1795;
-pub(super) const t_P_nvmlProcessInfo_t: TypeId = 1796;
-pub(super) const t_A32_u8: TypeId = 1797;
-pub(super) const t_A8192_u8: TypeId = 1798;
-pub(super) const t_A4096_u8: TypeId = 1799;
-pub(super) const t_nvmlConfComputeGpuAttestationReport_t: TypeId = 1800;
-pub(super) const t_P_nvmlConfComputeGpuAttestationReport_t: TypeId = 1801;
-pub(super) const t_A5120_u8: TypeId = 1802;
-pub(super) const t_nvmlConfComputeGpuCertificate_t: TypeId = 1803;
-pub(super) const t_P_nvmlConfComputeGpuCertificate_t: TypeId = 1804;
-pub(super) const t_nvmlConfComputeMemSizeInfo_t: TypeId = 1805;
-pub(super) const t_P_nvmlConfComputeMemSizeInfo_t: TypeId = 1806;
-pub(super) const t_nvmlMemory_t: TypeId = 1807;
-pub(super) const t_P_nvmlMemory_t: TypeId = 1808;
-pub(super) const t_nvmlCoolerControl_t: TypeId = 1809;
-pub(super) const t_nvmlCoolerTarget_t_in4: TypeId = 1810;
-pub(super) const t_nvmlCoolerInfo_t: TypeId = 1811;
-pub(super) const t_P_nvmlCoolerInfo_t: TypeId = 1812;
-pub(super) const t_nvmlAffinityScope_t: TypeId = 1813;
-pub(super) const t_nvmlVgpuTypeId_t: TypeId = 1814;
-pub(super) const t_P_nvmlVgpuTypeId_t: TypeId = 1815;
-pub(super) const t_A2048_char: TypeId = 1816;
-pub(super) const t_nvmlDeviceCurrentClockFreqs_t: TypeId = 1817;
-pub(super) const t_P_nvmlDeviceCurrentClockFreqs_t: TypeId = 1818;
-pub(super) const t_nvmlClocksEventReasons_in4: TypeId = 1819;
-pub(super) const t_P_nvmlClocksEventReasons_in4: TypeId = 1820;
-pub(super) const t_nvmlClocksEventReasons_in8: TypeId = 1821;
-pub(super) const t_P_nvmlClocksEventReasons_in8: TypeId = 1822;
-pub(super) const t_nvmlMemoryErrorType_t: TypeId = 1823;
-pub(super) const t_nvmlEccErrorCounts_t: TypeId = 1824;
-pub(super) const t_P_nvmlEccErrorCounts_t: TypeId = 1825;
-pub(super) const t_P_nvmlDevice_t: TypeId = 1826;
-pub(super) const t_nvmlDramEncryptionInfo_t: TypeId = 1827;
-pub(super) const t_P_nvmlDramEncryptionInfo_t: TypeId = 1828;
-pub(super) const t_nvmlDriverModel_t: TypeId = 1829;
-pub(super) const t_P_nvmlDriverModel_t: TypeId = 1830;
-pub(super) const t_nvmlGpuDynamicPstatesInfo_t_utilization: TypeId = 1831;
-pub(super) const t_A8_nvmlGpuDynamicPstatesInfo_t_utilization: TypeId = 1832;
-pub(super) const t_nvmlGpuDynamicPstatesInfo_t: TypeId = 1833;
-pub(super) const t_P_nvmlGpuDynamicPstatesInfo_t: TypeId = 1834;
-pub(super) const t_nvmlEncoderType_t: TypeId = 1835;
-pub(super) const t_nvmlEncoderSessionInfo_t: TypeId = 1836;
-pub(super) const t_P_nvmlEncoderSessionInfo_t: TypeId = 1837;
-pub(super) const t_nvmlFBCSessionType_t: TypeId = 1838;
-pub(super) const t_nvmlFBCSessionInfo_t: TypeId = 1839;
-pub(super) const t_P_nvmlFBCSessionInfo_t: TypeId = 1840;
-pub(super) const t_nvmlFBCStats_t: TypeId = 1841;
-pub(super) const t_P_nvmlFBCStats_t: TypeId = 1842;
-pub(super) const t_nvmlFanControlPolicy_t: TypeId = 1843;
-pub(super) const t_P_nvmlFanControlPolicy_t: TypeId = 1844;
-pub(super) const t_nvmlFanSpeedInfo_t: TypeId = 1845;
-pub(super) const t_P_nvmlFanSpeedInfo_t: TypeId = 1846;
-pub(super) const t_nvmlFabricState: TypeId = 1847;
-pub(super) const t_nvmlFabricState_in1: TypeId = 1848;
-pub(super) const t_nvmlGpuFabricInfo_t: TypeId = 1849;
-pub(super) const t_P_nvmlGpuFabricInfo_t: TypeId = 1850;
-pub(super) const t_nvmlFabricHealthSummary: TypeId = 1851;
-pub(super) const t_nvmlFabricHealthSummary_in1: TypeId = 1852;
-pub(super) const t_nvmlGpuFabricInfoV_t: TypeId = 1853;
-pub(super) const t_P_nvmlGpuFabricInfoV_t: TypeId = 1854;
-pub(super) const t_nvmlFabricCliqueType: TypeId = 1855;
-pub(super) const t_nvmlFabricCliqueType_in1: TypeId = 1856;
-pub(super) const t_nvmlGpuFabricClique_v1_t: TypeId = 1857;
-pub(super) const t_A64_nvmlGpuFabricClique_v1_t: TypeId = 1858;
-pub(super) const t_nvmlGpuFabricInfo_v4_t: TypeId = 1859;
-pub(super) const t_P_nvmlGpuFabricInfo_v4_t: TypeId = 1860;
-pub(super) const t_P_nvmlGpuInstancePlacement_t: TypeId = 1861;
-pub(super) const t_nvmlGpuInstanceProfile: TypeId = 1862;
-pub(super) const t_nvmlGpuInstanceProfileInfo_t: TypeId = 1863;
-pub(super) const t_P_nvmlGpuInstanceProfileInfo_t: TypeId = 1864;
-pub(super) const t_A96_char: TypeId = 1865;
-pub(super) const t_nvmlGpuInstanceProfileInfo_v2_t: TypeId = 1866;
-pub(super) const t_P_nvmlGpuInstanceProfileInfo_v2_t: TypeId = 1867;
-pub(super) const t_nvmlGpuOperationMode_t: TypeId = 1868;
-pub(super) const t_P_nvmlGpuOperationMode_t: TypeId = 1869;
-pub(super) const t_nvmlGpuUptime_v1_t: TypeId = 1870;
-pub(super) const t_P_nvmlGpuUptime_v1_t: TypeId = 1871;
-pub(super) const t_nvmlGridLicenseFeatureCode_t: TypeId = 1872;
-pub(super) const t_nvmlGridLicenseExpiry_t: TypeId = 1873;
-pub(super) const t_nvmlGridLicensableFeature_t: TypeId = 1874;
-pub(super) const t_A3_nvmlGridLicensableFeature_t: TypeId = 1875;
-pub(super) const t_nvmlGridLicensableFeatures_t: TypeId = 1876;
-pub(super) const t_P_nvmlGridLicensableFeatures_t: TypeId = 1877;
-pub(super) const t_A41_char: TypeId = 1878;
-pub(super) const t_nvmlUUIDValue_t: TypeId = 1879;
-pub(super) const t_nvmlUUIDType_t: TypeId = 1880;
-pub(super) const t_nvmlUUID_t: TypeId = 1881;
-pub(super) const t_PC_nvmlUUID_t: TypeId = 1882;
-pub(super) const t_nvmlHostVgpuMode_t: TypeId = 1883;
-pub(super) const t_P_nvmlHostVgpuMode_t: TypeId = 1884;
-pub(super) const t_nvmlHostname_v1_t: TypeId = 1885;
-pub(super) const t_P_nvmlHostname_v1_t: TypeId = 1886;
-pub(super) const t_nvmlInforomObject_t: TypeId = 1887;
-pub(super) const t_nvmlMarginTemperature_t: TypeId = 1888;
-pub(super) const t_P_nvmlMarginTemperature_t: TypeId = 1889;
-pub(super) const t_nvmlMemoryLocation_t: TypeId = 1890;
-pub(super) const t_nvmlMemory_v2_t: TypeId = 1891;
-pub(super) const t_P_nvmlMemory_v2_t: TypeId = 1892;
-pub(super) const t_nvmlGetMemoryLimits_v1_t: TypeId = 1893;
-pub(super) const t_P_nvmlGetMemoryLimits_v1_t: TypeId = 1894;
-pub(super) const t_nvmlMigMode: TypeId = 1895;
-pub(super) const t_P_nvmlMigMode: TypeId = 1896;
-pub(super) const t_nvmlNvLinkCapability_t: TypeId = 1897;
-pub(super) const t_nvmlNvLinkErrorCounter_t: TypeId = 1898;
-pub(super) const t_nvmlNvlinkFirmwareVersion_t: TypeId = 1899;
-pub(super) const t_A100_nvmlNvlinkFirmwareVersion_t: TypeId = 1900;
-pub(super) const t_nvmlNvlinkFirmwareInfo_t: TypeId = 1901;
-pub(super) const t_nvmlNvLinkInfo_t: TypeId = 1902;
-pub(super) const t_P_nvmlNvLinkInfo_t: TypeId = 1903;
-pub(super) const t_nvmlNvLinkInfo_v3_t: TypeId = 1904;
-pub(super) const t_P_nvmlNvLinkInfo_v3_t: TypeId = 1905;
-pub(super) const t_nvmlIntNvLinkDeviceType_t: TypeId = 1906;
-pub(super) const t_P_nvmlIntNvLinkDeviceType_t: TypeId = 1907;
-pub(super) const t_nvmlNvlinkTelemetrySample_v1_t: TypeId = 1908;
-pub(super) const t_P_nvmlNvlinkTelemetrySample_v1_t: TypeId = 1909;
-pub(super) const t_nvmlNvlinkTelemetrySamples_v1_t: TypeId = 1910;
-pub(super) const t_P_nvmlNvlinkTelemetrySamples_v1_t: TypeId = 1911;
-pub(super) const t_nvmlNvLinkUtilizationCountUnits_t: TypeId = 1912;
-pub(super) const t_nvmlNvLinkUtilizationCountPktTypes_t_in4: TypeId = 1913;
-pub(super) const t_nvmlNvLinkUtilizationControl_t: TypeId = 1914;
-pub(super) const t_P_nvmlNvLinkUtilizationControl_t: TypeId = 1915;
-pub(super) const t_nvmlNvlinkGetBwMode_t: TypeId = 1916;
-pub(super) const t_P_nvmlNvlinkGetBwMode_t: TypeId = 1917;
-pub(super) const t_A256_u8: TypeId = 1918;
-pub(super) const t_nvmlNvlinkNvlePrivateInfo_v1_t: TypeId = 1919;
-pub(super) const t_P_nvmlNvlinkNvlePrivateInfo_v1_t: TypeId = 1920;
-pub(super) const t_A4096_u32: TypeId = 1921;
-pub(super) const t_nvmlNvlinkGetRemapTableInfo_v1_t: TypeId = 1922;
-pub(super) const t_P_nvmlNvlinkGetRemapTableInfo_v1_t: TypeId = 1923;
-pub(super) const t_A23_u8: TypeId = 1924;
-pub(super) const t_nvmlNvlinkSupportedBwModes_t: TypeId = 1925;
-pub(super) const t_P_nvmlNvlinkSupportedBwModes_t: TypeId = 1926;
-pub(super) const t_nvmlGpuP2PCapsIndex_t: TypeId = 1927;
-pub(super) const t_nvmlGpuP2PStatus_t: TypeId = 1928;
-pub(super) const t_P_nvmlGpuP2PStatus_t: TypeId = 1929;
-pub(super) const t_nvmlPciInfoExt_t: TypeId = 1930;
-pub(super) const t_P_nvmlPciInfoExt_t: TypeId = 1931;
-pub(super) const t_nvmlPcieUtilCounter_t: TypeId = 1932;
-pub(super) const t_nvmlPdi_t: TypeId = 1933;
-pub(super) const t_P_nvmlPdi_t: TypeId = 1934;
-pub(super) const t_nvmlDevicePerfModes_t: TypeId = 1935;
-pub(super) const t_P_nvmlDevicePerfModes_t: TypeId = 1936;
-pub(super) const t_P_nvmlPstates_t: TypeId = 1937;
-pub(super) const t_nvmlPlatformInfo_t: TypeId = 1938;
-pub(super) const t_P_nvmlPlatformInfo_t: TypeId = 1939;
-pub(super) const t_nvmlDevicePowerMizerModes_v1_t: TypeId = 1940;
-pub(super) const t_P_nvmlDevicePowerMizerModes_v1_t: TypeId = 1941;
-pub(super) const t_nvmlPowerSource_t: TypeId = 1942;
-pub(super) const t_P_nvmlPowerSource_t: TypeId = 1943;
-pub(super) const t_nvmlProcessUtilizationSample_t: TypeId = 1944;
-pub(super) const t_P_nvmlProcessUtilizationSample_t: TypeId = 1945;
-pub(super) const t_nvmlProcessUtilizationInfo_v1_t: TypeId = 1946;
-pub(super) const t_P_nvmlProcessUtilizationInfo_v1_t: TypeId = 1947;
-pub(super) const t_nvmlProcessesUtilizationInfo_t: TypeId = 1948;
-pub(super) const t_P_nvmlProcessesUtilizationInfo_t: TypeId = 1949;
-pub(super) const t_nvmlRemappedRowsInfo_v2_t: TypeId = 1950;
-pub(super) const t_P_nvmlRemappedRowsInfo_v2_t: TypeId = 1951;
-pub(super) const t_nvmlRepairStatus_t: TypeId = 1952;
-pub(super) const t_P_nvmlRepairStatus_t: TypeId = 1953;
-pub(super) const t_nvmlPageRetirementCause_t: TypeId = 1954;
-pub(super) const t_nvmlRowRemapperHistogramValues_t: TypeId = 1955;
-pub(super) const t_P_nvmlRowRemapperHistogramValues_t: TypeId = 1956;
-pub(super) const t_nvmlProcessDetail_v1_t: TypeId = 1957;
-pub(super) const t_P_nvmlProcessDetail_v1_t: TypeId = 1958;
-pub(super) const t_nvmlProcessDetailList_t: TypeId = 1959;
-pub(super) const t_P_nvmlProcessDetailList_t: TypeId = 1960;
-pub(super) const t_nvmlSamplingType_t: TypeId = 1961;
-pub(super) const t_P_nvmlValueType_t: TypeId = 1962;
-pub(super) const t_nvmlSample_t: TypeId = 1963;
-pub(super) const t_P_nvmlSample_t: TypeId = 1964;
-pub(super) const t_nvmlEccSramErrorStatus_t: TypeId = 1965;
-pub(super) const t_P_nvmlEccSramErrorStatus_t: TypeId = 1966;
-pub(super) const t_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t: TypeId = 1967;
-pub(super) const t_P_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t: TypeId = 1968;
-pub(super) const t_nvmlEccSramUniqueUncorrectedErrorCounts_t: TypeId = 1969;
-pub(super) const t_P_nvmlEccSramUniqueUncorrectedErrorCounts_t: TypeId = 1970;
-pub(super) const t_nvmlEventTypes_in4: TypeId = 1971;
-pub(super) const t_P_nvmlEventTypes_in4: TypeId = 1972;
-pub(super) const t_nvmlEventTypes_in8: TypeId = 1973;
-pub(super) const t_P_nvmlEventTypes_in8: TypeId = 1974;
-pub(super) const t_nvmlTemperatureSensors_t: TypeId = 1975;
-pub(super) const t_nvmlTemperatureThresholds_t: TypeId = 1976;
-pub(super) const t_nvmlTemperature_t: TypeId = 1977;
-pub(super) const t_P_nvmlTemperature_t: TypeId = 1978;
-pub(super) const t_nvmlThermalController_t: TypeId = 1979;
-pub(super) const t_nvmlThermalTarget_t: TypeId = 1980;
-pub(super) const t_nvmlGpuThermalSettings_t_sensor: TypeId = 1981;
-pub(super) const t_A3_nvmlGpuThermalSettings_t_sensor: TypeId = 1982;
-pub(super) const t_nvmlGpuThermalSettings_t: TypeId = 1983;
-pub(super) const t_P_nvmlGpuThermalSettings_t: TypeId = 1984;
-pub(super) const t_nvmlGpuTopologyLevel_t: TypeId = 1985;
-pub(super) const t_P_nvmlGpuTopologyLevel_t: TypeId = 1986;
-pub(super) const t_nvmlUnrepairableMemoryStatus_v1_t: TypeId = 1987;
-pub(super) const t_P_nvmlUnrepairableMemoryStatus_v1_t: TypeId = 1988;
-pub(super) const t_nvmlUtilization_t: TypeId = 1989;
-pub(super) const t_P_nvmlUtilization_t: TypeId = 1990;
-pub(super) const t_nvmlDeviceVgpuCapability_t: TypeId = 1991;
-pub(super) const t_nvmlVgpuHeterogeneousMode_t: TypeId = 1992;
-pub(super) const t_P_nvmlVgpuHeterogeneousMode_t: TypeId = 1993;
-pub(super) const t_nvmlVgpuInstanceUtilizationInfo_v1_t: TypeId = 1994;
-pub(super) const t_P_nvmlVgpuInstanceUtilizationInfo_v1_t: TypeId = 1995;
-pub(super) const t_nvmlVgpuInstancesUtilizationInfo_t: TypeId = 1996;
-pub(super) const t_P_nvmlVgpuInstancesUtilizationInfo_t: TypeId = 1997;
-pub(super) const t_A80_char: TypeId = 1998;
-pub(super) const t_nvmlVgpuVersion_t: TypeId = 1999;
-pub(super) const t_nvmlVgpuPgpuMetadata_t: TypeId = 2000;
-pub(super) const t_P_nvmlVgpuPgpuMetadata_t: TypeId = 2001;
-pub(super) const t_nvmlVgpuProcessUtilizationSample_t: TypeId = 2002;
-pub(super) const t_P_nvmlVgpuProcessUtilizationSample_t: TypeId = 2003;
-pub(super) const t_nvmlVgpuProcessUtilizationInfo_v1_t: TypeId = 2004;
-pub(super) const t_P_nvmlVgpuProcessUtilizationInfo_v1_t: TypeId = 2005;
-pub(super) const t_nvmlVgpuProcessesUtilizationInfo_t: TypeId = 2006;
-pub(super) const t_P_nvmlVgpuProcessesUtilizationInfo_t: TypeId = 2007;
-pub(super) const t_A3_u32: TypeId = 2008;
-pub(super) const t_nvmlVgpuSchedulerCapabilities_t: TypeId = 2009;
-pub(super) const t_P_nvmlVgpuSchedulerCapabilities_t: TypeId = 2010;
-pub(super) const t_nvmlVgpuSchedulerParams_t_vgpuSchedDataWithARR: TypeId = 2011;
-pub(super) const t_nvmlVgpuSchedulerParams_t_vgpuSchedData: TypeId = 2012;
-pub(super) const t_nvmlVgpuSchedulerParams_t: TypeId = 2013;
-pub(super) const t_nvmlVgpuSchedulerLogEntry_t: TypeId = 2014;
-pub(super) const t_A200_nvmlVgpuSchedulerLogEntry_t: TypeId = 2015;
-pub(super) const t_nvmlVgpuSchedulerLog_t: TypeId = 2016;
-pub(super) const t_P_nvmlVgpuSchedulerLog_t: TypeId = 2017;
-pub(super) const t_nvmlVgpuSchedulerLogEntry_v2_t: TypeId = 2018;
-pub(super) const t_A200_nvmlVgpuSchedulerLogEntry_v2_t: TypeId = 2019;
-pub(super) const t_nvmlVgpuSchedulerLogInfo_v2_t: TypeId = 2020;
-pub(super) const t_P_nvmlVgpuSchedulerLogInfo_v2_t: TypeId = 2021;
-pub(super) const t_nvmlVgpuSchedulerGetState_t: TypeId = 2022;
-pub(super) const t_P_nvmlVgpuSchedulerGetState_t: TypeId = 2023;
-pub(super) const t_nvmlVgpuSchedulerStateInfo_v2_t: TypeId = 2024;
-pub(super) const t_P_nvmlVgpuSchedulerStateInfo_v2_t: TypeId = 2025;
-pub(super) const t_nvmlVgpuPlacementList_t: TypeId = 2026;
-pub(super) const t_P_nvmlVgpuPlacementList_t: TypeId = 2027;
-pub(super) const t_nvmlVgpuInstanceUtilizationSample_t: TypeId = 2028;
-pub(super) const t_P_nvmlVgpuInstanceUtilizationSample_t: TypeId = 2029;
-pub(super) const t_nvmlPerfPolicyType_t: TypeId = 2030;
-pub(super) const t_nvmlViolationTime_t: TypeId = 2031;
-pub(super) const t_P_nvmlViolationTime_t: TypeId = 2032;
-pub(super) const t_nvmlGpuVirtualizationMode_t: TypeId = 2033;
-pub(super) const t_P_nvmlGpuVirtualizationMode_t: TypeId = 2034;
-pub(super) const t_nvmlNvlinkLockRemapTable_v1_t: TypeId = 2035;
-pub(super) const t_P_nvmlNvlinkLockRemapTable_v1_t: TypeId = 2036;
-pub(super) const t_nvmlRailMetrics_t: TypeId = 2037;
-pub(super) const t_A2_nvmlRailMetrics_t: TypeId = 2038;
-pub(super) const t_nvmlCoreRailMetrics_t: TypeId = 2039;
-pub(super) const t_nvmlPmgrPwrTuple_t: TypeId = 2040;
-pub(super) const t_nvmlPwrModelMetricsDlppm1xPerf_t: TypeId = 2041;
-pub(super) const t_nvmlPwrModelMetricsDlppm1x_t: TypeId = 2042;
-pub(super) const t_A8_nvmlPwrModelMetricsDlppm1x_t: TypeId = 2043;
-pub(super) const t_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t: TypeId = 2044;
-pub(super) const t_A3_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t: TypeId = 2045;
-pub(super) const t_nvmlObservedMetrics_t: TypeId = 2046;
-pub(super) const t_nvmlPerfMetricsDlppc2xSample_t: TypeId = 2047;
-pub(super) const t_nvmlPwrModelMetricsSamplePfpp1x_t: TypeId = 2048;
-pub(super) const t_A32_nvmlPwrModelMetricsSamplePfpp1x_t: TypeId = 2049;
-pub(super) const t_nvmlPwrModelOperatingPointPfpp1x_t: TypeId = 2050;
-pub(super) const t_nvmlPwrModelMetricsPfpp1x_t: TypeId = 2051;
-pub(super) const t_nvmlPerfMetricsPfpp1xSample_t: TypeId = 2052;
-pub(super) const t_nvmlPerfMetricControllerSample_t_data: TypeId = 2053;
-pub(super) const t_nvmlPerfMetricControllerSample_t: TypeId = 2054;
-pub(super) const t_A4_nvmlPerfMetricControllerSample_t: TypeId = 2055;
-pub(super) const t_nvmlPerfMetricsSample_t: TypeId = 2056;
-pub(super) const t_A13_nvmlPerfMetricsSample_t: TypeId = 2057;
-pub(super) const t_nvmlPerfMetricsSamples_v1_t: TypeId = 2058;
-pub(super) const t_P_nvmlPerfMetricsSamples_v1_t: TypeId = 2059;
-pub(super) const t_nvmlPowerSmoothingProfile_t: TypeId = 2060;
-pub(super) const t_P_nvmlPowerSmoothingProfile_t: TypeId = 2061;
-pub(super) const t_nvmlPowerSmoothingState_t: TypeId = 2062;
-pub(super) const t_P_nvmlPowerSmoothingState_t: TypeId = 2063;
-pub(super) const t_nvmlPRMCounterInput_v1_t: TypeId = 2064;
-pub(super) const t_nvmlPRMCounterValue_v1_t: TypeId = 2065;
-pub(super) const t_nvmlPRMCounter_v1_t: TypeId = 2066;
-pub(super) const t_P_nvmlPRMCounter_v1_t: TypeId = 2067;
-pub(super) const t_nvmlPRMCounterList_v1_t: TypeId = 2068;
-pub(super) const t_P_nvmlPRMCounterList_v1_t: TypeId = 2069;
-pub(super) const t_A496_u8: TypeId = 2070;
-pub(super) const t_nvmlPRMTLV_v1_t__1: TypeId = 2071;
-pub(super) const t_nvmlPRMTLV_v1_t: TypeId = 2072;
-pub(super) const t_P_nvmlPRMTLV_v1_t: TypeId = 2073;
-pub(super) const t_nvmlEventSet_t: TypeId = 2074;
-pub(super) const t_nvmlDetachGpuState_t: TypeId = 2075;
-pub(super) const t_nvmlPcieLinkState_t: TypeId = 2076;
-pub(super) const t_nvmlFlags_in4: TypeId = 2077;
-pub(super) const t_PC_nvmlDramEncryptionInfo_t: TypeId = 2078;
-pub(super) const t_nvmlSetMemoryLimits_v1_t: TypeId = 2079;
-pub(super) const t_P_nvmlSetMemoryLimits_v1_t: TypeId = 2080;
-pub(super) const t_P_nvmlReturn_t: TypeId = 2081;
-pub(super) const t_nvmlNvLinkPowerThres_t: TypeId = 2082;
-pub(super) const t_P_nvmlNvLinkPowerThres_t: TypeId = 2083;
-pub(super) const t_nvmlNvlinkSetBwMode_t: TypeId = 2084;
-pub(super) const t_P_nvmlNvlinkSetBwMode_t: TypeId = 2085;
-pub(super) const t_nvmlNvlinkSetBwModeAsync_v1_t: TypeId = 2086;
-pub(super) const t_P_nvmlNvlinkSetBwModeAsync_v1_t: TypeId = 2087;
-pub(super) const t_nvmlNvlinkSetNvleReady_v1_t: TypeId = 2088;
-pub(super) const t_P_nvmlNvlinkSetNvleReady_v1_t: TypeId = 2089;
-pub(super) const t_nvmlPowerValue_v2_t: TypeId = 2090;
-pub(super) const t_P_nvmlPowerValue_v2_t: TypeId = 2091;
-pub(super) const t_nvmlRusdSettings_v1_t: TypeId = 2092;
-pub(super) const t_P_nvmlRusdSettings_v1_t: TypeId = 2093;
-pub(super) const t_PC_nvmlVgpuHeterogeneousMode_t: TypeId = 2094;
-pub(super) const t_nvmlVgpuSchedulerSetParams_t_vgpuSchedDataWithARR: TypeId = 2095;
-pub(super) const t_nvmlVgpuSchedulerSetParams_t_vgpuSchedData: TypeId = 2096;
-pub(super) const t_nvmlVgpuSchedulerSetParams_t: TypeId = 2097;
-pub(super) const t_nvmlVgpuSchedulerSetState_t: TypeId = 2098;
-pub(super) const t_P_nvmlVgpuSchedulerSetState_t: TypeId = 2099;
-pub(super) const t_nvmlVgpuSchedulerState_v2_t: TypeId = 2100;
-pub(super) const t_P_nvmlVgpuSchedulerState_v2_t: TypeId = 2101;
-pub(super) const t_nvmlNvlinkSetupNvleEncryptionKey_v1_t: TypeId = 2102;
-pub(super) const t_P_nvmlNvlinkSetupNvleEncryptionKey_v1_t: TypeId = 2103;
-pub(super) const t_A8_u32: TypeId = 2104;
-pub(super) const t_nvmlMask255_t: TypeId = 2105;
-pub(super) const t_nvmlWorkloadPowerProfileRequestedProfiles_t: TypeId = 2106;
-pub(super) const t_P_nvmlWorkloadPowerProfileRequestedProfiles_t: TypeId = 2107;
-pub(super) const t_nvmlWorkloadPowerProfileCurrentProfiles_t: TypeId = 2108;
-pub(super) const t_P_nvmlWorkloadPowerProfileCurrentProfiles_t: TypeId = 2109;
-pub(super) const t_nvmlWorkloadPowerProfileInfo_t: TypeId = 2110;
-pub(super) const t_A255_nvmlWorkloadPowerProfileInfo_t: TypeId = 2111;
-pub(super) const t_nvmlWorkloadPowerProfileProfilesInfo_t: TypeId = 2112;
-pub(super) const t_P_nvmlWorkloadPowerProfileProfilesInfo_t: TypeId = 2113;
-pub(super) const t_nvmlPowerProfileOperation_t: TypeId = 2114;
-pub(super) const t_nvmlWorkloadPowerProfileUpdateProfiles_v1_t: TypeId = 2115;
-pub(super) const t_P_nvmlWorkloadPowerProfileUpdateProfiles_v1_t: TypeId = 2116;
-pub(super) const t_P_nvmlEventSet_t: TypeId = 2117;
-pub(super) const t_nvmlEventSetGetContextCount_v1_t: TypeId = 2118;
-pub(super) const t_P_nvmlEventSetGetContextCount_v1_t: TypeId = 2119;
-pub(super) const t_nvmlEventSetGetContextData_v1_t: TypeId = 2120;
-pub(super) const t_P_nvmlEventSetGetContextData_v1_t: TypeId = 2121;
-pub(super) const t_nvmlEventSetGetContextInfo_v1_t: TypeId = 2122;
-pub(super) const t_P_nvmlEventSetGetContextInfo_v1_t: TypeId = 2123;
-pub(super) const t_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t: TypeId = 2124;
-pub(super) const t_P_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t: TypeId = 2125;
-pub(super) const t_nvmlGpuOperationalEventConfig_v1_t: TypeId = 2126;
-pub(super) const t_PC_nvmlGpuOperationalEventConfig_v1_t: TypeId = 2127;
-pub(super) const t_nvmlEventData_t: TypeId = 2128;
-pub(super) const t_P_nvmlEventData_t: TypeId = 2129;
-pub(super) const t_nvmlEventSetWait_v3_t: TypeId = 2130;
-pub(super) const t_P_nvmlEventSetWait_v3_t: TypeId = 2131;
-pub(super) const t_nvmlExcludedDeviceInfo_t: TypeId = 2132;
-pub(super) const t_P_nvmlExcludedDeviceInfo_t: TypeId = 2133;
-pub(super) const t_nvmlVgpuGuestInfoState_t: TypeId = 2134;
-pub(super) const t_A6_u32: TypeId = 2135;
-pub(super) const t_nvmlVgpuMetadata_t: TypeId = 2136;
-pub(super) const t_P_nvmlVgpuMetadata_t: TypeId = 2137;
-pub(super) const t_nvmlVgpuVmCompatibility_t_in4: TypeId = 2138;
-pub(super) const t_nvmlVgpuPgpuCompatibilityLimitCode_t_in4: TypeId = 2139;
-pub(super) const t_nvmlVgpuPgpuCompatibility_t: TypeId = 2140;
-pub(super) const t_P_nvmlVgpuPgpuCompatibility_t: TypeId = 2141;
-pub(super) const t_nvmlVgpuDriverCapability_t: TypeId = 2142;
-pub(super) const t_P_nvmlVgpuVersion_t: TypeId = 2143;
-pub(super) const t_nvmlGpmSample_t: TypeId = 2144;
-pub(super) const t_nvmlGpmMetric_t_metricInfo: TypeId = 2145;
-pub(super) const t_nvmlGpmMetric_t: TypeId = 2146;
-pub(super) const t_A477_nvmlGpmMetric_t: TypeId = 2147;
-pub(super) const t_nvmlGpmMetricsGet_t: TypeId = 2148;
-pub(super) const t_P_nvmlGpmMetricsGet_t: TypeId = 2149;
-pub(super) const t_nvmlGpmSupport_t: TypeId = 2150;
-pub(super) const t_P_nvmlGpmSupport_t: TypeId = 2151;
-pub(super) const t_P_nvmlGpmSample_t: TypeId = 2152;
-pub(super) const t_P_nvmlComputeInstance_t: TypeId = 2153;
-pub(super) const t_PC_nvmlComputeInstancePlacement_t: TypeId = 2154;
-pub(super) const t_nvmlActiveVgpuInstanceInfo_t: TypeId = 2155;
-pub(super) const t_P_nvmlActiveVgpuInstanceInfo_t: TypeId = 2156;
-pub(super) const t_P_nvmlComputeInstancePlacement_t: TypeId = 2157;
-pub(super) const t_nvmlComputeInstanceProfile: TypeId = 2158;
-pub(super) const t_nvmlComputeInstanceProfileInfo_t: TypeId = 2159;
-pub(super) const t_P_nvmlComputeInstanceProfileInfo_t: TypeId = 2160;
-pub(super) const t_nvmlComputeInstanceProfileInfo_v2_t: TypeId = 2161;
-pub(super) const t_P_nvmlComputeInstanceProfileInfo_v2_t: TypeId = 2162;
-pub(super) const t_nvmlVgpuTypeIdInfo_t: TypeId = 2163;
-pub(super) const t_P_nvmlVgpuTypeIdInfo_t: TypeId = 2164;
-pub(super) const t_nvmlGpuInstanceInfo_t: TypeId = 2165;
-pub(super) const t_P_nvmlGpuInstanceInfo_t: TypeId = 2166;
-pub(super) const t_nvmlVgpuSchedulerLogInfo_t: TypeId = 2167;
-pub(super) const t_P_nvmlVgpuSchedulerLogInfo_t: TypeId = 2168;
-pub(super) const t_nvmlVgpuSchedulerStateInfo_t: TypeId = 2169;
-pub(super) const t_P_nvmlVgpuSchedulerStateInfo_t: TypeId = 2170;
-pub(super) const t_nvmlVgpuCreatablePlacementInfo_t: TypeId = 2171;
-pub(super) const t_P_nvmlVgpuCreatablePlacementInfo_t: TypeId = 2172;
-pub(super) const t_nvmlVgpuSchedulerState_t: TypeId = 2173;
-pub(super) const t_P_nvmlVgpuSchedulerState_t: TypeId = 2174;
-pub(super) const t_nvmlInitFlags_in4: TypeId = 2175;
-pub(super) const t_nvmlSystemEventSet_t: TypeId = 2176;
-pub(super) const t_nvmlSystemEventSetCreateRequest_t: TypeId = 2177;
-pub(super) const t_P_nvmlSystemEventSetCreateRequest_t: TypeId = 2178;
-pub(super) const t_nvmlSystemEventSetFreeRequest_t: TypeId = 2179;
-pub(super) const t_P_nvmlSystemEventSetFreeRequest_t: TypeId = 2180;
-pub(super) const t_nvmlSystemEventData_v1_t: TypeId = 2181;
-pub(super) const t_P_nvmlSystemEventData_v1_t: TypeId = 2182;
-pub(super) const t_nvmlSystemEventSetWaitRequest_t: TypeId = 2183;
-pub(super) const t_P_nvmlSystemEventSetWaitRequest_t: TypeId = 2184;
-pub(super) const t_nvmlCPERCursor_v1_t: TypeId = 2185;
-pub(super) const t_nvmlGetCPER_v1_t: TypeId = 2186;
-pub(super) const t_P_nvmlGetCPER_v1_t: TypeId = 2187;
-pub(super) const t_nvmlConfComputeSystemCaps_t: TypeId = 2188;
-pub(super) const t_P_nvmlConfComputeSystemCaps_t: TypeId = 2189;
-pub(super) const t_nvmlConfComputeGetKeyRotationThresholdInfo_t: TypeId = 2190;
-pub(super) const t_P_nvmlConfComputeGetKeyRotationThresholdInfo_t: TypeId = 2191;
-pub(super) const t_nvmlSystemConfComputeSettings_t: TypeId = 2192;
-pub(super) const t_P_nvmlSystemConfComputeSettings_t: TypeId = 2193;
-pub(super) const t_nvmlSystemConfComputeSettings_v2_t: TypeId = 2194;
-pub(super) const t_P_nvmlSystemConfComputeSettings_v2_t: TypeId = 2195;
-pub(super) const t_nvmlConfComputeSystemState_t: TypeId = 2196;
-pub(super) const t_P_nvmlConfComputeSystemState_t: TypeId = 2197;
-pub(super) const t_nvmlSystemDriverBranchInfo_t: TypeId = 2198;
-pub(super) const t_P_nvmlSystemDriverBranchInfo_t: TypeId = 2199;
-pub(super) const t_nvmlHwbcEntry_t: TypeId = 2200;
-pub(super) const t_P_nvmlHwbcEntry_t: TypeId = 2201;
-pub(super) const t_nvmlSystemRegisterEventRequest_t: TypeId = 2202;
-pub(super) const t_P_nvmlSystemRegisterEventRequest_t: TypeId = 2203;
-pub(super) const t_nvmlConfComputeSetKeyRotationThresholdInfo_t: TypeId = 2204;
-pub(super) const t_P_nvmlConfComputeSetKeyRotationThresholdInfo_t: TypeId = 2205;
-pub(super) const t_nvmlUnit_t: TypeId = 2206;
-pub(super) const t_nvmlFanState_t: TypeId = 2207;
-pub(super) const t_nvmlUnitFanInfo_t: TypeId = 2208;
-pub(super) const t_A24_nvmlUnitFanInfo_t: TypeId = 2209;
-pub(super) const t_nvmlUnitFanSpeeds_t: TypeId = 2210;
-pub(super) const t_P_nvmlUnitFanSpeeds_t: TypeId = 2211;
-pub(super) const t_P_nvmlUnit_t: TypeId = 2212;
-pub(super) const t_nvmlLedColor_t: TypeId = 2213;
-pub(super) const t_nvmlLedState_t: TypeId = 2214;
-pub(super) const t_P_nvmlLedState_t: TypeId = 2215;
-pub(super) const t_nvmlPSUInfo_t: TypeId = 2216;
-pub(super) const t_P_nvmlPSUInfo_t: TypeId = 2217;
-pub(super) const t_nvmlUnitInfo_t: TypeId = 2218;
-pub(super) const t_P_nvmlUnitInfo_t: TypeId = 2219;
-pub(super) const t_nvmlVgpuLicenseExpiry_t: TypeId = 2220;
-pub(super) const t_nvmlVgpuLicenseInfo_t: TypeId = 2221;
-pub(super) const t_P_nvmlVgpuLicenseInfo_t: TypeId = 2222;
-pub(super) const t_nvmlVgpuPlacementId_t: TypeId = 2223;
-pub(super) const t_P_nvmlVgpuPlacementId_t: TypeId = 2224;
-pub(super) const t_nvmlVgpuRuntimeState_t: TypeId = 2225;
-pub(super) const t_P_nvmlVgpuRuntimeState_t: TypeId = 2226;
-pub(super) const t_nvmlVgpuVmIdType_t: TypeId = 2227;
-pub(super) const t_P_nvmlVgpuVmIdType_t: TypeId = 2228;
-pub(super) const t_nvmlVgpuTypeBar1Info_t: TypeId = 2229;
-pub(super) const t_P_nvmlVgpuTypeBar1Info_t: TypeId = 2230;
-pub(super) const t_nvmlVgpuCapability_t: TypeId = 2231;
-pub(super) const t_nvmlVgpuTypeMaxInstance_t: TypeId = 2232;
-pub(super) const t_P_nvmlVgpuTypeMaxInstance_t: TypeId = 2233;
-pub(super) const t_nvrtcResult: TypeId = 2234;
-pub(super) const t_nvrtcResult_status: TypeId = 2235;
-pub(super) const t_nvrtcProgram: TypeId = 2236;
-pub(super) const t_P_nvrtcProgram: TypeId = 2237;
-pub(super) const t_nvrtcBundledHeadersInfo: TypeId = 2238;
-pub(super) const t_P_nvrtcBundledHeadersInfo: TypeId = 2239;
-pub(super) const t_nvrtcInstallHeaders_in4: TypeId = 2240;
-pub(super) const t_nvtiffStatus_t: TypeId = 2241;
-pub(super) const t_nvtiffStatus_t_status: TypeId = 2242;
-pub(super) const t_nvtiffStream_t: TypeId = 2243;
-pub(super) const t_nvtiffDecoder_t: TypeId = 2244;
-pub(super) const t_nvtiffDecodeParams_t: TypeId = 2245;
-pub(super) const t_nvtiffImage_t: TypeId = 2246;
-pub(super) const t_P_nvtiffImage_t: TypeId = 2247;
-pub(super) const t_PC_nvtiffImage_t: TypeId = 2248;
-pub(super) const t_P_nvtiffDecodeParams_t: TypeId = 2249;
-pub(super) const t_nvtiffOutputFormat_t: TypeId = 2250;
-pub(super) const t_nvtiffDecodeRegion_t: TypeId = 2251;
-pub(super) const t_PC_nvtiffDecodeRegion_t: TypeId = 2252;
-pub(super) const t_P_nvtiffDecoder_t: TypeId = 2253;
-pub(super) const t_nvtiffDeviceAllocator_t: TypeId = 2254;
-pub(super) const t_P_nvtiffDeviceAllocator_t: TypeId = 2255;
-pub(super) const t_nvtiffPinnedAllocator_t: TypeId = 2256;
-pub(super) const t_P_nvtiffPinnedAllocator_t: TypeId = 2257;
-pub(super) const t_nvtiffEncoder_t: TypeId = 2258;
-pub(super) const t_nvtiffEncodeParams_t: TypeId = 2259;
-pub(super) const t_P_nvtiffEncodeParams_t: TypeId = 2260;
-pub(super) const t_nvtiffGeoKey_t: TypeId = 2261;
-pub(super) const t_nvtiffGeoKeyDataType_t: TypeId = 2262;
-pub(super) const t_nvtiffImageGeometryType_t: TypeId = 2263;
-pub(super) const t_nvtiffImageGeometry_t: TypeId = 2264;
-pub(super) const t_PC_nvtiffImageGeometry_t: TypeId = 2265;
-pub(super) const t_nvtiffCompression_t: TypeId = 2266;
-pub(super) const t_nvtiffPhotometricInt_t: TypeId = 2267;
-pub(super) const t_nvtiffPlanarConfig_t: TypeId = 2268;
-pub(super) const t_A16_u16: TypeId = 2269;
-pub(super) const t_nvtiffSampleFormat_t: TypeId = 2270;
-pub(super) const t_A16_nvtiffSampleFormat_t: TypeId = 2271;
-pub(super) const t_nvtiffImageInfo_t: TypeId = 2272;
-pub(super) const t_PC_nvtiffImageInfo_t: TypeId = 2273;
-pub(super) const t_P_P_u8: TypeId = 2274;
-pub(super) const t_nvtiffJpegChromaSubsampling_t: TypeId = 2275;
-pub(super) const t_nvtiffJpegEncodeOptions_t: TypeId = 2276;
-pub(super) const t_PC_nvtiffJpegEncodeOptions_t: TypeId = 2277;
-pub(super) const t_nvtiffTagDataType_t: TypeId = 2278;
-pub(super) const t_nvtiffVariant_t: TypeId = 2279;
-pub(super) const t_P_nvtiffEncoder_t: TypeId = 2280;
-pub(super) const t_P_nvtiffGeoKeyDataType_t: TypeId = 2281;
-pub(super) const t_nvtiffStreamHeader_t: TypeId = 2282;
-pub(super) const t_P_nvtiffStreamHeader_t: TypeId = 2283;
-pub(super) const t_P_nvtiffImageGeometry_t: TypeId = 2284;
-pub(super) const t_P_nvtiffImageInfo_t: TypeId = 2285;
-pub(super) const t_P_nvtiffGeoKey_t: TypeId = 2286;
-pub(super) const t_P_nvtiffTagDataType_t: TypeId = 2287;
-pub(super) const t_P_nvtiffStream_t: TypeId = 2288;
+pub(super) const t_cublasMpMatmulAlgoType_t: TypeId = 1022;
+pub(super) const t_cublasMpMatmulEpilogue_t: TypeId = 1023;
+pub(super) const t_cublasMpMatmulMatrixScale_t: TypeId = 1024;
+pub(super) const t_cublasMpResultScheme_t: TypeId = 1025;
+pub(super) const t_P_cublasMpMatrixDescriptor_t: TypeId = 1026;
+pub(super) const t_cudnnStatus_t: TypeId = 1027;
+pub(super) const t_cudnnStatus_t_status: TypeId = 1028;
+pub(super) const t_cudnnHandle_t: TypeId = 1029;
+pub(super) const t_cudnnActivationDescriptor_t: TypeId = 1030;
+pub(super) const t_cudnnTensorDescriptor_t: TypeId = 1031;
+pub(super) const t_cudnnDataType_t: TypeId = 1032;
+pub(super) const t_cudnnBackendDescriptorType_t: TypeId = 1033;
+pub(super) const t_cudnnBackendDescriptor_t: TypeId = 1034;
+pub(super) const t_P_cudnnBackendDescriptor_t: TypeId = 1035;
+pub(super) const t_cudnnBackendAttributeName_t: TypeId = 1036;
+pub(super) const t_cudnnBackendAttributeType_t: TypeId = 1037;
+pub(super) const t_cudnnConvolutionMode_t: TypeId = 1038;
+pub(super) const t_cudnnBackendHeurMode_t: TypeId = 1039;
+pub(super) const t_cudnnBackendKnobType_t: TypeId = 1040;
+pub(super) const t_cudnnNanPropagation_t: TypeId = 1041;
+pub(super) const t_cudnnBackendNumericalNote_t: TypeId = 1042;
+pub(super) const t_cudnnBackendLayoutType_t: TypeId = 1043;
+pub(super) const t_cudnnPointwiseMode_t: TypeId = 1044;
+pub(super) const t_cudnnGenStatsMode_t: TypeId = 1045;
+pub(super) const t_cudnnBnFinalizeStatsMode_t: TypeId = 1046;
+pub(super) const t_cudnnReduceTensorOp_t: TypeId = 1047;
+pub(super) const t_cudnnBackendBehaviorNote_t: TypeId = 1048;
+pub(super) const t_cudnnBackendTensorReordering_t: TypeId = 1049;
+pub(super) const t_cudnnResampleMode_t: TypeId = 1050;
+pub(super) const t_cudnnPaddingMode_t: TypeId = 1051;
+pub(super) const t_cudnnSignalMode_t: TypeId = 1052;
+pub(super) const t_cudnnFraction_t: TypeId = 1053;
+pub(super) const t_cudnnBackendNormMode_t: TypeId = 1054;
+pub(super) const t_cudnnBackendNormFwdPhase_t: TypeId = 1055;
+pub(super) const t_cudnnRngDistribution_t: TypeId = 1056;
+pub(super) const t_cudnnMoeGroupedMatmulMode_t: TypeId = 1057;
+pub(super) const t_cudnnBackendReshapeMode_t: TypeId = 1058;
+pub(super) const t_cudnnBackendOperationGraphMode_t: TypeId = 1059;
+pub(super) const t_cudnnCudaGraphRetention_t: TypeId = 1060;
+pub(super) const t_cudnnBatchNormMode_t: TypeId = 1061;
+pub(super) const t_cudnnBatchNormOps_t: TypeId = 1062;
+pub(super) const t_cudnnRNNDescriptor_t: TypeId = 1063;
+pub(super) const t_cudnnCTCLossAlgo_t: TypeId = 1064;
+pub(super) const t_cudnnCTCLossDescriptor_t: TypeId = 1065;
+pub(super) const t_cudnnCausalConv1dActivation_t: TypeId = 1066;
+pub(super) const t_cudnnFilterDescriptor_t: TypeId = 1067;
+pub(super) const t_cudnnConvolutionDescriptor_t: TypeId = 1068;
+pub(super) const t_cudnnConvolutionBwdDataAlgo_t: TypeId = 1069;
+pub(super) const t_cudnnConvolutionBwdFilterAlgo_t: TypeId = 1070;
+pub(super) const t_cudnnConvolutionFwdAlgo_t: TypeId = 1071;
+pub(super) const t_cudnnAlgorithmDescriptor_t: TypeId = 1072;
+pub(super) const t_P_cudnnHandle_t: TypeId = 1073;
+pub(super) const t_P_cudnnActivationDescriptor_t: TypeId = 1074;
+pub(super) const t_P_cudnnAlgorithmDescriptor_t: TypeId = 1075;
+pub(super) const t_cudnnAlgorithmPerformance_t: TypeId = 1076;
+pub(super) const t_P_cudnnAlgorithmPerformance_t: TypeId = 1077;
+pub(super) const t_cudnnAttnDescriptor_t: TypeId = 1078;
+pub(super) const t_P_cudnnAttnDescriptor_t: TypeId = 1079;
+pub(super) const t_P_cudnnCTCLossDescriptor_t: TypeId = 1080;
+pub(super) const t_P_cudnnConvolutionDescriptor_t: TypeId = 1081;
+pub(super) const t_cudnnDropoutDescriptor_t: TypeId = 1082;
+pub(super) const t_P_cudnnDropoutDescriptor_t: TypeId = 1083;
+pub(super) const t_P_cudnnFilterDescriptor_t: TypeId = 1084;
+pub(super) const t_cudnnFusedOpsConstParamPack_t: TypeId = 1085;
+pub(super) const t_P_cudnnFusedOpsConstParamPack_t: TypeId = 1086;
+pub(super) const t_cudnnFusedOps_t: TypeId = 1087;
+pub(super) const t_cudnnFusedOpsPlan_t: TypeId = 1088;
+pub(super) const t_P_cudnnFusedOpsPlan_t: TypeId = 1089;
+pub(super) const t_cudnnFusedOpsVariantParamPack_t: TypeId = 1090;
+pub(super) const t_P_cudnnFusedOpsVariantParamPack_t: TypeId = 1091;
+pub(super) const t_cudnnLRNDescriptor_t: TypeId = 1092;
+pub(super) const t_P_cudnnLRNDescriptor_t: TypeId = 1093;
+pub(super) const t_cudnnOpTensorDescriptor_t: TypeId = 1094;
+pub(super) const t_P_cudnnOpTensorDescriptor_t: TypeId = 1095;
+pub(super) const t_cudnnPersistentRNNPlan_t: TypeId = 1096;
+pub(super) const t_P_cudnnPersistentRNNPlan_t: TypeId = 1097;
+pub(super) const t_cudnnPoolingDescriptor_t: TypeId = 1098;
+pub(super) const t_P_cudnnPoolingDescriptor_t: TypeId = 1099;
+pub(super) const t_cudnnRNNDataDescriptor_t: TypeId = 1100;
+pub(super) const t_P_cudnnRNNDataDescriptor_t: TypeId = 1101;
+pub(super) const t_P_cudnnRNNDescriptor_t: TypeId = 1102;
+pub(super) const t_cudnnReduceTensorDescriptor_t: TypeId = 1103;
+pub(super) const t_P_cudnnReduceTensorDescriptor_t: TypeId = 1104;
+pub(super) const t_cudnnSeqDataDescriptor_t: TypeId = 1105;
+pub(super) const t_P_cudnnSeqDataDescriptor_t: TypeId = 1106;
+pub(super) const t_cudnnSpatialTransformerDescriptor_t: TypeId = 1107;
+pub(super) const t_P_cudnnSpatialTransformerDescriptor_t: TypeId = 1108;
+pub(super) const t_P_cudnnTensorDescriptor_t: TypeId = 1109;
+pub(super) const t_cudnnTensorTransformDescriptor_t: TypeId = 1110;
+pub(super) const t_P_cudnnTensorTransformDescriptor_t: TypeId = 1111;
+pub(super) const t_cudnnNormMode_t: TypeId = 1112;
+pub(super) const t_cudnnDivNormMode_t: TypeId = 1113;
+pub(super) const t_cudnnDeterminism_t: TypeId = 1114;
+pub(super) const t_cudnnMathType_t: TypeId = 1115;
+pub(super) const t_cudnnConvolutionBwdDataAlgoPerf_t: TypeId = 1116;
+pub(super) const t_P_cudnnConvolutionBwdDataAlgoPerf_t: TypeId = 1117;
+pub(super) const t_cudnnConvolutionBwdFilterAlgoPerf_t: TypeId = 1118;
+pub(super) const t_P_cudnnConvolutionBwdFilterAlgoPerf_t: TypeId = 1119;
+pub(super) const t_cudnnConvolutionFwdAlgoPerf_t: TypeId = 1120;
+pub(super) const t_P_cudnnConvolutionFwdAlgoPerf_t: TypeId = 1121;
+pub(super) const t_PC_cudnnTensorDescriptor_t: TypeId = 1122;
+pub(super) const t_cudnnActivationMode_t: TypeId = 1123;
+pub(super) const t_P_cudnnActivationMode_t: TypeId = 1124;
+pub(super) const t_P_cudnnNanPropagation_t: TypeId = 1125;
+pub(super) const t_cudnnRNNAlgo_t: TypeId = 1126;
+pub(super) const t_Algorithm: TypeId = 1127;
+pub(super) const t_cudnnAlgorithm_t: TypeId = 1128;
+pub(super) const t_P_cudnnAlgorithm_t: TypeId = 1129;
+pub(super) const t_P_cudnnStatus_t: TypeId = 1130;
+pub(super) const t_cudnnAttnMode_in4: TypeId = 1131;
+pub(super) const t_P_cudnnAttnMode_in4: TypeId = 1132;
+pub(super) const t_P_cudnnDataType_t: TypeId = 1133;
+pub(super) const t_P_cudnnMathType_t: TypeId = 1134;
+pub(super) const t_cudnnLossNormalizationMode_t: TypeId = 1135;
+pub(super) const t_P_cudnnLossNormalizationMode_t: TypeId = 1136;
+pub(super) const t_cudnnCTCGradMode_t: TypeId = 1137;
+pub(super) const t_P_cudnnCTCGradMode_t: TypeId = 1138;
+pub(super) const t_cudnnCallbackMask_in4: TypeId = 1139;
+pub(super) const t_P_cudnnCallbackMask_in4: TypeId = 1140;
+pub(super) const t_P_cudnnConvolutionMode_t: TypeId = 1141;
+pub(super) const t_cudnnReorderType_t: TypeId = 1142;
+pub(super) const t_P_cudnnReorderType_t: TypeId = 1143;
+pub(super) const t_cudnnTensorFormat_t: TypeId = 1144;
+pub(super) const t_P_cudnnTensorFormat_t: TypeId = 1145;
+pub(super) const t_cudnnFusedOpsConstParamLabel_t: TypeId = 1146;
+pub(super) const t_cudnnFusedOpsVariantParamLabel_t: TypeId = 1147;
+pub(super) const t_cudnnMultiHeadAttnWeightKind_t: TypeId = 1148;
+pub(super) const t_cudnnNormOps_t: TypeId = 1149;
+pub(super) const t_cudnnNormAlgo_t: TypeId = 1150;
+pub(super) const t_cudnnOpTensorOp_t: TypeId = 1151;
+pub(super) const t_P_cudnnOpTensorOp_t: TypeId = 1152;
+pub(super) const t_cudnnPoolingMode_t: TypeId = 1153;
+pub(super) const t_P_cudnnPoolingMode_t: TypeId = 1154;
+pub(super) const t_cudnnRNNBiasMode_t: TypeId = 1155;
+pub(super) const t_P_cudnnRNNBiasMode_t: TypeId = 1156;
+pub(super) const t_cudnnRNNDataLayout_t: TypeId = 1157;
+pub(super) const t_P_cudnnRNNDataLayout_t: TypeId = 1158;
+pub(super) const t_cudnnRNNInputMode_t: TypeId = 1159;
+pub(super) const t_P_cudnnRNNInputMode_t: TypeId = 1160;
+pub(super) const t_cudnnDirectionMode_t: TypeId = 1161;
+pub(super) const t_P_cudnnDirectionMode_t: TypeId = 1162;
+pub(super) const t_cudnnRNNMode_t: TypeId = 1163;
+pub(super) const t_P_cudnnRNNMode_t: TypeId = 1164;
+pub(super) const t_P_cudnnRNNAlgo_t: TypeId = 1165;
+pub(super) const t_cudnnRNNPaddedIO_in4: TypeId = 1166;
+pub(super) const t_P_cudnnRNNPaddedIO_in4: TypeId = 1167;
+pub(super) const t_cudnnForwardMode_t: TypeId = 1168;
+pub(super) const t_P_cudnnReduceTensorOp_t: TypeId = 1169;
+pub(super) const t_cudnnReduceTensorIndices_t: TypeId = 1170;
+pub(super) const t_P_cudnnReduceTensorIndices_t: TypeId = 1171;
+pub(super) const t_cudnnIndicesType_t: TypeId = 1172;
+pub(super) const t_P_cudnnIndicesType_t: TypeId = 1173;
+pub(super) const t_cudnnSeqDataAxis_t: TypeId = 1174;
+pub(super) const t_P_cudnnSeqDataAxis_t: TypeId = 1175;
+pub(super) const t_cudnnFoldingDirection_t: TypeId = 1176;
+pub(super) const t_P_cudnnFoldingDirection_t: TypeId = 1177;
+pub(super) const t_cudnnGnnCscGraph_t: TypeId = 1178;
+pub(super) const t_PC_cudnnGnnCscGraph_t: TypeId = 1179;
+pub(super) const t_cudnnGnnAggOp_t: TypeId = 1180;
+pub(super) const t_cudnnGnnActivationOp_t: TypeId = 1181;
+pub(super) const t_cudnnGnnMhaParams_t: TypeId = 1182;
+pub(super) const t_PC_cudnnGnnMhaParams_t: TypeId = 1183;
+pub(super) const t_cudnnLRNMode_t: TypeId = 1184;
+pub(super) const t_cudnnWgradMode_t: TypeId = 1185;
+pub(super) const t_cudnnErrQueryMode_t: TypeId = 1186;
+pub(super) const t_cudnnRNNClipMode_t: TypeId = 1187;
+pub(super) const t_P_cudnnRNNClipMode_t: TypeId = 1188;
+pub(super) const t_PC_cudnnSeqDataAxis_t: TypeId = 1189;
+pub(super) const t_cudnnSamplerType_t: TypeId = 1190;
+pub(super) const t_cudnnSoftmaxAlgorithm_t: TypeId = 1191;
+pub(super) const t_cudnnSoftmaxMode_t: TypeId = 1192;
+pub(super) const t_cudssStatus_t: TypeId = 1193;
+pub(super) const t_cudssStatus_t_status: TypeId = 1194;
+pub(super) const t_cudssConfig_t: TypeId = 1195;
+pub(super) const t_P_cudssConfig_t: TypeId = 1196;
+pub(super) const t_cudssConfigParam_t: TypeId = 1197;
+pub(super) const t_cudssReorderingAlg_t: TypeId = 1198;
+pub(super) const t_cudssFactorizationAlg_t: TypeId = 1199;
+pub(super) const t_cudssSolveAlg_t: TypeId = 1200;
+pub(super) const t_cudssMatchingAlg_t: TypeId = 1201;
+pub(super) const t_cudssSolveMode_t: TypeId = 1202;
+pub(super) const t_cudssPivotType_t: TypeId = 1203;
+pub(super) const t_cudssPivotEpsilonAlg_t: TypeId = 1204;
+pub(super) const t_cudssDowncastFactorsMode_t: TypeId = 1205;
+pub(super) const t_cudssHandle_t: TypeId = 1206;
+pub(super) const t_P_cudssHandle_t: TypeId = 1207;
+pub(super) const t_cudssData_t: TypeId = 1208;
+pub(super) const t_P_cudssData_t: TypeId = 1209;
+pub(super) const t_cudssDataParam_t: TypeId = 1210;
+pub(super) const t_A16_i64: TypeId = 1211;
+pub(super) const t_A3_i64: TypeId = 1212;
+pub(super) const t_cudssPhase_t_in4: TypeId = 1213;
+pub(super) const t_cudssMatrix_t: TypeId = 1214;
+pub(super) const t_cudssDeviceMemHandler_t: TypeId = 1215;
+pub(super) const t_P_cudssDeviceMemHandler_t: TypeId = 1216;
+pub(super) const t_cudssPinnedMemHandler_t: TypeId = 1217;
+pub(super) const t_P_cudssPinnedMemHandler_t: TypeId = 1218;
+pub(super) const t_P_cudssMatrix_t: TypeId = 1219;
+pub(super) const t_cudssMatrixType_t: TypeId = 1220;
+pub(super) const t_cudssMatrixViewType_t: TypeId = 1221;
+pub(super) const t_cudssIndexBase_t: TypeId = 1222;
+pub(super) const t_cudssLayout_t: TypeId = 1223;
+pub(super) const t_P_P_P_void: TypeId = 1224;
+pub(super) const t_P_cudaDataType: TypeId = 1225;
+pub(super) const t_P_cudssMatrixType_t: TypeId = 1226;
+pub(super) const t_P_cudssMatrixViewType_t: TypeId = 1227;
+pub(super) const t_P_cudssIndexBase_t: TypeId = 1228;
+pub(super) const t_P_cudssLayout_t: TypeId = 1229;
+pub(super) const t_cudssMatrixFormat_t_in4: TypeId = 1230;
+pub(super) const t_P_cudssMatrixFormat_t_in4: TypeId = 1231;
+pub(super) const t_PC_cudssDeviceMemHandler_t: TypeId = 1232;
+pub(super) const t_PC_cudaStream_t: TypeId = 1233;
+pub(super) const t_PC_cudssPinnedMemHandler_t: TypeId = 1234;
+pub(super) const t_cufftResult: TypeId = 1235;
+pub(super) const t_cufftResult_status: TypeId = 1236;
+pub(super) const t_cufftHandle: TypeId = 1237;
+pub(super) const t_P_cufftHandle: TypeId = 1238;
+pub(super) const t_cufftType: TypeId = 1239;
+pub(super) const t_cufftDirection: TypeId = 1240;
+pub(super) const t_cufftProperty: TypeId = 1241;
+pub(super) const t_cufftXtCallbackType: TypeId = 1242;
+pub(super) const t_A64_i32: TypeId = 1243;
+pub(super) const t_A64_P_void: TypeId = 1244;
+pub(super) const t_A64_u64: TypeId = 1245;
+pub(super) const t_cudaXtDesc: TypeId = 1246;
+pub(super) const t_P_cudaXtDesc: TypeId = 1247;
+pub(super) const t_libFormat: TypeId = 1248;
+pub(super) const t_cudaLibXtDesc: TypeId = 1249;
+pub(super) const t_P_cudaLibXtDesc: TypeId = 1250;
+pub(super) const t_cudaLibXtDescPointer: TypeId = 1251;
+pub(super) const t_P_P_cudaLibXtDesc: TypeId = 1252;
+pub(super) const t_P_cudaLibXtDescPointer: TypeId = 1253;
+pub(super) const t_cufftXtSubFormat: TypeId = 1254;
+pub(super) const t_cufftXtCopyType: TypeId = 1255;
+pub(super) const t_cufftXtQueryType: TypeId = 1256;
+pub(super) const t_cufftXt1dFactors: TypeId = 1257;
+pub(super) const t_A3_u64: TypeId = 1258;
+pub(super) const t_cufftBox3d: TypeId = 1259;
+pub(super) const t_PC_cufftBox3d: TypeId = 1260;
+pub(super) const t_cufftXtWorkAreaPolicy: TypeId = 1261;
+pub(super) const t_fftw_plan: TypeId = 1262;
+pub(super) const t_A2_f64: TypeId = 1263;
+pub(super) const t_P_A2_f64: TypeId = 1264;
+pub(super) const t_fftwSign: TypeId = 1265;
+pub(super) const t_fftwf_iodim64: TypeId = 1266;
+pub(super) const t_PC_fftwf_iodim64: TypeId = 1267;
+pub(super) const t_fftwf_iodim: TypeId = 1268;
+pub(super) const t_PC_fftwf_iodim: TypeId = 1269;
+pub(super) const t_fftwf_plan: TypeId = 1270;
+pub(super) const t_A2_f32: TypeId = 1271;
+pub(super) const t_P_A2_f32: TypeId = 1272;
+pub(super) const t_CUfileOpError: TypeId = 1273;
+pub(super) const t_CUfileError_t: TypeId = 1274;
+pub(super) const t_CUfileBatchHandle_t: TypeId = 1275;
+pub(super) const t_CUfileStatus_t_in4: TypeId = 1276;
+pub(super) const t_CUfileIOEvents_t: TypeId = 1277;
+pub(super) const t_P_CUfileIOEvents_t: TypeId = 1278;
+pub(super) const t_P_CUfileBatchHandle_t: TypeId = 1279;
+pub(super) const t_CUfileBatchMode_t: TypeId = 1280;
+pub(super) const t_CUfileIOParams_t_u_batch: TypeId = 1281;
+pub(super) const t_CUfileIOParams_t_u: TypeId = 1282;
+pub(super) const t_CUfileHandle_t: TypeId = 1283;
+pub(super) const t_CUfileOpcode_t: TypeId = 1284;
+pub(super) const t_CUfileIOParams_t: TypeId = 1285;
+pub(super) const t_P_CUfileIOParams_t: TypeId = 1286;
+pub(super) const t_cuFileRdmaFlags_in4: TypeId = 1287;
+pub(super) const t_CUfileDriverStatusFlags_t_in4: TypeId = 1288;
+pub(super) const t_CUfileP2PFlags_t_in4: TypeId = 1289;
+pub(super) const t_P_CUfileP2PFlags_t_in4: TypeId = 1290;
+pub(super) const t_CUfileDrvProps_t_nvfs: TypeId = 1291;
+pub(super) const t_CUfileDrvProps_t: TypeId = 1292;
+pub(super) const t_P_CUfileDrvProps_t: TypeId = 1293;
+pub(super) const t_CUFileBoolConfigParameter_t: TypeId = 1294;
+pub(super) const t_P_bool1: TypeId = 1295;
+pub(super) const t_CUFileSizeTConfigParameter_t: TypeId = 1296;
+pub(super) const t_CUFileStringConfigParameter_t: TypeId = 1297;
+pub(super) const t_CUfileOpCounter_t: TypeId = 1298;
+pub(super) const t_CUfileStatsLevel1_t: TypeId = 1299;
+pub(super) const t_P_CUfileStatsLevel1_t: TypeId = 1300;
+pub(super) const t_A32_u64: TypeId = 1301;
+pub(super) const t_CUfileStatsLevel2_t: TypeId = 1302;
+pub(super) const t_P_CUfileStatsLevel2_t: TypeId = 1303;
+pub(super) const t_A16_char: TypeId = 1304;
+pub(super) const t_A16_u8: TypeId = 1305;
+pub(super) const t_CUfilePerGpuStats_t: TypeId = 1306;
+pub(super) const t_A16_CUfilePerGpuStats_t: TypeId = 1307;
+pub(super) const t_CUfileStatsLevel3_t: TypeId = 1308;
+pub(super) const t_P_CUfileStatsLevel3_t: TypeId = 1309;
+pub(super) const t_P_CUfileHandle_t: TypeId = 1310;
+pub(super) const t_CUfileFileHandleType: TypeId = 1311;
+pub(super) const t_CUfileDescr_t_handle: TypeId = 1312;
+pub(super) const t_CUfileFSOps_t: TypeId = 1313;
+pub(super) const t_PC_CUfileFSOps_t: TypeId = 1314;
+pub(super) const t_CUfileDescr_t: TypeId = 1315;
+pub(super) const t_P_CUfileDescr_t: TypeId = 1316;
+pub(super) const t_CUfileIOVec_t: TypeId = 1317;
+pub(super) const t_PC_CUfileIOVec_t: TypeId = 1318;
+pub(super) const t_cuFileStreamFlags_in4: TypeId = 1319;
+pub(super) const t_curandStatus_t: TypeId = 1320;
+pub(super) const t_curandStatus_t_status: TypeId = 1321;
+pub(super) const t_curandGenerator_t: TypeId = 1322;
+pub(super) const t_P_curandGenerator_t: TypeId = 1323;
+pub(super) const t_curandRngType_t: TypeId = 1324;
+pub(super) const t_curandDiscreteDistribution_t: TypeId = 1325;
+pub(super) const t_P_curandDiscreteDistribution_t: TypeId = 1326;
+pub(super) const t_curandMethod_t: TypeId = 1327;
+pub(super) const t_A32_u32: TypeId = 1328;
+pub(super) const t_P_A32_u32: TypeId = 1329;
+pub(super) const t_P_P_A32_u32: TypeId = 1330;
+pub(super) const t_curandDirectionVectorSet_t: TypeId = 1331;
+pub(super) const t_P_A64_u64: TypeId = 1332;
+pub(super) const t_P_P_A64_u64: TypeId = 1333;
+pub(super) const t_P_P_u32: TypeId = 1334;
+pub(super) const t_P_P_u64: TypeId = 1335;
+pub(super) const t_curandOrdering_t: TypeId = 1336;
+pub(super) const t_cusolverStatus_t: TypeId = 1337;
+pub(super) const t_cusolverStatus_t_status: TypeId = 1338;
+pub(super) const t_cusolverDnHandle_t: TypeId = 1339;
+pub(super) const t_cusolverEigMode_t: TypeId = 1340;
+pub(super) const t_gesvdjInfo_t: TypeId = 1341;
+pub(super) const t_cusolverEigRange_t: TypeId = 1342;
+pub(super) const t_syevjInfo_t: TypeId = 1343;
+pub(super) const t_cusolverEigType_t: TypeId = 1344;
+pub(super) const t_P_cusolverDnHandle_t: TypeId = 1345;
+pub(super) const t_P_gesvdjInfo_t: TypeId = 1346;
+pub(super) const t_cusolverDnParams_t: TypeId = 1347;
+pub(super) const t_P_cusolverDnParams_t: TypeId = 1348;
+pub(super) const t_P_syevjInfo_t: TypeId = 1349;
+pub(super) const t_cusolverDeterministicMode_t: TypeId = 1350;
+pub(super) const t_P_cusolverDeterministicMode_t: TypeId = 1351;
+pub(super) const t_cudaEmulationStrategy: TypeId = 1352;
+pub(super) const t_P_cudaEmulationStrategy: TypeId = 1353;
+pub(super) const t_cusolverMathMode_t: TypeId = 1354;
+pub(super) const t_P_cusolverMathMode_t: TypeId = 1355;
+pub(super) const t_cusolverDnIRSInfos_t: TypeId = 1356;
+pub(super) const t_P_cusolverDnIRSInfos_t: TypeId = 1357;
+pub(super) const t_cusolverDnIRSParams_t: TypeId = 1358;
+pub(super) const t_P_cusolverDnIRSParams_t: TypeId = 1359;
+pub(super) const t_cusolverIRSRefinement_t: TypeId = 1360;
+pub(super) const t_cusolverPrecType_t: TypeId = 1361;
+pub(super) const t_cusolverDnFunction_t: TypeId = 1362;
+pub(super) const t_cusolverAlgMode_t: TypeId = 1363;
+pub(super) const t_cusolverDirectMode_t: TypeId = 1364;
+pub(super) const t_cusolverStorevMode_t: TypeId = 1365;
+pub(super) const t_cusolverEigComp_t: TypeId = 1366;
+pub(super) const t_cusolverMgHandle_t: TypeId = 1367;
+pub(super) const t_P_cusolverMgHandle_t: TypeId = 1368;
+pub(super) const t_cudaLibMgGrid_t: TypeId = 1369;
+pub(super) const t_P_cudaLibMgGrid_t: TypeId = 1370;
+pub(super) const t_cusolverMgGridMapping_t: TypeId = 1371;
+pub(super) const t_cudaLibMgMatrixDesc_t: TypeId = 1372;
+pub(super) const t_P_cudaLibMgMatrixDesc_t: TypeId = 1373;
+pub(super) const t_cusolverRfHandle_t: TypeId = 1374;
+pub(super) const t_P_cusolverRfHandle_t: TypeId = 1375;
+pub(super) const t_cusolverRfFactorization_t: TypeId = 1376;
+pub(super) const t_P_cusolverRfFactorization_t: TypeId = 1377;
+pub(super) const t_cusolverRfTriangularSolve_t: TypeId = 1378;
+pub(super) const t_P_cusolverRfTriangularSolve_t: TypeId = 1379;
+pub(super) const t_cusolverRfMatrixFormat_t: TypeId = 1380;
+pub(super) const t_P_cusolverRfMatrixFormat_t: TypeId = 1381;
+pub(super) const t_cusolverRfUnitDiagonal_t: TypeId = 1382;
+pub(super) const t_P_cusolverRfUnitDiagonal_t: TypeId = 1383;
+pub(super) const t_cusolverRfNumericBoostReport_t: TypeId = 1384;
+pub(super) const t_P_cusolverRfNumericBoostReport_t: TypeId = 1385;
+pub(super) const t_cusolverRfResetValuesFastMode_t: TypeId = 1386;
+pub(super) const t_P_cusolverRfResetValuesFastMode_t: TypeId = 1387;
+pub(super) const t_cusolverSpHandle_t: TypeId = 1388;
+pub(super) const t_cusparseMatDescr_t: TypeId = 1389;
+pub(super) const t_csrcholInfo_t: TypeId = 1390;
+pub(super) const t_csrcholInfoHost_t: TypeId = 1391;
+pub(super) const t_csrluInfoHost_t: TypeId = 1392;
+pub(super) const t_csrqrInfo_t: TypeId = 1393;
+pub(super) const t_csrqrInfoHost_t: TypeId = 1394;
+pub(super) const t_P_cusolverSpHandle_t: TypeId = 1395;
+pub(super) const t_P_csrcholInfo_t: TypeId = 1396;
+pub(super) const t_P_csrcholInfoHost_t: TypeId = 1397;
+pub(super) const t_P_csrluInfoHost_t: TypeId = 1398;
+pub(super) const t_P_csrqrInfo_t: TypeId = 1399;
+pub(super) const t_P_csrqrInfoHost_t: TypeId = 1400;
+pub(super) const t_cusolverMpGrid_t: TypeId = 1401;
+pub(super) const t_cusolverMpHandle_t: TypeId = 1402;
+pub(super) const t_P_cusolverMpHandle_t: TypeId = 1403;
+pub(super) const t_P_cusolverMpGrid_t: TypeId = 1404;
+pub(super) const t_cusolverMpGridMapping_t: TypeId = 1405;
+pub(super) const t_cusolverMpMatrixDescriptor_t: TypeId = 1406;
+pub(super) const t_P_cusolverMpMatrixDescriptor_t: TypeId = 1407;
+pub(super) const t_cusolverMpGesvdDescriptor_t: TypeId = 1408;
+pub(super) const t_P_cusolverMpGesvdDescriptor_t: TypeId = 1409;
+pub(super) const t_cusolverMpGesvdDescriptorAttribute_t: TypeId = 1410;
+pub(super) const t_cusolverMpNewtonSchulzDescriptor_t: TypeId = 1411;
+pub(super) const t_P_cusolverMpNewtonSchulzDescriptor_t: TypeId = 1412;
+pub(super) const t_cusolverMpNewtonSchulzDescriptorAttribute_t: TypeId = 1413;
+pub(super) const t_cusolverMpPolarDescriptor_t: TypeId = 1414;
+pub(super) const t_P_cusolverMpPolarDescriptor_t: TypeId = 1415;
+pub(super) const t_cusolverMpPolarDescriptorAttribute_t: TypeId = 1416;
+pub(super) const t_cusparseStatus_t: TypeId = 1417;
+pub(super) const t_cusparseStatus_t_status: TypeId = 1418;
+pub(super) const t_cusparseHandle_t: TypeId = 1419;
+pub(super) const t_cusparseSpVecDescr_t: TypeId = 1420;
+pub(super) const t_cusparseDnVecDescr_t: TypeId = 1421;
+pub(super) const t_cusparseConstSpVecDescr_t: TypeId = 1422;
+pub(super) const t_cusparseSpMatDescr_t: TypeId = 1423;
+pub(super) const t_cusparseIndexType_t: TypeId = 1424;
+pub(super) const t_P_cusparseIndexType_t: TypeId = 1425;
+pub(super) const t_cusparseIndexBase_t: TypeId = 1426;
+pub(super) const t_P_cusparseIndexBase_t: TypeId = 1427;
+pub(super) const t_cusparseDirection_t: TypeId = 1428;
+pub(super) const t_bsric02Info_t: TypeId = 1429;
+pub(super) const t_cusparseSolvePolicy_t: TypeId = 1430;
+pub(super) const t_bsrilu02Info_t: TypeId = 1431;
+pub(super) const t_cusparseOperation_t: TypeId = 1432;
+pub(super) const t_bsrsm2Info_t: TypeId = 1433;
+pub(super) const t_bsrsv2Info_t: TypeId = 1434;
+pub(super) const t_csru2csrInfo_t: TypeId = 1435;
+pub(super) const t_cusparseColorInfo_t: TypeId = 1436;
+pub(super) const t_csrgemm2Info_t: TypeId = 1437;
+pub(super) const t_csric02Info_t: TypeId = 1438;
+pub(super) const t_csrilu02Info_t: TypeId = 1439;
+pub(super) const t_csrsm2Info_t: TypeId = 1440;
+pub(super) const t_csrsv2Info_t: TypeId = 1441;
+pub(super) const t_cusparseAction_t: TypeId = 1442;
+pub(super) const t_cusparseConstSpMatDescr_t: TypeId = 1443;
+pub(super) const t_cusparseConstDnMatDescr_t: TypeId = 1444;
+pub(super) const t_cusparseOrder_t: TypeId = 1445;
+pub(super) const t_P_cusparseOrder_t: TypeId = 1446;
+pub(super) const t_cusparseConstDnVecDescr_t: TypeId = 1447;
+pub(super) const t_cusparseDnMatDescr_t: TypeId = 1448;
+pub(super) const t_P_cusparseHandle_t: TypeId = 1449;
+pub(super) const t_P_cusparseSpMatDescr_t: TypeId = 1450;
+pub(super) const t_P_bsric02Info_t: TypeId = 1451;
+pub(super) const t_P_bsrilu02Info_t: TypeId = 1452;
+pub(super) const t_P_bsrsm2Info_t: TypeId = 1453;
+pub(super) const t_P_bsrsv2Info_t: TypeId = 1454;
+pub(super) const t_P_cusparseColorInfo_t: TypeId = 1455;
+pub(super) const t_P_cusparseConstSpMatDescr_t: TypeId = 1456;
+pub(super) const t_P_cusparseConstDnMatDescr_t: TypeId = 1457;
+pub(super) const t_P_cusparseConstDnVecDescr_t: TypeId = 1458;
+pub(super) const t_P_cusparseConstSpVecDescr_t: TypeId = 1459;
+pub(super) const t_P_csrgemm2Info_t: TypeId = 1460;
+pub(super) const t_P_csric02Info_t: TypeId = 1461;
+pub(super) const t_P_csrilu02Info_t: TypeId = 1462;
+pub(super) const t_P_csrsm2Info_t: TypeId = 1463;
+pub(super) const t_P_csrsv2Info_t: TypeId = 1464;
+pub(super) const t_P_csru2csrInfo_t: TypeId = 1465;
+pub(super) const t_P_cusparseDnMatDescr_t: TypeId = 1466;
+pub(super) const t_P_cusparseDnVecDescr_t: TypeId = 1467;
+pub(super) const t_P_cusparseMatDescr_t: TypeId = 1468;
+pub(super) const t_pruneInfo_t: TypeId = 1469;
+pub(super) const t_P_pruneInfo_t: TypeId = 1470;
+pub(super) const t_P_cusparseSpVecDescr_t: TypeId = 1471;
+pub(super) const t_cusparseCsr2CscAlg_t: TypeId = 1472;
+pub(super) const t_cusparseAlgMode_t: TypeId = 1473;
+pub(super) const t_cusparseDenseToSparseAlg_t: TypeId = 1474;
+pub(super) const t_cusparseColorAlg_t: TypeId = 1475;
+pub(super) const t_P_cusparseColorAlg_t: TypeId = 1476;
+pub(super) const t_cusparseDiagType_t: TypeId = 1477;
+pub(super) const t_cusparseFillMode_t: TypeId = 1478;
+pub(super) const t_cusparseMatrixType_t: TypeId = 1479;
+pub(super) const t_cusparsePointerMode_t: TypeId = 1480;
+pub(super) const t_P_cusparsePointerMode_t: TypeId = 1481;
+pub(super) const t_cusparseSDDMMAlg_t: TypeId = 1482;
+pub(super) const t_cusparseSpGEAMAlg_t: TypeId = 1483;
+pub(super) const t_cusparseSpGEAMDescr_t: TypeId = 1484;
+pub(super) const t_P_cusparseSpGEAMDescr_t: TypeId = 1485;
+pub(super) const t_cusparseSpGEMMAlg_t: TypeId = 1486;
+pub(super) const t_cusparseSpGEMMDescr_t: TypeId = 1487;
+pub(super) const t_P_cusparseSpGEMMDescr_t: TypeId = 1488;
+pub(super) const t_cusparseSpMMAlg_t: TypeId = 1489;
+pub(super) const t_cusparseSpMMOpPlan_t: TypeId = 1490;
+pub(super) const t_P_cusparseSpMMOpPlan_t: TypeId = 1491;
+pub(super) const t_cusparseSpMMOpAlg_t: TypeId = 1492;
+pub(super) const t_cusparseSpMVAlg_t: TypeId = 1493;
+pub(super) const t_cusparseSpMatAttribute_t: TypeId = 1494;
+pub(super) const t_cusparseSpMatStorage_t: TypeId = 1495;
+pub(super) const t_cusparseSymmetryType_t: TypeId = 1496;
+pub(super) const t_cusparseFormat_t: TypeId = 1497;
+pub(super) const t_P_cusparseFormat_t: TypeId = 1498;
+pub(super) const t_cusparseSpSMAlg_t: TypeId = 1499;
+pub(super) const t_cusparseSpSMDescr_t: TypeId = 1500;
+pub(super) const t_P_cusparseSpSMDescr_t: TypeId = 1501;
+pub(super) const t_cusparseSpSMUpdate_t: TypeId = 1502;
+pub(super) const t_cusparseSpSVAlg_t: TypeId = 1503;
+pub(super) const t_cusparseSpSVDescr_t: TypeId = 1504;
+pub(super) const t_P_cusparseSpSVDescr_t: TypeId = 1505;
+pub(super) const t_cusparseSpSVUpdate_t: TypeId = 1506;
+pub(super) const t_cusparseSparseToDenseAlg_t: TypeId = 1507;
+pub(super) const t_A512_u8: TypeId = 1508;
+pub(super) const t_cusparseLtHandle_t: TypeId = 1509;
+pub(super) const t_PC_cusparseLtHandle_t: TypeId = 1510;
+pub(super) const t_cusparseLtHandlePointer: TypeId = 1511;
+pub(super) const t_cusparseLtMatDescriptor_t: TypeId = 1512;
+pub(super) const t_P_cusparseLtMatDescriptor_t: TypeId = 1513;
+pub(super) const t_cusparseLtMatDescriptorPointer: TypeId = 1514;
+pub(super) const t_P_cusparseLtHandle_t: TypeId = 1515;
+pub(super) const t_PC_cusparseLtMatDescriptor_t: TypeId = 1516;
+pub(super) const t_cusparseLtMatDescAttribute_t: TypeId = 1517;
+pub(super) const t_cusparseLtMatmulPlan_t: TypeId = 1518;
+pub(super) const t_PC_cusparseLtMatmulPlan_t: TypeId = 1519;
+pub(super) const t_cusparseLtMatmulPlanPointer: TypeId = 1520;
+pub(super) const t_cusparseLtMatmulAlgSelection_t: TypeId = 1521;
+pub(super) const t_PC_cusparseLtMatmulAlgSelection_t: TypeId = 1522;
+pub(super) const t_cusparseLtMatmulAlgSelectionPointer: TypeId = 1523;
+pub(super) const t_cusparseLtMatmulAlgAttribute_t: TypeId = 1524;
+pub(super) const t_cusparseLtSplitKMode_t: TypeId = 1525;
+pub(super) const t_P_cusparseLtMatmulAlgSelection_t: TypeId = 1526;
+pub(super) const t_cusparseLtMatmulDescriptor_t: TypeId = 1527;
+pub(super) const t_PC_cusparseLtMatmulDescriptor_t: TypeId = 1528;
+pub(super) const t_cusparseLtMatmulDescriptorPointer: TypeId = 1529;
+pub(super) const t_cusparseLtMatmulAlg_t: TypeId = 1530;
+pub(super) const t_cusparseLtMatmulDescAttribute_t: TypeId = 1531;
+pub(super) const t_cusparseLtMatmulMatrixScale_t: TypeId = 1532;
+pub(super) const t_P_cusparseLtMatmulDescriptor_t: TypeId = 1533;
+pub(super) const t_cusparseComputeType: TypeId = 1534;
+pub(super) const t_P_cusparseLtMatmulPlan_t: TypeId = 1535;
+pub(super) const t_cusparseLtPruneAlg_t: TypeId = 1536;
+pub(super) const t_cusparseLtSparsity_t: TypeId = 1537;
+pub(super) const t_cutensorStatus_t: TypeId = 1538;
+pub(super) const t_cutensorStatus_t_status: TypeId = 1539;
+pub(super) const t_cutensorHandle_t: TypeId = 1540;
+pub(super) const t_cutensorPlan_t: TypeId = 1541;
+pub(super) const t_P_cutensorHandle_t: TypeId = 1542;
+pub(super) const t_cutensorOperationDescriptor_t: TypeId = 1543;
+pub(super) const t_P_cutensorOperationDescriptor_t: TypeId = 1544;
+pub(super) const t_cutensorBlockSparseTensorDescriptor_t: TypeId = 1545;
+pub(super) const t_cutensorOperator_t: TypeId = 1546;
+pub(super) const t_cutensorComputeDescriptor_t: TypeId = 1547;
+pub(super) const t_P_cutensorBlockSparseTensorDescriptor_t: TypeId = 1548;
+pub(super) const t_cutensorTensorDescriptor_t: TypeId = 1549;
+pub(super) const t_P_cutensorPlan_t: TypeId = 1550;
+pub(super) const t_cutensorPlanPreference_t: TypeId = 1551;
+pub(super) const t_P_cutensorPlanPreference_t: TypeId = 1552;
+pub(super) const t_cutensorAlgo_t: TypeId = 1553;
+pub(super) const t_cutensorJitMode_t: TypeId = 1554;
+pub(super) const t_P_cutensorTensorDescriptor_t: TypeId = 1555;
+pub(super) const t_cutensorWorksizePreference_t: TypeId = 1556;
+pub(super) const t_cutensorMgHandle_t: TypeId = 1557;
+pub(super) const t_cutensorMgContractionPlan_t: TypeId = 1558;
+pub(super) const t_cutensorMgContractionFind_t: TypeId = 1559;
+pub(super) const t_cutensorMgContractionFindAttribute_t: TypeId = 1560;
+pub(super) const t_cutensorMgContractionDescriptor_t: TypeId = 1561;
+pub(super) const t_cutensorMgCopyPlan_t: TypeId = 1562;
+pub(super) const t_cutensorMgCopyDescriptor_t: TypeId = 1563;
+pub(super) const t_P_cutensorMgHandle_t: TypeId = 1564;
+pub(super) const t_P_cutensorMgContractionDescriptor_t: TypeId = 1565;
+pub(super) const t_cutensorMgTensorDescriptor_t: TypeId = 1566;
+pub(super) const t_cutensorComputeType_t_in4: TypeId = 1567;
+pub(super) const t_P_cutensorMgContractionFind_t: TypeId = 1568;
+pub(super) const t_cutensorMgAlgo_t: TypeId = 1569;
+pub(super) const t_P_cutensorMgContractionPlan_t: TypeId = 1570;
+pub(super) const t_P_cutensorMgCopyDescriptor_t: TypeId = 1571;
+pub(super) const t_P_cutensorMgCopyPlan_t: TypeId = 1572;
+pub(super) const t_P_cutensorMgTensorDescriptor_t: TypeId = 1573;
+pub(super) const t_cutensorOperationDescriptorAttribute_t: TypeId = 1574;
+pub(super) const t_cutensorPlanAttribute_t: TypeId = 1575;
+pub(super) const t_cutensorPlanPreferenceAttribute_t: TypeId = 1576;
+pub(super) const t_cutensorAutotuneMode_t: TypeId = 1577;
+pub(super) const t_cutensorCacheMode_t: TypeId = 1578;
+pub(super) const t_ncclResult_t: TypeId = 1579;
+pub(super) const t_ncclResult_t_status: TypeId = 1580;
+pub(super) const t_ncclDataType_t: TypeId = 1581;
+pub(super) const t_ncclConfigExt_t: TypeId = 1582;
+pub(super) const t_P_ncclConfigExt_t: TypeId = 1583;
+pub(super) const t_ncclConfigExt_t_key: TypeId = 1584;
+pub(super) const t_ncclConfigExt_t_val: TypeId = 1585;
+pub(super) const t_ncclUndefined: TypeId = 1586;
+pub(super) const t_ncclCtaPolicy: TypeId = 1587;
+pub(super) const t_ncclCollConfig_t: TypeId = 1588;
+pub(super) const t_PC_ncclCollConfig_t: TypeId = 1589;
+pub(super) const t_ncclRedOp_t: TypeId = 1590;
+pub(super) const t_ncclRegistration: TypeId = 1591;
+pub(super) const t_P_ncclResult_t: TypeId = 1592;
+pub(super) const t_A128_char: TypeId = 1593;
+pub(super) const t_A128_u8: TypeId = 1594;
+pub(super) const t_ncclUniqueId: TypeId = 1595;
+pub(super) const t_P_ncclUniqueId: TypeId = 1596;
+pub(super) const t_PC_ncclUniqueId: TypeId = 1597;
+pub(super) const t_P_ncclComm_t: TypeId = 1598;
+pub(super) const t_ncclHostCftMode_t: TypeId = 1599;
+pub(super) const t_ncclNvlsHostMode_t: TypeId = 1600;
+pub(super) const t_ncclConfig_t: TypeId = 1601;
+pub(super) const t_P_ncclConfig_t: TypeId = 1602;
+pub(super) const t_ncclCommMemStat_t: TypeId = 1603;
+pub(super) const t_P_ncclRegistration: TypeId = 1604;
+pub(super) const t_ncclRevokeFlags_in4: TypeId = 1605;
+pub(super) const t_ncclShrinkFlags_in4: TypeId = 1606;
+pub(super) const t_ncclColor: TypeId = 1607;
+pub(super) const t_ncclSuspendFlags_in4: TypeId = 1608;
+pub(super) const t_ncclWindow_t: TypeId = 1609;
+pub(super) const t_P_ncclWindow_t: TypeId = 1610;
+pub(super) const t_ncclWindowFlags_in4: TypeId = 1611;
+pub(super) const t_ncclSimInfo_t: TypeId = 1612;
+pub(super) const t_P_ncclSimInfo_t: TypeId = 1613;
+pub(super) const t_ncclParamHandle_t: TypeId = 1614;
+pub(super) const t_P_ncclParamHandle_t: TypeId = 1615;
+pub(super) const t_P_P_PC_char: TypeId = 1616;
+pub(super) const t_P_i16: TypeId = 1617;
+pub(super) const t_P_i8: TypeId = 1618;
+pub(super) const t_P_u16: TypeId = 1619;
+pub(super) const t_P_ncclRedOp_t: TypeId = 1620;
+pub(super) const t_ncclScalarResidence_t: TypeId = 1621;
+pub(super) const t_ncclEncryptionMode_t: TypeId = 1622;
+pub(super) const t_ncclEncryptionConfig_t: TypeId = 1623;
+pub(super) const t_PC_ncclEncryptionConfig_t: TypeId = 1624;
+pub(super) const t_ncclWaitSignalDesc_t: TypeId = 1625;
+pub(super) const t_P_ncclWaitSignalDesc_t: TypeId = 1626;
+pub(super) const t_nvFatbinResult: TypeId = 1627;
+pub(super) const t_nvFatbinResult_status: TypeId = 1628;
+pub(super) const t_nvFatbinHandle: TypeId = 1629;
+pub(super) const t_P_nvFatbinHandle: TypeId = 1630;
+pub(super) const t_nvJitLinkResult: TypeId = 1631;
+pub(super) const t_nvJitLinkResult_status: TypeId = 1632;
+pub(super) const t_nvJitLinkHandle: TypeId = 1633;
+pub(super) const t_nvJitLinkInputType: TypeId = 1634;
+pub(super) const t_P_nvJitLinkHandle: TypeId = 1635;
+pub(super) const t_nvjpegStatus_t: TypeId = 1636;
+pub(super) const t_nvjpegStatus_t_status: TypeId = 1637;
+pub(super) const t_nvjpegHandle_t: TypeId = 1638;
+pub(super) const t_nvjpegDevAllocator_t: TypeId = 1639;
+pub(super) const t_P_nvjpegDevAllocator_t: TypeId = 1640;
+pub(super) const t_nvjpegBufferDevice_t: TypeId = 1641;
+pub(super) const t_P_nvjpegBufferDevice_t: TypeId = 1642;
+pub(super) const t_nvjpegDevAllocatorV2_t: TypeId = 1643;
+pub(super) const t_P_nvjpegDevAllocatorV2_t: TypeId = 1644;
+pub(super) const t_nvjpegPinnedAllocator_t: TypeId = 1645;
+pub(super) const t_P_nvjpegPinnedAllocator_t: TypeId = 1646;
+pub(super) const t_nvjpegBufferPinned_t: TypeId = 1647;
+pub(super) const t_P_nvjpegBufferPinned_t: TypeId = 1648;
+pub(super) const t_nvjpegPinnedAllocatorV2_t: TypeId = 1649;
+pub(super) const t_P_nvjpegPinnedAllocatorV2_t: TypeId = 1650;
+pub(super) const t_nvjpegBackend_t: TypeId = 1651;
+pub(super) const t_P_nvjpegHandle_t: TypeId = 1652;
+pub(super) const t_nvjpegFlags_in4: TypeId = 1653;
+pub(super) const t_nvjpegJpegState_t: TypeId = 1654;
+pub(super) const t_nvjpegOutputFormat_t: TypeId = 1655;
+pub(super) const t_A4_P_u8: TypeId = 1656;
+pub(super) const t_A4_u64: TypeId = 1657;
+pub(super) const t_nvjpegImage_t: TypeId = 1658;
+pub(super) const t_P_nvjpegImage_t: TypeId = 1659;
+pub(super) const t_P_PC_u8: TypeId = 1660;
+pub(super) const t_nvjpegDecodeParams_t: TypeId = 1661;
+pub(super) const t_P_nvjpegDecodeParams_t: TypeId = 1662;
+pub(super) const t_nvjpegChromaSubsampling_t: TypeId = 1663;
+pub(super) const t_nvjpegJpegStream_t: TypeId = 1664;
+pub(super) const t_nvjpegJpegDecoder_t: TypeId = 1665;
+pub(super) const t_nvjpegExifOrientation_t: TypeId = 1666;
+pub(super) const t_nvjpegScaleFactor_t: TypeId = 1667;
+pub(super) const t_P_nvjpegJpegDecoder_t: TypeId = 1668;
+pub(super) const t_P_nvjpegJpegState_t: TypeId = 1669;
+pub(super) const t_nvjpegEncoderState_t: TypeId = 1670;
+pub(super) const t_nvjpegEncoderParams_t: TypeId = 1671;
+pub(super) const t_PC_nvjpegImage_t: TypeId = 1672;
+pub(super) const t_nvjpegInputFormat_t: TypeId = 1673;
+pub(super) const t_P_nvjpegEncoderParams_t: TypeId = 1674;
+pub(super) const t_nvjpegJpegEncoding_t: TypeId = 1675;
+pub(super) const t_P_nvjpegEncoderState_t: TypeId = 1676;
+pub(super) const t_nvjpegEncBackend_t: TypeId = 1677;
+pub(super) const t_P_nvjpegChromaSubsampling_t: TypeId = 1678;
+pub(super) const t_P_nvjpegJpegStream_t: TypeId = 1679;
+pub(super) const t_P_nvjpegExifOrientation_t: TypeId = 1680;
+pub(super) const t_P_nvjpegJpegEncoding_t: TypeId = 1681;
+pub(super) const t_nvjpeg2kStatus_t: TypeId = 1682;
+pub(super) const t_nvjpeg2kStatus_t_status: TypeId = 1683;
+pub(super) const t_nvjpeg2kBackend_t: TypeId = 1684;
+pub(super) const t_nvjpeg2kDeviceAllocator_t: TypeId = 1685;
+pub(super) const t_P_nvjpeg2kDeviceAllocator_t: TypeId = 1686;
+pub(super) const t_nvjpeg2kPinnedAllocator_t: TypeId = 1687;
+pub(super) const t_P_nvjpeg2kPinnedAllocator_t: TypeId = 1688;
+pub(super) const t_nvjpeg2kHandle_t: TypeId = 1689;
+pub(super) const t_P_nvjpeg2kHandle_t: TypeId = 1690;
+pub(super) const t_nvjpeg2kDeviceAllocatorV2_t: TypeId = 1691;
+pub(super) const t_P_nvjpeg2kDeviceAllocatorV2_t: TypeId = 1692;
+pub(super) const t_nvjpeg2kPinnedAllocatorV2_t: TypeId = 1693;
+pub(super) const t_P_nvjpeg2kPinnedAllocatorV2_t: TypeId = 1694;
+pub(super) const t_nvjpeg2kDecodeState_t: TypeId = 1695;
+pub(super) const t_nvjpeg2kStream_t: TypeId = 1696;
+pub(super) const t_nvjpeg2kImageType_t: TypeId = 1697;
+pub(super) const t_nvjpeg2kImage_t: TypeId = 1698;
+pub(super) const t_P_nvjpeg2kImage_t: TypeId = 1699;
+pub(super) const t_nvjpeg2kDecodeParams_t: TypeId = 1700;
+pub(super) const t_P_nvjpeg2kDecodeParams_t: TypeId = 1701;
+pub(super) const t_nvjpeg2kImageFormat_t: TypeId = 1702;
+pub(super) const t_P_nvjpeg2kDecodeState_t: TypeId = 1703;
+pub(super) const t_nvjpeg2kEncoder_t: TypeId = 1704;
+pub(super) const t_nvjpeg2kEncodeState_t: TypeId = 1705;
+pub(super) const t_nvjpeg2kEncodeParams_t: TypeId = 1706;
+pub(super) const t_PC_nvjpeg2kImage_t: TypeId = 1707;
+pub(super) const t_P_nvjpeg2kEncodeParams_t: TypeId = 1708;
+pub(super) const t_nvjpeg2kBitstreamType_t: TypeId = 1709;
+pub(super) const t_nvjpeg2kColorSpace_t: TypeId = 1710;
+pub(super) const t_nvjpeg2kImageComponentInfo_t: TypeId = 1711;
+pub(super) const t_P_nvjpeg2kImageComponentInfo_t: TypeId = 1712;
+pub(super) const t_nvjpeg2kProgOrder_t: TypeId = 1713;
+pub(super) const t_A33_u32: TypeId = 1714;
+pub(super) const t_nvjpeg2kEncodeConfig_t: TypeId = 1715;
+pub(super) const t_P_nvjpeg2kEncodeConfig_t: TypeId = 1716;
+pub(super) const t_nvjpeg2kNLTType_t: TypeId = 1717;
+pub(super) const t_nvjpeg2kNLTInfo_t: TypeId = 1718;
+pub(super) const t_PC_nvjpeg2kNLTInfo_t: TypeId = 1719;
+pub(super) const t_nvjpeg2kQualityType_t: TypeId = 1720;
+pub(super) const t_P_nvjpeg2kEncodeState_t: TypeId = 1721;
+pub(super) const t_P_nvjpeg2kEncoder_t: TypeId = 1722;
+pub(super) const t_P_nvjpeg2kStream_t: TypeId = 1723;
+pub(super) const t_P_nvjpeg2kColorSpace_t: TypeId = 1724;
+pub(super) const t_P_nvjpeg2kNLTInfo_t: TypeId = 1725;
+pub(super) const t_nvjpeg2kImageInfo_t: TypeId = 1726;
+pub(super) const t_P_nvjpeg2kImageInfo_t: TypeId = 1727;
+pub(super) const t_nvmlReturn_t: TypeId = 1728;
+pub(super) const t_nvmlReturn_t_status: TypeId = 1729;
+pub(super) const t_nvmlComputeInstance_t: TypeId = 1730;
+pub(super) const t_nvmlDevice_t: TypeId = 1731;
+pub(super) const t_nvmlGpuInstance_t: TypeId = 1732;
+pub(super) const t_nvmlComputeInstancePlacement_t: TypeId = 1733;
+pub(super) const t_nvmlComputeInstanceInfo_t: TypeId = 1734;
+pub(super) const t_P_nvmlComputeInstanceInfo_t: TypeId = 1735;
+pub(super) const t_nvmlEccCounterType_t: TypeId = 1736;
+pub(super) const t_nvmlValueType_t: TypeId = 1737;
+pub(super) const t_nvmlValue_t: TypeId = 1738;
+pub(super) const t_nvmlFieldId: TypeId = 1739;
+pub(super) const t_nvmlFieldValue_t: TypeId = 1740;
+pub(super) const t_P_nvmlFieldValue_t: TypeId = 1741;
+pub(super) const t_P_nvmlGpuInstance_t: TypeId = 1742;
+pub(super) const t_nvmlGpuInstancePlacement_t: TypeId = 1743;
+pub(super) const t_PC_nvmlGpuInstancePlacement_t: TypeId = 1744;
+pub(super) const t_A32_char: TypeId = 1745;
+pub(super) const t_nvmlPciInfo_t: TypeId = 1746;
+pub(super) const t_P_nvmlPciInfo_t: TypeId = 1747;
+pub(super) const t_nvmlEnableState_t: TypeId = 1748;
+pub(super) const t_nvmlRestrictedAPI_t: TypeId = 1749;
+pub(super) const t_P_nvmlEnableState_t: TypeId = 1750;
+pub(super) const t_A5_u32: TypeId = 1751;
+pub(super) const t_nvmlAccountingStats_t: TypeId = 1752;
+pub(super) const t_P_nvmlAccountingStats_t: TypeId = 1753;
+pub(super) const t_nvmlAccountingStats_v2_t: TypeId = 1754;
+pub(super) const t_P_nvmlAccountingStats_v2_t: TypeId = 1755;
+pub(super) const t_nvmlVgpuInstance_t: TypeId = 1756;
+pub(super) const t_P_nvmlVgpuInstance_t: TypeId = 1757;
+pub(super) const t_nvmlAdaptiveTgpModeInfo_v1_t: TypeId = 1758;
+pub(super) const t_P_nvmlAdaptiveTgpModeInfo_v1_t: TypeId = 1759;
+pub(super) const t_nvmlDeviceAddressingMode_t: TypeId = 1760;
+pub(super) const t_P_nvmlDeviceAddressingMode_t: TypeId = 1761;
+pub(super) const t_nvmlClockType_t: TypeId = 1762;
+pub(super) const t_nvmlDeviceArchitecture_t: TypeId = 1763;
+pub(super) const t_P_nvmlDeviceArchitecture_t: TypeId = 1764;
+pub(super) const t_nvmlDeviceAttributes_t: TypeId = 1765;
+pub(super) const t_P_nvmlDeviceAttributes_t: TypeId = 1766;
+pub(super) const t_nvmlBAR1Memory_t: TypeId = 1767;
+pub(super) const t_P_nvmlBAR1Memory_t: TypeId = 1768;
+pub(super) const t_nvmlBBXTimeData_v1_t: TypeId = 1769;
+pub(super) const t_P_nvmlBBXTimeData_v1_t: TypeId = 1770;
+pub(super) const t_nvmlEccBankRemapperHistogram_v1_t: TypeId = 1771;
+pub(super) const t_nvmlEccBankRemapperStatus_v1_t: TypeId = 1772;
+pub(super) const t_P_nvmlEccBankRemapperStatus_v1_t: TypeId = 1773;
+pub(super) const t_nvmlBrandType_t: TypeId = 1774;
+pub(super) const t_P_nvmlBrandType_t: TypeId = 1775;
+pub(super) const t_nvmlBridgeChipType_t: TypeId = 1776;
+pub(super) const t_nvmlBridgeChipInfo_t: TypeId = 1777;
+pub(super) const t_A128_nvmlBridgeChipInfo_t: TypeId = 1778;
+pub(super) const t_nvmlBridgeChipHierarchy_t: TypeId = 1779;
+pub(super) const t_P_nvmlBridgeChipHierarchy_t: TypeId = 1780;
+pub(super) const t_nvmlBusType_t: TypeId = 1781;
+pub(super) const t_P_nvmlBusType_t: TypeId = 1782;
+pub(super) const t_nvmlC2cModeInfo_v1_t: TypeId = 1783;
+pub(super) const t_P_nvmlC2cModeInfo_v1_t: TypeId = 1784;
+pub(super) const t_nvmlDeviceCapabilities_t: TypeId = 1785;
+pub(super) const t_P_nvmlDeviceCapabilities_t: TypeId = 1786;
+pub(super) const t_nvmlClkMonFaultInfo_t: TypeId = 1787;
+pub(super) const t_A32_nvmlClkMonFaultInfo_t: TypeId = 1788;
+pub(super) const t_nvmlClkMonStatus_t: TypeId = 1789;
+pub(super) const t_P_nvmlClkMonStatus_t: TypeId = 1790;
+pub(super) const t_nvmlClockId_t: TypeId = 1791;
+pub(super) const t_nvmlPstates_t: TypeId = 1792;
+pub(super) const t_nvmlClockOffset_t: TypeId = 1793;
+pub(super) const t_P_nvmlClockOffset_t: TypeId = 1794;
+pub(super) const t_nvmlComputeMode_t: TypeId = 1795;
+pub(super) const t_P_nvmlComputeMode_t: TypeId = 1796;
+pub(super) const t_nvmlProcessInfo_v1_t: TypeId = 1797;
+pub(super) const t_P_nvmlProcessInfo_v1_t: TypeId = 1798;
+pub(super) const t_nvmlProcessInfo_t: TypeId = 1799;
+pub(super) const t_P_nvmlProcessInfo_t: TypeId = 1800;
+pub(super) const t_A32_u8: TypeId = 1801;
+pub(super) const t_A8192_u8: TypeId = 1802;
+pub(super) const t_A4096_u8: TypeId = 1803;
+pub(super) const t_nvmlConfComputeGpuAttestationReport_t: TypeId = 1804;
+pub(super) const t_P_nvmlConfComputeGpuAttestationReport_t: TypeId = 1805;
+pub(super) const t_A5120_u8: TypeId = 1806;
+pub(super) const t_nvmlConfComputeGpuCertificate_t: TypeId = 1807;
+pub(super) const t_P_nvmlConfComputeGpuCertificate_t: TypeId = 1808;
+pub(super) const t_nvmlConfComputeMemSizeInfo_t: TypeId = 1809;
+pub(super) const t_P_nvmlConfComputeMemSizeInfo_t: TypeId = 1810;
+pub(super) const t_nvmlMemory_t: TypeId = 1811;
+pub(super) const t_P_nvmlMemory_t: TypeId = 1812;
+pub(super) const t_nvmlCoolerControl_t: TypeId = 1813;
+pub(super) const t_nvmlCoolerTarget_t_in4: TypeId = 1814;
+pub(super) const t_nvmlCoolerInfo_t: TypeId = 1815;
+pub(super) const t_P_nvmlCoolerInfo_t: TypeId = 1816;
+pub(super) const t_nvmlAffinityScope_t: TypeId = 1817;
+pub(super) const t_nvmlVgpuTypeId_t: TypeId = 1818;
+pub(super) const t_P_nvmlVgpuTypeId_t: TypeId = 1819;
+pub(super) const t_A2048_char: TypeId = 1820;
+pub(super) const t_nvmlDeviceCurrentClockFreqs_t: TypeId = 1821;
+pub(super) const t_P_nvmlDeviceCurrentClockFreqs_t: TypeId = 1822;
+pub(super) const t_nvmlClocksEventReasons_in4: TypeId = 1823;
+pub(super) const t_P_nvmlClocksEventReasons_in4: TypeId = 1824;
+pub(super) const t_nvmlClocksEventReasons_in8: TypeId = 1825;
+pub(super) const t_P_nvmlClocksEventReasons_in8: TypeId = 1826;
+pub(super) const t_nvmlMemoryErrorType_t: TypeId = 1827;
+pub(super) const t_nvmlEccErrorCounts_t: TypeId = 1828;
+pub(super) const t_P_nvmlEccErrorCounts_t: TypeId = 1829;
+pub(super) const t_P_nvmlDevice_t: TypeId = 1830;
+pub(super) const t_nvmlDramEncryptionInfo_t: TypeId = 1831;
+pub(super) const t_P_nvmlDramEncryptionInfo_t: TypeId = 1832;
+pub(super) const t_nvmlDriverModel_t: TypeId = 1833;
+pub(super) const t_P_nvmlDriverModel_t: TypeId = 1834;
+pub(super) const t_nvmlGpuDynamicPstatesInfo_t_utilization: TypeId = 1835;
+pub(super) const t_A8_nvmlGpuDynamicPstatesInfo_t_utilization: TypeId = 1836;
+pub(super) const t_nvmlGpuDynamicPstatesInfo_t: TypeId = 1837;
+pub(super) const t_P_nvmlGpuDynamicPstatesInfo_t: TypeId = 1838;
+pub(super) const t_nvmlEncoderType_t: TypeId = 1839;
+pub(super) const t_nvmlEncoderSessionInfo_t: TypeId = 1840;
+pub(super) const t_P_nvmlEncoderSessionInfo_t: TypeId = 1841;
+pub(super) const t_nvmlFBCSessionType_t: TypeId = 1842;
+pub(super) const t_nvmlFBCSessionInfo_t: TypeId = 1843;
+pub(super) const t_P_nvmlFBCSessionInfo_t: TypeId = 1844;
+pub(super) const t_nvmlFBCStats_t: TypeId = 1845;
+pub(super) const t_P_nvmlFBCStats_t: TypeId = 1846;
+pub(super) const t_nvmlFanControlPolicy_t: TypeId = 1847;
+pub(super) const t_P_nvmlFanControlPolicy_t: TypeId = 1848;
+pub(super) const t_nvmlFanSpeedInfo_t: TypeId = 1849;
+pub(super) const t_P_nvmlFanSpeedInfo_t: TypeId = 1850;
+pub(super) const t_nvmlFabricState: TypeId = 1851;
+pub(super) const t_nvmlFabricState_in1: TypeId = 1852;
+pub(super) const t_nvmlGpuFabricInfo_t: TypeId = 1853;
+pub(super) const t_P_nvmlGpuFabricInfo_t: TypeId = 1854;
+pub(super) const t_nvmlFabricHealthSummary: TypeId = 1855;
+pub(super) const t_nvmlFabricHealthSummary_in1: TypeId = 1856;
+pub(super) const t_nvmlGpuFabricInfoV_t: TypeId = 1857;
+pub(super) const t_P_nvmlGpuFabricInfoV_t: TypeId = 1858;
+pub(super) const t_nvmlFabricCliqueType: TypeId = 1859;
+pub(super) const t_nvmlFabricCliqueType_in1: TypeId = 1860;
+pub(super) const t_nvmlGpuFabricClique_v1_t: TypeId = 1861;
+pub(super) const t_A64_nvmlGpuFabricClique_v1_t: TypeId = 1862;
+pub(super) const t_nvmlGpuFabricInfo_v4_t: TypeId = 1863;
+pub(super) const t_P_nvmlGpuFabricInfo_v4_t: TypeId = 1864;
+pub(super) const t_P_nvmlGpuInstancePlacement_t: TypeId = 1865;
+pub(super) const t_nvmlGpuInstanceProfile: TypeId = 1866;
+pub(super) const t_nvmlGpuInstanceProfileInfo_t: TypeId = 1867;
+pub(super) const t_P_nvmlGpuInstanceProfileInfo_t: TypeId = 1868;
+pub(super) const t_A96_char: TypeId = 1869;
+pub(super) const t_nvmlGpuInstanceProfileInfo_v2_t: TypeId = 1870;
+pub(super) const t_P_nvmlGpuInstanceProfileInfo_v2_t: TypeId = 1871;
+pub(super) const t_nvmlGpuOperationMode_t: TypeId = 1872;
+pub(super) const t_P_nvmlGpuOperationMode_t: TypeId = 1873;
+pub(super) const t_nvmlGpuUptime_v1_t: TypeId = 1874;
+pub(super) const t_P_nvmlGpuUptime_v1_t: TypeId = 1875;
+pub(super) const t_nvmlGridLicenseFeatureCode_t: TypeId = 1876;
+pub(super) const t_nvmlGridLicenseExpiry_t: TypeId = 1877;
+pub(super) const t_nvmlGridLicensableFeature_t: TypeId = 1878;
+pub(super) const t_A3_nvmlGridLicensableFeature_t: TypeId = 1879;
+pub(super) const t_nvmlGridLicensableFeatures_t: TypeId = 1880;
+pub(super) const t_P_nvmlGridLicensableFeatures_t: TypeId = 1881;
+pub(super) const t_A41_char: TypeId = 1882;
+pub(super) const t_nvmlUUIDValue_t: TypeId = 1883;
+pub(super) const t_nvmlUUIDType_t: TypeId = 1884;
+pub(super) const t_nvmlUUID_t: TypeId = 1885;
+pub(super) const t_PC_nvmlUUID_t: TypeId = 1886;
+pub(super) const t_nvmlHostVgpuMode_t: TypeId = 1887;
+pub(super) const t_P_nvmlHostVgpuMode_t: TypeId = 1888;
+pub(super) const t_nvmlHostname_v1_t: TypeId = 1889;
+pub(super) const t_P_nvmlHostname_v1_t: TypeId = 1890;
+pub(super) const t_nvmlInforomObject_t: TypeId = 1891;
+pub(super) const t_nvmlMarginTemperature_t: TypeId = 1892;
+pub(super) const t_P_nvmlMarginTemperature_t: TypeId = 1893;
+pub(super) const t_nvmlMemoryLocation_t: TypeId = 1894;
+pub(super) const t_nvmlMemory_v2_t: TypeId = 1895;
+pub(super) const t_P_nvmlMemory_v2_t: TypeId = 1896;
+pub(super) const t_nvmlGetMemoryLimits_v1_t: TypeId = 1897;
+pub(super) const t_P_nvmlGetMemoryLimits_v1_t: TypeId = 1898;
+pub(super) const t_nvmlMigMode: TypeId = 1899;
+pub(super) const t_P_nvmlMigMode: TypeId = 1900;
+pub(super) const t_nvmlNvLinkCapability_t: TypeId = 1901;
+pub(super) const t_nvmlNvLinkErrorCounter_t: TypeId = 1902;
+pub(super) const t_nvmlNvlinkFirmwareVersion_t: TypeId = 1903;
+pub(super) const t_A100_nvmlNvlinkFirmwareVersion_t: TypeId = 1904;
+pub(super) const t_nvmlNvlinkFirmwareInfo_t: TypeId = 1905;
+pub(super) const t_nvmlNvLinkInfo_t: TypeId = 1906;
+pub(super) const t_P_nvmlNvLinkInfo_t: TypeId = 1907;
+pub(super) const t_nvmlNvLinkInfo_v3_t: TypeId = 1908;
+pub(super) const t_P_nvmlNvLinkInfo_v3_t: TypeId = 1909;
+pub(super) const t_nvmlIntNvLinkDeviceType_t: TypeId = 1910;
+pub(super) const t_P_nvmlIntNvLinkDeviceType_t: TypeId = 1911;
+pub(super) const t_nvmlNvlinkTelemetrySample_v1_t: TypeId = 1912;
+pub(super) const t_P_nvmlNvlinkTelemetrySample_v1_t: TypeId = 1913;
+pub(super) const t_nvmlNvlinkTelemetrySamples_v1_t: TypeId = 1914;
+pub(super) const t_P_nvmlNvlinkTelemetrySamples_v1_t: TypeId = 1915;
+pub(super) const t_nvmlNvLinkUtilizationCountUnits_t: TypeId = 1916;
+pub(super) const t_nvmlNvLinkUtilizationCountPktTypes_t_in4: TypeId = 1917;
+pub(super) const t_nvmlNvLinkUtilizationControl_t: TypeId = 1918;
+pub(super) const t_P_nvmlNvLinkUtilizationControl_t: TypeId = 1919;
+pub(super) const t_nvmlNvlinkGetBwMode_t: TypeId = 1920;
+pub(super) const t_P_nvmlNvlinkGetBwMode_t: TypeId = 1921;
+pub(super) const t_A256_u8: TypeId = 1922;
+pub(super) const t_nvmlNvlinkNvlePrivateInfo_v1_t: TypeId = 1923;
+pub(super) const t_P_nvmlNvlinkNvlePrivateInfo_v1_t: TypeId = 1924;
+pub(super) const t_A4096_u32: TypeId = 1925;
+pub(super) const t_nvmlNvlinkGetRemapTableInfo_v1_t: TypeId = 1926;
+pub(super) const t_P_nvmlNvlinkGetRemapTableInfo_v1_t: TypeId = 1927;
+pub(super) const t_A23_u8: TypeId = 1928;
+pub(super) const t_nvmlNvlinkSupportedBwModes_t: TypeId = 1929;
+pub(super) const t_P_nvmlNvlinkSupportedBwModes_t: TypeId = 1930;
+pub(super) const t_nvmlGpuP2PCapsIndex_t: TypeId = 1931;
+pub(super) const t_nvmlGpuP2PStatus_t: TypeId = 1932;
+pub(super) const t_P_nvmlGpuP2PStatus_t: TypeId = 1933;
+pub(super) const t_nvmlPciInfoExt_t: TypeId = 1934;
+pub(super) const t_P_nvmlPciInfoExt_t: TypeId = 1935;
+pub(super) const t_nvmlPcieUtilCounter_t: TypeId = 1936;
+pub(super) const t_nvmlPdi_t: TypeId = 1937;
+pub(super) const t_P_nvmlPdi_t: TypeId = 1938;
+pub(super) const t_nvmlDevicePerfModes_t: TypeId = 1939;
+pub(super) const t_P_nvmlDevicePerfModes_t: TypeId = 1940;
+pub(super) const t_P_nvmlPstates_t: TypeId = 1941;
+pub(super) const t_nvmlPlatformInfo_t: TypeId = 1942;
+pub(super) const t_P_nvmlPlatformInfo_t: TypeId = 1943;
+pub(super) const t_nvmlDevicePowerMizerModes_v1_t: TypeId = 1944;
+pub(super) const t_P_nvmlDevicePowerMizerModes_v1_t: TypeId = 1945;
+pub(super) const t_nvmlPowerSource_t: TypeId = 1946;
+pub(super) const t_P_nvmlPowerSource_t: TypeId = 1947;
+pub(super) const t_nvmlProcessUtilizationSample_t: TypeId = 1948;
+pub(super) const t_P_nvmlProcessUtilizationSample_t: TypeId = 1949;
+pub(super) const t_nvmlProcessUtilizationInfo_v1_t: TypeId = 1950;
+pub(super) const t_P_nvmlProcessUtilizationInfo_v1_t: TypeId = 1951;
+pub(super) const t_nvmlProcessesUtilizationInfo_t: TypeId = 1952;
+pub(super) const t_P_nvmlProcessesUtilizationInfo_t: TypeId = 1953;
+pub(super) const t_nvmlRemappedRowsInfo_v2_t: TypeId = 1954;
+pub(super) const t_P_nvmlRemappedRowsInfo_v2_t: TypeId = 1955;
+pub(super) const t_nvmlRepairStatus_t: TypeId = 1956;
+pub(super) const t_P_nvmlRepairStatus_t: TypeId = 1957;
+pub(super) const t_nvmlPageRetirementCause_t: TypeId = 1958;
+pub(super) const t_nvmlRowRemapperHistogramValues_t: TypeId = 1959;
+pub(super) const t_P_nvmlRowRemapperHistogramValues_t: TypeId = 1960;
+pub(super) const t_nvmlProcessDetail_v1_t: TypeId = 1961;
+pub(super) const t_P_nvmlProcessDetail_v1_t: TypeId = 1962;
+pub(super) const t_nvmlProcessDetailList_t: TypeId = 1963;
+pub(super) const t_P_nvmlProcessDetailList_t: TypeId = 1964;
+pub(super) const t_nvmlSamplingType_t: TypeId = 1965;
+pub(super) const t_P_nvmlValueType_t: TypeId = 1966;
+pub(super) const t_nvmlSample_t: TypeId = 1967;
+pub(super) const t_P_nvmlSample_t: TypeId = 1968;
+pub(super) const t_nvmlEccSramErrorStatus_t: TypeId = 1969;
+pub(super) const t_P_nvmlEccSramErrorStatus_t: TypeId = 1970;
+pub(super) const t_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t: TypeId = 1971;
+pub(super) const t_P_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t: TypeId = 1972;
+pub(super) const t_nvmlEccSramUniqueUncorrectedErrorCounts_t: TypeId = 1973;
+pub(super) const t_P_nvmlEccSramUniqueUncorrectedErrorCounts_t: TypeId = 1974;
+pub(super) const t_nvmlEventTypes_in4: TypeId = 1975;
+pub(super) const t_P_nvmlEventTypes_in4: TypeId = 1976;
+pub(super) const t_nvmlEventTypes_in8: TypeId = 1977;
+pub(super) const t_P_nvmlEventTypes_in8: TypeId = 1978;
+pub(super) const t_nvmlTemperatureSensors_t: TypeId = 1979;
+pub(super) const t_nvmlTemperatureThresholds_t: TypeId = 1980;
+pub(super) const t_nvmlTemperature_t: TypeId = 1981;
+pub(super) const t_P_nvmlTemperature_t: TypeId = 1982;
+pub(super) const t_nvmlThermalController_t: TypeId = 1983;
+pub(super) const t_nvmlThermalTarget_t: TypeId = 1984;
+pub(super) const t_nvmlGpuThermalSettings_t_sensor: TypeId = 1985;
+pub(super) const t_A3_nvmlGpuThermalSettings_t_sensor: TypeId = 1986;
+pub(super) const t_nvmlGpuThermalSettings_t: TypeId = 1987;
+pub(super) const t_P_nvmlGpuThermalSettings_t: TypeId = 1988;
+pub(super) const t_nvmlGpuTopologyLevel_t: TypeId = 1989;
+pub(super) const t_P_nvmlGpuTopologyLevel_t: TypeId = 1990;
+pub(super) const t_nvmlUnrepairableMemoryStatus_v1_t: TypeId = 1991;
+pub(super) const t_P_nvmlUnrepairableMemoryStatus_v1_t: TypeId = 1992;
+pub(super) const t_nvmlUtilization_t: TypeId = 1993;
+pub(super) const t_P_nvmlUtilization_t: TypeId = 1994;
+pub(super) const t_nvmlDeviceVgpuCapability_t: TypeId = 1995;
+pub(super) const t_nvmlVgpuHeterogeneousMode_t: TypeId = 1996;
+pub(super) const t_P_nvmlVgpuHeterogeneousMode_t: TypeId = 1997;
+pub(super) const t_nvmlVgpuInstanceUtilizationInfo_v1_t: TypeId = 1998;
+pub(super) const t_P_nvmlVgpuInstanceUtilizationInfo_v1_t: TypeId = 1999;
+pub(super) const t_nvmlVgpuInstancesUtilizationInfo_t: TypeId = 2000;
+pub(super) const t_P_nvmlVgpuInstancesUtilizationInfo_t: TypeId = 2001;
+pub(super) const t_A80_char: TypeId = 2002;
+pub(super) const t_nvmlVgpuVersion_t: TypeId = 2003;
+pub(super) const t_nvmlVgpuPgpuMetadata_t: TypeId = 2004;
+pub(super) const t_P_nvmlVgpuPgpuMetadata_t: TypeId = 2005;
+pub(super) const t_nvmlVgpuProcessUtilizationSample_t: TypeId = 2006;
+pub(super) const t_P_nvmlVgpuProcessUtilizationSample_t: TypeId = 2007;
+pub(super) const t_nvmlVgpuProcessUtilizationInfo_v1_t: TypeId = 2008;
+pub(super) const t_P_nvmlVgpuProcessUtilizationInfo_v1_t: TypeId = 2009;
+pub(super) const t_nvmlVgpuProcessesUtilizationInfo_t: TypeId = 2010;
+pub(super) const t_P_nvmlVgpuProcessesUtilizationInfo_t: TypeId = 2011;
+pub(super) const t_A3_u32: TypeId = 2012;
+pub(super) const t_nvmlVgpuSchedulerCapabilities_t: TypeId = 2013;
+pub(super) const t_P_nvmlVgpuSchedulerCapabilities_t: TypeId = 2014;
+pub(super) const t_nvmlVgpuSchedulerParams_t_vgpuSchedDataWithARR: TypeId = 2015;
+pub(super) const t_nvmlVgpuSchedulerParams_t_vgpuSchedData: TypeId = 2016;
+pub(super) const t_nvmlVgpuSchedulerParams_t: TypeId = 2017;
+pub(super) const t_nvmlVgpuSchedulerLogEntry_t: TypeId = 2018;
+pub(super) const t_A200_nvmlVgpuSchedulerLogEntry_t: TypeId = 2019;
+pub(super) const t_nvmlVgpuSchedulerLog_t: TypeId = 2020;
+pub(super) const t_P_nvmlVgpuSchedulerLog_t: TypeId = 2021;
+pub(super) const t_nvmlVgpuSchedulerLogEntry_v2_t: TypeId = 2022;
+pub(super) const t_A200_nvmlVgpuSchedulerLogEntry_v2_t: TypeId = 2023;
+pub(super) const t_nvmlVgpuSchedulerLogInfo_v2_t: TypeId = 2024;
+pub(super) const t_P_nvmlVgpuSchedulerLogInfo_v2_t: TypeId = 2025;
+pub(super) const t_nvmlVgpuSchedulerGetState_t: TypeId = 2026;
+pub(super) const t_P_nvmlVgpuSchedulerGetState_t: TypeId = 2027;
+pub(super) const t_nvmlVgpuSchedulerStateInfo_v2_t: TypeId = 2028;
+pub(super) const t_P_nvmlVgpuSchedulerStateInfo_v2_t: TypeId = 2029;
+pub(super) const t_nvmlVgpuPlacementList_t: TypeId = 2030;
+pub(super) const t_P_nvmlVgpuPlacementList_t: TypeId = 2031;
+pub(super) const t_nvmlVgpuInstanceUtilizationSample_t: TypeId = 2032;
+pub(super) const t_P_nvmlVgpuInstanceUtilizationSample_t: TypeId = 2033;
+pub(super) const t_nvmlPerfPolicyType_t: TypeId = 2034;
+pub(super) const t_nvmlViolationTime_t: TypeId = 2035;
+pub(super) const t_P_nvmlViolationTime_t: TypeId = 2036;
+pub(super) const t_nvmlGpuVirtualizationMode_t: TypeId = 2037;
+pub(super) const t_P_nvmlGpuVirtualizationMode_t: TypeId = 2038;
+pub(super) const t_nvmlNvlinkLockRemapTable_v1_t: TypeId = 2039;
+pub(super) const t_P_nvmlNvlinkLockRemapTable_v1_t: TypeId = 2040;
+pub(super) const t_nvmlRailMetrics_t: TypeId = 2041;
+pub(super) const t_A2_nvmlRailMetrics_t: TypeId = 2042;
+pub(super) const t_nvmlCoreRailMetrics_t: TypeId = 2043;
+pub(super) const t_nvmlPmgrPwrTuple_t: TypeId = 2044;
+pub(super) const t_nvmlPwrModelMetricsDlppm1xPerf_t: TypeId = 2045;
+pub(super) const t_nvmlPwrModelMetricsDlppm1x_t: TypeId = 2046;
+pub(super) const t_A8_nvmlPwrModelMetricsDlppm1x_t: TypeId = 2047;
+pub(super) const t_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t: TypeId = 2048;
+pub(super) const t_A3_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t: TypeId = 2049;
+pub(super) const t_nvmlObservedMetrics_t: TypeId = 2050;
+pub(super) const t_nvmlPerfMetricsDlppc2xSample_t: TypeId = 2051;
+pub(super) const t_nvmlPwrModelMetricsSamplePfpp1x_t: TypeId = 2052;
+pub(super) const t_A32_nvmlPwrModelMetricsSamplePfpp1x_t: TypeId = 2053;
+pub(super) const t_nvmlPwrModelOperatingPointPfpp1x_t: TypeId = 2054;
+pub(super) const t_nvmlPwrModelMetricsPfpp1x_t: TypeId = 2055;
+pub(super) const t_nvmlPerfMetricsPfpp1xSample_t: TypeId = 2056;
+pub(super) const t_nvmlPerfMetricControllerSample_t_data: TypeId = 2057;
+pub(super) const t_nvmlPerfMetricControllerSample_t: TypeId = 2058;
+pub(super) const t_A4_nvmlPerfMetricControllerSample_t: TypeId = 2059;
+pub(super) const t_nvmlPerfMetricsSample_t: TypeId = 2060;
+pub(super) const t_A13_nvmlPerfMetricsSample_t: TypeId = 2061;
+pub(super) const t_nvmlPerfMetricsSamples_v1_t: TypeId = 2062;
+pub(super) const t_P_nvmlPerfMetricsSamples_v1_t: TypeId = 2063;
+pub(super) const t_nvmlPowerSmoothingProfile_t: TypeId = 2064;
+pub(super) const t_P_nvmlPowerSmoothingProfile_t: TypeId = 2065;
+pub(super) const t_nvmlPowerSmoothingState_t: TypeId = 2066;
+pub(super) const t_P_nvmlPowerSmoothingState_t: TypeId = 2067;
+pub(super) const t_nvmlPRMCounterInput_v1_t: TypeId = 2068;
+pub(super) const t_nvmlPRMCounterValue_v1_t: TypeId = 2069;
+pub(super) const t_nvmlPRMCounter_v1_t: TypeId = 2070;
+pub(super) const t_P_nvmlPRMCounter_v1_t: TypeId = 2071;
+pub(super) const t_nvmlPRMCounterList_v1_t: TypeId = 2072;
+pub(super) const t_P_nvmlPRMCounterList_v1_t: TypeId = 2073;
+pub(super) const t_A496_u8: TypeId = 2074;
+pub(super) const t_nvmlPRMTLV_v1_t__1: TypeId = 2075;
+pub(super) const t_nvmlPRMTLV_v1_t: TypeId = 2076;
+pub(super) const t_P_nvmlPRMTLV_v1_t: TypeId = 2077;
+pub(super) const t_nvmlEventSet_t: TypeId = 2078;
+pub(super) const t_nvmlDetachGpuState_t: TypeId = 2079;
+pub(super) const t_nvmlPcieLinkState_t: TypeId = 2080;
+pub(super) const t_nvmlFlags_in4: TypeId = 2081;
+pub(super) const t_PC_nvmlDramEncryptionInfo_t: TypeId = 2082;
+pub(super) const t_nvmlSetMemoryLimits_v1_t: TypeId = 2083;
+pub(super) const t_P_nvmlSetMemoryLimits_v1_t: TypeId = 2084;
+pub(super) const t_P_nvmlReturn_t: TypeId = 2085;
+pub(super) const t_nvmlNvLinkPowerThres_t: TypeId = 2086;
+pub(super) const t_P_nvmlNvLinkPowerThres_t: TypeId = 2087;
+pub(super) const t_nvmlNvlinkSetBwMode_t: TypeId = 2088;
+pub(super) const t_P_nvmlNvlinkSetBwMode_t: TypeId = 2089;
+pub(super) const t_nvmlNvlinkSetBwModeAsync_v1_t: TypeId = 2090;
+pub(super) const t_P_nvmlNvlinkSetBwModeAsync_v1_t: TypeId = 2091;
+pub(super) const t_nvmlNvlinkSetNvleReady_v1_t: TypeId = 2092;
+pub(super) const t_P_nvmlNvlinkSetNvleReady_v1_t: TypeId = 2093;
+pub(super) const t_nvmlPowerValue_v2_t: TypeId = 2094;
+pub(super) const t_P_nvmlPowerValue_v2_t: TypeId = 2095;
+pub(super) const t_nvmlRusdSettings_v1_t: TypeId = 2096;
+pub(super) const t_P_nvmlRusdSettings_v1_t: TypeId = 2097;
+pub(super) const t_PC_nvmlVgpuHeterogeneousMode_t: TypeId = 2098;
+pub(super) const t_nvmlVgpuSchedulerSetParams_t_vgpuSchedDataWithARR: TypeId = 2099;
+pub(super) const t_nvmlVgpuSchedulerSetParams_t_vgpuSchedData: TypeId = 2100;
+pub(super) const t_nvmlVgpuSchedulerSetParams_t: TypeId = 2101;
+pub(super) const t_nvmlVgpuSchedulerSetState_t: TypeId = 2102;
+pub(super) const t_P_nvmlVgpuSchedulerSetState_t: TypeId = 2103;
+pub(super) const t_nvmlVgpuSchedulerState_v2_t: TypeId = 2104;
+pub(super) const t_P_nvmlVgpuSchedulerState_v2_t: TypeId = 2105;
+pub(super) const t_nvmlNvlinkSetupNvleEncryptionKey_v1_t: TypeId = 2106;
+pub(super) const t_P_nvmlNvlinkSetupNvleEncryptionKey_v1_t: TypeId = 2107;
+pub(super) const t_A8_u32: TypeId = 2108;
+pub(super) const t_nvmlMask255_t: TypeId = 2109;
+pub(super) const t_nvmlWorkloadPowerProfileRequestedProfiles_t: TypeId = 2110;
+pub(super) const t_P_nvmlWorkloadPowerProfileRequestedProfiles_t: TypeId = 2111;
+pub(super) const t_nvmlWorkloadPowerProfileCurrentProfiles_t: TypeId = 2112;
+pub(super) const t_P_nvmlWorkloadPowerProfileCurrentProfiles_t: TypeId = 2113;
+pub(super) const t_nvmlWorkloadPowerProfileInfo_t: TypeId = 2114;
+pub(super) const t_A255_nvmlWorkloadPowerProfileInfo_t: TypeId = 2115;
+pub(super) const t_nvmlWorkloadPowerProfileProfilesInfo_t: TypeId = 2116;
+pub(super) const t_P_nvmlWorkloadPowerProfileProfilesInfo_t: TypeId = 2117;
+pub(super) const t_nvmlPowerProfileOperation_t: TypeId = 2118;
+pub(super) const t_nvmlWorkloadPowerProfileUpdateProfiles_v1_t: TypeId = 2119;
+pub(super) const t_P_nvmlWorkloadPowerProfileUpdateProfiles_v1_t: TypeId = 2120;
+pub(super) const t_P_nvmlEventSet_t: TypeId = 2121;
+pub(super) const t_nvmlEventSetGetContextCount_v1_t: TypeId = 2122;
+pub(super) const t_P_nvmlEventSetGetContextCount_v1_t: TypeId = 2123;
+pub(super) const t_nvmlEventSetGetContextData_v1_t: TypeId = 2124;
+pub(super) const t_P_nvmlEventSetGetContextData_v1_t: TypeId = 2125;
+pub(super) const t_nvmlEventSetGetContextInfo_v1_t: TypeId = 2126;
+pub(super) const t_P_nvmlEventSetGetContextInfo_v1_t: TypeId = 2127;
+pub(super) const t_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t: TypeId = 2128;
+pub(super) const t_P_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t: TypeId = 2129;
+pub(super) const t_nvmlGpuOperationalEventConfig_v1_t: TypeId = 2130;
+pub(super) const t_PC_nvmlGpuOperationalEventConfig_v1_t: TypeId = 2131;
+pub(super) const t_nvmlEventData_t: TypeId = 2132;
+pub(super) const t_P_nvmlEventData_t: TypeId = 2133;
+pub(super) const t_nvmlEventSetWait_v3_t: TypeId = 2134;
+pub(super) const t_P_nvmlEventSetWait_v3_t: TypeId = 2135;
+pub(super) const t_nvmlExcludedDeviceInfo_t: TypeId = 2136;
+pub(super) const t_P_nvmlExcludedDeviceInfo_t: TypeId = 2137;
+pub(super) const t_nvmlVgpuGuestInfoState_t: TypeId = 2138;
+pub(super) const t_A6_u32: TypeId = 2139;
+pub(super) const t_nvmlVgpuMetadata_t: TypeId = 2140;
+pub(super) const t_P_nvmlVgpuMetadata_t: TypeId = 2141;
+pub(super) const t_nvmlVgpuVmCompatibility_t_in4: TypeId = 2142;
+pub(super) const t_nvmlVgpuPgpuCompatibilityLimitCode_t_in4: TypeId = 2143;
+pub(super) const t_nvmlVgpuPgpuCompatibility_t: TypeId = 2144;
+pub(super) const t_P_nvmlVgpuPgpuCompatibility_t: TypeId = 2145;
+pub(super) const t_nvmlVgpuDriverCapability_t: TypeId = 2146;
+pub(super) const t_P_nvmlVgpuVersion_t: TypeId = 2147;
+pub(super) const t_nvmlGpmSample_t: TypeId = 2148;
+pub(super) const t_nvmlGpmMetric_t_metricInfo: TypeId = 2149;
+pub(super) const t_nvmlGpmMetric_t: TypeId = 2150;
+pub(super) const t_A477_nvmlGpmMetric_t: TypeId = 2151;
+pub(super) const t_nvmlGpmMetricsGet_t: TypeId = 2152;
+pub(super) const t_P_nvmlGpmMetricsGet_t: TypeId = 2153;
+pub(super) const t_nvmlGpmSupport_t: TypeId = 2154;
+pub(super) const t_P_nvmlGpmSupport_t: TypeId = 2155;
+pub(super) const t_P_nvmlGpmSample_t: TypeId = 2156;
+pub(super) const t_P_nvmlComputeInstance_t: TypeId = 2157;
+pub(super) const t_PC_nvmlComputeInstancePlacement_t: TypeId = 2158;
+pub(super) const t_nvmlActiveVgpuInstanceInfo_t: TypeId = 2159;
+pub(super) const t_P_nvmlActiveVgpuInstanceInfo_t: TypeId = 2160;
+pub(super) const t_P_nvmlComputeInstancePlacement_t: TypeId = 2161;
+pub(super) const t_nvmlComputeInstanceProfile: TypeId = 2162;
+pub(super) const t_nvmlComputeInstanceProfileInfo_t: TypeId = 2163;
+pub(super) const t_P_nvmlComputeInstanceProfileInfo_t: TypeId = 2164;
+pub(super) const t_nvmlComputeInstanceProfileInfo_v2_t: TypeId = 2165;
+pub(super) const t_P_nvmlComputeInstanceProfileInfo_v2_t: TypeId = 2166;
+pub(super) const t_nvmlVgpuTypeIdInfo_t: TypeId = 2167;
+pub(super) const t_P_nvmlVgpuTypeIdInfo_t: TypeId = 2168;
+pub(super) const t_nvmlGpuInstanceInfo_t: TypeId = 2169;
+pub(super) const t_P_nvmlGpuInstanceInfo_t: TypeId = 2170;
+pub(super) const t_nvmlVgpuSchedulerLogInfo_t: TypeId = 2171;
+pub(super) const t_P_nvmlVgpuSchedulerLogInfo_t: TypeId = 2172;
+pub(super) const t_nvmlVgpuSchedulerStateInfo_t: TypeId = 2173;
+pub(super) const t_P_nvmlVgpuSchedulerStateInfo_t: TypeId = 2174;
+pub(super) const t_nvmlVgpuCreatablePlacementInfo_t: TypeId = 2175;
+pub(super) const t_P_nvmlVgpuCreatablePlacementInfo_t: TypeId = 2176;
+pub(super) const t_nvmlVgpuSchedulerState_t: TypeId = 2177;
+pub(super) const t_P_nvmlVgpuSchedulerState_t: TypeId = 2178;
+pub(super) const t_nvmlInitFlags_in4: TypeId = 2179;
+pub(super) const t_nvmlSystemEventSet_t: TypeId = 2180;
+pub(super) const t_nvmlSystemEventSetCreateRequest_t: TypeId = 2181;
+pub(super) const t_P_nvmlSystemEventSetCreateRequest_t: TypeId = 2182;
+pub(super) const t_nvmlSystemEventSetFreeRequest_t: TypeId = 2183;
+pub(super) const t_P_nvmlSystemEventSetFreeRequest_t: TypeId = 2184;
+pub(super) const t_nvmlSystemEventData_v1_t: TypeId = 2185;
+pub(super) const t_P_nvmlSystemEventData_v1_t: TypeId = 2186;
+pub(super) const t_nvmlSystemEventSetWaitRequest_t: TypeId = 2187;
+pub(super) const t_P_nvmlSystemEventSetWaitRequest_t: TypeId = 2188;
+pub(super) const t_nvmlCPERCursor_v1_t: TypeId = 2189;
+pub(super) const t_nvmlGetCPER_v1_t: TypeId = 2190;
+pub(super) const t_P_nvmlGetCPER_v1_t: TypeId = 2191;
+pub(super) const t_nvmlConfComputeSystemCaps_t: TypeId = 2192;
+pub(super) const t_P_nvmlConfComputeSystemCaps_t: TypeId = 2193;
+pub(super) const t_nvmlConfComputeGetKeyRotationThresholdInfo_t: TypeId = 2194;
+pub(super) const t_P_nvmlConfComputeGetKeyRotationThresholdInfo_t: TypeId = 2195;
+pub(super) const t_nvmlSystemConfComputeSettings_t: TypeId = 2196;
+pub(super) const t_P_nvmlSystemConfComputeSettings_t: TypeId = 2197;
+pub(super) const t_nvmlSystemConfComputeSettings_v2_t: TypeId = 2198;
+pub(super) const t_P_nvmlSystemConfComputeSettings_v2_t: TypeId = 2199;
+pub(super) const t_nvmlConfComputeSystemState_t: TypeId = 2200;
+pub(super) const t_P_nvmlConfComputeSystemState_t: TypeId = 2201;
+pub(super) const t_nvmlSystemDriverBranchInfo_t: TypeId = 2202;
+pub(super) const t_P_nvmlSystemDriverBranchInfo_t: TypeId = 2203;
+pub(super) const t_nvmlHwbcEntry_t: TypeId = 2204;
+pub(super) const t_P_nvmlHwbcEntry_t: TypeId = 2205;
+pub(super) const t_nvmlSystemRegisterEventRequest_t: TypeId = 2206;
+pub(super) const t_P_nvmlSystemRegisterEventRequest_t: TypeId = 2207;
+pub(super) const t_nvmlConfComputeSetKeyRotationThresholdInfo_t: TypeId = 2208;
+pub(super) const t_P_nvmlConfComputeSetKeyRotationThresholdInfo_t: TypeId = 2209;
+pub(super) const t_nvmlUnit_t: TypeId = 2210;
+pub(super) const t_nvmlFanState_t: TypeId = 2211;
+pub(super) const t_nvmlUnitFanInfo_t: TypeId = 2212;
+pub(super) const t_A24_nvmlUnitFanInfo_t: TypeId = 2213;
+pub(super) const t_nvmlUnitFanSpeeds_t: TypeId = 2214;
+pub(super) const t_P_nvmlUnitFanSpeeds_t: TypeId = 2215;
+pub(super) const t_P_nvmlUnit_t: TypeId = 2216;
+pub(super) const t_nvmlLedColor_t: TypeId = 2217;
+pub(super) const t_nvmlLedState_t: TypeId = 2218;
+pub(super) const t_P_nvmlLedState_t: TypeId = 2219;
+pub(super) const t_nvmlPSUInfo_t: TypeId = 2220;
+pub(super) const t_P_nvmlPSUInfo_t: TypeId = 2221;
+pub(super) const t_nvmlUnitInfo_t: TypeId = 2222;
+pub(super) const t_P_nvmlUnitInfo_t: TypeId = 2223;
+pub(super) const t_nvmlVgpuLicenseExpiry_t: TypeId = 2224;
+pub(super) const t_nvmlVgpuLicenseInfo_t: TypeId = 2225;
+pub(super) const t_P_nvmlVgpuLicenseInfo_t: TypeId = 2226;
+pub(super) const t_nvmlVgpuPlacementId_t: TypeId = 2227;
+pub(super) const t_P_nvmlVgpuPlacementId_t: TypeId = 2228;
+pub(super) const t_nvmlVgpuRuntimeState_t: TypeId = 2229;
+pub(super) const t_P_nvmlVgpuRuntimeState_t: TypeId = 2230;
+pub(super) const t_nvmlVgpuVmIdType_t: TypeId = 2231;
+pub(super) const t_P_nvmlVgpuVmIdType_t: TypeId = 2232;
+pub(super) const t_nvmlVgpuTypeBar1Info_t: TypeId = 2233;
+pub(super) const t_P_nvmlVgpuTypeBar1Info_t: TypeId = 2234;
+pub(super) const t_nvmlVgpuCapability_t: TypeId = 2235;
+pub(super) const t_nvmlVgpuTypeMaxInstance_t: TypeId = 2236;
+pub(super) const t_P_nvmlVgpuTypeMaxInstance_t: TypeId = 2237;
+pub(super) const t_nvrtcResult: TypeId = 2238;
+pub(super) const t_nvrtcResult_status: TypeId = 2239;
+pub(super) const t_nvrtcProgram: TypeId = 2240;
+pub(super) const t_P_nvrtcProgram: TypeId = 2241;
+pub(super) const t_nvrtcBundledHeadersInfo: TypeId = 2242;
+pub(super) const t_P_nvrtcBundledHeadersInfo: TypeId = 2243;
+pub(super) const t_nvrtcInstallHeaders_in4: TypeId = 2244;
+pub(super) const t_nvtiffStatus_t: TypeId = 2245;
+pub(super) const t_nvtiffStatus_t_status: TypeId = 2246;
+pub(super) const t_nvtiffStream_t: TypeId = 2247;
+pub(super) const t_nvtiffDecoder_t: TypeId = 2248;
+pub(super) const t_nvtiffDecodeParams_t: TypeId = 2249;
+pub(super) const t_nvtiffImage_t: TypeId = 2250;
+pub(super) const t_P_nvtiffImage_t: TypeId = 2251;
+pub(super) const t_PC_nvtiffImage_t: TypeId = 2252;
+pub(super) const t_P_nvtiffDecodeParams_t: TypeId = 2253;
+pub(super) const t_nvtiffOutputFormat_t: TypeId = 2254;
+pub(super) const t_nvtiffDecodeRegion_t: TypeId = 2255;
+pub(super) const t_PC_nvtiffDecodeRegion_t: TypeId = 2256;
+pub(super) const t_P_nvtiffDecoder_t: TypeId = 2257;
+pub(super) const t_nvtiffDeviceAllocator_t: TypeId = 2258;
+pub(super) const t_P_nvtiffDeviceAllocator_t: TypeId = 2259;
+pub(super) const t_nvtiffPinnedAllocator_t: TypeId = 2260;
+pub(super) const t_P_nvtiffPinnedAllocator_t: TypeId = 2261;
+pub(super) const t_nvtiffEncoder_t: TypeId = 2262;
+pub(super) const t_nvtiffEncodeParams_t: TypeId = 2263;
+pub(super) const t_P_nvtiffEncodeParams_t: TypeId = 2264;
+pub(super) const t_nvtiffGeoKey_t: TypeId = 2265;
+pub(super) const t_nvtiffGeoKeyDataType_t: TypeId = 2266;
+pub(super) const t_nvtiffImageGeometryType_t: TypeId = 2267;
+pub(super) const t_nvtiffImageGeometry_t: TypeId = 2268;
+pub(super) const t_PC_nvtiffImageGeometry_t: TypeId = 2269;
+pub(super) const t_nvtiffCompression_t: TypeId = 2270;
+pub(super) const t_nvtiffPhotometricInt_t: TypeId = 2271;
+pub(super) const t_nvtiffPlanarConfig_t: TypeId = 2272;
+pub(super) const t_A16_u16: TypeId = 2273;
+pub(super) const t_nvtiffSampleFormat_t: TypeId = 2274;
+pub(super) const t_A16_nvtiffSampleFormat_t: TypeId = 2275;
+pub(super) const t_nvtiffImageInfo_t: TypeId = 2276;
+pub(super) const t_PC_nvtiffImageInfo_t: TypeId = 2277;
+pub(super) const t_P_P_u8: TypeId = 2278;
+pub(super) const t_nvtiffJpegChromaSubsampling_t: TypeId = 2279;
+pub(super) const t_nvtiffJpegEncodeOptions_t: TypeId = 2280;
+pub(super) const t_PC_nvtiffJpegEncodeOptions_t: TypeId = 2281;
+pub(super) const t_nvtiffTagDataType_t: TypeId = 2282;
+pub(super) const t_nvtiffVariant_t: TypeId = 2283;
+pub(super) const t_P_nvtiffEncoder_t: TypeId = 2284;
+pub(super) const t_P_nvtiffGeoKeyDataType_t: TypeId = 2285;
+pub(super) const t_nvtiffStreamHeader_t: TypeId = 2286;
+pub(super) const t_P_nvtiffStreamHeader_t: TypeId = 2287;
+pub(super) const t_P_nvtiffImageGeometry_t: TypeId = 2288;
+pub(super) const t_P_nvtiffImageInfo_t: TypeId = 2289;
+pub(super) const t_P_nvtiffGeoKey_t: TypeId = 2290;
+pub(super) const t_P_nvtiffTagDataType_t: TypeId = 2291;
+pub(super) const t_P_nvtiffStream_t: TypeId = 2292;
 
 #[rustfmt::skip]
 pub(super) static ENUMS: &[EnumRow] = &[
@@ -4829,6 +4837,10 @@ pub(super) static ENUMS: &[EnumRow] = &[
     EnumRow { name: "cublasMpEmulationStrategy_t", bytes: 4, values: &[(0, "CUBLASMP_EMULATION_STRATEGY_DEFAULT"), (1, "CUBLASMP_EMULATION_STRATEGY_PERFORMANT"), (2, "CUBLASMP_EMULATION_STRATEGY_EAGER")] },
     EnumRow { name: "cublasMpGridLayout_t", bytes: 4, values: &[(0, "CUBLASMP_GRID_LAYOUT_COL_MAJOR"), (1, "CUBLASMP_GRID_LAYOUT_ROW_MAJOR")] },
     EnumRow { name: "cublasMpMatmulDescriptorAttribute_t", bytes: 4, values: &[(0, "CUBLASMP_MATMUL_DESCRIPTOR_ATTRIBUTE_TRANSA"), (1, "CUBLASMP_MATMUL_DESCRIPTOR_ATTRIBUTE_TRANSB"), (2, "CUBLASMP_MATMUL_DESCRIPTOR_ATTRIBUTE_COMPUTE_TYPE"), (3, "CUBLASMP_MATMUL_DESCRIPTOR_ATTRIBUTE_ALGO_TYPE"), (4, "CUBLASMP_MATMUL_DESCRIPTOR_ATTRIBUTE_COMMUNICATION_SM_COUNT"), (5, "CUBLASMP_MATMUL_DESCRIPTOR_ATTRIBUTE_EPILOGUE"), (6, "CUBLASMP_MATMUL_DESCRIPTOR_ATTRIBUTE_BIAS_POINTER"), (7, "CUBLASMP_MATMUL_DESCRIPTOR_ATTRIBUTE_BIAS_BATCH_STRIDE"), (8, "CUBLASMP_MATMUL_DESCRIPTOR_ATTRIBUTE_BIAS_DATA_TYPE"), (9, "CUBLASMP_MATMUL_DESCRIPTOR_ATTRIBUTE_EPILOGUE_AUX_POINTER"), (10, "CUBLASMP_MATMUL_DESCRIPTOR_ATTRIBUTE_EPILOGUE_AUX_LD"), (11, "CUBLASMP_MATMUL_DESCRIPTOR_ATTRIBUTE_EPILOGUE_AUX_BATCH_STRIDE"), (12, "CUBLASMP_MATMUL_DESCRIPTOR_ATTRIBUTE_EPILOGUE_AUX_DATA_TYPE"), (13, "CUBLASMP_MATMUL_DESCRIPTOR_ATTRIBUTE_EPILOGUE_AUX_SCALE_POINTER"), (14, "CUBLASMP_MATMUL_DESCRIPTOR_ATTRIBUTE_EPILOGUE_AUX_AMAX_POINTER"), (15, "CUBLASMP_MATMUL_DESCRIPTOR_ATTRIBUTE_EPILOGUE_AUX_SCALE_MODE"), (16, "CUBLASMP_MATMUL_DESCRIPTOR_ATTRIBUTE_A_SCALE_POINTER"), (17, "CUBLASMP_MATMUL_DESCRIPTOR_ATTRIBUTE_A_SCALE_MODE"), (18, "CUBLASMP_MATMUL_DESCRIPTOR_ATTRIBUTE_B_SCALE_POINTER"), (19, "CUBLASMP_MATMUL_DESCRIPTOR_ATTRIBUTE_B_SCALE_MODE"), (20, "CUBLASMP_MATMUL_DESCRIPTOR_ATTRIBUTE_C_SCALE_POINTER"), (21, "CUBLASMP_MATMUL_DESCRIPTOR_ATTRIBUTE_C_SCALE_MODE"), (22, "CUBLASMP_MATMUL_DESCRIPTOR_ATTRIBUTE_D_SCALE_POINTER"), (23, "CUBLASMP_MATMUL_DESCRIPTOR_ATTRIBUTE_D_SCALE_MODE"), (24, "CUBLASMP_MATMUL_DESCRIPTOR_ATTRIBUTE_AMAX_D_POINTER"), (25, "CUBLASMP_MATMUL_DESCRIPTOR_ATTRIBUTE_D_OUT_SCALE_POINTER"), (26, "CUBLASMP_MATMUL_DESCRIPTOR_ATTRIBUTE_D_OUT_SCALE_MODE"), (27, "CUBLASMP_MATMUL_DESCRIPTOR_ATTRIBUTE_COMMUNICATION_TYPE"), (28, "CUBLASMP_MATMUL_DESCRIPTOR_ATTRIBUTE_BIAS_RESULT_SCHEME")] },
+    EnumRow { name: "cublasMpMatmulAlgoType_t", bytes: 4, values: &[(0, "CUBLASMP_MATMUL_ALGO_TYPE_DEFAULT"), (1, "CUBLASMP_MATMUL_ALGO_TYPE_SPLIT_P2P"), (2, "CUBLASMP_MATMUL_ALGO_TYPE_SPLIT_MULTICAST"), (3, "CUBLASMP_MATMUL_ALGO_TYPE_ATOMIC_P2P"), (4, "CUBLASMP_MATMUL_ALGO_TYPE_ATOMIC_MULTICAST"), (5, "CUBLASMP_MATMUL_ALGO_TYPE_NO_OVERLAP"), (6, "CUBLASMP_MATMUL_ALGO_TYPE_FUSED")] },
+    EnumRow { name: "cublasMpMatmulEpilogue_t", bytes: 4, values: &[(0, "CUBLASMP_MATMUL_EPILOGUE_DEFAULT"), (1, "CUBLASMP_MATMUL_EPILOGUE_ALLREDUCE"), (2, "CUBLASMP_MATMUL_EPILOGUE_RELU"), (4, "CUBLASMP_MATMUL_EPILOGUE_BIAS"), (6, "CUBLASMP_MATMUL_EPILOGUE_RELU_BIAS"), (32, "CUBLASMP_MATMUL_EPILOGUE_GELU"), (36, "CUBLASMP_MATMUL_EPILOGUE_GELU_BIAS"), (130, "CUBLASMP_MATMUL_EPILOGUE_RELU_AUX"), (134, "CUBLASMP_MATMUL_EPILOGUE_RELU_AUX_BIAS"), (136, "CUBLASMP_MATMUL_EPILOGUE_DRELU"), (152, "CUBLASMP_MATMUL_EPILOGUE_DRELU_BGRAD"), (160, "CUBLASMP_MATMUL_EPILOGUE_GELU_AUX"), (164, "CUBLASMP_MATMUL_EPILOGUE_GELU_AUX_BIAS"), (192, "CUBLASMP_MATMUL_EPILOGUE_DGELU"), (208, "CUBLASMP_MATMUL_EPILOGUE_DGELU_BGRAD"), (256, "CUBLASMP_MATMUL_EPILOGUE_BGRADA"), (512, "CUBLASMP_MATMUL_EPILOGUE_BGRADB")] },
+    EnumRow { name: "cublasMpMatmulMatrixScale_t", bytes: 4, values: &[(0, "CUBLASMP_MATMUL_MATRIX_SCALE_SCALAR_FP32"), (1, "CUBLASMP_MATMUL_MATRIX_SCALE_VEC16_UE4M3"), (2, "CUBLASMP_MATMUL_MATRIX_SCALE_VEC32_UE8M0"), (3, "CUBLASMP_MATMUL_MATRIX_SCALE_OUTER_VEC_FP32"), (4, "CUBLASMP_MATMUL_MATRIX_SCALE_VEC128_FP32"), (5, "CUBLASMP_MATMUL_MATRIX_SCALE_BLK128x128_FP32")] },
+    EnumRow { name: "cublasMpResultScheme_t", bytes: 4, values: &[(0, "CUBLASMP_RESULT_SCHEME_DEFAULT"), (1, "CUBLASMP_RESULT_SCHEME_PARTIAL"), (2, "CUBLASMP_RESULT_SCHEME_FULL")] },
     EnumRow { name: "cudnnStatus_t", bytes: 4, values: &[(0, "CUDNN_STATUS_SUCCESS"), (1001, "CUDNN_STATUS_NOT_INITIALIZED"), (1002, "CUDNN_STATUS_SUBLIBRARY_VERSION_MISMATCH"), (1002, "CUDNN_STATUS_VERSION_MISMATCH"), (1003, "CUDNN_STATUS_SERIALIZATION_VERSION_MISMATCH"), (1004, "CUDNN_STATUS_DEPRECATED"), (1005, "CUDNN_STATUS_LICENSE_ERROR"), (1006, "CUDNN_STATUS_RUNTIME_IN_PROGRESS"), (1007, "CUDNN_STATUS_RUNTIME_FP_OVERFLOW"), (1008, "CUDNN_STATUS_SUBLIBRARY_LOADING_FAILED"), (2000, "CUDNN_STATUS_BAD_PARAM"), (2001, "CUDNN_STATUS_INVALID_VALUE"), (2002, "CUDNN_STATUS_BAD_PARAM_NULL_POINTER"), (2003, "CUDNN_STATUS_BAD_PARAM_MISALIGNED_POINTER"), (2004, "CUDNN_STATUS_BAD_PARAM_NOT_FINALIZED"), (2005, "CUDNN_STATUS_BAD_PARAM_OUT_OF_BOUND"), (2006, "CUDNN_STATUS_BAD_PARAM_SIZE_INSUFFICIENT"), (2007, "CUDNN_STATUS_BAD_PARAM_STREAM_MISMATCH"), (2008, "CUDNN_STATUS_BAD_PARAM_SHAPE_MISMATCH"), (2009, "CUDNN_STATUS_BAD_PARAM_DUPLICATED_ENTRIES"), (2010, "CUDNN_STATUS_BAD_PARAM_ATTRIBUTE_TYPE"), (2011, "CUDNN_STATUS_BAD_PARAM_CUDA_GRAPH_MISMATCH"), (2012, "CUDNN_STATUS_BAD_PARAM_DESCRIPTOR_TYPE"), (3000, "CUDNN_STATUS_NOT_SUPPORTED"), (3001, "CUDNN_STATUS_NOT_SUPPORTED_GRAPH_PATTERN"), (3002, "CUDNN_STATUS_NOT_SUPPORTED_SHAPE"), (3003, "CUDNN_STATUS_NOT_SUPPORTED_DATA_TYPE"), (3004, "CUDNN_STATUS_NOT_SUPPORTED_LAYOUT"), (3005, "CUDNN_STATUS_NOT_SUPPORTED_INCOMPATIBLE_CUDA_DRIVER"), (3006, "CUDNN_STATUS_NOT_SUPPORTED_INCOMPATIBLE_CUDART"), (3007, "CUDNN_STATUS_NOT_SUPPORTED_ARCH_MISMATCH"), (3007, "CUDNN_STATUS_ARCH_MISMATCH"), (3008, "CUDNN_STATUS_NOT_SUPPORTED_RUNTIME_PREREQUISITE_MISSING"), (3008, "CUDNN_STATUS_RUNTIME_PREREQUISITE_MISSING"), (3009, "CUDNN_STATUS_NOT_SUPPORTED_SUBLIBRARY_UNAVAILABLE"), (3010, "CUDNN_STATUS_NOT_SUPPORTED_SHARED_MEMORY_INSUFFICIENT"), (3011, "CUDNN_STATUS_NOT_SUPPORTED_PADDING"), (3012, "CUDNN_STATUS_NOT_SUPPORTED_BAD_LAUNCH_PARAM"), (3013, "CUDNN_STATUS_NOT_SUPPORTED_CUDA_GRAPH_NATIVE_API"), (3014, "CUDNN_STATUS_NOT_SUPPORTED_INVALID_DYNAMIC_SHAPE"), (4000, "CUDNN_STATUS_INTERNAL_ERROR"), (4001, "CUDNN_STATUS_INTERNAL_ERROR_COMPILATION_FAILED"), (4002, "CUDNN_STATUS_INTERNAL_ERROR_UNEXPECTED_VALUE"), (4003, "CUDNN_STATUS_INTERNAL_ERROR_HOST_ALLOCATION_FAILED"), (4003, "CUDNN_STATUS_ALLOC_FAILED"), (4004, "CUDNN_STATUS_INTERNAL_ERROR_DEVICE_ALLOCATION_FAILED"), (4005, "CUDNN_STATUS_INTERNAL_ERROR_BAD_LAUNCH_PARAM"), (4006, "CUDNN_STATUS_INTERNAL_ERROR_TEXTURE_CREATION_FAILED"), (4006, "CUDNN_STATUS_MAPPING_ERROR"), (5000, "CUDNN_STATUS_EXECUTION_FAILED"), (5001, "CUDNN_STATUS_EXECUTION_FAILED_CUDA_DRIVER"), (5002, "CUDNN_STATUS_EXECUTION_FAILED_CUBLAS"), (5003, "CUDNN_STATUS_EXECUTION_FAILED_CUDART"), (5004, "CUDNN_STATUS_EXECUTION_FAILED_CURAND")] },
     EnumRow { name: "cudnnDataType_t", bytes: 4, values: &[(0, "CUDNN_DATA_FLOAT"), (1, "CUDNN_DATA_DOUBLE"), (2, "CUDNN_DATA_HALF"), (3, "CUDNN_DATA_INT8"), (4, "CUDNN_DATA_INT32"), (5, "CUDNN_DATA_INT8x4"), (6, "CUDNN_DATA_UINT8"), (7, "CUDNN_DATA_UINT8x4"), (8, "CUDNN_DATA_INT8x32"), (9, "CUDNN_DATA_BFLOAT16"), (10, "CUDNN_DATA_INT64"), (11, "CUDNN_DATA_BOOLEAN"), (12, "CUDNN_DATA_FP8_E4M3"), (13, "CUDNN_DATA_FP8_E5M2"), (14, "CUDNN_DATA_FAST_FLOAT_FOR_FP8"), (15, "CUDNN_DATA_FP8_E8M0"), (16, "CUDNN_DATA_FP4_E2M1"), (17, "CUDNN_DATA_INT4"), (18, "CUDNN_DATA_UINT4"), (19, "CUDNN_DATA_UINT32"), (20, "CUDNN_DATA_COMPLEX_FP32"), (21, "CUDNN_DATA_COMPLEX_FP64"), (22, "CUDNN_DATA_BYTE_BOOLEAN"), (23, "CUDNN_DATA_FP8_E5M3")] },
     EnumRow { name: "cudnnBackendDescriptorType_t", bytes: 4, values: &[(0, "CUDNN_BACKEND_POINTWISE_DESCRIPTOR"), (1, "CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR"), (2, "CUDNN_BACKEND_ENGINE_DESCRIPTOR"), (3, "CUDNN_BACKEND_ENGINECFG_DESCRIPTOR"), (4, "CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR"), (5, "CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR"), (6, "CUDNN_BACKEND_INTERMEDIATE_INFO_DESCRIPTOR"), (7, "CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR"), (8, "CUDNN_BACKEND_KNOB_INFO_DESCRIPTOR"), (9, "CUDNN_BACKEND_LAYOUT_INFO_DESCRIPTOR"), (10, "CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR"), (11, "CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_FILTER_DESCRIPTOR"), (12, "CUDNN_BACKEND_OPERATION_CONVOLUTION_BACKWARD_DATA_DESCRIPTOR"), (13, "CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR"), (14, "CUDNN_BACKEND_OPERATION_GEN_STATS_DESCRIPTOR"), (15, "CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR"), (16, "CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR"), (17, "CUDNN_BACKEND_TENSOR_DESCRIPTOR"), (18, "CUDNN_BACKEND_MATMUL_DESCRIPTOR"), (19, "CUDNN_BACKEND_OPERATION_MATMUL_DESCRIPTOR"), (20, "CUDNN_BACKEND_OPERATION_BN_FINALIZE_STATISTICS_DESCRIPTOR"), (21, "CUDNN_BACKEND_REDUCTION_DESCRIPTOR"), (22, "CUDNN_BACKEND_OPERATION_REDUCTION_DESCRIPTOR"), (23, "CUDNN_BACKEND_OPERATION_BN_BWD_WEIGHTS_DESCRIPTOR"), (24, "CUDNN_BACKEND_RESAMPLE_DESCRIPTOR"), (25, "CUDNN_BACKEND_OPERATION_RESAMPLE_FWD_DESCRIPTOR"), (26, "CUDNN_BACKEND_OPERATION_RESAMPLE_BWD_DESCRIPTOR"), (27, "CUDNN_BACKEND_OPERATION_CONCAT_DESCRIPTOR"), (28, "CUDNN_BACKEND_OPERATION_SIGNAL_DESCRIPTOR"), (29, "CUDNN_BACKEND_OPERATION_NORM_FORWARD_DESCRIPTOR"), (30, "CUDNN_BACKEND_OPERATION_NORM_BACKWARD_DESCRIPTOR"), (31, "CUDNN_BACKEND_OPERATION_RESHAPE_DESCRIPTOR"), (32, "CUDNN_BACKEND_RNG_DESCRIPTOR"), (33, "CUDNN_BACKEND_OPERATION_RNG_DESCRIPTOR"), (34, "CUDNN_BACKEND_KERNEL_CACHE_DESCRIPTOR"), (35, "CUDNN_BACKEND_OPERATION_PAGED_CACHE_LOAD_DESCRIPTOR"), (36, "CUDNN_BACKEND_OPERATION_BLOCK_SCALE_QUANTIZE_DESCRIPTOR"), (37, "CUDNN_BACKEND_OPERATION_BLOCK_SCALE_DEQUANTIZE_DESCRIPTOR"), (38, "CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR"), (39, "CUDNN_BACKEND_OPERATION_EXPAND_BAND_MATRIX_DESCRIPTOR"), (40, "CUDNN_BACKEND_OPERATION_CONTRACT_BAND_MATRIX_DESCRIPTOR"), (41, "CUDNN_BACKEND_OPERATION_SDPA_FWD_DESCRIPTOR"), (42, "CUDNN_BACKEND_OPERATION_MOE_GROUPED_MATMUL_DESCRIPTOR"), (43, "CUDNN_BACKEND_OPERATION_SDPA_BWD_DESCRIPTOR"), (44, "CUDNN_BACKEND_OPERATION_DIAGONAL_BAND_MASK_DESCRIPTOR"), (45, "CUDNN_BACKEND_OPERATION_SOFTMAX_DESCRIPTOR"), (46, "CUDNN_BACKEND_OPERATION_TRANSPOSE_DESCRIPTOR"), (47, "CUDNN_BACKEND_OPERATION_SLICE_DESCRIPTOR"), (48, "CUDNN_BACKEND_OPERATION_MOE_GROUPED_MATMUL_BWD_DESCRIPTOR"), (49, "CUDNN_BACKEND_OPERATION_ROPE_FWD_DESCRIPTOR"), (50, "CUDNN_BACKEND_OPERATION_ROPE_BWD_DESCRIPTOR")] },
@@ -5528,7 +5540,7 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "CUfileError_t", since: 0, until: NOW, size: 8, fields: &[d("err", t_CUfileOpError, 0, One), d("cu_err", t_CUresult, 4, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUfileIOEvents_t", since: 0, until: NOW, size: 24, fields: &[d("cookie", t_P_void, 0, Opaque), d("status", t_CUfileStatus_t_in4, 8, One), d("ret", t_u64, 16, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUfileIOParams_t", since: 0, until: NOW, size: 64, fields: &[d("mode", t_CUfileBatchMode_t, 0, One), d("u", t_CUfileIOParams_t_u, 8, One), d("fh", t_CUfileHandle_t, 40, One), d("opcode", t_CUfileOpcode_t, 48, One), d("cookie", t_P_void, 56, Opaque)], tag: 255, tags: 65535 },
-    StructRow { name: "CUfileIOParams_t.u", since: 0, until: NOW, size: 32, fields: &[d("batch", t_CUfileIOParams_t_u_batch, 0, One)], tag: 0, tags: 50 },
+    StructRow { name: "CUfileIOParams_t.u", since: 0, until: NOW, size: 32, fields: &[d("batch", t_CUfileIOParams_t_u_batch, 0, One)], tag: 0, tags: 51 },
     StructRow { name: "CUfileIOParams_t.u.batch", since: 0, until: NOW, size: 32, fields: &[d("devPtr_base", t_P_void, 0, Memory(Unknown)), d("file_offset", t_i64, 8, One), d("devPtr_offset", t_i64, 16, One), d("size", t_u64, 24, One).bytes()], tag: 255, tags: 65535 },
     StructRow { name: "CUfileDrvProps_t", since: 0, until: NOW, size: 56, fields: &[d("nvfs", t_CUfileDrvProps_t_nvfs, 0, One), d("fflags", t_u32, 32, One).hex(), d("max_device_cache_size", t_u32, 36, One), d("per_buffer_cache_size", t_u32, 40, One), d("max_device_pinned_mem_size", t_u32, 44, One), d("max_batch_io_size", t_u32, 48, One), d("max_batch_io_timeout_msecs", t_u32, 52, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUfileDrvProps_t.nvfs", since: 0, until: NOW, size: 32, fields: &[d("major_version", t_u32, 0, One), d("minor_version", t_u32, 4, One), d("poll_thresh_size", t_u64, 8, One).bytes(), d("max_direct_io_size", t_u64, 16, One).bytes(), d("dstatusflags", t_u32, 24, One).hex(), d("dcontrolflags", t_u32, 28, One).hex()], tag: 255, tags: 65535 },
@@ -5538,7 +5550,7 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "CUfileStatsLevel3_t", since: 0, until: NOW, size: 5112, fields: &[d("detailed", t_CUfileStatsLevel2_t, 0, One), d("num_gpus", t_u32, 1136, One), d("per_gpu_stats", t_A16_CUfilePerGpuStats_t, 1144, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUfilePerGpuStats_t", since: 0, until: NOW, size: 248, fields: &[d("uuid", t_A16_u8, 0, One), d("read_bytes", t_u64, 16, One).bytes(), d("read_bw_bytes_per_sec", t_u64, 24, One).bytes(), d("read_utilization", t_u64, 32, One), d("read_duration_us", t_u64, 40, One), d("n_total_reads", t_u64, 48, One), d("n_p2p_reads", t_u64, 56, One), d("n_nvfs_reads", t_u64, 64, One), d("n_posix_reads", t_u64, 72, One), d("n_unaligned_reads", t_u64, 80, One), d("n_dr_reads", t_u64, 88, One), d("n_sparse_regions", t_u64, 96, One), d("n_inline_regions", t_u64, 104, One), d("n_reads_err", t_u64, 112, One), d("writes_bytes", t_u64, 120, One).bytes(), d("write_bw_bytes_per_sec", t_u64, 128, One).bytes(), d("write_utilization", t_u64, 136, One), d("write_duration_us", t_u64, 144, One), d("n_total_writes", t_u64, 152, One), d("n_p2p_writes", t_u64, 160, One), d("n_nvfs_writes", t_u64, 168, One), d("n_posix_writes", t_u64, 176, One), d("n_unaligned_writes", t_u64, 184, One), d("n_dr_writes", t_u64, 192, One), d("n_writes_err", t_u64, 200, One), d("n_mmap", t_u64, 208, One), d("n_mmap_ok", t_u64, 216, One), d("n_mmap_err", t_u64, 224, One), d("n_mmap_free", t_u64, 232, One), d("reg_bytes", t_u64, 240, One).bytes()], tag: 255, tags: 65535 },
     StructRow { name: "CUfileDescr_t", since: 0, until: NOW, size: 24, fields: &[d("type", t_CUfileFileHandleType, 0, One), d("handle", t_CUfileDescr_t_handle, 8, One), d("fs_ops", t_PC_CUfileFSOps_t, 16, One)], tag: 255, tags: 65535 },
-    StructRow { name: "CUfileDescr_t.handle", since: 0, until: NOW, size: 8, fields: &[d("fd", t_i32, 0, One), d("handle", t_P_void, 0, One)], tag: 0, tags: 51 },
+    StructRow { name: "CUfileDescr_t.handle", since: 0, until: NOW, size: 8, fields: &[d("fd", t_i32, 0, One), d("handle", t_P_void, 0, One)], tag: 0, tags: 52 },
     StructRow { name: "CUfileFSOps_t", since: 0, until: NOW, size: 40, fields: &[d("fs_type", t_code, 0, Opaque), d("getRDMADeviceList", t_code, 8, Opaque), d("getRDMADevicePriority", t_code, 16, Opaque), d("read", t_code, 24, Opaque), d("write", t_code, 32, Opaque)], tag: 255, tags: 65535 },
     StructRow { name: "CUfileIOVec_t", since: 0, until: NOW, size: 16, fields: &[d("base", t_P_void, 0, Memory(Of(1))), d("len", t_u64, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "cusparseLtHandle_t", since: 0, until: NOW, size: 512, fields: &[d("data", t_A512_u8, 0, One)], tag: 255, tags: 65535 },
@@ -5562,17 +5574,17 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "nvjpegImage_t", since: 0, until: NOW, size: 64, fields: &[d("channel", t_A4_P_u8, 0, One), d("pitch", t_A4_u64, 32, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvjpeg2kDeviceAllocator_t", since: 0, until: NOW, size: 16, fields: &[d("device_malloc", t_code, 0, Opaque), d("device_free", t_code, 8, Opaque)], tag: 255, tags: 65535 },
     StructRow { name: "nvjpeg2kPinnedAllocator_t", since: 0, until: NOW, size: 16, fields: &[d("pinned_malloc", t_code, 0, Opaque), d("pinned_free", t_code, 8, Opaque)], tag: 255, tags: 65535 },
-    StructRow { name: "nvjpeg2kDeviceAllocatorV2_t", since: 0, until: NOW, size: 24, fields: &[d("device_malloc", t_code, 0, Opaque), d("device_free", t_code, 8, Opaque), d("device_ctx", t_P_void, 16, Memory(Unknown))], tag: 255, tags: 65535 },
-    StructRow { name: "nvjpeg2kPinnedAllocatorV2_t", since: 0, until: NOW, size: 24, fields: &[d("pinned_malloc", t_code, 0, Opaque), d("pinned_free", t_code, 8, Opaque), d("pinned_ctx", t_P_void, 16, Memory(Unknown))], tag: 255, tags: 65535 },
-    StructRow { name: "nvjpeg2kImage_t", since: 0, until: NOW, size: 24, fields: &[d("pixel_data", t_P_P_void, 0, Memory(Unknown)), d("pitch_in_bytes", t_P_u64, 8, Memory(Unknown)).bytes(), d("pixel_type", t_nvjpeg2kImageType_t, 16, One), d("num_components", t_u32, 20, One)], tag: 255, tags: 65535 },
-    StructRow { name: "nvjpeg2kEncodeConfig_t", since: 0, until: NOW, size: 360, fields: &[d("stream_type", t_nvjpeg2kBitstreamType_t, 0, One), d("color_space", t_nvjpeg2kColorSpace_t, 4, One), d("rsiz", t_u16, 8, One), d("image_width", t_u32, 12, One), d("image_height", t_u32, 16, One), d("enable_tiling", t_u32, 20, One), d("tile_width", t_u32, 24, One), d("tile_height", t_u32, 28, One), d("num_components", t_u32, 32, One), d("image_comp_info", t_P_nvjpeg2kImageComponentInfo_t, 40, One), d("enable_SOP_marker", t_u32, 48, One), d("enable_EPH_marker", t_u32, 52, One), d("prog_order", t_nvjpeg2kProgOrder_t, 56, One), d("num_layers", t_u32, 60, One), d("mct_mode", t_u32, 64, One), d("num_resolutions", t_u32, 68, One), d("code_block_w", t_u32, 72, One), d("code_block_h", t_u32, 76, One), d("encode_modes", t_u32, 80, One), d("irreversible", t_u32, 84, One), d("num_precincts_init", t_u32, 88, One), d("precinct_width", t_A33_u32, 92, One), d("precinct_height", t_A33_u32, 224, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvjpeg2kDeviceAllocatorV2_t", since: 0, until: NOW, size: 24, fields: &[d("device_malloc", t_code, 0, Opaque), d("device_free", t_code, 8, Opaque), d("device_ctx", t_P_void, 16, Opaque)], tag: 255, tags: 65535 },
+    StructRow { name: "nvjpeg2kPinnedAllocatorV2_t", since: 0, until: NOW, size: 24, fields: &[d("pinned_malloc", t_code, 0, Opaque), d("pinned_free", t_code, 8, Opaque), d("pinned_ctx", t_P_void, 16, Opaque)], tag: 255, tags: 65535 },
+    StructRow { name: "nvjpeg2kImage_t", since: 0, until: NOW, size: 24, fields: &[d("pixel_data", t_P_P_void, 0, Many(Of(3))), d("pitch_in_bytes", t_P_u64, 8, Many(Of(3))).bytes(), d("pixel_type", t_nvjpeg2kImageType_t, 16, One), d("num_components", t_u32, 20, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvjpeg2kEncodeConfig_t", since: 0, until: NOW, size: 360, fields: &[d("stream_type", t_nvjpeg2kBitstreamType_t, 0, One), d("color_space", t_nvjpeg2kColorSpace_t, 4, One), d("rsiz", t_u16, 8, One), d("image_width", t_u32, 12, One), d("image_height", t_u32, 16, One), d("enable_tiling", t_u32, 20, One), d("tile_width", t_u32, 24, One), d("tile_height", t_u32, 28, One), d("num_components", t_u32, 32, One), d("image_comp_info", t_P_nvjpeg2kImageComponentInfo_t, 40, Many(Of(8))), d("enable_SOP_marker", t_u32, 48, One), d("enable_EPH_marker", t_u32, 52, One), d("prog_order", t_nvjpeg2kProgOrder_t, 56, One), d("num_layers", t_u32, 60, One), d("mct_mode", t_u32, 64, One), d("num_resolutions", t_u32, 68, One), d("code_block_w", t_u32, 72, One), d("code_block_h", t_u32, 76, One), d("encode_modes", t_u32, 80, One), d("irreversible", t_u32, 84, One), d("num_precincts_init", t_u32, 88, One), d("precinct_width", t_A33_u32, 92, One), d("precinct_height", t_A33_u32, 224, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvjpeg2kImageComponentInfo_t", since: 0, until: NOW, size: 12, fields: &[d("component_width", t_u32, 0, One), d("component_height", t_u32, 4, One), d("precision", t_u8, 8, One), d("sgn", t_u8, 9, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvjpeg2kNLTInfo_t", since: 0, until: NOW, size: 8, fields: &[d("type", t_nvjpeg2kNLTType_t, 0, One), d("bit_depth", t_u8, 4, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvjpeg2kImageInfo_t", since: 0, until: NOW, size: 28, fields: &[d("image_width", t_u32, 0, One), d("image_height", t_u32, 4, One), d("tile_width", t_u32, 8, One), d("tile_height", t_u32, 12, One), d("num_tiles_x", t_u32, 16, One), d("num_tiles_y", t_u32, 20, One), d("num_components", t_u32, 24, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlComputeInstanceInfo_t", since: 0, until: NOW, size: 32, fields: &[d("device", t_nvmlDevice_t, 0, One), d("gpuInstance", t_nvmlGpuInstance_t, 8, One), d("id", t_u32, 16, One), d("profileId", t_u32, 20, One), d("placement", t_nvmlComputeInstancePlacement_t, 24, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlComputeInstancePlacement_t", since: 0, until: NOW, size: 8, fields: &[d("start", t_u32, 0, One), d("size", t_u32, 4, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlFieldValue_t", since: 0, until: NOW, size: 40, fields: &[d("fieldId", t_nvmlFieldId, 0, One), d("scopeId", t_u32, 4, One), d("timestamp", t_i64, 8, One), d("latencyUsec", t_i64, 16, One), d("valueType", t_nvmlValueType_t, 24, One), d("nvmlReturn", t_nvmlReturn_t, 28, One), d("value", t_nvmlValue_t, 32, One)], tag: 255, tags: 65535 },
-    StructRow { name: "nvmlValue_t", since: 0, until: NOW, size: 8, fields: &[d("dVal", t_f64, 0, One), d("siVal", t_i32, 0, One), d("uiVal", t_u32, 0, One), d("ulVal", t_u64, 0, One), d("ullVal", t_u64, 0, One), d("sllVal", t_i64, 0, One), d("usVal", t_u16, 0, One)], tag: 4, tags: 62 },
+    StructRow { name: "nvmlValue_t", since: 0, until: NOW, size: 8, fields: &[d("dVal", t_f64, 0, One), d("siVal", t_i32, 0, One), d("uiVal", t_u32, 0, One), d("ulVal", t_u64, 0, One), d("ullVal", t_u64, 0, One), d("sllVal", t_i64, 0, One), d("usVal", t_u16, 0, One)], tag: 4, tags: 63 },
     StructRow { name: "nvmlGpuInstancePlacement_t", since: 0, until: NOW, size: 8, fields: &[d("start", t_u32, 0, One), d("size", t_u32, 4, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlPciInfo_t", since: 0, until: NOW, size: 68, fields: &[d("busIdLegacy", t_A16_char, 0, One), d("domain", t_u32, 16, One), d("bus", t_u32, 20, One), d("device", t_u32, 24, One), d("pciDeviceId", t_u32, 28, One), d("pciSubSystemId", t_u32, 32, One), d("busId", t_A32_char, 36, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlAccountingStats_t", since: 0, until: NOW, size: 56, fields: &[d("gpuUtilization", t_u32, 0, One), d("memoryUtilization", t_u32, 4, One), d("maxMemoryUsage", t_u64, 8, One), d("time", t_u64, 16, One), d("startTime", t_u64, 24, One), d("isRunning", t_u32, 32, One)], tag: 255, tags: 65535 },
@@ -5618,7 +5630,7 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "nvmlGridLicensableFeature_t", since: 0, until: NOW, size: 284, fields: &[d("featureCode", t_nvmlGridLicenseFeatureCode_t, 0, One), d("featureState", t_u32, 4, One), d("licenseInfo", t_A128_char, 8, One), d("productName", t_A128_char, 136, One), d("featureEnabled", t_u32, 264, One), d("licenseExpiry", t_nvmlGridLicenseExpiry_t, 268, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlGridLicenseExpiry_t", since: 0, until: NOW, size: 16, fields: &[d("year", t_u32, 0, One), d("month", t_u16, 4, One), d("day", t_u16, 6, One), d("hour", t_u16, 8, One), d("min", t_u16, 10, One), d("sec", t_u16, 12, One), d("status", t_u8, 14, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlUUID_t", since: 0, until: NOW, size: 52, fields: &[d("version", t_u32, 0, One), d("type", t_nvmlUUIDType_t, 4, One), d("value", t_nvmlUUIDValue_t, 8, One)], tag: 255, tags: 65535 },
-    StructRow { name: "nvmlUUIDValue_t", since: 0, until: NOW, size: 41, fields: &[d("str", t_A41_char, 0, One), d("bytes", t_A16_u8, 0, One)], tag: 1, tags: 63 },
+    StructRow { name: "nvmlUUIDValue_t", since: 0, until: NOW, size: 41, fields: &[d("str", t_A41_char, 0, One), d("bytes", t_A16_u8, 0, One)], tag: 1, tags: 64 },
     StructRow { name: "nvmlHostname_v1_t", since: 0, until: NOW, size: 64, fields: &[d("value", t_A64_char, 0, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlMarginTemperature_t", since: 0, until: NOW, size: 8, fields: &[d("version", t_u32, 0, One), d("marginTemperature", t_i32, 4, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlMemory_v2_t", since: 0, until: NOW, size: 40, fields: &[d("version", t_u32, 0, One), d("total", t_u64, 8, One).bytes(), d("free", t_u64, 24, One).bytes(), d("used", t_u64, 32, One).bytes()], tag: 255, tags: 65535 },
@@ -5771,10 +5783,10 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "nvmlVgpuTypeBar1Info_t", since: 0, until: NOW, size: 16, fields: &[d("version", t_u32, 0, One), d("bar1Size", t_u64, 8, One).bytes()], tag: 255, tags: 65535 },
     StructRow { name: "nvmlVgpuTypeMaxInstance_t", since: 0, until: NOW, size: 12, fields: &[d("version", t_u32, 0, One), d("vgpuTypeId", t_nvmlVgpuTypeId_t, 4, One), d("maxInstancePerGI", t_u32, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvrtcBundledHeadersInfo", since: 13, until: NOW, size: 40, fields: &[d("available", t_i32, 0, One), d("compressedSize", t_u64, 8, One).bytes(), d("uncompressedSize", t_u64, 16, One).bytes(), d("cudaVersionMajor", t_i32, 24, One), d("cudaVersionMinor", t_i32, 28, One), d("numFiles", t_u32, 32, One)], tag: 255, tags: 65535 },
-    StructRow { name: "nvtiffImage_t", since: 0, until: NOW, size: 24, fields: &[d("plane_data", t_P_P_void, 0, Memory(Unknown)), d("plane_pitch_bytes", t_P_u64, 8, Memory(Unknown)).bytes(), d("num_planes", t_u32, 16, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvtiffImage_t", since: 0, until: NOW, size: 24, fields: &[d("plane_data", t_P_P_void, 0, Many(Of(2))), d("plane_pitch_bytes", t_P_u64, 8, Many(Of(2))).bytes(), d("num_planes", t_u32, 16, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvtiffDecodeRegion_t", since: 0, until: NOW, size: 24, fields: &[d("ifd_offset", t_u64, 0, One), d("offset_x", t_i32, 8, One), d("offset_y", t_i32, 12, One), d("width", t_u32, 16, One), d("height", t_u32, 20, One)], tag: 255, tags: 65535 },
-    StructRow { name: "nvtiffDeviceAllocator_t", since: 0, until: NOW, size: 24, fields: &[d("device_malloc", t_code, 0, Opaque), d("device_free", t_code, 8, Opaque), d("device_ctx", t_P_void, 16, Memory(Unknown))], tag: 255, tags: 65535 },
-    StructRow { name: "nvtiffPinnedAllocator_t", since: 0, until: NOW, size: 24, fields: &[d("pinned_malloc", t_code, 0, Opaque), d("pinned_free", t_code, 8, Opaque), d("pinned_ctx", t_P_void, 16, Memory(Unknown))], tag: 255, tags: 65535 },
+    StructRow { name: "nvtiffDeviceAllocator_t", since: 0, until: NOW, size: 24, fields: &[d("device_malloc", t_code, 0, Opaque), d("device_free", t_code, 8, Opaque), d("device_ctx", t_P_void, 16, Opaque)], tag: 255, tags: 65535 },
+    StructRow { name: "nvtiffPinnedAllocator_t", since: 0, until: NOW, size: 24, fields: &[d("pinned_malloc", t_code, 0, Opaque), d("pinned_free", t_code, 8, Opaque), d("pinned_ctx", t_P_void, 16, Opaque)], tag: 255, tags: 65535 },
     StructRow { name: "nvtiffImageGeometry_t", since: 0, until: NOW, size: 28, fields: &[d("type", t_nvtiffImageGeometryType_t, 0, One), d("image_depth", t_u32, 4, One), d("strile_width", t_u32, 8, One), d("strile_height", t_u32, 12, One), d("strile_depth", t_u32, 16, One), d("num_striles_per_plane", t_u32, 20, One), d("num_striles", t_u32, 24, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvtiffImageInfo_t", since: 0, until: NOW, size: 124, fields: &[d("image_type", t_u32, 0, One), d("image_width", t_u32, 4, One), d("image_height", t_u32, 8, One), d("compression", t_nvtiffCompression_t, 12, One), d("photometric_int", t_nvtiffPhotometricInt_t, 16, One), d("planar_config", t_nvtiffPlanarConfig_t, 20, One), d("samples_per_pixel", t_u16, 24, One), d("bits_per_pixel", t_u16, 26, One), d("bits_per_sample", t_A16_u16, 28, One), d("sample_format", t_A16_nvtiffSampleFormat_t, 60, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvtiffJpegEncodeOptions_t", since: 0, until: NOW, size: 12, fields: &[d("quality", t_i32, 0, One), d("optimized_huffman", t_i32, 4, One), d("chroma_subsampling", t_nvtiffJpegChromaSubsampling_t, 8, One)], tag: 255, tags: 65535 },
@@ -5850,11 +5862,11 @@ pub(super) static HANDLES: &[HandleRow] = &[
     HandleRow { name: "cublasLtMatmulPreference_t", short: "matmulPreference", number: false, bytes: 8, special: &[] },
     HandleRow { name: "cublasLtMatrixTransformDesc_t", short: "transformDesc", number: false, bytes: 8, special: &[] },
     HandleRow { name: "cublasXtHandle_t", short: "cublasXt", number: false, bytes: 8, special: &[] },
-    HandleRow { name: "cublasMpGrid_t", short: "mpGrid", number: false, bytes: 8, special: &[] },
-    HandleRow { name: "cublasMpHandle_t", short: "mpHandle", number: false, bytes: 8, special: &[] },
-    HandleRow { name: "cublasMpMatrixDescriptor_t", short: "mpMatrixDescriptor", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cublasMpGrid_t", short: "grid", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cublasMpHandle_t", short: "cublasMp", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cublasMpMatrixDescriptor_t", short: "matrixDescr", number: false, bytes: 8, special: &[] },
     HandleRow { name: "ncclComm_t", short: "comm", number: false, bytes: 8, special: &[] },
-    HandleRow { name: "cublasMpMatmulDescriptor_t", short: "mpMatmulDescriptor", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cublasMpMatmulDescriptor_t", short: "matmulDescr", number: false, bytes: 8, special: &[] },
     HandleRow { name: "cudnnHandle_t", short: "cudnn", number: false, bytes: 8, special: &[] },
     HandleRow { name: "cudnnActivationDescriptor_t", short: "activationDescriptor", number: false, bytes: 8, special: &[] },
     HandleRow { name: "cudnnTensorDescriptor_t", short: "tensorDescriptor", number: false, bytes: 8, special: &[] },
@@ -5908,12 +5920,12 @@ pub(super) static HANDLES: &[HandleRow] = &[
     HandleRow { name: "csrluInfoHost_t", short: "csrluInfoHost", number: false, bytes: 8, special: &[] },
     HandleRow { name: "csrqrInfo_t", short: "csrqrInfo", number: false, bytes: 8, special: &[] },
     HandleRow { name: "csrqrInfoHost_t", short: "csrqrInfoHost", number: false, bytes: 8, special: &[] },
-    HandleRow { name: "cusolverMpGrid_t", short: "mpGrid", number: false, bytes: 8, special: &[] },
-    HandleRow { name: "cusolverMpHandle_t", short: "mpHandle", number: false, bytes: 8, special: &[] },
-    HandleRow { name: "cusolverMpMatrixDescriptor_t", short: "mpMatrixDescriptor", number: false, bytes: 8, special: &[] },
-    HandleRow { name: "cusolverMpGesvdDescriptor_t", short: "mpGesvdDescriptor", number: false, bytes: 8, special: &[] },
-    HandleRow { name: "cusolverMpNewtonSchulzDescriptor_t", short: "mpNewtonSchulzDescriptor", number: false, bytes: 8, special: &[] },
-    HandleRow { name: "cusolverMpPolarDescriptor_t", short: "mpPolarDescriptor", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cusolverMpGrid_t", short: "grid", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cusolverMpHandle_t", short: "cusolverMp", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cusolverMpMatrixDescriptor_t", short: "matrixDescr", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cusolverMpGesvdDescriptor_t", short: "gesvdDescr", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cusolverMpNewtonSchulzDescriptor_t", short: "newtonSchulzDescr", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "cusolverMpPolarDescriptor_t", short: "polarDescr", number: false, bytes: 8, special: &[] },
     HandleRow { name: "cusparseHandle_t", short: "cusparse", number: false, bytes: 8, special: &[] },
     HandleRow { name: "cusparseSpVecDescr_t", short: "spvec", number: false, bytes: 8, special: &[] },
     HandleRow { name: "cusparseDnVecDescr_t", short: "dnvec", number: false, bytes: 8, special: &[] },
@@ -5973,13 +5985,13 @@ pub(super) static HANDLES: &[HandleRow] = &[
     HandleRow { name: "nvjpegJpegDecoder_t", short: "jpegDecoder", number: false, bytes: 8, special: &[] },
     HandleRow { name: "nvjpegEncoderState_t", short: "encoderState", number: false, bytes: 8, special: &[] },
     HandleRow { name: "nvjpegEncoderParams_t", short: "encoderParams", number: false, bytes: 8, special: &[] },
-    HandleRow { name: "nvjpeg2kHandle_t", short: "2kHandle", number: false, bytes: 8, special: &[] },
-    HandleRow { name: "nvjpeg2kDecodeState_t", short: "2kDecodeState", number: false, bytes: 8, special: &[] },
-    HandleRow { name: "nvjpeg2kStream_t", short: "2kStream", number: false, bytes: 8, special: &[] },
-    HandleRow { name: "nvjpeg2kDecodeParams_t", short: "2kDecodeParams", number: false, bytes: 8, special: &[] },
-    HandleRow { name: "nvjpeg2kEncoder_t", short: "2kEncoder", number: false, bytes: 8, special: &[] },
-    HandleRow { name: "nvjpeg2kEncodeState_t", short: "2kEncodeState", number: false, bytes: 8, special: &[] },
-    HandleRow { name: "nvjpeg2kEncodeParams_t", short: "2kEncodeParams", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "nvjpeg2kHandle_t", short: "nvjpeg2k", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "nvjpeg2kDecodeState_t", short: "decodeState", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "nvjpeg2kStream_t", short: "jpeg2kStream", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "nvjpeg2kDecodeParams_t", short: "decodeParams", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "nvjpeg2kEncoder_t", short: "encoder", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "nvjpeg2kEncodeState_t", short: "encodeState", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "nvjpeg2kEncodeParams_t", short: "encodeParams", number: false, bytes: 8, special: &[] },
     HandleRow { name: "nvmlComputeInstance_t", short: "computeInstance", number: false, bytes: 8, special: &[] },
     HandleRow { name: "nvmlDevice_t", short: "nvmlDevice", number: false, bytes: 8, special: &[] },
     HandleRow { name: "nvmlGpuInstance_t", short: "gpuInstance", number: false, bytes: 8, special: &[] },
@@ -5990,11 +6002,11 @@ pub(super) static HANDLES: &[HandleRow] = &[
     HandleRow { name: "nvmlSystemEventSet_t", short: "systemEventSet", number: false, bytes: 8, special: &[] },
     HandleRow { name: "nvmlUnit_t", short: "unit", number: false, bytes: 8, special: &[] },
     HandleRow { name: "nvrtcProgram", short: "program", number: false, bytes: 8, special: &[] },
-    HandleRow { name: "nvtiffStream_t", short: "nvtiffStream", number: false, bytes: 8, special: &[] },
-    HandleRow { name: "nvtiffDecoder_t", short: "nvtiffDecoder", number: false, bytes: 8, special: &[] },
-    HandleRow { name: "nvtiffDecodeParams_t", short: "nvtiffDecodeParams", number: false, bytes: 8, special: &[] },
-    HandleRow { name: "nvtiffEncoder_t", short: "nvtiffEncoder", number: false, bytes: 8, special: &[] },
-    HandleRow { name: "nvtiffEncodeParams_t", short: "nvtiffEncodeParams", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "nvtiffStream_t", short: "tiffStream", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "nvtiffDecoder_t", short: "tiffDecoder", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "nvtiffDecodeParams_t", short: "decodeParams", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "nvtiffEncoder_t", short: "tiffEncoder", number: false, bytes: 8, special: &[] },
+    HandleRow { name: "nvtiffEncodeParams_t", short: "encodeParams", number: false, bytes: 8, special: &[] },
 ];
 
 #[rustfmt::skip]
@@ -6043,23 +6055,24 @@ pub(super) static TAGS: &[Tag] = &[
     Tag { name: "cublasLtMatmulPreferenceAttributes_t", rows: &[(0, 984), (1, 9), (2, 5), (3, 967), (4, 5), (5, 5), (6, 5), (7, 5), (8, 5), (9, 143), (10, 970), (11, 971), (12, 9), (13, 5), (14, 5), (15, 5)] },
     Tag { name: "cublasLtMatrixLayoutAttribute_t", rows: &[(0, 903), (1, 986), (2, 9), (3, 9), (4, 254), (5, 24), (6, 254), (7, 254), (8, 987), (9, 60), (10, 60), (11, 60), (12, 988), (13, 988)] },
     Tag { name: "cublasLtMatrixTransformDescAttributes_t", rows: &[(0, 903), (1, 980), (2, 921), (3, 921)] },
+    Tag { name: "cublasMpMatmulDescriptorAttribute_t", rows: &[(0, 921), (1, 921), (2, 934), (3, 1022), (4, 24), (5, 1023), (6, 60), (7, 254), (8, 903), (9, 60), (10, 254), (11, 254), (12, 903), (13, 60), (14, 60), (15, 1024), (16, 60), (17, 1024), (18, 60), (19, 1024), (20, 60), (21, 1024), (22, 60), (23, 1024), (24, 60), (25, 60), (26, 1024), (27, 903), (28, 1025)] },
     Tag { name: "cudnnScalar", rows: &[(0, 143), (1, 868), (2, 143), (3, 143), (4, 143), (5, 143), (6, 143), (7, 143), (8, 143), (9, 143), (10, 143), (12, 143), (13, 143)] },
-    Tag { name: "cudnnBackendAttributeType_t", rows: &[(0, 1025), (1, 1028), (2, 62), (3, 254), (4, 143), (5, 868), (6, 60), (7, 1034), (8, 1035), (9, 1036), (10, 1037), (11, 1038), (12, 1039), (13, 1032), (14, 1040), (15, 1030), (16, 1041), (17, 1042), (18, 1043), (19, 1044), (20, 1045), (21, 1046), (22, 1047), (23, 24), (24, 38), (25, 1048), (26, 1049), (27, 1050), (28, 1051), (29, 1052), (30, 1053), (31, 1054), (32, 1055), (33, 1056)] },
+    Tag { name: "cudnnBackendAttributeType_t", rows: &[(0, 1029), (1, 1032), (2, 62), (3, 254), (4, 143), (5, 868), (6, 60), (7, 1038), (8, 1039), (9, 1040), (10, 1041), (11, 1042), (12, 1043), (13, 1036), (14, 1044), (15, 1034), (16, 1045), (17, 1046), (18, 1047), (19, 1048), (20, 1049), (21, 1050), (22, 1051), (23, 24), (24, 38), (25, 1052), (26, 1053), (27, 1054), (28, 1055), (29, 1056), (30, 1057), (31, 1058), (32, 1059), (33, 1060)] },
     Tag { name: "cudnnDataType_t", rows: &[(0, 143), (1, 868), (2, 906), (3, 904), (4, 24), (6, 85), (9, 907), (10, 254), (11, 62)] },
-    Tag { name: "cudssConfigParam_t", rows: &[(0, 1194), (1, 1195), (2, 1196), (3, 1197), (4, 1198), (5, 24), (6, 868), (7, 1199), (8, 868), (9, 868), (10, 254), (11, 24), (12, 254), (13, 24), (14, 24), (15, 24), (16, 1200), (17, 24), (18, 24), (19, 24), (20, 24), (21, 24), (23, 24), (24, 24), (26, 24), (28, 1201)] },
-    Tag { name: "cudssDataParam_t", rows: &[(0, 24), (1, 254), (2, 24), (3, 570), (10, 254), (13, 1207), (17, 24), (19, 1208), (24, 24)] },
-    Tag { name: "cufftXtQueryType", rows: &[(0, 1253)] },
+    Tag { name: "cudssConfigParam_t", rows: &[(0, 1198), (1, 1199), (2, 1200), (3, 1201), (4, 1202), (5, 24), (6, 868), (7, 1203), (8, 868), (9, 868), (10, 254), (11, 24), (12, 254), (13, 24), (14, 24), (15, 24), (16, 1204), (17, 24), (18, 24), (19, 24), (20, 24), (21, 24), (23, 24), (24, 24), (26, 24), (28, 1205)] },
+    Tag { name: "cudssDataParam_t", rows: &[(0, 24), (1, 254), (2, 24), (3, 570), (10, 254), (13, 1211), (17, 24), (19, 1212), (24, 24)] },
+    Tag { name: "cufftXtQueryType", rows: &[(0, 1257)] },
     Tag { name: "CUfileBatchMode_t", rows: &[(1, 0)] },
     Tag { name: "CUfileFileHandleType", rows: &[(1, 0), (2, 1)] },
     Tag { name: "cusparseVectorScalar", rows: &[(0, 143), (1, 868), (2, 143), (4, 916), (5, 917), (6, 916), (14, 143), (15, 916)] },
     Tag { name: "cudaDataType", rows: &[(0, 143), (1, 868), (2, 906), (3, 904), (4, 916), (5, 917), (8, 85), (10, 24), (12, 5), (14, 907), (20, 905), (22, 237), (24, 254), (26, 9)] },
-    Tag { name: "cusparseSpMatAttribute_t", rows: &[(0, 1474), (1, 1473), (2, 1491), (3, 1492)] },
+    Tag { name: "cusparseSpMatAttribute_t", rows: &[(0, 1478), (1, 1477), (2, 1495), (3, 1496)] },
     Tag { name: "cusparseLtMatDescAttribute_t", rows: &[(0, 24), (1, 254)] },
-    Tag { name: "cusparseLtMatmulAlgAttribute_t", rows: &[(0, 24), (1, 24), (2, 24), (3, 24), (4, 1521), (5, 24)] },
-    Tag { name: "cusparseLtMatmulDescAttribute_t", rows: &[(0, 24), (1, 143), (2, 143), (3, 24), (4, 143), (5, 24), (6, 24), (7, 254), (8, 60), (9, 60), (10, 1528), (11, 1528), (12, 1528), (13, 1528), (14, 1528), (15, 60), (16, 60), (17, 60), (18, 60), (19, 60)] },
+    Tag { name: "cusparseLtMatmulAlgAttribute_t", rows: &[(0, 24), (1, 24), (2, 24), (3, 24), (4, 1525), (5, 24)] },
+    Tag { name: "cusparseLtMatmulDescAttribute_t", rows: &[(0, 24), (1, 143), (2, 143), (3, 24), (4, 143), (5, 24), (6, 24), (7, 254), (8, 60), (9, 60), (10, 1532), (11, 1532), (12, 1532), (13, 1532), (14, 1532), (15, 60), (16, 60), (17, 60), (18, 60), (19, 60)] },
     Tag { name: "cutensorOperationDescriptorAttribute_t", rows: &[(0, 24), (1, 903), (2, 143), (3, 143), (14, 24)] },
     Tag { name: "cutensorPlanAttribute_t", rows: &[(0, 9)] },
-    Tag { name: "cutensorPlanPreferenceAttribute_t", rows: &[(0, 1573), (1, 1574), (2, 24), (3, 1549), (4, 24), (5, 1550)] },
+    Tag { name: "cutensorPlanPreferenceAttribute_t", rows: &[(0, 1577), (1, 1578), (2, 24), (3, 1553), (4, 24), (5, 1554)] },
     Tag { name: "ncclDataType_t", rows: &[(0, 904), (1, 85), (2, 24), (3, 5), (4, 254), (5, 9), (6, 906), (7, 143), (8, 868), (9, 907), (10, 85), (11, 85)] },
     Tag { name: "nvmlValueType_t", rows: &[(0, 0), (1, 2), (2, 3), (3, 4), (4, 5), (5, 1), (6, 6)] },
     Tag { name: "nvmlUUIDType_t", rows: &[(1, 0), (2, 1)] },

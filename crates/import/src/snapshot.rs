@@ -6,7 +6,7 @@ use crate::defines::{self, Numbers, Value};
 use crate::notes::{self, Notes};
 use crate::sources::{Family, Version};
 use crate::{Place, callbacks, fetch};
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
@@ -104,6 +104,7 @@ impl Snapshot {
             .retain(|name, f| own.has(&f.file) && family.prefixes.iter().any(|p| name.starts_with(p.as_str())));
         snapshot.take_forms();
         snapshot.take_macros(&macros, &own);
+        snapshot.is_version(family, version)?;
         snapshot.take_notes(&own)?;
         if let Some(cupti) = &version.cupti {
             let folder = fetch::headers(&place.cache, cupti).with_context(what)?;
@@ -141,6 +142,19 @@ impl Snapshot {
                 self.defines.insert(m.name.clone(), value);
             }
         }
+    }
+
+    /// The headers are those of the version that `api/sources.toml` says.
+    fn is_version(&self, family: &Family, version: &Version) -> Result<()> {
+        let Some(name) = &family.version_macro else { return Ok(()) };
+        let said = match self.defines.get(name) {
+            Some(Value::Number(n)) => format!("{}.{}", n / 1000, n % 1000 / 10),
+            _ => format!("nothing by {name}"),
+        };
+        let (family, wheel, stated) = (&family.name, version.wheels.join(", "), &version.version);
+        let advice = "put the version that they are of into api/sources.toml, or name the right wheel";
+        ensure!(said == *stated, "{family} {stated}: the headers of {wheel} say {said}; {advice}");
+        Ok(())
     }
 
     fn take_notes(&mut self, own: &Own<'_>) -> Result<()> {

@@ -36,6 +36,9 @@ pub(crate) struct Family {
     /// Numbers behind non-const pointers are memory rather than one result.
     #[serde(default)]
     pub(crate) arrays: bool,
+    /// The macro with the toolkit's number (12090 is 12.9): a wheel of another one is refused.
+    #[serde(default)]
+    pub(crate) version_macro: Option<String>,
     /// Findings of `--check` that are understood.
     #[serde(default)]
     pub(crate) explained: Vec<Explained>,

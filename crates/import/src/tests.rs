@@ -143,6 +143,19 @@ fn gcc_agrees_and_would_not_if_it_were_wrong() {
 }
 
 #[test]
+fn an_unknown_version_is_one_sentence() {
+    let Some(kitchen) = Kitchen::of("unknown", OLD, OLD) else { return };
+    let mut family = kitchen.family();
+    family.version_macro = Some("POT_VERSION".to_owned());
+    let said = format!("{:#}", Read::of(&kitchen.place, &family).err().unwrap());
+    assert!(said.starts_with("pots 1: the headers of pots==1 say nothing by POT_VERSION; "), "{said}");
+    let other = OLD.replace("#define POT_LID", "#define POT_VERSION 13060\n#define POT_LID");
+    std::fs::write(kitchen.place.cache.join("pots-1/include/pots.h"), other).unwrap();
+    let said = format!("{:#}", Read::of(&kitchen.place, &family).err().unwrap());
+    assert!(said.starts_with("pots 1: the headers of pots==1 say 13.6; put "), "{said}");
+}
+
+#[test]
 fn a_damaged_header_is_one_sentence() {
     let Some(kitchen) = Kitchen::of("damaged", OLD, &OLD.replace("enum potKind_enum {", "enum {{")) else { return };
     let error = Read::of(&kitchen.place, &kitchen.family()).err().unwrap();

@@ -63,11 +63,7 @@ pub extern "C" fn cuLibraryGetManaged(address: Out<u64>, size: Out<usize>, libra
     let other = answer(|| {
         let (world, name) = (world(), name.str()?);
         let variables = &known(&world.libraries, library)?.image.variables;
-        if variables.iter().any(|v| v.name == name && v.managed == Some(false)) {
-            Err(Fault::NOT_FOUND)
-        } else {
-            Ok(())
-        }
+        if variables.iter().any(|v| v.name == name && !v.managed) { Err(Fault::NOT_FOUND) } else { Ok(()) }
     });
     if other == 0 { cuLibraryGetGlobal(address, size, library, name) } else { other }
 }

@@ -183,7 +183,8 @@ pub fn variable(world: &mut World, handle: Handle, name: &str) -> Answer<(u64, u
     }
     let (context, image) = (module.context, module.image.clone());
     let device = world.contexts.get(&context).ok_or(Fault::CONTEXT_IS_DESTROYED)?.device;
-    let made = Allocation { size, kind: Kind::Device, device, context, id: 0, pool: Handle::NULL };
+    let kind = if image.variables[index].managed { Kind::Managed } else { Kind::Device };
+    let made = Allocation { size, kind, device, context, id: 0, pool: Handle::NULL };
     let address = allocation::allocate_for(world, made)?;
     super::copy::fill(address, &image.variables[index].start, size);
     known_mut(&mut world.modules, handle)?.variables.insert(index, address);

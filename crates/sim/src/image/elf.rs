@@ -15,6 +15,8 @@ const OBJECT: u8 = 1;
 const FUNCTION: u8 = 2;
 /// `st_other`: the symbol of a kernel, where a device function has 0.
 const ENTRY: u8 = 0x10;
+/// `st_other`: a variable in managed memory.
+const MANAGED: u8 = 0x04;
 
 /// Attributes of `.nv.info`: format and id in two bytes, then a size or a value in two more.
 const SIZED: u8 = 4;
@@ -55,7 +57,7 @@ pub fn read(image: &[u8]) -> Answer<Image> {
             if kind == FUNCTION && other & ENTRY != 0 {
                 found.kernels.push(kernel(name, index as u32, section, &sections)?);
             } else if kind == OBJECT && matches!(section.name, ".nv.global" | ".nv.global.init" | ".nv.constant3") {
-                found.variables.push(variable(name, section, u64_at(symbol, 8)?, u64_at(symbol, 16)?));
+                found.variables.push(variable(name, section, other, (u64_at(symbol, 8)?, u64_at(symbol, 16)?)));
             }
         }
     }
@@ -150,7 +152,7 @@ fn parameter_v2(value: &[u8]) -> Answer<(u16, Parameter)> {
     Ok((u16_at(value, 4)?, Parameter { offset: u16_at(value, 6)?.into(), size }))
 }
 
-fn variable(name: &str, section: &Section<'_>, value: u64, size: u64) -> Variable {
+fn variable(name: &str, section: &Section<'_>, other: u8, (value, size): (u64, u64)) -> Variable {
     let start = part(section.bytes, value, size).unwrap_or_default().to_vec();
-    Variable { name: name.to_owned(), size, start, managed: None }
+    Variable { name: name.to_owned(), size, start, managed: other & MANAGED != 0 }
 }

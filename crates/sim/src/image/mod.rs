@@ -33,8 +33,8 @@ pub struct Variable {
     pub size: u64,
     /// What it holds at first; zeros beyond.
     pub start: Vec<u8>,
-    /// Whether it is managed memory, where the image says so.
-    pub managed: Option<bool>,
+    /// In managed memory.
+    pub managed: bool,
 }
 
 /// What is in one image.

@@ -125,7 +125,7 @@ fn variable(statement: &str) -> Option<Variable> {
         Ok(number) => number.to_le_bytes()[..(size as usize).min(8)].to_vec(),
         Err(_) => Vec::new(),
     };
-    let managed = Some(statement.contains(".managed"));
+    let managed = statement.contains(".managed");
     Some(Variable { name, size, start, managed })
 }
 

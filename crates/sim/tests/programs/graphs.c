@@ -1,5 +1,6 @@
 /* Graphs: made by hand, captured, changed, launched in order. */
 #include "check.h"
+#include <pthread.h>
 
 static int steps[8], count;
 static void step(void *data) { steps[count++] = (int)(intptr_t)data; }
@@ -172,6 +173,41 @@ static void captured(void) {
     IS(500, cuMemGetAddressRange_v2, &again, &n, inside);
 }
 
+static int hits;
+static void hit(void *data) { __sync_fetch_and_add(&hits, 1); }
+
+/* each thread captures and launches for itself */
+static void *many(void *data) {
+    U own;
+    P stream, g, x;
+    unsigned char first;
+    OK(cuCtxSetCurrent, context);
+    OK(cuStreamCreate, &stream, 1);
+    OK(cuMemAlloc_v2, &own, SIZE(4096));
+    for (int i = 0; i < 100; i++) {
+        OK(cuStreamBeginCapture_v2, stream, 1);
+        OK(cuMemsetD8Async, own, i, SIZE(4096), stream);
+        OK(cuLaunchHostFunc, stream, hit, NUL);
+        OK(cuStreamEndCapture, stream, &g);
+        OK(cuGraphInstantiateWithFlags, &x, g, (U)0);
+        OK(cuGraphLaunch, x, stream);
+        OK(cuGraphLaunch, x, stream);
+        OK(cuStreamSynchronize, stream);
+        OK(cuMemcpyDtoH_v2, &first, own, SIZE(1));
+        TRUE(first == i);
+        OK(cuGraphExecDestroy, x);
+        OK(cuGraphDestroy, g);
+    }
+    return NULL;
+}
+
+static void threads(void) {
+    pthread_t all[6];
+    for (int i = 0; i < 6; i++) pthread_create(&all[i], NULL, many, NULL);
+    for (int i = 0; i < 6; i++) pthread_join(all[i], NULL);
+    TRUE(hits == 6 * 100 * 2);
+}
+
 int main(void) {
     lib = dlopen("libcuda.so.1", RTLD_NOW);
     if (!lib) { fprintf(stderr, "%s\n", dlerror()); return 1; }
@@ -182,6 +218,7 @@ int main(void) {
     OK(cuMemAlloc_v2, &memory, SIZE(64));
     by_hand();
     captured();
+    threads();
     puts("all is well");
     return 0;
 }

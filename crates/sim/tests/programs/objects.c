@@ -4,7 +4,7 @@
 static const char one[] = ".version 7.0\n.target sm_80\n.address_size 64\n"
     ".visible .entry f(.param .u64 a, .param .f32 b)\n{ ret; }\n";
 static const char two[] = ".version 7.0\n.target sm_80\n.address_size 64\n"
-    ".visible .global .align 4 .u32 counter = 42;\n.visible .entry g()\n{ ret; }\n";
+    ".visible .global .align 4 .u32 counter = 42;\n.visible .global .attribute(.managed) .align 4 .u32 shared = 7;\n.visible .entry g()\n{ ret; }\n";
 static P context;
 
 static void linking(void) {
@@ -31,6 +31,10 @@ static void linking(void) {
     OK(cuModuleGetGlobal_v2, &a, &size, mod, "counter");
     OK(cuMemcpyDtoH_v2, &n, a, size);
     TRUE(n == 42);
+    OK(cuModuleGetGlobal_v2, &a, &size, mod, "shared");
+    TRUE(*(int *)a == 7 && size == 4);
+    OK(cuPointerGetAttribute, &n, 8, a);
+    TRUE(n == 1);
 }
 
 static void kernels(void) {

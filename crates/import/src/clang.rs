@@ -48,7 +48,7 @@ impl Reading<'_> {
         command.args(self.defines.iter().map(|d| format!("-D{d}")));
         command.args(self.folders.iter().map(|f| format!("-I{}", f.display())));
         command.args(words).arg("-").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.spawn().with_context(|| format!("starting {clang}"))?;
+        let mut child = command.spawn().with_context(|| format!("{clang} (of CUTAP_CLANG?) cannot be started"))?;
         let source = self.source();
         child.stdin.take().context("clang's input")?.write_all(source.as_bytes())?;
         let output = child.wait_with_output()?;

@@ -250,7 +250,7 @@ fn returns(text: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
-    use super::{returns, split_unnamed};
+    use super::{Decls, returns, split_unnamed};
 
     #[test]
     fn type_texts() {
@@ -258,5 +258,39 @@ mod tests {
         assert_eq!(returns("const char *(int)"), "const char *");
         assert_eq!(split_unnamed("union X::(unnamed at f.h:1:2)[3]"), Some(("union X::", "[3]")));
         assert_eq!(split_unnamed("int"), None);
+    }
+
+    /// A tree as clang prints it, made up: a file is named once, and holds until the next is named.
+    #[test]
+    fn a_tree() {
+        let json = r#"{ "id": "0x1", "kind": "TranslationUnitDecl", "loc": {}, "range": { "begin": {}, "end": {} }, "inner": [
+          { "id": "0x2", "kind": "RecordDecl", "loc": { "file": "pot.h", "line": 1 }, "range": { "begin": {}, "end": {} },
+            "tagUsed": "struct", "completeDefinition": true, "inner": [
+              { "kind": "FieldDecl", "loc": { "line": 2 }, "name": "a", "type": { "qualType": "int" } },
+              { "kind": "FieldDecl", "name": "b", "type": { "qualType": "unsigned int" }, "isBitfield": true, "inner": [
+                { "kind": "ConstantExpr", "value": "3", "inner": [{ "kind": "IntegerLiteral", "value": "3" }] }] }] },
+          { "id": "0x3", "kind": "TypedefDecl", "loc": { "line": 4 }, "name": "pot_s", "type": { "qualType": "struct pot_s" },
+            "inner": [{ "kind": "ElaboratedType", "ownedTagDecl": { "id": "0x2", "name": "" } }] },
+          { "id": "0x4", "kind": "EnumDecl", "loc": { "line": 5 }, "name": "kind_e", "inner": [
+              { "kind": "EnumConstantDecl", "name": "CLAY", "inner": [{ "kind": "ConstantExpr", "value": "-1" }] },
+              { "kind": "EnumConstantDecl", "name": "IRON" }] },
+          { "id": "0x5", "kind": "LinkageSpecDecl", "loc": { "spellingLoc": { "file": "api.h" }, "expansionLoc": { "file": "x.h" } },
+            "inner": [
+              { "id": "0x6", "kind": "FunctionDecl", "loc": { "line": 9 }, "name": "potMake", "mangledName": "potMake",
+                "type": { "qualType": "int (pot_s *)" }, "inner": [
+                  { "kind": "ParmVarDecl", "name": "pot", "type": { "qualType": "pot_s *" } }] },
+              { "id": "0x7", "kind": "FunctionDecl", "name": "potBody", "mangledName": "potBody", "type": { "qualType": "int ()" },
+                "inner": [{ "kind": "CompoundStmt" }] }] },
+          { "id": "0x8", "kind": "FunctionDecl", "name": "potOther", "mangledName": "_Z8potOther", "type": { "qualType": "int ()" } }
+        ] }"#;
+        let decls = Decls::of(&serde_json::from_str(json).unwrap());
+        assert_eq!(decls.functions.keys().collect::<Vec<_>>(), ["potMake"]);
+        let make = &decls.functions["potMake"];
+        assert_eq!((make.file.as_str(), make.returns.as_str()), ("x.h", "int"));
+        assert_eq!(make.params, [("pot".to_owned(), "pot_s *".to_owned())]);
+        assert_eq!(decls.typedefs["pot_s"].ty, "@0x2");
+        let record = &decls.records["@0x2"];
+        assert_eq!((record.file.as_str(), record.fields[1].bits), ("pot.h", Some(3)));
+        assert_eq!(decls.enums["kind_e"].values, [("CLAY".to_owned(), -1), ("IRON".to_owned(), 0)]);
     }
 }

@@ -18,7 +18,7 @@ pub(crate) fn headers(cache: &Path, wheel: &str) -> Result<PathBuf> {
         return Ok(include);
     }
     println!("fetching {wheel}");
-    let work = folder.with_extension("part");
+    let work = cache.join(format!("{}.part", wheel.replace("==", "-")));
     let _ = std::fs::remove_dir_all(&work);
     std::fs::create_dir_all(&work).with_context(|| work.display().to_string())?;
     let outcome = fetch(wheel, &work).and_then(|found| {

@@ -36,6 +36,8 @@ impl Folder {
     /// Opens a process folder; `None` while its page is not finished.
     pub fn open(path: &Path, clock: &mut Clock) -> Option<Folder> {
         let page_file = File::open(path.join(process::FILE)).ok()?;
+        // Finished is what a read before this one says: one read is no picture of one moment.
+        read_page(&page_file)?;
         let page = read_page(&page_file)?;
         if page.tsc {
             clock.stated(page.ticks_per_second);

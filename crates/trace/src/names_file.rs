@@ -1,6 +1,8 @@
 //! The cells of a `names` file as they appear. Threads write their names at the same time, so a name
 //! may be finished before one that stands in front of it: what is not there yet is a hole, and each
-//! hole is looked at again.
+//! hole is looked at again. A copy of bytes that are being written is no picture of one moment: a
+//! processor may copy the end of a cell before its beginning (seen on an AMD EPYC). So whether a name
+//! is finished is looked at in a copy that was made before the one that the name is taken from.
 
 use crate::bytes::read_at;
 use cutap_wire::names::{CELL, Cell, FIXED, Name, cell};
@@ -25,11 +27,13 @@ pub struct NamesFile {
     tail: u64,
     holes: Vec<Range<u64>>,
     buffer: Vec<u8>,
+    /// The copy made before.
+    before: Vec<u8>,
 }
 
 impl NamesFile {
     pub fn new(file: File) -> NamesFile {
-        NamesFile { file, tail: 0, holes: Vec::new(), buffer: Vec::new() }
+        NamesFile { file, tail: 0, holes: Vec::new(), buffer: Vec::new(), before: Vec::new() }
     }
 
     /// Hands out the names that were finished since. Unless `thorough`, only looks whether the next
@@ -52,11 +56,16 @@ impl NamesFile {
         let mut hole: Option<u64> = None;
         loop {
             let want = end.map_or(PIECE, |end| (end.saturating_sub(at) as usize).min(PIECE));
-            read_at(&self.file, at, want, &mut self.buffer)?;
+            read_at(&self.file, at, want, &mut self.before)?;
+            read_at(&self.file, at, self.before.len(), &mut self.buffer)?;
             let whole = self.buffer.len() < want || want < PIECE;
             let mut offset = 0;
             while whole || self.buffer.len() - offset > LONGEST {
-                let (step, empty) = match cell(&self.buffer, offset) {
+                let found = match cell(&self.before, offset) {
+                    Cell::Name(..) => cell(&self.buffer, offset),
+                    other => other,
+                };
+                let (step, empty) = match found {
                     Cell::Name(name, bytes) => {
                         sink(name);
                         (bytes, false)

@@ -1,10 +1,12 @@
 //! One ring file, chunk after chunk, record after record. Plain reads: the page cache is coherent
 //! with the writer's mapping. A chunk that was read whole is given back, and that only in consume mode.
+//! One read is no picture of one moment, for a processor may copy what comes later first: what says
+//! that something is finished is always taken from a read before the one that it is taken from.
 
-use crate::bytes::read_at;
+use crate::bytes::{read_at, u64_at};
 use crate::pages::{ChunkPage, RING_PAGE, RingPage};
 use cutap_wire::PAGE;
-use cutap_wire::record::{Cursor, Record, Step};
+use cutap_wire::record::{COMMITTED, Cursor, Record, Step};
 use cutap_wire::ring::{CHUNK_HEADER, ChunkHeader, FREE, FULL, chunk_offset};
 use std::collections::VecDeque;
 use std::fs::File;
@@ -48,6 +50,8 @@ pub struct Ring {
     ahead: VecDeque<(u64, u32)>,
     /// Bytes of the current chunk, the first of them at `start` of the chunk.
     buffer: Vec<u8>,
+    /// The same bytes, read before.
+    before: Vec<u8>,
     start: usize,
     /// Where reading ends although the writer goes on: sequence and reserved bytes.
     end: Option<(u64, u32)>,
@@ -72,6 +76,7 @@ impl Ring {
             sequence: 0,
             ahead: VecDeque::new(),
             buffer: Vec::new(),
+            before: Vec::new(),
             start: 0,
             end: None,
             stuck_since: None,
@@ -217,7 +222,10 @@ impl Ring {
         let wanted = self.reserved(&page).saturating_sub(offset).min(PIECE);
         let mut buffer = std::mem::take(&mut self.buffer);
         // What cannot be read is not there: the reader meets a damaged record.
-        let _ = read_at(&self.file, self.place(place) + offset as u64, wanted, &mut buffer);
+        let from = self.place(place) + offset as u64;
+        let _ = read_at(&self.file, from, wanted, &mut self.before);
+        let _ = read_at(&self.file, from, self.before.len(), &mut buffer);
+        settle(&self.before, &mut buffer);
         (self.buffer, self.start) = (buffer, offset);
         // While it was read, another reader may have given it back and the writer taken it again.
         if !self.consume && wanted > 0 && self.head(place).is_none_or(|p| p.sequence != sequence) {
@@ -294,10 +302,14 @@ impl Ring {
         chunk_offset(n, self.page.map_or(0, |p| p.chunk_bytes)) as u64
     }
 
+    /// A chunk's head: state and number as they were before the rest. `None` when it was opened anew
+    /// in between.
     fn head(&self, n: u32) -> Option<ChunkPage> {
-        let mut head = [0; CHUNK_HEADER];
+        let (mut before, mut head) = ([0; CHUNK_HEADER], [0; CHUNK_HEADER]);
+        self.file.read_exact_at(&mut before, self.place(n)).ok()?;
         self.file.read_exact_at(&mut head, self.place(n)).ok()?;
-        Some(ChunkPage::parse(&head))
+        let (before, after) = (ChunkPage::parse(&before), ChunkPage::parse(&head));
+        (before.sequence == after.sequence).then_some(ChunkPage { state: before.state, ..after })
     }
 
     fn refresh(&mut self) -> Option<RingPage> {
@@ -308,5 +320,53 @@ impl Ring {
         let same = self.page.is_none_or(|p| p.chunk_bytes == page.chunk_bytes);
         self.page = if same { Some(page) } else { self.page };
         self.page
+    }
+}
+
+/// Takes back what was not committed yet in the read before, so that its words are not trusted, and
+/// leaves out what follows a record whose length was not there.
+fn settle(before: &[u8], buffer: &mut Vec<u8>) {
+    let mut at = 0;
+    while at + 8 <= before.len().min(buffer.len()) {
+        let first = u64_at(before, at);
+        let words = (first >> 5 & 0xff) as usize;
+        if first & COMMITTED == 0 || words == 0 {
+            buffer[at..at + 8].copy_from_slice(&first.to_le_bytes());
+        }
+        at += words.max(1) * 8;
+        if words == 0 {
+            break;
+        }
+    }
+    buffer.truncate(at.min(before.len()));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cutap_wire::record::{first_word, kind};
+
+    #[test]
+    fn what_was_committed_between_two_reads_waits() {
+        let record = |ticks: u32| [first_word(kind::THREAD, 2, 0, ticks), u64::from(ticks)];
+        let bytes = |words: &[u64]| words.iter().flat_map(|w| w.to_le_bytes()).collect::<Vec<u8>>();
+        let ([a, one], [b, two], [c, three]) = (record(1), record(2), record(3));
+        let done = |first: u64| first | COMMITTED;
+        // The second is finished only in the later read; of the third the length was not there.
+        let before = bytes(&[done(a), one, b, 0, 0, 0]);
+        let mut buffer = bytes(&[done(a), one, done(b), two, done(c), three]);
+        settle(&before, &mut buffer);
+        assert_eq!(buffer, bytes(&[done(a), one, b, two, 0]));
+        // A read that came out shorter, and one that ends within a record.
+        for len in [0, 4, 8, 12, 16, 40] {
+            let mut buffer = bytes(&[done(a), one, done(b), two, done(c), three]);
+            buffer.truncate(len);
+            settle(&before, &mut buffer);
+            assert!(buffer.len() <= len);
+        }
+        let whole = bytes(&[done(a), one, done(b)]);
+        let mut buffer = whole.clone();
+        settle(&whole, &mut buffer);
+        assert_eq!(buffer, whole);
     }
 }

@@ -280,7 +280,8 @@ pub struct Struct {
     /// Fields in order; reserved ones and padding are left out.
     pub fields: &'static [Param],
     /// A union: which field is meant is told by this sibling of the field that holds it (row of `tags`
-    /// whose types are numbers of fields); 255: not known.
+    /// whose types are numbers of fields). A struct: its own field that says how many bytes it has, for
+    /// programs of older headers have shorter ones. 255: not known.
     pub tag: u8,
     /// See `tag`.
     pub tags: u16,

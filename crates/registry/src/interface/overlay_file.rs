@@ -76,6 +76,8 @@ pub(crate) struct StructText {
     pub(crate) at: usize,
     pub(crate) tag: Option<String>,
     pub(crate) tags: Option<String>,
+    /// The field of a struct that says how many bytes it has.
+    pub(crate) sized_by: Option<(String, usize)>,
     pub(crate) fields: BTreeMap<String, MemberText>,
 }
 
@@ -285,11 +287,12 @@ fn c_type(value: &Walk) -> Result<CType, Error> {
 }
 
 fn structure(one: &Walk) -> Result<StructText, Error> {
-    let mut structure = StructText { at: one.at, tag: None, tags: None, fields: BTreeMap::new() };
+    let mut structure = StructText { at: one.at, tag: None, tags: None, sized_by: None, fields: BTreeMap::new() };
     for (key, value) in one.entries()? {
         match key {
             "tag" if value.is_text() => structure.tag = Some(value.text()?),
             "tags" if value.is_text() => structure.tags = Some(value.text()?),
+            "sized_by" if value.is_text() => structure.sized_by = Some((value.text()?, value.at)),
             field => {
                 structure.fields.insert(field.to_owned(), member(&value)?);
             }

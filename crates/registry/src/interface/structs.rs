@@ -85,6 +85,10 @@ impl Tables<'_> {
         if let Some(text) = text.filter(|t| t.tags.is_some() || t.tag.is_some()) {
             self.union_tags(family, first, def.layouts.len(), text)?;
         }
+        if let Some((field, at)) = text.and_then(|t| t.sized_by.as_ref()) {
+            let place = Place { source: &home.overlay_source, at: *at };
+            self.sized_by(first, def.layouts.len(), field, place)?;
+        }
         Ok(first as u16)
     }
 
@@ -164,6 +168,16 @@ impl Tables<'_> {
         let row = self.tag_row(family, tags, true, place)?;
         for one in first..first + count {
             self.structs[one].tag = Some((255, row));
+        }
+        Ok(())
+    }
+
+    /// Tells a struct's rows which field says how many bytes it has.
+    fn sized_by(&mut self, first: usize, count: usize, field: &str, place: Place) -> Result<(), Error> {
+        for row in &mut self.structs[first..first + count] {
+            let at = row.fields.iter().position(|f| f.name == field).filter(|_| !row.union);
+            let Some(at) = at else { return Err(place.error(format!("{} has no field {field}", row.name))) };
+            row.tag = Some((at as u8, u16::MAX));
         }
         Ok(())
     }

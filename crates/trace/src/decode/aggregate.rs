@@ -1,27 +1,37 @@
-//! Structs and unions. A struct that is cut off ends where its bytes end; one that is larger in the
-//! running version than we know says by how much.
+//! Structs and unions. A struct that is cut off ends where its bytes end, one that says its own size
+//! ends there; one that is larger in the running version than we know says by how much.
 
 use super::row::Row;
 use super::value::{Fields, Value};
 use super::walk::{Walk, word};
 use cutap_calls::known::Struct;
 
+/// A struct that says that it is larger says nothing of use.
+const LARGEST: u64 = 1 << 16;
+
 impl Walk<'_> {
     /// A struct in `bytes`; `meant` is how large the program's own is.
     pub fn structure(&mut self, first: u16, bytes: &[u8], meant: u64) -> Value {
         let Some(of) = self.struct_of(first) else { return unknown(bytes) };
+        let own = self.sibling(&Row::fields(of, bytes), of.tag).filter(|n| (1..=LARGEST).contains(n));
+        // What lies behind the end of an older header's struct is none of its fields.
+        let (bytes, ends) = match own.and_then(|n| bytes.get(..n as usize)) {
+            Some(bytes) => (bytes, true),
+            None => (bytes, false),
+        };
         let row = Row::fields(of, bytes);
         let mut values = Vec::with_capacity(of.fields.len());
         let mut cut = false;
         for (n, field) in of.fields.iter().enumerate().take(255) {
-            if row.cell(n, self.size_of(field.ty)).is_none() || !self.take() {
-                cut = true;
+            let lacks = row.cell(n, self.size_of(field.ty)).is_none();
+            if lacks || !self.take() {
+                cut = !(lacks && ends);
                 break;
             }
             let value = self.deeper(|w| w.param(&row, n)).unwrap_or(Value::Missing);
             values.push((n as u8, value));
         }
-        let more = meant.saturating_sub(of.size.into());
+        let more = own.unwrap_or(meant).saturating_sub(of.size.into());
         Value::Struct(Box::new(Fields { of, values, cut, more }))
     }
 
@@ -45,4 +55,50 @@ impl Walk<'_> {
 
 fn unknown(bytes: &[u8]) -> Value {
     Value::Bytes(bytes.get(..64).unwrap_or(bytes).into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::memory::Memory;
+    use super::super::walk::Side;
+    use super::*;
+    use cutap_calls::known::{Dir, Param, Rule, Tables, Type, Unit};
+
+    const fn field(name: &'static str, ty: u16, offset: u16) -> Param {
+        Param { name, ty, word: 255, second: 255, offset, dir: Dir::In, rule: Rule::One, unit: Unit::None }
+    }
+
+    const FIELDS: &[Param] = &[field("size", 1, 0), field("a", 0, 8), field("b", 0, 12)];
+    const SIZED: Struct =
+        Struct { name: "sized", since: 0, until: u32::MAX, size: 16, fields: FIELDS, tag: 0, tags: u16::MAX };
+    static TABLES: Tables = Tables {
+        families: &[],
+        types: &[Type::Int { bytes: 4, signed: true }, Type::Int { bytes: 8, signed: false }],
+        enums: &[],
+        structs: &[SIZED],
+        handles: &[],
+        tags: &[],
+    };
+
+    /// How many fields of a struct that says this size are read from 16 bytes; whether it is cut; and how
+    /// many more bytes it has.
+    fn read(size: u64, kept: usize) -> (usize, bool, u64) {
+        let mut bytes = [7; 16];
+        bytes[..8].copy_from_slice(&size.to_le_bytes());
+        let mut walk = Walk::new(&TABLES, 0, Memory::new(&[]), Side::Before);
+        let Value::Struct(fields) = walk.structure(0, &bytes[..kept], 16) else { panic!("no struct") };
+        (fields.values.len(), fields.cut, fields.more)
+    }
+
+    #[test]
+    fn structs_that_say_their_size() {
+        assert_eq!(read(16, 16), (3, false, 0));
+        assert_eq!(read(12, 16), (2, false, 0));
+        assert_eq!(read(24, 16), (3, false, 8));
+        assert_eq!(read(16, 12), (2, true, 0));
+        assert_eq!(read(12, 12), (2, false, 0));
+        // Nothing that a struct can have.
+        assert_eq!(read(0, 16), (3, false, 0));
+        assert_eq!(read(u64::MAX, 16), (3, false, 0));
+    }
 }

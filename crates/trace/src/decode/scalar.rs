@@ -1,6 +1,6 @@
 //! Values that need nothing but their bytes and the tables: numbers, enums, handles; and sizes.
 
-use super::value::Value;
+use super::value::{Text, Value};
 use super::walk::{Walk, word};
 use cutap_calls::known::{Type, TypeId, Unit};
 
@@ -36,7 +36,7 @@ impl Walk<'_> {
         let all = word(bytes);
         match self.ty(id) {
             Type::Void => Value::Missing,
-            Type::Char => Value::Int((all as u8).into()),
+            Type::Char => letter(all as u8),
             Type::Int { bytes, signed } => number(all, bytes.into(), signed, unit),
             Type::Bool(_) => Value::Bool(all != 0),
             Type::Float(8) => Value::Double(f64::from_bits(all)),
@@ -88,6 +88,14 @@ impl Walk<'_> {
     }
 }
 
+/// A character; a number where it is none.
+fn letter(byte: u8) -> Value {
+    match byte {
+        b' '..=b'~' => Value::Text(Box::new(Text { text: char::from(byte).to_string(), cut: false })),
+        _ => Value::Int((byte as i8).into()),
+    }
+}
+
 fn number(all: u64, bytes: usize, is_signed: bool, unit: Unit) -> Value {
     match unit {
         Unit::Hex => Value::Hex(all),
@@ -125,6 +133,12 @@ mod tests {
             assert_eq!(half(bits), value, "{bits:#x}");
         }
         assert!(half(0x7c00).is_infinite() && half(0x7e00).is_nan());
+    }
+
+    #[test]
+    fn letters() {
+        assert!(matches!(letter(b'A'), Value::Text(text) if text.text == "A" && !text.cut));
+        assert!(matches!(letter(0), Value::Int(0)) && matches!(letter(0xff), Value::Int(-1)));
     }
 
     #[test]

@@ -69,6 +69,9 @@ fn overlays() {
     assert_eq!(wrong(tags), "overlay.toml:2: no overlay has [tags.Kind]");
     let freed = "[function.demoCopy]\nfrees = \"from\"\n";
     assert_eq!(wrong(freed), "overlay.toml:2: no parameter from, expected one of size, to");
+    let types = "[[struct]]\nname = \"Box\"\nsize = 4\nfields = [{ name = \"a\", type = \"int\", offset = 0 }]\n";
+    let sized = said(&FUNCTION.replace("void *", "Box *"), types, "[struct.Box]\nsized_by = \"size\"\n");
+    assert_eq!(sized, "overlay.toml:2: Box has no field size");
     let half = "[function.demoCopy]\nremembers = { of = \"to\" }\n";
     assert_eq!(wrong(half), "overlay.toml:2: expected { of = \"handle\", value = \"parameter\" }");
     let carried = "[function.demoCopy]\nremembers = { of = \"to\", value = \"type\" }\n";

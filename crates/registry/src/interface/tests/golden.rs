@@ -85,6 +85,10 @@ fn types() {
         "StructRow {{ name: \"demoConfig\", since: 0, until: NOW, size: 24, fields: &[{fields}], tag: 255, tags: 65535 }},"
     );
     assert_eq!(row, expected);
+    let sized = Api::new(FUNCTIONS, TYPES, "[struct.demoConfig]\nsized_by = \"numDims\"\n");
+    let files = generate(&sized.0).unwrap();
+    let (_, sized) = files.iter().find(|(path, _)| path.ends_with("types.rs")).unwrap();
+    assert!(sized.contains(&expected.replace("tag: 255", "tag: 2")), "{sized}");
     assert!(text.contains("HandleRow { name: \"demoNode_t\", short: \"demoNode\""), "{text}");
 }
 

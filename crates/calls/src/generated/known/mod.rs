@@ -37,7 +37,7 @@ pub static TABLES: Tables = Tables {
         Family { name: "cublas", sonames: &["libcublas.so.*", "libcublasLt.so.*"], functions: cublas::FUNCTIONS },
         Family { name: "cublasmp", sonames: &["libcublasmp.so.*"], functions: cublasmp::FUNCTIONS },
         Family { name: "cudnn", sonames: &["libcudnn.so.*", "libcudnn_*.so.*"], functions: cudnn::FUNCTIONS },
-        Family { name: "cudss", sonames: &["libcudss.so.*"], functions: cudss::FUNCTIONS },
+        Family { name: "cudss", sonames: &["libcudss.so.1"], functions: cudss::FUNCTIONS },
         Family { name: "cufft", sonames: &["libcufft.so.*"], functions: cufft::FUNCTIONS },
         Family { name: "cufftw", sonames: &["libcufftw.so.*"], functions: cufftw::FUNCTIONS },
         Family { name: "cufile", sonames: &["libcufile.so.*"], functions: cufile::FUNCTIONS },
@@ -52,7 +52,7 @@ pub static TABLES: Tables = Tables {
         Family { name: "cusparselt", sonames: &["libcusparseLt.so.*"], functions: cusparselt::FUNCTIONS },
         Family {
             name: "cutensor",
-            sonames: &["libcutensor.so.*", "libcutensorMg.so.*"],
+            sonames: &["libcutensor.so.2", "libcutensorMg.so.2"],
             functions: cutensor::FUNCTIONS,
         },
         Family { name: "nccl", sonames: &["libnccl.so.*"], functions: nccl::FUNCTIONS },

@@ -4,6 +4,7 @@ mod carried;
 mod common;
 mod ends;
 mod golden;
+mod libraries;
 mod live;
 mod speed;
 mod values;

@@ -8,7 +8,7 @@ use cutap_wire::names;
 use std::path::Path;
 
 /// Calls of one library.
-struct Library {
+pub struct Library {
     thread: Thread,
     process: Process,
     slots: u32,
@@ -23,8 +23,19 @@ impl Library {
     }
 
     /// A call with these words in integer registers, the rest on the stack.
-    fn call(&mut self, name: &str, words: &[u64], before: &[(u64, &[u8])], after: &[(u64, &[u8])]) {
-        let registers = words.len().min(6);
+    pub fn call(&mut self, name: &str, words: &[u64], before: &[(u64, &[u8])], after: &[(u64, &[u8])]) {
+        self.call_with(words.len().min(6), name, words, before, after);
+    }
+
+    /// The same with so many of them in integer registers.
+    pub fn call_with(
+        &mut self,
+        registers: usize,
+        name: &str,
+        words: &[u64],
+        before: &[(u64, &[u8])],
+        after: &[(u64, &[u8])],
+    ) {
         self.process.slot(self.slots.into(), 3, (registers as u8, 0, (words.len() - registers) as u8), name);
         self.thread.call_with(self.slots, words, before, 0, after);
         self.slots += 1;
@@ -32,7 +43,7 @@ impl Library {
 }
 
 /// What is printed of the calls, without the library's name.
-fn lines(soname: &str, calls: impl FnOnce(&mut Library)) -> Vec<String> {
+pub fn lines(soname: &str, calls: impl FnOnce(&mut Library)) -> Vec<String> {
     let folder = tempfile::tempdir().unwrap();
     let run = Run::new(folder.path());
     calls(&mut Library::new(&run, soname));
@@ -49,7 +60,7 @@ fn shown(run: &Path) -> String {
     String::from_utf8(output.get_ref().clone()).unwrap()
 }
 
-fn bytes<const N: usize>(all: &[[u8; N]]) -> Vec<u8> {
+pub fn bytes<const N: usize>(all: &[[u8; N]]) -> Vec<u8> {
     all.iter().flatten().copied().collect()
 }
 

@@ -6,5 +6,6 @@ mod ends;
 mod golden;
 mod libraries;
 mod live;
+mod more_libraries;
 mod speed;
 mod values;

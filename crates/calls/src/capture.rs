@@ -73,6 +73,9 @@ pub const COUNT64: u8 = 1 << 2;
 /// Step bit: the function has just written so many bytes there, so that they can be read unchecked.
 pub const PROVED: u8 = 1 << 3;
 
+/// Step bit: only if the step before kept nothing.
+pub const ELSE: u8 = 1 << 4;
+
 /// Base: the call's words.
 pub const WORDS: u8 = 255;
 /// Base: the result register.

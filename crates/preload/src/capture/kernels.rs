@@ -88,6 +88,10 @@ type Info = unsafe extern "C" fn(u64, usize, *mut usize, *mut usize) -> u32;
 /// Asks the driver, and tells the answer to the names stream; its place in the pool.
 #[cold]
 fn ask(b: &mut Block, handle: u64, driver: usize, before: &'static [Parameter]) -> Option<u64> {
+    // What was handed out where we did not see it may be no handle at all; the driver follows it.
+    if !routes::handles::is_known(handle) && !sys::readable((handle & !7) as usize) {
+        return None;
+    }
     let mut found = [0u64; MOST];
     let kernel = routes::handles::is_kernel(handle);
     let n = match query(b, entry_point(kernel, driver)?, handle, &mut found) {

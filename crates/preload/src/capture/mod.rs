@@ -11,7 +11,8 @@ use crate::slots::thunks_x86_64::Frame;
 use crate::thread::block::Block;
 use cutap_calls::capture::{self, ALWAYS, EXIT, Row};
 use cutap_calls::generated::capture::{ROWS, STEPS};
-use kept::{Call, Kept};
+pub use kept::Call;
+use kept::Kept;
 use steps::run;
 
 /// Words of a call at most: registers and stack.
@@ -72,23 +73,17 @@ fn words_of(frame: &Frame, row: &Row, to: &mut [u64; CALL_WORDS]) -> usize {
 pub fn before<R>(b: &mut Block, frame: &Frame, row: &Row, then: impl FnOnce(&mut Block, &[u64]) -> R) -> R {
     let mut words = [0; CALL_WORDS];
     let n = words_of(frame, row, &mut words);
-    inputs(b, row, words.get(..n).unwrap_or(&[]), frame.stack as usize, frame.target, then)
+    let call = Call { words: words.get(..n).unwrap_or(&[]), result: 0, driver: frame.target };
+    inputs(b, row, &call, frame.stack as usize, then)
 }
 
-/// On the way in: `words` and the inputs behind them. `stack` is an address on the stack of the call.
-pub fn inputs<R>(
-    b: &mut Block,
-    row: &Row,
-    words: &[u64],
-    stack: usize,
-    driver: usize,
-    then: impl FnOnce(&mut Block, &[u64]) -> R,
-) -> R {
+/// On the way in: the words and the inputs behind them. `stack` is an address on the stack of the call.
+pub fn inputs<R>(b: &mut Block, row: &Row, call: &Call, stack: usize, then: impl FnOnce(&mut Block, &[u64]) -> R) -> R {
     let mut kept = Kept::new(stack);
-    for &w in words {
+    for &w in call.words {
         kept.push(w);
     }
-    run(b, &mut kept, capture::steps(&STEPS, row), &Call { words, result: 0, driver }, 0);
+    run(b, &mut kept, capture::steps(&STEPS, row), call, 0);
     then(b, kept.words())
 }
 
@@ -98,21 +93,21 @@ pub fn after<R>(b: &mut Block, frame: &Frame, row: &Row, then: impl FnOnce(&mut 
     let mut words = [0; CALL_WORDS];
     let n = words_of(frame, row, &mut words);
     let [result, _] = frame.result;
-    outputs(b, row, words.get(..n).unwrap_or(&[]), frame.stack as usize, result, then)
+    let call = Call { words: words.get(..n).unwrap_or(&[]), result, driver: frame.target };
+    outputs(b, row, &call, frame.stack as usize, then)
 }
 
-/// On the way out: the result and the outputs behind it.
+/// On the way out: the result and the outputs behind it. `stack` is an address on the stack of the call.
 pub fn outputs<R>(
     b: &mut Block,
     row: &Row,
-    words: &[u64],
+    call: &Call,
     stack: usize,
-    result: u64,
     then: impl FnOnce(&mut Block, &[u64]) -> R,
 ) -> R {
     let mut kept = Kept::new(stack);
-    kept.push(result);
-    let when = if result as u32 == 0 { EXIT | ALWAYS } else { ALWAYS };
-    run(b, &mut kept, capture::steps(&STEPS, row), &Call { words, result, driver: 0 }, when);
+    kept.push(call.result);
+    let when = if call.result as u32 == 0 { EXIT | ALWAYS } else { ALWAYS };
+    run(b, &mut kept, capture::steps(&STEPS, row), call, when);
     then(b, kept.words())
 }

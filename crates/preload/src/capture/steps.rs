@@ -3,9 +3,10 @@
 use super::copy;
 use super::kept::{Call, Kept, STEPS_MAX};
 use super::kernels;
+use crate::routes::handles;
 use crate::start;
 use crate::thread::block::Block;
-use cutap_calls::capture::{ALWAYS, COUNT64, EXIT, NONE, PROVED, Step, kind};
+use cutap_calls::capture::{ALWAYS, COUNT64, ELSE, EXIT, NONE, PROVED, Step, WORDS, kind};
 use cutap_wire::count;
 
 /// Kernel parameters kept at most.
@@ -13,16 +14,20 @@ const PARAMETERS: usize = 64;
 
 /// Follows the steps of one side: those with a bit of `when`, or with neither bit when it is 0.
 pub fn run(b: &mut Block, kept: &mut Kept, steps: &[Step], call: &Call, when: u8) {
+    let mut kept_before = false;
     for (n, step) in steps.iter().enumerate().take(STEPS_MAX) {
         let side = step.flags & (EXIT | ALWAYS);
-        if (when == 0) != (side == 0) || side & when != side {
+        let skipped = step.flags & ELSE != 0 && kept_before;
+        if (when == 0) != (side == 0) || side & when != side || skipped {
             continue;
         }
+        kept_before = false;
         let Some(at) = kept.read(step.base, step.offset.into(), 8, call).filter(|&p| p != 0) else { continue };
         if let Some(fragment) = one(b, kept, step, call, at as usize)
             && let Some(place) = kept.fragments.get_mut(n)
         {
             *place = fragment;
+            kept_before = true;
         }
     }
 }
@@ -53,8 +58,13 @@ fn one(b: &mut Block, kept: &mut Kept, step: &Step, call: &Call, at: usize) -> O
         }),
         kind::KERNEL_PARAMS => {
             let function = kept.read(step.count_base, step.count.into(), 8, call)?;
-            let known = if call.driver == 0 { None } else { kernels::parameters(b, function, call.driver) };
-            if known.is_none() && call.driver != 0 {
+            // In a struct the word may be another field of a union.
+            let handle = step.base == WORDS || handles::is_known(function);
+            if call.driver == 0 || function == 0 || !handle {
+                return None;
+            }
+            let known = kernels::parameters(b, function, call.driver);
+            if known.is_none() {
                 start::count(count::PARAMETERS_UNKNOWN, 1);
             }
             kernel(kept, known?, at)
@@ -169,7 +179,7 @@ fn extra(kept: &mut Kept, at: usize) -> Option<(u16, u16)> {
 mod tests {
     extern crate std;
     use super::*;
-    use cutap_calls::capture::{RESULT, WORDS};
+    use cutap_calls::capture::RESULT;
     use cutap_wire::record::Fragments;
 
     const STEP: Step =
@@ -237,6 +247,19 @@ mod tests {
         assert_eq!((n(0), n(EXIT | ALWAYS), n(ALWAYS)), (1, 2, 1));
         let result = Step { base: RESULT, ..always };
         assert_eq!(fragments(&[result], &words, ALWAYS), [], "a NULL result is not followed");
+    }
+
+    #[test]
+    fn one_step_or_the_other() {
+        let count = 2u64;
+        let array = [1u64, 2];
+        let of_count = Step { count_base: 0, count: 0, offset: 8, flags: COUNT64, ..STEP };
+        let fixed = Step { count: 1, offset: 8, flags: ELSE, ..STEP };
+        let lengths = |words: &[u64]| {
+            let kept = fragments(&[STEP, of_count, fixed], words, 0);
+            kept.iter().filter(|k| k.0 == at(&array)).map(|k| k.2.len()).sum::<usize>()
+        };
+        assert_eq!((lengths(&[at(&count), at(&array)]), lengths(&[0, at(&array)])), (16, 8));
     }
 
     #[test]

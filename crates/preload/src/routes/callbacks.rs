@@ -5,7 +5,7 @@
 //! touched. A profiler that switched the driver's own flag gets the call too.
 
 use super::instances::{ALL, Function, ISSUE, Instance, ListedName, PROFILER};
-use crate::capture::{self, row};
+use crate::capture::{self, Call, row};
 use crate::loader::objects::{self, Object};
 use crate::slots::{self, thunks_x86_64::THUNKS};
 use crate::start::{self, names};
@@ -102,7 +102,9 @@ fn enter(i: &Instance, n: u32, id: u32, r: &CallbackRecord) {
     let remembered = f.row.load(Relaxed);
     let number = with_block(r, remembered, |words| match capture::of(remembered) {
         Some(row) if remembered & row::BEFORE != 0 => {
-            capture::inputs(b, row, words, at, 0, |b, words| record::enter(b, call, caller, words))
+            capture::inputs(b, row, &Call { words, result: 0, driver: 0 }, at, |b, words| {
+                record::enter(b, call, caller, words)
+            })
         }
         _ => record::enter(b, call, caller, words),
     });
@@ -137,7 +139,9 @@ fn exit(i: &Instance, id: u32, r: &CallbackRecord) {
     let remembered = i.functions.get(id as usize).map_or(0, |f| f.row.load(Relaxed));
     match capture::of(remembered) {
         Some(row) if remembered & row::AFTER != 0 => with_block(r, remembered, |words| {
-            capture::outputs(b, row, words, at, result, |b, words| record::exit(b, call.number, words));
+            capture::outputs(b, row, &Call { words, result, driver: 0 }, at, |b, words| {
+                record::exit(b, call.number, words)
+            });
         }),
         _ => record::exit(b, call.number, &[result]),
     }

@@ -23,26 +23,29 @@ pub fn after(frame: &mut Frame) {
     names::write(&Name { kind: kind::KERNEL_HANDLE, ticks: 0, a: handle, b: from, c: 0, s: text, t: &[] });
 }
 
-const KERNELS: usize = 4096;
-/// Handles that are kernels (CUkernel) and not functions (CUfunction), by hash.
-static KERNEL_HANDLES: [AtomicU64; KERNELS] = [const { AtomicU64::new(0) }; KERNELS];
+const HANDLES: usize = 8192;
+/// Handles of kernels and functions as the driver handed them out, by hash; the lowest bit, which an
+/// address does not have, marks a kernel (CUkernel).
+static KNOWN_HANDLES: [AtomicU64; HANDLES] = [const { AtomicU64::new(0) }; HANDLES];
 
 fn place_of(handle: u64) -> Option<&'static AtomicU64> {
-    KERNEL_HANDLES.get(((handle >> 4).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) as usize % KERNELS)
+    KNOWN_HANDLES.get(((handle >> 4).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 40) as usize % HANDLES)
 }
 
 fn kind_of(handle: u64, kernel: bool) {
-    let Some(place) = place_of(handle) else { return };
-    if kernel {
-        place.store(handle, Relaxed);
-    } else {
-        let _ = place.compare_exchange(handle, 0, Relaxed, Relaxed);
+    if let Some(place) = place_of(handle) {
+        place.store(handle | u64::from(kernel), Relaxed);
     }
 }
 
 /// Whether a handle was last handed out as a CUkernel. A wrong answer costs a question to the driver.
 pub fn is_kernel(handle: u64) -> bool {
-    place_of(handle).is_some_and(|p| p.load(Relaxed) == handle)
+    place_of(handle).is_some_and(|p| p.load(Relaxed) == handle | 1)
+}
+
+/// Whether a handle is surely one. Another may have taken its place.
+pub fn is_known(handle: u64) -> bool {
+    handle != 0 && place_of(handle).is_some_and(|p| p.load(Relaxed) & !1 == handle)
 }
 
 /// Modules unloaded so far: a name's pointer may be another's after that.

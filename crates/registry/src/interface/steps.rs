@@ -2,7 +2,7 @@
 //! for its words only. Sizes are those of one version of the structs.
 
 use super::budget;
-use super::capture::{ALWAYS, COUNT64, EXIT, NONE, PROVED, RESULT, Step, WORDS, kind};
+use super::capture::{ALWAYS, COUNT64, ELSE, EXIT, NONE, PROVED, RESULT, Step, WORDS, kind};
 use super::functions::FunctionRow;
 use super::known::{Count, Dir, Rule, Type, TypeId};
 use super::rules::Member;
@@ -116,8 +116,23 @@ impl Plan<'_> {
         self.tables.extent(ty, self.at.version).size
     }
 
-    /// The steps of one pointer.
+    /// The steps of one pointer. Where its count may be missing (NULL), the most that there can be is kept.
     fn pointer(&mut self, siblings: &Siblings, n: usize, depth: u32) {
+        let before = self.out.len();
+        self.steps_of(siblings, n, depth);
+        let most = match siblings.members[n].rule {
+            Rule::Array(c) | Rule::Texts(c) | Rule::Tagged(_, _, c) | Rule::OptionValues(_, c) => c,
+            _ => return,
+        };
+        let Count::Least(most, _) = most else { return };
+        if let Some(last) = self.out.get(before..).and_then(|new| new.last().copied()) {
+            let plain = Step { flags: (last.flags & !COUNT64) | ELSE, ..last };
+            let other = self.counted(siblings, Count::Of(most), plain);
+            self.out.extend(other);
+        }
+    }
+
+    fn steps_of(&mut self, siblings: &Siblings, n: usize, depth: u32) {
         let member = &siblings.members[n];
         let Type::Pointer(to, _) = self.tables.get(member.ty) else { return };
         let Some(offset) = siblings.at(n) else { return };

@@ -1,5 +1,5 @@
 //! The interpreter: from a call's words and the memory kept with them to typed values, by the tables of
-//! `cutap_calls::known`. It knows no function by name (but for [`device`]); what it cannot read stays an
+//! `cutap_calls::known`. It knows no function by name (but for `device`); what it cannot read stays an
 //! address. Everything here comes from a process that may lie: nothing panics, and what is read, made
 //! and followed is bounded.
 

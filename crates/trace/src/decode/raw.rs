@@ -52,6 +52,8 @@ impl Raws {
             let new = |e: &Effect| matches!(e, Effect::Allocates { at, .. } if usize::from(*at) == n);
             match param.rule {
                 Rule::Memory(_) | Rule::Host(_) if !complete => false,
+                // A tag says what an address is.
+                Rule::Tagged(..) if param.dir == Dir::Out => raw(read, false, None),
                 // What a failed call has not written nobody can show.
                 _ if effects.iter().any(new) => false,
                 _ if failed && (param.dir != Dir::In || launch(param.rule)) => false,

@@ -107,6 +107,10 @@ impl<'a> Walk<'a> {
                 let meant = self.count(row, count);
                 self.address(word(bytes), meant)
             }
+            (Type::DevicePointer, Rule::Host(count)) => {
+                let meant = self.count(row, count);
+                self.somewhere(word(bytes), meant, true)
+            }
             (Type::Union(of), _) => self.union(of, Some(row), bytes),
             (Type::Array(of, many), Rule::Array(count)) => {
                 let total = self.count(row, count).unwrap_or(many.into()).min(many.into());

@@ -5,21 +5,7 @@ mod support;
 
 use std::path::Path;
 use std::process::{Command, Output};
-use support::{CUTAP, Folder, cutap, err, is_root, out};
-
-/// One line, `cutap: ` in front, with these parts, this exit code, and nothing on standard output.
-#[track_caller]
-fn refused(done: &Output, code: i32, parts: &[&str]) {
-    let text = err(done);
-    assert_eq!(done.status.code(), Some(code), "{text}");
-    assert_eq!(out(done), "", "{text}");
-    assert!(text.starts_with("cutap: ") && text.lines().count() == 1, "one sentence: {text}");
-    assert!(["; ", "did you mean", "* takes it"].iter().any(|w| text.contains(w)), "what to do: {text}");
-    assert!(!text.contains("os error"), "{text}");
-    for part in parts {
-        assert!(text.contains(part), "{part:?} in {text}");
-    }
-}
+use support::{CUTAP, Folder, cutap, err, is_root, out, refused};
 
 fn trace(program: &Path) -> Output {
     cutap(&["trace", "--"]).arg(program).output().unwrap()
@@ -226,121 +212,6 @@ fn an_output_that_fills_up_is_told_and_the_program_goes_on() {
     let killed = run("/dev/full", "import os; os.kill(os.getpid(), 9)");
     assert_eq!(std::os::unix::process::ExitStatusExt::signal(&killed.status), Some(9));
     assert_eq!(run("/dev/null", "").status.code(), Some(0));
-}
-
-#[test]
-fn run_folders_that_cannot_be_used() {
-    let folder = Folder::new("run");
-    let run = |path: &Path| cutap(&["trace", "--run"]).arg(path).args(["--", "echo", "ran"]).output().unwrap();
-    std::fs::write(folder.join("file"), "").unwrap();
-    refused(&run(&folder.join("file")), 125, &["not a folder", "--run DIR"]);
-    refused(&run(&folder.0), 125, &["not empty"]);
-    refused(&run(&folder.join("a/b")), 125, &["no such file or folder"]);
-    refused(&run(&folder.join(&"x/".repeat(800))), 125, &["too long"]);
-    refused(&run(&folder.join(&"x".repeat(300))), 125, &["too long"]);
-    refused(&run(Path::new("/proc/run")), 125, &["cannot make the run folder /proc/run"]);
-    let open = folder.join("open");
-    std::fs::create_dir(&open).unwrap();
-    std::fs::set_permissions(&open, std::os::unix::fs::PermissionsExt::from_mode(0o777)).unwrap();
-    refused(&run(&open), 125, &["others may write to it"]);
-    if !is_root() {
-        return eprintln!("skipped: a run folder of another user, a full disk (needs root)");
-    }
-    let theirs = folder.join("theirs");
-    std::fs::create_dir(&theirs).unwrap();
-    std::os::unix::fs::chown(&theirs, Some(65534), None).unwrap();
-    refused(&run(&theirs), 125, &["belongs to another user"]);
-}
-
-/// Runs `cutap trace` with these words on a fresh file system of `size` bytes at `$DISK`; `None`, and said, if that is not allowed.
-fn on_a_small_disk(mount: &str, words: &str) -> Option<Output> {
-    static COUNT: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
-    let count = COUNT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
-    let folder = Folder::new(&format!("full-{count}"));
-    let script = format!("set -e; mount -t tmpfs -o {mount} tmpfs $DISK; cd $DISK; exec env {words}");
-    let mut command = Command::new("unshare");
-    command.args(["-m", "sh", "-c", &script]).env("DISK", &folder.0).env("CUTAP", CUTAP);
-    let done = command.env_remove("LD_PRELOAD").env_remove("CUTAP_RUN").output();
-    let done = done.ok().filter(|d| !err(d).contains("unshare") && !err(d).contains("mount"));
-    if done.is_none() {
-        eprintln!("skipped: a full disk (unshare -m and mount are not allowed here)");
-    }
-    done
-}
-
-#[test]
-fn a_run_folder_without_room_for_the_beginning_of_a_trace_is_refused() {
-    let sh = "$CUTAP trace --run $DISK/run -- echo ran";
-    for (mount, what) in
-        [("size=8k", "8 KiB are free"), ("size=1500k", "1500 KiB are free"), ("nr_inodes=9", "more files fit")]
-    {
-        let Some(done) = on_a_small_disk(mount, sh) else { return };
-        refused(&done, 125, &["cannot use ", "as run folder: its disk is full", what, "--run DIR"]);
-        let env = on_a_small_disk(mount, "$CUTAP env -o run").unwrap();
-        refused(&env, 125, &["its disk is full", what, "-o DIR"]);
-    }
-    let there =
-        on_a_small_disk("size=8k", "sh -c 'mkdir -m 700 run; exec $CUTAP trace --run run -- echo ran'").unwrap();
-    refused(&there, 125, &["its disk is full"]);
-    let enough = on_a_small_disk("size=4m", sh).unwrap();
-    assert_eq!((enough.status.code(), out(&enough).as_str()), (Some(0), "ran\n"), "{}", err(&enough));
-    // Without --run the next place is taken.
-    let next = on_a_small_disk("size=8k", "XDG_RUNTIME_DIR=$DISK $CUTAP trace -- echo ran").unwrap();
-    assert_eq!((next.status.code(), out(&next).as_str()), (Some(0), "ran\n"), "{}", err(&next));
-}
-
-#[test]
-fn a_disk_that_fills_up_while_the_program_runs_is_counted() {
-    let code = "import ctypes; c = ctypes.CDLL(\"libcuda.so.1\"); open(\"fill\", \"wb\").write(bytes(3900 << 10)); c.cuInit(0); print(\"ran\")";
-    let words = format!("$CUTAP trace --sim --run run -- python3 -c '{code}'");
-    let Some(done) = on_a_small_disk("size=4m", &words) else { return };
-    assert_eq!((done.status.code(), out(&done).as_str()), (Some(0), "ran\n"), "{}", err(&done));
-    assert!(err(&done).contains("no room") || err(&done).contains("could not write"), "{}", err(&done));
-}
-
-#[test]
-fn the_run_folder_of_another_user() {
-    if !is_root() {
-        return eprintln!("skipped: the run folder of another user (needs root to become one)");
-    }
-    let folder = Folder::new("theirs");
-    let copy = folder.program("cutap", &std::fs::read(CUTAP).unwrap());
-    let run = folder.join("run");
-    assert!(cutap(&["trace", "--sim", "--run"]).arg(&run).args(["--", "true"]).output().unwrap().status.success());
-    let as_nobody = |mode: u32| {
-        std::fs::set_permissions(&folder.0, std::os::unix::fs::PermissionsExt::from_mode(mode)).unwrap();
-        let mut show = Command::new("setpriv");
-        show.args(["--reuid=65534", "--regid=65534", "--clear-groups"]).arg(&copy).arg("show").arg(&run);
-        show.output().unwrap()
-    };
-    let there = as_nobody(0o755);
-    refused(
-        &there,
-        125,
-        &["cannot read the run folder", "permission denied", "run cutap show as user 0, who", "or as root"],
-    );
-    // The pages inside are for their owner alone too.
-    std::fs::set_permissions(&run, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
-    refused(&as_nobody(0o755), 125, &["permission denied", "user 0"]);
-}
-
-#[test]
-fn folders_that_hold_no_run() {
-    let folder = Folder::new("show");
-    let show = |path: &Path| cutap(&["show"]).arg(path).output().unwrap();
-    for path in [&folder.0, Path::new("/no/such/run"), Path::new("/etc/passwd")] {
-        refused(&show(path), 125, &["cutap env -o DIR or cutap trace --run DIR"]);
-    }
-    refused(
-        &show(Path::new("/no/such/run")),
-        125,
-        &["cannot read the run folder /no/such/run: no such file or folder"],
-    );
-    for (file, part) in
-        [("/no/such/file", "no such file or folder"), ("/tmp", "it is a folder"), ("/etc/passwd", "no ELF")]
-    {
-        refused(&cutap(&["inspect", file]).output().unwrap(), 125, &[part]);
-    }
 }
 
 #[test]

@@ -94,3 +94,17 @@ pub fn is_root() -> bool {
     // SAFETY: has no arguments and cannot fail.
     unsafe { libc::geteuid() == 0 }
 }
+
+/// One line, `cutap: ` in front, with these parts, this exit code, and nothing on standard output.
+#[track_caller]
+pub fn refused(done: &Output, code: i32, parts: &[&str]) {
+    let text = err(done);
+    assert_eq!(done.status.code(), Some(code), "{text}");
+    assert_eq!(out(done), "", "{text}");
+    assert!(text.starts_with("cutap: ") && text.lines().count() == 1, "one sentence: {text}");
+    assert!(["; ", "did you mean", "* takes it"].iter().any(|w| text.contains(w)), "what to do: {text}");
+    assert!(!text.contains("os error"), "{text}");
+    for part in parts {
+        assert!(text.contains(part), "{part:?} in {text}");
+    }
+}

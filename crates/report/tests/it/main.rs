@@ -3,6 +3,7 @@
 mod carried;
 mod common;
 mod ends;
+mod following;
 mod golden;
 mod libraries;
 mod live;

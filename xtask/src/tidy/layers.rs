@@ -18,9 +18,10 @@ const MAY: &[(&str, &[&str])] = &[
     // outside
     ("cutap-registry", &[]),
     ("cutap-inspect", &["cutap-calls"]),
-    ("cutap-trace", &["cutap-calls", "cutap-wire"]),
+    ("cutap-file", &[]),
+    ("cutap-trace", &["cutap-calls", "cutap-wire", "cutap-file"]),
     ("cutap-report", &["cutap-calls", "cutap-wire", "cutap-trace"]),
-    ("cutap-collect", &["cutap-calls", "cutap-wire", "cutap-trace", "cutap-report", "cutap-inspect"]),
+    ("cutap-collect", &["cutap-calls", "cutap-wire", "cutap-file", "cutap-trace", "cutap-report", "cutap-inspect"]),
     ("cutap", &["cutap-calls", "cutap-wire", "cutap-trace", "cutap-report", "cutap-collect", "cutap-inspect"]),
     // for maintainers
     ("cutap-import", &[]),

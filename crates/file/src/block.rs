@@ -1,0 +1,130 @@
+//! The head of a block: what it holds, how long it is, and the sums by which damage is known. The
+//! bytes behind it come in two parts: some that stand as they are, so that a reader need not unpack a
+//! chunk to know where it belongs, and a packed body.
+
+/// Most bytes of a body, unpacked; a head that claims more is damaged.
+pub const MOST_BYTES: usize = 1 << 28;
+/// First word of a block.
+const MAGIC: u32 = u32::from_le_bytes(*b"CBLK");
+/// Bytes of a head.
+pub(crate) const HEAD: usize = 40;
+
+/// What blocks hold.
+pub mod kind {
+    /// The control page; the last one counts.
+    pub const CONTROL: u8 = 1;
+    /// The folder name of process `process`; before all else of it.
+    pub const PROCESS: u8 = 2;
+    /// The page of process `process`; the last one counts.
+    pub const PAGE: u8 = 3;
+    /// Bytes of the names of process `process` from offset `at`; later ones lie over earlier ones.
+    pub const NAMES: u8 = 4;
+    /// The first page of ring `ring` of process `process`; before its chunks, and the last one counts.
+    pub const RING: u8 = 5;
+    /// A chunk of ring `ring` of process `process`: its head as it is, its records packed. `at` is its
+    /// sequence number; the last one of a number counts.
+    pub const CHUNK: u8 = 6;
+    /// The recording ended in order. More may follow when something was taken in later.
+    pub const END: u8 = 7;
+}
+
+/// A block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Block {
+    /// One of [`kind`]; blocks of an unknown kind are stepped over.
+    pub kind: u8,
+    /// True when the body is packed with lz4 (block format); it stands as it is if that is shorter.
+    pub packed: bool,
+    /// Bytes between head and body that stand as they are.
+    pub plain: u16,
+    /// Number of the process in this file.
+    pub process: u32,
+    /// Number of its ring.
+    pub ring: u32,
+    /// See [`kind`].
+    pub at: u64,
+    /// Bytes of the body, unpacked.
+    pub raw: u32,
+    /// Bytes of the body in the file.
+    pub stored: u32,
+    /// Sum of the body in the file.
+    pub(crate) body_sum: u32,
+    /// Where the body lies in the file.
+    pub(crate) place: u64,
+}
+
+impl Block {
+    /// A block to be written: lengths and sums are the writer's.
+    pub fn new(kind: u8, process: u32, ring: u32, at: u64) -> Block {
+        Block { kind, process, ring, at, ..Block::default() }
+    }
+
+    /// Bytes of the block in the file: a multiple of eight.
+    pub(crate) fn length(&self) -> u64 {
+        (HEAD as u64 + u64::from(self.plain) + u64::from(self.stored)).next_multiple_of(8)
+    }
+
+    /// The head's bytes; `plain` are those that stand behind it as they are.
+    pub(crate) fn bytes(&self, plain: &[u8]) -> [u8; HEAD] {
+        let mut bytes = [0; HEAD];
+        bytes[..4].copy_from_slice(&MAGIC.to_le_bytes());
+        bytes[4] = self.kind;
+        bytes[5] = self.packed.into();
+        bytes[6..8].copy_from_slice(&self.plain.to_le_bytes());
+        bytes[8..12].copy_from_slice(&self.process.to_le_bytes());
+        bytes[12..16].copy_from_slice(&self.ring.to_le_bytes());
+        bytes[16..24].copy_from_slice(&self.at.to_le_bytes());
+        bytes[24..28].copy_from_slice(&self.raw.to_le_bytes());
+        bytes[28..32].copy_from_slice(&self.stored.to_le_bytes());
+        bytes[32..36].copy_from_slice(&self.body_sum.to_le_bytes());
+        let sum = sum(&bytes[..36], plain);
+        bytes[36..].copy_from_slice(&sum.to_le_bytes());
+        bytes
+    }
+
+    /// Reads a head at the beginning of `bytes`, which lie at `place` of the file. How many bytes stand
+    /// as they are is needed to check it: `Err` says how many bytes must be there.
+    pub(crate) fn parse(bytes: &[u8], place: u64) -> Result<Option<Block>, usize> {
+        if bytes.len() < HEAD {
+            return Err(HEAD);
+        }
+        let word = |at| u32_at(bytes, at).unwrap_or(0);
+        if word(0) != MAGIC {
+            return Ok(None);
+        }
+        let plain = u16::from_le_bytes([bytes[6], bytes[7]]);
+        let behind = HEAD + usize::from(plain);
+        let Some(standing) = bytes.get(HEAD..behind) else { return Err(behind) };
+        let block = Block {
+            kind: bytes[4],
+            packed: bytes[5] == 1,
+            plain,
+            process: word(8),
+            ring: word(12),
+            at: u64_at(bytes, 16).unwrap_or(0),
+            raw: word(24),
+            stored: word(28),
+            body_sum: word(32),
+            place: place + behind as u64,
+        };
+        let sizes = block.raw as usize <= MOST_BYTES && (block.stored == block.raw || block.packed);
+        let whole = sum(&bytes[..36], standing) == word(36);
+        Ok((whole && sizes && bytes[5] < 2).then_some(block))
+    }
+}
+
+/// The sum of a head and what stands behind it.
+fn sum(head: &[u8], plain: &[u8]) -> u32 {
+    let mut sum = crc32fast::Hasher::new();
+    sum.update(head);
+    sum.update(plain);
+    sum.finalize()
+}
+
+pub(crate) fn u32_at(bytes: &[u8], at: usize) -> Option<u32> {
+    bytes.get(at..)?.first_chunk().map(|b| u32::from_le_bytes(*b))
+}
+
+pub(crate) fn u64_at(bytes: &[u8], at: usize) -> Option<u64> {
+    bytes.get(at..)?.first_chunk().map(|b| u64::from_le_bytes(*b))
+}

@@ -1,0 +1,146 @@
+//! Walks over the blocks of a file up to its end, or up to where it is cut off or damaged, and unpacks
+//! a block's body when somebody asks for it. Walking reads heads only.
+
+use crate::block::{Block, HEAD};
+use crate::head::{Head, VERSION};
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+
+/// Bytes that can be read at any place: a file, or memory.
+pub trait Bytes {
+    /// Reads what there is at `at`, at most as much as the buffer holds.
+    fn read_at(&self, buffer: &mut [u8], at: u64) -> io::Result<usize>;
+}
+
+impl Bytes for File {
+    fn read_at(&self, buffer: &mut [u8], at: u64) -> io::Result<usize> {
+        FileExt::read_at(self, buffer, at)
+    }
+}
+
+impl Bytes for [u8] {
+    fn read_at(&self, buffer: &mut [u8], at: u64) -> io::Result<usize> {
+        let rest = usize::try_from(at).ok().and_then(|at| self.get(at..)).unwrap_or(&[]);
+        let len = rest.len().min(buffer.len());
+        buffer[..len].copy_from_slice(&rest[..len]);
+        Ok(len)
+    }
+}
+
+/// Why nothing can be read.
+#[derive(Debug)]
+pub enum Error {
+    /// It does not begin as a recording does.
+    NotOurs,
+    /// It is a recording of this version of the format, or of the run folder.
+    OtherVersion(u32),
+    /// The system's reason.
+    Unreadable(io::Error),
+}
+
+impl From<io::Error> for Error {
+    fn from(error: io::Error) -> Error {
+        Error::Unreadable(error)
+    }
+}
+
+/// Where reading stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cut {
+    /// Bytes from the beginning that were read.
+    pub at: u64,
+    /// Why.
+    pub why: Why,
+}
+
+/// Why reading stopped.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Why {
+    /// Behind the block that says that the recording ended in order.
+    Ended,
+    /// Behind a whole block: it is still being written, or its writer was killed.
+    Open,
+    /// Within a block: it was cut off.
+    CutOff,
+    /// At bytes that are no block.
+    Damaged,
+}
+
+/// Hands out the blocks of a file, each with the bytes that stand as they are. `wire` is the version of
+/// the run folder that the caller reads.
+pub fn walk<B: Bytes + ?Sized>(file: &B, wire: u32, sink: &mut dyn FnMut(&Block, &[u8])) -> Result<Cut, Error> {
+    let mut bytes = vec![0; Head::BYTES];
+    let there = read_fully(file, &mut bytes, 0)?;
+    let head = Head::parse(&bytes[..there]).ok_or(Error::NotOurs)?;
+    if head.version != VERSION {
+        return Err(Error::OtherVersion(head.version));
+    }
+    if head.wire != wire {
+        return Err(Error::OtherVersion(head.wire));
+    }
+    let mut at = Head::BYTES as u64;
+    let mut why = Why::Open;
+    loop {
+        bytes.resize(HEAD + 64, 0);
+        let mut there = read_fully(file, &mut bytes, at)?;
+        if there == 0 {
+            return Ok(Cut { at, why });
+        }
+        let block = loop {
+            match Block::parse(&bytes[..there], at) {
+                Ok(Some(block)) => break block,
+                Ok(None) => return Ok(Cut { at, why: Why::Damaged }),
+                Err(wanted) if wanted <= bytes.len() => return Ok(Cut { at, why: Why::CutOff }),
+                Err(wanted) => {
+                    bytes.resize(wanted, 0);
+                    there = read_fully(file, &mut bytes, at)?;
+                }
+            }
+        };
+        // Its last byte is there, or it is not whole.
+        if read_fully(file, &mut [0], at + block.length() - 1)? == 0 {
+            return Ok(Cut { at, why: Why::CutOff });
+        }
+        sink(&block, &bytes[HEAD..HEAD + usize::from(block.plain)]);
+        why = if block.kind == crate::kind::END { Why::Ended } else { Why::Open };
+        at += block.length();
+    }
+}
+
+/// Unpacks the body of a block into `out`. Damage is an error of kind `InvalidData`.
+pub fn body<B: Bytes + ?Sized>(file: &B, block: &Block, out: &mut Vec<u8>) -> io::Result<()> {
+    let mut stored = vec![0; block.stored as usize];
+    let there = read_fully(file, &mut stored, block.place)?;
+    out.clear();
+    let damaged = || io::Error::from(io::ErrorKind::InvalidData);
+    if there < stored.len() || crc32fast::hash(&stored) != block.body_sum {
+        return Err(damaged());
+    }
+    if !block.packed {
+        *out = stored;
+        return Ok(());
+    }
+    out.resize(block.raw as usize, 0);
+    match lz4_flex::block::decompress_into(&stored, out) {
+        Ok(bytes) if bytes == out.len() => Ok(()),
+        _ => {
+            out.clear();
+            Err(damaged())
+        }
+    }
+}
+
+/// Reads until the buffer is full or there is no more; how much there was.
+pub fn read_fully<B: Bytes + ?Sized>(file: &B, buffer: &mut [u8], at: u64) -> io::Result<usize> {
+    let mut done = 0;
+    while done < buffer.len() {
+        match file.read_at(&mut buffer[done..], at + done as u64) {
+            Ok(0) => break,
+            Ok(bytes) => done += bytes,
+            Err(e) if e.kind() == io::ErrorKind::Interrupted => {}
+            Err(e) => return Err(e),
+        }
+    }
+    Ok(done)
+}

@@ -1,0 +1,145 @@
+//! The format is pinned by its bytes; a file that is cut off, damaged or of another version is read up
+//! to there, and said to be so.
+
+use cutap_file::{Block, Bytes, Cut, Error, Head, VERSION, Why, Writer, body, kind, walk};
+use proptest::prelude::*;
+
+type Read = (u8, u32, u32, u64, Vec<u8>, Vec<u8>);
+
+const WIRE: u32 = 1;
+
+/// A small recording: each kind once, bodies that pack well and bodies that do not.
+fn small() -> Vec<Read> {
+    let page = [b"CUTAPRUN".to_vec(), vec![0; 200]].concat();
+    vec![
+        (kind::CONTROL, 0, 0, 0, vec![], b"control".to_vec()),
+        (kind::PROCESS, 0, 0, 0, vec![], b"p12-0".to_vec()),
+        (kind::PAGE, 0, 0, 0, vec![], page),
+        (kind::NAMES, 0, 0, 64, vec![], vec![7; 128]),
+        (kind::RING, 0, 3, 0, vec![], b"ring".to_vec()),
+        (kind::CHUNK, 0, 3, 1, (0..64).collect(), vec![]),
+        (kind::CHUNK, 0, 3, 2, vec![9; 100], b"abcabcabcabcabcabcabcabcabcabcabcabcabcabcabcabc".to_vec()),
+        (kind::END, 0, 0, 0, vec![], vec![]),
+    ]
+}
+
+fn write(blocks: &[Read]) -> Vec<u8> {
+    let mut writer = Writer::begin(Vec::new(), WIRE).unwrap();
+    for (kind, process, ring, at, plain, body) in blocks {
+        writer.write(Block::new(*kind, *process, *ring, *at), plain, body).unwrap();
+    }
+    assert_eq!(writer.bytes(), writer.out().len() as u64);
+    std::mem::take(writer.out())
+}
+
+/// What is read, with an empty body where it is damaged.
+fn read(file: &[u8]) -> Result<(Vec<Read>, Cut), Error> {
+    let mut blocks = Vec::new();
+    let cut = walk(file, WIRE, &mut |block, plain| blocks.push((*block, plain.to_vec())))?;
+    let mut out = Vec::new();
+    let whole = blocks.into_iter().map(|(b, plain)| {
+        let _ = body(file, &b, &mut out);
+        (b.kind, b.process, b.ring, b.at, plain, out.clone())
+    });
+    Ok((whole.collect(), cut))
+}
+
+#[test]
+fn bytes_are_as_they_were() {
+    let hex: String = write(&small()).iter().map(|b| format!("{b:02x}")).collect();
+    let lines: Vec<&str> = hex.as_bytes().chunks(96).map(|l| std::str::from_utf8(l).unwrap()).collect();
+    let golden = include_str!("version1.hex");
+    assert_eq!(lines.join("\n") + "\n", golden, "files of users can no longer be read: raise VERSION");
+    assert_eq!(VERSION, 1, "keep version1.hex, and a reader for it");
+    let digits: Vec<u8> = golden.bytes().filter(|b| !b.is_ascii_whitespace()).collect();
+    let bytes = digits.chunks(2).map(|d| u8::from_str_radix(std::str::from_utf8(d).unwrap(), 16).unwrap());
+    assert_eq!(read(&bytes.collect::<Vec<u8>>()).unwrap().0, small());
+}
+
+#[test]
+fn reads_what_it_wrote() {
+    let (blocks, cut) = read(&write(&small())).unwrap();
+    assert_eq!(blocks, small());
+    assert_eq!(cut.why, Why::Ended);
+}
+
+#[test]
+fn cut_off_at_every_byte() {
+    let (all, file) = (small(), write(&small()));
+    let ends: Vec<usize> = (0..=all.len()).map(|n| write(&all[..n]).len()).collect();
+    for len in 0..=file.len() {
+        if len < Head::BYTES {
+            assert!(matches!(read(&file[..len]), Err(Error::NotOurs)), "{len}");
+            continue;
+        }
+        let (blocks, cut) = read(&file[..len]).unwrap();
+        let whole = ends.iter().filter(|end| **end <= len).count() - 1;
+        assert_eq!(blocks, all[..whole], "{len}");
+        assert_eq!(cut.at, ends[whole] as u64, "{len}");
+        let why = match (ends.contains(&len), len == file.len()) {
+            (_, true) => Why::Ended,
+            (true, _) => Why::Open,
+            (false, _) => Why::CutOff,
+        };
+        assert_eq!(cut.why, why, "{len}");
+    }
+}
+
+#[test]
+fn a_flipped_bit_is_never_taken_for_what_was_written() {
+    let (all, file) = (small(), write(&small()));
+    for bit in 0..file.len() * 8 {
+        let mut damaged = file.clone();
+        damaged[bit / 8] ^= 1 << (bit % 8);
+        let Ok((blocks, cut)) = read(&damaged) else { continue };
+        assert!(blocks.len() <= all.len());
+        for (found, written) in blocks.iter().zip(&all) {
+            let empty = (written.0, written.1, written.2, written.3, written.4.clone(), vec![]);
+            assert!(found == written || *found == empty, "bit {bit}: {found:?}");
+        }
+        assert!(blocks.len() == all.len() || cut.why != Why::Ended, "bit {bit}: it does not say that it is damaged");
+    }
+}
+
+#[test]
+fn other_files_are_refused() {
+    assert!(matches!(read(b""), Err(Error::NotOurs)));
+    assert!(matches!(read(&[b'x'; 4096]), Err(Error::NotOurs)));
+    let newer = Head { version: VERSION + 1, wire: WIRE }.bytes();
+    assert!(matches!(read(&newer), Err(Error::OtherVersion(v)) if v == VERSION + 1));
+    let other_wire = Head { version: VERSION, wire: 77 }.bytes();
+    assert!(matches!(read(&other_wire), Err(Error::OtherVersion(77))));
+}
+
+#[test]
+fn unknown_kinds_are_stepped_over() {
+    let mut all = small();
+    all.insert(3, (200, 1, 2, 3, vec![1; 9], vec![4; 99]));
+    assert_eq!(read(&write(&all)).unwrap().0, all);
+}
+
+fn blocks() -> impl Strategy<Value = Vec<Read>> {
+    let bytes = |most| prop::collection::vec(prop_oneof![Just(0u8), any::<u8>()], 0..most);
+    prop::collection::vec((any::<u8>(), any::<u32>(), any::<u32>(), any::<u64>(), bytes(200), bytes(3000)), 0..8)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+    #[test]
+    fn any_blocks_come_back(all in blocks(), cut in any::<prop::sample::Index>()) {
+        let file = write(&all);
+        prop_assert_eq!(&read(&file).unwrap().0, &all);
+        let len = cut.index(file.len() + 1).max(Head::BYTES);
+        let (some, _) = read(&file[..len]).unwrap();
+        prop_assert_eq!(&some[..], &all[..some.len()]);
+    }
+
+    #[test]
+    fn any_bytes_are_survived(mut bytes in prop::collection::vec(any::<u8>(), 0..500)) {
+        let _ = read(&bytes);
+        bytes.splice(0..0, Head { version: VERSION, wire: WIRE }.bytes());
+        let (_, cut) = read(&bytes).unwrap();
+        prop_assert!(cut.at <= bytes.len() as u64);
+        let _ = Bytes::read_at(&bytes[..], &mut [0; 8], u64::MAX);
+    }
+}

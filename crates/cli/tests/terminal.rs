@@ -62,8 +62,7 @@ fn ctrl_z_and_fg() {
     terminal.line(&format!("{CUTAP} trace -- sh -c 'echo star''ted; read x; echo go''t $x; exit 3'"));
     terminal.expect("started");
     for _ in 0..3 {
-        terminal.ctrl('z');
-        terminal.expect("Stopped");
+        terminal.stop();
         terminal.expect("ready$ ");
         assert_eq!(terminal.code(), 128 + libc::SIGTSTP);
         terminal.expect("ready$ ");

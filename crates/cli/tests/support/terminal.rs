@@ -61,6 +61,21 @@ impl Terminal {
     pub fn ctrl(&mut self, letter: char) {
         self.keys.write_all(&[letter as u8 & 0x1f]).unwrap();
     }
+    /// Presses Ctrl-Z until the shell says that the job has stopped: `fg` prints the job's name before the
+    /// terminal is the job's, and a key in between goes to the shell.
+    pub fn stop(&mut self) {
+        for _ in 0..10 {
+            self.ctrl('z');
+            for _ in 0..200 {
+                if self.screen.lock().unwrap()[self.seen..].contains("Stopped") {
+                    self.expect("Stopped");
+                    return;
+                }
+                std::thread::sleep(Duration::from_millis(10));
+            }
+        }
+        self.expect("Stopped");
+    }
     /// Waits until the screen shows this, behind what was expected before; what it showed up to there.
     pub fn expect(&mut self, text: &str) -> String {
         let start = Instant::now();

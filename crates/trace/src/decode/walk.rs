@@ -134,6 +134,8 @@ impl<'a> Walk<'a> {
                 return self.somewhere(address, meant, true);
             }
             _ if self.side == Side::Before && param.dir == Dir::Out => return Value::Address(address, None),
+            // A launch's parameters in a struct that the call also writes are kept on both sides.
+            Rule::KernelParams(_) | Rule::Extra => {}
             _ if self.side == Side::After && param.dir == Dir::In => return Value::Address(address, None),
             _ => {}
         }

@@ -1,9 +1,8 @@
 //! Little-endian words and zero-ended strings out of bytes that nobody vouches for. What is not there
 //! reads as 0 or empty; nothing here can panic.
 
-use std::fs::File;
+use crate::store::Bytes;
 use std::io;
-use std::os::unix::fs::FileExt;
 
 /// The 32-bit word at `at`.
 pub fn u32_at(bytes: &[u8], at: usize) -> u32 {
@@ -23,7 +22,7 @@ pub fn text_at(bytes: &[u8], at: usize, len: usize) -> &[u8] {
 }
 
 /// Reads up to `len` bytes at `at` into `buffer`, which then holds what there was.
-pub fn read_at(file: &File, at: u64, len: usize, buffer: &mut Vec<u8>) -> io::Result<()> {
+pub fn read_at(file: &dyn Bytes, at: u64, len: usize, buffer: &mut Vec<u8>) -> io::Result<()> {
     buffer.resize(len, 0);
     let mut done = 0;
     while done < len {

@@ -21,6 +21,12 @@ pub enum Error {
         /// The folder.
         path: PathBuf,
     },
+    /// It is a file, but not one of ours.
+    #[error("{path} is not a recording of cutap; give the file that cutap record -o FILE made", path = path.display())]
+    NotARecording {
+        /// The file.
+        path: PathBuf,
+    },
     /// Written by another version.
     #[error("{path} was written by another version of cutap (format {found}, this one reads {ours}); read it with the cutap that recorded it", path = path.display(), ours = cutap_wire::VERSION)]
     OtherVersion {

@@ -8,9 +8,8 @@ use crate::names::Names;
 use crate::names_file::NamesFile;
 use crate::pages::ProcPage;
 use crate::ring::Ring;
+use crate::store::{Bytes, Store};
 use cutap_wire::{PAGE, names, process};
-use std::fs::{File, OpenOptions};
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// A ring file number beyond this is damage, not a process with so many threads.
@@ -21,8 +20,8 @@ const TRIED_AHEAD: u32 = 64;
 /// A process as it stands in the run folder.
 #[derive(Debug)]
 pub struct Folder {
-    path: PathBuf,
-    page_file: File,
+    store: Arc<dyn Store>,
+    page_file: Box<dyn Bytes>,
     pub page: ProcPage,
     pub process: Arc<Process>,
     pub names: Names,
@@ -34,18 +33,18 @@ pub struct Folder {
 
 impl Folder {
     /// Opens a process folder; `None` while its page is not finished.
-    pub fn open(path: &Path, clock: &mut Clock) -> Option<Folder> {
-        let page_file = File::open(path.join(process::FILE)).ok()?;
+    pub fn open(store: &Arc<dyn Store>, name: &str, clock: &mut Clock) -> Option<Folder> {
+        let page_file = store.open(name, process::FILE, false).ok()?;
         // Finished is what a read before this one says: one read is no picture of one moment.
-        read_page(&page_file)?;
-        let page = read_page(&page_file)?;
+        read_page(&*page_file)?;
+        let page = read_page(&*page_file)?;
         if page.tsc {
             clock.stated(page.ticks_per_second);
             clock.pair(Pair { ticks: page.start_ticks, monotonic: page.start_monotonic });
         }
         let process = Process {
             key: 0,
-            folder: path.file_name().unwrap_or_default().to_string_lossy().into(),
+            folder: name.into(),
             pid: page.pid,
             ppid: page.ppid,
             exe: page.exe.as_str().into(),
@@ -56,7 +55,7 @@ impl Folder {
             start_realtime_ns: page.start_realtime,
         };
         Some(Folder {
-            path: path.to_owned(),
+            store: store.clone(),
             page_file,
             page,
             process: Arc::new(process),
@@ -77,7 +76,7 @@ impl Folder {
     /// Reads the page again: counters and number of rings go up.
     pub fn refresh(&mut self) {
         // Each counter is one word, so that the page needs no other protection.
-        if let Some(page) = read_page(&self.page_file) {
+        if let Some(page) = read_page(&*self.page_file) {
             self.page = page;
         }
     }
@@ -85,7 +84,7 @@ impl Folder {
     /// Reads new names; all of them if `thorough`.
     pub fn read_names(&mut self, thorough: bool) {
         if self.names_file.is_none() {
-            self.names_file = File::open(self.path.join(names::FILE)).ok().map(NamesFile::new);
+            self.names_file = self.store.open(&self.process.folder, names::FILE, false).ok().map(NamesFile::new);
         }
         let Some(file) = &mut self.names_file else { return };
         let (state, process) = (&mut self.names, &self.process);
@@ -104,8 +103,7 @@ impl Folder {
             if self.opened.get(k as usize) == Some(&true) {
                 continue;
             }
-            let path = self.path.join(format!("t{k}.ring"));
-            match OpenOptions::new().read(true).write(consume).open(path) {
+            match self.store.open(&self.process.folder, &format!("t{k}.ring"), consume) {
                 Ok(file) => {
                     if self.opened.len() <= k as usize {
                         self.opened.resize(k as usize + 1, false);
@@ -133,7 +131,7 @@ impl Folder {
     }
 }
 
-fn read_page(file: &File) -> Option<ProcPage> {
+fn read_page(file: &dyn Bytes) -> Option<ProcPage> {
     let mut bytes = Vec::new();
     read_at(file, 0, PAGE, &mut bytes).ok()?;
     ProcPage::parse(&bytes)

@@ -1,4 +1,4 @@
-//! Follows a run folder: finds processes and rings as they appear, and hands out the events of all
+//! Follows a run, in its folder or in a recording: finds processes and rings as they appear, and hands out the events of all
 //! threads as one stream in time order.
 
 use crate::clock::{Clock, monotonic};
@@ -8,13 +8,17 @@ use crate::error::Error;
 use crate::event::Event;
 use crate::filter::Filter;
 use crate::folder::Folder;
+use crate::recorded::Recorded;
 use crate::source::{Shared, Source, Waiting};
+use crate::store::{Disk, Store};
 use cutap_calls::known::Tables;
+use cutap_file::Cut;
 use cutap_wire::{MAGIC, VERSION, control, count};
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap, VecDeque};
 use std::mem::offset_of;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::sync::Arc;
 
 /// How a run is to be followed.
 #[derive(Debug, Clone)]
@@ -53,10 +57,12 @@ const OF_A_ROUND: usize = 1 << 17;
 /// after the other.
 const GONE_NS: u64 = 1_000_000_000;
 
-/// A run folder that is being read.
+/// A run that is being read.
 #[derive(Debug)]
 pub struct Follow {
-    path: PathBuf,
+    store: Arc<dyn Store>,
+    /// How far a recording could be read; none for a run folder.
+    cut: Option<Cut>,
     options: FollowOptions,
     shared: Shared,
     found: BTreeSet<String>,
@@ -79,11 +85,17 @@ enum Who {
 }
 
 impl Follow {
-    /// Opens a run folder. It may be empty of processes when it has a control page.
+    /// Opens a run folder, or a recording. It may be empty of processes when it has a control page.
     pub fn open(run: &Path, options: FollowOptions) -> Result<Follow, Error> {
+        let recorded = if run.is_file() { Some(Recorded::open(run)?) } else { None };
+        let cut = recorded.as_ref().map(|r| r.cut);
+        let store: Arc<dyn Store> = match recorded {
+            Some(recorded) => Arc::new(recorded),
+            None => Arc::new(Disk(run.to_owned())),
+        };
         let unreadable = |source| Error::Unreadable { path: run.to_owned(), source };
-        let names: Vec<String> = process_folders(run).map_err(unreadable)?;
-        match std::fs::read(run.join(control::FILE)) {
+        let names: Vec<String> = store.processes().map_err(unreadable)?;
+        match store.control() {
             Ok(page) => {
                 let version = crate::bytes::u32_at(&page, offset_of!(control::Control, version));
                 if crate::bytes::u64_at(&page, 0) != MAGIC {
@@ -93,12 +105,13 @@ impl Follow {
                     return Err(Error::OtherVersion { path: run.to_owned(), found: version });
                 }
             }
-            Err(_) if names.is_empty() => return Err(Error::NotARun { path: run.to_owned() }),
+            Err(_) if names.is_empty() && cut.is_none() => return Err(Error::NotARun { path: run.to_owned() }),
             Err(_) => {}
         }
         let complete = options.decode && all_allocations(options.tables, &options.filter);
         Ok(Follow {
-            path: run.to_owned(),
+            store,
+            cut,
             complete,
             shared: Shared {
                 clock: Clock::default(),
@@ -142,6 +155,11 @@ impl Follow {
         self.horizon
     }
 
+    /// How far a recording could be read, and why not further; none for a run folder.
+    pub fn cut(&self) -> Option<Cut> {
+        self.cut
+    }
+
     /// What is known at the end. To be called after the last `poll`.
     pub fn end(&mut self) -> End {
         let mut end = End::default();
@@ -179,7 +197,7 @@ impl Follow {
 
     /// Processes that counted themselves in the control page because they could do nothing else.
     fn failed(&self) -> u32 {
-        let page = std::fs::read(self.path.join(control::FILE)).unwrap_or_default();
+        let page = self.store.control().unwrap_or_default();
         crate::bytes::u32_at(&page, offset_of!(control::Control, failed))
     }
 
@@ -202,9 +220,9 @@ impl Follow {
     /// Finds processes that are new; those found together count in the order of their start.
     fn discover(&mut self) {
         // A folder that was there and is gone is the end of the run, not an error of ours.
-        let names = process_folders(&self.path).unwrap_or_default();
+        let names = self.store.processes().unwrap_or_default();
         let new = names.into_iter().filter(|n| !self.found.contains(n));
-        let opened = new.filter_map(|n| Folder::open(&self.path.join(n), &mut self.shared.clock));
+        let opened = new.filter_map(|n| Folder::open(&self.store, &n, &mut self.shared.clock));
         let mut opened: Vec<_> = opened.collect();
         opened.sort_by_key(|folder| folder.process.start_ns);
         for mut folder in opened {
@@ -338,19 +356,4 @@ impl Follow {
         };
         queue.front().map(|(ns, ..)| *ns)
     }
-}
-
-/// Names of the process folders of a run, in order.
-fn process_folders(run: &Path) -> std::io::Result<Vec<String>> {
-    let mut names = Vec::new();
-    for entry in std::fs::read_dir(run)? {
-        let Ok(name) = entry?.file_name().into_string() else { continue };
-        let digits = name.strip_prefix('p').and_then(|n| n.split_once('-'));
-        let number = |s: &str| !s.is_empty() && s.bytes().all(|b| b.is_ascii_digit());
-        if digits.is_some_and(|(pid, n)| number(pid) && number(n)) {
-            names.push(name);
-        }
-    }
-    names.sort();
-    Ok(names)
 }

@@ -22,10 +22,13 @@ pub mod made;
 mod names;
 mod names_file;
 mod pages;
+mod recorded;
 mod results;
 mod ring;
 mod source;
+mod store;
 
+pub use cutap_file::{Cut, Why};
 pub use end::{Count, End, Filtered, Gap};
 pub use error::Error;
 pub use event::{
@@ -34,4 +37,5 @@ pub use event::{
 };
 pub use filter::{Filter, FilterError};
 pub use follow::{Follow, FollowOptions};
+pub use pages::{ChunkPage, RingPage};
 pub use results::{Returned, Returns};

@@ -5,8 +5,8 @@
 //! is finished is looked at in a copy that was made before the one that the name is taken from.
 
 use crate::bytes::read_at;
+use crate::store::Bytes;
 use cutap_wire::names::{CELL, Cell, FIXED, Name, cell};
-use std::fs::File;
 use std::io;
 use std::ops::Range;
 
@@ -22,7 +22,7 @@ const MOST_HOLES: usize = 4096;
 /// Where reading a names file stands.
 #[derive(Debug)]
 pub struct NamesFile {
-    file: File,
+    file: Box<dyn Bytes>,
     /// Everything from here on has not been looked at.
     tail: u64,
     holes: Vec<Range<u64>>,
@@ -32,7 +32,7 @@ pub struct NamesFile {
 }
 
 impl NamesFile {
-    pub fn new(file: File) -> NamesFile {
+    pub fn new(file: Box<dyn Bytes>) -> NamesFile {
         NamesFile { file, tail: 0, holes: Vec::new(), buffer: Vec::new(), before: Vec::new() }
     }
 
@@ -40,7 +40,7 @@ impl NamesFile {
     /// cells hold something: enough when nobody misses a name.
     pub fn read(&mut self, thorough: bool, sink: &mut dyn FnMut(Name<'_>)) -> io::Result<()> {
         if !thorough {
-            read_at(&self.file, self.tail, GLANCE, &mut self.buffer)?;
+            read_at(&*self.file, self.tail, GLANCE, &mut self.buffer)?;
             if self.buffer.iter().all(|b| *b == 0) {
                 return Ok(());
             }
@@ -56,8 +56,8 @@ impl NamesFile {
         let mut hole: Option<u64> = None;
         loop {
             let want = end.map_or(PIECE, |end| (end.saturating_sub(at) as usize).min(PIECE));
-            read_at(&self.file, at, want, &mut self.before)?;
-            read_at(&self.file, at, self.before.len(), &mut self.buffer)?;
+            read_at(&*self.file, at, want, &mut self.before)?;
+            read_at(&*self.file, at, self.before.len(), &mut self.buffer)?;
             let whole = self.buffer.len() < want || want < PIECE;
             let mut offset = 0;
             while whole || self.buffer.len() - offset > LONGEST {
@@ -130,7 +130,7 @@ mod tests {
         let long = "x".repeat(200);
         let (first, second, third) = (bytes_of(&long), bytes_of("second"), bytes_of("third"));
         file.write_all(&vec![0; 256 * 1024]).unwrap();
-        let mut names = NamesFile::new(file.try_clone().unwrap());
+        let mut names = NamesFile::new(Box::new(file.try_clone().unwrap()));
         assert!(texts(&mut names, false).is_empty());
         file.write_all_at(&second, first.len() as u64).unwrap();
         assert_eq!(texts(&mut names, true), ["second"]);
@@ -151,7 +151,7 @@ mod tests {
         let mut file = tempfile::tempfile().unwrap();
         let name = bytes_of(&"y".repeat(300));
         file.write_all(&name[..128]).unwrap();
-        let mut names = NamesFile::new(file.try_clone().unwrap());
+        let mut names = NamesFile::new(Box::new(file.try_clone().unwrap()));
         assert!(texts(&mut names, true).is_empty());
         file.write_all(&name[128..]).unwrap();
         assert_eq!(texts(&mut names, true), ["y".repeat(300)]);
@@ -163,7 +163,7 @@ mod tests {
         for n in 0..30_000 {
             file.write_all(&bytes_of(&format!("name{n}"))).unwrap();
         }
-        let found = texts(&mut NamesFile::new(file), true);
+        let found = texts(&mut NamesFile::new(Box::new(file)), true);
         assert_eq!(found.len(), 30_000);
         assert_eq!(found[29_999], "name29999");
     }

@@ -61,8 +61,11 @@ impl ProcPage {
 /// First page of a ring.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RingPage {
+    /// Bytes of a chunk.
     pub chunk_bytes: u32,
+    /// Chunks in the file.
     pub chunks: u32,
+    /// Thread that owns it now.
     pub tid: u32,
     /// No live thread owns it.
     pub abandoned: bool,
@@ -95,13 +98,21 @@ impl RingPage {
 /// Head of a chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ChunkPage {
+    /// `FREE`, `OPEN` or `FULL`.
     pub state: u32,
+    /// Thread whose records these are.
     pub tid: u32,
+    /// Its place in the ring, from 1.
     pub sequence: u64,
+    /// When it was opened, in ticks.
     pub base_ticks: u64,
+    /// The same moment, CLOCK_MONOTONIC.
     pub base_monotonic: u64,
+    /// Bytes in use.
     pub reserved: u32,
+    /// Enter records so far.
     pub calls: u32,
+    /// Enter records before this chunk.
     pub first_call: u32,
 }
 

@@ -5,13 +5,12 @@
 
 use crate::bytes::{read_at, u64_at};
 use crate::pages::{ChunkPage, RING_PAGE, RingPage};
+use crate::store::Bytes;
 use cutap_wire::PAGE;
 use cutap_wire::record::{COMMITTED, Cursor, Record, Step};
 use cutap_wire::ring::{CHUNK_HEADER, ChunkHeader, FREE, FULL, chunk_offset};
 use std::collections::VecDeque;
-use std::fs::File;
 use std::mem::offset_of;
-use std::os::unix::fs::FileExt;
 
 /// Bytes read at a time.
 const PIECE: usize = 64 * 1024;
@@ -40,7 +39,7 @@ struct Current {
 /// One ring file.
 #[derive(Debug)]
 pub struct Ring {
-    file: File,
+    file: Box<dyn Bytes>,
     consume: bool,
     page: Option<RingPage>,
     current: Option<Current>,
@@ -67,7 +66,7 @@ pub struct Ring {
 }
 
 impl Ring {
-    pub fn new(file: File, consume: bool) -> Ring {
+    pub fn new(file: Box<dyn Bytes>, consume: bool) -> Ring {
         Ring {
             file,
             consume,
@@ -180,7 +179,7 @@ impl Ring {
 
     /// A record is being written, or its writer will never come back to it.
     fn unfinished(&mut self, now: u64) -> bool {
-        let dead = self.refresh().is_none_or(|p| p.abandoned);
+        let dead = self.file.still() || self.refresh().is_none_or(|p| p.abandoned);
         let since = *self.stuck_since.get_or_insert(now);
         self.skip = true;
         let others_behind = matches!(self.peek(), Some((Step::Record(_), _)));
@@ -203,7 +202,7 @@ impl Ring {
         if let Some(current) = self.current.take().filter(|_| self.consume) {
             let state = self.place(current.place) + offset_of!(ChunkHeader, state) as u64;
             // A chunk that cannot be given back costs disk space, and nothing else.
-            let _ = self.file.write_all_at(&FREE.to_le_bytes(), state);
+            let _ = self.file.write_at(&FREE.to_le_bytes(), state);
         }
         self.skip = false;
         true
@@ -223,9 +222,12 @@ impl Ring {
         let mut buffer = std::mem::take(&mut self.buffer);
         // What cannot be read is not there: the reader meets a damaged record.
         let from = self.place(place) + offset as u64;
-        let _ = read_at(&self.file, from, wanted, &mut self.before);
-        let _ = read_at(&self.file, from, self.before.len(), &mut buffer);
-        settle(&self.before, &mut buffer);
+        let _ = read_at(&*self.file, from, wanted, &mut buffer);
+        if !self.file.still() {
+            std::mem::swap(&mut self.before, &mut buffer);
+            let _ = read_at(&*self.file, from, self.before.len(), &mut buffer);
+            settle(&self.before, &mut buffer);
+        }
         (self.buffer, self.start) = (buffer, offset);
         // While it was read, another reader may have given it back and the writer taken it again.
         if !self.consume && wanted > 0 && self.head(place).is_none_or(|p| p.sequence != sequence) {
@@ -292,7 +294,7 @@ impl Ring {
     /// Heads of all chunks that hold something, with their places.
     fn chunks(&mut self) -> Vec<(ChunkPage, u32)> {
         let Some(page) = self.refresh() else { return Vec::new() };
-        let bytes = self.file.metadata().map_or(0, |m| m.len()).saturating_sub(PAGE as u64);
+        let bytes = self.file.length().unwrap_or(0).saturating_sub(PAGE as u64);
         let there = bytes.div_ceil(u64::from(page.chunk_bytes)).min(u64::from(page.chunks)) as u32;
         let heads = (0..there).filter_map(|n| Some((self.head(n)?, n)));
         heads.filter(|(page, _)| page.sequence != 0 && page.state != FREE).collect()
@@ -306,15 +308,22 @@ impl Ring {
     /// in between.
     fn head(&self, n: u32) -> Option<ChunkPage> {
         let (mut before, mut head) = ([0; CHUNK_HEADER], [0; CHUNK_HEADER]);
-        self.file.read_exact_at(&mut before, self.place(n)).ok()?;
-        self.file.read_exact_at(&mut head, self.place(n)).ok()?;
+        self.exact(&mut before, self.place(n))?;
+        self.exact(&mut head, self.place(n))?;
         let (before, after) = (ChunkPage::parse(&before), ChunkPage::parse(&head));
         (before.sequence == after.sequence).then_some(ChunkPage { state: before.state, ..after })
     }
 
+    /// Fills the buffer, or there is not so much.
+    fn exact(&self, buffer: &mut [u8], at: u64) -> Option<()> {
+        let mut bytes = Vec::new();
+        read_at(&*self.file, at, buffer.len(), &mut bytes).ok()?;
+        (bytes.len() == buffer.len()).then(|| buffer.copy_from_slice(&bytes))
+    }
+
     fn refresh(&mut self) -> Option<RingPage> {
         let mut bytes = [0; RING_PAGE];
-        self.file.read_exact_at(&mut bytes, 0).ok()?;
+        self.exact(&mut bytes, 0)?;
         let page = RingPage::parse(&bytes)?;
         // The size of its chunks never changes; a page that says so is damaged.
         let same = self.page.is_none_or(|p| p.chunk_bytes == page.chunk_bytes);

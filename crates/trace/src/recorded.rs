@@ -1,0 +1,223 @@
+//! A recording as the files of a run: its pages, its names put together, its chunks one behind the
+//! other as in a ring, unpacked when somebody reads them. Only heads are kept, so that a long
+//! recording needs little memory.
+
+use crate::error::Error;
+use crate::store::{Bytes, Store};
+use cutap_file::{Block, Cut, kind, walk};
+use cutap_wire::ring::{CHUNK_HEADER, ChunkHeader, FULL, RingHeader, chunk_offset};
+use cutap_wire::{PAGE, VERSION, names, process};
+use std::collections::BTreeMap;
+use std::fs::File;
+use std::io;
+use std::mem::offset_of;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+
+/// Names of one process together are never longer than their file may be.
+const MOST_NAMES: usize = names::MAX_BYTES;
+
+/// A recording.
+#[derive(Debug)]
+pub struct Recorded {
+    file: Arc<File>,
+    control: Option<Block>,
+    processes: BTreeMap<u32, Recordings>,
+    /// How far it could be read, and why not further.
+    pub cut: Cut,
+}
+
+/// What it holds of a process.
+#[derive(Debug, Default)]
+struct Recordings {
+    name: Option<Block>,
+    folder: String,
+    page: Option<Block>,
+    names: Vec<Block>,
+    rings: BTreeMap<u32, RingBlocks>,
+}
+
+#[derive(Debug, Default)]
+struct RingBlocks {
+    page: Option<Block>,
+    chunks: BTreeMap<u64, Chunk>,
+}
+
+/// A chunk: its head, and where its records are.
+type Chunk = ([u8; CHUNK_HEADER], Block);
+
+impl Recorded {
+    pub fn open(path: &Path) -> Result<Recorded, Error> {
+        let unreadable = |source| Error::Unreadable { path: path.to_owned(), source };
+        let file = File::open(path).map_err(unreadable)?;
+        let mut control = None;
+        let mut processes = BTreeMap::<u32, Recordings>::new();
+        let walked = walk(&file, VERSION, &mut |block, plain| {
+            if block.kind == kind::CONTROL {
+                control = Some(*block);
+                return;
+            }
+            if !(kind::PROCESS..=kind::CHUNK).contains(&block.kind) {
+                return;
+            }
+            let of = processes.entry(block.process).or_default();
+            match block.kind {
+                kind::PROCESS => of.name = Some(*block),
+                kind::PAGE => of.page = Some(*block),
+                kind::NAMES => of.names.push(*block),
+                kind::RING => of.rings.entry(block.ring).or_default().page = Some(*block),
+                _ => {
+                    if let Ok(head) = plain.try_into() {
+                        of.rings.entry(block.ring).or_default().chunks.insert(block.at, (head, *block));
+                    }
+                }
+            }
+        });
+        let cut = walked.map_err(|error| match error {
+            cutap_file::Error::NotOurs => Error::NotARecording { path: path.to_owned() },
+            cutap_file::Error::OtherVersion(found) => Error::OtherVersion { path: path.to_owned(), found },
+            cutap_file::Error::Unreadable(source) => unreadable(source),
+        })?;
+        let mut recorded = Recorded { file: file.into(), control, processes, cut };
+        let names: Vec<_> = recorded.processes.iter().map(|(n, of)| (*n, of.name)).collect();
+        for (n, name) in names {
+            let name = name.and_then(|block| recorded.body(&block).ok()).unwrap_or_default();
+            if let Some(of) = recorded.processes.get_mut(&n) {
+                of.folder = String::from_utf8_lossy(&name).into_owned();
+            }
+        }
+        Ok(recorded)
+    }
+
+    fn body(&self, block: &Block) -> io::Result<Vec<u8>> {
+        let mut out = Vec::new();
+        cutap_file::body(&*self.file, block, &mut out)?;
+        Ok(out)
+    }
+
+    /// A page, filled up with the zeros that were left out.
+    fn page(&self, block: Option<&Block>) -> io::Result<Vec<u8>> {
+        let mut page = self.body(block.ok_or(io::ErrorKind::NotFound)?)?;
+        page.resize(PAGE, 0);
+        Ok(page)
+    }
+
+    /// The names; what is damaged or was cut off is a hole.
+    fn names(&self, of: &Recordings) -> Vec<u8> {
+        let mut all = Vec::new();
+        for block in &of.names {
+            let Ok(bytes) = self.body(block) else { continue };
+            let Some(end) = usize::try_from(block.at).ok().and_then(|at| at.checked_add(bytes.len())) else { continue };
+            if end <= MOST_NAMES {
+                all.resize(all.len().max(end), 0);
+                all[end - bytes.len()..end].copy_from_slice(&bytes);
+            }
+        }
+        all
+    }
+}
+
+impl Store for Recorded {
+    fn control(&self) -> io::Result<Vec<u8>> {
+        self.page(self.control.as_ref())
+    }
+
+    fn processes(&self) -> io::Result<Vec<String>> {
+        Ok(self.processes.values().map(|of| of.folder.clone()).collect())
+    }
+
+    fn open(&self, process: &str, file: &str, _write: bool) -> io::Result<Box<dyn Bytes>> {
+        let of = self.processes.values().find(|of| of.folder == process).ok_or(io::ErrorKind::NotFound)?;
+        if file == process::FILE {
+            let mut page = self.page(of.page.as_ref())?;
+            // A recording that was cut off may know of more rings than its last page.
+            let rings = of.rings.last_key_value().map_or(0, |(ring, _)| ring.saturating_add(1));
+            let at = offset_of!(process::Process, rings);
+            let said = crate::bytes::u32_at(&page, at);
+            page[at..at + 4].copy_from_slice(&said.max(rings).to_le_bytes());
+            return Ok(Box::new(Memory(page)));
+        }
+        if file == names::FILE {
+            return Ok(Box::new(Memory(self.names(of))));
+        }
+        let ring = file.strip_prefix('t').and_then(|f| f.strip_suffix(".ring")).and_then(|n| n.parse().ok());
+        let ring = ring.and_then(|n: u32| of.rings.get(&n)).ok_or(io::ErrorKind::NotFound)?;
+        let mut page = self.page(ring.page.as_ref())?;
+        let mut chunks: Vec<Chunk> = ring.chunks.values().copied().collect();
+        // Nothing will be added to any.
+        let state = offset_of!(ChunkHeader, state);
+        chunks.iter_mut().for_each(|(head, _)| head[state..state + 4].copy_from_slice(&FULL.to_le_bytes()));
+        let count = offset_of!(RingHeader, chunks);
+        page[count..count + 4].copy_from_slice(&(chunks.len() as u32).to_le_bytes());
+        let chunk_bytes = crate::bytes::u32_at(&page, offset_of!(RingHeader, chunk_bytes)).max(PAGE as u32);
+        Ok(Box::new(Chunks { file: self.file.clone(), page, chunk_bytes, chunks, last: Mutex::default() }))
+    }
+}
+
+/// Bytes that are all there.
+#[derive(Debug)]
+struct Memory(Vec<u8>);
+
+impl Bytes for Memory {
+    fn read_at(&self, buffer: &mut [u8], at: u64) -> io::Result<usize> {
+        Ok(copy(&self.0, buffer, at))
+    }
+    fn write_at(&self, _: &[u8], _: u64) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+    fn length(&self) -> io::Result<u64> {
+        Ok(self.0.len() as u64)
+    }
+    fn still(&self) -> bool {
+        true
+    }
+}
+
+/// A ring's page and its chunks, as if each stood at its place of a ring file.
+#[derive(Debug)]
+struct Chunks {
+    file: Arc<File>,
+    page: Vec<u8>,
+    chunk_bytes: u32,
+    chunks: Vec<Chunk>,
+    /// The records that were unpacked last, and of which chunk.
+    last: Mutex<Option<(usize, Vec<u8>)>>,
+}
+
+impl Bytes for Chunks {
+    fn read_at(&self, buffer: &mut [u8], at: u64) -> io::Result<usize> {
+        let Some(behind) = at.checked_sub(PAGE as u64) else { return Ok(copy(&self.page, buffer, at)) };
+        let (n, offset) = (behind / u64::from(self.chunk_bytes), behind % u64::from(self.chunk_bytes));
+        let Some((head, block)) = usize::try_from(n).ok().and_then(|n| self.chunks.get(n)) else { return Ok(0) };
+        let Some(offset) = offset.checked_sub(CHUNK_HEADER as u64) else { return Ok(copy(head, buffer, offset)) };
+        let mut last = self.last.lock().map_err(|_| io::ErrorKind::Other)?;
+        let records = match last.take() {
+            Some((which, records)) if which == n as usize => records,
+            other => {
+                let mut records = other.map(|(_, old)| old).unwrap_or_default();
+                cutap_file::body(&*self.file, block, &mut records)?;
+                records
+            }
+        };
+        let bytes = copy(&records, buffer, offset);
+        *last = Some((n as usize, records));
+        Ok(bytes)
+    }
+    fn write_at(&self, _: &[u8], _: u64) -> io::Result<()> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+    fn length(&self) -> io::Result<u64> {
+        Ok(chunk_offset(self.chunks.len() as u32, self.chunk_bytes) as u64)
+    }
+    fn still(&self) -> bool {
+        true
+    }
+}
+
+/// Copies what there is at `at`; how much.
+fn copy(from: &[u8], buffer: &mut [u8], at: u64) -> usize {
+    let rest = usize::try_from(at).ok().and_then(|at| from.get(at..)).unwrap_or(&[]);
+    let len = rest.len().min(buffer.len());
+    buffer[..len].copy_from_slice(&rest[..len]);
+    len
+}

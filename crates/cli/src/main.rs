@@ -41,12 +41,14 @@ fn main() -> ExitCode {
 fn run(command: Command) -> Result<(), Error> {
     match command {
         Command::Trace(words) => cutap_collect::trace(EMBEDDED, &words.into())?.mirror(),
+        Command::Record(words) => cutap_collect::trace(EMBEDDED, &words.into())?.mirror(),
         Command::Env(words) => {
             let exports = cutap_collect::env(EMBEDDED, &words.into())?;
             print(&exports)
         }
         Command::Show(words) => cutap_collect::show(&words.into()),
         Command::Report(words) => cutap_collect::report_raw(&words.into()),
+        Command::Recover(words) => cutap_collect::recover(&words.into()),
         Command::Inspect(words) => inspect(&words),
         Command::Api(words) => print(&api::run(&words)?),
         Command::Collect(words) => cutap_collect::collect(&words.into()),

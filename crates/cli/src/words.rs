@@ -2,7 +2,7 @@
 //! here.
 
 use clap::{Args, Parser, Subcommand};
-use cutap_collect::{CollectorOptions, EnvOptions, Form, ReportOptions, ShowOptions, TraceOptions};
+use cutap_collect::{CollectorOptions, EnvOptions, Form, RecoverOptions, ReportOptions, ShowOptions, TraceOptions};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -15,7 +15,7 @@ pub struct Words {
     pub command: Command,
 }
 
-const EXIT_CODES: &str = "Exit code of trace: the program's own (or death by the same signal); \
+const EXIT_CODES: &str = "Exit code of trace and record: the program's own (or death by the same signal); \
     125 cutap itself failed or could not write the trace, 126 the program cannot be run, 127 there is no such program.";
 
 /// The commands.
@@ -23,12 +23,16 @@ const EXIT_CODES: &str = "Exit code of trace: the program's own (or death by the
 pub enum Command {
     /// Run a program and print its calls while it runs
     Trace(Trace),
+    /// Run a program and put its calls into a file, at least cost; cutap show FILE prints them
+    Record(Record),
     /// Print the environment that traces without us: eval "$(cutap env -o DIR)"
     Env(Env),
-    /// Print what a run folder holds, while the program runs or after
+    /// Print what a recording or a run folder holds, while the program runs or after
     Show(Show),
-    /// Say more about a run folder than its calls
+    /// Say more about a recording or a run folder than its calls
     Report(Report),
+    /// Take what a run folder still holds into a recording, when a collector was killed
+    Recover(Recover),
     /// Say how a program or library reaches CUDA, and which of its calls a trace will see
     Inspect(Inspect),
     /// Say what is known of a function, or which functions a library has
@@ -89,11 +93,54 @@ impl From<Trace> for TraceOptions {
         let args = program.split_off(1);
         TraceOptions {
             form: words.looks.form(),
+            record: false,
             filter: words.looks.filter,
             output: words.output,
             sim: words.sim,
             no_follow: words.no_follow,
             dump_modules: words.dump_modules,
+            run: words.run,
+            program: program.remove(0),
+            args,
+        }
+    }
+}
+
+/// `cutap record`.
+#[derive(Debug, Args)]
+pub struct Record {
+    /// The file to write
+    #[arg(short = 'o', value_name = "FILE", default_value = "run.cutap")]
+    output: PathBuf,
+    /// Record only these; as in trace (what is asked of results and durations is asked again at show)
+    #[arg(short = 'e', value_name = "FILTER")]
+    filter: Option<String>,
+    /// Run on the simulated driver: launches are accepted and not executed
+    #[arg(long)]
+    sim: bool,
+    /// Leave child processes alone
+    #[arg(long)]
+    no_follow: bool,
+    /// Use and keep this run folder
+    #[arg(long, value_name = "DIR")]
+    run: Option<PathBuf>,
+    /// The program and its arguments
+    #[arg(required = true, trailing_var_arg = true, value_name = "PROG")]
+    program: Vec<OsString>,
+}
+
+impl From<Record> for TraceOptions {
+    fn from(words: Record) -> TraceOptions {
+        let mut program = words.program;
+        let args = program.split_off(1);
+        TraceOptions {
+            form: Form::default(),
+            record: true,
+            filter: words.filter,
+            output: Some(words.output),
+            sim: words.sim,
+            no_follow: words.no_follow,
+            dump_modules: None,
             run: words.run,
             program: program.remove(0),
             args,
@@ -126,7 +173,7 @@ impl From<Env> for EnvOptions {
 pub struct Show {
     #[command(flatten)]
     looks: Looks,
-    /// The run folder
+    /// The run folder, or a recording
     #[arg(value_name = "DIR")]
     run: PathBuf,
 }
@@ -143,7 +190,7 @@ pub struct Report {
     /// Which arguments were shown raw, and of which functions nothing is known, with counts
     #[arg(long, required = true)]
     raw: bool,
-    /// The run folder
+    /// The run folder, or a recording
     #[arg(value_name = "DIR")]
     run: PathBuf,
 }
@@ -151,6 +198,23 @@ pub struct Report {
 impl From<Report> for ReportOptions {
     fn from(words: Report) -> ReportOptions {
         ReportOptions { run: words.run }
+    }
+}
+
+/// `cutap recover`.
+#[derive(Debug, Args)]
+pub struct Recover {
+    /// The recording to add to, or to make
+    #[arg(short = 'o', value_name = "FILE")]
+    output: PathBuf,
+    /// The run folder
+    #[arg(value_name = "DIR")]
+    run: PathBuf,
+}
+
+impl From<Recover> for RecoverOptions {
+    fn from(words: Recover) -> RecoverOptions {
+        RecoverOptions { run: words.run, output: words.output }
     }
 }
 
@@ -187,6 +251,8 @@ pub struct Collect {
     #[arg(long)]
     run: PathBuf,
     #[arg(long)]
+    record: bool,
+    #[arg(long)]
     temporary: bool,
 }
 
@@ -196,6 +262,7 @@ impl From<Collect> for CollectorOptions {
             form: words.looks.form(),
             filter: words.looks.filter,
             run: words.run,
+            record: words.record,
             temporary: words.temporary,
         }
     }

@@ -107,9 +107,10 @@ fn the_run_folder_of_another_user() {
 fn folders_that_hold_no_run() {
     let folder = Folder::new("show");
     let show = |path: &Path| cutap(&["show"]).arg(path).output().unwrap();
-    for path in [&folder.0, Path::new("/no/such/run"), Path::new("/etc/passwd")] {
+    for path in [&folder.0, Path::new("/no/such/run")] {
         refused(&show(path), 125, &["cutap env -o DIR or cutap trace --run DIR"]);
     }
+    refused(&show(Path::new("/etc/passwd")), 125, &["/etc/passwd is not a recording of cutap", "cutap record -o FILE"]);
     refused(
         &show(Path::new("/no/such/run")),
         125,

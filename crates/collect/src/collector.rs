@@ -1,5 +1,5 @@
 //! The collector: a process in a session of its own that drains the rings while the program runs and
-//! prints what they hold. It must never make the program wait longer than its heartbeat says, and
+//! prints what they hold, or puts it into a recording. It must never make the program wait longer than its heartbeat says, and
 //! never disturb it by dying: when its output breaks it switches recording off and ends in order.
 
 use crate::control::{Page, monotonic_ns};
@@ -7,10 +7,13 @@ use crate::error::{Error, Result, UNWRITTEN, reason};
 use crate::filter::filter;
 use crate::inherited::open_descriptors;
 use crate::output::{Form, look_at_programs, output};
+use crate::record::Recorder;
+use cutap_report::Output;
 use cutap_trace::{Event, Follow, FollowOptions};
 use cutap_wire::control::{COLLECTOR_ATTACHED, COLLECTOR_GONE};
+use std::fs::File;
 use std::io::{self, Read, Write};
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 
@@ -24,6 +27,8 @@ pub struct CollectorOptions {
     pub filter: Option<String>,
     /// How to print.
     pub form: Form,
+    /// Do not print: put what the rings hold into a recording.
+    pub record: bool,
     /// Remove the run folder if the front process is gone at the end.
     pub temporary: bool,
 }
@@ -35,49 +40,30 @@ const PAUSE_MS: (i32, i32) = (1, 20);
 pub fn collect(options: &CollectorOptions) -> Result<()> {
     become_independent();
     let mut line = Line::new();
-    let filter = filter(options.filter.as_deref())?;
     let page = Page::open(&options.run)?;
-    let follow = FollowOptions { consume: true, filter, decode: !options.form.summary, ..FollowOptions::default() };
-    let mut follow = Follow::open(&options.run, follow)?;
-    let mut output = output(options.form);
+    let mut work: Box<dyn Work> = match options.record {
+        true => Box::new(recording(options)?),
+        false => Box::new(Printing::new(options)?),
+    };
     page.collector(COLLECTOR_ATTACHED);
     line.ready();
 
     let mut pause = PAUSE_MS.0;
-    let mut broken = None;
-    while broken.is_none() {
+    let broken = loop {
         let last = line.program_is_over();
-        let (mut beat, mut found) = (monotonic_ns(), false);
-        let more = follow.poll(last, &mut |event: &Event| {
-            found = true;
-            if broken.is_none() {
-                broken = output.event(event).err();
-            }
-            if monotonic_ns() - beat > 20_000_000 {
-                page.beat();
-                beat = monotonic_ns();
-            }
-        });
-        let more = more?;
-        if broken.is_none() {
-            broken = output.tick(follow.horizon()).err();
-        }
+        let round = work.round(last, &page)?;
         page.beat();
-        if last {
-            break;
+        if round.broken.is_some() || last {
+            break round.broken.or_else(|| work.end().err());
         }
-        pause = match (more, found) {
+        pause = match (round.more, round.found) {
             (true, _) => 0,
             (false, true) => PAUSE_MS.0,
             (false, false) => (pause * 2).clamp(PAUSE_MS.0, PAUSE_MS.1),
         };
         line.wait(pause);
-    }
-    if broken.is_none() {
-        let mut end = follow.end();
-        look_at_programs(&mut end);
-        broken = output.end(&end).err();
-    }
+    };
+    work.leave(broken.is_some());
     match &broken {
         Some(_) => page.stop_recording(),
         None => page.collector(COLLECTOR_GONE),
@@ -90,10 +76,93 @@ pub fn collect(options: &CollectorOptions) -> Result<()> {
         Some(e) => Err(Error {
             code: UNWRITTEN,
             sentence: format!(
-                "cannot write the trace: {}; the program runs on untraced; write to another place with -o",
+                "cannot write the {}: {}; the program runs on untraced; write to another place with -o",
+                if options.record { "recording" } else { "trace" },
                 reason(&e)
             ),
         }),
+    }
+}
+
+/// What is done with what the rings hold.
+trait Work {
+    /// Does it with what is there; with `last`, with all of it.
+    fn round(&mut self, last: bool, page: &Page) -> Result<Round>;
+    /// What comes at the end.
+    fn end(&mut self) -> io::Result<()>;
+    /// Tidies up behind an output that broke.
+    fn leave(&mut self, _broken: bool) {}
+}
+
+/// What a round brought.
+#[derive(Default)]
+struct Round {
+    /// Another round at once would find more.
+    more: bool,
+    found: bool,
+    /// Why the output cannot be written any more.
+    broken: Option<io::Error>,
+}
+
+struct Printing {
+    follow: Follow,
+    output: Box<dyn Output>,
+}
+
+impl Printing {
+    fn new(options: &CollectorOptions) -> Result<Printing> {
+        let filter = filter(options.filter.as_deref())?;
+        let follow = FollowOptions { consume: true, filter, decode: !options.form.summary, ..FollowOptions::default() };
+        Ok(Printing { follow: Follow::open(&options.run, follow)?, output: output(options.form) })
+    }
+}
+
+impl Work for Printing {
+    fn round(&mut self, last: bool, page: &Page) -> Result<Round> {
+        let (mut round, mut beat, output) = (Round::default(), monotonic_ns(), &mut self.output);
+        round.more = self.follow.poll(last, &mut |event: &Event| {
+            round.found = true;
+            if round.broken.is_none() {
+                round.broken = output.event(event).err();
+            }
+            if monotonic_ns() - beat > 20_000_000 {
+                page.beat();
+                beat = monotonic_ns();
+            }
+        })?;
+        if round.broken.is_none() {
+            round.broken = self.output.tick(self.follow.horizon()).err();
+        }
+        Ok(round)
+    }
+    fn end(&mut self) -> io::Result<()> {
+        let mut end = self.follow.end();
+        look_at_programs(&mut end);
+        self.output.end(&end)
+    }
+}
+
+/// Puts the run into the file that is our standard output.
+fn recording(options: &CollectorOptions) -> Result<Recorder> {
+    let file = io::stdout().as_fd().try_clone_to_owned().map(File::from);
+    file.and_then(|file| Recorder::begin(&options.run, file, true))
+        .map_err(|e| Error::own(format!("cannot write the recording: {}; write to another place with -o", reason(&e))))
+}
+
+impl Work for Recorder {
+    fn round(&mut self, last: bool, page: &Page) -> Result<Round> {
+        Ok(match Recorder::round(self, last, &mut || page.beat()) {
+            Ok(found) => Round { found, ..Round::default() },
+            Err(e) => Round { broken: Some(e), ..Round::default() },
+        })
+    }
+    fn end(&mut self) -> io::Result<()> {
+        Recorder::end(self)
+    }
+    fn leave(&mut self, broken: bool) {
+        if broken {
+            self.cut_back();
+        }
     }
 }
 

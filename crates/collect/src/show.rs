@@ -1,18 +1,18 @@
-//! `cutap show`: what the processes of a run left, while they run or after. It only reads: what it
+//! `cutap show`: what the processes of a run left, in its folder or in a recording, while they run or after. It only reads: what it
 //! shows once it shows again the next time.
 
-use crate::error::{Error, Result, not_ours, reason};
+use crate::error::{Error, Result, not_ours, reason, say};
 use crate::filter::filter;
 use crate::output::{Form, look_at_programs, output};
-use cutap_trace::{Event, Follow, FollowOptions};
+use cutap_trace::{Event, Follow, FollowOptions, Why};
 use std::fs::File;
 use std::io::ErrorKind;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 /// What `cutap show` was asked.
 #[derive(Debug)]
 pub struct ShowOptions {
-    /// The run folder.
+    /// The run folder or the recording.
     pub run: PathBuf,
     /// The filter's text; none wants all.
     pub filter: Option<String>,
@@ -45,9 +45,24 @@ pub fn show(options: &ShowOptions) -> Result<()> {
             output.end(&end)
         }),
     };
+    say_cut(&options.run, &follow);
     match ended {
         Err(e) if e.raw_os_error() == Some(libc::EPIPE) => Ok(()),
         Err(e) => Err(Error::own(format!("cannot write to standard output: {}; write elsewhere", reason(&e)))),
         Ok(()) => Ok(()),
+    }
+}
+
+/// Says how far a recording could be read, if not to its end.
+pub(crate) fn say_cut(path: &Path, follow: &Follow) {
+    let (Some(cut), path) = (follow.cut(), path.display()) else { return };
+    match cut.why {
+        Why::Ended => {}
+        Why::Open => say(&format!(
+            "{path} does not end in order: it is being written, or its collector was killed; what is left in the run \
+             folder is added with cutap recover DIR -o {path}"
+        )),
+        Why::CutOff => say(&format!("{path} is cut off; what stands before byte {} was read", cut.at)),
+        Why::Damaged => say(&format!("{path} is damaged at byte {}; what follows was not read", cut.at)),
     }
 }

@@ -1,4 +1,4 @@
-//! `cutap trace`: the order of a start and of an end. All that can be refused is refused before the
+//! `cutap trace` and `cutap record`: the order of a start and of an end. All that can be refused is refused before the
 //! program runs; after that nothing of ours may keep it from running.
 
 use crate::collector::CollectorOptions;
@@ -24,13 +24,15 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// What `cutap trace` was asked.
+/// What `cutap trace` or `cutap record` was asked.
 #[derive(Debug)]
 pub struct TraceOptions {
     /// The filter's text; none wants all.
     pub filter: Option<String>,
     /// How to print.
     pub form: Form,
+    /// Do not print: put what the rings hold into a recording.
+    pub record: bool,
     /// Where to print, if not on standard error.
     pub output: Option<PathBuf>,
     /// Use the simulated driver.
@@ -78,9 +80,13 @@ pub fn trace(embedded: Embedded, options: &TraceOptions) -> Result<Ended> {
         if unwritten && status.code() != Some(UNWRITTEN.into()) {
             run.keep();
             let run = run.path.display();
-            say(&format!(
-                "the collector ended early ({status}); what it did not print stays in {run} (cutap show {run})"
-            ));
+            let rest = match &options.output {
+                Some(file) if options.record => {
+                    format!("what it did not write stays in {run} (cutap recover {run} -o {})", file.display())
+                }
+                _ => format!("what it did not print stays in {run} (cutap show {run})"),
+            };
+            say(&format!("the collector ended early ({status}); {rest}"));
         }
     });
     Ok(match ended {
@@ -129,7 +135,8 @@ impl Drop for Run {
 fn say_at_start(options: &TraceOptions, program: &Path, driver: bool) {
     let name = program.file_name().unwrap_or(program.as_os_str()).display();
     if options.sim {
-        say(&format!("tracing {name} on the simulated driver (launches are accepted and not executed)"));
+        let doing = if options.record { "recording" } else { "tracing" };
+        say(&format!("{doing} {name} on the simulated driver (launches are accepted and not executed)"));
     } else if !driver {
         say(&format!("no CUDA driver (libcuda.so.1) on this machine; --sim runs {name} on a simulated one"));
     }
@@ -166,6 +173,7 @@ fn start_collector(options: &TraceOptions, run: &Run, output: Option<File>) -> R
         run: run.path.clone(),
         filter: options.filter.clone(),
         form: options.form,
+        record: options.record,
         temporary: run.temporary,
     };
     let mut command = Command::new("/proc/self/exe");
@@ -189,7 +197,12 @@ fn arguments(told: &CollectorOptions) -> Vec<OsString> {
     if let Some(filter) = &told.filter {
         args.extend([OsString::from("-e"), OsString::from(filter)]);
     }
-    let flags = [("--json", told.form.json), ("-c", told.form.summary), ("--temporary", told.temporary)];
+    let flags = [
+        ("--json", told.form.json),
+        ("-c", told.form.summary),
+        ("--record", told.record),
+        ("--temporary", told.temporary),
+    ];
     args.extend(flags.iter().filter(|f| f.1).map(|f| OsStr::new(f.0).to_owned()));
     args
 }

@@ -21,6 +21,7 @@ pub struct Case {
     least: Counts,
     early: Counts,
     listed: Vec<String>,
+    record: bool,
 }
 
 /// The program of that name in `tests/programs`.
@@ -53,6 +54,12 @@ impl Case {
     pub fn missed(mut self, function: &str, calls: u64, listed: &str) -> Case {
         self.missed.insert(function.to_owned(), calls);
         self.listed.push(listed.to_owned());
+        self
+    }
+
+    /// By a recording and `cutap show` of it, not by `cutap trace`.
+    pub fn recorded(mut self) -> Case {
+        self.record = true;
         self
     }
 
@@ -154,8 +161,8 @@ impl Case {
         let program = self.program();
         let mut traced = Command::new(cutap());
         traced
-            .arg("trace")
-            .args(flags)
+            .args(if self.record { &["record"][..] } else { &["trace"] })
+            .args(if self.record { &[] } else { flags })
             .arg("-o")
             .arg(&file)
             .arg("--")
@@ -166,8 +173,11 @@ impl Case {
         }
         let run = finish(self.environment(&mut traced, &counted));
         same(&self.name, &plain, &run);
-        let text = fs::read_to_string(&file)
-            .unwrap_or_else(|e| panic!("cutap wrote no {}: {e}\n{}", file.display(), run.stderr));
+        let text = match self.record {
+            true => finish(Command::new(cutap()).arg("show").args(flags).arg(&file)).everything(),
+            false => fs::read_to_string(&file)
+                .unwrap_or_else(|e| panic!("cutap wrote no {}: {e}\n{}", file.display(), run.stderr)),
+        };
         let real = counts::read(&counted);
         Traced { plain, run, text, real }
     }

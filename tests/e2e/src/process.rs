@@ -26,6 +26,13 @@ pub struct Finished {
     pub status: ExitStatus,
 }
 
+impl Finished {
+    /// What it said on standard error behind what it printed.
+    pub fn everything(self) -> String {
+        self.stdout + &self.stderr
+    }
+}
+
 /// Runs a command to its end. Panics when it does not end in time.
 pub fn finish(command: &mut Command) -> Finished {
     let folder = scratch("process");

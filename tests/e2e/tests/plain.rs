@@ -7,6 +7,7 @@ use std::os::unix::process::ExitStatusExt;
 const OTHER_ENDS: &[(&str, Option<i32>, Option<i32>)] = &[
     ("end_exit", Some(3), None),
     ("end_in_callback", Some(4), None),
+    ("end_abort", None, Some(6)),
     ("end_kill", None, Some(9)),
     ("end_segv", None, Some(11)),
 ];

@@ -1,7 +1,8 @@
-/* The process ends inside a call: _exit in the driver, SIGKILL and SIGSEGV in the driver, exit in a callback. */
+/* The process ends inside a call: _exit in the driver, SIGKILL, SIGSEGV and SIGABRT in the driver, exit in a callback. */
 //: exe end_exit -DHOW=0 -l:libcuda.so.1
 //: exe end_kill -DHOW=9 -l:libcuda.so.1
 //: exe end_segv -DHOW=11 -l:libcuda.so.1
+//: exe end_abort -DHOW=6 -l:libcuda.so.1
 //: exe end_in_callback -DCALLBACK -l:libcuda.so.1
 #include "fixture.h"
 

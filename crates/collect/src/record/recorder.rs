@@ -1,0 +1,257 @@
+//! Goes over the processes of a run, round by round, and appends what is new to the file. It must
+//! never wait for a process, and never give up because one file of one process cannot be read.
+
+use super::names::Names;
+use super::ring::{Chunk, Ring};
+use crate::error::{Error, Result, cannot};
+use cutap_file::{Block, Why, Writer, kind, walk};
+use cutap_trace::ChunkPage;
+use cutap_wire::ring::{CHUNK_HEADER, OPEN};
+use cutap_wire::{MAGIC, PAGE, VERSION, control, names, process};
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::{File, OpenOptions};
+use std::io::{self, Seek, SeekFrom};
+use std::mem::offset_of;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+/// A ring file number beyond this is damage, not a process with so many threads.
+const MOST_RINGS: u32 = 1 << 20;
+/// What of a process page never changes and tells one process from another.
+const WHO: std::ops::Range<usize> =
+    offset_of!(process::Process, version)..offset_of!(process::Process, start_realtime) + 8;
+
+/// Puts a run into a file.
+#[derive(Debug)]
+pub struct Recorder {
+    run: PathBuf,
+    writer: Writer<File>,
+    consume: bool,
+    control: Vec<u8>,
+    processes: Vec<Process>,
+    known: BTreeMap<String, Known>,
+    next: u32,
+    chunk: Chunk,
+}
+
+/// What a file that is added to holds of a process already.
+#[derive(Debug, Default)]
+struct Known {
+    number: u32,
+    page: Vec<u8>,
+    /// Number of the last whole chunk of each ring.
+    rings: BTreeMap<u32, u64>,
+}
+
+/// Blocks of a process in such a file: its name, its page, and the rings as in [`Known`].
+type Found = (Option<Block>, Option<Block>, BTreeMap<u32, u64>);
+
+#[derive(Debug)]
+struct Process {
+    number: u32,
+    name: String,
+    page_file: File,
+    page: Vec<u8>,
+    names: Option<Names>,
+    /// Each ring, and its page as it stands in the file.
+    rings: BTreeMap<u32, (Ring, Vec<u8>)>,
+    before: BTreeMap<u32, u64>,
+}
+
+impl Recorder {
+    /// Begins a file. With `consume`, chunks are given back to their writers.
+    pub fn begin(run: &Path, out: File, consume: bool) -> io::Result<Recorder> {
+        let writer = Writer::begin(out, VERSION)?;
+        Ok(Recorder::new(run, writer, consume))
+    }
+
+    /// Adds to a recording of the same run, behind its last whole block.
+    pub fn go_on(run: &Path, mut file: File, path: &Path) -> Result<Recorder> {
+        let advice = "give another file with -o";
+        let refuse = |why: &str| Error::own(format!("cannot add to {}: {why}; {advice}", path.display()));
+        let mut found: BTreeMap<u32, Found> = BTreeMap::new();
+        let walked = walk(&file, VERSION, &mut |block, plain| {
+            let of = found.entry(block.process).or_default();
+            match block.kind {
+                kind::PROCESS => of.0 = Some(*block),
+                kind::PAGE => of.1 = Some(*block),
+                // A chunk that was open then has more in it now.
+                kind::CHUNK => {
+                    let last = block.at - u64::from(block.at > 0 && ChunkPage::parse(plain).state == OPEN);
+                    let of = of.2.entry(block.ring).or_default();
+                    *of = last.max(*of);
+                }
+                _ => {}
+            }
+        });
+        let cut = walked.map_err(|_| refuse("it is no recording of this version of cutap"))?;
+        if cut.why == Why::Damaged {
+            return Err(refuse(&format!("it is damaged at byte {}", cut.at)));
+        }
+        let mut known = BTreeMap::new();
+        let mut next = 0;
+        for (number, (name, page, rings)) in found {
+            let body = |block: Option<Block>| {
+                let mut bytes = Vec::new();
+                block.map(|b| cutap_file::body(&file, &b, &mut bytes));
+                bytes
+            };
+            let name = String::from_utf8_lossy(&body(name)).into_owned();
+            known.insert(name, Known { number, page: body(page), rings });
+            next = next.max(number.saturating_add(1));
+        }
+        let moved = file.set_len(cut.at).and_then(|()| file.seek(SeekFrom::Start(cut.at)));
+        moved.map_err(|e| cannot("add to", path, &e, advice))?;
+        Ok(Recorder { known, next, ..Recorder::new(run, Writer::go_on(file, cut.at), false) })
+    }
+
+    fn new(run: &Path, writer: Writer<File>, consume: bool) -> Recorder {
+        Recorder {
+            run: run.to_owned(),
+            writer,
+            consume,
+            control: Vec::new(),
+            processes: Vec::new(),
+            known: BTreeMap::new(),
+            next: 0,
+            chunk: Chunk::default(),
+        }
+    }
+
+    /// Appends what has happened since; with `last`, all that is there now. True when there was
+    /// something. `beat` is called so often that nobody takes this for dead. An error is the file's.
+    pub fn round(&mut self, last: bool, beat: &mut dyn FnMut()) -> io::Result<bool> {
+        let control = std::fs::read(self.run.join(control::FILE)).unwrap_or_default();
+        if self.control.is_empty() || last {
+            self.writer.write(Block::new(kind::CONTROL, 0, 0, 0), &[], trimmed(&control))?;
+            self.control = control;
+        }
+        self.discover()?;
+        let mut found = false;
+        for process in &mut self.processes {
+            found |= process.round(&self.run, &mut self.writer, (last, self.consume), &mut self.chunk, beat)?;
+        }
+        Ok(found)
+    }
+
+    /// Says that the recording ended in order.
+    pub fn end(&mut self) -> io::Result<()> {
+        self.writer.write(Block::new(kind::END, 0, 0, 0), &[], &[])
+    }
+
+    /// Takes back what was written halfway.
+    pub fn cut_back(&mut self) {
+        let whole = self.writer.bytes();
+        // If that cannot be done, a reader finds the end of what is whole by itself.
+        let _ = self.writer.out().set_len(whole);
+    }
+
+    /// Whether a process of this run is another than the one of that name in the file.
+    pub fn other_run(&self) -> bool {
+        let mut both = self.processes.iter().filter_map(|p| Some((p, self.known.get(&p.name)?)));
+        both.any(|(p, known)| !known.page.is_empty() && padded(&known.page)[WHO] != padded(&p.page)[WHO])
+    }
+
+    /// Finds processes that are new. A page that is not finished is looked at again the next time.
+    pub fn discover(&mut self) -> io::Result<()> {
+        let seen: BTreeSet<&str> = self.processes.iter().map(|p| &*p.name).collect();
+        let entries = std::fs::read_dir(&self.run).into_iter().flatten().flatten();
+        let names = entries.filter_map(|e| e.file_name().into_string().ok());
+        let mut new: Vec<String> = names.filter(|n| n.starts_with('p') && !seen.contains(&**n)).collect();
+        new.sort();
+        for name in new {
+            let Ok(page_file) = File::open(self.run.join(&name).join(process::FILE)) else { continue };
+            // Finished is what a read before this one says.
+            let Some(page) = read_page(&page_file).and_then(|_| read_page(&page_file)) else { continue };
+            let known = self.known.get(&name);
+            let number = known.map_or(self.next, |k| k.number);
+            self.next = self.next.max(number.saturating_add(1));
+            let before = known.map(|k| k.rings.clone()).unwrap_or_default();
+            self.processes.push(Process { number, name, page_file, page, names: None, rings: BTreeMap::new(), before });
+        }
+        Ok(())
+    }
+}
+
+impl Process {
+    fn round(
+        &mut self,
+        run: &Path,
+        writer: &mut Writer<File>,
+        (last, consume): (bool, bool),
+        chunk: &mut Chunk,
+        beat: &mut dyn FnMut(),
+    ) -> io::Result<bool> {
+        let folder = run.join(&self.name);
+        let block = |kind, ring, at| Block::new(kind, self.number, ring, at);
+        let page = read_page(&self.page_file).unwrap_or_else(|| self.page.clone());
+        let first = self.names.is_none() && self.rings.is_empty();
+        if first {
+            writer.write(block(kind::PROCESS, 0, 0), &[], self.name.as_bytes())?;
+        }
+        if first || last {
+            writer.write(block(kind::PAGE, 0, 0), &[], trimmed(&page))?;
+        }
+        self.page = page;
+        if self.names.is_none() {
+            self.names = File::open(folder.join(names::FILE)).ok().map(Names::new);
+        }
+        let mut names = |all, writer: &mut Writer<File>| match &mut self.names {
+            Some(names) => names.read(all, &mut |at, bytes| writer.write(block(kind::NAMES, 0, at), &[], bytes)),
+            None => Ok(()),
+        };
+        names(last, writer)?;
+        let mut found = false;
+        for k in 0..rings(&self.page).min(MOST_RINGS) {
+            if let std::collections::btree_map::Entry::Vacant(place) = self.rings.entry(k) {
+                let path = folder.join(format!("t{k}.ring"));
+                let Ok(file) = OpenOptions::new().read(true).write(consume).open(path) else { continue };
+                place.insert((Ring::new(file, self.before.get(&k).copied().unwrap_or(0)), Vec::new()));
+            }
+            let Some((ring, written)) = self.rings.get_mut(&k) else { continue };
+            let Some(page) = ring.page() else { continue };
+            if written.is_empty() || last {
+                writer.write(block(kind::RING, k, 0), &[], trimmed(&page))?;
+                *written = page;
+            }
+            for ready in ring.ready(last) {
+                if !ring.read(ready, last, chunk) {
+                    break;
+                }
+                names(false, writer)?;
+                let (head, records) = chunk.bytes.split_at(CHUNK_HEADER);
+                writer.write(block(kind::CHUNK, k, chunk.sequence), head, records)?;
+                ring.taken(chunk, consume);
+                beat();
+                found = true;
+            }
+        }
+        if last {
+            names(true, writer)?;
+        }
+        Ok(found)
+    }
+}
+
+fn read_page(file: &File) -> Option<Vec<u8>> {
+    let mut page = vec![0; PAGE];
+    file.read_exact_at(&mut page, 0).ok()?;
+    (page[..8] == MAGIC.to_le_bytes() && page[8..12] == VERSION.to_le_bytes()).then_some(page)
+}
+
+/// Ring files that the process has made.
+fn rings(page: &[u8]) -> u32 {
+    let at = offset_of!(process::Process, rings);
+    page[at..].first_chunk().map_or(0, |b| u32::from_le_bytes(*b))
+}
+
+/// A page without the zeros at its end.
+fn trimmed(page: &[u8]) -> &[u8] {
+    &page[..page.iter().rposition(|b| *b != 0).map_or(0, |last| last + 1)]
+}
+
+fn padded(page: &[u8]) -> Vec<u8> {
+    let mut page = page.to_vec();
+    page.resize(PAGE, 0);
+    page
+}

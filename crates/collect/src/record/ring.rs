@@ -1,0 +1,139 @@
+//! One ring file: its full chunks in the order of their numbers, and at the end the open one. Reads as
+//! `trace/ring.rs` does, with the same rule: what says that something is finished is taken from a read
+//! before the one that it is taken from.
+
+use cutap_trace::{ChunkPage, RingPage};
+use cutap_wire::PAGE;
+use cutap_wire::record::COMMITTED;
+use cutap_wire::ring::{CHUNK_HEADER, ChunkHeader, FREE, FULL, chunk_offset};
+use std::fs::File;
+use std::mem::offset_of;
+use std::os::unix::fs::FileExt;
+use std::time::{Duration, Instant};
+
+/// A record that stays unfinished for so long in a full chunk is not waited for.
+const STUCK: Duration = Duration::from_secs(1);
+
+/// A ring.
+#[derive(Debug)]
+pub struct Ring {
+    file: File,
+    page: Option<RingPage>,
+    /// Number of the last chunk that was taken.
+    pub sequence: u64,
+    stuck: Option<Instant>,
+}
+
+/// A chunk that was read.
+#[derive(Debug, Default)]
+pub struct Chunk {
+    pub place: u64,
+    pub sequence: u64,
+    /// Its head, and behind it the records.
+    pub bytes: Vec<u8>,
+}
+
+impl Ring {
+    pub fn new(file: File, sequence: u64) -> Ring {
+        Ring { file, page: None, sequence, stuck: None }
+    }
+
+    /// The ring's first page, if it is finished.
+    pub fn page(&mut self) -> Option<Vec<u8>> {
+        let mut bytes = vec![0; PAGE];
+        self.file.read_exact_at(&mut bytes, 0).ok()?;
+        let page = RingPage::parse(&bytes)?;
+        self.page = Some(page);
+        Some(bytes)
+    }
+
+    /// Chunks that can be taken now: number and place, in order. With `last`, also the open one, and
+    /// those behind a gap.
+    pub fn ready(&mut self, last: bool) -> Vec<(u64, u32)> {
+        if self.page().is_none() {
+            return Vec::new();
+        }
+        let Some(page) = self.page else { return Vec::new() };
+        let mut found: Vec<(u64, u32)> = (0..page.chunks)
+            .map_while(|n| Some((self.head(n)?, n)))
+            .filter(|(head, _)| head.sequence > self.sequence && (head.state == FULL || last && head.state != FREE))
+            .map(|(head, n)| (head.sequence, n))
+            .collect();
+        found.sort_unstable();
+        if !last {
+            let next = self.sequence + 1;
+            let whole = found.iter().zip(next..).take_while(|(f, n)| f.0 == *n).count();
+            found.truncate(whole);
+        }
+        found
+    }
+
+    /// Reads one of them. False when it is not finished, or another chunk by now.
+    pub fn read(&mut self, (sequence, n): (u64, u32), last: bool, chunk: &mut Chunk) -> bool {
+        let Some(page) = self.page else { return false };
+        let Some(head) = self.head(n).filter(|h| h.sequence == sequence) else { return false };
+        let reserved = (head.reserved.min(page.chunk_bytes) as usize & !7).max(CHUNK_HEADER);
+        let place = chunk_offset(n, page.chunk_bytes) as u64;
+        let mut before = vec![0; reserved];
+        chunk.bytes.resize(reserved, 0);
+        if self.file.read_exact_at(&mut before, place).is_err()
+            || self.file.read_exact_at(&mut chunk.bytes, place).is_err()
+        {
+            return false;
+        }
+        // The head as it was when all that it counts was there.
+        let records = before.split_off(CHUNK_HEADER);
+        if ChunkPage::parse(&before).sequence != sequence || ChunkPage::parse(&chunk.bytes).sequence != sequence {
+            return false;
+        }
+        chunk.bytes[..CHUNK_HEADER].copy_from_slice(&before);
+        let limit = (u64::from(head.calls) << 32 | reserved as u64).to_le_bytes();
+        let at = offset_of!(ChunkHeader, head);
+        chunk.bytes[at..at + 8].copy_from_slice(&limit);
+        let whole = settle(&records, &mut chunk.bytes[CHUNK_HEADER..]);
+        if !whole && !last && !page.abandoned && self.stuck.get_or_insert_with(Instant::now).elapsed() < STUCK {
+            return false;
+        }
+        self.stuck = None;
+        (chunk.place, chunk.sequence) = (place, sequence);
+        true
+    }
+
+    /// It stands in the file: gives it back, if this is the collector of the run.
+    pub fn taken(&mut self, chunk: &Chunk, consume: bool) {
+        self.sequence = chunk.sequence;
+        if consume {
+            let state = chunk.place + offset_of!(ChunkHeader, state) as u64;
+            // A chunk that cannot be given back costs disk space, and nothing else.
+            let _ = self.file.write_all_at(&FREE.to_le_bytes(), state);
+        }
+    }
+
+    /// A chunk's head: state and number as they were before the rest.
+    fn head(&self, n: u32) -> Option<ChunkPage> {
+        let place = chunk_offset(n, self.page?.chunk_bytes) as u64;
+        let (mut before, mut head) = ([0; CHUNK_HEADER], [0; CHUNK_HEADER]);
+        self.file.read_exact_at(&mut before, place).ok()?;
+        self.file.read_exact_at(&mut head, place).ok()?;
+        let (before, after) = (ChunkPage::parse(&before), ChunkPage::parse(&head));
+        let same = before.sequence == after.sequence;
+        // One that is opened anew just now is nothing yet.
+        let sequence = if same { after.sequence } else { 0 };
+        Some(ChunkPage { state: before.state, sequence, ..after })
+    }
+}
+
+/// Takes back what was not committed in the read before. False when some record was not.
+fn settle(before: &[u8], records: &mut [u8]) -> bool {
+    let (mut at, mut whole) = (0, true);
+    while let Some(first) = before.get(at..).and_then(|b| b.first_chunk::<8>()) {
+        let word = u64::from_le_bytes(*first);
+        let words = (word >> 5 & 0xff) as usize;
+        if word & COMMITTED == 0 || words == 0 {
+            records[at..at + 8].copy_from_slice(first);
+            whole = false;
+        }
+        at += words.max(1) * 8;
+    }
+    whole
+}

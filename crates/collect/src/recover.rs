@@ -1,0 +1,54 @@
+//! `cutap recover`: what a run folder still holds, taken into a recording: its own if the collector
+//! was killed, or a new one. The folder is only read.
+
+use crate::error::{Error, Result, cannot, reason};
+use crate::record::Recorder;
+use cutap_trace::{Follow, FollowOptions};
+use std::fs::{File, OpenOptions};
+use std::io::ErrorKind;
+use std::path::PathBuf;
+
+/// What `cutap recover` was asked.
+#[derive(Debug)]
+pub struct RecoverOptions {
+    /// The run folder.
+    pub run: PathBuf,
+    /// The recording.
+    pub output: PathBuf,
+}
+
+/// Appends to the file, or makes it.
+pub fn recover(options: &RecoverOptions) -> Result<()> {
+    let (run, path) = (&options.run, &options.output);
+    let advice = "give a file that you may write with -o FILE";
+    if run.is_file() {
+        return Err(Error::own(format!("{} is a file; give the run folder that is to be taken in", run.display())));
+    }
+    // Whether it is a run folder at all, and of this version.
+    drop(Follow::open(run, FollowOptions::default())?);
+    let made = |e| cannot("write the recording to", path, &e, advice);
+    let mut recorder = match OpenOptions::new().read(true).write(true).open(path) {
+        Err(e) if e.kind() == ErrorKind::NotFound => {
+            Recorder::begin(run, File::create_new(path).map_err(made)?, false).map_err(made)?
+        }
+        Err(e) => return Err(made(e)),
+        Ok(file) if file.metadata().is_ok_and(|m| m.len() == 0) => Recorder::begin(run, file, false).map_err(made)?,
+        Ok(file) => Recorder::go_on(run, file, path)?,
+    };
+    let done = recorder.discover().and_then(|()| {
+        if recorder.other_run() {
+            return Ok(false);
+        }
+        recorder.round(true, &mut || ())?;
+        recorder.end()?;
+        Ok(true)
+    });
+    match done {
+        Ok(true) => Ok(()),
+        Ok(false) => Err(Error::own(format!("{} holds another run than {}; {advice}", path.display(), run.display()))),
+        Err(e) => {
+            recorder.cut_back();
+            Err(Error::own(format!("cannot write the recording to {}: {}; {advice}", path.display(), reason(&e))))
+        }
+    }
+}

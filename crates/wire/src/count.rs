@@ -62,6 +62,8 @@ reasons! {
     BEFORE_US = 23, "processes in which another library asked to be first: calls from constructors of needed libraries were not seen";
     /// Found only by the look at the end of the process.
     NEVER_NOTICED = 21, "libraries opened after the last look-up: calls through their bindings were not seen";
+    /// process_vm_readv was refused: most of what pointers lead to is not read.
+    INPUTS_REFUSED = 24, "processes in which memory that arguments point to could not be read (process_vm_readv refused)";
     /// cuFuncGetParamInfo, once for each kernel.
     PARAMETERS_ASKED = 25, "kernels whose parameters' sizes the driver was asked for (calls of our own, not shown)";
     /// No answer: a driver before 12.4, or no room.

@@ -1,58 +1,54 @@
-//! Reading the program's memory where nothing has proved it readable. Before a page is touched the kernel
-//! is asked whether it can be read, once for each page and call; the page that the call's stack begins
-//! in needs no question. Never a fault: what cannot be read ends the copy. (Somebody who unmaps the page
-//! between question and copy takes it from under the function that is called, too.)
+//! Reading the program's memory. Only the page in which the call's own stack begins is read as it is:
+//! this thread runs on it. All else the kernel copies, and says how far it came, so there is never a
+//! fault, also when another thread unmaps the memory at this moment.
 
-use crate::sys;
+use crate::{start, sys};
+use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use cutap_wire::count;
 
 const PAGE: usize = 4096;
-/// Pages remembered in one call.
-const PAGES: usize = 8;
+/// The kernel will not copy for us (a seccomp filter): only the stack's page is read any more.
+static REFUSED: AtomicBool = AtomicBool::new(false);
 
-/// Pages that were found readable in this call.
+/// Where a call's stack begins.
 pub struct Pages {
-    known: [usize; PAGES],
-    next: usize,
+    stack: usize,
 }
 
 impl Pages {
-    /// `stack` is where the call's stack arguments begin.
+    /// `stack` is an address on the stack of the call, or 0 if none is known.
     pub fn new(stack: usize) -> Pages {
-        Pages { known: [stack & !(PAGE - 1), 0, 0, 0, 0, 0, 0, 0], next: 1 }
-    }
-
-    fn readable(&mut self, at: usize) -> bool {
-        let page = at & !(PAGE - 1);
-        if self.known.contains(&page) {
-            return page != 0;
-        }
-        if !sys::readable(page) {
-            return false;
-        }
-        if let Some(place) = self.known.get_mut(self.next % PAGES) {
-            *place = page;
-        }
-        self.next += 1;
-        true
+        Pages { stack: stack & !(PAGE - 1) }
     }
 
     /// Copies `len` bytes from `from` as far as they can be read; how many could.
     ///
     /// # Safety
     /// `to` is writable for `len` bytes.
-    pub unsafe fn copy(&mut self, from: usize, to: *mut u8, len: usize) -> usize {
-        let mut done = 0;
-        while done < len {
-            let at = from.wrapping_add(done);
-            if !self.readable(at) {
-                break;
-            }
-            let part = (len - done).min(PAGE - at % PAGE);
-            // SAFETY: readable to the end of its page; `to` is the caller's promise.
-            unsafe { words(at as *const u8, to.add(done), part) };
-            done += part;
+    pub unsafe fn copy(&self, from: usize, to: *mut u8, len: usize) -> usize {
+        let offset = from.wrapping_sub(self.stack);
+        if self.stack != 0 && offset < PAGE && len <= PAGE - offset {
+            // SAFETY: inside the page that this thread's stack is in; `to` is the caller's promise.
+            unsafe { words(from as *const u8, to, len) };
+            return len;
         }
-        done
+        if len == 0 || REFUSED.load(Relaxed) {
+            return 0;
+        }
+        // A piece that crosses into an unmapped page may not be copied at all, so it is cut where pages meet.
+        let first = len.min(PAGE - from % PAGE);
+        let pieces = [(from, first), (from.wrapping_add(first), len - first)];
+        let count = if first == len { 1 } else { 2 };
+        // SAFETY: the caller's promise.
+        match unsafe { sys::read_process(to, len, pieces.get(..count).unwrap_or(&[])) } {
+            Ok(n) => n,
+            Err(refused) => {
+                if refused && !REFUSED.swap(true, Relaxed) {
+                    start::count(count::INPUTS_REFUSED, 1);
+                }
+                0
+            }
+        }
     }
 }
 
@@ -60,7 +56,7 @@ impl Pages {
 ///
 /// # Safety
 /// `from` is readable and `to` writable for `len` bytes.
-pub unsafe fn words(from: *const u8, to: *mut u8, len: usize) {
+unsafe fn words(from: *const u8, to: *mut u8, len: usize) {
     let whole = len / 8 * 8;
     // SAFETY: the caller's promise.
     unsafe {

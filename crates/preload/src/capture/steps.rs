@@ -1,12 +1,11 @@
 //! The steps of a function, followed one by one: each reads a pointer and keeps what it leads to.
 
-use super::copy;
 use super::kept::{Call, Kept, STEPS_MAX};
 use super::kernels;
 use crate::routes::handles;
 use crate::start;
 use crate::thread::block::Block;
-use cutap_calls::capture::{ALWAYS, COUNT64, ELSE, EXIT, NONE, PROVED, Step, WORDS, kind};
+use cutap_calls::capture::{ALWAYS, COUNT64, ELSE, EXIT, NONE, Step, WORDS, kind};
 use cutap_wire::count;
 
 /// Kernel parameters kept at most.
@@ -48,13 +47,13 @@ fn one(b: &mut Block, kept: &mut Kept, step: &Step, call: &Call, at: usize) -> O
     match step.kind {
         kind::MEMORY => {
             let meant = elements(kept, step, call).saturating_mul(step.size.into());
-            memory(kept, at, meant, most, step.flags & PROVED != 0)
+            memory(kept, at, meant, most)
         }
         kind::TEXT => text(kept, at, most),
         kind::TEXTS => pointers(kept, step, call, at, |kept, at, _| text(kept, at, 256.min(kept.room()))),
         kind::POINTERS => pointers(kept, step, call, at, |kept, at, size| {
             let room = kept.room();
-            memory(kept, at, size, room, false)
+            memory(kept, at, size, room)
         }),
         kind::KERNEL_PARAMS => {
             let function = kept.read(step.count_base, step.count.into(), 8, call)?;
@@ -74,20 +73,14 @@ fn one(b: &mut Block, kept: &mut Kept, step: &Step, call: &Call, at: usize) -> O
     }
 }
 
-fn memory(kept: &mut Kept, at: usize, meant: usize, most: usize, proved: bool) -> Option<(u16, u16)> {
+fn memory(kept: &mut Kept, at: usize, meant: usize, most: usize) -> Option<(u16, u16)> {
     let len = meant.min(most);
     if len == 0 {
         return None;
     }
     let to = kept.place();
-    let got = if proved {
-        // SAFETY: the function has just written these bytes; the room was asked for.
-        unsafe { copy::words(at as *const u8, to, len) };
-        len
-    } else {
-        // SAFETY: `len` bytes of room.
-        unsafe { kept.pages.copy(at, to, len) }
-    };
+    // SAFETY: `len` bytes of room.
+    let got = unsafe { kept.pages.copy(at, to, len) };
     (got > 0).then(|| kept.close(at, got, meant))
 }
 
@@ -115,7 +108,7 @@ fn pointers(
 ) -> Option<(u16, u16)> {
     let n = elements(kept, step, call);
     let most = usize::from(step.most).min(kept.room());
-    let array = memory(kept, at, n.saturating_mul(8), most, false)?;
+    let array = memory(kept, at, n.saturating_mul(8), most)?;
     let (start, length) = array;
     for i in 0..usize::from(length) / 8 {
         let Some(p) = kept.word(usize::from(start) + i * 8) else { break };
@@ -165,12 +158,12 @@ fn extra(kept: &mut Kept, at: usize) -> Option<(u16, u16)> {
             _ => break,
         }
     }
-    let whole = memory(kept, at, size_of_val(&list), kept.room(), false)?;
-    let (start, length) = memory(kept, size_at, 8, kept.room(), false)?;
+    let whole = memory(kept, at, size_of_val(&list), kept.room())?;
+    let (start, length) = memory(kept, size_at, 8, kept.room())?;
     if length == 8 {
         let size = kept.word(start.into()).unwrap_or(0);
         let room = kept.room();
-        memory(kept, buffer, size, room, false);
+        memory(kept, buffer, size, room);
     }
     Some(whole)
 }
@@ -179,7 +172,7 @@ fn extra(kept: &mut Kept, at: usize) -> Option<(u16, u16)> {
 mod tests {
     extern crate std;
     use super::*;
-    use cutap_calls::capture::RESULT;
+    use cutap_calls::capture::{PROVED, RESULT};
     use cutap_wire::record::Fragments;
 
     const STEP: Step =

@@ -29,6 +29,7 @@ mod nr {
     pub const OPENAT: usize = 257;
     pub const FALLOCATE: usize = 285;
     pub const PRLIMIT64: usize = 302;
+    pub const PROCESS_VM_READV: usize = 310;
 }
 
 /// `PROT_READ`
@@ -253,6 +254,28 @@ pub fn on_signal_stack() -> bool {
 pub fn readable(at: usize) -> bool {
     // SAFETY: the kernel checks the memory.
     unsafe { syscall4(nr::RT_SIGPROCMASK, usize::MAX, at, 0, 8) != EFAULT }
+}
+
+/// Copies pieces (address, length) of this process's own memory to `to`, as far as they can be read: how
+/// many bytes; or an error, with true if the kernel refuses to do so at all.
+///
+/// # Safety
+/// `to` is writable for `len` bytes, which is no less than the pieces hold.
+pub unsafe fn read_process(to: *mut u8, len: usize, pieces: &[(usize, usize)]) -> Result<usize, bool> {
+    const EPERM: isize = -1;
+    const ENOSYS: isize = -38;
+    const MOST: usize = 2;
+    let local = [to as usize, len];
+    let mut remote = [[0usize; 2]; MOST];
+    for (to, &(at, len)) in remote.iter_mut().zip(pieces) {
+        *to = [at, len];
+    }
+    let (local, remote, count) = (local.as_ptr() as usize, remote.as_ptr() as usize, pieces.len().min(MOST));
+    // SAFETY: the kernel checks what is read; what is written is the caller's promise.
+    match unsafe { syscall6(nr::PROCESS_VM_READV, getpid() as usize, local, 1, remote, count, 0) } {
+        n @ 0.. => Ok(n as usize),
+        error => Err(matches!(error, EPERM | ENOSYS)),
+    }
 }
 
 /// A word that only one thread takes at a time, for set-up work: `who` is a thread id, 0 is free.

@@ -60,7 +60,7 @@ impl NamesFile {
             read_at(&*self.file, at, self.before.len(), &mut self.buffer)?;
             let whole = self.buffer.len() < want || want < PIECE;
             let mut offset = 0;
-            while whole || self.buffer.len() - offset > LONGEST {
+            while whole || self.buffer.len().saturating_sub(offset) > LONGEST {
                 let found = match cell(&self.before, offset) {
                     Cell::Name(..) => cell(&self.buffer, offset),
                     other => other,
@@ -73,7 +73,8 @@ impl NamesFile {
                     Cell::Pending(bytes) if bytes <= LONGEST => (bytes, true),
                     Cell::Pending(_) | Cell::Empty => (CELL, true),
                     // A name that is cut off stays a hole until the file has grown.
-                    Cell::End if self.buffer.len() - offset >= CELL => (CELL, true),
+                    // One that says to be longer than the file leads behind its end.
+                    Cell::End if self.buffer.len().saturating_sub(offset) >= CELL => (CELL, true),
                     Cell::End => break,
                 };
                 let place = at + offset as u64;
@@ -144,6 +145,17 @@ mod tests {
         file.write_all_at(&first, 0).unwrap();
         assert_eq!(texts(&mut names, true), [long]);
         assert!(texts(&mut names, true).is_empty());
+    }
+
+    #[test]
+    fn a_name_that_is_never_finished_and_longer_than_the_file_ends_the_reading() {
+        let mut file = tempfile::tempfile().unwrap();
+        let mut pending = bytes_of(&"x".repeat(60_000));
+        pending[3] = 0;
+        file.write_all(&pending[..CELL * 3]).unwrap();
+        let mut names = NamesFile::new(Box::new(file));
+        assert!(texts(&mut names, true).is_empty());
+        assert!(texts(&mut names, false).is_empty());
     }
 
     #[test]

@@ -15,13 +15,15 @@ pub fn judge(tests: &Tests, call: &Call, exit: Option<&Exit>) -> Option<bool> {
         let n = call.function.params().iter().position(|p| p.name == name)?;
         let dir = call.function.params().get(n)?.dir;
         let input = || inputs.get(n).cloned();
+        // Nowhere to write to.
+        let null = || input().filter(|v| matches!(v, Value::Null));
         match &outputs {
             _ if dir == Dir::In => input(),
             // What it will write is not known yet.
-            None => None,
+            None => null(),
             Some(outputs) => {
                 let written = outputs.iter().find(|(of, _)| usize::from(*of) == n).map(|(_, value)| value.clone());
-                written.or_else(|| input().filter(|_| dir == Dir::InOut))
+                written.or_else(|| input().filter(|_| dir == Dir::InOut)).or_else(null)
             }
         }
     };

@@ -131,6 +131,7 @@ fn filters_take_arguments() {
     thread.call_with(1, &[0x7f00_0000_1000, 0x5e00, 4096], &[], 0, &[]);
     thread.call_with(2, &[0x10, 1, 0], &[], 0, &[(0x10, &out(0x5000))]);
     thread.call_with(2, &[0x10, 6, 0], &[], 1, &[]);
+    thread.call_with(2, &[0, 0, 0], &[], 1, &[]);
     let mut config = words(&[0x2_0000_0001]);
     config.extend([3, 0, 0, 0]);
     config.extend(words(&[0x900, 9 << 32 | 1]));
@@ -156,10 +157,11 @@ fn filters_take_arguments() {
     assert_eq!(whole("cuMem*[srcHost=0x5e00]"), copy);
     assert_eq!(names("cuStreamCreate[Flags=NON*]").len(), 1);
     assert_eq!(names("cuStreamCreate[Flags=SPIN, phStream=NULL]").len(), 0);
+    assert_eq!(names("cuStreamCreate[phStream=NULL]").len(), 1, "nowhere to write to");
     assert_eq!(names("cuStreamCreate[Flags=SPIN],cuMemcpy*").len(), 2);
     assert_eq!(names("cuMem*,!cuMemAlloc*[bytesize=4096]").len(), 2);
-    assert_eq!(names("!cuMemAlloc*[bytesize!=0]").len(), 5);
-    assert_eq!(names("!cuMemAlloc*[dptr=NULL],error").len(), 1);
+    assert_eq!(names("!cuMemAlloc*[bytesize!=0]").len(), 6);
+    assert_eq!(names("!cuMemAlloc*[dptr=NULL],error").len(), 2);
     assert_eq!(names("cuLaunch*[kernel=saxpy*]").len(), 1);
     assert_eq!(names("cuLaunch*[kernel=axpy*]").len(), 0);
     assert_eq!(names("cuLaunch*[config.gridDim.z=3]").len(), 1);
@@ -174,6 +176,6 @@ fn filters_take_arguments() {
     let told = |filter: &str| decoded(folder.path(), filter).lines().next().unwrap().to_owned();
     assert_eq!(
         told("cuMemAlloc*[bytesize>1TiB]"),
-        "cutap: nothing matched the filter cuMemAlloc*[bytesize>1TiB]; 7 calls were seen and left out"
+        "cutap: nothing matched the filter cuMemAlloc*[bytesize>1TiB]; 8 calls were seen and left out"
     );
 }

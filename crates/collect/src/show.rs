@@ -56,6 +56,9 @@ pub fn show(options: &ShowOptions) -> Result<()> {
 /// Says how far a recording could be read, if not to its end.
 pub(crate) fn say_cut(path: &Path, follow: &Follow) {
     let (Some(cut), path) = (follow.cut(), path.display()) else { return };
+    if follow.damaged() > 0 {
+        say(&format!("{path} is damaged: {} blocks with names or pages are missing", follow.damaged()));
+    }
     match cut.why {
         Why::Ended => {}
         Why::Open => say(&format!(

@@ -63,6 +63,8 @@ pub struct Follow {
     store: Arc<dyn Store>,
     /// How far a recording could be read; none for a run folder.
     cut: Option<Cut>,
+    /// Its blocks that are damaged and are no chunks.
+    damaged: u32,
     options: FollowOptions,
     shared: Shared,
     found: BTreeSet<String>,
@@ -89,6 +91,7 @@ impl Follow {
     pub fn open(run: &Path, options: FollowOptions) -> Result<Follow, Error> {
         let recorded = if run.is_file() { Some(Recorded::open(run)?) } else { None };
         let cut = recorded.as_ref().map(|r| r.cut);
+        let damaged = recorded.as_ref().map_or(0, |r| r.damaged);
         let store: Arc<dyn Store> = match recorded {
             Some(recorded) => Arc::new(recorded),
             None => Arc::new(Disk(run.to_owned())),
@@ -112,6 +115,7 @@ impl Follow {
         Ok(Follow {
             store,
             cut,
+            damaged,
             complete,
             shared: Shared {
                 clock: Clock::default(),
@@ -158,6 +162,12 @@ impl Follow {
     /// How far a recording could be read, and why not further; none for a run folder.
     pub fn cut(&self) -> Option<Cut> {
         self.cut
+    }
+
+    /// Blocks of a recording that are damaged and are no chunks: names or pages are missing. Chunks that
+    /// are damaged are counted at the end.
+    pub fn damaged(&self) -> u32 {
+        self.damaged
     }
 
     /// What is known at the end. To be called after the last `poll`.

@@ -25,6 +25,8 @@ pub struct Recorded {
     processes: BTreeMap<u32, Recordings>,
     /// How far it could be read, and why not further.
     pub cut: Cut,
+    /// Blocks that are damaged and are no chunks.
+    pub damaged: u32,
 }
 
 /// What it holds of a process.
@@ -78,7 +80,7 @@ impl Recorded {
             cutap_file::Error::OtherVersion(found) => Error::OtherVersion { path: path.to_owned(), found },
             cutap_file::Error::Unreadable(source) => unreadable(source),
         })?;
-        let mut recorded = Recorded { file: file.into(), control, processes, cut };
+        let mut recorded = Recorded { file: file.into(), control, processes, cut, damaged: 0 };
         let names: Vec<_> = recorded.processes.iter().map(|(n, of)| (*n, of.name)).collect();
         for (n, name) in names {
             let name = name.and_then(|block| recorded.body(&block).ok()).unwrap_or_default();
@@ -86,6 +88,13 @@ impl Recorded {
                 of.folder = String::from_utf8_lossy(&name).into_owned();
             }
         }
+        let processes = recorded.processes.values();
+        let blocks = processes.flat_map(|of| {
+            let pages = of.rings.values().filter_map(|ring| ring.page);
+            of.name.into_iter().chain(of.page).chain(of.names.iter().copied()).chain(pages)
+        });
+        let all = blocks.chain(recorded.control);
+        recorded.damaged = all.filter(|block| recorded.body(block).is_err()).count() as u32;
         Ok(recorded)
     }
 

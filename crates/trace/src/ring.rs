@@ -174,11 +174,11 @@ impl Ring {
             self.set(Cursor { offset: reserved, calls: page.calls, ..cursor });
             return true;
         }
-        self.unfinished(now)
+        self.unfinished(&page, now)
     }
 
     /// A record is being written, or its writer will never come back to it.
-    fn unfinished(&mut self, now: u64) -> bool {
+    fn unfinished(&mut self, page: &ChunkPage, now: u64) -> bool {
         let dead = self.file.still() || self.refresh().is_none_or(|p| p.abandoned);
         let since = *self.stuck_since.get_or_insert(now);
         self.skip = true;
@@ -187,6 +187,14 @@ impl Ring {
         if self.skip {
             self.cut += 1;
             self.stuck_since = None;
+            let at = self.current.as_ref().map(|c| c.cursor);
+            if let (Some(at), Some((Step::Pending, behind))) = (at, self.peek())
+                && at.offset == behind.offset
+            {
+                // Its bytes cannot be read, and never will be.
+                self.lost += 1;
+                self.set(Cursor { offset: self.reserved(page), calls: page.calls, ..at });
+            }
         }
         self.skip
     }

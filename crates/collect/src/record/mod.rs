@@ -5,5 +5,7 @@
 mod names;
 mod recorder;
 mod ring;
+#[cfg(test)]
+mod tests;
 
 pub use recorder::Recorder;

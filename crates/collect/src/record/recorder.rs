@@ -52,6 +52,8 @@ struct Process {
     name: String,
     page_file: File,
     page: Vec<u8>,
+    /// The file knows of it.
+    begun: bool,
     names: Option<Names>,
     /// Each ring, and its page as it stands in the file.
     rings: BTreeMap<u32, (Ring, Vec<u8>)>,
@@ -122,7 +124,7 @@ impl Recorder {
     /// something. `beat` is called so often that nobody takes this for dead. An error is the file's.
     pub fn round(&mut self, last: bool, beat: &mut dyn FnMut()) -> io::Result<bool> {
         let control = std::fs::read(self.run.join(control::FILE)).unwrap_or_default();
-        if self.control.is_empty() || last {
+        if !control.is_empty() && (self.control.is_empty() || last) {
             self.writer.write(Block::new(kind::CONTROL, 0, 0, 0), &[], trimmed(&control))?;
             self.control = control;
         }
@@ -167,7 +169,16 @@ impl Recorder {
             let number = known.map_or(self.next, |k| k.number);
             self.next = self.next.max(number.saturating_add(1));
             let before = known.map(|k| k.rings.clone()).unwrap_or_default();
-            self.processes.push(Process { number, name, page_file, page, names: None, rings: BTreeMap::new(), before });
+            self.processes.push(Process {
+                number,
+                name,
+                page_file,
+                page,
+                begun: false,
+                names: None,
+                rings: BTreeMap::new(),
+                before,
+            });
         }
         Ok(())
     }
@@ -185,7 +196,7 @@ impl Process {
         let folder = run.join(&self.name);
         let block = |kind, ring, at| Block::new(kind, self.number, ring, at);
         let page = read_page(&self.page_file).unwrap_or_else(|| self.page.clone());
-        let first = self.names.is_none() && self.rings.is_empty();
+        let first = !std::mem::replace(&mut self.begun, true);
         if first {
             writer.write(block(kind::PROCESS, 0, 0), &[], self.name.as_bytes())?;
         }

@@ -1,0 +1,126 @@
+//! A recording says what its run folder says, also when it was made round by round; what is cut off
+//! or damaged of it takes nothing else away, and no bytes are too strange.
+
+use super::Recorder;
+use cutap_trace::made::{Process, Run};
+use cutap_trace::{Event, Follow, FollowOptions, Why};
+use std::fs::{self, File, OpenOptions};
+use std::path::Path;
+
+/// Each call that began or ended, and what is known at the end.
+fn read(run: &Path) -> (Vec<String>, String) {
+    let mut follow = Follow::open(run, FollowOptions::default()).unwrap();
+    let mut lines = Vec::new();
+    let polled = follow.poll(true, &mut |event: &Event| match event {
+        Event::Enter(call) => lines.push(format!("{} > {} {}", call.thread.tid, call.function.name, call.start_ns)),
+        Event::Exit(exit) => {
+            lines.push(format!("{} < {} {}", exit.call.thread.tid, exit.call.function.name, exit.result))
+        }
+        _ => {}
+    });
+    polled.unwrap();
+    let end = follow.end();
+    (lines, format!("{:?} {} {} {:?}", end.unfinished.len(), end.chunks_lost, end.nameless, end.counts))
+}
+
+/// A little of all: two threads, a call that never ends, more than one chunk.
+fn some_calls(run: &Run, process: &mut Process) {
+    process.driver(&["f0", "f1"]);
+    let (mut one, mut two) = (process.thread(101, 8), process.thread(102, 8));
+    for n in 0..120 {
+        one.call(0, &[n, n + 1], 5, 0);
+        two.call(1, &[n], 7, n % 3);
+        run.wait(100);
+    }
+    one.enter(1, &[5]);
+    process.count(3, 17);
+}
+
+fn finish(run: &Path, file: &Path) {
+    let mut recorder = Recorder::begin(run, File::create(file).unwrap(), false).unwrap();
+    recorder.round(true, &mut || ()).unwrap();
+    recorder.end().unwrap();
+}
+
+#[test]
+fn says_what_the_folder_says_cut_off_anywhere() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, file) = (folder.path().join("run"), folder.path().join("run.cutap"));
+    let run = Run::new(&path);
+    some_calls(&run, &mut run.process(100, "/bin/prog"));
+    finish(&path, &file);
+    let all = read(&path);
+    assert_eq!(read(&file), all);
+    assert!(all.0.len() == 2 * 240 + 1 && all.1.starts_with("1 0 0"), "{all:?}");
+
+    let whole = fs::read(&file).unwrap();
+    let mut most = 0;
+    for len in (24..whole.len()).step_by(7) {
+        fs::write(&file, &whole[..len]).unwrap();
+        let follow = Follow::open(&file, FollowOptions::default()).unwrap();
+        assert_ne!(follow.cut().unwrap().why, Why::Ended);
+        let (lines, _) = read(&file);
+        assert!(lines.len() >= most && lines.iter().all(|l| all.0.contains(l)), "{len}");
+        most = lines.len();
+    }
+    assert_eq!(most, all.0.len());
+    for byte in (24..whole.len()).step_by(11) {
+        let mut damaged = whole.clone();
+        damaged[byte] ^= 0x55;
+        fs::write(&file, &damaged).unwrap();
+        // Calls whose names are damaged have numbers.
+        let (lines, end) = read(&file);
+        assert!(lines.len() <= all.0.len(), "{byte}");
+        let follow = Follow::open(&file, FollowOptions::default()).unwrap();
+        let said = follow.cut().unwrap().why != Why::Ended || follow.damaged() > 0;
+        assert!(said || (lines, end) != all || whole[byte..byte + 1] == [0], "{byte}");
+    }
+}
+
+#[test]
+fn round_by_round_and_taken_up_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, file) = (folder.path().join("run"), folder.path().join("run.cutap"));
+    let run = Run::new(&path);
+    let mut process = run.process(100, "/bin/prog");
+    process.driver(&["f0"]);
+    let mut thread = process.thread(101, 3);
+    let mut recorder = Recorder::begin(&path, File::create(&file).unwrap(), true).unwrap();
+    for n in 0..1000 {
+        thread.call(0, &[n], 5, 0);
+        if n % 50 == 0 {
+            recorder.round(false, &mut || ()).unwrap();
+        }
+    }
+    // The collector is killed, in the middle of a block.
+    drop(recorder);
+    fs::write(&file, [&fs::read(&file).unwrap()[..], b"CBLK\x06"].concat()).unwrap();
+    assert!((1..2000).contains(&read(&file).0.len()));
+    for calls in [1000, 1000, 1001] {
+        if calls > 1000 {
+            thread.call(0, &[1000], 5, 0);
+        }
+        let opened = OpenOptions::new().read(true).write(true).open(&file).unwrap();
+        let mut again = Recorder::go_on(&path, opened, &file).unwrap();
+        again.discover().unwrap();
+        assert!(!again.other_run());
+        again.round(true, &mut || ()).unwrap();
+        again.end().unwrap();
+        assert_eq!(read(&file).0.len(), 2 * calls);
+    }
+}
+
+#[test]
+fn another_run_is_not_added() {
+    let folder = tempfile::tempdir().unwrap();
+    let (one, two, file) = (folder.path().join("one"), folder.path().join("two"), folder.path().join("run.cutap"));
+    let (first, second) = (Run::new(&one), Run::new(&two));
+    second.wait(5);
+    some_calls(&first, &mut first.process(100, "/bin/prog"));
+    some_calls(&second, &mut second.process(100, "/bin/prog"));
+    finish(&one, &file);
+    let opened = OpenOptions::new().read(true).write(true).open(&file).unwrap();
+    let mut recorder = Recorder::go_on(&two, opened, &file).unwrap();
+    recorder.discover().unwrap();
+    assert!(recorder.other_run());
+}

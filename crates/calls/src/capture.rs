@@ -1,6 +1,6 @@
 //! What the target keeps of a call beside its words: a list of small steps for each function, chosen by
 //! codegen from the types and rules in `api/`. The target follows the steps blindly; what the bytes mean
-//! is told by [`crate::known`] outside. No names, no addresses: the tables need no relocation.
+//! is told by `known.rs` outside. No names, no addresses: the tables need no relocation.
 //!
 //! A step reads a pointer and keeps memory that it points to as a *fragment* (address, length, bytes). A
 //! pointer stands in the call's words or in a fragment that an earlier step of the same call kept.

@@ -39,6 +39,11 @@ fn threads_come_and_go() {
 }
 
 #[test]
+fn memory_that_is_taken_away_while_it_is_read() {
+    case("protected_meanwhile").counts();
+}
+
+#[test]
 fn threads_whose_rings_cannot_be_made() {
     for name in ["no_ring_files", "no_ring_folder"] {
         let text = case(name).text(&["-c", "--json"]);

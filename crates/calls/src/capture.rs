@@ -70,12 +70,8 @@ pub const EXIT: u8 = 1 << 0;
 pub const ALWAYS: u8 = 1 << 1;
 /// Step bit: the count has eight bytes; else four.
 pub const COUNT64: u8 = 1 << 2;
-/// Step bit: the function has just written so many bytes there. The target makes no use of it now: another
-/// thread may have unmapped them since, so what is off the call's own stack page is copied by the kernel.
-pub const PROVED: u8 = 1 << 3;
-
 /// Step bit: only if the step before kept nothing.
-pub const ELSE: u8 = 1 << 4;
+pub const ELSE: u8 = 1 << 3;
 
 /// Base: the call's words.
 pub const WORDS: u8 = 255;

@@ -16,864 +16,864 @@ const fn s(kind: u8, flags: u8, base: u8, offset: u16, count_base: u8, count: u1
 /// Sorted by hash: (hash, first step, steps, words in integer registers, in vector registers, on the stack).
 #[rustfmt::skip]
 pub static ROWS: [Row; 5615] = [
-    r(0x00004f662fdd5006, 958, 1, 6, 0, 3), // cudnnGetBatchNormalizationForwardTrainingExWorkspaceSize
+    r(0x00004f662fdd5006, 950, 1, 6, 0, 3), // cudnnGetBatchNormalizationForwardTrainingExWorkspaceSize
     r(0x00185cb580ca0aca, 0, 0, 6, 1, 2), // cublasSger
-    r(0x00197e2610aefb3d, 1789, 6, 6, 0, 8), // cusparseSpGEMMreuse_nnz
+    r(0x00197e2610aefb3d, 1752, 6, 6, 0, 8), // cusparseSpGEMMreuse_nnz
     r(0x001f7a7723d590d4, 0, 0, 6, 0, 0), // cuMemsetD2D8Async
     r(0x0022810a8c886b42, 10, 1, 2, 0, 0), // cudaMalloc
-    r(0x002cb8be90f0edc8, 475, 1, 2, 0, 0), // cusolverDnIRSInfosGetResidualHistory
-    r(0x003de32c239f4dd4, 1652, 1, 6, 0, 8), // cusparseSbsrsm2_bufferSizeExt
+    r(0x002cb8be90f0edc8, 36, 1, 2, 0, 0), // cusolverDnIRSInfosGetResidualHistory
+    r(0x003de32c239f4dd4, 1625, 1, 6, 0, 8), // cusparseSbsrsm2_bufferSizeExt
     r(0x003f347cd6a065ee, 0, 0, 1, 0, 0), // cusolverRfAnalyze
-    r(0x00453132ad82042f, 706, 3, 6, 0, 5), // cublasLtMatmulAlgoGetHeuristicForStream
+    r(0x00453132ad82042f, 699, 3, 6, 0, 5), // cublasLtMatmulAlgoGetHeuristicForStream
     r(0x00646c4e4399fdff, 0, 0, 1, 0, 0), // nvjpeg2kDecodeStateDestroy
-    r(0x0067b20db526a4b5, 1281, 1, 6, 0, 6), // cusolverDnZZgesv_bufferSize
-    r(0x006c9f67ddd52776, 1313, 1, 3, 1, 0), // cusolverSpZcsrqrZeroPivot
+    r(0x0067b20db526a4b5, 1268, 1, 6, 0, 6), // cusolverDnZZgesv_bufferSize
+    r(0x006c9f67ddd52776, 237, 1, 3, 1, 0), // cusolverSpZcsrqrZeroPivot
     r(0x007530d990e99b4a, 0, 0, 6, 0, 4), // cusparseZdense2csr
     r(0x007541d990e9b82d, 0, 0, 6, 0, 4), // cusparseZdense2csc
-    r(0x0080bcaa41ca9e37, 875, 2, 6, 0, 1), // cudnnAddTensor
-    r(0x008987805eaef1eb, 1750, 2, 6, 0, 13), // cusparseSbsrmm
-    r(0x008990805eaf0136, 736, 2, 6, 0, 9), // cusparseSbsrmv
+    r(0x0080bcaa41ca9e37, 867, 2, 6, 0, 1), // cudnnAddTensor
+    r(0x008987805eaef1eb, 1713, 2, 6, 0, 13), // cusparseSbsrmm
+    r(0x008990805eaf0136, 729, 2, 6, 0, 9), // cusparseSbsrmv
     r(0x0089a8e7f0c08253, 18, 1, 3, 0, 0), // cudaLogsRegisterCallback
-    r(0x00b662b7d4826f25, 1244, 1, 5, 0, 0), // fftw_plan_dft_r2c
-    r(0x00c208682d0bd318, 688, 1, 5, 0, 0), // cublasScasum_v2
-    r(0x00c3b89e9de5ae08, 540, 1, 2, 0, 0), // cudaMemcpy3DAsync
-    r(0x00c449599d1a1ef9, 189, 1, 4, 0, 0), // cuGraphExecMemsetNodeSetParams
-    r(0x00cf0b50ee247eba, 478, 1, 2, 0, 0), // nvmlDevicePowerSmoothingSetState
-    r(0x00d1d0e8bffca062, 2159, 2, 2, 0, 0), // nvmlGpuInstanceGetActiveVgpus
+    r(0x00b662b7d4826f25, 1231, 1, 5, 0, 0), // fftw_plan_dft_r2c
+    r(0x00c208682d0bd318, 681, 1, 5, 0, 0), // cublasScasum_v2
+    r(0x00c3b89e9de5ae08, 534, 1, 2, 0, 0), // cudaMemcpy3DAsync
+    r(0x00c449599d1a1ef9, 185, 1, 4, 0, 0), // cuGraphExecMemsetNodeSetParams
+    r(0x00cf0b50ee247eba, 472, 1, 2, 0, 0), // nvmlDevicePowerSmoothingSetState
+    r(0x00d1d0e8bffca062, 2112, 2, 2, 0, 0), // nvmlGpuInstanceGetActiveVgpus
     r(0x00dae6fe857c3d3e, 0, 0, 2, 0, 0), // cuGLSetBufferObjectMapFlags
-    r(0x00e3e605dc833efe, 1169, 1, 2, 0, 0), // cudssGetPinnedMemHandler
-    r(0x00f794733125c1fd, 1683, 10, 6, 0, 5), // cusparseCsrGet
-    r(0x012dbc444e97a1f9, 90, 2, 3, 0, 0), // cuGraphicsResourceGetMappedPointer_v2
-    r(0x01398e8d8a51540f, 1954, 1, 3, 0, 0), // nvmlSystemGetProcessName
-    r(0x0149f9147c395bd9, 478, 1, 2, 0, 0), // @cudaDeviceSetGraphMemAttribute
-    r(0x01539afb78d2cbdb, 2208, 1, 2, 0, 0), // nvtiffEncodeParamsSetImageGeometry
+    r(0x00e3e605dc833efe, 1159, 1, 2, 0, 0), // cudssGetPinnedMemHandler
+    r(0x00f794733125c1fd, 1646, 10, 6, 0, 5), // cusparseCsrGet
+    r(0x012dbc444e97a1f9, 88, 2, 3, 0, 0), // cuGraphicsResourceGetMappedPointer_v2
+    r(0x01398e8d8a51540f, 1913, 1, 3, 0, 0), // nvmlSystemGetProcessName
+    r(0x0149f9147c395bd9, 472, 1, 2, 0, 0), // @cudaDeviceSetGraphMemAttribute
+    r(0x01539afb78d2cbdb, 2161, 1, 2, 0, 0), // nvtiffEncodeParamsSetImageGeometry
     r(0x016699b0f49bb50a, 0, 0, 6, 0, 0), // cusparseSsctr
-    r(0x016a71659b48db55, 517, 1, 3, 0, 0), // @cudaGraphExecNodeSetParams
-    r(0x017e58fe7dbef6c0, 1280, 1, 6, 0, 8), // cusolverDnSgesvdj_bufferSize
-    r(0x0187af71e469e6bd, 341, 5, 8, 0, 0), // @cudaMemcpyBatchAsync
-    r(0x018a7d30e51c7ba4, 1736, 2, 6, 0, 8), // cusparseHpruneCsr2csr_bufferSizeExt
-    r(0x018ac823f0edb737, 680, 2, 6, 0, 10), // cublasSgemvStridedBatched
+    r(0x016a71659b48db55, 511, 1, 3, 0, 0), // @cudaGraphExecNodeSetParams
+    r(0x017e58fe7dbef6c0, 1267, 1, 6, 0, 8), // cusolverDnSgesvdj_bufferSize
+    r(0x0187af71e469e6bd, 336, 5, 8, 0, 0), // @cudaMemcpyBatchAsync
+    r(0x018a7d30e51c7ba4, 1699, 2, 6, 0, 8), // cusparseHpruneCsr2csr_bufferSizeExt
+    r(0x018ac823f0edb737, 673, 2, 6, 0, 10), // cublasSgemvStridedBatched
     r(0x01a7a1401e58a5ad, 10, 1, 1, 0, 0), // cudnnCreateReduceTensorDescriptor
     r(0x01acbbd2c8159360, 0, 0, 3, 0, 0), // cufftXtExecDescriptorC2R
     r(0x01acccd2c815b043, 0, 0, 4, 0, 0), // cufftXtExecDescriptorC2C
-    r(0x01ad6d1553ef3ad4, 2000, 2, 2, 0, 0), // nvjpeg2kEncodeParamsSetEncodeConfig
+    r(0x01ad6d1553ef3ad4, 1959, 2, 2, 0, 0), // nvjpeg2kEncodeParamsSetEncodeConfig
     r(0x01c4a8ba6a22a301, 0, 0, 5, 0, 0), // cudaMemcpyFromSymbol_ptds
     r(0x01c8d51b3492b710, 0, 0, 2, 0, 0), // cuGreenCtxRecordEvent
-    r(0x01daa9fe70a1db37, 414, 4, 4, 0, 0), // __cudaPopCallConfiguration
+    r(0x01daa9fe70a1db37, 409, 4, 4, 0, 0), // __cudaPopCallConfiguration
     r(0x01fa2f2269ca15b6, 0, 0, 6, 0, 3), // cublasZtbmv
-    r(0x01fb068e565d9244, 355, 3, 3, 0, 0), // @cudaOccupancyMaxPotentialClusterSize
+    r(0x01fb068e565d9244, 350, 3, 3, 0, 0), // @cudaOccupancyMaxPotentialClusterSize
     r(0x020e2f2269dabec0, 0, 0, 6, 0, 3), // cublasZtbsv
-    r(0x02212b3cc10c08b2, 677, 1, 2, 0, 0), // cudssGetProperty
+    r(0x02212b3cc10c08b2, 13, 1, 2, 0, 0), // cudssGetProperty
     r(0x0225fcc8500a2d31, 0, 0, 1, 0, 0), // cuDevicePrimaryCtxRelease
-    r(0x022e77dcdfd15f99, 1932, 5, 6, 0, 3), // ncclReduceConfig
+    r(0x022e77dcdfd15f99, 1891, 5, 6, 0, 3), // ncclReduceConfig
     r(0x0233f52fe38fbf9c, 0, 0, 6, 0, 4), // cublasCtbsv_v2
     r(0x02398695c7ddc97a, 0, 0, 1, 0, 0), // __cudaRegisterFatBinaryEnd
-    r(0x023bcaf82f9ddd88, 185, 3, 3, 0, 0), // cuGraphExecKernelNodeSetParams_v2
-    r(0x02599386446c70fb, 302, 4, 6, 0, 2), // cudaMemDiscardAndPrefetchBatchAsync
-    r(0x02601e155b1decd0, 1282, 1, 4, 0, 0), // cusolverDnZgebrd_bufferSize
+    r(0x023bcaf82f9ddd88, 181, 3, 3, 0, 0), // cuGraphExecKernelNodeSetParams_v2
+    r(0x02599386446c70fb, 298, 4, 6, 0, 2), // cudaMemDiscardAndPrefetchBatchAsync
+    r(0x02601e155b1decd0, 996, 1, 4, 0, 0), // cusolverDnZgebrd_bufferSize
     r(0x02609e59f5e9343a, 0, 0, 1, 0, 0), // cutensorDestroyOperationDescriptor
-    r(0x026658f1600bd34b, 680, 2, 6, 0, 10), // cublasTSSgemvStridedBatched_64
+    r(0x026658f1600bd34b, 673, 2, 6, 0, 10), // cublasTSSgemvStridedBatched_64
     r(0x0268d92eee468ee4, 0, 0, 6, 0, 3), // cusolverDnSgeqrf
-    r(0x028571b430232637, 175, 1, 2, 0, 0), // cutensorWriteKernelCacheToFile
-    r(0x0288d30e86e3e9f0, 565, 2, 6, 0, 7), // cublasDsymm_v2
+    r(0x028571b430232637, 171, 1, 2, 0, 0), // cutensorWriteKernelCacheToFile
+    r(0x0288d30e86e3e9f0, 559, 2, 6, 0, 7), // cublasDsymm_v2
     r(0x0293e52a2cfe8c96, 0, 0, 0, 0, 0), // nvmlShutdown
     r(0x02af87768fd7e812, 13, 1, 2, 0, 0), // cuStreamGetFlags_ptsz
     r(0x02b66b2c94fbebb3, 0, 0, 7, 0, 0), // @cudaLaunchCooperativeKernel
-    r(0x02ba9faf06295dcd, 1280, 1, 6, 0, 8), // cusolverDnCYgels
-    r(0x02c10db63ade7cf6, 686, 1, 6, 0, 0), // cusparseCgemvi_bufferSize
+    r(0x02ba9faf06295dcd, 1267, 1, 6, 0, 8), // cusolverDnCYgels
+    r(0x02c10db63ade7cf6, 679, 1, 6, 0, 0), // cusparseCgemvi_bufferSize
     r(0x02e7146ce2a454cc, 0, 0, 1, 0, 0), // cusolverRfRefactor
     r(0x02ee70e1bf69a78b, 0, 0, 6, 0, 17), // cusolverDnXgesvd
-    r(0x02fccf7252b85745, 1483, 5, 6, 0, 4), // cusolverSpScsrluBufferInfoHost
+    r(0x02fccf7252b85745, 1458, 5, 6, 0, 4), // cusolverSpScsrluBufferInfoHost
     r(0x0300f3e8015a197a, 0, 0, 1, 0, 0), // cusparseLtMatDescriptorDestroy
     r(0x030779da25f0d1cb, 0, 0, 6, 0, 1), // cublasStpmv
-    r(0x03088caf066b5ed5, 1280, 1, 6, 0, 8), // cusolverDnCYgesv
+    r(0x03088caf066b5ed5, 1267, 1, 6, 0, 8), // cusolverDnCYgesv
     r(0x030b14e86980cb3d, 0, 0, 5, 0, 0), // nvjpegDecodeJpegHost
     r(0x030c7f6812e7536a, 0, 0, 2, 0, 0), // cuGraphUpload
-    r(0x03135710a6ef5dd4, 71, 2, 2, 0, 0), // @cudaDeviceGetByPCIBusId
-    r(0x03178e0d2c46f429, 1285, 1, 6, 0, 6), // cusparseZbsrsv2_bufferSize
-    r(0x031a411d737523de, 1668, 1, 6, 0, 4), // cusparseSgebsr2gebsc_bufferSizeExt
+    r(0x03135710a6ef5dd4, 70, 2, 2, 0, 0), // @cudaDeviceGetByPCIBusId
+    r(0x03178e0d2c46f429, 1271, 1, 6, 0, 6), // cusparseZbsrsv2_bufferSize
+    r(0x031a411d737523de, 850, 1, 6, 0, 4), // cusparseSgebsr2gebsc_bufferSizeExt
     r(0x031b3e1e7006d35e, 10, 1, 2, 0, 0), // cudaGetSurfaceReference
-    r(0x033005177229151c, 677, 1, 2, 0, 0), // cublasGetProperty
-    r(0x033168a123cab5a1, 312, 1, 5, 0, 0), // cublasIzamin_v2_64
+    r(0x033005177229151c, 13, 1, 2, 0, 0), // cublasGetProperty
+    r(0x033168a123cab5a1, 308, 1, 5, 0, 0), // cublasIzamin_v2_64
     r(0x0338423db39a40f8, 0, 0, 1, 0, 0), // cudaDestroyExternalMemory
-    r(0x033d724b08dd1f9e, 664, 11, 6, 0, 14), // cublasGemmGroupedBatchedEx_64
-    r(0x033e6efe25b4561d, 55, 11, 6, 0, 0), // cudaDevSmResourceSplitByCount
-    r(0x03413275788382ef, 981, 1, 6, 0, 2), // cudnnGetNormalizationTrainingReserveSpaceSize
-    r(0x03486f517e18ba42, 37, 1, 2, 0, 0), // cusparseConstDnVecGetValues
+    r(0x033d724b08dd1f9e, 658, 11, 6, 0, 14), // cublasGemmGroupedBatchedEx_64
+    r(0x033e6efe25b4561d, 54, 11, 6, 0, 0), // cudaDevSmResourceSplitByCount
+    r(0x03413275788382ef, 545, 1, 6, 0, 2), // cudnnGetNormalizationTrainingReserveSpaceSize
+    r(0x03486f517e18ba42, 36, 1, 2, 0, 0), // cusparseConstDnVecGetValues
     r(0x034d53d1a5990bbb, 0, 0, 3, 0, 0), // cufftXtSetWorkAreaPolicy
-    r(0x035184075f3c6e95, 37, 1, 2, 0, 0), // nvmlDeviceGetDeviceHandleFromMigDeviceHandle
+    r(0x035184075f3c6e95, 36, 1, 2, 0, 0), // nvmlDeviceGetDeviceHandleFromMigDeviceHandle
     r(0x035269da2630a215, 0, 0, 6, 0, 1), // cublasStpsv
-    r(0x0354973d6152835a, 241, 1, 3, 0, 0), // cuGraphNodeGetEnabled
-    r(0x03627cbb7b1052e7, 1285, 1, 6, 1, 7), // cusparseSpruneCsr2csrNnzByPercentage
-    r(0x0363094ad9b9cbda, 1183, 7, 6, 0, 3), // cudssMatrixGetBatchDn
+    r(0x0354973d6152835a, 237, 1, 3, 0, 0), // cuGraphNodeGetEnabled
+    r(0x03627cbb7b1052e7, 1271, 1, 6, 1, 7), // cusparseSpruneCsr2csrNnzByPercentage
+    r(0x0363094ad9b9cbda, 1173, 7, 6, 0, 3), // cudssMatrixGetBatchDn
     r(0x0366d8ea403122d8, 0, 0, 0, 0, 0), // cudaThreadSynchronize
-    r(0x036adbf480652761, 312, 1, 5, 0, 0), // cublasIdamax_v2_64
+    r(0x036adbf480652761, 308, 1, 5, 0, 0), // cublasIdamax_v2_64
     r(0x0379583c14b4c0cf, 0, 0, 2, 0, 0), // @cudaThreadSetLimit
     r(0x0392145b8c569935, 18, 1, 3, 0, 0), // ncclCommMemStats
     r(0x03b5dcab2464a526, 0, 0, 2, 0, 0), // @cudaFuncSetAttribute
     r(0x03c38c37f88b12c2, 0, 0, 3, 0, 0), // cuTexRefSetFormat
-    r(0x03d00877907d12b9, 372, 2, 3, 0, 0), // cuStreamGetCaptureInfo_ptsz
+    r(0x03d00877907d12b9, 367, 2, 3, 0, 0), // cuStreamGetCaptureInfo_ptsz
     r(0x03d4d0a6f2e35b45, 18, 1, 3, 0, 0), // cuCoredumpRegisterCompleteCallback
-    r(0x03ebe35ed09389fd, 151, 3, 6, 0, 0), // cuGraphAddMemsetNode
-    r(0x03ec8decd32f27c9, 903, 3, 6, 0, 7), // cudnnFindConvolutionForwardAlgorithmEx
+    r(0x03ebe35ed09389fd, 147, 3, 6, 0, 0), // cuGraphAddMemsetNode
+    r(0x03ec8decd32f27c9, 895, 3, 6, 0, 7), // cudnnFindConvolutionForwardAlgorithmEx
     r(0x03f53dc3fe22936c, 9, 1, 3, 0, 0), // @cudaArrayGetMemoryRequirements
     r(0x0413184b3654a377, 0, 0, 6, 0, 4), // cusparseScsru2csr
-    r(0x041d401940b12fa8, 2163, 2, 2, 0, 0), // nvmlGpuInstanceGetVgpuTypeCreatablePlacements
+    r(0x041d401940b12fa8, 2116, 2, 2, 0, 0), // nvmlGpuInstanceGetVgpuTypeCreatablePlacements
     r(0x042f9eba61ce5d87, 0, 0, 3, 0, 0), // cuFuncSetAttribute
-    r(0x043049fa621c90b8, 812, 2, 6, 0, 7), // cublasZgemvBatched_64
+    r(0x043049fa621c90b8, 805, 2, 6, 0, 7), // cublasZgemvBatched_64
     r(0x043be2bf9d73a5b8, 0, 0, 6, 0, 7), // cusparseDbsr2csr
     r(0x0448f6b750b8637f, 0, 0, 2, 0, 0), // cudssSetStream
-    r(0x045e4f7008242839, 38, 2, 2, 0, 0), // cudaDeviceGetStreamPriorityRange
-    r(0x046a66f18cf70534, 808, 2, 6, 0, 7), // cublasZgeam_64
+    r(0x045e4f7008242839, 37, 2, 2, 0, 0), // cudaDeviceGetStreamPriorityRange
+    r(0x046a66f18cf70534, 801, 2, 6, 0, 7), // cublasZgeam_64
     r(0x0472211373825222, 31, 4, 3, 0, 0), // cuGreenCtxGetDevResource
     r(0x047a1526b0a4c8b5, 13, 1, 2, 0, 0), // cusparseGetColorAlgs
-    r(0x0486fc3110537062, 199, 3, 2, 0, 0), // @cudaGraphExternalSemaphoresSignalNodeSetParams
+    r(0x0486fc3110537062, 195, 3, 2, 0, 0), // @cudaGraphExternalSemaphoresSignalNodeSetParams
     r(0x048d5244eb0aec8c, 0, 0, 2, 0, 0), // cudaExecutionCtxWaitEvent
     r(0x048e9c1cee35f492, 0, 0, 6, 2, 3), // cublasDgemv
     r(0x048eb31cee361ba7, 0, 0, 6, 2, 5), // cublasDgemm
     r(0x049987459ddefd26, 0, 0, 6, 0, 4), // cusparseZcsrilu02_analysis
-    r(0x049f0dfef6b4215f, 1703, 2, 6, 0, 5), // cusparseSpMM_preprocess
-    r(0x04b7b31cee5920bb, 554, 2, 6, 0, 7), // cublasDgeam
+    r(0x049f0dfef6b4215f, 1666, 2, 6, 0, 5), // cusparseSpMM_preprocess
+    r(0x04b7b31cee5920bb, 548, 2, 6, 0, 7), // cublasDgeam
     r(0x04c86e95c685108e, 0, 0, 1, 0, 0), // cusolverSpDestroyCsrluInfoHost
-    r(0x04e67ad1663ba7b3, 1281, 1, 6, 1, 5), // cusparseSpruneDense2csrByPercentage_bufferSizeExt
+    r(0x04e67ad1663ba7b3, 1268, 1, 6, 1, 5), // cusparseSpruneDense2csrByPercentage_bufferSizeExt
     r(0x050571bebfdbd71a, 10, 1, 2, 0, 0), // @cudaMallocHost
     r(0x05090d345f516665, 0, 0, 1, 0, 0), // cuStreamDestroy
     r(0x0509fbbf5cfb3830, 0, 0, 6, 0, 12), // cudnnB2BCausalConv1dBackward
     r(0x051db27832a6538f, 0, 0, 6, 0, 4), // cusolverDnCheevd
     r(0x051db87832a65dc1, 0, 0, 6, 0, 5), // cusolverDnCheevj
-    r(0x052359b8e425b2b6, 561, 2, 6, 0, 10), // cublasDgemvStridedBatched
+    r(0x052359b8e425b2b6, 555, 2, 6, 0, 10), // cublasDgemvStridedBatched
     r(0x05264317e9df925a, 0, 0, 6, 0, 0), // pncclAlltoAll
-    r(0x052d4136dec7abc7, 1289, 1, 6, 0, 6), // cusolverDnChegvj_bufferSize
+    r(0x052d4136dec7abc7, 1275, 1, 6, 0, 6), // cusolverDnChegvj_bufferSize
     r(0x053c8037c37c6544, 10, 1, 2, 0, 0), // nvtiffDecoderCreateSimple
-    r(0x054e9fdd78f1716c, 719, 6, 6, 0, 2), // cublasRotgEx
-    r(0x055290f9a3ba8bf9, 833, 4, 6, 0, 10), // cublasMpGeadd_bufferSize
-    r(0x057588f40c564673, 554, 2, 6, 0, 5), // cublasXtZherk
-    r(0x057c3dcd5133fbc6, 181, 1, 3, 0, 0), // cuGraphExecHostNodeSetParams
-    r(0x057f8ef40c5ea52a, 802, 2, 6, 0, 7), // cublasXtZhemm
-    r(0x05809bc25ae29a5c, 38, 2, 2, 0, 0), // nvrtcVersion
-    r(0x058f98b839e117be, 1281, 1, 6, 0, 6), // cusolverDnSBgesv_bufferSize
-    r(0x0594b51a01f744be, 1291, 2, 6, 2, 9), // cusolverDnZhegvdx_bufferSize
+    r(0x054e9fdd78f1716c, 712, 6, 6, 0, 2), // cublasRotgEx
+    r(0x055290f9a3ba8bf9, 826, 4, 6, 0, 10), // cublasMpGeadd_bufferSize
+    r(0x057588f40c564673, 548, 2, 6, 0, 5), // cublasXtZherk
+    r(0x057c3dcd5133fbc6, 177, 1, 3, 0, 0), // cuGraphExecHostNodeSetParams
+    r(0x057f8ef40c5ea52a, 795, 2, 6, 0, 7), // cublasXtZhemm
+    r(0x05809bc25ae29a5c, 37, 2, 2, 0, 0), // nvrtcVersion
+    r(0x058f98b839e117be, 1268, 1, 6, 0, 6), // cusolverDnSBgesv_bufferSize
+    r(0x0594b51a01f744be, 1277, 2, 6, 2, 9), // cusolverDnZhegvdx_bufferSize
     r(0x059d7a47b4083e7f, 0, 0, 1, 0, 0), // cusolverMpLoggerSetFile
-    r(0x05af27a80fb5d53d, 1511, 6, 6, 1, 5), // cusolverSpScsrlsvcholHost
+    r(0x05af27a80fb5d53d, 1486, 6, 6, 1, 5), // cusolverSpScsrlsvcholHost
     r(0x05c213c7f74efb2e, 13, 1, 2, 0, 0), // cuStreamIsCapturing_ptsz
     r(0x05c821c0aac3fada, 0, 0, 6, 0, 0), // cublasStrttp
     r(0x05e077a27ae34b16, 0, 0, 1, 0, 7), // cudaMemset3D_ptds
     r(0x05e8d3549630ea63, 0, 0, 3, 0, 0), // cudnnSetRNNAlgorithmDescriptor
     r(0x05fabb1c32039696, 10, 1, 1, 0, 0), // cusparseCreateBsric02Info
-    r(0x0618bfb39e1ee25a, 263, 3, 4, 0, 0), // @cudaLibraryGetGlobal
+    r(0x0618bfb39e1ee25a, 259, 3, 4, 0, 0), // @cudaLibraryGetGlobal
     r(0x06327032ecb7f21a, 0, 0, 5, 2, 0), // cublasDrot
-    r(0x063a9438cd313c61, 790, 2, 6, 0, 4), // cublasSspmv_v2
-    r(0x063ba6eeabfe59c4, 1286, 1, 6, 0, 2), // cusolverDnSorgqr_bufferSize
+    r(0x063a9438cd313c61, 783, 2, 6, 0, 4), // cublasSspmv_v2
+    r(0x063ba6eeabfe59c4, 1272, 1, 6, 0, 2), // cusolverDnSorgqr_bufferSize
     r(0x063e964c00ccfcf0, 10, 1, 5, 0, 0), // cuVDPAUCtxCreate
-    r(0x064507cbcbdc762c, 331, 2, 5, 0, 0), // @cudaMemcpy3DBatchAsync#12
-    r(0x0658657da1a74e03, 1296, 1, 6, 0, 3), // cusparseSgtsv2_bufferSizeExt
-    r(0x06716665f266c458, 696, 3, 5, 0, 0), // cublasLtMatmulAlgoCapGetAttribute
-    r(0x0682992c1de447a5, 263, 3, 4, 0, 0), // cuModuleGetGlobal_v2
-    r(0x069940b848e46221, 90, 2, 2, 0, 8), // cuEGLStreamProducerPresentFrame
-    r(0x06bc5eb159be184d, 559, 2, 6, 0, 6), // cublasChbmv_v2_64
+    r(0x064507cbcbdc762c, 326, 2, 5, 0, 0), // @cudaMemcpy3DBatchAsync#12
+    r(0x0658657da1a74e03, 950, 1, 6, 0, 3), // cusparseSgtsv2_bufferSizeExt
+    r(0x06716665f266c458, 689, 3, 5, 0, 0), // cublasLtMatmulAlgoCapGetAttribute
+    r(0x0682992c1de447a5, 259, 3, 4, 0, 0), // cuModuleGetGlobal_v2
+    r(0x069940b848e46221, 88, 2, 2, 0, 8), // cuEGLStreamProducerPresentFrame
+    r(0x06bc5eb159be184d, 553, 2, 6, 0, 6), // cublasChbmv_v2_64
     r(0x06c41956161141c8, 0, 0, 6, 0, 9), // cusparseDcsr2gebsr
-    r(0x06cb89fc879c705e, 255, 1, 2, 0, 0), // @cudaLaunchCooperativeKernelMultiDevice
+    r(0x06cb89fc879c705e, 251, 1, 2, 0, 0), // @cudaLaunchCooperativeKernelMultiDevice
     r(0x06d393ab76d9d797, 0, 0, 2, 0, 0), // nvjpeg2kEncodeParamsSetInputFormat
     r(0x06d7fdabc7bbcca9, 0, 0, 6, 0, 4), // cublasStbmv_v2_64
-    r(0x06f7ee1dddf9f5b2, 1313, 1, 3, 0, 0), // cusparseXbsrsv2_zeroPivot
+    r(0x06f7ee1dddf9f5b2, 237, 1, 3, 0, 0), // cusparseXbsrsv2_zeroPivot
     r(0x06ff6ff13a63ad66, 13, 1, 2, 0, 0), // pncclCommUserRank
-    r(0x0713b0e2d5bf5fa5, 248, 1, 3, 0, 0), // cuGraphicsMapResources_ptsz
+    r(0x0713b0e2d5bf5fa5, 244, 1, 3, 0, 0), // cuGraphicsMapResources_ptsz
     r(0x07325247be654a83, 0, 0, 1, 0, 0), // cudaGraphExecDestroy
     r(0x0746fe4b02244e25, 0, 0, 5, 0, 0), // cusparseBsrSetStridedBatch
-    r(0x07680e5d565e7384, 1294, 1, 6, 0, 5), // cusparseCbsrilu02_bufferSizeExt
+    r(0x07680e5d565e7384, 949, 1, 6, 0, 5), // cusparseCbsrilu02_bufferSizeExt
     r(0x076c5d3a920bfd9e, 13, 1, 2, 0, 0), // cublasGetPointerMode_v2
-    r(0x07892a786d22f4c4, 677, 1, 2, 0, 0), // cublasXtGetBlockDim
-    r(0x07903e0d909509be, 333, 1, 4, 0, 0), // @cudaMemcpy3DBatchAsync_ptsz
+    r(0x07892a786d22f4c4, 13, 1, 2, 0, 0), // cublasXtGetBlockDim
+    r(0x07903e0d909509be, 328, 1, 4, 0, 0), // @cudaMemcpy3DBatchAsync_ptsz
     r(0x079497a17febdf5a, 13, 1, 2, 0, 0), // cusolverRfGetResetValuesFastMode
-    r(0x07973136b3ce7463, 263, 3, 4, 0, 0), // cuLibraryGetGlobal
+    r(0x07973136b3ce7463, 259, 3, 4, 0, 0), // cuLibraryGetGlobal
     r(0x0798fe3358a0424e, 0, 0, 6, 0, 2), // cudaMemcpy2DFromArray
     r(0x07a2ec39737a1072, 0, 0, 1, 0, 0), // @cudaLogsUnregisterCallback
-    r(0x07a494253d283a24, 1855, 3, 6, 0, 1), // cutensorCreateTensorDescriptor
-    r(0x07a7f1f125aeb7a1, 1281, 1, 6, 0, 6), // cusolverDnDDgesv_bufferSize
+    r(0x07a494253d283a24, 1816, 3, 6, 0, 1), // cutensorCreateTensorDescriptor
+    r(0x07a7f1f125aeb7a1, 1268, 1, 6, 0, 6), // cusolverDnDDgesv_bufferSize
     r(0x07af7e9450348e3e, 0, 0, 6, 0, 7), // cusparseDbsrsv2_analysis
-    r(0x07baef40555fcf7c, 1624, 2, 6, 0, 10), // cusolverMpGetrs_bufferSize
+    r(0x07baef40555fcf7c, 1597, 2, 6, 0, 10), // cusolverMpGetrs_bufferSize
     r(0x07f44f2afbf2edc7, 0, 0, 6, 0, 0), // @cudaGraphExecMemcpyNodeSetParams1D
-    r(0x07fdd8c662d57486, 302, 4, 6, 0, 2), // cuMemDiscardAndPrefetchBatchAsync
+    r(0x07fdd8c662d57486, 298, 4, 6, 0, 2), // cuMemDiscardAndPrefetchBatchAsync
     r(0x0802e40281ffe761, 0, 0, 1, 0, 0), // cuStreamQuery_ptsz
     r(0x0806ec8725246ded, 0, 0, 6, 0, 7), // cusparseSbsrsv2_analysis
     r(0x080ffb26ff7c0e5c, 10, 1, 4, 0, 0), // cuTexRefSetAddress_v2
     r(0x08287423bc53f056, 0, 0, 0, 0, 0), // cuFileStatsStop
     r(0x08434b4326054055, 0, 0, 1, 0, 0), // cusparseDestroyCsric02Info
     r(0x086b43f1785cac53, 0, 0, 6, 0, 0), // cublasZtrttp
-    r(0x086d2fd81ae4dbd2, 969, 8, 6, 0, 3), // cudnnGetConvolution2dDescriptor
-    r(0x086f09e7bdd47f21, 266, 2, 3, 0, 0), // cuLibraryGetKernel
+    r(0x086d2fd81ae4dbd2, 960, 8, 6, 0, 3), // cudnnGetConvolution2dDescriptor
+    r(0x086f09e7bdd47f21, 262, 2, 3, 0, 0), // cuLibraryGetKernel
     r(0x0876392948438c2a, 0, 0, 6, 0, 1), // cudnnSetFilter4dDescriptor
     r(0x08953c7c16a2e42f, 0, 0, 1, 0, 0), // cusolverDnLoggerSetCallback
     r(0x08ac2bd1b550b469, 0, 0, 0, 0, 0), // cudaProfilerStart
     r(0x08b4590b6fdd9138, 10, 1, 9, 0, 0), // @cudaIpcOpenEventHandle
-    r(0x08b497671f272c21, 677, 1, 2, 0, 0), // cublasGetSmCountTarget
-    r(0x08c6de61dbfd8568, 196, 3, 2, 0, 0), // cudaGraphExternalSemaphoresSignalNodeGetParams
+    r(0x08b497671f272c21, 13, 1, 2, 0, 0), // cublasGetSmCountTarget
+    r(0x08c6de61dbfd8568, 192, 3, 2, 0, 0), // cudaGraphExternalSemaphoresSignalNodeGetParams
     r(0x08c8e0209b716afd, 0, 0, 2, 0, 0), // cublasSetFixedPointEmulationMaxMantissaBitCount
     r(0x08cec4dde0d6c260, 13, 1, 2, 0, 0), // nvmlDeviceGetPcieSpeed
     r(0x08d1171d7c706ffa, 10, 1, 4, 0, 0), // @cudaMallocFromPoolAsync
     r(0x08e2b547d20507b9, 13, 1, 2, 0, 0), // nvmlDeviceGetComputeInstanceId
     r(0x08f2fd075212267a, 0, 0, 6, 2, 4), // cublasDsyr2k
-    r(0x0908e75b08521255, 117, 2, 6, 0, 3), // cudaGraphAddMemcpyNodeToSymbol
+    r(0x0908e75b08521255, 113, 2, 6, 0, 3), // cudaGraphAddMemcpyNodeToSymbol
     r(0x091157e90299cdac, 0, 0, 1, 0, 0), // __cudaUnregisterFatBinary
-    r(0x091cdf2122f0e31c, 1753, 2, 6, 0, 12), // cusparseSbsrxmv
-    r(0x092ecf5fc5141f6a, 561, 2, 6, 0, 10), // cublasCgemvStridedBatched_64
+    r(0x091cdf2122f0e31c, 1716, 2, 6, 0, 12), // cusparseSbsrxmv
+    r(0x092ecf5fc5141f6a, 555, 2, 6, 0, 10), // cublasCgemvStridedBatched_64
     r(0x09308c46b4e9f09e, 0, 0, 4, 0, 0), // cuMemExportToShareableHandle
     r(0x093a1e29ec022c93, 0, 0, 3, 0, 0), // nvrtcSetFlowCallback
-    r(0x093cf75a0f373e47, 241, 1, 3, 0, 0), // nvmlDeviceGetTargetFanSpeed
-    r(0x0949b69998b18720, 175, 1, 6, 0, 13), // cusolverMpSyevd
-    r(0x094f84a8b48517a6, 686, 1, 6, 0, 0), // cusparseSgemvi_bufferSize
+    r(0x093cf75a0f373e47, 237, 1, 3, 0, 0), // nvmlDeviceGetTargetFanSpeed
+    r(0x0949b69998b18720, 171, 1, 6, 0, 13), // cusolverMpSyevd
+    r(0x094f84a8b48517a6, 679, 1, 6, 0, 0), // cusparseSgemvi_bufferSize
     r(0x09632f217ade1a63, 0, 0, 3, 0, 0), // cublasSnrm2
-    r(0x0964a93242223fb4, 37, 1, 2, 0, 0), // cuKernelGetParamCount
-    r(0x09785aa9ca4f8c1e, 1285, 1, 6, 0, 7), // cusparseXcsr2gebsrNnz
+    r(0x0964a93242223fb4, 36, 1, 2, 0, 0), // cuKernelGetParamCount
+    r(0x09785aa9ca4f8c1e, 1271, 1, 6, 0, 7), // cusparseXcsr2gebsrNnz
     r(0x097e834bba025bf0, 13, 1, 2, 0, 0), // cudaGraphExecGetId
     r(0x0986f6e26acaf90c, 0, 0, 0, 0, 0), // cutensorGetVersion
-    r(0x09ade60752b0f296, 565, 2, 6, 0, 7), // cublasDsyrkx
-    r(0x09b3c1e99c2bd025, 129, 3, 5, 0, 0), // @cudaGraphAddHostNode
-    r(0x09b3d7d416c98336, 1214, 4, 6, 0, 5), // cufftEstimateMany
+    r(0x09ade60752b0f296, 559, 2, 6, 0, 7), // cublasDsyrkx
+    r(0x09b3c1e99c2bd025, 125, 3, 5, 0, 0), // @cudaGraphAddHostNode
+    r(0x09b3d7d416c98336, 1201, 4, 6, 0, 5), // cufftEstimateMany
     r(0x09e8fa2c0c2b151e, 0, 0, 0, 0, 0), // cusolverMpLoggerForceDisable
     r(0x09e97d13db5feb18, 0, 0, 2, 0, 0), // nvtiffEncodeParamsDestroy
-    r(0x09f392ddcbc8019f, 559, 2, 6, 0, 7), // cublasDgemvBatched
+    r(0x09f392ddcbc8019f, 553, 2, 6, 0, 7), // cublasDgemvBatched
     r(0x09fedcdcb5121eb7, 0, 0, 4, 0, 0), // cudaGraphRetainUserObject
-    r(0x0a09a3d5cacb3a9d, 1723, 2, 6, 0, 7), // cusparseDpruneCsr2csrNnz
+    r(0x0a09a3d5cacb3a9d, 1686, 2, 6, 0, 7), // cusparseDpruneCsr2csrNnz
     r(0x0a12d1302c5f48a2, 0, 0, 6, 0, 3), // cublasDtrsv_v2_64
-    r(0x0a21e9575bc65dbf, 590, 2, 6, 0, 2), // cublasCsrot_v2
-    r(0x0a2e0bcac3616ca7, 2002, 1, 2, 0, 0), // nvmlDeviceGetPowerMizerMode_v1
-    r(0x0a385e338d91e69f, 802, 2, 6, 0, 7), // cublasZhemm_v2
-    r(0x0a41f55b9bc965b3, 38, 2, 2, 0, 0), // cuCtxGetStreamPriorityRange
+    r(0x0a21e9575bc65dbf, 584, 2, 6, 0, 2), // cublasCsrot_v2
+    r(0x0a2e0bcac3616ca7, 1961, 1, 2, 0, 0), // nvmlDeviceGetPowerMizerMode_v1
+    r(0x0a385e338d91e69f, 795, 2, 6, 0, 7), // cublasZhemm_v2
+    r(0x0a41f55b9bc965b3, 37, 2, 2, 0, 0), // cuCtxGetStreamPriorityRange
     r(0x0a45582d448a92e1, 10, 1, 4, 0, 0), // cudaMemPoolImportFromShareableHandle
     r(0x0a49a0feed05c8d2, 30, 1, 1, 0, 0), // @cudaDeviceGetSharedMemConfig
-    r(0x0a6a26aa3c46663b, 37, 1, 2, 0, 0), // cuGraphNodeGetContainingGraph
-    r(0x0a78cac894d4cd7f, 1293, 1, 6, 0, 3), // cusolverDnCungbr_bufferSize
-    r(0x0a973dc5c76af43a, 981, 1, 6, 0, 1), // cudnnGetConvolutionForwardWorkspaceSize
-    r(0x0aa58afae47d5c96, 99, 1, 4, 0, 0), // cuFabricCpyBatchAsync_ptsz
+    r(0x0a6a26aa3c46663b, 36, 1, 2, 0, 0), // cuGraphNodeGetContainingGraph
+    r(0x0a78cac894d4cd7f, 1279, 1, 6, 0, 3), // cusolverDnCungbr_bufferSize
+    r(0x0a973dc5c76af43a, 545, 1, 6, 0, 1), // cudnnGetConvolutionForwardWorkspaceSize
+    r(0x0aa58afae47d5c96, 97, 1, 4, 0, 0), // cuFabricCpyBatchAsync_ptsz
     r(0x0ab35d0fa6a1195a, 0, 0, 5, 1, 0), // cublasCaxpy
-    r(0x0abad16d99d699c0, 1285, 1, 6, 0, 6), // cusparseCbsrsv2_bufferSize
-    r(0x0ac0fc472a6c8e43, 2137, 1, 2, 0, 0), // nvmlDeviceSetPowerMizerMode_v1
-    r(0x0ac5a4b9d5d57ba6, 690, 2, 5, 0, 0), // cublasLtMatmulDescGetAttribute
+    r(0x0abad16d99d699c0, 1271, 1, 6, 0, 6), // cusparseCbsrsv2_bufferSize
+    r(0x0ac0fc472a6c8e43, 2092, 1, 2, 0, 0), // nvmlDeviceSetPowerMizerMode_v1
+    r(0x0ac5a4b9d5d57ba6, 683, 2, 5, 0, 0), // cublasLtMatmulDescGetAttribute
     r(0x0aca0302846a9470, 0, 0, 6, 0, 8), // cusparseDgebsr2csr
-    r(0x0ace6d9b87257258, 850, 4, 6, 0, 12), // cublasMpHerk_bufferSize
-    r(0x0adcfc852996429a, 1954, 1, 3, 0, 0), // nvmlVgpuInstanceGetVmDriverVersion
+    r(0x0ace6d9b87257258, 842, 4, 6, 0, 12), // cublasMpHerk_bufferSize
+    r(0x0adcfc852996429a, 1913, 1, 3, 0, 0), // nvmlVgpuInstanceGetVmDriverVersion
     r(0x0ae4bc1e7e3c3812, 0, 0, 3, 0, 0), // cufftXtSetCallbackSharedSize
     r(0x0af6b88e83bc2d07, 0, 0, 6, 0, 1), // cusparseLtSpMMAPruneCheck2
-    r(0x0b1a13843baa5e1b, 245, 3, 2, 0, 0), // cuGraphNodeSetParams
-    r(0x0b27d4c97ab2bbce, 101, 2, 4, 0, 0), // cuFuncGetParamInfo
+    r(0x0b1a13843baa5e1b, 241, 3, 2, 0, 0), // cuGraphNodeSetParams
+    r(0x0b27d4c97ab2bbce, 99, 2, 4, 0, 0), // cuFuncGetParamInfo
     r(0x0b2c923177b05fe5, 10, 1, 6, 0, 3), // cusparseCreateCooAoS
     r(0x0b364690289b7256, 0, 0, 1, 0, 0), // cutensorDestroy
     r(0x0b427536b95830fb, 10, 1, 2, 0, 0), // cudaGraphClone
     r(0x0b55b1e8d751bc31, 0, 0, 3, 0, 0), // cudnnSetFusedOpsVariantParamPackAttribute
     r(0x0b66a72b1be789fa, 18, 1, 3, 0, 0), // nvtiffStreamOpen
-    r(0x0b77f62e3e74ffcd, 1954, 1, 3, 0, 0), // nvmlDeviceGetUUID
-    r(0x0b8c846245eabe3f, 302, 4, 6, 0, 2), // cuMemPrefetchBatchAsync_ptsz
-    r(0x0b923717d18a5014, 491, 1, 2, 0, 0), // cudaGetDeviceProperties#11
-    r(0x0b923a17d18a552d, 490, 1, 2, 0, 0), // cudaGetDeviceProperties#12
-    r(0x0baeac37d3a74841, 564, 1, 6, 0, 1), // cublasDspr_v2
-    r(0x0bc91241d87325d9, 1281, 1, 6, 0, 6), // cusolverDnCYgesv_bufferSize
-    r(0x0bcd150b2e777c56, 1483, 5, 6, 0, 4), // cusolverSpScsrcholBufferInfoHost
-    r(0x0bd42af5c3d5a815, 1549, 8, 6, 0, 5), // cusolverSpXcsrpermHost
+    r(0x0b77f62e3e74ffcd, 1913, 1, 3, 0, 0), // nvmlDeviceGetUUID
+    r(0x0b8c846245eabe3f, 298, 4, 6, 0, 2), // cuMemPrefetchBatchAsync_ptsz
+    r(0x0b923717d18a5014, 485, 1, 2, 0, 0), // cudaGetDeviceProperties#11
+    r(0x0b923a17d18a552d, 484, 1, 2, 0, 0), // cudaGetDeviceProperties#12
+    r(0x0baeac37d3a74841, 558, 1, 6, 0, 1), // cublasDspr_v2
+    r(0x0bc91241d87325d9, 1268, 1, 6, 0, 6), // cusolverDnCYgesv_bufferSize
+    r(0x0bcd150b2e777c56, 1458, 5, 6, 0, 4), // cusolverSpScsrcholBufferInfoHost
+    r(0x0bd42af5c3d5a815, 1522, 8, 6, 0, 5), // cusolverSpXcsrpermHost
     r(0x0be26bd909d592d7, 0, 0, 1, 0, 0), // cudnnDestroyCTCLossDescriptor
     r(0x0be93c083669b928, 0, 0, 6, 0, 1), // cusolverSpCcsrqrSolve
     r(0x0beca2e867faf723, 0, 0, 2, 0, 0), // ncclCommRevoke
     r(0x0bf79c3a4f36f843, 0, 2, 2, 0, 0), // cuArrayCreate_v2
-    r(0x0c013b630de475d7, 1805, 2, 6, 0, 4), // cusparseSpSV_bufferSize
+    r(0x0c013b630de475d7, 1768, 2, 6, 0, 4), // cusparseSpSV_bufferSize
     r(0x0c0d9fd39d87de19, 0, 0, 4, 0, 0), // @cudaMemAdvise
     r(0x0c1666c022bce70a, 10, 1, 2, 0, 0), // nvjpeg2kGetPinnedMemoryPadding
     r(0x0c19c3d13e5062aa, 13, 1, 2, 0, 0), // cudaStreamGetPriority_ptsz
-    r(0x0c1c04cfc83fd928, 1313, 1, 4, 0, 0), // cusparseSpMatGetAttribute
+    r(0x0c1c04cfc83fd928, 237, 1, 4, 0, 0), // cusparseSpMatGetAttribute
     r(0x0c1e4b07b89e3e7a, 0, 0, 3, 0, 0), // cuLaunchHostFunc_ptsz
     r(0x0c23b949d935d132, 30, 1, 2, 0, 0), // cudaLogsCurrent
     r(0x0c2500de81fd34f0, 13, 1, 2, 0, 0), // nvmlDeviceGetMaxMigDeviceCount
     r(0x0c39530308c70742, 10, 1, 4, 0, 0), // cuMemPoolImportFromShareableHandle
-    r(0x0c3f8602e8cd85e2, 1294, 1, 6, 0, 5), // cusparseCbsric02_bufferSizeExt
+    r(0x0c3f8602e8cd85e2, 949, 1, 6, 0, 5), // cusparseCbsric02_bufferSizeExt
     r(0x0c40d9f6793d2159, 0, 0, 2, 0, 0), // cudnnSetCTCLossDescriptor
-    r(0x0c4d0db451af7aee, 556, 1, 6, 0, 6), // cublasCgelsBatched
-    r(0x0c536de52916e3af, 228, 1, 3, 0, 0), // cuStreamSetAttribute_ptsz
+    r(0x0c4d0db451af7aee, 550, 1, 6, 0, 6), // cublasCgelsBatched
+    r(0x0c536de52916e3af, 224, 1, 3, 0, 0), // cuStreamSetAttribute_ptsz
     r(0x0c5515bc057f9686, 0, 0, 4, 0, 0), // @cudaStreamAttachMemAsync
-    r(0x0c553b1209423d26, 1840, 2, 6, 0, 8), // cusparseZgemmi
+    r(0x0c553b1209423d26, 1803, 2, 6, 0, 8), // cusparseZgemmi
     r(0x0c58c3166a51e583, 0, 0, 1, 0, 0), // cusparseDestroyDnVec
-    r(0x0c736312095b7ead, 1842, 2, 6, 0, 8), // cusparseZgemvi
-    r(0x0c7d72e2beb8f9f6, 571, 1, 6, 0, 1), // cublasChpr_v2_64
-    r(0x0c8194ff2f67eb5a, 181, 1, 6, 0, 1), // cublasZaxpy_v2
+    r(0x0c736312095b7ead, 1805, 2, 6, 0, 8), // cusparseZgemvi
+    r(0x0c7d72e2beb8f9f6, 565, 1, 6, 0, 1), // cublasChpr_v2_64
+    r(0x0c8194ff2f67eb5a, 177, 1, 6, 0, 1), // cublasZaxpy_v2
     r(0x0c93c85a5735fe88, 0, 0, 4, 0, 0), // @cudaStreamAddCallback
-    r(0x0ca055a3d15a73b9, 290, 1, 2, 0, 0), // nvmlGpuInstanceSetVgpuSchedulerState
-    r(0x0ca7c9a156c39ed0, 252, 2, 2, 0, 0), // @cudaImportExternalSemaphore
-    r(0x0ca801314034609e, 37, 1, 2, 0, 0), // @cudaGraphChildGraphNodeGetGraph
-    r(0x0caf8fccdfa3c7a4, 175, 1, 2, 0, 0), // cudssSetCommLayer
-    r(0x0cbd0b881fccd149, 574, 2, 6, 0, 5), // cublasCherk_v2
+    r(0x0ca055a3d15a73b9, 286, 1, 2, 0, 0), // nvmlGpuInstanceSetVgpuSchedulerState
+    r(0x0ca7c9a156c39ed0, 248, 2, 2, 0, 0), // @cudaImportExternalSemaphore
+    r(0x0ca801314034609e, 36, 1, 2, 0, 0), // @cudaGraphChildGraphNodeGetGraph
+    r(0x0caf8fccdfa3c7a4, 171, 1, 2, 0, 0), // cudssSetCommLayer
+    r(0x0cbd0b881fccd149, 568, 2, 6, 0, 5), // cublasCherk_v2
     r(0x0cc21a5193dd94b8, 0, 0, 2, 0, 0), // cusolverDnIRSParamsSetSolverMainPrecision
-    r(0x0cc3251d2e5292e3, 1569, 5, 6, 0, 4), // cusolverSpZcsrcholBufferInfoHost
-    r(0x0cc64102a21b3e00, 540, 1, 1, 0, 0), // cudaMemcpy3D_ptds
+    r(0x0cc3251d2e5292e3, 1542, 5, 6, 0, 4), // cusolverSpZcsrcholBufferInfoHost
+    r(0x0cc64102a21b3e00, 534, 1, 1, 0, 0), // cudaMemcpy3D_ptds
     r(0x0cf81f589ef24c4b, 0, 0, 6, 0, 10), // cusolverDnXsytrs
     r(0x0cf832589ef26c94, 0, 0, 6, 0, 8), // cusolverDnXsytrf
     r(0x0d094a87b5d721e9, 0, 0, 9, 0, 0), // @cudaMemcpy2DToArrayAsync
-    r(0x0d1799ba91a10f8a, 871, 2, 6, 0, 6), // cudnnPoolingBackward
-    r(0x0d21388e601b0273, 181, 1, 6, 0, 5), // cublasAxpyEx_64
-    r(0x0d2550b2c2fafd50, 1321, 2, 6, 0, 8), // cusolverDnXhetrs_bufferSize
+    r(0x0d1799ba91a10f8a, 863, 2, 6, 0, 6), // cudnnPoolingBackward
+    r(0x0d21388e601b0273, 177, 1, 6, 0, 5), // cublasAxpyEx_64
+    r(0x0d2550b2c2fafd50, 1304, 2, 6, 0, 8), // cusolverDnXhetrs_bufferSize
     r(0x0d54a0ae0dfec504, 0, 0, 2, 0, 0), // cudaFuncSetCacheConfig
-    r(0x0d62ffcaeb0f2d19, 363, 2, 4, 0, 0), // cuSignalExternalSemaphoresAsync_ptsz
-    r(0x0d654fe80a6a78b2, 1313, 1, 3, 1, 0), // cusolverSpDcsrqrZeroPivotHost
-    r(0x0d8bd46bd013706c, 574, 2, 6, 0, 5), // cublasSsyrk_v2
-    r(0x0d98280e8db5489a, 713, 2, 6, 0, 5), // cublasLtMatrixTransform
+    r(0x0d62ffcaeb0f2d19, 358, 2, 4, 0, 0), // cuSignalExternalSemaphoresAsync_ptsz
+    r(0x0d654fe80a6a78b2, 237, 1, 3, 1, 0), // cusolverSpDcsrqrZeroPivotHost
+    r(0x0d8bd46bd013706c, 568, 2, 6, 0, 5), // cublasSsyrk_v2
+    r(0x0d98280e8db5489a, 706, 2, 6, 0, 5), // cublasLtMatrixTransform
     r(0x0da999e1c61343e4, 0, 0, 6, 0, 8), // cusolverDnXgetrf
     r(0x0da9a6e1c61359fb, 0, 0, 6, 0, 7), // cusolverDnXgetrs
-    r(0x0dbb7a02336d56a8, 37, 1, 2, 0, 0), // nvmlVgpuInstanceGetFbUsage
-    r(0x0dc4a760b0574918, 1103, 1, 6, 0, 6), // cudnnGnnAggSimpleForward
-    r(0x0dcace0821933007, 1154, 2, 5, 0, 0), // cudnnSetTensorNdDescriptor
-    r(0x0dcaeeca54970d2f, 1872, 2, 6, 0, 0), // cutensorMgCreateContractionPlan
+    r(0x0dbb7a02336d56a8, 36, 1, 2, 0, 0), // nvmlVgpuInstanceGetFbUsage
+    r(0x0dc4a760b0574918, 1093, 1, 6, 0, 6), // cudnnGnnAggSimpleForward
+    r(0x0dcace0821933007, 1144, 2, 5, 0, 0), // cudnnSetTensorNdDescriptor
+    r(0x0dcaeeca54970d2f, 1831, 2, 6, 0, 0), // cutensorMgCreateContractionPlan
     r(0x0de1b0779841cc24, 0, 0, 1, 0, 0), // cuDevicePrimaryCtxReset_v2
-    r(0x0de95296e77d82cb, 37, 1, 2, 0, 0), // cusparseDnMatGetValues
+    r(0x0de95296e77d82cb, 36, 1, 2, 0, 0), // cusparseDnMatGetValues
     r(0x0dff6ff1150e9784, 0, 0, 0, 0, 0), // cuGLInit
-    r(0x0e0bd1dfbcea7351, 1313, 1, 3, 1, 0), // cusolverSpCcsrqrZeroPivot
-    r(0x0e1aa9344107de47, 55, 11, 5, 0, 0), // @cudaDevSmResourceSplitByCount
-    r(0x0e2597fe9bb85bea, 175, 1, 4, 0, 0), // @__cudaRegisterHostVar
-    r(0x0e29766a00a4309e, 37, 1, 2, 0, 0), // @cudaGraphNodeGetToolsId
-    r(0x0e2f6fe3b4faaa4c, 77, 2, 4, 0, 0), // cuDeviceGetHostAtomicCapabilities
+    r(0x0e0bd1dfbcea7351, 237, 1, 3, 1, 0), // cusolverSpCcsrqrZeroPivot
+    r(0x0e1aa9344107de47, 54, 11, 5, 0, 0), // @cudaDevSmResourceSplitByCount
+    r(0x0e2597fe9bb85bea, 171, 1, 4, 0, 0), // @__cudaRegisterHostVar
+    r(0x0e29766a00a4309e, 36, 1, 2, 0, 0), // @cudaGraphNodeGetToolsId
+    r(0x0e2f6fe3b4faaa4c, 75, 2, 4, 0, 0), // cuDeviceGetHostAtomicCapabilities
     r(0x0e4f609092df7a0b, 13, 1, 2, 0, 0), // cusparseSpMatGetFormat
     r(0x0e538b8b76541bd1, 10, 1, 1, 0, 0), // cusparseSpSV_createDescr
     r(0x0e73c38d9ccbfa31, 0, 0, 6, 4, 5), // cublasZgemm
     r(0x0e73c88d9ccc02b0, 0, 0, 6, 4, 3), // cublasZgemv
     r(0x0e74a48493d90c45, 10, 1, 1, 0, 0), // cusolverSpCreate
-    r(0x0e7a2542a79bdcfa, 117, 2, 5, 0, 0), // cudaGraphAddEventWaitNode
-    r(0x0e7e6d46a6d11565, 571, 1, 5, 0, 0), // cusparseLtMatmulAlgSetAttribute
-    r(0x0e853aa8b96b9854, 810, 1, 6, 0, 8), // cublasZtrmm_v2
-    r(0x0e925f738e453aa8, 1294, 1, 6, 0, 5), // cusparseSgpsvInterleavedBatch_bufferSizeExt
-    r(0x0e9cc38d9ceeff45, 808, 2, 6, 0, 7), // cublasZgeam
+    r(0x0e7a2542a79bdcfa, 113, 2, 5, 0, 0), // cudaGraphAddEventWaitNode
+    r(0x0e7e6d46a6d11565, 565, 1, 5, 0, 0), // cusparseLtMatmulAlgSetAttribute
+    r(0x0e853aa8b96b9854, 803, 1, 6, 0, 8), // cublasZtrmm_v2
+    r(0x0e925f738e453aa8, 949, 1, 6, 0, 5), // cusparseSgpsvInterleavedBatch_bufferSizeExt
+    r(0x0e9cc38d9ceeff45, 801, 2, 6, 0, 7), // cublasZgeam
     r(0x0ea3f2e81aaa3156, 0, 0, 6, 0, 1), // ncclGather
-    r(0x0ec3e08626e075c7, 249, 1, 2, 0, 0), // cudaIpcGetMemHandle
+    r(0x0ec3e08626e075c7, 245, 1, 2, 0, 0), // cudaIpcGetMemHandle
     r(0x0ecfbd8d9d1a4eac, 0, 0, 6, 2, 2), // cublasZgerc
     r(0x0ecfcb8d9d1a6676, 0, 0, 6, 2, 2), // cublasZgeru
     r(0x0edd16c9374d95f1, 0, 0, 3, 0, 0), // cudaMemset
-    r(0x0eecc64c6c558543, 175, 1, 3, 0, 0), // cudaGraphDebugDotPrint
+    r(0x0eecc64c6c558543, 171, 1, 3, 0, 0), // cudaGraphDebugDotPrint
     r(0x0f09ea3c167aabd9, 0, 0, 2, 0, 0), // pncclCommSuspend
     r(0x0f2b1dca02320ab4, 0, 0, 9, 0, 0), // @cudaMemset3DAsync_ptsz
     r(0x0f2ce4f724cf035a, 0, 0, 2, 0, 0), // cublasSetFixedPointEmulationMantissaBitCountPointer
     r(0x0f3901f3ac2f349c, 0, 0, 1, 1, 0), // cuTexRefSetMipmapLevelBias
     r(0x0f493f1936a37188, 13, 1, 2, 0, 0), // cudnnGetProperty
-    r(0x0f5f9723ca5d93e0, 249, 1, 2, 0, 0), // @cudaGetTextureObjectResourceDesc#11
-    r(0x0f5f9a23ca5d98f9, 249, 1, 2, 0, 0), // @cudaGetTextureObjectResourceDesc#12
-    r(0x0f62ef7ba709e05f, 1968, 3, 6, 0, 1), // nvjpegDecodeBatchedEx
+    r(0x0f5f9723ca5d93e0, 245, 1, 2, 0, 0), // @cudaGetTextureObjectResourceDesc#11
+    r(0x0f5f9a23ca5d98f9, 245, 1, 2, 0, 0), // @cudaGetTextureObjectResourceDesc#12
+    r(0x0f62ef7ba709e05f, 1927, 3, 6, 0, 1), // nvjpegDecodeBatchedEx
     r(0x0f62fefa9bcb54a1, 0, 0, 6, 0, 3), // cusparseSgtsvInterleavedBatch
-    r(0x0f6b969c7ce2ab13, 841, 2, 6, 0, 8), // cublasMpGemr2D_bufferSize
+    r(0x0f6b969c7ce2ab13, 834, 2, 6, 0, 8), // cublasMpGemr2D_bufferSize
     r(0x0f70ab6dfb12afe6, 0, 0, 2, 0, 0), // cuGraphUpload_ptsz
     r(0x0f73f5f7e88d076b, 0, 0, 6, 0, 15), // cusolverMpOrmtr
     r(0x0f7debf7e8954af2, 0, 0, 6, 0, 15), // cusolverMpOrmqr
-    r(0x0fdb8cf24b78bde4, 84, 1, 4, 0, 0), // cublasLtMatrixLayoutSetAttribute
-    r(0x0ff1605855d6caad, 88, 2, 3, 0, 0), // cuEGLStreamConsumerReleaseFrame
-    r(0x101590bee0fa9b84, 215, 1, 2, 0, 0), // nvmlDeviceSetVgpuSchedulerState
+    r(0x0fdb8cf24b78bde4, 82, 1, 4, 0, 0), // cublasLtMatrixLayoutSetAttribute
+    r(0x0ff1605855d6caad, 86, 2, 3, 0, 0), // cuEGLStreamConsumerReleaseFrame
+    r(0x101590bee0fa9b84, 211, 1, 2, 0, 0), // nvmlDeviceSetVgpuSchedulerState
     r(0x101b006ba6442866, 0, 0, 6, 0, 2), // cublasCopyEx_64
     r(0x101e166db84198f7, 10, 1, 1, 0, 0), // cusparseCreateCsrilu02Info
-    r(0x10200f424c0443d9, 804, 2, 6, 0, 7), // cublasZher2k_v2_64
+    r(0x10200f424c0443d9, 797, 2, 6, 0, 7), // cublasZher2k_v2_64
     r(0x1037cf1786e7d69e, 0, 0, 6, 0, 3), // cudnnSetConvolution2dDescriptor
     r(0x103938bcaa870067, 0, 0, 6, 0, 2), // cusolverRfResetValues
-    r(0x1048c85127c85ac9, 1247, 2, 6, 0, 2), // fftwf_plan_guru_dft
+    r(0x1048c85127c85ac9, 1234, 2, 6, 0, 2), // fftwf_plan_guru_dft
     r(0x105d28a980696106, 0, 0, 1, 0, 0), // cuCtxSetSharedMemConfig
     r(0x1067af60374a8c06, 0, 0, 2, 0, 0), // cudssMatrixSetValues
-    r(0x107f6d7e0d5e9fa0, 55, 11, 6, 0, 0), // cuDevSmResourceSplitByCount
-    r(0x1084ee5a13b4b354, 808, 2, 6, 0, 5), // cublasZsyrk_v2_64
+    r(0x107f6d7e0d5e9fa0, 54, 11, 6, 0, 0), // cuDevSmResourceSplitByCount
+    r(0x1084ee5a13b4b354, 801, 2, 6, 0, 5), // cublasZsyrk_v2_64
     r(0x1085dbf042180623, 0, 0, 3, 0, 0), // cufftExecR2C
-    r(0x108da1cd1635ebd4, 563, 1, 6, 0, 2), // cublasSgeqrfBatched
+    r(0x108da1cd1635ebd4, 557, 1, 6, 0, 2), // cublasSgeqrfBatched
     r(0x108e6ae1a5ca3356, 0, 0, 6, 1, 5), // cusparseSpruneDense2csrByPercentage
-    r(0x10939bb1fb306070, 38, 2, 3, 0, 0), // cuGraphicsResourceGetMappedPointer
-    r(0x10b3f7772cd2957c, 802, 2, 6, 0, 7), // cublasZsyr2k_v2_64
+    r(0x10939bb1fb306070, 37, 2, 3, 0, 0), // cuGraphicsResourceGetMappedPointer
+    r(0x10b3f7772cd2957c, 795, 2, 6, 0, 7), // cublasZsyr2k_v2_64
     r(0x10ce4a7092095f3d, 10, 1, 1, 0, 8), // cuIpcOpenEventHandle
-    r(0x10d2fef7b926fedb, 651, 2, 6, 0, 13), // cublasGemmEx_64
+    r(0x10d2fef7b926fedb, 645, 2, 6, 0, 13), // cublasGemmEx_64
     r(0x10d59404c99b6542, 0, 0, 3, 0, 0), // cuMemHostRegister_v2
-    r(0x10e530d2f60f72f1, 216, 3, 5, 0, 0), // cudaGraphInstantiate#11
-    r(0x10f04895b9db67cb, 1777, 4, 6, 0, 7), // cusparseSpGEMM_workEstimation
-    r(0x10f416288e14de05, 1230, 4, 6, 0, 8), // cufftXtMakePlanMany
-    r(0x10f8f93f1d6ba986, 119, 2, 4, 0, 0), // cuGraphRemoveDependencies
+    r(0x10e530d2f60f72f1, 212, 3, 5, 0, 0), // cudaGraphInstantiate#11
+    r(0x10f04895b9db67cb, 1740, 4, 6, 0, 7), // cusparseSpGEMM_workEstimation
+    r(0x10f416288e14de05, 1217, 4, 6, 0, 8), // cufftXtMakePlanMany
+    r(0x10f8f93f1d6ba986, 115, 2, 4, 0, 0), // cuGraphRemoveDependencies
     r(0x110e502dc134c53a, 0, 0, 3, 0, 0), // cuMemsetD16_v2
-    r(0x112f53fa41033908, 239, 1, 2, 0, 0), // nvmlDeviceGetAttributes_v2
+    r(0x112f53fa41033908, 235, 1, 2, 0, 0), // nvmlDeviceGetAttributes_v2
     r(0x1134e3c0e9a4d3da, 10, 1, 3, 0, 0), // cuCtxCreate
-    r(0x1134e625227be04c, 1286, 1, 6, 0, 2), // cusolverDnZheevd_bufferSize
+    r(0x1134e625227be04c, 1272, 1, 6, 0, 2), // cusolverDnZheevd_bufferSize
     r(0x113bfbbfcc2091ac, 18, 1, 3, 0, 0), // cublasAlloc
-    r(0x1140bc089570b48e, 196, 3, 2, 0, 0), // @cudaGraphExternalSemaphoresSignalNodeGetParams
+    r(0x1140bc089570b48e, 192, 3, 2, 0, 0), // @cudaGraphExternalSemaphoresSignalNodeGetParams
     r(0x114b36d8306b4d55, 0, 0, 4, 0, 0), // nvjpegJpegStreamParseTables
-    r(0x117e5121a2d62cd9, 1278, 2, 3, 0, 0), // cuFileSetParameterGpuBounceBufferSlabArray
+    r(0x117e5121a2d62cd9, 1265, 2, 3, 0, 0), // cuFileSetParameterGpuBounceBufferSlabArray
     r(0x1184817fecd4691f, 10, 1, 3, 0, 0), // cudaHostGetDevicePointer
     r(0x11912a2b7ab1f5eb, 0, 0, 6, 0, 16), // cusolverDnXgeev
-    r(0x119f86adefd7cc1b, 241, 1, 3, 0, 0), // nvmlDeviceGetTemperatureThreshold
-    r(0x11a21d7e4b1a5f65, 550, 1, 6, 0, 2), // cublasNrm2Ex
+    r(0x119f86adefd7cc1b, 237, 1, 3, 0, 0), // nvmlDeviceGetTemperatureThreshold
+    r(0x11a21d7e4b1a5f65, 544, 1, 6, 0, 2), // cublasNrm2Ex
     r(0x11a975619dec199a, 0, 0, 1, 0, 0), // cuFileBufDeregister
     r(0x11aea43f6fb5fbab, 0, 0, 2, 0, 0), // cuFileSetParameterSizeT
     r(0x11b52cfb7b6057de, 10, 1, 1, 0, 0), // cusparseCreateBsrilu02Info
     r(0x11b78ddc4ae1bbff, 0, 0, 2, 0, 0), // cudnnSetConvolutionGroupCount
-    r(0x11cbacfe2cf99360, 80, 1, 2, 0, 0), // cudaFuncGetAttributes#11
-    r(0x11cbae21382dbf04, 37, 1, 2, 0, 0), // nvFatbinSize
-    r(0x11ed3a895f2fb6e3, 2171, 1, 1, 0, 0), // nvmlSystemGetConfComputeState
-    r(0x11f2ce83bb5cf2eb, 651, 2, 6, 0, 9), // cusparseZbsrmv
-    r(0x11f2d783bb5d0236, 1822, 2, 6, 0, 13), // cusparseZbsrmm
+    r(0x11cbacfe2cf99360, 78, 1, 2, 0, 0), // cudaFuncGetAttributes#11
+    r(0x11cbae21382dbf04, 36, 1, 2, 0, 0), // nvFatbinSize
+    r(0x11ed3a895f2fb6e3, 2124, 1, 1, 0, 0), // nvmlSystemGetConfComputeState
+    r(0x11f2ce83bb5cf2eb, 645, 2, 6, 0, 9), // cusparseZbsrmv
+    r(0x11f2d783bb5d0236, 1785, 2, 6, 0, 13), // cusparseZbsrmm
     r(0x11f40a9b4ea383d8, 13, 1, 2, 0, 0), // cudaGraphNodeGetLocalId
     r(0x120a748cac106955, 30, 1, 2, 0, 0), // @cudaHostGetFlags
-    r(0x120b572cb4e5fb45, 175, 1, 3, 0, 0), // @cudaGraphDebugDotPrint
+    r(0x120b572cb4e5fb45, 171, 1, 3, 0, 0), // @cudaGraphDebugDotPrint
     r(0x12112a0ac9569dd3, 0, 0, 1, 0, 0), // cuCheckpointOperationComplete
-    r(0x1224a044ef199754, 363, 2, 4, 0, 0), // cuWaitExternalSemaphoresAsync_ptsz
+    r(0x1224a044ef199754, 358, 2, 4, 0, 0), // cuWaitExternalSemaphoresAsync_ptsz
     r(0x1230f372a671af56, 0, 0, 0, 0, 0), // cudaCtxResetPersistingL2Cache
     r(0x12403192166b7de4, 0, 0, 5, 0, 0), // cuMemcpyPeer_ptds
-    r(0x1244d2103553d4d6, 1653, 1, 6, 0, 10), // cusparseCbsrsv2_solve
-    r(0x12453e2f3c8f4e44, 436, 3, 5, 0, 0), // cudaBindTexture
+    r(0x1244d2103553d4d6, 1626, 1, 6, 0, 10), // cusparseCbsrsv2_solve
+    r(0x12453e2f3c8f4e44, 431, 3, 5, 0, 0), // cudaBindTexture
     r(0x124e93e938f6b6aa, 0, 0, 0, 0, 0), // @cudaThreadSynchronize
-    r(0x1250162f51ce6e1a, 1668, 1, 6, 0, 4), // cusparseCcsrsv2_bufferSizeExt
+    r(0x1250162f51ce6e1a, 850, 1, 6, 0, 4), // cusparseCcsrsv2_bufferSizeExt
     r(0x1264ab76b4861899, 0, 0, 1, 0, 0), // @cudaSetDeviceFlags
-    r(0x1267738c397a0438, 445, 2, 2, 0, 0), // cudaChooseDevice#11
-    r(0x1267768c397a0951, 443, 2, 2, 0, 0), // cudaChooseDevice#12
-    r(0x12697893a169a93f, 412, 1, 2, 0, 0), // cuTexObjectGetTextureDesc
-    r(0x126e1b4ad4503ed0, 1348, 3, 6, 0, 4), // cusolverMgGetrf_bufferSize
+    r(0x1267738c397a0438, 440, 2, 2, 0, 0), // cudaChooseDevice#11
+    r(0x1267768c397a0951, 438, 2, 2, 0, 0), // cudaChooseDevice#12
+    r(0x12697893a169a93f, 407, 1, 2, 0, 0), // cuTexObjectGetTextureDesc
+    r(0x126e1b4ad4503ed0, 1331, 3, 6, 0, 4), // cusolverMgGetrf_bufferSize
     r(0x12b38ef2d0b95163, 0, 0, 3, 0, 0), // cudaGraphReleaseUserObject
     r(0x12cb6d0dd2fd5d99, 0, 0, 1, 0, 0), // cudaGLRegisterBufferObject
-    r(0x12d036dbcaa81550, 1444, 6, 6, 1, 5), // cusolverSpDcsrlsvcholHost
-    r(0x12d579031744cca7, 36, 1, 2, 0, 0), // curandGetDirectionVectors64
+    r(0x12d036dbcaa81550, 1419, 6, 6, 1, 5), // cusolverSpDcsrlsvcholHost
+    r(0x12d579031744cca7, 10, 1, 2, 0, 0), // curandGetDirectionVectors64
     r(0x12d7b8d5351ab358, 12, 1, 2, 0, 0), // cuCheckpointProcessRestore#12
     r(0x12dd9c855ccdb5d4, 13, 1, 2, 0, 0), // nvmlDeviceGetPowerState
     r(0x12df5a9285b87024, 4, 1, 1, 0, 0), // nvmlSystemGetConfComputeSettings_v2
-    r(0x12df6503174cff30, 36, 1, 2, 0, 0), // curandGetDirectionVectors32
+    r(0x12df6503174cff30, 10, 1, 2, 0, 0), // curandGetDirectionVectors32
     r(0x12f3b4f07da486f1, 0, 0, 2, 0, 0), // cudssDataDestroy
-    r(0x130676e7229e0d55, 1624, 2, 6, 0, 10), // cusolverMpPolar_bufferSize
-    r(0x13169b0937ff3724, 453, 4, 4, 0, 0), // cudaCreateTextureObject#12
-    r(0x13169e0937ff3c3d, 457, 4, 4, 0, 0), // cudaCreateTextureObject#11
-    r(0x1330e3f0fc3185c5, 2086, 3, 4, 0, 0), // nvmlDeviceGetRetiredPages
+    r(0x130676e7229e0d55, 1597, 2, 6, 0, 10), // cusolverMpPolar_bufferSize
+    r(0x13169b0937ff3724, 448, 4, 4, 0, 0), // cudaCreateTextureObject#12
+    r(0x13169e0937ff3c3d, 452, 4, 4, 0, 0), // cudaCreateTextureObject#11
+    r(0x1330e3f0fc3185c5, 2041, 3, 4, 0, 0), // nvmlDeviceGetRetiredPages
     r(0x1333f654dd093b5a, 0, 0, 1, 0, 0), // curandDestroyDistribution
     r(0x1340b529522caee0, 0, 0, 3, 0, 0), // @cudaEventRecordWithFlags_ptsz
     r(0x13425dfca52da88d, 0, 0, 2, 0, 0), // nvjpegStateAttachDeviceBuffer
-    r(0x135a49227c96e478, 843, 1, 5, 0, 0), // nvjpegEncodeGetBufferSize
+    r(0x135a49227c96e478, 308, 1, 5, 0, 0), // nvjpegEncodeGetBufferSize
     r(0x136f338f4ea5e811, 13, 1, 2, 0, 0), // cusparseSpMatGetIndexBase
-    r(0x137c9a0c96b4dde4, 677, 1, 2, 0, 0), // cublasGetVersion_v2
-    r(0x138769ea315fef29, 1919, 2, 1, 0, 0), // pncclGroupSimulateEnd
+    r(0x137c9a0c96b4dde4, 13, 1, 2, 0, 0), // cublasGetVersion_v2
+    r(0x138769ea315fef29, 1878, 2, 1, 0, 0), // pncclGroupSimulateEnd
     r(0x139903d6365aa62b, 18, 1, 3, 0, 0), // pncclCommMemStats
     r(0x13b0b1df17948414, 0, 0, 4, 0, 0), // cublasLtMatmulDescInit_internal
     r(0x13bcbce64359e420, 0, 0, 6, 0, 2), // cusolverDnCpotrf
     r(0x13bccbe64359fd9d, 0, 0, 6, 0, 2), // cusolverDnCpotri
     r(0x13bcd1e6435a07cf, 0, 0, 6, 0, 3), // cusolverDnCpotrs
-    r(0x13c194f094da3de8, 1286, 1, 6, 1, 1), // cusparseDnnz_compress
+    r(0x13c194f094da3de8, 1272, 1, 6, 1, 1), // cusparseDnnz_compress
     r(0x13da76815c114ea6, 0, 0, 6, 0, 3), // cusolverDnSsytri
     r(0x13da81815c116157, 0, 0, 6, 0, 3), // cusolverDnSsytrf
     r(0x13da83815c1164bd, 0, 0, 6, 0, 5), // cusolverDnSsytrd
-    r(0x13dece2fda0fd970, 36, 1, 1, 0, 0), // nvmlSystemGetConfComputeCapabilities
+    r(0x13dece2fda0fd970, 10, 1, 1, 0, 0), // nvmlSystemGetConfComputeCapabilities
     r(0x13e68be57e52d440, 0, 0, 5, 0, 0), // cublasCdotc
     r(0x13e6a1e57e52f9a2, 0, 0, 5, 0, 0), // cublasCdotu
-    r(0x13ec8fffab3ac68d, 101, 2, 4, 0, 0), // cudaFuncGetParamInfo
-    r(0x1414eecd76ff389b, 312, 1, 5, 0, 0), // cublasDasum_v2_64
+    r(0x13ec8fffab3ac68d, 99, 2, 4, 0, 0), // cudaFuncGetParamInfo
+    r(0x1414eecd76ff389b, 308, 1, 5, 0, 0), // cublasDasum_v2_64
     r(0x1429492ef8742d68, 0, 0, 6, 0, 10), // cusolverDnSgesvd
     r(0x1431ce4c97141fd3, 10, 1, 2, 0, 0), // @__cudaGetKernel
     r(0x143afac901b4dcbe, 0, 0, 6, 0, 4), // cusparseDcsru2csr
     r(0x143d50dc61daccbf, 13, 1, 2, 0, 0), // nvmlDeviceGetCurrPcieLinkWidth
     r(0x143e28226c82ce3e, 0, 0, 3, 0, 0), // @cudaCreateChannelDesc
-    r(0x144450b97aba70e9, 38, 2, 6, 0, 1), // cuOccupancyMaxPotentialBlockSizeWithFlags
+    r(0x144450b97aba70e9, 37, 2, 6, 0, 1), // cuOccupancyMaxPotentialBlockSizeWithFlags
     r(0x144f8f53a7b82f4e, 0, 0, 1, 0, 0), // cublasLtMatrixLayoutDestroy
     r(0x145181f56430ab8d, 30, 1, 1, 0, 0), // nvmlUnitGetCount
-    r(0x145f5e186debfca2, 1636, 3, 6, 0, 10), // cusolverMpSyevd_bufferSize
-    r(0x1464c522a2ca95f4, 1213, 1, 4, 0, 0), // cufftEstimate1d
-    r(0x146bc922a2d0bb6e, 312, 1, 5, 0, 0), // cufftEstimate3d
-    r(0x146eb722a2d2d2af, 1213, 1, 4, 0, 0), // cufftEstimate2d
+    r(0x145f5e186debfca2, 1609, 3, 6, 0, 10), // cusolverMpSyevd_bufferSize
+    r(0x1464c522a2ca95f4, 81, 1, 4, 0, 0), // cufftEstimate1d
+    r(0x146bc922a2d0bb6e, 308, 1, 5, 0, 0), // cufftEstimate3d
+    r(0x146eb722a2d2d2af, 81, 1, 4, 0, 0), // cufftEstimate2d
     r(0x1471d2e87c125d27, 8, 1, 2, 0, 0), // cuArrayGetDescriptor
     r(0x14763b83e34b9262, 0, 0, 6, 0, 20), // cudnnRNNForwardInferenceEx
-    r(0x1479707f38e9bc68, 429, 2, 6, 0, 1), // __cudaRegisterTexture
-    r(0x147cbbba99111a8a, 241, 1, 3, 0, 0), // nvmlDeviceGetMaxClockInfo
-    r(0x1490803254497cc3, 511, 4, 5, 0, 0), // @cudaGraphAddNode#12
-    r(0x149cbe3783b7af42, 2137, 1, 2, 0, 0), // nvtiffEncodeParamsSetJpegOptions
+    r(0x1479707f38e9bc68, 424, 2, 6, 0, 1), // __cudaRegisterTexture
+    r(0x147cbbba99111a8a, 237, 1, 3, 0, 0), // nvmlDeviceGetMaxClockInfo
+    r(0x1490803254497cc3, 505, 4, 5, 0, 0), // @cudaGraphAddNode#12
+    r(0x149cbe3783b7af42, 2092, 1, 2, 0, 0), // nvtiffEncodeParamsSetJpegOptions
     r(0x14a609b7a13df03f, 0, 0, 6, 0, 0), // cuMemsetD2D16Async_ptsz
     r(0x14a614a1c89b748e, 10, 1, 1, 0, 0), // nvjpeg2kCreateSimple
-    r(0x14c321527697960a, 541, 1, 2, 0, 0), // @cudaMemcpy3DPeerAsync_ptsz
+    r(0x14c321527697960a, 535, 1, 2, 0, 0), // @cudaMemcpy3DPeerAsync_ptsz
     r(0x14cfd57b0d799fac, 0, 0, 2, 0, 0), // cublasSetFixedPointEmulationMantissaControl
-    r(0x14d34fa2a76fcdd9, 678, 2, 6, 0, 7), // cublasHSHgemvBatched_64
-    r(0x14d79a0a1cf56dcb, 108, 2, 3, 0, 0), // @cudaGetDriverEntryPoint#11
+    r(0x14d34fa2a76fcdd9, 671, 2, 6, 0, 7), // cublasHSHgemvBatched_64
+    r(0x14d79a0a1cf56dcb, 104, 2, 3, 0, 0), // @cudaGetDriverEntryPoint#11
     r(0x14d7dc9c02390d20, 10, 1, 3, 0, 0), // @cudaGraphInstantiate
-    r(0x14ded9e1b787d42b, 554, 2, 6, 0, 5), // cublasDsyrk_v2
+    r(0x14ded9e1b787d42b, 548, 2, 6, 0, 5), // cublasDsyrk_v2
     r(0x14e57559d70597bd, 13, 1, 2, 0, 0), // cudaStreamGetFlags
-    r(0x14ecfaf87830f6ed, 595, 1, 6, 0, 11), // cusparseDcsrsm2_solve
+    r(0x14ecfaf87830f6ed, 589, 1, 6, 0, 11), // cusparseDcsrsm2_solve
     r(0x14f4c79bb0b1a8ab, 0, 0, 2, 0, 0), // nvmlGpmSetStreamingEnabled
-    r(0x14ff0f4ca50c233f, 37, 1, 2, 0, 0), // nvmlDeviceGetHandleByIndex
-    r(0x15067c56cbd887be, 66, 5, 6, 0, 0), // cuDevSmResourceSplitByCount#12
+    r(0x14ff0f4ca50c233f, 36, 1, 2, 0, 0), // nvmlDeviceGetHandleByIndex
+    r(0x15067c56cbd887be, 65, 5, 6, 0, 0), // cuDevSmResourceSplitByCount#12
     r(0x1518cbda3062947d, 0, 0, 6, 0, 2), // cublasStrmv
     r(0x1518d0da30629cfc, 0, 0, 6, 1, 4), // cublasStrmm
     r(0x151a886bad2bd74c, 0, 0, 6, 0, 0), // cuMemcpyPeerAsync
-    r(0x152421e39fc461ea, 2022, 1, 2, 0, 0), // nvmlDeviceGetClkMonStatus
+    r(0x152421e39fc461ea, 1981, 1, 2, 0, 0), // nvmlDeviceGetClkMonStatus
     r(0x153d022f8821f5e7, 0, 0, 6, 0, 7), // cusolverDnGeqrf
     r(0x15487da0797764a0, 0, 0, 6, 0, 3), // cusparseDgtsvInterleavedBatch
     r(0x154c6594920973bf, 13, 1, 2, 0, 0), // cuStreamGetPriority
-    r(0x156f4f9d79828f5e, 478, 1, 2, 0, 0), // nvmlDeviceSetVgpuHeterogeneousMode
+    r(0x156f4f9d79828f5e, 472, 1, 2, 0, 0), // nvmlDeviceSetVgpuHeterogeneousMode
     r(0x1571b4da30ae963e, 0, 0, 6, 1, 4), // cublasStrsm
     r(0x1571bbda30aea223, 0, 0, 6, 0, 2), // cublasStrsv
     r(0x1576094e176b6943, 0, 0, 1, 0, 0), // cuLibraryUnload
     r(0x1579ad4df4d92131, 0, 0, 1, 0, 0), // cusolverMpLoggerSetLevel
-    r(0x1589e3ce4d75c66b, 1464, 3, 6, 0, 1), // cusolverSpDcsrqrSolveHost
+    r(0x1589e3ce4d75c66b, 1439, 3, 6, 0, 1), // cusolverSpDcsrqrSolveHost
     r(0x158b1347265a70b8, 0, 0, 3, 0, 0), // cudaGraphExecEventWaitNodeSetEvent
-    r(0x159347d565b9f9ba, 1281, 1, 6, 0, 6), // cusolverDnDSgesv_bufferSize
+    r(0x159347d565b9f9ba, 1268, 1, 6, 0, 6), // cusolverDnDSgesv_bufferSize
     r(0x15a95eadd61157f4, 0, 0, 4, 0, 0), // @cudaLaunchHostFunc_v2
     r(0x15b78a74674cb009, 0, 0, 1, 0, 0), // fftw_destroy_plan
     r(0x15b9310882028bb2, 18, 1, 3, 0, 0), // nvjpegDecoderStateCreate
-    r(0x15bb7be7045229ee, 846, 4, 6, 0, 16), // cublasMpSymm_bufferSize
+    r(0x15bb7be7045229ee, 838, 4, 6, 0, 16), // cublasMpSymm_bufferSize
     r(0x15cef319088abdce, 0, 0, 6, 0, 2), // cublasDtpmv_v2_64
     r(0x15d02d8884d2500f, 0, 0, 1, 0, 0), // cusparseDestroyCsrilu02Info
-    r(0x15da39daa0ba2acd, 1245, 2, 6, 0, 1), // fftwf_plan_guru64_dft_c2r
-    r(0x1640d80f38b8ed71, 1335, 5, 6, 0, 16), // cusolverDnXsygvdx_bufferSize
-    r(0x1640ff8cef1f3ca0, 1203, 2, 3, 0, 0), // nvmlDeviceGetDramEncryptionMode
-    r(0x164abc43582aee87, 84, 1, 3, 0, 0), // cudaDeviceSetGraphMemAttribute
+    r(0x15da39daa0ba2acd, 1232, 2, 6, 0, 1), // fftwf_plan_guru64_dft_c2r
+    r(0x1640d80f38b8ed71, 1318, 5, 6, 0, 16), // cusolverDnXsygvdx_bufferSize
+    r(0x1640ff8cef1f3ca0, 281, 2, 3, 0, 0), // nvmlDeviceGetDramEncryptionMode
+    r(0x164abc43582aee87, 82, 1, 3, 0, 0), // cudaDeviceSetGraphMemAttribute
     r(0x1656b4c6bedb76d9, 10, 1, 2, 0, 0), // @cudaGraphicsGLRegisterBuffer
-    r(0x1656ce4cf402374e, 796, 1, 6, 0, 7), // cublasStrsmBatched_64
+    r(0x1656ce4cf402374e, 789, 1, 6, 0, 7), // cublasStrsmBatched_64
     r(0x167715e821fafc23, 0, 0, 5, 0, 0), // cusolverMpNUMROC
     r(0x167d13be3289cd2e, 0, 0, 5, 0, 0), // cudaMemcpyToSymbol
-    r(0x1683dedae9fb00a9, 1317, 2, 6, 0, 4), // cusolverSpZcsrcholBufferInfo
+    r(0x1683dedae9fb00a9, 1300, 2, 6, 0, 4), // cusolverSpZcsrcholBufferInfo
     r(0x168528bdc02c2703, 30, 1, 1, 0, 0), // pncclGetVersion
     r(0x169e4dbea5021212, 10, 1, 1, 0, 0), // cusolverSpCreateCsrqrInfoHost
-    r(0x16a65920220a1ea3, 37, 1, 2, 0, 0), // cudaGraphEventWaitNodeGetEvent
+    r(0x16a65920220a1ea3, 36, 1, 2, 0, 0), // cudaGraphEventWaitNodeGetEvent
     r(0x16aab63d2b654273, 13, 1, 2, 0, 0), // nvjpegJpegStreamGetSamplePrecision
     r(0x16b05ebc15bf47b1, 0, 0, 3, 0, 0), // cudaLaunchHostFunc
     r(0x16b0c4b7a67674b3, 0, 0, 6, 0, 2), // cusparseLtSpMMACompress2
-    r(0x16b4b5174c104b4a, 389, 6, 6, 0, 9), // cuTensorMapEncodeIm2col
-    r(0x16c0e11959941544, 551, 1, 6, 0, 1), // cublasDdot_v2_64
+    r(0x16b4b5174c104b4a, 384, 6, 6, 0, 9), // cuTensorMapEncodeIm2col
+    r(0x16c0e11959941544, 545, 1, 6, 0, 1), // cublasDdot_v2_64
     r(0x16d0554858244108, 0, 0, 2, 0, 0), // nvmlDeviceSetAccountingMode
-    r(0x16d1c65c1c7bc5d3, 1325, 5, 6, 0, 13), // cusolverDnXsyevdx_bufferSize
-    r(0x16d56925420e831d, 1926, 1, 2, 0, 0), // pncclParamGetU8
-    r(0x16d5d9da8ccb8c4a, 1286, 1, 6, 0, 4), // cusolverDnDsyevjBatched_bufferSize
+    r(0x16d1c65c1c7bc5d3, 1308, 5, 6, 0, 13), // cusolverDnXsyevdx_bufferSize
+    r(0x16d56925420e831d, 1885, 1, 2, 0, 0), // pncclParamGetU8
+    r(0x16d5d9da8ccb8c4a, 1272, 1, 6, 0, 4), // cusolverDnDsyevjBatched_bufferSize
     r(0x16df74dc1698edee, 0, 0, 1, 0, 0), // __cudaInitModule
-    r(0x16e2e1254219d961, 1926, 1, 2, 0, 0), // pncclParamGetI8
+    r(0x16e2e1254219d961, 1885, 1, 2, 0, 0), // pncclParamGetI8
     r(0x16fae06414591511, 0, 0, 7, 0, 0), // @cudaMemcpyToArrayAsync_ptsz
-    r(0x17056ca86943edd9, 1654, 2, 6, 0, 12), // cusparseDbsrxmv
-    r(0x172cbe08a3559a62, 302, 4, 8, 0, 0), // @cudaMemPrefetchBatchAsync
+    r(0x17056ca86943edd9, 1627, 2, 6, 0, 12), // cusparseDbsrxmv
+    r(0x172cbe08a3559a62, 298, 4, 8, 0, 0), // @cudaMemPrefetchBatchAsync
     r(0x17365090634435be, 0, 0, 4, 0, 0), // cusparseCooSetPointers
-    r(0x17415b696e958262, 2193, 2, 2, 0, 0), // nvrtcGetBundledHeadersInfo
-    r(0x1743224bc014b37f, 1245, 2, 6, 0, 1), // fftw_plan_guru64_dft_r2c
-    r(0x1743679f7e9afb66, 2101, 1, 2, 0, 0), // nvmlDeviceGetSramEccErrorStatus
-    r(0x175148cfd993593d, 1286, 1, 6, 0, 3), // cusolverDnCheevj_bufferSize
+    r(0x17415b696e958262, 2146, 2, 2, 0, 0), // nvrtcGetBundledHeadersInfo
+    r(0x1743224bc014b37f, 1232, 2, 6, 0, 1), // fftw_plan_guru64_dft_r2c
+    r(0x1743679f7e9afb66, 2056, 1, 2, 0, 0), // nvmlDeviceGetSramEccErrorStatus
+    r(0x175148cfd993593d, 1272, 1, 6, 0, 3), // cusolverDnCheevj_bufferSize
     r(0x175aa1f5dee87823, 10, 1, 3, 0, 0), // @cudaOccupancyAvailableDynamicSMemPerBlock
-    r(0x175df2cbd0138ca7, 1124, 2, 6, 0, 9), // cudnnRNNBackwardWeights
+    r(0x175df2cbd0138ca7, 1114, 2, 6, 0, 9), // cudnnRNNBackwardWeights
     r(0x1762288005d4a7d7, 0, 0, 1, 0, 0), // nvjpegBufferDeviceDestroy
-    r(0x176eceef4f3dc040, 1910, 5, 6, 0, 0), // ncclCommShrink
-    r(0x178a6bf3e7995b9b, 1313, 1, 3, 1, 0), // cusolverSpScsrqrZeroPivotHost
+    r(0x176eceef4f3dc040, 1869, 5, 6, 0, 0), // ncclCommShrink
+    r(0x178a6bf3e7995b9b, 237, 1, 3, 1, 0), // cusolverSpScsrqrZeroPivotHost
     r(0x17ae6f2e9b86207c, 0, 0, 0, 0, 0), // cuProfilerStop
-    r(0x17b46c38d37b1162, 316, 2, 3, 0, 0), // cuMemPoolGetAccess
-    r(0x17de3ad1d0375686, 1475, 8, 6, 1, 7), // cusolverSpDcsrlsqvqrHost
+    r(0x17b46c38d37b1162, 312, 2, 3, 0, 0), // cuMemPoolGetAccess
+    r(0x17de3ad1d0375686, 1450, 8, 6, 1, 7), // cusolverSpDcsrlsqvqrHost
     r(0x17e14b7f669fc7bd, 10, 1, 2, 0, 0), // cuDeviceGetCliqueCount
-    r(0x182a3b009c342d7f, 206, 5, 5, 0, 0), // @cudaGraphGetEdges_v2
+    r(0x182a3b009c342d7f, 202, 5, 5, 0, 0), // @cudaGraphGetEdges_v2
     r(0x183065a109c2df27, 0, 0, 6, 0, 0), // cuMulticastBindMem
-    r(0x1837ced26a01e2fe, 2076, 2, 3, 0, 0), // nvmlVgpuInstanceGetGpuPciId
+    r(0x1837ced26a01e2fe, 2031, 2, 3, 0, 0), // nvmlVgpuInstanceGetGpuPciId
     r(0x1839491d3dc10f40, 0, 0, 6, 0, 4), // cusolverDnCgetrs
     r(0x18395e1d3dc132ef, 0, 0, 6, 0, 2), // cusolverDnCgetrf
-    r(0x1850533c7ae5dbb0, 379, 6, 6, 0, 1), // cudaStreamGetCaptureInfo_ptsz
+    r(0x1850533c7ae5dbb0, 374, 6, 6, 0, 1), // cudaStreamGetCaptureInfo_ptsz
     r(0x185b560a7998500f, 0, 0, 6, 2, 2), // cublasZherk
     r(0x185b8d0a7998ad84, 0, 0, 6, 2, 2), // cublasZher2
     r(0x185f1209117e8a60, 0, 0, 1, 0, 0), // cuStreamBeginCapture_ptsz
     r(0x1864a1ed8feeb8dc, 0, 0, 2, 0, 0), // nvmlGpmSampleGet
     r(0x187392d22f05e261, 0, 0, 6, 0, 12), // cublasMpTrmr2D
-    r(0x187b9e504706d463, 1972, 1, 6, 0, 2), // nvjpegEncodeYUV
+    r(0x187b9e504706d463, 1931, 1, 6, 0, 2), // nvjpegEncodeYUV
     r(0x1881340a79b8e586, 0, 0, 6, 4, 4), // cublasZhemm
     r(0x18814b0a79b90c9b, 0, 0, 6, 4, 2), // cublasZhemv
     r(0x18820b86a794dcae, 13, 1, 2, 0, 0), // cuStreamGetFlags
-    r(0x188c55852627b697, 121, 3, 5, 0, 0), // @cudaGraphAddDependencies_v2
+    r(0x188c55852627b697, 117, 3, 5, 0, 0), // @cudaGraphAddDependencies_v2
     r(0x188fed920d6e8dbd, 0, 0, 6, 0, 7), // cusparseCbsrsv2_analysis
-    r(0x18a6321c8571fba1, 1844, 3, 6, 0, 5), // cusparseLtMatmul
-    r(0x18a953900d2c6483, 2076, 2, 3, 0, 0), // nvmlVgpuTypeGetName
-    r(0x18ae76c2c2ff2d65, 240, 1, 2, 0, 0), // cudaGraphMemsetNodeSetParams
-    r(0x18c21f67ca7138ec, 495, 1, 1, 0, 0), // cudnnGetErrorString
+    r(0x18a6321c8571fba1, 1807, 3, 6, 0, 5), // cusparseLtMatmul
+    r(0x18a953900d2c6483, 2031, 2, 3, 0, 0), // nvmlVgpuTypeGetName
+    r(0x18ae76c2c2ff2d65, 236, 1, 2, 0, 0), // cudaGraphMemsetNodeSetParams
+    r(0x18c21f67ca7138ec, 489, 1, 1, 0, 0), // cudnnGetErrorString
     r(0x18c3e690bfdcdf26, 0, 0, 1, 0, 0), // @cudaEventDestroy
-    r(0x18d17698999c490d, 1104, 2, 6, 0, 17), // cudnnGnnMhaGatBackward
+    r(0x18d17698999c490d, 1094, 2, 6, 0, 17), // cudnnGnnMhaGatBackward
     r(0x18d76367f5ed647c, 0, 0, 2, 0, 0), // cusparseSetMatDiagType
-    r(0x18e42e35ddfbfe35, 105, 1, 2, 0, 0), // ncclParamGetStr
-    r(0x18ec94b4811fd45d, 37, 1, 2, 0, 0), // cublasMpGetFixedPointEmulationMantissaBitCountPointer
+    r(0x18e42e35ddfbfe35, 103, 1, 2, 0, 0), // ncclParamGetStr
+    r(0x18ec94b4811fd45d, 36, 1, 2, 0, 0), // cublasMpGetFixedPointEmulationMantissaBitCountPointer
     r(0x1903a17a2f67f832, 0, 0, 5, 0, 0), // cuStreamBeginRecaptureToGraph_ptsz
     r(0x19129f4060c95e0e, 0, 0, 6, 0, 2), // cublasZtpsv_v2_64
-    r(0x193f2edeb1166b19, 1853, 2, 6, 0, 3), // cutensorCreateBlockSparseTensorDescriptor
+    r(0x193f2edeb1166b19, 1814, 2, 6, 0, 3), // cutensorCreateBlockSparseTensorDescriptor
     r(0x1940beab2e696c5a, 8, 1, 2, 0, 0), // cuDeviceGetUuid
     r(0x1948a44bdfb73de6, 13, 1, 2, 0, 0), // nvmlDeviceGetRetiredPagesPendingStatus
-    r(0x19622043583f68ca, 90, 2, 3, 0, 0), // cuGLMapBufferObject_v2
+    r(0x19622043583f68ca, 88, 2, 3, 0, 0), // cuGLMapBufferObject_v2
     r(0x19952be9c79d963f, 0, 0, 6, 0, 3), // cublasZtrmv_v2
     r(0x199f051b81670083, 5, 1, 2, 0, 0), // cuArray3DGetDescriptor_v2
-    r(0x19c33b792a272404, 248, 1, 3, 0, 0), // cudaGraphicsMapResources
-    r(0x19e07d8e57d3c42e, 2061, 2, 2, 0, 0), // nvmlDeviceGetMarginTemperature
-    r(0x19f0974cd25d526b, 38, 2, 2, 0, 0), // @cudaDeviceGetStreamPriorityRange
+    r(0x19c33b792a272404, 244, 1, 3, 0, 0), // cudaGraphicsMapResources
+    r(0x19e07d8e57d3c42e, 1932, 2, 2, 0, 0), // nvmlDeviceGetMarginTemperature
+    r(0x19f0974cd25d526b, 37, 2, 2, 0, 0), // @cudaDeviceGetStreamPriorityRange
     r(0x1a088bee77bab8b5, 10, 1, 1, 0, 0), // nvmlGpmSampleAlloc
     r(0x1a112d093ad087c2, 0, 0, 6, 0, 0), // ncclBcast
     r(0x1a1231e195b1e661, 0, 0, 3, 0, 0), // cusparseScatter
-    r(0x1a2c6cf45572132b, 374, 5, 6, 0, 0), // cudaStreamGetCaptureInfo_v2_ptsz
+    r(0x1a2c6cf45572132b, 369, 5, 6, 0, 0), // cudaStreamGetCaptureInfo_v2_ptsz
     r(0x1a3ab2905c817f6c, 0, 0, 6, 0, 1), // cudssExecute
-    r(0x1a3d574e81346a12, 1297, 2, 1, 0, 0), // cusolverDnIRSParamsCreate
-    r(0x1a41f6a97f36c6df, 891, 2, 5, 0, 0), // cusparseCcsrilu02_numericBoost
+    r(0x1a3d574e81346a12, 1281, 2, 1, 0, 0), // cusolverDnIRSParamsCreate
+    r(0x1a41f6a97f36c6df, 883, 2, 5, 0, 0), // cusparseCcsrilu02_numericBoost
     r(0x1a4797b15dc176c1, 0, 0, 6, 0, 10), // cusolverRfSetupDevice
     r(0x1a4b9d440330dadb, 0, 0, 6, 0, 3), // cudaMemcpy2DToArrayAsync
-    r(0x1a75f872f3eec48b, 84, 1, 5, 0, 0), // cublasZdscal_v2
+    r(0x1a75f872f3eec48b, 82, 1, 5, 0, 0), // cublasZdscal_v2
     r(0x1a7a2a930fab8a97, 13, 1, 2, 0, 0), // nvmlDeviceGetGpuMaxPcieLinkGeneration
     r(0x1a945a32135b9740, 0, 0, 1, 0, 0), // cudssLoggerSetCallback
     r(0x1aa38a67e81f2ae5, 0, 0, 2, 0, 0), // nvmlDeviceSetGpcClkVfOffset
     r(0x1aa90edab3395633, 0, 0, 6, 0, 10), // cusolverMpNewtonSchulz
-    r(0x1ab583ad22716524, 2031, 1, 2, 0, 0), // nvmlDeviceGetNvLinkInfo_v3
-    r(0x1ac48b3450a133ca, 370, 2, 6, 0, 0), // cudaStreamBeginCaptureToGraph_ptsz
+    r(0x1ab583ad22716524, 1990, 1, 2, 0, 0), // nvmlDeviceGetNvLinkInfo_v3
+    r(0x1ac48b3450a133ca, 365, 2, 6, 0, 0), // cudaStreamBeginCaptureToGraph_ptsz
     r(0x1acab03ad7e3b51c, 0, 0, 6, 0, 7), // cusolverSpScsrluExtractHost
     r(0x1ad4f5d7e7f4d7d1, 0, 0, 6, 0, 1), // cudaMemcpyToArrayAsync
-    r(0x1ad91bb590eb1372, 1991, 3, 5, 0, 0), // nvjpeg2kEncode
-    r(0x1adadcdee2b805f3, 1281, 1, 6, 0, 6), // cusolverDnCCgesv_bufferSize
-    r(0x1ae0d1e907487d24, 677, 1, 2, 0, 0), // cublasLtGetProperty
-    r(0x1b11aefdb105e80a, 686, 1, 6, 0, 0), // cusolverDnZpotri_bufferSize
-    r(0x1b1eb88096a16954, 268, 5, 6, 0, 2), // cuLibraryLoadData
-    r(0x1b2b9d85c6c01a4a, 552, 2, 6, 0, 9), // cublasCgemmBatched_64
-    r(0x1b37ea8dde709eb3, 1294, 1, 6, 0, 5), // cusparseZbsric02_bufferSizeExt
+    r(0x1ad91bb590eb1372, 1950, 3, 5, 0, 0), // nvjpeg2kEncode
+    r(0x1adadcdee2b805f3, 1268, 1, 6, 0, 6), // cusolverDnCCgesv_bufferSize
+    r(0x1ae0d1e907487d24, 13, 1, 2, 0, 0), // cublasLtGetProperty
+    r(0x1b11aefdb105e80a, 679, 1, 6, 0, 0), // cusolverDnZpotri_bufferSize
+    r(0x1b1eb88096a16954, 264, 5, 6, 0, 2), // cuLibraryLoadData
+    r(0x1b2b9d85c6c01a4a, 546, 2, 6, 0, 9), // cublasCgemmBatched_64
+    r(0x1b37ea8dde709eb3, 949, 1, 6, 0, 5), // cusparseZbsric02_bufferSizeExt
     r(0x1b51b95bfa71c465, 10, 1, 3, 0, 0), // cuStreamCreateWithPriority
-    r(0x1b585573efdbd504, 2142, 1, 2, 0, 0), // nvmlDeviceWorkloadPowerProfileClearRequestedProfiles
+    r(0x1b585573efdbd504, 2097, 1, 2, 0, 0), // nvmlDeviceWorkloadPowerProfileClearRequestedProfiles
     r(0x1b63474cdcff88ea, 0, 0, 6, 0, 3), // cublasSgetriBatched
     r(0x1b6c6736b645dd4c, 10, 1, 1, 0, 0), // cusparseSpSM_createDescr
-    r(0x1b75d5abf300ec62, 736, 2, 6, 0, 11), // cublasSgemmEx_64
+    r(0x1b75d5abf300ec62, 729, 2, 6, 0, 11), // cublasSgemmEx_64
     r(0x1b795749ea4b2b6b, 30, 1, 1, 0, 0), // cudaGetDeviceCount
     r(0x1b81ca4a48adc494, 0, 0, 3, 0, 0), // cuMemcpyDtoD_v2_ptds
     r(0x1b8a7ffcfcfb8bb9, 0, 0, 2, 0, 0), // cuCtxRecordEvent
-    r(0x1b8fe5bbc6b5f5cd, 1888, 5, 6, 0, 2), // ncclReduceScatterConfig
+    r(0x1b8fe5bbc6b5f5cd, 1847, 5, 6, 0, 2), // ncclReduceScatterConfig
     r(0x1b9330d8ec943c49, 0, 0, 3, 0, 0), // @cudaLaunchHostFunc_ptsz
-    r(0x1b93ef87687c722f, 873, 2, 6, 0, 2), // cudnnTransformFilter
-    r(0x1b9ba23692e3ca2f, 321, 1, 5, 0, 0), // cuMemRangeGetAttribute
+    r(0x1b93ef87687c722f, 865, 2, 6, 0, 2), // cudnnTransformFilter
+    r(0x1b9ba23692e3ca2f, 30, 1, 5, 0, 0), // cuMemRangeGetAttribute
     r(0x1bb35e4b5ac27c3a, 0, 0, 4, 0, 0), // cuMemcpyHtoDAsync_v2_ptsz
-    r(0x1bbb61245d4d3605, 121, 3, 5, 0, 0), // @cudaGraphRemoveDependencies
+    r(0x1bbb61245d4d3605, 117, 3, 5, 0, 0), // @cudaGraphRemoveDependencies
     r(0x1bd3e3bf5a78d0d1, 0, 0, 3, 0, 0), // @cudaGraphReleaseUserObject
-    r(0x1bf3c466208676ea, 1820, 2, 5, 0, 0), // cusparseZcsrilu02_numericBoost
-    r(0x1c024e36eade73d2, 249, 1, 2, 0, 0), // cuIpcGetMemHandle
-    r(0x1c0a13706ceb98cb, 1313, 1, 3, 1, 0), // cusolverSpCcsrqrZeroPivotHost
+    r(0x1bf3c466208676ea, 1783, 2, 5, 0, 0), // cusparseZcsrilu02_numericBoost
+    r(0x1c024e36eade73d2, 245, 1, 2, 0, 0), // cuIpcGetMemHandle
+    r(0x1c0a13706ceb98cb, 237, 1, 3, 1, 0), // cusolverSpCcsrqrZeroPivotHost
     r(0x1c15d1c8057a02ac, 0, 0, 1, 0, 0), // cublasLtDisableCpuInstructionsSetMask
     r(0x1c1ca59afd619071, 0, 0, 1, 0, 0), // cudaExecutionCtxDestroy
-    r(0x1c1d71f095ead227, 677, 1, 2, 0, 0), // curandGetProperty
-    r(0x1c204941a162b61c, 37, 1, 2, 0, 0), // cudaFuncGetParamCount
+    r(0x1c1d71f095ead227, 13, 1, 2, 0, 0), // curandGetProperty
+    r(0x1c204941a162b61c, 36, 1, 2, 0, 0), // cudaFuncGetParamCount
     r(0x1c36e2adde045b2b, 0, 0, 2, 0, 0), // curandSetGeneratorOrdering
-    r(0x1c37e49170ef7c1d, 2032, 1, 4, 0, 0), // nvmlDeviceGetCpuAffinityWithinScope
-    r(0x1c3826001535888b, 2017, 1, 3, 0, 0), // nvmlVgpuInstanceGetAccountingStats
-    r(0x1c4b2f724c6a58c6, 83, 1, 5, 0, 0), // pncclCommWindowRegister
+    r(0x1c37e49170ef7c1d, 1991, 1, 4, 0, 0), // nvmlDeviceGetCpuAffinityWithinScope
+    r(0x1c3826001535888b, 1976, 1, 3, 0, 0), // nvmlVgpuInstanceGetAccountingStats
+    r(0x1c4b2f724c6a58c6, 81, 1, 5, 0, 0), // pncclCommWindowRegister
     r(0x1c5071289eda0761, 10, 1, 3, 0, 0), // cudaGraphicsEGLRegisterImage
     r(0x1c53e3ceb7d83ead, 0, 0, 3, 0, 0), // cudaGraphExecChildGraphNodeSetParams
     r(0x1c601a02e7ccba95, 0, 0, 1, 0, 0), // __cudaRegisterFatBinary
     r(0x1c675f5c0af414ce, 0, 0, 6, 1, 3), // cusolverSpCcsrqrSetup
-    r(0x1c72649b4cc2304a, 1234, 1, 3, 0, 0), // cufftXtQueryPlan
+    r(0x1c72649b4cc2304a, 1221, 1, 3, 0, 0), // cufftXtQueryPlan
     r(0x1c76442891c204b6, 0, 0, 0, 0, 0), // cudaDeviceSynchronize
-    r(0x1c8955b6a23d51bc, 1937, 1, 1, 0, 0), // pncclSetEncryption
-    r(0x1c9aed91c192bf3b, 2187, 1, 3, 0, 0), // nvrtcCompileProgram
+    r(0x1c8955b6a23d51bc, 1896, 1, 1, 0, 0), // pncclSetEncryption
+    r(0x1c9aed91c192bf3b, 2140, 1, 3, 0, 0), // nvrtcCompileProgram
     r(0x1cb019cb7e5d6935, 10, 1, 5, 0, 0), // cudaGraphConditionalHandleCreate_v2
-    r(0x1cc2ca7829b7c3d0, 335, 6, 6, 0, 3), // cuMemcpyBatchAsync
+    r(0x1cc2ca7829b7c3d0, 330, 6, 6, 0, 3), // cuMemcpyBatchAsync
     r(0x1cca3015565b495b, 0, 0, 4, 0, 0), // cublasXtSetCpuRoutine
-    r(0x1cce4306684218bf, 385, 1, 4, 0, 0), // @cudaStreamUpdateCaptureDependencies#11
-    r(0x1cce440668421a72, 385, 1, 4, 0, 0), // @cudaStreamUpdateCaptureDependencies#12
-    r(0x1ccee3b0816ba195, 1299, 1, 6, 0, 8), // cusparseCbsrsm2_bufferSize
-    r(0x1cd0181fdb5c144f, 678, 2, 6, 0, 6), // cublasSgemv_v2_64
-    r(0x1cd114f61896d060, 241, 1, 3, 0, 0), // cudnnGetRNNForwardTrainingAlgorithmMaxCount
+    r(0x1cce4306684218bf, 380, 1, 4, 0, 0), // @cudaStreamUpdateCaptureDependencies#11
+    r(0x1cce440668421a72, 380, 1, 4, 0, 0), // @cudaStreamUpdateCaptureDependencies#12
+    r(0x1ccee3b0816ba195, 1283, 1, 6, 0, 8), // cusparseCbsrsm2_bufferSize
+    r(0x1cd0181fdb5c144f, 671, 2, 6, 0, 6), // cublasSgemv_v2_64
+    r(0x1cd114f61896d060, 237, 1, 3, 0, 0), // cudnnGetRNNForwardTrainingAlgorithmMaxCount
     r(0x1ce52ed8c99ac74a, 0, 0, 5, 0, 0), // cuMemcpyAtoHAsync
     r(0x1cef025dec72f7c1, 0, 0, 2, 0, 0), // cuCtxWaitEvent
-    r(0x1cf1264c1489b780, 1313, 1, 3, 1, 0), // cusolverSpCcsrcholZeroPivot
-    r(0x1cf13b127a7f0a1e, 2031, 1, 2, 0, 0), // nvmlDeviceGetNvLinkInfo
+    r(0x1cf1264c1489b780, 237, 1, 3, 1, 0), // cusolverSpCcsrcholZeroPivot
+    r(0x1cf13b127a7f0a1e, 1990, 1, 2, 0, 0), // nvmlDeviceGetNvLinkInfo
     r(0x1cfecc53925d82ce, 0, 0, 1, 0, 0), // cusparseDestroyBsric02Info
-    r(0x1d17667641aa0a59, 37, 1, 2, 0, 0), // nvjpegJpegStreamCreate
-    r(0x1d22b79eabb1f766, 495, 1, 1, 0, 0), // ncclGetErrorString
+    r(0x1d17667641aa0a59, 36, 1, 2, 0, 0), // nvjpegJpegStreamCreate
+    r(0x1d22b79eabb1f766, 489, 1, 1, 0, 0), // ncclGetErrorString
     r(0x1d2ce1131741638d, 0, 0, 3, 0, 0), // cuMemsetD8_v2_ptds
-    r(0x1d351bc63d3a6dff, 1247, 2, 6, 0, 1), // fftwf_plan_guru_dft_r2c
+    r(0x1d351bc63d3a6dff, 1234, 2, 6, 0, 1), // fftwf_plan_guru_dft_r2c
     r(0x1d4258cf169603db, 0, 0, 4, 0, 0), // cuMemcpyAtoD_v2
     r(0x1d589cc9954fbfb0, 10, 1, 1, 0, 0), // cutensorCreate
     r(0x1d5b2911fee5fe86, 0, 0, 3, 0, 0), // cuLaunchHostFunc
-    r(0x1d663a58fe5c5c0f, 810, 1, 6, 0, 8), // cublasXtZtrmm
+    r(0x1d663a58fe5c5c0f, 803, 1, 6, 0, 8), // cublasXtZtrmm
     r(0x1d6fe29addf45fee, 0, 0, 6, 0, 4), // cusparseDcsr2csru
-    r(0x1d7566d25885f1e6, 1540, 4, 6, 0, 2), // cusolverSpXcsrissymHost
+    r(0x1d7566d25885f1e6, 1515, 4, 6, 0, 2), // cusolverSpXcsrissymHost
     r(0x1d8e8fa0903102b3, 0, 0, 1, 0, 0), // cudnnDestroy
-    r(0x1d8e9b0f113aebbe, 312, 1, 5, 0, 0), // cublasIsamin_v2_64
-    r(0x1d961e58fe85503d, 810, 1, 6, 0, 6), // cublasXtZtrsm
-    r(0x1dcb9aee1747a442, 37, 1, 2, 0, 0), // nvmlVgpuTypeGetFramebufferSize
-    r(0x1df0e9f08810f637, 117, 2, 8, 0, 0), // @cudaGraphAddMemcpyNode1D
-    r(0x1df366ccf4b35a23, 37, 1, 5, 0, 0), // cutensorCreatePlan
+    r(0x1d8e9b0f113aebbe, 308, 1, 5, 0, 0), // cublasIsamin_v2_64
+    r(0x1d961e58fe85503d, 803, 1, 6, 0, 6), // cublasXtZtrsm
+    r(0x1dcb9aee1747a442, 36, 1, 2, 0, 0), // nvmlVgpuTypeGetFramebufferSize
+    r(0x1df0e9f08810f637, 113, 2, 8, 0, 0), // @cudaGraphAddMemcpyNode1D
+    r(0x1df366ccf4b35a23, 36, 1, 5, 0, 0), // cutensorCreatePlan
     r(0x1e1021f861dfdff9, 0, 0, 6, 0, 0), // cuMemsetD2D16Async
-    r(0x1e2e739e25447073, 1285, 1, 6, 1, 5), // cusolverSpScsrlsvchol
-    r(0x1e2ffd80480ced95, 1247, 2, 6, 0, 1), // fftw_plan_guru_dft_c2r
+    r(0x1e2e739e25447073, 1271, 1, 6, 1, 5), // cusolverSpScsrlsvchol
+    r(0x1e2ffd80480ced95, 1234, 2, 6, 0, 1), // fftw_plan_guru_dft_c2r
     r(0x1e42086ad186d3e4, 30, 1, 2, 0, 0), // cuTexRefGetFilterMode
-    r(0x1e4346723200f5c6, 677, 1, 2, 0, 0), // cusparseGetProperty
+    r(0x1e4346723200f5c6, 13, 1, 2, 0, 0), // cusparseGetProperty
     r(0x1e55198dca55facc, 0, 0, 1, 0, 0), // cuGLUnmapBufferObject
-    r(0x1e5e6fdd9c964974, 266, 2, 3, 0, 0), // @cudaLibraryGetKernel
+    r(0x1e5e6fdd9c964974, 262, 2, 3, 0, 0), // @cudaLibraryGetKernel
     r(0x1e72484bc38cc5f9, 0, 0, 6, 0, 0), // @cudaGraphMemcpyNodeSetParamsFromSymbol
     r(0x1e849693fe7b8fac, 0, 0, 6, 0, 1), // cudaGraphExecMemcpyNodeSetParamsFromSymbol
     r(0x1eaaa8960650b156, 10, 1, 6, 0, 7), // cusparseCreateSlicedEll
-    r(0x1ec51511f6def2f0, 214, 1, 2, 0, 0), // nvmlVgpuTypeGetBAR1Info
-    r(0x1ed4fba4d5e1f126, 678, 2, 6, 0, 6), // cublasSsbmv_v2_64
-    r(0x1ed702e03eb64dcb, 734, 2, 6, 0, 8), // cublasSgemm_v2
+    r(0x1ec51511f6def2f0, 210, 1, 2, 0, 0), // nvmlVgpuTypeGetBAR1Info
+    r(0x1ed4fba4d5e1f126, 671, 2, 6, 0, 6), // cublasSsbmv_v2_64
+    r(0x1ed702e03eb64dcb, 727, 2, 6, 0, 8), // cublasSgemm_v2
     r(0x1eefbc0437aafe72, 0, 0, 5, 0, 0), // cuMemcpyAtoA_v2_ptds
     r(0x1f07876eadb7e338, 0, 0, 5, 0, 0), // cuMemPrefetchAsync_v2_ptsz
-    r(0x1f1ad0705fd5d1f0, 1281, 1, 6, 0, 6), // cusolverDnZCgels_bufferSize
+    r(0x1f1ad0705fd5d1f0, 1268, 1, 6, 0, 6), // cusolverDnZCgels_bufferSize
     r(0x1f3ea51f5c9ab3cf, 0, 0, 6, 0, 3), // cusparseDgtsv2_nopivot
     r(0x1f4722536d84ae36, 14, 2, 2, 0, 0), // cuCheckpointProcessRestore
-    r(0x1f4bc8cf267363e0, 963, 4, 5, 0, 0), // cudnnGetCTCLossDescriptor_v8
-    r(0x1f4bc9cf26736593, 963, 4, 5, 0, 0), // cudnnGetCTCLossDescriptor_v9
-    r(0x1f726de5b6f352b1, 1772, 2, 6, 0, 6), // cusparseSpGEAM_nnz
-    r(0x1f7d29402605c59e, 1424, 2, 6, 0, 0), // cusolverSpCcsrluSolveHost
-    r(0x1f86ecd80df0162c, 211, 3, 3, 0, 0), // cuGraphNodeGetDependencies
+    r(0x1f4bc8cf267363e0, 954, 4, 5, 0, 0), // cudnnGetCTCLossDescriptor_v8
+    r(0x1f4bc9cf26736593, 954, 4, 5, 0, 0), // cudnnGetCTCLossDescriptor_v9
+    r(0x1f726de5b6f352b1, 1735, 2, 6, 0, 6), // cusparseSpGEAM_nnz
+    r(0x1f7d29402605c59e, 1399, 2, 6, 0, 0), // cusolverSpCcsrluSolveHost
+    r(0x1f86ecd80df0162c, 207, 3, 3, 0, 0), // cuGraphNodeGetDependencies
     r(0x1faa6a7d2d7f8dcf, 0, 0, 2, 0, 0), // cuCtxEnablePeerAccess
     r(0x1fc154678943e83f, 0, 0, 1, 0, 0), // @cudaExecutionCtxDestroy
-    r(0x1fcb404499b95cfa, 321, 1, 1, 0, 0), // cublasMpGetVersion
+    r(0x1fcb404499b95cfa, 30, 1, 1, 0, 0), // cublasMpGetVersion
     r(0x1fde7b9d63c96bbf, 0, 0, 1, 0, 0), // cuFileBatchIOCancel
     r(0x1fee6845af5bff26, 0, 0, 2, 0, 0), // @cudaFreeAsync
     r(0x1ffd280e3cd968e8, 0, 0, 3, 0, 0), // cuMemcpyDtoD_v2
     r(0x1ffdda64edd60913, 0, 0, 3, 0, 0), // cuMemcpyDtoH
     r(0x1ffde164edd614f8, 0, 0, 4, 0, 0), // cuMemcpyDtoA
     r(0x1ffde664edd61d77, 0, 0, 3, 0, 0), // cuMemcpyDtoD
-    r(0x1fff327daab1d57f, 1888, 5, 6, 0, 2), // pncclReduceScatterConfig
-    r(0x200b80b52c9370d9, 2002, 1, 2, 0, 0), // nvmlDeviceGetRepairStatus
+    r(0x1fff327daab1d57f, 1847, 5, 6, 0, 2), // pncclReduceScatterConfig
+    r(0x200b80b52c9370d9, 1961, 1, 2, 0, 0), // nvmlDeviceGetRepairStatus
     r(0x2010fcd43a9801a1, 30, 1, 4, 0, 0), // cufftPlan1d
-    r(0x201230fed34f9e28, 2074, 1, 2, 0, 0), // nvmlUnitGetLedState
+    r(0x201230fed34f9e28, 2029, 1, 2, 0, 0), // nvmlUnitGetLedState
     r(0x2013ead43a9a18e2, 30, 1, 4, 0, 0), // cufftPlan2d
     r(0x2017c8d43a9dc7f3, 30, 1, 5, 0, 0), // cufftPlan3d
-    r(0x201d6ee096e42a82, 1061, 2, 4, 0, 0), // nvmlVgpuTypeGetResolution
+    r(0x201d6ee096e42a82, 1051, 2, 4, 0, 0), // nvmlVgpuTypeGetResolution
     r(0x20205cd1a52fca43, 0, 0, 1, 0, 0), // nvmlDeviceClearCpuAffinity
     r(0x20285f68befe783c, 10, 1, 6, 0, 2), // cusparseCreateSpVec
     r(0x20405ebd8d0cf0d9, 0, 0, 5, 2, 0), // cublasZaxpy
     r(0x2043907da4f90e43, 10, 1, 3, 0, 0), // cuGraphicsVDPAURegisterOutputSurface
-    r(0x2045f6355c4fbe67, 1249, 3, 6, 0, 7), // fftwf_plan_many_dft
+    r(0x2045f6355c4fbe67, 1236, 3, 6, 0, 7), // fftwf_plan_many_dft
     r(0x20481a3743835784, 0, 0, 1, 0, 0), // cusparseDestroyColorInfo
-    r(0x2050a534322e8edf, 1670, 2, 6, 0, 8), // cusparseCgemmi
+    r(0x2050a534322e8edf, 1642, 2, 6, 0, 8), // cusparseCgemmi
     r(0x20668307dd17d3c9, 0, 0, 1, 0, 0), // cusparseLtMatmulAlgSelectionDestroy
-    r(0x2079b2d5fec82a7b, 552, 2, 6, 0, 8), // cublasCgemm_v2
-    r(0x20aca534327ced8c, 1672, 2, 6, 0, 8), // cusparseCgemvi
-    r(0x20b04b08ecbe5e5c, 37, 1, 2, 0, 0), // cudaGraphExecGetFlags
-    r(0x20b70fb30918b758, 717, 2, 6, 0, 6), // cublasRotEx_64
-    r(0x20cdc005c038f86e, 1745, 3, 6, 0, 5), // cusparseSpMM_bufferSize
-    r(0x20d08dc4b8a124a7, 81, 2, 3, 0, 0), // nvmlDeviceGetAutoBoostedClocksEnabled
+    r(0x2079b2d5fec82a7b, 546, 2, 6, 0, 8), // cublasCgemm_v2
+    r(0x20aca534327ced8c, 1644, 2, 6, 0, 8), // cusparseCgemvi
+    r(0x20b04b08ecbe5e5c, 36, 1, 2, 0, 0), // cudaGraphExecGetFlags
+    r(0x20b70fb30918b758, 710, 2, 6, 0, 6), // cublasRotEx_64
+    r(0x20cdc005c038f86e, 1708, 3, 6, 0, 5), // cusparseSpMM_bufferSize
+    r(0x20d08dc4b8a124a7, 79, 2, 3, 0, 0), // nvmlDeviceGetAutoBoostedClocksEnabled
     r(0x20de1e629cd24b86, 30, 1, 2, 0, 0), // cuModuleGetFunctionCount
     r(0x20fef1f98bf507f7, 10, 1, 3, 0, 0), // @cudaExecutionCtxStreamCreate
-    r(0x210b4fbb5e0ffae0, 1577, 2, 6, 0, 0), // cusolverSpZcsrcholSolveHost
+    r(0x210b4fbb5e0ffae0, 1550, 2, 6, 0, 0), // cusolverSpZcsrcholSolveHost
     r(0x212ca21f0d3e634e, 0, 0, 6, 0, 3), // cudnnSetPooling2dDescriptor
-    r(0x21368e27dd42a0f0, 37, 1, 2, 0, 0), // __nvJitLinkGetInfoLogSize_13_3
-    r(0x21368f27dd42a2a3, 37, 1, 2, 0, 0), // __nvJitLinkGetInfoLogSize_13_2
-    r(0x21369027dd42a456, 37, 1, 2, 0, 0), // __nvJitLinkGetInfoLogSize_13_1
-    r(0x21369127dd42a609, 37, 1, 2, 0, 0), // __nvJitLinkGetInfoLogSize_13_0
-    r(0x21369427dd42ab22, 37, 1, 2, 0, 0), // __nvJitLinkGetInfoLogSize_13_5
-    r(0x21369527dd42acd5, 37, 1, 2, 0, 0), // __nvJitLinkGetInfoLogSize_13_4
+    r(0x21368e27dd42a0f0, 36, 1, 2, 0, 0), // __nvJitLinkGetInfoLogSize_13_3
+    r(0x21368f27dd42a2a3, 36, 1, 2, 0, 0), // __nvJitLinkGetInfoLogSize_13_2
+    r(0x21369027dd42a456, 36, 1, 2, 0, 0), // __nvJitLinkGetInfoLogSize_13_1
+    r(0x21369127dd42a609, 36, 1, 2, 0, 0), // __nvJitLinkGetInfoLogSize_13_0
+    r(0x21369427dd42ab22, 36, 1, 2, 0, 0), // __nvJitLinkGetInfoLogSize_13_5
+    r(0x21369527dd42acd5, 36, 1, 2, 0, 0), // __nvJitLinkGetInfoLogSize_13_4
     r(0x21370ebc81e0954e, 0, 0, 2, 0, 0), // cublasSetAtomicsMode
     r(0x2138bc1fa1b47157, 13, 1, 2, 0, 0), // nvmlDeviceGetCurrPcieLinkGeneration
-    r(0x2140b87318c3dfa1, 1383, 10, 6, 0, 11), // cusolverRfBatchSetupHost
-    r(0x2145003073b43146, 326, 1, 1, 0, 0), // @cudaSetDoubleForDevice
-    r(0x21608eb0cf6b3ea4, 105, 1, 2, 0, 0), // cuGetErrorName
-    r(0x217e1cc470e96a46, 1453, 5, 6, 0, 5), // cusolverSpDcsrqrBufferInfoHost
-    r(0x21886f843fb416d1, 1866, 2, 6, 0, 0), // cutensorMgContractionGetWorkspace
+    r(0x2140b87318c3dfa1, 1362, 10, 6, 0, 11), // cusolverRfBatchSetupHost
+    r(0x2145003073b43146, 321, 1, 1, 0, 0), // @cudaSetDoubleForDevice
+    r(0x21608eb0cf6b3ea4, 103, 1, 2, 0, 0), // cuGetErrorName
+    r(0x217e1cc470e96a46, 1428, 5, 6, 0, 5), // cusolverSpDcsrqrBufferInfoHost
+    r(0x21886f843fb416d1, 1053, 2, 6, 0, 0), // cutensorMgContractionGetWorkspace
     r(0x21908ce5884dabab, 0, 0, 4, 0, 0), // nvjpegEncoderParamsCopyMetadata
     r(0x2198e4ff1c802447, 0, 0, 6, 0, 3), // cusparseCcsr2dense
     r(0x21a1639f3e789833, 10, 1, 2, 0, 0), // ncclMemAlloc
     r(0x21a74b147daf9b00, 0, 0, 2, 0, 0), // cuTexRefSetFilterMode
     r(0x21b241ca88b70ca6, 0, 0, 3, 0, 0), // cudaInitDevice
-    r(0x21c1263c9473a748, 559, 2, 6, 0, 7), // cublasCgemvBatched
-    r(0x21dbb4550329427c, 215, 1, 2, 0, 0), // @cudaGraphHostNodeSetParams
-    r(0x21edd5723a34ea37, 425, 2, 6, 0, 2), // __cudaRegisterManagedVar
-    r(0x21efd8f12d1a2110, 83, 1, 4, 0, 0), // ncclCommRegister
+    r(0x21c1263c9473a748, 553, 2, 6, 0, 7), // cublasCgemvBatched
+    r(0x21dbb4550329427c, 211, 1, 2, 0, 0), // @cudaGraphHostNodeSetParams
+    r(0x21edd5723a34ea37, 420, 2, 6, 0, 2), // __cudaRegisterManagedVar
+    r(0x21efd8f12d1a2110, 81, 1, 4, 0, 0), // ncclCommRegister
     r(0x21f00ad7f39770ce, 0, 0, 7, 0, 0), // @cudaGraphExecMemcpyNodeSetParamsFromSymbol
-    r(0x2200d025088bfb2a, 1280, 1, 6, 0, 8), // cusolverDnSHgels
-    r(0x2204bb25088fc052, 1280, 1, 6, 0, 8), // cusolverDnSHgesv
-    r(0x2214c6c3b2b87174, 37, 1, 6, 0, 2), // cutensorCreatePermutation
-    r(0x2216d4c49dba40f7, 1244, 1, 6, 0, 0), // fftw_plan_dft
+    r(0x2200d025088bfb2a, 1267, 1, 6, 0, 8), // cusolverDnSHgels
+    r(0x2204bb25088fc052, 1267, 1, 6, 0, 8), // cusolverDnSHgesv
+    r(0x2214c6c3b2b87174, 36, 1, 6, 0, 2), // cutensorCreatePermutation
+    r(0x2216d4c49dba40f7, 1231, 1, 6, 0, 0), // fftw_plan_dft
     r(0x221cb52a57e9de7c, 0, 0, 6, 0, 3), // cublasStrsv_v2
-    r(0x222c5f25b54edc62, 1296, 1, 6, 0, 3), // cusparseDcsric02_bufferSizeExt
-    r(0x223f829bb5822922, 117, 2, 4, 0, 0), // cudaGraphAddEmptyNode
+    r(0x222c5f25b54edc62, 950, 1, 6, 0, 3), // cusparseDcsric02_bufferSizeExt
+    r(0x223f829bb5822922, 113, 2, 4, 0, 0), // cudaGraphAddEmptyNode
     r(0x224eacc0a8dea02b, 0, 0, 1, 0, 0), // cusolverMpDestroy
-    r(0x2258ca707d912f97, 404, 1, 1, 0, 0), // pncclGetUniqueId
+    r(0x2258ca707d912f97, 399, 1, 1, 0, 0), // pncclGetUniqueId
     r(0x225e29af86447198, 0, 0, 1, 0, 0), // cudaStreamDestroy
-    r(0x227fc63568d5bd6a, 495, 1, 1, 0, 0), // nvFatbinGetErrorString
+    r(0x227fc63568d5bd6a, 489, 1, 1, 0, 0), // nvFatbinGetErrorString
     r(0x228fc084f195082b, 0, 0, 3, 0, 0), // fftw_execute_dft_r2c
-    r(0x2297ab43442e2ff7, 1497, 6, 6, 2, 5), // cusolverSpScsreigvsiHost
-    r(0x229941b173859c2d, 1683, 10, 6, 0, 5), // cusparseConstCscGet
+    r(0x2297ab43442e2ff7, 1472, 6, 6, 2, 5), // cusolverSpScsreigvsiHost
+    r(0x229941b173859c2d, 1646, 10, 6, 0, 5), // cusparseConstCscGet
     r(0x22a7c139f9667973, 0, 0, 6, 0, 3), // cusparseSgtsv2StridedBatch
-    r(0x22ba548a7a3245f6, 1837, 2, 6, 0, 11), // cusparseZcsrsm2_bufferSizeExt
-    r(0x22bf2719c9f7a9ad, 1296, 1, 6, 0, 3), // cusparseCgtsv2_nopivot_bufferSizeExt
+    r(0x22ba548a7a3245f6, 1800, 2, 6, 0, 11), // cusparseZcsrsm2_bufferSizeExt
+    r(0x22bf2719c9f7a9ad, 950, 1, 6, 0, 3), // cusparseCgtsv2_nopivot_bufferSizeExt
     r(0x22c1d9ca184da65d, 0, 0, 6, 1, 6), // cusparseScsr2csr_compress
-    r(0x22d0e60ec912c391, 563, 1, 6, 0, 1), // cusolverDnDsytri_bufferSize
+    r(0x22d0e60ec912c391, 557, 1, 6, 0, 1), // cusolverDnDsytri_bufferSize
     r(0x22d18b7977c32b3c, 35, 1, 3, 0, 0), // cuGreenCtxGetDevResource#12
-    r(0x22d32bc070978814, 540, 1, 1, 0, 0), // cudaMemcpy3D
+    r(0x22d32bc070978814, 534, 1, 1, 0, 0), // cudaMemcpy3D
     r(0x22d711c0709b44bd, 0, 0, 6, 0, 1), // cudaMemcpy2D
-    r(0x22db35e6db05caec, 312, 1, 5, 0, 0), // cublasDzasum_v2
+    r(0x22db35e6db05caec, 308, 1, 5, 0, 0), // cublasDzasum_v2
     r(0x22ff14a5d749a08f, 13, 1, 2, 0, 0), // cudnnGetRNNBiasMode
     r(0x232e9fa576521ef2, 0, 0, 2, 0, 0), // nvmlDeviceSetGpuOperationMode
     r(0x234b03a9aa74fc9e, 0, 0, 6, 0, 0), // cudaMemcpyToSymbolAsync_ptsz
     r(0x234c1794ba6d86bb, 0, 0, 1, 0, 0), // @cudaGraphicsUnregisterResource
-    r(0x236210a488eecdf9, 124, 5, 5, 0, 0), // cudaGraphAddExternalSemaphoresSignalNode
-    r(0x236a93a34d2e4625, 37, 1, 2, 0, 0), // cudaStreamGetId_ptsz
-    r(0x236dd6aa8c042f95, 1765, 2, 6, 0, 11), // cusparseScsrsm2_bufferSizeExt
-    r(0x2397d7d6af8ec8a6, 1663, 3, 6, 0, 14), // cusparseDcsrgemm2_bufferSizeExt
-    r(0x239950547a0eba29, 963, 4, 5, 0, 0), // nvmlDeviceGetRemappedRows
-    r(0x239cb51edbd17c5d, 526, 1, 2, 0, 0), // @cudaGraphMemcpyNodeSetParams
+    r(0x236210a488eecdf9, 120, 5, 5, 0, 0), // cudaGraphAddExternalSemaphoresSignalNode
+    r(0x236a93a34d2e4625, 36, 1, 2, 0, 0), // cudaStreamGetId_ptsz
+    r(0x236dd6aa8c042f95, 1728, 2, 6, 0, 11), // cusparseScsrsm2_bufferSizeExt
+    r(0x2397d7d6af8ec8a6, 1636, 3, 6, 0, 14), // cusparseDcsrgemm2_bufferSizeExt
+    r(0x239950547a0eba29, 954, 4, 5, 0, 0), // nvmlDeviceGetRemappedRows
+    r(0x239cb51edbd17c5d, 520, 1, 2, 0, 0), // @cudaGraphMemcpyNodeSetParams
     r(0x23aebd44cb413b13, 18, 1, 3, 0, 0), // nvmlDeviceCreateGpuInstance
     r(0x23b1222f8f80f833, 0, 0, 6, 0, 15), // cusolverDnGesvd
-    r(0x23bb94790f62180d, 2020, 1, 2, 0, 0), // nvmlDeviceGetMemoryInfo
-    r(0x23d18227370aaf11, 355, 3, 3, 0, 0), // cuOccupancyMaxPotentialClusterSize
+    r(0x23bb94790f62180d, 1979, 1, 2, 0, 0), // nvmlDeviceGetMemoryInfo
+    r(0x23d18227370aaf11, 350, 3, 3, 0, 0), // cuOccupancyMaxPotentialClusterSize
     r(0x23e03e09dee64f66, 0, 0, 6, 0, 4), // cublasCtbmv_v2
-    r(0x23f21b340dc710d4, 541, 1, 1, 0, 0), // cudaMemcpy3DPeer_ptds
-    r(0x23fa9b31b8c2a99f, 559, 2, 6, 0, 6), // cublasCgemv_v2_64
-    r(0x2406b2481d63c940, 1277, 1, 5, 0, 0), // cuFileWritev
-    r(0x240a3704dba4c72f, 71, 2, 2, 0, 0), // cuDeviceGetByPCIBusId
-    r(0x241c763cec34e667, 1927, 3, 3, 0, 0), // pncclParamGetParameter
-    r(0x241e2bf45d726c00, 241, 1, 3, 0, 0), // nvjpegDecodeBatchedSupported
+    r(0x23f21b340dc710d4, 535, 1, 1, 0, 0), // cudaMemcpy3DPeer_ptds
+    r(0x23fa9b31b8c2a99f, 553, 2, 6, 0, 6), // cublasCgemv_v2_64
+    r(0x2406b2481d63c940, 1264, 1, 5, 0, 0), // cuFileWritev
+    r(0x240a3704dba4c72f, 70, 2, 2, 0, 0), // cuDeviceGetByPCIBusId
+    r(0x241c763cec34e667, 1886, 3, 3, 0, 0), // pncclParamGetParameter
+    r(0x241e2bf45d726c00, 237, 1, 3, 0, 0), // nvjpegDecodeBatchedSupported
     r(0x24234928782c61de, 30, 1, 3, 0, 0), // @cudaEventElapsedTime_v2
     r(0x2433e5c1215c80bf, 30, 1, 2, 0, 0), // cuLogsCurrent
-    r(0x24347e457196d7f4, 1285, 1, 6, 0, 6), // cusolverDnZunmtr_bufferSize
-    r(0x244049b67822c0d2, 578, 2, 6, 0, 2), // cublasCrot_v2
-    r(0x2461d4c19190a0e2, 701, 3, 5, 0, 0), // cublasLtMatmulAlgoConfigGetAttribute
+    r(0x24347e457196d7f4, 1271, 1, 6, 0, 6), // cusolverDnZunmtr_bufferSize
+    r(0x244049b67822c0d2, 572, 2, 6, 0, 2), // cublasCrot_v2
+    r(0x2461d4c19190a0e2, 694, 3, 5, 0, 0), // cublasLtMatmulAlgoConfigGetAttribute
     r(0x246b41245af84288, 0, 0, 6, 0, 0), // @cudaGraphMemcpyNodeSetParamsToSymbol
-    r(0x247a36a10a19b492, 2162, 1, 4, 0, 0), // nvmlGpuInstanceGetComputeInstanceProfileInfoV
-    r(0x247b97e62cfd537c, 2201, 3, 5, 0, 0), // nvtiffDecode
-    r(0x247c2e0e12c6a2c7, 2219, 1, 3, 0, 0), // nvtiffStreamGetImageInfo
-    r(0x2488afea7a995586, 327, 1, 2, 0, 0), // cuMemcpy2DAsync
-    r(0x24a303bc529ee2dc, 2108, 1, 3, 0, 0), // nvmlDeviceGetThermalSettings
-    r(0x24b53698bbf5d717, 214, 1, 2, 0, 0), // nvmlDeviceGetConfComputeMemSizeInfo
-    r(0x24be97081b5ff6a9, 1868, 4, 6, 0, 1), // cutensorMgCopy
-    r(0x24c81f4c89b96cb9, 812, 2, 6, 0, 6), // cublasZgemv_v2
+    r(0x247a36a10a19b492, 2115, 1, 4, 0, 0), // nvmlGpuInstanceGetComputeInstanceProfileInfoV
+    r(0x247b97e62cfd537c, 2154, 3, 5, 0, 0), // nvtiffDecode
+    r(0x247c2e0e12c6a2c7, 2172, 1, 3, 0, 0), // nvtiffStreamGetImageInfo
+    r(0x2488afea7a995586, 322, 1, 2, 0, 0), // cuMemcpy2DAsync
+    r(0x24a303bc529ee2dc, 2063, 1, 3, 0, 0), // nvmlDeviceGetThermalSettings
+    r(0x24b53698bbf5d717, 210, 1, 2, 0, 0), // nvmlDeviceGetConfComputeMemSizeInfo
+    r(0x24be97081b5ff6a9, 1827, 4, 6, 0, 1), // cutensorMgCopy
+    r(0x24c81f4c89b96cb9, 805, 2, 6, 0, 6), // cublasZgemv_v2
     r(0x24d6c354027e1288, 0, 0, 6, 0, 4), // cusolverDnSpotrsBatched
-    r(0x24f24f42ebdb1281, 1222, 4, 6, 0, 6), // cufftGetSizeMany64
-    r(0x24f6e0c29af42ead, 37, 1, 2, 0, 0), // cusolverMpGetStream
+    r(0x24f24f42ebdb1281, 1209, 4, 6, 0, 6), // cufftGetSizeMany64
+    r(0x24f6e0c29af42ead, 36, 1, 2, 0, 0), // cusolverMpGetStream
     r(0x24fdc93ea5c64d56, 0, 0, 5, 0, 0), // cuMemGetHandleForAddressRange
     r(0x24ffb0e359f72053, 0, 0, 2, 0, 0), // cufftXtClearCallback
-    r(0x250d68928cea8d83, 1663, 3, 6, 0, 14), // cusparseCcsrgemm2_bufferSizeExt
+    r(0x250d68928cea8d83, 1636, 3, 6, 0, 14), // cusparseCcsrgemm2_bufferSizeExt
     r(0x25133008a455dc04, 13, 1, 2, 0, 0), // nvjpegJpegStreamGetJpegEncoding
     r(0x25222cade4ecf404, 0, 0, 6, 0, 6), // cusparseDbsric02
     r(0x2526067ea50ec919, 0, 0, 6, 0, 2), // cusolverSpDcsrqrFactor
     r(0x2529859e9deab0f5, 0, 0, 5, 0, 0), // @cudaMemPrefetchAsync_v2_ptsz
-    r(0x252ec7b022bc9467, 361, 2, 3, 0, 0), // @cudaProfilerInitialize
-    r(0x254110906ba66993, 1116, 2, 6, 2, 20), // cudnnNormalizationForwardTraining
+    r(0x252ec7b022bc9467, 356, 2, 3, 0, 0), // @cudaProfilerInitialize
+    r(0x254110906ba66993, 1106, 2, 6, 2, 20), // cudnnNormalizationForwardTraining
     r(0x2546598322d4fcfc, 0, 0, 3, 0, 0), // cusolverRfSetMatrixFormat
-    r(0x2546fd822d7f62a2, 119, 2, 5, 0, 0), // cudaStreamUpdateCaptureDependencies
-    r(0x2547c6c93ffea09e, 1281, 1, 6, 1, 5), // cusparseDpruneDense2csrByPercentage_bufferSizeExt
+    r(0x2546fd822d7f62a2, 115, 2, 5, 0, 0), // cudaStreamUpdateCaptureDependencies
+    r(0x2547c6c93ffea09e, 1268, 1, 6, 1, 5), // cusparseDpruneDense2csrByPercentage_bufferSizeExt
     r(0x255ca27c7bd3d47e, 0, 0, 1, 0, 0), // __nvJitLinkComplete_13_5
     r(0x255ca37c7bd3d631, 0, 0, 1, 0, 0), // __nvJitLinkComplete_13_4
     r(0x255ca47c7bd3d7e4, 0, 0, 1, 0, 0), // __nvJitLinkComplete_13_3
     r(0x255ca57c7bd3d997, 0, 0, 1, 0, 0), // __nvJitLinkComplete_13_2
     r(0x255ca67c7bd3db4a, 0, 0, 1, 0, 0), // __nvJitLinkComplete_13_1
     r(0x255ca77c7bd3dcfd, 0, 0, 1, 0, 0), // __nvJitLinkComplete_13_0
-    r(0x257e1fea40973525, 1281, 1, 6, 0, 6), // cusolverDnDXgesv_bufferSize
+    r(0x257e1fea40973525, 1268, 1, 6, 0, 6), // cusolverDnDXgesv_bufferSize
     r(0x25a0074d56ba560d, 0, 0, 6, 0, 2), // cublasDtpsv_v2
-    r(0x25a4cbdd18dcfcfa, 175, 1, 2, 0, 0), // nvrtcAddNameExpression
-    r(0x25b8a2f869d32c05, 1299, 1, 6, 0, 8), // cusparseSbsrsm2_bufferSize
+    r(0x25a4cbdd18dcfcfa, 171, 1, 2, 0, 0), // nvrtcAddNameExpression
+    r(0x25b8a2f869d32c05, 1283, 1, 6, 0, 8), // cusparseSbsrsm2_bufferSize
     r(0x25e9a9f1751d631d, 18, 1, 3, 0, 0), // cudnnGetAlgorithmSpaceSize
     r(0x25eb6cc857bcc88e, 0, 0, 2, 0, 0), // cuGraphicsResourceSetMapFlags_v2
     r(0x25ed529fcec68ad5, 0, 0, 1, 0, 0), // ncclCommDestroy
     r(0x25ef403688348186, 0, 0, 6, 0, 6), // cusolverDnCheevjBatched
     r(0x25f1a774734bb8ef, 0, 0, 6, 0, 6), // cusparseDbsric02_analysis
     r(0x25f3c4418d714eb1, 10, 1, 2, 0, 0), // nvjpegGetDeviceMemoryPadding
-    r(0x260627e4d2ea20b7, 1630, 2, 6, 0, 12), // cusolverMpOrmtr_bufferSize
+    r(0x260627e4d2ea20b7, 1603, 2, 6, 0, 12), // cusolverMpOrmtr_bufferSize
     r(0x261434d7b87e277e, 0, 0, 1, 0, 0), // cutensorDestroyTensorDescriptor
     r(0x261480a92bb8c3b6, 13, 1, 2, 0, 0), // cudaStreamGetPriority
-    r(0x261bd481a3eea3ca, 40, 2, 3, 0, 0), // cuDevResourceGenerateDesc
-    r(0x261d40e159b6acae, 919, 6, 6, 1, 16), // cudnnFindRNNForwardInferenceAlgorithmEx
-    r(0x26245cc250368a7b, 574, 2, 6, 0, 5), // cublasSsyrk_v2_64
+    r(0x261bd481a3eea3ca, 39, 2, 3, 0, 0), // cuDevResourceGenerateDesc
+    r(0x261d40e159b6acae, 911, 6, 6, 1, 16), // cudnnFindRNNForwardInferenceAlgorithmEx
+    r(0x26245cc250368a7b, 568, 2, 6, 0, 5), // cublasSsyrk_v2_64
     r(0x262f016eba77ca03, 10, 1, 6, 0, 1), // cusparseCreateDnMat
     r(0x2633a010011b4cc4, 30, 1, 2, 0, 0), // cuTexRefGetMipmapFilterMode
-    r(0x263c306e49930434, 540, 1, 2, 0, 0), // cudaMemcpy3DAsync_ptsz
+    r(0x263c306e49930434, 534, 1, 2, 0, 0), // cudaMemcpy3DAsync_ptsz
     r(0x264228478c5c82a5, 30, 1, 3, 0, 0), // cuEventElapsedTime_v2
-    r(0x264fa48428da3027, 321, 1, 1, 0, 0), // cufftGetVersion
-    r(0x26541bbfe1b3156e, 554, 2, 6, 0, 7), // cublasDgeam_64
+    r(0x264fa48428da3027, 30, 1, 1, 0, 0), // cufftGetVersion
+    r(0x26541bbfe1b3156e, 548, 2, 6, 0, 7), // cublasDgeam_64
     r(0x2654805ffe4b6e66, 0, 0, 6, 0, 5), // cusparseZgpsvInterleavedBatch
     r(0x266ce051383bcaa9, 0, 0, 6, 0, 0), // @cudaMemcpyToArray
-    r(0x26704a2aa76339c3, 1471, 4, 6, 4, 2), // cusolverSpDcsreigsHost
+    r(0x26704a2aa76339c3, 1446, 4, 6, 4, 2), // cusolverSpDcsreigsHost
     r(0x2677f9e4432a92ac, 13, 1, 2, 0, 0), // nvmlDeviceGetNumaNodeId
-    r(0x267800ef776a50af, 486, 2, 3, 0, 0), // cudaExternalMemoryGetMappedMipmappedArray
+    r(0x267800ef776a50af, 480, 2, 3, 0, 0), // cudaExternalMemoryGetMappedMipmappedArray
     r(0x26aaaf24ce436234, 10, 1, 2, 0, 8), // cuIpcOpenMemHandle
-    r(0x26b6a5aa2788029e, 37, 1, 3, 0, 0), // nvjpegEncoderStateCreate
-    r(0x26b9ac8ffae6baa2, 1296, 1, 6, 0, 3), // cusparseZcsrilu02_bufferSizeExt
+    r(0x26b6a5aa2788029e, 36, 1, 3, 0, 0), // nvjpegEncoderStateCreate
+    r(0x26b9ac8ffae6baa2, 950, 1, 6, 0, 3), // cusparseZcsrilu02_bufferSizeExt
     r(0x26be15caee0041c1, 30, 1, 1, 0, 0), // nvmlSystemGetConfComputeGpusReadyState
-    r(0x26ca9956101879f3, 295, 3, 4, 0, 0), // @cudaLogsDumpToMemory
-    r(0x26cc8cf5ff4117de, 692, 1, 1, 0, 0), // cutensorLoggerOpenFile
+    r(0x26ca9956101879f3, 291, 3, 4, 0, 0), // @cudaLogsDumpToMemory
+    r(0x26cc8cf5ff4117de, 685, 1, 1, 0, 0), // cutensorLoggerOpenFile
     r(0x26d95aa712699f75, 0, 0, 4, 0, 0), // @cudaMemcpy
     r(0x26f52b2e6f61efdd, 0, 0, 6, 0, 16), // cudnnRNNBackwardData_v8
     r(0x26f65dad4fd0c85d, 10, 1, 4, 0, 0), // cudaOccupancyAvailableDynamicSMemPerBlock
     r(0x270b9d048fd0f46a, 10, 1, 3, 0, 0), // cudaMallocAsync_ptsz
-    r(0x270bd52aa5a8d2db, 925, 6, 6, 1, 18), // cudnnFindRNNForwardTrainingAlgorithmEx
-    r(0x271166dd203a4cdd, 1296, 1, 6, 0, 3), // cusparseSgtsv2_nopivot_bufferSizeExt
-    r(0x271c05c66e2d0467, 1300, 3, 6, 0, 14), // cusolverDnSyevdx
+    r(0x270bd52aa5a8d2db, 917, 6, 6, 1, 18), // cudnnFindRNNForwardTrainingAlgorithmEx
+    r(0x271166dd203a4cdd, 950, 1, 6, 0, 3), // cusparseSgtsv2_nopivot_bufferSizeExt
+    r(0x271c05c66e2d0467, 1284, 3, 6, 0, 14), // cusolverDnSyevdx
     r(0x271e2880d2c2918f, 0, 0, 1, 0, 0), // cusolverMpDestroyGrid
     r(0x272aebb8580fb4a0, 0, 0, 1, 0, 0), // cudnnDestroyOpTensorDescriptor
-    r(0x272ec16061b95aa0, 81, 2, 3, 0, 0), // cusolverRfGetMatrixFormat
+    r(0x272ec16061b95aa0, 79, 2, 3, 0, 0), // cusolverRfGetMatrixFormat
     r(0x274d4dd9c2fd2989, 10, 1, 3, 0, 16), // ncclCommInitRank
-    r(0x2750de53dac814d8, 1525, 3, 6, 0, 2), // cusolverSpScsrqrFactorHost
-    r(0x275cdac2b6cbf401, 306, 2, 5, 0, 0), // @cudaMemDiscardBatchAsync
+    r(0x2750de53dac814d8, 1500, 3, 6, 0, 2), // cusolverSpScsrqrFactorHost
+    r(0x275cdac2b6cbf401, 302, 2, 5, 0, 0), // @cudaMemDiscardBatchAsync
     r(0x27767add2082f164, 0, 0, 6, 0, 3), // cusparseCcsc2dense
     r(0x277696832cd38aa1, 0, 0, 2, 0, 0), // cudnnSetStream
     r(0x277d47fe0cf34355, 0, 0, 3, 0, 0), // fftwf_execute_dft_r2c
@@ -881,12 +881,12 @@ pub static ROWS: [Row; 5615] = [
     r(0x27923b23fecb803c, 0, 0, 1, 0, 0), // cublasLtHeuristicsCacheSetCapacity
     r(0x2799a1867db5c440, 30, 1, 1, 0, 0), // @cudaRuntimeGetVersion
     r(0x279c8799d90462c0, 0, 0, 6, 0, 3), // cublasDtbmv
-    r(0x27a31865053d26c4, 1317, 2, 6, 0, 4), // cusolverSpScsrcholBufferInfo
-    r(0x27b00e38cfc767ee, 77, 2, 5, 0, 0), // cuDeviceGetP2PAtomicCapabilities
-    r(0x27b02298a7806d0e, 154, 8, 5, 0, 0), // cuGraphAddNode
-    r(0x27b609e11bf9d1ee, 1653, 1, 6, 0, 5), // cusparseDpruneDense2csr
+    r(0x27a31865053d26c4, 1300, 2, 6, 0, 4), // cusolverSpScsrcholBufferInfo
+    r(0x27b00e38cfc767ee, 75, 2, 5, 0, 0), // cuDeviceGetP2PAtomicCapabilities
+    r(0x27b02298a7806d0e, 150, 8, 5, 0, 0), // cuGraphAddNode
+    r(0x27b609e11bf9d1ee, 1626, 1, 6, 0, 5), // cusparseDpruneDense2csr
     r(0x27c1acbd04bc2e68, 0, 0, 6, 0, 6), // cusolverDnDsyevjBatched
-    r(0x27cd98b9b7370420, 326, 1, 1, 0, 0), // cudaSetDoubleForHost
+    r(0x27cd98b9b7370420, 321, 1, 1, 0, 0), // cudaSetDoubleForHost
     r(0x27d54e7d5e597ef5, 0, 0, 6, 1, 2), // cublasDsyr2
     r(0x27d5857d5e59dc6a, 0, 0, 6, 2, 2), // cublasDsyrk
     r(0x27edd5cab558af6f, 0, 0, 4, 0, 0), // cuStreamAttachMemAsync
@@ -902,107 +902,107 @@ pub static ROWS: [Row; 5615] = [
     r(0x2861973ae695095b, 0, 0, 6, 0, 0), // ncclSend
     r(0x2862b1cc4e9686df, 0, 0, 1, 0, 0), // cuCtxSetCurrent
     r(0x28643847a5dd92eb, 0, 0, 6, 0, 1), // cusolverSpXcsrcholAnalysis
-    r(0x28786ad6f3030a64, 84, 1, 6, 0, 1), // cublasDaxpy_v2
+    r(0x28786ad6f3030a64, 82, 1, 6, 0, 1), // cublasDaxpy_v2
     r(0x2896dd2774035bb1, 13, 1, 2, 0, 0), // nvmlDeviceGetMaxPcieLinkWidth
-    r(0x2898e0112f4dca2d, 1641, 9, 6, 0, 4), // cusparseConstBlockedEllGet
+    r(0x2898e0112f4dca2d, 1614, 9, 6, 0, 4), // cusparseConstBlockedEllGet
     r(0x289a3443dbc2e2ca, 0, 0, 2, 0, 0), // @cudaFuncSetSharedMemConfig
-    r(0x28b2cdd164bc7e17, 196, 3, 2, 0, 0), // cudaGraphExternalSemaphoresWaitNodeGetParams
-    r(0x28b49307faa202e6, 262, 1, 3, 0, 0), // cuModuleEnumerateFunctions
+    r(0x28b2cdd164bc7e17, 192, 3, 2, 0, 0), // cudaGraphExternalSemaphoresWaitNodeGetParams
+    r(0x28b49307faa202e6, 258, 1, 3, 0, 0), // cuModuleEnumerateFunctions
     r(0x28c82e81d1a791bb, 0, 0, 6, 0, 3), // cublasCtrsv_v2_64
     r(0x28d46635a40a443e, 0, 0, 1, 0, 0), // cusparseSpGEMM_destroyDescr
     r(0x28d65cfe947a7ffe, 0, 0, 3, 2, 0), // cudnnRNNSetClip_v8
     r(0x28d65dfe947a81b1, 0, 0, 2, 2, 0), // cudnnRNNSetClip_v9
-    r(0x290e11e2a4f25561, 1888, 5, 6, 0, 2), // pncclScatterConfig
-    r(0x291467f1c220ad77, 418, 7, 10, 0, 0), // @__cudaRegisterFunction
-    r(0x2928be9ddac8689c, 221, 1, 3, 0, 0), // @cudaStreamGetAttribute_ptsz
-    r(0x2942e155abf8b25a, 1755, 2, 6, 0, 14), // cusparseScsrgeam2
+    r(0x290e11e2a4f25561, 1847, 5, 6, 0, 2), // pncclScatterConfig
+    r(0x291467f1c220ad77, 413, 7, 10, 0, 0), // @__cudaRegisterFunction
+    r(0x2928be9ddac8689c, 217, 1, 3, 0, 0), // @cudaStreamGetAttribute_ptsz
+    r(0x2942e155abf8b25a, 1718, 2, 6, 0, 14), // cusparseScsrgeam2
     r(0x2949f7ded7e65fe0, 10, 1, 6, 0, 8), // cudssMatrixCreateCsr
-    r(0x294e812dea568f6a, 540, 1, 2, 0, 0), // @cudaMemcpy3DAsync_ptsz
-    r(0x29620b1f7564934f, 77, 2, 4, 0, 0), // @cudaDeviceGetP2PAtomicCapabilities
-    r(0x296b39078ec97722, 1141, 3, 6, 0, 1), // cudnnSetConvolutionNdDescriptor
+    r(0x294e812dea568f6a, 534, 1, 2, 0, 0), // @cudaMemcpy3DAsync_ptsz
+    r(0x29620b1f7564934f, 75, 2, 4, 0, 0), // @cudaDeviceGetP2PAtomicCapabilities
+    r(0x296b39078ec97722, 1131, 3, 6, 0, 1), // cudnnSetConvolutionNdDescriptor
     r(0x297566b676cd761a, 0, 0, 1, 0, 0), // cudaDeviceDisablePeerAccess
-    r(0x298821bb2202467f, 266, 2, 3, 0, 0), // cuModuleGetFunction
+    r(0x298821bb2202467f, 262, 2, 3, 0, 0), // cuModuleGetFunction
     r(0x298e236ba0ffb573, 10, 1, 6, 0, 2), // cusparseCreateConstSpVec
     r(0x29940c8f7a06fee8, 0, 0, 1, 0, 0), // cusparseGetMatDiagType
     r(0x2994e9db5e51bcbe, 0, 0, 6, 0, 1), // cublasSetVectorAsync
     r(0x299c500564fda419, 0, 0, 6, 0, 3), // cublasZgetriBatched
-    r(0x29a1acfe619b2d28, 202, 4, 4, 0, 0), // @cudaGraphGetEdges#12
-    r(0x29a1affe619b3241, 202, 4, 4, 0, 0), // @cudaGraphGetEdges#11
+    r(0x29a1acfe619b2d28, 198, 4, 4, 0, 0), // @cudaGraphGetEdges#12
+    r(0x29a1affe619b3241, 198, 4, 4, 0, 0), // @cudaGraphGetEdges#11
     r(0x29a432ed43c9de61, 0, 0, 2, 0, 0), // cublasSetFixedPointEmulationMantissaBitOffset
     r(0x29a5d32857c1169a, 0, 0, 6, 0, 5), // cusolverDnZungbr
-    r(0x29a784d365183af2, 802, 2, 6, 0, 7), // cublasZsymm_v2
+    r(0x29a784d365183af2, 795, 2, 6, 0, 7), // cublasZsymm_v2
     r(0x29ae96f85f4f4285, 0, 0, 6, 0, 2), // cusolverRfBatchSolve
-    r(0x29ce15f85e50e7f1, 2021, 1, 2, 0, 0), // nvmlDeviceGetBridgeChipInfo
+    r(0x29ce15f85e50e7f1, 1980, 1, 2, 0, 0), // nvmlDeviceGetBridgeChipInfo
     r(0x29d4c32857e86c2c, 0, 0, 6, 0, 3), // cusolverDnZungtr
     r(0x29dd044b58a50e96, 10, 1, 1, 0, 0), // cusolverMgCreate
-    r(0x29dd73bb76221b19, 564, 1, 6, 0, 3), // cublasChpr2_v2
+    r(0x29dd73bb76221b19, 558, 1, 6, 0, 3), // cublasChpr2_v2
     r(0x29e5c52857f6e2c5, 0, 0, 6, 0, 4), // cusolverDnZungqr
     r(0x2a115b56d5cd1fa4, 0, 0, 1, 0, 0), // @cudaGLUnregisterBufferObject
-    r(0x2a1c2005623f0e70, 559, 2, 6, 0, 6), // cublasCgemv_v2
+    r(0x2a1c2005623f0e70, 553, 2, 6, 0, 6), // cublasCgemv_v2
     r(0x2a36a2b12cdf6436, 0, 0, 6, 0, 8), // cusparseZgebsr2csr
-    r(0x2a3908195c8683ab, 2020, 1, 2, 0, 0), // nvmlGpuInstanceGetInfo
-    r(0x2a3c7ea98d7ccd98, 199, 3, 2, 0, 0), // cuGraphExternalSemaphoresWaitNodeSetParams
+    r(0x2a3908195c8683ab, 1979, 1, 2, 0, 0), // nvmlGpuInstanceGetInfo
+    r(0x2a3c7ea98d7ccd98, 195, 3, 2, 0, 0), // cuGraphExternalSemaphoresWaitNodeSetParams
     r(0x2a5054cf848a440b, 0, 0, 2, 0, 0), // nvmlDeviceSetAutoBoostedClocksEnabled
-    r(0x2a596276df7b9323, 252, 2, 2, 0, 0), // cuImportExternalSemaphore
-    r(0x2a60883c43e2494c, 37, 1, 2, 0, 0), // @cudaExecutionCtxGetId
-    r(0x2a6353bc8a8bba5e, 2224, 3, 6, 0, 0), // nvtiffStreamGetTagInfo
+    r(0x2a596276df7b9323, 248, 2, 2, 0, 0), // cuImportExternalSemaphore
+    r(0x2a60883c43e2494c, 36, 1, 2, 0, 0), // @cudaExecutionCtxGetId
+    r(0x2a6353bc8a8bba5e, 2177, 3, 6, 0, 0), // nvtiffStreamGetTagInfo
     r(0x2a6ad400748e3395, 0, 0, 6, 0, 0), // cublasDtpttr
-    r(0x2a770b6d90ea709c, 330, 1, 1, 0, 0), // cuMemcpy3D_v2
+    r(0x2a770b6d90ea709c, 325, 1, 1, 0, 0), // cuMemcpy3D_v2
     r(0x2a793a3fdf99a62c, 0, 0, 8, 0, 0), // @cudaMemcpy2DFromArray
     r(0x2a7b98d9071082bd, 18, 1, 3, 0, 0), // @cudaLogsRegisterCallback
-    r(0x2a7ba38f0acfaaac, 2141, 1, 2, 0, 0), // nvmlDeviceSetupNvlinkNvleEncryptionKey_v1
-    r(0x2a808beb0e5d9199, 565, 2, 6, 0, 7), // cublasChemm_v2_64
+    r(0x2a7ba38f0acfaaac, 2096, 1, 2, 0, 0), // nvmlDeviceSetupNvlinkNvleEncryptionKey_v1
+    r(0x2a808beb0e5d9199, 559, 2, 6, 0, 7), // cublasChemm_v2_64
     r(0x2a85a34d8f403ba3, 10, 1, 4, 0, 0), // @cudaGraphConditionalHandleCreate_v2
-    r(0x2a8b4ae969a26156, 551, 1, 6, 0, 1), // cublasCdotu_v2_64
-    r(0x2a926777551af021, 2018, 1, 2, 0, 0), // nvmlDeviceGetHostname_v1
+    r(0x2a8b4ae969a26156, 545, 1, 6, 0, 1), // cublasCdotu_v2_64
+    r(0x2a926777551af021, 1977, 1, 2, 0, 0), // nvmlDeviceGetHostname_v1
     r(0x2a9cd8096534584d, 0, 0, 6, 0, 5), // cusparseSgpsvInterleavedBatch
-    r(0x2aa6eb71810831d6, 688, 1, 5, 0, 0), // cublasSasum_v2_64
-    r(0x2ac8ea0fa8bb0209, 496, 2, 2, 0, 0), // cudaGetTextureAlignmentOffset
+    r(0x2aa6eb71810831d6, 681, 1, 5, 0, 0), // cublasSasum_v2_64
+    r(0x2ac8ea0fa8bb0209, 490, 2, 2, 0, 0), // cudaGetTextureAlignmentOffset
     r(0x2acc06c16c36b0c9, 0, 0, 5, 0, 0), // cuMulticastBindAddr
     r(0x2ad850e11120737e, 10, 1, 4, 0, 0), // cudaGreenCtxCreate
-    r(0x2aff21148efc5f53, 249, 1, 2, 0, 0), // cudaGetTextureObjectResourceDesc#12
-    r(0x2aff22148efc6106, 249, 1, 2, 0, 0), // cudaGetTextureObjectResourceDesc#11
+    r(0x2aff21148efc5f53, 245, 1, 2, 0, 0), // cudaGetTextureObjectResourceDesc#12
+    r(0x2aff22148efc6106, 245, 1, 2, 0, 0), // cudaGetTextureObjectResourceDesc#11
     r(0x2b0cf9e0502a5c0b, 0, 0, 4, 0, 0), // @cudaMemcpy_ptds
     r(0x2b2c10f459207e42, 0, 0, 4, 0, 0), // cuMemcpyDtoHAsync_v2_ptsz
-    r(0x2b33879653f40999, 1150, 4, 6, 0, 2), // cudnnSetSeqDataDescriptor
+    r(0x2b33879653f40999, 1140, 4, 6, 0, 2), // cudnnSetSeqDataDescriptor
     r(0x2b469524ec46d5d2, 0, 0, 6, 0, 13), // cusolverMpGels
     r(0x2b50806c57e88c11, 0, 0, 6, 0, 10), // cusolverDnZgesvd
-    r(0x2b59460536d16578, 2074, 1, 2, 0, 0), // nvmlDeviceGetNvlinkNvlePrivateInfo_v1
+    r(0x2b59460536d16578, 2029, 1, 2, 0, 0), // nvmlDeviceGetNvlinkNvlePrivateInfo_v1
     r(0x2b686bb4b1de8e1a, 0, 0, 3, 0, 0), // curandGenerateUniformDouble
-    r(0x2b73c53a5fd95400, 563, 1, 6, 0, 1), // cusolverDnSsytri_bufferSize
-    r(0x2b89d98acba14ee7, 1281, 1, 6, 0, 6), // cusolverDnCCgels_bufferSize
-    r(0x2b8e447fc5d527be, 678, 2, 6, 0, 7), // cublasTSTgemvBatched
-    r(0x2ba3a112c817e710, 550, 1, 6, 0, 2), // cublasAsumEx
+    r(0x2b73c53a5fd95400, 557, 1, 6, 0, 1), // cusolverDnSsytri_bufferSize
+    r(0x2b89d98acba14ee7, 1268, 1, 6, 0, 6), // cusolverDnCCgels_bufferSize
+    r(0x2b8e447fc5d527be, 671, 2, 6, 0, 7), // cublasTSTgemvBatched
+    r(0x2ba3a112c817e710, 544, 1, 6, 0, 2), // cublasAsumEx
     r(0x2bb7cc52c6bddb0f, 10, 1, 3, 0, 0), // cudaMallocManaged
     r(0x2bbb3920acc6add8, 0, 0, 6, 0, 1), // nvjpegDecodeBatchedPreAllocate
     r(0x2bc5ad69d00bd50e, 0, 0, 2, 0, 0), // cudssMatrixSetBatchValues
     r(0x2bd85c995229d29f, 0, 0, 6, 0, 9), // cusparseSgebsr2gebsc
     r(0x2bd86b995229ec1c, 0, 0, 6, 0, 12), // cusparseSgebsr2gebsr
     r(0x2be77b2144a028c4, 0, 0, 6, 0, 2), // cublasSwapEx_64
-    r(0x2beb4027e3e70766, 37, 1, 2, 0, 0), // __nvJitLinkGetInfoLogSize_12_8
-    r(0x2beb4127e3e70919, 37, 1, 2, 0, 0), // __nvJitLinkGetInfoLogSize_12_9
-    r(0x2beb4627e3e71198, 37, 1, 2, 0, 0), // __nvJitLinkGetInfoLogSize_12_2
-    r(0x2beb4727e3e7134b, 37, 1, 2, 0, 0), // __nvJitLinkGetInfoLogSize_12_3
-    r(0x2beb4827e3e714fe, 37, 1, 2, 0, 0), // __nvJitLinkGetInfoLogSize_12_0
-    r(0x2beb4927e3e716b1, 37, 1, 2, 0, 0), // __nvJitLinkGetInfoLogSize_12_1
-    r(0x2beb4a27e3e71864, 37, 1, 2, 0, 0), // __nvJitLinkGetInfoLogSize_12_6
-    r(0x2beb4c27e3e71bca, 37, 1, 2, 0, 0), // __nvJitLinkGetInfoLogSize_12_4
-    r(0x2beb4d27e3e71d7d, 37, 1, 2, 0, 0), // __nvJitLinkGetInfoLogSize_12_5
-    r(0x2c01f173c8b7eea6, 38, 2, 3, 0, 0), // cuTexRefGetFormat
-    r(0x2c05a711fd4ef937, 37, 1, 2, 0, 0), // nvjpeg2kDecodeStateCreate
-    r(0x2c09ea148875c26e, 1020, 9, 6, 0, 2), // cudnnGetPoolingNdDescriptor
+    r(0x2beb4027e3e70766, 36, 1, 2, 0, 0), // __nvJitLinkGetInfoLogSize_12_8
+    r(0x2beb4127e3e70919, 36, 1, 2, 0, 0), // __nvJitLinkGetInfoLogSize_12_9
+    r(0x2beb4627e3e71198, 36, 1, 2, 0, 0), // __nvJitLinkGetInfoLogSize_12_2
+    r(0x2beb4727e3e7134b, 36, 1, 2, 0, 0), // __nvJitLinkGetInfoLogSize_12_3
+    r(0x2beb4827e3e714fe, 36, 1, 2, 0, 0), // __nvJitLinkGetInfoLogSize_12_0
+    r(0x2beb4927e3e716b1, 36, 1, 2, 0, 0), // __nvJitLinkGetInfoLogSize_12_1
+    r(0x2beb4a27e3e71864, 36, 1, 2, 0, 0), // __nvJitLinkGetInfoLogSize_12_6
+    r(0x2beb4c27e3e71bca, 36, 1, 2, 0, 0), // __nvJitLinkGetInfoLogSize_12_4
+    r(0x2beb4d27e3e71d7d, 36, 1, 2, 0, 0), // __nvJitLinkGetInfoLogSize_12_5
+    r(0x2c01f173c8b7eea6, 37, 2, 3, 0, 0), // cuTexRefGetFormat
+    r(0x2c05a711fd4ef937, 36, 1, 2, 0, 0), // nvjpeg2kDecodeStateCreate
+    r(0x2c09ea148875c26e, 1010, 9, 6, 0, 2), // cudnnGetPoolingNdDescriptor
     r(0x2c0e1eee274248cb, 0, 0, 5, 0, 0), // cudaMemcpyAsync_ptsz
     r(0x2c1fcc97761ee485, 0, 0, 0, 0, 0), // cublasGetError
-    r(0x2c2003abb70fe60e, 76, 1, 3, 0, 0), // cusolverDnXgesvdjGetResidual
+    r(0x2c2003abb70fe60e, 18, 1, 3, 0, 0), // cusolverDnXgesvdjGetResidual
     r(0x2c2da4267ff0b077, 0, 0, 1, 0, 0), // cudnnDestroyTensorTransformDescriptor
-    r(0x2c350a1453c29dda, 83, 1, 4, 0, 0), // @cudaDeviceRegisterAsyncNotification
+    r(0x2c350a1453c29dda, 81, 1, 4, 0, 0), // @cudaDeviceRegisterAsyncNotification
     r(0x2c3ca6f1e275c2da, 13, 1, 2, 0, 0), // nvmlDeviceGetMinorNumber
     r(0x2c40055037288a2b, 0, 0, 5, 0, 0), // cutensorMgContractionFindSetAttribute
     r(0x2c46f62aa7e881f6, 0, 0, 6, 0, 5), // cudnnFFTCausalConv1dBackward
     r(0x2c4ad8d9b12b6b16, 0, 0, 6, 0, 10), // cusolverDnCgesvdj
-    r(0x2c592c54c7a9d58a, 533, 2, 3, 0, 0), // cudaLaunchKernelExC_ptsz
-    r(0x2c5a033ffc766606, 2133, 2, 2, 0, 0), // nvmlDeviceReadWritePRM_v1
-    r(0x2c6b6da786d43444, 310, 2, 3, 0, 0), // cuMemGetAllocationGranularity
+    r(0x2c592c54c7a9d58a, 527, 2, 3, 0, 0), // cudaLaunchKernelExC_ptsz
+    r(0x2c5a033ffc766606, 2088, 2, 2, 0, 0), // nvmlDeviceReadWritePRM_v1
+    r(0x2c6b6da786d43444, 306, 2, 3, 0, 0), // cuMemGetAllocationGranularity
     r(0x2c6fd38cc5e4d77a, 0, 0, 6, 0, 4), // cublasSdgmm_64
     r(0x2c83e16d7b4046cf, 0, 0, 3, 0, 0), // @cudaStreamWaitEvent
     r(0x2cabb87c7f95bbe0, 0, 0, 1, 0, 0), // __nvJitLinkComplete_12_6
@@ -1014,170 +1014,170 @@ pub static ROWS: [Row; 5615] = [
     r(0x2cabbf7c7f95c7c5, 0, 0, 1, 0, 0), // __nvJitLinkComplete_12_1
     r(0x2cabc67c7f95d3aa, 0, 0, 1, 0, 0), // __nvJitLinkComplete_12_8
     r(0x2cabc77c7f95d55d, 0, 0, 1, 0, 0), // __nvJitLinkComplete_12_9
-    r(0x2caf0c410d6f93a7, 1289, 1, 6, 0, 5), // cusparseScsr2gebsr_bufferSize
-    r(0x2cb5cf35911017b6, 37, 1, 2, 0, 0), // cublasGetFixedPointEmulationMantissaBitCountPointer
-    r(0x2cb83f6d11c326d5, 365, 1, 4, 0, 0), // cuStreamBatchMemOp_ptsz
+    r(0x2caf0c410d6f93a7, 1275, 1, 6, 0, 5), // cusparseScsr2gebsr_bufferSize
+    r(0x2cb5cf35911017b6, 36, 1, 2, 0, 0), // cublasGetFixedPointEmulationMantissaBitCountPointer
+    r(0x2cb83f6d11c326d5, 360, 1, 4, 0, 0), // cuStreamBatchMemOp_ptsz
     r(0x2cc3d6ff4f5821c3, 0, 0, 6, 0, 8), // cusparseSgebsr2csr
     r(0x2cd466cb45c8d8dd, 0, 0, 1, 0, 0), // cuStreamSynchronize
-    r(0x2cf168074bd9b5dd, 2051, 2, 4, 0, 0), // nvmlDeviceGetGpuInstancePossiblePlacements_v2
+    r(0x2cf168074bd9b5dd, 2010, 2, 4, 0, 0), // nvmlDeviceGetGpuInstancePossiblePlacements_v2
     r(0x2d09ae73bbcb60f0, 0, 0, 1, 0, 0), // @cudaEventQuery
-    r(0x2d172850fd194b4c, 117, 2, 4, 0, 0), // @cudaGraphAddEmptyNode
-    r(0x2d17808f33c34dd4, 773, 1, 6, 0, 1), // cublasSrotm_v2_64
+    r(0x2d172850fd194b4c, 113, 2, 4, 0, 0), // @cudaGraphAddEmptyNode
+    r(0x2d17808f33c34dd4, 766, 1, 6, 0, 1), // cublasSrotm_v2_64
     r(0x2d1ae84ba3adc70d, 12, 1, 2, 0, 0), // nvmlDeviceSetHostname_v1
     r(0x2d1d387585e895a0, 0, 0, 6, 0, 2), // cusolverDnDgetrf
     r(0x2d1d4d7585e8b94f, 0, 0, 6, 0, 4), // cusolverDnDgetrs
-    r(0x2d2e8793f9a32371, 1716, 1, 6, 1, 8), // cusparseHpruneCsr2csrByPercentage_bufferSizeExt
-    r(0x2d2ef0c2e16e7b9a, 287, 3, 4, 0, 0), // cuLinkCreate_v2
-    r(0x2d7386363bcc413d, 346, 1, 5, 0, 0), // cuMemcpyWithAttributesAsync_ptsz
-    r(0x2d80d1ebdee60fbe, 2142, 1, 2, 0, 0), // nvmlDeviceWorkloadPowerProfileUpdateProfiles_v1
-    r(0x2dbe60848de686d2, 175, 1, 2, 0, 0), // cudssSetThreadingLayer
+    r(0x2d2e8793f9a32371, 1679, 1, 6, 1, 8), // cusparseHpruneCsr2csrByPercentage_bufferSizeExt
+    r(0x2d2ef0c2e16e7b9a, 283, 3, 4, 0, 0), // cuLinkCreate_v2
+    r(0x2d7386363bcc413d, 341, 1, 5, 0, 0), // cuMemcpyWithAttributesAsync_ptsz
+    r(0x2d80d1ebdee60fbe, 2097, 1, 2, 0, 0), // nvmlDeviceWorkloadPowerProfileUpdateProfiles_v1
+    r(0x2dbe60848de686d2, 171, 1, 2, 0, 0), // cudssSetThreadingLayer
     r(0x2de64b18304c1988, 0, 0, 1, 0, 0), // cusolverRfBatchRefactor
-    r(0x2df28423d19c9863, 564, 1, 6, 0, 4), // cublasCgerc_v2_64
-    r(0x2df90dc1a9bed951, 511, 4, 5, 0, 0), // cudaGraphAddNode#12
-    r(0x2e0b1f4215b5a6ac, 476, 2, 4, 0, 3), // cudaMallocMipmappedArray
+    r(0x2df28423d19c9863, 558, 1, 6, 0, 4), // cublasCgerc_v2_64
+    r(0x2df90dc1a9bed951, 505, 4, 5, 0, 0), // cudaGraphAddNode#12
+    r(0x2e0b1f4215b5a6ac, 470, 2, 4, 0, 3), // cudaMallocMipmappedArray
     r(0x2e11bfbc5ce25aff, 30, 1, 3, 0, 0), // cuDeviceGetExecAffinitySupport
-    r(0x2e3f6a0f09ff6b42, 79, 1, 3, 0, 0), // cuDeviceGetPCIBusId
+    r(0x2e3f6a0f09ff6b42, 77, 1, 3, 0, 0), // cuDeviceGetPCIBusId
     r(0x2e4413e4caa11cd3, 0, 0, 7, 0, 0), // @cudaMemcpyToArrayAsync
-    r(0x2e4623c5e07d4f9d, 37, 1, 2, 0, 0), // @cudaStreamGetId
+    r(0x2e4623c5e07d4f9d, 36, 1, 2, 0, 0), // @cudaStreamGetId
     r(0x2e5c5bfac4df4f33, 0, 0, 6, 0, 10), // cusolverDnCgesvdjBatched
     r(0x2e676cb3591f0db4, 10, 1, 1, 0, 0), // cublasLtEmulationDescCreate
-    r(0x2e6a632f13d358d1, 823, 4, 3, 2, 0), // cublasZrotg
+    r(0x2e6a632f13d358d1, 816, 4, 3, 2, 0), // cublasZrotg
     r(0x2e6d4b2f962c478c, 0, 0, 6, 0, 6), // cusolverDnGetrf
     r(0x2e6d582f962c5da3, 0, 0, 6, 0, 7), // cusolverDnGetrs
-    r(0x2e7544b561824897, 1919, 2, 1, 0, 0), // ncclGroupSimulateEnd
-    r(0x2e82a70fac46c8ab, 1819, 1, 6, 0, 15), // cusparseXcsrgemm2Nnz
-    r(0x2e99d26f0a74492d, 495, 1, 1, 0, 0), // @cudaGetErrorName
+    r(0x2e7544b561824897, 1878, 2, 1, 0, 0), // ncclGroupSimulateEnd
+    r(0x2e82a70fac46c8ab, 1782, 1, 6, 0, 15), // cusparseXcsrgemm2Nnz
+    r(0x2e99d26f0a74492d, 489, 1, 1, 0, 0), // @cudaGetErrorName
     r(0x2ea2636e86639532, 0, 0, 1, 0, 0), // cuStreamEndCaptureToCig_ptsz
-    r(0x2ead6abb04ee5934, 245, 3, 2, 0, 0), // cuGraphNodeSetParams_v2
-    r(0x2ec876df4f8eac56, 379, 6, 7, 0, 0), // @cudaStreamGetCaptureInfo_ptsz
+    r(0x2ead6abb04ee5934, 241, 3, 2, 0, 0), // cuGraphNodeSetParams_v2
+    r(0x2ec876df4f8eac56, 374, 6, 7, 0, 0), // @cudaStreamGetCaptureInfo_ptsz
     r(0x2edfb2b01de405b9, 0, 0, 2, 0, 0), // cublasMpSetFixedPointEmulationMantissaBitCountPointer
-    r(0x2ee5451f15c70d77, 569, 2, 6, 0, 7), // cublasCherkx_64
+    r(0x2ee5451f15c70d77, 563, 2, 6, 0, 7), // cublasCherkx_64
     r(0x2ee5621038a25d80, 0, 0, 4, 0, 0), // cuStreamWaitValue64_v2_ptsz
     r(0x2ee92944aee3fcd8, 30, 1, 5, 0, 0), // cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags
     r(0x2ef7c8ceaf74bb38, 0, 0, 3, 0, 0), // cuMemsetD32_v2
-    r(0x2ef8e1270a1e00a9, 906, 7, 6, 1, 24), // cudnnFindRNNBackwardDataAlgorithmEx
-    r(0x2f1403cc6e6c6ba6, 678, 2, 6, 0, 7), // cublasHSHgemvBatched
-    r(0x2f24368f5a01d30b, 1282, 1, 4, 0, 0), // cusolverDnDgesvd_bufferSize
-    r(0x2f5bc90fe283ea44, 2060, 1, 4, 0, 0), // nvmlDeviceGetInforomVersion
-    r(0x2f68799457f1aba0, 181, 1, 5, 0, 0), // cublasZscal_v2_64
-    r(0x2f73761437dab985, 1241, 3, 4, 0, 0), // fftw_flops
-    r(0x2f7600e424495274, 2028, 3, 3, 0, 0), // nvmlDeviceGetComputeRunningProcesses_v2
-    r(0x2f7601e424495427, 2028, 3, 3, 0, 0), // nvmlDeviceGetComputeRunningProcesses_v3
+    r(0x2ef8e1270a1e00a9, 898, 7, 6, 1, 24), // cudnnFindRNNBackwardDataAlgorithmEx
+    r(0x2f1403cc6e6c6ba6, 671, 2, 6, 0, 7), // cublasHSHgemvBatched
+    r(0x2f24368f5a01d30b, 996, 1, 4, 0, 0), // cusolverDnDgesvd_bufferSize
+    r(0x2f5bc90fe283ea44, 2017, 1, 4, 0, 0), // nvmlDeviceGetInforomVersion
+    r(0x2f68799457f1aba0, 177, 1, 5, 0, 0), // cublasZscal_v2_64
+    r(0x2f73761437dab985, 1228, 3, 4, 0, 0), // fftw_flops
+    r(0x2f7600e424495274, 1987, 3, 3, 0, 0), // nvmlDeviceGetComputeRunningProcesses_v2
+    r(0x2f7601e424495427, 1987, 3, 3, 0, 0), // nvmlDeviceGetComputeRunningProcesses_v3
     r(0x2f8c0ce4bdf6f0b1, 0, 0, 2, 0, 0), // cusparseSetColorAlgs
-    r(0x2f9562684267eb63, 388, 1, 2, 0, 0), // @cudaFuncGetAttributes
-    r(0x2f9f3f6fef29e499, 1289, 1, 6, 0, 5), // cusolverDnChegvd_bufferSize
-    r(0x2fb223fd260d9d62, 273, 6, 6, 0, 2), // cuLibraryLoadFromFile
-    r(0x2fbee3cac650ddfd, 239, 1, 2, 0, 0), // nvmlDeviceGetGpuFabricInfoV
-    r(0x2fc45685e3e9d8db, 1849, 4, 6, 0, 5), // cutensorBlockSparseContract
-    r(0x2fef272a6daa2d93, 1294, 1, 6, 0, 5), // cusparseZcsr2gebsr_bufferSizeExt
-    r(0x3007224032578595, 1716, 1, 6, 1, 8), // cusparseDpruneCsr2csrByPercentage_bufferSizeExt
-    r(0x302ecfcc4bb81d5f, 891, 2, 5, 0, 0), // cusparseDbsrilu02_numericBoost
-    r(0x3032778adc6f1ae6, 2008, 1, 3, 0, 0), // nvmlEventSetWait_v2
-    r(0x3032788adc6f1c99, 2149, 2, 2, 0, 0), // nvmlEventSetWait_v3
-    r(0x303bd0ce103c6105, 1296, 1, 6, 0, 3), // cusparseScsrilu02_bufferSizeExt
-    r(0x304a98ebe80dba18, 2058, 2, 2, 0, 0), // nvmlDeviceGetHandleByUUIDV
-    r(0x3062d4d101375553, 388, 1, 2, 0, 0), // cudaGetTextureObjectResourceDesc
-    r(0x3072a7dd3e38d0dd, 475, 1, 2, 0, 0), // nvmlGpuInstanceGetVgpuHeterogeneousMode
-    r(0x3079e057a282373b, 1166, 2, 6, 0, 0), // cudssDataGet
-    r(0x307a4a0c94143c5e, 121, 3, 5, 0, 0), // @cudaGraphAddDependencies
-    r(0x307a6a9fa772cb84, 1666, 2, 6, 0, 11), // cusparseDcsrsm2_bufferSizeExt
-    r(0x3092c19e2b57e8d2, 355, 3, 3, 0, 0), // cudaOccupancyMaxActiveClusters
+    r(0x2f9562684267eb63, 383, 1, 2, 0, 0), // @cudaFuncGetAttributes
+    r(0x2f9f3f6fef29e499, 1275, 1, 6, 0, 5), // cusolverDnChegvd_bufferSize
+    r(0x2fb223fd260d9d62, 269, 6, 6, 0, 2), // cuLibraryLoadFromFile
+    r(0x2fbee3cac650ddfd, 235, 1, 2, 0, 0), // nvmlDeviceGetGpuFabricInfoV
+    r(0x2fc45685e3e9d8db, 1810, 4, 6, 0, 5), // cutensorBlockSparseContract
+    r(0x2fef272a6daa2d93, 949, 1, 6, 0, 5), // cusparseZcsr2gebsr_bufferSizeExt
+    r(0x3007224032578595, 1679, 1, 6, 1, 8), // cusparseDpruneCsr2csrByPercentage_bufferSizeExt
+    r(0x302ecfcc4bb81d5f, 883, 2, 5, 0, 0), // cusparseDbsrilu02_numericBoost
+    r(0x3032778adc6f1ae6, 1967, 1, 3, 0, 0), // nvmlEventSetWait_v2
+    r(0x3032788adc6f1c99, 2104, 2, 2, 0, 0), // nvmlEventSetWait_v3
+    r(0x303bd0ce103c6105, 950, 1, 6, 0, 3), // cusparseScsrilu02_bufferSizeExt
+    r(0x304a98ebe80dba18, 2015, 2, 2, 0, 0), // nvmlDeviceGetHandleByUUIDV
+    r(0x3062d4d101375553, 383, 1, 2, 0, 0), // cudaGetTextureObjectResourceDesc
+    r(0x3072a7dd3e38d0dd, 36, 1, 2, 0, 0), // nvmlGpuInstanceGetVgpuHeterogeneousMode
+    r(0x3079e057a282373b, 1156, 2, 6, 0, 0), // cudssDataGet
+    r(0x307a4a0c94143c5e, 117, 3, 5, 0, 0), // @cudaGraphAddDependencies
+    r(0x307a6a9fa772cb84, 1639, 2, 6, 0, 11), // cusparseDcsrsm2_bufferSizeExt
+    r(0x3092c19e2b57e8d2, 350, 3, 3, 0, 0), // cudaOccupancyMaxActiveClusters
     r(0x309ceb331d2731f9, 0, 0, 5, 0, 0), // cuMemcpyAtoHAsync_v2_ptsz
-    r(0x30af882d2ffa4cc9, 810, 1, 6, 0, 7), // cublasZtrsmBatched_64
+    r(0x30af882d2ffa4cc9, 803, 1, 6, 0, 7), // cublasZtrsmBatched_64
     r(0x30b7befb7d222e4a, 0, 0, 0, 0, 0), // cudaThreadExit
     r(0x30c17242a124a414, 0, 0, 1, 0, 0), // fftw_cost
-    r(0x30ca3889d4f87268, 1289, 1, 6, 0, 5), // cusparseZbsrilu02_bufferSize
+    r(0x30ca3889d4f87268, 1275, 1, 6, 0, 5), // cusparseZbsrilu02_bufferSize
     r(0x30fb07bb51b104f3, 13, 1, 2, 0, 0), // @cudaStreamGetFlags
-    r(0x31057a1d4be5eb58, 559, 2, 6, 0, 6), // cublasDsbmv_v2
+    r(0x31057a1d4be5eb58, 553, 2, 6, 0, 6), // cublasDsbmv_v2
     r(0x310c26e4ef6bd7cd, 10, 1, 2, 0, 0), // cudaEventCreateWithFlags
-    r(0x31189322b8d682d6, 411, 1, 2, 0, 0), // cudaGetTextureObjectResourceViewDesc
+    r(0x31189322b8d682d6, 406, 1, 2, 0, 0), // cudaGetTextureObjectResourceViewDesc
     r(0x3129cb0438c8b560, 10, 1, 1, 0, 0), // cusolverSpCreateCsrqrInfo
     r(0x312c84c72373965d, 10, 1, 1, 0, 0), // cusparseCreate
     r(0x313919e03f1716aa, 0, 0, 3, 0, 0), // cusparseGather
     r(0x313e625e728db2e1, 0, 0, 1, 0, 0), // cublasMpLoggerSetCallback
     r(0x3148fb339426c501, 0, 0, 2, 0, 0), // @cudaGraphLaunch_ptsz
-    r(0x315b782e3a545673, 37, 1, 2, 0, 0), // cusparseDnVecGetValues
+    r(0x315b782e3a545673, 36, 1, 2, 0, 0), // cusparseDnVecGetValues
     r(0x316473ad62c92b48, 0, 0, 5, 0, 0), // cudaMemPrefetchAsync
-    r(0x3181acc202c1c9d6, 533, 2, 3, 0, 0), // cudaLaunchKernelExC
-    r(0x31871a01e1e86d2e, 1743, 2, 5, 0, 0), // cusparseRot
-    r(0x31a2d3209eaf1d9a, 797, 1, 3, 0, 0), // cufftXtSetGPUs
+    r(0x3181acc202c1c9d6, 527, 2, 3, 0, 0), // cudaLaunchKernelExC
+    r(0x31871a01e1e86d2e, 1706, 2, 5, 0, 0), // cusparseRot
+    r(0x31a2d3209eaf1d9a, 790, 1, 3, 0, 0), // cufftXtSetGPUs
     r(0x31bb5e836f4d3a79, 11, 1, 2, 0, 0), // cudaMipmappedArrayGetSparseProperties
-    r(0x31cc11f7f2ddcec1, 2002, 1, 2, 0, 0), // nvmlVgpuInstanceGetFBCStats
+    r(0x31cc11f7f2ddcec1, 1961, 1, 2, 0, 0), // nvmlVgpuInstanceGetFBCStats
     r(0x31da52b78f7500ee, 0, 0, 2, 0, 0), // cuFileStreamRegister
     r(0x31dea386757b34ee, 10, 1, 2, 0, 0), // cublasMpCreate
     r(0x31fca92295a66ca3, 0, 0, 6, 0, 0), // cusparseSgthrz
     r(0x32024c3269bab10d, 10, 1, 3, 0, 0), // cudaGraphInstantiateWithFlags
-    r(0x320c00172cb84e6b, 199, 3, 2, 0, 0), // cudaGraphExternalSemaphoresWaitNodeSetParams
-    r(0x3212399adacb9596, 379, 6, 6, 0, 1), // cudaStreamGetCaptureInfo_v3_ptsz
+    r(0x320c00172cb84e6b, 195, 3, 2, 0, 0), // cudaGraphExternalSemaphoresWaitNodeSetParams
+    r(0x3212399adacb9596, 374, 6, 6, 0, 1), // cudaStreamGetCaptureInfo_v3_ptsz
     r(0x3214a4ed8c584db5, 0, 0, 4, 0, 0), // cudnnSpatialTfGridGeneratorBackward
-    r(0x321deac6fdae1b9a, 1464, 3, 6, 0, 1), // cusolverSpCcsrqrSolveHost
-    r(0x322f95057b6f085e, 618, 1, 6, 0, 5), // cublasDotcEx
-    r(0x32302a6a3137fd00, 37, 1, 2, 0, 0), // cuGraphEventWaitNodeGetEvent
+    r(0x321deac6fdae1b9a, 1439, 3, 6, 0, 1), // cusolverSpCcsrqrSolveHost
+    r(0x322f95057b6f085e, 612, 1, 6, 0, 5), // cublasDotcEx
+    r(0x32302a6a3137fd00, 36, 1, 2, 0, 0), // cuGraphEventWaitNodeGetEvent
     r(0x32327c72ccb259a9, 10, 1, 2, 0, 0), // cuDeviceTotalMem_v2
     r(0x323f7c556cb2b998, 0, 0, 1, 0, 0), // cudaDestroyTextureObject
     r(0x32561165f1c0c390, 10, 1, 2, 0, 0), // cudaEGLStreamConsumerConnect
-    r(0x3257d3081f3dac2b, 1239, 2, 6, 0, 0), // cufftXtSetJITCallback
-    r(0x325d20af622e92b9, 178, 3, 3, 0, 0), // @cudaGraphExecExternalSemaphoresSignalNodeSetParams
-    r(0x3268a40a351455b9, 1313, 1, 3, 1, 0), // cusolverSpZcsrcholZeroPivotHost
+    r(0x3257d3081f3dac2b, 1226, 2, 6, 0, 0), // cufftXtSetJITCallback
+    r(0x325d20af622e92b9, 174, 3, 3, 0, 0), // @cudaGraphExecExternalSemaphoresSignalNodeSetParams
+    r(0x3268a40a351455b9, 237, 1, 3, 1, 0), // cusolverSpZcsrcholZeroPivotHost
     r(0x326d3c7e49744e66, 0, 0, 3, 0, 0), // cuGraphExecChildGraphNodeSetParams
-    r(0x3272ef93cfd7fe90, 488, 1, 2, 0, 0), // cudaGetChannelDesc
+    r(0x3272ef93cfd7fe90, 482, 1, 2, 0, 0), // cudaGetChannelDesc
     r(0x327c8bff31a2eb7e, 13, 1, 2, 0, 0), // cublasGetEmulationStrategy
-    r(0x328eed105ffe24ca, 312, 1, 5, 0, 0), // cusolverMpNewtonSchulzDescriptorGetAttribute
-    r(0x32abcf44f170465a, 1258, 1, 1, 0, 0), // cuFileDriverGetProperties
-    r(0x32b6834262a32439, 687, 1, 6, 0, 0), // cublasIaminEx_64
-    r(0x32d873f58db323da, 1738, 1, 6, 0, 5), // cusparseHpruneDense2csr
-    r(0x32e3b49ff0ff3959, 680, 2, 6, 0, 10), // cublasTSTgemvStridedBatched
+    r(0x328eed105ffe24ca, 308, 1, 5, 0, 0), // cusolverMpNewtonSchulzDescriptorGetAttribute
+    r(0x32abcf44f170465a, 1245, 1, 1, 0, 0), // cuFileDriverGetProperties
+    r(0x32b6834262a32439, 680, 1, 6, 0, 0), // cublasIaminEx_64
+    r(0x32d873f58db323da, 1701, 1, 6, 0, 5), // cusparseHpruneDense2csr
+    r(0x32e3b49ff0ff3959, 673, 2, 6, 0, 10), // cublasTSTgemvStridedBatched
     r(0x32f6c5cf70bdaffb, 10, 1, 2, 0, 0), // cudnnCreateFusedOpsConstParamPack
     r(0x32fa6c4feccd4a62, 13, 1, 2, 0, 0), // cudnnGetRNNMatrixMathType
-    r(0x330226431a4dd449, 335, 6, 6, 0, 3), // cudaMemcpyBatchAsync_ptsz#12
+    r(0x330226431a4dd449, 330, 6, 6, 0, 3), // cudaMemcpyBatchAsync_ptsz#12
     r(0x33034f935ff2ce11, 0, 0, 6, 0, 0), // cublasGetVector_64
-    r(0x330ecebcfa2ca43b, 1226, 4, 6, 0, 5), // cufftPlanMany
+    r(0x330ecebcfa2ca43b, 1213, 4, 6, 0, 5), // cufftPlanMany
     r(0x3330e3ffcc323e87, 10, 1, 2, 0, 0), // cuEventCreate
     r(0x3360382d97e6a33b, 10, 1, 2, 0, 0), // cublasMpMatmulDescriptorCreate
     r(0x33623daaa08d700d, 10, 1, 2, 0, 0), // @cudaGraphClone
-    r(0x336a2c92b03377c5, 1285, 1, 6, 1, 5), // cusolverSpDcsrlsvqr
-    r(0x33d082cfb2942f37, 677, 1, 2, 0, 0), // cusolverGetProperty
+    r(0x336a2c92b03377c5, 1271, 1, 6, 1, 5), // cusolverSpDcsrlsvqr
+    r(0x33d082cfb2942f37, 13, 1, 2, 0, 0), // cusolverGetProperty
     r(0x33d80cf5b338acce, 0, 0, 1, 0, 0), // cublasSetLoggerCallback
-    r(0x33eb18ba512ba622, 37, 1, 2, 0, 0), // @cudaGraphExecGetFlags
+    r(0x33eb18ba512ba622, 36, 1, 2, 0, 0), // @cudaGraphExecGetFlags
     r(0x33f166c512a8ff3a, 10, 1, 6, 0, 1), // cudssMatrixCreateDn
     r(0x33fc41db97edb0da, 0, 0, 6, 0, 7), // cudnnCTCLoss
-    r(0x341a828fc142d80d, 1309, 2, 6, 0, 6), // cusolverSpDcsrqrBufferInfoBatched
-    r(0x341c311bc78a67d3, 1281, 1, 6, 0, 6), // cusolverDnDBgels_bufferSize
-    r(0x342ec98e52af3964, 478, 1, 2, 0, 0), // nvmlDeviceSetDramEncryptionMode
+    r(0x341a828fc142d80d, 1293, 2, 6, 0, 6), // cusolverSpDcsrqrBufferInfoBatched
+    r(0x341c311bc78a67d3, 1268, 1, 6, 0, 6), // cusolverDnDBgels_bufferSize
+    r(0x342ec98e52af3964, 472, 1, 2, 0, 0), // nvmlDeviceSetDramEncryptionMode
     r(0x3431be9df79625e6, 0, 0, 1, 0, 0), // cublasLtLoggerSetCallback
-    r(0x34350539d9c89131, 556, 1, 6, 0, 5), // cublasDgetrsBatched
-    r(0x3435fb299791d2e3, 495, 1, 1, 0, 0), // nvmlErrorString
+    r(0x34350539d9c89131, 550, 1, 6, 0, 5), // cublasDgetrsBatched
+    r(0x3435fb299791d2e3, 489, 1, 1, 0, 0), // nvmlErrorString
     r(0x34445b1a2e43a4d2, 10, 1, 1, 0, 0), // cuCtxPopCurrent
-    r(0x344750d0c6766af9, 1733, 1, 6, 0, 8), // cusparseHpruneCsr2csr
+    r(0x344750d0c6766af9, 1696, 1, 6, 0, 8), // cusparseHpruneCsr2csr
     r(0x344c04af0e9194f7, 0, 0, 6, 0, 0), // pncclSignal
     r(0x3460f540bc12c8c5, 0, 0, 3, 0, 0), // cublasIdamax
-    r(0x3468fda827056420, 542, 1, 2, 0, 0), // cudaPointerGetAttributes
-    r(0x346daeef2137c987, 1716, 1, 6, 0, 9), // cusparseCsr2cscEx2_bufferSize
+    r(0x3468fda827056420, 536, 1, 2, 0, 0), // cudaPointerGetAttributes
+    r(0x346daeef2137c987, 1679, 1, 6, 0, 9), // cusparseCsr2cscEx2_bufferSize
     r(0x34718b8ee9036e6d, 0, 0, 3, 0, 0), // nvmlDeviceSetGpuLockedClocks
     r(0x347bff40bc29a17b, 0, 0, 3, 0, 0), // cublasIdamin
     r(0x348dbb5adc76a9fd, 0, 0, 6, 0, 0), // @cudaMemset2DAsync_ptsz
     r(0x348e43a2aadfb8f9, 0, 0, 5, 0, 0), // @cudaMemcpyPeer
-    r(0x348f1200abe4a2a5, 563, 1, 6, 0, 2), // cublasDgeqrfBatched
-    r(0x349648ae99cfb316, 2002, 1, 2, 0, 0), // nvmlDeviceGetNvlinkBwMode
+    r(0x348f1200abe4a2a5, 557, 1, 6, 0, 2), // cublasDgeqrfBatched
+    r(0x349648ae99cfb316, 1961, 1, 2, 0, 0), // nvmlDeviceGetNvlinkBwMode
     r(0x349f1885daedc6aa, 0, 0, 2, 0, 0), // cudaStreamCopyAttributes_ptsz
-    r(0x34b962534f8e47c5, 37, 1, 2, 0, 0), // @cudaStreamEndCapture
+    r(0x34b962534f8e47c5, 36, 1, 2, 0, 0), // @cudaStreamEndCapture
     r(0x34bbd6475c98be5c, 0, 0, 1, 0, 0), // @cudaStreamQuery_ptsz
-    r(0x34c24437f5b89f3a, 90, 2, 3, 0, 0), // cuGLMapBufferObject_v2_ptds
-    r(0x34cb1649a0aa669d, 1844, 3, 6, 0, 5), // cusparseLtMatmulSearch
+    r(0x34c24437f5b89f3a, 88, 2, 3, 0, 0), // cuGLMapBufferObject_v2_ptds
+    r(0x34cb1649a0aa669d, 1807, 3, 6, 0, 5), // cusparseLtMatmulSearch
     r(0x34df04c527355acc, 0, 0, 4, 0, 0), // cudaKernelSetAttributeForDevice
-    r(0x34df4bc9576fb9fa, 326, 1, 1, 0, 0), // nvrtcDestroyProgram
-    r(0x34e06e4598124def, 298, 2, 5, 0, 0), // cuMemBatchDecompressAsync
+    r(0x34df4bc9576fb9fa, 321, 1, 1, 0, 0), // nvrtcDestroyProgram
+    r(0x34e06e4598124def, 294, 2, 5, 0, 0), // cuMemBatchDecompressAsync
     r(0x34f8138381639880, 13, 1, 2, 0, 0), // nvmlDeviceGetComputeMode
-    r(0x34f9e196a09eea46, 71, 2, 2, 0, 0), // cudaDeviceGetByPCIBusId
-    r(0x351c6729638bf5e5, 441, 2, 2, 0, 0), // cudaChooseDevice
+    r(0x34f9e196a09eea46, 70, 2, 2, 0, 0), // cudaDeviceGetByPCIBusId
+    r(0x351c6729638bf5e5, 436, 2, 2, 0, 0), // cudaChooseDevice
     r(0x352054b6478b3cf9, 10, 1, 2, 0, 0), // cuCtxGetLimit
-    r(0x353bce9f86c117c5, 1652, 1, 6, 0, 8), // cusparseSgebsr2gebsr_bufferSizeExt
+    r(0x353bce9f86c117c5, 1625, 1, 6, 0, 8), // cusparseSgebsr2gebsr_bufferSizeExt
     r(0x353ce71d4f0bec34, 0, 0, 6, 0, 3), // cusolverDnCgeqrf
-    r(0x35495904b3b8d11f, 365, 1, 4, 0, 0), // cuStreamBatchMemOp
+    r(0x35495904b3b8d11f, 360, 1, 4, 0, 0), // cuStreamBatchMemOp
     r(0x3575515909b1f16b, 0, 0, 4, 0, 0), // cuMemPrefetchAsync
-    r(0x3581350c079ab3d6, 893, 2, 6, 0, 7), // cudnnConvolutionBackwardData
-    r(0x3584f416008af1cd, 1286, 1, 6, 0, 2), // cusolverDnDsyevd_bufferSize
-    r(0x358a08a8f029a6af, 211, 3, 3, 0, 0), // cudaGraphGetNodes
+    r(0x3581350c079ab3d6, 885, 2, 6, 0, 7), // cudnnConvolutionBackwardData
+    r(0x3584f416008af1cd, 1272, 1, 6, 0, 2), // cusolverDnDsyevd_bufferSize
+    r(0x358a08a8f029a6af, 207, 3, 3, 0, 0), // cudaGraphGetNodes
     r(0x358b295996684feb, 0, 0, 6, 0, 9), // cusparseCcsr2gebsr
     r(0x358d136964b9d189, 0, 0, 4, 0, 0), // cuMemsetD32Async
     r(0x35ae1c1cf1304d63, 0, 0, 2, 0, 0), // cudnnSetAlgorithmDescriptor
@@ -1185,258 +1185,258 @@ pub static ROWS: [Row; 5615] = [
     r(0x35b737c5191c046f, 0, 0, 6, 0, 5), // cudnnCausalConv1dNwhForward
     r(0x35b91b2e2d7a90f7, 0, 0, 6, 0, 7), // cusolverDnXpotrf
     r(0x35b9262e2d7aa3a8, 0, 0, 6, 0, 6), // cusolverDnXpotrs
-    r(0x35bfbdcd39d517c8, 503, 3, 5, 0, 0), // cudaGraphAddMemcpyNode
-    r(0x35ca0b8063d0dc73, 1372, 4, 6, 0, 8), // cusolverMgSyevd
+    r(0x35bfbdcd39d517c8, 497, 3, 5, 0, 0), // cudaGraphAddMemcpyNode
+    r(0x35ca0b8063d0dc73, 1355, 4, 6, 0, 8), // cusolverMgSyevd
     r(0x35cc8e57b40041da, 0, 0, 2, 0, 0), // cusparseSpMatSetValues
     r(0x35d2b1a5a63a433a, 0, 0, 5, 2, 0), // cublasZdrot
-    r(0x35d6a8f507d13428, 2047, 1, 2, 0, 0), // nvmlDeviceGetGpuFabricInfo_v4
-    r(0x35d6c1faca8342f1, 1436, 8, 6, 1, 7), // cusolverSpCcsrlsqvqrHost
-    r(0x35df25aa71621faf, 363, 2, 4, 0, 0), // @cudaSignalExternalSemaphoresAsync_v2_ptsz
+    r(0x35d6a8f507d13428, 2006, 1, 2, 0, 0), // nvmlDeviceGetGpuFabricInfo_v4
+    r(0x35d6c1faca8342f1, 1411, 8, 6, 1, 7), // cusolverSpCcsrlsqvqrHost
+    r(0x35df25aa71621faf, 358, 2, 4, 0, 0), // @cudaSignalExternalSemaphoresAsync_v2_ptsz
     r(0x35f38b9025d00d9a, 10, 1, 6, 0, 4), // cusparseCreateBlockedEll
-    r(0x35f7b108d9d149c8, 1944, 4, 6, 0, 0), // nvFatbinAddPTX
-    r(0x360a27228d7e8149, 83, 1, 4, 0, 0), // cuDeviceRegisterAsyncNotification
+    r(0x35f7b108d9d149c8, 1903, 4, 6, 0, 0), // nvFatbinAddPTX
+    r(0x360a27228d7e8149, 81, 1, 4, 0, 0), // cuDeviceRegisterAsyncNotification
     r(0x360d591fc961d6fc, 10, 1, 1, 0, 0), // cusolverDnCreate
     r(0x3615fda35a02b121, 0, 0, 0, 0, 0), // pncclParamDumpAll
     r(0x364603dcd3a02f44, 0, 0, 3, 0, 0), // cuMemcpyHtoD_v2
     r(0x36519699c332ce23, 0, 0, 1, 0, 0), // cudnnDestroyPersistentRNNPlan
-    r(0x36652adc1bfdfabc, 1213, 1, 5, 0, 0), // cusparseLtMatDescGetAttribute
+    r(0x36652adc1bfdfabc, 81, 1, 5, 0, 0), // cusparseLtMatDescGetAttribute
     r(0x36686e1c3409c9b4, 0, 0, 6, 0, 0), // cusparseXcoo2csr
     r(0x36b1fac74699840a, 10, 1, 2, 0, 0), // @cudaEGLStreamConsumerConnect
     r(0x36b86e28965c8f9c, 0, 0, 3, 0, 0), // cuKernelSetCacheConfig
     r(0x36c7f07d6624a33a, 0, 0, 5, 0, 0), // cublasDswap
-    r(0x36c81dc3165d23c7, 142, 6, 5, 0, 0), // cudaGraphAddMemAllocNode
+    r(0x36c81dc3165d23c7, 138, 6, 5, 0, 0), // cudaGraphAddMemAllocNode
     r(0x36cccfb0baffd0f6, 0, 0, 2, 0, 7), // cudaMemset3DAsync_ptsz
-    r(0x36cd41d13062f1a0, 119, 2, 5, 0, 0), // cuStreamUpdateCaptureDependencies_v2_ptsz
-    r(0x36d1274576f3018d, 1281, 1, 6, 0, 6), // cusolverDnCEgesv_bufferSize
-    r(0x36d85252b7326ad3, 571, 1, 6, 0, 2), // cublasCher_v2_64
-    r(0x36dd32e72307f978, 677, 1, 2, 0, 0), // cusolverDnGetFixedPointEmulationMaxMantissaBitCount
+    r(0x36cd41d13062f1a0, 115, 2, 5, 0, 0), // cuStreamUpdateCaptureDependencies_v2_ptsz
+    r(0x36d1274576f3018d, 1268, 1, 6, 0, 6), // cusolverDnCEgesv_bufferSize
+    r(0x36d85252b7326ad3, 565, 1, 6, 0, 2), // cublasCher_v2_64
+    r(0x36dd32e72307f978, 13, 1, 2, 0, 0), // cusolverDnGetFixedPointEmulationMaxMantissaBitCount
     r(0x36e1b917409fc95b, 0, 0, 6, 0, 4), // cublasStbsv_v2_64
-    r(0x3710b8e8bf63fdfb, 312, 1, 5, 0, 0), // cublasDzasum_v2_64
+    r(0x3710b8e8bf63fdfb, 308, 1, 5, 0, 0), // cublasDzasum_v2_64
     r(0x371f9ddc3ddb55fb, 10, 1, 2, 0, 0), // cuTexRefGetMipmappedArray
-    r(0x3725321c941e549e, 240, 1, 2, 0, 0), // cuGraphMemsetNodeSetParams
-    r(0x3729bce87237b95e, 682, 2, 6, 0, 8), // cublasHgemm_64
-    r(0x37350b9b547c4a92, 540, 1, 1, 0, 0), // @cudaMemcpy3D_ptds
+    r(0x3725321c941e549e, 236, 1, 2, 0, 0), // cuGraphMemsetNodeSetParams
+    r(0x3729bce87237b95e, 675, 2, 6, 0, 8), // cublasHgemm_64
+    r(0x37350b9b547c4a92, 534, 1, 1, 0, 0), // @cudaMemcpy3D_ptds
     r(0x3739b5758cd5d903, 10, 1, 2, 0, 0), // @cudaThreadGetLimit
     r(0x376e2662a5906430, 0, 0, 6, 0, 9), // cusparseCbsrsm2_analysis
     r(0x377a4adb46266b1a, 0, 0, 0, 0, 0), // cudaPeekAtLastError
-    r(0x377e0c319fd4e35e, 331, 2, 5, 0, 0), // cudaMemcpy3DBatchAsync#12
-    r(0x378e992df672e555, 330, 1, 2, 0, 0), // cuMemcpy3DPeerAsync
+    r(0x377e0c319fd4e35e, 326, 2, 5, 0, 0), // cudaMemcpy3DBatchAsync#12
+    r(0x378e992df672e555, 325, 1, 2, 0, 0), // cuMemcpy3DPeerAsync
     r(0x37937a77cf5fe9bd, 0, 0, 6, 0, 5), // cusparseCgpsvInterleavedBatch
     r(0x3795f42b42375a19, 0, 0, 4, 0, 0), // fftwf_plan_dft_r2c_1d
     r(0x379a222b423b911a, 0, 0, 5, 0, 0), // fftwf_plan_dft_r2c_2d
     r(0x379c066144662dd6, 0, 0, 6, 0, 0), // cusolverSpZcsrcholSolve
     r(0x379d002b423d8d2b, 0, 0, 6, 0, 0), // fftwf_plan_dft_r2c_3d
     r(0x37a0ee3e9644651a, 10, 1, 2, 0, 0), // cudaGetTextureReference
-    r(0x37a52eb153f6d324, 1988, 3, 4, 0, 0), // nvjpeg2kCreateV2
-    r(0x37a922baa653cda5, 215, 1, 4, 0, 0), // cuTexRefSetAddress2D
+    r(0x37a52eb153f6d324, 1947, 3, 4, 0, 0), // nvjpeg2kCreateV2
+    r(0x37a922baa653cda5, 211, 1, 4, 0, 0), // cuTexRefSetAddress2D
     r(0x37c5ac68a4bd7f0d, 13, 1, 2, 0, 0), // cusolverDnGetEmulationStrategy
-    r(0x37ddcff6b2ddcef5, 1330, 2, 6, 0, 15), // cusolverDnXsygvStridedBatched_bufferSize
+    r(0x37ddcff6b2ddcef5, 1313, 2, 6, 0, 15), // cusolverDnXsygvStridedBatched_bufferSize
     r(0x37df083473be04bb, 0, 0, 1, 0, 0), // cuFileDriverSetMaxPinnedMemSize
-    r(0x37e14617394b1da9, 439, 2, 3, 0, 0), // @cudaBindTextureToMipmappedArray
-    r(0x37e162e238d93216, 1299, 1, 6, 0, 8), // cusparseCgebsr2gebsr_bufferSize
+    r(0x37e14617394b1da9, 434, 2, 3, 0, 0), // @cudaBindTextureToMipmappedArray
+    r(0x37e162e238d93216, 1283, 1, 6, 0, 8), // cusparseCgebsr2gebsr_bufferSize
     r(0x37e6bfb0bc7c1567, 0, 0, 3, 0, 0), // cudaGraphNodeSetEnabled
     r(0x37e819a5e0a3e4e7, 0, 0, 4, 0, 0), // cudaMemPoolExportToShareableHandle
-    r(0x37ea0117930614a6, 326, 1, 3, 0, 0), // @cudaMemSetMemPool
-    r(0x3821bb53595bf032, 595, 1, 6, 0, 8), // cublasDtrmm_v2
-    r(0x3823e31f3e7eac4b, 1263, 2, 3, 0, 0), // cuFileGetParameterMinMaxValue
-    r(0x383aaa02dd165f38, 2137, 1, 2, 0, 0), // nvmlDeviceSetPowerManagementLimit_v2
+    r(0x37ea0117930614a6, 321, 1, 3, 0, 0), // @cudaMemSetMemPool
+    r(0x3821bb53595bf032, 589, 1, 6, 0, 8), // cublasDtrmm_v2
+    r(0x3823e31f3e7eac4b, 1250, 2, 3, 0, 0), // cuFileGetParameterMinMaxValue
+    r(0x383aaa02dd165f38, 2092, 1, 2, 0, 0), // nvmlDeviceSetPowerManagementLimit_v2
     r(0x3861af740b9fd52d, 0, 0, 6, 0, 0), // cuLogicalEndpointBindAddr
     r(0x387c6a1b682897b3, 0, 0, 6, 0, 3), // cublasDgetriBatched
     r(0x387cd061770ea5a5, 30, 1, 1, 0, 0), // cuCtxGetFlags
     r(0x3886c1d33cfa3b3a, 0, 0, 6, 0, 0), // cusparseCsctr
-    r(0x388e16a512e1b2f4, 592, 1, 4, 0, 0), // cusparseSpMatSetAttribute
+    r(0x388e16a512e1b2f4, 586, 1, 4, 0, 0), // cusparseSpMatSetAttribute
     r(0x38942d8eb3566cb8, 13, 1, 2, 0, 0), // nvmlDeviceGetVirtualizationMode
-    r(0x38b2b13a295d7eac, 1139, 2, 6, 0, 6), // cudnnReduceTensor
+    r(0x38b2b13a295d7eac, 1129, 2, 6, 0, 6), // cudnnReduceTensor
     r(0x38b8b5f3a53b2345, 0, 0, 4, 0, 0), // cuMemcpyHtoA_v2
     r(0x38bae5f72236ce46, 10, 1, 2, 0, 0), // @cudaGraphicsVDPAURegisterOutputSurface
-    r(0x38c2cea55aed3552, 81, 2, 3, 0, 0), // nvmlDeviceGetEncoderUtilization
+    r(0x38c2cea55aed3552, 79, 2, 3, 0, 0), // nvmlDeviceGetEncoderUtilization
     r(0x38d2fdf6a7502c42, 0, 0, 4, 0, 0), // cuLaunchGridAsync
     r(0x38dc3908871dd836, 10, 1, 1, 0, 0), // cusparseSpGEMM_createDescr
     r(0x38e0b9a6b7a095a6, 0, 0, 1, 0, 0), // cutensorLoggerSetFile
-    r(0x38efdb10182e457a, 1257, 1, 2, 0, 0), // cuFileDriverGetP2PFlags
+    r(0x38efdb10182e457a, 1244, 1, 2, 0, 0), // cuFileDriverGetP2PFlags
     r(0x38faa8705a0b5118, 10, 1, 5, 0, 0), // cublasLtMatrixLayoutCreate
-    r(0x390984b74b268f91, 108, 2, 3, 0, 0), // cudaGetDriverEntryPoint#11
+    r(0x390984b74b268f91, 104, 2, 3, 0, 0), // cudaGetDriverEntryPoint#11
     r(0x391491271ec32cd9, 0, 0, 4, 0, 0), // cuMemcpyDtoDAsync
     r(0x391939db691a1588, 0, 0, 9, 0, 0), // @cudaMemset3DAsync
     r(0x39256530559a8e18, 10, 1, 3, 0, 0), // @cudaGraphicsGLRegisterImage
     r(0x39320c67efe82ede, 0, 0, 6, 0, 2), // cusolverSpCcsrqrFactor
     r(0x3938e7cfc6c31055, 35, 1, 3, 0, 0), // cuCtxGetDevResource#12
     r(0x39440987350b72cc, 0, 0, 1, 0, 0), // cusparseLoggerSetCallback
-    r(0x39586a11e08ec0cf, 1668, 1, 6, 0, 4), // cusparseZgebsr2gebsc_bufferSizeExt
+    r(0x39586a11e08ec0cf, 850, 1, 6, 0, 4), // cusparseZgebsr2gebsc_bufferSizeExt
     r(0x3960750e87111276, 0, 0, 6, 0, 9), // cusparseZcsr2gebsr
     r(0x397cd5f50c646d5c, 0, 0, 1, 0, 0), // nvmlDeviceClearAccountingPids
     r(0x398dfc6f47f813c9, 0, 0, 1, 0, 0), // @cudaGLSetBufferObjectMapFlags
-    r(0x398ffb2d79de9dd3, 90, 2, 2, 0, 0), // cuMemGetInfo_v2
-    r(0x39a26be9375fc7d6, 1888, 5, 6, 0, 2), // ncclBroadcastConfig
+    r(0x398ffb2d79de9dd3, 88, 2, 2, 0, 0), // cuMemGetInfo_v2
+    r(0x39a26be9375fc7d6, 1847, 5, 6, 0, 2), // ncclBroadcastConfig
     r(0x39a6255afc8621ad, 0, 0, 5, 0, 0), // cudaMemcpyAsync
     r(0x39a7d4c0b7ad0a81, 0, 0, 5, 0, 0), // cuMemcpyHtoAAsync_v2
-    r(0x39a9f189b4ba5a3d, 326, 1, 1, 0, 0), // nvFatbinDestroy
-    r(0x39b855361b9fed78, 318, 2, 3, 0, 0), // @cudaExternalMemoryGetMappedMipmappedArray#11
-    r(0x39b858361b9ff291, 318, 2, 3, 0, 0), // @cudaExternalMemoryGetMappedMipmappedArray#12
+    r(0x39a9f189b4ba5a3d, 321, 1, 1, 0, 0), // nvFatbinDestroy
+    r(0x39b855361b9fed78, 314, 2, 3, 0, 0), // @cudaExternalMemoryGetMappedMipmappedArray#11
+    r(0x39b858361b9ff291, 314, 2, 3, 0, 0), // @cudaExternalMemoryGetMappedMipmappedArray#12
     r(0x39cf039508640902, 0, 0, 1, 0, 0), // @cudaDestroySurfaceObject
     r(0x39dec2019f454b9a, 0, 0, 1, 0, 0), // cusolverDnLoggerSetLevel
     r(0x39ee158e37da13d0, 0, 0, 6, 0, 5), // cusolverDnZheevj
     r(0x39ee238e37da2b9a, 0, 0, 6, 0, 4), // cusolverDnZheevd
-    r(0x3a06e252600fa8bc, 436, 3, 7, 0, 0), // @cudaBindTexture2D
+    r(0x3a06e252600fa8bc, 431, 3, 7, 0, 0), // @cudaBindTexture2D
     r(0x3a155621df58b56f, 0, 0, 5, 0, 0), // cusparseLtSpMMAPruneCheck
     r(0x3a16c06c5f8dcee5, 0, 0, 6, 0, 3), // cusolverDnZgeqrf
     r(0x3a25c175c38be648, 0, 0, 2, 0, 0), // cufftSetAutoAllocation
-    r(0x3a3ac3e180c2b129, 692, 1, 1, 0, 0), // cusolverMpLoggerOpenFile
+    r(0x3a3ac3e180c2b129, 685, 1, 1, 0, 0), // cusolverMpLoggerOpenFile
     r(0x3a49a8b7d28b00fd, 0, 0, 2, 0, 0), // cuStreamBeginCapture_v2
     r(0x3a6b04e41483b63f, 13, 1, 2, 0, 0), // nvmlVgpuInstanceGetEncoderCapacity
-    r(0x3a814802febaaeb2, 1006, 1, 4, 0, 0), // nvtiffStreamHasTag
+    r(0x3a814802febaaeb2, 996, 1, 4, 0, 0), // nvtiffStreamHasTag
     r(0x3a8746103e01597e, 0, 0, 6, 1, 3), // cusolverSpScsrqrSetup
-    r(0x3a926e741b9ed463, 249, 1, 2, 0, 0), // cuMemPoolExportPointer
-    r(0x3a9439d793dc7823, 1825, 2, 6, 0, 12), // cusparseZbsrxmv
-    r(0x3a96ddba0af28fd7, 559, 2, 6, 0, 7), // cublasCgemvBatched_64
+    r(0x3a926e741b9ed463, 245, 1, 2, 0, 0), // cuMemPoolExportPointer
+    r(0x3a9439d793dc7823, 1788, 2, 6, 0, 12), // cusparseZbsrxmv
+    r(0x3a96ddba0af28fd7, 553, 2, 6, 0, 7), // cublasCgemvBatched_64
     r(0x3a97d03d23883d31, 0, 0, 7, 0, 0), // @cudaLaunchCooperativeKernel_ptsz
-    r(0x3aa136e66cb2d0b7, 687, 1, 6, 0, 0), // cublasIamaxEx_64
-    r(0x3ab67d4d95efa36c, 117, 2, 6, 0, 3), // cudaGraphAddMemcpyNodeFromSymbol
+    r(0x3aa136e66cb2d0b7, 680, 1, 6, 0, 0), // cublasIamaxEx_64
+    r(0x3ab67d4d95efa36c, 113, 2, 6, 0, 3), // cudaGraphAddMemcpyNodeFromSymbol
     r(0x3add376555029c9b, 0, 0, 1, 0, 0), // cutensorDestroyBlockSparseTensorDescriptor
-    r(0x3af36090a3b056df, 106, 2, 2, 0, 0), // cuGetExportTable
+    r(0x3af36090a3b056df, 6, 2, 2, 0, 0), // cuGetExportTable
     r(0x3b02edaee2a7e3de, 0, 0, 6, 0, 2), // cusolverDnZlauum
-    r(0x3b12493de3954fef, 37, 1, 2, 0, 0), // cudaStreamGetId
+    r(0x3b12493de3954fef, 36, 1, 2, 0, 0), // cudaStreamGetId
     r(0x3b3f1ed257ebd6b7, 0, 0, 4, 0, 0), // cufftXtExecDescriptorZ2Z
     r(0x3b3f24d257ebe0e9, 0, 0, 3, 0, 0), // cufftXtExecDescriptorZ2D
     r(0x3b552f9b97996979, 0, 0, 4, 0, 0), // cudnnBackendUpdateCudaGraph
-    r(0x3b609b06544e907a, 563, 1, 6, 0, 1), // cusolverDnDorgtr_bufferSize
-    r(0x3b6de34722f0df88, 37, 1, 2, 0, 0), // __nvJitLinkGetErrorLogSize_13_5
-    r(0x3b6de44722f0e13b, 37, 1, 2, 0, 0), // __nvJitLinkGetErrorLogSize_13_4
-    r(0x3b6de74722f0e654, 37, 1, 2, 0, 0), // __nvJitLinkGetErrorLogSize_13_1
-    r(0x3b6de84722f0e807, 37, 1, 2, 0, 0), // __nvJitLinkGetErrorLogSize_13_0
-    r(0x3b6de94722f0e9ba, 37, 1, 2, 0, 0), // __nvJitLinkGetErrorLogSize_13_3
-    r(0x3b6dea4722f0eb6d, 37, 1, 2, 0, 0), // __nvJitLinkGetErrorLogSize_13_2
+    r(0x3b609b06544e907a, 557, 1, 6, 0, 1), // cusolverDnDorgtr_bufferSize
+    r(0x3b6de34722f0df88, 36, 1, 2, 0, 0), // __nvJitLinkGetErrorLogSize_13_5
+    r(0x3b6de44722f0e13b, 36, 1, 2, 0, 0), // __nvJitLinkGetErrorLogSize_13_4
+    r(0x3b6de74722f0e654, 36, 1, 2, 0, 0), // __nvJitLinkGetErrorLogSize_13_1
+    r(0x3b6de84722f0e807, 36, 1, 2, 0, 0), // __nvJitLinkGetErrorLogSize_13_0
+    r(0x3b6de94722f0e9ba, 36, 1, 2, 0, 0), // __nvJitLinkGetErrorLogSize_13_3
+    r(0x3b6dea4722f0eb6d, 36, 1, 2, 0, 0), // __nvJitLinkGetErrorLogSize_13_2
     r(0x3b7588d216f0eb58, 30, 1, 1, 0, 0), // cudaDeviceGetCacheConfig
-    r(0x3b76a297c2de217f, 736, 2, 6, 0, 11), // cublasSgemmEx
+    r(0x3b76a297c2de217f, 729, 2, 6, 0, 11), // cublasSgemmEx
     r(0x3b826b0f98f30a79, 10, 1, 3, 0, 0), // cudaArrayGetPlane
     r(0x3b841121f3ed6e36, 0, 0, 6, 0, 4), // cublasStbmv_v2
     r(0x3b8a81542e9da0e2, 0, 0, 1, 0, 0), // @__cudaUnregisterFatBinary
     r(0x3b8b1f763396bcd8, 0, 0, 4, 1, 0), // cudnnSetAlgorithmPerformance
-    r(0x3ba2c3f78b29ee57, 526, 1, 2, 0, 0), // cudaGraphMemcpyNodeSetParams
-    r(0x3bac6b50026fc31f, 1065, 2, 5, 0, 0), // cudnnGetRNNWorkspaceSize
-    r(0x3bac7a9a450086ff, 517, 1, 3, 0, 0), // cudaGraphExecNodeSetParams
-    r(0x3bafa3e93afc9935, 495, 1, 1, 0, 0), // cudaGetErrorString
+    r(0x3ba2c3f78b29ee57, 520, 1, 2, 0, 0), // cudaGraphMemcpyNodeSetParams
+    r(0x3bac6b50026fc31f, 1055, 2, 5, 0, 0), // cudnnGetRNNWorkspaceSize
+    r(0x3bac7a9a450086ff, 511, 1, 3, 0, 0), // cudaGraphExecNodeSetParams
+    r(0x3bafa3e93afc9935, 489, 1, 1, 0, 0), // cudaGetErrorString
     r(0x3bb192662cbb8d1e, 0, 0, 1, 0, 0), // nvmlDeviceValidateInforom
     r(0x3bc041c0541dd6d5, 0, 0, 6, 0, 0), // cublasCcopy_v2_64
     r(0x3bc2e5a2673a11c1, 0, 0, 2, 0, 0), // @cudaEventRecord
-    r(0x3bc45c9b80be0e44, 571, 1, 6, 0, 2), // cublasCher_v2
-    r(0x3bd2667a388a6667, 268, 5, 8, 0, 0), // @cudaLibraryLoadData
-    r(0x3bd9bafa5f38b874, 595, 1, 6, 0, 7), // cublasDtrsmBatched
+    r(0x3bc45c9b80be0e44, 565, 1, 6, 0, 2), // cublasCher_v2
+    r(0x3bd2667a388a6667, 264, 5, 8, 0, 0), // @cudaLibraryLoadData
+    r(0x3bd9bafa5f38b874, 589, 1, 6, 0, 7), // cublasDtrsmBatched
     r(0x3befb79f3b56c6ed, 0, 0, 1, 0, 0), // cusparseDestroyBsrsv2Info
     r(0x3c00db7a446f55fb, 0, 0, 6, 0, 0), // cusparseCgthr
     r(0x3c02932ed057d007, 10, 1, 6, 0, 4), // cusolverMpCreateMatrixDesc
     r(0x3c0c6bdb473d4091, 0, 0, 0, 0, 0), // cuFileStatsReset
-    r(0x3c105f6523c61998, 1860, 6, 6, 0, 5), // cutensorMgContraction
-    r(0x3c182748148c64db, 175, 1, 2, 0, 0), // cutensorReadKernelCacheFromFile
-    r(0x3c18c0e2f71536ba, 334, 1, 3, 0, 0), // cuMemcpy3DWithAttributesAsync
+    r(0x3c105f6523c61998, 1821, 6, 6, 0, 5), // cutensorMgContraction
+    r(0x3c182748148c64db, 171, 1, 2, 0, 0), // cutensorReadKernelCacheFromFile
+    r(0x3c18c0e2f71536ba, 329, 1, 3, 0, 0), // cuMemcpy3DWithAttributesAsync
     r(0x3c2d4dfc5934f61c, 0, 0, 2, 0, 0), // cuFileSetParameterBool
     r(0x3c39a9e15a47d3bb, 10, 1, 1, 0, 0), // cudnnCreateDropoutDescriptor
     r(0x3c4adfaccf4a86ec, 0, 0, 3, 0, 0), // cuMemcpyDtoH_v2
-    r(0x3c4e0a25944a3490, 331, 2, 5, 0, 0), // @cudaMemcpy3DBatchAsync_ptsz#12
+    r(0x3c4e0a25944a3490, 326, 2, 5, 0, 0), // @cudaMemcpy3DBatchAsync_ptsz#12
     r(0x3c5b31ad0a59a752, 0, 0, 1, 0, 0), // cudaGLSetGLDevice
-    r(0x3c5d9f3510025072, 827, 6, 5, 0, 0), // cublasZrotg_v2
-    r(0x3c75d10408da9ed0, 1938, 1, 4, 0, 0), // ncclWaitSignal
-    r(0x3c8e058fcf3e7bc0, 692, 1, 1, 0, 0), // cublasMpLoggerOpenFile
-    r(0x3c95b682dce272b7, 1954, 1, 3, 0, 0), // nvmlDeviceGetInforomImageVersion
+    r(0x3c5d9f3510025072, 820, 6, 5, 0, 0), // cublasZrotg_v2
+    r(0x3c75d10408da9ed0, 1897, 1, 4, 0, 0), // ncclWaitSignal
+    r(0x3c8e058fcf3e7bc0, 685, 1, 1, 0, 0), // cublasMpLoggerOpenFile
+    r(0x3c95b682dce272b7, 1913, 1, 3, 0, 0), // nvmlDeviceGetInforomImageVersion
     r(0x3ca16a61dd4095fc, 10, 1, 3, 0, 0), // @cudaMallocAsync
-    r(0x3cb8e49fb09be93a, 1874, 2, 5, 0, 0), // cutensorMgCreateCopyPlan
-    r(0x3cc4b9e02f774bf9, 1954, 1, 3, 0, 0), // nvmlDeviceGetName
-    r(0x3ccd52ccc6a0ab77, 546, 1, 4, 0, 0), // @cudaStreamBeginRecaptureToGraph_ptsz
-    r(0x3cd78f6ff98d3925, 1261, 2, 3, 0, 0), // cuFileGetParameterGpuBounceBufferSlabArray
-    r(0x3ce796d314c21562, 206, 5, 5, 0, 0), // cuGraphGetEdges_v2
+    r(0x3cb8e49fb09be93a, 1833, 2, 5, 0, 0), // cutensorMgCreateCopyPlan
+    r(0x3cc4b9e02f774bf9, 1913, 1, 3, 0, 0), // nvmlDeviceGetName
+    r(0x3ccd52ccc6a0ab77, 540, 1, 4, 0, 0), // @cudaStreamBeginRecaptureToGraph_ptsz
+    r(0x3cd78f6ff98d3925, 1248, 2, 3, 0, 0), // cuFileGetParameterGpuBounceBufferSlabArray
+    r(0x3ce796d314c21562, 202, 5, 5, 0, 0), // cuGraphGetEdges_v2
     r(0x3cefc39d75bd31fb, 13, 1, 2, 0, 0), // cuGraphExecGetId
     r(0x3cf804a88ad8f69d, 0, 0, 4, 0, 0), // cuStreamWaitValue32_v2
     r(0x3cf96fd2d29fed47, 0, 0, 2, 0, 0), // cusparseDnVecSetValues
-    r(0x3d0eda2600e86ae8, 363, 2, 4, 0, 0), // cuWaitExternalSemaphoresAsync
-    r(0x3d11c3d72b824d47, 2008, 1, 2, 0, 0), // nvmlComputeInstanceGetInfo_v2
+    r(0x3d0eda2600e86ae8, 358, 2, 4, 0, 0), // cuWaitExternalSemaphoresAsync
+    r(0x3d11c3d72b824d47, 1967, 1, 2, 0, 0), // nvmlComputeInstanceGetInfo_v2
     r(0x3d16d19cd2b85d6e, 0, 0, 2, 0, 0), // nvtiffEncodeParamsSetTiffVariant
     r(0x3d2a685e5000dba5, 9, 1, 1, 0, 3), // cudaMalloc3D
     r(0x3d35790d0dfd6a5d, 13, 1, 2, 0, 0), // pncclCommCuDevice
-    r(0x3d483b9d1b64ffcf, 846, 4, 6, 0, 16), // cublasMpSyr2k_bufferSize
-    r(0x3d4944f9753fe75d, 866, 2, 6, 0, 10), // cublasMpTrmr2D_bufferSize
-    r(0x3d4cdf32cbc00523, 688, 1, 5, 0, 0), // cublasSasum_v2
+    r(0x3d483b9d1b64ffcf, 838, 4, 6, 0, 16), // cublasMpSyr2k_bufferSize
+    r(0x3d4944f9753fe75d, 858, 2, 6, 0, 10), // cublasMpTrmr2D_bufferSize
+    r(0x3d4cdf32cbc00523, 681, 1, 5, 0, 0), // cublasSasum_v2
     r(0x3d60959c2d10879b, 10, 1, 4, 0, 0), // cudaGraphicsSubResourceGetMappedArray
     r(0x3d615d87f891fd36, 0, 0, 4, 0, 0), // cuGraphRetainUserObject
-    r(0x3d800f7f9849dfa1, 2018, 1, 2, 0, 0), // nvmlDeviceGetPciInfoExt
-    r(0x3d8cfbab50211e28, 1528, 3, 6, 1, 3), // cusolverSpScsrqrSetupHost
-    r(0x3d9fff3b70a0872d, 593, 2, 6, 0, 7), // cublasCsyrk3mEx_64
-    r(0x3ddb7fa72ccdd0ea, 1212, 1, 3, 0, 0), // nvjpeg2kEncodeParamsSetNLTInfo
+    r(0x3d800f7f9849dfa1, 1977, 1, 2, 0, 0), // nvmlDeviceGetPciInfoExt
+    r(0x3d8cfbab50211e28, 1503, 3, 6, 1, 3), // cusolverSpScsrqrSetupHost
+    r(0x3d9fff3b70a0872d, 587, 2, 6, 0, 7), // cublasCsyrk3mEx_64
+    r(0x3ddb7fa72ccdd0ea, 1200, 1, 3, 0, 0), // nvjpeg2kEncodeParamsSetNLTInfo
     r(0x3de12bf5a8eb745c, 0, 0, 6, 0, 2), // cudnnReorderFilterAndBias
     r(0x3de522a815fc39cc, 0, 0, 6, 0, 7), // cusolverSpCcsrluExtractHost
-    r(0x3ded1374c3ca8889, 495, 1, 1, 0, 0), // pncclGetLastError
-    r(0x3df6d2ef598c063f, 1285, 1, 6, 0, 8), // cusolverDnCgesvdjBatched_bufferSize
-    r(0x3dfcf49342edb0ec, 37, 1, 2, 0, 0), // cuGraphEventRecordNodeGetEvent
-    r(0x3dff8ce536b97d7f, 1296, 1, 6, 0, 3), // cusparseZgtsv2StridedBatch_bufferSizeExt
+    r(0x3ded1374c3ca8889, 489, 1, 1, 0, 0), // pncclGetLastError
+    r(0x3df6d2ef598c063f, 1271, 1, 6, 0, 8), // cusolverDnCgesvdjBatched_bufferSize
+    r(0x3dfcf49342edb0ec, 36, 1, 2, 0, 0), // cuGraphEventRecordNodeGetEvent
+    r(0x3dff8ce536b97d7f, 950, 1, 6, 0, 3), // cusparseZgtsv2StridedBatch_bufferSizeExt
     r(0x3e14595d5dcfec45, 0, 0, 6, 0, 1), // cublasCtpsv
     r(0x3e36695d5deceddb, 0, 0, 6, 0, 1), // cublasCtpmv
-    r(0x3e3737ca7092e8b2, 312, 1, 5, 0, 0), // cutensorEstimateWorkspaceSize
+    r(0x3e3737ca7092e8b2, 308, 1, 5, 0, 0), // cutensorEstimateWorkspaceSize
     r(0x3e3ac4abfd5e6dfb, 0, 0, 3, 2, 0), // curandGenerateNormalDouble
-    r(0x3e45fa067ae1889d, 119, 2, 5, 0, 0), // @cudaStreamUpdateCaptureDependencies_v2
-    r(0x3e4ce2882466f92a, 308, 2, 3, 0, 0), // cuMemGetDefaultMemPool
-    r(0x3e4ea2217fa91a0e, 1281, 1, 6, 0, 6), // cusolverDnZEgesv_bufferSize
-    r(0x3e61217b79e850ae, 1317, 2, 6, 0, 4), // cusolverDnXgetrf_bufferSize
+    r(0x3e45fa067ae1889d, 115, 2, 5, 0, 0), // @cudaStreamUpdateCaptureDependencies_v2
+    r(0x3e4ce2882466f92a, 304, 2, 3, 0, 0), // cuMemGetDefaultMemPool
+    r(0x3e4ea2217fa91a0e, 1268, 1, 6, 0, 6), // cusolverDnZEgesv_bufferSize
+    r(0x3e61217b79e850ae, 1300, 2, 6, 0, 4), // cusolverDnXgetrf_bufferSize
     r(0x3e83d66af060d696, 0, 0, 7, 0, 0), // @cudaMemcpyFromArrayAsync_ptsz
     r(0x3e8615a0685f45c0, 0, 0, 2, 0, 0), // curandSetGeneratorOffset
     r(0x3e889f5a2070d717, 0, 0, 6, 0, 0), // cublasSswap_v2_64
-    r(0x3e95db6a361349f8, 678, 2, 6, 0, 7), // cublasSgemvBatched
-    r(0x3e9e5a2c06b73513, 1458, 3, 6, 0, 2), // cusolverSpDcsrqrFactorHost
-    r(0x3ea3f4523aa2b028, 37, 1, 2, 0, 0), // cudnnGetActivationDescriptorSwishBeta
-    r(0x3eaee4ac63f42dae, 981, 1, 6, 0, 1), // cudnnGetConvolutionBackwardFilterWorkspaceSize
+    r(0x3e95db6a361349f8, 671, 2, 6, 0, 7), // cublasSgemvBatched
+    r(0x3e9e5a2c06b73513, 1433, 3, 6, 0, 2), // cusolverSpDcsrqrFactorHost
+    r(0x3ea3f4523aa2b028, 36, 1, 2, 0, 0), // cudnnGetActivationDescriptorSwishBeta
+    r(0x3eaee4ac63f42dae, 545, 1, 6, 0, 1), // cudnnGetConvolutionBackwardFilterWorkspaceSize
     r(0x3ebb230ba5282d0c, 0, 0, 9, 0, 0), // @cudaMemcpy2DFromArrayAsync_ptsz
     r(0x3ee0a60af9747ec3, 0, 0, 4, 0, 0), // cuMemsetD16Async
-    r(0x3ef76ec1d98195a5, 268, 5, 6, 0, 2), // cudaLibraryLoadData
-    r(0x3efedb5eaa394256, 363, 2, 4, 0, 0), // cudaSignalExternalSemaphoresAsync
-    r(0x3f0cff7e9e24f811, 285, 2, 3, 0, 0), // nvmlDeviceGetLastBBXFlushTime
+    r(0x3ef76ec1d98195a5, 264, 5, 6, 0, 2), // cudaLibraryLoadData
+    r(0x3efedb5eaa394256, 358, 2, 4, 0, 0), // cudaSignalExternalSemaphoresAsync
+    r(0x3f0cff7e9e24f811, 281, 2, 3, 0, 0), // nvmlDeviceGetLastBBXFlushTime
     r(0x3f2bc56a4c8a5629, 0, 0, 1, 0, 0), // cutensorMgDestroyContractionPlan
-    r(0x3f3214f81b1637de, 479, 2, 37, 0, 0), // @cudaEGLStreamProducerPresentFrame
+    r(0x3f3214f81b1637de, 473, 2, 37, 0, 0), // @cudaEGLStreamProducerPresentFrame
     r(0x3f3c5b118159391b, 0, 0, 5, 1, 0), // cudnnRestoreDropoutDescriptor
-    r(0x3f56496dad2844c8, 306, 2, 5, 0, 0), // cuMemDiscardBatchAsync_ptsz
-    r(0x3f6304c2a6626eec, 248, 1, 3, 0, 0), // cuGraphicsUnmapResources
-    r(0x3f662d769917c691, 498, 1, 2, 0, 0), // cudaGetTextureObjectTextureDesc_v2
-    r(0x3f68dafd3370c547, 1757, 3, 6, 0, 14), // cusparseScsrgeam2_bufferSizeExt
-    r(0x3f7f200d7523cb89, 717, 2, 6, 0, 6), // cublasRotEx
+    r(0x3f56496dad2844c8, 302, 2, 5, 0, 0), // cuMemDiscardBatchAsync_ptsz
+    r(0x3f6304c2a6626eec, 244, 1, 3, 0, 0), // cuGraphicsUnmapResources
+    r(0x3f662d769917c691, 492, 1, 2, 0, 0), // cudaGetTextureObjectTextureDesc_v2
+    r(0x3f68dafd3370c547, 1720, 3, 6, 0, 14), // cusparseScsrgeam2_bufferSizeExt
+    r(0x3f7f200d7523cb89, 710, 2, 6, 0, 6), // cublasRotEx
     r(0x3f896aa454fa4642, 0, 0, 1, 0, 0), // cusolverDnDestroy
     r(0x3f93933de3ba0e4b, 10, 1, 1, 0, 0), // cuCtxGetCurrent
-    r(0x3fa71d883c910035, 633, 1, 6, 0, 0), // cublasDrotm
-    r(0x3fa723883c910a67, 621, 6, 4, 0, 0), // cublasDrotg
-    r(0x3fb48119aad635aa, 476, 2, 6, 0, 0), // @cudaMallocMipmappedArray
-    r(0x3fba8f27542ba187, 678, 2, 6, 0, 7), // cublasSgemvBatched_64
-    r(0x3fd6156ece5a486f, 248, 1, 3, 0, 0), // cuGraphicsMapResources
-    r(0x3fd64e8a93a26075, 1074, 10, 6, 0, 4), // cudnnGetSeqDataDescriptor
-    r(0x3fdcde00887a7b3b, 262, 1, 3, 0, 0), // @cudaLibraryEnumerateKernels
+    r(0x3fa71d883c910035, 627, 1, 6, 0, 0), // cublasDrotm
+    r(0x3fa723883c910a67, 615, 6, 4, 0, 0), // cublasDrotg
+    r(0x3fb48119aad635aa, 470, 2, 6, 0, 0), // @cudaMallocMipmappedArray
+    r(0x3fba8f27542ba187, 671, 2, 6, 0, 7), // cublasSgemvBatched_64
+    r(0x3fd6156ece5a486f, 244, 1, 3, 0, 0), // cuGraphicsMapResources
+    r(0x3fd64e8a93a26075, 1064, 10, 6, 0, 4), // cudnnGetSeqDataDescriptor
+    r(0x3fdcde00887a7b3b, 258, 1, 3, 0, 0), // @cudaLibraryEnumerateKernels
     r(0x3fdd03c185bf2cc9, 0, 0, 6, 0, 8), // cusolverDnSormtr
     r(0x3fe711c185c79918, 0, 0, 6, 0, 8), // cusolverDnSormqr
-    r(0x3fea4530f66d2206, 1752, 1, 6, 0, 10), // cusparseSbsrsv2_solve
-    r(0x40043b4c1db060b0, 214, 1, 2, 0, 0), // nvmlDeviceGetVgpuSchedulerState
-    r(0x4009d8186447c231, 181, 1, 5, 0, 0), // cublasZscal_v2
-    r(0x4012c7b107eec4a1, 1313, 1, 3, 1, 0), // cusolverSpScsrqrZeroPivot
+    r(0x3fea4530f66d2206, 1715, 1, 6, 0, 10), // cusparseSbsrsv2_solve
+    r(0x40043b4c1db060b0, 210, 1, 2, 0, 0), // nvmlDeviceGetVgpuSchedulerState
+    r(0x4009d8186447c231, 177, 1, 5, 0, 0), // cublasZscal_v2
+    r(0x4012c7b107eec4a1, 237, 1, 3, 1, 0), // cusolverSpScsrqrZeroPivot
     r(0x401322bd073186d8, 0, 0, 6, 0, 1), // cusolverSpScsrqrSolve
-    r(0x40198c8ca0cee0bf, 715, 2, 5, 0, 0), // cublasLtMatrixTransformDescGetAttribute
+    r(0x40198c8ca0cee0bf, 708, 2, 5, 0, 0), // cublasLtMatrixTransformDescGetAttribute
     r(0x401bebc0aeda98e8, 13, 1, 2, 0, 0), // cublasGetFixedPointEmulationMantissaControl
-    r(0x4040798d70cf8763, 1668, 1, 6, 0, 4), // cusparseDcsrsv2_bufferSizeExt
+    r(0x4040798d70cf8763, 850, 1, 6, 0, 4), // cusparseDcsrsv2_bufferSizeExt
     r(0x40491e118401620c, 0, 0, 6, 0, 6), // cusparseDbsrilu02
-    r(0x4056d92dff8f70f5, 1249, 3, 6, 0, 6), // fftwf_plan_many_dft_r2c
+    r(0x4056d92dff8f70f5, 1236, 3, 6, 0, 6), // fftwf_plan_many_dft_r2c
     r(0x4056ec83913a4730, 11, 1, 2, 0, 0), // cuMipmappedArrayGetSparseProperties
     r(0x40578fee75f77a8c, 0, 0, 6, 0, 4), // cusparseCcsrilu02
     r(0x405c82a6bc74f1b0, 0, 0, 6, 0, 1), // cublasDgetrfBatched
     r(0x405f44c3e9382f3f, 0, 0, 6, 0, 10), // cusolverDnXstedc
     r(0x4063fb2642411f0e, 0, 0, 5, 0, 0), // cuStreamBeginRecaptureToGraph
     r(0x40801caa93169a6c, 0, 0, 4, 0, 0), // cusolverMpPolarDescriptorSetAttribute
-    r(0x409eac808c93376c, 333, 1, 4, 0, 0), // cuMemcpy3DBatchAsync_v2_ptsz
-    r(0x40beb1130498c517, 81, 2, 3, 0, 0), // nvmlDeviceGetJpgUtilization
-    r(0x40e12399656508e0, 312, 1, 5, 0, 0), // cusolverMpPolarDescriptorGetAttribute
-    r(0x40f838aaa092a654, 2068, 4, 2, 0, 0), // nvmlDeviceGetNvLinkTelemetrySamples_v1
+    r(0x409eac808c93376c, 328, 1, 4, 0, 0), // cuMemcpy3DBatchAsync_v2_ptsz
+    r(0x40beb1130498c517, 79, 2, 3, 0, 0), // nvmlDeviceGetJpgUtilization
+    r(0x40e12399656508e0, 308, 1, 5, 0, 0), // cusolverMpPolarDescriptorGetAttribute
+    r(0x40f838aaa092a654, 2023, 4, 2, 0, 0), // nvmlDeviceGetNvLinkTelemetrySamples_v1
     r(0x40fd8d59f20b1473, 0, 0, 0, 0, 0), // @cudaProfilerStart
-    r(0x4102a5b07e328e49, 1296, 1, 6, 0, 3), // cusparseDgtsvInterleavedBatch_bufferSizeExt
+    r(0x4102a5b07e328e49, 950, 1, 6, 0, 3), // cusparseDgtsvInterleavedBatch_bufferSizeExt
     r(0x4111e8beea8fd1f1, 0, 0, 3, 0, 0), // cusolverSpCcsrcholDiag
-    r(0x4116cc1464661363, 85, 3, 4, 0, 0), // cudaEGLStreamConsumerAcquireFrame
-    r(0x411724dc73de3e4a, 734, 2, 6, 0, 8), // cublasSgbmv_v2_64
-    r(0x411fc79bc79c6835, 117, 2, 5, 0, 0), // cuGraphAddMemFreeNode
+    r(0x4116cc1464661363, 83, 3, 4, 0, 0), // cudaEGLStreamConsumerAcquireFrame
+    r(0x411724dc73de3e4a, 727, 2, 6, 0, 8), // cublasSgbmv_v2_64
+    r(0x411fc79bc79c6835, 113, 2, 5, 0, 0), // cuGraphAddMemFreeNode
     r(0x4120536d7c896f84, 0, 0, 5, 0, 0), // cuMemPrefetchAsync_v2
     r(0x41210e0e76deda21, 13, 1, 2, 0, 0), // cusolverDnGetFixedPointEmulationMantissaControl
     r(0x412a982594231fe7, 0, 0, 0, 0, 0), // nvmlInit_v2
-    r(0x4138c347bd163872, 816, 1, 6, 0, 4), // cublasZgeru_v2_64
-    r(0x414179c03aab2c7b, 1213, 1, 5, 0, 0), // cutensorPlanGetAttribute
+    r(0x4138c347bd163872, 809, 1, 6, 0, 4), // cublasZgeru_v2_64
+    r(0x414179c03aab2c7b, 81, 1, 5, 0, 0), // cutensorPlanGetAttribute
     r(0x415d8b8d665c227c, 0, 0, 5, 0, 0), // @cudaMemcpyToSymbol_ptds
     r(0x418b5094be769130, 0, 0, 2, 0, 0), // __nvJitLinkGetLinkedCubin_12_3
     r(0x418b5194be7692e3, 0, 0, 2, 0, 0), // __nvJitLinkGetLinkedCubin_12_2
@@ -1447,492 +1447,492 @@ pub static ROWS: [Row; 5615] = [
     r(0x418b5794be769d15, 0, 0, 2, 0, 0), // __nvJitLinkGetLinkedCubin_12_4
     r(0x418b5a94be76a22e, 0, 0, 2, 0, 0), // __nvJitLinkGetLinkedCubin_12_9
     r(0x418b5b94be76a3e1, 0, 0, 2, 0, 0), // __nvJitLinkGetLinkedCubin_12_8
-    r(0x41967908f434541c, 1808, 1, 6, 0, 8), // cusparseSpruneCsr2csr
-    r(0x419dd5dbdfd8cf61, 310, 2, 3, 0, 0), // cuMulticastGetGranularity
+    r(0x41967908f434541c, 1771, 1, 6, 0, 8), // cusparseSpruneCsr2csr
+    r(0x419dd5dbdfd8cf61, 306, 2, 3, 0, 0), // cuMulticastGetGranularity
     r(0x41a64d9045a2be5d, 0, 0, 1, 0, 0), // cuMemFree_v2
-    r(0x41cab23ce95b31ca, 1894, 5, 6, 0, 0), // ncclCommGrow
-    r(0x41d72a9e0718aa2a, 595, 1, 6, 0, 6), // cublasCtrsm_v2_64
+    r(0x41cab23ce95b31ca, 1853, 5, 6, 0, 0), // ncclCommGrow
+    r(0x41d72a9e0718aa2a, 589, 1, 6, 0, 6), // cublasCtrsm_v2_64
     r(0x41faffe0d8c98e93, 0, 0, 2, 0, 0), // cudaGraphKernelNodeCopyAttributes
-    r(0x41fbb1f910721186, 295, 3, 4, 0, 0), // cuLogsDumpToMemory
+    r(0x41fbb1f910721186, 291, 3, 4, 0, 0), // cuLogsDumpToMemory
     r(0x42020fbde4f6112c, 10, 1, 1, 0, 0), // nvjpeg2kStreamCreate
     r(0x4206d08a250eb838, 0, 0, 1, 0, 0), // cublasMpLoggerSetFile
-    r(0x4209c4de3d73b68c, 71, 2, 3, 0, 0), // cudaLogsDumpToFile
-    r(0x4219fbc48a3551be, 1280, 1, 6, 0, 8), // cusolverDnZKgels
-    r(0x421ce8a6dbde6d5f, 548, 2, 4, 0, 0), // @cudaWaitExternalSemaphoresAsync#12
-    r(0x421ce9a6dbde6f12, 548, 2, 4, 0, 0), // @cudaWaitExternalSemaphoresAsync#11
-    r(0x423d2181796e20f1, 2079, 3, 4, 0, 0), // nvmlDeviceGetProcessUtilization
-    r(0x42547cf5e6ed5d7f, 2042, 3, 3, 0, 0), // nvmlVgpuInstanceGetFBCSessions
-    r(0x4261867e92b094bf, 544, 2, 4, 0, 0), // @cudaSignalExternalSemaphoresAsync_ptsz#11
-    r(0x4261877e92b09672, 544, 2, 4, 0, 0), // @cudaSignalExternalSemaphoresAsync_ptsz#12
+    r(0x4209c4de3d73b68c, 70, 2, 3, 0, 0), // cudaLogsDumpToFile
+    r(0x4219fbc48a3551be, 1267, 1, 6, 0, 8), // cusolverDnZKgels
+    r(0x421ce8a6dbde6d5f, 542, 2, 4, 0, 0), // @cudaWaitExternalSemaphoresAsync#12
+    r(0x421ce9a6dbde6f12, 542, 2, 4, 0, 0), // @cudaWaitExternalSemaphoresAsync#11
+    r(0x423d2181796e20f1, 2034, 3, 4, 0, 0), // nvmlDeviceGetProcessUtilization
+    r(0x42547cf5e6ed5d7f, 2001, 3, 3, 0, 0), // nvmlVgpuInstanceGetFBCSessions
+    r(0x4261867e92b094bf, 538, 2, 4, 0, 0), // @cudaSignalExternalSemaphoresAsync_ptsz#11
+    r(0x4261877e92b09672, 538, 2, 4, 0, 0), // @cudaSignalExternalSemaphoresAsync_ptsz#12
     r(0x4266731ff1f2cf47, 10, 1, 2, 0, 0), // cuCtxAttach
     r(0x4268599350f9fd64, 30, 1, 3, 0, 0), // cuEventElapsedTime
     r(0x426b083313e37a26, 0, 0, 1, 0, 0), // @cudaStreamSynchronize_ptsz
-    r(0x426eeec48a7d7ba6, 1280, 1, 6, 0, 8), // cusolverDnZKgesv
-    r(0x4292c84e4ff23619, 175, 1, 3, 0, 0), // nvjpeg2kStreamParseFile
-    r(0x42943d3a5ae004f9, 206, 5, 5, 0, 0), // cudaGraphGetEdges_v2
-    r(0x42a8c8a24aebee5b, 675, 2, 6, 0, 17), // cublasGemmStridedBatchedEx_64
-    r(0x42bcc22b03a56b98, 175, 1, 4, 0, 0), // __cudaRegisterHostVar
+    r(0x426eeec48a7d7ba6, 1267, 1, 6, 0, 8), // cusolverDnZKgesv
+    r(0x4292c84e4ff23619, 171, 1, 3, 0, 0), // nvjpeg2kStreamParseFile
+    r(0x42943d3a5ae004f9, 202, 5, 5, 0, 0), // cudaGraphGetEdges_v2
+    r(0x42a8c8a24aebee5b, 669, 2, 6, 0, 17), // cublasGemmStridedBatchedEx_64
+    r(0x42bcc22b03a56b98, 171, 1, 4, 0, 0), // __cudaRegisterHostVar
     r(0x42c047ea06ae8267, 0, 0, 2, 0, 0), // cusolverDnIRSParamsSetMaxIters
-    r(0x42c066057ea3d80e, 811, 1, 6, 0, 1), // cublasZdotu_v2
-    r(0x42d4c51fe23c3d73, 38, 2, 4, 0, 0), // cuGLMapBufferObjectAsync
+    r(0x42c066057ea3d80e, 804, 1, 6, 0, 1), // cublasZdotu_v2
+    r(0x42d4c51fe23c3d73, 37, 2, 4, 0, 0), // cuGLMapBufferObjectAsync
     r(0x42d556e62cf5427b, 0, 0, 3, 0, 0), // cuMemsetD8_v2
     r(0x42d9ec273c308ce7, 0, 0, 3, 0, 0), // cuTexRefSetMipmappedArray
     r(0x42db0ddfbc727a3b, 10, 1, 6, 0, 4), // cusparseCreateConstBlockedEll
     r(0x42e0dcb90d2fce0e, 0, 0, 0, 0, 0), // cuFileStatsStart
     r(0x42e7604e5ff69f73, 0, 0, 2, 0, 0), // cublasSetEmulationSpecialValuesSupport
     r(0x42fc011dc84828a0, 0, 0, 1, 0, 0), // cuCtxDestroy
-    r(0x432fcf1283fe3073, 1069, 5, 6, 0, 0), // cudnnGetReduceTensorDescriptor
-    r(0x433b1d36b2a9bab2, 557, 2, 6, 0, 11), // cublasCgemmEx_64
+    r(0x432fcf1283fe3073, 1059, 5, 6, 0, 0), // cudnnGetReduceTensorDescriptor
+    r(0x433b1d36b2a9bab2, 551, 2, 6, 0, 11), // cublasCgemmEx_64
     r(0x433b7cc209bf63e4, 0, 0, 1, 0, 0), // nvjpegEncoderStateDestroy
-    r(0x434bb7660504d649, 565, 2, 6, 0, 7), // cublasDsyrkx_64
-    r(0x4362478d84fcdd60, 1286, 1, 6, 0, 4), // cusolverDnCheevjBatched_bufferSize
+    r(0x434bb7660504d649, 559, 2, 6, 0, 7), // cublasDsyrkx_64
+    r(0x4362478d84fcdd60, 1272, 1, 6, 0, 4), // cusolverDnCheevjBatched_bufferSize
     r(0x436dc736a54d5619, 0, 0, 2, 0, 0), // cudaGraphLaunch
     r(0x437404678a540e34, 10, 1, 1, 0, 0), // nvjpeg2kEncodeParamsCreate
     r(0x437979f40dec976f, 0, 0, 9, 0, 0), // @cudaMemcpy2DToArrayAsync_ptsz
     r(0x438b592ff676ff79, 0, 0, 6, 0, 12), // cusolverMpPotrs
     r(0x438b6c2ff6771fc2, 0, 0, 6, 0, 7), // cusolverMpPotrf
-    r(0x438c27b4c3b8b15d, 37, 1, 2, 0, 0), // cuGraphChildGraphNodeGetGraph
-    r(0x438eaf9c52e751ec, 569, 2, 6, 0, 7), // cublasXtCher2k
+    r(0x438c27b4c3b8b15d, 36, 1, 2, 0, 0), // cuGraphChildGraphNodeGetGraph
+    r(0x438eaf9c52e751ec, 563, 2, 6, 0, 7), // cublasXtCher2k
     r(0x4396171d565441f8, 0, 0, 6, 0, 10), // cusolverDnCgesvd
-    r(0x43967b47276b9490, 37, 1, 2, 0, 0), // __nvJitLinkGetErrorLogSize_12_4
-    r(0x43967c47276b9643, 37, 1, 2, 0, 0), // __nvJitLinkGetErrorLogSize_12_5
-    r(0x43967d47276b97f6, 37, 1, 2, 0, 0), // __nvJitLinkGetErrorLogSize_12_6
-    r(0x43967f47276b9b5c, 37, 1, 2, 0, 0), // __nvJitLinkGetErrorLogSize_12_0
-    r(0x43968047276b9d0f, 37, 1, 2, 0, 0), // __nvJitLinkGetErrorLogSize_12_1
-    r(0x43968147276b9ec2, 37, 1, 2, 0, 0), // __nvJitLinkGetErrorLogSize_12_2
-    r(0x43968247276ba075, 37, 1, 2, 0, 0), // __nvJitLinkGetErrorLogSize_12_3
-    r(0x43968747276ba8f4, 37, 1, 2, 0, 0), // __nvJitLinkGetErrorLogSize_12_8
-    r(0x43968847276baaa7, 37, 1, 2, 0, 0), // __nvJitLinkGetErrorLogSize_12_9
+    r(0x43967b47276b9490, 36, 1, 2, 0, 0), // __nvJitLinkGetErrorLogSize_12_4
+    r(0x43967c47276b9643, 36, 1, 2, 0, 0), // __nvJitLinkGetErrorLogSize_12_5
+    r(0x43967d47276b97f6, 36, 1, 2, 0, 0), // __nvJitLinkGetErrorLogSize_12_6
+    r(0x43967f47276b9b5c, 36, 1, 2, 0, 0), // __nvJitLinkGetErrorLogSize_12_0
+    r(0x43968047276b9d0f, 36, 1, 2, 0, 0), // __nvJitLinkGetErrorLogSize_12_1
+    r(0x43968147276b9ec2, 36, 1, 2, 0, 0), // __nvJitLinkGetErrorLogSize_12_2
+    r(0x43968247276ba075, 36, 1, 2, 0, 0), // __nvJitLinkGetErrorLogSize_12_3
+    r(0x43968747276ba8f4, 36, 1, 2, 0, 0), // __nvJitLinkGetErrorLogSize_12_8
+    r(0x43968847276baaa7, 36, 1, 2, 0, 0), // __nvJitLinkGetErrorLogSize_12_9
     r(0x43976f428043785a, 0, 0, 5, 0, 0), // @cudaMemPrefetchAsync_ptsz
-    r(0x439d772599723b91, 564, 1, 6, 0, 4), // cublasDsyr2_v2_64
-    r(0x43a13ff14ada0640, 2048, 3, 4, 0, 0), // nvmlDeviceGetGpuInstances
+    r(0x439d772599723b91, 558, 1, 6, 0, 4), // cublasDsyr2_v2_64
+    r(0x43a13ff14ada0640, 2007, 3, 4, 0, 0), // nvmlDeviceGetGpuInstances
     r(0x43bcf4ae3897be73, 0, 0, 6, 0, 2), // cublasCopyEx
-    r(0x43c92272a36f793a, 1285, 1, 6, 0, 6), // cusolverDnSormqr_bufferSize
+    r(0x43c92272a36f793a, 1271, 1, 6, 0, 6), // cusolverDnSormqr_bufferSize
     r(0x43c97e04534147c6, 0, 0, 6, 0, 3), // cublasStrmv_v2
-    r(0x43cb6d9a6b94b1d1, 1293, 1, 6, 0, 3), // cusolverDnZhetrd_bufferSize
-    r(0x43d1796268337af9, 1256, 1, 4, 0, 0), // cuFileBatchIOSubmit
-    r(0x43dbed9cab152dad, 792, 2, 6, 0, 7), // cublasXtSsyr2k
-    r(0x43e8ec780005e2dc, 2048, 3, 4, 0, 0), // nvmlDeviceGetGpuInstancePossiblePlacements
+    r(0x43cb6d9a6b94b1d1, 1279, 1, 6, 0, 3), // cusolverDnZhetrd_bufferSize
+    r(0x43d1796268337af9, 1243, 1, 4, 0, 0), // cuFileBatchIOSubmit
+    r(0x43dbed9cab152dad, 785, 2, 6, 0, 7), // cublasXtSsyr2k
+    r(0x43e8ec780005e2dc, 2007, 3, 4, 0, 0), // nvmlDeviceGetGpuInstancePossiblePlacements
     r(0x43f7ae7454b8dc47, 0, 0, 1, 0, 0), // cuGraphDestroyNode
     r(0x4404dfdbe3f67487, 0, 0, 3, 0, 0), // fftwf_execute_dft
-    r(0x4414d0f589bb60ab, 363, 2, 4, 0, 0), // cuSignalExternalSemaphoresAsync
-    r(0x4425bba98082fe11, 557, 2, 6, 0, 12), // cublasCgemmStridedBatched_64
+    r(0x4414d0f589bb60ab, 358, 2, 4, 0, 0), // cuSignalExternalSemaphoresAsync
+    r(0x4425bba98082fe11, 551, 2, 6, 0, 12), // cublasCgemmStridedBatched_64
     r(0x442b5863fcf8db38, 0, 0, 5, 0, 0), // cusparseDenseToSparse_analysis
-    r(0x442d0b4227eb0b99, 688, 1, 5, 0, 0), // cublasIcamax_v2
-    r(0x443485af9e5af80b, 1283, 1, 6, 0, 15), // cusolverDnCgesvdaStridedBatched
-    r(0x443a496261234ac2, 2031, 1, 2, 0, 0), // nvmlGpuInstanceGetVgpuSchedulerLog
+    r(0x442d0b4227eb0b99, 681, 1, 5, 0, 0), // cublasIcamax_v2
+    r(0x443485af9e5af80b, 1269, 1, 6, 0, 15), // cusolverDnCgesvdaStridedBatched
+    r(0x443a496261234ac2, 1990, 1, 2, 0, 0), // nvmlGpuInstanceGetVgpuSchedulerLog
     r(0x443f5bec499f092f, 0, 0, 1, 0, 0), // ncclCommFinalize
-    r(0x4449bc9c53865b34, 569, 2, 6, 0, 7), // cublasXtCherkx
-    r(0x4467e09cab8c9a05, 792, 2, 6, 0, 7), // cublasXtSsyrkx
-    r(0x4473d090f9723309, 532, 1, 3, 0, 0), // @cudaGraphicsResourceGetMappedEglFrame
+    r(0x4449bc9c53865b34, 563, 2, 6, 0, 7), // cublasXtCherkx
+    r(0x4467e09cab8c9a05, 785, 2, 6, 0, 7), // cublasXtSsyrkx
+    r(0x4473d090f9723309, 526, 1, 3, 0, 0), // @cudaGraphicsResourceGetMappedEglFrame
     r(0x447581b6b3a25367, 0, 0, 8, 0, 0), // @cudaMemcpy2DToArray
     r(0x447cebe3ce129f7b, 19, 2, 3, 0, 0), // cuCoredumpSetAttributeGlobal
-    r(0x4492598a709ddf6f, 489, 1, 2, 0, 0), // @cudaGetDeviceProperties
+    r(0x4492598a709ddf6f, 483, 1, 2, 0, 0), // @cudaGetDeviceProperties
     r(0x449aaae789869f3c, 0, 0, 2, 0, 0), // cuTexRefSetFlags
-    r(0x449bfdfc1f2e54a0, 1289, 1, 6, 0, 6), // cusolverDnZhegvj_bufferSize
-    r(0x44b881123c9b6dfb, 2218, 1, 3, 0, 0), // nvtiffStreamGetImageGeometry
+    r(0x449bfdfc1f2e54a0, 1275, 1, 6, 0, 6), // cusolverDnZhegvj_bufferSize
+    r(0x44b881123c9b6dfb, 2171, 1, 3, 0, 0), // nvtiffStreamGetImageGeometry
     r(0x44b94c0d9d527f72, 0, 0, 3, 0, 0), // @cudaKernelSetAttributeForDevice
     r(0x44bd4af9fc935abd, 0, 0, 2, 0, 0), // @cudaDeviceSetLimit
     r(0x44cb91e3d58c73b5, 0, 0, 6, 0, 13), // cusolverDnXlarft
-    r(0x44d764fccfbe3dfb, 688, 1, 5, 0, 0), // cusolverDnSsytrf_bufferSize
+    r(0x44d764fccfbe3dfb, 681, 1, 5, 0, 0), // cusolverDnSsytrf_bufferSize
     r(0x44d898bcc72b1005, 0, 0, 6, 0, 8), // cusolverDnSyevd
     r(0x44df11a2ddda411f, 0, 0, 1, 0, 0), // cusolverMpGesvdDescriptorDestroy
-    r(0x44e95a8c81ac703e, 1641, 9, 6, 0, 4), // cusparseBlockedEllGet
+    r(0x44e95a8c81ac703e, 1614, 9, 6, 0, 4), // cusparseBlockedEllGet
     r(0x44fc2fb76b9f31e1, 0, 0, 1, 0, 0), // nvjpegJpegStreamDestroy
-    r(0x450360c21a26afdb, 1424, 2, 6, 0, 0), // cusolverSpDcsrluSolveHost
-    r(0x4516fb88838c52be, 241, 1, 3, 0, 0), // nvmlVgpuTypeGetMaxInstances
+    r(0x450360c21a26afdb, 1399, 2, 6, 0, 0), // cusolverSpDcsrluSolveHost
+    r(0x4516fb88838c52be, 237, 1, 3, 0, 0), // nvmlVgpuTypeGetMaxInstances
     r(0x451bc23f6d4fa580, 0, 0, 8, 0, 0), // @cudaMemset3D_ptds
     r(0x452108ded2bc6806, 0, 0, 1, 0, 7), // cudaMemset3D
     r(0x4522635601b8c3e1, 13, 1, 2, 0, 0), // cudaStreamIsCapturing_ptsz
-    r(0x4522ac8dd7f5a02d, 1244, 1, 6, 0, 0), // fftwf_plan_dft
+    r(0x4522ac8dd7f5a02d, 1231, 1, 6, 0, 0), // fftwf_plan_dft
     r(0x4523f6ded2be7f47, 0, 0, 5, 0, 0), // cudaMemset2D
     r(0x4538c403505a78fe, 0, 0, 2, 0, 0), // cublasMpSetFixedPointEmulationMantissaBitOffset
-    r(0x453cfb6434ce8442, 321, 1, 5, 0, 0), // @cudaMemRangeGetAttribute
+    r(0x453cfb6434ce8442, 30, 1, 5, 0, 0), // @cudaMemRangeGetAttribute
     r(0x453f040261cab8d8, 0, 0, 1, 0, 0), // cudaDestroySurfaceObject
-    r(0x4544ceb5ec8efaab, 221, 1, 3, 0, 0), // cuStreamGetAttribute_ptsz
-    r(0x455f03f3ec402c07, 843, 1, 5, 0, 0), // nvmlDeviceGetMemoryErrorCounter
-    r(0x4569c61e6f265bd7, 81, 2, 3, 0, 0), // nvmlDeviceGetGpcClkMinMaxVfOffset
-    r(0x4594db025fcbc32e, 552, 2, 6, 0, 8), // cublasCgemm_v2_64
+    r(0x4544ceb5ec8efaab, 217, 1, 3, 0, 0), // cuStreamGetAttribute_ptsz
+    r(0x455f03f3ec402c07, 308, 1, 5, 0, 0), // nvmlDeviceGetMemoryErrorCounter
+    r(0x4569c61e6f265bd7, 79, 2, 3, 0, 0), // nvmlDeviceGetGpcClkMinMaxVfOffset
+    r(0x4594db025fcbc32e, 546, 2, 6, 0, 8), // cublasCgemm_v2_64
     r(0x45993f517d6c7ff7, 0, 0, 1, 0, 0), // cusparseSpSV_destroyDescr
     r(0x45a507e54488f759, 13, 1, 2, 0, 0), // nvjpegGetCudartProperty
-    r(0x45ad408f0d019ad5, 248, 1, 3, 0, 0), // @cudaGraphicsUnmapResources
-    r(0x45cb5054385ac381, 211, 3, 3, 0, 0), // @cudaGraphGetNodes
+    r(0x45ad408f0d019ad5, 244, 1, 3, 0, 0), // @cudaGraphicsUnmapResources
+    r(0x45cb5054385ac381, 207, 3, 3, 0, 0), // @cudaGraphGetNodes
     r(0x45db659e1818bc1d, 0, 0, 6, 0, 4), // cusparseZcsric02
     r(0x45dd66b01fd7b66c, 13, 1, 2, 0, 0), // nvmlGpmQueryIfStreamingEnabled
-    r(0x45f868be8a24495b, 810, 1, 6, 0, 11), // cusparseZcsrsm2_solve
-    r(0x45f8cee9feaca52a, 495, 1, 1, 0, 0), // cusparseLtGetErrorString
+    r(0x45f868be8a24495b, 803, 1, 6, 0, 11), // cusparseZcsrsm2_solve
+    r(0x45f8cee9feaca52a, 489, 1, 1, 0, 0), // cusparseLtGetErrorString
     r(0x45fbb146018238e0, 10, 1, 3, 0, 0), // cuGraphicsGLRegisterBuffer
-    r(0x460fa8333ba74774, 686, 1, 6, 0, 0), // cusolverDnZgetrf_bufferSize
+    r(0x460fa8333ba74774, 679, 1, 6, 0, 0), // cusolverDnZgetrf_bufferSize
     r(0x463387f042180104, 13, 1, 2, 0, 0), // nvjpegJpegStreamGetChromaSubsampling
-    r(0x468358946019861a, 796, 1, 6, 0, 6), // cublasStrsm_v2_64
+    r(0x468358946019861a, 789, 1, 6, 0, 6), // cublasStrsm_v2_64
     r(0x468d55e057552eb6, 0, 0, 6, 0, 5), // cutensorContract
-    r(0x468d826e9e3ee8a0, 816, 1, 6, 0, 4), // cublasZsyr2_v2
-    r(0x46af0f9827c68208, 516, 1, 3, 0, 0), // cudaGraphExecMemcpyNodeSetParams
+    r(0x468d826e9e3ee8a0, 809, 1, 6, 0, 4), // cublasZsyr2_v2
+    r(0x46af0f9827c68208, 510, 1, 3, 0, 0), // cudaGraphExecMemcpyNodeSetParams
     r(0x46af2e19739f3735, 10, 1, 1, 0, 0), // cusparseCreateCsrgemm2Info
     r(0x46b04ecc6e313490, 0, 0, 7, 0, 0), // @__cudaLaunchKernel_ptsz
-    r(0x46dbfba562fabe46, 559, 2, 6, 0, 6), // cublasDgemv_v2_64
-    r(0x46e978e4bf4cd51f, 148, 3, 6, 0, 0), // cuGraphAddMemcpyNode
-    r(0x46e99754c08a51b6, 360, 1, 3, 0, 0), // cuPointerSetAttribute
+    r(0x46dbfba562fabe46, 553, 2, 6, 0, 6), // cublasDgemv_v2_64
+    r(0x46e978e4bf4cd51f, 144, 3, 6, 0, 0), // cuGraphAddMemcpyNode
+    r(0x46e99754c08a51b6, 355, 1, 3, 0, 0), // cuPointerSetAttribute
     r(0x46ffe30b6e18a9a9, 0, 0, 1, 0, 0), // cuFileBatchIODestroy
-    r(0x47007cc137e6a0d4, 162, 9, 6, 0, 0), // cuGraphAddNode_v3
-    r(0x47007dc137e6a287, 162, 9, 6, 0, 0), // cuGraphAddNode_v2
-    r(0x471345ea7804c923, 1450, 3, 6, 1, 3), // cusolverSpDcsrluFactorHost
-    r(0x472b1f20a3deb6db, 1280, 1, 6, 0, 8), // cusolverDnSSgels
-    r(0x47351420a3e6f8af, 1280, 1, 6, 0, 8), // cusolverDnSSgesv
-    r(0x473cae1aae066583, 2031, 1, 2, 0, 0), // nvmlGpuInstanceGetVgpuSchedulerLog_v2
+    r(0x47007cc137e6a0d4, 158, 9, 6, 0, 0), // cuGraphAddNode_v3
+    r(0x47007dc137e6a287, 158, 9, 6, 0, 0), // cuGraphAddNode_v2
+    r(0x471345ea7804c923, 1425, 3, 6, 1, 3), // cusolverSpDcsrluFactorHost
+    r(0x472b1f20a3deb6db, 1267, 1, 6, 0, 8), // cusolverDnSSgels
+    r(0x47351420a3e6f8af, 1267, 1, 6, 0, 8), // cusolverDnSSgesv
+    r(0x473cae1aae066583, 1990, 1, 2, 0, 0), // nvmlGpuInstanceGetVgpuSchedulerLog_v2
     r(0x473fd1ea6277cab3, 0, 0, 1, 0, 0), // pncclCommDestroy
-    r(0x4757c81343f3cc0b, 688, 1, 5, 0, 0), // cublasSnrm2_v2_64
-    r(0x47621eb859890a4d, 800, 2, 6, 0, 8), // cublasXtZgemm
-    r(0x47805f9e377fdc2c, 1296, 1, 6, 0, 3), // cusparseSgtsvInterleavedBatch_bufferSizeExt
+    r(0x4757c81343f3cc0b, 681, 1, 5, 0, 0), // cublasSnrm2_v2_64
+    r(0x47621eb859890a4d, 793, 2, 6, 0, 8), // cublasXtZgemm
+    r(0x47805f9e377fdc2c, 950, 1, 6, 0, 3), // cusparseSgtsvInterleavedBatch_bufferSizeExt
     r(0x4783a086a79572db, 0, 0, 2, 0, 0), // cuStreamBeginCapture_v2_ptsz
-    r(0x47887d231ba9f6f9, 241, 1, 3, 0, 0), // @cudaGraphNodeGetEnabled
-    r(0x478d61555b574625, 1948, 2, 3, 0, 0), // nvFatbinCreate
+    r(0x47887d231ba9f6f9, 237, 1, 3, 0, 0), // @cudaGraphNodeGetEnabled
+    r(0x478d61555b574625, 1907, 2, 3, 0, 0), // nvFatbinCreate
     r(0x479293180d842870, 0, 0, 0, 0, 0), // cusparseLoggerForceDisable
-    r(0x47a4bc7f9cd39d2e, 2056, 2, 2, 0, 0), // nvmlDeviceGetHandleByPciBusId
+    r(0x47a4bc7f9cd39d2e, 104, 2, 2, 0, 0), // nvmlDeviceGetHandleByPciBusId
     r(0x47a72e1727008273, 0, 0, 1, 0, 0), // cublasXtDestroy
     r(0x47b6fbbe767cff0a, 0, 0, 1, 0, 0), // cusolverSpDestroyCsrqrInfoHost
-    r(0x47c46be63dcf0510, 790, 2, 6, 0, 4), // cublasSspmv_v2_64
+    r(0x47c46be63dcf0510, 783, 2, 6, 0, 4), // cublasSspmv_v2_64
     r(0x47d3410db4499b5e, 0, 0, 6, 0, 0), // __cudaPushCallConfiguration
-    r(0x47d65e1c7dc28abe, 677, 1, 2, 0, 0), // nvmlEventSetGetContextCount_v1
-    r(0x47d7d7f08c35e730, 2048, 3, 4, 0, 0), // nvmlGpuInstanceGetComputeInstances
+    r(0x47d65e1c7dc28abe, 13, 1, 2, 0, 0), // nvmlEventSetGetContextCount_v1
+    r(0x47d7d7f08c35e730, 2007, 3, 4, 0, 0), // nvmlGpuInstanceGetComputeInstances
     r(0x47dc7fb5233f769a, 0, 0, 4, 0, 0), // cufftXtExec
-    r(0x47ea7d20dcbb0b7b, 1222, 4, 6, 0, 6), // cufftMakePlanMany64
+    r(0x47ea7d20dcbb0b7b, 1209, 4, 6, 0, 6), // cufftMakePlanMany64
     r(0x47f03f13eaff7158, 0, 0, 6, 0, 4), // cusolverDnCpotrsBatched
     r(0x47f33b8a59046403, 0, 0, 1, 0, 0), // cublasLtLoggerSetFile
     r(0x48067f0d9c4f3ef1, 13, 1, 2, 0, 0), // nvmlDeviceGetGpcClkVfOffset
-    r(0x480acc7bc824c9e2, 541, 1, 1, 0, 0), // @cudaMemcpy3DPeer
-    r(0x48208540a4846bd6, 1285, 1, 6, 2, 8), // cusolverDnSsyevdx
+    r(0x480acc7bc824c9e2, 535, 1, 1, 0, 0), // @cudaMemcpy3DPeer
+    r(0x48208540a4846bd6, 1271, 1, 6, 2, 8), // cusolverDnSsyevdx
     r(0x4834d68187e11d95, 10, 1, 2, 0, 0), // cudnnCreateFusedOpsPlan
-    r(0x483d9ca6b6fdb64e, 736, 2, 6, 0, 12), // cublasSgemmStridedBatched
+    r(0x483d9ca6b6fdb64e, 729, 2, 6, 0, 12), // cublasSgemmStridedBatched
     r(0x4846f6f833bf25c9, 30, 1, 1, 0, 0), // @cudaGetDeviceCount
     r(0x484947f329a047bf, 0, 0, 1, 0, 0), // cudnnDestroySeqDataDescriptor
-    r(0x4856b69d3971acab, 653, 11, 6, 0, 14), // cublasGemmGroupedBatchedEx
+    r(0x4856b69d3971acab, 647, 11, 6, 0, 14), // cublasGemmGroupedBatchedEx
     r(0x485f257f6f7472fe, 0, 0, 5, 0, 0), // cudaMemcpyToSymbol_ptds
-    r(0x4860f475b670ad30, 37, 1, 2, 0, 0), // nvmlDeviceGetHandleByIndex_v2
+    r(0x4860f475b670ad30, 36, 1, 2, 0, 0), // nvmlDeviceGetHandleByIndex_v2
     r(0x4862ca07ac4e74f7, 31, 4, 3, 0, 0), // cudaDeviceGetDevResource
     r(0x4868a620e37fa781, 0, 0, 5, 0, 0), // cublasCcopy
     r(0x486aab45cfd3e77e, 0, 0, 6, 0, 7), // cusparseZcsr2bsr
     r(0x486e750ec4d683c6, 0, 0, 1, 0, 0), // @cudaGraphDestroyNode
     r(0x48775e13684b96e8, 30, 1, 1, 0, 0), // cudaDriverGetVersion
     r(0x4882972782c8a9d4, 0, 0, 6, 0, 1), // pncclGather
-    r(0x48836b823349fbfd, 1311, 2, 6, 0, 14), // cusolverDnXgesvdp_bufferSize
+    r(0x48836b823349fbfd, 1295, 2, 6, 0, 14), // cusolverDnXgesvdp_bufferSize
     r(0x488b478e3f5c39c6, 0, 0, 6, 0, 8), // cusolverDnZhegvj
     r(0x488b518e3f5c4ac4, 0, 0, 6, 0, 7), // cusolverDnZhegvd
     r(0x488fa1c9f837d513, 0, 0, 3, 0, 0), // cublasDzasum
-    r(0x48b203ccab357399, 37, 1, 2, 0, 0), // nvrtcGetPCHHeapSizeRequired
+    r(0x48b203ccab357399, 36, 1, 2, 0, 0), // nvrtcGetPCHHeapSizeRequired
     r(0x48c727c10a355f96, 0, 0, 1, 0, 0), // cusolverMpPolarDescriptorDestroy
-    r(0x48ce0bea064fd93d, 1029, 1, 4, 0, 0), // cudnnGetPoolingNdForwardOutputDim
+    r(0x48ce0bea064fd93d, 1019, 1, 4, 0, 0), // cudnnGetPoolingNdForwardOutputDim
     r(0x48da0894c237d8d8, 0, 0, 2, 0, 0), // __nvJitLinkGetLinkedCubin_13_2
     r(0x48da0994c237da8b, 0, 0, 2, 0, 0), // __nvJitLinkGetLinkedCubin_13_3
     r(0x48da0a94c237dc3e, 0, 0, 2, 0, 0), // __nvJitLinkGetLinkedCubin_13_0
     r(0x48da0b94c237ddf1, 0, 0, 2, 0, 0), // __nvJitLinkGetLinkedCubin_13_1
     r(0x48da0e94c237e30a, 0, 0, 2, 0, 0), // __nvJitLinkGetLinkedCubin_13_4
     r(0x48da0f94c237e4bd, 0, 0, 2, 0, 0), // __nvJitLinkGetLinkedCubin_13_5
-    r(0x48e606dfc90b8a61, 119, 2, 5, 0, 0), // cudaStreamUpdateCaptureDependencies_v2_ptsz
-    r(0x48f4ad759f6f581f, 1282, 1, 4, 0, 0), // cusolverDnCgebrd_bufferSize
+    r(0x48e606dfc90b8a61, 115, 2, 5, 0, 0), // cudaStreamUpdateCaptureDependencies_v2_ptsz
+    r(0x48f4ad759f6f581f, 996, 1, 4, 0, 0), // cusolverDnCgebrd_bufferSize
     r(0x48fc56b684922282, 0, 0, 1, 0, 0), // fftwf_cost
     r(0x48ffe03082141314, 0, 0, 6, 0, 4), // cusparseScsric02
-    r(0x491082a03cc6130f, 372, 2, 3, 0, 0), // cudaStreamGetCaptureInfo#11
-    r(0x491083a03cc614c2, 372, 2, 3, 0, 0), // cudaStreamGetCaptureInfo#12
+    r(0x491082a03cc6130f, 367, 2, 3, 0, 0), // cudaStreamGetCaptureInfo#11
+    r(0x491083a03cc614c2, 367, 2, 3, 0, 0), // cudaStreamGetCaptureInfo#12
     r(0x49245802705d2636, 11, 1, 2, 0, 0), // @cudaArrayGetSparseProperties
     r(0x4936b3e9f286d159, 0, 0, 6, 0, 0), // @cudaMemcpyFromSymbolAsync_ptsz
-    r(0x4938d09cbd0b2a7d, 1674, 9, 6, 0, 4), // cusparseConstCooGet
-    r(0x4940d6b6922bed2f, 1444, 6, 6, 1, 5), // cusolverSpDcsrlsvqrHost
+    r(0x4938d09cbd0b2a7d, 1614, 9, 6, 0, 4), // cusparseConstCooGet
+    r(0x4940d6b6922bed2f, 1419, 6, 6, 1, 5), // cusolverSpDcsrlsvqrHost
     r(0x495f8e55e4d93c73, 0, 0, 2, 0, 0), // @cudaStreamBeginCapture_ptsz
-    r(0x496ed2f6e334fe28, 541, 1, 1, 0, 0), // cudaMemcpy3DPeer
-    r(0x4978812a6e09fcc1, 279, 3, 6, 0, 2), // cuLinkAddData_v2
-    r(0x49a989524f572704, 1290, 1, 6, 2, 11), // cusolverDnSsygvdx
-    r(0x49d1362a880b762c, 677, 1, 2, 0, 0), // cusolverRfBatchZeroPivot
-    r(0x49d24ca8e7b89106, 1285, 1, 6, 2, 8), // cusolverDnZheevdx
+    r(0x496ed2f6e334fe28, 535, 1, 1, 0, 0), // cudaMemcpy3DPeer
+    r(0x4978812a6e09fcc1, 275, 3, 6, 0, 2), // cuLinkAddData_v2
+    r(0x49a989524f572704, 1276, 1, 6, 2, 11), // cusolverDnSsygvdx
+    r(0x49d1362a880b762c, 13, 1, 2, 0, 0), // cusolverRfBatchZeroPivot
+    r(0x49d24ca8e7b89106, 1271, 1, 6, 2, 8), // cusolverDnZheevdx
     r(0x49e8cd915259d1d1, 10, 1, 2, 0, 0), // pncclMemAlloc
     r(0x49f0ecb41192fba3, 10, 1, 1, 0, 0), // cuEGLStreamProducerDisconnect
-    r(0x4a2519dfd80c4a7c, 37, 1, 6, 0, 8), // cutensorCreateContraction
-    r(0x4a2d178786223930, 119, 2, 4, 0, 0), // @cudaGraphAddDependencies#12
-    r(0x4a2d1a8786223e49, 119, 2, 4, 0, 0), // @cudaGraphAddDependencies#11
-    r(0x4a418fb44d29a194, 1720, 2, 6, 0, 6), // cusparseDcsrcolor
+    r(0x4a2519dfd80c4a7c, 36, 1, 6, 0, 8), // cutensorCreateContraction
+    r(0x4a2d178786223930, 115, 2, 4, 0, 0), // @cudaGraphAddDependencies#12
+    r(0x4a2d1a8786223e49, 115, 2, 4, 0, 0), // @cudaGraphAddDependencies#11
+    r(0x4a418fb44d29a194, 1683, 2, 6, 0, 6), // cusparseDcsrcolor
     r(0x4a552af5d3b45745, 30, 1, 2, 0, 0), // cuTexRefGetMaxAnisotropy
     r(0x4a5a9c3f5ba7df81, 10, 1, 3, 0, 0), // @cudaMallocManaged
-    r(0x4a5c56078a16a6ac, 1787, 2, 6, 0, 4), // cusparseSpGEMMreuse_copy
+    r(0x4a5c56078a16a6ac, 1750, 2, 6, 0, 4), // cusparseSpGEMMreuse_copy
     r(0x4a96e057d7e4d5f4, 13, 1, 2, 0, 0), // ncclCommUserRank
     r(0x4a9b343068b5002d, 0, 0, 6, 0, 0), // cudaGraphExecMemcpyNodeSetParams1D
     r(0x4a9ea4518ca47cfd, 0, 0, 1, 0, 0), // cusparseSpMMOp_destroyPlan
     r(0x4aa2fdb9b037a61a, 0, 0, 4, 0, 0), // @cudaMemAdvise_v2
     r(0x4aaf91e7fd02cc47, 0, 0, 2, 0, 0), // cudaEventRecord
-    r(0x4ab25edd9ca75845, 1666, 2, 6, 0, 11), // cusparseCcsrsm2_bufferSizeExt
-    r(0x4ac793e924dc68cb, 37, 1, 2, 0, 0), // cusparseConstSpVecGetValues
+    r(0x4ab25edd9ca75845, 1639, 2, 6, 0, 11), // cusparseCcsrsm2_bufferSizeExt
+    r(0x4ac793e924dc68cb, 36, 1, 2, 0, 0), // cusparseConstSpVecGetValues
     r(0x4acfee4e5ac696eb, 10, 1, 1, 0, 0), // cudssConfigCreate
     r(0x4ae0ccd473aa93ad, 0, 0, 6, 0, 3), // cusparseLtStructuredDescriptorInit
-    r(0x4ae71d4fbbab4ae6, 812, 2, 6, 0, 6), // cublasZhbmv_v2_64
+    r(0x4ae71d4fbbab4ae6, 805, 2, 6, 0, 6), // cublasZhbmv_v2_64
     r(0x4aead52bd3d9a0f5, 18, 1, 3, 0, 0), // nvmlGpuInstanceCreateComputeInstance
-    r(0x4b1c52199b5c384d, 1282, 1, 4, 0, 0), // cusolverDnZgesvd_bufferSize
+    r(0x4b1c52199b5c384d, 996, 1, 4, 0, 0), // cusolverDnZgesvd_bufferSize
     r(0x4b23f9235b9b1ea9, 10, 1, 2, 0, 0), // cuMemAllocHost
     r(0x4b2f299e4d89b534, 31, 4, 3, 0, 0), // @cudaExecutionCtxGetDevResource
     r(0x4b30a299ac7b3b78, 13, 1, 2, 0, 0), // nvmlDeviceGetIrqNum
     r(0x4b31dced619ba665, 0, 0, 1, 0, 0), // @cudaDestroyExternalSemaphore
-    r(0x4b3633251d18e582, 503, 3, 5, 0, 0), // @cudaGraphAddMemcpyNode
-    r(0x4b3d48e00ee4bba2, 1937, 1, 1, 0, 0), // ncclSetEncryption
+    r(0x4b3633251d18e582, 497, 3, 5, 0, 0), // @cudaGraphAddMemcpyNode
+    r(0x4b3d48e00ee4bba2, 1896, 1, 1, 0, 0), // ncclSetEncryption
     r(0x4b47ea6f75df30a6, 0, 0, 6, 0, 10), // cudnnRNNBackwardWeights_v8
-    r(0x4b4b65bef76f6f6c, 1772, 2, 6, 0, 6), // cusparseSpGEAM
-    r(0x4b4bbe74a0189e8c, 76, 1, 3, 0, 0), // cusparseDnMatGetStridedBatch
+    r(0x4b4b65bef76f6f6c, 1735, 2, 6, 0, 6), // cusparseSpGEAM
+    r(0x4b4bbe74a0189e8c, 18, 1, 3, 0, 0), // cusparseDnMatGetStridedBatch
     r(0x4b4bde06db27cc11, 0, 0, 2, 0, 0), // cusolverDnSetEmulationStrategy
     r(0x4b517e463d638164, 0, 0, 1, 0, 0), // nvtiffDecodeParamsDestroy
     r(0x4b5252f01c8644a2, 30, 1, 3, 0, 0), // @cudaVDPAUGetDevice
-    r(0x4b58a466608d25dd, 388, 1, 2, 0, 0), // @cudaGetTextureObjectResourceDesc
+    r(0x4b58a466608d25dd, 383, 1, 2, 0, 0), // @cudaGetTextureObjectResourceDesc
     r(0x4b59fba115b603b2, 10, 1, 4, 0, 0), // cudaEGLStreamProducerConnect
     r(0x4b5d45dbb4643e6b, 10, 1, 2, 0, 0), // @cudaEventCreateWithFlags
-    r(0x4b66f81b28db855b, 1847, 2, 4, 0, 0), // cusparseLtSpMMACompressedSize
+    r(0x4b66f81b28db855b, 99, 2, 4, 0, 0), // cusparseLtSpMMACompressedSize
     r(0x4b680b53f4ee71ec, 13, 1, 2, 0, 0), // nvmlDeviceGetAdaptiveClockInfoStatus
     r(0x4b920b68965c1fa8, 0, 0, 2, 0, 0), // cublasXtSetBlockDim
     r(0x4b9ecdff23d7a37d, 0, 0, 6, 0, 2), // cudaMemcpy2DAsync_ptsz
     r(0x4bc4cd9c2c7a7a9b, 0, 0, 3, 1, 0), // nvtiffEncodeParamsSetGeoKeyDOUBLE
     r(0x4bca2c29a4f17e9a, 0, 0, 1, 0, 0), // @cudaDeviceSetCacheConfig
     r(0x4be5855da5c56cfa, 0, 0, 3, 0, 0), // cublasIcamin
-    r(0x4be9a6f41758ac80, 81, 2, 3, 0, 0), // nvmlDeviceGetMemClkMinMaxVfOffset
+    r(0x4be9a6f41758ac80, 79, 2, 3, 0, 0), // nvmlDeviceGetMemClkMinMaxVfOffset
     r(0x4beca1339e2b6a4d, 0, 0, 6, 0, 0), // cublasSetVector_64
     r(0x4c016f5da5ddc250, 0, 0, 3, 0, 0), // cublasIcamax
-    r(0x4c154dd06755156d, 117, 2, 6, 0, 2), // cudaGraphAddMemcpyNode1D
+    r(0x4c154dd06755156d, 113, 2, 6, 0, 2), // cudaGraphAddMemcpyNode1D
     r(0x4c1edace4985bfbc, 30, 1, 1, 0, 0), // cuDeviceGetCount
-    r(0x4c24dd7e4912e42f, 37, 1, 3, 0, 0), // cufftXtMalloc
+    r(0x4c24dd7e4912e42f, 36, 1, 3, 0, 0), // cufftXtMalloc
     r(0x4c25aff225c0fc63, 0, 0, 3, 0, 0), // cuGraphExecEventWaitNodeSetEvent
     r(0x4c29083de82ba2a5, 0, 0, 1, 0, 0), // cuLogicalEndpointDestroy
-    r(0x4c33c7630431677c, 957, 1, 6, 0, 5), // cudnnGetBatchNormalizationBackwardExWorkspaceSize
+    r(0x4c33c7630431677c, 949, 1, 6, 0, 5), // cudnnGetBatchNormalizationBackwardExWorkspaceSize
     r(0x4c3b7e9663565658, 0, 0, 6, 0, 1), // cuMulticastBindMem_v2
-    r(0x4c434204dec7d78b, 2165, 2, 1, 0, 0), // nvmlSystemEventSetFree
-    r(0x4c5b6e35fafd6807, 37, 1, 2, 0, 0), // ncclParamGetU64
-    r(0x4c5eee35fb00775e, 1925, 1, 2, 0, 0), // ncclParamGetU16
+    r(0x4c434204dec7d78b, 2118, 2, 1, 0, 0), // nvmlSystemEventSetFree
+    r(0x4c5b6e35fafd6807, 36, 1, 2, 0, 0), // ncclParamGetU64
+    r(0x4c5eee35fb00775e, 1884, 1, 2, 0, 0), // ncclParamGetU16
     r(0x4c65da35fb067410, 13, 1, 2, 0, 0), // ncclParamGetU32
-    r(0x4c674d8c00f33e9c, 797, 1, 3, 0, 0), // cusolverMgDeviceSelect
+    r(0x4c674d8c00f33e9c, 790, 1, 3, 0, 0), // cusolverMgDeviceSelect
     r(0x4c73e7cf25036f40, 0, 0, 6, 0, 0), // nvjpegJpegStreamParse
-    r(0x4c91761a7e6b0d23, 330, 1, 2, 0, 0), // cuMemcpy3DPeerAsync_ptsz
-    r(0x4c938736f3818e62, 84, 1, 4, 0, 0), // cublasLtMatmulDescSetAttribute
+    r(0x4c91761a7e6b0d23, 325, 1, 2, 0, 0), // cuMemcpy3DPeerAsync_ptsz
+    r(0x4c938736f3818e62, 82, 1, 4, 0, 0), // cublasLtMatmulDescSetAttribute
     r(0x4c993fa6fb327554, 10, 1, 3, 0, 0), // @cudaGreenCtxCreate
-    r(0x4cbd96622021465a, 379, 6, 7, 0, 0), // @cudaStreamGetCaptureInfo
-    r(0x4cc4ebc96978993c, 1285, 1, 6, 1, 5), // cusolverSpZcsrlsvchol
+    r(0x4cbd96622021465a, 374, 6, 7, 0, 0), // @cudaStreamGetCaptureInfo
+    r(0x4cc4ebc96978993c, 1271, 1, 6, 1, 5), // cusolverSpZcsrlsvchol
     r(0x4cc90ac393e43c98, 0, 0, 6, 0, 4), // cublasDtbmv_v2_64
     r(0x4ccdab5d656ac353, 0, 0, 6, 0, 2), // cublasCtrsv
     r(0x4ccdc45d656aedce, 0, 0, 6, 1, 4), // cublasCtrsm
     r(0x4ce1a05d657b59ac, 0, 0, 6, 1, 4), // cublasCtrmm
     r(0x4ce1bb5d657b878d, 0, 0, 6, 0, 2), // cublasCtrmv
-    r(0x4ce87a963620a4b7, 77, 2, 3, 0, 0), // @cudaDeviceGetHostAtomicCapabilities
+    r(0x4ce87a963620a4b7, 75, 2, 3, 0, 0), // @cudaDeviceGetHostAtomicCapabilities
     r(0x4cf47dc1004c3676, 10, 1, 3, 0, 0), // cudaMallocAsync
     r(0x4d07b03c74a65947, 13, 1, 2, 0, 0), // cudnnGetConvolutionMathType
-    r(0x4d13085ce4d7fcb0, 564, 1, 6, 0, 1), // cublasDspr_v2_64
-    r(0x4d17299bfd93bbf2, 1888, 5, 6, 0, 2), // pncclGatherConfig
-    r(0x4d2b148b04af04ae, 290, 1, 4, 0, 0), // cuTexRefSetAddress2D_v2
-    r(0x4d2b158b04af0661, 290, 1, 4, 0, 0), // cuTexRefSetAddress2D_v3
-    r(0x4d4a8a0c5c71f456, 1669, 1, 6, 0, 8), // cusparseDcsrsv2_solve
+    r(0x4d13085ce4d7fcb0, 558, 1, 6, 0, 1), // cublasDspr_v2_64
+    r(0x4d17299bfd93bbf2, 1847, 5, 6, 0, 2), // pncclGatherConfig
+    r(0x4d2b148b04af04ae, 286, 1, 4, 0, 0), // cuTexRefSetAddress2D_v2
+    r(0x4d2b158b04af0661, 286, 1, 4, 0, 0), // cuTexRefSetAddress2D_v3
+    r(0x4d4a8a0c5c71f456, 1641, 1, 6, 0, 8), // cusparseDcsrsv2_solve
     r(0x4d59ab4b03f23760, 30, 1, 2, 0, 0), // cuDeviceTotalMem
     r(0x4d5f026b694fc910, 0, 0, 6, 0, 0), // cusparseZgthr
-    r(0x4d6019bd9e05485e, 249, 1, 2, 0, 0), // @cudaMemPoolExportPointer
+    r(0x4d6019bd9e05485e, 245, 1, 2, 0, 0), // @cudaMemPoolExportPointer
     r(0x4d659b7dac143f9f, 13, 1, 2, 0, 0), // nvjpegGetHardwareEncoderInfo
-    r(0x4d66709fc218adfb, 1883, 5, 6, 0, 1), // pncclAllGatherConfig
+    r(0x4d66709fc218adfb, 1842, 5, 6, 0, 1), // pncclAllGatherConfig
     r(0x4d73ee0ef2984bf5, 0, 0, 1, 0, 0), // curandDestroyGenerator
-    r(0x4d7473720321cacf, 2009, 2, 3, 0, 0), // nvmlDeviceClearFieldValues
-    r(0x4d7c14c9c30f8d8f, 495, 1, 1, 0, 0), // cudaGetErrorName
+    r(0x4d7473720321cacf, 1968, 2, 3, 0, 0), // nvmlDeviceClearFieldValues
+    r(0x4d7c14c9c30f8d8f, 489, 1, 1, 0, 0), // cudaGetErrorName
     r(0x4d85e7ac1fb306d6, 0, 0, 3, 0, 0), // nvjpegEncoderParamsSetQuality
     r(0x4d9ca3e694c0a615, 0, 0, 2, 0, 0), // cuFileDriverSetPollMode
     r(0x4dc14075ec338a71, 0, 0, 2, 0, 0), // @cudaUserObjectRelease
     r(0x4dcf2c7e11974653, 0, 0, 4, 0, 0), // cudnnSaveAlgorithm
-    r(0x4ddc7a6c5dfd7c76, 413, 1, 2, 0, 0), // cuTexRefSetBorderColor
+    r(0x4ddc7a6c5dfd7c76, 408, 1, 2, 0, 0), // cuTexRefSetBorderColor
     r(0x4de7acbd32d33b4a, 0, 0, 6, 0, 19), // cusolverMpGesvd
-    r(0x4e101722703871a0, 846, 4, 6, 0, 16), // cublasMpHer2k_bufferSize
-    r(0x4e337e6ee3827c9a, 2075, 1, 2, 0, 0), // nvmlDeviceGetPciInfo
-    r(0x4e50a89ae2056a4d, 341, 5, 6, 0, 2), // cudaMemcpyBatchAsync_ptsz
-    r(0x4e611d29f6591049, 1656, 2, 6, 0, 6), // cusparseCcsrcolor
-    r(0x4e67408bff2513eb, 2013, 1, 2, 0, 0), // nvmlDeviceModifyDrainState
-    r(0x4e72e72d4fccc22e, 565, 2, 6, 0, 7), // cublasDsyr2k_v2_64
-    r(0x4e80ca09331740a7, 552, 2, 6, 0, 8), // cublasDgemm_v2_64
+    r(0x4e101722703871a0, 838, 4, 6, 0, 16), // cublasMpHer2k_bufferSize
+    r(0x4e337e6ee3827c9a, 2030, 1, 2, 0, 0), // nvmlDeviceGetPciInfo
+    r(0x4e50a89ae2056a4d, 336, 5, 6, 0, 2), // cudaMemcpyBatchAsync_ptsz
+    r(0x4e611d29f6591049, 1629, 2, 6, 0, 6), // cusparseCcsrcolor
+    r(0x4e67408bff2513eb, 1972, 1, 2, 0, 0), // nvmlDeviceModifyDrainState
+    r(0x4e72e72d4fccc22e, 559, 2, 6, 0, 7), // cublasDsyr2k_v2_64
+    r(0x4e80ca09331740a7, 546, 2, 6, 0, 8), // cublasDgemm_v2_64
     r(0x4e8e0cd07e353808, 0, 0, 6, 0, 0), // cublasZswap_v2_64
     r(0x4e8e9651ee73d15e, 0, 0, 1, 0, 0), // @cudaDestroyTextureObject
     r(0x4ea703e050123d14, 0, 0, 1, 0, 0), // fftwf_import_wisdom_from_file
-    r(0x4eb2195cef97353d, 2102, 2, 2, 0, 0), // nvmlDeviceGetSramUniqueUncorrectedEccErrorCounts
+    r(0x4eb2195cef97353d, 2057, 2, 2, 0, 0), // nvmlDeviceGetSramUniqueUncorrectedEccErrorCounts
     r(0x4ebb77da689e59c3, 0, 0, 1, 0, 0), // cudssLoggerSetMask
-    r(0x4ebbb16ccb585eb1, 686, 1, 6, 0, 0), // cusparseZgemvi_bufferSize
-    r(0x4ec509fb3a171e72, 2205, 3, 4, 0, 0), // nvtiffEncoderCreate
+    r(0x4ebbb16ccb585eb1, 679, 1, 6, 0, 0), // cusparseZgemvi_bufferSize
+    r(0x4ec509fb3a171e72, 2158, 3, 4, 0, 0), // nvtiffEncoderCreate
     r(0x4ec51297ce9ab4a0, 0, 0, 4, 0, 0), // cudnnBackendPopulateCudaGraph
-    r(0x4ee141a5b88e51ba, 81, 2, 3, 0, 0), // nvmlDeviceGetDriverModel_v2
+    r(0x4ee141a5b88e51ba, 79, 2, 3, 0, 0), // nvmlDeviceGetDriverModel_v2
     r(0x4ee39b8d876957b2, 0, 0, 1, 0, 0), // nvjpeg2kDecodeParamsDestroy
-    r(0x4ef94703411b01a8, 1975, 2, 5, 0, 0), // nvjpegEncodeRetrieveBitstream
-    r(0x4f0722335f7514a1, 110, 3, 5, 0, 0), // cudaGetDriverEntryPointByVersion
+    r(0x4ef94703411b01a8, 1934, 2, 5, 0, 0), // nvjpegEncodeRetrieveBitstream
+    r(0x4f0722335f7514a1, 106, 3, 5, 0, 0), // cudaGetDriverEntryPointByVersion
     r(0x4f2e4173d24f4999, 0, 0, 3, 0, 0), // cudaStreamWaitEvent
-    r(0x4f3baead47629fc5, 475, 1, 2, 0, 0), // cusparseSpGEMM_getNumProducts
-    r(0x4f6a8806bb2b99fc, 1450, 3, 6, 1, 3), // cusolverSpCcsrluFactorHost
+    r(0x4f3baead47629fc5, 36, 1, 2, 0, 0), // cusparseSpGEMM_getNumProducts
+    r(0x4f6a8806bb2b99fc, 1425, 3, 6, 1, 3), // cusolverSpCcsrluFactorHost
     r(0x4f76b9e9242bb297, 0, 0, 6, 0, 10), // cusolverDnDgesvdj
     r(0x4f9fd17a48e77a78, 0, 0, 6, 0, 1), // ncclBroadcast
     r(0x4fa6d58d602a4ad1, 0, 0, 5, 0, 0), // cublasScopy
-    r(0x4facd73709b19cad, 2172, 1, 2, 0, 0), // nvmlSystemGetDriverBranch
-    r(0x4fc0b67e06100abd, 1546, 3, 6, 0, 2), // cusolverSpXcsrmetisndHost
-    r(0x4fcc1814a6ed8f7f, 1376, 3, 6, 0, 6), // cusolverMgSyevd_bufferSize
-    r(0x4fcdf3372ff4183b, 564, 1, 6, 0, 2), // cublasCsyr_v2
+    r(0x4facd73709b19cad, 2125, 1, 2, 0, 0), // nvmlSystemGetDriverBranch
+    r(0x4fc0b67e06100abd, 1519, 3, 6, 0, 2), // cusolverSpXcsrmetisndHost
+    r(0x4fcc1814a6ed8f7f, 1359, 3, 6, 0, 6), // cusolverMgSyevd_bufferSize
+    r(0x4fcdf3372ff4183b, 558, 1, 6, 0, 2), // cublasCsyr_v2
     r(0x4ff1b792121fb6a6, 0, 0, 6, 0, 0), // cusparseDgthr
-    r(0x4ffecf96fb6f5017, 523, 1, 2, 0, 0), // cudaGraphKernelNodeGetParams
-    r(0x5003a175b8f11947, 496, 2, 2, 0, 0), // @cudaGetTextureAlignmentOffset
+    r(0x4ffecf96fb6f5017, 517, 1, 2, 0, 0), // cudaGraphKernelNodeGetParams
+    r(0x5003a175b8f11947, 490, 2, 2, 0, 0), // @cudaGetTextureAlignmentOffset
     r(0x5008764f7f4db12c, 10, 1, 2, 0, 0), // @cudaGetSymbolAddress
-    r(0x500defbea48c4d01, 1110, 2, 6, 0, 1), // cudnnLongFFTCausalConv1dGetBufferSizes
-    r(0x5013de48a31abb92, 1296, 1, 6, 0, 3), // cusparseCgtsv2StridedBatch_bufferSizeExt
-    r(0x5016709381f84e13, 556, 1, 6, 0, 4), // cusparseCgebsr2gebsc_bufferSize
+    r(0x500defbea48c4d01, 1100, 2, 6, 0, 1), // cudnnLongFFTCausalConv1dGetBufferSizes
+    r(0x5013de48a31abb92, 950, 1, 6, 0, 3), // cusparseCgtsv2StridedBatch_bufferSizeExt
+    r(0x5016709381f84e13, 550, 1, 6, 0, 4), // cusparseCgebsr2gebsc_bufferSize
     r(0x5020da1f770db5c5, 10, 1, 2, 0, 0), // @cudaDeviceGetMemPool
-    r(0x5027f1386dbba0dd, 37, 1, 2, 0, 0), // cuGraphNodeGetToolsId
-    r(0x503d67ee93c91b9e, 530, 1, 2, 0, 0), // @cudaGraphNodeGetParams
-    r(0x5049f5fa3c9895de, 81, 2, 3, 0, 0), // nvmlDeviceGetDecoderUtilization
-    r(0x504e960afa06df9f, 1126, 2, 6, 0, 13), // cudnnRNNForwardInference
-    r(0x5055d41296d4caa8, 312, 1, 5, 0, 0), // cublasIcamax_v2_64
-    r(0x505ce340cf72314f, 1244, 1, 5, 0, 0), // fftwf_plan_dft_c2r
-    r(0x507891d8b5108cae, 366, 4, 2, 0, 0), // cuStreamBeginCaptureToCig_ptsz
-    r(0x509359f426020819, 1273, 4, 6, 0, 1), // cuFileReadAsync
-    r(0x5098c10838d142fb, 453, 4, 4, 0, 0), // cudaCreateTextureObject_v2
-    r(0x509ec965e35d74d8, 678, 2, 6, 0, 7), // cublasTSSgemvBatched_64
-    r(0x50d0d35a36c4dbfd, 370, 2, 6, 0, 0), // cuStreamBeginCaptureToGraph_ptsz
+    r(0x5027f1386dbba0dd, 36, 1, 2, 0, 0), // cuGraphNodeGetToolsId
+    r(0x503d67ee93c91b9e, 524, 1, 2, 0, 0), // @cudaGraphNodeGetParams
+    r(0x5049f5fa3c9895de, 79, 2, 3, 0, 0), // nvmlDeviceGetDecoderUtilization
+    r(0x504e960afa06df9f, 1116, 2, 6, 0, 13), // cudnnRNNForwardInference
+    r(0x5055d41296d4caa8, 308, 1, 5, 0, 0), // cublasIcamax_v2_64
+    r(0x505ce340cf72314f, 1231, 1, 5, 0, 0), // fftwf_plan_dft_c2r
+    r(0x507891d8b5108cae, 361, 4, 2, 0, 0), // cuStreamBeginCaptureToCig_ptsz
+    r(0x509359f426020819, 1260, 4, 6, 0, 1), // cuFileReadAsync
+    r(0x5098c10838d142fb, 448, 4, 4, 0, 0), // cudaCreateTextureObject_v2
+    r(0x509ec965e35d74d8, 671, 2, 6, 0, 7), // cublasTSSgemvBatched_64
+    r(0x50d0d35a36c4dbfd, 365, 2, 6, 0, 0), // cuStreamBeginCaptureToGraph_ptsz
     r(0x50d12696e3683947, 0, 0, 6, 0, 1), // cublasGetMatrix_64
-    r(0x50d2bced7e801ea3, 1249, 3, 6, 0, 6), // fftw_plan_many_dft_r2c
-    r(0x50d646d5c84daa4e, 1293, 1, 6, 0, 3), // cusparseCcsric02_bufferSize
+    r(0x50d2bced7e801ea3, 1236, 3, 6, 0, 6), // fftw_plan_many_dft_r2c
+    r(0x50d646d5c84daa4e, 1279, 1, 6, 0, 3), // cusparseCcsric02_bufferSize
     r(0x50d964beaa4add3b, 10, 1, 1, 0, 0), // cusparseCreatePruneInfo
     r(0x50e1363b0d53e0f7, 0, 0, 5, 0, 0), // cuMemcpyHtoAAsync_v2_ptsz
-    r(0x50e54c3b3473eb1a, 557, 2, 6, 0, 11), // cublasCgemm3mEx_64
-    r(0x50e6ac97ea548a3a, 117, 2, 5, 0, 0), // @cudaGraphAddMemFreeNode
+    r(0x50e54c3b3473eb1a, 551, 2, 6, 0, 11), // cublasCgemm3mEx_64
+    r(0x50e6ac97ea548a3a, 113, 2, 5, 0, 0), // @cudaGraphAddMemFreeNode
     r(0x50e907624ceeab67, 0, 0, 1, 0, 0), // @cudaDeviceEnablePeerAccess
-    r(0x50eac46faaff2914, 564, 1, 6, 0, 4), // cublasCgerc_v2
-    r(0x50f3cbf0006b3a48, 178, 3, 3, 0, 0), // cuGraphExecExternalSemaphoresSignalNodeSetParams
-    r(0x51032b2e19c8f0f6, 651, 2, 6, 0, 14), // cublasGemmBatchedEx_64
-    r(0x5104b4edad5d5d85, 1285, 1, 6, 0, 6), // cusolverDnSormtr_bufferSize
+    r(0x50eac46faaff2914, 558, 1, 6, 0, 4), // cublasCgerc_v2
+    r(0x50f3cbf0006b3a48, 174, 3, 3, 0, 0), // cuGraphExecExternalSemaphoresSignalNodeSetParams
+    r(0x51032b2e19c8f0f6, 645, 2, 6, 0, 14), // cublasGemmBatchedEx_64
+    r(0x5104b4edad5d5d85, 1271, 1, 6, 0, 6), // cusolverDnSormtr_bufferSize
     r(0x510ac32ec33ef7f8, 0, 0, 3, 0, 0), // nvmlDeviceSetVgpuCapabilities
     r(0x512b8ba2db0b6e07, 0, 0, 3, 0, 0), // @cudaHostRegister
-    r(0x5135504f60c35701, 1557, 7, 6, 0, 4), // cusolverSpXcsrperm_bufferSizeHost
-    r(0x514efc8f8a1a19a7, 734, 2, 6, 0, 8), // cublasSgbmv_v2
+    r(0x5135504f60c35701, 1530, 7, 6, 0, 4), // cusolverSpXcsrperm_bufferSizeHost
+    r(0x514efc8f8a1a19a7, 727, 2, 6, 0, 8), // cublasSgbmv_v2
     r(0x51562b904675910b, 0, 0, 2, 0, 0), // cudaGLSetBufferObjectMapFlags
-    r(0x515cb8276fb5ea3c, 189, 1, 3, 0, 0), // @cudaGraphExecMemsetNodeSetParams
-    r(0x51672b8e11e9a42d, 1717, 3, 6, 0, 15), // cusparseCsrmvEx_bufferSize
-    r(0x516e7a025c1ce653, 358, 2, 4, 0, 0), // cuPointerGetAttributes
-    r(0x516ebf2d6d064da6, 2002, 1, 2, 0, 0), // nvmlDeviceGetFBCStats
-    r(0x5171e29727b6924b, 1281, 1, 6, 0, 6), // cusolverDnCKgesv_bufferSize
+    r(0x515cb8276fb5ea3c, 185, 1, 3, 0, 0), // @cudaGraphExecMemsetNodeSetParams
+    r(0x51672b8e11e9a42d, 1680, 3, 6, 0, 15), // cusparseCsrmvEx_bufferSize
+    r(0x516e7a025c1ce653, 353, 2, 4, 0, 0), // cuPointerGetAttributes
+    r(0x516ebf2d6d064da6, 1961, 1, 2, 0, 0), // nvmlDeviceGetFBCStats
+    r(0x5171e29727b6924b, 1268, 1, 6, 0, 6), // cusolverDnCKgesv_bufferSize
     r(0x5180ae42aed7d6da, 0, 0, 5, 0, 0), // cudssMatrixSetCsrPointers
-    r(0x51b069a1a4194300, 1281, 1, 6, 0, 6), // cusolverDnZKgesv_bufferSize
+    r(0x51b069a1a4194300, 1268, 1, 6, 0, 6), // cusolverDnZKgesv_bufferSize
     r(0x51dbcd039642913c, 30, 1, 1, 0, 0), // cuCtxGetDevice
     r(0x51dcb64e7b4d3732, 10, 1, 6, 0, 3), // cudssMatrixCreateBatchDn
-    r(0x51ef4f07d900f86a, 151, 3, 5, 0, 0), // cudaGraphAddMemsetNode
-    r(0x51fc55a64a4f2371, 1313, 1, 3, 0, 0), // cusparseXbsric02_zeroPivot
-    r(0x520dc20ff21e28cc, 2051, 2, 4, 0, 0), // nvmlGpuInstanceGetComputeInstancePossiblePlacements
-    r(0x522b188faa27d75f, 2135, 2, 2, 0, 0), // nvmlDeviceSetMemoryLimits_v1
+    r(0x51ef4f07d900f86a, 147, 3, 5, 0, 0), // cudaGraphAddMemsetNode
+    r(0x51fc55a64a4f2371, 237, 1, 3, 0, 0), // cusparseXbsric02_zeroPivot
+    r(0x520dc20ff21e28cc, 2010, 2, 4, 0, 0), // nvmlGpuInstanceGetComputeInstancePossiblePlacements
+    r(0x522b188faa27d75f, 2090, 2, 2, 0, 0), // nvmlDeviceSetMemoryLimits_v1
     r(0x523037212b40c117, 10, 1, 1, 0, 0), // cublasLtCreate
-    r(0x524444e9c801218f, 557, 2, 6, 0, 12), // cublasDgemmStridedBatched
-    r(0x5267823d7139f2d9, 1656, 2, 6, 0, 6), // cusparseScsrcolor
-    r(0x526b94c0e15a821e, 554, 2, 6, 0, 5), // cublasDsyrk_v2_64
+    r(0x524444e9c801218f, 551, 2, 6, 0, 12), // cublasDgemmStridedBatched
+    r(0x5267823d7139f2d9, 1629, 2, 6, 0, 6), // cusparseScsrcolor
+    r(0x526b94c0e15a821e, 548, 2, 6, 0, 5), // cublasDsyrk_v2_64
     r(0x527090100fb1bfcc, 0, 0, 2, 0, 0), // cusolverDnSetFixedPointEmulationMaxMantissaBitCount
-    r(0x5272de58cf8975c1, 524, 1, 2, 0, 0), // @cudaGraphKernelNodeSetParams
+    r(0x5272de58cf8975c1, 518, 1, 2, 0, 0), // @cudaGraphKernelNodeSetParams
     r(0x5288d8977a05864b, 0, 0, 2, 0, 0), // ncclCommDeregister
-    r(0x528bffdfeb69d5f4, 1299, 1, 6, 0, 8), // cusparseZbsrsm2_bufferSize
+    r(0x528bffdfeb69d5f4, 1283, 1, 6, 0, 8), // cusparseZbsrsm2_bufferSize
     r(0x529127295b12df27, 0, 0, 1, 0, 0), // fftwf_destroy_plan
-    r(0x529413003920e213, 527, 3, 4, 0, 0), // cudaGraphNodeGetDependencies
-    r(0x52970b73c6c22dba, 81, 2, 3, 0, 0), // nvmlDeviceGetOfaUtilization
+    r(0x529413003920e213, 521, 3, 4, 0, 0), // cudaGraphNodeGetDependencies
+    r(0x52970b73c6c22dba, 79, 2, 3, 0, 0), // nvmlDeviceGetOfaUtilization
     r(0x529d60c03b50ff12, 0, 0, 4, 0, 0), // cufftXtMemcpy
     r(0x52a05545cf8c03c1, 0, 0, 6, 0, 0), // ncclRecv
-    r(0x52a0c2b5c7767010, 893, 2, 6, 0, 7), // cudnnConvolutionBackwardFilter
-    r(0x52ab13d53eef9f03, 677, 1, 2, 0, 0), // cusolverDnIRSParamsGetMaxIters
-    r(0x52b6ba733bcd7634, 1294, 1, 6, 0, 5), // cusparseSbsrilu02_bufferSizeExt
-    r(0x52b9a7c19384df56, 241, 1, 3, 0, 0), // nvmlDeviceGetNvLinkRemoteDeviceType
-    r(0x52bc92d319deb4f6, 734, 2, 6, 0, 8), // cublasXtSgemm
-    r(0x52bd74565c9e5909, 1106, 2, 6, 0, 7), // cudnnGnnMhaGatForward
-    r(0x52c586ce1a4bab91, 1939, 2, 5, 0, 0), // nvFatbinAddCubin
-    r(0x52d363228f34e98a, 2137, 1, 2, 0, 0), // nvmlDeviceSetNvlinkBwModeAsync_v1
-    r(0x52d8b71d9c168c46, 1121, 3, 6, 0, 21), // cudnnRNNBackwardData
-    r(0x52dc9dd573aa0bbc, 241, 1, 3, 0, 0), // nvmlDeviceGetVgpuCapabilities
+    r(0x52a0c2b5c7767010, 885, 2, 6, 0, 7), // cudnnConvolutionBackwardFilter
+    r(0x52ab13d53eef9f03, 13, 1, 2, 0, 0), // cusolverDnIRSParamsGetMaxIters
+    r(0x52b6ba733bcd7634, 949, 1, 6, 0, 5), // cusparseSbsrilu02_bufferSizeExt
+    r(0x52b9a7c19384df56, 237, 1, 3, 0, 0), // nvmlDeviceGetNvLinkRemoteDeviceType
+    r(0x52bc92d319deb4f6, 727, 2, 6, 0, 8), // cublasXtSgemm
+    r(0x52bd74565c9e5909, 1096, 2, 6, 0, 7), // cudnnGnnMhaGatForward
+    r(0x52c586ce1a4bab91, 1898, 2, 5, 0, 0), // nvFatbinAddCubin
+    r(0x52d363228f34e98a, 2092, 1, 2, 0, 0), // nvmlDeviceSetNvlinkBwModeAsync_v1
+    r(0x52d8b71d9c168c46, 1111, 3, 6, 0, 21), // cudnnRNNBackwardData
+    r(0x52dc9dd573aa0bbc, 237, 1, 3, 0, 0), // nvmlDeviceGetVgpuCapabilities
     r(0x52e45692d3dbde94, 0, 0, 2, 0, 0), // cudaFreeAsync_ptsz
     r(0x52e76231c19df4bd, 13, 1, 2, 0, 0), // cuCheckpointProcessGetState
-    r(0x52f173932c4773c4, 83, 1, 4, 0, 0), // cudaDeviceRegisterAsyncNotification
+    r(0x52f173932c4773c4, 81, 1, 4, 0, 0), // cudaDeviceRegisterAsyncNotification
     r(0x52f611e7b57cc4a2, 0, 0, 2, 0, 0), // nvjpegDecodeParamsSetAllowCMYK
-    r(0x52f8fd4a5f720192, 2014, 3, 3, 0, 0), // nvmlVgpuInstanceGetAccountingPids
+    r(0x52f8fd4a5f720192, 1973, 3, 3, 0, 0), // nvmlVgpuInstanceGetAccountingPids
     r(0x531c24edb669d20c, 0, 0, 1, 0, 0), // cudaDeviceSetCacheConfig
-    r(0x532b39fd873d5b61, 385, 1, 4, 0, 0), // cuStreamUpdateCaptureDependencies_ptsz
-    r(0x533b94369750c7a8, 1954, 1, 2, 0, 0), // nvrtcGetPTX
+    r(0x532b39fd873d5b61, 380, 1, 4, 0, 0), // cuStreamUpdateCaptureDependencies_ptsz
+    r(0x533b94369750c7a8, 1913, 1, 2, 0, 0), // nvrtcGetPTX
     r(0x5343a4810fe59082, 0, 0, 6, 2, 6), // cusparseZcsr2csr_compress
-    r(0x53601779d3ff6101, 117, 2, 5, 0, 0), // @cudaGraphAddChildGraphNode
-    r(0x5368f37c6c04a59f, 1313, 1, 3, 1, 0), // cusolverSpDcsrcholZeroPivotHost
-    r(0x539cd7347fe7eb9e, 2017, 1, 3, 0, 0), // nvmlDeviceGetAccountingStats
+    r(0x53601779d3ff6101, 113, 2, 5, 0, 0), // @cudaGraphAddChildGraphNode
+    r(0x5368f37c6c04a59f, 237, 1, 3, 1, 0), // cusolverSpDcsrcholZeroPivotHost
+    r(0x539cd7347fe7eb9e, 1976, 1, 3, 0, 0), // nvmlDeviceGetAccountingStats
     r(0x539f91f953f2c9e9, 0, 0, 2, 0, 0), // cuMemPoolTrimTo
-    r(0x539fce213a80f249, 850, 4, 6, 0, 12), // cublasMpSyrk_bufferSize
+    r(0x539fce213a80f249, 842, 4, 6, 0, 12), // cublasMpSyrk_bufferSize
     r(0x53a951cec7141999, 0, 0, 6, 0, 4), // cublasCtbmv_v2_64
     r(0x53c2750a34a05270, 0, 0, 2, 1, 0), // nvjpeg2kEncodeParamsSpecifyQuality
-    r(0x53c40e27ff715d3b, 119, 2, 5, 0, 0), // @cudaStreamUpdateCaptureDependencies_v2_ptsz
+    r(0x53c40e27ff715d3b, 115, 2, 5, 0, 0), // @cudaStreamUpdateCaptureDependencies_v2_ptsz
     r(0x53c5b35d55cc7e0b, 0, 0, 6, 1, 5), // cusparseHpruneDense2csrByPercentage
-    r(0x53c732dc780682d2, 249, 1, 4, 0, 0), // cuGraphicsResourceGetMappedEglFrame
+    r(0x53c732dc780682d2, 245, 1, 4, 0, 0), // cuGraphicsResourceGetMappedEglFrame
     r(0x53cfc22cd27803cc, 10, 1, 1, 0, 0), // nvjpeg2kDecodeParamsCreate
     r(0x53eff2f73ca92009, 10, 1, 2, 0, 0), // cuFuncGetModule
-    r(0x53f5a77a55310183, 1293, 1, 6, 0, 3), // cusparseDnnz
+    r(0x53f5a77a55310183, 1279, 1, 6, 0, 3), // cusparseDnnz
     r(0x540444284f52e9c8, 0, 0, 3, 2, 0), // cublasZscal
     r(0x54062ce81ca3dd33, 0, 0, 3, 0, 0), // cublasDasum
     r(0x5411d831fa457c88, 0, 0, 6, 0, 0), // cublasSswap_v2
     r(0x541c316367025f47, 10, 1, 2, 0, 0), // cuEGLStreamConsumerConnect
-    r(0x541e85bf8aa015e3, 294, 1, 3, 0, 0), // cuLogicalEndpointQuery
-    r(0x5427a266bb2af03f, 100, 1, 2, 0, 0), // cuKernelGetName
-    r(0x5434baa9c1d5a38b, 321, 1, 1, 0, 0), // cublasGetVersion
+    r(0x541e85bf8aa015e3, 290, 1, 3, 0, 0), // cuLogicalEndpointQuery
+    r(0x5427a266bb2af03f, 98, 1, 2, 0, 0), // cuKernelGetName
+    r(0x5434baa9c1d5a38b, 30, 1, 1, 0, 0), // cublasGetVersion
     r(0x54351e6394034f5f, 0, 0, 6, 1, 5), // cusparseDpruneDense2csrByPercentage
     r(0x543531694df671b2, 10, 1, 2, 0, 0), // cuTexRefGetArray
-    r(0x5436dd62cf991028, 896, 2, 6, 0, 8), // cudnnDivisiveNormalizationBackward
-    r(0x5454b84390a032a9, 812, 2, 6, 0, 7), // cublasZgemvBatched
+    r(0x5436dd62cf991028, 888, 2, 6, 0, 8), // cudnnDivisiveNormalizationBackward
+    r(0x5454b84390a032a9, 805, 2, 6, 0, 7), // cublasZgemvBatched
     r(0x546075fab11742ea, 0, 0, 2, 3, 0), // cudnnSetLRNDescriptor
-    r(0x54610c5758414254, 363, 2, 4, 0, 0), // @cudaWaitExternalSemaphoresAsync_v2_ptsz
-    r(0x548c86b1585b009a, 782, 8, 6, 0, 0), // cublasSrotmg_v2
+    r(0x54610c5758414254, 358, 2, 4, 0, 0), // @cudaWaitExternalSemaphoresAsync_v2_ptsz
+    r(0x548c86b1585b009a, 775, 8, 6, 0, 0), // cublasSrotmg_v2
     r(0x548ce76d50083f71, 30, 1, 2, 0, 0), // cudaExecutionCtxGetDevice
     r(0x54970358b733037f, 0, 0, 6, 0, 1), // ncclReduceScatter
     r(0x549721216e186833, 10, 1, 1, 0, 0), // cusolverDnCreateSyevjInfo
     r(0x549fcc79d49fe49f, 0, 0, 2, 0, 0), // cusolverMpBufferDeregister
     r(0x54cdecd6472c1bb6, 0, 0, 1, 0, 0), // cusparseDestroyBsrilu02Info
     r(0x54ee34a90821ea08, 0, 0, 2, 0, 0), // cusolverDnSetStream
-    r(0x54f0cbe1ee9e389a, 564, 1, 4, 0, 0), // cudnnScaleTensor
+    r(0x54f0cbe1ee9e389a, 558, 1, 4, 0, 0), // cudnnScaleTensor
     r(0x54f5e10aab957190, 0, 0, 6, 0, 3), // cusolverDnDsytrf
     r(0x54f5e30aab9574f6, 0, 0, 6, 0, 5), // cusolverDnDsytrd
     r(0x54f5f00aab958b0d, 0, 0, 6, 0, 3), // cusolverDnDsytri
-    r(0x54fab47018fb3aa7, 1281, 1, 6, 0, 6), // cusolverDnSSgels_bufferSize
-    r(0x550618b3fb21ac3f, 2220, 2, 3, 0, 0), // nvtiffStreamGetNumberOfGeoKeys
+    r(0x54fab47018fb3aa7, 1268, 1, 6, 0, 6), // cusolverDnSSgels_bufferSize
+    r(0x550618b3fb21ac3f, 2173, 2, 3, 0, 0), // nvtiffStreamGetNumberOfGeoKeys
     r(0x551e19c57c95a3b2, 0, 0, 1, 0, 0), // cuFileDriverSetMaxCacheSize
     r(0x5522a6c06a141b0e, 0, 0, 6, 0, 2), // cublasCtpsv_v2
     r(0x5522ad338d45b656, 0, 0, 2, 0, 0), // nvrtcGetLTOIR
     r(0x552fc30c5c1d58fb, 10, 1, 2, 0, 0), // cuSurfRefGetArray
-    r(0x5551af1c61627a48, 37, 1, 2, 0, 0), // nvmlDeviceGetSupportedClocksThrottleReasons
-    r(0x557246d9fd406e4f, 592, 1, 5, 0, 0), // cublasCsscal_v2
-    r(0x5574aebbf2ca244e, 1006, 1, 4, 0, 0), // nvmlDeviceGetP2PStatus
+    r(0x5551af1c61627a48, 36, 1, 2, 0, 0), // nvmlDeviceGetSupportedClocksThrottleReasons
+    r(0x557246d9fd406e4f, 586, 1, 5, 0, 0), // cublasCsscal_v2
+    r(0x5574aebbf2ca244e, 996, 1, 4, 0, 0), // nvmlDeviceGetP2PStatus
     r(0x557727188d80be6e, 13, 1, 2, 0, 0), // nvmlDeviceGetMemClkVfOffset
-    r(0x55887235a3586ada, 677, 1, 2, 0, 0), // cublasMpGetFixedPointEmulationMaxMantissaBitCount
+    r(0x55887235a3586ada, 13, 1, 2, 0, 0), // cublasMpGetFixedPointEmulationMaxMantissaBitCount
     r(0x558f6c7e8cba5348, 0, 0, 1, 0, 0), // cuSurfObjectDestroy
     r(0x559c17ab260f3dcf, 0, 0, 3, 0, 0), // cudnnSetFusedOpsConstParamPackAttribute
-    r(0x55a2780113201f9b, 1296, 1, 6, 0, 3), // cusparseDcsru2csr_bufferSizeExt
-    r(0x55a83a9be14ce515, 1538, 2, 6, 0, 1), // cusolverSpXcsrcholAnalysisHost
-    r(0x55aa0254768cf0dc, 530, 1, 2, 0, 0), // cudaGraphNodeGetParams
-    r(0x55b26506fbcedff3, 1277, 1, 5, 0, 0), // cuFileReadv
-    r(0x55c69f987f06f1b3, 84, 1, 6, 0, 1), // cublasDaxpy_v2_64
-    r(0x55cbfd44546221cf, 1280, 1, 6, 0, 8), // cusolverDnDBgels
-    r(0x55d394db6987ed90, 1954, 1, 2, 0, 0), // __nvJitLinkGetErrorLog_12_9
-    r(0x55d395db6987ef43, 1954, 1, 2, 0, 0), // __nvJitLinkGetErrorLog_12_8
-    r(0x55d39cdb6987fb28, 1954, 1, 2, 0, 0), // __nvJitLinkGetErrorLog_12_1
-    r(0x55d39ddb6987fcdb, 1954, 1, 2, 0, 0), // __nvJitLinkGetErrorLog_12_0
-    r(0x55d39edb6987fe8e, 1954, 1, 2, 0, 0), // __nvJitLinkGetErrorLog_12_3
-    r(0x55d39fdb69880041, 1954, 1, 2, 0, 0), // __nvJitLinkGetErrorLog_12_2
-    r(0x55d3a0db698801f4, 1954, 1, 2, 0, 0), // __nvJitLinkGetErrorLog_12_5
-    r(0x55d3a1db698803a7, 1954, 1, 2, 0, 0), // __nvJitLinkGetErrorLog_12_4
-    r(0x55d3a3db6988070d, 1954, 1, 2, 0, 0), // __nvJitLinkGetErrorLog_12_6
+    r(0x55a2780113201f9b, 950, 1, 6, 0, 3), // cusparseDcsru2csr_bufferSizeExt
+    r(0x55a83a9be14ce515, 1513, 2, 6, 0, 1), // cusolverSpXcsrcholAnalysisHost
+    r(0x55aa0254768cf0dc, 524, 1, 2, 0, 0), // cudaGraphNodeGetParams
+    r(0x55b26506fbcedff3, 1264, 1, 5, 0, 0), // cuFileReadv
+    r(0x55c69f987f06f1b3, 82, 1, 6, 0, 1), // cublasDaxpy_v2_64
+    r(0x55cbfd44546221cf, 1267, 1, 6, 0, 8), // cusolverDnDBgels
+    r(0x55d394db6987ed90, 1913, 1, 2, 0, 0), // __nvJitLinkGetErrorLog_12_9
+    r(0x55d395db6987ef43, 1913, 1, 2, 0, 0), // __nvJitLinkGetErrorLog_12_8
+    r(0x55d39cdb6987fb28, 1913, 1, 2, 0, 0), // __nvJitLinkGetErrorLog_12_1
+    r(0x55d39ddb6987fcdb, 1913, 1, 2, 0, 0), // __nvJitLinkGetErrorLog_12_0
+    r(0x55d39edb6987fe8e, 1913, 1, 2, 0, 0), // __nvJitLinkGetErrorLog_12_3
+    r(0x55d39fdb69880041, 1913, 1, 2, 0, 0), // __nvJitLinkGetErrorLog_12_2
+    r(0x55d3a0db698801f4, 1913, 1, 2, 0, 0), // __nvJitLinkGetErrorLog_12_5
+    r(0x55d3a1db698803a7, 1913, 1, 2, 0, 0), // __nvJitLinkGetErrorLog_12_4
+    r(0x55d3a3db6988070d, 1913, 1, 2, 0, 0), // __nvJitLinkGetErrorLog_12_6
     r(0x55da580a9cab85b2, 0, 0, 6, 4, 3), // cublasZhbmv
-    r(0x55e3649320e2b831, 889, 2, 6, 2, 9), // cudnnBatchNormalizationForwardTraining
-    r(0x55f2dea179cd5396, 37, 1, 2, 0, 0), // nvmlVgpuTypeGetFbReservation
-    r(0x55f59e5421fc5688, 117, 2, 5, 0, 0), // @cudaGraphAddEventWaitNode
-    r(0x5607185dda7c6739, 461, 14, 6, 0, 0), // @cudaDevSmResourceSplit
-    r(0x560ce4f7b6f861de, 2056, 2, 2, 0, 0), // nvmlDeviceGetHandleByUUID
+    r(0x55e3649320e2b831, 881, 2, 6, 2, 9), // cudnnBatchNormalizationForwardTraining
+    r(0x55f2dea179cd5396, 36, 1, 2, 0, 0), // nvmlVgpuTypeGetFbReservation
+    r(0x55f59e5421fc5688, 113, 2, 5, 0, 0), // @cudaGraphAddEventWaitNode
+    r(0x5607185dda7c6739, 456, 14, 6, 0, 0), // @cudaDevSmResourceSplit
+    r(0x560ce4f7b6f861de, 104, 2, 2, 0, 0), // nvmlDeviceGetHandleByUUID
     r(0x561d94ca24f7e40a, 0, 0, 3, 0, 0), // cublasIsamin
-    r(0x5626fa4454aec863, 1280, 1, 6, 0, 8), // cusolverDnDBgesv
+    r(0x5626fa4454aec863, 1267, 1, 6, 0, 8), // cusolverDnDBgesv
     r(0x562d7053c280ce7d, 10, 1, 3, 0, 0), // @cudaGraphicsSubResourceGetMappedArray
     r(0x562ed828c1ec75da, 0, 0, 6, 0, 3), // cusparseXcscsort
     r(0x56389eca250ebcc0, 0, 0, 3, 0, 0), // cublasIsamax
-    r(0x56582c8bad01df0c, 690, 2, 5, 0, 0), // cublasLtEmulationDescGetAttribute
+    r(0x56582c8bad01df0c, 683, 2, 5, 0, 0), // cublasLtEmulationDescGetAttribute
     r(0x56640bd87180f342, 0, 0, 1, 0, 0), // cuGLRegisterBufferObject
     r(0x5692466c7064e979, 0, 0, 6, 0, 4), // cusolverDnZgetrs
     r(0x5692596c706509c2, 0, 0, 6, 0, 2), // cusolverDnZgetrf
-    r(0x569d2aed82b67a6b, 682, 2, 6, 0, 8), // cublasHgemm
+    r(0x569d2aed82b67a6b, 675, 2, 6, 0, 8), // cublasHgemm
     r(0x569e2e6093e16e2e, 0, 0, 1, 0, 0), // cublasMpLoggerSetMask
-    r(0x56aa52a17a4ffa5c, 1281, 1, 6, 0, 6), // cusolverDnSHgels_bufferSize
-    r(0x56b6d9abc3c18d9a, 1282, 1, 4, 0, 0), // cusolverDnCgesvd_bufferSize
-    r(0x56c0749ea2f535c2, 1313, 1, 3, 1, 0), // cusolverSpScsrcholZeroPivotHost
+    r(0x56aa52a17a4ffa5c, 1268, 1, 6, 0, 6), // cusolverDnSHgels_bufferSize
+    r(0x56b6d9abc3c18d9a, 996, 1, 4, 0, 0), // cusolverDnCgesvd_bufferSize
+    r(0x56c0749ea2f535c2, 237, 1, 3, 1, 0), // cusolverSpScsrcholZeroPivotHost
     r(0x56d91c078929e298, 0, 0, 5, 0, 0), // cuMemcpyPeer
-    r(0x56e3d2d9b67ecbb7, 37, 1, 2, 0, 0), // nvmlDeviceGetTotalEnergyConsumption
-    r(0x56f0a847a980c93c, 84, 1, 3, 0, 0), // cuMemPoolSetAttribute
+    r(0x56e3d2d9b67ecbb7, 36, 1, 2, 0, 0), // nvmlDeviceGetTotalEnergyConsumption
+    r(0x56f0a847a980c93c, 82, 1, 3, 0, 0), // cuMemPoolSetAttribute
     r(0x570a82c2e09c80fb, 0, 0, 6, 1, 2), // cublasCher2
     r(0x570aa9c2e09cc340, 0, 0, 6, 2, 2), // cublasCherk
     r(0x572188df49c734a5, 0, 0, 4, 0, 0), // cuStreamAttachMemAsync_ptsz
@@ -1941,122 +1941,122 @@ pub static ROWS: [Row; 5615] = [
     r(0x5736afc2e0c2085d, 0, 0, 6, 2, 4), // cublasChemm
     r(0x5736b4c2e0c210dc, 0, 0, 6, 2, 2), // cublasChemv
     r(0x5749e47dbfeca7f8, 0, 0, 2, 0, 0), // cuDevicePrimaryCtxSetFlags_v2
-    r(0x576001dc700a9a4f, 794, 2, 6, 0, 5), // cublasSsymv_v2_64
-    r(0x578d16eec5770849, 1245, 2, 6, 0, 2), // fftw_plan_guru64_dft
+    r(0x576001dc700a9a4f, 787, 2, 6, 0, 5), // cublasSsymv_v2_64
+    r(0x578d16eec5770849, 1232, 2, 6, 0, 2), // fftw_plan_guru64_dft
     r(0x57a824c6c6e51bd6, 30, 1, 2, 0, 0), // @cudaDeviceCanAccessPeer
-    r(0x57aca2352ea1f478, 1294, 1, 6, 0, 5), // cusparseCgpsvInterleavedBatch_bufferSizeExt
+    r(0x57aca2352ea1f478, 949, 1, 6, 0, 5), // cusparseCgpsvInterleavedBatch_bufferSizeExt
     r(0x57ad9feed3866ecf, 0, 0, 1, 0, 0), // @cudaGLUnmapBufferObject
     r(0x57bc6ac20718ead7, 0, 0, 1, 0, 0), // cuMipmappedArrayDestroy
     r(0x57bf09ac984c0286, 10, 1, 1, 0, 0), // cusolverSpCreateCsrluInfoHost
-    r(0x57ca393e10a0acb5, 1285, 1, 6, 2, 8), // cusolverDnCheevdx
-    r(0x57d78f49dcd893fb, 90, 2, 2, 0, 0), // @cudaMemGetInfo
-    r(0x57fb0bc311419ef1, 677, 1, 2, 0, 0), // cusparseLtGetVersion
-    r(0x57fe36343eda998c, 500, 3, 5, 0, 0), // cudaGraphAddKernelNode
+    r(0x57ca393e10a0acb5, 1271, 1, 6, 2, 8), // cusolverDnCheevdx
+    r(0x57d78f49dcd893fb, 88, 2, 2, 0, 0), // @cudaMemGetInfo
+    r(0x57fb0bc311419ef1, 13, 1, 2, 0, 0), // cusparseLtGetVersion
+    r(0x57fe36343eda998c, 494, 3, 5, 0, 0), // cudaGraphAddKernelNode
     r(0x58016fe23faecc95, 10, 1, 3, 0, 0), // @cudaHostGetDevicePointer
-    r(0x580496a53cc707f3, 766, 6, 5, 0, 0), // cublasSrotg_v2
+    r(0x580496a53cc707f3, 759, 6, 5, 0, 0), // cublasSrotg_v2
     r(0x58051d33efdbebf5, 10, 1, 2, 0, 0), // cudaGetFuncBySymbol
     r(0x58118ebbf3688eba, 0, 0, 2, 0, 7), // cudaMemset3DAsync
-    r(0x58135378593d763b, 221, 1, 3, 0, 0), // cudaGraphKernelNodeGetAttribute
+    r(0x58135378593d763b, 217, 1, 3, 0, 0), // cudaGraphKernelNodeGetAttribute
     r(0x5815d19e25d12d29, 0, 0, 1, 0, 0), // fftw_malloc
     r(0x5816426bb3a44b52, 0, 0, 2, 0, 0), // nvmlDeviceSetMemClkVfOffset
-    r(0x582c541ba2ab8efe, 326, 1, 1, 0, 0), // @cudaSetDoubleForHost
-    r(0x58489519cf2c2884, 81, 2, 3, 0, 0), // nvmlDeviceGetCudaComputeCapability
-    r(0x585764ee31e9a860, 90, 2, 3, 0, 0), // cuMemGetAddressRange_v2
-    r(0x585e076c00327aeb, 686, 1, 6, 0, 0), // cusolverDnSlauum_bufferSize
-    r(0x585e31d6c8897cda, 1815, 2, 6, 0, 5), // cusparseSpruneDense2csr_bufferSizeExt
-    r(0x586792a06f6e2238, 2076, 2, 3, 0, 0), // nvmlVgpuTypeGetClass
+    r(0x582c541ba2ab8efe, 321, 1, 1, 0, 0), // @cudaSetDoubleForHost
+    r(0x58489519cf2c2884, 79, 2, 3, 0, 0), // nvmlDeviceGetCudaComputeCapability
+    r(0x585764ee31e9a860, 88, 2, 3, 0, 0), // cuMemGetAddressRange_v2
+    r(0x585e076c00327aeb, 679, 1, 6, 0, 0), // cusolverDnSlauum_bufferSize
+    r(0x585e31d6c8897cda, 1778, 2, 6, 0, 5), // cusparseSpruneDense2csr_bufferSizeExt
+    r(0x586792a06f6e2238, 2031, 2, 3, 0, 0), // nvmlVgpuTypeGetClass
     r(0x586bd0796e46ad68, 10, 1, 3, 0, 0), // cuGraphInstantiateWithFlags
     r(0x5871209ae4c075c3, 18, 1, 3, 0, 0), // nvmlGpuInstanceGetComputeInstanceById
-    r(0x587e68b6f87f4de0, 794, 2, 6, 0, 5), // cublasSsymv_v2
+    r(0x587e68b6f87f4de0, 787, 2, 6, 0, 5), // cublasSsymv_v2
     r(0x58965db61c824245, 13, 1, 2, 0, 0), // nvmlDeviceGetMaxPcieLinkGeneration
-    r(0x5898b0a78f9740f3, 101, 2, 4, 0, 0), // @cudaFuncGetParamInfo
+    r(0x5898b0a78f9740f3, 99, 2, 4, 0, 0), // @cudaFuncGetParamInfo
     r(0x589d143b7860a402, 13, 1, 2, 0, 0), // nvmlDeviceGetPowerUsage
-    r(0x589e1350cf5716ab, 692, 1, 1, 0, 0), // cudssLoggerOpenFile
+    r(0x589e1350cf5716ab, 685, 1, 1, 0, 0), // cudssLoggerOpenFile
     r(0x58ca1d0543f8dbb3, 0, 0, 1, 0, 0), // cusparseGetMatType
     r(0x58cb07759ec02133, 0, 0, 6, 0, 3), // cusolverDnDgeqrf
     r(0x58dcc2be6219b7ee, 0, 0, 6, 0, 1), // ncclAllReduce
     r(0x58dcfde5a549dc47, 0, 0, 6, 0, 4), // cublasCdgmm
-    r(0x58ebcc1bf080684c, 2023, 2, 2, 0, 0), // nvmlDeviceGetClockOffsets
+    r(0x58ebcc1bf080684c, 1982, 2, 2, 0, 0), // nvmlDeviceGetClockOffsets
     r(0x5907a1ce772a0fe6, 13, 1, 2, 0, 0), // @cudaStreamGetDevice_ptsz
     r(0x591716b063a56b4e, 0, 0, 1, 0, 0), // cuMemFreeHost
     r(0x592095028d7bcd5c, 0, 0, 6, 0, 4), // cusparseScsrilu02
-    r(0x592afd27cb8514c6, 282, 3, 6, 0, 0), // cuLinkAddFile
+    r(0x592afd27cb8514c6, 278, 3, 6, 0, 0), // cuLinkAddFile
     r(0x592f5e88af534107, 13, 1, 2, 0, 0), // cublasMpGetEmulationStrategy
-    r(0x593d7b92a0c145fc, 495, 1, 1, 0, 0), // cusparseLtGetErrorName
+    r(0x593d7b92a0c145fc, 489, 1, 1, 0, 0), // cusparseLtGetErrorName
     r(0x59505b584b0fb903, 0, 0, 6, 0, 10), // cusolverDnSgesvdjBatched
-    r(0x5954e65a93261d13, 896, 2, 6, 0, 7), // cudnnLRNCrossChannelBackward
-    r(0x595801dcc36b206b, 524, 1, 2, 0, 0), // cudaGraphKernelNodeSetParams
+    r(0x5954e65a93261d13, 888, 2, 6, 0, 7), // cudnnLRNCrossChannelBackward
+    r(0x595801dcc36b206b, 518, 1, 2, 0, 0), // cudaGraphKernelNodeSetParams
     r(0x5962002fc3b28b43, 0, 0, 1, 0, 0), // cudnnDestroyDropoutDescriptor
     r(0x5962a910423f1782, 0, 0, 6, 0, 0), // cublasZcopy_v2_64
-    r(0x5970f1aaee78ba14, 544, 2, 4, 0, 0), // cudaSignalExternalSemaphoresAsync_ptsz#12
-    r(0x5970f4aaee78bf2d, 544, 2, 4, 0, 0), // cudaSignalExternalSemaphoresAsync_ptsz#11
-    r(0x59722ac5ba2f099b, 341, 5, 8, 0, 0), // @cudaMemcpyBatchAsync_ptsz
-    r(0x597c9211e979d3ff, 331, 2, 5, 0, 0), // cuMemcpy3DBatchAsync
-    r(0x598bfefd1cd42b19, 817, 2, 6, 0, 5), // cublasZsymv_v2
+    r(0x5970f1aaee78ba14, 538, 2, 4, 0, 0), // cudaSignalExternalSemaphoresAsync_ptsz#12
+    r(0x5970f4aaee78bf2d, 538, 2, 4, 0, 0), // cudaSignalExternalSemaphoresAsync_ptsz#11
+    r(0x59722ac5ba2f099b, 336, 5, 8, 0, 0), // @cudaMemcpyBatchAsync_ptsz
+    r(0x597c9211e979d3ff, 326, 2, 5, 0, 0), // cuMemcpy3DBatchAsync
+    r(0x598bfefd1cd42b19, 810, 2, 6, 0, 5), // cublasZsymv_v2
     r(0x599596d7adf91a0e, 0, 0, 6, 0, 6), // cusparseZbsrilu02
-    r(0x59970318e6c13aea, 1289, 1, 6, 0, 5), // cusparseXcsr2bsrNnz
+    r(0x59970318e6c13aea, 1275, 1, 6, 0, 5), // cusparseXcsr2bsrNnz
     r(0x59a1a9879da52a6d, 0, 0, 2, 0, 0), // cusparseSetMatFillMode
-    r(0x59a3fc281340e275, 1296, 1, 6, 0, 3), // cusparseDgtsv2StridedBatch_bufferSizeExt
+    r(0x59a3fc281340e275, 950, 1, 6, 0, 3), // cusparseDgtsv2StridedBatch_bufferSizeExt
     r(0x59a41a771f37f63b, 0, 0, 6, 0, 7), // cusparseCcsr2bsr
-    r(0x59a41ab4990a0750, 552, 2, 6, 0, 9), // cublasDgemmBatched
-    r(0x59a630850be73883, 248, 1, 3, 0, 0), // cudaGraphicsUnmapResources
-    r(0x59aa5166184e1593, 76, 1, 3, 0, 0), // cudaDeviceGetGraphMemAttribute
+    r(0x59a41ab4990a0750, 546, 2, 6, 0, 9), // cublasDgemmBatched
+    r(0x59a630850be73883, 244, 1, 3, 0, 0), // cudaGraphicsUnmapResources
+    r(0x59aa5166184e1593, 18, 1, 3, 0, 0), // cudaDeviceGetGraphMemAttribute
     r(0x59b1a68d2de50b3b, 0, 0, 1, 0, 0), // nvrtcGetSupportedArchs
     r(0x59c17b6bd23060c7, 0, 0, 0, 0, 0), // fftw_cleanup
     r(0x59e456adc9610128, 0, 0, 1, 0, 0), // cusolverDnIRSParamsDestroy
-    r(0x59f270b1cb299f1d, 193, 2, 4, 0, 0), // cudaGraphExecUpdate#11
+    r(0x59f270b1cb299f1d, 189, 2, 4, 0, 0), // cudaGraphExecUpdate#11
     r(0x5a0ba2994566a577, 0, 0, 3, 1, 0), // cublasCscal
-    r(0x5a19a60d37bd1dd9, 499, 1, 2, 0, 0), // @cudaGetTextureObjectTextureDesc#11
+    r(0x5a19a60d37bd1dd9, 493, 1, 2, 0, 0), // @cudaGetTextureObjectTextureDesc#11
     r(0x5a3229a3e4f9cf7d, 0, 0, 6, 0, 3), // cusparseZcsc2dense
-    r(0x5a3900b034f2a5f1, 574, 2, 6, 0, 7), // cublasSgeam_64
-    r(0x5a4d53b5dcd5d1ba, 88, 2, 3, 0, 0), // @cudaEGLStreamConsumerReleaseFrame
+    r(0x5a3900b034f2a5f1, 568, 2, 6, 0, 7), // cublasSgeam_64
+    r(0x5a4d53b5dcd5d1ba, 86, 2, 3, 0, 0), // @cudaEGLStreamConsumerReleaseFrame
     r(0x5a5b037fc3136e9c, 0, 0, 0, 0, 0), // cuCtxSynchronize
     r(0x5a600e96bbfb600d, 0, 0, 1, 0, 0), // cusparseDestroyCsrgemm2Info
-    r(0x5a809c2ffa84a44b, 688, 1, 5, 0, 0), // cusolverDnCsytrf_bufferSize
+    r(0x5a809c2ffa84a44b, 681, 1, 5, 0, 0), // cusolverDnCsytrf_bufferSize
     r(0x5a867ea83612a6b0, 0, 0, 6, 0, 6), // cusparseCbsrilu02_analysis
-    r(0x5a8e7333a07d6134, 103, 2, 3, 0, 0), // @cudaGLGetDevices
-    r(0x5a92f42fff1539d4, 84, 1, 6, 0, 1), // cusparseDaxpyi
+    r(0x5a8e7333a07d6134, 101, 2, 3, 0, 0), // @cudaGLGetDevices
+    r(0x5a92f42fff1539d4, 82, 1, 6, 0, 1), // cusparseDaxpyi
     r(0x5aa89a9c5d17bd2d, 0, 0, 4, 0, 0), // @cudaMemsetAsync
-    r(0x5aae7fc976c86940, 2217, 1, 5, 0, 0), // nvtiffStreamGetGeoKeySHORT
+    r(0x5aae7fc976c86940, 2170, 1, 5, 0, 0), // nvtiffStreamGetGeoKeySHORT
     r(0x5ab199b2ed9f9884, 0, 0, 6, 0, 0), // cusolverSpDcsrcholSolve
-    r(0x5abefca9fc977105, 1927, 3, 3, 0, 0), // ncclParamGetParameter
-    r(0x5ac21f2aa657f993, 898, 2, 6, 0, 14), // cusparseDcsrgeam2
-    r(0x5ac9d71dc6fc6cdb, 875, 2, 6, 0, 1), // cudnnConvolutionBackwardBias
+    r(0x5abefca9fc977105, 1886, 3, 3, 0, 0), // ncclParamGetParameter
+    r(0x5ac21f2aa657f993, 890, 2, 6, 0, 14), // cusparseDcsrgeam2
+    r(0x5ac9d71dc6fc6cdb, 867, 2, 6, 0, 1), // cudnnConvolutionBackwardBias
     r(0x5ad50111eebd1bc6, 0, 0, 6, 0, 10), // cusolverDnZgesvdjBatched
     r(0x5add521b7c685c7a, 0, 0, 5, 0, 0), // cublasMpNumroc
-    r(0x5ae9519051998474, 2118, 2, 3, 0, 0), // nvmlDeviceGetVgpuTypeSupportedPlacements
-    r(0x5af8ef0a1ea4bfc8, 680, 2, 6, 0, 10), // cublasHSSgemvStridedBatched
-    r(0x5af903c436d0c9ae, 1668, 1, 6, 0, 4), // cusparseCgebsr2gebsc_bufferSizeExt
-    r(0x5b02eb2535350628, 235, 2, 2, 0, 0), // @cudaGraphMemAllocNodeGetParams
+    r(0x5ae9519051998474, 2073, 2, 3, 0, 0), // nvmlDeviceGetVgpuTypeSupportedPlacements
+    r(0x5af8ef0a1ea4bfc8, 673, 2, 6, 0, 10), // cublasHSSgemvStridedBatched
+    r(0x5af903c436d0c9ae, 850, 1, 6, 0, 4), // cusparseCgebsr2gebsc_bufferSizeExt
+    r(0x5b02eb2535350628, 231, 2, 2, 0, 0), // @cudaGraphMemAllocNodeGetParams
     r(0x5b35a67aca25cfbb, 13, 1, 2, 0, 0), // cuStreamGetDevice_ptsz
-    r(0x5b3bd5135633bfc1, 1668, 1, 6, 0, 4), // cusparseZcsrsv2_bufferSizeExt
+    r(0x5b3bd5135633bfc1, 850, 1, 6, 0, 4), // cusparseZcsrsv2_bufferSizeExt
     r(0x5b3d851aa8e493f6, 0, 0, 6, 0, 0), // nvtiffEncodeParamsSetGeoKey
-    r(0x5b48e135ef43d7ff, 476, 2, 3, 0, 0), // @cudaDeviceGetTexture1DLinearMaxWidth
-    r(0x5b4a65ea78ea3dc4, 37, 1, 2, 0, 0), // nvrtcGetNVVMSize
-    r(0x5b4d90bce08d9963, 1286, 1, 6, 0, 3), // cusolverDnDsyevj_bufferSize
+    r(0x5b48e135ef43d7ff, 470, 2, 3, 0, 0), // @cudaDeviceGetTexture1DLinearMaxWidth
+    r(0x5b4a65ea78ea3dc4, 36, 1, 2, 0, 0), // nvrtcGetNVVMSize
+    r(0x5b4d90bce08d9963, 1272, 1, 6, 0, 3), // cusolverDnDsyevj_bufferSize
     r(0x5b714712df95cb2a, 0, 0, 1, 0, 0), // cudnnDestroyConvolutionDescriptor
-    r(0x5b7cd6fa423e54c1, 527, 3, 4, 0, 0), // @cudaGraphNodeGetDependentNodes_v2
+    r(0x5b7cd6fa423e54c1, 521, 3, 4, 0, 0), // @cudaGraphNodeGetDependentNodes_v2
     r(0x5b8205ab53d4dc80, 10, 1, 1, 0, 0), // cusparseCreateCsru2csrInfo
-    r(0x5b886ac86cdbfe58, 1030, 8, 6, 0, 3), // cudnnGetRNNDataDescriptor
+    r(0x5b886ac86cdbfe58, 1020, 8, 6, 0, 3), // cudnnGetRNNDataDescriptor
     r(0x5b8c5acd01c03ee1, 0, 0, 0, 0, 0), // @cudaProfilerStop
-    r(0x5b938dc661791616, 1321, 2, 6, 0, 8), // cusolverDnXpolar_bufferSize
+    r(0x5b938dc661791616, 1304, 2, 6, 0, 8), // cusolverDnXpolar_bufferSize
     r(0x5b97e7d22074c103, 13, 1, 2, 0, 0), // ncclCommCuDevice
     r(0x5badaab14bfb5394, 0, 0, 6, 0, 1), // cudaMemcpyFromArrayAsync_ptsz
     r(0x5bc5f6c2e1f9be22, 0, 0, 6, 0, 3), // cublasZtrmv_v2_64
-    r(0x5bdc9a5e96da5050, 565, 2, 6, 0, 7), // cublasCsyrkx_64
-    r(0x5be50afe9abaca67, 816, 1, 6, 0, 3), // cublasZhpr2_v2_64
-    r(0x5be7776a2735e898, 386, 2, 2, 0, 0), // @cudaCreateSurfaceObject
-    r(0x5be85ffa1ce4e658, 931, 3, 4, 0, 0), // cudnnGetActivationDescriptor
+    r(0x5bdc9a5e96da5050, 559, 2, 6, 0, 7), // cublasCsyrkx_64
+    r(0x5be50afe9abaca67, 809, 1, 6, 0, 3), // cublasZhpr2_v2_64
+    r(0x5be7776a2735e898, 381, 2, 2, 0, 0), // @cudaCreateSurfaceObject
+    r(0x5be85ffa1ce4e658, 923, 3, 4, 0, 0), // cudnnGetActivationDescriptor
     r(0x5beb3d66011ab0d8, 0, 0, 2, 0, 0), // cuGraphLaunch
     r(0x5bf03f96263dc51e, 0, 0, 4, 0, 0), // cudnnSetOpTensorDescriptor
-    r(0x5bfc729d26743883, 571, 1, 6, 0, 1), // cublasChpr_v2
+    r(0x5bfc729d26743883, 565, 1, 6, 0, 1), // cublasChpr_v2
     r(0x5bfd7528935c501d, 0, 0, 1, 0, 0), // cuCtxSynchronize_v2
-    r(0x5c0d48306a3a3f92, 1294, 1, 6, 0, 5), // cusparseSbsric02_bufferSizeExt
+    r(0x5c0d48306a3a3f92, 949, 1, 6, 0, 5), // cusparseSbsric02_bufferSizeExt
     r(0x5c1414b1a6a779b1, 10, 1, 4, 0, 0), // cuEGLStreamProducerConnect
     r(0x5c261aaa455bd8f2, 30, 1, 1, 0, 0), // @cudaDriverGetVersion
     r(0x5c382c4509326efc, 0, 0, 1, 1, 0), // cusolverDnXsyevjSetTolerance
-    r(0x5c38a03497b8ae66, 103, 2, 4, 0, 0), // cuGLGetDevices_v2
-    r(0x5c426cc80b0af8fc, 119, 2, 5, 0, 0), // cuStreamUpdateCaptureDependencies_v2
+    r(0x5c38a03497b8ae66, 101, 2, 4, 0, 0), // cuGLGetDevices_v2
+    r(0x5c426cc80b0af8fc, 115, 2, 5, 0, 0), // cuStreamUpdateCaptureDependencies_v2
     r(0x5c57c82b7a39610f, 0, 0, 6, 0, 10), // cublasMpGemr2D
     r(0x5c6c09ce857c78c5, 0, 0, 3, 0, 0), // @cudaStreamWaitEvent_ptsz
     r(0x5c85c2e1c6b535c4, 0, 0, 2, 0, 0), // cuGraphLaunch_ptsz
@@ -2067,113 +2067,113 @@ pub static ROWS: [Row; 5615] = [
     r(0x5c9c70865b6a25cc, 0, 0, 6, 1, 8), // cusparseDpruneCsr2csrByPercentage
     r(0x5c9e23260973f918, 0, 0, 1, 0, 0), // cusolverSpDestroyCsrqrInfo
     r(0x5ca2b928745a8b42, 0, 0, 6, 0, 8), // cusolverDnZunmtr
-    r(0x5cac5697999256e0, 492, 3, 4, 0, 0), // @cudaGetDriverEntryPoint
+    r(0x5cac5697999256e0, 486, 3, 4, 0, 0), // @cudaGetDriverEntryPoint
     r(0x5cc27a2c24b2f892, 8, 1, 3, 0, 0), // cuPointerGetAttribute
-    r(0x5cc88603be1f1ba8, 1285, 1, 6, 0, 6), // cusolverDnDormtr_bufferSize
+    r(0x5cc88603be1f1ba8, 1271, 1, 6, 0, 6), // cusolverDnDormtr_bufferSize
     r(0x5cd0dc4a65a6c1e9, 0, 0, 6, 2, 3), // cusolverSpZcsrqrSetup
-    r(0x5cd172e2f58e978f, 816, 1, 6, 0, 4), // cublasZgeru_v2
+    r(0x5cd172e2f58e978f, 809, 1, 6, 0, 4), // cublasZgeru_v2
     r(0x5cd311f664eac1f9, 9, 1, 3, 0, 0), // cuArrayGetMemoryRequirements
-    r(0x5cf59151826b4f54, 379, 6, 7, 0, 0), // @cudaStreamGetCaptureInfo_v3_ptsz
-    r(0x5cf70cf15bbfce7e, 634, 1, 6, 0, 1), // cublasDrotm_v2
-    r(0x5d0268d8d52a481f, 565, 2, 6, 0, 7), // cublasDsymm_v2_64
+    r(0x5cf59151826b4f54, 374, 6, 7, 0, 0), // @cudaStreamGetCaptureInfo_v3_ptsz
+    r(0x5cf70cf15bbfce7e, 628, 1, 6, 0, 1), // cublasDrotm_v2
+    r(0x5d0268d8d52a481f, 559, 2, 6, 0, 7), // cublasDsymm_v2_64
     r(0x5d3248e3d4b661f4, 0, 0, 6, 0, 2), // cusolverDnSlaswp
     r(0x5d71d82c9427f186, 0, 0, 1, 0, 0), // cuLaunch
     r(0x5d7a9be25d94ed21, 0, 0, 6, 0, 2), // cusolverRfSolve
-    r(0x5d917f656a6fad16, 1281, 1, 6, 0, 6), // cusolverDnZYgels_bufferSize
-    r(0x5d969e7f19d4f9a8, 2075, 1, 2, 0, 0), // nvmlDeviceGetPciInfo_v3
-    r(0x5d969f7f19d4fb5b, 2075, 1, 2, 0, 0), // nvmlDeviceGetPciInfo_v2
-    r(0x5d99399ca209dd17, 893, 2, 6, 0, 12), // cudnnConvolutionBiasActivationForward
-    r(0x5da93aced4a02637, 557, 2, 6, 0, 11), // cublasCgemm3mEx
+    r(0x5d917f656a6fad16, 1268, 1, 6, 0, 6), // cusolverDnZYgels_bufferSize
+    r(0x5d969e7f19d4f9a8, 2030, 1, 2, 0, 0), // nvmlDeviceGetPciInfo_v3
+    r(0x5d969f7f19d4fb5b, 2030, 1, 2, 0, 0), // nvmlDeviceGetPciInfo_v2
+    r(0x5d99399ca209dd17, 885, 2, 6, 0, 12), // cudnnConvolutionBiasActivationForward
+    r(0x5da93aced4a02637, 551, 2, 6, 0, 11), // cublasCgemm3mEx
     r(0x5dc8529a93bde11f, 0, 0, 4, 0, 0), // cusolverMpGesvdDescriptorSetAttribute
-    r(0x5dfbb4db6e01d6b0, 1954, 1, 2, 0, 0), // __nvJitLinkGetErrorLog_13_0
-    r(0x5dfbb5db6e01d863, 1954, 1, 2, 0, 0), // __nvJitLinkGetErrorLog_13_1
-    r(0x5dfbb6db6e01da16, 1954, 1, 2, 0, 0), // __nvJitLinkGetErrorLog_13_2
-    r(0x5dfbb7db6e01dbc9, 1954, 1, 2, 0, 0), // __nvJitLinkGetErrorLog_13_3
-    r(0x5dfbb8db6e01dd7c, 1954, 1, 2, 0, 0), // __nvJitLinkGetErrorLog_13_4
-    r(0x5dfbb9db6e01df2f, 1954, 1, 2, 0, 0), // __nvJitLinkGetErrorLog_13_5
-    r(0x5e019e2c9cbdf4f5, 331, 2, 5, 0, 0), // cuMemcpy3DBatchAsync_ptsz
+    r(0x5dfbb4db6e01d6b0, 1913, 1, 2, 0, 0), // __nvJitLinkGetErrorLog_13_0
+    r(0x5dfbb5db6e01d863, 1913, 1, 2, 0, 0), // __nvJitLinkGetErrorLog_13_1
+    r(0x5dfbb6db6e01da16, 1913, 1, 2, 0, 0), // __nvJitLinkGetErrorLog_13_2
+    r(0x5dfbb7db6e01dbc9, 1913, 1, 2, 0, 0), // __nvJitLinkGetErrorLog_13_3
+    r(0x5dfbb8db6e01dd7c, 1913, 1, 2, 0, 0), // __nvJitLinkGetErrorLog_13_4
+    r(0x5dfbb9db6e01df2f, 1913, 1, 2, 0, 0), // __nvJitLinkGetErrorLog_13_5
+    r(0x5e019e2c9cbdf4f5, 326, 2, 5, 0, 0), // cuMemcpy3DBatchAsync_ptsz
     r(0x5e077991942cbb4c, 0, 0, 1, 1, 0), // cusolverDnXgesvdjSetTolerance
-    r(0x5e0c5c2016e41ca3, 686, 1, 6, 0, 0), // cusolverDnSgetrf_bufferSize
-    r(0x5e2d33ff9dfe85c2, 2129, 4, 2, 0, 0), // nvmlDeviceReadPRMCounters_v1
-    r(0x5e4845ab90c27ead, 81, 2, 3, 0, 0), // cuDevicePrimaryCtxGetState
+    r(0x5e0c5c2016e41ca3, 679, 1, 6, 0, 0), // cusolverDnSgetrf_bufferSize
+    r(0x5e2d33ff9dfe85c2, 2084, 4, 2, 0, 0), // nvmlDeviceReadPRMCounters_v1
+    r(0x5e4845ab90c27ead, 79, 2, 3, 0, 0), // cuDevicePrimaryCtxGetState
     r(0x5e4a5eabef4e99d2, 10, 1, 1, 0, 0), // cublasLtMatmulPreferenceCreate
-    r(0x5e4d29a023c4139a, 559, 2, 6, 0, 6), // cublasChbmv_v2
+    r(0x5e4d29a023c4139a, 553, 2, 6, 0, 6), // cublasChbmv_v2
     r(0x5e4df08f6dd84133, 0, 0, 6, 0, 0), // cusparseLtSpMMACompress
-    r(0x5e72b7e0063c682b, 306, 2, 5, 0, 0), // cudaMemDiscardBatchAsync
-    r(0x5e806bcb01746c28, 564, 1, 4, 0, 0), // cudnnSetTensor
+    r(0x5e72b7e0063c682b, 302, 2, 5, 0, 0), // cudaMemDiscardBatchAsync
+    r(0x5e806bcb01746c28, 558, 1, 4, 0, 0), // cudnnSetTensor
     r(0x5e884dffbce0de0e, 0, 0, 2, 0, 0), // @cudaMemPoolTrimTo
     r(0x5eb923ad3269b88f, 0, 0, 4, 2, 0), // cudnnRNNSetClip
-    r(0x5ebb8e5719a1ea84, 1589, 8, 6, 1, 7), // cusolverSpZcsrlsqvqrHost
+    r(0x5ebb8e5719a1ea84, 1562, 8, 6, 1, 7), // cusolverSpZcsrlsqvqrHost
     r(0x5ebfd54831f51f78, 0, 0, 1, 0, 0), // cublasMpMatrixDescriptorDestroy
-    r(0x5ed885016a007cb9, 37, 1, 2, 0, 0), // __nvJitLinkGetLinkedLTOIRSize_13_3
-    r(0x5ed886016a007e6c, 37, 1, 2, 0, 0), // __nvJitLinkGetLinkedLTOIRSize_13_4
-    r(0x5ed887016a00801f, 37, 1, 2, 0, 0), // __nvJitLinkGetLinkedLTOIRSize_13_5
+    r(0x5ed885016a007cb9, 36, 1, 2, 0, 0), // __nvJitLinkGetLinkedLTOIRSize_13_3
+    r(0x5ed886016a007e6c, 36, 1, 2, 0, 0), // __nvJitLinkGetLinkedLTOIRSize_13_4
+    r(0x5ed887016a00801f, 36, 1, 2, 0, 0), // __nvJitLinkGetLinkedLTOIRSize_13_5
     r(0x5ee067a1251766b6, 0, 0, 1, 0, 0), // cuGraphicsUnregisterResource
-    r(0x5ee9dfdfeb6ede21, 37, 1, 6, 0, 6), // cutensorCreateReduction
+    r(0x5ee9dfdfeb6ede21, 36, 1, 6, 0, 6), // cutensorCreateReduction
     r(0x5ef0cc3582e4d69f, 13, 1, 2, 0, 0), // nvmlDeviceGetBoardId
-    r(0x5efcb5a8a9bd719a, 76, 1, 3, 0, 0), // cufftGetPlanPropertyInt64
-    r(0x5f1333711de68af3, 1762, 3, 6, 0, 14), // cusparseScsrgemm2_bufferSizeExt
-    r(0x5f17bea193e2edce, 439, 2, 3, 0, 0), // cudaBindTextureToArray
+    r(0x5efcb5a8a9bd719a, 18, 1, 3, 0, 0), // cufftGetPlanPropertyInt64
+    r(0x5f1333711de68af3, 1725, 3, 6, 0, 14), // cusparseScsrgemm2_bufferSizeExt
+    r(0x5f17bea193e2edce, 434, 2, 3, 0, 0), // cudaBindTextureToArray
     r(0x5f463c0d7f0df336, 0, 0, 3, 0, 0), // nvmlDeviceSetDefaultAutoBoostedClocksEnabled
     r(0x5f530781932c5f3b, 10, 1, 4, 0, 0), // cuGraphicsGLRegisterImage
     r(0x5f5620b1ec0fa339, 0, 0, 5, 0, 0), // cudaMemset2D_ptds
-    r(0x5f76bb7ad8b9d2d3, 95, 2, 3, 0, 0), // cudaExternalMemoryGetMappedBuffer
-    r(0x5f80143915b2a620, 37, 1, 2, 0, 0), // nvrtcGetCUBINSize
-    r(0x5f947895b862c2c6, 37, 1, 2, 0, 0), // cublasMpGetStream
+    r(0x5f76bb7ad8b9d2d3, 93, 2, 3, 0, 0), // cudaExternalMemoryGetMappedBuffer
+    r(0x5f80143915b2a620, 36, 1, 2, 0, 0), // nvrtcGetCUBINSize
+    r(0x5f947895b862c2c6, 36, 1, 2, 0, 0), // cublasMpGetStream
     r(0x5f9e6f91595ed597, 0, 0, 4, 0, 0), // cusparseCsrSetPointers
-    r(0x5fb57cf23cb08025, 298, 2, 5, 0, 0), // cuMemBatchDecompressAsync_ptsz
-    r(0x5fbf0e60a142f676, 2038, 4, 4, 0, 0), // nvmlVgpuInstanceGetEncoderStats
-    r(0x5fd0f6d0cd501f04, 1739, 2, 6, 0, 4), // cusparseHpruneDense2csrNnz
-    r(0x5fd17a9ec6f2ba72, 1145, 3, 6, 0, 1), // cudnnSetPoolingNdDescriptor
+    r(0x5fb57cf23cb08025, 294, 2, 5, 0, 0), // cuMemBatchDecompressAsync_ptsz
+    r(0x5fbf0e60a142f676, 1997, 4, 4, 0, 0), // nvmlVgpuInstanceGetEncoderStats
+    r(0x5fd0f6d0cd501f04, 1702, 2, 6, 0, 4), // cusparseHpruneDense2csrNnz
+    r(0x5fd17a9ec6f2ba72, 1135, 3, 6, 0, 1), // cudnnSetPoolingNdDescriptor
     r(0x5fd72d309c45584e, 0, 0, 6, 0, 8), // cusolverDnDormtr
-    r(0x5fd80146b457ed5d, 103, 2, 4, 0, 0), // cuGLGetDevices
+    r(0x5fd80146b457ed5d, 101, 2, 4, 0, 0), // cuGLGetDevices
     r(0x5fe827309c53c14f, 0, 0, 6, 0, 8), // cusolverDnDormqr
-    r(0x5ff7142ea6d463d3, 527, 3, 4, 0, 0), // cudaGraphNodeGetDependentNodes_v2
-    r(0x6006806071567cee, 982, 9, 6, 0, 2), // cudnnGetConvolutionNdDescriptor
+    r(0x5ff7142ea6d463d3, 521, 3, 4, 0, 0), // cudaGraphNodeGetDependentNodes_v2
+    r(0x6006806071567cee, 972, 9, 6, 0, 2), // cudnnGetConvolutionNdDescriptor
     r(0x6017df3a8b5bfaa7, 0, 0, 6, 0, 2), // cusolverDnDlaswp
-    r(0x601e545319e74198, 370, 2, 6, 0, 0), // @cudaStreamBeginCaptureToGraph
+    r(0x601e545319e74198, 365, 2, 6, 0, 0), // @cudaStreamBeginCaptureToGraph
     r(0x601ea336c97ed76d, 0, 0, 1, 0, 0), // cuTexObjectDestroy
     r(0x602530181c383870, 10, 1, 1, 0, 0), // cublasCreate_v2
     r(0x603e990933b370e9, 0, 0, 1, 0, 0), // pncclCommFinalize
-    r(0x6051a361ffbbb5ac, 900, 3, 6, 0, 2), // cudnnFindConvolutionForwardAlgorithm
+    r(0x6051a361ffbbb5ac, 892, 3, 6, 0, 2), // cudnnFindConvolutionForwardAlgorithm
     r(0x605b1fefeedc90b8, 13, 1, 2, 0, 0), // cudaStreamGetDevice_ptsz
-    r(0x606ea1b708788452, 346, 1, 5, 0, 0), // cudaMemcpyWithAttributesAsync
-    r(0x608ba20e4be91157, 110, 3, 5, 0, 0), // cudaGetDriverEntryPointByVersion_ptsz
-    r(0x60acab60ef87205e, 258, 4, 4, 0, 0), // cuLaunchKernelEx_ptsz
-    r(0x60e66ca509fc334b, 1323, 2, 6, 0, 11), // cusolverDnXsygvd_bufferSize
-    r(0x60fc270487de0032, 885, 4, 6, 1, 23), // cudnnBatchNormalizationBackwardEx
-    r(0x60fc98ba5236053b, 1957, 2, 3, 0, 0), // nvjpegBufferDeviceCreateV2
+    r(0x606ea1b708788452, 341, 1, 5, 0, 0), // cudaMemcpyWithAttributesAsync
+    r(0x608ba20e4be91157, 106, 3, 5, 0, 0), // cudaGetDriverEntryPointByVersion_ptsz
+    r(0x60acab60ef87205e, 254, 4, 4, 0, 0), // cuLaunchKernelEx_ptsz
+    r(0x60e66ca509fc334b, 1306, 2, 6, 0, 11), // cusolverDnXsygvd_bufferSize
+    r(0x60fc270487de0032, 877, 4, 6, 1, 23), // cudnnBatchNormalizationBackwardEx
+    r(0x60fc98ba5236053b, 1916, 2, 3, 0, 0), // nvjpegBufferDeviceCreateV2
     r(0x612a8952b3a08beb, 10, 1, 3, 0, 0), // cuGraphicsVDPAURegisterVideoSurface
-    r(0x6152c9a76e946d21, 232, 3, 2, 0, 0), // cuGraphKernelNodeSetParams_v2
+    r(0x6152c9a76e946d21, 228, 3, 2, 0, 0), // cuGraphKernelNodeSetParams_v2
     r(0x61622077b5ecc3f9, 0, 0, 2, 0, 0), // pncclRedOpDestroy
     r(0x6185ab1540af26bb, 30, 1, 5, 0, 0), // cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags
-    r(0x6186493a3913c509, 1827, 2, 6, 0, 14), // cusparseZcsrgeam2
+    r(0x6186493a3913c509, 1790, 2, 6, 0, 14), // cusparseZcsrgeam2
     r(0x619993af70918f33, 13, 1, 2, 0, 0), // nvmlDeviceGetModuleId
     r(0x61b2b9e988f0c70c, 0, 0, 2, 0, 0), // nvmlDeviceSetVirtualizationMode
     r(0x61bda08bcbd978ae, 0, 0, 2, 0, 0), // @cudaVDPAUSetVDPAUDevice
     r(0x61d2608b7da44502, 0, 0, 5, 0, 0), // cudnnDeriveNormTensorDescriptor
     r(0x61dd737d7e7b53de, 0, 0, 6, 1, 1), // cublasDspr2
-    r(0x61e3a503499c0ba0, 2055, 1, 2, 0, 0), // nvmlDeviceGetGridLicensableFeatures_v4
-    r(0x61e3ab03499c15d2, 2055, 1, 2, 0, 0), // nvmlDeviceGetGridLicensableFeatures_v2
-    r(0x61e3ac03499c1785, 2055, 1, 2, 0, 0), // nvmlDeviceGetGridLicensableFeatures_v3
-    r(0x61f5ed94adac30bc, 385, 1, 4, 0, 0), // cudaStreamUpdateCaptureDependencies#12
-    r(0x61f5f094adac35d5, 385, 1, 4, 0, 0), // cudaStreamUpdateCaptureDependencies#11
+    r(0x61e3a503499c0ba0, 2014, 1, 2, 0, 0), // nvmlDeviceGetGridLicensableFeatures_v4
+    r(0x61e3ab03499c15d2, 2014, 1, 2, 0, 0), // nvmlDeviceGetGridLicensableFeatures_v2
+    r(0x61e3ac03499c1785, 2014, 1, 2, 0, 0), // nvmlDeviceGetGridLicensableFeatures_v3
+    r(0x61f5ed94adac30bc, 380, 1, 4, 0, 0), // cudaStreamUpdateCaptureDependencies#12
+    r(0x61f5f094adac35d5, 380, 1, 4, 0, 0), // cudaStreamUpdateCaptureDependencies#11
     r(0x61fdcad8dc737d64, 0, 0, 1, 0, 0), // cutensorMgDestroyCopyPlan
     r(0x6210a97d7ea70939, 0, 0, 6, 2, 1), // cublasDspmv
     r(0x6225c239f50714ec, 0, 0, 1, 0, 0), // nvjpegJpegStateDestroy
-    r(0x622b0eaeef14e07a, 302, 4, 6, 0, 2), // cuMemDiscardAndPrefetchBatchAsync_ptsz
-    r(0x622d5567cf022a74, 1285, 1, 6, 1, 5), // cusolverSpScsrlsvqr
+    r(0x622b0eaeef14e07a, 298, 4, 6, 0, 2), // cuMemDiscardAndPrefetchBatchAsync_ptsz
+    r(0x622d5567cf022a74, 1271, 1, 6, 1, 5), // cusolverSpScsrlsvqr
     r(0x624db345b7f17583, 0, 0, 1, 0, 0), // cufftDestroy
-    r(0x624ed823585bc1df, 110, 3, 5, 0, 0), // @cudaGetDriverEntryPointByVersion
-    r(0x624f7b6a448a87a3, 556, 1, 6, 0, 4), // cusparseSgebsr2gebsc_bufferSize
+    r(0x624ed823585bc1df, 106, 3, 5, 0, 0), // @cudaGetDriverEntryPointByVersion
+    r(0x624f7b6a448a87a3, 550, 1, 6, 0, 4), // cusparseSgebsr2gebsc_bufferSize
     r(0x624fc1cd38d0d8af, 10, 1, 2, 0, 0), // cuGraphCreate
     r(0x626b333fb1fe5620, 0, 0, 0, 0, 0), // cudnnCnnVersionCheck
-    r(0x6277d5daa69d8def, 1340, 2, 6, 0, 3), // cusolverDnXtrtri_bufferSize
+    r(0x6277d5daa69d8def, 1323, 2, 6, 0, 3), // cusolverDnXtrtri_bufferSize
     r(0x627be79ef9a1b4e7, 0, 0, 6, 0, 2), // cublasSetMatrixAsync_64
     r(0x6286f0a496afd0b4, 10, 1, 3, 0, 0), // cuMemImportFromShareableHandle
-    r(0x628af4dd6fea1ef5, 263, 3, 4, 0, 0), // cuLibraryGetManaged
+    r(0x628af4dd6fea1ef5, 259, 3, 4, 0, 0), // cuLibraryGetManaged
     r(0x629ed784602ee439, 0, 0, 6, 0, 3), // cublasStrmv_v2_64
-    r(0x62b07c4948d823db, 1901, 4, 4, 0, 16), // ncclCommInitRankConfig
+    r(0x62b07c4948d823db, 1860, 4, 4, 0, 16), // ncclCommInitRankConfig
     r(0x62b6c04cc2d2c21a, 0, 0, 6, 0, 8), // cudnnRNNBackwardWeightsEx
     r(0x62bfb3108a97e467, 0, 0, 3, 1, 0), // cublasSscal
     r(0x62c71edd2de85d7f, 0, 0, 1, 0, 0), // cudaIpcCloseMemHandle
@@ -2181,420 +2181,420 @@ pub static ROWS: [Row; 5615] = [
     r(0x62f9eaa0f91f7917, 0, 0, 4, 0, 0), // cuStreamWriteValue64
     r(0x630456a0f9288520, 0, 0, 4, 0, 0), // cuStreamWriteValue32
     r(0x63150d52247c5357, 0, 0, 6, 0, 4), // cublasSdgmm
-    r(0x63184d02a9781df0, 495, 1, 1, 0, 0), // pncclGetErrorString
-    r(0x631b88a79499a66e, 1959, 3, 5, 0, 0), // nvjpegCreateEx
+    r(0x63184d02a9781df0, 489, 1, 1, 0, 0), // pncclGetErrorString
+    r(0x631b88a79499a66e, 1918, 3, 5, 0, 0), // nvjpegCreateEx
     r(0x631cc56bb0733e04, 30, 1, 1, 0, 0), // cudaDeviceGetSharedMemConfig
-    r(0x633121c0f1dfadce, 1289, 1, 6, 0, 5), // cusparseDbsric02_bufferSize
+    r(0x633121c0f1dfadce, 1275, 1, 6, 0, 5), // cusparseDbsric02_bufferSize
     r(0x633a8433abcefbf0, 0, 0, 3, 0, 0), // cudaFuncSetAttribute
-    r(0x6343e7ab3cc6f46f, 1299, 1, 6, 0, 8), // cusparseDgebsr2gebsr_bufferSize
+    r(0x6343e7ab3cc6f46f, 1283, 1, 6, 0, 8), // cusparseDgebsr2gebsr_bufferSize
     r(0x634c4d220f21000c, 0, 0, 6, 0, 1), // cublasZtpmv
     r(0x6362eac47bfea145, 0, 0, 6, 0, 0), // ncclSignal
-    r(0x6367e6d5661e215f, 846, 4, 6, 0, 16), // cublasMpHemm_bufferSize
-    r(0x6379c7898221f921, 2003, 1, 2, 0, 0), // nvmlDeviceGetNvlinkSupportedBwModes
+    r(0x6367e6d5661e215f, 838, 4, 6, 0, 16), // cublasMpHemm_bufferSize
+    r(0x6379c7898221f921, 1962, 1, 2, 0, 0), // nvmlDeviceGetNvlinkSupportedBwModes
     r(0x637e4ce351cbb670, 0, 0, 2, 0, 0), // cusolverDnXsyevjSetMaxSweeps
     r(0x637f566a83225249, 0, 0, 3, 0, 0), // curandGenerate
     r(0x63895d220f54c95a, 0, 0, 6, 0, 1), // cublasZtpsv
-    r(0x63919246801d9d39, 250, 2, 2, 0, 0), // @cudaImportExternalMemory
-    r(0x63927137c8c17cce, 2199, 2, 2, 0, 0), // nvrtcRemoveBundledHeaders
+    r(0x63919246801d9d39, 246, 2, 2, 0, 0), // @cudaImportExternalMemory
+    r(0x63927137c8c17cce, 2152, 2, 2, 0, 0), // nvrtcRemoveBundledHeaders
     r(0x63a2a9f30c093afd, 0, 0, 1, 0, 0), // cusparseLtDestroy
     r(0x63ab6b6c4b0a6807, 0, 0, 4, 0, 0), // cudaMemPrefetchAsync_ptsz#11
     r(0x63ab6c6c4b0a69ba, 0, 0, 4, 0, 0), // cudaMemPrefetchAsync_ptsz#12
-    r(0x63adddad421e1569, 1668, 1, 6, 0, 4), // cusparseDgebsr2gebsc_bufferSizeExt
-    r(0x63b54a1a1c6a0bd0, 564, 1, 5, 0, 0), // cusparseLtMatDescSetAttribute
-    r(0x63b8f9560f6aa180, 554, 2, 6, 0, 5), // cublasZherk_v2
-    r(0x63ba3c99ab89b117, 1203, 2, 3, 0, 0), // cudssMatrixGetDistributionRow1d
+    r(0x63adddad421e1569, 850, 1, 6, 0, 4), // cusparseDgebsr2gebsc_bufferSizeExt
+    r(0x63b54a1a1c6a0bd0, 558, 1, 5, 0, 0), // cusparseLtMatDescSetAttribute
+    r(0x63b8f9560f6aa180, 548, 2, 6, 0, 5), // cublasZherk_v2
+    r(0x63ba3c99ab89b117, 281, 2, 3, 0, 0), // cudssMatrixGetDistributionRow1d
     r(0x63c85cee7256c654, 30, 1, 1, 0, 0), // @cudaThreadGetCacheConfig
-    r(0x63f015ead42dc17e, 488, 1, 2, 0, 0), // @cudaGetChannelDesc
+    r(0x63f015ead42dc17e, 482, 1, 2, 0, 0), // @cudaGetChannelDesc
     r(0x63f717b662b2ee59, 0, 0, 5, 0, 0), // cusparseDenseToSparse_convert
-    r(0x6401e3cd221db9c6, 1296, 1, 6, 0, 3), // cusparseCcsru2csr_bufferSizeExt
-    r(0x64088771cdcd2842, 252, 2, 2, 0, 0), // cudaImportExternalSemaphore
-    r(0x641674eb32a91b97, 181, 1, 6, 0, 3), // cusparseSpSV_solve
-    r(0x641f25d0e28c6824, 563, 1, 6, 0, 2), // cublasCgeqrfBatched
-    r(0x6424ae2f17089718, 592, 1, 5, 0, 0), // cublasSscal_v2
+    r(0x6401e3cd221db9c6, 950, 1, 6, 0, 3), // cusparseCcsru2csr_bufferSizeExt
+    r(0x64088771cdcd2842, 248, 2, 2, 0, 0), // cudaImportExternalSemaphore
+    r(0x641674eb32a91b97, 177, 1, 6, 0, 3), // cusparseSpSV_solve
+    r(0x641f25d0e28c6824, 557, 1, 6, 0, 2), // cublasCgeqrfBatched
+    r(0x6424ae2f17089718, 586, 1, 5, 0, 0), // cublasSscal_v2
     r(0x643d8f92de826325, 0, 0, 6, 0, 6), // cusparseZbsrilu02_analysis
     r(0x644b307dfd4205c4, 0, 0, 4, 0, 0), // cuMemcpyAsync_ptsz
-    r(0x64548e4557648d62, 1954, 1, 2, 0, 0), // __nvJitLinkGetInfoLog_12_9
-    r(0x64548f4557648f15, 1954, 1, 2, 0, 0), // __nvJitLinkGetInfoLog_12_8
-    r(0x645491455764927b, 1954, 1, 2, 0, 0), // __nvJitLinkGetInfoLog_12_6
-    r(0x645492455764942e, 1954, 1, 2, 0, 0), // __nvJitLinkGetInfoLog_12_5
-    r(0x64549345576495e1, 1954, 1, 2, 0, 0), // __nvJitLinkGetInfoLog_12_4
-    r(0x6454944557649794, 1954, 1, 2, 0, 0), // __nvJitLinkGetInfoLog_12_3
-    r(0x6454954557649947, 1954, 1, 2, 0, 0), // __nvJitLinkGetInfoLog_12_2
-    r(0x6454964557649afa, 1954, 1, 2, 0, 0), // __nvJitLinkGetInfoLog_12_1
-    r(0x6454974557649cad, 1954, 1, 2, 0, 0), // __nvJitLinkGetInfoLog_12_0
-    r(0x645790740bdfff9d, 1293, 1, 6, 0, 3), // cusparseZnnz
+    r(0x64548e4557648d62, 1913, 1, 2, 0, 0), // __nvJitLinkGetInfoLog_12_9
+    r(0x64548f4557648f15, 1913, 1, 2, 0, 0), // __nvJitLinkGetInfoLog_12_8
+    r(0x645491455764927b, 1913, 1, 2, 0, 0), // __nvJitLinkGetInfoLog_12_6
+    r(0x645492455764942e, 1913, 1, 2, 0, 0), // __nvJitLinkGetInfoLog_12_5
+    r(0x64549345576495e1, 1913, 1, 2, 0, 0), // __nvJitLinkGetInfoLog_12_4
+    r(0x6454944557649794, 1913, 1, 2, 0, 0), // __nvJitLinkGetInfoLog_12_3
+    r(0x6454954557649947, 1913, 1, 2, 0, 0), // __nvJitLinkGetInfoLog_12_2
+    r(0x6454964557649afa, 1913, 1, 2, 0, 0), // __nvJitLinkGetInfoLog_12_1
+    r(0x6454974557649cad, 1913, 1, 2, 0, 0), // __nvJitLinkGetInfoLog_12_0
+    r(0x645790740bdfff9d, 1279, 1, 6, 0, 3), // cusparseZnnz
     r(0x646055124a5d8c09, 0, 0, 1, 0, 0), // cudnnDestroyAttnDescriptor
-    r(0x64628b60b39ae074, 137, 5, 5, 0, 0), // cuGraphAddKernelNode_v2
+    r(0x64628b60b39ae074, 133, 5, 5, 0, 0), // cuGraphAddKernelNode_v2
     r(0x6467adea860afbaa, 10, 1, 5, 0, 0), // cuMemAddressReserve
     r(0x6480d9efef041812, 0, 0, 4, 0, 0), // cudaLaunchHostFunc_v2
-    r(0x6499f133b28f678a, 1668, 1, 6, 0, 4), // cusparseScsrsv2_bufferSizeExt
+    r(0x6499f133b28f678a, 850, 1, 6, 0, 4), // cusparseScsrsv2_bufferSizeExt
     r(0x64a59949376cc460, 0, 0, 6, 0, 6), // cusparseSbsrilu02_analysis
-    r(0x64a648935ceaa462, 241, 1, 3, 0, 0), // nvmlDeviceSetMigMode
-    r(0x64c67b575a908ea8, 2067, 1, 3, 0, 0), // nvmlDeviceGetNvLinkRemotePciInfo
+    r(0x64a648935ceaa462, 237, 1, 3, 0, 0), // nvmlDeviceSetMigMode
+    r(0x64c67b575a908ea8, 2022, 1, 3, 0, 0), // nvmlDeviceGetNvLinkRemotePciInfo
     r(0x64ca71c2492e4a33, 0, 0, 6, 0, 0), // cusparseCgthrz
     r(0x64d1c89840886c1b, 0, 0, 6, 0, 20), // cusolverDnXgesvdr
-    r(0x64d1ca9840886f81, 1314, 1, 6, 0, 18), // cusolverDnXgesvdp
-    r(0x64da049978bfeb25, 1104, 2, 6, 0, 16), // cudnnGnnMhaGatV2Backward
-    r(0x64e216cc53142dd4, 439, 2, 3, 0, 0), // @cudaBindTextureToArray
+    r(0x64d1ca9840886f81, 1297, 1, 6, 0, 18), // cusolverDnXgesvdp
+    r(0x64da049978bfeb25, 1094, 2, 6, 0, 16), // cudnnGnnMhaGatV2Backward
+    r(0x64e216cc53142dd4, 434, 2, 3, 0, 0), // @cudaBindTextureToArray
     r(0x64e979af784bf453, 0, 0, 2, 0, 0), // cusolverSpSetStream
     r(0x64ebd397613f9ba9, 10, 1, 2, 0, 0), // cudaStreamCreateWithFlags
     r(0x64f6cbffded9b5e2, 10, 1, 3, 0, 0), // cudaGetMipmappedArrayLevel
     r(0x65178d16027a4089, 30, 1, 2, 0, 0), // cudaLibraryGetKernelCount
-    r(0x6527e4f54fd5c652, 425, 2, 6, 0, 2), // __cudaRegisterVar
-    r(0x652a027d8370b212, 83, 1, 4, 0, 0), // nvmlDeviceGetTotalEccErrors
-    r(0x65524120952a3381, 495, 1, 1, 0, 0), // cublasMpGetStatusString
+    r(0x6527e4f54fd5c652, 420, 2, 6, 0, 2), // __cudaRegisterVar
+    r(0x652a027d8370b212, 81, 1, 4, 0, 0), // nvmlDeviceGetTotalEccErrors
+    r(0x65524120952a3381, 489, 1, 1, 0, 0), // cublasMpGetStatusString
     r(0x655adf22e5ddc04a, 0, 0, 1, 0, 0), // cudssMatrixDestroy
-    r(0x655c8a0e73c670a5, 808, 2, 6, 0, 5), // cublasZsyrk_v2
-    r(0x655d1e78011d61db, 796, 1, 6, 0, 7), // cublasStrsmBatched
-    r(0x6575694d7c98c91d, 334, 1, 3, 0, 0), // @cudaMemcpy3DWithAttributesAsync
-    r(0x658480f839ac635e, 677, 1, 2, 0, 0), // cusolverDnIRSInfosGetNiters
-    r(0x659d9e70083dbb80, 1952, 2, 3, 0, 0), // __nvJitLinkCreate_12_5
-    r(0x659d9f70083dbd33, 1952, 2, 3, 0, 0), // __nvJitLinkCreate_12_4
-    r(0x659da170083dc099, 1952, 2, 3, 0, 0), // __nvJitLinkCreate_12_6
-    r(0x659da270083dc24c, 1952, 2, 3, 0, 0), // __nvJitLinkCreate_12_1
-    r(0x659da370083dc3ff, 1952, 2, 3, 0, 0), // __nvJitLinkCreate_12_0
-    r(0x659da470083dc5b2, 1952, 2, 3, 0, 0), // __nvJitLinkCreate_12_3
-    r(0x659da570083dc765, 1952, 2, 3, 0, 0), // __nvJitLinkCreate_12_2
-    r(0x659daa70083dcfe4, 1952, 2, 3, 0, 0), // __nvJitLinkCreate_12_9
-    r(0x659dab70083dd197, 1952, 2, 3, 0, 0), // __nvJitLinkCreate_12_8
-    r(0x65a02189ca9d459b, 84, 1, 6, 0, 1), // cublasCaxpy_v2
+    r(0x655c8a0e73c670a5, 801, 2, 6, 0, 5), // cublasZsyrk_v2
+    r(0x655d1e78011d61db, 789, 1, 6, 0, 7), // cublasStrsmBatched
+    r(0x6575694d7c98c91d, 329, 1, 3, 0, 0), // @cudaMemcpy3DWithAttributesAsync
+    r(0x658480f839ac635e, 13, 1, 2, 0, 0), // cusolverDnIRSInfosGetNiters
+    r(0x659d9e70083dbb80, 1911, 2, 3, 0, 0), // __nvJitLinkCreate_12_5
+    r(0x659d9f70083dbd33, 1911, 2, 3, 0, 0), // __nvJitLinkCreate_12_4
+    r(0x659da170083dc099, 1911, 2, 3, 0, 0), // __nvJitLinkCreate_12_6
+    r(0x659da270083dc24c, 1911, 2, 3, 0, 0), // __nvJitLinkCreate_12_1
+    r(0x659da370083dc3ff, 1911, 2, 3, 0, 0), // __nvJitLinkCreate_12_0
+    r(0x659da470083dc5b2, 1911, 2, 3, 0, 0), // __nvJitLinkCreate_12_3
+    r(0x659da570083dc765, 1911, 2, 3, 0, 0), // __nvJitLinkCreate_12_2
+    r(0x659daa70083dcfe4, 1911, 2, 3, 0, 0), // __nvJitLinkCreate_12_9
+    r(0x659dab70083dd197, 1911, 2, 3, 0, 0), // __nvJitLinkCreate_12_8
+    r(0x65a02189ca9d459b, 82, 1, 6, 0, 1), // cublasCaxpy_v2
     r(0x65bd828a2a2b81b6, 0, 0, 4, 0, 0), // cuMemcpyAtoH
     r(0x65bd8b8a2a2b9101, 0, 0, 5, 0, 0), // cuMemcpyAtoA
     r(0x65bd8e8a2a2b961a, 0, 0, 4, 0, 0), // cuMemcpyAtoD
     r(0x65d62d068fb05ea1, 0, 0, 1, 0, 0), // cudssDestroy
-    r(0x65d71370d95440e8, 84, 1, 5, 0, 0), // cublasCscal_v2
+    r(0x65d71370d95440e8, 82, 1, 5, 0, 0), // cublasCscal_v2
     r(0x65da9c82e099c07d, 0, 0, 2, 0, 0), // nvjpegSetDeviceMemoryPadding
-    r(0x65e2ed9c9c9c1837, 734, 2, 6, 0, 9), // cublasSgemmBatched
+    r(0x65e2ed9c9c9c1837, 727, 2, 6, 0, 9), // cublasSgemmBatched
     r(0x65e757f75d1631aa, 0, 0, 3, 0, 0), // cudnnSetCallback
     r(0x65f217b613ed3548, 0, 0, 6, 0, 0), // cuMemsetD2D8Async_ptsz
-    r(0x65f2d26a6093daa7, 1067, 2, 6, 0, 4), // cudnnGetRNNWeightParams
-    r(0x65f81c8ebd4b1ae7, 595, 1, 6, 0, 11), // cusparseCcsrsm2_analysis
-    r(0x65fa293794b95cd9, 81, 2, 3, 0, 0), // cusolverRfGetAlgs
-    r(0x6627f04be2b84cc7, 37, 1, 2, 0, 0), // cusparseGetStream
-    r(0x6632aaa731b8aa7c, 541, 1, 2, 0, 0), // cudaMemcpy3DPeerAsync
+    r(0x65f2d26a6093daa7, 1057, 2, 6, 0, 4), // cudnnGetRNNWeightParams
+    r(0x65f81c8ebd4b1ae7, 589, 1, 6, 0, 11), // cusparseCcsrsm2_analysis
+    r(0x65fa293794b95cd9, 79, 2, 3, 0, 0), // cusolverRfGetAlgs
+    r(0x6627f04be2b84cc7, 36, 1, 2, 0, 0), // cusparseGetStream
+    r(0x6632aaa731b8aa7c, 535, 1, 2, 0, 0), // cudaMemcpy3DPeerAsync
     r(0x6641534e77dd6e0b, 0, 0, 1, 0, 0), // cusparseDestroyCsrsm2Info
     r(0x66436628fd1c4e94, 30, 1, 1, 0, 0), // cudaGetDevice
-    r(0x664aff4d52afb0c1, 2004, 2, 6, 0, 0), // nvjpeg2kStreamGetResolutionComponentDim
-    r(0x664d6913fb1a59a7, 1888, 5, 6, 0, 2), // ncclScatterConfig
-    r(0x664e1ce2b69c0aa0, 1285, 1, 6, 0, 8), // cusolverDnZgesvdjBatched_bufferSize
-    r(0x665c505d1ca12235, 1965, 1, 6, 0, 1), // nvjpegDecode
+    r(0x664aff4d52afb0c1, 1963, 2, 6, 0, 0), // nvjpeg2kStreamGetResolutionComponentDim
+    r(0x664d6913fb1a59a7, 1847, 5, 6, 0, 2), // ncclScatterConfig
+    r(0x664e1ce2b69c0aa0, 1271, 1, 6, 0, 8), // cusolverDnZgesvdjBatched_bufferSize
+    r(0x665c505d1ca12235, 1924, 1, 6, 0, 1), // nvjpegDecode
     r(0x6660cd76b4b4c78b, 4, 1, 2, 0, 0), // cudaPointerGetAttributes#11
     r(0x6660ce76b4b4c93e, 4, 1, 2, 0, 0), // cudaPointerGetAttributes#12
     r(0x666168396bb984f1, 0, 0, 5, 2, 0), // cublasCrot
-    r(0x666c741aa754b67c, 1626, 2, 6, 0, 16), // cusolverMpGesvd_bufferSize
+    r(0x666c741aa754b67c, 1599, 2, 6, 0, 16), // cusolverMpGesvd_bufferSize
     r(0x6679742282ee4054, 0, 0, 1, 0, 0), // nvmlDeviceSetCpuAffinity
     r(0x667eef61b5531eef, 10, 1, 1, 0, 0), // cusolverSpCreateCsrcholInfo
     r(0x669f22b12a37d952, 0, 0, 1, 0, 0), // cusparseDestroyBsrsm2Info
     r(0x66a07b6ff62a2a80, 0, 0, 6, 0, 9), // cusparseDgebsr2gebsc
     r(0x66a08c6ff62a4763, 0, 0, 6, 0, 12), // cusparseDgebsr2gebsr
-    r(0x66abd219103ac814, 321, 1, 5, 0, 0), // cudaMemRangeGetAttribute
+    r(0x66abd219103ac814, 30, 1, 5, 0, 0), // cudaMemRangeGetAttribute
     r(0x66acc2e8bf24616b, 0, 0, 5, 0, 0), // cudaMemcpyPeer
     r(0x66efe14cbe9dbb8f, 10, 1, 3, 0, 0), // @cudaHostAlloc
-    r(0x66f43aba598751c2, 1285, 1, 6, 0, 8), // cusolverDnDgesvdjBatched_bufferSize
+    r(0x66f43aba598751c2, 1271, 1, 6, 0, 8), // cusolverDnDgesvdjBatched_bufferSize
     r(0x66f4fec62b7b8c87, 0, 0, 1, 0, 0), // cuFileDriverSetMaxDirectIOSize
     r(0x66f628be762e541d, 0, 0, 3, 0, 0), // cusparseCooSetStridedBatch
     r(0x6717a4d199852fb6, 0, 0, 1, 0, 0), // cudaFreeMipmappedArray
-    r(0x671dfa0c83f3a731, 1280, 1, 6, 0, 8), // cusolverDnDHgels
+    r(0x671dfa0c83f3a731, 1267, 1, 6, 0, 8), // cusolverDnDHgels
     r(0x67258775a60ab1e7, 0, 0, 6, 0, 10), // cusolverDnDgesvd
     r(0x67266e73f757ecf9, 0, 0, 1, 0, 0), // nvrtcGetPCHCreateStatus
     r(0x6729c1d81090e914, 0, 0, 6, 0, 0), // @cudaMemcpyToSymbolAsync
-    r(0x672f07eafb6c0d46, 1661, 2, 6, 0, 21), // cusparseCcsrgemm2
+    r(0x672f07eafb6c0d46, 1634, 2, 6, 0, 21), // cusparseCcsrgemm2
     r(0x67358cc1d91fb7b0, 10, 1, 2, 0, 0), // cuMemAlloc_v2
-    r(0x6750ef0c841eee19, 1280, 1, 6, 0, 8), // cusolverDnDHgesv
-    r(0x67636a90f5bfe142, 475, 1, 2, 0, 0), // nvmlDeviceGetVgpuHeterogeneousMode
+    r(0x6750ef0c841eee19, 1267, 1, 6, 0, 8), // cusolverDnDHgesv
+    r(0x67636a90f5bfe142, 36, 1, 2, 0, 0), // nvmlDeviceGetVgpuHeterogeneousMode
     r(0x677c2f1c4e0b4948, 0, 0, 1, 0, 0), // cublasDestroy_v2
-    r(0x677e3402b441bada, 189, 1, 3, 0, 0), // cudaGraphExecMemsetNodeSetParams
-    r(0x67828015b80bc863, 312, 1, 5, 0, 0), // cublasIzamax_v2_64
-    r(0x678be3db1f0defe7, 1259, 1, 2, 0, 0), // cuFileGetParameterSizeT
+    r(0x677e3402b441bada, 185, 1, 3, 0, 0), // cudaGraphExecMemsetNodeSetParams
+    r(0x67828015b80bc863, 308, 1, 5, 0, 0), // cublasIzamax_v2_64
+    r(0x678be3db1f0defe7, 1246, 1, 2, 0, 0), // cuFileGetParameterSizeT
     r(0x67a14861ace9ad2f, 13, 1, 2, 0, 0), // nvmlDeviceGetBrand
-    r(0x67aa436bc7e885f5, 1603, 3, 6, 1, 3), // cusolverSpZcsrluFactorHost
+    r(0x67aa436bc7e885f5, 1576, 3, 6, 1, 3), // cusolverSpZcsrluFactorHost
     r(0x67b05d89f21d5c4d, 0, 0, 1, 0, 0), // cusolverDnDestroyGesvdjInfo
     r(0x67b362955e49bc97, 0, 0, 1, 0, 0), // cuEventSynchronize
     r(0x67c2452db95d392c, 0, 0, 6, 0, 14), // cusolverDnXpolar
     r(0x6806357d1117e059, 0, 0, 6, 0, 3), // cublasDtrmv_v2
     r(0x680e177180b4b934, 19, 2, 3, 0, 0), // cuCoredumpSetAttribute
-    r(0x6812aa6013eb36bf, 1930, 2, 5, 0, 0), // pncclRedOpCreatePreMulSum
-    r(0x68196b5375d62d3c, 1296, 1, 6, 0, 3), // cusparseCgtsvInterleavedBatch_bufferSizeExt
-    r(0x68217947a212285d, 1281, 1, 6, 0, 6), // cusolverDnDXgels_bufferSize
-    r(0x68362285f1fd6d76, 388, 1, 2, 0, 0), // cuTexObjectGetResourceDesc
+    r(0x6812aa6013eb36bf, 1889, 2, 5, 0, 0), // pncclRedOpCreatePreMulSum
+    r(0x68196b5375d62d3c, 950, 1, 6, 0, 3), // cusparseCgtsvInterleavedBatch_bufferSizeExt
+    r(0x68217947a212285d, 1268, 1, 6, 0, 6), // cusolverDnDXgels_bufferSize
+    r(0x68362285f1fd6d76, 383, 1, 2, 0, 0), // cuTexObjectGetResourceDesc
     r(0x68426b2e8d81b54b, 13, 1, 2, 0, 0), // nvmlDeviceGetPowerManagementLimit
-    r(0x684f9ae8c34fa42b, 1444, 6, 6, 1, 5), // cusolverSpDcsrlsvluHost
-    r(0x687e226c85b2dde7, 592, 1, 5, 0, 0), // cublasSscal_v2_64
+    r(0x684f9ae8c34fa42b, 1419, 6, 6, 1, 5), // cusolverSpDcsrlsvluHost
+    r(0x687e226c85b2dde7, 586, 1, 5, 0, 0), // cublasSscal_v2_64
     r(0x688a922bab58244d, 13, 1, 2, 0, 0), // cusolverDnGetDeterministicMode
     r(0x688b96bc735c24ea, 0, 0, 2, 0, 0), // cuUserObjectRelease
     r(0x689e3f1119629fb0, 30, 1, 3, 0, 0), // cudaDeviceCanAccessPeer
-    r(0x68b9049c1d9673c3, 193, 2, 4, 0, 0), // cuGraphExecUpdate
-    r(0x68cff806d3c71e3e, 37, 1, 2, 0, 0), // cusparseSpMatGetValues
-    r(0x68dd358f925432c8, 405, 2, 3, 0, 0), // cuTensorMapSetAllocationClass
-    r(0x68e2727f789071f5, 2020, 1, 2, 0, 0), // nvmlGpuInstanceGetVgpuSchedulerState
-    r(0x68ece36639598323, 1614, 3, 6, 2, 3), // cusolverSpZcsrqrSetupHost
+    r(0x68b9049c1d9673c3, 189, 2, 4, 0, 0), // cuGraphExecUpdate
+    r(0x68cff806d3c71e3e, 36, 1, 2, 0, 0), // cusparseSpMatGetValues
+    r(0x68dd358f925432c8, 400, 2, 3, 0, 0), // cuTensorMapSetAllocationClass
+    r(0x68e2727f789071f5, 1979, 1, 2, 0, 0), // nvmlGpuInstanceGetVgpuSchedulerState
+    r(0x68ece36639598323, 1587, 3, 6, 2, 3), // cusolverSpZcsrqrSetupHost
     r(0x69098de29303b7c6, 10, 1, 3, 0, 0), // cuEGLStreamConsumerConnectWithFlags
     r(0x6953578b581e1168, 0, 0, 6, 0, 3), // cublasDtrmv_v2_64
-    r(0x6955f1a0b7c86453, 1932, 5, 6, 0, 3), // pncclReduceConfig
-    r(0x6968a7a3f7570f70, 1280, 1, 6, 0, 8), // cusolverDnCgesvdj_bufferSize
-    r(0x6971c5a664144c32, 2180, 1, 2, 0, 0), // nvmlUnitGetFanSpeedInfo
-    r(0x698564f524117315, 295, 3, 4, 0, 0), // cudaLogsDumpToMemory
-    r(0x698d3288e17537af, 1006, 1, 4, 0, 0), // nvjpegDecoderJpegSupported
+    r(0x6955f1a0b7c86453, 1891, 5, 6, 0, 3), // pncclReduceConfig
+    r(0x6968a7a3f7570f70, 1267, 1, 6, 0, 8), // cusolverDnCgesvdj_bufferSize
+    r(0x6971c5a664144c32, 2133, 1, 2, 0, 0), // nvmlUnitGetFanSpeedInfo
+    r(0x698564f524117315, 291, 3, 4, 0, 0), // cudaLogsDumpToMemory
+    r(0x698d3288e17537af, 996, 1, 4, 0, 0), // nvjpegDecoderJpegSupported
     r(0x6990e9086f2c6063, 0, 0, 4, 0, 0), // cudaMemPrefetchAsync#11
     r(0x6990ea086f2c6216, 0, 0, 4, 0, 0), // cudaMemPrefetchAsync#12
-    r(0x6999afa44b71814a, 1282, 1, 4, 0, 0), // cusolverDnSgesvd_bufferSize
-    r(0x699f58f5b2426f0a, 363, 2, 4, 0, 0), // cudaSignalExternalSemaphoresAsync_ptsz
+    r(0x6999afa44b71814a, 996, 1, 4, 0, 0), // cusolverDnSgesvd_bufferSize
+    r(0x699f58f5b2426f0a, 358, 2, 4, 0, 0), // cudaSignalExternalSemaphoresAsync_ptsz
     r(0x69ac7af75693f1b6, 0, 0, 5, 0, 0), // cuFileWrite
     r(0x69ae7e912a49cc7b, 0, 0, 2, 0, 0), // cudaDeviceSetLimit
-    r(0x69c3f2d5504a4678, 544, 2, 4, 0, 0), // cudaSignalExternalSemaphoresAsync#12
-    r(0x69c3f5d5504a4b91, 544, 2, 4, 0, 0), // cudaSignalExternalSemaphoresAsync#11
+    r(0x69c3f2d5504a4678, 538, 2, 4, 0, 0), // cudaSignalExternalSemaphoresAsync#12
+    r(0x69c3f5d5504a4b91, 538, 2, 4, 0, 0), // cudaSignalExternalSemaphoresAsync#11
     r(0x69d268855d87fcf4, 0, 0, 1, 0, 0), // cudaFree
-    r(0x69d7a1f5284d9221, 1293, 1, 6, 0, 3), // cusparseZcsric02_bufferSize
-    r(0x69f42b097f6f2bb1, 241, 1, 3, 0, 0), // nvmlDeviceGetGpuInstanceRemainingCapacity
+    r(0x69d7a1f5284d9221, 1279, 1, 6, 0, 3), // cusparseZcsric02_bufferSize
+    r(0x69f42b097f6f2bb1, 237, 1, 3, 0, 0), // nvmlDeviceGetGpuInstanceRemainingCapacity
     r(0x6a0543c2130b24f9, 0, 0, 2, 0, 0), // cuMemUnmap
     r(0x6a1d0b553f60559a, 0, 0, 2, 0, 0), // cublasSetPointerMode_v2
     r(0x6a2fa76ccced4b5c, 0, 0, 4, 0, 0), // cuStreamWriteValue32_ptsz
     r(0x6a45ff1f00facbd3, 0, 0, 6, 0, 8), // cusparseCgebsr2csr
     r(0x6a49e4b6a02bec07, 0, 0, 1, 0, 0), // cutensorMgDestroyContractionDescriptor
     r(0x6a5fc4108e9e1a72, 0, 0, 6, 2, 3), // cublasSsbmv
-    r(0x6a60bbd84144c85c, 476, 2, 6, 0, 0), // @cudaMalloc3DArray
-    r(0x6a6a1cfc7e987e76, 1289, 1, 6, 0, 5), // cusparseDbsrilu02_bufferSize
+    r(0x6a60bbd84144c85c, 470, 2, 6, 0, 0), // @cudaMalloc3DArray
+    r(0x6a6a1cfc7e987e76, 1275, 1, 6, 0, 5), // cusparseDbsrilu02_bufferSize
     r(0x6a71749fccda026b, 0, 0, 3, 0, 0), // nvjpegBufferPinnedResize
-    r(0x6a8ba1ebd72e7554, 37, 1, 2, 0, 0), // cuStreamEndCapture_ptsz
+    r(0x6a8ba1ebd72e7554, 36, 1, 2, 0, 0), // cuStreamEndCapture_ptsz
     r(0x6a8d45ee11bcbc37, 0, 0, 6, 0, 0), // cudaMemcpyFromSymbolAsync_ptsz
-    r(0x6a8f70e751f9eb9d, 418, 7, 6, 0, 4), // __cudaRegisterFunction
-    r(0x6a96c01ca3ed6b60, 1606, 5, 6, 0, 5), // cusolverSpZcsrqrBufferInfoHost
-    r(0x6aa02f3016268e6c, 1654, 2, 6, 0, 12), // cusparseCbsrxmv
-    r(0x6abe92ad4fb020b1, 266, 2, 3, 0, 0), // cuModuleGetTexRef
-    r(0x6ac0e6f0671d01b6, 1162, 2, 6, 0, 3), // cudnnSpatialTfSamplerForward
-    r(0x6ad3a2ac8f3378f7, 37, 1, 2, 0, 0), // nvrtcGetLTOIRSize
-    r(0x6ad8fe446af274be, 1007, 4, 5, 0, 0), // cudnnGetLRNDescriptor
-    r(0x6ad9185c15fe62a1, 686, 1, 6, 0, 0), // cusolverDnCpotri_bufferSize
-    r(0x6adfc88d5bd0a719, 1972, 1, 5, 0, 0), // nvjpegDecodeJpegDevice
+    r(0x6a8f70e751f9eb9d, 413, 7, 6, 0, 4), // __cudaRegisterFunction
+    r(0x6a96c01ca3ed6b60, 1579, 5, 6, 0, 5), // cusolverSpZcsrqrBufferInfoHost
+    r(0x6aa02f3016268e6c, 1627, 2, 6, 0, 12), // cusparseCbsrxmv
+    r(0x6abe92ad4fb020b1, 262, 2, 3, 0, 0), // cuModuleGetTexRef
+    r(0x6ac0e6f0671d01b6, 1152, 2, 6, 0, 3), // cudnnSpatialTfSamplerForward
+    r(0x6ad3a2ac8f3378f7, 36, 1, 2, 0, 0), // nvrtcGetLTOIRSize
+    r(0x6ad8fe446af274be, 997, 4, 5, 0, 0), // cudnnGetLRNDescriptor
+    r(0x6ad9185c15fe62a1, 679, 1, 6, 0, 0), // cusolverDnCpotri_bufferSize
+    r(0x6adfc88d5bd0a719, 1931, 1, 5, 0, 0), // nvjpegDecodeJpegDevice
     r(0x6ae16d80781ef6f7, 0, 0, 4, 0, 0), // cudaMemAdvise
     r(0x6af1b49a87373fdc, 0, 0, 5, 0, 0), // cudnnSetCTCLossDescriptor_v8
     r(0x6af1b59a8737418f, 0, 0, 5, 0, 0), // cudnnSetCTCLossDescriptor_v9
-    r(0x6b1bdb76c3baa1c1, 90, 2, 3, 0, 0), // @cudaGraphicsResourceGetMappedPointer
-    r(0x6b1e477443f627c5, 37, 1, 2, 0, 0), // @cudaGraphEventRecordNodeGetEvent
+    r(0x6b1bdb76c3baa1c1, 88, 2, 3, 0, 0), // @cudaGraphicsResourceGetMappedPointer
+    r(0x6b1e477443f627c5, 36, 1, 2, 0, 0), // @cudaGraphEventRecordNodeGetEvent
     r(0x6b21b022251f41c6, 0, 0, 6, 0, 3), // cusparseSgtsv2
-    r(0x6b59bc3f3a1404f3, 363, 2, 4, 0, 0), // cudaWaitExternalSemaphoresAsync_ptsz
+    r(0x6b59bc3f3a1404f3, 358, 2, 4, 0, 0), // cudaWaitExternalSemaphoresAsync_ptsz
     r(0x6b5cc82ec41e8305, 0, 0, 6, 0, 12), // cusparseZgebsr2gebsr
     r(0x6b5cd72ec41e9c82, 0, 0, 6, 0, 9), // cusparseZgebsr2gebsc
     r(0x6b6d4dde56b08c31, 0, 0, 3, 0, 0), // @cudaGraphRetainUserObject
     r(0x6b71126fd311ca15, 0, 0, 2, 0, 0), // cufftSetWorkArea
-    r(0x6b7f3637d1c95fc5, 1294, 1, 6, 0, 5), // cusparseDgpsvInterleavedBatch_bufferSizeExt
-    r(0x6b9e70a4f669b560, 84, 1, 3, 0, 0), // cuDeviceSetGraphMemAttribute
+    r(0x6b7f3637d1c95fc5, 949, 1, 6, 0, 5), // cusparseDgpsvInterleavedBatch_bufferSizeExt
+    r(0x6b9e70a4f669b560, 82, 1, 3, 0, 0), // cuDeviceSetGraphMemAttribute
     r(0x6ba9d38c2120a8a0, 10, 1, 3, 0, 0), // @cudaMallocAsync_ptsz
-    r(0x6baf8aafd5373fc5, 1811, 2, 6, 0, 8), // cusparseSpruneCsr2csr_bufferSizeExt
+    r(0x6baf8aafd5373fc5, 1774, 2, 6, 0, 8), // cusparseSpruneCsr2csr_bufferSizeExt
     r(0x6bb4467c7e4e983d, 0, 0, 6, 0, 5), // cusparseDcsrsv2_analysis
-    r(0x6bbbd9c17184ec1d, 388, 1, 2, 0, 0), // @cudaGetSurfaceObjectResourceDesc
-    r(0x6bc21797eef5c5cd, 792, 2, 6, 0, 7), // cublasSsyr2k_v2_64
-    r(0x6bd7e17c5c1e76ed, 37, 1, 6, 0, 5), // cutensorMgCreateContractionDescriptor
+    r(0x6bbbd9c17184ec1d, 383, 1, 2, 0, 0), // @cudaGetSurfaceObjectResourceDesc
+    r(0x6bc21797eef5c5cd, 785, 2, 6, 0, 7), // cublasSsyr2k_v2_64
+    r(0x6bd7e17c5c1e76ed, 36, 1, 6, 0, 5), // cutensorMgCreateContractionDescriptor
     r(0x6bddad15659800ea, 0, 0, 3, 0, 0), // nvmlDeviceSetFanControlPolicy
-    r(0x6bdec5f977192a83, 2142, 1, 2, 0, 0), // nvmlDeviceWorkloadPowerProfileSetRequestedProfiles
+    r(0x6bdec5f977192a83, 2097, 1, 2, 0, 0), // nvmlDeviceWorkloadPowerProfileSetRequestedProfiles
     r(0x6be3cf1be15b6dce, 30, 1, 5, 0, 0), // @cudaOccupancyMaxActiveBlocksPerMultiprocessorWithFlags
     r(0x6beeb58384f72b97, 0, 0, 6, 0, 0), // ncclAllGather
-    r(0x6bf7dc16f9aa0330, 1164, 2, 3, 0, 0), // cutensorMgCreate
-    r(0x6c1356700b471268, 1952, 2, 3, 0, 0), // __nvJitLinkCreate_13_4
-    r(0x6c1357700b47141b, 1952, 2, 3, 0, 0), // __nvJitLinkCreate_13_5
-    r(0x6c135a700b471934, 1952, 2, 3, 0, 0), // __nvJitLinkCreate_13_0
-    r(0x6c135b700b471ae7, 1952, 2, 3, 0, 0), // __nvJitLinkCreate_13_1
-    r(0x6c135c700b471c9a, 1952, 2, 3, 0, 0), // __nvJitLinkCreate_13_2
-    r(0x6c135d700b471e4d, 1952, 2, 3, 0, 0), // __nvJitLinkCreate_13_3
-    r(0x6c165054c1ad6b68, 1116, 2, 6, 1, 14), // cudnnNormalizationForwardInference
-    r(0x6c24e09ef5018858, 214, 1, 2, 0, 0), // @cudaGraphHostNodeGetParams
+    r(0x6bf7dc16f9aa0330, 1154, 2, 3, 0, 0), // cutensorMgCreate
+    r(0x6c1356700b471268, 1911, 2, 3, 0, 0), // __nvJitLinkCreate_13_4
+    r(0x6c1357700b47141b, 1911, 2, 3, 0, 0), // __nvJitLinkCreate_13_5
+    r(0x6c135a700b471934, 1911, 2, 3, 0, 0), // __nvJitLinkCreate_13_0
+    r(0x6c135b700b471ae7, 1911, 2, 3, 0, 0), // __nvJitLinkCreate_13_1
+    r(0x6c135c700b471c9a, 1911, 2, 3, 0, 0), // __nvJitLinkCreate_13_2
+    r(0x6c135d700b471e4d, 1911, 2, 3, 0, 0), // __nvJitLinkCreate_13_3
+    r(0x6c165054c1ad6b68, 1106, 2, 6, 1, 14), // cudnnNormalizationForwardInference
+    r(0x6c24e09ef5018858, 210, 1, 2, 0, 0), // @cudaGraphHostNodeGetParams
     r(0x6c289d3f322671c8, 0, 0, 3, 0, 0), // cuParamSetTexRef
-    r(0x6c5aceb3012c4526, 1126, 2, 6, 0, 15), // cudnnRNNForwardTraining
-    r(0x6c64079461e2a4ea, 312, 1, 5, 0, 0), // cublasDznrm2_v2_64
-    r(0x6c66878d569e6e8b, 240, 1, 2, 0, 0), // @cudaGraphMemsetNodeSetParams
+    r(0x6c5aceb3012c4526, 1116, 2, 6, 0, 15), // cudnnRNNForwardTraining
+    r(0x6c64079461e2a4ea, 308, 1, 5, 0, 0), // cublasDznrm2_v2_64
+    r(0x6c66878d569e6e8b, 236, 1, 2, 0, 0), // @cudaGraphMemsetNodeSetParams
     r(0x6c746dd031f1bccb, 0, 0, 1, 0, 0), // cusparseLtInit
-    r(0x6c7d2a455bdf4936, 1954, 1, 2, 0, 0), // __nvJitLinkGetInfoLog_13_4
-    r(0x6c7d2b455bdf4ae9, 1954, 1, 2, 0, 0), // __nvJitLinkGetInfoLog_13_5
-    r(0x6c7d2c455bdf4c9c, 1954, 1, 2, 0, 0), // __nvJitLinkGetInfoLog_13_2
-    r(0x6c7d2d455bdf4e4f, 1954, 1, 2, 0, 0), // __nvJitLinkGetInfoLog_13_3
-    r(0x6c7d2e455bdf5002, 1954, 1, 2, 0, 0), // __nvJitLinkGetInfoLog_13_0
-    r(0x6c7d2f455bdf51b5, 1954, 1, 2, 0, 0), // __nvJitLinkGetInfoLog_13_1
+    r(0x6c7d2a455bdf4936, 1913, 1, 2, 0, 0), // __nvJitLinkGetInfoLog_13_4
+    r(0x6c7d2b455bdf4ae9, 1913, 1, 2, 0, 0), // __nvJitLinkGetInfoLog_13_5
+    r(0x6c7d2c455bdf4c9c, 1913, 1, 2, 0, 0), // __nvJitLinkGetInfoLog_13_2
+    r(0x6c7d2d455bdf4e4f, 1913, 1, 2, 0, 0), // __nvJitLinkGetInfoLog_13_3
+    r(0x6c7d2e455bdf5002, 1913, 1, 2, 0, 0), // __nvJitLinkGetInfoLog_13_0
+    r(0x6c7d2f455bdf51b5, 1913, 1, 2, 0, 0), // __nvJitLinkGetInfoLog_13_1
     r(0x6c846578fa1e74c2, 0, 0, 4, 0, 0), // cuMemsetD8Async_ptsz
     r(0x6c84b3c5d0f731ac, 0, 0, 1, 0, 0), // cusparseGetMatIndexBase
-    r(0x6c90f319a99a747a, 618, 1, 6, 0, 5), // cublasDotEx_64
-    r(0x6c9251a0ae624cf3, 124, 5, 5, 0, 0), // cuGraphAddExternalSemaphoresWaitNode
-    r(0x6ca4cf43eecf1e65, 108, 2, 4, 0, 0), // cuGetProcAddress
-    r(0x6cafefbf58525163, 199, 3, 2, 0, 0), // cuGraphExternalSemaphoresSignalNodeSetParams
-    r(0x6cb1e66be921c61a, 680, 2, 6, 0, 10), // cublasSgemvStridedBatched_64
+    r(0x6c90f319a99a747a, 612, 1, 6, 0, 5), // cublasDotEx_64
+    r(0x6c9251a0ae624cf3, 120, 5, 5, 0, 0), // cuGraphAddExternalSemaphoresWaitNode
+    r(0x6ca4cf43eecf1e65, 104, 2, 4, 0, 0), // cuGetProcAddress
+    r(0x6cafefbf58525163, 195, 3, 2, 0, 0), // cuGraphExternalSemaphoresSignalNodeSetParams
+    r(0x6cb1e66be921c61a, 673, 2, 6, 0, 10), // cublasSgemvStridedBatched_64
     r(0x6cb7a6aa302812d6, 0, 0, 6, 0, 3), // cublasCtrmv_v2
-    r(0x6cc0e631db7a10e8, 1313, 1, 3, 0, 0), // cusolverDnXgesvdjGetSweeps
-    r(0x6cc7333f6049b684, 1748, 2, 5, 0, 0), // cusparseSbsrilu02_numericBoost
-    r(0x6cdb32ff6d21fba2, 686, 1, 6, 0, 0), // cusolverDnCpotrf_bufferSize
+    r(0x6cc0e631db7a10e8, 237, 1, 3, 0, 0), // cusolverDnXgesvdjGetSweeps
+    r(0x6cc7333f6049b684, 1711, 2, 5, 0, 0), // cusparseSbsrilu02_numericBoost
+    r(0x6cdb32ff6d21fba2, 679, 1, 6, 0, 0), // cusolverDnCpotrf_bufferSize
     r(0x6ce07cb52133867a, 0, 0, 2, 0, 0), // cuGraphKernelNodeCopyAttributes
     r(0x6ce15a3213d2b498, 0, 0, 0, 0, 0), // cuProfilerStart
-    r(0x6ceb30971b8ba9fc, 981, 1, 6, 0, 1), // cudnnGetMultiHeadAttnWeights
+    r(0x6ceb30971b8ba9fc, 545, 1, 6, 0, 1), // cudnnGetMultiHeadAttnWeights
     r(0x6ceb64fbca88655e, 0, 0, 6, 0, 5), // cudnnCausalConv1dForward
-    r(0x6ced4c3b21da911a, 734, 2, 6, 0, 9), // cublasSgemmBatched_64
-    r(0x6d07990c9855b1e0, 706, 3, 6, 0, 4), // cublasLtMatmulAlgoGetHeuristic
+    r(0x6ced4c3b21da911a, 727, 2, 6, 0, 9), // cublasSgemmBatched_64
+    r(0x6d07990c9855b1e0, 699, 3, 6, 0, 4), // cublasLtMatmulAlgoGetHeuristic
     r(0x6d0ae6107bebe426, 30, 1, 1, 0, 0), // cuCtxGetCacheConfig
     r(0x6d1c3b603c3ccfc9, 0, 0, 6, 0, 4), // cublasZtbsv_v2
-    r(0x6d27ad50431121e3, 1237, 2, 3, 0, 0), // cufftXtSetDistribution
-    r(0x6d33a3277c49181c, 119, 2, 5, 0, 0), // @cudaStreamUpdateCaptureDependencies
-    r(0x6d35473d537ac8e4, 713, 2, 6, 0, 4), // cusparseSpMV_preprocess
+    r(0x6d27ad50431121e3, 1224, 2, 3, 0, 0), // cufftXtSetDistribution
+    r(0x6d33a3277c49181c, 115, 2, 5, 0, 0), // @cudaStreamUpdateCaptureDependencies
+    r(0x6d35473d537ac8e4, 706, 2, 6, 0, 4), // cusparseSpMV_preprocess
     r(0x6d3f3a466e6e435d, 10, 1, 2, 0, 0), // cuStreamCreate
-    r(0x6d4e54ef66517cc8, 1313, 1, 3, 0, 0), // cusparseXcsrilu02_zeroPivot
-    r(0x6d65559eeced3430, 564, 1, 6, 0, 4), // cublasCsyr2_v2_64
-    r(0x6d68e74f4a72c050, 1313, 1, 3, 1, 0), // cusolverSpScsrcholZeroPivot
+    r(0x6d4e54ef66517cc8, 237, 1, 3, 0, 0), // cusparseXcsrilu02_zeroPivot
+    r(0x6d65559eeced3430, 558, 1, 6, 0, 4), // cublasCsyr2_v2_64
+    r(0x6d68e74f4a72c050, 237, 1, 3, 1, 0), // cusolverSpScsrcholZeroPivot
     r(0x6d6c54466569e256, 10, 1, 1, 0, 0), // cudnnCreatePoolingDescriptor
     r(0x6d75f4529ba51325, 0, 0, 2, 0, 0), // @cudaStreamBeginCapture
     r(0x6d865362513e9598, 0, 0, 4, 0, 0), // cuKernelSetAttribute
-    r(0x6d8f733e43abc5ab, 2031, 1, 2, 0, 0), // nvmlDevicePerfMetricsGetSamples_v1
+    r(0x6d8f733e43abc5ab, 1990, 1, 2, 0, 0), // nvmlDevicePerfMetricsGetSamples_v1
     r(0x6d996b8ebe2f9801, 0, 0, 2, 0, 0), // cudaThreadSetLimit
     r(0x6d9e6cec1f6ce5d9, 0, 0, 6, 0, 3), // cusolverSpCcsrcholFactor
-    r(0x6da21c352b09dafa, 1564, 2, 6, 0, 2), // cusolverSpXcsrqrAnalysisHost
-    r(0x6dbe42c78bcef5a1, 547, 1, 1, 0, 0), // cudaUnbindTexture
-    r(0x6de3fcaf29940897, 564, 1, 6, 0, 2), // cublasZher_v2
+    r(0x6da21c352b09dafa, 1537, 2, 6, 0, 2), // cusolverSpXcsrqrAnalysisHost
+    r(0x6dbe42c78bcef5a1, 541, 1, 1, 0, 0), // cudaUnbindTexture
+    r(0x6de3fcaf29940897, 558, 1, 6, 0, 2), // cublasZher_v2
     r(0x6de5b224ec0ac25a, 0, 0, 2, 0, 0), // @cudaFreeAsync_ptsz
     r(0x6e18a25b7644ef2b, 10, 1, 3, 0, 0), // @cudaGraphInstantiateWithFlags
-    r(0x6e29e71b21cf0b2d, 108, 2, 3, 0, 0), // cudaGetDriverEntryPoint_ptsz#11
-    r(0x6e301f30a5030af3, 37, 1, 2, 0, 0), // cusparseConstSpMatGetValues
-    r(0x6e35265beb2f5674, 1280, 1, 6, 0, 8), // cusolverDnSBgesv
-    r(0x6e3f135beb378ab0, 1280, 1, 6, 0, 8), // cusolverDnSBgels
-    r(0x6e8fdbc68881bdc5, 677, 1, 2, 0, 0), // cublasGetFixedPointEmulationMantissaBitOffset
-    r(0x6e961e224401f87d, 1280, 1, 6, 0, 8), // cusolverDnZgesvdj_bufferSize
-    r(0x6e983d2b0d0a9670, 1309, 2, 6, 0, 6), // cusolverSpScsrqrBufferInfoBatched
+    r(0x6e29e71b21cf0b2d, 104, 2, 3, 0, 0), // cudaGetDriverEntryPoint_ptsz#11
+    r(0x6e301f30a5030af3, 36, 1, 2, 0, 0), // cusparseConstSpMatGetValues
+    r(0x6e35265beb2f5674, 1267, 1, 6, 0, 8), // cusolverDnSBgesv
+    r(0x6e3f135beb378ab0, 1267, 1, 6, 0, 8), // cusolverDnSBgels
+    r(0x6e8fdbc68881bdc5, 13, 1, 2, 0, 0), // cublasGetFixedPointEmulationMantissaBitOffset
+    r(0x6e961e224401f87d, 1267, 1, 6, 0, 8), // cusolverDnZgesvdj_bufferSize
+    r(0x6e983d2b0d0a9670, 1293, 2, 6, 0, 6), // cusolverSpScsrqrBufferInfoBatched
     r(0x6ea06a5f63e685d8, 10, 1, 1, 0, 0), // cudnnCreateOpTensorDescriptor
     r(0x6ea97ae1c46f974c, 0, 0, 6, 0, 7), // cusparseDcsr2bsr
     r(0x6ea9c23cafe29221, 0, 0, 6, 0, 2), // cusolverSpXcsrqrAnalysisBatched
     r(0x6eaa5112ad4db816, 13, 1, 2, 0, 0), // cudnnGetConvolutionForwardAlgorithmMaxCount
-    r(0x6eb9375d285118f9, 686, 1, 6, 0, 0), // cusolverDnZpotrf_bufferSize
-    r(0x6eca0e404395dece, 1291, 2, 6, 2, 9), // cusolverDnSsygvdx_bufferSize
+    r(0x6eb9375d285118f9, 679, 1, 6, 0, 0), // cusolverDnZpotrf_bufferSize
+    r(0x6eca0e404395dece, 1277, 2, 6, 2, 9), // cusolverDnSsygvdx_bufferSize
     r(0x6ed05565d8504847, 0, 0, 6, 0, 4), // cusparseCcsru2csr
-    r(0x6ed1491f399278fa, 449, 4, 4, 0, 0), // cudaCreateTextureObject
+    r(0x6ed1491f399278fa, 444, 4, 4, 0, 0), // cudaCreateTextureObject
     r(0x6eebc17ec68313b7, 0, 0, 6, 0, 6), // cusparseDbsrilu02_analysis
-    r(0x6ef9268c58487f58, 346, 1, 5, 0, 0), // @cudaMemcpyWithAttributesAsync_ptsz
-    r(0x6f0d56731a2fe845, 552, 2, 6, 0, 8), // cublasCgemm3m_64
+    r(0x6ef9268c58487f58, 341, 1, 5, 0, 0), // @cudaMemcpyWithAttributesAsync_ptsz
+    r(0x6f0d56731a2fe845, 546, 2, 6, 0, 8), // cublasCgemm3m_64
     r(0x6f0f4e5c8a596458, 0, 0, 3, 0, 0), // cuMemcpyDtoH_v2_ptds
     r(0x6f267f39cb152d14, 0, 0, 4, 0, 0), // cusparseLtMatmulPlanInit
     r(0x6f3b3e81f7be43d9, 0, 0, 1, 0, 0), // cudaExecutionCtxSynchronize
-    r(0x6f5c71821b26767b, 83, 1, 4, 0, 0), // cudnnCreatePersistentRNNPlan
+    r(0x6f5c71821b26767b, 81, 1, 4, 0, 0), // cudnnCreatePersistentRNNPlan
     r(0x6f676d68b953d652, 0, 0, 1, 0, 0), // @cudaFree
-    r(0x6f749682ff6c7fc6, 1293, 1, 6, 1, 4), // cusparseSpruneDense2csrNnzByPercentage
-    r(0x6f83d3acc09d3739, 1287, 2, 6, 2, 6), // cusolverDnCheevdx_bufferSize
-    r(0x6f8c248e27dccdbd, 181, 1, 6, 0, 2), // cublasScalEx
-    r(0x6f91bae3526dfaeb, 385, 1, 4, 0, 0), // @cudaStreamUpdateCaptureDependencies_ptsz#11
-    r(0x6f91bbe3526dfc9e, 385, 1, 4, 0, 0), // @cudaStreamUpdateCaptureDependencies_ptsz#12
+    r(0x6f749682ff6c7fc6, 1279, 1, 6, 1, 4), // cusparseSpruneDense2csrNnzByPercentage
+    r(0x6f83d3acc09d3739, 1273, 2, 6, 2, 6), // cusolverDnCheevdx_bufferSize
+    r(0x6f8c248e27dccdbd, 177, 1, 6, 0, 2), // cublasScalEx
+    r(0x6f91bae3526dfaeb, 380, 1, 4, 0, 0), // @cudaStreamUpdateCaptureDependencies_ptsz#11
+    r(0x6f91bbe3526dfc9e, 380, 1, 4, 0, 0), // @cudaStreamUpdateCaptureDependencies_ptsz#12
     r(0x6fa904bde91a1381, 0, 0, 6, 0, 1), // cublasSgetrfBatched
     r(0x6fb01e8c4274fc15, 0, 0, 6, 0, 2), // cublasSwapEx
     r(0x6fb677ea8ee3fd3f, 0, 0, 6, 0, 0), // cusparseDsctr
-    r(0x6fb770940e4f84b9, 40, 2, 3, 0, 0), // @cudaDevResourceGenerateDesc
-    r(0x6fcd17e7df69e4d0, 819, 2, 6, 0, 4), // cublasZhpmv_v2_64
+    r(0x6fb770940e4f84b9, 39, 2, 3, 0, 0), // @cudaDevResourceGenerateDesc
+    r(0x6fcd17e7df69e4d0, 812, 2, 6, 0, 4), // cublasZhpmv_v2_64
     r(0x6fd294f358292428, 0, 0, 3, 0, 0), // cuStreamWaitEvent
-    r(0x6fdffdd9c1c485e7, 37, 1, 2, 0, 0), // cuCtxGetId
-    r(0x6ff37e492e606732, 1444, 6, 6, 1, 5), // cusolverSpCcsrlsvluHost
+    r(0x6fdffdd9c1c485e7, 36, 1, 2, 0, 0), // cuCtxGetId
+    r(0x6ff37e492e606732, 1419, 6, 6, 1, 5), // cusolverSpCcsrlsvluHost
     r(0x6ffc26ecaef6eb4a, 0, 0, 2, 0, 0), // cublasSetEmulationStrategy
     r(0x702e7a6025f2b40c, 0, 0, 1, 0, 0), // cusparseDestroyCsrsv2Info
     r(0x7031cd67f5bd3e67, 0, 0, 3, 0, 0), // nvjpegEncoderParamsSetOptimizedHuffman
-    r(0x704cdab8081d3615, 37, 1, 6, 0, 0), // cusolverMpCreateDeviceGrid
-    r(0x7056c5cd93df2f76, 37, 1, 2, 0, 0), // nvjpegJpegStateCreate
-    r(0x7057a2c6d4bb52be, 800, 2, 6, 0, 8), // cublasZgbmv_v2
+    r(0x704cdab8081d3615, 36, 1, 6, 0, 0), // cusolverMpCreateDeviceGrid
+    r(0x7056c5cd93df2f76, 36, 1, 2, 0, 0), // nvjpegJpegStateCreate
+    r(0x7057a2c6d4bb52be, 793, 2, 6, 0, 8), // cublasZgbmv_v2
     r(0x70655d27ce622592, 0, 0, 6, 0, 0), // cudaMemcpyToSymbolAsync
-    r(0x706e0b42e3e7fdc0, 571, 1, 6, 0, 4), // cublasSsyr2_v2_64
-    r(0x707479ea4e0e1b6a, 810, 1, 6, 0, 14), // cusparseZbsrsm2_solve
-    r(0x707852b9f1642f5b, 802, 2, 6, 0, 13), // cublasMpTradd
-    r(0x7088602086121b72, 327, 1, 1, 0, 0), // cuMemcpy2D
-    r(0x708bbe208614f103, 329, 1, 1, 0, 0), // cuMemcpy3D
+    r(0x706e0b42e3e7fdc0, 565, 1, 6, 0, 4), // cublasSsyr2_v2_64
+    r(0x707479ea4e0e1b6a, 803, 1, 6, 0, 14), // cusparseZbsrsm2_solve
+    r(0x707852b9f1642f5b, 795, 2, 6, 0, 13), // cublasMpTradd
+    r(0x7088602086121b72, 322, 1, 1, 0, 0), // cuMemcpy2D
+    r(0x708bbe208614f103, 324, 1, 1, 0, 0), // cuMemcpy3D
     r(0x7090496defaa8fe6, 13, 1, 2, 0, 0), // @cudaGraphExecGetId
     r(0x70a6fa24a1e72317, 0, 0, 0, 0, 0), // cutensorGetCudartVersion
     r(0x70aa09c06f431972, 0, 0, 6, 0, 3), // cusparseZcsr2dense
     r(0x70c392d0b3c42316, 0, 0, 1, 0, 0), // cutensorLoggerSetLevel
-    r(0x70d8ef1e6680aad5, 2020, 1, 2, 0, 0), // nvmlVgpuInstanceGetLicenseInfo_v2
+    r(0x70d8ef1e6680aad5, 1979, 1, 2, 0, 0), // nvmlVgpuInstanceGetLicenseInfo_v2
     r(0x71005c4e773db2fd, 0, 0, 1, 0, 0), // cublasLtLoggerSetLevel
-    r(0x7108f501093d1883, 1285, 1, 6, 1, 5), // cusolverSpCcsrlsvchol
+    r(0x7108f501093d1883, 1271, 1, 6, 1, 5), // cusolverSpCcsrlsvchol
     r(0x7114f0af01e05ba5, 0, 0, 6, 0, 2), // cusolverDnZlaswp
-    r(0x7154bb8473128344, 190, 3, 3, 0, 0), // cuGraphExecNodeSetParams
+    r(0x7154bb8473128344, 186, 3, 3, 0, 0), // cuGraphExecNodeSetParams
     r(0x717ae01282aeaedd, 0, 0, 6, 0, 0), // cusparseZsctr
     r(0x717f48a3de1d97b8, 0, 0, 2, 0, 0), // cusolverDnIRSParamsSetRefinementSolver
-    r(0x7188168ccb921361, 1503, 8, 6, 1, 7), // cusolverSpScsrlsqvqrHost
+    r(0x7188168ccb921361, 1478, 8, 6, 1, 7), // cusolverSpScsrlsqvqrHost
     r(0x71890b653b05537d, 0, 0, 2, 0, 0), // cusolverDnSetFixedPointEmulationMantissaControl
     r(0x71bdd20be04c4d80, 0, 0, 6, 0, 9), // cudnnCausalConv1dBackward
     r(0x71beb29f2181cad2, 0, 0, 6, 0, 3), // cusparseZgtsv2StridedBatch
-    r(0x71f61e7903ae6d69, 1280, 1, 6, 0, 8), // cusolverDnDXgesv
+    r(0x71f61e7903ae6d69, 1267, 1, 6, 0, 8), // cusolverDnDXgesv
     r(0x72085382907dcf6f, 0, 0, 4, 0, 0), // cuStreamWriteValue32_v2_ptsz
-    r(0x7208c2d4aa69c1a0, 37, 1, 2, 0, 0), // cuStreamGetCtx
-    r(0x720d827f5e60d74b, 571, 1, 6, 0, 4), // cublasSger_v2
+    r(0x7208c2d4aa69c1a0, 36, 1, 2, 0, 0), // cuStreamGetCtx
+    r(0x720d827f5e60d74b, 565, 1, 6, 0, 4), // cublasSger_v2
     r(0x720f645eab219f39, 0, 0, 6, 0, 0), // pncclSend
     r(0x7224415beb249a98, 0, 0, 5, 0, 0), // cuMemMap
-    r(0x722f120c846952bb, 684, 2, 6, 0, 12), // cublasHgemmStridedBatched
-    r(0x722f297903de4561, 1280, 1, 6, 0, 8), // cusolverDnDXgels
+    r(0x722f120c846952bb, 677, 2, 6, 0, 12), // cublasHgemmStridedBatched
+    r(0x722f297903de4561, 1267, 1, 6, 0, 8), // cusolverDnDXgels
     r(0x7234f6d778a9efd1, 0, 0, 2, 0, 0), // cufftSetStream
-    r(0x72355ba402d73bbc, 1293, 1, 6, 0, 3), // cusparseCnnz
+    r(0x72355ba402d73bbc, 1279, 1, 6, 0, 3), // cusparseCnnz
     r(0x7242378581fb085b, 10, 1, 1, 0, 0), // cublasXtCreate
     r(0x724a1eb8f7b22240, 0, 0, 1, 0, 0), // cuCtxPushCurrent_v2
-    r(0x72566d9d3feb5ca2, 2042, 3, 3, 0, 0), // nvmlDeviceGetFBCSessions
+    r(0x72566d9d3feb5ca2, 2001, 3, 3, 0, 0), // nvmlDeviceGetFBCSessions
     r(0x725cf8501088f68c, 13, 1, 2, 0, 0), // nvmlDeviceGetBusType
-    r(0x725e3bc496cd8239, 873, 2, 6, 0, 2), // cudnnTransformTensorEx
+    r(0x725e3bc496cd8239, 865, 2, 6, 0, 2), // cudnnTransformTensorEx
     r(0x725fc740163280a0, 0, 0, 6, 0, 6), // cusolverDnPotrs
     r(0x725fdc401632a44f, 0, 0, 6, 0, 5), // cusolverDnPotrf
     r(0x726703b6b376cb45, 0, 0, 2, 0, 0), // cuCtxSetLimit
-    r(0x72739b44f9036abe, 211, 3, 3, 0, 0), // cuGraphGetNodes
+    r(0x72739b44f9036abe, 207, 3, 3, 0, 0), // cuGraphGetNodes
     r(0x727d375d5abfb9d4, 0, 0, 0, 0, 0), // @cudaPeekAtLastError
     r(0x728a1c2b226a1d4b, 10, 1, 2, 0, 0), // cudaGetSymbolSize
-    r(0x7295f47cb7f4f3ba, 2137, 1, 2, 0, 0), // nvmlDeviceSetNvlinkBwMode
+    r(0x7295f47cb7f4f3ba, 2092, 1, 2, 0, 0), // nvmlDeviceSetNvlinkBwMode
     r(0x72ccfb464778f380, 0, 0, 6, 0, 17), // cudnnMultiHeadAttnBackwardData
     r(0x72d0cec1672818ff, 16, 2, 3, 0, 0), // cuCoredumpGetAttributeGlobal
-    r(0x72d1f2d70f901730, 1284, 1, 6, 0, 12), // cusolverDnDgesvdaStridedBatched_bufferSize
-    r(0x72ea54944f5bba95, 1293, 1, 6, 0, 3), // cusparseDcsrilu02_bufferSize
-    r(0x72f7cd2d96ef219e, 84, 1, 5, 0, 0), // cublasDscal_v2_64
-    r(0x732024ec23a83faf, 38, 2, 3, 0, 0), // cuMemGetAddressRange
-    r(0x7327d96c54f77331, 37, 1, 6, 0, 10), // cutensorCreateElementwiseTrinary
+    r(0x72d1f2d70f901730, 1270, 1, 6, 0, 12), // cusolverDnDgesvdaStridedBatched_bufferSize
+    r(0x72ea54944f5bba95, 1279, 1, 6, 0, 3), // cusparseDcsrilu02_bufferSize
+    r(0x72f7cd2d96ef219e, 82, 1, 5, 0, 0), // cublasDscal_v2_64
+    r(0x732024ec23a83faf, 37, 2, 3, 0, 0), // cuMemGetAddressRange
+    r(0x7327d96c54f77331, 36, 1, 6, 0, 10), // cutensorCreateElementwiseTrinary
     r(0x73306a0ca036c122, 0, 0, 3, 2, 0), // curandGenerateLogNormal
     r(0x73307dc027cb0d2c, 0, 0, 6, 0, 12), // cusparseCgebsr2gebsr
     r(0x73308ec027cb2a0f, 0, 0, 6, 0, 9), // cusparseCgebsr2gebsc
-    r(0x7334896260be9f4e, 121, 3, 5, 0, 0), // @cudaGraphRemoveDependencies_v2
-    r(0x733bd12ede8b6e77, 363, 2, 4, 0, 0), // @cudaWaitExternalSemaphoresAsync
+    r(0x7334896260be9f4e, 117, 3, 5, 0, 0), // @cudaGraphRemoveDependencies_v2
+    r(0x733bd12ede8b6e77, 358, 2, 4, 0, 0), // @cudaWaitExternalSemaphoresAsync
     r(0x73475c4a6b02e218, 30, 1, 2, 0, 0), // cuLibraryGetKernelCount
-    r(0x73690164977edb0b, 38, 2, 5, 0, 0), // cuMemAllocPitch
-    r(0x737e5713d4cf9127, 571, 1, 6, 0, 3), // cublasSspr2_v2_64
+    r(0x73690164977edb0b, 37, 2, 5, 0, 0), // cuMemAllocPitch
+    r(0x737e5713d4cf9127, 565, 1, 6, 0, 3), // cublasSspr2_v2_64
     r(0x738a7fe9a48111d4, 0, 0, 6, 0, 3), // cusparseScsc2dense
     r(0x739131a73ee39303, 0, 0, 6, 0, 2), // cublasCtpmv_v2_64
     r(0x7395836f6298b7f5, 10, 1, 1, 0, 0), // cusparseCreateBsrsv2Info
     r(0x73b438efe903f51a, 0, 0, 3, 0, 0), // cufftExecD2Z
     r(0x73b44c2205571bb4, 13, 1, 2, 0, 0), // nvmlVgpuTypeGetMaxInstancesPerVm
     r(0x73bc460da7fc32ce, 0, 0, 1, 0, 0), // cudaEventQuery
-    r(0x73bf43cce84dd528, 817, 2, 6, 0, 5), // cublasZsymv_v2_64
+    r(0x73bf43cce84dd528, 810, 2, 6, 0, 5), // cublasZsymv_v2_64
     r(0x73c37a949acad9a7, 30, 1, 4, 0, 0), // cuDeviceGetP2PAttribute
     r(0x73cc8df64044f5cd, 0, 0, 1, 0, 0), // cusparseLoggerSetFile
     r(0x73d057b207c1563c, 0, 0, 0, 0, 0), // cudnnAdvVersionCheck
-    r(0x73d769f5a3ba7fb0, 1803, 2, 6, 0, 5), // cusparseSpSM_bufferSize
-    r(0x73d7c43ed5ab07cb, 255, 1, 3, 0, 0), // cuLaunchCooperativeKernelMultiDevice
-    r(0x73e4182e0b2afdbd, 796, 1, 6, 0, 8), // cublasStrmm_v2
+    r(0x73d769f5a3ba7fb0, 1766, 2, 6, 0, 5), // cusparseSpSM_bufferSize
+    r(0x73d7c43ed5ab07cb, 251, 1, 3, 0, 0), // cuLaunchCooperativeKernelMultiDevice
+    r(0x73e4182e0b2afdbd, 789, 1, 6, 0, 8), // cublasStrmm_v2
     r(0x742ab3ab55d3fbc2, 0, 0, 6, 0, 0), // cublasLtMatrixLayoutInit_internal
     r(0x742ccf37d89d6585, 0, 0, 4, 0, 0), // nvmlDeviceFreezeNvLinkUtilizationCounter
     r(0x7437b5db1c3b310d, 0, 0, 2, 0, 0), // cublasSetSmCountTarget
-    r(0x74432a2dce891971, 686, 1, 6, 0, 0), // cusolverDnSpotri_bufferSize
-    r(0x744479bc22661ef6, 2013, 1, 1, 0, 0), // nvmlDeviceDiscoverGpus
+    r(0x74432a2dce891971, 679, 1, 6, 0, 0), // cusolverDnSpotri_bufferSize
+    r(0x744479bc22661ef6, 1972, 1, 1, 0, 0), // nvmlDeviceDiscoverGpus
     r(0x746b06e5dbbe50e9, 13, 1, 2, 0, 0), // cusolverDnGetMathMode
     r(0x7470aa1519614ab5, 0, 0, 2, 0, 0), // cublasMpMatmulDescriptorInit
-    r(0x74a9d6421f9f2b4e, 2008, 1, 2, 0, 0), // nvmlComputeInstanceGetInfo
+    r(0x74a9d6421f9f2b4e, 1967, 1, 2, 0, 0), // nvmlComputeInstanceGetInfo
     r(0x74abfb6d782abc81, 13, 1, 2, 0, 0), // nvmlVgpuInstanceGetEccMode
     r(0x74ae84c9d07df2f9, 0, 0, 2, 0, 0), // pncclCommWindowDeregister
-    r(0x74b4bbadf338533f, 841, 2, 6, 0, 7), // cusolverMpNewtonSchulz_bufferSize
-    r(0x74b8e91ddecd4ce8, 498, 1, 2, 0, 0), // cudaGetTextureObjectTextureDesc
-    r(0x74c24786327adc09, 475, 1, 2, 0, 0), // nvmlVgpuInstanceGetPlacementId
-    r(0x74c5caf1c512a9ab, 40, 2, 3, 0, 0), // cudaDevResourceGenerateDesc
-    r(0x74ce84b000f8a8c1, 199, 3, 2, 0, 0), // @cudaGraphExternalSemaphoresWaitNodeSetParams
+    r(0x74b4bbadf338533f, 834, 2, 6, 0, 7), // cusolverMpNewtonSchulz_bufferSize
+    r(0x74b8e91ddecd4ce8, 492, 1, 2, 0, 0), // cudaGetTextureObjectTextureDesc
+    r(0x74c24786327adc09, 36, 1, 2, 0, 0), // nvmlVgpuInstanceGetPlacementId
+    r(0x74c5caf1c512a9ab, 39, 2, 3, 0, 0), // cudaDevResourceGenerateDesc
+    r(0x74ce84b000f8a8c1, 195, 3, 2, 0, 0), // @cudaGraphExternalSemaphoresWaitNodeSetParams
     r(0x74d8765464118513, 0, 0, 6, 0, 1), // cudaMemcpy2D_ptds
     r(0x74da2f9d2d4f3480, 0, 0, 4, 0, 0), // cuStreamWaitValue32_ptsz
-    r(0x74df82e5572922d0, 262, 1, 3, 0, 0), // cuLibraryEnumerateKernels
+    r(0x74df82e5572922d0, 258, 1, 3, 0, 0), // cuLibraryEnumerateKernels
     r(0x74e54ba49417e84f, 0, 0, 6, 0, 4), // cublasZtbmv_v2
     r(0x74eb34034663b228, 11, 1, 2, 0, 0), // cudaArrayGetSparseProperties
-    r(0x74f9b8215c9921ca, 241, 1, 3, 0, 0), // nvmlDeviceGetDefaultApplicationsClock
-    r(0x75033bb24c596a03, 2031, 1, 2, 0, 0), // nvmlDeviceGetConfComputeGpuAttestationReport
+    r(0x74f9b8215c9921ca, 237, 1, 3, 0, 0), // nvmlDeviceGetDefaultApplicationsClock
+    r(0x75033bb24c596a03, 1990, 1, 2, 0, 0), // nvmlDeviceGetConfComputeGpuAttestationReport
     r(0x750b3842e82c8045, 0, 0, 1, 0, 0), // cudnnDestroySpatialTransformerDescriptor
     r(0x75138ead02157551, 0, 0, 0, 0, 0), // cusolverDnLoggerForceDisable
-    r(0x751cd5b914b9f37e, 734, 2, 6, 0, 8), // cublasSgemm_v2_64
+    r(0x751cd5b914b9f37e, 727, 2, 6, 0, 8), // cublasSgemm_v2_64
     r(0x752199b2b10daa3e, 0, 0, 2, 0, 0), // @cudaGraphicsResourceSetMapFlags
-    r(0x75235c45baea9f43, 537, 3, 6, 0, 0), // @cudaMemRangeGetAttributes
+    r(0x75235c45baea9f43, 531, 3, 6, 0, 0), // @cudaMemRangeGetAttributes
     r(0x752865cd1a043057, 0, 0, 2, 0, 0), // @cudaGraphUpload_ptsz
     r(0x75327d9258852e09, 0, 0, 2, 0, 0), // nvjpegStateAttachPinnedBuffer
-    r(0x75358866ec9634e0, 913, 6, 6, 1, 12), // cudnnFindRNNBackwardWeightsAlgorithmEx
-    r(0x753ab94c00164e51, 792, 2, 6, 0, 7), // cublasSsyrkx
+    r(0x75358866ec9634e0, 905, 6, 6, 1, 12), // cudnnFindRNNBackwardWeightsAlgorithmEx
+    r(0x753ab94c00164e51, 785, 2, 6, 0, 7), // cublasSsyrkx
     r(0x75569a22198c9b91, 0, 0, 6, 2, 4), // cublasZtrsm
     r(0x75569f22198ca410, 0, 0, 6, 0, 2), // cublasZtrsv
     r(0x756b2781ec3b45d6, 0, 0, 2, 0, 0), // @cudaFuncSetCacheConfig
     r(0x756da8f11c0ad2f7, 0, 0, 6, 0, 2), // cublasZmatinvBatched
-    r(0x757229e444b4ad3b, 903, 3, 6, 0, 7), // cudnnFindConvolutionBackwardFilterAlgorithmEx
+    r(0x757229e444b4ad3b, 895, 3, 6, 0, 7), // cudnnFindConvolutionBackwardFilterAlgorithmEx
     r(0x758910ef84440bf0, 10, 1, 1, 0, 0), // cusolverMpPolarDescriptorCreate
     r(0x75ae9f2219d719e6, 0, 0, 6, 0, 2), // cublasZtrmv
     r(0x75aeb62219d740fb, 0, 0, 6, 2, 4), // cublasZtrmm
@@ -2602,76 +2602,76 @@ pub static ROWS: [Row; 5615] = [
     r(0x75b5a01ffb4db6f9, 0, 0, 6, 0, 18), // cusolverDnXsygvStridedBatched
     r(0x75cb80b6db1394dc, 0, 0, 6, 0, 2), // cutensorElementwiseBinaryExecute
     r(0x75cfc1a6a49789c4, 0, 0, 3, 0, 0), // cuMemsetD32_v2_ptds
-    r(0x75ffabf6a444089b, 1283, 1, 6, 0, 15), // cusolverDnSgesvdaStridedBatched
-    r(0x760cf6b0c17476d1, 900, 3, 6, 0, 2), // cudnnGetConvolutionBackwardDataAlgorithm_v7
-    r(0x760f25fb7e816109, 556, 1, 6, 0, 6), // cublasDgelsBatched
-    r(0x7612a58eddb0a1a5, 239, 1, 2, 0, 0), // nvmlDeviceGetVgpuSchedulerCapabilities
-    r(0x7613edc4e290aae0, 385, 1, 4, 0, 0), // cudaStreamUpdateCaptureDependencies_ptsz#12
-    r(0x7613f0c4e290aff9, 385, 1, 4, 0, 0), // cudaStreamUpdateCaptureDependencies_ptsz#11
-    r(0x76215ce1c9721bd1, 2067, 1, 3, 0, 0), // nvmlDeviceGetNvLinkRemotePciInfo_v2
-    r(0x7639d67120926ace, 564, 1, 6, 0, 2), // cublasDsyr_v2
-    r(0x763ded075782ddf9, 214, 1, 2, 0, 0), // nvmlVgpuInstanceGetRuntimeStateSize
+    r(0x75ffabf6a444089b, 1269, 1, 6, 0, 15), // cusolverDnSgesvdaStridedBatched
+    r(0x760cf6b0c17476d1, 892, 3, 6, 0, 2), // cudnnGetConvolutionBackwardDataAlgorithm_v7
+    r(0x760f25fb7e816109, 550, 1, 6, 0, 6), // cublasDgelsBatched
+    r(0x7612a58eddb0a1a5, 235, 1, 2, 0, 0), // nvmlDeviceGetVgpuSchedulerCapabilities
+    r(0x7613edc4e290aae0, 380, 1, 4, 0, 0), // cudaStreamUpdateCaptureDependencies_ptsz#12
+    r(0x7613f0c4e290aff9, 380, 1, 4, 0, 0), // cudaStreamUpdateCaptureDependencies_ptsz#11
+    r(0x76215ce1c9721bd1, 2022, 1, 3, 0, 0), // nvmlDeviceGetNvLinkRemotePciInfo_v2
+    r(0x7639d67120926ace, 558, 1, 6, 0, 2), // cublasDsyr_v2
+    r(0x763ded075782ddf9, 210, 1, 2, 0, 0), // nvmlVgpuInstanceGetRuntimeStateSize
     r(0x763eaa16602dec0b, 0, 0, 2, 0, 0), // nvjpegDecodeParamsSetOutputFormat
-    r(0x7648afa602650d7d, 37, 1, 2, 0, 0), // cudnnGetTensorSizeInBytes
+    r(0x7648afa602650d7d, 36, 1, 2, 0, 0), // cudnnGetTensorSizeInBytes
     r(0x765adedc5aeb02a1, 0, 0, 1, 0, 0), // cuFileStreamDeregister
     r(0x7661a64c01104019, 0, 0, 6, 2, 4), // cublasSsyr2k
-    r(0x76762ea08c1737b2, 386, 2, 2, 0, 0), // cuSurfObjectCreate
-    r(0x7685510623463e88, 1212, 1, 3, 0, 0), // cudssSetMgStreams
+    r(0x76762ea08c1737b2, 381, 2, 2, 0, 0), // cuSurfObjectCreate
+    r(0x7685510623463e88, 1200, 1, 3, 0, 0), // cudssSetMgStreams
     r(0x7689d9bb1d05012b, 0, 0, 3, 0, 0), // cuGraphExecEventRecordNodeSetEvent
-    r(0x76a0560490768739, 1144, 1, 5, 0, 0), // cudnnSetSpatialTransformerNdDescriptor
-    r(0x76ac44b22c3de172, 520, 3, 3, 0, 0), // @cudaGraphInstantiateWithParams_ptsz
-    r(0x76aeac7fe71f3d8e, 321, 1, 1, 0, 0), // cusolverGetVersion
+    r(0x76a0560490768739, 1134, 1, 5, 0, 0), // cudnnSetSpatialTransformerNdDescriptor
+    r(0x76ac44b22c3de172, 514, 3, 3, 0, 0), // @cudaGraphInstantiateWithParams_ptsz
+    r(0x76aeac7fe71f3d8e, 30, 1, 1, 0, 0), // cusolverGetVersion
     r(0x76af2f14dd568370, 0, 0, 5, 0, 0), // fftw_plan_dft_r2c_2d
     r(0x76b21514dd588d19, 0, 0, 6, 0, 0), // fftw_plan_dft_r2c_3d
     r(0x76b92114dd5ec02b, 0, 0, 4, 0, 0), // fftw_plan_dft_r2c_1d
     r(0x76e285a291d78b36, 0, 0, 4, 0, 0), // cudaStreamAddCallback
     r(0x76ebe90b26c91d18, 18, 1, 3, 0, 0), // cuCoredumpRegisterStartCallback
-    r(0x76fb9eaf33deb3ee, 110, 3, 5, 0, 0), // cuGetProcAddress_v2
-    r(0x772a7a1e00db1ad8, 959, 1, 6, 0, 0), // cudnnGetBatchNormalizationTrainingExReserveSpaceSize
+    r(0x76fb9eaf33deb3ee, 106, 3, 5, 0, 0), // cuGetProcAddress_v2
+    r(0x772a7a1e00db1ad8, 680, 1, 6, 0, 0), // cudnnGetBatchNormalizationTrainingExReserveSpaceSize
     r(0x7740a3909f6dedc0, 10, 1, 2, 0, 0), // @cudaStreamCreateWithPriority
     r(0x776f1985e438bb02, 10, 1, 3, 0, 0), // cuGraphicsEGLRegisterImage
-    r(0x7774adb9c71171a6, 1950, 1, 5, 0, 0), // __nvJitLinkAddData_13_5
-    r(0x7774aeb9c7117359, 1950, 1, 5, 0, 0), // __nvJitLinkAddData_13_4
-    r(0x7774afb9c711750c, 1950, 1, 5, 0, 0), // __nvJitLinkAddData_13_3
-    r(0x7774b0b9c71176bf, 1950, 1, 5, 0, 0), // __nvJitLinkAddData_13_2
-    r(0x7774b1b9c7117872, 1950, 1, 5, 0, 0), // __nvJitLinkAddData_13_1
-    r(0x7774b2b9c7117a25, 1950, 1, 5, 0, 0), // __nvJitLinkAddData_13_0
-    r(0x777512977bf4f1a0, 1652, 1, 6, 0, 8), // cusparseZgebsr2gebsr_bufferSizeExt
-    r(0x7783b369e836b59b, 563, 1, 6, 0, 1), // cublasSdot_v2_64
-    r(0x7785449a8011dee5, 572, 2, 6, 0, 7), // cublasCherkEx
-    r(0x779572cedf617c02, 266, 2, 3, 0, 0), // cudaLibraryGetKernel
-    r(0x77c8b3768290cbfe, 571, 1, 6, 0, 4), // cublasSger_v2_64
+    r(0x7774adb9c71171a6, 1909, 1, 5, 0, 0), // __nvJitLinkAddData_13_5
+    r(0x7774aeb9c7117359, 1909, 1, 5, 0, 0), // __nvJitLinkAddData_13_4
+    r(0x7774afb9c711750c, 1909, 1, 5, 0, 0), // __nvJitLinkAddData_13_3
+    r(0x7774b0b9c71176bf, 1909, 1, 5, 0, 0), // __nvJitLinkAddData_13_2
+    r(0x7774b1b9c7117872, 1909, 1, 5, 0, 0), // __nvJitLinkAddData_13_1
+    r(0x7774b2b9c7117a25, 1909, 1, 5, 0, 0), // __nvJitLinkAddData_13_0
+    r(0x777512977bf4f1a0, 1625, 1, 6, 0, 8), // cusparseZgebsr2gebsr_bufferSizeExt
+    r(0x7783b369e836b59b, 557, 1, 6, 0, 1), // cublasSdot_v2_64
+    r(0x7785449a8011dee5, 566, 2, 6, 0, 7), // cublasCherkEx
+    r(0x779572cedf617c02, 262, 2, 3, 0, 0), // cudaLibraryGetKernel
+    r(0x77c8b3768290cbfe, 565, 1, 6, 0, 4), // cublasSger_v2_64
     r(0x77dedfc64952079b, 0, 0, 4, 0, 0), // cuMemAdvise_v2
-    r(0x77fb3e1030feca81, 1824, 1, 6, 0, 10), // cusparseZbsrsv2_solve
-    r(0x78027aea4a692dfe, 571, 1, 6, 0, 2), // cublasSsyr_v2_64
+    r(0x77fb3e1030feca81, 1787, 1, 6, 0, 10), // cusparseZbsrsv2_solve
+    r(0x78027aea4a692dfe, 565, 1, 6, 0, 2), // cublasSsyr_v2_64
     r(0x78137eaac6753a24, 0, 0, 1, 0, 0), // fftw_execute
-    r(0x781977a7291075f7, 100, 1, 2, 0, 0), // cudaFuncGetName
-    r(0x7831c18a72902eb5, 313, 1, 3, 0, 0), // cuMemMapArrayAsync_ptsz
+    r(0x781977a7291075f7, 98, 1, 2, 0, 0), // cudaFuncGetName
+    r(0x7831c18a72902eb5, 309, 1, 3, 0, 0), // cuMemMapArrayAsync_ptsz
     r(0x7833bcc47c123588, 0, 0, 6, 0, 0), // pncclBcast
-    r(0x783a660433b0e22e, 2125, 2, 2, 0, 0), // nvmlDeviceLockNvlinkRemapTable_v1
+    r(0x783a660433b0e22e, 2080, 2, 2, 0, 0), // nvmlDeviceLockNvlinkRemapTable_v1
     r(0x783ce120f1d71035, 0, 0, 1, 0, 0), // cublasFree
     r(0x7853195d34f5dfee, 0, 0, 2, 0, 0), // cublasLtEmulationDescInit_internal
-    r(0x7855d67242fae830, 90, 2, 4, 0, 0), // cuGLMapBufferObjectAsync_v2_ptsz
+    r(0x7855d67242fae830, 88, 2, 4, 0, 0), // cuGLMapBufferObjectAsync_v2_ptsz
     r(0x785d106493b5cd3a, 0, 0, 1, 0, 0), // cusolverRfBatchAnalyze
-    r(0x786f2a4565d2bca7, 2209, 1, 2, 0, 0), // nvtiffEncodeParamsSetImageInfo
+    r(0x786f2a4565d2bca7, 2162, 1, 2, 0, 0), // nvtiffEncodeParamsSetImageInfo
     r(0x7870d2ca7684db20, 0, 0, 1, 0, 0), // fftw_export_wisdom_to_file
-    r(0x787c0c6cb179b690, 399, 5, 6, 0, 6), // cuTensorMapEncodeTiled
+    r(0x787c0c6cb179b690, 394, 5, 6, 0, 6), // cuTensorMapEncodeTiled
     r(0x788522d58a1afc74, 0, 0, 0, 0, 0), // cudnnGetCudartVersion
     r(0x7890aefc80ba8d47, 0, 0, 3, 0, 0), // cublasSetWorkspace_v2
-    r(0x78ad2966484df064, 90, 2, 5, 0, 0), // cuMemAllocPitch_v2
-    r(0x78cf67d211c31e9e, 889, 2, 6, 1, 7), // cudnnBatchNormalizationForwardInference
+    r(0x78ad2966484df064, 88, 2, 5, 0, 0), // cuMemAllocPitch_v2
+    r(0x78cf67d211c31e9e, 881, 2, 6, 1, 7), // cudnnBatchNormalizationForwardInference
     r(0x78d55c1e41965a94, 0, 0, 8, 0, 0), // @cudaMemset3D
     r(0x78d9421e419a173d, 0, 0, 5, 0, 0), // @cudaMemset2D
     r(0x78dab6d9bcec2070, 0, 0, 2, 0, 0), // cublasMpFree
-    r(0x78e379477ad8de85, 37, 1, 2, 0, 0), // cudnnGetStream
+    r(0x78e379477ad8de85, 36, 1, 2, 0, 0), // cudnnGetStream
     r(0x78ead2a1bf166cd7, 0, 0, 6, 0, 2), // cudaLaunchCooperativeKernel_ptsz
-    r(0x78ee8f27d9da759d, 290, 1, 2, 0, 0), // cuLogicalEndpointCreate
+    r(0x78ee8f27d9da759d, 286, 1, 2, 0, 0), // cuLogicalEndpointCreate
     r(0x78f0cf83c549a133, 0, 0, 6, 0, 3), // cusparseZgtsv2
-    r(0x78f6b966adec698b, 335, 6, 9, 0, 0), // @cudaMemcpyBatchAsync_ptsz#12
+    r(0x78f6b966adec698b, 330, 6, 9, 0, 0), // @cudaMemcpyBatchAsync_ptsz#12
     r(0x791ae36ff350e5a9, 0, 0, 2, 0, 0), // cusolverMpSetStream
-    r(0x7934add102c79586, 1293, 1, 6, 0, 3), // cusparseScsrilu02_bufferSize
+    r(0x7934add102c79586, 1279, 1, 6, 0, 3), // cusparseScsrilu02_bufferSize
     r(0x793ca85f71a9bb9d, 0, 0, 6, 0, 7), // cusolverSpCcsrqrsvBatched
-    r(0x794e036b434da67c, 1283, 1, 6, 0, 15), // cusolverDnZgesvdaStridedBatched
+    r(0x794e036b434da67c, 1269, 1, 6, 0, 15), // cusolverDnZgesvdaStridedBatched
     r(0x795229858dd899e9, 0, 0, 6, 0, 0), // pncclAllGather
     r(0x7958f86a4f40d68d, 0, 0, 2, 0, 0), // cudaEventRecord_ptsz
     r(0x796fcbc59cafbfcf, 0, 0, 6, 0, 0), // cudaMemset2DAsync_ptsz
@@ -2680,9 +2680,9 @@ pub static ROWS: [Row; 5615] = [
     r(0x798825e64a1ac760, 10, 1, 6, 0, 0), // cublasLtGroupedMatrixLayoutCreate
     r(0x799af50479a7b060, 0, 0, 8, 0, 0), // @cudaMemcpyArrayToArray
     r(0x79a32aecc39e4d33, 0, 0, 1, 0, 0), // cuInit
-    r(0x79a81d7559f975a0, 2152, 3, 3, 0, 0), // nvmlGetVgpuCompatibility
+    r(0x79a81d7559f975a0, 2107, 3, 3, 0, 0), // nvmlGetVgpuCompatibility
     r(0x79afb4574b124ed9, 13, 1, 2, 0, 0), // cuGraphNodeGetType
-    r(0x79dc21fe49725979, 79, 1, 2, 0, 0), // @cudaDeviceGetPCIBusId
+    r(0x79dc21fe49725979, 77, 1, 2, 0, 0), // @cudaDeviceGetPCIBusId
     r(0x79e400b68aa5d768, 21, 2, 5, 0, 0), // cuCtxCreate_v3
     r(0x79e401b68aa5d91b, 10, 1, 3, 0, 0), // cuCtxCreate_v2
     r(0x79e407b68aa5e34d, 23, 7, 4, 0, 0), // cuCtxCreate_v4
@@ -2695,327 +2695,327 @@ pub static ROWS: [Row; 5615] = [
     r(0x7a19f016f77783a4, 0, 0, 3, 0, 0), // cuDeviceGetNvSciSyncAttributes
     r(0x7a20ed467e283950, 0, 0, 3, 0, 0), // cuMemcpyHtoD_v2_ptds
     r(0x7a2f40d66459aaff, 0, 0, 4, 0, 0), // cuStreamAddCallback
-    r(0x7a3c0e066178db5f, 552, 2, 6, 0, 9), // cublasCgemm3mBatched
+    r(0x7a3c0e066178db5f, 546, 2, 6, 0, 9), // cublasCgemm3mBatched
     r(0x7a4cfcd7cefd7ecb, 11, 1, 2, 0, 0), // @cudaMipmappedArrayGetSparseProperties
-    r(0x7a4dea2f678a49c1, 478, 1, 2, 0, 0), // cufftXtSetWorkArea
+    r(0x7a4dea2f678a49c1, 472, 1, 2, 0, 0), // cufftXtSetWorkArea
     r(0x7a4eee38b2cf2b17, 0, 0, 2, 0, 0), // cusparseCopyMatDescr
     r(0x7a573caeb22f3bdd, 0, 0, 6, 0, 2), // cublasDmatinvBatched
-    r(0x7a5db4d86ff264d7, 117, 2, 5, 0, 0), // cudaGraphAddChildGraphNode
-    r(0x7a6e701a3013aa88, 1725, 2, 6, 0, 8), // cusparseDpruneCsr2csr_bufferSizeExt
+    r(0x7a5db4d86ff264d7, 113, 2, 5, 0, 0), // cudaGraphAddChildGraphNode
+    r(0x7a6e701a3013aa88, 1688, 2, 6, 0, 8), // cusparseDpruneCsr2csr_bufferSizeExt
     r(0x7a706bca6f963e13, 31, 4, 3, 0, 0), // @cudaStreamGetDevResource
     r(0x7a85c6f94328570a, 0, 0, 1, 0, 0), // cutensorMgDestroyCopyDescriptor
     r(0x7aa1547677a9ff5a, 0, 0, 4, 0, 0), // cuMemcpyDtoDAsync_v2
-    r(0x7aad85a1dd3f7244, 1674, 9, 6, 0, 4), // cusparseCooGet
+    r(0x7aad85a1dd3f7244, 1614, 9, 6, 0, 4), // cusparseCooGet
     r(0x7abe64c09d7c85be, 0, 0, 6, 0, 3), // cudaMemcpy2DFromArrayAsync_ptsz
     r(0x7abffe2486d8f7a8, 0, 0, 6, 0, 0), // cublasDcopy_v2_64
     r(0x7ac1d67ea342cb22, 10, 1, 2, 0, 0), // nvjpeg2kGetDeviceMemoryPadding
-    r(0x7aed1914ca4767ee, 564, 1, 6, 0, 2), // cublasCsyr_v2_64
+    r(0x7aed1914ca4767ee, 558, 1, 6, 0, 2), // cublasCsyr_v2_64
     r(0x7b1ccf20fd9741fb, 0, 0, 6, 0, 1), // cuLogicalEndpointBindMem
     r(0x7b20a71017cf226c, 0, 0, 1, 0, 0), // cudaGraphDestroyNode
-    r(0x7b23280f0fb1bf1f, 1289, 1, 6, 0, 5), // cusparseCbsric02_bufferSize
+    r(0x7b23280f0fb1bf1f, 1275, 1, 6, 0, 5), // cusparseCbsric02_bufferSize
     r(0x7b3753efb30f58a4, 0, 0, 6, 0, 2), // cublasStpmv_v2
     r(0x7b4e204369863ff0, 0, 0, 2, 0, 0), // cuGraphEventRecordNodeSetEvent
-    r(0x7b599ec192a6165b, 37, 1, 2, 0, 0), // nvmlUnitGetHandleByIndex
+    r(0x7b599ec192a6165b, 36, 1, 2, 0, 0), // nvmlUnitGetHandleByIndex
     r(0x7b6839525293ac39, 10, 1, 5, 0, 0), // cuUserObjectCreate
     r(0x7b72dbc9f03422bc, 0, 0, 6, 0, 6), // cusparseXgebsr2csr
-    r(0x7b857ed7ed9f130c, 365, 1, 4, 0, 0), // cuStreamBatchMemOp_v2_ptsz
+    r(0x7b857ed7ed9f130c, 360, 1, 4, 0, 0), // cuStreamBatchMemOp_v2_ptsz
     r(0x7b968d941cbcf7b5, 10, 1, 2, 0, 8), // cuIpcOpenMemHandle_v2
     r(0x7ba1c90400c7ee02, 0, 0, 6, 0, 2), // cudaMemcpyArrayToArray
-    r(0x7bb30e3b0c97af7b, 202, 4, 4, 0, 0), // cudaGraphGetEdges#11
-    r(0x7bb30f3b0c97b12e, 202, 4, 4, 0, 0), // cudaGraphGetEdges#12
-    r(0x7bb3311cdc2bbbe0, 678, 2, 6, 0, 6), // cublasSgemv_v2
+    r(0x7bb30e3b0c97af7b, 198, 4, 4, 0, 0), // cudaGraphGetEdges#11
+    r(0x7bb30f3b0c97b12e, 198, 4, 4, 0, 0), // cudaGraphGetEdges#12
+    r(0x7bb3311cdc2bbbe0, 671, 2, 6, 0, 6), // cublasSgemv_v2
     r(0x7bb63dd2e3af0256, 0, 0, 6, 0, 6), // cusparseZbsric02
-    r(0x7bc4e9943585c2d2, 688, 1, 5, 0, 0), // cusolverDnDsytrf_bufferSize
-    r(0x7bcdb7a1368fd4ff, 495, 1, 1, 0, 0), // @cudaGetErrorString
-    r(0x7bd4c2b6af564bb2, 495, 1, 1, 0, 0), // cusparseGetErrorString
-    r(0x7bd6f953d9aca4dd, 565, 2, 6, 0, 7), // cublasXtCsyr2k
-    r(0x7bdc958a1ff602b4, 551, 1, 6, 0, 1), // cusparseSpVV_bufferSize
+    r(0x7bc4e9943585c2d2, 681, 1, 5, 0, 0), // cusolverDnDsytrf_bufferSize
+    r(0x7bcdb7a1368fd4ff, 489, 1, 1, 0, 0), // @cudaGetErrorString
+    r(0x7bd4c2b6af564bb2, 489, 1, 1, 0, 0), // cusparseGetErrorString
+    r(0x7bd6f953d9aca4dd, 559, 2, 6, 0, 7), // cublasXtCsyr2k
+    r(0x7bdc958a1ff602b4, 545, 1, 6, 0, 1), // cusparseSpVV_bufferSize
     r(0x7bdf24a1ca1efa70, 0, 0, 2, 0, 0), // cudaFuncSetSharedMemConfig
     r(0x7be67f7c8fe8ebb4, 0, 0, 1, 0, 0), // cuDestroyExternalSemaphore
     r(0x7be701ea7bc9227f, 0, 0, 3, 0, 0), // @cudaGraphExecChildGraphNodeSetParams
     r(0x7be930db50451d91, 10, 1, 2, 0, 0), // cuModuleLoadData
-    r(0x7bf44fe41fa62529, 228, 1, 3, 0, 0), // cuStreamSetAttribute
-    r(0x7bfd3438da86f876, 1910, 5, 6, 0, 0), // pncclCommShrink
+    r(0x7bf44fe41fa62529, 224, 1, 3, 0, 0), // cuStreamSetAttribute
+    r(0x7bfd3438da86f876, 1869, 5, 6, 0, 0), // pncclCommShrink
     r(0x7c0e75a55da1650c, 0, 0, 6, 0, 4), // cudnnSetTensor4dDescriptorEx
     r(0x7c127aeb09daa87b, 0, 0, 1, 0, 0), // cuStreamSynchronize_ptsz
     r(0x7c13c409c699c75f, 0, 0, 6, 0, 4), // cusparseScsric02_analysis
     r(0x7c220c4d20f118bb, 0, 0, 1, 0, 0), // cuFileHandleDeregister
-    r(0x7c4382f1da299809, 1705, 3, 6, 0, 4), // cusparseConstrainedGeMM_bufferSize
+    r(0x7c4382f1da299809, 1668, 3, 6, 0, 4), // cusparseConstrainedGeMM_bufferSize
     r(0x7c4949d89c263973, 0, 0, 6, 0, 0), // cuMemsetD2D32Async
     r(0x7c584c1bf564eebd, 0, 0, 6, 0, 0), // cudaMemcpyPeerAsync
     r(0x7c5d4c4d63484b50, 0, 0, 4, 0, 0), // cusparseCsrSetStridedBatch
     r(0x7c6971be05650b5e, 0, 0, 4, 0, 0), // cuMemcpyDtoHAsync_v2
     r(0x7c6985693b4c9582, 10, 1, 2, 0, 0), // @cudaGLMapBufferObject
-    r(0x7c6ad2d76c1061fd, 796, 1, 6, 0, 14), // cusparseSbsrsm2_solve
+    r(0x7c6ad2d76c1061fd, 789, 1, 6, 0, 14), // cusparseSbsrsm2_solve
     r(0x7c703c39d938e7ff, 0, 0, 5, 0, 0), // @cudaMemPrefetchAsync_v2
     r(0x7c7ec0021b5d2443, 30, 1, 1, 0, 0), // cuDriverGetVersion
     r(0x7c8e4140947d66f0, 0, 0, 6, 0, 0), // cusparseXcsr2coo
-    r(0x7c8fed037fa8efd6, 1283, 1, 6, 0, 15), // cusolverDnDgesvdaStridedBatched
+    r(0x7c8fed037fa8efd6, 1269, 1, 6, 0, 15), // cusolverDnDgesvdaStridedBatched
     r(0x7ca1ed903f5dd83f, 13, 1, 2, 0, 0), // pncclCommGetAsyncError
-    r(0x7ca4e7c901345d17, 563, 1, 6, 0, 1), // cusolverDnSorgtr_bufferSize
-    r(0x7ca72546a22af5ac, 2014, 3, 3, 0, 0), // nvmlDeviceGetCreatableVgpus
+    r(0x7ca4e7c901345d17, 557, 1, 6, 0, 1), // cusolverDnSorgtr_bufferSize
+    r(0x7ca72546a22af5ac, 1973, 3, 3, 0, 0), // nvmlDeviceGetCreatableVgpus
     r(0x7ca7517d09980214, 0, 0, 6, 0, 11), // cusolverDnXsyevBatched
-    r(0x7ca8b11edc713bf7, 1241, 3, 4, 0, 0), // fftwf_flops
-    r(0x7caf189fffb5875c, 816, 1, 6, 0, 4), // cublasZgerc_v2_64
+    r(0x7ca8b11edc713bf7, 1228, 3, 4, 0, 0), // fftwf_flops
+    r(0x7caf189fffb5875c, 809, 1, 6, 0, 4), // cublasZgerc_v2_64
     r(0x7cafb09f727d687d, 10, 1, 2, 0, 0), // @cudaGetKernel
     r(0x7cba0197b728638f, 13, 1, 2, 0, 0), // @cudaStreamIsCapturing_ptsz
-    r(0x7cbe080caabdc565, 1249, 3, 6, 0, 7), // fftw_plan_many_dft
-    r(0x7ccaf3d9844cb371, 565, 2, 6, 0, 7), // cublasXtChemm
-    r(0x7ccf0c53da7f6675, 565, 2, 6, 0, 7), // cublasXtCsyrkx
+    r(0x7cbe080caabdc565, 1236, 3, 6, 0, 7), // fftw_plan_many_dft
+    r(0x7ccaf3d9844cb371, 559, 2, 6, 0, 7), // cublasXtChemm
+    r(0x7ccf0c53da7f6675, 559, 2, 6, 0, 7), // cublasXtCsyrkx
     r(0x7cd3a80f290c8937, 0, 0, 0, 0, 0), // cudnnGetVersion
     r(0x7cd986db047ce415, 0, 0, 3, 0, 0), // cuFileBufRegister
-    r(0x7cfacb05f86ba1d2, 1652, 1, 6, 0, 8), // cusparseDgebsr2gebsr_bufferSizeExt
+    r(0x7cfacb05f86ba1d2, 1625, 1, 6, 0, 8), // cusparseDgebsr2gebsr_bufferSizeExt
     r(0x7cfb30f35cd53e8b, 0, 0, 3, 0, 0), // nvmlDeviceSetFanSpeed_v2
-    r(0x7cffd0573e9cf452, 124, 5, 5, 0, 0), // cuGraphAddExternalSemaphoresSignalNode
+    r(0x7cffd0573e9cf452, 120, 5, 5, 0, 0), // cuGraphAddExternalSemaphoresSignalNode
     r(0x7d0427b4b0f38288, 0, 0, 6, 0, 0), // @cudaMemcpyToSymbolAsync_ptsz
     r(0x7d11283d800fcd4a, 0, 0, 3, 0, 0), // nvmlDeviceRegisterEvents
     r(0x7d22475315c98fd3, 0, 0, 6, 0, 24), // cudnnRNNBackwardDataEx
-    r(0x7d26f5d9849b1584, 574, 2, 6, 0, 5), // cublasXtCherk
+    r(0x7d26f5d9849b1584, 568, 2, 6, 0, 5), // cublasXtCherk
     r(0x7d3e7b2ad9d82952, 0, 0, 6, 0, 0), // cutensorPermute
-    r(0x7d51621cc7526a4c, 520, 3, 3, 0, 0), // cudaGraphInstantiateWithParams_ptsz
+    r(0x7d51621cc7526a4c, 514, 3, 3, 0, 0), // cudaGraphInstantiateWithParams_ptsz
     r(0x7d7316c73a66f055, 0, 0, 3, 0, 0), // @cudaGraphNodeSetEnabled
-    r(0x7d7e277fd26e1481, 202, 4, 4, 0, 0), // cuGraphGetEdges
+    r(0x7d7e277fd26e1481, 198, 4, 4, 0, 0), // cuGraphGetEdges
     r(0x7d8308d837f1ab57, 0, 0, 3, 0, 0), // cudaMemset_ptds
     r(0x7d9d7adb2d792490, 30, 1, 3, 0, 0), // cuTexRefGetAddressMode
-    r(0x7dad2fafd559340d, 1444, 6, 6, 1, 5), // cusolverSpCcsrlsvcholHost
-    r(0x7db2ed1e07b98c4d, 816, 1, 6, 0, 5), // cusparseSpSM_analysis
-    r(0x7db3f22d836dbee6, 360, 1, 1, 0, 0), // nvmlSystemSetConfComputeKeyRotationThresholdInfo
+    r(0x7dad2fafd559340d, 1419, 6, 6, 1, 5), // cusolverSpCcsrlsvcholHost
+    r(0x7db2ed1e07b98c4d, 809, 1, 6, 0, 5), // cusparseSpSM_analysis
+    r(0x7db3f22d836dbee6, 355, 1, 1, 0, 0), // nvmlSystemSetConfComputeKeyRotationThresholdInfo
     r(0x7db49c6586039bf6, 0, 0, 2, 0, 0), // cuEventRecord
     r(0x7db51c9a9654cbee, 0, 0, 1, 0, 0), // cuStreamDestroy_v2
-    r(0x7dcb791118916980, 1834, 3, 6, 0, 14), // cusparseZcsrgemm2_bufferSizeExt
-    r(0x7ddde9fbf2e3cf79, 797, 1, 3, 0, 0), // cublasXtDeviceSelect
+    r(0x7dcb791118916980, 1797, 3, 6, 0, 14), // cusparseZcsrgemm2_bufferSizeExt
+    r(0x7ddde9fbf2e3cf79, 790, 1, 3, 0, 0), // cublasXtDeviceSelect
     r(0x7df676f004741cce, 0, 0, 1, 0, 0), // cudnnDestroyPoolingDescriptor
-    r(0x7dfe18d166113442, 960, 3, 4, 0, 0), // cudnnGetOpTensorDescriptor
-    r(0x7e151021b3fe23ab, 76, 1, 3, 0, 0), // nvjpeg2kStreamGetComponentNLTInfo
+    r(0x7dfe18d166113442, 951, 3, 4, 0, 0), // cudnnGetOpTensorDescriptor
+    r(0x7e151021b3fe23ab, 18, 1, 3, 0, 0), // nvjpeg2kStreamGetComponentNLTInfo
     r(0x7e1b08d7f7d50d16, 0, 0, 1, 0, 0), // fftw_print_plan
-    r(0x7e2d19e512085113, 330, 1, 1, 0, 0), // cuMemcpy3DPeer
-    r(0x7e43ded0f4425310, 37, 1, 2, 0, 0), // cuGraphMemFreeNodeGetParams
+    r(0x7e2d19e512085113, 325, 1, 1, 0, 0), // cuMemcpy3DPeer
+    r(0x7e43ded0f4425310, 36, 1, 2, 0, 0), // cuGraphMemFreeNodeGetParams
     r(0x7e4af3a0c1f8777a, 0, 0, 3, 0, 0), // cuMemsetD8
     r(0x7e502cb15d803e59, 0, 0, 2, 0, 0), // @cudaDeviceGetNvSciSyncAttributes
-    r(0x7e77877b02e1d523, 1317, 2, 6, 0, 4), // cusolverSpDcsrcholBufferInfo
-    r(0x7e78b71c9c561647, 285, 2, 3, 0, 0), // nvmlVgpuTypeGetDeviceID
-    r(0x7e79649ec25adb64, 1630, 2, 6, 0, 12), // cusolverMpOrmqr_bufferSize
-    r(0x7e95d8cb6a337f67, 686, 1, 6, 0, 0), // cusolverDnDpotrf_bufferSize
+    r(0x7e77877b02e1d523, 1300, 2, 6, 0, 4), // cusolverSpDcsrcholBufferInfo
+    r(0x7e78b71c9c561647, 281, 2, 3, 0, 0), // nvmlVgpuTypeGetDeviceID
+    r(0x7e79649ec25adb64, 1603, 2, 6, 0, 12), // cusolverMpOrmqr_bufferSize
+    r(0x7e95d8cb6a337f67, 679, 1, 6, 0, 0), // cusolverDnDpotrf_bufferSize
     r(0x7e9b24c38da001af, 10, 1, 2, 0, 0), // curandCreateGenerator
-    r(0x7e9ca8a97c3361ae, 567, 2, 6, 0, 5), // cublasDsymv_v2_64
-    r(0x7ec542127169549c, 595, 1, 6, 0, 11), // cusparseCcsrsm2_solve
+    r(0x7e9ca8a97c3361ae, 561, 2, 6, 0, 5), // cublasDsymv_v2_64
+    r(0x7ec542127169549c, 589, 1, 6, 0, 11), // cusparseCcsrsm2_solve
     r(0x7ed4c4ef2677ab27, 0, 0, 1, 0, 0), // pncclCommAbort
     r(0x7ee062acd7f3374d, 0, 0, 6, 0, 6), // cusparseZbsric02_analysis
-    r(0x7f099a18024f6876, 557, 2, 6, 0, 12), // cublasCgemm3mStridedBatched
+    r(0x7f099a18024f6876, 551, 2, 6, 0, 12), // cublasCgemm3mStridedBatched
     r(0x7f0e2da489f00b36, 10, 1, 4, 0, 0), // @cudaMallocFromPoolAsync_ptsz
-    r(0x7f195c79963d2a00, 1212, 1, 4, 0, 0), // nvtiffEncode
-    r(0x7f1bc6cb444fba46, 249, 1, 2, 0, 0), // cudaIpcGetEventHandle
+    r(0x7f195c79963d2a00, 1200, 1, 4, 0, 0), // nvtiffEncode
+    r(0x7f1bc6cb444fba46, 245, 1, 2, 0, 0), // cudaIpcGetEventHandle
     r(0x7f21add595d06808, 0, 0, 0, 0, 0), // cublasLtGetCudartVersion
     r(0x7f2318f6d473e4cf, 13, 1, 2, 0, 0), // nvmlDeviceGetHostVgpuMode
     r(0x7f2d922bf299ed08, 0, 0, 2, 0, 0), // nvtiffEncoderDestroy
     r(0x7f2f162537f2078f, 0, 0, 1, 0, 0), // @__cudaRegisterFatBinary
-    r(0x7f365b2abb80d867, 1661, 2, 6, 0, 21), // cusparseDcsrgemm2
-    r(0x7f3c0cd462c79723, 677, 1, 2, 0, 0), // nvmlDeviceGetC2cModeInfoV
+    r(0x7f365b2abb80d867, 1634, 2, 6, 0, 21), // cusparseDcsrgemm2
+    r(0x7f3c0cd462c79723, 13, 1, 2, 0, 0), // nvmlDeviceGetC2cModeInfoV
     r(0x7f4180ced9091939, 0, 0, 2, 0, 0), // cusolverDnIRSParamsSetSolverLowestPrecision
-    r(0x7f599b1298d01451, 1281, 1, 6, 0, 6), // cusolverDnCYgels_bufferSize
+    r(0x7f599b1298d01451, 1268, 1, 6, 0, 6), // cusolverDnCYgels_bufferSize
     r(0x7f8ee10060af8905, 13, 1, 2, 0, 0), // cudnnGetRNNPaddingMode
-    r(0x7fa74c77d285de7c, 475, 1, 2, 0, 0), // nvmlDeviceGetCapabilities
+    r(0x7fa74c77d285de7c, 36, 1, 2, 0, 0), // nvmlDeviceGetCapabilities
     r(0x7fad466aa5656d7b, 0, 0, 6, 0, 0), // pncclRecv
-    r(0x7faf40bb81c0f151, 37, 1, 2, 0, 0), // nvmlDeviceGetSupportedEventTypes
+    r(0x7faf40bb81c0f151, 36, 1, 2, 0, 0), // nvmlDeviceGetSupportedEventTypes
     r(0x7fb17dd27e730db4, 0, 0, 3, 0, 0), // cufftXtExecDescriptorR2C
-    r(0x7fc5f8260213ca98, 2210, 3, 5, 0, 0), // nvtiffGetBitstreamSize
+    r(0x7fc5f8260213ca98, 2163, 3, 5, 0, 0), // nvtiffGetBitstreamSize
     r(0x7fdaba81080745e0, 0, 0, 6, 0, 5), // cusolverDnSsyevj
     r(0x7fdac88108075daa, 0, 0, 6, 0, 4), // cusolverDnSsyevd
-    r(0x7fde21d0792ace55, 411, 1, 1, 0, 0), // nvmlSystemGetCPER_v1
+    r(0x7fde21d0792ace55, 406, 1, 1, 0, 0), // nvmlSystemGetCPER_v1
     r(0x7fe8fe01d97cf148, 10, 1, 1, 0, 0), // nvmlEventSetCreate
     r(0x80150ac69b3ebdeb, 0, 0, 2, 0, 0), // cuParamSetSize
     r(0x801a5fa57f4d23d2, 0, 0, 6, 0, 2), // cublasCmatinvBatched
     r(0x8025696110e18195, 0, 0, 6, 0, 1), // cudaGraphExecMemcpyNodeSetParamsToSymbol
-    r(0x8032253e68a75c47, 1957, 2, 3, 0, 0), // nvjpegBufferPinnedCreateV2
-    r(0x8033e51884c44b36, 37, 1, 2, 0, 0), // cuStreamGetId_ptsz
-    r(0x803d619b31f098cf, 881, 4, 6, 1, 12), // cudnnBatchNormalizationBackward
-    r(0x8049521d5dc0bace, 806, 2, 6, 0, 6), // cublasXtZspmm
-    r(0x804f8da5d7f7c4db, 1108, 2, 6, 0, 3), // cudnnLRNCrossChannelForward
+    r(0x8032253e68a75c47, 1916, 2, 3, 0, 0), // nvjpegBufferPinnedCreateV2
+    r(0x8033e51884c44b36, 36, 1, 2, 0, 0), // cuStreamGetId_ptsz
+    r(0x803d619b31f098cf, 873, 4, 6, 1, 12), // cudnnBatchNormalizationBackward
+    r(0x8049521d5dc0bace, 799, 2, 6, 0, 6), // cublasXtZspmm
+    r(0x804f8da5d7f7c4db, 1098, 2, 6, 0, 3), // cudnnLRNCrossChannelForward
     r(0x804ffc5e489f6825, 0, 0, 1, 0, 0), // cudnnDestroyReduceTensorDescriptor
-    r(0x8057b38baf1a37d4, 595, 1, 6, 0, 6), // cublasDtrsm_v2
-    r(0x805832894e5ca389, 37, 1, 2, 0, 0), // cudaStreamEndCapture_ptsz
-    r(0x807f4fe4b9dcdd7c, 680, 2, 6, 0, 10), // cublasTSSgemvStridedBatched
+    r(0x8057b38baf1a37d4, 589, 1, 6, 0, 6), // cublasDtrsm_v2
+    r(0x805832894e5ca389, 36, 1, 2, 0, 0), // cudaStreamEndCapture_ptsz
+    r(0x807f4fe4b9dcdd7c, 673, 2, 6, 0, 10), // cublasTSSgemvStridedBatched
     r(0x80879f24cef35038, 0, 0, 2, 0, 0), // nvmlDeviceSetDefaultFanSpeed_v2
-    r(0x80aa82eb726aa4e8, 1281, 1, 6, 0, 6), // cusolverDnZCgesv_bufferSize
-    r(0x80b6fed97a4b7d9a, 1281, 1, 6, 0, 6), // cusparseDbsrsv2_bufferSizeExt
+    r(0x80aa82eb726aa4e8, 1268, 1, 6, 0, 6), // cusolverDnZCgesv_bufferSize
+    r(0x80b6fed97a4b7d9a, 1268, 1, 6, 0, 6), // cusparseDbsrsv2_bufferSizeExt
     r(0x80c86f4a51f200da, 12, 1, 2, 0, 0), // cuCheckpointProcessCheckpoint
-    r(0x80cd78f90dfe0e56, 492, 3, 4, 0, 0), // cudaGetDriverEntryPoint
-    r(0x80e2a4b240503d95, 110, 3, 5, 0, 0), // @cudaGetDriverEntryPointByVersion_ptsz
+    r(0x80cd78f90dfe0e56, 486, 3, 4, 0, 0), // cudaGetDriverEntryPoint
+    r(0x80e2a4b240503d95, 106, 3, 5, 0, 0), // @cudaGetDriverEntryPointByVersion_ptsz
     r(0x814945a5405b2345, 0, 0, 5, 0, 0), // cublasZdotu
     r(0x81494fa5405b3443, 0, 0, 5, 0, 0), // cublasZdotc
-    r(0x81820d62bd1d2588, 326, 1, 3, 0, 0), // cudaMemSetMemPool
-    r(0x81b167da4c8cf791, 1245, 2, 6, 0, 1), // fftwf_plan_guru64_dft_r2c
-    r(0x81c32924e2fefbcf, 1300, 3, 6, 0, 16), // cusolverDnXsyevdx
-    r(0x81c63a560210f9ac, 2031, 1, 2, 0, 0), // nvmlDeviceGetPerformanceModes
-    r(0x81c821dd824cc3d6, 320, 1, 3, 0, 0), // cuMemPoolSetAccess
+    r(0x81820d62bd1d2588, 321, 1, 3, 0, 0), // cudaMemSetMemPool
+    r(0x81b167da4c8cf791, 1232, 2, 6, 0, 1), // fftwf_plan_guru64_dft_r2c
+    r(0x81c32924e2fefbcf, 1284, 3, 6, 0, 16), // cusolverDnXsyevdx
+    r(0x81c63a560210f9ac, 1990, 1, 2, 0, 0), // nvmlDeviceGetPerformanceModes
+    r(0x81c821dd824cc3d6, 316, 1, 3, 0, 0), // cuMemPoolSetAccess
     r(0x81c8e302c0b97e4b, 0, 0, 6, 0, 3), // cublasStrsv_v2_64
-    r(0x81cc274e7c2c89e7, 841, 2, 6, 0, 7), // cusolverMpSytrd_bufferSize
-    r(0x81d459ccdc0452f8, 1213, 1, 5, 0, 0), // cusparseLtMatmulDescGetAttribute
-    r(0x81fb9d7d2157040f, 1061, 2, 4, 0, 0), // nvjpegJpegStreamGetComponentDimensions
+    r(0x81cc274e7c2c89e7, 834, 2, 6, 0, 7), // cusolverMpSytrd_bufferSize
+    r(0x81d459ccdc0452f8, 81, 1, 5, 0, 0), // cusparseLtMatmulDescGetAttribute
+    r(0x81fb9d7d2157040f, 1051, 2, 4, 0, 0), // nvjpegJpegStreamGetComponentDimensions
     r(0x8200743adb7762b4, 0, 0, 0, 0, 0), // @cudaThreadExit
-    r(0x82123092c26eb57a, 215, 1, 2, 0, 0), // nvmlGpuInstanceSetVgpuSchedulerState_v2
-    r(0x821e1fdb4f432df6, 37, 1, 2, 0, 0), // cudaGraphNodeGetContainingGraph
+    r(0x82123092c26eb57a, 211, 1, 2, 0, 0), // nvmlGpuInstanceSetVgpuSchedulerState_v2
+    r(0x821e1fdb4f432df6, 36, 1, 2, 0, 0), // cudaGraphNodeGetContainingGraph
     r(0x822752d648f28978, 10, 1, 6, 0, 5), // cusparseCreateCsc
     r(0x822763d648f2a65b, 10, 1, 6, 0, 5), // cusparseCreateCsr
-    r(0x8229e1b9cdb6b502, 1950, 1, 5, 0, 0), // __nvJitLinkAddData_12_8
-    r(0x8229e2b9cdb6b6b5, 1950, 1, 5, 0, 0), // __nvJitLinkAddData_12_9
-    r(0x8229e3b9cdb6b868, 1950, 1, 5, 0, 0), // __nvJitLinkAddData_12_6
-    r(0x8229e5b9cdb6bbce, 1950, 1, 5, 0, 0), // __nvJitLinkAddData_12_4
-    r(0x8229e6b9cdb6bd81, 1950, 1, 5, 0, 0), // __nvJitLinkAddData_12_5
-    r(0x8229e7b9cdb6bf34, 1950, 1, 5, 0, 0), // __nvJitLinkAddData_12_2
-    r(0x8229e8b9cdb6c0e7, 1950, 1, 5, 0, 0), // __nvJitLinkAddData_12_3
-    r(0x8229e9b9cdb6c29a, 1950, 1, 5, 0, 0), // __nvJitLinkAddData_12_0
-    r(0x8229eab9cdb6c44d, 1950, 1, 5, 0, 0), // __nvJitLinkAddData_12_1
-    r(0x8231bf72a15394d1, 1280, 1, 6, 0, 8), // cusolverDnZZgels
-    r(0x82348433558e32c7, 607, 11, 6, 0, 10), // cublasDgemmGroupedBatched_64
-    r(0x8239f8074d27ab5d, 414, 4, 4, 0, 0), // @__cudaPopCallConfiguration
+    r(0x8229e1b9cdb6b502, 1909, 1, 5, 0, 0), // __nvJitLinkAddData_12_8
+    r(0x8229e2b9cdb6b6b5, 1909, 1, 5, 0, 0), // __nvJitLinkAddData_12_9
+    r(0x8229e3b9cdb6b868, 1909, 1, 5, 0, 0), // __nvJitLinkAddData_12_6
+    r(0x8229e5b9cdb6bbce, 1909, 1, 5, 0, 0), // __nvJitLinkAddData_12_4
+    r(0x8229e6b9cdb6bd81, 1909, 1, 5, 0, 0), // __nvJitLinkAddData_12_5
+    r(0x8229e7b9cdb6bf34, 1909, 1, 5, 0, 0), // __nvJitLinkAddData_12_2
+    r(0x8229e8b9cdb6c0e7, 1909, 1, 5, 0, 0), // __nvJitLinkAddData_12_3
+    r(0x8229e9b9cdb6c29a, 1909, 1, 5, 0, 0), // __nvJitLinkAddData_12_0
+    r(0x8229eab9cdb6c44d, 1909, 1, 5, 0, 0), // __nvJitLinkAddData_12_1
+    r(0x8231bf72a15394d1, 1267, 1, 6, 0, 8), // cusolverDnZZgels
+    r(0x82348433558e32c7, 601, 11, 6, 0, 10), // cublasDgemmGroupedBatched_64
+    r(0x8239f8074d27ab5d, 409, 4, 4, 0, 0), // @__cudaPopCallConfiguration
     r(0x823a2777c27c8997, 10, 1, 1, 0, 0), // cudnnCreateTensorDescriptor
-    r(0x8243d8a0ee8f489a, 379, 6, 6, 0, 1), // cudaStreamGetCaptureInfo_v3
-    r(0x8243d9a0ee8f4a4d, 374, 5, 6, 0, 0), // cudaStreamGetCaptureInfo_v2
+    r(0x8243d8a0ee8f489a, 374, 6, 6, 0, 1), // cudaStreamGetCaptureInfo_v3
+    r(0x8243d9a0ee8f4a4d, 369, 5, 6, 0, 0), // cudaStreamGetCaptureInfo_v2
     r(0x82504ed6491587c0, 10, 1, 6, 0, 4), // cusparseCreateCoo
     r(0x82527caea0e4099a, 0, 0, 6, 0, 0), // cublasSetVector
-    r(0x825592b500756274, 1317, 2, 6, 0, 4), // cusolverSpCcsrcholBufferInfo
+    r(0x825592b500756274, 1300, 2, 6, 0, 4), // cusolverSpCcsrcholBufferInfo
     r(0x8256b3196026b501, 0, 0, 6, 0, 10), // cusolverDnZgesvdj
-    r(0x825ac04e0f67b25b, 1291, 2, 6, 2, 9), // cusolverDnChegvdx_bufferSize
-    r(0x8264b472a17edbb9, 1280, 1, 6, 0, 8), // cusolverDnZZgesv
-    r(0x82659cad3b079043, 844, 2, 6, 0, 18), // cublasMpSyr2k
-    r(0x82742f29d1449456, 37, 1, 2, 0, 0), // cudaExecutionCtxGetId
-    r(0x82750fededbc7ed9, 95, 2, 3, 0, 0), // @cudaExternalMemoryGetMappedBuffer
+    r(0x825ac04e0f67b25b, 1277, 2, 6, 2, 9), // cusolverDnChegvdx_bufferSize
+    r(0x8264b472a17edbb9, 1267, 1, 6, 0, 8), // cusolverDnZZgesv
+    r(0x82659cad3b079043, 836, 2, 6, 0, 18), // cublasMpSyr2k
+    r(0x82742f29d1449456, 36, 1, 2, 0, 0), // cudaExecutionCtxGetId
+    r(0x82750fededbc7ed9, 93, 2, 3, 0, 0), // @cudaExternalMemoryGetMappedBuffer
     r(0x828c83c2f94f2699, 0, 0, 6, 2, 3), // cublasChbmv
     r(0x828ccc903f46cb1a, 0, 0, 6, 0, 7), // cusparseZbsr2csr
-    r(0x82983ab5a1daad94, 37, 1, 2, 0, 0), // cudnnBackendCreateDescriptor
+    r(0x82983ab5a1daad94, 36, 1, 2, 0, 0), // cudnnBackendCreateDescriptor
     r(0x82a880d2d44ef187, 0, 0, 2, 0, 0), // cuDevicePrimaryCtxSetFlags
-    r(0x82bd87edc34206f5, 407, 4, 4, 0, 0), // cuTexObjectCreate
-    r(0x82bfe5032dd25183, 1212, 1, 3, 0, 0), // nvtiffEncodeParamsSetInputs
+    r(0x82bd87edc34206f5, 402, 4, 4, 0, 0), // cuTexObjectCreate
+    r(0x82bfe5032dd25183, 1200, 1, 3, 0, 0), // nvtiffEncodeParamsSetInputs
     r(0x82e57ba60d66c44c, 0, 0, 6, 0, 7), // cusolverSpDcsrqrsvBatched
-    r(0x82f193ad3b7f0367, 844, 2, 6, 0, 18), // cublasMpSyrkx
-    r(0x8301e9826f2e5e99, 287, 3, 4, 0, 0), // cuLinkCreate
+    r(0x82f193ad3b7f0367, 836, 2, 6, 0, 18), // cublasMpSyrkx
+    r(0x8301e9826f2e5e99, 283, 3, 4, 0, 0), // cuLinkCreate
     r(0x830ec2a07bb59f5b, 2, 2, 2, 0, 0), // cudaImportExternalMemory#12
     r(0x830ec3a07bb5a10e, 2, 2, 2, 0, 0), // cudaImportExternalMemory#11
     r(0x8314bba209c35f25, 13, 1, 2, 0, 0), // nvmlDeviceGetInforomConfigurationChecksum
-    r(0x83209c57404a6caf, 1168, 1, 5, 0, 0), // cudssDataSet
-    r(0x833920d2a399202f, 1994, 3, 6, 0, 0), // nvjpeg2kDecodeImage
-    r(0x8344852102b47485, 816, 1, 6, 0, 4), // cublasZher2_v2
+    r(0x83209c57404a6caf, 1158, 1, 5, 0, 0), // cudssDataSet
+    r(0x833920d2a399202f, 1953, 3, 6, 0, 0), // nvjpeg2kDecodeImage
+    r(0x8344852102b47485, 809, 1, 6, 0, 4), // cublasZher2_v2
     r(0x8352f0ecbb8ba7b6, 0, 0, 3, 1, 0), // cublasCsscal
     r(0x835cc123a9ee74b0, 0, 0, 6, 2, 4), // cublasCher2k
-    r(0x8374ee6906d2fa5c, 595, 1, 6, 0, 8), // cublasCtrmm_v2_64
+    r(0x8374ee6906d2fa5c, 589, 1, 6, 0, 8), // cublasCtrmm_v2_64
     r(0x8380e1562a4b2633, 0, 0, 1, 0, 0), // cusparseDestroyPruneInfo
     r(0x8398e3e717470f3c, 0, 0, 1, 0, 0), // cusolverMpNewtonSchulzDescriptorDestroy
-    r(0x839aef3f2ab6ed91, 1520, 5, 6, 0, 5), // cusolverSpScsrqrBufferInfoHost
+    r(0x839aef3f2ab6ed91, 1495, 5, 6, 0, 5), // cusolverSpScsrqrBufferInfoHost
     r(0x83b2861f03657652, 13, 1, 2, 0, 0), // cublasGetAtomicsMode
-    r(0x83c3b218b1ecb843, 535, 2, 3, 0, 0), // @cudaMemPoolImportPointer
+    r(0x83c3b218b1ecb843, 529, 2, 3, 0, 0), // @cudaMemPoolImportPointer
     r(0x83c43449819eaed2, 31, 4, 3, 0, 0), // cuStreamGetDevResource_ptsz
-    r(0x83e1ae23aa5fb828, 569, 2, 6, 0, 7), // cublasCherkx
-    r(0x83f8697511bccafd, 142, 6, 5, 0, 0), // @cudaGraphAddMemAllocNode
-    r(0x841ee4e1942570e5, 77, 2, 4, 0, 0), // cudaDeviceGetHostAtomicCapabilities
-    r(0x8428a0edd85697b8, 571, 1, 5, 0, 0), // cutensorOperationDescriptorSetAttribute
+    r(0x83e1ae23aa5fb828, 563, 2, 6, 0, 7), // cublasCherkx
+    r(0x83f8697511bccafd, 138, 6, 5, 0, 0), // @cudaGraphAddMemAllocNode
+    r(0x841ee4e1942570e5, 75, 2, 4, 0, 0), // cudaDeviceGetHostAtomicCapabilities
+    r(0x8428a0edd85697b8, 565, 1, 5, 0, 0), // cutensorOperationDescriptorSetAttribute
     r(0x843899a2d4b3e160, 10, 1, 1, 0, 0), // @cudaEventCreate
-    r(0x8440c785a9ecda50, 76, 1, 3, 0, 0), // cuMemPoolGetAttribute
+    r(0x8440c785a9ecda50, 18, 1, 3, 0, 0), // cuMemPoolGetAttribute
     r(0x844846ae894a00c2, 0, 0, 0, 0, 0), // cudnnCnnTrainVersionCheck
     r(0x8448ad33941234bd, 0, 0, 6, 2, 5), // cusolverSpCcsreigvsi
-    r(0x8449e64da1dd8d56, 2109, 2, 2, 0, 0), // nvmlDeviceGetVgpuInstancesUtilizationInfo
-    r(0x8457a6a6e33b96e4, 1566, 3, 6, 0, 1), // cusolverSpXcsrsymrcmHost
+    r(0x8449e64da1dd8d56, 2064, 2, 2, 0, 0), // nvmlDeviceGetVgpuInstancesUtilizationInfo
+    r(0x8457a6a6e33b96e4, 1539, 3, 6, 0, 1), // cusolverSpXcsrsymrcmHost
     r(0x848d257eb2d27210, 0, 0, 1, 0, 0), // pncclCommResume
-    r(0x8492916bc855fb47, 241, 1, 3, 0, 0), // cudnnGetRNNForwardInferenceAlgorithmMaxCount
+    r(0x8492916bc855fb47, 237, 1, 3, 0, 0), // cudnnGetRNNForwardInferenceAlgorithmMaxCount
     r(0x84a034c6d5add547, 0, 0, 2, 0, 0), // nvmlDeviceSetPowerManagementLimit
     r(0x84aab2eaf10d062d, 0, 0, 2, 0, 0), // nvrtcGetNVVM
     r(0x84abf2f1284461db, 0, 0, 6, 0, 9), // cusparseScsr2gebsr
     r(0x84b2ddbbdf729213, 0, 0, 6, 0, 1), // cublasSetMatrix_64
     r(0x84d81e53a08b3378, 0, 0, 2, 0, 0), // cudaGraphicsResourceSetMapFlags
-    r(0x84e13bac236679e8, 1342, 2, 5, 0, 0), // cusolverMgCreateDeviceGrid
+    r(0x84e13bac236679e8, 1325, 2, 5, 0, 0), // cusolverMgCreateDeviceGrid
     r(0x84e80188ecfccf3f, 0, 0, 1, 0, 0), // cuTexRefDestroy
     r(0x84f10937198e0d9d, 0, 0, 0, 0, 0), // fftwf_cleanup
     r(0x85061f1e72635149, 30, 1, 3, 0, 0), // cuDeviceCanAccessPeer
     r(0x8509bc66637089e1, 10, 1, 2, 0, 0), // cuDeviceGetDefaultMemPool
     r(0x8510d25b7b3d759f, 0, 0, 6, 0, 0), // cudaMemcpyToArray
-    r(0x85159e0237c971bd, 363, 2, 4, 0, 0), // @cudaWaitExternalSemaphoresAsync_ptsz
-    r(0x8526ce3f1d6122da, 300, 2, 4, 0, 0), // cuMemCreate
-    r(0x853e14d82b26fa2a, 37, 1, 2, 0, 0), // cusparseConstDnMatGetValues
+    r(0x85159e0237c971bd, 358, 2, 4, 0, 0), // @cudaWaitExternalSemaphoresAsync_ptsz
+    r(0x8526ce3f1d6122da, 296, 2, 4, 0, 0), // cuMemCreate
+    r(0x853e14d82b26fa2a, 36, 1, 2, 0, 0), // cusparseConstDnMatGetValues
     r(0x855a8b656d6d3984, 0, 0, 6, 0, 4), // cusparseCcsric02
     r(0x855a8eb816e82ed6, 0, 0, 2, 0, 0), // nvjpeg2kSetPinnedMemoryPadding
-    r(0x856144dbefd13e17, 1290, 1, 6, 0, 10), // cusparseXgebsr2gebsrNnz
+    r(0x856144dbefd13e17, 1276, 1, 6, 0, 10), // cusparseXgebsr2gebsrNnz
     r(0x8571a88000b6b88b, 0, 0, 2, 0, 0), // cudnnSetConvolutionMathType
-    r(0x8576af630589c901, 2159, 2, 2, 0, 0), // nvmlGpuInstanceGetCreatableVgpus
-    r(0x8582798b5799c897, 1213, 1, 4, 0, 0), // nvmlDeviceGetNvLinkUtilizationControl
+    r(0x8576af630589c901, 2112, 2, 2, 0, 0), // nvmlGpuInstanceGetCreatableVgpus
+    r(0x8582798b5799c897, 81, 1, 4, 0, 0), // nvmlDeviceGetNvLinkUtilizationControl
     r(0x859be5cb227480c3, 10, 1, 3, 0, 0), // cusolverMpCreate
     r(0x85a6743bbdf2037f, 0, 0, 1, 0, 0), // nvjpegEncoderParamsDestroy
-    r(0x85b2edbb801caf7f, 37, 1, 2, 0, 0), // nvjpeg2kEncodeStateCreate
+    r(0x85b2edbb801caf7f, 36, 1, 2, 0, 0), // nvjpeg2kEncodeStateCreate
     r(0x85ba3555c8bc9cfb, 0, 0, 6, 0, 0), // cudaGraphMemcpyNodeSetParamsFromSymbol
-    r(0x85c6e6ce576f2f2e, 1962, 3, 5, 0, 0), // nvjpegCreateExV2
-    r(0x85d41124d2c663d3, 37, 1, 2, 0, 0), // cudaGraphEventRecordNodeGetEvent
+    r(0x85c6e6ce576f2f2e, 1921, 3, 5, 0, 0), // nvjpegCreateExV2
+    r(0x85d41124d2c663d3, 36, 1, 2, 0, 0), // cudaGraphEventRecordNodeGetEvent
     r(0x85e5bf4095952b88, 0, 0, 2, 0, 0), // cuDeviceSetMemPool
-    r(0x85e8278b582d1612, 331, 2, 5, 0, 0), // cudaMemcpy3DBatchAsync_ptsz#12
+    r(0x85e8278b582d1612, 326, 2, 5, 0, 0), // cudaMemcpy3DBatchAsync_ptsz#12
     r(0x85f186269f45593d, 0, 0, 1, 0, 0), // cutensorDestroyPlan
-    r(0x860242d46566383f, 1955, 2, 3, 0, 0), // nvjpegBufferDeviceCreate
+    r(0x860242d46566383f, 1914, 2, 3, 0, 0), // nvjpegBufferDeviceCreate
     r(0x86134b550c5d54ff, 10, 1, 2, 0, 0), // @cudaGetFuncBySymbol
-    r(0x8613edc017a952e7, 816, 1, 6, 0, 2), // cublasZsyr_v2_64
-    r(0x8639e77568241459, 1797, 3, 6, 0, 4), // cusparseSpMV_bufferSize
-    r(0x865218602c3f500b, 1787, 2, 6, 0, 4), // cusparseSpGEMMreuse_workEstimation
-    r(0x8672211c67f4d7a4, 2031, 1, 2, 0, 0), // nvmlDeviceGetConfComputeGpuCertificate
-    r(0x86742e0090827cf6, 800, 2, 6, 0, 9), // cublasZgemmBatched
-    r(0x867f65ac9f7e00ec, 228, 1, 3, 0, 0), // @cudaStreamSetAttribute
-    r(0x86818178bbc64cc3, 546, 1, 4, 0, 0), // cudaStreamBeginRecaptureToGraph
-    r(0x86a7e8d94aad16b5, 527, 3, 4, 0, 0), // @cudaGraphNodeGetDependencies
-    r(0x86b3a5b5feb5e8bd, 738, 11, 6, 0, 10), // cublasSgemmGroupedBatched
-    r(0x86d764566137ebc6, 552, 2, 6, 0, 8), // cublasXtCgemm
-    r(0x86e06c9b71cc6f60, 221, 1, 3, 0, 0), // @cudaStreamGetAttribute
+    r(0x8613edc017a952e7, 809, 1, 6, 0, 2), // cublasZsyr_v2_64
+    r(0x8639e77568241459, 1760, 3, 6, 0, 4), // cusparseSpMV_bufferSize
+    r(0x865218602c3f500b, 1750, 2, 6, 0, 4), // cusparseSpGEMMreuse_workEstimation
+    r(0x8672211c67f4d7a4, 1990, 1, 2, 0, 0), // nvmlDeviceGetConfComputeGpuCertificate
+    r(0x86742e0090827cf6, 793, 2, 6, 0, 9), // cublasZgemmBatched
+    r(0x867f65ac9f7e00ec, 224, 1, 3, 0, 0), // @cudaStreamSetAttribute
+    r(0x86818178bbc64cc3, 540, 1, 4, 0, 0), // cudaStreamBeginRecaptureToGraph
+    r(0x86a7e8d94aad16b5, 521, 3, 4, 0, 0), // @cudaGraphNodeGetDependencies
+    r(0x86b3a5b5feb5e8bd, 731, 11, 6, 0, 10), // cublasSgemmGroupedBatched
+    r(0x86d764566137ebc6, 546, 2, 6, 0, 8), // cublasXtCgemm
+    r(0x86e06c9b71cc6f60, 217, 1, 3, 0, 0), // @cudaStreamGetAttribute
     r(0x86f159ba739ab88b, 30, 1, 2, 0, 0), // @cudaLibraryGetKernelCount
-    r(0x8706d596ccc839c0, 117, 2, 5, 0, 0), // cudaGraphAddMemFreeNode
+    r(0x8706d596ccc839c0, 113, 2, 5, 0, 0), // cudaGraphAddMemFreeNode
     r(0x870c27787c3eac54, 0, 0, 6, 0, 5), // cusolverDnChetrd
-    r(0x8712954547fa8142, 1296, 1, 6, 0, 3), // cusparseZgtsv2_bufferSizeExt
+    r(0x8712954547fa8142, 950, 1, 6, 0, 3), // cusparseZgtsv2_bufferSizeExt
     r(0x871d212f284880f7, 0, 0, 1, 0, 0), // cudssLoggerSetLevel
-    r(0x87246a373f60a3bc, 333, 1, 4, 0, 0), // cudaMemcpy3DBatchAsync_ptsz
-    r(0x87356c07e06785ae, 363, 2, 4, 0, 0), // cudaWaitExternalSemaphoresAsync_v2
-    r(0x873f38f8b34fbeba, 564, 1, 6, 0, 2), // cublasZher_v2_64
+    r(0x87246a373f60a3bc, 328, 1, 4, 0, 0), // cudaMemcpy3DBatchAsync_ptsz
+    r(0x87356c07e06785ae, 358, 2, 4, 0, 0), // cudaWaitExternalSemaphoresAsync_v2
+    r(0x873f38f8b34fbeba, 558, 1, 6, 0, 2), // cublasZher_v2_64
     r(0x875a073385438990, 0, 0, 3, 0, 0), // nvmlDeviceSetMemoryLockedClocks
     r(0x875b81994f199b1b, 0, 0, 6, 0, 10), // cusolverMpSytrd
     r(0x8764a01e191fc430, 0, 0, 3, 0, 0), // nvjpegEncoderParamsSetSamplingFactors
     r(0x87751ae2bc5591cc, 0, 0, 8, 0, 0), // @cudaMemcpyArrayToArray_ptds
-    r(0x87928fab1339c7f1, 37, 1, 2, 0, 0), // cudaGraphMemFreeNodeGetParams
+    r(0x87928fab1339c7f1, 36, 1, 2, 0, 0), // cudaGraphMemFreeNodeGetParams
     r(0x87930c15e206bc71, 0, 0, 2, 0, 0), // cusolverDnIRSParamsSetMaxItersInner
-    r(0x8798c9430c673d56, 1774, 3, 6, 0, 6), // cusparseSpGEAM_bufferSize
+    r(0x8798c9430c673d56, 1737, 3, 6, 0, 6), // cusparseSpGEAM_bufferSize
     r(0x87a4bf030a501434, 0, 0, 5, 0, 0), // fftw_plan_dft_c2r_2d
     r(0x87a7a5030a521ddd, 0, 0, 6, 0, 0), // fftw_plan_dft_c2r_3d
     r(0x87aeb1030a5850ef, 0, 0, 4, 0, 0), // fftw_plan_dft_c2r_1d
     r(0x87b05efb29335126, 0, 0, 5, 0, 0), // @cudaMemPrefetchAsync
-    r(0x87b9d8378adb22c5, 572, 2, 6, 0, 6), // cublasXtSspmm
-    r(0x87bca63679bcc55d, 1319, 2, 6, 0, 5), // cusolverMpGetrf_bufferSize
-    r(0x87c4adf556a83141, 312, 1, 5, 0, 0), // cuMemGetLocationInfo
-    r(0x87d91fe32322c1a3, 241, 1, 3, 0, 0), // nvmlDeviceGetNvLinkState
-    r(0x87de6a27fe088b2f, 256, 2, 6, 0, 5), // cuLaunchKernel
+    r(0x87b9d8378adb22c5, 566, 2, 6, 0, 6), // cublasXtSspmm
+    r(0x87bca63679bcc55d, 1302, 2, 6, 0, 5), // cusolverMpGetrf_bufferSize
+    r(0x87c4adf556a83141, 308, 1, 5, 0, 0), // cuMemGetLocationInfo
+    r(0x87d91fe32322c1a3, 237, 1, 3, 0, 0), // nvmlDeviceGetNvLinkState
+    r(0x87de6a27fe088b2f, 252, 2, 6, 0, 5), // cuLaunchKernel
     r(0x87efdebd52f5264a, 0, 0, 6, 0, 13), // cusolverMpGetrs
     r(0x87efebbd52f53c61, 0, 0, 6, 0, 8), // cusolverMpGetrf
-    r(0x87f5bbbea680eec1, 564, 1, 6, 0, 4), // cublasCsyr2_v2
-    r(0x87fe4271a510fc88, 81, 2, 3, 0, 0), // nvmlDeviceGetMinMaxFanSpeed
+    r(0x87f5bbbea680eec1, 558, 1, 6, 0, 4), // cublasCsyr2_v2
+    r(0x87fe4271a510fc88, 79, 2, 3, 0, 0), // nvmlDeviceGetMinMaxFanSpeed
     r(0x87fe65cce01780d7, 0, 0, 1, 0, 0), // cusolverSpDestroyCsrcholInfo
     r(0x87ffd493eea01844, 4, 1, 2, 0, 0), // @cudaPointerGetAttributes#12
     r(0x87ffd793eea01d5d, 4, 1, 2, 0, 0), // @cudaPointerGetAttributes#11
     r(0x880bfcad327e6f6d, 13, 1, 2, 0, 0), // nvjpegJpegStreamGetExifOrientation
-    r(0x881230014b551fc9, 235, 2, 2, 0, 0), // cuGraphMemAllocNodeGetParams
-    r(0x8816ee26c3185fbd, 991, 1, 5, 0, 0), // cudnnGetConvolutionNdForwardOutputDim
-    r(0x881add343cc1c5bb, 619, 2, 6, 0, 2), // cublasZdrot_v2
-    r(0x88455d7629062801, 1293, 1, 6, 0, 3), // cusolverDnSorgbr_bufferSize
-    r(0x88565baf09014184, 1493, 4, 6, 2, 2), // cusolverSpScsreigsHost
-    r(0x88977087a4da54af, 554, 2, 6, 0, 5), // cublasZherk_v2_64
-    r(0x88a618491a7c2d37, 1669, 1, 6, 0, 8), // cusparseCcsrsv2_solve
-    r(0x88a7094004cbf96a, 1981, 4, 6, 0, 1), // nvjpegGetImageInfo
+    r(0x881230014b551fc9, 231, 2, 2, 0, 0), // cuGraphMemAllocNodeGetParams
+    r(0x8816ee26c3185fbd, 981, 1, 5, 0, 0), // cudnnGetConvolutionNdForwardOutputDim
+    r(0x881add343cc1c5bb, 613, 2, 6, 0, 2), // cublasZdrot_v2
+    r(0x88455d7629062801, 1279, 1, 6, 0, 3), // cusolverDnSorgbr_bufferSize
+    r(0x88565baf09014184, 1468, 4, 6, 2, 2), // cusolverSpScsreigsHost
+    r(0x88977087a4da54af, 548, 2, 6, 0, 5), // cublasZherk_v2_64
+    r(0x88a618491a7c2d37, 1641, 1, 6, 0, 8), // cusparseCcsrsv2_solve
+    r(0x88a7094004cbf96a, 1940, 4, 6, 0, 1), // nvjpegGetImageInfo
     r(0x88b0548c669bf24f, 30, 1, 2, 0, 0), // cudaHostGetFlags
     r(0x88bafb7b0e5456c4, 10, 1, 1, 0, 0), // @cudaEGLStreamProducerDisconnect
-    r(0x88caf4736e1a65e5, 506, 5, 6, 0, 0), // cudaGraphAddNode
+    r(0x88caf4736e1a65e5, 500, 5, 6, 0, 0), // cudaGraphAddNode
     r(0x88df36c90be385c7, 0, 0, 2, 0, 0), // cusparseSetMatType
-    r(0x88e962c195e23f88, 1954, 1, 3, 0, 0), // nvmlVgpuInstanceGetMdevUUID
-    r(0x89190b34d30e6302, 266, 2, 3, 0, 0), // cuLibraryGetUnifiedFunction
-    r(0x8931433d12ba7946, 1299, 1, 6, 0, 8), // cusparseDbsrsm2_bufferSize
+    r(0x88e962c195e23f88, 1913, 1, 3, 0, 0), // nvmlVgpuInstanceGetMdevUUID
+    r(0x89190b34d30e6302, 262, 2, 3, 0, 0), // cuLibraryGetUnifiedFunction
+    r(0x8931433d12ba7946, 1283, 1, 6, 0, 8), // cusparseDbsrsm2_bufferSize
     r(0x8932d074f8d641f0, 10, 1, 6, 0, 1), // cusparseCreateConstDnMat
     r(0x8942351642b01053, 0, 0, 2, 0, 0), // ncclCommSuspend
     r(0x8945c379571d5e43, 0, 0, 2, 0, 0), // nvrtcGetTileIR
     r(0x895b81b79aaeaa4c, 30, 1, 3, 0, 0), // cudaVDPAUGetDevice
     r(0x89669ec9623e271c, 0, 0, 2, 0, 0), // cuMemFreeAsync_ptsz
-    r(0x896ad16b6ca34add, 1579, 4, 6, 4, 2), // cusolverSpZcsreigsHost
+    r(0x896ad16b6ca34add, 1552, 4, 6, 4, 2), // cusolverSpZcsreigsHost
     r(0x896b0cb841fa9c4d, 0, 0, 6, 2, 5), // cusolverSpScsreigvsi
-    r(0x896c3d408dd0bee7, 2056, 2, 2, 0, 0), // nvmlDeviceGetHandleByPciBusId_v2
-    r(0x896d77f162fc3220, 958, 1, 6, 0, 3), // cudnnGetCTCLossWorkspaceSize
-    r(0x897373d0bc50a651, 173, 2, 2, 0, 0), // cuGraphBatchMemOpNodeSetParams
+    r(0x896c3d408dd0bee7, 104, 2, 2, 0, 0), // nvmlDeviceGetHandleByPciBusId_v2
+    r(0x896d77f162fc3220, 950, 1, 6, 0, 3), // cudnnGetCTCLossWorkspaceSize
+    r(0x897373d0bc50a651, 169, 2, 2, 0, 0), // cuGraphBatchMemOpNodeSetParams
     r(0x8973a2fbdc2898c6, 0, 0, 6, 0, 3), // cusolverDnZpotrs
     r(0x8973b7fbdc28bc75, 0, 0, 6, 0, 2), // cusolverDnZpotrf
     r(0x8973b8fbdc28be28, 0, 0, 6, 0, 2), // cusolverDnZpotri
@@ -3023,160 +3023,160 @@ pub static ROWS: [Row; 5615] = [
     r(0x8978e1b489ded389, 0, 0, 6, 0, 0), // cudaMemset2DAsync
     r(0x897dbcb069e46b2c, 0, 0, 2, 0, 0), // cusolverDnXsyevjSetSortEig
     r(0x89881f286e131851, 0, 0, 6, 4, 4), // cublasZsymm
-    r(0x89947bfd8271a072, 333, 1, 4, 0, 0), // @cudaMemcpy3DBatchAsync
-    r(0x8994db0e0f6d2e6e, 1296, 1, 6, 0, 3), // cusparseDgtsv2_nopivot_bufferSizeExt
-    r(0x8995ccf4921e92c9, 1281, 1, 6, 0, 6), // cusolverDnDDgels_bufferSize
-    r(0x89990eab1b72493c, 37, 1, 2, 0, 0), // cudaGraphNodeGetToolsId
+    r(0x89947bfd8271a072, 328, 1, 4, 0, 0), // @cudaMemcpy3DBatchAsync
+    r(0x8994db0e0f6d2e6e, 950, 1, 6, 0, 3), // cusparseDgtsv2_nopivot_bufferSizeExt
+    r(0x8995ccf4921e92c9, 1268, 1, 6, 0, 6), // cusolverDnDDgels_bufferSize
+    r(0x89990eab1b72493c, 36, 1, 2, 0, 0), // cudaGraphNodeGetToolsId
     r(0x899df869d043b266, 0, 0, 6, 0, 6), // cusparseCbsric02_analysis
-    r(0x89a00ef6f9ccd45c, 310, 2, 2, 0, 0), // cudaImportExternalSemaphore#12
-    r(0x89a011f6f9ccd975, 310, 2, 2, 0, 0), // cudaImportExternalSemaphore#11
+    r(0x89a00ef6f9ccd45c, 306, 2, 2, 0, 0), // cudaImportExternalSemaphore#12
+    r(0x89a011f6f9ccd975, 306, 2, 2, 0, 0), // cudaImportExternalSemaphore#11
     r(0x89c8c952b9dc188b, 0, 0, 4, 0, 0), // cudaMemsetAsync
     r(0x89d27c4b564026b4, 0, 0, 6, 0, 3), // cusparseSgtsv2_nopivot
     r(0x89e321286e5fc764, 0, 0, 6, 4, 2), // cublasZsyrk
     r(0x89f915cf01fbe75d, 0, 0, 0, 0, 0), // cudnnSubquadraticOpsVersionCheck
     r(0x8a0d7a70eb91b7ed, 0, 0, 1, 0, 0), // cusolverDnDestroySyevjInfo
-    r(0x8a14f5fef9d175de, 262, 1, 2, 0, 0), // cudnnCreateAlgorithmPerformance
-    r(0x8a1cc4e65c460643, 1218, 4, 6, 0, 6), // cufftGetSizeMany
-    r(0x8a2aec50f6c5b158, 571, 1, 6, 0, 3), // cublasSspr2_v2
-    r(0x8a3cafe6a4e0a1c2, 263, 3, 4, 0, 0), // @cudaLibraryGetManaged
+    r(0x8a14f5fef9d175de, 258, 1, 2, 0, 0), // cudnnCreateAlgorithmPerformance
+    r(0x8a1cc4e65c460643, 1205, 4, 6, 0, 6), // cufftGetSizeMany
+    r(0x8a2aec50f6c5b158, 565, 1, 6, 0, 3), // cublasSspr2_v2
+    r(0x8a3cafe6a4e0a1c2, 259, 3, 4, 0, 0), // @cudaLibraryGetManaged
     r(0x8a3f42f7b037b8e4, 0, 0, 1, 0, 0), // @cudaLibraryUnload
     r(0x8a47accd33b7bb2c, 0, 0, 3, 0, 0), // cuTexRefSetAddressMode
     r(0x8a4ff75fdc9d2cb8, 13, 1, 2, 0, 0), // cublasXtGetPinningMemMode
-    r(0x8a5e9b8729f826ef, 178, 3, 3, 0, 0), // cuGraphExecExternalSemaphoresWaitNodeSetParams
+    r(0x8a5e9b8729f826ef, 174, 3, 3, 0, 0), // cuGraphExecExternalSemaphoresWaitNodeSetParams
     r(0x8a672ab1797825e1, 0, 0, 1, 0, 0), // nvmlDeviceResetApplicationsClocks
     r(0x8a915adb3203917c, 0, 0, 2, 0, 0), // nvmlDeviceSetComputeMode
-    r(0x8a922476ab5bdab3, 326, 1, 1, 0, 0), // __nvJitLinkDestroy_12_6
-    r(0x8a922576ab5bdc66, 326, 1, 1, 0, 0), // __nvJitLinkDestroy_12_5
-    r(0x8a922676ab5bde19, 326, 1, 1, 0, 0), // __nvJitLinkDestroy_12_4
-    r(0x8a922776ab5bdfcc, 326, 1, 1, 0, 0), // __nvJitLinkDestroy_12_3
-    r(0x8a922876ab5be17f, 326, 1, 1, 0, 0), // __nvJitLinkDestroy_12_2
-    r(0x8a922976ab5be332, 326, 1, 1, 0, 0), // __nvJitLinkDestroy_12_1
-    r(0x8a922a76ab5be4e5, 326, 1, 1, 0, 0), // __nvJitLinkDestroy_12_0
-    r(0x8a923176ab5bf0ca, 326, 1, 1, 0, 0), // __nvJitLinkDestroy_12_9
-    r(0x8a923276ab5bf27d, 326, 1, 1, 0, 0), // __nvJitLinkDestroy_12_8
-    r(0x8a927f4d16706eb0, 595, 1, 6, 0, 11), // cusparseDcsrsm2_analysis
-    r(0x8a9801ec7505ac19, 2003, 1, 2, 0, 0), // nvjpeg2kStreamGetImageInfo
-    r(0x8aadf8025c3f6d8e, 498, 1, 2, 0, 0), // @cudaGetTextureObjectTextureDesc
+    r(0x8a922476ab5bdab3, 321, 1, 1, 0, 0), // __nvJitLinkDestroy_12_6
+    r(0x8a922576ab5bdc66, 321, 1, 1, 0, 0), // __nvJitLinkDestroy_12_5
+    r(0x8a922676ab5bde19, 321, 1, 1, 0, 0), // __nvJitLinkDestroy_12_4
+    r(0x8a922776ab5bdfcc, 321, 1, 1, 0, 0), // __nvJitLinkDestroy_12_3
+    r(0x8a922876ab5be17f, 321, 1, 1, 0, 0), // __nvJitLinkDestroy_12_2
+    r(0x8a922976ab5be332, 321, 1, 1, 0, 0), // __nvJitLinkDestroy_12_1
+    r(0x8a922a76ab5be4e5, 321, 1, 1, 0, 0), // __nvJitLinkDestroy_12_0
+    r(0x8a923176ab5bf0ca, 321, 1, 1, 0, 0), // __nvJitLinkDestroy_12_9
+    r(0x8a923276ab5bf27d, 321, 1, 1, 0, 0), // __nvJitLinkDestroy_12_8
+    r(0x8a927f4d16706eb0, 589, 1, 6, 0, 11), // cusparseDcsrsm2_analysis
+    r(0x8a9801ec7505ac19, 1962, 1, 2, 0, 0), // nvjpeg2kStreamGetImageInfo
+    r(0x8aadf8025c3f6d8e, 492, 1, 2, 0, 0), // @cudaGetTextureObjectTextureDesc
     r(0x8aaf9c26ff3fef17, 0, 0, 3, 0, 0), // cudaDeviceGetNvSciSyncAttributes
-    r(0x8ace0733a6e223bc, 196, 3, 2, 0, 0), // cuGraphExternalSemaphoresWaitNodeGetParams
-    r(0x8ad273c42905a6d0, 563, 1, 6, 0, 1), // cusolverDnCsytri_bufferSize
-    r(0x8ae7d590c9dd4706, 1363, 2, 6, 0, 3), // cusolverMgPotri_bufferSize
+    r(0x8ace0733a6e223bc, 192, 3, 2, 0, 0), // cuGraphExternalSemaphoresWaitNodeGetParams
+    r(0x8ad273c42905a6d0, 557, 1, 6, 0, 1), // cusolverDnCsytri_bufferSize
+    r(0x8ae7d590c9dd4706, 1346, 2, 6, 0, 3), // cusolverMgPotri_bufferSize
     r(0x8af3613d98030eae, 0, 0, 4, 0, 0), // nvjpegEncoderParamsCopyHuffmanTables
     r(0x8afbe76fb3c25f4a, 0, 0, 6, 0, 5), // ncclPutSignal
-    r(0x8b0cdd6a5d52be2e, 290, 1, 2, 0, 0), // nvmlDevicePowerSmoothingActivatePresetProfile
+    r(0x8b0cdd6a5d52be2e, 286, 1, 2, 0, 0), // nvmlDevicePowerSmoothingActivatePresetProfile
     r(0x8b1d943bef9f022b, 0, 0, 3, 0, 0), // cuEventRecordWithFlags_ptsz
-    r(0x8b2358f9a549edf1, 37, 1, 2, 0, 0), // @cudaGraphEventWaitNodeGetEvent
+    r(0x8b2358f9a549edf1, 36, 1, 2, 0, 0), // @cudaGraphEventWaitNodeGetEvent
     r(0x8b2ddf963b105d50, 0, 0, 3, 0, 0), // cuMemcpy_ptds
-    r(0x8b2fd5fa2c09391e, 1293, 1, 6, 0, 3), // cusolverDnChetrd_bufferSize
+    r(0x8b2fd5fa2c09391e, 1279, 1, 6, 0, 3), // cusolverDnChetrd_bufferSize
     r(0x8b314b00e4dc8658, 0, 0, 5, 0, 0), // cuMemcpyHtoAAsync
     r(0x8b37ac87c97c010d, 0, 0, 3, 0, 0), // nvmlGpmMigSampleGet
     r(0x8b5dddf3e4723bca, 10, 1, 1, 0, 0), // cusolverRfCreate
-    r(0x8b64e89043929d23, 595, 1, 6, 0, 6), // cublasDtrsm_v2_64
+    r(0x8b64e89043929d23, 589, 1, 6, 0, 6), // cublasDtrsm_v2_64
     r(0x8b67a4ccbd4c35bf, 0, 0, 6, 0, 3), // cublasDtrsv_v2
-    r(0x8b85952771826b2b, 1285, 1, 6, 0, 6), // cusolverDnCunmtr_bufferSize
-    r(0x8b903235f75e92d4, 38, 2, 2, 0, 0), // nvJitLinkVersion
+    r(0x8b85952771826b2b, 1271, 1, 6, 0, 6), // cusolverDnCunmtr_bufferSize
+    r(0x8b903235f75e92d4, 37, 2, 2, 0, 0), // nvJitLinkVersion
     r(0x8b946fd5e4d1a03d, 13, 1, 2, 0, 0), // nvmlDeviceGetArchitecture
-    r(0x8b9e2b2df52bd174, 80, 1, 2, 0, 0), // cuDeviceGetProperties
+    r(0x8b9e2b2df52bd174, 78, 1, 2, 0, 0), // cuDeviceGetProperties
     r(0x8ba444e50f65a912, 0, 0, 1, 0, 0), // cusolverDnLoggerSetFile
-    r(0x8bbb2b7ff55301d9, 1247, 2, 6, 0, 1), // fftw_plan_guru_dft_r2c
+    r(0x8bbb2b7ff55301d9, 1234, 2, 6, 0, 1), // fftw_plan_guru_dft_r2c
     r(0x8beb2e32a72c27d4, 0, 0, 5, 0, 0), // cublasDdot
     r(0x8beb844fcebcb245, 0, 0, 1, 0, 0), // cuEventQuery
-    r(0x8bfcde6c38d13648, 1888, 5, 6, 0, 2), // pncclBroadcastConfig
+    r(0x8bfcde6c38d13648, 1847, 5, 6, 0, 2), // pncclBroadcastConfig
     r(0x8bff58271907b9b9, 0, 0, 2, 0, 0), // @cudaDeviceSetMemPool
-    r(0x8c0e4e577caadc4b, 1294, 1, 6, 0, 5), // cusparseZbsrilu02_bufferSizeExt
+    r(0x8c0e4e577caadc4b, 949, 1, 6, 0, 5), // cusparseZbsrilu02_bufferSizeExt
     r(0x8c1b5c401d8a2791, 0, 0, 5, 0, 0), // @cudaMemcpyFromSymbol
-    r(0x8c1ff453a482df60, 1309, 2, 6, 0, 6), // cusolverSpCcsrqrBufferInfoBatched
+    r(0x8c1ff453a482df60, 1293, 2, 6, 0, 6), // cusolverSpCcsrqrBufferInfoBatched
     r(0x8c202bd9e343b073, 0, 0, 6, 0, 3), // cublasStbsv
     r(0x8c22579bbd16f4ff, 0, 0, 4, 0, 0), // cusparseLtMatmulAlgSelectionInit
     r(0x8c2b76e4f170988c, 0, 0, 2, 0, 0), // cublasLtMatmulPreferenceInit_internal
-    r(0x8c3056ce377e5e2c, 1280, 1, 6, 0, 8), // cusolverDnZYgels
+    r(0x8c3056ce377e5e2c, 1267, 1, 6, 0, 8), // cusolverDnZYgels
     r(0x8c343bd9e35474ad, 0, 0, 6, 0, 3), // cublasStbmv
     r(0x8c36ff131b527e31, 0, 0, 2, 0, 0), // cudaDeviceUnregisterAsyncNotification
     r(0x8c3e79cf0de8c317, 0, 0, 1, 0, 0), // nvjpeg2kEncodeStateDestroy
-    r(0x8c4151ce378cc8e0, 1280, 1, 6, 0, 8), // cusolverDnZYgesv
+    r(0x8c4151ce378cc8e0, 1267, 1, 6, 0, 8), // cusolverDnZYgesv
     r(0x8c442aebde3d9e0e, 13, 1, 2, 0, 0), // nvmlDeviceGetPersistenceMode
-    r(0x8c4dd8111d4adc15, 320, 1, 3, 0, 0), // cudaMemPoolSetAccess
-    r(0x8c592ba2f327670c, 250, 2, 2, 0, 0), // cuImportExternalMemory
-    r(0x8c6a1934960ea970, 263, 3, 4, 0, 0), // cudaLibraryGetGlobal
-    r(0x8c6fb5a3d7064e86, 71, 2, 3, 0, 0), // @cudaLogsDumpToFile
-    r(0x8c736a9cf4b77086, 1574, 3, 6, 0, 3), // cusolverSpZcsrcholFactorHost
-    r(0x8c7683342e123e18, 237, 1, 2, 0, 0), // cuGraphMemcpyNodeGetParams
-    r(0x8c8837f74e8c0c90, 520, 3, 3, 0, 0), // cudaGraphInstantiateWithParams
-    r(0x8cb17911afc1963d, 678, 2, 6, 0, 7), // cublasHSSgemvBatched
-    r(0x8cb45ee7ee323e23, 552, 2, 6, 0, 8), // cublasDgbmv_v2_64
-    r(0x8ccc86996f6f81af, 1282, 1, 4, 0, 0), // cusolverDnSgebrd_bufferSize
+    r(0x8c4dd8111d4adc15, 316, 1, 3, 0, 0), // cudaMemPoolSetAccess
+    r(0x8c592ba2f327670c, 246, 2, 2, 0, 0), // cuImportExternalMemory
+    r(0x8c6a1934960ea970, 259, 3, 4, 0, 0), // cudaLibraryGetGlobal
+    r(0x8c6fb5a3d7064e86, 70, 2, 3, 0, 0), // @cudaLogsDumpToFile
+    r(0x8c736a9cf4b77086, 1547, 3, 6, 0, 3), // cusolverSpZcsrcholFactorHost
+    r(0x8c7683342e123e18, 233, 1, 2, 0, 0), // cuGraphMemcpyNodeGetParams
+    r(0x8c8837f74e8c0c90, 514, 3, 3, 0, 0), // cudaGraphInstantiateWithParams
+    r(0x8cb17911afc1963d, 671, 2, 6, 0, 7), // cublasHSSgemvBatched
+    r(0x8cb45ee7ee323e23, 546, 2, 6, 0, 8), // cublasDgbmv_v2_64
+    r(0x8ccc86996f6f81af, 996, 1, 4, 0, 0), // cusolverDnSgebrd_bufferSize
     r(0x8ceb40ec8cad589c, 0, 0, 6, 0, 3), // cusparseDcsr2dense
     r(0x8cf78ad64fae9b58, 10, 1, 6, 0, 8), // cusparseCreateBsr
-    r(0x8d0b8d2ff06d536f, 2031, 1, 2, 0, 0), // nvmlDeviceGetVgpuSchedulerLog
-    r(0x8d0ded2a5829bf72, 541, 1, 1, 0, 0), // @cudaMemcpy3DPeer_ptds
-    r(0x8d14a9f7e29cb69f, 328, 1, 2, 0, 0), // cuMemcpy2DAsync_v2
-    r(0x8d21a8bdd260c056, 898, 2, 6, 0, 6), // cudnnDivisiveNormalizationForward
-    r(0x8d2b42405eea6841, 1972, 1, 6, 0, 3), // nvjpegEncode
-    r(0x8d413e1b85f12b38, 241, 1, 3, 0, 0), // nvmlDeviceGetTemperature
-    r(0x8d5a4803f25adb38, 572, 2, 6, 0, 7), // cublasCherk3mEx_64
+    r(0x8d0b8d2ff06d536f, 1990, 1, 2, 0, 0), // nvmlDeviceGetVgpuSchedulerLog
+    r(0x8d0ded2a5829bf72, 535, 1, 1, 0, 0), // @cudaMemcpy3DPeer_ptds
+    r(0x8d14a9f7e29cb69f, 323, 1, 2, 0, 0), // cuMemcpy2DAsync_v2
+    r(0x8d21a8bdd260c056, 890, 2, 6, 0, 6), // cudnnDivisiveNormalizationForward
+    r(0x8d2b42405eea6841, 1931, 1, 6, 0, 3), // nvjpegEncode
+    r(0x8d413e1b85f12b38, 237, 1, 3, 0, 0), // nvmlDeviceGetTemperature
+    r(0x8d5a4803f25adb38, 566, 2, 6, 0, 7), // cublasCherk3mEx_64
     r(0x8d5c3175f5f3f790, 0, 0, 1, 0, 0), // cusolverMgDestroyMatrixDesc
-    r(0x8d6046b27fd1027b, 241, 1, 3, 0, 0), // cudnnGetRNNBackwardWeightsAlgorithmMaxCount
-    r(0x8d7e02fa3943c29f, 1293, 1, 6, 0, 3), // cusparseDcsric02_bufferSize
+    r(0x8d6046b27fd1027b, 237, 1, 3, 0, 0), // cudnnGetRNNBackwardWeightsAlgorithmMaxCount
+    r(0x8d7e02fa3943c29f, 1279, 1, 6, 0, 3), // cusparseDcsric02_bufferSize
     r(0x8d84af7fc848ea7f, 0, 0, 2, 0, 0), // cuFuncSetSharedMemConfig
-    r(0x8d8f7e576668a48a, 2148, 1, 2, 0, 0), // nvmlEventSetRegisterGpuOperationalEvents_v1
+    r(0x8d8f7e576668a48a, 2103, 1, 2, 0, 0), // nvmlEventSetRegisterGpuOperationalEvents_v1
     r(0x8db69ebe4eb3c6a3, 10, 1, 1, 0, 0), // cusparseCreateCsrsm2Info
     r(0x8dc507e80646fa28, 0, 0, 2, 0, 0), // cudaFreeAsync
     r(0x8dcfd86fa1996e87, 13, 1, 2, 0, 0), // cudaGraphGetId
     r(0x8de7ae379e9fe7a8, 0, 0, 4, 0, 0), // @cudaMemPrefetchAsync#12
     r(0x8de7b1379e9fecc1, 0, 0, 4, 0, 0), // @cudaMemPrefetchAsync#11
-    r(0x8df2cc2f65adea07, 341, 5, 6, 0, 2), // cudaMemcpyBatchAsync
+    r(0x8df2cc2f65adea07, 336, 5, 6, 0, 2), // cudaMemcpyBatchAsync
     r(0x8e0fb81116b419d3, 9, 1, 2, 0, 0), // cuMemGetAllocationPropertiesFromHandle
-    r(0x8e1441e3751c440a, 2104, 3, 4, 0, 0), // nvmlDeviceGetSupportedGraphicsClocks
-    r(0x8e1a19ebdde3e114, 124, 5, 5, 0, 0), // cudaGraphAddExternalSemaphoresWaitNode
+    r(0x8e1441e3751c440a, 2059, 3, 4, 0, 0), // nvmlDeviceGetSupportedGraphicsClocks
+    r(0x8e1a19ebdde3e114, 120, 5, 5, 0, 0), // cudaGraphAddExternalSemaphoresWaitNode
     r(0x8e1b035830f26c9e, 0, 0, 0, 1, 0), // fftwf_set_timelimit
-    r(0x8e2ee4f115c41231, 1915, 4, 5, 0, 0), // pncclCommSplit
+    r(0x8e2ee4f115c41231, 1874, 4, 5, 0, 0), // pncclCommSplit
     r(0x8e37bf8053684db6, 13, 1, 2, 0, 0), // nvmlDeviceGetPowerSource
     r(0x8e39537860279a82, 6, 2, 2, 0, 0), // @cudaGetExportTable
     r(0x8e3edaf842042e52, 0, 0, 2, 0, 0), // cublasMpBufferDeregister
-    r(0x8e48cf4ad2bf277b, 565, 2, 6, 0, 7), // cublasDsyr2k_v2
+    r(0x8e48cf4ad2bf277b, 559, 2, 6, 0, 7), // cublasDsyr2k_v2
     r(0x8e7d169c9fea4a37, 0, 0, 6, 0, 2), // cudaMemcpy2DAsync
     r(0x8e897deff8739717, 0, 0, 3, 0, 0), // cufftExecC2R
     r(0x8e898ceff873b094, 0, 0, 4, 0, 0), // cufftExecC2C
     r(0x8e9bba758b52892a, 0, 0, 4, 0, 0), // cudaStreamAddCallback_ptsz
     r(0x8eb4be338e52fcbc, 0, 0, 1, 0, 0), // @cudaFreeMipmappedArray
-    r(0x8eb7f6051df47c5a, 195, 1, 3, 0, 0), // cudaGraphExecUpdate
+    r(0x8eb7f6051df47c5a, 191, 1, 3, 0, 0), // cudaGraphExecUpdate
     r(0x8ecd65214ee52aba, 0, 0, 9, 0, 0), // @cudaMemcpy2DArrayToArray_ptds
     r(0x8ed82d257b7d9848, 0, 0, 1, 0, 0), // @cudaDeviceDisablePeerAccess
-    r(0x8edc3ff01bc9d0b5, 590, 2, 6, 0, 2), // cublasSrot_v2_64
-    r(0x8ee17369b005737c, 2227, 2, 5, 0, 0), // nvtiffWriteTiffFile
-    r(0x8ee40b382ad4b929, 363, 2, 4, 0, 0), // @cudaSignalExternalSemaphoresAsync_v2
-    r(0x8ee86f7ffdc32559, 564, 1, 6, 0, 4), // cublasDger_v2_64
+    r(0x8edc3ff01bc9d0b5, 584, 2, 6, 0, 2), // cublasSrot_v2_64
+    r(0x8ee17369b005737c, 2180, 2, 5, 0, 0), // nvtiffWriteTiffFile
+    r(0x8ee40b382ad4b929, 358, 2, 4, 0, 0), // @cudaSignalExternalSemaphoresAsync_v2
+    r(0x8ee86f7ffdc32559, 558, 1, 6, 0, 4), // cublasDger_v2_64
     r(0x8ef5788b30ef50ca, 0, 0, 3, 0, 0), // cuMemsetD16_v2_ptds
     r(0x8efb9dafa89ff182, 10, 1, 1, 0, 0), // cudnnCreateActivationDescriptor
     r(0x8f144a381bd84797, 13, 1, 2, 0, 0), // nvjpeg2kStreamGetColorSpace
-    r(0x8f1f7438001fe7b1, 228, 1, 3, 0, 0), // @cudaGraphKernelNodeSetAttribute
+    r(0x8f1f7438001fe7b1, 224, 1, 3, 0, 0), // @cudaGraphKernelNodeSetAttribute
     r(0x8f2fc41648472531, 0, 0, 6, 0, 1), // cusolverSpDcsrqrSolve
-    r(0x8f38015796473550, 556, 1, 6, 0, 5), // cublasCgetrsBatched
+    r(0x8f38015796473550, 550, 1, 6, 0, 5), // cublasCgetrsBatched
     r(0x8f49ba26175b9e2f, 0, 0, 1, 0, 0), // cudnnDestroyTensorDescriptor
-    r(0x8f4aa3a0d4f238c4, 1624, 2, 6, 0, 10), // cusolverMpGels_bufferSize
-    r(0x8f52f4042893bf6c, 796, 1, 6, 0, 11), // cusparseScsrsm2_solve
-    r(0x8f626545bd597652, 958, 1, 6, 0, 3), // cudnnGetRNNLinLayerBiasParams
+    r(0x8f4aa3a0d4f238c4, 1597, 2, 6, 0, 10), // cusolverMpGels_bufferSize
+    r(0x8f52f4042893bf6c, 789, 1, 6, 0, 11), // cusparseScsrsm2_solve
+    r(0x8f626545bd597652, 950, 1, 6, 0, 3), // cudnnGetRNNLinLayerBiasParams
     r(0x8f77c58d0b4a17b9, 0, 0, 1, 0, 0), // cudssLoggerSetFile
-    r(0x8f7f1e7686411ba8, 37, 1, 6, 0, 0), // cutensorMgCreateCopyDescriptor
-    r(0x8f9846334e760a04, 677, 1, 2, 0, 0), // cublasGetMathMode
-    r(0x8f98e9007d3b41b9, 726, 8, 6, 0, 6), // cublasRotmgEx
+    r(0x8f7f1e7686411ba8, 36, 1, 6, 0, 0), // cutensorMgCreateCopyDescriptor
+    r(0x8f9846334e760a04, 13, 1, 2, 0, 0), // cublasGetMathMode
+    r(0x8f98e9007d3b41b9, 719, 8, 6, 0, 6), // cublasRotmgEx
     r(0x8fb318b38f0cb208, 0, 0, 5, 0, 0), // @__cudaPushCallConfiguration
     r(0x8fb924ee503653e9, 0, 0, 1, 0, 0), // cudaFreeArray
     r(0x8fbaf69c3091dfc3, 0, 0, 3, 0, 0), // cublasLtMatrixTransformDescInit_internal
-    r(0x8fc0669e303a8747, 219, 2, 3, 0, 0), // cuGraphInstantiateWithParams
+    r(0x8fc0669e303a8747, 215, 2, 3, 0, 0), // cuGraphInstantiateWithParams
     r(0x8fcf2ec7fc3d2afb, 30, 1, 3, 0, 0), // cudaEventElapsedTime
     r(0x8fe2f467c75d9130, 0, 0, 2, 0, 0), // __nvJitLinkGetLinkedLTOIR_13_5
     r(0x8fe2f567c75d92e3, 0, 0, 2, 0, 0), // __nvJitLinkGetLinkedLTOIR_13_4
     r(0x8fe2fa67c75d9b62, 0, 0, 2, 0, 0), // __nvJitLinkGetLinkedLTOIR_13_3
     r(0x8ff1f057e167085f, 0, 0, 1, 0, 0), // cublasLtDestroy
     r(0x900536d23579d5e4, 0, 0, 6, 0, 2), // cusolverDnClaswp
-    r(0x900c23d82531ee42, 559, 2, 6, 0, 7), // cublasDgemvBatched_64
+    r(0x900c23d82531ee42, 553, 2, 6, 0, 7), // cublasDgemvBatched_64
     r(0x900fda247f19604e, 0, 0, 4, 0, 0), // cudnnSetRNNProjectionLayers
     r(0x9013bdb8998fe5bb, 0, 0, 6, 0, 0), // cublasDswap_v2
-    r(0x901863a2c6abf03f, 552, 2, 6, 0, 9), // cublasDgemmBatched_64
+    r(0x901863a2c6abf03f, 546, 2, 6, 0, 9), // cublasDgemmBatched_64
     r(0x90372c5c35558384, 0, 0, 6, 0, 1), // cublasSetMatrix
-    r(0x903f07bc3e9ae7aa, 2020, 1, 2, 0, 0), // nvmlDeviceGetRemappedRows_v2
-    r(0x9048be292ae85814, 550, 1, 6, 0, 2), // cublasNrm2Ex_64
+    r(0x903f07bc3e9ae7aa, 1979, 1, 2, 0, 0), // nvmlDeviceGetRemappedRows_v2
+    r(0x9048be292ae85814, 544, 1, 6, 0, 2), // cublasNrm2Ex_64
     r(0x905160e01b441bdf, 13, 1, 2, 0, 0), // nvmlDeviceGetDefaultEccMode
     r(0x905e5007429b013d, 0, 0, 0, 0, 0), // cuFileDriverOpen
     r(0x9076279c7375c745, 0, 0, 6, 0, 8), // cusolverDnXhetrf
@@ -3184,237 +3184,237 @@ pub static ROWS: [Row; 5615] = [
     r(0x9084427237f3ee04, 0, 0, 4, 0, 0), // @cudaMemPrefetchAsync_ptsz#12
     r(0x9084457237f3f31d, 0, 0, 4, 0, 0), // @cudaMemPrefetchAsync_ptsz#11
     r(0x90868d48494e49d5, 13, 1, 2, 0, 0), // cudnnGetCTCLossDescriptor
-    r(0x909e818bccfc454e, 520, 3, 3, 0, 0), // @cudaGraphInstantiateWithParams
+    r(0x909e818bccfc454e, 514, 3, 3, 0, 0), // @cudaGraphInstantiateWithParams
     r(0x90c9ddae72f2ae75, 0, 0, 1, 0, 0), // cufftXtFree
-    r(0x90d1e9659bc0570f, 249, 1, 2, 0, 0), // cudaGetSurfaceObjectResourceDesc#12
-    r(0x90d1ea659bc058c2, 249, 1, 2, 0, 0), // cudaGetSurfaceObjectResourceDesc#11
-    r(0x90d632a44b83724c, 934, 4, 5, 0, 0), // cudnnGetAlgorithmPerformance
-    r(0x90d6595d48496fc3, 1247, 2, 6, 0, 2), // fftw_plan_guru_dft
-    r(0x90e195ee49bd0757, 2018, 1, 2, 0, 0), // nvmlDeviceGetAccountingStats_v2
+    r(0x90d1e9659bc0570f, 245, 1, 2, 0, 0), // cudaGetSurfaceObjectResourceDesc#12
+    r(0x90d1ea659bc058c2, 245, 1, 2, 0, 0), // cudaGetSurfaceObjectResourceDesc#11
+    r(0x90d632a44b83724c, 926, 4, 5, 0, 0), // cudnnGetAlgorithmPerformance
+    r(0x90d6595d48496fc3, 1234, 2, 6, 0, 2), // fftw_plan_guru_dft
+    r(0x90e195ee49bd0757, 1977, 1, 2, 0, 0), // nvmlDeviceGetAccountingStats_v2
     r(0x90f09d55527805dc, 0, 0, 1, 0, 0), // cusolverMgDestroyGrid
-    r(0x90fbdd760bccc096, 228, 1, 3, 0, 0), // cuGraphKernelNodeSetAttribute
+    r(0x90fbdd760bccc096, 224, 1, 3, 0, 0), // cuGraphKernelNodeSetAttribute
     r(0x9106a2c24e28143a, 0, 0, 3, 0, 0), // @cudaGraphExecEventWaitNodeSetEvent
-    r(0x910fd29b51e65e80, 1894, 5, 6, 0, 0), // pncclCommGrow
+    r(0x910fd29b51e65e80, 1853, 5, 6, 0, 0), // pncclCommGrow
     r(0x9116e74d4f34e832, 0, 0, 6, 0, 0), // cudaGraphMemcpyNodeSetParamsToSymbol
-    r(0x911edb154bb9cede, 841, 2, 6, 0, 8), // cusolverDnXsyevBatched_bufferSize
-    r(0x913131463a76b3a0, 427, 2, 6, 0, 0), // __cudaRegisterSurface
-    r(0x9133358890509a57, 1311, 2, 6, 0, 14), // cusolverDnXgesvd_bufferSize
+    r(0x911edb154bb9cede, 834, 2, 6, 0, 8), // cusolverDnXsyevBatched_bufferSize
+    r(0x913131463a76b3a0, 422, 2, 6, 0, 0), // __cudaRegisterSurface
+    r(0x9133358890509a57, 1295, 2, 6, 0, 14), // cusolverDnXgesvd_bufferSize
     r(0x9135302bac2e27c7, 0, 0, 4, 0, 0), // cusparseSpSM_updateMatrix
     r(0x91429f5426344c47, 10, 1, 2, 0, 0), // cudaDeviceGetLimit
-    r(0x914300b6c915acc0, 1313, 1, 3, 1, 0), // cusolverSpDcsrqrZeroPivot
+    r(0x914300b6c915acc0, 237, 1, 3, 1, 0), // cusolverSpDcsrqrZeroPivot
     r(0x915b36756bdef274, 0, 0, 5, 0, 0), // cudaMemPrefetchAsync_ptsz
     r(0x916cd1f3b4e1fdee, 10, 1, 6, 0, 1), // cusolverMgCreateMatrixDesc
-    r(0x91a05d1db10081e4, 846, 4, 6, 0, 16), // cublasMpHerkx_bufferSize
+    r(0x91a05d1db10081e4, 838, 4, 6, 0, 16), // cublasMpHerkx_bufferSize
     r(0x91a62a9a8b210597, 0, 0, 0, 0, 0), // cudaDeviceReset
-    r(0x91ad08a38368c29b, 241, 1, 3, 0, 0), // nvmlDeviceGetMaxCustomerBoostClock
-    r(0x91b0e2fa902b55f4, 328, 1, 1, 0, 0), // cuMemcpy2DUnaligned_v2
+    r(0x91ad08a38368c29b, 237, 1, 3, 0, 0), // nvmlDeviceGetMaxCustomerBoostClock
+    r(0x91b0e2fa902b55f4, 323, 1, 1, 0, 0), // cuMemcpy2DUnaligned_v2
     r(0x91b4cc299918e947, 0, 0, 3, 0, 0), // cuMemsetD32
-    r(0x91b7562af8dab141, 1930, 2, 5, 0, 0), // ncclRedOpCreatePreMulSum
+    r(0x91b7562af8dab141, 1889, 2, 5, 0, 0), // ncclRedOpCreatePreMulSum
     r(0x91bbb829991ee5f9, 0, 0, 3, 0, 0), // cuMemsetD16
-    r(0x91d1f4200986a37c, 554, 2, 6, 0, 5), // cublasCsyrk_v2
+    r(0x91d1f4200986a37c, 548, 2, 6, 0, 5), // cublasCsyrk_v2
     r(0x91de2c81126d0196, 0, 0, 6, 0, 8), // cusolverDnSsygvj
     r(0x91de3681126d1294, 0, 0, 6, 0, 7), // cusolverDnSsygvd
     r(0x91deca58a7f15316, 30, 1, 1, 0, 0), // cudaRuntimeGetVersion
-    r(0x91e15d76af1dfd8e, 326, 1, 1, 0, 0), // __nvJitLinkDestroy_13_4
-    r(0x91e15e76af1dff41, 326, 1, 1, 0, 0), // __nvJitLinkDestroy_13_5
-    r(0x91e15f76af1e00f4, 326, 1, 1, 0, 0), // __nvJitLinkDestroy_13_2
-    r(0x91e16076af1e02a7, 326, 1, 1, 0, 0), // __nvJitLinkDestroy_13_3
-    r(0x91e16176af1e045a, 326, 1, 1, 0, 0), // __nvJitLinkDestroy_13_0
-    r(0x91e16276af1e060d, 326, 1, 1, 0, 0), // __nvJitLinkDestroy_13_1
-    r(0x91f2b555e779e696, 1760, 2, 6, 0, 21), // cusparseScsrgemm2
-    r(0x91fe885ec45e174a, 1273, 4, 6, 0, 1), // cuFileWriteAsync
+    r(0x91e15d76af1dfd8e, 321, 1, 1, 0, 0), // __nvJitLinkDestroy_13_4
+    r(0x91e15e76af1dff41, 321, 1, 1, 0, 0), // __nvJitLinkDestroy_13_5
+    r(0x91e15f76af1e00f4, 321, 1, 1, 0, 0), // __nvJitLinkDestroy_13_2
+    r(0x91e16076af1e02a7, 321, 1, 1, 0, 0), // __nvJitLinkDestroy_13_3
+    r(0x91e16176af1e045a, 321, 1, 1, 0, 0), // __nvJitLinkDestroy_13_0
+    r(0x91e16276af1e060d, 321, 1, 1, 0, 0), // __nvJitLinkDestroy_13_1
+    r(0x91f2b555e779e696, 1723, 2, 6, 0, 21), // cusparseScsrgemm2
+    r(0x91fe885ec45e174a, 1260, 4, 6, 0, 1), // cuFileWriteAsync
     r(0x9201533f0bdb751b, 10, 1, 1, 0, 0), // cusolverDnCreateGesvdjInfo
-    r(0x920d9d02633f37d7, 239, 1, 2, 0, 0), // nvmlDeviceGetAttributes
+    r(0x920d9d02633f37d7, 235, 1, 2, 0, 0), // nvmlDeviceGetAttributes
     r(0x923ad42eaedbd4a3, 0, 0, 6, 0, 6), // cusolverDnSgebrd
-    r(0x925542d6b0f2c773, 1915, 4, 5, 0, 0), // ncclCommSplit
-    r(0x925a77d573f4d4cf, 475, 1, 2, 0, 0), // nvmlGpmQueryDeviceSupport
+    r(0x925542d6b0f2c773, 1874, 4, 5, 0, 0), // ncclCommSplit
+    r(0x925a77d573f4d4cf, 36, 1, 2, 0, 0), // nvmlGpmQueryDeviceSupport
     r(0x927f41daae5eff00, 0, 0, 6, 0, 9), // cusparseSbsrsm2_analysis
-    r(0x928db6bbeb5cbac7, 1741, 2, 6, 0, 5), // cusparseHpruneDense2csr_bufferSizeExt
-    r(0x9290b9599c9acb87, 563, 1, 6, 0, 2), // cublasZgeqrfBatched
+    r(0x928db6bbeb5cbac7, 1704, 2, 6, 0, 5), // cusparseHpruneDense2csr_bufferSizeExt
+    r(0x9290b9599c9acb87, 557, 1, 6, 0, 2), // cublasZgeqrfBatched
     r(0x92a503a86fc37e42, 0, 0, 2, 0, 0), // cublasMpSetStream
-    r(0x92acd39918005906, 1954, 1, 2, 0, 0), // __nvJitLinkGetLinkedPtx_13_5
-    r(0x92acd49918005ab9, 1954, 1, 2, 0, 0), // __nvJitLinkGetLinkedPtx_13_4
-    r(0x92acd59918005c6c, 1954, 1, 2, 0, 0), // __nvJitLinkGetLinkedPtx_13_3
-    r(0x92acd69918005e1f, 1954, 1, 2, 0, 0), // __nvJitLinkGetLinkedPtx_13_2
-    r(0x92acd79918005fd2, 1954, 1, 2, 0, 0), // __nvJitLinkGetLinkedPtx_13_1
-    r(0x92acd89918006185, 1954, 1, 2, 0, 0), // __nvJitLinkGetLinkedPtx_13_0
+    r(0x92acd39918005906, 1913, 1, 2, 0, 0), // __nvJitLinkGetLinkedPtx_13_5
+    r(0x92acd49918005ab9, 1913, 1, 2, 0, 0), // __nvJitLinkGetLinkedPtx_13_4
+    r(0x92acd59918005c6c, 1913, 1, 2, 0, 0), // __nvJitLinkGetLinkedPtx_13_3
+    r(0x92acd69918005e1f, 1913, 1, 2, 0, 0), // __nvJitLinkGetLinkedPtx_13_2
+    r(0x92acd79918005fd2, 1913, 1, 2, 0, 0), // __nvJitLinkGetLinkedPtx_13_1
+    r(0x92acd89918006185, 1913, 1, 2, 0, 0), // __nvJitLinkGetLinkedPtx_13_0
     r(0x92ae47b51ee4a4c4, 30, 1, 4, 0, 0), // cuKernelGetAttribute
     r(0x92c3d83aa7b13870, 0, 0, 6, 0, 2), // cusolverDnDlauum
     r(0x92ca8806d3c282b1, 0, 0, 5, 0, 0), // cudaMemPrefetchAsync_v2
-    r(0x92cb0f264c6cde3f, 119, 2, 4, 0, 0), // cuGraphAddDependencies
-    r(0x92cd0fbd4ae28ee4, 682, 2, 6, 0, 9), // cublasHgemmBatched
+    r(0x92cb0f264c6cde3f, 115, 2, 4, 0, 0), // cuGraphAddDependencies
+    r(0x92cd0fbd4ae28ee4, 675, 2, 6, 0, 9), // cublasHgemmBatched
     r(0x92da133653b77f72, 13, 1, 2, 0, 0), // nvmlDeviceGetDisplayActive
     r(0x92f08a357de2803e, 0, 0, 5, 0, 0), // nvtiffEncodeParamsSetTag
-    r(0x931c10d59e536a04, 699, 2, 6, 0, 2), // cublasLtMatmulAlgoCheck
+    r(0x931c10d59e536a04, 692, 2, 6, 0, 2), // cublasLtMatmulAlgoCheck
     r(0x931f4ed5ef33741c, 0, 0, 6, 0, 5), // cusparseDgpsvInterleavedBatch
     r(0x9322aa24676d363b, 30, 1, 1, 0, 0), // nvmlGetExcludedDeviceCount
-    r(0x93362d10f12eda92, 239, 1, 2, 0, 0), // cuGraphMemsetNodeGetParams
+    r(0x93362d10f12eda92, 235, 1, 2, 0, 0), // cuGraphMemsetNodeGetParams
     r(0x933643e3f3e28ec7, 0, 0, 6, 0, 2), // cusolverDnSlauum
-    r(0x9345b1233b2190ce, 495, 1, 1, 0, 0), // cublasLtGetStatusString
-    r(0x934aec71b1ce49f3, 699, 2, 6, 0, 3), // cublasLtMatmulAlgoCheckForStream
-    r(0x93675104d6969231, 2157, 2, 1, 0, 0), // nvmlGpmMetricsGet
+    r(0x9345b1233b2190ce, 489, 1, 1, 0, 0), // cublasLtGetStatusString
+    r(0x934aec71b1ce49f3, 692, 2, 6, 0, 3), // cublasLtMatmulAlgoCheckForStream
+    r(0x93675104d6969231, 2110, 2, 1, 0, 0), // nvmlGpmMetricsGet
     r(0x937d9e6f96a1de71, 9, 1, 3, 0, 0), // @cudaMipmappedArrayGetMemoryRequirements
-    r(0x9383744e3e3db0e1, 361, 2, 3, 0, 0), // cudaProfilerInitialize
-    r(0x93844e653dce4698, 312, 1, 5, 0, 0), // cublasIsamax_v2_64
+    r(0x9383744e3e3db0e1, 356, 2, 3, 0, 0), // cudaProfilerInitialize
+    r(0x93844e653dce4698, 308, 1, 5, 0, 0), // cublasIsamax_v2_64
     r(0x938669ddecc1f671, 13, 1, 2, 0, 0), // @cudaStreamGetFlags_ptsz
-    r(0x938fc3970da0b6a3, 119, 2, 5, 0, 0), // cudaStreamUpdateCaptureDependencies_v2
-    r(0x9392ee7c6dbd8690, 1696, 7, 6, 0, 2), // cusparseSpVecGet
+    r(0x938fc3970da0b6a3, 115, 2, 5, 0, 0), // cudaStreamUpdateCaptureDependencies_v2
+    r(0x9392ee7c6dbd8690, 1659, 7, 6, 0, 2), // cusparseSpVecGet
     r(0x93d123d3f597c7be, 30, 1, 1, 0, 0), // cuModuleGetLoadingMode
-    r(0x93d96f4eddbd9317, 2222, 2, 4, 0, 0), // nvtiffStreamGetNumberOfTags
-    r(0x93ddc6db62e10e48, 981, 1, 6, 0, 1), // cudnnGetConvolutionBackwardDataWorkspaceSize
+    r(0x93d96f4eddbd9317, 2175, 2, 4, 0, 0), // nvtiffStreamGetNumberOfTags
+    r(0x93ddc6db62e10e48, 545, 1, 6, 0, 1), // cudnnGetConvolutionBackwardDataWorkspaceSize
     r(0x93fde54a0864d4b9, 13, 1, 2, 0, 0), // nvmlDeviceGetMultiGpuBoard
-    r(0x9414fd4bd2641ecf, 557, 2, 6, 0, 11), // cublasCgemmEx
-    r(0x9425eab1dc85acc2, 1313, 1, 3, 1, 0), // cusolverSpDcsrluZeroPivotHost
-    r(0x9436ec4bd280e852, 552, 2, 6, 0, 8), // cublasCgemm3m
+    r(0x9414fd4bd2641ecf, 551, 2, 6, 0, 11), // cublasCgemmEx
+    r(0x9425eab1dc85acc2, 237, 1, 3, 1, 0), // cusolverSpDcsrluZeroPivotHost
+    r(0x9436ec4bd280e852, 546, 2, 6, 0, 8), // cublasCgemm3m
     r(0x9442a906381aecd4, 0, 0, 4, 0, 0), // cusparseSpSV_updateMatrix
     r(0x94455c710fa427a0, 10, 1, 2, 0, 0), // cudaDeviceGetDefaultMemPool
-    r(0x944dbd9107a8f494, 1899, 2, 3, 0, 0), // pncclCommInitAll
+    r(0x944dbd9107a8f494, 1858, 2, 3, 0, 0), // pncclCommInitAll
     r(0x94614e43730b1e0d, 0, 0, 1, 0, 0), // cudaGraphicsUnregisterResource
-    r(0x946db194cf98f177, 1977, 4, 3, 0, 0), // nvjpegGetHardwareDecoderInfo
+    r(0x946db194cf98f177, 1936, 4, 3, 0, 0), // nvjpegGetHardwareDecoderInfo
     r(0x947115f56f31d90e, 10, 1, 1, 0, 0), // @cudaEGLStreamConsumerDisconnect
-    r(0x947234b82852d081, 1244, 1, 5, 0, 0), // fftw_plan_dft_c2r
+    r(0x947234b82852d081, 1231, 1, 5, 0, 0), // fftw_plan_dft_c2r
     r(0x947a4228ec28baec, 10, 1, 3, 0, 0), // cuMemAllocManaged
-    r(0x947f3c66ece7910f, 196, 3, 2, 0, 0), // cuGraphExternalSemaphoresSignalNodeGetParams
+    r(0x947f3c66ece7910f, 192, 3, 2, 0, 0), // cuGraphExternalSemaphoresSignalNodeGetParams
     r(0x9481308c1047f32a, 30, 1, 1, 0, 0), // cudaThreadGetCacheConfig
     r(0x94814c37198bfb47, 0, 0, 6, 0, 0), // nvjpeg2kStreamParse
-    r(0x9489075720590c3f, 686, 1, 6, 0, 0), // cusolverDnDgeqrf_bufferSize
-    r(0x948e7b84354c2da5, 1252, 3, 5, 0, 0), // cuFileBatchIOGetStatus
-    r(0x949744c944ae0155, 690, 2, 5, 0, 0), // cudssConfigGet
-    r(0x949f9ef78e12a38e, 2089, 4, 5, 0, 0), // nvmlDeviceGetRetiredPages_v2
+    r(0x9489075720590c3f, 679, 1, 6, 0, 0), // cusolverDnDgeqrf_bufferSize
+    r(0x948e7b84354c2da5, 1239, 3, 5, 0, 0), // cuFileBatchIOGetStatus
+    r(0x949744c944ae0155, 683, 2, 5, 0, 0), // cudssConfigGet
+    r(0x949f9ef78e12a38e, 2044, 4, 5, 0, 0), // nvmlDeviceGetRetiredPages_v2
     r(0x94a0eee4e16958ac, 0, 0, 2, 0, 0), // @cudaStreamCopyAttributes_ptsz
-    r(0x94a53ddf1986b6f7, 1319, 2, 6, 0, 5), // cusolverSpCcsrqrBufferInfo
-    r(0x94c13f5c676b91fa, 576, 2, 6, 0, 4), // cublasDspmv_v2
+    r(0x94a53ddf1986b6f7, 1302, 2, 6, 0, 5), // cusolverSpCcsrqrBufferInfo
+    r(0x94c13f5c676b91fa, 570, 2, 6, 0, 4), // cublasDspmv_v2
     r(0x94cff8a8642dc9eb, 13, 1, 2, 0, 0), // nvmlDeviceGetDisplayMode
     r(0x94ff5c901aa5759a, 13, 1, 2, 0, 0), // pncclCommCount
-    r(0x950e735e0554b1c1, 1453, 5, 6, 0, 5), // cusolverSpCcsrqrBufferInfoHost
+    r(0x950e735e0554b1c1, 1428, 5, 6, 0, 5), // cusolverSpCcsrqrBufferInfoHost
     r(0x95280be174cee28c, 0, 0, 6, 0, 7), // cusparseZbsrsv2_analysis
-    r(0x9528610c42122446, 2214, 3, 5, 0, 0), // nvtiffStreamGetGeoKeyInfo
-    r(0x953fc0f073d11eae, 404, 1, 2, 0, 0), // cuTensorMapReplaceAddress
+    r(0x9528610c42122446, 2167, 3, 5, 0, 0), // nvtiffStreamGetGeoKeyInfo
+    r(0x953fc0f073d11eae, 399, 1, 2, 0, 0), // cuTensorMapReplaceAddress
     r(0x954334a3063b3cab, 0, 0, 2, 0, 0), // cudaUserObjectRetain
-    r(0x9547c44b7671f773, 1245, 2, 6, 0, 1), // fftw_plan_guru64_dft_c2r
-    r(0x95560972ad9a85c5, 578, 2, 6, 0, 2), // cublasCrot_v2_64
-    r(0x956c0beaf5260c5f, 282, 3, 6, 0, 0), // cuLinkAddFile_v2
-    r(0x956d45e7f850e4b9, 478, 1, 2, 0, 0), // nvmlGpuInstanceSetVgpuHeterogeneousMode
-    r(0x9570942f1364a15b, 443, 2, 2, 0, 0), // @cudaChooseDevice#12
-    r(0x9570952f1364a30e, 445, 2, 2, 0, 0), // @cudaChooseDevice#11
+    r(0x9547c44b7671f773, 1232, 2, 6, 0, 1), // fftw_plan_guru64_dft_c2r
+    r(0x95560972ad9a85c5, 572, 2, 6, 0, 2), // cublasCrot_v2_64
+    r(0x956c0beaf5260c5f, 278, 3, 6, 0, 0), // cuLinkAddFile_v2
+    r(0x956d45e7f850e4b9, 472, 1, 2, 0, 0), // nvmlGpuInstanceSetVgpuHeterogeneousMode
+    r(0x9570942f1364a15b, 438, 2, 2, 0, 0), // @cudaChooseDevice#12
+    r(0x9570952f1364a30e, 440, 2, 2, 0, 0), // @cudaChooseDevice#11
     r(0x9582e219b7c6b672, 10, 1, 2, 0, 0), // @cudaDeviceGetDefaultMemPool
-    r(0x958349d83893fd8c, 1108, 2, 6, 0, 3), // cudnnSoftmaxForward
-    r(0x958ddc9f78fcd911, 37, 1, 2, 0, 0), // nvmlDeviceGetCurrentClocksEventReasons
+    r(0x958349d83893fd8c, 1098, 2, 6, 0, 3), // cudnnSoftmaxForward
+    r(0x958ddc9f78fcd911, 36, 1, 2, 0, 0), // nvmlDeviceGetCurrentClocksEventReasons
     r(0x9593fe60d50bea80, 0, 0, 2, 0, 0), // cuFlushGPUDirectRDMAWrites
     r(0x9594f6a96598da36, 0, 0, 3, 0, 0), // cuTexRefSetArray
-    r(0x959abe66181609f6, 688, 1, 5, 0, 0), // cublasScnrm2_v2_64
-    r(0x959ec9a0bad523ef, 564, 1, 6, 0, 1), // cublasZhpr_v2_64
+    r(0x959abe66181609f6, 681, 1, 5, 0, 0), // cublasScnrm2_v2_64
+    r(0x959ec9a0bad523ef, 558, 1, 6, 0, 1), // cublasZhpr_v2_64
     r(0x95ab8610a722c593, 0, 0, 6, 2, 2), // cublasSsyrk
     r(0x95abdd10a7235968, 0, 0, 6, 1, 2), // cublasSsyr2
     r(0x95b1563a98081f98, 0, 0, 8, 0, 0), // @cudaMemcpy2DFromArray_ptds
     r(0x95b58c10a72b244a, 0, 0, 6, 2, 4), // cublasSsymm
     r(0x95b59310a72b302f, 0, 0, 6, 2, 2), // cublasSsymv
     r(0x95cda2c6cf2a3aa4, 0, 0, 1, 0, 0), // cudnnDestroyLRNDescriptor
-    r(0x95cefb98bd0538ac, 796, 1, 6, 0, 8), // cublasStrmm_v2_64
-    r(0x95d182f8441a3974, 1317, 2, 6, 0, 4), // cusolverMpPotrf_bufferSize
-    r(0x95d486d78e5d5651, 1597, 6, 6, 1, 5), // cusolverSpZcsrlsvluHost
-    r(0x95d72f95ce80a7e4, 90, 2, 2, 0, 32), // cudaEGLStreamProducerPresentFrame
-    r(0x95d9368ed25b0a89, 1319, 2, 6, 0, 5), // cusolverDnXhetrf_bufferSize
-    r(0x95e2d296ece18612, 565, 2, 6, 0, 7), // cublasXtDsyrkx
-    r(0x95e6f46c0a99a80c, 651, 2, 6, 0, 13), // cublasGemmEx
-    r(0x95fa5dddba91187e, 117, 2, 9, 0, 0), // @cudaGraphAddMemcpyNodeFromSymbol
-    r(0x960fe882222e27a0, 1280, 1, 6, 0, 8), // cusolverDnZEgels
-    r(0x961affe14f08a7b4, 484, 2, 3, 0, 0), // @cudaExternalMemoryGetMappedBuffer#11
-    r(0x961b02e14f08accd, 484, 2, 3, 0, 0), // @cudaExternalMemoryGetMappedBuffer#12
-    r(0x962a9f0005cb6a0e, 81, 2, 3, 0, 0), // nvmlDeviceGetGpuOperationMode
-    r(0x962d1d932cc26e38, 531, 1, 2, 0, 0), // cudaGraphNodeSetParams
+    r(0x95cefb98bd0538ac, 789, 1, 6, 0, 8), // cublasStrmm_v2_64
+    r(0x95d182f8441a3974, 1300, 2, 6, 0, 4), // cusolverMpPotrf_bufferSize
+    r(0x95d486d78e5d5651, 1570, 6, 6, 1, 5), // cusolverSpZcsrlsvluHost
+    r(0x95d72f95ce80a7e4, 88, 2, 2, 0, 32), // cudaEGLStreamProducerPresentFrame
+    r(0x95d9368ed25b0a89, 1302, 2, 6, 0, 5), // cusolverDnXhetrf_bufferSize
+    r(0x95e2d296ece18612, 559, 2, 6, 0, 7), // cublasXtDsyrkx
+    r(0x95e6f46c0a99a80c, 645, 2, 6, 0, 13), // cublasGemmEx
+    r(0x95fa5dddba91187e, 113, 2, 9, 0, 0), // @cudaGraphAddMemcpyNodeFromSymbol
+    r(0x960fe882222e27a0, 1267, 1, 6, 0, 8), // cusolverDnZEgels
+    r(0x961affe14f08a7b4, 478, 2, 3, 0, 0), // @cudaExternalMemoryGetMappedBuffer#11
+    r(0x961b02e14f08accd, 478, 2, 3, 0, 0), // @cudaExternalMemoryGetMappedBuffer#12
+    r(0x962a9f0005cb6a0e, 79, 2, 3, 0, 0), // nvmlDeviceGetGpuOperationMode
+    r(0x962d1d932cc26e38, 525, 1, 2, 0, 0), // cudaGraphNodeSetParams
     r(0x96331b56d0f8ffea, 10, 1, 3, 0, 0), // cublasLtMatmulDescCreate
-    r(0x964b03de366dc6f3, 565, 2, 6, 0, 7), // cublasXtDsymm
+    r(0x964b03de366dc6f3, 559, 2, 6, 0, 7), // cublasXtDsymm
     r(0x964f90f7a68b93c9, 13, 1, 2, 0, 0), // nvmlDeviceGetPerformanceState
     r(0x96555f32ad917a9d, 0, 0, 6, 1, 2), // cublasDger
     r(0x9659b5c1b6b2097d, 0, 0, 6, 0, 5), // cusolverDnSorgbr
-    r(0x965dd159e086e8a6, 2143, 1, 2, 0, 0), // nvmlDeviceWorkloadPowerProfileGetCurrentProfiles
+    r(0x965dd159e086e8a6, 2098, 1, 2, 0, 0), // nvmlDeviceWorkloadPowerProfileGetCurrentProfiles
     r(0x96625bb1bfdf36f1, 0, 0, 1, 0, 0), // cuGreenCtxDestroy
-    r(0x9671fb8222811244, 1280, 1, 6, 0, 8), // cusolverDnZEgesv
+    r(0x9671fb8222811244, 1267, 1, 6, 0, 8), // cusolverDnZEgesv
     r(0x967badc1b6cee24b, 0, 0, 6, 0, 3), // cusolverDnSorgtr
     r(0x9686a3c1b6d8d8d2, 0, 0, 6, 0, 4), // cusolverDnSorgqr
     r(0x968e6ec634e86d04, 0, 0, 1, 0, 0), // cuGraphExecDestroy
-    r(0x969901de36afe4de, 554, 2, 6, 0, 5), // cublasXtDsyrk
-    r(0x969baa33e1cf10f6, 1544, 2, 4, 0, 0), // cusolverSpXcsrluNnzHost
+    r(0x969901de36afe4de, 548, 2, 6, 0, 5), // cublasXtDsyrk
+    r(0x969baa33e1cf10f6, 79, 2, 4, 0, 0), // cusolverSpXcsrluNnzHost
     r(0x96bc3838b614102d, 13, 1, 2, 0, 0), // nvjpegJpegStreamGetComponentsNum
     r(0x96d0379322b439d7, 0, 0, 5, 0, 0), // cuMemsetD2D16
     r(0x96d7239322ba3689, 0, 0, 5, 0, 0), // cuMemsetD2D32
-    r(0x96dab996edb3fce6, 565, 2, 6, 0, 7), // cublasXtDsyr2k
-    r(0x96e634eeea80600d, 181, 1, 6, 0, 1), // cublasZaxpy_v2_64
+    r(0x96dab996edb3fce6, 559, 2, 6, 0, 7), // cublasXtDsyr2k
+    r(0x96e634eeea80600d, 177, 1, 6, 0, 1), // cublasZaxpy_v2_64
     r(0x97083bf8cb7986cd, 30, 1, 1, 0, 0), // cuThreadExchangeStreamCaptureMode
     r(0x970e73820939be9d, 10, 1, 1, 0, 0), // cudnnCreateSpatialTransformerDescriptor
-    r(0x9718ead0d0dc1d95, 1286, 1, 6, 0, 4), // cusolverDnSsyevjBatched_bufferSize
-    r(0x97267ef05de0cbac, 1683, 10, 6, 0, 5), // cusparseCscGet
+    r(0x9718ead0d0dc1d95, 1272, 1, 6, 0, 4), // cusolverDnSsyevjBatched_bufferSize
+    r(0x97267ef05de0cbac, 1646, 10, 6, 0, 5), // cusparseCscGet
     r(0x97272b322549a592, 0, 0, 1, 0, 0), // nvjpeg2kStreamDestroy
     r(0x9732dab0696cc799, 0, 0, 6, 0, 6), // cusolverDnSsyevjBatched
     r(0x9735d56c03c7d876, 0, 0, 6, 0, 6), // cusolverDnZgebrd
-    r(0x973bf84f568e563e, 557, 2, 6, 0, 12), // cublasCgemmStridedBatched
+    r(0x973bf84f568e563e, 551, 2, 6, 0, 12), // cublasCgemmStridedBatched
     r(0x974cacb53fef8d2f, 0, 0, 2, 0, 0), // cudaGLUnmapBufferObjectAsync
     r(0x97588c672db9137a, 0, 0, 6, 0, 3), // cublasCgetriBatched
-    r(0x975d058693f56cd3, 844, 2, 6, 0, 18), // cublasMpHemm
+    r(0x975d058693f56cd3, 836, 2, 6, 0, 18), // cublasMpHemm
     r(0x975e514a2dc2419b, 10, 1, 3, 0, 0), // @cudaArrayGetPlane
     r(0x97666c91eb270130, 0, 0, 1, 0, 0), // cublasSetKernelStream
     r(0x976f3021c6f4067a, 0, 0, 4, 0, 0), // @cudaStreamAttachMemAsync_ptsz
     r(0x9788ac0aade24e01, 0, 0, 2, 0, 0), // @cudaGraphEventRecordNodeSetEvent
-    r(0x97a76e4ba26c0042, 1511, 6, 6, 1, 5), // cusolverSpScsrlsvluHost
-    r(0x97aa72e2fef8f38b, 241, 1, 3, 0, 0), // nvmlDeviceGetTopologyCommonAncestor
-    r(0x97ab038694378abe, 802, 2, 6, 0, 14), // cublasMpHerk
+    r(0x97a76e4ba26c0042, 1486, 6, 6, 1, 5), // cusolverSpScsrlsvluHost
+    r(0x97aa72e2fef8f38b, 237, 1, 3, 0, 0), // nvmlDeviceGetTopologyCommonAncestor
+    r(0x97ab038694378abe, 795, 2, 6, 0, 14), // cublasMpHerk
     r(0x97b9c3811d0b23dd, 0, 0, 3, 0, 0), // nvmlDeviceSetDriverModel
-    r(0x97bc77bb79164d0c, 249, 1, 2, 0, 0), // @cudaIpcGetEventHandle
+    r(0x97bc77bb79164d0c, 245, 1, 2, 0, 0), // @cudaIpcGetEventHandle
     r(0x97bd8855eb5e4427, 0, 0, 3, 0, 0), // cudaLaunchHostFunc_ptsz
-    r(0x97c1940d8eb48965, 595, 1, 6, 0, 8), // cublasDtrmm_v2_64
+    r(0x97c1940d8eb48965, 589, 1, 6, 0, 8), // cublasDtrmm_v2_64
     r(0x97cd1b96d7bd9ddf, 0, 0, 7, 0, 0), // @cudaGraphExecMemcpyNodeSetParamsToSymbol
-    r(0x97ea259f5a548a6a, 248, 1, 3, 0, 0), // @cudaGraphicsMapResources
-    r(0x97f6f366578d9620, 541, 1, 2, 0, 0), // cudaMemcpy3DPeerAsync_ptsz
-    r(0x981ce41f8247bff0, 447, 2, 2, 0, 0), // cudaCreateSurfaceObject#12
-    r(0x981ce71f8247c509, 447, 2, 2, 0, 0), // cudaCreateSurfaceObject#11
-    r(0x98308805d4099856, 239, 1, 2, 0, 0), // nvmlDeviceGetMemoryInfo_v2
+    r(0x97ea259f5a548a6a, 244, 1, 3, 0, 0), // @cudaGraphicsMapResources
+    r(0x97f6f366578d9620, 535, 1, 2, 0, 0), // cudaMemcpy3DPeerAsync_ptsz
+    r(0x981ce41f8247bff0, 442, 2, 2, 0, 0), // cudaCreateSurfaceObject#12
+    r(0x981ce71f8247c509, 442, 2, 2, 0, 0), // cudaCreateSurfaceObject#11
+    r(0x98308805d4099856, 235, 1, 2, 0, 0), // nvmlDeviceGetMemoryInfo_v2
     r(0x985395c984d786fb, 0, 0, 4, 0, 0), // cudaMemcpy
     r(0x985c3e436622e412, 10, 1, 1, 0, 0), // cudnnCreateConvolutionDescriptor
-    r(0x985ef715147364a7, 175, 1, 2, 0, 0), // cudssSetJitCacheDir
+    r(0x985ef715147364a7, 171, 1, 2, 0, 0), // cudssSetJitCacheDir
     r(0x98899b114a2e5332, 0, 0, 6, 0, 4), // cublasZtbmv_v2_64
     r(0x988a2813f8be038b, 0, 0, 6, 0, 2), // ncclReduce
-    r(0x98937b3ab5745b6e, 2006, 2, 5, 0, 0), // nvmlDeviceGetMinMaxClockOfPState
+    r(0x98937b3ab5745b6e, 1965, 2, 5, 0, 0), // nvmlDeviceGetMinMaxClockOfPState
     r(0x989fecda6969a151, 0, 0, 6, 0, 0), // cudaMemcpyToArray_ptds
     r(0x98a1ea7b4eab4513, 0, 0, 6, 0, 4), // cusparseDcsric02
-    r(0x98bb59693bc893a3, 551, 1, 6, 0, 1), // cublasCdotu_v2
-    r(0x98bf4b991eb8c1ad, 90, 2, 2, 0, 0), // cudaMemGetInfo
-    r(0x98cb3c52a9a61355, 1405, 11, 6, 0, 10), // cusolverRfSetupHost
+    r(0x98bb59693bc893a3, 545, 1, 6, 0, 1), // cublasCdotu_v2
+    r(0x98bf4b991eb8c1ad, 88, 2, 2, 0, 0), // cudaMemGetInfo
+    r(0x98cb3c52a9a61355, 1380, 11, 6, 0, 10), // cusolverRfSetupHost
     r(0x98e07509c5871c99, 0, 0, 0, 0, 0), // cudnnGetMaxDeviceVersion
     r(0x98eeded370e321d6, 10, 1, 1, 0, 0), // cudaEGLStreamProducerDisconnect
-    r(0x990cfaccba0920d9, 37, 1, 2, 0, 0), // nvrtcGetPTXSize
+    r(0x990cfaccba0920d9, 36, 1, 2, 0, 0), // nvrtcGetPTXSize
     r(0x991a3cd0c46e337a, 0, 0, 1, 0, 0), // ncclCommResume
-    r(0x992c1523c48faf18, 1921, 2, 4, 0, 0), // pncclParamGet
+    r(0x992c1523c48faf18, 1880, 2, 4, 0, 0), // pncclParamGet
     r(0x9935415624d5a5bb, 0, 0, 6, 0, 9), // cusparseCsr2cscEx2
-    r(0x9937813f5a779ddb, 388, 1, 2, 0, 0), // cuSurfObjectGetResourceDesc
+    r(0x9937813f5a779ddb, 383, 1, 2, 0, 0), // cuSurfObjectGetResourceDesc
     r(0x994dc30fb5fe8859, 10, 1, 1, 0, 0), // cuEGLStreamConsumerDisconnect
-    r(0x994e542571d5986a, 1212, 1, 4, 0, 0), // nvtiffEncodeFinalize
+    r(0x994e542571d5986a, 1200, 1, 4, 0, 0), // nvtiffEncodeFinalize
     r(0x99514b3c2a7e5e4f, 0, 0, 2, 0, 0), // cudaDeviceSetMemPool
     r(0x995b4e398850c3c2, 0, 0, 5, 1, 0), // cublasChpr
-    r(0x9961c7808953c712, 1286, 1, 6, 0, 3), // cusolverDnZheevj_bufferSize
+    r(0x9961c7808953c712, 1272, 1, 6, 0, 3), // cusolverDnZheevj_bufferSize
     r(0x996d2b6448bb16f0, 13, 1, 2, 0, 0), // nvjpegGetProperty
-    r(0x99787ceb53bf8ba7, 241, 1, 3, 0, 0), // nvmlDeviceOnSameBoard
-    r(0x9978feb9262f476a, 228, 1, 3, 0, 0), // cudaStreamSetAttribute
+    r(0x99787ceb53bf8ba7, 237, 1, 3, 0, 0), // nvmlDeviceOnSameBoard
+    r(0x9978feb9262f476a, 224, 1, 3, 0, 0), // cudaStreamSetAttribute
     r(0x9987583988760fab, 0, 0, 6, 1, 0), // cublasCher
     r(0x998ecf29084dff19, 10, 1, 1, 0, 0), // cudssCreate
     r(0x99995f0821bcbc44, 13, 1, 2, 0, 0), // @cudaStreamGetPriority_ptsz
     r(0x99dd76c30a381b78, 0, 0, 2, 0, 0), // cuUserObjectRetain
-    r(0x99e4c99c65a01b63, 506, 5, 6, 0, 0), // @cudaGraphAddNode
-    r(0x99f1086ecb1dc351, 121, 3, 5, 0, 0), // cudaGraphAddDependencies_v2
+    r(0x99e4c99c65a01b63, 500, 5, 6, 0, 0), // @cudaGraphAddNode
+    r(0x99f1086ecb1dc351, 117, 3, 5, 0, 0), // cudaGraphAddDependencies_v2
     r(0x99f459113e208b5e, 0, 0, 1, 0, 0), // fftwf_execute
-    r(0x99f772b659d7028c, 308, 2, 3, 0, 0), // cuMemGetAccess
-    r(0x99fb87991bc199e2, 1954, 1, 2, 0, 0), // __nvJitLinkGetLinkedPtx_12_8
-    r(0x99fb88991bc19b95, 1954, 1, 2, 0, 0), // __nvJitLinkGetLinkedPtx_12_9
-    r(0x99fb89991bc19d48, 1954, 1, 2, 0, 0), // __nvJitLinkGetLinkedPtx_12_6
-    r(0x99fb8b991bc1a0ae, 1954, 1, 2, 0, 0), // __nvJitLinkGetLinkedPtx_12_4
-    r(0x99fb8c991bc1a261, 1954, 1, 2, 0, 0), // __nvJitLinkGetLinkedPtx_12_5
-    r(0x99fb8d991bc1a414, 1954, 1, 2, 0, 0), // __nvJitLinkGetLinkedPtx_12_2
-    r(0x99fb8e991bc1a5c7, 1954, 1, 2, 0, 0), // __nvJitLinkGetLinkedPtx_12_3
-    r(0x99fb8f991bc1a77a, 1954, 1, 2, 0, 0), // __nvJitLinkGetLinkedPtx_12_0
-    r(0x99fb90991bc1a92d, 1954, 1, 2, 0, 0), // __nvJitLinkGetLinkedPtx_12_1
+    r(0x99f772b659d7028c, 304, 2, 3, 0, 0), // cuMemGetAccess
+    r(0x99fb87991bc199e2, 1913, 1, 2, 0, 0), // __nvJitLinkGetLinkedPtx_12_8
+    r(0x99fb88991bc19b95, 1913, 1, 2, 0, 0), // __nvJitLinkGetLinkedPtx_12_9
+    r(0x99fb89991bc19d48, 1913, 1, 2, 0, 0), // __nvJitLinkGetLinkedPtx_12_6
+    r(0x99fb8b991bc1a0ae, 1913, 1, 2, 0, 0), // __nvJitLinkGetLinkedPtx_12_4
+    r(0x99fb8c991bc1a261, 1913, 1, 2, 0, 0), // __nvJitLinkGetLinkedPtx_12_5
+    r(0x99fb8d991bc1a414, 1913, 1, 2, 0, 0), // __nvJitLinkGetLinkedPtx_12_2
+    r(0x99fb8e991bc1a5c7, 1913, 1, 2, 0, 0), // __nvJitLinkGetLinkedPtx_12_3
+    r(0x99fb8f991bc1a77a, 1913, 1, 2, 0, 0), // __nvJitLinkGetLinkedPtx_12_0
+    r(0x99fb90991bc1a92d, 1913, 1, 2, 0, 0), // __nvJitLinkGetLinkedPtx_12_1
     r(0x9a07e180998f84e3, 0, 0, 2, 0, 0), // cuStreamCopyAttributes_ptsz
-    r(0x9a14d705a7002278, 548, 2, 4, 0, 0), // cudaWaitExternalSemaphoresAsync#11
-    r(0x9a14da05a7002791, 548, 2, 4, 0, 0), // cudaWaitExternalSemaphoresAsync#12
+    r(0x9a14d705a7002278, 542, 2, 4, 0, 0), // cudaWaitExternalSemaphoresAsync#11
+    r(0x9a14da05a7002791, 542, 2, 4, 0, 0), // cudaWaitExternalSemaphoresAsync#12
     r(0x9a18c73d0a278f08, 0, 0, 5, 0, 0), // cuMemsetD2D16_v2
     r(0x9a28fe74350823d4, 0, 0, 0, 0, 0), // @cudaDeviceSynchronize
     r(0x9a29147ca6ca7e64, 0, 0, 6, 0, 3), // cudaMemcpy2DArrayToArray_ptds
@@ -3423,375 +3423,375 @@ pub static ROWS: [Row; 5615] = [
     r(0x9a30e01e4706c2b0, 0, 0, 2, 0, 0), // cuGLUnmapBufferObjectAsync
     r(0x9a4bb8e6693a2bfb, 0, 0, 6, 1, 3), // cusolverSpDcsrqrSetup
     r(0x9a4d5161c3466f7e, 0, 0, 6, 2, 5), // cusolverSpDcsreigvsi
-    r(0x9a4f9967864b7333, 682, 2, 6, 0, 9), // cublasHgemmBatched_64
+    r(0x9a4f9967864b7333, 675, 2, 6, 0, 9), // cublasHgemmBatched_64
     r(0x9a5a5e87009a3c11, 0, 0, 2, 0, 0), // cudaGraphUpload_ptsz
     r(0x9a5f9a18ce3d7cea, 10, 1, 1, 0, 8), // cudaIpcOpenEventHandle
     r(0x9a64b8c5c60cd8ec, 0, 0, 6, 0, 4), // cusolverDnCungqr
     r(0x9a6aa22a2c51d454, 10, 1, 2, 0, 0), // @cudaGraphCreate
-    r(0x9a707463ed0235dc, 1286, 1, 6, 0, 2), // cusolverDnSsyevd_bufferSize
-    r(0x9a735d7496267680, 1323, 2, 6, 0, 11), // cusolverMpSygvd_bufferSize
+    r(0x9a707463ed0235dc, 1272, 1, 6, 0, 2), // cusolverDnSsyevd_bufferSize
+    r(0x9a735d7496267680, 1306, 2, 6, 0, 11), // cusolverMpSygvd_bufferSize
     r(0x9a75bac5c61b4f85, 0, 0, 6, 0, 3), // cusolverDnCungtr
     r(0x9a7d3c5f5d4b46f0, 0, 0, 5, 0, 0), // nvjpegDecodeBatchedInitialize
-    r(0x9a7e4acf9a5d2c49, 1299, 1, 6, 0, 8), // cusparseZgebsr2gebsr_bufferSize
-    r(0x9a80f3050a819c2f, 1289, 1, 6, 0, 5), // cusparseSbsric02_bufferSize
-    r(0x9a84bc31f00ee788, 1190, 13, 6, 0, 8), // cudssMatrixGetCsr
+    r(0x9a7e4acf9a5d2c49, 1283, 1, 6, 0, 8), // cusparseZgebsr2gebsr_bufferSize
+    r(0x9a80f3050a819c2f, 1275, 1, 6, 0, 5), // cusparseSbsric02_bufferSize
+    r(0x9a84bc31f00ee788, 1180, 13, 6, 0, 8), // cudssMatrixGetCsr
     r(0x9aae72f6ed310d55, 0, 0, 4, 0, 0), // cuMemcpyDtoHAsync
-    r(0x9aae9d69c17e7cd4, 2028, 3, 3, 0, 0), // nvmlDeviceGetGraphicsRunningProcesses_v2
-    r(0x9aae9e69c17e7e87, 2028, 3, 3, 0, 0), // nvmlDeviceGetGraphicsRunningProcesses_v3
+    r(0x9aae9d69c17e7cd4, 1987, 3, 3, 0, 0), // nvmlDeviceGetGraphicsRunningProcesses_v2
+    r(0x9aae9e69c17e7e87, 1987, 3, 3, 0, 0), // nvmlDeviceGetGraphicsRunningProcesses_v3
     r(0x9ab84bfe4231325e, 0, 0, 6, 1, 0), // cublasZher
     r(0x9abcfe27bf8d6c28, 0, 0, 0, 0, 0), // cudnnCnnInferVersionCheck
     r(0x9ac910df48061ca3, 0, 0, 1, 0, 0), // @cudaMemPoolDestroy
-    r(0x9ace847c3415523b, 37, 1, 2, 0, 0), // @cudaStreamGetId_ptsz
-    r(0x9adf61fdcd9e07c6, 686, 1, 6, 0, 0), // cublasIaminEx
-    r(0x9ae540b494105885, 1156, 2, 6, 0, 1), // cudnnSetTensorTransformDescriptor
+    r(0x9ace847c3415523b, 36, 1, 2, 0, 0), // @cudaStreamGetId_ptsz
+    r(0x9adf61fdcd9e07c6, 679, 1, 6, 0, 0), // cublasIaminEx
+    r(0x9ae540b494105885, 1146, 2, 6, 0, 1), // cudnnSetTensorTransformDescriptor
     r(0x9ae9de7eae0b4f32, 9, 1, 3, 0, 0), // cudaArrayGetMemoryRequirements
     r(0x9af403560ca2d8c3, 0, 0, 6, 0, 1), // pncclScatter
-    r(0x9af6f04e11df8138, 83, 1, 5, 0, 0), // ncclCommWindowRegister
+    r(0x9af6f04e11df8138, 81, 1, 5, 0, 0), // ncclCommWindowRegister
     r(0x9afa21e8c8307c8d, 0, 0, 3, 0, 0), // @cudaMemset_ptds
     r(0x9b0045fe426eddcf, 0, 0, 5, 1, 0), // cublasZhpr
-    r(0x9b220126e3b04c09, 1356, 4, 6, 0, 9), // cusolverMgGetrs_bufferSize
-    r(0x9b39bdc5f397b1f3, 1247, 2, 6, 0, 1), // fftwf_plan_guru_dft_c2r
+    r(0x9b220126e3b04c09, 1339, 4, 6, 0, 9), // cusolverMgGetrs_bufferSize
+    r(0x9b39bdc5f397b1f3, 1234, 2, 6, 0, 1), // fftwf_plan_guru_dft_c2r
     r(0x9b614adf8764c563, 0, 0, 1, 0, 0), // cublasLtMatrixTransformDescDestroy
-    r(0x9b6440d39b7001bd, 1293, 1, 6, 1, 4), // cusparseDpruneDense2csrNnzByPercentage
-    r(0x9b89b9278a6a21c7, 490, 1, 2, 0, 0), // @cudaGetDeviceProperties#12
-    r(0x9b89ba278a6a237a, 491, 1, 2, 0, 0), // @cudaGetDeviceProperties#11
+    r(0x9b6440d39b7001bd, 1279, 1, 6, 1, 4), // cusparseDpruneDense2csrNnzByPercentage
+    r(0x9b89b9278a6a21c7, 484, 1, 2, 0, 0), // @cudaGetDeviceProperties#12
+    r(0x9b89ba278a6a237a, 485, 1, 2, 0, 0), // @cudaGetDeviceProperties#11
     r(0x9bac2d3014dbc9f4, 0, 0, 6, 0, 0), // cudaMemcpyFromArray
     r(0x9bb8fff8ee6e7463, 13, 1, 2, 0, 0), // cudnnGetConvolutionGroupCount
-    r(0x9bc4a9500dfe136c, 1703, 2, 6, 0, 5), // cusparseSpGEMM_copy
+    r(0x9bc4a9500dfe136c, 1666, 2, 6, 0, 5), // cusparseSpGEMM_copy
     r(0x9bd4eec444fc2f3f, 10, 1, 3, 0, 0), // @cudaEventCreateFromEGLSync
-    r(0x9be5a8231b56e791, 841, 2, 6, 0, 7), // cusolverDnXsyevd_bufferSize
+    r(0x9be5a8231b56e791, 834, 2, 6, 0, 7), // cusolverDnXsyevd_bufferSize
     r(0x9beee7d1ce9a1023, 0, 0, 6, 0, 3), // cusparseCgtsv2StridedBatch
-    r(0x9bf1a48194c480b7, 1285, 1, 6, 1, 5), // cusolverSpZcsrlsvqr
+    r(0x9bf1a48194c480b7, 1271, 1, 6, 1, 5), // cusolverSpZcsrlsvqr
     r(0x9bf1cceeaf88baa0, 0, 0, 2, 0, 0), // cusolverDnSetFixedPointEmulationMantissaBitOffset
-    r(0x9bf27dccbea1f9d8, 255, 1, 3, 0, 0), // cudaLaunchCooperativeKernelMultiDevice
+    r(0x9bf27dccbea1f9d8, 251, 1, 3, 0, 0), // cudaLaunchCooperativeKernelMultiDevice
     r(0x9c029ee7134d6c67, 0, 0, 1, 0, 0), // @cudaExecutionCtxSynchronize
     r(0x9c0aaf1938db5133, 13, 1, 2, 0, 0), // nvtiffGetProperty
-    r(0x9c0c8d0bc48decda, 1309, 2, 6, 0, 6), // cusolverMpOrgqr_bufferSize
-    r(0x9c0f3c33ccd985dc, 195, 1, 3, 0, 0), // cuGraphExecUpdate_v2
+    r(0x9c0c8d0bc48decda, 1293, 2, 6, 0, 6), // cusolverMpOrgqr_bufferSize
+    r(0x9c0f3c33ccd985dc, 191, 1, 3, 0, 0), // cuGraphExecUpdate_v2
     r(0x9c12b3049c3c2564, 0, 0, 2, 0, 0), // nvtiffDecoderDestroy
-    r(0x9c15118b7bf057aa, 1720, 2, 6, 0, 6), // cusparseZcsrcolor
+    r(0x9c15118b7bf057aa, 1683, 2, 6, 0, 6), // cusparseZcsrcolor
     r(0x9c17bb0c5f82ee73, 0, 0, 2, 0, 0), // ncclCommWindowDeregister
     r(0x9c2a195782d860fa, 0, 0, 3, 0, 0), // nvmlDeviceSetApplicationsClocks
-    r(0x9c2cfcf6a5d7a5e6, 816, 1, 6, 0, 4), // cusparseSpSM_solve
+    r(0x9c2cfcf6a5d7a5e6, 809, 1, 6, 0, 4), // cusparseSpSM_solve
     r(0x9c30d7dd1573f7f7, 0, 0, 6, 0, 4), // cusparseCdense2csr
     r(0x9c30e6dd15741174, 0, 0, 6, 0, 4), // cusparseCdense2csc
-    r(0x9c44234374c7fdc6, 871, 2, 6, 0, 6), // cudnnActivationBackward
-    r(0x9c72aeb0f62314f9, 804, 2, 6, 0, 7), // cublasXtZher2k
-    r(0x9c7b5398b02c7152, 1255, 1, 2, 0, 0), // cuFileBatchIOSetUp
+    r(0x9c44234374c7fdc6, 863, 2, 6, 0, 6), // cudnnActivationBackward
+    r(0x9c72aeb0f62314f9, 797, 2, 6, 0, 7), // cublasXtZher2k
+    r(0x9c7b5398b02c7152, 1242, 1, 2, 0, 0), // cuFileBatchIOSetUp
     r(0x9c84d78e171d0e5b, 0, 0, 1, 0, 0), // nvjpegDecodeParamsDestroy
-    r(0x9c8b1d1c60883cc7, 551, 1, 6, 0, 1), // cusparseXcscsort_bufferSizeExt
-    r(0x9c8c4999b3ee1a16, 1424, 2, 6, 0, 0), // cusolverSpDcsrcholSolveHost
-    r(0x9c8e7c53ed67422f, 643, 8, 6, 0, 0), // cublasDrotmg_v2
+    r(0x9c8b1d1c60883cc7, 545, 1, 6, 0, 1), // cusparseXcscsort_bufferSizeExt
+    r(0x9c8c4999b3ee1a16, 1399, 2, 6, 0, 0), // cusolverSpDcsrcholSolveHost
+    r(0x9c8e7c53ed67422f, 637, 8, 6, 0, 0), // cublasDrotmg_v2
     r(0x9cb9e1196d53962f, 0, 0, 2, 0, 0), // cudaGraphEventWaitNodeSetEvent
-    r(0x9cc776e8d9b12e42, 540, 1, 1, 0, 0), // @cudaMemcpy3D
+    r(0x9cc776e8d9b12e42, 534, 1, 1, 0, 0), // @cudaMemcpy3D
     r(0x9ccb54e8d9b4dd53, 0, 0, 7, 0, 0), // @cudaMemcpy2D
-    r(0x9cccf4409363f1e7, 688, 1, 5, 0, 0), // cublasScasum_v2_64
-    r(0x9cec791bc56ae906, 557, 2, 6, 0, 9), // cusparseCbsrmv
-    r(0x9cec901bc56b101b, 1650, 2, 6, 0, 13), // cusparseCbsrmm
-    r(0x9cfdc1b0f69904b1, 804, 2, 6, 0, 7), // cublasXtZherkx
-    r(0x9d193dc744adad57, 1289, 1, 6, 0, 5), // cusolverDnDsygvd_bufferSize
+    r(0x9cccf4409363f1e7, 681, 1, 5, 0, 0), // cublasScasum_v2_64
+    r(0x9cec791bc56ae906, 551, 2, 6, 0, 9), // cusparseCbsrmv
+    r(0x9cec901bc56b101b, 1623, 2, 6, 0, 13), // cusparseCbsrmm
+    r(0x9cfdc1b0f69904b1, 797, 2, 6, 0, 7), // cublasXtZherkx
+    r(0x9d193dc744adad57, 1275, 1, 6, 0, 5), // cusolverDnDsygvd_bufferSize
     r(0x9d25824232882383, 11, 1, 2, 0, 0), // cuArrayGetSparseProperties
     r(0x9d27a7d0b6f8df21, 0, 0, 3, 0, 0), // cuMemHostRegister
-    r(0x9d412701614ddb42, 241, 1, 3, 0, 0), // nvmlDeviceGetNvLinkVersion
-    r(0x9d470bdf53a800a2, 590, 2, 6, 0, 2), // cublasCsrot_v2_64
-    r(0x9d595c82799eb7e6, 1954, 1, 3, 0, 0), // nvmlVgpuInstanceGetUUID
-    r(0x9d63c430bbe4a0d8, 960, 3, 4, 0, 0), // cudnnGetCTCLossDescriptorEx
+    r(0x9d412701614ddb42, 237, 1, 3, 0, 0), // nvmlDeviceGetNvLinkVersion
+    r(0x9d470bdf53a800a2, 584, 2, 6, 0, 2), // cublasCsrot_v2_64
+    r(0x9d595c82799eb7e6, 1913, 1, 3, 0, 0), // nvmlVgpuInstanceGetUUID
+    r(0x9d63c430bbe4a0d8, 951, 3, 4, 0, 0), // cudnnGetCTCLossDescriptorEx
     r(0x9d642d470f555250, 0, 0, 9, 0, 0), // @cudaMemcpy2DFromArrayAsync
-    r(0x9d66e10add540e82, 590, 2, 6, 0, 2), // cublasSrot_v2
+    r(0x9d66e10add540e82, 584, 2, 6, 0, 2), // cublasSrot_v2
     r(0x9d6c3e9c14a61331, 10, 1, 3, 0, 0), // cuMemAllocAsync
-    r(0x9d718271135714ad, 816, 1, 6, 0, 4), // cublasZgerc_v2
-    r(0x9d79641946106dfa, 490, 1, 2, 0, 0), // cudaGetDeviceProperties_v2
+    r(0x9d718271135714ad, 809, 1, 6, 0, 4), // cublasZgerc_v2
+    r(0x9d79641946106dfa, 484, 1, 2, 0, 0), // cudaGetDeviceProperties_v2
     r(0x9d79c8b299ca6066, 0, 0, 3, 0, 0), // cuGraphNodeSetEnabled
-    r(0x9db75cf428e27121, 2061, 2, 2, 0, 0), // nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1
+    r(0x9db75cf428e27121, 1932, 2, 2, 0, 0), // nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1
     r(0x9dbc4d704ca16890, 0, 0, 2, 0, 0), // cudaExecutionCtxRecordEvent
-    r(0x9dc49c36cbd971f1, 593, 2, 6, 0, 7), // cublasCsyrkEx_64
+    r(0x9dc49c36cbd971f1, 587, 2, 6, 0, 7), // cublasCsyrkEx_64
     r(0x9dc5d22cb031f672, 0, 0, 6, 0, 0), // cublasScopy_v2
-    r(0x9dcf0126f986c7d8, 326, 1, 1, 0, 0), // nvmlSetVgpuVersion
+    r(0x9dcf0126f986c7d8, 321, 1, 1, 0, 0), // nvmlSetVgpuVersion
     r(0x9dd7c27d0ba312e9, 0, 0, 6, 0, 3), // cusolverSpScsrcholFactor
-    r(0x9dfded1bd822604b, 677, 1, 2, 0, 0), // cusolverDnIRSInfosGetOuterNiters
+    r(0x9dfded1bd822604b, 13, 1, 2, 0, 0), // cusolverDnIRSInfosGetOuterNiters
     r(0x9e00c4ff8a6f3c30, 10, 1, 1, 0, 0), // nvrtcGetPCHHeapSize
-    r(0x9e11c0f5e7573d40, 411, 1, 2, 0, 0), // @cudaGetTextureObjectResourceViewDesc
+    r(0x9e11c0f5e7573d40, 406, 1, 2, 0, 0), // @cudaGetTextureObjectResourceViewDesc
     r(0x9e2770a91d9cebd9, 0, 0, 6, 0, 3), // cusparseZgtsv2_nopivot
     r(0x9e2aa85f78e610b8, 0, 0, 6, 0, 1), // cublasGetMatrix
     r(0x9e2b5c1f1743ee7f, 10, 1, 1, 0, 0), // cudnnCreateTensorTransformDescriptor
-    r(0x9e2db6f45e5c2dca, 1278, 2, 3, 0, 0), // cuFileSetParameterPosixPoolSlabArray
+    r(0x9e2db6f45e5c2dca, 1265, 2, 3, 0, 0), // cuFileSetParameterPosixPoolSlabArray
     r(0x9e3f9045d91653c2, 0, 0, 3, 0, 0), // cublasScnrm2
-    r(0x9e50f332412f24e3, 1047, 14, 6, 0, 9), // cudnnGetRNNDescriptor_v8
-    r(0x9e510132412f3cad, 1038, 9, 6, 0, 4), // cudnnGetRNNDescriptor_v6
+    r(0x9e50f332412f24e3, 1037, 14, 6, 0, 9), // cudnnGetRNNDescriptor_v8
+    r(0x9e510132412f3cad, 1028, 9, 6, 0, 4), // cudnnGetRNNDescriptor_v6
     r(0x9e55c36525904a5a, 0, 0, 1, 0, 0), // cudnnDestroyActivationDescriptor
-    r(0x9e567fc922136dad, 595, 1, 6, 0, 8), // cublasCtrmm_v2
+    r(0x9e567fc922136dad, 589, 1, 6, 0, 8), // cublasCtrmm_v2
     r(0x9e727c74739fbbd8, 10, 1, 4, 0, 0), // cusparseCreateConstDnVec
-    r(0x9e7356099c8d3ac4, 533, 2, 3, 0, 0), // @cudaLaunchKernelExC_ptsz
+    r(0x9e7356099c8d3ac4, 527, 2, 3, 0, 0), // @cudaLaunchKernelExC_ptsz
     r(0x9e7fbda7a23ea7e1, 0, 0, 1, 0, 0), // cusolverSpDestroyCsrcholInfoHost
     r(0x9e806e5c699f111d, 10, 1, 1, 0, 0), // cusparseCreateCsric02Info
-    r(0x9e85847ada5280a0, 249, 1, 2, 0, 0), // @cudaGetSurfaceObjectResourceDesc#11
-    r(0x9e85877ada5285b9, 249, 1, 2, 0, 0), // @cudaGetSurfaceObjectResourceDesc#12
+    r(0x9e85847ada5280a0, 245, 1, 2, 0, 0), // @cudaGetSurfaceObjectResourceDesc#11
+    r(0x9e85877ada5285b9, 245, 1, 2, 0, 0), // @cudaGetSurfaceObjectResourceDesc#12
     r(0x9e86c771f37b216e, 0, 0, 3, 0, 0), // cufftSetPlanPropertyInt64
     r(0x9e91cc7e20b0cdcb, 0, 0, 2, 0, 0), // cudnnSetRNNBiasMode
     r(0x9e96357b3e9bbf9c, 10, 1, 2, 0, 0), // cudaGLMapBufferObject
     r(0x9e9e403f83fd493e, 0, 0, 6, 0, 1), // pncclBroadcast
     r(0x9ec5f2344f1e9200, 0, 0, 3, 0, 0), // nvjpegEncoderParamsSetEncoding
-    r(0x9ecc2d18c66d0dbc, 875, 2, 6, 0, 1), // cudnnTransformTensor
-    r(0x9ed9fe0ac3ab632b, 556, 1, 6, 0, 5), // cublasZgetrsBatched
-    r(0x9edb22171e2ae71d, 2025, 3, 3, 0, 0), // nvmlDeviceGetMPSComputeRunningProcesses
+    r(0x9ecc2d18c66d0dbc, 867, 2, 6, 0, 1), // cudnnTransformTensor
+    r(0x9ed9fe0ac3ab632b, 550, 1, 6, 0, 5), // cublasZgetrsBatched
+    r(0x9edb22171e2ae71d, 1984, 3, 3, 0, 0), // nvmlDeviceGetMPSComputeRunningProcesses
     r(0x9ef19e24b10bf33a, 0, 0, 5, 0, 0), // cuMemsetD2D32_v2_ptds
     r(0x9ef3d2f48a208821, 0, 0, 4, 0, 0), // cuMemcpyAtoH_v2_ptds
     r(0x9f15b9174a275dbc, 0, 0, 4, 0, 0), // cuMemPoolExportToShareableHandle
-    r(0x9f2d0e635b49827f, 308, 2, 3, 0, 0), // @cudaMemGetDefaultMemPool
-    r(0x9f308384612445a4, 804, 2, 6, 0, 7), // cublasZherkx_64
+    r(0x9f2d0e635b49827f, 304, 2, 3, 0, 0), // @cudaMemGetDefaultMemPool
+    r(0x9f308384612445a4, 797, 2, 6, 0, 7), // cublasZherkx_64
     r(0x9f4acba4eb5fa4fd, 0, 0, 4, 0, 0), // cuMemcpyHtoDAsync
-    r(0x9f5c25e4d5c05e8b, 1303, 4, 6, 0, 12), // cusolverDnSyevdx_bufferSize
-    r(0x9f73c35a3242cf21, 1293, 1, 6, 1, 4), // cusparseHpruneDense2csrNnzByPercentage
-    r(0x9f74e8a1737d2528, 564, 1, 6, 0, 3), // cublasChpr2_v2_64
+    r(0x9f5c25e4d5c05e8b, 1287, 4, 6, 0, 12), // cusolverDnSyevdx_bufferSize
+    r(0x9f73c35a3242cf21, 1279, 1, 6, 1, 4), // cusparseHpruneDense2csrNnzByPercentage
+    r(0x9f74e8a1737d2528, 558, 1, 6, 0, 3), // cublasChpr2_v2_64
     r(0x9f7985fe7900b664, 10, 1, 2, 0, 0), // cuGraphClone
     r(0x9f8fd3cf70069720, 13, 1, 2, 0, 0), // nvmlDeviceGetNumFans
     r(0x9f94e1fe8b76a940, 0, 0, 6, 0, 5), // pncclPutSignal
-    r(0x9f9ba017973bfda7, 181, 1, 3, 0, 0), // @cudaGraphExecHostNodeSetParams
+    r(0x9f9ba017973bfda7, 177, 1, 3, 0, 0), // @cudaGraphExecHostNodeSetParams
     r(0x9f9cee3b1d51096b, 0, 0, 6, 0, 7), // cusparseScsr2bsr
-    r(0x9fb92caac7dcaf56, 541, 1, 2, 0, 0), // @cudaMemcpy3DPeerAsync
-    r(0x9fba85efa49147aa, 1365, 4, 6, 0, 10), // cusolverMgPotrs
-    r(0x9fba8befa49151dc, 1360, 3, 6, 0, 5), // cusolverMgPotri
-    r(0x9fba92efa4915dc1, 1360, 3, 6, 0, 5), // cusolverMgPotrf
+    r(0x9fb92caac7dcaf56, 535, 1, 2, 0, 0), // @cudaMemcpy3DPeerAsync
+    r(0x9fba85efa49147aa, 1348, 4, 6, 0, 10), // cusolverMgPotrs
+    r(0x9fba8befa49151dc, 1343, 3, 6, 0, 5), // cusolverMgPotri
+    r(0x9fba92efa4915dc1, 1343, 3, 6, 0, 5), // cusolverMgPotrf
     r(0x9fbaffd9c98cd291, 0, 0, 1, 0, 0), // cusolverDnIRSInfosRequestResidual
     r(0x9fbd5cf9972d154f, 0, 0, 1, 0, 0), // cuCtxPushCurrent
-    r(0x9fe535612c4eaccd, 1820, 2, 5, 0, 0), // cusparseZbsrilu02_numericBoost
-    r(0x9fe9649c7cbee072, 516, 1, 3, 0, 0), // @cudaGraphExecMemcpyNodeSetParams
-    r(0x9fff9d1d26250351, 1280, 1, 6, 0, 8), // cusolverDnCEgesv
-    r(0xa002881d26271579, 1280, 1, 6, 0, 8), // cusolverDnCEgels
-    r(0xa00c73391aecb1a5, 486, 2, 3, 0, 0), // @cudaExternalMemoryGetMappedMipmappedArray
-    r(0xa02dc83f76a29229, 1016, 4, 6, 0, 0), // cudnnGetPooling2dForwardOutputDim
+    r(0x9fe535612c4eaccd, 1783, 2, 5, 0, 0), // cusparseZbsrilu02_numericBoost
+    r(0x9fe9649c7cbee072, 510, 1, 3, 0, 0), // @cudaGraphExecMemcpyNodeSetParams
+    r(0x9fff9d1d26250351, 1267, 1, 6, 0, 8), // cusolverDnCEgesv
+    r(0xa002881d26271579, 1267, 1, 6, 0, 8), // cusolverDnCEgels
+    r(0xa00c73391aecb1a5, 480, 2, 3, 0, 0), // @cudaExternalMemoryGetMappedMipmappedArray
+    r(0xa02dc83f76a29229, 1006, 4, 6, 0, 0), // cudnnGetPooling2dForwardOutputDim
     r(0xa033ae9eef13ea25, 0, 0, 1, 0, 0), // nvtiffStreamPrint
     r(0xa033c598a5ed3e6b, 0, 0, 1, 0, 0), // cusolverDnIRSParamsEnableFallback
     r(0xa037b1308d7ea353, 0, 0, 1, 0, 0), // @cudaGLRegisterBufferObject
     r(0xa039cfd821830f23, 13, 1, 2, 0, 0), // cudaStreamIsCapturing
     r(0xa03a378e78519d2d, 0, 0, 6, 0, 1), // pncclReduceScatter
     r(0xa04b6037ae131a3c, 0, 0, 3, 0, 0), // @cudaEventRecordWithFlags
-    r(0xa0509e93a7ad53e1, 431, 3, 4, 0, 0), // cudaArrayGetInfo
-    r(0xa06c10996013fbc5, 1351, 5, 6, 0, 11), // cusolverMgGetrs
-    r(0xa06c1b9960140e76, 1344, 4, 6, 0, 6), // cusolverMgGetrf
-    r(0xa06fd45dc00443d1, 2013, 1, 3, 0, 0), // nvmlDeviceRemoveGpu_v2
-    r(0xa070d75b306b3fac, 475, 1, 2, 0, 0), // cufftGetSize
-    r(0xa070f3f739b9c873, 1006, 1, 4, 0, 0), // cudnnGetFusedOpsConstParamPackAttribute
-    r(0xa074b47deb8d1c1a, 792, 2, 6, 0, 7), // cublasSsyr2k_v2
-    r(0xa07d871dc21e895c, 1632, 4, 6, 0, 7), // cusolverMpStedc_bufferSize
-    r(0xa083d62b97fdf94c, 1293, 1, 6, 0, 3), // cusolverDnZungbr_bufferSize
+    r(0xa0509e93a7ad53e1, 426, 3, 4, 0, 0), // cudaArrayGetInfo
+    r(0xa06c10996013fbc5, 1334, 5, 6, 0, 11), // cusolverMgGetrs
+    r(0xa06c1b9960140e76, 1327, 4, 6, 0, 6), // cusolverMgGetrf
+    r(0xa06fd45dc00443d1, 1972, 1, 3, 0, 0), // nvmlDeviceRemoveGpu_v2
+    r(0xa070d75b306b3fac, 36, 1, 2, 0, 0), // cufftGetSize
+    r(0xa070f3f739b9c873, 996, 1, 4, 0, 0), // cudnnGetFusedOpsConstParamPackAttribute
+    r(0xa074b47deb8d1c1a, 785, 2, 6, 0, 7), // cublasSsyr2k_v2
+    r(0xa07d871dc21e895c, 1605, 4, 6, 0, 7), // cusolverMpStedc_bufferSize
+    r(0xa083d62b97fdf94c, 1279, 1, 6, 0, 3), // cusolverDnZungbr_bufferSize
     r(0xa09149b637aae654, 30, 1, 3, 0, 0), // cudaEventElapsedTime_v2
-    r(0xa093f0d4729a4716, 563, 1, 6, 0, 1), // cusolverDnZungtr_bufferSize
+    r(0xa093f0d4729a4716, 557, 1, 6, 0, 1), // cusolverDnZungtr_bufferSize
     r(0xa0946284a7f24c1f, 0, 0, 3, 0, 0), // fftw_execute_dft_c2r
-    r(0xa0a6a127580ff640, 2086, 3, 4, 0, 0), // nvmlDeviceGetTopologyNearestGpus
-    r(0xa0ac42b49f08554f, 595, 1, 6, 0, 6), // cublasXtDtrsm
-    r(0xa0ad789f8ae84432, 1777, 4, 6, 0, 7), // cusparseSpGEMM_compute
-    r(0xa0b2ed544c865d87, 1858, 2, 3, 0, 0), // cutensorHandleReadPlanCacheFromFile
-    r(0xa0b39afcafe9f070, 1313, 1, 3, 0, 0), // cusparseXcsrsm2_zeroPivot
-    r(0xa0b6433ff6f9fd9f, 79, 1, 2, 0, 0), // nvmlSystemGetDriverVersion
-    r(0xa0c0b42dde6bd565, 256, 2, 6, 0, 5), // cuLaunchKernel_ptsz
-    r(0xa0db26b49f2f967d, 595, 1, 6, 0, 8), // cublasXtDtrmm
+    r(0xa0a6a127580ff640, 2041, 3, 4, 0, 0), // nvmlDeviceGetTopologyNearestGpus
+    r(0xa0ac42b49f08554f, 589, 1, 6, 0, 6), // cublasXtDtrsm
+    r(0xa0ad789f8ae84432, 1740, 4, 6, 0, 7), // cusparseSpGEMM_compute
+    r(0xa0b2ed544c865d87, 1819, 2, 3, 0, 0), // cutensorHandleReadPlanCacheFromFile
+    r(0xa0b39afcafe9f070, 237, 1, 3, 0, 0), // cusparseXcsrsm2_zeroPivot
+    r(0xa0b6433ff6f9fd9f, 77, 1, 2, 0, 0), // nvmlSystemGetDriverVersion
+    r(0xa0c0b42dde6bd565, 252, 2, 6, 0, 5), // cuLaunchKernel_ptsz
+    r(0xa0db26b49f2f967d, 589, 1, 6, 0, 8), // cublasXtDtrmm
     r(0xa0e44cee7fde9f7a, 0, 0, 1, 0, 0), // cusparseSpGEAM_destroyDescr
     r(0xa0ebdb4cdf22be99, 0, 0, 6, 0, 4), // cusparseDcsrilu02
     r(0xa0f7ef58f2fc770d, 0, 0, 6, 0, 10), // cusolverDnXsyevd
     r(0xa0fa4d29d118d719, 0, 0, 6, 0, 6), // cusparseCbsrilu02
-    r(0xa10030b08c580db7, 1285, 1, 6, 0, 6), // cusparseDbsrsv2_bufferSize
-    r(0xa10650b5a9d2fd74, 1290, 1, 6, 2, 11), // cusolverDnZhegvdx
-    r(0xa124987c0a8ce182, 436, 3, 5, 0, 0), // @cudaBindTexture
-    r(0xa136a5f58975d351, 992, 3, 5, 0, 0), // cudnnGetDropoutDescriptor
+    r(0xa10030b08c580db7, 1271, 1, 6, 0, 6), // cusparseDbsrsv2_bufferSize
+    r(0xa10650b5a9d2fd74, 1276, 1, 6, 2, 11), // cusolverDnZhegvdx
+    r(0xa124987c0a8ce182, 431, 3, 5, 0, 0), // @cudaBindTexture
+    r(0xa136a5f58975d351, 982, 3, 5, 0, 0), // cudnnGetDropoutDescriptor
     r(0xa13de971ab063be9, 0, 0, 6, 0, 1), // cusolverDnSpotrfBatched
     r(0xa142b57b538b4e22, 0, 0, 3, 0, 0), // cublasSasum
     r(0xa148255eee2c1124, 0, 0, 6, 0, 2), // cudaLaunchKernel
     r(0xa15a00decd6ba39c, 13, 1, 2, 0, 0), // cusolverDnGetEmulationSpecialValuesSupport
-    r(0xa16066c5bc57b272, 1281, 1, 6, 0, 6), // cusolverDnSBgels_bufferSize
-    r(0xa1622195065f5a0b, 592, 1, 6, 0, 1), // cusparseSaxpyi
-    r(0xa16900746edf9545, 101, 2, 4, 0, 0), // cuKernelGetParamInfo
+    r(0xa16066c5bc57b272, 1268, 1, 6, 0, 6), // cusolverDnSBgels_bufferSize
+    r(0xa1622195065f5a0b, 586, 1, 6, 0, 1), // cusparseSaxpyi
+    r(0xa16900746edf9545, 99, 2, 4, 0, 0), // cuKernelGetParamInfo
     r(0xa16c00c25ca4c3a1, 0, 0, 2, 0, 0), // cusparseSpMatSetStridedBatch
-    r(0xa18b129382828ae3, 1795, 2, 6, 0, 10), // cusparseSpMMOp_createPlan
-    r(0xa1a2d9bd954cdce9, 1290, 1, 6, 2, 11), // cusolverDnDsygvdx
-    r(0xa1b245f3cf67add1, 214, 1, 2, 0, 0), // cuGraphHostNodeGetParams
+    r(0xa18b129382828ae3, 1758, 2, 6, 0, 10), // cusparseSpMMOp_createPlan
+    r(0xa1a2d9bd954cdce9, 1276, 1, 6, 2, 11), // cusolverDnDsygvdx
+    r(0xa1b245f3cf67add1, 210, 1, 2, 0, 0), // cuGraphHostNodeGetParams
     r(0xa1b6d1c2a8455f59, 10, 1, 2, 0, 0), // curandCreateGeneratorHost
     r(0xa1b87adc2c3bb9e7, 0, 0, 6, 0, 0), // cublasCswap_v2_64
-    r(0xa1bcf645480bc28a, 36, 1, 1, 0, 0), // cublasGetLoggerCallback
-    r(0xa1d860180b3dc73c, 688, 1, 5, 0, 0), // cublasSnrm2_v2
+    r(0xa1bcf645480bc28a, 10, 1, 1, 0, 0), // cublasGetLoggerCallback
+    r(0xa1d860180b3dc73c, 681, 1, 5, 0, 0), // cublasSnrm2_v2
     r(0xa1dbb0e9f896f770, 0, 0, 0, 0, 0), // cuFileDriverClose_v2
     r(0xa200e7cccae5d5f2, 0, 0, 1, 0, 0), // nvmlEventSetFree
-    r(0xa20cb52a9a76c1a7, 1430, 6, 6, 2, 5), // cusolverSpCcsreigvsiHost
-    r(0xa223adfc6e15c040, 1313, 1, 3, 1, 0), // cusolverSpZcsrqrZeroPivotHost
+    r(0xa20cb52a9a76c1a7, 1405, 6, 6, 2, 5), // cusolverSpCcsreigvsiHost
+    r(0xa223adfc6e15c040, 237, 1, 3, 1, 0), // cusolverSpZcsrqrZeroPivotHost
     r(0xa230e2b7fbc19606, 0, 0, 6, 0, 7), // cusolverSpZcsrqrsvBatched
-    r(0xa2404272a2a08c02, 552, 2, 6, 0, 9), // cublasCgemm3mBatched_64
+    r(0xa2404272a2a08c02, 546, 2, 6, 0, 9), // cublasCgemm3mBatched_64
     r(0xa2576dd3f35243f1, 0, 0, 6, 0, 0), // cuMemsetD2D32Async_ptsz
-    r(0xa2598ae5e15a2b13, 686, 1, 6, 0, 0), // cusparseDgemvi_bufferSize
-    r(0xa26508ed45b96141, 877, 3, 6, 0, 0), // cudnnBackendGetAttribute
-    r(0xa265b57b1c3c49f9, 2197, 2, 3, 0, 0), // nvrtcInstallBundledHeaders
+    r(0xa2598ae5e15a2b13, 679, 1, 6, 0, 0), // cusparseDgemvi_bufferSize
+    r(0xa26508ed45b96141, 869, 3, 6, 0, 0), // cudnnBackendGetAttribute
+    r(0xa265b57b1c3c49f9, 2150, 2, 3, 0, 0), // nvrtcInstallBundledHeaders
     r(0xa26869c96777d00b, 13, 1, 2, 0, 0), // nvmlDeviceGetMemoryBusWidth
-    r(0xa26ff3d963e433c3, 290, 1, 2, 0, 0), // nvmlDevicePowerSmoothingUpdatePresetProfileParam
-    r(0xa27855192276420d, 1281, 1, 6, 0, 6), // cusolverDnZZgels_bufferSize
-    r(0xa2787736cdbfd75e, 593, 2, 6, 0, 7), // cublasCsyrkEx
+    r(0xa26ff3d963e433c3, 286, 1, 2, 0, 0), // nvmlDevicePowerSmoothingUpdatePresetProfileParam
+    r(0xa27855192276420d, 1268, 1, 6, 0, 6), // cusolverDnZZgels_bufferSize
+    r(0xa2787736cdbfd75e, 587, 2, 6, 0, 7), // cublasCsyrkEx
     r(0xa27ce98f76f9c2de, 0, 0, 4, 0, 0), // cuMemsetD8Async
     r(0xa28020e284acd3f6, 0, 0, 2, 0, 0), // cuFileDriverSetP2PFlags
     r(0xa281301a7a5098a7, 0, 0, 6, 0, 2), // cusparseLtDenseDescriptorInit
-    r(0xa28fe25cd559e3a3, 1309, 2, 6, 0, 6), // cusolverDnXgeqrf_bufferSize
+    r(0xa28fe25cd559e3a3, 1293, 2, 6, 0, 6), // cusolverDnXgeqrf_bufferSize
     r(0xa2a541b9d09bcf6d, 10, 1, 2, 0, 0), // @cudaDeviceGetExecutionCtx
-    r(0xa2a657ea82c3ccf8, 677, 1, 2, 0, 0), // cufftGetProperty
-    r(0xa2b6d454a09a6efb, 556, 1, 6, 0, 6), // cublasZgelsBatched
-    r(0xa2bd1f3e30fb9505, 802, 2, 6, 0, 14), // cublasMpSyrk
-    r(0xa2c3d0f8b615206e, 37, 1, 2, 0, 0), // @cudaFuncGetParamCount
-    r(0xa2dd129e37e75da4, 1876, 7, 6, 0, 5), // cutensorMgCreateTensorDescriptor
+    r(0xa2a657ea82c3ccf8, 13, 1, 2, 0, 0), // cufftGetProperty
+    r(0xa2b6d454a09a6efb, 550, 1, 6, 0, 6), // cublasZgelsBatched
+    r(0xa2bd1f3e30fb9505, 795, 2, 6, 0, 14), // cublasMpSyrk
+    r(0xa2c3d0f8b615206e, 36, 1, 2, 0, 0), // @cudaFuncGetParamCount
+    r(0xa2dd129e37e75da4, 1835, 7, 6, 0, 5), // cutensorMgCreateTensorDescriptor
     r(0xa2e43bb4c392d187, 0, 0, 1, 0, 0), // cuMemRelease
     r(0xa2f4e19c458cb058, 0, 0, 6, 0, 14), // cudnnRNNForward
-    r(0xa2fd0f715f0e1ad2, 527, 3, 4, 0, 0), // cudaGraphNodeGetDependentNodes
-    r(0xa30b193e313dac24, 844, 2, 6, 0, 18), // cublasMpSymm
-    r(0xa31c1753ef48b3e2, 308, 2, 3, 0, 0), // @cudaMemGetMemPool
-    r(0xa334d472ed1bcf64, 346, 1, 5, 0, 0), // @cudaMemcpyWithAttributesAsync
+    r(0xa2fd0f715f0e1ad2, 521, 3, 4, 0, 0), // cudaGraphNodeGetDependentNodes
+    r(0xa30b193e313dac24, 836, 2, 6, 0, 18), // cublasMpSymm
+    r(0xa31c1753ef48b3e2, 304, 2, 3, 0, 0), // @cudaMemGetMemPool
+    r(0xa334d472ed1bcf64, 341, 1, 5, 0, 0), // @cudaMemcpyWithAttributesAsync
     r(0xa3538de0d92ad301, 10, 1, 2, 0, 0), // cuDevicePrimaryCtxRetain
     r(0xa35984d970670b90, 0, 0, 1, 0, 0), // cusparseLtMatmulPlanDestroy
     r(0xa36b69780449afec, 0, 0, 3, 1, 0), // cublasXtSetCpuRatio
-    r(0xa36f4042fc48ea9a, 796, 1, 6, 0, 6), // cublasXtStrsm
-    r(0xa37c676d7cb9e302, 1169, 1, 2, 0, 0), // cudssGetDeviceMemHandler
+    r(0xa36f4042fc48ea9a, 789, 1, 6, 0, 6), // cublasXtStrsm
+    r(0xa37c676d7cb9e302, 1159, 1, 2, 0, 0), // cudssGetDeviceMemHandler
     r(0xa37ff6b6dd6cfa74, 0, 0, 5, 0, 0), // cuMemsetD2D16_v2_ptds
-    r(0xa398318592ea0612, 2035, 3, 3, 0, 0), // nvmlVgpuInstanceGetEncoderSessions
+    r(0xa398318592ea0612, 1994, 3, 3, 0, 0), // nvmlVgpuInstanceGetEncoderSessions
     r(0xa39aa8b9207bff90, 0, 0, 6, 0, 0), // ncclAlltoAll
     r(0xa3bd1ff0bc061b85, 0, 0, 6, 0, 1), // ncclScatter
-    r(0xa3c307e85de30a15, 2031, 1, 2, 0, 0), // nvmlDeviceWorkloadPowerProfileGetProfilesInfo
-    r(0xa3d51c42fc9f60a0, 796, 1, 6, 0, 8), // cublasXtStrmm
+    r(0xa3c307e85de30a15, 1990, 1, 2, 0, 0), // nvmlDeviceWorkloadPowerProfileGetProfilesInfo
+    r(0xa3d51c42fc9f60a0, 789, 1, 6, 0, 8), // cublasXtStrmm
     r(0xa3d5547d3fb7a8ec, 18, 1, 3, 0, 0), // nvmlDeviceGetMigDeviceHandleByIndex
     r(0xa3da2235e590d95c, 0, 0, 2, 0, 0), // cuGraphEventWaitNodeSetEvent
     r(0xa4058360a2763ce8, 13, 1, 2, 0, 0), // nvmlDeviceGetPcieLinkMaxSpeed
     r(0xa423dd22f6106388, 10, 1, 2, 0, 0), // @cudaGraphicsVDPAURegisterVideoSurface
-    r(0xa4309853a775555a, 1211, 1, 2, 0, 0), // cudssSetPinnedMemHandler
-    r(0xa43584604ee13fa9, 1218, 4, 6, 0, 6), // cufftMakePlanMany
-    r(0xa44a24d6898bbcd5, 1294, 1, 6, 0, 5), // cusparseDbsrilu02_bufferSizeExt
+    r(0xa4309853a775555a, 1199, 1, 2, 0, 0), // cudssSetPinnedMemHandler
+    r(0xa43584604ee13fa9, 1205, 4, 6, 0, 6), // cufftMakePlanMany
+    r(0xa44a24d6898bbcd5, 949, 1, 6, 0, 5), // cusparseDbsrilu02_bufferSizeExt
     r(0xa453e2fd5a23e191, 0, 0, 1, 0, 0), // cusparseGetMatFillMode
     r(0xa4780c17295419f5, 0, 0, 4, 0, 0), // cuStreamAddCallback_ptsz
     r(0xa47e2e8249777d33, 0, 0, 1, 0, 0), // @cudaDeviceGraphMemTrim
-    r(0xa4923d3d53764a5a, 2201, 3, 4, 0, 0), // nvtiffDecodeCheckSupported
-    r(0xa49e748c23fb5693, 693, 3, 6, 0, 10), // cublasLtMatmul
-    r(0xa4a60ffbeb8f5596, 1444, 6, 6, 1, 5), // cusolverSpCcsrlsvqrHost
+    r(0xa4923d3d53764a5a, 2154, 3, 4, 0, 0), // nvtiffDecodeCheckSupported
+    r(0xa49e748c23fb5693, 686, 3, 6, 0, 10), // cublasLtMatmul
+    r(0xa4a60ffbeb8f5596, 1419, 6, 6, 1, 5), // cusolverSpCcsrlsvqrHost
     r(0xa4a8b9e09f81d6a6, 30, 1, 1, 0, 0), // nvmlSystemGetCudaDriverVersion
-    r(0xa4b06b089dba56bf, 119, 2, 4, 0, 0), // cudaGraphRemoveDependencies#12
-    r(0xa4b06c089dba5872, 119, 2, 4, 0, 0), // cudaGraphRemoveDependencies#11
-    r(0xa4b9e54fd0e1a2da, 1313, 1, 3, 0, 0), // cusparseXcsric02_zeroPivot
+    r(0xa4b06b089dba56bf, 115, 2, 4, 0, 0), // cudaGraphRemoveDependencies#12
+    r(0xa4b06c089dba5872, 115, 2, 4, 0, 0), // cudaGraphRemoveDependencies#11
+    r(0xa4b9e54fd0e1a2da, 237, 1, 3, 0, 0), // cusparseXcsric02_zeroPivot
     r(0xa4cd9584da0e8838, 0, 0, 1, 0, 0), // nvmlDeviceResetGpuLockedClocks
     r(0xa4d33e20a8ee4d63, 10, 1, 3, 0, 0), // cudaGraphNodeFindInClone
-    r(0xa4f4586390c259e3, 84, 1, 3, 0, 0), // @cudaMemPoolSetAttribute
+    r(0xa4f4586390c259e3, 82, 1, 3, 0, 0), // @cudaMemPoolSetAttribute
     r(0xa4f9a2c7e127b055, 0, 0, 4, 0, 0), // cuLaunchHostFunc_v2_ptsz
     r(0xa4fd365ba77c11f8, 10, 1, 6, 0, 9), // cudssMatrixCreateBatchCsr
-    r(0xa50b865e6ec96289, 38, 2, 3, 0, 0), // cuGLMapBufferObject
+    r(0xa50b865e6ec96289, 37, 2, 3, 0, 0), // cuGLMapBufferObject
     r(0xa50f346ff04d1a71, 0, 0, 6, 0, 2), // pncclReduce
-    r(0xa5100d32d78a0d00, 792, 2, 6, 0, 7), // cublasSsyrkx_64
-    r(0xa521c0c07610493f, 1295, 1, 6, 0, 13), // cusolverDnGesvd_bufferSize
+    r(0xa5100d32d78a0d00, 785, 2, 6, 0, 7), // cublasSsyrkx_64
+    r(0xa521c0c07610493f, 1280, 1, 6, 0, 13), // cusolverDnGesvd_bufferSize
     r(0xa52fd9fdc30a61f1, 0, 0, 3, 0, 0), // fftwf_execute_dft_c2r
     r(0xa533d3309882f607, 0, 0, 1, 0, 0), // cudaDestroyExternalSemaphore
     r(0xa53bfaf4cf1cb53f, 0, 0, 1, 0, 0), // cuFuncLoad
     r(0xa542ae92342a4d46, 0, 0, 4, 0, 0), // cuMemcpyHtoDAsync_v2
     r(0xa54488b087d33922, 10, 1, 1, 0, 0), // nvtiffEncodeParamsCreate
-    r(0xa557e8b44a30485e, 346, 1, 5, 0, 0), // cudaMemcpyWithAttributesAsync_ptsz
-    r(0xa5626468aaf26f66, 844, 2, 6, 0, 21), // cublasMpMatmul
+    r(0xa557e8b44a30485e, 341, 1, 5, 0, 0), // cudaMemcpyWithAttributesAsync_ptsz
+    r(0xa5626468aaf26f66, 836, 2, 6, 0, 21), // cublasMpMatmul
     r(0xa568c714fe55c0e7, 0, 0, 6, 0, 1), // cusolverSpZcsrqrSolve
-    r(0xa56a750c040d9037, 84, 1, 5, 0, 0), // cublasCscal_v2_64
+    r(0xa56a750c040d9037, 82, 1, 5, 0, 0), // cublasCscal_v2_64
     r(0xa5768a757d78d3d7, 0, 0, 6, 0, 4), // cusparseCcsr2csru
     r(0xa57e9e030ca20bf3, 0, 0, 6, 0, 2), // cublasStpmv_v2_64
     r(0xa5815a158641fed9, 0, 0, 6, 0, 4), // cudnnSetRNNDescriptor_v6
     r(0xa581641586420fd7, 0, 0, 6, 0, 9), // cudnnSetRNNDescriptor_v8
     r(0xa59c62c3b4240c4e, 0, 0, 4, 0, 0), // cusolverMpNewtonSchulzDescriptorSetAttribute
     r(0xa5a772ce35308b98, 0, 0, 2, 0, 0), // cusolverDnSetEmulationSpecialValuesSupport
-    r(0xa5ab5e58f0c51b5c, 811, 1, 6, 0, 1), // cublasZdotc_v2
+    r(0xa5ab5e58f0c51b5c, 804, 1, 6, 0, 1), // cublasZdotc_v2
     r(0xa5b14f45cc712e1f, 0, 0, 5, 0, 0), // cuMemsetD2D8_v2_ptds
-    r(0xa5bd24600762232a, 1132, 4, 5, 0, 0), // cudnnRNNGetClip_v8
-    r(0xa5bd2560076224dd, 1136, 3, 4, 0, 0), // cudnnRNNGetClip_v9
+    r(0xa5bd24600762232a, 1122, 4, 5, 0, 0), // cudnnRNNGetClip_v8
+    r(0xa5bd2560076224dd, 1126, 3, 4, 0, 0), // cudnnRNNGetClip_v9
     r(0xa5ccb2af1fdbde30, 0, 0, 5, 0, 0), // cuMemsetD2D8
     r(0xa5fccd3c968fdca5, 0, 0, 5, 1, 0), // cudnnSetDropoutDescriptor
     r(0xa602ca41ad3b8dc3, 0, 0, 6, 0, 7), // cusolverSpZcsrluExtractHost
-    r(0xa6352eaf542ca326, 37, 1, 3, 0, 0), // cublasMpMalloc
+    r(0xa6352eaf542ca326, 36, 1, 3, 0, 0), // cublasMpMalloc
     r(0xa6369c69cb4779fe, 0, 0, 1, 0, 0), // cutensorMgDestroyTensorDescriptor
-    r(0xa63779d852c3c8d2, 330, 1, 2, 0, 0), // cuMemcpy3DAsync_v2_ptsz
+    r(0xa63779d852c3c8d2, 325, 1, 2, 0, 0), // cuMemcpy3DAsync_v2_ptsz
     r(0xa64467b5df5c98e1, 0, 0, 5, 2, 0), // cublasSrot
     r(0xa64fb0affd20ddb6, 10, 1, 3, 0, 0), // cudaGraphInstantiate
-    r(0xa67059107d15014f, 411, 1, 2, 0, 0), // cuTexObjectGetResourceViewDesc
+    r(0xa67059107d15014f, 406, 1, 2, 0, 0), // cuTexObjectGetResourceViewDesc
     r(0xa670f2ea8444bfff, 0, 0, 0, 0, 0), // cuFileDriverClose
-    r(0xa67aa07dd8871860, 2107, 1, 3, 0, 0), // nvmlDeviceGetSupportedPerformanceStates
-    r(0xa694c49338b6fbc0, 1281, 1, 6, 0, 6), // cusparseZbsrsv2_bufferSizeExt
-    r(0xa6b46700986217db, 2045, 2, 2, 0, 0), // nvmlDeviceGetFanSpeedRPM
-    r(0xa6b8167cefdab8f7, 346, 1, 5, 0, 0), // cuMemcpyWithAttributesAsync
-    r(0xa6c189078a4d2598, 1296, 1, 6, 0, 3), // cusparseZcsric02_bufferSizeExt
+    r(0xa67aa07dd8871860, 2062, 1, 3, 0, 0), // nvmlDeviceGetSupportedPerformanceStates
+    r(0xa694c49338b6fbc0, 1268, 1, 6, 0, 6), // cusparseZbsrsv2_bufferSizeExt
+    r(0xa6b46700986217db, 2004, 2, 2, 0, 0), // nvmlDeviceGetFanSpeedRPM
+    r(0xa6b8167cefdab8f7, 341, 1, 5, 0, 0), // cuMemcpyWithAttributesAsync
+    r(0xa6c189078a4d2598, 950, 1, 6, 0, 3), // cusparseZcsric02_bufferSizeExt
     r(0xa6c342f0cb5a78cf, 0, 0, 2, 0, 0), // cuFuncSetCacheConfig
-    r(0xa6ca51b9de5f2ffa, 37, 1, 2, 0, 0), // cuStreamGetId
+    r(0xa6ca51b9de5f2ffa, 36, 1, 2, 0, 0), // cuStreamGetId
     r(0xa6e4753b034df1cc, 0, 0, 1, 0, 0), // @__cudaInitModule
     r(0xa6f45c3d697eff8a, 13, 1, 2, 0, 0), // nvmlVgpuInstanceGetLicenseStatus
-    r(0xa711a52dee9115a7, 1767, 1, 6, 0, 8), // cusparseScsrsv2_solve
+    r(0xa711a52dee9115a7, 1730, 1, 6, 0, 8), // cusparseScsrsv2_solve
     r(0xa71731eff6bd5ade, 0, 0, 6, 0, 3), // cusparseLtMatmulDescriptorInit
     r(0xa72b162200f9628b, 0, 0, 6, 0, 2), // cudnnDropoutForward
     r(0xa72c6457accb7b65, 0, 0, 1, 0, 0), // nvmlInitWithFlags
-    r(0xa744e933425712f3, 1093, 6, 6, 0, 0), // cudnnGetTensorNdDescriptor
-    r(0xa75008af6e7d5ed5, 593, 2, 6, 0, 6), // cublasXtCspmm
-    r(0xa75ed968c2262d41, 1259, 1, 2, 0, 0), // cuFileGetBARSizeInKB
-    r(0xa76e0797800deb17, 841, 2, 6, 0, 7), // cusolverDnXsytrs_bufferSize
+    r(0xa744e933425712f3, 1083, 6, 6, 0, 0), // cudnnGetTensorNdDescriptor
+    r(0xa75008af6e7d5ed5, 587, 2, 6, 0, 6), // cublasXtCspmm
+    r(0xa75ed968c2262d41, 1246, 1, 2, 0, 0), // cuFileGetBARSizeInKB
+    r(0xa76e0797800deb17, 834, 2, 6, 0, 7), // cusolverDnXsytrs_bufferSize
     r(0xa771635ff99e6789, 10, 1, 3, 0, 0), // @cudaGraphNodeFindInClone
-    r(0xa7a1d5572b10d312, 241, 1, 3, 0, 0), // nvmlDeviceGetEncoderCapacity
-    r(0xa7cc276332851ad4, 552, 2, 6, 0, 8), // cublasDgbmv_v2
-    r(0xa7e4f3c7f455d5fe, 527, 3, 4, 0, 0), // @cudaGraphNodeGetDependencies_v2
+    r(0xa7a1d5572b10d312, 237, 1, 3, 0, 0), // nvmlDeviceGetEncoderCapacity
+    r(0xa7cc276332851ad4, 546, 2, 6, 0, 8), // cublasDgbmv_v2
+    r(0xa7e4f3c7f455d5fe, 521, 3, 4, 0, 0), // @cudaGraphNodeGetDependencies_v2
     r(0xa7e8ac2ec850160a, 0, 0, 6, 0, 8), // cudnnGetFoldedConvBackwardDataDescriptors
-    r(0xa7f1a56d9d219d9b, 1317, 2, 6, 0, 4), // cusolverDnXpotrf_bufferSize
+    r(0xa7f1a56d9d219d9b, 1300, 2, 6, 0, 4), // cusolverDnXpotrf_bufferSize
     r(0xa8017743bfbde716, 0, 0, 1, 0, 0), // @cudaStreamDestroy
-    r(0xa8044457222b5722, 366, 4, 2, 0, 0), // cuStreamBeginCaptureToCig
-    r(0xa8049f64db7c8bf6, 1293, 1, 6, 0, 3), // cusparseCcsrilu02_bufferSize
+    r(0xa8044457222b5722, 361, 4, 2, 0, 0), // cuStreamBeginCaptureToCig
+    r(0xa8049f64db7c8bf6, 1279, 1, 6, 0, 3), // cusparseCcsrilu02_bufferSize
     r(0xa8300997dfb2664f, 0, 0, 6, 0, 6), // cutensorContractTrinary
-    r(0xa831e92f3326da5c, 222, 3, 2, 0, 0), // cuGraphKernelNodeGetParams
-    r(0xa83a681bc71c2993, 457, 4, 4, 0, 0), // @cudaCreateTextureObject#11
-    r(0xa83a691bc71c2b46, 453, 4, 4, 0, 0), // @cudaCreateTextureObject#12
+    r(0xa831e92f3326da5c, 218, 3, 2, 0, 0), // cuGraphKernelNodeGetParams
+    r(0xa83a681bc71c2993, 452, 4, 4, 0, 0), // @cudaCreateTextureObject#11
+    r(0xa83a691bc71c2b46, 448, 4, 4, 0, 0), // @cudaCreateTextureObject#12
     r(0xa83cd511e96badfe, 0, 0, 6, 0, 4), // cublasDdgmm
     r(0xa85deee8cb578b89, 0, 0, 6, 0, 3), // cublasCtrmv_v2_64
     r(0xa8679776d4709b90, 13, 1, 2, 0, 0), // nvmlGetVgpuDriverCapabilities
     r(0xa8857495b4af8131, 10, 1, 4, 0, 0), // cuGreenCtxStreamCreate
     r(0xa8b646458564aa4e, 13, 1, 2, 0, 0), // @cudaGraphNodeGetLocalId
     r(0xa8cf2ad74324bc95, 0, 0, 2, 0, 0), // cuFuncSetSharedSize
-    r(0xa8d998af74482c49, 551, 1, 6, 0, 1), // cublasCdotc_v2
+    r(0xa8d998af74482c49, 545, 1, 6, 0, 1), // cublasCdotc_v2
     r(0xa8eb509c87bf8db5, 30, 1, 1, 0, 0), // ncclGetVersion
-    r(0xa914e46840b9bde4, 249, 1, 2, 0, 0), // cudaMemPoolExportPointer
-    r(0xa91730ba0e5f9b54, 306, 2, 5, 0, 0), // cuMemDiscardBatchAsync
-    r(0xa92e46ecc6250353, 1296, 1, 6, 0, 3), // cusolverDnPotrf_bufferSize
-    r(0xa93a4b78af45676e, 312, 1, 5, 0, 0), // cudaMemGetLocationInfo
+    r(0xa914e46840b9bde4, 245, 1, 2, 0, 0), // cudaMemPoolExportPointer
+    r(0xa91730ba0e5f9b54, 302, 2, 5, 0, 0), // cuMemDiscardBatchAsync
+    r(0xa92e46ecc6250353, 950, 1, 6, 0, 3), // cusolverDnPotrf_bufferSize
+    r(0xa93a4b78af45676e, 308, 1, 5, 0, 0), // cudaMemGetLocationInfo
     r(0xa93e75ebe4068dbd, 0, 0, 1, 0, 0), // cusolverDnIRSInfosDestroy
-    r(0xa93fcf2943aec65e, 76, 1, 3, 0, 0), // cusolverDnXsyevjGetResidual
+    r(0xa93fcf2943aec65e, 18, 1, 3, 0, 0), // cusolverDnXsyevjGetResidual
     r(0xa9452ab7e8baa670, 10, 1, 1, 0, 0), // @cudaStreamCreate
     r(0xa94a1eaf23f1f8ec, 10, 1, 2, 0, 0), // cuKernelGetFunction
-    r(0xa957a8a68358b136, 1817, 2, 6, 0, 2), // cusparseSroti
+    r(0xa957a8a68358b136, 1780, 2, 6, 0, 2), // cusparseSroti
     r(0xa95b53bebb1a2019, 0, 0, 6, 1, 8), // cusparseSpruneCsr2csrByPercentage
     r(0xa96f9f6eb9ec82a2, 0, 0, 1, 0, 0), // nvjpeg2kDestroy
     r(0xa97372f7a8c48d8e, 0, 0, 0, 0, 0), // @cudaGetLastError
     r(0xa9745ca034d0408f, 0, 0, 1, 1, 0), // cusolverDnIRSParamsSetTolInner
-    r(0xa9782df9be216e76, 80, 1, 2, 0, 0), // @cudaFuncGetAttributes#11
+    r(0xa9782df9be216e76, 78, 1, 2, 0, 0), // @cudaFuncGetAttributes#11
     r(0xa98d38c19534010d, 0, 0, 0, 0, 0), // cublasShutdown
-    r(0xa9a1200b266f206f, 1748, 2, 5, 0, 0), // cusparseScsrilu02_numericBoost
+    r(0xa9a1200b266f206f, 1711, 2, 5, 0, 0), // cusparseScsrilu02_numericBoost
     r(0xa9aba48133acf9e4, 0, 0, 6, 0, 4), // cusparseSdense2csc
     r(0xa9abb58133ad16c7, 0, 0, 6, 0, 4), // cusparseSdense2csr
-    r(0xa9bc77f8c39635c0, 1905, 5, 6, 0, 0), // pncclCommInitRankScalable
+    r(0xa9bc77f8c39635c0, 1864, 5, 6, 0, 0), // pncclCommInitRankScalable
     r(0xa9e75e324cd35bf8, 11, 1, 2, 0, 0), // cudaGetTextureObjectResourceViewDesc#12
     r(0xa9e761324cd36111, 11, 1, 2, 0, 0), // cudaGetTextureObjectResourceViewDesc#11
-    r(0xaa0210036b32ef1b, 2031, 1, 2, 0, 0), // nvmlDeviceGetNvlinkRemapTableInfo_v1
+    r(0xaa0210036b32ef1b, 1990, 1, 2, 0, 0), // nvmlDeviceGetNvlinkRemapTableInfo_v1
     r(0xaa038eba830d53a0, 30, 1, 2, 0, 0), // cuTexRefGetFlags
-    r(0xaa11aa9534aa1ee2, 1280, 1, 6, 0, 8), // cusolverDnSXgesv
-    r(0xaa28d9427327e3d4, 1148, 2, 6, 0, 2), // cudnnSetRNNDataDescriptor
+    r(0xaa11aa9534aa1ee2, 1267, 1, 6, 0, 8), // cusolverDnSXgesv
+    r(0xaa28d9427327e3d4, 1138, 2, 6, 0, 2), // cudnnSetRNNDataDescriptor
     r(0xaa3512c85de06e54, 0, 0, 1, 0, 0), // cublasMpDestroy
-    r(0xaa57a327022e1ca0, 490, 1, 2, 0, 0), // @cudaGetDeviceProperties_v2
+    r(0xaa57a327022e1ca0, 484, 1, 2, 0, 0), // @cudaGetDeviceProperties_v2
     r(0xaa61a2956f7822eb, 0, 0, 2, 0, 0), // cusparseSetStream
-    r(0xaa71a6905d1b8ba1, 2097, 4, 6, 0, 0), // nvmlDeviceGetSamples
+    r(0xaa71a6905d1b8ba1, 2052, 4, 6, 0, 0), // nvmlDeviceGetSamples
     r(0xaa7a0cc16cbdfdef, 0, 0, 5, 0, 0), // cusparseSparseToDense
-    r(0xaa7bbf953504de9a, 1280, 1, 6, 0, 8), // cusolverDnSXgels
-    r(0xaa7eea6267a48218, 551, 1, 6, 0, 1), // cublasCdotc_v2_64
-    r(0xaa807475dda7c068, 263, 3, 4, 0, 0), // cudaLibraryGetManaged
+    r(0xaa7bbf953504de9a, 1267, 1, 6, 0, 8), // cusolverDnSXgels
+    r(0xaa7eea6267a48218, 545, 1, 6, 0, 1), // cublasCdotc_v2_64
+    r(0xaa807475dda7c068, 259, 3, 4, 0, 0), // cudaLibraryGetManaged
     r(0xaa8a6bd513723b9b, 0, 0, 2, 0, 0), // cusparseSetPointerMode
-    r(0xaa9051c9bf7cc9a3, 2124, 1, 3, 0, 0), // nvmlDeviceGetViolationStatus
+    r(0xaa9051c9bf7cc9a3, 2079, 1, 3, 0, 0), // nvmlDeviceGetViolationStatus
     r(0xaa97d31c45406492, 0, 0, 1, 0, 0), // cuDevicePrimaryCtxRelease_v2
-    r(0xaa9cdfa398952341, 1293, 1, 6, 0, 3), // cusolverDnSsytrd_bufferSize
+    r(0xaa9cdfa398952341, 1279, 1, 6, 0, 3), // cusolverDnSsytrd_bufferSize
     r(0xaa9d9c89d5e773b7, 0, 0, 5, 0, 0), // @cudaMemcpyFromSymbol_ptds
     r(0xaaae4a9a294c1960, 0, 0, 4, 0, 0), // nvtiffEncodeParamsSetGeoKeySHORT
-    r(0xaaaed9121518cfd8, 117, 2, 5, 0, 0), // cuGraphAddChildGraphNode
-    r(0xaabf1c0300e24f27, 559, 2, 6, 0, 6), // cublasDsbmv_v2_64
+    r(0xaaaed9121518cfd8, 113, 2, 5, 0, 0), // cuGraphAddChildGraphNode
+    r(0xaabf1c0300e24f27, 553, 2, 6, 0, 6), // cublasDsbmv_v2_64
     r(0xaac22cec62dd2e55, 0, 0, 4, 0, 0), // fftwf_plan_dft_c2r_1d
     r(0xaac50aec62df2a66, 0, 0, 5, 0, 0), // fftwf_plan_dft_c2r_2d
     r(0xaac938ec62e36167, 0, 0, 6, 0, 0), // fftwf_plan_dft_c2r_3d
     r(0xaacbfa6ff1adc5d1, 0, 0, 6, 0, 4), // cublasDdgmm_64
-    r(0xaad3f6d43bf34087, 576, 2, 6, 0, 4), // cublasChpmv_v2_64
-    r(0xaad50eb394e72387, 2111, 2, 3, 0, 0), // nvmlDeviceGetVgpuMetadata
-    r(0xaaee67049b1ba15c, 37, 1, 2, 0, 0), // cusolverDnGetStream
-    r(0xaaf93dd8bfc3f994, 1829, 3, 6, 0, 14), // cusparseZcsrgeam2_bufferSizeExt
+    r(0xaad3f6d43bf34087, 570, 2, 6, 0, 4), // cublasChpmv_v2_64
+    r(0xaad50eb394e72387, 2066, 2, 3, 0, 0), // nvmlDeviceGetVgpuMetadata
+    r(0xaaee67049b1ba15c, 36, 1, 2, 0, 0), // cusolverDnGetStream
+    r(0xaaf93dd8bfc3f994, 1792, 3, 6, 0, 14), // cusparseZcsrgeam2_bufferSizeExt
     r(0xaafb4a300cfd0462, 10, 1, 4, 0, 0), // cuGraphicsSubResourceGetMappedArray
     r(0xab095e22945788c9, 0, 0, 6, 0, 3), // cusparseXcsrsort
     r(0xab20b187f0109cf0, 10, 1, 4, 0, 0), // cudaMallocFromPoolAsync
@@ -3799,109 +3799,109 @@ pub static ROWS: [Row; 5615] = [
     r(0xab6782eb463ccf40, 0, 0, 0, 0, 0), // cublasGetCudartVersion
     r(0xab76f6d9b483074f, 30, 1, 4, 0, 0), // @cudaOccupancyMaxActiveBlocksPerMultiprocessor
     r(0xab89e7fcf54332ca, 0, 0, 6, 0, 2), // __cudaLaunchKernel
-    r(0xab8be3f5fbb61326, 495, 1, 1, 0, 0), // cublasGetStatusString
-    r(0xab948c1deea3e12d, 37, 1, 2, 0, 0), // cuFuncGetParamCount
-    r(0xab9a537ebec6e0ec, 891, 2, 6, 2, 17), // cudnnBatchNormalizationForwardTrainingEx
-    r(0xaba4594d85d10789, 2146, 2, 2, 0, 0), // nvmlEventSetGetContextInfo_v1
+    r(0xab8be3f5fbb61326, 489, 1, 1, 0, 0), // cublasGetStatusString
+    r(0xab948c1deea3e12d, 36, 1, 2, 0, 0), // cuFuncGetParamCount
+    r(0xab9a537ebec6e0ec, 883, 2, 6, 2, 17), // cudnnBatchNormalizationForwardTrainingEx
+    r(0xaba4594d85d10789, 2101, 2, 2, 0, 0), // nvmlEventSetGetContextInfo_v1
     r(0xabcbcfaa785d12b0, 30, 1, 2, 0, 0), // cuTexRefGetMipmapLevelBias
-    r(0xabe8d2d06c07c840, 556, 1, 6, 0, 4), // cusparseDcsrsv2_bufferSize
+    r(0xabe8d2d06c07c840, 550, 1, 6, 0, 4), // cusparseDcsrsv2_bufferSize
     r(0xabf034d09bf51764, 0, 0, 2, 0, 0), // cudaMemPoolTrimTo
     r(0xabf17263264b4502, 6, 2, 2, 0, 0), // cuArrayCreate
-    r(0xabfb54d57b453165, 363, 2, 4, 0, 0), // cudaSignalExternalSemaphoresAsync_v2_ptsz
+    r(0xabfb54d57b453165, 358, 2, 4, 0, 0), // cudaSignalExternalSemaphoresAsync_v2_ptsz
     r(0xac0abcad3a35438a, 0, 0, 6, 0, 0), // cuMulticastBindAddr_v2
-    r(0xac255883ab8491d7, 121, 3, 5, 0, 0), // cudaGraphRemoveDependencies
+    r(0xac255883ab8491d7, 117, 3, 5, 0, 0), // cudaGraphRemoveDependencies
     r(0xac343222b42eb2b5, 0, 0, 3, 0, 0), // nvFatbinAddReloc
-    r(0xac4ce089f7182665, 355, 3, 3, 0, 0), // cuOccupancyMaxActiveClusters
-    r(0xac4e62e2f0d9a192, 531, 1, 2, 0, 0), // @cudaGraphNodeSetParams
-    r(0xac5508d82a2b3c1f, 341, 5, 6, 0, 2), // cuMemcpyBatchAsync_v2_ptsz
+    r(0xac4ce089f7182665, 350, 3, 3, 0, 0), // cuOccupancyMaxActiveClusters
+    r(0xac4e62e2f0d9a192, 525, 1, 2, 0, 0), // @cudaGraphNodeSetParams
+    r(0xac5508d82a2b3c1f, 336, 5, 6, 0, 2), // cuMemcpyBatchAsync_v2_ptsz
     r(0xac552caf7f7b57db, 13, 1, 2, 0, 0), // nvmlVgpuInstanceGetAccountingMode
     r(0xac66968051ab4011, 0, 0, 6, 0, 3), // cusparseCgtsvInterleavedBatch
-    r(0xac6f18b567752d86, 434, 2, 3, 0, 0), // cudaBindSurfaceToArray
-    r(0xaca31604ba874b24, 2019, 1, 2, 0, 0), // nvmlDeviceGetAdaptiveTgpModeInfo_v1
+    r(0xac6f18b567752d86, 429, 2, 3, 0, 0), // cudaBindSurfaceToArray
+    r(0xaca31604ba874b24, 1978, 1, 2, 0, 0), // nvmlDeviceGetAdaptiveTgpModeInfo_v1
     r(0xacab57602d1e2824, 30, 1, 3, 0, 0), // @cudaDeviceGetP2PAttribute
-    r(0xacaf47c8af3b5fc5, 1703, 2, 6, 0, 4), // cusparseConstrainedGeMM
-    r(0xacb59540a8de1ce4, 1282, 1, 5, 0, 0), // cutensorOperationDescriptorGetAttribute
-    r(0xacb873b38cbf5494, 802, 2, 6, 0, 7), // cublasZsyrkx
+    r(0xacaf47c8af3b5fc5, 1666, 2, 6, 0, 4), // cusparseConstrainedGeMM
+    r(0xacb59540a8de1ce4, 996, 1, 5, 0, 0), // cutensorOperationDescriptorGetAttribute
+    r(0xacb873b38cbf5494, 795, 2, 6, 0, 7), // cublasZsyrkx
     r(0xacc7ea7f47235841, 0, 0, 4, 0, 0), // cuMemsetD16Async_ptsz
     r(0xacce8a98e347a067, 0, 0, 5, 0, 0), // cublasCswap
     r(0xacd99b0cf1f7db8d, 10, 1, 2, 0, 0), // cudnnCreateFusedOpsVariantParamPack
     r(0xacde9356b8f4b787, 30, 1, 2, 0, 0), // @cudaExecutionCtxGetDevice
     r(0xad2df7912f45ec93, 0, 0, 5, 0, 0), // @cudaMemset2D_ptds
-    r(0xad3eabe836d56917, 564, 1, 6, 0, 3), // cublasDspr2_v2
-    r(0xad5cbeaf98491ce2, 1658, 3, 6, 0, 14), // cusparseDcsrgeam2_bufferSizeExt
+    r(0xad3eabe836d56917, 558, 1, 6, 0, 3), // cublasDspr2_v2
+    r(0xad5cbeaf98491ce2, 1631, 3, 6, 0, 14), // cusparseDcsrgeam2_bufferSizeExt
     r(0xad6390b5e2f57cca, 0, 0, 6, 1, 0), // cublasSsyr
-    r(0xad736ea6df114675, 1901, 4, 4, 0, 16), // pncclCommInitRankConfig
-    r(0xad82339442389ebc, 677, 1, 2, 0, 0), // cusolverDnGetFixedPointEmulationMantissaBitOffset
+    r(0xad736ea6df114675, 1860, 4, 4, 0, 16), // pncclCommInitRankConfig
+    r(0xad82339442389ebc, 13, 1, 2, 0, 0), // cusolverDnGetFixedPointEmulationMantissaBitOffset
     r(0xad8282b5e310158f, 0, 0, 5, 1, 0), // cublasSspr
-    r(0xad8bcf5279362555, 2020, 1, 2, 0, 0), // nvmlDeviceGetConfComputeProtectedMemoryUsage
-    r(0xad8d0394dc23e2f8, 129, 3, 5, 0, 0), // cuGraphAddHostNode
-    r(0xad999e90434a45bc, 1203, 2, 3, 0, 0), // cusolverRfGetNumericProperties
+    r(0xad8bcf5279362555, 1979, 1, 2, 0, 0), // nvmlDeviceGetConfComputeProtectedMemoryUsage
+    r(0xad8d0394dc23e2f8, 125, 3, 5, 0, 0), // cuGraphAddHostNode
+    r(0xad999e90434a45bc, 281, 2, 3, 0, 0), // cusolverRfGetNumericProperties
     r(0xad9a471fc3d5cc81, 0, 0, 4, 0, 0), // cudnnSpatialTfGridGeneratorForward
-    r(0xada7e99e730c5bfc, 81, 2, 3, 0, 0), // nvmlDeviceGetEccMode
+    r(0xada7e99e730c5bfc, 79, 2, 3, 0, 0), // nvmlDeviceGetEccMode
     r(0xadb066b38d91dfcc, 0, 0, 6, 4, 4), // cublasZsyr2k
     r(0xadddbf9983a519fc, 0, 0, 1, 0, 0), // cusparseDestroySpMat
-    r(0xadfbbaca3d8dc9b3, 547, 1, 1, 0, 0), // @cudaUnbindTexture
+    r(0xadfbbaca3d8dc9b3, 541, 1, 1, 0, 0), // @cudaUnbindTexture
     r(0xadfd665ed65d2038, 10, 1, 3, 0, 0), // cuMemHostGetDevicePointer_v2
     r(0xae19f8d7141d2231, 0, 0, 5, 1, 0), // curandGenerateBinomialMethod
-    r(0xae205e96e63c278d, 219, 2, 3, 0, 0), // cuGraphInstantiateWithParams_ptsz
+    r(0xae205e96e63c278d, 215, 2, 3, 0, 0), // cuGraphInstantiateWithParams_ptsz
     r(0xae315f76165d83e9, 10, 1, 3, 0, 0), // cuMipmappedArrayGetLevel
-    r(0xae34d760dac6df93, 1973, 2, 2, 0, 0), // nvjpegDecodeParamsCreate
-    r(0xae36ab0d1ded87fb, 686, 1, 6, 0, 0), // cusolverDnClauum_bufferSize
+    r(0xae34d760dac6df93, 1932, 2, 2, 0, 0), // nvjpegDecodeParamsCreate
+    r(0xae36ab0d1ded87fb, 679, 1, 6, 0, 0), // cusolverDnClauum_bufferSize
     r(0xae4584d543ab590d, 0, 0, 6, 0, 0), // cudnnIm2Col
     r(0xae49600b70df5624, 13, 1, 2, 0, 0), // cuGraphGetId
     r(0xae64a62a3c305480, 0, 0, 1, 0, 0), // cudaGraphDestroy
-    r(0xae6dce94df9f29e7, 312, 1, 5, 0, 0), // cublasDnrm2_v2
-    r(0xae7d16f58acd4c64, 347, 3, 4, 0, 0), // cuModuleGetGlobal
-    r(0xae8863be01b1cda6, 804, 2, 6, 0, 7), // cublasZher2k_v2
-    r(0xae93e253e0e94219, 211, 3, 3, 0, 0), // cuGraphNodeGetDependentNodes
-    r(0xae99eb358c7827fb, 124, 5, 5, 0, 0), // @cudaGraphAddExternalSemaphoresSignalNode
-    r(0xaea169962f67e195, 100, 1, 2, 0, 0), // @cudaFuncGetName
-    r(0xaeb001dd47e1d04e, 725, 1, 6, 0, 5), // cublasRotmEx
-    r(0xaec21f93100d1c9d, 1280, 1, 6, 0, 8), // cusolverDnDDgesv
+    r(0xae6dce94df9f29e7, 308, 1, 5, 0, 0), // cublasDnrm2_v2
+    r(0xae7d16f58acd4c64, 342, 3, 4, 0, 0), // cuModuleGetGlobal
+    r(0xae8863be01b1cda6, 797, 2, 6, 0, 7), // cublasZher2k_v2
+    r(0xae93e253e0e94219, 207, 3, 3, 0, 0), // cuGraphNodeGetDependentNodes
+    r(0xae99eb358c7827fb, 120, 5, 5, 0, 0), // @cudaGraphAddExternalSemaphoresSignalNode
+    r(0xaea169962f67e195, 98, 1, 2, 0, 0), // @cudaFuncGetName
+    r(0xaeb001dd47e1d04e, 718, 1, 6, 0, 5), // cublasRotmEx
+    r(0xaec21f93100d1c9d, 1267, 1, 6, 0, 8), // cusolverDnDDgesv
     r(0xaec4c0258870539a, 0, 0, 7, 0, 0), // @cudaMemcpyFromArrayAsync
-    r(0xaec5df5cbc95e0b7, 320, 1, 3, 0, 0), // @cudaMemPoolSetAccess
+    r(0xaec5df5cbc95e0b7, 316, 1, 3, 0, 0), // @cudaMemPoolSetAccess
     r(0xaecf2aa347e2ba1d, 10, 1, 3, 0, 0), // cuMemHostAlloc
-    r(0xaee5b18b9d004de1, 811, 1, 6, 0, 1), // cublasZdotu_v2_64
+    r(0xaee5b18b9d004de1, 804, 1, 6, 0, 1), // cublasZdotu_v2_64
     r(0xaee9e7b5f385860e, 0, 0, 1, 0, 0), // cuMemHostUnregister
     r(0xaef4279fa23d912f, 10, 1, 2, 0, 0), // cuKernelGetLibrary
     r(0xaf1321adf1eb36a2, 13, 1, 2, 0, 0), // cuStreamIsCapturing
-    r(0xaf17129310554685, 1280, 1, 6, 0, 8), // cusolverDnDDgels
+    r(0xaf17129310554685, 1267, 1, 6, 0, 8), // cusolverDnDDgels
     r(0xaf3a036137824e68, 16, 2, 3, 0, 0), // cuCoredumpGetAttribute
     r(0xaf47342f4b1f929e, 0, 0, 2, 0, 0), // nvjpeg2kSetDeviceMemoryPadding
-    r(0xaf4b228ff2179d4e, 1923, 2, 2, 0, 0), // pncclParamGetAllParameterKeys
-    r(0xaf5b3a611f53a0c0, 548, 2, 4, 0, 0), // @cudaWaitExternalSemaphoresAsync_ptsz#11
-    r(0xaf5b3d611f53a5d9, 548, 2, 4, 0, 0), // @cudaWaitExternalSemaphoresAsync_ptsz#12
-    r(0xaf6c2160b3f4f035, 2060, 1, 4, 0, 0), // nvtiffStreamGetGeoKeyASCII
-    r(0xaf9166dc74837fa8, 495, 1, 1, 0, 0), // cublasGetStatusName
-    r(0xaf9694fccedda933, 481, 3, 3, 0, 0), // cudaEGLStreamProducerReturnFrame
-    r(0xafacbf75a968797e, 792, 2, 6, 0, 7), // cublasSsymm_v2_64
-    r(0xafb738c834d755cc, 312, 1, 5, 0, 0), // cublasDasum_v2
-    r(0xafbecac657a6d656, 1319, 2, 6, 0, 5), // cusolverSpZcsrqrBufferInfo
-    r(0xafd9283940076a77, 117, 2, 4, 0, 0), // cuGraphAddEmptyNode
-    r(0xafd9a481b534a87a, 1991, 3, 5, 0, 0), // nvjpeg2kDecode
-    r(0xafdcadd8b570c515, 1281, 1, 6, 0, 6), // cusolverDnDHgesv_bufferSize
-    r(0xaff58449de2d60f9, 239, 1, 2, 0, 0), // cudaGraphMemsetNodeGetParams
-    r(0xaff76382b4938db4, 1319, 2, 6, 0, 5), // cusolverSpDcsrqrBufferInfo
+    r(0xaf4b228ff2179d4e, 1882, 2, 2, 0, 0), // pncclParamGetAllParameterKeys
+    r(0xaf5b3a611f53a0c0, 542, 2, 4, 0, 0), // @cudaWaitExternalSemaphoresAsync_ptsz#11
+    r(0xaf5b3d611f53a5d9, 542, 2, 4, 0, 0), // @cudaWaitExternalSemaphoresAsync_ptsz#12
+    r(0xaf6c2160b3f4f035, 2017, 1, 4, 0, 0), // nvtiffStreamGetGeoKeyASCII
+    r(0xaf9166dc74837fa8, 489, 1, 1, 0, 0), // cublasGetStatusName
+    r(0xaf9694fccedda933, 475, 3, 3, 0, 0), // cudaEGLStreamProducerReturnFrame
+    r(0xafacbf75a968797e, 785, 2, 6, 0, 7), // cublasSsymm_v2_64
+    r(0xafb738c834d755cc, 308, 1, 5, 0, 0), // cublasDasum_v2
+    r(0xafbecac657a6d656, 1302, 2, 6, 0, 5), // cusolverSpZcsrqrBufferInfo
+    r(0xafd9283940076a77, 113, 2, 4, 0, 0), // cuGraphAddEmptyNode
+    r(0xafd9a481b534a87a, 1950, 3, 5, 0, 0), // nvjpeg2kDecode
+    r(0xafdcadd8b570c515, 1268, 1, 6, 0, 6), // cusolverDnDHgesv_bufferSize
+    r(0xaff58449de2d60f9, 235, 1, 2, 0, 0), // cudaGraphMemsetNodeGetParams
+    r(0xaff76382b4938db4, 1302, 2, 6, 0, 5), // cusolverSpDcsrqrBufferInfo
     r(0xb01e9c666011b38e, 0, 0, 1, 0, 0), // cudaThreadSetCacheConfig
     r(0xb031889e81844ff4, 0, 0, 4, 0, 0), // cuStreamWriteValue64_v2_ptsz
-    r(0xb031cb785b24b68b, 1313, 1, 3, 0, 0), // cusparseXcsrsv2_zeroPivot
+    r(0xb031cb785b24b68b, 237, 1, 3, 0, 0), // cusparseXcsrsv2_zeroPivot
     r(0xb0395823bb3d414b, 0, 0, 3, 0, 0), // cudssMatrixSetDistributionRow1d
-    r(0xb046bc383d61c2cb, 544, 2, 4, 0, 0), // @cudaSignalExternalSemaphoresAsync#11
-    r(0xb046bd383d61c47e, 544, 2, 4, 0, 0), // @cudaSignalExternalSemaphoresAsync#12
-    r(0xb0655f08ed3f4302, 858, 1, 6, 0, 4), // cublasMpMatrixDescriptorCreate
+    r(0xb046bc383d61c2cb, 538, 2, 4, 0, 0), // @cudaSignalExternalSemaphoresAsync#11
+    r(0xb046bd383d61c47e, 538, 2, 4, 0, 0), // @cudaSignalExternalSemaphoresAsync#12
+    r(0xb0655f08ed3f4302, 850, 1, 6, 0, 4), // cublasMpMatrixDescriptorCreate
     r(0xb069d1a5b084c861, 0, 0, 2, 0, 0), // cudaStreamBeginCapture_ptsz
     r(0xb06b06d8af9e505f, 0, 0, 2, 0, 0), // ncclRedOpDestroy
     r(0xb06b8ec79cf589e6, 0, 0, 6, 0, 4), // cusparseDcsric02_analysis
-    r(0xb0719d255d187853, 241, 1, 3, 0, 0), // cudaGraphNodeGetEnabled
+    r(0xb0719d255d187853, 237, 1, 3, 0, 0), // cudaGraphNodeGetEnabled
     r(0xb071eba76010957b, 0, 0, 3, 0, 0), // @cudaMemset
     r(0xb081129a26127a11, 0, 0, 6, 1, 4), // cublasDtrmm
     r(0xb081179a26128290, 0, 0, 6, 0, 2), // cublasDtrmv
-    r(0xb084d6fcac3fc815, 1289, 1, 6, 0, 5), // cusparseCbsrilu02_bufferSize
+    r(0xb084d6fcac3fc815, 1275, 1, 6, 0, 5), // cusparseCbsrilu02_bufferSize
     r(0xb09c60dc9e82078c, 0, 0, 6, 0, 4), // cublasStbsv_v2
-    r(0xb0bad58e6d960c22, 567, 2, 6, 0, 5), // cudnnSoftmaxBackward
-    r(0xb0be679693e28705, 537, 3, 6, 0, 0), // cudaMemRangeGetAttributes
-    r(0xb0bea3e792423889, 1893, 1, 2, 0, 0), // ncclCommGetUniqueId
-    r(0xb0d54ab0607d9f5a, 552, 2, 6, 0, 8), // cublasCgbmv_v2_64
+    r(0xb0bad58e6d960c22, 561, 2, 6, 0, 5), // cudnnSoftmaxBackward
+    r(0xb0be679693e28705, 531, 3, 6, 0, 0), // cudaMemRangeGetAttributes
+    r(0xb0bea3e792423889, 1852, 1, 2, 0, 0), // ncclCommGetUniqueId
+    r(0xb0d54ab0607d9f5a, 546, 2, 6, 0, 8), // cublasCgbmv_v2_64
     r(0xb0d9179a265cf866, 0, 0, 6, 0, 2), // cublasDtrsv
     r(0xb0d92e9a265d1f7b, 0, 0, 6, 1, 4), // cublasDtrsm
     r(0xb0e5632a11191ac6, 10, 1, 4, 0, 0), // cuDeviceGetTexture1DLinearMaxWidth
@@ -3910,453 +3910,453 @@ pub static ROWS: [Row; 5615] = [
     r(0xb0f30c7b0db5a095, 0, 0, 8, 0, 0), // @cudaMemcpy2DAsync
     r(0xb104187805f5dd2b, 11, 1, 2, 0, 0), // @cudaGetTextureObjectResourceViewDesc#11
     r(0xb104197805f5dede, 11, 1, 2, 0, 0), // @cudaGetTextureObjectResourceViewDesc#12
-    r(0xb108af920c3c4ae2, 580, 4, 3, 1, 0), // cublasCrotg
-    r(0xb10d94b522bc3b48, 893, 2, 6, 0, 7), // cudnnConvolutionForward
-    r(0xb11ab30e53773f33, 285, 2, 3, 0, 0), // nvjpegBufferPinnedRetrieve
-    r(0xb11b123c39073e37, 1289, 1, 6, 0, 5), // cusparseCcsr2gebsr_bufferSize
-    r(0xb1453dda48e35370, 333, 1, 4, 0, 0), // cuMemcpy3DBatchAsync_v2
-    r(0xb15011e171ed84d0, 266, 2, 3, 0, 0), // cuModuleGetSurfRef
-    r(0xb16be9ffc9102d90, 680, 2, 6, 0, 10), // cublasHSHgemvStridedBatched_64
+    r(0xb108af920c3c4ae2, 574, 4, 3, 1, 0), // cublasCrotg
+    r(0xb10d94b522bc3b48, 885, 2, 6, 0, 7), // cudnnConvolutionForward
+    r(0xb11ab30e53773f33, 281, 2, 3, 0, 0), // nvjpegBufferPinnedRetrieve
+    r(0xb11b123c39073e37, 1275, 1, 6, 0, 5), // cusparseCcsr2gebsr_bufferSize
+    r(0xb1453dda48e35370, 328, 1, 4, 0, 0), // cuMemcpy3DBatchAsync_v2
+    r(0xb15011e171ed84d0, 262, 2, 3, 0, 0), // cuModuleGetSurfRef
+    r(0xb16be9ffc9102d90, 673, 2, 6, 0, 10), // cublasHSHgemvStridedBatched_64
     r(0xb1970ac1478ee736, 13, 1, 2, 0, 0), // cudaGraphNodeGetType
     r(0xb199597730cde5b6, 10, 1, 3, 0, 0), // @cudaGLMapBufferObjectAsync
     r(0xb1acfd92c7d90ead, 0, 0, 4, 0, 0), // cuMemcpyAtoD_v2_ptds
-    r(0xb1ae8e4eef5e35b1, 800, 2, 6, 0, 8), // cublasZgemm3m
+    r(0xb1ae8e4eef5e35b1, 793, 2, 6, 0, 8), // cublasZgemm3m
     r(0xb1bd156313ea89e9, 0, 0, 4, 0, 0), // cuStreamWriteValue32_v2
-    r(0xb1c043a7519f77db, 619, 2, 6, 0, 2), // cublasDrot_v2
+    r(0xb1c043a7519f77db, 613, 2, 6, 0, 2), // cublasDrot_v2
     r(0xb1c80a94e1ec86ab, 9, 1, 3, 0, 0), // cudaMipmappedArrayGetMemoryRequirements
-    r(0xb20141e12005ac93, 938, 19, 6, 0, 14), // cudnnGetAttnDescriptor
-    r(0xb203abfb98f07953, 495, 1, 1, 0, 0), // nvrtcGetErrorString
-    r(0xb225346162c7a1d8, 119, 2, 4, 0, 0), // @cudaGraphRemoveDependencies#11
-    r(0xb225376162c7a6f1, 119, 2, 4, 0, 0), // @cudaGraphRemoveDependencies#12
+    r(0xb20141e12005ac93, 930, 19, 6, 0, 14), // cudnnGetAttnDescriptor
+    r(0xb203abfb98f07953, 489, 1, 1, 0, 0), // nvrtcGetErrorString
+    r(0xb225346162c7a1d8, 115, 2, 4, 0, 0), // @cudaGraphRemoveDependencies#11
+    r(0xb225376162c7a6f1, 115, 2, 4, 0, 0), // @cudaGraphRemoveDependencies#12
     r(0xb23ce693b7cb311d, 0, 0, 4, 0, 0), // cuStreamWriteValue64_ptsz
-    r(0xb2500cde082b9ccd, 221, 1, 3, 0, 0), // cuStreamGetAttribute
-    r(0xb2504818e0e4aa8b, 216, 3, 5, 0, 0), // @cudaGraphInstantiate#11
+    r(0xb2500cde082b9ccd, 217, 1, 3, 0, 0), // cuStreamGetAttribute
+    r(0xb2504818e0e4aa8b, 212, 3, 5, 0, 0), // @cudaGraphInstantiate#11
     r(0xb2513f3576c80321, 0, 0, 1, 0, 0), // @cudaGraphExecDestroy
-    r(0xb25833d531673837, 239, 1, 2, 0, 0), // @cudaGraphMemsetNodeGetParams
+    r(0xb25833d531673837, 235, 1, 2, 0, 0), // @cudaGraphMemsetNodeGetParams
     r(0xb26953d7fbd5cae3, 0, 0, 6, 0, 3), // cusolverRfBatchResetValues
     r(0xb273ef2f635b2e09, 0, 0, 1, 0, 0), // cudaMemPoolDestroy
-    r(0xb2789ce5c4775edb, 71, 2, 3, 0, 0), // cuLogsDumpToFile
-    r(0xb292b9103a2b33d3, 484, 2, 3, 0, 0), // cudaExternalMemoryGetMappedBuffer#12
-    r(0xb292ba103a2b3586, 484, 2, 3, 0, 0), // cudaExternalMemoryGetMappedBuffer#11
+    r(0xb2789ce5c4775edb, 70, 2, 3, 0, 0), // cuLogsDumpToFile
+    r(0xb292b9103a2b33d3, 478, 2, 3, 0, 0), // cudaExternalMemoryGetMappedBuffer#12
+    r(0xb292ba103a2b3586, 478, 2, 3, 0, 0), // cudaExternalMemoryGetMappedBuffer#11
     r(0xb2a62104b3d01243, 0, 0, 6, 0, 5), // cusparseZcsrsv2_analysis
     r(0xb2b0b5e7208d4bdc, 10, 1, 4, 0, 0), // cuOccupancyAvailableDynamicSMemPerBlock
-    r(0xb2c2a1f906ebc77a, 556, 1, 6, 0, 4), // cusparseZcsrsv2_bufferSize
-    r(0xb2c3adacf90fada7, 552, 2, 6, 0, 9), // cublasCgemmBatched
+    r(0xb2c2a1f906ebc77a, 550, 1, 6, 0, 4), // cusparseZcsrsv2_bufferSize
+    r(0xb2c3adacf90fada7, 546, 2, 6, 0, 9), // cublasCgemmBatched
     r(0xb2c461510a5f27e2, 10, 1, 5, 0, 0), // cudaUserObjectCreate
     r(0xb2c53d58fd346627, 0, 0, 6, 0, 14), // cusolverDnXsygvd
-    r(0xb2fb3bcf8993b86c, 1628, 2, 6, 0, 5), // cusolverMpLaset
+    r(0xb2fb3bcf8993b86c, 1601, 2, 6, 0, 5), // cusolverMpLaset
     r(0xb305c912ea3a84b5, 0, 0, 2, 0, 0), // cudaDeviceEnablePeerAccess
-    r(0xb3228999fdb9533a, 361, 2, 3, 0, 0), // cuProfilerInitialize
+    r(0xb3228999fdb9533a, 356, 2, 3, 0, 0), // cuProfilerInitialize
     r(0xb32ab25b55b321aa, 9, 1, 3, 0, 0), // cuMipmappedArrayGetMemoryRequirements
-    r(0xb32fd77619fcdf73, 1309, 2, 6, 0, 6), // cusolverSpZcsrqrBufferInfoBatched
-    r(0xb33566cad3b2ec07, 1319, 2, 6, 0, 5), // cusolverSpScsrqrBufferInfo
+    r(0xb32fd77619fcdf73, 1293, 2, 6, 0, 6), // cusolverSpZcsrqrBufferInfoBatched
+    r(0xb33566cad3b2ec07, 1302, 2, 6, 0, 5), // cusolverSpScsrqrBufferInfo
     r(0xb33fab2e3a891bc2, 4, 1, 2, 0, 0), // cuArray3DGetDescriptor
-    r(0xb34dbee2443bceed, 334, 1, 3, 0, 0), // cudaMemcpy3DWithAttributesAsync_ptsz
+    r(0xb34dbee2443bceed, 329, 1, 3, 0, 0), // cudaMemcpy3DWithAttributesAsync_ptsz
     r(0xb35cfd200476b6b4, 10, 1, 4, 0, 0), // cudaGraphConditionalHandleCreate
     r(0xb35f1fb65bd5322a, 0, 0, 1, 0, 0), // cudnnDestroyRNNDescriptor
-    r(0xb3660809f8a9c2b8, 254, 1, 6, 0, 4), // cuLaunchCooperativeKernel
-    r(0xb3795ea5600ba78c, 567, 2, 6, 0, 5), // cublasChemv_v2_64
-    r(0xb37cd9cb6377914c, 1281, 1, 6, 0, 6), // cusolverDnSXgels_bufferSize
+    r(0xb3660809f8a9c2b8, 250, 1, 6, 0, 4), // cuLaunchCooperativeKernel
+    r(0xb3795ea5600ba78c, 561, 2, 6, 0, 5), // cublasChemv_v2_64
+    r(0xb37cd9cb6377914c, 1268, 1, 6, 0, 6), // cusolverDnSXgels_bufferSize
     r(0xb3a3b7b99dd1a5b5, 13, 1, 2, 0, 0), // cuStreamGetPriority_ptsz
     r(0xb3a5ed3624ffa9b3, 10, 1, 1, 1, 0), // curandCreatePoissonDistribution
-    r(0xb3c2480c54834585, 404, 1, 1, 0, 0), // ncclGetUniqueId
+    r(0xb3c2480c54834585, 399, 1, 1, 0, 0), // ncclGetUniqueId
     r(0xb3f918c276610536, 0, 0, 6, 0, 3), // cusparseCgtsv2
     r(0xb4030dadd6fa8de2, 10, 1, 2, 0, 0), // @cudaGraphicsResourceGetMappedMipmappedArray
-    r(0xb406217f3cb4b450, 365, 1, 4, 0, 0), // cuStreamBatchMemOp_v2
-    r(0xb412b838f554d731, 310, 2, 2, 0, 0), // cuMulticastCreate
+    r(0xb406217f3cb4b450, 360, 1, 4, 0, 0), // cuStreamBatchMemOp_v2
+    r(0xb412b838f554d731, 306, 2, 2, 0, 0), // cuMulticastCreate
     r(0xb4206c9ad877a3f1, 0, 0, 6, 0, 0), // cusolverSpCcsrcholSolve
-    r(0xb43913aa19f6dd95, 1015, 1, 6, 0, 8), // cudnnGetNormalizationBackwardWorkspaceSize
+    r(0xb43913aa19f6dd95, 1005, 1, 6, 0, 8), // cudnnGetNormalizationBackwardWorkspaceSize
     r(0xb441037cb66db767, 0, 0, 2, 0, 0), // nvrtcGetOptiXIR
-    r(0xb445a91d5edcab9e, 181, 1, 6, 0, 4), // cusparseSpSV_analysis
+    r(0xb445a91d5edcab9e, 177, 1, 6, 0, 4), // cusparseSpSV_analysis
     r(0xb4506fd2bd4482a1, 0, 0, 6, 0, 2), // cusparseXcoosortByColumn
     r(0xb4867d883e520269, 13, 1, 2, 0, 0), // nvmlVgpuInstanceGetType
     r(0xb48b25a9df5483be, 0, 0, 6, 0, 5), // cusparseCcsrsv2_analysis
     r(0xb48c89e030061d0b, 0, 0, 6, 0, 0), // cublasZtpttr
     r(0xb49855f3ccd573a6, 0, 0, 6, 0, 0), // @cudaMemcpyFromArray
-    r(0xb4a7e38e07a5de01, 546, 1, 4, 0, 0), // @cudaStreamBeginRecaptureToGraph
+    r(0xb4a7e38e07a5de01, 540, 1, 4, 0, 0), // @cudaStreamBeginRecaptureToGraph
     r(0xb4ed66efcea0900c, 0, 0, 1, 0, 0), // cublasMpGridDestroy
-    r(0xb4f621be7cf0085d, 225, 3, 2, 0, 0), // cuGraphKernelNodeGetParams_v2
-    r(0xb4fb38accf5bca6d, 576, 2, 6, 0, 4), // cublasDspmv_v2_64
+    r(0xb4f621be7cf0085d, 221, 3, 2, 0, 0), // cuGraphKernelNodeGetParams_v2
+    r(0xb4fb38accf5bca6d, 570, 2, 6, 0, 4), // cublasDspmv_v2_64
     r(0xb505b49db7a86849, 10, 1, 4, 0, 0), // cuGreenCtxCreate
     r(0xb51560d67c1e32c7, 30, 1, 2, 0, 0), // cuMemHostGetFlags
-    r(0xb5288b53b77d2a88, 569, 2, 6, 0, 7), // cublasCher2k_v2_64
+    r(0xb5288b53b77d2a88, 563, 2, 6, 0, 7), // cublasCher2k_v2_64
     r(0xb53f4a99fe587d28, 0, 0, 6, 1, 8), // cusparseHpruneCsr2csrByPercentage
-    r(0xb542d1ed64affb9b, 188, 1, 4, 0, 0), // cuGraphExecMemcpyNodeSetParams
+    r(0xb542d1ed64affb9b, 184, 1, 4, 0, 0), // cuGraphExecMemcpyNodeSetParams
     r(0xb569a88090594662, 0, 0, 6, 0, 0), // cublasCcopy_v2
-    r(0xb56c9ed557304025, 773, 1, 6, 0, 1), // cublasSrotm_v2
+    r(0xb56c9ed557304025, 766, 1, 6, 0, 1), // cublasSrotm_v2
     r(0xb56d11bb2a1d7bac, 10, 1, 1, 0, 0), // cusparseCreateColorInfo
     r(0xb57cbfe9adb1c07f, 0, 0, 4, 0, 0), // cufftXtExecDescriptor
-    r(0xb587ed4fc05724d4, 355, 3, 3, 0, 0), // @cudaOccupancyMaxActiveClusters
+    r(0xb587ed4fc05724d4, 350, 3, 3, 0, 0), // @cudaOccupancyMaxActiveClusters
     r(0xb59a51dd63e079d0, 0, 0, 2, 0, 0), // nvmlDeviceSetConfComputeUnprotectedMemSize
-    r(0xb5a8296fcc68082a, 175, 1, 6, 0, 9), // cusolverMpStedc
+    r(0xb5a8296fcc68082a, 171, 1, 6, 0, 9), // cusolverMpStedc
     r(0xb5a8720f46746b4b, 0, 0, 4, 0, 0), // @cudaMemsetAsync_ptsz
-    r(0xb5b8b13f6f5e97a0, 1566, 3, 6, 0, 1), // cusolverSpXcsrsymamdHost
+    r(0xb5b8b13f6f5e97a0, 1539, 3, 6, 0, 1), // cusolverSpXcsrsymamdHost
     r(0xb5c2d63e3027becc, 0, 0, 2, 0, 0), // nvmlDeviceResetNvLinkErrorCounters
     r(0xb5c912300c0b6139, 0, 0, 2, 0, 0), // cusolverMpFree
-    r(0xb5d9d931ed7d3111, 543, 1, 2, 0, 0), // @cudaSetValidDevices
-    r(0xb5e67dcfbbf81c45, 1577, 2, 6, 0, 0), // cusolverSpZcsrluSolveHost
+    r(0xb5d9d931ed7d3111, 537, 1, 2, 0, 0), // @cudaSetValidDevices
+    r(0xb5e67dcfbbf81c45, 1550, 2, 6, 0, 0), // cusolverSpZcsrluSolveHost
     r(0xb5ec6d2d95a71db1, 10, 1, 4, 0, 0), // cudaExecutionCtxStreamCreate
-    r(0xb5f17093c5fbb059, 241, 1, 3, 0, 0), // nvmlDeviceGetApplicationsClock
-    r(0xb5f410a974569fab, 2118, 2, 3, 0, 0), // nvmlDeviceGetVgpuTypeCreatablePlacements
+    r(0xb5f17093c5fbb059, 237, 1, 3, 0, 0), // nvmlDeviceGetApplicationsClock
+    r(0xb5f410a974569fab, 2073, 2, 3, 0, 0), // nvmlDeviceGetVgpuTypeCreatablePlacements
     r(0xb5fb134afe62fd25, 0, 0, 7, 0, 0), // @cudaMemcpy2D_ptds
-    r(0xb6099855685c1dd1, 1313, 1, 3, 0, 0), // cusparseXbsrilu02_zeroPivot
-    r(0xb619d2eae5998229, 686, 1, 6, 0, 0), // cusolverDnZgeqrf_bufferSize
-    r(0xb62fa7f4b907ffee, 221, 1, 3, 0, 0), // cudaStreamGetAttribute
+    r(0xb6099855685c1dd1, 237, 1, 3, 0, 0), // cusparseXbsrilu02_zeroPivot
+    r(0xb619d2eae5998229, 679, 1, 6, 0, 0), // cusolverDnZgeqrf_bufferSize
+    r(0xb62fa7f4b907ffee, 217, 1, 3, 0, 0), // cudaStreamGetAttribute
     r(0xb645c730cd2bcede, 0, 0, 6, 0, 5), // cusolverDnDorgbr
     r(0xb645c895c9c55bc9, 0, 0, 6, 0, 4), // cublasDtbmv_v2
-    r(0xb64c72d7501cb1e6, 571, 1, 5, 0, 0), // cutensorPlanPreferenceSetAttribute
+    r(0xb64c72d7501cb1e6, 565, 1, 5, 0, 0), // cutensorPlanPreferenceSetAttribute
     r(0xb6545cd02d687a66, 0, 0, 6, 0, 10), // cusolverDnSgesvdj
     r(0xb664cb59de28e535, 0, 0, 0, 0, 0), // cudnnOpsTrainVersionCheck
     r(0xb666fac6b93d95dd, 0, 0, 1, 0, 0), // cusolverSpDestroy
     r(0xb66b15c6f619bc61, 0, 0, 2, 0, 0), // pncclCommDeregister
     r(0xb686b930cd634e09, 0, 0, 6, 0, 4), // cusolverDnDorgqr
     r(0xb690c730cd6bba58, 0, 0, 6, 0, 3), // cusolverDnDorgtr
-    r(0xb69d1fce2eb1e69b, 1813, 2, 6, 0, 4), // cusparseSpruneDense2csrNnz
+    r(0xb69d1fce2eb1e69b, 1776, 2, 6, 0, 4), // cusparseSpruneDense2csrNnz
     r(0xb69d45bf2cb0db59, 0, 0, 2, 0, 0), // cudnnSetRNNPaddingMode
     r(0xb6b0b505aef2785f, 0, 0, 6, 0, 7), // cusparseSbsr2csr
-    r(0xb6b26decc6b888b9, 1800, 3, 4, 0, 0), // cusparseSpMatGetSize
-    r(0xb6cab8509a97ce5d, 692, 1, 1, 0, 0), // cublasLtLoggerOpenFile
-    r(0xb6cdb6dde9c07080, 142, 6, 5, 0, 0), // cuGraphAddMemAllocNode
+    r(0xb6b26decc6b888b9, 1763, 3, 4, 0, 0), // cusparseSpMatGetSize
+    r(0xb6cab8509a97ce5d, 685, 1, 1, 0, 0), // cublasLtLoggerOpenFile
+    r(0xb6cdb6dde9c07080, 138, 6, 5, 0, 0), // cuGraphAddMemAllocNode
     r(0xb6d50e99c51ad3b4, 0, 0, 6, 0, 4), // cusparseZcsr2csru
     r(0xb6dd960b9ad78a9c, 0, 0, 2, 0, 0), // cudnnSetConvolutionReorderType
-    r(0xb6e66b23d75f21bc, 1683, 10, 6, 0, 5), // cusparseConstCsrGet
+    r(0xb6e66b23d75f21bc, 1646, 10, 6, 0, 5), // cusparseConstCsrGet
     r(0xb71019d23ea1147f, 30, 1, 1, 0, 0), // nvmlSystemGetCudaDriverVersion_v2
-    r(0xb72331ac5e37c772, 1313, 1, 3, 1, 0), // cusolverSpCcsrcholZeroPivotHost
-    r(0xb737c655e17d480d, 2165, 2, 1, 0, 0), // nvmlSystemEventSetCreate
-    r(0xb7493fa137eaec6e, 330, 1, 2, 0, 0), // cuMemcpy3DAsync_v2
-    r(0xb77823add95d6c35, 1205, 6, 6, 0, 1), // cusparseDnMatGet
-    r(0xb77cfae4091c7c17, 83, 1, 4, 0, 0), // cudnnMakeFusedOpsPlan
-    r(0xb784aafaf36c17ed, 1693, 3, 4, 0, 0), // cusparseDnVecGet
+    r(0xb72331ac5e37c772, 237, 1, 3, 1, 0), // cusolverSpCcsrcholZeroPivotHost
+    r(0xb737c655e17d480d, 2118, 2, 1, 0, 0), // nvmlSystemEventSetCreate
+    r(0xb7493fa137eaec6e, 325, 1, 2, 0, 0), // cuMemcpy3DAsync_v2
+    r(0xb77823add95d6c35, 1193, 6, 6, 0, 1), // cusparseDnMatGet
+    r(0xb77cfae4091c7c17, 81, 1, 4, 0, 0), // cudnnMakeFusedOpsPlan
+    r(0xb784aafaf36c17ed, 1656, 3, 4, 0, 0), // cusparseDnVecGet
     r(0xb7ad13fdc113510c, 0, 0, 5, 3, 0), // cublasZrot
     r(0xb7c93be28514e282, 30, 1, 2, 0, 0), // cuTexRefGetBorderColor
     r(0xb7e4be8dee2b264d, 0, 0, 6, 0, 5), // cusolverDnZhetrd
     r(0xb7eb7ff46316c404, 13, 1, 2, 0, 0), // cudaStreamGetDevice
     r(0xb8023a973abcf860, 0, 0, 2, 0, 0), // cuTexRefSetMipmapFilterMode
-    r(0xb82d81301971a700, 1170, 13, 6, 0, 9), // cudssMatrixGetBatchCsr
+    r(0xb82d81301971a700, 1160, 13, 6, 0, 9), // cudssMatrixGetBatchCsr
     r(0xb82f1cd98c7725b4, 0, 0, 4, 0, 0), // @cudaStreamAddCallback_ptsz
-    r(0xb84c7d49d36239f9, 302, 4, 6, 0, 2), // cuMemPrefetchBatchAsync
-    r(0xb84d590cfc081cfe, 37, 1, 2, 0, 0), // __nvJitLinkGetLinkedCubinSize_13_5
-    r(0xb84d5a0cfc081eb1, 37, 1, 2, 0, 0), // __nvJitLinkGetLinkedCubinSize_13_4
-    r(0xb84d5b0cfc082064, 37, 1, 2, 0, 0), // __nvJitLinkGetLinkedCubinSize_13_3
-    r(0xb84d5c0cfc082217, 37, 1, 2, 0, 0), // __nvJitLinkGetLinkedCubinSize_13_2
-    r(0xb84d5d0cfc0823ca, 37, 1, 2, 0, 0), // __nvJitLinkGetLinkedCubinSize_13_1
-    r(0xb84d5e0cfc08257d, 37, 1, 2, 0, 0), // __nvJitLinkGetLinkedCubinSize_13_0
-    r(0xb862e02dc0e39bef, 285, 2, 3, 0, 0), // cuStreamGetCtx_v2_ptsz
+    r(0xb84c7d49d36239f9, 298, 4, 6, 0, 2), // cuMemPrefetchBatchAsync
+    r(0xb84d590cfc081cfe, 36, 1, 2, 0, 0), // __nvJitLinkGetLinkedCubinSize_13_5
+    r(0xb84d5a0cfc081eb1, 36, 1, 2, 0, 0), // __nvJitLinkGetLinkedCubinSize_13_4
+    r(0xb84d5b0cfc082064, 36, 1, 2, 0, 0), // __nvJitLinkGetLinkedCubinSize_13_3
+    r(0xb84d5c0cfc082217, 36, 1, 2, 0, 0), // __nvJitLinkGetLinkedCubinSize_13_2
+    r(0xb84d5d0cfc0823ca, 36, 1, 2, 0, 0), // __nvJitLinkGetLinkedCubinSize_13_1
+    r(0xb84d5e0cfc08257d, 36, 1, 2, 0, 0), // __nvJitLinkGetLinkedCubinSize_13_0
+    r(0xb862e02dc0e39bef, 281, 2, 3, 0, 0), // cuStreamGetCtx_v2_ptsz
     r(0xb8720e2a463a2a5b, 10, 1, 3, 0, 0), // cudaEGLStreamConsumerConnectWithFlags
-    r(0xb883db02ef6cf2b4, 891, 2, 5, 0, 0), // cusparseCbsrilu02_numericBoost
-    r(0xb88dd433cd99e160, 802, 2, 6, 0, 7), // cublasXtZsyr2k
+    r(0xb883db02ef6cf2b4, 883, 2, 5, 0, 0), // cusparseCbsrilu02_numericBoost
+    r(0xb88dd433cd99e160, 795, 2, 6, 0, 7), // cublasXtZsyr2k
     r(0xb890630d8edda861, 8, 1, 2, 0, 0), // cuDeviceGetFabricClusterUuid
-    r(0xb89fbf68166a9428, 1430, 6, 6, 2, 5), // cusolverSpDcsreigvsiHost
-    r(0xb8aeed3bde120241, 546, 1, 4, 0, 0), // cudaStreamBeginRecaptureToGraph_ptsz
-    r(0xb8ca4e7364231293, 2063, 4, 2, 0, 0), // nvmlDeviceGetMemoryLimits_v1
+    r(0xb89fbf68166a9428, 1405, 6, 6, 2, 5), // cusolverSpDcsreigvsiHost
+    r(0xb8aeed3bde120241, 540, 1, 4, 0, 0), // cudaStreamBeginRecaptureToGraph_ptsz
+    r(0xb8ca4e7364231293, 2018, 4, 2, 0, 0), // nvmlDeviceGetMemoryLimits_v1
     r(0xb8d8e4adc7cfcc12, 0, 0, 2, 0, 0), // @cudaExecutionCtxRecordEvent
     r(0xb8df59f7b785be38, 0, 0, 6, 0, 9), // cusolverMpOrgqr
-    r(0xb8ec25bb9591de75, 1281, 1, 6, 0, 6), // cusolverDnCEgels_bufferSize
-    r(0xb8ee285a8bf8dc04, 1285, 1, 6, 1, 5), // cusolverSpCcsrlsvqr
+    r(0xb8ec25bb9591de75, 1268, 1, 6, 0, 6), // cusolverDnCEgels_bufferSize
+    r(0xb8ee285a8bf8dc04, 1271, 1, 6, 1, 5), // cusolverSpCcsrlsvqr
     r(0xb8fd334a36dc1486, 0, 0, 1, 0, 0), // cudaStreamQuery_ptsz
     r(0xb908c54bbda58e93, 0, 0, 1, 0, 0), // @cudaFreeArray
     r(0xb909471d437dd8a6, 10, 1, 1, 0, 0), // cusparseCreateMatDescr
-    r(0xb9194787c52467c5, 1652, 1, 6, 0, 8), // cusparseDbsrsm2_bufferSizeExt
+    r(0xb9194787c52467c5, 1625, 1, 6, 0, 8), // cusparseDbsrsm2_bufferSizeExt
     r(0xb91c75792e2b2567, 0, 0, 6, 0, 9), // cusparseDbsrsm2_analysis
-    r(0xb9213f195a4b8cf7, 1313, 1, 3, 1, 0), // cusolverSpScsrluZeroPivotHost
+    r(0xb9213f195a4b8cf7, 237, 1, 3, 1, 0), // cusolverSpScsrluZeroPivotHost
     r(0xb9214e2f20a2f5a3, 0, 0, 1, 0, 0), // cuStreamQuery
-    r(0xb930ee7f839a60ed, 475, 1, 2, 0, 0), // nvmlDeviceGetAddressingMode
-    r(0xb936817ad229f337, 900, 3, 6, 0, 2), // cudnnGetConvolutionForwardAlgorithm_v7
-    r(0xb93864238a7011d6, 500, 3, 5, 0, 0), // @cudaGraphAddKernelNode
+    r(0xb930ee7f839a60ed, 36, 1, 2, 0, 0), // nvmlDeviceGetAddressingMode
+    r(0xb936817ad229f337, 892, 3, 6, 0, 2), // cudnnGetConvolutionForwardAlgorithm_v7
+    r(0xb93864238a7011d6, 494, 3, 5, 0, 0), // @cudaGraphAddKernelNode
     r(0xb939c865cbb4a432, 0, 0, 6, 0, 4), // cutensorReduce
-    r(0xb949f595ff11625e, 1319, 2, 6, 0, 5), // cusolverDnXsytrf_bufferSize
-    r(0xb94c5c3ae83a7e09, 2014, 3, 3, 0, 0), // nvmlDeviceGetSupportedVgpus
-    r(0xb951a22568d067b0, 1011, 1, 2, 0, 0), // cudnnGetLastErrorString
-    r(0xb9575e9bbb86a215, 1416, 5, 6, 0, 4), // cusolverSpCcsrluBufferInfoHost
+    r(0xb949f595ff11625e, 1302, 2, 6, 0, 5), // cusolverDnXsytrf_bufferSize
+    r(0xb94c5c3ae83a7e09, 1973, 3, 3, 0, 0), // nvmlDeviceGetSupportedVgpus
+    r(0xb951a22568d067b0, 1001, 1, 2, 0, 0), // cudnnGetLastErrorString
+    r(0xb9575e9bbb86a215, 1391, 5, 6, 0, 4), // cusolverSpCcsrluBufferInfoHost
     r(0xb968f738aaa4c38c, 0, 0, 4, 0, 0), // cudaStreamAttachMemAsync_ptsz
-    r(0xb97ee133ce667a18, 802, 2, 6, 0, 7), // cublasXtZsyrkx
+    r(0xb97ee133ce667a18, 795, 2, 6, 0, 7), // cublasXtZsyrkx
     r(0xb9841d691561e9fd, 0, 0, 2, 0, 0), // cuLogicalEndpointIdRelease
-    r(0xb99b08e82f1ff320, 651, 2, 6, 0, 12), // cublasZgemmStridedBatched_64
-    r(0xb99fee879fba7f6f, 1281, 1, 6, 0, 6), // cusolverDnDBgesv_bufferSize
+    r(0xb99b08e82f1ff320, 645, 2, 6, 0, 12), // cublasZgemmStridedBatched_64
+    r(0xb99fee879fba7f6f, 1268, 1, 6, 0, 6), // cusolverDnDBgesv_bufferSize
     r(0xb9a22cf76bed84a5, 10, 1, 1, 0, 0), // cusolverDnIRSInfosCreate
-    r(0xb9b6de78b2a36655, 425, 2, 7, 0, 0), // @__cudaRegisterManagedVar
-    r(0xb9c2945e4c34ec24, 564, 1, 5, 0, 0), // cusparseLtMatmulDescSetAttribute
-    r(0xb9cafa0e9887741c, 595, 1, 6, 0, 14), // cusparseDbsrsm2_solve
-    r(0xb9e4d2852d55d413, 1620, 4, 6, 0, 3), // cusolverSpZcsrzfdHost
-    r(0xb9f7807eea638b56, 635, 8, 5, 0, 0), // cublasDrotmg
+    r(0xb9b6de78b2a36655, 420, 2, 7, 0, 0), // @__cudaRegisterManagedVar
+    r(0xb9c2945e4c34ec24, 558, 1, 5, 0, 0), // cusparseLtMatmulDescSetAttribute
+    r(0xb9cafa0e9887741c, 589, 1, 6, 0, 14), // cusparseDbsrsm2_solve
+    r(0xb9e4d2852d55d413, 1593, 4, 6, 0, 3), // cusolverSpZcsrzfdHost
+    r(0xb9f7807eea638b56, 629, 8, 5, 0, 0), // cublasDrotmg
     r(0xba0b81aab59946d9, 0, 0, 6, 0, 1), // cusolverDnCpotrfBatched
-    r(0xba1c7d5c6872ebc3, 37, 1, 2, 0, 0), // nvrtcGetProgramLogSize
-    r(0xba2a2b3535ef1616, 370, 2, 6, 0, 0), // cudaStreamBeginCaptureToGraph
-    r(0xba4d1d61e662b766, 565, 2, 6, 0, 7), // cublasChemm_v2
-    r(0xba5f0d217628f918, 627, 6, 5, 0, 0), // cublasDrotg_v2
-    r(0xba6037354296a791, 800, 2, 6, 0, 8), // cublasZgbmv_v2_64
-    r(0xba79630b53092087, 129, 3, 5, 0, 0), // cudaGraphAddHostNode
+    r(0xba1c7d5c6872ebc3, 36, 1, 2, 0, 0), // nvrtcGetProgramLogSize
+    r(0xba2a2b3535ef1616, 365, 2, 6, 0, 0), // cudaStreamBeginCaptureToGraph
+    r(0xba4d1d61e662b766, 559, 2, 6, 0, 7), // cublasChemm_v2
+    r(0xba5f0d217628f918, 621, 6, 5, 0, 0), // cublasDrotg_v2
+    r(0xba6037354296a791, 793, 2, 6, 0, 8), // cublasZgbmv_v2_64
+    r(0xba79630b53092087, 125, 3, 5, 0, 0), // cudaGraphAddHostNode
     r(0xba79fb075c64d19e, 0, 0, 6, 0, 2), // cublasStpsv_v2
-    r(0xba81edcb8b430838, 1461, 3, 6, 1, 3), // cusolverSpCcsrqrSetupHost
+    r(0xba81edcb8b430838, 1436, 3, 6, 1, 3), // cusolverSpCcsrqrSetupHost
     r(0xba90b212817b3c3c, 0, 0, 6, 0, 2), // cublasZtpmv_v2_64
-    r(0xbaa0f51eb146ad5e, 677, 1, 2, 0, 0), // cusparseLtGetProperty
+    r(0xbaa0f51eb146ad5e, 13, 1, 2, 0, 0), // cusparseLtGetProperty
     r(0xbaa21bf4081e5e2c, 0, 0, 2, 0, 0), // nvmlUnitSetLedState
-    r(0xbab1ae0e0f5fa39e, 235, 2, 2, 0, 0), // cudaGraphMemAllocNodeGetParams
-    r(0xbac92743c8c7b5ae, 37, 1, 2, 0, 0), // nvmlDeviceGetSupportedClocksEventReasons
-    r(0xbad7847f65458483, 312, 1, 5, 0, 0), // cusolverMpGesvdDescriptorGetAttribute
-    r(0xbae3aa8de82225a2, 1282, 1, 5, 0, 0), // cutensorPlanPreferenceGetAttribute
-    r(0xbaf17590dd25961d, 395, 4, 6, 0, 10), // cuTensorMapEncodeIm2colWide
+    r(0xbab1ae0e0f5fa39e, 231, 2, 2, 0, 0), // cudaGraphMemAllocNodeGetParams
+    r(0xbac92743c8c7b5ae, 36, 1, 2, 0, 0), // nvmlDeviceGetSupportedClocksEventReasons
+    r(0xbad7847f65458483, 308, 1, 5, 0, 0), // cusolverMpGesvdDescriptorGetAttribute
+    r(0xbae3aa8de82225a2, 996, 1, 5, 0, 0), // cutensorPlanPreferenceGetAttribute
+    r(0xbaf17590dd25961d, 390, 4, 6, 0, 10), // cuTensorMapEncodeIm2colWide
     r(0xbb067d1e0db886e8, 0, 0, 6, 0, 3), // cublasZtrsv_v2_64
     r(0xbb4108d06f0f7f3d, 30, 1, 4, 0, 0), // cudaOccupancyMaxActiveBlocksPerMultiprocessor
-    r(0xbb44bb2a976c2b97, 431, 3, 4, 0, 0), // @cudaArrayGetInfo
-    r(0xbb4c0a90b422cec1, 241, 1, 3, 0, 0), // nvmlGpuInstanceGetComputeInstanceRemainingCapacity
-    r(0xbb5af62e71709361, 1265, 1, 3, 0, 0), // cuFileGetParameterString
-    r(0xbb67c68604683a6d, 302, 4, 8, 0, 0), // @cudaMemDiscardAndPrefetchBatchAsync
-    r(0xbb6c00db9f7b6976, 1941, 3, 6, 0, 0), // nvFatbinAddLTOIR
-    r(0xbb79185f7ebcb475, 1467, 4, 6, 0, 3), // cusolverSpDcsrzfdHost
-    r(0xbb7f1ce4386e4dbb, 1893, 1, 2, 0, 0), // pncclCommGetUniqueId
-    r(0xbb8805e4b348d4f4, 675, 2, 6, 0, 19), // cublasMpGemm
-    r(0xbb8cc09898dbf63f, 241, 1, 3, 0, 0), // nvmlDeviceGetPcieThroughput
-    r(0xbb8ce17b87b4b0dc, 37, 1, 2, 0, 0), // cuStreamGetCtx_ptsz
-    r(0xbb8e54190267f618, 816, 1, 6, 0, 2), // cublasZsyr_v2
-    r(0xbb9c9d32f74fa613, 37, 1, 2, 0, 0), // cuStreamGetGreenCtx
-    r(0xbba695ad2a9d8dbc, 1285, 1, 6, 1, 7), // cusparseDpruneCsr2csrNnzByPercentage
-    r(0xbbc70c04dfea723e, 176, 2, 3, 0, 0), // cuGraphExecBatchMemOpNodeSetParams
-    r(0xbbd7728f77f4b918, 574, 2, 6, 0, 5), // cublasCherk_v2_64
+    r(0xbb44bb2a976c2b97, 426, 3, 4, 0, 0), // @cudaArrayGetInfo
+    r(0xbb4c0a90b422cec1, 237, 1, 3, 0, 0), // nvmlGpuInstanceGetComputeInstanceRemainingCapacity
+    r(0xbb5af62e71709361, 1252, 1, 3, 0, 0), // cuFileGetParameterString
+    r(0xbb67c68604683a6d, 298, 4, 8, 0, 0), // @cudaMemDiscardAndPrefetchBatchAsync
+    r(0xbb6c00db9f7b6976, 1900, 3, 6, 0, 0), // nvFatbinAddLTOIR
+    r(0xbb79185f7ebcb475, 1442, 4, 6, 0, 3), // cusolverSpDcsrzfdHost
+    r(0xbb7f1ce4386e4dbb, 1852, 1, 2, 0, 0), // pncclCommGetUniqueId
+    r(0xbb8805e4b348d4f4, 669, 2, 6, 0, 19), // cublasMpGemm
+    r(0xbb8cc09898dbf63f, 237, 1, 3, 0, 0), // nvmlDeviceGetPcieThroughput
+    r(0xbb8ce17b87b4b0dc, 36, 1, 2, 0, 0), // cuStreamGetCtx_ptsz
+    r(0xbb8e54190267f618, 809, 1, 6, 0, 2), // cublasZsyr_v2
+    r(0xbb9c9d32f74fa613, 36, 1, 2, 0, 0), // cuStreamGetGreenCtx
+    r(0xbba695ad2a9d8dbc, 1271, 1, 6, 1, 7), // cusparseDpruneCsr2csrNnzByPercentage
+    r(0xbbc70c04dfea723e, 172, 2, 3, 0, 0), // cuGraphExecBatchMemOpNodeSetParams
+    r(0xbbd7728f77f4b918, 568, 2, 6, 0, 5), // cublasCherk_v2_64
     r(0xbbe564666a3e2c42, 30, 1, 1, 0, 0), // @cudaThreadExchangeStreamCaptureMode
     r(0xbbef729d92139299, 0, 0, 6, 0, 0), // cublasDcopy_v2
     r(0xbbf614288a32ee30, 0, 0, 5, 0, 0), // cublasZswap
     r(0xbbfe19175b61f6a7, 10, 1, 3, 0, 0), // cuMemAllocAsync_ptsz
-    r(0xbc0ad26f9f992b30, 495, 1, 1, 0, 0), // cublasLtGetStatusName
-    r(0xbc0b77cad45b245d, 388, 1, 2, 0, 0), // cudaFuncGetAttributes
+    r(0xbc0ad26f9f992b30, 489, 1, 1, 0, 0), // cublasLtGetStatusName
+    r(0xbc0b77cad45b245d, 383, 1, 2, 0, 0), // cudaFuncGetAttributes
     r(0xbc154c02df1bfcd7, 10, 1, 1, 0, 0), // cusolverMpGesvdDescriptorCreate
-    r(0xbc1646d707a9f4b3, 273, 6, 6, 0, 2), // cudaLibraryLoadFromFile
-    r(0xbc205253ab4ff1a3, 385, 1, 4, 0, 0), // cuStreamUpdateCaptureDependencies
-    r(0xbc26a42505ee68d3, 1128, 4, 6, 0, 0), // cudnnRNNGetClip
+    r(0xbc1646d707a9f4b3, 269, 6, 6, 0, 2), // cudaLibraryLoadFromFile
+    r(0xbc205253ab4ff1a3, 380, 1, 4, 0, 0), // cuStreamUpdateCaptureDependencies
+    r(0xbc26a42505ee68d3, 1118, 4, 6, 0, 0), // cudnnRNNGetClip
     r(0xbc3754ae22154feb, 0, 0, 6, 0, 0), // @cudaMemcpyFromSymbolAsync
     r(0xbc3cf5bca5bb83e3, 0, 0, 6, 0, 6), // cusolverDnXtrtri
-    r(0xbc579ecad4a5c888, 812, 2, 6, 0, 6), // cublasZgemv_v2_64
-    r(0xbc5906e0a1f8ad1e, 690, 2, 5, 0, 0), // cublasLtMatmulPreferenceGetAttribute
-    r(0xbc84e9d738c5ee7b, 2025, 3, 3, 0, 0), // nvmlDeviceGetGraphicsRunningProcesses
+    r(0xbc579ecad4a5c888, 805, 2, 6, 0, 6), // cublasZgemv_v2_64
+    r(0xbc5906e0a1f8ad1e, 683, 2, 5, 0, 0), // cublasLtMatmulPreferenceGetAttribute
+    r(0xbc84e9d738c5ee7b, 1984, 3, 3, 0, 0), // nvmlDeviceGetGraphicsRunningProcesses
     r(0xbcb881c000a4a6b0, 0, 0, 3, 0, 0), // cudaVDPAUSetVDPAUDevice
-    r(0xbcbbb620a5d67dc0, 854, 4, 6, 0, 19), // cublasMpMatmul_bufferSize
-    r(0xbcf25ccc0260d2c5, 557, 2, 6, 0, 9), // cusparseDbsrmv
-    r(0xbcf271cc0260f674, 1650, 2, 6, 0, 13), // cusparseDbsrmm
+    r(0xbcbbb620a5d67dc0, 846, 4, 6, 0, 19), // cublasMpMatmul_bufferSize
+    r(0xbcf25ccc0260d2c5, 551, 2, 6, 0, 9), // cusparseDbsrmv
+    r(0xbcf271cc0260f674, 1623, 2, 6, 0, 13), // cusparseDbsrmm
     r(0xbcfc26872f7e4a42, 0, 0, 1, 0, 0), // cuCtxSetCacheConfig
     r(0xbd22bda75c9a7357, 10, 1, 2, 0, 0), // cudaDeviceGetExecutionCtx
-    r(0xbd33f7f5a8022414, 2014, 3, 3, 0, 0), // nvmlDeviceGetSupportedMemoryClocks
-    r(0xbd4a45b0828783eb, 1285, 1, 6, 2, 8), // cusolverDnDsyevdx
+    r(0xbd33f7f5a8022414, 1973, 3, 3, 0, 0), // nvmlDeviceGetSupportedMemoryClocks
+    r(0xbd4a45b0828783eb, 1271, 1, 6, 2, 8), // cusolverDnDsyevdx
     r(0xbd5085cbb400b38c, 0, 0, 6, 3, 5), // cusolverSpZcsreigvsi
-    r(0xbd527c673f7089de, 1293, 1, 6, 0, 3), // cusparseScsric02_bufferSize
+    r(0xbd527c673f7089de, 1279, 1, 6, 0, 3), // cusparseScsric02_bufferSize
     r(0xbd630f5fa6568c3d, 30, 1, 2, 0, 0), // cuDeviceGet
-    r(0xbd814e61e1b1f06a, 565, 2, 6, 0, 7), // cublasCsyr2k_v2
-    r(0xbd860aafb4f7d7ee, 1597, 6, 6, 1, 5), // cusolverSpZcsrlsvcholHost
-    r(0xbd88f41c6309fd38, 596, 11, 6, 0, 10), // cublasDgemmGroupedBatched
-    r(0xbda9f9e445de93a5, 1006, 1, 4, 0, 0), // nvjpegDecodeBatchedSupportedEx
-    r(0xbdbeebbbefd3ff2e, 119, 2, 5, 0, 0), // cudaStreamUpdateCaptureDependencies_ptsz
-    r(0xbdd6a37ab4e59d39, 489, 1, 2, 0, 0), // cudaGetDeviceProperties
-    r(0xbdd8ff7339e0f544, 1296, 1, 6, 0, 3), // cusparseZgtsv2_nopivot_bufferSizeExt
+    r(0xbd814e61e1b1f06a, 559, 2, 6, 0, 7), // cublasCsyr2k_v2
+    r(0xbd860aafb4f7d7ee, 1570, 6, 6, 1, 5), // cusolverSpZcsrlsvcholHost
+    r(0xbd88f41c6309fd38, 590, 11, 6, 0, 10), // cublasDgemmGroupedBatched
+    r(0xbda9f9e445de93a5, 996, 1, 4, 0, 0), // nvjpegDecodeBatchedSupportedEx
+    r(0xbdbeebbbefd3ff2e, 115, 2, 5, 0, 0), // cudaStreamUpdateCaptureDependencies_ptsz
+    r(0xbdd6a37ab4e59d39, 483, 1, 2, 0, 0), // cudaGetDeviceProperties
+    r(0xbdd8ff7339e0f544, 950, 1, 6, 0, 3), // cusparseZgtsv2_nopivot_bufferSizeExt
     r(0xbdd9efeda877efe8, 0, 0, 1, 0, 0), // cublasLtMatmulPreferenceDestroy
     r(0xbde424fa02ab5750, 0, 0, 5, 0, 0), // cublasDcopy
     r(0xbdf60f8191ace73b, 0, 0, 4, 0, 0), // cuStreamWaitValue32_v2_ptsz
-    r(0xbdfdd1b4a148a4ab, 1752, 1, 6, 0, 5), // cusparseSpruneDense2csr
-    r(0xbe0241407ccdabdb, 1244, 1, 5, 0, 0), // fftwf_plan_dft_r2c
-    r(0xbe096b2db5a68f91, 1249, 3, 6, 0, 6), // fftwf_plan_many_dft_c2r
+    r(0xbdfdd1b4a148a4ab, 1715, 1, 6, 0, 5), // cusparseSpruneDense2csr
+    r(0xbe0241407ccdabdb, 1231, 1, 5, 0, 0), // fftwf_plan_dft_r2c
+    r(0xbe096b2db5a68f91, 1236, 3, 6, 0, 6), // fftwf_plan_many_dft_c2r
     r(0xbe0ed8da21a0744f, 0, 0, 6, 0, 4), // cublasDtbsv_v2
     r(0xbe1f83ff31da0fc8, 0, 0, 4, 0, 0), // cuStreamWriteValue64_v2
-    r(0xbe237055c860a6b7, 228, 1, 3, 0, 0), // cudaGraphKernelNodeSetAttribute
-    r(0xbe2df203d0a26fae, 798, 2, 3, 0, 0), // cublasXtGetNumBoards
-    r(0xbe40f3642ca78f23, 312, 1, 5, 0, 0), // cublasIdamin_v2_64
-    r(0xbe42d6d62079564d, 77, 2, 5, 0, 0), // cudaDeviceGetP2PAtomicCapabilities
-    r(0xbe52c625502f88b6, 1379, 4, 5, 0, 0), // cusolverRfAccessBundledFactorsDevice
+    r(0xbe237055c860a6b7, 224, 1, 3, 0, 0), // cudaGraphKernelNodeSetAttribute
+    r(0xbe2df203d0a26fae, 791, 2, 3, 0, 0), // cublasXtGetNumBoards
+    r(0xbe40f3642ca78f23, 308, 1, 5, 0, 0), // cublasIdamin_v2_64
+    r(0xbe42d6d62079564d, 75, 2, 5, 0, 0), // cudaDeviceGetP2PAtomicCapabilities
+    r(0xbe52c625502f88b6, 997, 4, 5, 0, 0), // cusolverRfAccessBundledFactorsDevice
     r(0xbe5353b9d3710dd2, 13, 1, 2, 0, 0), // nvmlDeviceGetPcieReplayCounter
     r(0xbe5865ba1ea0a2e4, 0, 0, 1, 0, 0), // cudaStreamSynchronize
-    r(0xbe6ba587bfea58ea, 677, 1, 2, 0, 0), // cublasMpGetFixedPointEmulationMantissaBitOffset
-    r(0xbe6cca95e78950a5, 363, 2, 4, 0, 0), // cudaWaitExternalSemaphoresAsync
+    r(0xbe6ba587bfea58ea, 13, 1, 2, 0, 0), // cublasMpGetFixedPointEmulationMantissaBitOffset
+    r(0xbe6cca95e78950a5, 358, 2, 4, 0, 0), // cudaWaitExternalSemaphoresAsync
     r(0xbe6f36d3b48ac408, 0, 0, 2, 0, 0), // cuDeviceUnregisterAsyncNotification
     r(0xbe76327458e0880d, 0, 0, 1, 0, 0), // nvmlGpuInstanceDestroy
     r(0xbe786cb674db4f54, 0, 0, 6, 0, 1), // cusolverDnDpotrfBatched
     r(0xbe914fcbc40ba0d8, 0, 0, 4, 0, 0), // cuMemcpyAsync
     r(0xbe97fbb0eafa624b, 0, 0, 2, 0, 0), // @cudaDeviceUnregisterAsyncNotification
     r(0xbea6b3c354f32b18, 0, 0, 6, 0, 0), // cublasCswap_v2
-    r(0xbeb1f0e7cbeba61a, 1269, 1, 1, 0, 0), // cuFileGetStatsLevel
-    r(0xbecde201001aa0d4, 178, 3, 3, 0, 0), // cudaGraphExecExternalSemaphoresWaitNodeSetParams
+    r(0xbeb1f0e7cbeba61a, 1256, 1, 1, 0, 0), // cuFileGetStatsLevel
+    r(0xbecde201001aa0d4, 174, 3, 3, 0, 0), // cudaGraphExecExternalSemaphoresWaitNodeSetParams
     r(0xbf0061abbcde1ba1, 0, 0, 3, 0, 0), // cusparseCreateIdentityPermutation
     r(0xbf0409401734c606, 0, 0, 1, 0, 0), // fftwf_export_wisdom_to_file
     r(0xbf09a843ed45e587, 0, 0, 1, 0, 0), // cusparseLoggerSetMask
-    r(0xbf1084db7f49b43d, 2056, 2, 2, 0, 0), // nvmlDeviceGetHandleBySerial
-    r(0xbf2ce002d50b4253, 1285, 1, 6, 0, 6), // cusolverDnDormqr_bufferSize
+    r(0xbf1084db7f49b43d, 104, 2, 2, 0, 0), // nvmlDeviceGetHandleBySerial
+    r(0xbf2ce002d50b4253, 1271, 1, 6, 0, 6), // cusolverDnDormqr_bufferSize
     r(0xbf2f22712c6b5e41, 0, 0, 5, 0, 0), // nvjpegDecodeParamsSetROI
-    r(0xbf31945ef1844ebb, 334, 1, 3, 0, 0), // @cudaMemcpy3DWithAttributesAsync_ptsz
+    r(0xbf31945ef1844ebb, 329, 1, 3, 0, 0), // @cudaMemcpy3DWithAttributesAsync_ptsz
     r(0xbf410f256d6f34c8, 10, 1, 3, 0, 0), // @cudaGetMipmappedArrayLevel
     r(0xbf4d33355e76ed58, 0, 0, 1, 0, 0), // cudaDeviceSetSharedMemConfig
     r(0xbf59fe9881b21a00, 18, 1, 3, 0, 0), // cudnnGetRNNWeightSpaceSize
-    r(0xbf5b11ae04d1da95, 1883, 5, 6, 0, 1), // ncclAllGatherConfig
+    r(0xbf5b11ae04d1da95, 1842, 5, 6, 0, 1), // ncclAllGatherConfig
     r(0xbf7338c671afb7d3, 0, 0, 1, 0, 0), // cublasMpMatmulDescriptorDestroy
     r(0xbf7efc7188a9d98c, 0, 0, 1, 0, 0), // cusolverMgDestroy
-    r(0xbf9c6f0cffca0460, 37, 1, 2, 0, 0), // __nvJitLinkGetLinkedCubinSize_12_6
-    r(0xbf9c710cffca07c6, 37, 1, 2, 0, 0), // __nvJitLinkGetLinkedCubinSize_12_4
-    r(0xbf9c720cffca0979, 37, 1, 2, 0, 0), // __nvJitLinkGetLinkedCubinSize_12_5
-    r(0xbf9c730cffca0b2c, 37, 1, 2, 0, 0), // __nvJitLinkGetLinkedCubinSize_12_2
-    r(0xbf9c740cffca0cdf, 37, 1, 2, 0, 0), // __nvJitLinkGetLinkedCubinSize_12_3
-    r(0xbf9c750cffca0e92, 37, 1, 2, 0, 0), // __nvJitLinkGetLinkedCubinSize_12_0
-    r(0xbf9c760cffca1045, 37, 1, 2, 0, 0), // __nvJitLinkGetLinkedCubinSize_12_1
-    r(0xbf9c7d0cffca1c2a, 37, 1, 2, 0, 0), // __nvJitLinkGetLinkedCubinSize_12_8
-    r(0xbf9c7e0cffca1ddd, 37, 1, 2, 0, 0), // __nvJitLinkGetLinkedCubinSize_12_9
+    r(0xbf9c6f0cffca0460, 36, 1, 2, 0, 0), // __nvJitLinkGetLinkedCubinSize_12_6
+    r(0xbf9c710cffca07c6, 36, 1, 2, 0, 0), // __nvJitLinkGetLinkedCubinSize_12_4
+    r(0xbf9c720cffca0979, 36, 1, 2, 0, 0), // __nvJitLinkGetLinkedCubinSize_12_5
+    r(0xbf9c730cffca0b2c, 36, 1, 2, 0, 0), // __nvJitLinkGetLinkedCubinSize_12_2
+    r(0xbf9c740cffca0cdf, 36, 1, 2, 0, 0), // __nvJitLinkGetLinkedCubinSize_12_3
+    r(0xbf9c750cffca0e92, 36, 1, 2, 0, 0), // __nvJitLinkGetLinkedCubinSize_12_0
+    r(0xbf9c760cffca1045, 36, 1, 2, 0, 0), // __nvJitLinkGetLinkedCubinSize_12_1
+    r(0xbf9c7d0cffca1c2a, 36, 1, 2, 0, 0), // __nvJitLinkGetLinkedCubinSize_12_8
+    r(0xbf9c7e0cffca1ddd, 36, 1, 2, 0, 0), // __nvJitLinkGetLinkedCubinSize_12_9
     r(0xbfa575269d011486, 0, 0, 1, 0, 0), // cudaFreeHost
     r(0xbfb152726c00c51b, 10, 1, 4, 0, 0), // cuMemAllocFromPoolAsync
-    r(0xbfb1974f739132dd, 2008, 1, 3, 0, 0), // nvmlEventSetWait
-    r(0xbfbd5ef2a5b75af5, 1313, 1, 3, 1, 0), // cusolverSpDcsrcholZeroPivot
+    r(0xbfb1974f739132dd, 1967, 1, 3, 0, 0), // nvmlEventSetWait
+    r(0xbfbd5ef2a5b75af5, 237, 1, 3, 1, 0), // cusolverSpDcsrcholZeroPivot
     r(0xbfc089b43a383b29, 0, 0, 1, 0, 0), // cublasLtLoggerSetMask
-    r(0xbfca9902569424d3, 1421, 3, 6, 0, 3), // cusolverSpCcsrcholFactorHost
-    r(0xbfdc9df7e2586a77, 796, 1, 6, 0, 11), // cusparseScsrsm2_analysis
+    r(0xbfca9902569424d3, 1396, 3, 6, 0, 3), // cusolverSpCcsrcholFactorHost
+    r(0xbfdc9df7e2586a77, 789, 1, 6, 0, 11), // cusparseScsrsm2_analysis
     r(0xbfdf3b3077c407d5, 0, 0, 1, 0, 0), // cudnnDestroyFusedOpsVariantParamPack
-    r(0xbfef39214706184b, 488, 1, 1, 0, 0), // nvmlSystemGetConfComputeSettings
-    r(0xbff4103bdeaf105b, 543, 1, 2, 0, 0), // cudaSetValidDevices
+    r(0xbfef39214706184b, 482, 1, 1, 0, 0), // nvmlSystemGetConfComputeSettings
+    r(0xbff4103bdeaf105b, 537, 1, 2, 0, 0), // cudaSetValidDevices
     r(0xc0076f207477e6f4, 0, 0, 1, 0, 0), // cusolverDnLoggerSetMask
     r(0xc00f8673263941de, 0, 0, 6, 0, 2), // cudaMemcpy2DFromArray_ptds
-    r(0xc028f2c8226899fb, 565, 2, 6, 0, 7), // cublasCsymm_v2
-    r(0xc035902c79be74ae, 312, 1, 5, 0, 0), // cublasIcamin_v2_64
+    r(0xc028f2c8226899fb, 559, 2, 6, 0, 7), // cublasCsymm_v2
+    r(0xc035902c79be74ae, 308, 1, 5, 0, 0), // cublasIcamin_v2_64
     r(0xc053f439c05f5f4e, 0, 0, 1, 0, 0), // fftw_import_wisdom_from_file
     r(0xc069b7a8ab976de9, 0, 0, 6, 0, 7), // cudnnCTCLoss_v8
     r(0xc06ed85700dd0b13, 0, 0, 3, 0, 0), // cuLogicalEndpointExport
-    r(0xc070ed907fba4407, 1954, 1, 2, 0, 0), // nvmlDeviceGetGspFirmwareVersion
-    r(0xc07506985584ba80, 2188, 5, 6, 0, 0), // nvrtcCreateProgram
-    r(0xc08c7a2ca217f1cc, 2009, 2, 3, 0, 0), // nvmlDeviceGetFieldValues
-    r(0xc09111052f697734, 241, 1, 3, 0, 0), // cudnnGetRNNBackwardDataAlgorithmMaxCount
+    r(0xc070ed907fba4407, 1913, 1, 2, 0, 0), // nvmlDeviceGetGspFirmwareVersion
+    r(0xc07506985584ba80, 2141, 5, 6, 0, 0), // nvrtcCreateProgram
+    r(0xc08c7a2ca217f1cc, 1968, 2, 3, 0, 0), // nvmlDeviceGetFieldValues
+    r(0xc09111052f697734, 237, 1, 3, 0, 0), // cudnnGetRNNBackwardDataAlgorithmMaxCount
     r(0xc09922456c6c9858, 13, 1, 2, 0, 0), // @cudaStreamGetPriority
     r(0xc099537cc1e35efa, 30, 1, 1, 0, 0), // nvmlDeviceGetCount_v2
     r(0xc0c16439e4722778, 0, 0, 2, 0, 0), // cusparseSetMatIndexBase
-    r(0xc0dce9dc837aabf3, 312, 1, 5, 0, 0), // cusparseSparseToDense_bufferSize
+    r(0xc0dce9dc837aabf3, 308, 1, 5, 0, 0), // cusparseSparseToDense_bufferSize
     r(0xc0e72755d38e4f02, 2, 2, 2, 0, 0), // cuArray3DCreate_v2
     r(0xc0e82c30fcdeb17d, 10, 1, 2, 0, 0), // cuModuleLoadFatBinary
-    r(0xc0f5e3d3a0e3d295, 2014, 3, 3, 0, 0), // nvmlDeviceGetActiveVgpus
-    r(0xc10213d91ed560be, 321, 1, 1, 0, 0), // curandGetVersion
+    r(0xc0f5e3d3a0e3d295, 1973, 3, 3, 0, 0), // nvmlDeviceGetActiveVgpus
+    r(0xc10213d91ed560be, 30, 1, 1, 0, 0), // curandGetVersion
     r(0xc104e80a9b8c342e, 0, 0, 6, 0, 5), // cusparseScsrsv2_analysis
-    r(0xc11b6f218ca7dd94, 1421, 3, 6, 0, 3), // cusolverSpDcsrcholFactorHost
-    r(0xc1448a67e3d4969b, 37, 1, 2, 0, 0), // cudaStreamEndCapture
-    r(0xc157a2a44a86c6cb, 592, 1, 6, 0, 1), // cublasSaxpy_v2
-    r(0xc15e19e66800eef1, 2078, 1, 2, 0, 0), // nvmlDeviceGetPlatformInfo
-    r(0xc174a0d33dba7f2f, 363, 2, 4, 0, 0), // cudaSignalExternalSemaphoresAsync_v2
+    r(0xc11b6f218ca7dd94, 1396, 3, 6, 0, 3), // cusolverSpDcsrcholFactorHost
+    r(0xc1448a67e3d4969b, 36, 1, 2, 0, 0), // cudaStreamEndCapture
+    r(0xc157a2a44a86c6cb, 586, 1, 6, 0, 1), // cublasSaxpy_v2
+    r(0xc15e19e66800eef1, 2033, 1, 2, 0, 0), // nvmlDeviceGetPlatformInfo
+    r(0xc174a0d33dba7f2f, 358, 2, 4, 0, 0), // cudaSignalExternalSemaphoresAsync_v2
     r(0xc19869ac3e006946, 0, 0, 5, 0, 0), // cublasZcopy
-    r(0xc19c582b48f713df, 1293, 1, 6, 0, 3), // cusparseZcsrilu02_bufferSize
-    r(0xc1b89d7e7722768c, 675, 2, 6, 0, 17), // cublasGemmStridedBatchedEx
-    r(0xc1ba9da8fa0a3126, 1103, 1, 6, 0, 6), // cudnnGnnAggSimpleBackward
+    r(0xc19c582b48f713df, 1279, 1, 6, 0, 3), // cusparseZcsrilu02_bufferSize
+    r(0xc1b89d7e7722768c, 669, 2, 6, 0, 17), // cublasGemmStridedBatchedEx
+    r(0xc1ba9da8fa0a3126, 1093, 1, 6, 0, 6), // cudnnGnnAggSimpleBackward
     r(0xc1be4d06451ced12, 0, 0, 2, 0, 0), // cuMulticastAddDevice
-    r(0xc1cf1e3091257c8c, 518, 2, 3, 0, 0), // cudaGraphNodeGetDependentNodes#12
-    r(0xc1cf2130912581a5, 518, 2, 3, 0, 0), // cudaGraphNodeGetDependentNodes#11
-    r(0xc1d170f6afb88fab, 1731, 2, 6, 0, 2), // cusparseDroti
-    r(0xc1ddcdeb302ec3cf, 241, 1, 3, 0, 0), // nvmlDeviceGetFanControlPolicy_v2
+    r(0xc1cf1e3091257c8c, 512, 2, 3, 0, 0), // cudaGraphNodeGetDependentNodes#12
+    r(0xc1cf2130912581a5, 512, 2, 3, 0, 0), // cudaGraphNodeGetDependentNodes#11
+    r(0xc1d170f6afb88fab, 1694, 2, 6, 0, 2), // cusparseDroti
+    r(0xc1ddcdeb302ec3cf, 237, 1, 3, 0, 0), // nvmlDeviceGetFanControlPolicy_v2
     r(0xc1ebc3a413ca72fa, 0, 0, 1, 0, 0), // @cudaEventSynchronize
     r(0xc1ef9a92129d994c, 30, 1, 1, 0, 0), // cudaThreadExchangeStreamCaptureMode
     r(0xc20c5395685dcf2b, 10, 1, 2, 0, 0), // cublasLtMatrixTransformDescCreate
-    r(0xc2102f8e1256d786, 1285, 1, 6, 1, 5), // cusolverSpDcsrlsvchol
-    r(0xc21381f57ef5bc04, 1652, 1, 6, 0, 8), // cusparseCbsrsm2_bufferSizeExt
-    r(0xc21b2e36d7e6562d, 1397, 8, 6, 0, 3), // cusolverRfExtractSplitFactorsHost
-    r(0xc227dab1d93bcf62, 1286, 1, 6, 0, 3), // cusolverDnSsyevj_bufferSize
+    r(0xc2102f8e1256d786, 1271, 1, 6, 1, 5), // cusolverSpDcsrlsvchol
+    r(0xc21381f57ef5bc04, 1625, 1, 6, 0, 8), // cusparseCbsrsm2_bufferSizeExt
+    r(0xc21b2e36d7e6562d, 1372, 8, 6, 0, 3), // cusolverRfExtractSplitFactorsHost
+    r(0xc227dab1d93bcf62, 1272, 1, 6, 0, 3), // cusolverDnSsyevj_bufferSize
     r(0xc249021f48ecb99a, 13, 1, 2, 0, 0), // nvmlVgpuTypeGetFrameRateLimit
     r(0xc2560f969c62c481, 0, 0, 1, 0, 0), // cuCtxSetFlags
-    r(0xc267910cc28bdf9e, 97, 2, 3, 0, 0), // cuExternalMemoryGetMappedMipmappedArray
-    r(0xc272d2610e1b919e, 1997, 3, 6, 0, 2), // nvjpeg2kDecodeTile
-    r(0xc27d7e34a74dea56, 2019, 1, 2, 0, 0), // nvmlDeviceGetBankRemapperStatus_v1
+    r(0xc267910cc28bdf9e, 95, 2, 3, 0, 0), // cuExternalMemoryGetMappedMipmappedArray
+    r(0xc272d2610e1b919e, 1956, 3, 6, 0, 2), // nvjpeg2kDecodeTile
+    r(0xc27d7e34a74dea56, 1978, 1, 2, 0, 0), // nvmlDeviceGetBankRemapperStatus_v1
     r(0xc27fa983acf57caa, 0, 0, 6, 0, 1), // cusolverDnZpotrfBatched
-    r(0xc2914cbadf87f8f0, 595, 1, 6, 0, 8), // cublasXtCtrmm
-    r(0xc29830badf8de80a, 595, 1, 6, 0, 6), // cublasXtCtrsm
+    r(0xc2914cbadf87f8f0, 589, 1, 6, 0, 8), // cublasXtCtrmm
+    r(0xc29830badf8de80a, 589, 1, 6, 0, 6), // cublasXtCtrsm
     r(0xc2a6699a3094ee4c, 0, 0, 6, 0, 1), // cublasDtpsv
     r(0xc2a80aef4e8bf9cf, 0, 0, 4, 0, 0), // cuMemsetD32Async_ptsz
-    r(0xc2b0e52e54c7e153, 677, 1, 2, 0, 0), // nvmlDeviceGetUnrepairableMemoryFlag_v1
+    r(0xc2b0e52e54c7e153, 13, 1, 2, 0, 0), // nvmlDeviceGetUnrepairableMemoryFlag_v1
     r(0xc2bca2385ce91c18, 0, 0, 6, 0, 2), // cublasSetMatrixAsync
     r(0xc2c5ef6215f2d6f3, 0, 0, 1, 0, 0), // fftwf_malloc
-    r(0xc2cb08029351b1db, 132, 5, 5, 0, 0), // cuGraphAddKernelNode
+    r(0xc2cb08029351b1db, 128, 5, 5, 0, 0), // cuGraphAddKernelNode
     r(0xc2e4799a30ca6a9a, 0, 0, 6, 0, 1), // cublasDtpmv
-    r(0xc2f1227582cdd944, 37, 1, 2, 0, 0), // @cudaGraphNodeGetContainingGraph
+    r(0xc2f1227582cdd944, 36, 1, 2, 0, 0), // @cudaGraphNodeGetContainingGraph
     r(0xc30f854d7000a539, 0, 0, 4, 0, 0), // cuLogicalEndpointUnbind
-    r(0xc312a70018e779bd, 37, 1, 2, 0, 0), // nvmlDeviceGetCurrentClocksThrottleReasons
+    r(0xc312a70018e779bd, 36, 1, 2, 0, 0), // nvmlDeviceGetCurrentClocksThrottleReasons
     r(0xc3389398fe859f94, 0, 0, 1, 0, 0), // cusparseDestroySpVec
     r(0xc35080799c01ae68, 0, 0, 2, 0, 0), // nvmlDeviceSetEccMode
     r(0xc35fea5175df19c1, 0, 0, 6, 0, 0), // cudaMemcpyFromSymbolAsync
-    r(0xc3672d9f067a2c82, 81, 2, 3, 0, 0), // nvmlDeviceGetGspFirmwareMode
+    r(0xc3672d9f067a2c82, 79, 2, 3, 0, 0), // nvmlDeviceGetGspFirmwareMode
     r(0xc36d58b346fd684e, 0, 0, 2, 0, 0), // curandSetStream
-    r(0xc37328679c8058cd, 2014, 3, 3, 0, 0), // nvmlDeviceGetAccountingPids
+    r(0xc37328679c8058cd, 1973, 3, 3, 0, 0), // nvmlDeviceGetAccountingPids
     r(0xc376dbdd346e10c8, 0, 0, 1, 0, 0), // cutensorLoggerSetMask
-    r(0xc3842e5995472bfd, 475, 1, 2, 0, 0), // nvmlDeviceGetUtilizationRates
-    r(0xc3a33e01b1e0d7e4, 1212, 1, 6, 0, 0), // nvtiffWriteTiffBuffer
-    r(0xc3abd045419a4cb7, 1653, 1, 6, 0, 10), // cusparseDbsrsv2_solve
-    r(0xc3bf0b2696ff5bba, 37, 1, 2, 0, 0), // cublasGetStream_v2
+    r(0xc3842e5995472bfd, 36, 1, 2, 0, 0), // nvmlDeviceGetUtilizationRates
+    r(0xc3a33e01b1e0d7e4, 1200, 1, 6, 0, 0), // nvtiffWriteTiffBuffer
+    r(0xc3abd045419a4cb7, 1626, 1, 6, 0, 10), // cusparseDbsrsv2_solve
+    r(0xc3bf0b2696ff5bba, 36, 1, 2, 0, 0), // cublasGetStream_v2
     r(0xc3c74f5a27901e11, 0, 0, 6, 0, 1), // cudnnSetTensor4dDescriptor
-    r(0xc3d6250353303d31, 1611, 3, 6, 0, 2), // cusolverSpZcsrqrFactorHost
-    r(0xc3deab2ce0f564e5, 1112, 4, 6, 1, 26), // cudnnNormalizationBackward
+    r(0xc3d6250353303d31, 1584, 3, 6, 0, 2), // cusolverSpZcsrqrFactorHost
+    r(0xc3deab2ce0f564e5, 1102, 4, 6, 1, 26), // cudnnNormalizationBackward
     r(0xc3e992eb6d71ba42, 10, 1, 1, 0, 0), // cudnnCreateRNNDescriptor
     r(0xc415b683a10d2715, 0, 0, 2, 0, 0), // cuStreamCopyAttributes
-    r(0xc41c2682bd54c333, 328, 1, 1, 0, 0), // cuMemcpy2D_v2
-    r(0xc42e39d34ccc2e7f, 1708, 8, 6, 0, 3), // cusparseCooAoSGet
-    r(0xc43362a6035483e8, 363, 2, 4, 0, 0), // @cudaWaitExternalSemaphoresAsync_v2
+    r(0xc41c2682bd54c333, 323, 1, 1, 0, 0), // cuMemcpy2D_v2
+    r(0xc42e39d34ccc2e7f, 1671, 8, 6, 0, 3), // cusparseCooAoSGet
+    r(0xc43362a6035483e8, 358, 2, 4, 0, 0), // @cudaWaitExternalSemaphoresAsync_v2
     r(0xc44d41c87614cb36, 13, 1, 2, 0, 0), // nvmlDeviceGetFanSpeed
     r(0xc44f96ed35f10734, 30, 1, 3, 0, 0), // cudaDeviceGetAttribute
-    r(0xc4529b7d8e416bde, 37, 1, 2, 0, 0), // nvrtcGetOptiXIRSize
-    r(0xc45851c7d5ab884f, 83, 1, 4, 0, 0), // cudnnInitTransformDest
-    r(0xc4589093f766fd43, 1703, 2, 6, 0, 5), // cusparseSDDMM_preprocess
-    r(0xc46d43c4a0f9432f, 175, 1, 2, 0, 0), // cutensorHandleWritePlanCacheToFile
+    r(0xc4529b7d8e416bde, 36, 1, 2, 0, 0), // nvrtcGetOptiXIRSize
+    r(0xc45851c7d5ab884f, 81, 1, 4, 0, 0), // cudnnInitTransformDest
+    r(0xc4589093f766fd43, 1666, 2, 6, 0, 5), // cusparseSDDMM_preprocess
+    r(0xc46d43c4a0f9432f, 171, 1, 2, 0, 0), // cutensorHandleWritePlanCacheToFile
     r(0xc48d7c7df6c93c4a, 10, 1, 1, 0, 0), // cusolverDnCreateParams
-    r(0xc4a7428a487c6b00, 2138, 1, 2, 0, 0), // nvmlDeviceSetNvlinkNvleReady_v1
-    r(0xc4b206e69cad8970, 206, 5, 5, 0, 0), // cudaGraphGetEdges
+    r(0xc4a7428a487c6b00, 2093, 1, 2, 0, 0), // nvmlDeviceSetNvlinkNvleReady_v1
+    r(0xc4b206e69cad8970, 202, 5, 5, 0, 0), // cudaGraphGetEdges
     r(0xc4b5882a7862182f, 13, 1, 4, 0, 0), // cudnnQueryRuntimeError
-    r(0xc4c0bc3d2fd08946, 1299, 1, 6, 0, 8), // cusparseSgebsr2gebsr_bufferSize
-    r(0xc4c8872fa2ab8cee, 1491, 2, 6, 0, 0), // cusolverSpScsrluSolveHost
+    r(0xc4c0bc3d2fd08946, 1283, 1, 6, 0, 8), // cusparseSgebsr2gebsr_bufferSize
+    r(0xc4c8872fa2ab8cee, 1466, 2, 6, 0, 0), // cusolverSpScsrluSolveHost
     r(0xc4e7617ab67d2b2b, 0, 0, 6, 0, 4), // cublasCtbsv_v2_64
-    r(0xc4f09d2531f0d8a7, 563, 1, 6, 0, 1), // cusolverDnZsytri_bufferSize
-    r(0xc5061737adc36676, 792, 2, 6, 0, 7), // cublasXtSsymm
-    r(0xc50ef8edaf04648e, 688, 1, 5, 0, 0), // cublasIdamax_v2
+    r(0xc4f09d2531f0d8a7, 557, 1, 6, 0, 1), // cusolverDnZsytri_bufferSize
+    r(0xc5061737adc36676, 785, 2, 6, 0, 7), // cublasXtSsymm
+    r(0xc50ef8edaf04648e, 681, 1, 5, 0, 0), // cublasIdamax_v2
     r(0xc523e5cae1914128, 0, 0, 6, 0, 1), // cudaMemcpyFromArrayAsync
     r(0xc52c1fece42f812d, 0, 0, 6, 0, 7), // cusolverSpScsrqrsvBatched
-    r(0xc52fef5bebc89ce8, 689, 1, 4, 0, 0), // nvFatbinAddIndex
+    r(0xc52fef5bebc89ce8, 682, 1, 4, 0, 0), // nvFatbinAddIndex
     r(0xc53e800244a2e744, 0, 0, 3, 0, 0), // cusolverMpBufferRegister
-    r(0xc54df937ae00e91f, 574, 2, 6, 0, 5), // cublasXtSsyrk
+    r(0xc54df937ae00e91f, 568, 2, 6, 0, 5), // cublasXtSsyrk
     r(0xc56275af353b058c, 10, 1, 2, 0, 0), // cudaMallocHost
-    r(0xc568dea6611f1820, 556, 1, 6, 0, 5), // cublasSgetrsBatched
-    r(0xc56e6ab89a85125b, 327, 1, 1, 0, 0), // cuMemcpy2DUnaligned
+    r(0xc568dea6611f1820, 550, 1, 6, 0, 5), // cublasSgetrsBatched
+    r(0xc56e6ab89a85125b, 322, 1, 1, 0, 0), // cuMemcpy2DUnaligned
     r(0xc5762809f08879b8, 18, 1, 3, 0, 0), // cuLogsRegisterCallback
     r(0xc578dffd37e17f8a, 0, 0, 6, 0, 3), // cusolverSpDcsrcholFactor
-    r(0xc57da24980d5d09e, 386, 2, 2, 0, 0), // cudaCreateSurfaceObject
+    r(0xc57da24980d5d09e, 381, 2, 2, 0, 0), // cudaCreateSurfaceObject
     r(0xc5909d7ffc016a04, 0, 0, 1, 0, 0), // cudaLogsUnregisterCallback
-    r(0xc59356414bc80d8f, 37, 1, 3, 0, 0), // cutensorMgCreateContractionFind
-    r(0xc59ce984e2d898a0, 2031, 1, 2, 0, 0), // nvmlDeviceGetVgpuSchedulerLog_v2
+    r(0xc59356414bc80d8f, 36, 1, 3, 0, 0), // cutensorMgCreateContractionFind
+    r(0xc59ce984e2d898a0, 1990, 1, 2, 0, 0), // nvmlDeviceGetVgpuSchedulerLog_v2
     r(0xc5aee04501a0894e, 0, 0, 7, 0, 0), // @cudaLaunchKernel
     r(0xc5b0923332e87244, 0, 0, 1, 0, 0), // cutensorDestroyPlanPreference
     r(0xc5b553bd484078d9, 0, 0, 0, 0, 0), // cudnnOpsVersionCheck
     r(0xc5b9c675e19a0b39, 0, 0, 5, 0, 0), // cuMemsetD2D8_v2
-    r(0xc5baaf4676ca904d, 1296, 1, 6, 0, 3), // cusparseCcsric02_bufferSizeExt
+    r(0xc5baaf4676ca904d, 950, 1, 6, 0, 3), // cusparseCcsric02_bufferSizeExt
     r(0xc5cadf02311fd8de, 13, 1, 2, 0, 0), // nvmlDeviceGetGpuInstanceId
     r(0xc5da81a566fccf58, 0, 0, 6, 0, 4), // cublasZdgmm
     r(0xc5f6dcec4f262416, 0, 0, 4, 0, 0), // nvtiffStreamGetGeoKey
     r(0xc60a11d254a77f57, 0, 0, 6, 0, 2), // cusolverDnClauum
-    r(0xc6138d4a55b1eedd, 171, 2, 2, 0, 0), // cuGraphBatchMemOpNodeGetParams
-    r(0xc6173b22f2866f46, 241, 1, 3, 0, 0), // nvmlVgpuTypeGetCapabilities
-    r(0xc62a9099ccbcbff8, 1923, 2, 2, 0, 0), // ncclParamGetAllParameterKeys
-    r(0xc6319e27bbf62282, 556, 1, 6, 0, 4), // cusparseDgebsr2gebsc_bufferSize
+    r(0xc6138d4a55b1eedd, 167, 2, 2, 0, 0), // cuGraphBatchMemOpNodeGetParams
+    r(0xc6173b22f2866f46, 237, 1, 3, 0, 0), // nvmlVgpuTypeGetCapabilities
+    r(0xc62a9099ccbcbff8, 1882, 2, 2, 0, 0), // ncclParamGetAllParameterKeys
+    r(0xc6319e27bbf62282, 550, 1, 6, 0, 4), // cusparseDgebsr2gebsc_bufferSize
     r(0xc63492be2205a3ec, 10, 1, 4, 0, 0), // cudaMallocFromPoolAsync_ptsz
-    r(0xc63705fefd680f62, 2011, 2, 4, 0, 0), // nvmlDeviceCreateGpuInstanceWithPlacement
+    r(0xc63705fefd680f62, 1970, 2, 4, 0, 0), // nvmlDeviceCreateGpuInstanceWithPlacement
     r(0xc640d77d266d9e27, 0, 0, 6, 2, 3), // cublasDsbmv
-    r(0xc6493d27858d2a87, 1313, 1, 3, 1, 0), // cusolverSpCcsrluZeroPivotHost
-    r(0xc64f427063ad50b2, 810, 1, 6, 0, 6), // cublasZtrsm_v2
-    r(0xc6562f2d027e93b9, 37, 1, 2, 0, 0), // cudnnDropoutGetReserveSpaceSize
-    r(0xc65cb2f883f80bc0, 2002, 1, 3, 0, 0), // nvjpeg2kStreamGetImageComponentInfo
-    r(0xc66718c568af62be, 1211, 1, 2, 0, 0), // cudssSetDeviceMemHandler
+    r(0xc6493d27858d2a87, 237, 1, 3, 1, 0), // cusolverSpCcsrluZeroPivotHost
+    r(0xc64f427063ad50b2, 803, 1, 6, 0, 6), // cublasZtrsm_v2
+    r(0xc6562f2d027e93b9, 36, 1, 2, 0, 0), // cudnnDropoutGetReserveSpaceSize
+    r(0xc65cb2f883f80bc0, 1961, 1, 3, 0, 0), // nvjpeg2kStreamGetImageComponentInfo
+    r(0xc66718c568af62be, 1199, 1, 2, 0, 0), // cudssSetDeviceMemHandler
     r(0xc67155f14b2f68d5, 0, 0, 4, 0, 0), // nvjpegJpegStreamParseHeader
     r(0xc6916c11fa51c580, 0, 0, 1, 2, 0), // cusolverRfSetNumericProperties
     r(0xc6a27f661b45e82a, 10, 1, 1, 0, 0), // cudnnCreateRNNDataDescriptor
     r(0xc6ad77fc209de5d2, 0, 0, 1, 0, 0), // cudnnDestroyRNNDataDescriptor
-    r(0xc6c206e9122fed99, 774, 8, 5, 0, 0), // cublasSrotmg
+    r(0xc6c206e9122fed99, 767, 8, 5, 0, 0), // cublasSrotmg
     r(0xc6ca22da26d23955, 10, 1, 3, 0, 0), // cudaHostAlloc
     r(0xc6d297d96b1eb1b7, 0, 0, 6, 0, 0), // @cudaMemset2DAsync
-    r(0xc6dca8c828a99c63, 2035, 3, 3, 0, 0), // nvmlDeviceGetEncoderSessions
+    r(0xc6dca8c828a99c63, 1994, 3, 3, 0, 0), // nvmlDeviceGetEncoderSessions
     r(0xc6de65b94c2b504b, 0, 0, 2, 0, 0), // cublasMpSetEmulationStrategy
     r(0xc6f0f34cb2470176, 10, 1, 1, 0, 0), // cudaEventCreate
     r(0xc6f1f83e01b53a6c, 13, 1, 2, 0, 0), // nvmlDeviceGetAccountingMode
-    r(0xc709498397e28ad1, 2179, 1, 1, 0, 0), // nvmlSystemRegisterEvents
-    r(0xc70a7deaa4fe3b8c, 515, 1, 3, 0, 0), // cudaGraphExecKernelNodeSetParams
-    r(0xc70b7c6cb2e23513, 117, 2, 5, 0, 0), // cuGraphAddEventWaitNode
+    r(0xc709498397e28ad1, 2132, 1, 1, 0, 0), // nvmlSystemRegisterEvents
+    r(0xc70a7deaa4fe3b8c, 509, 1, 3, 0, 0), // cudaGraphExecKernelNodeSetParams
+    r(0xc70b7c6cb2e23513, 113, 2, 5, 0, 0), // cuGraphAddEventWaitNode
     r(0xc71b79906a91aeec, 0, 0, 2, 1, 0), // cuParamSetf
     r(0xc71b80906a91bad1, 0, 0, 3, 0, 0), // cuParamSeti
     r(0xc71b89906a91ca1c, 0, 0, 4, 0, 0), // cuParamSetv
-    r(0xc7280e598c3a3e67, 1284, 1, 6, 0, 12), // cusolverDnSgesvdaStridedBatched_bufferSize
+    r(0xc7280e598c3a3e67, 1270, 1, 6, 0, 12), // cusolverDnSgesvdaStridedBatched_bufferSize
     r(0xc7316bd44fc41934, 0, 0, 2, 0, 0), // cublasXtSetPinningMemMode
     r(0xc7348f1ccb41c87b, 0, 0, 6, 2, 5), // cublasDgbmv
-    r(0xc771b2001df1b91a, 677, 1, 2, 0, 0), // cusolverDnIRSInfosGetMaxIters
-    r(0xc773b7c5590628db, 1491, 2, 6, 0, 0), // cusolverSpScsrcholSolveHost
+    r(0xc771b2001df1b91a, 13, 1, 2, 0, 0), // cusolverDnIRSInfosGetMaxIters
+    r(0xc773b7c5590628db, 1466, 2, 6, 0, 0), // cusolverSpScsrcholSolveHost
     r(0xc776813f482ff3f3, 0, 0, 2, 0, 0), // nvmlVgpuInstanceSetEncoderCapacity
     r(0xc78f543cd873599d, 0, 0, 3, 0, 0), // fftw_execute_dft
-    r(0xc7a8638c86424591, 314, 2, 2, 0, 0), // cudaMemPoolCreate
+    r(0xc7a8638c86424591, 310, 2, 2, 0, 0), // cudaMemPoolCreate
     r(0xc7a97fa0babca2bc, 10, 1, 1, 0, 0), // cudnnCreateLRNDescriptor
     r(0xc7c690a068ea0827, 0, 0, 1, 0, 0), // cuGraphDestroy
     r(0xc7db563dc6491f5d, 0, 0, 6, 0, 4), // cusolverDnDpotrsBatched
@@ -4364,279 +4364,279 @@ pub static ROWS: [Row; 5615] = [
     r(0xc7eaf4cb5793903d, 0, 0, 2, 0, 0), // cusolverDnSetMathMode
     r(0xc7eb7f871a163db9, 10, 1, 6, 0, 7), // cusparseCreateConstSlicedEll
     r(0xc80a7291c56da79a, 0, 0, 1, 0, 0), // nvjpeg2kEncoderDestroy
-    r(0xc80b8ff501dc360b, 688, 1, 5, 0, 0), // cublasIsamin_v2
-    r(0xc80f1fc17098766e, 506, 5, 6, 0, 0), // cudaGraphAddNode_v2
-    r(0xc810c74f335aea17, 105, 1, 2, 0, 0), // pncclParamGetStr
-    r(0xc838276874df53c5, 476, 2, 5, 0, 0), // @cudaMallocArray
+    r(0xc80b8ff501dc360b, 681, 1, 5, 0, 0), // cublasIsamin_v2
+    r(0xc80f1fc17098766e, 500, 5, 6, 0, 0), // cudaGraphAddNode_v2
+    r(0xc810c74f335aea17, 103, 1, 2, 0, 0), // pncclParamGetStr
+    r(0xc838276874df53c5, 470, 2, 5, 0, 0), // @cudaMallocArray
     r(0xc83a8683f2933f1e, 0, 0, 6, 0, 0), // cusparseZgthrz
     r(0xc83bf93397e40d43, 30, 1, 4, 0, 0), // cuTexRefSetAddress
-    r(0xc8405d04d5071f67, 1926, 1, 2, 0, 0), // ncclParamGetU8
-    r(0xc842f8f87129cab7, 90, 2, 3, 0, 0), // cudaGraphicsResourceGetMappedPointer
-    r(0xc868214a9370b9ea, 100, 1, 2, 0, 0), // cuFuncGetName
-    r(0xc869ef903196f318, 434, 2, 3, 0, 0), // @cudaBindSurfaceToArray
+    r(0xc8405d04d5071f67, 1885, 1, 2, 0, 0), // ncclParamGetU8
+    r(0xc842f8f87129cab7, 88, 2, 3, 0, 0), // cudaGraphicsResourceGetMappedPointer
+    r(0xc868214a9370b9ea, 98, 1, 2, 0, 0), // cuFuncGetName
+    r(0xc869ef903196f318, 429, 2, 3, 0, 0), // @cudaBindSurfaceToArray
     r(0xc87a6b4746f911fe, 0, 0, 6, 0, 7), // cudnnLongFFTCausalConv1dForward
-    r(0xc8845504d540de9b, 1926, 1, 2, 0, 0), // ncclParamGetI8
+    r(0xc8845504d540de9b, 1885, 1, 2, 0, 0), // ncclParamGetI8
     r(0xc8890a8c567cf10e, 0, 0, 1, 0, 0), // cuIpcCloseMemHandle
-    r(0xc88b205196c46c79, 564, 1, 6, 0, 4), // cublasCgeru_v2_64
-    r(0xc88df80a0ffb79c9, 688, 1, 5, 0, 0), // cublasIsamax_v2
+    r(0xc88b205196c46c79, 558, 1, 6, 0, 4), // cublasCgeru_v2_64
+    r(0xc88df80a0ffb79c9, 681, 1, 5, 0, 0), // cublasIsamax_v2
     r(0xc8e14bff3fddc3bd, 0, 0, 1, 0, 0), // cudnnDestroyFusedOpsPlan
     r(0xc8ea983557be0343, 0, 0, 1, 0, 0), // cusparseLoggerSetLevel
-    r(0xc8ff4f7bd8f6f196, 95, 2, 3, 0, 0), // cuExternalMemoryGetMappedBuffer
-    r(0xc9037c6bb9259bb7, 1299, 1, 6, 0, 9), // cusparseXcsrgeam2Nnz
-    r(0xc9039d239294572d, 202, 4, 4, 0, 0), // cuGraphNodeGetDependencies_v2
+    r(0xc8ff4f7bd8f6f196, 93, 2, 3, 0, 0), // cuExternalMemoryGetMappedBuffer
+    r(0xc9037c6bb9259bb7, 1283, 1, 6, 0, 9), // cusparseXcsrgeam2Nnz
+    r(0xc9039d239294572d, 198, 4, 4, 0, 0), // cuGraphNodeGetDependencies_v2
     r(0xc9051e32fc37cffc, 0, 0, 6, 0, 2), // cublasDtpsv_v2_64
     r(0xc91741d9442d8af5, 0, 0, 1, 0, 0), // @cudaIpcCloseMemHandle
-    r(0xc924f49567784534, 556, 1, 6, 0, 4), // cusparseZgebsr2gebsc_bufferSize
-    r(0xc92a3c2bdc5cef6c, 1293, 1, 6, 0, 3), // cusparseSnnz
+    r(0xc924f49567784534, 550, 1, 6, 0, 4), // cusparseZgebsr2gebsc_bufferSize
+    r(0xc92a3c2bdc5cef6c, 1279, 1, 6, 0, 3), // cusparseSnnz
     r(0xc93e51a80241f2cb, 13, 1, 2, 0, 0), // nvmlVgpuInstanceGetGpuInstanceId
     r(0xc9490e779d8f0fee, 10, 1, 4, 0, 0), // cudaGraphicsGLRegisterImage
-    r(0xc94a76b05f25962b, 564, 1, 5, 0, 0), // nvmlDeviceSetNvLinkUtilizationControl
+    r(0xc94a76b05f25962b, 558, 1, 5, 0, 0), // nvmlDeviceSetNvLinkUtilizationControl
     r(0xc94e7500db87806c, 0, 0, 1, 0, 0), // nvmlComputeInstanceDestroy
     r(0xc95e29ad1e31693f, 2, 2, 3, 0, 0), // cuMipmappedArrayCreate
     r(0xc96f2c621ff25014, 2, 2, 2, 0, 0), // @cudaImportExternalMemory#11
     r(0xc96f2f621ff2552d, 2, 2, 2, 0, 0), // @cudaImportExternalMemory#12
-    r(0xc97bd4d925a5ae41, 2116, 2, 2, 0, 0), // nvmlDeviceGetVgpuProcessesUtilizationInfo
-    r(0xc9ad11ab4ca7e222, 1281, 1, 6, 0, 6), // cusolverDnZEgels_bufferSize
-    r(0xc9cb5ff785df7df0, 567, 2, 6, 0, 5), // cublasCsymv_v2
+    r(0xc97bd4d925a5ae41, 2071, 2, 2, 0, 0), // nvmlDeviceGetVgpuProcessesUtilizationInfo
+    r(0xc9ad11ab4ca7e222, 1268, 1, 6, 0, 6), // cusolverDnZEgels_bufferSize
+    r(0xc9cb5ff785df7df0, 561, 2, 6, 0, 5), // cublasCsymv_v2
     r(0xc9cdf4d36b328818, 0, 0, 6, 0, 3), // cudaMemcpy2DArrayToArray
-    r(0xc9d0044253303aff, 550, 1, 6, 0, 2), // cublasAsumEx_64
+    r(0xc9d0044253303aff, 544, 1, 6, 0, 2), // cublasAsumEx_64
     r(0xc9d42d9abeae2e01, 10, 1, 10, 0, 0), // @cudaIpcOpenMemHandle
-    r(0xc9e49e8e1579be7c, 2011, 2, 4, 0, 0), // nvmlGpuInstanceCreateComputeInstanceWithPlacement
-    r(0xc9f6a52c15dca8b7, 1290, 1, 6, 2, 11), // cusolverDnChegvdx
+    r(0xc9e49e8e1579be7c, 1970, 2, 4, 0, 0), // nvmlGpuInstanceCreateComputeInstanceWithPlacement
+    r(0xc9f6a52c15dca8b7, 1276, 1, 6, 2, 11), // cusolverDnChegvdx
     r(0xc9fc77a14a7b1de0, 0, 0, 2, 0, 0), // cusolverDnXgesvdjSetMaxSweeps
     r(0xca1bdda563bdf588, 0, 0, 1, 0, 0), // @cudaGLSetGLDevice
-    r(0xca33847ed6246f04, 1296, 1, 6, 0, 3), // cusparseDcsrilu02_bufferSizeExt
-    r(0xca363d3a74952fa5, 1832, 2, 6, 0, 21), // cusparseZcsrgemm2
-    r(0xca52d66751bf0d6b, 117, 2, 5, 0, 0), // cuGraphAddEventRecordNode
+    r(0xca33847ed6246f04, 950, 1, 6, 0, 3), // cusparseDcsrilu02_bufferSizeExt
+    r(0xca363d3a74952fa5, 1795, 2, 6, 0, 21), // cusparseZcsrgemm2
+    r(0xca52d66751bf0d6b, 113, 2, 5, 0, 0), // cuGraphAddEventRecordNode
     r(0xca5b0859269f4501, 0, 0, 3, 0, 0), // cusolverSpScsrcholDiag
     r(0xca5f207021548577, 10, 1, 1, 0, 0), // cuTexRefCreate
     r(0xca6088f01a1f4f0a, 0, 0, 3, 0, 0), // cufftExecZ2D
     r(0xca608af01a1f5270, 0, 0, 4, 0, 0), // cufftExecZ2Z
-    r(0xca626554c2ea936b, 314, 2, 2, 0, 0), // @cudaMemPoolCreate
+    r(0xca626554c2ea936b, 310, 2, 2, 0, 0), // @cudaMemPoolCreate
     r(0xca65755fb340d94b, 10, 1, 2, 0, 0), // cudaGetKernel
     r(0xca67543fc4ba13b8, 10, 1, 3, 0, 0), // cuGraphNodeFindInClone
-    r(0xca6bbcfc5beaf03b, 1280, 1, 6, 0, 8), // cusolverDnDgesvdj_bufferSize
+    r(0xca6bbcfc5beaf03b, 1267, 1, 6, 0, 8), // cusolverDnDgesvdj_bufferSize
     r(0xca6e20a892a0f674, 0, 0, 1, 0, 0), // cusparseSpSM_destroyDescr
-    r(0xca7a5c9c7c54c8f6, 334, 1, 3, 0, 0), // cuMemcpy3DWithAttributesAsync_ptsz
+    r(0xca7a5c9c7c54c8f6, 329, 1, 3, 0, 0), // cuMemcpy3DWithAttributesAsync_ptsz
     r(0xcab892f9cab70965, 0, 0, 1, 0, 0), // nvjpegDecoderDestroy
-    r(0xcac946fbaac0a718, 527, 3, 4, 0, 0), // @cudaGraphNodeGetDependentNodes
-    r(0xcad1dae6a60cc439, 1323, 2, 6, 0, 11), // cusolverDnXlarft_bufferSize
-    r(0xcad2ce35cde00fce, 688, 1, 5, 0, 0), // cublasIzamin_v2
-    r(0xcae3fce2110c5fbe, 214, 1, 2, 0, 0), // nvmlGpuInstanceGetVgpuSchedulerState_v2
+    r(0xcac946fbaac0a718, 521, 3, 4, 0, 0), // @cudaGraphNodeGetDependentNodes
+    r(0xcad1dae6a60cc439, 1306, 2, 6, 0, 11), // cusolverDnXlarft_bufferSize
+    r(0xcad2ce35cde00fce, 681, 1, 5, 0, 0), // cublasIzamin_v2
+    r(0xcae3fce2110c5fbe, 210, 1, 2, 0, 0), // nvmlGpuInstanceGetVgpuSchedulerState_v2
     r(0xcaf5054801f42f94, 0, 0, 3, 0, 0), // cuLogicalEndpointImport
     r(0xcb34679564769dda, 0, 0, 1, 0, 0), // nvmlDeviceVgpuForceGspUnload
-    r(0xcb36a34463719863, 584, 6, 5, 0, 0), // cublasCrotg_v2
-    r(0xcb36cf2fbf4d1813, 559, 2, 6, 0, 6), // cublasDgemv_v2
+    r(0xcb36a34463719863, 578, 6, 5, 0, 0), // cublasCrotg_v2
+    r(0xcb36cf2fbf4d1813, 553, 2, 6, 0, 6), // cublasDgemv_v2
     r(0xcb3da7f2eb7787c5, 0, 0, 1, 0, 0), // cutensorMgDestroyContractionFind
-    r(0xcb40d5aaf1c67a37, 1287, 2, 6, 2, 6), // cusolverDnDsyevdx_bufferSize
-    r(0xcb48f23d5bba86ea, 958, 1, 6, 0, 3), // cudnnGetRNNLinLayerMatrixParams
-    r(0xcb4a9d8555cca68d, 802, 2, 6, 0, 7), // cublasZsyr2k_v2
+    r(0xcb40d5aaf1c67a37, 1273, 2, 6, 2, 6), // cusolverDnDsyevdx_bufferSize
+    r(0xcb48f23d5bba86ea, 950, 1, 6, 0, 3), // cudnnGetRNNLinLayerMatrixParams
+    r(0xcb4a9d8555cca68d, 795, 2, 6, 0, 7), // cublasZsyr2k_v2
     r(0xcb4d1681fb456b95, 13, 1, 2, 0, 0), // nvjpeg2kGetProperty
-    r(0xcb5de00a2c9779ec, 527, 3, 4, 0, 0), // cudaGraphNodeGetDependencies_v2
-    r(0xcb70206e4dbf6423, 1488, 3, 6, 0, 3), // cusolverSpScsrcholFactorHost
+    r(0xcb5de00a2c9779ec, 521, 3, 4, 0, 0), // cudaGraphNodeGetDependencies_v2
+    r(0xcb70206e4dbf6423, 1463, 3, 6, 0, 3), // cusolverSpScsrcholFactorHost
     r(0xcb80289c558daf1e, 10, 1, 1, 0, 0), // nvtiffDecodeParamsCreate
-    r(0xcb83940057cfd484, 1716, 1, 6, 1, 8), // cusparseSpruneCsr2csrByPercentage_bufferSizeExt
+    r(0xcb83940057cfd484, 1679, 1, 6, 1, 8), // cusparseSpruneCsr2csrByPercentage_bufferSizeExt
     r(0xcb8a9b10c6300257, 0, 0, 5, 0, 0), // cublasSswap
     r(0xcb9014f86d9115e1, 0, 0, 6, 0, 0), // cusolverSpScsrcholSolve
     r(0xcba557b8f20c1527, 0, 0, 5, 0, 0), // cudaMemPrefetchAsync_v2_ptsz
-    r(0xcbb22545e36be755, 328, 1, 2, 0, 0), // cuMemcpy2DAsync_v2_ptsz
-    r(0xcbbc606b3889bf0b, 1294, 1, 6, 0, 5), // cusolverDnGeqrf_bufferSize
+    r(0xcbb22545e36be755, 323, 1, 2, 0, 0), // cuMemcpy2DAsync_v2_ptsz
+    r(0xcbbc606b3889bf0b, 949, 1, 6, 0, 5), // cusolverDnGeqrf_bufferSize
     r(0xcbc484f33d18fdf4, 13, 1, 2, 0, 0), // nvmlDeviceGetNumGpuCores
     r(0xcbd3d2cc619b6f39, 10, 1, 1, 0, 0), // cudnnCreateAlgorithmDescriptor
     r(0xcbed3a742ec1a636, 0, 0, 0, 0, 0), // cudnnAdvTrainVersionCheck
-    r(0xcc226f73b983a820, 328, 1, 1, 0, 0), // cuMemcpy2DUnaligned_v2_ptds
+    r(0xcc226f73b983a820, 323, 1, 1, 0, 0), // cuMemcpy2DUnaligned_v2_ptds
     r(0xcc2fb634b366d795, 0, 0, 6, 0, 3), // cusparseDgtsv2
-    r(0xcc34a245943c1631, 903, 3, 6, 0, 7), // cudnnFindConvolutionBackwardDataAlgorithmEx
-    r(0xcc4357124cfa31ac, 749, 11, 6, 0, 10), // cublasSgemmGroupedBatched_64
+    r(0xcc34a245943c1631, 895, 3, 6, 0, 7), // cudnnFindConvolutionBackwardDataAlgorithmEx
+    r(0xcc4357124cfa31ac, 742, 11, 6, 0, 10), // cublasSgemmGroupedBatched_64
     r(0xcc4516abf96db4ca, 0, 0, 1, 0, 0), // @cudaGraphDestroy
-    r(0xcc556c293838c223, 461, 14, 6, 0, 0), // cudaDevSmResourceSplit
+    r(0xcc556c293838c223, 456, 14, 6, 0, 0), // cudaDevSmResourceSplit
     r(0xcc813a8b585d49ef, 0, 0, 5, 0, 0), // cudaMemcpyFromSymbol
-    r(0xcc87f6de3597ccd9, 335, 6, 9, 0, 0), // @cudaMemcpyBatchAsync#12
-    r(0xcc8f4667caf7d4ae, 868, 3, 6, 0, 13), // cublasMpTrsm_bufferSize
+    r(0xcc87f6de3597ccd9, 330, 6, 9, 0, 0), // @cudaMemcpyBatchAsync#12
+    r(0xcc8f4667caf7d4ae, 860, 3, 6, 0, 13), // cublasMpTrsm_bufferSize
     r(0xcc9c12f0328d47ff, 0, 0, 2, 0, 0), // cudaGraphEventRecordNodeSetEvent
-    r(0xcca1a3554e16cffc, 302, 4, 6, 0, 2), // cudaMemPrefetchBatchAsync_ptsz
+    r(0xcca1a3554e16cffc, 298, 4, 6, 0, 2), // cudaMemPrefetchBatchAsync_ptsz
     r(0xccc9fea48b61cb3f, 0, 0, 6, 0, 3), // cusolverDnSpotrs
     r(0xccca09a48b61ddf0, 0, 0, 6, 0, 2), // cusolverDnSpotrf
     r(0xccca18a48b61f76d, 0, 0, 6, 0, 2), // cusolverDnSpotri
-    r(0xcccc063b19365c98, 816, 1, 6, 0, 3), // cublasZhpr2_v2
-    r(0xccd616ad4b0e2a2c, 37, 1, 2, 0, 0), // cudaGraphChildGraphNodeGetGraph
+    r(0xcccc063b19365c98, 809, 1, 6, 0, 3), // cublasZhpr2_v2
+    r(0xccd616ad4b0e2a2c, 36, 1, 2, 0, 0), // cudaGraphChildGraphNodeGetGraph
     r(0xccd80e8bf6d327bb, 0, 0, 0, 0, 0), // cublasMpLoggerForceDisable
-    r(0xcce0d0808f624576, 37, 1, 2, 0, 0), // cusparseSpVecGetValues
-    r(0xcce694914360bf98, 1951, 1, 3, 0, 0), // __nvJitLinkAddFile_13_1
-    r(0xcce695914360c14b, 1951, 1, 3, 0, 0), // __nvJitLinkAddFile_13_0
-    r(0xcce696914360c2fe, 1951, 1, 3, 0, 0), // __nvJitLinkAddFile_13_3
-    r(0xcce697914360c4b1, 1951, 1, 3, 0, 0), // __nvJitLinkAddFile_13_2
-    r(0xcce698914360c664, 1951, 1, 3, 0, 0), // __nvJitLinkAddFile_13_5
-    r(0xcce699914360c817, 1951, 1, 3, 0, 0), // __nvJitLinkAddFile_13_4
-    r(0xccec6ca38ee08e00, 571, 1, 6, 0, 1), // cublasSspr_v2
+    r(0xcce0d0808f624576, 36, 1, 2, 0, 0), // cusparseSpVecGetValues
+    r(0xcce694914360bf98, 1910, 1, 3, 0, 0), // __nvJitLinkAddFile_13_1
+    r(0xcce695914360c14b, 1910, 1, 3, 0, 0), // __nvJitLinkAddFile_13_0
+    r(0xcce696914360c2fe, 1910, 1, 3, 0, 0), // __nvJitLinkAddFile_13_3
+    r(0xcce697914360c4b1, 1910, 1, 3, 0, 0), // __nvJitLinkAddFile_13_2
+    r(0xcce698914360c664, 1910, 1, 3, 0, 0), // __nvJitLinkAddFile_13_5
+    r(0xcce699914360c817, 1910, 1, 3, 0, 0), // __nvJitLinkAddFile_13_4
+    r(0xccec6ca38ee08e00, 565, 1, 6, 0, 1), // cublasSspr_v2
     r(0xccf1a5ed86f414ea, 10, 1, 1, 0, 0), // cusparseCreateBsrsm2Info
-    r(0xccfb4482a6bae94e, 619, 2, 6, 0, 2), // cublasDrot_v2_64
-    r(0xcd0808ace9e0b70b, 441, 2, 2, 0, 0), // @cudaChooseDevice
+    r(0xccfb4482a6bae94e, 613, 2, 6, 0, 2), // cublasDrot_v2_64
+    r(0xcd0808ace9e0b70b, 436, 2, 2, 0, 0), // @cudaChooseDevice
     r(0xcd097e2f75e34789, 0, 0, 6, 0, 6), // cusolverDnZheevjBatched
-    r(0xcd098baacf8897a8, 2033, 1, 4, 0, 0), // nvmlDeviceGetDetailedEccErrors
-    r(0xcd0b78681cc6c3d3, 1281, 1, 6, 0, 6), // cusparseSbsrsv2_bufferSizeExt
+    r(0xcd098baacf8897a8, 1992, 1, 4, 0, 0), // nvmlDeviceGetDetailedEccErrors
+    r(0xcd0b78681cc6c3d3, 1268, 1, 6, 0, 6), // cusparseSbsrsv2_bufferSizeExt
     r(0xcd15a58f0d8ebd88, 0, 0, 3, 0, 0), // cusolverDnIRSParamsSetSolverPrecisions
-    r(0xcd278f554d4a3950, 113, 4, 5, 0, 0), // cuGraphAddBatchMemOpNode
-    r(0xcd3efebb9910da54, 322, 3, 6, 0, 0), // cuMemRangeGetAttributes
-    r(0xcd5528d9cd12134d, 677, 1, 2, 0, 0), // cusparseSpMatGetStridedBatch
+    r(0xcd278f554d4a3950, 109, 4, 5, 0, 0), // cuGraphAddBatchMemOpNode
+    r(0xcd3efebb9910da54, 317, 3, 6, 0, 0), // cuMemRangeGetAttributes
+    r(0xcd5528d9cd12134d, 13, 1, 2, 0, 0), // cusparseSpMatGetStridedBatch
     r(0xcd68599c3455c0cb, 0, 0, 5, 0, 0), // cuMemcpyAtoHAsync_v2
     r(0xcd69d06b8d13bfca, 0, 0, 2, 0, 0), // nvmlDeviceSetPersistenceMode
     r(0xcd6b4fd5701a2a54, 0, 0, 1, 1, 0), // cudnnSetActivationDescriptorSwishBeta
     r(0xcd7403d79164827c, 0, 0, 3, 0, 0), // nvmlDeviceSetAPIRestriction
     r(0xcd8c30e51d7bb369, 13, 1, 2, 0, 0), // nvmlDeviceIsMigDeviceHandle
-    r(0xcd936a532b4af842, 2072, 2, 5, 0, 0), // nvmlDeviceGetNvLinkUtilizationCounter
+    r(0xcd936a532b4af842, 2027, 2, 5, 0, 0), // nvmlDeviceGetNvLinkUtilizationCounter
     r(0xcda1aba5ce567498, 0, 0, 4, 0, 0), // cudnnRestoreAlgorithm
-    r(0xcdab1b72685a287d, 1954, 1, 3, 0, 0), // nvmlDeviceGetVbiosVersion
+    r(0xcdab1b72685a287d, 1913, 1, 3, 0, 0), // nvmlDeviceGetVbiosVersion
     r(0xcdba97373f035c01, 0, 0, 4, 0, 0), // cuStreamWaitValue64_ptsz
     r(0xcdbdc01bf451e537, 0, 0, 6, 0, 4), // cusparseCcsrilu02_analysis
     r(0xcdc5a42ff35b89a7, 0, 0, 6, 0, 2), // cudaMemcpy2DToArray_ptds
-    r(0xcdcd7b360842f71a, 542, 1, 2, 0, 0), // @cudaPointerGetAttributes
+    r(0xcdcd7b360842f71a, 536, 1, 2, 0, 0), // @cudaPointerGetAttributes
     r(0xcdd1a5d8aaf19f9c, 0, 0, 2, 0, 0), // cusolverDnXgesvdjSetSortEig
     r(0xce28d7cfb43a944b, 13, 1, 2, 0, 0), // nvmlDeviceGetPowerManagementMode
-    r(0xce3549b8e7386915, 350, 2, 2, 0, 0), // ncclParamBind
+    r(0xce3549b8e7386915, 345, 2, 2, 0, 0), // ncclParamBind
     r(0xce493e4b9c8bfd97, 30, 1, 2, 0, 0), // cuTexRefGetAddress
-    r(0xce562b0dcdbe7062, 1281, 1, 6, 0, 6), // cusolverDnZYgesv_bufferSize
-    r(0xce5c330b582706a8, 2013, 1, 1, 0, 0), // nvmlDeviceRemoveGpu
-    r(0xce70b425bbee4934, 891, 2, 5, 0, 0), // cusparseDcsrilu02_numericBoost
+    r(0xce562b0dcdbe7062, 1268, 1, 6, 0, 6), // cusolverDnZYgesv_bufferSize
+    r(0xce5c330b582706a8, 1972, 1, 1, 0, 0), // nvmlDeviceRemoveGpu
+    r(0xce70b425bbee4934, 883, 2, 5, 0, 0), // cusparseDcsrilu02_numericBoost
     r(0xcea57042d88f6321, 0, 0, 6, 0, 2), // cudaLaunchCooperativeKernel
-    r(0xcea9873d78036c38, 1065, 2, 5, 0, 0), // cudnnGetRNNTrainingReserveSize
+    r(0xcea9873d78036c38, 1055, 2, 5, 0, 0), // cudnnGetRNNTrainingReserveSize
     r(0xceb80969ed58b08d, 10, 1, 3, 0, 0), // cudaEventCreateFromEGLSync
-    r(0xceb89fcaee0d94dc, 1985, 3, 4, 0, 0), // nvjpeg2kCreate
+    r(0xceb89fcaee0d94dc, 1944, 3, 4, 0, 0), // nvjpeg2kCreate
     r(0xcec40e03a0203958, 0, 0, 1, 0, 0), // cudnnDestroyFilterDescriptor
-    r(0xcecc87999960e19d, 84, 1, 3, 0, 0), // cudaMemPoolSetAttribute
-    r(0xced65eed34dbaf97, 1249, 3, 6, 0, 6), // fftw_plan_many_dft_c2r
+    r(0xcecc87999960e19d, 82, 1, 3, 0, 0), // cudaMemPoolSetAttribute
+    r(0xced65eed34dbaf97, 1236, 3, 6, 0, 6), // fftw_plan_many_dft_c2r
     r(0xcee17d23f98ca9ce, 0, 0, 6, 0, 7), // cudnnB2BCausalConv1dForward
-    r(0xcee8b5b4adaa965c, 814, 2, 6, 0, 10), // cublasZgemvStridedBatched
+    r(0xcee8b5b4adaa965c, 807, 2, 6, 0, 10), // cublasZgemvStridedBatched
     r(0xcef40a83bba4f37a, 0, 0, 4, 0, 0), // nvjpegDecodeBatchedParseJpegTables
-    r(0xcf1a7ec65735eaa8, 518, 2, 3, 0, 0), // @cudaGraphNodeGetDependencies#11
-    r(0xcf1a81c65735efc1, 518, 2, 3, 0, 0), // @cudaGraphNodeGetDependencies#12
-    r(0xcf217dac0a59cccc, 563, 1, 6, 0, 1), // cublasSdot_v2
+    r(0xcf1a7ec65735eaa8, 512, 2, 3, 0, 0), // @cudaGraphNodeGetDependencies#11
+    r(0xcf1a81c65735efc1, 512, 2, 3, 0, 0), // @cudaGraphNodeGetDependencies#12
+    r(0xcf217dac0a59cccc, 557, 1, 6, 0, 1), // cublasSdot_v2
     r(0xcf27c46d4f738058, 4, 1, 2, 0, 0), // cuArrayGetDescriptor_v2
     r(0xcf31f1872b03e854, 10, 1, 1, 0, 0), // cusparseCreateCsrsv2Info
-    r(0xcf3de7aa3a2b90be, 321, 1, 1, 0, 0), // cublasXtMaxBoards
+    r(0xcf3de7aa3a2b90be, 30, 1, 1, 0, 0), // cublasXtMaxBoards
     r(0xcf4dd26bb8ac1b43, 0, 0, 6, 0, 2), // cudnnDropoutBackward
-    r(0xcf4e00cc259de372, 1703, 2, 6, 0, 5), // cusparseSpGEMMreuse_compute
+    r(0xcf4e00cc259de372, 1666, 2, 6, 0, 5), // cusparseSpGEMMreuse_compute
     r(0xcf66ec31d7437f4a, 0, 0, 1, 0, 0), // cudaStreamQuery
     r(0xcf80f8877fe8e180, 10, 1, 3, 0, 0), // cudaGraphicsVDPAURegisterOutputSurface
     r(0xcf8c3423afc9cec6, 0, 0, 3, 0, 0), // cudaEventRecordWithFlags
-    r(0xcf97423531d434f1, 1639, 2, 5, 0, 0), // cusparseAxpby
-    r(0xcfacb7f692f66b30, 1287, 2, 6, 2, 6), // cusolverDnSsyevdx_bufferSize
+    r(0xcf97423531d434f1, 1612, 2, 5, 0, 0), // cusparseAxpby
+    r(0xcfacb7f692f66b30, 1273, 2, 6, 2, 6), // cusolverDnSsyevdx_bufferSize
     r(0xcfafa71647f43e9b, 0, 0, 1, 0, 0), // cusparseDestroyDnMat
-    r(0xcfb3c31d8b25152d, 802, 2, 6, 0, 7), // cublasXtZsymm
-    r(0xcfb49e80028f0d8b, 1266, 1, 1, 0, 0), // cuFileGetStatsL1
-    r(0xcfb49f80028f0f3e, 1267, 1, 1, 0, 0), // cuFileGetStatsL2
-    r(0xcfb4a080028f10f1, 1268, 1, 1, 0, 0), // cuFileGetStatsL3
-    r(0xcfba48285ce9c7b8, 312, 1, 5, 0, 0), // cufftMakePlan2d
+    r(0xcfb3c31d8b25152d, 795, 2, 6, 0, 7), // cublasXtZsymm
+    r(0xcfb49e80028f0d8b, 1253, 1, 1, 0, 0), // cuFileGetStatsL1
+    r(0xcfb49f80028f0f3e, 1254, 1, 1, 0, 0), // cuFileGetStatsL2
+    r(0xcfb4a080028f10f1, 1255, 1, 1, 0, 0), // cuFileGetStatsL3
+    r(0xcfba48285ce9c7b8, 308, 1, 5, 0, 0), // cufftMakePlan2d
     r(0xcfbaedb3438c934a, 0, 0, 6, 0, 0), // cublasCtrttp
-    r(0xcfbd6e285cec3e21, 687, 1, 6, 0, 0), // cufftMakePlan3d
+    r(0xcfbd6e285cec3e21, 680, 1, 6, 0, 0), // cufftMakePlan3d
     r(0xcfbdddfad54516b0, 0, 0, 2, 0, 0), // cublasSetMathMode
     r(0xcfc0cc88c720f91e, 0, 0, 2, 0, 0), // cudnnCopyAlgorithmDescriptor
-    r(0xcfc43a285cf20473, 312, 1, 5, 0, 0), // cufftMakePlan1d
-    r(0xcfd0f59c9267f575, 812, 2, 6, 0, 12), // cublasMpGeadd
+    r(0xcfc43a285cf20473, 308, 1, 5, 0, 0), // cufftMakePlan1d
+    r(0xcfd0f59c9267f575, 805, 2, 6, 0, 12), // cublasMpGeadd
     r(0xcfd9a5931d478626, 0, 0, 0, 0, 0), // pncclGroupStart
     r(0xcfdccb27f8e83c81, 0, 0, 2, 0, 0), // cusolverDnSetDeterministicMode
-    r(0xcff095046d673e16, 843, 1, 5, 0, 0), // cublasMpGridCreate
-    r(0xcff4bd1d8b5ca1f0, 808, 2, 6, 0, 5), // cublasXtZsyrk
-    r(0xcffdb340899b81cc, 1144, 1, 5, 0, 0), // cudnnSetFilterNdDescriptor
-    r(0xd008072625ec8ac0, 1317, 2, 6, 0, 4), // cusolverMpGeqrf_bufferSize
+    r(0xcff095046d673e16, 308, 1, 5, 0, 0), // cublasMpGridCreate
+    r(0xcff4bd1d8b5ca1f0, 801, 2, 6, 0, 5), // cublasXtZsyrk
+    r(0xcffdb340899b81cc, 1134, 1, 5, 0, 0), // cudnnSetFilterNdDescriptor
+    r(0xd008072625ec8ac0, 1300, 2, 6, 0, 4), // cusolverMpGeqrf_bufferSize
     r(0xd0173e4211f2650f, 10, 1, 1, 0, 0), // cudnnCreateCTCLossDescriptor
     r(0xd01805dd36753755, 0, 0, 2, 0, 0), // @cudaGraphEventWaitNodeSetEvent
-    r(0xd0298c7c76632694, 1281, 1, 6, 0, 6), // cusolverDnSXgesv_bufferSize
-    r(0xd02a341d9744a76b, 1245, 2, 6, 0, 2), // fftwf_plan_guru64_dft
+    r(0xd0298c7c76632694, 1268, 1, 6, 0, 6), // cusolverDnSXgesv_bufferSize
+    r(0xd02a341d9744a76b, 1232, 2, 6, 0, 2), // fftwf_plan_guru64_dft
     r(0xd02fa60ae243a1b8, 0, 0, 6, 4, 1), // cublasZhpmv
-    r(0xd03600e258146e67, 334, 1, 3, 0, 0), // cudaMemcpy3DWithAttributesAsync
-    r(0xd05172de54ac593d, 1363, 2, 6, 0, 3), // cusolverMgPotrf_bufferSize
+    r(0xd03600e258146e67, 329, 1, 3, 0, 0), // cudaMemcpy3DWithAttributesAsync
+    r(0xd05172de54ac593d, 1346, 2, 6, 0, 3), // cusolverMgPotrf_bufferSize
     r(0xd054ec0ae26334e7, 0, 0, 6, 2, 1), // cublasZhpr2
     r(0xd055900c4cf36c42, 30, 1, 1, 0, 0), // @cudaGetDevice
-    r(0xd0642317cf955352, 221, 1, 3, 0, 0), // cudaStreamGetAttribute_ptsz
+    r(0xd0642317cf955352, 217, 1, 3, 0, 0), // cudaStreamGetAttribute_ptsz
     r(0xd068054cc36bd15d, 0, 0, 6, 0, 2), // cusparseLtSpMMAPrune2
-    r(0xd07127392d91a626, 1954, 1, 3, 0, 0), // nvmlDeviceGetSerial
-    r(0xd0747630d5372887, 312, 1, 5, 0, 0), // cublasDznrm2_v2
-    r(0xd087b7c6bcaa7f03, 595, 1, 6, 0, 7), // cublasDtrsmBatched_64
+    r(0xd07127392d91a626, 1913, 1, 3, 0, 0), // nvmlDeviceGetSerial
+    r(0xd0747630d5372887, 308, 1, 5, 0, 0), // cublasDznrm2_v2
+    r(0xd087b7c6bcaa7f03, 589, 1, 6, 0, 7), // cublasDtrsmBatched_64
     r(0xd09e983da87a1554, 10, 1, 1, 0, 0), // cudaEGLStreamConsumerDisconnect
-    r(0xd0a422ba5490e7ac, 1693, 3, 4, 0, 0), // cusparseConstDnVecGet
+    r(0xd0a422ba5490e7ac, 1656, 3, 4, 0, 0), // cusparseConstDnVecGet
     r(0xd0a5886c9824de4f, 0, 0, 1, 0, 0), // fftw_free
     r(0xd0aee72c3f3432a2, 0, 0, 6, 0, 12), // cublasUint8gemmBias
-    r(0xd0dc03e0293b8294, 572, 2, 6, 0, 7), // cublasCherkEx_64
-    r(0xd0de89412f61935e, 2120, 4, 5, 0, 0), // nvmlDeviceGetVgpuUtilization
-    r(0xd0f56131fb3ba4c3, 1955, 2, 3, 0, 0), // nvjpegBufferPinnedCreate
-    r(0xd103e4596ccc84cd, 475, 1, 2, 0, 0), // @cudaDeviceGetGraphMemAttribute
+    r(0xd0dc03e0293b8294, 566, 2, 6, 0, 7), // cublasCherkEx_64
+    r(0xd0de89412f61935e, 2075, 4, 5, 0, 0), // nvmlDeviceGetVgpuUtilization
+    r(0xd0f56131fb3ba4c3, 1914, 2, 3, 0, 0), // nvjpegBufferPinnedCreate
+    r(0xd103e4596ccc84cd, 36, 1, 2, 0, 0), // @cudaDeviceGetGraphMemAttribute
     r(0xd105eb4a7fb22e69, 0, 0, 6, 0, 6), // cusparseSbsrilu02
-    r(0xd11eeea644cd210e, 178, 3, 3, 0, 0), // @cudaGraphExecExternalSemaphoresWaitNodeSetParams
+    r(0xd11eeea644cd210e, 174, 3, 3, 0, 0), // @cudaGraphExecExternalSemaphoresWaitNodeSetParams
     r(0xd1276e2ee5c88420, 0, 0, 6, 0, 0), // cudaMemcpyFromArray_ptds
-    r(0xd138a0d47c5ae808, 1467, 4, 6, 0, 3), // cusolverSpCcsrzfdHost
+    r(0xd138a0d47c5ae808, 1442, 4, 6, 0, 3), // cusolverSpCcsrzfdHost
     r(0xd162e87d2d6f77ea, 0, 0, 3, 1, 0), // cublasDscal
-    r(0xd163f406e9e6bcd3, 291, 3, 3, 0, 0), // cuLogicalEndpointGetLimits
-    r(0xd168261da72f12aa, 413, 1, 2, 0, 0), // nvmlDeviceSetNvLinkDeviceLowPowerThreshold
-    r(0xd1698d877886d962, 1205, 6, 6, 0, 1), // cudssMatrixGetDn
+    r(0xd163f406e9e6bcd3, 287, 3, 3, 0, 0), // cuLogicalEndpointGetLimits
+    r(0xd168261da72f12aa, 408, 1, 2, 0, 0), // nvmlDeviceSetNvLinkDeviceLowPowerThreshold
+    r(0xd1698d877886d962, 1193, 6, 6, 0, 1), // cudssMatrixGetDn
     r(0xd1872e5eeef88a41, 0, 0, 1, 0, 0), // curandGenerateSeeds
-    r(0xd187874115807226, 564, 1, 6, 0, 4), // cublasDger_v2
-    r(0xd19e4300b09424cf, 241, 1, 3, 0, 0), // nvmlDeviceGetFanSpeed_v2
-    r(0xd1c7f562f597e9c1, 1282, 1, 5, 0, 0), // cusparseLtMatmulAlgGetAttribute
-    r(0xd1d990e3485277e3, 1281, 1, 6, 0, 6), // cusparseCbsrsv2_bufferSizeExt
+    r(0xd187874115807226, 558, 1, 6, 0, 4), // cublasDger_v2
+    r(0xd19e4300b09424cf, 237, 1, 3, 0, 0), // nvmlDeviceGetFanSpeed_v2
+    r(0xd1c7f562f597e9c1, 996, 1, 5, 0, 0), // cusparseLtMatmulAlgGetAttribute
+    r(0xd1d990e3485277e3, 1268, 1, 6, 0, 6), // cusparseCbsrsv2_bufferSizeExt
     r(0xd1e4491301e20dff, 0, 0, 5, 0, 0), // nvjpegDecodeJpegTransferToDevice
     r(0xd1e6e6db6ed43835, 0, 0, 6, 0, 1), // cublasGetVectorAsync_64
     r(0xd1ffaeb23323ebbd, 30, 1, 1, 0, 0), // @cudaGetDeviceFlags
-    r(0xd2062ba5e9f2f5c9, 563, 1, 6, 0, 1), // cusolverDnCungtr_bufferSize
-    r(0xd218f75d73aa59ec, 2155, 2, 2, 0, 0), // nvmlGetVgpuVersion
+    r(0xd2062ba5e9f2f5c9, 557, 1, 6, 0, 1), // cusolverDnCungtr_bufferSize
+    r(0xd218f75d73aa59ec, 88, 2, 2, 0, 0), // nvmlGetVgpuVersion
     r(0xd21a8c022d1394e8, 10, 1, 2, 0, 0), // @cudaGetTextureReference
-    r(0xd22693c90e857bba, 83, 1, 5, 0, 0), // cudnnGetRNNParamsSize
+    r(0xd22693c90e857bba, 81, 1, 5, 0, 0), // cudnnGetRNNParamsSize
     r(0xd228ef127e4af413, 0, 0, 2, 0, 0), // cusparseSpMMOp
-    r(0xd22d31db59b3a094, 2020, 1, 2, 0, 0), // nvmlVgpuInstanceGetLicenseInfo
-    r(0xd2362a13c56e368c, 90, 2, 4, 0, 0), // cuGLMapBufferObjectAsync_v2
+    r(0xd22d31db59b3a094, 1979, 1, 2, 0, 0), // nvmlVgpuInstanceGetLicenseInfo
+    r(0xd2362a13c56e368c, 88, 2, 4, 0, 0), // cuGLMapBufferObjectAsync_v2
     r(0xd248822793b77c5b, 10, 1, 5, 0, 0), // cuGraphConditionalHandleCreate
-    r(0xd2498b814e901399, 306, 2, 5, 0, 0), // cudaMemDiscardBatchAsync_ptsz
+    r(0xd2498b814e901399, 302, 2, 5, 0, 0), // cudaMemDiscardBatchAsync_ptsz
     r(0xd265eec7f11282a7, 0, 0, 6, 0, 4), // cusparseScsrilu02_analysis
-    r(0xd27b38c3a7616ae3, 1294, 1, 6, 0, 5), // cusparseZgpsvInterleavedBatch_bufferSizeExt
-    r(0xd289ce3c3306783e, 1583, 6, 6, 3, 5), // cusolverSpZcsreigvsiHost
-    r(0xd297cf38f6160cb8, 2056, 2, 2, 0, 0), // nvtiffStreamOpenFromFile
-    r(0xd29e20ceb6d456d6, 37, 1, 2, 0, 0), // cuGreenCtxGetId
-    r(0xd2a8c3d7d7ff1e79, 1393, 4, 5, 0, 0), // cusolverRfExtractBundledFactorsHost
-    r(0xd2acbb41796b9380, 1847, 2, 4, 0, 0), // cutensorMgCopyGetWorkspace
+    r(0xd27b38c3a7616ae3, 949, 1, 6, 0, 5), // cusparseZgpsvInterleavedBatch_bufferSizeExt
+    r(0xd289ce3c3306783e, 1556, 6, 6, 3, 5), // cusolverSpZcsreigvsiHost
+    r(0xd297cf38f6160cb8, 104, 2, 2, 0, 0), // nvtiffStreamOpenFromFile
+    r(0xd29e20ceb6d456d6, 36, 1, 2, 0, 0), // cuGreenCtxGetId
+    r(0xd2a8c3d7d7ff1e79, 997, 4, 5, 0, 0), // cusolverRfExtractBundledFactorsHost
+    r(0xd2acbb41796b9380, 99, 2, 4, 0, 0), // cutensorMgCopyGetWorkspace
     r(0xd2acfab76b0c7863, 10, 1, 2, 0, 0), // cuMemRetainAllocationHandle
     r(0xd2ad472730049183, 0, 0, 2, 0, 0), // @cudaGraphLaunch
-    r(0xd2cdef8cca241984, 370, 2, 6, 0, 0), // @cudaStreamBeginCaptureToGraph_ptsz
-    r(0xd2df40b63c77c0f8, 1293, 1, 6, 0, 3), // cusolverDnDorgbr_bufferSize
+    r(0xd2cdef8cca241984, 365, 2, 6, 0, 0), // @cudaStreamBeginCaptureToGraph_ptsz
+    r(0xd2df40b63c77c0f8, 1279, 1, 6, 0, 3), // cusolverDnDorgbr_bufferSize
     r(0xd2df43d59560736a, 13, 1, 2, 0, 0), // @cudaStreamGetDevice
-    r(0xd2f0c8510afcd77b, 316, 2, 3, 0, 0), // @cudaMemPoolGetAccess
-    r(0xd2f3782c407aa9ad, 523, 1, 2, 0, 0), // @cudaGraphKernelNodeGetParams
-    r(0xd2fd4b5268efe31a, 1294, 1, 6, 0, 5), // cusparseCcsr2gebsr_bufferSizeExt
-    r(0xd300266c155af720, 36, 1, 1, 0, 0), // cublasLtHeuristicsCacheGetCapacity
+    r(0xd2f0c8510afcd77b, 312, 2, 3, 0, 0), // @cudaMemPoolGetAccess
+    r(0xd2f3782c407aa9ad, 517, 1, 2, 0, 0), // @cudaGraphKernelNodeGetParams
+    r(0xd2fd4b5268efe31a, 949, 1, 6, 0, 5), // cusparseCcsr2gebsr_bufferSizeExt
+    r(0xd300266c155af720, 10, 1, 1, 0, 0), // cublasLtHeuristicsCacheGetCapacity
     r(0xd30402a262d07552, 10, 1, 3, 0, 0), // cudaStreamCreateWithPriority
-    r(0xd3051c2e3e928d53, 1296, 1, 6, 0, 3), // cusparseCgtsv2_bufferSizeExt
+    r(0xd3051c2e3e928d53, 950, 1, 6, 0, 3), // cusparseCgtsv2_bufferSizeExt
     r(0xd308b632ea5ee3ba, 0, 0, 6, 0, 1), // cublasLtGroupedMatrixLayoutInit_internal
     r(0xd309dc29c88b774d, 13, 1, 2, 0, 0), // ncclCommGetAsyncError
     r(0xd30d780457f35aa8, 0, 0, 6, 0, 3), // cudnnFFTCausalConv1dForward
-    r(0xd3290c66626b25f3, 812, 2, 6, 0, 6), // cublasZhbmv_v2
-    r(0xd32cf4e43a3bab93, 1955, 2, 3, 0, 0), // nvjpegCreate
+    r(0xd3290c66626b25f3, 805, 2, 6, 0, 6), // cublasZhbmv_v2
+    r(0xd32cf4e43a3bab93, 1914, 2, 3, 0, 0), // nvjpegCreate
     r(0xd32eef96416f8091, 0, 0, 2, 0, 0), // pncclCommRevoke
-    r(0xd336a7b109648c1c, 363, 2, 4, 0, 0), // @cudaSignalExternalSemaphoresAsync_ptsz
+    r(0xd336a7b109648c1c, 358, 2, 4, 0, 0), // @cudaSignalExternalSemaphoresAsync_ptsz
     r(0xd33d0feea6836535, 0, 0, 1, 0, 0), // cusolverMpLoggerSetMask
-    r(0xd345a603ac0bc367, 79, 1, 3, 0, 0), // cudaDeviceGetPCIBusId
+    r(0xd345a603ac0bc367, 77, 1, 3, 0, 0), // cudaDeviceGetPCIBusId
     r(0xd34b3222af253883, 0, 0, 1, 0, 0), // cudnnBackendFinalize
     r(0xd364ec316cdcc027, 13, 1, 2, 0, 0), // cusparseGetPointerMode
-    r(0xd36fa13f12792011, 571, 1, 6, 0, 4), // cublasSsyr2_v2
+    r(0xd36fa13f12792011, 565, 1, 6, 0, 4), // cublasSsyr2_v2
     r(0xd37775219e151507, 0, 0, 6, 0, 1), // cudaMemcpyToArrayAsync_ptsz
     r(0xd379758c18001e5e, 0, 0, 1, 0, 0), // @cudaDeviceSetSharedMemConfig
     r(0xd3818566292ff011, 0, 0, 6, 0, 12), // cudnnMultiHeadAttnBackwardWeights
-    r(0xd38421a328919026, 355, 3, 3, 0, 0), // cudaOccupancyMaxPotentialClusterSize
+    r(0xd38421a328919026, 350, 3, 3, 0, 0), // cudaOccupancyMaxPotentialClusterSize
     r(0xd38fc1676a92438d, 0, 0, 6, 0, 7), // cusolverSpDcsrluExtractHost
-    r(0xd392ded68db70c5e, 1883, 5, 6, 0, 1), // ncclAlltoAllConfig
-    r(0xd39aa913bf09d220, 800, 2, 6, 0, 8), // cublasZgemm3m_64
-    r(0xd39b820b09656a9e, 900, 3, 6, 0, 2), // cudnnFindConvolutionBackwardFilterAlgorithm
-    r(0xd3ad4d1e11a891ed, 1281, 1, 6, 0, 6), // cusolverDnDHgels_bufferSize
-    r(0xd3b242de596cd25c, 593, 2, 6, 0, 6), // cublasXtDspmm
+    r(0xd392ded68db70c5e, 1842, 5, 6, 0, 1), // ncclAlltoAllConfig
+    r(0xd39aa913bf09d220, 793, 2, 6, 0, 8), // cublasZgemm3m_64
+    r(0xd39b820b09656a9e, 892, 3, 6, 0, 2), // cudnnFindConvolutionBackwardFilterAlgorithm
+    r(0xd3ad4d1e11a891ed, 1268, 1, 6, 0, 6), // cusolverDnDHgels_bufferSize
+    r(0xd3b242de596cd25c, 587, 2, 6, 0, 6), // cublasXtDspmm
     r(0xd3c0b222e874a5af, 0, 0, 2, 0, 0), // cudaUserObjectRelease
-    r(0xd3c16d00df415f5f, 439, 2, 3, 0, 0), // cudaBindTextureToMipmappedArray
+    r(0xd3c16d00df415f5f, 434, 2, 3, 0, 0), // cudaBindTextureToMipmappedArray
     r(0xd3db1eff5175e548, 12, 1, 2, 0, 0), // cuCheckpointProcessUnlock
-    r(0xd3de1534483d549d, 308, 2, 3, 0, 0), // cuMemGetMemPool
-    r(0xd3df5cda50e9259e, 556, 1, 6, 0, 6), // cublasSgelsBatched
+    r(0xd3de1534483d549d, 304, 2, 3, 0, 0), // cuMemGetMemPool
+    r(0xd3df5cda50e9259e, 550, 1, 6, 0, 6), // cublasSgelsBatched
     r(0xd3e8546ce676b727, 30, 1, 1, 0, 0), // cudaGetDeviceFlags
-    r(0xd3ea5b96d8d209d6, 1296, 1, 6, 0, 3), // cusparseScsru2csr_bufferSizeExt
+    r(0xd3ea5b96d8d209d6, 950, 1, 6, 0, 3), // cusparseScsru2csr_bufferSizeExt
     r(0xd3f3faba82a1ebca, 10, 1, 2, 0, 0), // cudaGetSymbolAddress
-    r(0xd3f5fba193fbaeb3, 1281, 1, 6, 0, 6), // cusolverDnSSgesv_bufferSize
-    r(0xd3fe764dff9566f0, 863, 3, 6, 0, 17), // cublasMpTrmm_bufferSize
-    r(0xd407f7c0a18ec3bb, 2213, 1, 5, 0, 0), // nvtiffStreamGetGeoKeyDOUBLE
+    r(0xd3f5fba193fbaeb3, 1268, 1, 6, 0, 6), // cusolverDnSSgesv_bufferSize
+    r(0xd3fe764dff9566f0, 855, 3, 6, 0, 17), // cublasMpTrmm_bufferSize
+    r(0xd407f7c0a18ec3bb, 2166, 1, 5, 0, 0), // nvtiffStreamGetGeoKeyDOUBLE
     r(0xd40925ca25cfb168, 0, 0, 4, 0, 0), // cudaMemAdvise_v2
     r(0xd409b4810c231e0e, 0, 0, 1, 0, 0), // cuStreamEndCaptureToCig
     r(0xd4234adda888bb5f, 0, 0, 6, 0, 4), // cusparseDdense2csc
@@ -4644,122 +4644,122 @@ pub static ROWS: [Row; 5615] = [
     r(0xd426c8df93704bc2, 0, 0, 6, 0, 3), // cusolverDnZsytrf
     r(0xd426cbdf937050db, 0, 0, 6, 0, 3), // cusolverDnZsytri
     r(0xd42c8b50b4ae2d08, 0, 0, 1, 0, 0), // cudaEventSynchronize
-    r(0xd435ac914722aa60, 1951, 1, 3, 0, 0), // __nvJitLinkAddFile_12_0
-    r(0xd435ad914722ac13, 1951, 1, 3, 0, 0), // __nvJitLinkAddFile_12_1
-    r(0xd435ae914722adc6, 1951, 1, 3, 0, 0), // __nvJitLinkAddFile_12_2
-    r(0xd435af914722af79, 1951, 1, 3, 0, 0), // __nvJitLinkAddFile_12_3
-    r(0xd435b0914722b12c, 1951, 1, 3, 0, 0), // __nvJitLinkAddFile_12_4
-    r(0xd435b1914722b2df, 1951, 1, 3, 0, 0), // __nvJitLinkAddFile_12_5
-    r(0xd435b2914722b492, 1951, 1, 3, 0, 0), // __nvJitLinkAddFile_12_6
-    r(0xd435b4914722b7f8, 1951, 1, 3, 0, 0), // __nvJitLinkAddFile_12_8
-    r(0xd435b5914722b9ab, 1951, 1, 3, 0, 0), // __nvJitLinkAddFile_12_9
-    r(0xd43e99626272a672, 436, 3, 6, 0, 1), // cudaBindTexture2D
-    r(0xd450b299232dee91, 678, 2, 6, 0, 7), // cublasTSTgemvBatched_64
-    r(0xd470998c32042152, 969, 8, 6, 0, 3), // cudnnGetPooling2dDescriptor
+    r(0xd435ac914722aa60, 1910, 1, 3, 0, 0), // __nvJitLinkAddFile_12_0
+    r(0xd435ad914722ac13, 1910, 1, 3, 0, 0), // __nvJitLinkAddFile_12_1
+    r(0xd435ae914722adc6, 1910, 1, 3, 0, 0), // __nvJitLinkAddFile_12_2
+    r(0xd435af914722af79, 1910, 1, 3, 0, 0), // __nvJitLinkAddFile_12_3
+    r(0xd435b0914722b12c, 1910, 1, 3, 0, 0), // __nvJitLinkAddFile_12_4
+    r(0xd435b1914722b2df, 1910, 1, 3, 0, 0), // __nvJitLinkAddFile_12_5
+    r(0xd435b2914722b492, 1910, 1, 3, 0, 0), // __nvJitLinkAddFile_12_6
+    r(0xd435b4914722b7f8, 1910, 1, 3, 0, 0), // __nvJitLinkAddFile_12_8
+    r(0xd435b5914722b9ab, 1910, 1, 3, 0, 0), // __nvJitLinkAddFile_12_9
+    r(0xd43e99626272a672, 431, 3, 6, 0, 1), // cudaBindTexture2D
+    r(0xd450b299232dee91, 671, 2, 6, 0, 7), // cublasTSTgemvBatched_64
+    r(0xd470998c32042152, 960, 8, 6, 0, 3), // cudnnGetPooling2dDescriptor
     r(0xd49b2b128e404aaa, 0, 0, 1, 0, 0), // @cudaStreamSynchronize
     r(0xd49c510273f28f68, 13, 1, 2, 0, 0), // nvmlDeviceGetAccountingBufferSize
-    r(0xd49cd7bc064b6d15, 37, 1, 2, 0, 0), // cudnnDropoutGetStatesSize
+    r(0xd49cd7bc064b6d15, 36, 1, 2, 0, 0), // cudnnDropoutGetStatesSize
     r(0xd4b7018f294d1d1f, 10, 1, 3, 0, 0), // cudaGraphicsGLRegisterBuffer
-    r(0xd4be83d068455756, 1809, 2, 6, 0, 7), // cusparseSpruneCsr2csrNnz
-    r(0xd4c8fc58a44346c7, 2093, 4, 2, 0, 0), // nvmlDeviceGetRunningProcessDetailList
-    r(0xd4d3903731c2936a, 1966, 2, 6, 0, 0), // nvjpegDecodeBatched
-    r(0xd4df87819d05d849, 37, 1, 2, 0, 0), // cudssDataCreate
+    r(0xd4be83d068455756, 1772, 2, 6, 0, 7), // cusparseSpruneCsr2csrNnz
+    r(0xd4c8fc58a44346c7, 2048, 4, 2, 0, 0), // nvmlDeviceGetRunningProcessDetailList
+    r(0xd4d3903731c2936a, 1925, 2, 6, 0, 0), // nvjpegDecodeBatched
+    r(0xd4df87819d05d849, 36, 1, 2, 0, 0), // cudssDataCreate
     r(0xd4eedd39916c3835, 0, 0, 1, 0, 0), // cuCoredumpDeregisterStartCallback
     r(0xd4ff6f8bb42af8bf, 0, 0, 1, 0, 0), // cusolverMpDestroyMatrixDesc
     r(0xd527d26a7ce665f1, 10, 1, 2, 0, 0), // @cudaDeviceGetLimit
-    r(0xd5355b1bac77d471, 675, 2, 6, 0, 15), // cusparseCsrmvEx
-    r(0xd53ea88b16768f43, 817, 2, 6, 0, 5), // cublasZhemv_v2_64
+    r(0xd5355b1bac77d471, 669, 2, 6, 0, 15), // cusparseCsrmvEx
+    r(0xd53ea88b16768f43, 810, 2, 6, 0, 5), // cublasZhemv_v2_64
     r(0xd54b895e274907f6, 0, 0, 4, 0, 0), // cusparseCscSetPointers
-    r(0xd557a5953e066c6d, 1416, 5, 6, 0, 4), // cusolverSpDcsrcholBufferInfoHost
+    r(0xd557a5953e066c6d, 1391, 5, 6, 0, 4), // cusolverSpDcsrcholBufferInfoHost
     r(0xd55b1db37a24d074, 6, 2, 2, 0, 0), // cudaGetExportTable
     r(0xd564725f84c8c0b0, 0, 0, 2, 0, 0), // @cudaStreamCopyAttributes
     r(0xd569ec2c7d0a565c, 13, 1, 2, 0, 0), // nvjpeg2kGetCudartProperty
     r(0xd56edf8ef43f337e, 0, 0, 3, 0, 0), // cuLaunchGrid
-    r(0xd57290b9cc15453c, 821, 2, 6, 0, 2), // cublasZrot_v2_64
-    r(0xd57347f7042b28ac, 181, 1, 6, 0, 2), // cublasScalEx_64
-    r(0xd58da6aa089c861b, 518, 2, 3, 0, 0), // cudaGraphGetRootNodes
-    r(0xd593be6a5dbb10b2, 843, 1, 5, 0, 0), // cudnnGetReductionWorkspaceSize
+    r(0xd57290b9cc15453c, 814, 2, 6, 0, 2), // cublasZrot_v2_64
+    r(0xd57347f7042b28ac, 177, 1, 6, 0, 2), // cublasScalEx_64
+    r(0xd58da6aa089c861b, 512, 2, 3, 0, 0), // cudaGraphGetRootNodes
+    r(0xd593be6a5dbb10b2, 308, 1, 5, 0, 0), // cudnnGetReductionWorkspaceSize
     r(0xd59fe70f32d3f474, 0, 0, 6, 0, 2), // cublasCtpmv_v2
     r(0xd5a7b6a83222f4e1, 10, 1, 1, 0, 0), // cudnnCreateAttnDescriptor
-    r(0xd5a807716f304377, 552, 2, 6, 0, 8), // cublasCgbmv_v2
+    r(0xd5a807716f304377, 546, 2, 6, 0, 8), // cublasCgbmv_v2
     r(0xd5aded727d903990, 0, 0, 6, 0, 4), // cutensorElementwiseTrinaryExecute
-    r(0xd5b2ebc9f35e5be1, 37, 1, 2, 0, 0), // cuGraphExecGetFlags
+    r(0xd5b2ebc9f35e5be1, 36, 1, 2, 0, 0), // cuGraphExecGetFlags
     r(0xd5b451db76c0c9fb, 0, 0, 4, 0, 0), // cuMemcpyHtoA_v2_ptds
     r(0xd5cca18705fb7161, 0, 0, 1, 0, 0), // cudaDeviceGraphMemTrim
-    r(0xd5d0a7915c249680, 119, 2, 5, 0, 0), // @cudaStreamUpdateCaptureDependencies_ptsz
+    r(0xd5d0a7915c249680, 115, 2, 5, 0, 0), // @cudaStreamUpdateCaptureDependencies_ptsz
     r(0xd5e42d5043aab55a, 0, 0, 1, 0, 0), // cuModuleUnload
-    r(0xd5ef714828c864b9, 677, 1, 2, 0, 0), // cusparseGetVersion
+    r(0xd5ef714828c864b9, 13, 1, 2, 0, 0), // cusparseGetVersion
     r(0xd5fb928b71979b4d, 0, 0, 6, 0, 2), // cublasZtpmv_v2
     r(0xd60125ae8a064dc4, 10, 1, 3, 0, 0), // cuArrayGetPlane
     r(0xd60a7abad222945d, 18, 1, 3, 0, 0), // nvjpegDecoderCreate
     r(0xd6398644b29dc63e, 0, 0, 6, 0, 0), // cublasGetVector
-    r(0xd63d96e0b0267699, 76, 1, 3, 0, 0), // cudaMemPoolGetAttribute
-    r(0xd649c18700e78fbc, 83, 1, 4, 0, 0), // nvmlDeviceGetNvLinkErrorCounter
+    r(0xd63d96e0b0267699, 18, 1, 3, 0, 0), // cudaMemPoolGetAttribute
+    r(0xd649c18700e78fbc, 81, 1, 4, 0, 0), // nvmlDeviceGetNvLinkErrorCounter
     r(0xd64f0315204de2cf, 0, 0, 6, 1, 13), // cudnnSetAttnDescriptor
-    r(0xd66a258d88a2a6e3, 802, 2, 6, 0, 7), // cublasZsyrkx_64
+    r(0xd66a258d88a2a6e3, 795, 2, 6, 0, 7), // cublasZsyrkx_64
     r(0xd6709c7554ccba8c, 0, 0, 6, 0, 6), // cusolverDnDgebrd
-    r(0xd6761116fa039f18, 279, 3, 6, 0, 2), // cuLinkAddData
+    r(0xd6761116fa039f18, 275, 3, 6, 0, 2), // cuLinkAddData
     r(0xd68d19ef2c39574d, 0, 0, 6, 0, 0), // cublasDtrttp
     r(0xd693adb90af6f3cb, 30, 1, 1, 0, 0), // cufftCreate
-    r(0xd6a5a23faef68741, 687, 1, 6, 0, 0), // cusolverDnIRSXgels_bufferSize
-    r(0xd6cd22efc4b6b5f8, 76, 1, 3, 0, 0), // cusparseLtMatmulGetWorkspace
-    r(0xd6f135474868e674, 1883, 5, 6, 0, 1), // pncclAlltoAllConfig
-    r(0xd6f18c60b6994ab5, 2038, 4, 4, 0, 0), // nvmlDeviceGetEncoderStats
-    r(0xd700808f755f7137, 1230, 4, 6, 0, 8), // cufftXtGetSizeMany
+    r(0xd6a5a23faef68741, 680, 1, 6, 0, 0), // cusolverDnIRSXgels_bufferSize
+    r(0xd6cd22efc4b6b5f8, 18, 1, 3, 0, 0), // cusparseLtMatmulGetWorkspace
+    r(0xd6f135474868e674, 1842, 5, 6, 0, 1), // pncclAlltoAllConfig
+    r(0xd6f18c60b6994ab5, 1997, 4, 4, 0, 0), // nvmlDeviceGetEncoderStats
+    r(0xd700808f755f7137, 1217, 4, 6, 0, 8), // cufftXtGetSizeMany
     r(0xd7030645ce80233b, 0, 0, 1, 0, 0), // cuLogsUnregisterCallback
-    r(0xd7081c98cc04f369, 285, 2, 3, 0, 0), // cuStreamGetCtx_v2
+    r(0xd7081c98cc04f369, 281, 2, 3, 0, 0), // cuStreamGetCtx_v2
     r(0xd7086117dfde055b, 30, 1, 1, 0, 0), // nvrtcGetNumSupportedArchs
     r(0xd727500d8935bd39, 0, 0, 0, 0, 0), // @cudaDeviceReset
-    r(0xd737b32413754b21, 725, 1, 6, 0, 5), // cublasRotmEx_64
+    r(0xd737b32413754b21, 718, 1, 6, 0, 5), // cublasRotmEx_64
     r(0xd74532ed3599e7e1, 0, 0, 2, 0, 0), // cuTexRefSetMaxAnisotropy
     r(0xd74db9334621d08d, 10, 1, 2, 0, 0), // cuGraphicsResourceGetMappedMipmappedArray
     r(0xd755f273efd41423, 0, 0, 1, 0, 0), // cudnnDestroyFusedOpsConstParamPack
     r(0xd7713df12476c27b, 10, 1, 2, 0, 8), // cudaIpcOpenMemHandle
     r(0xd7a79f71392f5699, 31, 4, 3, 0, 0), // @cudaDeviceGetDevResource
-    r(0xd7ae271d50866403, 37, 1, 6, 0, 8), // cutensorCreateBlockSparseContraction
+    r(0xd7ae271d50866403, 36, 1, 6, 0, 8), // cutensorCreateBlockSparseContraction
     r(0xd7b0c21daa74f593, 0, 0, 6, 0, 6), // cusolverDnCgebrd
-    r(0xd7b6971c86ee0be6, 228, 1, 3, 0, 0), // cudaStreamSetAttribute_ptsz
+    r(0xd7b6971c86ee0be6, 224, 1, 3, 0, 0), // cudaStreamSetAttribute_ptsz
     r(0xd7caf57aa8fb2b79, 10, 1, 5, 0, 0), // cuVDPAUCtxCreate_v2
-    r(0xd7f2d4682fa7619b, 692, 1, 2, 0, 0), // cublasXerbla
+    r(0xd7f2d4682fa7619b, 685, 1, 2, 0, 0), // cublasXerbla
     r(0xd7f44598fbab7066, 0, 0, 5, 2, 0), // cublasCsrot
     r(0xd7f55b4e16cb8551, 31, 4, 3, 0, 0), // @cudaStreamGetDevResource_ptsz
-    r(0xd7f78935771838c7, 595, 1, 6, 0, 6), // cublasCtrsm_v2
+    r(0xd7f78935771838c7, 589, 1, 6, 0, 6), // cublasCtrsm_v2
     r(0xd7fc114cbf0ef718, 0, 0, 6, 0, 2), // cudaLaunchKernel_ptsz
     r(0xd8080a61b54008b7, 0, 0, 5, 0, 0), // cuFileRead
     r(0xd813257237cf8b41, 0, 0, 2, 0, 0), // @cudaUserObjectRetain
-    r(0xd858db93d06a9eeb, 811, 1, 6, 0, 1), // cublasZdotc_v2_64
+    r(0xd858db93d06a9eeb, 804, 1, 6, 0, 1), // cublasZdotc_v2_64
     r(0xd8615351826775ee, 0, 0, 1, 0, 0), // cudaGLUnregisterBufferObject
-    r(0xd862f4179b30d053, 447, 2, 2, 0, 0), // @cudaCreateSurfaceObject#11
-    r(0xd862f5179b30d206, 447, 2, 2, 0, 0), // @cudaCreateSurfaceObject#12
+    r(0xd862f4179b30d053, 442, 2, 2, 0, 0), // @cudaCreateSurfaceObject#11
+    r(0xd862f5179b30d206, 442, 2, 2, 0, 0), // @cudaCreateSurfaceObject#12
     r(0xd86c3773c9631f1b, 10, 1, 6, 0, 8), // cusparseCreateConstBsr
-    r(0xd871de09a2e3e393, 518, 2, 3, 0, 0), // cudaGraphNodeGetDependencies#12
-    r(0xd871df09a2e3e546, 518, 2, 3, 0, 0), // cudaGraphNodeGetDependencies#11
+    r(0xd871de09a2e3e393, 512, 2, 3, 0, 0), // cudaGraphNodeGetDependencies#12
+    r(0xd871df09a2e3e546, 512, 2, 3, 0, 0), // cudaGraphNodeGetDependencies#11
     r(0xd89006c271aeebf0, 30, 1, 4, 0, 0), // cuOccupancyMaxActiveBlocksPerMultiprocessor
     r(0xd8a0644478beb36e, 0, 0, 3, 0, 0), // nvjpegEncoderParamsCopyQuantizationTables
-    r(0xd8a27f2aca06f4ae, 83, 1, 4, 0, 0), // pncclCommRegister
-    r(0xd8daf6ba59d1cc52, 258, 4, 4, 0, 0), // cuLaunchKernelEx
-    r(0xd9054c8dfd10fd84, 900, 3, 6, 0, 2), // cudnnFindConvolutionBackwardDataAlgorithm
+    r(0xd8a27f2aca06f4ae, 81, 1, 4, 0, 0), // pncclCommRegister
+    r(0xd8daf6ba59d1cc52, 254, 4, 4, 0, 0), // cuLaunchKernelEx
+    r(0xd9054c8dfd10fd84, 892, 3, 6, 0, 2), // cudnnFindConvolutionBackwardDataAlgorithm
     r(0xd908588b5b41fd09, 0, 0, 6, 0, 9), // cusparseZbsrsm2_analysis
-    r(0xd91e483234c79a45, 1286, 1, 6, 0, 4), // cusolverDnZheevjBatched_bufferSize
-    r(0xd91e7846ccb79500, 84, 1, 4, 0, 0), // cublasLtEmulationDescSetAttribute
+    r(0xd91e483234c79a45, 1272, 1, 6, 0, 4), // cusolverDnZheevjBatched_bufferSize
+    r(0xd91e7846ccb79500, 82, 1, 4, 0, 0), // cublasLtEmulationDescSetAttribute
     r(0xd92c4b5db56cd05d, 0, 0, 6, 0, 3), // cublasCtbmv
-    r(0xd9699d0895fa1f8a, 38, 2, 3, 0, 0), // cuDeviceComputeCapability
-    r(0xd96b706c5ad792b9, 569, 2, 6, 0, 7), // cublasCher2k_v2
-    r(0xd96d0b7110566e6d, 2127, 2, 2, 0, 0), // nvmlDeviceQueryDrainState
+    r(0xd9699d0895fa1f8a, 37, 2, 3, 0, 0), // cuDeviceComputeCapability
+    r(0xd96b706c5ad792b9, 563, 2, 6, 0, 7), // cublasCher2k_v2
+    r(0xd96d0b7110566e6d, 2082, 2, 2, 0, 0), // nvmlDeviceQueryDrainState
     r(0xd978faa020f5f9bf, 0, 0, 5, 0, 0), // @cudaMemcpyAsync
     r(0xd9853b5db5b8de03, 0, 0, 6, 0, 3), // cublasCtbsv
-    r(0xd99c80eb7597e2b0, 1289, 1, 6, 0, 5), // cusparseZbsric02_bufferSize
+    r(0xd99c80eb7597e2b0, 1275, 1, 6, 0, 5), // cusparseZbsric02_bufferSize
     r(0xd9a3df7aaaf9e0aa, 0, 0, 6, 0, 4), // cublasCdgmm_64
     r(0xd9b697d3ce5f8248, 0, 0, 1, 0, 0), // fftwf_print_plan
-    r(0xd9b87e05a56d3eb0, 38, 2, 3, 0, 0), // cuTexRefGetMipmapLevelClamp
-    r(0xd9b8ef62fbc80055, 476, 2, 3, 0, 0), // cudaDeviceGetTexture1DLinearMaxWidth
+    r(0xd9b87e05a56d3eb0, 37, 2, 3, 0, 0), // cuTexRefGetMipmapLevelClamp
+    r(0xd9b8ef62fbc80055, 470, 2, 3, 0, 0), // cudaDeviceGetTexture1DLinearMaxWidth
     r(0xd9c6b797215c8578, 0, 0, 1, 0, 0), // cuArrayDestroy
-    r(0xd9ca0a4a32c1e8d4, 1426, 4, 6, 2, 2), // cusolverSpCcsreigsHost
-    r(0xd9cce041f4ad5854, 564, 1, 6, 0, 4), // cublasCher2_v2
-    r(0xd9d8ac94221b6f1e, 124, 5, 5, 0, 0), // @cudaGraphAddExternalSemaphoresWaitNode
-    r(0xd9dcbc1df84f4c6e, 619, 2, 6, 0, 2), // cublasZdrot_v2_64
-    r(0xd9e631a50d083c24, 181, 1, 6, 0, 5), // cublasAxpyEx
-    r(0xd9e742fc5112d76d, 595, 1, 6, 0, 14), // cusparseCbsrsm2_solve
+    r(0xd9ca0a4a32c1e8d4, 1401, 4, 6, 2, 2), // cusolverSpCcsreigsHost
+    r(0xd9cce041f4ad5854, 558, 1, 6, 0, 4), // cublasCher2_v2
+    r(0xd9d8ac94221b6f1e, 120, 5, 5, 0, 0), // @cudaGraphAddExternalSemaphoresWaitNode
+    r(0xd9dcbc1df84f4c6e, 613, 2, 6, 0, 2), // cublasZdrot_v2_64
+    r(0xd9e631a50d083c24, 177, 1, 6, 0, 5), // cublasAxpyEx
+    r(0xd9e742fc5112d76d, 589, 1, 6, 0, 14), // cusparseCbsrsm2_solve
     r(0xd9f7690ef9764f4f, 0, 0, 1, 0, 0), // cudnnBackendInitialize
     r(0xda0ff99dc7c6a4d1, 0, 0, 6, 0, 1), // cublasCgetrfBatched
     r(0xda15a89e62fe9b28, 18, 1, 3, 0, 0), // pncclWinGetUserPtr
@@ -4768,173 +4768,173 @@ pub static ROWS: [Row; 5615] = [
     r(0xda45a89d2462e9d0, 0, 0, 4, 0, 0), // cudaStreamAttachMemAsync
     r(0xda4fc073356982e6, 0, 0, 2, 0, 0), // cublasSetStream_v2
     r(0xda50bcac2c81077c, 0, 0, 6, 0, 4), // cublasMpMatrixDescriptorInit
-    r(0xda551c0f7feb3f2e, 515, 1, 3, 0, 0), // @cudaGraphExecKernelNodeSetParams
-    r(0xda61804341b23abb, 552, 2, 6, 0, 8), // cublasXtDgemm
-    r(0xda662099939577da, 79, 1, 2, 0, 0), // nvmlSystemGetNVMLVersion
-    r(0xda6a24e28b3e8562, 37, 1, 2, 0, 0), // nvrtcGetTileIRSize
+    r(0xda551c0f7feb3f2e, 509, 1, 3, 0, 0), // @cudaGraphExecKernelNodeSetParams
+    r(0xda61804341b23abb, 546, 2, 6, 0, 8), // cublasXtDgemm
+    r(0xda662099939577da, 77, 1, 2, 0, 0), // nvmlSystemGetNVMLVersion
+    r(0xda6a24e28b3e8562, 36, 1, 2, 0, 0), // nvrtcGetTileIRSize
     r(0xda76b685bdeb73c9, 0, 0, 6, 0, 3), // cudaMemcpy2DToArrayAsync_ptsz
-    r(0xda84e4db903315ff, 677, 1, 2, 0, 0), // cudssMatrixGetFormat
+    r(0xda84e4db903315ff, 13, 1, 2, 0, 0), // cudssMatrixGetFormat
     r(0xda87249468883d37, 10, 1, 1, 0, 0), // cudnnCreateSeqDataDescriptor
-    r(0xda8b4d6e138a62e0, 2053, 1, 3, 0, 0), // nvmlDeviceGetGpuInstanceProfileInfo
-    r(0xda9e2896c9161693, 1286, 1, 6, 0, 2), // cusolverDnCheevd_bufferSize
-    r(0xdaa547d486f80fe8, 37, 1, 2, 0, 0), // cudnnGetFilterSizeInBytes
-    r(0xdaaa7b90883f3c72, 105, 1, 2, 0, 0), // cuGetErrorString
+    r(0xda8b4d6e138a62e0, 2012, 1, 3, 0, 0), // nvmlDeviceGetGpuInstanceProfileInfo
+    r(0xda9e2896c9161693, 1272, 1, 6, 0, 2), // cusolverDnCheevd_bufferSize
+    r(0xdaa547d486f80fe8, 36, 1, 2, 0, 0), // cudnnGetFilterSizeInBytes
+    r(0xdaaa7b90883f3c72, 103, 1, 2, 0, 0), // cuGetErrorString
     r(0xdab1c9c68e6889d3, 0, 0, 2, 0, 0), // cudaGraphUpload
     r(0xdab2ac36418b94ff, 0, 0, 0, 0, 0), // ncclParamDumpAll
     r(0xdab6f027a0e17238, 0, 0, 1, 0, 0), // ncclMemFree
-    r(0xdaba2caa74377ea1, 564, 1, 6, 0, 2), // cublasDsyr_v2_64
+    r(0xdaba2caa74377ea1, 558, 1, 6, 0, 2), // cublasDsyr_v2_64
     r(0xdacde6c522a872ab, 0, 0, 3, 0, 0), // cuMemcpyHtoD
     r(0xdacde9c522a877c4, 0, 0, 4, 0, 0), // cuMemcpyHtoA
     r(0xdacff6becb6417c3, 0, 0, 6, 0, 0), // @cudaMemcpyPeerAsync
-    r(0xdaf449c3cdc16ddc, 1670, 2, 6, 0, 8), // cusparseDgemmi
-    r(0xdaf5474f3e808005, 37, 1, 2, 0, 0), // pncclParamGetU64
-    r(0xdaf5df6fc476b39f, 2173, 3, 2, 0, 0), // nvmlSystemGetHicVersion
+    r(0xdaf449c3cdc16ddc, 1642, 2, 6, 0, 8), // cusparseDgemmi
+    r(0xdaf5474f3e808005, 36, 1, 2, 0, 0), // pncclParamGetU64
+    r(0xdaf5df6fc476b39f, 2126, 3, 2, 0, 0), // nvmlSystemGetHicVersion
     r(0xdaff574f3e88efba, 13, 1, 2, 0, 0), // pncclParamGetU32
-    r(0xdb0549c3cdcfe10f, 1672, 2, 6, 0, 8), // cusparseDgemvi
-    r(0xdb06434f3e8eec6c, 1925, 1, 2, 0, 0), // pncclParamGetU16
+    r(0xdb0549c3cdcfe10f, 1644, 2, 6, 0, 8), // cusparseDgemvi
+    r(0xdb06434f3e8eec6c, 1884, 1, 2, 0, 0), // pncclParamGetU16
     r(0xdb19728dd3719867, 0, 0, 3, 0, 0), // cublasScasum
-    r(0xdb2f75afb5525bda, 2171, 1, 1, 0, 0), // nvmlVgpuTypeGetMaxInstancesPerGpuInstance
-    r(0xdb3d8ca0382183f1, 2055, 1, 2, 0, 0), // nvmlDeviceGetGridLicensableFeatures
-    r(0xdb514eb3bbfc18ac, 1517, 3, 6, 1, 3), // cusolverSpScsrluFactorHost
+    r(0xdb2f75afb5525bda, 2124, 1, 1, 0, 0), // nvmlVgpuTypeGetMaxInstancesPerGpuInstance
+    r(0xdb3d8ca0382183f1, 2014, 1, 2, 0, 0), // nvmlDeviceGetGridLicensableFeatures
+    r(0xdb514eb3bbfc18ac, 1492, 3, 6, 1, 3), // cusolverSpScsrluFactorHost
     r(0xdb5306c3d0b0546c, 0, 0, 6, 0, 3), // cusparseDgtsv2StridedBatch
-    r(0xdb53904d2164ec10, 1888, 5, 6, 0, 2), // ncclGatherConfig
-    r(0xdb5d65bd99d98060, 325, 1, 4, 0, 0), // cuMemSetAccess
+    r(0xdb53904d2164ec10, 1847, 5, 6, 0, 2), // ncclGatherConfig
+    r(0xdb5d65bd99d98060, 320, 1, 4, 0, 0), // cuMemSetAccess
     r(0xdb5d7c33afd40487, 0, 0, 1, 0, 0), // nvmlVgpuInstanceClearAccountingPids
     r(0xdb7bec03e9f0bee0, 0, 0, 2, 0, 0), // cuMemFreeAsync
-    r(0xdb7e2c9015c18b79, 81, 2, 3, 0, 0), // nvmlDeviceGetDriverModel
+    r(0xdb7e2c9015c18b79, 79, 2, 3, 0, 0), // nvmlDeviceGetDriverModel
     r(0xdb8c90559a9aa437, 0, 0, 2, 0, 0), // @cudaEventRecord_ptsz
-    r(0xdba060ade0c88e29, 561, 2, 6, 0, 10), // cublasDgemvStridedBatched_64
-    r(0xdba1462469541d2a, 1289, 1, 6, 0, 5), // cusparseDcsr2gebsr_bufferSize
-    r(0xdba78869434be6cd, 1294, 1, 6, 0, 5), // cusparseDbsric02_bufferSizeExt
+    r(0xdba060ade0c88e29, 555, 2, 6, 0, 10), // cublasDgemvStridedBatched_64
+    r(0xdba1462469541d2a, 1275, 1, 6, 0, 5), // cusparseDcsr2gebsr_bufferSize
+    r(0xdba78869434be6cd, 949, 1, 6, 0, 5), // cusparseDbsric02_bufferSizeExt
     r(0xdbb6a33b3eb2a1d9, 0, 0, 0, 0, 0), // cuFileUseCount
     r(0xdbc01cff8218e426, 35, 1, 3, 0, 0), // cuDeviceGetDevResource#12
     r(0xdbcbedc01deccba2, 0, 0, 6, 0, 2), // cublasSmatinvBatched
-    r(0xdbe234ad92c15fcc, 92, 3, 3, 0, 0), // cuEGLStreamProducerReturnFrame
-    r(0xdbf2db9dc0214ef6, 1566, 3, 6, 0, 1), // cusolverSpXcsrsymmdqHost
+    r(0xdbe234ad92c15fcc, 90, 3, 3, 0, 0), // cuEGLStreamProducerReturnFrame
+    r(0xdbf2db9dc0214ef6, 1539, 3, 6, 0, 1), // cusolverSpXcsrsymmdqHost
     r(0xdbf9edf46806b89d, 0, 0, 6, 0, 0), // cusparseLtSpMMAPrune
-    r(0xdc03503660e319e4, 374, 5, 6, 0, 0), // cuStreamGetCaptureInfo_v2
-    r(0xdc03513660e31b97, 379, 6, 6, 0, 1), // cuStreamGetCaptureInfo_v3
-    r(0xdc268523c0f48468, 680, 2, 6, 0, 10), // cublasTSTgemvStridedBatched_64
-    r(0xdc3cfc3944e19fba, 1144, 1, 5, 0, 0), // cudnnSetTensorNdDescriptorEx
-    r(0xdc4380b0544ee8cc, 1313, 1, 3, 1, 0), // cusolverSpZcsrluZeroPivotHost
+    r(0xdc03503660e319e4, 369, 5, 6, 0, 0), // cuStreamGetCaptureInfo_v2
+    r(0xdc03513660e31b97, 374, 6, 6, 0, 1), // cuStreamGetCaptureInfo_v3
+    r(0xdc268523c0f48468, 673, 2, 6, 0, 10), // cublasTSTgemvStridedBatched_64
+    r(0xdc3cfc3944e19fba, 1134, 1, 5, 0, 0), // cudnnSetTensorNdDescriptorEx
+    r(0xdc4380b0544ee8cc, 237, 1, 3, 1, 0), // cusolverSpZcsrluZeroPivotHost
     r(0xdc4dc3afd684f67d, 0, 0, 2, 0, 0), // @cudaGraphKernelNodeCopyAttributes
-    r(0xdc5ed25a8e31f316, 211, 3, 3, 0, 0), // cuGraphGetRootNodes
+    r(0xdc5ed25a8e31f316, 207, 3, 3, 0, 0), // cuGraphGetRootNodes
     r(0xdc6a36721d71a8bb, 0, 0, 6, 0, 2), // cublasGetMatrixAsync_64
     r(0xdc75030870652a8a, 0, 0, 6, 0, 3), // cusparseZgtsvInterleavedBatch
-    r(0xdc7670a54e74f678, 88, 2, 3, 0, 0), // cudaEGLStreamConsumerReleaseFrame
-    r(0xdc9bb8cb500e241f, 567, 2, 6, 0, 5), // cublasCsymv_v2_64
+    r(0xdc7670a54e74f678, 86, 2, 3, 0, 0), // cudaEGLStreamConsumerReleaseFrame
+    r(0xdc9bb8cb500e241f, 561, 2, 6, 0, 5), // cublasCsymv_v2_64
     r(0xdca830dad5ce42b4, 0, 0, 2, 0, 0), // cuMemAddressFree
-    r(0xdcaaf0a9a4751761, 554, 2, 6, 0, 7), // cublasCgeam_64
+    r(0xdcaaf0a9a4751761, 548, 2, 6, 0, 7), // cublasCgeam_64
     r(0xdcafa81d6b6ef54f, 18, 1, 3, 0, 0), // nvtiffStreamGetNextIFDOffset
-    r(0xdcb1302981e40bcd, 81, 2, 3, 0, 0), // nvjpegJpegStreamGetFrameDimensions
+    r(0xdcb1302981e40bcd, 79, 2, 3, 0, 0), // nvjpegJpegStreamGetFrameDimensions
     r(0xdcc1f3b16729bfa5, 10, 1, 2, 0, 0), // nvjpegGetPinnedMemoryPadding
-    r(0xdcc4c2f81ade370a, 810, 1, 6, 0, 11), // cusparseZcsrsm2_analysis
-    r(0xdcc65bab6e050aec, 2176, 3, 3, 0, 0), // nvmlSystemGetTopologyGpuSet
-    r(0xdcf069f404a666d0, 228, 1, 3, 0, 0), // @cudaStreamSetAttribute_ptsz
-    r(0xdcf32fa0e27c701d, 565, 2, 6, 0, 7), // cublasCsyr2k_v2_64
-    r(0xdcff8fac14b7e99a, 692, 1, 1, 0, 0), // cusolverDnLoggerOpenFile
-    r(0xdd180e22f92d12a3, 810, 1, 6, 0, 8), // cublasZtrmm_v2_64
-    r(0xdd1cc055dd6d0023, 2034, 1, 2, 0, 0), // nvmlDeviceGetDynamicPstatesInfo
-    r(0xdd20388b806b5d36, 214, 1, 2, 0, 0), // cudaGraphHostNodeGetParams
-    r(0xdd28fb900ad00a1b, 1280, 1, 6, 0, 8), // cusolverDnCCgels
-    r(0xdd31a7f8098836b9, 214, 1, 2, 0, 0), // nvmlDeviceGetVgpuSchedulerState_v2
-    r(0xdd32f0900ad84bef, 1280, 1, 6, 0, 8), // cusolverDnCCgesv
+    r(0xdcc4c2f81ade370a, 803, 1, 6, 0, 11), // cusparseZcsrsm2_analysis
+    r(0xdcc65bab6e050aec, 2129, 3, 3, 0, 0), // nvmlSystemGetTopologyGpuSet
+    r(0xdcf069f404a666d0, 224, 1, 3, 0, 0), // @cudaStreamSetAttribute_ptsz
+    r(0xdcf32fa0e27c701d, 559, 2, 6, 0, 7), // cublasCsyr2k_v2_64
+    r(0xdcff8fac14b7e99a, 685, 1, 1, 0, 0), // cusolverDnLoggerOpenFile
+    r(0xdd180e22f92d12a3, 803, 1, 6, 0, 8), // cublasZtrmm_v2_64
+    r(0xdd1cc055dd6d0023, 1993, 1, 2, 0, 0), // nvmlDeviceGetDynamicPstatesInfo
+    r(0xdd20388b806b5d36, 210, 1, 2, 0, 0), // cudaGraphHostNodeGetParams
+    r(0xdd28fb900ad00a1b, 1267, 1, 6, 0, 8), // cusolverDnCCgels
+    r(0xdd31a7f8098836b9, 210, 1, 2, 0, 0), // nvmlDeviceGetVgpuSchedulerState_v2
+    r(0xdd32f0900ad84bef, 1267, 1, 6, 0, 8), // cusolverDnCCgesv
     r(0xdd38987ad3e24f4d, 0, 0, 3, 0, 0), // cuEventRecordWithFlags
     r(0xdd568f02b1c01048, 0, 0, 6, 0, 2), // cusolverSpXcsrqrAnalysis
-    r(0xdd56a85901f6a1e5, 330, 1, 1, 0, 0), // cuMemcpy3DPeer_ptds
-    r(0xdd671a9de20ed631, 1617, 3, 6, 0, 1), // cusolverSpZcsrqrSolveHost
+    r(0xdd56a85901f6a1e5, 325, 1, 1, 0, 0), // cuMemcpy3DPeer_ptds
+    r(0xdd671a9de20ed631, 1590, 3, 6, 0, 1), // cusolverSpZcsrqrSolveHost
     r(0xdd671ab32a6639fb, 0, 0, 1, 0, 0), // @cudaDeviceFlushGPUDirectRDMAWrites
-    r(0xdd8a46bb9836a7f8, 686, 1, 6, 0, 0), // cusolverDnZlauum_bufferSize
-    r(0xdd8be77a92c52557, 182, 3, 3, 0, 0), // cuGraphExecKernelNodeSetParams
+    r(0xdd8a46bb9836a7f8, 679, 1, 6, 0, 0), // cusolverDnZlauum_bufferSize
+    r(0xdd8be77a92c52557, 178, 3, 3, 0, 0), // cuGraphExecKernelNodeSetParams
     r(0xdd8ce7aaf217e716, 0, 0, 6, 0, 6), // cusparseSbsric02_analysis
-    r(0xdd99aad1719af334, 686, 1, 6, 0, 0), // cusolverDnDpotri_bufferSize
-    r(0xdd99cec9e52c7b8b, 302, 4, 8, 0, 0), // @cudaMemDiscardAndPrefetchBatchAsync_ptsz
+    r(0xdd99aad1719af334, 679, 1, 6, 0, 0), // cusolverDnDpotri_bufferSize
+    r(0xdd99cec9e52c7b8b, 298, 4, 8, 0, 0), // @cudaMemDiscardAndPrefetchBatchAsync_ptsz
     r(0xdd9cda141a8e1847, 30, 1, 3, 0, 0), // cuMemHostGetDevicePointer
-    r(0xddf01a15b68a835d, 312, 1, 5, 0, 0), // cusparseDenseToSparse_bufferSize
+    r(0xddf01a15b68a835d, 308, 1, 5, 0, 0), // cusparseDenseToSparse_bufferSize
     r(0xddf08e6db360b6ac, 0, 0, 0, 0, 0), // ncclGroupStart
-    r(0xddfd6f2ff52dc18e, 1280, 1, 6, 0, 8), // cusolverDnZCgesv
+    r(0xddfd6f2ff52dc18e, 1267, 1, 6, 0, 8), // cusolverDnZCgesv
     r(0xde05a38320964e6e, 31, 4, 3, 0, 0), // cuStreamGetDevResource
-    r(0xde3085ec6a12c7ba, 593, 2, 6, 0, 7), // cublasCsyrk3mEx
+    r(0xde3085ec6a12c7ba, 587, 2, 6, 0, 7), // cublasCsyrk3mEx
     r(0xde3b32eec3acc9f6, 0, 0, 3, 2, 0), // curandGenerateNormal
-    r(0xde483464e3f28683, 900, 3, 6, 0, 2), // cudnnGetConvolutionBackwardFilterAlgorithm_v7
-    r(0xde4b5c2ff56fc296, 1280, 1, 6, 0, 8), // cusolverDnZCgels
+    r(0xde483464e3f28683, 892, 3, 6, 0, 2), // cudnnGetConvolutionBackwardFilterAlgorithm_v7
+    r(0xde4b5c2ff56fc296, 1267, 1, 6, 0, 8), // cusolverDnZCgels
     r(0xde5147d2274b8e7d, 30, 1, 2, 0, 0), // cuCtxGetDevice_v2
-    r(0xde525f6d68c8f65d, 215, 1, 2, 0, 0), // cuGraphHostNodeSetParams
+    r(0xde525f6d68c8f65d, 211, 1, 2, 0, 0), // cuGraphHostNodeSetParams
     r(0xde56f12ca04a1f10, 0, 0, 0, 0, 0), // cudaGetLastError
     r(0xde72cc26a57c9703, 13, 1, 2, 0, 0), // cuCheckpointProcessGetRestoreThreadId
-    r(0xde784e4fb98dee86, 37, 1, 4, 0, 0), // cutensorCreatePlanPreference
+    r(0xde784e4fb98dee86, 36, 1, 4, 0, 0), // cutensorCreatePlanPreference
     r(0xdeb4aa1ceaff8caf, 0, 0, 5, 0, 0), // nvjpeg2kDecodeParamsSetDecodeArea
-    r(0xdeba521629455d29, 312, 1, 5, 0, 0), // cusolverDnIRSXgesv_bufferSize
+    r(0xdeba521629455d29, 308, 1, 5, 0, 0), // cusolverDnIRSXgesv_bufferSize
     r(0xdec0105990aad128, 10, 1, 2, 0, 0), // @cudaGetSurfaceReference
-    r(0xdeca8b1b7ab66e58, 1534, 4, 6, 0, 3), // cusolverSpScsrzfdHost
-    r(0xded8e32570fc541f, 37, 1, 2, 0, 0), // @cudaGraphMemFreeNodeGetParams
+    r(0xdeca8b1b7ab66e58, 1509, 4, 6, 0, 3), // cusolverSpScsrzfdHost
+    r(0xded8e32570fc541f, 36, 1, 2, 0, 0), // @cudaGraphMemFreeNodeGetParams
     r(0xdede1ee5cf1df716, 0, 0, 1, 0, 0), // cuFileSetStatsLevel
-    r(0xdee7e16952919cc2, 2181, 1, 2, 0, 0), // nvmlUnitGetPsuInfo
-    r(0xdeead62bf93e6e7d, 262, 1, 3, 0, 0), // cudaLibraryEnumerateKernels
+    r(0xdee7e16952919cc2, 2134, 1, 2, 0, 0), // nvmlUnitGetPsuInfo
+    r(0xdeead62bf93e6e7d, 258, 1, 3, 0, 0), // cudaLibraryEnumerateKernels
     r(0xdef55dffc784da76, 0, 0, 1, 0, 0), // @cudaDestroyExternalMemory
     r(0xdef5889fef2fcaac, 0, 0, 6, 0, 2), // cublasGetMatrixAsync
     r(0xdf05fc5cba1ebb44, 0, 0, 3, 0, 0), // cuMemcpy
     r(0xdf0c350a5a402673, 10, 1, 2, 0, 0), // cudaDeviceGetMemPool
-    r(0xdf1b80d0f6f28ce5, 880, 1, 5, 0, 0), // cudnnBackendSetAttribute
+    r(0xdf1b80d0f6f28ce5, 872, 1, 5, 0, 0), // cudnnBackendSetAttribute
     r(0xdf294cdceec77ca8, 10, 1, 2, 0, 0), // @cudaMalloc
-    r(0xdf329237d8a112c7, 178, 3, 3, 0, 0), // cudaGraphExecExternalSemaphoresSignalNodeSetParams
-    r(0xdf3389ae0cb30673, 1971, 1, 6, 0, 1), // nvjpegDecodeJpeg
-    r(0xdf36c8f9b05774e8, 37, 1, 2, 0, 0), // cuStreamEndCapture
+    r(0xdf329237d8a112c7, 174, 3, 3, 0, 0), // cudaGraphExecExternalSemaphoresSignalNodeSetParams
+    r(0xdf3389ae0cb30673, 1930, 1, 6, 0, 1), // nvjpegDecodeJpeg
+    r(0xdf36c8f9b05774e8, 36, 1, 2, 0, 0), // cuStreamEndCapture
     r(0xdf3cad9402453066, 0, 0, 1, 0, 0), // cuMemPoolDestroy
     r(0xdf4832ba008e5ee3, 13, 1, 2, 0, 0), // nvmlVgpuInstanceGetFrameRateLimit
-    r(0xdf4a84731f2fd169, 800, 2, 6, 0, 9), // cublasZgemmBatched_64
+    r(0xdf4a84731f2fd169, 793, 2, 6, 0, 9), // cublasZgemmBatched_64
     r(0xdf67b55a9dc6fc5c, 0, 0, 1, 0, 0), // cuMemFree
     r(0xdf6b3bb920b15da0, 0, 0, 6, 0, 7), // cudnnLongFFTCausalConv1dBackward
     r(0xdf764b73cce9834b, 10, 1, 6, 0, 4), // cusparseCreateConstCoo
-    r(0xdf76aa7c336b18a9, 977, 4, 6, 0, 1), // cudnnGetConvolution2dForwardOutputDim
-    r(0xdf7fe253081eda06, 1511, 6, 6, 1, 5), // cusolverSpScsrlsvqrHost
-    r(0xdfa7bd23253d3fe5, 1299, 1, 6, 0, 9), // cusolverDnIRSXgesv
-    r(0xdfacb3f320b34ed8, 374, 5, 6, 0, 0), // cuStreamGetCaptureInfo_v2_ptsz
+    r(0xdf76aa7c336b18a9, 968, 4, 6, 0, 1), // cudnnGetConvolution2dForwardOutputDim
+    r(0xdf7fe253081eda06, 1486, 6, 6, 1, 5), // cusolverSpScsrlsvqrHost
+    r(0xdfa7bd23253d3fe5, 1283, 1, 6, 0, 9), // cusolverDnIRSXgesv
+    r(0xdfacb3f320b34ed8, 369, 5, 6, 0, 0), // cuStreamGetCaptureInfo_v2_ptsz
     r(0xdfba6d4415956f74, 0, 0, 0, 0, 0), // @cudaCtxResetPersistingL2Cache
-    r(0xdfc6d023255810bd, 1290, 1, 6, 0, 10), // cusolverDnIRSXgels
+    r(0xdfc6d023255810bd, 1276, 1, 6, 0, 10), // cusolverDnIRSXgels
     r(0xdfc85482f505fd1c, 0, 0, 1, 0, 0), // @cudaFreeHost
-    r(0xdfcb8a2755129fcb, 37, 1, 3, 0, 0), // cusolverMpMalloc
+    r(0xdfcb8a2755129fcb, 36, 1, 3, 0, 0), // cusolverMpMalloc
     r(0xdfce5c818e579252, 13, 1, 2, 0, 0), // cuCtxGetApiVersion
     r(0xdfd55e73cd3a3818, 10, 1, 6, 0, 5), // cusparseCreateConstCsr
     r(0xdfd56f73cd3a54fb, 10, 1, 6, 0, 5), // cusparseCreateConstCsc
     r(0xdfe6f69224cfc240, 10, 1, 3, 0, 0), // @cudaEGLStreamProducerConnect
     r(0xdfe77ba347d7a16c, 0, 0, 6, 0, 4), // cusparseZcsru2csr
-    r(0xdff481e3815c1943, 350, 2, 2, 0, 0), // pncclParamBind
-    r(0xe0236a35e407c435, 2144, 2, 2, 0, 0), // nvmlEventSetGetContextData_v1
+    r(0xdff481e3815c1943, 345, 2, 2, 0, 0), // pncclParamBind
+    r(0xe0236a35e407c435, 2099, 2, 2, 0, 0), // nvmlEventSetGetContextData_v1
     r(0xe03b9b7f1270fbeb, 0, 0, 1, 0, 0), // cutensorLoggerSetCallback
-    r(0xe03c6dc1235981ee, 843, 1, 5, 0, 0), // cudnnGetReductionIndicesSize
+    r(0xe03c6dc1235981ee, 308, 1, 5, 0, 0), // cudnnGetReductionIndicesSize
     r(0xe05363aeeb3cd756, 0, 0, 6, 0, 0), // cublasStpttr
-    r(0xe061739de2429fd1, 1099, 4, 6, 0, 1), // cudnnGetTensorTransformDescriptor
-    r(0xe066ec46a1ae0163, 1939, 2, 5, 0, 0), // nvFatbinAddTileIR
-    r(0xe079abca11054929, 481, 3, 3, 0, 0), // @cudaEGLStreamProducerReturnFrame
-    r(0xe07e8ae118c2c5ea, 2054, 1, 3, 0, 0), // nvmlDeviceGetGpuInstanceProfileInfoByIdV
-    r(0xe07fb921b7502408, 195, 1, 3, 0, 0), // @cudaGraphExecUpdate
-    r(0xe088e323ea81fd4b, 571, 1, 6, 0, 2), // cublasSsyr_v2
-    r(0xe08cc1800f4b6883, 688, 1, 5, 0, 0), // cublasScnrm2_v2
+    r(0xe061739de2429fd1, 1089, 4, 6, 0, 1), // cudnnGetTensorTransformDescriptor
+    r(0xe066ec46a1ae0163, 1898, 2, 5, 0, 0), // nvFatbinAddTileIR
+    r(0xe079abca11054929, 475, 3, 3, 0, 0), // @cudaEGLStreamProducerReturnFrame
+    r(0xe07e8ae118c2c5ea, 2013, 1, 3, 0, 0), // nvmlDeviceGetGpuInstanceProfileInfoByIdV
+    r(0xe07fb921b7502408, 191, 1, 3, 0, 0), // @cudaGraphExecUpdate
+    r(0xe088e323ea81fd4b, 565, 1, 6, 0, 2), // cublasSsyr_v2
+    r(0xe08cc1800f4b6883, 681, 1, 5, 0, 0), // cublasScnrm2_v2
     r(0xe08f9846087698f4, 0, 0, 6, 0, 3), // cusolverSpZcsrcholFactor
     r(0xe09342e19456c02e, 0, 0, 0, 0, 0), // nvmlInit
-    r(0xe0a91feda9fca2c6, 318, 2, 3, 0, 0), // cuMemPoolImportPointer
+    r(0xe0a91feda9fca2c6, 314, 2, 3, 0, 0), // cuMemPoolImportPointer
     r(0xe0b77c21f7ded78d, 0, 0, 2, 0, 0), // cudnnSetPersistentRNNPlan
     r(0xe0c888963cde5c61, 10, 1, 1, 0, 0), // nvjpegCreateSimple
-    r(0xe0d0d24a9e2ce9d9, 2003, 1, 2, 0, 0), // nvmlDeviceGetGpuFabricInfo
-    r(0xe0d2b82fb174a56f, 1281, 1, 6, 0, 6), // cusolverDnCKgels_bufferSize
-    r(0xe0d30ead5f7c1b13, 495, 1, 1, 0, 0), // ncclGetLastError
+    r(0xe0d0d24a9e2ce9d9, 1962, 1, 2, 0, 0), // nvmlDeviceGetGpuFabricInfo
+    r(0xe0d2b82fb174a56f, 1268, 1, 6, 0, 6), // cusolverDnCKgels_bufferSize
+    r(0xe0d30ead5f7c1b13, 489, 1, 1, 0, 0), // ncclGetLastError
     r(0xe0d9102bd2ac739f, 0, 0, 2, 0, 0), // cusparseDnMatSetValues
-    r(0xe0f2ce4afd426e85, 215, 1, 2, 0, 0), // nvmlDeviceSetVgpuSchedulerState_v2
+    r(0xe0f2ce4afd426e85, 211, 1, 2, 0, 0), // nvmlDeviceSetVgpuSchedulerState_v2
     r(0xe0fcaae1bba1bb39, 0, 0, 6, 0, 0), // cublasZswap_v2
-    r(0xe11277203f7ef895, 37, 1, 2, 0, 0), // nvmlVgpuTypeGetGspHeapSize
+    r(0xe11277203f7ef895, 36, 1, 2, 0, 0), // nvmlVgpuTypeGetGspHeapSize
     r(0xe115167943c27394, 0, 0, 0, 0, 0), // cudnnAdvInferVersionCheck
     r(0xe11888da3abe47e3, 0, 0, 0, 0, 0), // cudaProfilerStop
     r(0xe119f4530b910d70, 0, 0, 6, 0, 0), // cudaCreateChannelDesc
     r(0xe1336273f7bd4676, 0, 0, 6, 0, 3), // cusolverDnCsytri
     r(0xe1336d73f7bd5927, 0, 0, 6, 0, 3), // cusolverDnCsytrf
     r(0xe138bcd095917f06, 0, 0, 6, 0, 2), // __cudaLaunchKernel_ptsz
-    r(0xe140d6fd27b8bbcd, 216, 3, 5, 0, 0), // cuGraphInstantiate
+    r(0xe140d6fd27b8bbcd, 212, 3, 5, 0, 0), // cuGraphInstantiate
     r(0xe16357c375b9ff0e, 0, 0, 3, 0, 0), // cublasDznrm2
-    r(0xe17eaeb509c5c155, 1296, 1, 6, 0, 3), // cusparseCcsrilu02_bufferSizeExt
+    r(0xe17eaeb509c5c155, 950, 1, 6, 0, 3), // cusparseCcsrilu02_bufferSizeExt
     r(0xe186ebfd5408bdfe, 0, 0, 6, 2, 5), // cublasCgbmv
     r(0xe1880f332203316c, 0, 0, 2, 0, 0), // nvmlDeviceSetAdaptiveTgpMode_v1
-    r(0xe188f8fbd8572d8f, 1652, 1, 6, 0, 8), // cusparseZbsrsm2_bufferSizeExt
+    r(0xe188f8fbd8572d8f, 1625, 1, 6, 0, 8), // cusparseZbsrsm2_bufferSizeExt
     r(0xe1a3106b32530c4f, 0, 0, 4, 0, 0), // cuMemcpyAtoH_v2
     r(0xe1b4d15687671c2e, 18, 1, 3, 0, 0), // ncclWinGetUserPtr
     r(0xe1d07664dabd85ac, 0, 0, 6, 0, 3), // cublasCtrsv_v2
@@ -4942,288 +4942,288 @@ pub static ROWS: [Row; 5615] = [
     r(0xe1e436fd64e858a2, 10, 1, 1, 0, 0), // cudaStreamCreate
     r(0xe215642132d5f9c1, 13, 1, 2, 0, 0), // @cudaGraphGetId
     r(0xe21ccaff1b1fe748, 30, 1, 2, 0, 0), // @cudaLogsCurrent
-    r(0xe222feb28f7d721a, 202, 4, 4, 0, 0), // cuGraphNodeGetDependentNodes_v2
-    r(0xe22cba67ee3b2de9, 1286, 1, 6, 1, 1), // cusparseCnnz_compress
-    r(0xe22fbee4863ac43f, 2006, 2, 5, 0, 0), // nvjpeg2kStreamGetTileComponentDim
+    r(0xe222feb28f7d721a, 198, 4, 4, 0, 0), // cuGraphNodeGetDependentNodes_v2
+    r(0xe22cba67ee3b2de9, 1272, 1, 6, 1, 1), // cusparseCnnz_compress
+    r(0xe22fbee4863ac43f, 1965, 2, 5, 0, 0), // nvjpeg2kStreamGetTileComponentDim
     r(0xe23c827664f0a449, 0, 0, 1, 0, 0), // cuCtxDetach
     r(0xe24cfc058b649b27, 0, 0, 6, 0, 4), // cublasZdgmm_64
     r(0xe2615cc13c3ffd87, 0, 0, 3, 0, 0), // curandGenerateUniform
-    r(0xe268e21a0d1aeaa5, 1461, 3, 6, 1, 3), // cusolverSpDcsrqrSetupHost
+    r(0xe268e21a0d1aeaa5, 1436, 3, 6, 1, 3), // cusolverSpDcsrqrSetupHost
     r(0xe2931f6622c02ae4, 10, 1, 2, 0, 0), // cuLibraryGetModule
-    r(0xe293f24473e48e26, 704, 2, 4, 0, 0), // cublasLtMatmulAlgoConfigSetAttribute
+    r(0xe293f24473e48e26, 697, 2, 4, 0, 0), // cublasLtMatmulAlgoConfigSetAttribute
     r(0xe29bb0905599f9a6, 0, 0, 6, 0, 16), // cudnnMultiHeadAttnForward
-    r(0xe2a5cc3a9fae5e10, 1285, 1, 6, 0, 6), // cusparseSbsrsv2_bufferSize
-    r(0xe2ad35ff3f4d8d73, 548, 2, 4, 0, 0), // cudaWaitExternalSemaphoresAsync_ptsz#12
-    r(0xe2ad36ff3f4d8f26, 548, 2, 4, 0, 0), // cudaWaitExternalSemaphoresAsync_ptsz#11
-    r(0xe2d4c00a8a572bb2, 760, 6, 4, 0, 0), // cublasSrotg
-    r(0xe2d4c60a8a5735e4, 772, 1, 6, 0, 0), // cublasSrotm
+    r(0xe2a5cc3a9fae5e10, 1271, 1, 6, 0, 6), // cusparseSbsrsv2_bufferSize
+    r(0xe2ad35ff3f4d8d73, 542, 2, 4, 0, 0), // cudaWaitExternalSemaphoresAsync_ptsz#12
+    r(0xe2ad36ff3f4d8f26, 542, 2, 4, 0, 0), // cudaWaitExternalSemaphoresAsync_ptsz#11
+    r(0xe2d4c00a8a572bb2, 753, 6, 4, 0, 0), // cublasSrotg
+    r(0xe2d4c60a8a5735e4, 765, 1, 6, 0, 0), // cublasSrotm
     r(0xe2d5402695b80bac, 0, 0, 7, 0, 0), // @__cudaLaunchKernel
     r(0xe2e5898518063e99, 0, 0, 8, 0, 0), // @cudaMemcpy2DToArray_ptds
     r(0xe2eafdc94a93b25b, 0, 0, 1, 0, 0), // nvjpegDestroy
     r(0xe2f4a3c6dad6c31c, 13, 1, 2, 0, 0), // cudnnGetConvolutionBackwardDataAlgorithmMaxCount
-    r(0xe30d82267a846672, 557, 2, 6, 0, 12), // cublasDgemmStridedBatched_64
-    r(0xe30e57b7aa9c5eee, 1938, 1, 4, 0, 0), // pncclWaitSignal
-    r(0xe3181a31bb2eacef, 551, 1, 6, 0, 1), // cusparseXcoosort_bufferSizeExt
+    r(0xe30d82267a846672, 551, 2, 6, 0, 12), // cublasDgemmStridedBatched_64
+    r(0xe30e57b7aa9c5eee, 1897, 1, 4, 0, 0), // pncclWaitSignal
+    r(0xe3181a31bb2eacef, 545, 1, 6, 0, 1), // cusparseXcoosort_bufferSizeExt
     r(0xe31c53e7923b1e63, 0, 0, 0, 0, 0), // pncclGroupEnd
-    r(0xe350e004a32a6840, 90, 2, 4, 0, 0), // cudaMallocPitch
-    r(0xe359f1cee4f5231b, 959, 1, 6, 0, 0), // cudnnGetCTCLossWorkspaceSize_v8
-    r(0xe35b4a41791fb892, 103, 2, 4, 0, 0), // cudaGLGetDevices
-    r(0xe35e1c113ef586f0, 1289, 1, 6, 0, 6), // cusolverDnSsygvj_bufferSize
-    r(0xe37813d5191fd245, 677, 1, 2, 0, 0), // nvmlDeviceGetBBXTimeData_v1
-    r(0xe382bac70c6c0a43, 476, 2, 5, 0, 0), // cudaMallocArray
+    r(0xe350e004a32a6840, 88, 2, 4, 0, 0), // cudaMallocPitch
+    r(0xe359f1cee4f5231b, 680, 1, 6, 0, 0), // cudnnGetCTCLossWorkspaceSize_v8
+    r(0xe35b4a41791fb892, 101, 2, 4, 0, 0), // cudaGLGetDevices
+    r(0xe35e1c113ef586f0, 1275, 1, 6, 0, 6), // cusolverDnSsygvj_bufferSize
+    r(0xe37813d5191fd245, 13, 1, 2, 0, 0), // nvmlDeviceGetBBXTimeData_v1
+    r(0xe382bac70c6c0a43, 470, 2, 5, 0, 0), // cudaMallocArray
     r(0xe385eaffb48391d3, 10, 1, 1, 0, 0), // cuCtxPopCurrent_v2
-    r(0xe387a2b0a2b507db, 2025, 3, 3, 0, 0), // nvmlDeviceGetComputeRunningProcesses
-    r(0xe3a1b9eeab415100, 1285, 1, 6, 0, 6), // cusolverDnCunmqr_bufferSize
-    r(0xe3a580d255ecb8b6, 37, 1, 2, 0, 0), // __nvJitLinkGetLinkedPtxSize_12_9
-    r(0xe3a581d255ecba69, 37, 1, 2, 0, 0), // __nvJitLinkGetLinkedPtxSize_12_8
-    r(0xe3a586d255ecc2e8, 37, 1, 2, 0, 0), // __nvJitLinkGetLinkedPtxSize_12_3
-    r(0xe3a587d255ecc49b, 37, 1, 2, 0, 0), // __nvJitLinkGetLinkedPtxSize_12_2
-    r(0xe3a588d255ecc64e, 37, 1, 2, 0, 0), // __nvJitLinkGetLinkedPtxSize_12_1
-    r(0xe3a589d255ecc801, 37, 1, 2, 0, 0), // __nvJitLinkGetLinkedPtxSize_12_0
-    r(0xe3a58bd255eccb67, 37, 1, 2, 0, 0), // __nvJitLinkGetLinkedPtxSize_12_6
-    r(0xe3a58cd255eccd1a, 37, 1, 2, 0, 0), // __nvJitLinkGetLinkedPtxSize_12_5
-    r(0xe3a58dd255eccecd, 37, 1, 2, 0, 0), // __nvJitLinkGetLinkedPtxSize_12_4
-    r(0xe3c06bd7602cd08c, 352, 3, 5, 0, 0), // cuModuleLoadDataEx
+    r(0xe387a2b0a2b507db, 1984, 3, 3, 0, 0), // nvmlDeviceGetComputeRunningProcesses
+    r(0xe3a1b9eeab415100, 1271, 1, 6, 0, 6), // cusolverDnCunmqr_bufferSize
+    r(0xe3a580d255ecb8b6, 36, 1, 2, 0, 0), // __nvJitLinkGetLinkedPtxSize_12_9
+    r(0xe3a581d255ecba69, 36, 1, 2, 0, 0), // __nvJitLinkGetLinkedPtxSize_12_8
+    r(0xe3a586d255ecc2e8, 36, 1, 2, 0, 0), // __nvJitLinkGetLinkedPtxSize_12_3
+    r(0xe3a587d255ecc49b, 36, 1, 2, 0, 0), // __nvJitLinkGetLinkedPtxSize_12_2
+    r(0xe3a588d255ecc64e, 36, 1, 2, 0, 0), // __nvJitLinkGetLinkedPtxSize_12_1
+    r(0xe3a589d255ecc801, 36, 1, 2, 0, 0), // __nvJitLinkGetLinkedPtxSize_12_0
+    r(0xe3a58bd255eccb67, 36, 1, 2, 0, 0), // __nvJitLinkGetLinkedPtxSize_12_6
+    r(0xe3a58cd255eccd1a, 36, 1, 2, 0, 0), // __nvJitLinkGetLinkedPtxSize_12_5
+    r(0xe3a58dd255eccecd, 36, 1, 2, 0, 0), // __nvJitLinkGetLinkedPtxSize_12_4
+    r(0xe3c06bd7602cd08c, 347, 3, 5, 0, 0), // cuModuleLoadDataEx
     r(0xe3c3ee91e0484849, 0, 0, 1, 0, 0), // ncclCommAbort
-    r(0xe3d218f9685d7be7, 242, 3, 2, 0, 0), // cuGraphNodeGetParams
-    r(0xe3d47d8cf5808804, 372, 2, 3, 0, 0), // @cudaStreamGetCaptureInfo#12
-    r(0xe3d4808cf5808d1d, 372, 2, 3, 0, 0), // @cudaStreamGetCaptureInfo#11
+    r(0xe3d218f9685d7be7, 238, 3, 2, 0, 0), // cuGraphNodeGetParams
+    r(0xe3d47d8cf5808804, 367, 2, 3, 0, 0), // @cudaStreamGetCaptureInfo#12
+    r(0xe3d4808cf5808d1d, 367, 2, 3, 0, 0), // @cudaStreamGetCaptureInfo#11
     r(0xe3f083e4a8d0941d, 13, 1, 2, 0, 0), // cuStreamGetDevice
-    r(0xe408f7492f150535, 1652, 1, 6, 0, 8), // cusparseCgebsr2gebsr_bufferSizeExt
-    r(0xe417c3bbd64a0268, 686, 1, 6, 0, 0), // cublasIamaxEx
+    r(0xe408f7492f150535, 1625, 1, 6, 0, 8), // cusparseCgebsr2gebsr_bufferSizeExt
+    r(0xe417c3bbd64a0268, 679, 1, 6, 0, 0), // cublasIamaxEx
     r(0xe42e8d2a084434ea, 0, 0, 2, 0, 0), // cuEventRecord_ptsz
     r(0xe42f8ec26318ca8f, 0, 0, 3, 0, 0), // nvjpegBufferDeviceResize
-    r(0xe4319faa76340776, 1972, 1, 6, 0, 2), // nvjpegEncodeImage
-    r(0xe434c455b3efa6f1, 2032, 1, 4, 0, 0), // nvmlDeviceGetMemoryAffinity
+    r(0xe4319faa76340776, 1931, 1, 6, 0, 2), // nvjpegEncodeImage
+    r(0xe434c455b3efa6f1, 1991, 1, 4, 0, 0), // nvmlDeviceGetMemoryAffinity
     r(0xe443c2ded7b95375, 10, 1, 2, 0, 0), // @cudaGetSymbolSize
-    r(0xe445527197019c69, 1289, 1, 6, 0, 6), // cusolverDnDsygvj_bufferSize
+    r(0xe445527197019c69, 1275, 1, 6, 0, 6), // cusolverDnDsygvj_bufferSize
     r(0xe454fa31b9f78785, 0, 0, 3, 0, 0), // cublasIzamin
     r(0xe459305e570270d2, 0, 0, 2, 0, 0), // cusparseSpVecSetValues
     r(0xe461df064e58dc76, 0, 0, 2, 0, 0), // nvjpegDecodeParamsSetScaleFactor
-    r(0xe462f6a272da1833, 678, 2, 6, 0, 6), // cublasSsbmv_v2
-    r(0xe469b4dd30c64e2f, 571, 1, 6, 0, 1), // cublasSspr_v2_64
+    r(0xe462f6a272da1833, 671, 2, 6, 0, 6), // cublasSsbmv_v2
+    r(0xe469b4dd30c64e2f, 565, 1, 6, 0, 1), // cublasSspr_v2_64
     r(0xe4700431ba0e603b, 0, 0, 3, 0, 0), // cublasIzamax
-    r(0xe47729af9146534f, 554, 2, 6, 0, 5), // cublasXtCsyrk
-    r(0xe48c40d6e2b5959a, 99, 1, 4, 0, 0), // cuFabricCpyBatchAsync
-    r(0xe48ee858110884b6, 1012, 3, 5, 0, 0), // cudnnGetMultiHeadAttnBuffers
-    r(0xe49c07af916535c6, 565, 2, 6, 0, 7), // cublasXtCsymm
-    r(0xe4a4a4682037c20f, 285, 2, 3, 0, 0), // nvjpegBufferDeviceRetrieve
-    r(0xe4a90bfb1e45e6b1, 326, 1, 3, 0, 0), // cuMemSetMemPool
-    r(0xe4ac459197187b1e, 2205, 3, 4, 0, 0), // nvtiffDecoderCreate
-    r(0xe4ae9de787d00a45, 328, 1, 1, 0, 0), // cuMemcpy2D_v2_ptds
+    r(0xe47729af9146534f, 548, 2, 6, 0, 5), // cublasXtCsyrk
+    r(0xe48c40d6e2b5959a, 97, 1, 4, 0, 0), // cuFabricCpyBatchAsync
+    r(0xe48ee858110884b6, 1002, 3, 5, 0, 0), // cudnnGetMultiHeadAttnBuffers
+    r(0xe49c07af916535c6, 559, 2, 6, 0, 7), // cublasXtCsymm
+    r(0xe4a4a4682037c20f, 281, 2, 3, 0, 0), // nvjpegBufferDeviceRetrieve
+    r(0xe4a90bfb1e45e6b1, 321, 1, 3, 0, 0), // cuMemSetMemPool
+    r(0xe4ac459197187b1e, 2158, 3, 4, 0, 0), // nvtiffDecoderCreate
+    r(0xe4ae9de787d00a45, 323, 1, 1, 0, 0), // cuMemcpy2D_v2_ptds
     r(0xe4b238aa6ba00223, 0, 0, 6, 0, 4), // cusolverDnZpotrsBatched
     r(0xe4b39daf14f4cffe, 0, 0, 1, 0, 0), // @cudaSetDevice
     r(0xe4b41210d4348378, 0, 0, 6, 2, 1), // cublasSspmv
-    r(0xe4c4fc670008c67e, 592, 1, 6, 0, 1), // cublasSaxpy_v2_64
+    r(0xe4c4fc670008c67e, 586, 1, 6, 0, 1), // cublasSaxpy_v2_64
     r(0xe4cd90b97722c774, 0, 0, 3, 0, 0), // @cudaMemAdvise#11
     r(0xe4cd93b97722cc8d, 0, 0, 3, 0, 0), // @cudaMemAdvise#12
     r(0xe4d2c8032a1fb229, 0, 0, 3, 0, 0), // cudaHostRegister
-    r(0xe4d44938c9cd1db7, 1973, 2, 3, 0, 0), // nvjpegEncoderParamsCreate
+    r(0xe4d44938c9cd1db7, 1932, 2, 3, 0, 0), // nvjpegEncoderParamsCreate
     r(0xe4d9d810d454f027, 0, 0, 6, 1, 1), // cublasSspr2
     r(0xe4dbbe4c69d2b5b9, 0, 0, 4, 0, 0), // cudaMemsetAsync_ptsz
-    r(0xe4e4c5cece075a54, 551, 1, 6, 0, 1), // cusparseXcsrsort_bufferSizeExt
-    r(0xe505f9c53cb9999e, 1888, 5, 6, 0, 2), // pncclAllReduceConfig
-    r(0xe5138a078e4598c7, 388, 1, 2, 0, 0), // cudaGetSurfaceObjectResourceDesc
-    r(0xe517480b3425bb42, 2054, 1, 3, 0, 0), // nvmlDeviceGetGpuInstanceProfileInfoV
-    r(0xe51dd4272072d29f, 121, 3, 5, 0, 0), // cuGraphRemoveDependencies_v2
-    r(0xe52197429641f849, 1313, 1, 3, 0, 0), // cusparseXbsrsm2_zeroPivot
-    r(0xe52917225c13b896, 216, 3, 5, 0, 0), // cuGraphInstantiate_v2
+    r(0xe4e4c5cece075a54, 545, 1, 6, 0, 1), // cusparseXcsrsort_bufferSizeExt
+    r(0xe505f9c53cb9999e, 1847, 5, 6, 0, 2), // pncclAllReduceConfig
+    r(0xe5138a078e4598c7, 383, 1, 2, 0, 0), // cudaGetSurfaceObjectResourceDesc
+    r(0xe517480b3425bb42, 2013, 1, 3, 0, 0), // nvmlDeviceGetGpuInstanceProfileInfoV
+    r(0xe51dd4272072d29f, 117, 3, 5, 0, 0), // cuGraphRemoveDependencies_v2
+    r(0xe52197429641f849, 237, 1, 3, 0, 0), // cusparseXbsrsm2_zeroPivot
+    r(0xe52917225c13b896, 212, 3, 5, 0, 0), // cuGraphInstantiate_v2
     r(0xe52f34d93339f7da, 30, 1, 2, 0, 0), // cuFuncIsLoaded
     r(0xe546b13057ff4184, 13, 1, 2, 0, 0), // ncclCommCount
-    r(0xe560426259eab75f, 215, 1, 2, 0, 0), // nvmlDeviceSetRusdSettings_v1
+    r(0xe560426259eab75f, 211, 1, 2, 0, 0), // nvmlDeviceSetRusdSettings_v1
     r(0xe5682e7d23f1dfab, 0, 0, 1, 0, 0), // nvmlSystemSetNvlinkBwMode
-    r(0xe59e1c4dcf6db04b, 1063, 2, 6, 0, 0), // cudnnGetRNNTempSpaceSizes
-    r(0xe5b0e73e53929716, 995, 6, 6, 0, 1), // cudnnGetFilter4dDescriptor
+    r(0xe59e1c4dcf6db04b, 1053, 2, 6, 0, 0), // cudnnGetRNNTempSpaceSizes
+    r(0xe5b0e73e53929716, 985, 6, 6, 0, 1), // cudnnGetFilter4dDescriptor
     r(0xe5b20a32ab9090ba, 0, 0, 3, 0, 0), // cudaEventRecordWithFlags_ptsz
-    r(0xe5b3339d0a9852a3, 564, 1, 6, 0, 4), // cublasCher2_v2_64
-    r(0xe5bb82c1b6a887e0, 1287, 2, 6, 2, 6), // cusolverDnZheevdx_bufferSize
-    r(0xe5c18f68ba210b4e, 1905, 5, 6, 0, 0), // ncclCommInitRankScalable
-    r(0xe5cd5e74d8bf5b5e, 595, 1, 6, 0, 7), // cublasCtrsmBatched_64
-    r(0xe5ee604865417708, 1158, 4, 6, 0, 8), // cudnnSpatialTfSamplerBackward
+    r(0xe5b3339d0a9852a3, 558, 1, 6, 0, 4), // cublasCher2_v2_64
+    r(0xe5bb82c1b6a887e0, 1273, 2, 6, 2, 6), // cusolverDnZheevdx_bufferSize
+    r(0xe5c18f68ba210b4e, 1864, 5, 6, 0, 0), // ncclCommInitRankScalable
+    r(0xe5cd5e74d8bf5b5e, 589, 1, 6, 0, 7), // cublasCtrsmBatched_64
+    r(0xe5ee604865417708, 1148, 4, 6, 0, 8), // cudnnSpatialTfSamplerBackward
     r(0xe5ffe8184fbe9bce, 0, 0, 2, 0, 0), // cublasMpSetFixedPointEmulationMaxMantissaBitCount
-    r(0xe613fdf515cf91d0, 175, 1, 3, 0, 0), // cuGraphDebugDotPrint
-    r(0xe617b249752a6d7a, 1281, 1, 6, 1, 5), // cusparseHpruneDense2csrByPercentage_bufferSizeExt
+    r(0xe613fdf515cf91d0, 171, 1, 3, 0, 0), // cuGraphDebugDotPrint
+    r(0xe617b249752a6d7a, 1268, 1, 6, 1, 5), // cusparseHpruneDense2csrByPercentage_bufferSizeExt
     r(0xe62f9a99b9079269, 0, 0, 6, 2, 4), // cublasCsyr2k
-    r(0xe632a7301c5d2fd1, 1294, 1, 6, 0, 5), // cusparseDcsr2gebsr_bufferSizeExt
-    r(0xe63454607244c65f, 2204, 1, 3, 0, 0), // nvtiffDecodeParamsSetRegions
-    r(0xe6680494ff13ea98, 1280, 1, 6, 0, 8), // cusolverDnDSgesv
-    r(0xe668bfba51347b7e, 686, 1, 6, 0, 0), // cusolverDnCgeqrf_bufferSize
-    r(0xe66eb5c5255adbb2, 686, 1, 6, 0, 0), // cusolverDnSpotrf_bufferSize
+    r(0xe632a7301c5d2fd1, 949, 1, 6, 0, 5), // cusparseDcsr2gebsr_bufferSizeExt
+    r(0xe63454607244c65f, 2157, 1, 3, 0, 0), // nvtiffDecodeParamsSetRegions
+    r(0xe6680494ff13ea98, 1267, 1, 6, 0, 8), // cusolverDnDSgesv
+    r(0xe668bfba51347b7e, 679, 1, 6, 0, 0), // cusolverDnCgeqrf_bufferSize
+    r(0xe66eb5c5255adbb2, 679, 1, 6, 0, 0), // cusolverDnSpotrf_bufferSize
     r(0xe671749c0a2d7fb1, 0, 0, 4, 1, 0), // curandGeneratePoissonMethod
     r(0xe6800ebf91893423, 0, 0, 6, 0, 6), // cusparseSbsric02
-    r(0xe68e0994ff34c254, 1280, 1, 6, 0, 8), // cusolverDnDSgels
-    r(0xe690bbe656a1957b, 532, 1, 4, 0, 0), // cudaGraphicsResourceGetMappedEglFrame
-    r(0xe69861d6f12f8c4f, 690, 2, 5, 0, 0), // cublasMpMatmulDescriptorGetAttribute
-    r(0xe69d917af97b650e, 37, 1, 4, 0, 0), // nvjpegEncoderStateCreateWithBackend
-    r(0xe6abd37458a534a7, 266, 2, 3, 0, 0), // cudaLibraryGetUnifiedFunction
+    r(0xe68e0994ff34c254, 1267, 1, 6, 0, 8), // cusolverDnDSgels
+    r(0xe690bbe656a1957b, 526, 1, 4, 0, 0), // cudaGraphicsResourceGetMappedEglFrame
+    r(0xe69861d6f12f8c4f, 683, 2, 5, 0, 0), // cublasMpMatmulDescriptorGetAttribute
+    r(0xe69d917af97b650e, 36, 1, 4, 0, 0), // nvjpegEncoderStateCreateWithBackend
+    r(0xe6abd37458a534a7, 262, 2, 3, 0, 0), // cudaLibraryGetUnifiedFunction
     r(0xe6bdb1c2a1176e87, 0, 0, 6, 2, 1), // cublasChpmv
     r(0xe6d05e1d964d9148, 10, 1, 2, 0, 0), // cuTexRefGetAddress_v2
     r(0xe6e7cdb572bf4233, 0, 0, 5, 0, 0), // cublasSdot
     r(0xe6e9dbc2a13cf0d0, 0, 0, 6, 1, 1), // cublasChpr2
-    r(0xe6ef1ac3565182e2, 709, 3, 6, 0, 4), // cublasLtMatmulAlgoGetIds
-    r(0xe6fc9ba5427033d1, 525, 1, 2, 0, 0), // @cudaGraphMemcpyNodeGetParams
-    r(0xe70e97480352df78, 241, 1, 3, 0, 0), // nvjpeg2kStreamGetResolutionsInTile
-    r(0xe725b0cd47d36185, 800, 2, 6, 0, 8), // cublasZgemm_v2_64
-    r(0xe7278d99b9da1da1, 565, 2, 6, 0, 7), // cublasCsyrkx
-    r(0xe74e989f7af138b8, 690, 2, 5, 0, 0), // cublasLtMatrixLayoutGetAttribute
-    r(0xe74ef1d44fe0a800, 214, 1, 2, 0, 0), // nvmlDeviceGetCoolerInfo
-    r(0xe7626dced9f23fc1, 350, 2, 2, 0, 0), // cuModuleLoad
+    r(0xe6ef1ac3565182e2, 702, 3, 6, 0, 4), // cublasLtMatmulAlgoGetIds
+    r(0xe6fc9ba5427033d1, 519, 1, 2, 0, 0), // @cudaGraphMemcpyNodeGetParams
+    r(0xe70e97480352df78, 237, 1, 3, 0, 0), // nvjpeg2kStreamGetResolutionsInTile
+    r(0xe725b0cd47d36185, 793, 2, 6, 0, 8), // cublasZgemm_v2_64
+    r(0xe7278d99b9da1da1, 559, 2, 6, 0, 7), // cublasCsyrkx
+    r(0xe74e989f7af138b8, 683, 2, 5, 0, 0), // cublasLtMatrixLayoutGetAttribute
+    r(0xe74ef1d44fe0a800, 210, 1, 2, 0, 0), // nvmlDeviceGetCoolerInfo
+    r(0xe7626dced9f23fc1, 345, 2, 2, 0, 0), // cuModuleLoad
     r(0xe7661828ce6b7549, 13, 1, 2, 0, 0), // @cudaStreamIsCapturing
     r(0xe7695fd143efe2a2, 31, 4, 3, 0, 0), // cudaExecutionCtxGetDevResource
-    r(0xe77510c8e2a59469, 84, 1, 4, 0, 0), // cudssConfigSet
+    r(0xe77510c8e2a59469, 82, 1, 4, 0, 0), // cudssConfigSet
     r(0xe78151b2ab920310, 0, 0, 4, 1, 0), // curandGenerateBinomial
-    r(0xe78b2e04096a8c88, 1001, 5, 6, 0, 0), // cudnnGetFilterNdDescriptor
+    r(0xe78b2e04096a8c88, 991, 5, 6, 0, 0), // cudnnGetFilterNdDescriptor
     r(0xe795d1e71ea0d59d, 0, 0, 5, 0, 0), // fftw_plan_dft_1d
     r(0xe798efe71ea33e6e, 0, 0, 6, 0, 0), // fftw_plan_dft_2d
     r(0xe79b9c3b758f4ba9, 13, 1, 2, 0, 0), // cuGraphNodeGetLocalId
     r(0xe79bdde71ea555af, 0, 0, 6, 0, 1), // fftw_plan_dft_3d
-    r(0xe7a247db457483db, 310, 2, 2, 0, 0), // @cudaImportExternalSemaphore#11
-    r(0xe7a248db4574858e, 310, 2, 2, 0, 0), // @cudaImportExternalSemaphore#12
+    r(0xe7a247db457483db, 306, 2, 2, 0, 0), // @cudaImportExternalSemaphore#11
+    r(0xe7a248db4574858e, 306, 2, 2, 0, 0), // @cudaImportExternalSemaphore#12
     r(0xe7a537b8d904f55b, 0, 0, 6, 0, 2), // cublasDtpmv_v2
-    r(0xe7aefa9740fd6037, 1307, 2, 6, 0, 13), // cusolverDnXgeev_bufferSize
-    r(0xe7d0e6124e207b6e, 684, 2, 6, 0, 12), // cublasHgemmStridedBatched_64
-    r(0xe7d652c6a88b0dea, 1294, 1, 6, 0, 5), // cusparseScsr2gebsr_bufferSizeExt
+    r(0xe7aefa9740fd6037, 1291, 2, 6, 0, 13), // cusolverDnXgeev_bufferSize
+    r(0xe7d0e6124e207b6e, 677, 2, 6, 0, 12), // cublasHgemmStridedBatched_64
+    r(0xe7d652c6a88b0dea, 949, 1, 6, 0, 5), // cusparseScsr2gebsr_bufferSizeExt
     r(0xe7deb72bab86c2c0, 0, 0, 6, 0, 10), // cusolverDnDgesvdjBatched
     r(0xe7f59aac1aa5ffdf, 9, 1, 4, 0, 0), // @cudaMalloc3D
-    r(0xe7fbfbdea462bc7d, 85, 3, 4, 0, 0), // @cudaEGLStreamConsumerAcquireFrame
+    r(0xe7fbfbdea462bc7d, 83, 3, 4, 0, 0), // @cudaEGLStreamConsumerAcquireFrame
     r(0xe80f201e93aa7039, 30, 1, 1, 0, 0), // nvmlDeviceGetCount
     r(0xe815be1b8526f472, 0, 0, 6, 0, 3), // cudaMemcpy2DFromArrayAsync
-    r(0xe81cd34a9f21b243, 841, 2, 6, 0, 7), // cusolverDnXstedc_bufferSize
-    r(0xe820fd073f819206, 1416, 5, 6, 0, 4), // cusolverSpCcsrcholBufferInfoHost
-    r(0xe84402a73479bf06, 967, 2, 3, 0, 0), // cudnnGetCallback
-    r(0xe850811708272006, 476, 2, 3, 0, 3), // cudaMalloc3DArray
+    r(0xe81cd34a9f21b243, 834, 2, 6, 0, 7), // cusolverDnXstedc_bufferSize
+    r(0xe820fd073f819206, 1391, 5, 6, 0, 4), // cusolverSpCcsrcholBufferInfoHost
+    r(0xe84402a73479bf06, 958, 2, 3, 0, 0), // cudnnGetCallback
+    r(0xe850811708272006, 470, 2, 3, 0, 3), // cudaMalloc3DArray
     r(0xe85844f6e299092a, 10, 1, 2, 0, 0), // cuMemAllocHost_v2
-    r(0xe85b5a1f3a979630, 121, 3, 5, 0, 0), // cuGraphAddDependencies_v2
+    r(0xe85b5a1f3a979630, 117, 3, 5, 0, 0), // cuGraphAddDependencies_v2
     r(0xe85d25d842b949d8, 0, 0, 1, 0, 0), // cudaStreamSynchronize_ptsz
-    r(0xe868e67d3b9f0da2, 83, 1, 4, 0, 0), // cudnnGetExecutionPlanWorkspaceSize
-    r(0xe86ae17724899807, 561, 2, 6, 0, 10), // cublasCgemvStridedBatched
+    r(0xe868e67d3b9f0da2, 81, 1, 4, 0, 0), // cudnnGetExecutionPlanWorkspaceSize
+    r(0xe86ae17724899807, 555, 2, 6, 0, 10), // cublasCgemvStridedBatched
     r(0xe86b82cf08ca0189, 31, 4, 3, 0, 0), // cudaStreamGetDevResource
-    r(0xe8820911a204538b, 846, 4, 6, 0, 16), // cublasMpSyrkx_bufferSize
-    r(0xe8867cedd09febe2, 38, 2, 6, 0, 0), // cuOccupancyMaxPotentialBlockSize
-    r(0xe891452abb128200, 302, 4, 6, 0, 2), // cudaMemPrefetchBatchAsync
+    r(0xe8820911a204538b, 838, 4, 6, 0, 16), // cublasMpSyrkx_bufferSize
+    r(0xe8867cedd09febe2, 37, 2, 6, 0, 0), // cuOccupancyMaxPotentialBlockSize
+    r(0xe891452abb128200, 298, 4, 6, 0, 2), // cudaMemPrefetchBatchAsync
     r(0xe8960439ac23e499, 10, 1, 1, 0, 0), // cusolverSpCreateCsrcholInfoHost
     r(0xe8a7c0b1d279ebdc, 0, 0, 3, 0, 0), // cudnnBackendExecute
-    r(0xe8ab2e90eebef58c, 308, 2, 3, 0, 0), // cudaMemGetMemPool
-    r(0xe8b5046de95c57b8, 229, 3, 2, 0, 0), // cuGraphKernelNodeSetParams
-    r(0xe8b69d9833d69d72, 1921, 2, 4, 0, 0), // ncclParamGet
+    r(0xe8ab2e90eebef58c, 304, 2, 3, 0, 0), // cudaMemGetMemPool
+    r(0xe8b5046de95c57b8, 225, 3, 2, 0, 0), // cuGraphKernelNodeSetParams
+    r(0xe8b69d9833d69d72, 1880, 2, 4, 0, 0), // ncclParamGet
     r(0xe8b916bb9ff47391, 0, 0, 2, 0, 0), // nvjpegSetPinnedMemoryPadding
-    r(0xe8bcfcc4debbb10b, 250, 2, 2, 0, 0), // cudaImportExternalMemory
-    r(0xe8be8c20e5545eeb, 249, 1, 2, 0, 0), // cuIpcGetEventHandle
+    r(0xe8bcfcc4debbb10b, 246, 2, 2, 0, 0), // cudaImportExternalMemory
+    r(0xe8be8c20e5545eeb, 245, 1, 2, 0, 0), // cuIpcGetEventHandle
     r(0xe8cc502edfe0b19f, 0, 0, 6, 0, 2), // cusolverDnSgetrf
     r(0xe8cc5b2edfe0c450, 0, 0, 6, 0, 4), // cusolverDnSgetrs
     r(0xe8d18ce07b84a2c1, 0, 0, 1, 0, 0), // fftwf_free
     r(0xe8d39ad0795fc6c0, 0, 0, 1, 0, 0), // cuCtxDisablePeerAccess
-    r(0xe8ebf738cdd767e1, 308, 2, 3, 0, 0), // cudaMemGetDefaultMemPool
-    r(0xe8ee1687e2870c19, 341, 5, 6, 0, 2), // cuMemcpyBatchAsync_v2
+    r(0xe8ebf738cdd767e1, 304, 2, 3, 0, 0), // cudaMemGetDefaultMemPool
+    r(0xe8ee1687e2870c19, 336, 5, 6, 0, 2), // cuMemcpyBatchAsync_v2
     r(0xe8f3615f54e73a62, 0, 0, 5, 0, 0), // cudaGraphMemcpyNodeSetParams1D
     r(0xe8f5cd1170b78f5c, 0, 0, 0, 0, 0), // cudssLoggerForceDisable
-    r(0xe9022a8505fdffa4, 2182, 1, 2, 0, 0), // nvmlUnitGetUnitInfo
-    r(0xe903c4873688f0d0, 248, 1, 3, 0, 0), // cuGraphicsUnmapResources_ptsz
+    r(0xe9022a8505fdffa4, 2135, 1, 2, 0, 0), // nvmlUnitGetUnitInfo
+    r(0xe903c4873688f0d0, 244, 1, 3, 0, 0), // cuGraphicsUnmapResources_ptsz
     r(0xe905c0f804f3eb0f, 13, 1, 3, 0, 0), // cuDeviceGetLuid
-    r(0xe9089defe9d6bfd8, 552, 2, 6, 0, 8), // cublasDgemm_v2
+    r(0xe9089defe9d6bfd8, 546, 2, 6, 0, 8), // cublasDgemm_v2
     r(0xe90a1946c1fe8c0a, 10, 1, 3, 0, 0), // cudaGraphicsVDPAURegisterVideoSurface
-    r(0xe90a5c4bf299b5bf, 108, 2, 3, 0, 0), // @cudaGetDriverEntryPoint_ptsz#11
+    r(0xe90a5c4bf299b5bf, 104, 2, 3, 0, 0), // @cudaGetDriverEntryPoint_ptsz#11
     r(0xe910880affb61e5f, 0, 0, 6, 0, 5), // cusolverDnDsyevj
     r(0xe9108e0affb62891, 0, 0, 6, 0, 4), // cusolverDnDsyevd
-    r(0xe92cebbda733d532, 592, 1, 5, 0, 0), // cublasCsscal_v2_64
+    r(0xe92cebbda733d532, 586, 1, 5, 0, 0), // cublasCsscal_v2_64
     r(0xe9327c07ab25d890, 0, 0, 1, 0, 0), // cublasLtMatmulDescDestroy
-    r(0xe948a3d4b859fd7c, 36, 1, 1, 0, 0), // curandGetScrambleConstants64
-    r(0xe959bbd4b8689977, 36, 1, 1, 0, 0), // curandGetScrambleConstants32
+    r(0xe948a3d4b859fd7c, 10, 1, 1, 0, 0), // curandGetScrambleConstants64
+    r(0xe959bbd4b8689977, 10, 1, 1, 0, 0), // curandGetScrambleConstants32
     r(0xe95c7003a8f050b3, 0, 0, 0, 0, 0), // cublasLtGetVersion
-    r(0xe970d3df602f47fc, 151, 3, 5, 0, 0), // @cudaGraphAddMemsetNode
+    r(0xe970d3df602f47fc, 147, 3, 5, 0, 0), // @cudaGraphAddMemsetNode
     r(0xe973e2e19742de2e, 0, 0, 3, 0, 0), // cublasDnrm2
-    r(0xe974b9a0444efee5, 810, 1, 6, 0, 6), // cublasZtrsm_v2_64
+    r(0xe974b9a0444efee5, 803, 1, 6, 0, 6), // cublasZtrsm_v2_64
     r(0xe97ea6128d864931, 10, 1, 3, 0, 0), // @cudaEGLStreamConsumerConnectWithFlags
-    r(0xe98d0afc71aa9d54, 312, 1, 5, 0, 0), // @cudaMemGetLocationInfo
+    r(0xe98d0afc71aa9d54, 308, 1, 5, 0, 0), // @cudaMemGetLocationInfo
     r(0xe98dd8ee8dc95218, 10, 1, 2, 0, 0), // cudaGraphicsResourceGetMappedMipmappedArray
-    r(0xe98ded50dee6d6ca, 215, 1, 2, 0, 0), // cudaGraphHostNodeSetParams
-    r(0xe98ffe87dd6ee9ff, 76, 1, 3, 0, 0), // @cudaMemPoolGetAttribute
-    r(0xe99500eeed43a2d2, 1954, 1, 3, 0, 0), // nvmlDeviceGetBoardPartNumber
-    r(0xe99a378b7c8d9521, 1164, 2, 3, 0, 0), // cudssCreateMg
+    r(0xe98ded50dee6d6ca, 211, 1, 2, 0, 0), // cudaGraphHostNodeSetParams
+    r(0xe98ffe87dd6ee9ff, 18, 1, 3, 0, 0), // @cudaMemPoolGetAttribute
+    r(0xe99500eeed43a2d2, 1913, 1, 3, 0, 0), // nvmlDeviceGetBoardPartNumber
+    r(0xe99a378b7c8d9521, 1154, 2, 3, 0, 0), // cudssCreateMg
     r(0xe99f3f27474e13be, 13, 1, 2, 0, 0), // cusolverRfGetNumericBoostReport
-    r(0xe9c72333d63fdf70, 1839, 1, 6, 0, 8), // cusparseZcsrsv2_solve
+    r(0xe9c72333d63fdf70, 1802, 1, 6, 0, 8), // cusparseZcsrsv2_solve
     r(0xe9e292f42bf5f3d2, 0, 0, 6, 0, 4), // cusolverMpMatrixScatterH2D
     r(0xe9e426f22e1f4c9a, 30, 1, 1, 0, 0), // cuCtxGetSharedMemConfig
-    r(0xe9ee246059cf29f9, 312, 1, 5, 0, 0), // cufftGetSize1d
-    r(0xe9f1526059d1adfa, 312, 1, 5, 0, 0), // cufftGetSize2d
-    r(0xe9f35c7f26c23249, 2020, 1, 2, 0, 0), // nvmlDeviceGetBAR1MemoryInfo
-    r(0xe9f5306059d55d0b, 687, 1, 6, 0, 0), // cufftGetSize3d
+    r(0xe9ee246059cf29f9, 308, 1, 5, 0, 0), // cufftGetSize1d
+    r(0xe9f1526059d1adfa, 308, 1, 5, 0, 0), // cufftGetSize2d
+    r(0xe9f35c7f26c23249, 1979, 1, 2, 0, 0), // nvmlDeviceGetBAR1MemoryInfo
+    r(0xe9f5306059d55d0b, 680, 1, 6, 0, 0), // cufftGetSize3d
     r(0xe9fe2623f0839c30, 0, 0, 2, 0, 0), // @cudaInitDevice
     r(0xea1ae874e15eb704, 0, 0, 4, 0, 0), // cudnnSetCTCLossDescriptorEx
-    r(0xea30efeab9d99be4, 254, 1, 6, 0, 4), // cuLaunchCooperativeKernel_ptsz
+    r(0xea30efeab9d99be4, 250, 1, 6, 0, 4), // cuLaunchCooperativeKernel_ptsz
     r(0xea331fcad977e67e, 0, 0, 2, 0, 0), // cudnnSetRNNMatrixMathType
-    r(0xea392a3557a07a5b, 84, 1, 6, 0, 1), // cusparseCaxpyi
-    r(0xea533e534085bebe, 85, 3, 4, 0, 0), // cuEGLStreamConsumerAcquireFrame
+    r(0xea392a3557a07a5b, 82, 1, 6, 0, 1), // cusparseCaxpyi
+    r(0xea533e534085bebe, 83, 3, 4, 0, 0), // cuEGLStreamConsumerAcquireFrame
     r(0xea583b38b2f86e28, 0, 0, 3, 0, 0), // cudnnDeriveBNTensorDescriptor
     r(0xea593ef51c6cab82, 0, 0, 2, 0, 0), // @cudaExecutionCtxWaitEvent
     r(0xea5a489e66ba1732, 0, 0, 2, 0, 0), // nvjpeg2kDecodeParamsSetOutputFormat
     r(0xea5a498d30e029a1, 0, 0, 2, 0, 0), // @cudaGraphUpload
-    r(0xea5a6c2cda482b1e, 1281, 1, 6, 0, 6), // cusolverDnDSgels_bufferSize
-    r(0xea5bc573cd9cc0c8, 1458, 3, 6, 0, 2), // cusolverSpCcsrqrFactorHost
-    r(0xea7264cd768c324c, 2076, 2, 3, 0, 0), // nvmlDeviceGetPgpuMetadataString
+    r(0xea5a6c2cda482b1e, 1268, 1, 6, 0, 6), // cusolverDnDSgels_bufferSize
+    r(0xea5bc573cd9cc0c8, 1433, 3, 6, 0, 2), // cusolverSpCcsrqrFactorHost
+    r(0xea7264cd768c324c, 2031, 2, 3, 0, 0), // nvmlDeviceGetPgpuMetadataString
     r(0xea7dfe734ddd8f8a, 0, 0, 3, 1, 0), // cublasZdscal
     r(0xea8a2119b57845d9, 0, 0, 4, 0, 0), // cuMemPrefetchAsync_ptsz
-    r(0xea8bc05bba372991, 181, 1, 3, 0, 0), // cudaGraphExecHostNodeSetParams
+    r(0xea8bc05bba372991, 177, 1, 3, 0, 0), // cudaGraphExecHostNodeSetParams
     r(0xea980c8cf054ea81, 0, 0, 0, 0, 0), // cublasInit
-    r(0xeaa598f9efa68390, 1296, 1, 6, 0, 3), // cusparseDgtsv2_bufferSizeExt
-    r(0xeac75d10f7612cbe, 73, 3, 3, 0, 0), // cuDeviceGetCliqueInfo
-    r(0xead055554ce176d9, 2176, 3, 3, 0, 0), // nvmlUnitGetDevices
+    r(0xeaa598f9efa68390, 950, 1, 6, 0, 3), // cusparseDgtsv2_bufferSizeExt
+    r(0xeac75d10f7612cbe, 72, 3, 3, 0, 0), // cuDeviceGetCliqueInfo
+    r(0xead055554ce176d9, 2129, 3, 3, 0, 0), // nvmlUnitGetDevices
     r(0xead4b3442ddf8ec7, 0, 0, 6, 0, 0), // cudnnSetReduceTensorDescriptor
     r(0xeadd6103db407db7, 10, 1, 3, 0, 16), // pncclCommInitRank
     r(0xeb0b2c177df1bc0a, 0, 0, 1, 0, 0), // cusolverMpLoggerSetCallback
     r(0xeb128330f894eb09, 0, 0, 6, 0, 4), // cusolverMpMatrixGatherD2H
-    r(0xeb1b1122d4ac00b3, 957, 1, 6, 0, 6), // cudnnGetNormalizationForwardTrainingWorkspaceSize
+    r(0xeb1b1122d4ac00b3, 949, 1, 6, 0, 6), // cudnnGetNormalizationForwardTrainingWorkspaceSize
     r(0xeb1fbd2a3ac6b898, 0, 0, 6, 0, 4), // cublasZtbsv_v2_64
     r(0xeb2b942619051661, 0, 0, 2, 0, 0), // @cudaGLUnmapBufferObjectAsync
-    r(0xeb5a0167528ddaa8, 326, 1, 1, 0, 0), // cudaSetDoubleForDevice
+    r(0xeb5a0167528ddaa8, 321, 1, 1, 0, 0), // cudaSetDoubleForDevice
     r(0xeb8bebf1d25128b9, 0, 0, 3, 0, 0), // cusolverDnSetAdvOptions
-    r(0xeb92a05e923d04fe, 1235, 2, 4, 0, 0), // cufftXtSetCallback
+    r(0xeb92a05e923d04fe, 1222, 2, 4, 0, 0), // cufftXtSetCallback
     r(0xeb92b8cb2cc577b5, 0, 0, 5, 0, 0), // @cudaMemcpyAsync_ptsz
-    r(0xeb98af26333a4007, 692, 1, 1, 0, 0), // cuFileExportPCIeTopology
+    r(0xeb98af26333a4007, 685, 1, 1, 0, 0), // cuFileExportPCIeTopology
     r(0xebb4532569bcd22d, 0, 0, 1, 0, 0), // nvmlSystemSetConfComputeGpusReadyState
     r(0xebbf1b69d33b6b6e, 0, 0, 6, 2, 5), // cublasSgbmv
-    r(0xebcc89e17f85e327, 1280, 1, 6, 0, 8), // cusolverDnCKgesv
+    r(0xebcc89e17f85e327, 1267, 1, 6, 0, 8), // cusolverDnCKgesv
     r(0xebcf06fd5a5104ff, 0, 0, 6, 2, 3), // cublasCgemv
     r(0xebcf1ffd5a512f7a, 0, 0, 6, 2, 5), // cublasCgemm
-    r(0xebf81ffd5a74348e, 554, 2, 6, 0, 7), // cublasCgeam
-    r(0xebf874e17faafa63, 1280, 1, 6, 0, 8), // cusolverDnCKgels
+    r(0xebf81ffd5a74348e, 548, 2, 6, 0, 7), // cublasCgeam
+    r(0xebf874e17faafa63, 1267, 1, 6, 0, 8), // cusolverDnCKgels
     r(0xebfc4742bb56970a, 30, 1, 4, 0, 0), // cudaDeviceGetP2PAttribute
     r(0xec0282678fc3c2f5, 0, 0, 0, 0, 0), // ncclGroupEnd
-    r(0xec06530538a92e31, 1106, 2, 6, 0, 7), // cudnnGnnMhaGatV2Forward
-    r(0xec2057c9661b46d0, 241, 1, 3, 0, 0), // nvmlDeviceGetClockInfo
+    r(0xec06530538a92e31, 1096, 2, 6, 0, 7), // cudnnGnnMhaGatV2Forward
+    r(0xec2057c9661b46d0, 237, 1, 3, 0, 0), // nvmlDeviceGetClockInfo
     r(0xec29e00479f26668, 10, 1, 4, 0, 0), // @cudaUserObjectCreate
-    r(0xec2ae79b9ec0197d, 1296, 1, 6, 0, 3), // cusparseScsric02_bufferSizeExt
+    r(0xec2ae79b9ec0197d, 950, 1, 6, 0, 3), // cusparseScsric02_bufferSizeExt
     r(0xec2ca5e201261024, 0, 0, 1, 0, 0), // cusolverDnIRSParamsDisableFallback
     r(0xec2e731e7ef27535, 0, 0, 4, 0, 0), // cuMulticastUnbind
-    r(0xec31d9e3351786e1, 1734, 2, 6, 0, 7), // cusparseHpruneCsr2csrNnz
+    r(0xec31d9e3351786e1, 1697, 2, 6, 0, 7), // cusparseHpruneCsr2csrNnz
     r(0xec3217fd5aa59f3d, 0, 0, 6, 1, 2), // cublasCgeru
     r(0xec3221fd5aa5b03b, 0, 0, 6, 1, 2), // cublasCgerc
-    r(0xec3a835ab5f01217, 2139, 2, 3, 0, 0), // nvmlDeviceSetTemperatureThreshold
-    r(0xec59bd9f44f1ee7c, 1770, 2, 6, 0, 8), // cusparseSgemvi
-    r(0xec6abd9f450061af, 1768, 2, 6, 0, 8), // cusparseSgemmi
-    r(0xec75356d00d5a87a, 1954, 1, 2, 0, 0), // nvrtcGetProgramLog
-    r(0xec81a47fc6dac75c, 42, 13, 6, 0, 0), // cuDevSmResourceSplit
+    r(0xec3a835ab5f01217, 2094, 2, 3, 0, 0), // nvmlDeviceSetTemperatureThreshold
+    r(0xec59bd9f44f1ee7c, 1733, 2, 6, 0, 8), // cusparseSgemvi
+    r(0xec6abd9f450061af, 1731, 2, 6, 0, 8), // cusparseSgemmi
+    r(0xec75356d00d5a87a, 1913, 1, 2, 0, 0), // nvrtcGetProgramLog
+    r(0xec81a47fc6dac75c, 41, 13, 6, 0, 0), // cuDevSmResourceSplit
     r(0xec902db36bedd026, 10, 1, 1, 0, 0), // cusolverMpNewtonSchulzDescriptorCreate
-    r(0xec9e16956a6b97b0, 1285, 1, 6, 1, 7), // cusparseHpruneCsr2csrNnzByPercentage
-    r(0xeca01cb73acd2365, 1975, 2, 5, 0, 0), // nvjpeg2kEncodeRetrieveBitstream
-    r(0xecc8c011c04ca650, 1293, 1, 6, 0, 3), // cusolverDnDsytrd_bufferSize
+    r(0xec9e16956a6b97b0, 1271, 1, 6, 1, 7), // cusparseHpruneCsr2csrNnzByPercentage
+    r(0xeca01cb73acd2365, 1934, 2, 5, 0, 0), // nvjpeg2kEncodeRetrieveBitstream
+    r(0xecc8c011c04ca650, 1279, 1, 6, 0, 3), // cusolverDnDsytrd_bufferSize
     r(0xecca8f33e25bcf2d, 0, 0, 3, 0, 0), // cudnnFusedOpsExecute
     r(0xeccd6071d07f999f, 0, 0, 4, 0, 0), // cuLaunchHostFunc_v2
     r(0xece190f3acfec41e, 0, 0, 4, 0, 0), // cudaLaunchHostFunc_v2_ptsz
     r(0xece27057be0a1176, 0, 0, 2, 0, 0), // cusolverRfSetResetValuesFastMode
-    r(0xecea031dd1894c44, 1281, 1, 6, 0, 6), // cusolverDnSHgesv_bufferSize
+    r(0xecea031dd1894c44, 1268, 1, 6, 0, 6), // cusolverDnSHgesv_bufferSize
     r(0xecec310fbf6cc74a, 0, 0, 9, 0, 0), // @cudaMemcpy2DArrayToArray
-    r(0xecfb564fec575002, 1975, 2, 5, 0, 0), // nvjpegEncodeRetrieveBitstreamDevice
-    r(0xed02fadfe9264bf6, 1282, 1, 4, 0, 0), // cusolverDnDgebrd_bufferSize
-    r(0xed030c67b5d1526d, 1722, 1, 6, 0, 8), // cusparseDpruneCsr2csr
-    r(0xed080bbe4777943c, 238, 1, 2, 0, 0), // cuGraphMemcpyNodeSetParams
-    r(0xed0ece1ec6fd3858, 241, 1, 3, 0, 0), // nvmlDeviceGetAPIRestriction
+    r(0xecfb564fec575002, 1934, 2, 5, 0, 0), // nvjpegEncodeRetrieveBitstreamDevice
+    r(0xed02fadfe9264bf6, 996, 1, 4, 0, 0), // cusolverDnDgebrd_bufferSize
+    r(0xed030c67b5d1526d, 1685, 1, 6, 0, 8), // cusparseDpruneCsr2csr
+    r(0xed080bbe4777943c, 234, 1, 2, 0, 0), // cuGraphMemcpyNodeSetParams
+    r(0xed0ece1ec6fd3858, 237, 1, 3, 0, 0), // nvmlDeviceGetAPIRestriction
     r(0xed0ee06ec736fb8c, 10, 1, 2, 0, 0), // cuDeviceGetMemPool
     r(0xed1116ae019ee470, 0, 0, 5, 0, 0), // @cudaMemcpyToSymbol
-    r(0xed3c96c222b9118c, 335, 6, 6, 0, 3), // cuMemcpyBatchAsync_ptsz
-    r(0xed43131366a72e0e, 84, 1, 6, 0, 1), // cublasCaxpy_v2_64
-    r(0xed4ff26fd32bc467, 36, 1, 2, 0, 0), // cuCtxGetExecAffinity
-    r(0xed54a14249a623a5, 249, 1, 2, 0, 0), // @cudaIpcGetMemHandle
+    r(0xed3c96c222b9118c, 330, 6, 6, 0, 3), // cuMemcpyBatchAsync_ptsz
+    r(0xed43131366a72e0e, 82, 1, 6, 0, 1), // cublasCaxpy_v2_64
+    r(0xed4ff26fd32bc467, 10, 1, 2, 0, 0), // cuCtxGetExecAffinity
+    r(0xed54a14249a623a5, 245, 1, 2, 0, 0), // @cudaIpcGetMemHandle
     r(0xed57bdd384824af9, 13, 1, 2, 0, 0), // cusparseSpVecGetIndexBase
     r(0xed62d24c95d3112b, 0, 0, 6, 0, 0), // cusparseSgthr
     r(0xed6c0e6d4633651c, 0, 0, 4, 0, 0), // cuStreamWaitValue64_v2
@@ -5231,135 +5231,135 @@ pub static ROWS: [Row; 5615] = [
     r(0xed71be067f59e1c0, 13, 1, 2, 0, 0), // @cudaGraphNodeGetType
     r(0xed780cdf3b27cee1, 13, 1, 2, 0, 0), // nvmlVgpuTypeGetNumDisplayHeads
     r(0xed7c0ff6bad416f4, 0, 0, 2, 0, 0), // curandSetQuasiRandomGeneratorDimensions
-    r(0xed80ce76fbf38e03, 499, 1, 2, 0, 0), // cudaGetTextureObjectTextureDesc#11
+    r(0xed80ce76fbf38e03, 493, 1, 2, 0, 0), // cudaGetTextureObjectTextureDesc#11
     r(0xed87ab910dcf3005, 0, 0, 0, 0, 0), // cudnnGraphVersionCheck
     r(0xeda2d124c9f25a45, 0, 0, 3, 0, 0), // cusolverRfSetAlgs
-    r(0xeda5994d769e698d, 273, 6, 8, 0, 0), // @cudaLibraryLoadFromFile
-    r(0xedb646eef2d4f737, 796, 1, 6, 0, 6), // cublasStrsm_v2
-    r(0xedce378ba1306fdd, 567, 2, 6, 0, 5), // cublasChemv_v2
+    r(0xeda5994d769e698d, 269, 6, 8, 0, 0), // @cudaLibraryLoadFromFile
+    r(0xedb646eef2d4f737, 789, 1, 6, 0, 6), // cublasStrsm_v2
+    r(0xedce378ba1306fdd, 561, 2, 6, 0, 5), // cublasChemv_v2
     r(0xedd089b405a3a518, 0, 0, 1, 0, 0), // cusparseDestroyCsru2csrInfo
     r(0xee20ff1b59beac6e, 0, 0, 6, 0, 0), // cublasDswap_v2_64
     r(0xee24775cec5f7866, 0, 0, 1, 0, 0), // cudaHostUnregister
-    r(0xee2b71b7ea4716e9, 316, 2, 3, 0, 0), // cudaMemPoolGetAccess
-    r(0xee3191759720c030, 2167, 4, 1, 0, 0), // nvmlSystemEventSetWait
+    r(0xee2b71b7ea4716e9, 312, 2, 3, 0, 0), // cudaMemPoolGetAccess
+    r(0xee3191759720c030, 2120, 4, 1, 0, 0), // nvmlSystemEventSetWait
     r(0xee31af314892049f, 0, 0, 3, 0, 0), // cudaStreamWaitEvent_ptsz
-    r(0xee3cb903f5b10dd4, 688, 1, 5, 0, 0), // cublasIdamin_v2
+    r(0xee3cb903f5b10dd4, 681, 1, 5, 0, 0), // cublasIdamin_v2
     r(0xee55f45b7874e2ed, 10, 1, 2, 0, 0), // cudaThreadGetLimit
-    r(0xee5a1ed25c90fd30, 37, 1, 2, 0, 0), // __nvJitLinkGetLinkedPtxSize_13_2
-    r(0xee5a1fd25c90fee3, 37, 1, 2, 0, 0), // __nvJitLinkGetLinkedPtxSize_13_3
-    r(0xee5a20d25c910096, 37, 1, 2, 0, 0), // __nvJitLinkGetLinkedPtxSize_13_0
-    r(0xee5a21d25c910249, 37, 1, 2, 0, 0), // __nvJitLinkGetLinkedPtxSize_13_1
-    r(0xee5a24d25c910762, 37, 1, 2, 0, 0), // __nvJitLinkGetLinkedPtxSize_13_4
-    r(0xee5a25d25c910915, 37, 1, 2, 0, 0), // __nvJitLinkGetLinkedPtxSize_13_5
+    r(0xee5a1ed25c90fd30, 36, 1, 2, 0, 0), // __nvJitLinkGetLinkedPtxSize_13_2
+    r(0xee5a1fd25c90fee3, 36, 1, 2, 0, 0), // __nvJitLinkGetLinkedPtxSize_13_3
+    r(0xee5a20d25c910096, 36, 1, 2, 0, 0), // __nvJitLinkGetLinkedPtxSize_13_0
+    r(0xee5a21d25c910249, 36, 1, 2, 0, 0), // __nvJitLinkGetLinkedPtxSize_13_1
+    r(0xee5a24d25c910762, 36, 1, 2, 0, 0), // __nvJitLinkGetLinkedPtxSize_13_4
+    r(0xee5a25d25c910915, 36, 1, 2, 0, 0), // __nvJitLinkGetLinkedPtxSize_13_5
     r(0xee5b292819b61c94, 0, 0, 3, 0, 0), // cuStreamWaitEvent_ptsz
-    r(0xee5e589c3202a59d, 37, 1, 6, 0, 6), // cutensorCreateElementwiseBinary
+    r(0xee5e589c3202a59d, 36, 1, 6, 0, 6), // cutensorCreateElementwiseBinary
     r(0xee639aaeec7a93c1, 0, 0, 2, 0, 0), // cudaDeviceFlushGPUDirectRDMAWrites
-    r(0xee66aaadd9c1b0c6, 844, 2, 6, 0, 18), // cublasMpHer2k
+    r(0xee66aaadd9c1b0c6, 836, 2, 6, 0, 18), // cublasMpHer2k
     r(0xee66d591313bb60e, 0, 0, 2, 0, 0), // nvmlDeviceClearEccErrorCounts
     r(0xee74e8db331e1f3e, 0, 0, 2, 0, 0), // cuLogicalEndpointAddDevice
     r(0xee76a4551c339f09, 10, 1, 4, 0, 0), // cuMemAllocFromPoolAsync_ptsz
-    r(0xee8278a3011d9c01, 2082, 4, 2, 0, 0), // nvmlDeviceGetProcessesUtilizationInfo
+    r(0xee8278a3011d9c01, 2037, 4, 2, 0, 0), // nvmlDeviceGetProcessesUtilizationInfo
     r(0xee874eb7095b3ee2, 0, 0, 5, 0, 0), // cuMemcpyAtoA_v2
-    r(0xee890cda72f2db2f, 841, 2, 6, 0, 7), // cusolverMpSygst_bufferSize
-    r(0xeea86bff227b94cd, 1118, 3, 6, 0, 5), // cudnnOpTensor
-    r(0xeeaa84c88dae59cd, 1084, 9, 6, 0, 4), // cudnnGetTensor4dDescriptor
+    r(0xee890cda72f2db2f, 834, 2, 6, 0, 7), // cusolverMpSygst_bufferSize
+    r(0xeea86bff227b94cd, 1108, 3, 6, 0, 5), // cudnnOpTensor
+    r(0xeeaa84c88dae59cd, 1074, 9, 6, 0, 4), // cudnnGetTensor4dDescriptor
     r(0xeeafb5d0016d2967, 30, 1, 1, 0, 0), // nvmlSystemGetNvlinkBwMode
-    r(0xeeb925858754ec75, 866, 2, 6, 0, 9), // cusolverMpPotrs_bufferSize
+    r(0xeeb925858754ec75, 858, 2, 6, 0, 9), // cusolverMpPotrs_bufferSize
     r(0xeed9e8e36f15482f, 0, 0, 1, 0, 0), // cuEventDestroy
     r(0xef046e99199ee0a5, 0, 0, 6, 0, 0), // cublasScopy_v2_64
-    r(0xef2194970f9315ba, 84, 1, 4, 0, 0), // cublasLtMatmulPreferenceSetAttribute
-    r(0xef21c3adda60ce72, 844, 2, 6, 0, 18), // cublasMpHerkx
-    r(0xef25fa8c1b9e7b51, 634, 1, 6, 0, 1), // cublasDrotm_v2_64
-    r(0xef37a857fa1c3bd8, 1781, 6, 6, 1, 8), // cusparseSpGEMM_estimateMemory
-    r(0xef4a79d444af8604, 1205, 6, 6, 0, 1), // cusparseConstDnMatGet
+    r(0xef2194970f9315ba, 82, 1, 4, 0, 0), // cublasLtMatmulPreferenceSetAttribute
+    r(0xef21c3adda60ce72, 836, 2, 6, 0, 18), // cublasMpHerkx
+    r(0xef25fa8c1b9e7b51, 628, 1, 6, 0, 1), // cublasDrotm_v2_64
+    r(0xef37a857fa1c3bd8, 1744, 6, 6, 1, 8), // cusparseSpGEMM_estimateMemory
+    r(0xef4a79d444af8604, 1193, 6, 6, 0, 1), // cusparseConstDnMatGet
     r(0xef52587bbb68bda4, 0, 0, 6, 0, 3), // cusparseCgtsv2_nopivot
-    r(0xef57dac95cc523ef, 214, 1, 2, 0, 0), // nvtiffStreamGetHeader
-    r(0xef5ed27881554e90, 290, 1, 2, 0, 0), // nvmlDeviceSetClockOffsets
-    r(0xef73e4b65199c7e5, 329, 1, 2, 0, 0), // cuMemcpy3DAsync
-    r(0xef7b229dd022845e, 1289, 1, 6, 0, 5), // cusolverDnSsygvd_bufferSize
+    r(0xef57dac95cc523ef, 210, 1, 2, 0, 0), // nvtiffStreamGetHeader
+    r(0xef5ed27881554e90, 286, 1, 2, 0, 0), // nvmlDeviceSetClockOffsets
+    r(0xef73e4b65199c7e5, 324, 1, 2, 0, 0), // cuMemcpy3DAsync
+    r(0xef7b229dd022845e, 1275, 1, 6, 0, 5), // cusolverDnSsygvd_bufferSize
     r(0xef7e9d9b44ae89cf, 31, 4, 3, 0, 0), // cudaStreamGetDevResource_ptsz
     r(0xef95ac950ade7ddf, 0, 0, 6, 0, 0), // cublasZcopy_v2
-    r(0xef9916b69c973a5f, 692, 1, 1, 0, 0), // cusparseLoggerOpenFile
+    r(0xef9916b69c973a5f, 685, 1, 1, 0, 0), // cusparseLoggerOpenFile
     r(0xefa1734c7aebf4c5, 0, 0, 2, 0, 0), // cuGraphicsResourceSetMapFlags
     r(0xefa232683736b0a2, 0, 0, 1, 0, 0), // pncclMemFree
-    r(0xefabb7b5fef1b156, 1416, 5, 6, 0, 4), // cusolverSpDcsrluBufferInfoHost
-    r(0xefacb252f27edb21, 819, 2, 6, 0, 4), // cublasZhpmv_v2
-    r(0xefb24a6e091f5616, 810, 1, 6, 0, 7), // cublasZtrsmBatched
-    r(0xefc062323ed2723c, 506, 5, 6, 0, 0), // @cudaGraphAddNode_v2
-    r(0xefd3c7c9299bda82, 1296, 1, 6, 0, 3), // cusparseSgtsv2StridedBatch_bufferSizeExt
+    r(0xefabb7b5fef1b156, 1391, 5, 6, 0, 4), // cusolverSpDcsrluBufferInfoHost
+    r(0xefacb252f27edb21, 812, 2, 6, 0, 4), // cublasZhpmv_v2
+    r(0xefb24a6e091f5616, 803, 1, 6, 0, 7), // cublasZtrsmBatched
+    r(0xefc062323ed2723c, 500, 5, 6, 0, 0), // @cudaGraphAddNode_v2
+    r(0xefd3c7c9299bda82, 950, 1, 6, 0, 3), // cusparseSgtsv2StridedBatch_bufferSizeExt
     r(0xefebbc2c15b8eab3, 10, 1, 3, 0, 0), // cuGLCtxCreate
     r(0xefefa9e484fa6ce1, 0, 0, 4, 0, 0), // cuMemcpyDtoA_v2
     r(0xf01c54fa68fd1521, 0, 0, 6, 0, 2), // cudaMemcpy2DToArray
-    r(0xf01da0aca696873e, 837, 4, 6, 0, 17), // cublasMpGemm_bufferSize
+    r(0xf01da0aca696873e, 830, 4, 6, 0, 17), // cublasMpGemm_bufferSize
     r(0xf040c2404e291f61, 0, 0, 3, 0, 0), // curandGenerateLongLong
-    r(0xf04911d2e1af03d7, 1296, 1, 6, 0, 3), // cusparseZgtsvInterleavedBatch_bufferSizeExt
+    r(0xf04911d2e1af03d7, 950, 1, 6, 0, 3), // cusparseZgtsvInterleavedBatch_bufferSizeExt
     r(0xf054320287ec2d72, 0, 0, 7, 0, 0), // @cudaLaunchKernel_ptsz
     r(0xf065daceb1e1aa72, 0, 0, 1, 0, 0), // cuCoredumpDeregisterCompleteCallback
-    r(0xf06d3336f472dca8, 330, 1, 1, 0, 0), // cuMemcpy3D_v2_ptds
+    r(0xf06d3336f472dca8, 325, 1, 1, 0, 0), // cuMemcpy3D_v2_ptds
     r(0xf06e2e1a972373cc, 0, 0, 6, 1, 6), // cusparseDcsr2csr_compress
     r(0xf073ba9bd343d59b, 0, 0, 6, 0, 2), // cublasZtpsv_v2
-    r(0xf07de7394c4bbdae, 90, 2, 4, 0, 0), // @cudaMallocPitch
-    r(0xf0882fac22e4c8d2, 38, 2, 2, 0, 0), // cuMemGetInfo
-    r(0xf09bcb84ed594a0c, 425, 2, 7, 0, 0), // @__cudaRegisterVar
-    r(0xf0ad4ba0b7d184e7, 1315, 2, 6, 0, 17), // cusolverDnXgesvdr_bufferSize
+    r(0xf07de7394c4bbdae, 88, 2, 4, 0, 0), // @cudaMallocPitch
+    r(0xf0882fac22e4c8d2, 37, 2, 2, 0, 0), // cuMemGetInfo
+    r(0xf09bcb84ed594a0c, 420, 2, 7, 0, 0), // @__cudaRegisterVar
+    r(0xf0ad4ba0b7d184e7, 1298, 2, 6, 0, 17), // cusolverDnXgesvdr_bufferSize
     r(0xf0b5c229cef22c4b, 0, 0, 1, 0, 0), // cuDevicePrimaryCtxReset
     r(0xf0b606edf7e6ed22, 0, 0, 3, 0, 0), // @cudaGraphExecEventRecordNodeSetEvent
     r(0xf0e0e224edd5fe20, 10, 1, 3, 0, 0), // cudaGLMapBufferObjectAsync
-    r(0xf0e1ef3ab46c162c, 678, 2, 6, 0, 7), // cublasHSSgemvBatched_64
-    r(0xf0f245465d2067d2, 181, 1, 6, 0, 1), // cusparseZaxpyi
-    r(0xf0f92c1c3b64e006, 564, 1, 6, 0, 4), // cublasCgeru_v2
+    r(0xf0e1ef3ab46c162c, 671, 2, 6, 0, 7), // cublasHSSgemvBatched_64
+    r(0xf0f245465d2067d2, 177, 1, 6, 0, 1), // cusparseZaxpyi
+    r(0xf0f92c1c3b64e006, 558, 1, 6, 0, 4), // cublasCgeru_v2
     r(0xf1034ac5f71c65a6, 0, 0, 6, 0, 8), // cusolverDnCunmqr
     r(0xf108510dfc63f373, 0, 0, 6, 0, 22), // cudnnRNNForwardTrainingEx
     r(0xf11464c5f72b0507, 0, 0, 6, 0, 8), // cusolverDnCunmtr
     r(0xf11baf472be16704, 13, 1, 2, 0, 0), // nvmlDeviceGetEnforcedPowerLimit
-    r(0xf13a5abb7f3a343a, 564, 1, 6, 0, 3), // cublasDspr2_v2_64
+    r(0xf13a5abb7f3a343a, 558, 1, 6, 0, 3), // cublasDspr2_v2_64
     r(0xf1404c3524c6b69b, 8, 1, 2, 0, 0), // cuDeviceGetUuid_v2
-    r(0xf154cf4d068b24ac, 199, 3, 2, 0, 0), // cudaGraphExternalSemaphoresSignalNodeSetParams
+    r(0xf154cf4d068b24ac, 195, 3, 2, 0, 0), // cudaGraphExternalSemaphoresSignalNodeSetParams
     r(0xf166b35b4feb605c, 0, 0, 1, 0, 0), // cudnnBackendDestroyDescriptor
-    r(0xf16a624faf381d83, 651, 2, 6, 0, 14), // cublasGemmBatchedEx
+    r(0xf16a624faf381d83, 645, 2, 6, 0, 14), // cublasGemmBatchedEx
     r(0xf16bffcd2d4c2924, 0, 0, 2, 0, 0), // nvtiffDecodeParamsSetOutputFormat
-    r(0xf16d5376e4cd9f76, 540, 1, 2, 0, 0), // @cudaMemcpy3DAsync
-    r(0xf17da522cf1a5392, 800, 2, 6, 0, 8), // cublasZgemm_v2
+    r(0xf16d5376e4cd9f76, 534, 1, 2, 0, 0), // @cudaMemcpy3DAsync
+    r(0xf17da522cf1a5392, 793, 2, 6, 0, 8), // cublasZgemm_v2
     r(0xf18080bb0d39ac09, 0, 0, 3, 0, 0), // @cudaMemPoolExportToShareableHandle
     r(0xf187993a83f22b47, 30, 1, 3, 0, 0), // cuDeviceGetAttribute
-    r(0xf19b296cb888a0c3, 119, 2, 4, 0, 0), // cudaGraphAddDependencies#11
-    r(0xf19b2a6cb888a276, 119, 2, 4, 0, 0), // cudaGraphAddDependencies#12
-    r(0xf19f7fa11dab2f81, 1597, 6, 6, 1, 5), // cusolverSpZcsrlsvqrHost
+    r(0xf19b296cb888a0c3, 115, 2, 4, 0, 0), // cudaGraphAddDependencies#11
+    r(0xf19b2a6cb888a276, 115, 2, 4, 0, 0), // cudaGraphAddDependencies#12
+    r(0xf19f7fa11dab2f81, 1570, 6, 6, 1, 5), // cusolverSpZcsrlsvqrHost
     r(0xf1a15d6d3733b0df, 13, 1, 2, 0, 0), // cublasGetEmulationSpecialValuesSupport
-    r(0xf1a7a2066c32aaab, 525, 1, 2, 0, 0), // cudaGraphMemcpyNodeGetParams
-    r(0xf1cbbef6b0b6a7e1, 677, 1, 2, 0, 0), // cublasGetFixedPointEmulationMaxMantissaBitCount
-    r(0xf1ee359ab2069c22, 686, 1, 6, 0, 0), // cusolverDnDgetrf_bufferSize
-    r(0xf1f0c582931ae2e4, 495, 1, 1, 0, 0), // cusparseGetErrorName
+    r(0xf1a7a2066c32aaab, 519, 1, 2, 0, 0), // cudaGraphMemcpyNodeGetParams
+    r(0xf1cbbef6b0b6a7e1, 13, 1, 2, 0, 0), // cublasGetFixedPointEmulationMaxMantissaBitCount
+    r(0xf1ee359ab2069c22, 679, 1, 6, 0, 0), // cusolverDnDgetrf_bufferSize
+    r(0xf1f0c582931ae2e4, 489, 1, 1, 0, 0), // cusparseGetErrorName
     r(0xf1f3113a9f70eaec, 0, 0, 1, 0, 0), // cudaEventDestroy
-    r(0xf1f4b5f2051c9736, 1261, 2, 3, 0, 0), // cuFileGetParameterPosixPoolSlabArray
-    r(0xf1f90c30c6d884b7, 495, 1, 1, 0, 0), // cutensorGetErrorString
-    r(0xf1fe1db658ec89d9, 1286, 1, 6, 1, 1), // cusparseSnnz_compress
-    r(0xf218bb6236828025, 1289, 1, 6, 0, 5), // cusparseSbsrilu02_bufferSize
-    r(0xf22c7ed63af92a57, 618, 1, 6, 0, 5), // cublasDotEx
-    r(0xf2431e2f5d449f29, 302, 4, 6, 0, 2), // cudaMemDiscardAndPrefetchBatchAsync_ptsz
+    r(0xf1f4b5f2051c9736, 1248, 2, 3, 0, 0), // cuFileGetParameterPosixPoolSlabArray
+    r(0xf1f90c30c6d884b7, 489, 1, 1, 0, 0), // cutensorGetErrorString
+    r(0xf1fe1db658ec89d9, 1272, 1, 6, 1, 1), // cusparseSnnz_compress
+    r(0xf218bb6236828025, 1275, 1, 6, 0, 5), // cusparseSbsrilu02_bufferSize
+    r(0xf22c7ed63af92a57, 612, 1, 6, 0, 5), // cublasDotEx
+    r(0xf2431e2f5d449f29, 298, 4, 6, 0, 2), // cudaMemDiscardAndPrefetchBatchAsync_ptsz
     r(0xf2499758b8770ee1, 0, 0, 6, 0, 2), // cublasCtpsv_v2_64
-    r(0xf24d26295466c195, 551, 1, 6, 0, 1), // cublasDdot_v2
-    r(0xf2501badeeb010d7, 1658, 3, 6, 0, 14), // cusparseCcsrgeam2_bufferSizeExt
-    r(0xf25e55342b18bf32, 686, 1, 6, 0, 0), // cusolverDnDlauum_bufferSize
+    r(0xf24d26295466c195, 545, 1, 6, 0, 1), // cublasDdot_v2
+    r(0xf2501badeeb010d7, 1631, 3, 6, 0, 14), // cusparseCcsrgeam2_bufferSizeExt
+    r(0xf25e55342b18bf32, 679, 1, 6, 0, 0), // cusolverDnDlauum_bufferSize
     r(0xf2658fca8dd18e70, 0, 0, 1, 0, 0), // cudaSetDevice
-    r(0xf2690b71d97d2cf1, 618, 1, 6, 0, 5), // cublasDotcEx_64
+    r(0xf2690b71d97d2cf1, 612, 1, 6, 0, 5), // cublasDotcEx_64
     r(0xf279ba4133c6f0ef, 0, 0, 6, 0, 0), // @cudaMemcpyToArray_ptds
     r(0xf27f5c830340cc2b, 0, 0, 1, 0, 0), // nvjpegBufferPinnedDestroy
     r(0xf2818ea4323037e7, 0, 0, 6, 0, 2), // cusolverSpZcsrqrFactor
     r(0xf29475e7e4d6290b, 0, 0, 5, 1, 0), // cublasDaxpy
-    r(0xf2a0e9c477e5ffa6, 1284, 1, 6, 0, 12), // cusolverDnZgesvdaStridedBatched_bufferSize
-    r(0xf2c304dbb1edbfa0, 314, 2, 2, 0, 0), // cuMemPoolCreate
-    r(0xf2dd0a6764376ad0, 1289, 1, 6, 0, 5), // cusparseZcsr2gebsr_bufferSize
+    r(0xf2a0e9c477e5ffa6, 1270, 1, 6, 0, 12), // cusolverDnZgesvdaStridedBatched_bufferSize
+    r(0xf2c304dbb1edbfa0, 310, 2, 2, 0, 0), // cuMemPoolCreate
+    r(0xf2dd0a6764376ad0, 1275, 1, 6, 0, 5), // cusparseZcsr2gebsr_bufferSize
     r(0xf2e3647828119295, 0, 0, 6, 0, 7), // cusolverDnChegvd
     r(0xf2e36678281195fb, 0, 0, 6, 0, 8), // cusolverDnChegvj
     r(0xf2e3e8bdc7a31446, 10, 1, 1, 0, 0), // nvjpeg2kEncoderCreateSimple
-    r(0xf30c55b5336727d8, 533, 2, 3, 0, 0), // @cudaLaunchKernelExC
+    r(0xf30c55b5336727d8, 527, 2, 3, 0, 0), // @cudaLaunchKernelExC
     r(0xf316ecf3a751d115, 0, 0, 1, 0, 0), // cuDestroyExternalMemory
-    r(0xf32e35db85a5aad3, 37, 1, 2, 0, 0), // @cudaStreamEndCapture_ptsz
-    r(0xf33617f0cd3bb6d2, 1745, 3, 6, 0, 5), // cusparseSDDMM_bufferSize
+    r(0xf32e35db85a5aad3, 36, 1, 2, 0, 0), // @cudaStreamEndCapture_ptsz
+    r(0xf33617f0cd3bb6d2, 1708, 3, 6, 0, 5), // cusparseSDDMM_bufferSize
     r(0xf349dda0b557621c, 0, 0, 4, 0, 0), // cuStreamWaitValue32
     r(0xf34c8a8da7c6ee2d, 0, 0, 3, 0, 0), // cublasMpBufferRegister
-    r(0xf34f24097f3c089d, 379, 6, 6, 0, 1), // cuStreamGetCaptureInfo_v3_ptsz
+    r(0xf34f24097f3c089d, 374, 6, 6, 0, 1), // cuStreamGetCaptureInfo_v3_ptsz
     r(0xf359eb7330b92534, 0, 0, 3, 1, 0), // cudnnSetActivationDescriptor
     r(0xf35ad9a0b565ce83, 0, 0, 4, 0, 0), // cuStreamWaitValue64
     r(0xf3691a9f60ba2b52, 0, 0, 6, 0, 1), // cublasZgetrfBatched
@@ -5367,318 +5367,317 @@ pub static ROWS: [Row; 5615] = [
     r(0xf36fa2f0d453da66, 13, 1, 2, 0, 0), // nvmlDeviceGetIndex
     r(0xf37a2f69d7586e4a, 0, 0, 6, 2, 5), // cublasSgemm
     r(0xf37a3669d7587a2f, 0, 0, 6, 2, 3), // cublasSgemv
-    r(0xf37ea7d5277851f6, 895, 1, 2, 0, 0), // cudnnDestroyAlgorithmPerformance
+    r(0xf37ea7d5277851f6, 887, 1, 2, 0, 0), // cudnnDestroyAlgorithmPerformance
     r(0xf37f6c2118771e34, 0, 0, 1, 2, 0), // cuTexRefSetMipmapLevelClamp
-    r(0xf38e57fa07610fd3, 518, 2, 3, 0, 0), // @cudaGraphNodeGetDependentNodes#11
-    r(0xf38e58fa07611186, 518, 2, 3, 0, 0), // @cudaGraphNodeGetDependentNodes#12
-    r(0xf3a2c84789c3cd90, 1703, 2, 6, 0, 5), // cusparseSDDMM
-    r(0xf3a32f69d77b735e, 574, 2, 6, 0, 7), // cublasSgeam
+    r(0xf38e57fa07610fd3, 512, 2, 3, 0, 0), // @cudaGraphNodeGetDependentNodes#11
+    r(0xf38e58fa07611186, 512, 2, 3, 0, 0), // @cudaGraphNodeGetDependentNodes#12
+    r(0xf3a2c84789c3cd90, 1666, 2, 6, 0, 5), // cusparseSDDMM
+    r(0xf3a32f69d77b735e, 568, 2, 6, 0, 7), // cublasSgeam
     r(0xf3af4d271100b3cf, 0, 0, 3, 2, 0), // curandGenerateLogNormalDouble
     r(0xf3cafdff42c90460, 0, 0, 1, 0, 0), // cusolverDnDestroyParams
-    r(0xf3e2c738c372852b, 1424, 2, 6, 0, 0), // cusolverSpCcsrcholSolveHost
-    r(0xf4008e4c148cb914, 688, 1, 5, 0, 0), // cublasIzamax_v2
+    r(0xf3e2c738c372852b, 1399, 2, 6, 0, 0), // cusolverSpCcsrcholSolveHost
+    r(0xf4008e4c148cb914, 681, 1, 5, 0, 0), // cublasIzamax_v2
     r(0xf40d10e1b7ad669f, 0, 0, 6, 0, 9), // cusolverDnXgeqrf
     r(0xf43db05d5ac5c069, 0, 0, 1, 0, 0), // cuCtxDestroy_v2
     r(0xf469ebf97d894484, 0, 0, 3, 0, 0), // cudaGraphExecEventRecordNodeSetEvent
     r(0xf475f6939612b0b5, 0, 0, 2, 0, 0), // cutensorHandleResizePlanCache
-    r(0xf490ae5706a5878e, 1289, 1, 6, 0, 5), // cusolverDnZhegvd_bufferSize
-    r(0xf4b5e3a1f2767cae, 1293, 1, 6, 2, 1), // cusparseZnnz_compress
-    r(0xf4c31759c490c41c, 677, 1, 2, 0, 0), // nvmlDeviceGetGpuUptime_v1
+    r(0xf490ae5706a5878e, 1275, 1, 6, 0, 5), // cusolverDnZhegvd_bufferSize
+    r(0xf4b5e3a1f2767cae, 1279, 1, 6, 2, 1), // cusparseZnnz_compress
+    r(0xf4c31759c490c41c, 13, 1, 2, 0, 0), // nvmlDeviceGetGpuUptime_v1
     r(0xf4cb72f05ef2a521, 0, 0, 1, 0, 0), // cuLinkDestroy
     r(0xf4cdeb9273f15584, 0, 0, 6, 0, 3), // cusolverDnDpotrs
     r(0xf4cdf59273f16682, 0, 0, 6, 0, 2), // cusolverDnDpotri
     r(0xf4cdf89273f16b9b, 0, 0, 6, 0, 2), // cusolverDnDpotrf
     r(0xf4ce9e5ec2442a63, 0, 0, 1, 0, 0), // cudaSetDeviceFlags
-    r(0xf4e424957c9b5af6, 1296, 1, 6, 0, 3), // cusolverDnGetrf_bufferSize
-    r(0xf4e9769f840235db, 2151, 1, 2, 0, 0), // nvmlGetExcludedDeviceInfoByIndex
+    r(0xf4e424957c9b5af6, 950, 1, 6, 0, 3), // cusolverDnGetrf_bufferSize
+    r(0xf4e9769f840235db, 2106, 1, 2, 0, 0), // nvmlGetExcludedDeviceInfoByIndex
     r(0xf4ef4e9a60b09717, 0, 0, 6, 0, 3), // cusparseScsr2dense
     r(0xf501a46b11ebb9d0, 0, 0, 6, 0, 1), // pncclAllReduce
-    r(0xf50d7a7dea494312, 363, 2, 4, 0, 0), // cudaWaitExternalSemaphoresAsync_v2_ptsz
-    r(0xf514762918fa96bf, 313, 1, 3, 0, 0), // cuMemMapArrayAsync
+    r(0xf50d7a7dea494312, 358, 2, 4, 0, 0), // cudaWaitExternalSemaphoresAsync_v2_ptsz
+    r(0xf514762918fa96bf, 309, 1, 3, 0, 0), // cuMemMapArrayAsync
     r(0xf5187a4e0c714c90, 0, 0, 3, 1, 0), // curandGeneratePoisson
-    r(0xf53162224fcc1ccf, 335, 6, 6, 0, 3), // cudaMemcpyBatchAsync#12
+    r(0xf53162224fcc1ccf, 330, 6, 6, 0, 3), // cudaMemcpyBatchAsync#12
     r(0xf53955b5af050d9c, 0, 0, 1, 0, 0), // cublasMpLoggerSetLevel
-    r(0xf544e28abae152e8, 379, 6, 7, 0, 0), // @cudaStreamGetCaptureInfo_v3
-    r(0xf544e38abae1549b, 374, 5, 6, 0, 0), // @cudaStreamGetCaptureInfo_v2
-    r(0xf54f1e8371e9dcad, 196, 3, 2, 0, 0), // @cudaGraphExternalSemaphoresWaitNodeGetParams
-    r(0xf550fb8925841478, 372, 2, 3, 0, 0), // @cudaStreamGetCaptureInfo_ptsz#12
-    r(0xf550fe8925841991, 372, 2, 3, 0, 0), // @cudaStreamGetCaptureInfo_ptsz#11
-    r(0xf5535616c43e0ebe, 564, 1, 6, 0, 4), // cublasDsyr2_v2
+    r(0xf544e28abae152e8, 374, 6, 7, 0, 0), // @cudaStreamGetCaptureInfo_v3
+    r(0xf544e38abae1549b, 369, 5, 6, 0, 0), // @cudaStreamGetCaptureInfo_v2
+    r(0xf54f1e8371e9dcad, 192, 3, 2, 0, 0), // @cudaGraphExternalSemaphoresWaitNodeGetParams
+    r(0xf550fb8925841478, 367, 2, 3, 0, 0), // @cudaStreamGetCaptureInfo_ptsz#12
+    r(0xf550fe8925841991, 367, 2, 3, 0, 0), // @cudaStreamGetCaptureInfo_ptsz#11
+    r(0xf5535616c43e0ebe, 558, 1, 6, 0, 4), // cublasDsyr2_v2
     r(0xf55768ff189a4882, 8, 1, 1, 0, 0), // nvmlSystemGetConfComputeKeyRotationThresholdInfo
-    r(0xf5863896cfa0438a, 312, 1, 5, 0, 0), // cublasDnrm2_v2_64
+    r(0xf5863896cfa0438a, 308, 1, 5, 0, 0), // cublasDnrm2_v2_64
     r(0xf58e4f8d8f014af5, 0, 0, 6, 4, 5), // cublasZgbmv
     r(0xf5b09e1e35685dd1, 31, 4, 3, 0, 0), // cuCtxGetDevResource
-    r(0xf5b2ebfa2c5aff58, 1281, 1, 6, 0, 6), // cusolverDnZKgels_bufferSize
+    r(0xf5b2ebfa2c5aff58, 1268, 1, 6, 0, 6), // cusolverDnZKgels_bufferSize
     r(0xf5beacd7d5eff09e, 30, 1, 1, 0, 0), // @cudaDeviceGetCacheConfig
     r(0xf5bf3e61d4a5c12b, 30, 1, 3, 0, 0), // cuFuncGetAttribute
-    r(0xf5e106b51eabef1c, 492, 3, 4, 0, 0), // @cudaGetDriverEntryPoint_ptsz
+    r(0xf5e106b51eabef1c, 486, 3, 4, 0, 0), // @cudaGetDriverEntryPoint_ptsz
     r(0xf606786178bd158a, 0, 0, 3, 0, 0), // cusolverSpDcsrcholDiag
     r(0xf60a1805333b0e8e, 10, 1, 3, 0, 0), // cuEventCreateFromEGLSync
-    r(0xf60b86cb4156bf87, 1285, 1, 6, 0, 6), // cusolverDnZunmqr_bufferSize
-    r(0xf60db9c7d7d07deb, 1729, 2, 6, 0, 5), // cusparseDpruneDense2csr_bufferSizeExt
-    r(0xf6235bdf38f23efb, 688, 1, 5, 0, 0), // cublasIcamin_v2
+    r(0xf60b86cb4156bf87, 1271, 1, 6, 0, 6), // cusolverDnZunmqr_bufferSize
+    r(0xf60db9c7d7d07deb, 1692, 2, 6, 0, 5), // cusparseDpruneDense2csr_bufferSizeExt
+    r(0xf6235bdf38f23efb, 681, 1, 5, 0, 0), // cublasIcamin_v2
     r(0xf62e84dcff100652, 0, 0, 6, 0, 2), // cudaMemcpyArrayToArray_ptds
     r(0xf633bc9a1b6940d9, 0, 0, 6, 0, 3), // cublasZtrsv_v2
     r(0xf63d07c7ba5ee76a, 0, 0, 3, 0, 0), // cudnnBuildRNNDynamic
-    r(0xf6467d0780d91229, 572, 2, 6, 0, 7), // cublasCherk3mEx
-    r(0xf6519250b7d5530a, 492, 3, 4, 0, 0), // cudaGetDriverEntryPoint_ptsz
+    r(0xf6467d0780d91229, 566, 2, 6, 0, 7), // cublasCherk3mEx
+    r(0xf6519250b7d5530a, 486, 3, 4, 0, 0), // cudaGetDriverEntryPoint_ptsz
     r(0xf65511b577a92ca2, 10, 1, 1, 0, 0), // cusparseSpGEAM_createDescr
     r(0xf66ffb4600548a05, 0, 0, 1, 0, 0), // cudaGLUnmapBufferObject
     r(0xf67c8fe32558dcd6, 0, 0, 2, 0, 0), // nvjpeg2kDecodeParamsSetRGBOutput
     r(0xf691a5e7f75d6f65, 0, 0, 1, 0, 0), // cusparseDestroy
     r(0xf6921cc9255ee8bc, 0, 0, 1, 0, 0), // cuStreamBeginCapture
-    r(0xf696755132638235, 1696, 7, 6, 0, 2), // cusparseConstSpVecGet
+    r(0xf696755132638235, 1659, 7, 6, 0, 2), // cusparseConstSpVecGet
     r(0xf6ca33b135badf4d, 0, 0, 1, 1, 0), // cusolverDnIRSParamsSetTol
-    r(0xf6fbe4d12b8ced57, 680, 2, 6, 0, 10), // cublasHSSgemvStridedBatched_64
-    r(0xf707f6c498cccbea, 2045, 2, 2, 0, 0), // nvmlDeviceGetTemperatureV
+    r(0xf6fbe4d12b8ced57, 673, 2, 6, 0, 10), // cublasHSSgemvStridedBatched_64
+    r(0xf707f6c498cccbea, 2004, 2, 2, 0, 0), // nvmlDeviceGetTemperatureV
     r(0xf70f68998e1cc626, 0, 0, 6, 0, 18), // cusolverMpSygvd
-    r(0xf71fb44e59d0ce0f, 816, 1, 6, 0, 4), // cublasZsyr2_v2_64
+    r(0xf71fb44e59d0ce0f, 809, 1, 6, 0, 4), // cublasZsyr2_v2_64
     r(0xf72076998e2b5123, 0, 0, 6, 0, 12), // cusolverMpSygst
     r(0xf739cd6a48e66e67, 0, 0, 4, 0, 0), // cuMemcpyDtoA_v2_ptds
     r(0xf74fada91146a136, 10, 1, 2, 0, 0), // cuCtxFromGreenCtx
     r(0xf75b3c9d81115a61, 0, 2, 2, 0, 0), // cuArray3DCreate
-    r(0xf763a5b3834bed21, 736, 2, 6, 0, 12), // cublasSgemmStridedBatched_64
+    r(0xf763a5b3834bed21, 729, 2, 6, 0, 12), // cublasSgemmStridedBatched_64
     r(0xf77192d20d3b7591, 0, 0, 6, 0, 1), // cublasSetVectorAsync_64
     r(0xf771c934cbe3b7d4, 0, 0, 6, 0, 0), // cusparseDgthrz
-    r(0xf772adc52624ffa5, 1291, 2, 6, 2, 9), // cusolverDnDsygvdx_bufferSize
-    r(0xf7741e64b2f12c74, 816, 1, 6, 0, 4), // cublasZher2_v2_64
-    r(0xf796364aaa2557b7, 370, 2, 6, 0, 0), // cuStreamBeginCaptureToGraph
+    r(0xf772adc52624ffa5, 1277, 2, 6, 2, 9), // cusolverDnDsygvdx_bufferSize
+    r(0xf7741e64b2f12c74, 809, 1, 6, 0, 4), // cublasZher2_v2_64
+    r(0xf796364aaa2557b7, 365, 2, 6, 0, 0), // cuStreamBeginCaptureToGraph
     r(0xf7bfea557ea714de, 0, 0, 1, 0, 0), // cusparseDestroyMatDescr
-    r(0xf7ce77c621e5606b, 595, 1, 6, 0, 7), // cublasCtrsmBatched
+    r(0xf7ce77c621e5606b, 589, 1, 6, 0, 7), // cublasCtrsmBatched
     r(0xf7db680fea23363a, 10, 1, 2, 0, 0), // cudaGraphCreate
     r(0xf7e4da0b0767bd25, 0, 0, 6, 0, 8), // cusolverDnDsygvj
     r(0xf7e4dc0b0767c08b, 0, 0, 6, 0, 7), // cusolverDnDsygvd
-    r(0xf7ef6f87f4067a7d, 214, 1, 2, 0, 0), // nvmlDeviceGetPdi
+    r(0xf7ef6f87f4067a7d, 210, 1, 2, 0, 0), // nvmlDeviceGetPdi
     r(0xf803b0dd911a39ef, 0, 0, 2, 0, 0), // nvjpegDecodeParamsSetExifOrientation
     r(0xf81573796722feda, 0, 0, 1, 0, 0), // cuDeviceGraphMemTrim
     r(0xf8338262e065c02a, 0, 0, 1, 0, 0), // nvjpeg2kEncodeParamsDestroy
-    r(0xf85a042bf2838e4f, 677, 1, 2, 0, 0), // cudnnGetAlgorithmDescriptor
+    r(0xf85a042bf2838e4f, 13, 1, 2, 0, 0), // cudnnGetAlgorithmDescriptor
     r(0xf86fd76eb217e0a3, 0, 0, 2, 0, 0), // cudaStreamBeginCapture
     r(0xf886d3542fcd6303, 0, 0, 1, 0, 0), // nvmlDeviceResetMemoryLockedClocks
-    r(0xf887a8ca156fc587, 556, 1, 6, 0, 4), // cusparseScsrsv2_bufferSize
-    r(0xf889e2e5a76d8528, 121, 3, 5, 0, 0), // cudaGraphAddDependencies
-    r(0xf88c424f9361e7ca, 1531, 3, 6, 0, 1), // cusolverSpScsrqrSolveHost
+    r(0xf887a8ca156fc587, 550, 1, 6, 0, 4), // cusparseScsrsv2_bufferSize
+    r(0xf889e2e5a76d8528, 117, 3, 5, 0, 0), // cudaGraphAddDependencies
+    r(0xf88c424f9361e7ca, 1506, 3, 6, 0, 1), // cusolverSpScsrqrSolveHost
     r(0xf8976f018eed5a44, 0, 0, 6, 0, 4), // cusparseZcsric02_analysis
-    r(0xf89b1ce97d26f458, 449, 4, 4, 0, 0), // @cudaCreateTextureObject
-    r(0xf8a36cb740de26f8, 576, 2, 6, 0, 4), // cublasChpmv_v2
-    r(0xf8b2804a36e5a225, 802, 2, 6, 0, 7), // cublasZsymm_v2_64
-    r(0xf8d34444aabdc7eb, 814, 2, 6, 0, 10), // cublasZgemvStridedBatched_64
+    r(0xf89b1ce97d26f458, 444, 4, 4, 0, 0), // @cudaCreateTextureObject
+    r(0xf8a36cb740de26f8, 570, 2, 6, 0, 4), // cublasChpmv_v2
+    r(0xf8b2804a36e5a225, 795, 2, 6, 0, 7), // cublasZsymm_v2_64
+    r(0xf8d34444aabdc7eb, 807, 2, 6, 0, 10), // cublasZgemvStridedBatched_64
     r(0xf8da4932d72b8a93, 0, 0, 6, 0, 6), // cusparseCbsric02
-    r(0xf8e665df236d05fb, 567, 2, 6, 0, 5), // cublasDsymv_v2
-    r(0xf8e776408d120fc0, 564, 1, 6, 0, 1), // cublasZhpr_v2
-    r(0xf92622c8e905a775, 1296, 1, 6, 0, 3), // cusparseZcsru2csr_bufferSizeExt
+    r(0xf8e665df236d05fb, 561, 2, 6, 0, 5), // cublasDsymv_v2
+    r(0xf8e776408d120fc0, 558, 1, 6, 0, 1), // cublasZhpr_v2
+    r(0xf92622c8e905a775, 950, 1, 6, 0, 3), // cusparseZcsru2csr_bufferSizeExt
     r(0xf929ec4c2992b445, 0, 0, 3, 0, 0), // cudnnGetFusedOpsVariantParamPackAttribute
-    r(0xf933ea3ce5f2fe31, 2113, 3, 4, 0, 0), // nvmlDeviceGetVgpuProcessUtilization
-    r(0xf93c3d6874e080ac, 76, 1, 3, 0, 0), // cuDeviceGetGraphMemAttribute
-    r(0xf941210d0447f2f3, 686, 1, 6, 0, 0), // cusolverDnCgetrf_bufferSize
+    r(0xf933ea3ce5f2fe31, 2068, 3, 4, 0, 0), // nvmlDeviceGetVgpuProcessUtilization
+    r(0xf93c3d6874e080ac, 18, 1, 3, 0, 0), // cuDeviceGetGraphMemAttribute
+    r(0xf941210d0447f2f3, 679, 1, 6, 0, 0), // cusolverDnCgetrf_bufferSize
     r(0xf94789ddcaa1e820, 0, 0, 1, 0, 0), // @cudaThreadSetCacheConfig
     r(0xf94d1ef299a83620, 0, 0, 1, 0, 0), // @cudaStreamQuery
-    r(0xf94d7772bdc7057e, 712, 1, 6, 0, 3), // cublasLtMatmulAlgoInit
+    r(0xf94d7772bdc7057e, 705, 1, 6, 0, 3), // cublasLtMatmulAlgoInit
     r(0xf961c25b95bcd692, 0, 0, 5, 0, 0), // cudssMatrixSetBatchCsrPointers
-    r(0xf964b44b4d2a4ac0, 333, 1, 4, 0, 0), // cudaMemcpy3DBatchAsync
+    r(0xf964b44b4d2a4ac0, 328, 1, 4, 0, 0), // cudaMemcpy3DBatchAsync
     r(0xf96b693731c1c923, 30, 1, 3, 0, 0), // cuVDPAUGetDevice
-    r(0xf96e69259d2a768f, 1285, 1, 6, 0, 8), // cusolverDnSgesvdjBatched_bufferSize
-    r(0xf971f9b49d2f887f, 1269, 1, 1, 0, 0), // cuFileGetVersion
-    r(0xf97e448978271d74, 688, 1, 5, 0, 0), // cusolverDnZsytrf_bufferSize
-    r(0xf98d9d364009f36d, 1332, 3, 6, 0, 20), // cusolverDnXsygvdx
+    r(0xf96e69259d2a768f, 1271, 1, 6, 0, 8), // cusolverDnSgesvdjBatched_bufferSize
+    r(0xf971f9b49d2f887f, 1256, 1, 1, 0, 0), // cuFileGetVersion
+    r(0xf97e448978271d74, 681, 1, 5, 0, 0), // cusolverDnZsytrf_bufferSize
+    r(0xf98d9d364009f36d, 1315, 3, 6, 0, 20), // cusolverDnXsygvdx
     r(0xf9988e9fc87504ca, 0, 0, 5, 0, 0), // cuMemsetD2D32_v2
-    r(0xf99c92365d206a52, 1925, 1, 2, 0, 0), // ncclParamGetI16
+    r(0xf99c92365d206a52, 1884, 1, 2, 0, 0), // ncclParamGetI16
     r(0xf9a316365d25b64c, 13, 1, 2, 0, 0), // ncclParamGetI32
-    r(0xf9a5c2679a3c0d0c, 379, 6, 6, 0, 1), // cudaStreamGetCaptureInfo
-    r(0xf9b412365d3422b3, 37, 1, 2, 0, 0), // ncclParamGetI64
-    r(0xf9bf8ebb04407684, 873, 2, 6, 0, 2), // cudnnPoolingForward
-    r(0xf9d97a63e6b0521e, 2031, 1, 2, 0, 0), // nvmlDeviceGetCurrentClockFreqs
+    r(0xf9a5c2679a3c0d0c, 374, 6, 6, 0, 1), // cudaStreamGetCaptureInfo
+    r(0xf9b412365d3422b3, 36, 1, 2, 0, 0), // ncclParamGetI64
+    r(0xf9bf8ebb04407684, 865, 2, 6, 0, 2), // cudnnPoolingForward
+    r(0xf9d97a63e6b0521e, 1990, 1, 2, 0, 0), // nvmlDeviceGetCurrentClockFreqs
     r(0xf9dbb76c5ef35617, 0, 0, 4, 0, 0), // cuFuncSetBlockShape
-    r(0xf9dd58d310700fd7, 1284, 1, 6, 0, 12), // cusolverDnCgesvdaStridedBatched_bufferSize
-    r(0xf9dd9b3ebb7289ae, 686, 1, 6, 0, 0), // cusolverDnSgeqrf_bufferSize
-    r(0xf9eb688da146abaa, 1538, 2, 6, 0, 1), // cusolverSpXcsrluAnalysisHost
-    r(0xf9f1a23528d40409, 678, 2, 6, 0, 7), // cublasTSSgemvBatched
-    r(0xf9f4daa11e174787, 318, 2, 3, 0, 0), // cudaExternalMemoryGetMappedMipmappedArray#12
-    r(0xf9f4dba11e17493a, 318, 2, 3, 0, 0), // cudaExternalMemoryGetMappedMipmappedArray#11
-    r(0xf9f6f2bc250a3d88, 1260, 1, 2, 0, 0), // cuFileGetParameterBool
+    r(0xf9dd58d310700fd7, 1270, 1, 6, 0, 12), // cusolverDnCgesvdaStridedBatched_bufferSize
+    r(0xf9dd9b3ebb7289ae, 679, 1, 6, 0, 0), // cusolverDnSgeqrf_bufferSize
+    r(0xf9eb688da146abaa, 1513, 2, 6, 0, 1), // cusolverSpXcsrluAnalysisHost
+    r(0xf9f1a23528d40409, 671, 2, 6, 0, 7), // cublasTSSgemvBatched
+    r(0xf9f4daa11e174787, 314, 2, 3, 0, 0), // cudaExternalMemoryGetMappedMipmappedArray#12
+    r(0xf9f4dba11e17493a, 314, 2, 3, 0, 0), // cudaExternalMemoryGetMappedMipmappedArray#11
+    r(0xf9f6f2bc250a3d88, 1247, 1, 2, 0, 0), // cuFileGetParameterBool
     r(0xfa16e68deec99350, 0, 0, 3, 0, 0), // cusolverSpZcsrcholDiag
     r(0xfa32e8aaa34bd732, 0, 0, 6, 0, 4), // cublasDtbsv_v2_64
     r(0xfa499cd2c442f3a9, 0, 0, 3, 0, 0), // cufftXtExecDescriptorD2Z
-    r(0xfa726ee3b2e7154b, 554, 2, 6, 0, 5), // cublasCsyrk_v2_64
-    r(0xfa824337229597ac, 1006, 1, 4, 0, 0), // nvmlDeviceGetClock
-    r(0xfa89290e3293de18, 1313, 1, 3, 0, 0), // cusolverDnXsyevjGetSweeps
-    r(0xfa985152fc60e9c4, 1006, 1, 4, 0, 0), // nvmlDeviceGetNvLinkCapability
+    r(0xfa726ee3b2e7154b, 548, 2, 6, 0, 5), // cublasCsyrk_v2_64
+    r(0xfa824337229597ac, 996, 1, 4, 0, 0), // nvmlDeviceGetClock
+    r(0xfa89290e3293de18, 237, 1, 3, 0, 0), // cusolverDnXsyevjGetSweeps
+    r(0xfa985152fc60e9c4, 996, 1, 4, 0, 0), // nvmlDeviceGetNvLinkCapability
     r(0xfab4d6668541ec04, 13, 1, 2, 0, 0), // nvmlDeviceGetPowerManagementDefaultLimit
     r(0xfac59d38b77d68eb, 10, 1, 3, 0, 0), // @cudaMemPoolImportFromShareableHandle
     r(0xfade30795a152047, 0, 0, 6, 0, 4), // cusparseScsr2csru
-    r(0xfae6642d9592203b, 372, 2, 3, 0, 0), // cudaStreamGetCaptureInfo_ptsz#11
-    r(0xfae6652d959221ee, 372, 2, 3, 0, 0), // cudaStreamGetCaptureInfo_ptsz#12
-    r(0xfb1f9128f975007f, 38, 2, 2, 0, 0), // nvFatbinVersion
-    r(0xfb28ac4f9c9a5ef9, 535, 2, 3, 0, 0), // cudaMemPoolImportPointer
+    r(0xfae6642d9592203b, 367, 2, 3, 0, 0), // cudaStreamGetCaptureInfo_ptsz#11
+    r(0xfae6652d959221ee, 367, 2, 3, 0, 0), // cudaStreamGetCaptureInfo_ptsz#12
+    r(0xfb1f9128f975007f, 37, 2, 2, 0, 0), // nvFatbinVersion
+    r(0xfb28ac4f9c9a5ef9, 529, 2, 3, 0, 0), // cudaMemPoolImportPointer
     r(0xfb36d9e2b1defc7c, 0, 0, 1, 0, 0), // @__cudaRegisterFatBinaryEnd
-    r(0xfb491dec876484cf, 677, 1, 2, 0, 0), // cusolverMpGetVersion
-    r(0xfb6137e8f6f83b8a, 1061, 2, 4, 0, 0), // cudnnGetRNNProjectionLayers
+    r(0xfb491dec876484cf, 13, 1, 2, 0, 0), // cusolverMpGetVersion
+    r(0xfb6137e8f6f83b8a, 1051, 2, 4, 0, 0), // cudnnGetRNNProjectionLayers
     r(0xfb7767e3a2ef667f, 10, 1, 3, 0, 0), // @cudaGraphicsEGLRegisterImage
-    r(0xfb7cff266d03b16b, 1847, 2, 4, 0, 0), // cusparseLtSpMMACompressedSize2
-    r(0xfb83aacc9dd0ba35, 804, 2, 6, 0, 7), // cublasZherkx
+    r(0xfb7cff266d03b16b, 99, 2, 4, 0, 0), // cusparseLtSpMMACompressedSize2
+    r(0xfb83aacc9dd0ba35, 797, 2, 6, 0, 7), // cublasZherkx
     r(0xfb87122fcce78d59, 0, 0, 6, 0, 13), // cusolverMpPolar
-    r(0xfb88732aa066e593, 84, 1, 4, 0, 0), // cublasMpMatmulDescriptorSetAttribute
+    r(0xfb88732aa066e593, 82, 1, 4, 0, 0), // cublasMpMatmulDescriptorSetAttribute
     r(0xfb8a4d19737b24cc, 0, 0, 2, 0, 0), // cufftResetPlanProperty
-    r(0xfb9580edb6d355e0, 363, 2, 4, 0, 0), // @cudaSignalExternalSemaphoresAsync
+    r(0xfb9580edb6d355e0, 358, 2, 4, 0, 0), // @cudaSignalExternalSemaphoresAsync
     r(0xfb981b24a5d3ace3, 0, 0, 0, 0, 0), // cudnnOpsInferVersionCheck
-    r(0xfba23a7a5b09dfcb, 792, 2, 6, 0, 7), // cublasSsymm_v2
+    r(0xfba23a7a5b09dfcb, 785, 2, 6, 0, 7), // cublasSsymm_v2
     r(0xfbb4800b0843d530, 0, 0, 6, 0, 4), // cusparseDcsrilu02_analysis
     r(0xfbbb518a0838b5dd, 0, 0, 2, 0, 0), // curandSetPseudoRandomGeneratorSeed
     r(0xfbc83b32e6529885, 0, 0, 6, 1, 0), // cublasDsyr
-    r(0xfbd07d25cbbfb2ab, 84, 1, 5, 0, 0), // cublasDscal_v2
-    r(0xfbd47870bcdb61f8, 1888, 5, 6, 0, 2), // ncclAllReduceConfig
+    r(0xfbd07d25cbbfb2ab, 82, 1, 5, 0, 0), // cublasDscal_v2
+    r(0xfbd47870bcdb61f8, 1847, 5, 6, 0, 2), // ncclAllReduceConfig
     r(0xfbdf4132e6658198, 0, 0, 5, 1, 0), // cublasDspr
-    r(0xfbef15d7f8b27ad4, 1569, 5, 6, 0, 4), // cusolverSpZcsrluBufferInfoHost
-    r(0xfbefb81d6f7817c3, 1954, 1, 3, 0, 0), // nvmlVgpuTypeGetLicense
+    r(0xfbef15d7f8b27ad4, 1542, 5, 6, 0, 4), // cusolverSpZcsrluBufferInfoHost
+    r(0xfbefb81d6f7817c3, 1913, 1, 3, 0, 0), // nvmlVgpuTypeGetLicense
     r(0xfbf1372034825d68, 0, 0, 3, 0, 0), // cusparseDnMatSetStridedBatch
     r(0xfc21ceb4519510d5, 30, 1, 3, 0, 0), // @cudaEventElapsedTime
-    r(0xfc3732d2344ed690, 1727, 2, 6, 0, 4), // cusparseDpruneDense2csrNnz
+    r(0xfc3732d2344ed690, 1690, 2, 6, 0, 4), // cusparseDpruneDense2csrNnz
     r(0xfc3e97cc9e6f8d1d, 0, 0, 6, 3, 4), // cublasZher2k
     r(0xfc3ef0d2ba1bb313, 0, 0, 0, 0, 0), // cuCtxResetPersistingL2Cache
-    r(0xfc46d744299d3dee, 302, 4, 8, 0, 0), // @cudaMemPrefetchBatchAsync_ptsz
-    r(0xfc57462bf91fc502, 1807, 1, 6, 0, 1), // cusparseSpVV
+    r(0xfc46d744299d3dee, 298, 4, 8, 0, 0), // @cudaMemPrefetchBatchAsync_ptsz
+    r(0xfc57462bf91fc502, 1770, 1, 6, 0, 1), // cusparseSpVV
     r(0xfc58c0806cb6eead, 0, 0, 3, 0, 0), // nvjpegEncoderParamsSetRestartInterval
     r(0xfc6e6e8630582463, 12, 1, 2, 0, 0), // cuCheckpointProcessLock
-    r(0xfc786c04a11dc95e, 79, 1, 3, 0, 0), // cuDeviceGetName
+    r(0xfc786c04a11dc95e, 77, 1, 3, 0, 0), // cuDeviceGetName
     r(0xfc78f85c31206c81, 0, 0, 6, 0, 2), // cusparseXcoosortByRow
-    r(0xfc7ec00609324b19, 689, 1, 4, 0, 0), // cublasLoggerConfigure
+    r(0xfc7ec00609324b19, 682, 1, 4, 0, 0), // cublasLoggerConfigure
     r(0xfc892de909110fb6, 0, 0, 2, 0, 0), // cudaStreamCopyAttributes
-    r(0xfc922592512c98b1, 651, 2, 6, 0, 12), // cublasZgemmStridedBatched
+    r(0xfc922592512c98b1, 645, 2, 6, 0, 12), // cublasZgemmStridedBatched
     r(0xfc9258f511d1c9ae, 0, 0, 1, 0, 0), // cudaLibraryUnload
-    r(0xfc9b403a764143c1, 81, 2, 3, 0, 0), // nvmlDeviceGetPowerManagementLimitConstraints
+    r(0xfc9b403a764143c1, 79, 2, 3, 0, 0), // nvmlDeviceGetPowerManagementLimitConstraints
     r(0xfca6cf0b875f720e, 0, 0, 1, 0, 0), // nvtiffStreamClose
-    r(0xfcb2fd2bf96da7a4, 1703, 2, 6, 0, 5), // cusparseSpMM
-    r(0xfcb3082bf96dba55, 713, 2, 6, 0, 4), // cusparseSpMV
-    r(0xfcb49656c2831b3e, 84, 1, 5, 0, 0), // cublasZdscal_v2_64
-    r(0xfcc2705c8157c255, 1951, 1, 4, 0, 0), // nvtiffEncodeParamsSetGeoKeyASCII
-    r(0xfcc63b3c2377b2ce, 81, 2, 3, 0, 0), // nvmlDeviceGetMigMode
-    r(0xfcc86868da3745a3, 592, 1, 4, 0, 0), // cublasLtMatrixTransformDescSetAttribute
-    r(0xfcc883e3dc8c87a8, 2032, 1, 3, 0, 0), // nvmlDeviceGetCpuAffinity
+    r(0xfcb2fd2bf96da7a4, 1666, 2, 6, 0, 5), // cusparseSpMM
+    r(0xfcb3082bf96dba55, 706, 2, 6, 0, 4), // cusparseSpMV
+    r(0xfcb49656c2831b3e, 82, 1, 5, 0, 0), // cublasZdscal_v2_64
+    r(0xfcc2705c8157c255, 1910, 1, 4, 0, 0), // nvtiffEncodeParamsSetGeoKeyASCII
+    r(0xfcc63b3c2377b2ce, 79, 2, 3, 0, 0), // nvmlDeviceGetMigMode
+    r(0xfcc86868da3745a3, 586, 1, 4, 0, 0), // cublasLtMatrixTransformDescSetAttribute
+    r(0xfcc883e3dc8c87a8, 1991, 1, 3, 0, 0), // nvmlDeviceGetCpuAffinity
     r(0xfccab5cdcc565453, 0, 0, 6, 0, 4), // cusparseZcsrilu02
-    r(0xfcdebcc4d1d1b64d, 821, 2, 6, 0, 2), // cublasZrot_v2
+    r(0xfcdebcc4d1d1b64d, 814, 2, 6, 0, 2), // cublasZrot_v2
     r(0xfcee318d85eb660f, 0, 0, 2, 0, 0), // nvFatbinGet
     r(0xfd01cd7e5f858163, 0, 0, 8, 0, 0), // @cudaMemcpy2DAsync_ptsz
-    r(0xfd1922c7c92030cf, 1313, 1, 3, 1, 0), // cusolverSpZcsrcholZeroPivot
+    r(0xfd1922c7c92030cf, 237, 1, 3, 1, 0), // cusolverSpZcsrcholZeroPivot
     r(0xfd218cae3208dbf0, 13, 1, 2, 0, 0), // cudnnGetConvolutionReorderType
-    r(0xfd339a711bc86827, 859, 4, 6, 0, 11), // cublasMpTradd_bufferSize
+    r(0xfd339a711bc86827, 851, 4, 6, 0, 11), // cublasMpTradd_bufferSize
     r(0xfd38634f51cc4ee6, 13, 1, 2, 0, 0), // pncclParamGetI32
-    r(0xfd3f674f51d27460, 1925, 1, 2, 0, 0), // pncclParamGetI16
-    r(0xfd405b48456308a3, 193, 2, 4, 0, 0), // @cudaGraphExecUpdate#11
-    r(0xfd497b4f51daeae1, 37, 1, 2, 0, 0), // pncclParamGetI64
-    r(0xfd556a39318a04dd, 37, 1, 6, 0, 11), // cutensorCreateContractionTrinary
+    r(0xfd3f674f51d27460, 1884, 1, 2, 0, 0), // pncclParamGetI16
+    r(0xfd405b48456308a3, 189, 2, 4, 0, 0), // @cudaGraphExecUpdate#11
+    r(0xfd497b4f51daeae1, 36, 1, 2, 0, 0), // pncclParamGetI64
+    r(0xfd556a39318a04dd, 36, 1, 6, 0, 11), // cutensorCreateContractionTrinary
     r(0xfd5d44341e863cf5, 0, 0, 0, 0, 0), // cutensorLoggerForceDisable
     r(0xfd64450341a9dfbf, 0, 0, 6, 0, 9), // cudnnCausalConv1dNwhBackward
-    r(0xfd771bfde2a798ea, 117, 2, 5, 0, 0), // cudaGraphAddEventRecordNode
+    r(0xfd771bfde2a798ea, 113, 2, 5, 0, 0), // cudaGraphAddEventRecordNode
     r(0xfd7d4cefc50a2bf0, 0, 0, 1, 0, 0), // cusolverRfDestroy
-    r(0xfda130a0fa452838, 873, 2, 6, 0, 2), // cudnnActivationForward
-    r(0xfda95234effe3909, 1286, 1, 6, 0, 2), // cusolverDnZungqr_bufferSize
-    r(0xfdb293c32b30578b, 372, 2, 3, 0, 0), // cuStreamGetCaptureInfo
-    r(0xfdc40a680118a196, 810, 1, 6, 0, 19), // cublasMpTrmm
+    r(0xfda130a0fa452838, 865, 2, 6, 0, 2), // cudnnActivationForward
+    r(0xfda95234effe3909, 1272, 1, 6, 0, 2), // cusolverDnZungqr_bufferSize
+    r(0xfdb293c32b30578b, 367, 2, 3, 0, 0), // cuStreamGetCaptureInfo
+    r(0xfdc40a680118a196, 803, 1, 6, 0, 19), // cublasMpTrmm
     r(0xfddf3a8320463831, 0, 0, 1, 0, 0), // cudnnDestroyAlgorithmDescriptor
-    r(0xfde13f0222bebc70, 2161, 1, 4, 0, 0), // nvmlGpuInstanceGetComputeInstanceProfileInfo
-    r(0xfde18832d3c0952f, 37, 1, 2, 0, 0), // cusolverSpGetStream
+    r(0xfde13f0222bebc70, 2114, 1, 4, 0, 0), // nvmlGpuInstanceGetComputeInstanceProfileInfo
+    r(0xfde18832d3c0952f, 36, 1, 2, 0, 0), // cusolverSpGetStream
     r(0xfde1d0852e9f50a8, 0, 0, 1, 0, 0), // @cudaHostUnregister
     r(0xfde4f8a089edfcce, 0, 0, 1, 0, 0), // nvmlGpmSampleFree
-    r(0xfdeb09f684540a96, 285, 2, 3, 0, 0), // cuLinkComplete
-    r(0xfdfbc3dfc0dab5e1, 680, 2, 6, 0, 10), // cublasHSHgemvStridedBatched
-    r(0xfe01f70126c4d440, 1270, 3, 2, 0, 0), // cuFileHandleRegister
-    r(0xfe05a69a12a7b895, 2185, 2, 4, 0, 0), // nvmlVgpuInstanceGetVmID
-    r(0xfe0ee66801584fe4, 810, 1, 6, 0, 15), // cublasMpTrsm
+    r(0xfdeb09f684540a96, 281, 2, 3, 0, 0), // cuLinkComplete
+    r(0xfdfbc3dfc0dab5e1, 673, 2, 6, 0, 10), // cublasHSHgemvStridedBatched
+    r(0xfe01f70126c4d440, 1257, 3, 2, 0, 0), // cuFileHandleRegister
+    r(0xfe05a69a12a7b895, 2138, 2, 4, 0, 0), // nvmlVgpuInstanceGetVmID
+    r(0xfe0ee66801584fe4, 803, 1, 6, 0, 15), // cublasMpTrsm
     r(0xfe125711adfc24d6, 0, 0, 1, 0, 0), // cutensorMgDestroy
     r(0xfe1763b3de7c3327, 13, 1, 2, 0, 0), // nvmlVgpuTypeGetGpuInstanceProfileId
-    r(0xfe1b25068ca25708, 121, 3, 5, 0, 0), // cudaGraphRemoveDependencies_v2
-    r(0xfe32d1a789f4e1c5, 1286, 1, 6, 0, 2), // cusolverDnDorgqr_bufferSize
-    r(0xfe35f89bf7173dae, 565, 2, 6, 0, 7), // cublasCsymm_v2_64
-    r(0xfe3615f2c55edac4, 241, 1, 3, 0, 0), // nvmlUnitGetTemperature
-    r(0xfe7eb3eabfe9ff8a, 898, 2, 6, 0, 14), // cusparseCcsrgeam2
-    r(0xfe92358df7eb2a4f, 117, 2, 9, 0, 0), // @cudaGraphAddMemcpyNodeToSymbol
-    r(0xfe92777a40ec434c, 117, 2, 5, 0, 0), // @cudaGraphAddEventRecordNode
+    r(0xfe1b25068ca25708, 117, 3, 5, 0, 0), // cudaGraphRemoveDependencies_v2
+    r(0xfe32d1a789f4e1c5, 1272, 1, 6, 0, 2), // cusolverDnDorgqr_bufferSize
+    r(0xfe35f89bf7173dae, 559, 2, 6, 0, 7), // cublasCsymm_v2_64
+    r(0xfe3615f2c55edac4, 237, 1, 3, 0, 0), // nvmlUnitGetTemperature
+    r(0xfe7eb3eabfe9ff8a, 890, 2, 6, 0, 14), // cusparseCcsrgeam2
+    r(0xfe92358df7eb2a4f, 113, 2, 9, 0, 0), // @cudaGraphAddMemcpyNodeToSymbol
+    r(0xfe92777a40ec434c, 113, 2, 5, 0, 0), // @cudaGraphAddEventRecordNode
     r(0xfe964c6286072a3e, 30, 1, 2, 0, 0), // @cudaDeviceGetAttribute
-    r(0xfeb5d9c260f61d89, 374, 5, 6, 0, 0), // @cudaStreamGetCaptureInfo_v2_ptsz
-    r(0xfec1acd887eaa951, 518, 2, 3, 0, 0), // @cudaGraphGetRootNodes
+    r(0xfeb5d9c260f61d89, 369, 5, 6, 0, 0), // @cudaStreamGetCaptureInfo_v2_ptsz
+    r(0xfec1acd887eaa951, 512, 2, 3, 0, 0), // @cudaGraphGetRootNodes
     r(0xfec4eb786dad55e0, 0, 0, 1, 0, 0), // cuEventDestroy_v2
     r(0xfecc44b44162f200, 0, 0, 0, 1, 0), // fftw_set_timelimit
     r(0xfecd3b334355e6aa, 0, 0, 1, 0, 0), // cublasLtEmulationDescDestroy
     r(0xfeceabd476124d2d, 0, 0, 6, 1, 6), // cusparseCcsr2csr_compress
-    r(0xfed5b7e421e35d1d, 266, 2, 3, 0, 0), // @cudaLibraryGetUnifiedFunction
-    r(0xfedb93ef1a413b49, 1281, 1, 6, 0, 6), // cusolverDnSyevd_bufferSize
+    r(0xfed5b7e421e35d1d, 262, 2, 3, 0, 0), // @cudaLibraryGetUnifiedFunction
+    r(0xfedb93ef1a413b49, 1268, 1, 6, 0, 6), // cusolverDnSyevd_bufferSize
     r(0xfee55ff6918ba25a, 13, 1, 2, 0, 0), // cudnnGetConvolutionBackwardFilterAlgorithmMaxCount
-    r(0xfeea419b656721a6, 206, 5, 5, 0, 0), // @cudaGraphGetEdges
-    r(0xfef388fbbe503a28, 2019, 1, 2, 0, 0), // nvmlDeviceGetRowRemapperHistogram
-    r(0xfefa3f1e6eabdff2, 221, 1, 3, 0, 0), // cuGraphKernelNodeGetAttribute
-    r(0xff076d5f3eb54003, 2195, 2, 3, 0, 0), // nvrtcGetLoweredName
+    r(0xfeea419b656721a6, 202, 5, 5, 0, 0), // @cudaGraphGetEdges
+    r(0xfef388fbbe503a28, 1978, 1, 2, 0, 0), // nvmlDeviceGetRowRemapperHistogram
+    r(0xfefa3f1e6eabdff2, 217, 1, 3, 0, 0), // cuGraphKernelNodeGetAttribute
+    r(0xff076d5f3eb54003, 2148, 2, 3, 0, 0), // nvrtcGetLoweredName
     r(0xff241116a699e16f, 0, 0, 6, 0, 4), // cusparseCcsric02_analysis
-    r(0xff286cf27f5fe8b4, 817, 2, 6, 0, 5), // cublasZhemv_v2
+    r(0xff286cf27f5fe8b4, 810, 2, 6, 0, 5), // cublasZhemv_v2
     r(0xff2c8570d7a705b2, 0, 0, 0, 0, 0), // cublasLtLoggerForceDisable
-    r(0xff2f11288b43e542, 802, 2, 6, 0, 7), // cublasZhemm_v2_64
+    r(0xff2f11288b43e542, 795, 2, 6, 0, 7), // cublasZhemm_v2_64
     r(0xff3bfd296c0344dc, 0, 0, 1, 0, 0), // nvrtcSetPCHHeapSize
     r(0xff4e6c7b8875d94a, 0, 0, 5, 1, 0), // cublasSaxpy
     r(0xff6a6a2a8490acf8, 0, 0, 6, 0, 0), // fftwf_plan_dft_2d
-    r(0xff6d3d574fec1db6, 1899, 2, 3, 0, 0), // ncclCommInitAll
+    r(0xff6d3d574fec1db6, 1858, 2, 3, 0, 0), // ncclCommInitAll
     r(0xff6d902a84932361, 0, 0, 6, 0, 1), // fftwf_plan_dft_3d
     r(0xff745c2a8498e9b3, 0, 0, 5, 0, 0), // fftwf_plan_dft_1d
-    r(0xff7c424a994343dc, 1369, 3, 6, 0, 8), // cusolverMgPotrs_bufferSize
-    r(0xff8d3bd60ddcc545, 175, 1, 2, 0, 0), // cuFileSetParameterString
-    r(0xff9a5f28a6edeb94, 2183, 2, 3, 0, 0), // nvmlVgpuInstanceGetMetadata
-    r(0xffadfe3111772d77, 306, 2, 5, 0, 0), // @cudaMemDiscardBatchAsync_ptsz
-    r(0xffaede8b60b5c8b5, 221, 1, 3, 0, 0), // @cudaGraphKernelNodeGetAttribute
+    r(0xff7c424a994343dc, 1352, 3, 6, 0, 8), // cusolverMgPotrs_bufferSize
+    r(0xff8d3bd60ddcc545, 171, 1, 2, 0, 0), // cuFileSetParameterString
+    r(0xff9a5f28a6edeb94, 2136, 2, 3, 0, 0), // nvmlVgpuInstanceGetMetadata
+    r(0xffadfe3111772d77, 302, 2, 5, 0, 0), // @cudaMemDiscardBatchAsync_ptsz
+    r(0xffaede8b60b5c8b5, 217, 1, 3, 0, 0), // @cudaGraphKernelNodeGetAttribute
     r(0xffafaaf1444f185b, 0, 0, 3, 0, 0), // @cudaLaunchHostFunc
     r(0xffc4943b959742bf, 30, 1, 2, 0, 0), // cuMemAlloc
-    r(0xffc4ddb36d22eba6, 2028, 3, 3, 0, 0), // nvmlDeviceGetMPSComputeRunningProcesses_v2
-    r(0xffc4deb36d22ed59, 2028, 3, 3, 0, 0), // nvmlDeviceGetMPSComputeRunningProcesses_v3
+    r(0xffc4ddb36d22eba6, 1987, 3, 3, 0, 0), // nvmlDeviceGetMPSComputeRunningProcesses_v2
+    r(0xffc4deb36d22ed59, 1987, 3, 3, 0, 0), // nvmlDeviceGetMPSComputeRunningProcesses_v3
     r(0xffc85a7eeeb91740, 0, 0, 5, 0, 0), // @cudaGraphMemcpyNodeSetParams1D
-    r(0xffcf003f515dc5d6, 1286, 1, 6, 0, 2), // cusolverDnCungqr_bufferSize
-    r(0xffd22f4dba26df37, 556, 1, 6, 0, 4), // cusparseCcsrsv2_bufferSize
+    r(0xffcf003f515dc5d6, 1272, 1, 6, 0, 2), // cusolverDnCungqr_bufferSize
+    r(0xffd22f4dba26df37, 550, 1, 6, 0, 4), // cusparseCcsrsv2_bufferSize
     r(0xffeaabf4ac9655c9, 0, 0, 3, 0, 0), // nvmlDeviceResetNvLinkUtilizationCounter
-    r(0xffee5e9bf53a1fe9, 557, 2, 6, 0, 12), // cublasCgemm3mStridedBatched_64
+    r(0xffee5e9bf53a1fe9, 551, 2, 6, 0, 12), // cublasCgemm3mStridedBatched_64
 ];
 
 /// The steps of all rows: (kind, flags, base, offset, base of the count, count, size, most). Functions with
 /// the same steps share them; the name is that of the first.
 #[rustfmt::skip]
-pub static STEPS: [Step; 2229] = [
+pub static STEPS: [Step; 2182] = [
     s(0, 0, 255, 8, 253, 1, 24, 24), // cuArray3DCreate
-    s(0, 9, 255, 0, 253, 1, 8, 8), // cuArray3DCreate
+    s(0, 1, 255, 0, 253, 1, 8, 8), // cuArray3DCreate
     s(0, 0, 255, 8, 253, 1, 40, 40), // cuArray3DCreate_v2
-    s(0, 9, 255, 0, 253, 1, 8, 8), // cuArray3DCreate_v2
+    s(0, 1, 255, 0, 253, 1, 8, 8), // cuArray3DCreate_v2
     s(0, 1, 255, 0, 253, 1, 24, 24), // cuArray3DGetDescriptor
     s(0, 1, 255, 0, 253, 1, 40, 40), // cuArray3DGetDescriptor_v2
     s(0, 0, 255, 8, 253, 1, 16, 16), // cuArrayCreate
-    s(0, 9, 255, 0, 253, 1, 8, 8), // cuArrayCreate
+    s(0, 1, 255, 0, 253, 1, 8, 8), // cuArrayCreate
     s(0, 1, 255, 0, 253, 1, 16, 16), // cuArrayGetDescriptor
     s(0, 1, 255, 0, 253, 1, 32, 32), // cuArrayGetMemoryRequirements
-    s(0, 9, 255, 0, 253, 1, 8, 8), // cuArrayGetPlane
+    s(0, 1, 255, 0, 253, 1, 8, 8), // cuArrayGetPlane
     s(0, 1, 255, 0, 253, 1, 48, 48), // cuArrayGetSparseProperties
     s(0, 0, 255, 8, 253, 1, 64, 64), // cuCheckpointProcessCheckpoint
-    s(0, 9, 255, 8, 253, 1, 4, 4), // cuCheckpointProcessGetRestoreThreadId
+    s(0, 1, 255, 8, 253, 1, 4, 4), // cuCheckpointProcessGetRestoreThreadId
     s(0, 0, 255, 8, 253, 1, 64, 64), // cuCheckpointProcessRestore
     s(0, 0, 0, 0, 0, 8, 32, 1024), // cuCheckpointProcessRestore
     s(0, 1, 255, 8, 253, 1, 256, 256), // cuCoredumpGetAttribute
-    s(0, 9, 255, 16, 253, 1, 8, 8), // cuCoredumpGetAttribute
-    s(0, 9, 255, 16, 253, 1, 8, 8), // cuCoredumpRegisterCompleteCallback
+    s(0, 1, 255, 16, 253, 1, 8, 8), // cuCoredumpGetAttribute
+    s(0, 1, 255, 16, 253, 1, 8, 8), // cuCoredumpRegisterCompleteCallback
     s(0, 0, 255, 8, 253, 1, 256, 256), // cuCoredumpSetAttribute
     s(0, 0, 255, 16, 253, 1, 8, 8), // cuCoredumpSetAttribute
     s(0, 0, 255, 8, 255, 16, 8, 1024), // cuCtxCreate_v3
-    s(0, 9, 255, 0, 253, 1, 8, 8), // cuCtxCreate_v3
+    s(0, 1, 255, 0, 253, 1, 8, 8), // cuCtxCreate_v3
     s(0, 0, 255, 8, 253, 1, 24, 24), // cuCtxCreate_v4
     s(0, 0, 0, 0, 0, 8, 8, 1024), // cuCtxCreate_v4
     s(0, 0, 0, 16, 253, 1, 16, 16), // cuCtxCreate_v4
-    s(0, 9, 255, 0, 253, 1, 8, 8), // cuCtxCreate_v4
+    s(0, 1, 255, 0, 253, 1, 8, 8), // cuCtxCreate_v4
     s(0, 1, 255, 8, 253, 1, 24, 24), // cuCtxCreate_v4
     s(0, 1, 4, 0, 4, 8, 8, 1024), // cuCtxCreate_v4
     s(0, 1, 4, 16, 253, 1, 16, 16), // cuCtxCreate_v4
-    s(0, 9, 255, 0, 253, 1, 4, 4), // cuCtxGetCacheConfig
+    s(0, 1, 255, 0, 253, 1, 4, 4), // cuCtxGetCacheConfig
     s(0, 1, 255, 8, 253, 1, 144, 144), // cuCtxGetDevResource
     s(0, 1, 0, 136, 253, 1, 144, 144), // cuCtxGetDevResource
     s(0, 1, 1, 136, 253, 1, 144, 144), // cuCtxGetDevResource
     s(0, 1, 2, 136, 253, 1, 144, 144), // cuCtxGetDevResource
     s(0, 1, 255, 8, 253, 1, 144, 144), // cuCtxGetDevResource
-    s(0, 1, 255, 0, 253, 1, 8, 8), // cuCtxGetExecAffinity
-    s(0, 9, 255, 8, 253, 1, 8, 8), // cuCtxGetId
-    s(0, 9, 255, 0, 253, 1, 4, 4), // cuCtxGetStreamPriorityRange
-    s(0, 9, 255, 8, 253, 1, 4, 4), // cuCtxGetStreamPriorityRange
+    s(0, 1, 255, 8, 253, 1, 8, 8), // cuCtxGetId
+    s(0, 1, 255, 0, 253, 1, 4, 4), // cuCtxGetStreamPriorityRange
+    s(0, 1, 255, 8, 253, 1, 4, 4), // cuCtxGetStreamPriorityRange
     s(0, 0, 255, 8, 255, 16, 144, 1024), // cuDevResourceGenerateDesc
-    s(0, 9, 255, 0, 253, 1, 8, 8), // cuDevResourceGenerateDesc
+    s(0, 1, 255, 0, 253, 1, 8, 8), // cuDevResourceGenerateDesc
     s(0, 0, 255, 16, 253, 1, 144, 144), // cuDevSmResourceSplit
     s(0, 0, 0, 136, 253, 1, 144, 144), // cuDevSmResourceSplit
     s(0, 0, 1, 136, 253, 1, 144, 144), // cuDevSmResourceSplit
@@ -5697,7 +5696,7 @@ pub static STEPS: [Step; 2229] = [
     s(0, 0, 1, 136, 253, 1, 144, 144), // cuDevSmResourceSplitByCount
     s(0, 0, 2, 136, 253, 1, 144, 144), // cuDevSmResourceSplitByCount
     s(0, 0, 3, 136, 253, 1, 144, 144), // cuDevSmResourceSplitByCount
-    s(0, 9, 255, 8, 253, 1, 4, 4), // cuDevSmResourceSplitByCount
+    s(0, 1, 255, 8, 253, 1, 4, 4), // cuDevSmResourceSplitByCount
     s(0, 1, 255, 0, 5, 0, 144, 920), // cuDevSmResourceSplitByCount
     s(0, 1, 255, 24, 253, 1, 144, 144), // cuDevSmResourceSplitByCount
     s(0, 1, 7, 136, 253, 1, 144, 144), // cuDevSmResourceSplitByCount
@@ -5705,57 +5704,54 @@ pub static STEPS: [Step; 2229] = [
     s(0, 1, 9, 136, 253, 1, 144, 144), // cuDevSmResourceSplitByCount
     s(0, 0, 255, 8, 253, 1, 4, 4), // cuDevSmResourceSplitByCount
     s(0, 0, 255, 16, 253, 1, 144, 144), // cuDevSmResourceSplitByCount
-    s(0, 9, 255, 8, 253, 1, 4, 4), // cuDevSmResourceSplitByCount
+    s(0, 1, 255, 8, 253, 1, 4, 4), // cuDevSmResourceSplitByCount
     s(0, 1, 255, 0, 2, 0, 144, 1024), // cuDevSmResourceSplitByCount
     s(0, 1, 255, 24, 253, 1, 144, 144), // cuDevSmResourceSplitByCount
     s(1, 0, 255, 8, 253, 1, 1, 256), // cuDeviceGetByPCIBusId
-    s(0, 9, 255, 0, 253, 1, 4, 4), // cuDeviceGetByPCIBusId
+    s(0, 1, 255, 0, 253, 1, 4, 4), // cuDeviceGetByPCIBusId
     s(0, 0, 255, 8, 253, 1, 8, 8), // cuDeviceGetCliqueInfo
     s(0, 1, 255, 0, 253, 1, 8, 8), // cuDeviceGetCliqueInfo
-    s(0, 9, 255, 8, 253, 1, 8, 8), // cuDeviceGetCliqueInfo
-    s(0, 1, 255, 16, 253, 1, 8, 8), // cuDeviceGetGraphMemAttribute
+    s(0, 1, 255, 8, 253, 1, 8, 8), // cuDeviceGetCliqueInfo
     s(0, 0, 255, 8, 255, 16, 4, 1024), // cuDeviceGetHostAtomicCapabilities
     s(0, 1, 255, 0, 255, 16, 4, 1024), // cuDeviceGetHostAtomicCapabilities
     s(1, 1, 255, 0, 253, 1, 1, 256), // cuDeviceGetName
     s(0, 1, 255, 0, 253, 1, 56, 56), // cuDeviceGetProperties
-    s(0, 9, 255, 8, 253, 1, 4, 4), // cuDevicePrimaryCtxGetState
-    s(0, 9, 255, 16, 253, 1, 4, 4), // cuDevicePrimaryCtxGetState
-    s(0, 9, 255, 24, 253, 1, 8, 8), // cuDeviceRegisterAsyncNotification
+    s(0, 1, 255, 8, 253, 1, 4, 4), // cuDevicePrimaryCtxGetState
+    s(0, 1, 255, 16, 253, 1, 4, 4), // cuDevicePrimaryCtxGetState
+    s(0, 1, 255, 24, 253, 1, 8, 8), // cuDeviceRegisterAsyncNotification
     s(0, 0, 255, 16, 253, 1, 8, 8), // cuDeviceSetGraphMemAttribute
-    s(0, 9, 255, 0, 253, 1, 8, 8), // cuEGLStreamConsumerAcquireFrame
-    s(0, 9, 255, 8, 253, 1, 8, 8), // cuEGLStreamConsumerAcquireFrame
-    s(0, 9, 255, 16, 253, 1, 8, 8), // cuEGLStreamConsumerAcquireFrame
-    s(0, 9, 255, 0, 253, 1, 8, 8), // cuEGLStreamConsumerReleaseFrame
-    s(0, 9, 255, 16, 253, 1, 8, 8), // cuEGLStreamConsumerReleaseFrame
-    s(0, 9, 255, 0, 253, 1, 8, 8), // cuEGLStreamProducerPresentFrame
-    s(0, 9, 255, 8, 253, 1, 8, 8), // cuEGLStreamProducerPresentFrame
-    s(0, 9, 255, 0, 253, 1, 8, 8), // cuEGLStreamProducerReturnFrame
+    s(0, 1, 255, 0, 253, 1, 8, 8), // cuEGLStreamConsumerAcquireFrame
+    s(0, 1, 255, 8, 253, 1, 8, 8), // cuEGLStreamConsumerAcquireFrame
+    s(0, 1, 255, 16, 253, 1, 8, 8), // cuEGLStreamConsumerAcquireFrame
+    s(0, 1, 255, 0, 253, 1, 8, 8), // cuEGLStreamConsumerReleaseFrame
+    s(0, 1, 255, 16, 253, 1, 8, 8), // cuEGLStreamConsumerReleaseFrame
+    s(0, 1, 255, 0, 253, 1, 8, 8), // cuEGLStreamProducerPresentFrame
+    s(0, 1, 255, 8, 253, 1, 8, 8), // cuEGLStreamProducerPresentFrame
+    s(0, 1, 255, 0, 253, 1, 8, 8), // cuEGLStreamProducerReturnFrame
     s(0, 1, 255, 8, 253, 1, 64, 64), // cuEGLStreamProducerReturnFrame
-    s(0, 9, 255, 16, 253, 1, 8, 8), // cuEGLStreamProducerReturnFrame
+    s(0, 1, 255, 16, 253, 1, 8, 8), // cuEGLStreamProducerReturnFrame
     s(0, 0, 255, 16, 253, 1, 88, 88), // cuExternalMemoryGetMappedBuffer
-    s(0, 9, 255, 0, 253, 1, 8, 8), // cuExternalMemoryGetMappedBuffer
+    s(0, 1, 255, 0, 253, 1, 8, 8), // cuExternalMemoryGetMappedBuffer
     s(0, 0, 255, 16, 253, 1, 120, 120), // cuExternalMemoryGetMappedMipmappedArray
-    s(0, 9, 255, 0, 253, 1, 8, 8), // cuExternalMemoryGetMappedMipmappedArray
+    s(0, 1, 255, 0, 253, 1, 8, 8), // cuExternalMemoryGetMappedMipmappedArray
     s(0, 4, 255, 8, 255, 0, 64, 1024), // cuFabricCpyBatchAsync
     s(2, 1, 255, 0, 253, 1, 8, 1024), // cuFuncGetName
-    s(0, 9, 255, 16, 253, 1, 8, 8), // cuFuncGetParamInfo
-    s(0, 9, 255, 24, 253, 1, 8, 8), // cuFuncGetParamInfo
-    s(0, 9, 255, 0, 253, 1, 4, 4), // cuGLGetDevices
+    s(0, 1, 255, 16, 253, 1, 8, 8), // cuFuncGetParamInfo
+    s(0, 1, 255, 24, 253, 1, 8, 8), // cuFuncGetParamInfo
+    s(0, 1, 255, 0, 253, 1, 4, 4), // cuGLGetDevices
     s(0, 1, 255, 8, 0, 0, 4, 1024), // cuGLGetDevices
     s(2, 1, 255, 8, 253, 1, 8, 1024), // cuGetErrorName
-    s(0, 0, 255, 8, 253, 1, 16, 16), // cuGetExportTable
-    s(0, 1, 255, 0, 253, 1, 8, 8), // cuGetExportTable
     s(1, 0, 255, 0, 253, 1, 1, 256), // cuGetProcAddress
     s(0, 1, 255, 8, 253, 1, 8, 8), // cuGetProcAddress
     s(1, 0, 255, 0, 253, 1, 1, 256), // cuGetProcAddress_v2
     s(0, 1, 255, 8, 253, 1, 8, 8), // cuGetProcAddress_v2
-    s(0, 9, 255, 32, 253, 1, 4, 4), // cuGetProcAddress_v2
+    s(0, 1, 255, 32, 253, 1, 4, 4), // cuGetProcAddress_v2
     s(0, 4, 255, 16, 255, 24, 8, 760), // cuGraphAddBatchMemOpNode
     s(0, 0, 255, 32, 253, 1, 32, 32), // cuGraphAddBatchMemOpNode
     s(0, 0, 1, 16, 1, 8, 48, 760), // cuGraphAddBatchMemOpNode
-    s(0, 9, 255, 0, 253, 1, 8, 8), // cuGraphAddBatchMemOpNode
+    s(0, 1, 255, 0, 253, 1, 8, 8), // cuGraphAddBatchMemOpNode
     s(0, 4, 255, 16, 255, 24, 8, 1024), // cuGraphAddChildGraphNode
-    s(0, 9, 255, 0, 253, 1, 8, 8), // cuGraphAddChildGraphNode
+    s(0, 1, 255, 0, 253, 1, 8, 8), // cuGraphAddChildGraphNode
     s(0, 4, 255, 8, 255, 24, 8, 784), // cuGraphAddDependencies
     s(0, 4, 255, 16, 255, 24, 8, 784), // cuGraphAddDependencies
     s(0, 4, 255, 8, 255, 32, 8, 512), // cuGraphAddDependencies_v2
@@ -5765,37 +5761,37 @@ pub static STEPS: [Step; 2229] = [
     s(0, 0, 255, 32, 253, 1, 24, 24), // cuGraphAddExternalSemaphoresSignalNode
     s(0, 0, 1, 0, 1, 16, 8, 680), // cuGraphAddExternalSemaphoresSignalNode
     s(0, 0, 1, 8, 253, 1, 144, 144), // cuGraphAddExternalSemaphoresSignalNode
-    s(0, 9, 255, 0, 253, 1, 8, 8), // cuGraphAddExternalSemaphoresSignalNode
+    s(0, 1, 255, 0, 253, 1, 8, 8), // cuGraphAddExternalSemaphoresSignalNode
     s(0, 4, 255, 16, 255, 24, 8, 1024), // cuGraphAddHostNode
     s(0, 0, 255, 32, 253, 1, 16, 16), // cuGraphAddHostNode
-    s(0, 9, 255, 0, 253, 1, 8, 8), // cuGraphAddHostNode
+    s(0, 1, 255, 0, 253, 1, 8, 8), // cuGraphAddHostNode
     s(0, 4, 255, 16, 255, 24, 8, 488), // cuGraphAddKernelNode
     s(0, 0, 255, 32, 253, 1, 56, 56), // cuGraphAddKernelNode
     s(4, 0, 1, 40, 1, 0, 0, 488), // cuGraphAddKernelNode
     s(5, 0, 1, 48, 253, 1, 0, 488), // cuGraphAddKernelNode
-    s(0, 9, 255, 0, 253, 1, 8, 8), // cuGraphAddKernelNode
+    s(0, 1, 255, 0, 253, 1, 8, 8), // cuGraphAddKernelNode
     s(0, 4, 255, 16, 255, 24, 8, 488), // cuGraphAddKernelNode_v2
     s(0, 0, 255, 32, 253, 1, 72, 72), // cuGraphAddKernelNode_v2
     s(4, 0, 1, 40, 1, 0, 0, 488), // cuGraphAddKernelNode_v2
     s(5, 0, 1, 48, 253, 1, 0, 488), // cuGraphAddKernelNode_v2
-    s(0, 9, 255, 0, 253, 1, 8, 8), // cuGraphAddKernelNode_v2
+    s(0, 1, 255, 0, 253, 1, 8, 8), // cuGraphAddKernelNode_v2
     s(0, 4, 255, 16, 255, 24, 8, 712), // cuGraphAddMemAllocNode
     s(0, 0, 255, 32, 253, 1, 120, 120), // cuGraphAddMemAllocNode
     s(0, 4, 1, 88, 1, 96, 12, 712), // cuGraphAddMemAllocNode
-    s(0, 9, 255, 0, 253, 1, 8, 8), // cuGraphAddMemAllocNode
+    s(0, 1, 255, 0, 253, 1, 8, 8), // cuGraphAddMemAllocNode
     s(0, 1, 255, 32, 253, 1, 120, 120), // cuGraphAddMemAllocNode
     s(0, 5, 4, 88, 4, 96, 12, 1024), // cuGraphAddMemAllocNode
     s(0, 4, 255, 16, 255, 24, 8, 1024), // cuGraphAddMemcpyNode
     s(0, 0, 255, 32, 253, 1, 200, 200), // cuGraphAddMemcpyNode
-    s(0, 9, 255, 0, 253, 1, 8, 8), // cuGraphAddMemcpyNode
+    s(0, 1, 255, 0, 253, 1, 8, 8), // cuGraphAddMemcpyNode
     s(0, 4, 255, 16, 255, 24, 8, 1024), // cuGraphAddMemsetNode
     s(0, 0, 255, 32, 253, 1, 40, 40), // cuGraphAddMemsetNode
-    s(0, 9, 255, 0, 253, 1, 8, 8), // cuGraphAddMemsetNode
+    s(0, 1, 255, 0, 253, 1, 8, 8), // cuGraphAddMemsetNode
     s(0, 4, 255, 16, 255, 24, 8, 424), // cuGraphAddNode
     s(0, 0, 255, 32, 253, 1, 256, 256), // cuGraphAddNode
     s(4, 0, 1, 56, 1, 16, 0, 424), // cuGraphAddNode
     s(5, 0, 1, 64, 253, 1, 0, 424), // cuGraphAddNode
-    s(0, 9, 255, 0, 253, 1, 8, 8), // cuGraphAddNode
+    s(0, 1, 255, 0, 253, 1, 8, 8), // cuGraphAddNode
     s(0, 1, 255, 32, 253, 1, 256, 256), // cuGraphAddNode
     s(4, 1, 5, 56, 5, 16, 0, 760), // cuGraphAddNode
     s(5, 1, 5, 64, 253, 1, 0, 512), // cuGraphAddNode
@@ -5804,7 +5800,7 @@ pub static STEPS: [Step; 2229] = [
     s(0, 0, 255, 40, 253, 1, 256, 256), // cuGraphAddNode_v2
     s(4, 0, 2, 56, 2, 16, 0, 312), // cuGraphAddNode_v2
     s(5, 0, 2, 64, 253, 1, 0, 312), // cuGraphAddNode_v2
-    s(0, 9, 255, 0, 253, 1, 8, 8), // cuGraphAddNode_v2
+    s(0, 1, 255, 0, 253, 1, 8, 8), // cuGraphAddNode_v2
     s(0, 1, 255, 40, 253, 1, 256, 256), // cuGraphAddNode_v2
     s(4, 1, 6, 56, 6, 16, 0, 760), // cuGraphAddNode_v2
     s(5, 1, 6, 64, 253, 1, 0, 512), // cuGraphAddNode_v2
@@ -5830,8 +5826,8 @@ pub static STEPS: [Step; 2229] = [
     s(0, 0, 255, 16, 253, 1, 256, 256), // cuGraphExecNodeSetParams
     s(4, 0, 0, 56, 0, 16, 0, 784), // cuGraphExecNodeSetParams
     s(5, 0, 0, 64, 253, 1, 0, 512), // cuGraphExecNodeSetParams
-    s(0, 9, 255, 16, 253, 1, 8, 8), // cuGraphExecUpdate
-    s(0, 9, 255, 24, 253, 1, 4, 4), // cuGraphExecUpdate
+    s(0, 1, 255, 16, 253, 1, 8, 8), // cuGraphExecUpdate
+    s(0, 1, 255, 24, 253, 1, 4, 4), // cuGraphExecUpdate
     s(0, 1, 255, 16, 253, 1, 24, 24), // cuGraphExecUpdate_v2
     s(0, 1, 255, 8, 253, 1, 24, 24), // cuGraphExternalSemaphoresSignalNodeGetParams
     s(0, 1, 0, 0, 0, 16, 8, 1024), // cuGraphExternalSemaphoresSignalNodeGetParams
@@ -5840,23 +5836,23 @@ pub static STEPS: [Step; 2229] = [
     s(0, 0, 0, 0, 0, 16, 8, 1024), // cuGraphExternalSemaphoresSignalNodeSetParams
     s(0, 0, 0, 8, 253, 1, 144, 144), // cuGraphExternalSemaphoresSignalNodeSetParams
     s(0, 0, 255, 24, 253, 1, 8, 8), // cuGraphGetEdges
-    s(0, 9, 255, 24, 253, 1, 8, 8), // cuGraphGetEdges
+    s(0, 1, 255, 24, 253, 1, 8, 8), // cuGraphGetEdges
     s(0, 5, 255, 8, 1, 0, 8, 768), // cuGraphGetEdges
     s(0, 5, 255, 16, 1, 0, 8, 768), // cuGraphGetEdges
     s(0, 0, 255, 32, 253, 1, 8, 8), // cuGraphGetEdges_v2
-    s(0, 9, 255, 32, 253, 1, 8, 8), // cuGraphGetEdges_v2
+    s(0, 1, 255, 32, 253, 1, 8, 8), // cuGraphGetEdges_v2
     s(0, 5, 255, 8, 1, 0, 8, 504), // cuGraphGetEdges_v2
     s(0, 5, 255, 16, 1, 0, 8, 504), // cuGraphGetEdges_v2
     s(0, 5, 255, 24, 1, 0, 8, 504), // cuGraphGetEdges_v2
     s(0, 0, 255, 16, 253, 1, 8, 8), // cuGraphGetNodes
-    s(0, 9, 255, 16, 253, 1, 8, 8), // cuGraphGetNodes
+    s(0, 1, 255, 16, 253, 1, 8, 8), // cuGraphGetNodes
     s(0, 5, 255, 8, 1, 0, 8, 1024), // cuGraphGetNodes
     s(0, 1, 255, 8, 253, 1, 16, 16), // cuGraphHostNodeGetParams
     s(0, 0, 255, 8, 253, 1, 16, 16), // cuGraphHostNodeSetParams
-    s(0, 9, 255, 0, 253, 1, 8, 8), // cuGraphInstantiate
-    s(0, 9, 255, 16, 253, 1, 8, 8), // cuGraphInstantiate
+    s(0, 1, 255, 0, 253, 1, 8, 8), // cuGraphInstantiate
+    s(0, 1, 255, 16, 253, 1, 8, 8), // cuGraphInstantiate
     s(1, 1, 255, 24, 253, 1, 1, 256), // cuGraphInstantiate
-    s(0, 9, 255, 0, 253, 1, 8, 8), // cuGraphInstantiateWithParams
+    s(0, 1, 255, 0, 253, 1, 8, 8), // cuGraphInstantiateWithParams
     s(0, 1, 255, 16, 253, 1, 32, 32), // cuGraphInstantiateWithParams
     s(0, 1, 255, 16, 253, 1, 32, 32), // cuGraphKernelNodeGetAttribute
     s(0, 1, 255, 8, 253, 1, 56, 56), // cuGraphKernelNodeGetParams
@@ -5878,7 +5874,7 @@ pub static STEPS: [Step; 2229] = [
     s(0, 0, 255, 8, 253, 1, 200, 200), // cuGraphMemcpyNodeSetParams
     s(0, 1, 255, 8, 253, 1, 40, 40), // cuGraphMemsetNodeGetParams
     s(0, 0, 255, 8, 253, 1, 40, 40), // cuGraphMemsetNodeSetParams
-    s(0, 9, 255, 16, 253, 1, 4, 4), // cuGraphNodeGetEnabled
+    s(0, 1, 255, 16, 253, 1, 4, 4), // cuGraphNodeGetEnabled
     s(0, 1, 255, 8, 253, 1, 256, 256), // cuGraphNodeGetParams
     s(4, 1, 0, 56, 0, 16, 0, 784), // cuGraphNodeGetParams
     s(5, 1, 0, 64, 253, 1, 0, 512), // cuGraphNodeGetParams
@@ -5888,9 +5884,9 @@ pub static STEPS: [Step; 2229] = [
     s(0, 0, 255, 8, 255, 0, 8, 1024), // cuGraphicsMapResources
     s(0, 1, 255, 0, 253, 1, 64, 64), // cuGraphicsResourceGetMappedEglFrame
     s(0, 0, 255, 8, 253, 1, 104, 104), // cuImportExternalMemory
-    s(0, 9, 255, 0, 253, 1, 8, 8), // cuImportExternalMemory
+    s(0, 1, 255, 0, 253, 1, 8, 8), // cuImportExternalMemory
     s(0, 0, 255, 8, 253, 1, 96, 96), // cuImportExternalSemaphore
-    s(0, 9, 255, 0, 253, 1, 8, 8), // cuImportExternalSemaphore
+    s(0, 1, 255, 0, 253, 1, 8, 8), // cuImportExternalSemaphore
     s(4, 0, 255, 72, 255, 0, 0, 1024), // cuLaunchCooperativeKernel
     s(0, 0, 255, 0, 255, 8, 56, 1024), // cuLaunchCooperativeKernelMultiDevice
     s(4, 0, 255, 72, 255, 0, 0, 1024), // cuLaunchKernel
@@ -5901,44 +5897,44 @@ pub static STEPS: [Step; 2229] = [
     s(5, 0, 255, 24, 253, 1, 0, 488), // cuLaunchKernelEx
     s(0, 1, 255, 0, 255, 8, 8, 1024), // cuLibraryEnumerateKernels
     s(1, 0, 255, 24, 253, 1, 1, 256), // cuLibraryGetGlobal
-    s(0, 9, 255, 0, 253, 1, 8, 8), // cuLibraryGetGlobal
-    s(0, 9, 255, 8, 253, 1, 8, 8), // cuLibraryGetGlobal
+    s(0, 1, 255, 0, 253, 1, 8, 8), // cuLibraryGetGlobal
+    s(0, 1, 255, 8, 253, 1, 8, 8), // cuLibraryGetGlobal
     s(1, 0, 255, 16, 253, 1, 1, 256), // cuLibraryGetKernel
-    s(0, 9, 255, 0, 253, 1, 8, 8), // cuLibraryGetKernel
+    s(0, 1, 255, 0, 253, 1, 8, 8), // cuLibraryGetKernel
     s(0, 0, 255, 16, 255, 32, 4, 512), // cuLibraryLoadData
     s(0, 0, 255, 24, 255, 32, 8, 256), // cuLibraryLoadData
     s(0, 0, 255, 40, 255, 56, 4, 512), // cuLibraryLoadData
     s(0, 0, 255, 48, 255, 56, 8, 256), // cuLibraryLoadData
-    s(0, 9, 255, 0, 253, 1, 8, 8), // cuLibraryLoadData
+    s(0, 1, 255, 0, 253, 1, 8, 8), // cuLibraryLoadData
     s(1, 0, 255, 8, 253, 1, 1, 256), // cuLibraryLoadFromFile
     s(0, 0, 255, 16, 255, 32, 4, 376), // cuLibraryLoadFromFile
     s(0, 0, 255, 24, 255, 32, 8, 256), // cuLibraryLoadFromFile
     s(0, 0, 255, 40, 255, 56, 4, 376), // cuLibraryLoadFromFile
     s(0, 0, 255, 48, 255, 56, 8, 256), // cuLibraryLoadFromFile
-    s(0, 9, 255, 0, 253, 1, 8, 8), // cuLibraryLoadFromFile
+    s(0, 1, 255, 0, 253, 1, 8, 8), // cuLibraryLoadFromFile
     s(1, 0, 255, 32, 253, 1, 1, 256), // cuLinkAddData
     s(0, 0, 255, 48, 255, 40, 4, 1024), // cuLinkAddData
     s(0, 0, 255, 56, 255, 40, 8, 256), // cuLinkAddData
     s(1, 0, 255, 16, 253, 1, 1, 256), // cuLinkAddFile
     s(0, 0, 255, 32, 255, 24, 4, 1024), // cuLinkAddFile
     s(0, 0, 255, 40, 255, 24, 8, 256), // cuLinkAddFile
-    s(0, 9, 255, 8, 253, 1, 8, 8), // cuLinkComplete
-    s(0, 9, 255, 16, 253, 1, 8, 8), // cuLinkComplete
+    s(0, 1, 255, 8, 253, 1, 8, 8), // cuLinkComplete
+    s(0, 1, 255, 16, 253, 1, 8, 8), // cuLinkComplete
     s(0, 0, 255, 8, 255, 0, 4, 1024), // cuLinkCreate
     s(0, 0, 255, 16, 255, 0, 8, 256), // cuLinkCreate
-    s(0, 9, 255, 24, 253, 1, 8, 8), // cuLinkCreate
+    s(0, 1, 255, 24, 253, 1, 8, 8), // cuLinkCreate
     s(0, 0, 255, 8, 253, 1, 24, 24), // cuLogicalEndpointCreate
     s(0, 0, 255, 16, 253, 1, 24, 24), // cuLogicalEndpointGetLimits
-    s(0, 9, 255, 0, 253, 1, 8, 8), // cuLogicalEndpointGetLimits
-    s(0, 9, 255, 8, 253, 1, 8, 8), // cuLogicalEndpointGetLimits
+    s(0, 1, 255, 0, 253, 1, 8, 8), // cuLogicalEndpointGetLimits
+    s(0, 1, 255, 8, 253, 1, 8, 8), // cuLogicalEndpointGetLimits
     s(0, 1, 255, 16, 255, 8, 4, 1024), // cuLogicalEndpointQuery
-    s(0, 9, 255, 0, 253, 1, 4, 4), // cuLogsDumpToMemory
+    s(0, 1, 255, 0, 253, 1, 4, 4), // cuLogsDumpToMemory
     s(1, 1, 255, 8, 253, 1, 1, 256), // cuLogsDumpToMemory
-    s(0, 9, 255, 16, 253, 1, 8, 8), // cuLogsDumpToMemory
+    s(0, 1, 255, 16, 253, 1, 8, 8), // cuLogsDumpToMemory
     s(0, 4, 255, 0, 255, 8, 64, 1024), // cuMemBatchDecompressAsync
-    s(0, 9, 255, 24, 253, 1, 8, 8), // cuMemBatchDecompressAsync
+    s(0, 1, 255, 24, 253, 1, 8, 8), // cuMemBatchDecompressAsync
     s(0, 0, 255, 16, 253, 1, 32, 32), // cuMemCreate
-    s(0, 9, 255, 0, 253, 1, 8, 8), // cuMemCreate
+    s(0, 1, 255, 0, 253, 1, 8, 8), // cuMemCreate
     s(0, 4, 255, 0, 255, 16, 8, 384), // cuMemDiscardAndPrefetchBatchAsync
     s(0, 4, 255, 8, 255, 16, 8, 384), // cuMemDiscardAndPrefetchBatchAsync
     s(0, 4, 255, 24, 255, 40, 8, 384), // cuMemDiscardAndPrefetchBatchAsync
@@ -5946,19 +5942,18 @@ pub static STEPS: [Step; 2229] = [
     s(0, 4, 255, 0, 255, 16, 8, 784), // cuMemDiscardBatchAsync
     s(0, 4, 255, 8, 255, 16, 8, 784), // cuMemDiscardBatchAsync
     s(0, 0, 255, 8, 253, 1, 8, 8), // cuMemGetAccess
-    s(0, 9, 255, 0, 253, 1, 8, 8), // cuMemGetAccess
+    s(0, 1, 255, 0, 253, 1, 8, 8), // cuMemGetAccess
     s(0, 0, 255, 8, 253, 1, 32, 32), // cuMemGetAllocationGranularity
-    s(0, 9, 255, 0, 253, 1, 8, 8), // cuMemGetAllocationGranularity
+    s(0, 1, 255, 0, 253, 1, 8, 8), // cuMemGetAllocationGranularity
     s(0, 1, 255, 32, 253, 1, 8, 8), // cuMemGetLocationInfo
     s(0, 0, 255, 0, 255, 8, 96, 1024), // cuMemMapArrayAsync
     s(0, 0, 255, 8, 253, 1, 88, 88), // cuMemPoolCreate
-    s(0, 9, 255, 0, 253, 1, 8, 8), // cuMemPoolCreate
+    s(0, 1, 255, 0, 253, 1, 8, 8), // cuMemPoolCreate
     s(0, 0, 255, 16, 253, 1, 8, 8), // cuMemPoolGetAccess
-    s(0, 9, 255, 0, 253, 1, 4, 4), // cuMemPoolGetAccess
+    s(0, 1, 255, 0, 253, 1, 4, 4), // cuMemPoolGetAccess
     s(0, 0, 255, 16, 253, 1, 64, 64), // cuMemPoolImportPointer
-    s(0, 9, 255, 0, 253, 1, 8, 8), // cuMemPoolImportPointer
+    s(0, 1, 255, 0, 253, 1, 8, 8), // cuMemPoolImportPointer
     s(0, 4, 255, 8, 255, 16, 12, 1024), // cuMemPoolSetAccess
-    s(0, 1, 255, 0, 253, 1, 4, 4), // cuMemRangeGetAttribute
     s(0, 4, 255, 8, 255, 40, 8, 784), // cuMemRangeGetAttributes
     s(0, 4, 255, 16, 255, 24, 4, 784), // cuMemRangeGetAttributes
     s(3, 5, 255, 0, 255, 24, 4, 1024), // cuMemRangeGetAttributes
@@ -5969,7 +5964,7 @@ pub static STEPS: [Step; 2229] = [
     s(0, 0, 255, 0, 253, 1, 144, 144), // cuMemcpy3D
     s(0, 0, 255, 0, 253, 1, 200, 200), // cuMemcpy3DAsync_v2
     s(0, 4, 255, 8, 255, 0, 112, 1024), // cuMemcpy3DBatchAsync
-    s(0, 9, 255, 16, 253, 1, 8, 8), // cuMemcpy3DBatchAsync
+    s(0, 1, 255, 16, 253, 1, 8, 8), // cuMemcpy3DBatchAsync
     s(0, 4, 255, 8, 255, 0, 112, 1024), // cuMemcpy3DBatchAsync_v2
     s(0, 0, 255, 0, 253, 1, 112, 112), // cuMemcpy3DWithAttributesAsync
     s(0, 4, 255, 0, 255, 24, 8, 304), // cuMemcpyBatchAsync
@@ -5977,7 +5972,7 @@ pub static STEPS: [Step; 2229] = [
     s(0, 4, 255, 16, 255, 24, 8, 304), // cuMemcpyBatchAsync
     s(0, 4, 255, 32, 255, 48, 24, 304), // cuMemcpyBatchAsync
     s(0, 4, 255, 40, 255, 48, 8, 304), // cuMemcpyBatchAsync
-    s(0, 9, 255, 56, 253, 1, 8, 8), // cuMemcpyBatchAsync
+    s(0, 1, 255, 56, 253, 1, 8, 8), // cuMemcpyBatchAsync
     s(0, 4, 255, 0, 255, 24, 8, 304), // cuMemcpyBatchAsync_v2
     s(0, 4, 255, 8, 255, 24, 8, 304), // cuMemcpyBatchAsync_v2
     s(0, 4, 255, 16, 255, 24, 8, 304), // cuMemcpyBatchAsync_v2
@@ -5985,16 +5980,16 @@ pub static STEPS: [Step; 2229] = [
     s(0, 4, 255, 40, 255, 48, 8, 304), // cuMemcpyBatchAsync_v2
     s(0, 0, 255, 24, 253, 1, 24, 24), // cuMemcpyWithAttributesAsync
     s(1, 0, 255, 24, 253, 1, 1, 256), // cuModuleGetGlobal
-    s(0, 9, 255, 0, 253, 1, 4, 4), // cuModuleGetGlobal
-    s(0, 9, 255, 8, 253, 1, 4, 4), // cuModuleGetGlobal
+    s(0, 1, 255, 0, 253, 1, 4, 4), // cuModuleGetGlobal
+    s(0, 1, 255, 8, 253, 1, 4, 4), // cuModuleGetGlobal
     s(1, 0, 255, 8, 253, 1, 1, 256), // cuModuleLoad
-    s(0, 9, 255, 0, 253, 1, 8, 8), // cuModuleLoad
+    s(0, 1, 255, 0, 253, 1, 8, 8), // cuModuleLoad
     s(0, 0, 255, 24, 255, 16, 4, 1024), // cuModuleLoadDataEx
     s(0, 0, 255, 32, 255, 16, 8, 256), // cuModuleLoadDataEx
-    s(0, 9, 255, 0, 253, 1, 8, 8), // cuModuleLoadDataEx
+    s(0, 1, 255, 0, 253, 1, 8, 8), // cuModuleLoadDataEx
     s(0, 0, 255, 16, 253, 1, 56, 56), // cuOccupancyMaxActiveClusters
     s(0, 0, 0, 40, 0, 48, 72, 1024), // cuOccupancyMaxActiveClusters
-    s(0, 9, 255, 0, 253, 1, 4, 4), // cuOccupancyMaxActiveClusters
+    s(0, 1, 255, 0, 253, 1, 4, 4), // cuOccupancyMaxActiveClusters
     s(0, 0, 255, 8, 255, 0, 4, 1024), // cuPointerGetAttributes
     s(3, 1, 255, 16, 255, 0, 16, 1024), // cuPointerGetAttributes
     s(0, 0, 255, 0, 253, 1, 16, 16), // cuPointerSetAttribute
@@ -6009,22 +6004,22 @@ pub static STEPS: [Step; 2229] = [
     s(0, 1, 2, 0, 253, 1, 16, 16), // cuStreamBeginCaptureToCig
     s(0, 4, 255, 16, 255, 32, 8, 784), // cuStreamBeginCaptureToGraph
     s(0, 4, 255, 24, 255, 32, 8, 784), // cuStreamBeginCaptureToGraph
-    s(0, 9, 255, 8, 253, 1, 4, 4), // cuStreamGetCaptureInfo
-    s(0, 9, 255, 16, 253, 1, 8, 8), // cuStreamGetCaptureInfo
-    s(0, 9, 255, 8, 253, 1, 4, 4), // cuStreamGetCaptureInfo_v2
-    s(0, 9, 255, 16, 253, 1, 8, 8), // cuStreamGetCaptureInfo_v2
-    s(0, 9, 255, 24, 253, 1, 8, 8), // cuStreamGetCaptureInfo_v2
-    s(0, 9, 255, 32, 253, 1, 8, 8), // cuStreamGetCaptureInfo_v2
-    s(0, 9, 255, 40, 253, 1, 8, 8), // cuStreamGetCaptureInfo_v2
-    s(0, 9, 255, 8, 253, 1, 4, 4), // cuStreamGetCaptureInfo_v3
-    s(0, 9, 255, 16, 253, 1, 8, 8), // cuStreamGetCaptureInfo_v3
-    s(0, 9, 255, 24, 253, 1, 8, 8), // cuStreamGetCaptureInfo_v3
-    s(0, 9, 255, 32, 253, 1, 8, 8), // cuStreamGetCaptureInfo_v3
-    s(0, 9, 255, 40, 253, 1, 8, 8), // cuStreamGetCaptureInfo_v3
-    s(0, 9, 255, 48, 253, 1, 8, 8), // cuStreamGetCaptureInfo_v3
+    s(0, 1, 255, 8, 253, 1, 4, 4), // cuStreamGetCaptureInfo
+    s(0, 1, 255, 16, 253, 1, 8, 8), // cuStreamGetCaptureInfo
+    s(0, 1, 255, 8, 253, 1, 4, 4), // cuStreamGetCaptureInfo_v2
+    s(0, 1, 255, 16, 253, 1, 8, 8), // cuStreamGetCaptureInfo_v2
+    s(0, 1, 255, 24, 253, 1, 8, 8), // cuStreamGetCaptureInfo_v2
+    s(0, 1, 255, 32, 253, 1, 8, 8), // cuStreamGetCaptureInfo_v2
+    s(0, 1, 255, 40, 253, 1, 8, 8), // cuStreamGetCaptureInfo_v2
+    s(0, 1, 255, 8, 253, 1, 4, 4), // cuStreamGetCaptureInfo_v3
+    s(0, 1, 255, 16, 253, 1, 8, 8), // cuStreamGetCaptureInfo_v3
+    s(0, 1, 255, 24, 253, 1, 8, 8), // cuStreamGetCaptureInfo_v3
+    s(0, 1, 255, 32, 253, 1, 8, 8), // cuStreamGetCaptureInfo_v3
+    s(0, 1, 255, 40, 253, 1, 8, 8), // cuStreamGetCaptureInfo_v3
+    s(0, 1, 255, 48, 253, 1, 8, 8), // cuStreamGetCaptureInfo_v3
     s(0, 4, 255, 8, 255, 16, 8, 1024), // cuStreamUpdateCaptureDependencies
     s(0, 0, 255, 8, 253, 1, 144, 144), // cuSurfObjectCreate
-    s(0, 9, 255, 0, 253, 1, 8, 8), // cuSurfObjectCreate
+    s(0, 1, 255, 0, 253, 1, 8, 8), // cuSurfObjectCreate
     s(0, 1, 255, 0, 253, 1, 144, 144), // cuSurfObjectGetResourceDesc
     s(0, 0, 255, 32, 255, 16, 8, 496), // cuTensorMapEncodeIm2col
     s(0, 0, 255, 40, 255, 16, 8, 496), // cuTensorMapEncodeIm2col
@@ -6043,18 +6038,18 @@ pub static STEPS: [Step; 2229] = [
     s(0, 1, 255, 0, 253, 1, 128, 128), // cuTensorMapEncodeTiled
     s(0, 1, 255, 0, 253, 1, 128, 128), // cuTensorMapReplaceAddress
     s(0, 0, 255, 0, 253, 1, 128, 128), // cuTensorMapSetAllocationClass
-    s(0, 9, 255, 16, 253, 1, 4, 4), // cuTensorMapSetAllocationClass
+    s(0, 1, 255, 16, 253, 1, 4, 4), // cuTensorMapSetAllocationClass
     s(0, 0, 255, 8, 253, 1, 144, 144), // cuTexObjectCreate
     s(0, 0, 255, 16, 253, 1, 104, 104), // cuTexObjectCreate
     s(0, 0, 255, 24, 253, 1, 112, 112), // cuTexObjectCreate
-    s(0, 9, 255, 0, 253, 1, 8, 8), // cuTexObjectCreate
+    s(0, 1, 255, 0, 253, 1, 8, 8), // cuTexObjectCreate
     s(0, 1, 255, 0, 253, 1, 112, 112), // cuTexObjectGetResourceViewDesc
     s(0, 1, 255, 0, 253, 1, 104, 104), // cuTexObjectGetTextureDesc
     s(0, 0, 255, 8, 253, 1, 4, 4), // cuTexRefSetBorderColor
     s(0, 1, 255, 0, 253, 1, 12, 12), // __cudaPopCallConfiguration
     s(0, 1, 255, 8, 253, 1, 12, 12), // __cudaPopCallConfiguration
-    s(0, 9, 255, 16, 253, 1, 8, 8), // __cudaPopCallConfiguration
-    s(0, 9, 255, 24, 253, 1, 8, 8), // __cudaPopCallConfiguration
+    s(0, 1, 255, 16, 253, 1, 8, 8), // __cudaPopCallConfiguration
+    s(0, 1, 255, 24, 253, 1, 8, 8), // __cudaPopCallConfiguration
     s(1, 0, 255, 16, 253, 1, 1, 256), // __cudaRegisterFunction
     s(1, 0, 255, 24, 253, 1, 1, 256), // __cudaRegisterFunction
     s(0, 0, 255, 40, 253, 1, 12, 12), // __cudaRegisterFunction
@@ -6070,34 +6065,34 @@ pub static STEPS: [Step; 2229] = [
     s(1, 0, 255, 24, 253, 1, 1, 256), // __cudaRegisterTexture
     s(0, 1, 255, 0, 253, 1, 20, 20), // cudaArrayGetInfo
     s(0, 1, 255, 8, 253, 1, 24, 24), // cudaArrayGetInfo
-    s(0, 9, 255, 16, 253, 1, 4, 4), // cudaArrayGetInfo
+    s(0, 1, 255, 16, 253, 1, 4, 4), // cudaArrayGetInfo
     s(0, 0, 255, 0, 253, 1, 20, 20), // cudaBindSurfaceToArray
     s(0, 0, 255, 16, 253, 1, 20, 20), // cudaBindSurfaceToArray
     s(0, 0, 255, 8, 253, 1, 124, 124), // cudaBindTexture
     s(0, 0, 255, 24, 253, 1, 20, 20), // cudaBindTexture
-    s(0, 9, 255, 0, 253, 1, 8, 8), // cudaBindTexture
+    s(0, 1, 255, 0, 253, 1, 8, 8), // cudaBindTexture
     s(0, 0, 255, 0, 253, 1, 124, 124), // cudaBindTextureToArray
     s(0, 0, 255, 16, 253, 1, 20, 20), // cudaBindTextureToArray
     s(0, 0, 255, 8, 253, 1, 1008, 1008), // cudaChooseDevice
-    s(0, 9, 255, 0, 253, 1, 4, 4), // cudaChooseDevice
+    s(0, 1, 255, 0, 253, 1, 4, 4), // cudaChooseDevice
     s(0, 0, 255, 8, 253, 1, 1032, 1032), // cudaChooseDevice
-    s(0, 9, 255, 0, 253, 1, 4, 4), // cudaChooseDevice
+    s(0, 1, 255, 0, 253, 1, 4, 4), // cudaChooseDevice
     s(0, 0, 255, 8, 253, 1, 728, 728), // cudaChooseDevice
-    s(0, 9, 255, 0, 253, 1, 4, 4), // cudaChooseDevice
+    s(0, 1, 255, 0, 253, 1, 4, 4), // cudaChooseDevice
     s(0, 0, 255, 8, 253, 1, 64, 64), // cudaCreateSurfaceObject
-    s(0, 9, 255, 0, 253, 1, 8, 8), // cudaCreateSurfaceObject
+    s(0, 1, 255, 0, 253, 1, 8, 8), // cudaCreateSurfaceObject
     s(0, 0, 255, 8, 253, 1, 144, 144), // cudaCreateTextureObject
     s(0, 0, 255, 16, 253, 1, 72, 72), // cudaCreateTextureObject
     s(0, 0, 255, 24, 253, 1, 112, 112), // cudaCreateTextureObject
-    s(0, 9, 255, 0, 253, 1, 8, 8), // cudaCreateTextureObject
+    s(0, 1, 255, 0, 253, 1, 8, 8), // cudaCreateTextureObject
     s(0, 0, 255, 8, 253, 1, 64, 64), // cudaCreateTextureObject
     s(0, 0, 255, 16, 253, 1, 72, 72), // cudaCreateTextureObject
     s(0, 0, 255, 24, 253, 1, 48, 48), // cudaCreateTextureObject
-    s(0, 9, 255, 0, 253, 1, 8, 8), // cudaCreateTextureObject
+    s(0, 1, 255, 0, 253, 1, 8, 8), // cudaCreateTextureObject
     s(0, 0, 255, 8, 253, 1, 64, 64), // cudaCreateTextureObject
     s(0, 0, 255, 16, 253, 1, 68, 68), // cudaCreateTextureObject
     s(0, 0, 255, 24, 253, 1, 48, 48), // cudaCreateTextureObject
-    s(0, 9, 255, 0, 253, 1, 8, 8), // cudaCreateTextureObject
+    s(0, 1, 255, 0, 253, 1, 8, 8), // cudaCreateTextureObject
     s(0, 0, 255, 16, 253, 1, 144, 144), // cudaDevSmResourceSplit
     s(0, 0, 0, 136, 253, 1, 144, 144), // cudaDevSmResourceSplit
     s(0, 0, 1, 136, 253, 1, 144, 144), // cudaDevSmResourceSplit
@@ -6112,59 +6107,58 @@ pub static STEPS: [Step; 2229] = [
     s(0, 1, 10, 136, 253, 1, 144, 144), // cudaDevSmResourceSplit
     s(0, 1, 11, 136, 253, 1, 144, 144), // cudaDevSmResourceSplit
     s(0, 1, 255, 40, 253, 1, 64, 64), // cudaDevSmResourceSplit
-    s(0, 1, 255, 8, 253, 1, 8, 8), // cudaDeviceGetGraphMemAttribute
     s(0, 0, 255, 8, 253, 1, 20, 20), // cudaDeviceGetTexture1DLinearMaxWidth
-    s(0, 9, 255, 0, 253, 1, 8, 8), // cudaDeviceGetTexture1DLinearMaxWidth
+    s(0, 1, 255, 0, 253, 1, 8, 8), // cudaDeviceGetTexture1DLinearMaxWidth
     s(0, 0, 255, 8, 253, 1, 8, 8), // cudaDeviceSetGraphMemAttribute
-    s(0, 9, 255, 0, 253, 1, 8, 8), // cudaEGLStreamProducerPresentFrame
-    s(0, 9, 255, 288, 253, 1, 8, 8), // cudaEGLStreamProducerPresentFrame
-    s(0, 9, 255, 0, 253, 1, 8, 8), // cudaEGLStreamProducerReturnFrame
+    s(0, 1, 255, 0, 253, 1, 8, 8), // cudaEGLStreamProducerPresentFrame
+    s(0, 1, 255, 288, 253, 1, 8, 8), // cudaEGLStreamProducerPresentFrame
+    s(0, 1, 255, 0, 253, 1, 8, 8), // cudaEGLStreamProducerReturnFrame
     s(0, 1, 255, 8, 253, 1, 280, 280), // cudaEGLStreamProducerReturnFrame
-    s(0, 9, 255, 16, 253, 1, 8, 8), // cudaEGLStreamProducerReturnFrame
+    s(0, 1, 255, 16, 253, 1, 8, 8), // cudaEGLStreamProducerReturnFrame
     s(0, 0, 255, 16, 253, 1, 24, 24), // cudaExternalMemoryGetMappedBuffer
-    s(0, 9, 255, 0, 253, 1, 8, 8), // cudaExternalMemoryGetMappedBuffer
+    s(0, 1, 255, 0, 253, 1, 8, 8), // cudaExternalMemoryGetMappedBuffer
     s(0, 0, 255, 16, 253, 1, 128, 128), // cudaExternalMemoryGetMappedMipmappedArray
-    s(0, 9, 255, 0, 253, 1, 8, 8), // cudaExternalMemoryGetMappedMipmappedArray
+    s(0, 1, 255, 0, 253, 1, 8, 8), // cudaExternalMemoryGetMappedMipmappedArray
     s(0, 1, 255, 0, 253, 1, 20, 20), // cudaGetChannelDesc
     s(0, 1, 255, 0, 253, 1, 1008, 1008), // cudaGetDeviceProperties
     s(0, 1, 255, 0, 253, 1, 1032, 1032), // cudaGetDeviceProperties
     s(0, 1, 255, 0, 253, 1, 728, 728), // cudaGetDeviceProperties
     s(1, 0, 255, 0, 253, 1, 1, 256), // cudaGetDriverEntryPoint
     s(0, 1, 255, 8, 253, 1, 8, 8), // cudaGetDriverEntryPoint
-    s(0, 9, 255, 24, 253, 1, 4, 4), // cudaGetDriverEntryPoint
+    s(0, 1, 255, 24, 253, 1, 4, 4), // cudaGetDriverEntryPoint
     s(1, 2, 254, 0, 253, 0, 1, 256), // cudaGetErrorName
     s(0, 0, 255, 8, 253, 1, 124, 124), // cudaGetTextureAlignmentOffset
-    s(0, 9, 255, 0, 253, 1, 8, 8), // cudaGetTextureAlignmentOffset
+    s(0, 1, 255, 0, 253, 1, 8, 8), // cudaGetTextureAlignmentOffset
     s(0, 1, 255, 0, 253, 1, 72, 72), // cudaGetTextureObjectTextureDesc
     s(0, 1, 255, 0, 253, 1, 68, 68), // cudaGetTextureObjectTextureDesc
     s(0, 4, 255, 16, 255, 24, 8, 1024), // cudaGraphAddKernelNode
     s(0, 0, 255, 32, 253, 1, 56, 56), // cudaGraphAddKernelNode
-    s(0, 9, 255, 0, 253, 1, 8, 8), // cudaGraphAddKernelNode
+    s(0, 1, 255, 0, 253, 1, 8, 8), // cudaGraphAddKernelNode
     s(0, 4, 255, 16, 255, 24, 8, 1024), // cudaGraphAddMemcpyNode
     s(0, 0, 255, 32, 253, 1, 160, 160), // cudaGraphAddMemcpyNode
-    s(0, 9, 255, 0, 253, 1, 8, 8), // cudaGraphAddMemcpyNode
+    s(0, 1, 255, 0, 253, 1, 8, 8), // cudaGraphAddMemcpyNode
     s(0, 4, 255, 16, 255, 32, 8, 648), // cudaGraphAddNode
     s(0, 4, 255, 24, 255, 32, 8, 648), // cudaGraphAddNode
     s(0, 0, 255, 40, 253, 1, 256, 256), // cudaGraphAddNode
-    s(0, 9, 255, 0, 253, 1, 8, 8), // cudaGraphAddNode
+    s(0, 1, 255, 0, 253, 1, 8, 8), // cudaGraphAddNode
     s(0, 1, 255, 40, 253, 1, 256, 256), // cudaGraphAddNode
     s(0, 4, 255, 16, 255, 24, 8, 1024), // cudaGraphAddNode
     s(0, 0, 255, 32, 253, 1, 256, 256), // cudaGraphAddNode
-    s(0, 9, 255, 0, 253, 1, 8, 8), // cudaGraphAddNode
+    s(0, 1, 255, 0, 253, 1, 8, 8), // cudaGraphAddNode
     s(0, 1, 255, 32, 253, 1, 256, 256), // cudaGraphAddNode
     s(0, 0, 255, 16, 253, 1, 56, 56), // cudaGraphExecKernelNodeSetParams
     s(0, 0, 255, 16, 253, 1, 160, 160), // cudaGraphExecMemcpyNodeSetParams
     s(0, 0, 255, 16, 253, 1, 256, 256), // cudaGraphExecNodeSetParams
-    s(0, 9, 255, 16, 253, 1, 8, 8), // cudaGraphGetRootNodes
+    s(0, 1, 255, 16, 253, 1, 8, 8), // cudaGraphGetRootNodes
     s(0, 5, 255, 8, 0, 0, 8, 1024), // cudaGraphGetRootNodes
     s(0, 0, 255, 16, 253, 1, 32, 32), // cudaGraphInstantiateWithParams
-    s(0, 9, 255, 0, 253, 1, 8, 8), // cudaGraphInstantiateWithParams
+    s(0, 1, 255, 0, 253, 1, 8, 8), // cudaGraphInstantiateWithParams
     s(0, 1, 255, 16, 253, 1, 32, 32), // cudaGraphInstantiateWithParams
     s(0, 1, 255, 8, 253, 1, 56, 56), // cudaGraphKernelNodeGetParams
     s(0, 0, 255, 8, 253, 1, 56, 56), // cudaGraphKernelNodeSetParams
     s(0, 1, 255, 8, 253, 1, 160, 160), // cudaGraphMemcpyNodeGetParams
     s(0, 0, 255, 8, 253, 1, 160, 160), // cudaGraphMemcpyNodeSetParams
-    s(0, 9, 255, 24, 253, 1, 8, 8), // cudaGraphNodeGetDependencies
+    s(0, 1, 255, 24, 253, 1, 8, 8), // cudaGraphNodeGetDependencies
     s(0, 5, 255, 8, 0, 0, 8, 768), // cudaGraphNodeGetDependencies
     s(0, 5, 255, 16, 0, 0, 8, 768), // cudaGraphNodeGetDependencies
     s(0, 1, 255, 8, 253, 1, 256, 256), // cudaGraphNodeGetParams
@@ -6172,7 +6166,7 @@ pub static STEPS: [Step; 2229] = [
     s(0, 1, 255, 0, 253, 1, 280, 280), // cudaGraphicsResourceGetMappedEglFrame
     s(0, 0, 255, 0, 253, 1, 56, 56), // cudaLaunchKernelExC
     s(0, 0, 0, 40, 0, 48, 72, 1024), // cudaLaunchKernelExC
-    s(0, 9, 255, 0, 253, 1, 8, 8), // cudaMemPoolImportPointer
+    s(0, 1, 255, 0, 253, 1, 8, 8), // cudaMemPoolImportPointer
     s(0, 1, 255, 16, 253, 1, 64, 64), // cudaMemPoolImportPointer
     s(0, 4, 255, 8, 255, 24, 8, 784), // cudaMemRangeGetAttributes
     s(0, 4, 255, 16, 255, 24, 4, 784), // cudaMemRangeGetAttributes
@@ -6314,7 +6308,6 @@ pub static STEPS: [Step; 2229] = [
     s(0, 4, 255, 144, 255, 136, 8, 128), // cublasGemmGroupedBatchedEx_64
     s(0, 0, 255, 48, 253, 1, 16, 16), // cublasGemmStridedBatchedEx
     s(0, 0, 255, 120, 253, 1, 16, 16), // cublasGemmStridedBatchedEx
-    s(0, 1, 255, 8, 253, 1, 4, 4), // cublasGetFixedPointEmulationMantissaBitOffset
     s(0, 0, 255, 32, 253, 1, 4, 4), // cublasHSHgemvBatched
     s(0, 0, 255, 72, 253, 1, 4, 4), // cublasHSHgemvBatched
     s(0, 0, 255, 32, 253, 1, 4, 4), // cublasHSHgemvStridedBatched
@@ -6345,10 +6338,10 @@ pub static STEPS: [Step; 2229] = [
     s(0, 0, 255, 16, 253, 1, 4, 4), // cublasLtMatmulAlgoConfigSetAttribute
     s(0, 1, 255, 72, 253, 1, 4, 4), // cublasLtMatmulAlgoGetHeuristic
     s(0, 1, 255, 64, 0, 0, 96, 768), // cublasLtMatmulAlgoGetHeuristic
-    s(0, 17, 255, 64, 255, 56, 96, 768), // cublasLtMatmulAlgoGetHeuristic
+    s(0, 9, 255, 64, 255, 56, 96, 768), // cublasLtMatmulAlgoGetHeuristic
     s(0, 1, 255, 72, 253, 1, 4, 4), // cublasLtMatmulAlgoGetIds
     s(0, 1, 255, 64, 0, 0, 4, 768), // cublasLtMatmulAlgoGetIds
-    s(0, 17, 255, 64, 255, 56, 4, 768), // cublasLtMatmulAlgoGetIds
+    s(0, 9, 255, 64, 255, 56, 4, 768), // cublasLtMatmulAlgoGetIds
     s(0, 1, 255, 64, 253, 1, 64, 64), // cublasLtMatmulAlgoInit
     s(0, 0, 255, 16, 253, 1, 16, 16), // cublasLtMatrixTransform
     s(0, 0, 255, 40, 253, 1, 16, 16), // cublasLtMatrixTransform
@@ -6480,7 +6473,6 @@ pub static STEPS: [Step; 2229] = [
     s(0, 1, 255, 176, 253, 1, 8, 8), // cublasMpGemm_bufferSize
     s(0, 1, 255, 88, 253, 1, 8, 8), // cublasMpGemr2D_bufferSize
     s(0, 1, 255, 96, 253, 1, 8, 8), // cublasMpGemr2D_bufferSize
-    s(0, 9, 255, 32, 253, 1, 8, 8), // cublasMpGridCreate
     s(0, 0, 255, 40, 253, 1, 16, 16), // cublasMpHemm
     s(0, 0, 255, 112, 253, 1, 16, 16), // cublasMpHemm
     s(0, 0, 255, 40, 253, 1, 16, 16), // cublasMpHemm_bufferSize
@@ -6495,7 +6487,7 @@ pub static STEPS: [Step; 2229] = [
     s(0, 0, 255, 112, 253, 1, 16, 16), // cublasMpMatmul_bufferSize
     s(0, 1, 255, 184, 253, 1, 8, 8), // cublasMpMatmul_bufferSize
     s(0, 1, 255, 192, 253, 1, 8, 8), // cublasMpMatmul_bufferSize
-    s(0, 9, 255, 72, 253, 1, 8, 8), // cublasMpMatrixDescriptorCreate
+    s(0, 1, 255, 72, 253, 1, 8, 8), // cublasMpMatrixDescriptorCreate
     s(0, 0, 255, 40, 253, 1, 16, 16), // cublasMpTradd_bufferSize
     s(0, 0, 255, 80, 253, 1, 16, 16), // cublasMpTradd_bufferSize
     s(0, 1, 255, 120, 253, 1, 8, 8), // cublasMpTradd_bufferSize
@@ -6514,9 +6506,9 @@ pub static STEPS: [Step; 2229] = [
     s(0, 0, 255, 40, 253, 1, 8, 8), // cudnnActivationForward
     s(0, 0, 255, 8, 253, 1, 8, 8), // cudnnAddTensor
     s(0, 0, 255, 32, 253, 1, 8, 8), // cudnnAddTensor
-    s(0, 9, 255, 32, 253, 1, 8, 8), // cudnnBackendGetAttribute
+    s(0, 1, 255, 32, 253, 1, 8, 8), // cudnnBackendGetAttribute
     s(0, 5, 255, 40, 0, 0, 16, 768), // cudnnBackendGetAttribute
-    s(0, 21, 255, 40, 255, 24, 16, 768), // cudnnBackendGetAttribute
+    s(0, 13, 255, 40, 255, 24, 16, 768), // cudnnBackendGetAttribute
     s(0, 4, 255, 32, 255, 24, 16, 1024), // cudnnBackendSetAttribute
     s(0, 0, 255, 16, 253, 1, 8, 8), // cudnnBatchNormalizationBackward
     s(0, 0, 255, 24, 253, 1, 8, 8), // cudnnBatchNormalizationBackward
@@ -6537,209 +6529,207 @@ pub static STEPS: [Step; 2229] = [
     s(0, 0, 255, 80, 253, 1, 8, 8), // cudnnDivisiveNormalizationBackward
     s(0, 0, 255, 24, 253, 1, 8, 8), // cudnnDivisiveNormalizationForward
     s(0, 0, 255, 72, 253, 1, 8, 8), // cudnnDivisiveNormalizationForward
-    s(0, 9, 255, 48, 253, 1, 4, 4), // cudnnFindConvolutionBackwardDataAlgorithm
+    s(0, 1, 255, 48, 253, 1, 4, 4), // cudnnFindConvolutionBackwardDataAlgorithm
     s(0, 1, 255, 56, 0, 0, 48, 768), // cudnnFindConvolutionBackwardDataAlgorithm
-    s(0, 17, 255, 56, 255, 40, 48, 768), // cudnnFindConvolutionBackwardDataAlgorithm
-    s(0, 9, 255, 72, 253, 1, 4, 4), // cudnnFindConvolutionBackwardDataAlgorithmEx
+    s(0, 9, 255, 56, 255, 40, 48, 768), // cudnnFindConvolutionBackwardDataAlgorithm
+    s(0, 1, 255, 72, 253, 1, 4, 4), // cudnnFindConvolutionBackwardDataAlgorithmEx
     s(0, 1, 255, 80, 0, 0, 48, 768), // cudnnFindConvolutionBackwardDataAlgorithmEx
-    s(0, 17, 255, 80, 255, 64, 48, 768), // cudnnFindConvolutionBackwardDataAlgorithmEx
+    s(0, 9, 255, 80, 255, 64, 48, 768), // cudnnFindConvolutionBackwardDataAlgorithmEx
     s(0, 0, 255, 24, 255, 16, 8, 480), // cudnnFindRNNBackwardDataAlgorithmEx
     s(0, 0, 255, 40, 255, 16, 8, 480), // cudnnFindRNNBackwardDataAlgorithmEx
     s(0, 0, 255, 144, 255, 16, 8, 480), // cudnnFindRNNBackwardDataAlgorithmEx
     s(0, 0, 255, 200, 253, 1, 4, 4), // cudnnFindRNNBackwardDataAlgorithmEx
-    s(0, 9, 255, 200, 253, 1, 4, 4), // cudnnFindRNNBackwardDataAlgorithmEx
+    s(0, 1, 255, 200, 253, 1, 4, 4), // cudnnFindRNNBackwardDataAlgorithmEx
     s(0, 1, 255, 208, 4, 0, 8, 736), // cudnnFindRNNBackwardDataAlgorithmEx
-    s(0, 17, 255, 208, 255, 192, 8, 736), // cudnnFindRNNBackwardDataAlgorithmEx
+    s(0, 9, 255, 208, 255, 192, 8, 736), // cudnnFindRNNBackwardDataAlgorithmEx
     s(0, 0, 255, 24, 255, 16, 8, 768), // cudnnFindRNNBackwardWeightsAlgorithmEx
     s(0, 0, 255, 64, 255, 16, 8, 768), // cudnnFindRNNBackwardWeightsAlgorithmEx
     s(0, 0, 255, 88, 253, 1, 4, 4), // cudnnFindRNNBackwardWeightsAlgorithmEx
-    s(0, 9, 255, 88, 253, 1, 4, 4), // cudnnFindRNNBackwardWeightsAlgorithmEx
+    s(0, 1, 255, 88, 253, 1, 4, 4), // cudnnFindRNNBackwardWeightsAlgorithmEx
     s(0, 1, 255, 96, 3, 0, 8, 768), // cudnnFindRNNBackwardWeightsAlgorithmEx
-    s(0, 17, 255, 96, 255, 80, 8, 768), // cudnnFindRNNBackwardWeightsAlgorithmEx
+    s(0, 9, 255, 96, 255, 80, 8, 768), // cudnnFindRNNBackwardWeightsAlgorithmEx
     s(0, 0, 255, 24, 255, 16, 8, 768), // cudnnFindRNNForwardInferenceAlgorithmEx
     s(0, 0, 255, 96, 255, 16, 8, 768), // cudnnFindRNNForwardInferenceAlgorithmEx
     s(0, 0, 255, 152, 253, 1, 4, 4), // cudnnFindRNNForwardInferenceAlgorithmEx
-    s(0, 9, 255, 152, 253, 1, 4, 4), // cudnnFindRNNForwardInferenceAlgorithmEx
+    s(0, 1, 255, 152, 253, 1, 4, 4), // cudnnFindRNNForwardInferenceAlgorithmEx
     s(0, 1, 255, 160, 3, 0, 8, 768), // cudnnFindRNNForwardInferenceAlgorithmEx
-    s(0, 17, 255, 160, 255, 144, 8, 768), // cudnnFindRNNForwardInferenceAlgorithmEx
+    s(0, 9, 255, 160, 255, 144, 8, 768), // cudnnFindRNNForwardInferenceAlgorithmEx
     s(0, 0, 255, 24, 255, 16, 8, 760), // cudnnFindRNNForwardTrainingAlgorithmEx
     s(0, 0, 255, 96, 255, 16, 8, 760), // cudnnFindRNNForwardTrainingAlgorithmEx
     s(0, 0, 255, 152, 253, 1, 4, 4), // cudnnFindRNNForwardTrainingAlgorithmEx
-    s(0, 9, 255, 152, 253, 1, 4, 4), // cudnnFindRNNForwardTrainingAlgorithmEx
+    s(0, 1, 255, 152, 253, 1, 4, 4), // cudnnFindRNNForwardTrainingAlgorithmEx
     s(0, 1, 255, 160, 3, 0, 8, 760), // cudnnFindRNNForwardTrainingAlgorithmEx
-    s(0, 17, 255, 160, 255, 144, 8, 760), // cudnnFindRNNForwardTrainingAlgorithmEx
-    s(0, 9, 255, 8, 253, 1, 4, 4), // cudnnGetActivationDescriptor
-    s(0, 9, 255, 16, 253, 1, 4, 4), // cudnnGetActivationDescriptor
-    s(0, 9, 255, 24, 253, 1, 8, 8), // cudnnGetActivationDescriptor
-    s(0, 9, 255, 8, 253, 1, 8, 8), // cudnnGetAlgorithmPerformance
-    s(0, 9, 255, 16, 253, 1, 4, 4), // cudnnGetAlgorithmPerformance
-    s(0, 9, 255, 24, 253, 1, 4, 4), // cudnnGetAlgorithmPerformance
-    s(0, 9, 255, 32, 253, 1, 8, 8), // cudnnGetAlgorithmPerformance
-    s(0, 9, 255, 8, 253, 1, 4, 4), // cudnnGetAttnDescriptor
-    s(0, 9, 255, 16, 253, 1, 4, 4), // cudnnGetAttnDescriptor
-    s(0, 9, 255, 24, 253, 1, 8, 8), // cudnnGetAttnDescriptor
-    s(0, 9, 255, 32, 253, 1, 4, 4), // cudnnGetAttnDescriptor
-    s(0, 9, 255, 40, 253, 1, 4, 4), // cudnnGetAttnDescriptor
-    s(0, 9, 255, 48, 253, 1, 4, 4), // cudnnGetAttnDescriptor
-    s(0, 9, 255, 56, 253, 1, 8, 8), // cudnnGetAttnDescriptor
-    s(0, 9, 255, 64, 253, 1, 8, 8), // cudnnGetAttnDescriptor
-    s(0, 9, 255, 72, 253, 1, 4, 4), // cudnnGetAttnDescriptor
-    s(0, 9, 255, 80, 253, 1, 4, 4), // cudnnGetAttnDescriptor
-    s(0, 9, 255, 88, 253, 1, 4, 4), // cudnnGetAttnDescriptor
-    s(0, 9, 255, 96, 253, 1, 4, 4), // cudnnGetAttnDescriptor
-    s(0, 9, 255, 104, 253, 1, 4, 4), // cudnnGetAttnDescriptor
-    s(0, 9, 255, 112, 253, 1, 4, 4), // cudnnGetAttnDescriptor
-    s(0, 9, 255, 120, 253, 1, 4, 4), // cudnnGetAttnDescriptor
-    s(0, 9, 255, 128, 253, 1, 4, 4), // cudnnGetAttnDescriptor
-    s(0, 9, 255, 136, 253, 1, 4, 4), // cudnnGetAttnDescriptor
-    s(0, 9, 255, 144, 253, 1, 4, 4), // cudnnGetAttnDescriptor
-    s(0, 9, 255, 152, 253, 1, 4, 4), // cudnnGetAttnDescriptor
-    s(0, 9, 255, 80, 253, 1, 8, 8), // cudnnGetBatchNormalizationBackwardExWorkspaceSize
-    s(0, 9, 255, 64, 253, 1, 8, 8), // cudnnGetBatchNormalizationForwardTrainingExWorkspaceSize
-    s(0, 9, 255, 40, 253, 1, 8, 8), // cudnnGetBatchNormalizationTrainingExReserveSpaceSize
-    s(0, 9, 255, 8, 253, 1, 4, 4), // cudnnGetCTCLossDescriptorEx
-    s(0, 9, 255, 16, 253, 1, 4, 4), // cudnnGetCTCLossDescriptorEx
-    s(0, 9, 255, 24, 253, 1, 4, 4), // cudnnGetCTCLossDescriptorEx
-    s(0, 9, 255, 8, 253, 1, 4, 4), // cudnnGetCTCLossDescriptor_v8
-    s(0, 9, 255, 16, 253, 1, 4, 4), // cudnnGetCTCLossDescriptor_v8
-    s(0, 9, 255, 24, 253, 1, 4, 4), // cudnnGetCTCLossDescriptor_v8
-    s(0, 9, 255, 32, 253, 1, 4, 4), // cudnnGetCTCLossDescriptor_v8
-    s(0, 9, 255, 0, 253, 1, 4, 4), // cudnnGetCallback
+    s(0, 9, 255, 160, 255, 144, 8, 760), // cudnnFindRNNForwardTrainingAlgorithmEx
+    s(0, 1, 255, 8, 253, 1, 4, 4), // cudnnGetActivationDescriptor
+    s(0, 1, 255, 16, 253, 1, 4, 4), // cudnnGetActivationDescriptor
+    s(0, 1, 255, 24, 253, 1, 8, 8), // cudnnGetActivationDescriptor
+    s(0, 1, 255, 8, 253, 1, 8, 8), // cudnnGetAlgorithmPerformance
+    s(0, 1, 255, 16, 253, 1, 4, 4), // cudnnGetAlgorithmPerformance
+    s(0, 1, 255, 24, 253, 1, 4, 4), // cudnnGetAlgorithmPerformance
+    s(0, 1, 255, 32, 253, 1, 8, 8), // cudnnGetAlgorithmPerformance
+    s(0, 1, 255, 8, 253, 1, 4, 4), // cudnnGetAttnDescriptor
+    s(0, 1, 255, 16, 253, 1, 4, 4), // cudnnGetAttnDescriptor
+    s(0, 1, 255, 24, 253, 1, 8, 8), // cudnnGetAttnDescriptor
+    s(0, 1, 255, 32, 253, 1, 4, 4), // cudnnGetAttnDescriptor
+    s(0, 1, 255, 40, 253, 1, 4, 4), // cudnnGetAttnDescriptor
+    s(0, 1, 255, 48, 253, 1, 4, 4), // cudnnGetAttnDescriptor
+    s(0, 1, 255, 56, 253, 1, 8, 8), // cudnnGetAttnDescriptor
+    s(0, 1, 255, 64, 253, 1, 8, 8), // cudnnGetAttnDescriptor
+    s(0, 1, 255, 72, 253, 1, 4, 4), // cudnnGetAttnDescriptor
+    s(0, 1, 255, 80, 253, 1, 4, 4), // cudnnGetAttnDescriptor
+    s(0, 1, 255, 88, 253, 1, 4, 4), // cudnnGetAttnDescriptor
+    s(0, 1, 255, 96, 253, 1, 4, 4), // cudnnGetAttnDescriptor
+    s(0, 1, 255, 104, 253, 1, 4, 4), // cudnnGetAttnDescriptor
+    s(0, 1, 255, 112, 253, 1, 4, 4), // cudnnGetAttnDescriptor
+    s(0, 1, 255, 120, 253, 1, 4, 4), // cudnnGetAttnDescriptor
+    s(0, 1, 255, 128, 253, 1, 4, 4), // cudnnGetAttnDescriptor
+    s(0, 1, 255, 136, 253, 1, 4, 4), // cudnnGetAttnDescriptor
+    s(0, 1, 255, 144, 253, 1, 4, 4), // cudnnGetAttnDescriptor
+    s(0, 1, 255, 152, 253, 1, 4, 4), // cudnnGetAttnDescriptor
+    s(0, 1, 255, 80, 253, 1, 8, 8), // cudnnGetBatchNormalizationBackwardExWorkspaceSize
+    s(0, 1, 255, 64, 253, 1, 8, 8), // cudnnGetBatchNormalizationForwardTrainingExWorkspaceSize
+    s(0, 1, 255, 8, 253, 1, 4, 4), // cudnnGetCTCLossDescriptorEx
+    s(0, 1, 255, 16, 253, 1, 4, 4), // cudnnGetCTCLossDescriptorEx
+    s(0, 1, 255, 24, 253, 1, 4, 4), // cudnnGetCTCLossDescriptorEx
+    s(0, 1, 255, 8, 253, 1, 4, 4), // cudnnGetCTCLossDescriptor_v8
+    s(0, 1, 255, 16, 253, 1, 4, 4), // cudnnGetCTCLossDescriptor_v8
+    s(0, 1, 255, 24, 253, 1, 4, 4), // cudnnGetCTCLossDescriptor_v8
+    s(0, 1, 255, 32, 253, 1, 4, 4), // cudnnGetCTCLossDescriptor_v8
+    s(0, 1, 255, 0, 253, 1, 4, 4), // cudnnGetCallback
     s(0, 1, 255, 16, 253, 1, 8, 8), // cudnnGetCallback
-    s(0, 9, 255, 8, 253, 1, 4, 4), // cudnnGetConvolution2dDescriptor
-    s(0, 9, 255, 16, 253, 1, 4, 4), // cudnnGetConvolution2dDescriptor
-    s(0, 9, 255, 24, 253, 1, 4, 4), // cudnnGetConvolution2dDescriptor
-    s(0, 9, 255, 32, 253, 1, 4, 4), // cudnnGetConvolution2dDescriptor
-    s(0, 9, 255, 40, 253, 1, 4, 4), // cudnnGetConvolution2dDescriptor
-    s(0, 9, 255, 48, 253, 1, 4, 4), // cudnnGetConvolution2dDescriptor
-    s(0, 9, 255, 56, 253, 1, 4, 4), // cudnnGetConvolution2dDescriptor
-    s(0, 9, 255, 64, 253, 1, 4, 4), // cudnnGetConvolution2dDescriptor
-    s(0, 9, 255, 24, 253, 1, 4, 4), // cudnnGetConvolution2dForwardOutputDim
-    s(0, 9, 255, 32, 253, 1, 4, 4), // cudnnGetConvolution2dForwardOutputDim
-    s(0, 9, 255, 40, 253, 1, 4, 4), // cudnnGetConvolution2dForwardOutputDim
-    s(0, 9, 255, 48, 253, 1, 4, 4), // cudnnGetConvolution2dForwardOutputDim
-    s(0, 9, 255, 48, 253, 1, 8, 8), // cudnnGetConvolutionBackwardDataWorkspaceSize
-    s(0, 9, 255, 16, 253, 1, 4, 4), // cudnnGetConvolutionNdDescriptor
+    s(0, 1, 255, 8, 253, 1, 4, 4), // cudnnGetConvolution2dDescriptor
+    s(0, 1, 255, 16, 253, 1, 4, 4), // cudnnGetConvolution2dDescriptor
+    s(0, 1, 255, 24, 253, 1, 4, 4), // cudnnGetConvolution2dDescriptor
+    s(0, 1, 255, 32, 253, 1, 4, 4), // cudnnGetConvolution2dDescriptor
+    s(0, 1, 255, 40, 253, 1, 4, 4), // cudnnGetConvolution2dDescriptor
+    s(0, 1, 255, 48, 253, 1, 4, 4), // cudnnGetConvolution2dDescriptor
+    s(0, 1, 255, 56, 253, 1, 4, 4), // cudnnGetConvolution2dDescriptor
+    s(0, 1, 255, 64, 253, 1, 4, 4), // cudnnGetConvolution2dDescriptor
+    s(0, 1, 255, 24, 253, 1, 4, 4), // cudnnGetConvolution2dForwardOutputDim
+    s(0, 1, 255, 32, 253, 1, 4, 4), // cudnnGetConvolution2dForwardOutputDim
+    s(0, 1, 255, 40, 253, 1, 4, 4), // cudnnGetConvolution2dForwardOutputDim
+    s(0, 1, 255, 48, 253, 1, 4, 4), // cudnnGetConvolution2dForwardOutputDim
+    s(0, 1, 255, 16, 253, 1, 4, 4), // cudnnGetConvolutionNdDescriptor
     s(0, 1, 255, 24, 0, 0, 4, 232), // cudnnGetConvolutionNdDescriptor
-    s(0, 17, 255, 24, 255, 8, 4, 232), // cudnnGetConvolutionNdDescriptor
+    s(0, 9, 255, 24, 255, 8, 4, 232), // cudnnGetConvolutionNdDescriptor
     s(0, 1, 255, 32, 0, 0, 4, 232), // cudnnGetConvolutionNdDescriptor
-    s(0, 17, 255, 32, 255, 8, 4, 232), // cudnnGetConvolutionNdDescriptor
+    s(0, 9, 255, 32, 255, 8, 4, 232), // cudnnGetConvolutionNdDescriptor
     s(0, 1, 255, 40, 0, 0, 4, 232), // cudnnGetConvolutionNdDescriptor
-    s(0, 17, 255, 40, 255, 8, 4, 232), // cudnnGetConvolutionNdDescriptor
-    s(0, 9, 255, 48, 253, 1, 4, 4), // cudnnGetConvolutionNdDescriptor
-    s(0, 9, 255, 56, 253, 1, 4, 4), // cudnnGetConvolutionNdDescriptor
+    s(0, 9, 255, 40, 255, 8, 4, 232), // cudnnGetConvolutionNdDescriptor
+    s(0, 1, 255, 48, 253, 1, 4, 4), // cudnnGetConvolutionNdDescriptor
+    s(0, 1, 255, 56, 253, 1, 4, 4), // cudnnGetConvolutionNdDescriptor
     s(0, 1, 255, 32, 255, 24, 4, 1024), // cudnnGetConvolutionNdForwardOutputDim
-    s(0, 9, 255, 16, 253, 1, 4, 4), // cudnnGetDropoutDescriptor
-    s(0, 9, 255, 24, 253, 1, 8, 8), // cudnnGetDropoutDescriptor
-    s(0, 9, 255, 32, 253, 1, 8, 8), // cudnnGetDropoutDescriptor
-    s(0, 9, 255, 8, 253, 1, 4, 4), // cudnnGetFilter4dDescriptor
-    s(0, 9, 255, 16, 253, 1, 4, 4), // cudnnGetFilter4dDescriptor
-    s(0, 9, 255, 24, 253, 1, 4, 4), // cudnnGetFilter4dDescriptor
-    s(0, 9, 255, 32, 253, 1, 4, 4), // cudnnGetFilter4dDescriptor
-    s(0, 9, 255, 40, 253, 1, 4, 4), // cudnnGetFilter4dDescriptor
-    s(0, 9, 255, 48, 253, 1, 4, 4), // cudnnGetFilter4dDescriptor
-    s(0, 9, 255, 16, 253, 1, 4, 4), // cudnnGetFilterNdDescriptor
-    s(0, 9, 255, 24, 253, 1, 4, 4), // cudnnGetFilterNdDescriptor
-    s(0, 9, 255, 32, 253, 1, 4, 4), // cudnnGetFilterNdDescriptor
+    s(0, 1, 255, 16, 253, 1, 4, 4), // cudnnGetDropoutDescriptor
+    s(0, 1, 255, 24, 253, 1, 8, 8), // cudnnGetDropoutDescriptor
+    s(0, 1, 255, 32, 253, 1, 8, 8), // cudnnGetDropoutDescriptor
+    s(0, 1, 255, 8, 253, 1, 4, 4), // cudnnGetFilter4dDescriptor
+    s(0, 1, 255, 16, 253, 1, 4, 4), // cudnnGetFilter4dDescriptor
+    s(0, 1, 255, 24, 253, 1, 4, 4), // cudnnGetFilter4dDescriptor
+    s(0, 1, 255, 32, 253, 1, 4, 4), // cudnnGetFilter4dDescriptor
+    s(0, 1, 255, 40, 253, 1, 4, 4), // cudnnGetFilter4dDescriptor
+    s(0, 1, 255, 48, 253, 1, 4, 4), // cudnnGetFilter4dDescriptor
+    s(0, 1, 255, 16, 253, 1, 4, 4), // cudnnGetFilterNdDescriptor
+    s(0, 1, 255, 24, 253, 1, 4, 4), // cudnnGetFilterNdDescriptor
+    s(0, 1, 255, 32, 253, 1, 4, 4), // cudnnGetFilterNdDescriptor
     s(0, 1, 255, 40, 2, 0, 4, 744), // cudnnGetFilterNdDescriptor
-    s(0, 17, 255, 40, 255, 8, 4, 744), // cudnnGetFilterNdDescriptor
-    s(0, 9, 255, 24, 253, 1, 4, 4), // cudnnGetFusedOpsConstParamPackAttribute
-    s(0, 9, 255, 8, 253, 1, 4, 4), // cudnnGetLRNDescriptor
-    s(0, 9, 255, 16, 253, 1, 8, 8), // cudnnGetLRNDescriptor
-    s(0, 9, 255, 24, 253, 1, 8, 8), // cudnnGetLRNDescriptor
-    s(0, 9, 255, 32, 253, 1, 8, 8), // cudnnGetLRNDescriptor
+    s(0, 9, 255, 40, 255, 8, 4, 744), // cudnnGetFilterNdDescriptor
+    s(0, 1, 255, 24, 253, 1, 4, 4), // cudnnGetFusedOpsConstParamPackAttribute
+    s(0, 1, 255, 8, 253, 1, 4, 4), // cudnnGetLRNDescriptor
+    s(0, 1, 255, 16, 253, 1, 8, 8), // cudnnGetLRNDescriptor
+    s(0, 1, 255, 24, 253, 1, 8, 8), // cudnnGetLRNDescriptor
+    s(0, 1, 255, 32, 253, 1, 8, 8), // cudnnGetLRNDescriptor
     s(1, 2, 255, 0, 253, 1, 1, 256), // cudnnGetLastErrorString
-    s(0, 9, 255, 16, 253, 1, 8, 8), // cudnnGetMultiHeadAttnBuffers
-    s(0, 9, 255, 24, 253, 1, 8, 8), // cudnnGetMultiHeadAttnBuffers
-    s(0, 9, 255, 32, 253, 1, 8, 8), // cudnnGetMultiHeadAttnBuffers
-    s(0, 9, 255, 96, 253, 1, 8, 8), // cudnnGetNormalizationBackwardWorkspaceSize
-    s(0, 9, 255, 16, 253, 1, 4, 4), // cudnnGetPooling2dForwardOutputDim
-    s(0, 9, 255, 24, 253, 1, 4, 4), // cudnnGetPooling2dForwardOutputDim
-    s(0, 9, 255, 32, 253, 1, 4, 4), // cudnnGetPooling2dForwardOutputDim
-    s(0, 9, 255, 40, 253, 1, 4, 4), // cudnnGetPooling2dForwardOutputDim
-    s(0, 9, 255, 16, 253, 1, 4, 4), // cudnnGetPoolingNdDescriptor
-    s(0, 9, 255, 24, 253, 1, 4, 4), // cudnnGetPoolingNdDescriptor
-    s(0, 9, 255, 32, 253, 1, 4, 4), // cudnnGetPoolingNdDescriptor
+    s(0, 1, 255, 16, 253, 1, 8, 8), // cudnnGetMultiHeadAttnBuffers
+    s(0, 1, 255, 24, 253, 1, 8, 8), // cudnnGetMultiHeadAttnBuffers
+    s(0, 1, 255, 32, 253, 1, 8, 8), // cudnnGetMultiHeadAttnBuffers
+    s(0, 1, 255, 96, 253, 1, 8, 8), // cudnnGetNormalizationBackwardWorkspaceSize
+    s(0, 1, 255, 16, 253, 1, 4, 4), // cudnnGetPooling2dForwardOutputDim
+    s(0, 1, 255, 24, 253, 1, 4, 4), // cudnnGetPooling2dForwardOutputDim
+    s(0, 1, 255, 32, 253, 1, 4, 4), // cudnnGetPooling2dForwardOutputDim
+    s(0, 1, 255, 40, 253, 1, 4, 4), // cudnnGetPooling2dForwardOutputDim
+    s(0, 1, 255, 16, 253, 1, 4, 4), // cudnnGetPoolingNdDescriptor
+    s(0, 1, 255, 24, 253, 1, 4, 4), // cudnnGetPoolingNdDescriptor
+    s(0, 1, 255, 32, 253, 1, 4, 4), // cudnnGetPoolingNdDescriptor
     s(0, 1, 255, 40, 2, 0, 4, 232), // cudnnGetPoolingNdDescriptor
-    s(0, 17, 255, 40, 255, 8, 4, 232), // cudnnGetPoolingNdDescriptor
+    s(0, 9, 255, 40, 255, 8, 4, 232), // cudnnGetPoolingNdDescriptor
     s(0, 1, 255, 48, 2, 0, 4, 232), // cudnnGetPoolingNdDescriptor
-    s(0, 17, 255, 48, 255, 8, 4, 232), // cudnnGetPoolingNdDescriptor
+    s(0, 9, 255, 48, 255, 8, 4, 232), // cudnnGetPoolingNdDescriptor
     s(0, 1, 255, 56, 2, 0, 4, 232), // cudnnGetPoolingNdDescriptor
-    s(0, 17, 255, 56, 255, 8, 4, 232), // cudnnGetPoolingNdDescriptor
+    s(0, 9, 255, 56, 255, 8, 4, 232), // cudnnGetPoolingNdDescriptor
     s(0, 1, 255, 24, 255, 16, 4, 1024), // cudnnGetPoolingNdForwardOutputDim
-    s(0, 9, 255, 8, 253, 1, 4, 4), // cudnnGetRNNDataDescriptor
-    s(0, 9, 255, 16, 253, 1, 4, 4), // cudnnGetRNNDataDescriptor
-    s(0, 9, 255, 24, 253, 1, 4, 4), // cudnnGetRNNDataDescriptor
-    s(0, 9, 255, 32, 253, 1, 4, 4), // cudnnGetRNNDataDescriptor
-    s(0, 9, 255, 40, 253, 1, 4, 4), // cudnnGetRNNDataDescriptor
+    s(0, 1, 255, 8, 253, 1, 4, 4), // cudnnGetRNNDataDescriptor
+    s(0, 1, 255, 16, 253, 1, 4, 4), // cudnnGetRNNDataDescriptor
+    s(0, 1, 255, 24, 253, 1, 4, 4), // cudnnGetRNNDataDescriptor
+    s(0, 1, 255, 32, 253, 1, 4, 4), // cudnnGetRNNDataDescriptor
+    s(0, 1, 255, 40, 253, 1, 4, 4), // cudnnGetRNNDataDescriptor
     s(0, 1, 255, 56, 3, 0, 4, 712), // cudnnGetRNNDataDescriptor
-    s(0, 17, 255, 56, 255, 48, 4, 712), // cudnnGetRNNDataDescriptor
+    s(0, 9, 255, 56, 255, 48, 4, 712), // cudnnGetRNNDataDescriptor
     s(0, 1, 255, 64, 253, 1, 8, 8), // cudnnGetRNNDataDescriptor
     s(0, 0, 255, 24, 253, 1, 4, 4), // cudnnGetRNNDescriptor_v6
-    s(0, 9, 255, 16, 253, 1, 4, 4), // cudnnGetRNNDescriptor_v6
-    s(0, 9, 255, 24, 253, 1, 4, 4), // cudnnGetRNNDescriptor_v6
-    s(0, 9, 255, 32, 253, 1, 8, 8), // cudnnGetRNNDescriptor_v6
-    s(0, 9, 255, 40, 253, 1, 4, 4), // cudnnGetRNNDescriptor_v6
-    s(0, 9, 255, 48, 253, 1, 4, 4), // cudnnGetRNNDescriptor_v6
-    s(0, 9, 255, 56, 253, 1, 4, 4), // cudnnGetRNNDescriptor_v6
-    s(0, 9, 255, 64, 253, 1, 4, 4), // cudnnGetRNNDescriptor_v6
-    s(0, 9, 255, 72, 253, 1, 4, 4), // cudnnGetRNNDescriptor_v6
-    s(0, 9, 255, 8, 253, 1, 4, 4), // cudnnGetRNNDescriptor_v8
-    s(0, 9, 255, 16, 253, 1, 4, 4), // cudnnGetRNNDescriptor_v8
-    s(0, 9, 255, 24, 253, 1, 4, 4), // cudnnGetRNNDescriptor_v8
-    s(0, 9, 255, 32, 253, 1, 4, 4), // cudnnGetRNNDescriptor_v8
-    s(0, 9, 255, 40, 253, 1, 4, 4), // cudnnGetRNNDescriptor_v8
-    s(0, 9, 255, 48, 253, 1, 4, 4), // cudnnGetRNNDescriptor_v8
-    s(0, 9, 255, 56, 253, 1, 4, 4), // cudnnGetRNNDescriptor_v8
-    s(0, 9, 255, 64, 253, 1, 4, 4), // cudnnGetRNNDescriptor_v8
-    s(0, 9, 255, 72, 253, 1, 4, 4), // cudnnGetRNNDescriptor_v8
-    s(0, 9, 255, 80, 253, 1, 4, 4), // cudnnGetRNNDescriptor_v8
-    s(0, 9, 255, 88, 253, 1, 4, 4), // cudnnGetRNNDescriptor_v8
-    s(0, 9, 255, 96, 253, 1, 4, 4), // cudnnGetRNNDescriptor_v8
-    s(0, 9, 255, 104, 253, 1, 8, 8), // cudnnGetRNNDescriptor_v8
-    s(0, 9, 255, 112, 253, 1, 4, 4), // cudnnGetRNNDescriptor_v8
-    s(0, 9, 255, 16, 253, 1, 4, 4), // cudnnGetRNNProjectionLayers
-    s(0, 9, 255, 24, 253, 1, 4, 4), // cudnnGetRNNProjectionLayers
-    s(0, 9, 255, 32, 253, 1, 8, 8), // cudnnGetRNNTempSpaceSizes
-    s(0, 9, 255, 40, 253, 1, 8, 8), // cudnnGetRNNTempSpaceSizes
+    s(0, 1, 255, 16, 253, 1, 4, 4), // cudnnGetRNNDescriptor_v6
+    s(0, 1, 255, 24, 253, 1, 4, 4), // cudnnGetRNNDescriptor_v6
+    s(0, 1, 255, 32, 253, 1, 8, 8), // cudnnGetRNNDescriptor_v6
+    s(0, 1, 255, 40, 253, 1, 4, 4), // cudnnGetRNNDescriptor_v6
+    s(0, 1, 255, 48, 253, 1, 4, 4), // cudnnGetRNNDescriptor_v6
+    s(0, 1, 255, 56, 253, 1, 4, 4), // cudnnGetRNNDescriptor_v6
+    s(0, 1, 255, 64, 253, 1, 4, 4), // cudnnGetRNNDescriptor_v6
+    s(0, 1, 255, 72, 253, 1, 4, 4), // cudnnGetRNNDescriptor_v6
+    s(0, 1, 255, 8, 253, 1, 4, 4), // cudnnGetRNNDescriptor_v8
+    s(0, 1, 255, 16, 253, 1, 4, 4), // cudnnGetRNNDescriptor_v8
+    s(0, 1, 255, 24, 253, 1, 4, 4), // cudnnGetRNNDescriptor_v8
+    s(0, 1, 255, 32, 253, 1, 4, 4), // cudnnGetRNNDescriptor_v8
+    s(0, 1, 255, 40, 253, 1, 4, 4), // cudnnGetRNNDescriptor_v8
+    s(0, 1, 255, 48, 253, 1, 4, 4), // cudnnGetRNNDescriptor_v8
+    s(0, 1, 255, 56, 253, 1, 4, 4), // cudnnGetRNNDescriptor_v8
+    s(0, 1, 255, 64, 253, 1, 4, 4), // cudnnGetRNNDescriptor_v8
+    s(0, 1, 255, 72, 253, 1, 4, 4), // cudnnGetRNNDescriptor_v8
+    s(0, 1, 255, 80, 253, 1, 4, 4), // cudnnGetRNNDescriptor_v8
+    s(0, 1, 255, 88, 253, 1, 4, 4), // cudnnGetRNNDescriptor_v8
+    s(0, 1, 255, 96, 253, 1, 4, 4), // cudnnGetRNNDescriptor_v8
+    s(0, 1, 255, 104, 253, 1, 8, 8), // cudnnGetRNNDescriptor_v8
+    s(0, 1, 255, 112, 253, 1, 4, 4), // cudnnGetRNNDescriptor_v8
+    s(0, 1, 255, 16, 253, 1, 4, 4), // cudnnGetRNNProjectionLayers
+    s(0, 1, 255, 24, 253, 1, 4, 4), // cudnnGetRNNProjectionLayers
+    s(0, 1, 255, 32, 253, 1, 8, 8), // cudnnGetRNNTempSpaceSizes
+    s(0, 1, 255, 40, 253, 1, 8, 8), // cudnnGetRNNTempSpaceSizes
     s(0, 0, 255, 24, 255, 16, 8, 1024), // cudnnGetRNNTrainingReserveSize
-    s(0, 9, 255, 32, 253, 1, 8, 8), // cudnnGetRNNTrainingReserveSize
-    s(0, 9, 255, 56, 253, 1, 8, 8), // cudnnGetRNNWeightParams
-    s(0, 9, 255, 72, 253, 1, 8, 8), // cudnnGetRNNWeightParams
-    s(0, 9, 255, 8, 253, 1, 4, 4), // cudnnGetReduceTensorDescriptor
-    s(0, 9, 255, 16, 253, 1, 4, 4), // cudnnGetReduceTensorDescriptor
-    s(0, 9, 255, 24, 253, 1, 4, 4), // cudnnGetReduceTensorDescriptor
-    s(0, 9, 255, 32, 253, 1, 4, 4), // cudnnGetReduceTensorDescriptor
-    s(0, 9, 255, 40, 253, 1, 4, 4), // cudnnGetReduceTensorDescriptor
-    s(0, 9, 255, 8, 253, 1, 4, 4), // cudnnGetSeqDataDescriptor
-    s(0, 9, 255, 16, 253, 1, 4, 4), // cudnnGetSeqDataDescriptor
+    s(0, 1, 255, 32, 253, 1, 8, 8), // cudnnGetRNNTrainingReserveSize
+    s(0, 1, 255, 56, 253, 1, 8, 8), // cudnnGetRNNWeightParams
+    s(0, 1, 255, 72, 253, 1, 8, 8), // cudnnGetRNNWeightParams
+    s(0, 1, 255, 8, 253, 1, 4, 4), // cudnnGetReduceTensorDescriptor
+    s(0, 1, 255, 16, 253, 1, 4, 4), // cudnnGetReduceTensorDescriptor
+    s(0, 1, 255, 24, 253, 1, 4, 4), // cudnnGetReduceTensorDescriptor
+    s(0, 1, 255, 32, 253, 1, 4, 4), // cudnnGetReduceTensorDescriptor
+    s(0, 1, 255, 40, 253, 1, 4, 4), // cudnnGetReduceTensorDescriptor
+    s(0, 1, 255, 8, 253, 1, 4, 4), // cudnnGetSeqDataDescriptor
+    s(0, 1, 255, 16, 253, 1, 4, 4), // cudnnGetSeqDataDescriptor
     s(0, 1, 255, 32, 1, 0, 4, 232), // cudnnGetSeqDataDescriptor
-    s(0, 17, 255, 32, 255, 24, 4, 232), // cudnnGetSeqDataDescriptor
+    s(0, 9, 255, 32, 255, 24, 4, 232), // cudnnGetSeqDataDescriptor
     s(0, 1, 255, 40, 1, 0, 4, 232), // cudnnGetSeqDataDescriptor
-    s(0, 17, 255, 40, 255, 24, 4, 232), // cudnnGetSeqDataDescriptor
-    s(0, 9, 255, 48, 253, 1, 8, 8), // cudnnGetSeqDataDescriptor
+    s(0, 9, 255, 40, 255, 24, 4, 232), // cudnnGetSeqDataDescriptor
+    s(0, 1, 255, 48, 253, 1, 8, 8), // cudnnGetSeqDataDescriptor
     s(0, 5, 255, 64, 6, 0, 4, 232), // cudnnGetSeqDataDescriptor
-    s(0, 21, 255, 64, 255, 56, 4, 232), // cudnnGetSeqDataDescriptor
+    s(0, 13, 255, 64, 255, 56, 4, 232), // cudnnGetSeqDataDescriptor
     s(0, 1, 255, 72, 253, 1, 8, 8), // cudnnGetSeqDataDescriptor
-    s(0, 9, 255, 8, 253, 1, 4, 4), // cudnnGetTensor4dDescriptor
-    s(0, 9, 255, 16, 253, 1, 4, 4), // cudnnGetTensor4dDescriptor
-    s(0, 9, 255, 24, 253, 1, 4, 4), // cudnnGetTensor4dDescriptor
-    s(0, 9, 255, 32, 253, 1, 4, 4), // cudnnGetTensor4dDescriptor
-    s(0, 9, 255, 40, 253, 1, 4, 4), // cudnnGetTensor4dDescriptor
-    s(0, 9, 255, 48, 253, 1, 4, 4), // cudnnGetTensor4dDescriptor
-    s(0, 9, 255, 56, 253, 1, 4, 4), // cudnnGetTensor4dDescriptor
-    s(0, 9, 255, 64, 253, 1, 4, 4), // cudnnGetTensor4dDescriptor
-    s(0, 9, 255, 72, 253, 1, 4, 4), // cudnnGetTensor4dDescriptor
-    s(0, 9, 255, 16, 253, 1, 4, 4), // cudnnGetTensorNdDescriptor
-    s(0, 9, 255, 24, 253, 1, 4, 4), // cudnnGetTensorNdDescriptor
+    s(0, 1, 255, 8, 253, 1, 4, 4), // cudnnGetTensor4dDescriptor
+    s(0, 1, 255, 16, 253, 1, 4, 4), // cudnnGetTensor4dDescriptor
+    s(0, 1, 255, 24, 253, 1, 4, 4), // cudnnGetTensor4dDescriptor
+    s(0, 1, 255, 32, 253, 1, 4, 4), // cudnnGetTensor4dDescriptor
+    s(0, 1, 255, 40, 253, 1, 4, 4), // cudnnGetTensor4dDescriptor
+    s(0, 1, 255, 48, 253, 1, 4, 4), // cudnnGetTensor4dDescriptor
+    s(0, 1, 255, 56, 253, 1, 4, 4), // cudnnGetTensor4dDescriptor
+    s(0, 1, 255, 64, 253, 1, 4, 4), // cudnnGetTensor4dDescriptor
+    s(0, 1, 255, 72, 253, 1, 4, 4), // cudnnGetTensor4dDescriptor
+    s(0, 1, 255, 16, 253, 1, 4, 4), // cudnnGetTensorNdDescriptor
+    s(0, 1, 255, 24, 253, 1, 4, 4), // cudnnGetTensorNdDescriptor
     s(0, 1, 255, 32, 1, 0, 4, 368), // cudnnGetTensorNdDescriptor
-    s(0, 17, 255, 32, 255, 8, 4, 368), // cudnnGetTensorNdDescriptor
+    s(0, 9, 255, 32, 255, 8, 4, 368), // cudnnGetTensorNdDescriptor
     s(0, 1, 255, 40, 1, 0, 4, 368), // cudnnGetTensorNdDescriptor
-    s(0, 17, 255, 40, 255, 8, 4, 368), // cudnnGetTensorNdDescriptor
-    s(0, 9, 255, 16, 253, 1, 4, 4), // cudnnGetTensorTransformDescriptor
+    s(0, 9, 255, 40, 255, 8, 4, 368), // cudnnGetTensorNdDescriptor
+    s(0, 1, 255, 16, 253, 1, 4, 4), // cudnnGetTensorTransformDescriptor
     s(0, 1, 255, 24, 255, 8, 4, 760), // cudnnGetTensorTransformDescriptor
     s(0, 1, 255, 32, 255, 8, 4, 760), // cudnnGetTensorTransformDescriptor
-    s(0, 9, 255, 48, 253, 1, 4, 4), // cudnnGetTensorTransformDescriptor
+    s(0, 1, 255, 48, 253, 1, 4, 4), // cudnnGetTensorTransformDescriptor
     s(0, 0, 255, 8, 253, 1, 72, 72), // cudnnGnnAggSimpleBackward
     s(0, 0, 255, 8, 253, 1, 72, 72), // cudnnGnnMhaGatBackward
     s(0, 0, 255, 152, 253, 1, 16, 16), // cudnnGnnMhaGatBackward
@@ -6747,8 +6737,8 @@ pub static STEPS: [Step; 2229] = [
     s(0, 0, 255, 88, 253, 1, 16, 16), // cudnnGnnMhaGatForward
     s(0, 0, 255, 24, 253, 1, 8, 8), // cudnnLRNCrossChannelForward
     s(0, 0, 255, 48, 253, 1, 8, 8), // cudnnLRNCrossChannelForward
-    s(0, 9, 255, 40, 253, 1, 8, 8), // cudnnLongFFTCausalConv1dGetBufferSizes
-    s(0, 9, 255, 48, 253, 1, 8, 8), // cudnnLongFFTCausalConv1dGetBufferSizes
+    s(0, 1, 255, 40, 253, 1, 8, 8), // cudnnLongFFTCausalConv1dGetBufferSizes
+    s(0, 1, 255, 48, 253, 1, 8, 8), // cudnnLongFFTCausalConv1dGetBufferSizes
     s(0, 0, 255, 32, 253, 1, 8, 8), // cudnnNormalizationBackward
     s(0, 0, 255, 40, 253, 1, 8, 8), // cudnnNormalizationBackward
     s(0, 0, 255, 56, 253, 1, 8, 8), // cudnnNormalizationBackward
@@ -6765,17 +6755,17 @@ pub static STEPS: [Step; 2229] = [
     s(0, 0, 255, 56, 255, 16, 8, 784), // cudnnRNNBackwardWeights
     s(0, 0, 255, 24, 255, 16, 8, 784), // cudnnRNNForwardInference
     s(0, 0, 255, 88, 255, 16, 8, 784), // cudnnRNNForwardInference
-    s(0, 9, 255, 16, 253, 1, 4, 4), // cudnnRNNGetClip
-    s(0, 9, 255, 24, 253, 1, 4, 4), // cudnnRNNGetClip
-    s(0, 9, 255, 32, 253, 1, 8, 8), // cudnnRNNGetClip
-    s(0, 9, 255, 40, 253, 1, 8, 8), // cudnnRNNGetClip
-    s(0, 9, 255, 8, 253, 1, 4, 4), // cudnnRNNGetClip_v8
-    s(0, 9, 255, 16, 253, 1, 4, 4), // cudnnRNNGetClip_v8
-    s(0, 9, 255, 24, 253, 1, 8, 8), // cudnnRNNGetClip_v8
-    s(0, 9, 255, 32, 253, 1, 8, 8), // cudnnRNNGetClip_v8
-    s(0, 9, 255, 8, 253, 1, 4, 4), // cudnnRNNGetClip_v9
-    s(0, 9, 255, 16, 253, 1, 8, 8), // cudnnRNNGetClip_v9
-    s(0, 9, 255, 24, 253, 1, 8, 8), // cudnnRNNGetClip_v9
+    s(0, 1, 255, 16, 253, 1, 4, 4), // cudnnRNNGetClip
+    s(0, 1, 255, 24, 253, 1, 4, 4), // cudnnRNNGetClip
+    s(0, 1, 255, 32, 253, 1, 8, 8), // cudnnRNNGetClip
+    s(0, 1, 255, 40, 253, 1, 8, 8), // cudnnRNNGetClip
+    s(0, 1, 255, 8, 253, 1, 4, 4), // cudnnRNNGetClip_v8
+    s(0, 1, 255, 16, 253, 1, 4, 4), // cudnnRNNGetClip_v8
+    s(0, 1, 255, 24, 253, 1, 8, 8), // cudnnRNNGetClip_v8
+    s(0, 1, 255, 32, 253, 1, 8, 8), // cudnnRNNGetClip_v8
+    s(0, 1, 255, 8, 253, 1, 4, 4), // cudnnRNNGetClip_v9
+    s(0, 1, 255, 16, 253, 1, 8, 8), // cudnnRNNGetClip_v9
+    s(0, 1, 255, 24, 253, 1, 8, 8), // cudnnRNNGetClip_v9
     s(0, 0, 255, 48, 253, 1, 8, 8), // cudnnReduceTensor
     s(0, 0, 255, 72, 253, 1, 8, 8), // cudnnReduceTensor
     s(0, 0, 255, 16, 255, 8, 4, 512), // cudnnSetConvolutionNdDescriptor
@@ -6802,7 +6792,7 @@ pub static STEPS: [Step; 2229] = [
     s(0, 0, 255, 16, 253, 1, 8, 8), // cudnnSpatialTfSamplerForward
     s(0, 0, 255, 48, 253, 1, 8, 8), // cudnnSpatialTfSamplerForward
     s(0, 0, 255, 16, 255, 8, 4, 1024), // cudssCreateMg
-    s(0, 9, 255, 0, 253, 1, 8, 8), // cudssCreateMg
+    s(0, 1, 255, 0, 253, 1, 8, 8), // cudssCreateMg
     s(0, 1, 255, 24, 253, 1, 128, 128), // cudssDataGet
     s(0, 1, 255, 40, 253, 1, 8, 8), // cudssDataGet
     s(0, 0, 255, 24, 253, 1, 128, 128), // cudssDataSet
@@ -6814,43 +6804,40 @@ pub static STEPS: [Step; 2229] = [
     s(0, 1, 255, 48, 253, 1, 8, 8), // cudssMatrixGetBatchCsr
     s(0, 1, 255, 56, 253, 1, 8, 8), // cudssMatrixGetBatchCsr
     s(0, 1, 255, 64, 253, 1, 8, 8), // cudssMatrixGetBatchCsr
-    s(0, 9, 255, 72, 253, 1, 4, 4), // cudssMatrixGetBatchCsr
-    s(0, 9, 255, 80, 253, 1, 4, 4), // cudssMatrixGetBatchCsr
-    s(0, 9, 255, 88, 253, 1, 4, 4), // cudssMatrixGetBatchCsr
-    s(0, 9, 255, 96, 253, 1, 4, 4), // cudssMatrixGetBatchCsr
-    s(0, 9, 255, 104, 253, 1, 4, 4), // cudssMatrixGetBatchCsr
-    s(0, 9, 255, 112, 253, 1, 4, 4), // cudssMatrixGetBatchCsr
+    s(0, 1, 255, 72, 253, 1, 4, 4), // cudssMatrixGetBatchCsr
+    s(0, 1, 255, 80, 253, 1, 4, 4), // cudssMatrixGetBatchCsr
+    s(0, 1, 255, 88, 253, 1, 4, 4), // cudssMatrixGetBatchCsr
+    s(0, 1, 255, 96, 253, 1, 4, 4), // cudssMatrixGetBatchCsr
+    s(0, 1, 255, 104, 253, 1, 4, 4), // cudssMatrixGetBatchCsr
+    s(0, 1, 255, 112, 253, 1, 4, 4), // cudssMatrixGetBatchCsr
     s(0, 1, 255, 16, 253, 1, 8, 8), // cudssMatrixGetBatchDn
     s(0, 1, 255, 24, 253, 1, 8, 8), // cudssMatrixGetBatchDn
     s(0, 1, 255, 32, 253, 1, 8, 8), // cudssMatrixGetBatchDn
     s(0, 1, 255, 40, 253, 1, 8, 8), // cudssMatrixGetBatchDn
-    s(0, 9, 255, 48, 253, 1, 4, 4), // cudssMatrixGetBatchDn
-    s(0, 9, 255, 56, 253, 1, 4, 4), // cudssMatrixGetBatchDn
-    s(0, 9, 255, 64, 253, 1, 4, 4), // cudssMatrixGetBatchDn
+    s(0, 1, 255, 48, 253, 1, 4, 4), // cudssMatrixGetBatchDn
+    s(0, 1, 255, 56, 253, 1, 4, 4), // cudssMatrixGetBatchDn
+    s(0, 1, 255, 64, 253, 1, 4, 4), // cudssMatrixGetBatchDn
     s(0, 1, 255, 8, 253, 1, 8, 8), // cudssMatrixGetCsr
     s(0, 1, 255, 16, 253, 1, 8, 8), // cudssMatrixGetCsr
     s(0, 1, 255, 24, 253, 1, 8, 8), // cudssMatrixGetCsr
-    s(0, 9, 255, 32, 253, 1, 8, 8), // cudssMatrixGetCsr
-    s(0, 9, 255, 40, 253, 1, 8, 8), // cudssMatrixGetCsr
-    s(0, 9, 255, 48, 253, 1, 8, 8), // cudssMatrixGetCsr
-    s(0, 9, 255, 56, 253, 1, 8, 8), // cudssMatrixGetCsr
-    s(0, 9, 255, 64, 253, 1, 4, 4), // cudssMatrixGetCsr
-    s(0, 9, 255, 72, 253, 1, 4, 4), // cudssMatrixGetCsr
-    s(0, 9, 255, 80, 253, 1, 4, 4), // cudssMatrixGetCsr
-    s(0, 9, 255, 88, 253, 1, 4, 4), // cudssMatrixGetCsr
-    s(0, 9, 255, 96, 253, 1, 4, 4), // cudssMatrixGetCsr
-    s(0, 9, 255, 104, 253, 1, 4, 4), // cudssMatrixGetCsr
-    s(0, 1, 255, 8, 253, 1, 8, 8), // cudssMatrixGetDistributionRow1d
-    s(0, 1, 255, 16, 253, 1, 8, 8), // cudssMatrixGetDistributionRow1d
+    s(0, 1, 255, 32, 253, 1, 8, 8), // cudssMatrixGetCsr
+    s(0, 1, 255, 40, 253, 1, 8, 8), // cudssMatrixGetCsr
+    s(0, 1, 255, 48, 253, 1, 8, 8), // cudssMatrixGetCsr
+    s(0, 1, 255, 56, 253, 1, 8, 8), // cudssMatrixGetCsr
+    s(0, 1, 255, 64, 253, 1, 4, 4), // cudssMatrixGetCsr
+    s(0, 1, 255, 72, 253, 1, 4, 4), // cudssMatrixGetCsr
+    s(0, 1, 255, 80, 253, 1, 4, 4), // cudssMatrixGetCsr
+    s(0, 1, 255, 88, 253, 1, 4, 4), // cudssMatrixGetCsr
+    s(0, 1, 255, 96, 253, 1, 4, 4), // cudssMatrixGetCsr
+    s(0, 1, 255, 104, 253, 1, 4, 4), // cudssMatrixGetCsr
     s(0, 1, 255, 8, 253, 1, 8, 8), // cudssMatrixGetDn
     s(0, 1, 255, 16, 253, 1, 8, 8), // cudssMatrixGetDn
     s(0, 1, 255, 24, 253, 1, 8, 8), // cudssMatrixGetDn
-    s(0, 9, 255, 32, 253, 1, 8, 8), // cudssMatrixGetDn
-    s(0, 9, 255, 40, 253, 1, 4, 4), // cudssMatrixGetDn
-    s(0, 9, 255, 48, 253, 1, 4, 4), // cudssMatrixGetDn
+    s(0, 1, 255, 32, 253, 1, 8, 8), // cudssMatrixGetDn
+    s(0, 1, 255, 40, 253, 1, 4, 4), // cudssMatrixGetDn
+    s(0, 1, 255, 48, 253, 1, 4, 4), // cudssMatrixGetDn
     s(0, 0, 255, 8, 253, 1, 88, 88), // cudssSetDeviceMemHandler
     s(0, 0, 255, 8, 255, 16, 8, 1024), // cudssSetMgStreams
-    s(0, 1, 255, 24, 253, 1, 8, 8), // cufftEstimate1d
     s(0, 0, 255, 8, 255, 0, 4, 512), // cufftEstimateMany
     s(0, 0, 255, 16, 255, 0, 4, 512), // cufftEstimateMany
     s(0, 0, 255, 40, 255, 0, 4, 512), // cufftEstimateMany
@@ -6866,7 +6853,7 @@ pub static STEPS: [Step; 2229] = [
     s(0, 0, 255, 16, 255, 8, 4, 512), // cufftPlanMany
     s(0, 0, 255, 24, 255, 8, 4, 512), // cufftPlanMany
     s(0, 0, 255, 48, 255, 8, 4, 512), // cufftPlanMany
-    s(0, 9, 255, 0, 253, 1, 4, 4), // cufftPlanMany
+    s(0, 1, 255, 0, 253, 1, 4, 4), // cufftPlanMany
     s(0, 0, 255, 16, 255, 8, 8, 512), // cufftXtGetSizeMany
     s(0, 0, 255, 24, 255, 8, 8, 512), // cufftXtGetSizeMany
     s(0, 0, 255, 56, 255, 8, 8, 512), // cufftXtGetSizeMany
@@ -6919,7 +6906,6 @@ pub static STEPS: [Step; 2229] = [
     s(0, 0, 255, 8, 255, 16, 8, 784), // cuFileSetParameterGpuBounceBufferSlabArray
     s(0, 1, 255, 96, 253, 1, 4, 4), // cusolverDnCCgels
     s(0, 1, 255, 88, 253, 1, 8, 8), // cusolverDnCCgels_bufferSize
-    s(0, 1, 255, 24, 253, 1, 4, 4), // cusolverDnCgebrd_bufferSize
     s(0, 1, 255, 152, 255, 160, 8, 1024), // cusolverDnCgesvdaStridedBatched
     s(0, 1, 255, 128, 253, 1, 4, 4), // cusolverDnCgesvdaStridedBatched_bufferSize
     s(0, 1, 255, 88, 253, 1, 4, 4), // cusolverDnCgesvdjBatched_bufferSize
@@ -6931,11 +6917,9 @@ pub static STEPS: [Step; 2229] = [
     s(0, 1, 255, 112, 253, 1, 4, 4), // cusolverDnChegvdx_bufferSize
     s(0, 1, 255, 128, 253, 1, 4, 4), // cusolverDnChegvdx_bufferSize
     s(0, 1, 255, 64, 253, 1, 4, 4), // cusolverDnChetrd_bufferSize
-    s(0, 1, 255, 80, 253, 1, 8, 8), // cusolverDnGeqrf_bufferSize
     s(0, 1, 255, 144, 253, 1, 8, 8), // cusolverDnGesvd_bufferSize
-    s(0, 1, 255, 64, 253, 1, 8, 8), // cusolverDnGetrf_bufferSize
     s(0, 0, 255, 0, 253, 1, 8, 8), // cusolverDnIRSParamsCreate
-    s(0, 9, 255, 0, 253, 1, 8, 8), // cusolverDnIRSParamsCreate
+    s(0, 1, 255, 0, 253, 1, 8, 8), // cusolverDnIRSParamsCreate
     s(0, 1, 255, 104, 253, 1, 4, 4), // cusolverDnIRSXgesv
     s(0, 0, 255, 72, 253, 1, 16, 16), // cusolverDnSyevdx
     s(0, 0, 255, 80, 253, 1, 16, 16), // cusolverDnSyevdx
@@ -6950,7 +6934,6 @@ pub static STEPS: [Step; 2229] = [
     s(0, 1, 255, 88, 253, 1, 8, 8), // cusolverDnXgeqrf_bufferSize
     s(0, 1, 255, 144, 253, 1, 8, 8), // cusolverDnXgesvd_bufferSize
     s(0, 1, 255, 152, 253, 1, 8, 8), // cusolverDnXgesvd_bufferSize
-    s(0, 1, 255, 16, 253, 1, 4, 4), // cusolverDnXgesvdjGetSweeps
     s(0, 1, 255, 184, 253, 1, 8, 8), // cusolverDnXgesvdp
     s(0, 1, 255, 168, 253, 1, 8, 8), // cusolverDnXgesvdr_bufferSize
     s(0, 1, 255, 176, 253, 1, 8, 8), // cusolverDnXgesvdr_bufferSize
@@ -6980,7 +6963,7 @@ pub static STEPS: [Step; 2229] = [
     s(0, 1, 255, 56, 253, 1, 8, 8), // cusolverDnXtrtri_bufferSize
     s(0, 1, 255, 64, 253, 1, 8, 8), // cusolverDnXtrtri_bufferSize
     s(0, 0, 255, 24, 255, 16, 4, 1024), // cusolverMgCreateDeviceGrid
-    s(0, 9, 255, 0, 253, 1, 8, 8), // cusolverMgCreateDeviceGrid
+    s(0, 1, 255, 0, 253, 1, 8, 8), // cusolverMgCreateDeviceGrid
     s(0, 0, 255, 24, 253, 1, 8, 8), // cusolverMgGetrf
     s(0, 0, 255, 56, 253, 1, 8, 8), // cusolverMgGetrf
     s(0, 0, 255, 72, 253, 1, 8, 8), // cusolverMgGetrf
@@ -7016,10 +6999,6 @@ pub static STEPS: [Step; 2229] = [
     s(0, 0, 255, 32, 253, 1, 8, 8), // cusolverMgSyevd_bufferSize
     s(0, 1, 255, 64, 255, 24, 16, 1024), // cusolverMgSyevd_bufferSize
     s(0, 1, 255, 88, 253, 1, 8, 8), // cusolverMgSyevd_bufferSize
-    s(0, 1, 255, 8, 253, 1, 4, 4), // cusolverRfAccessBundledFactorsDevice
-    s(0, 9, 255, 16, 253, 1, 8, 8), // cusolverRfAccessBundledFactorsDevice
-    s(0, 9, 255, 24, 253, 1, 8, 8), // cusolverRfAccessBundledFactorsDevice
-    s(0, 9, 255, 32, 253, 1, 8, 8), // cusolverRfAccessBundledFactorsDevice
     s(0, 0, 255, 24, 255, 8, 4, 144), // cusolverRfBatchSetupHost
     s(0, 0, 255, 32, 255, 16, 4, 144), // cusolverRfBatchSetupHost
     s(0, 0, 255, 56, 255, 8, 4, 144), // cusolverRfBatchSetupHost
@@ -7030,10 +7009,6 @@ pub static STEPS: [Step; 2229] = [
     s(0, 0, 255, 104, 255, 80, 8, 144), // cusolverRfBatchSetupHost
     s(0, 0, 255, 112, 255, 8, 4, 144), // cusolverRfBatchSetupHost
     s(0, 0, 255, 120, 255, 8, 4, 144), // cusolverRfBatchSetupHost
-    s(0, 1, 255, 8, 253, 1, 4, 4), // cusolverRfExtractBundledFactorsHost
-    s(0, 1, 255, 16, 253, 1, 8, 8), // cusolverRfExtractBundledFactorsHost
-    s(0, 1, 255, 24, 253, 1, 8, 8), // cusolverRfExtractBundledFactorsHost
-    s(0, 1, 255, 32, 253, 1, 8, 8), // cusolverRfExtractBundledFactorsHost
     s(0, 1, 255, 8, 253, 1, 4, 4), // cusolverRfExtractSplitFactorsHost
     s(0, 1, 255, 16, 253, 1, 8, 8), // cusolverRfExtractSplitFactorsHost
     s(0, 1, 255, 24, 253, 1, 8, 8), // cusolverRfExtractSplitFactorsHost
@@ -7181,8 +7156,6 @@ pub static STEPS: [Step; 2229] = [
     s(0, 0, 255, 40, 255, 8, 4, 512), // cusolverSpXcsrissymHost
     s(0, 0, 255, 48, 255, 16, 4, 512), // cusolverSpXcsrissymHost
     s(0, 1, 255, 56, 253, 1, 4, 4), // cusolverSpXcsrissymHost
-    s(0, 1, 255, 8, 253, 1, 4, 4), // cusolverSpXcsrluNnzHost
-    s(0, 1, 255, 16, 253, 1, 4, 4), // cusolverSpXcsrluNnzHost
     s(0, 0, 255, 32, 255, 8, 4, 784), // cusolverSpXcsrmetisndHost
     s(0, 0, 255, 40, 255, 16, 4, 784), // cusolverSpXcsrmetisndHost
     s(0, 1, 255, 56, 255, 8, 4, 1024), // cusolverSpXcsrmetisndHost
@@ -7282,11 +7255,11 @@ pub static STEPS: [Step; 2229] = [
     s(0, 1, 255, 16, 253, 1, 8, 8), // cusparseBlockedEllGet
     s(0, 1, 255, 24, 253, 1, 8, 8), // cusparseBlockedEllGet
     s(0, 1, 255, 32, 253, 1, 8, 8), // cusparseBlockedEllGet
-    s(0, 9, 255, 40, 253, 1, 8, 8), // cusparseBlockedEllGet
-    s(0, 9, 255, 48, 253, 1, 8, 8), // cusparseBlockedEllGet
-    s(0, 9, 255, 56, 253, 1, 4, 4), // cusparseBlockedEllGet
-    s(0, 9, 255, 64, 253, 1, 4, 4), // cusparseBlockedEllGet
-    s(0, 9, 255, 72, 253, 1, 4, 4), // cusparseBlockedEllGet
+    s(0, 1, 255, 40, 253, 1, 8, 8), // cusparseBlockedEllGet
+    s(0, 1, 255, 48, 253, 1, 8, 8), // cusparseBlockedEllGet
+    s(0, 1, 255, 56, 253, 1, 4, 4), // cusparseBlockedEllGet
+    s(0, 1, 255, 64, 253, 1, 4, 4), // cusparseBlockedEllGet
+    s(0, 1, 255, 72, 253, 1, 4, 4), // cusparseBlockedEllGet
     s(0, 0, 255, 64, 253, 1, 8, 8), // cusparseCbsrmm
     s(0, 0, 255, 128, 253, 1, 8, 8), // cusparseCbsrmm
     s(0, 1, 255, 104, 253, 1, 8, 8), // cusparseCbsrsm2_bufferSizeExt
@@ -7305,41 +7278,31 @@ pub static STEPS: [Step; 2229] = [
     s(0, 1, 255, 152, 253, 1, 8, 8), // cusparseCcsrgemm2_bufferSizeExt
     s(0, 0, 255, 56, 253, 1, 8, 8), // cusparseCcsrsm2_bufferSizeExt
     s(0, 1, 255, 128, 253, 1, 8, 8), // cusparseCcsrsm2_bufferSizeExt
-    s(0, 1, 255, 72, 253, 1, 8, 8), // cusparseCcsrsv2_bufferSizeExt
     s(0, 0, 255, 32, 253, 1, 8, 8), // cusparseCcsrsv2_solve
     s(0, 0, 255, 40, 253, 1, 8, 8), // cusparseCgemmi
     s(0, 0, 255, 88, 253, 1, 8, 8), // cusparseCgemmi
     s(0, 0, 255, 32, 253, 1, 8, 8), // cusparseCgemvi
     s(0, 0, 255, 80, 253, 1, 8, 8), // cusparseCgemvi
-    s(0, 1, 255, 8, 253, 1, 8, 8), // cusparseConstCooGet
-    s(0, 1, 255, 16, 253, 1, 8, 8), // cusparseConstCooGet
-    s(0, 1, 255, 24, 253, 1, 8, 8), // cusparseConstCooGet
-    s(0, 9, 255, 32, 253, 1, 8, 8), // cusparseConstCooGet
-    s(0, 9, 255, 40, 253, 1, 8, 8), // cusparseConstCooGet
-    s(0, 9, 255, 48, 253, 1, 8, 8), // cusparseConstCooGet
-    s(0, 9, 255, 56, 253, 1, 4, 4), // cusparseConstCooGet
-    s(0, 9, 255, 64, 253, 1, 4, 4), // cusparseConstCooGet
-    s(0, 9, 255, 72, 253, 1, 4, 4), // cusparseConstCooGet
     s(0, 1, 255, 8, 253, 1, 8, 8), // cusparseConstCscGet
     s(0, 1, 255, 16, 253, 1, 8, 8), // cusparseConstCscGet
     s(0, 1, 255, 24, 253, 1, 8, 8), // cusparseConstCscGet
-    s(0, 9, 255, 32, 253, 1, 8, 8), // cusparseConstCscGet
-    s(0, 9, 255, 40, 253, 1, 8, 8), // cusparseConstCscGet
-    s(0, 9, 255, 48, 253, 1, 8, 8), // cusparseConstCscGet
-    s(0, 9, 255, 56, 253, 1, 4, 4), // cusparseConstCscGet
-    s(0, 9, 255, 64, 253, 1, 4, 4), // cusparseConstCscGet
-    s(0, 9, 255, 72, 253, 1, 4, 4), // cusparseConstCscGet
-    s(0, 9, 255, 80, 253, 1, 4, 4), // cusparseConstCscGet
+    s(0, 1, 255, 32, 253, 1, 8, 8), // cusparseConstCscGet
+    s(0, 1, 255, 40, 253, 1, 8, 8), // cusparseConstCscGet
+    s(0, 1, 255, 48, 253, 1, 8, 8), // cusparseConstCscGet
+    s(0, 1, 255, 56, 253, 1, 4, 4), // cusparseConstCscGet
+    s(0, 1, 255, 64, 253, 1, 4, 4), // cusparseConstCscGet
+    s(0, 1, 255, 72, 253, 1, 4, 4), // cusparseConstCscGet
+    s(0, 1, 255, 80, 253, 1, 4, 4), // cusparseConstCscGet
     s(0, 1, 255, 8, 253, 1, 8, 8), // cusparseConstDnVecGet
-    s(0, 9, 255, 16, 253, 1, 8, 8), // cusparseConstDnVecGet
-    s(0, 9, 255, 24, 253, 1, 4, 4), // cusparseConstDnVecGet
+    s(0, 1, 255, 16, 253, 1, 8, 8), // cusparseConstDnVecGet
+    s(0, 1, 255, 24, 253, 1, 4, 4), // cusparseConstDnVecGet
     s(0, 1, 255, 8, 253, 1, 8, 8), // cusparseConstSpVecGet
     s(0, 1, 255, 16, 253, 1, 8, 8), // cusparseConstSpVecGet
-    s(0, 9, 255, 24, 253, 1, 8, 8), // cusparseConstSpVecGet
-    s(0, 9, 255, 32, 253, 1, 8, 8), // cusparseConstSpVecGet
-    s(0, 9, 255, 40, 253, 1, 4, 4), // cusparseConstSpVecGet
-    s(0, 9, 255, 48, 253, 1, 4, 4), // cusparseConstSpVecGet
-    s(0, 9, 255, 56, 253, 1, 4, 4), // cusparseConstSpVecGet
+    s(0, 1, 255, 24, 253, 1, 8, 8), // cusparseConstSpVecGet
+    s(0, 1, 255, 32, 253, 1, 8, 8), // cusparseConstSpVecGet
+    s(0, 1, 255, 40, 253, 1, 4, 4), // cusparseConstSpVecGet
+    s(0, 1, 255, 48, 253, 1, 4, 4), // cusparseConstSpVecGet
+    s(0, 1, 255, 56, 253, 1, 4, 4), // cusparseConstSpVecGet
     s(0, 0, 255, 24, 253, 1, 16, 16), // cusparseConstrainedGeMM
     s(0, 0, 255, 48, 253, 1, 16, 16), // cusparseConstrainedGeMM
     s(0, 0, 255, 24, 253, 1, 16, 16), // cusparseConstrainedGeMM_bufferSize
@@ -7348,11 +7311,11 @@ pub static STEPS: [Step; 2229] = [
     s(0, 1, 255, 8, 253, 1, 8, 8), // cusparseCooAoSGet
     s(0, 1, 255, 16, 253, 1, 8, 8), // cusparseCooAoSGet
     s(0, 1, 255, 24, 253, 1, 8, 8), // cusparseCooAoSGet
-    s(0, 9, 255, 32, 253, 1, 8, 8), // cusparseCooAoSGet
-    s(0, 9, 255, 40, 253, 1, 8, 8), // cusparseCooAoSGet
-    s(0, 9, 255, 48, 253, 1, 4, 4), // cusparseCooAoSGet
-    s(0, 9, 255, 56, 253, 1, 4, 4), // cusparseCooAoSGet
-    s(0, 9, 255, 64, 253, 1, 4, 4), // cusparseCooAoSGet
+    s(0, 1, 255, 32, 253, 1, 8, 8), // cusparseCooAoSGet
+    s(0, 1, 255, 40, 253, 1, 8, 8), // cusparseCooAoSGet
+    s(0, 1, 255, 48, 253, 1, 4, 4), // cusparseCooAoSGet
+    s(0, 1, 255, 56, 253, 1, 4, 4), // cusparseCooAoSGet
+    s(0, 1, 255, 64, 253, 1, 4, 4), // cusparseCooAoSGet
     s(0, 1, 255, 112, 253, 1, 8, 8), // cusparseCsr2cscEx2_bufferSize
     s(0, 0, 255, 48, 253, 1, 16, 16), // cusparseCsrmvEx_bufferSize
     s(0, 0, 255, 120, 253, 1, 16, 16), // cusparseCsrmvEx_bufferSize
@@ -7432,7 +7395,7 @@ pub static STEPS: [Step; 2229] = [
     s(0, 1, 255, 64, 253, 1, 8, 8), // cusparseSpGEMMreuse_nnz
     s(0, 1, 255, 80, 253, 1, 8, 8), // cusparseSpGEMMreuse_nnz
     s(0, 1, 255, 96, 253, 1, 8, 8), // cusparseSpGEMMreuse_nnz
-    s(0, 9, 255, 8, 253, 1, 8, 8), // cusparseSpMMOp_createPlan
+    s(0, 1, 255, 8, 253, 1, 8, 8), // cusparseSpMMOp_createPlan
     s(0, 1, 255, 120, 253, 1, 8, 8), // cusparseSpMMOp_createPlan
     s(0, 0, 255, 16, 253, 1, 16, 16), // cusparseSpMV_bufferSize
     s(0, 0, 255, 40, 253, 1, 16, 16), // cusparseSpMV_bufferSize
@@ -7484,17 +7447,15 @@ pub static STEPS: [Step; 2229] = [
     s(0, 0, 255, 16, 253, 1, 4, 4), // cusparseLtMatmul
     s(0, 0, 255, 40, 253, 1, 4, 4), // cusparseLtMatmul
     s(0, 0, 255, 72, 255, 80, 8, 1024), // cusparseLtMatmul
-    s(0, 1, 255, 16, 253, 1, 8, 8), // cusparseLtSpMMACompressedSize
-    s(0, 1, 255, 24, 253, 1, 8, 8), // cusparseLtSpMMACompressedSize
     s(0, 0, 255, 24, 253, 1, 8, 8), // cutensorBlockSparseContract
     s(0, 0, 255, 32, 253, 1, 8, 8), // cutensorBlockSparseContract
     s(0, 0, 255, 48, 253, 1, 8, 8), // cutensorBlockSparseContract
     s(0, 0, 255, 56, 253, 1, 8, 8), // cutensorBlockSparseContract
     s(0, 0, 255, 32, 255, 16, 4, 1024), // cutensorCreateBlockSparseTensorDescriptor
-    s(0, 9, 255, 8, 253, 1, 8, 8), // cutensorCreateBlockSparseTensorDescriptor
+    s(0, 1, 255, 8, 253, 1, 8, 8), // cutensorCreateBlockSparseTensorDescriptor
     s(0, 0, 255, 24, 255, 16, 8, 784), // cutensorCreateTensorDescriptor
     s(0, 0, 255, 32, 255, 16, 8, 784), // cutensorCreateTensorDescriptor
-    s(0, 9, 255, 8, 253, 1, 8, 8), // cutensorCreateTensorDescriptor
+    s(0, 1, 255, 8, 253, 1, 8, 8), // cutensorCreateTensorDescriptor
     s(1, 0, 255, 8, 253, 1, 1, 256), // cutensorHandleReadPlanCacheFromFile
     s(0, 1, 255, 16, 253, 1, 4, 4), // cutensorHandleReadPlanCacheFromFile
     s(0, 0, 255, 24, 253, 1, 8, 8), // cutensorMgContraction
@@ -7503,23 +7464,21 @@ pub static STEPS: [Step; 2229] = [
     s(0, 0, 255, 56, 253, 1, 8, 8), // cutensorMgContraction
     s(0, 0, 255, 64, 253, 1, 8, 8), // cutensorMgContraction
     s(0, 0, 255, 80, 253, 1, 8, 8), // cutensorMgContraction
-    s(0, 1, 255, 32, 253, 1, 8, 8), // cutensorMgContractionGetWorkspace
-    s(0, 1, 255, 40, 253, 1, 8, 8), // cutensorMgContractionGetWorkspace
     s(0, 0, 255, 16, 253, 1, 8, 8), // cutensorMgCopy
     s(0, 0, 255, 24, 253, 1, 8, 8), // cutensorMgCopy
     s(0, 0, 255, 32, 253, 1, 8, 8), // cutensorMgCopy
     s(0, 0, 255, 48, 253, 1, 8, 8), // cutensorMgCopy
     s(0, 0, 255, 32, 253, 1, 8, 8), // cutensorMgCreateContractionPlan
-    s(0, 9, 255, 8, 253, 1, 8, 8), // cutensorMgCreateContractionPlan
+    s(0, 1, 255, 8, 253, 1, 8, 8), // cutensorMgCreateContractionPlan
     s(0, 0, 255, 24, 253, 1, 8, 8), // cutensorMgCreateCopyPlan
-    s(0, 9, 255, 8, 253, 1, 8, 8), // cutensorMgCreateCopyPlan
+    s(0, 1, 255, 8, 253, 1, 8, 8), // cutensorMgCreateCopyPlan
     s(0, 0, 255, 24, 255, 16, 8, 248), // cutensorMgCreateTensorDescriptor
     s(0, 0, 255, 32, 255, 16, 8, 248), // cutensorMgCreateTensorDescriptor
     s(0, 0, 255, 40, 255, 16, 8, 248), // cutensorMgCreateTensorDescriptor
     s(0, 0, 255, 48, 255, 16, 8, 248), // cutensorMgCreateTensorDescriptor
     s(0, 0, 255, 56, 255, 16, 4, 248), // cutensorMgCreateTensorDescriptor
     s(0, 0, 255, 72, 255, 64, 4, 248), // cutensorMgCreateTensorDescriptor
-    s(0, 9, 255, 8, 253, 1, 8, 8), // cutensorMgCreateTensorDescriptor
+    s(0, 1, 255, 8, 253, 1, 8, 8), // cutensorMgCreateTensorDescriptor
     s(0, 0, 255, 48, 253, 1, 72, 72), // ncclAllGatherConfig
     s(0, 0, 0, 16, 253, 1, 24, 24), // ncclAllGatherConfig
     s(0, 0, 1, 0, 253, 1, 24, 24), // ncclAllGatherConfig
@@ -7535,40 +7494,40 @@ pub static STEPS: [Step; 2229] = [
     s(0, 0, 255, 40, 253, 1, 120, 120), // ncclCommGrow
     s(1, 0, 1, 32, 253, 1, 1, 256), // ncclCommGrow
     s(1, 0, 1, 48, 253, 1, 1, 256), // ncclCommGrow
-    s(0, 9, 255, 32, 253, 1, 8, 8), // ncclCommGrow
+    s(0, 1, 255, 32, 253, 1, 8, 8), // ncclCommGrow
     s(0, 0, 255, 16, 255, 8, 4, 1024), // ncclCommInitAll
     s(0, 1, 255, 0, 255, 8, 8, 1024), // ncclCommInitAll
     s(0, 0, 255, 24, 253, 1, 120, 120), // ncclCommInitRankConfig
     s(1, 0, 0, 32, 253, 1, 1, 256), // ncclCommInitRankConfig
     s(1, 0, 0, 48, 253, 1, 1, 256), // ncclCommInitRankConfig
-    s(0, 9, 255, 0, 253, 1, 8, 8), // ncclCommInitRankConfig
+    s(0, 1, 255, 0, 253, 1, 8, 8), // ncclCommInitRankConfig
     s(0, 0, 255, 32, 255, 24, 128, 904), // ncclCommInitRankScalable
     s(0, 0, 255, 40, 253, 1, 120, 120), // ncclCommInitRankScalable
     s(1, 0, 1, 32, 253, 1, 1, 256), // ncclCommInitRankScalable
     s(1, 0, 1, 48, 253, 1, 1, 256), // ncclCommInitRankScalable
-    s(0, 9, 255, 0, 253, 1, 8, 8), // ncclCommInitRankScalable
+    s(0, 1, 255, 0, 253, 1, 8, 8), // ncclCommInitRankScalable
     s(0, 0, 255, 8, 255, 16, 4, 904), // ncclCommShrink
     s(0, 0, 255, 32, 253, 1, 120, 120), // ncclCommShrink
     s(1, 0, 1, 32, 253, 1, 1, 256), // ncclCommShrink
     s(1, 0, 1, 48, 253, 1, 1, 256), // ncclCommShrink
-    s(0, 9, 255, 24, 253, 1, 8, 8), // ncclCommShrink
+    s(0, 1, 255, 24, 253, 1, 8, 8), // ncclCommShrink
     s(0, 0, 255, 32, 253, 1, 120, 120), // ncclCommSplit
     s(1, 0, 0, 32, 253, 1, 1, 256), // ncclCommSplit
     s(1, 0, 0, 48, 253, 1, 1, 256), // ncclCommSplit
-    s(0, 9, 255, 24, 253, 1, 8, 8), // ncclCommSplit
+    s(0, 1, 255, 24, 253, 1, 8, 8), // ncclCommSplit
     s(0, 0, 255, 0, 253, 1, 24, 24), // ncclGroupSimulateEnd
     s(0, 1, 255, 0, 253, 1, 24, 24), // ncclGroupSimulateEnd
-    s(0, 9, 255, 24, 253, 1, 4, 4), // ncclParamGet
+    s(0, 1, 255, 24, 253, 1, 4, 4), // ncclParamGet
     s(0, 1, 255, 8, 0, 0, 1, 1024), // ncclParamGet
-    s(0, 9, 255, 0, 253, 1, 8, 8), // ncclParamGetAllParameterKeys
-    s(0, 9, 255, 8, 253, 1, 4, 4), // ncclParamGetAllParameterKeys
-    s(0, 9, 255, 8, 253, 1, 2, 2), // ncclParamGetI16
-    s(0, 9, 255, 8, 253, 1, 1, 1), // ncclParamGetI8
+    s(0, 1, 255, 0, 253, 1, 8, 8), // ncclParamGetAllParameterKeys
+    s(0, 1, 255, 8, 253, 1, 4, 4), // ncclParamGetAllParameterKeys
+    s(0, 1, 255, 8, 253, 1, 2, 2), // ncclParamGetI16
+    s(0, 1, 255, 8, 253, 1, 1, 1), // ncclParamGetI8
     s(1, 0, 255, 0, 253, 1, 1, 256), // ncclParamGetParameter
     s(2, 1, 255, 8, 253, 1, 8, 1024), // ncclParamGetParameter
-    s(0, 9, 255, 16, 253, 1, 4, 4), // ncclParamGetParameter
+    s(0, 1, 255, 16, 253, 1, 4, 4), // ncclParamGetParameter
     s(0, 0, 255, 8, 253, 1, 8, 8), // ncclRedOpCreatePreMulSum
-    s(0, 9, 255, 0, 253, 1, 4, 4), // ncclRedOpCreatePreMulSum
+    s(0, 1, 255, 0, 253, 1, 4, 4), // ncclRedOpCreatePreMulSum
     s(0, 0, 255, 64, 253, 1, 72, 72), // ncclReduceConfig
     s(0, 0, 0, 16, 253, 1, 24, 24), // ncclReduceConfig
     s(0, 0, 1, 0, 253, 1, 24, 24), // ncclReduceConfig
@@ -7586,22 +7545,22 @@ pub static STEPS: [Step; 2229] = [
     s(1, 0, 255, 32, 253, 1, 1, 256), // nvFatbinAddPTX
     s(1, 0, 255, 40, 253, 1, 1, 256), // nvFatbinAddPTX
     s(2, 4, 255, 8, 255, 16, 8, 1024), // nvFatbinCreate
-    s(0, 9, 255, 0, 253, 1, 8, 8), // nvFatbinCreate
+    s(0, 1, 255, 0, 253, 1, 8, 8), // nvFatbinCreate
     s(1, 0, 255, 32, 253, 1, 1, 256), // __nvJitLinkAddData_12_0
     s(1, 0, 255, 16, 253, 1, 1, 256), // __nvJitLinkAddFile_12_0
     s(2, 0, 255, 16, 255, 8, 8, 1024), // __nvJitLinkCreate_12_0
-    s(0, 9, 255, 0, 253, 1, 8, 8), // __nvJitLinkCreate_12_0
+    s(0, 1, 255, 0, 253, 1, 8, 8), // __nvJitLinkCreate_12_0
     s(1, 1, 255, 8, 253, 1, 1, 256), // __nvJitLinkGetErrorLog_12_0
     s(0, 0, 255, 8, 253, 1, 16, 16), // nvjpegBufferDeviceCreate
-    s(0, 9, 255, 16, 253, 1, 8, 8), // nvjpegBufferDeviceCreate
+    s(0, 1, 255, 16, 253, 1, 8, 8), // nvjpegBufferDeviceCreate
     s(0, 0, 255, 8, 253, 1, 24, 24), // nvjpegBufferDeviceCreateV2
-    s(0, 9, 255, 16, 253, 1, 8, 8), // nvjpegBufferDeviceCreateV2
+    s(0, 1, 255, 16, 253, 1, 8, 8), // nvjpegBufferDeviceCreateV2
     s(0, 0, 255, 8, 253, 1, 16, 16), // nvjpegCreateEx
     s(0, 0, 255, 16, 253, 1, 16, 16), // nvjpegCreateEx
-    s(0, 9, 255, 32, 253, 1, 8, 8), // nvjpegCreateEx
+    s(0, 1, 255, 32, 253, 1, 8, 8), // nvjpegCreateEx
     s(0, 0, 255, 8, 253, 1, 24, 24), // nvjpegCreateExV2
     s(0, 0, 255, 16, 253, 1, 24, 24), // nvjpegCreateExV2
-    s(0, 9, 255, 32, 253, 1, 8, 8), // nvjpegCreateExV2
+    s(0, 1, 255, 32, 253, 1, 8, 8), // nvjpegCreateExV2
     s(0, 0, 255, 40, 253, 1, 64, 64), // nvjpegDecode
     s(0, 0, 255, 24, 253, 1, 8, 8), // nvjpegDecodeBatched
     s(0, 0, 255, 32, 253, 1, 64, 64), // nvjpegDecodeBatched
@@ -7611,23 +7570,23 @@ pub static STEPS: [Step; 2229] = [
     s(0, 0, 255, 32, 253, 1, 64, 64), // nvjpegDecodeJpeg
     s(0, 0, 255, 24, 253, 1, 64, 64), // nvjpegDecodeJpegDevice
     s(0, 0, 255, 8, 253, 1, 8, 8), // nvjpegDecodeParamsCreate
-    s(0, 9, 255, 8, 253, 1, 8, 8), // nvjpegDecodeParamsCreate
+    s(0, 1, 255, 8, 253, 1, 8, 8), // nvjpegDecodeParamsCreate
     s(0, 0, 255, 24, 253, 1, 8, 8), // nvjpegEncodeRetrieveBitstream
-    s(0, 9, 255, 24, 253, 1, 8, 8), // nvjpegEncodeRetrieveBitstream
+    s(0, 1, 255, 24, 253, 1, 8, 8), // nvjpegEncodeRetrieveBitstream
     s(0, 0, 255, 8, 253, 1, 4, 4), // nvjpegGetHardwareDecoderInfo
     s(0, 0, 255, 16, 253, 1, 4, 4), // nvjpegGetHardwareDecoderInfo
-    s(0, 9, 255, 8, 253, 1, 4, 4), // nvjpegGetHardwareDecoderInfo
-    s(0, 9, 255, 16, 253, 1, 4, 4), // nvjpegGetHardwareDecoderInfo
-    s(0, 9, 255, 24, 253, 1, 4, 4), // nvjpegGetImageInfo
-    s(0, 9, 255, 32, 253, 1, 4, 4), // nvjpegGetImageInfo
+    s(0, 1, 255, 8, 253, 1, 4, 4), // nvjpegGetHardwareDecoderInfo
+    s(0, 1, 255, 16, 253, 1, 4, 4), // nvjpegGetHardwareDecoderInfo
+    s(0, 1, 255, 24, 253, 1, 4, 4), // nvjpegGetImageInfo
+    s(0, 1, 255, 32, 253, 1, 4, 4), // nvjpegGetImageInfo
     s(0, 1, 255, 40, 253, 4, 4, 16), // nvjpegGetImageInfo
     s(0, 1, 255, 48, 253, 4, 4, 16), // nvjpegGetImageInfo
     s(0, 0, 255, 8, 253, 1, 16, 16), // nvjpeg2kCreate
     s(0, 0, 255, 16, 253, 1, 16, 16), // nvjpeg2kCreate
-    s(0, 9, 255, 24, 253, 1, 8, 8), // nvjpeg2kCreate
+    s(0, 1, 255, 24, 253, 1, 8, 8), // nvjpeg2kCreate
     s(0, 0, 255, 8, 253, 1, 24, 24), // nvjpeg2kCreateV2
     s(0, 0, 255, 16, 253, 1, 24, 24), // nvjpeg2kCreateV2
-    s(0, 9, 255, 24, 253, 1, 8, 8), // nvjpeg2kCreateV2
+    s(0, 1, 255, 24, 253, 1, 8, 8), // nvjpeg2kCreateV2
     s(0, 0, 255, 24, 253, 1, 24, 24), // nvjpeg2kDecode
     s(0, 0, 0, 0, 0, 20, 8, 760), // nvjpeg2kDecode
     s(0, 0, 0, 8, 0, 20, 8, 760), // nvjpeg2kDecode
@@ -7641,18 +7600,18 @@ pub static STEPS: [Step; 2229] = [
     s(0, 0, 0, 40, 0, 32, 12, 1024), // nvjpeg2kEncodeParamsSetEncodeConfig
     s(0, 1, 255, 8, 253, 1, 12, 12), // nvjpeg2kStreamGetImageComponentInfo
     s(0, 1, 255, 8, 253, 1, 28, 28), // nvjpeg2kStreamGetImageInfo
-    s(0, 9, 255, 32, 253, 1, 4, 4), // nvjpeg2kStreamGetResolutionComponentDim
-    s(0, 9, 255, 40, 253, 1, 4, 4), // nvjpeg2kStreamGetResolutionComponentDim
-    s(0, 9, 255, 24, 253, 1, 4, 4), // nvjpeg2kStreamGetTileComponentDim
-    s(0, 9, 255, 32, 253, 1, 4, 4), // nvjpeg2kStreamGetTileComponentDim
+    s(0, 1, 255, 32, 253, 1, 4, 4), // nvjpeg2kStreamGetResolutionComponentDim
+    s(0, 1, 255, 40, 253, 1, 4, 4), // nvjpeg2kStreamGetResolutionComponentDim
+    s(0, 1, 255, 24, 253, 1, 4, 4), // nvjpeg2kStreamGetTileComponentDim
+    s(0, 1, 255, 32, 253, 1, 4, 4), // nvjpeg2kStreamGetTileComponentDim
     s(0, 1, 255, 8, 253, 1, 32, 32), // nvmlComputeInstanceGetInfo
     s(0, 0, 255, 16, 255, 8, 40, 1024), // nvmlDeviceClearFieldValues
     s(0, 1, 255, 16, 255, 8, 40, 1024), // nvmlDeviceClearFieldValues
     s(0, 0, 255, 16, 253, 1, 8, 8), // nvmlDeviceCreateGpuInstanceWithPlacement
-    s(0, 9, 255, 24, 253, 1, 8, 8), // nvmlDeviceCreateGpuInstanceWithPlacement
+    s(0, 1, 255, 24, 253, 1, 8, 8), // nvmlDeviceCreateGpuInstanceWithPlacement
     s(0, 0, 255, 0, 253, 1, 68, 68), // nvmlDeviceDiscoverGpus
     s(0, 0, 255, 8, 253, 1, 4, 4), // nvmlDeviceGetAccountingPids
-    s(0, 9, 255, 8, 253, 1, 4, 4), // nvmlDeviceGetAccountingPids
+    s(0, 1, 255, 8, 253, 1, 4, 4), // nvmlDeviceGetAccountingPids
     s(0, 1, 255, 16, 1, 0, 4, 1024), // nvmlDeviceGetAccountingPids
     s(0, 1, 255, 16, 253, 1, 56, 56), // nvmlDeviceGetAccountingStats
     s(0, 1, 255, 8, 253, 1, 64, 64), // nvmlDeviceGetAccountingStats_v2
@@ -7663,43 +7622,39 @@ pub static STEPS: [Step; 2229] = [
     s(0, 0, 255, 8, 253, 1, 24, 24), // nvmlDeviceGetClockOffsets
     s(0, 1, 255, 8, 253, 1, 24, 24), // nvmlDeviceGetClockOffsets
     s(0, 0, 255, 8, 253, 1, 4, 4), // nvmlDeviceGetComputeRunningProcesses
-    s(0, 9, 255, 8, 253, 1, 4, 4), // nvmlDeviceGetComputeRunningProcesses
+    s(0, 1, 255, 8, 253, 1, 4, 4), // nvmlDeviceGetComputeRunningProcesses
     s(0, 1, 255, 16, 1, 0, 16, 1024), // nvmlDeviceGetComputeRunningProcesses
     s(0, 0, 255, 8, 253, 1, 4, 4), // nvmlDeviceGetComputeRunningProcesses_v2
-    s(0, 9, 255, 8, 253, 1, 4, 4), // nvmlDeviceGetComputeRunningProcesses_v2
+    s(0, 1, 255, 8, 253, 1, 4, 4), // nvmlDeviceGetComputeRunningProcesses_v2
     s(0, 1, 255, 16, 1, 0, 24, 1024), // nvmlDeviceGetComputeRunningProcesses_v2
     s(0, 1, 255, 8, 253, 1, 1200, 1200), // nvmlDeviceGetConfComputeGpuAttestationReport
     s(0, 1, 255, 16, 255, 8, 8, 1024), // nvmlDeviceGetCpuAffinity
     s(0, 1, 255, 24, 253, 1, 32, 32), // nvmlDeviceGetDetailedEccErrors
     s(0, 1, 255, 8, 253, 1, 132, 132), // nvmlDeviceGetDynamicPstatesInfo
     s(0, 0, 255, 8, 253, 1, 4, 4), // nvmlDeviceGetEncoderSessions
-    s(0, 9, 255, 8, 253, 1, 4, 4), // nvmlDeviceGetEncoderSessions
+    s(0, 1, 255, 8, 253, 1, 4, 4), // nvmlDeviceGetEncoderSessions
     s(0, 1, 255, 16, 1, 0, 32, 1024), // nvmlDeviceGetEncoderSessions
     s(0, 0, 255, 8, 253, 1, 4, 4), // nvmlDeviceGetEncoderStats
-    s(0, 9, 255, 8, 253, 1, 4, 4), // nvmlDeviceGetEncoderStats
-    s(0, 9, 255, 16, 253, 1, 4, 4), // nvmlDeviceGetEncoderStats
-    s(0, 9, 255, 24, 253, 1, 4, 4), // nvmlDeviceGetEncoderStats
+    s(0, 1, 255, 8, 253, 1, 4, 4), // nvmlDeviceGetEncoderStats
+    s(0, 1, 255, 16, 253, 1, 4, 4), // nvmlDeviceGetEncoderStats
+    s(0, 1, 255, 24, 253, 1, 4, 4), // nvmlDeviceGetEncoderStats
     s(0, 0, 255, 8, 253, 1, 4, 4), // nvmlDeviceGetFBCSessions
-    s(0, 9, 255, 8, 253, 1, 4, 4), // nvmlDeviceGetFBCSessions
+    s(0, 1, 255, 8, 253, 1, 4, 4), // nvmlDeviceGetFBCSessions
     s(0, 1, 255, 16, 1, 0, 48, 1024), // nvmlDeviceGetFBCSessions
     s(0, 0, 255, 8, 253, 1, 12, 12), // nvmlDeviceGetFanSpeedRPM
     s(0, 1, 255, 8, 253, 1, 12, 12), // nvmlDeviceGetFanSpeedRPM
     s(0, 1, 255, 8, 253, 1, 548, 548), // nvmlDeviceGetGpuFabricInfo_v4
     s(0, 0, 255, 24, 253, 1, 4, 4), // nvmlDeviceGetGpuInstancePossiblePlacements
-    s(0, 9, 255, 24, 253, 1, 4, 4), // nvmlDeviceGetGpuInstancePossiblePlacements
+    s(0, 1, 255, 24, 253, 1, 4, 4), // nvmlDeviceGetGpuInstancePossiblePlacements
     s(0, 1, 255, 16, 1, 0, 8, 1024), // nvmlDeviceGetGpuInstancePossiblePlacements
-    s(0, 9, 255, 24, 253, 1, 4, 4), // nvmlDeviceGetGpuInstancePossiblePlacements_v2
+    s(0, 1, 255, 24, 253, 1, 4, 4), // nvmlDeviceGetGpuInstancePossiblePlacements_v2
     s(0, 1, 255, 16, 0, 0, 8, 1024), // nvmlDeviceGetGpuInstancePossiblePlacements_v2
     s(0, 1, 255, 16, 253, 1, 48, 48), // nvmlDeviceGetGpuInstanceProfileInfo
     s(0, 1, 255, 16, 253, 1, 152, 152), // nvmlDeviceGetGpuInstanceProfileInfoByIdV
     s(0, 1, 255, 8, 253, 1, 860, 860), // nvmlDeviceGetGridLicensableFeatures
-    s(1, 0, 255, 0, 253, 1, 1, 256), // nvmlDeviceGetHandleByPciBusId
-    s(0, 9, 255, 8, 253, 1, 8, 8), // nvmlDeviceGetHandleByPciBusId
     s(0, 0, 255, 0, 253, 1, 52, 52), // nvmlDeviceGetHandleByUUIDV
-    s(0, 9, 255, 8, 253, 1, 8, 8), // nvmlDeviceGetHandleByUUIDV
+    s(0, 1, 255, 8, 253, 1, 8, 8), // nvmlDeviceGetHandleByUUIDV
     s(1, 1, 255, 16, 253, 1, 1, 256), // nvmlDeviceGetInforomVersion
-    s(0, 0, 255, 8, 253, 1, 8, 8), // nvmlDeviceGetMarginTemperature
-    s(0, 1, 255, 8, 253, 1, 8, 8), // nvmlDeviceGetMarginTemperature
     s(0, 0, 255, 8, 253, 1, 32, 32), // nvmlDeviceGetMemoryLimits_v1
     s(1, 0, 0, 0, 253, 1, 1, 256), // nvmlDeviceGetMemoryLimits_v1
     s(0, 1, 255, 8, 253, 1, 32, 32), // nvmlDeviceGetMemoryLimits_v1
@@ -7709,25 +7664,25 @@ pub static STEPS: [Step; 2229] = [
     s(0, 0, 0, 8, 0, 0, 32, 1024), // nvmlDeviceGetNvLinkTelemetrySamples_v1
     s(0, 1, 255, 8, 253, 1, 16, 16), // nvmlDeviceGetNvLinkTelemetrySamples_v1
     s(0, 1, 2, 8, 2, 0, 32, 1024), // nvmlDeviceGetNvLinkTelemetrySamples_v1
-    s(0, 9, 255, 24, 253, 1, 8, 8), // nvmlDeviceGetNvLinkUtilizationCounter
-    s(0, 9, 255, 32, 253, 1, 8, 8), // nvmlDeviceGetNvLinkUtilizationCounter
+    s(0, 1, 255, 24, 253, 1, 8, 8), // nvmlDeviceGetNvLinkUtilizationCounter
+    s(0, 1, 255, 32, 253, 1, 8, 8), // nvmlDeviceGetNvLinkUtilizationCounter
     s(0, 1, 255, 8, 253, 1, 260, 260), // nvmlDeviceGetNvlinkNvlePrivateInfo_v1
     s(0, 1, 255, 8, 253, 1, 68, 68), // nvmlDeviceGetPciInfo
     s(1, 1, 255, 8, 253, 1, 1, 256), // nvmlDeviceGetPgpuMetadataString
-    s(0, 9, 255, 16, 253, 1, 4, 4), // nvmlDeviceGetPgpuMetadataString
+    s(0, 1, 255, 16, 253, 1, 4, 4), // nvmlDeviceGetPgpuMetadataString
     s(0, 1, 255, 8, 253, 1, 44, 44), // nvmlDeviceGetPlatformInfo
     s(0, 0, 255, 16, 253, 1, 4, 4), // nvmlDeviceGetProcessUtilization
-    s(0, 9, 255, 16, 253, 1, 4, 4), // nvmlDeviceGetProcessUtilization
+    s(0, 1, 255, 16, 253, 1, 4, 4), // nvmlDeviceGetProcessUtilization
     s(0, 1, 255, 8, 1, 0, 32, 1024), // nvmlDeviceGetProcessUtilization
     s(0, 0, 255, 8, 253, 1, 24, 24), // nvmlDeviceGetProcessesUtilizationInfo
     s(0, 0, 0, 16, 0, 4, 40, 1024), // nvmlDeviceGetProcessesUtilizationInfo
     s(0, 1, 255, 8, 253, 1, 24, 24), // nvmlDeviceGetProcessesUtilizationInfo
     s(0, 1, 2, 16, 2, 4, 40, 1024), // nvmlDeviceGetProcessesUtilizationInfo
     s(0, 0, 255, 16, 253, 1, 4, 4), // nvmlDeviceGetRetiredPages
-    s(0, 9, 255, 16, 253, 1, 4, 4), // nvmlDeviceGetRetiredPages
+    s(0, 1, 255, 16, 253, 1, 4, 4), // nvmlDeviceGetRetiredPages
     s(0, 1, 255, 24, 1, 0, 8, 1024), // nvmlDeviceGetRetiredPages
     s(0, 0, 255, 16, 253, 1, 4, 4), // nvmlDeviceGetRetiredPages_v2
-    s(0, 9, 255, 16, 253, 1, 4, 4), // nvmlDeviceGetRetiredPages_v2
+    s(0, 1, 255, 16, 253, 1, 4, 4), // nvmlDeviceGetRetiredPages_v2
     s(0, 1, 255, 24, 1, 0, 8, 768), // nvmlDeviceGetRetiredPages_v2
     s(0, 1, 255, 32, 1, 0, 8, 768), // nvmlDeviceGetRetiredPages_v2
     s(0, 0, 255, 8, 253, 1, 24, 24), // nvmlDeviceGetRunningProcessDetailList
@@ -7735,37 +7690,37 @@ pub static STEPS: [Step; 2229] = [
     s(0, 1, 255, 8, 253, 1, 24, 24), // nvmlDeviceGetRunningProcessDetailList
     s(0, 1, 2, 16, 2, 8, 32, 1024), // nvmlDeviceGetRunningProcessDetailList
     s(0, 0, 255, 32, 253, 1, 4, 4), // nvmlDeviceGetSamples
-    s(0, 9, 255, 24, 253, 1, 4, 4), // nvmlDeviceGetSamples
-    s(0, 9, 255, 32, 253, 1, 4, 4), // nvmlDeviceGetSamples
+    s(0, 1, 255, 24, 253, 1, 4, 4), // nvmlDeviceGetSamples
+    s(0, 1, 255, 32, 253, 1, 4, 4), // nvmlDeviceGetSamples
     s(0, 1, 255, 40, 2, 0, 16, 1024), // nvmlDeviceGetSamples
     s(0, 1, 255, 8, 253, 1, 104, 104), // nvmlDeviceGetSramEccErrorStatus
     s(0, 1, 255, 8, 253, 1, 16, 16), // nvmlDeviceGetSramUniqueUncorrectedEccErrorCounts
     s(0, 1, 0, 8, 0, 4, 28, 1024), // nvmlDeviceGetSramUniqueUncorrectedEccErrorCounts
     s(0, 0, 255, 16, 253, 1, 4, 4), // nvmlDeviceGetSupportedGraphicsClocks
-    s(0, 9, 255, 16, 253, 1, 4, 4), // nvmlDeviceGetSupportedGraphicsClocks
+    s(0, 1, 255, 16, 253, 1, 4, 4), // nvmlDeviceGetSupportedGraphicsClocks
     s(0, 1, 255, 24, 1, 0, 4, 1024), // nvmlDeviceGetSupportedGraphicsClocks
     s(0, 1, 255, 8, 253, 16, 4, 64), // nvmlDeviceGetSupportedPerformanceStates
     s(0, 1, 255, 16, 253, 1, 64, 64), // nvmlDeviceGetThermalSettings
     s(0, 1, 255, 8, 253, 1, 32, 32), // nvmlDeviceGetVgpuInstancesUtilizationInfo
     s(0, 1, 0, 24, 0, 8, 64, 1024), // nvmlDeviceGetVgpuInstancesUtilizationInfo
     s(0, 1, 255, 8, 253, 1, 128, 128), // nvmlDeviceGetVgpuMetadata
-    s(0, 9, 255, 16, 253, 1, 4, 4), // nvmlDeviceGetVgpuMetadata
+    s(0, 1, 255, 16, 253, 1, 4, 4), // nvmlDeviceGetVgpuMetadata
     s(0, 0, 255, 16, 253, 1, 4, 4), // nvmlDeviceGetVgpuProcessUtilization
-    s(0, 9, 255, 16, 253, 1, 4, 4), // nvmlDeviceGetVgpuProcessUtilization
+    s(0, 1, 255, 16, 253, 1, 4, 4), // nvmlDeviceGetVgpuProcessUtilization
     s(0, 1, 255, 24, 1, 0, 96, 1024), // nvmlDeviceGetVgpuProcessUtilization
     s(0, 1, 255, 8, 253, 1, 24, 24), // nvmlDeviceGetVgpuProcessesUtilizationInfo
     s(0, 1, 0, 16, 0, 4, 104, 1024), // nvmlDeviceGetVgpuProcessesUtilizationInfo
     s(0, 1, 255, 16, 253, 1, 32, 32), // nvmlDeviceGetVgpuTypeCreatablePlacements
     s(0, 1, 0, 16, 0, 8, 4, 1024), // nvmlDeviceGetVgpuTypeCreatablePlacements
     s(0, 0, 255, 24, 253, 1, 4, 4), // nvmlDeviceGetVgpuUtilization
-    s(0, 9, 255, 16, 253, 1, 4, 4), // nvmlDeviceGetVgpuUtilization
-    s(0, 9, 255, 24, 253, 1, 4, 4), // nvmlDeviceGetVgpuUtilization
+    s(0, 1, 255, 16, 253, 1, 4, 4), // nvmlDeviceGetVgpuUtilization
+    s(0, 1, 255, 24, 253, 1, 4, 4), // nvmlDeviceGetVgpuUtilization
     s(0, 1, 255, 32, 2, 0, 48, 1024), // nvmlDeviceGetVgpuUtilization
     s(0, 1, 255, 16, 253, 1, 16, 16), // nvmlDeviceGetViolationStatus
     s(0, 0, 255, 8, 253, 1, 2, 2), // nvmlDeviceLockNvlinkRemapTable_v1
     s(0, 1, 255, 8, 253, 1, 2, 2), // nvmlDeviceLockNvlinkRemapTable_v1
     s(0, 0, 255, 0, 253, 1, 68, 68), // nvmlDeviceQueryDrainState
-    s(0, 9, 255, 8, 253, 1, 4, 4), // nvmlDeviceQueryDrainState
+    s(0, 1, 255, 8, 253, 1, 4, 4), // nvmlDeviceQueryDrainState
     s(0, 0, 255, 8, 253, 1, 16, 16), // nvmlDeviceReadPRMCounters_v1
     s(0, 0, 0, 8, 0, 0, 24, 1024), // nvmlDeviceReadPRMCounters_v1
     s(0, 1, 255, 8, 253, 1, 16, 16), // nvmlDeviceReadPRMCounters_v1
@@ -7777,7 +7732,7 @@ pub static STEPS: [Step; 2229] = [
     s(0, 0, 255, 8, 253, 1, 12, 12), // nvmlDeviceSetNvlinkBwMode
     s(0, 0, 255, 8, 253, 1, 1, 1), // nvmlDeviceSetNvlinkNvleReady_v1
     s(0, 0, 255, 16, 253, 1, 4, 4), // nvmlDeviceSetTemperatureThreshold
-    s(0, 9, 255, 16, 253, 1, 4, 4), // nvmlDeviceSetTemperatureThreshold
+    s(0, 1, 255, 16, 253, 1, 4, 4), // nvmlDeviceSetTemperatureThreshold
     s(0, 0, 255, 8, 253, 1, 560, 560), // nvmlDeviceSetupNvlinkNvleEncryptionKey_v1
     s(0, 0, 255, 8, 253, 1, 36, 36), // nvmlDeviceWorkloadPowerProfileClearRequestedProfiles
     s(0, 1, 255, 8, 253, 1, 100, 100), // nvmlDeviceWorkloadPowerProfileGetCurrentProfiles
@@ -7792,8 +7747,6 @@ pub static STEPS: [Step; 2229] = [
     s(0, 0, 255, 0, 253, 1, 212, 212), // nvmlGetVgpuCompatibility
     s(0, 0, 255, 8, 253, 1, 128, 128), // nvmlGetVgpuCompatibility
     s(0, 1, 255, 16, 253, 1, 8, 8), // nvmlGetVgpuCompatibility
-    s(0, 1, 255, 0, 253, 1, 8, 8), // nvmlGetVgpuVersion
-    s(0, 1, 255, 8, 253, 1, 8, 8), // nvmlGetVgpuVersion
     s(0, 0, 255, 0, 253, 1, 1200, 1200), // nvmlGpmMetricsGet
     s(0, 1, 255, 0, 253, 1, 1200, 1200), // nvmlGpmMetricsGet
     s(0, 1, 255, 8, 253, 1, 16, 16), // nvmlGpuInstanceGetActiveVgpus
@@ -7811,25 +7764,25 @@ pub static STEPS: [Step; 2229] = [
     s(0, 1, 255, 0, 253, 1, 12, 12), // nvmlSystemGetConfComputeState
     s(0, 1, 255, 0, 253, 1, 84, 84), // nvmlSystemGetDriverBranch
     s(0, 0, 255, 0, 253, 1, 4, 4), // nvmlSystemGetHicVersion
-    s(0, 9, 255, 0, 253, 1, 4, 4), // nvmlSystemGetHicVersion
+    s(0, 1, 255, 0, 253, 1, 4, 4), // nvmlSystemGetHicVersion
     s(0, 1, 255, 8, 1, 0, 36, 1024), // nvmlSystemGetHicVersion
     s(0, 0, 255, 8, 253, 1, 4, 4), // nvmlSystemGetTopologyGpuSet
-    s(0, 9, 255, 8, 253, 1, 4, 4), // nvmlSystemGetTopologyGpuSet
+    s(0, 1, 255, 8, 253, 1, 4, 4), // nvmlSystemGetTopologyGpuSet
     s(0, 1, 255, 16, 1, 0, 8, 1024), // nvmlSystemGetTopologyGpuSet
     s(0, 0, 255, 0, 253, 1, 24, 24), // nvmlSystemRegisterEvents
     s(0, 1, 255, 8, 253, 1, 196, 196), // nvmlUnitGetFanSpeedInfo
     s(0, 1, 255, 8, 253, 1, 268, 268), // nvmlUnitGetPsuInfo
     s(0, 1, 255, 8, 253, 1, 384, 384), // nvmlUnitGetUnitInfo
     s(0, 1, 255, 8, 253, 1, 212, 212), // nvmlVgpuInstanceGetMetadata
-    s(0, 9, 255, 16, 253, 1, 4, 4), // nvmlVgpuInstanceGetMetadata
+    s(0, 1, 255, 16, 253, 1, 4, 4), // nvmlVgpuInstanceGetMetadata
     s(1, 1, 255, 8, 253, 1, 1, 256), // nvmlVgpuInstanceGetVmID
-    s(0, 9, 255, 24, 253, 1, 4, 4), // nvmlVgpuInstanceGetVmID
+    s(0, 1, 255, 24, 253, 1, 4, 4), // nvmlVgpuInstanceGetVmID
     s(2, 0, 255, 16, 255, 8, 8, 1024), // nvrtcCompileProgram
     s(1, 0, 255, 8, 253, 1, 1, 256), // nvrtcCreateProgram
     s(1, 0, 255, 16, 253, 1, 1, 256), // nvrtcCreateProgram
     s(2, 0, 255, 32, 255, 24, 8, 512), // nvrtcCreateProgram
     s(2, 0, 255, 40, 255, 24, 8, 512), // nvrtcCreateProgram
-    s(0, 9, 255, 0, 253, 1, 8, 8), // nvrtcCreateProgram
+    s(0, 1, 255, 0, 253, 1, 8, 8), // nvrtcCreateProgram
     s(0, 1, 255, 0, 253, 1, 40, 40), // nvrtcGetBundledHeadersInfo
     s(2, 1, 255, 8, 253, 1, 8, 1024), // nvrtcGetBundledHeadersInfo
     s(1, 0, 255, 8, 253, 1, 1, 256), // nvrtcGetLoweredName
@@ -7844,26 +7797,26 @@ pub static STEPS: [Step; 2229] = [
     s(0, 0, 255, 8, 255, 16, 24, 1024), // nvtiffDecodeParamsSetRegions
     s(0, 0, 255, 8, 253, 1, 24, 24), // nvtiffDecoderCreate
     s(0, 0, 255, 16, 253, 1, 24, 24), // nvtiffDecoderCreate
-    s(0, 9, 255, 0, 253, 1, 8, 8), // nvtiffDecoderCreate
+    s(0, 1, 255, 0, 253, 1, 8, 8), // nvtiffDecoderCreate
     s(0, 0, 255, 8, 253, 1, 28, 28), // nvtiffEncodeParamsSetImageGeometry
     s(0, 0, 255, 8, 253, 1, 124, 124), // nvtiffEncodeParamsSetImageInfo
     s(0, 0, 255, 8, 255, 16, 8, 1024), // nvtiffGetBitstreamSize
-    s(0, 9, 255, 24, 253, 1, 8, 8), // nvtiffGetBitstreamSize
-    s(0, 9, 255, 32, 253, 1, 8, 8), // nvtiffGetBitstreamSize
+    s(0, 1, 255, 24, 253, 1, 8, 8), // nvtiffGetBitstreamSize
+    s(0, 1, 255, 32, 253, 1, 8, 8), // nvtiffGetBitstreamSize
     s(0, 1, 255, 16, 255, 32, 8, 1024), // nvtiffStreamGetGeoKeyDOUBLE
-    s(0, 9, 255, 16, 253, 1, 4, 4), // nvtiffStreamGetGeoKeyInfo
-    s(0, 9, 255, 24, 253, 1, 4, 4), // nvtiffStreamGetGeoKeyInfo
-    s(0, 9, 255, 32, 253, 1, 4, 4), // nvtiffStreamGetGeoKeyInfo
+    s(0, 1, 255, 16, 253, 1, 4, 4), // nvtiffStreamGetGeoKeyInfo
+    s(0, 1, 255, 24, 253, 1, 4, 4), // nvtiffStreamGetGeoKeyInfo
+    s(0, 1, 255, 32, 253, 1, 4, 4), // nvtiffStreamGetGeoKeyInfo
     s(0, 1, 255, 16, 255, 32, 2, 1024), // nvtiffStreamGetGeoKeySHORT
     s(0, 1, 255, 16, 253, 1, 28, 28), // nvtiffStreamGetImageGeometry
     s(0, 1, 255, 16, 253, 1, 124, 124), // nvtiffStreamGetImageInfo
-    s(0, 9, 255, 16, 253, 1, 4, 4), // nvtiffStreamGetNumberOfGeoKeys
+    s(0, 1, 255, 16, 253, 1, 4, 4), // nvtiffStreamGetNumberOfGeoKeys
     s(0, 1, 255, 8, 0, 0, 4, 1024), // nvtiffStreamGetNumberOfGeoKeys
-    s(0, 9, 255, 24, 253, 1, 4, 4), // nvtiffStreamGetNumberOfTags
+    s(0, 1, 255, 24, 253, 1, 4, 4), // nvtiffStreamGetNumberOfTags
     s(0, 1, 255, 16, 0, 0, 2, 1024), // nvtiffStreamGetNumberOfTags
-    s(0, 9, 255, 24, 253, 1, 4, 4), // nvtiffStreamGetTagInfo
-    s(0, 9, 255, 32, 253, 1, 4, 4), // nvtiffStreamGetTagInfo
-    s(0, 9, 255, 40, 253, 1, 4, 4), // nvtiffStreamGetTagInfo
+    s(0, 1, 255, 24, 253, 1, 4, 4), // nvtiffStreamGetTagInfo
+    s(0, 1, 255, 32, 253, 1, 4, 4), // nvtiffStreamGetTagInfo
+    s(0, 1, 255, 40, 253, 1, 4, 4), // nvtiffStreamGetTagInfo
     s(0, 0, 255, 8, 255, 16, 8, 1024), // nvtiffWriteTiffFile
     s(1, 0, 255, 24, 253, 1, 1, 256), // nvtiffWriteTiffFile
 ];

@@ -172,7 +172,7 @@ fn extra(kept: &mut Kept, at: usize) -> Option<(u16, u16)> {
 mod tests {
     extern crate std;
     use super::*;
-    use cutap_calls::capture::{PROVED, RESULT};
+    use cutap_calls::capture::RESULT;
     use cutap_wire::record::Fragments;
 
     const STEP: Step =
@@ -233,7 +233,7 @@ mod tests {
     #[test]
     fn sides() {
         let value = 5u64;
-        let out = Step { flags: EXIT | PROVED, ..STEP };
+        let out = Step { flags: EXIT, ..STEP };
         let always = Step { flags: ALWAYS, ..STEP };
         let words = [at(&value)];
         let n = |when| fragments(&[STEP, out, always], &words, when).len();

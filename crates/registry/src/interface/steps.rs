@@ -2,7 +2,7 @@
 //! for its words only. Sizes are those of one version of the structs.
 
 use super::budget;
-use super::capture::{ALWAYS, COUNT64, ELSE, EXIT, NONE, PROVED, RESULT, Step, WORDS, kind};
+use super::capture::{ALWAYS, COUNT64, ELSE, EXIT, NONE, RESULT, Step, WORDS, kind};
 use super::functions::FunctionRow;
 use super::known::{Count, Dir, Rule, Type, TypeId};
 use super::rules::Member;
@@ -21,8 +21,6 @@ const ZERO_ENDED: u16 = 32;
 const DEEPEST: u32 = 3;
 /// The target follows no more.
 const MOST_STEPS: usize = 24;
-/// No more is read unchecked.
-const UNCHECKED: u32 = 16;
 
 /// In which form the words of a call lie.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -35,8 +33,6 @@ pub(crate) enum Form {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct At {
     pub(crate) version: u32,
-    /// Numbers of this family may lie on a device.
-    pub(crate) data: bool,
     /// Of the driver, which alone can tell a kernel's parameters.
     pub(crate) driver: bool,
 }
@@ -45,7 +41,7 @@ pub(crate) struct At {
 pub(crate) fn steps(tables: &Tables, row: &FunctionRow, form: Form, at: At) -> Vec<Step> {
     let status = matches!(tables.get(row.returns), Type::Status(_));
     let after = if status { EXIT } else { ALWAYS };
-    let mut plan = Plan { tables, at, status, phase: 0, out: Vec::new() };
+    let mut plan = Plan { tables, at, phase: 0, out: Vec::new() };
     let words = Siblings { members: &row.params, form: Some(form), base: WORDS, offset: 0 };
     for phase in [0, after] {
         plan.phase = phase;
@@ -100,7 +96,6 @@ impl Siblings<'_> {
 struct Plan<'a> {
     tables: &'a Tables<'a>,
     at: At,
-    status: bool,
     /// Flags of the steps: before or after the call.
     phase: u8,
     out: Vec<Step>,
@@ -139,7 +134,7 @@ impl Plan<'_> {
         let step = Step { flags: self.phase, base: siblings.base, offset, ..memory(1, 0) };
         match member.rule {
             Rule::Memory(_) | Rule::Host(_) | Rule::Opaque => {}
-            Rule::One => self.one(siblings, member, to, step, depth),
+            Rule::One => self.one(to, step, depth),
             Rule::Text | Rule::TextOf(_) => self.out.push(Step { size: 1, most: TEXT, ..step }.of(kind::TEXT)),
             Rule::Array(count) => {
                 let size = self.size(to).max(1);
@@ -194,21 +189,15 @@ impl Plan<'_> {
     }
 
     /// One element, and what its own pointers lead to.
-    fn one(&mut self, siblings: &Siblings, member: &Member, to: TypeId, step: Step, depth: u32) {
+    fn one(&mut self, to: TypeId, step: Step, depth: u32) {
         let size = self.size(to).min(STRUCT);
         if size == 0 {
             return;
         }
-        let proved = siblings.form.is_some() && size <= UNCHECKED && self.proved(member, to);
-        let flags = step.flags | if proved { PROVED } else { 0 };
-        let kept = Step { flags, size: size as u16, most: size as u16, ..step };
+        let kept = Step { size: size as u16, most: size as u16, ..step };
         // A count may have been read for an array before.
-        let same = |s: &Step| Step { flags: s.flags | PROVED, ..*s } == Step { flags: flags | PROVED, ..kept };
-        let base = match self.out.iter().position(same) {
-            Some(at) => {
-                self.out[at].flags |= flags;
-                at as u8
-            }
+        let base = match self.out.iter().position(|s| *s == kept) {
+            Some(at) => at as u8,
             None => {
                 self.out.push(kept);
                 (self.out.len() - 1) as u8
@@ -217,18 +206,6 @@ impl Plan<'_> {
         if let Type::Struct(first) | Type::Union(first) = self.tables.get(to) {
             self.fields(first, base, 0, depth, matches!(self.tables.get(to), Type::Union(_)));
         }
-    }
-
-    /// Whether the function has surely written as much: then it can be read unchecked.
-    fn proved(&self, member: &Member, to: TypeId) -> bool {
-        let written = self.phase == EXIT && self.status && member.dir != Dir::In;
-        // A math library's numbers may lie on the device.
-        written
-            && match self.tables.get(to) {
-                Type::Handle(_) | Type::Enum(_) | Type::Status(_) | Type::DevicePointer | Type::Pointer(..) => true,
-                Type::Int { .. } | Type::Float(_) | Type::Bool(_) | Type::Flags(..) => !self.at.data,
-                _ => false,
-            }
     }
 
     fn fields(&mut self, first: u16, base: u8, offset: u32, depth: u32, union: bool) {
@@ -270,7 +247,7 @@ impl Plan<'_> {
                 let Type::Pointer(to, _) = self.tables.get(siblings.members[k].ty) else { return None };
                 let size = self.size(to) as u16;
                 let read = Step { size, most: size, flags: self.phase, offset: siblings.at(k)?, ..step };
-                let same = |s: &Step| Step { flags: s.flags & !PROVED, ..*s } == Step { count: 1, ..read };
+                let same = |s: &Step| *s == Step { count: 1, ..read };
                 let at = self.out.iter().position(same).unwrap_or_else(|| {
                     self.out.push(Step { count: 1, ..read });
                     self.out.len() - 1

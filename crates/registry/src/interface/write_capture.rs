@@ -19,7 +19,7 @@ pub(crate) fn capture(tables: &Tables, all: &[Vec<FunctionRow>]) -> Result<Strin
     let mut steps = Steps { all: Vec::new(), known: HashMap::new() };
     for (family, rows) in tables.world.families.iter().zip(all) {
         let versions: Vec<u32> = family.functions.versions.iter().filter_map(|v| version::parse(v)).collect();
-        let at = At { version: 0, data: family.overlay.float_memory, driver: family.name == "driver" };
+        let at = At { version: 0, driver: family.name == "driver" };
         for forms in rows.chunk_by(|a, b| a.name == b.name) {
             for form in [Form::Registers, Form::Block] {
                 for (name, row) in named(tables, forms, form, &versions, at, &mut steps) {

@@ -10,7 +10,7 @@ use support::{CUTAP, cutap, err, out};
 fn a_program_in_namespaces_of_its_own_with_a_read_only_root() {
     // The run folder must be writable inside: /dev/shm is a mount of its own.
     let run = format!("/dev/shm/cutap-test-{}", std::process::id());
-    let program = "import ctypes, os; c = ctypes.CDLL('libcuda.so.1'); assert c.cuInit(0) == 0; print(os.getpid())";
+    let program = "import ctypes, os; c = ctypes.CDLL('libcuda.so.1'); assert c.cuInit(0) == 0; os.write(1, b'%d\\n' % os.getpid())";
     let inside =
         format!("mount -o remount,ro,bind / && ! touch /read-only 2>/dev/null && exec python3 -c \"{program}\"");
     let both = "\"$0\" --mount --pid --fork --mount-proc sh -c \"$1\" & \"$0\" --mount --pid --fork --mount-proc sh -c \"$1\"; code=$?; wait $!; exit $code";

@@ -64,7 +64,7 @@ fn program(root: &Path) -> Result<PathBuf> {
 }
 
 /// A GPU is there if its device node can be opened and the dynamic loader finds the driver library.
-fn gpu() -> bool {
+pub(crate) fn gpu() -> bool {
     let load = "import ctypes; ctypes.CDLL('libcuda.so.1')";
     std::fs::File::open("/dev/nvidiactl").is_ok() && output(Command::new("python3").args(["-c", load])).is_ok()
 }

@@ -1,6 +1,7 @@
-//! What a maintainer or CI runs: `cargo xtask demo | test | codegen | tidy`. Each command is one file
+//! What a maintainer or CI runs: `cargo xtask demo | test | bench | codegen | tidy`. Each command is one file
 //! here; this one only picks it.
 
+mod bench;
 mod build;
 mod codegen;
 mod demo;
@@ -12,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 const USAGE: &str = "usage: cargo xtask COMMAND
+  bench overhead     what a call costs, plain and under cutap, CUPTI, nsys: benches/overhead.py
   demo               build all, and trace a real CUDA program: on the GPU if there is one, else simulated
   test [--large]     all that CI runs; --large adds big downloads
   codegen [--check]  write the generated files from api/; --check only proves them current
@@ -26,6 +28,7 @@ fn main() -> ExitCode {
     let root = root();
     let outcome = match words[..] {
         ["demo"] => demo::run_demo(&root),
+        ["bench", "overhead", ref words @ ..] => bench::overhead(&root, words),
         ["test"] => test::run_all(&root, false),
         ["test", "--large"] => test::run_all(&root, true),
         ["codegen"] => codegen::run(&root, false),

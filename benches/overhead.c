@@ -1,0 +1,261 @@
+/* Times single CUDA calls in its own process: `overhead.py` runs it plain and under each tool, in turns.
+ *
+ *   overhead [--burst CALLS] [--bursts N] [--sustained MS] [--expect-driver] [--only CALL]
+ *
+ * Prints one line of JSON: for each call nanoseconds in a burst (median of N bursts, with pauses between
+ * them in which a collector may empty the rings) and sustained (one run without pauses), where its pointer
+ * leads, and what two readings of the time stamp counter cost here. With --expect-driver it ends with 3
+ * unless every driver pointer lies inside libcuda: then nothing of a tool stands in the way of a call.
+ *
+ * Driver functions come from dlsym, those of the runtime are linked in (libcudart_static.a), unless built
+ * with -DDRIVER_ONLY. The prototypes are written out: no NVIDIA header is needed. What is queued on the
+ * device (launches, events, copies) is waited for outside the time, before a queue can be full.
+ */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+#include <x86intrin.h>
+
+typedef unsigned long long device_pointer;
+typedef struct { unsigned x, y, z; } dim3;
+
+static int (*get_current)(void **), (*event_record)(void *, void *), (*synchronize)(void *);
+static int (*copy_async)(device_pointer, device_pointer, size_t, void *);
+static void *event, *stream, *kernel;
+static device_pointer to, from;
+
+#ifndef DRIVER_ONLY
+int cudaGetDevice(int *);
+int cudaSetDevice(int);
+int cudaLaunchKernel(const void *, dim3, dim3, void **, size_t, void *);
+int cudaLibraryLoadData(void **, const void *, void *, void *, unsigned, void *, void *, unsigned);
+int cudaLibraryGetKernel(void **, void *, const char *);
+
+static const char *const PTX =
+    ".version 7.0\n.target sm_50\n.address_size 64\n"
+    ".visible .entry nothing(.param .u64 p, .param .u32 n)\n{\n  ret;\n}\n";
+#endif
+
+static void fail(const char *what, int code)
+{
+    fprintf(stderr, "overhead: %s: %d\n", what, code);
+    exit(2);
+}
+static void check(int code, const char *what)
+{
+    if (code != 0)
+        fail(what, code);
+}
+
+static void call_get_current(void)
+{
+    void *context;
+    get_current(&context);
+}
+static void call_event_record(void) { event_record(event, stream); }
+static void call_copy(void) { copy_async(to, from, 64, stream); }
+#ifndef DRIVER_ONLY
+static void call_get_device(void)
+{
+    int device;
+    cudaGetDevice(&device);
+}
+static void call_launch(void)
+{
+    int n = 1;
+    void *arguments[] = {&to, &n};
+    cudaLaunchKernel(kernel, (dim3){1, 1, 1}, (dim3){32, 1, 1}, arguments, 0, stream);
+}
+#endif
+
+/* What one call is, and how many may be queued before the device must be waited for. */
+struct call {
+    const char *name;
+    void (*make)(void);
+    void *pointer;
+    long queue;
+};
+
+static double seconds(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return t.tv_sec + t.tv_nsec * 1e-9;
+}
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+static double median(double *values, int n)
+{
+    qsort(values, n, sizeof *values, by_value);
+    return n % 2 ? values[n / 2] : (values[n / 2 - 1] + values[n / 2]) / 2;
+}
+
+/* Ticks of `calls` calls, without what waits for the device. */
+static uint64_t ticks(const struct call *call, long calls)
+{
+    uint64_t sum = 0;
+    while (calls > 0) {
+        long some = call->queue && call->queue < calls ? call->queue : calls;
+        uint64_t begin = __rdtsc();
+        for (long i = 0; i < some; i++)
+            call->make();
+        sum += __rdtsc() - begin;
+        calls -= some;
+        if (call->queue)
+            synchronize(stream);
+    }
+    return sum;
+}
+
+/* The file that is mapped where `address` lies. */
+static void file_of(const void *address, char *name, size_t size)
+{
+    char line[4096], path[4096];
+    unsigned long start, end;
+    FILE *maps = fopen("/proc/self/maps", "r");
+    snprintf(name, size, "unknown");
+    while (maps && fgets(line, sizeof line, maps)) {
+        path[0] = '\0';
+        if (sscanf(line, "%lx-%lx %*s %*s %*s %*s %4095s", &start, &end, path) >= 2 && (unsigned long)address >= start &&
+            (unsigned long)address < end) {
+            char *slash = strrchr(path, '/');
+            snprintf(name, size, "%s", slash ? slash + 1 : path);
+        }
+    }
+    if (maps)
+        fclose(maps);
+}
+
+static void *function(void *driver, const char *name)
+{
+    void *p = dlsym(driver, name);
+    if (p == NULL)
+        fail(name, -1);
+    return p;
+}
+
+static void prepare(void *driver)
+{
+    void *context, *device_context;
+    device_pointer memory;
+    check(((int (*)(unsigned))function(driver, "cuInit"))(0), "cuInit");
+    check(((int (*)(void **, int))function(driver, "cuDevicePrimaryCtxRetain"))(&device_context, 0), "retain");
+    check(((int (*)(void *))function(driver, "cuCtxSetCurrent"))(device_context), "cuCtxSetCurrent");
+    get_current = (int (*)(void **))function(driver, "cuCtxGetCurrent");
+    check(get_current(&context), "cuCtxGetCurrent");
+    event_record = (int (*)(void *, void *))function(driver, "cuEventRecord");
+    copy_async = (int (*)(device_pointer, device_pointer, size_t, void *))function(driver, "cuMemcpyAsync");
+    synchronize = (int (*)(void *))function(driver, "cuStreamSynchronize");
+    check(((int (*)(void **, unsigned))function(driver, "cuStreamCreate"))(&stream, 0), "cuStreamCreate");
+    check(((int (*)(void **, unsigned))function(driver, "cuEventCreate"))(&event, 2), "cuEventCreate");
+    check(((int (*)(device_pointer *, size_t))function(driver, "cuMemAlloc_v2"))(&memory, 256), "cuMemAlloc");
+    to = memory;
+    from = memory + 128;
+#ifndef DRIVER_ONLY
+    void *library;
+    check(cudaSetDevice(0), "cudaSetDevice");
+    check(cudaLibraryLoadData(&library, PTX, NULL, NULL, 0, NULL, NULL, 0), "cudaLibraryLoadData");
+    check(cudaLibraryGetKernel(&kernel, library, "nothing"), "cudaLibraryGetKernel");
+#endif
+}
+
+int main(int argc, char **argv)
+{
+    long burst = 4000, bursts = 15, sustained_ms = 150;
+    int expect_driver = 0;
+    const char *only = NULL;
+    for (int i = 1; i < argc; i++) {
+        long *number = !strcmp(argv[i], "--burst") ? &burst : !strcmp(argv[i], "--bursts") ? &bursts
+                     : !strcmp(argv[i], "--sustained") ? &sustained_ms : NULL;
+        if (number && i + 1 < argc)
+            *number = atol(argv[++i]);
+        else if (!strcmp(argv[i], "--only") && i + 1 < argc)
+            only = argv[++i];
+        else if (!strcmp(argv[i], "--expect-driver"))
+            expect_driver = 1;
+        else
+            fail("usage: overhead [--burst CALLS] [--bursts N] [--sustained MS] [--expect-driver] [--only CALL]", i);
+    }
+    if (burst < 1 || bursts < 1 || bursts > 1000 || sustained_ms < 1)
+        fail("numbers must be 1 or more, bursts at most 1000", 0);
+    void *driver = dlopen("libcuda.so.1", RTLD_NOW);
+    if (driver == NULL)
+        fail(dlerror(), 0);
+    prepare(driver);
+    struct call calls[] = {
+        {"cuCtxGetCurrent", call_get_current, get_current, 0},
+#ifndef DRIVER_ONLY
+        {"cudaGetDevice", call_get_device, cudaGetDevice, 0},
+#endif
+        {"cuEventRecord", call_event_record, event_record, 200},
+#ifndef DRIVER_ONLY
+        {"cudaLaunchKernel", call_launch, cudaLaunchKernel, 200},
+#endif
+        {"cuMemcpyAsync", call_copy, copy_async, 200},
+    };
+
+    /* The counter's speed, and what two readings cost. */
+    uint64_t begin_ticks = __rdtsc();
+    double begin = seconds(), pairs[101];
+    while (seconds() - begin < 0.02)
+        ;
+    double ns = (seconds() - begin) * 1e9 / (__rdtsc() - begin_ticks);
+    for (int i = 0; i < 101; i++) {
+        uint64_t start = __rdtsc(), sum = 0;
+        for (int k = 0; k < 1000; k++) {
+            sum += __rdtsc();
+            sum ^= __rdtsc();
+        }
+        pairs[i] = (__rdtsc() - start + (sum & 0)) * ns / 1000;
+    }
+    printf("{\"two_timestamps\": %.2f, \"calls\": {", median(pairs, 101));
+    const char *comma = "";
+    int outside = 0;
+    for (size_t c = 0; c < sizeof calls / sizeof *calls; c++) {
+        const struct call *call = &calls[c];
+        if (only && strcmp(only, call->name))
+            continue;
+        char file[4096];
+        file_of(call->pointer, file, sizeof file);
+        if (strncmp(call->name, "cuda", 4) != 0 && strncmp(file, "libcuda.so", 10) != 0)
+            outside = 1;
+        double all[1000];
+        ticks(call, burst); /* names are told and pages are touched at the first calls */
+        for (long i = 0; i < bursts; i++) {
+            usleep(3000);
+            ticks(call, 16); /* the pause cooled the caches: that is not what is measured */
+            all[i] = ticks(call, burst) * ns / burst;
+        }
+        double until = seconds() + sustained_ms * 1e-3;
+        uint64_t sum = 0;
+        long made = 0;
+        do {
+            sum += ticks(call, 1000);
+            made += 1000;
+        } while (seconds() < until);
+        printf("%s\"%s\": {\"burst\": %.2f, \"sustained\": %.2f, \"made\": %ld, \"in\": \"%s\"}", comma,
+               call->name, median(all, bursts), sum * ns / made, made + (bursts + 1) * burst + bursts * 16, file);
+        comma = ", ";
+        fflush(stdout);
+        usleep(30000);
+    }
+    struct rusage use;
+    getrusage(RUSAGE_SELF, &use);
+    double cpu = use.ru_utime.tv_sec + use.ru_stime.tv_sec + (use.ru_utime.tv_usec + use.ru_stime.tv_usec) * 1e-6;
+    printf("}, \"seconds\": %.4f, \"cpu\": %.4f}\n", seconds() - begin, cpu);
+    if (expect_driver && outside) {
+        fprintf(stderr, "overhead: a driver pointer does not lie inside libcuda\n");
+        return 3;
+    }
+    return 0;
+}

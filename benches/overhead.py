@@ -148,10 +148,14 @@ def cupti(mode):
     return column
 
 
+def find_nsys():
+    return shutil.which("nsys") or next(iter(sorted(glob.glob("/opt/nvidia/nsight-systems/*/bin/nsys"))), None)
+
+
 def nsys(bench):
     if bench.sim:
         raise NotHere("Nsight Systems needs a real driver")
-    found = shutil.which("nsys") or next(iter(sorted(glob.glob("/opt/nvidia/nsight-systems/*/bin/nsys"))), None)
+    found = find_nsys()
     if found is None:
         raise NotHere("there is no nsys")
     output = os.path.join(bench.work, "nsys")

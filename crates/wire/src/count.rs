@@ -68,6 +68,14 @@ reasons! {
     PARAMETERS_ASKED = 25, "kernels whose parameters' sizes the driver was asked for (calls of our own, not shown)";
     /// No answer: a driver before 12.4, or no room.
     PARAMETERS_UNKNOWN = 26, "launches whose parameters are not shown: the driver does not tell their sizes";
+    /// The loader passed over it, or it is of another version, or its entry point said no.
+    HOOK_ABSENT = 36, "hook libraries that took no part in a process";
+    /// A runtime call whose caller's registers could not be told.
+    HOOK_NOT_ANSWERED = 37, "runtime calls that a hook answered and that were made all the same: no usable unwind tables";
+    /// More threads than the table, or more functions than the pool.
+    HOOK_PASSED = 38, "calls that passed a hook by: no room for another thread or function";
+    /// A function that more hooks want than one call can have.
+    HOOK_TOO_MANY = 39, "functions that more than 16 wants of hooks match: the others were left out";
     /// Found outside, at the end, in the program's file; no process counts it.
     STATIC_TOOLKIT = 22, "toolkit libraries linked statically into a program: calls of them were not seen";
 }

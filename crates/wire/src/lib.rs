@@ -8,12 +8,15 @@
 //! RUN/control             one page: what is wanted, who drains (control)
 //! RUN/p<pid>-<n>/proc     one page: who this process is, clocks, counters (process)
 //! RUN/p<pid>-<n>/names    names of slots, libraries, instances, kernels (names)
+//! RUN/hooks               hook libraries, and what hooks may know of functions; only with --hook (hooks)
+//! RUN/p<pid>-<n>/inside   which hook each thread is in (hooks)
 //! RUN/p<pid>-<n>/t<k>.ring  calls of the threads that used block k, one after the other (ring, record)
 //! ```
 #![cfg_attr(not(test), no_std)]
 
 pub mod control;
 pub mod count;
+pub mod hooks;
 pub mod names;
 pub mod process;
 pub mod record;

@@ -42,6 +42,8 @@ pub mod kind {
     pub const KERNEL_PARAMETERS: u8 = 9;
     /// a = bytes, b = 1 cubin, 2 fatbin, 3 PTX; s = file under `RUN/modules`. A module image that was kept.
     pub const MODULE: u8 = 8;
+    /// a = number from 0; s = file name. A hook library.
+    pub const HOOK: u8 = 16;
 }
 
 /// Layers as they stand in OBJECT records.

@@ -51,6 +51,13 @@ pub mod note {
     pub const KERNEL: u64 = 1;
     /// The runtime's own callback reported this bound call too; value = instance id.
     pub const INSTANCE: u64 = 2;
+    /// A hook changed an argument before the call: what | hook's number << 8 | parameter << 16; value = the
+    /// argument's first eight bytes from then on.
+    pub const HOOK_ARGUMENT: u64 = 16;
+    /// A hook answered, and the function was not called: what | hook's number << 8.
+    pub const HOOK_ANSWER: u64 = 17;
+    /// A hook changed the result: what | hook's number << 8; value = the result before that.
+    pub const HOOK_RESULT: u64 = 18;
 }
 
 /// Which look-up a LOOKUP record is.

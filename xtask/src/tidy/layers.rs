@@ -11,9 +11,10 @@ use std::path::Path;
 const MAY: &[(&str, &[&str])] = &[
     // shared, no_std
     ("cutap-calls", &[]),
+    ("cutap-hook", &[]),
     ("cutap-wire", &[]),
     // in the target, no_std
-    ("cutap-preload", &["cutap-calls", "cutap-wire"]),
+    ("cutap-preload", &["cutap-calls", "cutap-hook", "cutap-wire"]),
     ("cutap-sim", &["cutap-calls"]),
     // outside
     ("cutap-registry", &[]),
@@ -21,7 +22,10 @@ const MAY: &[(&str, &[&str])] = &[
     ("cutap-file", &[]),
     ("cutap-trace", &["cutap-calls", "cutap-wire", "cutap-file"]),
     ("cutap-report", &["cutap-calls", "cutap-wire", "cutap-trace"]),
-    ("cutap-collect", &["cutap-calls", "cutap-wire", "cutap-file", "cutap-trace", "cutap-report", "cutap-inspect"]),
+    (
+        "cutap-collect",
+        &["cutap-calls", "cutap-hook", "cutap-wire", "cutap-file", "cutap-trace", "cutap-report", "cutap-inspect"],
+    ),
     ("cutap", &["cutap-calls", "cutap-wire", "cutap-trace", "cutap-report", "cutap-collect", "cutap-inspect"]),
     // for maintainers
     ("cutap-import", &[]),

@@ -1,0 +1,182 @@
+//! A call as an author sees it: arguments by name or number, the answer, the result.
+
+use crate::{Handler, Refused, contract, done, host};
+use core::ffi::{CStr, c_char, c_int, c_void};
+
+pub(crate) unsafe extern "C" fn before(call: *mut contract::Call) {
+    // SAFETY: cutap's call, whose user word is the handler that was given.
+    unsafe {
+        let handler = &*(*call).user.cast::<Handler>();
+        handler.before.into_iter().for_each(|f| f(&mut Call(&mut *call)));
+    }
+}
+
+pub(crate) unsafe extern "C" fn after(call: *mut contract::Call) {
+    // SAFETY: as above.
+    unsafe {
+        let handler = &*(*call).user.cast::<Handler>();
+        handler.after.into_iter().for_each(|f| f(&mut Call(&mut *call)));
+    }
+}
+
+pub(crate) unsafe extern "C" fn met(function: *const contract::Function, user: *mut c_void) {
+    // SAFETY: as above.
+    unsafe { (*user.cast::<Handler>()).met.into_iter().for_each(|f| f(&Function(&*function))) }
+}
+
+/// A function.
+#[derive(Clone, Copy)]
+pub struct Function<'a>(&'a contract::Function);
+
+impl<'a> Function<'a> {
+    /// Its exported name.
+    pub fn name(self) -> &'a CStr {
+        text(self.0.name).unwrap_or_default()
+    }
+    /// SONAME of its library, or the file name of the program that a runtime is linked into.
+    pub fn library(self) -> &'a CStr {
+        text(self.0.library).unwrap_or_default()
+    }
+    /// `LIBRARY`, `RUNTIME` or `DRIVER`.
+    pub fn layer(self) -> u32 {
+        self.0.layer
+    }
+    /// Number of the copy of the runtime, from 1; 0 for a function that was bound.
+    pub fn instance(self) -> u32 {
+        self.0.instance
+    }
+    /// 12090; 0 if it is not known.
+    pub fn runtime_version(self) -> u32 {
+        self.0.runtime_version
+    }
+    /// `CAN_*`.
+    pub fn can(self) -> u32 {
+        self.0.can
+    }
+    /// Why something cannot be done.
+    pub fn why(self) -> Option<&'a CStr> {
+        text(self.0.why)
+    }
+    /// The function itself, past all hooks and unrecorded; null if it is not known.
+    pub fn original(self) -> *mut c_void {
+        self.0.original
+    }
+    /// Number of a parameter by its name.
+    pub fn index(self, name: &str) -> Option<usize> {
+        self.parameters().iter().position(|p| text(p.name).is_some_and(|n| n.to_bytes() == name.as_bytes()))
+    }
+    /// Its parameters, as far as they are known.
+    pub fn parameters(self) -> &'a [contract::Parameter] {
+        if self.0.parameter.is_null() {
+            return &[];
+        }
+        // SAFETY: as many as it says.
+        unsafe { core::slice::from_raw_parts(self.0.parameter, self.0.parameters as usize) }
+    }
+}
+
+fn text<'a>(p: *const c_char) -> Option<&'a CStr> {
+    // SAFETY: null, or a string of cutap's, which stays.
+    (!p.is_null()).then(|| unsafe { CStr::from_ptr(p) })
+}
+
+/// A call that is going on.
+pub struct Call<'a>(&'a mut contract::Call);
+
+impl Call<'_> {
+    /// What is called.
+    pub fn function(&self) -> Function<'_> {
+        // SAFETY: cutap's, which stays.
+        Function(unsafe { &*self.0.function })
+    }
+    /// The hook's own word for this call: 0 before, kept until after.
+    pub fn word(&mut self) -> &mut u64 {
+        &mut self.0.word
+    }
+    /// An integer, handle or address by the parameter's name; 0 if there is no such parameter.
+    pub fn unsigned(&self, name: &str) -> u64 {
+        self.function().index(name).map_or(0, |n| self.unsigned_at(n))
+    }
+    /// The same by number.
+    pub fn unsigned_at(&self, n: usize) -> u64 {
+        let mut value = 0u64;
+        self.read_at(n, &mut value);
+        value
+    }
+    /// An integer with its sign.
+    pub fn signed(&self, name: &str) -> i64 {
+        let Some(n) = self.function().index(name) else { return 0 };
+        let bits = self.function().parameters().get(n).map_or(64, |p| u32::from(p.bytes) * 8);
+        let unused = 64 - bits.clamp(1, 64);
+        ((self.unsigned_at(n) << unused) as i64) >> unused
+    }
+    /// A pointer. What it leads to is the program's: reading or writing there is for the caller to prove.
+    pub fn pointer<T>(&self, name: &str) -> *mut T {
+        core::ptr::with_exposed_provenance_mut(self.unsigned(name) as usize)
+    }
+    /// A float or a double.
+    pub fn float(&self, name: &str) -> f64 {
+        let Some(n) = self.function().index(name) else { return 0.0 };
+        let bits = self.unsigned_at(n);
+        match self.function().parameters().get(n).map(|p| p.bytes) {
+            Some(4) => f64::from(f32::from_bits(bits as u32)),
+            _ => f64::from_bits(bits),
+        }
+    }
+    /// Argument word `n`, where nothing is known of the parameters.
+    pub fn argument_word(&self, n: usize) -> u64 {
+        let mut value = 0;
+        // SAFETY: the host's function, with its own call and a word of ours.
+        host().map(|h| unsafe { (h.word)(self.0, n as c_int, &mut value) });
+        value
+    }
+    /// Changes an integer, handle or address, before the call.
+    pub fn set(&mut self, name: &str, value: u64) -> Result<(), Refused> {
+        let n = self.function().index(name).ok_or(Refused::NoSuch)?;
+        self.write_at(n, &value)
+    }
+    /// Changes a float or a double, before the call.
+    pub fn set_float(&mut self, name: &str, value: f64) -> Result<(), Refused> {
+        let n = self.function().index(name).ok_or(Refused::NoSuch)?;
+        match self.function().parameters().get(n).map(|p| p.bytes) {
+            Some(4) => self.write_at(n, &(value as f32)),
+            _ => self.write_at(n, &value),
+        }
+    }
+    /// Answers without calling: the program gets this result.
+    pub fn answer(&mut self, result: u64) -> Result<(), Refused> {
+        // SAFETY: the host's function, with its own call.
+        host().map_or(Err(Refused::Cannot), |h| done(unsafe { (h.answer)(self.0, result) }))
+    }
+    /// The result, after the call.
+    pub fn result(&self) -> u64 {
+        // SAFETY: as above.
+        host().map_or(0, |h| unsafe { (h.result)(self.0) })
+    }
+    /// Changes the result, after the call.
+    pub fn set_result(&mut self, result: u64) -> Result<(), Refused> {
+        // SAFETY: as above.
+        host().map_or(Err(Refused::Cannot), |h| done(unsafe { (h.set_result)(self.0, result) }))
+    }
+    /// A function of the copy of the runtime that this call belongs to, if its address is known.
+    pub fn instance_function(&self, name: &CStr) -> Option<*mut c_void> {
+        // SAFETY: as above.
+        let found = unsafe { (host()?.instance_function)(self.0, name.as_ptr()) };
+        (!found.is_null()).then_some(found)
+    }
+    /// Mangled name of the kernel that a launch launches.
+    pub fn kernel(&self) -> Option<&CStr> {
+        // SAFETY: as above.
+        text(unsafe { (host()?.kernel)(self.0) })
+    }
+
+    fn read_at<T>(&self, n: usize, to: &mut T) {
+        // SAFETY: as many bytes as the value has; any bytes are a value of the numbers that are read here.
+        host().map(|h| unsafe { (h.read)(self.0, n as c_int, core::ptr::from_mut(to).cast(), size_of::<T>()) });
+    }
+    fn write_at<T>(&mut self, n: usize, from: &T) -> Result<(), Refused> {
+        let from = core::ptr::from_ref(from).cast();
+        // SAFETY: as many bytes as the value has.
+        host().map_or(Err(Refused::Cannot), |h| done(unsafe { (h.write)(self.0, n as c_int, from, size_of::<T>()) }))
+    }
+}

@@ -1,0 +1,169 @@
+//! The contract as `cutap_hook.h` has it, field by field: what crosses the border between cutap and a
+//! hook library. A change of anything here is a new [`VERSION`], and a change of the header.
+
+use core::ffi::{c_char, c_int, c_void};
+
+/// Version of this contract.
+pub const VERSION: u32 = 1;
+/// Name of the variable by which a hook library says which version it was written for.
+pub const VERSION_SYMBOL: &str = "cutap_hook_version";
+/// Name of its entry point, an [`Init`].
+pub const INIT_SYMBOL: &str = "cutap_hook_init";
+
+/// cuBLAS, cuDNN, ...
+pub const LIBRARY: u32 = 1;
+/// The runtime API.
+pub const RUNTIME: u32 = 2;
+/// The driver API.
+pub const DRIVER: u32 = 4;
+/// All layers.
+pub const ALL: u32 = 7;
+
+/// A call may be answered without calling.
+pub const CAN_ANSWER: u32 = 1;
+/// Arguments may be changed.
+pub const CAN_ARGUMENTS: u32 = 2;
+/// The result may be changed.
+pub const CAN_RESULT: u32 = 4;
+
+/// Done.
+pub const OK: c_int = 0;
+/// There is no such parameter.
+pub const NO_SUCH: c_int = -1;
+/// This cannot be done with this call.
+pub const CANNOT: c_int = -2;
+/// More than there is room for.
+pub const TOO_MANY: c_int = -3;
+/// Only while the library is being asked what it wants.
+pub const TOO_LATE: c_int = -4;
+
+/// Kinds of parameters.
+pub mod kind {
+    /// A struct by value and the like.
+    pub const OTHER: u8 = 0;
+    /// An unsigned integer.
+    pub const UNSIGNED: u8 = 1;
+    /// A signed integer.
+    pub const SIGNED: u8 = 2;
+    /// An address or a handle.
+    pub const POINTER: u8 = 3;
+    /// A float or double.
+    pub const FLOAT: u8 = 4;
+}
+
+/// A parameter.
+#[repr(C)]
+pub struct Parameter {
+    /// Its name.
+    pub name: *const c_char,
+    /// One of [`kind`].
+    pub kind: u8,
+    /// 0.
+    pub reserved: u8,
+    /// Its bytes.
+    pub bytes: u16,
+    /// Where it is found: cutap's.
+    pub place: u32,
+}
+
+/// A function.
+#[repr(C)]
+pub struct Function {
+    /// Bytes of this struct.
+    pub size: u32,
+    /// [`LIBRARY`], [`RUNTIME`] or [`DRIVER`].
+    pub layer: u32,
+    /// Exported name.
+    pub name: *const c_char,
+    /// SONAME or file name.
+    pub library: *const c_char,
+    /// Copy of the runtime, from 1; 0 for functions that were bound.
+    pub instance: u32,
+    /// 12090, or 0.
+    pub runtime_version: u32,
+    /// `CAN_*`.
+    pub can: u32,
+    /// How many parameters are known.
+    pub parameters: u32,
+    /// They.
+    pub parameter: *const Parameter,
+    /// Why something cannot be done, or null.
+    pub why: *const c_char,
+    /// The function past all hooks, or null.
+    pub original: *mut c_void,
+}
+
+/// A call that is going on: the part that the hook sees.
+#[repr(C)]
+pub struct Call {
+    /// What is called.
+    pub function: *const Function,
+    /// What the want said.
+    pub user: *mut c_void,
+    /// The hook's own word for this call.
+    pub word: u64,
+}
+
+/// A function of a hook that is called with each call.
+pub type OfACall = unsafe extern "C" fn(*mut Call);
+
+/// What a hook library wants.
+#[repr(C)]
+pub struct Want {
+    /// Bytes of this struct.
+    pub size: u32,
+    /// Layers, 0 for all.
+    pub layers: u32,
+    /// Pattern for the library, or null.
+    pub library: *const c_char,
+    /// Pattern for the function's name.
+    pub name: *const c_char,
+    /// Called before.
+    pub before: Option<OfACall>,
+    /// Called after.
+    pub after: Option<OfACall>,
+    /// Called when a function is met for the first time.
+    pub met: Option<unsafe extern "C" fn(*const Function, *mut c_void)>,
+    /// Handed to all three.
+    pub user: *mut c_void,
+}
+
+/// What cutap gives to a hook library.
+#[repr(C)]
+pub struct Host {
+    /// [`VERSION`].
+    pub version: u32,
+    /// Bytes of this struct.
+    pub size: u32,
+    /// Says what is wanted.
+    pub want: unsafe extern "C" fn(*const Want) -> c_int,
+    /// A variable of the environment.
+    pub environment: unsafe extern "C" fn(*const c_char) -> *const c_char,
+    /// Number of a parameter.
+    pub index: unsafe extern "C" fn(*const Function, *const c_char) -> c_int,
+    /// Reads an argument.
+    pub read: unsafe extern "C" fn(*const Call, c_int, *mut c_void, usize) -> c_int,
+    /// Writes an argument.
+    pub write: unsafe extern "C" fn(*mut Call, c_int, *const c_void, usize) -> c_int,
+    /// Reads an argument word.
+    pub word: unsafe extern "C" fn(*const Call, c_int, *mut u64) -> c_int,
+    /// Answers without calling.
+    pub answer: unsafe extern "C" fn(*mut Call, u64) -> c_int,
+    /// The same for functions that return a floating-point number.
+    pub answer_float: unsafe extern "C" fn(*mut Call, f64) -> c_int,
+    /// The result.
+    pub result: unsafe extern "C" fn(*const Call) -> u64,
+    /// The result of such a function.
+    pub result_float: unsafe extern "C" fn(*const Call) -> f64,
+    /// Changes the result.
+    pub set_result: unsafe extern "C" fn(*mut Call, u64) -> c_int,
+    /// A function past all hooks.
+    pub original: unsafe extern "C" fn(*const c_char, *const c_char) -> *mut c_void,
+    /// A function of the call's own runtime.
+    pub instance_function: unsafe extern "C" fn(*const Call, *const c_char) -> *mut c_void,
+    /// Name of the kernel that is launched.
+    pub kernel: unsafe extern "C" fn(*const Call) -> *const c_char,
+}
+
+/// The entry point.
+pub type Init = unsafe extern "C" fn(*const Host) -> c_int;

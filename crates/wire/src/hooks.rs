@@ -1,0 +1,276 @@
+//! `RUN/hooks`: the hook libraries of a run in their order, and for each known function what its
+//! parameters are called and where they are, so that nothing of that has to be carried in the target.
+//! Written whole by `cutap` before the program starts, read once in each process.
+//!
+//! `RUN/p<pid>-<n>/inside`: one word for each thread, which hook it is in now. It survives every way to
+//! die, so that a hook that ended the program can be named.
+
+use core::sync::atomic::{AtomicU32, AtomicU64};
+
+/// Name of the file in the run folder.
+pub const FILE: &str = "hooks";
+/// Largest file.
+pub const MAX_BYTES: usize = 16 << 20;
+/// Hook libraries at most.
+pub const LIBRARIES: usize = 8;
+
+/// Bytes of the head.
+pub const HEAD: usize = 32;
+/// Bytes of a row.
+pub const ROW: usize = 24;
+/// Bytes of a parameter.
+pub const PARAMETER: usize = 16;
+
+/// The head: magic (8 bytes), then five numbers of four bytes.
+#[derive(Debug, Clone, Copy)]
+pub struct Head {
+    /// [`crate::VERSION`].
+    pub version: u32,
+    /// Bytes of the file.
+    pub bytes: u32,
+    /// Number of hook libraries.
+    pub libraries: u32,
+    /// Where their paths begin: each ends with a zero.
+    pub paths: u32,
+    /// Number of rows, which stand behind the head, sorted by hash and version.
+    pub rows: u32,
+    /// Where the parameters begin.
+    pub parameters: u32,
+}
+
+impl Head {
+    /// As bytes.
+    pub fn to_bytes(&self) -> [u8; HEAD] {
+        let mut out = [0; HEAD];
+        let words = [self.version, self.bytes, self.libraries, self.paths, self.rows, self.parameters];
+        let bytes = crate::MAGIC.to_le_bytes().into_iter().chain(words.into_iter().flat_map(u32::to_le_bytes));
+        for (to, from) in out.iter_mut().zip(bytes) {
+            *to = from;
+        }
+        out
+    }
+    /// From bytes, if they are a head of this version.
+    pub fn read(file: &[u8]) -> Option<Head> {
+        let magic = file.first_chunk::<8>()?;
+        let word = |n: usize| u32_at(file, 8 + n * 4);
+        let head = Head {
+            version: word(0)?,
+            bytes: word(1)?,
+            libraries: word(2)?,
+            paths: word(3)?,
+            rows: word(4)?,
+            parameters: word(5)?,
+        };
+        (u64::from_le_bytes(*magic) == crate::MAGIC && head.version == crate::VERSION).then_some(head)
+    }
+}
+
+/// A function, or one form of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Row {
+    /// Hash of its name.
+    pub hash: u64,
+    /// First and last version with this form, as `cutap_calls::known::Function` has it.
+    pub since: u32,
+    /// See `since`.
+    pub until: u32,
+    /// First of its parameters.
+    pub first: u32,
+    /// How many.
+    pub count: u8,
+    /// Words of integer registers in a frame.
+    pub ints: u8,
+    /// Words of vector registers, which follow; then those of the stack.
+    pub vectors: u8,
+}
+
+impl Row {
+    /// As bytes.
+    pub fn to_bytes(&self) -> [u8; ROW] {
+        let mut out = [0; ROW];
+        let numbers = [self.since, self.until, self.first].into_iter().flat_map(u32::to_le_bytes);
+        let bytes = self.hash.to_le_bytes().into_iter().chain(numbers).chain([self.count, self.ints, self.vectors]);
+        for (to, from) in out.iter_mut().zip(bytes) {
+            *to = from;
+        }
+        out
+    }
+    fn read(file: &[u8], n: usize) -> Option<Row> {
+        let at = HEAD + n * ROW;
+        let hash = u64::from(u32_at(file, at)?) | u64::from(u32_at(file, at + 4)?) << 32;
+        let last = u32_at(file, at + 20)?;
+        Some(Row {
+            hash,
+            since: u32_at(file, at + 8)?,
+            until: u32_at(file, at + 12)?,
+            first: u32_at(file, at + 16)?,
+            count: last as u8,
+            ints: (last >> 8) as u8,
+            vectors: (last >> 16) as u8,
+        })
+    }
+}
+
+/// A parameter.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Parameter {
+    /// Where its name stands in the file; it ends with a zero.
+    pub name: u32,
+    /// Its bytes.
+    pub bytes: u16,
+    /// Its place in a runtime's parameter block.
+    pub offset: u16,
+    /// Its first word in a frame's words; 255: it is not there.
+    pub word: u8,
+    /// Its second, when it is a struct of two registers; else 255.
+    pub second: u8,
+    /// One of `cutap_hook::contract::kind`.
+    pub kind: u8,
+}
+
+impl Parameter {
+    /// As bytes.
+    pub fn to_bytes(&self) -> [u8; PARAMETER] {
+        let mut out = [0; PARAMETER];
+        let halves = [self.bytes, self.offset].into_iter().flat_map(u16::to_le_bytes);
+        let bytes = self.name.to_le_bytes().into_iter().chain(halves).chain([self.word, self.second, self.kind]);
+        for (to, from) in out.iter_mut().zip(bytes) {
+            *to = from;
+        }
+        out
+    }
+    /// Parameter `n` of the file.
+    pub fn read(file: &[u8], head: &Head, n: u32) -> Option<Parameter> {
+        let at = head.parameters as usize + n as usize * PARAMETER;
+        let (sizes, last) = (u32_at(file, at + 4)?, u32_at(file, at + 8)?);
+        Some(Parameter {
+            name: u32_at(file, at)?,
+            bytes: sizes as u16,
+            offset: (sizes >> 16) as u16,
+            word: last as u8,
+            second: (last >> 8) as u8,
+            kind: (last >> 16) as u8,
+        })
+    }
+}
+
+/// The form of a function that this version has; of an unknown version the nearest below.
+pub fn find(file: &[u8], head: &Head, hash: u64, version: u32) -> Option<Row> {
+    let (mut low, mut high) = (0, head.rows as usize);
+    while low < high {
+        let middle = low + (high - low) / 2;
+        if Row::read(file, middle)?.hash < hash {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    let mut best = None;
+    while let Some(row) = Row::read(file, low).filter(|r| low < head.rows as usize && r.hash == hash) {
+        if best.is_none() || row.since <= version {
+            best = Some(row);
+        }
+        low += 1;
+    }
+    best
+}
+
+/// A string that ends with a zero: its place and length.
+pub fn text(file: &[u8], at: usize) -> Option<&[u8]> {
+    let rest = file.get(at..)?;
+    rest.get(..rest.iter().position(|&b| b == 0)?)
+}
+
+fn u32_at(file: &[u8], at: usize) -> Option<u32> {
+    file.get(at..)?.first_chunk::<4>().map(|b| u32::from_le_bytes(*b))
+}
+
+/// Name of the file in the process folder that says which hook each thread is in.
+pub const INSIDE_FILE: &str = "inside";
+/// Threads that it has room for.
+pub const THREADS: usize = 4096;
+
+/// A thread's entry.
+#[repr(C)]
+pub struct Inside {
+    /// 0 outside of hooks; else [`inside`].
+    pub word: AtomicU64,
+    /// Thread id.
+    pub tid: AtomicU32,
+    pad: u32,
+}
+
+/// Bytes of the file.
+pub const INSIDE_BYTES: usize = THREADS * size_of::<Inside>();
+
+/// Where a thread is in a hook.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Phase {
+    /// In its entry point.
+    Init = 1,
+    /// Before a call.
+    Before = 2,
+    /// After it.
+    After = 3,
+    /// Being told of a function.
+    Met = 4,
+}
+
+/// The word of a thread that is in a hook.
+pub const fn inside(hook: u8, phase: Phase, slot: u32) -> u64 {
+    1 | (phase as u64) << 8 | (hook as u64) << 16 | (slot as u64) << 32
+}
+
+/// Hook, phase and slot of such a word.
+pub const fn outside(word: u64) -> Option<(u8, Phase, u32)> {
+    let phase = match (word & 0xff, word >> 8 & 0xff) {
+        (1, 1) => Phase::Init,
+        (1, 2) => Phase::Before,
+        (1, 3) => Phase::After,
+        (1, 4) => Phase::Met,
+        _ => return None,
+    };
+    Some(((word >> 16) as u8, phase, (word >> 32) as u32))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_is_read_as_it_was_written() {
+        let rows = [(7, 0, 12990), (7, 13000, u32::MAX), (9, 0, u32::MAX)].map(|(hash, since, until)| Row {
+            hash,
+            since,
+            until,
+            first: 0,
+            count: 1,
+            ints: 2,
+            vectors: 3,
+        });
+        let parameter = Parameter { name: 0, bytes: 8, offset: 16, word: 1, second: 255, kind: 3 };
+        let at = (HEAD + rows.len() * ROW) as u32;
+        let head = Head { version: crate::VERSION, bytes: 0, libraries: 1, paths: 0, rows: 3, parameters: at };
+        let mut file = head.to_bytes().to_vec();
+        rows.iter().for_each(|r| file.extend(r.to_bytes()));
+        file.extend(parameter.to_bytes());
+        let head = Head::read(&file).unwrap();
+        assert_eq!(find(&file, &head, 7, 12090), Some(rows[0]));
+        assert_eq!(find(&file, &head, 7, 13050), Some(rows[1]));
+        assert_eq!(find(&file, &head, 9, 1), Some(rows[2]));
+        assert_eq!((find(&file, &head, 8, 1), find(&file, &head, 99, 1)), (None, None));
+        assert_eq!(Parameter::read(&file, &head, 0), Some(parameter));
+        for len in 0..file.len() {
+            let cut = &file[..len];
+            let _ = Head::read(cut).map(|h| (find(cut, &h, 7, 1), Parameter::read(cut, &h, 0)));
+        }
+    }
+
+    #[test]
+    fn words_of_a_thread() {
+        for phase in [Phase::Init, Phase::Before, Phase::After, Phase::Met] {
+            assert_eq!(outside(inside(3, phase, 70_000)), Some((3, phase, 70_000)));
+        }
+        assert_eq!((outside(0), outside(u64::MAX)), (None, None));
+    }
+}

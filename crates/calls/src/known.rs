@@ -300,6 +300,9 @@ pub struct Handle {
     pub bytes: u8,
     /// Values with a name: (1, "CU_STREAM_LEGACY").
     pub special: &'static [(u64, &'static str)],
+    /// Some are handed out, or end, where no recorded call shows it: nothing is said of one that nobody was
+    /// seen to make.
+    pub elsewhere: bool,
 }
 
 /// Types by tag.

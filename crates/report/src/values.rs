@@ -4,7 +4,7 @@
 use crate::units::bytes;
 use cutap_calls::known::Memory;
 use cutap_trace::Launched;
-use cutap_trace::decode::{Fields, Items, Place, Text, Value, flags_of, name_of};
+use cutap_trace::decode::{Fields, Items, Place, Standing, Text, Value, flags_of, name_of};
 use std::fmt::Write;
 
 /// Elements of an array that are written.
@@ -46,7 +46,7 @@ pub fn write_launched(value: &Value, launched: Option<&Launched>, to: &mut Strin
             }
         }
         Value::Text(text) => return write_text(text, to),
-        Value::Handle { value, kind, number } => {
+        Value::Handle { value, kind, number, standing } => {
             if let Some((_, name)) = kind.special.iter().find(|(v, _)| v == value) {
                 return to.push_str(name);
             }
@@ -54,10 +54,18 @@ pub fn write_launched(value: &Value, launched: Option<&Launched>, to: &mut Strin
                 (n, _) if kind.number => write!(to, "{}", n as i64),
                 // Stream 0 is a stream.
                 (0, _) => return to.push_str(if kind.short == "stream" { "0" } else { "NULL" }),
-                (_, 1..) if !kind.short.is_empty() => write!(to, "{}#{number}", kind.short),
+                (_, 1..) if !kind.short.is_empty() => {
+                    let _ = write!(to, "{}#{number}", kind.short);
+                    return match standing {
+                        Standing::Live => {}
+                        Standing::Destroyed => to.push_str(" [destroyed]"),
+                        Standing::Unseen => to.push_str(" [not seen created]"),
+                    };
+                }
                 (n, _) => write!(to, "{n:#x}"),
             }
         }
+        Value::Wild(n) => write!(to, "{n:#x} [no memory]"),
         Value::Address(n, None) if launched.is_some_and(|l| l.at == *n) => {
             return launched.into_iter().for_each(|l| write_value(&l.parameters, to));
         }
@@ -90,11 +98,12 @@ pub fn write_launched(value: &Value, launched: Option<&Launched>, to: &mut Strin
 
 /// ` [device 0, 4 KiB of 2 MiB]`.
 fn write_place(place: &Place, to: &mut String) {
+    to.push_str(if place.freed { " [freed " } else { " [" });
     to.push_str(match place.memory {
-        Memory::Device => " [device",
-        Memory::Host => " [host",
-        Memory::Managed => " [managed",
-        Memory::Reserved => " [reserved",
+        Memory::Device => "device",
+        Memory::Host => "host",
+        Memory::Managed => "managed",
+        Memory::Reserved => "reserved",
     });
     if let Some(device) = place.device {
         let _ = write!(to, " {device}");

@@ -3,7 +3,7 @@
 
 use crate::values::write_value;
 use cutap_calls::known::{Dir, Memory, Param};
-use cutap_trace::decode::{Place, TypeName, Value, flags_of, name_of};
+use cutap_trace::decode::{Place, Standing, TypeName, Value, flags_of, name_of};
 use cutap_trace::{Call, Exit, Launched};
 use serde::Serialize;
 use serde::ser::{SerializeMap, SerializeSeq, Serializer};
@@ -95,13 +95,25 @@ impl Serialize for Json<'_> {
             }
             Value::Text(text) => to.serialize_str(&text.text),
             Value::Handle { value, kind, .. } if kind.number => to.serialize_i64(*value as i64),
-            Value::Handle { value, kind, .. } => {
+            Value::Handle { value, kind, number, standing } => {
                 let mut name = String::new();
-                write_value(self.value, &mut name);
-                let mut map = to.serialize_map(Some(3))?;
+                let plain = Value::Handle { value: *value, kind, number: *number, standing: Standing::Live };
+                write_value(&plain, &mut name);
+                let mut map = to.serialize_map(None)?;
                 map.serialize_entry("handle", &name)?;
                 map.serialize_entry("kind", kind.short)?;
                 map.serialize_entry("address", &hex(*value))?;
+                match standing {
+                    Standing::Live => {}
+                    Standing::Destroyed => map.serialize_entry("state", "destroyed")?,
+                    Standing::Unseen => map.serialize_entry("state", "unseen")?,
+                }
+                map.end()
+            }
+            Value::Wild(address) => {
+                let mut map = to.serialize_map(Some(2))?;
+                map.serialize_entry("address", &hex(*address))?;
+                map.serialize_entry("memory", "none")?;
                 map.end()
             }
             Value::Address(address, None) if self.launched.is_some_and(|l| l.at == *address) => {
@@ -185,6 +197,9 @@ fn entries<M: SerializeMap>(map: &mut M, place: &Place) -> Result<(), M::Error> 
             map.serialize_entry("bytes", &bytes)?;
         }
         map.serialize_entry("size", &place.size)?;
+    }
+    if place.freed {
+        map.serialize_entry("freed", &true)?;
     }
     Ok(())
 }

@@ -2,7 +2,7 @@
 //! threads as one stream in time order.
 
 use crate::clock::{Clock, monotonic};
-use crate::decode::{Interpreter, all_allocations};
+use crate::decode::{Interpreter, Seen, all_allocations};
 use crate::end::{Count, End, Filtered};
 use crate::error::Error;
 use crate::event::Event;
@@ -77,6 +77,8 @@ pub struct Follow {
     horizon: u64,
     /// All calls that allocate are recorded.
     complete: bool,
+    /// Kinds of handles of which all calls are recorded.
+    seen: Arc<Seen>,
 }
 
 /// Whose events these are.
@@ -112,7 +114,9 @@ impl Follow {
             Err(_) => {}
         }
         let complete = options.decode && all_allocations(options.tables, &options.filter);
+        let seen = if options.decode { Seen::new(options.tables, &options.filter) } else { Seen::default() };
         Ok(Follow {
+            seen: Arc::new(seen),
             store,
             cut,
             damaged,
@@ -240,7 +244,12 @@ impl Follow {
             let process = folder.process.clone();
             self.found.insert(process.folder.to_string());
             self.notices.push(VecDeque::from([(process.start_ns, Event::Process(process), true)]));
-            self.interpreters.push(Interpreter::new(self.complete));
+            let mut interpreter = Interpreter::new(self.complete, self.seen.clone());
+            // What a forked child has from its parent was made there.
+            if folder.process.forked {
+                interpreter.incomplete();
+            }
+            self.interpreters.push(interpreter);
             self.folders.push(folder);
         }
     }
@@ -317,6 +326,9 @@ impl Follow {
         let have = source.events.queue.len();
         if have < most {
             source.fill(folder, &mut self.shared, now, most - have);
+            if source.ring.taken + source.ring.lost > 0 {
+                self.interpreters[source.folder].incomplete();
+            }
         }
         self.take_notices(self.sources[n].folder);
     }

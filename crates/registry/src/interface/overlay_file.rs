@@ -28,6 +28,7 @@ pub(crate) struct HandleText {
     pub(crate) at: usize,
     pub(crate) short: String,
     pub(crate) number: bool,
+    pub(crate) elsewhere: bool,
     pub(crate) special: Vec<(u64, String)>,
 }
 
@@ -209,11 +210,13 @@ impl Overlay {
 }
 
 fn handle(one: &Walk) -> Result<HandleText, Error> {
-    let mut handle = HandleText { at: one.at, short: String::new(), number: false, special: Vec::new() };
-    for (key, value) in one.table(&["short", "number", "special"])? {
+    let mut handle =
+        HandleText { at: one.at, short: String::new(), number: false, elsewhere: false, special: Vec::new() };
+    for (key, value) in one.table(&["short", "number", "special", "elsewhere"])? {
         match key {
             "short" => handle.short = value.text()?,
             "number" => handle.number = value.truth()?,
+            "elsewhere" => handle.elsewhere = value.truth()?,
             _ => {
                 for (number, name) in value.entries()? {
                     let wrong = || name.error(format!("\"{number}\" is no number"));

@@ -27,6 +27,7 @@ pub(crate) struct HandleRow {
     pub(crate) number: bool,
     pub(crate) bytes: u8,
     pub(crate) special: Vec<(u64, String)>,
+    pub(crate) elsewhere: bool,
 }
 
 /// Types by tag in the tables.
@@ -227,6 +228,7 @@ impl<'w> Tables<'w> {
                 number: written.is_some_and(|w| w.number),
                 bytes,
                 special: written.map(|w| w.special.clone()).unwrap_or_default(),
+                elsewhere: written.is_some_and(|w| w.elsewhere),
             });
         }
         row

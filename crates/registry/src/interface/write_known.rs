@@ -199,7 +199,8 @@ fn types(tables: &Tables, names: &[String]) -> String {
     out.push_str("];\n\n#[rustfmt::skip]\npub(super) static HANDLES: &[HandleRow] = &[\n");
     for row in &tables.handles {
         let (name, short, number, bytes, special) = (&row.name, &row.short, row.number, row.bytes, &row.special);
-        writeln!(out, "    HandleRow {{ name: {name:?}, short: {short:?}, number: {number}, bytes: {bytes}, special: &{special:?} }},")
+        let elsewhere = row.elsewhere;
+        writeln!(out, "    HandleRow {{ name: {name:?}, short: {short:?}, number: {number}, bytes: {bytes}, special: &{special:?}, elsewhere: {elsewhere} }},")
             .unwrap();
     }
     out.push_str("];\n\n#[rustfmt::skip]\npub(super) static TAGS: &[Tag] = &[\n");

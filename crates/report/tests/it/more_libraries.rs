@@ -117,7 +117,7 @@ fn nvjitlink() {
         let options: &[(u64, &[u8])] = &[(0x10, &pointers), (0x100, b"-arch=sm_90\0"), (0x200, b"-lto\0")];
         // The name that programs of 12.4 call.
         l.call("__nvJitLinkCreate_12_4", &[0x40, 2, 0x10], options, &[(0x40, &0xd0u64.to_le_bytes())]);
-        l.call("__nvJitLinkAddData_12_9", &[0xd0, 2, 0x7000, 71, 0x30], &[(0x30, b"k.ptx\0")], &[]);
+        l.call("__nvJitLinkAddData_12_9", &[0xd0, 2, 0x7_0000, 71, 0x30], &[(0x30, b"k.ptx\0")], &[]);
         l.call("__nvJitLinkDestroy_12_9", &[0x40], &[(0x40, &0xd0u64.to_le_bytes())], &[]);
     });
     assert_eq!(
@@ -125,7 +125,7 @@ fn nvjitlink() {
         [
             "__nvJitLinkCreate_12_4(handle=&linker#1, numOptions=2, options=[\"-arch=sm_90\", \"-lto\"]) = \
              NVJITLINK_SUCCESS",
-            "__nvJitLinkAddData_12_9(handle=linker#1, inputType=NVJITLINK_INPUT_PTX, data=0x7000 [host], size=71, \
+            "__nvJitLinkAddData_12_9(handle=linker#1, inputType=NVJITLINK_INPUT_PTX, data=0x70000 [host], size=71, \
              name=\"k.ptx\") = NVJITLINK_SUCCESS",
             "__nvJitLinkDestroy_12_9(handle=&linker#1) = NVJITLINK_SUCCESS",
         ]

@@ -32,15 +32,15 @@ pub fn apply(state: &mut State, row: &Row<'_>, described: Described, call: &Call
                 if let Some(address) = address {
                     let bytes = walk.count(row, bytes);
                     let device = state.devices.current(call.thread.key);
-                    state.places.insert(address, bytes, memory, device);
+                    state.places.insert(address, bytes, memory, device, state.now);
                 }
             }
             Effect::Frees(n) => {
                 if let Some(address) = raw(&walk, row, n) {
-                    state.places.remove(address);
+                    state.places.remove(address, call.start_ns);
                 }
             }
-            Effect::Destroys(n) => destroy(state, &walk, row, n),
+            Effect::Destroys(n) => destroy(state, &walk, row, n, call.start_ns),
             Effect::Remembers { of, value } => remember(state, &walk, row, of, value),
             Effect::Creates(_) => {}
         }
@@ -48,9 +48,9 @@ pub fn apply(state: &mut State, row: &Row<'_>, described: Described, call: &Call
 }
 
 /// A handle ends, given as it is or by a pointer to it.
-fn destroy(state: &mut State, walk: &Walk<'_>, row: &Row<'_>, n: u8) {
+fn destroy(state: &mut State, walk: &Walk<'_>, row: &Row<'_>, n: u8, since: u64) {
     if let Some((kind, value)) = kind_of(walk, walk.before, row, n) {
-        state.handles.forget(kind, value);
+        state.handles.destroy(kind, value, since);
     }
 }
 

@@ -117,7 +117,8 @@ fn tables() -> impl Strategy<Value = &'static Tables> {
             rows.sort();
             Tag { name: "CUresult", rows: rows.leak() }
         };
-        let handle = |(number, bytes)| Handle { name: "h", short: "h", number, bytes, special: &[(1, "ONE")] };
+        let handle =
+            |(number, bytes)| Handle { name: "h", short: "h", number, bytes, special: &[(1, "ONE")], elsewhere: false };
         &*Box::leak(Box::new(Tables {
             families: &[],
             types: types.leak(),

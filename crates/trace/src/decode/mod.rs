@@ -10,12 +10,14 @@ mod effects;
 mod find;
 #[cfg(test)]
 mod fuzz;
+mod handles;
 mod kernel;
 mod memory;
 mod places;
 mod raw;
 mod row;
 mod scalar;
+mod seen;
 mod state;
 mod tagged;
 mod text;
@@ -28,8 +30,9 @@ pub(crate) use find::{Recorded, find};
 pub(crate) use places::all_allocations;
 pub use raw::RawFunction;
 pub(crate) use raw::Raws;
+pub(crate) use seen::Seen;
 pub use type_name::TypeName;
-pub use value::{Fields, Items, Place, Text, Value, flags_of, name_of};
+pub use value::{Fields, Items, Place, Standing, Text, Value, flags_of, name_of};
 
 use crate::event::{Call, Event, Exit, Launched, Layer, State as Ended};
 use crate::kernels::Kernels;
@@ -38,6 +41,7 @@ use cutap_calls::known::{Dir, Effect, Type};
 use memory::Memory;
 use row::Row;
 use state::State;
+use std::sync::Arc;
 use walk::{Side, Walk};
 
 /// The interpreter of one process's calls, in the order of their time.
@@ -50,11 +54,18 @@ pub(crate) struct Interpreter {
 }
 
 impl Interpreter {
-    /// `complete`: all calls of the process are recorded.
-    pub fn new(complete: bool) -> Interpreter {
+    /// `complete`: all calls that allocate are recorded; `seen`: of which handles all calls are.
+    pub fn new(complete: bool, seen: Arc<Seen>) -> Interpreter {
         let mut new = Interpreter::default();
         new.state.places.complete = complete;
+        new.state.handles.seen = Some(seen);
         new
+    }
+
+    /// Calls of the process are missing: nothing is said of what they may have made.
+    pub fn incomplete(&mut self) {
+        self.state.places.complete = false;
+        self.state.handles.seen = None;
     }
 
     /// Gives an event its values. What is not shown is looked at all the same.
@@ -72,6 +83,7 @@ impl Interpreter {
         if call.inputs.get().is_some() {
             return;
         }
+        self.state.now = call.start_ns;
         let (row, memory) = (row(call, described, &mut self.words), Memory::new(&call.memory));
         let mut walk = Walk::new(described.tables, described.version, memory, Side::Before);
         walk.state = Some(&mut self.state);
@@ -93,6 +105,7 @@ impl Interpreter {
         if exit.state != Ended::Done {
             return;
         }
+        self.state.now = exit.end_ns;
         let row = row(&call, described, &mut self.words);
         let mut walk = Walk::new(described.tables, described.version, Memory::new(&exit.memory), Side::After);
         walk.before = Memory::new(&call.memory);

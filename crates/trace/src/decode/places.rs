@@ -1,19 +1,26 @@
-//! Allocations by address. Reserved ranges are kept apart: memory lies inside of them.
+//! Allocations by address. Reserved ranges are kept apart: memory lies inside of them. What was freed is
+//! remembered until its addresses come again.
 
 use super::value::Place;
 use crate::event::Layer;
 use crate::filter::Filter;
 use cutap_calls::known::{Effect, Memory, Tables};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 
 /// Allocations beyond this many are not followed.
 const MOST: usize = 1 << 20;
+/// Freed ones that are remembered; the oldest are forgotten.
+const FREED: usize = 1 << 14;
 
 /// The allocations of a process.
 #[derive(Debug, Default)]
 pub struct Places {
     memory: BTreeMap<u64, Allocation>,
     reserved: BTreeMap<u64, Allocation>,
+    /// Each with its place in the order of their ends.
+    freed: BTreeMap<u64, (u64, Allocation)>,
+    ended: VecDeque<(u64, u64)>,
+    ends: u64,
     /// All calls of the process are recorded, so that memory nobody allocated is the host's.
     pub complete: bool,
 }
@@ -24,11 +31,13 @@ struct Allocation {
     bytes: u64,
     memory: Memory,
     device: Option<u32>,
+    /// When it was made.
+    since: u64,
 }
 
 impl Places {
-    /// Memory at `address`, from now on; of unknown length when `bytes` is none.
-    pub fn insert(&mut self, address: u64, bytes: Option<u64>, memory: Memory, device: Option<u32>) {
+    /// Memory at `address`, from `now` on; of unknown length when `bytes` is none.
+    pub fn insert(&mut self, address: u64, bytes: Option<u64>, memory: Memory, device: Option<u32>, now: u64) {
         // A layer that does not know the length adds nothing to one that did.
         if address == 0 || bytes == Some(0) || bytes.is_none() && self.at(address, None, false).is_some() {
             return;
@@ -37,38 +46,78 @@ impl Places {
         let device = if memory == Memory::Device { device } else { None };
         let map = if memory == Memory::Reserved { &mut self.reserved } else { &mut self.memory };
         // What was there has ended unseen. A runtime reports what its driver call has reported before.
-        let old: Vec<u64> = map.range(address..address.saturating_add(bytes.max(1))).map(|(at, _)| *at).collect();
-        let before = old.first().and_then(|_| map.get(&address)).and_then(|a| a.device);
+        let end = address.saturating_add(bytes.max(1));
+        let old: Vec<u64> = map.range(address..end).map(|(at, _)| *at).collect();
+        let same = old.first().and_then(|_| map.get(&address)).copied();
         for at in old {
             map.remove(&at);
         }
         if map.len() < MOST {
-            map.insert(address, Allocation { bytes, memory, device: device.or(before) });
+            let since = same.map_or(now, |s| s.since);
+            let device = device.or(same.and_then(|s| s.device));
+            map.insert(address, Allocation { bytes, memory, device, since });
+        }
+        let reaches = |(at, (_, a)): &(&u64, &(u64, Allocation))| at.saturating_add(a.bytes.max(1)) > address;
+        let first = self.freed.range(..address).next_back().filter(reaches).map(|(at, _)| *at);
+        let again: Vec<u64> = self.freed.range(first.unwrap_or(address)..end).map(|(at, _)| *at).collect();
+        for at in again {
+            self.freed.remove(&at);
         }
     }
 
-    /// The memory at `address` ends.
-    pub fn remove(&mut self, address: u64) {
-        if self.memory.remove(&address).is_none() {
-            self.reserved.remove(&address);
+    /// The memory at `address` ends, by a call that began at `since`. What another thread was given there
+    /// meanwhile is not the memory that was meant.
+    pub fn remove(&mut self, address: u64, since: u64) {
+        match self.memory.get(&address).copied() {
+            Some(found) if found.since <= since => {
+                self.memory.remove(&address);
+                self.ends += 1;
+                self.freed.insert(address, (self.ends, found));
+                self.ended.push_back((address, self.ends));
+            }
+            Some(_) => {}
+            None => {
+                self.reserved.remove(&address);
+            }
+        }
+        while self.ended.len() > FREED {
+            // Another may have ended there since.
+            if let Some((oldest, order)) = self.ended.pop_front()
+                && self.freed.get(&oldest).is_some_and(|(n, _)| *n == order)
+            {
+                self.freed.remove(&oldest);
+            }
         }
     }
 
     /// Where an address leads to; `meant` bytes of it are meant. With `guess`, memory that nobody
-    /// allocated is the host's.
+    /// allocated is the host's, if it is memory at all.
     pub fn at(&self, address: u64, meant: Option<u64>, guess: bool) -> Option<Place> {
-        let within = |map: &BTreeMap<u64, Allocation>| {
-            let (start, found) = map.range(..=address).next_back()?;
+        let inside = |start: u64, found: Allocation| {
             let offset = address - start;
-            (offset < found.bytes.max(1)).then_some((offset, *found))
+            (offset < found.bytes.max(1)).then_some((offset, found))
+        };
+        let within = |map: &BTreeMap<u64, Allocation>| {
+            map.range(..=address).next_back().and_then(|(start, found)| inside(*start, *found))
         };
         let found = within(&self.memory).or_else(|| within(&self.reserved));
-        let Some((offset, found)) = found else {
-            let host = Place { memory: Memory::Host, device: None, offset: 0, bytes: None, size: 0 };
-            return (guess && self.complete).then_some(host);
+        // A program may get freed memory of the host again from somebody else.
+        let freed = || {
+            let (start, (_, found)) = self.freed.range(..=address).next_back()?;
+            inside(*start, *found).filter(|(_, f)| f.memory == Memory::Device && self.complete)
         };
-        Some(Place { memory: found.memory, device: found.device, offset, bytes: meant, size: found.bytes })
+        let Some(((offset, found), freed)) = found.map(|f| (f, false)).or_else(|| Some((freed()?, true))) else {
+            let host = Place { memory: Memory::Host, device: None, offset: 0, bytes: None, size: 0, freed: false };
+            return (guess && self.complete && can_be(address)).then_some(host);
+        };
+        let Allocation { bytes: size, memory, device, .. } = found;
+        Some(Place { memory, device, offset, bytes: meant, size, freed })
     }
+}
+
+/// Whether a program can have memory at this address: not on its first pages, nor in the kernel's half.
+pub fn can_be(address: u64) -> bool {
+    (1 << 16..1 << 47).contains(&address)
 }
 
 /// Whether the filter lets all calls of the driver through that allocate: then memory that nobody
@@ -88,34 +137,60 @@ mod tests {
     fn memory_in_reserved_ranges_and_memory_that_was_freed_unseen() {
         let mut places = Places { complete: true, ..Places::default() };
         let found = |p: &Places, at| p.at(at, None, false).map(|f| (f.memory, f.offset, f.size));
-        places.insert(0x1000, Some(0x1000), Memory::Reserved, None);
-        places.insert(0x1000, Some(0x100), Memory::Device, Some(1));
+        places.insert(0x1000, Some(0x1000), Memory::Reserved, None, 0);
+        places.insert(0x1000, Some(0x100), Memory::Device, Some(1), 0);
         assert_eq!(found(&places, 0x10ff), Some((Memory::Device, 0xff, 0x100)));
         assert_eq!(found(&places, 0x1100), Some((Memory::Reserved, 0x100, 0x1000)));
         assert_eq!(found(&places, 0x2000), None);
         // Told again by another layer, which knows no device; and over something that ended unseen.
-        places.insert(0x1000, Some(0x100), Memory::Device, None);
+        places.insert(0x1000, Some(0x100), Memory::Device, None, 0);
         assert_eq!(places.at(0x1000, Some(4), false).unwrap().device, Some(1));
-        places.insert(0xf80, Some(0x100), Memory::Managed, Some(1));
+        places.insert(0xf80, Some(0x100), Memory::Managed, Some(1), 0);
         assert_eq!(found(&places, 0x1000), Some((Memory::Managed, 0x80, 0x100)));
         assert_eq!(places.at(0xf80, None, false).unwrap().device, None);
-        places.remove(0xf80);
-        places.remove(0x1000);
+        places.remove(0xf80, 0);
+        places.remove(0x1000, 0);
         assert_eq!(found(&places, 0x1000), None);
-        assert_eq!(places.at(0x1000, None, true).map(|f| f.memory), Some(Memory::Host));
+        assert_eq!(places.at(0x10000, None, true).map(|f| f.memory), Some(Memory::Host));
+        for none in [1, 0x1000, 0xffff, 1 << 47, u64::MAX] {
+            assert_eq!(places.at(none, None, true), None, "{none:#x}");
+        }
+    }
+
+    #[test]
+    fn memory_that_was_freed() {
+        let mut places = Places { complete: true, ..Places::default() };
+        let found = |p: &Places, at| p.at(at, None, true).map(|f| (f.memory, f.freed));
+        places.insert(0x10000, Some(0x1000), Memory::Device, Some(0), 10);
+        places.remove(0x10000, 20);
+        assert_eq!(found(&places, 0x10fff), Some((Memory::Device, true)));
+        // Part of it is handed out again; then the runtime's call, which began before, returns.
+        places.insert(0x10800, Some(0x100), Memory::Device, Some(0), 30);
+        assert_eq!(found(&places, 0x10000), Some((Memory::Host, false)));
+        places.remove(0x10800, 25);
+        assert_eq!(found(&places, 0x10800), Some((Memory::Device, false)));
+        // Memory of the host may come from elsewhere.
+        places.insert(0x20000, Some(0x100), Memory::Host, None, 40);
+        places.remove(0x20000, 50);
+        assert_eq!(found(&places, 0x20000), Some((Memory::Host, false)));
+        for n in 0..2 * FREED as u64 {
+            places.insert(0x100000 + n, Some(1), Memory::Device, None, 60);
+            places.remove(0x100000 + n, 60);
+        }
+        assert!(places.freed.len() <= FREED && places.ended.len() <= FREED);
     }
 
     #[test]
     fn memory_of_unknown_length() {
         let mut places = Places::default();
-        places.insert(0x1000, None, Memory::Device, Some(0));
+        places.insert(0x1000, None, Memory::Device, Some(0), 0);
         assert_eq!(places.at(0x1000, None, false).map(|f| f.size), Some(0));
         assert!(places.at(0x1001, None, false).is_none());
-        places.insert(0x1000, Some(8), Memory::Device, None);
-        places.insert(0x1000, None, Memory::Device, None);
+        places.insert(0x1000, Some(8), Memory::Device, None, 0);
+        places.insert(0x1000, None, Memory::Device, None, 0);
         assert_eq!(places.at(0x1007, None, true).map(|f| (f.size, f.device)), Some((8, Some(0))));
-        places.insert(0x2000, Some(0), Memory::Device, None);
-        places.insert(u64::MAX, Some(u64::MAX), Memory::Device, None);
+        places.insert(0x2000, Some(0), Memory::Device, None, 0);
+        places.insert(u64::MAX, Some(u64::MAX), Memory::Device, None, 0);
         assert!(places.at(0x2000, None, true).is_none());
         assert!(places.at(u64::MAX, None, false).is_some());
     }

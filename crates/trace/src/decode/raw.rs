@@ -101,7 +101,7 @@ fn launch(rule: Rule) -> bool {
 fn raw(value: &Value, complete: bool, launched: Option<u64>) -> bool {
     match value {
         Value::Address(at, None) => complete && launched != Some(*at),
-        Value::Handle { kind, number: 0, value } => kind.short.is_empty() && !kind.number && *value != 0,
+        Value::Handle { kind, number: 0, value, .. } => kind.short.is_empty() && !kind.number && *value != 0,
         Value::Handle { kind, .. } => kind.short.is_empty(),
         Value::To(_, to) => raw(to, complete, launched),
         Value::Struct(fields) => fields.values.iter().any(|(_, v)| raw(v, complete, launched)),

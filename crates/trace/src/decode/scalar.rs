@@ -1,7 +1,7 @@
 //! Values that need nothing but their bytes and the tables: numbers, enums, handles; and sizes.
 
-use super::value::{Text, Value};
-use super::walk::{Walk, word};
+use super::value::{Standing, Text, Value};
+use super::walk::{Side, Walk, word};
 use cutap_calls::known::{Type, TypeId, Unit};
 
 impl Walk<'_> {
@@ -52,7 +52,7 @@ impl Walk<'_> {
                 None => Value::Hex(all),
             },
             Type::Handle(of) => self.handle(of, all, bytes.len()),
-            Type::DevicePointer => self.address(all, None),
+            Type::DevicePointer => self.on_device(all, None),
             Type::Pointer(..) if all == 0 => Value::Null,
             Type::Pointer(to, _) => {
                 let value = self.deeper(|w| w.target(to, all, unit)).flatten();
@@ -78,13 +78,16 @@ impl Walk<'_> {
         if kind.number {
             // Its special values are those of a signed number.
             let value = signed(value, bytes) as u64;
-            return Value::Handle { value, kind, number: 0 };
+            return Value::Handle { value, kind, number: 0, standing: Standing::Live };
         }
-        let number = match &mut self.state {
-            Some(state) if value != 0 && !special => state.handles.number(kind, value),
-            _ => 0,
+        let (kind, number, standing) = match &mut self.state {
+            Some(state) if value != 0 && !special => match self.side {
+                Side::Before => state.handles.given(kind, value, state.now),
+                Side::After => (kind, state.handles.written(kind, value, state.now), Standing::Live),
+            },
+            _ => (kind, 0, Standing::Live),
         };
-        Value::Handle { value, kind, number }
+        Value::Handle { value, kind, number, standing }
     }
 }
 

@@ -39,9 +39,13 @@ pub enum Value {
         kind: &'static known::Handle,
         /// The how many-th of its kind that was seen in this process, from 1; 0: not followed.
         number: u32,
+        /// What is known of it at this moment.
+        standing: Standing,
     },
     /// An address whose target was not read, and what is known of the memory that it leads to.
     Address(u64, Option<Box<Place>>),
+    /// An address at which no program can have memory, where memory is meant.
+    Wild(u64),
     /// An address that is not meant to be read: a cookie, user data.
     Opaque(u64),
     /// A function.
@@ -69,6 +73,17 @@ pub struct Text {
     pub cut: bool,
 }
 
+/// What is known of a handle.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    /// Nothing that speaks against it.
+    Live,
+    /// It was destroyed, and not handed out again.
+    Destroyed,
+    /// Nobody handed it out, in a trace that has all calls that could have.
+    Unseen,
+}
+
 /// Where an address leads to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Place {
@@ -82,6 +97,8 @@ pub struct Place {
     pub bytes: Option<u64>,
     /// Bytes of the allocation; 0 when they are not known, or there is none (memory of the host).
     pub size: u64,
+    /// The allocation has ended.
+    pub freed: bool,
 }
 
 /// A struct's fields.
@@ -115,7 +132,7 @@ impl Value {
             Value::Uint(n) | Value::Hex(n) | Value::Flags(n, _) | Value::Opaque(n) | Value::Code(n) => Some(n as f64),
             Value::Single(f) => Some(f.into()),
             Value::Double(f) => Some(f),
-            Value::Handle { value, .. } | Value::Address(value, _) => Some(value as f64),
+            Value::Handle { value, .. } | Value::Address(value, _) | Value::Wild(value) => Some(value as f64),
             Value::Null => Some(0.0),
             Value::To(_, ref to) => to.number(),
             _ => None,

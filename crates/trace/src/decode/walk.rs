@@ -3,6 +3,7 @@
 //! whatever the bytes say.
 
 use super::memory::Memory;
+use super::places;
 use super::row::Row;
 use super::state::State;
 use super::value::{Items, Value};
@@ -105,7 +106,7 @@ impl<'a> Walk<'a> {
             },
             (Type::DevicePointer, Rule::Memory(count)) => {
                 let meant = self.count(row, count);
-                self.address(word(bytes), meant)
+                self.on_device(word(bytes), meant)
             }
             (Type::DevicePointer, Rule::Host(count)) => {
                 let meant = self.count(row, count);
@@ -206,12 +207,23 @@ impl<'a> Walk<'a> {
         self.somewhere(address, meant, false)
     }
 
+    /// The same, where an address is sure to be meant.
+    pub fn on_device(&self, address: u64, meant: Option<u64>) -> Value {
+        match self.address(address, meant) {
+            Value::Address(_, None) if self.state.is_some() && !places::can_be(address) => Value::Wild(address),
+            value => value,
+        }
+    }
+
     /// The same, and memory that nobody allocated is the host's when `guess` says so.
     pub fn somewhere(&self, address: u64, meant: Option<u64>, guess: bool) -> Value {
         if address == 0 {
             return Value::Null;
         }
         let place = self.state.as_ref().and_then(|s| s.places.at(address, meant, guess));
+        if guess && place.is_none() && self.state.is_some() && !places::can_be(address) {
+            return Value::Wild(address);
+        }
         Value::Address(address, place.map(Box::new))
     }
 

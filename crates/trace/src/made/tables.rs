@@ -143,10 +143,18 @@ pub static TABLES: Tables = Tables {
             number: false,
             bytes: 8,
             special: &[(1, "CU_STREAM_LEGACY"), (2, "CU_STREAM_PER_THREAD")],
+            elsewhere: false,
         },
-        Handle { name: "CUdevice", short: "device", number: true, bytes: 4, special: &[(u64::MAX, "CU_DEVICE_CPU")] },
-        Handle { name: "CUcontext", short: "context", number: false, bytes: 8, special: &[] },
-        Handle { name: "CUfunction", short: "function", number: false, bytes: 8, special: &[] },
+        Handle {
+            name: "CUdevice",
+            short: "device",
+            number: true,
+            bytes: 4,
+            special: &[(u64::MAX, "CU_DEVICE_CPU")],
+            elsewhere: false,
+        },
+        Handle { name: "CUcontext", short: "context", number: false, bytes: 8, special: &[], elsewhere: false },
+        Handle { name: "CUfunction", short: "function", number: false, bytes: 8, special: &[], elsewhere: false },
     ],
     tags: &[
         // By property.

@@ -8,15 +8,20 @@ use std::process::Command;
 use std::{env, fs};
 
 /// Without a runtime's look-ups and questions at its start; those have tests of their own.
-const QUIET: &str = "!cuGetProcAddress*,!cuGetExportTable,!cuDeviceGet*,!cuDeviceTotalMem*";
+pub const QUIET: &str = "!cuGetProcAddress*,!cuGetExportTable,!cuDeviceGet*,!cuDeviceTotalMem*";
 
 /// Builds a program of `forum/`.
 fn build(source: &str, name: &str, words: &[&str]) -> PathBuf {
-    let folder = out().join("forum");
-    fs::create_dir_all(&folder).expect("the target folder is writable");
-    let program = folder.join(name);
+    build_in("forum", source, name, words)
+}
+
+/// Builds a program of this folder.
+pub fn build_in(folder: &str, source: &str, name: &str, words: &[&str]) -> PathBuf {
+    let to = out().join(folder);
+    fs::create_dir_all(&to).expect("the target folder is writable");
+    let program = to.join(name);
     let mut gcc = Command::new("gcc");
-    gcc.args(["-O1", "-Wall"]).arg(sources().join("forum").join(source)).arg("-o").arg(&program).args(words);
+    gcc.args(["-O1", "-Wall"]).arg(sources().join(folder).join(source)).arg("-o").arg(&program).args(words);
     let done = finish(gcc.args(["-lpthread", "-ldl", "-lrt"]));
     assert!(done.status.success(), "{gcc:?}\n{}", done.stderr);
     program
@@ -32,7 +37,7 @@ fn with_runtime(source: &str, runtime: Runtime) -> Option<PathBuf> {
 }
 
 /// A run without cutap and one with it, which must not differ; what the trace says.
-fn traced(command: &[&Path], preload: Option<&Path>, filter: &str) -> (Finished, String) {
+pub fn traced(command: &[&Path], preload: Option<&Path>, filter: &str) -> (Finished, String) {
     let folder = scratch("forum");
     let preload = preload.map(|p| p.display().to_string()).unwrap_or_default();
     let mut plain = Command::new(command[0]);
@@ -93,7 +98,12 @@ fn without_addresses(line: &str) -> String {
 }
 
 fn golden(name: &str, text: &str) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("golden/forum").join(format!("{name}.txt"));
+    golden_in("forum", name, text);
+}
+
+/// The text is what stands in that file of that folder.
+pub fn golden_in(folder: &str, name: &str, text: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("golden").join(folder).join(format!("{name}.txt"));
     let seen = normal(text);
     if env::var_os("UPDATE_GOLDEN").is_some() {
         fs::create_dir_all(path.parent().expect("a file in a folder")).expect("the checkout is writable");

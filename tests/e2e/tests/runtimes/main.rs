@@ -4,6 +4,7 @@
 mod every;
 mod forum;
 mod real;
+mod values;
 
 use cutap_e2e::{Counts, normal_form, sources};
 use real::{Run, Runtime, build, linked, program, run, shared, shared_library, tally, text, wheel};

@@ -1,0 +1,228 @@
+//! Handles by kind, numbered in the order in which they appear, and what has become of them. That one was
+//! never handed out is said only where every call that could have done it is recorded.
+
+use super::seen::Seen;
+use super::value::Standing;
+use cutap_calls::known;
+use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
+
+/// Handles beyond this many are not followed.
+const MOST: usize = 1 << 20;
+/// Destroyed ones that are remembered; the oldest are forgotten.
+const GONE: usize = 1 << 14;
+/// Below it lies no object: such values are numbers.
+const LOWEST_OBJECT: u64 = 1 << 16;
+
+/// The handles of a process.
+#[derive(Debug, Default)]
+pub struct Handles {
+    known: HashMap<Key, Known>,
+    last: HashMap<&'static str, u32>,
+    /// What a handle's description says of a type.
+    carried: HashMap<Key, i64>,
+    gone: VecDeque<Key>,
+    /// Of which kinds all calls are recorded that make and end them; none: of no kind.
+    pub seen: Option<Arc<Seen>>,
+    /// Some that were destroyed are forgotten, so that no handle is called unseen any more.
+    forgotten: bool,
+}
+
+type Key = (&'static str, u64);
+
+#[derive(Debug, Clone, Copy)]
+struct Known {
+    kind: &'static known::Handle,
+    number: u32,
+    standing: Standing,
+    /// Since when.
+    since: u64,
+    /// A call wrote it; else it was only ever given.
+    made: bool,
+    /// It is another kind's handle, given in place of this kind's.
+    other: bool,
+}
+
+impl Handles {
+    /// A handle that a call was given: its kind, which may be another than the one that was asked for, its
+    /// number, and what is known of it. Number 0 for one too many.
+    pub fn given(
+        &mut self,
+        kind: &'static known::Handle,
+        value: u64,
+        now: u64,
+    ) -> (&'static known::Handle, u32, Standing) {
+        let key = (kind.short, value);
+        match self.known.get(&key).copied() {
+            Some(Known { other: true, kind: as_kind, .. }) => {
+                let other = self.known.get(&(as_kind.short, value));
+                other.map_or((kind, 0, Standing::Live), |k| (k.kind, k.number, k.standing))
+            }
+            Some(known) if known.standing != Standing::Destroyed || self.is_followed(kind) => {
+                (kind, known.number, known.standing)
+            }
+            Some(_) => self.new_one(kind, value, Standing::Live, now),
+            None => match self.of_other_kind(value) {
+                Some(other) => {
+                    self.known.insert(key, Known { other: true, ..other });
+                    (other.kind, other.number, other.standing)
+                }
+                None => {
+                    let unseen = self.is_followed(kind) && !self.forgotten;
+                    let standing = if unseen { Standing::Unseen } else { Standing::Live };
+                    self.new_one(kind, value, standing, now)
+                }
+            },
+        }
+    }
+
+    /// A handle that a call wrote: it is there.
+    pub fn written(&mut self, kind: &'static known::Handle, value: u64, now: u64) -> u32 {
+        match self.known.get_mut(&(kind.short, value)) {
+            Some(known) if !known.other && known.standing != Standing::Destroyed => {
+                (known.standing, known.made) = (Standing::Live, true);
+                known.number
+            }
+            _ => {
+                let number = self.new_one(kind, value, Standing::Live, now).1;
+                if let Some(known) = self.known.get_mut(&(kind.short, value)) {
+                    known.made = true;
+                }
+                number
+            }
+        }
+    }
+
+    fn new_one(
+        &mut self,
+        kind: &'static known::Handle,
+        value: u64,
+        standing: Standing,
+        since: u64,
+    ) -> (&'static known::Handle, u32, Standing) {
+        if self.known.len() >= MOST {
+            return (kind, 0, Standing::Live);
+        }
+        let last = self.last.entry(kind.short).or_default();
+        *last += 1;
+        self.known
+            .insert((kind.short, value), Known { kind, number: *last, standing, since, made: false, other: false });
+        (kind, *last, standing)
+    }
+
+    /// A live handle of this value that is of another kind: a kernel where a function is expected.
+    fn of_other_kind(&self, value: u64) -> Option<Known> {
+        let mut of = self.last.keys().filter_map(|short| self.known.get(&(*short, value)));
+        of.find(|k| k.made && !k.other && k.standing == Standing::Live && value >= LOWEST_OBJECT).copied()
+    }
+
+    /// Whether the trace has all that makes and ends handles of this kind.
+    fn is_followed(&self, kind: &known::Handle) -> bool {
+        self.seen.as_ref().is_some_and(|seen| seen.has(kind))
+    }
+
+    /// The handle carries a number from now on.
+    pub fn carry(&mut self, kind: &known::Handle, value: u64, number: i64) {
+        if self.carried.len() < MOST {
+            self.carried.insert((kind.short, value), number);
+        }
+    }
+
+    /// The number that a handle carries.
+    pub fn carried(&self, kind: &known::Handle, value: u64) -> Option<i64> {
+        self.carried.get(&(kind.short, value)).copied()
+    }
+
+    /// A call that began at `since` has ended the handle: its address may come again, as another one. One
+    /// that was made meanwhile by another thread is not the one that was meant.
+    pub fn destroy(&mut self, kind: &known::Handle, value: u64, since: u64) {
+        let key = (kind.short, value);
+        let Some(known) = self.known.get_mut(&key).filter(|k| !k.other && k.since <= since) else { return };
+        if known.standing != Standing::Destroyed {
+            known.standing = Standing::Destroyed;
+            self.gone.push_back(key);
+        }
+        self.carried.remove(&key);
+        while self.gone.len() > GONE {
+            let Some(oldest) = self.gone.pop_front() else { break };
+            if self.known.get(&oldest).is_some_and(|k| k.standing == Standing::Destroyed) {
+                self.known.remove(&oldest);
+                self.forgotten = true;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    static STREAM: known::Handle =
+        known::Handle { name: "CUstream", short: "stream", number: false, bytes: 8, special: &[], elsewhere: false };
+    static EVENT: known::Handle = known::Handle { name: "CUevent", short: "event", ..STREAM_LIKE };
+    const STREAM_LIKE: known::Handle =
+        known::Handle { name: "", short: "", number: false, bytes: 8, special: &[], elsewhere: false };
+
+    fn given(
+        handles: &mut Handles,
+        kind: &'static known::Handle,
+        value: u64,
+        now: u64,
+    ) -> (&'static str, u32, Standing) {
+        let (kind, number, standing) = handles.given(kind, value, now);
+        (kind.short, number, standing)
+    }
+
+    fn all() -> Handles {
+        Handles { seen: Some(Arc::new(Seen::of(&["stream", "event"]))), ..Handles::default() }
+    }
+
+    #[test]
+    fn a_handle_comes_and_goes_and_comes_again() {
+        let mut handles = all();
+        assert_eq!(handles.written(&STREAM, 0x50000, 10), 1);
+        handles.destroy(&STREAM, 0x50000, 20);
+        assert_eq!(given(&mut handles, &STREAM, 0x50000, 30), ("stream", 1, Standing::Destroyed));
+        assert_eq!(handles.written(&STREAM, 0x50000, 40), 2);
+        assert_eq!(given(&mut handles, &STREAM, 0x50000, 50), ("stream", 2, Standing::Live));
+        // The runtime's call returns after another thread was given the address again.
+        handles.destroy(&STREAM, 0x50000, 35);
+        assert_eq!(given(&mut handles, &STREAM, 0x50000, 60), ("stream", 2, Standing::Live));
+    }
+
+    #[test]
+    fn a_handle_that_nobody_handed_out() {
+        let mut handles = all();
+        assert_eq!(given(&mut handles, &STREAM, 0x70000, 1), ("stream", 1, Standing::Unseen));
+        assert_eq!(handles.written(&STREAM, 0x70000, 2), 1);
+        assert_eq!(given(&mut handles, &STREAM, 0x70000, 3), ("stream", 1, Standing::Live));
+        // Where a call is missing nothing is said, and an address that comes again is a new one.
+        let mut some = Handles::default();
+        assert_eq!(given(&mut some, &STREAM, 0x70000, 1), ("stream", 1, Standing::Live));
+        assert_eq!(given(&mut some, &EVENT, 0x70000, 1), ("event", 1, Standing::Live));
+        some.destroy(&STREAM, 0x70000, 2);
+        assert_eq!(given(&mut some, &STREAM, 0x70000, 3), ("stream", 2, Standing::Live));
+    }
+
+    #[test]
+    fn another_kind_keeps_its_name() {
+        let mut handles = all();
+        handles.written(&STREAM, 0x50000, 1);
+        assert_eq!(given(&mut handles, &EVENT, 0x50000, 2), ("stream", 1, Standing::Live));
+        handles.destroy(&STREAM, 0x50000, 3);
+        assert_eq!(given(&mut handles, &EVENT, 0x50000, 4), ("stream", 1, Standing::Destroyed));
+        assert_eq!(handles.written(&EVENT, 0x50000, 5), 1);
+        assert_eq!(given(&mut handles, &EVENT, 0x50000, 6), ("event", 1, Standing::Live));
+    }
+
+    #[test]
+    fn the_oldest_that_were_destroyed_are_forgotten() {
+        let mut handles = all();
+        for n in 0..2 * GONE as u64 {
+            handles.written(&STREAM, 0x50000 + n, n);
+            handles.destroy(&STREAM, 0x50000 + n, n);
+        }
+        assert!(handles.known.len() <= GONE && handles.gone.len() <= GONE);
+        assert_eq!(given(&mut handles, &STREAM, 0x50000, 1 << 40).2, Standing::Live);
+    }
+}

@@ -1,0 +1,114 @@
+//! Of which kinds of handles a trace has every call that makes or ends one: those of which the registry knows
+//! both, with a filter that lets them through. Only of these can it be said that one was never made, or is gone.
+
+use crate::event::Layer;
+use crate::filter::Filter;
+use cutap_calls::known::{Dir, Effect, Family, Function, Handle, Tables, Type, TypeId};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Kinds of handles, by their short words.
+#[derive(Debug, Default)]
+pub struct Seen {
+    kinds: BTreeSet<&'static str>,
+}
+
+/// What is known of a kind: whether some function makes it, some ends it, and all of them are recorded.
+#[derive(Debug, Clone, Copy)]
+struct Kind {
+    made: bool,
+    ended: bool,
+    recorded: bool,
+    /// The driver makes it.
+    drivers: bool,
+}
+
+impl Seen {
+    /// Looks at all functions.
+    pub fn new(tables: &'static Tables, filter: &Filter) -> Seen {
+        let mut kinds = BTreeMap::<&str, Kind>::new();
+        // The driver first: what a runtime hands out of the driver's own, the driver handed to it.
+        let of_driver = |f: &&Family| f.name == "driver";
+        let (driver, others): (Vec<_>, Vec<_>) = tables.families.iter().partition(of_driver);
+        for family in driver.into_iter().chain(others) {
+            let layer = match family.name {
+                "driver" => Layer::Driver,
+                "runtime" => Layer::Runtime,
+                _ => Layer::Library,
+            };
+            let library = family.sonames.first().map_or("", |s| s);
+            for function in family.functions {
+                let recorded = || filter.rules().is_empty() || filter.shows(layer, library, function.name);
+                each(tables, function, &mut |handle, made| {
+                    let none = Kind { made: false, ended: false, recorded: true, drivers: false };
+                    let kind = kinds.entry(handle.short).or_insert(none);
+                    kind.made |= made;
+                    kind.ended |= !made;
+                    kind.drivers |= made && layer == Layer::Driver;
+                    let asked = layer == Layer::Driver || !kind.drivers;
+                    kind.recorded &= !handle.elsewhere && (!asked || recorded());
+                });
+            }
+        }
+        let whole = kinds.into_iter().filter(|(_, k)| k.made && k.ended && k.recorded);
+        Seen { kinds: whole.map(|(short, _)| short).collect() }
+    }
+
+    /// Whether handles of this kind are followed from their making to their end.
+    pub fn has(&self, kind: &Handle) -> bool {
+        self.kinds.contains(kind.short)
+    }
+
+    /// These kinds.
+    #[cfg(test)]
+    pub fn of(kinds: &[&'static str]) -> Seen {
+        Seen { kinds: kinds.iter().copied().collect() }
+    }
+}
+
+/// The kinds of handles that a function makes (true) or ends.
+fn each(tables: &'static Tables, function: &Function, to: &mut dyn FnMut(&'static Handle, bool)) {
+    let mut tell = |ty: TypeId, made: bool| {
+        if let Some(handle) = handle(tables, ty) {
+            to(handle, made);
+        }
+    };
+    tell(function.returns, true);
+    for param in function.params.iter().filter(|p| p.dir != Dir::In) {
+        if let Some(Type::Pointer(of, _)) = tables.types.get(usize::from(param.ty)) {
+            tell(*of, true);
+        }
+    }
+    for effect in function.effects {
+        let (Effect::Destroys(n) | Effect::Creates(n)) = effect else { continue };
+        let made = matches!(effect, Effect::Creates(_));
+        let ty = function.params.get(usize::from(*n)).map_or(0, |p| p.ty);
+        match tables.types.get(usize::from(ty)) {
+            Some(Type::Pointer(of, _)) => tell(*of, made),
+            _ => tell(ty, made),
+        }
+    }
+}
+
+fn handle(tables: &'static Tables, ty: TypeId) -> Option<&'static Handle> {
+    match tables.types.get(usize::from(ty))? {
+        Type::Handle(n) => tables.handles.get(usize::from(*n)).filter(|h| !h.number && !h.short.is_empty()),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::made::tables::TABLES;
+
+    #[test]
+    fn kinds_whose_makers_and_enders_are_recorded() {
+        let of = |text: &str| Seen::new(&TABLES, &Filter::parse_with(text, &[]).unwrap()).kinds;
+        let all = Seen::new(&TABLES, &Filter::default()).kinds;
+        assert!(all.contains("stream"), "{all:?}");
+        assert!(!all.contains("function") && !all.contains("device"), "{all:?}");
+        assert!(of("!cuMem*").contains("stream"));
+        assert!(!of("!cuStreamCreate").contains("stream"));
+        assert!(!of("cuStreamCreate,cuStreamDestroy").contains("stream"), "cuGraphGetNodes gives some too");
+    }
+}

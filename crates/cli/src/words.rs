@@ -254,6 +254,8 @@ pub struct Collect {
     record: bool,
     #[arg(long)]
     temporary: bool,
+    #[arg(long)]
+    again: bool,
 }
 
 impl From<Collect> for CollectorOptions {
@@ -264,6 +266,7 @@ impl From<Collect> for CollectorOptions {
             run: words.run,
             record: words.record,
             temporary: words.temporary,
+            again: words.again,
         }
     }
 }

@@ -6,15 +6,15 @@ use crate::control::{Page, monotonic_ns};
 use crate::error::{Error, Result, UNWRITTEN, reason};
 use crate::filter::filter;
 use crate::inherited::open_descriptors;
+use crate::line::Line;
 use crate::output::{Form, look_at_programs, output};
 use crate::record::Recorder;
 use cutap_report::Output;
 use cutap_trace::{Event, Follow, FollowOptions};
 use cutap_wire::control::{COLLECTOR_ATTACHED, COLLECTOR_GONE};
 use std::fs::File;
-use std::io::{self, Read, Write};
-use std::os::fd::{AsFd, AsRawFd};
-use std::os::unix::net::UnixStream;
+use std::io::{self, Seek, SeekFrom};
+use std::os::fd::AsFd;
 use std::path::{Path, PathBuf};
 
 /// What the collector is told by the process that starts it. Its descriptors: 0 is the line to the
@@ -31,6 +31,8 @@ pub struct CollectorOptions {
     pub record: bool,
     /// Remove the run folder if the front process is gone at the end.
     pub temporary: bool,
+    /// Another collector of this run was killed: go on where it was.
+    pub again: bool,
 }
 
 /// Shortest and longest pause between two rounds.
@@ -41,9 +43,13 @@ pub fn collect(options: &CollectorOptions) -> Result<()> {
     become_independent();
     let mut line = Line::new();
     let page = Page::open(&options.run)?;
+    if !page.lock() {
+        let run = options.run.display();
+        return Err(Error::own(format!("another collector drains {run}; cutap show {run} prints what is there")));
+    }
     let mut work: Box<dyn Work> = match options.record {
         true => Box::new(recording(options)?),
-        false => Box::new(Printing::new(options)?),
+        false => Box::new(Printing::new(options, &page)?),
     };
     page.collector(COLLECTOR_ATTACHED);
     line.ready();
@@ -107,13 +113,30 @@ struct Round {
 struct Printing {
     follow: Follow,
     output: Box<dyn Output>,
+    /// Where the next byte is written, if that is a file.
+    file: Option<File>,
+    /// What is not in the rings any more stands in the output.
+    go_on: bool,
 }
 
 impl Printing {
-    fn new(options: &CollectorOptions) -> Result<Printing> {
+    fn new(options: &CollectorOptions, page: &Page) -> Result<Printing> {
         let filter = filter(options.filter.as_deref())?;
-        let follow = FollowOptions { consume: true, filter, decode: !options.form.summary, ..FollowOptions::default() };
-        Ok(Printing { follow: Follow::open(&options.run, follow)?, output: output(options.form) })
+        let file = io::stdout().as_fd().try_clone_to_owned().map(File::from).ok();
+        let file = file.filter(|f| f.metadata().is_ok_and(|m| m.is_file()));
+        let mut follow =
+            FollowOptions { consume: true, filter, decode: !options.form.summary, ..FollowOptions::default() };
+        let go_on = options.again && !options.form.summary;
+        if go_on {
+            let (ticks, bytes) = page.printed_before();
+            follow.printed = ticks;
+            // A part of a line, and lines that will come again.
+            if let Some(mut file) = file.as_ref().filter(|_| ticks > 0) {
+                let _ = file.set_len(bytes).and_then(|()| file.seek(SeekFrom::Start(bytes)));
+            }
+        }
+        let follow = Follow::open(&options.run, follow)?;
+        Ok(Printing { follow, output: output(options.form, options.again), file, go_on })
     }
 }
 
@@ -133,10 +156,18 @@ impl Work for Printing {
         if round.broken.is_none() {
             round.broken = self.output.tick(self.follow.horizon()).err();
         }
+        if round.broken.is_none() {
+            let bytes = self.file.as_mut().and_then(|f| f.stream_position().ok()).unwrap_or(0);
+            page.printed(self.follow.printed(), bytes);
+            self.follow.give_back();
+        }
         Ok(round)
     }
     fn end(&mut self) -> io::Result<()> {
         let mut end = self.follow.end();
+        if self.go_on {
+            end.chunks_taken = 0;
+        }
         look_at_programs(&mut end);
         self.output.end(&end)
     }
@@ -145,6 +176,11 @@ impl Work for Printing {
 /// Puts the run into the file that is our standard output.
 fn recording(options: &CollectorOptions) -> Result<Recorder> {
     let file = io::stdout().as_fd().try_clone_to_owned().map(File::from);
+    let begun = |file: &File| !options.again || file.metadata().is_ok_and(|m| m.len() == 0);
+    let file = match file {
+        Ok(file) if !begun(&file) => return Recorder::go_on(&options.run, file, Path::new("the recording"), true),
+        file => file,
+    };
     file.and_then(|file| Recorder::begin(&options.run, file, true))
         .map_err(|e| Error::own(format!("cannot write the recording: {}; write to another place with -o", reason(&e))))
 }
@@ -176,66 +212,10 @@ fn become_independent() {
     // SAFETY: no memory is involved. The descriptors are inherited ones that nobody here owns.
     unsafe {
         libc::setsid();
+        // A file size limit is an error of a write, then.
+        libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
         for fd in open_descriptors() {
             libc::close(fd);
         }
     }
-}
-
-/// The line to the front process: `p<pid>;` when the program has started, `x` when it has ended.
-struct Line {
-    stream: UnixStream,
-    heard: Vec<u8>,
-    closed: bool,
-}
-
-impl Line {
-    fn new() -> Line {
-        use std::os::fd::FromRawFd;
-        // SAFETY: descriptor 0 is the line by the contract with the front, and nothing else uses it.
-        let stream = unsafe { UnixStream::from_raw_fd(0) };
-        let _ = stream.set_nonblocking(true);
-        Line { stream, heard: Vec::new(), closed: false }
-    }
-    fn ready(&mut self) {
-        let _ = self.stream.write_all(b"r");
-    }
-    fn listen(&mut self) {
-        let mut buffer = [0; 64];
-        match self.stream.read(&mut buffer) {
-            Ok(0) => self.closed = true,
-            Ok(n) => self.heard.extend_from_slice(&buffer[..n]),
-            Err(e) => self.closed |= e.kind() != io::ErrorKind::WouldBlock,
-        }
-    }
-    fn wait(&mut self, ms: i32) {
-        if self.closed {
-            std::thread::sleep(std::time::Duration::from_millis(ms as u64));
-            return;
-        }
-        let mut poll = libc::pollfd { fd: self.stream.as_raw_fd(), events: libc::POLLIN, revents: 0 };
-        // SAFETY: one structure of our own.
-        unsafe { libc::poll(&mut poll, 1, ms) };
-    }
-    /// The front says so; or it is gone, and so is the program.
-    fn program_is_over(&mut self) -> bool {
-        if !self.closed {
-            self.listen();
-        }
-        self.heard.contains(&b'x') || self.closed && self.program().is_none_or(|pid| !alive(pid))
-    }
-    fn front_is_gone(&self) -> bool {
-        self.closed && !self.heard.contains(&b'x')
-    }
-    fn program(&self) -> Option<u32> {
-        let text = std::str::from_utf8(&self.heard).ok()?;
-        text.strip_prefix('p')?.split(';').next()?.parse().ok()
-    }
-}
-
-/// A process that runs, and is not only waiting to be collected.
-fn alive(pid: u32) -> bool {
-    let Ok(stat) = std::fs::read_to_string(Path::new("/proc").join(pid.to_string()).join("stat")) else { return false };
-    // The state stands behind the name, which is in brackets and may hold anything.
-    !matches!(stat.rsplit(") ").next().and_then(|s| s.chars().next()), Some('Z' | 'X') | None)
 }

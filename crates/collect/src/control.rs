@@ -1,11 +1,13 @@
 //! The control page from outside: written whole before the program starts, then only its words for
 //! the collector change. Plain file writes: the page cache is the same memory that the program maps.
+//! Whoever drains holds a lock on it, so that there are never two.
 
 use crate::error::{Result, cannot};
 use cutap_trace::Filter;
 use cutap_wire::control::{self, Control};
 use std::fs::{File, OpenOptions};
 use std::mem::offset_of;
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
 
@@ -72,8 +74,29 @@ impl Page {
     /// Opens the page of a run.
     pub fn open(run: &Path) -> Result<Page> {
         let path = run.join(control::FILE);
-        let file = OpenOptions::new().write(true).custom_flags(libc::O_NOFOLLOW).open(&path);
+        let file = OpenOptions::new().read(true).write(true).custom_flags(libc::O_NOFOLLOW).open(&path);
         file.map(Page).map_err(|e| cannot("open", &path, &e, "it is not the folder of a run"))
+    }
+    /// Makes this process the one that drains the run, until it ends. False when another is.
+    pub fn lock(&self) -> bool {
+        // SAFETY: a descriptor of our own. A file system without locks has no second collector either.
+        let taken = unsafe { libc::flock(self.0.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) };
+        taken == 0 || std::io::Error::last_os_error().kind() != std::io::ErrorKind::WouldBlock
+    }
+    /// CLOCK_MONOTONIC nanoseconds of the collector's last sign of life.
+    pub fn heartbeat(&self) -> u64 {
+        self.word(offset_of!(Control, heartbeat))
+    }
+    /// Notes up to when all events are printed, and how long the output is then.
+    pub fn printed(&self, ticks: u64, bytes: u64) {
+        let mut both = [0; 16];
+        both[..8].copy_from_slice(&ticks.to_le_bytes());
+        both[8..].copy_from_slice(&bytes.to_le_bytes());
+        self.put(offset_of!(Control, printed), &both);
+    }
+    /// What the collector before this one noted there.
+    pub fn printed_before(&self) -> (u64, u64) {
+        (self.word(offset_of!(Control, printed)), self.word(offset_of!(Control, printed) + 8))
     }
     /// Says whether somebody drains.
     pub fn collector(&self, state: u32) {
@@ -87,6 +110,12 @@ impl Page {
     /// Nothing is to be recorded any more: calls pass.
     pub fn stop_recording(&self) {
         self.put(offset_of!(Control, recording), &0u32.to_le_bytes());
+    }
+    fn word(&self, at: usize) -> u64 {
+        let mut bytes = [0; 8];
+        // What cannot be read is 0: never, nothing.
+        let _ = self.0.read_exact_at(&mut bytes, at as u64);
+        u64::from_le_bytes(bytes)
     }
     fn put(&self, at: usize, bytes: &[u8]) {
         // The page exists and is allocated: the write cannot fail but for a broken disk, and then

@@ -82,6 +82,7 @@ pub(crate) fn reason(error: &std::io::Error) -> String {
     let text = match error.raw_os_error() {
         Some(libc::ENOSPC) => return "the disk is full".into(),
         Some(libc::EDQUOT) => return "the disk quota is used up".into(),
+        Some(libc::EFBIG) => return "the file size limit is reached (ulimit -f)".into(),
         Some(libc::EROFS) => return "the file system is read-only".into(),
         Some(libc::ENAMETOOLONG) => return "the path is too long".into(),
         Some(libc::EACCES | libc::EPERM) => return "permission denied".into(),

@@ -16,11 +16,12 @@ pub struct Form {
     pub summary: bool,
 }
 
-/// The output of this form on standard output.
-pub fn output(form: Form) -> Box<dyn Output> {
+/// The output of this form on standard output; with `again`, behind what another has written there.
+pub fn output(form: Form, again: bool) -> Box<dyn Output> {
     let colour = stdout().is_terminal() && !is_set("NO_COLOR") && std::env::var_os("TERM").is_none_or(|t| t != "dumb");
     let out = BufWriter::with_capacity(1 << 16, stdout());
     match (form.json, form.summary) {
+        (false, false) if again => Box::new(Text::new(out, colour).go_on()),
         (false, false) => Box::new(Text::new(out, colour)),
         (true, false) => Box::new(Json::new(out)),
         (false, true) => Box::new(Summary::text(out, colour)),

@@ -33,7 +33,7 @@ pub fn recover(options: &RecoverOptions) -> Result<()> {
         }
         Err(e) => return Err(made(e)),
         Ok(file) if file.metadata().is_ok_and(|m| m.len() == 0) => Recorder::begin(run, file, false).map_err(made)?,
-        Ok(file) => Recorder::go_on(run, file, path)?,
+        Ok(file) => Recorder::go_on(run, file, path, false)?,
     };
     let done = recorder.discover().and_then(|()| {
         if recorder.other_run() {

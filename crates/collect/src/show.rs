@@ -30,7 +30,7 @@ pub fn show(options: &ShowOptions) -> Result<()> {
     }
     let follow = FollowOptions { consume: false, filter, decode: !options.form.summary, ..FollowOptions::default() };
     let mut follow = Follow::open(&options.run, follow)?;
-    let mut output = output(options.form);
+    let mut output = output(options.form, false);
     let mut broken = None;
     follow.poll(true, &mut |event: &Event| {
         if broken.is_none() {

@@ -3,6 +3,7 @@
 
 use std::mem::zeroed;
 use std::ptr::null_mut;
+use std::time::Duration;
 
 /// A signal that was sent to us.
 #[derive(Debug, Clone, Copy)]
@@ -59,18 +60,15 @@ impl Mask {
     }
 }
 
-/// Waits for the next signal.
-pub fn take() -> Taken {
-    loop {
-        // SAFETY: a zeroed structure of our own; `si_pid` is valid for signals that a process sent.
-        unsafe {
-            let mut info: libc::siginfo_t = zeroed();
-            let signal = libc::sigwaitinfo(&all(), &mut info);
-            if signal > 0 {
-                // SI_USER 0, SI_QUEUE -1, SI_TKILL -6: up to zero it was a process.
-                return Taken { signal, by_process: info.si_code <= 0, sender: info.si_pid() };
-            }
-        }
+/// Waits for the next signal, not longer than `most`.
+pub fn take(most: Duration) -> Option<Taken> {
+    let most = libc::timespec { tv_sec: most.as_secs() as i64, tv_nsec: most.subsec_nanos().into() };
+    // SAFETY: a zeroed structure of our own; `si_pid` is valid for signals that a process sent.
+    unsafe {
+        let mut info: libc::siginfo_t = zeroed();
+        let signal = libc::sigtimedwait(&all(), &mut info, &most);
+        // SI_USER 0, SI_QUEUE -1, SI_TKILL -6: up to zero it was a process.
+        (signal > 0).then(|| Taken { signal, by_process: info.si_code <= 0, sender: info.si_pid() })
     }
 }
 

@@ -2,27 +2,23 @@
 //! program runs; after that nothing of ours may keep it from running.
 
 use crate::collector::CollectorOptions;
-use crate::control::{self, Page, Wanted};
+use crate::control::{self, Wanted};
 use crate::environment::Variables;
-use crate::error::{Error, OWN_FAILURE, Result, UNWRITTEN, cannot, say};
+use crate::error::{Error, OWN_FAILURE, Result, cannot, say};
 use crate::filter::filter;
-use crate::front::{self, Collector, Ended};
+use crate::front::{self, Ended};
 use crate::inherited::Inherited;
+use crate::keeper::Keeper;
 use crate::output::Form;
 use crate::unpack::{Embedded, unpack};
 use crate::{driver, folder, launch, program, signals};
 use cutap_trace::Filter;
-use cutap_wire::control::COLLECTOR_GONE;
 use std::cell::Cell;
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::fs::{DirBuilder, File, OpenOptions};
-use std::io::Read;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
-use std::os::unix::net::UnixStream;
-use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 /// What `cutap trace` or `cutap record` was asked.
 #[derive(Debug)]
@@ -57,38 +53,24 @@ pub fn trace(embedded: Embedded, options: &TraceOptions) -> Result<Ended> {
     let search = std::env::var_os("PATH").unwrap_or_else(|| "/bin:/usr/bin".into());
     let program = program::find(&options.program, &options.args, &search)?;
     let driver = options.sim || driver::check(&program)?;
-    let output = options.output.as_deref().map(open_output).transpose()?;
+    let output = options.output.as_deref().map(|path| open_output(path, options.record)).transpose()?;
     let unpacked = unpack(embedded)?;
     let run = Run::new(options, &filter)?;
     let sim = options.sim.then_some(unpacked.sim.as_path());
     let variables = Variables::new(&unpacked.preload, &run.path, sim, program.sanitizer.as_deref());
 
-    let mut collector = start_collector(options, &run, output)?;
+    let mut keeper = keeper(options, &run, output)?;
+    let mut collector = keeper.start()?;
     say_at_start(options, &program.path, driver);
     let mask = signals::block();
     let child = launch::launch(&program, variables.whole(), &given, mask).inspect_err(|_| collector.discard())?;
-    collector.tell(&format!("p{child};"));
     given.release();
 
-    let mut unwritten = false;
-    let ended = front::stand(child, &mut collector, |status| {
-        unwritten = !status.success();
-        if let Ok(page) = Page::open(&run.path) {
-            page.collector(COLLECTOR_GONE);
-        }
-        // It has said itself why it could not write.
-        if unwritten && status.code() != Some(UNWRITTEN.into()) {
-            run.keep();
-            let run = run.path.display();
-            let rest = match &options.output {
-                Some(file) if options.record => {
-                    format!("what it did not write stays in {run} (cutap recover {run} -o {})", file.display())
-                }
-                _ => format!("what it did not print stays in {run} (cutap show {run})"),
-            };
-            say(&format!("the collector ended early ({status}); {rest}"));
-        }
-    });
+    let ended = front::stand(child, collector, |status| keeper.ended(status));
+    if keeper.keep {
+        run.keep();
+    }
+    let unwritten = keeper.unwritten;
     Ok(match ended {
         Ended::Code(0) if unwritten => Ended::Code(OWN_FAILURE.into()),
         ended => ended,
@@ -142,8 +124,12 @@ fn say_at_start(options: &TraceOptions, program: &Path, driver: bool) {
     }
 }
 
-fn open_output(path: &Path) -> Result<File> {
-    let file = OpenOptions::new().write(true).create(true).truncate(true).custom_flags(libc::O_NOCTTY).open(path);
+/// A recording must be read too by a collector that goes on with it.
+fn open_output(path: &Path, record: bool) -> Result<File> {
+    let there = path.metadata().is_ok_and(|m| !m.is_file());
+    let mut how = OpenOptions::new();
+    how.read(record && !there).write(true).create(true).truncate(true).custom_flags(libc::O_NOCTTY);
+    let file = how.open(path);
     file.map_err(|e| cannot("write the trace to", path, &e, "give a file that you may write with -o FILE"))
 }
 
@@ -161,13 +147,14 @@ fn module_folder(path: &Path) -> Result<PathBuf> {
     Ok(path)
 }
 
-/// Starts the collector and waits until it drains.
-fn start_collector(options: &TraceOptions, run: &Run, output: Option<File>) -> Result<Collector> {
-    let fail = |e: std::io::Error| Error::own(format!("cannot start the collector: {e}; end some processes"));
-    let (line, theirs) = UnixStream::pair().map_err(fail)?;
+/// What starts the collectors.
+fn keeper(options: &TraceOptions, run: &Run, output: Option<File>) -> Result<Keeper> {
     let output: OwnedFd = match output {
         Some(file) => file.into(),
-        None => std::io::stderr().as_fd().try_clone_to_owned().map_err(fail)?,
+        None => std::io::stderr()
+            .as_fd()
+            .try_clone_to_owned()
+            .map_err(|e| Error::own(format!("cannot write to standard error: {e}; write to a file with -o")))?,
     };
     let told = CollectorOptions {
         run: run.path.clone(),
@@ -175,34 +162,7 @@ fn start_collector(options: &TraceOptions, run: &Run, output: Option<File>) -> R
         form: options.form,
         record: options.record,
         temporary: run.temporary,
+        again: false,
     };
-    let mut command = Command::new("/proc/self/exe");
-    command.arg0("cutap").args(arguments(&told)).stdin(OwnedFd::from(theirs)).stdout(output);
-    let process = command.spawn().map_err(fail)?;
-    drop(command);
-    let mut collector = Collector { process, line, ended: None };
-    let mut ready = [0];
-    match collector.line.read_exact(&mut ready) {
-        Ok(()) => Ok(collector),
-        Err(_) => {
-            let _ = collector.process.wait();
-            Err(Error::own("the collector did not start (its reason stands above); the program was not run"))
-        }
-    }
-}
-
-/// The words behind `cutap` that start it, as the command line declares them.
-fn arguments(told: &CollectorOptions) -> Vec<OsString> {
-    let mut args: Vec<OsString> = vec!["__collect".into(), "--run".into(), told.run.clone().into()];
-    if let Some(filter) = &told.filter {
-        args.extend([OsString::from("-e"), OsString::from(filter)]);
-    }
-    let flags = [
-        ("--json", told.form.json),
-        ("-c", told.form.summary),
-        ("--record", told.record),
-        ("--temporary", told.temporary),
-    ];
-    args.extend(flags.iter().filter(|f| f.1).map(|f| OsStr::new(f.0).to_owned()));
-    args
+    Ok(Keeper::new(told, output, options.output.clone()))
 }

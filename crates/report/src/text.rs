@@ -59,6 +59,11 @@ impl<W: io::Write> Text<W> {
         }
     }
 
+    /// Goes on with what another has written: its threads are not known here, so each line has ids.
+    pub fn go_on(self) -> Text<W> {
+        Text { several: true, ..self }
+    }
+
     fn enter(&mut self, call: &Arc<Call>) -> io::Result<()> {
         self.seen(&call.thread)?;
         self.open_until(call.start_ns)?;

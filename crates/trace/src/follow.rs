@@ -25,6 +25,8 @@ use std::sync::Arc;
 pub struct FollowOptions {
     /// Give chunks that were read back to their writers. Only the collector of a run does.
     pub consume: bool,
+    /// Ticks up to which a collector that was killed has printed all: not shown again.
+    pub printed: u64,
     /// What is wanted.
     pub filter: Filter,
     /// Events younger than this wait for the next round, so that those of slower threads can go first.
@@ -39,6 +41,7 @@ impl Default for FollowOptions {
     fn default() -> FollowOptions {
         FollowOptions {
             consume: false,
+            printed: 0,
             filter: Filter::default(),
             hold_back_ns: 10_000_000,
             decode: true,
@@ -75,6 +78,8 @@ pub struct Follow {
     /// Events of each process that come from its names.
     notices: Vec<VecDeque<Waiting>>,
     horizon: u64,
+    /// Ticks of the last event.
+    handed_out: u64,
     /// All calls that allocate are recorded.
     complete: bool,
     /// Kinds of handles of which all calls are recorded.
@@ -129,13 +134,14 @@ impl Follow {
                 tables: options.tables,
                 decode: options.decode,
             },
-            options,
             found: BTreeSet::new(),
             folders: Vec::new(),
             sources: Vec::new(),
             interpreters: Vec::new(),
             notices: Vec::new(),
             horizon: 0,
+            handed_out: options.printed,
+            options,
         })
     }
 
@@ -161,6 +167,20 @@ impl Follow {
     /// CLOCK_MONOTONIC time up to which all events have been handed out: what `Output::tick` wants.
     pub fn horizon(&self) -> u64 {
         self.horizon
+    }
+
+    /// The same in ticks, for a collector that goes on when this one is killed: each makes nanoseconds of
+    /// them a little differently.
+    pub fn printed(&self) -> u64 {
+        self.handed_out
+    }
+
+    /// Gives chunks back whose events have all been handed out. In consume mode; to be called when they
+    /// are printed, so that a collector that is killed loses nothing.
+    pub fn give_back(&mut self) {
+        for source in &mut self.sources {
+            source.give_back();
+        }
     }
 
     /// How far a recording could be read, and why not further; none for a run folder.
@@ -241,9 +261,9 @@ impl Follow {
         opened.sort_by_key(|folder| folder.process.start_ns);
         for mut folder in opened {
             folder.number(self.folders.len() as u32);
-            let process = folder.process.clone();
+            let (process, ticks) = (folder.process.clone(), folder.page.start_ticks);
             self.found.insert(process.folder.to_string());
-            self.notices.push(VecDeque::from([(process.start_ns, Event::Process(process), true)]));
+            self.notices.push(VecDeque::from([(process.start_ns, Event::Process(process), true, ticks)]));
             let mut interpreter = Interpreter::new(self.complete, self.seen.clone());
             // What a forked child has from its parent was made there.
             if folder.process.forked {
@@ -346,7 +366,7 @@ impl Follow {
                 }
                 other => other,
             };
-            self.notices[n].push_back((ns, event, true));
+            self.notices[n].push_back((ns, event, true, ticks));
         }
     }
 
@@ -354,7 +374,9 @@ impl Follow {
     fn next(&mut self, who: Who, limit: u64) -> Option<(Event, bool)> {
         let queue = self.queue(who);
         queue.front().filter(|(ns, ..)| *ns <= limit)?;
-        let (_, mut event, shown) = queue.pop_front()?;
+        let (_, mut event, shown, ticks) = queue.pop_front()?;
+        let shown = shown && ticks > self.options.printed;
+        self.handed_out = self.handed_out.max(ticks);
         if let Who::Ring(n) = who
             && self.options.decode
         {

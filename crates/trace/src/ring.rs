@@ -47,6 +47,8 @@ pub struct Ring {
     sequence: u64,
     /// Chunks found beyond the current one: sequence and place.
     ahead: VecDeque<(u64, u32)>,
+    /// Places of chunks that were read whole and not given back.
+    done: Vec<u32>,
     /// Bytes of the current chunk, the first of them at `start` of the chunk.
     buffer: Vec<u8>,
     /// The same bytes, read before.
@@ -74,6 +76,7 @@ impl Ring {
             current: None,
             sequence: 0,
             ahead: VecDeque::new(),
+            done: Vec::new(),
             buffer: Vec::new(),
             before: Vec::new(),
             start: 0,
@@ -208,12 +211,22 @@ impl Ring {
             return false;
         }
         if let Some(current) = self.current.take().filter(|_| self.consume) {
-            let state = self.place(current.place) + offset_of!(ChunkHeader, state) as u64;
-            // A chunk that cannot be given back costs disk space, and nothing else.
-            let _ = self.file.write_at(&FREE.to_le_bytes(), state);
+            self.done.push(current.place);
         }
         self.skip = false;
         true
+    }
+
+    /// Chunks that were read whole since the last time; in consume mode they are to be given back.
+    pub fn done(&mut self) -> impl Iterator<Item = u32> + '_ {
+        self.done.drain(..)
+    }
+
+    /// Gives a chunk back to its writer.
+    pub fn give_back(&mut self, n: u32) {
+        let state = self.place(n) + offset_of!(ChunkHeader, state) as u64;
+        // A chunk that cannot be given back costs disk space, and nothing else.
+        let _ = self.file.write_at(&FREE.to_le_bytes(), state);
     }
 
     fn set(&mut self, cursor: Cursor) {

@@ -37,6 +37,8 @@ pub struct Source {
     /// When the ring was first seen without an owner.
     pub abandoned_since: Option<u64>,
     pub events: Events,
+    /// Chunks that were read: their places, and the number of events so far then.
+    read: VecDeque<(u32, u64)>,
 }
 
 /// The events of a ring that wait, and what is open.
@@ -45,17 +47,21 @@ pub struct Events {
     pub queue: VecDeque<Waiting>,
     stack: Stack,
     thread: Option<Arc<Thread>>,
+    /// Events that were ever put into the queue.
+    pushed: u64,
     /// Calls and look-ups that the filter let through.
     pub shown: u64,
     /// Calls that it left out here; what it left out in the target was never written.
     pub left_out: u64,
     /// Time of the last record; those of a signal handler may come a little out of order.
     last: u64,
+    /// The same in ticks.
+    last_ticks: u64,
 }
 
-/// An event that waits: when it is handed out, and whether it is shown. One that is not tells the
-/// interpreter what there is.
-pub type Waiting = (u64, Event, bool);
+/// An event that waits: when it is handed out, whether it is shown, and its time in ticks. One that is
+/// not shown tells the interpreter what there is.
+pub type Waiting = (u64, Event, bool, u64);
 
 /// What an enter record says beside the function.
 struct Begun<'a> {
@@ -69,17 +75,28 @@ struct Begun<'a> {
 
 impl Source {
     pub fn new(folder: usize, ring: Ring) -> Source {
-        Source { folder, ring, abandoned_since: None, events: Events::default() }
+        Source { folder, ring, abandoned_since: None, events: Events::default(), read: VecDeque::new() }
     }
 
     /// Reads up to `most` records. False when there is nothing more for now.
     pub fn fill(&mut self, folder: &mut Folder, shared: &mut Shared, now: u64, most: usize) -> bool {
         let events = &mut self.events;
-        self.ring.read(now, most, &mut |item| match item {
+        let more = self.ring.read(now, most, &mut |item| match item {
             Item::Chunk(page) => events.chunk(&page, folder, shared),
             Item::Record(record) => events.record(&record, folder, shared),
             Item::Reread => folder.stale = true,
-        })
+        });
+        self.read.extend(self.ring.done().map(|n| (n, events.pushed)));
+        more
+    }
+
+    /// Gives back the chunks whose events have all been taken out of the queue.
+    pub fn give_back(&mut self) {
+        let taken = self.events.pushed - self.events.queue.len() as u64;
+        while let Some(&(n, _)) = self.read.front().filter(|(_, pushed)| *pushed <= taken) {
+            self.ring.give_back(n);
+            self.read.pop_front();
+        }
     }
 }
 
@@ -115,8 +132,9 @@ impl Events {
         self.last
     }
 
-    fn time(&mut self, ns: u64) -> u64 {
+    fn time(&mut self, ns: u64, ticks: u64) -> u64 {
         self.last = self.last.max(ns);
+        self.last_ticks = self.last_ticks.max(ticks);
         ns
     }
 
@@ -140,7 +158,7 @@ impl Events {
     fn record(&mut self, record: &Record<'_>, folder: &mut Folder, shared: &mut Shared) {
         match *record {
             Record::Enter { number, slot, ticks, caller, parent, words } => {
-                let ns = self.time(folder.ns(&shared.clock, ticks));
+                let ns = self.time(folder.ns(&shared.clock, ticks), ticks);
                 self.leave(number, parent, &shared.filter);
                 let Some(known) = known(folder, shared, slot) else { return };
                 let at_end = shared.filter.needs_end();
@@ -176,7 +194,7 @@ impl Events {
                 }
             }
             Record::Exit { number, ticks, result, memory } => {
-                let end_ns = self.time(folder.ns(&shared.clock, ticks));
+                let end_ns = self.time(folder.ns(&shared.clock, ticks), ticks);
                 let (open, late) = match self.end(number, &shared.filter) {
                     Ended::Now(open) => (open, false),
                     Ended::Late(open) => (open, true),
@@ -196,7 +214,7 @@ impl Events {
                 self.exit(exit, &open, &shared.filter);
             }
             Record::Unwound { number, ticks } => {
-                self.time(folder.ns(&shared.clock, ticks));
+                self.time(folder.ns(&shared.clock, ticks), ticks);
                 if let Ended::Now(open) = self.end(number, &shared.filter) {
                     self.give_up(&open, &shared.filter);
                 }
@@ -204,7 +222,7 @@ impl Events {
             Record::Thread { tid } => self.thread(tid, folder, shared),
             Record::Note { number, what, value } => self.note(number, what, value, folder),
             Record::Lookup(lookup) => {
-                let ns = self.time(folder.ns(&shared.clock, lookup.ticks));
+                let ns = self.time(folder.ns(&shared.clock, lookup.ticks), lookup.ticks);
                 if shared.filter.wants_lookups() {
                     self.lookup(&lookup, ns, folder, shared);
                 }
@@ -213,7 +231,8 @@ impl Events {
     }
 
     fn push(&mut self, event: Event, shown: bool) {
-        self.queue.push_back((self.last, event, shown));
+        self.pushed += 1;
+        self.queue.push_back((self.last, event, shown, self.last_ticks));
     }
 
     /// Ends a call; a filter that must see the end shows the call only here.

@@ -57,6 +57,9 @@ pub struct Control {
     pub rules_len: u32,
     /// What is wanted, one rule a line (see `calls::filter`): empty means everything.
     pub rules: [u8; RULES_BYTES],
+    /// For the collector that follows one that was killed: ticks up to which all events are
+    /// printed, and the length of the output then.
+    pub printed: [AtomicU64; 2],
 }
 
 const _: () = assert!(size_of::<Control>() <= crate::PAGE);

@@ -67,8 +67,8 @@ impl Recorder {
         Ok(Recorder::new(run, writer, consume))
     }
 
-    /// Adds to a recording of the same run, behind its last whole block.
-    pub fn go_on(run: &Path, mut file: File, path: &Path) -> Result<Recorder> {
+    /// Adds to a recording of the same run, behind its last whole block. `consume` as in `begin`.
+    pub fn go_on(run: &Path, mut file: File, path: &Path, consume: bool) -> Result<Recorder> {
         let advice = "give another file with -o";
         let refuse = |why: &str| Error::own(format!("cannot add to {}: {why}; {advice}", path.display()));
         let mut found: BTreeMap<u32, Found> = BTreeMap::new();
@@ -104,7 +104,7 @@ impl Recorder {
         }
         let moved = file.set_len(cut.at).and_then(|()| file.seek(SeekFrom::Start(cut.at)));
         moved.map_err(|e| cannot("add to", path, &e, advice))?;
-        Ok(Recorder { known, next, ..Recorder::new(run, Writer::go_on(file, cut.at), false) })
+        Ok(Recorder { known, next, ..Recorder::new(run, Writer::go_on(file, cut.at), consume) })
     }
 
     fn new(run: &Path, writer: Writer<File>, consume: bool) -> Recorder {
@@ -221,6 +221,9 @@ impl Process {
             }
             let Some((ring, written)) = self.rings.get_mut(&k) else { continue };
             let Some(page) = ring.page() else { continue };
+            if consume && written.is_empty() {
+                ring.give_back_old();
+            }
             if written.is_empty() || last {
                 writer.write(block(kind::RING, k, 0), &[], trimmed(&page))?;
                 *written = page;

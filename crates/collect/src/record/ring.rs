@@ -101,11 +101,23 @@ impl Ring {
 
     /// It stands in the file: gives it back, if this is the collector of the run.
     pub fn taken(&mut self, chunk: &Chunk, consume: bool) {
-        self.sequence = chunk.sequence;
+        self.sequence = self.sequence.max(chunk.sequence);
         if consume {
             let state = chunk.place + offset_of!(ChunkHeader, state) as u64;
             // A chunk that cannot be given back costs disk space, and nothing else.
             let _ = self.file.write_all_at(&FREE.to_le_bytes(), state);
+        }
+    }
+
+    /// Gives back what stands in the file since before: the collector was killed between the two.
+    pub fn give_back_old(&mut self) {
+        for n in 0..self.page.map_or(0, |p| p.chunks) {
+            let Some(head) = self.head(n).filter(|h| h.state == FULL && (1..=self.sequence).contains(&h.sequence))
+            else {
+                continue;
+            };
+            let place = chunk_offset(n, self.page.map_or(0, |p| p.chunk_bytes)) as u64;
+            self.taken(&Chunk { place, sequence: head.sequence, bytes: Vec::new() }, true);
         }
     }
 

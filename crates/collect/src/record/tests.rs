@@ -101,7 +101,7 @@ fn round_by_round_and_taken_up_again() {
             thread.call(0, &[1000], 5, 0);
         }
         let opened = OpenOptions::new().read(true).write(true).open(&file).unwrap();
-        let mut again = Recorder::go_on(&path, opened, &file).unwrap();
+        let mut again = Recorder::go_on(&path, opened, &file, false).unwrap();
         again.discover().unwrap();
         assert!(!again.other_run());
         again.round(true, &mut || ()).unwrap();
@@ -120,7 +120,7 @@ fn another_run_is_not_added() {
     some_calls(&second, &mut second.process(100, "/bin/prog"));
     finish(&one, &file);
     let opened = OpenOptions::new().read(true).write(true).open(&file).unwrap();
-    let mut recorder = Recorder::go_on(&two, opened, &file).unwrap();
+    let mut recorder = Recorder::go_on(&two, opened, &file, false).unwrap();
     recorder.discover().unwrap();
     assert!(recorder.other_run());
 }

@@ -1,0 +1,161 @@
+//! Keeps a collector at work: starts one, and another in its place when it was killed, or when it was
+//! stopped and its heartbeat shows it. The program never waits for any of this. There are never two:
+//! the next one is started when the one before has been waited for, and it locks the run.
+
+use crate::collector::CollectorOptions;
+use crate::control::{Page, monotonic_ns};
+use crate::error::{Error, Result, UNWRITTEN, say};
+use cutap_wire::control::COLLECTOR_GONE;
+use std::ffi::{OsStr, OsString};
+use std::io::{Read, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Child, Command, ExitStatus};
+
+/// Collectors that are started in place of others; what kills this many will kill the next one too.
+const MOST: u32 = 5;
+/// A collector that is stopped is replaced when its heartbeat is older.
+const STOPPED_NS: u64 = 1_000_000_000;
+
+/// The collector as the front sees it.
+#[derive(Debug)]
+pub struct Collector {
+    process: Child,
+    /// Our end of the line to it.
+    line: UnixStream,
+    page: Page,
+    /// How it ended, once it has.
+    pub ended: Option<ExitStatus>,
+}
+
+impl Collector {
+    /// Ends one that is stopped, and puts what `gone` gives in the place of one that has ended; `told` is
+    /// what it has to know of the program.
+    pub fn look_after(&mut self, told: &str, gone: &mut impl FnMut(ExitStatus) -> Option<Collector>) {
+        if self.ended.is_some() {
+            return;
+        }
+        if monotonic_ns().saturating_sub(self.page.heartbeat()) > STOPPED_NS && self.is_stopped() {
+            let _ = self.process.kill();
+        }
+        self.ended = self.process.try_wait().ok().flatten();
+        if let Some(status) = self.ended
+            && let Some(mut next) = gone(status)
+        {
+            next.tell(told);
+            *self = next;
+        }
+    }
+    /// Stopped by a signal; one that waits for its output to be read is not, nor one under a debugger.
+    fn is_stopped(&self) -> bool {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.process.id())).unwrap_or_default();
+        stat.rsplit(") ").next().is_some_and(|rest| rest.starts_with('T'))
+    }
+    /// Ends it at once: there is nothing to drain.
+    pub fn discard(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+    /// Tells it something; a collector that is gone hears nothing.
+    pub fn tell(&mut self, text: &str) {
+        let _ = self.line.write_all(text.as_bytes());
+    }
+}
+
+/// Starts collectors of one run.
+#[derive(Debug)]
+pub struct Keeper {
+    told: CollectorOptions,
+    output: OwnedFd,
+    /// The recording's name, for what a person is told.
+    file: Option<PathBuf>,
+    deaths: u32,
+    /// The last collector did not end in order.
+    pub unwritten: bool,
+    /// The run folder holds what nobody wrote.
+    pub keep: bool,
+}
+
+impl Keeper {
+    /// `output` is what the collectors write to.
+    pub fn new(told: CollectorOptions, output: OwnedFd, file: Option<PathBuf>) -> Keeper {
+        Keeper { told, output, file, deaths: 0, unwritten: false, keep: false }
+    }
+
+    /// Starts a collector and waits until it drains.
+    pub fn start(&self) -> Result<Collector> {
+        let fail = |e: std::io::Error| Error::own(format!("cannot start the collector: {e}; end some processes"));
+        let (line, theirs) = UnixStream::pair().map_err(fail)?;
+        let output = self.output.try_clone().map_err(fail)?;
+        let page = Page::open(&self.told.run)?;
+        let mut command = Command::new("/proc/self/exe");
+        command.arg0("cutap").args(arguments(&self.told)).stdin(OwnedFd::from(theirs)).stdout(output);
+        let process = command.spawn().map_err(fail)?;
+        drop(command);
+        let mut collector = Collector { process, line, page, ended: None };
+        match collector.line.read_exact(&mut [0]) {
+            Ok(()) => Ok(collector),
+            Err(_) => {
+                let _ = collector.process.wait();
+                Err(Error::own("the collector did not start (its reason stands above); the program was not run"))
+            }
+        }
+    }
+
+    /// A collector has ended: says why, and gives another if that can help.
+    pub fn ended(&mut self, status: ExitStatus) -> Option<Collector> {
+        if let Ok(page) = Page::open(&self.told.run) {
+            page.collector(COLLECTOR_GONE);
+        }
+        if status.success() {
+            return None;
+        }
+        // It has said itself why it could not write; another could not either.
+        if status.code() == Some(UNWRITTEN.into()) {
+            self.unwritten = true;
+            return None;
+        }
+        self.told.again = true;
+        self.deaths += 1;
+        let next = if self.deaths <= MOST { self.start().ok() } else { None };
+        self.unwritten = next.is_none();
+        self.keep |= next.is_none();
+        let run = self.told.run.display();
+        say(&match (&next, &self.file) {
+            (Some(_), _) if self.told.record => {
+                format!("the collector ended early ({status}); another goes on, and nothing is lost")
+            }
+            (Some(_), _) if self.told.form.summary => {
+                format!("the collector ended early ({status}); another goes on, and what was counted before is lost")
+            }
+            (Some(_), _) => format!("the collector ended early ({status}); another goes on"),
+            (None, Some(file)) if self.told.record => format!(
+                "the collector ended early ({status}); what it did not write stays in {run} (cutap recover {run} -o {})",
+                file.display()
+            ),
+            _ => {
+                format!("the collector ended early ({status}); what it did not print stays in {run} (cutap show {run})")
+            }
+        });
+        next
+    }
+}
+
+/// The words behind `cutap` that start it, as the command line declares them.
+fn arguments(told: &CollectorOptions) -> Vec<OsString> {
+    let mut args: Vec<OsString> = vec!["__collect".into(), "--run".into(), told.run.clone().into()];
+    if let Some(filter) = &told.filter {
+        args.extend([OsString::from("-e"), OsString::from(filter)]);
+    }
+    let flags = [
+        ("--json", told.form.json),
+        ("-c", told.form.summary),
+        ("--record", told.record),
+        ("--temporary", told.temporary),
+        ("--again", told.again),
+    ];
+    args.extend(flags.iter().filter(|f| f.1).map(|f| OsStr::new(f.0).to_owned()));
+    args
+}

@@ -1,0 +1,70 @@
+//! The collector's end of the line to the front process, which says when the program has started and
+//! when it has ended. A front that is gone says nothing, and then the program itself is looked at.
+
+use std::io::{self, Read, Write};
+use std::os::fd::AsRawFd;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+
+/// The line to the front process: `p<pid>;` when the program has started, `x` when it has ended.
+#[derive(Debug)]
+pub struct Line {
+    stream: UnixStream,
+    heard: Vec<u8>,
+    closed: bool,
+}
+
+impl Line {
+    /// Takes descriptor 0.
+    pub fn new() -> Line {
+        use std::os::fd::FromRawFd;
+        // SAFETY: descriptor 0 is the line by the contract with the front, and nothing else uses it.
+        let stream = unsafe { UnixStream::from_raw_fd(0) };
+        let _ = stream.set_nonblocking(true);
+        Line { stream, heard: Vec::new(), closed: false }
+    }
+    /// The rings are drained from now on.
+    pub fn ready(&mut self) {
+        let _ = self.stream.write_all(b"r");
+    }
+    fn listen(&mut self) {
+        let mut buffer = [0; 64];
+        match self.stream.read(&mut buffer) {
+            Ok(0) => self.closed = true,
+            Ok(n) => self.heard.extend_from_slice(&buffer[..n]),
+            Err(e) => self.closed |= e.kind() != io::ErrorKind::WouldBlock,
+        }
+    }
+    /// Waits for a word, not longer than so many milliseconds.
+    pub fn wait(&mut self, ms: i32) {
+        if self.closed {
+            std::thread::sleep(std::time::Duration::from_millis(ms as u64));
+            return;
+        }
+        let mut poll = libc::pollfd { fd: self.stream.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+        // SAFETY: one structure of our own.
+        unsafe { libc::poll(&mut poll, 1, ms) };
+    }
+    /// The front says so; or it is gone, and so is the program.
+    pub fn program_is_over(&mut self) -> bool {
+        if !self.closed {
+            self.listen();
+        }
+        self.heard.contains(&b'x') || self.closed && self.program().is_none_or(|pid| !alive(pid))
+    }
+    /// The front ended before the program did.
+    pub fn front_is_gone(&self) -> bool {
+        self.closed && !self.heard.contains(&b'x')
+    }
+    fn program(&self) -> Option<u32> {
+        let text = std::str::from_utf8(&self.heard).ok()?;
+        text.strip_prefix('p')?.split(';').next()?.parse().ok()
+    }
+}
+
+/// A process that runs, and is not only waiting to be collected.
+fn alive(pid: u32) -> bool {
+    let Ok(stat) = std::fs::read_to_string(Path::new("/proc").join(pid.to_string()).join("stat")) else { return false };
+    // The state stands behind the name, which is in brackets and may hold anything.
+    !matches!(stat.rsplit(") ").next().and_then(|s| s.chars().next()), Some('Z' | 'X') | None)
+}

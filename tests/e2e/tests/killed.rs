@@ -1,0 +1,142 @@
+//! Collectors and fronts that are killed or stopped: the program does not notice, another collector goes on, and each call is shown
+//! once.
+
+use cutap_e2e::{Counts, Scratch, calls_in, counted, cutap, finish, normal_form, out, scratch, shown, wait_for};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::{fs, time::Duration};
+
+const LONG: Duration = Duration::from_secs(60);
+
+/// A program under cutap, and whom to kill.
+struct Run {
+    folder: Scratch,
+    front: Child,
+}
+
+impl Run {
+    fn start(words: &[&str]) -> Run {
+        let folder = scratch("killed");
+        let mut command = Command::new(cutap());
+        command.args(words).arg("--run").arg(folder.join("run")).arg("-o").arg(folder.join("out"));
+        command.arg("--").arg(out().join("steady")).env("LD_LIBRARY_PATH", out());
+        command.env("FIXTURE_COUNTS", folder.join("counts")).stdin(Stdio::null());
+        command.stdout(fs::File::create(folder.join("stdout")).unwrap());
+        command.stderr(fs::File::create(folder.join("said")).unwrap());
+        Run { front: command.spawn().unwrap(), folder }
+    }
+    fn file(&self) -> PathBuf {
+        self.folder.join("out")
+    }
+    /// The collector, once it has written so much.
+    fn collector(&self, bytes: u64) -> String {
+        wait_for("something in the file", LONG, || fs::metadata(self.file()).is_ok_and(|m| m.len() > bytes));
+        let children = fs::read_to_string(format!("/proc/{0}/task/{0}/children", self.front.id())).unwrap();
+        let named =
+            |pid: &str| fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|w| w.windows(9).any(|w| w == b"__collect"));
+        children.split_whitespace().find(|pid| named(pid)).expect("the collector is a child of the front").to_owned()
+    }
+    fn said(&self) -> String {
+        fs::read_to_string(self.folder.join("said")).unwrap()
+    }
+    fn real(&self) -> Counts {
+        counted(&self.folder.join("counts"))
+    }
+    /// The program goes on to its end, and cutap ends as it did.
+    fn ends(&mut self) {
+        assert_eq!(self.front.wait().unwrap().code(), Some(0), "{}", self.said());
+        assert_eq!(fs::read_to_string(self.folder.join("stdout")).unwrap(), "ok\n");
+    }
+}
+
+fn signal(name: &str, pids: &[String]) {
+    assert!(Command::new("sh").args(["-c", "kill -s \"$0\" \"$@\"", name]).args(pids).status().unwrap().success());
+}
+
+fn show(file: &Path) -> String {
+    finish(Command::new(cutap()).arg("show").arg(file)).everything()
+}
+
+#[test]
+fn another_collector_goes_on_with_a_recording() {
+    for how in ["KILL", "STOP"] {
+        let mut run = Run::start(&["record"]);
+        signal(how, &[run.collector(20_000)]);
+        run.ends();
+        let (said, text) = (run.said(), show(&run.file()));
+        assert_eq!(said.matches("another goes on, and nothing is lost").count(), 1, "{how}: {said}");
+        assert_eq!(said.lines().count(), 1, "{how}: {said}");
+        assert!(!text.contains("in order") && !text.contains("not here"), "{how}: {text}");
+        assert_eq!(shown(&run.file()), run.real(), "{how}");
+    }
+}
+
+#[test]
+fn collectors_are_killed_again_and_again() {
+    let mut run = Run::start(&["record"]);
+    for n in 1..=3 {
+        signal("KILL", &[run.collector(20_000 * n)]);
+        wait_for("another", LONG, || run.said().lines().count() as u64 == n);
+    }
+    run.ends();
+    assert_eq!(shown(&run.file()), run.real());
+}
+
+#[test]
+fn another_collector_goes_on_with_a_trace() {
+    for how in ["KILL", "STOP"] {
+        let mut run = Run::start(&["trace"]);
+        signal(how, &[run.collector(100_000)]);
+        run.ends();
+        assert_eq!(run.said().matches("another goes on").count(), 1, "{how}: {}", run.said());
+        let text = fs::read_to_string(run.file()).unwrap();
+        assert_eq!(calls_in(&normal_form(&text)), run.real(), "{how}");
+    }
+}
+
+#[test]
+fn one_that_was_stopped_for_a_moment_is_left_alone() {
+    let mut run = Run::start(&["record"]);
+    let collector = [run.collector(20_000)];
+    signal("STOP", &collector);
+    std::thread::sleep(Duration::from_millis(300));
+    signal("CONT", &collector);
+    run.ends();
+    assert_eq!(run.said(), "");
+    assert_eq!(shown(&run.file()), run.real());
+}
+
+#[test]
+fn a_run_has_one_collector() {
+    let mut run = Run::start(&["record"]);
+    run.collector(20_000);
+    let mut second = Command::new(cutap());
+    second.args(["__collect", "--record", "--run"]).arg(run.folder.join("run"));
+    let second = finish(&mut second);
+    assert!(second.stderr.contains("another collector drains"), "{}", second.stderr);
+    assert_eq!(second.status.code(), Some(125));
+    run.ends();
+    assert_eq!(shown(&run.file()), run.real());
+}
+
+/// The front dies with its collector: what the run folder holds is taken in, and no call is there twice.
+#[test]
+fn both_killed_and_recovered() {
+    let mut killed = Run::start(&["record"]);
+    let pids = [killed.collector(20_000), killed.front.id().to_string()];
+    signal("KILL", &pids);
+    killed.front.wait().unwrap();
+    let (file, run) = (killed.file(), killed.folder.join("run"));
+    assert!(show(&file).contains("does not end in order"));
+    wait_for("the program's end", LONG, || killed.folder.join("counts.over").exists());
+    for _ in 0..2 {
+        let recovered = finish(Command::new(cutap()).arg("recover").arg(&run).arg("-o").arg(&file));
+        assert!(recovered.status.success(), "{}", recovered.stderr);
+    }
+    let text = show(&file);
+    assert!(!text.contains("in order"), "{text}");
+    assert_eq!(calls_in(&normal_form(&text)), killed.real());
+    let new = killed.folder.join("new.cutap");
+    let again = finish(Command::new(cutap()).arg("recover").arg(&run).arg("-o").arg(&new));
+    assert!(again.status.success(), "{}", again.stderr);
+}

@@ -74,7 +74,7 @@ def recorded(loop):
     result["file"] = os.path.getsize(file)
     if not os.path.exists(loop.work + "/calls"):
         # Once: how many calls such a file holds.
-        rows = subprocess.run([loop.cutap, "report", "--json", file], capture_output=True, text=True, check=True).stdout
+        rows = subprocess.run([loop.cutap, "show", "-c", "--json", file], capture_output=True, text=True, check=True).stdout
         with open(loop.work + "/calls", "w", encoding="utf-8") as f:
             f.write(str(sum(json.loads(l).get("calls", 0) for l in rows.splitlines() if l.startswith("{"))))
     with open(loop.work + "/calls", encoding="utf-8") as f:

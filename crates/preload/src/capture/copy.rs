@@ -1,7 +1,11 @@
-//! Reading the program's memory. Only the page in which the call's own stack begins is read as it is:
-//! this thread runs on it. All else the kernel copies, and says how far it came, so there is never a
-//! fault, also when another thread unmaps the memory at this moment.
+//! Reading the program's memory. What surely stays mapped is read as it is: the page in which the call's own stack begins, for
+//! this thread runs on it; this thread's stack as far as it is known; the program's own file. All else the kernel copies, and says
+//! how far it came, so there is never a fault, also when another thread unmaps the memory at this moment.
 
+use super::program;
+use crate::sys::x86_64::load8;
+use crate::thread::fork;
+use crate::thread::stack::{Span, Stack};
 use crate::{start, sys};
 use core::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use cutap_wire::count;
@@ -10,15 +14,27 @@ const PAGE: usize = 4096;
 /// The kernel will not copy for us (a seccomp filter): only the stack's page is read any more.
 static REFUSED: AtomicBool = AtomicBool::new(false);
 
-/// Where a call's stack begins.
+/// What may be read as it is during one call.
 pub struct Pages {
-    stack: usize,
+    page: usize,
+    stack: Span,
+    proved: bool,
 }
 
 impl Pages {
-    /// `stack` is an address on the stack of the call, or 0 if none is known.
-    pub fn new(stack: usize) -> Pages {
-        Pages { stack: stack & !(PAGE - 1) }
+    /// `at` is an address on the stack of the call, or 0 if none is known; `proved`: the call has succeeded, so
+    /// what it wrote can be read.
+    #[inline(always)]
+    pub fn new(at: usize, stack: &mut Stack, proved: bool) -> Pages {
+        Pages { page: at & !(PAGE - 1), stack: stack.with(at), proved }
+    }
+
+    /// True when these bytes may be read as they are.
+    #[inline(always)]
+    pub fn direct(&self, from: usize, len: usize) -> bool {
+        let offset = from.wrapping_sub(self.page);
+        let in_page = self.page != 0 && offset < PAGE && len <= PAGE - offset;
+        in_page || self.stack.holds(from, len) || program::holds(from, len, self.proved)
     }
 
     /// Copies `len` bytes from `from` as far as they can be read; how many could.
@@ -26,9 +42,8 @@ impl Pages {
     /// # Safety
     /// `to` is writable for `len` bytes.
     pub unsafe fn copy(&self, from: usize, to: *mut u8, len: usize) -> usize {
-        let offset = from.wrapping_sub(self.stack);
-        if self.stack != 0 && offset < PAGE && len <= PAGE - offset {
-            // SAFETY: inside the page that this thread's stack is in; `to` is the caller's promise.
+        if self.direct(from, len) {
+            // SAFETY: it stays mapped, see above; `to` is the caller's promise.
             unsafe { words(from as *const u8, to, len) };
             return len;
         }
@@ -40,7 +55,7 @@ impl Pages {
         let pieces = [(from, first), (from.wrapping_add(first), len - first)];
         let count = if first == len { 1 } else { 2 };
         // SAFETY: the caller's promise.
-        match unsafe { sys::read_process(to, len, pieces.get(..count).unwrap_or(&[])) } {
+        match unsafe { sys::read_process(fork::pid(), to, len, pieces.get(..count).unwrap_or(&[])) } {
             Ok(n) => n,
             Err(refused) => {
                 if refused && !REFUSED.swap(true, Relaxed) {
@@ -52,7 +67,7 @@ impl Pages {
     }
 }
 
-/// Copies memory that the program may be writing: by volatile reads, eight bytes at a time.
+/// Copies memory that the program may be writing, eight bytes at a time.
 ///
 /// # Safety
 /// `from` is readable and `to` writable for `len` bytes.
@@ -61,8 +76,7 @@ unsafe fn words(from: *const u8, to: *mut u8, len: usize) {
     // SAFETY: the caller's promise.
     unsafe {
         for n in (0..whole).step_by(8) {
-            let word = from.add(n).cast::<[u8; 8]>().read_volatile();
-            to.add(n).cast::<[u8; 8]>().write(word);
+            to.add(n).cast::<u64>().write_unaligned(load8(from as usize + n));
         }
         for n in whole..len {
             to.add(n).write(from.add(n).read_volatile());

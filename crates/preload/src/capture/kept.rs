@@ -10,6 +10,7 @@ use cutap_wire::record::FRAGMENT_WORDS;
 const ROOM: usize = 224;
 /// Steps of a function at most; what lies behind is not kept.
 pub const STEPS_MAX: usize = 24;
+const _: () = assert!(STEPS_MAX <= 32);
 
 /// A call as the steps see it.
 pub struct Call<'a> {
@@ -25,17 +26,31 @@ pub struct Call<'a> {
 pub struct Kept {
     words: [MaybeUninit<u64>; ROOM],
     used: usize,
-    /// Where the fragment of each step lies, in bytes, and how long it is.
-    pub fragments: [(u16, u16); STEPS_MAX],
+    /// Where the fragment of each step lies, in bytes, and how long it is; and which steps have one.
+    fragments: [MaybeUninit<(u16, u16)>; STEPS_MAX],
+    present: u32,
     /// What is known readable.
     pub pages: Pages,
 }
 
 impl Kept {
-    /// Empty, for a call whose stack arguments begin at `stack`.
-    pub fn new(stack: usize) -> Kept {
-        let fragments = [(0, 0); STEPS_MAX];
-        Kept { words: [MaybeUninit::uninit(); ROOM], used: 0, fragments, pages: Pages::new(stack) }
+    /// Empty. Nothing large is filled here: it would be as dear as the rest of a call.
+    #[inline(always)]
+    pub fn new(pages: Pages) -> Kept {
+        let (words, fragments) = ([MaybeUninit::uninit(); ROOM], [MaybeUninit::uninit(); STEPS_MAX]);
+        Kept { words, used: 0, fragments, present: 0, pages }
+    }
+    /// The fragment of a step.
+    pub fn set_fragment(&mut self, step: usize, place: (u16, u16)) {
+        if let Some(to) = self.fragments.get_mut(step) {
+            to.write(place);
+            self.present |= 1 << step;
+        }
+    }
+    fn fragment(&self, step: u8) -> Option<(u16, u16)> {
+        let place = self.fragments.get(usize::from(step))?;
+        // SAFETY: the bit says that it was written.
+        (self.present >> step & 1 != 0).then(|| unsafe { place.assume_init() })
     }
     /// One more word; beyond the room it is left out.
     pub fn push(&mut self, word: u64) {
@@ -86,7 +101,7 @@ impl Kept {
                 return Some(word >> (offset % 8 * 8) & if len == 4 { u64::from(u32::MAX) } else { u64::MAX });
             }
             RESULT => return Some(call.result),
-            step => *self.fragments.get(usize::from(step))?,
+            step => self.fragment(step)?,
         };
         if offset + len > usize::from(length) {
             return None;
@@ -106,10 +121,11 @@ impl Kept {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::thread::stack::Stack;
 
     #[test]
     fn a_fragment_is_address_lengths_bytes() {
-        let mut kept = Kept::new(0);
+        let mut kept = Kept::new(Pages::new(0, &mut Stack::none(), false));
         kept.push(7);
         let to = kept.place();
         // SAFETY: five bytes of room.
@@ -122,7 +138,7 @@ mod tests {
 
     #[test]
     fn the_room_ends() {
-        let mut kept = Kept::new(0);
+        let mut kept = Kept::new(Pages::new(0, &mut Stack::none(), false));
         for n in 0..ROOM as u64 + 10 {
             kept.push(n);
         }
@@ -131,7 +147,7 @@ mod tests {
 
     #[test]
     fn words_and_fragments_are_read_inside_their_bounds() {
-        let mut kept = Kept::new(0);
+        let mut kept = Kept::new(Pages::new(0, &mut Stack::none(), false));
         let call = Call { words: &[0x1_0000_0002, 3], result: 9, driver: 0 };
         let read = |kept: &Kept, base, offset, len| kept.read(base, offset, len, &call);
         assert_eq!(read(&kept, WORDS, 0, 4), Some(2));
@@ -142,7 +158,8 @@ mod tests {
         assert_eq!(read(&kept, 0, 0, 8), None);
         // SAFETY: four bytes of room.
         unsafe { kept.place().cast::<u32>().write(5) };
-        kept.fragments[0] = kept.close(0x1000, 4, 4);
+        let place = kept.close(0x1000, 4, 4);
+        kept.set_fragment(0, place);
         assert_eq!((read(&kept, 0, 0, 4), read(&kept, 0, 0, 8), read(&kept, 0, 1, 4)), (Some(5), None, None));
     }
 }

@@ -5,14 +5,19 @@
 mod copy;
 mod kept;
 pub mod kernels;
+mod program;
+pub mod quick;
 mod steps;
 
 use crate::slots::thunks_x86_64::Frame;
 use crate::thread::block::Block;
+use copy::Pages;
+use core::mem::MaybeUninit;
 use cutap_calls::capture::{self, ALWAYS, EXIT, Row};
 use cutap_calls::generated::capture::{ROWS, STEPS};
 pub use kept::Call;
 use kept::Kept;
+pub use program::look as look_at_program;
 use steps::run;
 
 /// Words of a call at most: registers and stack.
@@ -52,7 +57,11 @@ pub fn of(remembered: u32) -> Option<&'static Row> {
 }
 
 /// The words of a framed call as its row says: registers, vector registers, stack.
-fn words_of(frame: &Frame, row: &Row, to: &mut [u64; CALL_WORDS]) -> usize {
+#[inline(always)]
+fn words_of<'a>(frame: &'a Frame, row: &Row, to: &'a mut [MaybeUninit<u64>; CALL_WORDS]) -> &'a [u64] {
+    if row.vectors + row.stack == 0 {
+        return frame.args.get(..usize::from(row.ints)).unwrap_or(&[]);
+    }
     let vectors = frame.xmm.iter().take(usize::from(row.vectors)).map(|&x| x as u64);
     let stack = (0..usize::from(row.stack)).map(|n| match n < frame.stack_words {
         // SAFETY: as many words as `stack_words` says can be read.
@@ -62,24 +71,24 @@ fn words_of(frame: &Frame, row: &Row, to: &mut [u64; CALL_WORDS]) -> usize {
     let all = frame.args.iter().take(usize::from(row.ints)).copied().chain(vectors).chain(stack);
     let mut n = 0;
     for (to, from) in to.iter_mut().zip(all) {
-        *to = from;
+        to.write(from);
         n += 1;
     }
-    n
+    // SAFETY: so many were written.
+    unsafe { core::slice::from_raw_parts(to.as_ptr().cast(), n) }
 }
 
 /// On the way in: the words and the inputs of a framed call.
 #[inline(never)]
 pub fn before<R>(b: &mut Block, frame: &Frame, row: &Row, then: impl FnOnce(&mut Block, &[u64]) -> R) -> R {
-    let mut words = [0; CALL_WORDS];
-    let n = words_of(frame, row, &mut words);
-    let call = Call { words: words.get(..n).unwrap_or(&[]), result: 0, driver: frame.target };
+    let mut words = [MaybeUninit::uninit(); CALL_WORDS];
+    let call = Call { words: words_of(frame, row, &mut words), result: 0, driver: frame.target };
     inputs(b, row, &call, frame.stack as usize, then)
 }
 
 /// On the way in: the words and the inputs behind them. `stack` is an address on the stack of the call.
 pub fn inputs<R>(b: &mut Block, row: &Row, call: &Call, stack: usize, then: impl FnOnce(&mut Block, &[u64]) -> R) -> R {
-    let mut kept = Kept::new(stack);
+    let mut kept = Kept::new(Pages::new(stack, &mut b.stack, false));
     for &w in call.words {
         kept.push(w);
     }
@@ -90,10 +99,9 @@ pub fn inputs<R>(b: &mut Block, row: &Row, call: &Call, stack: usize, then: impl
 /// On the way out: the result and the outputs of a framed call.
 #[inline(never)]
 pub fn after<R>(b: &mut Block, frame: &Frame, row: &Row, then: impl FnOnce(&mut Block, &[u64]) -> R) -> R {
-    let mut words = [0; CALL_WORDS];
-    let n = words_of(frame, row, &mut words);
+    let mut words = [MaybeUninit::uninit(); CALL_WORDS];
     let [result, _] = frame.result;
-    let call = Call { words: words.get(..n).unwrap_or(&[]), result, driver: frame.target };
+    let call = Call { words: words_of(frame, row, &mut words), result, driver: frame.target };
     outputs(b, row, &call, frame.stack as usize, then)
 }
 
@@ -105,9 +113,10 @@ pub fn outputs<R>(
     stack: usize,
     then: impl FnOnce(&mut Block, &[u64]) -> R,
 ) -> R {
-    let mut kept = Kept::new(stack);
+    let succeeded = call.result as u32 == 0;
+    let mut kept = Kept::new(Pages::new(stack, &mut b.stack, succeeded));
     kept.push(call.result);
-    let when = if call.result as u32 == 0 { EXIT | ALWAYS } else { ALWAYS };
+    let when = if succeeded { EXIT | ALWAYS } else { ALWAYS };
     run(b, &mut kept, capture::steps(&STEPS, row), call, when);
     then(b, kept.words())
 }

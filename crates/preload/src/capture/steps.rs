@@ -5,6 +5,7 @@ use super::kernels;
 use crate::routes::handles;
 use crate::start;
 use crate::thread::block::Block;
+use core::mem::MaybeUninit;
 use cutap_calls::capture::{ALWAYS, COUNT64, ELSE, EXIT, NONE, Step, WORDS, kind};
 use cutap_wire::count;
 
@@ -22,10 +23,8 @@ pub fn run(b: &mut Block, kept: &mut Kept, steps: &[Step], call: &Call, when: u8
         }
         kept_before = false;
         let Some(at) = kept.read(step.base, step.offset.into(), 8, call).filter(|&p| p != 0) else { continue };
-        if let Some(fragment) = one(b, kept, step, call, at as usize)
-            && let Some(place) = kept.fragments.get_mut(n)
-        {
-            *place = fragment;
+        if let Some(fragment) = one(b, kept, step, call, at as usize) {
+            kept.set_fragment(n, fragment);
             kept_before = true;
         }
     }
@@ -123,14 +122,16 @@ fn pointers(
 /// alignment makes, for the reader knows their sizes.
 fn kernel(kept: &mut Kept, known: &[kernels::Parameter], at: usize) -> Option<(u16, u16)> {
     let n = known.len().min(PARAMETERS);
-    let mut pointers = [0usize; PARAMETERS];
+    let mut pointers = [MaybeUninit::<usize>::uninit(); PARAMETERS];
     // SAFETY: room for `n` pointers.
     if n == 0 || unsafe { kept.pages.copy(at, pointers.as_mut_ptr().cast(), n * 8) } != n * 8 {
         return None;
     }
+    // SAFETY: so many were copied.
+    let pointers = unsafe { core::slice::from_raw_parts(pointers.as_ptr().cast::<usize>(), n) };
     let (to, room) = (kept.place(), kept.room());
     let mut got = 0;
-    for (p, &at) in known.iter().zip(&pointers) {
+    for (p, &at) in known.iter().zip(pointers) {
         // A parameter may be larger than a record: its beginning is kept.
         let size = p.size().min(room - got);
         // SAFETY: there is room behind what was copied.
@@ -171,7 +172,9 @@ fn extra(kept: &mut Kept, at: usize) -> Option<(u16, u16)> {
 #[cfg(test)]
 mod tests {
     extern crate std;
+    use super::super::copy::Pages;
     use super::*;
+    use crate::thread::stack::Stack;
     use cutap_calls::capture::RESULT;
     use cutap_wire::record::Fragments;
 
@@ -180,7 +183,7 @@ mod tests {
 
     /// What the steps keep, as (address, bytes meant, bytes).
     fn fragments(steps: &[Step], words: &[u64], when: u8) -> std::vec::Vec<(u64, u32, std::vec::Vec<u8>)> {
-        let mut kept = Kept::new(0);
+        let mut kept = Kept::new(Pages::new(0, &mut Stack::none(), false));
         // SAFETY: zeros are a valid block; no step here asks a driver.
         let mut block = unsafe { std::boxed::Box::<Block>::new_zeroed().assume_init() };
         run(&mut block, &mut kept, steps, &Call { words, result: 0, driver: 0 }, when);

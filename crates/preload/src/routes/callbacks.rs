@@ -12,6 +12,7 @@ use crate::start::{self, names};
 use crate::thread::block::{Block, OpenCall};
 use crate::thread::record;
 use crate::{sys, thread};
+use core::mem::MaybeUninit;
 use core::sync::atomic::Ordering::*;
 use cutap_wire::names::{Name, kind, layer};
 use cutap_wire::record::note;
@@ -94,13 +95,13 @@ fn enter(i: &Instance, n: u32, id: u32, r: &CallbackRecord) {
     {
         top.reported = at;
         let number = top.number;
-        record::learned(b, number, note::INSTANCE, n.into());
-        return kernel(b, number, r);
+        record::learned(b, at, number, note::INSTANCE, n.into());
+        return kernel(b, f, number, r);
     }
     let call = OpenCall { number: 0, slot, frame: at, reported: at };
     let caller = caller(r);
     let remembered = f.row.load(Relaxed);
-    let number = with_block(r, remembered, |words| match capture::of(remembered) {
+    let number = with_block(b, r, remembered, |b, words| match capture::of(remembered) {
         Some(row) if remembered & row::BEFORE != 0 => {
             capture::inputs(b, row, &Call { words, result: 0, driver: 0 }, at, |b, words| {
                 record::enter(b, call, caller, words)
@@ -109,7 +110,7 @@ fn enter(i: &Instance, n: u32, id: u32, r: &CallbackRecord) {
         _ => record::enter(b, call, caller, words),
     });
     if let Some(number) = number {
-        kernel(b, number, r);
+        kernel(b, f, number, r);
     }
 }
 
@@ -138,12 +139,12 @@ fn exit(i: &Instance, id: u32, r: &CallbackRecord) {
     let result = unsafe { r.result.as_ref() }.map_or(0, |r| u64::from(*r));
     let remembered = i.functions.get(id as usize).map_or(0, |f| f.row.load(Relaxed));
     match capture::of(remembered) {
-        Some(row) if remembered & row::AFTER != 0 => with_block(r, remembered, |words| {
+        Some(row) if remembered & row::AFTER != 0 => with_block(b, r, remembered, |b, words| {
             capture::outputs(b, row, &Call { words, result, driver: 0 }, at, |b, words| {
-                record::exit(b, call.number, words)
+                record::exit(b, at, call.number, words)
             });
         }),
-        _ => record::exit(b, call.number, &[result]),
+        _ => record::exit(b, at, call.number, &[result]),
     }
 }
 
@@ -159,17 +160,24 @@ fn block_words(remembered: u32) -> usize {
 /// The words of the parameter block, which lies on the runtime's stack: what its page holds is mapped, the
 /// page behind it is asked of the kernel. A word that cannot be read is 0.
 #[inline(always)]
-fn with_block<R>(r: &CallbackRecord, remembered: u32, then: impl FnOnce(&[u64]) -> R) -> R {
-    let mut words = [0u64; BLOCK_WORDS];
+fn with_block<R>(b: &mut Block, r: &CallbackRecord, remembered: u32, then: impl FnOnce(&mut Block, &[u64]) -> R) -> R {
+    let mut words = [MaybeUninit::<u64>::uninit(); BLOCK_WORDS];
     let at = r.parameters as usize;
     let n = if at == 0 { 0 } else { block_words(remembered) };
     let in_page = (4096 - (at & 4095)) / 8;
-    let known = if in_page >= n || sys::readable(at + in_page * 8) { n } else { in_page };
-    for (n, w) in words.iter_mut().enumerate().take(known) {
+    let known = if in_page >= n || readable(b, at, n) { n } else { in_page };
+    for (k, w) in words.iter_mut().enumerate().take(n) {
         // SAFETY: as said above.
-        *w = unsafe { (at as *const u64).add(n).read_unaligned() };
+        w.write(if k < known { unsafe { (at as *const u64).add(k).read_unaligned() } } else { 0 });
     }
-    then(words.get(..n).unwrap_or(&[]))
+    // SAFETY: `n` words were written, no more than there are.
+    then(b, unsafe { core::slice::from_raw_parts(words.as_ptr().cast(), n) })
+}
+
+/// True when the words behind the page in which they begin can be read too.
+#[inline(never)]
+fn readable(b: &mut Block, at: usize, words: usize) -> bool {
+    b.stack.with(at).holds(at, words * 8) || sys::readable((at | 4095) + 1)
 }
 
 /// Where the call came from is not in the record; the function's own object is.
@@ -210,6 +218,8 @@ fn name(i: &Instance, f: &Function, n: u32, id: u32, r: &CallbackRecord) -> u32 
     }
     let remembered = capture::find(text, true, i.version.load(Relaxed) / 1000);
     f.row.store(remembered, Relaxed);
+    // SAFETY: the runtime's string constant.
+    f.launch.store(is_launch(unsafe { sys::text(r.name, 64) }), Relaxed);
     slots::runtime_slot(n, id, block_words(remembered) as u8, text)
 }
 
@@ -258,14 +268,13 @@ fn introduce(i: &Instance, n: u32, r: &CallbackRecord, b: &mut Block) {
 }
 
 /// A launch's kernel, from the record: no driver call of ours.
-fn kernel(b: &mut Block, number: u32, r: &CallbackRecord) {
+#[inline(always)]
+fn kernel(b: &mut Block, f: &Function, number: u32, r: &CallbackRecord) {
     // 11.x leaves garbage there for other functions.
-    // SAFETY: the runtime's string constant.
-    let name = unsafe { sys::text(r.name, 64) };
-    if is_launch(name) && !r.kernel.is_null() {
+    if f.launch.load(Relaxed) && !r.kernel.is_null() {
         let id = super::handles::kernel_name(r.kernel);
         if id != 0 {
-            record::learned(b, number, note::KERNEL, id.into());
+            record::learned(b, &raw const *r as usize, number, note::KERNEL, id.into());
         }
     }
 }

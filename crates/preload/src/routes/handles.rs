@@ -20,7 +20,21 @@ pub fn after(frame: &mut Frame) {
         unsafe { ((place as *const u64).read(), if by_name { sys::text(name as *const u8, 0xffff) } else { &[] }) };
     kind_of(handle, slots::name_of(frame.slot) == b"cuLibraryGetKernel");
     let from = if by_name { 0 } else { from };
+    if !by_name && told(handle, from) {
+        return;
+    }
     names::write(&Name { kind: kind::KERNEL_HANDLE, ticks: 0, a: handle, b: from, c: 0, s: text, t: &[] });
+}
+
+/// Whether a kernel's function was already told to be that: runtimes ask for it at every launch. After a module was unloaded both
+/// may be others.
+fn told(handle: u64, kernel: u64) -> bool {
+    const PAIRS: usize = 1024;
+    static TOLD: [AtomicU64; PAIRS] = [const { AtomicU64::new(0) }; PAIRS];
+    let pair =
+        (handle ^ kernel.rotate_left(32)).wrapping_add(u64::from(unloaded()) << 48).wrapping_mul(0x9e37_79b9_7f4a_7c15)
+            | 1;
+    TOLD.get((pair >> 40) as usize % PAIRS).is_some_and(|place| place.swap(pair, Relaxed) == pair)
 }
 
 const HANDLES: usize = 8192;

@@ -22,6 +22,8 @@ pub struct Function {
     pub twin: AtomicU32,
     /// What is known of it: see `capture::row`.
     pub row: AtomicU32,
+    /// It launches a kernel, which the runtime names.
+    pub launch: AtomicBool,
 }
 
 /// One copy of the runtime.
@@ -77,8 +79,14 @@ pub static ALL: [Instance; INSTANCES] = [const {
         driver_flags: AtomicPtr::new(core::ptr::null_mut()),
         count: AtomicUsize::new(0),
         flags: [const { AtomicU32::new(0) }; CALLBACKS],
-        functions: [const { Function { slot: AtomicU32::new(0), twin: AtomicU32::new(0), row: AtomicU32::new(0) } };
-            CALLBACKS],
+        functions: [const {
+            Function {
+                slot: AtomicU32::new(0),
+                twin: AtomicU32::new(0),
+                row: AtomicU32::new(0),
+                launch: AtomicBool::new(false),
+            }
+        }; CALLBACKS],
         version: AtomicU32::new(0),
         introduced: AtomicU32::new(0),
         list: AtomicPtr::new(core::ptr::null_mut()),

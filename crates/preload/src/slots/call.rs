@@ -2,7 +2,8 @@
 
 use super::thunks_x86_64::{Frame, STACK_WORDS};
 use super::{hooks, table};
-use crate::{start, sys, thread};
+use crate::thread::{self, block, record};
+use crate::{start, sys};
 use core::sync::atomic::Ordering::Relaxed;
 use cutap_wire::count;
 
@@ -17,7 +18,14 @@ unsafe extern "C" fn cutap_before(frame: *mut Frame) -> u32 {
     frame.target = slot.real.load(Relaxed);
     frame.stack_words = stack_words(frame.stack as usize);
     thread::fork::check();
-    hooks::before(slot.hooks.load(Relaxed), frame).into()
+    let set = slot.hooks.load(Relaxed);
+    if set == hooks::RECORD {
+        // The commonest: no chain.
+        frame.hooks = set;
+        record::enter_slot(frame, slot);
+        return 1;
+    }
+    hooks::before(set, frame).into()
 }
 
 /// After the call.
@@ -26,6 +34,9 @@ unsafe extern "C" fn cutap_after(frame: *mut Frame) {
     // SAFETY: the assembler's frame.
     let frame = unsafe { &mut *frame };
     thread::fork::check();
+    if frame.hooks == hooks::RECORD {
+        return record::after(frame);
+    }
     hooks::after(frame);
 }
 
@@ -35,11 +46,17 @@ unsafe extern "C" fn cutap_after(frame: *mut Frame) {
 #[inline(always)]
 fn stack_words(at: usize) -> usize {
     let in_page = (4096 - (at & 4095)) / 8;
-    if in_page >= STACK_WORDS || sys::readable(at + in_page * 8) {
+    if in_page >= STACK_WORDS || more_stack(at) || sys::readable(at + in_page * 8) {
         return STACK_WORDS;
     }
     start::count(count::STACK_SHORT, 1);
     in_page
+}
+
+/// True when the thread's stack is known to reach beyond the words.
+#[inline(never)]
+fn more_stack(at: usize) -> bool {
+    block::existing().is_some_and(|b| b.stack.with(at).holds(at, STACK_WORDS * 8))
 }
 
 /// A C++ function that was asked for: noted on the way in, then jumped to, for its arguments by value
@@ -50,6 +67,6 @@ unsafe extern "C" fn cutap_noted(frame: *mut Frame) -> usize {
     let frame = unsafe { &mut *frame };
     thread::fork::check();
     let Some(slot) = table::slot(frame.slot) else { return 0 };
-    thread::record::note(frame);
+    record::note(frame);
     slot.real.load(Relaxed)
 }

@@ -5,11 +5,12 @@ use super::thunks_x86_64::{THUNK_BYTES, THUNKS, entry, frame_entry, note_entry, 
 use crate::capture;
 use crate::loader::objects::Object;
 use crate::start::{self, names};
-use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering::*};
+use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering::*};
 use cutap_wire::names::{Name, kind, shape};
 use cutap_wire::{control, count};
 
-/// One slot.
+/// One slot; what every call needs lies in one line of the cache.
+#[repr(C, align(64))]
 pub struct Slot {
     /// The real function.
     pub real: AtomicUsize,
@@ -19,6 +20,8 @@ pub struct Slot {
     pub hooks: AtomicU32,
     /// What is known of it: see `capture::row`.
     row: AtomicU32,
+    /// What there is to do for a call: see `capture::quick`.
+    pub quick: AtomicU64,
     /// Its name: text in the names file, which stays mapped.
     name: AtomicPtr<u8>,
     name_len: AtomicU32,
@@ -30,6 +33,7 @@ static SLOTS: [Slot; THUNKS] = [const {
         object: AtomicU32::new(0),
         hooks: AtomicU32::new(0),
         row: AtomicU32::new(0),
+        quick: AtomicU64::new(0),
         name: AtomicPtr::new(core::ptr::null_mut()),
         name_len: AtomicU32::new(0),
     }
@@ -184,6 +188,7 @@ fn make(real: usize, owner: &Object, load: u32, name: &[u8], how: u8) -> Option<
     s.object.store(load, Relaxed);
     s.hooks.store(hooks, Relaxed);
     s.row.store(row, Relaxed);
+    s.quick.store(capture::quick::of_row(row), Relaxed);
     s.name_len.store(name.len() as u32, Relaxed);
     s.name.store(text.cast_mut(), Release);
     entry(n as usize)?.store(if cxx { note_entry() } else { frame_entry() }, Release);

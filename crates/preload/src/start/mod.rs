@@ -106,6 +106,7 @@ pub fn begin(environment: *const *const u8) {
     STATE.store(state, Release);
     if state == RUNNING {
         thread::fork::start();
+        crate::capture::look_at_program();
         routes::dlsym::find_next();
         crate::loader::notice::notice();
     }

@@ -256,13 +256,14 @@ pub fn readable(at: usize) -> bool {
     unsafe { syscall4(nr::RT_SIGPROCMASK, usize::MAX, at, 0, 8) != EFAULT }
 }
 
-/// Copies pieces (address, length) of this process's own memory to `to`, as far as they can be read: how
+/// Copies pieces (address, length) of this process's own memory (`pid` is it, or one that shares it) to `to`, as far as they can be read: how
 /// many bytes; or an error, with true if the kernel refuses to do so at all.
 ///
 /// # Safety
 /// `to` is writable for `len` bytes, which is no less than the pieces hold.
-pub unsafe fn read_process(to: *mut u8, len: usize, pieces: &[(usize, usize)]) -> Result<usize, bool> {
+pub unsafe fn read_process(pid: u32, to: *mut u8, len: usize, pieces: &[(usize, usize)]) -> Result<usize, bool> {
     const EPERM: isize = -1;
+    const ESRCH: isize = -3;
     const ENOSYS: isize = -38;
     const MOST: usize = 2;
     let local = [to as usize, len];
@@ -272,7 +273,13 @@ pub unsafe fn read_process(to: *mut u8, len: usize, pieces: &[(usize, usize)]) -
     }
     let (local, remote, count) = (local.as_ptr() as usize, remote.as_ptr() as usize, pieces.len().min(MOST));
     // SAFETY: the kernel checks what is read; what is written is the caller's promise.
-    match unsafe { syscall6(nr::PROCESS_VM_READV, getpid() as usize, local, 1, remote, count, 0) } {
+    let read = |pid| unsafe { syscall6(nr::PROCESS_VM_READV, pid as usize, local, 1, remote, count, 0) };
+    let mut done = read(pid);
+    if done == ESRCH {
+        // A child that shares its parent's memory outlived it.
+        done = read(getpid());
+    }
+    match done {
         n @ 0.. => Ok(n as usize),
         error => Err(matches!(error, EPERM | ENOSYS)),
     }

@@ -64,6 +64,38 @@ pub unsafe fn syscall6(nr: usize, a: usize, b: usize, c: usize, d: usize, e: usi
     r
 }
 
+/// Eight bytes that the program may be writing, at any address.
+///
+/// # Safety
+/// They can be read.
+#[inline(always)]
+pub unsafe fn load8(at: usize) -> u64 {
+    let word;
+    // SAFETY: the caller's promise.
+    unsafe { asm!("mov {}, qword ptr [{}]", out(reg) word, in(reg) at, options(nostack, readonly, preserves_flags)) };
+    word
+}
+
+/// Four bytes.
+///
+/// # Safety
+/// They can be read.
+#[inline(always)]
+pub unsafe fn load4(at: usize) -> u32 {
+    let word;
+    // SAFETY: the caller's promise.
+    unsafe { asm!("mov {:e}, dword ptr [{}]", out(reg) word, in(reg) at, options(nostack, readonly, preserves_flags)) };
+    word
+}
+
+/// Where this thread's block of libc's is.
+pub fn thread_pointer() -> usize {
+    let p;
+    // SAFETY: the ABI keeps the block's own address in its first word.
+    unsafe { asm!("mov {}, qword ptr fs:[0]", out(reg) p, options(nostack, pure, readonly, preserves_flags)) };
+    p
+}
+
 /// The time stamp counter.
 #[inline(always)]
 pub fn timestamp() -> u64 {

@@ -2,7 +2,8 @@
 //! storage in the static block, without a call and without a destructor: when a thread dies, the
 //! kernel marks the robust mutex in its ring, and the next new thread takes the block over.
 
-use super::{fork, record, ring};
+use super::stack::Stack;
+use super::{fork, record, reserve, ring};
 use crate::{start, sys};
 use core::arch::{asm, global_asm};
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering::*};
@@ -28,7 +29,7 @@ pub struct OpenCall {
     pub reported: usize,
 }
 
-/// The block.
+/// The block. What every call needs stands first.
 #[repr(C)]
 pub struct Block {
     /// Process generation in which the block was made.
@@ -45,16 +46,18 @@ pub struct Block {
     pub header: *mut RingHeader,
     /// The current chunk.
     pub writer: ChunkWriter,
-    /// Sequence of the current chunk.
-    pub sequence: u64,
-    /// Which chunk of the file each mapping is, plus one; and the mapping.
-    pub mapped: [(u32, *mut u8); MAPPED],
+    /// Record being written, to find one that was given up: its first word and the frame that wrote it.
+    pub writing: (*mut u64, usize),
+    /// The thread's stack.
+    pub stack: Stack,
     /// Open calls.
     pub depth: usize,
     /// See `depth`.
     pub open: [OpenCall; DEPTH],
-    /// Record being written, to find one that was given up: its first word and the frame that wrote it.
-    pub writing: (*mut u64, usize),
+    /// Sequence of the current chunk.
+    pub sequence: u64,
+    /// Which chunk of the file each mapping is, plus one; and the mapping.
+    pub mapped: [(u32, *mut u8); MAPPED],
 }
 
 global_asm!(
@@ -154,8 +157,9 @@ fn take_over() -> Option<*mut Block> {
             block.inside = false;
             block.changing = false;
             block.depth = 0;
+            block.stack = Stack::none();
             // The dead thread cannot finish a record any more.
-            record::give_up(block);
+            reserve::give_up(block);
             ring::own(block, me);
             tid.store(me, Release);
             record::thread(block, me);
@@ -249,7 +253,10 @@ impl Block {
     /// Call `number` ended, and with it all that began after it.
     #[inline(always)]
     pub fn pop(&mut self, number: u32) {
-        if let Some(at) = self.open.iter().take(self.depth).rposition(|c| c.number == number) {
+        let top = self.depth.wrapping_sub(1);
+        if self.open.get(top).is_some_and(|c| c.number == number) {
+            self.depth = top;
+        } else if let Some(at) = self.open.iter().take(self.depth).rposition(|c| c.number == number) {
             self.depth = at;
         }
     }

@@ -12,8 +12,18 @@ const WIPED: u32 = 0;
 const HERE: u32 = 1;
 const CHANGING: u32 = 2;
 
+/// Id of this process, or of the one that it shares its memory with.
+static PID: AtomicU32 = AtomicU32::new(0);
+
+/// See `PID`.
+#[inline(always)]
+pub fn pid() -> u32 {
+    PID.load(Relaxed)
+}
+
 /// Makes the page.
 pub fn start() {
+    PID.store(sys::getpid(), Relaxed);
     let page = sys::pages(4096);
     if page.is_null() || !sys::wipe_on_fork(page, 4096) {
         return;
@@ -48,6 +58,7 @@ fn forked(word: *mut AtomicU32) {
             // A handler that left by siglongjmp would leave it half changed.
             let signals = sys::block_signals();
             GENERATION.fetch_add(1, AcqRel);
+            PID.store(sys::getpid(), Relaxed);
             thread::block::forked();
             start::forked();
             loader::notice::forked();

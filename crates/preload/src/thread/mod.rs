@@ -4,4 +4,6 @@ pub mod block;
 pub mod clock;
 pub mod fork;
 pub mod record;
+pub mod reserve;
 pub mod ring;
+pub mod stack;

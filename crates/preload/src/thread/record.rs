@@ -2,57 +2,78 @@
 //! in, no name, no formatting, no system call but when a chunk is full.
 
 use super::block::{self, Block, OpenCall};
-use super::{clock, ring};
-use crate::capture::{self, row};
+use super::reserve::{calls, finish, here, reserve};
+use crate::capture::{self, quick, row};
+use crate::slots::table::Slot;
 use crate::slots::thunks_x86_64::Frame;
 use crate::slots::{hooks, table};
-use crate::{routes, start, sys};
-use core::sync::atomic::{AtomicU64, Ordering::*};
+use crate::{routes, start};
+use core::sync::atomic::Ordering::*;
 use cutap_wire::count;
-use cutap_wire::record::{COMMITTED, FAR_PARENT, LOOKUP_WORDS, MAX_WORDS, META_MAX, NO_PARENT, first_word, kind};
-use cutap_wire::ring::{NotReserved, Reserved};
+use cutap_wire::record::{FAR_PARENT, LOOKUP_WORDS, MAX_WORDS, META_MAX, NO_PARENT, kind};
 
 /// The recording hook, on the way in.
 pub fn before(frame: &mut Frame) -> bool {
-    let Some(b) = ready() else { return true };
+    if let Some(slot) = table::slot(frame.slot) {
+        enter_slot(frame, slot);
+    }
+    true
+}
+
+/// The same, for a frame whose slot is at hand.
+#[inline(always)]
+pub fn enter_slot(frame: &mut Frame, slot: &Slot) {
+    let Some(b) = ready() else { return };
     let at = frame.stack as usize;
     b.leave_below(at);
-    if hooks::may_be_footprint(table::slot(frame.slot).map_or(0, |s| s.hooks.load(Relaxed)))
-        && routes::callbacks::is_footprint(b, frame.caller)
-    {
-        start::count(count::FOOTPRINT, 1);
-        return true;
+    if hooks::may_be_footprint(slot.hooks.load(Relaxed)) && routes::callbacks::is_footprint(b, frame.caller) {
+        return start::count(count::FOOTPRINT, 1);
     }
     let call = OpenCall { number: 0, slot: frame.slot, frame: at, reported: 0 };
-    let remembered = table::row_of(frame.slot);
-    let number = match capture::of(remembered) {
-        None => enter(b, call, frame.caller, &frame.args),
-        Some(row) if remembered & row::BEFORE != 0 => {
-            capture::before(b, frame, row, |b, words| enter(b, call, frame.caller, words))
-        }
-        Some(row) => enter(b, call, frame.caller, frame.args.get(..usize::from(row.ints)).unwrap_or(&[])),
+    let number = match quick::words(slot.quick.load(Relaxed), frame) {
+        Some(words) => enter(b, call, frame.caller, words),
+        None => enter_by_steps(b, call, frame),
     };
     if let Some(number) = number {
         frame.number = number;
         frame.recorded = 1;
     }
-    true
+}
+
+#[inline(never)]
+fn enter_by_steps(b: &mut Block, call: OpenCall, frame: &Frame) -> Option<u32> {
+    let remembered = table::row_of(frame.slot);
+    match capture::of(remembered) {
+        None => enter(b, call, frame.caller, &frame.args),
+        Some(row) if remembered & row::BEFORE != 0 => {
+            capture::before(b, frame, row, |b, words| enter(b, call, frame.caller, words))
+        }
+        Some(row) => enter(b, call, frame.caller, frame.args.get(..usize::from(row.ints)).unwrap_or(&[])),
+    }
 }
 
 /// The recording hook, on the way out.
+#[inline(always)]
 pub fn after(frame: &mut Frame) {
     if frame.recorded == 0 {
         return;
     }
-    let Some(b) = block::current() else { return };
+    let (Some(b), Some(slot)) = (block::current(), table::slot(frame.slot)) else { return };
+    let (number, at) = (frame.number, frame.stack as usize);
+    if !quick::outputs(slot.quick.load(Relaxed), b, frame, |b, words| exit(b, at, number, words)) {
+        exit_by_steps(b, frame);
+    }
+}
+
+#[inline(never)]
+fn exit_by_steps(b: &mut Block, frame: &Frame) {
     let remembered = table::row_of(frame.slot);
-    let [result, _] = frame.result;
+    let (number, at, [result, _]) = (frame.number, frame.stack as usize, frame.result);
     match capture::of(remembered) {
         Some(row) if remembered & row::AFTER != 0 => {
-            let number = frame.number;
-            capture::after(b, frame, row, |b, words| exit(b, number, words));
+            capture::after(b, frame, row, |b, words| exit(b, at, number, words));
         }
-        _ => exit(b, frame.number, &[result]),
+        _ => exit(b, at, number, &[result]),
     }
 }
 
@@ -84,7 +105,7 @@ pub fn enter(b: &mut Block, call: OpenCall, caller: usize, words: &[u64]) -> Opt
     let expected = calls(b);
     b.push(OpenCall { number: expected, ..call });
     let length = 2 + words.len() as u32;
-    let Some(pending) = reserve(b, kind::ENTER, length, |_| call.slot) else {
+    let Some(pending) = reserve(b, call.frame, kind::ENTER, length, |_| call.slot) else {
         b.depth = place;
         return None;
     };
@@ -95,12 +116,7 @@ pub fn enter(b: &mut Block, call: OpenCall, caller: usize, words: &[u64]) -> Opt
     {
         mine.number = number;
     }
-    // A call that a handler interrupted before it had its number expects this one's.
-    let parent = b.open.iter().take(place).rfind(|c| c.number != number).map(|c| c.number);
-    let back = match parent {
-        None => NO_PARENT,
-        Some(p) => u16::try_from(number.wrapping_sub(p)).unwrap_or(FAR_PARENT),
-    };
+    let back = if place == 0 { NO_PARENT } else { parent(b, place, number) };
     // SAFETY: `length` words are reserved.
     unsafe {
         reserved.word(1, caller as u64 & 0xffff_ffff_ffff | u64::from(back) << 48);
@@ -112,10 +128,19 @@ pub fn enter(b: &mut Block, call: OpenCall, caller: usize, words: &[u64]) -> Opt
     Some(number)
 }
 
-/// Writes an exit record: the result, and the memory behind it.
+/// How many calls ago the one began that `place` others are open around.
+fn parent(b: &Block, place: usize, number: u32) -> u16 {
+    // A call that a handler interrupted before it had its number expects this one's.
+    match b.open.iter().take(place).rfind(|c| c.number != number) {
+        None => NO_PARENT,
+        Some(p) => u16::try_from(number.wrapping_sub(p.number)).unwrap_or(FAR_PARENT),
+    }
+}
+
+/// Writes an exit record: the result, and the memory behind it. `at`: where on the stack the call stands.
 #[inline(always)]
-pub fn exit(b: &mut Block, number: u32, words: &[u64]) {
-    about(b, kind::EXIT, number, words);
+pub fn exit(b: &mut Block, at: usize, number: u32, words: &[u64]) {
+    about(b, at, kind::EXIT, number, words);
     b.pop(number);
 }
 
@@ -127,7 +152,7 @@ pub fn unwound(frame: &Frame) {
     let Some(b) = block::existing() else { return };
     let at = frame.stack as usize;
     if b.open.iter().take(b.depth).any(|c| c.number == frame.number && c.frame == at) {
-        about(b, kind::UNWOUND, frame.number, &[]);
+        about(b, at, kind::UNWOUND, frame.number, &[]);
         b.pop(frame.number);
     }
 }
@@ -137,27 +162,27 @@ pub fn thread(b: &mut Block, tid: u32) {
     if b.writer.chunk.is_null() {
         return;
     }
-    let Some(pending) = reserve(b, kind::THREAD, 2, |_| 0) else { return };
+    let Some(pending) = reserve(b, here(), kind::THREAD, 2, |_| 0) else { return };
     // SAFETY: two words are reserved.
     unsafe { pending.reserved.word(1, tid.into()) };
     finish(b, pending);
 }
 
 /// Writes something learned about an open call.
-pub fn learned(b: &mut Block, number: u32, what: u64, value: u64) {
-    about(b, kind::NOTE, number, &[what, value]);
+pub fn learned(b: &mut Block, at: usize, number: u32, what: u64, value: u64) {
+    about(b, at, kind::NOTE, number, &[what, value]);
 }
 
 /// A record that says how many calls ago its own began.
 #[inline(always)]
-fn about(b: &mut Block, kind: u8, number: u32, words: &[u64]) {
+fn about(b: &mut Block, at: usize, kind: u8, number: u32, words: &[u64]) {
     // One word more than most need, for a distance that does not fit: decided before reserving, from
     // the number of calls so far, which only grows in between by a signal handler's few.
     let so_far = calls(b);
     let far = so_far.wrapping_sub(1).wrapping_sub(number) >= META_MAX - 4096;
     let length = 1 + words.len() as u32 + u32::from(far);
     let distance = |calls: u32| if far { META_MAX } else { calls.wrapping_sub(1).wrapping_sub(number) };
-    let Some(pending) = reserve(b, kind, length, distance) else { return };
+    let Some(pending) = reserve(b, at, kind, length, distance) else { return };
     let reserved = &pending.reserved;
     // SAFETY: `length` words are reserved.
     unsafe {
@@ -178,7 +203,7 @@ pub fn lookup(which: u32, caller: usize, handle: usize, flags: u64, answer: usiz
     let length = LOOKUP_WORDS + name_len.div_ceil(8) as u32;
     let slot = table::number_of(answer).map_or(0, |n| u64::from(n) + 1);
     let answer = table::real_of(answer).unwrap_or(answer);
-    let Some(pending) = reserve(b, kind::LOOKUP, length, |_| which) else { return };
+    let Some(pending) = reserve(b, here(), kind::LOOKUP, length, |_| which) else { return };
     let reserved = &pending.reserved;
     // SAFETY: `length` words are reserved.
     unsafe {
@@ -189,111 +214,4 @@ pub fn lookup(which: u32, caller: usize, handle: usize, flags: u64, answer: usiz
         reserved.bytes(LOOKUP_WORDS as usize, name.as_ptr(), name_len);
     }
     finish(b, pending);
-}
-
-/// Enter records so far.
-#[inline(always)]
-fn calls(b: &Block) -> u32 {
-    if b.writer.chunk.is_null() {
-        return 0;
-    }
-    // SAFETY: the current chunk is mapped.
-    unsafe { (b.writer.head() >> 32) as u32 }
-}
-
-/// Takes room for a record and the time for it. `meta` gets the number of enter records before it.
-#[inline(always)]
-fn reserve(b: &mut Block, kind: u8, words: u32, meta: impl Fn(u32) -> u32) -> Option<Pending> {
-    abandoned(b);
-    loop {
-        if b.writer.chunk.is_null() && !ring::next_chunk(b) {
-            start::count(count::RECORD_DROPPED, 1);
-            return None;
-        }
-        // SAFETY: the current chunk is mapped; this thread owns the ring.
-        unsafe {
-            let head = b.writer.head();
-            let now = clock::ticks();
-            let far = now.wrapping_sub(b.writer.last) >= 1 << 31;
-            let (kind, words, meta) = if far { (kind::TIME, 2, 0) } else { (kind, words, meta((head >> 32) as u32)) };
-            let first = first_word(kind, words, meta, now as u32);
-            match b.writer.reserve(head, words, first, kind == kind::ENTER) {
-                Ok(r) if far => {
-                    r.word(1, now);
-                    r.commit(first);
-                    b.writer.last = now;
-                }
-                Ok(r) => {
-                    b.writer.last = now;
-                    let outer = core::mem::replace(&mut b.writing, (r.at.cast(), here()));
-                    return Some(Pending { reserved: r, first, outer });
-                }
-                Err(NotReserved::Raced) => {}
-                Err(NotReserved::Full) => {
-                    if !ring::next_chunk(b) {
-                        start::count(count::RECORD_DROPPED, 1);
-                        return None;
-                    }
-                }
-            }
-        }
-    }
-}
-
-/// A record that has its room and not yet its words.
-struct Pending {
-    reserved: Reserved,
-    first: u64,
-    /// The record in whose middle a signal came, if this one is the handler's.
-    outer: (*mut u64, usize),
-}
-
-#[inline(always)]
-fn finish(b: &mut Block, pending: Pending) {
-    pending.reserved.commit(pending.first);
-    b.writing = pending.outer;
-}
-
-/// A record that a signal handler left by siglongjmp in the middle: its frame is below ours now, so
-/// nobody will finish it. One that is merely interrupted lies above us on the stack.
-#[inline(always)]
-fn abandoned(b: &mut Block) {
-    if b.writing.0.is_null() {
-        return;
-    }
-    const ONE_STACK: usize = 8 << 20;
-    if here().wrapping_sub(b.writing.1) < ONE_STACK && !sys::on_signal_stack() {
-        give_up(b);
-    }
-}
-
-/// Marks the record that is being written as one to step over.
-pub fn give_up(b: &mut Block) {
-    if b.writing.0.is_null() {
-        return;
-    }
-    // SAFETY: the record lies in a chunk that is still mapped: chunks are unmapped only when full and
-    // many chunks ago.
-    unsafe {
-        let at = &*b.writing.0.cast::<AtomicU64>();
-        let first = at.load(Relaxed);
-        // A handler may come right behind the commit.
-        if first & COMMITTED != 0 {
-            b.writing = (core::ptr::null_mut(), 0);
-            return;
-        }
-        let enter = (first & 0xf) as u8 == kind::ENTER;
-        let skip = if enter { first | u64::from(META_MAX) << 13 } else { first & !0xf | u64::from(kind::SKIP) };
-        at.store(skip | COMMITTED, Release);
-    }
-    b.writing = (core::ptr::null_mut(), 0);
-}
-
-/// Roughly where the stack is.
-#[inline(always)]
-fn here() -> usize {
-    let p: usize;
-    // SAFETY: reads a register.
-    unsafe { core::arch::asm!("mov {}, rsp", out(reg) p, options(nomem, nostack, preserves_flags)) };
-    p
 }

@@ -1,0 +1,142 @@
+//! The commonest calls: on the way in words alone, on the way out a few pointers to a few bytes each. What there is to do for them
+//! is one word of the slot, and neither rows nor steps are looked at. All other calls go by their steps; what is kept is the same.
+
+use super::copy::Pages;
+use super::of;
+use crate::slots::thunks_x86_64::Frame;
+use crate::sys::x86_64::{load4, load8};
+use crate::thread::block::Block;
+use core::mem::MaybeUninit;
+use cutap_calls::capture::{self, ALWAYS, EXIT, NONE, WORDS, kind};
+use cutap_calls::generated::capture::STEPS;
+use cutap_wire::record::FRAGMENT_WORDS;
+
+/// Words in the integer registers.
+const INTS: u64 = 7;
+/// On the way in there is nothing but words.
+const ENTER: u64 = 1 << 3;
+/// On the way out there is nothing but the outputs listed here.
+const EXITS: u64 = 1 << 4;
+/// Outputs: for each a byte for the register, a byte for the length; 0 for none.
+const OUTPUTS: u32 = 16;
+const MOST: usize = 3;
+/// Bytes of an output.
+const BYTES: usize = 64;
+
+/// The word of a function; 0: by its steps.
+pub fn of_row(remembered: u32) -> u64 {
+    let Some(row) = of(remembered) else { return 6 | ENTER | EXITS };
+    if row.vectors + row.stack > 0 || row.ints > 6 {
+        return 0;
+    }
+    let steps = capture::steps(&STEPS, row);
+    let mut quick = u64::from(row.ints) | EXITS;
+    if steps.iter().all(|s| s.flags & (EXIT | ALWAYS) != 0) {
+        quick |= ENTER;
+    }
+    let outputs = || steps.iter().filter(|s| s.flags & (EXIT | ALWAYS) != 0);
+    for (n, s) in outputs().enumerate() {
+        let len = (usize::from(s.count) * usize::from(s.size)).min(s.most.into());
+        let plain = s.kind == kind::MEMORY && s.flags == EXIT && s.base == WORDS && s.count_base == NONE;
+        let register = s.offset / 8;
+        let whole = len == usize::from(s.count) * usize::from(s.size);
+        if n >= MOST
+            || !plain
+            || !whole
+            || len == 0
+            || len > BYTES
+            || register >= u16::from(row.ints)
+            || s.offset % 8 != 0
+        {
+            return quick & !EXITS;
+        }
+        quick |= (u64::from(register) | (len as u64) << 8) << (OUTPUTS + 16 * n as u32);
+    }
+    quick
+}
+
+/// The words of a call, if words are all that there is on the way in.
+#[inline(always)]
+pub fn words(quick: u64, frame: &Frame) -> Option<&[u64]> {
+    if quick & ENTER == 0 { None } else { frame.args.get(..(quick & INTS) as usize) }
+}
+
+/// On the way out: gives `then` the result and the outputs. False: it must go by the steps.
+#[inline(always)]
+pub fn outputs(quick: u64, b: &mut Block, frame: &Frame, then: impl Fn(&mut Block, &[u64])) -> bool {
+    let [result, _] = frame.result;
+    let mut rest = quick >> OUTPUTS;
+    if quick & EXITS == 0 {
+        return false;
+    }
+    if rest == 0 || result as u32 != 0 {
+        then(b, &[result]);
+        return true;
+    }
+    let pages = Pages::new(frame.stack as usize, &mut b.stack, true);
+    let mut kept = [MaybeUninit::<u64>::uninit(); 1 + MOST * (FRAGMENT_WORDS + BYTES / 8)];
+    let to = kept.as_mut_ptr().cast::<u64>();
+    let mut used = 1;
+    // SAFETY: at most MOST outputs of at most BYTES bytes; they may be read as they are, as `direct` says.
+    unsafe {
+        to.write(result);
+        while rest != 0 {
+            let (register, len) = (rest as usize & 0xff, (rest >> 8) as usize & 0xff);
+            rest >>= 16;
+            let at = frame.args.get(register).copied().unwrap_or(0) as usize;
+            if at == 0 {
+                continue;
+            }
+            if !pages.direct(at, len) {
+                return false;
+            }
+            to.add(used).write(at as u64);
+            to.add(used + 1).write(len as u64 | (len as u64) << 32);
+            used += FRAGMENT_WORDS;
+            let mut done = 0;
+            while done + 8 <= len {
+                to.add(used).write(load8(at + done));
+                used += 1;
+                done += 8;
+            }
+            if done < len {
+                to.add(used).write(tail(at + done, len - done));
+                used += 1;
+            }
+        }
+        then(b, core::slice::from_raw_parts(to, used));
+    }
+    true
+}
+
+/// The last bytes of an output, fewer than eight.
+///
+/// # Safety
+/// They can be read.
+#[inline(always)]
+unsafe fn tail(at: usize, len: usize) -> u64 {
+    // SAFETY: the caller's promise.
+    unsafe {
+        if len == 4 {
+            return load4(at).into();
+        }
+        (0..len).fold(0, |word, n| word | u64::from((at as *const u8).add(n).read_volatile()) << (n * 8))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::capture::find;
+
+    #[test]
+    fn what_is_quick() {
+        let quick = |name: &[u8]| of_row(find(name, false, 13));
+        assert_eq!(quick(b"cuCtxSetCurrent"), 1 | ENTER | EXITS);
+        assert_eq!(quick(b"cuCtxGetCurrent"), 1 | ENTER | EXITS | 8 << 8 << OUTPUTS);
+        assert_eq!(quick(b"cuMemGetInfo_v2"), 2 | ENTER | EXITS | (8 << 8 | (8 << 8 | 1) << 16) << OUTPUTS);
+        assert_eq!(quick(b"cuLaunchKernel"), 0, "stack words and parameters");
+        assert_eq!(quick(b"cuModuleGetFunction") & ENTER, 0, "a text");
+        assert_eq!(quick(b"nobodyKnowsThis"), 6 | ENTER | EXITS);
+    }
+}

@@ -1,0 +1,143 @@
+//! Room for a record in this thread's ring: taking it, and what to do about records that signal handlers interrupted or left in the
+//! middle. It must never wait but where `ring::next_chunk` does, and never write where a handler may have written.
+
+use super::block::Block;
+use super::{clock, ring};
+use crate::{start, sys};
+use core::sync::atomic::{AtomicU64, Ordering::*};
+use cutap_wire::count;
+use cutap_wire::record::{COMMITTED, META_MAX, first_word, kind};
+use cutap_wire::ring::{NotReserved, Reserved};
+
+/// A record that has its room and not yet its words.
+pub struct Pending {
+    /// Where its words go.
+    pub reserved: Reserved,
+    first: u64,
+    /// The record in whose middle a signal came, if this one is the handler's.
+    outer: (*mut u64, usize),
+}
+
+/// Enter records so far.
+#[inline(always)]
+pub fn calls(b: &Block) -> u32 {
+    if b.writer.chunk.is_null() {
+        return 0;
+    }
+    // SAFETY: the current chunk is mapped.
+    unsafe { (b.writer.head() >> 32) as u32 }
+}
+
+/// Takes room for a record and the time for it. `at` is where on the stack the call stands that it is about; `meta` gets the
+/// number of enter records before it.
+#[inline(always)]
+pub fn reserve(b: &mut Block, at: usize, kind: u8, words: u32, meta: impl Fn(u32) -> u32) -> Option<Pending> {
+    if b.writing.0.is_null() && !b.writer.chunk.is_null() {
+        // SAFETY: the current chunk is mapped; this thread owns the ring.
+        unsafe {
+            let head = b.writer.head();
+            let now = clock::ticks();
+            let first = first_word(kind, words, meta((head >> 32) as u32), now as u32);
+            if now.wrapping_sub(b.writer.last) < NEAR
+                && let Ok(reserved) = b.writer.reserve(head, words, first, kind == kind::ENTER)
+            {
+                b.writer.last = now;
+                b.writing = (reserved.at.cast(), at);
+                return Some(Pending { reserved, first, outer: (core::ptr::null_mut(), 0) });
+            }
+        }
+    }
+    // Rare: not one of the reasons to come here is met once in a thousand calls.
+    reserve_anyhow(b, at, kind, words, &meta)
+}
+
+/// Ticks to the record before, beyond which a record of the whole time must stand between them.
+const NEAR: u64 = 1 << 31;
+
+#[cold]
+fn reserve_anyhow(b: &mut Block, at: usize, kind: u8, words: u32, meta: &dyn Fn(u32) -> u32) -> Option<Pending> {
+    abandoned(b, at);
+    loop {
+        if b.writer.chunk.is_null() && !ring::next_chunk(b) {
+            start::count(count::RECORD_DROPPED, 1);
+            return None;
+        }
+        // SAFETY: the current chunk is mapped; this thread owns the ring.
+        unsafe {
+            let head = b.writer.head();
+            let now = clock::ticks();
+            let far = now.wrapping_sub(b.writer.last) >= NEAR;
+            let (kind, words, meta) = if far { (kind::TIME, 2, 0) } else { (kind, words, meta((head >> 32) as u32)) };
+            let first = first_word(kind, words, meta, now as u32);
+            match b.writer.reserve(head, words, first, kind == kind::ENTER) {
+                Ok(r) if far => {
+                    r.word(1, now);
+                    r.commit(first);
+                    b.writer.last = now;
+                }
+                Ok(r) => {
+                    b.writer.last = now;
+                    let outer = core::mem::replace(&mut b.writing, (r.at.cast(), at));
+                    return Some(Pending { reserved: r, first, outer });
+                }
+                Err(NotReserved::Raced) => {}
+                Err(NotReserved::Full) => {
+                    if !ring::next_chunk(b) {
+                        start::count(count::RECORD_DROPPED, 1);
+                        return None;
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Makes the record valid.
+#[inline(always)]
+pub fn finish(b: &mut Block, pending: Pending) {
+    pending.reserved.commit(pending.first);
+    b.writing = pending.outer;
+}
+
+/// A record that a signal handler left by siglongjmp in the middle: its call stood below ours or where ours stands, so
+/// nobody will finish it. One that is merely interrupted lies above us on the stack.
+fn abandoned(b: &mut Block, at: usize) {
+    if b.writing.0.is_null() {
+        return;
+    }
+    const ONE_STACK: usize = 8 << 20;
+    if at.wrapping_sub(b.writing.1) < ONE_STACK && !sys::on_signal_stack() {
+        give_up(b);
+    }
+}
+
+/// Marks the record that is being written as one to step over.
+pub fn give_up(b: &mut Block) {
+    if b.writing.0.is_null() {
+        return;
+    }
+    // SAFETY: the record lies in a chunk that is still mapped: chunks are unmapped only when full and
+    // many chunks ago.
+    unsafe {
+        let at = &*b.writing.0.cast::<AtomicU64>();
+        let first = at.load(Relaxed);
+        // A handler may come right behind the commit.
+        if first & COMMITTED != 0 {
+            b.writing = (core::ptr::null_mut(), 0);
+            return;
+        }
+        let enter = (first & 0xf) as u8 == kind::ENTER;
+        let skip = if enter { first | u64::from(META_MAX) << 13 } else { first & !0xf | u64::from(kind::SKIP) };
+        at.store(skip | COMMITTED, Release);
+    }
+    b.writing = (core::ptr::null_mut(), 0);
+}
+
+/// Roughly where the stack is, for records that are about no call.
+#[inline(always)]
+pub fn here() -> usize {
+    let p: usize;
+    // SAFETY: reads a register.
+    unsafe { core::arch::asm!("mov {}, rsp", out(reg) p, options(nomem, nostack, preserves_flags)) };
+    p
+}

@@ -11,6 +11,18 @@ struct Functions {
     versions: Vec<String>,
     #[serde(default)]
     function: Vec<Entry>,
+    #[serde(default)]
+    prototype: Vec<Shared>,
+}
+
+/// A prototype with the names of the functions that have it.
+#[derive(Deserialize)]
+struct Shared {
+    first: Option<String>,
+    last: Option<String>,
+    returns: String,
+    params: Vec<String>,
+    functions: Vec<String>,
 }
 
 #[derive(Deserialize, Default)]
@@ -33,6 +45,9 @@ struct Entry {
     params: Option<Vec<toml::Table>>,
     size: Option<u64>,
     fields: Option<Vec<toml::Table>>,
+    /// Parameters as declarations.
+    #[serde(skip)]
+    declared: String,
 }
 
 #[derive(Deserialize)]
@@ -43,7 +58,9 @@ struct Enum {
 
 /// The lines that tell it.
 pub(crate) fn between(folder: &Path, from: &str, to: &str) -> Result<Vec<String>> {
-    let functions: Functions = read(&folder.join("functions.toml"))?;
+    let mut functions: Functions = read(&folder.join("functions.toml"))?;
+    let shared = std::mem::take(&mut functions.prototype);
+    functions.function.extend(shared.iter().flat_map(Shared::entries));
     let types: Types = read(&folder.join("types.toml"))?;
     let versions = &functions.versions;
     let place = |v: &str| {
@@ -87,6 +104,21 @@ fn entries(what: &str, versions: &[String], all: &[Entry], (from, to): (usize, u
     }
 }
 
+impl Shared {
+    fn entries(&self) -> impl Iterator<Item = Entry> {
+        self.functions.iter().map(|name| Entry {
+            name: name.clone(),
+            first: self.first.clone(),
+            last: self.last.clone(),
+            returns: Some(self.returns.clone()),
+            params: None,
+            size: None,
+            fields: None,
+            declared: self.params.join(", "),
+        })
+    }
+}
+
 impl Entry {
     fn holds(&self, versions: &[String], at: usize) -> bool {
         let place = |v: &Option<String>, none: usize| {
@@ -99,7 +131,7 @@ impl Entry {
         let rows = self.params.iter().chain(&self.fields).flatten();
         let word = |row: &toml::Table, key: &str| row.get(key).and_then(toml::Value::as_str).unwrap_or("?").to_owned();
         let rows = rows.map(|row| format!("{} {}", word(row, "type"), word(row, "name")));
-        let rows = rows.collect::<Vec<_>>().join(", ");
+        let rows = rows.collect::<Vec<_>>().join(", ") + &self.declared;
         match (&self.returns, self.size) {
             (Some(returns), _) => format!("{returns} ({rows})"),
             (None, size) => format!("{{{rows}}} {} bytes", size.unwrap_or(0)),
@@ -115,12 +147,13 @@ mod tests {
         std::fs::create_dir_all(&folder).unwrap();
         let functions = "versions = [\"1\", \"2\"]\n[[function]]\nname = \"old\"\nlast = \"1\"\nreturns = \"int\"\nparams = []\n\
             [[function]]\nname = \"f\"\nlast = \"1\"\nreturns = \"int\"\nparams = []\n\
-            [[function]]\nname = \"f\"\nfirst = \"2\"\nreturns = \"int\"\nparams = [{ name = \"a\", type = \"int\" }]\n";
+            [[function]]\nname = \"f\"\nfirst = \"2\"\nreturns = \"int\"\nparams = [{ name = \"a\", type = \"int\" }]\n\
+            [[prototype]]\nfirst = \"2\"\nreturns = \"int\"\nparams = [\"int b\"]\nfunctions = [\"g\"]\n";
         let types = "[[enum]]\nname = \"E\"\nvalues = [[\"A\", 0], [\"B\", 1, \"2\"]]\n";
         std::fs::write(folder.join("functions.toml"), functions).unwrap();
         std::fs::write(folder.join("types.toml"), types).unwrap();
         let lines = super::between(&folder, "1", "2").unwrap();
-        assert_eq!(lines, ["- function old", "~ function f: int () -> int (int a)", "+ value B of E"]);
+        assert_eq!(lines, ["+ function g", "- function old", "~ function f: int () -> int (int a)", "+ value B of E"]);
         let unknown = super::between(&folder, "1", "3").unwrap_err().to_string();
         assert!(unknown.contains("3 was not imported"), "{unknown}");
         std::fs::remove_dir_all(&folder).unwrap();

@@ -45,6 +45,8 @@ impl Reading<'_> {
         let clang = find()?;
         let mut command = Command::new(&clang);
         command.args(["-w", "-ferror-limit=0", "-x", if self.cxx { "c++" } else { "c" }]);
+        // Some headers have a macro of the standard's number, and each clang has its own usual one.
+        command.args(self.cxx.then_some("-std=gnu++17"));
         command.args(self.defines.iter().map(|d| format!("-D{d}")));
         command.args(self.folders.iter().map(|f| format!("-I{}", f.display())));
         command.args(words).arg("-").stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());

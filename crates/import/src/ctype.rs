@@ -10,6 +10,10 @@ pub(crate) type Names = BTreeMap<String, String>;
 /// The type in the spelling of `api/`: no `struct`, no `restrict`, `*` after a blank, no const on the
 /// value itself, function pointers as `code`, names as `names` has them.
 pub(crate) fn spell(text: &str, names: &Names) -> String {
+    // A parameter that is an array of arrays: where its numbers begin.
+    if let Some((element, _)) = text.split_once("(*)[").filter(|(_, counts)| counts.ends_with(']')) {
+        return spell(&format!("{element}*"), names);
+    }
     if text.contains("(*") || text.contains(" (") {
         return "code".to_owned();
     }
@@ -101,6 +105,7 @@ mod tests {
         assert_eq!(said("void **"), "void **");
         assert_eq!(said("unsigned int [2][3]"), "unsigned int[2][3]");
         assert_eq!(said("void (*)(void *)"), "code");
+        assert_eq!(said("const double (*)[3]"), "const double *");
         assert_eq!(said("_Bool"), "bool");
         assert_eq!(said("struct H_st **"), "H *");
         assert_eq!(said("const A_st *__restrict"), "const A *");

@@ -43,7 +43,7 @@ fn one_pass(family: &Family, snapshot: &Snapshot, pass: usize, outcome: &mut Out
     };
     for (key, record) in decls.records.iter().filter(|(_, r)| own.has(&r.file) && r.pass == pass) {
         let Some((size, _)) = layouts.places(record) else { continue };
-        if let Some(name) = spelled(decls, key, record, family.cxx) {
+        if let Some(name) = spelled(decls, key, record) {
             ask(&format!("sizeof({name})"), size.size);
             fields(decls, &layouts, record, &name, "", 0, &mut ask);
         }
@@ -55,11 +55,11 @@ fn one_pass(family: &Family, snapshot: &Snapshot, pass: usize, outcome: &mut Out
     Ok(())
 }
 
-/// How the program names it.
-fn spelled(decls: &Decls, key: &str, record: &Record, cxx: bool) -> Option<String> {
+/// How the program names it: with the word in front in C++ too, for a function may have the same name.
+fn spelled(decls: &Decls, key: &str, record: &Record) -> Option<String> {
     if !key.starts_with('@') {
         let word = if record.union { "union" } else { "struct" };
-        return Some(if cxx { key.to_owned() } else { format!("{word} {key}") });
+        return Some(format!("{word} {key}"));
     }
     decls.typedefs.iter().find(|(_, t)| t.ty == key).map(|(name, _)| name.clone())
 }

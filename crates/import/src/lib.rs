@@ -14,6 +14,8 @@ mod defines;
 mod facts;
 mod fetch;
 mod gcc;
+#[path = "../../calls/src/glob.rs"]
+mod glob;
 mod known;
 mod layout;
 mod merge;
@@ -27,6 +29,7 @@ mod sources;
 #[cfg(test)]
 mod tests;
 mod write;
+mod write_shared;
 
 use anyhow::{Context, Result, bail, ensure};
 use known::Known;
@@ -140,7 +143,7 @@ impl Read {
         let head = |what| write::Head { versions: &versions, headers: &family.headers, what };
         let folder = Path::new("api").join(family.folder());
         vec![
-            (folder.join("functions.toml"), write::functions(&head("Prototypes"), &self.functions)),
+            (folder.join("functions.toml"), write::functions(&head("Prototypes"), &self.functions, family.shared)),
             (folder.join("types.toml"), write::types(&head("Types"), &self.types, &self.naming)),
         ]
     }

@@ -3,6 +3,7 @@
 use crate::clang::{Macro, Reading};
 use crate::decls::{Decls, Function};
 use crate::defines::{self, Numbers, Value};
+use crate::glob::glob;
 use crate::notes::{self, Notes};
 use crate::sources::{Family, Version};
 use crate::{Place, callbacks, fetch};
@@ -99,9 +100,11 @@ impl Snapshot {
             folders,
         };
         let own = snapshot.own(family);
-        snapshot
-            .functions
-            .retain(|name, f| own.has(&f.file) && family.prefixes.iter().any(|p| name.starts_with(p.as_str())));
+        let of_family = |name: &str| {
+            family.prefixes.iter().any(|p| name.starts_with(p.as_str()))
+                && !family.leave_out.iter().any(|p| glob(p.as_bytes(), name.as_bytes()))
+        };
+        snapshot.functions.retain(|name, f| own.has(&f.file) && of_family(name));
         snapshot.take_forms();
         snapshot.take_macros(&macros, &own);
         snapshot.is_version(family, version)?;

@@ -39,6 +39,12 @@ pub(crate) struct Family {
     /// The macro with the toolkit's number (12090 is 12.9): a wheel of another one is refused.
     #[serde(default)]
     pub(crate) version_macro: Option<String>,
+    /// Functions with the same prototype are written as one `[[prototype]]` with a list of their names.
+    #[serde(default)]
+    pub(crate) shared: bool,
+    /// Functions that headers declare and the library does not export (device code), with `*`.
+    #[serde(default)]
+    pub(crate) leave_out: Vec<String>,
     /// Findings of `--check` that are understood.
     #[serde(default)]
     pub(crate) explained: Vec<Explained>,

@@ -128,6 +128,35 @@ params = [
 }
 
 #[test]
+fn functions_that_share_a_prototype() {
+    let pans = "int potFill(const double (*in)[3], unsigned char *out);\nint potDrain(const double (*in)[3], unsigned char *out);\n\
+                /** \\param weight - Size in bytes */ int potWeigh(unsigned long weight);\nint potTurn_block(void);\n";
+    let Some(kitchen) = Kitchen::of("shared", pans, &format!("{pans}int potRinse(void);\n")) else { return };
+    let mut family = kitchen.family();
+    family.shared = true;
+    family.leave_out = vec!["*_block".to_owned()];
+    let files = Read::of(&kitchen.place, &family).unwrap().files(&family);
+    let expected = "[[prototype]]
+returns = \"int\"
+params = [\"const double *in\", \"out unsigned char *out\"]
+functions = [\"potDrain\", \"potFill\"]
+
+[[prototype]]
+first = \"2\"
+returns = \"int\"
+params = []
+functions = [\"potRinse\"]
+
+[[prototype]]
+returns = \"int\"
+params = [\"bytes unsigned long weight\"]
+functions = [\"potWeigh\"]
+";
+    let functions = text(&files, "api/libraries/pots/functions.toml");
+    assert_eq!(functions.split_once("sources.toml\"\n\n").unwrap().1, expected);
+}
+
+#[test]
 fn gcc_agrees_and_would_not_if_it_were_wrong() {
     let Some(kitchen) = Kitchen::of("gcc", OLD, OLD) else { return };
     let family = kitchen.family();

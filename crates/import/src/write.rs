@@ -4,6 +4,7 @@ use crate::defines::Value;
 use crate::merge::{Function, Param};
 use crate::merge_types::{Layout, Types};
 use crate::naming::Naming;
+use crate::write_shared;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -26,7 +27,7 @@ impl Head<'_> {
     }
 
     /// `first` and `last` where they are not the ends.
-    fn span(&self, text: &mut String, first: usize, last: usize) {
+    pub(crate) fn span(&self, text: &mut String, first: usize, last: usize) {
         for (word, at, end) in [("first", first, 0), ("last", last, self.versions.len() - 1)] {
             if at != end {
                 let version = self.versions.get(at).map_or("", String::as_str);
@@ -36,10 +37,13 @@ impl Head<'_> {
     }
 }
 
-/// `functions.toml`.
-pub(crate) fn functions(head: &Head<'_>, functions: &[Function]) -> String {
+/// `functions.toml`; with `shared`, prototypes with the names that have them.
+pub(crate) fn functions(head: &Head<'_>, functions: &[Function], shared: bool) -> String {
     let mut text = head.text();
-    for function in functions {
+    let (together, alone) =
+        if shared { write_shared::split(functions) } else { (Vec::new(), functions.iter().collect()) };
+    together.iter().for_each(|group| write_shared::prototype(&mut text, head, group));
+    for function in alone {
         let _ = writeln!(text, "\n[[function]]\nname = \"{}\"", function.name);
         if let Some(base) = &function.base {
             let _ = writeln!(text, "base = \"{base}\"");
@@ -162,7 +166,7 @@ fn is_flags(name: &str, values: &[(String, i64, usize)]) -> bool {
 }
 
 /// A list on one line where it fits, else on lines filled up to the width.
-fn filled(text: &mut String, open: &str, items: &[String], close: &str) {
+pub(crate) fn filled(text: &mut String, open: &str, items: &[String], close: &str) {
     let line = format!("{open}{}{close}", items.join(", "));
     if line.len() <= WIDTH {
         text.push_str(&line);

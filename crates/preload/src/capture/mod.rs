@@ -14,7 +14,7 @@ use crate::thread::block::Block;
 use copy::Pages;
 use core::mem::MaybeUninit;
 use cutap_calls::capture::{self, ALWAYS, EXIT, Row};
-use cutap_calls::generated::capture::{ROWS, STEPS};
+use cutap_calls::generated::capture::{NAMES, ROWS, STEPS};
 pub use kept::Call;
 use kept::Kept;
 pub use program::look as look_at_program;
@@ -41,7 +41,7 @@ pub fn find(name: &[u8], block: bool, major: u32) -> u32 {
     // "#9" or "#12"
     let digits = digits.iter().enumerate().filter(|&(n, _)| n != 1 || major >= 10).map(|(_, d)| *d);
     let versioned = digits.fold(plain, |h, b| capture::extend(h, &[b]));
-    let at = |hash| ROWS.binary_search_by_key(&hash, |r: &Row| r.hash).ok();
+    let at = |hash| capture::number(&NAMES, hash);
     let Some(n) = at(versioned).or_else(|| at(plain)) else { return 0 };
     let Some(row) = ROWS.get(n) else { return 0 };
     let steps = capture::steps(&STEPS, row);

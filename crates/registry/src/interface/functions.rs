@@ -10,7 +10,7 @@ use super::types::Tables;
 use super::version::Span;
 use super::world::{Family, Place};
 use crate::error::Error;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// A row of a family's functions.
 #[derive(Debug, Clone)]
@@ -36,8 +36,17 @@ pub(crate) fn rows(tables: &mut Tables, n: usize) -> Result<Vec<FunctionRow>, Er
     let family = &tables.world.families[n];
     check_overlay(family)?;
     let mut rows = Vec::new();
+    // Functions that share a prototype, and of which the same is said, have the same row.
+    let mut known: HashMap<(usize, Vec<(usize, bool)>), FunctionRow> = HashMap::new();
     for prototype in &family.functions.prototypes {
-        let plain = row(tables, n, prototype)?;
+        let key = prototype.shared.map(|n| (n, texts_of(family, prototype)));
+        let plain = match key.as_ref().and_then(|key| known.get(key)) {
+            Some(same) => FunctionRow { name: prototype.name.clone(), ..same.clone() },
+            None => row(tables, n, prototype)?,
+        };
+        if let Some(key) = key {
+            known.entry(key).or_insert_with(|| plain.clone());
+        }
         for suffix in &prototype.forms {
             rows.push(FunctionRow { name: format!("{}{suffix}", plain.name), ..plain.clone() });
         }
@@ -86,6 +95,14 @@ fn check_overlay(family: &Family) -> Result<(), Error> {
     Ok(())
 }
 
+/// Which of the overlay's texts are about a prototype; with true: by its name, and not as one of many.
+fn texts_of(family: &Family, prototype: &Prototype) -> Vec<(usize, bool)> {
+    let about = |text: &FunctionText| text.patterns.iter().any(|(pattern, _)| matches(pattern, &prototype.name));
+    let by_name = |text: &FunctionText| text.patterns.iter().any(|(pattern, _)| *pattern == prototype.name);
+    let all = family.overlay.functions.iter().enumerate();
+    all.filter(|(_, text)| about(text)).map(|(n, text)| (n, by_name(text))).collect()
+}
+
 /// What the overlay says of one prototype; of two that say something of one parameter the later wins.
 struct Said<'a> {
     about: &'a str,
@@ -97,8 +114,8 @@ struct Said<'a> {
 fn said<'a>(family: &'a Family, prototype: &Prototype) -> Said<'a> {
     let place = Place { source: &family.overlay_source, at: 0 };
     let mut said = Said { about: "", effects: &[], members: BTreeMap::new(), place };
-    let about = |text: &FunctionText| text.patterns.iter().any(|(pattern, _)| matches(pattern, &prototype.name));
-    for text in family.overlay.functions.iter().filter(|t| about(t)) {
+    for (n, by_name) in texts_of(family, prototype) {
+        let text = &family.overlay.functions[n];
         if !text.about.is_empty() {
             said.about = &text.about;
         }
@@ -108,7 +125,6 @@ fn said<'a>(family: &'a Family, prototype: &Prototype) -> Said<'a> {
         // A rule for many is left out where a function has not the sibling that it names; what was said
         // before it stands.
         for (name, member) in &text.members {
-            let by_name = text.patterns.iter().any(|(pattern, _)| *pattern == prototype.name);
             let merged = said.members.entry(name).or_insert_with(|| MemberText { rule: None, ..member.clone() });
             let there = |rule: &super::rule_text::RuleText| {
                 rule.siblings().iter().all(|s| prototype.params.iter().any(|p| p.name == **s))
@@ -132,7 +148,7 @@ fn row(tables: &mut Tables, n: usize, prototype: &Prototype) -> Result<FunctionR
     let returns = tables.resolve(n, &prototype.returns, at(prototype.at))?;
     let returns = tables.returned(returns);
     let mut siblings = Vec::new();
-    for parameter in &prototype.params {
+    for parameter in prototype.params.iter() {
         let over = said.members.get(parameter.name.as_str());
         let mut ty = tables.resolve(n, &parameter.ty, at(parameter.at))?;
         if let Some((over, new)) = over.and_then(|o| o.ty.as_ref().map(|t| (o, t))) {

@@ -6,6 +6,7 @@ use super::version::{self, Span};
 use crate::error::{Error, Source};
 use serde::Deserialize;
 use std::collections::BTreeSet;
+use std::rc::Rc;
 use toml::Spanned;
 
 #[derive(Deserialize)]
@@ -16,6 +17,20 @@ struct Raw {
     source: String,
     #[serde(default)]
     function: Vec<RawFunction>,
+    #[serde(default)]
+    prototype: Vec<RawShared>,
+}
+
+/// A prototype, and all functions that have it.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RawShared {
+    first: Option<Spanned<String>>,
+    last: Option<Spanned<String>>,
+    returns: Spanned<String>,
+    /// Declarations, with direction and unit in front.
+    params: Vec<Spanned<String>>,
+    functions: Vec<Spanned<String>>,
 }
 
 #[derive(Deserialize)]
@@ -94,11 +109,13 @@ pub(crate) struct Prototype {
     pub(crate) at: usize,
     pub(crate) span: Span,
     pub(crate) returns: CType,
-    pub(crate) params: Vec<Parameter>,
+    pub(crate) params: Rc<[Parameter]>,
     /// The runtime reports it by callback.
     pub(crate) callback: bool,
     /// `_ptsz`, `_ptds`: exported with this suffix too.
     pub(crate) forms: Vec<String>,
+    /// Of those that share an entry: its number.
+    pub(crate) shared: Option<usize>,
 }
 
 /// Versions looked at, and the functions.
@@ -115,6 +132,9 @@ pub(crate) fn read(source: &Source) -> Result<Functions, Error> {
     let mut prototypes = Vec::new();
     for function in raw.function {
         prototypes.push(prototype(source, function)?);
+    }
+    for (n, entry) in raw.prototype.into_iter().enumerate() {
+        shared(source, n, entry, &mut prototypes)?;
     }
     let mut seen = BTreeSet::new();
     for p in &prototypes {
@@ -162,7 +182,58 @@ fn prototype(source: &Source, raw: RawFunction) -> Result<Prototype, Error> {
     let forms = raw.forms.into_iter().map(Spanned::into_inner).collect();
     let callback = raw.callback.or(raw.callback_ptsz).or(raw.callback_ptds).is_some();
     let (name, at) = (raw.name.get_ref().clone(), raw.name.span().start);
-    Ok(Prototype { name, at, span, returns, params, callback, forms })
+    Ok(Prototype { name, at, span, returns, params: params.into(), callback, forms, shared: None })
+}
+
+/// The functions of an entry that many share.
+fn shared(source: &Source, n: usize, raw: RawShared, all: &mut Vec<Prototype>) -> Result<(), Error> {
+    let span = span(source, raw.first.as_ref(), raw.last.as_ref())?;
+    let returns = type_at(source, &raw.returns)?;
+    let mut params: Vec<Parameter> = Vec::new();
+    for text in &raw.params {
+        let new = declaration(source, text)?;
+        if params.iter().any(|other| other.name == new.name) {
+            return Err(source.error(new.at, format!("a second parameter {}", new.name)));
+        }
+        params.push(new);
+    }
+    if raw.functions.is_empty() {
+        let message = "no function has this prototype, expected at least one name in functions".to_owned();
+        return Err(source.error(raw.returns.span().start, message));
+    }
+    let params: Rc<[Parameter]> = params.into();
+    all.extend(raw.functions.into_iter().map(|name| Prototype {
+        at: name.span().start,
+        name: name.into_inner(),
+        span,
+        returns: returns.clone(),
+        params: Rc::clone(&params),
+        callback: false,
+        forms: Vec::new(),
+        shared: Some(n),
+    }));
+    Ok(())
+}
+
+/// `out bytes size_t *size`: direction and unit, where there are, then what C writes.
+fn declaration(source: &Source, text: &Spanned<String>) -> Result<Parameter, Error> {
+    let (at, mut rest) = (text.span().start, text.get_ref().trim());
+    let (mut told, mut unit) = (None, None);
+    while let Some((word, after)) = rest.split_once(' ') {
+        match (way(word), UNITS.contains(&word)) {
+            (Some(found), _) if told.is_none() => told = Some(found),
+            (None, true) if unit.is_none() => unit = Some(word.to_owned()),
+            _ => break,
+        }
+        rest = after.trim_start();
+    }
+    let is_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let (ty, name) = rest.split_at(rest.trim_end_matches(is_name).len());
+    let ty = ctype::parse(ty).filter(|_| !name.is_empty()).ok_or_else(|| {
+        let message = format!("\"{}\" is no parameter, expected one like \"out size_t *size\"", text.get_ref());
+        source.error(at, message)
+    })?;
+    Ok(Parameter { name: name.to_owned(), at, ty, way: told, unit })
 }
 
 /// A C type, or an error that names its line.

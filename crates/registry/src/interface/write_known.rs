@@ -9,6 +9,7 @@ use super::structs::StructRow;
 use super::type_names;
 use super::types::Tables;
 use super::version::Span;
+use std::collections::HashMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -23,7 +24,9 @@ pub(crate) fn known(tables: &Tables, all: &[Vec<FunctionRow>]) -> Vec<(PathBuf, 
     let names = type_names::names(tables);
     let mut files = vec![(folder.join("mod.rs"), module(tables)), (folder.join("types.rs"), types(tables, &names))];
     for (family, rows) in tables.world.families.iter().zip(all) {
-        files.push((folder.join(format!("{}.rs", module_name(&family.name))), functions(&family.name, rows, &names)));
+        let shared = family.functions.prototypes.iter().any(|p| p.shared.is_some());
+        let text = if shared { forms(&family.name, rows, &names) } else { functions(&family.name, rows, &names) };
+        files.push((folder.join(format!("{}.rs", module_name(&family.name))), text));
     }
     files
 }
@@ -73,6 +76,11 @@ const fn f(
     Function { name, since, until, returns, params, about, shape: Shape { ints, vectors, stack }, effects }
 }
 
+/// A function with a name of its own and all else as another's.
+const fn n(name: &'static str, form: &'static Function) -> Function {
+    Function { name, ..*form }
+}
+
 /// A parameter: name, type, word, byte of the block; read by the function and of no unit.
 const fn p(name: &'static str, ty: TypeId, word: u8, offset: u16, rule: Rule) -> Param {
     Param { name, ty, word, second: 255, offset, dir: Dir::In, rule, unit: Unit::None }
@@ -113,28 +121,63 @@ fn number(version: u32) -> String {
     if version == u32::MAX { "NOW".to_owned() } else { version.to_string() }
 }
 
-fn functions(family: &str, rows: &[FunctionRow], names: &[String]) -> String {
+/// What stands before the functions of a family; `more`: what it needs of its parent.
+fn start(family: &str, more: &str) -> String {
     let mut out = head(&format!("Functions of {family}."));
     out.push_str("#![allow(unused_imports, reason = \"a family that has no such rule\")]\n\n");
-    out.push_str("use super::types::*;\nuse super::{NOW, f, p};\nuse crate::known::Count::*;\nuse crate::known::Effect::*;\nuse crate::known::Rule::*;\nuse crate::known::{Function, Memory as M};\n\n");
+    writeln!(out, "use super::types::*;\nuse super::{{NOW, f, {more}p}};").unwrap();
+    out.push_str("use crate::known::Count::*;\nuse crate::known::Effect::*;\nuse crate::known::Rule::*;\nuse crate::known::{Function, Memory as M};\n\n");
+    out
+}
+
+fn functions(family: &str, rows: &[FunctionRow], names: &[String]) -> String {
+    let mut out = start(family, "");
     out.push_str(
         "/// Sorted by name, then by version.\n#[rustfmt::skip]\npub(super) static FUNCTIONS: &[Function] = &[\n",
     );
     for row in rows {
-        let params: Vec<String> = row.params.iter().map(|p| parameter(p, names)).collect();
-        let (since, until) = (number(row.span.since), number(row.span.until));
-        let effects = format!("{:?}", row.effects).replace("memory: ", "memory: M::");
-        let (name, returns, about) = (&row.name, &names[usize::from(row.returns)], &row.about);
-        let (i, v, s) = (row.shape.ints, row.shape.vectors, row.shape.stack);
-        let params = params.join(", ");
-        writeln!(
-            out,
-            "    f({name:?}, {since}, {until}, {returns}, &[{params}], {about:?}, ({i}, {v}, {s}), &{effects}),"
-        )
-        .unwrap();
+        writeln!(out, "    {},", function(row, &row.name, names)).unwrap();
     }
     out.push_str("];\n");
     out
+}
+
+/// A family of many functions with few prototypes: what functions share once, then name and number of it.
+fn forms(family: &str, rows: &[FunctionRow], names: &[String]) -> String {
+    let mut numbers: HashMap<String, usize> = HashMap::new();
+    let (mut forms, mut list) = (String::new(), String::new());
+    for row in rows {
+        let text = function(row, "", names);
+        let next = numbers.len();
+        let number = *numbers.entry(text.clone()).or_insert(next);
+        if number == next {
+            writeln!(forms, "    {text}, // {number}").unwrap();
+        }
+        writeln!(list, "    n({:?}, &FORMS[{number}]),", row.name).unwrap();
+    }
+    let mut out = start(family, "n, ");
+    write!(
+        out,
+        "/// What functions share: all but the name.\n#[rustfmt::skip]\nstatic FORMS: [Function; {}] = [\n{forms}];\n\n",
+        numbers.len()
+    )
+    .unwrap();
+    write!(
+        out,
+        "/// Sorted by name, then by version.\n#[rustfmt::skip]\npub(super) static FUNCTIONS: &[Function] = &[\n{list}];\n"
+    )
+    .unwrap();
+    out
+}
+
+fn function(row: &FunctionRow, name: &str, names: &[String]) -> String {
+    let params: Vec<String> = row.params.iter().map(|p| parameter(p, names)).collect();
+    let (since, until) = (number(row.span.since), number(row.span.until));
+    let effects = format!("{:?}", row.effects).replace("memory: ", "memory: M::");
+    let (returns, about) = (&names[usize::from(row.returns)], &row.about);
+    let (i, v, s) = (row.shape.ints, row.shape.vectors, row.shape.stack);
+    let params = params.join(", ");
+    format!("f({name:?}, {since}, {until}, {returns}, &[{params}], {about:?}, ({i}, {v}, {s}), &{effects})")
 }
 
 fn parameter(p: &Member, names: &[String]) -> String {

@@ -17,12 +17,14 @@ mod cusparselt;
 mod cutensor;
 mod driver;
 mod nccl;
+mod npp;
 mod nvfatbin;
 mod nvjitlink;
 mod nvjpeg;
 mod nvjpeg2k;
 mod nvml;
 mod nvrtc;
+mod nvshmem;
 mod nvtiff;
 mod runtime;
 mod types;
@@ -56,12 +58,14 @@ pub static TABLES: Tables = Tables {
             functions: cutensor::FUNCTIONS,
         },
         Family { name: "nccl", sonames: &["libnccl.so.*"], functions: nccl::FUNCTIONS },
+        Family { name: "npp", sonames: &["libnpp*.so.*"], functions: npp::FUNCTIONS },
         Family { name: "nvfatbin", sonames: &["libnvfatbin.so.*"], functions: nvfatbin::FUNCTIONS },
         Family { name: "nvjitlink", sonames: &["libnvJitLink.so.*"], functions: nvjitlink::FUNCTIONS },
         Family { name: "nvjpeg", sonames: &["libnvjpeg.so.*"], functions: nvjpeg::FUNCTIONS },
         Family { name: "nvjpeg2k", sonames: &["libnvjpeg2k.so.*"], functions: nvjpeg2k::FUNCTIONS },
         Family { name: "nvml", sonames: &["libnvidia-ml.so.*"], functions: nvml::FUNCTIONS },
         Family { name: "nvrtc", sonames: &["libnvrtc.so.*", "libnvrtc.alt.so.*"], functions: nvrtc::FUNCTIONS },
+        Family { name: "nvshmem", sonames: &["libnvshmem_host.so.*"], functions: nvshmem::FUNCTIONS },
         Family { name: "nvtiff", sonames: &["libnvtiff.so.*"], functions: nvtiff::FUNCTIONS },
     ],
     types: types::TYPES,
@@ -88,6 +92,11 @@ const fn f(
     effects: &'static [Effect],
 ) -> Function {
     Function { name, since, until, returns, params, about, shape: Shape { ints, vectors, stack }, effects }
+}
+
+/// A function with a name of its own and all else as another's.
+const fn n(name: &'static str, form: &'static Function) -> Function {
+    Function { name, ..*form }
 }
 
 /// A parameter: name, type, word, byte of the block; read by the function and of no unit.

@@ -1640,672 +1640,800 @@ pub(super) static TYPES: &[Type] = &[
     Pointer(t_ncclEncryptionConfig_t, true), // 1624 t_PC_ncclEncryptionConfig_t
     Struct(405), // 1625 t_ncclWaitSignalDesc_t
     Pointer(t_ncclWaitSignalDesc_t, false), // 1626 t_P_ncclWaitSignalDesc_t
-    Enum(449), // 1627 t_nvFatbinResult
-    Status(449), // 1628 t_nvFatbinResult_status
-    Handle(179), // 1629 t_nvFatbinHandle
-    Pointer(t_nvFatbinHandle, false), // 1630 t_P_nvFatbinHandle
-    Enum(450), // 1631 t_nvJitLinkResult
-    Status(450), // 1632 t_nvJitLinkResult_status
-    Handle(180), // 1633 t_nvJitLinkHandle
-    Enum(451), // 1634 t_nvJitLinkInputType
-    Pointer(t_nvJitLinkHandle, false), // 1635 t_P_nvJitLinkHandle
-    Enum(452), // 1636 t_nvjpegStatus_t
-    Status(452), // 1637 t_nvjpegStatus_t_status
-    Handle(181), // 1638 t_nvjpegHandle_t
-    Struct(406), // 1639 t_nvjpegDevAllocator_t
-    Pointer(t_nvjpegDevAllocator_t, false), // 1640 t_P_nvjpegDevAllocator_t
-    Handle(182), // 1641 t_nvjpegBufferDevice_t
-    Pointer(t_nvjpegBufferDevice_t, false), // 1642 t_P_nvjpegBufferDevice_t
-    Struct(407), // 1643 t_nvjpegDevAllocatorV2_t
-    Pointer(t_nvjpegDevAllocatorV2_t, false), // 1644 t_P_nvjpegDevAllocatorV2_t
-    Struct(408), // 1645 t_nvjpegPinnedAllocator_t
-    Pointer(t_nvjpegPinnedAllocator_t, false), // 1646 t_P_nvjpegPinnedAllocator_t
-    Handle(183), // 1647 t_nvjpegBufferPinned_t
-    Pointer(t_nvjpegBufferPinned_t, false), // 1648 t_P_nvjpegBufferPinned_t
-    Struct(409), // 1649 t_nvjpegPinnedAllocatorV2_t
-    Pointer(t_nvjpegPinnedAllocatorV2_t, false), // 1650 t_P_nvjpegPinnedAllocatorV2_t
-    Enum(453), // 1651 t_nvjpegBackend_t
-    Pointer(t_nvjpegHandle_t, false), // 1652 t_P_nvjpegHandle_t
-    Flags(454, 4), // 1653 t_nvjpegFlags_in4
-    Handle(184), // 1654 t_nvjpegJpegState_t
-    Enum(455), // 1655 t_nvjpegOutputFormat_t
-    Array(t_P_u8, 4), // 1656 t_A4_P_u8
-    Array(t_u64, 4), // 1657 t_A4_u64
-    Struct(410), // 1658 t_nvjpegImage_t
-    Pointer(t_nvjpegImage_t, false), // 1659 t_P_nvjpegImage_t
-    Pointer(t_PC_u8, false), // 1660 t_P_PC_u8
-    Handle(185), // 1661 t_nvjpegDecodeParams_t
-    Pointer(t_nvjpegDecodeParams_t, false), // 1662 t_P_nvjpegDecodeParams_t
-    Enum(456), // 1663 t_nvjpegChromaSubsampling_t
-    Handle(186), // 1664 t_nvjpegJpegStream_t
-    Handle(187), // 1665 t_nvjpegJpegDecoder_t
-    Enum(457), // 1666 t_nvjpegExifOrientation_t
-    Enum(458), // 1667 t_nvjpegScaleFactor_t
-    Pointer(t_nvjpegJpegDecoder_t, false), // 1668 t_P_nvjpegJpegDecoder_t
-    Pointer(t_nvjpegJpegState_t, false), // 1669 t_P_nvjpegJpegState_t
-    Handle(188), // 1670 t_nvjpegEncoderState_t
-    Handle(189), // 1671 t_nvjpegEncoderParams_t
-    Pointer(t_nvjpegImage_t, true), // 1672 t_PC_nvjpegImage_t
-    Enum(459), // 1673 t_nvjpegInputFormat_t
-    Pointer(t_nvjpegEncoderParams_t, false), // 1674 t_P_nvjpegEncoderParams_t
-    Enum(460), // 1675 t_nvjpegJpegEncoding_t
-    Pointer(t_nvjpegEncoderState_t, false), // 1676 t_P_nvjpegEncoderState_t
-    Enum(461), // 1677 t_nvjpegEncBackend_t
-    Pointer(t_nvjpegChromaSubsampling_t, false), // 1678 t_P_nvjpegChromaSubsampling_t
-    Pointer(t_nvjpegJpegStream_t, false), // 1679 t_P_nvjpegJpegStream_t
-    Pointer(t_nvjpegExifOrientation_t, false), // 1680 t_P_nvjpegExifOrientation_t
-    Pointer(t_nvjpegJpegEncoding_t, false), // 1681 t_P_nvjpegJpegEncoding_t
-    Enum(462), // 1682 t_nvjpeg2kStatus_t
-    Status(462), // 1683 t_nvjpeg2kStatus_t_status
-    Enum(463), // 1684 t_nvjpeg2kBackend_t
-    Struct(411), // 1685 t_nvjpeg2kDeviceAllocator_t
-    Pointer(t_nvjpeg2kDeviceAllocator_t, false), // 1686 t_P_nvjpeg2kDeviceAllocator_t
-    Struct(412), // 1687 t_nvjpeg2kPinnedAllocator_t
-    Pointer(t_nvjpeg2kPinnedAllocator_t, false), // 1688 t_P_nvjpeg2kPinnedAllocator_t
-    Handle(190), // 1689 t_nvjpeg2kHandle_t
-    Pointer(t_nvjpeg2kHandle_t, false), // 1690 t_P_nvjpeg2kHandle_t
-    Struct(413), // 1691 t_nvjpeg2kDeviceAllocatorV2_t
-    Pointer(t_nvjpeg2kDeviceAllocatorV2_t, false), // 1692 t_P_nvjpeg2kDeviceAllocatorV2_t
-    Struct(414), // 1693 t_nvjpeg2kPinnedAllocatorV2_t
-    Pointer(t_nvjpeg2kPinnedAllocatorV2_t, false), // 1694 t_P_nvjpeg2kPinnedAllocatorV2_t
-    Handle(191), // 1695 t_nvjpeg2kDecodeState_t
-    Handle(192), // 1696 t_nvjpeg2kStream_t
-    Enum(464), // 1697 t_nvjpeg2kImageType_t
-    Struct(415), // 1698 t_nvjpeg2kImage_t
-    Pointer(t_nvjpeg2kImage_t, false), // 1699 t_P_nvjpeg2kImage_t
-    Handle(193), // 1700 t_nvjpeg2kDecodeParams_t
-    Pointer(t_nvjpeg2kDecodeParams_t, false), // 1701 t_P_nvjpeg2kDecodeParams_t
-    Enum(465), // 1702 t_nvjpeg2kImageFormat_t
-    Pointer(t_nvjpeg2kDecodeState_t, false), // 1703 t_P_nvjpeg2kDecodeState_t
-    Handle(194), // 1704 t_nvjpeg2kEncoder_t
-    Handle(195), // 1705 t_nvjpeg2kEncodeState_t
-    Handle(196), // 1706 t_nvjpeg2kEncodeParams_t
-    Pointer(t_nvjpeg2kImage_t, true), // 1707 t_PC_nvjpeg2kImage_t
-    Pointer(t_nvjpeg2kEncodeParams_t, false), // 1708 t_P_nvjpeg2kEncodeParams_t
-    Enum(466), // 1709 t_nvjpeg2kBitstreamType_t
-    Enum(467), // 1710 t_nvjpeg2kColorSpace_t
-    Struct(417), // 1711 t_nvjpeg2kImageComponentInfo_t
-    Pointer(t_nvjpeg2kImageComponentInfo_t, false), // 1712 t_P_nvjpeg2kImageComponentInfo_t
-    Enum(468), // 1713 t_nvjpeg2kProgOrder_t
-    Array(t_u32, 33), // 1714 t_A33_u32
-    Struct(416), // 1715 t_nvjpeg2kEncodeConfig_t
-    Pointer(t_nvjpeg2kEncodeConfig_t, false), // 1716 t_P_nvjpeg2kEncodeConfig_t
-    Enum(469), // 1717 t_nvjpeg2kNLTType_t
-    Struct(418), // 1718 t_nvjpeg2kNLTInfo_t
-    Pointer(t_nvjpeg2kNLTInfo_t, true), // 1719 t_PC_nvjpeg2kNLTInfo_t
-    Enum(470), // 1720 t_nvjpeg2kQualityType_t
-    Pointer(t_nvjpeg2kEncodeState_t, false), // 1721 t_P_nvjpeg2kEncodeState_t
-    Pointer(t_nvjpeg2kEncoder_t, false), // 1722 t_P_nvjpeg2kEncoder_t
-    Pointer(t_nvjpeg2kStream_t, false), // 1723 t_P_nvjpeg2kStream_t
-    Pointer(t_nvjpeg2kColorSpace_t, false), // 1724 t_P_nvjpeg2kColorSpace_t
-    Pointer(t_nvjpeg2kNLTInfo_t, false), // 1725 t_P_nvjpeg2kNLTInfo_t
-    Struct(419), // 1726 t_nvjpeg2kImageInfo_t
-    Pointer(t_nvjpeg2kImageInfo_t, false), // 1727 t_P_nvjpeg2kImageInfo_t
-    Enum(471), // 1728 t_nvmlReturn_t
-    Status(471), // 1729 t_nvmlReturn_t_status
-    Handle(197), // 1730 t_nvmlComputeInstance_t
-    Handle(198), // 1731 t_nvmlDevice_t
-    Handle(199), // 1732 t_nvmlGpuInstance_t
-    Struct(421), // 1733 t_nvmlComputeInstancePlacement_t
-    Struct(420), // 1734 t_nvmlComputeInstanceInfo_t
-    Pointer(t_nvmlComputeInstanceInfo_t, false), // 1735 t_P_nvmlComputeInstanceInfo_t
-    Enum(472), // 1736 t_nvmlEccCounterType_t
-    Enum(473), // 1737 t_nvmlValueType_t
-    Union(423), // 1738 t_nvmlValue_t
-    Enum(474), // 1739 t_nvmlFieldId
-    Struct(422), // 1740 t_nvmlFieldValue_t
-    Pointer(t_nvmlFieldValue_t, false), // 1741 t_P_nvmlFieldValue_t
-    Pointer(t_nvmlGpuInstance_t, false), // 1742 t_P_nvmlGpuInstance_t
-    Struct(424), // 1743 t_nvmlGpuInstancePlacement_t
-    Pointer(t_nvmlGpuInstancePlacement_t, true), // 1744 t_PC_nvmlGpuInstancePlacement_t
-    Array(t_char, 32), // 1745 t_A32_char
-    Struct(425), // 1746 t_nvmlPciInfo_t
-    Pointer(t_nvmlPciInfo_t, false), // 1747 t_P_nvmlPciInfo_t
-    Enum(475), // 1748 t_nvmlEnableState_t
-    Enum(476), // 1749 t_nvmlRestrictedAPI_t
-    Pointer(t_nvmlEnableState_t, false), // 1750 t_P_nvmlEnableState_t
-    Array(t_u32, 5), // 1751 t_A5_u32
-    Struct(426), // 1752 t_nvmlAccountingStats_t
-    Pointer(t_nvmlAccountingStats_t, false), // 1753 t_P_nvmlAccountingStats_t
-    Struct(427), // 1754 t_nvmlAccountingStats_v2_t
-    Pointer(t_nvmlAccountingStats_v2_t, false), // 1755 t_P_nvmlAccountingStats_v2_t
-    Handle(200), // 1756 t_nvmlVgpuInstance_t
-    Pointer(t_nvmlVgpuInstance_t, false), // 1757 t_P_nvmlVgpuInstance_t
-    Struct(428), // 1758 t_nvmlAdaptiveTgpModeInfo_v1_t
-    Pointer(t_nvmlAdaptiveTgpModeInfo_v1_t, false), // 1759 t_P_nvmlAdaptiveTgpModeInfo_v1_t
-    Struct(429), // 1760 t_nvmlDeviceAddressingMode_t
-    Pointer(t_nvmlDeviceAddressingMode_t, false), // 1761 t_P_nvmlDeviceAddressingMode_t
-    Enum(477), // 1762 t_nvmlClockType_t
-    Enum(478), // 1763 t_nvmlDeviceArchitecture_t
-    Pointer(t_nvmlDeviceArchitecture_t, false), // 1764 t_P_nvmlDeviceArchitecture_t
-    Struct(430), // 1765 t_nvmlDeviceAttributes_t
-    Pointer(t_nvmlDeviceAttributes_t, false), // 1766 t_P_nvmlDeviceAttributes_t
-    Struct(431), // 1767 t_nvmlBAR1Memory_t
-    Pointer(t_nvmlBAR1Memory_t, false), // 1768 t_P_nvmlBAR1Memory_t
-    Struct(432), // 1769 t_nvmlBBXTimeData_v1_t
-    Pointer(t_nvmlBBXTimeData_v1_t, false), // 1770 t_P_nvmlBBXTimeData_v1_t
-    Struct(434), // 1771 t_nvmlEccBankRemapperHistogram_v1_t
-    Struct(433), // 1772 t_nvmlEccBankRemapperStatus_v1_t
-    Pointer(t_nvmlEccBankRemapperStatus_v1_t, false), // 1773 t_P_nvmlEccBankRemapperStatus_v1_t
-    Enum(479), // 1774 t_nvmlBrandType_t
-    Pointer(t_nvmlBrandType_t, false), // 1775 t_P_nvmlBrandType_t
-    Enum(480), // 1776 t_nvmlBridgeChipType_t
-    Struct(436), // 1777 t_nvmlBridgeChipInfo_t
-    Array(t_nvmlBridgeChipInfo_t, 128), // 1778 t_A128_nvmlBridgeChipInfo_t
-    Struct(435), // 1779 t_nvmlBridgeChipHierarchy_t
-    Pointer(t_nvmlBridgeChipHierarchy_t, false), // 1780 t_P_nvmlBridgeChipHierarchy_t
-    Enum(481), // 1781 t_nvmlBusType_t
-    Pointer(t_nvmlBusType_t, false), // 1782 t_P_nvmlBusType_t
-    Struct(437), // 1783 t_nvmlC2cModeInfo_v1_t
-    Pointer(t_nvmlC2cModeInfo_v1_t, false), // 1784 t_P_nvmlC2cModeInfo_v1_t
-    Struct(438), // 1785 t_nvmlDeviceCapabilities_t
-    Pointer(t_nvmlDeviceCapabilities_t, false), // 1786 t_P_nvmlDeviceCapabilities_t
-    Struct(440), // 1787 t_nvmlClkMonFaultInfo_t
-    Array(t_nvmlClkMonFaultInfo_t, 32), // 1788 t_A32_nvmlClkMonFaultInfo_t
-    Struct(439), // 1789 t_nvmlClkMonStatus_t
-    Pointer(t_nvmlClkMonStatus_t, false), // 1790 t_P_nvmlClkMonStatus_t
-    Enum(482), // 1791 t_nvmlClockId_t
-    Enum(483), // 1792 t_nvmlPstates_t
-    Struct(441), // 1793 t_nvmlClockOffset_t
-    Pointer(t_nvmlClockOffset_t, false), // 1794 t_P_nvmlClockOffset_t
-    Enum(484), // 1795 t_nvmlComputeMode_t
-    Pointer(t_nvmlComputeMode_t, false), // 1796 t_P_nvmlComputeMode_t
-    Struct(442), // 1797 t_nvmlProcessInfo_v1_t
-    Pointer(t_nvmlProcessInfo_v1_t, false), // 1798 t_P_nvmlProcessInfo_v1_t
-    Struct(443), // 1799 t_nvmlProcessInfo_t
-    Pointer(t_nvmlProcessInfo_t, false), // 1800 t_P_nvmlProcessInfo_t
-    Array(t_u8, 32), // 1801 t_A32_u8
-    Array(t_u8, 8192), // 1802 t_A8192_u8
-    Array(t_u8, 4096), // 1803 t_A4096_u8
-    Struct(444), // 1804 t_nvmlConfComputeGpuAttestationReport_t
-    Pointer(t_nvmlConfComputeGpuAttestationReport_t, false), // 1805 t_P_nvmlConfComputeGpuAttestationReport_t
-    Array(t_u8, 5120), // 1806 t_A5120_u8
-    Struct(445), // 1807 t_nvmlConfComputeGpuCertificate_t
-    Pointer(t_nvmlConfComputeGpuCertificate_t, false), // 1808 t_P_nvmlConfComputeGpuCertificate_t
-    Struct(446), // 1809 t_nvmlConfComputeMemSizeInfo_t
-    Pointer(t_nvmlConfComputeMemSizeInfo_t, false), // 1810 t_P_nvmlConfComputeMemSizeInfo_t
-    Struct(447), // 1811 t_nvmlMemory_t
-    Pointer(t_nvmlMemory_t, false), // 1812 t_P_nvmlMemory_t
-    Enum(485), // 1813 t_nvmlCoolerControl_t
-    Flags(486, 4), // 1814 t_nvmlCoolerTarget_t_in4
-    Struct(448), // 1815 t_nvmlCoolerInfo_t
-    Pointer(t_nvmlCoolerInfo_t, false), // 1816 t_P_nvmlCoolerInfo_t
-    Enum(487), // 1817 t_nvmlAffinityScope_t
-    Handle(201), // 1818 t_nvmlVgpuTypeId_t
-    Pointer(t_nvmlVgpuTypeId_t, false), // 1819 t_P_nvmlVgpuTypeId_t
-    Array(t_char, 2048), // 1820 t_A2048_char
-    Struct(449), // 1821 t_nvmlDeviceCurrentClockFreqs_t
-    Pointer(t_nvmlDeviceCurrentClockFreqs_t, false), // 1822 t_P_nvmlDeviceCurrentClockFreqs_t
-    Flags(488, 4), // 1823 t_nvmlClocksEventReasons_in4
-    Pointer(t_nvmlClocksEventReasons_in4, false), // 1824 t_P_nvmlClocksEventReasons_in4
-    Flags(488, 8), // 1825 t_nvmlClocksEventReasons_in8
-    Pointer(t_nvmlClocksEventReasons_in8, false), // 1826 t_P_nvmlClocksEventReasons_in8
-    Enum(489), // 1827 t_nvmlMemoryErrorType_t
-    Struct(450), // 1828 t_nvmlEccErrorCounts_t
-    Pointer(t_nvmlEccErrorCounts_t, false), // 1829 t_P_nvmlEccErrorCounts_t
-    Pointer(t_nvmlDevice_t, false), // 1830 t_P_nvmlDevice_t
-    Struct(451), // 1831 t_nvmlDramEncryptionInfo_t
-    Pointer(t_nvmlDramEncryptionInfo_t, false), // 1832 t_P_nvmlDramEncryptionInfo_t
-    Enum(490), // 1833 t_nvmlDriverModel_t
-    Pointer(t_nvmlDriverModel_t, false), // 1834 t_P_nvmlDriverModel_t
-    Struct(453), // 1835 t_nvmlGpuDynamicPstatesInfo_t_utilization
-    Array(t_nvmlGpuDynamicPstatesInfo_t_utilization, 8), // 1836 t_A8_nvmlGpuDynamicPstatesInfo_t_utilization
-    Struct(452), // 1837 t_nvmlGpuDynamicPstatesInfo_t
-    Pointer(t_nvmlGpuDynamicPstatesInfo_t, false), // 1838 t_P_nvmlGpuDynamicPstatesInfo_t
-    Enum(491), // 1839 t_nvmlEncoderType_t
-    Struct(454), // 1840 t_nvmlEncoderSessionInfo_t
-    Pointer(t_nvmlEncoderSessionInfo_t, false), // 1841 t_P_nvmlEncoderSessionInfo_t
-    Enum(492), // 1842 t_nvmlFBCSessionType_t
-    Struct(455), // 1843 t_nvmlFBCSessionInfo_t
-    Pointer(t_nvmlFBCSessionInfo_t, false), // 1844 t_P_nvmlFBCSessionInfo_t
-    Struct(456), // 1845 t_nvmlFBCStats_t
-    Pointer(t_nvmlFBCStats_t, false), // 1846 t_P_nvmlFBCStats_t
-    Enum(493), // 1847 t_nvmlFanControlPolicy_t
-    Pointer(t_nvmlFanControlPolicy_t, false), // 1848 t_P_nvmlFanControlPolicy_t
-    Struct(457), // 1849 t_nvmlFanSpeedInfo_t
-    Pointer(t_nvmlFanSpeedInfo_t, false), // 1850 t_P_nvmlFanSpeedInfo_t
-    Enum(494), // 1851 t_nvmlFabricState
-    Flags(494, 1), // 1852 t_nvmlFabricState_in1
-    Struct(458), // 1853 t_nvmlGpuFabricInfo_t
-    Pointer(t_nvmlGpuFabricInfo_t, false), // 1854 t_P_nvmlGpuFabricInfo_t
-    Enum(495), // 1855 t_nvmlFabricHealthSummary
-    Flags(495, 1), // 1856 t_nvmlFabricHealthSummary_in1
-    Struct(459), // 1857 t_nvmlGpuFabricInfoV_t
-    Pointer(t_nvmlGpuFabricInfoV_t, false), // 1858 t_P_nvmlGpuFabricInfoV_t
-    Enum(496), // 1859 t_nvmlFabricCliqueType
-    Flags(496, 1), // 1860 t_nvmlFabricCliqueType_in1
-    Struct(461), // 1861 t_nvmlGpuFabricClique_v1_t
-    Array(t_nvmlGpuFabricClique_v1_t, 64), // 1862 t_A64_nvmlGpuFabricClique_v1_t
-    Struct(460), // 1863 t_nvmlGpuFabricInfo_v4_t
-    Pointer(t_nvmlGpuFabricInfo_v4_t, false), // 1864 t_P_nvmlGpuFabricInfo_v4_t
-    Pointer(t_nvmlGpuInstancePlacement_t, false), // 1865 t_P_nvmlGpuInstancePlacement_t
-    Enum(497), // 1866 t_nvmlGpuInstanceProfile
-    Struct(462), // 1867 t_nvmlGpuInstanceProfileInfo_t
-    Pointer(t_nvmlGpuInstanceProfileInfo_t, false), // 1868 t_P_nvmlGpuInstanceProfileInfo_t
-    Array(t_char, 96), // 1869 t_A96_char
-    Struct(463), // 1870 t_nvmlGpuInstanceProfileInfo_v2_t
-    Pointer(t_nvmlGpuInstanceProfileInfo_v2_t, false), // 1871 t_P_nvmlGpuInstanceProfileInfo_v2_t
-    Enum(498), // 1872 t_nvmlGpuOperationMode_t
-    Pointer(t_nvmlGpuOperationMode_t, false), // 1873 t_P_nvmlGpuOperationMode_t
-    Struct(464), // 1874 t_nvmlGpuUptime_v1_t
-    Pointer(t_nvmlGpuUptime_v1_t, false), // 1875 t_P_nvmlGpuUptime_v1_t
-    Enum(499), // 1876 t_nvmlGridLicenseFeatureCode_t
-    Struct(467), // 1877 t_nvmlGridLicenseExpiry_t
-    Struct(466), // 1878 t_nvmlGridLicensableFeature_t
-    Array(t_nvmlGridLicensableFeature_t, 3), // 1879 t_A3_nvmlGridLicensableFeature_t
-    Struct(465), // 1880 t_nvmlGridLicensableFeatures_t
-    Pointer(t_nvmlGridLicensableFeatures_t, false), // 1881 t_P_nvmlGridLicensableFeatures_t
-    Array(t_char, 41), // 1882 t_A41_char
-    Union(469), // 1883 t_nvmlUUIDValue_t
-    Enum(500), // 1884 t_nvmlUUIDType_t
-    Struct(468), // 1885 t_nvmlUUID_t
-    Pointer(t_nvmlUUID_t, true), // 1886 t_PC_nvmlUUID_t
-    Enum(501), // 1887 t_nvmlHostVgpuMode_t
-    Pointer(t_nvmlHostVgpuMode_t, false), // 1888 t_P_nvmlHostVgpuMode_t
-    Struct(470), // 1889 t_nvmlHostname_v1_t
-    Pointer(t_nvmlHostname_v1_t, false), // 1890 t_P_nvmlHostname_v1_t
-    Enum(502), // 1891 t_nvmlInforomObject_t
-    Struct(471), // 1892 t_nvmlMarginTemperature_t
-    Pointer(t_nvmlMarginTemperature_t, false), // 1893 t_P_nvmlMarginTemperature_t
-    Enum(503), // 1894 t_nvmlMemoryLocation_t
-    Struct(472), // 1895 t_nvmlMemory_v2_t
-    Pointer(t_nvmlMemory_v2_t, false), // 1896 t_P_nvmlMemory_v2_t
-    Struct(473), // 1897 t_nvmlGetMemoryLimits_v1_t
-    Pointer(t_nvmlGetMemoryLimits_v1_t, false), // 1898 t_P_nvmlGetMemoryLimits_v1_t
-    Enum(504), // 1899 t_nvmlMigMode
-    Pointer(t_nvmlMigMode, false), // 1900 t_P_nvmlMigMode
-    Enum(505), // 1901 t_nvmlNvLinkCapability_t
-    Enum(506), // 1902 t_nvmlNvLinkErrorCounter_t
-    Struct(476), // 1903 t_nvmlNvlinkFirmwareVersion_t
-    Array(t_nvmlNvlinkFirmwareVersion_t, 100), // 1904 t_A100_nvmlNvlinkFirmwareVersion_t
-    Struct(475), // 1905 t_nvmlNvlinkFirmwareInfo_t
-    Struct(474), // 1906 t_nvmlNvLinkInfo_t
-    Pointer(t_nvmlNvLinkInfo_t, false), // 1907 t_P_nvmlNvLinkInfo_t
-    Struct(477), // 1908 t_nvmlNvLinkInfo_v3_t
-    Pointer(t_nvmlNvLinkInfo_v3_t, false), // 1909 t_P_nvmlNvLinkInfo_v3_t
-    Enum(507), // 1910 t_nvmlIntNvLinkDeviceType_t
-    Pointer(t_nvmlIntNvLinkDeviceType_t, false), // 1911 t_P_nvmlIntNvLinkDeviceType_t
-    Struct(479), // 1912 t_nvmlNvlinkTelemetrySample_v1_t
-    Pointer(t_nvmlNvlinkTelemetrySample_v1_t, false), // 1913 t_P_nvmlNvlinkTelemetrySample_v1_t
-    Struct(478), // 1914 t_nvmlNvlinkTelemetrySamples_v1_t
-    Pointer(t_nvmlNvlinkTelemetrySamples_v1_t, false), // 1915 t_P_nvmlNvlinkTelemetrySamples_v1_t
-    Enum(508), // 1916 t_nvmlNvLinkUtilizationCountUnits_t
-    Flags(509, 4), // 1917 t_nvmlNvLinkUtilizationCountPktTypes_t_in4
-    Struct(480), // 1918 t_nvmlNvLinkUtilizationControl_t
-    Pointer(t_nvmlNvLinkUtilizationControl_t, false), // 1919 t_P_nvmlNvLinkUtilizationControl_t
-    Struct(481), // 1920 t_nvmlNvlinkGetBwMode_t
-    Pointer(t_nvmlNvlinkGetBwMode_t, false), // 1921 t_P_nvmlNvlinkGetBwMode_t
-    Array(t_u8, 256), // 1922 t_A256_u8
-    Struct(482), // 1923 t_nvmlNvlinkNvlePrivateInfo_v1_t
-    Pointer(t_nvmlNvlinkNvlePrivateInfo_v1_t, false), // 1924 t_P_nvmlNvlinkNvlePrivateInfo_v1_t
-    Array(t_u32, 4096), // 1925 t_A4096_u32
-    Struct(483), // 1926 t_nvmlNvlinkGetRemapTableInfo_v1_t
-    Pointer(t_nvmlNvlinkGetRemapTableInfo_v1_t, false), // 1927 t_P_nvmlNvlinkGetRemapTableInfo_v1_t
-    Array(t_u8, 23), // 1928 t_A23_u8
-    Struct(484), // 1929 t_nvmlNvlinkSupportedBwModes_t
-    Pointer(t_nvmlNvlinkSupportedBwModes_t, false), // 1930 t_P_nvmlNvlinkSupportedBwModes_t
-    Enum(510), // 1931 t_nvmlGpuP2PCapsIndex_t
-    Enum(511), // 1932 t_nvmlGpuP2PStatus_t
-    Pointer(t_nvmlGpuP2PStatus_t, false), // 1933 t_P_nvmlGpuP2PStatus_t
-    Struct(485), // 1934 t_nvmlPciInfoExt_t
-    Pointer(t_nvmlPciInfoExt_t, false), // 1935 t_P_nvmlPciInfoExt_t
-    Enum(512), // 1936 t_nvmlPcieUtilCounter_t
-    Struct(486), // 1937 t_nvmlPdi_t
-    Pointer(t_nvmlPdi_t, false), // 1938 t_P_nvmlPdi_t
-    Struct(487), // 1939 t_nvmlDevicePerfModes_t
-    Pointer(t_nvmlDevicePerfModes_t, false), // 1940 t_P_nvmlDevicePerfModes_t
-    Pointer(t_nvmlPstates_t, false), // 1941 t_P_nvmlPstates_t
-    Struct(488), // 1942 t_nvmlPlatformInfo_t
-    Pointer(t_nvmlPlatformInfo_t, false), // 1943 t_P_nvmlPlatformInfo_t
-    Struct(489), // 1944 t_nvmlDevicePowerMizerModes_v1_t
-    Pointer(t_nvmlDevicePowerMizerModes_v1_t, false), // 1945 t_P_nvmlDevicePowerMizerModes_v1_t
-    Enum(513), // 1946 t_nvmlPowerSource_t
-    Pointer(t_nvmlPowerSource_t, false), // 1947 t_P_nvmlPowerSource_t
-    Struct(490), // 1948 t_nvmlProcessUtilizationSample_t
-    Pointer(t_nvmlProcessUtilizationSample_t, false), // 1949 t_P_nvmlProcessUtilizationSample_t
-    Struct(492), // 1950 t_nvmlProcessUtilizationInfo_v1_t
-    Pointer(t_nvmlProcessUtilizationInfo_v1_t, false), // 1951 t_P_nvmlProcessUtilizationInfo_v1_t
-    Struct(491), // 1952 t_nvmlProcessesUtilizationInfo_t
-    Pointer(t_nvmlProcessesUtilizationInfo_t, false), // 1953 t_P_nvmlProcessesUtilizationInfo_t
-    Struct(493), // 1954 t_nvmlRemappedRowsInfo_v2_t
-    Pointer(t_nvmlRemappedRowsInfo_v2_t, false), // 1955 t_P_nvmlRemappedRowsInfo_v2_t
-    Struct(494), // 1956 t_nvmlRepairStatus_t
-    Pointer(t_nvmlRepairStatus_t, false), // 1957 t_P_nvmlRepairStatus_t
-    Enum(514), // 1958 t_nvmlPageRetirementCause_t
-    Struct(495), // 1959 t_nvmlRowRemapperHistogramValues_t
-    Pointer(t_nvmlRowRemapperHistogramValues_t, false), // 1960 t_P_nvmlRowRemapperHistogramValues_t
-    Struct(497), // 1961 t_nvmlProcessDetail_v1_t
-    Pointer(t_nvmlProcessDetail_v1_t, false), // 1962 t_P_nvmlProcessDetail_v1_t
-    Struct(496), // 1963 t_nvmlProcessDetailList_t
-    Pointer(t_nvmlProcessDetailList_t, false), // 1964 t_P_nvmlProcessDetailList_t
-    Enum(515), // 1965 t_nvmlSamplingType_t
-    Pointer(t_nvmlValueType_t, false), // 1966 t_P_nvmlValueType_t
-    Struct(498), // 1967 t_nvmlSample_t
-    Pointer(t_nvmlSample_t, false), // 1968 t_P_nvmlSample_t
-    Struct(499), // 1969 t_nvmlEccSramErrorStatus_t
-    Pointer(t_nvmlEccSramErrorStatus_t, false), // 1970 t_P_nvmlEccSramErrorStatus_t
-    Struct(501), // 1971 t_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t
-    Pointer(t_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t, false), // 1972 t_P_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t
-    Struct(500), // 1973 t_nvmlEccSramUniqueUncorrectedErrorCounts_t
-    Pointer(t_nvmlEccSramUniqueUncorrectedErrorCounts_t, false), // 1974 t_P_nvmlEccSramUniqueUncorrectedErrorCounts_t
-    Flags(516, 4), // 1975 t_nvmlEventTypes_in4
-    Pointer(t_nvmlEventTypes_in4, false), // 1976 t_P_nvmlEventTypes_in4
-    Flags(516, 8), // 1977 t_nvmlEventTypes_in8
-    Pointer(t_nvmlEventTypes_in8, false), // 1978 t_P_nvmlEventTypes_in8
-    Enum(517), // 1979 t_nvmlTemperatureSensors_t
-    Enum(518), // 1980 t_nvmlTemperatureThresholds_t
-    Struct(502), // 1981 t_nvmlTemperature_t
-    Pointer(t_nvmlTemperature_t, false), // 1982 t_P_nvmlTemperature_t
-    Enum(519), // 1983 t_nvmlThermalController_t
-    Enum(520), // 1984 t_nvmlThermalTarget_t
-    Struct(504), // 1985 t_nvmlGpuThermalSettings_t_sensor
-    Array(t_nvmlGpuThermalSettings_t_sensor, 3), // 1986 t_A3_nvmlGpuThermalSettings_t_sensor
-    Struct(503), // 1987 t_nvmlGpuThermalSettings_t
-    Pointer(t_nvmlGpuThermalSettings_t, false), // 1988 t_P_nvmlGpuThermalSettings_t
-    Enum(521), // 1989 t_nvmlGpuTopologyLevel_t
-    Pointer(t_nvmlGpuTopologyLevel_t, false), // 1990 t_P_nvmlGpuTopologyLevel_t
-    Struct(505), // 1991 t_nvmlUnrepairableMemoryStatus_v1_t
-    Pointer(t_nvmlUnrepairableMemoryStatus_v1_t, false), // 1992 t_P_nvmlUnrepairableMemoryStatus_v1_t
-    Struct(506), // 1993 t_nvmlUtilization_t
-    Pointer(t_nvmlUtilization_t, false), // 1994 t_P_nvmlUtilization_t
-    Enum(522), // 1995 t_nvmlDeviceVgpuCapability_t
-    Struct(507), // 1996 t_nvmlVgpuHeterogeneousMode_t
-    Pointer(t_nvmlVgpuHeterogeneousMode_t, false), // 1997 t_P_nvmlVgpuHeterogeneousMode_t
-    Struct(509), // 1998 t_nvmlVgpuInstanceUtilizationInfo_v1_t
-    Pointer(t_nvmlVgpuInstanceUtilizationInfo_v1_t, false), // 1999 t_P_nvmlVgpuInstanceUtilizationInfo_v1_t
-    Struct(508), // 2000 t_nvmlVgpuInstancesUtilizationInfo_t
-    Pointer(t_nvmlVgpuInstancesUtilizationInfo_t, false), // 2001 t_P_nvmlVgpuInstancesUtilizationInfo_t
-    Array(t_char, 80), // 2002 t_A80_char
-    Struct(511), // 2003 t_nvmlVgpuVersion_t
-    Struct(510), // 2004 t_nvmlVgpuPgpuMetadata_t
-    Pointer(t_nvmlVgpuPgpuMetadata_t, false), // 2005 t_P_nvmlVgpuPgpuMetadata_t
-    Struct(512), // 2006 t_nvmlVgpuProcessUtilizationSample_t
-    Pointer(t_nvmlVgpuProcessUtilizationSample_t, false), // 2007 t_P_nvmlVgpuProcessUtilizationSample_t
-    Struct(514), // 2008 t_nvmlVgpuProcessUtilizationInfo_v1_t
-    Pointer(t_nvmlVgpuProcessUtilizationInfo_v1_t, false), // 2009 t_P_nvmlVgpuProcessUtilizationInfo_v1_t
-    Struct(513), // 2010 t_nvmlVgpuProcessesUtilizationInfo_t
-    Pointer(t_nvmlVgpuProcessesUtilizationInfo_t, false), // 2011 t_P_nvmlVgpuProcessesUtilizationInfo_t
-    Array(t_u32, 3), // 2012 t_A3_u32
-    Struct(515), // 2013 t_nvmlVgpuSchedulerCapabilities_t
-    Pointer(t_nvmlVgpuSchedulerCapabilities_t, false), // 2014 t_P_nvmlVgpuSchedulerCapabilities_t
-    Struct(518), // 2015 t_nvmlVgpuSchedulerParams_t_vgpuSchedDataWithARR
-    Struct(519), // 2016 t_nvmlVgpuSchedulerParams_t_vgpuSchedData
-    Union(517), // 2017 t_nvmlVgpuSchedulerParams_t
-    Struct(520), // 2018 t_nvmlVgpuSchedulerLogEntry_t
-    Array(t_nvmlVgpuSchedulerLogEntry_t, 200), // 2019 t_A200_nvmlVgpuSchedulerLogEntry_t
-    Struct(516), // 2020 t_nvmlVgpuSchedulerLog_t
-    Pointer(t_nvmlVgpuSchedulerLog_t, false), // 2021 t_P_nvmlVgpuSchedulerLog_t
-    Struct(522), // 2022 t_nvmlVgpuSchedulerLogEntry_v2_t
-    Array(t_nvmlVgpuSchedulerLogEntry_v2_t, 200), // 2023 t_A200_nvmlVgpuSchedulerLogEntry_v2_t
-    Struct(521), // 2024 t_nvmlVgpuSchedulerLogInfo_v2_t
-    Pointer(t_nvmlVgpuSchedulerLogInfo_v2_t, false), // 2025 t_P_nvmlVgpuSchedulerLogInfo_v2_t
-    Struct(523), // 2026 t_nvmlVgpuSchedulerGetState_t
-    Pointer(t_nvmlVgpuSchedulerGetState_t, false), // 2027 t_P_nvmlVgpuSchedulerGetState_t
-    Struct(524), // 2028 t_nvmlVgpuSchedulerStateInfo_v2_t
-    Pointer(t_nvmlVgpuSchedulerStateInfo_v2_t, false), // 2029 t_P_nvmlVgpuSchedulerStateInfo_v2_t
-    Struct(525), // 2030 t_nvmlVgpuPlacementList_t
-    Pointer(t_nvmlVgpuPlacementList_t, false), // 2031 t_P_nvmlVgpuPlacementList_t
-    Struct(526), // 2032 t_nvmlVgpuInstanceUtilizationSample_t
-    Pointer(t_nvmlVgpuInstanceUtilizationSample_t, false), // 2033 t_P_nvmlVgpuInstanceUtilizationSample_t
-    Enum(523), // 2034 t_nvmlPerfPolicyType_t
-    Struct(527), // 2035 t_nvmlViolationTime_t
-    Pointer(t_nvmlViolationTime_t, false), // 2036 t_P_nvmlViolationTime_t
-    Enum(524), // 2037 t_nvmlGpuVirtualizationMode_t
-    Pointer(t_nvmlGpuVirtualizationMode_t, false), // 2038 t_P_nvmlGpuVirtualizationMode_t
-    Struct(528), // 2039 t_nvmlNvlinkLockRemapTable_v1_t
-    Pointer(t_nvmlNvlinkLockRemapTable_v1_t, false), // 2040 t_P_nvmlNvlinkLockRemapTable_v1_t
-    Struct(538), // 2041 t_nvmlRailMetrics_t
-    Array(t_nvmlRailMetrics_t, 2), // 2042 t_A2_nvmlRailMetrics_t
-    Struct(537), // 2043 t_nvmlCoreRailMetrics_t
-    Struct(539), // 2044 t_nvmlPmgrPwrTuple_t
-    Struct(540), // 2045 t_nvmlPwrModelMetricsDlppm1xPerf_t
-    Struct(536), // 2046 t_nvmlPwrModelMetricsDlppm1x_t
-    Array(t_nvmlPwrModelMetricsDlppm1x_t, 8), // 2047 t_A8_nvmlPwrModelMetricsDlppm1x_t
-    Struct(535), // 2048 t_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t
-    Array(t_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t, 3), // 2049 t_A3_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t
-    Struct(534), // 2050 t_nvmlObservedMetrics_t
-    Struct(533), // 2051 t_nvmlPerfMetricsDlppc2xSample_t
-    Struct(543), // 2052 t_nvmlPwrModelMetricsSamplePfpp1x_t
-    Array(t_nvmlPwrModelMetricsSamplePfpp1x_t, 32), // 2053 t_A32_nvmlPwrModelMetricsSamplePfpp1x_t
-    Struct(544), // 2054 t_nvmlPwrModelOperatingPointPfpp1x_t
-    Struct(542), // 2055 t_nvmlPwrModelMetricsPfpp1x_t
-    Struct(541), // 2056 t_nvmlPerfMetricsPfpp1xSample_t
-    Union(532), // 2057 t_nvmlPerfMetricControllerSample_t_data
-    Struct(531), // 2058 t_nvmlPerfMetricControllerSample_t
-    Array(t_nvmlPerfMetricControllerSample_t, 4), // 2059 t_A4_nvmlPerfMetricControllerSample_t
-    Struct(530), // 2060 t_nvmlPerfMetricsSample_t
-    Array(t_nvmlPerfMetricsSample_t, 13), // 2061 t_A13_nvmlPerfMetricsSample_t
-    Struct(529), // 2062 t_nvmlPerfMetricsSamples_v1_t
-    Pointer(t_nvmlPerfMetricsSamples_v1_t, false), // 2063 t_P_nvmlPerfMetricsSamples_v1_t
-    Struct(545), // 2064 t_nvmlPowerSmoothingProfile_t
-    Pointer(t_nvmlPowerSmoothingProfile_t, false), // 2065 t_P_nvmlPowerSmoothingProfile_t
-    Struct(546), // 2066 t_nvmlPowerSmoothingState_t
-    Pointer(t_nvmlPowerSmoothingState_t, false), // 2067 t_P_nvmlPowerSmoothingState_t
-    Struct(549), // 2068 t_nvmlPRMCounterInput_v1_t
-    Struct(550), // 2069 t_nvmlPRMCounterValue_v1_t
-    Struct(548), // 2070 t_nvmlPRMCounter_v1_t
-    Pointer(t_nvmlPRMCounter_v1_t, false), // 2071 t_P_nvmlPRMCounter_v1_t
-    Struct(547), // 2072 t_nvmlPRMCounterList_v1_t
-    Pointer(t_nvmlPRMCounterList_v1_t, false), // 2073 t_P_nvmlPRMCounterList_v1_t
-    Array(t_u8, 496), // 2074 t_A496_u8
-    Union(552), // 2075 t_nvmlPRMTLV_v1_t__1
-    Struct(551), // 2076 t_nvmlPRMTLV_v1_t
-    Pointer(t_nvmlPRMTLV_v1_t, false), // 2077 t_P_nvmlPRMTLV_v1_t
-    Handle(202), // 2078 t_nvmlEventSet_t
-    Enum(525), // 2079 t_nvmlDetachGpuState_t
-    Enum(526), // 2080 t_nvmlPcieLinkState_t
-    Flags(527, 4), // 2081 t_nvmlFlags_in4
-    Pointer(t_nvmlDramEncryptionInfo_t, true), // 2082 t_PC_nvmlDramEncryptionInfo_t
-    Struct(553), // 2083 t_nvmlSetMemoryLimits_v1_t
-    Pointer(t_nvmlSetMemoryLimits_v1_t, false), // 2084 t_P_nvmlSetMemoryLimits_v1_t
-    Pointer(t_nvmlReturn_t, false), // 2085 t_P_nvmlReturn_t
-    Struct(554), // 2086 t_nvmlNvLinkPowerThres_t
-    Pointer(t_nvmlNvLinkPowerThres_t, false), // 2087 t_P_nvmlNvLinkPowerThres_t
-    Struct(555), // 2088 t_nvmlNvlinkSetBwMode_t
-    Pointer(t_nvmlNvlinkSetBwMode_t, false), // 2089 t_P_nvmlNvlinkSetBwMode_t
-    Struct(556), // 2090 t_nvmlNvlinkSetBwModeAsync_v1_t
-    Pointer(t_nvmlNvlinkSetBwModeAsync_v1_t, false), // 2091 t_P_nvmlNvlinkSetBwModeAsync_v1_t
-    Struct(557), // 2092 t_nvmlNvlinkSetNvleReady_v1_t
-    Pointer(t_nvmlNvlinkSetNvleReady_v1_t, false), // 2093 t_P_nvmlNvlinkSetNvleReady_v1_t
-    Struct(558), // 2094 t_nvmlPowerValue_v2_t
-    Pointer(t_nvmlPowerValue_v2_t, false), // 2095 t_P_nvmlPowerValue_v2_t
-    Struct(559), // 2096 t_nvmlRusdSettings_v1_t
-    Pointer(t_nvmlRusdSettings_v1_t, false), // 2097 t_P_nvmlRusdSettings_v1_t
-    Pointer(t_nvmlVgpuHeterogeneousMode_t, true), // 2098 t_PC_nvmlVgpuHeterogeneousMode_t
-    Struct(562), // 2099 t_nvmlVgpuSchedulerSetParams_t_vgpuSchedDataWithARR
-    Struct(563), // 2100 t_nvmlVgpuSchedulerSetParams_t_vgpuSchedData
-    Union(561), // 2101 t_nvmlVgpuSchedulerSetParams_t
-    Struct(560), // 2102 t_nvmlVgpuSchedulerSetState_t
-    Pointer(t_nvmlVgpuSchedulerSetState_t, false), // 2103 t_P_nvmlVgpuSchedulerSetState_t
-    Struct(564), // 2104 t_nvmlVgpuSchedulerState_v2_t
-    Pointer(t_nvmlVgpuSchedulerState_v2_t, false), // 2105 t_P_nvmlVgpuSchedulerState_v2_t
-    Struct(565), // 2106 t_nvmlNvlinkSetupNvleEncryptionKey_v1_t
-    Pointer(t_nvmlNvlinkSetupNvleEncryptionKey_v1_t, false), // 2107 t_P_nvmlNvlinkSetupNvleEncryptionKey_v1_t
-    Array(t_u32, 8), // 2108 t_A8_u32
-    Struct(567), // 2109 t_nvmlMask255_t
-    Struct(566), // 2110 t_nvmlWorkloadPowerProfileRequestedProfiles_t
-    Pointer(t_nvmlWorkloadPowerProfileRequestedProfiles_t, false), // 2111 t_P_nvmlWorkloadPowerProfileRequestedProfiles_t
-    Struct(568), // 2112 t_nvmlWorkloadPowerProfileCurrentProfiles_t
-    Pointer(t_nvmlWorkloadPowerProfileCurrentProfiles_t, false), // 2113 t_P_nvmlWorkloadPowerProfileCurrentProfiles_t
-    Struct(570), // 2114 t_nvmlWorkloadPowerProfileInfo_t
-    Array(t_nvmlWorkloadPowerProfileInfo_t, 255), // 2115 t_A255_nvmlWorkloadPowerProfileInfo_t
-    Struct(569), // 2116 t_nvmlWorkloadPowerProfileProfilesInfo_t
-    Pointer(t_nvmlWorkloadPowerProfileProfilesInfo_t, false), // 2117 t_P_nvmlWorkloadPowerProfileProfilesInfo_t
-    Enum(528), // 2118 t_nvmlPowerProfileOperation_t
-    Struct(571), // 2119 t_nvmlWorkloadPowerProfileUpdateProfiles_v1_t
-    Pointer(t_nvmlWorkloadPowerProfileUpdateProfiles_v1_t, false), // 2120 t_P_nvmlWorkloadPowerProfileUpdateProfiles_v1_t
-    Pointer(t_nvmlEventSet_t, false), // 2121 t_P_nvmlEventSet_t
-    Struct(572), // 2122 t_nvmlEventSetGetContextCount_v1_t
-    Pointer(t_nvmlEventSetGetContextCount_v1_t, false), // 2123 t_P_nvmlEventSetGetContextCount_v1_t
-    Struct(573), // 2124 t_nvmlEventSetGetContextData_v1_t
-    Pointer(t_nvmlEventSetGetContextData_v1_t, false), // 2125 t_P_nvmlEventSetGetContextData_v1_t
-    Struct(574), // 2126 t_nvmlEventSetGetContextInfo_v1_t
-    Pointer(t_nvmlEventSetGetContextInfo_v1_t, false), // 2127 t_P_nvmlEventSetGetContextInfo_v1_t
-    Struct(575), // 2128 t_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t
-    Pointer(t_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t, false), // 2129 t_P_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t
-    Struct(576), // 2130 t_nvmlGpuOperationalEventConfig_v1_t
-    Pointer(t_nvmlGpuOperationalEventConfig_v1_t, true), // 2131 t_PC_nvmlGpuOperationalEventConfig_v1_t
-    Struct(577), // 2132 t_nvmlEventData_t
-    Pointer(t_nvmlEventData_t, false), // 2133 t_P_nvmlEventData_t
-    Struct(578), // 2134 t_nvmlEventSetWait_v3_t
-    Pointer(t_nvmlEventSetWait_v3_t, false), // 2135 t_P_nvmlEventSetWait_v3_t
-    Struct(579), // 2136 t_nvmlExcludedDeviceInfo_t
-    Pointer(t_nvmlExcludedDeviceInfo_t, false), // 2137 t_P_nvmlExcludedDeviceInfo_t
-    Enum(529), // 2138 t_nvmlVgpuGuestInfoState_t
-    Array(t_u32, 6), // 2139 t_A6_u32
-    Struct(580), // 2140 t_nvmlVgpuMetadata_t
-    Pointer(t_nvmlVgpuMetadata_t, false), // 2141 t_P_nvmlVgpuMetadata_t
-    Flags(530, 4), // 2142 t_nvmlVgpuVmCompatibility_t_in4
-    Flags(531, 4), // 2143 t_nvmlVgpuPgpuCompatibilityLimitCode_t_in4
-    Struct(581), // 2144 t_nvmlVgpuPgpuCompatibility_t
-    Pointer(t_nvmlVgpuPgpuCompatibility_t, false), // 2145 t_P_nvmlVgpuPgpuCompatibility_t
-    Enum(532), // 2146 t_nvmlVgpuDriverCapability_t
-    Pointer(t_nvmlVgpuVersion_t, false), // 2147 t_P_nvmlVgpuVersion_t
-    Handle(203), // 2148 t_nvmlGpmSample_t
-    Struct(584), // 2149 t_nvmlGpmMetric_t_metricInfo
-    Struct(583), // 2150 t_nvmlGpmMetric_t
-    Array(t_nvmlGpmMetric_t, 477), // 2151 t_A477_nvmlGpmMetric_t
-    Struct(582), // 2152 t_nvmlGpmMetricsGet_t
-    Pointer(t_nvmlGpmMetricsGet_t, false), // 2153 t_P_nvmlGpmMetricsGet_t
-    Struct(585), // 2154 t_nvmlGpmSupport_t
-    Pointer(t_nvmlGpmSupport_t, false), // 2155 t_P_nvmlGpmSupport_t
-    Pointer(t_nvmlGpmSample_t, false), // 2156 t_P_nvmlGpmSample_t
-    Pointer(t_nvmlComputeInstance_t, false), // 2157 t_P_nvmlComputeInstance_t
-    Pointer(t_nvmlComputeInstancePlacement_t, true), // 2158 t_PC_nvmlComputeInstancePlacement_t
-    Struct(586), // 2159 t_nvmlActiveVgpuInstanceInfo_t
-    Pointer(t_nvmlActiveVgpuInstanceInfo_t, false), // 2160 t_P_nvmlActiveVgpuInstanceInfo_t
-    Pointer(t_nvmlComputeInstancePlacement_t, false), // 2161 t_P_nvmlComputeInstancePlacement_t
-    Enum(533), // 2162 t_nvmlComputeInstanceProfile
-    Struct(587), // 2163 t_nvmlComputeInstanceProfileInfo_t
-    Pointer(t_nvmlComputeInstanceProfileInfo_t, false), // 2164 t_P_nvmlComputeInstanceProfileInfo_t
-    Struct(588), // 2165 t_nvmlComputeInstanceProfileInfo_v2_t
-    Pointer(t_nvmlComputeInstanceProfileInfo_v2_t, false), // 2166 t_P_nvmlComputeInstanceProfileInfo_v2_t
-    Struct(589), // 2167 t_nvmlVgpuTypeIdInfo_t
-    Pointer(t_nvmlVgpuTypeIdInfo_t, false), // 2168 t_P_nvmlVgpuTypeIdInfo_t
-    Struct(590), // 2169 t_nvmlGpuInstanceInfo_t
-    Pointer(t_nvmlGpuInstanceInfo_t, false), // 2170 t_P_nvmlGpuInstanceInfo_t
-    Struct(591), // 2171 t_nvmlVgpuSchedulerLogInfo_t
-    Pointer(t_nvmlVgpuSchedulerLogInfo_t, false), // 2172 t_P_nvmlVgpuSchedulerLogInfo_t
-    Struct(592), // 2173 t_nvmlVgpuSchedulerStateInfo_t
-    Pointer(t_nvmlVgpuSchedulerStateInfo_t, false), // 2174 t_P_nvmlVgpuSchedulerStateInfo_t
-    Struct(593), // 2175 t_nvmlVgpuCreatablePlacementInfo_t
-    Pointer(t_nvmlVgpuCreatablePlacementInfo_t, false), // 2176 t_P_nvmlVgpuCreatablePlacementInfo_t
-    Struct(594), // 2177 t_nvmlVgpuSchedulerState_t
-    Pointer(t_nvmlVgpuSchedulerState_t, false), // 2178 t_P_nvmlVgpuSchedulerState_t
-    Flags(534, 4), // 2179 t_nvmlInitFlags_in4
-    Handle(204), // 2180 t_nvmlSystemEventSet_t
-    Struct(595), // 2181 t_nvmlSystemEventSetCreateRequest_t
-    Pointer(t_nvmlSystemEventSetCreateRequest_t, false), // 2182 t_P_nvmlSystemEventSetCreateRequest_t
-    Struct(596), // 2183 t_nvmlSystemEventSetFreeRequest_t
-    Pointer(t_nvmlSystemEventSetFreeRequest_t, false), // 2184 t_P_nvmlSystemEventSetFreeRequest_t
-    Struct(598), // 2185 t_nvmlSystemEventData_v1_t
-    Pointer(t_nvmlSystemEventData_v1_t, false), // 2186 t_P_nvmlSystemEventData_v1_t
-    Struct(597), // 2187 t_nvmlSystemEventSetWaitRequest_t
-    Pointer(t_nvmlSystemEventSetWaitRequest_t, false), // 2188 t_P_nvmlSystemEventSetWaitRequest_t
-    Struct(600), // 2189 t_nvmlCPERCursor_v1_t
-    Struct(599), // 2190 t_nvmlGetCPER_v1_t
-    Pointer(t_nvmlGetCPER_v1_t, false), // 2191 t_P_nvmlGetCPER_v1_t
-    Struct(601), // 2192 t_nvmlConfComputeSystemCaps_t
-    Pointer(t_nvmlConfComputeSystemCaps_t, false), // 2193 t_P_nvmlConfComputeSystemCaps_t
-    Struct(602), // 2194 t_nvmlConfComputeGetKeyRotationThresholdInfo_t
-    Pointer(t_nvmlConfComputeGetKeyRotationThresholdInfo_t, false), // 2195 t_P_nvmlConfComputeGetKeyRotationThresholdInfo_t
-    Struct(603), // 2196 t_nvmlSystemConfComputeSettings_t
-    Pointer(t_nvmlSystemConfComputeSettings_t, false), // 2197 t_P_nvmlSystemConfComputeSettings_t
-    Struct(604), // 2198 t_nvmlSystemConfComputeSettings_v2_t
-    Pointer(t_nvmlSystemConfComputeSettings_v2_t, false), // 2199 t_P_nvmlSystemConfComputeSettings_v2_t
-    Struct(605), // 2200 t_nvmlConfComputeSystemState_t
-    Pointer(t_nvmlConfComputeSystemState_t, false), // 2201 t_P_nvmlConfComputeSystemState_t
-    Struct(606), // 2202 t_nvmlSystemDriverBranchInfo_t
-    Pointer(t_nvmlSystemDriverBranchInfo_t, false), // 2203 t_P_nvmlSystemDriverBranchInfo_t
-    Struct(607), // 2204 t_nvmlHwbcEntry_t
-    Pointer(t_nvmlHwbcEntry_t, false), // 2205 t_P_nvmlHwbcEntry_t
-    Struct(608), // 2206 t_nvmlSystemRegisterEventRequest_t
-    Pointer(t_nvmlSystemRegisterEventRequest_t, false), // 2207 t_P_nvmlSystemRegisterEventRequest_t
-    Struct(609), // 2208 t_nvmlConfComputeSetKeyRotationThresholdInfo_t
-    Pointer(t_nvmlConfComputeSetKeyRotationThresholdInfo_t, false), // 2209 t_P_nvmlConfComputeSetKeyRotationThresholdInfo_t
-    Handle(205), // 2210 t_nvmlUnit_t
-    Enum(535), // 2211 t_nvmlFanState_t
-    Struct(611), // 2212 t_nvmlUnitFanInfo_t
-    Array(t_nvmlUnitFanInfo_t, 24), // 2213 t_A24_nvmlUnitFanInfo_t
-    Struct(610), // 2214 t_nvmlUnitFanSpeeds_t
-    Pointer(t_nvmlUnitFanSpeeds_t, false), // 2215 t_P_nvmlUnitFanSpeeds_t
-    Pointer(t_nvmlUnit_t, false), // 2216 t_P_nvmlUnit_t
-    Enum(536), // 2217 t_nvmlLedColor_t
-    Struct(612), // 2218 t_nvmlLedState_t
-    Pointer(t_nvmlLedState_t, false), // 2219 t_P_nvmlLedState_t
-    Struct(613), // 2220 t_nvmlPSUInfo_t
-    Pointer(t_nvmlPSUInfo_t, false), // 2221 t_P_nvmlPSUInfo_t
-    Struct(614), // 2222 t_nvmlUnitInfo_t
-    Pointer(t_nvmlUnitInfo_t, false), // 2223 t_P_nvmlUnitInfo_t
-    Struct(616), // 2224 t_nvmlVgpuLicenseExpiry_t
-    Struct(615), // 2225 t_nvmlVgpuLicenseInfo_t
-    Pointer(t_nvmlVgpuLicenseInfo_t, false), // 2226 t_P_nvmlVgpuLicenseInfo_t
-    Struct(617), // 2227 t_nvmlVgpuPlacementId_t
-    Pointer(t_nvmlVgpuPlacementId_t, false), // 2228 t_P_nvmlVgpuPlacementId_t
-    Struct(618), // 2229 t_nvmlVgpuRuntimeState_t
-    Pointer(t_nvmlVgpuRuntimeState_t, false), // 2230 t_P_nvmlVgpuRuntimeState_t
-    Enum(537), // 2231 t_nvmlVgpuVmIdType_t
-    Pointer(t_nvmlVgpuVmIdType_t, false), // 2232 t_P_nvmlVgpuVmIdType_t
-    Struct(619), // 2233 t_nvmlVgpuTypeBar1Info_t
-    Pointer(t_nvmlVgpuTypeBar1Info_t, false), // 2234 t_P_nvmlVgpuTypeBar1Info_t
-    Enum(538), // 2235 t_nvmlVgpuCapability_t
-    Struct(620), // 2236 t_nvmlVgpuTypeMaxInstance_t
-    Pointer(t_nvmlVgpuTypeMaxInstance_t, false), // 2237 t_P_nvmlVgpuTypeMaxInstance_t
-    Enum(539), // 2238 t_nvrtcResult
-    Status(539), // 2239 t_nvrtcResult_status
-    Handle(206), // 2240 t_nvrtcProgram
-    Pointer(t_nvrtcProgram, false), // 2241 t_P_nvrtcProgram
-    Struct(621), // 2242 t_nvrtcBundledHeadersInfo
-    Pointer(t_nvrtcBundledHeadersInfo, false), // 2243 t_P_nvrtcBundledHeadersInfo
-    Flags(540, 4), // 2244 t_nvrtcInstallHeaders_in4
-    Enum(541), // 2245 t_nvtiffStatus_t
-    Status(541), // 2246 t_nvtiffStatus_t_status
-    Handle(207), // 2247 t_nvtiffStream_t
-    Handle(208), // 2248 t_nvtiffDecoder_t
-    Handle(209), // 2249 t_nvtiffDecodeParams_t
-    Struct(622), // 2250 t_nvtiffImage_t
-    Pointer(t_nvtiffImage_t, false), // 2251 t_P_nvtiffImage_t
-    Pointer(t_nvtiffImage_t, true), // 2252 t_PC_nvtiffImage_t
-    Pointer(t_nvtiffDecodeParams_t, false), // 2253 t_P_nvtiffDecodeParams_t
-    Enum(542), // 2254 t_nvtiffOutputFormat_t
-    Struct(623), // 2255 t_nvtiffDecodeRegion_t
-    Pointer(t_nvtiffDecodeRegion_t, true), // 2256 t_PC_nvtiffDecodeRegion_t
-    Pointer(t_nvtiffDecoder_t, false), // 2257 t_P_nvtiffDecoder_t
-    Struct(624), // 2258 t_nvtiffDeviceAllocator_t
-    Pointer(t_nvtiffDeviceAllocator_t, false), // 2259 t_P_nvtiffDeviceAllocator_t
-    Struct(625), // 2260 t_nvtiffPinnedAllocator_t
-    Pointer(t_nvtiffPinnedAllocator_t, false), // 2261 t_P_nvtiffPinnedAllocator_t
-    Handle(210), // 2262 t_nvtiffEncoder_t
-    Handle(211), // 2263 t_nvtiffEncodeParams_t
-    Pointer(t_nvtiffEncodeParams_t, false), // 2264 t_P_nvtiffEncodeParams_t
-    Enum(543), // 2265 t_nvtiffGeoKey_t
-    Enum(544), // 2266 t_nvtiffGeoKeyDataType_t
-    Enum(545), // 2267 t_nvtiffImageGeometryType_t
-    Struct(626), // 2268 t_nvtiffImageGeometry_t
-    Pointer(t_nvtiffImageGeometry_t, true), // 2269 t_PC_nvtiffImageGeometry_t
-    Enum(546), // 2270 t_nvtiffCompression_t
-    Enum(547), // 2271 t_nvtiffPhotometricInt_t
-    Enum(548), // 2272 t_nvtiffPlanarConfig_t
-    Array(t_u16, 16), // 2273 t_A16_u16
-    Enum(549), // 2274 t_nvtiffSampleFormat_t
-    Array(t_nvtiffSampleFormat_t, 16), // 2275 t_A16_nvtiffSampleFormat_t
-    Struct(627), // 2276 t_nvtiffImageInfo_t
-    Pointer(t_nvtiffImageInfo_t, true), // 2277 t_PC_nvtiffImageInfo_t
-    Pointer(t_P_u8, false), // 2278 t_P_P_u8
-    Enum(550), // 2279 t_nvtiffJpegChromaSubsampling_t
-    Struct(628), // 2280 t_nvtiffJpegEncodeOptions_t
-    Pointer(t_nvtiffJpegEncodeOptions_t, true), // 2281 t_PC_nvtiffJpegEncodeOptions_t
-    Enum(551), // 2282 t_nvtiffTagDataType_t
-    Enum(552), // 2283 t_nvtiffVariant_t
-    Pointer(t_nvtiffEncoder_t, false), // 2284 t_P_nvtiffEncoder_t
-    Pointer(t_nvtiffGeoKeyDataType_t, false), // 2285 t_P_nvtiffGeoKeyDataType_t
-    Struct(629), // 2286 t_nvtiffStreamHeader_t
-    Pointer(t_nvtiffStreamHeader_t, false), // 2287 t_P_nvtiffStreamHeader_t
-    Pointer(t_nvtiffImageGeometry_t, false), // 2288 t_P_nvtiffImageGeometry_t
-    Pointer(t_nvtiffImageInfo_t, false), // 2289 t_P_nvtiffImageInfo_t
-    Pointer(t_nvtiffGeoKey_t, false), // 2290 t_P_nvtiffGeoKey_t
-    Pointer(t_nvtiffTagDataType_t, false), // 2291 t_P_nvtiffTagDataType_t
-    Pointer(t_nvtiffStream_t, false), // 2292 t_P_nvtiffStream_t
+    Struct(406), // 1627 t_NppLibraryVersion
+    Pointer(t_NppLibraryVersion, true), // 1628 t_PC_NppLibraryVersion
+    Enum(449), // 1629 t_NppStatus
+    Status(449), // 1630 t_NppStatus_status
+    Union(409), // 1631 t_NppStreamContext__1
+    Struct(407), // 1632 t_NppStreamContext
+    Pointer(t_NppStreamContext, false), // 1633 t_P_NppStreamContext
+    Pointer(t_u16, true), // 1634 t_PC_u16
+    Struct(410), // 1635 t_NppiSize
+    Struct(411), // 1636 t_Npp16f
+    Pointer(t_Npp16f, true), // 1637 t_PC_Npp16f
+    Pointer(t_Npp16f, false), // 1638 t_P_Npp16f
+    Pointer(t_i16, true), // 1639 t_PC_i16
+    Struct(412), // 1640 t_Npp16sc
+    Pointer(t_Npp16sc, true), // 1641 t_PC_Npp16sc
+    Pointer(t_Npp16sc, false), // 1642 t_P_Npp16sc
+    Struct(413), // 1643 t_Npp32fc
+    Pointer(t_Npp32fc, true), // 1644 t_PC_Npp32fc
+    Pointer(t_Npp32fc, false), // 1645 t_P_Npp32fc
+    Struct(414), // 1646 t_Npp32sc
+    Pointer(t_Npp32sc, true), // 1647 t_PC_Npp32sc
+    Pointer(t_Npp32sc, false), // 1648 t_P_Npp32sc
+    Enum(450), // 1649 t_NppiAlphaOp
+    Pointer(t_i8, true), // 1650 t_PC_i8
+    Pointer(t_P_u8, false), // 1651 t_P_P_u8
+    Pointer(t_PC_u8, false), // 1652 t_P_PC_u8
+    Struct(415), // 1653 t_NppiRect
+    Enum(451), // 1654 t_NppiBayerGridPosition
+    Enum(452), // 1655 t_NppiInterpolationMode
+    Struct(416), // 1656 t_NppiPoint32f
+    Struct(417), // 1657 t_NppiProfileData
+    Pointer(t_NppiProfileData, false), // 1658 t_P_NppiProfileData
+    Pointer(t_P_i16, false), // 1659 t_P_P_i16
+    Pointer(t_PC_i16, false), // 1660 t_P_PC_i16
+    Pointer(t_P_u16, false), // 1661 t_P_P_u16
+    Pointer(t_PC_u16, false), // 1662 t_P_PC_u16
+    Pointer(t_P_i8, false), // 1663 t_P_P_i8
+    Pointer(t_PC_i8, false), // 1664 t_P_PC_i8
+    Struct(418), // 1665 t_NppiColorTwistBatchCXR
+    Pointer(t_NppiColorTwistBatchCXR, false), // 1666 t_P_NppiColorTwistBatchCXR
+    Enum(453), // 1667 t_NppCmpOp
+    Struct(419), // 1668 t_NppiImageDescriptor
+    Pointer(t_NppiImageDescriptor, false), // 1669 t_P_NppiImageDescriptor
+    Struct(420), // 1670 t_NppiBufferDescriptor
+    Pointer(t_NppiBufferDescriptor, false), // 1671 t_P_NppiBufferDescriptor
+    Struct(422), // 1672 t_NppiPoint
+    Struct(421), // 1673 t_NppiCompressedMarkerLabelsInfo
+    Pointer(t_NppiCompressedMarkerLabelsInfo, false), // 1674 t_P_NppiCompressedMarkerLabelsInfo
+    Struct(424), // 1675 t_NppiContourPixelGeometryInfo
+    Struct(423), // 1676 t_NppiContourPixelDirectionInfo
+    Pointer(t_NppiContourPixelDirectionInfo, false), // 1677 t_P_NppiContourPixelDirectionInfo
+    Pointer(t_NppiContourPixelGeometryInfo, false), // 1678 t_P_NppiContourPixelGeometryInfo
+    Struct(425), // 1679 t_NppiContourBlockSegment
+    Pointer(t_NppiContourBlockSegment, false), // 1680 t_P_NppiContourBlockSegment
+    Struct(426), // 1681 t_NppiContourTotalsInfo
+    Pointer(t_NppiContourTotalsInfo, false), // 1682 t_P_NppiContourTotalsInfo
+    Pointer(t_NppiPoint32f, false), // 1683 t_P_NppiPoint32f
+    Struct(427), // 1684 t_NppiPoint64f
+    Pointer(t_NppiPoint64f, false), // 1685 t_P_NppiPoint64f
+    Enum(454), // 1686 t_NppRoundMode
+    Pointer(t_PC_i32, false), // 1687 t_P_PC_i32
+    Enum(455), // 1688 t_NppiBorderType
+    Enum(456), // 1689 t_NppiDifferentialKernel
+    Enum(457), // 1690 t_NppiMaskSize
+    Enum(458), // 1691 t_NppiNorm
+    Struct(428), // 1692 t_NppPointPolar
+    Pointer(t_NppPointPolar, false), // 1693 t_P_NppPointPolar
+    Array(t_u32, 3), // 1694 t_A3_u32
+    Struct(429), // 1695 t_NppiConnectedRegion
+    Pointer(t_NppiConnectedRegion, false), // 1696 t_P_NppiConnectedRegion
+    Enum(459), // 1697 t_NppDataType
+    Enum(460), // 1698 t_NppiChannels
+    Pointer(t_NppiSize, false), // 1699 t_P_NppiSize
+    Pointer(t_NppiRect, false), // 1700 t_P_NppiRect
+    Pointer(t_NppiPoint, false), // 1701 t_P_NppiPoint
+    Struct(430), // 1702 t_NppiHOGConfig
+    Pointer(t_NppiPoint, true), // 1703 t_PC_NppiPoint
+    Pointer(t_NppiImageDescriptor, true), // 1704 t_PC_NppiImageDescriptor
+    Enum(461), // 1705 t_NppiAxis
+    Struct(431), // 1706 t_NppiMirrorBatchCXR
+    Pointer(t_NppiMirrorBatchCXR, false), // 1707 t_P_NppiMirrorBatchCXR
+    Enum(462), // 1708 t_NppiColorSpace
+    Pointer(t_PC_Npp16f, false), // 1709 t_P_PC_Npp16f
+    Struct(432), // 1710 t_NppiResizeBatchROI_Advanced
+    Pointer(t_NppiResizeBatchROI_Advanced, false), // 1711 t_P_NppiResizeBatchROI_Advanced
+    Struct(433), // 1712 t_NppiResizeBatchCXR
+    Pointer(t_NppiResizeBatchCXR, false), // 1713 t_P_NppiResizeBatchCXR
+    Enum(463), // 1714 t_NppHintAlgorithm
+    Enum(464), // 1715 t_NppiWatershedSegmentBoundaryType
+    Pointer(t_P_Npp16f, false), // 1716 t_P_P_Npp16f
+    Array(t_f64, 3), // 1717 t_A3_f64
+    Array(t_A3_f64, 2), // 1718 t_A2_A3_f64
+    Struct(434), // 1719 t_NppiWarpAffineBatchCXR
+    Pointer(t_NppiWarpAffineBatchCXR, false), // 1720 t_P_NppiWarpAffineBatchCXR
+    Array(t_A3_f64, 3), // 1721 t_A3_A3_f64
+    Struct(435), // 1722 t_NppiWarpPerspectiveBatchCXR
+    Pointer(t_NppiWarpPerspectiveBatchCXR, false), // 1723 t_P_NppiWarpPerspectiveBatchCXR
+    Pointer(t_PC_NppiImageDescriptor, false), // 1724 t_P_PC_NppiImageDescriptor
+    Struct(436), // 1725 t_Npp64fc
+    Pointer(t_Npp64fc, true), // 1726 t_PC_Npp64fc
+    Pointer(t_Npp64fc, false), // 1727 t_P_Npp64fc
+    Struct(437), // 1728 t_Npp64sc
+    Pointer(t_Npp64sc, true), // 1729 t_PC_Npp64sc
+    Pointer(t_Npp64sc, false), // 1730 t_P_Npp64sc
+    Enum(465), // 1731 t_NppsZCType
+    Enum(466), // 1732 t_nvFatbinResult
+    Status(466), // 1733 t_nvFatbinResult_status
+    Handle(179), // 1734 t_nvFatbinHandle
+    Pointer(t_nvFatbinHandle, false), // 1735 t_P_nvFatbinHandle
+    Enum(467), // 1736 t_nvJitLinkResult
+    Status(467), // 1737 t_nvJitLinkResult_status
+    Handle(180), // 1738 t_nvJitLinkHandle
+    Enum(468), // 1739 t_nvJitLinkInputType
+    Pointer(t_nvJitLinkHandle, false), // 1740 t_P_nvJitLinkHandle
+    Enum(469), // 1741 t_nvjpegStatus_t
+    Status(469), // 1742 t_nvjpegStatus_t_status
+    Handle(181), // 1743 t_nvjpegHandle_t
+    Struct(438), // 1744 t_nvjpegDevAllocator_t
+    Pointer(t_nvjpegDevAllocator_t, false), // 1745 t_P_nvjpegDevAllocator_t
+    Handle(182), // 1746 t_nvjpegBufferDevice_t
+    Pointer(t_nvjpegBufferDevice_t, false), // 1747 t_P_nvjpegBufferDevice_t
+    Struct(439), // 1748 t_nvjpegDevAllocatorV2_t
+    Pointer(t_nvjpegDevAllocatorV2_t, false), // 1749 t_P_nvjpegDevAllocatorV2_t
+    Struct(440), // 1750 t_nvjpegPinnedAllocator_t
+    Pointer(t_nvjpegPinnedAllocator_t, false), // 1751 t_P_nvjpegPinnedAllocator_t
+    Handle(183), // 1752 t_nvjpegBufferPinned_t
+    Pointer(t_nvjpegBufferPinned_t, false), // 1753 t_P_nvjpegBufferPinned_t
+    Struct(441), // 1754 t_nvjpegPinnedAllocatorV2_t
+    Pointer(t_nvjpegPinnedAllocatorV2_t, false), // 1755 t_P_nvjpegPinnedAllocatorV2_t
+    Enum(470), // 1756 t_nvjpegBackend_t
+    Pointer(t_nvjpegHandle_t, false), // 1757 t_P_nvjpegHandle_t
+    Flags(471, 4), // 1758 t_nvjpegFlags_in4
+    Handle(184), // 1759 t_nvjpegJpegState_t
+    Enum(472), // 1760 t_nvjpegOutputFormat_t
+    Array(t_P_u8, 4), // 1761 t_A4_P_u8
+    Array(t_u64, 4), // 1762 t_A4_u64
+    Struct(442), // 1763 t_nvjpegImage_t
+    Pointer(t_nvjpegImage_t, false), // 1764 t_P_nvjpegImage_t
+    Handle(185), // 1765 t_nvjpegDecodeParams_t
+    Pointer(t_nvjpegDecodeParams_t, false), // 1766 t_P_nvjpegDecodeParams_t
+    Enum(473), // 1767 t_nvjpegChromaSubsampling_t
+    Handle(186), // 1768 t_nvjpegJpegStream_t
+    Handle(187), // 1769 t_nvjpegJpegDecoder_t
+    Enum(474), // 1770 t_nvjpegExifOrientation_t
+    Enum(475), // 1771 t_nvjpegScaleFactor_t
+    Pointer(t_nvjpegJpegDecoder_t, false), // 1772 t_P_nvjpegJpegDecoder_t
+    Pointer(t_nvjpegJpegState_t, false), // 1773 t_P_nvjpegJpegState_t
+    Handle(188), // 1774 t_nvjpegEncoderState_t
+    Handle(189), // 1775 t_nvjpegEncoderParams_t
+    Pointer(t_nvjpegImage_t, true), // 1776 t_PC_nvjpegImage_t
+    Enum(476), // 1777 t_nvjpegInputFormat_t
+    Pointer(t_nvjpegEncoderParams_t, false), // 1778 t_P_nvjpegEncoderParams_t
+    Enum(477), // 1779 t_nvjpegJpegEncoding_t
+    Pointer(t_nvjpegEncoderState_t, false), // 1780 t_P_nvjpegEncoderState_t
+    Enum(478), // 1781 t_nvjpegEncBackend_t
+    Pointer(t_nvjpegChromaSubsampling_t, false), // 1782 t_P_nvjpegChromaSubsampling_t
+    Pointer(t_nvjpegJpegStream_t, false), // 1783 t_P_nvjpegJpegStream_t
+    Pointer(t_nvjpegExifOrientation_t, false), // 1784 t_P_nvjpegExifOrientation_t
+    Pointer(t_nvjpegJpegEncoding_t, false), // 1785 t_P_nvjpegJpegEncoding_t
+    Enum(479), // 1786 t_nvjpeg2kStatus_t
+    Status(479), // 1787 t_nvjpeg2kStatus_t_status
+    Enum(480), // 1788 t_nvjpeg2kBackend_t
+    Struct(443), // 1789 t_nvjpeg2kDeviceAllocator_t
+    Pointer(t_nvjpeg2kDeviceAllocator_t, false), // 1790 t_P_nvjpeg2kDeviceAllocator_t
+    Struct(444), // 1791 t_nvjpeg2kPinnedAllocator_t
+    Pointer(t_nvjpeg2kPinnedAllocator_t, false), // 1792 t_P_nvjpeg2kPinnedAllocator_t
+    Handle(190), // 1793 t_nvjpeg2kHandle_t
+    Pointer(t_nvjpeg2kHandle_t, false), // 1794 t_P_nvjpeg2kHandle_t
+    Struct(445), // 1795 t_nvjpeg2kDeviceAllocatorV2_t
+    Pointer(t_nvjpeg2kDeviceAllocatorV2_t, false), // 1796 t_P_nvjpeg2kDeviceAllocatorV2_t
+    Struct(446), // 1797 t_nvjpeg2kPinnedAllocatorV2_t
+    Pointer(t_nvjpeg2kPinnedAllocatorV2_t, false), // 1798 t_P_nvjpeg2kPinnedAllocatorV2_t
+    Handle(191), // 1799 t_nvjpeg2kDecodeState_t
+    Handle(192), // 1800 t_nvjpeg2kStream_t
+    Enum(481), // 1801 t_nvjpeg2kImageType_t
+    Struct(447), // 1802 t_nvjpeg2kImage_t
+    Pointer(t_nvjpeg2kImage_t, false), // 1803 t_P_nvjpeg2kImage_t
+    Handle(193), // 1804 t_nvjpeg2kDecodeParams_t
+    Pointer(t_nvjpeg2kDecodeParams_t, false), // 1805 t_P_nvjpeg2kDecodeParams_t
+    Enum(482), // 1806 t_nvjpeg2kImageFormat_t
+    Pointer(t_nvjpeg2kDecodeState_t, false), // 1807 t_P_nvjpeg2kDecodeState_t
+    Handle(194), // 1808 t_nvjpeg2kEncoder_t
+    Handle(195), // 1809 t_nvjpeg2kEncodeState_t
+    Handle(196), // 1810 t_nvjpeg2kEncodeParams_t
+    Pointer(t_nvjpeg2kImage_t, true), // 1811 t_PC_nvjpeg2kImage_t
+    Pointer(t_nvjpeg2kEncodeParams_t, false), // 1812 t_P_nvjpeg2kEncodeParams_t
+    Enum(483), // 1813 t_nvjpeg2kBitstreamType_t
+    Enum(484), // 1814 t_nvjpeg2kColorSpace_t
+    Struct(449), // 1815 t_nvjpeg2kImageComponentInfo_t
+    Pointer(t_nvjpeg2kImageComponentInfo_t, false), // 1816 t_P_nvjpeg2kImageComponentInfo_t
+    Enum(485), // 1817 t_nvjpeg2kProgOrder_t
+    Array(t_u32, 33), // 1818 t_A33_u32
+    Struct(448), // 1819 t_nvjpeg2kEncodeConfig_t
+    Pointer(t_nvjpeg2kEncodeConfig_t, false), // 1820 t_P_nvjpeg2kEncodeConfig_t
+    Enum(486), // 1821 t_nvjpeg2kNLTType_t
+    Struct(450), // 1822 t_nvjpeg2kNLTInfo_t
+    Pointer(t_nvjpeg2kNLTInfo_t, true), // 1823 t_PC_nvjpeg2kNLTInfo_t
+    Enum(487), // 1824 t_nvjpeg2kQualityType_t
+    Pointer(t_nvjpeg2kEncodeState_t, false), // 1825 t_P_nvjpeg2kEncodeState_t
+    Pointer(t_nvjpeg2kEncoder_t, false), // 1826 t_P_nvjpeg2kEncoder_t
+    Pointer(t_nvjpeg2kStream_t, false), // 1827 t_P_nvjpeg2kStream_t
+    Pointer(t_nvjpeg2kColorSpace_t, false), // 1828 t_P_nvjpeg2kColorSpace_t
+    Pointer(t_nvjpeg2kNLTInfo_t, false), // 1829 t_P_nvjpeg2kNLTInfo_t
+    Struct(451), // 1830 t_nvjpeg2kImageInfo_t
+    Pointer(t_nvjpeg2kImageInfo_t, false), // 1831 t_P_nvjpeg2kImageInfo_t
+    Enum(488), // 1832 t_nvmlReturn_t
+    Status(488), // 1833 t_nvmlReturn_t_status
+    Handle(197), // 1834 t_nvmlComputeInstance_t
+    Handle(198), // 1835 t_nvmlDevice_t
+    Handle(199), // 1836 t_nvmlGpuInstance_t
+    Struct(453), // 1837 t_nvmlComputeInstancePlacement_t
+    Struct(452), // 1838 t_nvmlComputeInstanceInfo_t
+    Pointer(t_nvmlComputeInstanceInfo_t, false), // 1839 t_P_nvmlComputeInstanceInfo_t
+    Enum(489), // 1840 t_nvmlEccCounterType_t
+    Enum(490), // 1841 t_nvmlValueType_t
+    Union(455), // 1842 t_nvmlValue_t
+    Enum(491), // 1843 t_nvmlFieldId
+    Struct(454), // 1844 t_nvmlFieldValue_t
+    Pointer(t_nvmlFieldValue_t, false), // 1845 t_P_nvmlFieldValue_t
+    Pointer(t_nvmlGpuInstance_t, false), // 1846 t_P_nvmlGpuInstance_t
+    Struct(456), // 1847 t_nvmlGpuInstancePlacement_t
+    Pointer(t_nvmlGpuInstancePlacement_t, true), // 1848 t_PC_nvmlGpuInstancePlacement_t
+    Array(t_char, 32), // 1849 t_A32_char
+    Struct(457), // 1850 t_nvmlPciInfo_t
+    Pointer(t_nvmlPciInfo_t, false), // 1851 t_P_nvmlPciInfo_t
+    Enum(492), // 1852 t_nvmlEnableState_t
+    Enum(493), // 1853 t_nvmlRestrictedAPI_t
+    Pointer(t_nvmlEnableState_t, false), // 1854 t_P_nvmlEnableState_t
+    Array(t_u32, 5), // 1855 t_A5_u32
+    Struct(458), // 1856 t_nvmlAccountingStats_t
+    Pointer(t_nvmlAccountingStats_t, false), // 1857 t_P_nvmlAccountingStats_t
+    Struct(459), // 1858 t_nvmlAccountingStats_v2_t
+    Pointer(t_nvmlAccountingStats_v2_t, false), // 1859 t_P_nvmlAccountingStats_v2_t
+    Handle(200), // 1860 t_nvmlVgpuInstance_t
+    Pointer(t_nvmlVgpuInstance_t, false), // 1861 t_P_nvmlVgpuInstance_t
+    Struct(460), // 1862 t_nvmlAdaptiveTgpModeInfo_v1_t
+    Pointer(t_nvmlAdaptiveTgpModeInfo_v1_t, false), // 1863 t_P_nvmlAdaptiveTgpModeInfo_v1_t
+    Struct(461), // 1864 t_nvmlDeviceAddressingMode_t
+    Pointer(t_nvmlDeviceAddressingMode_t, false), // 1865 t_P_nvmlDeviceAddressingMode_t
+    Enum(494), // 1866 t_nvmlClockType_t
+    Enum(495), // 1867 t_nvmlDeviceArchitecture_t
+    Pointer(t_nvmlDeviceArchitecture_t, false), // 1868 t_P_nvmlDeviceArchitecture_t
+    Struct(462), // 1869 t_nvmlDeviceAttributes_t
+    Pointer(t_nvmlDeviceAttributes_t, false), // 1870 t_P_nvmlDeviceAttributes_t
+    Struct(463), // 1871 t_nvmlBAR1Memory_t
+    Pointer(t_nvmlBAR1Memory_t, false), // 1872 t_P_nvmlBAR1Memory_t
+    Struct(464), // 1873 t_nvmlBBXTimeData_v1_t
+    Pointer(t_nvmlBBXTimeData_v1_t, false), // 1874 t_P_nvmlBBXTimeData_v1_t
+    Struct(466), // 1875 t_nvmlEccBankRemapperHistogram_v1_t
+    Struct(465), // 1876 t_nvmlEccBankRemapperStatus_v1_t
+    Pointer(t_nvmlEccBankRemapperStatus_v1_t, false), // 1877 t_P_nvmlEccBankRemapperStatus_v1_t
+    Enum(496), // 1878 t_nvmlBrandType_t
+    Pointer(t_nvmlBrandType_t, false), // 1879 t_P_nvmlBrandType_t
+    Enum(497), // 1880 t_nvmlBridgeChipType_t
+    Struct(468), // 1881 t_nvmlBridgeChipInfo_t
+    Array(t_nvmlBridgeChipInfo_t, 128), // 1882 t_A128_nvmlBridgeChipInfo_t
+    Struct(467), // 1883 t_nvmlBridgeChipHierarchy_t
+    Pointer(t_nvmlBridgeChipHierarchy_t, false), // 1884 t_P_nvmlBridgeChipHierarchy_t
+    Enum(498), // 1885 t_nvmlBusType_t
+    Pointer(t_nvmlBusType_t, false), // 1886 t_P_nvmlBusType_t
+    Struct(469), // 1887 t_nvmlC2cModeInfo_v1_t
+    Pointer(t_nvmlC2cModeInfo_v1_t, false), // 1888 t_P_nvmlC2cModeInfo_v1_t
+    Struct(470), // 1889 t_nvmlDeviceCapabilities_t
+    Pointer(t_nvmlDeviceCapabilities_t, false), // 1890 t_P_nvmlDeviceCapabilities_t
+    Struct(472), // 1891 t_nvmlClkMonFaultInfo_t
+    Array(t_nvmlClkMonFaultInfo_t, 32), // 1892 t_A32_nvmlClkMonFaultInfo_t
+    Struct(471), // 1893 t_nvmlClkMonStatus_t
+    Pointer(t_nvmlClkMonStatus_t, false), // 1894 t_P_nvmlClkMonStatus_t
+    Enum(499), // 1895 t_nvmlClockId_t
+    Enum(500), // 1896 t_nvmlPstates_t
+    Struct(473), // 1897 t_nvmlClockOffset_t
+    Pointer(t_nvmlClockOffset_t, false), // 1898 t_P_nvmlClockOffset_t
+    Enum(501), // 1899 t_nvmlComputeMode_t
+    Pointer(t_nvmlComputeMode_t, false), // 1900 t_P_nvmlComputeMode_t
+    Struct(474), // 1901 t_nvmlProcessInfo_v1_t
+    Pointer(t_nvmlProcessInfo_v1_t, false), // 1902 t_P_nvmlProcessInfo_v1_t
+    Struct(475), // 1903 t_nvmlProcessInfo_t
+    Pointer(t_nvmlProcessInfo_t, false), // 1904 t_P_nvmlProcessInfo_t
+    Array(t_u8, 32), // 1905 t_A32_u8
+    Array(t_u8, 8192), // 1906 t_A8192_u8
+    Array(t_u8, 4096), // 1907 t_A4096_u8
+    Struct(476), // 1908 t_nvmlConfComputeGpuAttestationReport_t
+    Pointer(t_nvmlConfComputeGpuAttestationReport_t, false), // 1909 t_P_nvmlConfComputeGpuAttestationReport_t
+    Array(t_u8, 5120), // 1910 t_A5120_u8
+    Struct(477), // 1911 t_nvmlConfComputeGpuCertificate_t
+    Pointer(t_nvmlConfComputeGpuCertificate_t, false), // 1912 t_P_nvmlConfComputeGpuCertificate_t
+    Struct(478), // 1913 t_nvmlConfComputeMemSizeInfo_t
+    Pointer(t_nvmlConfComputeMemSizeInfo_t, false), // 1914 t_P_nvmlConfComputeMemSizeInfo_t
+    Struct(479), // 1915 t_nvmlMemory_t
+    Pointer(t_nvmlMemory_t, false), // 1916 t_P_nvmlMemory_t
+    Enum(502), // 1917 t_nvmlCoolerControl_t
+    Flags(503, 4), // 1918 t_nvmlCoolerTarget_t_in4
+    Struct(480), // 1919 t_nvmlCoolerInfo_t
+    Pointer(t_nvmlCoolerInfo_t, false), // 1920 t_P_nvmlCoolerInfo_t
+    Enum(504), // 1921 t_nvmlAffinityScope_t
+    Handle(201), // 1922 t_nvmlVgpuTypeId_t
+    Pointer(t_nvmlVgpuTypeId_t, false), // 1923 t_P_nvmlVgpuTypeId_t
+    Array(t_char, 2048), // 1924 t_A2048_char
+    Struct(481), // 1925 t_nvmlDeviceCurrentClockFreqs_t
+    Pointer(t_nvmlDeviceCurrentClockFreqs_t, false), // 1926 t_P_nvmlDeviceCurrentClockFreqs_t
+    Flags(505, 4), // 1927 t_nvmlClocksEventReasons_in4
+    Pointer(t_nvmlClocksEventReasons_in4, false), // 1928 t_P_nvmlClocksEventReasons_in4
+    Flags(505, 8), // 1929 t_nvmlClocksEventReasons_in8
+    Pointer(t_nvmlClocksEventReasons_in8, false), // 1930 t_P_nvmlClocksEventReasons_in8
+    Enum(506), // 1931 t_nvmlMemoryErrorType_t
+    Struct(482), // 1932 t_nvmlEccErrorCounts_t
+    Pointer(t_nvmlEccErrorCounts_t, false), // 1933 t_P_nvmlEccErrorCounts_t
+    Pointer(t_nvmlDevice_t, false), // 1934 t_P_nvmlDevice_t
+    Struct(483), // 1935 t_nvmlDramEncryptionInfo_t
+    Pointer(t_nvmlDramEncryptionInfo_t, false), // 1936 t_P_nvmlDramEncryptionInfo_t
+    Enum(507), // 1937 t_nvmlDriverModel_t
+    Pointer(t_nvmlDriverModel_t, false), // 1938 t_P_nvmlDriverModel_t
+    Struct(485), // 1939 t_nvmlGpuDynamicPstatesInfo_t_utilization
+    Array(t_nvmlGpuDynamicPstatesInfo_t_utilization, 8), // 1940 t_A8_nvmlGpuDynamicPstatesInfo_t_utilization
+    Struct(484), // 1941 t_nvmlGpuDynamicPstatesInfo_t
+    Pointer(t_nvmlGpuDynamicPstatesInfo_t, false), // 1942 t_P_nvmlGpuDynamicPstatesInfo_t
+    Enum(508), // 1943 t_nvmlEncoderType_t
+    Struct(486), // 1944 t_nvmlEncoderSessionInfo_t
+    Pointer(t_nvmlEncoderSessionInfo_t, false), // 1945 t_P_nvmlEncoderSessionInfo_t
+    Enum(509), // 1946 t_nvmlFBCSessionType_t
+    Struct(487), // 1947 t_nvmlFBCSessionInfo_t
+    Pointer(t_nvmlFBCSessionInfo_t, false), // 1948 t_P_nvmlFBCSessionInfo_t
+    Struct(488), // 1949 t_nvmlFBCStats_t
+    Pointer(t_nvmlFBCStats_t, false), // 1950 t_P_nvmlFBCStats_t
+    Enum(510), // 1951 t_nvmlFanControlPolicy_t
+    Pointer(t_nvmlFanControlPolicy_t, false), // 1952 t_P_nvmlFanControlPolicy_t
+    Struct(489), // 1953 t_nvmlFanSpeedInfo_t
+    Pointer(t_nvmlFanSpeedInfo_t, false), // 1954 t_P_nvmlFanSpeedInfo_t
+    Enum(511), // 1955 t_nvmlFabricState
+    Flags(511, 1), // 1956 t_nvmlFabricState_in1
+    Struct(490), // 1957 t_nvmlGpuFabricInfo_t
+    Pointer(t_nvmlGpuFabricInfo_t, false), // 1958 t_P_nvmlGpuFabricInfo_t
+    Enum(512), // 1959 t_nvmlFabricHealthSummary
+    Flags(512, 1), // 1960 t_nvmlFabricHealthSummary_in1
+    Struct(491), // 1961 t_nvmlGpuFabricInfoV_t
+    Pointer(t_nvmlGpuFabricInfoV_t, false), // 1962 t_P_nvmlGpuFabricInfoV_t
+    Enum(513), // 1963 t_nvmlFabricCliqueType
+    Flags(513, 1), // 1964 t_nvmlFabricCliqueType_in1
+    Struct(493), // 1965 t_nvmlGpuFabricClique_v1_t
+    Array(t_nvmlGpuFabricClique_v1_t, 64), // 1966 t_A64_nvmlGpuFabricClique_v1_t
+    Struct(492), // 1967 t_nvmlGpuFabricInfo_v4_t
+    Pointer(t_nvmlGpuFabricInfo_v4_t, false), // 1968 t_P_nvmlGpuFabricInfo_v4_t
+    Pointer(t_nvmlGpuInstancePlacement_t, false), // 1969 t_P_nvmlGpuInstancePlacement_t
+    Enum(514), // 1970 t_nvmlGpuInstanceProfile
+    Struct(494), // 1971 t_nvmlGpuInstanceProfileInfo_t
+    Pointer(t_nvmlGpuInstanceProfileInfo_t, false), // 1972 t_P_nvmlGpuInstanceProfileInfo_t
+    Array(t_char, 96), // 1973 t_A96_char
+    Struct(495), // 1974 t_nvmlGpuInstanceProfileInfo_v2_t
+    Pointer(t_nvmlGpuInstanceProfileInfo_v2_t, false), // 1975 t_P_nvmlGpuInstanceProfileInfo_v2_t
+    Enum(515), // 1976 t_nvmlGpuOperationMode_t
+    Pointer(t_nvmlGpuOperationMode_t, false), // 1977 t_P_nvmlGpuOperationMode_t
+    Struct(496), // 1978 t_nvmlGpuUptime_v1_t
+    Pointer(t_nvmlGpuUptime_v1_t, false), // 1979 t_P_nvmlGpuUptime_v1_t
+    Enum(516), // 1980 t_nvmlGridLicenseFeatureCode_t
+    Struct(499), // 1981 t_nvmlGridLicenseExpiry_t
+    Struct(498), // 1982 t_nvmlGridLicensableFeature_t
+    Array(t_nvmlGridLicensableFeature_t, 3), // 1983 t_A3_nvmlGridLicensableFeature_t
+    Struct(497), // 1984 t_nvmlGridLicensableFeatures_t
+    Pointer(t_nvmlGridLicensableFeatures_t, false), // 1985 t_P_nvmlGridLicensableFeatures_t
+    Array(t_char, 41), // 1986 t_A41_char
+    Union(501), // 1987 t_nvmlUUIDValue_t
+    Enum(517), // 1988 t_nvmlUUIDType_t
+    Struct(500), // 1989 t_nvmlUUID_t
+    Pointer(t_nvmlUUID_t, true), // 1990 t_PC_nvmlUUID_t
+    Enum(518), // 1991 t_nvmlHostVgpuMode_t
+    Pointer(t_nvmlHostVgpuMode_t, false), // 1992 t_P_nvmlHostVgpuMode_t
+    Struct(502), // 1993 t_nvmlHostname_v1_t
+    Pointer(t_nvmlHostname_v1_t, false), // 1994 t_P_nvmlHostname_v1_t
+    Enum(519), // 1995 t_nvmlInforomObject_t
+    Struct(503), // 1996 t_nvmlMarginTemperature_t
+    Pointer(t_nvmlMarginTemperature_t, false), // 1997 t_P_nvmlMarginTemperature_t
+    Enum(520), // 1998 t_nvmlMemoryLocation_t
+    Struct(504), // 1999 t_nvmlMemory_v2_t
+    Pointer(t_nvmlMemory_v2_t, false), // 2000 t_P_nvmlMemory_v2_t
+    Struct(505), // 2001 t_nvmlGetMemoryLimits_v1_t
+    Pointer(t_nvmlGetMemoryLimits_v1_t, false), // 2002 t_P_nvmlGetMemoryLimits_v1_t
+    Enum(521), // 2003 t_nvmlMigMode
+    Pointer(t_nvmlMigMode, false), // 2004 t_P_nvmlMigMode
+    Enum(522), // 2005 t_nvmlNvLinkCapability_t
+    Enum(523), // 2006 t_nvmlNvLinkErrorCounter_t
+    Struct(508), // 2007 t_nvmlNvlinkFirmwareVersion_t
+    Array(t_nvmlNvlinkFirmwareVersion_t, 100), // 2008 t_A100_nvmlNvlinkFirmwareVersion_t
+    Struct(507), // 2009 t_nvmlNvlinkFirmwareInfo_t
+    Struct(506), // 2010 t_nvmlNvLinkInfo_t
+    Pointer(t_nvmlNvLinkInfo_t, false), // 2011 t_P_nvmlNvLinkInfo_t
+    Struct(509), // 2012 t_nvmlNvLinkInfo_v3_t
+    Pointer(t_nvmlNvLinkInfo_v3_t, false), // 2013 t_P_nvmlNvLinkInfo_v3_t
+    Enum(524), // 2014 t_nvmlIntNvLinkDeviceType_t
+    Pointer(t_nvmlIntNvLinkDeviceType_t, false), // 2015 t_P_nvmlIntNvLinkDeviceType_t
+    Struct(511), // 2016 t_nvmlNvlinkTelemetrySample_v1_t
+    Pointer(t_nvmlNvlinkTelemetrySample_v1_t, false), // 2017 t_P_nvmlNvlinkTelemetrySample_v1_t
+    Struct(510), // 2018 t_nvmlNvlinkTelemetrySamples_v1_t
+    Pointer(t_nvmlNvlinkTelemetrySamples_v1_t, false), // 2019 t_P_nvmlNvlinkTelemetrySamples_v1_t
+    Enum(525), // 2020 t_nvmlNvLinkUtilizationCountUnits_t
+    Flags(526, 4), // 2021 t_nvmlNvLinkUtilizationCountPktTypes_t_in4
+    Struct(512), // 2022 t_nvmlNvLinkUtilizationControl_t
+    Pointer(t_nvmlNvLinkUtilizationControl_t, false), // 2023 t_P_nvmlNvLinkUtilizationControl_t
+    Struct(513), // 2024 t_nvmlNvlinkGetBwMode_t
+    Pointer(t_nvmlNvlinkGetBwMode_t, false), // 2025 t_P_nvmlNvlinkGetBwMode_t
+    Array(t_u8, 256), // 2026 t_A256_u8
+    Struct(514), // 2027 t_nvmlNvlinkNvlePrivateInfo_v1_t
+    Pointer(t_nvmlNvlinkNvlePrivateInfo_v1_t, false), // 2028 t_P_nvmlNvlinkNvlePrivateInfo_v1_t
+    Array(t_u32, 4096), // 2029 t_A4096_u32
+    Struct(515), // 2030 t_nvmlNvlinkGetRemapTableInfo_v1_t
+    Pointer(t_nvmlNvlinkGetRemapTableInfo_v1_t, false), // 2031 t_P_nvmlNvlinkGetRemapTableInfo_v1_t
+    Array(t_u8, 23), // 2032 t_A23_u8
+    Struct(516), // 2033 t_nvmlNvlinkSupportedBwModes_t
+    Pointer(t_nvmlNvlinkSupportedBwModes_t, false), // 2034 t_P_nvmlNvlinkSupportedBwModes_t
+    Enum(527), // 2035 t_nvmlGpuP2PCapsIndex_t
+    Enum(528), // 2036 t_nvmlGpuP2PStatus_t
+    Pointer(t_nvmlGpuP2PStatus_t, false), // 2037 t_P_nvmlGpuP2PStatus_t
+    Struct(517), // 2038 t_nvmlPciInfoExt_t
+    Pointer(t_nvmlPciInfoExt_t, false), // 2039 t_P_nvmlPciInfoExt_t
+    Enum(529), // 2040 t_nvmlPcieUtilCounter_t
+    Struct(518), // 2041 t_nvmlPdi_t
+    Pointer(t_nvmlPdi_t, false), // 2042 t_P_nvmlPdi_t
+    Struct(519), // 2043 t_nvmlDevicePerfModes_t
+    Pointer(t_nvmlDevicePerfModes_t, false), // 2044 t_P_nvmlDevicePerfModes_t
+    Pointer(t_nvmlPstates_t, false), // 2045 t_P_nvmlPstates_t
+    Struct(520), // 2046 t_nvmlPlatformInfo_t
+    Pointer(t_nvmlPlatformInfo_t, false), // 2047 t_P_nvmlPlatformInfo_t
+    Struct(521), // 2048 t_nvmlDevicePowerMizerModes_v1_t
+    Pointer(t_nvmlDevicePowerMizerModes_v1_t, false), // 2049 t_P_nvmlDevicePowerMizerModes_v1_t
+    Enum(530), // 2050 t_nvmlPowerSource_t
+    Pointer(t_nvmlPowerSource_t, false), // 2051 t_P_nvmlPowerSource_t
+    Struct(522), // 2052 t_nvmlProcessUtilizationSample_t
+    Pointer(t_nvmlProcessUtilizationSample_t, false), // 2053 t_P_nvmlProcessUtilizationSample_t
+    Struct(524), // 2054 t_nvmlProcessUtilizationInfo_v1_t
+    Pointer(t_nvmlProcessUtilizationInfo_v1_t, false), // 2055 t_P_nvmlProcessUtilizationInfo_v1_t
+    Struct(523), // 2056 t_nvmlProcessesUtilizationInfo_t
+    Pointer(t_nvmlProcessesUtilizationInfo_t, false), // 2057 t_P_nvmlProcessesUtilizationInfo_t
+    Struct(525), // 2058 t_nvmlRemappedRowsInfo_v2_t
+    Pointer(t_nvmlRemappedRowsInfo_v2_t, false), // 2059 t_P_nvmlRemappedRowsInfo_v2_t
+    Struct(526), // 2060 t_nvmlRepairStatus_t
+    Pointer(t_nvmlRepairStatus_t, false), // 2061 t_P_nvmlRepairStatus_t
+    Enum(531), // 2062 t_nvmlPageRetirementCause_t
+    Struct(527), // 2063 t_nvmlRowRemapperHistogramValues_t
+    Pointer(t_nvmlRowRemapperHistogramValues_t, false), // 2064 t_P_nvmlRowRemapperHistogramValues_t
+    Struct(529), // 2065 t_nvmlProcessDetail_v1_t
+    Pointer(t_nvmlProcessDetail_v1_t, false), // 2066 t_P_nvmlProcessDetail_v1_t
+    Struct(528), // 2067 t_nvmlProcessDetailList_t
+    Pointer(t_nvmlProcessDetailList_t, false), // 2068 t_P_nvmlProcessDetailList_t
+    Enum(532), // 2069 t_nvmlSamplingType_t
+    Pointer(t_nvmlValueType_t, false), // 2070 t_P_nvmlValueType_t
+    Struct(530), // 2071 t_nvmlSample_t
+    Pointer(t_nvmlSample_t, false), // 2072 t_P_nvmlSample_t
+    Struct(531), // 2073 t_nvmlEccSramErrorStatus_t
+    Pointer(t_nvmlEccSramErrorStatus_t, false), // 2074 t_P_nvmlEccSramErrorStatus_t
+    Struct(533), // 2075 t_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t
+    Pointer(t_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t, false), // 2076 t_P_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t
+    Struct(532), // 2077 t_nvmlEccSramUniqueUncorrectedErrorCounts_t
+    Pointer(t_nvmlEccSramUniqueUncorrectedErrorCounts_t, false), // 2078 t_P_nvmlEccSramUniqueUncorrectedErrorCounts_t
+    Flags(533, 4), // 2079 t_nvmlEventTypes_in4
+    Pointer(t_nvmlEventTypes_in4, false), // 2080 t_P_nvmlEventTypes_in4
+    Flags(533, 8), // 2081 t_nvmlEventTypes_in8
+    Pointer(t_nvmlEventTypes_in8, false), // 2082 t_P_nvmlEventTypes_in8
+    Enum(534), // 2083 t_nvmlTemperatureSensors_t
+    Enum(535), // 2084 t_nvmlTemperatureThresholds_t
+    Struct(534), // 2085 t_nvmlTemperature_t
+    Pointer(t_nvmlTemperature_t, false), // 2086 t_P_nvmlTemperature_t
+    Enum(536), // 2087 t_nvmlThermalController_t
+    Enum(537), // 2088 t_nvmlThermalTarget_t
+    Struct(536), // 2089 t_nvmlGpuThermalSettings_t_sensor
+    Array(t_nvmlGpuThermalSettings_t_sensor, 3), // 2090 t_A3_nvmlGpuThermalSettings_t_sensor
+    Struct(535), // 2091 t_nvmlGpuThermalSettings_t
+    Pointer(t_nvmlGpuThermalSettings_t, false), // 2092 t_P_nvmlGpuThermalSettings_t
+    Enum(538), // 2093 t_nvmlGpuTopologyLevel_t
+    Pointer(t_nvmlGpuTopologyLevel_t, false), // 2094 t_P_nvmlGpuTopologyLevel_t
+    Struct(537), // 2095 t_nvmlUnrepairableMemoryStatus_v1_t
+    Pointer(t_nvmlUnrepairableMemoryStatus_v1_t, false), // 2096 t_P_nvmlUnrepairableMemoryStatus_v1_t
+    Struct(538), // 2097 t_nvmlUtilization_t
+    Pointer(t_nvmlUtilization_t, false), // 2098 t_P_nvmlUtilization_t
+    Enum(539), // 2099 t_nvmlDeviceVgpuCapability_t
+    Struct(539), // 2100 t_nvmlVgpuHeterogeneousMode_t
+    Pointer(t_nvmlVgpuHeterogeneousMode_t, false), // 2101 t_P_nvmlVgpuHeterogeneousMode_t
+    Struct(541), // 2102 t_nvmlVgpuInstanceUtilizationInfo_v1_t
+    Pointer(t_nvmlVgpuInstanceUtilizationInfo_v1_t, false), // 2103 t_P_nvmlVgpuInstanceUtilizationInfo_v1_t
+    Struct(540), // 2104 t_nvmlVgpuInstancesUtilizationInfo_t
+    Pointer(t_nvmlVgpuInstancesUtilizationInfo_t, false), // 2105 t_P_nvmlVgpuInstancesUtilizationInfo_t
+    Array(t_char, 80), // 2106 t_A80_char
+    Struct(543), // 2107 t_nvmlVgpuVersion_t
+    Struct(542), // 2108 t_nvmlVgpuPgpuMetadata_t
+    Pointer(t_nvmlVgpuPgpuMetadata_t, false), // 2109 t_P_nvmlVgpuPgpuMetadata_t
+    Struct(544), // 2110 t_nvmlVgpuProcessUtilizationSample_t
+    Pointer(t_nvmlVgpuProcessUtilizationSample_t, false), // 2111 t_P_nvmlVgpuProcessUtilizationSample_t
+    Struct(546), // 2112 t_nvmlVgpuProcessUtilizationInfo_v1_t
+    Pointer(t_nvmlVgpuProcessUtilizationInfo_v1_t, false), // 2113 t_P_nvmlVgpuProcessUtilizationInfo_v1_t
+    Struct(545), // 2114 t_nvmlVgpuProcessesUtilizationInfo_t
+    Pointer(t_nvmlVgpuProcessesUtilizationInfo_t, false), // 2115 t_P_nvmlVgpuProcessesUtilizationInfo_t
+    Struct(547), // 2116 t_nvmlVgpuSchedulerCapabilities_t
+    Pointer(t_nvmlVgpuSchedulerCapabilities_t, false), // 2117 t_P_nvmlVgpuSchedulerCapabilities_t
+    Struct(550), // 2118 t_nvmlVgpuSchedulerParams_t_vgpuSchedDataWithARR
+    Struct(551), // 2119 t_nvmlVgpuSchedulerParams_t_vgpuSchedData
+    Union(549), // 2120 t_nvmlVgpuSchedulerParams_t
+    Struct(552), // 2121 t_nvmlVgpuSchedulerLogEntry_t
+    Array(t_nvmlVgpuSchedulerLogEntry_t, 200), // 2122 t_A200_nvmlVgpuSchedulerLogEntry_t
+    Struct(548), // 2123 t_nvmlVgpuSchedulerLog_t
+    Pointer(t_nvmlVgpuSchedulerLog_t, false), // 2124 t_P_nvmlVgpuSchedulerLog_t
+    Struct(554), // 2125 t_nvmlVgpuSchedulerLogEntry_v2_t
+    Array(t_nvmlVgpuSchedulerLogEntry_v2_t, 200), // 2126 t_A200_nvmlVgpuSchedulerLogEntry_v2_t
+    Struct(553), // 2127 t_nvmlVgpuSchedulerLogInfo_v2_t
+    Pointer(t_nvmlVgpuSchedulerLogInfo_v2_t, false), // 2128 t_P_nvmlVgpuSchedulerLogInfo_v2_t
+    Struct(555), // 2129 t_nvmlVgpuSchedulerGetState_t
+    Pointer(t_nvmlVgpuSchedulerGetState_t, false), // 2130 t_P_nvmlVgpuSchedulerGetState_t
+    Struct(556), // 2131 t_nvmlVgpuSchedulerStateInfo_v2_t
+    Pointer(t_nvmlVgpuSchedulerStateInfo_v2_t, false), // 2132 t_P_nvmlVgpuSchedulerStateInfo_v2_t
+    Struct(557), // 2133 t_nvmlVgpuPlacementList_t
+    Pointer(t_nvmlVgpuPlacementList_t, false), // 2134 t_P_nvmlVgpuPlacementList_t
+    Struct(558), // 2135 t_nvmlVgpuInstanceUtilizationSample_t
+    Pointer(t_nvmlVgpuInstanceUtilizationSample_t, false), // 2136 t_P_nvmlVgpuInstanceUtilizationSample_t
+    Enum(540), // 2137 t_nvmlPerfPolicyType_t
+    Struct(559), // 2138 t_nvmlViolationTime_t
+    Pointer(t_nvmlViolationTime_t, false), // 2139 t_P_nvmlViolationTime_t
+    Enum(541), // 2140 t_nvmlGpuVirtualizationMode_t
+    Pointer(t_nvmlGpuVirtualizationMode_t, false), // 2141 t_P_nvmlGpuVirtualizationMode_t
+    Struct(560), // 2142 t_nvmlNvlinkLockRemapTable_v1_t
+    Pointer(t_nvmlNvlinkLockRemapTable_v1_t, false), // 2143 t_P_nvmlNvlinkLockRemapTable_v1_t
+    Struct(570), // 2144 t_nvmlRailMetrics_t
+    Array(t_nvmlRailMetrics_t, 2), // 2145 t_A2_nvmlRailMetrics_t
+    Struct(569), // 2146 t_nvmlCoreRailMetrics_t
+    Struct(571), // 2147 t_nvmlPmgrPwrTuple_t
+    Struct(572), // 2148 t_nvmlPwrModelMetricsDlppm1xPerf_t
+    Struct(568), // 2149 t_nvmlPwrModelMetricsDlppm1x_t
+    Array(t_nvmlPwrModelMetricsDlppm1x_t, 8), // 2150 t_A8_nvmlPwrModelMetricsDlppm1x_t
+    Struct(567), // 2151 t_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t
+    Array(t_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t, 3), // 2152 t_A3_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t
+    Struct(566), // 2153 t_nvmlObservedMetrics_t
+    Struct(565), // 2154 t_nvmlPerfMetricsDlppc2xSample_t
+    Struct(575), // 2155 t_nvmlPwrModelMetricsSamplePfpp1x_t
+    Array(t_nvmlPwrModelMetricsSamplePfpp1x_t, 32), // 2156 t_A32_nvmlPwrModelMetricsSamplePfpp1x_t
+    Struct(576), // 2157 t_nvmlPwrModelOperatingPointPfpp1x_t
+    Struct(574), // 2158 t_nvmlPwrModelMetricsPfpp1x_t
+    Struct(573), // 2159 t_nvmlPerfMetricsPfpp1xSample_t
+    Union(564), // 2160 t_nvmlPerfMetricControllerSample_t_data
+    Struct(563), // 2161 t_nvmlPerfMetricControllerSample_t
+    Array(t_nvmlPerfMetricControllerSample_t, 4), // 2162 t_A4_nvmlPerfMetricControllerSample_t
+    Struct(562), // 2163 t_nvmlPerfMetricsSample_t
+    Array(t_nvmlPerfMetricsSample_t, 13), // 2164 t_A13_nvmlPerfMetricsSample_t
+    Struct(561), // 2165 t_nvmlPerfMetricsSamples_v1_t
+    Pointer(t_nvmlPerfMetricsSamples_v1_t, false), // 2166 t_P_nvmlPerfMetricsSamples_v1_t
+    Struct(577), // 2167 t_nvmlPowerSmoothingProfile_t
+    Pointer(t_nvmlPowerSmoothingProfile_t, false), // 2168 t_P_nvmlPowerSmoothingProfile_t
+    Struct(578), // 2169 t_nvmlPowerSmoothingState_t
+    Pointer(t_nvmlPowerSmoothingState_t, false), // 2170 t_P_nvmlPowerSmoothingState_t
+    Struct(581), // 2171 t_nvmlPRMCounterInput_v1_t
+    Struct(582), // 2172 t_nvmlPRMCounterValue_v1_t
+    Struct(580), // 2173 t_nvmlPRMCounter_v1_t
+    Pointer(t_nvmlPRMCounter_v1_t, false), // 2174 t_P_nvmlPRMCounter_v1_t
+    Struct(579), // 2175 t_nvmlPRMCounterList_v1_t
+    Pointer(t_nvmlPRMCounterList_v1_t, false), // 2176 t_P_nvmlPRMCounterList_v1_t
+    Array(t_u8, 496), // 2177 t_A496_u8
+    Union(584), // 2178 t_nvmlPRMTLV_v1_t__1
+    Struct(583), // 2179 t_nvmlPRMTLV_v1_t
+    Pointer(t_nvmlPRMTLV_v1_t, false), // 2180 t_P_nvmlPRMTLV_v1_t
+    Handle(202), // 2181 t_nvmlEventSet_t
+    Enum(542), // 2182 t_nvmlDetachGpuState_t
+    Enum(543), // 2183 t_nvmlPcieLinkState_t
+    Flags(544, 4), // 2184 t_nvmlFlags_in4
+    Pointer(t_nvmlDramEncryptionInfo_t, true), // 2185 t_PC_nvmlDramEncryptionInfo_t
+    Struct(585), // 2186 t_nvmlSetMemoryLimits_v1_t
+    Pointer(t_nvmlSetMemoryLimits_v1_t, false), // 2187 t_P_nvmlSetMemoryLimits_v1_t
+    Pointer(t_nvmlReturn_t, false), // 2188 t_P_nvmlReturn_t
+    Struct(586), // 2189 t_nvmlNvLinkPowerThres_t
+    Pointer(t_nvmlNvLinkPowerThres_t, false), // 2190 t_P_nvmlNvLinkPowerThres_t
+    Struct(587), // 2191 t_nvmlNvlinkSetBwMode_t
+    Pointer(t_nvmlNvlinkSetBwMode_t, false), // 2192 t_P_nvmlNvlinkSetBwMode_t
+    Struct(588), // 2193 t_nvmlNvlinkSetBwModeAsync_v1_t
+    Pointer(t_nvmlNvlinkSetBwModeAsync_v1_t, false), // 2194 t_P_nvmlNvlinkSetBwModeAsync_v1_t
+    Struct(589), // 2195 t_nvmlNvlinkSetNvleReady_v1_t
+    Pointer(t_nvmlNvlinkSetNvleReady_v1_t, false), // 2196 t_P_nvmlNvlinkSetNvleReady_v1_t
+    Struct(590), // 2197 t_nvmlPowerValue_v2_t
+    Pointer(t_nvmlPowerValue_v2_t, false), // 2198 t_P_nvmlPowerValue_v2_t
+    Struct(591), // 2199 t_nvmlRusdSettings_v1_t
+    Pointer(t_nvmlRusdSettings_v1_t, false), // 2200 t_P_nvmlRusdSettings_v1_t
+    Pointer(t_nvmlVgpuHeterogeneousMode_t, true), // 2201 t_PC_nvmlVgpuHeterogeneousMode_t
+    Struct(594), // 2202 t_nvmlVgpuSchedulerSetParams_t_vgpuSchedDataWithARR
+    Struct(595), // 2203 t_nvmlVgpuSchedulerSetParams_t_vgpuSchedData
+    Union(593), // 2204 t_nvmlVgpuSchedulerSetParams_t
+    Struct(592), // 2205 t_nvmlVgpuSchedulerSetState_t
+    Pointer(t_nvmlVgpuSchedulerSetState_t, false), // 2206 t_P_nvmlVgpuSchedulerSetState_t
+    Struct(596), // 2207 t_nvmlVgpuSchedulerState_v2_t
+    Pointer(t_nvmlVgpuSchedulerState_v2_t, false), // 2208 t_P_nvmlVgpuSchedulerState_v2_t
+    Struct(597), // 2209 t_nvmlNvlinkSetupNvleEncryptionKey_v1_t
+    Pointer(t_nvmlNvlinkSetupNvleEncryptionKey_v1_t, false), // 2210 t_P_nvmlNvlinkSetupNvleEncryptionKey_v1_t
+    Array(t_u32, 8), // 2211 t_A8_u32
+    Struct(599), // 2212 t_nvmlMask255_t
+    Struct(598), // 2213 t_nvmlWorkloadPowerProfileRequestedProfiles_t
+    Pointer(t_nvmlWorkloadPowerProfileRequestedProfiles_t, false), // 2214 t_P_nvmlWorkloadPowerProfileRequestedProfiles_t
+    Struct(600), // 2215 t_nvmlWorkloadPowerProfileCurrentProfiles_t
+    Pointer(t_nvmlWorkloadPowerProfileCurrentProfiles_t, false), // 2216 t_P_nvmlWorkloadPowerProfileCurrentProfiles_t
+    Struct(602), // 2217 t_nvmlWorkloadPowerProfileInfo_t
+    Array(t_nvmlWorkloadPowerProfileInfo_t, 255), // 2218 t_A255_nvmlWorkloadPowerProfileInfo_t
+    Struct(601), // 2219 t_nvmlWorkloadPowerProfileProfilesInfo_t
+    Pointer(t_nvmlWorkloadPowerProfileProfilesInfo_t, false), // 2220 t_P_nvmlWorkloadPowerProfileProfilesInfo_t
+    Enum(545), // 2221 t_nvmlPowerProfileOperation_t
+    Struct(603), // 2222 t_nvmlWorkloadPowerProfileUpdateProfiles_v1_t
+    Pointer(t_nvmlWorkloadPowerProfileUpdateProfiles_v1_t, false), // 2223 t_P_nvmlWorkloadPowerProfileUpdateProfiles_v1_t
+    Pointer(t_nvmlEventSet_t, false), // 2224 t_P_nvmlEventSet_t
+    Struct(604), // 2225 t_nvmlEventSetGetContextCount_v1_t
+    Pointer(t_nvmlEventSetGetContextCount_v1_t, false), // 2226 t_P_nvmlEventSetGetContextCount_v1_t
+    Struct(605), // 2227 t_nvmlEventSetGetContextData_v1_t
+    Pointer(t_nvmlEventSetGetContextData_v1_t, false), // 2228 t_P_nvmlEventSetGetContextData_v1_t
+    Struct(606), // 2229 t_nvmlEventSetGetContextInfo_v1_t
+    Pointer(t_nvmlEventSetGetContextInfo_v1_t, false), // 2230 t_P_nvmlEventSetGetContextInfo_v1_t
+    Struct(607), // 2231 t_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t
+    Pointer(t_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t, false), // 2232 t_P_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t
+    Struct(608), // 2233 t_nvmlGpuOperationalEventConfig_v1_t
+    Pointer(t_nvmlGpuOperationalEventConfig_v1_t, true), // 2234 t_PC_nvmlGpuOperationalEventConfig_v1_t
+    Struct(609), // 2235 t_nvmlEventData_t
+    Pointer(t_nvmlEventData_t, false), // 2236 t_P_nvmlEventData_t
+    Struct(610), // 2237 t_nvmlEventSetWait_v3_t
+    Pointer(t_nvmlEventSetWait_v3_t, false), // 2238 t_P_nvmlEventSetWait_v3_t
+    Struct(611), // 2239 t_nvmlExcludedDeviceInfo_t
+    Pointer(t_nvmlExcludedDeviceInfo_t, false), // 2240 t_P_nvmlExcludedDeviceInfo_t
+    Enum(546), // 2241 t_nvmlVgpuGuestInfoState_t
+    Array(t_u32, 6), // 2242 t_A6_u32
+    Struct(612), // 2243 t_nvmlVgpuMetadata_t
+    Pointer(t_nvmlVgpuMetadata_t, false), // 2244 t_P_nvmlVgpuMetadata_t
+    Flags(547, 4), // 2245 t_nvmlVgpuVmCompatibility_t_in4
+    Flags(548, 4), // 2246 t_nvmlVgpuPgpuCompatibilityLimitCode_t_in4
+    Struct(613), // 2247 t_nvmlVgpuPgpuCompatibility_t
+    Pointer(t_nvmlVgpuPgpuCompatibility_t, false), // 2248 t_P_nvmlVgpuPgpuCompatibility_t
+    Enum(549), // 2249 t_nvmlVgpuDriverCapability_t
+    Pointer(t_nvmlVgpuVersion_t, false), // 2250 t_P_nvmlVgpuVersion_t
+    Handle(203), // 2251 t_nvmlGpmSample_t
+    Struct(616), // 2252 t_nvmlGpmMetric_t_metricInfo
+    Struct(615), // 2253 t_nvmlGpmMetric_t
+    Array(t_nvmlGpmMetric_t, 477), // 2254 t_A477_nvmlGpmMetric_t
+    Struct(614), // 2255 t_nvmlGpmMetricsGet_t
+    Pointer(t_nvmlGpmMetricsGet_t, false), // 2256 t_P_nvmlGpmMetricsGet_t
+    Struct(617), // 2257 t_nvmlGpmSupport_t
+    Pointer(t_nvmlGpmSupport_t, false), // 2258 t_P_nvmlGpmSupport_t
+    Pointer(t_nvmlGpmSample_t, false), // 2259 t_P_nvmlGpmSample_t
+    Pointer(t_nvmlComputeInstance_t, false), // 2260 t_P_nvmlComputeInstance_t
+    Pointer(t_nvmlComputeInstancePlacement_t, true), // 2261 t_PC_nvmlComputeInstancePlacement_t
+    Struct(618), // 2262 t_nvmlActiveVgpuInstanceInfo_t
+    Pointer(t_nvmlActiveVgpuInstanceInfo_t, false), // 2263 t_P_nvmlActiveVgpuInstanceInfo_t
+    Pointer(t_nvmlComputeInstancePlacement_t, false), // 2264 t_P_nvmlComputeInstancePlacement_t
+    Enum(550), // 2265 t_nvmlComputeInstanceProfile
+    Struct(619), // 2266 t_nvmlComputeInstanceProfileInfo_t
+    Pointer(t_nvmlComputeInstanceProfileInfo_t, false), // 2267 t_P_nvmlComputeInstanceProfileInfo_t
+    Struct(620), // 2268 t_nvmlComputeInstanceProfileInfo_v2_t
+    Pointer(t_nvmlComputeInstanceProfileInfo_v2_t, false), // 2269 t_P_nvmlComputeInstanceProfileInfo_v2_t
+    Struct(621), // 2270 t_nvmlVgpuTypeIdInfo_t
+    Pointer(t_nvmlVgpuTypeIdInfo_t, false), // 2271 t_P_nvmlVgpuTypeIdInfo_t
+    Struct(622), // 2272 t_nvmlGpuInstanceInfo_t
+    Pointer(t_nvmlGpuInstanceInfo_t, false), // 2273 t_P_nvmlGpuInstanceInfo_t
+    Struct(623), // 2274 t_nvmlVgpuSchedulerLogInfo_t
+    Pointer(t_nvmlVgpuSchedulerLogInfo_t, false), // 2275 t_P_nvmlVgpuSchedulerLogInfo_t
+    Struct(624), // 2276 t_nvmlVgpuSchedulerStateInfo_t
+    Pointer(t_nvmlVgpuSchedulerStateInfo_t, false), // 2277 t_P_nvmlVgpuSchedulerStateInfo_t
+    Struct(625), // 2278 t_nvmlVgpuCreatablePlacementInfo_t
+    Pointer(t_nvmlVgpuCreatablePlacementInfo_t, false), // 2279 t_P_nvmlVgpuCreatablePlacementInfo_t
+    Struct(626), // 2280 t_nvmlVgpuSchedulerState_t
+    Pointer(t_nvmlVgpuSchedulerState_t, false), // 2281 t_P_nvmlVgpuSchedulerState_t
+    Flags(551, 4), // 2282 t_nvmlInitFlags_in4
+    Handle(204), // 2283 t_nvmlSystemEventSet_t
+    Struct(627), // 2284 t_nvmlSystemEventSetCreateRequest_t
+    Pointer(t_nvmlSystemEventSetCreateRequest_t, false), // 2285 t_P_nvmlSystemEventSetCreateRequest_t
+    Struct(628), // 2286 t_nvmlSystemEventSetFreeRequest_t
+    Pointer(t_nvmlSystemEventSetFreeRequest_t, false), // 2287 t_P_nvmlSystemEventSetFreeRequest_t
+    Struct(630), // 2288 t_nvmlSystemEventData_v1_t
+    Pointer(t_nvmlSystemEventData_v1_t, false), // 2289 t_P_nvmlSystemEventData_v1_t
+    Struct(629), // 2290 t_nvmlSystemEventSetWaitRequest_t
+    Pointer(t_nvmlSystemEventSetWaitRequest_t, false), // 2291 t_P_nvmlSystemEventSetWaitRequest_t
+    Struct(632), // 2292 t_nvmlCPERCursor_v1_t
+    Struct(631), // 2293 t_nvmlGetCPER_v1_t
+    Pointer(t_nvmlGetCPER_v1_t, false), // 2294 t_P_nvmlGetCPER_v1_t
+    Struct(633), // 2295 t_nvmlConfComputeSystemCaps_t
+    Pointer(t_nvmlConfComputeSystemCaps_t, false), // 2296 t_P_nvmlConfComputeSystemCaps_t
+    Struct(634), // 2297 t_nvmlConfComputeGetKeyRotationThresholdInfo_t
+    Pointer(t_nvmlConfComputeGetKeyRotationThresholdInfo_t, false), // 2298 t_P_nvmlConfComputeGetKeyRotationThresholdInfo_t
+    Struct(635), // 2299 t_nvmlSystemConfComputeSettings_t
+    Pointer(t_nvmlSystemConfComputeSettings_t, false), // 2300 t_P_nvmlSystemConfComputeSettings_t
+    Struct(636), // 2301 t_nvmlSystemConfComputeSettings_v2_t
+    Pointer(t_nvmlSystemConfComputeSettings_v2_t, false), // 2302 t_P_nvmlSystemConfComputeSettings_v2_t
+    Struct(637), // 2303 t_nvmlConfComputeSystemState_t
+    Pointer(t_nvmlConfComputeSystemState_t, false), // 2304 t_P_nvmlConfComputeSystemState_t
+    Struct(638), // 2305 t_nvmlSystemDriverBranchInfo_t
+    Pointer(t_nvmlSystemDriverBranchInfo_t, false), // 2306 t_P_nvmlSystemDriverBranchInfo_t
+    Struct(639), // 2307 t_nvmlHwbcEntry_t
+    Pointer(t_nvmlHwbcEntry_t, false), // 2308 t_P_nvmlHwbcEntry_t
+    Struct(640), // 2309 t_nvmlSystemRegisterEventRequest_t
+    Pointer(t_nvmlSystemRegisterEventRequest_t, false), // 2310 t_P_nvmlSystemRegisterEventRequest_t
+    Struct(641), // 2311 t_nvmlConfComputeSetKeyRotationThresholdInfo_t
+    Pointer(t_nvmlConfComputeSetKeyRotationThresholdInfo_t, false), // 2312 t_P_nvmlConfComputeSetKeyRotationThresholdInfo_t
+    Handle(205), // 2313 t_nvmlUnit_t
+    Enum(552), // 2314 t_nvmlFanState_t
+    Struct(643), // 2315 t_nvmlUnitFanInfo_t
+    Array(t_nvmlUnitFanInfo_t, 24), // 2316 t_A24_nvmlUnitFanInfo_t
+    Struct(642), // 2317 t_nvmlUnitFanSpeeds_t
+    Pointer(t_nvmlUnitFanSpeeds_t, false), // 2318 t_P_nvmlUnitFanSpeeds_t
+    Pointer(t_nvmlUnit_t, false), // 2319 t_P_nvmlUnit_t
+    Enum(553), // 2320 t_nvmlLedColor_t
+    Struct(644), // 2321 t_nvmlLedState_t
+    Pointer(t_nvmlLedState_t, false), // 2322 t_P_nvmlLedState_t
+    Struct(645), // 2323 t_nvmlPSUInfo_t
+    Pointer(t_nvmlPSUInfo_t, false), // 2324 t_P_nvmlPSUInfo_t
+    Struct(646), // 2325 t_nvmlUnitInfo_t
+    Pointer(t_nvmlUnitInfo_t, false), // 2326 t_P_nvmlUnitInfo_t
+    Struct(648), // 2327 t_nvmlVgpuLicenseExpiry_t
+    Struct(647), // 2328 t_nvmlVgpuLicenseInfo_t
+    Pointer(t_nvmlVgpuLicenseInfo_t, false), // 2329 t_P_nvmlVgpuLicenseInfo_t
+    Struct(649), // 2330 t_nvmlVgpuPlacementId_t
+    Pointer(t_nvmlVgpuPlacementId_t, false), // 2331 t_P_nvmlVgpuPlacementId_t
+    Struct(650), // 2332 t_nvmlVgpuRuntimeState_t
+    Pointer(t_nvmlVgpuRuntimeState_t, false), // 2333 t_P_nvmlVgpuRuntimeState_t
+    Enum(554), // 2334 t_nvmlVgpuVmIdType_t
+    Pointer(t_nvmlVgpuVmIdType_t, false), // 2335 t_P_nvmlVgpuVmIdType_t
+    Struct(651), // 2336 t_nvmlVgpuTypeBar1Info_t
+    Pointer(t_nvmlVgpuTypeBar1Info_t, false), // 2337 t_P_nvmlVgpuTypeBar1Info_t
+    Enum(555), // 2338 t_nvmlVgpuCapability_t
+    Struct(652), // 2339 t_nvmlVgpuTypeMaxInstance_t
+    Pointer(t_nvmlVgpuTypeMaxInstance_t, false), // 2340 t_P_nvmlVgpuTypeMaxInstance_t
+    Enum(556), // 2341 t_nvrtcResult
+    Status(556), // 2342 t_nvrtcResult_status
+    Handle(206), // 2343 t_nvrtcProgram
+    Pointer(t_nvrtcProgram, false), // 2344 t_P_nvrtcProgram
+    Struct(653), // 2345 t_nvrtcBundledHeadersInfo
+    Pointer(t_nvrtcBundledHeadersInfo, false), // 2346 t_P_nvrtcBundledHeadersInfo
+    Flags(557, 4), // 2347 t_nvrtcInstallHeaders_in4
+    Enum(558), // 2348 t_nvshmem_team_id_t
+    Enum(559), // 2349 t_nvshmemx_thread_support_t
+    Pointer(t_nvshmemx_thread_support_t, false), // 2350 t_P_nvshmemx_thread_support_t
+    Array(t_char, 48), // 2351 t_A48_char
+    Struct(654), // 2352 t_nvshmem_team_config_t
+    Pointer(t_nvshmem_team_config_t, false), // 2353 t_P_nvshmem_team_config_t
+    Pointer(t_nvshmem_team_config_t, true), // 2354 t_PC_nvshmem_team_config_t
+    Pointer(t_nvshmem_team_id_t, false), // 2355 t_P_nvshmem_team_id_t
+    Array(t_char, 124), // 2356 t_A124_char
+    Struct(658), // 2357 t_nvshmemx_uniqueid_t
+    Pointer(t_nvshmemx_uniqueid_t, false), // 2358 t_P_nvshmemx_uniqueid_t
+    Struct(657), // 2359 t_nvshmemx_uniqueid_args_t
+    Array(t_char, 92), // 2360 t_A92_char
+    Struct(656), // 2361 t_nvshmemx_init_args_t
+    Struct(655), // 2362 t_nvshmemx_init_attr_t
+    Pointer(t_nvshmemx_init_attr_t, false), // 2363 t_P_nvshmemx_init_attr_t
+    Struct(659), // 2364 t_nvshmemi_version_t
+    Enum(560), // 2365 t_nvshmemx_signal_op_t
+    Struct(660), // 2366 t_nvshmemx_collective_launch_attr_t
+    Pointer(t_nvshmemx_collective_launch_attr_t, true), // 2367 t_PC_nvshmemx_collective_launch_attr_t
+    Flags(561, 4), // 2368 t_flags_in4
+    Enum(562), // 2369 t_nvshmemx_cmp_type_t
+    Array(t_char, 60), // 2370 t_A60_char
+    Struct(661), // 2371 t_nvshmemx_region_attrs_t
+    Pointer(t_nvshmemx_region_attrs_t, true), // 2372 t_PC_nvshmemx_region_attrs_t
+    Pointer(t_nvshmemx_uniqueid_t, true), // 2373 t_PC_nvshmemx_uniqueid_t
+    Enum(563), // 2374 t_nvtiffStatus_t
+    Status(563), // 2375 t_nvtiffStatus_t_status
+    Handle(207), // 2376 t_nvtiffStream_t
+    Handle(208), // 2377 t_nvtiffDecoder_t
+    Handle(209), // 2378 t_nvtiffDecodeParams_t
+    Struct(662), // 2379 t_nvtiffImage_t
+    Pointer(t_nvtiffImage_t, false), // 2380 t_P_nvtiffImage_t
+    Pointer(t_nvtiffImage_t, true), // 2381 t_PC_nvtiffImage_t
+    Pointer(t_nvtiffDecodeParams_t, false), // 2382 t_P_nvtiffDecodeParams_t
+    Enum(564), // 2383 t_nvtiffOutputFormat_t
+    Struct(663), // 2384 t_nvtiffDecodeRegion_t
+    Pointer(t_nvtiffDecodeRegion_t, true), // 2385 t_PC_nvtiffDecodeRegion_t
+    Pointer(t_nvtiffDecoder_t, false), // 2386 t_P_nvtiffDecoder_t
+    Struct(664), // 2387 t_nvtiffDeviceAllocator_t
+    Pointer(t_nvtiffDeviceAllocator_t, false), // 2388 t_P_nvtiffDeviceAllocator_t
+    Struct(665), // 2389 t_nvtiffPinnedAllocator_t
+    Pointer(t_nvtiffPinnedAllocator_t, false), // 2390 t_P_nvtiffPinnedAllocator_t
+    Handle(210), // 2391 t_nvtiffEncoder_t
+    Handle(211), // 2392 t_nvtiffEncodeParams_t
+    Pointer(t_nvtiffEncodeParams_t, false), // 2393 t_P_nvtiffEncodeParams_t
+    Enum(565), // 2394 t_nvtiffGeoKey_t
+    Enum(566), // 2395 t_nvtiffGeoKeyDataType_t
+    Enum(567), // 2396 t_nvtiffImageGeometryType_t
+    Struct(666), // 2397 t_nvtiffImageGeometry_t
+    Pointer(t_nvtiffImageGeometry_t, true), // 2398 t_PC_nvtiffImageGeometry_t
+    Enum(568), // 2399 t_nvtiffCompression_t
+    Enum(569), // 2400 t_nvtiffPhotometricInt_t
+    Enum(570), // 2401 t_nvtiffPlanarConfig_t
+    Array(t_u16, 16), // 2402 t_A16_u16
+    Enum(571), // 2403 t_nvtiffSampleFormat_t
+    Array(t_nvtiffSampleFormat_t, 16), // 2404 t_A16_nvtiffSampleFormat_t
+    Struct(667), // 2405 t_nvtiffImageInfo_t
+    Pointer(t_nvtiffImageInfo_t, true), // 2406 t_PC_nvtiffImageInfo_t
+    Enum(572), // 2407 t_nvtiffJpegChromaSubsampling_t
+    Struct(668), // 2408 t_nvtiffJpegEncodeOptions_t
+    Pointer(t_nvtiffJpegEncodeOptions_t, true), // 2409 t_PC_nvtiffJpegEncodeOptions_t
+    Enum(573), // 2410 t_nvtiffTagDataType_t
+    Enum(574), // 2411 t_nvtiffVariant_t
+    Pointer(t_nvtiffEncoder_t, false), // 2412 t_P_nvtiffEncoder_t
+    Pointer(t_nvtiffGeoKeyDataType_t, false), // 2413 t_P_nvtiffGeoKeyDataType_t
+    Struct(669), // 2414 t_nvtiffStreamHeader_t
+    Pointer(t_nvtiffStreamHeader_t, false), // 2415 t_P_nvtiffStreamHeader_t
+    Pointer(t_nvtiffImageGeometry_t, false), // 2416 t_P_nvtiffImageGeometry_t
+    Pointer(t_nvtiffImageInfo_t, false), // 2417 t_P_nvtiffImageInfo_t
+    Pointer(t_nvtiffGeoKey_t, false), // 2418 t_P_nvtiffGeoKey_t
+    Pointer(t_nvtiffTagDataType_t, false), // 2419 t_P_nvtiffTagDataType_t
+    Pointer(t_nvtiffStream_t, false), // 2420 t_P_nvtiffStream_t
 ];
 
 pub(super) const t_void: TypeId = 0;
@@ -3935,672 +4063,800 @@ pub(super) const t_ncclEncryptionConfig_t: TypeId = 1623;
 pub(super) const t_PC_ncclEncryptionConfig_t: TypeId = 1624;
 pub(super) const t_ncclWaitSignalDesc_t: TypeId = 1625;
 pub(super) const t_P_ncclWaitSignalDesc_t: TypeId = 1626;
-pub(super) const t_nvFatbinResult: TypeId = 1627;
-pub(super) const t_nvFatbinResult_status: TypeId = 1628;
-pub(super) const t_nvFatbinHandle: TypeId = 1629;
-pub(super) const t_P_nvFatbinHandle: TypeId = 1630;
-pub(super) const t_nvJitLinkResult: TypeId = 1631;
-pub(super) const t_nvJitLinkResult_status: TypeId = 1632;
-pub(super) const t_nvJitLinkHandle: TypeId = 1633;
-pub(super) const t_nvJitLinkInputType: TypeId = 1634;
-pub(super) const t_P_nvJitLinkHandle: TypeId = 1635;
-pub(super) const t_nvjpegStatus_t: TypeId = 1636;
-pub(super) const t_nvjpegStatus_t_status: TypeId = 1637;
-pub(super) const t_nvjpegHandle_t: TypeId = 1638;
-pub(super) const t_nvjpegDevAllocator_t: TypeId = 1639;
-pub(super) const t_P_nvjpegDevAllocator_t: TypeId = 1640;
-pub(super) const t_nvjpegBufferDevice_t: TypeId = 1641;
-pub(super) const t_P_nvjpegBufferDevice_t: TypeId = 1642;
-pub(super) const t_nvjpegDevAllocatorV2_t: TypeId = 1643;
-pub(super) const t_P_nvjpegDevAllocatorV2_t: TypeId = 1644;
-pub(super) const t_nvjpegPinnedAllocator_t: TypeId = 1645;
-pub(super) const t_P_nvjpegPinnedAllocator_t: TypeId = 1646;
-pub(super) const t_nvjpegBufferPinned_t: TypeId = 1647;
-pub(super) const t_P_nvjpegBufferPinned_t: TypeId = 1648;
-pub(super) const t_nvjpegPinnedAllocatorV2_t: TypeId = 1649;
-pub(super) const t_P_nvjpegPinnedAllocatorV2_t: TypeId = 1650;
-pub(super) const t_nvjpegBackend_t: TypeId = 1651;
-pub(super) const t_P_nvjpegHandle_t: TypeId = 1652;
-pub(super) const t_nvjpegFlags_in4: TypeId = 1653;
-pub(super) const t_nvjpegJpegState_t: TypeId = 1654;
-pub(super) const t_nvjpegOutputFormat_t: TypeId = 1655;
-pub(super) const t_A4_P_u8: TypeId = 1656;
-pub(super) const t_A4_u64: TypeId = 1657;
-pub(super) const t_nvjpegImage_t: TypeId = 1658;
-pub(super) const t_P_nvjpegImage_t: TypeId = 1659;
-pub(super) const t_P_PC_u8: TypeId = 1660;
-pub(super) const t_nvjpegDecodeParams_t: TypeId = 1661;
-pub(super) const t_P_nvjpegDecodeParams_t: TypeId = 1662;
-pub(super) const t_nvjpegChromaSubsampling_t: TypeId = 1663;
-pub(super) const t_nvjpegJpegStream_t: TypeId = 1664;
-pub(super) const t_nvjpegJpegDecoder_t: TypeId = 1665;
-pub(super) const t_nvjpegExifOrientation_t: TypeId = 1666;
-pub(super) const t_nvjpegScaleFactor_t: TypeId = 1667;
-pub(super) const t_P_nvjpegJpegDecoder_t: TypeId = 1668;
-pub(super) const t_P_nvjpegJpegState_t: TypeId = 1669;
-pub(super) const t_nvjpegEncoderState_t: TypeId = 1670;
-pub(super) const t_nvjpegEncoderParams_t: TypeId = 1671;
-pub(super) const t_PC_nvjpegImage_t: TypeId = 1672;
-pub(super) const t_nvjpegInputFormat_t: TypeId = 1673;
-pub(super) const t_P_nvjpegEncoderParams_t: TypeId = 1674;
-pub(super) const t_nvjpegJpegEncoding_t: TypeId = 1675;
-pub(super) const t_P_nvjpegEncoderState_t: TypeId = 1676;
-pub(super) const t_nvjpegEncBackend_t: TypeId = 1677;
-pub(super) const t_P_nvjpegChromaSubsampling_t: TypeId = 1678;
-pub(super) const t_P_nvjpegJpegStream_t: TypeId = 1679;
-pub(super) const t_P_nvjpegExifOrientation_t: TypeId = 1680;
-pub(super) const t_P_nvjpegJpegEncoding_t: TypeId = 1681;
-pub(super) const t_nvjpeg2kStatus_t: TypeId = 1682;
-pub(super) const t_nvjpeg2kStatus_t_status: TypeId = 1683;
-pub(super) const t_nvjpeg2kBackend_t: TypeId = 1684;
-pub(super) const t_nvjpeg2kDeviceAllocator_t: TypeId = 1685;
-pub(super) const t_P_nvjpeg2kDeviceAllocator_t: TypeId = 1686;
-pub(super) const t_nvjpeg2kPinnedAllocator_t: TypeId = 1687;
-pub(super) const t_P_nvjpeg2kPinnedAllocator_t: TypeId = 1688;
-pub(super) const t_nvjpeg2kHandle_t: TypeId = 1689;
-pub(super) const t_P_nvjpeg2kHandle_t: TypeId = 1690;
-pub(super) const t_nvjpeg2kDeviceAllocatorV2_t: TypeId = 1691;
-pub(super) const t_P_nvjpeg2kDeviceAllocatorV2_t: TypeId = 1692;
-pub(super) const t_nvjpeg2kPinnedAllocatorV2_t: TypeId = 1693;
-pub(super) const t_P_nvjpeg2kPinnedAllocatorV2_t: TypeId = 1694;
-pub(super) const t_nvjpeg2kDecodeState_t: TypeId = 1695;
-pub(super) const t_nvjpeg2kStream_t: TypeId = 1696;
-pub(super) const t_nvjpeg2kImageType_t: TypeId = 1697;
-pub(super) const t_nvjpeg2kImage_t: TypeId = 1698;
-pub(super) const t_P_nvjpeg2kImage_t: TypeId = 1699;
-pub(super) const t_nvjpeg2kDecodeParams_t: TypeId = 1700;
-pub(super) const t_P_nvjpeg2kDecodeParams_t: TypeId = 1701;
-pub(super) const t_nvjpeg2kImageFormat_t: TypeId = 1702;
-pub(super) const t_P_nvjpeg2kDecodeState_t: TypeId = 1703;
-pub(super) const t_nvjpeg2kEncoder_t: TypeId = 1704;
-pub(super) const t_nvjpeg2kEncodeState_t: TypeId = 1705;
-pub(super) const t_nvjpeg2kEncodeParams_t: TypeId = 1706;
-pub(super) const t_PC_nvjpeg2kImage_t: TypeId = 1707;
-pub(super) const t_P_nvjpeg2kEncodeParams_t: TypeId = 1708;
-pub(super) const t_nvjpeg2kBitstreamType_t: TypeId = 1709;
-pub(super) const t_nvjpeg2kColorSpace_t: TypeId = 1710;
-pub(super) const t_nvjpeg2kImageComponentInfo_t: TypeId = 1711;
-pub(super) const t_P_nvjpeg2kImageComponentInfo_t: TypeId = 1712;
-pub(super) const t_nvjpeg2kProgOrder_t: TypeId = 1713;
-pub(super) const t_A33_u32: TypeId = 1714;
-pub(super) const t_nvjpeg2kEncodeConfig_t: TypeId = 1715;
-pub(super) const t_P_nvjpeg2kEncodeConfig_t: TypeId = 1716;
-pub(super) const t_nvjpeg2kNLTType_t: TypeId = 1717;
-pub(super) const t_nvjpeg2kNLTInfo_t: TypeId = 1718;
-pub(super) const t_PC_nvjpeg2kNLTInfo_t: TypeId = 1719;
-pub(super) const t_nvjpeg2kQualityType_t: TypeId = 1720;
-pub(super) const t_P_nvjpeg2kEncodeState_t: TypeId = 1721;
-pub(super) const t_P_nvjpeg2kEncoder_t: TypeId = 1722;
-pub(super) const t_P_nvjpeg2kStream_t: TypeId = 1723;
-pub(super) const t_P_nvjpeg2kColorSpace_t: TypeId = 1724;
-pub(super) const t_P_nvjpeg2kNLTInfo_t: TypeId = 1725;
-pub(super) const t_nvjpeg2kImageInfo_t: TypeId = 1726;
-pub(super) const t_P_nvjpeg2kImageInfo_t: TypeId = 1727;
-pub(super) const t_nvmlReturn_t: TypeId = 1728;
-pub(super) const t_nvmlReturn_t_status: TypeId = 1729;
-pub(super) const t_nvmlComputeInstance_t: TypeId = 1730;
-pub(super) const t_nvmlDevice_t: TypeId = 1731;
-pub(super) const t_nvmlGpuInstance_t: TypeId = 1732;
-pub(super) const t_nvmlComputeInstancePlacement_t: TypeId = 1733;
-pub(super) const t_nvmlComputeInstanceInfo_t: TypeId = 1734;
-pub(super) const t_P_nvmlComputeInstanceInfo_t: TypeId = 1735;
-pub(super) const t_nvmlEccCounterType_t: TypeId = 1736;
-pub(super) const t_nvmlValueType_t: TypeId = 1737;
-pub(super) const t_nvmlValue_t: TypeId = 1738;
-pub(super) const t_nvmlFieldId: TypeId = 1739;
-pub(super) const t_nvmlFieldValue_t: TypeId = 1740;
-pub(super) const t_P_nvmlFieldValue_t: TypeId = 1741;
-pub(super) const t_P_nvmlGpuInstance_t: TypeId = 1742;
-pub(super) const t_nvmlGpuInstancePlacement_t: TypeId = 1743;
-pub(super) const t_PC_nvmlGpuInstancePlacement_t: TypeId = 1744;
-pub(super) const t_A32_char: TypeId = 1745;
-pub(super) const t_nvmlPciInfo_t: TypeId = 1746;
-pub(super) const t_P_nvmlPciInfo_t: TypeId = 1747;
-pub(super) const t_nvmlEnableState_t: TypeId = 1748;
-pub(super) const t_nvmlRestrictedAPI_t: TypeId = 1749;
-pub(super) const t_P_nvmlEnableState_t: TypeId = 1750;
-pub(super) const t_A5_u32: TypeId = 1751;
-pub(super) const t_nvmlAccountingStats_t: TypeId = 1752;
-pub(super) const t_P_nvmlAccountingStats_t: TypeId = 1753;
-pub(super) const t_nvmlAccountingStats_v2_t: TypeId = 1754;
-pub(super) const t_P_nvmlAccountingStats_v2_t: TypeId = 1755;
-pub(super) const t_nvmlVgpuInstance_t: TypeId = 1756;
-pub(super) const t_P_nvmlVgpuInstance_t: TypeId = 1757;
-pub(super) const t_nvmlAdaptiveTgpModeInfo_v1_t: TypeId = 1758;
-pub(super) const t_P_nvmlAdaptiveTgpModeInfo_v1_t: TypeId = 1759;
-pub(super) const t_nvmlDeviceAddressingMode_t: TypeId = 1760;
-pub(super) const t_P_nvmlDeviceAddressingMode_t: TypeId = 1761;
-pub(super) const t_nvmlClockType_t: TypeId = 1762;
-pub(super) const t_nvmlDeviceArchitecture_t: TypeId = 1763;
-pub(super) const t_P_nvmlDeviceArchitecture_t: TypeId = 1764;
-pub(super) const t_nvmlDeviceAttributes_t: TypeId = 1765;
-pub(super) const t_P_nvmlDeviceAttributes_t: TypeId = 1766;
-pub(super) const t_nvmlBAR1Memory_t: TypeId = 1767;
-pub(super) const t_P_nvmlBAR1Memory_t: TypeId = 1768;
-pub(super) const t_nvmlBBXTimeData_v1_t: TypeId = 1769;
-pub(super) const t_P_nvmlBBXTimeData_v1_t: TypeId = 1770;
-pub(super) const t_nvmlEccBankRemapperHistogram_v1_t: TypeId = 1771;
-pub(super) const t_nvmlEccBankRemapperStatus_v1_t: TypeId = 1772;
-pub(super) const t_P_nvmlEccBankRemapperStatus_v1_t: TypeId = 1773;
-pub(super) const t_nvmlBrandType_t: TypeId = 1774;
-pub(super) const t_P_nvmlBrandType_t: TypeId = 1775;
-pub(super) const t_nvmlBridgeChipType_t: TypeId = 1776;
-pub(super) const t_nvmlBridgeChipInfo_t: TypeId = 1777;
-pub(super) const t_A128_nvmlBridgeChipInfo_t: TypeId = 1778;
-pub(super) const t_nvmlBridgeChipHierarchy_t: TypeId = 1779;
-pub(super) const t_P_nvmlBridgeChipHierarchy_t: TypeId = 1780;
-pub(super) const t_nvmlBusType_t: TypeId = 1781;
-pub(super) const t_P_nvmlBusType_t: TypeId = 1782;
-pub(super) const t_nvmlC2cModeInfo_v1_t: TypeId = 1783;
-pub(super) const t_P_nvmlC2cModeInfo_v1_t: TypeId = 1784;
-pub(super) const t_nvmlDeviceCapabilities_t: TypeId = 1785;
-pub(super) const t_P_nvmlDeviceCapabilities_t: TypeId = 1786;
-pub(super) const t_nvmlClkMonFaultInfo_t: TypeId = 1787;
-pub(super) const t_A32_nvmlClkMonFaultInfo_t: TypeId = 1788;
-pub(super) const t_nvmlClkMonStatus_t: TypeId = 1789;
-pub(super) const t_P_nvmlClkMonStatus_t: TypeId = 1790;
-pub(super) const t_nvmlClockId_t: TypeId = 1791;
-pub(super) const t_nvmlPstates_t: TypeId = 1792;
-pub(super) const t_nvmlClockOffset_t: TypeId = 1793;
-pub(super) const t_P_nvmlClockOffset_t: TypeId = 1794;
-pub(super) const t_nvmlComputeMode_t: TypeId = 1795;
-pub(super) const t_P_nvmlComputeMode_t: TypeId = 1796;
-pub(super) const t_nvmlProcessInfo_v1_t: TypeId = 1797;
-pub(super) const t_P_nvmlProcessInfo_v1_t: TypeId = 1798;
-pub(super) const t_nvmlProcessInfo_t: TypeId = 1799;
-pub(super) const t_P_nvmlProcessInfo_t: TypeId = 1800;
-pub(super) const t_A32_u8: TypeId = 1801;
-pub(super) const t_A8192_u8: TypeId = 1802;
-pub(super) const t_A4096_u8: TypeId = 1803;
-pub(super) const t_nvmlConfComputeGpuAttestationReport_t: TypeId = 1804;
-pub(super) const t_P_nvmlConfComputeGpuAttestationReport_t: TypeId = 1805;
-pub(super) const t_A5120_u8: TypeId = 1806;
-pub(super) const t_nvmlConfComputeGpuCertificate_t: TypeId = 1807;
-pub(super) const t_P_nvmlConfComputeGpuCertificate_t: TypeId = 1808;
-pub(super) const t_nvmlConfComputeMemSizeInfo_t: TypeId = 1809;
-pub(super) const t_P_nvmlConfComputeMemSizeInfo_t: TypeId = 1810;
-pub(super) const t_nvmlMemory_t: TypeId = 1811;
-pub(super) const t_P_nvmlMemory_t: TypeId = 1812;
-pub(super) const t_nvmlCoolerControl_t: TypeId = 1813;
-pub(super) const t_nvmlCoolerTarget_t_in4: TypeId = 1814;
-pub(super) const t_nvmlCoolerInfo_t: TypeId = 1815;
-pub(super) const t_P_nvmlCoolerInfo_t: TypeId = 1816;
-pub(super) const t_nvmlAffinityScope_t: TypeId = 1817;
-pub(super) const t_nvmlVgpuTypeId_t: TypeId = 1818;
-pub(super) const t_P_nvmlVgpuTypeId_t: TypeId = 1819;
-pub(super) const t_A2048_char: TypeId = 1820;
-pub(super) const t_nvmlDeviceCurrentClockFreqs_t: TypeId = 1821;
-pub(super) const t_P_nvmlDeviceCurrentClockFreqs_t: TypeId = 1822;
-pub(super) const t_nvmlClocksEventReasons_in4: TypeId = 1823;
-pub(super) const t_P_nvmlClocksEventReasons_in4: TypeId = 1824;
-pub(super) const t_nvmlClocksEventReasons_in8: TypeId = 1825;
-pub(super) const t_P_nvmlClocksEventReasons_in8: TypeId = 1826;
-pub(super) const t_nvmlMemoryErrorType_t: TypeId = 1827;
-pub(super) const t_nvmlEccErrorCounts_t: TypeId = 1828;
-pub(super) const t_P_nvmlEccErrorCounts_t: TypeId = 1829;
-pub(super) const t_P_nvmlDevice_t: TypeId = 1830;
-pub(super) const t_nvmlDramEncryptionInfo_t: TypeId = 1831;
-pub(super) const t_P_nvmlDramEncryptionInfo_t: TypeId = 1832;
-pub(super) const t_nvmlDriverModel_t: TypeId = 1833;
-pub(super) const t_P_nvmlDriverModel_t: TypeId = 1834;
-pub(super) const t_nvmlGpuDynamicPstatesInfo_t_utilization: TypeId = 1835;
-pub(super) const t_A8_nvmlGpuDynamicPstatesInfo_t_utilization: TypeId = 1836;
-pub(super) const t_nvmlGpuDynamicPstatesInfo_t: TypeId = 1837;
-pub(super) const t_P_nvmlGpuDynamicPstatesInfo_t: TypeId = 1838;
-pub(super) const t_nvmlEncoderType_t: TypeId = 1839;
-pub(super) const t_nvmlEncoderSessionInfo_t: TypeId = 1840;
-pub(super) const t_P_nvmlEncoderSessionInfo_t: TypeId = 1841;
-pub(super) const t_nvmlFBCSessionType_t: TypeId = 1842;
-pub(super) const t_nvmlFBCSessionInfo_t: TypeId = 1843;
-pub(super) const t_P_nvmlFBCSessionInfo_t: TypeId = 1844;
-pub(super) const t_nvmlFBCStats_t: TypeId = 1845;
-pub(super) const t_P_nvmlFBCStats_t: TypeId = 1846;
-pub(super) const t_nvmlFanControlPolicy_t: TypeId = 1847;
-pub(super) const t_P_nvmlFanControlPolicy_t: TypeId = 1848;
-pub(super) const t_nvmlFanSpeedInfo_t: TypeId = 1849;
-pub(super) const t_P_nvmlFanSpeedInfo_t: TypeId = 1850;
-pub(super) const t_nvmlFabricState: TypeId = 1851;
-pub(super) const t_nvmlFabricState_in1: TypeId = 1852;
-pub(super) const t_nvmlGpuFabricInfo_t: TypeId = 1853;
-pub(super) const t_P_nvmlGpuFabricInfo_t: TypeId = 1854;
-pub(super) const t_nvmlFabricHealthSummary: TypeId = 1855;
-pub(super) const t_nvmlFabricHealthSummary_in1: TypeId = 1856;
-pub(super) const t_nvmlGpuFabricInfoV_t: TypeId = 1857;
-pub(super) const t_P_nvmlGpuFabricInfoV_t: TypeId = 1858;
-pub(super) const t_nvmlFabricCliqueType: TypeId = 1859;
-pub(super) const t_nvmlFabricCliqueType_in1: TypeId = 1860;
-pub(super) const t_nvmlGpuFabricClique_v1_t: TypeId = 1861;
-pub(super) const t_A64_nvmlGpuFabricClique_v1_t: TypeId = 1862;
-pub(super) const t_nvmlGpuFabricInfo_v4_t: TypeId = 1863;
-pub(super) const t_P_nvmlGpuFabricInfo_v4_t: TypeId = 1864;
-pub(super) const t_P_nvmlGpuInstancePlacement_t: TypeId = 1865;
-pub(super) const t_nvmlGpuInstanceProfile: TypeId = 1866;
-pub(super) const t_nvmlGpuInstanceProfileInfo_t: TypeId = 1867;
-pub(super) const t_P_nvmlGpuInstanceProfileInfo_t: TypeId = 1868;
-pub(super) const t_A96_char: TypeId = 1869;
-pub(super) const t_nvmlGpuInstanceProfileInfo_v2_t: TypeId = 1870;
-pub(super) const t_P_nvmlGpuInstanceProfileInfo_v2_t: TypeId = 1871;
-pub(super) const t_nvmlGpuOperationMode_t: TypeId = 1872;
-pub(super) const t_P_nvmlGpuOperationMode_t: TypeId = 1873;
-pub(super) const t_nvmlGpuUptime_v1_t: TypeId = 1874;
-pub(super) const t_P_nvmlGpuUptime_v1_t: TypeId = 1875;
-pub(super) const t_nvmlGridLicenseFeatureCode_t: TypeId = 1876;
-pub(super) const t_nvmlGridLicenseExpiry_t: TypeId = 1877;
-pub(super) const t_nvmlGridLicensableFeature_t: TypeId = 1878;
-pub(super) const t_A3_nvmlGridLicensableFeature_t: TypeId = 1879;
-pub(super) const t_nvmlGridLicensableFeatures_t: TypeId = 1880;
-pub(super) const t_P_nvmlGridLicensableFeatures_t: TypeId = 1881;
-pub(super) const t_A41_char: TypeId = 1882;
-pub(super) const t_nvmlUUIDValue_t: TypeId = 1883;
-pub(super) const t_nvmlUUIDType_t: TypeId = 1884;
-pub(super) const t_nvmlUUID_t: TypeId = 1885;
-pub(super) const t_PC_nvmlUUID_t: TypeId = 1886;
-pub(super) const t_nvmlHostVgpuMode_t: TypeId = 1887;
-pub(super) const t_P_nvmlHostVgpuMode_t: TypeId = 1888;
-pub(super) const t_nvmlHostname_v1_t: TypeId = 1889;
-pub(super) const t_P_nvmlHostname_v1_t: TypeId = 1890;
-pub(super) const t_nvmlInforomObject_t: TypeId = 1891;
-pub(super) const t_nvmlMarginTemperature_t: TypeId = 1892;
-pub(super) const t_P_nvmlMarginTemperature_t: TypeId = 1893;
-pub(super) const t_nvmlMemoryLocation_t: TypeId = 1894;
-pub(super) const t_nvmlMemory_v2_t: TypeId = 1895;
-pub(super) const t_P_nvmlMemory_v2_t: TypeId = 1896;
-pub(super) const t_nvmlGetMemoryLimits_v1_t: TypeId = 1897;
-pub(super) const t_P_nvmlGetMemoryLimits_v1_t: TypeId = 1898;
-pub(super) const t_nvmlMigMode: TypeId = 1899;
-pub(super) const t_P_nvmlMigMode: TypeId = 1900;
-pub(super) const t_nvmlNvLinkCapability_t: TypeId = 1901;
-pub(super) const t_nvmlNvLinkErrorCounter_t: TypeId = 1902;
-pub(super) const t_nvmlNvlinkFirmwareVersion_t: TypeId = 1903;
-pub(super) const t_A100_nvmlNvlinkFirmwareVersion_t: TypeId = 1904;
-pub(super) const t_nvmlNvlinkFirmwareInfo_t: TypeId = 1905;
-pub(super) const t_nvmlNvLinkInfo_t: TypeId = 1906;
-pub(super) const t_P_nvmlNvLinkInfo_t: TypeId = 1907;
-pub(super) const t_nvmlNvLinkInfo_v3_t: TypeId = 1908;
-pub(super) const t_P_nvmlNvLinkInfo_v3_t: TypeId = 1909;
-pub(super) const t_nvmlIntNvLinkDeviceType_t: TypeId = 1910;
-pub(super) const t_P_nvmlIntNvLinkDeviceType_t: TypeId = 1911;
-pub(super) const t_nvmlNvlinkTelemetrySample_v1_t: TypeId = 1912;
-pub(super) const t_P_nvmlNvlinkTelemetrySample_v1_t: TypeId = 1913;
-pub(super) const t_nvmlNvlinkTelemetrySamples_v1_t: TypeId = 1914;
-pub(super) const t_P_nvmlNvlinkTelemetrySamples_v1_t: TypeId = 1915;
-pub(super) const t_nvmlNvLinkUtilizationCountUnits_t: TypeId = 1916;
-pub(super) const t_nvmlNvLinkUtilizationCountPktTypes_t_in4: TypeId = 1917;
-pub(super) const t_nvmlNvLinkUtilizationControl_t: TypeId = 1918;
-pub(super) const t_P_nvmlNvLinkUtilizationControl_t: TypeId = 1919;
-pub(super) const t_nvmlNvlinkGetBwMode_t: TypeId = 1920;
-pub(super) const t_P_nvmlNvlinkGetBwMode_t: TypeId = 1921;
-pub(super) const t_A256_u8: TypeId = 1922;
-pub(super) const t_nvmlNvlinkNvlePrivateInfo_v1_t: TypeId = 1923;
-pub(super) const t_P_nvmlNvlinkNvlePrivateInfo_v1_t: TypeId = 1924;
-pub(super) const t_A4096_u32: TypeId = 1925;
-pub(super) const t_nvmlNvlinkGetRemapTableInfo_v1_t: TypeId = 1926;
-pub(super) const t_P_nvmlNvlinkGetRemapTableInfo_v1_t: TypeId = 1927;
-pub(super) const t_A23_u8: TypeId = 1928;
-pub(super) const t_nvmlNvlinkSupportedBwModes_t: TypeId = 1929;
-pub(super) const t_P_nvmlNvlinkSupportedBwModes_t: TypeId = 1930;
-pub(super) const t_nvmlGpuP2PCapsIndex_t: TypeId = 1931;
-pub(super) const t_nvmlGpuP2PStatus_t: TypeId = 1932;
-pub(super) const t_P_nvmlGpuP2PStatus_t: TypeId = 1933;
-pub(super) const t_nvmlPciInfoExt_t: TypeId = 1934;
-pub(super) const t_P_nvmlPciInfoExt_t: TypeId = 1935;
-pub(super) const t_nvmlPcieUtilCounter_t: TypeId = 1936;
-pub(super) const t_nvmlPdi_t: TypeId = 1937;
-pub(super) const t_P_nvmlPdi_t: TypeId = 1938;
-pub(super) const t_nvmlDevicePerfModes_t: TypeId = 1939;
-pub(super) const t_P_nvmlDevicePerfModes_t: TypeId = 1940;
-pub(super) const t_P_nvmlPstates_t: TypeId = 1941;
-pub(super) const t_nvmlPlatformInfo_t: TypeId = 1942;
-pub(super) const t_P_nvmlPlatformInfo_t: TypeId = 1943;
-pub(super) const t_nvmlDevicePowerMizerModes_v1_t: TypeId = 1944;
-pub(super) const t_P_nvmlDevicePowerMizerModes_v1_t: TypeId = 1945;
-pub(super) const t_nvmlPowerSource_t: TypeId = 1946;
-pub(super) const t_P_nvmlPowerSource_t: TypeId = 1947;
-pub(super) const t_nvmlProcessUtilizationSample_t: TypeId = 1948;
-pub(super) const t_P_nvmlProcessUtilizationSample_t: TypeId = 1949;
-pub(super) const t_nvmlProcessUtilizationInfo_v1_t: TypeId = 1950;
-pub(super) const t_P_nvmlProcessUtilizationInfo_v1_t: TypeId = 1951;
-pub(super) const t_nvmlProcessesUtilizationInfo_t: TypeId = 1952;
-pub(super) const t_P_nvmlProcessesUtilizationInfo_t: TypeId = 1953;
-pub(super) const t_nvmlRemappedRowsInfo_v2_t: TypeId = 1954;
-pub(super) const t_P_nvmlRemappedRowsInfo_v2_t: TypeId = 1955;
-pub(super) const t_nvmlRepairStatus_t: TypeId = 1956;
-pub(super) const t_P_nvmlRepairStatus_t: TypeId = 1957;
-pub(super) const t_nvmlPageRetirementCause_t: TypeId = 1958;
-pub(super) const t_nvmlRowRemapperHistogramValues_t: TypeId = 1959;
-pub(super) const t_P_nvmlRowRemapperHistogramValues_t: TypeId = 1960;
-pub(super) const t_nvmlProcessDetail_v1_t: TypeId = 1961;
-pub(super) const t_P_nvmlProcessDetail_v1_t: TypeId = 1962;
-pub(super) const t_nvmlProcessDetailList_t: TypeId = 1963;
-pub(super) const t_P_nvmlProcessDetailList_t: TypeId = 1964;
-pub(super) const t_nvmlSamplingType_t: TypeId = 1965;
-pub(super) const t_P_nvmlValueType_t: TypeId = 1966;
-pub(super) const t_nvmlSample_t: TypeId = 1967;
-pub(super) const t_P_nvmlSample_t: TypeId = 1968;
-pub(super) const t_nvmlEccSramErrorStatus_t: TypeId = 1969;
-pub(super) const t_P_nvmlEccSramErrorStatus_t: TypeId = 1970;
-pub(super) const t_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t: TypeId = 1971;
-pub(super) const t_P_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t: TypeId = 1972;
-pub(super) const t_nvmlEccSramUniqueUncorrectedErrorCounts_t: TypeId = 1973;
-pub(super) const t_P_nvmlEccSramUniqueUncorrectedErrorCounts_t: TypeId = 1974;
-pub(super) const t_nvmlEventTypes_in4: TypeId = 1975;
-pub(super) const t_P_nvmlEventTypes_in4: TypeId = 1976;
-pub(super) const t_nvmlEventTypes_in8: TypeId = 1977;
-pub(super) const t_P_nvmlEventTypes_in8: TypeId = 1978;
-pub(super) const t_nvmlTemperatureSensors_t: TypeId = 1979;
-pub(super) const t_nvmlTemperatureThresholds_t: TypeId = 1980;
-pub(super) const t_nvmlTemperature_t: TypeId = 1981;
-pub(super) const t_P_nvmlTemperature_t: TypeId = 1982;
-pub(super) const t_nvmlThermalController_t: TypeId = 1983;
-pub(super) const t_nvmlThermalTarget_t: TypeId = 1984;
-pub(super) const t_nvmlGpuThermalSettings_t_sensor: TypeId = 1985;
-pub(super) const t_A3_nvmlGpuThermalSettings_t_sensor: TypeId = 1986;
-pub(super) const t_nvmlGpuThermalSettings_t: TypeId = 1987;
-pub(super) const t_P_nvmlGpuThermalSettings_t: TypeId = 1988;
-pub(super) const t_nvmlGpuTopologyLevel_t: TypeId = 1989;
-pub(super) const t_P_nvmlGpuTopologyLevel_t: TypeId = 1990;
-pub(super) const t_nvmlUnrepairableMemoryStatus_v1_t: TypeId = 1991;
-pub(super) const t_P_nvmlUnrepairableMemoryStatus_v1_t: TypeId = 1992;
-pub(super) const t_nvmlUtilization_t: TypeId = 1993;
-pub(super) const t_P_nvmlUtilization_t: TypeId = 1994;
-pub(super) const t_nvmlDeviceVgpuCapability_t: TypeId = 1995;
-pub(super) const t_nvmlVgpuHeterogeneousMode_t: TypeId = 1996;
-pub(super) const t_P_nvmlVgpuHeterogeneousMode_t: TypeId = 1997;
-pub(super) const t_nvmlVgpuInstanceUtilizationInfo_v1_t: TypeId = 1998;
-pub(super) const t_P_nvmlVgpuInstanceUtilizationInfo_v1_t: TypeId = 1999;
-pub(super) const t_nvmlVgpuInstancesUtilizationInfo_t: TypeId = 2000;
-pub(super) const t_P_nvmlVgpuInstancesUtilizationInfo_t: TypeId = 2001;
-pub(super) const t_A80_char: TypeId = 2002;
-pub(super) const t_nvmlVgpuVersion_t: TypeId = 2003;
-pub(super) const t_nvmlVgpuPgpuMetadata_t: TypeId = 2004;
-pub(super) const t_P_nvmlVgpuPgpuMetadata_t: TypeId = 2005;
-pub(super) const t_nvmlVgpuProcessUtilizationSample_t: TypeId = 2006;
-pub(super) const t_P_nvmlVgpuProcessUtilizationSample_t: TypeId = 2007;
-pub(super) const t_nvmlVgpuProcessUtilizationInfo_v1_t: TypeId = 2008;
-pub(super) const t_P_nvmlVgpuProcessUtilizationInfo_v1_t: TypeId = 2009;
-pub(super) const t_nvmlVgpuProcessesUtilizationInfo_t: TypeId = 2010;
-pub(super) const t_P_nvmlVgpuProcessesUtilizationInfo_t: TypeId = 2011;
-pub(super) const t_A3_u32: TypeId = 2012;
-pub(super) const t_nvmlVgpuSchedulerCapabilities_t: TypeId = 2013;
-pub(super) const t_P_nvmlVgpuSchedulerCapabilities_t: TypeId = 2014;
-pub(super) const t_nvmlVgpuSchedulerParams_t_vgpuSchedDataWithARR: TypeId = 2015;
-pub(super) const t_nvmlVgpuSchedulerParams_t_vgpuSchedData: TypeId = 2016;
-pub(super) const t_nvmlVgpuSchedulerParams_t: TypeId = 2017;
-pub(super) const t_nvmlVgpuSchedulerLogEntry_t: TypeId = 2018;
-pub(super) const t_A200_nvmlVgpuSchedulerLogEntry_t: TypeId = 2019;
-pub(super) const t_nvmlVgpuSchedulerLog_t: TypeId = 2020;
-pub(super) const t_P_nvmlVgpuSchedulerLog_t: TypeId = 2021;
-pub(super) const t_nvmlVgpuSchedulerLogEntry_v2_t: TypeId = 2022;
-pub(super) const t_A200_nvmlVgpuSchedulerLogEntry_v2_t: TypeId = 2023;
-pub(super) const t_nvmlVgpuSchedulerLogInfo_v2_t: TypeId = 2024;
-pub(super) const t_P_nvmlVgpuSchedulerLogInfo_v2_t: TypeId = 2025;
-pub(super) const t_nvmlVgpuSchedulerGetState_t: TypeId = 2026;
-pub(super) const t_P_nvmlVgpuSchedulerGetState_t: TypeId = 2027;
-pub(super) const t_nvmlVgpuSchedulerStateInfo_v2_t: TypeId = 2028;
-pub(super) const t_P_nvmlVgpuSchedulerStateInfo_v2_t: TypeId = 2029;
-pub(super) const t_nvmlVgpuPlacementList_t: TypeId = 2030;
-pub(super) const t_P_nvmlVgpuPlacementList_t: TypeId = 2031;
-pub(super) const t_nvmlVgpuInstanceUtilizationSample_t: TypeId = 2032;
-pub(super) const t_P_nvmlVgpuInstanceUtilizationSample_t: TypeId = 2033;
-pub(super) const t_nvmlPerfPolicyType_t: TypeId = 2034;
-pub(super) const t_nvmlViolationTime_t: TypeId = 2035;
-pub(super) const t_P_nvmlViolationTime_t: TypeId = 2036;
-pub(super) const t_nvmlGpuVirtualizationMode_t: TypeId = 2037;
-pub(super) const t_P_nvmlGpuVirtualizationMode_t: TypeId = 2038;
-pub(super) const t_nvmlNvlinkLockRemapTable_v1_t: TypeId = 2039;
-pub(super) const t_P_nvmlNvlinkLockRemapTable_v1_t: TypeId = 2040;
-pub(super) const t_nvmlRailMetrics_t: TypeId = 2041;
-pub(super) const t_A2_nvmlRailMetrics_t: TypeId = 2042;
-pub(super) const t_nvmlCoreRailMetrics_t: TypeId = 2043;
-pub(super) const t_nvmlPmgrPwrTuple_t: TypeId = 2044;
-pub(super) const t_nvmlPwrModelMetricsDlppm1xPerf_t: TypeId = 2045;
-pub(super) const t_nvmlPwrModelMetricsDlppm1x_t: TypeId = 2046;
-pub(super) const t_A8_nvmlPwrModelMetricsDlppm1x_t: TypeId = 2047;
-pub(super) const t_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t: TypeId = 2048;
-pub(super) const t_A3_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t: TypeId = 2049;
-pub(super) const t_nvmlObservedMetrics_t: TypeId = 2050;
-pub(super) const t_nvmlPerfMetricsDlppc2xSample_t: TypeId = 2051;
-pub(super) const t_nvmlPwrModelMetricsSamplePfpp1x_t: TypeId = 2052;
-pub(super) const t_A32_nvmlPwrModelMetricsSamplePfpp1x_t: TypeId = 2053;
-pub(super) const t_nvmlPwrModelOperatingPointPfpp1x_t: TypeId = 2054;
-pub(super) const t_nvmlPwrModelMetricsPfpp1x_t: TypeId = 2055;
-pub(super) const t_nvmlPerfMetricsPfpp1xSample_t: TypeId = 2056;
-pub(super) const t_nvmlPerfMetricControllerSample_t_data: TypeId = 2057;
-pub(super) const t_nvmlPerfMetricControllerSample_t: TypeId = 2058;
-pub(super) const t_A4_nvmlPerfMetricControllerSample_t: TypeId = 2059;
-pub(super) const t_nvmlPerfMetricsSample_t: TypeId = 2060;
-pub(super) const t_A13_nvmlPerfMetricsSample_t: TypeId = 2061;
-pub(super) const t_nvmlPerfMetricsSamples_v1_t: TypeId = 2062;
-pub(super) const t_P_nvmlPerfMetricsSamples_v1_t: TypeId = 2063;
-pub(super) const t_nvmlPowerSmoothingProfile_t: TypeId = 2064;
-pub(super) const t_P_nvmlPowerSmoothingProfile_t: TypeId = 2065;
-pub(super) const t_nvmlPowerSmoothingState_t: TypeId = 2066;
-pub(super) const t_P_nvmlPowerSmoothingState_t: TypeId = 2067;
-pub(super) const t_nvmlPRMCounterInput_v1_t: TypeId = 2068;
-pub(super) const t_nvmlPRMCounterValue_v1_t: TypeId = 2069;
-pub(super) const t_nvmlPRMCounter_v1_t: TypeId = 2070;
-pub(super) const t_P_nvmlPRMCounter_v1_t: TypeId = 2071;
-pub(super) const t_nvmlPRMCounterList_v1_t: TypeId = 2072;
-pub(super) const t_P_nvmlPRMCounterList_v1_t: TypeId = 2073;
-pub(super) const t_A496_u8: TypeId = 2074;
-pub(super) const t_nvmlPRMTLV_v1_t__1: TypeId = 2075;
-pub(super) const t_nvmlPRMTLV_v1_t: TypeId = 2076;
-pub(super) const t_P_nvmlPRMTLV_v1_t: TypeId = 2077;
-pub(super) const t_nvmlEventSet_t: TypeId = 2078;
-pub(super) const t_nvmlDetachGpuState_t: TypeId = 2079;
-pub(super) const t_nvmlPcieLinkState_t: TypeId = 2080;
-pub(super) const t_nvmlFlags_in4: TypeId = 2081;
-pub(super) const t_PC_nvmlDramEncryptionInfo_t: TypeId = 2082;
-pub(super) const t_nvmlSetMemoryLimits_v1_t: TypeId = 2083;
-pub(super) const t_P_nvmlSetMemoryLimits_v1_t: TypeId = 2084;
-pub(super) const t_P_nvmlReturn_t: TypeId = 2085;
-pub(super) const t_nvmlNvLinkPowerThres_t: TypeId = 2086;
-pub(super) const t_P_nvmlNvLinkPowerThres_t: TypeId = 2087;
-pub(super) const t_nvmlNvlinkSetBwMode_t: TypeId = 2088;
-pub(super) const t_P_nvmlNvlinkSetBwMode_t: TypeId = 2089;
-pub(super) const t_nvmlNvlinkSetBwModeAsync_v1_t: TypeId = 2090;
-pub(super) const t_P_nvmlNvlinkSetBwModeAsync_v1_t: TypeId = 2091;
-pub(super) const t_nvmlNvlinkSetNvleReady_v1_t: TypeId = 2092;
-pub(super) const t_P_nvmlNvlinkSetNvleReady_v1_t: TypeId = 2093;
-pub(super) const t_nvmlPowerValue_v2_t: TypeId = 2094;
-pub(super) const t_P_nvmlPowerValue_v2_t: TypeId = 2095;
-pub(super) const t_nvmlRusdSettings_v1_t: TypeId = 2096;
-pub(super) const t_P_nvmlRusdSettings_v1_t: TypeId = 2097;
-pub(super) const t_PC_nvmlVgpuHeterogeneousMode_t: TypeId = 2098;
-pub(super) const t_nvmlVgpuSchedulerSetParams_t_vgpuSchedDataWithARR: TypeId = 2099;
-pub(super) const t_nvmlVgpuSchedulerSetParams_t_vgpuSchedData: TypeId = 2100;
-pub(super) const t_nvmlVgpuSchedulerSetParams_t: TypeId = 2101;
-pub(super) const t_nvmlVgpuSchedulerSetState_t: TypeId = 2102;
-pub(super) const t_P_nvmlVgpuSchedulerSetState_t: TypeId = 2103;
-pub(super) const t_nvmlVgpuSchedulerState_v2_t: TypeId = 2104;
-pub(super) const t_P_nvmlVgpuSchedulerState_v2_t: TypeId = 2105;
-pub(super) const t_nvmlNvlinkSetupNvleEncryptionKey_v1_t: TypeId = 2106;
-pub(super) const t_P_nvmlNvlinkSetupNvleEncryptionKey_v1_t: TypeId = 2107;
-pub(super) const t_A8_u32: TypeId = 2108;
-pub(super) const t_nvmlMask255_t: TypeId = 2109;
-pub(super) const t_nvmlWorkloadPowerProfileRequestedProfiles_t: TypeId = 2110;
-pub(super) const t_P_nvmlWorkloadPowerProfileRequestedProfiles_t: TypeId = 2111;
-pub(super) const t_nvmlWorkloadPowerProfileCurrentProfiles_t: TypeId = 2112;
-pub(super) const t_P_nvmlWorkloadPowerProfileCurrentProfiles_t: TypeId = 2113;
-pub(super) const t_nvmlWorkloadPowerProfileInfo_t: TypeId = 2114;
-pub(super) const t_A255_nvmlWorkloadPowerProfileInfo_t: TypeId = 2115;
-pub(super) const t_nvmlWorkloadPowerProfileProfilesInfo_t: TypeId = 2116;
-pub(super) const t_P_nvmlWorkloadPowerProfileProfilesInfo_t: TypeId = 2117;
-pub(super) const t_nvmlPowerProfileOperation_t: TypeId = 2118;
-pub(super) const t_nvmlWorkloadPowerProfileUpdateProfiles_v1_t: TypeId = 2119;
-pub(super) const t_P_nvmlWorkloadPowerProfileUpdateProfiles_v1_t: TypeId = 2120;
-pub(super) const t_P_nvmlEventSet_t: TypeId = 2121;
-pub(super) const t_nvmlEventSetGetContextCount_v1_t: TypeId = 2122;
-pub(super) const t_P_nvmlEventSetGetContextCount_v1_t: TypeId = 2123;
-pub(super) const t_nvmlEventSetGetContextData_v1_t: TypeId = 2124;
-pub(super) const t_P_nvmlEventSetGetContextData_v1_t: TypeId = 2125;
-pub(super) const t_nvmlEventSetGetContextInfo_v1_t: TypeId = 2126;
-pub(super) const t_P_nvmlEventSetGetContextInfo_v1_t: TypeId = 2127;
-pub(super) const t_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t: TypeId = 2128;
-pub(super) const t_P_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t: TypeId = 2129;
-pub(super) const t_nvmlGpuOperationalEventConfig_v1_t: TypeId = 2130;
-pub(super) const t_PC_nvmlGpuOperationalEventConfig_v1_t: TypeId = 2131;
-pub(super) const t_nvmlEventData_t: TypeId = 2132;
-pub(super) const t_P_nvmlEventData_t: TypeId = 2133;
-pub(super) const t_nvmlEventSetWait_v3_t: TypeId = 2134;
-pub(super) const t_P_nvmlEventSetWait_v3_t: TypeId = 2135;
-pub(super) const t_nvmlExcludedDeviceInfo_t: TypeId = 2136;
-pub(super) const t_P_nvmlExcludedDeviceInfo_t: TypeId = 2137;
-pub(super) const t_nvmlVgpuGuestInfoState_t: TypeId = 2138;
-pub(super) const t_A6_u32: TypeId = 2139;
-pub(super) const t_nvmlVgpuMetadata_t: TypeId = 2140;
-pub(super) const t_P_nvmlVgpuMetadata_t: TypeId = 2141;
-pub(super) const t_nvmlVgpuVmCompatibility_t_in4: TypeId = 2142;
-pub(super) const t_nvmlVgpuPgpuCompatibilityLimitCode_t_in4: TypeId = 2143;
-pub(super) const t_nvmlVgpuPgpuCompatibility_t: TypeId = 2144;
-pub(super) const t_P_nvmlVgpuPgpuCompatibility_t: TypeId = 2145;
-pub(super) const t_nvmlVgpuDriverCapability_t: TypeId = 2146;
-pub(super) const t_P_nvmlVgpuVersion_t: TypeId = 2147;
-pub(super) const t_nvmlGpmSample_t: TypeId = 2148;
-pub(super) const t_nvmlGpmMetric_t_metricInfo: TypeId = 2149;
-pub(super) const t_nvmlGpmMetric_t: TypeId = 2150;
-pub(super) const t_A477_nvmlGpmMetric_t: TypeId = 2151;
-pub(super) const t_nvmlGpmMetricsGet_t: TypeId = 2152;
-pub(super) const t_P_nvmlGpmMetricsGet_t: TypeId = 2153;
-pub(super) const t_nvmlGpmSupport_t: TypeId = 2154;
-pub(super) const t_P_nvmlGpmSupport_t: TypeId = 2155;
-pub(super) const t_P_nvmlGpmSample_t: TypeId = 2156;
-pub(super) const t_P_nvmlComputeInstance_t: TypeId = 2157;
-pub(super) const t_PC_nvmlComputeInstancePlacement_t: TypeId = 2158;
-pub(super) const t_nvmlActiveVgpuInstanceInfo_t: TypeId = 2159;
-pub(super) const t_P_nvmlActiveVgpuInstanceInfo_t: TypeId = 2160;
-pub(super) const t_P_nvmlComputeInstancePlacement_t: TypeId = 2161;
-pub(super) const t_nvmlComputeInstanceProfile: TypeId = 2162;
-pub(super) const t_nvmlComputeInstanceProfileInfo_t: TypeId = 2163;
-pub(super) const t_P_nvmlComputeInstanceProfileInfo_t: TypeId = 2164;
-pub(super) const t_nvmlComputeInstanceProfileInfo_v2_t: TypeId = 2165;
-pub(super) const t_P_nvmlComputeInstanceProfileInfo_v2_t: TypeId = 2166;
-pub(super) const t_nvmlVgpuTypeIdInfo_t: TypeId = 2167;
-pub(super) const t_P_nvmlVgpuTypeIdInfo_t: TypeId = 2168;
-pub(super) const t_nvmlGpuInstanceInfo_t: TypeId = 2169;
-pub(super) const t_P_nvmlGpuInstanceInfo_t: TypeId = 2170;
-pub(super) const t_nvmlVgpuSchedulerLogInfo_t: TypeId = 2171;
-pub(super) const t_P_nvmlVgpuSchedulerLogInfo_t: TypeId = 2172;
-pub(super) const t_nvmlVgpuSchedulerStateInfo_t: TypeId = 2173;
-pub(super) const t_P_nvmlVgpuSchedulerStateInfo_t: TypeId = 2174;
-pub(super) const t_nvmlVgpuCreatablePlacementInfo_t: TypeId = 2175;
-pub(super) const t_P_nvmlVgpuCreatablePlacementInfo_t: TypeId = 2176;
-pub(super) const t_nvmlVgpuSchedulerState_t: TypeId = 2177;
-pub(super) const t_P_nvmlVgpuSchedulerState_t: TypeId = 2178;
-pub(super) const t_nvmlInitFlags_in4: TypeId = 2179;
-pub(super) const t_nvmlSystemEventSet_t: TypeId = 2180;
-pub(super) const t_nvmlSystemEventSetCreateRequest_t: TypeId = 2181;
-pub(super) const t_P_nvmlSystemEventSetCreateRequest_t: TypeId = 2182;
-pub(super) const t_nvmlSystemEventSetFreeRequest_t: TypeId = 2183;
-pub(super) const t_P_nvmlSystemEventSetFreeRequest_t: TypeId = 2184;
-pub(super) const t_nvmlSystemEventData_v1_t: TypeId = 2185;
-pub(super) const t_P_nvmlSystemEventData_v1_t: TypeId = 2186;
-pub(super) const t_nvmlSystemEventSetWaitRequest_t: TypeId = 2187;
-pub(super) const t_P_nvmlSystemEventSetWaitRequest_t: TypeId = 2188;
-pub(super) const t_nvmlCPERCursor_v1_t: TypeId = 2189;
-pub(super) const t_nvmlGetCPER_v1_t: TypeId = 2190;
-pub(super) const t_P_nvmlGetCPER_v1_t: TypeId = 2191;
-pub(super) const t_nvmlConfComputeSystemCaps_t: TypeId = 2192;
-pub(super) const t_P_nvmlConfComputeSystemCaps_t: TypeId = 2193;
-pub(super) const t_nvmlConfComputeGetKeyRotationThresholdInfo_t: TypeId = 2194;
-pub(super) const t_P_nvmlConfComputeGetKeyRotationThresholdInfo_t: TypeId = 2195;
-pub(super) const t_nvmlSystemConfComputeSettings_t: TypeId = 2196;
-pub(super) const t_P_nvmlSystemConfComputeSettings_t: TypeId = 2197;
-pub(super) const t_nvmlSystemConfComputeSettings_v2_t: TypeId = 2198;
-pub(super) const t_P_nvmlSystemConfComputeSettings_v2_t: TypeId = 2199;
-pub(super) const t_nvmlConfComputeSystemState_t: TypeId = 2200;
-pub(super) const t_P_nvmlConfComputeSystemState_t: TypeId = 2201;
-pub(super) const t_nvmlSystemDriverBranchInfo_t: TypeId = 2202;
-pub(super) const t_P_nvmlSystemDriverBranchInfo_t: TypeId = 2203;
-pub(super) const t_nvmlHwbcEntry_t: TypeId = 2204;
-pub(super) const t_P_nvmlHwbcEntry_t: TypeId = 2205;
-pub(super) const t_nvmlSystemRegisterEventRequest_t: TypeId = 2206;
-pub(super) const t_P_nvmlSystemRegisterEventRequest_t: TypeId = 2207;
-pub(super) const t_nvmlConfComputeSetKeyRotationThresholdInfo_t: TypeId = 2208;
-pub(super) const t_P_nvmlConfComputeSetKeyRotationThresholdInfo_t: TypeId = 2209;
-pub(super) const t_nvmlUnit_t: TypeId = 2210;
-pub(super) const t_nvmlFanState_t: TypeId = 2211;
-pub(super) const t_nvmlUnitFanInfo_t: TypeId = 2212;
-pub(super) const t_A24_nvmlUnitFanInfo_t: TypeId = 2213;
-pub(super) const t_nvmlUnitFanSpeeds_t: TypeId = 2214;
-pub(super) const t_P_nvmlUnitFanSpeeds_t: TypeId = 2215;
-pub(super) const t_P_nvmlUnit_t: TypeId = 2216;
-pub(super) const t_nvmlLedColor_t: TypeId = 2217;
-pub(super) const t_nvmlLedState_t: TypeId = 2218;
-pub(super) const t_P_nvmlLedState_t: TypeId = 2219;
-pub(super) const t_nvmlPSUInfo_t: TypeId = 2220;
-pub(super) const t_P_nvmlPSUInfo_t: TypeId = 2221;
-pub(super) const t_nvmlUnitInfo_t: TypeId = 2222;
-pub(super) const t_P_nvmlUnitInfo_t: TypeId = 2223;
-pub(super) const t_nvmlVgpuLicenseExpiry_t: TypeId = 2224;
-pub(super) const t_nvmlVgpuLicenseInfo_t: TypeId = 2225;
-pub(super) const t_P_nvmlVgpuLicenseInfo_t: TypeId = 2226;
-pub(super) const t_nvmlVgpuPlacementId_t: TypeId = 2227;
-pub(super) const t_P_nvmlVgpuPlacementId_t: TypeId = 2228;
-pub(super) const t_nvmlVgpuRuntimeState_t: TypeId = 2229;
-pub(super) const t_P_nvmlVgpuRuntimeState_t: TypeId = 2230;
-pub(super) const t_nvmlVgpuVmIdType_t: TypeId = 2231;
-pub(super) const t_P_nvmlVgpuVmIdType_t: TypeId = 2232;
-pub(super) const t_nvmlVgpuTypeBar1Info_t: TypeId = 2233;
-pub(super) const t_P_nvmlVgpuTypeBar1Info_t: TypeId = 2234;
-pub(super) const t_nvmlVgpuCapability_t: TypeId = 2235;
-pub(super) const t_nvmlVgpuTypeMaxInstance_t: TypeId = 2236;
-pub(super) const t_P_nvmlVgpuTypeMaxInstance_t: TypeId = 2237;
-pub(super) const t_nvrtcResult: TypeId = 2238;
-pub(super) const t_nvrtcResult_status: TypeId = 2239;
-pub(super) const t_nvrtcProgram: TypeId = 2240;
-pub(super) const t_P_nvrtcProgram: TypeId = 2241;
-pub(super) const t_nvrtcBundledHeadersInfo: TypeId = 2242;
-pub(super) const t_P_nvrtcBundledHeadersInfo: TypeId = 2243;
-pub(super) const t_nvrtcInstallHeaders_in4: TypeId = 2244;
-pub(super) const t_nvtiffStatus_t: TypeId = 2245;
-pub(super) const t_nvtiffStatus_t_status: TypeId = 2246;
-pub(super) const t_nvtiffStream_t: TypeId = 2247;
-pub(super) const t_nvtiffDecoder_t: TypeId = 2248;
-pub(super) const t_nvtiffDecodeParams_t: TypeId = 2249;
-pub(super) const t_nvtiffImage_t: TypeId = 2250;
-pub(super) const t_P_nvtiffImage_t: TypeId = 2251;
-pub(super) const t_PC_nvtiffImage_t: TypeId = 2252;
-pub(super) const t_P_nvtiffDecodeParams_t: TypeId = 2253;
-pub(super) const t_nvtiffOutputFormat_t: TypeId = 2254;
-pub(super) const t_nvtiffDecodeRegion_t: TypeId = 2255;
-pub(super) const t_PC_nvtiffDecodeRegion_t: TypeId = 2256;
-pub(super) const t_P_nvtiffDecoder_t: TypeId = 2257;
-pub(super) const t_nvtiffDeviceAllocator_t: TypeId = 2258;
-pub(super) const t_P_nvtiffDeviceAllocator_t: TypeId = 2259;
-pub(super) const t_nvtiffPinnedAllocator_t: TypeId = 2260;
-pub(super) const t_P_nvtiffPinnedAllocator_t: TypeId = 2261;
-pub(super) const t_nvtiffEncoder_t: TypeId = 2262;
-pub(super) const t_nvtiffEncodeParams_t: TypeId = 2263;
-pub(super) const t_P_nvtiffEncodeParams_t: TypeId = 2264;
-pub(super) const t_nvtiffGeoKey_t: TypeId = 2265;
-pub(super) const t_nvtiffGeoKeyDataType_t: TypeId = 2266;
-pub(super) const t_nvtiffImageGeometryType_t: TypeId = 2267;
-pub(super) const t_nvtiffImageGeometry_t: TypeId = 2268;
-pub(super) const t_PC_nvtiffImageGeometry_t: TypeId = 2269;
-pub(super) const t_nvtiffCompression_t: TypeId = 2270;
-pub(super) const t_nvtiffPhotometricInt_t: TypeId = 2271;
-pub(super) const t_nvtiffPlanarConfig_t: TypeId = 2272;
-pub(super) const t_A16_u16: TypeId = 2273;
-pub(super) const t_nvtiffSampleFormat_t: TypeId = 2274;
-pub(super) const t_A16_nvtiffSampleFormat_t: TypeId = 2275;
-pub(super) const t_nvtiffImageInfo_t: TypeId = 2276;
-pub(super) const t_PC_nvtiffImageInfo_t: TypeId = 2277;
-pub(super) const t_P_P_u8: TypeId = 2278;
-pub(super) const t_nvtiffJpegChromaSubsampling_t: TypeId = 2279;
-pub(super) const t_nvtiffJpegEncodeOptions_t: TypeId = 2280;
-pub(super) const t_PC_nvtiffJpegEncodeOptions_t: TypeId = 2281;
-pub(super) const t_nvtiffTagDataType_t: TypeId = 2282;
-pub(super) const t_nvtiffVariant_t: TypeId = 2283;
-pub(super) const t_P_nvtiffEncoder_t: TypeId = 2284;
-pub(super) const t_P_nvtiffGeoKeyDataType_t: TypeId = 2285;
-pub(super) const t_nvtiffStreamHeader_t: TypeId = 2286;
-pub(super) const t_P_nvtiffStreamHeader_t: TypeId = 2287;
-pub(super) const t_P_nvtiffImageGeometry_t: TypeId = 2288;
-pub(super) const t_P_nvtiffImageInfo_t: TypeId = 2289;
-pub(super) const t_P_nvtiffGeoKey_t: TypeId = 2290;
-pub(super) const t_P_nvtiffTagDataType_t: TypeId = 2291;
-pub(super) const t_P_nvtiffStream_t: TypeId = 2292;
+pub(super) const t_NppLibraryVersion: TypeId = 1627;
+pub(super) const t_PC_NppLibraryVersion: TypeId = 1628;
+pub(super) const t_NppStatus: TypeId = 1629;
+pub(super) const t_NppStatus_status: TypeId = 1630;
+pub(super) const t_NppStreamContext__1: TypeId = 1631;
+pub(super) const t_NppStreamContext: TypeId = 1632;
+pub(super) const t_P_NppStreamContext: TypeId = 1633;
+pub(super) const t_PC_u16: TypeId = 1634;
+pub(super) const t_NppiSize: TypeId = 1635;
+pub(super) const t_Npp16f: TypeId = 1636;
+pub(super) const t_PC_Npp16f: TypeId = 1637;
+pub(super) const t_P_Npp16f: TypeId = 1638;
+pub(super) const t_PC_i16: TypeId = 1639;
+pub(super) const t_Npp16sc: TypeId = 1640;
+pub(super) const t_PC_Npp16sc: TypeId = 1641;
+pub(super) const t_P_Npp16sc: TypeId = 1642;
+pub(super) const t_Npp32fc: TypeId = 1643;
+pub(super) const t_PC_Npp32fc: TypeId = 1644;
+pub(super) const t_P_Npp32fc: TypeId = 1645;
+pub(super) const t_Npp32sc: TypeId = 1646;
+pub(super) const t_PC_Npp32sc: TypeId = 1647;
+pub(super) const t_P_Npp32sc: TypeId = 1648;
+pub(super) const t_NppiAlphaOp: TypeId = 1649;
+pub(super) const t_PC_i8: TypeId = 1650;
+pub(super) const t_P_P_u8: TypeId = 1651;
+pub(super) const t_P_PC_u8: TypeId = 1652;
+pub(super) const t_NppiRect: TypeId = 1653;
+pub(super) const t_NppiBayerGridPosition: TypeId = 1654;
+pub(super) const t_NppiInterpolationMode: TypeId = 1655;
+pub(super) const t_NppiPoint32f: TypeId = 1656;
+pub(super) const t_NppiProfileData: TypeId = 1657;
+pub(super) const t_P_NppiProfileData: TypeId = 1658;
+pub(super) const t_P_P_i16: TypeId = 1659;
+pub(super) const t_P_PC_i16: TypeId = 1660;
+pub(super) const t_P_P_u16: TypeId = 1661;
+pub(super) const t_P_PC_u16: TypeId = 1662;
+pub(super) const t_P_P_i8: TypeId = 1663;
+pub(super) const t_P_PC_i8: TypeId = 1664;
+pub(super) const t_NppiColorTwistBatchCXR: TypeId = 1665;
+pub(super) const t_P_NppiColorTwistBatchCXR: TypeId = 1666;
+pub(super) const t_NppCmpOp: TypeId = 1667;
+pub(super) const t_NppiImageDescriptor: TypeId = 1668;
+pub(super) const t_P_NppiImageDescriptor: TypeId = 1669;
+pub(super) const t_NppiBufferDescriptor: TypeId = 1670;
+pub(super) const t_P_NppiBufferDescriptor: TypeId = 1671;
+pub(super) const t_NppiPoint: TypeId = 1672;
+pub(super) const t_NppiCompressedMarkerLabelsInfo: TypeId = 1673;
+pub(super) const t_P_NppiCompressedMarkerLabelsInfo: TypeId = 1674;
+pub(super) const t_NppiContourPixelGeometryInfo: TypeId = 1675;
+pub(super) const t_NppiContourPixelDirectionInfo: TypeId = 1676;
+pub(super) const t_P_NppiContourPixelDirectionInfo: TypeId = 1677;
+pub(super) const t_P_NppiContourPixelGeometryInfo: TypeId = 1678;
+pub(super) const t_NppiContourBlockSegment: TypeId = 1679;
+pub(super) const t_P_NppiContourBlockSegment: TypeId = 1680;
+pub(super) const t_NppiContourTotalsInfo: TypeId = 1681;
+pub(super) const t_P_NppiContourTotalsInfo: TypeId = 1682;
+pub(super) const t_P_NppiPoint32f: TypeId = 1683;
+pub(super) const t_NppiPoint64f: TypeId = 1684;
+pub(super) const t_P_NppiPoint64f: TypeId = 1685;
+pub(super) const t_NppRoundMode: TypeId = 1686;
+pub(super) const t_P_PC_i32: TypeId = 1687;
+pub(super) const t_NppiBorderType: TypeId = 1688;
+pub(super) const t_NppiDifferentialKernel: TypeId = 1689;
+pub(super) const t_NppiMaskSize: TypeId = 1690;
+pub(super) const t_NppiNorm: TypeId = 1691;
+pub(super) const t_NppPointPolar: TypeId = 1692;
+pub(super) const t_P_NppPointPolar: TypeId = 1693;
+pub(super) const t_A3_u32: TypeId = 1694;
+pub(super) const t_NppiConnectedRegion: TypeId = 1695;
+pub(super) const t_P_NppiConnectedRegion: TypeId = 1696;
+pub(super) const t_NppDataType: TypeId = 1697;
+pub(super) const t_NppiChannels: TypeId = 1698;
+pub(super) const t_P_NppiSize: TypeId = 1699;
+pub(super) const t_P_NppiRect: TypeId = 1700;
+pub(super) const t_P_NppiPoint: TypeId = 1701;
+pub(super) const t_NppiHOGConfig: TypeId = 1702;
+pub(super) const t_PC_NppiPoint: TypeId = 1703;
+pub(super) const t_PC_NppiImageDescriptor: TypeId = 1704;
+pub(super) const t_NppiAxis: TypeId = 1705;
+pub(super) const t_NppiMirrorBatchCXR: TypeId = 1706;
+pub(super) const t_P_NppiMirrorBatchCXR: TypeId = 1707;
+pub(super) const t_NppiColorSpace: TypeId = 1708;
+pub(super) const t_P_PC_Npp16f: TypeId = 1709;
+pub(super) const t_NppiResizeBatchROI_Advanced: TypeId = 1710;
+pub(super) const t_P_NppiResizeBatchROI_Advanced: TypeId = 1711;
+pub(super) const t_NppiResizeBatchCXR: TypeId = 1712;
+pub(super) const t_P_NppiResizeBatchCXR: TypeId = 1713;
+pub(super) const t_NppHintAlgorithm: TypeId = 1714;
+pub(super) const t_NppiWatershedSegmentBoundaryType: TypeId = 1715;
+pub(super) const t_P_P_Npp16f: TypeId = 1716;
+pub(super) const t_A3_f64: TypeId = 1717;
+pub(super) const t_A2_A3_f64: TypeId = 1718;
+pub(super) const t_NppiWarpAffineBatchCXR: TypeId = 1719;
+pub(super) const t_P_NppiWarpAffineBatchCXR: TypeId = 1720;
+pub(super) const t_A3_A3_f64: TypeId = 1721;
+pub(super) const t_NppiWarpPerspectiveBatchCXR: TypeId = 1722;
+pub(super) const t_P_NppiWarpPerspectiveBatchCXR: TypeId = 1723;
+pub(super) const t_P_PC_NppiImageDescriptor: TypeId = 1724;
+pub(super) const t_Npp64fc: TypeId = 1725;
+pub(super) const t_PC_Npp64fc: TypeId = 1726;
+pub(super) const t_P_Npp64fc: TypeId = 1727;
+pub(super) const t_Npp64sc: TypeId = 1728;
+pub(super) const t_PC_Npp64sc: TypeId = 1729;
+pub(super) const t_P_Npp64sc: TypeId = 1730;
+pub(super) const t_NppsZCType: TypeId = 1731;
+pub(super) const t_nvFatbinResult: TypeId = 1732;
+pub(super) const t_nvFatbinResult_status: TypeId = 1733;
+pub(super) const t_nvFatbinHandle: TypeId = 1734;
+pub(super) const t_P_nvFatbinHandle: TypeId = 1735;
+pub(super) const t_nvJitLinkResult: TypeId = 1736;
+pub(super) const t_nvJitLinkResult_status: TypeId = 1737;
+pub(super) const t_nvJitLinkHandle: TypeId = 1738;
+pub(super) const t_nvJitLinkInputType: TypeId = 1739;
+pub(super) const t_P_nvJitLinkHandle: TypeId = 1740;
+pub(super) const t_nvjpegStatus_t: TypeId = 1741;
+pub(super) const t_nvjpegStatus_t_status: TypeId = 1742;
+pub(super) const t_nvjpegHandle_t: TypeId = 1743;
+pub(super) const t_nvjpegDevAllocator_t: TypeId = 1744;
+pub(super) const t_P_nvjpegDevAllocator_t: TypeId = 1745;
+pub(super) const t_nvjpegBufferDevice_t: TypeId = 1746;
+pub(super) const t_P_nvjpegBufferDevice_t: TypeId = 1747;
+pub(super) const t_nvjpegDevAllocatorV2_t: TypeId = 1748;
+pub(super) const t_P_nvjpegDevAllocatorV2_t: TypeId = 1749;
+pub(super) const t_nvjpegPinnedAllocator_t: TypeId = 1750;
+pub(super) const t_P_nvjpegPinnedAllocator_t: TypeId = 1751;
+pub(super) const t_nvjpegBufferPinned_t: TypeId = 1752;
+pub(super) const t_P_nvjpegBufferPinned_t: TypeId = 1753;
+pub(super) const t_nvjpegPinnedAllocatorV2_t: TypeId = 1754;
+pub(super) const t_P_nvjpegPinnedAllocatorV2_t: TypeId = 1755;
+pub(super) const t_nvjpegBackend_t: TypeId = 1756;
+pub(super) const t_P_nvjpegHandle_t: TypeId = 1757;
+pub(super) const t_nvjpegFlags_in4: TypeId = 1758;
+pub(super) const t_nvjpegJpegState_t: TypeId = 1759;
+pub(super) const t_nvjpegOutputFormat_t: TypeId = 1760;
+pub(super) const t_A4_P_u8: TypeId = 1761;
+pub(super) const t_A4_u64: TypeId = 1762;
+pub(super) const t_nvjpegImage_t: TypeId = 1763;
+pub(super) const t_P_nvjpegImage_t: TypeId = 1764;
+pub(super) const t_nvjpegDecodeParams_t: TypeId = 1765;
+pub(super) const t_P_nvjpegDecodeParams_t: TypeId = 1766;
+pub(super) const t_nvjpegChromaSubsampling_t: TypeId = 1767;
+pub(super) const t_nvjpegJpegStream_t: TypeId = 1768;
+pub(super) const t_nvjpegJpegDecoder_t: TypeId = 1769;
+pub(super) const t_nvjpegExifOrientation_t: TypeId = 1770;
+pub(super) const t_nvjpegScaleFactor_t: TypeId = 1771;
+pub(super) const t_P_nvjpegJpegDecoder_t: TypeId = 1772;
+pub(super) const t_P_nvjpegJpegState_t: TypeId = 1773;
+pub(super) const t_nvjpegEncoderState_t: TypeId = 1774;
+pub(super) const t_nvjpegEncoderParams_t: TypeId = 1775;
+pub(super) const t_PC_nvjpegImage_t: TypeId = 1776;
+pub(super) const t_nvjpegInputFormat_t: TypeId = 1777;
+pub(super) const t_P_nvjpegEncoderParams_t: TypeId = 1778;
+pub(super) const t_nvjpegJpegEncoding_t: TypeId = 1779;
+pub(super) const t_P_nvjpegEncoderState_t: TypeId = 1780;
+pub(super) const t_nvjpegEncBackend_t: TypeId = 1781;
+pub(super) const t_P_nvjpegChromaSubsampling_t: TypeId = 1782;
+pub(super) const t_P_nvjpegJpegStream_t: TypeId = 1783;
+pub(super) const t_P_nvjpegExifOrientation_t: TypeId = 1784;
+pub(super) const t_P_nvjpegJpegEncoding_t: TypeId = 1785;
+pub(super) const t_nvjpeg2kStatus_t: TypeId = 1786;
+pub(super) const t_nvjpeg2kStatus_t_status: TypeId = 1787;
+pub(super) const t_nvjpeg2kBackend_t: TypeId = 1788;
+pub(super) const t_nvjpeg2kDeviceAllocator_t: TypeId = 1789;
+pub(super) const t_P_nvjpeg2kDeviceAllocator_t: TypeId = 1790;
+pub(super) const t_nvjpeg2kPinnedAllocator_t: TypeId = 1791;
+pub(super) const t_P_nvjpeg2kPinnedAllocator_t: TypeId = 1792;
+pub(super) const t_nvjpeg2kHandle_t: TypeId = 1793;
+pub(super) const t_P_nvjpeg2kHandle_t: TypeId = 1794;
+pub(super) const t_nvjpeg2kDeviceAllocatorV2_t: TypeId = 1795;
+pub(super) const t_P_nvjpeg2kDeviceAllocatorV2_t: TypeId = 1796;
+pub(super) const t_nvjpeg2kPinnedAllocatorV2_t: TypeId = 1797;
+pub(super) const t_P_nvjpeg2kPinnedAllocatorV2_t: TypeId = 1798;
+pub(super) const t_nvjpeg2kDecodeState_t: TypeId = 1799;
+pub(super) const t_nvjpeg2kStream_t: TypeId = 1800;
+pub(super) const t_nvjpeg2kImageType_t: TypeId = 1801;
+pub(super) const t_nvjpeg2kImage_t: TypeId = 1802;
+pub(super) const t_P_nvjpeg2kImage_t: TypeId = 1803;
+pub(super) const t_nvjpeg2kDecodeParams_t: TypeId = 1804;
+pub(super) const t_P_nvjpeg2kDecodeParams_t: TypeId = 1805;
+pub(super) const t_nvjpeg2kImageFormat_t: TypeId = 1806;
+pub(super) const t_P_nvjpeg2kDecodeState_t: TypeId = 1807;
+pub(super) const t_nvjpeg2kEncoder_t: TypeId = 1808;
+pub(super) const t_nvjpeg2kEncodeState_t: TypeId = 1809;
+pub(super) const t_nvjpeg2kEncodeParams_t: TypeId = 1810;
+pub(super) const t_PC_nvjpeg2kImage_t: TypeId = 1811;
+pub(super) const t_P_nvjpeg2kEncodeParams_t: TypeId = 1812;
+pub(super) const t_nvjpeg2kBitstreamType_t: TypeId = 1813;
+pub(super) const t_nvjpeg2kColorSpace_t: TypeId = 1814;
+pub(super) const t_nvjpeg2kImageComponentInfo_t: TypeId = 1815;
+pub(super) const t_P_nvjpeg2kImageComponentInfo_t: TypeId = 1816;
+pub(super) const t_nvjpeg2kProgOrder_t: TypeId = 1817;
+pub(super) const t_A33_u32: TypeId = 1818;
+pub(super) const t_nvjpeg2kEncodeConfig_t: TypeId = 1819;
+pub(super) const t_P_nvjpeg2kEncodeConfig_t: TypeId = 1820;
+pub(super) const t_nvjpeg2kNLTType_t: TypeId = 1821;
+pub(super) const t_nvjpeg2kNLTInfo_t: TypeId = 1822;
+pub(super) const t_PC_nvjpeg2kNLTInfo_t: TypeId = 1823;
+pub(super) const t_nvjpeg2kQualityType_t: TypeId = 1824;
+pub(super) const t_P_nvjpeg2kEncodeState_t: TypeId = 1825;
+pub(super) const t_P_nvjpeg2kEncoder_t: TypeId = 1826;
+pub(super) const t_P_nvjpeg2kStream_t: TypeId = 1827;
+pub(super) const t_P_nvjpeg2kColorSpace_t: TypeId = 1828;
+pub(super) const t_P_nvjpeg2kNLTInfo_t: TypeId = 1829;
+pub(super) const t_nvjpeg2kImageInfo_t: TypeId = 1830;
+pub(super) const t_P_nvjpeg2kImageInfo_t: TypeId = 1831;
+pub(super) const t_nvmlReturn_t: TypeId = 1832;
+pub(super) const t_nvmlReturn_t_status: TypeId = 1833;
+pub(super) const t_nvmlComputeInstance_t: TypeId = 1834;
+pub(super) const t_nvmlDevice_t: TypeId = 1835;
+pub(super) const t_nvmlGpuInstance_t: TypeId = 1836;
+pub(super) const t_nvmlComputeInstancePlacement_t: TypeId = 1837;
+pub(super) const t_nvmlComputeInstanceInfo_t: TypeId = 1838;
+pub(super) const t_P_nvmlComputeInstanceInfo_t: TypeId = 1839;
+pub(super) const t_nvmlEccCounterType_t: TypeId = 1840;
+pub(super) const t_nvmlValueType_t: TypeId = 1841;
+pub(super) const t_nvmlValue_t: TypeId = 1842;
+pub(super) const t_nvmlFieldId: TypeId = 1843;
+pub(super) const t_nvmlFieldValue_t: TypeId = 1844;
+pub(super) const t_P_nvmlFieldValue_t: TypeId = 1845;
+pub(super) const t_P_nvmlGpuInstance_t: TypeId = 1846;
+pub(super) const t_nvmlGpuInstancePlacement_t: TypeId = 1847;
+pub(super) const t_PC_nvmlGpuInstancePlacement_t: TypeId = 1848;
+pub(super) const t_A32_char: TypeId = 1849;
+pub(super) const t_nvmlPciInfo_t: TypeId = 1850;
+pub(super) const t_P_nvmlPciInfo_t: TypeId = 1851;
+pub(super) const t_nvmlEnableState_t: TypeId = 1852;
+pub(super) const t_nvmlRestrictedAPI_t: TypeId = 1853;
+pub(super) const t_P_nvmlEnableState_t: TypeId = 1854;
+pub(super) const t_A5_u32: TypeId = 1855;
+pub(super) const t_nvmlAccountingStats_t: TypeId = 1856;
+pub(super) const t_P_nvmlAccountingStats_t: TypeId = 1857;
+pub(super) const t_nvmlAccountingStats_v2_t: TypeId = 1858;
+pub(super) const t_P_nvmlAccountingStats_v2_t: TypeId = 1859;
+pub(super) const t_nvmlVgpuInstance_t: TypeId = 1860;
+pub(super) const t_P_nvmlVgpuInstance_t: TypeId = 1861;
+pub(super) const t_nvmlAdaptiveTgpModeInfo_v1_t: TypeId = 1862;
+pub(super) const t_P_nvmlAdaptiveTgpModeInfo_v1_t: TypeId = 1863;
+pub(super) const t_nvmlDeviceAddressingMode_t: TypeId = 1864;
+pub(super) const t_P_nvmlDeviceAddressingMode_t: TypeId = 1865;
+pub(super) const t_nvmlClockType_t: TypeId = 1866;
+pub(super) const t_nvmlDeviceArchitecture_t: TypeId = 1867;
+pub(super) const t_P_nvmlDeviceArchitecture_t: TypeId = 1868;
+pub(super) const t_nvmlDeviceAttributes_t: TypeId = 1869;
+pub(super) const t_P_nvmlDeviceAttributes_t: TypeId = 1870;
+pub(super) const t_nvmlBAR1Memory_t: TypeId = 1871;
+pub(super) const t_P_nvmlBAR1Memory_t: TypeId = 1872;
+pub(super) const t_nvmlBBXTimeData_v1_t: TypeId = 1873;
+pub(super) const t_P_nvmlBBXTimeData_v1_t: TypeId = 1874;
+pub(super) const t_nvmlEccBankRemapperHistogram_v1_t: TypeId = 1875;
+pub(super) const t_nvmlEccBankRemapperStatus_v1_t: TypeId = 1876;
+pub(super) const t_P_nvmlEccBankRemapperStatus_v1_t: TypeId = 1877;
+pub(super) const t_nvmlBrandType_t: TypeId = 1878;
+pub(super) const t_P_nvmlBrandType_t: TypeId = 1879;
+pub(super) const t_nvmlBridgeChipType_t: TypeId = 1880;
+pub(super) const t_nvmlBridgeChipInfo_t: TypeId = 1881;
+pub(super) const t_A128_nvmlBridgeChipInfo_t: TypeId = 1882;
+pub(super) const t_nvmlBridgeChipHierarchy_t: TypeId = 1883;
+pub(super) const t_P_nvmlBridgeChipHierarchy_t: TypeId = 1884;
+pub(super) const t_nvmlBusType_t: TypeId = 1885;
+pub(super) const t_P_nvmlBusType_t: TypeId = 1886;
+pub(super) const t_nvmlC2cModeInfo_v1_t: TypeId = 1887;
+pub(super) const t_P_nvmlC2cModeInfo_v1_t: TypeId = 1888;
+pub(super) const t_nvmlDeviceCapabilities_t: TypeId = 1889;
+pub(super) const t_P_nvmlDeviceCapabilities_t: TypeId = 1890;
+pub(super) const t_nvmlClkMonFaultInfo_t: TypeId = 1891;
+pub(super) const t_A32_nvmlClkMonFaultInfo_t: TypeId = 1892;
+pub(super) const t_nvmlClkMonStatus_t: TypeId = 1893;
+pub(super) const t_P_nvmlClkMonStatus_t: TypeId = 1894;
+pub(super) const t_nvmlClockId_t: TypeId = 1895;
+pub(super) const t_nvmlPstates_t: TypeId = 1896;
+pub(super) const t_nvmlClockOffset_t: TypeId = 1897;
+pub(super) const t_P_nvmlClockOffset_t: TypeId = 1898;
+pub(super) const t_nvmlComputeMode_t: TypeId = 1899;
+pub(super) const t_P_nvmlComputeMode_t: TypeId = 1900;
+pub(super) const t_nvmlProcessInfo_v1_t: TypeId = 1901;
+pub(super) const t_P_nvmlProcessInfo_v1_t: TypeId = 1902;
+pub(super) const t_nvmlProcessInfo_t: TypeId = 1903;
+pub(super) const t_P_nvmlProcessInfo_t: TypeId = 1904;
+pub(super) const t_A32_u8: TypeId = 1905;
+pub(super) const t_A8192_u8: TypeId = 1906;
+pub(super) const t_A4096_u8: TypeId = 1907;
+pub(super) const t_nvmlConfComputeGpuAttestationReport_t: TypeId = 1908;
+pub(super) const t_P_nvmlConfComputeGpuAttestationReport_t: TypeId = 1909;
+pub(super) const t_A5120_u8: TypeId = 1910;
+pub(super) const t_nvmlConfComputeGpuCertificate_t: TypeId = 1911;
+pub(super) const t_P_nvmlConfComputeGpuCertificate_t: TypeId = 1912;
+pub(super) const t_nvmlConfComputeMemSizeInfo_t: TypeId = 1913;
+pub(super) const t_P_nvmlConfComputeMemSizeInfo_t: TypeId = 1914;
+pub(super) const t_nvmlMemory_t: TypeId = 1915;
+pub(super) const t_P_nvmlMemory_t: TypeId = 1916;
+pub(super) const t_nvmlCoolerControl_t: TypeId = 1917;
+pub(super) const t_nvmlCoolerTarget_t_in4: TypeId = 1918;
+pub(super) const t_nvmlCoolerInfo_t: TypeId = 1919;
+pub(super) const t_P_nvmlCoolerInfo_t: TypeId = 1920;
+pub(super) const t_nvmlAffinityScope_t: TypeId = 1921;
+pub(super) const t_nvmlVgpuTypeId_t: TypeId = 1922;
+pub(super) const t_P_nvmlVgpuTypeId_t: TypeId = 1923;
+pub(super) const t_A2048_char: TypeId = 1924;
+pub(super) const t_nvmlDeviceCurrentClockFreqs_t: TypeId = 1925;
+pub(super) const t_P_nvmlDeviceCurrentClockFreqs_t: TypeId = 1926;
+pub(super) const t_nvmlClocksEventReasons_in4: TypeId = 1927;
+pub(super) const t_P_nvmlClocksEventReasons_in4: TypeId = 1928;
+pub(super) const t_nvmlClocksEventReasons_in8: TypeId = 1929;
+pub(super) const t_P_nvmlClocksEventReasons_in8: TypeId = 1930;
+pub(super) const t_nvmlMemoryErrorType_t: TypeId = 1931;
+pub(super) const t_nvmlEccErrorCounts_t: TypeId = 1932;
+pub(super) const t_P_nvmlEccErrorCounts_t: TypeId = 1933;
+pub(super) const t_P_nvmlDevice_t: TypeId = 1934;
+pub(super) const t_nvmlDramEncryptionInfo_t: TypeId = 1935;
+pub(super) const t_P_nvmlDramEncryptionInfo_t: TypeId = 1936;
+pub(super) const t_nvmlDriverModel_t: TypeId = 1937;
+pub(super) const t_P_nvmlDriverModel_t: TypeId = 1938;
+pub(super) const t_nvmlGpuDynamicPstatesInfo_t_utilization: TypeId = 1939;
+pub(super) const t_A8_nvmlGpuDynamicPstatesInfo_t_utilization: TypeId = 1940;
+pub(super) const t_nvmlGpuDynamicPstatesInfo_t: TypeId = 1941;
+pub(super) const t_P_nvmlGpuDynamicPstatesInfo_t: TypeId = 1942;
+pub(super) const t_nvmlEncoderType_t: TypeId = 1943;
+pub(super) const t_nvmlEncoderSessionInfo_t: TypeId = 1944;
+pub(super) const t_P_nvmlEncoderSessionInfo_t: TypeId = 1945;
+pub(super) const t_nvmlFBCSessionType_t: TypeId = 1946;
+pub(super) const t_nvmlFBCSessionInfo_t: TypeId = 1947;
+pub(super) const t_P_nvmlFBCSessionInfo_t: TypeId = 1948;
+pub(super) const t_nvmlFBCStats_t: TypeId = 1949;
+pub(super) const t_P_nvmlFBCStats_t: TypeId = 1950;
+pub(super) const t_nvmlFanControlPolicy_t: TypeId = 1951;
+pub(super) const t_P_nvmlFanControlPolicy_t: TypeId = 1952;
+pub(super) const t_nvmlFanSpeedInfo_t: TypeId = 1953;
+pub(super) const t_P_nvmlFanSpeedInfo_t: TypeId = 1954;
+pub(super) const t_nvmlFabricState: TypeId = 1955;
+pub(super) const t_nvmlFabricState_in1: TypeId = 1956;
+pub(super) const t_nvmlGpuFabricInfo_t: TypeId = 1957;
+pub(super) const t_P_nvmlGpuFabricInfo_t: TypeId = 1958;
+pub(super) const t_nvmlFabricHealthSummary: TypeId = 1959;
+pub(super) const t_nvmlFabricHealthSummary_in1: TypeId = 1960;
+pub(super) const t_nvmlGpuFabricInfoV_t: TypeId = 1961;
+pub(super) const t_P_nvmlGpuFabricInfoV_t: TypeId = 1962;
+pub(super) const t_nvmlFabricCliqueType: TypeId = 1963;
+pub(super) const t_nvmlFabricCliqueType_in1: TypeId = 1964;
+pub(super) const t_nvmlGpuFabricClique_v1_t: TypeId = 1965;
+pub(super) const t_A64_nvmlGpuFabricClique_v1_t: TypeId = 1966;
+pub(super) const t_nvmlGpuFabricInfo_v4_t: TypeId = 1967;
+pub(super) const t_P_nvmlGpuFabricInfo_v4_t: TypeId = 1968;
+pub(super) const t_P_nvmlGpuInstancePlacement_t: TypeId = 1969;
+pub(super) const t_nvmlGpuInstanceProfile: TypeId = 1970;
+pub(super) const t_nvmlGpuInstanceProfileInfo_t: TypeId = 1971;
+pub(super) const t_P_nvmlGpuInstanceProfileInfo_t: TypeId = 1972;
+pub(super) const t_A96_char: TypeId = 1973;
+pub(super) const t_nvmlGpuInstanceProfileInfo_v2_t: TypeId = 1974;
+pub(super) const t_P_nvmlGpuInstanceProfileInfo_v2_t: TypeId = 1975;
+pub(super) const t_nvmlGpuOperationMode_t: TypeId = 1976;
+pub(super) const t_P_nvmlGpuOperationMode_t: TypeId = 1977;
+pub(super) const t_nvmlGpuUptime_v1_t: TypeId = 1978;
+pub(super) const t_P_nvmlGpuUptime_v1_t: TypeId = 1979;
+pub(super) const t_nvmlGridLicenseFeatureCode_t: TypeId = 1980;
+pub(super) const t_nvmlGridLicenseExpiry_t: TypeId = 1981;
+pub(super) const t_nvmlGridLicensableFeature_t: TypeId = 1982;
+pub(super) const t_A3_nvmlGridLicensableFeature_t: TypeId = 1983;
+pub(super) const t_nvmlGridLicensableFeatures_t: TypeId = 1984;
+pub(super) const t_P_nvmlGridLicensableFeatures_t: TypeId = 1985;
+pub(super) const t_A41_char: TypeId = 1986;
+pub(super) const t_nvmlUUIDValue_t: TypeId = 1987;
+pub(super) const t_nvmlUUIDType_t: TypeId = 1988;
+pub(super) const t_nvmlUUID_t: TypeId = 1989;
+pub(super) const t_PC_nvmlUUID_t: TypeId = 1990;
+pub(super) const t_nvmlHostVgpuMode_t: TypeId = 1991;
+pub(super) const t_P_nvmlHostVgpuMode_t: TypeId = 1992;
+pub(super) const t_nvmlHostname_v1_t: TypeId = 1993;
+pub(super) const t_P_nvmlHostname_v1_t: TypeId = 1994;
+pub(super) const t_nvmlInforomObject_t: TypeId = 1995;
+pub(super) const t_nvmlMarginTemperature_t: TypeId = 1996;
+pub(super) const t_P_nvmlMarginTemperature_t: TypeId = 1997;
+pub(super) const t_nvmlMemoryLocation_t: TypeId = 1998;
+pub(super) const t_nvmlMemory_v2_t: TypeId = 1999;
+pub(super) const t_P_nvmlMemory_v2_t: TypeId = 2000;
+pub(super) const t_nvmlGetMemoryLimits_v1_t: TypeId = 2001;
+pub(super) const t_P_nvmlGetMemoryLimits_v1_t: TypeId = 2002;
+pub(super) const t_nvmlMigMode: TypeId = 2003;
+pub(super) const t_P_nvmlMigMode: TypeId = 2004;
+pub(super) const t_nvmlNvLinkCapability_t: TypeId = 2005;
+pub(super) const t_nvmlNvLinkErrorCounter_t: TypeId = 2006;
+pub(super) const t_nvmlNvlinkFirmwareVersion_t: TypeId = 2007;
+pub(super) const t_A100_nvmlNvlinkFirmwareVersion_t: TypeId = 2008;
+pub(super) const t_nvmlNvlinkFirmwareInfo_t: TypeId = 2009;
+pub(super) const t_nvmlNvLinkInfo_t: TypeId = 2010;
+pub(super) const t_P_nvmlNvLinkInfo_t: TypeId = 2011;
+pub(super) const t_nvmlNvLinkInfo_v3_t: TypeId = 2012;
+pub(super) const t_P_nvmlNvLinkInfo_v3_t: TypeId = 2013;
+pub(super) const t_nvmlIntNvLinkDeviceType_t: TypeId = 2014;
+pub(super) const t_P_nvmlIntNvLinkDeviceType_t: TypeId = 2015;
+pub(super) const t_nvmlNvlinkTelemetrySample_v1_t: TypeId = 2016;
+pub(super) const t_P_nvmlNvlinkTelemetrySample_v1_t: TypeId = 2017;
+pub(super) const t_nvmlNvlinkTelemetrySamples_v1_t: TypeId = 2018;
+pub(super) const t_P_nvmlNvlinkTelemetrySamples_v1_t: TypeId = 2019;
+pub(super) const t_nvmlNvLinkUtilizationCountUnits_t: TypeId = 2020;
+pub(super) const t_nvmlNvLinkUtilizationCountPktTypes_t_in4: TypeId = 2021;
+pub(super) const t_nvmlNvLinkUtilizationControl_t: TypeId = 2022;
+pub(super) const t_P_nvmlNvLinkUtilizationControl_t: TypeId = 2023;
+pub(super) const t_nvmlNvlinkGetBwMode_t: TypeId = 2024;
+pub(super) const t_P_nvmlNvlinkGetBwMode_t: TypeId = 2025;
+pub(super) const t_A256_u8: TypeId = 2026;
+pub(super) const t_nvmlNvlinkNvlePrivateInfo_v1_t: TypeId = 2027;
+pub(super) const t_P_nvmlNvlinkNvlePrivateInfo_v1_t: TypeId = 2028;
+pub(super) const t_A4096_u32: TypeId = 2029;
+pub(super) const t_nvmlNvlinkGetRemapTableInfo_v1_t: TypeId = 2030;
+pub(super) const t_P_nvmlNvlinkGetRemapTableInfo_v1_t: TypeId = 2031;
+pub(super) const t_A23_u8: TypeId = 2032;
+pub(super) const t_nvmlNvlinkSupportedBwModes_t: TypeId = 2033;
+pub(super) const t_P_nvmlNvlinkSupportedBwModes_t: TypeId = 2034;
+pub(super) const t_nvmlGpuP2PCapsIndex_t: TypeId = 2035;
+pub(super) const t_nvmlGpuP2PStatus_t: TypeId = 2036;
+pub(super) const t_P_nvmlGpuP2PStatus_t: TypeId = 2037;
+pub(super) const t_nvmlPciInfoExt_t: TypeId = 2038;
+pub(super) const t_P_nvmlPciInfoExt_t: TypeId = 2039;
+pub(super) const t_nvmlPcieUtilCounter_t: TypeId = 2040;
+pub(super) const t_nvmlPdi_t: TypeId = 2041;
+pub(super) const t_P_nvmlPdi_t: TypeId = 2042;
+pub(super) const t_nvmlDevicePerfModes_t: TypeId = 2043;
+pub(super) const t_P_nvmlDevicePerfModes_t: TypeId = 2044;
+pub(super) const t_P_nvmlPstates_t: TypeId = 2045;
+pub(super) const t_nvmlPlatformInfo_t: TypeId = 2046;
+pub(super) const t_P_nvmlPlatformInfo_t: TypeId = 2047;
+pub(super) const t_nvmlDevicePowerMizerModes_v1_t: TypeId = 2048;
+pub(super) const t_P_nvmlDevicePowerMizerModes_v1_t: TypeId = 2049;
+pub(super) const t_nvmlPowerSource_t: TypeId = 2050;
+pub(super) const t_P_nvmlPowerSource_t: TypeId = 2051;
+pub(super) const t_nvmlProcessUtilizationSample_t: TypeId = 2052;
+pub(super) const t_P_nvmlProcessUtilizationSample_t: TypeId = 2053;
+pub(super) const t_nvmlProcessUtilizationInfo_v1_t: TypeId = 2054;
+pub(super) const t_P_nvmlProcessUtilizationInfo_v1_t: TypeId = 2055;
+pub(super) const t_nvmlProcessesUtilizationInfo_t: TypeId = 2056;
+pub(super) const t_P_nvmlProcessesUtilizationInfo_t: TypeId = 2057;
+pub(super) const t_nvmlRemappedRowsInfo_v2_t: TypeId = 2058;
+pub(super) const t_P_nvmlRemappedRowsInfo_v2_t: TypeId = 2059;
+pub(super) const t_nvmlRepairStatus_t: TypeId = 2060;
+pub(super) const t_P_nvmlRepairStatus_t: TypeId = 2061;
+pub(super) const t_nvmlPageRetirementCause_t: TypeId = 2062;
+pub(super) const t_nvmlRowRemapperHistogramValues_t: TypeId = 2063;
+pub(super) const t_P_nvmlRowRemapperHistogramValues_t: TypeId = 2064;
+pub(super) const t_nvmlProcessDetail_v1_t: TypeId = 2065;
+pub(super) const t_P_nvmlProcessDetail_v1_t: TypeId = 2066;
+pub(super) const t_nvmlProcessDetailList_t: TypeId = 2067;
+pub(super) const t_P_nvmlProcessDetailList_t: TypeId = 2068;
+pub(super) const t_nvmlSamplingType_t: TypeId = 2069;
+pub(super) const t_P_nvmlValueType_t: TypeId = 2070;
+pub(super) const t_nvmlSample_t: TypeId = 2071;
+pub(super) const t_P_nvmlSample_t: TypeId = 2072;
+pub(super) const t_nvmlEccSramErrorStatus_t: TypeId = 2073;
+pub(super) const t_P_nvmlEccSramErrorStatus_t: TypeId = 2074;
+pub(super) const t_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t: TypeId = 2075;
+pub(super) const t_P_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t: TypeId = 2076;
+pub(super) const t_nvmlEccSramUniqueUncorrectedErrorCounts_t: TypeId = 2077;
+pub(super) const t_P_nvmlEccSramUniqueUncorrectedErrorCounts_t: TypeId = 2078;
+pub(super) const t_nvmlEventTypes_in4: TypeId = 2079;
+pub(super) const t_P_nvmlEventTypes_in4: TypeId = 2080;
+pub(super) const t_nvmlEventTypes_in8: TypeId = 2081;
+pub(super) const t_P_nvmlEventTypes_in8: TypeId = 2082;
+pub(super) const t_nvmlTemperatureSensors_t: TypeId = 2083;
+pub(super) const t_nvmlTemperatureThresholds_t: TypeId = 2084;
+pub(super) const t_nvmlTemperature_t: TypeId = 2085;
+pub(super) const t_P_nvmlTemperature_t: TypeId = 2086;
+pub(super) const t_nvmlThermalController_t: TypeId = 2087;
+pub(super) const t_nvmlThermalTarget_t: TypeId = 2088;
+pub(super) const t_nvmlGpuThermalSettings_t_sensor: TypeId = 2089;
+pub(super) const t_A3_nvmlGpuThermalSettings_t_sensor: TypeId = 2090;
+pub(super) const t_nvmlGpuThermalSettings_t: TypeId = 2091;
+pub(super) const t_P_nvmlGpuThermalSettings_t: TypeId = 2092;
+pub(super) const t_nvmlGpuTopologyLevel_t: TypeId = 2093;
+pub(super) const t_P_nvmlGpuTopologyLevel_t: TypeId = 2094;
+pub(super) const t_nvmlUnrepairableMemoryStatus_v1_t: TypeId = 2095;
+pub(super) const t_P_nvmlUnrepairableMemoryStatus_v1_t: TypeId = 2096;
+pub(super) const t_nvmlUtilization_t: TypeId = 2097;
+pub(super) const t_P_nvmlUtilization_t: TypeId = 2098;
+pub(super) const t_nvmlDeviceVgpuCapability_t: TypeId = 2099;
+pub(super) const t_nvmlVgpuHeterogeneousMode_t: TypeId = 2100;
+pub(super) const t_P_nvmlVgpuHeterogeneousMode_t: TypeId = 2101;
+pub(super) const t_nvmlVgpuInstanceUtilizationInfo_v1_t: TypeId = 2102;
+pub(super) const t_P_nvmlVgpuInstanceUtilizationInfo_v1_t: TypeId = 2103;
+pub(super) const t_nvmlVgpuInstancesUtilizationInfo_t: TypeId = 2104;
+pub(super) const t_P_nvmlVgpuInstancesUtilizationInfo_t: TypeId = 2105;
+pub(super) const t_A80_char: TypeId = 2106;
+pub(super) const t_nvmlVgpuVersion_t: TypeId = 2107;
+pub(super) const t_nvmlVgpuPgpuMetadata_t: TypeId = 2108;
+pub(super) const t_P_nvmlVgpuPgpuMetadata_t: TypeId = 2109;
+pub(super) const t_nvmlVgpuProcessUtilizationSample_t: TypeId = 2110;
+pub(super) const t_P_nvmlVgpuProcessUtilizationSample_t: TypeId = 2111;
+pub(super) const t_nvmlVgpuProcessUtilizationInfo_v1_t: TypeId = 2112;
+pub(super) const t_P_nvmlVgpuProcessUtilizationInfo_v1_t: TypeId = 2113;
+pub(super) const t_nvmlVgpuProcessesUtilizationInfo_t: TypeId = 2114;
+pub(super) const t_P_nvmlVgpuProcessesUtilizationInfo_t: TypeId = 2115;
+pub(super) const t_nvmlVgpuSchedulerCapabilities_t: TypeId = 2116;
+pub(super) const t_P_nvmlVgpuSchedulerCapabilities_t: TypeId = 2117;
+pub(super) const t_nvmlVgpuSchedulerParams_t_vgpuSchedDataWithARR: TypeId = 2118;
+pub(super) const t_nvmlVgpuSchedulerParams_t_vgpuSchedData: TypeId = 2119;
+pub(super) const t_nvmlVgpuSchedulerParams_t: TypeId = 2120;
+pub(super) const t_nvmlVgpuSchedulerLogEntry_t: TypeId = 2121;
+pub(super) const t_A200_nvmlVgpuSchedulerLogEntry_t: TypeId = 2122;
+pub(super) const t_nvmlVgpuSchedulerLog_t: TypeId = 2123;
+pub(super) const t_P_nvmlVgpuSchedulerLog_t: TypeId = 2124;
+pub(super) const t_nvmlVgpuSchedulerLogEntry_v2_t: TypeId = 2125;
+pub(super) const t_A200_nvmlVgpuSchedulerLogEntry_v2_t: TypeId = 2126;
+pub(super) const t_nvmlVgpuSchedulerLogInfo_v2_t: TypeId = 2127;
+pub(super) const t_P_nvmlVgpuSchedulerLogInfo_v2_t: TypeId = 2128;
+pub(super) const t_nvmlVgpuSchedulerGetState_t: TypeId = 2129;
+pub(super) const t_P_nvmlVgpuSchedulerGetState_t: TypeId = 2130;
+pub(super) const t_nvmlVgpuSchedulerStateInfo_v2_t: TypeId = 2131;
+pub(super) const t_P_nvmlVgpuSchedulerStateInfo_v2_t: TypeId = 2132;
+pub(super) const t_nvmlVgpuPlacementList_t: TypeId = 2133;
+pub(super) const t_P_nvmlVgpuPlacementList_t: TypeId = 2134;
+pub(super) const t_nvmlVgpuInstanceUtilizationSample_t: TypeId = 2135;
+pub(super) const t_P_nvmlVgpuInstanceUtilizationSample_t: TypeId = 2136;
+pub(super) const t_nvmlPerfPolicyType_t: TypeId = 2137;
+pub(super) const t_nvmlViolationTime_t: TypeId = 2138;
+pub(super) const t_P_nvmlViolationTime_t: TypeId = 2139;
+pub(super) const t_nvmlGpuVirtualizationMode_t: TypeId = 2140;
+pub(super) const t_P_nvmlGpuVirtualizationMode_t: TypeId = 2141;
+pub(super) const t_nvmlNvlinkLockRemapTable_v1_t: TypeId = 2142;
+pub(super) const t_P_nvmlNvlinkLockRemapTable_v1_t: TypeId = 2143;
+pub(super) const t_nvmlRailMetrics_t: TypeId = 2144;
+pub(super) const t_A2_nvmlRailMetrics_t: TypeId = 2145;
+pub(super) const t_nvmlCoreRailMetrics_t: TypeId = 2146;
+pub(super) const t_nvmlPmgrPwrTuple_t: TypeId = 2147;
+pub(super) const t_nvmlPwrModelMetricsDlppm1xPerf_t: TypeId = 2148;
+pub(super) const t_nvmlPwrModelMetricsDlppm1x_t: TypeId = 2149;
+pub(super) const t_A8_nvmlPwrModelMetricsDlppm1x_t: TypeId = 2150;
+pub(super) const t_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t: TypeId = 2151;
+pub(super) const t_A3_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t: TypeId = 2152;
+pub(super) const t_nvmlObservedMetrics_t: TypeId = 2153;
+pub(super) const t_nvmlPerfMetricsDlppc2xSample_t: TypeId = 2154;
+pub(super) const t_nvmlPwrModelMetricsSamplePfpp1x_t: TypeId = 2155;
+pub(super) const t_A32_nvmlPwrModelMetricsSamplePfpp1x_t: TypeId = 2156;
+pub(super) const t_nvmlPwrModelOperatingPointPfpp1x_t: TypeId = 2157;
+pub(super) const t_nvmlPwrModelMetricsPfpp1x_t: TypeId = 2158;
+pub(super) const t_nvmlPerfMetricsPfpp1xSample_t: TypeId = 2159;
+pub(super) const t_nvmlPerfMetricControllerSample_t_data: TypeId = 2160;
+pub(super) const t_nvmlPerfMetricControllerSample_t: TypeId = 2161;
+pub(super) const t_A4_nvmlPerfMetricControllerSample_t: TypeId = 2162;
+pub(super) const t_nvmlPerfMetricsSample_t: TypeId = 2163;
+pub(super) const t_A13_nvmlPerfMetricsSample_t: TypeId = 2164;
+pub(super) const t_nvmlPerfMetricsSamples_v1_t: TypeId = 2165;
+pub(super) const t_P_nvmlPerfMetricsSamples_v1_t: TypeId = 2166;
+pub(super) const t_nvmlPowerSmoothingProfile_t: TypeId = 2167;
+pub(super) const t_P_nvmlPowerSmoothingProfile_t: TypeId = 2168;
+pub(super) const t_nvmlPowerSmoothingState_t: TypeId = 2169;
+pub(super) const t_P_nvmlPowerSmoothingState_t: TypeId = 2170;
+pub(super) const t_nvmlPRMCounterInput_v1_t: TypeId = 2171;
+pub(super) const t_nvmlPRMCounterValue_v1_t: TypeId = 2172;
+pub(super) const t_nvmlPRMCounter_v1_t: TypeId = 2173;
+pub(super) const t_P_nvmlPRMCounter_v1_t: TypeId = 2174;
+pub(super) const t_nvmlPRMCounterList_v1_t: TypeId = 2175;
+pub(super) const t_P_nvmlPRMCounterList_v1_t: TypeId = 2176;
+pub(super) const t_A496_u8: TypeId = 2177;
+pub(super) const t_nvmlPRMTLV_v1_t__1: TypeId = 2178;
+pub(super) const t_nvmlPRMTLV_v1_t: TypeId = 2179;
+pub(super) const t_P_nvmlPRMTLV_v1_t: TypeId = 2180;
+pub(super) const t_nvmlEventSet_t: TypeId = 2181;
+pub(super) const t_nvmlDetachGpuState_t: TypeId = 2182;
+pub(super) const t_nvmlPcieLinkState_t: TypeId = 2183;
+pub(super) const t_nvmlFlags_in4: TypeId = 2184;
+pub(super) const t_PC_nvmlDramEncryptionInfo_t: TypeId = 2185;
+pub(super) const t_nvmlSetMemoryLimits_v1_t: TypeId = 2186;
+pub(super) const t_P_nvmlSetMemoryLimits_v1_t: TypeId = 2187;
+pub(super) const t_P_nvmlReturn_t: TypeId = 2188;
+pub(super) const t_nvmlNvLinkPowerThres_t: TypeId = 2189;
+pub(super) const t_P_nvmlNvLinkPowerThres_t: TypeId = 2190;
+pub(super) const t_nvmlNvlinkSetBwMode_t: TypeId = 2191;
+pub(super) const t_P_nvmlNvlinkSetBwMode_t: TypeId = 2192;
+pub(super) const t_nvmlNvlinkSetBwModeAsync_v1_t: TypeId = 2193;
+pub(super) const t_P_nvmlNvlinkSetBwModeAsync_v1_t: TypeId = 2194;
+pub(super) const t_nvmlNvlinkSetNvleReady_v1_t: TypeId = 2195;
+pub(super) const t_P_nvmlNvlinkSetNvleReady_v1_t: TypeId = 2196;
+pub(super) const t_nvmlPowerValue_v2_t: TypeId = 2197;
+pub(super) const t_P_nvmlPowerValue_v2_t: TypeId = 2198;
+pub(super) const t_nvmlRusdSettings_v1_t: TypeId = 2199;
+pub(super) const t_P_nvmlRusdSettings_v1_t: TypeId = 2200;
+pub(super) const t_PC_nvmlVgpuHeterogeneousMode_t: TypeId = 2201;
+pub(super) const t_nvmlVgpuSchedulerSetParams_t_vgpuSchedDataWithARR: TypeId = 2202;
+pub(super) const t_nvmlVgpuSchedulerSetParams_t_vgpuSchedData: TypeId = 2203;
+pub(super) const t_nvmlVgpuSchedulerSetParams_t: TypeId = 2204;
+pub(super) const t_nvmlVgpuSchedulerSetState_t: TypeId = 2205;
+pub(super) const t_P_nvmlVgpuSchedulerSetState_t: TypeId = 2206;
+pub(super) const t_nvmlVgpuSchedulerState_v2_t: TypeId = 2207;
+pub(super) const t_P_nvmlVgpuSchedulerState_v2_t: TypeId = 2208;
+pub(super) const t_nvmlNvlinkSetupNvleEncryptionKey_v1_t: TypeId = 2209;
+pub(super) const t_P_nvmlNvlinkSetupNvleEncryptionKey_v1_t: TypeId = 2210;
+pub(super) const t_A8_u32: TypeId = 2211;
+pub(super) const t_nvmlMask255_t: TypeId = 2212;
+pub(super) const t_nvmlWorkloadPowerProfileRequestedProfiles_t: TypeId = 2213;
+pub(super) const t_P_nvmlWorkloadPowerProfileRequestedProfiles_t: TypeId = 2214;
+pub(super) const t_nvmlWorkloadPowerProfileCurrentProfiles_t: TypeId = 2215;
+pub(super) const t_P_nvmlWorkloadPowerProfileCurrentProfiles_t: TypeId = 2216;
+pub(super) const t_nvmlWorkloadPowerProfileInfo_t: TypeId = 2217;
+pub(super) const t_A255_nvmlWorkloadPowerProfileInfo_t: TypeId = 2218;
+pub(super) const t_nvmlWorkloadPowerProfileProfilesInfo_t: TypeId = 2219;
+pub(super) const t_P_nvmlWorkloadPowerProfileProfilesInfo_t: TypeId = 2220;
+pub(super) const t_nvmlPowerProfileOperation_t: TypeId = 2221;
+pub(super) const t_nvmlWorkloadPowerProfileUpdateProfiles_v1_t: TypeId = 2222;
+pub(super) const t_P_nvmlWorkloadPowerProfileUpdateProfiles_v1_t: TypeId = 2223;
+pub(super) const t_P_nvmlEventSet_t: TypeId = 2224;
+pub(super) const t_nvmlEventSetGetContextCount_v1_t: TypeId = 2225;
+pub(super) const t_P_nvmlEventSetGetContextCount_v1_t: TypeId = 2226;
+pub(super) const t_nvmlEventSetGetContextData_v1_t: TypeId = 2227;
+pub(super) const t_P_nvmlEventSetGetContextData_v1_t: TypeId = 2228;
+pub(super) const t_nvmlEventSetGetContextInfo_v1_t: TypeId = 2229;
+pub(super) const t_P_nvmlEventSetGetContextInfo_v1_t: TypeId = 2230;
+pub(super) const t_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t: TypeId = 2231;
+pub(super) const t_P_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t: TypeId = 2232;
+pub(super) const t_nvmlGpuOperationalEventConfig_v1_t: TypeId = 2233;
+pub(super) const t_PC_nvmlGpuOperationalEventConfig_v1_t: TypeId = 2234;
+pub(super) const t_nvmlEventData_t: TypeId = 2235;
+pub(super) const t_P_nvmlEventData_t: TypeId = 2236;
+pub(super) const t_nvmlEventSetWait_v3_t: TypeId = 2237;
+pub(super) const t_P_nvmlEventSetWait_v3_t: TypeId = 2238;
+pub(super) const t_nvmlExcludedDeviceInfo_t: TypeId = 2239;
+pub(super) const t_P_nvmlExcludedDeviceInfo_t: TypeId = 2240;
+pub(super) const t_nvmlVgpuGuestInfoState_t: TypeId = 2241;
+pub(super) const t_A6_u32: TypeId = 2242;
+pub(super) const t_nvmlVgpuMetadata_t: TypeId = 2243;
+pub(super) const t_P_nvmlVgpuMetadata_t: TypeId = 2244;
+pub(super) const t_nvmlVgpuVmCompatibility_t_in4: TypeId = 2245;
+pub(super) const t_nvmlVgpuPgpuCompatibilityLimitCode_t_in4: TypeId = 2246;
+pub(super) const t_nvmlVgpuPgpuCompatibility_t: TypeId = 2247;
+pub(super) const t_P_nvmlVgpuPgpuCompatibility_t: TypeId = 2248;
+pub(super) const t_nvmlVgpuDriverCapability_t: TypeId = 2249;
+pub(super) const t_P_nvmlVgpuVersion_t: TypeId = 2250;
+pub(super) const t_nvmlGpmSample_t: TypeId = 2251;
+pub(super) const t_nvmlGpmMetric_t_metricInfo: TypeId = 2252;
+pub(super) const t_nvmlGpmMetric_t: TypeId = 2253;
+pub(super) const t_A477_nvmlGpmMetric_t: TypeId = 2254;
+pub(super) const t_nvmlGpmMetricsGet_t: TypeId = 2255;
+pub(super) const t_P_nvmlGpmMetricsGet_t: TypeId = 2256;
+pub(super) const t_nvmlGpmSupport_t: TypeId = 2257;
+pub(super) const t_P_nvmlGpmSupport_t: TypeId = 2258;
+pub(super) const t_P_nvmlGpmSample_t: TypeId = 2259;
+pub(super) const t_P_nvmlComputeInstance_t: TypeId = 2260;
+pub(super) const t_PC_nvmlComputeInstancePlacement_t: TypeId = 2261;
+pub(super) const t_nvmlActiveVgpuInstanceInfo_t: TypeId = 2262;
+pub(super) const t_P_nvmlActiveVgpuInstanceInfo_t: TypeId = 2263;
+pub(super) const t_P_nvmlComputeInstancePlacement_t: TypeId = 2264;
+pub(super) const t_nvmlComputeInstanceProfile: TypeId = 2265;
+pub(super) const t_nvmlComputeInstanceProfileInfo_t: TypeId = 2266;
+pub(super) const t_P_nvmlComputeInstanceProfileInfo_t: TypeId = 2267;
+pub(super) const t_nvmlComputeInstanceProfileInfo_v2_t: TypeId = 2268;
+pub(super) const t_P_nvmlComputeInstanceProfileInfo_v2_t: TypeId = 2269;
+pub(super) const t_nvmlVgpuTypeIdInfo_t: TypeId = 2270;
+pub(super) const t_P_nvmlVgpuTypeIdInfo_t: TypeId = 2271;
+pub(super) const t_nvmlGpuInstanceInfo_t: TypeId = 2272;
+pub(super) const t_P_nvmlGpuInstanceInfo_t: TypeId = 2273;
+pub(super) const t_nvmlVgpuSchedulerLogInfo_t: TypeId = 2274;
+pub(super) const t_P_nvmlVgpuSchedulerLogInfo_t: TypeId = 2275;
+pub(super) const t_nvmlVgpuSchedulerStateInfo_t: TypeId = 2276;
+pub(super) const t_P_nvmlVgpuSchedulerStateInfo_t: TypeId = 2277;
+pub(super) const t_nvmlVgpuCreatablePlacementInfo_t: TypeId = 2278;
+pub(super) const t_P_nvmlVgpuCreatablePlacementInfo_t: TypeId = 2279;
+pub(super) const t_nvmlVgpuSchedulerState_t: TypeId = 2280;
+pub(super) const t_P_nvmlVgpuSchedulerState_t: TypeId = 2281;
+pub(super) const t_nvmlInitFlags_in4: TypeId = 2282;
+pub(super) const t_nvmlSystemEventSet_t: TypeId = 2283;
+pub(super) const t_nvmlSystemEventSetCreateRequest_t: TypeId = 2284;
+pub(super) const t_P_nvmlSystemEventSetCreateRequest_t: TypeId = 2285;
+pub(super) const t_nvmlSystemEventSetFreeRequest_t: TypeId = 2286;
+pub(super) const t_P_nvmlSystemEventSetFreeRequest_t: TypeId = 2287;
+pub(super) const t_nvmlSystemEventData_v1_t: TypeId = 2288;
+pub(super) const t_P_nvmlSystemEventData_v1_t: TypeId = 2289;
+pub(super) const t_nvmlSystemEventSetWaitRequest_t: TypeId = 2290;
+pub(super) const t_P_nvmlSystemEventSetWaitRequest_t: TypeId = 2291;
+pub(super) const t_nvmlCPERCursor_v1_t: TypeId = 2292;
+pub(super) const t_nvmlGetCPER_v1_t: TypeId = 2293;
+pub(super) const t_P_nvmlGetCPER_v1_t: TypeId = 2294;
+pub(super) const t_nvmlConfComputeSystemCaps_t: TypeId = 2295;
+pub(super) const t_P_nvmlConfComputeSystemCaps_t: TypeId = 2296;
+pub(super) const t_nvmlConfComputeGetKeyRotationThresholdInfo_t: TypeId = 2297;
+pub(super) const t_P_nvmlConfComputeGetKeyRotationThresholdInfo_t: TypeId = 2298;
+pub(super) const t_nvmlSystemConfComputeSettings_t: TypeId = 2299;
+pub(super) const t_P_nvmlSystemConfComputeSettings_t: TypeId = 2300;
+pub(super) const t_nvmlSystemConfComputeSettings_v2_t: TypeId = 2301;
+pub(super) const t_P_nvmlSystemConfComputeSettings_v2_t: TypeId = 2302;
+pub(super) const t_nvmlConfComputeSystemState_t: TypeId = 2303;
+pub(super) const t_P_nvmlConfComputeSystemState_t: TypeId = 2304;
+pub(super) const t_nvmlSystemDriverBranchInfo_t: TypeId = 2305;
+pub(super) const t_P_nvmlSystemDriverBranchInfo_t: TypeId = 2306;
+pub(super) const t_nvmlHwbcEntry_t: TypeId = 2307;
+pub(super) const t_P_nvmlHwbcEntry_t: TypeId = 2308;
+pub(super) const t_nvmlSystemRegisterEventRequest_t: TypeId = 2309;
+pub(super) const t_P_nvmlSystemRegisterEventRequest_t: TypeId = 2310;
+pub(super) const t_nvmlConfComputeSetKeyRotationThresholdInfo_t: TypeId = 2311;
+pub(super) const t_P_nvmlConfComputeSetKeyRotationThresholdInfo_t: TypeId = 2312;
+pub(super) const t_nvmlUnit_t: TypeId = 2313;
+pub(super) const t_nvmlFanState_t: TypeId = 2314;
+pub(super) const t_nvmlUnitFanInfo_t: TypeId = 2315;
+pub(super) const t_A24_nvmlUnitFanInfo_t: TypeId = 2316;
+pub(super) const t_nvmlUnitFanSpeeds_t: TypeId = 2317;
+pub(super) const t_P_nvmlUnitFanSpeeds_t: TypeId = 2318;
+pub(super) const t_P_nvmlUnit_t: TypeId = 2319;
+pub(super) const t_nvmlLedColor_t: TypeId = 2320;
+pub(super) const t_nvmlLedState_t: TypeId = 2321;
+pub(super) const t_P_nvmlLedState_t: TypeId = 2322;
+pub(super) const t_nvmlPSUInfo_t: TypeId = 2323;
+pub(super) const t_P_nvmlPSUInfo_t: TypeId = 2324;
+pub(super) const t_nvmlUnitInfo_t: TypeId = 2325;
+pub(super) const t_P_nvmlUnitInfo_t: TypeId = 2326;
+pub(super) const t_nvmlVgpuLicenseExpiry_t: TypeId = 2327;
+pub(super) const t_nvmlVgpuLicenseInfo_t: TypeId = 2328;
+pub(super) const t_P_nvmlVgpuLicenseInfo_t: TypeId = 2329;
+pub(super) const t_nvmlVgpuPlacementId_t: TypeId = 2330;
+pub(super) const t_P_nvmlVgpuPlacementId_t: TypeId = 2331;
+pub(super) const t_nvmlVgpuRuntimeState_t: TypeId = 2332;
+pub(super) const t_P_nvmlVgpuRuntimeState_t: TypeId = 2333;
+pub(super) const t_nvmlVgpuVmIdType_t: TypeId = 2334;
+pub(super) const t_P_nvmlVgpuVmIdType_t: TypeId = 2335;
+pub(super) const t_nvmlVgpuTypeBar1Info_t: TypeId = 2336;
+pub(super) const t_P_nvmlVgpuTypeBar1Info_t: TypeId = 2337;
+pub(super) const t_nvmlVgpuCapability_t: TypeId = 2338;
+pub(super) const t_nvmlVgpuTypeMaxInstance_t: TypeId = 2339;
+pub(super) const t_P_nvmlVgpuTypeMaxInstance_t: TypeId = 2340;
+pub(super) const t_nvrtcResult: TypeId = 2341;
+pub(super) const t_nvrtcResult_status: TypeId = 2342;
+pub(super) const t_nvrtcProgram: TypeId = 2343;
+pub(super) const t_P_nvrtcProgram: TypeId = 2344;
+pub(super) const t_nvrtcBundledHeadersInfo: TypeId = 2345;
+pub(super) const t_P_nvrtcBundledHeadersInfo: TypeId = 2346;
+pub(super) const t_nvrtcInstallHeaders_in4: TypeId = 2347;
+pub(super) const t_nvshmem_team_id_t: TypeId = 2348;
+pub(super) const t_nvshmemx_thread_support_t: TypeId = 2349;
+pub(super) const t_P_nvshmemx_thread_support_t: TypeId = 2350;
+pub(super) const t_A48_char: TypeId = 2351;
+pub(super) const t_nvshmem_team_config_t: TypeId = 2352;
+pub(super) const t_P_nvshmem_team_config_t: TypeId = 2353;
+pub(super) const t_PC_nvshmem_team_config_t: TypeId = 2354;
+pub(super) const t_P_nvshmem_team_id_t: TypeId = 2355;
+pub(super) const t_A124_char: TypeId = 2356;
+pub(super) const t_nvshmemx_uniqueid_t: TypeId = 2357;
+pub(super) const t_P_nvshmemx_uniqueid_t: TypeId = 2358;
+pub(super) const t_nvshmemx_uniqueid_args_t: TypeId = 2359;
+pub(super) const t_A92_char: TypeId = 2360;
+pub(super) const t_nvshmemx_init_args_t: TypeId = 2361;
+pub(super) const t_nvshmemx_init_attr_t: TypeId = 2362;
+pub(super) const t_P_nvshmemx_init_attr_t: TypeId = 2363;
+pub(super) const t_nvshmemi_version_t: TypeId = 2364;
+pub(super) const t_nvshmemx_signal_op_t: TypeId = 2365;
+pub(super) const t_nvshmemx_collective_launch_attr_t: TypeId = 2366;
+pub(super) const t_PC_nvshmemx_collective_launch_attr_t: TypeId = 2367;
+pub(super) const t_flags_in4: TypeId = 2368;
+pub(super) const t_nvshmemx_cmp_type_t: TypeId = 2369;
+pub(super) const t_A60_char: TypeId = 2370;
+pub(super) const t_nvshmemx_region_attrs_t: TypeId = 2371;
+pub(super) const t_PC_nvshmemx_region_attrs_t: TypeId = 2372;
+pub(super) const t_PC_nvshmemx_uniqueid_t: TypeId = 2373;
+pub(super) const t_nvtiffStatus_t: TypeId = 2374;
+pub(super) const t_nvtiffStatus_t_status: TypeId = 2375;
+pub(super) const t_nvtiffStream_t: TypeId = 2376;
+pub(super) const t_nvtiffDecoder_t: TypeId = 2377;
+pub(super) const t_nvtiffDecodeParams_t: TypeId = 2378;
+pub(super) const t_nvtiffImage_t: TypeId = 2379;
+pub(super) const t_P_nvtiffImage_t: TypeId = 2380;
+pub(super) const t_PC_nvtiffImage_t: TypeId = 2381;
+pub(super) const t_P_nvtiffDecodeParams_t: TypeId = 2382;
+pub(super) const t_nvtiffOutputFormat_t: TypeId = 2383;
+pub(super) const t_nvtiffDecodeRegion_t: TypeId = 2384;
+pub(super) const t_PC_nvtiffDecodeRegion_t: TypeId = 2385;
+pub(super) const t_P_nvtiffDecoder_t: TypeId = 2386;
+pub(super) const t_nvtiffDeviceAllocator_t: TypeId = 2387;
+pub(super) const t_P_nvtiffDeviceAllocator_t: TypeId = 2388;
+pub(super) const t_nvtiffPinnedAllocator_t: TypeId = 2389;
+pub(super) const t_P_nvtiffPinnedAllocator_t: TypeId = 2390;
+pub(super) const t_nvtiffEncoder_t: TypeId = 2391;
+pub(super) const t_nvtiffEncodeParams_t: TypeId = 2392;
+pub(super) const t_P_nvtiffEncodeParams_t: TypeId = 2393;
+pub(super) const t_nvtiffGeoKey_t: TypeId = 2394;
+pub(super) const t_nvtiffGeoKeyDataType_t: TypeId = 2395;
+pub(super) const t_nvtiffImageGeometryType_t: TypeId = 2396;
+pub(super) const t_nvtiffImageGeometry_t: TypeId = 2397;
+pub(super) const t_PC_nvtiffImageGeometry_t: TypeId = 2398;
+pub(super) const t_nvtiffCompression_t: TypeId = 2399;
+pub(super) const t_nvtiffPhotometricInt_t: TypeId = 2400;
+pub(super) const t_nvtiffPlanarConfig_t: TypeId = 2401;
+pub(super) const t_A16_u16: TypeId = 2402;
+pub(super) const t_nvtiffSampleFormat_t: TypeId = 2403;
+pub(super) const t_A16_nvtiffSampleFormat_t: TypeId = 2404;
+pub(super) const t_nvtiffImageInfo_t: TypeId = 2405;
+pub(super) const t_PC_nvtiffImageInfo_t: TypeId = 2406;
+pub(super) const t_nvtiffJpegChromaSubsampling_t: TypeId = 2407;
+pub(super) const t_nvtiffJpegEncodeOptions_t: TypeId = 2408;
+pub(super) const t_PC_nvtiffJpegEncodeOptions_t: TypeId = 2409;
+pub(super) const t_nvtiffTagDataType_t: TypeId = 2410;
+pub(super) const t_nvtiffVariant_t: TypeId = 2411;
+pub(super) const t_P_nvtiffEncoder_t: TypeId = 2412;
+pub(super) const t_P_nvtiffGeoKeyDataType_t: TypeId = 2413;
+pub(super) const t_nvtiffStreamHeader_t: TypeId = 2414;
+pub(super) const t_P_nvtiffStreamHeader_t: TypeId = 2415;
+pub(super) const t_P_nvtiffImageGeometry_t: TypeId = 2416;
+pub(super) const t_P_nvtiffImageInfo_t: TypeId = 2417;
+pub(super) const t_P_nvtiffGeoKey_t: TypeId = 2418;
+pub(super) const t_P_nvtiffTagDataType_t: TypeId = 2419;
+pub(super) const t_P_nvtiffStream_t: TypeId = 2420;
 
 #[rustfmt::skip]
 pub(super) static ENUMS: &[EnumRow] = &[
@@ -5053,6 +5309,23 @@ pub(super) static ENUMS: &[EnumRow] = &[
     EnumRow { name: "ncclWindowFlags", bytes: 4, values: &[(0, "NCCL_WIN_DEFAULT"), (1, "NCCL_WIN_COLL_SYMMETRIC"), (2, "NCCL_WIN_STRICT_ORDERING"), (4, "NCCL_WIN_GIN_ONLY"), (8, "NCCL_WIN_CFT_COUNTED")] },
     EnumRow { name: "ncclScalarResidence_t", bytes: 4, values: &[(0, "ncclScalarDevice"), (1, "ncclScalarHostImmediate")] },
     EnumRow { name: "ncclEncryptionMode_t", bytes: 4, values: &[(0, "NCCL_ENCRYPTION_MODE_NONE"), (1, "NCCL_ENCRYPTION_MODE_PSK")] },
+    EnumRow { name: "NppStatus", bytes: 4, values: &[(-9998, "NPP_LIBRARY_VERSION_MISMATCH_ERROR"), (-1032, "NPP_INVALID_HOST_POINTER_ERROR"), (-1031, "NPP_INVALID_DEVICE_POINTER_ERROR"), (-1030, "NPP_LUT_PALETTE_BITSIZE_ERROR"), (-1028, "NPP_ZC_MODE_NOT_SUPPORTED_ERROR"), (-1027, "NPP_NOT_SUFFICIENT_COMPUTE_CAPABILITY"), (-1024, "NPP_TEXTURE_BIND_ERROR"), (-1020, "NPP_WRONG_INTERSECTION_ROI_ERROR"), (-1006, "NPP_HAAR_CLASSIFIER_PIXEL_MATCH_ERROR"), (-1005, "NPP_MEMFREE_ERROR"), (-1004, "NPP_MEMSET_ERROR"), (-1003, "NPP_MEMCPY_ERROR"), (-1002, "NPP_ALIGNMENT_ERROR"), (-1000, "NPP_CUDA_KERNEL_EXECUTION_ERROR"), (-215, "NPP_STREAM_CTX_ERROR"), (-213, "NPP_ROUND_MODE_NOT_SUPPORTED_ERROR"), (-210, "NPP_QUALITY_INDEX_ERROR"), (-201, "NPP_RESIZE_NO_OPERATION_ERROR"), (-109, "NPP_OVERFLOW_ERROR"), (-108, "NPP_NOT_EVEN_STEP_ERROR"), (-107, "NPP_HISTOGRAM_NUMBER_OF_LEVELS_ERROR"), (-106, "NPP_LUT_NUMBER_OF_LEVELS_ERROR"), (-62, "NPP_ZERO_MASK_VALUE_ERROR"), (-61, "NPP_CORRUPTED_DATA_ERROR"), (-60, "NPP_CHANNEL_ORDER_ERROR"), (-59, "NPP_DATA_TYPE_ERROR"), (-58, "NPP_QUADRANGLE_ERROR"), (-57, "NPP_RECTANGLE_ERROR"), (-56, "NPP_COEFFICIENT_ERROR"), (-53, "NPP_NUMBER_OF_CHANNELS_ERROR"), (-52, "NPP_COI_ERROR"), (-51, "NPP_DIVISOR_ERROR"), (-47, "NPP_CHANNEL_ERROR"), (-37, "NPP_STRIDE_ERROR"), (-34, "NPP_ANCHOR_ERROR"), (-33, "NPP_MASK_SIZE_ERROR"), (-24, "NPP_RESIZE_FACTOR_ERROR"), (-23, "NPP_INTERPOLATION_ERROR"), (-22, "NPP_MIRROR_FLIP_ERROR"), (-21, "NPP_MOMENT_00_ZERO_ERROR"), (-20, "NPP_THRESHOLD_NEGATIVE_LEVEL_ERROR"), (-19, "NPP_THRESHOLD_ERROR"), (-18, "NPP_FFT_FLAG_ERROR"), (-17, "NPP_FFT_ORDER_ERROR"), (-16, "NPP_STEP_ERROR"), (-14, "NPP_NOT_SUPPORTED_MODE_ERROR"), (-13, "NPP_CONTEXT_MATCH_ERROR"), (-12, "NPP_SCALE_RANGE_ERROR"), (-11, "NPP_OUT_OFF_RANGE_ERROR"), (-10, "NPP_DIVIDE_BY_ZERO_ERROR"), (-9, "NPP_MEMORY_ALLOCATION_ERR"), (-8, "NPP_NULL_POINTER_ERROR"), (-7, "NPP_RANGE_ERROR"), (-6, "NPP_SIZE_ERROR"), (-5, "NPP_BAD_ARGUMENT_ERROR"), (-4, "NPP_NO_MEMORY_ERROR"), (-3, "NPP_NOT_IMPLEMENTED_ERROR"), (-2, "NPP_ERROR"), (-1, "NPP_ERROR_RESERVED"), (0, "NPP_NO_ERROR"), (0, "NPP_SUCCESS"), (1, "NPP_NO_OPERATION_WARNING"), (6, "NPP_DIVIDE_BY_ZERO_WARNING"), (28, "NPP_AFFINE_QUAD_INCORRECT_WARNING"), (29, "NPP_WRONG_INTERSECTION_ROI_WARNING"), (30, "NPP_WRONG_INTERSECTION_QUAD_WARNING"), (35, "NPP_DOUBLE_SIZE_WARNING"), (10000, "NPP_MISALIGNED_DST_ROI_WARNING")] },
+    EnumRow { name: "NppiAlphaOp", bytes: 4, values: &[(0, "NPPI_OP_ALPHA_OVER"), (1, "NPPI_OP_ALPHA_IN"), (2, "NPPI_OP_ALPHA_OUT"), (3, "NPPI_OP_ALPHA_ATOP"), (4, "NPPI_OP_ALPHA_XOR"), (5, "NPPI_OP_ALPHA_PLUS"), (6, "NPPI_OP_ALPHA_OVER_PREMUL"), (7, "NPPI_OP_ALPHA_IN_PREMUL"), (8, "NPPI_OP_ALPHA_OUT_PREMUL"), (9, "NPPI_OP_ALPHA_ATOP_PREMUL"), (10, "NPPI_OP_ALPHA_XOR_PREMUL"), (11, "NPPI_OP_ALPHA_PLUS_PREMUL"), (12, "NPPI_OP_ALPHA_PREMUL")] },
+    EnumRow { name: "NppiBayerGridPosition", bytes: 4, values: &[(0, "NPPI_BAYER_BGGR"), (1, "NPPI_BAYER_RGGB"), (2, "NPPI_BAYER_GBRG"), (3, "NPPI_BAYER_GRBG")] },
+    EnumRow { name: "NppiInterpolationMode", bytes: 4, values: &[(0, "NPPI_INTER_UNDEFINED"), (1, "NPPI_INTER_NN"), (2, "NPPI_INTER_LINEAR"), (4, "NPPI_INTER_CUBIC"), (5, "NPPI_INTER_CUBIC2P_BSPLINE"), (6, "NPPI_INTER_CUBIC2P_CATMULLROM"), (7, "NPPI_INTER_CUBIC2P_B05C03"), (8, "NPPI_INTER_SUPER"), (16, "NPPI_INTER_LANCZOS"), (17, "NPPI_INTER_LANCZOS3_ADVANCED"), (134217728, "NPPI_SMOOTH_EDGE")] },
+    EnumRow { name: "NppCmpOp", bytes: 4, values: &[(0, "NPP_CMP_LESS"), (1, "NPP_CMP_LESS_EQ"), (2, "NPP_CMP_EQ"), (3, "NPP_CMP_GREATER_EQ"), (4, "NPP_CMP_GREATER")] },
+    EnumRow { name: "NppRoundMode", bytes: 4, values: &[(0, "NPP_RND_NEAR"), (0, "NPP_ROUND_NEAREST_TIES_TO_EVEN"), (1, "NPP_RND_FINANCIAL"), (1, "NPP_ROUND_NEAREST_TIES_AWAY_FROM_ZERO"), (2, "NPP_RND_ZERO"), (2, "NPP_ROUND_TOWARD_ZERO")] },
+    EnumRow { name: "NppiBorderType", bytes: 4, values: &[(0, "NPP_BORDER_UNDEFINED"), (0, "NPP_BORDER_NONE"), (1, "NPP_BORDER_CONSTANT"), (2, "NPP_BORDER_REPLICATE"), (3, "NPP_BORDER_WRAP"), (4, "NPP_BORDER_MIRROR"), (5, "NPP_BORDER_MIRROR_REFL")] },
+    EnumRow { name: "NppiDifferentialKernel", bytes: 4, values: &[(0, "NPP_FILTER_SOBEL"), (1, "NPP_FILTER_SCHARR")] },
+    EnumRow { name: "NppiMaskSize", bytes: 4, values: &[(0, "NPP_MASK_SIZE_1_X_3"), (1, "NPP_MASK_SIZE_1_X_5"), (100, "NPP_MASK_SIZE_3_X_1"), (101, "NPP_MASK_SIZE_5_X_1"), (200, "NPP_MASK_SIZE_3_X_3"), (201, "NPP_MASK_SIZE_5_X_5"), (400, "NPP_MASK_SIZE_7_X_7"), (500, "NPP_MASK_SIZE_9_X_9"), (600, "NPP_MASK_SIZE_11_X_11"), (700, "NPP_MASK_SIZE_13_X_13"), (800, "NPP_MASK_SIZE_15_X_15")] },
+    EnumRow { name: "NppiNorm", bytes: 4, values: &[(0, "nppiNormInf"), (1, "nppiNormL1"), (2, "nppiNormL2")] },
+    EnumRow { name: "NppDataType", bytes: 4, values: &[(0, "NPP_8U"), (1, "NPP_8S"), (2, "NPP_16U"), (3, "NPP_16S"), (4, "NPP_32U"), (5, "NPP_32S"), (6, "NPP_64U"), (7, "NPP_64S"), (8, "NPP_16F"), (9, "NPP_32F"), (10, "NPP_64F")] },
+    EnumRow { name: "NppiChannels", bytes: 4, values: &[(0, "NPP_CH_1"), (1, "NPP_CH_2"), (2, "NPP_CH_3"), (3, "NPP_CH_4"), (4, "NPP_CH_A4"), (5, "NPP_CH_P2"), (6, "NPP_CH_P3"), (7, "NPP_CH_P4")] },
+    EnumRow { name: "NppiAxis", bytes: 4, values: &[(0, "NPP_HORIZONTAL_AXIS"), (1, "NPP_VERTICAL_AXIS"), (2, "NPP_BOTH_AXIS")] },
+    EnumRow { name: "NppiColorSpace", bytes: 4, values: &[(0, "NPP_TRANSCODE_ONLY"), (1, "NPP_BT601JPEG"), (2, "NPP_BT709HDTV"), (3, "NPP_BT2020HDTV")] },
+    EnumRow { name: "NppHintAlgorithm", bytes: 4, values: &[(0, "NPP_ALG_HINT_NONE"), (1, "NPP_ALG_HINT_FAST"), (2, "NPP_ALG_HINT_ACCURATE")] },
+    EnumRow { name: "NppiWatershedSegmentBoundaryType", bytes: 4, values: &[(0, "NPP_WATERSHED_SEGMENT_BOUNDARIES_NONE"), (1, "NPP_WATERSHED_SEGMENT_BOUNDARIES_BLACK"), (2, "NPP_WATERSHED_SEGMENT_BOUNDARIES_WHITE"), (3, "NPP_WATERSHED_SEGMENT_BOUNDARIES_CONTRAST"), (4, "NPP_WATERSHED_SEGMENT_BOUNDARIES_ONLY")] },
+    EnumRow { name: "NppsZCType", bytes: 4, values: &[(0, "nppZCR"), (1, "nppZCXor"), (2, "nppZCC")] },
     EnumRow { name: "nvFatbinResult", bytes: 4, values: &[(0, "NVFATBIN_SUCCESS"), (1, "NVFATBIN_ERROR_INTERNAL"), (2, "NVFATBIN_ERROR_ELF_ARCH_MISMATCH"), (3, "NVFATBIN_ERROR_ELF_SIZE_MISMATCH"), (4, "NVFATBIN_ERROR_MISSING_PTX_VERSION"), (5, "NVFATBIN_ERROR_NULL_POINTER"), (6, "NVFATBIN_ERROR_COMPRESSION_FAILED"), (7, "NVFATBIN_ERROR_COMPRESSED_SIZE_EXCEEDED"), (8, "NVFATBIN_ERROR_UNRECOGNIZED_OPTION"), (9, "NVFATBIN_ERROR_INVALID_ARCH"), (10, "NVFATBIN_ERROR_INVALID_NVVM"), (11, "NVFATBIN_ERROR_EMPTY_INPUT"), (12, "NVFATBIN_ERROR_MISSING_PTX_ARCH"), (13, "NVFATBIN_ERROR_PTX_ARCH_MISMATCH"), (14, "NVFATBIN_ERROR_MISSING_FATBIN"), (15, "NVFATBIN_ERROR_INVALID_INDEX"), (16, "NVFATBIN_ERROR_IDENTIFIER_REUSE"), (17, "NVFATBIN_ERROR_INTERNAL_PTX_OPTION")] },
     EnumRow { name: "nvJitLinkResult", bytes: 4, values: &[(0, "NVJITLINK_SUCCESS"), (1, "NVJITLINK_ERROR_UNRECOGNIZED_OPTION"), (2, "NVJITLINK_ERROR_MISSING_ARCH"), (3, "NVJITLINK_ERROR_INVALID_INPUT"), (4, "NVJITLINK_ERROR_PTX_COMPILE"), (5, "NVJITLINK_ERROR_NVVM_COMPILE"), (6, "NVJITLINK_ERROR_INTERNAL"), (7, "NVJITLINK_ERROR_THREADPOOL"), (8, "NVJITLINK_ERROR_UNRECOGNIZED_INPUT"), (9, "NVJITLINK_ERROR_FINALIZE"), (10, "NVJITLINK_ERROR_NULL_INPUT"), (11, "NVJITLINK_ERROR_INCOMPATIBLE_OPTIONS"), (12, "NVJITLINK_ERROR_INCORRECT_INPUT_TYPE"), (13, "NVJITLINK_ERROR_ARCH_MISMATCH"), (14, "NVJITLINK_ERROR_OUTDATED_LIBRARY"), (15, "NVJITLINK_ERROR_MISSING_FATBIN"), (16, "NVJITLINK_ERROR_UNRECOGNIZED_ARCH"), (17, "NVJITLINK_ERROR_UNSUPPORTED_ARCH"), (18, "NVJITLINK_ERROR_LTO_NOT_ENABLED")] },
     EnumRow { name: "nvJitLinkInputType", bytes: 4, values: &[(0, "NVJITLINK_INPUT_NONE"), (1, "NVJITLINK_INPUT_CUBIN"), (2, "NVJITLINK_INPUT_PTX"), (3, "NVJITLINK_INPUT_LTOIR"), (4, "NVJITLINK_INPUT_FATBIN"), (5, "NVJITLINK_INPUT_OBJECT"), (6, "NVJITLINK_INPUT_LIBRARY"), (7, "NVJITLINK_INPUT_INDEX"), (10, "NVJITLINK_INPUT_ANY")] },
@@ -5145,6 +5418,11 @@ pub(super) static ENUMS: &[EnumRow] = &[
     EnumRow { name: "nvmlVgpuCapability_t", bytes: 4, values: &[(0, "NVML_VGPU_CAP_NVLINK_P2P"), (1, "NVML_VGPU_CAP_GPUDIRECT"), (2, "NVML_VGPU_CAP_MULTI_VGPU_EXCLUSIVE"), (3, "NVML_VGPU_CAP_EXCLUSIVE_TYPE"), (4, "NVML_VGPU_CAP_EXCLUSIVE_SIZE"), (5, "NVML_VGPU_CAP_COUNT")] },
     EnumRow { name: "nvrtcResult", bytes: 4, values: &[(0, "NVRTC_SUCCESS"), (1, "NVRTC_ERROR_OUT_OF_MEMORY"), (2, "NVRTC_ERROR_PROGRAM_CREATION_FAILURE"), (3, "NVRTC_ERROR_INVALID_INPUT"), (4, "NVRTC_ERROR_INVALID_PROGRAM"), (5, "NVRTC_ERROR_INVALID_OPTION"), (6, "NVRTC_ERROR_COMPILATION"), (7, "NVRTC_ERROR_BUILTIN_OPERATION_FAILURE"), (8, "NVRTC_ERROR_NO_NAME_EXPRESSIONS_AFTER_COMPILATION"), (9, "NVRTC_ERROR_NO_LOWERED_NAMES_BEFORE_COMPILATION"), (10, "NVRTC_ERROR_NAME_EXPRESSION_NOT_VALID"), (11, "NVRTC_ERROR_INTERNAL_ERROR"), (12, "NVRTC_ERROR_TIME_FILE_WRITE_FAILED"), (13, "NVRTC_ERROR_NO_PCH_CREATE_ATTEMPTED"), (14, "NVRTC_ERROR_PCH_CREATE_HEAP_EXHAUSTED"), (15, "NVRTC_ERROR_PCH_CREATE"), (16, "NVRTC_ERROR_CANCELLED"), (17, "NVRTC_ERROR_TIME_TRACE_FILE_WRITE_FAILED"), (18, "NVRTC_ERROR_BUSY")] },
     EnumRow { name: "nvrtcInstallHeaders", bytes: 4, values: &[(0, "NVRTC_INSTALL_HEADERS_SKIP_IF_EXISTS"), (1, "NVRTC_INSTALL_HEADERS_FORCE_OVERWRITE"), (2, "NVRTC_INSTALL_HEADERS_NO_WAIT")] },
+    EnumRow { name: "nvshmem_team_id_t", bytes: 4, values: &[(-1, "NVSHMEM_TEAM_INVALID"), (0, "NVSHMEM_TEAM_WORLD"), (0, "NVSHMEM_TEAM_WORLD_INDEX"), (1, "NVSHMEM_TEAM_SHARED"), (1, "NVSHMEM_TEAM_SHARED_INDEX"), (2, "NVSHMEMX_TEAM_NODE"), (2, "NVSHMEM_TEAM_NODE_INDEX"), (3, "NVSHMEMX_TEAM_SAME_MYPE_NODE"), (3, "NVSHMEM_TEAM_SAME_MYPE_NODE_INDEX"), (4, "NVSHMEMI_TEAM_SAME_GPU"), (4, "NVSHMEM_TEAM_SAME_GPU_INDEX"), (5, "NVSHMEMI_TEAM_GPU_LEADERS"), (5, "NVSHMEM_TEAM_GPU_LEADERS_INDEX"), (6, "NVSHMEM_TEAM_MC_SHARED"), (6, "NVSHMEM_TEAM_MC_SHARED_INDEX"), (7, "NVSHMEM_TEAMS_MIN"), (2147483647, "NVSHMEM_TEAM_INDEX_MAX")] },
+    EnumRow { name: "nvshmemx_thread_support_t", bytes: 4, values: &[(0, "NVSHMEM_THREAD_SINGLE"), (1, "NVSHMEM_THREAD_FUNNELED"), (2, "NVSHMEM_THREAD_SERIALIZED"), (3, "NVSHMEM_THREAD_MULTIPLE"), (2147483647, "NVSHMEM_THREAD_TYPE_SENTINEL")] },
+    EnumRow { name: "nvshmemx_signal_op_t", bytes: 4, values: &[(9, "NVSHMEM_SIGNAL_SET"), (10, "NVSHMEM_SIGNAL_ADD")] },
+    EnumRow { name: "flags", bytes: 4, values: &[(1, "NVSHMEMX_INIT_THREAD_PES"), (2, "NVSHMEMX_INIT_WITH_MPI_COMM"), (4, "NVSHMEMX_INIT_WITH_SHMEM"), (8, "NVSHMEMX_INIT_WITH_UNIQUEID"), (2147483648, "NVSHMEMX_INIT_MAX")] },
+    EnumRow { name: "nvshmemx_cmp_type_t", bytes: 4, values: &[(0, "NVSHMEM_CMP_EQ"), (1, "NVSHMEM_CMP_NE"), (2, "NVSHMEM_CMP_GT"), (3, "NVSHMEM_CMP_LE"), (4, "NVSHMEM_CMP_LT"), (5, "NVSHMEM_CMP_GE"), (2147483647, "NVSHMEM_CMP_SENTINEL")] },
     EnumRow { name: "nvtiffStatus_t", bytes: 4, values: &[(0, "NVTIFF_STATUS_SUCCESS"), (1, "NVTIFF_STATUS_NOT_INITIALIZED"), (2, "NVTIFF_STATUS_INVALID_PARAMETER"), (3, "NVTIFF_STATUS_BAD_TIFF"), (4, "NVTIFF_STATUS_TIFF_NOT_SUPPORTED"), (5, "NVTIFF_STATUS_ALLOCATOR_FAILURE"), (6, "NVTIFF_STATUS_EXECUTION_FAILED"), (7, "NVTIFF_STATUS_ARCH_MISMATCH"), (8, "NVTIFF_STATUS_INTERNAL_ERROR"), (9, "NVTIFF_STATUS_NVCOMP_NOT_FOUND"), (10, "NVTIFF_STATUS_NVJPEG_NOT_FOUND"), (11, "NVTIFF_STATUS_TAG_NOT_FOUND"), (12, "NVTIFF_STATUS_PARAMETER_OUT_OF_BOUNDS"), (13, "NVTIFF_STATUS_NVJPEG2K_NOT_FOUND"), (14, "NVTIFF_STATUS_BATCH_INCOMPATIBLE")] },
     EnumRow { name: "nvtiffOutputFormat_t", bytes: 4, values: &[(0, "NVTIFF_OUTPUT_UNCHANGED_I"), (1, "NVTIFF_OUTPUT_RGB_I_UINT8"), (2, "NVTIFF_OUTPUT_RGB_I_UINT16")] },
     EnumRow { name: "nvtiffGeoKey_t", bytes: 4, values: &[(1024, "NVTIFF_GEOKEY_GT_MODEL_TYPE"), (1025, "NVTIFF_GEOKEY_GT_RASTER_TYPE"), (1026, "NVTIFF_GEOKEY_GT_CITATION"), (2048, "NVTIFF_GEOKEY_GEODETIC_CRS"), (2049, "NVTIFF_GEOKEY_GEODETIC_CITATION"), (2050, "NVTIFF_GEOKEY_GEODETIC_DATUM"), (2051, "NVTIFF_GEOKEY_PRIME_MERIDIAN"), (2052, "NVTIFF_GEOKEY_GEOG_LINEAR_UNITS"), (2053, "NVTIFF_GEOKEY_GEOG_LINEAR_UNIT_SIZE"), (2054, "NVTIFF_GEOKEY_GEOG_ANGULAR_UNITS"), (2055, "NVTIFF_GEOKEY_GEOG_ANGULAR_UNIT_SIZE"), (2056, "NVTIFF_GEOKEY_ELLIPSOID"), (2057, "NVTIFF_GEOKEY_ELLIPSOID_SEMI_MAJOR_AXIS"), (2058, "NVTIFF_GEOKEY_ELLIPSOID_SEMI_MINOR_AXIS"), (2059, "NVTIFF_GEOKEY_ELLIPSOID_INV_FLATTENING"), (2060, "NVTIFF_GEOKEY_GEOG_AZIMUTH_UNITS"), (2061, "NVTIFF_GEOKEY_PRIME_MERIDIAN_LONG"), (3072, "NVTIFF_GEOKEY_PROJECTED_CRS"), (3073, "NVTIFF_GEOKEY_PROJECTED_CITATION"), (3074, "NVTIFF_GEOKEY_PROJECTION"), (3075, "NVTIFF_GEOKEY_PROJ_METHOD"), (3076, "NVTIFF_GEOKEY_PROJ_LINEAR_UNITS"), (3077, "NVTIFF_GEOKEY_PROJ_LINEAR_UNIT_SIZE"), (3078, "NVTIFF_GEOKEY_PROJ_STD_PARALLEL1"), (3078, "NVTIFF_GEOKEY_PROJ_STD_PARALLEL"), (3079, "NVTIFF_GEOKEY_PROJ_STD_PARALLEL2"), (3080, "NVTIFF_GEOKEY_PROJ_NAT_ORIGIN_LONG"), (3080, "NVTIFF_GEOKEY_PROJ_ORIGIN_LONG"), (3081, "NVTIFF_GEOKEY_PROJ_NAT_ORIGIN_LAT"), (3081, "NVTIFF_GEOKEY_PROJ_ORIGIN_LAT"), (3082, "NVTIFF_GEOKEY_PROJ_FALSE_EASTING"), (3083, "NVTIFF_GEOKEY_PROJ_FALSE_NORTHING"), (3084, "NVTIFF_GEOKEY_PROJ_FALSE_ORIGIN_LONG"), (3085, "NVTIFF_GEOKEY_PROJ_FALSE_ORIGIN_LAT"), (3086, "NVTIFF_GEOKEY_PROJ_FALSE_ORIGIN_EASTING"), (3087, "NVTIFF_GEOKEY_PROJ_FALSE_ORIGIN_NORTHING"), (3088, "NVTIFF_GEOKEY_PROJ_CENTER_LONG"), (3089, "NVTIFF_GEOKEY_PROJ_CENTER_LAT"), (3090, "NVTIFF_GEOKEY_PROJ_CENTER_EASTING"), (3091, "NVTIFF_GEOKEY_PROJ_CENTER_NORTHING"), (3092, "NVTIFF_GEOKEY_PROJ_SCALE_AT_NAT_ORIGIN"), (3092, "NVTIFF_GEOKEY_PROJ_SCALE_AT_ORIGIN"), (3093, "NVTIFF_GEOKEY_PROJ_SCALE_AT_CENTER"), (3094, "NVTIFF_GEOKEY_PROJ_AZIMUTH_ANGLE"), (3095, "NVTIFF_GEOKEY_PROJ_STRAIGHT_VERT_POLE_LONG"), (4096, "NVTIFF_GEOKEY_VERTICAL"), (4097, "NVTIFF_GEOKEY_VERTICAL_CITATION"), (4098, "NVTIFF_GEOKEY_VERTICAL_DATUM"), (4099, "NVTIFF_GEOKEY_VERTICAL_UNITS"), (32768, "NVTIFF_GEOKEY_BASE"), (65535, "NVTIFF_GEOKEY_END")] },
@@ -5567,6 +5845,38 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "ncclSimInfo_t", since: 0, until: NOW, size: 24, fields: &[d("size", t_u64, 0, One).bytes(), d("magic", t_u32, 8, One).hex(), d("version", t_u32, 12, One), d("estimatedTime", t_f32, 16, One)], tag: 0, tags: 65535 },
     StructRow { name: "ncclEncryptionConfig_t", since: 0, until: NOW, size: 32, fields: &[d("size", t_u64, 0, One).bytes(), d("magic", t_u32, 8, One).hex(), d("version", t_u32, 12, One), d("mode", t_ncclEncryptionMode_t, 16, One), d("psk", t_PC_char, 24, Opaque)], tag: 0, tags: 65535 },
     StructRow { name: "ncclWaitSignalDesc_t", since: 0, until: NOW, size: 16, fields: &[d("opCnt", t_i32, 0, One), d("peer", t_i32, 4, One), d("sigIdx", t_i32, 8, One), d("ctx", t_i32, 12, One)], tag: 255, tags: 65535 },
+    StructRow { name: "NppLibraryVersion", since: 0, until: NOW, size: 12, fields: &[d("major", t_i32, 0, One), d("minor", t_i32, 4, One), d("build", t_i32, 8, One)], tag: 255, tags: 65535 },
+    StructRow { name: "NppStreamContext", since: 0, until: 12, size: 48, fields: &[d("hStream", t_cudaStream_t, 0, One), d("nCudaDeviceId", t_i32, 8, One), d("nMultiProcessorCount", t_i32, 12, One), d("nMaxThreadsPerMultiProcessor", t_i32, 16, One), d("nMaxThreadsPerBlock", t_i32, 20, One), d("nSharedMemPerBlock", t_u64, 24, One), d("nCudaDevAttrComputeCapabilityMajor", t_i32, 32, One), d("nCudaDevAttrComputeCapabilityMinor", t_i32, 36, One), d("nStreamFlags", t_u32, 40, One).hex(), d("nReserved0", t_i32, 44, One)], tag: 255, tags: 65535 },
+    StructRow { name: "NppStreamContext", since: 13, until: NOW, size: 48, fields: &[d("hStream", t_cudaStream_t, 0, One), d("nCudaDeviceId", t_i32, 8, One), d("nMultiProcessorCount", t_i32, 12, One), d("nMaxThreadsPerMultiProcessor", t_i32, 16, One), d("nMaxThreadsPerBlock", t_i32, 20, One), d("nSharedMemPerBlock", t_u64, 24, One), d("nCudaDevAttrComputeCapabilityMajor", t_i32, 32, One), d("nCudaDevAttrComputeCapabilityMinor", t_i32, 36, One), d("nStreamFlags", t_u32, 40, One).hex(), d("_1", t_NppStreamContext__1, 44, One)], tag: 255, tags: 65535 },
+    StructRow { name: "NppStreamContext._1", since: 13, until: NOW, size: 4, fields: &[d("hWorkspace", t_u32, 0, One), d("nReserved0", t_u32, 0, One)], tag: 255, tags: 65535 },
+    StructRow { name: "NppiSize", since: 0, until: NOW, size: 8, fields: &[d("width", t_i32, 0, One), d("height", t_i32, 4, One)], tag: 255, tags: 65535 },
+    StructRow { name: "Npp16f", since: 0, until: NOW, size: 2, fields: &[d("fp16", t_i16, 0, One)], tag: 255, tags: 65535 },
+    StructRow { name: "Npp16sc", since: 0, until: NOW, size: 4, fields: &[d("re", t_i16, 0, One), d("im", t_i16, 2, One)], tag: 255, tags: 65535 },
+    StructRow { name: "Npp32fc", since: 0, until: NOW, size: 8, fields: &[d("re", t_f32, 0, One), d("im", t_f32, 4, One)], tag: 255, tags: 65535 },
+    StructRow { name: "Npp32sc", since: 0, until: NOW, size: 8, fields: &[d("re", t_i32, 0, One), d("im", t_i32, 4, One)], tag: 255, tags: 65535 },
+    StructRow { name: "NppiRect", since: 0, until: NOW, size: 16, fields: &[d("x", t_i32, 0, One), d("y", t_i32, 4, One), d("width", t_i32, 8, One), d("height", t_i32, 12, One)], tag: 255, tags: 65535 },
+    StructRow { name: "NppiPoint32f", since: 0, until: NOW, size: 8, fields: &[d("x", t_f32, 0, One), d("y", t_f32, 4, One)], tag: 255, tags: 65535 },
+    StructRow { name: "NppiProfileData", since: 12, until: NOW, size: 12, fields: &[d("nPixels", t_i32, 0, One), d("nMeanIntensity", t_f32, 4, One), d("nStdDevIntensity", t_f32, 8, One)], tag: 255, tags: 65535 },
+    StructRow { name: "NppiColorTwistBatchCXR", since: 0, until: NOW, size: 40, fields: &[d("pSrc", t_PC_void, 0, Memory(Unknown)), d("nSrcStep", t_i32, 8, One), d("pDst", t_P_void, 16, Memory(Unknown)), d("nDstStep", t_i32, 24, One), d("pTwist", t_P_f32, 32, Memory(Unknown))], tag: 255, tags: 65535 },
+    StructRow { name: "NppiImageDescriptor", since: 0, until: NOW, size: 24, fields: &[d("pData", t_P_void, 0, Memory(Unknown)), d("nStep", t_i32, 8, One), d("oSize", t_NppiSize, 12, One)], tag: 255, tags: 65535 },
+    StructRow { name: "NppiBufferDescriptor", since: 0, until: NOW, size: 16, fields: &[d("pData", t_P_void, 0, Memory(Unknown)), d("nBufferSize", t_i32, 8, One)], tag: 255, tags: 65535 },
+    StructRow { name: "NppiCompressedMarkerLabelsInfo", since: 0, until: NOW, size: 36, fields: &[d("nMarkerLabelPixelCount", t_u32, 0, One), d("nContourPixelCount", t_u32, 4, One), d("nContourPixelsFound", t_u32, 8, One), d("oContourFirstPixelLocation", t_NppiPoint, 12, One), d("oMarkerLabelBoundingBox", t_NppiRect, 20, One)], tag: 255, tags: 65535 },
+    StructRow { name: "NppiPoint", since: 0, until: NOW, size: 8, fields: &[d("x", t_i32, 0, One), d("y", t_i32, 4, One)], tag: 255, tags: 65535 },
+    StructRow { name: "NppiContourPixelDirectionInfo", since: 0, until: NOW, size: 140, fields: &[d("nMarkerLabelID", t_u32, 0, One), d("nContourDirectionCenterPixel", t_u8, 4, One), d("nContourInteriorDirectionCenterPixel", t_u8, 5, One), d("nConnected", t_u8, 6, One), d("nGeometryInfoIsValid", t_u8, 7, One), d("oContourPixelGeometryInfo", t_NppiContourPixelGeometryInfo, 8, One), d("nEast1", t_NppiPoint, 68, One), d("nNorthEast1", t_NppiPoint, 76, One), d("nNorth1", t_NppiPoint, 84, One), d("nNorthWest1", t_NppiPoint, 92, One), d("nWest1", t_NppiPoint, 100, One), d("nSouthWest1", t_NppiPoint, 108, One), d("nSouth1", t_NppiPoint, 116, One), d("nSouthEast1", t_NppiPoint, 124, One), d("nTest1EastConnected", t_u8, 132, One), d("nTest1NorthEastConnected", t_u8, 133, One), d("nTest1NorthConnected", t_u8, 134, One), d("nTest1NorthWestConnected", t_u8, 135, One), d("nTest1WestConnected", t_u8, 136, One), d("nTest1SouthWestConnected", t_u8, 137, One), d("nTest1SouthConnected", t_u8, 138, One), d("nTest1SouthEastConnected", t_u8, 139, One)], tag: 255, tags: 65535 },
+    StructRow { name: "NppiContourPixelGeometryInfo", since: 0, until: NOW, size: 60, fields: &[d("oContourOrderedGeometryLocation", t_NppiPoint, 0, One), d("oContourPrevPixelLocation", t_NppiPoint, 8, One), d("oContourCenterPixelLocation", t_NppiPoint, 16, One), d("oContourNextPixelLocation", t_NppiPoint, 24, One), d("nOrderIndex", t_i32, 32, One), d("nReverseOrderIndex", t_i32, 36, One), d("nFirstIndex", t_u32, 40, One), d("nLastIndex", t_u32, 44, One), d("nNextContourPixelIndex", t_u32, 48, One), d("nPrevContourPixelIndex", t_u32, 52, One), d("nPixelAlreadyUsed", t_u8, 56, One), d("nAlreadyLinked", t_u8, 57, One), d("nAlreadyOutput", t_u8, 58, One), d("nContourInteriorDirection", t_u8, 59, One)], tag: 255, tags: 65535 },
+    StructRow { name: "NppiContourBlockSegment", since: 0, until: NOW, size: 16, fields: &[d("nMarkerLabelID", t_u32, 0, One), d("nContourPixelCount", t_u32, 4, One), d("nContourStartingPixelOffset", t_u32, 8, One), d("nSegmentNum", t_u32, 12, One)], tag: 255, tags: 65535 },
+    StructRow { name: "NppiContourTotalsInfo", since: 0, until: NOW, size: 8, fields: &[d("nTotalImagePixelContourCount", t_u32, 0, One), d("nLongestImageContourPixelCount", t_u32, 4, One)], tag: 255, tags: 65535 },
+    StructRow { name: "NppiPoint64f", since: 0, until: NOW, size: 16, fields: &[d("x", t_f64, 0, One), d("y", t_f64, 8, One)], tag: 255, tags: 65535 },
+    StructRow { name: "NppPointPolar", since: 0, until: NOW, size: 8, fields: &[d("rho", t_f32, 0, One), d("theta", t_f32, 4, One)], tag: 255, tags: 65535 },
+    StructRow { name: "NppiConnectedRegion", since: 0, until: NOW, size: 32, fields: &[d("oBoundingBox", t_NppiRect, 0, One), d("nConnectedPixelCount", t_u32, 16, One), d("aSeedPixelValue", t_A3_u32, 20, One)], tag: 255, tags: 65535 },
+    StructRow { name: "NppiHOGConfig", since: 0, until: NOW, size: 20, fields: &[d("cellSize", t_i32, 0, One), d("histogramBlockSize", t_i32, 4, One), d("nHistogramBins", t_i32, 8, One), d("detectionWindowSize", t_NppiSize, 12, One)], tag: 255, tags: 65535 },
+    StructRow { name: "NppiMirrorBatchCXR", since: 0, until: NOW, size: 32, fields: &[d("pSrc", t_PC_void, 0, Memory(Unknown)), d("nSrcStep", t_i32, 8, One), d("pDst", t_P_void, 16, Memory(Unknown)), d("nDstStep", t_i32, 24, One)], tag: 255, tags: 65535 },
+    StructRow { name: "NppiResizeBatchROI_Advanced", since: 0, until: NOW, size: 32, fields: &[d("oSrcRectROI", t_NppiRect, 0, One), d("oDstRectROI", t_NppiRect, 16, One)], tag: 255, tags: 65535 },
+    StructRow { name: "NppiResizeBatchCXR", since: 0, until: NOW, size: 32, fields: &[d("pSrc", t_PC_void, 0, Memory(Unknown)), d("nSrcStep", t_i32, 8, One), d("pDst", t_P_void, 16, Memory(Unknown)), d("nDstStep", t_i32, 24, One)], tag: 255, tags: 65535 },
+    StructRow { name: "NppiWarpAffineBatchCXR", since: 0, until: NOW, size: 88, fields: &[d("pSrc", t_PC_void, 0, Memory(Unknown)), d("nSrcStep", t_i32, 8, One), d("pDst", t_P_void, 16, Memory(Unknown)), d("nDstStep", t_i32, 24, One), d("pCoeffs", t_P_f64, 32, Memory(Unknown)), d("aTransformedCoeffs", t_A2_A3_f64, 40, One)], tag: 255, tags: 65535 },
+    StructRow { name: "NppiWarpPerspectiveBatchCXR", since: 0, until: NOW, size: 112, fields: &[d("pSrc", t_PC_void, 0, Memory(Unknown)), d("nSrcStep", t_i32, 8, One), d("pDst", t_P_void, 16, Memory(Unknown)), d("nDstStep", t_i32, 24, One), d("pCoeffs", t_P_f64, 32, Memory(Unknown)), d("aTransformedCoeffs", t_A3_A3_f64, 40, One)], tag: 255, tags: 65535 },
+    StructRow { name: "Npp64fc", since: 0, until: NOW, size: 16, fields: &[d("re", t_f64, 0, One), d("im", t_f64, 8, One)], tag: 255, tags: 65535 },
+    StructRow { name: "Npp64sc", since: 0, until: NOW, size: 16, fields: &[d("re", t_i64, 0, One), d("im", t_i64, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvjpegDevAllocator_t", since: 0, until: NOW, size: 16, fields: &[d("dev_malloc", t_code, 0, Opaque), d("dev_free", t_code, 8, Opaque)], tag: 255, tags: 65535 },
     StructRow { name: "nvjpegDevAllocatorV2_t", since: 0, until: NOW, size: 24, fields: &[d("dev_malloc", t_code, 0, Opaque), d("dev_free", t_code, 8, Opaque), d("dev_ctx", t_P_void, 16, Opaque)], tag: 255, tags: 65535 },
     StructRow { name: "nvjpegPinnedAllocator_t", since: 0, until: NOW, size: 16, fields: &[d("pinned_malloc", t_code, 0, Opaque), d("pinned_free", t_code, 8, Opaque)], tag: 255, tags: 65535 },
@@ -5783,6 +6093,14 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "nvmlVgpuTypeBar1Info_t", since: 0, until: NOW, size: 16, fields: &[d("version", t_u32, 0, One), d("bar1Size", t_u64, 8, One).bytes()], tag: 255, tags: 65535 },
     StructRow { name: "nvmlVgpuTypeMaxInstance_t", since: 0, until: NOW, size: 12, fields: &[d("version", t_u32, 0, One), d("vgpuTypeId", t_nvmlVgpuTypeId_t, 4, One), d("maxInstancePerGI", t_u32, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvrtcBundledHeadersInfo", since: 13, until: NOW, size: 40, fields: &[d("available", t_i32, 0, One), d("compressedSize", t_u64, 8, One).bytes(), d("uncompressedSize", t_u64, 16, One).bytes(), d("cudaVersionMajor", t_i32, 24, One), d("cudaVersionMinor", t_i32, 28, One), d("numFiles", t_u32, 32, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvshmem_team_config_t", since: 0, until: NOW, size: 64, fields: &[d("version", t_i32, 0, One), d("num_contexts", t_i32, 4, One), d("uniqueid", t_u64, 8, One), d("padding", t_A48_char, 16, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvshmemx_init_attr_t", since: 0, until: NOW, size: 144, fields: &[d("version", t_i32, 0, One), d("mpi_comm", t_P_void, 8, Opaque), d("args", t_nvshmemx_init_args_t, 16, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvshmemx_init_args_t", since: 0, until: NOW, size: 128, fields: &[d("version", t_i32, 0, One), d("uid_args", t_nvshmemx_uniqueid_args_t, 8, One), d("cuda_device_id", t_i32, 32, One), d("content", t_A92_char, 36, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvshmemx_uniqueid_args_t", since: 0, until: NOW, size: 24, fields: &[d("version", t_i32, 0, One), d("id", t_P_nvshmemx_uniqueid_t, 8, One), d("myrank", t_i32, 16, One), d("nranks", t_i32, 20, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvshmemx_uniqueid_t", since: 0, until: NOW, size: 128, fields: &[d("version", t_i32, 0, One), d("internal", t_A124_char, 4, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvshmemi_version_t", since: 0, until: NOW, size: 12, fields: &[d("major", t_i32, 0, One), d("minor", t_i32, 4, One), d("patch", t_i32, 8, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvshmemx_collective_launch_attr_t", since: 0, until: NOW, size: 56, fields: &[d("cuda_config", t_cudaLaunchConfig_t, 0, One)], tag: 255, tags: 65535 },
+    StructRow { name: "nvshmemx_region_attrs_t", since: 0, until: NOW, size: 64, fields: &[d("hints", t_u32, 0, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvtiffImage_t", since: 0, until: NOW, size: 24, fields: &[d("plane_data", t_P_P_void, 0, Many(Of(2))), d("plane_pitch_bytes", t_P_u64, 8, Many(Of(2))).bytes(), d("num_planes", t_u32, 16, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvtiffDecodeRegion_t", since: 0, until: NOW, size: 24, fields: &[d("ifd_offset", t_u64, 0, One), d("offset_x", t_i32, 8, One), d("offset_y", t_i32, 12, One), d("width", t_u32, 16, One), d("height", t_u32, 20, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvtiffDeviceAllocator_t", since: 0, until: NOW, size: 24, fields: &[d("device_malloc", t_code, 0, Opaque), d("device_free", t_code, 8, Opaque), d("device_ctx", t_P_void, 16, Opaque)], tag: 255, tags: 65535 },

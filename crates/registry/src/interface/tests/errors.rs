@@ -39,6 +39,28 @@ fn prototypes() {
 }
 
 #[test]
+fn shared_prototypes() {
+    let good =
+        "[[prototype]]\nreturns = \"int\"\nparams = [\n\"in bytes size_t *size\",\n\"int n\"]\nfunctions = [\"a\"]\n";
+    Api::new(good, "", "").rows(|_, rows| assert_eq!(rows.len(), 1)).unwrap();
+    let wrong = |from: &str, to: &str| said(&good.replace(from, to), "", "");
+    let expected = "expected one like \"out size_t *size\"";
+    for text in ["int", "up unsigned *n", "int *", "", "* n"] {
+        let said = wrong("int n", text);
+        assert_eq!(said, format!("functions.toml:7: \"{text}\" is no parameter, {expected}"));
+    }
+    assert_eq!(wrong("int n", "int size"), "functions.toml:7: a second parameter size");
+    let none = "functions.toml:4: no function has this prototype, expected at least one name in functions";
+    assert_eq!(wrong("\"a\"", ""), none);
+    assert_eq!(
+        wrong("[\"a\"]", "[\"a\",\n\"a\"]"),
+        "functions.toml:9: a stands here a second time with these versions"
+    );
+    let unknown = "functions.toml:7: unknown type Thing; declare it in types.toml, or in overlay.toml [type]";
+    assert_eq!(wrong("int n", "Thing n"), unknown);
+}
+
+#[test]
 fn types() {
     let wrong = |types: &str| said(&FUNCTION.replace("void *", "Box *"), types, "");
     let behind = "[[struct]]\nname = \"Box\"\nsize = 8\nfields = [{ name = \"a\", type = \"int\", offset = 8 }]\n";

@@ -92,10 +92,17 @@ fn types() {
     assert!(text.contains("HandleRow { name: \"demoNode_t\", short: \"demoNode\""), "{text}");
 }
 
+/// The numbers of a name's row: first step, steps, words.
+fn row(text: &str, name: &str) -> Vec<usize> {
+    let line = text.lines().find(|l| l.ends_with(&format!("// {name}")) && l.starts_with("    n(")).unwrap();
+    let number = line.split([',', ')']).nth(1).unwrap().trim();
+    let row = text.lines().find(|l| l.ends_with(&format!("// {number}")) && l.starts_with("    r(")).unwrap();
+    row.split(['(', ')', ',']).filter_map(|n| n.trim().parse().ok()).collect()
+}
+
 /// The steps of a row, as text without their names.
 fn steps(text: &str, name: &str) -> Vec<String> {
-    let row = text.lines().find(|l| l.ends_with(&format!("// {name}")) && l.starts_with("    r(")).unwrap();
-    let numbers: Vec<usize> = row.split(['(', ')', ',']).filter_map(|n| n.trim().parse().ok()).collect();
+    let numbers = row(text, name);
     let all: Vec<&str> = text.lines().filter(|l| l.starts_with("    s(")).collect();
     let (first, count) = (numbers[0], numbers[1]);
     all[first..first + count].iter().map(|l| l.split(" //").next().unwrap().trim().to_owned()).collect()
@@ -117,8 +124,42 @@ fn what_is_kept() {
     // The text that is returned.
     assert_eq!(steps(&text, "demoSay"), ["s(1, 2, 254, 0, 253, 0, 1, 256),"]);
     // The older form has another shape, and a row of its own.
-    let shape = |name: &str| text.lines().find(|l| l.ends_with(&format!("// {name}"))).unwrap().contains(", 1, 1, 0)");
-    assert!(shape("demoRun") && !shape("demoRun#1"), "{text}");
+    let shape = |name: &str| row(&text, name)[2..].to_vec();
+    assert_eq!((shape("demoRun"), shape("demoRun#1")), (vec![1, 1, 0], vec![1, 0, 0]), "{text}");
+}
+
+/// Functions that share a prototype share all but the name, unless more is said of one of them.
+#[test]
+fn shared_prototypes() {
+    let functions = r#"
+[[prototype]]
+returns = "demoStatus_t"
+params = ["const int *from", "out bytes size_t *size", "int n"]
+functions = ["demoB", "demoA", "demoC"]
+[[prototype]]
+last = "1"
+returns = "demoStatus_t"
+params = []
+functions = ["demoD"]
+"#;
+    let api = Api::new(functions, TYPES, "[function.demoC]\nfrom = { rule = \"array(n)\" }\n");
+    let files = generate(&api.0).unwrap();
+    let of = |name: &str| &files.iter().find(|(path, _)| path.ends_with(name)).unwrap().1;
+    let lines =
+        |start: &str| -> Vec<&str> { of("demo.rs").lines().filter(|l| l.starts_with(start)).map(str::trim).collect() };
+    let more = r#"p("size", t_P_u64, 1, 8, One).out().bytes(), p("n", t_i32, 2, 16, One)], "", (3, 0, 0), &[]), //"#;
+    assert_eq!(
+        lines("    f("),
+        [
+            format!(r#"f("", 0, NOW, t_demoStatus_t_status, &[p("from", t_PC_i32, 0, 0, One), {more} 0"#),
+            format!(r#"f("", 0, NOW, t_demoStatus_t_status, &[p("from", t_PC_i32, 0, 0, Array(Of(2))), {more} 1"#),
+            r#"f("", 0, 1, t_demoStatus_t_status, &[], "", (0, 0, 0), &[]), // 2"#.to_owned(),
+        ]
+    );
+    let names = [("demoA", 0), ("demoB", 0), ("demoC", 1), ("demoD", 2)];
+    assert_eq!(lines("    n("), names.map(|(name, form)| format!("n({name:?}, &FORMS[{form}]),")));
+    assert_eq!(row(of("capture.rs"), "demoA"), row(of("capture.rs"), "demoB"));
+    assert_ne!(row(of("capture.rs"), "demoA"), row(of("capture.rs"), "demoC"));
 }
 
 /// What a description says of a type is kept for the calls that use it; a rule for many that a function

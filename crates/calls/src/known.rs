@@ -134,8 +134,8 @@ pub enum Rule {
     Opaque,
     /// One or more values whose type depends on a tag: (row of `tags`, sibling that holds the tag, count).
     Tagged(u16, u8, Count),
-    /// The kernel's parameters of the function in this sibling.
-    KernelParams(u8),
+    /// The kernel's parameters of the function in the first of these siblings that is not NULL.
+    KernelParams(u8, u8),
     /// A list of CU_LAUNCH_PARAM_*.
     Extra,
     /// Option values (`void *` each, the value itself or an address) of the keys in this sibling.
@@ -164,6 +164,11 @@ pub enum Count {
     Least(u8, u8),
     /// Product of two siblings.
     Product(u8, u8),
+    /// A sibling's value less so many.
+    Less(u8, u8),
+    /// The smaller of a sibling's value and the number that a handle beside it carries
+    /// ([`Effect::Remembers`]).
+    Carried(u8, u8),
     /// Up to an element that is zero.
     ZeroEnded,
 }
@@ -280,12 +285,15 @@ pub struct Struct {
     /// Fields in order; reserved ones and padding are left out.
     pub fields: &'static [Param],
     /// A union: which field is meant is told by this sibling of the field that holds it (row of `tags`
-    /// whose types are numbers of fields). A struct: its own field that says how many bytes it has, for
+    /// whose types are numbers of fields); from [`OWN`] on by a field of its own, so many behind it. A struct: its own field that says how many bytes it has, for
     /// programs of older headers have shorter ones. 255: not known.
     pub tag: u8,
     /// See `tag`.
     pub tags: u16,
 }
+
+/// Of a union's tag: its own field.
+pub const OWN: u8 = 128;
 
 /// A kind of handle.
 #[derive(Debug)]

@@ -2,7 +2,7 @@
 //! and which pointers nobody can read.
 
 use super::functions::FunctionRow;
-use super::known::{Rule, Type};
+use super::known::{Rule, Type, TypeId};
 use super::rules::Member;
 use super::types::Tables;
 use super::version;
@@ -34,11 +34,19 @@ fn shown(tables: &Tables, param: &Member) -> Shown {
     };
     match param.rule {
         _ if param.guessed => Shown::Raw,
+        Rule::One | Rule::Array(_) if is_untold(tables, to) => Shown::Raw,
         Rule::Memory(_) | Rule::Host(_) => Shown::Memory,
         Rule::Opaque => Shown::Cookie,
         Rule::One if tables.extent(to, u32::MAX).size == 0 => Shown::Raw,
         _ => Shown::Read,
     }
+}
+
+/// A union of several fields, of which nothing tells which one is meant: it is shown as words.
+fn is_untold(tables: &Tables, ty: TypeId) -> bool {
+    let Type::Union(row) = tables.get(ty) else { return false };
+    let row = &tables.structs[usize::from(row)];
+    row.tag.is_none_or(|(at, _)| at == 255) && row.fields.len() > 1
 }
 
 const HEAD: &str = "\
@@ -49,7 +57,7 @@ Written by `cargo xtask codegen` from `api/`; `cargo xtask codegen --check` prov
 A *value* is a number, an enum, flags, a handle or a struct by value. A pointer is *read* (a text, a struct, an array,
 a number, a kernel's parameters), or leads to *memory* that is not read (shown with the allocation that it lies in), or
 is a *cookie* that means something to its owner only (user data, code), or is *raw*: an address of which neither a
-header nor a person says what lies there. Functions that no header declares have no parameters here.
+header nor a person says what lies there, or a union of which nothing tells what it holds (shown as words). Functions that no header declares have no parameters here.
 
 ";
 
@@ -90,7 +98,8 @@ pub(crate) fn page(tables: &Tables, all: &[Vec<FunctionRow>]) -> String {
     }
     let mut fields: BTreeSet<String> = BTreeSet::new();
     for row in &tables.structs {
-        for field in row.fields.iter().filter(|f| shown(tables, f) == Shown::Raw) {
+        let raw = |f: &&Member| shown(tables, f) == Shown::Raw || is_untold(tables, f.ty);
+        for field in row.fields.iter().filter(raw) {
             fields.insert(format!("- `{}`: {}\n", row.name, field.name));
         }
     }

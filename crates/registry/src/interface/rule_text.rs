@@ -13,7 +13,7 @@ pub(crate) enum RuleText {
     Array(CountText),
     TextOf(CountText),
     Texts(CountText),
-    KernelParams(String),
+    KernelParams(String, String),
     Tagged(String, String, Option<CountText>),
     OptionValues(String, CountText),
     Scalar(String, String),
@@ -28,13 +28,15 @@ pub(crate) enum CountText {
     At(String),
     Least(String, String),
     Product(String, String),
+    Less(String, u8),
+    Carried(String, String),
     ZeroEnded,
 }
 
 /// What a rule may be, for errors.
 pub(crate) const EXPECTED: &str = "expected one, text, array(N), text_of(N), texts(N), memory, memory(N), host, host(N), \
-    opaque,     tagged(TAGS, sibling[, N]), kernel_params(sibling), extra, option_values(keys, N) scalar(TAGS, sibling) or \
-    scalar(TAGS, sibling, TAGS, sibling)";
+    opaque, tagged(TAGS, sibling[, N]), kernel_params(sibling[, sibling]), extra, option_values(keys, N), \
+    scalar(TAGS, sibling) or scalar(TAGS, sibling, TAGS, sibling)";
 
 /// Reads a rule; `None` when it is none.
 pub(crate) fn parse(text: &str) -> Option<RuleText> {
@@ -56,7 +58,8 @@ pub(crate) fn parse(text: &str) -> Option<RuleText> {
         ("array", [n]) => RuleText::Array(count(n)?),
         ("text_of", [n]) => RuleText::TextOf(count(n)?),
         ("texts", [n]) => RuleText::Texts(count(n)?),
-        ("kernel_params", [s]) => RuleText::KernelParams(name(s)?),
+        ("kernel_params", [s]) => RuleText::KernelParams(name(s)?, name(s)?),
+        ("kernel_params", [s, or]) => RuleText::KernelParams(name(s)?, name(or)?),
         ("tagged", [t, s]) => RuleText::Tagged(name(t)?, name(s)?, None),
         ("tagged", [t, s, n]) => RuleText::Tagged(name(t)?, name(s)?, Some(count(n)?)),
         ("option_values", [k, n]) => RuleText::OptionValues(name(k)?, count(n)?),
@@ -73,8 +76,8 @@ impl RuleText {
             RuleText::One | RuleText::Text | RuleText::Opaque | RuleText::Extra => Vec::new(),
             RuleText::Memory(n) | RuleText::Host(n) => n.iter().flat_map(CountText::siblings).collect(),
             RuleText::Array(n) | RuleText::TextOf(n) | RuleText::Texts(n) => n.siblings(),
-            RuleText::KernelParams(s) | RuleText::Scalar(_, s) | RuleText::Tagged(_, s, None) => vec![s],
-            RuleText::ScalarOr(_, s, _, other) => vec![s, other],
+            RuleText::Scalar(_, s) | RuleText::Tagged(_, s, None) => vec![s],
+            RuleText::KernelParams(s, other) | RuleText::ScalarOr(_, s, _, other) => vec![s, other],
             RuleText::Tagged(_, s, Some(n)) | RuleText::OptionValues(s, n) => {
                 n.siblings().into_iter().chain([s]).collect()
             }
@@ -86,8 +89,8 @@ impl CountText {
     fn siblings(&self) -> Vec<&String> {
         match self {
             CountText::Fixed(_) | CountText::ZeroEnded => Vec::new(),
-            CountText::Of(s) | CountText::At(s) => vec![s],
-            CountText::Least(a, b) | CountText::Product(a, b) => vec![a, b],
+            CountText::Of(s) | CountText::At(s) | CountText::Less(s, _) => vec![s],
+            CountText::Least(a, b) | CountText::Product(a, b) | CountText::Carried(a, b) => vec![a, b],
         }
     }
 }
@@ -100,6 +103,9 @@ pub(crate) fn count(text: &str) -> Option<CountText> {
     }
     if let Some(rest) = text.strip_prefix("min(") {
         let (a, b) = rest.strip_suffix(')')?.split_once(',')?;
+        if let Some(handle) = b.trim().strip_prefix("carried(") {
+            return Some(CountText::Carried(name(a)?, name(handle.strip_suffix(')')?)?));
+        }
         return Some(CountText::Least(name(a)?, name(b.trim().strip_prefix('*')?)?));
     }
     if let Some(sibling) = text.strip_prefix('*') {
@@ -107,6 +113,9 @@ pub(crate) fn count(text: &str) -> Option<CountText> {
     }
     if let Some((a, b)) = text.split_once('*') {
         return Some(CountText::Product(name(a)?, name(b)?));
+    }
+    if let Some((sibling, less)) = text.split_once('-') {
+        return Some(CountText::Less(name(sibling)?, less.trim().parse().ok()?));
     }
     match text.parse() {
         Ok(n) => Some(CountText::Fixed(n)),
@@ -151,6 +160,10 @@ mod tests {
         let [a, by_a, b, by_b] = by.clone();
         assert_eq!(parse("scalar(A, a, B, b)"), Some(RuleText::ScalarOr(a, by_a, b, by_b)));
         assert_eq!(parse("scalar(A, a, B, b)").unwrap().siblings(), [&by[1], &by[3]]);
+        assert_eq!(parse("array(rank - 1)"), Some(RuleText::Array(CountText::Less("rank".into(), 1))));
+        let carried = CountText::Carried("n".into(), "lib".into());
+        assert_eq!(parse("array(min(n, carried(lib)))"), Some(RuleText::Array(carried)));
+        assert_eq!(parse("kernel_params(f, k)").unwrap().siblings(), ["f", "k"]);
         assert_eq!(parse("array(zero_ended)"), Some(RuleText::Array(CountText::ZeroEnded)));
         for bad in [
             "",
@@ -159,6 +172,10 @@ mod tests {
             "text(3)",
             "memory(1 2)",
             "array(min(a, b))",
+            "array(min(a, carried(b))",
+            "array(rank - 300)",
+            "array(1 - rank)",
+            "kernel_params(a, b, c)",
             "tagged(a)",
             "array(n",
             "host(1, 2)",

@@ -38,6 +38,8 @@ pub(crate) struct Member {
     pub(crate) unit: Unit,
     /// A pointer of which neither a person nor its type and name tell what it leads to.
     pub(crate) guessed: bool,
+    /// A person has said how it is to be read.
+    pub(crate) said: bool,
 }
 
 impl Tables<'_> {
@@ -95,7 +97,7 @@ impl Tables<'_> {
                 at.ok_or_else(|| wrong(name))
             };
             member.rule = self.rule(family, rule, siblings, &find, place)?;
-            member.guessed = false;
+            (member.guessed, member.said) = (false, true);
         }
         Ok(member)
     }
@@ -120,7 +122,7 @@ impl Tables<'_> {
             RuleText::Array(n) => Rule::Array(count(n)?),
             RuleText::TextOf(n) => Rule::TextOf(count(n)?),
             RuleText::Texts(n) => Rule::Texts(count(n)?),
-            RuleText::KernelParams(s) => Rule::KernelParams(find(s)?),
+            RuleText::KernelParams(s, or) => Rule::KernelParams(find(s)?, find(or)?),
             RuleText::Tagged(t, s, n) => {
                 let n = maybe(n, Count::Fixed(1))?;
                 Rule::Tagged(self.tag_row(family, t, false, place)?, find(s)?, n)
@@ -147,6 +149,8 @@ pub(crate) fn count(text: &CountText, find: &dyn Fn(&String) -> Result<u8, Error
         CountText::At(s) => Count::At(find(s)?),
         CountText::Least(a, b) => Count::Least(find(a)?, find(b)?),
         CountText::Product(a, b) => Count::Product(find(a)?, find(b)?),
+        CountText::Less(s, n) => Count::Less(find(s)?, *n),
+        CountText::Carried(a, handle) => Count::Carried(find(a)?, find(handle)?),
         CountText::ZeroEnded => Count::ZeroEnded,
     })
 }

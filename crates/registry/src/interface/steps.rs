@@ -170,11 +170,14 @@ impl Plan<'_> {
             }
             Rule::Scalar(row, _) => self.scalar(&[row], step),
             Rule::ScalarOr(row, _, or, _) => self.scalar(&[row, or], step),
-            Rule::KernelParams(_) | Rule::Extra if !self.at.driver => {}
-            Rule::KernelParams(sibling) => {
-                if let Some(count) = siblings.at(sibling.into()) {
-                    let step = Step { count_base: siblings.base, count, most: KERNEL, ..step };
-                    self.out.push(step.of(kind::KERNEL_PARAMS));
+            Rule::KernelParams(..) | Rule::Extra if !self.at.driver => {}
+            Rule::KernelParams(sibling, or) => {
+                let flags = [(sibling, 0), (or, ELSE)];
+                for (sibling, other) in flags.into_iter().take(if sibling == or { 1 } else { 2 }) {
+                    if let Some(count) = siblings.at(sibling.into()) {
+                        let step = Step { count_base: siblings.base, count, most: KERNEL, ..step };
+                        self.out.push(Step { flags: step.flags | other, ..step }.of(kind::KERNEL_PARAMS));
+                    }
                 }
             }
             Rule::Extra => self.out.push(Step { most: KERNEL / 2, ..step }.of(kind::EXTRA)),
@@ -218,7 +221,9 @@ impl Plan<'_> {
             match (self.tables.get(field.ty), field.rule) {
                 // Which field of a union is meant is not known here; what a wrong one leads to is refused
                 // when it is read, so only what a launch needs is tried.
-                (Type::Pointer(..), Rule::KernelParams(_) | Rule::Extra) => self.pointer(&siblings, n, depth + 1),
+                // So are arrays of which a person has said how long they are.
+                (Type::Pointer(..), Rule::KernelParams(..) | Rule::Extra) => self.pointer(&siblings, n, depth + 1),
+                (Type::Pointer(..), Rule::Array(_)) if field.said => self.pointer(&siblings, n, depth + 1),
                 (Type::Pointer(..), _) if !union => self.pointer(&siblings, n, depth + 1),
                 (Type::Struct(inner), _) => {
                     self.fields(inner, base, offset + u32::from(field.offset), depth + 1, union)
@@ -235,8 +240,9 @@ impl Plan<'_> {
             Count::Unknown => None,
             Count::Fixed(n) => Some(Step { count: u16::try_from(n).unwrap_or(u16::MAX), ..step }),
             Count::ZeroEnded => Some(Step { count: ZERO_ENDED, ..step }),
-            // The larger part of a product is not known; elements are there at least as told by one of them.
-            Count::Of(k) | Count::Product(k, _) => {
+            // The larger part of a product is not known; elements are there at least as told by one of them. Of
+            // what is too much nothing is shown.
+            Count::Of(k) | Count::Product(k, _) | Count::Less(k, _) | Count::Carried(k, _) => {
                 let k = usize::from(k);
                 let wide = self.size(siblings.members[k].ty) == 8;
                 let flags = step.flags | if wide { COUNT64 } else { 0 };

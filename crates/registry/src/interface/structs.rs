@@ -1,7 +1,7 @@
 //! Structs and unions: their fields with types, directions and rules; their size, alignment and where
 //! the processor's calling rules put them when they are passed by value.
 
-use super::known::{Dir, Rule, Type, TypeId, Unit};
+use super::known::{Dir, OWN, Rule, Type, TypeId, Unit};
 use super::overlay_file::StructText;
 use super::rules::{Member, Sibling};
 use super::types::Tables;
@@ -103,11 +103,11 @@ impl Tables<'_> {
         let home = &self.world.families[family];
         let mut siblings = Vec::new();
         for field in &layout.fields {
-            let hidden = field.bits || is_reserved(&field.name) || field.offset > u32::from(u16::MAX);
-            if hidden {
+            let over = text.and_then(|t| t.fields.get(&field.name));
+            let reserved = is_reserved(&field.name) && over.is_none();
+            if field.bits || reserved || field.offset > u32::from(u16::MAX) {
                 continue;
             }
-            let over = text.and_then(|t| t.fields.get(&field.name));
             let imported = Place { source: &home.types_source, at: field.at };
             let mut ty = self.resolve(family, &field.ty, imported)?;
             if let Some((over, new)) = over.and_then(|o| o.ty.as_ref().map(|t| (o, t))) {
@@ -144,6 +144,10 @@ impl Tables<'_> {
             let union = self.structs[usize::from(row)].name.clone();
             let found = self.world.families.iter().find_map(|f| Some((f, f.overlay.structs.get(&union)?)));
             let Some((home, StructText { tag: Some(tag), at, .. })) = found else { continue };
+            // It has its tag inside.
+            if self.rows_of(row).any(|n| self.structs[n].tag.is_some_and(|(at, _)| (OWN..255).contains(&at))) {
+                continue;
+            }
             let Some(sibling) = fields.iter().position(|f| f.name == *tag) else {
                 let place = Place { source: &home.overlay_source, at: *at };
                 return Err(place.error(format!("{name} has {union}, but no field {tag}")));
@@ -166,8 +170,11 @@ impl Tables<'_> {
             return Err(place.error(format!("{} is no union", self.structs[first].name)));
         }
         let row = self.tag_row(family, tags, true, place)?;
+        // A tag that is a field of its own is known here, else the struct around it tells where it is.
+        let own = self.structs[first].fields.iter().position(|f| text.tag.as_ref() == Some(&f.name));
+        let tag = own.map_or(255, |n| OWN + n as u8);
         for one in first..first + count {
-            self.structs[one].tag = Some((255, row));
+            self.structs[one].tag = Some((tag, row));
         }
         Ok(())
     }
@@ -257,7 +264,9 @@ impl Extent {
 /// Fields that no one fills.
 fn is_reserved(name: &str) -> bool {
     let lower = name.trim_start_matches('_').to_lowercase();
-    ["reserved", "pad", "unused", "cudareserved"].iter().any(|w| lower.starts_with(w) && !lower.starts_with("paddin"))
+    ["reserved", "pad", "unused", "cudareserved", "internal_pad"]
+        .iter()
+        .any(|w| lower.starts_with(w) && !lower.starts_with("paddin"))
 }
 
 impl Member {
@@ -265,6 +274,17 @@ impl Member {
     pub(crate) fn plain(sibling: &Sibling) -> Member {
         let (name, ty) = (sibling.name.clone(), sibling.ty);
         let (word, second) = (255, 255);
-        Member { name, ty, word, second, offset: 0, dir: Dir::In, rule: Rule::One, unit: Unit::None, guessed: false }
+        Member {
+            name,
+            ty,
+            word,
+            second,
+            offset: 0,
+            dir: Dir::In,
+            rule: Rule::One,
+            unit: Unit::None,
+            guessed: false,
+            said: false,
+        }
     }
 }

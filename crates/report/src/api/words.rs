@@ -57,7 +57,8 @@ pub(super) fn rule(tables: &Tables, params: &[Param], param: &Param) -> Option<S
         Rule::Tagged(row, by, n) => {
             format!("{} values whose type {} tells ({})", count(params, n), name(by), tags(row))
         }
-        Rule::KernelParams(f) => format!("parameters of the kernel {}", name(f)),
+        Rule::KernelParams(f, or) if f == or => format!("parameters of the kernel {}", name(f)),
+        Rule::KernelParams(f, or) => format!("parameters of the kernel {} or {}", name(f), name(or)),
         Rule::Extra => "list of CU_LAUNCH_PARAM_*".to_owned(),
         Rule::OptionValues(keys, n) => format!("{} values of the options {}", count(params, n), name(keys)),
         Rule::Texts(n) => format!("{} texts", count(params, n)),
@@ -76,6 +77,8 @@ fn count(params: &[Param], count: Count) -> String {
         Count::Of(n) => name(n).to_owned(),
         Count::At(n) => format!("*{}", name(n)),
         Count::Least(a, b) => format!("min({}, *{})", name(a), name(b)),
+        Count::Less(n, less) => format!("{} - {less}", name(n)),
+        Count::Carried(n, handle) => format!("{}, or as many as {} has", name(n), name(handle)),
         Count::Product(a, b) => format!("{} * {}", name(a), name(b)),
         Count::ZeroEnded => "all up to a zero".to_owned(),
     }

@@ -4,7 +4,7 @@
 use super::row::Row;
 use super::value::{Fields, Value};
 use super::walk::{Walk, word};
-use cutap_calls::known::Struct;
+use cutap_calls::known::OWN;
 
 /// A struct that says that it is larger says nothing of use.
 const LARGEST: u64 = 1 << 16;
@@ -38,18 +38,24 @@ impl Walk<'_> {
     /// A union in `bytes`; `holder` are the fields beside it, one of which may tell what it holds.
     pub fn union(&mut self, first: u16, holder: Option<&Row<'_>>, bytes: &[u8]) -> Value {
         let Some(of) = self.struct_of(first) else { return unknown(bytes) };
-        let Some(n) = holder.and_then(|holder| self.meant(of, holder)) else { return unknown(bytes) };
         let row = Row::fields(of, bytes);
+        let (tag, told) = match of.tag.checked_sub(OWN) {
+            Some(own) if of.tag != 255 => (own, Some(&row)),
+            _ => (of.tag, holder),
+        };
+        let only = (of.fields.len() == 1).then_some(0);
+        let meant = only.or_else(|| self.meant(tag, of.tags, told?));
+        let Some(n) = meant else { return unknown(bytes) };
         let value = self.deeper(|w| w.param(&row, n.into())).unwrap_or(Value::Missing);
         Value::Struct(Box::new(Fields { of, values: vec![(n, value)], cut: false, more: 0 }))
     }
 
     /// The field that a union holds.
-    fn meant(&mut self, of: &Struct, holder: &Row<'_>) -> Option<u8> {
-        let tag = holder.params.get(usize::from(of.tag))?;
-        let cell = holder.cell(of.tag.into(), self.size_of(tag.ty))?;
+    fn meant(&mut self, at: u8, tags: u16, holder: &Row<'_>) -> Option<u8> {
+        let tag = holder.params.get(usize::from(at))?;
+        let cell = holder.cell(at.into(), self.size_of(tag.ty))?;
         let value = super::scalar::signed(word(cell.bytes()), cell.bytes().len());
-        u8::try_from(self.tagged_type(of.tags, value)?).ok()
+        u8::try_from(self.tagged_type(tags, value)?).ok()
     }
 }
 
@@ -62,7 +68,7 @@ mod tests {
     use super::super::memory::Memory;
     use super::super::walk::Side;
     use super::*;
-    use cutap_calls::known::{Dir, Param, Rule, Tables, Type, Unit};
+    use cutap_calls::known::{Dir, Param, Rule, Struct, Tables, Type, Unit};
 
     const fn field(name: &'static str, ty: u16, offset: u16) -> Param {
         Param { name, ty, word: 255, second: 255, offset, dir: Dir::In, rule: Rule::One, unit: Unit::None }
@@ -100,5 +106,27 @@ mod tests {
         // Nothing that a struct can have.
         assert_eq!(read(0, 16), (3, false, 0));
         assert_eq!(read(u64::MAX, 16), (3, false, 0));
+    }
+
+    const TAGGED: &[Param] = &[field("tag", 0, 0), field("number", 0, 0), field("long", 1, 8)];
+    /// A union whose tag is its own first field: 1 means `number`, 2 `long`.
+    static OWN_TAG: Tables = Tables {
+        structs: &[Struct { name: "own", since: 0, until: u32::MAX, size: 16, fields: TAGGED, tag: OWN, tags: 0 }],
+        tags: &[cutap_calls::known::Tag { name: "own", rows: &[(1, 1), (2, 2)] }],
+        ..TABLES_OF_TWO
+    };
+    const TABLES_OF_TWO: Tables =
+        Tables { families: &[], types: TABLES.types, enums: &[], structs: &[], handles: &[], tags: &[] };
+
+    #[test]
+    fn unions_with_their_tag_inside() {
+        let held = |tag: u8| {
+            let mut walk = Walk::new(&OWN_TAG, 0, Memory::new(&[]), Side::Before);
+            match walk.union(0, None, &[tag, 0, 0, 0, 0, 0, 0, 0, 9, 0, 0, 0, 0, 0, 0, 0]) {
+                Value::Struct(fields) => fields.values.first().map(|(n, value)| (*n, value.number())),
+                _ => None,
+            }
+        };
+        assert_eq!((held(1), held(2), held(3)), (Some((1, Some(1.0))), Some((2, Some(9.0))), None));
     }
 }

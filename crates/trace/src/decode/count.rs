@@ -17,8 +17,22 @@ impl Walk<'_> {
                 let most = self.sibling(row, a)?;
                 Some(self.behind(row, b).map_or(most, |n| n.min(most)))
             }
+            Count::Less(n, less) => self.sibling(row, n)?.checked_sub(less.into()),
+            Count::Carried(n, handle) => {
+                let most = self.sibling(row, n)?;
+                Some(self.carried(row, handle).map_or(most, |n| n.min(most)))
+            }
             Count::Product(a, b) => self.sibling(row, a)?.checked_mul(self.sibling(row, b)?),
         }
+    }
+
+    /// The number that a handle beside it carries.
+    fn carried(&self, row: &Row<'_>, n: u8) -> Option<u64> {
+        let param = row.params.get(usize::from(n))?;
+        let Type::Handle(of) = self.ty(param.ty) else { return None };
+        let value = word(row.cell(n.into(), 8)?.bytes());
+        let kind = self.tables.handles.get(usize::from(of))?;
+        u64::try_from(self.state.as_ref()?.handles.carried(kind, value)?).ok()
     }
 
     /// A sibling's value; of a pointer what it leads to.
@@ -37,6 +51,11 @@ impl Walk<'_> {
         let Type::Pointer(to, _) = self.ty(param.ty) else { return None };
         let address = word(row.cell(n.into(), 8)?.bytes());
         let bytes = self.either(address)?.bytes;
+        if let Type::Struct(first) = self.ty(to) {
+            // Its first field: the address in a cudaPitchedPtr.
+            let field = self.struct_of(first)?.fields.first().filter(|f| f.offset == 0)?;
+            return self.whole(field.ty, bytes.get(..self.size_of(field.ty))?);
+        }
         self.whole(to, bytes.get(..self.size_of(to))?)
     }
 

@@ -57,7 +57,10 @@ fn destroy(state: &mut State, walk: &Walk<'_>, row: &Row<'_>, n: u8, since: u64)
 /// A handle carries a parameter's value from now on.
 fn remember(state: &mut State, walk: &Walk<'_>, row: &Row<'_>, of: u8, value: u8) {
     let Some(param) = row.params.get(usize::from(value)) else { return };
-    let number = row.cell(value.into(), walk.size_of(param.ty)).map(|c| signed(word(c.bytes()), c.bytes().len()));
+    let number = match walk.ty(param.ty) {
+        Type::Pointer(..) => walk.behind(row, value).and_then(|n| i64::try_from(n).ok()),
+        _ => row.cell(value.into(), walk.size_of(param.ty)).map(|c| signed(word(c.bytes()), c.bytes().len())),
+    };
     if let (Some((kind, handle)), Some(number)) = (kind_of(walk, walk.memory, row, of), number) {
         state.handles.carry(kind, handle, number);
     }

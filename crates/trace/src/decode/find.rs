@@ -47,7 +47,7 @@ fn among(tables: &'static Tables, params: &[Param], levels: u32) -> bool {
         other => other,
     };
     params.iter().any(|p| match (p.rule, inside(p)) {
-        (Rule::KernelParams(_), _) => true,
+        (Rule::KernelParams(..), _) => true,
         (_, Some(Type::Struct(n) | Type::Union(n))) if levels > 0 => {
             tables.structs.get(usize::from(n)).is_some_and(|s| among(tables, s.fields, levels - 1))
         }

@@ -47,6 +47,8 @@ fn count() -> impl Strategy<Value = Count> {
         (0..6u8).prop_map(Count::At),
         (0..6u8, 0..6u8).prop_map(|(a, b)| Count::Least(a, b)),
         (0..6u8, 0..6u8).prop_map(|(a, b)| Count::Product(a, b)),
+        (0..6u8, any::<u8>()).prop_map(|(a, b)| Count::Less(a, b)),
+        (0..6u8, 0..6u8).prop_map(|(a, b)| Count::Carried(a, b)),
     ]
 }
 
@@ -60,7 +62,7 @@ fn rule() -> impl Strategy<Value = Rule> {
         1 => count().prop_map(Rule::Host),
         1 => count().prop_map(Rule::Texts),
         1 => (0..4u16, 0..6u8, count()).prop_map(|(t, s, c)| Rule::Tagged(t, s, c)),
-        1 => (0..6u8).prop_map(Rule::KernelParams),
+        1 => (0..6u8, 0..6u8).prop_map(|(f, or)| Rule::KernelParams(f, or)),
         1 => (0..6u8, count()).prop_map(|(k, c)| Rule::OptionValues(k, c)),
         1 => (0..4u16, 0..6u8).prop_map(|(t, s)| Rule::Scalar(t, s)),
         1 => (0..4u16, 0..6u8, 0..4u16, 0..6u8).prop_map(|(t, s, u, o)| Rule::ScalarOr(t, s, u, o)),
@@ -97,7 +99,7 @@ fn param() -> impl Strategy<Value = Param> {
 
 /// Tables whose numbers may lead anywhere. They stay in memory, as tables do.
 fn tables() -> impl Strategy<Value = &'static Tables> {
-    let one = (0..200u32, vec(param(), 0..7), 0..9u8, 0..4u16);
+    let one = (0..200u32, vec(param(), 0..7), prop_oneof![0..9u8, OWN..OWN + 9], 0..4u16);
     let structs = vec(one, 1..5).prop_map(|all| -> Vec<Struct> {
         let one = |(size, fields, tag, tags): (u32, Vec<Param>, u8, u16)| Struct {
             name: "s",

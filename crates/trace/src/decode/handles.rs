@@ -137,7 +137,13 @@ impl Handles {
     /// that was made meanwhile by another thread is not the one that was meant.
     pub fn destroy(&mut self, kind: &known::Handle, value: u64, since: u64) {
         let key = (kind.short, value);
-        let Some(known) = self.known.get_mut(&key).filter(|k| !k.other && k.since <= since) else { return };
+        let Some(known) = self.known.get_mut(&key) else {
+            self.carried.remove(&key);
+            return;
+        };
+        if known.other || known.since > since {
+            return;
+        }
         if known.standing != Standing::Destroyed {
             known.standing = Standing::Destroyed;
             self.gone.push_back(key);

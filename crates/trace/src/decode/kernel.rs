@@ -29,8 +29,8 @@ enum Kind {
 
 impl Walk<'_> {
     /// Parameters that were kept one behind the other, without the gaps between them.
-    pub fn kernel_params(&mut self, row: &Row<'_>, address: u64, function: u8) -> Option<Value> {
-        let handle = self.sibling(row, function)?;
+    pub fn kernel_params(&mut self, row: &Row<'_>, address: u64, function: u8, or: u8) -> Option<Value> {
+        let handle = self.kernel_of(row, function, or)?;
         let table = self.kernels?.parameters_of(handle)?.clone();
         let mut rest = self.memory.at(address)?.bytes;
         let mut cells = Vec::with_capacity(table.len());
@@ -41,6 +41,11 @@ impl Walk<'_> {
         }
         let list = self.parameters(handle, &cells, table.len());
         Some(Value::To(address, Box::new(list)))
+    }
+
+    /// The function, or the kernel where that is NULL.
+    fn kernel_of(&self, row: &Row<'_>, function: u8, or: u8) -> Option<u64> {
+        self.sibling(row, function).filter(|f| *f != 0).or_else(|| self.sibling(row, or))
     }
 
     /// The buffer of an `extra` list, split like the parameters of the row's kernel.
@@ -57,10 +62,10 @@ impl Walk<'_> {
         let bytes = self.memory.at(buffer)?.bytes;
         let bytes = size.and_then(|s| bytes.get(..usize::try_from(s).ok()?)).unwrap_or(bytes);
         let function = row.params.iter().find_map(|p| match p.rule {
-            Rule::KernelParams(function) => Some(function),
+            Rule::KernelParams(function, or) => Some((function, or)),
             _ => None,
         });
-        let handle = function.and_then(|f| self.sibling(row, f)).unwrap_or(0);
+        let handle = function.and_then(|(f, or)| self.kernel_of(row, f, or)).unwrap_or(0);
         let Some(table) = self.kernels.and_then(|k| k.parameters_of(handle)).cloned() else {
             return Some(Value::To(address, Box::new(Value::Bytes(bytes.get(..64).unwrap_or(bytes).into()))));
         };

@@ -94,7 +94,7 @@ impl Raws {
 
 /// A kernel's parameters: of a handle that is none they cannot be known.
 fn launch(rule: Rule) -> bool {
-    matches!(rule, Rule::KernelParams(_) | Rule::Extra)
+    matches!(rule, Rule::KernelParams(..) | Rule::Extra)
 }
 
 /// Whether some part of a value has no kind. What was `launched` is shown in the place of its address.

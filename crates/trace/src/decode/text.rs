@@ -27,9 +27,23 @@ impl Walk<'_> {
             let text = if pointer == 0 { Some(Value::Null) } else { self.text(pointer, None) };
             values.push(text.unwrap_or(Value::Address(pointer, None)));
         }
+        // One is no array.
+        if let (Count::Fixed(1), [_]) = (count, values.as_slice()) {
+            return Some(Value::To(address, Box::new(values.remove(0))));
+        }
         let total = if count == Count::ZeroEnded { values.len() as u64 } else { told };
         Some(Value::To(address, Box::new(Value::Array(Box::new(Items { values, total })))))
     }
+}
+
+/// Characters of a struct: text, or bytes where they are none.
+pub fn characters(bytes: &[u8], total: u64) -> Value {
+    let text = bytes.split(|b| *b == 0).next().unwrap_or(bytes);
+    let binary = text.iter().any(u8::is_ascii_control) || text.is_empty() && bytes.iter().any(|b| *b != 0);
+    if binary || str::from_utf8(text).is_err() {
+        return Value::Bytes(bytes.get(..64).unwrap_or(bytes).into());
+    }
+    value(bytes, total, true)
 }
 
 /// Text in `bytes`, which are the first of `total`; a `buffer` may be full without a zero at its end.

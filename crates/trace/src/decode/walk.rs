@@ -136,8 +136,15 @@ impl<'a> Walk<'a> {
             }
             _ if self.side == Side::Before && param.dir == Dir::Out => return Value::Address(address, None),
             // A launch's parameters in a struct that the call also writes are kept on both sides.
-            Rule::KernelParams(_) | Rule::Extra => {}
-            _ if self.side == Side::After && param.dir == Dir::In => return Value::Address(address, None),
+            Rule::KernelParams(..) | Rule::Extra => {}
+            // Only in a struct that the call also writes: what was kept before it.
+            _ if self.side == Side::After && param.dir == Dir::In => {
+                let after = (self.memory, self.side);
+                (self.memory, self.side) = (self.before, Side::Before);
+                let value = self.pointer(row, param, to, address);
+                (self.memory, self.side) = after;
+                return value;
+            }
             _ => {}
         }
         if let Rule::Array(count) | Rule::Texts(count) | Rule::Tagged(_, _, count) | Rule::OptionValues(_, count) =
@@ -162,7 +169,7 @@ impl<'a> Walk<'a> {
                 first.or_else(|| w.tagged(row, address, or, other, Count::Fixed(1)))
             }
             Rule::OptionValues(keys, count) => w.options(row, address, keys, count),
-            Rule::KernelParams(function) => w.kernel_params(row, address, function),
+            Rule::KernelParams(function, or) => w.kernel_params(row, address, function, or),
             Rule::Extra => w.extra(row, address),
             Rule::One | Rule::Opaque | Rule::Memory(_) | Rule::Host(_) => w.target(to, address, param.unit),
         });
@@ -230,7 +237,7 @@ impl<'a> Walk<'a> {
     /// Elements that lie in `bytes`, one behind the other.
     pub fn items(&mut self, of: TypeId, bytes: &[u8], total: u64) -> Value {
         if matches!(self.ty(of), Type::Char) {
-            return super::text::value(bytes, total, true);
+            return super::text::characters(bytes, total);
         }
         let size = self.element(of);
         let fits = (bytes.len() / size).min(ELEMENTS).min(usize::try_from(total).unwrap_or(usize::MAX));

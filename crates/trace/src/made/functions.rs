@@ -62,7 +62,7 @@ pub static DRIVER: &[Function] = &[
                 p("blockDimZ", U32, 6),
                 p("sharedMemBytes", U32, 7),
                 p("hStream", STREAM, 8),
-                r("kernelParams", PP_VOID, 9, Dir::In, Rule::KernelParams(0)),
+                r("kernelParams", PP_VOID, 9, Dir::In, Rule::KernelParams(0, 0)),
                 r("extra", PP_VOID, 10, Dir::In, Rule::Extra),
             ],
         )
@@ -74,7 +74,7 @@ pub static DRIVER: &[Function] = &[
         &[
             r("config", P_CONFIG, 0, Dir::In, Rule::One),
             p("f", FUNCTION, 1),
-            r("kernelParams", PP_VOID, 2, Dir::In, Rule::KernelParams(1)),
+            r("kernelParams", PP_VOID, 2, Dir::In, Rule::KernelParams(1, 1)),
         ],
     ),
     Function {
@@ -141,7 +141,7 @@ pub static RUNTIME: &[Function] = &[
             r("func", P_VOID, 0, Dir::In, Rule::Opaque),
             Param { offset: 8, ..p("gridDim", DIM3, 0) },
             Param { offset: 20, ..p("blockDim", DIM3, 0) },
-            r("args", PP_VOID, 4, Dir::In, Rule::KernelParams(0)),
+            r("args", PP_VOID, 4, Dir::In, Rule::KernelParams(0, 0)),
             p("sharedMem", SIZE, 5),
             p("stream", STREAM, 6),
         ],

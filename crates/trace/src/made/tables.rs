@@ -129,7 +129,7 @@ pub static TABLES: Tables = Tables {
             size: 24,
             fields: &[
                 f("func", FUNCTION, 0, Rule::One),
-                f("kernelParams", PP_VOID, 8, Rule::KernelParams(0)),
+                f("kernelParams", PP_VOID, 8, Rule::KernelParams(0, 0)),
                 f("extra", PP_VOID, 16, Rule::Extra),
             ],
             tag: 255,

@@ -24,3 +24,8 @@ fn handles_and_memory_that_are_no_more() {
 fn handles_whose_making_was_not_recorded() {
     case("ended_unseen", "ended", "driver,!cuStreamCreate*,!cuMemAlloc*");
 }
+
+#[test]
+fn lengths_and_unions() {
+    case("lengths", "lengths", "driver,!cuGetProcAddress*");
+}

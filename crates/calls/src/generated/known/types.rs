@@ -304,2136 +304,2138 @@ pub(super) static TYPES: &[Type] = &[
     Pointer(t_CUDA_BATCH_MEM_OP_NODE_PARAMS_st, false), // 288 t_P_CUDA_BATCH_MEM_OP_NODE_PARAMS_st
     Pointer(t_CUDA_BATCH_MEM_OP_NODE_PARAMS, false), // 289 t_P_CUDA_BATCH_MEM_OP_NODE_PARAMS
     Pointer(t_CUgraphConditionalHandle, false), // 290 t_P_CUgraphConditionalHandle
-    Flags(43, 4), // 291 t_CUgraphDebugDot_flags_in4
-    Handle(22), // 292 t_CUgraphExec
-    Flags(44, 4), // 293 t_CUgraphInstantiate_flags_in4
-    Pointer(t_CUgraphInstantiate_flags_in4, false), // 294 t_P_CUgraphInstantiate_flags_in4
-    Flags(44, 8), // 295 t_CUgraphInstantiate_flags_in8
-    Pointer(t_CUgraphInstantiate_flags_in8, false), // 296 t_P_CUgraphInstantiate_flags_in8
-    Enum(45), // 297 t_CUgraphExecUpdateResult
-    Pointer(t_CUgraphExecUpdateResult, false), // 298 t_P_CUgraphExecUpdateResult
-    Struct(120), // 299 t_CUgraphExecUpdateResultInfo
-    Pointer(t_CUgraphExecUpdateResultInfo, false), // 300 t_P_CUgraphExecUpdateResultInfo
-    Pointer(t_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS, false), // 301 t_P_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS
-    Pointer(t_CUDA_EXT_SEM_WAIT_NODE_PARAMS, false), // 302 t_P_CUDA_EXT_SEM_WAIT_NODE_PARAMS
-    Pointer(t_CUgraphEdgeData, false), // 303 t_P_CUgraphEdgeData
-    Pointer(t_CUDA_HOST_NODE_PARAMS, false), // 304 t_P_CUDA_HOST_NODE_PARAMS
-    Pointer(t_CUgraphExec, false), // 305 t_P_CUgraphExec
-    Enum(46), // 306 t_CUgraphInstantiateResult
-    Struct(121), // 307 t_CUDA_GRAPH_INSTANTIATE_PARAMS
-    Pointer(t_CUDA_GRAPH_INSTANTIATE_PARAMS, false), // 308 t_P_CUDA_GRAPH_INSTANTIATE_PARAMS
-    Enum(47), // 309 t_CUkernelNodeAttrID_enum
-    Enum(48), // 310 t_CUlaunchAttributeID
-    Enum(49), // 311 t_CUaccessProperty
-    Struct(123), // 312 t_CUaccessPolicyWindow
-    Union(122), // 313 t_CUkernelNodeAttrValue_union
-    Pointer(t_CUkernelNodeAttrValue_union, false), // 314 t_P_CUkernelNodeAttrValue_union
-    Array(t_char, 64), // 315 t_A64_char
-    Enum(50), // 316 t_CUsynchronizationPolicy
-    Struct(132), // 317 t_CUlaunchAttributeValue_clusterDim
-    Enum(51), // 318 t_CUclusterSchedulingPolicy
-    Struct(133), // 319 t_CUlaunchAttributeValue_programmaticEvent
-    Struct(134), // 320 t_CUlaunchMemSyncDomainMap
-    Enum(52), // 321 t_CUlaunchMemSyncDomain
-    Struct(135), // 322 t_CUlaunchAttributeValue_launchCompletionEvent
-    Handle(23), // 323 t_CUgraphDeviceNode
-    Struct(136), // 324 t_CUlaunchAttributeValue_deviceUpdatableKernelNode
-    Struct(137), // 325 t_CUlaunchAttributeValue_preferredClusterDim
-    Enum(53), // 326 t_CUlaunchAttributePortableClusterMode
-    Enum(54), // 327 t_CUsharedMemoryMode
-    Union(124), // 328 t_CUlaunchAttributeValue
-    Pointer(t_CUlaunchAttributeValue, false), // 329 t_P_CUlaunchAttributeValue
-    Pointer(t_CUDA_KERNEL_NODE_PARAMS_v1, false), // 330 t_P_CUDA_KERNEL_NODE_PARAMS_v1
-    Pointer(t_CUDA_KERNEL_NODE_PARAMS, false), // 331 t_P_CUDA_KERNEL_NODE_PARAMS
-    Pointer(t_CUkernelNodeAttrValue_union, true), // 332 t_PC_CUkernelNodeAttrValue_union
-    Pointer(t_CUlaunchAttributeValue, true), // 333 t_PC_CUlaunchAttributeValue
-    Pointer(t_CUDA_MEMCPY3D, false), // 334 t_P_CUDA_MEMCPY3D
-    Pointer(t_CUDA_MEMSET_NODE_PARAMS, false), // 335 t_P_CUDA_MEMSET_NODE_PARAMS
-    Pointer(t_CUgraphNodeType, false), // 336 t_P_CUgraphNodeType
-    Handle(24), // 337 t_CUuserObject
-    Flags(55, 4), // 338 t_CUuserObjectRetain_flags_in4
-    Flags(56, 4), // 339 t_CUgraphicsRegisterFlags_in4
-    Flags(57, 4), // 340 t_CUgraphicsMapResourceFlags_in4
-    Pointer(t_CUgreenCtx, false), // 341 t_P_CUgreenCtx
-    Flags(58, 4), // 342 t_CUgreenCtxCreate_flags_in4
-    Flags(59, 4), // 343 t_CUstream_flags_in4
-    Pointer(t_CUexternalMemory, false), // 344 t_P_CUexternalMemory
-    Enum(60), // 345 t_CUexternalMemoryHandleType
-    Struct(140), // 346 t_CUDA_EXTERNAL_MEMORY_HANDLE_DESC_handle_win32
-    Union(139), // 347 t_CUDA_EXTERNAL_MEMORY_HANDLE_DESC_handle
-    Struct(138), // 348 t_CUDA_EXTERNAL_MEMORY_HANDLE_DESC
-    Pointer(t_CUDA_EXTERNAL_MEMORY_HANDLE_DESC, true), // 349 t_PC_CUDA_EXTERNAL_MEMORY_HANDLE_DESC
-    Enum(61), // 350 t_CUexternalSemaphoreHandleType
-    Struct(143), // 351 t_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_handle_win32
-    Union(142), // 352 t_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_handle
-    Struct(141), // 353 t_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC
-    Pointer(t_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC, true), // 354 t_PC_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC
-    Struct(144), // 355 t_CUipcEventHandle
-    Pointer(t_CUipcEventHandle, false), // 356 t_P_CUipcEventHandle
-    Struct(145), // 357 t_CUipcMemHandle
-    Pointer(t_CUipcMemHandle, false), // 358 t_P_CUipcMemHandle
-    Flags(62, 4), // 359 t_CUipcMem_flags_in4
-    Pointer(t_CUfunction, false), // 360 t_P_CUfunction
-    Handle(25), // 361 t_CUlibrary
-    Pointer(t_CUlibrary, false), // 362 t_P_CUlibrary
-    Struct(146), // 363 t_CUDA_LAUNCH_PARAMS
-    Pointer(t_CUDA_LAUNCH_PARAMS, false), // 364 t_P_CUDA_LAUNCH_PARAMS
-    Flags(63, 4), // 365 t_CUcooperative_multi_flags_in4
-    Array(t_char, 4), // 366 t_A4_char
-    Struct(148), // 367 t_CUlaunchAttribute
-    Pointer(t_CUlaunchAttribute, false), // 368 t_P_CUlaunchAttribute
-    Struct(147), // 369 t_CUlaunchConfig
-    Pointer(t_CUlaunchConfig, true), // 370 t_PC_CUlaunchConfig
-    Pointer(t_CUkernel, false), // 371 t_P_CUkernel
-    Enum(64), // 372 t_CUjit_option
-    Pointer(t_CUjit_option, false), // 373 t_P_CUjit_option
-    Enum(65), // 374 t_CUlibraryOption
-    Pointer(t_CUlibraryOption, false), // 375 t_P_CUlibraryOption
-    Enum(66), // 376 t_CUjit_target
-    Enum(67), // 377 t_CUjit_fallback
-    Enum(68), // 378 t_CUjit_cacheMode
-    Struct(149), // 379 t_CUlibraryHostUniversalFunctionAndDataTable
-    Pointer(t_CUlibraryHostUniversalFunctionAndDataTable, false), // 380 t_P_CUlibraryHostUniversalFunctionAndDataTable
-    Handle(26), // 381 t_CUlinkState
-    Enum(69), // 382 t_CUjitInputType
-    Pointer(t_CUlinkState, false), // 383 t_P_CUlinkState
-    Handle(27), // 384 t_CUmemGenericAllocationHandle
-    Enum(70), // 385 t_CUlogicalEndpointType
-    Struct(152), // 386 t_CUlogicalEndpointProp__1_unicast
-    Struct(153), // 387 t_CUlogicalEndpointProp__1_multicast
-    Union(151), // 388 t_CUlogicalEndpointProp__1
-    Struct(150), // 389 t_CUlogicalEndpointProp
-    Pointer(t_CUlogicalEndpointProp, true), // 390 t_PC_CUlogicalEndpointProp
-    Enum(71), // 391 t_CUlogicalEndpointIpcHandleType
-    Handle(28), // 392 t_CUlogsCallbackHandle
-    Pointer(t_CUlogsCallbackHandle, false), // 393 t_P_CUlogsCallbackHandle
-    Enum(72), // 394 t_CUmem_advise
-    Flags(73, 4), // 395 t_CUmemAttach_flags_in4
-    Enum(74), // 396 t_CUmemDecompressAlgorithm
-    Array(t_u8, 20), // 397 t_A20_u8
-    Struct(154), // 398 t_CUmemDecompressParams
-    Pointer(t_CUmemDecompressParams, false), // 399 t_P_CUmemDecompressParams
-    Pointer(t_CUmemGenericAllocationHandle, false), // 400 t_P_CUmemGenericAllocationHandle
-    Array(t_u8, 4), // 401 t_A4_u8
-    Enum(75), // 402 t_CUmemAllocationCompType
-    Flags(75, 1), // 403 t_CUmemAllocationCompType_in1
-    Flags(76, 4), // 404 t_CUmem_create_usage_in4
-    Flags(76, 2), // 405 t_CUmem_create_usage_in2
-    Struct(156), // 406 t_CUmemAllocationProp_allocFlags
-    Struct(155), // 407 t_CUmemAllocationProp
-    Pointer(t_CUmemAllocationProp, true), // 408 t_PC_CUmemAllocationProp
-    Pointer(t_CUmemLocation, false), // 409 t_P_CUmemLocation
-    Pointer(t_CUmemLocation, true), // 410 t_PC_CUmemLocation
-    Flags(77, 4), // 411 t_CUmemAllocationGranularity_flags_in4
-    Pointer(t_CUmemAllocationProp, false), // 412 t_P_CUmemAllocationProp
-    Enum(78), // 413 t_CUmemRangeHandleType
-    Flags(79, 4), // 414 t_CUmemhostalloc_flags_in4
-    Pointer(t_CUmemhostalloc_flags_in4, false), // 415 t_P_CUmemhostalloc_flags_in4
-    Flags(80, 4), // 416 t_CUmemhostregister_flags_in4
-    Enum(81), // 417 t_CUresourcetype
-    Union(158), // 418 t_CUarrayMapInfo_resource
-    Enum(82), // 419 t_CUarraySparseSubresourceType
-    Struct(160), // 420 t_CUarrayMapInfo_subresource_sparseLevel
-    Struct(161), // 421 t_CUarrayMapInfo_subresource_miptail
-    Union(159), // 422 t_CUarrayMapInfo_subresource
-    Enum(83), // 423 t_CUmemOperationType
-    Enum(84), // 424 t_CUmemHandleType
-    Union(162), // 425 t_CUarrayMapInfo_memHandle
-    Array(t_u32, 2), // 426 t_A2_u32
-    Struct(157), // 427 t_CUarrayMapInfo
-    Pointer(t_CUarrayMapInfo, false), // 428 t_P_CUarrayMapInfo
-    Pointer(t_CUmemPoolProps, true), // 429 t_PC_CUmemPoolProps
-    Struct(163), // 430 t_CUmemPoolPtrExportData
-    Pointer(t_CUmemPoolPtrExportData, false), // 431 t_P_CUmemPoolPtrExportData
-    Pointer(t_CUmemAccess_flags_in4, false), // 432 t_P_CUmemAccess_flags_in4
-    Enum(85), // 433 t_CUmemPool_attribute
-    Enum(86), // 434 t_CUmem_range_attribute
-    Pointer(t_CUmem_range_attribute, false), // 435 t_P_CUmem_range_attribute
-    Struct(164), // 436 t_CUDA_MEMCPY2D_v1
-    Pointer(t_CUDA_MEMCPY2D_v1, true), // 437 t_PC_CUDA_MEMCPY2D_v1
-    Struct(165), // 438 t_CUDA_MEMCPY2D
-    Pointer(t_CUDA_MEMCPY2D, true), // 439 t_PC_CUDA_MEMCPY2D
-    Struct(166), // 440 t_CUDA_MEMCPY3D_v1
-    Pointer(t_CUDA_MEMCPY3D_v1, true), // 441 t_PC_CUDA_MEMCPY3D_v1
-    Enum(87), // 442 t_CUmemcpy3DOperandType
-    Struct(170), // 443 t_CUmemcpy3DOperand_op_ptr
-    Struct(172), // 444 t_CUoffset3D
-    Struct(171), // 445 t_CUmemcpy3DOperand_op_array
-    Union(169), // 446 t_CUmemcpy3DOperand_op
-    Struct(168), // 447 t_CUmemcpy3DOperand
-    Struct(173), // 448 t_CUextent3D
-    Struct(167), // 449 t_CUDA_MEMCPY3D_BATCH_OP
-    Pointer(t_CUDA_MEMCPY3D_BATCH_OP, false), // 450 t_P_CUDA_MEMCPY3D_BATCH_OP
-    Struct(174), // 451 t_CUDA_MEMCPY3D_PEER
-    Pointer(t_CUDA_MEMCPY3D_PEER, true), // 452 t_PC_CUDA_MEMCPY3D_PEER
-    Enum(88), // 453 t_CUmoduleLoadingMode
-    Pointer(t_CUmoduleLoadingMode, false), // 454 t_P_CUmoduleLoadingMode
-    Handle(29), // 455 t_CUsurfref
-    Pointer(t_CUsurfref, false), // 456 t_P_CUsurfref
-    Handle(30), // 457 t_CUtexref
-    Pointer(t_CUtexref, false), // 458 t_P_CUtexref
-    Struct(175), // 459 t_CUmulticastObjectProp
-    Pointer(t_CUmulticastObjectProp, true), // 460 t_PC_CUmulticastObjectProp
-    Flags(89, 4), // 461 t_CUmulticastGranularity_flags_in4
-    Flags(90, 4), // 462 t_CUoccupancy_flags_in4
-    Enum(91), // 463 t_CUpointer_attribute
-    Struct(176), // 464 t_CUDA_POINTER_ATTRIBUTE_P2P_TOKENS
-    Enum(92), // 465 t_CUDA_POINTER_ATTRIBUTE_ACCESS_FLAGS
-    Pointer(t_CUpointer_attribute, false), // 466 t_P_CUpointer_attribute
-    Enum(93), // 467 t_CUoutput_mode
-    Pointer(t_CUexternalSemaphore, true), // 468 t_PC_CUexternalSemaphore
-    Enum(94), // 469 t_CUstreamCigDataType
-    Struct(178), // 470 t_CUstreamCigParam
-    Pointer(t_CUstreamCigParam, false), // 471 t_P_CUstreamCigParam
-    Struct(177), // 472 t_CUstreamCigCaptureParams
-    Pointer(t_CUstreamCigCaptureParams, false), // 473 t_P_CUstreamCigCaptureParams
-    Enum(95), // 474 t_CUstreamCaptureMode
-    Enum(96), // 475 t_CUstreamAttrID_enum
-    Union(179), // 476 t_CUstreamAttrValue_union
-    Pointer(t_CUstreamAttrValue_union, false), // 477 t_P_CUstreamAttrValue_union
-    Enum(97), // 478 t_CUstreamCaptureStatus
-    Pointer(t_CUstreamCaptureStatus, false), // 479 t_P_CUstreamCaptureStatus
-    Pointer(t_PC_CUgraphNode, false), // 480 t_P_PC_CUgraphNode
-    Pointer(t_PC_CUgraphEdgeData, false), // 481 t_P_PC_CUgraphEdgeData
-    Pointer(t_CUstream_flags_in4, false), // 482 t_P_CUstream_flags_in4
-    Pointer(t_CUstreamAttrValue_union, true), // 483 t_PC_CUstreamAttrValue_union
-    Flags(98, 4), // 484 t_CUstreamUpdateCaptureDependencies_flags_in4
-    Flags(99, 4), // 485 t_CUevent_wait_flags_in4
-    Flags(100, 4), // 486 t_CUstreamWaitValue_flags_in4
-    Flags(101, 4), // 487 t_CUstreamWriteValue_flags_in4
-    Handle(31), // 488 t_CUsurfObject
-    Pointer(t_CUsurfObject, false), // 489 t_P_CUsurfObject
-    Struct(182), // 490 t_CUDA_RESOURCE_DESC_res_array
-    Struct(183), // 491 t_CUDA_RESOURCE_DESC_res_mipmap
-    Struct(184), // 492 t_CUDA_RESOURCE_DESC_res_linear
-    Struct(185), // 493 t_CUDA_RESOURCE_DESC_res_pitch2D
-    Array(t_i32, 32), // 494 t_A32_i32
-    Struct(186), // 495 t_CUDA_RESOURCE_DESC_res_reserved
-    Union(181), // 496 t_CUDA_RESOURCE_DESC_res
-    Struct(180), // 497 t_CUDA_RESOURCE_DESC
-    Pointer(t_CUDA_RESOURCE_DESC, true), // 498 t_PC_CUDA_RESOURCE_DESC
-    Pointer(t_CUDA_RESOURCE_DESC, false), // 499 t_P_CUDA_RESOURCE_DESC
-    Array(t_u64, 16), // 500 t_A16_u64
-    Struct(187), // 501 t_CUtensorMap
-    Pointer(t_CUtensorMap, false), // 502 t_P_CUtensorMap
-    Enum(102), // 503 t_CUtensorMapDataType
-    Pointer(t_u64, true), // 504 t_PC_u64
-    Pointer(t_i32, true), // 505 t_PC_i32
-    Pointer(t_u32, true), // 506 t_PC_u32
-    Enum(103), // 507 t_CUtensorMapInterleave
-    Enum(104), // 508 t_CUtensorMapSwizzle
-    Enum(105), // 509 t_CUtensorMapL2promotion
-    Enum(106), // 510 t_CUtensorMapFloatOOBfill
-    Enum(107), // 511 t_CUtensorMapIm2ColWideMode
-    Enum(108), // 512 t_CUtensorMapAllocClass
-    Pointer(t_CUtensorMapAllocClass, false), // 513 t_P_CUtensorMapAllocClass
-    Handle(32), // 514 t_CUtexObject
-    Pointer(t_CUtexObject, false), // 515 t_P_CUtexObject
-    Enum(109), // 516 t_CUaddress_mode
-    Array(t_CUaddress_mode, 3), // 517 t_A3_CUaddress_mode
-    Enum(110), // 518 t_CUfilter_mode
-    Array(t_f32, 4), // 519 t_A4_f32
-    Array(t_i32, 12), // 520 t_A12_i32
-    Struct(188), // 521 t_CUDA_TEXTURE_DESC
-    Pointer(t_CUDA_TEXTURE_DESC, true), // 522 t_PC_CUDA_TEXTURE_DESC
-    Enum(111), // 523 t_CUresourceViewFormat
-    Struct(189), // 524 t_CUDA_RESOURCE_VIEW_DESC
-    Pointer(t_CUDA_RESOURCE_VIEW_DESC, true), // 525 t_PC_CUDA_RESOURCE_VIEW_DESC
-    Pointer(t_CUDA_RESOURCE_VIEW_DESC, false), // 526 t_P_CUDA_RESOURCE_VIEW_DESC
-    Pointer(t_CUDA_TEXTURE_DESC, false), // 527 t_P_CUDA_TEXTURE_DESC
-    Pointer(t_CUaddress_mode, false), // 528 t_P_CUaddress_mode
-    Pointer(t_CUfilter_mode, false), // 529 t_P_CUfilter_mode
-    Flags(112, 4), // 530 t_CUtexref_flags_in4
-    Pointer(t_CUtexref_flags_in4, false), // 531 t_P_CUtexref_flags_in4
-    Pointer(t_CUarray_format, false), // 532 t_P_CUarray_format
-    Pointer(t_CUstreamCaptureMode, false), // 533 t_P_CUstreamCaptureMode
-    Pointer(t_CUuserObject, false), // 534 t_P_CUuserObject
-    Flags(113, 4), // 535 t_CUuserObject_flags_in4
-    Enum(114), // 536 t_cudaError_t
-    Status(114), // 537 t_cudaError_t_status
-    Handle(33), // 538 t_cudaKernel_t
-    Pointer(t_cudaKernel_t, false), // 539 t_P_cudaKernel_t
-    Struct(190), // 540 t_dim3
-    Handle(34), // 541 t_cudaStream_t
-    Pointer(t_dim3, false), // 542 t_P_dim3
-    Pointer(t_cudaStream_t, false), // 543 t_P_cudaStream_t
-    Struct(191), // 544 t_uint3
-    Pointer(t_uint3, false), // 545 t_P_uint3
-    Enum(115), // 546 t_cudaChannelFormatKind
-    Struct(193), // 547 t_cudaChannelFormatDesc
-    Struct(192), // 548 t_surfaceReference
-    Pointer(t_surfaceReference, true), // 549 t_PC_surfaceReference
-    Enum(116), // 550 t_cudaTextureFilterMode
-    Enum(117), // 551 t_cudaTextureAddressMode
-    Array(t_cudaTextureAddressMode, 3), // 552 t_A3_cudaTextureAddressMode
-    Array(t_i32, 14), // 553 t_A14_i32
-    Struct(194), // 554 t_textureReference
-    Pointer(t_textureReference, true), // 555 t_PC_textureReference
-    Pointer(t_cudaChannelFormatDesc, false), // 556 t_P_cudaChannelFormatDesc
-    Struct(195), // 557 t_cudaExtent
-    Pointer(t_cudaExtent, false), // 558 t_P_cudaExtent
-    Handle(35), // 559 t_cudaArray_t
-    Struct(196), // 560 t_cudaArrayMemoryRequirements
-    Pointer(t_cudaArrayMemoryRequirements, false), // 561 t_P_cudaArrayMemoryRequirements
-    Pointer(t_cudaArray_t, false), // 562 t_P_cudaArray_t
-    Struct(198), // 563 t_cudaArraySparseProperties_tileExtent
-    Struct(197), // 564 t_cudaArraySparseProperties
-    Pointer(t_cudaArraySparseProperties, false), // 565 t_P_cudaArraySparseProperties
-    Handle(36), // 566 t_cudaArray_const_t
-    Pointer(t_cudaChannelFormatDesc, true), // 567 t_PC_cudaChannelFormatDesc
-    Handle(37), // 568 t_cudaMipmappedArray_const_t
-    Array(t_char, 8), // 569 t_A8_char
-    Array(t_i32, 2), // 570 t_A2_i32
-    Array(t_u8, 8), // 571 t_A8_u8
-    Array(t_i32, 63), // 572 t_A63_i32
-    Array(t_i32, 61), // 573 t_A61_i32
-    Array(t_i32, 1), // 574 t_A1_i32
-    Array(t_i32, 60), // 575 t_A60_i32
-    Array(t_i32, 56), // 576 t_A56_i32
-    Struct(199), // 577 t_cudaDeviceProp
-    Pointer(t_cudaDeviceProp, true), // 578 t_PC_cudaDeviceProp
-    Handle(38), // 579 t_cudaSurfaceObject_t
-    Pointer(t_cudaSurfaceObject_t, false), // 580 t_P_cudaSurfaceObject_t
-    Enum(118), // 581 t_cudaResourceType
-    Struct(209), // 582 t_cudaResourceDesc_res_array
-    Handle(39), // 583 t_cudaMipmappedArray_t
-    Struct(210), // 584 t_cudaResourceDesc_res_mipmap
-    Struct(211), // 585 t_cudaResourceDesc_res_linear
-    Struct(212), // 586 t_cudaResourceDesc_res_pitch2D
-    Struct(213), // 587 t_cudaResourceDesc_res_reserved
-    Union(207), // 588 t_cudaResourceDesc_res
-    Struct(205), // 589 t_cudaResourceDesc
-    Pointer(t_cudaResourceDesc, true), // 590 t_PC_cudaResourceDesc
-    Handle(40), // 591 t_cudaTextureObject_t
-    Pointer(t_cudaTextureObject_t, false), // 592 t_P_cudaTextureObject_t
-    Enum(119), // 593 t_cudaTextureReadMode
-    Struct(214), // 594 t_cudaTextureDesc
-    Pointer(t_cudaTextureDesc, true), // 595 t_PC_cudaTextureDesc
-    Enum(120), // 596 t_cudaResourceViewFormat
-    Struct(217), // 597 t_cudaResourceViewDesc
-    Pointer(t_cudaResourceViewDesc, true), // 598 t_PC_cudaResourceViewDesc
-    Struct(219), // 599 t_cudaTextureDesc_v2
-    Pointer(t_cudaTextureDesc_v2, true), // 600 t_PC_cudaTextureDesc_v2
-    Handle(41), // 601 t_cudaExternalMemory_t
-    Handle(42), // 602 t_cudaExternalSemaphore_t
-    Handle(43), // 603 t_cudaDevResourceDesc_t
-    Pointer(t_cudaDevResourceDesc_t, false), // 604 t_P_cudaDevResourceDesc_t
-    Enum(121), // 605 t_cudaDevResourceType
-    Struct(222), // 606 t_cudaDevSmResource
-    Enum(122), // 607 t_cudaDevWorkqueueConfigScope
-    Struct(224), // 608 t_cudaDevWorkqueueConfigResource
-    Struct(225), // 609 t_cudaDevWorkqueueResource
-    Union(221), // 610 t_cudaDevResource__2
-    Struct(220), // 611 t_cudaDevResource
-    Pointer(t_cudaDevResource, false), // 612 t_P_cudaDevResource
-    Pointer(t_cudaDevResource, true), // 613 t_PC_cudaDevResource
-    Struct(226), // 614 t_cudaDevSmResourceGroupParams
-    Pointer(t_cudaDevSmResourceGroupParams, false), // 615 t_P_cudaDevSmResourceGroupParams
-    Enum(123), // 616 t_cudaFlushGPUDirectRDMAWritesTarget
-    Enum(124), // 617 t_cudaFlushGPUDirectRDMAWritesScope
-    Enum(125), // 618 t_cudaDeviceAttr
-    Enum(126), // 619 t_cudaFuncCache
-    Pointer(t_cudaFuncCache, false), // 620 t_P_cudaFuncCache
-    Handle(44), // 621 t_cudaMemPool_t
-    Pointer(t_cudaMemPool_t, false), // 622 t_P_cudaMemPool_t
-    Handle(45), // 623 t_cudaExecutionContext_t
-    Pointer(t_cudaExecutionContext_t, false), // 624 t_P_cudaExecutionContext_t
-    Enum(127), // 625 t_cudaGraphMemAttributeType
-    Enum(128), // 626 t_cudaAtomicOperation
-    Pointer(t_cudaAtomicOperation, true), // 627 t_PC_cudaAtomicOperation
-    Enum(129), // 628 t_cudaLimit
-    Enum(130), // 629 t_cudaDeviceP2PAttr
-    Enum(131), // 630 t_cudaSharedMemConfig
-    Pointer(t_cudaSharedMemConfig, false), // 631 t_P_cudaSharedMemConfig
-    Handle(46), // 632 t_cudaAsyncCallbackHandle_t
-    Pointer(t_cudaAsyncCallbackHandle_t, false), // 633 t_P_cudaAsyncCallbackHandle_t
-    Handle(47), // 634 t_cudaEglStreamConnection
-    Pointer(t_cudaEglStreamConnection, false), // 635 t_P_cudaEglStreamConnection
-    Handle(48), // 636 t_cudaGraphicsResource_t
-    Pointer(t_cudaGraphicsResource_t, false), // 637 t_P_cudaGraphicsResource_t
-    Array(t_cudaArray_t, 3), // 638 t_A3_cudaArray_t
-    Struct(230), // 639 t_cudaPitchedPtr
-    Array(t_cudaPitchedPtr, 3), // 640 t_A3_cudaPitchedPtr
-    Union(229), // 641 t_cudaEglFrame_frame
-    Struct(231), // 642 t_cudaEglPlaneDesc
-    Array(t_cudaEglPlaneDesc, 3), // 643 t_A3_cudaEglPlaneDesc
-    Enum(132), // 644 t_cudaEglFrameType
-    Enum(133), // 645 t_cudaEglColorFormat
-    Struct(228), // 646 t_cudaEglFrame
-    Pointer(t_cudaEglFrame, false), // 647 t_P_cudaEglFrame
-    Handle(49), // 648 t_cudaEvent_t
-    Pointer(t_cudaEvent_t, false), // 649 t_P_cudaEvent_t
-    Flags(134, 4), // 650 t_cudaEventFlags_in4
-    Flags(135, 4), // 651 t_cudaEventRecordFlags_in4
-    Flags(136, 4), // 652 t_cudaStreamFlags_in4
-    Struct(232), // 653 t_cudaExternalMemoryBufferDesc
-    Pointer(t_cudaExternalMemoryBufferDesc, true), // 654 t_PC_cudaExternalMemoryBufferDesc
-    Pointer(t_cudaMipmappedArray_t, false), // 655 t_P_cudaMipmappedArray_t
-    Struct(234), // 656 t_cudaExternalMemoryMipmappedArrayDesc
-    Pointer(t_cudaExternalMemoryMipmappedArrayDesc, true), // 657 t_PC_cudaExternalMemoryMipmappedArrayDesc
-    Array(t_i32, 16), // 658 t_A16_i32
-    Array(t_i32, 15), // 659 t_A15_i32
-    Enum(137), // 660 t_cudaSharedMemoryMode
-    Struct(236), // 661 t_cudaFuncAttributes
-    Pointer(t_cudaFuncAttributes, false), // 662 t_P_cudaFuncAttributes
-    Enum(138), // 663 t_cudaFuncAttribute
-    Enum(139), // 664 t_cudaGLDeviceList
-    Flags(140, 4), // 665 t_cudaDeviceFlags_in4
-    Pointer(t_cudaDeviceFlags_in4, false), // 666 t_P_cudaDeviceFlags_in4
-    Pointer(t_cudaDeviceProp, false), // 667 t_P_cudaDeviceProp
-    Flags(141, 4), // 668 t_cudaGetDriverEntryPointFlags_in4
-    Flags(141, 8), // 669 t_cudaGetDriverEntryPointFlags_in8
-    Enum(142), // 670 t_cudaDriverEntryPointQueryResult
-    Pointer(t_cudaDriverEntryPointQueryResult, false), // 671 t_P_cudaDriverEntryPointQueryResult
-    Handle(50), // 672 t_cudaFunction_t
-    Pointer(t_cudaFunction_t, false), // 673 t_P_cudaFunction_t
-    Pointer(t_cudaResourceDesc, false), // 674 t_P_cudaResourceDesc
-    Pointer(t_PC_surfaceReference, false), // 675 t_P_PC_surfaceReference
-    Pointer(t_cudaResourceViewDesc, false), // 676 t_P_cudaResourceViewDesc
-    Pointer(t_cudaTextureDesc, false), // 677 t_P_cudaTextureDesc
-    Pointer(t_cudaTextureDesc_v2, false), // 678 t_P_cudaTextureDesc_v2
-    Pointer(t_PC_textureReference, false), // 679 t_P_PC_textureReference
-    Handle(51), // 680 t_cudaGraphNode_t
-    Pointer(t_cudaGraphNode_t, false), // 681 t_P_cudaGraphNode_t
-    Handle(52), // 682 t_cudaGraph_t
-    Pointer(t_cudaGraphNode_t, true), // 683 t_PC_cudaGraphNode_t
-    Struct(241), // 684 t_cudaGraphEdgeData
-    Pointer(t_cudaGraphEdgeData, true), // 685 t_PC_cudaGraphEdgeData
-    Pointer(t_cudaExternalSemaphore_t, false), // 686 t_P_cudaExternalSemaphore_t
-    Struct(245), // 687 t_cudaExternalSemaphoreSignalParams_params_fence
-    Union(246), // 688 t_cudaExternalSemaphoreSignalParams_params_nvSciSync
-    Struct(247), // 689 t_cudaExternalSemaphoreSignalParams_params_keyedMutex
-    Struct(244), // 690 t_cudaExternalSemaphoreSignalParams_params
-    Struct(243), // 691 t_cudaExternalSemaphoreSignalParams
-    Pointer(t_cudaExternalSemaphoreSignalParams, true), // 692 t_PC_cudaExternalSemaphoreSignalParams
-    Struct(242), // 693 t_cudaExternalSemaphoreSignalNodeParams
-    Pointer(t_cudaExternalSemaphoreSignalNodeParams, true), // 694 t_PC_cudaExternalSemaphoreSignalNodeParams
-    Struct(251), // 695 t_cudaExternalSemaphoreWaitParams_params_fence
-    Union(252), // 696 t_cudaExternalSemaphoreWaitParams_params_nvSciSync
-    Struct(253), // 697 t_cudaExternalSemaphoreWaitParams_params_keyedMutex
-    Struct(250), // 698 t_cudaExternalSemaphoreWaitParams_params
-    Struct(249), // 699 t_cudaExternalSemaphoreWaitParams
-    Pointer(t_cudaExternalSemaphoreWaitParams, true), // 700 t_PC_cudaExternalSemaphoreWaitParams
-    Struct(248), // 701 t_cudaExternalSemaphoreWaitNodeParams
-    Pointer(t_cudaExternalSemaphoreWaitNodeParams, true), // 702 t_PC_cudaExternalSemaphoreWaitNodeParams
-    Struct(254), // 703 t_cudaHostNodeParams
-    Pointer(t_cudaHostNodeParams, true), // 704 t_PC_cudaHostNodeParams
-    Struct(255), // 705 t_cudaKernelNodeParams
-    Pointer(t_cudaKernelNodeParams, true), // 706 t_PC_cudaKernelNodeParams
-    Enum(143), // 707 t_cudaMemAllocationType
-    Flags(144, 4), // 708 t_cudaMemAllocationHandleType_in4
-    Enum(145), // 709 t_cudaMemLocationType
-    Struct(265), // 710 t_cudaMemLocation__1_localized
-    Union(263), // 711 t_cudaMemLocation__1
-    Struct(261), // 712 t_cudaMemLocation
-    Struct(257), // 713 t_cudaMemPoolProps
-    Enum(146), // 714 t_cudaMemAccessFlags
-    Struct(266), // 715 t_cudaMemAccessDesc
-    Pointer(t_cudaMemAccessDesc, true), // 716 t_PC_cudaMemAccessDesc
-    Struct(256), // 717 t_cudaMemAllocNodeParams
-    Pointer(t_cudaMemAllocNodeParams, false), // 718 t_P_cudaMemAllocNodeParams
-    Struct(268), // 719 t_cudaPos
-    Enum(147), // 720 t_cudaMemcpyKind
-    Struct(267), // 721 t_cudaMemcpy3DParms
-    Pointer(t_cudaMemcpy3DParms, true), // 722 t_PC_cudaMemcpy3DParms
-    Struct(269), // 723 t_cudaMemsetParams
-    Pointer(t_cudaMemsetParams, true), // 724 t_PC_cudaMemsetParams
-    Enum(148), // 725 t_cudaGraphNodeType
-    Union(277), // 726 t_cudaKernelNodeParamsV2__1
-    Enum(149), // 727 t_cudaKernelFunctionType
-    Struct(274), // 728 t_cudaKernelNodeParamsV2
-    Struct(278), // 729 t_cudaMemcpyNodeParams
-    Struct(280), // 730 t_cudaMemsetParamsV2
-    Struct(282), // 731 t_cudaHostNodeParamsV2
-    Enum(150), // 732 t_cudaGraphChildGraphNodeOwnership
-    Struct(285), // 733 t_cudaChildGraphNodeParams
-    Struct(287), // 734 t_cudaEventWaitNodeParams
-    Struct(288), // 735 t_cudaEventRecordNodeParams
-    Struct(290), // 736 t_cudaExternalSemaphoreSignalNodeParamsV2
-    Struct(292), // 737 t_cudaExternalSemaphoreWaitNodeParamsV2
-    Struct(294), // 738 t_cudaMemAllocNodeParamsV2
-    Struct(295), // 739 t_cudaMemFreeNodeParams
-    Handle(53), // 740 t_cudaGraphConditionalHandle
-    Enum(151), // 741 t_cudaGraphConditionalNodeType
-    Pointer(t_cudaGraph_t, false), // 742 t_P_cudaGraph_t
-    Struct(296), // 743 t_cudaConditionalNodeParams
-    Enum(152), // 744 t_cudaMemcpySrcAccessOrder
-    Struct(299), // 745 t_cudaMemcpyAttributes
-    Pointer(t_cudaMemcpyAttributes, false), // 746 t_P_cudaMemcpyAttributes
-    Struct(298), // 747 t_cudaMemcpyBatchNodeParams
-    Union(271), // 748 t_cudaGraphNodeParams__1
-    Struct(270), // 749 t_cudaGraphNodeParams
-    Pointer(t_cudaGraphNodeParams, false), // 750 t_P_cudaGraphNodeParams
-    Pointer(t_cudaGraphConditionalHandle, false), // 751 t_P_cudaGraphConditionalHandle
-    Flags(153, 4), // 752 t_cudaGraphDebugDotFlags_in4
-    Handle(54), // 753 t_cudaGraphExec_t
-    Flags(154, 4), // 754 t_cudaGraphInstantiateFlags_in4
-    Pointer(t_cudaGraphInstantiateFlags_in4, false), // 755 t_P_cudaGraphInstantiateFlags_in4
-    Flags(154, 8), // 756 t_cudaGraphInstantiateFlags_in8
-    Pointer(t_cudaGraphInstantiateFlags_in8, false), // 757 t_P_cudaGraphInstantiateFlags_in8
-    Enum(155), // 758 t_cudaGraphExecUpdateResult
-    Pointer(t_cudaGraphExecUpdateResult, false), // 759 t_P_cudaGraphExecUpdateResult
-    Struct(300), // 760 t_cudaGraphExecUpdateResultInfo
-    Pointer(t_cudaGraphExecUpdateResultInfo, false), // 761 t_P_cudaGraphExecUpdateResultInfo
-    Pointer(t_cudaExternalSemaphoreSignalNodeParams, false), // 762 t_P_cudaExternalSemaphoreSignalNodeParams
-    Pointer(t_cudaExternalSemaphoreWaitNodeParams, false), // 763 t_P_cudaExternalSemaphoreWaitNodeParams
-    Pointer(t_cudaGraphEdgeData, false), // 764 t_P_cudaGraphEdgeData
-    Pointer(t_cudaHostNodeParams, false), // 765 t_P_cudaHostNodeParams
-    Pointer(t_cudaGraphExec_t, false), // 766 t_P_cudaGraphExec_t
-    Enum(156), // 767 t_cudaGraphInstantiateResult
-    Struct(301), // 768 t_cudaGraphInstantiateParams
-    Pointer(t_cudaGraphInstantiateParams, false), // 769 t_P_cudaGraphInstantiateParams
-    Enum(157), // 770 t_cudaKernelNodeAttrID
-    Enum(158), // 771 t_cudaLaunchAttributeID
-    Enum(159), // 772 t_cudaAccessProperty
-    Struct(303), // 773 t_cudaAccessPolicyWindow
-    Union(302), // 774 t_cudaKernelNodeAttrValue
-    Pointer(t_cudaKernelNodeAttrValue, false), // 775 t_P_cudaKernelNodeAttrValue
-    Enum(160), // 776 t_cudaSynchronizationPolicy
-    Struct(312), // 777 t_cudaLaunchAttributeValue_clusterDim
-    Enum(161), // 778 t_cudaClusterSchedulingPolicy
-    Struct(313), // 779 t_cudaLaunchAttributeValue_programmaticEvent
-    Struct(314), // 780 t_cudaLaunchMemSyncDomainMap
-    Enum(162), // 781 t_cudaLaunchMemSyncDomain
-    Struct(315), // 782 t_cudaLaunchAttributeValue_launchCompletionEvent
-    Handle(55), // 783 t_cudaGraphDeviceNode_t
-    Struct(316), // 784 t_cudaLaunchAttributeValue_deviceUpdatableKernelNode
-    Struct(317), // 785 t_cudaLaunchAttributeValue_preferredClusterDim
-    Enum(163), // 786 t_cudaLaunchAttributePortableClusterMode
-    Union(304), // 787 t_cudaLaunchAttributeValue
-    Pointer(t_cudaLaunchAttributeValue, false), // 788 t_P_cudaLaunchAttributeValue
-    Pointer(t_cudaKernelNodeParams, false), // 789 t_P_cudaKernelNodeParams
-    Pointer(t_cudaKernelNodeAttrValue, true), // 790 t_PC_cudaKernelNodeAttrValue
-    Pointer(t_cudaLaunchAttributeValue, true), // 791 t_PC_cudaLaunchAttributeValue
-    Pointer(t_cudaMemcpy3DParms, false), // 792 t_P_cudaMemcpy3DParms
-    Pointer(t_cudaMemsetParams, false), // 793 t_P_cudaMemsetParams
-    Pointer(t_cudaGraphNodeType, false), // 794 t_P_cudaGraphNodeType
-    Handle(56), // 795 t_cudaUserObject_t
-    Flags(164, 4), // 796 t_cudaUserObjectRetainFlags_in4
-    Flags(165, 4), // 797 t_cudaGraphicsRegisterFlags_in4
-    Flags(166, 4), // 798 t_cudaGraphicsMapFlags_in4
-    Flags(167, 4), // 799 t_cudaHostAllocFlags_in4
-    Pointer(t_cudaHostAllocFlags_in4, false), // 800 t_P_cudaHostAllocFlags_in4
-    Flags(168, 4), // 801 t_cudaHostRegisterFlags_in4
-    Pointer(t_cudaExternalMemory_t, false), // 802 t_P_cudaExternalMemory_t
-    Enum(169), // 803 t_cudaExternalMemoryHandleType
-    Struct(321), // 804 t_cudaExternalMemoryHandleDesc_handle_win32
-    Union(320), // 805 t_cudaExternalMemoryHandleDesc_handle
-    Struct(318), // 806 t_cudaExternalMemoryHandleDesc
-    Pointer(t_cudaExternalMemoryHandleDesc, true), // 807 t_PC_cudaExternalMemoryHandleDesc
-    Enum(170), // 808 t_cudaExternalSemaphoreHandleType
-    Struct(325), // 809 t_cudaExternalSemaphoreHandleDesc_handle_win32
-    Union(324), // 810 t_cudaExternalSemaphoreHandleDesc_handle
-    Struct(322), // 811 t_cudaExternalSemaphoreHandleDesc
-    Pointer(t_cudaExternalSemaphoreHandleDesc, true), // 812 t_PC_cudaExternalSemaphoreHandleDesc
-    Flags(171, 4), // 813 t_cudaInitDeviceFlags_in4
-    Struct(326), // 814 t_cudaIpcEventHandle_t
-    Pointer(t_cudaIpcEventHandle_t, false), // 815 t_P_cudaIpcEventHandle_t
-    Struct(327), // 816 t_cudaIpcMemHandle_t
-    Pointer(t_cudaIpcMemHandle_t, false), // 817 t_P_cudaIpcMemHandle_t
-    Flags(172, 4), // 818 t_cudaIpcMemFlags_in4
-    Struct(328), // 819 t_cudaLaunchParams
-    Pointer(t_cudaLaunchParams, false), // 820 t_P_cudaLaunchParams
-    Flags(173, 4), // 821 t_cudaCooperativeMultiFlags_in4
-    Struct(330), // 822 t_cudaLaunchAttribute
-    Pointer(t_cudaLaunchAttribute, false), // 823 t_P_cudaLaunchAttribute
-    Struct(329), // 824 t_cudaLaunchConfig_t
-    Pointer(t_cudaLaunchConfig_t, true), // 825 t_PC_cudaLaunchConfig_t
-    Handle(57), // 826 t_cudaLibrary_t
-    Pointer(t_cudaLibrary_t, false), // 827 t_P_cudaLibrary_t
-    Enum(174), // 828 t_cudaJitOption
-    Pointer(t_cudaJitOption, false), // 829 t_P_cudaJitOption
-    Enum(175), // 830 t_cudaLibraryOption
-    Pointer(t_cudaLibraryOption, false), // 831 t_P_cudaLibraryOption
-    Enum(176), // 832 t_cudaJit_Fallback
-    Enum(177), // 833 t_cudaJit_CacheMode
-    Struct(331), // 834 t_cudalibraryHostUniversalFunctionAndDataTable
-    Pointer(t_cudalibraryHostUniversalFunctionAndDataTable, false), // 835 t_P_cudalibraryHostUniversalFunctionAndDataTable
-    Handle(58), // 836 t_cudaLogsCallbackHandle
-    Pointer(t_cudaLogsCallbackHandle, false), // 837 t_P_cudaLogsCallbackHandle
-    Pointer(t_cudaPitchedPtr, false), // 838 t_P_cudaPitchedPtr
-    Flags(178, 4), // 839 t_cudaArrayFlags_in4
-    Flags(179, 4), // 840 t_cudaMemAttachFlags_in4
-    Enum(180), // 841 t_cudaMemoryAdvise
-    Pointer(t_cudaMemLocation, false), // 842 t_P_cudaMemLocation
-    Pointer(t_cudaMemPoolProps, true), // 843 t_PC_cudaMemPoolProps
-    Struct(332), // 844 t_cudaMemPoolPtrExportData
-    Pointer(t_cudaMemPoolPtrExportData, false), // 845 t_P_cudaMemPoolPtrExportData
-    Pointer(t_cudaMemAccessFlags, false), // 846 t_P_cudaMemAccessFlags
-    Enum(181), // 847 t_cudaMemPoolAttr
-    Enum(182), // 848 t_cudaMemRangeAttribute
-    Pointer(t_cudaMemRangeAttribute, false), // 849 t_P_cudaMemRangeAttribute
-    Enum(183), // 850 t_cudaMemcpy3DOperandType
-    Struct(336), // 851 t_cudaMemcpy3DOperand_op_ptr
-    Struct(338), // 852 t_cudaOffset3D
-    Struct(337), // 853 t_cudaMemcpy3DOperand_op_array
-    Union(335), // 854 t_cudaMemcpy3DOperand_op
-    Struct(334), // 855 t_cudaMemcpy3DOperand
-    Struct(333), // 856 t_cudaMemcpy3DBatchOp
-    Pointer(t_cudaMemcpy3DBatchOp, false), // 857 t_P_cudaMemcpy3DBatchOp
-    Struct(339), // 858 t_cudaMemcpy3DPeerParms
-    Pointer(t_cudaMemcpy3DPeerParms, true), // 859 t_PC_cudaMemcpy3DPeerParms
-    Flags(184, 4), // 860 t_cudaOccupancyFlags_in4
-    Enum(185), // 861 t_cudaMemoryType
-    Array(t_i64, 8), // 862 t_A8_i64
-    Union(343), // 863 t_cudaPointerAttributes__1
-    Array(t_i64, 7), // 864 t_A7_i64
-    Struct(340), // 865 t_cudaPointerAttributes
-    Pointer(t_cudaPointerAttributes, false), // 866 t_P_cudaPointerAttributes
-    Enum(186), // 867 t_cudaOutputMode_t
-    Float(8), // 868 t_f64
-    Pointer(t_f64, false), // 869 t_P_f64
-    Pointer(t_cudaExternalSemaphore_t, true), // 870 t_PC_cudaExternalSemaphore_t
-    Struct(346), // 871 t_cudaExternalSemaphoreSignalParams_v1_params_fence
-    Union(347), // 872 t_cudaExternalSemaphoreSignalParams_v1_params_nvSciSync
-    Struct(348), // 873 t_cudaExternalSemaphoreSignalParams_v1_params_keyedMutex
-    Struct(345), // 874 t_cudaExternalSemaphoreSignalParams_v1_params
-    Struct(344), // 875 t_cudaExternalSemaphoreSignalParams_v1
-    Pointer(t_cudaExternalSemaphoreSignalParams_v1, true), // 876 t_PC_cudaExternalSemaphoreSignalParams_v1
-    Enum(187), // 877 t_cudaStreamCaptureMode
-    Struct(349), // 878 t_cudaGraphRecaptureCallbackData
-    Pointer(t_cudaGraphRecaptureCallbackData, false), // 879 t_P_cudaGraphRecaptureCallbackData
-    Enum(188), // 880 t_cudaStreamAttrID
-    Union(350), // 881 t_cudaStreamAttrValue
-    Pointer(t_cudaStreamAttrValue, false), // 882 t_P_cudaStreamAttrValue
-    Enum(189), // 883 t_cudaStreamCaptureStatus
-    Pointer(t_cudaStreamCaptureStatus, false), // 884 t_P_cudaStreamCaptureStatus
-    Pointer(t_PC_cudaGraphNode_t, false), // 885 t_P_PC_cudaGraphNode_t
-    Pointer(t_PC_cudaGraphEdgeData, false), // 886 t_P_PC_cudaGraphEdgeData
-    Pointer(t_cudaStreamFlags_in4, false), // 887 t_P_cudaStreamFlags_in4
-    Pointer(t_cudaStreamAttrValue, true), // 888 t_PC_cudaStreamAttrValue
-    Flags(190, 4), // 889 t_cudaStreamUpdateCaptureDependenciesFlags_in4
-    Flags(191, 4), // 890 t_cudaEventWaitFlags_in4
-    Pointer(t_cudaStreamCaptureMode, false), // 891 t_P_cudaStreamCaptureMode
-    Pointer(t_cudaUserObject_t, false), // 892 t_P_cudaUserObject_t
-    Flags(192, 4), // 893 t_cudaUserObjectFlags_in4
-    Struct(353), // 894 t_cudaExternalSemaphoreWaitParams_v1_params_fence
-    Union(354), // 895 t_cudaExternalSemaphoreWaitParams_v1_params_nvSciSync
-    Struct(355), // 896 t_cudaExternalSemaphoreWaitParams_v1_params_keyedMutex
-    Struct(352), // 897 t_cudaExternalSemaphoreWaitParams_v1_params
-    Struct(351), // 898 t_cudaExternalSemaphoreWaitParams_v1
-    Pointer(t_cudaExternalSemaphoreWaitParams_v1, true), // 899 t_PC_cudaExternalSemaphoreWaitParams_v1
-    Enum(193), // 900 t_cublasStatus_t
-    Status(193), // 901 t_cublasStatus_t_status
-    Handle(59), // 902 t_cublasHandle_t
-    Enum(194), // 903 t_cudaDataType
-    Int { bytes: 1, signed: true }, // 904 t_i8
-    Int { bytes: 2, signed: true }, // 905 t_i16
-    Float(2), // 906 t_f16
-    BFloat16, // 907 t_bf16
-    Array(t_i8, 2), // 908 t_A2_i8
-    Array(t_u8, 2), // 909 t_A2_u8
-    Array(t_i16, 2), // 910 t_A2_i16
-    Array(t_u16, 2), // 911 t_A2_u16
-    Array(t_i64, 2), // 912 t_A2_i64
-    Array(t_u64, 2), // 913 t_A2_u64
-    Array(t_f16, 2), // 914 t_A2_f16
-    Array(t_bf16, 2), // 915 t_A2_bf16
-    Struct(356), // 916 t_float2
-    Struct(357), // 917 t_double2
-    Pointer(t_float2, true), // 918 t_PC_float2
-    Pointer(t_float2, false), // 919 t_P_float2
-    Enum(195), // 920 t_cublasSideMode_t
-    Enum(196), // 921 t_cublasOperation_t
-    Pointer(t_P_float2, false), // 922 t_P_P_float2
-    Pointer(t_PC_float2, false), // 923 t_P_PC_float2
-    Enum(197), // 924 t_cublasFillMode_t
-    Pointer(t_f32, true), // 925 t_PC_f32
-    Pointer(t_cublasHandle_t, false), // 926 t_P_cublasHandle_t
-    Enum(198), // 927 t_cublasDiagType_t
-    Pointer(t_f64, true), // 928 t_PC_f64
-    Pointer(t_P_f64, false), // 929 t_P_P_f64
-    Pointer(t_PC_f64, false), // 930 t_P_PC_f64
-    Pointer(t_cublasOperation_t, true), // 931 t_PC_cublasOperation_t
-    Pointer(t_i64, true), // 932 t_PC_i64
-    Pointer(t_double2, true), // 933 t_PC_double2
-    Enum(199), // 934 t_cublasComputeType_t
-    Enum(200), // 935 t_cublasGemmAlgo_t
-    Enum(201), // 936 t_cublasAtomicsMode_t
-    Pointer(t_cublasAtomicsMode_t, false), // 937 t_P_cublasAtomicsMode_t
-    Enum(202), // 938 t_cudaEmulationSpecialValuesSupport
-    Pointer(t_cudaEmulationSpecialValuesSupport, false), // 939 t_P_cudaEmulationSpecialValuesSupport
-    Enum(203), // 940 t_cublasEmulationStrategy_t
-    Pointer(t_cublasEmulationStrategy_t, false), // 941 t_P_cublasEmulationStrategy_t
-    Pointer(t_P_i32, false), // 942 t_P_P_i32
-    Enum(204), // 943 t_cudaEmulationMantissaControl
-    Pointer(t_cudaEmulationMantissaControl, false), // 944 t_P_cudaEmulationMantissaControl
-    Flags(205, 4), // 945 t_cublasMath_t_in4
-    Pointer(t_cublasMath_t_in4, false), // 946 t_P_cublasMath_t_in4
-    Enum(206), // 947 t_cublasPointerMode_t
-    Pointer(t_cublasPointerMode_t, false), // 948 t_P_cublasPointerMode_t
-    Enum(207), // 949 t_libraryPropertyType
-    Pointer(t_f16, true), // 950 t_PC_f16
-    Pointer(t_PC_f16, false), // 951 t_P_PC_f16
-    Pointer(t_f16, false), // 952 t_P_f16
-    Pointer(t_P_f16, false), // 953 t_P_P_f16
-    Pointer(t_P_f32, false), // 954 t_P_P_f32
-    Pointer(t_i64, false), // 955 t_P_i64
-    Handle(60), // 956 t_cublasLtHandle_t
-    Pointer(t_cublasLtHandle_t, false), // 957 t_P_cublasLtHandle_t
-    Handle(61), // 958 t_cublasLtEmulationDesc_t
-    Pointer(t_cublasLtEmulationDesc_t, false), // 959 t_P_cublasLtEmulationDesc_t
-    Enum(208), // 960 t_cublasLtEmulationDescAttributes_t
-    Handle(62), // 961 t_cublasLtMatrixLayout_t
-    Pointer(t_cublasLtMatrixLayout_t, false), // 962 t_P_cublasLtMatrixLayout_t
-    Handle(63), // 963 t_cublasLtMatmulDesc_t
-    Struct(358), // 964 t_cublasLtMatmulAlgo_t
-    Pointer(t_cublasLtMatmulAlgo_t, true), // 965 t_PC_cublasLtMatmulAlgo_t
-    Enum(209), // 966 t_cublasLtMatmulAlgoCapAttributes_t
-    Flags(210, 4), // 967 t_cublasLtReductionScheme_t_in4
-    Enum(211), // 968 t_cublasLtMatmulTile_t
-    Enum(212), // 969 t_cublasLtMatmulStages_t
-    Flags(213, 4), // 970 t_cublasLtPointerModeMask_t_in4
-    Flags(214, 4), // 971 t_cublasLtEpilogue_t_in4
-    Array(t_i32, 4), // 972 t_A4_i32
-    Struct(359), // 973 t_cublasLtMatmulHeuristicResult_t
-    Pointer(t_cublasLtMatmulHeuristicResult_t, false), // 974 t_P_cublasLtMatmulHeuristicResult_t
-    Enum(215), // 975 t_cublasLtMatmulAlgoConfigAttributes_t
-    Pointer(t_cublasLtMatmulAlgo_t, false), // 976 t_P_cublasLtMatmulAlgo_t
-    Handle(64), // 977 t_cublasLtMatmulPreference_t
-    Pointer(t_cublasLtMatmulDesc_t, false), // 978 t_P_cublasLtMatmulDesc_t
-    Enum(216), // 979 t_cublasLtMatmulDescAttributes_t
-    Enum(217), // 980 t_cublasLtPointerMode_t
-    Enum(218), // 981 t_cublasLtMatmulMatrixScale_t
-    Pointer(t_cublasLtMatmulPreference_t, false), // 982 t_P_cublasLtMatmulPreference_t
-    Enum(219), // 983 t_cublasLtMatmulPreferenceAttributes_t
-    Enum(220), // 984 t_cublasLtMatmulSearch_t
-    Enum(221), // 985 t_cublasLtMatrixLayoutAttribute_t
-    Enum(222), // 986 t_cublasLtOrder_t
-    Enum(223), // 987 t_cublasLtBatchMode_t
-    Enum(224), // 988 t_cublasLtIntegerWidth_t
-    Handle(65), // 989 t_cublasLtMatrixTransformDesc_t
-    Pointer(t_cublasLtMatrixTransformDesc_t, false), // 990 t_P_cublasLtMatrixTransformDesc_t
-    Enum(225), // 991 t_cublasLtMatrixTransformDescAttributes_t
-    Pointer(t_PC_f32, false), // 992 t_P_PC_f32
-    Pointer(t_bf16, true), // 993 t_PC_bf16
-    Pointer(t_PC_bf16, false), // 994 t_P_PC_bf16
-    Pointer(t_bf16, false), // 995 t_P_bf16
-    Pointer(t_P_bf16, false), // 996 t_P_P_bf16
-    Pointer(t_u8, true), // 997 t_PC_u8
-    Pointer(t_u8, false), // 998 t_P_u8
-    Handle(66), // 999 t_cublasXtHandle_t
-    Pointer(t_cublasXtHandle_t, false), // 1000 t_P_cublasXtHandle_t
-    Enum(226), // 1001 t_cublasXtPinnedMemMode_t
-    Pointer(t_cublasXtPinnedMemMode_t, false), // 1002 t_P_cublasXtPinnedMemMode_t
-    Enum(227), // 1003 t_cublasXtBlasOp_t
-    Enum(228), // 1004 t_cublasXtOpType_t
-    Pointer(t_double2, false), // 1005 t_P_double2
-    Pointer(t_P_double2, false), // 1006 t_P_P_double2
-    Pointer(t_PC_double2, false), // 1007 t_P_PC_double2
-    Enum(229), // 1008 t_cublasMpStatus_t
-    Status(229), // 1009 t_cublasMpStatus_t_status
-    Handle(67), // 1010 t_cublasMpGrid_t
-    Handle(68), // 1011 t_cublasMpHandle_t
-    Pointer(t_cublasMpHandle_t, false), // 1012 t_P_cublasMpHandle_t
-    Handle(69), // 1013 t_cublasMpMatrixDescriptor_t
-    Handle(70), // 1014 t_ncclComm_t
-    Enum(230), // 1015 t_cublasMpEmulationStrategy_t
-    Pointer(t_cublasMpEmulationStrategy_t, false), // 1016 t_P_cublasMpEmulationStrategy_t
-    Enum(231), // 1017 t_cublasMpGridLayout_t
-    Pointer(t_cublasMpGrid_t, false), // 1018 t_P_cublasMpGrid_t
-    Handle(71), // 1019 t_cublasMpMatmulDescriptor_t
-    Pointer(t_cublasMpMatmulDescriptor_t, false), // 1020 t_P_cublasMpMatmulDescriptor_t
-    Enum(232), // 1021 t_cublasMpMatmulDescriptorAttribute_t
-    Enum(233), // 1022 t_cublasMpMatmulAlgoType_t
-    Enum(234), // 1023 t_cublasMpMatmulEpilogue_t
-    Enum(235), // 1024 t_cublasMpMatmulMatrixScale_t
-    Enum(236), // 1025 t_cublasMpResultScheme_t
-    Pointer(t_cublasMpMatrixDescriptor_t, false), // 1026 t_P_cublasMpMatrixDescriptor_t
-    Enum(237), // 1027 t_cudnnStatus_t
-    Status(237), // 1028 t_cudnnStatus_t_status
-    Handle(72), // 1029 t_cudnnHandle_t
-    Handle(73), // 1030 t_cudnnActivationDescriptor_t
-    Handle(74), // 1031 t_cudnnTensorDescriptor_t
-    Enum(238), // 1032 t_cudnnDataType_t
-    Enum(239), // 1033 t_cudnnBackendDescriptorType_t
-    Handle(75), // 1034 t_cudnnBackendDescriptor_t
-    Pointer(t_cudnnBackendDescriptor_t, false), // 1035 t_P_cudnnBackendDescriptor_t
-    Enum(240), // 1036 t_cudnnBackendAttributeName_t
-    Enum(241), // 1037 t_cudnnBackendAttributeType_t
-    Enum(242), // 1038 t_cudnnConvolutionMode_t
-    Enum(243), // 1039 t_cudnnBackendHeurMode_t
-    Enum(244), // 1040 t_cudnnBackendKnobType_t
-    Enum(245), // 1041 t_cudnnNanPropagation_t
-    Enum(246), // 1042 t_cudnnBackendNumericalNote_t
-    Enum(247), // 1043 t_cudnnBackendLayoutType_t
-    Enum(248), // 1044 t_cudnnPointwiseMode_t
-    Enum(249), // 1045 t_cudnnGenStatsMode_t
-    Enum(250), // 1046 t_cudnnBnFinalizeStatsMode_t
-    Enum(251), // 1047 t_cudnnReduceTensorOp_t
-    Enum(252), // 1048 t_cudnnBackendBehaviorNote_t
-    Enum(253), // 1049 t_cudnnBackendTensorReordering_t
-    Enum(254), // 1050 t_cudnnResampleMode_t
-    Enum(255), // 1051 t_cudnnPaddingMode_t
-    Enum(256), // 1052 t_cudnnSignalMode_t
-    Struct(360), // 1053 t_cudnnFraction_t
-    Enum(257), // 1054 t_cudnnBackendNormMode_t
-    Enum(258), // 1055 t_cudnnBackendNormFwdPhase_t
-    Enum(259), // 1056 t_cudnnRngDistribution_t
-    Enum(260), // 1057 t_cudnnMoeGroupedMatmulMode_t
-    Enum(261), // 1058 t_cudnnBackendReshapeMode_t
-    Enum(262), // 1059 t_cudnnBackendOperationGraphMode_t
-    Enum(263), // 1060 t_cudnnCudaGraphRetention_t
-    Enum(264), // 1061 t_cudnnBatchNormMode_t
-    Enum(265), // 1062 t_cudnnBatchNormOps_t
-    Handle(76), // 1063 t_cudnnRNNDescriptor_t
-    Enum(266), // 1064 t_cudnnCTCLossAlgo_t
-    Handle(77), // 1065 t_cudnnCTCLossDescriptor_t
-    Enum(267), // 1066 t_cudnnCausalConv1dActivation_t
-    Handle(78), // 1067 t_cudnnFilterDescriptor_t
-    Handle(79), // 1068 t_cudnnConvolutionDescriptor_t
-    Enum(268), // 1069 t_cudnnConvolutionBwdDataAlgo_t
-    Enum(269), // 1070 t_cudnnConvolutionBwdFilterAlgo_t
-    Enum(270), // 1071 t_cudnnConvolutionFwdAlgo_t
-    Handle(80), // 1072 t_cudnnAlgorithmDescriptor_t
-    Pointer(t_cudnnHandle_t, false), // 1073 t_P_cudnnHandle_t
-    Pointer(t_cudnnActivationDescriptor_t, false), // 1074 t_P_cudnnActivationDescriptor_t
-    Pointer(t_cudnnAlgorithmDescriptor_t, false), // 1075 t_P_cudnnAlgorithmDescriptor_t
-    Handle(81), // 1076 t_cudnnAlgorithmPerformance_t
-    Pointer(t_cudnnAlgorithmPerformance_t, false), // 1077 t_P_cudnnAlgorithmPerformance_t
-    Handle(82), // 1078 t_cudnnAttnDescriptor_t
-    Pointer(t_cudnnAttnDescriptor_t, false), // 1079 t_P_cudnnAttnDescriptor_t
-    Pointer(t_cudnnCTCLossDescriptor_t, false), // 1080 t_P_cudnnCTCLossDescriptor_t
-    Pointer(t_cudnnConvolutionDescriptor_t, false), // 1081 t_P_cudnnConvolutionDescriptor_t
-    Handle(83), // 1082 t_cudnnDropoutDescriptor_t
-    Pointer(t_cudnnDropoutDescriptor_t, false), // 1083 t_P_cudnnDropoutDescriptor_t
-    Pointer(t_cudnnFilterDescriptor_t, false), // 1084 t_P_cudnnFilterDescriptor_t
-    Handle(84), // 1085 t_cudnnFusedOpsConstParamPack_t
-    Pointer(t_cudnnFusedOpsConstParamPack_t, false), // 1086 t_P_cudnnFusedOpsConstParamPack_t
-    Enum(271), // 1087 t_cudnnFusedOps_t
-    Handle(85), // 1088 t_cudnnFusedOpsPlan_t
-    Pointer(t_cudnnFusedOpsPlan_t, false), // 1089 t_P_cudnnFusedOpsPlan_t
-    Handle(86), // 1090 t_cudnnFusedOpsVariantParamPack_t
-    Pointer(t_cudnnFusedOpsVariantParamPack_t, false), // 1091 t_P_cudnnFusedOpsVariantParamPack_t
-    Handle(87), // 1092 t_cudnnLRNDescriptor_t
-    Pointer(t_cudnnLRNDescriptor_t, false), // 1093 t_P_cudnnLRNDescriptor_t
-    Handle(88), // 1094 t_cudnnOpTensorDescriptor_t
-    Pointer(t_cudnnOpTensorDescriptor_t, false), // 1095 t_P_cudnnOpTensorDescriptor_t
-    Handle(89), // 1096 t_cudnnPersistentRNNPlan_t
-    Pointer(t_cudnnPersistentRNNPlan_t, false), // 1097 t_P_cudnnPersistentRNNPlan_t
-    Handle(90), // 1098 t_cudnnPoolingDescriptor_t
-    Pointer(t_cudnnPoolingDescriptor_t, false), // 1099 t_P_cudnnPoolingDescriptor_t
-    Handle(91), // 1100 t_cudnnRNNDataDescriptor_t
-    Pointer(t_cudnnRNNDataDescriptor_t, false), // 1101 t_P_cudnnRNNDataDescriptor_t
-    Pointer(t_cudnnRNNDescriptor_t, false), // 1102 t_P_cudnnRNNDescriptor_t
-    Handle(92), // 1103 t_cudnnReduceTensorDescriptor_t
-    Pointer(t_cudnnReduceTensorDescriptor_t, false), // 1104 t_P_cudnnReduceTensorDescriptor_t
-    Handle(93), // 1105 t_cudnnSeqDataDescriptor_t
-    Pointer(t_cudnnSeqDataDescriptor_t, false), // 1106 t_P_cudnnSeqDataDescriptor_t
-    Handle(94), // 1107 t_cudnnSpatialTransformerDescriptor_t
-    Pointer(t_cudnnSpatialTransformerDescriptor_t, false), // 1108 t_P_cudnnSpatialTransformerDescriptor_t
-    Pointer(t_cudnnTensorDescriptor_t, false), // 1109 t_P_cudnnTensorDescriptor_t
-    Handle(95), // 1110 t_cudnnTensorTransformDescriptor_t
-    Pointer(t_cudnnTensorTransformDescriptor_t, false), // 1111 t_P_cudnnTensorTransformDescriptor_t
-    Enum(272), // 1112 t_cudnnNormMode_t
-    Enum(273), // 1113 t_cudnnDivNormMode_t
-    Enum(274), // 1114 t_cudnnDeterminism_t
-    Enum(275), // 1115 t_cudnnMathType_t
-    Struct(361), // 1116 t_cudnnConvolutionBwdDataAlgoPerf_t
-    Pointer(t_cudnnConvolutionBwdDataAlgoPerf_t, false), // 1117 t_P_cudnnConvolutionBwdDataAlgoPerf_t
-    Struct(362), // 1118 t_cudnnConvolutionBwdFilterAlgoPerf_t
-    Pointer(t_cudnnConvolutionBwdFilterAlgoPerf_t, false), // 1119 t_P_cudnnConvolutionBwdFilterAlgoPerf_t
-    Struct(363), // 1120 t_cudnnConvolutionFwdAlgoPerf_t
-    Pointer(t_cudnnConvolutionFwdAlgoPerf_t, false), // 1121 t_P_cudnnConvolutionFwdAlgoPerf_t
-    Pointer(t_cudnnTensorDescriptor_t, true), // 1122 t_PC_cudnnTensorDescriptor_t
-    Enum(276), // 1123 t_cudnnActivationMode_t
-    Pointer(t_cudnnActivationMode_t, false), // 1124 t_P_cudnnActivationMode_t
-    Pointer(t_cudnnNanPropagation_t, false), // 1125 t_P_cudnnNanPropagation_t
-    Enum(277), // 1126 t_cudnnRNNAlgo_t
-    Union(365), // 1127 t_Algorithm
-    Struct(364), // 1128 t_cudnnAlgorithm_t
-    Pointer(t_cudnnAlgorithm_t, false), // 1129 t_P_cudnnAlgorithm_t
-    Pointer(t_cudnnStatus_t, false), // 1130 t_P_cudnnStatus_t
-    Flags(278, 4), // 1131 t_cudnnAttnMode_in4
-    Pointer(t_cudnnAttnMode_in4, false), // 1132 t_P_cudnnAttnMode_in4
-    Pointer(t_cudnnDataType_t, false), // 1133 t_P_cudnnDataType_t
-    Pointer(t_cudnnMathType_t, false), // 1134 t_P_cudnnMathType_t
-    Enum(279), // 1135 t_cudnnLossNormalizationMode_t
-    Pointer(t_cudnnLossNormalizationMode_t, false), // 1136 t_P_cudnnLossNormalizationMode_t
-    Enum(280), // 1137 t_cudnnCTCGradMode_t
-    Pointer(t_cudnnCTCGradMode_t, false), // 1138 t_P_cudnnCTCGradMode_t
-    Flags(281, 4), // 1139 t_cudnnCallbackMask_in4
-    Pointer(t_cudnnCallbackMask_in4, false), // 1140 t_P_cudnnCallbackMask_in4
-    Pointer(t_cudnnConvolutionMode_t, false), // 1141 t_P_cudnnConvolutionMode_t
-    Enum(282), // 1142 t_cudnnReorderType_t
-    Pointer(t_cudnnReorderType_t, false), // 1143 t_P_cudnnReorderType_t
-    Enum(283), // 1144 t_cudnnTensorFormat_t
-    Pointer(t_cudnnTensorFormat_t, false), // 1145 t_P_cudnnTensorFormat_t
-    Enum(284), // 1146 t_cudnnFusedOpsConstParamLabel_t
-    Enum(285), // 1147 t_cudnnFusedOpsVariantParamLabel_t
-    Enum(286), // 1148 t_cudnnMultiHeadAttnWeightKind_t
-    Enum(287), // 1149 t_cudnnNormOps_t
-    Enum(288), // 1150 t_cudnnNormAlgo_t
-    Enum(289), // 1151 t_cudnnOpTensorOp_t
-    Pointer(t_cudnnOpTensorOp_t, false), // 1152 t_P_cudnnOpTensorOp_t
-    Enum(290), // 1153 t_cudnnPoolingMode_t
-    Pointer(t_cudnnPoolingMode_t, false), // 1154 t_P_cudnnPoolingMode_t
-    Enum(291), // 1155 t_cudnnRNNBiasMode_t
-    Pointer(t_cudnnRNNBiasMode_t, false), // 1156 t_P_cudnnRNNBiasMode_t
-    Enum(292), // 1157 t_cudnnRNNDataLayout_t
-    Pointer(t_cudnnRNNDataLayout_t, false), // 1158 t_P_cudnnRNNDataLayout_t
-    Enum(293), // 1159 t_cudnnRNNInputMode_t
-    Pointer(t_cudnnRNNInputMode_t, false), // 1160 t_P_cudnnRNNInputMode_t
-    Enum(294), // 1161 t_cudnnDirectionMode_t
-    Pointer(t_cudnnDirectionMode_t, false), // 1162 t_P_cudnnDirectionMode_t
-    Enum(295), // 1163 t_cudnnRNNMode_t
-    Pointer(t_cudnnRNNMode_t, false), // 1164 t_P_cudnnRNNMode_t
-    Pointer(t_cudnnRNNAlgo_t, false), // 1165 t_P_cudnnRNNAlgo_t
-    Flags(296, 4), // 1166 t_cudnnRNNPaddedIO_in4
-    Pointer(t_cudnnRNNPaddedIO_in4, false), // 1167 t_P_cudnnRNNPaddedIO_in4
-    Enum(297), // 1168 t_cudnnForwardMode_t
-    Pointer(t_cudnnReduceTensorOp_t, false), // 1169 t_P_cudnnReduceTensorOp_t
-    Enum(298), // 1170 t_cudnnReduceTensorIndices_t
-    Pointer(t_cudnnReduceTensorIndices_t, false), // 1171 t_P_cudnnReduceTensorIndices_t
-    Enum(299), // 1172 t_cudnnIndicesType_t
-    Pointer(t_cudnnIndicesType_t, false), // 1173 t_P_cudnnIndicesType_t
-    Enum(300), // 1174 t_cudnnSeqDataAxis_t
-    Pointer(t_cudnnSeqDataAxis_t, false), // 1175 t_P_cudnnSeqDataAxis_t
-    Enum(301), // 1176 t_cudnnFoldingDirection_t
-    Pointer(t_cudnnFoldingDirection_t, false), // 1177 t_P_cudnnFoldingDirection_t
-    Struct(366), // 1178 t_cudnnGnnCscGraph_t
-    Pointer(t_cudnnGnnCscGraph_t, true), // 1179 t_PC_cudnnGnnCscGraph_t
-    Enum(302), // 1180 t_cudnnGnnAggOp_t
-    Enum(303), // 1181 t_cudnnGnnActivationOp_t
-    Struct(367), // 1182 t_cudnnGnnMhaParams_t
-    Pointer(t_cudnnGnnMhaParams_t, true), // 1183 t_PC_cudnnGnnMhaParams_t
-    Enum(304), // 1184 t_cudnnLRNMode_t
-    Enum(305), // 1185 t_cudnnWgradMode_t
-    Enum(306), // 1186 t_cudnnErrQueryMode_t
-    Enum(307), // 1187 t_cudnnRNNClipMode_t
-    Pointer(t_cudnnRNNClipMode_t, false), // 1188 t_P_cudnnRNNClipMode_t
-    Pointer(t_cudnnSeqDataAxis_t, true), // 1189 t_PC_cudnnSeqDataAxis_t
-    Enum(308), // 1190 t_cudnnSamplerType_t
-    Enum(309), // 1191 t_cudnnSoftmaxAlgorithm_t
-    Enum(310), // 1192 t_cudnnSoftmaxMode_t
-    Enum(311), // 1193 t_cudssStatus_t
-    Status(311), // 1194 t_cudssStatus_t_status
-    Handle(96), // 1195 t_cudssConfig_t
-    Pointer(t_cudssConfig_t, false), // 1196 t_P_cudssConfig_t
-    Enum(312), // 1197 t_cudssConfigParam_t
-    Enum(313), // 1198 t_cudssReorderingAlg_t
-    Enum(314), // 1199 t_cudssFactorizationAlg_t
-    Enum(315), // 1200 t_cudssSolveAlg_t
-    Enum(316), // 1201 t_cudssMatchingAlg_t
-    Enum(317), // 1202 t_cudssSolveMode_t
-    Enum(318), // 1203 t_cudssPivotType_t
-    Enum(319), // 1204 t_cudssPivotEpsilonAlg_t
-    Enum(320), // 1205 t_cudssDowncastFactorsMode_t
-    Handle(97), // 1206 t_cudssHandle_t
-    Pointer(t_cudssHandle_t, false), // 1207 t_P_cudssHandle_t
-    Handle(98), // 1208 t_cudssData_t
-    Pointer(t_cudssData_t, false), // 1209 t_P_cudssData_t
-    Enum(321), // 1210 t_cudssDataParam_t
-    Array(t_i64, 16), // 1211 t_A16_i64
-    Array(t_i64, 3), // 1212 t_A3_i64
-    Flags(322, 4), // 1213 t_cudssPhase_t_in4
-    Handle(99), // 1214 t_cudssMatrix_t
-    Struct(368), // 1215 t_cudssDeviceMemHandler_t
-    Pointer(t_cudssDeviceMemHandler_t, false), // 1216 t_P_cudssDeviceMemHandler_t
-    Struct(369), // 1217 t_cudssPinnedMemHandler_t
-    Pointer(t_cudssPinnedMemHandler_t, false), // 1218 t_P_cudssPinnedMemHandler_t
-    Pointer(t_cudssMatrix_t, false), // 1219 t_P_cudssMatrix_t
-    Enum(323), // 1220 t_cudssMatrixType_t
-    Enum(324), // 1221 t_cudssMatrixViewType_t
-    Enum(325), // 1222 t_cudssIndexBase_t
-    Enum(326), // 1223 t_cudssLayout_t
-    Pointer(t_P_P_void, false), // 1224 t_P_P_P_void
-    Pointer(t_cudaDataType, false), // 1225 t_P_cudaDataType
-    Pointer(t_cudssMatrixType_t, false), // 1226 t_P_cudssMatrixType_t
-    Pointer(t_cudssMatrixViewType_t, false), // 1227 t_P_cudssMatrixViewType_t
-    Pointer(t_cudssIndexBase_t, false), // 1228 t_P_cudssIndexBase_t
-    Pointer(t_cudssLayout_t, false), // 1229 t_P_cudssLayout_t
-    Flags(327, 4), // 1230 t_cudssMatrixFormat_t_in4
-    Pointer(t_cudssMatrixFormat_t_in4, false), // 1231 t_P_cudssMatrixFormat_t_in4
-    Pointer(t_cudssDeviceMemHandler_t, true), // 1232 t_PC_cudssDeviceMemHandler_t
-    Pointer(t_cudaStream_t, true), // 1233 t_PC_cudaStream_t
-    Pointer(t_cudssPinnedMemHandler_t, true), // 1234 t_PC_cudssPinnedMemHandler_t
-    Enum(328), // 1235 t_cufftResult
-    Status(328), // 1236 t_cufftResult_status
-    Handle(100), // 1237 t_cufftHandle
-    Pointer(t_cufftHandle, false), // 1238 t_P_cufftHandle
-    Enum(329), // 1239 t_cufftType
-    Enum(330), // 1240 t_cufftDirection
-    Enum(331), // 1241 t_cufftProperty
-    Enum(332), // 1242 t_cufftXtCallbackType
-    Array(t_i32, 64), // 1243 t_A64_i32
-    Array(t_P_void, 64), // 1244 t_A64_P_void
-    Array(t_u64, 64), // 1245 t_A64_u64
-    Struct(371), // 1246 t_cudaXtDesc
-    Pointer(t_cudaXtDesc, false), // 1247 t_P_cudaXtDesc
-    Enum(333), // 1248 t_libFormat
-    Struct(370), // 1249 t_cudaLibXtDesc
-    Pointer(t_cudaLibXtDesc, false), // 1250 t_P_cudaLibXtDesc
-    Handle(101), // 1251 t_cudaLibXtDescPointer
-    Pointer(t_P_cudaLibXtDesc, false), // 1252 t_P_P_cudaLibXtDesc
-    Pointer(t_cudaLibXtDescPointer, false), // 1253 t_P_cudaLibXtDescPointer
-    Enum(334), // 1254 t_cufftXtSubFormat
-    Enum(335), // 1255 t_cufftXtCopyType
-    Enum(336), // 1256 t_cufftXtQueryType
-    Struct(372), // 1257 t_cufftXt1dFactors
-    Array(t_u64, 3), // 1258 t_A3_u64
-    Struct(373), // 1259 t_cufftBox3d
-    Pointer(t_cufftBox3d, true), // 1260 t_PC_cufftBox3d
-    Enum(337), // 1261 t_cufftXtWorkAreaPolicy
-    Handle(102), // 1262 t_fftw_plan
-    Array(t_f64, 2), // 1263 t_A2_f64
-    Pointer(t_A2_f64, false), // 1264 t_P_A2_f64
-    Enum(338), // 1265 t_fftwSign
-    Struct(374), // 1266 t_fftwf_iodim64
-    Pointer(t_fftwf_iodim64, true), // 1267 t_PC_fftwf_iodim64
-    Struct(375), // 1268 t_fftwf_iodim
-    Pointer(t_fftwf_iodim, true), // 1269 t_PC_fftwf_iodim
-    Handle(103), // 1270 t_fftwf_plan
-    Array(t_f32, 2), // 1271 t_A2_f32
-    Pointer(t_A2_f32, false), // 1272 t_P_A2_f32
-    Enum(339), // 1273 t_CUfileOpError
-    Struct(376), // 1274 t_CUfileError_t
-    Handle(104), // 1275 t_CUfileBatchHandle_t
-    Flags(340, 4), // 1276 t_CUfileStatus_t_in4
-    Struct(377), // 1277 t_CUfileIOEvents_t
-    Pointer(t_CUfileIOEvents_t, false), // 1278 t_P_CUfileIOEvents_t
-    Pointer(t_CUfileBatchHandle_t, false), // 1279 t_P_CUfileBatchHandle_t
-    Enum(341), // 1280 t_CUfileBatchMode_t
-    Struct(380), // 1281 t_CUfileIOParams_t_u_batch
-    Union(379), // 1282 t_CUfileIOParams_t_u
-    Handle(105), // 1283 t_CUfileHandle_t
-    Enum(342), // 1284 t_CUfileOpcode_t
-    Struct(378), // 1285 t_CUfileIOParams_t
-    Pointer(t_CUfileIOParams_t, false), // 1286 t_P_CUfileIOParams_t
-    Flags(343, 4), // 1287 t_cuFileRdmaFlags_in4
-    Flags(344, 4), // 1288 t_CUfileDriverStatusFlags_t_in4
-    Flags(345, 4), // 1289 t_CUfileP2PFlags_t_in4
-    Pointer(t_CUfileP2PFlags_t_in4, false), // 1290 t_P_CUfileP2PFlags_t_in4
-    Struct(382), // 1291 t_CUfileDrvProps_t_nvfs
-    Struct(381), // 1292 t_CUfileDrvProps_t
-    Pointer(t_CUfileDrvProps_t, false), // 1293 t_P_CUfileDrvProps_t
-    Enum(346), // 1294 t_CUFileBoolConfigParameter_t
-    Pointer(t_bool1, false), // 1295 t_P_bool1
-    Enum(347), // 1296 t_CUFileSizeTConfigParameter_t
-    Enum(348), // 1297 t_CUFileStringConfigParameter_t
-    Struct(384), // 1298 t_CUfileOpCounter_t
-    Struct(383), // 1299 t_CUfileStatsLevel1_t
-    Pointer(t_CUfileStatsLevel1_t, false), // 1300 t_P_CUfileStatsLevel1_t
-    Array(t_u64, 32), // 1301 t_A32_u64
-    Struct(385), // 1302 t_CUfileStatsLevel2_t
-    Pointer(t_CUfileStatsLevel2_t, false), // 1303 t_P_CUfileStatsLevel2_t
-    Array(t_char, 16), // 1304 t_A16_char
-    Array(t_u8, 16), // 1305 t_A16_u8
-    Struct(387), // 1306 t_CUfilePerGpuStats_t
-    Array(t_CUfilePerGpuStats_t, 16), // 1307 t_A16_CUfilePerGpuStats_t
-    Struct(386), // 1308 t_CUfileStatsLevel3_t
-    Pointer(t_CUfileStatsLevel3_t, false), // 1309 t_P_CUfileStatsLevel3_t
-    Pointer(t_CUfileHandle_t, false), // 1310 t_P_CUfileHandle_t
-    Enum(349), // 1311 t_CUfileFileHandleType
-    Union(389), // 1312 t_CUfileDescr_t_handle
-    Struct(390), // 1313 t_CUfileFSOps_t
-    Pointer(t_CUfileFSOps_t, true), // 1314 t_PC_CUfileFSOps_t
-    Struct(388), // 1315 t_CUfileDescr_t
-    Pointer(t_CUfileDescr_t, false), // 1316 t_P_CUfileDescr_t
-    Struct(391), // 1317 t_CUfileIOVec_t
-    Pointer(t_CUfileIOVec_t, true), // 1318 t_PC_CUfileIOVec_t
-    Flags(350, 4), // 1319 t_cuFileStreamFlags_in4
-    Enum(351), // 1320 t_curandStatus_t
-    Status(351), // 1321 t_curandStatus_t_status
-    Handle(106), // 1322 t_curandGenerator_t
-    Pointer(t_curandGenerator_t, false), // 1323 t_P_curandGenerator_t
-    Enum(352), // 1324 t_curandRngType_t
-    Handle(107), // 1325 t_curandDiscreteDistribution_t
-    Pointer(t_curandDiscreteDistribution_t, false), // 1326 t_P_curandDiscreteDistribution_t
-    Enum(353), // 1327 t_curandMethod_t
-    Array(t_u32, 32), // 1328 t_A32_u32
-    Pointer(t_A32_u32, false), // 1329 t_P_A32_u32
-    Pointer(t_P_A32_u32, false), // 1330 t_P_P_A32_u32
-    Enum(354), // 1331 t_curandDirectionVectorSet_t
-    Pointer(t_A64_u64, false), // 1332 t_P_A64_u64
-    Pointer(t_P_A64_u64, false), // 1333 t_P_P_A64_u64
-    Pointer(t_P_u32, false), // 1334 t_P_P_u32
-    Pointer(t_P_u64, false), // 1335 t_P_P_u64
-    Enum(355), // 1336 t_curandOrdering_t
-    Enum(356), // 1337 t_cusolverStatus_t
-    Status(356), // 1338 t_cusolverStatus_t_status
-    Handle(108), // 1339 t_cusolverDnHandle_t
-    Enum(357), // 1340 t_cusolverEigMode_t
-    Handle(109), // 1341 t_gesvdjInfo_t
-    Enum(358), // 1342 t_cusolverEigRange_t
-    Handle(110), // 1343 t_syevjInfo_t
-    Enum(359), // 1344 t_cusolverEigType_t
-    Pointer(t_cusolverDnHandle_t, false), // 1345 t_P_cusolverDnHandle_t
-    Pointer(t_gesvdjInfo_t, false), // 1346 t_P_gesvdjInfo_t
-    Handle(111), // 1347 t_cusolverDnParams_t
-    Pointer(t_cusolverDnParams_t, false), // 1348 t_P_cusolverDnParams_t
-    Pointer(t_syevjInfo_t, false), // 1349 t_P_syevjInfo_t
-    Enum(360), // 1350 t_cusolverDeterministicMode_t
-    Pointer(t_cusolverDeterministicMode_t, false), // 1351 t_P_cusolverDeterministicMode_t
-    Enum(361), // 1352 t_cudaEmulationStrategy
-    Pointer(t_cudaEmulationStrategy, false), // 1353 t_P_cudaEmulationStrategy
-    Enum(362), // 1354 t_cusolverMathMode_t
-    Pointer(t_cusolverMathMode_t, false), // 1355 t_P_cusolverMathMode_t
-    Handle(112), // 1356 t_cusolverDnIRSInfos_t
-    Pointer(t_cusolverDnIRSInfos_t, false), // 1357 t_P_cusolverDnIRSInfos_t
-    Handle(113), // 1358 t_cusolverDnIRSParams_t
-    Pointer(t_cusolverDnIRSParams_t, false), // 1359 t_P_cusolverDnIRSParams_t
-    Enum(363), // 1360 t_cusolverIRSRefinement_t
-    Enum(364), // 1361 t_cusolverPrecType_t
-    Enum(365), // 1362 t_cusolverDnFunction_t
-    Enum(366), // 1363 t_cusolverAlgMode_t
-    Enum(367), // 1364 t_cusolverDirectMode_t
-    Enum(368), // 1365 t_cusolverStorevMode_t
-    Enum(369), // 1366 t_cusolverEigComp_t
-    Handle(114), // 1367 t_cusolverMgHandle_t
-    Pointer(t_cusolverMgHandle_t, false), // 1368 t_P_cusolverMgHandle_t
-    Handle(115), // 1369 t_cudaLibMgGrid_t
-    Pointer(t_cudaLibMgGrid_t, false), // 1370 t_P_cudaLibMgGrid_t
-    Enum(370), // 1371 t_cusolverMgGridMapping_t
-    Handle(116), // 1372 t_cudaLibMgMatrixDesc_t
-    Pointer(t_cudaLibMgMatrixDesc_t, false), // 1373 t_P_cudaLibMgMatrixDesc_t
-    Handle(117), // 1374 t_cusolverRfHandle_t
-    Pointer(t_cusolverRfHandle_t, false), // 1375 t_P_cusolverRfHandle_t
-    Enum(371), // 1376 t_cusolverRfFactorization_t
-    Pointer(t_cusolverRfFactorization_t, false), // 1377 t_P_cusolverRfFactorization_t
-    Enum(372), // 1378 t_cusolverRfTriangularSolve_t
-    Pointer(t_cusolverRfTriangularSolve_t, false), // 1379 t_P_cusolverRfTriangularSolve_t
-    Enum(373), // 1380 t_cusolverRfMatrixFormat_t
-    Pointer(t_cusolverRfMatrixFormat_t, false), // 1381 t_P_cusolverRfMatrixFormat_t
-    Enum(374), // 1382 t_cusolverRfUnitDiagonal_t
-    Pointer(t_cusolverRfUnitDiagonal_t, false), // 1383 t_P_cusolverRfUnitDiagonal_t
-    Enum(375), // 1384 t_cusolverRfNumericBoostReport_t
-    Pointer(t_cusolverRfNumericBoostReport_t, false), // 1385 t_P_cusolverRfNumericBoostReport_t
-    Enum(376), // 1386 t_cusolverRfResetValuesFastMode_t
-    Pointer(t_cusolverRfResetValuesFastMode_t, false), // 1387 t_P_cusolverRfResetValuesFastMode_t
-    Handle(118), // 1388 t_cusolverSpHandle_t
-    Handle(119), // 1389 t_cusparseMatDescr_t
-    Handle(120), // 1390 t_csrcholInfo_t
-    Handle(121), // 1391 t_csrcholInfoHost_t
-    Handle(122), // 1392 t_csrluInfoHost_t
-    Handle(123), // 1393 t_csrqrInfo_t
-    Handle(124), // 1394 t_csrqrInfoHost_t
-    Pointer(t_cusolverSpHandle_t, false), // 1395 t_P_cusolverSpHandle_t
-    Pointer(t_csrcholInfo_t, false), // 1396 t_P_csrcholInfo_t
-    Pointer(t_csrcholInfoHost_t, false), // 1397 t_P_csrcholInfoHost_t
-    Pointer(t_csrluInfoHost_t, false), // 1398 t_P_csrluInfoHost_t
-    Pointer(t_csrqrInfo_t, false), // 1399 t_P_csrqrInfo_t
-    Pointer(t_csrqrInfoHost_t, false), // 1400 t_P_csrqrInfoHost_t
-    Handle(125), // 1401 t_cusolverMpGrid_t
-    Handle(126), // 1402 t_cusolverMpHandle_t
-    Pointer(t_cusolverMpHandle_t, false), // 1403 t_P_cusolverMpHandle_t
-    Pointer(t_cusolverMpGrid_t, false), // 1404 t_P_cusolverMpGrid_t
-    Enum(377), // 1405 t_cusolverMpGridMapping_t
-    Handle(127), // 1406 t_cusolverMpMatrixDescriptor_t
-    Pointer(t_cusolverMpMatrixDescriptor_t, false), // 1407 t_P_cusolverMpMatrixDescriptor_t
-    Handle(128), // 1408 t_cusolverMpGesvdDescriptor_t
-    Pointer(t_cusolverMpGesvdDescriptor_t, false), // 1409 t_P_cusolverMpGesvdDescriptor_t
-    Enum(378), // 1410 t_cusolverMpGesvdDescriptorAttribute_t
-    Handle(129), // 1411 t_cusolverMpNewtonSchulzDescriptor_t
-    Pointer(t_cusolverMpNewtonSchulzDescriptor_t, false), // 1412 t_P_cusolverMpNewtonSchulzDescriptor_t
-    Enum(379), // 1413 t_cusolverMpNewtonSchulzDescriptorAttribute_t
-    Handle(130), // 1414 t_cusolverMpPolarDescriptor_t
-    Pointer(t_cusolverMpPolarDescriptor_t, false), // 1415 t_P_cusolverMpPolarDescriptor_t
-    Enum(380), // 1416 t_cusolverMpPolarDescriptorAttribute_t
-    Enum(381), // 1417 t_cusparseStatus_t
-    Status(381), // 1418 t_cusparseStatus_t_status
-    Handle(131), // 1419 t_cusparseHandle_t
-    Handle(132), // 1420 t_cusparseSpVecDescr_t
-    Handle(133), // 1421 t_cusparseDnVecDescr_t
-    Handle(134), // 1422 t_cusparseConstSpVecDescr_t
-    Handle(135), // 1423 t_cusparseSpMatDescr_t
-    Enum(382), // 1424 t_cusparseIndexType_t
-    Pointer(t_cusparseIndexType_t, false), // 1425 t_P_cusparseIndexType_t
-    Enum(383), // 1426 t_cusparseIndexBase_t
-    Pointer(t_cusparseIndexBase_t, false), // 1427 t_P_cusparseIndexBase_t
-    Enum(384), // 1428 t_cusparseDirection_t
-    Handle(136), // 1429 t_bsric02Info_t
-    Enum(385), // 1430 t_cusparseSolvePolicy_t
-    Handle(137), // 1431 t_bsrilu02Info_t
-    Enum(386), // 1432 t_cusparseOperation_t
-    Handle(138), // 1433 t_bsrsm2Info_t
-    Handle(139), // 1434 t_bsrsv2Info_t
-    Handle(140), // 1435 t_csru2csrInfo_t
-    Handle(141), // 1436 t_cusparseColorInfo_t
-    Handle(142), // 1437 t_csrgemm2Info_t
-    Handle(143), // 1438 t_csric02Info_t
-    Handle(144), // 1439 t_csrilu02Info_t
-    Handle(145), // 1440 t_csrsm2Info_t
-    Handle(146), // 1441 t_csrsv2Info_t
-    Enum(387), // 1442 t_cusparseAction_t
-    Handle(147), // 1443 t_cusparseConstSpMatDescr_t
-    Handle(148), // 1444 t_cusparseConstDnMatDescr_t
-    Enum(388), // 1445 t_cusparseOrder_t
-    Pointer(t_cusparseOrder_t, false), // 1446 t_P_cusparseOrder_t
-    Handle(149), // 1447 t_cusparseConstDnVecDescr_t
-    Handle(150), // 1448 t_cusparseDnMatDescr_t
-    Pointer(t_cusparseHandle_t, false), // 1449 t_P_cusparseHandle_t
-    Pointer(t_cusparseSpMatDescr_t, false), // 1450 t_P_cusparseSpMatDescr_t
-    Pointer(t_bsric02Info_t, false), // 1451 t_P_bsric02Info_t
-    Pointer(t_bsrilu02Info_t, false), // 1452 t_P_bsrilu02Info_t
-    Pointer(t_bsrsm2Info_t, false), // 1453 t_P_bsrsm2Info_t
-    Pointer(t_bsrsv2Info_t, false), // 1454 t_P_bsrsv2Info_t
-    Pointer(t_cusparseColorInfo_t, false), // 1455 t_P_cusparseColorInfo_t
-    Pointer(t_cusparseConstSpMatDescr_t, false), // 1456 t_P_cusparseConstSpMatDescr_t
-    Pointer(t_cusparseConstDnMatDescr_t, false), // 1457 t_P_cusparseConstDnMatDescr_t
-    Pointer(t_cusparseConstDnVecDescr_t, false), // 1458 t_P_cusparseConstDnVecDescr_t
-    Pointer(t_cusparseConstSpVecDescr_t, false), // 1459 t_P_cusparseConstSpVecDescr_t
-    Pointer(t_csrgemm2Info_t, false), // 1460 t_P_csrgemm2Info_t
-    Pointer(t_csric02Info_t, false), // 1461 t_P_csric02Info_t
-    Pointer(t_csrilu02Info_t, false), // 1462 t_P_csrilu02Info_t
-    Pointer(t_csrsm2Info_t, false), // 1463 t_P_csrsm2Info_t
-    Pointer(t_csrsv2Info_t, false), // 1464 t_P_csrsv2Info_t
-    Pointer(t_csru2csrInfo_t, false), // 1465 t_P_csru2csrInfo_t
-    Pointer(t_cusparseDnMatDescr_t, false), // 1466 t_P_cusparseDnMatDescr_t
-    Pointer(t_cusparseDnVecDescr_t, false), // 1467 t_P_cusparseDnVecDescr_t
-    Pointer(t_cusparseMatDescr_t, false), // 1468 t_P_cusparseMatDescr_t
-    Handle(151), // 1469 t_pruneInfo_t
-    Pointer(t_pruneInfo_t, false), // 1470 t_P_pruneInfo_t
-    Pointer(t_cusparseSpVecDescr_t, false), // 1471 t_P_cusparseSpVecDescr_t
-    Enum(389), // 1472 t_cusparseCsr2CscAlg_t
-    Enum(390), // 1473 t_cusparseAlgMode_t
-    Enum(391), // 1474 t_cusparseDenseToSparseAlg_t
-    Enum(392), // 1475 t_cusparseColorAlg_t
-    Pointer(t_cusparseColorAlg_t, false), // 1476 t_P_cusparseColorAlg_t
-    Enum(393), // 1477 t_cusparseDiagType_t
-    Enum(394), // 1478 t_cusparseFillMode_t
-    Enum(395), // 1479 t_cusparseMatrixType_t
-    Enum(396), // 1480 t_cusparsePointerMode_t
-    Pointer(t_cusparsePointerMode_t, false), // 1481 t_P_cusparsePointerMode_t
-    Enum(397), // 1482 t_cusparseSDDMMAlg_t
-    Enum(398), // 1483 t_cusparseSpGEAMAlg_t
-    Handle(152), // 1484 t_cusparseSpGEAMDescr_t
-    Pointer(t_cusparseSpGEAMDescr_t, false), // 1485 t_P_cusparseSpGEAMDescr_t
-    Enum(399), // 1486 t_cusparseSpGEMMAlg_t
-    Handle(153), // 1487 t_cusparseSpGEMMDescr_t
-    Pointer(t_cusparseSpGEMMDescr_t, false), // 1488 t_P_cusparseSpGEMMDescr_t
-    Enum(400), // 1489 t_cusparseSpMMAlg_t
-    Handle(154), // 1490 t_cusparseSpMMOpPlan_t
-    Pointer(t_cusparseSpMMOpPlan_t, false), // 1491 t_P_cusparseSpMMOpPlan_t
-    Enum(401), // 1492 t_cusparseSpMMOpAlg_t
-    Enum(402), // 1493 t_cusparseSpMVAlg_t
-    Enum(403), // 1494 t_cusparseSpMatAttribute_t
-    Enum(404), // 1495 t_cusparseSpMatStorage_t
-    Enum(405), // 1496 t_cusparseSymmetryType_t
-    Enum(406), // 1497 t_cusparseFormat_t
-    Pointer(t_cusparseFormat_t, false), // 1498 t_P_cusparseFormat_t
-    Enum(407), // 1499 t_cusparseSpSMAlg_t
-    Handle(155), // 1500 t_cusparseSpSMDescr_t
-    Pointer(t_cusparseSpSMDescr_t, false), // 1501 t_P_cusparseSpSMDescr_t
-    Enum(408), // 1502 t_cusparseSpSMUpdate_t
-    Enum(409), // 1503 t_cusparseSpSVAlg_t
-    Handle(156), // 1504 t_cusparseSpSVDescr_t
-    Pointer(t_cusparseSpSVDescr_t, false), // 1505 t_P_cusparseSpSVDescr_t
-    Enum(410), // 1506 t_cusparseSpSVUpdate_t
-    Enum(411), // 1507 t_cusparseSparseToDenseAlg_t
-    Array(t_u8, 512), // 1508 t_A512_u8
-    Struct(392), // 1509 t_cusparseLtHandle_t
-    Pointer(t_cusparseLtHandle_t, true), // 1510 t_PC_cusparseLtHandle_t
-    Handle(157), // 1511 t_cusparseLtHandlePointer
-    Struct(393), // 1512 t_cusparseLtMatDescriptor_t
-    Pointer(t_cusparseLtMatDescriptor_t, false), // 1513 t_P_cusparseLtMatDescriptor_t
-    Handle(158), // 1514 t_cusparseLtMatDescriptorPointer
-    Pointer(t_cusparseLtHandle_t, false), // 1515 t_P_cusparseLtHandle_t
-    Pointer(t_cusparseLtMatDescriptor_t, true), // 1516 t_PC_cusparseLtMatDescriptor_t
-    Enum(412), // 1517 t_cusparseLtMatDescAttribute_t
-    Struct(394), // 1518 t_cusparseLtMatmulPlan_t
-    Pointer(t_cusparseLtMatmulPlan_t, true), // 1519 t_PC_cusparseLtMatmulPlan_t
-    Handle(159), // 1520 t_cusparseLtMatmulPlanPointer
-    Struct(395), // 1521 t_cusparseLtMatmulAlgSelection_t
-    Pointer(t_cusparseLtMatmulAlgSelection_t, true), // 1522 t_PC_cusparseLtMatmulAlgSelection_t
-    Handle(160), // 1523 t_cusparseLtMatmulAlgSelectionPointer
-    Enum(413), // 1524 t_cusparseLtMatmulAlgAttribute_t
-    Enum(414), // 1525 t_cusparseLtSplitKMode_t
-    Pointer(t_cusparseLtMatmulAlgSelection_t, false), // 1526 t_P_cusparseLtMatmulAlgSelection_t
-    Struct(396), // 1527 t_cusparseLtMatmulDescriptor_t
-    Pointer(t_cusparseLtMatmulDescriptor_t, true), // 1528 t_PC_cusparseLtMatmulDescriptor_t
-    Handle(161), // 1529 t_cusparseLtMatmulDescriptorPointer
-    Enum(415), // 1530 t_cusparseLtMatmulAlg_t
-    Enum(416), // 1531 t_cusparseLtMatmulDescAttribute_t
-    Enum(417), // 1532 t_cusparseLtMatmulMatrixScale_t
-    Pointer(t_cusparseLtMatmulDescriptor_t, false), // 1533 t_P_cusparseLtMatmulDescriptor_t
-    Enum(418), // 1534 t_cusparseComputeType
-    Pointer(t_cusparseLtMatmulPlan_t, false), // 1535 t_P_cusparseLtMatmulPlan_t
-    Enum(419), // 1536 t_cusparseLtPruneAlg_t
-    Enum(420), // 1537 t_cusparseLtSparsity_t
-    Enum(421), // 1538 t_cutensorStatus_t
-    Status(421), // 1539 t_cutensorStatus_t_status
-    Handle(162), // 1540 t_cutensorHandle_t
-    Handle(163), // 1541 t_cutensorPlan_t
-    Pointer(t_cutensorHandle_t, false), // 1542 t_P_cutensorHandle_t
-    Handle(164), // 1543 t_cutensorOperationDescriptor_t
-    Pointer(t_cutensorOperationDescriptor_t, false), // 1544 t_P_cutensorOperationDescriptor_t
-    Handle(165), // 1545 t_cutensorBlockSparseTensorDescriptor_t
-    Enum(422), // 1546 t_cutensorOperator_t
-    Handle(166), // 1547 t_cutensorComputeDescriptor_t
-    Pointer(t_cutensorBlockSparseTensorDescriptor_t, false), // 1548 t_P_cutensorBlockSparseTensorDescriptor_t
-    Handle(167), // 1549 t_cutensorTensorDescriptor_t
-    Pointer(t_cutensorPlan_t, false), // 1550 t_P_cutensorPlan_t
-    Handle(168), // 1551 t_cutensorPlanPreference_t
-    Pointer(t_cutensorPlanPreference_t, false), // 1552 t_P_cutensorPlanPreference_t
-    Enum(423), // 1553 t_cutensorAlgo_t
-    Enum(424), // 1554 t_cutensorJitMode_t
-    Pointer(t_cutensorTensorDescriptor_t, false), // 1555 t_P_cutensorTensorDescriptor_t
-    Enum(425), // 1556 t_cutensorWorksizePreference_t
-    Handle(169), // 1557 t_cutensorMgHandle_t
-    Handle(170), // 1558 t_cutensorMgContractionPlan_t
-    Handle(171), // 1559 t_cutensorMgContractionFind_t
-    Enum(426), // 1560 t_cutensorMgContractionFindAttribute_t
-    Handle(172), // 1561 t_cutensorMgContractionDescriptor_t
-    Handle(173), // 1562 t_cutensorMgCopyPlan_t
-    Handle(174), // 1563 t_cutensorMgCopyDescriptor_t
-    Pointer(t_cutensorMgHandle_t, false), // 1564 t_P_cutensorMgHandle_t
-    Pointer(t_cutensorMgContractionDescriptor_t, false), // 1565 t_P_cutensorMgContractionDescriptor_t
-    Handle(175), // 1566 t_cutensorMgTensorDescriptor_t
-    Flags(427, 4), // 1567 t_cutensorComputeType_t_in4
-    Pointer(t_cutensorMgContractionFind_t, false), // 1568 t_P_cutensorMgContractionFind_t
-    Enum(428), // 1569 t_cutensorMgAlgo_t
-    Pointer(t_cutensorMgContractionPlan_t, false), // 1570 t_P_cutensorMgContractionPlan_t
-    Pointer(t_cutensorMgCopyDescriptor_t, false), // 1571 t_P_cutensorMgCopyDescriptor_t
-    Pointer(t_cutensorMgCopyPlan_t, false), // 1572 t_P_cutensorMgCopyPlan_t
-    Pointer(t_cutensorMgTensorDescriptor_t, false), // 1573 t_P_cutensorMgTensorDescriptor_t
-    Enum(429), // 1574 t_cutensorOperationDescriptorAttribute_t
-    Enum(430), // 1575 t_cutensorPlanAttribute_t
-    Enum(431), // 1576 t_cutensorPlanPreferenceAttribute_t
-    Enum(432), // 1577 t_cutensorAutotuneMode_t
-    Enum(433), // 1578 t_cutensorCacheMode_t
-    Enum(434), // 1579 t_ncclResult_t
-    Status(434), // 1580 t_ncclResult_t_status
-    Enum(435), // 1581 t_ncclDataType_t
-    Struct(398), // 1582 t_ncclConfigExt_t
-    Pointer(t_ncclConfigExt_t, false), // 1583 t_P_ncclConfigExt_t
-    Struct(399), // 1584 t_ncclConfigExt_t_key
-    Union(400), // 1585 t_ncclConfigExt_t_val
-    Enum(436), // 1586 t_ncclUndefined
-    Enum(437), // 1587 t_ncclCtaPolicy
-    Struct(397), // 1588 t_ncclCollConfig_t
-    Pointer(t_ncclCollConfig_t, true), // 1589 t_PC_ncclCollConfig_t
-    Enum(438), // 1590 t_ncclRedOp_t
-    Handle(176), // 1591 t_ncclRegistration
-    Pointer(t_ncclResult_t, false), // 1592 t_P_ncclResult_t
-    Array(t_char, 128), // 1593 t_A128_char
-    Array(t_u8, 128), // 1594 t_A128_u8
-    Struct(401), // 1595 t_ncclUniqueId
-    Pointer(t_ncclUniqueId, false), // 1596 t_P_ncclUniqueId
-    Pointer(t_ncclUniqueId, true), // 1597 t_PC_ncclUniqueId
-    Pointer(t_ncclComm_t, false), // 1598 t_P_ncclComm_t
-    Enum(439), // 1599 t_ncclHostCftMode_t
-    Enum(440), // 1600 t_ncclNvlsHostMode_t
-    Struct(402), // 1601 t_ncclConfig_t
-    Pointer(t_ncclConfig_t, false), // 1602 t_P_ncclConfig_t
-    Enum(441), // 1603 t_ncclCommMemStat_t
-    Pointer(t_ncclRegistration, false), // 1604 t_P_ncclRegistration
-    Flags(442, 4), // 1605 t_ncclRevokeFlags_in4
-    Flags(443, 4), // 1606 t_ncclShrinkFlags_in4
-    Enum(444), // 1607 t_ncclColor
-    Flags(445, 4), // 1608 t_ncclSuspendFlags_in4
-    Handle(177), // 1609 t_ncclWindow_t
-    Pointer(t_ncclWindow_t, false), // 1610 t_P_ncclWindow_t
-    Flags(446, 4), // 1611 t_ncclWindowFlags_in4
-    Struct(403), // 1612 t_ncclSimInfo_t
-    Pointer(t_ncclSimInfo_t, false), // 1613 t_P_ncclSimInfo_t
-    Handle(178), // 1614 t_ncclParamHandle_t
-    Pointer(t_ncclParamHandle_t, false), // 1615 t_P_ncclParamHandle_t
-    Pointer(t_P_PC_char, false), // 1616 t_P_P_PC_char
-    Pointer(t_i16, false), // 1617 t_P_i16
-    Pointer(t_i8, false), // 1618 t_P_i8
-    Pointer(t_u16, false), // 1619 t_P_u16
-    Pointer(t_ncclRedOp_t, false), // 1620 t_P_ncclRedOp_t
-    Enum(447), // 1621 t_ncclScalarResidence_t
-    Enum(448), // 1622 t_ncclEncryptionMode_t
-    Struct(404), // 1623 t_ncclEncryptionConfig_t
-    Pointer(t_ncclEncryptionConfig_t, true), // 1624 t_PC_ncclEncryptionConfig_t
-    Struct(405), // 1625 t_ncclWaitSignalDesc_t
-    Pointer(t_ncclWaitSignalDesc_t, false), // 1626 t_P_ncclWaitSignalDesc_t
-    Struct(406), // 1627 t_NppLibraryVersion
-    Pointer(t_NppLibraryVersion, true), // 1628 t_PC_NppLibraryVersion
-    Enum(449), // 1629 t_NppStatus
-    Status(449), // 1630 t_NppStatus_status
-    Union(409), // 1631 t_NppStreamContext__1
-    Struct(407), // 1632 t_NppStreamContext
-    Pointer(t_NppStreamContext, false), // 1633 t_P_NppStreamContext
-    Pointer(t_u16, true), // 1634 t_PC_u16
-    Struct(410), // 1635 t_NppiSize
-    Struct(411), // 1636 t_Npp16f
-    Pointer(t_Npp16f, true), // 1637 t_PC_Npp16f
-    Pointer(t_Npp16f, false), // 1638 t_P_Npp16f
-    Pointer(t_i16, true), // 1639 t_PC_i16
-    Struct(412), // 1640 t_Npp16sc
-    Pointer(t_Npp16sc, true), // 1641 t_PC_Npp16sc
-    Pointer(t_Npp16sc, false), // 1642 t_P_Npp16sc
-    Struct(413), // 1643 t_Npp32fc
-    Pointer(t_Npp32fc, true), // 1644 t_PC_Npp32fc
-    Pointer(t_Npp32fc, false), // 1645 t_P_Npp32fc
-    Struct(414), // 1646 t_Npp32sc
-    Pointer(t_Npp32sc, true), // 1647 t_PC_Npp32sc
-    Pointer(t_Npp32sc, false), // 1648 t_P_Npp32sc
-    Enum(450), // 1649 t_NppiAlphaOp
-    Pointer(t_i8, true), // 1650 t_PC_i8
-    Pointer(t_P_u8, false), // 1651 t_P_P_u8
-    Pointer(t_PC_u8, false), // 1652 t_P_PC_u8
-    Struct(415), // 1653 t_NppiRect
-    Enum(451), // 1654 t_NppiBayerGridPosition
-    Enum(452), // 1655 t_NppiInterpolationMode
-    Struct(416), // 1656 t_NppiPoint32f
-    Struct(417), // 1657 t_NppiProfileData
-    Pointer(t_NppiProfileData, false), // 1658 t_P_NppiProfileData
-    Pointer(t_P_i16, false), // 1659 t_P_P_i16
-    Pointer(t_PC_i16, false), // 1660 t_P_PC_i16
-    Pointer(t_P_u16, false), // 1661 t_P_P_u16
-    Pointer(t_PC_u16, false), // 1662 t_P_PC_u16
-    Pointer(t_P_i8, false), // 1663 t_P_P_i8
-    Pointer(t_PC_i8, false), // 1664 t_P_PC_i8
-    Struct(418), // 1665 t_NppiColorTwistBatchCXR
-    Pointer(t_NppiColorTwistBatchCXR, false), // 1666 t_P_NppiColorTwistBatchCXR
-    Enum(453), // 1667 t_NppCmpOp
-    Struct(419), // 1668 t_NppiImageDescriptor
-    Pointer(t_NppiImageDescriptor, false), // 1669 t_P_NppiImageDescriptor
-    Struct(420), // 1670 t_NppiBufferDescriptor
-    Pointer(t_NppiBufferDescriptor, false), // 1671 t_P_NppiBufferDescriptor
-    Struct(422), // 1672 t_NppiPoint
-    Struct(421), // 1673 t_NppiCompressedMarkerLabelsInfo
-    Pointer(t_NppiCompressedMarkerLabelsInfo, false), // 1674 t_P_NppiCompressedMarkerLabelsInfo
-    Struct(424), // 1675 t_NppiContourPixelGeometryInfo
-    Struct(423), // 1676 t_NppiContourPixelDirectionInfo
-    Pointer(t_NppiContourPixelDirectionInfo, false), // 1677 t_P_NppiContourPixelDirectionInfo
-    Pointer(t_NppiContourPixelGeometryInfo, false), // 1678 t_P_NppiContourPixelGeometryInfo
-    Struct(425), // 1679 t_NppiContourBlockSegment
-    Pointer(t_NppiContourBlockSegment, false), // 1680 t_P_NppiContourBlockSegment
-    Struct(426), // 1681 t_NppiContourTotalsInfo
-    Pointer(t_NppiContourTotalsInfo, false), // 1682 t_P_NppiContourTotalsInfo
-    Pointer(t_NppiPoint32f, false), // 1683 t_P_NppiPoint32f
-    Struct(427), // 1684 t_NppiPoint64f
-    Pointer(t_NppiPoint64f, false), // 1685 t_P_NppiPoint64f
-    Enum(454), // 1686 t_NppRoundMode
-    Pointer(t_PC_i32, false), // 1687 t_P_PC_i32
-    Enum(455), // 1688 t_NppiBorderType
-    Enum(456), // 1689 t_NppiDifferentialKernel
-    Enum(457), // 1690 t_NppiMaskSize
-    Enum(458), // 1691 t_NppiNorm
-    Struct(428), // 1692 t_NppPointPolar
-    Pointer(t_NppPointPolar, false), // 1693 t_P_NppPointPolar
-    Array(t_u32, 3), // 1694 t_A3_u32
-    Struct(429), // 1695 t_NppiConnectedRegion
-    Pointer(t_NppiConnectedRegion, false), // 1696 t_P_NppiConnectedRegion
-    Enum(459), // 1697 t_NppDataType
-    Enum(460), // 1698 t_NppiChannels
-    Pointer(t_NppiSize, false), // 1699 t_P_NppiSize
-    Pointer(t_NppiRect, false), // 1700 t_P_NppiRect
-    Pointer(t_NppiPoint, false), // 1701 t_P_NppiPoint
-    Struct(430), // 1702 t_NppiHOGConfig
-    Pointer(t_NppiPoint, true), // 1703 t_PC_NppiPoint
-    Pointer(t_NppiImageDescriptor, true), // 1704 t_PC_NppiImageDescriptor
-    Enum(461), // 1705 t_NppiAxis
-    Struct(431), // 1706 t_NppiMirrorBatchCXR
-    Pointer(t_NppiMirrorBatchCXR, false), // 1707 t_P_NppiMirrorBatchCXR
-    Enum(462), // 1708 t_NppiColorSpace
-    Pointer(t_PC_Npp16f, false), // 1709 t_P_PC_Npp16f
-    Struct(432), // 1710 t_NppiResizeBatchROI_Advanced
-    Pointer(t_NppiResizeBatchROI_Advanced, false), // 1711 t_P_NppiResizeBatchROI_Advanced
-    Struct(433), // 1712 t_NppiResizeBatchCXR
-    Pointer(t_NppiResizeBatchCXR, false), // 1713 t_P_NppiResizeBatchCXR
-    Enum(463), // 1714 t_NppHintAlgorithm
-    Enum(464), // 1715 t_NppiWatershedSegmentBoundaryType
-    Pointer(t_P_Npp16f, false), // 1716 t_P_P_Npp16f
-    Array(t_f64, 3), // 1717 t_A3_f64
-    Array(t_A3_f64, 2), // 1718 t_A2_A3_f64
-    Struct(434), // 1719 t_NppiWarpAffineBatchCXR
-    Pointer(t_NppiWarpAffineBatchCXR, false), // 1720 t_P_NppiWarpAffineBatchCXR
-    Array(t_A3_f64, 3), // 1721 t_A3_A3_f64
-    Struct(435), // 1722 t_NppiWarpPerspectiveBatchCXR
-    Pointer(t_NppiWarpPerspectiveBatchCXR, false), // 1723 t_P_NppiWarpPerspectiveBatchCXR
-    Pointer(t_PC_NppiImageDescriptor, false), // 1724 t_P_PC_NppiImageDescriptor
-    Struct(436), // 1725 t_Npp64fc
-    Pointer(t_Npp64fc, true), // 1726 t_PC_Npp64fc
-    Pointer(t_Npp64fc, false), // 1727 t_P_Npp64fc
-    Struct(437), // 1728 t_Npp64sc
-    Pointer(t_Npp64sc, true), // 1729 t_PC_Npp64sc
-    Pointer(t_Npp64sc, false), // 1730 t_P_Npp64sc
-    Enum(465), // 1731 t_NppsZCType
-    Enum(466), // 1732 t_nvFatbinResult
-    Status(466), // 1733 t_nvFatbinResult_status
-    Handle(179), // 1734 t_nvFatbinHandle
-    Pointer(t_nvFatbinHandle, false), // 1735 t_P_nvFatbinHandle
-    Enum(467), // 1736 t_nvJitLinkResult
-    Status(467), // 1737 t_nvJitLinkResult_status
-    Handle(180), // 1738 t_nvJitLinkHandle
-    Enum(468), // 1739 t_nvJitLinkInputType
-    Pointer(t_nvJitLinkHandle, false), // 1740 t_P_nvJitLinkHandle
-    Enum(469), // 1741 t_nvjpegStatus_t
-    Status(469), // 1742 t_nvjpegStatus_t_status
-    Handle(181), // 1743 t_nvjpegHandle_t
-    Struct(438), // 1744 t_nvjpegDevAllocator_t
-    Pointer(t_nvjpegDevAllocator_t, false), // 1745 t_P_nvjpegDevAllocator_t
-    Handle(182), // 1746 t_nvjpegBufferDevice_t
-    Pointer(t_nvjpegBufferDevice_t, false), // 1747 t_P_nvjpegBufferDevice_t
-    Struct(439), // 1748 t_nvjpegDevAllocatorV2_t
-    Pointer(t_nvjpegDevAllocatorV2_t, false), // 1749 t_P_nvjpegDevAllocatorV2_t
-    Struct(440), // 1750 t_nvjpegPinnedAllocator_t
-    Pointer(t_nvjpegPinnedAllocator_t, false), // 1751 t_P_nvjpegPinnedAllocator_t
-    Handle(183), // 1752 t_nvjpegBufferPinned_t
-    Pointer(t_nvjpegBufferPinned_t, false), // 1753 t_P_nvjpegBufferPinned_t
-    Struct(441), // 1754 t_nvjpegPinnedAllocatorV2_t
-    Pointer(t_nvjpegPinnedAllocatorV2_t, false), // 1755 t_P_nvjpegPinnedAllocatorV2_t
-    Enum(470), // 1756 t_nvjpegBackend_t
-    Pointer(t_nvjpegHandle_t, false), // 1757 t_P_nvjpegHandle_t
-    Flags(471, 4), // 1758 t_nvjpegFlags_in4
-    Handle(184), // 1759 t_nvjpegJpegState_t
-    Enum(472), // 1760 t_nvjpegOutputFormat_t
-    Array(t_P_u8, 4), // 1761 t_A4_P_u8
-    Array(t_u64, 4), // 1762 t_A4_u64
-    Struct(442), // 1763 t_nvjpegImage_t
-    Pointer(t_nvjpegImage_t, false), // 1764 t_P_nvjpegImage_t
-    Handle(185), // 1765 t_nvjpegDecodeParams_t
-    Pointer(t_nvjpegDecodeParams_t, false), // 1766 t_P_nvjpegDecodeParams_t
-    Enum(473), // 1767 t_nvjpegChromaSubsampling_t
-    Handle(186), // 1768 t_nvjpegJpegStream_t
-    Handle(187), // 1769 t_nvjpegJpegDecoder_t
-    Enum(474), // 1770 t_nvjpegExifOrientation_t
-    Enum(475), // 1771 t_nvjpegScaleFactor_t
-    Pointer(t_nvjpegJpegDecoder_t, false), // 1772 t_P_nvjpegJpegDecoder_t
-    Pointer(t_nvjpegJpegState_t, false), // 1773 t_P_nvjpegJpegState_t
-    Handle(188), // 1774 t_nvjpegEncoderState_t
-    Handle(189), // 1775 t_nvjpegEncoderParams_t
-    Pointer(t_nvjpegImage_t, true), // 1776 t_PC_nvjpegImage_t
-    Enum(476), // 1777 t_nvjpegInputFormat_t
-    Pointer(t_nvjpegEncoderParams_t, false), // 1778 t_P_nvjpegEncoderParams_t
-    Enum(477), // 1779 t_nvjpegJpegEncoding_t
-    Pointer(t_nvjpegEncoderState_t, false), // 1780 t_P_nvjpegEncoderState_t
-    Enum(478), // 1781 t_nvjpegEncBackend_t
-    Pointer(t_nvjpegChromaSubsampling_t, false), // 1782 t_P_nvjpegChromaSubsampling_t
-    Pointer(t_nvjpegJpegStream_t, false), // 1783 t_P_nvjpegJpegStream_t
-    Pointer(t_nvjpegExifOrientation_t, false), // 1784 t_P_nvjpegExifOrientation_t
-    Pointer(t_nvjpegJpegEncoding_t, false), // 1785 t_P_nvjpegJpegEncoding_t
-    Enum(479), // 1786 t_nvjpeg2kStatus_t
-    Status(479), // 1787 t_nvjpeg2kStatus_t_status
-    Enum(480), // 1788 t_nvjpeg2kBackend_t
-    Struct(443), // 1789 t_nvjpeg2kDeviceAllocator_t
-    Pointer(t_nvjpeg2kDeviceAllocator_t, false), // 1790 t_P_nvjpeg2kDeviceAllocator_t
-    Struct(444), // 1791 t_nvjpeg2kPinnedAllocator_t
-    Pointer(t_nvjpeg2kPinnedAllocator_t, false), // 1792 t_P_nvjpeg2kPinnedAllocator_t
-    Handle(190), // 1793 t_nvjpeg2kHandle_t
-    Pointer(t_nvjpeg2kHandle_t, false), // 1794 t_P_nvjpeg2kHandle_t
-    Struct(445), // 1795 t_nvjpeg2kDeviceAllocatorV2_t
-    Pointer(t_nvjpeg2kDeviceAllocatorV2_t, false), // 1796 t_P_nvjpeg2kDeviceAllocatorV2_t
-    Struct(446), // 1797 t_nvjpeg2kPinnedAllocatorV2_t
-    Pointer(t_nvjpeg2kPinnedAllocatorV2_t, false), // 1798 t_P_nvjpeg2kPinnedAllocatorV2_t
-    Handle(191), // 1799 t_nvjpeg2kDecodeState_t
-    Handle(192), // 1800 t_nvjpeg2kStream_t
-    Enum(481), // 1801 t_nvjpeg2kImageType_t
-    Struct(447), // 1802 t_nvjpeg2kImage_t
-    Pointer(t_nvjpeg2kImage_t, false), // 1803 t_P_nvjpeg2kImage_t
-    Handle(193), // 1804 t_nvjpeg2kDecodeParams_t
-    Pointer(t_nvjpeg2kDecodeParams_t, false), // 1805 t_P_nvjpeg2kDecodeParams_t
-    Enum(482), // 1806 t_nvjpeg2kImageFormat_t
-    Pointer(t_nvjpeg2kDecodeState_t, false), // 1807 t_P_nvjpeg2kDecodeState_t
-    Handle(194), // 1808 t_nvjpeg2kEncoder_t
-    Handle(195), // 1809 t_nvjpeg2kEncodeState_t
-    Handle(196), // 1810 t_nvjpeg2kEncodeParams_t
-    Pointer(t_nvjpeg2kImage_t, true), // 1811 t_PC_nvjpeg2kImage_t
-    Pointer(t_nvjpeg2kEncodeParams_t, false), // 1812 t_P_nvjpeg2kEncodeParams_t
-    Enum(483), // 1813 t_nvjpeg2kBitstreamType_t
-    Enum(484), // 1814 t_nvjpeg2kColorSpace_t
-    Struct(449), // 1815 t_nvjpeg2kImageComponentInfo_t
-    Pointer(t_nvjpeg2kImageComponentInfo_t, false), // 1816 t_P_nvjpeg2kImageComponentInfo_t
-    Enum(485), // 1817 t_nvjpeg2kProgOrder_t
-    Array(t_u32, 33), // 1818 t_A33_u32
-    Struct(448), // 1819 t_nvjpeg2kEncodeConfig_t
-    Pointer(t_nvjpeg2kEncodeConfig_t, false), // 1820 t_P_nvjpeg2kEncodeConfig_t
-    Enum(486), // 1821 t_nvjpeg2kNLTType_t
-    Struct(450), // 1822 t_nvjpeg2kNLTInfo_t
-    Pointer(t_nvjpeg2kNLTInfo_t, true), // 1823 t_PC_nvjpeg2kNLTInfo_t
-    Enum(487), // 1824 t_nvjpeg2kQualityType_t
-    Pointer(t_nvjpeg2kEncodeState_t, false), // 1825 t_P_nvjpeg2kEncodeState_t
-    Pointer(t_nvjpeg2kEncoder_t, false), // 1826 t_P_nvjpeg2kEncoder_t
-    Pointer(t_nvjpeg2kStream_t, false), // 1827 t_P_nvjpeg2kStream_t
-    Pointer(t_nvjpeg2kColorSpace_t, false), // 1828 t_P_nvjpeg2kColorSpace_t
-    Pointer(t_nvjpeg2kNLTInfo_t, false), // 1829 t_P_nvjpeg2kNLTInfo_t
-    Struct(451), // 1830 t_nvjpeg2kImageInfo_t
-    Pointer(t_nvjpeg2kImageInfo_t, false), // 1831 t_P_nvjpeg2kImageInfo_t
-    Enum(488), // 1832 t_nvmlReturn_t
-    Status(488), // 1833 t_nvmlReturn_t_status
-    Handle(197), // 1834 t_nvmlComputeInstance_t
-    Handle(198), // 1835 t_nvmlDevice_t
-    Handle(199), // 1836 t_nvmlGpuInstance_t
-    Struct(453), // 1837 t_nvmlComputeInstancePlacement_t
-    Struct(452), // 1838 t_nvmlComputeInstanceInfo_t
-    Pointer(t_nvmlComputeInstanceInfo_t, false), // 1839 t_P_nvmlComputeInstanceInfo_t
-    Enum(489), // 1840 t_nvmlEccCounterType_t
-    Enum(490), // 1841 t_nvmlValueType_t
-    Union(455), // 1842 t_nvmlValue_t
-    Enum(491), // 1843 t_nvmlFieldId
-    Struct(454), // 1844 t_nvmlFieldValue_t
-    Pointer(t_nvmlFieldValue_t, false), // 1845 t_P_nvmlFieldValue_t
-    Pointer(t_nvmlGpuInstance_t, false), // 1846 t_P_nvmlGpuInstance_t
-    Struct(456), // 1847 t_nvmlGpuInstancePlacement_t
-    Pointer(t_nvmlGpuInstancePlacement_t, true), // 1848 t_PC_nvmlGpuInstancePlacement_t
-    Array(t_char, 32), // 1849 t_A32_char
-    Struct(457), // 1850 t_nvmlPciInfo_t
-    Pointer(t_nvmlPciInfo_t, false), // 1851 t_P_nvmlPciInfo_t
-    Enum(492), // 1852 t_nvmlEnableState_t
-    Enum(493), // 1853 t_nvmlRestrictedAPI_t
-    Pointer(t_nvmlEnableState_t, false), // 1854 t_P_nvmlEnableState_t
-    Array(t_u32, 5), // 1855 t_A5_u32
-    Struct(458), // 1856 t_nvmlAccountingStats_t
-    Pointer(t_nvmlAccountingStats_t, false), // 1857 t_P_nvmlAccountingStats_t
-    Struct(459), // 1858 t_nvmlAccountingStats_v2_t
-    Pointer(t_nvmlAccountingStats_v2_t, false), // 1859 t_P_nvmlAccountingStats_v2_t
-    Handle(200), // 1860 t_nvmlVgpuInstance_t
-    Pointer(t_nvmlVgpuInstance_t, false), // 1861 t_P_nvmlVgpuInstance_t
-    Struct(460), // 1862 t_nvmlAdaptiveTgpModeInfo_v1_t
-    Pointer(t_nvmlAdaptiveTgpModeInfo_v1_t, false), // 1863 t_P_nvmlAdaptiveTgpModeInfo_v1_t
-    Struct(461), // 1864 t_nvmlDeviceAddressingMode_t
-    Pointer(t_nvmlDeviceAddressingMode_t, false), // 1865 t_P_nvmlDeviceAddressingMode_t
-    Enum(494), // 1866 t_nvmlClockType_t
-    Enum(495), // 1867 t_nvmlDeviceArchitecture_t
-    Pointer(t_nvmlDeviceArchitecture_t, false), // 1868 t_P_nvmlDeviceArchitecture_t
-    Struct(462), // 1869 t_nvmlDeviceAttributes_t
-    Pointer(t_nvmlDeviceAttributes_t, false), // 1870 t_P_nvmlDeviceAttributes_t
-    Struct(463), // 1871 t_nvmlBAR1Memory_t
-    Pointer(t_nvmlBAR1Memory_t, false), // 1872 t_P_nvmlBAR1Memory_t
-    Struct(464), // 1873 t_nvmlBBXTimeData_v1_t
-    Pointer(t_nvmlBBXTimeData_v1_t, false), // 1874 t_P_nvmlBBXTimeData_v1_t
-    Struct(466), // 1875 t_nvmlEccBankRemapperHistogram_v1_t
-    Struct(465), // 1876 t_nvmlEccBankRemapperStatus_v1_t
-    Pointer(t_nvmlEccBankRemapperStatus_v1_t, false), // 1877 t_P_nvmlEccBankRemapperStatus_v1_t
-    Enum(496), // 1878 t_nvmlBrandType_t
-    Pointer(t_nvmlBrandType_t, false), // 1879 t_P_nvmlBrandType_t
-    Enum(497), // 1880 t_nvmlBridgeChipType_t
-    Struct(468), // 1881 t_nvmlBridgeChipInfo_t
-    Array(t_nvmlBridgeChipInfo_t, 128), // 1882 t_A128_nvmlBridgeChipInfo_t
-    Struct(467), // 1883 t_nvmlBridgeChipHierarchy_t
-    Pointer(t_nvmlBridgeChipHierarchy_t, false), // 1884 t_P_nvmlBridgeChipHierarchy_t
-    Enum(498), // 1885 t_nvmlBusType_t
-    Pointer(t_nvmlBusType_t, false), // 1886 t_P_nvmlBusType_t
-    Struct(469), // 1887 t_nvmlC2cModeInfo_v1_t
-    Pointer(t_nvmlC2cModeInfo_v1_t, false), // 1888 t_P_nvmlC2cModeInfo_v1_t
-    Struct(470), // 1889 t_nvmlDeviceCapabilities_t
-    Pointer(t_nvmlDeviceCapabilities_t, false), // 1890 t_P_nvmlDeviceCapabilities_t
-    Struct(472), // 1891 t_nvmlClkMonFaultInfo_t
-    Array(t_nvmlClkMonFaultInfo_t, 32), // 1892 t_A32_nvmlClkMonFaultInfo_t
-    Struct(471), // 1893 t_nvmlClkMonStatus_t
-    Pointer(t_nvmlClkMonStatus_t, false), // 1894 t_P_nvmlClkMonStatus_t
-    Enum(499), // 1895 t_nvmlClockId_t
-    Enum(500), // 1896 t_nvmlPstates_t
-    Struct(473), // 1897 t_nvmlClockOffset_t
-    Pointer(t_nvmlClockOffset_t, false), // 1898 t_P_nvmlClockOffset_t
-    Enum(501), // 1899 t_nvmlComputeMode_t
-    Pointer(t_nvmlComputeMode_t, false), // 1900 t_P_nvmlComputeMode_t
-    Struct(474), // 1901 t_nvmlProcessInfo_v1_t
-    Pointer(t_nvmlProcessInfo_v1_t, false), // 1902 t_P_nvmlProcessInfo_v1_t
-    Struct(475), // 1903 t_nvmlProcessInfo_t
-    Pointer(t_nvmlProcessInfo_t, false), // 1904 t_P_nvmlProcessInfo_t
-    Array(t_u8, 32), // 1905 t_A32_u8
-    Array(t_u8, 8192), // 1906 t_A8192_u8
-    Array(t_u8, 4096), // 1907 t_A4096_u8
-    Struct(476), // 1908 t_nvmlConfComputeGpuAttestationReport_t
-    Pointer(t_nvmlConfComputeGpuAttestationReport_t, false), // 1909 t_P_nvmlConfComputeGpuAttestationReport_t
-    Array(t_u8, 5120), // 1910 t_A5120_u8
-    Struct(477), // 1911 t_nvmlConfComputeGpuCertificate_t
-    Pointer(t_nvmlConfComputeGpuCertificate_t, false), // 1912 t_P_nvmlConfComputeGpuCertificate_t
-    Struct(478), // 1913 t_nvmlConfComputeMemSizeInfo_t
-    Pointer(t_nvmlConfComputeMemSizeInfo_t, false), // 1914 t_P_nvmlConfComputeMemSizeInfo_t
-    Struct(479), // 1915 t_nvmlMemory_t
-    Pointer(t_nvmlMemory_t, false), // 1916 t_P_nvmlMemory_t
-    Enum(502), // 1917 t_nvmlCoolerControl_t
-    Flags(503, 4), // 1918 t_nvmlCoolerTarget_t_in4
-    Struct(480), // 1919 t_nvmlCoolerInfo_t
-    Pointer(t_nvmlCoolerInfo_t, false), // 1920 t_P_nvmlCoolerInfo_t
-    Enum(504), // 1921 t_nvmlAffinityScope_t
-    Handle(201), // 1922 t_nvmlVgpuTypeId_t
-    Pointer(t_nvmlVgpuTypeId_t, false), // 1923 t_P_nvmlVgpuTypeId_t
-    Array(t_char, 2048), // 1924 t_A2048_char
-    Struct(481), // 1925 t_nvmlDeviceCurrentClockFreqs_t
-    Pointer(t_nvmlDeviceCurrentClockFreqs_t, false), // 1926 t_P_nvmlDeviceCurrentClockFreqs_t
-    Flags(505, 4), // 1927 t_nvmlClocksEventReasons_in4
-    Pointer(t_nvmlClocksEventReasons_in4, false), // 1928 t_P_nvmlClocksEventReasons_in4
-    Flags(505, 8), // 1929 t_nvmlClocksEventReasons_in8
-    Pointer(t_nvmlClocksEventReasons_in8, false), // 1930 t_P_nvmlClocksEventReasons_in8
-    Enum(506), // 1931 t_nvmlMemoryErrorType_t
-    Struct(482), // 1932 t_nvmlEccErrorCounts_t
-    Pointer(t_nvmlEccErrorCounts_t, false), // 1933 t_P_nvmlEccErrorCounts_t
-    Pointer(t_nvmlDevice_t, false), // 1934 t_P_nvmlDevice_t
-    Struct(483), // 1935 t_nvmlDramEncryptionInfo_t
-    Pointer(t_nvmlDramEncryptionInfo_t, false), // 1936 t_P_nvmlDramEncryptionInfo_t
-    Enum(507), // 1937 t_nvmlDriverModel_t
-    Pointer(t_nvmlDriverModel_t, false), // 1938 t_P_nvmlDriverModel_t
-    Struct(485), // 1939 t_nvmlGpuDynamicPstatesInfo_t_utilization
-    Array(t_nvmlGpuDynamicPstatesInfo_t_utilization, 8), // 1940 t_A8_nvmlGpuDynamicPstatesInfo_t_utilization
-    Struct(484), // 1941 t_nvmlGpuDynamicPstatesInfo_t
-    Pointer(t_nvmlGpuDynamicPstatesInfo_t, false), // 1942 t_P_nvmlGpuDynamicPstatesInfo_t
-    Enum(508), // 1943 t_nvmlEncoderType_t
-    Struct(486), // 1944 t_nvmlEncoderSessionInfo_t
-    Pointer(t_nvmlEncoderSessionInfo_t, false), // 1945 t_P_nvmlEncoderSessionInfo_t
-    Enum(509), // 1946 t_nvmlFBCSessionType_t
-    Struct(487), // 1947 t_nvmlFBCSessionInfo_t
-    Pointer(t_nvmlFBCSessionInfo_t, false), // 1948 t_P_nvmlFBCSessionInfo_t
-    Struct(488), // 1949 t_nvmlFBCStats_t
-    Pointer(t_nvmlFBCStats_t, false), // 1950 t_P_nvmlFBCStats_t
-    Enum(510), // 1951 t_nvmlFanControlPolicy_t
-    Pointer(t_nvmlFanControlPolicy_t, false), // 1952 t_P_nvmlFanControlPolicy_t
-    Struct(489), // 1953 t_nvmlFanSpeedInfo_t
-    Pointer(t_nvmlFanSpeedInfo_t, false), // 1954 t_P_nvmlFanSpeedInfo_t
-    Enum(511), // 1955 t_nvmlFabricState
-    Flags(511, 1), // 1956 t_nvmlFabricState_in1
-    Struct(490), // 1957 t_nvmlGpuFabricInfo_t
-    Pointer(t_nvmlGpuFabricInfo_t, false), // 1958 t_P_nvmlGpuFabricInfo_t
-    Enum(512), // 1959 t_nvmlFabricHealthSummary
-    Flags(512, 1), // 1960 t_nvmlFabricHealthSummary_in1
-    Struct(491), // 1961 t_nvmlGpuFabricInfoV_t
-    Pointer(t_nvmlGpuFabricInfoV_t, false), // 1962 t_P_nvmlGpuFabricInfoV_t
-    Enum(513), // 1963 t_nvmlFabricCliqueType
-    Flags(513, 1), // 1964 t_nvmlFabricCliqueType_in1
-    Struct(493), // 1965 t_nvmlGpuFabricClique_v1_t
-    Array(t_nvmlGpuFabricClique_v1_t, 64), // 1966 t_A64_nvmlGpuFabricClique_v1_t
-    Struct(492), // 1967 t_nvmlGpuFabricInfo_v4_t
-    Pointer(t_nvmlGpuFabricInfo_v4_t, false), // 1968 t_P_nvmlGpuFabricInfo_v4_t
-    Pointer(t_nvmlGpuInstancePlacement_t, false), // 1969 t_P_nvmlGpuInstancePlacement_t
-    Enum(514), // 1970 t_nvmlGpuInstanceProfile
-    Struct(494), // 1971 t_nvmlGpuInstanceProfileInfo_t
-    Pointer(t_nvmlGpuInstanceProfileInfo_t, false), // 1972 t_P_nvmlGpuInstanceProfileInfo_t
-    Array(t_char, 96), // 1973 t_A96_char
-    Struct(495), // 1974 t_nvmlGpuInstanceProfileInfo_v2_t
-    Pointer(t_nvmlGpuInstanceProfileInfo_v2_t, false), // 1975 t_P_nvmlGpuInstanceProfileInfo_v2_t
-    Enum(515), // 1976 t_nvmlGpuOperationMode_t
-    Pointer(t_nvmlGpuOperationMode_t, false), // 1977 t_P_nvmlGpuOperationMode_t
-    Struct(496), // 1978 t_nvmlGpuUptime_v1_t
-    Pointer(t_nvmlGpuUptime_v1_t, false), // 1979 t_P_nvmlGpuUptime_v1_t
-    Enum(516), // 1980 t_nvmlGridLicenseFeatureCode_t
-    Struct(499), // 1981 t_nvmlGridLicenseExpiry_t
-    Struct(498), // 1982 t_nvmlGridLicensableFeature_t
-    Array(t_nvmlGridLicensableFeature_t, 3), // 1983 t_A3_nvmlGridLicensableFeature_t
-    Struct(497), // 1984 t_nvmlGridLicensableFeatures_t
-    Pointer(t_nvmlGridLicensableFeatures_t, false), // 1985 t_P_nvmlGridLicensableFeatures_t
-    Array(t_char, 41), // 1986 t_A41_char
-    Union(501), // 1987 t_nvmlUUIDValue_t
-    Enum(517), // 1988 t_nvmlUUIDType_t
-    Struct(500), // 1989 t_nvmlUUID_t
-    Pointer(t_nvmlUUID_t, true), // 1990 t_PC_nvmlUUID_t
-    Enum(518), // 1991 t_nvmlHostVgpuMode_t
-    Pointer(t_nvmlHostVgpuMode_t, false), // 1992 t_P_nvmlHostVgpuMode_t
-    Struct(502), // 1993 t_nvmlHostname_v1_t
-    Pointer(t_nvmlHostname_v1_t, false), // 1994 t_P_nvmlHostname_v1_t
-    Enum(519), // 1995 t_nvmlInforomObject_t
-    Struct(503), // 1996 t_nvmlMarginTemperature_t
-    Pointer(t_nvmlMarginTemperature_t, false), // 1997 t_P_nvmlMarginTemperature_t
-    Enum(520), // 1998 t_nvmlMemoryLocation_t
-    Struct(504), // 1999 t_nvmlMemory_v2_t
-    Pointer(t_nvmlMemory_v2_t, false), // 2000 t_P_nvmlMemory_v2_t
-    Struct(505), // 2001 t_nvmlGetMemoryLimits_v1_t
-    Pointer(t_nvmlGetMemoryLimits_v1_t, false), // 2002 t_P_nvmlGetMemoryLimits_v1_t
-    Enum(521), // 2003 t_nvmlMigMode
-    Pointer(t_nvmlMigMode, false), // 2004 t_P_nvmlMigMode
-    Enum(522), // 2005 t_nvmlNvLinkCapability_t
-    Enum(523), // 2006 t_nvmlNvLinkErrorCounter_t
-    Struct(508), // 2007 t_nvmlNvlinkFirmwareVersion_t
-    Array(t_nvmlNvlinkFirmwareVersion_t, 100), // 2008 t_A100_nvmlNvlinkFirmwareVersion_t
-    Struct(507), // 2009 t_nvmlNvlinkFirmwareInfo_t
-    Struct(506), // 2010 t_nvmlNvLinkInfo_t
-    Pointer(t_nvmlNvLinkInfo_t, false), // 2011 t_P_nvmlNvLinkInfo_t
-    Struct(509), // 2012 t_nvmlNvLinkInfo_v3_t
-    Pointer(t_nvmlNvLinkInfo_v3_t, false), // 2013 t_P_nvmlNvLinkInfo_v3_t
-    Enum(524), // 2014 t_nvmlIntNvLinkDeviceType_t
-    Pointer(t_nvmlIntNvLinkDeviceType_t, false), // 2015 t_P_nvmlIntNvLinkDeviceType_t
-    Struct(511), // 2016 t_nvmlNvlinkTelemetrySample_v1_t
-    Pointer(t_nvmlNvlinkTelemetrySample_v1_t, false), // 2017 t_P_nvmlNvlinkTelemetrySample_v1_t
-    Struct(510), // 2018 t_nvmlNvlinkTelemetrySamples_v1_t
-    Pointer(t_nvmlNvlinkTelemetrySamples_v1_t, false), // 2019 t_P_nvmlNvlinkTelemetrySamples_v1_t
-    Enum(525), // 2020 t_nvmlNvLinkUtilizationCountUnits_t
-    Flags(526, 4), // 2021 t_nvmlNvLinkUtilizationCountPktTypes_t_in4
-    Struct(512), // 2022 t_nvmlNvLinkUtilizationControl_t
-    Pointer(t_nvmlNvLinkUtilizationControl_t, false), // 2023 t_P_nvmlNvLinkUtilizationControl_t
-    Struct(513), // 2024 t_nvmlNvlinkGetBwMode_t
-    Pointer(t_nvmlNvlinkGetBwMode_t, false), // 2025 t_P_nvmlNvlinkGetBwMode_t
-    Array(t_u8, 256), // 2026 t_A256_u8
-    Struct(514), // 2027 t_nvmlNvlinkNvlePrivateInfo_v1_t
-    Pointer(t_nvmlNvlinkNvlePrivateInfo_v1_t, false), // 2028 t_P_nvmlNvlinkNvlePrivateInfo_v1_t
-    Array(t_u32, 4096), // 2029 t_A4096_u32
-    Struct(515), // 2030 t_nvmlNvlinkGetRemapTableInfo_v1_t
-    Pointer(t_nvmlNvlinkGetRemapTableInfo_v1_t, false), // 2031 t_P_nvmlNvlinkGetRemapTableInfo_v1_t
-    Array(t_u8, 23), // 2032 t_A23_u8
-    Struct(516), // 2033 t_nvmlNvlinkSupportedBwModes_t
-    Pointer(t_nvmlNvlinkSupportedBwModes_t, false), // 2034 t_P_nvmlNvlinkSupportedBwModes_t
-    Enum(527), // 2035 t_nvmlGpuP2PCapsIndex_t
-    Enum(528), // 2036 t_nvmlGpuP2PStatus_t
-    Pointer(t_nvmlGpuP2PStatus_t, false), // 2037 t_P_nvmlGpuP2PStatus_t
-    Struct(517), // 2038 t_nvmlPciInfoExt_t
-    Pointer(t_nvmlPciInfoExt_t, false), // 2039 t_P_nvmlPciInfoExt_t
-    Enum(529), // 2040 t_nvmlPcieUtilCounter_t
-    Struct(518), // 2041 t_nvmlPdi_t
-    Pointer(t_nvmlPdi_t, false), // 2042 t_P_nvmlPdi_t
-    Struct(519), // 2043 t_nvmlDevicePerfModes_t
-    Pointer(t_nvmlDevicePerfModes_t, false), // 2044 t_P_nvmlDevicePerfModes_t
-    Pointer(t_nvmlPstates_t, false), // 2045 t_P_nvmlPstates_t
-    Struct(520), // 2046 t_nvmlPlatformInfo_t
-    Pointer(t_nvmlPlatformInfo_t, false), // 2047 t_P_nvmlPlatformInfo_t
-    Struct(521), // 2048 t_nvmlDevicePowerMizerModes_v1_t
-    Pointer(t_nvmlDevicePowerMizerModes_v1_t, false), // 2049 t_P_nvmlDevicePowerMizerModes_v1_t
-    Enum(530), // 2050 t_nvmlPowerSource_t
-    Pointer(t_nvmlPowerSource_t, false), // 2051 t_P_nvmlPowerSource_t
-    Struct(522), // 2052 t_nvmlProcessUtilizationSample_t
-    Pointer(t_nvmlProcessUtilizationSample_t, false), // 2053 t_P_nvmlProcessUtilizationSample_t
-    Struct(524), // 2054 t_nvmlProcessUtilizationInfo_v1_t
-    Pointer(t_nvmlProcessUtilizationInfo_v1_t, false), // 2055 t_P_nvmlProcessUtilizationInfo_v1_t
-    Struct(523), // 2056 t_nvmlProcessesUtilizationInfo_t
-    Pointer(t_nvmlProcessesUtilizationInfo_t, false), // 2057 t_P_nvmlProcessesUtilizationInfo_t
-    Struct(525), // 2058 t_nvmlRemappedRowsInfo_v2_t
-    Pointer(t_nvmlRemappedRowsInfo_v2_t, false), // 2059 t_P_nvmlRemappedRowsInfo_v2_t
-    Struct(526), // 2060 t_nvmlRepairStatus_t
-    Pointer(t_nvmlRepairStatus_t, false), // 2061 t_P_nvmlRepairStatus_t
-    Enum(531), // 2062 t_nvmlPageRetirementCause_t
-    Struct(527), // 2063 t_nvmlRowRemapperHistogramValues_t
-    Pointer(t_nvmlRowRemapperHistogramValues_t, false), // 2064 t_P_nvmlRowRemapperHistogramValues_t
-    Struct(529), // 2065 t_nvmlProcessDetail_v1_t
-    Pointer(t_nvmlProcessDetail_v1_t, false), // 2066 t_P_nvmlProcessDetail_v1_t
-    Struct(528), // 2067 t_nvmlProcessDetailList_t
-    Pointer(t_nvmlProcessDetailList_t, false), // 2068 t_P_nvmlProcessDetailList_t
-    Enum(532), // 2069 t_nvmlSamplingType_t
-    Pointer(t_nvmlValueType_t, false), // 2070 t_P_nvmlValueType_t
-    Struct(530), // 2071 t_nvmlSample_t
-    Pointer(t_nvmlSample_t, false), // 2072 t_P_nvmlSample_t
-    Struct(531), // 2073 t_nvmlEccSramErrorStatus_t
-    Pointer(t_nvmlEccSramErrorStatus_t, false), // 2074 t_P_nvmlEccSramErrorStatus_t
-    Struct(533), // 2075 t_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t
-    Pointer(t_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t, false), // 2076 t_P_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t
-    Struct(532), // 2077 t_nvmlEccSramUniqueUncorrectedErrorCounts_t
-    Pointer(t_nvmlEccSramUniqueUncorrectedErrorCounts_t, false), // 2078 t_P_nvmlEccSramUniqueUncorrectedErrorCounts_t
-    Flags(533, 4), // 2079 t_nvmlEventTypes_in4
-    Pointer(t_nvmlEventTypes_in4, false), // 2080 t_P_nvmlEventTypes_in4
-    Flags(533, 8), // 2081 t_nvmlEventTypes_in8
-    Pointer(t_nvmlEventTypes_in8, false), // 2082 t_P_nvmlEventTypes_in8
-    Enum(534), // 2083 t_nvmlTemperatureSensors_t
-    Enum(535), // 2084 t_nvmlTemperatureThresholds_t
-    Struct(534), // 2085 t_nvmlTemperature_t
-    Pointer(t_nvmlTemperature_t, false), // 2086 t_P_nvmlTemperature_t
-    Enum(536), // 2087 t_nvmlThermalController_t
-    Enum(537), // 2088 t_nvmlThermalTarget_t
-    Struct(536), // 2089 t_nvmlGpuThermalSettings_t_sensor
-    Array(t_nvmlGpuThermalSettings_t_sensor, 3), // 2090 t_A3_nvmlGpuThermalSettings_t_sensor
-    Struct(535), // 2091 t_nvmlGpuThermalSettings_t
-    Pointer(t_nvmlGpuThermalSettings_t, false), // 2092 t_P_nvmlGpuThermalSettings_t
-    Enum(538), // 2093 t_nvmlGpuTopologyLevel_t
-    Pointer(t_nvmlGpuTopologyLevel_t, false), // 2094 t_P_nvmlGpuTopologyLevel_t
-    Struct(537), // 2095 t_nvmlUnrepairableMemoryStatus_v1_t
-    Pointer(t_nvmlUnrepairableMemoryStatus_v1_t, false), // 2096 t_P_nvmlUnrepairableMemoryStatus_v1_t
-    Struct(538), // 2097 t_nvmlUtilization_t
-    Pointer(t_nvmlUtilization_t, false), // 2098 t_P_nvmlUtilization_t
-    Enum(539), // 2099 t_nvmlDeviceVgpuCapability_t
-    Struct(539), // 2100 t_nvmlVgpuHeterogeneousMode_t
-    Pointer(t_nvmlVgpuHeterogeneousMode_t, false), // 2101 t_P_nvmlVgpuHeterogeneousMode_t
-    Struct(541), // 2102 t_nvmlVgpuInstanceUtilizationInfo_v1_t
-    Pointer(t_nvmlVgpuInstanceUtilizationInfo_v1_t, false), // 2103 t_P_nvmlVgpuInstanceUtilizationInfo_v1_t
-    Struct(540), // 2104 t_nvmlVgpuInstancesUtilizationInfo_t
-    Pointer(t_nvmlVgpuInstancesUtilizationInfo_t, false), // 2105 t_P_nvmlVgpuInstancesUtilizationInfo_t
-    Array(t_char, 80), // 2106 t_A80_char
-    Struct(543), // 2107 t_nvmlVgpuVersion_t
-    Struct(542), // 2108 t_nvmlVgpuPgpuMetadata_t
-    Pointer(t_nvmlVgpuPgpuMetadata_t, false), // 2109 t_P_nvmlVgpuPgpuMetadata_t
-    Struct(544), // 2110 t_nvmlVgpuProcessUtilizationSample_t
-    Pointer(t_nvmlVgpuProcessUtilizationSample_t, false), // 2111 t_P_nvmlVgpuProcessUtilizationSample_t
-    Struct(546), // 2112 t_nvmlVgpuProcessUtilizationInfo_v1_t
-    Pointer(t_nvmlVgpuProcessUtilizationInfo_v1_t, false), // 2113 t_P_nvmlVgpuProcessUtilizationInfo_v1_t
-    Struct(545), // 2114 t_nvmlVgpuProcessesUtilizationInfo_t
-    Pointer(t_nvmlVgpuProcessesUtilizationInfo_t, false), // 2115 t_P_nvmlVgpuProcessesUtilizationInfo_t
-    Struct(547), // 2116 t_nvmlVgpuSchedulerCapabilities_t
-    Pointer(t_nvmlVgpuSchedulerCapabilities_t, false), // 2117 t_P_nvmlVgpuSchedulerCapabilities_t
-    Struct(550), // 2118 t_nvmlVgpuSchedulerParams_t_vgpuSchedDataWithARR
-    Struct(551), // 2119 t_nvmlVgpuSchedulerParams_t_vgpuSchedData
-    Union(549), // 2120 t_nvmlVgpuSchedulerParams_t
-    Struct(552), // 2121 t_nvmlVgpuSchedulerLogEntry_t
-    Array(t_nvmlVgpuSchedulerLogEntry_t, 200), // 2122 t_A200_nvmlVgpuSchedulerLogEntry_t
-    Struct(548), // 2123 t_nvmlVgpuSchedulerLog_t
-    Pointer(t_nvmlVgpuSchedulerLog_t, false), // 2124 t_P_nvmlVgpuSchedulerLog_t
-    Struct(554), // 2125 t_nvmlVgpuSchedulerLogEntry_v2_t
-    Array(t_nvmlVgpuSchedulerLogEntry_v2_t, 200), // 2126 t_A200_nvmlVgpuSchedulerLogEntry_v2_t
-    Struct(553), // 2127 t_nvmlVgpuSchedulerLogInfo_v2_t
-    Pointer(t_nvmlVgpuSchedulerLogInfo_v2_t, false), // 2128 t_P_nvmlVgpuSchedulerLogInfo_v2_t
-    Struct(555), // 2129 t_nvmlVgpuSchedulerGetState_t
-    Pointer(t_nvmlVgpuSchedulerGetState_t, false), // 2130 t_P_nvmlVgpuSchedulerGetState_t
-    Struct(556), // 2131 t_nvmlVgpuSchedulerStateInfo_v2_t
-    Pointer(t_nvmlVgpuSchedulerStateInfo_v2_t, false), // 2132 t_P_nvmlVgpuSchedulerStateInfo_v2_t
-    Struct(557), // 2133 t_nvmlVgpuPlacementList_t
-    Pointer(t_nvmlVgpuPlacementList_t, false), // 2134 t_P_nvmlVgpuPlacementList_t
-    Struct(558), // 2135 t_nvmlVgpuInstanceUtilizationSample_t
-    Pointer(t_nvmlVgpuInstanceUtilizationSample_t, false), // 2136 t_P_nvmlVgpuInstanceUtilizationSample_t
-    Enum(540), // 2137 t_nvmlPerfPolicyType_t
-    Struct(559), // 2138 t_nvmlViolationTime_t
-    Pointer(t_nvmlViolationTime_t, false), // 2139 t_P_nvmlViolationTime_t
-    Enum(541), // 2140 t_nvmlGpuVirtualizationMode_t
-    Pointer(t_nvmlGpuVirtualizationMode_t, false), // 2141 t_P_nvmlGpuVirtualizationMode_t
-    Struct(560), // 2142 t_nvmlNvlinkLockRemapTable_v1_t
-    Pointer(t_nvmlNvlinkLockRemapTable_v1_t, false), // 2143 t_P_nvmlNvlinkLockRemapTable_v1_t
-    Struct(570), // 2144 t_nvmlRailMetrics_t
-    Array(t_nvmlRailMetrics_t, 2), // 2145 t_A2_nvmlRailMetrics_t
-    Struct(569), // 2146 t_nvmlCoreRailMetrics_t
-    Struct(571), // 2147 t_nvmlPmgrPwrTuple_t
-    Struct(572), // 2148 t_nvmlPwrModelMetricsDlppm1xPerf_t
-    Struct(568), // 2149 t_nvmlPwrModelMetricsDlppm1x_t
-    Array(t_nvmlPwrModelMetricsDlppm1x_t, 8), // 2150 t_A8_nvmlPwrModelMetricsDlppm1x_t
-    Struct(567), // 2151 t_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t
-    Array(t_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t, 3), // 2152 t_A3_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t
-    Struct(566), // 2153 t_nvmlObservedMetrics_t
-    Struct(565), // 2154 t_nvmlPerfMetricsDlppc2xSample_t
-    Struct(575), // 2155 t_nvmlPwrModelMetricsSamplePfpp1x_t
-    Array(t_nvmlPwrModelMetricsSamplePfpp1x_t, 32), // 2156 t_A32_nvmlPwrModelMetricsSamplePfpp1x_t
-    Struct(576), // 2157 t_nvmlPwrModelOperatingPointPfpp1x_t
-    Struct(574), // 2158 t_nvmlPwrModelMetricsPfpp1x_t
-    Struct(573), // 2159 t_nvmlPerfMetricsPfpp1xSample_t
-    Union(564), // 2160 t_nvmlPerfMetricControllerSample_t_data
-    Struct(563), // 2161 t_nvmlPerfMetricControllerSample_t
-    Array(t_nvmlPerfMetricControllerSample_t, 4), // 2162 t_A4_nvmlPerfMetricControllerSample_t
-    Struct(562), // 2163 t_nvmlPerfMetricsSample_t
-    Array(t_nvmlPerfMetricsSample_t, 13), // 2164 t_A13_nvmlPerfMetricsSample_t
-    Struct(561), // 2165 t_nvmlPerfMetricsSamples_v1_t
-    Pointer(t_nvmlPerfMetricsSamples_v1_t, false), // 2166 t_P_nvmlPerfMetricsSamples_v1_t
-    Struct(577), // 2167 t_nvmlPowerSmoothingProfile_t
-    Pointer(t_nvmlPowerSmoothingProfile_t, false), // 2168 t_P_nvmlPowerSmoothingProfile_t
-    Struct(578), // 2169 t_nvmlPowerSmoothingState_t
-    Pointer(t_nvmlPowerSmoothingState_t, false), // 2170 t_P_nvmlPowerSmoothingState_t
-    Struct(581), // 2171 t_nvmlPRMCounterInput_v1_t
-    Struct(582), // 2172 t_nvmlPRMCounterValue_v1_t
-    Struct(580), // 2173 t_nvmlPRMCounter_v1_t
-    Pointer(t_nvmlPRMCounter_v1_t, false), // 2174 t_P_nvmlPRMCounter_v1_t
-    Struct(579), // 2175 t_nvmlPRMCounterList_v1_t
-    Pointer(t_nvmlPRMCounterList_v1_t, false), // 2176 t_P_nvmlPRMCounterList_v1_t
-    Array(t_u8, 496), // 2177 t_A496_u8
-    Union(584), // 2178 t_nvmlPRMTLV_v1_t__1
-    Struct(583), // 2179 t_nvmlPRMTLV_v1_t
-    Pointer(t_nvmlPRMTLV_v1_t, false), // 2180 t_P_nvmlPRMTLV_v1_t
-    Handle(202), // 2181 t_nvmlEventSet_t
-    Enum(542), // 2182 t_nvmlDetachGpuState_t
-    Enum(543), // 2183 t_nvmlPcieLinkState_t
-    Flags(544, 4), // 2184 t_nvmlFlags_in4
-    Pointer(t_nvmlDramEncryptionInfo_t, true), // 2185 t_PC_nvmlDramEncryptionInfo_t
-    Struct(585), // 2186 t_nvmlSetMemoryLimits_v1_t
-    Pointer(t_nvmlSetMemoryLimits_v1_t, false), // 2187 t_P_nvmlSetMemoryLimits_v1_t
-    Pointer(t_nvmlReturn_t, false), // 2188 t_P_nvmlReturn_t
-    Struct(586), // 2189 t_nvmlNvLinkPowerThres_t
-    Pointer(t_nvmlNvLinkPowerThres_t, false), // 2190 t_P_nvmlNvLinkPowerThres_t
-    Struct(587), // 2191 t_nvmlNvlinkSetBwMode_t
-    Pointer(t_nvmlNvlinkSetBwMode_t, false), // 2192 t_P_nvmlNvlinkSetBwMode_t
-    Struct(588), // 2193 t_nvmlNvlinkSetBwModeAsync_v1_t
-    Pointer(t_nvmlNvlinkSetBwModeAsync_v1_t, false), // 2194 t_P_nvmlNvlinkSetBwModeAsync_v1_t
-    Struct(589), // 2195 t_nvmlNvlinkSetNvleReady_v1_t
-    Pointer(t_nvmlNvlinkSetNvleReady_v1_t, false), // 2196 t_P_nvmlNvlinkSetNvleReady_v1_t
-    Struct(590), // 2197 t_nvmlPowerValue_v2_t
-    Pointer(t_nvmlPowerValue_v2_t, false), // 2198 t_P_nvmlPowerValue_v2_t
-    Struct(591), // 2199 t_nvmlRusdSettings_v1_t
-    Pointer(t_nvmlRusdSettings_v1_t, false), // 2200 t_P_nvmlRusdSettings_v1_t
-    Pointer(t_nvmlVgpuHeterogeneousMode_t, true), // 2201 t_PC_nvmlVgpuHeterogeneousMode_t
-    Struct(594), // 2202 t_nvmlVgpuSchedulerSetParams_t_vgpuSchedDataWithARR
-    Struct(595), // 2203 t_nvmlVgpuSchedulerSetParams_t_vgpuSchedData
-    Union(593), // 2204 t_nvmlVgpuSchedulerSetParams_t
-    Struct(592), // 2205 t_nvmlVgpuSchedulerSetState_t
-    Pointer(t_nvmlVgpuSchedulerSetState_t, false), // 2206 t_P_nvmlVgpuSchedulerSetState_t
-    Struct(596), // 2207 t_nvmlVgpuSchedulerState_v2_t
-    Pointer(t_nvmlVgpuSchedulerState_v2_t, false), // 2208 t_P_nvmlVgpuSchedulerState_v2_t
-    Struct(597), // 2209 t_nvmlNvlinkSetupNvleEncryptionKey_v1_t
-    Pointer(t_nvmlNvlinkSetupNvleEncryptionKey_v1_t, false), // 2210 t_P_nvmlNvlinkSetupNvleEncryptionKey_v1_t
-    Array(t_u32, 8), // 2211 t_A8_u32
-    Struct(599), // 2212 t_nvmlMask255_t
-    Struct(598), // 2213 t_nvmlWorkloadPowerProfileRequestedProfiles_t
-    Pointer(t_nvmlWorkloadPowerProfileRequestedProfiles_t, false), // 2214 t_P_nvmlWorkloadPowerProfileRequestedProfiles_t
-    Struct(600), // 2215 t_nvmlWorkloadPowerProfileCurrentProfiles_t
-    Pointer(t_nvmlWorkloadPowerProfileCurrentProfiles_t, false), // 2216 t_P_nvmlWorkloadPowerProfileCurrentProfiles_t
-    Struct(602), // 2217 t_nvmlWorkloadPowerProfileInfo_t
-    Array(t_nvmlWorkloadPowerProfileInfo_t, 255), // 2218 t_A255_nvmlWorkloadPowerProfileInfo_t
-    Struct(601), // 2219 t_nvmlWorkloadPowerProfileProfilesInfo_t
-    Pointer(t_nvmlWorkloadPowerProfileProfilesInfo_t, false), // 2220 t_P_nvmlWorkloadPowerProfileProfilesInfo_t
-    Enum(545), // 2221 t_nvmlPowerProfileOperation_t
-    Struct(603), // 2222 t_nvmlWorkloadPowerProfileUpdateProfiles_v1_t
-    Pointer(t_nvmlWorkloadPowerProfileUpdateProfiles_v1_t, false), // 2223 t_P_nvmlWorkloadPowerProfileUpdateProfiles_v1_t
-    Pointer(t_nvmlEventSet_t, false), // 2224 t_P_nvmlEventSet_t
-    Struct(604), // 2225 t_nvmlEventSetGetContextCount_v1_t
-    Pointer(t_nvmlEventSetGetContextCount_v1_t, false), // 2226 t_P_nvmlEventSetGetContextCount_v1_t
-    Struct(605), // 2227 t_nvmlEventSetGetContextData_v1_t
-    Pointer(t_nvmlEventSetGetContextData_v1_t, false), // 2228 t_P_nvmlEventSetGetContextData_v1_t
-    Struct(606), // 2229 t_nvmlEventSetGetContextInfo_v1_t
-    Pointer(t_nvmlEventSetGetContextInfo_v1_t, false), // 2230 t_P_nvmlEventSetGetContextInfo_v1_t
-    Struct(607), // 2231 t_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t
-    Pointer(t_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t, false), // 2232 t_P_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t
-    Struct(608), // 2233 t_nvmlGpuOperationalEventConfig_v1_t
-    Pointer(t_nvmlGpuOperationalEventConfig_v1_t, true), // 2234 t_PC_nvmlGpuOperationalEventConfig_v1_t
-    Struct(609), // 2235 t_nvmlEventData_t
-    Pointer(t_nvmlEventData_t, false), // 2236 t_P_nvmlEventData_t
-    Struct(610), // 2237 t_nvmlEventSetWait_v3_t
-    Pointer(t_nvmlEventSetWait_v3_t, false), // 2238 t_P_nvmlEventSetWait_v3_t
-    Struct(611), // 2239 t_nvmlExcludedDeviceInfo_t
-    Pointer(t_nvmlExcludedDeviceInfo_t, false), // 2240 t_P_nvmlExcludedDeviceInfo_t
-    Enum(546), // 2241 t_nvmlVgpuGuestInfoState_t
-    Array(t_u32, 6), // 2242 t_A6_u32
-    Struct(612), // 2243 t_nvmlVgpuMetadata_t
-    Pointer(t_nvmlVgpuMetadata_t, false), // 2244 t_P_nvmlVgpuMetadata_t
-    Flags(547, 4), // 2245 t_nvmlVgpuVmCompatibility_t_in4
-    Flags(548, 4), // 2246 t_nvmlVgpuPgpuCompatibilityLimitCode_t_in4
-    Struct(613), // 2247 t_nvmlVgpuPgpuCompatibility_t
-    Pointer(t_nvmlVgpuPgpuCompatibility_t, false), // 2248 t_P_nvmlVgpuPgpuCompatibility_t
-    Enum(549), // 2249 t_nvmlVgpuDriverCapability_t
-    Pointer(t_nvmlVgpuVersion_t, false), // 2250 t_P_nvmlVgpuVersion_t
-    Handle(203), // 2251 t_nvmlGpmSample_t
-    Struct(616), // 2252 t_nvmlGpmMetric_t_metricInfo
-    Struct(615), // 2253 t_nvmlGpmMetric_t
-    Array(t_nvmlGpmMetric_t, 477), // 2254 t_A477_nvmlGpmMetric_t
-    Struct(614), // 2255 t_nvmlGpmMetricsGet_t
-    Pointer(t_nvmlGpmMetricsGet_t, false), // 2256 t_P_nvmlGpmMetricsGet_t
-    Struct(617), // 2257 t_nvmlGpmSupport_t
-    Pointer(t_nvmlGpmSupport_t, false), // 2258 t_P_nvmlGpmSupport_t
-    Pointer(t_nvmlGpmSample_t, false), // 2259 t_P_nvmlGpmSample_t
-    Pointer(t_nvmlComputeInstance_t, false), // 2260 t_P_nvmlComputeInstance_t
-    Pointer(t_nvmlComputeInstancePlacement_t, true), // 2261 t_PC_nvmlComputeInstancePlacement_t
-    Struct(618), // 2262 t_nvmlActiveVgpuInstanceInfo_t
-    Pointer(t_nvmlActiveVgpuInstanceInfo_t, false), // 2263 t_P_nvmlActiveVgpuInstanceInfo_t
-    Pointer(t_nvmlComputeInstancePlacement_t, false), // 2264 t_P_nvmlComputeInstancePlacement_t
-    Enum(550), // 2265 t_nvmlComputeInstanceProfile
-    Struct(619), // 2266 t_nvmlComputeInstanceProfileInfo_t
-    Pointer(t_nvmlComputeInstanceProfileInfo_t, false), // 2267 t_P_nvmlComputeInstanceProfileInfo_t
-    Struct(620), // 2268 t_nvmlComputeInstanceProfileInfo_v2_t
-    Pointer(t_nvmlComputeInstanceProfileInfo_v2_t, false), // 2269 t_P_nvmlComputeInstanceProfileInfo_v2_t
-    Struct(621), // 2270 t_nvmlVgpuTypeIdInfo_t
-    Pointer(t_nvmlVgpuTypeIdInfo_t, false), // 2271 t_P_nvmlVgpuTypeIdInfo_t
-    Struct(622), // 2272 t_nvmlGpuInstanceInfo_t
-    Pointer(t_nvmlGpuInstanceInfo_t, false), // 2273 t_P_nvmlGpuInstanceInfo_t
-    Struct(623), // 2274 t_nvmlVgpuSchedulerLogInfo_t
-    Pointer(t_nvmlVgpuSchedulerLogInfo_t, false), // 2275 t_P_nvmlVgpuSchedulerLogInfo_t
-    Struct(624), // 2276 t_nvmlVgpuSchedulerStateInfo_t
-    Pointer(t_nvmlVgpuSchedulerStateInfo_t, false), // 2277 t_P_nvmlVgpuSchedulerStateInfo_t
-    Struct(625), // 2278 t_nvmlVgpuCreatablePlacementInfo_t
-    Pointer(t_nvmlVgpuCreatablePlacementInfo_t, false), // 2279 t_P_nvmlVgpuCreatablePlacementInfo_t
-    Struct(626), // 2280 t_nvmlVgpuSchedulerState_t
-    Pointer(t_nvmlVgpuSchedulerState_t, false), // 2281 t_P_nvmlVgpuSchedulerState_t
-    Flags(551, 4), // 2282 t_nvmlInitFlags_in4
-    Handle(204), // 2283 t_nvmlSystemEventSet_t
-    Struct(627), // 2284 t_nvmlSystemEventSetCreateRequest_t
-    Pointer(t_nvmlSystemEventSetCreateRequest_t, false), // 2285 t_P_nvmlSystemEventSetCreateRequest_t
-    Struct(628), // 2286 t_nvmlSystemEventSetFreeRequest_t
-    Pointer(t_nvmlSystemEventSetFreeRequest_t, false), // 2287 t_P_nvmlSystemEventSetFreeRequest_t
-    Struct(630), // 2288 t_nvmlSystemEventData_v1_t
-    Pointer(t_nvmlSystemEventData_v1_t, false), // 2289 t_P_nvmlSystemEventData_v1_t
-    Struct(629), // 2290 t_nvmlSystemEventSetWaitRequest_t
-    Pointer(t_nvmlSystemEventSetWaitRequest_t, false), // 2291 t_P_nvmlSystemEventSetWaitRequest_t
-    Struct(632), // 2292 t_nvmlCPERCursor_v1_t
-    Struct(631), // 2293 t_nvmlGetCPER_v1_t
-    Pointer(t_nvmlGetCPER_v1_t, false), // 2294 t_P_nvmlGetCPER_v1_t
-    Struct(633), // 2295 t_nvmlConfComputeSystemCaps_t
-    Pointer(t_nvmlConfComputeSystemCaps_t, false), // 2296 t_P_nvmlConfComputeSystemCaps_t
-    Struct(634), // 2297 t_nvmlConfComputeGetKeyRotationThresholdInfo_t
-    Pointer(t_nvmlConfComputeGetKeyRotationThresholdInfo_t, false), // 2298 t_P_nvmlConfComputeGetKeyRotationThresholdInfo_t
-    Struct(635), // 2299 t_nvmlSystemConfComputeSettings_t
-    Pointer(t_nvmlSystemConfComputeSettings_t, false), // 2300 t_P_nvmlSystemConfComputeSettings_t
-    Struct(636), // 2301 t_nvmlSystemConfComputeSettings_v2_t
-    Pointer(t_nvmlSystemConfComputeSettings_v2_t, false), // 2302 t_P_nvmlSystemConfComputeSettings_v2_t
-    Struct(637), // 2303 t_nvmlConfComputeSystemState_t
-    Pointer(t_nvmlConfComputeSystemState_t, false), // 2304 t_P_nvmlConfComputeSystemState_t
-    Struct(638), // 2305 t_nvmlSystemDriverBranchInfo_t
-    Pointer(t_nvmlSystemDriverBranchInfo_t, false), // 2306 t_P_nvmlSystemDriverBranchInfo_t
-    Struct(639), // 2307 t_nvmlHwbcEntry_t
-    Pointer(t_nvmlHwbcEntry_t, false), // 2308 t_P_nvmlHwbcEntry_t
-    Struct(640), // 2309 t_nvmlSystemRegisterEventRequest_t
-    Pointer(t_nvmlSystemRegisterEventRequest_t, false), // 2310 t_P_nvmlSystemRegisterEventRequest_t
-    Struct(641), // 2311 t_nvmlConfComputeSetKeyRotationThresholdInfo_t
-    Pointer(t_nvmlConfComputeSetKeyRotationThresholdInfo_t, false), // 2312 t_P_nvmlConfComputeSetKeyRotationThresholdInfo_t
-    Handle(205), // 2313 t_nvmlUnit_t
-    Enum(552), // 2314 t_nvmlFanState_t
-    Struct(643), // 2315 t_nvmlUnitFanInfo_t
-    Array(t_nvmlUnitFanInfo_t, 24), // 2316 t_A24_nvmlUnitFanInfo_t
-    Struct(642), // 2317 t_nvmlUnitFanSpeeds_t
-    Pointer(t_nvmlUnitFanSpeeds_t, false), // 2318 t_P_nvmlUnitFanSpeeds_t
-    Pointer(t_nvmlUnit_t, false), // 2319 t_P_nvmlUnit_t
-    Enum(553), // 2320 t_nvmlLedColor_t
-    Struct(644), // 2321 t_nvmlLedState_t
-    Pointer(t_nvmlLedState_t, false), // 2322 t_P_nvmlLedState_t
-    Struct(645), // 2323 t_nvmlPSUInfo_t
-    Pointer(t_nvmlPSUInfo_t, false), // 2324 t_P_nvmlPSUInfo_t
-    Struct(646), // 2325 t_nvmlUnitInfo_t
-    Pointer(t_nvmlUnitInfo_t, false), // 2326 t_P_nvmlUnitInfo_t
-    Struct(648), // 2327 t_nvmlVgpuLicenseExpiry_t
-    Struct(647), // 2328 t_nvmlVgpuLicenseInfo_t
-    Pointer(t_nvmlVgpuLicenseInfo_t, false), // 2329 t_P_nvmlVgpuLicenseInfo_t
-    Struct(649), // 2330 t_nvmlVgpuPlacementId_t
-    Pointer(t_nvmlVgpuPlacementId_t, false), // 2331 t_P_nvmlVgpuPlacementId_t
-    Struct(650), // 2332 t_nvmlVgpuRuntimeState_t
-    Pointer(t_nvmlVgpuRuntimeState_t, false), // 2333 t_P_nvmlVgpuRuntimeState_t
-    Enum(554), // 2334 t_nvmlVgpuVmIdType_t
-    Pointer(t_nvmlVgpuVmIdType_t, false), // 2335 t_P_nvmlVgpuVmIdType_t
-    Struct(651), // 2336 t_nvmlVgpuTypeBar1Info_t
-    Pointer(t_nvmlVgpuTypeBar1Info_t, false), // 2337 t_P_nvmlVgpuTypeBar1Info_t
-    Enum(555), // 2338 t_nvmlVgpuCapability_t
-    Struct(652), // 2339 t_nvmlVgpuTypeMaxInstance_t
-    Pointer(t_nvmlVgpuTypeMaxInstance_t, false), // 2340 t_P_nvmlVgpuTypeMaxInstance_t
-    Enum(556), // 2341 t_nvrtcResult
-    Status(556), // 2342 t_nvrtcResult_status
-    Handle(206), // 2343 t_nvrtcProgram
-    Pointer(t_nvrtcProgram, false), // 2344 t_P_nvrtcProgram
-    Struct(653), // 2345 t_nvrtcBundledHeadersInfo
-    Pointer(t_nvrtcBundledHeadersInfo, false), // 2346 t_P_nvrtcBundledHeadersInfo
-    Flags(557, 4), // 2347 t_nvrtcInstallHeaders_in4
-    Enum(558), // 2348 t_nvshmem_team_id_t
-    Enum(559), // 2349 t_nvshmemx_thread_support_t
-    Pointer(t_nvshmemx_thread_support_t, false), // 2350 t_P_nvshmemx_thread_support_t
-    Array(t_char, 48), // 2351 t_A48_char
-    Struct(654), // 2352 t_nvshmem_team_config_t
-    Pointer(t_nvshmem_team_config_t, false), // 2353 t_P_nvshmem_team_config_t
-    Pointer(t_nvshmem_team_config_t, true), // 2354 t_PC_nvshmem_team_config_t
-    Pointer(t_nvshmem_team_id_t, false), // 2355 t_P_nvshmem_team_id_t
-    Array(t_char, 124), // 2356 t_A124_char
-    Struct(658), // 2357 t_nvshmemx_uniqueid_t
-    Pointer(t_nvshmemx_uniqueid_t, false), // 2358 t_P_nvshmemx_uniqueid_t
-    Struct(657), // 2359 t_nvshmemx_uniqueid_args_t
-    Array(t_char, 92), // 2360 t_A92_char
-    Struct(656), // 2361 t_nvshmemx_init_args_t
-    Struct(655), // 2362 t_nvshmemx_init_attr_t
-    Pointer(t_nvshmemx_init_attr_t, false), // 2363 t_P_nvshmemx_init_attr_t
-    Struct(659), // 2364 t_nvshmemi_version_t
-    Enum(560), // 2365 t_nvshmemx_signal_op_t
-    Struct(660), // 2366 t_nvshmemx_collective_launch_attr_t
-    Pointer(t_nvshmemx_collective_launch_attr_t, true), // 2367 t_PC_nvshmemx_collective_launch_attr_t
-    Flags(561, 4), // 2368 t_flags_in4
-    Enum(562), // 2369 t_nvshmemx_cmp_type_t
-    Array(t_char, 60), // 2370 t_A60_char
-    Struct(661), // 2371 t_nvshmemx_region_attrs_t
-    Pointer(t_nvshmemx_region_attrs_t, true), // 2372 t_PC_nvshmemx_region_attrs_t
-    Pointer(t_nvshmemx_uniqueid_t, true), // 2373 t_PC_nvshmemx_uniqueid_t
-    Enum(563), // 2374 t_nvtiffStatus_t
-    Status(563), // 2375 t_nvtiffStatus_t_status
-    Handle(207), // 2376 t_nvtiffStream_t
-    Handle(208), // 2377 t_nvtiffDecoder_t
-    Handle(209), // 2378 t_nvtiffDecodeParams_t
-    Struct(662), // 2379 t_nvtiffImage_t
-    Pointer(t_nvtiffImage_t, false), // 2380 t_P_nvtiffImage_t
-    Pointer(t_nvtiffImage_t, true), // 2381 t_PC_nvtiffImage_t
-    Pointer(t_nvtiffDecodeParams_t, false), // 2382 t_P_nvtiffDecodeParams_t
-    Enum(564), // 2383 t_nvtiffOutputFormat_t
-    Struct(663), // 2384 t_nvtiffDecodeRegion_t
-    Pointer(t_nvtiffDecodeRegion_t, true), // 2385 t_PC_nvtiffDecodeRegion_t
-    Pointer(t_nvtiffDecoder_t, false), // 2386 t_P_nvtiffDecoder_t
-    Struct(664), // 2387 t_nvtiffDeviceAllocator_t
-    Pointer(t_nvtiffDeviceAllocator_t, false), // 2388 t_P_nvtiffDeviceAllocator_t
-    Struct(665), // 2389 t_nvtiffPinnedAllocator_t
-    Pointer(t_nvtiffPinnedAllocator_t, false), // 2390 t_P_nvtiffPinnedAllocator_t
-    Handle(210), // 2391 t_nvtiffEncoder_t
-    Handle(211), // 2392 t_nvtiffEncodeParams_t
-    Pointer(t_nvtiffEncodeParams_t, false), // 2393 t_P_nvtiffEncodeParams_t
-    Enum(565), // 2394 t_nvtiffGeoKey_t
-    Enum(566), // 2395 t_nvtiffGeoKeyDataType_t
-    Enum(567), // 2396 t_nvtiffImageGeometryType_t
-    Struct(666), // 2397 t_nvtiffImageGeometry_t
-    Pointer(t_nvtiffImageGeometry_t, true), // 2398 t_PC_nvtiffImageGeometry_t
-    Enum(568), // 2399 t_nvtiffCompression_t
-    Enum(569), // 2400 t_nvtiffPhotometricInt_t
-    Enum(570), // 2401 t_nvtiffPlanarConfig_t
-    Array(t_u16, 16), // 2402 t_A16_u16
-    Enum(571), // 2403 t_nvtiffSampleFormat_t
-    Array(t_nvtiffSampleFormat_t, 16), // 2404 t_A16_nvtiffSampleFormat_t
-    Struct(667), // 2405 t_nvtiffImageInfo_t
-    Pointer(t_nvtiffImageInfo_t, true), // 2406 t_PC_nvtiffImageInfo_t
-    Enum(572), // 2407 t_nvtiffJpegChromaSubsampling_t
-    Struct(668), // 2408 t_nvtiffJpegEncodeOptions_t
-    Pointer(t_nvtiffJpegEncodeOptions_t, true), // 2409 t_PC_nvtiffJpegEncodeOptions_t
-    Enum(573), // 2410 t_nvtiffTagDataType_t
-    Enum(574), // 2411 t_nvtiffVariant_t
-    Pointer(t_nvtiffEncoder_t, false), // 2412 t_P_nvtiffEncoder_t
-    Pointer(t_nvtiffGeoKeyDataType_t, false), // 2413 t_P_nvtiffGeoKeyDataType_t
-    Struct(669), // 2414 t_nvtiffStreamHeader_t
-    Pointer(t_nvtiffStreamHeader_t, false), // 2415 t_P_nvtiffStreamHeader_t
-    Pointer(t_nvtiffImageGeometry_t, false), // 2416 t_P_nvtiffImageGeometry_t
-    Pointer(t_nvtiffImageInfo_t, false), // 2417 t_P_nvtiffImageInfo_t
-    Pointer(t_nvtiffGeoKey_t, false), // 2418 t_P_nvtiffGeoKey_t
-    Pointer(t_nvtiffTagDataType_t, false), // 2419 t_P_nvtiffTagDataType_t
-    Pointer(t_nvtiffStream_t, false), // 2420 t_P_nvtiffStream_t
+    Flags(43, 4), // 291 t_CUgraphConditional_flags_in4
+    Flags(44, 4), // 292 t_CUgraphDebugDot_flags_in4
+    Handle(22), // 293 t_CUgraphExec
+    Flags(45, 4), // 294 t_CUgraphInstantiate_flags_in4
+    Pointer(t_CUgraphInstantiate_flags_in4, false), // 295 t_P_CUgraphInstantiate_flags_in4
+    Flags(45, 8), // 296 t_CUgraphInstantiate_flags_in8
+    Pointer(t_CUgraphInstantiate_flags_in8, false), // 297 t_P_CUgraphInstantiate_flags_in8
+    Enum(46), // 298 t_CUgraphExecUpdateResult
+    Pointer(t_CUgraphExecUpdateResult, false), // 299 t_P_CUgraphExecUpdateResult
+    Struct(120), // 300 t_CUgraphExecUpdateResultInfo
+    Pointer(t_CUgraphExecUpdateResultInfo, false), // 301 t_P_CUgraphExecUpdateResultInfo
+    Pointer(t_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS, false), // 302 t_P_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS
+    Pointer(t_CUDA_EXT_SEM_WAIT_NODE_PARAMS, false), // 303 t_P_CUDA_EXT_SEM_WAIT_NODE_PARAMS
+    Pointer(t_CUgraphEdgeData, false), // 304 t_P_CUgraphEdgeData
+    Pointer(t_CUDA_HOST_NODE_PARAMS, false), // 305 t_P_CUDA_HOST_NODE_PARAMS
+    Pointer(t_CUgraphExec, false), // 306 t_P_CUgraphExec
+    Enum(47), // 307 t_CUgraphInstantiateResult
+    Struct(121), // 308 t_CUDA_GRAPH_INSTANTIATE_PARAMS
+    Pointer(t_CUDA_GRAPH_INSTANTIATE_PARAMS, false), // 309 t_P_CUDA_GRAPH_INSTANTIATE_PARAMS
+    Enum(48), // 310 t_CUkernelNodeAttrID_enum
+    Enum(49), // 311 t_CUlaunchAttributeID
+    Enum(50), // 312 t_CUaccessProperty
+    Struct(123), // 313 t_CUaccessPolicyWindow
+    Union(122), // 314 t_CUkernelNodeAttrValue_union
+    Pointer(t_CUkernelNodeAttrValue_union, false), // 315 t_P_CUkernelNodeAttrValue_union
+    Array(t_char, 64), // 316 t_A64_char
+    Enum(51), // 317 t_CUsynchronizationPolicy
+    Struct(132), // 318 t_CUlaunchAttributeValue_clusterDim
+    Enum(52), // 319 t_CUclusterSchedulingPolicy
+    Struct(133), // 320 t_CUlaunchAttributeValue_programmaticEvent
+    Struct(134), // 321 t_CUlaunchMemSyncDomainMap
+    Enum(53), // 322 t_CUlaunchMemSyncDomain
+    Struct(135), // 323 t_CUlaunchAttributeValue_launchCompletionEvent
+    Handle(23), // 324 t_CUgraphDeviceNode
+    Struct(136), // 325 t_CUlaunchAttributeValue_deviceUpdatableKernelNode
+    Struct(137), // 326 t_CUlaunchAttributeValue_preferredClusterDim
+    Enum(54), // 327 t_CUlaunchAttributePortableClusterMode
+    Enum(55), // 328 t_CUsharedMemoryMode
+    Union(124), // 329 t_CUlaunchAttributeValue
+    Pointer(t_CUlaunchAttributeValue, false), // 330 t_P_CUlaunchAttributeValue
+    Pointer(t_CUDA_KERNEL_NODE_PARAMS_v1, false), // 331 t_P_CUDA_KERNEL_NODE_PARAMS_v1
+    Pointer(t_CUDA_KERNEL_NODE_PARAMS, false), // 332 t_P_CUDA_KERNEL_NODE_PARAMS
+    Pointer(t_CUkernelNodeAttrValue_union, true), // 333 t_PC_CUkernelNodeAttrValue_union
+    Pointer(t_CUlaunchAttributeValue, true), // 334 t_PC_CUlaunchAttributeValue
+    Pointer(t_CUDA_MEMCPY3D, false), // 335 t_P_CUDA_MEMCPY3D
+    Pointer(t_CUDA_MEMSET_NODE_PARAMS, false), // 336 t_P_CUDA_MEMSET_NODE_PARAMS
+    Pointer(t_CUgraphNodeType, false), // 337 t_P_CUgraphNodeType
+    Handle(24), // 338 t_CUuserObject
+    Flags(56, 4), // 339 t_CUuserObjectRetain_flags_in4
+    Flags(57, 4), // 340 t_CUgraphicsRegisterFlags_in4
+    Flags(58, 4), // 341 t_CUgraphicsMapResourceFlags_in4
+    Pointer(t_CUgreenCtx, false), // 342 t_P_CUgreenCtx
+    Flags(59, 4), // 343 t_CUgreenCtxCreate_flags_in4
+    Flags(60, 4), // 344 t_CUstream_flags_in4
+    Pointer(t_CUexternalMemory, false), // 345 t_P_CUexternalMemory
+    Enum(61), // 346 t_CUexternalMemoryHandleType
+    Struct(140), // 347 t_CUDA_EXTERNAL_MEMORY_HANDLE_DESC_handle_win32
+    Union(139), // 348 t_CUDA_EXTERNAL_MEMORY_HANDLE_DESC_handle
+    Struct(138), // 349 t_CUDA_EXTERNAL_MEMORY_HANDLE_DESC
+    Pointer(t_CUDA_EXTERNAL_MEMORY_HANDLE_DESC, true), // 350 t_PC_CUDA_EXTERNAL_MEMORY_HANDLE_DESC
+    Enum(62), // 351 t_CUexternalSemaphoreHandleType
+    Struct(143), // 352 t_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_handle_win32
+    Union(142), // 353 t_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_handle
+    Struct(141), // 354 t_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC
+    Pointer(t_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC, true), // 355 t_PC_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC
+    Struct(144), // 356 t_CUipcEventHandle
+    Pointer(t_CUipcEventHandle, false), // 357 t_P_CUipcEventHandle
+    Struct(145), // 358 t_CUipcMemHandle
+    Pointer(t_CUipcMemHandle, false), // 359 t_P_CUipcMemHandle
+    Flags(63, 4), // 360 t_CUipcMem_flags_in4
+    Pointer(t_CUfunction, false), // 361 t_P_CUfunction
+    Handle(25), // 362 t_CUlibrary
+    Pointer(t_CUlibrary, false), // 363 t_P_CUlibrary
+    Struct(146), // 364 t_CUDA_LAUNCH_PARAMS
+    Pointer(t_CUDA_LAUNCH_PARAMS, false), // 365 t_P_CUDA_LAUNCH_PARAMS
+    Flags(64, 4), // 366 t_CUcooperative_multi_flags_in4
+    Array(t_char, 4), // 367 t_A4_char
+    Struct(148), // 368 t_CUlaunchAttribute
+    Pointer(t_CUlaunchAttribute, false), // 369 t_P_CUlaunchAttribute
+    Struct(147), // 370 t_CUlaunchConfig
+    Pointer(t_CUlaunchConfig, true), // 371 t_PC_CUlaunchConfig
+    Pointer(t_CUkernel, false), // 372 t_P_CUkernel
+    Enum(65), // 373 t_CUjit_option
+    Pointer(t_CUjit_option, false), // 374 t_P_CUjit_option
+    Enum(66), // 375 t_CUlibraryOption
+    Pointer(t_CUlibraryOption, false), // 376 t_P_CUlibraryOption
+    Enum(67), // 377 t_CUjit_target
+    Enum(68), // 378 t_CUjit_fallback
+    Enum(69), // 379 t_CUjit_cacheMode
+    Struct(149), // 380 t_CUlibraryHostUniversalFunctionAndDataTable
+    Pointer(t_CUlibraryHostUniversalFunctionAndDataTable, false), // 381 t_P_CUlibraryHostUniversalFunctionAndDataTable
+    Handle(26), // 382 t_CUlinkState
+    Enum(70), // 383 t_CUjitInputType
+    Pointer(t_CUlinkState, false), // 384 t_P_CUlinkState
+    Handle(27), // 385 t_CUmemGenericAllocationHandle
+    Enum(71), // 386 t_CUlogicalEndpointType
+    Struct(152), // 387 t_CUlogicalEndpointProp__1_unicast
+    Struct(153), // 388 t_CUlogicalEndpointProp__1_multicast
+    Union(151), // 389 t_CUlogicalEndpointProp__1
+    Struct(150), // 390 t_CUlogicalEndpointProp
+    Pointer(t_CUlogicalEndpointProp, true), // 391 t_PC_CUlogicalEndpointProp
+    Enum(72), // 392 t_CUlogicalEndpointIpcHandleType
+    Handle(28), // 393 t_CUlogsCallbackHandle
+    Pointer(t_CUlogsCallbackHandle, false), // 394 t_P_CUlogsCallbackHandle
+    Enum(73), // 395 t_CUmem_advise
+    Flags(74, 4), // 396 t_CUmemAttach_flags_in4
+    Enum(75), // 397 t_CUmemDecompressAlgorithm
+    Array(t_u8, 20), // 398 t_A20_u8
+    Struct(154), // 399 t_CUmemDecompressParams
+    Pointer(t_CUmemDecompressParams, false), // 400 t_P_CUmemDecompressParams
+    Pointer(t_CUmemGenericAllocationHandle, false), // 401 t_P_CUmemGenericAllocationHandle
+    Array(t_u8, 4), // 402 t_A4_u8
+    Enum(76), // 403 t_CUmemAllocationCompType
+    Flags(76, 1), // 404 t_CUmemAllocationCompType_in1
+    Flags(77, 4), // 405 t_CUmem_create_usage_in4
+    Flags(77, 2), // 406 t_CUmem_create_usage_in2
+    Struct(156), // 407 t_CUmemAllocationProp_allocFlags
+    Struct(155), // 408 t_CUmemAllocationProp
+    Pointer(t_CUmemAllocationProp, true), // 409 t_PC_CUmemAllocationProp
+    Pointer(t_CUmemLocation, false), // 410 t_P_CUmemLocation
+    Pointer(t_CUmemLocation, true), // 411 t_PC_CUmemLocation
+    Flags(78, 4), // 412 t_CUmemAllocationGranularity_flags_in4
+    Pointer(t_CUmemAllocationProp, false), // 413 t_P_CUmemAllocationProp
+    Enum(79), // 414 t_CUmemRangeHandleType
+    Flags(80, 4), // 415 t_CUmemhostalloc_flags_in4
+    Pointer(t_CUmemhostalloc_flags_in4, false), // 416 t_P_CUmemhostalloc_flags_in4
+    Flags(81, 4), // 417 t_CUmemhostregister_flags_in4
+    Enum(82), // 418 t_CUresourcetype
+    Union(158), // 419 t_CUarrayMapInfo_resource
+    Enum(83), // 420 t_CUarraySparseSubresourceType
+    Struct(160), // 421 t_CUarrayMapInfo_subresource_sparseLevel
+    Struct(161), // 422 t_CUarrayMapInfo_subresource_miptail
+    Union(159), // 423 t_CUarrayMapInfo_subresource
+    Enum(84), // 424 t_CUmemOperationType
+    Enum(85), // 425 t_CUmemHandleType
+    Union(162), // 426 t_CUarrayMapInfo_memHandle
+    Array(t_u32, 2), // 427 t_A2_u32
+    Struct(157), // 428 t_CUarrayMapInfo
+    Pointer(t_CUarrayMapInfo, false), // 429 t_P_CUarrayMapInfo
+    Pointer(t_CUmemPoolProps, true), // 430 t_PC_CUmemPoolProps
+    Struct(163), // 431 t_CUmemPoolPtrExportData
+    Pointer(t_CUmemPoolPtrExportData, false), // 432 t_P_CUmemPoolPtrExportData
+    Pointer(t_CUmemAccess_flags_in4, false), // 433 t_P_CUmemAccess_flags_in4
+    Enum(86), // 434 t_CUmemPool_attribute
+    Enum(87), // 435 t_CUmem_range_attribute
+    Pointer(t_CUmem_range_attribute, false), // 436 t_P_CUmem_range_attribute
+    Struct(164), // 437 t_CUDA_MEMCPY2D_v1
+    Pointer(t_CUDA_MEMCPY2D_v1, true), // 438 t_PC_CUDA_MEMCPY2D_v1
+    Struct(165), // 439 t_CUDA_MEMCPY2D
+    Pointer(t_CUDA_MEMCPY2D, true), // 440 t_PC_CUDA_MEMCPY2D
+    Struct(166), // 441 t_CUDA_MEMCPY3D_v1
+    Pointer(t_CUDA_MEMCPY3D_v1, true), // 442 t_PC_CUDA_MEMCPY3D_v1
+    Enum(88), // 443 t_CUmemcpy3DOperandType
+    Struct(170), // 444 t_CUmemcpy3DOperand_op_ptr
+    Struct(172), // 445 t_CUoffset3D
+    Struct(171), // 446 t_CUmemcpy3DOperand_op_array
+    Union(169), // 447 t_CUmemcpy3DOperand_op
+    Struct(168), // 448 t_CUmemcpy3DOperand
+    Struct(173), // 449 t_CUextent3D
+    Struct(167), // 450 t_CUDA_MEMCPY3D_BATCH_OP
+    Pointer(t_CUDA_MEMCPY3D_BATCH_OP, false), // 451 t_P_CUDA_MEMCPY3D_BATCH_OP
+    Struct(174), // 452 t_CUDA_MEMCPY3D_PEER
+    Pointer(t_CUDA_MEMCPY3D_PEER, true), // 453 t_PC_CUDA_MEMCPY3D_PEER
+    Enum(89), // 454 t_CUmoduleLoadingMode
+    Pointer(t_CUmoduleLoadingMode, false), // 455 t_P_CUmoduleLoadingMode
+    Handle(29), // 456 t_CUsurfref
+    Pointer(t_CUsurfref, false), // 457 t_P_CUsurfref
+    Handle(30), // 458 t_CUtexref
+    Pointer(t_CUtexref, false), // 459 t_P_CUtexref
+    Struct(175), // 460 t_CUmulticastObjectProp
+    Pointer(t_CUmulticastObjectProp, true), // 461 t_PC_CUmulticastObjectProp
+    Flags(90, 4), // 462 t_CUmulticastGranularity_flags_in4
+    Flags(91, 4), // 463 t_CUoccupancy_flags_in4
+    Enum(92), // 464 t_CUpointer_attribute
+    Struct(176), // 465 t_CUDA_POINTER_ATTRIBUTE_P2P_TOKENS
+    Enum(93), // 466 t_CUDA_POINTER_ATTRIBUTE_ACCESS_FLAGS
+    Pointer(t_CUpointer_attribute, false), // 467 t_P_CUpointer_attribute
+    Enum(94), // 468 t_CUoutput_mode
+    Pointer(t_CUexternalSemaphore, true), // 469 t_PC_CUexternalSemaphore
+    Enum(95), // 470 t_CUstreamCigDataType
+    Struct(178), // 471 t_CUstreamCigParam
+    Pointer(t_CUstreamCigParam, false), // 472 t_P_CUstreamCigParam
+    Struct(177), // 473 t_CUstreamCigCaptureParams
+    Pointer(t_CUstreamCigCaptureParams, false), // 474 t_P_CUstreamCigCaptureParams
+    Enum(96), // 475 t_CUstreamCaptureMode
+    Enum(97), // 476 t_CUstreamAttrID_enum
+    Union(179), // 477 t_CUstreamAttrValue_union
+    Pointer(t_CUstreamAttrValue_union, false), // 478 t_P_CUstreamAttrValue_union
+    Enum(98), // 479 t_CUstreamCaptureStatus
+    Pointer(t_CUstreamCaptureStatus, false), // 480 t_P_CUstreamCaptureStatus
+    Pointer(t_PC_CUgraphNode, false), // 481 t_P_PC_CUgraphNode
+    Pointer(t_PC_CUgraphEdgeData, false), // 482 t_P_PC_CUgraphEdgeData
+    Pointer(t_CUstream_flags_in4, false), // 483 t_P_CUstream_flags_in4
+    Pointer(t_CUstreamAttrValue_union, true), // 484 t_PC_CUstreamAttrValue_union
+    Flags(99, 4), // 485 t_CUstreamUpdateCaptureDependencies_flags_in4
+    Flags(100, 4), // 486 t_CUevent_wait_flags_in4
+    Flags(101, 4), // 487 t_CUstreamWaitValue_flags_in4
+    Flags(102, 4), // 488 t_CUstreamWriteValue_flags_in4
+    Handle(31), // 489 t_CUsurfObject
+    Pointer(t_CUsurfObject, false), // 490 t_P_CUsurfObject
+    Struct(182), // 491 t_CUDA_RESOURCE_DESC_res_array
+    Struct(183), // 492 t_CUDA_RESOURCE_DESC_res_mipmap
+    Struct(184), // 493 t_CUDA_RESOURCE_DESC_res_linear
+    Struct(185), // 494 t_CUDA_RESOURCE_DESC_res_pitch2D
+    Array(t_i32, 32), // 495 t_A32_i32
+    Struct(186), // 496 t_CUDA_RESOURCE_DESC_res_reserved
+    Union(181), // 497 t_CUDA_RESOURCE_DESC_res
+    Struct(180), // 498 t_CUDA_RESOURCE_DESC
+    Pointer(t_CUDA_RESOURCE_DESC, true), // 499 t_PC_CUDA_RESOURCE_DESC
+    Pointer(t_CUDA_RESOURCE_DESC, false), // 500 t_P_CUDA_RESOURCE_DESC
+    Array(t_u64, 16), // 501 t_A16_u64
+    Struct(187), // 502 t_CUtensorMap
+    Pointer(t_CUtensorMap, false), // 503 t_P_CUtensorMap
+    Enum(103), // 504 t_CUtensorMapDataType
+    Pointer(t_u64, true), // 505 t_PC_u64
+    Pointer(t_i32, true), // 506 t_PC_i32
+    Pointer(t_u32, true), // 507 t_PC_u32
+    Enum(104), // 508 t_CUtensorMapInterleave
+    Enum(105), // 509 t_CUtensorMapSwizzle
+    Enum(106), // 510 t_CUtensorMapL2promotion
+    Enum(107), // 511 t_CUtensorMapFloatOOBfill
+    Enum(108), // 512 t_CUtensorMapIm2ColWideMode
+    Enum(109), // 513 t_CUtensorMapAllocClass
+    Pointer(t_CUtensorMapAllocClass, false), // 514 t_P_CUtensorMapAllocClass
+    Handle(32), // 515 t_CUtexObject
+    Pointer(t_CUtexObject, false), // 516 t_P_CUtexObject
+    Enum(110), // 517 t_CUaddress_mode
+    Array(t_CUaddress_mode, 3), // 518 t_A3_CUaddress_mode
+    Enum(111), // 519 t_CUfilter_mode
+    Array(t_f32, 4), // 520 t_A4_f32
+    Array(t_i32, 12), // 521 t_A12_i32
+    Struct(188), // 522 t_CUDA_TEXTURE_DESC
+    Pointer(t_CUDA_TEXTURE_DESC, true), // 523 t_PC_CUDA_TEXTURE_DESC
+    Enum(112), // 524 t_CUresourceViewFormat
+    Struct(189), // 525 t_CUDA_RESOURCE_VIEW_DESC
+    Pointer(t_CUDA_RESOURCE_VIEW_DESC, true), // 526 t_PC_CUDA_RESOURCE_VIEW_DESC
+    Pointer(t_CUDA_RESOURCE_VIEW_DESC, false), // 527 t_P_CUDA_RESOURCE_VIEW_DESC
+    Pointer(t_CUDA_TEXTURE_DESC, false), // 528 t_P_CUDA_TEXTURE_DESC
+    Pointer(t_CUaddress_mode, false), // 529 t_P_CUaddress_mode
+    Pointer(t_CUfilter_mode, false), // 530 t_P_CUfilter_mode
+    Flags(113, 4), // 531 t_CUtexref_flags_in4
+    Pointer(t_CUtexref_flags_in4, false), // 532 t_P_CUtexref_flags_in4
+    Pointer(t_CUarray_format, false), // 533 t_P_CUarray_format
+    Pointer(t_CUstreamCaptureMode, false), // 534 t_P_CUstreamCaptureMode
+    Pointer(t_CUuserObject, false), // 535 t_P_CUuserObject
+    Flags(114, 4), // 536 t_CUuserObject_flags_in4
+    Enum(115), // 537 t_cudaError_t
+    Status(115), // 538 t_cudaError_t_status
+    Handle(33), // 539 t_cudaKernel_t
+    Pointer(t_cudaKernel_t, false), // 540 t_P_cudaKernel_t
+    Struct(190), // 541 t_dim3
+    Handle(34), // 542 t_cudaStream_t
+    Pointer(t_dim3, false), // 543 t_P_dim3
+    Pointer(t_cudaStream_t, false), // 544 t_P_cudaStream_t
+    Struct(191), // 545 t_uint3
+    Pointer(t_uint3, false), // 546 t_P_uint3
+    Enum(116), // 547 t_cudaChannelFormatKind
+    Struct(193), // 548 t_cudaChannelFormatDesc
+    Struct(192), // 549 t_surfaceReference
+    Pointer(t_surfaceReference, true), // 550 t_PC_surfaceReference
+    Enum(117), // 551 t_cudaTextureFilterMode
+    Enum(118), // 552 t_cudaTextureAddressMode
+    Array(t_cudaTextureAddressMode, 3), // 553 t_A3_cudaTextureAddressMode
+    Array(t_i32, 14), // 554 t_A14_i32
+    Struct(194), // 555 t_textureReference
+    Pointer(t_textureReference, true), // 556 t_PC_textureReference
+    Pointer(t_cudaChannelFormatDesc, false), // 557 t_P_cudaChannelFormatDesc
+    Struct(195), // 558 t_cudaExtent
+    Pointer(t_cudaExtent, false), // 559 t_P_cudaExtent
+    Handle(35), // 560 t_cudaArray_t
+    Struct(196), // 561 t_cudaArrayMemoryRequirements
+    Pointer(t_cudaArrayMemoryRequirements, false), // 562 t_P_cudaArrayMemoryRequirements
+    Pointer(t_cudaArray_t, false), // 563 t_P_cudaArray_t
+    Struct(198), // 564 t_cudaArraySparseProperties_tileExtent
+    Struct(197), // 565 t_cudaArraySparseProperties
+    Pointer(t_cudaArraySparseProperties, false), // 566 t_P_cudaArraySparseProperties
+    Handle(36), // 567 t_cudaArray_const_t
+    Pointer(t_cudaChannelFormatDesc, true), // 568 t_PC_cudaChannelFormatDesc
+    Handle(37), // 569 t_cudaMipmappedArray_const_t
+    Array(t_char, 8), // 570 t_A8_char
+    Array(t_i32, 2), // 571 t_A2_i32
+    Array(t_u8, 8), // 572 t_A8_u8
+    Array(t_i32, 63), // 573 t_A63_i32
+    Array(t_i32, 61), // 574 t_A61_i32
+    Array(t_i32, 1), // 575 t_A1_i32
+    Array(t_i32, 60), // 576 t_A60_i32
+    Array(t_i32, 56), // 577 t_A56_i32
+    Struct(199), // 578 t_cudaDeviceProp
+    Pointer(t_cudaDeviceProp, true), // 579 t_PC_cudaDeviceProp
+    Handle(38), // 580 t_cudaSurfaceObject_t
+    Pointer(t_cudaSurfaceObject_t, false), // 581 t_P_cudaSurfaceObject_t
+    Enum(119), // 582 t_cudaResourceType
+    Struct(209), // 583 t_cudaResourceDesc_res_array
+    Handle(39), // 584 t_cudaMipmappedArray_t
+    Struct(210), // 585 t_cudaResourceDesc_res_mipmap
+    Struct(211), // 586 t_cudaResourceDesc_res_linear
+    Struct(212), // 587 t_cudaResourceDesc_res_pitch2D
+    Struct(213), // 588 t_cudaResourceDesc_res_reserved
+    Union(207), // 589 t_cudaResourceDesc_res
+    Struct(205), // 590 t_cudaResourceDesc
+    Pointer(t_cudaResourceDesc, true), // 591 t_PC_cudaResourceDesc
+    Handle(40), // 592 t_cudaTextureObject_t
+    Pointer(t_cudaTextureObject_t, false), // 593 t_P_cudaTextureObject_t
+    Enum(120), // 594 t_cudaTextureReadMode
+    Struct(214), // 595 t_cudaTextureDesc
+    Pointer(t_cudaTextureDesc, true), // 596 t_PC_cudaTextureDesc
+    Enum(121), // 597 t_cudaResourceViewFormat
+    Struct(217), // 598 t_cudaResourceViewDesc
+    Pointer(t_cudaResourceViewDesc, true), // 599 t_PC_cudaResourceViewDesc
+    Struct(219), // 600 t_cudaTextureDesc_v2
+    Pointer(t_cudaTextureDesc_v2, true), // 601 t_PC_cudaTextureDesc_v2
+    Handle(41), // 602 t_cudaExternalMemory_t
+    Handle(42), // 603 t_cudaExternalSemaphore_t
+    Handle(43), // 604 t_cudaDevResourceDesc_t
+    Pointer(t_cudaDevResourceDesc_t, false), // 605 t_P_cudaDevResourceDesc_t
+    Enum(122), // 606 t_cudaDevResourceType
+    Struct(222), // 607 t_cudaDevSmResource
+    Enum(123), // 608 t_cudaDevWorkqueueConfigScope
+    Struct(224), // 609 t_cudaDevWorkqueueConfigResource
+    Struct(225), // 610 t_cudaDevWorkqueueResource
+    Union(221), // 611 t_cudaDevResource__2
+    Struct(220), // 612 t_cudaDevResource
+    Pointer(t_cudaDevResource, false), // 613 t_P_cudaDevResource
+    Pointer(t_cudaDevResource, true), // 614 t_PC_cudaDevResource
+    Struct(226), // 615 t_cudaDevSmResourceGroupParams
+    Pointer(t_cudaDevSmResourceGroupParams, false), // 616 t_P_cudaDevSmResourceGroupParams
+    Enum(124), // 617 t_cudaFlushGPUDirectRDMAWritesTarget
+    Enum(125), // 618 t_cudaFlushGPUDirectRDMAWritesScope
+    Enum(126), // 619 t_cudaDeviceAttr
+    Enum(127), // 620 t_cudaFuncCache
+    Pointer(t_cudaFuncCache, false), // 621 t_P_cudaFuncCache
+    Handle(44), // 622 t_cudaMemPool_t
+    Pointer(t_cudaMemPool_t, false), // 623 t_P_cudaMemPool_t
+    Handle(45), // 624 t_cudaExecutionContext_t
+    Pointer(t_cudaExecutionContext_t, false), // 625 t_P_cudaExecutionContext_t
+    Enum(128), // 626 t_cudaGraphMemAttributeType
+    Enum(129), // 627 t_cudaAtomicOperation
+    Pointer(t_cudaAtomicOperation, true), // 628 t_PC_cudaAtomicOperation
+    Enum(130), // 629 t_cudaLimit
+    Enum(131), // 630 t_cudaDeviceP2PAttr
+    Enum(132), // 631 t_cudaSharedMemConfig
+    Pointer(t_cudaSharedMemConfig, false), // 632 t_P_cudaSharedMemConfig
+    Handle(46), // 633 t_cudaAsyncCallbackHandle_t
+    Pointer(t_cudaAsyncCallbackHandle_t, false), // 634 t_P_cudaAsyncCallbackHandle_t
+    Handle(47), // 635 t_cudaEglStreamConnection
+    Pointer(t_cudaEglStreamConnection, false), // 636 t_P_cudaEglStreamConnection
+    Handle(48), // 637 t_cudaGraphicsResource_t
+    Pointer(t_cudaGraphicsResource_t, false), // 638 t_P_cudaGraphicsResource_t
+    Array(t_cudaArray_t, 3), // 639 t_A3_cudaArray_t
+    Struct(230), // 640 t_cudaPitchedPtr
+    Array(t_cudaPitchedPtr, 3), // 641 t_A3_cudaPitchedPtr
+    Union(229), // 642 t_cudaEglFrame_frame
+    Struct(231), // 643 t_cudaEglPlaneDesc
+    Array(t_cudaEglPlaneDesc, 3), // 644 t_A3_cudaEglPlaneDesc
+    Enum(133), // 645 t_cudaEglFrameType
+    Enum(134), // 646 t_cudaEglColorFormat
+    Struct(228), // 647 t_cudaEglFrame
+    Pointer(t_cudaEglFrame, false), // 648 t_P_cudaEglFrame
+    Handle(49), // 649 t_cudaEvent_t
+    Pointer(t_cudaEvent_t, false), // 650 t_P_cudaEvent_t
+    Flags(135, 4), // 651 t_cudaEventFlags_in4
+    Flags(136, 4), // 652 t_cudaEventRecordFlags_in4
+    Flags(137, 4), // 653 t_cudaStreamFlags_in4
+    Struct(232), // 654 t_cudaExternalMemoryBufferDesc
+    Pointer(t_cudaExternalMemoryBufferDesc, true), // 655 t_PC_cudaExternalMemoryBufferDesc
+    Pointer(t_cudaMipmappedArray_t, false), // 656 t_P_cudaMipmappedArray_t
+    Struct(234), // 657 t_cudaExternalMemoryMipmappedArrayDesc
+    Pointer(t_cudaExternalMemoryMipmappedArrayDesc, true), // 658 t_PC_cudaExternalMemoryMipmappedArrayDesc
+    Array(t_i32, 16), // 659 t_A16_i32
+    Array(t_i32, 15), // 660 t_A15_i32
+    Enum(138), // 661 t_cudaSharedMemoryMode
+    Struct(236), // 662 t_cudaFuncAttributes
+    Pointer(t_cudaFuncAttributes, false), // 663 t_P_cudaFuncAttributes
+    Enum(139), // 664 t_cudaFuncAttribute
+    Enum(140), // 665 t_cudaGLDeviceList
+    Flags(141, 4), // 666 t_cudaDeviceFlags_in4
+    Pointer(t_cudaDeviceFlags_in4, false), // 667 t_P_cudaDeviceFlags_in4
+    Pointer(t_cudaDeviceProp, false), // 668 t_P_cudaDeviceProp
+    Flags(142, 4), // 669 t_cudaGetDriverEntryPointFlags_in4
+    Flags(142, 8), // 670 t_cudaGetDriverEntryPointFlags_in8
+    Enum(143), // 671 t_cudaDriverEntryPointQueryResult
+    Pointer(t_cudaDriverEntryPointQueryResult, false), // 672 t_P_cudaDriverEntryPointQueryResult
+    Handle(50), // 673 t_cudaFunction_t
+    Pointer(t_cudaFunction_t, false), // 674 t_P_cudaFunction_t
+    Pointer(t_cudaResourceDesc, false), // 675 t_P_cudaResourceDesc
+    Pointer(t_PC_surfaceReference, false), // 676 t_P_PC_surfaceReference
+    Pointer(t_cudaResourceViewDesc, false), // 677 t_P_cudaResourceViewDesc
+    Pointer(t_cudaTextureDesc, false), // 678 t_P_cudaTextureDesc
+    Pointer(t_cudaTextureDesc_v2, false), // 679 t_P_cudaTextureDesc_v2
+    Pointer(t_PC_textureReference, false), // 680 t_P_PC_textureReference
+    Handle(51), // 681 t_cudaGraphNode_t
+    Pointer(t_cudaGraphNode_t, false), // 682 t_P_cudaGraphNode_t
+    Handle(52), // 683 t_cudaGraph_t
+    Pointer(t_cudaGraphNode_t, true), // 684 t_PC_cudaGraphNode_t
+    Struct(241), // 685 t_cudaGraphEdgeData
+    Pointer(t_cudaGraphEdgeData, true), // 686 t_PC_cudaGraphEdgeData
+    Pointer(t_cudaExternalSemaphore_t, false), // 687 t_P_cudaExternalSemaphore_t
+    Struct(245), // 688 t_cudaExternalSemaphoreSignalParams_params_fence
+    Union(246), // 689 t_cudaExternalSemaphoreSignalParams_params_nvSciSync
+    Struct(247), // 690 t_cudaExternalSemaphoreSignalParams_params_keyedMutex
+    Struct(244), // 691 t_cudaExternalSemaphoreSignalParams_params
+    Struct(243), // 692 t_cudaExternalSemaphoreSignalParams
+    Pointer(t_cudaExternalSemaphoreSignalParams, true), // 693 t_PC_cudaExternalSemaphoreSignalParams
+    Struct(242), // 694 t_cudaExternalSemaphoreSignalNodeParams
+    Pointer(t_cudaExternalSemaphoreSignalNodeParams, true), // 695 t_PC_cudaExternalSemaphoreSignalNodeParams
+    Struct(251), // 696 t_cudaExternalSemaphoreWaitParams_params_fence
+    Union(252), // 697 t_cudaExternalSemaphoreWaitParams_params_nvSciSync
+    Struct(253), // 698 t_cudaExternalSemaphoreWaitParams_params_keyedMutex
+    Struct(250), // 699 t_cudaExternalSemaphoreWaitParams_params
+    Struct(249), // 700 t_cudaExternalSemaphoreWaitParams
+    Pointer(t_cudaExternalSemaphoreWaitParams, true), // 701 t_PC_cudaExternalSemaphoreWaitParams
+    Struct(248), // 702 t_cudaExternalSemaphoreWaitNodeParams
+    Pointer(t_cudaExternalSemaphoreWaitNodeParams, true), // 703 t_PC_cudaExternalSemaphoreWaitNodeParams
+    Struct(254), // 704 t_cudaHostNodeParams
+    Pointer(t_cudaHostNodeParams, true), // 705 t_PC_cudaHostNodeParams
+    Struct(255), // 706 t_cudaKernelNodeParams
+    Pointer(t_cudaKernelNodeParams, true), // 707 t_PC_cudaKernelNodeParams
+    Enum(144), // 708 t_cudaMemAllocationType
+    Flags(145, 4), // 709 t_cudaMemAllocationHandleType_in4
+    Enum(146), // 710 t_cudaMemLocationType
+    Struct(265), // 711 t_cudaMemLocation__1_localized
+    Union(263), // 712 t_cudaMemLocation__1
+    Struct(261), // 713 t_cudaMemLocation
+    Struct(257), // 714 t_cudaMemPoolProps
+    Enum(147), // 715 t_cudaMemAccessFlags
+    Struct(266), // 716 t_cudaMemAccessDesc
+    Pointer(t_cudaMemAccessDesc, true), // 717 t_PC_cudaMemAccessDesc
+    Struct(256), // 718 t_cudaMemAllocNodeParams
+    Pointer(t_cudaMemAllocNodeParams, false), // 719 t_P_cudaMemAllocNodeParams
+    Struct(268), // 720 t_cudaPos
+    Enum(148), // 721 t_cudaMemcpyKind
+    Struct(267), // 722 t_cudaMemcpy3DParms
+    Pointer(t_cudaMemcpy3DParms, true), // 723 t_PC_cudaMemcpy3DParms
+    Struct(269), // 724 t_cudaMemsetParams
+    Pointer(t_cudaMemsetParams, true), // 725 t_PC_cudaMemsetParams
+    Enum(149), // 726 t_cudaGraphNodeType
+    Union(277), // 727 t_cudaKernelNodeParamsV2__1
+    Enum(150), // 728 t_cudaKernelFunctionType
+    Struct(274), // 729 t_cudaKernelNodeParamsV2
+    Struct(278), // 730 t_cudaMemcpyNodeParams
+    Struct(280), // 731 t_cudaMemsetParamsV2
+    Struct(282), // 732 t_cudaHostNodeParamsV2
+    Enum(151), // 733 t_cudaGraphChildGraphNodeOwnership
+    Struct(285), // 734 t_cudaChildGraphNodeParams
+    Struct(287), // 735 t_cudaEventWaitNodeParams
+    Struct(288), // 736 t_cudaEventRecordNodeParams
+    Struct(290), // 737 t_cudaExternalSemaphoreSignalNodeParamsV2
+    Struct(292), // 738 t_cudaExternalSemaphoreWaitNodeParamsV2
+    Struct(294), // 739 t_cudaMemAllocNodeParamsV2
+    Struct(295), // 740 t_cudaMemFreeNodeParams
+    Handle(53), // 741 t_cudaGraphConditionalHandle
+    Enum(152), // 742 t_cudaGraphConditionalNodeType
+    Pointer(t_cudaGraph_t, false), // 743 t_P_cudaGraph_t
+    Struct(296), // 744 t_cudaConditionalNodeParams
+    Enum(153), // 745 t_cudaMemcpySrcAccessOrder
+    Struct(299), // 746 t_cudaMemcpyAttributes
+    Pointer(t_cudaMemcpyAttributes, false), // 747 t_P_cudaMemcpyAttributes
+    Struct(298), // 748 t_cudaMemcpyBatchNodeParams
+    Union(271), // 749 t_cudaGraphNodeParams__1
+    Struct(270), // 750 t_cudaGraphNodeParams
+    Pointer(t_cudaGraphNodeParams, false), // 751 t_P_cudaGraphNodeParams
+    Pointer(t_cudaGraphConditionalHandle, false), // 752 t_P_cudaGraphConditionalHandle
+    Flags(154, 4), // 753 t_cudaGraphConditionalHandleFlags_in4
+    Flags(155, 4), // 754 t_cudaGraphDebugDotFlags_in4
+    Handle(54), // 755 t_cudaGraphExec_t
+    Flags(156, 4), // 756 t_cudaGraphInstantiateFlags_in4
+    Pointer(t_cudaGraphInstantiateFlags_in4, false), // 757 t_P_cudaGraphInstantiateFlags_in4
+    Flags(156, 8), // 758 t_cudaGraphInstantiateFlags_in8
+    Pointer(t_cudaGraphInstantiateFlags_in8, false), // 759 t_P_cudaGraphInstantiateFlags_in8
+    Enum(157), // 760 t_cudaGraphExecUpdateResult
+    Pointer(t_cudaGraphExecUpdateResult, false), // 761 t_P_cudaGraphExecUpdateResult
+    Struct(300), // 762 t_cudaGraphExecUpdateResultInfo
+    Pointer(t_cudaGraphExecUpdateResultInfo, false), // 763 t_P_cudaGraphExecUpdateResultInfo
+    Pointer(t_cudaExternalSemaphoreSignalNodeParams, false), // 764 t_P_cudaExternalSemaphoreSignalNodeParams
+    Pointer(t_cudaExternalSemaphoreWaitNodeParams, false), // 765 t_P_cudaExternalSemaphoreWaitNodeParams
+    Pointer(t_cudaGraphEdgeData, false), // 766 t_P_cudaGraphEdgeData
+    Pointer(t_cudaHostNodeParams, false), // 767 t_P_cudaHostNodeParams
+    Pointer(t_cudaGraphExec_t, false), // 768 t_P_cudaGraphExec_t
+    Enum(158), // 769 t_cudaGraphInstantiateResult
+    Struct(301), // 770 t_cudaGraphInstantiateParams
+    Pointer(t_cudaGraphInstantiateParams, false), // 771 t_P_cudaGraphInstantiateParams
+    Enum(159), // 772 t_cudaKernelNodeAttrID
+    Enum(160), // 773 t_cudaLaunchAttributeID
+    Enum(161), // 774 t_cudaAccessProperty
+    Struct(303), // 775 t_cudaAccessPolicyWindow
+    Union(302), // 776 t_cudaKernelNodeAttrValue
+    Pointer(t_cudaKernelNodeAttrValue, false), // 777 t_P_cudaKernelNodeAttrValue
+    Enum(162), // 778 t_cudaSynchronizationPolicy
+    Struct(312), // 779 t_cudaLaunchAttributeValue_clusterDim
+    Enum(163), // 780 t_cudaClusterSchedulingPolicy
+    Struct(313), // 781 t_cudaLaunchAttributeValue_programmaticEvent
+    Struct(314), // 782 t_cudaLaunchMemSyncDomainMap
+    Enum(164), // 783 t_cudaLaunchMemSyncDomain
+    Struct(315), // 784 t_cudaLaunchAttributeValue_launchCompletionEvent
+    Handle(55), // 785 t_cudaGraphDeviceNode_t
+    Struct(316), // 786 t_cudaLaunchAttributeValue_deviceUpdatableKernelNode
+    Struct(317), // 787 t_cudaLaunchAttributeValue_preferredClusterDim
+    Enum(165), // 788 t_cudaLaunchAttributePortableClusterMode
+    Union(304), // 789 t_cudaLaunchAttributeValue
+    Pointer(t_cudaLaunchAttributeValue, false), // 790 t_P_cudaLaunchAttributeValue
+    Pointer(t_cudaKernelNodeParams, false), // 791 t_P_cudaKernelNodeParams
+    Pointer(t_cudaKernelNodeAttrValue, true), // 792 t_PC_cudaKernelNodeAttrValue
+    Pointer(t_cudaLaunchAttributeValue, true), // 793 t_PC_cudaLaunchAttributeValue
+    Pointer(t_cudaMemcpy3DParms, false), // 794 t_P_cudaMemcpy3DParms
+    Pointer(t_cudaMemsetParams, false), // 795 t_P_cudaMemsetParams
+    Pointer(t_cudaGraphNodeType, false), // 796 t_P_cudaGraphNodeType
+    Handle(56), // 797 t_cudaUserObject_t
+    Flags(166, 4), // 798 t_cudaUserObjectRetainFlags_in4
+    Flags(167, 4), // 799 t_cudaGraphicsRegisterFlags_in4
+    Flags(168, 4), // 800 t_cudaGraphicsMapFlags_in4
+    Flags(169, 4), // 801 t_cudaHostAllocFlags_in4
+    Pointer(t_cudaHostAllocFlags_in4, false), // 802 t_P_cudaHostAllocFlags_in4
+    Flags(170, 4), // 803 t_cudaHostRegisterFlags_in4
+    Pointer(t_cudaExternalMemory_t, false), // 804 t_P_cudaExternalMemory_t
+    Enum(171), // 805 t_cudaExternalMemoryHandleType
+    Struct(321), // 806 t_cudaExternalMemoryHandleDesc_handle_win32
+    Union(320), // 807 t_cudaExternalMemoryHandleDesc_handle
+    Struct(318), // 808 t_cudaExternalMemoryHandleDesc
+    Pointer(t_cudaExternalMemoryHandleDesc, true), // 809 t_PC_cudaExternalMemoryHandleDesc
+    Enum(172), // 810 t_cudaExternalSemaphoreHandleType
+    Struct(325), // 811 t_cudaExternalSemaphoreHandleDesc_handle_win32
+    Union(324), // 812 t_cudaExternalSemaphoreHandleDesc_handle
+    Struct(322), // 813 t_cudaExternalSemaphoreHandleDesc
+    Pointer(t_cudaExternalSemaphoreHandleDesc, true), // 814 t_PC_cudaExternalSemaphoreHandleDesc
+    Flags(173, 4), // 815 t_cudaInitDeviceFlags_in4
+    Struct(326), // 816 t_cudaIpcEventHandle_t
+    Pointer(t_cudaIpcEventHandle_t, false), // 817 t_P_cudaIpcEventHandle_t
+    Struct(327), // 818 t_cudaIpcMemHandle_t
+    Pointer(t_cudaIpcMemHandle_t, false), // 819 t_P_cudaIpcMemHandle_t
+    Flags(174, 4), // 820 t_cudaIpcMemFlags_in4
+    Struct(328), // 821 t_cudaLaunchParams
+    Pointer(t_cudaLaunchParams, false), // 822 t_P_cudaLaunchParams
+    Flags(175, 4), // 823 t_cudaCooperativeMultiFlags_in4
+    Struct(330), // 824 t_cudaLaunchAttribute
+    Pointer(t_cudaLaunchAttribute, false), // 825 t_P_cudaLaunchAttribute
+    Struct(329), // 826 t_cudaLaunchConfig_t
+    Pointer(t_cudaLaunchConfig_t, true), // 827 t_PC_cudaLaunchConfig_t
+    Handle(57), // 828 t_cudaLibrary_t
+    Pointer(t_cudaLibrary_t, false), // 829 t_P_cudaLibrary_t
+    Enum(176), // 830 t_cudaJitOption
+    Pointer(t_cudaJitOption, false), // 831 t_P_cudaJitOption
+    Enum(177), // 832 t_cudaLibraryOption
+    Pointer(t_cudaLibraryOption, false), // 833 t_P_cudaLibraryOption
+    Enum(178), // 834 t_cudaJit_Fallback
+    Enum(179), // 835 t_cudaJit_CacheMode
+    Struct(331), // 836 t_cudalibraryHostUniversalFunctionAndDataTable
+    Pointer(t_cudalibraryHostUniversalFunctionAndDataTable, false), // 837 t_P_cudalibraryHostUniversalFunctionAndDataTable
+    Handle(58), // 838 t_cudaLogsCallbackHandle
+    Pointer(t_cudaLogsCallbackHandle, false), // 839 t_P_cudaLogsCallbackHandle
+    Pointer(t_cudaPitchedPtr, false), // 840 t_P_cudaPitchedPtr
+    Flags(180, 4), // 841 t_cudaArrayFlags_in4
+    Flags(181, 4), // 842 t_cudaMemAttachFlags_in4
+    Enum(182), // 843 t_cudaMemoryAdvise
+    Pointer(t_cudaMemLocation, false), // 844 t_P_cudaMemLocation
+    Pointer(t_cudaMemPoolProps, true), // 845 t_PC_cudaMemPoolProps
+    Struct(332), // 846 t_cudaMemPoolPtrExportData
+    Pointer(t_cudaMemPoolPtrExportData, false), // 847 t_P_cudaMemPoolPtrExportData
+    Pointer(t_cudaMemAccessFlags, false), // 848 t_P_cudaMemAccessFlags
+    Enum(183), // 849 t_cudaMemPoolAttr
+    Enum(184), // 850 t_cudaMemRangeAttribute
+    Pointer(t_cudaMemRangeAttribute, false), // 851 t_P_cudaMemRangeAttribute
+    Enum(185), // 852 t_cudaMemcpy3DOperandType
+    Struct(336), // 853 t_cudaMemcpy3DOperand_op_ptr
+    Struct(338), // 854 t_cudaOffset3D
+    Struct(337), // 855 t_cudaMemcpy3DOperand_op_array
+    Union(335), // 856 t_cudaMemcpy3DOperand_op
+    Struct(334), // 857 t_cudaMemcpy3DOperand
+    Struct(333), // 858 t_cudaMemcpy3DBatchOp
+    Pointer(t_cudaMemcpy3DBatchOp, false), // 859 t_P_cudaMemcpy3DBatchOp
+    Struct(339), // 860 t_cudaMemcpy3DPeerParms
+    Pointer(t_cudaMemcpy3DPeerParms, true), // 861 t_PC_cudaMemcpy3DPeerParms
+    Flags(186, 4), // 862 t_cudaOccupancyFlags_in4
+    Enum(187), // 863 t_cudaMemoryType
+    Array(t_i64, 8), // 864 t_A8_i64
+    Union(343), // 865 t_cudaPointerAttributes__1
+    Array(t_i64, 7), // 866 t_A7_i64
+    Struct(340), // 867 t_cudaPointerAttributes
+    Pointer(t_cudaPointerAttributes, false), // 868 t_P_cudaPointerAttributes
+    Enum(188), // 869 t_cudaOutputMode_t
+    Float(8), // 870 t_f64
+    Pointer(t_f64, false), // 871 t_P_f64
+    Pointer(t_cudaExternalSemaphore_t, true), // 872 t_PC_cudaExternalSemaphore_t
+    Struct(346), // 873 t_cudaExternalSemaphoreSignalParams_v1_params_fence
+    Union(347), // 874 t_cudaExternalSemaphoreSignalParams_v1_params_nvSciSync
+    Struct(348), // 875 t_cudaExternalSemaphoreSignalParams_v1_params_keyedMutex
+    Struct(345), // 876 t_cudaExternalSemaphoreSignalParams_v1_params
+    Struct(344), // 877 t_cudaExternalSemaphoreSignalParams_v1
+    Pointer(t_cudaExternalSemaphoreSignalParams_v1, true), // 878 t_PC_cudaExternalSemaphoreSignalParams_v1
+    Enum(189), // 879 t_cudaStreamCaptureMode
+    Struct(349), // 880 t_cudaGraphRecaptureCallbackData
+    Pointer(t_cudaGraphRecaptureCallbackData, false), // 881 t_P_cudaGraphRecaptureCallbackData
+    Enum(190), // 882 t_cudaStreamAttrID
+    Union(350), // 883 t_cudaStreamAttrValue
+    Pointer(t_cudaStreamAttrValue, false), // 884 t_P_cudaStreamAttrValue
+    Enum(191), // 885 t_cudaStreamCaptureStatus
+    Pointer(t_cudaStreamCaptureStatus, false), // 886 t_P_cudaStreamCaptureStatus
+    Pointer(t_PC_cudaGraphNode_t, false), // 887 t_P_PC_cudaGraphNode_t
+    Pointer(t_PC_cudaGraphEdgeData, false), // 888 t_P_PC_cudaGraphEdgeData
+    Pointer(t_cudaStreamFlags_in4, false), // 889 t_P_cudaStreamFlags_in4
+    Pointer(t_cudaStreamAttrValue, true), // 890 t_PC_cudaStreamAttrValue
+    Flags(192, 4), // 891 t_cudaStreamUpdateCaptureDependenciesFlags_in4
+    Flags(193, 4), // 892 t_cudaEventWaitFlags_in4
+    Pointer(t_cudaStreamCaptureMode, false), // 893 t_P_cudaStreamCaptureMode
+    Pointer(t_cudaUserObject_t, false), // 894 t_P_cudaUserObject_t
+    Flags(194, 4), // 895 t_cudaUserObjectFlags_in4
+    Struct(353), // 896 t_cudaExternalSemaphoreWaitParams_v1_params_fence
+    Union(354), // 897 t_cudaExternalSemaphoreWaitParams_v1_params_nvSciSync
+    Struct(355), // 898 t_cudaExternalSemaphoreWaitParams_v1_params_keyedMutex
+    Struct(352), // 899 t_cudaExternalSemaphoreWaitParams_v1_params
+    Struct(351), // 900 t_cudaExternalSemaphoreWaitParams_v1
+    Pointer(t_cudaExternalSemaphoreWaitParams_v1, true), // 901 t_PC_cudaExternalSemaphoreWaitParams_v1
+    Enum(195), // 902 t_cublasStatus_t
+    Status(195), // 903 t_cublasStatus_t_status
+    Handle(59), // 904 t_cublasHandle_t
+    Enum(196), // 905 t_cudaDataType
+    Int { bytes: 1, signed: true }, // 906 t_i8
+    Int { bytes: 2, signed: true }, // 907 t_i16
+    Float(2), // 908 t_f16
+    BFloat16, // 909 t_bf16
+    Array(t_i8, 2), // 910 t_A2_i8
+    Array(t_u8, 2), // 911 t_A2_u8
+    Array(t_i16, 2), // 912 t_A2_i16
+    Array(t_u16, 2), // 913 t_A2_u16
+    Array(t_i64, 2), // 914 t_A2_i64
+    Array(t_u64, 2), // 915 t_A2_u64
+    Array(t_f16, 2), // 916 t_A2_f16
+    Array(t_bf16, 2), // 917 t_A2_bf16
+    Struct(356), // 918 t_float2
+    Struct(357), // 919 t_double2
+    Pointer(t_float2, true), // 920 t_PC_float2
+    Pointer(t_float2, false), // 921 t_P_float2
+    Enum(197), // 922 t_cublasSideMode_t
+    Enum(198), // 923 t_cublasOperation_t
+    Pointer(t_P_float2, false), // 924 t_P_P_float2
+    Pointer(t_PC_float2, false), // 925 t_P_PC_float2
+    Enum(199), // 926 t_cublasFillMode_t
+    Pointer(t_f32, true), // 927 t_PC_f32
+    Pointer(t_cublasHandle_t, false), // 928 t_P_cublasHandle_t
+    Enum(200), // 929 t_cublasDiagType_t
+    Pointer(t_f64, true), // 930 t_PC_f64
+    Pointer(t_P_f64, false), // 931 t_P_P_f64
+    Pointer(t_PC_f64, false), // 932 t_P_PC_f64
+    Pointer(t_cublasOperation_t, true), // 933 t_PC_cublasOperation_t
+    Pointer(t_i64, true), // 934 t_PC_i64
+    Pointer(t_double2, true), // 935 t_PC_double2
+    Enum(201), // 936 t_cublasComputeType_t
+    Enum(202), // 937 t_cublasGemmAlgo_t
+    Enum(203), // 938 t_cublasAtomicsMode_t
+    Pointer(t_cublasAtomicsMode_t, false), // 939 t_P_cublasAtomicsMode_t
+    Enum(204), // 940 t_cudaEmulationSpecialValuesSupport
+    Pointer(t_cudaEmulationSpecialValuesSupport, false), // 941 t_P_cudaEmulationSpecialValuesSupport
+    Enum(205), // 942 t_cublasEmulationStrategy_t
+    Pointer(t_cublasEmulationStrategy_t, false), // 943 t_P_cublasEmulationStrategy_t
+    Pointer(t_P_i32, false), // 944 t_P_P_i32
+    Enum(206), // 945 t_cudaEmulationMantissaControl
+    Pointer(t_cudaEmulationMantissaControl, false), // 946 t_P_cudaEmulationMantissaControl
+    Flags(207, 4), // 947 t_cublasMath_t_in4
+    Pointer(t_cublasMath_t_in4, false), // 948 t_P_cublasMath_t_in4
+    Enum(208), // 949 t_cublasPointerMode_t
+    Pointer(t_cublasPointerMode_t, false), // 950 t_P_cublasPointerMode_t
+    Enum(209), // 951 t_libraryPropertyType
+    Pointer(t_f16, true), // 952 t_PC_f16
+    Pointer(t_PC_f16, false), // 953 t_P_PC_f16
+    Pointer(t_f16, false), // 954 t_P_f16
+    Pointer(t_P_f16, false), // 955 t_P_P_f16
+    Pointer(t_P_f32, false), // 956 t_P_P_f32
+    Pointer(t_i64, false), // 957 t_P_i64
+    Handle(60), // 958 t_cublasLtHandle_t
+    Pointer(t_cublasLtHandle_t, false), // 959 t_P_cublasLtHandle_t
+    Handle(61), // 960 t_cublasLtEmulationDesc_t
+    Pointer(t_cublasLtEmulationDesc_t, false), // 961 t_P_cublasLtEmulationDesc_t
+    Enum(210), // 962 t_cublasLtEmulationDescAttributes_t
+    Handle(62), // 963 t_cublasLtMatrixLayout_t
+    Pointer(t_cublasLtMatrixLayout_t, false), // 964 t_P_cublasLtMatrixLayout_t
+    Handle(63), // 965 t_cublasLtMatmulDesc_t
+    Struct(358), // 966 t_cublasLtMatmulAlgo_t
+    Pointer(t_cublasLtMatmulAlgo_t, true), // 967 t_PC_cublasLtMatmulAlgo_t
+    Enum(211), // 968 t_cublasLtMatmulAlgoCapAttributes_t
+    Flags(212, 4), // 969 t_cublasLtReductionScheme_t_in4
+    Enum(213), // 970 t_cublasLtMatmulTile_t
+    Enum(214), // 971 t_cublasLtMatmulStages_t
+    Flags(215, 4), // 972 t_cublasLtPointerModeMask_t_in4
+    Flags(216, 4), // 973 t_cublasLtEpilogue_t_in4
+    Array(t_i32, 4), // 974 t_A4_i32
+    Struct(359), // 975 t_cublasLtMatmulHeuristicResult_t
+    Pointer(t_cublasLtMatmulHeuristicResult_t, false), // 976 t_P_cublasLtMatmulHeuristicResult_t
+    Enum(217), // 977 t_cublasLtMatmulAlgoConfigAttributes_t
+    Pointer(t_cublasLtMatmulAlgo_t, false), // 978 t_P_cublasLtMatmulAlgo_t
+    Handle(64), // 979 t_cublasLtMatmulPreference_t
+    Pointer(t_cublasLtMatmulDesc_t, false), // 980 t_P_cublasLtMatmulDesc_t
+    Enum(218), // 981 t_cublasLtMatmulDescAttributes_t
+    Enum(219), // 982 t_cublasLtPointerMode_t
+    Enum(220), // 983 t_cublasLtMatmulMatrixScale_t
+    Pointer(t_cublasLtMatmulPreference_t, false), // 984 t_P_cublasLtMatmulPreference_t
+    Enum(221), // 985 t_cublasLtMatmulPreferenceAttributes_t
+    Enum(222), // 986 t_cublasLtMatmulSearch_t
+    Enum(223), // 987 t_cublasLtMatrixLayoutAttribute_t
+    Enum(224), // 988 t_cublasLtOrder_t
+    Enum(225), // 989 t_cublasLtBatchMode_t
+    Enum(226), // 990 t_cublasLtIntegerWidth_t
+    Handle(65), // 991 t_cublasLtMatrixTransformDesc_t
+    Pointer(t_cublasLtMatrixTransformDesc_t, false), // 992 t_P_cublasLtMatrixTransformDesc_t
+    Enum(227), // 993 t_cublasLtMatrixTransformDescAttributes_t
+    Pointer(t_PC_f32, false), // 994 t_P_PC_f32
+    Pointer(t_bf16, true), // 995 t_PC_bf16
+    Pointer(t_PC_bf16, false), // 996 t_P_PC_bf16
+    Pointer(t_bf16, false), // 997 t_P_bf16
+    Pointer(t_P_bf16, false), // 998 t_P_P_bf16
+    Pointer(t_u8, true), // 999 t_PC_u8
+    Pointer(t_u8, false), // 1000 t_P_u8
+    Handle(66), // 1001 t_cublasXtHandle_t
+    Pointer(t_cublasXtHandle_t, false), // 1002 t_P_cublasXtHandle_t
+    Enum(228), // 1003 t_cublasXtPinnedMemMode_t
+    Pointer(t_cublasXtPinnedMemMode_t, false), // 1004 t_P_cublasXtPinnedMemMode_t
+    Enum(229), // 1005 t_cublasXtBlasOp_t
+    Enum(230), // 1006 t_cublasXtOpType_t
+    Pointer(t_double2, false), // 1007 t_P_double2
+    Pointer(t_P_double2, false), // 1008 t_P_P_double2
+    Pointer(t_PC_double2, false), // 1009 t_P_PC_double2
+    Enum(231), // 1010 t_cublasMpStatus_t
+    Status(231), // 1011 t_cublasMpStatus_t_status
+    Handle(67), // 1012 t_cublasMpGrid_t
+    Handle(68), // 1013 t_cublasMpHandle_t
+    Pointer(t_cublasMpHandle_t, false), // 1014 t_P_cublasMpHandle_t
+    Handle(69), // 1015 t_cublasMpMatrixDescriptor_t
+    Handle(70), // 1016 t_ncclComm_t
+    Enum(232), // 1017 t_cublasMpEmulationStrategy_t
+    Pointer(t_cublasMpEmulationStrategy_t, false), // 1018 t_P_cublasMpEmulationStrategy_t
+    Enum(233), // 1019 t_cublasMpGridLayout_t
+    Pointer(t_cublasMpGrid_t, false), // 1020 t_P_cublasMpGrid_t
+    Handle(71), // 1021 t_cublasMpMatmulDescriptor_t
+    Pointer(t_cublasMpMatmulDescriptor_t, false), // 1022 t_P_cublasMpMatmulDescriptor_t
+    Enum(234), // 1023 t_cublasMpMatmulDescriptorAttribute_t
+    Enum(235), // 1024 t_cublasMpMatmulAlgoType_t
+    Enum(236), // 1025 t_cublasMpMatmulEpilogue_t
+    Enum(237), // 1026 t_cublasMpMatmulMatrixScale_t
+    Enum(238), // 1027 t_cublasMpResultScheme_t
+    Pointer(t_cublasMpMatrixDescriptor_t, false), // 1028 t_P_cublasMpMatrixDescriptor_t
+    Enum(239), // 1029 t_cudnnStatus_t
+    Status(239), // 1030 t_cudnnStatus_t_status
+    Handle(72), // 1031 t_cudnnHandle_t
+    Handle(73), // 1032 t_cudnnActivationDescriptor_t
+    Handle(74), // 1033 t_cudnnTensorDescriptor_t
+    Enum(240), // 1034 t_cudnnDataType_t
+    Enum(241), // 1035 t_cudnnBackendDescriptorType_t
+    Handle(75), // 1036 t_cudnnBackendDescriptor_t
+    Pointer(t_cudnnBackendDescriptor_t, false), // 1037 t_P_cudnnBackendDescriptor_t
+    Enum(242), // 1038 t_cudnnBackendAttributeName_t
+    Enum(243), // 1039 t_cudnnBackendAttributeType_t
+    Enum(244), // 1040 t_cudnnConvolutionMode_t
+    Enum(245), // 1041 t_cudnnBackendHeurMode_t
+    Enum(246), // 1042 t_cudnnBackendKnobType_t
+    Enum(247), // 1043 t_cudnnNanPropagation_t
+    Enum(248), // 1044 t_cudnnBackendNumericalNote_t
+    Enum(249), // 1045 t_cudnnBackendLayoutType_t
+    Enum(250), // 1046 t_cudnnPointwiseMode_t
+    Enum(251), // 1047 t_cudnnGenStatsMode_t
+    Enum(252), // 1048 t_cudnnBnFinalizeStatsMode_t
+    Enum(253), // 1049 t_cudnnReduceTensorOp_t
+    Enum(254), // 1050 t_cudnnBackendBehaviorNote_t
+    Enum(255), // 1051 t_cudnnBackendTensorReordering_t
+    Enum(256), // 1052 t_cudnnResampleMode_t
+    Enum(257), // 1053 t_cudnnPaddingMode_t
+    Enum(258), // 1054 t_cudnnSignalMode_t
+    Struct(360), // 1055 t_cudnnFraction_t
+    Enum(259), // 1056 t_cudnnBackendNormMode_t
+    Enum(260), // 1057 t_cudnnBackendNormFwdPhase_t
+    Enum(261), // 1058 t_cudnnRngDistribution_t
+    Enum(262), // 1059 t_cudnnMoeGroupedMatmulMode_t
+    Enum(263), // 1060 t_cudnnBackendReshapeMode_t
+    Enum(264), // 1061 t_cudnnBackendOperationGraphMode_t
+    Enum(265), // 1062 t_cudnnCudaGraphRetention_t
+    Enum(266), // 1063 t_cudnnBatchNormMode_t
+    Enum(267), // 1064 t_cudnnBatchNormOps_t
+    Handle(76), // 1065 t_cudnnRNNDescriptor_t
+    Enum(268), // 1066 t_cudnnCTCLossAlgo_t
+    Handle(77), // 1067 t_cudnnCTCLossDescriptor_t
+    Enum(269), // 1068 t_cudnnCausalConv1dActivation_t
+    Handle(78), // 1069 t_cudnnFilterDescriptor_t
+    Handle(79), // 1070 t_cudnnConvolutionDescriptor_t
+    Enum(270), // 1071 t_cudnnConvolutionBwdDataAlgo_t
+    Enum(271), // 1072 t_cudnnConvolutionBwdFilterAlgo_t
+    Enum(272), // 1073 t_cudnnConvolutionFwdAlgo_t
+    Handle(80), // 1074 t_cudnnAlgorithmDescriptor_t
+    Pointer(t_cudnnHandle_t, false), // 1075 t_P_cudnnHandle_t
+    Pointer(t_cudnnActivationDescriptor_t, false), // 1076 t_P_cudnnActivationDescriptor_t
+    Pointer(t_cudnnAlgorithmDescriptor_t, false), // 1077 t_P_cudnnAlgorithmDescriptor_t
+    Handle(81), // 1078 t_cudnnAlgorithmPerformance_t
+    Pointer(t_cudnnAlgorithmPerformance_t, false), // 1079 t_P_cudnnAlgorithmPerformance_t
+    Handle(82), // 1080 t_cudnnAttnDescriptor_t
+    Pointer(t_cudnnAttnDescriptor_t, false), // 1081 t_P_cudnnAttnDescriptor_t
+    Pointer(t_cudnnCTCLossDescriptor_t, false), // 1082 t_P_cudnnCTCLossDescriptor_t
+    Pointer(t_cudnnConvolutionDescriptor_t, false), // 1083 t_P_cudnnConvolutionDescriptor_t
+    Handle(83), // 1084 t_cudnnDropoutDescriptor_t
+    Pointer(t_cudnnDropoutDescriptor_t, false), // 1085 t_P_cudnnDropoutDescriptor_t
+    Pointer(t_cudnnFilterDescriptor_t, false), // 1086 t_P_cudnnFilterDescriptor_t
+    Handle(84), // 1087 t_cudnnFusedOpsConstParamPack_t
+    Pointer(t_cudnnFusedOpsConstParamPack_t, false), // 1088 t_P_cudnnFusedOpsConstParamPack_t
+    Enum(273), // 1089 t_cudnnFusedOps_t
+    Handle(85), // 1090 t_cudnnFusedOpsPlan_t
+    Pointer(t_cudnnFusedOpsPlan_t, false), // 1091 t_P_cudnnFusedOpsPlan_t
+    Handle(86), // 1092 t_cudnnFusedOpsVariantParamPack_t
+    Pointer(t_cudnnFusedOpsVariantParamPack_t, false), // 1093 t_P_cudnnFusedOpsVariantParamPack_t
+    Handle(87), // 1094 t_cudnnLRNDescriptor_t
+    Pointer(t_cudnnLRNDescriptor_t, false), // 1095 t_P_cudnnLRNDescriptor_t
+    Handle(88), // 1096 t_cudnnOpTensorDescriptor_t
+    Pointer(t_cudnnOpTensorDescriptor_t, false), // 1097 t_P_cudnnOpTensorDescriptor_t
+    Handle(89), // 1098 t_cudnnPersistentRNNPlan_t
+    Pointer(t_cudnnPersistentRNNPlan_t, false), // 1099 t_P_cudnnPersistentRNNPlan_t
+    Handle(90), // 1100 t_cudnnPoolingDescriptor_t
+    Pointer(t_cudnnPoolingDescriptor_t, false), // 1101 t_P_cudnnPoolingDescriptor_t
+    Handle(91), // 1102 t_cudnnRNNDataDescriptor_t
+    Pointer(t_cudnnRNNDataDescriptor_t, false), // 1103 t_P_cudnnRNNDataDescriptor_t
+    Pointer(t_cudnnRNNDescriptor_t, false), // 1104 t_P_cudnnRNNDescriptor_t
+    Handle(92), // 1105 t_cudnnReduceTensorDescriptor_t
+    Pointer(t_cudnnReduceTensorDescriptor_t, false), // 1106 t_P_cudnnReduceTensorDescriptor_t
+    Handle(93), // 1107 t_cudnnSeqDataDescriptor_t
+    Pointer(t_cudnnSeqDataDescriptor_t, false), // 1108 t_P_cudnnSeqDataDescriptor_t
+    Handle(94), // 1109 t_cudnnSpatialTransformerDescriptor_t
+    Pointer(t_cudnnSpatialTransformerDescriptor_t, false), // 1110 t_P_cudnnSpatialTransformerDescriptor_t
+    Pointer(t_cudnnTensorDescriptor_t, false), // 1111 t_P_cudnnTensorDescriptor_t
+    Handle(95), // 1112 t_cudnnTensorTransformDescriptor_t
+    Pointer(t_cudnnTensorTransformDescriptor_t, false), // 1113 t_P_cudnnTensorTransformDescriptor_t
+    Enum(274), // 1114 t_cudnnNormMode_t
+    Enum(275), // 1115 t_cudnnDivNormMode_t
+    Enum(276), // 1116 t_cudnnDeterminism_t
+    Enum(277), // 1117 t_cudnnMathType_t
+    Struct(361), // 1118 t_cudnnConvolutionBwdDataAlgoPerf_t
+    Pointer(t_cudnnConvolutionBwdDataAlgoPerf_t, false), // 1119 t_P_cudnnConvolutionBwdDataAlgoPerf_t
+    Struct(362), // 1120 t_cudnnConvolutionBwdFilterAlgoPerf_t
+    Pointer(t_cudnnConvolutionBwdFilterAlgoPerf_t, false), // 1121 t_P_cudnnConvolutionBwdFilterAlgoPerf_t
+    Struct(363), // 1122 t_cudnnConvolutionFwdAlgoPerf_t
+    Pointer(t_cudnnConvolutionFwdAlgoPerf_t, false), // 1123 t_P_cudnnConvolutionFwdAlgoPerf_t
+    Pointer(t_cudnnTensorDescriptor_t, true), // 1124 t_PC_cudnnTensorDescriptor_t
+    Enum(278), // 1125 t_cudnnActivationMode_t
+    Pointer(t_cudnnActivationMode_t, false), // 1126 t_P_cudnnActivationMode_t
+    Pointer(t_cudnnNanPropagation_t, false), // 1127 t_P_cudnnNanPropagation_t
+    Enum(279), // 1128 t_cudnnRNNAlgo_t
+    Union(365), // 1129 t_Algorithm
+    Struct(364), // 1130 t_cudnnAlgorithm_t
+    Pointer(t_cudnnAlgorithm_t, false), // 1131 t_P_cudnnAlgorithm_t
+    Pointer(t_cudnnStatus_t, false), // 1132 t_P_cudnnStatus_t
+    Flags(280, 4), // 1133 t_cudnnAttnMode_in4
+    Pointer(t_cudnnAttnMode_in4, false), // 1134 t_P_cudnnAttnMode_in4
+    Pointer(t_cudnnDataType_t, false), // 1135 t_P_cudnnDataType_t
+    Pointer(t_cudnnMathType_t, false), // 1136 t_P_cudnnMathType_t
+    Enum(281), // 1137 t_cudnnLossNormalizationMode_t
+    Pointer(t_cudnnLossNormalizationMode_t, false), // 1138 t_P_cudnnLossNormalizationMode_t
+    Enum(282), // 1139 t_cudnnCTCGradMode_t
+    Pointer(t_cudnnCTCGradMode_t, false), // 1140 t_P_cudnnCTCGradMode_t
+    Flags(283, 4), // 1141 t_cudnnCallbackMask_in4
+    Pointer(t_cudnnCallbackMask_in4, false), // 1142 t_P_cudnnCallbackMask_in4
+    Pointer(t_cudnnConvolutionMode_t, false), // 1143 t_P_cudnnConvolutionMode_t
+    Enum(284), // 1144 t_cudnnReorderType_t
+    Pointer(t_cudnnReorderType_t, false), // 1145 t_P_cudnnReorderType_t
+    Enum(285), // 1146 t_cudnnTensorFormat_t
+    Pointer(t_cudnnTensorFormat_t, false), // 1147 t_P_cudnnTensorFormat_t
+    Enum(286), // 1148 t_cudnnFusedOpsConstParamLabel_t
+    Enum(287), // 1149 t_cudnnFusedOpsVariantParamLabel_t
+    Enum(288), // 1150 t_cudnnMultiHeadAttnWeightKind_t
+    Enum(289), // 1151 t_cudnnNormOps_t
+    Enum(290), // 1152 t_cudnnNormAlgo_t
+    Enum(291), // 1153 t_cudnnOpTensorOp_t
+    Pointer(t_cudnnOpTensorOp_t, false), // 1154 t_P_cudnnOpTensorOp_t
+    Enum(292), // 1155 t_cudnnPoolingMode_t
+    Pointer(t_cudnnPoolingMode_t, false), // 1156 t_P_cudnnPoolingMode_t
+    Enum(293), // 1157 t_cudnnRNNBiasMode_t
+    Pointer(t_cudnnRNNBiasMode_t, false), // 1158 t_P_cudnnRNNBiasMode_t
+    Enum(294), // 1159 t_cudnnRNNDataLayout_t
+    Pointer(t_cudnnRNNDataLayout_t, false), // 1160 t_P_cudnnRNNDataLayout_t
+    Enum(295), // 1161 t_cudnnRNNInputMode_t
+    Pointer(t_cudnnRNNInputMode_t, false), // 1162 t_P_cudnnRNNInputMode_t
+    Enum(296), // 1163 t_cudnnDirectionMode_t
+    Pointer(t_cudnnDirectionMode_t, false), // 1164 t_P_cudnnDirectionMode_t
+    Enum(297), // 1165 t_cudnnRNNMode_t
+    Pointer(t_cudnnRNNMode_t, false), // 1166 t_P_cudnnRNNMode_t
+    Pointer(t_cudnnRNNAlgo_t, false), // 1167 t_P_cudnnRNNAlgo_t
+    Flags(298, 4), // 1168 t_cudnnRNNPaddedIO_in4
+    Pointer(t_cudnnRNNPaddedIO_in4, false), // 1169 t_P_cudnnRNNPaddedIO_in4
+    Enum(299), // 1170 t_cudnnForwardMode_t
+    Pointer(t_cudnnReduceTensorOp_t, false), // 1171 t_P_cudnnReduceTensorOp_t
+    Enum(300), // 1172 t_cudnnReduceTensorIndices_t
+    Pointer(t_cudnnReduceTensorIndices_t, false), // 1173 t_P_cudnnReduceTensorIndices_t
+    Enum(301), // 1174 t_cudnnIndicesType_t
+    Pointer(t_cudnnIndicesType_t, false), // 1175 t_P_cudnnIndicesType_t
+    Enum(302), // 1176 t_cudnnSeqDataAxis_t
+    Pointer(t_cudnnSeqDataAxis_t, false), // 1177 t_P_cudnnSeqDataAxis_t
+    Enum(303), // 1178 t_cudnnFoldingDirection_t
+    Pointer(t_cudnnFoldingDirection_t, false), // 1179 t_P_cudnnFoldingDirection_t
+    Struct(366), // 1180 t_cudnnGnnCscGraph_t
+    Pointer(t_cudnnGnnCscGraph_t, true), // 1181 t_PC_cudnnGnnCscGraph_t
+    Enum(304), // 1182 t_cudnnGnnAggOp_t
+    Enum(305), // 1183 t_cudnnGnnActivationOp_t
+    Struct(367), // 1184 t_cudnnGnnMhaParams_t
+    Pointer(t_cudnnGnnMhaParams_t, true), // 1185 t_PC_cudnnGnnMhaParams_t
+    Enum(306), // 1186 t_cudnnLRNMode_t
+    Enum(307), // 1187 t_cudnnWgradMode_t
+    Enum(308), // 1188 t_cudnnErrQueryMode_t
+    Enum(309), // 1189 t_cudnnRNNClipMode_t
+    Pointer(t_cudnnRNNClipMode_t, false), // 1190 t_P_cudnnRNNClipMode_t
+    Pointer(t_cudnnSeqDataAxis_t, true), // 1191 t_PC_cudnnSeqDataAxis_t
+    Enum(310), // 1192 t_cudnnSamplerType_t
+    Enum(311), // 1193 t_cudnnSoftmaxAlgorithm_t
+    Enum(312), // 1194 t_cudnnSoftmaxMode_t
+    Enum(313), // 1195 t_cudssStatus_t
+    Status(313), // 1196 t_cudssStatus_t_status
+    Handle(96), // 1197 t_cudssConfig_t
+    Pointer(t_cudssConfig_t, false), // 1198 t_P_cudssConfig_t
+    Enum(314), // 1199 t_cudssConfigParam_t
+    Enum(315), // 1200 t_cudssReorderingAlg_t
+    Enum(316), // 1201 t_cudssFactorizationAlg_t
+    Enum(317), // 1202 t_cudssSolveAlg_t
+    Enum(318), // 1203 t_cudssMatchingAlg_t
+    Enum(319), // 1204 t_cudssSolveMode_t
+    Enum(320), // 1205 t_cudssPivotType_t
+    Enum(321), // 1206 t_cudssPivotEpsilonAlg_t
+    Enum(322), // 1207 t_cudssDowncastFactorsMode_t
+    Handle(97), // 1208 t_cudssHandle_t
+    Pointer(t_cudssHandle_t, false), // 1209 t_P_cudssHandle_t
+    Handle(98), // 1210 t_cudssData_t
+    Pointer(t_cudssData_t, false), // 1211 t_P_cudssData_t
+    Enum(323), // 1212 t_cudssDataParam_t
+    Array(t_i64, 16), // 1213 t_A16_i64
+    Array(t_i64, 3), // 1214 t_A3_i64
+    Flags(324, 4), // 1215 t_cudssPhase_t_in4
+    Handle(99), // 1216 t_cudssMatrix_t
+    Struct(368), // 1217 t_cudssDeviceMemHandler_t
+    Pointer(t_cudssDeviceMemHandler_t, false), // 1218 t_P_cudssDeviceMemHandler_t
+    Struct(369), // 1219 t_cudssPinnedMemHandler_t
+    Pointer(t_cudssPinnedMemHandler_t, false), // 1220 t_P_cudssPinnedMemHandler_t
+    Pointer(t_cudssMatrix_t, false), // 1221 t_P_cudssMatrix_t
+    Enum(325), // 1222 t_cudssMatrixType_t
+    Enum(326), // 1223 t_cudssMatrixViewType_t
+    Enum(327), // 1224 t_cudssIndexBase_t
+    Enum(328), // 1225 t_cudssLayout_t
+    Pointer(t_P_P_void, false), // 1226 t_P_P_P_void
+    Pointer(t_cudaDataType, false), // 1227 t_P_cudaDataType
+    Pointer(t_cudssMatrixType_t, false), // 1228 t_P_cudssMatrixType_t
+    Pointer(t_cudssMatrixViewType_t, false), // 1229 t_P_cudssMatrixViewType_t
+    Pointer(t_cudssIndexBase_t, false), // 1230 t_P_cudssIndexBase_t
+    Pointer(t_cudssLayout_t, false), // 1231 t_P_cudssLayout_t
+    Flags(329, 4), // 1232 t_cudssMatrixFormat_t_in4
+    Pointer(t_cudssMatrixFormat_t_in4, false), // 1233 t_P_cudssMatrixFormat_t_in4
+    Pointer(t_cudssDeviceMemHandler_t, true), // 1234 t_PC_cudssDeviceMemHandler_t
+    Pointer(t_cudaStream_t, true), // 1235 t_PC_cudaStream_t
+    Pointer(t_cudssPinnedMemHandler_t, true), // 1236 t_PC_cudssPinnedMemHandler_t
+    Enum(330), // 1237 t_cufftResult
+    Status(330), // 1238 t_cufftResult_status
+    Handle(100), // 1239 t_cufftHandle
+    Pointer(t_cufftHandle, false), // 1240 t_P_cufftHandle
+    Enum(331), // 1241 t_cufftType
+    Enum(332), // 1242 t_cufftDirection
+    Enum(333), // 1243 t_cufftProperty
+    Enum(334), // 1244 t_cufftXtCallbackType
+    Array(t_i32, 64), // 1245 t_A64_i32
+    Array(t_P_void, 64), // 1246 t_A64_P_void
+    Array(t_u64, 64), // 1247 t_A64_u64
+    Struct(371), // 1248 t_cudaXtDesc
+    Pointer(t_cudaXtDesc, false), // 1249 t_P_cudaXtDesc
+    Enum(335), // 1250 t_libFormat
+    Struct(370), // 1251 t_cudaLibXtDesc
+    Pointer(t_cudaLibXtDesc, false), // 1252 t_P_cudaLibXtDesc
+    Handle(101), // 1253 t_cudaLibXtDescPointer
+    Pointer(t_P_cudaLibXtDesc, false), // 1254 t_P_P_cudaLibXtDesc
+    Pointer(t_cudaLibXtDescPointer, false), // 1255 t_P_cudaLibXtDescPointer
+    Enum(336), // 1256 t_cufftXtSubFormat
+    Enum(337), // 1257 t_cufftXtCopyType
+    Enum(338), // 1258 t_cufftXtQueryType
+    Struct(372), // 1259 t_cufftXt1dFactors
+    Array(t_u64, 3), // 1260 t_A3_u64
+    Struct(373), // 1261 t_cufftBox3d
+    Pointer(t_cufftBox3d, true), // 1262 t_PC_cufftBox3d
+    Enum(339), // 1263 t_cufftXtWorkAreaPolicy
+    Handle(102), // 1264 t_fftw_plan
+    Array(t_f64, 2), // 1265 t_A2_f64
+    Pointer(t_A2_f64, false), // 1266 t_P_A2_f64
+    Enum(340), // 1267 t_fftwSign
+    Struct(374), // 1268 t_fftwf_iodim64
+    Pointer(t_fftwf_iodim64, true), // 1269 t_PC_fftwf_iodim64
+    Struct(375), // 1270 t_fftwf_iodim
+    Pointer(t_fftwf_iodim, true), // 1271 t_PC_fftwf_iodim
+    Handle(103), // 1272 t_fftwf_plan
+    Array(t_f32, 2), // 1273 t_A2_f32
+    Pointer(t_A2_f32, false), // 1274 t_P_A2_f32
+    Enum(341), // 1275 t_CUfileOpError
+    Struct(376), // 1276 t_CUfileError_t
+    Handle(104), // 1277 t_CUfileBatchHandle_t
+    Flags(342, 4), // 1278 t_CUfileStatus_t_in4
+    Struct(377), // 1279 t_CUfileIOEvents_t
+    Pointer(t_CUfileIOEvents_t, false), // 1280 t_P_CUfileIOEvents_t
+    Pointer(t_CUfileBatchHandle_t, false), // 1281 t_P_CUfileBatchHandle_t
+    Enum(343), // 1282 t_CUfileBatchMode_t
+    Struct(380), // 1283 t_CUfileIOParams_t_u_batch
+    Union(379), // 1284 t_CUfileIOParams_t_u
+    Handle(105), // 1285 t_CUfileHandle_t
+    Enum(344), // 1286 t_CUfileOpcode_t
+    Struct(378), // 1287 t_CUfileIOParams_t
+    Pointer(t_CUfileIOParams_t, false), // 1288 t_P_CUfileIOParams_t
+    Flags(345, 4), // 1289 t_cuFileRdmaFlags_in4
+    Flags(346, 4), // 1290 t_CUfileDriverStatusFlags_t_in4
+    Flags(347, 4), // 1291 t_CUfileP2PFlags_t_in4
+    Pointer(t_CUfileP2PFlags_t_in4, false), // 1292 t_P_CUfileP2PFlags_t_in4
+    Struct(382), // 1293 t_CUfileDrvProps_t_nvfs
+    Struct(381), // 1294 t_CUfileDrvProps_t
+    Pointer(t_CUfileDrvProps_t, false), // 1295 t_P_CUfileDrvProps_t
+    Enum(348), // 1296 t_CUFileBoolConfigParameter_t
+    Pointer(t_bool1, false), // 1297 t_P_bool1
+    Enum(349), // 1298 t_CUFileSizeTConfigParameter_t
+    Enum(350), // 1299 t_CUFileStringConfigParameter_t
+    Struct(384), // 1300 t_CUfileOpCounter_t
+    Struct(383), // 1301 t_CUfileStatsLevel1_t
+    Pointer(t_CUfileStatsLevel1_t, false), // 1302 t_P_CUfileStatsLevel1_t
+    Array(t_u64, 32), // 1303 t_A32_u64
+    Struct(385), // 1304 t_CUfileStatsLevel2_t
+    Pointer(t_CUfileStatsLevel2_t, false), // 1305 t_P_CUfileStatsLevel2_t
+    Array(t_char, 16), // 1306 t_A16_char
+    Array(t_u8, 16), // 1307 t_A16_u8
+    Struct(387), // 1308 t_CUfilePerGpuStats_t
+    Array(t_CUfilePerGpuStats_t, 16), // 1309 t_A16_CUfilePerGpuStats_t
+    Struct(386), // 1310 t_CUfileStatsLevel3_t
+    Pointer(t_CUfileStatsLevel3_t, false), // 1311 t_P_CUfileStatsLevel3_t
+    Pointer(t_CUfileHandle_t, false), // 1312 t_P_CUfileHandle_t
+    Enum(351), // 1313 t_CUfileFileHandleType
+    Union(389), // 1314 t_CUfileDescr_t_handle
+    Struct(390), // 1315 t_CUfileFSOps_t
+    Pointer(t_CUfileFSOps_t, true), // 1316 t_PC_CUfileFSOps_t
+    Struct(388), // 1317 t_CUfileDescr_t
+    Pointer(t_CUfileDescr_t, false), // 1318 t_P_CUfileDescr_t
+    Struct(391), // 1319 t_CUfileIOVec_t
+    Pointer(t_CUfileIOVec_t, true), // 1320 t_PC_CUfileIOVec_t
+    Flags(352, 4), // 1321 t_cuFileStreamFlags_in4
+    Enum(353), // 1322 t_curandStatus_t
+    Status(353), // 1323 t_curandStatus_t_status
+    Handle(106), // 1324 t_curandGenerator_t
+    Pointer(t_curandGenerator_t, false), // 1325 t_P_curandGenerator_t
+    Enum(354), // 1326 t_curandRngType_t
+    Handle(107), // 1327 t_curandDiscreteDistribution_t
+    Pointer(t_curandDiscreteDistribution_t, false), // 1328 t_P_curandDiscreteDistribution_t
+    Enum(355), // 1329 t_curandMethod_t
+    Array(t_u32, 32), // 1330 t_A32_u32
+    Pointer(t_A32_u32, false), // 1331 t_P_A32_u32
+    Pointer(t_P_A32_u32, false), // 1332 t_P_P_A32_u32
+    Enum(356), // 1333 t_curandDirectionVectorSet_t
+    Pointer(t_A64_u64, false), // 1334 t_P_A64_u64
+    Pointer(t_P_A64_u64, false), // 1335 t_P_P_A64_u64
+    Pointer(t_P_u32, false), // 1336 t_P_P_u32
+    Pointer(t_P_u64, false), // 1337 t_P_P_u64
+    Enum(357), // 1338 t_curandOrdering_t
+    Enum(358), // 1339 t_cusolverStatus_t
+    Status(358), // 1340 t_cusolverStatus_t_status
+    Handle(108), // 1341 t_cusolverDnHandle_t
+    Enum(359), // 1342 t_cusolverEigMode_t
+    Handle(109), // 1343 t_gesvdjInfo_t
+    Enum(360), // 1344 t_cusolverEigRange_t
+    Handle(110), // 1345 t_syevjInfo_t
+    Enum(361), // 1346 t_cusolverEigType_t
+    Pointer(t_cusolverDnHandle_t, false), // 1347 t_P_cusolverDnHandle_t
+    Pointer(t_gesvdjInfo_t, false), // 1348 t_P_gesvdjInfo_t
+    Handle(111), // 1349 t_cusolverDnParams_t
+    Pointer(t_cusolverDnParams_t, false), // 1350 t_P_cusolverDnParams_t
+    Pointer(t_syevjInfo_t, false), // 1351 t_P_syevjInfo_t
+    Enum(362), // 1352 t_cusolverDeterministicMode_t
+    Pointer(t_cusolverDeterministicMode_t, false), // 1353 t_P_cusolverDeterministicMode_t
+    Enum(363), // 1354 t_cudaEmulationStrategy
+    Pointer(t_cudaEmulationStrategy, false), // 1355 t_P_cudaEmulationStrategy
+    Enum(364), // 1356 t_cusolverMathMode_t
+    Pointer(t_cusolverMathMode_t, false), // 1357 t_P_cusolverMathMode_t
+    Handle(112), // 1358 t_cusolverDnIRSInfos_t
+    Pointer(t_cusolverDnIRSInfos_t, false), // 1359 t_P_cusolverDnIRSInfos_t
+    Handle(113), // 1360 t_cusolverDnIRSParams_t
+    Pointer(t_cusolverDnIRSParams_t, false), // 1361 t_P_cusolverDnIRSParams_t
+    Enum(365), // 1362 t_cusolverIRSRefinement_t
+    Enum(366), // 1363 t_cusolverPrecType_t
+    Enum(367), // 1364 t_cusolverDnFunction_t
+    Enum(368), // 1365 t_cusolverAlgMode_t
+    Enum(369), // 1366 t_cusolverDirectMode_t
+    Enum(370), // 1367 t_cusolverStorevMode_t
+    Enum(371), // 1368 t_cusolverEigComp_t
+    Handle(114), // 1369 t_cusolverMgHandle_t
+    Pointer(t_cusolverMgHandle_t, false), // 1370 t_P_cusolverMgHandle_t
+    Handle(115), // 1371 t_cudaLibMgGrid_t
+    Pointer(t_cudaLibMgGrid_t, false), // 1372 t_P_cudaLibMgGrid_t
+    Enum(372), // 1373 t_cusolverMgGridMapping_t
+    Handle(116), // 1374 t_cudaLibMgMatrixDesc_t
+    Pointer(t_cudaLibMgMatrixDesc_t, false), // 1375 t_P_cudaLibMgMatrixDesc_t
+    Handle(117), // 1376 t_cusolverRfHandle_t
+    Pointer(t_cusolverRfHandle_t, false), // 1377 t_P_cusolverRfHandle_t
+    Enum(373), // 1378 t_cusolverRfFactorization_t
+    Pointer(t_cusolverRfFactorization_t, false), // 1379 t_P_cusolverRfFactorization_t
+    Enum(374), // 1380 t_cusolverRfTriangularSolve_t
+    Pointer(t_cusolverRfTriangularSolve_t, false), // 1381 t_P_cusolverRfTriangularSolve_t
+    Enum(375), // 1382 t_cusolverRfMatrixFormat_t
+    Pointer(t_cusolverRfMatrixFormat_t, false), // 1383 t_P_cusolverRfMatrixFormat_t
+    Enum(376), // 1384 t_cusolverRfUnitDiagonal_t
+    Pointer(t_cusolverRfUnitDiagonal_t, false), // 1385 t_P_cusolverRfUnitDiagonal_t
+    Enum(377), // 1386 t_cusolverRfNumericBoostReport_t
+    Pointer(t_cusolverRfNumericBoostReport_t, false), // 1387 t_P_cusolverRfNumericBoostReport_t
+    Enum(378), // 1388 t_cusolverRfResetValuesFastMode_t
+    Pointer(t_cusolverRfResetValuesFastMode_t, false), // 1389 t_P_cusolverRfResetValuesFastMode_t
+    Handle(118), // 1390 t_cusolverSpHandle_t
+    Handle(119), // 1391 t_cusparseMatDescr_t
+    Handle(120), // 1392 t_csrcholInfo_t
+    Handle(121), // 1393 t_csrcholInfoHost_t
+    Handle(122), // 1394 t_csrluInfoHost_t
+    Handle(123), // 1395 t_csrqrInfo_t
+    Handle(124), // 1396 t_csrqrInfoHost_t
+    Pointer(t_cusolverSpHandle_t, false), // 1397 t_P_cusolverSpHandle_t
+    Pointer(t_csrcholInfo_t, false), // 1398 t_P_csrcholInfo_t
+    Pointer(t_csrcholInfoHost_t, false), // 1399 t_P_csrcholInfoHost_t
+    Pointer(t_csrluInfoHost_t, false), // 1400 t_P_csrluInfoHost_t
+    Pointer(t_csrqrInfo_t, false), // 1401 t_P_csrqrInfo_t
+    Pointer(t_csrqrInfoHost_t, false), // 1402 t_P_csrqrInfoHost_t
+    Handle(125), // 1403 t_cusolverMpGrid_t
+    Handle(126), // 1404 t_cusolverMpHandle_t
+    Pointer(t_cusolverMpHandle_t, false), // 1405 t_P_cusolverMpHandle_t
+    Pointer(t_cusolverMpGrid_t, false), // 1406 t_P_cusolverMpGrid_t
+    Enum(379), // 1407 t_cusolverMpGridMapping_t
+    Handle(127), // 1408 t_cusolverMpMatrixDescriptor_t
+    Pointer(t_cusolverMpMatrixDescriptor_t, false), // 1409 t_P_cusolverMpMatrixDescriptor_t
+    Handle(128), // 1410 t_cusolverMpGesvdDescriptor_t
+    Pointer(t_cusolverMpGesvdDescriptor_t, false), // 1411 t_P_cusolverMpGesvdDescriptor_t
+    Enum(380), // 1412 t_cusolverMpGesvdDescriptorAttribute_t
+    Handle(129), // 1413 t_cusolverMpNewtonSchulzDescriptor_t
+    Pointer(t_cusolverMpNewtonSchulzDescriptor_t, false), // 1414 t_P_cusolverMpNewtonSchulzDescriptor_t
+    Enum(381), // 1415 t_cusolverMpNewtonSchulzDescriptorAttribute_t
+    Handle(130), // 1416 t_cusolverMpPolarDescriptor_t
+    Pointer(t_cusolverMpPolarDescriptor_t, false), // 1417 t_P_cusolverMpPolarDescriptor_t
+    Enum(382), // 1418 t_cusolverMpPolarDescriptorAttribute_t
+    Enum(383), // 1419 t_cusparseStatus_t
+    Status(383), // 1420 t_cusparseStatus_t_status
+    Handle(131), // 1421 t_cusparseHandle_t
+    Handle(132), // 1422 t_cusparseSpVecDescr_t
+    Handle(133), // 1423 t_cusparseDnVecDescr_t
+    Handle(134), // 1424 t_cusparseConstSpVecDescr_t
+    Handle(135), // 1425 t_cusparseSpMatDescr_t
+    Enum(384), // 1426 t_cusparseIndexType_t
+    Pointer(t_cusparseIndexType_t, false), // 1427 t_P_cusparseIndexType_t
+    Enum(385), // 1428 t_cusparseIndexBase_t
+    Pointer(t_cusparseIndexBase_t, false), // 1429 t_P_cusparseIndexBase_t
+    Enum(386), // 1430 t_cusparseDirection_t
+    Handle(136), // 1431 t_bsric02Info_t
+    Enum(387), // 1432 t_cusparseSolvePolicy_t
+    Handle(137), // 1433 t_bsrilu02Info_t
+    Enum(388), // 1434 t_cusparseOperation_t
+    Handle(138), // 1435 t_bsrsm2Info_t
+    Handle(139), // 1436 t_bsrsv2Info_t
+    Handle(140), // 1437 t_csru2csrInfo_t
+    Handle(141), // 1438 t_cusparseColorInfo_t
+    Handle(142), // 1439 t_csrgemm2Info_t
+    Handle(143), // 1440 t_csric02Info_t
+    Handle(144), // 1441 t_csrilu02Info_t
+    Handle(145), // 1442 t_csrsm2Info_t
+    Handle(146), // 1443 t_csrsv2Info_t
+    Enum(389), // 1444 t_cusparseAction_t
+    Handle(147), // 1445 t_cusparseConstSpMatDescr_t
+    Handle(148), // 1446 t_cusparseConstDnMatDescr_t
+    Enum(390), // 1447 t_cusparseOrder_t
+    Pointer(t_cusparseOrder_t, false), // 1448 t_P_cusparseOrder_t
+    Handle(149), // 1449 t_cusparseConstDnVecDescr_t
+    Handle(150), // 1450 t_cusparseDnMatDescr_t
+    Pointer(t_cusparseHandle_t, false), // 1451 t_P_cusparseHandle_t
+    Pointer(t_cusparseSpMatDescr_t, false), // 1452 t_P_cusparseSpMatDescr_t
+    Pointer(t_bsric02Info_t, false), // 1453 t_P_bsric02Info_t
+    Pointer(t_bsrilu02Info_t, false), // 1454 t_P_bsrilu02Info_t
+    Pointer(t_bsrsm2Info_t, false), // 1455 t_P_bsrsm2Info_t
+    Pointer(t_bsrsv2Info_t, false), // 1456 t_P_bsrsv2Info_t
+    Pointer(t_cusparseColorInfo_t, false), // 1457 t_P_cusparseColorInfo_t
+    Pointer(t_cusparseConstSpMatDescr_t, false), // 1458 t_P_cusparseConstSpMatDescr_t
+    Pointer(t_cusparseConstDnMatDescr_t, false), // 1459 t_P_cusparseConstDnMatDescr_t
+    Pointer(t_cusparseConstDnVecDescr_t, false), // 1460 t_P_cusparseConstDnVecDescr_t
+    Pointer(t_cusparseConstSpVecDescr_t, false), // 1461 t_P_cusparseConstSpVecDescr_t
+    Pointer(t_csrgemm2Info_t, false), // 1462 t_P_csrgemm2Info_t
+    Pointer(t_csric02Info_t, false), // 1463 t_P_csric02Info_t
+    Pointer(t_csrilu02Info_t, false), // 1464 t_P_csrilu02Info_t
+    Pointer(t_csrsm2Info_t, false), // 1465 t_P_csrsm2Info_t
+    Pointer(t_csrsv2Info_t, false), // 1466 t_P_csrsv2Info_t
+    Pointer(t_csru2csrInfo_t, false), // 1467 t_P_csru2csrInfo_t
+    Pointer(t_cusparseDnMatDescr_t, false), // 1468 t_P_cusparseDnMatDescr_t
+    Pointer(t_cusparseDnVecDescr_t, false), // 1469 t_P_cusparseDnVecDescr_t
+    Pointer(t_cusparseMatDescr_t, false), // 1470 t_P_cusparseMatDescr_t
+    Handle(151), // 1471 t_pruneInfo_t
+    Pointer(t_pruneInfo_t, false), // 1472 t_P_pruneInfo_t
+    Pointer(t_cusparseSpVecDescr_t, false), // 1473 t_P_cusparseSpVecDescr_t
+    Enum(391), // 1474 t_cusparseCsr2CscAlg_t
+    Enum(392), // 1475 t_cusparseAlgMode_t
+    Enum(393), // 1476 t_cusparseDenseToSparseAlg_t
+    Enum(394), // 1477 t_cusparseColorAlg_t
+    Pointer(t_cusparseColorAlg_t, false), // 1478 t_P_cusparseColorAlg_t
+    Enum(395), // 1479 t_cusparseDiagType_t
+    Enum(396), // 1480 t_cusparseFillMode_t
+    Enum(397), // 1481 t_cusparseMatrixType_t
+    Enum(398), // 1482 t_cusparsePointerMode_t
+    Pointer(t_cusparsePointerMode_t, false), // 1483 t_P_cusparsePointerMode_t
+    Enum(399), // 1484 t_cusparseSDDMMAlg_t
+    Enum(400), // 1485 t_cusparseSpGEAMAlg_t
+    Handle(152), // 1486 t_cusparseSpGEAMDescr_t
+    Pointer(t_cusparseSpGEAMDescr_t, false), // 1487 t_P_cusparseSpGEAMDescr_t
+    Enum(401), // 1488 t_cusparseSpGEMMAlg_t
+    Handle(153), // 1489 t_cusparseSpGEMMDescr_t
+    Pointer(t_cusparseSpGEMMDescr_t, false), // 1490 t_P_cusparseSpGEMMDescr_t
+    Enum(402), // 1491 t_cusparseSpMMAlg_t
+    Handle(154), // 1492 t_cusparseSpMMOpPlan_t
+    Pointer(t_cusparseSpMMOpPlan_t, false), // 1493 t_P_cusparseSpMMOpPlan_t
+    Enum(403), // 1494 t_cusparseSpMMOpAlg_t
+    Enum(404), // 1495 t_cusparseSpMVAlg_t
+    Enum(405), // 1496 t_cusparseSpMatAttribute_t
+    Enum(406), // 1497 t_cusparseSpMatStorage_t
+    Enum(407), // 1498 t_cusparseSymmetryType_t
+    Enum(408), // 1499 t_cusparseFormat_t
+    Pointer(t_cusparseFormat_t, false), // 1500 t_P_cusparseFormat_t
+    Enum(409), // 1501 t_cusparseSpSMAlg_t
+    Handle(155), // 1502 t_cusparseSpSMDescr_t
+    Pointer(t_cusparseSpSMDescr_t, false), // 1503 t_P_cusparseSpSMDescr_t
+    Enum(410), // 1504 t_cusparseSpSMUpdate_t
+    Enum(411), // 1505 t_cusparseSpSVAlg_t
+    Handle(156), // 1506 t_cusparseSpSVDescr_t
+    Pointer(t_cusparseSpSVDescr_t, false), // 1507 t_P_cusparseSpSVDescr_t
+    Enum(412), // 1508 t_cusparseSpSVUpdate_t
+    Enum(413), // 1509 t_cusparseSparseToDenseAlg_t
+    Array(t_u8, 512), // 1510 t_A512_u8
+    Struct(392), // 1511 t_cusparseLtHandle_t
+    Pointer(t_cusparseLtHandle_t, true), // 1512 t_PC_cusparseLtHandle_t
+    Handle(157), // 1513 t_cusparseLtHandlePointer
+    Struct(393), // 1514 t_cusparseLtMatDescriptor_t
+    Pointer(t_cusparseLtMatDescriptor_t, false), // 1515 t_P_cusparseLtMatDescriptor_t
+    Handle(158), // 1516 t_cusparseLtMatDescriptorPointer
+    Pointer(t_cusparseLtHandle_t, false), // 1517 t_P_cusparseLtHandle_t
+    Pointer(t_cusparseLtMatDescriptor_t, true), // 1518 t_PC_cusparseLtMatDescriptor_t
+    Enum(414), // 1519 t_cusparseLtMatDescAttribute_t
+    Struct(394), // 1520 t_cusparseLtMatmulPlan_t
+    Pointer(t_cusparseLtMatmulPlan_t, true), // 1521 t_PC_cusparseLtMatmulPlan_t
+    Handle(159), // 1522 t_cusparseLtMatmulPlanPointer
+    Struct(395), // 1523 t_cusparseLtMatmulAlgSelection_t
+    Pointer(t_cusparseLtMatmulAlgSelection_t, true), // 1524 t_PC_cusparseLtMatmulAlgSelection_t
+    Handle(160), // 1525 t_cusparseLtMatmulAlgSelectionPointer
+    Enum(415), // 1526 t_cusparseLtMatmulAlgAttribute_t
+    Enum(416), // 1527 t_cusparseLtSplitKMode_t
+    Pointer(t_cusparseLtMatmulAlgSelection_t, false), // 1528 t_P_cusparseLtMatmulAlgSelection_t
+    Struct(396), // 1529 t_cusparseLtMatmulDescriptor_t
+    Pointer(t_cusparseLtMatmulDescriptor_t, true), // 1530 t_PC_cusparseLtMatmulDescriptor_t
+    Handle(161), // 1531 t_cusparseLtMatmulDescriptorPointer
+    Enum(417), // 1532 t_cusparseLtMatmulAlg_t
+    Enum(418), // 1533 t_cusparseLtMatmulDescAttribute_t
+    Enum(419), // 1534 t_cusparseLtMatmulMatrixScale_t
+    Pointer(t_cusparseLtMatmulDescriptor_t, false), // 1535 t_P_cusparseLtMatmulDescriptor_t
+    Enum(420), // 1536 t_cusparseComputeType
+    Pointer(t_cusparseLtMatmulPlan_t, false), // 1537 t_P_cusparseLtMatmulPlan_t
+    Enum(421), // 1538 t_cusparseLtPruneAlg_t
+    Enum(422), // 1539 t_cusparseLtSparsity_t
+    Enum(423), // 1540 t_cutensorStatus_t
+    Status(423), // 1541 t_cutensorStatus_t_status
+    Handle(162), // 1542 t_cutensorHandle_t
+    Handle(163), // 1543 t_cutensorPlan_t
+    Pointer(t_cutensorHandle_t, false), // 1544 t_P_cutensorHandle_t
+    Handle(164), // 1545 t_cutensorOperationDescriptor_t
+    Pointer(t_cutensorOperationDescriptor_t, false), // 1546 t_P_cutensorOperationDescriptor_t
+    Handle(165), // 1547 t_cutensorBlockSparseTensorDescriptor_t
+    Enum(424), // 1548 t_cutensorOperator_t
+    Handle(166), // 1549 t_cutensorComputeDescriptor_t
+    Pointer(t_cutensorBlockSparseTensorDescriptor_t, false), // 1550 t_P_cutensorBlockSparseTensorDescriptor_t
+    Handle(167), // 1551 t_cutensorTensorDescriptor_t
+    Pointer(t_cutensorPlan_t, false), // 1552 t_P_cutensorPlan_t
+    Handle(168), // 1553 t_cutensorPlanPreference_t
+    Pointer(t_cutensorPlanPreference_t, false), // 1554 t_P_cutensorPlanPreference_t
+    Enum(425), // 1555 t_cutensorAlgo_t
+    Enum(426), // 1556 t_cutensorJitMode_t
+    Pointer(t_cutensorTensorDescriptor_t, false), // 1557 t_P_cutensorTensorDescriptor_t
+    Enum(427), // 1558 t_cutensorWorksizePreference_t
+    Handle(169), // 1559 t_cutensorMgHandle_t
+    Handle(170), // 1560 t_cutensorMgContractionPlan_t
+    Handle(171), // 1561 t_cutensorMgContractionFind_t
+    Enum(428), // 1562 t_cutensorMgContractionFindAttribute_t
+    Handle(172), // 1563 t_cutensorMgContractionDescriptor_t
+    Handle(173), // 1564 t_cutensorMgCopyPlan_t
+    Handle(174), // 1565 t_cutensorMgCopyDescriptor_t
+    Pointer(t_cutensorMgHandle_t, false), // 1566 t_P_cutensorMgHandle_t
+    Pointer(t_cutensorMgContractionDescriptor_t, false), // 1567 t_P_cutensorMgContractionDescriptor_t
+    Handle(175), // 1568 t_cutensorMgTensorDescriptor_t
+    Flags(429, 4), // 1569 t_cutensorComputeType_t_in4
+    Pointer(t_cutensorMgContractionFind_t, false), // 1570 t_P_cutensorMgContractionFind_t
+    Enum(430), // 1571 t_cutensorMgAlgo_t
+    Pointer(t_cutensorMgContractionPlan_t, false), // 1572 t_P_cutensorMgContractionPlan_t
+    Pointer(t_cutensorMgCopyDescriptor_t, false), // 1573 t_P_cutensorMgCopyDescriptor_t
+    Pointer(t_cutensorMgCopyPlan_t, false), // 1574 t_P_cutensorMgCopyPlan_t
+    Pointer(t_cutensorMgTensorDescriptor_t, false), // 1575 t_P_cutensorMgTensorDescriptor_t
+    Enum(431), // 1576 t_cutensorOperationDescriptorAttribute_t
+    Enum(432), // 1577 t_cutensorPlanAttribute_t
+    Enum(433), // 1578 t_cutensorPlanPreferenceAttribute_t
+    Enum(434), // 1579 t_cutensorAutotuneMode_t
+    Enum(435), // 1580 t_cutensorCacheMode_t
+    Enum(436), // 1581 t_ncclResult_t
+    Status(436), // 1582 t_ncclResult_t_status
+    Enum(437), // 1583 t_ncclDataType_t
+    Struct(398), // 1584 t_ncclConfigExt_t
+    Pointer(t_ncclConfigExt_t, false), // 1585 t_P_ncclConfigExt_t
+    Struct(399), // 1586 t_ncclConfigExt_t_key
+    Union(400), // 1587 t_ncclConfigExt_t_val
+    Enum(438), // 1588 t_ncclUndefined
+    Enum(439), // 1589 t_ncclCtaPolicy
+    Struct(397), // 1590 t_ncclCollConfig_t
+    Pointer(t_ncclCollConfig_t, true), // 1591 t_PC_ncclCollConfig_t
+    Enum(440), // 1592 t_ncclRedOp_t
+    Handle(176), // 1593 t_ncclRegistration
+    Pointer(t_ncclResult_t, false), // 1594 t_P_ncclResult_t
+    Array(t_char, 128), // 1595 t_A128_char
+    Array(t_u8, 128), // 1596 t_A128_u8
+    Struct(401), // 1597 t_ncclUniqueId
+    Pointer(t_ncclUniqueId, false), // 1598 t_P_ncclUniqueId
+    Pointer(t_ncclUniqueId, true), // 1599 t_PC_ncclUniqueId
+    Pointer(t_ncclComm_t, false), // 1600 t_P_ncclComm_t
+    Enum(441), // 1601 t_ncclHostCftMode_t
+    Enum(442), // 1602 t_ncclNvlsHostMode_t
+    Struct(402), // 1603 t_ncclConfig_t
+    Pointer(t_ncclConfig_t, false), // 1604 t_P_ncclConfig_t
+    Enum(443), // 1605 t_ncclCommMemStat_t
+    Pointer(t_ncclRegistration, false), // 1606 t_P_ncclRegistration
+    Flags(444, 4), // 1607 t_ncclRevokeFlags_in4
+    Flags(445, 4), // 1608 t_ncclShrinkFlags_in4
+    Enum(446), // 1609 t_ncclColor
+    Flags(447, 4), // 1610 t_ncclSuspendFlags_in4
+    Handle(177), // 1611 t_ncclWindow_t
+    Pointer(t_ncclWindow_t, false), // 1612 t_P_ncclWindow_t
+    Flags(448, 4), // 1613 t_ncclWindowFlags_in4
+    Struct(403), // 1614 t_ncclSimInfo_t
+    Pointer(t_ncclSimInfo_t, false), // 1615 t_P_ncclSimInfo_t
+    Handle(178), // 1616 t_ncclParamHandle_t
+    Pointer(t_ncclParamHandle_t, false), // 1617 t_P_ncclParamHandle_t
+    Pointer(t_P_PC_char, false), // 1618 t_P_P_PC_char
+    Pointer(t_i16, false), // 1619 t_P_i16
+    Pointer(t_i8, false), // 1620 t_P_i8
+    Pointer(t_u16, false), // 1621 t_P_u16
+    Pointer(t_ncclRedOp_t, false), // 1622 t_P_ncclRedOp_t
+    Enum(449), // 1623 t_ncclScalarResidence_t
+    Enum(450), // 1624 t_ncclEncryptionMode_t
+    Struct(404), // 1625 t_ncclEncryptionConfig_t
+    Pointer(t_ncclEncryptionConfig_t, true), // 1626 t_PC_ncclEncryptionConfig_t
+    Struct(405), // 1627 t_ncclWaitSignalDesc_t
+    Pointer(t_ncclWaitSignalDesc_t, false), // 1628 t_P_ncclWaitSignalDesc_t
+    Struct(406), // 1629 t_NppLibraryVersion
+    Pointer(t_NppLibraryVersion, true), // 1630 t_PC_NppLibraryVersion
+    Enum(451), // 1631 t_NppStatus
+    Status(451), // 1632 t_NppStatus_status
+    Union(409), // 1633 t_NppStreamContext__1
+    Struct(407), // 1634 t_NppStreamContext
+    Pointer(t_NppStreamContext, false), // 1635 t_P_NppStreamContext
+    Pointer(t_u16, true), // 1636 t_PC_u16
+    Struct(410), // 1637 t_NppiSize
+    Struct(411), // 1638 t_Npp16f
+    Pointer(t_Npp16f, true), // 1639 t_PC_Npp16f
+    Pointer(t_Npp16f, false), // 1640 t_P_Npp16f
+    Pointer(t_i16, true), // 1641 t_PC_i16
+    Struct(412), // 1642 t_Npp16sc
+    Pointer(t_Npp16sc, true), // 1643 t_PC_Npp16sc
+    Pointer(t_Npp16sc, false), // 1644 t_P_Npp16sc
+    Struct(413), // 1645 t_Npp32fc
+    Pointer(t_Npp32fc, true), // 1646 t_PC_Npp32fc
+    Pointer(t_Npp32fc, false), // 1647 t_P_Npp32fc
+    Struct(414), // 1648 t_Npp32sc
+    Pointer(t_Npp32sc, true), // 1649 t_PC_Npp32sc
+    Pointer(t_Npp32sc, false), // 1650 t_P_Npp32sc
+    Enum(452), // 1651 t_NppiAlphaOp
+    Pointer(t_i8, true), // 1652 t_PC_i8
+    Pointer(t_P_u8, false), // 1653 t_P_P_u8
+    Pointer(t_PC_u8, false), // 1654 t_P_PC_u8
+    Struct(415), // 1655 t_NppiRect
+    Enum(453), // 1656 t_NppiBayerGridPosition
+    Enum(454), // 1657 t_NppiInterpolationMode
+    Struct(416), // 1658 t_NppiPoint32f
+    Struct(417), // 1659 t_NppiProfileData
+    Pointer(t_NppiProfileData, false), // 1660 t_P_NppiProfileData
+    Pointer(t_P_i16, false), // 1661 t_P_P_i16
+    Pointer(t_PC_i16, false), // 1662 t_P_PC_i16
+    Pointer(t_P_u16, false), // 1663 t_P_P_u16
+    Pointer(t_PC_u16, false), // 1664 t_P_PC_u16
+    Pointer(t_P_i8, false), // 1665 t_P_P_i8
+    Pointer(t_PC_i8, false), // 1666 t_P_PC_i8
+    Struct(418), // 1667 t_NppiColorTwistBatchCXR
+    Pointer(t_NppiColorTwistBatchCXR, false), // 1668 t_P_NppiColorTwistBatchCXR
+    Enum(455), // 1669 t_NppCmpOp
+    Struct(419), // 1670 t_NppiImageDescriptor
+    Pointer(t_NppiImageDescriptor, false), // 1671 t_P_NppiImageDescriptor
+    Struct(420), // 1672 t_NppiBufferDescriptor
+    Pointer(t_NppiBufferDescriptor, false), // 1673 t_P_NppiBufferDescriptor
+    Struct(422), // 1674 t_NppiPoint
+    Struct(421), // 1675 t_NppiCompressedMarkerLabelsInfo
+    Pointer(t_NppiCompressedMarkerLabelsInfo, false), // 1676 t_P_NppiCompressedMarkerLabelsInfo
+    Struct(424), // 1677 t_NppiContourPixelGeometryInfo
+    Struct(423), // 1678 t_NppiContourPixelDirectionInfo
+    Pointer(t_NppiContourPixelDirectionInfo, false), // 1679 t_P_NppiContourPixelDirectionInfo
+    Pointer(t_NppiContourPixelGeometryInfo, false), // 1680 t_P_NppiContourPixelGeometryInfo
+    Struct(425), // 1681 t_NppiContourBlockSegment
+    Pointer(t_NppiContourBlockSegment, false), // 1682 t_P_NppiContourBlockSegment
+    Struct(426), // 1683 t_NppiContourTotalsInfo
+    Pointer(t_NppiContourTotalsInfo, false), // 1684 t_P_NppiContourTotalsInfo
+    Pointer(t_NppiPoint32f, false), // 1685 t_P_NppiPoint32f
+    Struct(427), // 1686 t_NppiPoint64f
+    Pointer(t_NppiPoint64f, false), // 1687 t_P_NppiPoint64f
+    Enum(456), // 1688 t_NppRoundMode
+    Pointer(t_PC_i32, false), // 1689 t_P_PC_i32
+    Enum(457), // 1690 t_NppiBorderType
+    Enum(458), // 1691 t_NppiDifferentialKernel
+    Enum(459), // 1692 t_NppiMaskSize
+    Enum(460), // 1693 t_NppiNorm
+    Struct(428), // 1694 t_NppPointPolar
+    Pointer(t_NppPointPolar, false), // 1695 t_P_NppPointPolar
+    Array(t_u32, 3), // 1696 t_A3_u32
+    Struct(429), // 1697 t_NppiConnectedRegion
+    Pointer(t_NppiConnectedRegion, false), // 1698 t_P_NppiConnectedRegion
+    Enum(461), // 1699 t_NppDataType
+    Enum(462), // 1700 t_NppiChannels
+    Pointer(t_NppiSize, false), // 1701 t_P_NppiSize
+    Pointer(t_NppiRect, false), // 1702 t_P_NppiRect
+    Pointer(t_NppiPoint, false), // 1703 t_P_NppiPoint
+    Struct(430), // 1704 t_NppiHOGConfig
+    Pointer(t_NppiPoint, true), // 1705 t_PC_NppiPoint
+    Pointer(t_NppiImageDescriptor, true), // 1706 t_PC_NppiImageDescriptor
+    Enum(463), // 1707 t_NppiAxis
+    Struct(431), // 1708 t_NppiMirrorBatchCXR
+    Pointer(t_NppiMirrorBatchCXR, false), // 1709 t_P_NppiMirrorBatchCXR
+    Enum(464), // 1710 t_NppiColorSpace
+    Pointer(t_PC_Npp16f, false), // 1711 t_P_PC_Npp16f
+    Struct(432), // 1712 t_NppiResizeBatchROI_Advanced
+    Pointer(t_NppiResizeBatchROI_Advanced, false), // 1713 t_P_NppiResizeBatchROI_Advanced
+    Struct(433), // 1714 t_NppiResizeBatchCXR
+    Pointer(t_NppiResizeBatchCXR, false), // 1715 t_P_NppiResizeBatchCXR
+    Enum(465), // 1716 t_NppHintAlgorithm
+    Enum(466), // 1717 t_NppiWatershedSegmentBoundaryType
+    Pointer(t_P_Npp16f, false), // 1718 t_P_P_Npp16f
+    Array(t_f64, 3), // 1719 t_A3_f64
+    Array(t_A3_f64, 2), // 1720 t_A2_A3_f64
+    Struct(434), // 1721 t_NppiWarpAffineBatchCXR
+    Pointer(t_NppiWarpAffineBatchCXR, false), // 1722 t_P_NppiWarpAffineBatchCXR
+    Array(t_A3_f64, 3), // 1723 t_A3_A3_f64
+    Struct(435), // 1724 t_NppiWarpPerspectiveBatchCXR
+    Pointer(t_NppiWarpPerspectiveBatchCXR, false), // 1725 t_P_NppiWarpPerspectiveBatchCXR
+    Pointer(t_PC_NppiImageDescriptor, false), // 1726 t_P_PC_NppiImageDescriptor
+    Struct(436), // 1727 t_Npp64fc
+    Pointer(t_Npp64fc, true), // 1728 t_PC_Npp64fc
+    Pointer(t_Npp64fc, false), // 1729 t_P_Npp64fc
+    Struct(437), // 1730 t_Npp64sc
+    Pointer(t_Npp64sc, true), // 1731 t_PC_Npp64sc
+    Pointer(t_Npp64sc, false), // 1732 t_P_Npp64sc
+    Enum(467), // 1733 t_NppsZCType
+    Enum(468), // 1734 t_nvFatbinResult
+    Status(468), // 1735 t_nvFatbinResult_status
+    Handle(179), // 1736 t_nvFatbinHandle
+    Pointer(t_nvFatbinHandle, false), // 1737 t_P_nvFatbinHandle
+    Enum(469), // 1738 t_nvJitLinkResult
+    Status(469), // 1739 t_nvJitLinkResult_status
+    Handle(180), // 1740 t_nvJitLinkHandle
+    Enum(470), // 1741 t_nvJitLinkInputType
+    Pointer(t_nvJitLinkHandle, false), // 1742 t_P_nvJitLinkHandle
+    Enum(471), // 1743 t_nvjpegStatus_t
+    Status(471), // 1744 t_nvjpegStatus_t_status
+    Handle(181), // 1745 t_nvjpegHandle_t
+    Struct(438), // 1746 t_nvjpegDevAllocator_t
+    Pointer(t_nvjpegDevAllocator_t, false), // 1747 t_P_nvjpegDevAllocator_t
+    Handle(182), // 1748 t_nvjpegBufferDevice_t
+    Pointer(t_nvjpegBufferDevice_t, false), // 1749 t_P_nvjpegBufferDevice_t
+    Struct(439), // 1750 t_nvjpegDevAllocatorV2_t
+    Pointer(t_nvjpegDevAllocatorV2_t, false), // 1751 t_P_nvjpegDevAllocatorV2_t
+    Struct(440), // 1752 t_nvjpegPinnedAllocator_t
+    Pointer(t_nvjpegPinnedAllocator_t, false), // 1753 t_P_nvjpegPinnedAllocator_t
+    Handle(183), // 1754 t_nvjpegBufferPinned_t
+    Pointer(t_nvjpegBufferPinned_t, false), // 1755 t_P_nvjpegBufferPinned_t
+    Struct(441), // 1756 t_nvjpegPinnedAllocatorV2_t
+    Pointer(t_nvjpegPinnedAllocatorV2_t, false), // 1757 t_P_nvjpegPinnedAllocatorV2_t
+    Enum(472), // 1758 t_nvjpegBackend_t
+    Pointer(t_nvjpegHandle_t, false), // 1759 t_P_nvjpegHandle_t
+    Flags(473, 4), // 1760 t_nvjpegFlags_in4
+    Handle(184), // 1761 t_nvjpegJpegState_t
+    Enum(474), // 1762 t_nvjpegOutputFormat_t
+    Array(t_P_u8, 4), // 1763 t_A4_P_u8
+    Array(t_u64, 4), // 1764 t_A4_u64
+    Struct(442), // 1765 t_nvjpegImage_t
+    Pointer(t_nvjpegImage_t, false), // 1766 t_P_nvjpegImage_t
+    Handle(185), // 1767 t_nvjpegDecodeParams_t
+    Pointer(t_nvjpegDecodeParams_t, false), // 1768 t_P_nvjpegDecodeParams_t
+    Enum(475), // 1769 t_nvjpegChromaSubsampling_t
+    Handle(186), // 1770 t_nvjpegJpegStream_t
+    Handle(187), // 1771 t_nvjpegJpegDecoder_t
+    Enum(476), // 1772 t_nvjpegExifOrientation_t
+    Enum(477), // 1773 t_nvjpegScaleFactor_t
+    Pointer(t_nvjpegJpegDecoder_t, false), // 1774 t_P_nvjpegJpegDecoder_t
+    Pointer(t_nvjpegJpegState_t, false), // 1775 t_P_nvjpegJpegState_t
+    Handle(188), // 1776 t_nvjpegEncoderState_t
+    Handle(189), // 1777 t_nvjpegEncoderParams_t
+    Pointer(t_nvjpegImage_t, true), // 1778 t_PC_nvjpegImage_t
+    Enum(478), // 1779 t_nvjpegInputFormat_t
+    Pointer(t_nvjpegEncoderParams_t, false), // 1780 t_P_nvjpegEncoderParams_t
+    Enum(479), // 1781 t_nvjpegJpegEncoding_t
+    Pointer(t_nvjpegEncoderState_t, false), // 1782 t_P_nvjpegEncoderState_t
+    Enum(480), // 1783 t_nvjpegEncBackend_t
+    Pointer(t_nvjpegChromaSubsampling_t, false), // 1784 t_P_nvjpegChromaSubsampling_t
+    Pointer(t_nvjpegJpegStream_t, false), // 1785 t_P_nvjpegJpegStream_t
+    Pointer(t_nvjpegExifOrientation_t, false), // 1786 t_P_nvjpegExifOrientation_t
+    Pointer(t_nvjpegJpegEncoding_t, false), // 1787 t_P_nvjpegJpegEncoding_t
+    Enum(481), // 1788 t_nvjpeg2kStatus_t
+    Status(481), // 1789 t_nvjpeg2kStatus_t_status
+    Enum(482), // 1790 t_nvjpeg2kBackend_t
+    Struct(443), // 1791 t_nvjpeg2kDeviceAllocator_t
+    Pointer(t_nvjpeg2kDeviceAllocator_t, false), // 1792 t_P_nvjpeg2kDeviceAllocator_t
+    Struct(444), // 1793 t_nvjpeg2kPinnedAllocator_t
+    Pointer(t_nvjpeg2kPinnedAllocator_t, false), // 1794 t_P_nvjpeg2kPinnedAllocator_t
+    Handle(190), // 1795 t_nvjpeg2kHandle_t
+    Pointer(t_nvjpeg2kHandle_t, false), // 1796 t_P_nvjpeg2kHandle_t
+    Struct(445), // 1797 t_nvjpeg2kDeviceAllocatorV2_t
+    Pointer(t_nvjpeg2kDeviceAllocatorV2_t, false), // 1798 t_P_nvjpeg2kDeviceAllocatorV2_t
+    Struct(446), // 1799 t_nvjpeg2kPinnedAllocatorV2_t
+    Pointer(t_nvjpeg2kPinnedAllocatorV2_t, false), // 1800 t_P_nvjpeg2kPinnedAllocatorV2_t
+    Handle(191), // 1801 t_nvjpeg2kDecodeState_t
+    Handle(192), // 1802 t_nvjpeg2kStream_t
+    Enum(483), // 1803 t_nvjpeg2kImageType_t
+    Struct(447), // 1804 t_nvjpeg2kImage_t
+    Pointer(t_nvjpeg2kImage_t, false), // 1805 t_P_nvjpeg2kImage_t
+    Handle(193), // 1806 t_nvjpeg2kDecodeParams_t
+    Pointer(t_nvjpeg2kDecodeParams_t, false), // 1807 t_P_nvjpeg2kDecodeParams_t
+    Enum(484), // 1808 t_nvjpeg2kImageFormat_t
+    Pointer(t_nvjpeg2kDecodeState_t, false), // 1809 t_P_nvjpeg2kDecodeState_t
+    Handle(194), // 1810 t_nvjpeg2kEncoder_t
+    Handle(195), // 1811 t_nvjpeg2kEncodeState_t
+    Handle(196), // 1812 t_nvjpeg2kEncodeParams_t
+    Pointer(t_nvjpeg2kImage_t, true), // 1813 t_PC_nvjpeg2kImage_t
+    Pointer(t_nvjpeg2kEncodeParams_t, false), // 1814 t_P_nvjpeg2kEncodeParams_t
+    Enum(485), // 1815 t_nvjpeg2kBitstreamType_t
+    Enum(486), // 1816 t_nvjpeg2kColorSpace_t
+    Struct(449), // 1817 t_nvjpeg2kImageComponentInfo_t
+    Pointer(t_nvjpeg2kImageComponentInfo_t, false), // 1818 t_P_nvjpeg2kImageComponentInfo_t
+    Enum(487), // 1819 t_nvjpeg2kProgOrder_t
+    Array(t_u32, 33), // 1820 t_A33_u32
+    Struct(448), // 1821 t_nvjpeg2kEncodeConfig_t
+    Pointer(t_nvjpeg2kEncodeConfig_t, false), // 1822 t_P_nvjpeg2kEncodeConfig_t
+    Enum(488), // 1823 t_nvjpeg2kNLTType_t
+    Struct(450), // 1824 t_nvjpeg2kNLTInfo_t
+    Pointer(t_nvjpeg2kNLTInfo_t, true), // 1825 t_PC_nvjpeg2kNLTInfo_t
+    Enum(489), // 1826 t_nvjpeg2kQualityType_t
+    Pointer(t_nvjpeg2kEncodeState_t, false), // 1827 t_P_nvjpeg2kEncodeState_t
+    Pointer(t_nvjpeg2kEncoder_t, false), // 1828 t_P_nvjpeg2kEncoder_t
+    Pointer(t_nvjpeg2kStream_t, false), // 1829 t_P_nvjpeg2kStream_t
+    Pointer(t_nvjpeg2kColorSpace_t, false), // 1830 t_P_nvjpeg2kColorSpace_t
+    Pointer(t_nvjpeg2kNLTInfo_t, false), // 1831 t_P_nvjpeg2kNLTInfo_t
+    Struct(451), // 1832 t_nvjpeg2kImageInfo_t
+    Pointer(t_nvjpeg2kImageInfo_t, false), // 1833 t_P_nvjpeg2kImageInfo_t
+    Enum(490), // 1834 t_nvmlReturn_t
+    Status(490), // 1835 t_nvmlReturn_t_status
+    Handle(197), // 1836 t_nvmlComputeInstance_t
+    Handle(198), // 1837 t_nvmlDevice_t
+    Handle(199), // 1838 t_nvmlGpuInstance_t
+    Struct(453), // 1839 t_nvmlComputeInstancePlacement_t
+    Struct(452), // 1840 t_nvmlComputeInstanceInfo_t
+    Pointer(t_nvmlComputeInstanceInfo_t, false), // 1841 t_P_nvmlComputeInstanceInfo_t
+    Enum(491), // 1842 t_nvmlEccCounterType_t
+    Enum(492), // 1843 t_nvmlValueType_t
+    Union(455), // 1844 t_nvmlValue_t
+    Enum(493), // 1845 t_nvmlFieldId
+    Struct(454), // 1846 t_nvmlFieldValue_t
+    Pointer(t_nvmlFieldValue_t, false), // 1847 t_P_nvmlFieldValue_t
+    Pointer(t_nvmlGpuInstance_t, false), // 1848 t_P_nvmlGpuInstance_t
+    Struct(456), // 1849 t_nvmlGpuInstancePlacement_t
+    Pointer(t_nvmlGpuInstancePlacement_t, true), // 1850 t_PC_nvmlGpuInstancePlacement_t
+    Array(t_char, 32), // 1851 t_A32_char
+    Struct(457), // 1852 t_nvmlPciInfo_t
+    Pointer(t_nvmlPciInfo_t, false), // 1853 t_P_nvmlPciInfo_t
+    Enum(494), // 1854 t_nvmlEnableState_t
+    Enum(495), // 1855 t_nvmlRestrictedAPI_t
+    Pointer(t_nvmlEnableState_t, false), // 1856 t_P_nvmlEnableState_t
+    Array(t_u32, 5), // 1857 t_A5_u32
+    Struct(458), // 1858 t_nvmlAccountingStats_t
+    Pointer(t_nvmlAccountingStats_t, false), // 1859 t_P_nvmlAccountingStats_t
+    Struct(459), // 1860 t_nvmlAccountingStats_v2_t
+    Pointer(t_nvmlAccountingStats_v2_t, false), // 1861 t_P_nvmlAccountingStats_v2_t
+    Handle(200), // 1862 t_nvmlVgpuInstance_t
+    Pointer(t_nvmlVgpuInstance_t, false), // 1863 t_P_nvmlVgpuInstance_t
+    Struct(460), // 1864 t_nvmlAdaptiveTgpModeInfo_v1_t
+    Pointer(t_nvmlAdaptiveTgpModeInfo_v1_t, false), // 1865 t_P_nvmlAdaptiveTgpModeInfo_v1_t
+    Struct(461), // 1866 t_nvmlDeviceAddressingMode_t
+    Pointer(t_nvmlDeviceAddressingMode_t, false), // 1867 t_P_nvmlDeviceAddressingMode_t
+    Enum(496), // 1868 t_nvmlClockType_t
+    Enum(497), // 1869 t_nvmlDeviceArchitecture_t
+    Pointer(t_nvmlDeviceArchitecture_t, false), // 1870 t_P_nvmlDeviceArchitecture_t
+    Struct(462), // 1871 t_nvmlDeviceAttributes_t
+    Pointer(t_nvmlDeviceAttributes_t, false), // 1872 t_P_nvmlDeviceAttributes_t
+    Struct(463), // 1873 t_nvmlBAR1Memory_t
+    Pointer(t_nvmlBAR1Memory_t, false), // 1874 t_P_nvmlBAR1Memory_t
+    Struct(464), // 1875 t_nvmlBBXTimeData_v1_t
+    Pointer(t_nvmlBBXTimeData_v1_t, false), // 1876 t_P_nvmlBBXTimeData_v1_t
+    Struct(466), // 1877 t_nvmlEccBankRemapperHistogram_v1_t
+    Struct(465), // 1878 t_nvmlEccBankRemapperStatus_v1_t
+    Pointer(t_nvmlEccBankRemapperStatus_v1_t, false), // 1879 t_P_nvmlEccBankRemapperStatus_v1_t
+    Enum(498), // 1880 t_nvmlBrandType_t
+    Pointer(t_nvmlBrandType_t, false), // 1881 t_P_nvmlBrandType_t
+    Enum(499), // 1882 t_nvmlBridgeChipType_t
+    Struct(468), // 1883 t_nvmlBridgeChipInfo_t
+    Array(t_nvmlBridgeChipInfo_t, 128), // 1884 t_A128_nvmlBridgeChipInfo_t
+    Struct(467), // 1885 t_nvmlBridgeChipHierarchy_t
+    Pointer(t_nvmlBridgeChipHierarchy_t, false), // 1886 t_P_nvmlBridgeChipHierarchy_t
+    Enum(500), // 1887 t_nvmlBusType_t
+    Pointer(t_nvmlBusType_t, false), // 1888 t_P_nvmlBusType_t
+    Struct(469), // 1889 t_nvmlC2cModeInfo_v1_t
+    Pointer(t_nvmlC2cModeInfo_v1_t, false), // 1890 t_P_nvmlC2cModeInfo_v1_t
+    Struct(470), // 1891 t_nvmlDeviceCapabilities_t
+    Pointer(t_nvmlDeviceCapabilities_t, false), // 1892 t_P_nvmlDeviceCapabilities_t
+    Struct(472), // 1893 t_nvmlClkMonFaultInfo_t
+    Array(t_nvmlClkMonFaultInfo_t, 32), // 1894 t_A32_nvmlClkMonFaultInfo_t
+    Struct(471), // 1895 t_nvmlClkMonStatus_t
+    Pointer(t_nvmlClkMonStatus_t, false), // 1896 t_P_nvmlClkMonStatus_t
+    Enum(501), // 1897 t_nvmlClockId_t
+    Enum(502), // 1898 t_nvmlPstates_t
+    Struct(473), // 1899 t_nvmlClockOffset_t
+    Pointer(t_nvmlClockOffset_t, false), // 1900 t_P_nvmlClockOffset_t
+    Enum(503), // 1901 t_nvmlComputeMode_t
+    Pointer(t_nvmlComputeMode_t, false), // 1902 t_P_nvmlComputeMode_t
+    Struct(474), // 1903 t_nvmlProcessInfo_v1_t
+    Pointer(t_nvmlProcessInfo_v1_t, false), // 1904 t_P_nvmlProcessInfo_v1_t
+    Struct(475), // 1905 t_nvmlProcessInfo_t
+    Pointer(t_nvmlProcessInfo_t, false), // 1906 t_P_nvmlProcessInfo_t
+    Array(t_u8, 32), // 1907 t_A32_u8
+    Array(t_u8, 8192), // 1908 t_A8192_u8
+    Array(t_u8, 4096), // 1909 t_A4096_u8
+    Struct(476), // 1910 t_nvmlConfComputeGpuAttestationReport_t
+    Pointer(t_nvmlConfComputeGpuAttestationReport_t, false), // 1911 t_P_nvmlConfComputeGpuAttestationReport_t
+    Array(t_u8, 5120), // 1912 t_A5120_u8
+    Struct(477), // 1913 t_nvmlConfComputeGpuCertificate_t
+    Pointer(t_nvmlConfComputeGpuCertificate_t, false), // 1914 t_P_nvmlConfComputeGpuCertificate_t
+    Struct(478), // 1915 t_nvmlConfComputeMemSizeInfo_t
+    Pointer(t_nvmlConfComputeMemSizeInfo_t, false), // 1916 t_P_nvmlConfComputeMemSizeInfo_t
+    Struct(479), // 1917 t_nvmlMemory_t
+    Pointer(t_nvmlMemory_t, false), // 1918 t_P_nvmlMemory_t
+    Enum(504), // 1919 t_nvmlCoolerControl_t
+    Flags(505, 4), // 1920 t_nvmlCoolerTarget_t_in4
+    Struct(480), // 1921 t_nvmlCoolerInfo_t
+    Pointer(t_nvmlCoolerInfo_t, false), // 1922 t_P_nvmlCoolerInfo_t
+    Enum(506), // 1923 t_nvmlAffinityScope_t
+    Handle(201), // 1924 t_nvmlVgpuTypeId_t
+    Pointer(t_nvmlVgpuTypeId_t, false), // 1925 t_P_nvmlVgpuTypeId_t
+    Array(t_char, 2048), // 1926 t_A2048_char
+    Struct(481), // 1927 t_nvmlDeviceCurrentClockFreqs_t
+    Pointer(t_nvmlDeviceCurrentClockFreqs_t, false), // 1928 t_P_nvmlDeviceCurrentClockFreqs_t
+    Flags(507, 4), // 1929 t_nvmlClocksEventReasons_in4
+    Pointer(t_nvmlClocksEventReasons_in4, false), // 1930 t_P_nvmlClocksEventReasons_in4
+    Flags(507, 8), // 1931 t_nvmlClocksEventReasons_in8
+    Pointer(t_nvmlClocksEventReasons_in8, false), // 1932 t_P_nvmlClocksEventReasons_in8
+    Enum(508), // 1933 t_nvmlMemoryErrorType_t
+    Struct(482), // 1934 t_nvmlEccErrorCounts_t
+    Pointer(t_nvmlEccErrorCounts_t, false), // 1935 t_P_nvmlEccErrorCounts_t
+    Pointer(t_nvmlDevice_t, false), // 1936 t_P_nvmlDevice_t
+    Struct(483), // 1937 t_nvmlDramEncryptionInfo_t
+    Pointer(t_nvmlDramEncryptionInfo_t, false), // 1938 t_P_nvmlDramEncryptionInfo_t
+    Enum(509), // 1939 t_nvmlDriverModel_t
+    Pointer(t_nvmlDriverModel_t, false), // 1940 t_P_nvmlDriverModel_t
+    Struct(485), // 1941 t_nvmlGpuDynamicPstatesInfo_t_utilization
+    Array(t_nvmlGpuDynamicPstatesInfo_t_utilization, 8), // 1942 t_A8_nvmlGpuDynamicPstatesInfo_t_utilization
+    Struct(484), // 1943 t_nvmlGpuDynamicPstatesInfo_t
+    Pointer(t_nvmlGpuDynamicPstatesInfo_t, false), // 1944 t_P_nvmlGpuDynamicPstatesInfo_t
+    Enum(510), // 1945 t_nvmlEncoderType_t
+    Struct(486), // 1946 t_nvmlEncoderSessionInfo_t
+    Pointer(t_nvmlEncoderSessionInfo_t, false), // 1947 t_P_nvmlEncoderSessionInfo_t
+    Enum(511), // 1948 t_nvmlFBCSessionType_t
+    Struct(487), // 1949 t_nvmlFBCSessionInfo_t
+    Pointer(t_nvmlFBCSessionInfo_t, false), // 1950 t_P_nvmlFBCSessionInfo_t
+    Struct(488), // 1951 t_nvmlFBCStats_t
+    Pointer(t_nvmlFBCStats_t, false), // 1952 t_P_nvmlFBCStats_t
+    Enum(512), // 1953 t_nvmlFanControlPolicy_t
+    Pointer(t_nvmlFanControlPolicy_t, false), // 1954 t_P_nvmlFanControlPolicy_t
+    Struct(489), // 1955 t_nvmlFanSpeedInfo_t
+    Pointer(t_nvmlFanSpeedInfo_t, false), // 1956 t_P_nvmlFanSpeedInfo_t
+    Enum(513), // 1957 t_nvmlFabricState
+    Flags(513, 1), // 1958 t_nvmlFabricState_in1
+    Struct(490), // 1959 t_nvmlGpuFabricInfo_t
+    Pointer(t_nvmlGpuFabricInfo_t, false), // 1960 t_P_nvmlGpuFabricInfo_t
+    Enum(514), // 1961 t_nvmlFabricHealthSummary
+    Flags(514, 1), // 1962 t_nvmlFabricHealthSummary_in1
+    Struct(491), // 1963 t_nvmlGpuFabricInfoV_t
+    Pointer(t_nvmlGpuFabricInfoV_t, false), // 1964 t_P_nvmlGpuFabricInfoV_t
+    Enum(515), // 1965 t_nvmlFabricCliqueType
+    Flags(515, 1), // 1966 t_nvmlFabricCliqueType_in1
+    Struct(493), // 1967 t_nvmlGpuFabricClique_v1_t
+    Array(t_nvmlGpuFabricClique_v1_t, 64), // 1968 t_A64_nvmlGpuFabricClique_v1_t
+    Struct(492), // 1969 t_nvmlGpuFabricInfo_v4_t
+    Pointer(t_nvmlGpuFabricInfo_v4_t, false), // 1970 t_P_nvmlGpuFabricInfo_v4_t
+    Pointer(t_nvmlGpuInstancePlacement_t, false), // 1971 t_P_nvmlGpuInstancePlacement_t
+    Enum(516), // 1972 t_nvmlGpuInstanceProfile
+    Struct(494), // 1973 t_nvmlGpuInstanceProfileInfo_t
+    Pointer(t_nvmlGpuInstanceProfileInfo_t, false), // 1974 t_P_nvmlGpuInstanceProfileInfo_t
+    Array(t_char, 96), // 1975 t_A96_char
+    Struct(495), // 1976 t_nvmlGpuInstanceProfileInfo_v2_t
+    Pointer(t_nvmlGpuInstanceProfileInfo_v2_t, false), // 1977 t_P_nvmlGpuInstanceProfileInfo_v2_t
+    Enum(517), // 1978 t_nvmlGpuOperationMode_t
+    Pointer(t_nvmlGpuOperationMode_t, false), // 1979 t_P_nvmlGpuOperationMode_t
+    Struct(496), // 1980 t_nvmlGpuUptime_v1_t
+    Pointer(t_nvmlGpuUptime_v1_t, false), // 1981 t_P_nvmlGpuUptime_v1_t
+    Enum(518), // 1982 t_nvmlGridLicenseFeatureCode_t
+    Struct(499), // 1983 t_nvmlGridLicenseExpiry_t
+    Struct(498), // 1984 t_nvmlGridLicensableFeature_t
+    Array(t_nvmlGridLicensableFeature_t, 3), // 1985 t_A3_nvmlGridLicensableFeature_t
+    Struct(497), // 1986 t_nvmlGridLicensableFeatures_t
+    Pointer(t_nvmlGridLicensableFeatures_t, false), // 1987 t_P_nvmlGridLicensableFeatures_t
+    Array(t_char, 41), // 1988 t_A41_char
+    Union(501), // 1989 t_nvmlUUIDValue_t
+    Enum(519), // 1990 t_nvmlUUIDType_t
+    Struct(500), // 1991 t_nvmlUUID_t
+    Pointer(t_nvmlUUID_t, true), // 1992 t_PC_nvmlUUID_t
+    Enum(520), // 1993 t_nvmlHostVgpuMode_t
+    Pointer(t_nvmlHostVgpuMode_t, false), // 1994 t_P_nvmlHostVgpuMode_t
+    Struct(502), // 1995 t_nvmlHostname_v1_t
+    Pointer(t_nvmlHostname_v1_t, false), // 1996 t_P_nvmlHostname_v1_t
+    Enum(521), // 1997 t_nvmlInforomObject_t
+    Struct(503), // 1998 t_nvmlMarginTemperature_t
+    Pointer(t_nvmlMarginTemperature_t, false), // 1999 t_P_nvmlMarginTemperature_t
+    Enum(522), // 2000 t_nvmlMemoryLocation_t
+    Struct(504), // 2001 t_nvmlMemory_v2_t
+    Pointer(t_nvmlMemory_v2_t, false), // 2002 t_P_nvmlMemory_v2_t
+    Struct(505), // 2003 t_nvmlGetMemoryLimits_v1_t
+    Pointer(t_nvmlGetMemoryLimits_v1_t, false), // 2004 t_P_nvmlGetMemoryLimits_v1_t
+    Enum(523), // 2005 t_nvmlMigMode
+    Pointer(t_nvmlMigMode, false), // 2006 t_P_nvmlMigMode
+    Enum(524), // 2007 t_nvmlNvLinkCapability_t
+    Enum(525), // 2008 t_nvmlNvLinkErrorCounter_t
+    Struct(508), // 2009 t_nvmlNvlinkFirmwareVersion_t
+    Array(t_nvmlNvlinkFirmwareVersion_t, 100), // 2010 t_A100_nvmlNvlinkFirmwareVersion_t
+    Struct(507), // 2011 t_nvmlNvlinkFirmwareInfo_t
+    Struct(506), // 2012 t_nvmlNvLinkInfo_t
+    Pointer(t_nvmlNvLinkInfo_t, false), // 2013 t_P_nvmlNvLinkInfo_t
+    Struct(509), // 2014 t_nvmlNvLinkInfo_v3_t
+    Pointer(t_nvmlNvLinkInfo_v3_t, false), // 2015 t_P_nvmlNvLinkInfo_v3_t
+    Enum(526), // 2016 t_nvmlIntNvLinkDeviceType_t
+    Pointer(t_nvmlIntNvLinkDeviceType_t, false), // 2017 t_P_nvmlIntNvLinkDeviceType_t
+    Struct(511), // 2018 t_nvmlNvlinkTelemetrySample_v1_t
+    Pointer(t_nvmlNvlinkTelemetrySample_v1_t, false), // 2019 t_P_nvmlNvlinkTelemetrySample_v1_t
+    Struct(510), // 2020 t_nvmlNvlinkTelemetrySamples_v1_t
+    Pointer(t_nvmlNvlinkTelemetrySamples_v1_t, false), // 2021 t_P_nvmlNvlinkTelemetrySamples_v1_t
+    Enum(527), // 2022 t_nvmlNvLinkUtilizationCountUnits_t
+    Flags(528, 4), // 2023 t_nvmlNvLinkUtilizationCountPktTypes_t_in4
+    Struct(512), // 2024 t_nvmlNvLinkUtilizationControl_t
+    Pointer(t_nvmlNvLinkUtilizationControl_t, false), // 2025 t_P_nvmlNvLinkUtilizationControl_t
+    Struct(513), // 2026 t_nvmlNvlinkGetBwMode_t
+    Pointer(t_nvmlNvlinkGetBwMode_t, false), // 2027 t_P_nvmlNvlinkGetBwMode_t
+    Array(t_u8, 256), // 2028 t_A256_u8
+    Struct(514), // 2029 t_nvmlNvlinkNvlePrivateInfo_v1_t
+    Pointer(t_nvmlNvlinkNvlePrivateInfo_v1_t, false), // 2030 t_P_nvmlNvlinkNvlePrivateInfo_v1_t
+    Array(t_u32, 4096), // 2031 t_A4096_u32
+    Struct(515), // 2032 t_nvmlNvlinkGetRemapTableInfo_v1_t
+    Pointer(t_nvmlNvlinkGetRemapTableInfo_v1_t, false), // 2033 t_P_nvmlNvlinkGetRemapTableInfo_v1_t
+    Array(t_u8, 23), // 2034 t_A23_u8
+    Struct(516), // 2035 t_nvmlNvlinkSupportedBwModes_t
+    Pointer(t_nvmlNvlinkSupportedBwModes_t, false), // 2036 t_P_nvmlNvlinkSupportedBwModes_t
+    Enum(529), // 2037 t_nvmlGpuP2PCapsIndex_t
+    Enum(530), // 2038 t_nvmlGpuP2PStatus_t
+    Pointer(t_nvmlGpuP2PStatus_t, false), // 2039 t_P_nvmlGpuP2PStatus_t
+    Struct(517), // 2040 t_nvmlPciInfoExt_t
+    Pointer(t_nvmlPciInfoExt_t, false), // 2041 t_P_nvmlPciInfoExt_t
+    Enum(531), // 2042 t_nvmlPcieUtilCounter_t
+    Struct(518), // 2043 t_nvmlPdi_t
+    Pointer(t_nvmlPdi_t, false), // 2044 t_P_nvmlPdi_t
+    Struct(519), // 2045 t_nvmlDevicePerfModes_t
+    Pointer(t_nvmlDevicePerfModes_t, false), // 2046 t_P_nvmlDevicePerfModes_t
+    Pointer(t_nvmlPstates_t, false), // 2047 t_P_nvmlPstates_t
+    Struct(520), // 2048 t_nvmlPlatformInfo_t
+    Pointer(t_nvmlPlatformInfo_t, false), // 2049 t_P_nvmlPlatformInfo_t
+    Struct(521), // 2050 t_nvmlDevicePowerMizerModes_v1_t
+    Pointer(t_nvmlDevicePowerMizerModes_v1_t, false), // 2051 t_P_nvmlDevicePowerMizerModes_v1_t
+    Enum(532), // 2052 t_nvmlPowerSource_t
+    Pointer(t_nvmlPowerSource_t, false), // 2053 t_P_nvmlPowerSource_t
+    Struct(522), // 2054 t_nvmlProcessUtilizationSample_t
+    Pointer(t_nvmlProcessUtilizationSample_t, false), // 2055 t_P_nvmlProcessUtilizationSample_t
+    Struct(524), // 2056 t_nvmlProcessUtilizationInfo_v1_t
+    Pointer(t_nvmlProcessUtilizationInfo_v1_t, false), // 2057 t_P_nvmlProcessUtilizationInfo_v1_t
+    Struct(523), // 2058 t_nvmlProcessesUtilizationInfo_t
+    Pointer(t_nvmlProcessesUtilizationInfo_t, false), // 2059 t_P_nvmlProcessesUtilizationInfo_t
+    Struct(525), // 2060 t_nvmlRemappedRowsInfo_v2_t
+    Pointer(t_nvmlRemappedRowsInfo_v2_t, false), // 2061 t_P_nvmlRemappedRowsInfo_v2_t
+    Struct(526), // 2062 t_nvmlRepairStatus_t
+    Pointer(t_nvmlRepairStatus_t, false), // 2063 t_P_nvmlRepairStatus_t
+    Enum(533), // 2064 t_nvmlPageRetirementCause_t
+    Struct(527), // 2065 t_nvmlRowRemapperHistogramValues_t
+    Pointer(t_nvmlRowRemapperHistogramValues_t, false), // 2066 t_P_nvmlRowRemapperHistogramValues_t
+    Struct(529), // 2067 t_nvmlProcessDetail_v1_t
+    Pointer(t_nvmlProcessDetail_v1_t, false), // 2068 t_P_nvmlProcessDetail_v1_t
+    Struct(528), // 2069 t_nvmlProcessDetailList_t
+    Pointer(t_nvmlProcessDetailList_t, false), // 2070 t_P_nvmlProcessDetailList_t
+    Enum(534), // 2071 t_nvmlSamplingType_t
+    Pointer(t_nvmlValueType_t, false), // 2072 t_P_nvmlValueType_t
+    Struct(530), // 2073 t_nvmlSample_t
+    Pointer(t_nvmlSample_t, false), // 2074 t_P_nvmlSample_t
+    Struct(531), // 2075 t_nvmlEccSramErrorStatus_t
+    Pointer(t_nvmlEccSramErrorStatus_t, false), // 2076 t_P_nvmlEccSramErrorStatus_t
+    Struct(533), // 2077 t_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t
+    Pointer(t_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t, false), // 2078 t_P_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t
+    Struct(532), // 2079 t_nvmlEccSramUniqueUncorrectedErrorCounts_t
+    Pointer(t_nvmlEccSramUniqueUncorrectedErrorCounts_t, false), // 2080 t_P_nvmlEccSramUniqueUncorrectedErrorCounts_t
+    Flags(535, 4), // 2081 t_nvmlEventTypes_in4
+    Pointer(t_nvmlEventTypes_in4, false), // 2082 t_P_nvmlEventTypes_in4
+    Flags(535, 8), // 2083 t_nvmlEventTypes_in8
+    Pointer(t_nvmlEventTypes_in8, false), // 2084 t_P_nvmlEventTypes_in8
+    Enum(536), // 2085 t_nvmlTemperatureSensors_t
+    Enum(537), // 2086 t_nvmlTemperatureThresholds_t
+    Struct(534), // 2087 t_nvmlTemperature_t
+    Pointer(t_nvmlTemperature_t, false), // 2088 t_P_nvmlTemperature_t
+    Enum(538), // 2089 t_nvmlThermalController_t
+    Enum(539), // 2090 t_nvmlThermalTarget_t
+    Struct(536), // 2091 t_nvmlGpuThermalSettings_t_sensor
+    Array(t_nvmlGpuThermalSettings_t_sensor, 3), // 2092 t_A3_nvmlGpuThermalSettings_t_sensor
+    Struct(535), // 2093 t_nvmlGpuThermalSettings_t
+    Pointer(t_nvmlGpuThermalSettings_t, false), // 2094 t_P_nvmlGpuThermalSettings_t
+    Enum(540), // 2095 t_nvmlGpuTopologyLevel_t
+    Pointer(t_nvmlGpuTopologyLevel_t, false), // 2096 t_P_nvmlGpuTopologyLevel_t
+    Struct(537), // 2097 t_nvmlUnrepairableMemoryStatus_v1_t
+    Pointer(t_nvmlUnrepairableMemoryStatus_v1_t, false), // 2098 t_P_nvmlUnrepairableMemoryStatus_v1_t
+    Struct(538), // 2099 t_nvmlUtilization_t
+    Pointer(t_nvmlUtilization_t, false), // 2100 t_P_nvmlUtilization_t
+    Enum(541), // 2101 t_nvmlDeviceVgpuCapability_t
+    Struct(539), // 2102 t_nvmlVgpuHeterogeneousMode_t
+    Pointer(t_nvmlVgpuHeterogeneousMode_t, false), // 2103 t_P_nvmlVgpuHeterogeneousMode_t
+    Struct(541), // 2104 t_nvmlVgpuInstanceUtilizationInfo_v1_t
+    Pointer(t_nvmlVgpuInstanceUtilizationInfo_v1_t, false), // 2105 t_P_nvmlVgpuInstanceUtilizationInfo_v1_t
+    Struct(540), // 2106 t_nvmlVgpuInstancesUtilizationInfo_t
+    Pointer(t_nvmlVgpuInstancesUtilizationInfo_t, false), // 2107 t_P_nvmlVgpuInstancesUtilizationInfo_t
+    Array(t_char, 80), // 2108 t_A80_char
+    Struct(543), // 2109 t_nvmlVgpuVersion_t
+    Struct(542), // 2110 t_nvmlVgpuPgpuMetadata_t
+    Pointer(t_nvmlVgpuPgpuMetadata_t, false), // 2111 t_P_nvmlVgpuPgpuMetadata_t
+    Struct(544), // 2112 t_nvmlVgpuProcessUtilizationSample_t
+    Pointer(t_nvmlVgpuProcessUtilizationSample_t, false), // 2113 t_P_nvmlVgpuProcessUtilizationSample_t
+    Struct(546), // 2114 t_nvmlVgpuProcessUtilizationInfo_v1_t
+    Pointer(t_nvmlVgpuProcessUtilizationInfo_v1_t, false), // 2115 t_P_nvmlVgpuProcessUtilizationInfo_v1_t
+    Struct(545), // 2116 t_nvmlVgpuProcessesUtilizationInfo_t
+    Pointer(t_nvmlVgpuProcessesUtilizationInfo_t, false), // 2117 t_P_nvmlVgpuProcessesUtilizationInfo_t
+    Struct(547), // 2118 t_nvmlVgpuSchedulerCapabilities_t
+    Pointer(t_nvmlVgpuSchedulerCapabilities_t, false), // 2119 t_P_nvmlVgpuSchedulerCapabilities_t
+    Struct(550), // 2120 t_nvmlVgpuSchedulerParams_t_vgpuSchedDataWithARR
+    Struct(551), // 2121 t_nvmlVgpuSchedulerParams_t_vgpuSchedData
+    Union(549), // 2122 t_nvmlVgpuSchedulerParams_t
+    Struct(552), // 2123 t_nvmlVgpuSchedulerLogEntry_t
+    Array(t_nvmlVgpuSchedulerLogEntry_t, 200), // 2124 t_A200_nvmlVgpuSchedulerLogEntry_t
+    Struct(548), // 2125 t_nvmlVgpuSchedulerLog_t
+    Pointer(t_nvmlVgpuSchedulerLog_t, false), // 2126 t_P_nvmlVgpuSchedulerLog_t
+    Struct(554), // 2127 t_nvmlVgpuSchedulerLogEntry_v2_t
+    Array(t_nvmlVgpuSchedulerLogEntry_v2_t, 200), // 2128 t_A200_nvmlVgpuSchedulerLogEntry_v2_t
+    Struct(553), // 2129 t_nvmlVgpuSchedulerLogInfo_v2_t
+    Pointer(t_nvmlVgpuSchedulerLogInfo_v2_t, false), // 2130 t_P_nvmlVgpuSchedulerLogInfo_v2_t
+    Struct(555), // 2131 t_nvmlVgpuSchedulerGetState_t
+    Pointer(t_nvmlVgpuSchedulerGetState_t, false), // 2132 t_P_nvmlVgpuSchedulerGetState_t
+    Struct(556), // 2133 t_nvmlVgpuSchedulerStateInfo_v2_t
+    Pointer(t_nvmlVgpuSchedulerStateInfo_v2_t, false), // 2134 t_P_nvmlVgpuSchedulerStateInfo_v2_t
+    Struct(557), // 2135 t_nvmlVgpuPlacementList_t
+    Pointer(t_nvmlVgpuPlacementList_t, false), // 2136 t_P_nvmlVgpuPlacementList_t
+    Struct(558), // 2137 t_nvmlVgpuInstanceUtilizationSample_t
+    Pointer(t_nvmlVgpuInstanceUtilizationSample_t, false), // 2138 t_P_nvmlVgpuInstanceUtilizationSample_t
+    Enum(542), // 2139 t_nvmlPerfPolicyType_t
+    Struct(559), // 2140 t_nvmlViolationTime_t
+    Pointer(t_nvmlViolationTime_t, false), // 2141 t_P_nvmlViolationTime_t
+    Enum(543), // 2142 t_nvmlGpuVirtualizationMode_t
+    Pointer(t_nvmlGpuVirtualizationMode_t, false), // 2143 t_P_nvmlGpuVirtualizationMode_t
+    Struct(560), // 2144 t_nvmlNvlinkLockRemapTable_v1_t
+    Pointer(t_nvmlNvlinkLockRemapTable_v1_t, false), // 2145 t_P_nvmlNvlinkLockRemapTable_v1_t
+    Struct(570), // 2146 t_nvmlRailMetrics_t
+    Array(t_nvmlRailMetrics_t, 2), // 2147 t_A2_nvmlRailMetrics_t
+    Struct(569), // 2148 t_nvmlCoreRailMetrics_t
+    Struct(571), // 2149 t_nvmlPmgrPwrTuple_t
+    Struct(572), // 2150 t_nvmlPwrModelMetricsDlppm1xPerf_t
+    Struct(568), // 2151 t_nvmlPwrModelMetricsDlppm1x_t
+    Array(t_nvmlPwrModelMetricsDlppm1x_t, 8), // 2152 t_A8_nvmlPwrModelMetricsDlppm1x_t
+    Struct(567), // 2153 t_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t
+    Array(t_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t, 3), // 2154 t_A3_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t
+    Struct(566), // 2155 t_nvmlObservedMetrics_t
+    Struct(565), // 2156 t_nvmlPerfMetricsDlppc2xSample_t
+    Struct(575), // 2157 t_nvmlPwrModelMetricsSamplePfpp1x_t
+    Array(t_nvmlPwrModelMetricsSamplePfpp1x_t, 32), // 2158 t_A32_nvmlPwrModelMetricsSamplePfpp1x_t
+    Struct(576), // 2159 t_nvmlPwrModelOperatingPointPfpp1x_t
+    Struct(574), // 2160 t_nvmlPwrModelMetricsPfpp1x_t
+    Struct(573), // 2161 t_nvmlPerfMetricsPfpp1xSample_t
+    Union(564), // 2162 t_nvmlPerfMetricControllerSample_t_data
+    Struct(563), // 2163 t_nvmlPerfMetricControllerSample_t
+    Array(t_nvmlPerfMetricControllerSample_t, 4), // 2164 t_A4_nvmlPerfMetricControllerSample_t
+    Struct(562), // 2165 t_nvmlPerfMetricsSample_t
+    Array(t_nvmlPerfMetricsSample_t, 13), // 2166 t_A13_nvmlPerfMetricsSample_t
+    Struct(561), // 2167 t_nvmlPerfMetricsSamples_v1_t
+    Pointer(t_nvmlPerfMetricsSamples_v1_t, false), // 2168 t_P_nvmlPerfMetricsSamples_v1_t
+    Struct(577), // 2169 t_nvmlPowerSmoothingProfile_t
+    Pointer(t_nvmlPowerSmoothingProfile_t, false), // 2170 t_P_nvmlPowerSmoothingProfile_t
+    Struct(578), // 2171 t_nvmlPowerSmoothingState_t
+    Pointer(t_nvmlPowerSmoothingState_t, false), // 2172 t_P_nvmlPowerSmoothingState_t
+    Struct(581), // 2173 t_nvmlPRMCounterInput_v1_t
+    Struct(582), // 2174 t_nvmlPRMCounterValue_v1_t
+    Struct(580), // 2175 t_nvmlPRMCounter_v1_t
+    Pointer(t_nvmlPRMCounter_v1_t, false), // 2176 t_P_nvmlPRMCounter_v1_t
+    Struct(579), // 2177 t_nvmlPRMCounterList_v1_t
+    Pointer(t_nvmlPRMCounterList_v1_t, false), // 2178 t_P_nvmlPRMCounterList_v1_t
+    Array(t_u8, 496), // 2179 t_A496_u8
+    Union(584), // 2180 t_nvmlPRMTLV_v1_t__1
+    Struct(583), // 2181 t_nvmlPRMTLV_v1_t
+    Pointer(t_nvmlPRMTLV_v1_t, false), // 2182 t_P_nvmlPRMTLV_v1_t
+    Handle(202), // 2183 t_nvmlEventSet_t
+    Enum(544), // 2184 t_nvmlDetachGpuState_t
+    Enum(545), // 2185 t_nvmlPcieLinkState_t
+    Flags(546, 4), // 2186 t_nvmlFlags_in4
+    Pointer(t_nvmlDramEncryptionInfo_t, true), // 2187 t_PC_nvmlDramEncryptionInfo_t
+    Struct(585), // 2188 t_nvmlSetMemoryLimits_v1_t
+    Pointer(t_nvmlSetMemoryLimits_v1_t, false), // 2189 t_P_nvmlSetMemoryLimits_v1_t
+    Pointer(t_nvmlReturn_t, false), // 2190 t_P_nvmlReturn_t
+    Struct(586), // 2191 t_nvmlNvLinkPowerThres_t
+    Pointer(t_nvmlNvLinkPowerThres_t, false), // 2192 t_P_nvmlNvLinkPowerThres_t
+    Struct(587), // 2193 t_nvmlNvlinkSetBwMode_t
+    Pointer(t_nvmlNvlinkSetBwMode_t, false), // 2194 t_P_nvmlNvlinkSetBwMode_t
+    Struct(588), // 2195 t_nvmlNvlinkSetBwModeAsync_v1_t
+    Pointer(t_nvmlNvlinkSetBwModeAsync_v1_t, false), // 2196 t_P_nvmlNvlinkSetBwModeAsync_v1_t
+    Struct(589), // 2197 t_nvmlNvlinkSetNvleReady_v1_t
+    Pointer(t_nvmlNvlinkSetNvleReady_v1_t, false), // 2198 t_P_nvmlNvlinkSetNvleReady_v1_t
+    Struct(590), // 2199 t_nvmlPowerValue_v2_t
+    Pointer(t_nvmlPowerValue_v2_t, false), // 2200 t_P_nvmlPowerValue_v2_t
+    Struct(591), // 2201 t_nvmlRusdSettings_v1_t
+    Pointer(t_nvmlRusdSettings_v1_t, false), // 2202 t_P_nvmlRusdSettings_v1_t
+    Pointer(t_nvmlVgpuHeterogeneousMode_t, true), // 2203 t_PC_nvmlVgpuHeterogeneousMode_t
+    Struct(594), // 2204 t_nvmlVgpuSchedulerSetParams_t_vgpuSchedDataWithARR
+    Struct(595), // 2205 t_nvmlVgpuSchedulerSetParams_t_vgpuSchedData
+    Union(593), // 2206 t_nvmlVgpuSchedulerSetParams_t
+    Struct(592), // 2207 t_nvmlVgpuSchedulerSetState_t
+    Pointer(t_nvmlVgpuSchedulerSetState_t, false), // 2208 t_P_nvmlVgpuSchedulerSetState_t
+    Struct(596), // 2209 t_nvmlVgpuSchedulerState_v2_t
+    Pointer(t_nvmlVgpuSchedulerState_v2_t, false), // 2210 t_P_nvmlVgpuSchedulerState_v2_t
+    Struct(597), // 2211 t_nvmlNvlinkSetupNvleEncryptionKey_v1_t
+    Pointer(t_nvmlNvlinkSetupNvleEncryptionKey_v1_t, false), // 2212 t_P_nvmlNvlinkSetupNvleEncryptionKey_v1_t
+    Array(t_u32, 8), // 2213 t_A8_u32
+    Struct(599), // 2214 t_nvmlMask255_t
+    Struct(598), // 2215 t_nvmlWorkloadPowerProfileRequestedProfiles_t
+    Pointer(t_nvmlWorkloadPowerProfileRequestedProfiles_t, false), // 2216 t_P_nvmlWorkloadPowerProfileRequestedProfiles_t
+    Struct(600), // 2217 t_nvmlWorkloadPowerProfileCurrentProfiles_t
+    Pointer(t_nvmlWorkloadPowerProfileCurrentProfiles_t, false), // 2218 t_P_nvmlWorkloadPowerProfileCurrentProfiles_t
+    Struct(602), // 2219 t_nvmlWorkloadPowerProfileInfo_t
+    Array(t_nvmlWorkloadPowerProfileInfo_t, 255), // 2220 t_A255_nvmlWorkloadPowerProfileInfo_t
+    Struct(601), // 2221 t_nvmlWorkloadPowerProfileProfilesInfo_t
+    Pointer(t_nvmlWorkloadPowerProfileProfilesInfo_t, false), // 2222 t_P_nvmlWorkloadPowerProfileProfilesInfo_t
+    Enum(547), // 2223 t_nvmlPowerProfileOperation_t
+    Struct(603), // 2224 t_nvmlWorkloadPowerProfileUpdateProfiles_v1_t
+    Pointer(t_nvmlWorkloadPowerProfileUpdateProfiles_v1_t, false), // 2225 t_P_nvmlWorkloadPowerProfileUpdateProfiles_v1_t
+    Pointer(t_nvmlEventSet_t, false), // 2226 t_P_nvmlEventSet_t
+    Struct(604), // 2227 t_nvmlEventSetGetContextCount_v1_t
+    Pointer(t_nvmlEventSetGetContextCount_v1_t, false), // 2228 t_P_nvmlEventSetGetContextCount_v1_t
+    Struct(605), // 2229 t_nvmlEventSetGetContextData_v1_t
+    Pointer(t_nvmlEventSetGetContextData_v1_t, false), // 2230 t_P_nvmlEventSetGetContextData_v1_t
+    Struct(606), // 2231 t_nvmlEventSetGetContextInfo_v1_t
+    Pointer(t_nvmlEventSetGetContextInfo_v1_t, false), // 2232 t_P_nvmlEventSetGetContextInfo_v1_t
+    Struct(607), // 2233 t_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t
+    Pointer(t_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t, false), // 2234 t_P_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t
+    Struct(608), // 2235 t_nvmlGpuOperationalEventConfig_v1_t
+    Pointer(t_nvmlGpuOperationalEventConfig_v1_t, true), // 2236 t_PC_nvmlGpuOperationalEventConfig_v1_t
+    Struct(609), // 2237 t_nvmlEventData_t
+    Pointer(t_nvmlEventData_t, false), // 2238 t_P_nvmlEventData_t
+    Struct(610), // 2239 t_nvmlEventSetWait_v3_t
+    Pointer(t_nvmlEventSetWait_v3_t, false), // 2240 t_P_nvmlEventSetWait_v3_t
+    Struct(611), // 2241 t_nvmlExcludedDeviceInfo_t
+    Pointer(t_nvmlExcludedDeviceInfo_t, false), // 2242 t_P_nvmlExcludedDeviceInfo_t
+    Enum(548), // 2243 t_nvmlVgpuGuestInfoState_t
+    Array(t_u32, 6), // 2244 t_A6_u32
+    Struct(612), // 2245 t_nvmlVgpuMetadata_t
+    Pointer(t_nvmlVgpuMetadata_t, false), // 2246 t_P_nvmlVgpuMetadata_t
+    Flags(549, 4), // 2247 t_nvmlVgpuVmCompatibility_t_in4
+    Flags(550, 4), // 2248 t_nvmlVgpuPgpuCompatibilityLimitCode_t_in4
+    Struct(613), // 2249 t_nvmlVgpuPgpuCompatibility_t
+    Pointer(t_nvmlVgpuPgpuCompatibility_t, false), // 2250 t_P_nvmlVgpuPgpuCompatibility_t
+    Enum(551), // 2251 t_nvmlVgpuDriverCapability_t
+    Pointer(t_nvmlVgpuVersion_t, false), // 2252 t_P_nvmlVgpuVersion_t
+    Handle(203), // 2253 t_nvmlGpmSample_t
+    Struct(616), // 2254 t_nvmlGpmMetric_t_metricInfo
+    Struct(615), // 2255 t_nvmlGpmMetric_t
+    Array(t_nvmlGpmMetric_t, 477), // 2256 t_A477_nvmlGpmMetric_t
+    Struct(614), // 2257 t_nvmlGpmMetricsGet_t
+    Pointer(t_nvmlGpmMetricsGet_t, false), // 2258 t_P_nvmlGpmMetricsGet_t
+    Struct(617), // 2259 t_nvmlGpmSupport_t
+    Pointer(t_nvmlGpmSupport_t, false), // 2260 t_P_nvmlGpmSupport_t
+    Pointer(t_nvmlGpmSample_t, false), // 2261 t_P_nvmlGpmSample_t
+    Pointer(t_nvmlComputeInstance_t, false), // 2262 t_P_nvmlComputeInstance_t
+    Pointer(t_nvmlComputeInstancePlacement_t, true), // 2263 t_PC_nvmlComputeInstancePlacement_t
+    Struct(618), // 2264 t_nvmlActiveVgpuInstanceInfo_t
+    Pointer(t_nvmlActiveVgpuInstanceInfo_t, false), // 2265 t_P_nvmlActiveVgpuInstanceInfo_t
+    Pointer(t_nvmlComputeInstancePlacement_t, false), // 2266 t_P_nvmlComputeInstancePlacement_t
+    Enum(552), // 2267 t_nvmlComputeInstanceProfile
+    Struct(619), // 2268 t_nvmlComputeInstanceProfileInfo_t
+    Pointer(t_nvmlComputeInstanceProfileInfo_t, false), // 2269 t_P_nvmlComputeInstanceProfileInfo_t
+    Struct(620), // 2270 t_nvmlComputeInstanceProfileInfo_v2_t
+    Pointer(t_nvmlComputeInstanceProfileInfo_v2_t, false), // 2271 t_P_nvmlComputeInstanceProfileInfo_v2_t
+    Struct(621), // 2272 t_nvmlVgpuTypeIdInfo_t
+    Pointer(t_nvmlVgpuTypeIdInfo_t, false), // 2273 t_P_nvmlVgpuTypeIdInfo_t
+    Struct(622), // 2274 t_nvmlGpuInstanceInfo_t
+    Pointer(t_nvmlGpuInstanceInfo_t, false), // 2275 t_P_nvmlGpuInstanceInfo_t
+    Struct(623), // 2276 t_nvmlVgpuSchedulerLogInfo_t
+    Pointer(t_nvmlVgpuSchedulerLogInfo_t, false), // 2277 t_P_nvmlVgpuSchedulerLogInfo_t
+    Struct(624), // 2278 t_nvmlVgpuSchedulerStateInfo_t
+    Pointer(t_nvmlVgpuSchedulerStateInfo_t, false), // 2279 t_P_nvmlVgpuSchedulerStateInfo_t
+    Struct(625), // 2280 t_nvmlVgpuCreatablePlacementInfo_t
+    Pointer(t_nvmlVgpuCreatablePlacementInfo_t, false), // 2281 t_P_nvmlVgpuCreatablePlacementInfo_t
+    Struct(626), // 2282 t_nvmlVgpuSchedulerState_t
+    Pointer(t_nvmlVgpuSchedulerState_t, false), // 2283 t_P_nvmlVgpuSchedulerState_t
+    Flags(553, 4), // 2284 t_nvmlInitFlags_in4
+    Handle(204), // 2285 t_nvmlSystemEventSet_t
+    Struct(627), // 2286 t_nvmlSystemEventSetCreateRequest_t
+    Pointer(t_nvmlSystemEventSetCreateRequest_t, false), // 2287 t_P_nvmlSystemEventSetCreateRequest_t
+    Struct(628), // 2288 t_nvmlSystemEventSetFreeRequest_t
+    Pointer(t_nvmlSystemEventSetFreeRequest_t, false), // 2289 t_P_nvmlSystemEventSetFreeRequest_t
+    Struct(630), // 2290 t_nvmlSystemEventData_v1_t
+    Pointer(t_nvmlSystemEventData_v1_t, false), // 2291 t_P_nvmlSystemEventData_v1_t
+    Struct(629), // 2292 t_nvmlSystemEventSetWaitRequest_t
+    Pointer(t_nvmlSystemEventSetWaitRequest_t, false), // 2293 t_P_nvmlSystemEventSetWaitRequest_t
+    Struct(632), // 2294 t_nvmlCPERCursor_v1_t
+    Struct(631), // 2295 t_nvmlGetCPER_v1_t
+    Pointer(t_nvmlGetCPER_v1_t, false), // 2296 t_P_nvmlGetCPER_v1_t
+    Struct(633), // 2297 t_nvmlConfComputeSystemCaps_t
+    Pointer(t_nvmlConfComputeSystemCaps_t, false), // 2298 t_P_nvmlConfComputeSystemCaps_t
+    Struct(634), // 2299 t_nvmlConfComputeGetKeyRotationThresholdInfo_t
+    Pointer(t_nvmlConfComputeGetKeyRotationThresholdInfo_t, false), // 2300 t_P_nvmlConfComputeGetKeyRotationThresholdInfo_t
+    Struct(635), // 2301 t_nvmlSystemConfComputeSettings_t
+    Pointer(t_nvmlSystemConfComputeSettings_t, false), // 2302 t_P_nvmlSystemConfComputeSettings_t
+    Struct(636), // 2303 t_nvmlSystemConfComputeSettings_v2_t
+    Pointer(t_nvmlSystemConfComputeSettings_v2_t, false), // 2304 t_P_nvmlSystemConfComputeSettings_v2_t
+    Struct(637), // 2305 t_nvmlConfComputeSystemState_t
+    Pointer(t_nvmlConfComputeSystemState_t, false), // 2306 t_P_nvmlConfComputeSystemState_t
+    Struct(638), // 2307 t_nvmlSystemDriverBranchInfo_t
+    Pointer(t_nvmlSystemDriverBranchInfo_t, false), // 2308 t_P_nvmlSystemDriverBranchInfo_t
+    Struct(639), // 2309 t_nvmlHwbcEntry_t
+    Pointer(t_nvmlHwbcEntry_t, false), // 2310 t_P_nvmlHwbcEntry_t
+    Struct(640), // 2311 t_nvmlSystemRegisterEventRequest_t
+    Pointer(t_nvmlSystemRegisterEventRequest_t, false), // 2312 t_P_nvmlSystemRegisterEventRequest_t
+    Struct(641), // 2313 t_nvmlConfComputeSetKeyRotationThresholdInfo_t
+    Pointer(t_nvmlConfComputeSetKeyRotationThresholdInfo_t, false), // 2314 t_P_nvmlConfComputeSetKeyRotationThresholdInfo_t
+    Handle(205), // 2315 t_nvmlUnit_t
+    Enum(554), // 2316 t_nvmlFanState_t
+    Struct(643), // 2317 t_nvmlUnitFanInfo_t
+    Array(t_nvmlUnitFanInfo_t, 24), // 2318 t_A24_nvmlUnitFanInfo_t
+    Struct(642), // 2319 t_nvmlUnitFanSpeeds_t
+    Pointer(t_nvmlUnitFanSpeeds_t, false), // 2320 t_P_nvmlUnitFanSpeeds_t
+    Pointer(t_nvmlUnit_t, false), // 2321 t_P_nvmlUnit_t
+    Enum(555), // 2322 t_nvmlLedColor_t
+    Struct(644), // 2323 t_nvmlLedState_t
+    Pointer(t_nvmlLedState_t, false), // 2324 t_P_nvmlLedState_t
+    Struct(645), // 2325 t_nvmlPSUInfo_t
+    Pointer(t_nvmlPSUInfo_t, false), // 2326 t_P_nvmlPSUInfo_t
+    Struct(646), // 2327 t_nvmlUnitInfo_t
+    Pointer(t_nvmlUnitInfo_t, false), // 2328 t_P_nvmlUnitInfo_t
+    Struct(648), // 2329 t_nvmlVgpuLicenseExpiry_t
+    Struct(647), // 2330 t_nvmlVgpuLicenseInfo_t
+    Pointer(t_nvmlVgpuLicenseInfo_t, false), // 2331 t_P_nvmlVgpuLicenseInfo_t
+    Struct(649), // 2332 t_nvmlVgpuPlacementId_t
+    Pointer(t_nvmlVgpuPlacementId_t, false), // 2333 t_P_nvmlVgpuPlacementId_t
+    Struct(650), // 2334 t_nvmlVgpuRuntimeState_t
+    Pointer(t_nvmlVgpuRuntimeState_t, false), // 2335 t_P_nvmlVgpuRuntimeState_t
+    Enum(556), // 2336 t_nvmlVgpuVmIdType_t
+    Pointer(t_nvmlVgpuVmIdType_t, false), // 2337 t_P_nvmlVgpuVmIdType_t
+    Struct(651), // 2338 t_nvmlVgpuTypeBar1Info_t
+    Pointer(t_nvmlVgpuTypeBar1Info_t, false), // 2339 t_P_nvmlVgpuTypeBar1Info_t
+    Enum(557), // 2340 t_nvmlVgpuCapability_t
+    Struct(652), // 2341 t_nvmlVgpuTypeMaxInstance_t
+    Pointer(t_nvmlVgpuTypeMaxInstance_t, false), // 2342 t_P_nvmlVgpuTypeMaxInstance_t
+    Enum(558), // 2343 t_nvrtcResult
+    Status(558), // 2344 t_nvrtcResult_status
+    Handle(206), // 2345 t_nvrtcProgram
+    Pointer(t_nvrtcProgram, false), // 2346 t_P_nvrtcProgram
+    Struct(653), // 2347 t_nvrtcBundledHeadersInfo
+    Pointer(t_nvrtcBundledHeadersInfo, false), // 2348 t_P_nvrtcBundledHeadersInfo
+    Flags(559, 4), // 2349 t_nvrtcInstallHeaders_in4
+    Enum(560), // 2350 t_nvshmem_team_id_t
+    Enum(561), // 2351 t_nvshmemx_thread_support_t
+    Pointer(t_nvshmemx_thread_support_t, false), // 2352 t_P_nvshmemx_thread_support_t
+    Array(t_char, 48), // 2353 t_A48_char
+    Struct(654), // 2354 t_nvshmem_team_config_t
+    Pointer(t_nvshmem_team_config_t, false), // 2355 t_P_nvshmem_team_config_t
+    Pointer(t_nvshmem_team_config_t, true), // 2356 t_PC_nvshmem_team_config_t
+    Pointer(t_nvshmem_team_id_t, false), // 2357 t_P_nvshmem_team_id_t
+    Array(t_char, 124), // 2358 t_A124_char
+    Struct(658), // 2359 t_nvshmemx_uniqueid_t
+    Pointer(t_nvshmemx_uniqueid_t, false), // 2360 t_P_nvshmemx_uniqueid_t
+    Struct(657), // 2361 t_nvshmemx_uniqueid_args_t
+    Array(t_char, 92), // 2362 t_A92_char
+    Struct(656), // 2363 t_nvshmemx_init_args_t
+    Struct(655), // 2364 t_nvshmemx_init_attr_t
+    Pointer(t_nvshmemx_init_attr_t, false), // 2365 t_P_nvshmemx_init_attr_t
+    Struct(659), // 2366 t_nvshmemi_version_t
+    Enum(562), // 2367 t_nvshmemx_signal_op_t
+    Struct(660), // 2368 t_nvshmemx_collective_launch_attr_t
+    Pointer(t_nvshmemx_collective_launch_attr_t, true), // 2369 t_PC_nvshmemx_collective_launch_attr_t
+    Flags(563, 4), // 2370 t_flags_in4
+    Enum(564), // 2371 t_nvshmemx_cmp_type_t
+    Array(t_char, 60), // 2372 t_A60_char
+    Struct(661), // 2373 t_nvshmemx_region_attrs_t
+    Pointer(t_nvshmemx_region_attrs_t, true), // 2374 t_PC_nvshmemx_region_attrs_t
+    Pointer(t_nvshmemx_uniqueid_t, true), // 2375 t_PC_nvshmemx_uniqueid_t
+    Enum(565), // 2376 t_nvtiffStatus_t
+    Status(565), // 2377 t_nvtiffStatus_t_status
+    Handle(207), // 2378 t_nvtiffStream_t
+    Handle(208), // 2379 t_nvtiffDecoder_t
+    Handle(209), // 2380 t_nvtiffDecodeParams_t
+    Struct(662), // 2381 t_nvtiffImage_t
+    Pointer(t_nvtiffImage_t, false), // 2382 t_P_nvtiffImage_t
+    Pointer(t_nvtiffImage_t, true), // 2383 t_PC_nvtiffImage_t
+    Pointer(t_nvtiffDecodeParams_t, false), // 2384 t_P_nvtiffDecodeParams_t
+    Enum(566), // 2385 t_nvtiffOutputFormat_t
+    Struct(663), // 2386 t_nvtiffDecodeRegion_t
+    Pointer(t_nvtiffDecodeRegion_t, true), // 2387 t_PC_nvtiffDecodeRegion_t
+    Pointer(t_nvtiffDecoder_t, false), // 2388 t_P_nvtiffDecoder_t
+    Struct(664), // 2389 t_nvtiffDeviceAllocator_t
+    Pointer(t_nvtiffDeviceAllocator_t, false), // 2390 t_P_nvtiffDeviceAllocator_t
+    Struct(665), // 2391 t_nvtiffPinnedAllocator_t
+    Pointer(t_nvtiffPinnedAllocator_t, false), // 2392 t_P_nvtiffPinnedAllocator_t
+    Handle(210), // 2393 t_nvtiffEncoder_t
+    Handle(211), // 2394 t_nvtiffEncodeParams_t
+    Pointer(t_nvtiffEncodeParams_t, false), // 2395 t_P_nvtiffEncodeParams_t
+    Enum(567), // 2396 t_nvtiffGeoKey_t
+    Enum(568), // 2397 t_nvtiffGeoKeyDataType_t
+    Enum(569), // 2398 t_nvtiffImageGeometryType_t
+    Struct(666), // 2399 t_nvtiffImageGeometry_t
+    Pointer(t_nvtiffImageGeometry_t, true), // 2400 t_PC_nvtiffImageGeometry_t
+    Enum(570), // 2401 t_nvtiffCompression_t
+    Enum(571), // 2402 t_nvtiffPhotometricInt_t
+    Enum(572), // 2403 t_nvtiffPlanarConfig_t
+    Array(t_u16, 16), // 2404 t_A16_u16
+    Enum(573), // 2405 t_nvtiffSampleFormat_t
+    Array(t_nvtiffSampleFormat_t, 16), // 2406 t_A16_nvtiffSampleFormat_t
+    Struct(667), // 2407 t_nvtiffImageInfo_t
+    Pointer(t_nvtiffImageInfo_t, true), // 2408 t_PC_nvtiffImageInfo_t
+    Enum(574), // 2409 t_nvtiffJpegChromaSubsampling_t
+    Struct(668), // 2410 t_nvtiffJpegEncodeOptions_t
+    Pointer(t_nvtiffJpegEncodeOptions_t, true), // 2411 t_PC_nvtiffJpegEncodeOptions_t
+    Enum(575), // 2412 t_nvtiffTagDataType_t
+    Enum(576), // 2413 t_nvtiffVariant_t
+    Pointer(t_nvtiffEncoder_t, false), // 2414 t_P_nvtiffEncoder_t
+    Pointer(t_nvtiffGeoKeyDataType_t, false), // 2415 t_P_nvtiffGeoKeyDataType_t
+    Struct(669), // 2416 t_nvtiffStreamHeader_t
+    Pointer(t_nvtiffStreamHeader_t, false), // 2417 t_P_nvtiffStreamHeader_t
+    Pointer(t_nvtiffImageGeometry_t, false), // 2418 t_P_nvtiffImageGeometry_t
+    Pointer(t_nvtiffImageInfo_t, false), // 2419 t_P_nvtiffImageInfo_t
+    Pointer(t_nvtiffGeoKey_t, false), // 2420 t_P_nvtiffGeoKey_t
+    Pointer(t_nvtiffTagDataType_t, false), // 2421 t_P_nvtiffTagDataType_t
+    Pointer(t_nvtiffStream_t, false), // 2422 t_P_nvtiffStream_t
 ];
 
 pub(super) const t_void: TypeId = 0;
@@ -2727,2136 +2729,2138 @@ pub(super) const t_P_CUgraphNodeParams: TypeId = 287;
 pub(super) const t_P_CUDA_BATCH_MEM_OP_NODE_PARAMS_st: TypeId = 288;
 pub(super) const t_P_CUDA_BATCH_MEM_OP_NODE_PARAMS: TypeId = 289;
 pub(super) const t_P_CUgraphConditionalHandle: TypeId = 290;
-pub(super) const t_CUgraphDebugDot_flags_in4: TypeId = 291;
-pub(super) const t_CUgraphExec: TypeId = 292;
-pub(super) const t_CUgraphInstantiate_flags_in4: TypeId = 293;
-pub(super) const t_P_CUgraphInstantiate_flags_in4: TypeId = 294;
-pub(super) const t_CUgraphInstantiate_flags_in8: TypeId = 295;
-pub(super) const t_P_CUgraphInstantiate_flags_in8: TypeId = 296;
-pub(super) const t_CUgraphExecUpdateResult: TypeId = 297;
-pub(super) const t_P_CUgraphExecUpdateResult: TypeId = 298;
-pub(super) const t_CUgraphExecUpdateResultInfo: TypeId = 299;
-pub(super) const t_P_CUgraphExecUpdateResultInfo: TypeId = 300;
-pub(super) const t_P_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS: TypeId = 301;
-pub(super) const t_P_CUDA_EXT_SEM_WAIT_NODE_PARAMS: TypeId = 302;
-pub(super) const t_P_CUgraphEdgeData: TypeId = 303;
-pub(super) const t_P_CUDA_HOST_NODE_PARAMS: TypeId = 304;
-pub(super) const t_P_CUgraphExec: TypeId = 305;
-pub(super) const t_CUgraphInstantiateResult: TypeId = 306;
-pub(super) const t_CUDA_GRAPH_INSTANTIATE_PARAMS: TypeId = 307;
-pub(super) const t_P_CUDA_GRAPH_INSTANTIATE_PARAMS: TypeId = 308;
-pub(super) const t_CUkernelNodeAttrID_enum: TypeId = 309;
-pub(super) const t_CUlaunchAttributeID: TypeId = 310;
-pub(super) const t_CUaccessProperty: TypeId = 311;
-pub(super) const t_CUaccessPolicyWindow: TypeId = 312;
-pub(super) const t_CUkernelNodeAttrValue_union: TypeId = 313;
-pub(super) const t_P_CUkernelNodeAttrValue_union: TypeId = 314;
-pub(super) const t_A64_char: TypeId = 315;
-pub(super) const t_CUsynchronizationPolicy: TypeId = 316;
-pub(super) const t_CUlaunchAttributeValue_clusterDim: TypeId = 317;
-pub(super) const t_CUclusterSchedulingPolicy: TypeId = 318;
-pub(super) const t_CUlaunchAttributeValue_programmaticEvent: TypeId = 319;
-pub(super) const t_CUlaunchMemSyncDomainMap: TypeId = 320;
-pub(super) const t_CUlaunchMemSyncDomain: TypeId = 321;
-pub(super) const t_CUlaunchAttributeValue_launchCompletionEvent: TypeId = 322;
-pub(super) const t_CUgraphDeviceNode: TypeId = 323;
-pub(super) const t_CUlaunchAttributeValue_deviceUpdatableKernelNode: TypeId = 324;
-pub(super) const t_CUlaunchAttributeValue_preferredClusterDim: TypeId = 325;
-pub(super) const t_CUlaunchAttributePortableClusterMode: TypeId = 326;
-pub(super) const t_CUsharedMemoryMode: TypeId = 327;
-pub(super) const t_CUlaunchAttributeValue: TypeId = 328;
-pub(super) const t_P_CUlaunchAttributeValue: TypeId = 329;
-pub(super) const t_P_CUDA_KERNEL_NODE_PARAMS_v1: TypeId = 330;
-pub(super) const t_P_CUDA_KERNEL_NODE_PARAMS: TypeId = 331;
-pub(super) const t_PC_CUkernelNodeAttrValue_union: TypeId = 332;
-pub(super) const t_PC_CUlaunchAttributeValue: TypeId = 333;
-pub(super) const t_P_CUDA_MEMCPY3D: TypeId = 334;
-pub(super) const t_P_CUDA_MEMSET_NODE_PARAMS: TypeId = 335;
-pub(super) const t_P_CUgraphNodeType: TypeId = 336;
-pub(super) const t_CUuserObject: TypeId = 337;
-pub(super) const t_CUuserObjectRetain_flags_in4: TypeId = 338;
-pub(super) const t_CUgraphicsRegisterFlags_in4: TypeId = 339;
-pub(super) const t_CUgraphicsMapResourceFlags_in4: TypeId = 340;
-pub(super) const t_P_CUgreenCtx: TypeId = 341;
-pub(super) const t_CUgreenCtxCreate_flags_in4: TypeId = 342;
-pub(super) const t_CUstream_flags_in4: TypeId = 343;
-pub(super) const t_P_CUexternalMemory: TypeId = 344;
-pub(super) const t_CUexternalMemoryHandleType: TypeId = 345;
-pub(super) const t_CUDA_EXTERNAL_MEMORY_HANDLE_DESC_handle_win32: TypeId = 346;
-pub(super) const t_CUDA_EXTERNAL_MEMORY_HANDLE_DESC_handle: TypeId = 347;
-pub(super) const t_CUDA_EXTERNAL_MEMORY_HANDLE_DESC: TypeId = 348;
-pub(super) const t_PC_CUDA_EXTERNAL_MEMORY_HANDLE_DESC: TypeId = 349;
-pub(super) const t_CUexternalSemaphoreHandleType: TypeId = 350;
-pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_handle_win32: TypeId = 351;
-pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_handle: TypeId = 352;
-pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC: TypeId = 353;
-pub(super) const t_PC_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC: TypeId = 354;
-pub(super) const t_CUipcEventHandle: TypeId = 355;
-pub(super) const t_P_CUipcEventHandle: TypeId = 356;
-pub(super) const t_CUipcMemHandle: TypeId = 357;
-pub(super) const t_P_CUipcMemHandle: TypeId = 358;
-pub(super) const t_CUipcMem_flags_in4: TypeId = 359;
-pub(super) const t_P_CUfunction: TypeId = 360;
-pub(super) const t_CUlibrary: TypeId = 361;
-pub(super) const t_P_CUlibrary: TypeId = 362;
-pub(super) const t_CUDA_LAUNCH_PARAMS: TypeId = 363;
-pub(super) const t_P_CUDA_LAUNCH_PARAMS: TypeId = 364;
-pub(super) const t_CUcooperative_multi_flags_in4: TypeId = 365;
-pub(super) const t_A4_char: TypeId = 366;
-pub(super) const t_CUlaunchAttribute: TypeId = 367;
-pub(super) const t_P_CUlaunchAttribute: TypeId = 368;
-pub(super) const t_CUlaunchConfig: TypeId = 369;
-pub(super) const t_PC_CUlaunchConfig: TypeId = 370;
-pub(super) const t_P_CUkernel: TypeId = 371;
-pub(super) const t_CUjit_option: TypeId = 372;
-pub(super) const t_P_CUjit_option: TypeId = 373;
-pub(super) const t_CUlibraryOption: TypeId = 374;
-pub(super) const t_P_CUlibraryOption: TypeId = 375;
-pub(super) const t_CUjit_target: TypeId = 376;
-pub(super) const t_CUjit_fallback: TypeId = 377;
-pub(super) const t_CUjit_cacheMode: TypeId = 378;
-pub(super) const t_CUlibraryHostUniversalFunctionAndDataTable: TypeId = 379;
-pub(super) const t_P_CUlibraryHostUniversalFunctionAndDataTable: TypeId = 380;
-pub(super) const t_CUlinkState: TypeId = 381;
-pub(super) const t_CUjitInputType: TypeId = 382;
-pub(super) const t_P_CUlinkState: TypeId = 383;
-pub(super) const t_CUmemGenericAllocationHandle: TypeId = 384;
-pub(super) const t_CUlogicalEndpointType: TypeId = 385;
-pub(super) const t_CUlogicalEndpointProp__1_unicast: TypeId = 386;
-pub(super) const t_CUlogicalEndpointProp__1_multicast: TypeId = 387;
-pub(super) const t_CUlogicalEndpointProp__1: TypeId = 388;
-pub(super) const t_CUlogicalEndpointProp: TypeId = 389;
-pub(super) const t_PC_CUlogicalEndpointProp: TypeId = 390;
-pub(super) const t_CUlogicalEndpointIpcHandleType: TypeId = 391;
-pub(super) const t_CUlogsCallbackHandle: TypeId = 392;
-pub(super) const t_P_CUlogsCallbackHandle: TypeId = 393;
-pub(super) const t_CUmem_advise: TypeId = 394;
-pub(super) const t_CUmemAttach_flags_in4: TypeId = 395;
-pub(super) const t_CUmemDecompressAlgorithm: TypeId = 396;
-pub(super) const t_A20_u8: TypeId = 397;
-pub(super) const t_CUmemDecompressParams: TypeId = 398;
-pub(super) const t_P_CUmemDecompressParams: TypeId = 399;
-pub(super) const t_P_CUmemGenericAllocationHandle: TypeId = 400;
-pub(super) const t_A4_u8: TypeId = 401;
-pub(super) const t_CUmemAllocationCompType: TypeId = 402;
-pub(super) const t_CUmemAllocationCompType_in1: TypeId = 403;
-pub(super) const t_CUmem_create_usage_in4: TypeId = 404;
-pub(super) const t_CUmem_create_usage_in2: TypeId = 405;
-pub(super) const t_CUmemAllocationProp_allocFlags: TypeId = 406;
-pub(super) const t_CUmemAllocationProp: TypeId = 407;
-pub(super) const t_PC_CUmemAllocationProp: TypeId = 408;
-pub(super) const t_P_CUmemLocation: TypeId = 409;
-pub(super) const t_PC_CUmemLocation: TypeId = 410;
-pub(super) const t_CUmemAllocationGranularity_flags_in4: TypeId = 411;
-pub(super) const t_P_CUmemAllocationProp: TypeId = 412;
-pub(super) const t_CUmemRangeHandleType: TypeId = 413;
-pub(super) const t_CUmemhostalloc_flags_in4: TypeId = 414;
-pub(super) const t_P_CUmemhostalloc_flags_in4: TypeId = 415;
-pub(super) const t_CUmemhostregister_flags_in4: TypeId = 416;
-pub(super) const t_CUresourcetype: TypeId = 417;
-pub(super) const t_CUarrayMapInfo_resource: TypeId = 418;
-pub(super) const t_CUarraySparseSubresourceType: TypeId = 419;
-pub(super) const t_CUarrayMapInfo_subresource_sparseLevel: TypeId = 420;
-pub(super) const t_CUarrayMapInfo_subresource_miptail: TypeId = 421;
-pub(super) const t_CUarrayMapInfo_subresource: TypeId = 422;
-pub(super) const t_CUmemOperationType: TypeId = 423;
-pub(super) const t_CUmemHandleType: TypeId = 424;
-pub(super) const t_CUarrayMapInfo_memHandle: TypeId = 425;
-pub(super) const t_A2_u32: TypeId = 426;
-pub(super) const t_CUarrayMapInfo: TypeId = 427;
-pub(super) const t_P_CUarrayMapInfo: TypeId = 428;
-pub(super) const t_PC_CUmemPoolProps: TypeId = 429;
-pub(super) const t_CUmemPoolPtrExportData: TypeId = 430;
-pub(super) const t_P_CUmemPoolPtrExportData: TypeId = 431;
-pub(super) const t_P_CUmemAccess_flags_in4: TypeId = 432;
-pub(super) const t_CUmemPool_attribute: TypeId = 433;
-pub(super) const t_CUmem_range_attribute: TypeId = 434;
-pub(super) const t_P_CUmem_range_attribute: TypeId = 435;
-pub(super) const t_CUDA_MEMCPY2D_v1: TypeId = 436;
-pub(super) const t_PC_CUDA_MEMCPY2D_v1: TypeId = 437;
-pub(super) const t_CUDA_MEMCPY2D: TypeId = 438;
-pub(super) const t_PC_CUDA_MEMCPY2D: TypeId = 439;
-pub(super) const t_CUDA_MEMCPY3D_v1: TypeId = 440;
-pub(super) const t_PC_CUDA_MEMCPY3D_v1: TypeId = 441;
-pub(super) const t_CUmemcpy3DOperandType: TypeId = 442;
-pub(super) const t_CUmemcpy3DOperand_op_ptr: TypeId = 443;
-pub(super) const t_CUoffset3D: TypeId = 444;
-pub(super) const t_CUmemcpy3DOperand_op_array: TypeId = 445;
-pub(super) const t_CUmemcpy3DOperand_op: TypeId = 446;
-pub(super) const t_CUmemcpy3DOperand: TypeId = 447;
-pub(super) const t_CUextent3D: TypeId = 448;
-pub(super) const t_CUDA_MEMCPY3D_BATCH_OP: TypeId = 449;
-pub(super) const t_P_CUDA_MEMCPY3D_BATCH_OP: TypeId = 450;
-pub(super) const t_CUDA_MEMCPY3D_PEER: TypeId = 451;
-pub(super) const t_PC_CUDA_MEMCPY3D_PEER: TypeId = 452;
-pub(super) const t_CUmoduleLoadingMode: TypeId = 453;
-pub(super) const t_P_CUmoduleLoadingMode: TypeId = 454;
-pub(super) const t_CUsurfref: TypeId = 455;
-pub(super) const t_P_CUsurfref: TypeId = 456;
-pub(super) const t_CUtexref: TypeId = 457;
-pub(super) const t_P_CUtexref: TypeId = 458;
-pub(super) const t_CUmulticastObjectProp: TypeId = 459;
-pub(super) const t_PC_CUmulticastObjectProp: TypeId = 460;
-pub(super) const t_CUmulticastGranularity_flags_in4: TypeId = 461;
-pub(super) const t_CUoccupancy_flags_in4: TypeId = 462;
-pub(super) const t_CUpointer_attribute: TypeId = 463;
-pub(super) const t_CUDA_POINTER_ATTRIBUTE_P2P_TOKENS: TypeId = 464;
-pub(super) const t_CUDA_POINTER_ATTRIBUTE_ACCESS_FLAGS: TypeId = 465;
-pub(super) const t_P_CUpointer_attribute: TypeId = 466;
-pub(super) const t_CUoutput_mode: TypeId = 467;
-pub(super) const t_PC_CUexternalSemaphore: TypeId = 468;
-pub(super) const t_CUstreamCigDataType: TypeId = 469;
-pub(super) const t_CUstreamCigParam: TypeId = 470;
-pub(super) const t_P_CUstreamCigParam: TypeId = 471;
-pub(super) const t_CUstreamCigCaptureParams: TypeId = 472;
-pub(super) const t_P_CUstreamCigCaptureParams: TypeId = 473;
-pub(super) const t_CUstreamCaptureMode: TypeId = 474;
-pub(super) const t_CUstreamAttrID_enum: TypeId = 475;
-pub(super) const t_CUstreamAttrValue_union: TypeId = 476;
-pub(super) const t_P_CUstreamAttrValue_union: TypeId = 477;
-pub(super) const t_CUstreamCaptureStatus: TypeId = 478;
-pub(super) const t_P_CUstreamCaptureStatus: TypeId = 479;
-pub(super) const t_P_PC_CUgraphNode: TypeId = 480;
-pub(super) const t_P_PC_CUgraphEdgeData: TypeId = 481;
-pub(super) const t_P_CUstream_flags_in4: TypeId = 482;
-pub(super) const t_PC_CUstreamAttrValue_union: TypeId = 483;
-pub(super) const t_CUstreamUpdateCaptureDependencies_flags_in4: TypeId = 484;
-pub(super) const t_CUevent_wait_flags_in4: TypeId = 485;
-pub(super) const t_CUstreamWaitValue_flags_in4: TypeId = 486;
-pub(super) const t_CUstreamWriteValue_flags_in4: TypeId = 487;
-pub(super) const t_CUsurfObject: TypeId = 488;
-pub(super) const t_P_CUsurfObject: TypeId = 489;
-pub(super) const t_CUDA_RESOURCE_DESC_res_array: TypeId = 490;
-pub(super) const t_CUDA_RESOURCE_DESC_res_mipmap: TypeId = 491;
-pub(super) const t_CUDA_RESOURCE_DESC_res_linear: TypeId = 492;
-pub(super) const t_CUDA_RESOURCE_DESC_res_pitch2D: TypeId = 493;
-pub(super) const t_A32_i32: TypeId = 494;
-pub(super) const t_CUDA_RESOURCE_DESC_res_reserved: TypeId = 495;
-pub(super) const t_CUDA_RESOURCE_DESC_res: TypeId = 496;
-pub(super) const t_CUDA_RESOURCE_DESC: TypeId = 497;
-pub(super) const t_PC_CUDA_RESOURCE_DESC: TypeId = 498;
-pub(super) const t_P_CUDA_RESOURCE_DESC: TypeId = 499;
-pub(super) const t_A16_u64: TypeId = 500;
-pub(super) const t_CUtensorMap: TypeId = 501;
-pub(super) const t_P_CUtensorMap: TypeId = 502;
-pub(super) const t_CUtensorMapDataType: TypeId = 503;
-pub(super) const t_PC_u64: TypeId = 504;
-pub(super) const t_PC_i32: TypeId = 505;
-pub(super) const t_PC_u32: TypeId = 506;
-pub(super) const t_CUtensorMapInterleave: TypeId = 507;
-pub(super) const t_CUtensorMapSwizzle: TypeId = 508;
-pub(super) const t_CUtensorMapL2promotion: TypeId = 509;
-pub(super) const t_CUtensorMapFloatOOBfill: TypeId = 510;
-pub(super) const t_CUtensorMapIm2ColWideMode: TypeId = 511;
-pub(super) const t_CUtensorMapAllocClass: TypeId = 512;
-pub(super) const t_P_CUtensorMapAllocClass: TypeId = 513;
-pub(super) const t_CUtexObject: TypeId = 514;
-pub(super) const t_P_CUtexObject: TypeId = 515;
-pub(super) const t_CUaddress_mode: TypeId = 516;
-pub(super) const t_A3_CUaddress_mode: TypeId = 517;
-pub(super) const t_CUfilter_mode: TypeId = 518;
-pub(super) const t_A4_f32: TypeId = 519;
-pub(super) const t_A12_i32: TypeId = 520;
-pub(super) const t_CUDA_TEXTURE_DESC: TypeId = 521;
-pub(super) const t_PC_CUDA_TEXTURE_DESC: TypeId = 522;
-pub(super) const t_CUresourceViewFormat: TypeId = 523;
-pub(super) const t_CUDA_RESOURCE_VIEW_DESC: TypeId = 524;
-pub(super) const t_PC_CUDA_RESOURCE_VIEW_DESC: TypeId = 525;
-pub(super) const t_P_CUDA_RESOURCE_VIEW_DESC: TypeId = 526;
-pub(super) const t_P_CUDA_TEXTURE_DESC: TypeId = 527;
-pub(super) const t_P_CUaddress_mode: TypeId = 528;
-pub(super) const t_P_CUfilter_mode: TypeId = 529;
-pub(super) const t_CUtexref_flags_in4: TypeId = 530;
-pub(super) const t_P_CUtexref_flags_in4: TypeId = 531;
-pub(super) const t_P_CUarray_format: TypeId = 532;
-pub(super) const t_P_CUstreamCaptureMode: TypeId = 533;
-pub(super) const t_P_CUuserObject: TypeId = 534;
-pub(super) const t_CUuserObject_flags_in4: TypeId = 535;
-pub(super) const t_cudaError_t: TypeId = 536;
-pub(super) const t_cudaError_t_status: TypeId = 537;
-pub(super) const t_cudaKernel_t: TypeId = 538;
-pub(super) const t_P_cudaKernel_t: TypeId = 539;
-pub(super) const t_dim3: TypeId = 540;
-pub(super) const t_cudaStream_t: TypeId = 541;
-pub(super) const t_P_dim3: TypeId = 542;
-pub(super) const t_P_cudaStream_t: TypeId = 543;
-pub(super) const t_uint3: TypeId = 544;
-pub(super) const t_P_uint3: TypeId = 545;
-pub(super) const t_cudaChannelFormatKind: TypeId = 546;
-pub(super) const t_cudaChannelFormatDesc: TypeId = 547;
-pub(super) const t_surfaceReference: TypeId = 548;
-pub(super) const t_PC_surfaceReference: TypeId = 549;
-pub(super) const t_cudaTextureFilterMode: TypeId = 550;
-pub(super) const t_cudaTextureAddressMode: TypeId = 551;
-pub(super) const t_A3_cudaTextureAddressMode: TypeId = 552;
-pub(super) const t_A14_i32: TypeId = 553;
-pub(super) const t_textureReference: TypeId = 554;
-pub(super) const t_PC_textureReference: TypeId = 555;
-pub(super) const t_P_cudaChannelFormatDesc: TypeId = 556;
-pub(super) const t_cudaExtent: TypeId = 557;
-pub(super) const t_P_cudaExtent: TypeId = 558;
-pub(super) const t_cudaArray_t: TypeId = 559;
-pub(super) const t_cudaArrayMemoryRequirements: TypeId = 560;
-pub(super) const t_P_cudaArrayMemoryRequirements: TypeId = 561;
-pub(super) const t_P_cudaArray_t: TypeId = 562;
-pub(super) const t_cudaArraySparseProperties_tileExtent: TypeId = 563;
-pub(super) const t_cudaArraySparseProperties: TypeId = 564;
-pub(super) const t_P_cudaArraySparseProperties: TypeId = 565;
-pub(super) const t_cudaArray_const_t: TypeId = 566;
-pub(super) const t_PC_cudaChannelFormatDesc: TypeId = 567;
-pub(super) const t_cudaMipmappedArray_const_t: TypeId = 568;
-pub(super) const t_A8_char: TypeId = 569;
-pub(super) const t_A2_i32: TypeId = 570;
-pub(super) const t_A8_u8: TypeId = 571;
-pub(super) const t_A63_i32: TypeId = 572;
-pub(super) const t_A61_i32: TypeId = 573;
-pub(super) const t_A1_i32: TypeId = 574;
-pub(super) const t_A60_i32: TypeId = 575;
-pub(super) const t_A56_i32: TypeId = 576;
-pub(super) const t_cudaDeviceProp: TypeId = 577;
-pub(super) const t_PC_cudaDeviceProp: TypeId = 578;
-pub(super) const t_cudaSurfaceObject_t: TypeId = 579;
-pub(super) const t_P_cudaSurfaceObject_t: TypeId = 580;
-pub(super) const t_cudaResourceType: TypeId = 581;
-pub(super) const t_cudaResourceDesc_res_array: TypeId = 582;
-pub(super) const t_cudaMipmappedArray_t: TypeId = 583;
-pub(super) const t_cudaResourceDesc_res_mipmap: TypeId = 584;
-pub(super) const t_cudaResourceDesc_res_linear: TypeId = 585;
-pub(super) const t_cudaResourceDesc_res_pitch2D: TypeId = 586;
-pub(super) const t_cudaResourceDesc_res_reserved: TypeId = 587;
-pub(super) const t_cudaResourceDesc_res: TypeId = 588;
-pub(super) const t_cudaResourceDesc: TypeId = 589;
-pub(super) const t_PC_cudaResourceDesc: TypeId = 590;
-pub(super) const t_cudaTextureObject_t: TypeId = 591;
-pub(super) const t_P_cudaTextureObject_t: TypeId = 592;
-pub(super) const t_cudaTextureReadMode: TypeId = 593;
-pub(super) const t_cudaTextureDesc: TypeId = 594;
-pub(super) const t_PC_cudaTextureDesc: TypeId = 595;
-pub(super) const t_cudaResourceViewFormat: TypeId = 596;
-pub(super) const t_cudaResourceViewDesc: TypeId = 597;
-pub(super) const t_PC_cudaResourceViewDesc: TypeId = 598;
-pub(super) const t_cudaTextureDesc_v2: TypeId = 599;
-pub(super) const t_PC_cudaTextureDesc_v2: TypeId = 600;
-pub(super) const t_cudaExternalMemory_t: TypeId = 601;
-pub(super) const t_cudaExternalSemaphore_t: TypeId = 602;
-pub(super) const t_cudaDevResourceDesc_t: TypeId = 603;
-pub(super) const t_P_cudaDevResourceDesc_t: TypeId = 604;
-pub(super) const t_cudaDevResourceType: TypeId = 605;
-pub(super) const t_cudaDevSmResource: TypeId = 606;
-pub(super) const t_cudaDevWorkqueueConfigScope: TypeId = 607;
-pub(super) const t_cudaDevWorkqueueConfigResource: TypeId = 608;
-pub(super) const t_cudaDevWorkqueueResource: TypeId = 609;
-pub(super) const t_cudaDevResource__2: TypeId = 610;
-pub(super) const t_cudaDevResource: TypeId = 611;
-pub(super) const t_P_cudaDevResource: TypeId = 612;
-pub(super) const t_PC_cudaDevResource: TypeId = 613;
-pub(super) const t_cudaDevSmResourceGroupParams: TypeId = 614;
-pub(super) const t_P_cudaDevSmResourceGroupParams: TypeId = 615;
-pub(super) const t_cudaFlushGPUDirectRDMAWritesTarget: TypeId = 616;
-pub(super) const t_cudaFlushGPUDirectRDMAWritesScope: TypeId = 617;
-pub(super) const t_cudaDeviceAttr: TypeId = 618;
-pub(super) const t_cudaFuncCache: TypeId = 619;
-pub(super) const t_P_cudaFuncCache: TypeId = 620;
-pub(super) const t_cudaMemPool_t: TypeId = 621;
-pub(super) const t_P_cudaMemPool_t: TypeId = 622;
-pub(super) const t_cudaExecutionContext_t: TypeId = 623;
-pub(super) const t_P_cudaExecutionContext_t: TypeId = 624;
-pub(super) const t_cudaGraphMemAttributeType: TypeId = 625;
-pub(super) const t_cudaAtomicOperation: TypeId = 626;
-pub(super) const t_PC_cudaAtomicOperation: TypeId = 627;
-pub(super) const t_cudaLimit: TypeId = 628;
-pub(super) const t_cudaDeviceP2PAttr: TypeId = 629;
-pub(super) const t_cudaSharedMemConfig: TypeId = 630;
-pub(super) const t_P_cudaSharedMemConfig: TypeId = 631;
-pub(super) const t_cudaAsyncCallbackHandle_t: TypeId = 632;
-pub(super) const t_P_cudaAsyncCallbackHandle_t: TypeId = 633;
-pub(super) const t_cudaEglStreamConnection: TypeId = 634;
-pub(super) const t_P_cudaEglStreamConnection: TypeId = 635;
-pub(super) const t_cudaGraphicsResource_t: TypeId = 636;
-pub(super) const t_P_cudaGraphicsResource_t: TypeId = 637;
-pub(super) const t_A3_cudaArray_t: TypeId = 638;
-pub(super) const t_cudaPitchedPtr: TypeId = 639;
-pub(super) const t_A3_cudaPitchedPtr: TypeId = 640;
-pub(super) const t_cudaEglFrame_frame: TypeId = 641;
-pub(super) const t_cudaEglPlaneDesc: TypeId = 642;
-pub(super) const t_A3_cudaEglPlaneDesc: TypeId = 643;
-pub(super) const t_cudaEglFrameType: TypeId = 644;
-pub(super) const t_cudaEglColorFormat: TypeId = 645;
-pub(super) const t_cudaEglFrame: TypeId = 646;
-pub(super) const t_P_cudaEglFrame: TypeId = 647;
-pub(super) const t_cudaEvent_t: TypeId = 648;
-pub(super) const t_P_cudaEvent_t: TypeId = 649;
-pub(super) const t_cudaEventFlags_in4: TypeId = 650;
-pub(super) const t_cudaEventRecordFlags_in4: TypeId = 651;
-pub(super) const t_cudaStreamFlags_in4: TypeId = 652;
-pub(super) const t_cudaExternalMemoryBufferDesc: TypeId = 653;
-pub(super) const t_PC_cudaExternalMemoryBufferDesc: TypeId = 654;
-pub(super) const t_P_cudaMipmappedArray_t: TypeId = 655;
-pub(super) const t_cudaExternalMemoryMipmappedArrayDesc: TypeId = 656;
-pub(super) const t_PC_cudaExternalMemoryMipmappedArrayDesc: TypeId = 657;
-pub(super) const t_A16_i32: TypeId = 658;
-pub(super) const t_A15_i32: TypeId = 659;
-pub(super) const t_cudaSharedMemoryMode: TypeId = 660;
-pub(super) const t_cudaFuncAttributes: TypeId = 661;
-pub(super) const t_P_cudaFuncAttributes: TypeId = 662;
-pub(super) const t_cudaFuncAttribute: TypeId = 663;
-pub(super) const t_cudaGLDeviceList: TypeId = 664;
-pub(super) const t_cudaDeviceFlags_in4: TypeId = 665;
-pub(super) const t_P_cudaDeviceFlags_in4: TypeId = 666;
-pub(super) const t_P_cudaDeviceProp: TypeId = 667;
-pub(super) const t_cudaGetDriverEntryPointFlags_in4: TypeId = 668;
-pub(super) const t_cudaGetDriverEntryPointFlags_in8: TypeId = 669;
-pub(super) const t_cudaDriverEntryPointQueryResult: TypeId = 670;
-pub(super) const t_P_cudaDriverEntryPointQueryResult: TypeId = 671;
-pub(super) const t_cudaFunction_t: TypeId = 672;
-pub(super) const t_P_cudaFunction_t: TypeId = 673;
-pub(super) const t_P_cudaResourceDesc: TypeId = 674;
-pub(super) const t_P_PC_surfaceReference: TypeId = 675;
-pub(super) const t_P_cudaResourceViewDesc: TypeId = 676;
-pub(super) const t_P_cudaTextureDesc: TypeId = 677;
-pub(super) const t_P_cudaTextureDesc_v2: TypeId = 678;
-pub(super) const t_P_PC_textureReference: TypeId = 679;
-pub(super) const t_cudaGraphNode_t: TypeId = 680;
-pub(super) const t_P_cudaGraphNode_t: TypeId = 681;
-pub(super) const t_cudaGraph_t: TypeId = 682;
-pub(super) const t_PC_cudaGraphNode_t: TypeId = 683;
-pub(super) const t_cudaGraphEdgeData: TypeId = 684;
-pub(super) const t_PC_cudaGraphEdgeData: TypeId = 685;
-pub(super) const t_P_cudaExternalSemaphore_t: TypeId = 686;
-pub(super) const t_cudaExternalSemaphoreSignalParams_params_fence: TypeId = 687;
-pub(super) const t_cudaExternalSemaphoreSignalParams_params_nvSciSync: TypeId = 688;
-pub(super) const t_cudaExternalSemaphoreSignalParams_params_keyedMutex: TypeId = 689;
-pub(super) const t_cudaExternalSemaphoreSignalParams_params: TypeId = 690;
-pub(super) const t_cudaExternalSemaphoreSignalParams: TypeId = 691;
-pub(super) const t_PC_cudaExternalSemaphoreSignalParams: TypeId = 692;
-pub(super) const t_cudaExternalSemaphoreSignalNodeParams: TypeId = 693;
-pub(super) const t_PC_cudaExternalSemaphoreSignalNodeParams: TypeId = 694;
-pub(super) const t_cudaExternalSemaphoreWaitParams_params_fence: TypeId = 695;
-pub(super) const t_cudaExternalSemaphoreWaitParams_params_nvSciSync: TypeId = 696;
-pub(super) const t_cudaExternalSemaphoreWaitParams_params_keyedMutex: TypeId = 697;
-pub(super) const t_cudaExternalSemaphoreWaitParams_params: TypeId = 698;
-pub(super) const t_cudaExternalSemaphoreWaitParams: TypeId = 699;
-pub(super) const t_PC_cudaExternalSemaphoreWaitParams: TypeId = 700;
-pub(super) const t_cudaExternalSemaphoreWaitNodeParams: TypeId = 701;
-pub(super) const t_PC_cudaExternalSemaphoreWaitNodeParams: TypeId = 702;
-pub(super) const t_cudaHostNodeParams: TypeId = 703;
-pub(super) const t_PC_cudaHostNodeParams: TypeId = 704;
-pub(super) const t_cudaKernelNodeParams: TypeId = 705;
-pub(super) const t_PC_cudaKernelNodeParams: TypeId = 706;
-pub(super) const t_cudaMemAllocationType: TypeId = 707;
-pub(super) const t_cudaMemAllocationHandleType_in4: TypeId = 708;
-pub(super) const t_cudaMemLocationType: TypeId = 709;
-pub(super) const t_cudaMemLocation__1_localized: TypeId = 710;
-pub(super) const t_cudaMemLocation__1: TypeId = 711;
-pub(super) const t_cudaMemLocation: TypeId = 712;
-pub(super) const t_cudaMemPoolProps: TypeId = 713;
-pub(super) const t_cudaMemAccessFlags: TypeId = 714;
-pub(super) const t_cudaMemAccessDesc: TypeId = 715;
-pub(super) const t_PC_cudaMemAccessDesc: TypeId = 716;
-pub(super) const t_cudaMemAllocNodeParams: TypeId = 717;
-pub(super) const t_P_cudaMemAllocNodeParams: TypeId = 718;
-pub(super) const t_cudaPos: TypeId = 719;
-pub(super) const t_cudaMemcpyKind: TypeId = 720;
-pub(super) const t_cudaMemcpy3DParms: TypeId = 721;
-pub(super) const t_PC_cudaMemcpy3DParms: TypeId = 722;
-pub(super) const t_cudaMemsetParams: TypeId = 723;
-pub(super) const t_PC_cudaMemsetParams: TypeId = 724;
-pub(super) const t_cudaGraphNodeType: TypeId = 725;
-pub(super) const t_cudaKernelNodeParamsV2__1: TypeId = 726;
-pub(super) const t_cudaKernelFunctionType: TypeId = 727;
-pub(super) const t_cudaKernelNodeParamsV2: TypeId = 728;
-pub(super) const t_cudaMemcpyNodeParams: TypeId = 729;
-pub(super) const t_cudaMemsetParamsV2: TypeId = 730;
-pub(super) const t_cudaHostNodeParamsV2: TypeId = 731;
-pub(super) const t_cudaGraphChildGraphNodeOwnership: TypeId = 732;
-pub(super) const t_cudaChildGraphNodeParams: TypeId = 733;
-pub(super) const t_cudaEventWaitNodeParams: TypeId = 734;
-pub(super) const t_cudaEventRecordNodeParams: TypeId = 735;
-pub(super) const t_cudaExternalSemaphoreSignalNodeParamsV2: TypeId = 736;
-pub(super) const t_cudaExternalSemaphoreWaitNodeParamsV2: TypeId = 737;
-pub(super) const t_cudaMemAllocNodeParamsV2: TypeId = 738;
-pub(super) const t_cudaMemFreeNodeParams: TypeId = 739;
-pub(super) const t_cudaGraphConditionalHandle: TypeId = 740;
-pub(super) const t_cudaGraphConditionalNodeType: TypeId = 741;
-pub(super) const t_P_cudaGraph_t: TypeId = 742;
-pub(super) const t_cudaConditionalNodeParams: TypeId = 743;
-pub(super) const t_cudaMemcpySrcAccessOrder: TypeId = 744;
-pub(super) const t_cudaMemcpyAttributes: TypeId = 745;
-pub(super) const t_P_cudaMemcpyAttributes: TypeId = 746;
-pub(super) const t_cudaMemcpyBatchNodeParams: TypeId = 747;
-pub(super) const t_cudaGraphNodeParams__1: TypeId = 748;
-pub(super) const t_cudaGraphNodeParams: TypeId = 749;
-pub(super) const t_P_cudaGraphNodeParams: TypeId = 750;
-pub(super) const t_P_cudaGraphConditionalHandle: TypeId = 751;
-pub(super) const t_cudaGraphDebugDotFlags_in4: TypeId = 752;
-pub(super) const t_cudaGraphExec_t: TypeId = 753;
-pub(super) const t_cudaGraphInstantiateFlags_in4: TypeId = 754;
-pub(super) const t_P_cudaGraphInstantiateFlags_in4: TypeId = 755;
-pub(super) const t_cudaGraphInstantiateFlags_in8: TypeId = 756;
-pub(super) const t_P_cudaGraphInstantiateFlags_in8: TypeId = 757;
-pub(super) const t_cudaGraphExecUpdateResult: TypeId = 758;
-pub(super) const t_P_cudaGraphExecUpdateResult: TypeId = 759;
-pub(super) const t_cudaGraphExecUpdateResultInfo: TypeId = 760;
-pub(super) const t_P_cudaGraphExecUpdateResultInfo: TypeId = 761;
-pub(super) const t_P_cudaExternalSemaphoreSignalNodeParams: TypeId = 762;
-pub(super) const t_P_cudaExternalSemaphoreWaitNodeParams: TypeId = 763;
-pub(super) const t_P_cudaGraphEdgeData: TypeId = 764;
-pub(super) const t_P_cudaHostNodeParams: TypeId = 765;
-pub(super) const t_P_cudaGraphExec_t: TypeId = 766;
-pub(super) const t_cudaGraphInstantiateResult: TypeId = 767;
-pub(super) const t_cudaGraphInstantiateParams: TypeId = 768;
-pub(super) const t_P_cudaGraphInstantiateParams: TypeId = 769;
-pub(super) const t_cudaKernelNodeAttrID: TypeId = 770;
-pub(super) const t_cudaLaunchAttributeID: TypeId = 771;
-pub(super) const t_cudaAccessProperty: TypeId = 772;
-pub(super) const t_cudaAccessPolicyWindow: TypeId = 773;
-pub(super) const t_cudaKernelNodeAttrValue: TypeId = 774;
-pub(super) const t_P_cudaKernelNodeAttrValue: TypeId = 775;
-pub(super) const t_cudaSynchronizationPolicy: TypeId = 776;
-pub(super) const t_cudaLaunchAttributeValue_clusterDim: TypeId = 777;
-pub(super) const t_cudaClusterSchedulingPolicy: TypeId = 778;
-pub(super) const t_cudaLaunchAttributeValue_programmaticEvent: TypeId = 779;
-pub(super) const t_cudaLaunchMemSyncDomainMap: TypeId = 780;
-pub(super) const t_cudaLaunchMemSyncDomain: TypeId = 781;
-pub(super) const t_cudaLaunchAttributeValue_launchCompletionEvent: TypeId = 782;
-pub(super) const t_cudaGraphDeviceNode_t: TypeId = 783;
-pub(super) const t_cudaLaunchAttributeValue_deviceUpdatableKernelNode: TypeId = 784;
-pub(super) const t_cudaLaunchAttributeValue_preferredClusterDim: TypeId = 785;
-pub(super) const t_cudaLaunchAttributePortableClusterMode: TypeId = 786;
-pub(super) const t_cudaLaunchAttributeValue: TypeId = 787;
-pub(super) const t_P_cudaLaunchAttributeValue: TypeId = 788;
-pub(super) const t_P_cudaKernelNodeParams: TypeId = 789;
-pub(super) const t_PC_cudaKernelNodeAttrValue: TypeId = 790;
-pub(super) const t_PC_cudaLaunchAttributeValue: TypeId = 791;
-pub(super) const t_P_cudaMemcpy3DParms: TypeId = 792;
-pub(super) const t_P_cudaMemsetParams: TypeId = 793;
-pub(super) const t_P_cudaGraphNodeType: TypeId = 794;
-pub(super) const t_cudaUserObject_t: TypeId = 795;
-pub(super) const t_cudaUserObjectRetainFlags_in4: TypeId = 796;
-pub(super) const t_cudaGraphicsRegisterFlags_in4: TypeId = 797;
-pub(super) const t_cudaGraphicsMapFlags_in4: TypeId = 798;
-pub(super) const t_cudaHostAllocFlags_in4: TypeId = 799;
-pub(super) const t_P_cudaHostAllocFlags_in4: TypeId = 800;
-pub(super) const t_cudaHostRegisterFlags_in4: TypeId = 801;
-pub(super) const t_P_cudaExternalMemory_t: TypeId = 802;
-pub(super) const t_cudaExternalMemoryHandleType: TypeId = 803;
-pub(super) const t_cudaExternalMemoryHandleDesc_handle_win32: TypeId = 804;
-pub(super) const t_cudaExternalMemoryHandleDesc_handle: TypeId = 805;
-pub(super) const t_cudaExternalMemoryHandleDesc: TypeId = 806;
-pub(super) const t_PC_cudaExternalMemoryHandleDesc: TypeId = 807;
-pub(super) const t_cudaExternalSemaphoreHandleType: TypeId = 808;
-pub(super) const t_cudaExternalSemaphoreHandleDesc_handle_win32: TypeId = 809;
-pub(super) const t_cudaExternalSemaphoreHandleDesc_handle: TypeId = 810;
-pub(super) const t_cudaExternalSemaphoreHandleDesc: TypeId = 811;
-pub(super) const t_PC_cudaExternalSemaphoreHandleDesc: TypeId = 812;
-pub(super) const t_cudaInitDeviceFlags_in4: TypeId = 813;
-pub(super) const t_cudaIpcEventHandle_t: TypeId = 814;
-pub(super) const t_P_cudaIpcEventHandle_t: TypeId = 815;
-pub(super) const t_cudaIpcMemHandle_t: TypeId = 816;
-pub(super) const t_P_cudaIpcMemHandle_t: TypeId = 817;
-pub(super) const t_cudaIpcMemFlags_in4: TypeId = 818;
-pub(super) const t_cudaLaunchParams: TypeId = 819;
-pub(super) const t_P_cudaLaunchParams: TypeId = 820;
-pub(super) const t_cudaCooperativeMultiFlags_in4: TypeId = 821;
-pub(super) const t_cudaLaunchAttribute: TypeId = 822;
-pub(super) const t_P_cudaLaunchAttribute: TypeId = 823;
-pub(super) const t_cudaLaunchConfig_t: TypeId = 824;
-pub(super) const t_PC_cudaLaunchConfig_t: TypeId = 825;
-pub(super) const t_cudaLibrary_t: TypeId = 826;
-pub(super) const t_P_cudaLibrary_t: TypeId = 827;
-pub(super) const t_cudaJitOption: TypeId = 828;
-pub(super) const t_P_cudaJitOption: TypeId = 829;
-pub(super) const t_cudaLibraryOption: TypeId = 830;
-pub(super) const t_P_cudaLibraryOption: TypeId = 831;
-pub(super) const t_cudaJit_Fallback: TypeId = 832;
-pub(super) const t_cudaJit_CacheMode: TypeId = 833;
-pub(super) const t_cudalibraryHostUniversalFunctionAndDataTable: TypeId = 834;
-pub(super) const t_P_cudalibraryHostUniversalFunctionAndDataTable: TypeId = 835;
-pub(super) const t_cudaLogsCallbackHandle: TypeId = 836;
-pub(super) const t_P_cudaLogsCallbackHandle: TypeId = 837;
-pub(super) const t_P_cudaPitchedPtr: TypeId = 838;
-pub(super) const t_cudaArrayFlags_in4: TypeId = 839;
-pub(super) const t_cudaMemAttachFlags_in4: TypeId = 840;
-pub(super) const t_cudaMemoryAdvise: TypeId = 841;
-pub(super) const t_P_cudaMemLocation: TypeId = 842;
-pub(super) const t_PC_cudaMemPoolProps: TypeId = 843;
-pub(super) const t_cudaMemPoolPtrExportData: TypeId = 844;
-pub(super) const t_P_cudaMemPoolPtrExportData: TypeId = 845;
-pub(super) const t_P_cudaMemAccessFlags: TypeId = 846;
-pub(super) const t_cudaMemPoolAttr: TypeId = 847;
-pub(super) const t_cudaMemRangeAttribute: TypeId = 848;
-pub(super) const t_P_cudaMemRangeAttribute: TypeId = 849;
-pub(super) const t_cudaMemcpy3DOperandType: TypeId = 850;
-pub(super) const t_cudaMemcpy3DOperand_op_ptr: TypeId = 851;
-pub(super) const t_cudaOffset3D: TypeId = 852;
-pub(super) const t_cudaMemcpy3DOperand_op_array: TypeId = 853;
-pub(super) const t_cudaMemcpy3DOperand_op: TypeId = 854;
-pub(super) const t_cudaMemcpy3DOperand: TypeId = 855;
-pub(super) const t_cudaMemcpy3DBatchOp: TypeId = 856;
-pub(super) const t_P_cudaMemcpy3DBatchOp: TypeId = 857;
-pub(super) const t_cudaMemcpy3DPeerParms: TypeId = 858;
-pub(super) const t_PC_cudaMemcpy3DPeerParms: TypeId = 859;
-pub(super) const t_cudaOccupancyFlags_in4: TypeId = 860;
-pub(super) const t_cudaMemoryType: TypeId = 861;
-pub(super) const t_A8_i64: TypeId = 862;
-pub(super) const t_cudaPointerAttributes__1: TypeId = 863;
-pub(super) const t_A7_i64: TypeId = 864;
-pub(super) const t_cudaPointerAttributes: TypeId = 865;
-pub(super) const t_P_cudaPointerAttributes: TypeId = 866;
-pub(super) const t_cudaOutputMode_t: TypeId = 867;
-pub(super) const t_f64: TypeId = 868;
-pub(super) const t_P_f64: TypeId = 869;
-pub(super) const t_PC_cudaExternalSemaphore_t: TypeId = 870;
-pub(super) const t_cudaExternalSemaphoreSignalParams_v1_params_fence: TypeId = 871;
-pub(super) const t_cudaExternalSemaphoreSignalParams_v1_params_nvSciSync: TypeId = 872;
-pub(super) const t_cudaExternalSemaphoreSignalParams_v1_params_keyedMutex: TypeId = 873;
-pub(super) const t_cudaExternalSemaphoreSignalParams_v1_params: TypeId = 874;
-pub(super) const t_cudaExternalSemaphoreSignalParams_v1: TypeId = 875;
-pub(super) const t_PC_cudaExternalSemaphoreSignalParams_v1: TypeId = 876;
-pub(super) const t_cudaStreamCaptureMode: TypeId = 877;
-pub(super) const t_cudaGraphRecaptureCallbackData: TypeId = 878;
-pub(super) const t_P_cudaGraphRecaptureCallbackData: TypeId = 879;
-pub(super) const t_cudaStreamAttrID: TypeId = 880;
-pub(super) const t_cudaStreamAttrValue: TypeId = 881;
-pub(super) const t_P_cudaStreamAttrValue: TypeId = 882;
-pub(super) const t_cudaStreamCaptureStatus: TypeId = 883;
-pub(super) const t_P_cudaStreamCaptureStatus: TypeId = 884;
-pub(super) const t_P_PC_cudaGraphNode_t: TypeId = 885;
-pub(super) const t_P_PC_cudaGraphEdgeData: TypeId = 886;
-pub(super) const t_P_cudaStreamFlags_in4: TypeId = 887;
-pub(super) const t_PC_cudaStreamAttrValue: TypeId = 888;
-pub(super) const t_cudaStreamUpdateCaptureDependenciesFlags_in4: TypeId = 889;
-pub(super) const t_cudaEventWaitFlags_in4: TypeId = 890;
-pub(super) const t_P_cudaStreamCaptureMode: TypeId = 891;
-pub(super) const t_P_cudaUserObject_t: TypeId = 892;
-pub(super) const t_cudaUserObjectFlags_in4: TypeId = 893;
-pub(super) const t_cudaExternalSemaphoreWaitParams_v1_params_fence: TypeId = 894;
-pub(super) const t_cudaExternalSemaphoreWaitParams_v1_params_nvSciSync: TypeId = 895;
-pub(super) const t_cudaExternalSemaphoreWaitParams_v1_params_keyedMutex: TypeId = 896;
-pub(super) const t_cudaExternalSemaphoreWaitParams_v1_params: TypeId = 897;
-pub(super) const t_cudaExternalSemaphoreWaitParams_v1: TypeId = 898;
-pub(super) const t_PC_cudaExternalSemaphoreWaitParams_v1: TypeId = 899;
-pub(super) const t_cublasStatus_t: TypeId = 900;
-pub(super) const t_cublasStatus_t_status: TypeId = 901;
-pub(super) const t_cublasHandle_t: TypeId = 902;
-pub(super) const t_cudaDataType: TypeId = 903;
-pub(super) const t_i8: TypeId = 904;
-pub(super) const t_i16: TypeId = 905;
-pub(super) const t_f16: TypeId = 906;
-pub(super) const t_bf16: TypeId = 907;
-pub(super) const t_A2_i8: TypeId = 908;
-pub(super) const t_A2_u8: TypeId = 909;
-pub(super) const t_A2_i16: TypeId = 910;
-pub(super) const t_A2_u16: TypeId = 911;
-pub(super) const t_A2_i64: TypeId = 912;
-pub(super) const t_A2_u64: TypeId = 913;
-pub(super) const t_A2_f16: TypeId = 914;
-pub(super) const t_A2_bf16: TypeId = 915;
-pub(super) const t_float2: TypeId = 916;
-pub(super) const t_double2: TypeId = 917;
-pub(super) const t_PC_float2: TypeId = 918;
-pub(super) const t_P_float2: TypeId = 919;
-pub(super) const t_cublasSideMode_t: TypeId = 920;
-pub(super) const t_cublasOperation_t: TypeId = 921;
-pub(super) const t_P_P_float2: TypeId = 922;
-pub(super) const t_P_PC_float2: TypeId = 923;
-pub(super) const t_cublasFillMode_t: TypeId = 924;
-pub(super) const t_PC_f32: TypeId = 925;
-pub(super) const t_P_cublasHandle_t: TypeId = 926;
-pub(super) const t_cublasDiagType_t: TypeId = 927;
-pub(super) const t_PC_f64: TypeId = 928;
-pub(super) const t_P_P_f64: TypeId = 929;
-pub(super) const t_P_PC_f64: TypeId = 930;
-pub(super) const t_PC_cublasOperation_t: TypeId = 931;
-pub(super) const t_PC_i64: TypeId = 932;
-pub(super) const t_PC_double2: TypeId = 933;
-pub(super) const t_cublasComputeType_t: TypeId = 934;
-pub(super) const t_cublasGemmAlgo_t: TypeId = 935;
-pub(super) const t_cublasAtomicsMode_t: TypeId = 936;
-pub(super) const t_P_cublasAtomicsMode_t: TypeId = 937;
-pub(super) const t_cudaEmulationSpecialValuesSupport: TypeId = 938;
-pub(super) const t_P_cudaEmulationSpecialValuesSupport: TypeId = 939;
-pub(super) const t_cublasEmulationStrategy_t: TypeId = 940;
-pub(super) const t_P_cublasEmulationStrategy_t: TypeId = 941;
-pub(super) const t_P_P_i32: TypeId = 942;
-pub(super) const t_cudaEmulationMantissaControl: TypeId = 943;
-pub(super) const t_P_cudaEmulationMantissaControl: TypeId = 944;
-pub(super) const t_cublasMath_t_in4: TypeId = 945;
-pub(super) const t_P_cublasMath_t_in4: TypeId = 946;
-pub(super) const t_cublasPointerMode_t: TypeId = 947;
-pub(super) const t_P_cublasPointerMode_t: TypeId = 948;
-pub(super) const t_libraryPropertyType: TypeId = 949;
-pub(super) const t_PC_f16: TypeId = 950;
-pub(super) const t_P_PC_f16: TypeId = 951;
-pub(super) const t_P_f16: TypeId = 952;
-pub(super) const t_P_P_f16: TypeId = 953;
-pub(super) const t_P_P_f32: TypeId = 954;
-pub(super) const t_P_i64: TypeId = 955;
-pub(super) const t_cublasLtHandle_t: TypeId = 956;
-pub(super) const t_P_cublasLtHandle_t: TypeId = 957;
-pub(super) const t_cublasLtEmulationDesc_t: TypeId = 958;
-pub(super) const t_P_cublasLtEmulationDesc_t: TypeId = 959;
-pub(super) const t_cublasLtEmulationDescAttributes_t: TypeId = 960;
-pub(super) const t_cublasLtMatrixLayout_t: TypeId = 961;
-pub(super) const t_P_cublasLtMatrixLayout_t: TypeId = 962;
-pub(super) const t_cublasLtMatmulDesc_t: TypeId = 963;
-pub(super) const t_cublasLtMatmulAlgo_t: TypeId = 964;
-pub(super) const t_PC_cublasLtMatmulAlgo_t: TypeId = 965;
-pub(super) const t_cublasLtMatmulAlgoCapAttributes_t: TypeId = 966;
-pub(super) const t_cublasLtReductionScheme_t_in4: TypeId = 967;
-pub(super) const t_cublasLtMatmulTile_t: TypeId = 968;
-pub(super) const t_cublasLtMatmulStages_t: TypeId = 969;
-pub(super) const t_cublasLtPointerModeMask_t_in4: TypeId = 970;
-pub(super) const t_cublasLtEpilogue_t_in4: TypeId = 971;
-pub(super) const t_A4_i32: TypeId = 972;
-pub(super) const t_cublasLtMatmulHeuristicResult_t: TypeId = 973;
-pub(super) const t_P_cublasLtMatmulHeuristicResult_t: TypeId = 974;
-pub(super) const t_cublasLtMatmulAlgoConfigAttributes_t: TypeId = 975;
-pub(super) const t_P_cublasLtMatmulAlgo_t: TypeId = 976;
-pub(super) const t_cublasLtMatmulPreference_t: TypeId = 977;
-pub(super) const t_P_cublasLtMatmulDesc_t: TypeId = 978;
-pub(super) const t_cublasLtMatmulDescAttributes_t: TypeId = 979;
-pub(super) const t_cublasLtPointerMode_t: TypeId = 980;
-pub(super) const t_cublasLtMatmulMatrixScale_t: TypeId = 981;
-pub(super) const t_P_cublasLtMatmulPreference_t: TypeId = 982;
-pub(super) const t_cublasLtMatmulPreferenceAttributes_t: TypeId = 983;
-pub(super) const t_cublasLtMatmulSearch_t: TypeId = 984;
-pub(super) const t_cublasLtMatrixLayoutAttribute_t: TypeId = 985;
-pub(super) const t_cublasLtOrder_t: TypeId = 986;
-pub(super) const t_cublasLtBatchMode_t: TypeId = 987;
-pub(super) const t_cublasLtIntegerWidth_t: TypeId = 988;
-pub(super) const t_cublasLtMatrixTransformDesc_t: TypeId = 989;
-pub(super) const t_P_cublasLtMatrixTransformDesc_t: TypeId = 990;
-pub(super) const t_cublasLtMatrixTransformDescAttributes_t: TypeId = 991;
-pub(super) const t_P_PC_f32: TypeId = 992;
-pub(super) const t_PC_bf16: TypeId = 993;
-pub(super) const t_P_PC_bf16: TypeId = 994;
-pub(super) const t_P_bf16: TypeId = 995;
-pub(super) const t_P_P_bf16: TypeId = 996;
-pub(super) const t_PC_u8: TypeId = 997;
-pub(super) const t_P_u8: TypeId = 998;
-pub(super) const t_cublasXtHandle_t: TypeId = 999;
-pub(super) const t_P_cublasXtHandle_t: TypeId = 1000;
-pub(super) const t_cublasXtPinnedMemMode_t: TypeId = 1001;
-pub(super) const t_P_cublasXtPinnedMemMode_t: TypeId = 1002;
-pub(super) const t_cublasXtBlasOp_t: TypeId = 1003;
-pub(super) const t_cublasXtOpType_t: TypeId = 1004;
-pub(super) const t_P_double2: TypeId = 1005;
-pub(super) const t_P_P_double2: TypeId = 1006;
-pub(super) const t_P_PC_double2: TypeId = 1007;
-pub(super) const t_cublasMpStatus_t: TypeId = 1008;
-pub(super) const t_cublasMpStatus_t_status: TypeId = 1009;
-pub(super) const t_cublasMpGrid_t: TypeId = 1010;
-pub(super) const t_cublasMpHandle_t: TypeId = 1011;
-pub(super) const t_P_cublasMpHandle_t: TypeId = 1012;
-pub(super) const t_cublasMpMatrixDescriptor_t: TypeId = 1013;
-pub(super) const t_ncclComm_t: TypeId = 1014;
-pub(super) const t_cublasMpEmulationStrategy_t: TypeId = 1015;
-pub(super) const t_P_cublasMpEmulationStrategy_t: TypeId = 1016;
-pub(super) const t_cublasMpGridLayout_t: TypeId = 1017;
-pub(super) const t_P_cublasMpGrid_t: TypeId = 1018;
-pub(super) const t_cublasMpMatmulDescriptor_t: TypeId = 1019;
-pub(super) const t_P_cublasMpMatmulDescriptor_t: TypeId = 1020;
-pub(super) const t_cublasMpMatmulDescriptorAttribute_t: TypeId = 1021;
-pub(super) const t_cublasMpMatmulAlgoType_t: TypeId = 1022;
-pub(super) const t_cublasMpMatmulEpilogue_t: TypeId = 1023;
-pub(super) const t_cublasMpMatmulMatrixScale_t: TypeId = 1024;
-pub(super) const t_cublasMpResultScheme_t: TypeId = 1025;
-pub(super) const t_P_cublasMpMatrixDescriptor_t: TypeId = 1026;
-pub(super) const t_cudnnStatus_t: TypeId = 1027;
-pub(super) const t_cudnnStatus_t_status: TypeId = 1028;
-pub(super) const t_cudnnHandle_t: TypeId = 1029;
-pub(super) const t_cudnnActivationDescriptor_t: TypeId = 1030;
-pub(super) const t_cudnnTensorDescriptor_t: TypeId = 1031;
-pub(super) const t_cudnnDataType_t: TypeId = 1032;
-pub(super) const t_cudnnBackendDescriptorType_t: TypeId = 1033;
-pub(super) const t_cudnnBackendDescriptor_t: TypeId = 1034;
-pub(super) const t_P_cudnnBackendDescriptor_t: TypeId = 1035;
-pub(super) const t_cudnnBackendAttributeName_t: TypeId = 1036;
-pub(super) const t_cudnnBackendAttributeType_t: TypeId = 1037;
-pub(super) const t_cudnnConvolutionMode_t: TypeId = 1038;
-pub(super) const t_cudnnBackendHeurMode_t: TypeId = 1039;
-pub(super) const t_cudnnBackendKnobType_t: TypeId = 1040;
-pub(super) const t_cudnnNanPropagation_t: TypeId = 1041;
-pub(super) const t_cudnnBackendNumericalNote_t: TypeId = 1042;
-pub(super) const t_cudnnBackendLayoutType_t: TypeId = 1043;
-pub(super) const t_cudnnPointwiseMode_t: TypeId = 1044;
-pub(super) const t_cudnnGenStatsMode_t: TypeId = 1045;
-pub(super) const t_cudnnBnFinalizeStatsMode_t: TypeId = 1046;
-pub(super) const t_cudnnReduceTensorOp_t: TypeId = 1047;
-pub(super) const t_cudnnBackendBehaviorNote_t: TypeId = 1048;
-pub(super) const t_cudnnBackendTensorReordering_t: TypeId = 1049;
-pub(super) const t_cudnnResampleMode_t: TypeId = 1050;
-pub(super) const t_cudnnPaddingMode_t: TypeId = 1051;
-pub(super) const t_cudnnSignalMode_t: TypeId = 1052;
-pub(super) const t_cudnnFraction_t: TypeId = 1053;
-pub(super) const t_cudnnBackendNormMode_t: TypeId = 1054;
-pub(super) const t_cudnnBackendNormFwdPhase_t: TypeId = 1055;
-pub(super) const t_cudnnRngDistribution_t: TypeId = 1056;
-pub(super) const t_cudnnMoeGroupedMatmulMode_t: TypeId = 1057;
-pub(super) const t_cudnnBackendReshapeMode_t: TypeId = 1058;
-pub(super) const t_cudnnBackendOperationGraphMode_t: TypeId = 1059;
-pub(super) const t_cudnnCudaGraphRetention_t: TypeId = 1060;
-pub(super) const t_cudnnBatchNormMode_t: TypeId = 1061;
-pub(super) const t_cudnnBatchNormOps_t: TypeId = 1062;
-pub(super) const t_cudnnRNNDescriptor_t: TypeId = 1063;
-pub(super) const t_cudnnCTCLossAlgo_t: TypeId = 1064;
-pub(super) const t_cudnnCTCLossDescriptor_t: TypeId = 1065;
-pub(super) const t_cudnnCausalConv1dActivation_t: TypeId = 1066;
-pub(super) const t_cudnnFilterDescriptor_t: TypeId = 1067;
-pub(super) const t_cudnnConvolutionDescriptor_t: TypeId = 1068;
-pub(super) const t_cudnnConvolutionBwdDataAlgo_t: TypeId = 1069;
-pub(super) const t_cudnnConvolutionBwdFilterAlgo_t: TypeId = 1070;
-pub(super) const t_cudnnConvolutionFwdAlgo_t: TypeId = 1071;
-pub(super) const t_cudnnAlgorithmDescriptor_t: TypeId = 1072;
-pub(super) const t_P_cudnnHandle_t: TypeId = 1073;
-pub(super) const t_P_cudnnActivationDescriptor_t: TypeId = 1074;
-pub(super) const t_P_cudnnAlgorithmDescriptor_t: TypeId = 1075;
-pub(super) const t_cudnnAlgorithmPerformance_t: TypeId = 1076;
-pub(super) const t_P_cudnnAlgorithmPerformance_t: TypeId = 1077;
-pub(super) const t_cudnnAttnDescriptor_t: TypeId = 1078;
-pub(super) const t_P_cudnnAttnDescriptor_t: TypeId = 1079;
-pub(super) const t_P_cudnnCTCLossDescriptor_t: TypeId = 1080;
-pub(super) const t_P_cudnnConvolutionDescriptor_t: TypeId = 1081;
-pub(super) const t_cudnnDropoutDescriptor_t: TypeId = 1082;
-pub(super) const t_P_cudnnDropoutDescriptor_t: TypeId = 1083;
-pub(super) const t_P_cudnnFilterDescriptor_t: TypeId = 1084;
-pub(super) const t_cudnnFusedOpsConstParamPack_t: TypeId = 1085;
-pub(super) const t_P_cudnnFusedOpsConstParamPack_t: TypeId = 1086;
-pub(super) const t_cudnnFusedOps_t: TypeId = 1087;
-pub(super) const t_cudnnFusedOpsPlan_t: TypeId = 1088;
-pub(super) const t_P_cudnnFusedOpsPlan_t: TypeId = 1089;
-pub(super) const t_cudnnFusedOpsVariantParamPack_t: TypeId = 1090;
-pub(super) const t_P_cudnnFusedOpsVariantParamPack_t: TypeId = 1091;
-pub(super) const t_cudnnLRNDescriptor_t: TypeId = 1092;
-pub(super) const t_P_cudnnLRNDescriptor_t: TypeId = 1093;
-pub(super) const t_cudnnOpTensorDescriptor_t: TypeId = 1094;
-pub(super) const t_P_cudnnOpTensorDescriptor_t: TypeId = 1095;
-pub(super) const t_cudnnPersistentRNNPlan_t: TypeId = 1096;
-pub(super) const t_P_cudnnPersistentRNNPlan_t: TypeId = 1097;
-pub(super) const t_cudnnPoolingDescriptor_t: TypeId = 1098;
-pub(super) const t_P_cudnnPoolingDescriptor_t: TypeId = 1099;
-pub(super) const t_cudnnRNNDataDescriptor_t: TypeId = 1100;
-pub(super) const t_P_cudnnRNNDataDescriptor_t: TypeId = 1101;
-pub(super) const t_P_cudnnRNNDescriptor_t: TypeId = 1102;
-pub(super) const t_cudnnReduceTensorDescriptor_t: TypeId = 1103;
-pub(super) const t_P_cudnnReduceTensorDescriptor_t: TypeId = 1104;
-pub(super) const t_cudnnSeqDataDescriptor_t: TypeId = 1105;
-pub(super) const t_P_cudnnSeqDataDescriptor_t: TypeId = 1106;
-pub(super) const t_cudnnSpatialTransformerDescriptor_t: TypeId = 1107;
-pub(super) const t_P_cudnnSpatialTransformerDescriptor_t: TypeId = 1108;
-pub(super) const t_P_cudnnTensorDescriptor_t: TypeId = 1109;
-pub(super) const t_cudnnTensorTransformDescriptor_t: TypeId = 1110;
-pub(super) const t_P_cudnnTensorTransformDescriptor_t: TypeId = 1111;
-pub(super) const t_cudnnNormMode_t: TypeId = 1112;
-pub(super) const t_cudnnDivNormMode_t: TypeId = 1113;
-pub(super) const t_cudnnDeterminism_t: TypeId = 1114;
-pub(super) const t_cudnnMathType_t: TypeId = 1115;
-pub(super) const t_cudnnConvolutionBwdDataAlgoPerf_t: TypeId = 1116;
-pub(super) const t_P_cudnnConvolutionBwdDataAlgoPerf_t: TypeId = 1117;
-pub(super) const t_cudnnConvolutionBwdFilterAlgoPerf_t: TypeId = 1118;
-pub(super) const t_P_cudnnConvolutionBwdFilterAlgoPerf_t: TypeId = 1119;
-pub(super) const t_cudnnConvolutionFwdAlgoPerf_t: TypeId = 1120;
-pub(super) const t_P_cudnnConvolutionFwdAlgoPerf_t: TypeId = 1121;
-pub(super) const t_PC_cudnnTensorDescriptor_t: TypeId = 1122;
-pub(super) const t_cudnnActivationMode_t: TypeId = 1123;
-pub(super) const t_P_cudnnActivationMode_t: TypeId = 1124;
-pub(super) const t_P_cudnnNanPropagation_t: TypeId = 1125;
-pub(super) const t_cudnnRNNAlgo_t: TypeId = 1126;
-pub(super) const t_Algorithm: TypeId = 1127;
-pub(super) const t_cudnnAlgorithm_t: TypeId = 1128;
-pub(super) const t_P_cudnnAlgorithm_t: TypeId = 1129;
-pub(super) const t_P_cudnnStatus_t: TypeId = 1130;
-pub(super) const t_cudnnAttnMode_in4: TypeId = 1131;
-pub(super) const t_P_cudnnAttnMode_in4: TypeId = 1132;
-pub(super) const t_P_cudnnDataType_t: TypeId = 1133;
-pub(super) const t_P_cudnnMathType_t: TypeId = 1134;
-pub(super) const t_cudnnLossNormalizationMode_t: TypeId = 1135;
-pub(super) const t_P_cudnnLossNormalizationMode_t: TypeId = 1136;
-pub(super) const t_cudnnCTCGradMode_t: TypeId = 1137;
-pub(super) const t_P_cudnnCTCGradMode_t: TypeId = 1138;
-pub(super) const t_cudnnCallbackMask_in4: TypeId = 1139;
-pub(super) const t_P_cudnnCallbackMask_in4: TypeId = 1140;
-pub(super) const t_P_cudnnConvolutionMode_t: TypeId = 1141;
-pub(super) const t_cudnnReorderType_t: TypeId = 1142;
-pub(super) const t_P_cudnnReorderType_t: TypeId = 1143;
-pub(super) const t_cudnnTensorFormat_t: TypeId = 1144;
-pub(super) const t_P_cudnnTensorFormat_t: TypeId = 1145;
-pub(super) const t_cudnnFusedOpsConstParamLabel_t: TypeId = 1146;
-pub(super) const t_cudnnFusedOpsVariantParamLabel_t: TypeId = 1147;
-pub(super) const t_cudnnMultiHeadAttnWeightKind_t: TypeId = 1148;
-pub(super) const t_cudnnNormOps_t: TypeId = 1149;
-pub(super) const t_cudnnNormAlgo_t: TypeId = 1150;
-pub(super) const t_cudnnOpTensorOp_t: TypeId = 1151;
-pub(super) const t_P_cudnnOpTensorOp_t: TypeId = 1152;
-pub(super) const t_cudnnPoolingMode_t: TypeId = 1153;
-pub(super) const t_P_cudnnPoolingMode_t: TypeId = 1154;
-pub(super) const t_cudnnRNNBiasMode_t: TypeId = 1155;
-pub(super) const t_P_cudnnRNNBiasMode_t: TypeId = 1156;
-pub(super) const t_cudnnRNNDataLayout_t: TypeId = 1157;
-pub(super) const t_P_cudnnRNNDataLayout_t: TypeId = 1158;
-pub(super) const t_cudnnRNNInputMode_t: TypeId = 1159;
-pub(super) const t_P_cudnnRNNInputMode_t: TypeId = 1160;
-pub(super) const t_cudnnDirectionMode_t: TypeId = 1161;
-pub(super) const t_P_cudnnDirectionMode_t: TypeId = 1162;
-pub(super) const t_cudnnRNNMode_t: TypeId = 1163;
-pub(super) const t_P_cudnnRNNMode_t: TypeId = 1164;
-pub(super) const t_P_cudnnRNNAlgo_t: TypeId = 1165;
-pub(super) const t_cudnnRNNPaddedIO_in4: TypeId = 1166;
-pub(super) const t_P_cudnnRNNPaddedIO_in4: TypeId = 1167;
-pub(super) const t_cudnnForwardMode_t: TypeId = 1168;
-pub(super) const t_P_cudnnReduceTensorOp_t: TypeId = 1169;
-pub(super) const t_cudnnReduceTensorIndices_t: TypeId = 1170;
-pub(super) const t_P_cudnnReduceTensorIndices_t: TypeId = 1171;
-pub(super) const t_cudnnIndicesType_t: TypeId = 1172;
-pub(super) const t_P_cudnnIndicesType_t: TypeId = 1173;
-pub(super) const t_cudnnSeqDataAxis_t: TypeId = 1174;
-pub(super) const t_P_cudnnSeqDataAxis_t: TypeId = 1175;
-pub(super) const t_cudnnFoldingDirection_t: TypeId = 1176;
-pub(super) const t_P_cudnnFoldingDirection_t: TypeId = 1177;
-pub(super) const t_cudnnGnnCscGraph_t: TypeId = 1178;
-pub(super) const t_PC_cudnnGnnCscGraph_t: TypeId = 1179;
-pub(super) const t_cudnnGnnAggOp_t: TypeId = 1180;
-pub(super) const t_cudnnGnnActivationOp_t: TypeId = 1181;
-pub(super) const t_cudnnGnnMhaParams_t: TypeId = 1182;
-pub(super) const t_PC_cudnnGnnMhaParams_t: TypeId = 1183;
-pub(super) const t_cudnnLRNMode_t: TypeId = 1184;
-pub(super) const t_cudnnWgradMode_t: TypeId = 1185;
-pub(super) const t_cudnnErrQueryMode_t: TypeId = 1186;
-pub(super) const t_cudnnRNNClipMode_t: TypeId = 1187;
-pub(super) const t_P_cudnnRNNClipMode_t: TypeId = 1188;
-pub(super) const t_PC_cudnnSeqDataAxis_t: TypeId = 1189;
-pub(super) const t_cudnnSamplerType_t: TypeId = 1190;
-pub(super) const t_cudnnSoftmaxAlgorithm_t: TypeId = 1191;
-pub(super) const t_cudnnSoftmaxMode_t: TypeId = 1192;
-pub(super) const t_cudssStatus_t: TypeId = 1193;
-pub(super) const t_cudssStatus_t_status: TypeId = 1194;
-pub(super) const t_cudssConfig_t: TypeId = 1195;
-pub(super) const t_P_cudssConfig_t: TypeId = 1196;
-pub(super) const t_cudssConfigParam_t: TypeId = 1197;
-pub(super) const t_cudssReorderingAlg_t: TypeId = 1198;
-pub(super) const t_cudssFactorizationAlg_t: TypeId = 1199;
-pub(super) const t_cudssSolveAlg_t: TypeId = 1200;
-pub(super) const t_cudssMatchingAlg_t: TypeId = 1201;
-pub(super) const t_cudssSolveMode_t: TypeId = 1202;
-pub(super) const t_cudssPivotType_t: TypeId = 1203;
-pub(super) const t_cudssPivotEpsilonAlg_t: TypeId = 1204;
-pub(super) const t_cudssDowncastFactorsMode_t: TypeId = 1205;
-pub(super) const t_cudssHandle_t: TypeId = 1206;
-pub(super) const t_P_cudssHandle_t: TypeId = 1207;
-pub(super) const t_cudssData_t: TypeId = 1208;
-pub(super) const t_P_cudssData_t: TypeId = 1209;
-pub(super) const t_cudssDataParam_t: TypeId = 1210;
-pub(super) const t_A16_i64: TypeId = 1211;
-pub(super) const t_A3_i64: TypeId = 1212;
-pub(super) const t_cudssPhase_t_in4: TypeId = 1213;
-pub(super) const t_cudssMatrix_t: TypeId = 1214;
-pub(super) const t_cudssDeviceMemHandler_t: TypeId = 1215;
-pub(super) const t_P_cudssDeviceMemHandler_t: TypeId = 1216;
-pub(super) const t_cudssPinnedMemHandler_t: TypeId = 1217;
-pub(super) const t_P_cudssPinnedMemHandler_t: TypeId = 1218;
-pub(super) const t_P_cudssMatrix_t: TypeId = 1219;
-pub(super) const t_cudssMatrixType_t: TypeId = 1220;
-pub(super) const t_cudssMatrixViewType_t: TypeId = 1221;
-pub(super) const t_cudssIndexBase_t: TypeId = 1222;
-pub(super) const t_cudssLayout_t: TypeId = 1223;
-pub(super) const t_P_P_P_void: TypeId = 1224;
-pub(super) const t_P_cudaDataType: TypeId = 1225;
-pub(super) const t_P_cudssMatrixType_t: TypeId = 1226;
-pub(super) const t_P_cudssMatrixViewType_t: TypeId = 1227;
-pub(super) const t_P_cudssIndexBase_t: TypeId = 1228;
-pub(super) const t_P_cudssLayout_t: TypeId = 1229;
-pub(super) const t_cudssMatrixFormat_t_in4: TypeId = 1230;
-pub(super) const t_P_cudssMatrixFormat_t_in4: TypeId = 1231;
-pub(super) const t_PC_cudssDeviceMemHandler_t: TypeId = 1232;
-pub(super) const t_PC_cudaStream_t: TypeId = 1233;
-pub(super) const t_PC_cudssPinnedMemHandler_t: TypeId = 1234;
-pub(super) const t_cufftResult: TypeId = 1235;
-pub(super) const t_cufftResult_status: TypeId = 1236;
-pub(super) const t_cufftHandle: TypeId = 1237;
-pub(super) const t_P_cufftHandle: TypeId = 1238;
-pub(super) const t_cufftType: TypeId = 1239;
-pub(super) const t_cufftDirection: TypeId = 1240;
-pub(super) const t_cufftProperty: TypeId = 1241;
-pub(super) const t_cufftXtCallbackType: TypeId = 1242;
-pub(super) const t_A64_i32: TypeId = 1243;
-pub(super) const t_A64_P_void: TypeId = 1244;
-pub(super) const t_A64_u64: TypeId = 1245;
-pub(super) const t_cudaXtDesc: TypeId = 1246;
-pub(super) const t_P_cudaXtDesc: TypeId = 1247;
-pub(super) const t_libFormat: TypeId = 1248;
-pub(super) const t_cudaLibXtDesc: TypeId = 1249;
-pub(super) const t_P_cudaLibXtDesc: TypeId = 1250;
-pub(super) const t_cudaLibXtDescPointer: TypeId = 1251;
-pub(super) const t_P_P_cudaLibXtDesc: TypeId = 1252;
-pub(super) const t_P_cudaLibXtDescPointer: TypeId = 1253;
-pub(super) const t_cufftXtSubFormat: TypeId = 1254;
-pub(super) const t_cufftXtCopyType: TypeId = 1255;
-pub(super) const t_cufftXtQueryType: TypeId = 1256;
-pub(super) const t_cufftXt1dFactors: TypeId = 1257;
-pub(super) const t_A3_u64: TypeId = 1258;
-pub(super) const t_cufftBox3d: TypeId = 1259;
-pub(super) const t_PC_cufftBox3d: TypeId = 1260;
-pub(super) const t_cufftXtWorkAreaPolicy: TypeId = 1261;
-pub(super) const t_fftw_plan: TypeId = 1262;
-pub(super) const t_A2_f64: TypeId = 1263;
-pub(super) const t_P_A2_f64: TypeId = 1264;
-pub(super) const t_fftwSign: TypeId = 1265;
-pub(super) const t_fftwf_iodim64: TypeId = 1266;
-pub(super) const t_PC_fftwf_iodim64: TypeId = 1267;
-pub(super) const t_fftwf_iodim: TypeId = 1268;
-pub(super) const t_PC_fftwf_iodim: TypeId = 1269;
-pub(super) const t_fftwf_plan: TypeId = 1270;
-pub(super) const t_A2_f32: TypeId = 1271;
-pub(super) const t_P_A2_f32: TypeId = 1272;
-pub(super) const t_CUfileOpError: TypeId = 1273;
-pub(super) const t_CUfileError_t: TypeId = 1274;
-pub(super) const t_CUfileBatchHandle_t: TypeId = 1275;
-pub(super) const t_CUfileStatus_t_in4: TypeId = 1276;
-pub(super) const t_CUfileIOEvents_t: TypeId = 1277;
-pub(super) const t_P_CUfileIOEvents_t: TypeId = 1278;
-pub(super) const t_P_CUfileBatchHandle_t: TypeId = 1279;
-pub(super) const t_CUfileBatchMode_t: TypeId = 1280;
-pub(super) const t_CUfileIOParams_t_u_batch: TypeId = 1281;
-pub(super) const t_CUfileIOParams_t_u: TypeId = 1282;
-pub(super) const t_CUfileHandle_t: TypeId = 1283;
-pub(super) const t_CUfileOpcode_t: TypeId = 1284;
-pub(super) const t_CUfileIOParams_t: TypeId = 1285;
-pub(super) const t_P_CUfileIOParams_t: TypeId = 1286;
-pub(super) const t_cuFileRdmaFlags_in4: TypeId = 1287;
-pub(super) const t_CUfileDriverStatusFlags_t_in4: TypeId = 1288;
-pub(super) const t_CUfileP2PFlags_t_in4: TypeId = 1289;
-pub(super) const t_P_CUfileP2PFlags_t_in4: TypeId = 1290;
-pub(super) const t_CUfileDrvProps_t_nvfs: TypeId = 1291;
-pub(super) const t_CUfileDrvProps_t: TypeId = 1292;
-pub(super) const t_P_CUfileDrvProps_t: TypeId = 1293;
-pub(super) const t_CUFileBoolConfigParameter_t: TypeId = 1294;
-pub(super) const t_P_bool1: TypeId = 1295;
-pub(super) const t_CUFileSizeTConfigParameter_t: TypeId = 1296;
-pub(super) const t_CUFileStringConfigParameter_t: TypeId = 1297;
-pub(super) const t_CUfileOpCounter_t: TypeId = 1298;
-pub(super) const t_CUfileStatsLevel1_t: TypeId = 1299;
-pub(super) const t_P_CUfileStatsLevel1_t: TypeId = 1300;
-pub(super) const t_A32_u64: TypeId = 1301;
-pub(super) const t_CUfileStatsLevel2_t: TypeId = 1302;
-pub(super) const t_P_CUfileStatsLevel2_t: TypeId = 1303;
-pub(super) const t_A16_char: TypeId = 1304;
-pub(super) const t_A16_u8: TypeId = 1305;
-pub(super) const t_CUfilePerGpuStats_t: TypeId = 1306;
-pub(super) const t_A16_CUfilePerGpuStats_t: TypeId = 1307;
-pub(super) const t_CUfileStatsLevel3_t: TypeId = 1308;
-pub(super) const t_P_CUfileStatsLevel3_t: TypeId = 1309;
-pub(super) const t_P_CUfileHandle_t: TypeId = 1310;
-pub(super) const t_CUfileFileHandleType: TypeId = 1311;
-pub(super) const t_CUfileDescr_t_handle: TypeId = 1312;
-pub(super) const t_CUfileFSOps_t: TypeId = 1313;
-pub(super) const t_PC_CUfileFSOps_t: TypeId = 1314;
-pub(super) const t_CUfileDescr_t: TypeId = 1315;
-pub(super) const t_P_CUfileDescr_t: TypeId = 1316;
-pub(super) const t_CUfileIOVec_t: TypeId = 1317;
-pub(super) const t_PC_CUfileIOVec_t: TypeId = 1318;
-pub(super) const t_cuFileStreamFlags_in4: TypeId = 1319;
-pub(super) const t_curandStatus_t: TypeId = 1320;
-pub(super) const t_curandStatus_t_status: TypeId = 1321;
-pub(super) const t_curandGenerator_t: TypeId = 1322;
-pub(super) const t_P_curandGenerator_t: TypeId = 1323;
-pub(super) const t_curandRngType_t: TypeId = 1324;
-pub(super) const t_curandDiscreteDistribution_t: TypeId = 1325;
-pub(super) const t_P_curandDiscreteDistribution_t: TypeId = 1326;
-pub(super) const t_curandMethod_t: TypeId = 1327;
-pub(super) const t_A32_u32: TypeId = 1328;
-pub(super) const t_P_A32_u32: TypeId = 1329;
-pub(super) const t_P_P_A32_u32: TypeId = 1330;
-pub(super) const t_curandDirectionVectorSet_t: TypeId = 1331;
-pub(super) const t_P_A64_u64: TypeId = 1332;
-pub(super) const t_P_P_A64_u64: TypeId = 1333;
-pub(super) const t_P_P_u32: TypeId = 1334;
-pub(super) const t_P_P_u64: TypeId = 1335;
-pub(super) const t_curandOrdering_t: TypeId = 1336;
-pub(super) const t_cusolverStatus_t: TypeId = 1337;
-pub(super) const t_cusolverStatus_t_status: TypeId = 1338;
-pub(super) const t_cusolverDnHandle_t: TypeId = 1339;
-pub(super) const t_cusolverEigMode_t: TypeId = 1340;
-pub(super) const t_gesvdjInfo_t: TypeId = 1341;
-pub(super) const t_cusolverEigRange_t: TypeId = 1342;
-pub(super) const t_syevjInfo_t: TypeId = 1343;
-pub(super) const t_cusolverEigType_t: TypeId = 1344;
-pub(super) const t_P_cusolverDnHandle_t: TypeId = 1345;
-pub(super) const t_P_gesvdjInfo_t: TypeId = 1346;
-pub(super) const t_cusolverDnParams_t: TypeId = 1347;
-pub(super) const t_P_cusolverDnParams_t: TypeId = 1348;
-pub(super) const t_P_syevjInfo_t: TypeId = 1349;
-pub(super) const t_cusolverDeterministicMode_t: TypeId = 1350;
-pub(super) const t_P_cusolverDeterministicMode_t: TypeId = 1351;
-pub(super) const t_cudaEmulationStrategy: TypeId = 1352;
-pub(super) const t_P_cudaEmulationStrategy: TypeId = 1353;
-pub(super) const t_cusolverMathMode_t: TypeId = 1354;
-pub(super) const t_P_cusolverMathMode_t: TypeId = 1355;
-pub(super) const t_cusolverDnIRSInfos_t: TypeId = 1356;
-pub(super) const t_P_cusolverDnIRSInfos_t: TypeId = 1357;
-pub(super) const t_cusolverDnIRSParams_t: TypeId = 1358;
-pub(super) const t_P_cusolverDnIRSParams_t: TypeId = 1359;
-pub(super) const t_cusolverIRSRefinement_t: TypeId = 1360;
-pub(super) const t_cusolverPrecType_t: TypeId = 1361;
-pub(super) const t_cusolverDnFunction_t: TypeId = 1362;
-pub(super) const t_cusolverAlgMode_t: TypeId = 1363;
-pub(super) const t_cusolverDirectMode_t: TypeId = 1364;
-pub(super) const t_cusolverStorevMode_t: TypeId = 1365;
-pub(super) const t_cusolverEigComp_t: TypeId = 1366;
-pub(super) const t_cusolverMgHandle_t: TypeId = 1367;
-pub(super) const t_P_cusolverMgHandle_t: TypeId = 1368;
-pub(super) const t_cudaLibMgGrid_t: TypeId = 1369;
-pub(super) const t_P_cudaLibMgGrid_t: TypeId = 1370;
-pub(super) const t_cusolverMgGridMapping_t: TypeId = 1371;
-pub(super) const t_cudaLibMgMatrixDesc_t: TypeId = 1372;
-pub(super) const t_P_cudaLibMgMatrixDesc_t: TypeId = 1373;
-pub(super) const t_cusolverRfHandle_t: TypeId = 1374;
-pub(super) const t_P_cusolverRfHandle_t: TypeId = 1375;
-pub(super) const t_cusolverRfFactorization_t: TypeId = 1376;
-pub(super) const t_P_cusolverRfFactorization_t: TypeId = 1377;
-pub(super) const t_cusolverRfTriangularSolve_t: TypeId = 1378;
-pub(super) const t_P_cusolverRfTriangularSolve_t: TypeId = 1379;
-pub(super) const t_cusolverRfMatrixFormat_t: TypeId = 1380;
-pub(super) const t_P_cusolverRfMatrixFormat_t: TypeId = 1381;
-pub(super) const t_cusolverRfUnitDiagonal_t: TypeId = 1382;
-pub(super) const t_P_cusolverRfUnitDiagonal_t: TypeId = 1383;
-pub(super) const t_cusolverRfNumericBoostReport_t: TypeId = 1384;
-pub(super) const t_P_cusolverRfNumericBoostReport_t: TypeId = 1385;
-pub(super) const t_cusolverRfResetValuesFastMode_t: TypeId = 1386;
-pub(super) const t_P_cusolverRfResetValuesFastMode_t: TypeId = 1387;
-pub(super) const t_cusolverSpHandle_t: TypeId = 1388;
-pub(super) const t_cusparseMatDescr_t: TypeId = 1389;
-pub(super) const t_csrcholInfo_t: TypeId = 1390;
-pub(super) const t_csrcholInfoHost_t: TypeId = 1391;
-pub(super) const t_csrluInfoHost_t: TypeId = 1392;
-pub(super) const t_csrqrInfo_t: TypeId = 1393;
-pub(super) const t_csrqrInfoHost_t: TypeId = 1394;
-pub(super) const t_P_cusolverSpHandle_t: TypeId = 1395;
-pub(super) const t_P_csrcholInfo_t: TypeId = 1396;
-pub(super) const t_P_csrcholInfoHost_t: TypeId = 1397;
-pub(super) const t_P_csrluInfoHost_t: TypeId = 1398;
-pub(super) const t_P_csrqrInfo_t: TypeId = 1399;
-pub(super) const t_P_csrqrInfoHost_t: TypeId = 1400;
-pub(super) const t_cusolverMpGrid_t: TypeId = 1401;
-pub(super) const t_cusolverMpHandle_t: TypeId = 1402;
-pub(super) const t_P_cusolverMpHandle_t: TypeId = 1403;
-pub(super) const t_P_cusolverMpGrid_t: TypeId = 1404;
-pub(super) const t_cusolverMpGridMapping_t: TypeId = 1405;
-pub(super) const t_cusolverMpMatrixDescriptor_t: TypeId = 1406;
-pub(super) const t_P_cusolverMpMatrixDescriptor_t: TypeId = 1407;
-pub(super) const t_cusolverMpGesvdDescriptor_t: TypeId = 1408;
-pub(super) const t_P_cusolverMpGesvdDescriptor_t: TypeId = 1409;
-pub(super) const t_cusolverMpGesvdDescriptorAttribute_t: TypeId = 1410;
-pub(super) const t_cusolverMpNewtonSchulzDescriptor_t: TypeId = 1411;
-pub(super) const t_P_cusolverMpNewtonSchulzDescriptor_t: TypeId = 1412;
-pub(super) const t_cusolverMpNewtonSchulzDescriptorAttribute_t: TypeId = 1413;
-pub(super) const t_cusolverMpPolarDescriptor_t: TypeId = 1414;
-pub(super) const t_P_cusolverMpPolarDescriptor_t: TypeId = 1415;
-pub(super) const t_cusolverMpPolarDescriptorAttribute_t: TypeId = 1416;
-pub(super) const t_cusparseStatus_t: TypeId = 1417;
-pub(super) const t_cusparseStatus_t_status: TypeId = 1418;
-pub(super) const t_cusparseHandle_t: TypeId = 1419;
-pub(super) const t_cusparseSpVecDescr_t: TypeId = 1420;
-pub(super) const t_cusparseDnVecDescr_t: TypeId = 1421;
-pub(super) const t_cusparseConstSpVecDescr_t: TypeId = 1422;
-pub(super) const t_cusparseSpMatDescr_t: TypeId = 1423;
-pub(super) const t_cusparseIndexType_t: TypeId = 1424;
-pub(super) const t_P_cusparseIndexType_t: TypeId = 1425;
-pub(super) const t_cusparseIndexBase_t: TypeId = 1426;
-pub(super) const t_P_cusparseIndexBase_t: TypeId = 1427;
-pub(super) const t_cusparseDirection_t: TypeId = 1428;
-pub(super) const t_bsric02Info_t: TypeId = 1429;
-pub(super) const t_cusparseSolvePolicy_t: TypeId = 1430;
-pub(super) const t_bsrilu02Info_t: TypeId = 1431;
-pub(super) const t_cusparseOperation_t: TypeId = 1432;
-pub(super) const t_bsrsm2Info_t: TypeId = 1433;
-pub(super) const t_bsrsv2Info_t: TypeId = 1434;
-pub(super) const t_csru2csrInfo_t: TypeId = 1435;
-pub(super) const t_cusparseColorInfo_t: TypeId = 1436;
-pub(super) const t_csrgemm2Info_t: TypeId = 1437;
-pub(super) const t_csric02Info_t: TypeId = 1438;
-pub(super) const t_csrilu02Info_t: TypeId = 1439;
-pub(super) const t_csrsm2Info_t: TypeId = 1440;
-pub(super) const t_csrsv2Info_t: TypeId = 1441;
-pub(super) const t_cusparseAction_t: TypeId = 1442;
-pub(super) const t_cusparseConstSpMatDescr_t: TypeId = 1443;
-pub(super) const t_cusparseConstDnMatDescr_t: TypeId = 1444;
-pub(super) const t_cusparseOrder_t: TypeId = 1445;
-pub(super) const t_P_cusparseOrder_t: TypeId = 1446;
-pub(super) const t_cusparseConstDnVecDescr_t: TypeId = 1447;
-pub(super) const t_cusparseDnMatDescr_t: TypeId = 1448;
-pub(super) const t_P_cusparseHandle_t: TypeId = 1449;
-pub(super) const t_P_cusparseSpMatDescr_t: TypeId = 1450;
-pub(super) const t_P_bsric02Info_t: TypeId = 1451;
-pub(super) const t_P_bsrilu02Info_t: TypeId = 1452;
-pub(super) const t_P_bsrsm2Info_t: TypeId = 1453;
-pub(super) const t_P_bsrsv2Info_t: TypeId = 1454;
-pub(super) const t_P_cusparseColorInfo_t: TypeId = 1455;
-pub(super) const t_P_cusparseConstSpMatDescr_t: TypeId = 1456;
-pub(super) const t_P_cusparseConstDnMatDescr_t: TypeId = 1457;
-pub(super) const t_P_cusparseConstDnVecDescr_t: TypeId = 1458;
-pub(super) const t_P_cusparseConstSpVecDescr_t: TypeId = 1459;
-pub(super) const t_P_csrgemm2Info_t: TypeId = 1460;
-pub(super) const t_P_csric02Info_t: TypeId = 1461;
-pub(super) const t_P_csrilu02Info_t: TypeId = 1462;
-pub(super) const t_P_csrsm2Info_t: TypeId = 1463;
-pub(super) const t_P_csrsv2Info_t: TypeId = 1464;
-pub(super) const t_P_csru2csrInfo_t: TypeId = 1465;
-pub(super) const t_P_cusparseDnMatDescr_t: TypeId = 1466;
-pub(super) const t_P_cusparseDnVecDescr_t: TypeId = 1467;
-pub(super) const t_P_cusparseMatDescr_t: TypeId = 1468;
-pub(super) const t_pruneInfo_t: TypeId = 1469;
-pub(super) const t_P_pruneInfo_t: TypeId = 1470;
-pub(super) const t_P_cusparseSpVecDescr_t: TypeId = 1471;
-pub(super) const t_cusparseCsr2CscAlg_t: TypeId = 1472;
-pub(super) const t_cusparseAlgMode_t: TypeId = 1473;
-pub(super) const t_cusparseDenseToSparseAlg_t: TypeId = 1474;
-pub(super) const t_cusparseColorAlg_t: TypeId = 1475;
-pub(super) const t_P_cusparseColorAlg_t: TypeId = 1476;
-pub(super) const t_cusparseDiagType_t: TypeId = 1477;
-pub(super) const t_cusparseFillMode_t: TypeId = 1478;
-pub(super) const t_cusparseMatrixType_t: TypeId = 1479;
-pub(super) const t_cusparsePointerMode_t: TypeId = 1480;
-pub(super) const t_P_cusparsePointerMode_t: TypeId = 1481;
-pub(super) const t_cusparseSDDMMAlg_t: TypeId = 1482;
-pub(super) const t_cusparseSpGEAMAlg_t: TypeId = 1483;
-pub(super) const t_cusparseSpGEAMDescr_t: TypeId = 1484;
-pub(super) const t_P_cusparseSpGEAMDescr_t: TypeId = 1485;
-pub(super) const t_cusparseSpGEMMAlg_t: TypeId = 1486;
-pub(super) const t_cusparseSpGEMMDescr_t: TypeId = 1487;
-pub(super) const t_P_cusparseSpGEMMDescr_t: TypeId = 1488;
-pub(super) const t_cusparseSpMMAlg_t: TypeId = 1489;
-pub(super) const t_cusparseSpMMOpPlan_t: TypeId = 1490;
-pub(super) const t_P_cusparseSpMMOpPlan_t: TypeId = 1491;
-pub(super) const t_cusparseSpMMOpAlg_t: TypeId = 1492;
-pub(super) const t_cusparseSpMVAlg_t: TypeId = 1493;
-pub(super) const t_cusparseSpMatAttribute_t: TypeId = 1494;
-pub(super) const t_cusparseSpMatStorage_t: TypeId = 1495;
-pub(super) const t_cusparseSymmetryType_t: TypeId = 1496;
-pub(super) const t_cusparseFormat_t: TypeId = 1497;
-pub(super) const t_P_cusparseFormat_t: TypeId = 1498;
-pub(super) const t_cusparseSpSMAlg_t: TypeId = 1499;
-pub(super) const t_cusparseSpSMDescr_t: TypeId = 1500;
-pub(super) const t_P_cusparseSpSMDescr_t: TypeId = 1501;
-pub(super) const t_cusparseSpSMUpdate_t: TypeId = 1502;
-pub(super) const t_cusparseSpSVAlg_t: TypeId = 1503;
-pub(super) const t_cusparseSpSVDescr_t: TypeId = 1504;
-pub(super) const t_P_cusparseSpSVDescr_t: TypeId = 1505;
-pub(super) const t_cusparseSpSVUpdate_t: TypeId = 1506;
-pub(super) const t_cusparseSparseToDenseAlg_t: TypeId = 1507;
-pub(super) const t_A512_u8: TypeId = 1508;
-pub(super) const t_cusparseLtHandle_t: TypeId = 1509;
-pub(super) const t_PC_cusparseLtHandle_t: TypeId = 1510;
-pub(super) const t_cusparseLtHandlePointer: TypeId = 1511;
-pub(super) const t_cusparseLtMatDescriptor_t: TypeId = 1512;
-pub(super) const t_P_cusparseLtMatDescriptor_t: TypeId = 1513;
-pub(super) const t_cusparseLtMatDescriptorPointer: TypeId = 1514;
-pub(super) const t_P_cusparseLtHandle_t: TypeId = 1515;
-pub(super) const t_PC_cusparseLtMatDescriptor_t: TypeId = 1516;
-pub(super) const t_cusparseLtMatDescAttribute_t: TypeId = 1517;
-pub(super) const t_cusparseLtMatmulPlan_t: TypeId = 1518;
-pub(super) const t_PC_cusparseLtMatmulPlan_t: TypeId = 1519;
-pub(super) const t_cusparseLtMatmulPlanPointer: TypeId = 1520;
-pub(super) const t_cusparseLtMatmulAlgSelection_t: TypeId = 1521;
-pub(super) const t_PC_cusparseLtMatmulAlgSelection_t: TypeId = 1522;
-pub(super) const t_cusparseLtMatmulAlgSelectionPointer: TypeId = 1523;
-pub(super) const t_cusparseLtMatmulAlgAttribute_t: TypeId = 1524;
-pub(super) const t_cusparseLtSplitKMode_t: TypeId = 1525;
-pub(super) const t_P_cusparseLtMatmulAlgSelection_t: TypeId = 1526;
-pub(super) const t_cusparseLtMatmulDescriptor_t: TypeId = 1527;
-pub(super) const t_PC_cusparseLtMatmulDescriptor_t: TypeId = 1528;
-pub(super) const t_cusparseLtMatmulDescriptorPointer: TypeId = 1529;
-pub(super) const t_cusparseLtMatmulAlg_t: TypeId = 1530;
-pub(super) const t_cusparseLtMatmulDescAttribute_t: TypeId = 1531;
-pub(super) const t_cusparseLtMatmulMatrixScale_t: TypeId = 1532;
-pub(super) const t_P_cusparseLtMatmulDescriptor_t: TypeId = 1533;
-pub(super) const t_cusparseComputeType: TypeId = 1534;
-pub(super) const t_P_cusparseLtMatmulPlan_t: TypeId = 1535;
-pub(super) const t_cusparseLtPruneAlg_t: TypeId = 1536;
-pub(super) const t_cusparseLtSparsity_t: TypeId = 1537;
-pub(super) const t_cutensorStatus_t: TypeId = 1538;
-pub(super) const t_cutensorStatus_t_status: TypeId = 1539;
-pub(super) const t_cutensorHandle_t: TypeId = 1540;
-pub(super) const t_cutensorPlan_t: TypeId = 1541;
-pub(super) const t_P_cutensorHandle_t: TypeId = 1542;
-pub(super) const t_cutensorOperationDescriptor_t: TypeId = 1543;
-pub(super) const t_P_cutensorOperationDescriptor_t: TypeId = 1544;
-pub(super) const t_cutensorBlockSparseTensorDescriptor_t: TypeId = 1545;
-pub(super) const t_cutensorOperator_t: TypeId = 1546;
-pub(super) const t_cutensorComputeDescriptor_t: TypeId = 1547;
-pub(super) const t_P_cutensorBlockSparseTensorDescriptor_t: TypeId = 1548;
-pub(super) const t_cutensorTensorDescriptor_t: TypeId = 1549;
-pub(super) const t_P_cutensorPlan_t: TypeId = 1550;
-pub(super) const t_cutensorPlanPreference_t: TypeId = 1551;
-pub(super) const t_P_cutensorPlanPreference_t: TypeId = 1552;
-pub(super) const t_cutensorAlgo_t: TypeId = 1553;
-pub(super) const t_cutensorJitMode_t: TypeId = 1554;
-pub(super) const t_P_cutensorTensorDescriptor_t: TypeId = 1555;
-pub(super) const t_cutensorWorksizePreference_t: TypeId = 1556;
-pub(super) const t_cutensorMgHandle_t: TypeId = 1557;
-pub(super) const t_cutensorMgContractionPlan_t: TypeId = 1558;
-pub(super) const t_cutensorMgContractionFind_t: TypeId = 1559;
-pub(super) const t_cutensorMgContractionFindAttribute_t: TypeId = 1560;
-pub(super) const t_cutensorMgContractionDescriptor_t: TypeId = 1561;
-pub(super) const t_cutensorMgCopyPlan_t: TypeId = 1562;
-pub(super) const t_cutensorMgCopyDescriptor_t: TypeId = 1563;
-pub(super) const t_P_cutensorMgHandle_t: TypeId = 1564;
-pub(super) const t_P_cutensorMgContractionDescriptor_t: TypeId = 1565;
-pub(super) const t_cutensorMgTensorDescriptor_t: TypeId = 1566;
-pub(super) const t_cutensorComputeType_t_in4: TypeId = 1567;
-pub(super) const t_P_cutensorMgContractionFind_t: TypeId = 1568;
-pub(super) const t_cutensorMgAlgo_t: TypeId = 1569;
-pub(super) const t_P_cutensorMgContractionPlan_t: TypeId = 1570;
-pub(super) const t_P_cutensorMgCopyDescriptor_t: TypeId = 1571;
-pub(super) const t_P_cutensorMgCopyPlan_t: TypeId = 1572;
-pub(super) const t_P_cutensorMgTensorDescriptor_t: TypeId = 1573;
-pub(super) const t_cutensorOperationDescriptorAttribute_t: TypeId = 1574;
-pub(super) const t_cutensorPlanAttribute_t: TypeId = 1575;
-pub(super) const t_cutensorPlanPreferenceAttribute_t: TypeId = 1576;
-pub(super) const t_cutensorAutotuneMode_t: TypeId = 1577;
-pub(super) const t_cutensorCacheMode_t: TypeId = 1578;
-pub(super) const t_ncclResult_t: TypeId = 1579;
-pub(super) const t_ncclResult_t_status: TypeId = 1580;
-pub(super) const t_ncclDataType_t: TypeId = 1581;
-pub(super) const t_ncclConfigExt_t: TypeId = 1582;
-pub(super) const t_P_ncclConfigExt_t: TypeId = 1583;
-pub(super) const t_ncclConfigExt_t_key: TypeId = 1584;
-pub(super) const t_ncclConfigExt_t_val: TypeId = 1585;
-pub(super) const t_ncclUndefined: TypeId = 1586;
-pub(super) const t_ncclCtaPolicy: TypeId = 1587;
-pub(super) const t_ncclCollConfig_t: TypeId = 1588;
-pub(super) const t_PC_ncclCollConfig_t: TypeId = 1589;
-pub(super) const t_ncclRedOp_t: TypeId = 1590;
-pub(super) const t_ncclRegistration: TypeId = 1591;
-pub(super) const t_P_ncclResult_t: TypeId = 1592;
-pub(super) const t_A128_char: TypeId = 1593;
-pub(super) const t_A128_u8: TypeId = 1594;
-pub(super) const t_ncclUniqueId: TypeId = 1595;
-pub(super) const t_P_ncclUniqueId: TypeId = 1596;
-pub(super) const t_PC_ncclUniqueId: TypeId = 1597;
-pub(super) const t_P_ncclComm_t: TypeId = 1598;
-pub(super) const t_ncclHostCftMode_t: TypeId = 1599;
-pub(super) const t_ncclNvlsHostMode_t: TypeId = 1600;
-pub(super) const t_ncclConfig_t: TypeId = 1601;
-pub(super) const t_P_ncclConfig_t: TypeId = 1602;
-pub(super) const t_ncclCommMemStat_t: TypeId = 1603;
-pub(super) const t_P_ncclRegistration: TypeId = 1604;
-pub(super) const t_ncclRevokeFlags_in4: TypeId = 1605;
-pub(super) const t_ncclShrinkFlags_in4: TypeId = 1606;
-pub(super) const t_ncclColor: TypeId = 1607;
-pub(super) const t_ncclSuspendFlags_in4: TypeId = 1608;
-pub(super) const t_ncclWindow_t: TypeId = 1609;
-pub(super) const t_P_ncclWindow_t: TypeId = 1610;
-pub(super) const t_ncclWindowFlags_in4: TypeId = 1611;
-pub(super) const t_ncclSimInfo_t: TypeId = 1612;
-pub(super) const t_P_ncclSimInfo_t: TypeId = 1613;
-pub(super) const t_ncclParamHandle_t: TypeId = 1614;
-pub(super) const t_P_ncclParamHandle_t: TypeId = 1615;
-pub(super) const t_P_P_PC_char: TypeId = 1616;
-pub(super) const t_P_i16: TypeId = 1617;
-pub(super) const t_P_i8: TypeId = 1618;
-pub(super) const t_P_u16: TypeId = 1619;
-pub(super) const t_P_ncclRedOp_t: TypeId = 1620;
-pub(super) const t_ncclScalarResidence_t: TypeId = 1621;
-pub(super) const t_ncclEncryptionMode_t: TypeId = 1622;
-pub(super) const t_ncclEncryptionConfig_t: TypeId = 1623;
-pub(super) const t_PC_ncclEncryptionConfig_t: TypeId = 1624;
-pub(super) const t_ncclWaitSignalDesc_t: TypeId = 1625;
-pub(super) const t_P_ncclWaitSignalDesc_t: TypeId = 1626;
-pub(super) const t_NppLibraryVersion: TypeId = 1627;
-pub(super) const t_PC_NppLibraryVersion: TypeId = 1628;
-pub(super) const t_NppStatus: TypeId = 1629;
-pub(super) const t_NppStatus_status: TypeId = 1630;
-pub(super) const t_NppStreamContext__1: TypeId = 1631;
-pub(super) const t_NppStreamContext: TypeId = 1632;
-pub(super) const t_P_NppStreamContext: TypeId = 1633;
-pub(super) const t_PC_u16: TypeId = 1634;
-pub(super) const t_NppiSize: TypeId = 1635;
-pub(super) const t_Npp16f: TypeId = 1636;
-pub(super) const t_PC_Npp16f: TypeId = 1637;
-pub(super) const t_P_Npp16f: TypeId = 1638;
-pub(super) const t_PC_i16: TypeId = 1639;
-pub(super) const t_Npp16sc: TypeId = 1640;
-pub(super) const t_PC_Npp16sc: TypeId = 1641;
-pub(super) const t_P_Npp16sc: TypeId = 1642;
-pub(super) const t_Npp32fc: TypeId = 1643;
-pub(super) const t_PC_Npp32fc: TypeId = 1644;
-pub(super) const t_P_Npp32fc: TypeId = 1645;
-pub(super) const t_Npp32sc: TypeId = 1646;
-pub(super) const t_PC_Npp32sc: TypeId = 1647;
-pub(super) const t_P_Npp32sc: TypeId = 1648;
-pub(super) const t_NppiAlphaOp: TypeId = 1649;
-pub(super) const t_PC_i8: TypeId = 1650;
-pub(super) const t_P_P_u8: TypeId = 1651;
-pub(super) const t_P_PC_u8: TypeId = 1652;
-pub(super) const t_NppiRect: TypeId = 1653;
-pub(super) const t_NppiBayerGridPosition: TypeId = 1654;
-pub(super) const t_NppiInterpolationMode: TypeId = 1655;
-pub(super) const t_NppiPoint32f: TypeId = 1656;
-pub(super) const t_NppiProfileData: TypeId = 1657;
-pub(super) const t_P_NppiProfileData: TypeId = 1658;
-pub(super) const t_P_P_i16: TypeId = 1659;
-pub(super) const t_P_PC_i16: TypeId = 1660;
-pub(super) const t_P_P_u16: TypeId = 1661;
-pub(super) const t_P_PC_u16: TypeId = 1662;
-pub(super) const t_P_P_i8: TypeId = 1663;
-pub(super) const t_P_PC_i8: TypeId = 1664;
-pub(super) const t_NppiColorTwistBatchCXR: TypeId = 1665;
-pub(super) const t_P_NppiColorTwistBatchCXR: TypeId = 1666;
-pub(super) const t_NppCmpOp: TypeId = 1667;
-pub(super) const t_NppiImageDescriptor: TypeId = 1668;
-pub(super) const t_P_NppiImageDescriptor: TypeId = 1669;
-pub(super) const t_NppiBufferDescriptor: TypeId = 1670;
-pub(super) const t_P_NppiBufferDescriptor: TypeId = 1671;
-pub(super) const t_NppiPoint: TypeId = 1672;
-pub(super) const t_NppiCompressedMarkerLabelsInfo: TypeId = 1673;
-pub(super) const t_P_NppiCompressedMarkerLabelsInfo: TypeId = 1674;
-pub(super) const t_NppiContourPixelGeometryInfo: TypeId = 1675;
-pub(super) const t_NppiContourPixelDirectionInfo: TypeId = 1676;
-pub(super) const t_P_NppiContourPixelDirectionInfo: TypeId = 1677;
-pub(super) const t_P_NppiContourPixelGeometryInfo: TypeId = 1678;
-pub(super) const t_NppiContourBlockSegment: TypeId = 1679;
-pub(super) const t_P_NppiContourBlockSegment: TypeId = 1680;
-pub(super) const t_NppiContourTotalsInfo: TypeId = 1681;
-pub(super) const t_P_NppiContourTotalsInfo: TypeId = 1682;
-pub(super) const t_P_NppiPoint32f: TypeId = 1683;
-pub(super) const t_NppiPoint64f: TypeId = 1684;
-pub(super) const t_P_NppiPoint64f: TypeId = 1685;
-pub(super) const t_NppRoundMode: TypeId = 1686;
-pub(super) const t_P_PC_i32: TypeId = 1687;
-pub(super) const t_NppiBorderType: TypeId = 1688;
-pub(super) const t_NppiDifferentialKernel: TypeId = 1689;
-pub(super) const t_NppiMaskSize: TypeId = 1690;
-pub(super) const t_NppiNorm: TypeId = 1691;
-pub(super) const t_NppPointPolar: TypeId = 1692;
-pub(super) const t_P_NppPointPolar: TypeId = 1693;
-pub(super) const t_A3_u32: TypeId = 1694;
-pub(super) const t_NppiConnectedRegion: TypeId = 1695;
-pub(super) const t_P_NppiConnectedRegion: TypeId = 1696;
-pub(super) const t_NppDataType: TypeId = 1697;
-pub(super) const t_NppiChannels: TypeId = 1698;
-pub(super) const t_P_NppiSize: TypeId = 1699;
-pub(super) const t_P_NppiRect: TypeId = 1700;
-pub(super) const t_P_NppiPoint: TypeId = 1701;
-pub(super) const t_NppiHOGConfig: TypeId = 1702;
-pub(super) const t_PC_NppiPoint: TypeId = 1703;
-pub(super) const t_PC_NppiImageDescriptor: TypeId = 1704;
-pub(super) const t_NppiAxis: TypeId = 1705;
-pub(super) const t_NppiMirrorBatchCXR: TypeId = 1706;
-pub(super) const t_P_NppiMirrorBatchCXR: TypeId = 1707;
-pub(super) const t_NppiColorSpace: TypeId = 1708;
-pub(super) const t_P_PC_Npp16f: TypeId = 1709;
-pub(super) const t_NppiResizeBatchROI_Advanced: TypeId = 1710;
-pub(super) const t_P_NppiResizeBatchROI_Advanced: TypeId = 1711;
-pub(super) const t_NppiResizeBatchCXR: TypeId = 1712;
-pub(super) const t_P_NppiResizeBatchCXR: TypeId = 1713;
-pub(super) const t_NppHintAlgorithm: TypeId = 1714;
-pub(super) const t_NppiWatershedSegmentBoundaryType: TypeId = 1715;
-pub(super) const t_P_P_Npp16f: TypeId = 1716;
-pub(super) const t_A3_f64: TypeId = 1717;
-pub(super) const t_A2_A3_f64: TypeId = 1718;
-pub(super) const t_NppiWarpAffineBatchCXR: TypeId = 1719;
-pub(super) const t_P_NppiWarpAffineBatchCXR: TypeId = 1720;
-pub(super) const t_A3_A3_f64: TypeId = 1721;
-pub(super) const t_NppiWarpPerspectiveBatchCXR: TypeId = 1722;
-pub(super) const t_P_NppiWarpPerspectiveBatchCXR: TypeId = 1723;
-pub(super) const t_P_PC_NppiImageDescriptor: TypeId = 1724;
-pub(super) const t_Npp64fc: TypeId = 1725;
-pub(super) const t_PC_Npp64fc: TypeId = 1726;
-pub(super) const t_P_Npp64fc: TypeId = 1727;
-pub(super) const t_Npp64sc: TypeId = 1728;
-pub(super) const t_PC_Npp64sc: TypeId = 1729;
-pub(super) const t_P_Npp64sc: TypeId = 1730;
-pub(super) const t_NppsZCType: TypeId = 1731;
-pub(super) const t_nvFatbinResult: TypeId = 1732;
-pub(super) const t_nvFatbinResult_status: TypeId = 1733;
-pub(super) const t_nvFatbinHandle: TypeId = 1734;
-pub(super) const t_P_nvFatbinHandle: TypeId = 1735;
-pub(super) const t_nvJitLinkResult: TypeId = 1736;
-pub(super) const t_nvJitLinkResult_status: TypeId = 1737;
-pub(super) const t_nvJitLinkHandle: TypeId = 1738;
-pub(super) const t_nvJitLinkInputType: TypeId = 1739;
-pub(super) const t_P_nvJitLinkHandle: TypeId = 1740;
-pub(super) const t_nvjpegStatus_t: TypeId = 1741;
-pub(super) const t_nvjpegStatus_t_status: TypeId = 1742;
-pub(super) const t_nvjpegHandle_t: TypeId = 1743;
-pub(super) const t_nvjpegDevAllocator_t: TypeId = 1744;
-pub(super) const t_P_nvjpegDevAllocator_t: TypeId = 1745;
-pub(super) const t_nvjpegBufferDevice_t: TypeId = 1746;
-pub(super) const t_P_nvjpegBufferDevice_t: TypeId = 1747;
-pub(super) const t_nvjpegDevAllocatorV2_t: TypeId = 1748;
-pub(super) const t_P_nvjpegDevAllocatorV2_t: TypeId = 1749;
-pub(super) const t_nvjpegPinnedAllocator_t: TypeId = 1750;
-pub(super) const t_P_nvjpegPinnedAllocator_t: TypeId = 1751;
-pub(super) const t_nvjpegBufferPinned_t: TypeId = 1752;
-pub(super) const t_P_nvjpegBufferPinned_t: TypeId = 1753;
-pub(super) const t_nvjpegPinnedAllocatorV2_t: TypeId = 1754;
-pub(super) const t_P_nvjpegPinnedAllocatorV2_t: TypeId = 1755;
-pub(super) const t_nvjpegBackend_t: TypeId = 1756;
-pub(super) const t_P_nvjpegHandle_t: TypeId = 1757;
-pub(super) const t_nvjpegFlags_in4: TypeId = 1758;
-pub(super) const t_nvjpegJpegState_t: TypeId = 1759;
-pub(super) const t_nvjpegOutputFormat_t: TypeId = 1760;
-pub(super) const t_A4_P_u8: TypeId = 1761;
-pub(super) const t_A4_u64: TypeId = 1762;
-pub(super) const t_nvjpegImage_t: TypeId = 1763;
-pub(super) const t_P_nvjpegImage_t: TypeId = 1764;
-pub(super) const t_nvjpegDecodeParams_t: TypeId = 1765;
-pub(super) const t_P_nvjpegDecodeParams_t: TypeId = 1766;
-pub(super) const t_nvjpegChromaSubsampling_t: TypeId = 1767;
-pub(super) const t_nvjpegJpegStream_t: TypeId = 1768;
-pub(super) const t_nvjpegJpegDecoder_t: TypeId = 1769;
-pub(super) const t_nvjpegExifOrientation_t: TypeId = 1770;
-pub(super) const t_nvjpegScaleFactor_t: TypeId = 1771;
-pub(super) const t_P_nvjpegJpegDecoder_t: TypeId = 1772;
-pub(super) const t_P_nvjpegJpegState_t: TypeId = 1773;
-pub(super) const t_nvjpegEncoderState_t: TypeId = 1774;
-pub(super) const t_nvjpegEncoderParams_t: TypeId = 1775;
-pub(super) const t_PC_nvjpegImage_t: TypeId = 1776;
-pub(super) const t_nvjpegInputFormat_t: TypeId = 1777;
-pub(super) const t_P_nvjpegEncoderParams_t: TypeId = 1778;
-pub(super) const t_nvjpegJpegEncoding_t: TypeId = 1779;
-pub(super) const t_P_nvjpegEncoderState_t: TypeId = 1780;
-pub(super) const t_nvjpegEncBackend_t: TypeId = 1781;
-pub(super) const t_P_nvjpegChromaSubsampling_t: TypeId = 1782;
-pub(super) const t_P_nvjpegJpegStream_t: TypeId = 1783;
-pub(super) const t_P_nvjpegExifOrientation_t: TypeId = 1784;
-pub(super) const t_P_nvjpegJpegEncoding_t: TypeId = 1785;
-pub(super) const t_nvjpeg2kStatus_t: TypeId = 1786;
-pub(super) const t_nvjpeg2kStatus_t_status: TypeId = 1787;
-pub(super) const t_nvjpeg2kBackend_t: TypeId = 1788;
-pub(super) const t_nvjpeg2kDeviceAllocator_t: TypeId = 1789;
-pub(super) const t_P_nvjpeg2kDeviceAllocator_t: TypeId = 1790;
-pub(super) const t_nvjpeg2kPinnedAllocator_t: TypeId = 1791;
-pub(super) const t_P_nvjpeg2kPinnedAllocator_t: TypeId = 1792;
-pub(super) const t_nvjpeg2kHandle_t: TypeId = 1793;
-pub(super) const t_P_nvjpeg2kHandle_t: TypeId = 1794;
-pub(super) const t_nvjpeg2kDeviceAllocatorV2_t: TypeId = 1795;
-pub(super) const t_P_nvjpeg2kDeviceAllocatorV2_t: TypeId = 1796;
-pub(super) const t_nvjpeg2kPinnedAllocatorV2_t: TypeId = 1797;
-pub(super) const t_P_nvjpeg2kPinnedAllocatorV2_t: TypeId = 1798;
-pub(super) const t_nvjpeg2kDecodeState_t: TypeId = 1799;
-pub(super) const t_nvjpeg2kStream_t: TypeId = 1800;
-pub(super) const t_nvjpeg2kImageType_t: TypeId = 1801;
-pub(super) const t_nvjpeg2kImage_t: TypeId = 1802;
-pub(super) const t_P_nvjpeg2kImage_t: TypeId = 1803;
-pub(super) const t_nvjpeg2kDecodeParams_t: TypeId = 1804;
-pub(super) const t_P_nvjpeg2kDecodeParams_t: TypeId = 1805;
-pub(super) const t_nvjpeg2kImageFormat_t: TypeId = 1806;
-pub(super) const t_P_nvjpeg2kDecodeState_t: TypeId = 1807;
-pub(super) const t_nvjpeg2kEncoder_t: TypeId = 1808;
-pub(super) const t_nvjpeg2kEncodeState_t: TypeId = 1809;
-pub(super) const t_nvjpeg2kEncodeParams_t: TypeId = 1810;
-pub(super) const t_PC_nvjpeg2kImage_t: TypeId = 1811;
-pub(super) const t_P_nvjpeg2kEncodeParams_t: TypeId = 1812;
-pub(super) const t_nvjpeg2kBitstreamType_t: TypeId = 1813;
-pub(super) const t_nvjpeg2kColorSpace_t: TypeId = 1814;
-pub(super) const t_nvjpeg2kImageComponentInfo_t: TypeId = 1815;
-pub(super) const t_P_nvjpeg2kImageComponentInfo_t: TypeId = 1816;
-pub(super) const t_nvjpeg2kProgOrder_t: TypeId = 1817;
-pub(super) const t_A33_u32: TypeId = 1818;
-pub(super) const t_nvjpeg2kEncodeConfig_t: TypeId = 1819;
-pub(super) const t_P_nvjpeg2kEncodeConfig_t: TypeId = 1820;
-pub(super) const t_nvjpeg2kNLTType_t: TypeId = 1821;
-pub(super) const t_nvjpeg2kNLTInfo_t: TypeId = 1822;
-pub(super) const t_PC_nvjpeg2kNLTInfo_t: TypeId = 1823;
-pub(super) const t_nvjpeg2kQualityType_t: TypeId = 1824;
-pub(super) const t_P_nvjpeg2kEncodeState_t: TypeId = 1825;
-pub(super) const t_P_nvjpeg2kEncoder_t: TypeId = 1826;
-pub(super) const t_P_nvjpeg2kStream_t: TypeId = 1827;
-pub(super) const t_P_nvjpeg2kColorSpace_t: TypeId = 1828;
-pub(super) const t_P_nvjpeg2kNLTInfo_t: TypeId = 1829;
-pub(super) const t_nvjpeg2kImageInfo_t: TypeId = 1830;
-pub(super) const t_P_nvjpeg2kImageInfo_t: TypeId = 1831;
-pub(super) const t_nvmlReturn_t: TypeId = 1832;
-pub(super) const t_nvmlReturn_t_status: TypeId = 1833;
-pub(super) const t_nvmlComputeInstance_t: TypeId = 1834;
-pub(super) const t_nvmlDevice_t: TypeId = 1835;
-pub(super) const t_nvmlGpuInstance_t: TypeId = 1836;
-pub(super) const t_nvmlComputeInstancePlacement_t: TypeId = 1837;
-pub(super) const t_nvmlComputeInstanceInfo_t: TypeId = 1838;
-pub(super) const t_P_nvmlComputeInstanceInfo_t: TypeId = 1839;
-pub(super) const t_nvmlEccCounterType_t: TypeId = 1840;
-pub(super) const t_nvmlValueType_t: TypeId = 1841;
-pub(super) const t_nvmlValue_t: TypeId = 1842;
-pub(super) const t_nvmlFieldId: TypeId = 1843;
-pub(super) const t_nvmlFieldValue_t: TypeId = 1844;
-pub(super) const t_P_nvmlFieldValue_t: TypeId = 1845;
-pub(super) const t_P_nvmlGpuInstance_t: TypeId = 1846;
-pub(super) const t_nvmlGpuInstancePlacement_t: TypeId = 1847;
-pub(super) const t_PC_nvmlGpuInstancePlacement_t: TypeId = 1848;
-pub(super) const t_A32_char: TypeId = 1849;
-pub(super) const t_nvmlPciInfo_t: TypeId = 1850;
-pub(super) const t_P_nvmlPciInfo_t: TypeId = 1851;
-pub(super) const t_nvmlEnableState_t: TypeId = 1852;
-pub(super) const t_nvmlRestrictedAPI_t: TypeId = 1853;
-pub(super) const t_P_nvmlEnableState_t: TypeId = 1854;
-pub(super) const t_A5_u32: TypeId = 1855;
-pub(super) const t_nvmlAccountingStats_t: TypeId = 1856;
-pub(super) const t_P_nvmlAccountingStats_t: TypeId = 1857;
-pub(super) const t_nvmlAccountingStats_v2_t: TypeId = 1858;
-pub(super) const t_P_nvmlAccountingStats_v2_t: TypeId = 1859;
-pub(super) const t_nvmlVgpuInstance_t: TypeId = 1860;
-pub(super) const t_P_nvmlVgpuInstance_t: TypeId = 1861;
-pub(super) const t_nvmlAdaptiveTgpModeInfo_v1_t: TypeId = 1862;
-pub(super) const t_P_nvmlAdaptiveTgpModeInfo_v1_t: TypeId = 1863;
-pub(super) const t_nvmlDeviceAddressingMode_t: TypeId = 1864;
-pub(super) const t_P_nvmlDeviceAddressingMode_t: TypeId = 1865;
-pub(super) const t_nvmlClockType_t: TypeId = 1866;
-pub(super) const t_nvmlDeviceArchitecture_t: TypeId = 1867;
-pub(super) const t_P_nvmlDeviceArchitecture_t: TypeId = 1868;
-pub(super) const t_nvmlDeviceAttributes_t: TypeId = 1869;
-pub(super) const t_P_nvmlDeviceAttributes_t: TypeId = 1870;
-pub(super) const t_nvmlBAR1Memory_t: TypeId = 1871;
-pub(super) const t_P_nvmlBAR1Memory_t: TypeId = 1872;
-pub(super) const t_nvmlBBXTimeData_v1_t: TypeId = 1873;
-pub(super) const t_P_nvmlBBXTimeData_v1_t: TypeId = 1874;
-pub(super) const t_nvmlEccBankRemapperHistogram_v1_t: TypeId = 1875;
-pub(super) const t_nvmlEccBankRemapperStatus_v1_t: TypeId = 1876;
-pub(super) const t_P_nvmlEccBankRemapperStatus_v1_t: TypeId = 1877;
-pub(super) const t_nvmlBrandType_t: TypeId = 1878;
-pub(super) const t_P_nvmlBrandType_t: TypeId = 1879;
-pub(super) const t_nvmlBridgeChipType_t: TypeId = 1880;
-pub(super) const t_nvmlBridgeChipInfo_t: TypeId = 1881;
-pub(super) const t_A128_nvmlBridgeChipInfo_t: TypeId = 1882;
-pub(super) const t_nvmlBridgeChipHierarchy_t: TypeId = 1883;
-pub(super) const t_P_nvmlBridgeChipHierarchy_t: TypeId = 1884;
-pub(super) const t_nvmlBusType_t: TypeId = 1885;
-pub(super) const t_P_nvmlBusType_t: TypeId = 1886;
-pub(super) const t_nvmlC2cModeInfo_v1_t: TypeId = 1887;
-pub(super) const t_P_nvmlC2cModeInfo_v1_t: TypeId = 1888;
-pub(super) const t_nvmlDeviceCapabilities_t: TypeId = 1889;
-pub(super) const t_P_nvmlDeviceCapabilities_t: TypeId = 1890;
-pub(super) const t_nvmlClkMonFaultInfo_t: TypeId = 1891;
-pub(super) const t_A32_nvmlClkMonFaultInfo_t: TypeId = 1892;
-pub(super) const t_nvmlClkMonStatus_t: TypeId = 1893;
-pub(super) const t_P_nvmlClkMonStatus_t: TypeId = 1894;
-pub(super) const t_nvmlClockId_t: TypeId = 1895;
-pub(super) const t_nvmlPstates_t: TypeId = 1896;
-pub(super) const t_nvmlClockOffset_t: TypeId = 1897;
-pub(super) const t_P_nvmlClockOffset_t: TypeId = 1898;
-pub(super) const t_nvmlComputeMode_t: TypeId = 1899;
-pub(super) const t_P_nvmlComputeMode_t: TypeId = 1900;
-pub(super) const t_nvmlProcessInfo_v1_t: TypeId = 1901;
-pub(super) const t_P_nvmlProcessInfo_v1_t: TypeId = 1902;
-pub(super) const t_nvmlProcessInfo_t: TypeId = 1903;
-pub(super) const t_P_nvmlProcessInfo_t: TypeId = 1904;
-pub(super) const t_A32_u8: TypeId = 1905;
-pub(super) const t_A8192_u8: TypeId = 1906;
-pub(super) const t_A4096_u8: TypeId = 1907;
-pub(super) const t_nvmlConfComputeGpuAttestationReport_t: TypeId = 1908;
-pub(super) const t_P_nvmlConfComputeGpuAttestationReport_t: TypeId = 1909;
-pub(super) const t_A5120_u8: TypeId = 1910;
-pub(super) const t_nvmlConfComputeGpuCertificate_t: TypeId = 1911;
-pub(super) const t_P_nvmlConfComputeGpuCertificate_t: TypeId = 1912;
-pub(super) const t_nvmlConfComputeMemSizeInfo_t: TypeId = 1913;
-pub(super) const t_P_nvmlConfComputeMemSizeInfo_t: TypeId = 1914;
-pub(super) const t_nvmlMemory_t: TypeId = 1915;
-pub(super) const t_P_nvmlMemory_t: TypeId = 1916;
-pub(super) const t_nvmlCoolerControl_t: TypeId = 1917;
-pub(super) const t_nvmlCoolerTarget_t_in4: TypeId = 1918;
-pub(super) const t_nvmlCoolerInfo_t: TypeId = 1919;
-pub(super) const t_P_nvmlCoolerInfo_t: TypeId = 1920;
-pub(super) const t_nvmlAffinityScope_t: TypeId = 1921;
-pub(super) const t_nvmlVgpuTypeId_t: TypeId = 1922;
-pub(super) const t_P_nvmlVgpuTypeId_t: TypeId = 1923;
-pub(super) const t_A2048_char: TypeId = 1924;
-pub(super) const t_nvmlDeviceCurrentClockFreqs_t: TypeId = 1925;
-pub(super) const t_P_nvmlDeviceCurrentClockFreqs_t: TypeId = 1926;
-pub(super) const t_nvmlClocksEventReasons_in4: TypeId = 1927;
-pub(super) const t_P_nvmlClocksEventReasons_in4: TypeId = 1928;
-pub(super) const t_nvmlClocksEventReasons_in8: TypeId = 1929;
-pub(super) const t_P_nvmlClocksEventReasons_in8: TypeId = 1930;
-pub(super) const t_nvmlMemoryErrorType_t: TypeId = 1931;
-pub(super) const t_nvmlEccErrorCounts_t: TypeId = 1932;
-pub(super) const t_P_nvmlEccErrorCounts_t: TypeId = 1933;
-pub(super) const t_P_nvmlDevice_t: TypeId = 1934;
-pub(super) const t_nvmlDramEncryptionInfo_t: TypeId = 1935;
-pub(super) const t_P_nvmlDramEncryptionInfo_t: TypeId = 1936;
-pub(super) const t_nvmlDriverModel_t: TypeId = 1937;
-pub(super) const t_P_nvmlDriverModel_t: TypeId = 1938;
-pub(super) const t_nvmlGpuDynamicPstatesInfo_t_utilization: TypeId = 1939;
-pub(super) const t_A8_nvmlGpuDynamicPstatesInfo_t_utilization: TypeId = 1940;
-pub(super) const t_nvmlGpuDynamicPstatesInfo_t: TypeId = 1941;
-pub(super) const t_P_nvmlGpuDynamicPstatesInfo_t: TypeId = 1942;
-pub(super) const t_nvmlEncoderType_t: TypeId = 1943;
-pub(super) const t_nvmlEncoderSessionInfo_t: TypeId = 1944;
-pub(super) const t_P_nvmlEncoderSessionInfo_t: TypeId = 1945;
-pub(super) const t_nvmlFBCSessionType_t: TypeId = 1946;
-pub(super) const t_nvmlFBCSessionInfo_t: TypeId = 1947;
-pub(super) const t_P_nvmlFBCSessionInfo_t: TypeId = 1948;
-pub(super) const t_nvmlFBCStats_t: TypeId = 1949;
-pub(super) const t_P_nvmlFBCStats_t: TypeId = 1950;
-pub(super) const t_nvmlFanControlPolicy_t: TypeId = 1951;
-pub(super) const t_P_nvmlFanControlPolicy_t: TypeId = 1952;
-pub(super) const t_nvmlFanSpeedInfo_t: TypeId = 1953;
-pub(super) const t_P_nvmlFanSpeedInfo_t: TypeId = 1954;
-pub(super) const t_nvmlFabricState: TypeId = 1955;
-pub(super) const t_nvmlFabricState_in1: TypeId = 1956;
-pub(super) const t_nvmlGpuFabricInfo_t: TypeId = 1957;
-pub(super) const t_P_nvmlGpuFabricInfo_t: TypeId = 1958;
-pub(super) const t_nvmlFabricHealthSummary: TypeId = 1959;
-pub(super) const t_nvmlFabricHealthSummary_in1: TypeId = 1960;
-pub(super) const t_nvmlGpuFabricInfoV_t: TypeId = 1961;
-pub(super) const t_P_nvmlGpuFabricInfoV_t: TypeId = 1962;
-pub(super) const t_nvmlFabricCliqueType: TypeId = 1963;
-pub(super) const t_nvmlFabricCliqueType_in1: TypeId = 1964;
-pub(super) const t_nvmlGpuFabricClique_v1_t: TypeId = 1965;
-pub(super) const t_A64_nvmlGpuFabricClique_v1_t: TypeId = 1966;
-pub(super) const t_nvmlGpuFabricInfo_v4_t: TypeId = 1967;
-pub(super) const t_P_nvmlGpuFabricInfo_v4_t: TypeId = 1968;
-pub(super) const t_P_nvmlGpuInstancePlacement_t: TypeId = 1969;
-pub(super) const t_nvmlGpuInstanceProfile: TypeId = 1970;
-pub(super) const t_nvmlGpuInstanceProfileInfo_t: TypeId = 1971;
-pub(super) const t_P_nvmlGpuInstanceProfileInfo_t: TypeId = 1972;
-pub(super) const t_A96_char: TypeId = 1973;
-pub(super) const t_nvmlGpuInstanceProfileInfo_v2_t: TypeId = 1974;
-pub(super) const t_P_nvmlGpuInstanceProfileInfo_v2_t: TypeId = 1975;
-pub(super) const t_nvmlGpuOperationMode_t: TypeId = 1976;
-pub(super) const t_P_nvmlGpuOperationMode_t: TypeId = 1977;
-pub(super) const t_nvmlGpuUptime_v1_t: TypeId = 1978;
-pub(super) const t_P_nvmlGpuUptime_v1_t: TypeId = 1979;
-pub(super) const t_nvmlGridLicenseFeatureCode_t: TypeId = 1980;
-pub(super) const t_nvmlGridLicenseExpiry_t: TypeId = 1981;
-pub(super) const t_nvmlGridLicensableFeature_t: TypeId = 1982;
-pub(super) const t_A3_nvmlGridLicensableFeature_t: TypeId = 1983;
-pub(super) const t_nvmlGridLicensableFeatures_t: TypeId = 1984;
-pub(super) const t_P_nvmlGridLicensableFeatures_t: TypeId = 1985;
-pub(super) const t_A41_char: TypeId = 1986;
-pub(super) const t_nvmlUUIDValue_t: TypeId = 1987;
-pub(super) const t_nvmlUUIDType_t: TypeId = 1988;
-pub(super) const t_nvmlUUID_t: TypeId = 1989;
-pub(super) const t_PC_nvmlUUID_t: TypeId = 1990;
-pub(super) const t_nvmlHostVgpuMode_t: TypeId = 1991;
-pub(super) const t_P_nvmlHostVgpuMode_t: TypeId = 1992;
-pub(super) const t_nvmlHostname_v1_t: TypeId = 1993;
-pub(super) const t_P_nvmlHostname_v1_t: TypeId = 1994;
-pub(super) const t_nvmlInforomObject_t: TypeId = 1995;
-pub(super) const t_nvmlMarginTemperature_t: TypeId = 1996;
-pub(super) const t_P_nvmlMarginTemperature_t: TypeId = 1997;
-pub(super) const t_nvmlMemoryLocation_t: TypeId = 1998;
-pub(super) const t_nvmlMemory_v2_t: TypeId = 1999;
-pub(super) const t_P_nvmlMemory_v2_t: TypeId = 2000;
-pub(super) const t_nvmlGetMemoryLimits_v1_t: TypeId = 2001;
-pub(super) const t_P_nvmlGetMemoryLimits_v1_t: TypeId = 2002;
-pub(super) const t_nvmlMigMode: TypeId = 2003;
-pub(super) const t_P_nvmlMigMode: TypeId = 2004;
-pub(super) const t_nvmlNvLinkCapability_t: TypeId = 2005;
-pub(super) const t_nvmlNvLinkErrorCounter_t: TypeId = 2006;
-pub(super) const t_nvmlNvlinkFirmwareVersion_t: TypeId = 2007;
-pub(super) const t_A100_nvmlNvlinkFirmwareVersion_t: TypeId = 2008;
-pub(super) const t_nvmlNvlinkFirmwareInfo_t: TypeId = 2009;
-pub(super) const t_nvmlNvLinkInfo_t: TypeId = 2010;
-pub(super) const t_P_nvmlNvLinkInfo_t: TypeId = 2011;
-pub(super) const t_nvmlNvLinkInfo_v3_t: TypeId = 2012;
-pub(super) const t_P_nvmlNvLinkInfo_v3_t: TypeId = 2013;
-pub(super) const t_nvmlIntNvLinkDeviceType_t: TypeId = 2014;
-pub(super) const t_P_nvmlIntNvLinkDeviceType_t: TypeId = 2015;
-pub(super) const t_nvmlNvlinkTelemetrySample_v1_t: TypeId = 2016;
-pub(super) const t_P_nvmlNvlinkTelemetrySample_v1_t: TypeId = 2017;
-pub(super) const t_nvmlNvlinkTelemetrySamples_v1_t: TypeId = 2018;
-pub(super) const t_P_nvmlNvlinkTelemetrySamples_v1_t: TypeId = 2019;
-pub(super) const t_nvmlNvLinkUtilizationCountUnits_t: TypeId = 2020;
-pub(super) const t_nvmlNvLinkUtilizationCountPktTypes_t_in4: TypeId = 2021;
-pub(super) const t_nvmlNvLinkUtilizationControl_t: TypeId = 2022;
-pub(super) const t_P_nvmlNvLinkUtilizationControl_t: TypeId = 2023;
-pub(super) const t_nvmlNvlinkGetBwMode_t: TypeId = 2024;
-pub(super) const t_P_nvmlNvlinkGetBwMode_t: TypeId = 2025;
-pub(super) const t_A256_u8: TypeId = 2026;
-pub(super) const t_nvmlNvlinkNvlePrivateInfo_v1_t: TypeId = 2027;
-pub(super) const t_P_nvmlNvlinkNvlePrivateInfo_v1_t: TypeId = 2028;
-pub(super) const t_A4096_u32: TypeId = 2029;
-pub(super) const t_nvmlNvlinkGetRemapTableInfo_v1_t: TypeId = 2030;
-pub(super) const t_P_nvmlNvlinkGetRemapTableInfo_v1_t: TypeId = 2031;
-pub(super) const t_A23_u8: TypeId = 2032;
-pub(super) const t_nvmlNvlinkSupportedBwModes_t: TypeId = 2033;
-pub(super) const t_P_nvmlNvlinkSupportedBwModes_t: TypeId = 2034;
-pub(super) const t_nvmlGpuP2PCapsIndex_t: TypeId = 2035;
-pub(super) const t_nvmlGpuP2PStatus_t: TypeId = 2036;
-pub(super) const t_P_nvmlGpuP2PStatus_t: TypeId = 2037;
-pub(super) const t_nvmlPciInfoExt_t: TypeId = 2038;
-pub(super) const t_P_nvmlPciInfoExt_t: TypeId = 2039;
-pub(super) const t_nvmlPcieUtilCounter_t: TypeId = 2040;
-pub(super) const t_nvmlPdi_t: TypeId = 2041;
-pub(super) const t_P_nvmlPdi_t: TypeId = 2042;
-pub(super) const t_nvmlDevicePerfModes_t: TypeId = 2043;
-pub(super) const t_P_nvmlDevicePerfModes_t: TypeId = 2044;
-pub(super) const t_P_nvmlPstates_t: TypeId = 2045;
-pub(super) const t_nvmlPlatformInfo_t: TypeId = 2046;
-pub(super) const t_P_nvmlPlatformInfo_t: TypeId = 2047;
-pub(super) const t_nvmlDevicePowerMizerModes_v1_t: TypeId = 2048;
-pub(super) const t_P_nvmlDevicePowerMizerModes_v1_t: TypeId = 2049;
-pub(super) const t_nvmlPowerSource_t: TypeId = 2050;
-pub(super) const t_P_nvmlPowerSource_t: TypeId = 2051;
-pub(super) const t_nvmlProcessUtilizationSample_t: TypeId = 2052;
-pub(super) const t_P_nvmlProcessUtilizationSample_t: TypeId = 2053;
-pub(super) const t_nvmlProcessUtilizationInfo_v1_t: TypeId = 2054;
-pub(super) const t_P_nvmlProcessUtilizationInfo_v1_t: TypeId = 2055;
-pub(super) const t_nvmlProcessesUtilizationInfo_t: TypeId = 2056;
-pub(super) const t_P_nvmlProcessesUtilizationInfo_t: TypeId = 2057;
-pub(super) const t_nvmlRemappedRowsInfo_v2_t: TypeId = 2058;
-pub(super) const t_P_nvmlRemappedRowsInfo_v2_t: TypeId = 2059;
-pub(super) const t_nvmlRepairStatus_t: TypeId = 2060;
-pub(super) const t_P_nvmlRepairStatus_t: TypeId = 2061;
-pub(super) const t_nvmlPageRetirementCause_t: TypeId = 2062;
-pub(super) const t_nvmlRowRemapperHistogramValues_t: TypeId = 2063;
-pub(super) const t_P_nvmlRowRemapperHistogramValues_t: TypeId = 2064;
-pub(super) const t_nvmlProcessDetail_v1_t: TypeId = 2065;
-pub(super) const t_P_nvmlProcessDetail_v1_t: TypeId = 2066;
-pub(super) const t_nvmlProcessDetailList_t: TypeId = 2067;
-pub(super) const t_P_nvmlProcessDetailList_t: TypeId = 2068;
-pub(super) const t_nvmlSamplingType_t: TypeId = 2069;
-pub(super) const t_P_nvmlValueType_t: TypeId = 2070;
-pub(super) const t_nvmlSample_t: TypeId = 2071;
-pub(super) const t_P_nvmlSample_t: TypeId = 2072;
-pub(super) const t_nvmlEccSramErrorStatus_t: TypeId = 2073;
-pub(super) const t_P_nvmlEccSramErrorStatus_t: TypeId = 2074;
-pub(super) const t_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t: TypeId = 2075;
-pub(super) const t_P_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t: TypeId = 2076;
-pub(super) const t_nvmlEccSramUniqueUncorrectedErrorCounts_t: TypeId = 2077;
-pub(super) const t_P_nvmlEccSramUniqueUncorrectedErrorCounts_t: TypeId = 2078;
-pub(super) const t_nvmlEventTypes_in4: TypeId = 2079;
-pub(super) const t_P_nvmlEventTypes_in4: TypeId = 2080;
-pub(super) const t_nvmlEventTypes_in8: TypeId = 2081;
-pub(super) const t_P_nvmlEventTypes_in8: TypeId = 2082;
-pub(super) const t_nvmlTemperatureSensors_t: TypeId = 2083;
-pub(super) const t_nvmlTemperatureThresholds_t: TypeId = 2084;
-pub(super) const t_nvmlTemperature_t: TypeId = 2085;
-pub(super) const t_P_nvmlTemperature_t: TypeId = 2086;
-pub(super) const t_nvmlThermalController_t: TypeId = 2087;
-pub(super) const t_nvmlThermalTarget_t: TypeId = 2088;
-pub(super) const t_nvmlGpuThermalSettings_t_sensor: TypeId = 2089;
-pub(super) const t_A3_nvmlGpuThermalSettings_t_sensor: TypeId = 2090;
-pub(super) const t_nvmlGpuThermalSettings_t: TypeId = 2091;
-pub(super) const t_P_nvmlGpuThermalSettings_t: TypeId = 2092;
-pub(super) const t_nvmlGpuTopologyLevel_t: TypeId = 2093;
-pub(super) const t_P_nvmlGpuTopologyLevel_t: TypeId = 2094;
-pub(super) const t_nvmlUnrepairableMemoryStatus_v1_t: TypeId = 2095;
-pub(super) const t_P_nvmlUnrepairableMemoryStatus_v1_t: TypeId = 2096;
-pub(super) const t_nvmlUtilization_t: TypeId = 2097;
-pub(super) const t_P_nvmlUtilization_t: TypeId = 2098;
-pub(super) const t_nvmlDeviceVgpuCapability_t: TypeId = 2099;
-pub(super) const t_nvmlVgpuHeterogeneousMode_t: TypeId = 2100;
-pub(super) const t_P_nvmlVgpuHeterogeneousMode_t: TypeId = 2101;
-pub(super) const t_nvmlVgpuInstanceUtilizationInfo_v1_t: TypeId = 2102;
-pub(super) const t_P_nvmlVgpuInstanceUtilizationInfo_v1_t: TypeId = 2103;
-pub(super) const t_nvmlVgpuInstancesUtilizationInfo_t: TypeId = 2104;
-pub(super) const t_P_nvmlVgpuInstancesUtilizationInfo_t: TypeId = 2105;
-pub(super) const t_A80_char: TypeId = 2106;
-pub(super) const t_nvmlVgpuVersion_t: TypeId = 2107;
-pub(super) const t_nvmlVgpuPgpuMetadata_t: TypeId = 2108;
-pub(super) const t_P_nvmlVgpuPgpuMetadata_t: TypeId = 2109;
-pub(super) const t_nvmlVgpuProcessUtilizationSample_t: TypeId = 2110;
-pub(super) const t_P_nvmlVgpuProcessUtilizationSample_t: TypeId = 2111;
-pub(super) const t_nvmlVgpuProcessUtilizationInfo_v1_t: TypeId = 2112;
-pub(super) const t_P_nvmlVgpuProcessUtilizationInfo_v1_t: TypeId = 2113;
-pub(super) const t_nvmlVgpuProcessesUtilizationInfo_t: TypeId = 2114;
-pub(super) const t_P_nvmlVgpuProcessesUtilizationInfo_t: TypeId = 2115;
-pub(super) const t_nvmlVgpuSchedulerCapabilities_t: TypeId = 2116;
-pub(super) const t_P_nvmlVgpuSchedulerCapabilities_t: TypeId = 2117;
-pub(super) const t_nvmlVgpuSchedulerParams_t_vgpuSchedDataWithARR: TypeId = 2118;
-pub(super) const t_nvmlVgpuSchedulerParams_t_vgpuSchedData: TypeId = 2119;
-pub(super) const t_nvmlVgpuSchedulerParams_t: TypeId = 2120;
-pub(super) const t_nvmlVgpuSchedulerLogEntry_t: TypeId = 2121;
-pub(super) const t_A200_nvmlVgpuSchedulerLogEntry_t: TypeId = 2122;
-pub(super) const t_nvmlVgpuSchedulerLog_t: TypeId = 2123;
-pub(super) const t_P_nvmlVgpuSchedulerLog_t: TypeId = 2124;
-pub(super) const t_nvmlVgpuSchedulerLogEntry_v2_t: TypeId = 2125;
-pub(super) const t_A200_nvmlVgpuSchedulerLogEntry_v2_t: TypeId = 2126;
-pub(super) const t_nvmlVgpuSchedulerLogInfo_v2_t: TypeId = 2127;
-pub(super) const t_P_nvmlVgpuSchedulerLogInfo_v2_t: TypeId = 2128;
-pub(super) const t_nvmlVgpuSchedulerGetState_t: TypeId = 2129;
-pub(super) const t_P_nvmlVgpuSchedulerGetState_t: TypeId = 2130;
-pub(super) const t_nvmlVgpuSchedulerStateInfo_v2_t: TypeId = 2131;
-pub(super) const t_P_nvmlVgpuSchedulerStateInfo_v2_t: TypeId = 2132;
-pub(super) const t_nvmlVgpuPlacementList_t: TypeId = 2133;
-pub(super) const t_P_nvmlVgpuPlacementList_t: TypeId = 2134;
-pub(super) const t_nvmlVgpuInstanceUtilizationSample_t: TypeId = 2135;
-pub(super) const t_P_nvmlVgpuInstanceUtilizationSample_t: TypeId = 2136;
-pub(super) const t_nvmlPerfPolicyType_t: TypeId = 2137;
-pub(super) const t_nvmlViolationTime_t: TypeId = 2138;
-pub(super) const t_P_nvmlViolationTime_t: TypeId = 2139;
-pub(super) const t_nvmlGpuVirtualizationMode_t: TypeId = 2140;
-pub(super) const t_P_nvmlGpuVirtualizationMode_t: TypeId = 2141;
-pub(super) const t_nvmlNvlinkLockRemapTable_v1_t: TypeId = 2142;
-pub(super) const t_P_nvmlNvlinkLockRemapTable_v1_t: TypeId = 2143;
-pub(super) const t_nvmlRailMetrics_t: TypeId = 2144;
-pub(super) const t_A2_nvmlRailMetrics_t: TypeId = 2145;
-pub(super) const t_nvmlCoreRailMetrics_t: TypeId = 2146;
-pub(super) const t_nvmlPmgrPwrTuple_t: TypeId = 2147;
-pub(super) const t_nvmlPwrModelMetricsDlppm1xPerf_t: TypeId = 2148;
-pub(super) const t_nvmlPwrModelMetricsDlppm1x_t: TypeId = 2149;
-pub(super) const t_A8_nvmlPwrModelMetricsDlppm1x_t: TypeId = 2150;
-pub(super) const t_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t: TypeId = 2151;
-pub(super) const t_A3_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t: TypeId = 2152;
-pub(super) const t_nvmlObservedMetrics_t: TypeId = 2153;
-pub(super) const t_nvmlPerfMetricsDlppc2xSample_t: TypeId = 2154;
-pub(super) const t_nvmlPwrModelMetricsSamplePfpp1x_t: TypeId = 2155;
-pub(super) const t_A32_nvmlPwrModelMetricsSamplePfpp1x_t: TypeId = 2156;
-pub(super) const t_nvmlPwrModelOperatingPointPfpp1x_t: TypeId = 2157;
-pub(super) const t_nvmlPwrModelMetricsPfpp1x_t: TypeId = 2158;
-pub(super) const t_nvmlPerfMetricsPfpp1xSample_t: TypeId = 2159;
-pub(super) const t_nvmlPerfMetricControllerSample_t_data: TypeId = 2160;
-pub(super) const t_nvmlPerfMetricControllerSample_t: TypeId = 2161;
-pub(super) const t_A4_nvmlPerfMetricControllerSample_t: TypeId = 2162;
-pub(super) const t_nvmlPerfMetricsSample_t: TypeId = 2163;
-pub(super) const t_A13_nvmlPerfMetricsSample_t: TypeId = 2164;
-pub(super) const t_nvmlPerfMetricsSamples_v1_t: TypeId = 2165;
-pub(super) const t_P_nvmlPerfMetricsSamples_v1_t: TypeId = 2166;
-pub(super) const t_nvmlPowerSmoothingProfile_t: TypeId = 2167;
-pub(super) const t_P_nvmlPowerSmoothingProfile_t: TypeId = 2168;
-pub(super) const t_nvmlPowerSmoothingState_t: TypeId = 2169;
-pub(super) const t_P_nvmlPowerSmoothingState_t: TypeId = 2170;
-pub(super) const t_nvmlPRMCounterInput_v1_t: TypeId = 2171;
-pub(super) const t_nvmlPRMCounterValue_v1_t: TypeId = 2172;
-pub(super) const t_nvmlPRMCounter_v1_t: TypeId = 2173;
-pub(super) const t_P_nvmlPRMCounter_v1_t: TypeId = 2174;
-pub(super) const t_nvmlPRMCounterList_v1_t: TypeId = 2175;
-pub(super) const t_P_nvmlPRMCounterList_v1_t: TypeId = 2176;
-pub(super) const t_A496_u8: TypeId = 2177;
-pub(super) const t_nvmlPRMTLV_v1_t__1: TypeId = 2178;
-pub(super) const t_nvmlPRMTLV_v1_t: TypeId = 2179;
-pub(super) const t_P_nvmlPRMTLV_v1_t: TypeId = 2180;
-pub(super) const t_nvmlEventSet_t: TypeId = 2181;
-pub(super) const t_nvmlDetachGpuState_t: TypeId = 2182;
-pub(super) const t_nvmlPcieLinkState_t: TypeId = 2183;
-pub(super) const t_nvmlFlags_in4: TypeId = 2184;
-pub(super) const t_PC_nvmlDramEncryptionInfo_t: TypeId = 2185;
-pub(super) const t_nvmlSetMemoryLimits_v1_t: TypeId = 2186;
-pub(super) const t_P_nvmlSetMemoryLimits_v1_t: TypeId = 2187;
-pub(super) const t_P_nvmlReturn_t: TypeId = 2188;
-pub(super) const t_nvmlNvLinkPowerThres_t: TypeId = 2189;
-pub(super) const t_P_nvmlNvLinkPowerThres_t: TypeId = 2190;
-pub(super) const t_nvmlNvlinkSetBwMode_t: TypeId = 2191;
-pub(super) const t_P_nvmlNvlinkSetBwMode_t: TypeId = 2192;
-pub(super) const t_nvmlNvlinkSetBwModeAsync_v1_t: TypeId = 2193;
-pub(super) const t_P_nvmlNvlinkSetBwModeAsync_v1_t: TypeId = 2194;
-pub(super) const t_nvmlNvlinkSetNvleReady_v1_t: TypeId = 2195;
-pub(super) const t_P_nvmlNvlinkSetNvleReady_v1_t: TypeId = 2196;
-pub(super) const t_nvmlPowerValue_v2_t: TypeId = 2197;
-pub(super) const t_P_nvmlPowerValue_v2_t: TypeId = 2198;
-pub(super) const t_nvmlRusdSettings_v1_t: TypeId = 2199;
-pub(super) const t_P_nvmlRusdSettings_v1_t: TypeId = 2200;
-pub(super) const t_PC_nvmlVgpuHeterogeneousMode_t: TypeId = 2201;
-pub(super) const t_nvmlVgpuSchedulerSetParams_t_vgpuSchedDataWithARR: TypeId = 2202;
-pub(super) const t_nvmlVgpuSchedulerSetParams_t_vgpuSchedData: TypeId = 2203;
-pub(super) const t_nvmlVgpuSchedulerSetParams_t: TypeId = 2204;
-pub(super) const t_nvmlVgpuSchedulerSetState_t: TypeId = 2205;
-pub(super) const t_P_nvmlVgpuSchedulerSetState_t: TypeId = 2206;
-pub(super) const t_nvmlVgpuSchedulerState_v2_t: TypeId = 2207;
-pub(super) const t_P_nvmlVgpuSchedulerState_v2_t: TypeId = 2208;
-pub(super) const t_nvmlNvlinkSetupNvleEncryptionKey_v1_t: TypeId = 2209;
-pub(super) const t_P_nvmlNvlinkSetupNvleEncryptionKey_v1_t: TypeId = 2210;
-pub(super) const t_A8_u32: TypeId = 2211;
-pub(super) const t_nvmlMask255_t: TypeId = 2212;
-pub(super) const t_nvmlWorkloadPowerProfileRequestedProfiles_t: TypeId = 2213;
-pub(super) const t_P_nvmlWorkloadPowerProfileRequestedProfiles_t: TypeId = 2214;
-pub(super) const t_nvmlWorkloadPowerProfileCurrentProfiles_t: TypeId = 2215;
-pub(super) const t_P_nvmlWorkloadPowerProfileCurrentProfiles_t: TypeId = 2216;
-pub(super) const t_nvmlWorkloadPowerProfileInfo_t: TypeId = 2217;
-pub(super) const t_A255_nvmlWorkloadPowerProfileInfo_t: TypeId = 2218;
-pub(super) const t_nvmlWorkloadPowerProfileProfilesInfo_t: TypeId = 2219;
-pub(super) const t_P_nvmlWorkloadPowerProfileProfilesInfo_t: TypeId = 2220;
-pub(super) const t_nvmlPowerProfileOperation_t: TypeId = 2221;
-pub(super) const t_nvmlWorkloadPowerProfileUpdateProfiles_v1_t: TypeId = 2222;
-pub(super) const t_P_nvmlWorkloadPowerProfileUpdateProfiles_v1_t: TypeId = 2223;
-pub(super) const t_P_nvmlEventSet_t: TypeId = 2224;
-pub(super) const t_nvmlEventSetGetContextCount_v1_t: TypeId = 2225;
-pub(super) const t_P_nvmlEventSetGetContextCount_v1_t: TypeId = 2226;
-pub(super) const t_nvmlEventSetGetContextData_v1_t: TypeId = 2227;
-pub(super) const t_P_nvmlEventSetGetContextData_v1_t: TypeId = 2228;
-pub(super) const t_nvmlEventSetGetContextInfo_v1_t: TypeId = 2229;
-pub(super) const t_P_nvmlEventSetGetContextInfo_v1_t: TypeId = 2230;
-pub(super) const t_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t: TypeId = 2231;
-pub(super) const t_P_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t: TypeId = 2232;
-pub(super) const t_nvmlGpuOperationalEventConfig_v1_t: TypeId = 2233;
-pub(super) const t_PC_nvmlGpuOperationalEventConfig_v1_t: TypeId = 2234;
-pub(super) const t_nvmlEventData_t: TypeId = 2235;
-pub(super) const t_P_nvmlEventData_t: TypeId = 2236;
-pub(super) const t_nvmlEventSetWait_v3_t: TypeId = 2237;
-pub(super) const t_P_nvmlEventSetWait_v3_t: TypeId = 2238;
-pub(super) const t_nvmlExcludedDeviceInfo_t: TypeId = 2239;
-pub(super) const t_P_nvmlExcludedDeviceInfo_t: TypeId = 2240;
-pub(super) const t_nvmlVgpuGuestInfoState_t: TypeId = 2241;
-pub(super) const t_A6_u32: TypeId = 2242;
-pub(super) const t_nvmlVgpuMetadata_t: TypeId = 2243;
-pub(super) const t_P_nvmlVgpuMetadata_t: TypeId = 2244;
-pub(super) const t_nvmlVgpuVmCompatibility_t_in4: TypeId = 2245;
-pub(super) const t_nvmlVgpuPgpuCompatibilityLimitCode_t_in4: TypeId = 2246;
-pub(super) const t_nvmlVgpuPgpuCompatibility_t: TypeId = 2247;
-pub(super) const t_P_nvmlVgpuPgpuCompatibility_t: TypeId = 2248;
-pub(super) const t_nvmlVgpuDriverCapability_t: TypeId = 2249;
-pub(super) const t_P_nvmlVgpuVersion_t: TypeId = 2250;
-pub(super) const t_nvmlGpmSample_t: TypeId = 2251;
-pub(super) const t_nvmlGpmMetric_t_metricInfo: TypeId = 2252;
-pub(super) const t_nvmlGpmMetric_t: TypeId = 2253;
-pub(super) const t_A477_nvmlGpmMetric_t: TypeId = 2254;
-pub(super) const t_nvmlGpmMetricsGet_t: TypeId = 2255;
-pub(super) const t_P_nvmlGpmMetricsGet_t: TypeId = 2256;
-pub(super) const t_nvmlGpmSupport_t: TypeId = 2257;
-pub(super) const t_P_nvmlGpmSupport_t: TypeId = 2258;
-pub(super) const t_P_nvmlGpmSample_t: TypeId = 2259;
-pub(super) const t_P_nvmlComputeInstance_t: TypeId = 2260;
-pub(super) const t_PC_nvmlComputeInstancePlacement_t: TypeId = 2261;
-pub(super) const t_nvmlActiveVgpuInstanceInfo_t: TypeId = 2262;
-pub(super) const t_P_nvmlActiveVgpuInstanceInfo_t: TypeId = 2263;
-pub(super) const t_P_nvmlComputeInstancePlacement_t: TypeId = 2264;
-pub(super) const t_nvmlComputeInstanceProfile: TypeId = 2265;
-pub(super) const t_nvmlComputeInstanceProfileInfo_t: TypeId = 2266;
-pub(super) const t_P_nvmlComputeInstanceProfileInfo_t: TypeId = 2267;
-pub(super) const t_nvmlComputeInstanceProfileInfo_v2_t: TypeId = 2268;
-pub(super) const t_P_nvmlComputeInstanceProfileInfo_v2_t: TypeId = 2269;
-pub(super) const t_nvmlVgpuTypeIdInfo_t: TypeId = 2270;
-pub(super) const t_P_nvmlVgpuTypeIdInfo_t: TypeId = 2271;
-pub(super) const t_nvmlGpuInstanceInfo_t: TypeId = 2272;
-pub(super) const t_P_nvmlGpuInstanceInfo_t: TypeId = 2273;
-pub(super) const t_nvmlVgpuSchedulerLogInfo_t: TypeId = 2274;
-pub(super) const t_P_nvmlVgpuSchedulerLogInfo_t: TypeId = 2275;
-pub(super) const t_nvmlVgpuSchedulerStateInfo_t: TypeId = 2276;
-pub(super) const t_P_nvmlVgpuSchedulerStateInfo_t: TypeId = 2277;
-pub(super) const t_nvmlVgpuCreatablePlacementInfo_t: TypeId = 2278;
-pub(super) const t_P_nvmlVgpuCreatablePlacementInfo_t: TypeId = 2279;
-pub(super) const t_nvmlVgpuSchedulerState_t: TypeId = 2280;
-pub(super) const t_P_nvmlVgpuSchedulerState_t: TypeId = 2281;
-pub(super) const t_nvmlInitFlags_in4: TypeId = 2282;
-pub(super) const t_nvmlSystemEventSet_t: TypeId = 2283;
-pub(super) const t_nvmlSystemEventSetCreateRequest_t: TypeId = 2284;
-pub(super) const t_P_nvmlSystemEventSetCreateRequest_t: TypeId = 2285;
-pub(super) const t_nvmlSystemEventSetFreeRequest_t: TypeId = 2286;
-pub(super) const t_P_nvmlSystemEventSetFreeRequest_t: TypeId = 2287;
-pub(super) const t_nvmlSystemEventData_v1_t: TypeId = 2288;
-pub(super) const t_P_nvmlSystemEventData_v1_t: TypeId = 2289;
-pub(super) const t_nvmlSystemEventSetWaitRequest_t: TypeId = 2290;
-pub(super) const t_P_nvmlSystemEventSetWaitRequest_t: TypeId = 2291;
-pub(super) const t_nvmlCPERCursor_v1_t: TypeId = 2292;
-pub(super) const t_nvmlGetCPER_v1_t: TypeId = 2293;
-pub(super) const t_P_nvmlGetCPER_v1_t: TypeId = 2294;
-pub(super) const t_nvmlConfComputeSystemCaps_t: TypeId = 2295;
-pub(super) const t_P_nvmlConfComputeSystemCaps_t: TypeId = 2296;
-pub(super) const t_nvmlConfComputeGetKeyRotationThresholdInfo_t: TypeId = 2297;
-pub(super) const t_P_nvmlConfComputeGetKeyRotationThresholdInfo_t: TypeId = 2298;
-pub(super) const t_nvmlSystemConfComputeSettings_t: TypeId = 2299;
-pub(super) const t_P_nvmlSystemConfComputeSettings_t: TypeId = 2300;
-pub(super) const t_nvmlSystemConfComputeSettings_v2_t: TypeId = 2301;
-pub(super) const t_P_nvmlSystemConfComputeSettings_v2_t: TypeId = 2302;
-pub(super) const t_nvmlConfComputeSystemState_t: TypeId = 2303;
-pub(super) const t_P_nvmlConfComputeSystemState_t: TypeId = 2304;
-pub(super) const t_nvmlSystemDriverBranchInfo_t: TypeId = 2305;
-pub(super) const t_P_nvmlSystemDriverBranchInfo_t: TypeId = 2306;
-pub(super) const t_nvmlHwbcEntry_t: TypeId = 2307;
-pub(super) const t_P_nvmlHwbcEntry_t: TypeId = 2308;
-pub(super) const t_nvmlSystemRegisterEventRequest_t: TypeId = 2309;
-pub(super) const t_P_nvmlSystemRegisterEventRequest_t: TypeId = 2310;
-pub(super) const t_nvmlConfComputeSetKeyRotationThresholdInfo_t: TypeId = 2311;
-pub(super) const t_P_nvmlConfComputeSetKeyRotationThresholdInfo_t: TypeId = 2312;
-pub(super) const t_nvmlUnit_t: TypeId = 2313;
-pub(super) const t_nvmlFanState_t: TypeId = 2314;
-pub(super) const t_nvmlUnitFanInfo_t: TypeId = 2315;
-pub(super) const t_A24_nvmlUnitFanInfo_t: TypeId = 2316;
-pub(super) const t_nvmlUnitFanSpeeds_t: TypeId = 2317;
-pub(super) const t_P_nvmlUnitFanSpeeds_t: TypeId = 2318;
-pub(super) const t_P_nvmlUnit_t: TypeId = 2319;
-pub(super) const t_nvmlLedColor_t: TypeId = 2320;
-pub(super) const t_nvmlLedState_t: TypeId = 2321;
-pub(super) const t_P_nvmlLedState_t: TypeId = 2322;
-pub(super) const t_nvmlPSUInfo_t: TypeId = 2323;
-pub(super) const t_P_nvmlPSUInfo_t: TypeId = 2324;
-pub(super) const t_nvmlUnitInfo_t: TypeId = 2325;
-pub(super) const t_P_nvmlUnitInfo_t: TypeId = 2326;
-pub(super) const t_nvmlVgpuLicenseExpiry_t: TypeId = 2327;
-pub(super) const t_nvmlVgpuLicenseInfo_t: TypeId = 2328;
-pub(super) const t_P_nvmlVgpuLicenseInfo_t: TypeId = 2329;
-pub(super) const t_nvmlVgpuPlacementId_t: TypeId = 2330;
-pub(super) const t_P_nvmlVgpuPlacementId_t: TypeId = 2331;
-pub(super) const t_nvmlVgpuRuntimeState_t: TypeId = 2332;
-pub(super) const t_P_nvmlVgpuRuntimeState_t: TypeId = 2333;
-pub(super) const t_nvmlVgpuVmIdType_t: TypeId = 2334;
-pub(super) const t_P_nvmlVgpuVmIdType_t: TypeId = 2335;
-pub(super) const t_nvmlVgpuTypeBar1Info_t: TypeId = 2336;
-pub(super) const t_P_nvmlVgpuTypeBar1Info_t: TypeId = 2337;
-pub(super) const t_nvmlVgpuCapability_t: TypeId = 2338;
-pub(super) const t_nvmlVgpuTypeMaxInstance_t: TypeId = 2339;
-pub(super) const t_P_nvmlVgpuTypeMaxInstance_t: TypeId = 2340;
-pub(super) const t_nvrtcResult: TypeId = 2341;
-pub(super) const t_nvrtcResult_status: TypeId = 2342;
-pub(super) const t_nvrtcProgram: TypeId = 2343;
-pub(super) const t_P_nvrtcProgram: TypeId = 2344;
-pub(super) const t_nvrtcBundledHeadersInfo: TypeId = 2345;
-pub(super) const t_P_nvrtcBundledHeadersInfo: TypeId = 2346;
-pub(super) const t_nvrtcInstallHeaders_in4: TypeId = 2347;
-pub(super) const t_nvshmem_team_id_t: TypeId = 2348;
-pub(super) const t_nvshmemx_thread_support_t: TypeId = 2349;
-pub(super) const t_P_nvshmemx_thread_support_t: TypeId = 2350;
-pub(super) const t_A48_char: TypeId = 2351;
-pub(super) const t_nvshmem_team_config_t: TypeId = 2352;
-pub(super) const t_P_nvshmem_team_config_t: TypeId = 2353;
-pub(super) const t_PC_nvshmem_team_config_t: TypeId = 2354;
-pub(super) const t_P_nvshmem_team_id_t: TypeId = 2355;
-pub(super) const t_A124_char: TypeId = 2356;
-pub(super) const t_nvshmemx_uniqueid_t: TypeId = 2357;
-pub(super) const t_P_nvshmemx_uniqueid_t: TypeId = 2358;
-pub(super) const t_nvshmemx_uniqueid_args_t: TypeId = 2359;
-pub(super) const t_A92_char: TypeId = 2360;
-pub(super) const t_nvshmemx_init_args_t: TypeId = 2361;
-pub(super) const t_nvshmemx_init_attr_t: TypeId = 2362;
-pub(super) const t_P_nvshmemx_init_attr_t: TypeId = 2363;
-pub(super) const t_nvshmemi_version_t: TypeId = 2364;
-pub(super) const t_nvshmemx_signal_op_t: TypeId = 2365;
-pub(super) const t_nvshmemx_collective_launch_attr_t: TypeId = 2366;
-pub(super) const t_PC_nvshmemx_collective_launch_attr_t: TypeId = 2367;
-pub(super) const t_flags_in4: TypeId = 2368;
-pub(super) const t_nvshmemx_cmp_type_t: TypeId = 2369;
-pub(super) const t_A60_char: TypeId = 2370;
-pub(super) const t_nvshmemx_region_attrs_t: TypeId = 2371;
-pub(super) const t_PC_nvshmemx_region_attrs_t: TypeId = 2372;
-pub(super) const t_PC_nvshmemx_uniqueid_t: TypeId = 2373;
-pub(super) const t_nvtiffStatus_t: TypeId = 2374;
-pub(super) const t_nvtiffStatus_t_status: TypeId = 2375;
-pub(super) const t_nvtiffStream_t: TypeId = 2376;
-pub(super) const t_nvtiffDecoder_t: TypeId = 2377;
-pub(super) const t_nvtiffDecodeParams_t: TypeId = 2378;
-pub(super) const t_nvtiffImage_t: TypeId = 2379;
-pub(super) const t_P_nvtiffImage_t: TypeId = 2380;
-pub(super) const t_PC_nvtiffImage_t: TypeId = 2381;
-pub(super) const t_P_nvtiffDecodeParams_t: TypeId = 2382;
-pub(super) const t_nvtiffOutputFormat_t: TypeId = 2383;
-pub(super) const t_nvtiffDecodeRegion_t: TypeId = 2384;
-pub(super) const t_PC_nvtiffDecodeRegion_t: TypeId = 2385;
-pub(super) const t_P_nvtiffDecoder_t: TypeId = 2386;
-pub(super) const t_nvtiffDeviceAllocator_t: TypeId = 2387;
-pub(super) const t_P_nvtiffDeviceAllocator_t: TypeId = 2388;
-pub(super) const t_nvtiffPinnedAllocator_t: TypeId = 2389;
-pub(super) const t_P_nvtiffPinnedAllocator_t: TypeId = 2390;
-pub(super) const t_nvtiffEncoder_t: TypeId = 2391;
-pub(super) const t_nvtiffEncodeParams_t: TypeId = 2392;
-pub(super) const t_P_nvtiffEncodeParams_t: TypeId = 2393;
-pub(super) const t_nvtiffGeoKey_t: TypeId = 2394;
-pub(super) const t_nvtiffGeoKeyDataType_t: TypeId = 2395;
-pub(super) const t_nvtiffImageGeometryType_t: TypeId = 2396;
-pub(super) const t_nvtiffImageGeometry_t: TypeId = 2397;
-pub(super) const t_PC_nvtiffImageGeometry_t: TypeId = 2398;
-pub(super) const t_nvtiffCompression_t: TypeId = 2399;
-pub(super) const t_nvtiffPhotometricInt_t: TypeId = 2400;
-pub(super) const t_nvtiffPlanarConfig_t: TypeId = 2401;
-pub(super) const t_A16_u16: TypeId = 2402;
-pub(super) const t_nvtiffSampleFormat_t: TypeId = 2403;
-pub(super) const t_A16_nvtiffSampleFormat_t: TypeId = 2404;
-pub(super) const t_nvtiffImageInfo_t: TypeId = 2405;
-pub(super) const t_PC_nvtiffImageInfo_t: TypeId = 2406;
-pub(super) const t_nvtiffJpegChromaSubsampling_t: TypeId = 2407;
-pub(super) const t_nvtiffJpegEncodeOptions_t: TypeId = 2408;
-pub(super) const t_PC_nvtiffJpegEncodeOptions_t: TypeId = 2409;
-pub(super) const t_nvtiffTagDataType_t: TypeId = 2410;
-pub(super) const t_nvtiffVariant_t: TypeId = 2411;
-pub(super) const t_P_nvtiffEncoder_t: TypeId = 2412;
-pub(super) const t_P_nvtiffGeoKeyDataType_t: TypeId = 2413;
-pub(super) const t_nvtiffStreamHeader_t: TypeId = 2414;
-pub(super) const t_P_nvtiffStreamHeader_t: TypeId = 2415;
-pub(super) const t_P_nvtiffImageGeometry_t: TypeId = 2416;
-pub(super) const t_P_nvtiffImageInfo_t: TypeId = 2417;
-pub(super) const t_P_nvtiffGeoKey_t: TypeId = 2418;
-pub(super) const t_P_nvtiffTagDataType_t: TypeId = 2419;
-pub(super) const t_P_nvtiffStream_t: TypeId = 2420;
+pub(super) const t_CUgraphConditional_flags_in4: TypeId = 291;
+pub(super) const t_CUgraphDebugDot_flags_in4: TypeId = 292;
+pub(super) const t_CUgraphExec: TypeId = 293;
+pub(super) const t_CUgraphInstantiate_flags_in4: TypeId = 294;
+pub(super) const t_P_CUgraphInstantiate_flags_in4: TypeId = 295;
+pub(super) const t_CUgraphInstantiate_flags_in8: TypeId = 296;
+pub(super) const t_P_CUgraphInstantiate_flags_in8: TypeId = 297;
+pub(super) const t_CUgraphExecUpdateResult: TypeId = 298;
+pub(super) const t_P_CUgraphExecUpdateResult: TypeId = 299;
+pub(super) const t_CUgraphExecUpdateResultInfo: TypeId = 300;
+pub(super) const t_P_CUgraphExecUpdateResultInfo: TypeId = 301;
+pub(super) const t_P_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS: TypeId = 302;
+pub(super) const t_P_CUDA_EXT_SEM_WAIT_NODE_PARAMS: TypeId = 303;
+pub(super) const t_P_CUgraphEdgeData: TypeId = 304;
+pub(super) const t_P_CUDA_HOST_NODE_PARAMS: TypeId = 305;
+pub(super) const t_P_CUgraphExec: TypeId = 306;
+pub(super) const t_CUgraphInstantiateResult: TypeId = 307;
+pub(super) const t_CUDA_GRAPH_INSTANTIATE_PARAMS: TypeId = 308;
+pub(super) const t_P_CUDA_GRAPH_INSTANTIATE_PARAMS: TypeId = 309;
+pub(super) const t_CUkernelNodeAttrID_enum: TypeId = 310;
+pub(super) const t_CUlaunchAttributeID: TypeId = 311;
+pub(super) const t_CUaccessProperty: TypeId = 312;
+pub(super) const t_CUaccessPolicyWindow: TypeId = 313;
+pub(super) const t_CUkernelNodeAttrValue_union: TypeId = 314;
+pub(super) const t_P_CUkernelNodeAttrValue_union: TypeId = 315;
+pub(super) const t_A64_char: TypeId = 316;
+pub(super) const t_CUsynchronizationPolicy: TypeId = 317;
+pub(super) const t_CUlaunchAttributeValue_clusterDim: TypeId = 318;
+pub(super) const t_CUclusterSchedulingPolicy: TypeId = 319;
+pub(super) const t_CUlaunchAttributeValue_programmaticEvent: TypeId = 320;
+pub(super) const t_CUlaunchMemSyncDomainMap: TypeId = 321;
+pub(super) const t_CUlaunchMemSyncDomain: TypeId = 322;
+pub(super) const t_CUlaunchAttributeValue_launchCompletionEvent: TypeId = 323;
+pub(super) const t_CUgraphDeviceNode: TypeId = 324;
+pub(super) const t_CUlaunchAttributeValue_deviceUpdatableKernelNode: TypeId = 325;
+pub(super) const t_CUlaunchAttributeValue_preferredClusterDim: TypeId = 326;
+pub(super) const t_CUlaunchAttributePortableClusterMode: TypeId = 327;
+pub(super) const t_CUsharedMemoryMode: TypeId = 328;
+pub(super) const t_CUlaunchAttributeValue: TypeId = 329;
+pub(super) const t_P_CUlaunchAttributeValue: TypeId = 330;
+pub(super) const t_P_CUDA_KERNEL_NODE_PARAMS_v1: TypeId = 331;
+pub(super) const t_P_CUDA_KERNEL_NODE_PARAMS: TypeId = 332;
+pub(super) const t_PC_CUkernelNodeAttrValue_union: TypeId = 333;
+pub(super) const t_PC_CUlaunchAttributeValue: TypeId = 334;
+pub(super) const t_P_CUDA_MEMCPY3D: TypeId = 335;
+pub(super) const t_P_CUDA_MEMSET_NODE_PARAMS: TypeId = 336;
+pub(super) const t_P_CUgraphNodeType: TypeId = 337;
+pub(super) const t_CUuserObject: TypeId = 338;
+pub(super) const t_CUuserObjectRetain_flags_in4: TypeId = 339;
+pub(super) const t_CUgraphicsRegisterFlags_in4: TypeId = 340;
+pub(super) const t_CUgraphicsMapResourceFlags_in4: TypeId = 341;
+pub(super) const t_P_CUgreenCtx: TypeId = 342;
+pub(super) const t_CUgreenCtxCreate_flags_in4: TypeId = 343;
+pub(super) const t_CUstream_flags_in4: TypeId = 344;
+pub(super) const t_P_CUexternalMemory: TypeId = 345;
+pub(super) const t_CUexternalMemoryHandleType: TypeId = 346;
+pub(super) const t_CUDA_EXTERNAL_MEMORY_HANDLE_DESC_handle_win32: TypeId = 347;
+pub(super) const t_CUDA_EXTERNAL_MEMORY_HANDLE_DESC_handle: TypeId = 348;
+pub(super) const t_CUDA_EXTERNAL_MEMORY_HANDLE_DESC: TypeId = 349;
+pub(super) const t_PC_CUDA_EXTERNAL_MEMORY_HANDLE_DESC: TypeId = 350;
+pub(super) const t_CUexternalSemaphoreHandleType: TypeId = 351;
+pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_handle_win32: TypeId = 352;
+pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_handle: TypeId = 353;
+pub(super) const t_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC: TypeId = 354;
+pub(super) const t_PC_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC: TypeId = 355;
+pub(super) const t_CUipcEventHandle: TypeId = 356;
+pub(super) const t_P_CUipcEventHandle: TypeId = 357;
+pub(super) const t_CUipcMemHandle: TypeId = 358;
+pub(super) const t_P_CUipcMemHandle: TypeId = 359;
+pub(super) const t_CUipcMem_flags_in4: TypeId = 360;
+pub(super) const t_P_CUfunction: TypeId = 361;
+pub(super) const t_CUlibrary: TypeId = 362;
+pub(super) const t_P_CUlibrary: TypeId = 363;
+pub(super) const t_CUDA_LAUNCH_PARAMS: TypeId = 364;
+pub(super) const t_P_CUDA_LAUNCH_PARAMS: TypeId = 365;
+pub(super) const t_CUcooperative_multi_flags_in4: TypeId = 366;
+pub(super) const t_A4_char: TypeId = 367;
+pub(super) const t_CUlaunchAttribute: TypeId = 368;
+pub(super) const t_P_CUlaunchAttribute: TypeId = 369;
+pub(super) const t_CUlaunchConfig: TypeId = 370;
+pub(super) const t_PC_CUlaunchConfig: TypeId = 371;
+pub(super) const t_P_CUkernel: TypeId = 372;
+pub(super) const t_CUjit_option: TypeId = 373;
+pub(super) const t_P_CUjit_option: TypeId = 374;
+pub(super) const t_CUlibraryOption: TypeId = 375;
+pub(super) const t_P_CUlibraryOption: TypeId = 376;
+pub(super) const t_CUjit_target: TypeId = 377;
+pub(super) const t_CUjit_fallback: TypeId = 378;
+pub(super) const t_CUjit_cacheMode: TypeId = 379;
+pub(super) const t_CUlibraryHostUniversalFunctionAndDataTable: TypeId = 380;
+pub(super) const t_P_CUlibraryHostUniversalFunctionAndDataTable: TypeId = 381;
+pub(super) const t_CUlinkState: TypeId = 382;
+pub(super) const t_CUjitInputType: TypeId = 383;
+pub(super) const t_P_CUlinkState: TypeId = 384;
+pub(super) const t_CUmemGenericAllocationHandle: TypeId = 385;
+pub(super) const t_CUlogicalEndpointType: TypeId = 386;
+pub(super) const t_CUlogicalEndpointProp__1_unicast: TypeId = 387;
+pub(super) const t_CUlogicalEndpointProp__1_multicast: TypeId = 388;
+pub(super) const t_CUlogicalEndpointProp__1: TypeId = 389;
+pub(super) const t_CUlogicalEndpointProp: TypeId = 390;
+pub(super) const t_PC_CUlogicalEndpointProp: TypeId = 391;
+pub(super) const t_CUlogicalEndpointIpcHandleType: TypeId = 392;
+pub(super) const t_CUlogsCallbackHandle: TypeId = 393;
+pub(super) const t_P_CUlogsCallbackHandle: TypeId = 394;
+pub(super) const t_CUmem_advise: TypeId = 395;
+pub(super) const t_CUmemAttach_flags_in4: TypeId = 396;
+pub(super) const t_CUmemDecompressAlgorithm: TypeId = 397;
+pub(super) const t_A20_u8: TypeId = 398;
+pub(super) const t_CUmemDecompressParams: TypeId = 399;
+pub(super) const t_P_CUmemDecompressParams: TypeId = 400;
+pub(super) const t_P_CUmemGenericAllocationHandle: TypeId = 401;
+pub(super) const t_A4_u8: TypeId = 402;
+pub(super) const t_CUmemAllocationCompType: TypeId = 403;
+pub(super) const t_CUmemAllocationCompType_in1: TypeId = 404;
+pub(super) const t_CUmem_create_usage_in4: TypeId = 405;
+pub(super) const t_CUmem_create_usage_in2: TypeId = 406;
+pub(super) const t_CUmemAllocationProp_allocFlags: TypeId = 407;
+pub(super) const t_CUmemAllocationProp: TypeId = 408;
+pub(super) const t_PC_CUmemAllocationProp: TypeId = 409;
+pub(super) const t_P_CUmemLocation: TypeId = 410;
+pub(super) const t_PC_CUmemLocation: TypeId = 411;
+pub(super) const t_CUmemAllocationGranularity_flags_in4: TypeId = 412;
+pub(super) const t_P_CUmemAllocationProp: TypeId = 413;
+pub(super) const t_CUmemRangeHandleType: TypeId = 414;
+pub(super) const t_CUmemhostalloc_flags_in4: TypeId = 415;
+pub(super) const t_P_CUmemhostalloc_flags_in4: TypeId = 416;
+pub(super) const t_CUmemhostregister_flags_in4: TypeId = 417;
+pub(super) const t_CUresourcetype: TypeId = 418;
+pub(super) const t_CUarrayMapInfo_resource: TypeId = 419;
+pub(super) const t_CUarraySparseSubresourceType: TypeId = 420;
+pub(super) const t_CUarrayMapInfo_subresource_sparseLevel: TypeId = 421;
+pub(super) const t_CUarrayMapInfo_subresource_miptail: TypeId = 422;
+pub(super) const t_CUarrayMapInfo_subresource: TypeId = 423;
+pub(super) const t_CUmemOperationType: TypeId = 424;
+pub(super) const t_CUmemHandleType: TypeId = 425;
+pub(super) const t_CUarrayMapInfo_memHandle: TypeId = 426;
+pub(super) const t_A2_u32: TypeId = 427;
+pub(super) const t_CUarrayMapInfo: TypeId = 428;
+pub(super) const t_P_CUarrayMapInfo: TypeId = 429;
+pub(super) const t_PC_CUmemPoolProps: TypeId = 430;
+pub(super) const t_CUmemPoolPtrExportData: TypeId = 431;
+pub(super) const t_P_CUmemPoolPtrExportData: TypeId = 432;
+pub(super) const t_P_CUmemAccess_flags_in4: TypeId = 433;
+pub(super) const t_CUmemPool_attribute: TypeId = 434;
+pub(super) const t_CUmem_range_attribute: TypeId = 435;
+pub(super) const t_P_CUmem_range_attribute: TypeId = 436;
+pub(super) const t_CUDA_MEMCPY2D_v1: TypeId = 437;
+pub(super) const t_PC_CUDA_MEMCPY2D_v1: TypeId = 438;
+pub(super) const t_CUDA_MEMCPY2D: TypeId = 439;
+pub(super) const t_PC_CUDA_MEMCPY2D: TypeId = 440;
+pub(super) const t_CUDA_MEMCPY3D_v1: TypeId = 441;
+pub(super) const t_PC_CUDA_MEMCPY3D_v1: TypeId = 442;
+pub(super) const t_CUmemcpy3DOperandType: TypeId = 443;
+pub(super) const t_CUmemcpy3DOperand_op_ptr: TypeId = 444;
+pub(super) const t_CUoffset3D: TypeId = 445;
+pub(super) const t_CUmemcpy3DOperand_op_array: TypeId = 446;
+pub(super) const t_CUmemcpy3DOperand_op: TypeId = 447;
+pub(super) const t_CUmemcpy3DOperand: TypeId = 448;
+pub(super) const t_CUextent3D: TypeId = 449;
+pub(super) const t_CUDA_MEMCPY3D_BATCH_OP: TypeId = 450;
+pub(super) const t_P_CUDA_MEMCPY3D_BATCH_OP: TypeId = 451;
+pub(super) const t_CUDA_MEMCPY3D_PEER: TypeId = 452;
+pub(super) const t_PC_CUDA_MEMCPY3D_PEER: TypeId = 453;
+pub(super) const t_CUmoduleLoadingMode: TypeId = 454;
+pub(super) const t_P_CUmoduleLoadingMode: TypeId = 455;
+pub(super) const t_CUsurfref: TypeId = 456;
+pub(super) const t_P_CUsurfref: TypeId = 457;
+pub(super) const t_CUtexref: TypeId = 458;
+pub(super) const t_P_CUtexref: TypeId = 459;
+pub(super) const t_CUmulticastObjectProp: TypeId = 460;
+pub(super) const t_PC_CUmulticastObjectProp: TypeId = 461;
+pub(super) const t_CUmulticastGranularity_flags_in4: TypeId = 462;
+pub(super) const t_CUoccupancy_flags_in4: TypeId = 463;
+pub(super) const t_CUpointer_attribute: TypeId = 464;
+pub(super) const t_CUDA_POINTER_ATTRIBUTE_P2P_TOKENS: TypeId = 465;
+pub(super) const t_CUDA_POINTER_ATTRIBUTE_ACCESS_FLAGS: TypeId = 466;
+pub(super) const t_P_CUpointer_attribute: TypeId = 467;
+pub(super) const t_CUoutput_mode: TypeId = 468;
+pub(super) const t_PC_CUexternalSemaphore: TypeId = 469;
+pub(super) const t_CUstreamCigDataType: TypeId = 470;
+pub(super) const t_CUstreamCigParam: TypeId = 471;
+pub(super) const t_P_CUstreamCigParam: TypeId = 472;
+pub(super) const t_CUstreamCigCaptureParams: TypeId = 473;
+pub(super) const t_P_CUstreamCigCaptureParams: TypeId = 474;
+pub(super) const t_CUstreamCaptureMode: TypeId = 475;
+pub(super) const t_CUstreamAttrID_enum: TypeId = 476;
+pub(super) const t_CUstreamAttrValue_union: TypeId = 477;
+pub(super) const t_P_CUstreamAttrValue_union: TypeId = 478;
+pub(super) const t_CUstreamCaptureStatus: TypeId = 479;
+pub(super) const t_P_CUstreamCaptureStatus: TypeId = 480;
+pub(super) const t_P_PC_CUgraphNode: TypeId = 481;
+pub(super) const t_P_PC_CUgraphEdgeData: TypeId = 482;
+pub(super) const t_P_CUstream_flags_in4: TypeId = 483;
+pub(super) const t_PC_CUstreamAttrValue_union: TypeId = 484;
+pub(super) const t_CUstreamUpdateCaptureDependencies_flags_in4: TypeId = 485;
+pub(super) const t_CUevent_wait_flags_in4: TypeId = 486;
+pub(super) const t_CUstreamWaitValue_flags_in4: TypeId = 487;
+pub(super) const t_CUstreamWriteValue_flags_in4: TypeId = 488;
+pub(super) const t_CUsurfObject: TypeId = 489;
+pub(super) const t_P_CUsurfObject: TypeId = 490;
+pub(super) const t_CUDA_RESOURCE_DESC_res_array: TypeId = 491;
+pub(super) const t_CUDA_RESOURCE_DESC_res_mipmap: TypeId = 492;
+pub(super) const t_CUDA_RESOURCE_DESC_res_linear: TypeId = 493;
+pub(super) const t_CUDA_RESOURCE_DESC_res_pitch2D: TypeId = 494;
+pub(super) const t_A32_i32: TypeId = 495;
+pub(super) const t_CUDA_RESOURCE_DESC_res_reserved: TypeId = 496;
+pub(super) const t_CUDA_RESOURCE_DESC_res: TypeId = 497;
+pub(super) const t_CUDA_RESOURCE_DESC: TypeId = 498;
+pub(super) const t_PC_CUDA_RESOURCE_DESC: TypeId = 499;
+pub(super) const t_P_CUDA_RESOURCE_DESC: TypeId = 500;
+pub(super) const t_A16_u64: TypeId = 501;
+pub(super) const t_CUtensorMap: TypeId = 502;
+pub(super) const t_P_CUtensorMap: TypeId = 503;
+pub(super) const t_CUtensorMapDataType: TypeId = 504;
+pub(super) const t_PC_u64: TypeId = 505;
+pub(super) const t_PC_i32: TypeId = 506;
+pub(super) const t_PC_u32: TypeId = 507;
+pub(super) const t_CUtensorMapInterleave: TypeId = 508;
+pub(super) const t_CUtensorMapSwizzle: TypeId = 509;
+pub(super) const t_CUtensorMapL2promotion: TypeId = 510;
+pub(super) const t_CUtensorMapFloatOOBfill: TypeId = 511;
+pub(super) const t_CUtensorMapIm2ColWideMode: TypeId = 512;
+pub(super) const t_CUtensorMapAllocClass: TypeId = 513;
+pub(super) const t_P_CUtensorMapAllocClass: TypeId = 514;
+pub(super) const t_CUtexObject: TypeId = 515;
+pub(super) const t_P_CUtexObject: TypeId = 516;
+pub(super) const t_CUaddress_mode: TypeId = 517;
+pub(super) const t_A3_CUaddress_mode: TypeId = 518;
+pub(super) const t_CUfilter_mode: TypeId = 519;
+pub(super) const t_A4_f32: TypeId = 520;
+pub(super) const t_A12_i32: TypeId = 521;
+pub(super) const t_CUDA_TEXTURE_DESC: TypeId = 522;
+pub(super) const t_PC_CUDA_TEXTURE_DESC: TypeId = 523;
+pub(super) const t_CUresourceViewFormat: TypeId = 524;
+pub(super) const t_CUDA_RESOURCE_VIEW_DESC: TypeId = 525;
+pub(super) const t_PC_CUDA_RESOURCE_VIEW_DESC: TypeId = 526;
+pub(super) const t_P_CUDA_RESOURCE_VIEW_DESC: TypeId = 527;
+pub(super) const t_P_CUDA_TEXTURE_DESC: TypeId = 528;
+pub(super) const t_P_CUaddress_mode: TypeId = 529;
+pub(super) const t_P_CUfilter_mode: TypeId = 530;
+pub(super) const t_CUtexref_flags_in4: TypeId = 531;
+pub(super) const t_P_CUtexref_flags_in4: TypeId = 532;
+pub(super) const t_P_CUarray_format: TypeId = 533;
+pub(super) const t_P_CUstreamCaptureMode: TypeId = 534;
+pub(super) const t_P_CUuserObject: TypeId = 535;
+pub(super) const t_CUuserObject_flags_in4: TypeId = 536;
+pub(super) const t_cudaError_t: TypeId = 537;
+pub(super) const t_cudaError_t_status: TypeId = 538;
+pub(super) const t_cudaKernel_t: TypeId = 539;
+pub(super) const t_P_cudaKernel_t: TypeId = 540;
+pub(super) const t_dim3: TypeId = 541;
+pub(super) const t_cudaStream_t: TypeId = 542;
+pub(super) const t_P_dim3: TypeId = 543;
+pub(super) const t_P_cudaStream_t: TypeId = 544;
+pub(super) const t_uint3: TypeId = 545;
+pub(super) const t_P_uint3: TypeId = 546;
+pub(super) const t_cudaChannelFormatKind: TypeId = 547;
+pub(super) const t_cudaChannelFormatDesc: TypeId = 548;
+pub(super) const t_surfaceReference: TypeId = 549;
+pub(super) const t_PC_surfaceReference: TypeId = 550;
+pub(super) const t_cudaTextureFilterMode: TypeId = 551;
+pub(super) const t_cudaTextureAddressMode: TypeId = 552;
+pub(super) const t_A3_cudaTextureAddressMode: TypeId = 553;
+pub(super) const t_A14_i32: TypeId = 554;
+pub(super) const t_textureReference: TypeId = 555;
+pub(super) const t_PC_textureReference: TypeId = 556;
+pub(super) const t_P_cudaChannelFormatDesc: TypeId = 557;
+pub(super) const t_cudaExtent: TypeId = 558;
+pub(super) const t_P_cudaExtent: TypeId = 559;
+pub(super) const t_cudaArray_t: TypeId = 560;
+pub(super) const t_cudaArrayMemoryRequirements: TypeId = 561;
+pub(super) const t_P_cudaArrayMemoryRequirements: TypeId = 562;
+pub(super) const t_P_cudaArray_t: TypeId = 563;
+pub(super) const t_cudaArraySparseProperties_tileExtent: TypeId = 564;
+pub(super) const t_cudaArraySparseProperties: TypeId = 565;
+pub(super) const t_P_cudaArraySparseProperties: TypeId = 566;
+pub(super) const t_cudaArray_const_t: TypeId = 567;
+pub(super) const t_PC_cudaChannelFormatDesc: TypeId = 568;
+pub(super) const t_cudaMipmappedArray_const_t: TypeId = 569;
+pub(super) const t_A8_char: TypeId = 570;
+pub(super) const t_A2_i32: TypeId = 571;
+pub(super) const t_A8_u8: TypeId = 572;
+pub(super) const t_A63_i32: TypeId = 573;
+pub(super) const t_A61_i32: TypeId = 574;
+pub(super) const t_A1_i32: TypeId = 575;
+pub(super) const t_A60_i32: TypeId = 576;
+pub(super) const t_A56_i32: TypeId = 577;
+pub(super) const t_cudaDeviceProp: TypeId = 578;
+pub(super) const t_PC_cudaDeviceProp: TypeId = 579;
+pub(super) const t_cudaSurfaceObject_t: TypeId = 580;
+pub(super) const t_P_cudaSurfaceObject_t: TypeId = 581;
+pub(super) const t_cudaResourceType: TypeId = 582;
+pub(super) const t_cudaResourceDesc_res_array: TypeId = 583;
+pub(super) const t_cudaMipmappedArray_t: TypeId = 584;
+pub(super) const t_cudaResourceDesc_res_mipmap: TypeId = 585;
+pub(super) const t_cudaResourceDesc_res_linear: TypeId = 586;
+pub(super) const t_cudaResourceDesc_res_pitch2D: TypeId = 587;
+pub(super) const t_cudaResourceDesc_res_reserved: TypeId = 588;
+pub(super) const t_cudaResourceDesc_res: TypeId = 589;
+pub(super) const t_cudaResourceDesc: TypeId = 590;
+pub(super) const t_PC_cudaResourceDesc: TypeId = 591;
+pub(super) const t_cudaTextureObject_t: TypeId = 592;
+pub(super) const t_P_cudaTextureObject_t: TypeId = 593;
+pub(super) const t_cudaTextureReadMode: TypeId = 594;
+pub(super) const t_cudaTextureDesc: TypeId = 595;
+pub(super) const t_PC_cudaTextureDesc: TypeId = 596;
+pub(super) const t_cudaResourceViewFormat: TypeId = 597;
+pub(super) const t_cudaResourceViewDesc: TypeId = 598;
+pub(super) const t_PC_cudaResourceViewDesc: TypeId = 599;
+pub(super) const t_cudaTextureDesc_v2: TypeId = 600;
+pub(super) const t_PC_cudaTextureDesc_v2: TypeId = 601;
+pub(super) const t_cudaExternalMemory_t: TypeId = 602;
+pub(super) const t_cudaExternalSemaphore_t: TypeId = 603;
+pub(super) const t_cudaDevResourceDesc_t: TypeId = 604;
+pub(super) const t_P_cudaDevResourceDesc_t: TypeId = 605;
+pub(super) const t_cudaDevResourceType: TypeId = 606;
+pub(super) const t_cudaDevSmResource: TypeId = 607;
+pub(super) const t_cudaDevWorkqueueConfigScope: TypeId = 608;
+pub(super) const t_cudaDevWorkqueueConfigResource: TypeId = 609;
+pub(super) const t_cudaDevWorkqueueResource: TypeId = 610;
+pub(super) const t_cudaDevResource__2: TypeId = 611;
+pub(super) const t_cudaDevResource: TypeId = 612;
+pub(super) const t_P_cudaDevResource: TypeId = 613;
+pub(super) const t_PC_cudaDevResource: TypeId = 614;
+pub(super) const t_cudaDevSmResourceGroupParams: TypeId = 615;
+pub(super) const t_P_cudaDevSmResourceGroupParams: TypeId = 616;
+pub(super) const t_cudaFlushGPUDirectRDMAWritesTarget: TypeId = 617;
+pub(super) const t_cudaFlushGPUDirectRDMAWritesScope: TypeId = 618;
+pub(super) const t_cudaDeviceAttr: TypeId = 619;
+pub(super) const t_cudaFuncCache: TypeId = 620;
+pub(super) const t_P_cudaFuncCache: TypeId = 621;
+pub(super) const t_cudaMemPool_t: TypeId = 622;
+pub(super) const t_P_cudaMemPool_t: TypeId = 623;
+pub(super) const t_cudaExecutionContext_t: TypeId = 624;
+pub(super) const t_P_cudaExecutionContext_t: TypeId = 625;
+pub(super) const t_cudaGraphMemAttributeType: TypeId = 626;
+pub(super) const t_cudaAtomicOperation: TypeId = 627;
+pub(super) const t_PC_cudaAtomicOperation: TypeId = 628;
+pub(super) const t_cudaLimit: TypeId = 629;
+pub(super) const t_cudaDeviceP2PAttr: TypeId = 630;
+pub(super) const t_cudaSharedMemConfig: TypeId = 631;
+pub(super) const t_P_cudaSharedMemConfig: TypeId = 632;
+pub(super) const t_cudaAsyncCallbackHandle_t: TypeId = 633;
+pub(super) const t_P_cudaAsyncCallbackHandle_t: TypeId = 634;
+pub(super) const t_cudaEglStreamConnection: TypeId = 635;
+pub(super) const t_P_cudaEglStreamConnection: TypeId = 636;
+pub(super) const t_cudaGraphicsResource_t: TypeId = 637;
+pub(super) const t_P_cudaGraphicsResource_t: TypeId = 638;
+pub(super) const t_A3_cudaArray_t: TypeId = 639;
+pub(super) const t_cudaPitchedPtr: TypeId = 640;
+pub(super) const t_A3_cudaPitchedPtr: TypeId = 641;
+pub(super) const t_cudaEglFrame_frame: TypeId = 642;
+pub(super) const t_cudaEglPlaneDesc: TypeId = 643;
+pub(super) const t_A3_cudaEglPlaneDesc: TypeId = 644;
+pub(super) const t_cudaEglFrameType: TypeId = 645;
+pub(super) const t_cudaEglColorFormat: TypeId = 646;
+pub(super) const t_cudaEglFrame: TypeId = 647;
+pub(super) const t_P_cudaEglFrame: TypeId = 648;
+pub(super) const t_cudaEvent_t: TypeId = 649;
+pub(super) const t_P_cudaEvent_t: TypeId = 650;
+pub(super) const t_cudaEventFlags_in4: TypeId = 651;
+pub(super) const t_cudaEventRecordFlags_in4: TypeId = 652;
+pub(super) const t_cudaStreamFlags_in4: TypeId = 653;
+pub(super) const t_cudaExternalMemoryBufferDesc: TypeId = 654;
+pub(super) const t_PC_cudaExternalMemoryBufferDesc: TypeId = 655;
+pub(super) const t_P_cudaMipmappedArray_t: TypeId = 656;
+pub(super) const t_cudaExternalMemoryMipmappedArrayDesc: TypeId = 657;
+pub(super) const t_PC_cudaExternalMemoryMipmappedArrayDesc: TypeId = 658;
+pub(super) const t_A16_i32: TypeId = 659;
+pub(super) const t_A15_i32: TypeId = 660;
+pub(super) const t_cudaSharedMemoryMode: TypeId = 661;
+pub(super) const t_cudaFuncAttributes: TypeId = 662;
+pub(super) const t_P_cudaFuncAttributes: TypeId = 663;
+pub(super) const t_cudaFuncAttribute: TypeId = 664;
+pub(super) const t_cudaGLDeviceList: TypeId = 665;
+pub(super) const t_cudaDeviceFlags_in4: TypeId = 666;
+pub(super) const t_P_cudaDeviceFlags_in4: TypeId = 667;
+pub(super) const t_P_cudaDeviceProp: TypeId = 668;
+pub(super) const t_cudaGetDriverEntryPointFlags_in4: TypeId = 669;
+pub(super) const t_cudaGetDriverEntryPointFlags_in8: TypeId = 670;
+pub(super) const t_cudaDriverEntryPointQueryResult: TypeId = 671;
+pub(super) const t_P_cudaDriverEntryPointQueryResult: TypeId = 672;
+pub(super) const t_cudaFunction_t: TypeId = 673;
+pub(super) const t_P_cudaFunction_t: TypeId = 674;
+pub(super) const t_P_cudaResourceDesc: TypeId = 675;
+pub(super) const t_P_PC_surfaceReference: TypeId = 676;
+pub(super) const t_P_cudaResourceViewDesc: TypeId = 677;
+pub(super) const t_P_cudaTextureDesc: TypeId = 678;
+pub(super) const t_P_cudaTextureDesc_v2: TypeId = 679;
+pub(super) const t_P_PC_textureReference: TypeId = 680;
+pub(super) const t_cudaGraphNode_t: TypeId = 681;
+pub(super) const t_P_cudaGraphNode_t: TypeId = 682;
+pub(super) const t_cudaGraph_t: TypeId = 683;
+pub(super) const t_PC_cudaGraphNode_t: TypeId = 684;
+pub(super) const t_cudaGraphEdgeData: TypeId = 685;
+pub(super) const t_PC_cudaGraphEdgeData: TypeId = 686;
+pub(super) const t_P_cudaExternalSemaphore_t: TypeId = 687;
+pub(super) const t_cudaExternalSemaphoreSignalParams_params_fence: TypeId = 688;
+pub(super) const t_cudaExternalSemaphoreSignalParams_params_nvSciSync: TypeId = 689;
+pub(super) const t_cudaExternalSemaphoreSignalParams_params_keyedMutex: TypeId = 690;
+pub(super) const t_cudaExternalSemaphoreSignalParams_params: TypeId = 691;
+pub(super) const t_cudaExternalSemaphoreSignalParams: TypeId = 692;
+pub(super) const t_PC_cudaExternalSemaphoreSignalParams: TypeId = 693;
+pub(super) const t_cudaExternalSemaphoreSignalNodeParams: TypeId = 694;
+pub(super) const t_PC_cudaExternalSemaphoreSignalNodeParams: TypeId = 695;
+pub(super) const t_cudaExternalSemaphoreWaitParams_params_fence: TypeId = 696;
+pub(super) const t_cudaExternalSemaphoreWaitParams_params_nvSciSync: TypeId = 697;
+pub(super) const t_cudaExternalSemaphoreWaitParams_params_keyedMutex: TypeId = 698;
+pub(super) const t_cudaExternalSemaphoreWaitParams_params: TypeId = 699;
+pub(super) const t_cudaExternalSemaphoreWaitParams: TypeId = 700;
+pub(super) const t_PC_cudaExternalSemaphoreWaitParams: TypeId = 701;
+pub(super) const t_cudaExternalSemaphoreWaitNodeParams: TypeId = 702;
+pub(super) const t_PC_cudaExternalSemaphoreWaitNodeParams: TypeId = 703;
+pub(super) const t_cudaHostNodeParams: TypeId = 704;
+pub(super) const t_PC_cudaHostNodeParams: TypeId = 705;
+pub(super) const t_cudaKernelNodeParams: TypeId = 706;
+pub(super) const t_PC_cudaKernelNodeParams: TypeId = 707;
+pub(super) const t_cudaMemAllocationType: TypeId = 708;
+pub(super) const t_cudaMemAllocationHandleType_in4: TypeId = 709;
+pub(super) const t_cudaMemLocationType: TypeId = 710;
+pub(super) const t_cudaMemLocation__1_localized: TypeId = 711;
+pub(super) const t_cudaMemLocation__1: TypeId = 712;
+pub(super) const t_cudaMemLocation: TypeId = 713;
+pub(super) const t_cudaMemPoolProps: TypeId = 714;
+pub(super) const t_cudaMemAccessFlags: TypeId = 715;
+pub(super) const t_cudaMemAccessDesc: TypeId = 716;
+pub(super) const t_PC_cudaMemAccessDesc: TypeId = 717;
+pub(super) const t_cudaMemAllocNodeParams: TypeId = 718;
+pub(super) const t_P_cudaMemAllocNodeParams: TypeId = 719;
+pub(super) const t_cudaPos: TypeId = 720;
+pub(super) const t_cudaMemcpyKind: TypeId = 721;
+pub(super) const t_cudaMemcpy3DParms: TypeId = 722;
+pub(super) const t_PC_cudaMemcpy3DParms: TypeId = 723;
+pub(super) const t_cudaMemsetParams: TypeId = 724;
+pub(super) const t_PC_cudaMemsetParams: TypeId = 725;
+pub(super) const t_cudaGraphNodeType: TypeId = 726;
+pub(super) const t_cudaKernelNodeParamsV2__1: TypeId = 727;
+pub(super) const t_cudaKernelFunctionType: TypeId = 728;
+pub(super) const t_cudaKernelNodeParamsV2: TypeId = 729;
+pub(super) const t_cudaMemcpyNodeParams: TypeId = 730;
+pub(super) const t_cudaMemsetParamsV2: TypeId = 731;
+pub(super) const t_cudaHostNodeParamsV2: TypeId = 732;
+pub(super) const t_cudaGraphChildGraphNodeOwnership: TypeId = 733;
+pub(super) const t_cudaChildGraphNodeParams: TypeId = 734;
+pub(super) const t_cudaEventWaitNodeParams: TypeId = 735;
+pub(super) const t_cudaEventRecordNodeParams: TypeId = 736;
+pub(super) const t_cudaExternalSemaphoreSignalNodeParamsV2: TypeId = 737;
+pub(super) const t_cudaExternalSemaphoreWaitNodeParamsV2: TypeId = 738;
+pub(super) const t_cudaMemAllocNodeParamsV2: TypeId = 739;
+pub(super) const t_cudaMemFreeNodeParams: TypeId = 740;
+pub(super) const t_cudaGraphConditionalHandle: TypeId = 741;
+pub(super) const t_cudaGraphConditionalNodeType: TypeId = 742;
+pub(super) const t_P_cudaGraph_t: TypeId = 743;
+pub(super) const t_cudaConditionalNodeParams: TypeId = 744;
+pub(super) const t_cudaMemcpySrcAccessOrder: TypeId = 745;
+pub(super) const t_cudaMemcpyAttributes: TypeId = 746;
+pub(super) const t_P_cudaMemcpyAttributes: TypeId = 747;
+pub(super) const t_cudaMemcpyBatchNodeParams: TypeId = 748;
+pub(super) const t_cudaGraphNodeParams__1: TypeId = 749;
+pub(super) const t_cudaGraphNodeParams: TypeId = 750;
+pub(super) const t_P_cudaGraphNodeParams: TypeId = 751;
+pub(super) const t_P_cudaGraphConditionalHandle: TypeId = 752;
+pub(super) const t_cudaGraphConditionalHandleFlags_in4: TypeId = 753;
+pub(super) const t_cudaGraphDebugDotFlags_in4: TypeId = 754;
+pub(super) const t_cudaGraphExec_t: TypeId = 755;
+pub(super) const t_cudaGraphInstantiateFlags_in4: TypeId = 756;
+pub(super) const t_P_cudaGraphInstantiateFlags_in4: TypeId = 757;
+pub(super) const t_cudaGraphInstantiateFlags_in8: TypeId = 758;
+pub(super) const t_P_cudaGraphInstantiateFlags_in8: TypeId = 759;
+pub(super) const t_cudaGraphExecUpdateResult: TypeId = 760;
+pub(super) const t_P_cudaGraphExecUpdateResult: TypeId = 761;
+pub(super) const t_cudaGraphExecUpdateResultInfo: TypeId = 762;
+pub(super) const t_P_cudaGraphExecUpdateResultInfo: TypeId = 763;
+pub(super) const t_P_cudaExternalSemaphoreSignalNodeParams: TypeId = 764;
+pub(super) const t_P_cudaExternalSemaphoreWaitNodeParams: TypeId = 765;
+pub(super) const t_P_cudaGraphEdgeData: TypeId = 766;
+pub(super) const t_P_cudaHostNodeParams: TypeId = 767;
+pub(super) const t_P_cudaGraphExec_t: TypeId = 768;
+pub(super) const t_cudaGraphInstantiateResult: TypeId = 769;
+pub(super) const t_cudaGraphInstantiateParams: TypeId = 770;
+pub(super) const t_P_cudaGraphInstantiateParams: TypeId = 771;
+pub(super) const t_cudaKernelNodeAttrID: TypeId = 772;
+pub(super) const t_cudaLaunchAttributeID: TypeId = 773;
+pub(super) const t_cudaAccessProperty: TypeId = 774;
+pub(super) const t_cudaAccessPolicyWindow: TypeId = 775;
+pub(super) const t_cudaKernelNodeAttrValue: TypeId = 776;
+pub(super) const t_P_cudaKernelNodeAttrValue: TypeId = 777;
+pub(super) const t_cudaSynchronizationPolicy: TypeId = 778;
+pub(super) const t_cudaLaunchAttributeValue_clusterDim: TypeId = 779;
+pub(super) const t_cudaClusterSchedulingPolicy: TypeId = 780;
+pub(super) const t_cudaLaunchAttributeValue_programmaticEvent: TypeId = 781;
+pub(super) const t_cudaLaunchMemSyncDomainMap: TypeId = 782;
+pub(super) const t_cudaLaunchMemSyncDomain: TypeId = 783;
+pub(super) const t_cudaLaunchAttributeValue_launchCompletionEvent: TypeId = 784;
+pub(super) const t_cudaGraphDeviceNode_t: TypeId = 785;
+pub(super) const t_cudaLaunchAttributeValue_deviceUpdatableKernelNode: TypeId = 786;
+pub(super) const t_cudaLaunchAttributeValue_preferredClusterDim: TypeId = 787;
+pub(super) const t_cudaLaunchAttributePortableClusterMode: TypeId = 788;
+pub(super) const t_cudaLaunchAttributeValue: TypeId = 789;
+pub(super) const t_P_cudaLaunchAttributeValue: TypeId = 790;
+pub(super) const t_P_cudaKernelNodeParams: TypeId = 791;
+pub(super) const t_PC_cudaKernelNodeAttrValue: TypeId = 792;
+pub(super) const t_PC_cudaLaunchAttributeValue: TypeId = 793;
+pub(super) const t_P_cudaMemcpy3DParms: TypeId = 794;
+pub(super) const t_P_cudaMemsetParams: TypeId = 795;
+pub(super) const t_P_cudaGraphNodeType: TypeId = 796;
+pub(super) const t_cudaUserObject_t: TypeId = 797;
+pub(super) const t_cudaUserObjectRetainFlags_in4: TypeId = 798;
+pub(super) const t_cudaGraphicsRegisterFlags_in4: TypeId = 799;
+pub(super) const t_cudaGraphicsMapFlags_in4: TypeId = 800;
+pub(super) const t_cudaHostAllocFlags_in4: TypeId = 801;
+pub(super) const t_P_cudaHostAllocFlags_in4: TypeId = 802;
+pub(super) const t_cudaHostRegisterFlags_in4: TypeId = 803;
+pub(super) const t_P_cudaExternalMemory_t: TypeId = 804;
+pub(super) const t_cudaExternalMemoryHandleType: TypeId = 805;
+pub(super) const t_cudaExternalMemoryHandleDesc_handle_win32: TypeId = 806;
+pub(super) const t_cudaExternalMemoryHandleDesc_handle: TypeId = 807;
+pub(super) const t_cudaExternalMemoryHandleDesc: TypeId = 808;
+pub(super) const t_PC_cudaExternalMemoryHandleDesc: TypeId = 809;
+pub(super) const t_cudaExternalSemaphoreHandleType: TypeId = 810;
+pub(super) const t_cudaExternalSemaphoreHandleDesc_handle_win32: TypeId = 811;
+pub(super) const t_cudaExternalSemaphoreHandleDesc_handle: TypeId = 812;
+pub(super) const t_cudaExternalSemaphoreHandleDesc: TypeId = 813;
+pub(super) const t_PC_cudaExternalSemaphoreHandleDesc: TypeId = 814;
+pub(super) const t_cudaInitDeviceFlags_in4: TypeId = 815;
+pub(super) const t_cudaIpcEventHandle_t: TypeId = 816;
+pub(super) const t_P_cudaIpcEventHandle_t: TypeId = 817;
+pub(super) const t_cudaIpcMemHandle_t: TypeId = 818;
+pub(super) const t_P_cudaIpcMemHandle_t: TypeId = 819;
+pub(super) const t_cudaIpcMemFlags_in4: TypeId = 820;
+pub(super) const t_cudaLaunchParams: TypeId = 821;
+pub(super) const t_P_cudaLaunchParams: TypeId = 822;
+pub(super) const t_cudaCooperativeMultiFlags_in4: TypeId = 823;
+pub(super) const t_cudaLaunchAttribute: TypeId = 824;
+pub(super) const t_P_cudaLaunchAttribute: TypeId = 825;
+pub(super) const t_cudaLaunchConfig_t: TypeId = 826;
+pub(super) const t_PC_cudaLaunchConfig_t: TypeId = 827;
+pub(super) const t_cudaLibrary_t: TypeId = 828;
+pub(super) const t_P_cudaLibrary_t: TypeId = 829;
+pub(super) const t_cudaJitOption: TypeId = 830;
+pub(super) const t_P_cudaJitOption: TypeId = 831;
+pub(super) const t_cudaLibraryOption: TypeId = 832;
+pub(super) const t_P_cudaLibraryOption: TypeId = 833;
+pub(super) const t_cudaJit_Fallback: TypeId = 834;
+pub(super) const t_cudaJit_CacheMode: TypeId = 835;
+pub(super) const t_cudalibraryHostUniversalFunctionAndDataTable: TypeId = 836;
+pub(super) const t_P_cudalibraryHostUniversalFunctionAndDataTable: TypeId = 837;
+pub(super) const t_cudaLogsCallbackHandle: TypeId = 838;
+pub(super) const t_P_cudaLogsCallbackHandle: TypeId = 839;
+pub(super) const t_P_cudaPitchedPtr: TypeId = 840;
+pub(super) const t_cudaArrayFlags_in4: TypeId = 841;
+pub(super) const t_cudaMemAttachFlags_in4: TypeId = 842;
+pub(super) const t_cudaMemoryAdvise: TypeId = 843;
+pub(super) const t_P_cudaMemLocation: TypeId = 844;
+pub(super) const t_PC_cudaMemPoolProps: TypeId = 845;
+pub(super) const t_cudaMemPoolPtrExportData: TypeId = 846;
+pub(super) const t_P_cudaMemPoolPtrExportData: TypeId = 847;
+pub(super) const t_P_cudaMemAccessFlags: TypeId = 848;
+pub(super) const t_cudaMemPoolAttr: TypeId = 849;
+pub(super) const t_cudaMemRangeAttribute: TypeId = 850;
+pub(super) const t_P_cudaMemRangeAttribute: TypeId = 851;
+pub(super) const t_cudaMemcpy3DOperandType: TypeId = 852;
+pub(super) const t_cudaMemcpy3DOperand_op_ptr: TypeId = 853;
+pub(super) const t_cudaOffset3D: TypeId = 854;
+pub(super) const t_cudaMemcpy3DOperand_op_array: TypeId = 855;
+pub(super) const t_cudaMemcpy3DOperand_op: TypeId = 856;
+pub(super) const t_cudaMemcpy3DOperand: TypeId = 857;
+pub(super) const t_cudaMemcpy3DBatchOp: TypeId = 858;
+pub(super) const t_P_cudaMemcpy3DBatchOp: TypeId = 859;
+pub(super) const t_cudaMemcpy3DPeerParms: TypeId = 860;
+pub(super) const t_PC_cudaMemcpy3DPeerParms: TypeId = 861;
+pub(super) const t_cudaOccupancyFlags_in4: TypeId = 862;
+pub(super) const t_cudaMemoryType: TypeId = 863;
+pub(super) const t_A8_i64: TypeId = 864;
+pub(super) const t_cudaPointerAttributes__1: TypeId = 865;
+pub(super) const t_A7_i64: TypeId = 866;
+pub(super) const t_cudaPointerAttributes: TypeId = 867;
+pub(super) const t_P_cudaPointerAttributes: TypeId = 868;
+pub(super) const t_cudaOutputMode_t: TypeId = 869;
+pub(super) const t_f64: TypeId = 870;
+pub(super) const t_P_f64: TypeId = 871;
+pub(super) const t_PC_cudaExternalSemaphore_t: TypeId = 872;
+pub(super) const t_cudaExternalSemaphoreSignalParams_v1_params_fence: TypeId = 873;
+pub(super) const t_cudaExternalSemaphoreSignalParams_v1_params_nvSciSync: TypeId = 874;
+pub(super) const t_cudaExternalSemaphoreSignalParams_v1_params_keyedMutex: TypeId = 875;
+pub(super) const t_cudaExternalSemaphoreSignalParams_v1_params: TypeId = 876;
+pub(super) const t_cudaExternalSemaphoreSignalParams_v1: TypeId = 877;
+pub(super) const t_PC_cudaExternalSemaphoreSignalParams_v1: TypeId = 878;
+pub(super) const t_cudaStreamCaptureMode: TypeId = 879;
+pub(super) const t_cudaGraphRecaptureCallbackData: TypeId = 880;
+pub(super) const t_P_cudaGraphRecaptureCallbackData: TypeId = 881;
+pub(super) const t_cudaStreamAttrID: TypeId = 882;
+pub(super) const t_cudaStreamAttrValue: TypeId = 883;
+pub(super) const t_P_cudaStreamAttrValue: TypeId = 884;
+pub(super) const t_cudaStreamCaptureStatus: TypeId = 885;
+pub(super) const t_P_cudaStreamCaptureStatus: TypeId = 886;
+pub(super) const t_P_PC_cudaGraphNode_t: TypeId = 887;
+pub(super) const t_P_PC_cudaGraphEdgeData: TypeId = 888;
+pub(super) const t_P_cudaStreamFlags_in4: TypeId = 889;
+pub(super) const t_PC_cudaStreamAttrValue: TypeId = 890;
+pub(super) const t_cudaStreamUpdateCaptureDependenciesFlags_in4: TypeId = 891;
+pub(super) const t_cudaEventWaitFlags_in4: TypeId = 892;
+pub(super) const t_P_cudaStreamCaptureMode: TypeId = 893;
+pub(super) const t_P_cudaUserObject_t: TypeId = 894;
+pub(super) const t_cudaUserObjectFlags_in4: TypeId = 895;
+pub(super) const t_cudaExternalSemaphoreWaitParams_v1_params_fence: TypeId = 896;
+pub(super) const t_cudaExternalSemaphoreWaitParams_v1_params_nvSciSync: TypeId = 897;
+pub(super) const t_cudaExternalSemaphoreWaitParams_v1_params_keyedMutex: TypeId = 898;
+pub(super) const t_cudaExternalSemaphoreWaitParams_v1_params: TypeId = 899;
+pub(super) const t_cudaExternalSemaphoreWaitParams_v1: TypeId = 900;
+pub(super) const t_PC_cudaExternalSemaphoreWaitParams_v1: TypeId = 901;
+pub(super) const t_cublasStatus_t: TypeId = 902;
+pub(super) const t_cublasStatus_t_status: TypeId = 903;
+pub(super) const t_cublasHandle_t: TypeId = 904;
+pub(super) const t_cudaDataType: TypeId = 905;
+pub(super) const t_i8: TypeId = 906;
+pub(super) const t_i16: TypeId = 907;
+pub(super) const t_f16: TypeId = 908;
+pub(super) const t_bf16: TypeId = 909;
+pub(super) const t_A2_i8: TypeId = 910;
+pub(super) const t_A2_u8: TypeId = 911;
+pub(super) const t_A2_i16: TypeId = 912;
+pub(super) const t_A2_u16: TypeId = 913;
+pub(super) const t_A2_i64: TypeId = 914;
+pub(super) const t_A2_u64: TypeId = 915;
+pub(super) const t_A2_f16: TypeId = 916;
+pub(super) const t_A2_bf16: TypeId = 917;
+pub(super) const t_float2: TypeId = 918;
+pub(super) const t_double2: TypeId = 919;
+pub(super) const t_PC_float2: TypeId = 920;
+pub(super) const t_P_float2: TypeId = 921;
+pub(super) const t_cublasSideMode_t: TypeId = 922;
+pub(super) const t_cublasOperation_t: TypeId = 923;
+pub(super) const t_P_P_float2: TypeId = 924;
+pub(super) const t_P_PC_float2: TypeId = 925;
+pub(super) const t_cublasFillMode_t: TypeId = 926;
+pub(super) const t_PC_f32: TypeId = 927;
+pub(super) const t_P_cublasHandle_t: TypeId = 928;
+pub(super) const t_cublasDiagType_t: TypeId = 929;
+pub(super) const t_PC_f64: TypeId = 930;
+pub(super) const t_P_P_f64: TypeId = 931;
+pub(super) const t_P_PC_f64: TypeId = 932;
+pub(super) const t_PC_cublasOperation_t: TypeId = 933;
+pub(super) const t_PC_i64: TypeId = 934;
+pub(super) const t_PC_double2: TypeId = 935;
+pub(super) const t_cublasComputeType_t: TypeId = 936;
+pub(super) const t_cublasGemmAlgo_t: TypeId = 937;
+pub(super) const t_cublasAtomicsMode_t: TypeId = 938;
+pub(super) const t_P_cublasAtomicsMode_t: TypeId = 939;
+pub(super) const t_cudaEmulationSpecialValuesSupport: TypeId = 940;
+pub(super) const t_P_cudaEmulationSpecialValuesSupport: TypeId = 941;
+pub(super) const t_cublasEmulationStrategy_t: TypeId = 942;
+pub(super) const t_P_cublasEmulationStrategy_t: TypeId = 943;
+pub(super) const t_P_P_i32: TypeId = 944;
+pub(super) const t_cudaEmulationMantissaControl: TypeId = 945;
+pub(super) const t_P_cudaEmulationMantissaControl: TypeId = 946;
+pub(super) const t_cublasMath_t_in4: TypeId = 947;
+pub(super) const t_P_cublasMath_t_in4: TypeId = 948;
+pub(super) const t_cublasPointerMode_t: TypeId = 949;
+pub(super) const t_P_cublasPointerMode_t: TypeId = 950;
+pub(super) const t_libraryPropertyType: TypeId = 951;
+pub(super) const t_PC_f16: TypeId = 952;
+pub(super) const t_P_PC_f16: TypeId = 953;
+pub(super) const t_P_f16: TypeId = 954;
+pub(super) const t_P_P_f16: TypeId = 955;
+pub(super) const t_P_P_f32: TypeId = 956;
+pub(super) const t_P_i64: TypeId = 957;
+pub(super) const t_cublasLtHandle_t: TypeId = 958;
+pub(super) const t_P_cublasLtHandle_t: TypeId = 959;
+pub(super) const t_cublasLtEmulationDesc_t: TypeId = 960;
+pub(super) const t_P_cublasLtEmulationDesc_t: TypeId = 961;
+pub(super) const t_cublasLtEmulationDescAttributes_t: TypeId = 962;
+pub(super) const t_cublasLtMatrixLayout_t: TypeId = 963;
+pub(super) const t_P_cublasLtMatrixLayout_t: TypeId = 964;
+pub(super) const t_cublasLtMatmulDesc_t: TypeId = 965;
+pub(super) const t_cublasLtMatmulAlgo_t: TypeId = 966;
+pub(super) const t_PC_cublasLtMatmulAlgo_t: TypeId = 967;
+pub(super) const t_cublasLtMatmulAlgoCapAttributes_t: TypeId = 968;
+pub(super) const t_cublasLtReductionScheme_t_in4: TypeId = 969;
+pub(super) const t_cublasLtMatmulTile_t: TypeId = 970;
+pub(super) const t_cublasLtMatmulStages_t: TypeId = 971;
+pub(super) const t_cublasLtPointerModeMask_t_in4: TypeId = 972;
+pub(super) const t_cublasLtEpilogue_t_in4: TypeId = 973;
+pub(super) const t_A4_i32: TypeId = 974;
+pub(super) const t_cublasLtMatmulHeuristicResult_t: TypeId = 975;
+pub(super) const t_P_cublasLtMatmulHeuristicResult_t: TypeId = 976;
+pub(super) const t_cublasLtMatmulAlgoConfigAttributes_t: TypeId = 977;
+pub(super) const t_P_cublasLtMatmulAlgo_t: TypeId = 978;
+pub(super) const t_cublasLtMatmulPreference_t: TypeId = 979;
+pub(super) const t_P_cublasLtMatmulDesc_t: TypeId = 980;
+pub(super) const t_cublasLtMatmulDescAttributes_t: TypeId = 981;
+pub(super) const t_cublasLtPointerMode_t: TypeId = 982;
+pub(super) const t_cublasLtMatmulMatrixScale_t: TypeId = 983;
+pub(super) const t_P_cublasLtMatmulPreference_t: TypeId = 984;
+pub(super) const t_cublasLtMatmulPreferenceAttributes_t: TypeId = 985;
+pub(super) const t_cublasLtMatmulSearch_t: TypeId = 986;
+pub(super) const t_cublasLtMatrixLayoutAttribute_t: TypeId = 987;
+pub(super) const t_cublasLtOrder_t: TypeId = 988;
+pub(super) const t_cublasLtBatchMode_t: TypeId = 989;
+pub(super) const t_cublasLtIntegerWidth_t: TypeId = 990;
+pub(super) const t_cublasLtMatrixTransformDesc_t: TypeId = 991;
+pub(super) const t_P_cublasLtMatrixTransformDesc_t: TypeId = 992;
+pub(super) const t_cublasLtMatrixTransformDescAttributes_t: TypeId = 993;
+pub(super) const t_P_PC_f32: TypeId = 994;
+pub(super) const t_PC_bf16: TypeId = 995;
+pub(super) const t_P_PC_bf16: TypeId = 996;
+pub(super) const t_P_bf16: TypeId = 997;
+pub(super) const t_P_P_bf16: TypeId = 998;
+pub(super) const t_PC_u8: TypeId = 999;
+pub(super) const t_P_u8: TypeId = 1000;
+pub(super) const t_cublasXtHandle_t: TypeId = 1001;
+pub(super) const t_P_cublasXtHandle_t: TypeId = 1002;
+pub(super) const t_cublasXtPinnedMemMode_t: TypeId = 1003;
+pub(super) const t_P_cublasXtPinnedMemMode_t: TypeId = 1004;
+pub(super) const t_cublasXtBlasOp_t: TypeId = 1005;
+pub(super) const t_cublasXtOpType_t: TypeId = 1006;
+pub(super) const t_P_double2: TypeId = 1007;
+pub(super) const t_P_P_double2: TypeId = 1008;
+pub(super) const t_P_PC_double2: TypeId = 1009;
+pub(super) const t_cublasMpStatus_t: TypeId = 1010;
+pub(super) const t_cublasMpStatus_t_status: TypeId = 1011;
+pub(super) const t_cublasMpGrid_t: TypeId = 1012;
+pub(super) const t_cublasMpHandle_t: TypeId = 1013;
+pub(super) const t_P_cublasMpHandle_t: TypeId = 1014;
+pub(super) const t_cublasMpMatrixDescriptor_t: TypeId = 1015;
+pub(super) const t_ncclComm_t: TypeId = 1016;
+pub(super) const t_cublasMpEmulationStrategy_t: TypeId = 1017;
+pub(super) const t_P_cublasMpEmulationStrategy_t: TypeId = 1018;
+pub(super) const t_cublasMpGridLayout_t: TypeId = 1019;
+pub(super) const t_P_cublasMpGrid_t: TypeId = 1020;
+pub(super) const t_cublasMpMatmulDescriptor_t: TypeId = 1021;
+pub(super) const t_P_cublasMpMatmulDescriptor_t: TypeId = 1022;
+pub(super) const t_cublasMpMatmulDescriptorAttribute_t: TypeId = 1023;
+pub(super) const t_cublasMpMatmulAlgoType_t: TypeId = 1024;
+pub(super) const t_cublasMpMatmulEpilogue_t: TypeId = 1025;
+pub(super) const t_cublasMpMatmulMatrixScale_t: TypeId = 1026;
+pub(super) const t_cublasMpResultScheme_t: TypeId = 1027;
+pub(super) const t_P_cublasMpMatrixDescriptor_t: TypeId = 1028;
+pub(super) const t_cudnnStatus_t: TypeId = 1029;
+pub(super) const t_cudnnStatus_t_status: TypeId = 1030;
+pub(super) const t_cudnnHandle_t: TypeId = 1031;
+pub(super) const t_cudnnActivationDescriptor_t: TypeId = 1032;
+pub(super) const t_cudnnTensorDescriptor_t: TypeId = 1033;
+pub(super) const t_cudnnDataType_t: TypeId = 1034;
+pub(super) const t_cudnnBackendDescriptorType_t: TypeId = 1035;
+pub(super) const t_cudnnBackendDescriptor_t: TypeId = 1036;
+pub(super) const t_P_cudnnBackendDescriptor_t: TypeId = 1037;
+pub(super) const t_cudnnBackendAttributeName_t: TypeId = 1038;
+pub(super) const t_cudnnBackendAttributeType_t: TypeId = 1039;
+pub(super) const t_cudnnConvolutionMode_t: TypeId = 1040;
+pub(super) const t_cudnnBackendHeurMode_t: TypeId = 1041;
+pub(super) const t_cudnnBackendKnobType_t: TypeId = 1042;
+pub(super) const t_cudnnNanPropagation_t: TypeId = 1043;
+pub(super) const t_cudnnBackendNumericalNote_t: TypeId = 1044;
+pub(super) const t_cudnnBackendLayoutType_t: TypeId = 1045;
+pub(super) const t_cudnnPointwiseMode_t: TypeId = 1046;
+pub(super) const t_cudnnGenStatsMode_t: TypeId = 1047;
+pub(super) const t_cudnnBnFinalizeStatsMode_t: TypeId = 1048;
+pub(super) const t_cudnnReduceTensorOp_t: TypeId = 1049;
+pub(super) const t_cudnnBackendBehaviorNote_t: TypeId = 1050;
+pub(super) const t_cudnnBackendTensorReordering_t: TypeId = 1051;
+pub(super) const t_cudnnResampleMode_t: TypeId = 1052;
+pub(super) const t_cudnnPaddingMode_t: TypeId = 1053;
+pub(super) const t_cudnnSignalMode_t: TypeId = 1054;
+pub(super) const t_cudnnFraction_t: TypeId = 1055;
+pub(super) const t_cudnnBackendNormMode_t: TypeId = 1056;
+pub(super) const t_cudnnBackendNormFwdPhase_t: TypeId = 1057;
+pub(super) const t_cudnnRngDistribution_t: TypeId = 1058;
+pub(super) const t_cudnnMoeGroupedMatmulMode_t: TypeId = 1059;
+pub(super) const t_cudnnBackendReshapeMode_t: TypeId = 1060;
+pub(super) const t_cudnnBackendOperationGraphMode_t: TypeId = 1061;
+pub(super) const t_cudnnCudaGraphRetention_t: TypeId = 1062;
+pub(super) const t_cudnnBatchNormMode_t: TypeId = 1063;
+pub(super) const t_cudnnBatchNormOps_t: TypeId = 1064;
+pub(super) const t_cudnnRNNDescriptor_t: TypeId = 1065;
+pub(super) const t_cudnnCTCLossAlgo_t: TypeId = 1066;
+pub(super) const t_cudnnCTCLossDescriptor_t: TypeId = 1067;
+pub(super) const t_cudnnCausalConv1dActivation_t: TypeId = 1068;
+pub(super) const t_cudnnFilterDescriptor_t: TypeId = 1069;
+pub(super) const t_cudnnConvolutionDescriptor_t: TypeId = 1070;
+pub(super) const t_cudnnConvolutionBwdDataAlgo_t: TypeId = 1071;
+pub(super) const t_cudnnConvolutionBwdFilterAlgo_t: TypeId = 1072;
+pub(super) const t_cudnnConvolutionFwdAlgo_t: TypeId = 1073;
+pub(super) const t_cudnnAlgorithmDescriptor_t: TypeId = 1074;
+pub(super) const t_P_cudnnHandle_t: TypeId = 1075;
+pub(super) const t_P_cudnnActivationDescriptor_t: TypeId = 1076;
+pub(super) const t_P_cudnnAlgorithmDescriptor_t: TypeId = 1077;
+pub(super) const t_cudnnAlgorithmPerformance_t: TypeId = 1078;
+pub(super) const t_P_cudnnAlgorithmPerformance_t: TypeId = 1079;
+pub(super) const t_cudnnAttnDescriptor_t: TypeId = 1080;
+pub(super) const t_P_cudnnAttnDescriptor_t: TypeId = 1081;
+pub(super) const t_P_cudnnCTCLossDescriptor_t: TypeId = 1082;
+pub(super) const t_P_cudnnConvolutionDescriptor_t: TypeId = 1083;
+pub(super) const t_cudnnDropoutDescriptor_t: TypeId = 1084;
+pub(super) const t_P_cudnnDropoutDescriptor_t: TypeId = 1085;
+pub(super) const t_P_cudnnFilterDescriptor_t: TypeId = 1086;
+pub(super) const t_cudnnFusedOpsConstParamPack_t: TypeId = 1087;
+pub(super) const t_P_cudnnFusedOpsConstParamPack_t: TypeId = 1088;
+pub(super) const t_cudnnFusedOps_t: TypeId = 1089;
+pub(super) const t_cudnnFusedOpsPlan_t: TypeId = 1090;
+pub(super) const t_P_cudnnFusedOpsPlan_t: TypeId = 1091;
+pub(super) const t_cudnnFusedOpsVariantParamPack_t: TypeId = 1092;
+pub(super) const t_P_cudnnFusedOpsVariantParamPack_t: TypeId = 1093;
+pub(super) const t_cudnnLRNDescriptor_t: TypeId = 1094;
+pub(super) const t_P_cudnnLRNDescriptor_t: TypeId = 1095;
+pub(super) const t_cudnnOpTensorDescriptor_t: TypeId = 1096;
+pub(super) const t_P_cudnnOpTensorDescriptor_t: TypeId = 1097;
+pub(super) const t_cudnnPersistentRNNPlan_t: TypeId = 1098;
+pub(super) const t_P_cudnnPersistentRNNPlan_t: TypeId = 1099;
+pub(super) const t_cudnnPoolingDescriptor_t: TypeId = 1100;
+pub(super) const t_P_cudnnPoolingDescriptor_t: TypeId = 1101;
+pub(super) const t_cudnnRNNDataDescriptor_t: TypeId = 1102;
+pub(super) const t_P_cudnnRNNDataDescriptor_t: TypeId = 1103;
+pub(super) const t_P_cudnnRNNDescriptor_t: TypeId = 1104;
+pub(super) const t_cudnnReduceTensorDescriptor_t: TypeId = 1105;
+pub(super) const t_P_cudnnReduceTensorDescriptor_t: TypeId = 1106;
+pub(super) const t_cudnnSeqDataDescriptor_t: TypeId = 1107;
+pub(super) const t_P_cudnnSeqDataDescriptor_t: TypeId = 1108;
+pub(super) const t_cudnnSpatialTransformerDescriptor_t: TypeId = 1109;
+pub(super) const t_P_cudnnSpatialTransformerDescriptor_t: TypeId = 1110;
+pub(super) const t_P_cudnnTensorDescriptor_t: TypeId = 1111;
+pub(super) const t_cudnnTensorTransformDescriptor_t: TypeId = 1112;
+pub(super) const t_P_cudnnTensorTransformDescriptor_t: TypeId = 1113;
+pub(super) const t_cudnnNormMode_t: TypeId = 1114;
+pub(super) const t_cudnnDivNormMode_t: TypeId = 1115;
+pub(super) const t_cudnnDeterminism_t: TypeId = 1116;
+pub(super) const t_cudnnMathType_t: TypeId = 1117;
+pub(super) const t_cudnnConvolutionBwdDataAlgoPerf_t: TypeId = 1118;
+pub(super) const t_P_cudnnConvolutionBwdDataAlgoPerf_t: TypeId = 1119;
+pub(super) const t_cudnnConvolutionBwdFilterAlgoPerf_t: TypeId = 1120;
+pub(super) const t_P_cudnnConvolutionBwdFilterAlgoPerf_t: TypeId = 1121;
+pub(super) const t_cudnnConvolutionFwdAlgoPerf_t: TypeId = 1122;
+pub(super) const t_P_cudnnConvolutionFwdAlgoPerf_t: TypeId = 1123;
+pub(super) const t_PC_cudnnTensorDescriptor_t: TypeId = 1124;
+pub(super) const t_cudnnActivationMode_t: TypeId = 1125;
+pub(super) const t_P_cudnnActivationMode_t: TypeId = 1126;
+pub(super) const t_P_cudnnNanPropagation_t: TypeId = 1127;
+pub(super) const t_cudnnRNNAlgo_t: TypeId = 1128;
+pub(super) const t_Algorithm: TypeId = 1129;
+pub(super) const t_cudnnAlgorithm_t: TypeId = 1130;
+pub(super) const t_P_cudnnAlgorithm_t: TypeId = 1131;
+pub(super) const t_P_cudnnStatus_t: TypeId = 1132;
+pub(super) const t_cudnnAttnMode_in4: TypeId = 1133;
+pub(super) const t_P_cudnnAttnMode_in4: TypeId = 1134;
+pub(super) const t_P_cudnnDataType_t: TypeId = 1135;
+pub(super) const t_P_cudnnMathType_t: TypeId = 1136;
+pub(super) const t_cudnnLossNormalizationMode_t: TypeId = 1137;
+pub(super) const t_P_cudnnLossNormalizationMode_t: TypeId = 1138;
+pub(super) const t_cudnnCTCGradMode_t: TypeId = 1139;
+pub(super) const t_P_cudnnCTCGradMode_t: TypeId = 1140;
+pub(super) const t_cudnnCallbackMask_in4: TypeId = 1141;
+pub(super) const t_P_cudnnCallbackMask_in4: TypeId = 1142;
+pub(super) const t_P_cudnnConvolutionMode_t: TypeId = 1143;
+pub(super) const t_cudnnReorderType_t: TypeId = 1144;
+pub(super) const t_P_cudnnReorderType_t: TypeId = 1145;
+pub(super) const t_cudnnTensorFormat_t: TypeId = 1146;
+pub(super) const t_P_cudnnTensorFormat_t: TypeId = 1147;
+pub(super) const t_cudnnFusedOpsConstParamLabel_t: TypeId = 1148;
+pub(super) const t_cudnnFusedOpsVariantParamLabel_t: TypeId = 1149;
+pub(super) const t_cudnnMultiHeadAttnWeightKind_t: TypeId = 1150;
+pub(super) const t_cudnnNormOps_t: TypeId = 1151;
+pub(super) const t_cudnnNormAlgo_t: TypeId = 1152;
+pub(super) const t_cudnnOpTensorOp_t: TypeId = 1153;
+pub(super) const t_P_cudnnOpTensorOp_t: TypeId = 1154;
+pub(super) const t_cudnnPoolingMode_t: TypeId = 1155;
+pub(super) const t_P_cudnnPoolingMode_t: TypeId = 1156;
+pub(super) const t_cudnnRNNBiasMode_t: TypeId = 1157;
+pub(super) const t_P_cudnnRNNBiasMode_t: TypeId = 1158;
+pub(super) const t_cudnnRNNDataLayout_t: TypeId = 1159;
+pub(super) const t_P_cudnnRNNDataLayout_t: TypeId = 1160;
+pub(super) const t_cudnnRNNInputMode_t: TypeId = 1161;
+pub(super) const t_P_cudnnRNNInputMode_t: TypeId = 1162;
+pub(super) const t_cudnnDirectionMode_t: TypeId = 1163;
+pub(super) const t_P_cudnnDirectionMode_t: TypeId = 1164;
+pub(super) const t_cudnnRNNMode_t: TypeId = 1165;
+pub(super) const t_P_cudnnRNNMode_t: TypeId = 1166;
+pub(super) const t_P_cudnnRNNAlgo_t: TypeId = 1167;
+pub(super) const t_cudnnRNNPaddedIO_in4: TypeId = 1168;
+pub(super) const t_P_cudnnRNNPaddedIO_in4: TypeId = 1169;
+pub(super) const t_cudnnForwardMode_t: TypeId = 1170;
+pub(super) const t_P_cudnnReduceTensorOp_t: TypeId = 1171;
+pub(super) const t_cudnnReduceTensorIndices_t: TypeId = 1172;
+pub(super) const t_P_cudnnReduceTensorIndices_t: TypeId = 1173;
+pub(super) const t_cudnnIndicesType_t: TypeId = 1174;
+pub(super) const t_P_cudnnIndicesType_t: TypeId = 1175;
+pub(super) const t_cudnnSeqDataAxis_t: TypeId = 1176;
+pub(super) const t_P_cudnnSeqDataAxis_t: TypeId = 1177;
+pub(super) const t_cudnnFoldingDirection_t: TypeId = 1178;
+pub(super) const t_P_cudnnFoldingDirection_t: TypeId = 1179;
+pub(super) const t_cudnnGnnCscGraph_t: TypeId = 1180;
+pub(super) const t_PC_cudnnGnnCscGraph_t: TypeId = 1181;
+pub(super) const t_cudnnGnnAggOp_t: TypeId = 1182;
+pub(super) const t_cudnnGnnActivationOp_t: TypeId = 1183;
+pub(super) const t_cudnnGnnMhaParams_t: TypeId = 1184;
+pub(super) const t_PC_cudnnGnnMhaParams_t: TypeId = 1185;
+pub(super) const t_cudnnLRNMode_t: TypeId = 1186;
+pub(super) const t_cudnnWgradMode_t: TypeId = 1187;
+pub(super) const t_cudnnErrQueryMode_t: TypeId = 1188;
+pub(super) const t_cudnnRNNClipMode_t: TypeId = 1189;
+pub(super) const t_P_cudnnRNNClipMode_t: TypeId = 1190;
+pub(super) const t_PC_cudnnSeqDataAxis_t: TypeId = 1191;
+pub(super) const t_cudnnSamplerType_t: TypeId = 1192;
+pub(super) const t_cudnnSoftmaxAlgorithm_t: TypeId = 1193;
+pub(super) const t_cudnnSoftmaxMode_t: TypeId = 1194;
+pub(super) const t_cudssStatus_t: TypeId = 1195;
+pub(super) const t_cudssStatus_t_status: TypeId = 1196;
+pub(super) const t_cudssConfig_t: TypeId = 1197;
+pub(super) const t_P_cudssConfig_t: TypeId = 1198;
+pub(super) const t_cudssConfigParam_t: TypeId = 1199;
+pub(super) const t_cudssReorderingAlg_t: TypeId = 1200;
+pub(super) const t_cudssFactorizationAlg_t: TypeId = 1201;
+pub(super) const t_cudssSolveAlg_t: TypeId = 1202;
+pub(super) const t_cudssMatchingAlg_t: TypeId = 1203;
+pub(super) const t_cudssSolveMode_t: TypeId = 1204;
+pub(super) const t_cudssPivotType_t: TypeId = 1205;
+pub(super) const t_cudssPivotEpsilonAlg_t: TypeId = 1206;
+pub(super) const t_cudssDowncastFactorsMode_t: TypeId = 1207;
+pub(super) const t_cudssHandle_t: TypeId = 1208;
+pub(super) const t_P_cudssHandle_t: TypeId = 1209;
+pub(super) const t_cudssData_t: TypeId = 1210;
+pub(super) const t_P_cudssData_t: TypeId = 1211;
+pub(super) const t_cudssDataParam_t: TypeId = 1212;
+pub(super) const t_A16_i64: TypeId = 1213;
+pub(super) const t_A3_i64: TypeId = 1214;
+pub(super) const t_cudssPhase_t_in4: TypeId = 1215;
+pub(super) const t_cudssMatrix_t: TypeId = 1216;
+pub(super) const t_cudssDeviceMemHandler_t: TypeId = 1217;
+pub(super) const t_P_cudssDeviceMemHandler_t: TypeId = 1218;
+pub(super) const t_cudssPinnedMemHandler_t: TypeId = 1219;
+pub(super) const t_P_cudssPinnedMemHandler_t: TypeId = 1220;
+pub(super) const t_P_cudssMatrix_t: TypeId = 1221;
+pub(super) const t_cudssMatrixType_t: TypeId = 1222;
+pub(super) const t_cudssMatrixViewType_t: TypeId = 1223;
+pub(super) const t_cudssIndexBase_t: TypeId = 1224;
+pub(super) const t_cudssLayout_t: TypeId = 1225;
+pub(super) const t_P_P_P_void: TypeId = 1226;
+pub(super) const t_P_cudaDataType: TypeId = 1227;
+pub(super) const t_P_cudssMatrixType_t: TypeId = 1228;
+pub(super) const t_P_cudssMatrixViewType_t: TypeId = 1229;
+pub(super) const t_P_cudssIndexBase_t: TypeId = 1230;
+pub(super) const t_P_cudssLayout_t: TypeId = 1231;
+pub(super) const t_cudssMatrixFormat_t_in4: TypeId = 1232;
+pub(super) const t_P_cudssMatrixFormat_t_in4: TypeId = 1233;
+pub(super) const t_PC_cudssDeviceMemHandler_t: TypeId = 1234;
+pub(super) const t_PC_cudaStream_t: TypeId = 1235;
+pub(super) const t_PC_cudssPinnedMemHandler_t: TypeId = 1236;
+pub(super) const t_cufftResult: TypeId = 1237;
+pub(super) const t_cufftResult_status: TypeId = 1238;
+pub(super) const t_cufftHandle: TypeId = 1239;
+pub(super) const t_P_cufftHandle: TypeId = 1240;
+pub(super) const t_cufftType: TypeId = 1241;
+pub(super) const t_cufftDirection: TypeId = 1242;
+pub(super) const t_cufftProperty: TypeId = 1243;
+pub(super) const t_cufftXtCallbackType: TypeId = 1244;
+pub(super) const t_A64_i32: TypeId = 1245;
+pub(super) const t_A64_P_void: TypeId = 1246;
+pub(super) const t_A64_u64: TypeId = 1247;
+pub(super) const t_cudaXtDesc: TypeId = 1248;
+pub(super) const t_P_cudaXtDesc: TypeId = 1249;
+pub(super) const t_libFormat: TypeId = 1250;
+pub(super) const t_cudaLibXtDesc: TypeId = 1251;
+pub(super) const t_P_cudaLibXtDesc: TypeId = 1252;
+pub(super) const t_cudaLibXtDescPointer: TypeId = 1253;
+pub(super) const t_P_P_cudaLibXtDesc: TypeId = 1254;
+pub(super) const t_P_cudaLibXtDescPointer: TypeId = 1255;
+pub(super) const t_cufftXtSubFormat: TypeId = 1256;
+pub(super) const t_cufftXtCopyType: TypeId = 1257;
+pub(super) const t_cufftXtQueryType: TypeId = 1258;
+pub(super) const t_cufftXt1dFactors: TypeId = 1259;
+pub(super) const t_A3_u64: TypeId = 1260;
+pub(super) const t_cufftBox3d: TypeId = 1261;
+pub(super) const t_PC_cufftBox3d: TypeId = 1262;
+pub(super) const t_cufftXtWorkAreaPolicy: TypeId = 1263;
+pub(super) const t_fftw_plan: TypeId = 1264;
+pub(super) const t_A2_f64: TypeId = 1265;
+pub(super) const t_P_A2_f64: TypeId = 1266;
+pub(super) const t_fftwSign: TypeId = 1267;
+pub(super) const t_fftwf_iodim64: TypeId = 1268;
+pub(super) const t_PC_fftwf_iodim64: TypeId = 1269;
+pub(super) const t_fftwf_iodim: TypeId = 1270;
+pub(super) const t_PC_fftwf_iodim: TypeId = 1271;
+pub(super) const t_fftwf_plan: TypeId = 1272;
+pub(super) const t_A2_f32: TypeId = 1273;
+pub(super) const t_P_A2_f32: TypeId = 1274;
+pub(super) const t_CUfileOpError: TypeId = 1275;
+pub(super) const t_CUfileError_t: TypeId = 1276;
+pub(super) const t_CUfileBatchHandle_t: TypeId = 1277;
+pub(super) const t_CUfileStatus_t_in4: TypeId = 1278;
+pub(super) const t_CUfileIOEvents_t: TypeId = 1279;
+pub(super) const t_P_CUfileIOEvents_t: TypeId = 1280;
+pub(super) const t_P_CUfileBatchHandle_t: TypeId = 1281;
+pub(super) const t_CUfileBatchMode_t: TypeId = 1282;
+pub(super) const t_CUfileIOParams_t_u_batch: TypeId = 1283;
+pub(super) const t_CUfileIOParams_t_u: TypeId = 1284;
+pub(super) const t_CUfileHandle_t: TypeId = 1285;
+pub(super) const t_CUfileOpcode_t: TypeId = 1286;
+pub(super) const t_CUfileIOParams_t: TypeId = 1287;
+pub(super) const t_P_CUfileIOParams_t: TypeId = 1288;
+pub(super) const t_cuFileRdmaFlags_in4: TypeId = 1289;
+pub(super) const t_CUfileDriverStatusFlags_t_in4: TypeId = 1290;
+pub(super) const t_CUfileP2PFlags_t_in4: TypeId = 1291;
+pub(super) const t_P_CUfileP2PFlags_t_in4: TypeId = 1292;
+pub(super) const t_CUfileDrvProps_t_nvfs: TypeId = 1293;
+pub(super) const t_CUfileDrvProps_t: TypeId = 1294;
+pub(super) const t_P_CUfileDrvProps_t: TypeId = 1295;
+pub(super) const t_CUFileBoolConfigParameter_t: TypeId = 1296;
+pub(super) const t_P_bool1: TypeId = 1297;
+pub(super) const t_CUFileSizeTConfigParameter_t: TypeId = 1298;
+pub(super) const t_CUFileStringConfigParameter_t: TypeId = 1299;
+pub(super) const t_CUfileOpCounter_t: TypeId = 1300;
+pub(super) const t_CUfileStatsLevel1_t: TypeId = 1301;
+pub(super) const t_P_CUfileStatsLevel1_t: TypeId = 1302;
+pub(super) const t_A32_u64: TypeId = 1303;
+pub(super) const t_CUfileStatsLevel2_t: TypeId = 1304;
+pub(super) const t_P_CUfileStatsLevel2_t: TypeId = 1305;
+pub(super) const t_A16_char: TypeId = 1306;
+pub(super) const t_A16_u8: TypeId = 1307;
+pub(super) const t_CUfilePerGpuStats_t: TypeId = 1308;
+pub(super) const t_A16_CUfilePerGpuStats_t: TypeId = 1309;
+pub(super) const t_CUfileStatsLevel3_t: TypeId = 1310;
+pub(super) const t_P_CUfileStatsLevel3_t: TypeId = 1311;
+pub(super) const t_P_CUfileHandle_t: TypeId = 1312;
+pub(super) const t_CUfileFileHandleType: TypeId = 1313;
+pub(super) const t_CUfileDescr_t_handle: TypeId = 1314;
+pub(super) const t_CUfileFSOps_t: TypeId = 1315;
+pub(super) const t_PC_CUfileFSOps_t: TypeId = 1316;
+pub(super) const t_CUfileDescr_t: TypeId = 1317;
+pub(super) const t_P_CUfileDescr_t: TypeId = 1318;
+pub(super) const t_CUfileIOVec_t: TypeId = 1319;
+pub(super) const t_PC_CUfileIOVec_t: TypeId = 1320;
+pub(super) const t_cuFileStreamFlags_in4: TypeId = 1321;
+pub(super) const t_curandStatus_t: TypeId = 1322;
+pub(super) const t_curandStatus_t_status: TypeId = 1323;
+pub(super) const t_curandGenerator_t: TypeId = 1324;
+pub(super) const t_P_curandGenerator_t: TypeId = 1325;
+pub(super) const t_curandRngType_t: TypeId = 1326;
+pub(super) const t_curandDiscreteDistribution_t: TypeId = 1327;
+pub(super) const t_P_curandDiscreteDistribution_t: TypeId = 1328;
+pub(super) const t_curandMethod_t: TypeId = 1329;
+pub(super) const t_A32_u32: TypeId = 1330;
+pub(super) const t_P_A32_u32: TypeId = 1331;
+pub(super) const t_P_P_A32_u32: TypeId = 1332;
+pub(super) const t_curandDirectionVectorSet_t: TypeId = 1333;
+pub(super) const t_P_A64_u64: TypeId = 1334;
+pub(super) const t_P_P_A64_u64: TypeId = 1335;
+pub(super) const t_P_P_u32: TypeId = 1336;
+pub(super) const t_P_P_u64: TypeId = 1337;
+pub(super) const t_curandOrdering_t: TypeId = 1338;
+pub(super) const t_cusolverStatus_t: TypeId = 1339;
+pub(super) const t_cusolverStatus_t_status: TypeId = 1340;
+pub(super) const t_cusolverDnHandle_t: TypeId = 1341;
+pub(super) const t_cusolverEigMode_t: TypeId = 1342;
+pub(super) const t_gesvdjInfo_t: TypeId = 1343;
+pub(super) const t_cusolverEigRange_t: TypeId = 1344;
+pub(super) const t_syevjInfo_t: TypeId = 1345;
+pub(super) const t_cusolverEigType_t: TypeId = 1346;
+pub(super) const t_P_cusolverDnHandle_t: TypeId = 1347;
+pub(super) const t_P_gesvdjInfo_t: TypeId = 1348;
+pub(super) const t_cusolverDnParams_t: TypeId = 1349;
+pub(super) const t_P_cusolverDnParams_t: TypeId = 1350;
+pub(super) const t_P_syevjInfo_t: TypeId = 1351;
+pub(super) const t_cusolverDeterministicMode_t: TypeId = 1352;
+pub(super) const t_P_cusolverDeterministicMode_t: TypeId = 1353;
+pub(super) const t_cudaEmulationStrategy: TypeId = 1354;
+pub(super) const t_P_cudaEmulationStrategy: TypeId = 1355;
+pub(super) const t_cusolverMathMode_t: TypeId = 1356;
+pub(super) const t_P_cusolverMathMode_t: TypeId = 1357;
+pub(super) const t_cusolverDnIRSInfos_t: TypeId = 1358;
+pub(super) const t_P_cusolverDnIRSInfos_t: TypeId = 1359;
+pub(super) const t_cusolverDnIRSParams_t: TypeId = 1360;
+pub(super) const t_P_cusolverDnIRSParams_t: TypeId = 1361;
+pub(super) const t_cusolverIRSRefinement_t: TypeId = 1362;
+pub(super) const t_cusolverPrecType_t: TypeId = 1363;
+pub(super) const t_cusolverDnFunction_t: TypeId = 1364;
+pub(super) const t_cusolverAlgMode_t: TypeId = 1365;
+pub(super) const t_cusolverDirectMode_t: TypeId = 1366;
+pub(super) const t_cusolverStorevMode_t: TypeId = 1367;
+pub(super) const t_cusolverEigComp_t: TypeId = 1368;
+pub(super) const t_cusolverMgHandle_t: TypeId = 1369;
+pub(super) const t_P_cusolverMgHandle_t: TypeId = 1370;
+pub(super) const t_cudaLibMgGrid_t: TypeId = 1371;
+pub(super) const t_P_cudaLibMgGrid_t: TypeId = 1372;
+pub(super) const t_cusolverMgGridMapping_t: TypeId = 1373;
+pub(super) const t_cudaLibMgMatrixDesc_t: TypeId = 1374;
+pub(super) const t_P_cudaLibMgMatrixDesc_t: TypeId = 1375;
+pub(super) const t_cusolverRfHandle_t: TypeId = 1376;
+pub(super) const t_P_cusolverRfHandle_t: TypeId = 1377;
+pub(super) const t_cusolverRfFactorization_t: TypeId = 1378;
+pub(super) const t_P_cusolverRfFactorization_t: TypeId = 1379;
+pub(super) const t_cusolverRfTriangularSolve_t: TypeId = 1380;
+pub(super) const t_P_cusolverRfTriangularSolve_t: TypeId = 1381;
+pub(super) const t_cusolverRfMatrixFormat_t: TypeId = 1382;
+pub(super) const t_P_cusolverRfMatrixFormat_t: TypeId = 1383;
+pub(super) const t_cusolverRfUnitDiagonal_t: TypeId = 1384;
+pub(super) const t_P_cusolverRfUnitDiagonal_t: TypeId = 1385;
+pub(super) const t_cusolverRfNumericBoostReport_t: TypeId = 1386;
+pub(super) const t_P_cusolverRfNumericBoostReport_t: TypeId = 1387;
+pub(super) const t_cusolverRfResetValuesFastMode_t: TypeId = 1388;
+pub(super) const t_P_cusolverRfResetValuesFastMode_t: TypeId = 1389;
+pub(super) const t_cusolverSpHandle_t: TypeId = 1390;
+pub(super) const t_cusparseMatDescr_t: TypeId = 1391;
+pub(super) const t_csrcholInfo_t: TypeId = 1392;
+pub(super) const t_csrcholInfoHost_t: TypeId = 1393;
+pub(super) const t_csrluInfoHost_t: TypeId = 1394;
+pub(super) const t_csrqrInfo_t: TypeId = 1395;
+pub(super) const t_csrqrInfoHost_t: TypeId = 1396;
+pub(super) const t_P_cusolverSpHandle_t: TypeId = 1397;
+pub(super) const t_P_csrcholInfo_t: TypeId = 1398;
+pub(super) const t_P_csrcholInfoHost_t: TypeId = 1399;
+pub(super) const t_P_csrluInfoHost_t: TypeId = 1400;
+pub(super) const t_P_csrqrInfo_t: TypeId = 1401;
+pub(super) const t_P_csrqrInfoHost_t: TypeId = 1402;
+pub(super) const t_cusolverMpGrid_t: TypeId = 1403;
+pub(super) const t_cusolverMpHandle_t: TypeId = 1404;
+pub(super) const t_P_cusolverMpHandle_t: TypeId = 1405;
+pub(super) const t_P_cusolverMpGrid_t: TypeId = 1406;
+pub(super) const t_cusolverMpGridMapping_t: TypeId = 1407;
+pub(super) const t_cusolverMpMatrixDescriptor_t: TypeId = 1408;
+pub(super) const t_P_cusolverMpMatrixDescriptor_t: TypeId = 1409;
+pub(super) const t_cusolverMpGesvdDescriptor_t: TypeId = 1410;
+pub(super) const t_P_cusolverMpGesvdDescriptor_t: TypeId = 1411;
+pub(super) const t_cusolverMpGesvdDescriptorAttribute_t: TypeId = 1412;
+pub(super) const t_cusolverMpNewtonSchulzDescriptor_t: TypeId = 1413;
+pub(super) const t_P_cusolverMpNewtonSchulzDescriptor_t: TypeId = 1414;
+pub(super) const t_cusolverMpNewtonSchulzDescriptorAttribute_t: TypeId = 1415;
+pub(super) const t_cusolverMpPolarDescriptor_t: TypeId = 1416;
+pub(super) const t_P_cusolverMpPolarDescriptor_t: TypeId = 1417;
+pub(super) const t_cusolverMpPolarDescriptorAttribute_t: TypeId = 1418;
+pub(super) const t_cusparseStatus_t: TypeId = 1419;
+pub(super) const t_cusparseStatus_t_status: TypeId = 1420;
+pub(super) const t_cusparseHandle_t: TypeId = 1421;
+pub(super) const t_cusparseSpVecDescr_t: TypeId = 1422;
+pub(super) const t_cusparseDnVecDescr_t: TypeId = 1423;
+pub(super) const t_cusparseConstSpVecDescr_t: TypeId = 1424;
+pub(super) const t_cusparseSpMatDescr_t: TypeId = 1425;
+pub(super) const t_cusparseIndexType_t: TypeId = 1426;
+pub(super) const t_P_cusparseIndexType_t: TypeId = 1427;
+pub(super) const t_cusparseIndexBase_t: TypeId = 1428;
+pub(super) const t_P_cusparseIndexBase_t: TypeId = 1429;
+pub(super) const t_cusparseDirection_t: TypeId = 1430;
+pub(super) const t_bsric02Info_t: TypeId = 1431;
+pub(super) const t_cusparseSolvePolicy_t: TypeId = 1432;
+pub(super) const t_bsrilu02Info_t: TypeId = 1433;
+pub(super) const t_cusparseOperation_t: TypeId = 1434;
+pub(super) const t_bsrsm2Info_t: TypeId = 1435;
+pub(super) const t_bsrsv2Info_t: TypeId = 1436;
+pub(super) const t_csru2csrInfo_t: TypeId = 1437;
+pub(super) const t_cusparseColorInfo_t: TypeId = 1438;
+pub(super) const t_csrgemm2Info_t: TypeId = 1439;
+pub(super) const t_csric02Info_t: TypeId = 1440;
+pub(super) const t_csrilu02Info_t: TypeId = 1441;
+pub(super) const t_csrsm2Info_t: TypeId = 1442;
+pub(super) const t_csrsv2Info_t: TypeId = 1443;
+pub(super) const t_cusparseAction_t: TypeId = 1444;
+pub(super) const t_cusparseConstSpMatDescr_t: TypeId = 1445;
+pub(super) const t_cusparseConstDnMatDescr_t: TypeId = 1446;
+pub(super) const t_cusparseOrder_t: TypeId = 1447;
+pub(super) const t_P_cusparseOrder_t: TypeId = 1448;
+pub(super) const t_cusparseConstDnVecDescr_t: TypeId = 1449;
+pub(super) const t_cusparseDnMatDescr_t: TypeId = 1450;
+pub(super) const t_P_cusparseHandle_t: TypeId = 1451;
+pub(super) const t_P_cusparseSpMatDescr_t: TypeId = 1452;
+pub(super) const t_P_bsric02Info_t: TypeId = 1453;
+pub(super) const t_P_bsrilu02Info_t: TypeId = 1454;
+pub(super) const t_P_bsrsm2Info_t: TypeId = 1455;
+pub(super) const t_P_bsrsv2Info_t: TypeId = 1456;
+pub(super) const t_P_cusparseColorInfo_t: TypeId = 1457;
+pub(super) const t_P_cusparseConstSpMatDescr_t: TypeId = 1458;
+pub(super) const t_P_cusparseConstDnMatDescr_t: TypeId = 1459;
+pub(super) const t_P_cusparseConstDnVecDescr_t: TypeId = 1460;
+pub(super) const t_P_cusparseConstSpVecDescr_t: TypeId = 1461;
+pub(super) const t_P_csrgemm2Info_t: TypeId = 1462;
+pub(super) const t_P_csric02Info_t: TypeId = 1463;
+pub(super) const t_P_csrilu02Info_t: TypeId = 1464;
+pub(super) const t_P_csrsm2Info_t: TypeId = 1465;
+pub(super) const t_P_csrsv2Info_t: TypeId = 1466;
+pub(super) const t_P_csru2csrInfo_t: TypeId = 1467;
+pub(super) const t_P_cusparseDnMatDescr_t: TypeId = 1468;
+pub(super) const t_P_cusparseDnVecDescr_t: TypeId = 1469;
+pub(super) const t_P_cusparseMatDescr_t: TypeId = 1470;
+pub(super) const t_pruneInfo_t: TypeId = 1471;
+pub(super) const t_P_pruneInfo_t: TypeId = 1472;
+pub(super) const t_P_cusparseSpVecDescr_t: TypeId = 1473;
+pub(super) const t_cusparseCsr2CscAlg_t: TypeId = 1474;
+pub(super) const t_cusparseAlgMode_t: TypeId = 1475;
+pub(super) const t_cusparseDenseToSparseAlg_t: TypeId = 1476;
+pub(super) const t_cusparseColorAlg_t: TypeId = 1477;
+pub(super) const t_P_cusparseColorAlg_t: TypeId = 1478;
+pub(super) const t_cusparseDiagType_t: TypeId = 1479;
+pub(super) const t_cusparseFillMode_t: TypeId = 1480;
+pub(super) const t_cusparseMatrixType_t: TypeId = 1481;
+pub(super) const t_cusparsePointerMode_t: TypeId = 1482;
+pub(super) const t_P_cusparsePointerMode_t: TypeId = 1483;
+pub(super) const t_cusparseSDDMMAlg_t: TypeId = 1484;
+pub(super) const t_cusparseSpGEAMAlg_t: TypeId = 1485;
+pub(super) const t_cusparseSpGEAMDescr_t: TypeId = 1486;
+pub(super) const t_P_cusparseSpGEAMDescr_t: TypeId = 1487;
+pub(super) const t_cusparseSpGEMMAlg_t: TypeId = 1488;
+pub(super) const t_cusparseSpGEMMDescr_t: TypeId = 1489;
+pub(super) const t_P_cusparseSpGEMMDescr_t: TypeId = 1490;
+pub(super) const t_cusparseSpMMAlg_t: TypeId = 1491;
+pub(super) const t_cusparseSpMMOpPlan_t: TypeId = 1492;
+pub(super) const t_P_cusparseSpMMOpPlan_t: TypeId = 1493;
+pub(super) const t_cusparseSpMMOpAlg_t: TypeId = 1494;
+pub(super) const t_cusparseSpMVAlg_t: TypeId = 1495;
+pub(super) const t_cusparseSpMatAttribute_t: TypeId = 1496;
+pub(super) const t_cusparseSpMatStorage_t: TypeId = 1497;
+pub(super) const t_cusparseSymmetryType_t: TypeId = 1498;
+pub(super) const t_cusparseFormat_t: TypeId = 1499;
+pub(super) const t_P_cusparseFormat_t: TypeId = 1500;
+pub(super) const t_cusparseSpSMAlg_t: TypeId = 1501;
+pub(super) const t_cusparseSpSMDescr_t: TypeId = 1502;
+pub(super) const t_P_cusparseSpSMDescr_t: TypeId = 1503;
+pub(super) const t_cusparseSpSMUpdate_t: TypeId = 1504;
+pub(super) const t_cusparseSpSVAlg_t: TypeId = 1505;
+pub(super) const t_cusparseSpSVDescr_t: TypeId = 1506;
+pub(super) const t_P_cusparseSpSVDescr_t: TypeId = 1507;
+pub(super) const t_cusparseSpSVUpdate_t: TypeId = 1508;
+pub(super) const t_cusparseSparseToDenseAlg_t: TypeId = 1509;
+pub(super) const t_A512_u8: TypeId = 1510;
+pub(super) const t_cusparseLtHandle_t: TypeId = 1511;
+pub(super) const t_PC_cusparseLtHandle_t: TypeId = 1512;
+pub(super) const t_cusparseLtHandlePointer: TypeId = 1513;
+pub(super) const t_cusparseLtMatDescriptor_t: TypeId = 1514;
+pub(super) const t_P_cusparseLtMatDescriptor_t: TypeId = 1515;
+pub(super) const t_cusparseLtMatDescriptorPointer: TypeId = 1516;
+pub(super) const t_P_cusparseLtHandle_t: TypeId = 1517;
+pub(super) const t_PC_cusparseLtMatDescriptor_t: TypeId = 1518;
+pub(super) const t_cusparseLtMatDescAttribute_t: TypeId = 1519;
+pub(super) const t_cusparseLtMatmulPlan_t: TypeId = 1520;
+pub(super) const t_PC_cusparseLtMatmulPlan_t: TypeId = 1521;
+pub(super) const t_cusparseLtMatmulPlanPointer: TypeId = 1522;
+pub(super) const t_cusparseLtMatmulAlgSelection_t: TypeId = 1523;
+pub(super) const t_PC_cusparseLtMatmulAlgSelection_t: TypeId = 1524;
+pub(super) const t_cusparseLtMatmulAlgSelectionPointer: TypeId = 1525;
+pub(super) const t_cusparseLtMatmulAlgAttribute_t: TypeId = 1526;
+pub(super) const t_cusparseLtSplitKMode_t: TypeId = 1527;
+pub(super) const t_P_cusparseLtMatmulAlgSelection_t: TypeId = 1528;
+pub(super) const t_cusparseLtMatmulDescriptor_t: TypeId = 1529;
+pub(super) const t_PC_cusparseLtMatmulDescriptor_t: TypeId = 1530;
+pub(super) const t_cusparseLtMatmulDescriptorPointer: TypeId = 1531;
+pub(super) const t_cusparseLtMatmulAlg_t: TypeId = 1532;
+pub(super) const t_cusparseLtMatmulDescAttribute_t: TypeId = 1533;
+pub(super) const t_cusparseLtMatmulMatrixScale_t: TypeId = 1534;
+pub(super) const t_P_cusparseLtMatmulDescriptor_t: TypeId = 1535;
+pub(super) const t_cusparseComputeType: TypeId = 1536;
+pub(super) const t_P_cusparseLtMatmulPlan_t: TypeId = 1537;
+pub(super) const t_cusparseLtPruneAlg_t: TypeId = 1538;
+pub(super) const t_cusparseLtSparsity_t: TypeId = 1539;
+pub(super) const t_cutensorStatus_t: TypeId = 1540;
+pub(super) const t_cutensorStatus_t_status: TypeId = 1541;
+pub(super) const t_cutensorHandle_t: TypeId = 1542;
+pub(super) const t_cutensorPlan_t: TypeId = 1543;
+pub(super) const t_P_cutensorHandle_t: TypeId = 1544;
+pub(super) const t_cutensorOperationDescriptor_t: TypeId = 1545;
+pub(super) const t_P_cutensorOperationDescriptor_t: TypeId = 1546;
+pub(super) const t_cutensorBlockSparseTensorDescriptor_t: TypeId = 1547;
+pub(super) const t_cutensorOperator_t: TypeId = 1548;
+pub(super) const t_cutensorComputeDescriptor_t: TypeId = 1549;
+pub(super) const t_P_cutensorBlockSparseTensorDescriptor_t: TypeId = 1550;
+pub(super) const t_cutensorTensorDescriptor_t: TypeId = 1551;
+pub(super) const t_P_cutensorPlan_t: TypeId = 1552;
+pub(super) const t_cutensorPlanPreference_t: TypeId = 1553;
+pub(super) const t_P_cutensorPlanPreference_t: TypeId = 1554;
+pub(super) const t_cutensorAlgo_t: TypeId = 1555;
+pub(super) const t_cutensorJitMode_t: TypeId = 1556;
+pub(super) const t_P_cutensorTensorDescriptor_t: TypeId = 1557;
+pub(super) const t_cutensorWorksizePreference_t: TypeId = 1558;
+pub(super) const t_cutensorMgHandle_t: TypeId = 1559;
+pub(super) const t_cutensorMgContractionPlan_t: TypeId = 1560;
+pub(super) const t_cutensorMgContractionFind_t: TypeId = 1561;
+pub(super) const t_cutensorMgContractionFindAttribute_t: TypeId = 1562;
+pub(super) const t_cutensorMgContractionDescriptor_t: TypeId = 1563;
+pub(super) const t_cutensorMgCopyPlan_t: TypeId = 1564;
+pub(super) const t_cutensorMgCopyDescriptor_t: TypeId = 1565;
+pub(super) const t_P_cutensorMgHandle_t: TypeId = 1566;
+pub(super) const t_P_cutensorMgContractionDescriptor_t: TypeId = 1567;
+pub(super) const t_cutensorMgTensorDescriptor_t: TypeId = 1568;
+pub(super) const t_cutensorComputeType_t_in4: TypeId = 1569;
+pub(super) const t_P_cutensorMgContractionFind_t: TypeId = 1570;
+pub(super) const t_cutensorMgAlgo_t: TypeId = 1571;
+pub(super) const t_P_cutensorMgContractionPlan_t: TypeId = 1572;
+pub(super) const t_P_cutensorMgCopyDescriptor_t: TypeId = 1573;
+pub(super) const t_P_cutensorMgCopyPlan_t: TypeId = 1574;
+pub(super) const t_P_cutensorMgTensorDescriptor_t: TypeId = 1575;
+pub(super) const t_cutensorOperationDescriptorAttribute_t: TypeId = 1576;
+pub(super) const t_cutensorPlanAttribute_t: TypeId = 1577;
+pub(super) const t_cutensorPlanPreferenceAttribute_t: TypeId = 1578;
+pub(super) const t_cutensorAutotuneMode_t: TypeId = 1579;
+pub(super) const t_cutensorCacheMode_t: TypeId = 1580;
+pub(super) const t_ncclResult_t: TypeId = 1581;
+pub(super) const t_ncclResult_t_status: TypeId = 1582;
+pub(super) const t_ncclDataType_t: TypeId = 1583;
+pub(super) const t_ncclConfigExt_t: TypeId = 1584;
+pub(super) const t_P_ncclConfigExt_t: TypeId = 1585;
+pub(super) const t_ncclConfigExt_t_key: TypeId = 1586;
+pub(super) const t_ncclConfigExt_t_val: TypeId = 1587;
+pub(super) const t_ncclUndefined: TypeId = 1588;
+pub(super) const t_ncclCtaPolicy: TypeId = 1589;
+pub(super) const t_ncclCollConfig_t: TypeId = 1590;
+pub(super) const t_PC_ncclCollConfig_t: TypeId = 1591;
+pub(super) const t_ncclRedOp_t: TypeId = 1592;
+pub(super) const t_ncclRegistration: TypeId = 1593;
+pub(super) const t_P_ncclResult_t: TypeId = 1594;
+pub(super) const t_A128_char: TypeId = 1595;
+pub(super) const t_A128_u8: TypeId = 1596;
+pub(super) const t_ncclUniqueId: TypeId = 1597;
+pub(super) const t_P_ncclUniqueId: TypeId = 1598;
+pub(super) const t_PC_ncclUniqueId: TypeId = 1599;
+pub(super) const t_P_ncclComm_t: TypeId = 1600;
+pub(super) const t_ncclHostCftMode_t: TypeId = 1601;
+pub(super) const t_ncclNvlsHostMode_t: TypeId = 1602;
+pub(super) const t_ncclConfig_t: TypeId = 1603;
+pub(super) const t_P_ncclConfig_t: TypeId = 1604;
+pub(super) const t_ncclCommMemStat_t: TypeId = 1605;
+pub(super) const t_P_ncclRegistration: TypeId = 1606;
+pub(super) const t_ncclRevokeFlags_in4: TypeId = 1607;
+pub(super) const t_ncclShrinkFlags_in4: TypeId = 1608;
+pub(super) const t_ncclColor: TypeId = 1609;
+pub(super) const t_ncclSuspendFlags_in4: TypeId = 1610;
+pub(super) const t_ncclWindow_t: TypeId = 1611;
+pub(super) const t_P_ncclWindow_t: TypeId = 1612;
+pub(super) const t_ncclWindowFlags_in4: TypeId = 1613;
+pub(super) const t_ncclSimInfo_t: TypeId = 1614;
+pub(super) const t_P_ncclSimInfo_t: TypeId = 1615;
+pub(super) const t_ncclParamHandle_t: TypeId = 1616;
+pub(super) const t_P_ncclParamHandle_t: TypeId = 1617;
+pub(super) const t_P_P_PC_char: TypeId = 1618;
+pub(super) const t_P_i16: TypeId = 1619;
+pub(super) const t_P_i8: TypeId = 1620;
+pub(super) const t_P_u16: TypeId = 1621;
+pub(super) const t_P_ncclRedOp_t: TypeId = 1622;
+pub(super) const t_ncclScalarResidence_t: TypeId = 1623;
+pub(super) const t_ncclEncryptionMode_t: TypeId = 1624;
+pub(super) const t_ncclEncryptionConfig_t: TypeId = 1625;
+pub(super) const t_PC_ncclEncryptionConfig_t: TypeId = 1626;
+pub(super) const t_ncclWaitSignalDesc_t: TypeId = 1627;
+pub(super) const t_P_ncclWaitSignalDesc_t: TypeId = 1628;
+pub(super) const t_NppLibraryVersion: TypeId = 1629;
+pub(super) const t_PC_NppLibraryVersion: TypeId = 1630;
+pub(super) const t_NppStatus: TypeId = 1631;
+pub(super) const t_NppStatus_status: TypeId = 1632;
+pub(super) const t_NppStreamContext__1: TypeId = 1633;
+pub(super) const t_NppStreamContext: TypeId = 1634;
+pub(super) const t_P_NppStreamContext: TypeId = 1635;
+pub(super) const t_PC_u16: TypeId = 1636;
+pub(super) const t_NppiSize: TypeId = 1637;
+pub(super) const t_Npp16f: TypeId = 1638;
+pub(super) const t_PC_Npp16f: TypeId = 1639;
+pub(super) const t_P_Npp16f: TypeId = 1640;
+pub(super) const t_PC_i16: TypeId = 1641;
+pub(super) const t_Npp16sc: TypeId = 1642;
+pub(super) const t_PC_Npp16sc: TypeId = 1643;
+pub(super) const t_P_Npp16sc: TypeId = 1644;
+pub(super) const t_Npp32fc: TypeId = 1645;
+pub(super) const t_PC_Npp32fc: TypeId = 1646;
+pub(super) const t_P_Npp32fc: TypeId = 1647;
+pub(super) const t_Npp32sc: TypeId = 1648;
+pub(super) const t_PC_Npp32sc: TypeId = 1649;
+pub(super) const t_P_Npp32sc: TypeId = 1650;
+pub(super) const t_NppiAlphaOp: TypeId = 1651;
+pub(super) const t_PC_i8: TypeId = 1652;
+pub(super) const t_P_P_u8: TypeId = 1653;
+pub(super) const t_P_PC_u8: TypeId = 1654;
+pub(super) const t_NppiRect: TypeId = 1655;
+pub(super) const t_NppiBayerGridPosition: TypeId = 1656;
+pub(super) const t_NppiInterpolationMode: TypeId = 1657;
+pub(super) const t_NppiPoint32f: TypeId = 1658;
+pub(super) const t_NppiProfileData: TypeId = 1659;
+pub(super) const t_P_NppiProfileData: TypeId = 1660;
+pub(super) const t_P_P_i16: TypeId = 1661;
+pub(super) const t_P_PC_i16: TypeId = 1662;
+pub(super) const t_P_P_u16: TypeId = 1663;
+pub(super) const t_P_PC_u16: TypeId = 1664;
+pub(super) const t_P_P_i8: TypeId = 1665;
+pub(super) const t_P_PC_i8: TypeId = 1666;
+pub(super) const t_NppiColorTwistBatchCXR: TypeId = 1667;
+pub(super) const t_P_NppiColorTwistBatchCXR: TypeId = 1668;
+pub(super) const t_NppCmpOp: TypeId = 1669;
+pub(super) const t_NppiImageDescriptor: TypeId = 1670;
+pub(super) const t_P_NppiImageDescriptor: TypeId = 1671;
+pub(super) const t_NppiBufferDescriptor: TypeId = 1672;
+pub(super) const t_P_NppiBufferDescriptor: TypeId = 1673;
+pub(super) const t_NppiPoint: TypeId = 1674;
+pub(super) const t_NppiCompressedMarkerLabelsInfo: TypeId = 1675;
+pub(super) const t_P_NppiCompressedMarkerLabelsInfo: TypeId = 1676;
+pub(super) const t_NppiContourPixelGeometryInfo: TypeId = 1677;
+pub(super) const t_NppiContourPixelDirectionInfo: TypeId = 1678;
+pub(super) const t_P_NppiContourPixelDirectionInfo: TypeId = 1679;
+pub(super) const t_P_NppiContourPixelGeometryInfo: TypeId = 1680;
+pub(super) const t_NppiContourBlockSegment: TypeId = 1681;
+pub(super) const t_P_NppiContourBlockSegment: TypeId = 1682;
+pub(super) const t_NppiContourTotalsInfo: TypeId = 1683;
+pub(super) const t_P_NppiContourTotalsInfo: TypeId = 1684;
+pub(super) const t_P_NppiPoint32f: TypeId = 1685;
+pub(super) const t_NppiPoint64f: TypeId = 1686;
+pub(super) const t_P_NppiPoint64f: TypeId = 1687;
+pub(super) const t_NppRoundMode: TypeId = 1688;
+pub(super) const t_P_PC_i32: TypeId = 1689;
+pub(super) const t_NppiBorderType: TypeId = 1690;
+pub(super) const t_NppiDifferentialKernel: TypeId = 1691;
+pub(super) const t_NppiMaskSize: TypeId = 1692;
+pub(super) const t_NppiNorm: TypeId = 1693;
+pub(super) const t_NppPointPolar: TypeId = 1694;
+pub(super) const t_P_NppPointPolar: TypeId = 1695;
+pub(super) const t_A3_u32: TypeId = 1696;
+pub(super) const t_NppiConnectedRegion: TypeId = 1697;
+pub(super) const t_P_NppiConnectedRegion: TypeId = 1698;
+pub(super) const t_NppDataType: TypeId = 1699;
+pub(super) const t_NppiChannels: TypeId = 1700;
+pub(super) const t_P_NppiSize: TypeId = 1701;
+pub(super) const t_P_NppiRect: TypeId = 1702;
+pub(super) const t_P_NppiPoint: TypeId = 1703;
+pub(super) const t_NppiHOGConfig: TypeId = 1704;
+pub(super) const t_PC_NppiPoint: TypeId = 1705;
+pub(super) const t_PC_NppiImageDescriptor: TypeId = 1706;
+pub(super) const t_NppiAxis: TypeId = 1707;
+pub(super) const t_NppiMirrorBatchCXR: TypeId = 1708;
+pub(super) const t_P_NppiMirrorBatchCXR: TypeId = 1709;
+pub(super) const t_NppiColorSpace: TypeId = 1710;
+pub(super) const t_P_PC_Npp16f: TypeId = 1711;
+pub(super) const t_NppiResizeBatchROI_Advanced: TypeId = 1712;
+pub(super) const t_P_NppiResizeBatchROI_Advanced: TypeId = 1713;
+pub(super) const t_NppiResizeBatchCXR: TypeId = 1714;
+pub(super) const t_P_NppiResizeBatchCXR: TypeId = 1715;
+pub(super) const t_NppHintAlgorithm: TypeId = 1716;
+pub(super) const t_NppiWatershedSegmentBoundaryType: TypeId = 1717;
+pub(super) const t_P_P_Npp16f: TypeId = 1718;
+pub(super) const t_A3_f64: TypeId = 1719;
+pub(super) const t_A2_A3_f64: TypeId = 1720;
+pub(super) const t_NppiWarpAffineBatchCXR: TypeId = 1721;
+pub(super) const t_P_NppiWarpAffineBatchCXR: TypeId = 1722;
+pub(super) const t_A3_A3_f64: TypeId = 1723;
+pub(super) const t_NppiWarpPerspectiveBatchCXR: TypeId = 1724;
+pub(super) const t_P_NppiWarpPerspectiveBatchCXR: TypeId = 1725;
+pub(super) const t_P_PC_NppiImageDescriptor: TypeId = 1726;
+pub(super) const t_Npp64fc: TypeId = 1727;
+pub(super) const t_PC_Npp64fc: TypeId = 1728;
+pub(super) const t_P_Npp64fc: TypeId = 1729;
+pub(super) const t_Npp64sc: TypeId = 1730;
+pub(super) const t_PC_Npp64sc: TypeId = 1731;
+pub(super) const t_P_Npp64sc: TypeId = 1732;
+pub(super) const t_NppsZCType: TypeId = 1733;
+pub(super) const t_nvFatbinResult: TypeId = 1734;
+pub(super) const t_nvFatbinResult_status: TypeId = 1735;
+pub(super) const t_nvFatbinHandle: TypeId = 1736;
+pub(super) const t_P_nvFatbinHandle: TypeId = 1737;
+pub(super) const t_nvJitLinkResult: TypeId = 1738;
+pub(super) const t_nvJitLinkResult_status: TypeId = 1739;
+pub(super) const t_nvJitLinkHandle: TypeId = 1740;
+pub(super) const t_nvJitLinkInputType: TypeId = 1741;
+pub(super) const t_P_nvJitLinkHandle: TypeId = 1742;
+pub(super) const t_nvjpegStatus_t: TypeId = 1743;
+pub(super) const t_nvjpegStatus_t_status: TypeId = 1744;
+pub(super) const t_nvjpegHandle_t: TypeId = 1745;
+pub(super) const t_nvjpegDevAllocator_t: TypeId = 1746;
+pub(super) const t_P_nvjpegDevAllocator_t: TypeId = 1747;
+pub(super) const t_nvjpegBufferDevice_t: TypeId = 1748;
+pub(super) const t_P_nvjpegBufferDevice_t: TypeId = 1749;
+pub(super) const t_nvjpegDevAllocatorV2_t: TypeId = 1750;
+pub(super) const t_P_nvjpegDevAllocatorV2_t: TypeId = 1751;
+pub(super) const t_nvjpegPinnedAllocator_t: TypeId = 1752;
+pub(super) const t_P_nvjpegPinnedAllocator_t: TypeId = 1753;
+pub(super) const t_nvjpegBufferPinned_t: TypeId = 1754;
+pub(super) const t_P_nvjpegBufferPinned_t: TypeId = 1755;
+pub(super) const t_nvjpegPinnedAllocatorV2_t: TypeId = 1756;
+pub(super) const t_P_nvjpegPinnedAllocatorV2_t: TypeId = 1757;
+pub(super) const t_nvjpegBackend_t: TypeId = 1758;
+pub(super) const t_P_nvjpegHandle_t: TypeId = 1759;
+pub(super) const t_nvjpegFlags_in4: TypeId = 1760;
+pub(super) const t_nvjpegJpegState_t: TypeId = 1761;
+pub(super) const t_nvjpegOutputFormat_t: TypeId = 1762;
+pub(super) const t_A4_P_u8: TypeId = 1763;
+pub(super) const t_A4_u64: TypeId = 1764;
+pub(super) const t_nvjpegImage_t: TypeId = 1765;
+pub(super) const t_P_nvjpegImage_t: TypeId = 1766;
+pub(super) const t_nvjpegDecodeParams_t: TypeId = 1767;
+pub(super) const t_P_nvjpegDecodeParams_t: TypeId = 1768;
+pub(super) const t_nvjpegChromaSubsampling_t: TypeId = 1769;
+pub(super) const t_nvjpegJpegStream_t: TypeId = 1770;
+pub(super) const t_nvjpegJpegDecoder_t: TypeId = 1771;
+pub(super) const t_nvjpegExifOrientation_t: TypeId = 1772;
+pub(super) const t_nvjpegScaleFactor_t: TypeId = 1773;
+pub(super) const t_P_nvjpegJpegDecoder_t: TypeId = 1774;
+pub(super) const t_P_nvjpegJpegState_t: TypeId = 1775;
+pub(super) const t_nvjpegEncoderState_t: TypeId = 1776;
+pub(super) const t_nvjpegEncoderParams_t: TypeId = 1777;
+pub(super) const t_PC_nvjpegImage_t: TypeId = 1778;
+pub(super) const t_nvjpegInputFormat_t: TypeId = 1779;
+pub(super) const t_P_nvjpegEncoderParams_t: TypeId = 1780;
+pub(super) const t_nvjpegJpegEncoding_t: TypeId = 1781;
+pub(super) const t_P_nvjpegEncoderState_t: TypeId = 1782;
+pub(super) const t_nvjpegEncBackend_t: TypeId = 1783;
+pub(super) const t_P_nvjpegChromaSubsampling_t: TypeId = 1784;
+pub(super) const t_P_nvjpegJpegStream_t: TypeId = 1785;
+pub(super) const t_P_nvjpegExifOrientation_t: TypeId = 1786;
+pub(super) const t_P_nvjpegJpegEncoding_t: TypeId = 1787;
+pub(super) const t_nvjpeg2kStatus_t: TypeId = 1788;
+pub(super) const t_nvjpeg2kStatus_t_status: TypeId = 1789;
+pub(super) const t_nvjpeg2kBackend_t: TypeId = 1790;
+pub(super) const t_nvjpeg2kDeviceAllocator_t: TypeId = 1791;
+pub(super) const t_P_nvjpeg2kDeviceAllocator_t: TypeId = 1792;
+pub(super) const t_nvjpeg2kPinnedAllocator_t: TypeId = 1793;
+pub(super) const t_P_nvjpeg2kPinnedAllocator_t: TypeId = 1794;
+pub(super) const t_nvjpeg2kHandle_t: TypeId = 1795;
+pub(super) const t_P_nvjpeg2kHandle_t: TypeId = 1796;
+pub(super) const t_nvjpeg2kDeviceAllocatorV2_t: TypeId = 1797;
+pub(super) const t_P_nvjpeg2kDeviceAllocatorV2_t: TypeId = 1798;
+pub(super) const t_nvjpeg2kPinnedAllocatorV2_t: TypeId = 1799;
+pub(super) const t_P_nvjpeg2kPinnedAllocatorV2_t: TypeId = 1800;
+pub(super) const t_nvjpeg2kDecodeState_t: TypeId = 1801;
+pub(super) const t_nvjpeg2kStream_t: TypeId = 1802;
+pub(super) const t_nvjpeg2kImageType_t: TypeId = 1803;
+pub(super) const t_nvjpeg2kImage_t: TypeId = 1804;
+pub(super) const t_P_nvjpeg2kImage_t: TypeId = 1805;
+pub(super) const t_nvjpeg2kDecodeParams_t: TypeId = 1806;
+pub(super) const t_P_nvjpeg2kDecodeParams_t: TypeId = 1807;
+pub(super) const t_nvjpeg2kImageFormat_t: TypeId = 1808;
+pub(super) const t_P_nvjpeg2kDecodeState_t: TypeId = 1809;
+pub(super) const t_nvjpeg2kEncoder_t: TypeId = 1810;
+pub(super) const t_nvjpeg2kEncodeState_t: TypeId = 1811;
+pub(super) const t_nvjpeg2kEncodeParams_t: TypeId = 1812;
+pub(super) const t_PC_nvjpeg2kImage_t: TypeId = 1813;
+pub(super) const t_P_nvjpeg2kEncodeParams_t: TypeId = 1814;
+pub(super) const t_nvjpeg2kBitstreamType_t: TypeId = 1815;
+pub(super) const t_nvjpeg2kColorSpace_t: TypeId = 1816;
+pub(super) const t_nvjpeg2kImageComponentInfo_t: TypeId = 1817;
+pub(super) const t_P_nvjpeg2kImageComponentInfo_t: TypeId = 1818;
+pub(super) const t_nvjpeg2kProgOrder_t: TypeId = 1819;
+pub(super) const t_A33_u32: TypeId = 1820;
+pub(super) const t_nvjpeg2kEncodeConfig_t: TypeId = 1821;
+pub(super) const t_P_nvjpeg2kEncodeConfig_t: TypeId = 1822;
+pub(super) const t_nvjpeg2kNLTType_t: TypeId = 1823;
+pub(super) const t_nvjpeg2kNLTInfo_t: TypeId = 1824;
+pub(super) const t_PC_nvjpeg2kNLTInfo_t: TypeId = 1825;
+pub(super) const t_nvjpeg2kQualityType_t: TypeId = 1826;
+pub(super) const t_P_nvjpeg2kEncodeState_t: TypeId = 1827;
+pub(super) const t_P_nvjpeg2kEncoder_t: TypeId = 1828;
+pub(super) const t_P_nvjpeg2kStream_t: TypeId = 1829;
+pub(super) const t_P_nvjpeg2kColorSpace_t: TypeId = 1830;
+pub(super) const t_P_nvjpeg2kNLTInfo_t: TypeId = 1831;
+pub(super) const t_nvjpeg2kImageInfo_t: TypeId = 1832;
+pub(super) const t_P_nvjpeg2kImageInfo_t: TypeId = 1833;
+pub(super) const t_nvmlReturn_t: TypeId = 1834;
+pub(super) const t_nvmlReturn_t_status: TypeId = 1835;
+pub(super) const t_nvmlComputeInstance_t: TypeId = 1836;
+pub(super) const t_nvmlDevice_t: TypeId = 1837;
+pub(super) const t_nvmlGpuInstance_t: TypeId = 1838;
+pub(super) const t_nvmlComputeInstancePlacement_t: TypeId = 1839;
+pub(super) const t_nvmlComputeInstanceInfo_t: TypeId = 1840;
+pub(super) const t_P_nvmlComputeInstanceInfo_t: TypeId = 1841;
+pub(super) const t_nvmlEccCounterType_t: TypeId = 1842;
+pub(super) const t_nvmlValueType_t: TypeId = 1843;
+pub(super) const t_nvmlValue_t: TypeId = 1844;
+pub(super) const t_nvmlFieldId: TypeId = 1845;
+pub(super) const t_nvmlFieldValue_t: TypeId = 1846;
+pub(super) const t_P_nvmlFieldValue_t: TypeId = 1847;
+pub(super) const t_P_nvmlGpuInstance_t: TypeId = 1848;
+pub(super) const t_nvmlGpuInstancePlacement_t: TypeId = 1849;
+pub(super) const t_PC_nvmlGpuInstancePlacement_t: TypeId = 1850;
+pub(super) const t_A32_char: TypeId = 1851;
+pub(super) const t_nvmlPciInfo_t: TypeId = 1852;
+pub(super) const t_P_nvmlPciInfo_t: TypeId = 1853;
+pub(super) const t_nvmlEnableState_t: TypeId = 1854;
+pub(super) const t_nvmlRestrictedAPI_t: TypeId = 1855;
+pub(super) const t_P_nvmlEnableState_t: TypeId = 1856;
+pub(super) const t_A5_u32: TypeId = 1857;
+pub(super) const t_nvmlAccountingStats_t: TypeId = 1858;
+pub(super) const t_P_nvmlAccountingStats_t: TypeId = 1859;
+pub(super) const t_nvmlAccountingStats_v2_t: TypeId = 1860;
+pub(super) const t_P_nvmlAccountingStats_v2_t: TypeId = 1861;
+pub(super) const t_nvmlVgpuInstance_t: TypeId = 1862;
+pub(super) const t_P_nvmlVgpuInstance_t: TypeId = 1863;
+pub(super) const t_nvmlAdaptiveTgpModeInfo_v1_t: TypeId = 1864;
+pub(super) const t_P_nvmlAdaptiveTgpModeInfo_v1_t: TypeId = 1865;
+pub(super) const t_nvmlDeviceAddressingMode_t: TypeId = 1866;
+pub(super) const t_P_nvmlDeviceAddressingMode_t: TypeId = 1867;
+pub(super) const t_nvmlClockType_t: TypeId = 1868;
+pub(super) const t_nvmlDeviceArchitecture_t: TypeId = 1869;
+pub(super) const t_P_nvmlDeviceArchitecture_t: TypeId = 1870;
+pub(super) const t_nvmlDeviceAttributes_t: TypeId = 1871;
+pub(super) const t_P_nvmlDeviceAttributes_t: TypeId = 1872;
+pub(super) const t_nvmlBAR1Memory_t: TypeId = 1873;
+pub(super) const t_P_nvmlBAR1Memory_t: TypeId = 1874;
+pub(super) const t_nvmlBBXTimeData_v1_t: TypeId = 1875;
+pub(super) const t_P_nvmlBBXTimeData_v1_t: TypeId = 1876;
+pub(super) const t_nvmlEccBankRemapperHistogram_v1_t: TypeId = 1877;
+pub(super) const t_nvmlEccBankRemapperStatus_v1_t: TypeId = 1878;
+pub(super) const t_P_nvmlEccBankRemapperStatus_v1_t: TypeId = 1879;
+pub(super) const t_nvmlBrandType_t: TypeId = 1880;
+pub(super) const t_P_nvmlBrandType_t: TypeId = 1881;
+pub(super) const t_nvmlBridgeChipType_t: TypeId = 1882;
+pub(super) const t_nvmlBridgeChipInfo_t: TypeId = 1883;
+pub(super) const t_A128_nvmlBridgeChipInfo_t: TypeId = 1884;
+pub(super) const t_nvmlBridgeChipHierarchy_t: TypeId = 1885;
+pub(super) const t_P_nvmlBridgeChipHierarchy_t: TypeId = 1886;
+pub(super) const t_nvmlBusType_t: TypeId = 1887;
+pub(super) const t_P_nvmlBusType_t: TypeId = 1888;
+pub(super) const t_nvmlC2cModeInfo_v1_t: TypeId = 1889;
+pub(super) const t_P_nvmlC2cModeInfo_v1_t: TypeId = 1890;
+pub(super) const t_nvmlDeviceCapabilities_t: TypeId = 1891;
+pub(super) const t_P_nvmlDeviceCapabilities_t: TypeId = 1892;
+pub(super) const t_nvmlClkMonFaultInfo_t: TypeId = 1893;
+pub(super) const t_A32_nvmlClkMonFaultInfo_t: TypeId = 1894;
+pub(super) const t_nvmlClkMonStatus_t: TypeId = 1895;
+pub(super) const t_P_nvmlClkMonStatus_t: TypeId = 1896;
+pub(super) const t_nvmlClockId_t: TypeId = 1897;
+pub(super) const t_nvmlPstates_t: TypeId = 1898;
+pub(super) const t_nvmlClockOffset_t: TypeId = 1899;
+pub(super) const t_P_nvmlClockOffset_t: TypeId = 1900;
+pub(super) const t_nvmlComputeMode_t: TypeId = 1901;
+pub(super) const t_P_nvmlComputeMode_t: TypeId = 1902;
+pub(super) const t_nvmlProcessInfo_v1_t: TypeId = 1903;
+pub(super) const t_P_nvmlProcessInfo_v1_t: TypeId = 1904;
+pub(super) const t_nvmlProcessInfo_t: TypeId = 1905;
+pub(super) const t_P_nvmlProcessInfo_t: TypeId = 1906;
+pub(super) const t_A32_u8: TypeId = 1907;
+pub(super) const t_A8192_u8: TypeId = 1908;
+pub(super) const t_A4096_u8: TypeId = 1909;
+pub(super) const t_nvmlConfComputeGpuAttestationReport_t: TypeId = 1910;
+pub(super) const t_P_nvmlConfComputeGpuAttestationReport_t: TypeId = 1911;
+pub(super) const t_A5120_u8: TypeId = 1912;
+pub(super) const t_nvmlConfComputeGpuCertificate_t: TypeId = 1913;
+pub(super) const t_P_nvmlConfComputeGpuCertificate_t: TypeId = 1914;
+pub(super) const t_nvmlConfComputeMemSizeInfo_t: TypeId = 1915;
+pub(super) const t_P_nvmlConfComputeMemSizeInfo_t: TypeId = 1916;
+pub(super) const t_nvmlMemory_t: TypeId = 1917;
+pub(super) const t_P_nvmlMemory_t: TypeId = 1918;
+pub(super) const t_nvmlCoolerControl_t: TypeId = 1919;
+pub(super) const t_nvmlCoolerTarget_t_in4: TypeId = 1920;
+pub(super) const t_nvmlCoolerInfo_t: TypeId = 1921;
+pub(super) const t_P_nvmlCoolerInfo_t: TypeId = 1922;
+pub(super) const t_nvmlAffinityScope_t: TypeId = 1923;
+pub(super) const t_nvmlVgpuTypeId_t: TypeId = 1924;
+pub(super) const t_P_nvmlVgpuTypeId_t: TypeId = 1925;
+pub(super) const t_A2048_char: TypeId = 1926;
+pub(super) const t_nvmlDeviceCurrentClockFreqs_t: TypeId = 1927;
+pub(super) const t_P_nvmlDeviceCurrentClockFreqs_t: TypeId = 1928;
+pub(super) const t_nvmlClocksEventReasons_in4: TypeId = 1929;
+pub(super) const t_P_nvmlClocksEventReasons_in4: TypeId = 1930;
+pub(super) const t_nvmlClocksEventReasons_in8: TypeId = 1931;
+pub(super) const t_P_nvmlClocksEventReasons_in8: TypeId = 1932;
+pub(super) const t_nvmlMemoryErrorType_t: TypeId = 1933;
+pub(super) const t_nvmlEccErrorCounts_t: TypeId = 1934;
+pub(super) const t_P_nvmlEccErrorCounts_t: TypeId = 1935;
+pub(super) const t_P_nvmlDevice_t: TypeId = 1936;
+pub(super) const t_nvmlDramEncryptionInfo_t: TypeId = 1937;
+pub(super) const t_P_nvmlDramEncryptionInfo_t: TypeId = 1938;
+pub(super) const t_nvmlDriverModel_t: TypeId = 1939;
+pub(super) const t_P_nvmlDriverModel_t: TypeId = 1940;
+pub(super) const t_nvmlGpuDynamicPstatesInfo_t_utilization: TypeId = 1941;
+pub(super) const t_A8_nvmlGpuDynamicPstatesInfo_t_utilization: TypeId = 1942;
+pub(super) const t_nvmlGpuDynamicPstatesInfo_t: TypeId = 1943;
+pub(super) const t_P_nvmlGpuDynamicPstatesInfo_t: TypeId = 1944;
+pub(super) const t_nvmlEncoderType_t: TypeId = 1945;
+pub(super) const t_nvmlEncoderSessionInfo_t: TypeId = 1946;
+pub(super) const t_P_nvmlEncoderSessionInfo_t: TypeId = 1947;
+pub(super) const t_nvmlFBCSessionType_t: TypeId = 1948;
+pub(super) const t_nvmlFBCSessionInfo_t: TypeId = 1949;
+pub(super) const t_P_nvmlFBCSessionInfo_t: TypeId = 1950;
+pub(super) const t_nvmlFBCStats_t: TypeId = 1951;
+pub(super) const t_P_nvmlFBCStats_t: TypeId = 1952;
+pub(super) const t_nvmlFanControlPolicy_t: TypeId = 1953;
+pub(super) const t_P_nvmlFanControlPolicy_t: TypeId = 1954;
+pub(super) const t_nvmlFanSpeedInfo_t: TypeId = 1955;
+pub(super) const t_P_nvmlFanSpeedInfo_t: TypeId = 1956;
+pub(super) const t_nvmlFabricState: TypeId = 1957;
+pub(super) const t_nvmlFabricState_in1: TypeId = 1958;
+pub(super) const t_nvmlGpuFabricInfo_t: TypeId = 1959;
+pub(super) const t_P_nvmlGpuFabricInfo_t: TypeId = 1960;
+pub(super) const t_nvmlFabricHealthSummary: TypeId = 1961;
+pub(super) const t_nvmlFabricHealthSummary_in1: TypeId = 1962;
+pub(super) const t_nvmlGpuFabricInfoV_t: TypeId = 1963;
+pub(super) const t_P_nvmlGpuFabricInfoV_t: TypeId = 1964;
+pub(super) const t_nvmlFabricCliqueType: TypeId = 1965;
+pub(super) const t_nvmlFabricCliqueType_in1: TypeId = 1966;
+pub(super) const t_nvmlGpuFabricClique_v1_t: TypeId = 1967;
+pub(super) const t_A64_nvmlGpuFabricClique_v1_t: TypeId = 1968;
+pub(super) const t_nvmlGpuFabricInfo_v4_t: TypeId = 1969;
+pub(super) const t_P_nvmlGpuFabricInfo_v4_t: TypeId = 1970;
+pub(super) const t_P_nvmlGpuInstancePlacement_t: TypeId = 1971;
+pub(super) const t_nvmlGpuInstanceProfile: TypeId = 1972;
+pub(super) const t_nvmlGpuInstanceProfileInfo_t: TypeId = 1973;
+pub(super) const t_P_nvmlGpuInstanceProfileInfo_t: TypeId = 1974;
+pub(super) const t_A96_char: TypeId = 1975;
+pub(super) const t_nvmlGpuInstanceProfileInfo_v2_t: TypeId = 1976;
+pub(super) const t_P_nvmlGpuInstanceProfileInfo_v2_t: TypeId = 1977;
+pub(super) const t_nvmlGpuOperationMode_t: TypeId = 1978;
+pub(super) const t_P_nvmlGpuOperationMode_t: TypeId = 1979;
+pub(super) const t_nvmlGpuUptime_v1_t: TypeId = 1980;
+pub(super) const t_P_nvmlGpuUptime_v1_t: TypeId = 1981;
+pub(super) const t_nvmlGridLicenseFeatureCode_t: TypeId = 1982;
+pub(super) const t_nvmlGridLicenseExpiry_t: TypeId = 1983;
+pub(super) const t_nvmlGridLicensableFeature_t: TypeId = 1984;
+pub(super) const t_A3_nvmlGridLicensableFeature_t: TypeId = 1985;
+pub(super) const t_nvmlGridLicensableFeatures_t: TypeId = 1986;
+pub(super) const t_P_nvmlGridLicensableFeatures_t: TypeId = 1987;
+pub(super) const t_A41_char: TypeId = 1988;
+pub(super) const t_nvmlUUIDValue_t: TypeId = 1989;
+pub(super) const t_nvmlUUIDType_t: TypeId = 1990;
+pub(super) const t_nvmlUUID_t: TypeId = 1991;
+pub(super) const t_PC_nvmlUUID_t: TypeId = 1992;
+pub(super) const t_nvmlHostVgpuMode_t: TypeId = 1993;
+pub(super) const t_P_nvmlHostVgpuMode_t: TypeId = 1994;
+pub(super) const t_nvmlHostname_v1_t: TypeId = 1995;
+pub(super) const t_P_nvmlHostname_v1_t: TypeId = 1996;
+pub(super) const t_nvmlInforomObject_t: TypeId = 1997;
+pub(super) const t_nvmlMarginTemperature_t: TypeId = 1998;
+pub(super) const t_P_nvmlMarginTemperature_t: TypeId = 1999;
+pub(super) const t_nvmlMemoryLocation_t: TypeId = 2000;
+pub(super) const t_nvmlMemory_v2_t: TypeId = 2001;
+pub(super) const t_P_nvmlMemory_v2_t: TypeId = 2002;
+pub(super) const t_nvmlGetMemoryLimits_v1_t: TypeId = 2003;
+pub(super) const t_P_nvmlGetMemoryLimits_v1_t: TypeId = 2004;
+pub(super) const t_nvmlMigMode: TypeId = 2005;
+pub(super) const t_P_nvmlMigMode: TypeId = 2006;
+pub(super) const t_nvmlNvLinkCapability_t: TypeId = 2007;
+pub(super) const t_nvmlNvLinkErrorCounter_t: TypeId = 2008;
+pub(super) const t_nvmlNvlinkFirmwareVersion_t: TypeId = 2009;
+pub(super) const t_A100_nvmlNvlinkFirmwareVersion_t: TypeId = 2010;
+pub(super) const t_nvmlNvlinkFirmwareInfo_t: TypeId = 2011;
+pub(super) const t_nvmlNvLinkInfo_t: TypeId = 2012;
+pub(super) const t_P_nvmlNvLinkInfo_t: TypeId = 2013;
+pub(super) const t_nvmlNvLinkInfo_v3_t: TypeId = 2014;
+pub(super) const t_P_nvmlNvLinkInfo_v3_t: TypeId = 2015;
+pub(super) const t_nvmlIntNvLinkDeviceType_t: TypeId = 2016;
+pub(super) const t_P_nvmlIntNvLinkDeviceType_t: TypeId = 2017;
+pub(super) const t_nvmlNvlinkTelemetrySample_v1_t: TypeId = 2018;
+pub(super) const t_P_nvmlNvlinkTelemetrySample_v1_t: TypeId = 2019;
+pub(super) const t_nvmlNvlinkTelemetrySamples_v1_t: TypeId = 2020;
+pub(super) const t_P_nvmlNvlinkTelemetrySamples_v1_t: TypeId = 2021;
+pub(super) const t_nvmlNvLinkUtilizationCountUnits_t: TypeId = 2022;
+pub(super) const t_nvmlNvLinkUtilizationCountPktTypes_t_in4: TypeId = 2023;
+pub(super) const t_nvmlNvLinkUtilizationControl_t: TypeId = 2024;
+pub(super) const t_P_nvmlNvLinkUtilizationControl_t: TypeId = 2025;
+pub(super) const t_nvmlNvlinkGetBwMode_t: TypeId = 2026;
+pub(super) const t_P_nvmlNvlinkGetBwMode_t: TypeId = 2027;
+pub(super) const t_A256_u8: TypeId = 2028;
+pub(super) const t_nvmlNvlinkNvlePrivateInfo_v1_t: TypeId = 2029;
+pub(super) const t_P_nvmlNvlinkNvlePrivateInfo_v1_t: TypeId = 2030;
+pub(super) const t_A4096_u32: TypeId = 2031;
+pub(super) const t_nvmlNvlinkGetRemapTableInfo_v1_t: TypeId = 2032;
+pub(super) const t_P_nvmlNvlinkGetRemapTableInfo_v1_t: TypeId = 2033;
+pub(super) const t_A23_u8: TypeId = 2034;
+pub(super) const t_nvmlNvlinkSupportedBwModes_t: TypeId = 2035;
+pub(super) const t_P_nvmlNvlinkSupportedBwModes_t: TypeId = 2036;
+pub(super) const t_nvmlGpuP2PCapsIndex_t: TypeId = 2037;
+pub(super) const t_nvmlGpuP2PStatus_t: TypeId = 2038;
+pub(super) const t_P_nvmlGpuP2PStatus_t: TypeId = 2039;
+pub(super) const t_nvmlPciInfoExt_t: TypeId = 2040;
+pub(super) const t_P_nvmlPciInfoExt_t: TypeId = 2041;
+pub(super) const t_nvmlPcieUtilCounter_t: TypeId = 2042;
+pub(super) const t_nvmlPdi_t: TypeId = 2043;
+pub(super) const t_P_nvmlPdi_t: TypeId = 2044;
+pub(super) const t_nvmlDevicePerfModes_t: TypeId = 2045;
+pub(super) const t_P_nvmlDevicePerfModes_t: TypeId = 2046;
+pub(super) const t_P_nvmlPstates_t: TypeId = 2047;
+pub(super) const t_nvmlPlatformInfo_t: TypeId = 2048;
+pub(super) const t_P_nvmlPlatformInfo_t: TypeId = 2049;
+pub(super) const t_nvmlDevicePowerMizerModes_v1_t: TypeId = 2050;
+pub(super) const t_P_nvmlDevicePowerMizerModes_v1_t: TypeId = 2051;
+pub(super) const t_nvmlPowerSource_t: TypeId = 2052;
+pub(super) const t_P_nvmlPowerSource_t: TypeId = 2053;
+pub(super) const t_nvmlProcessUtilizationSample_t: TypeId = 2054;
+pub(super) const t_P_nvmlProcessUtilizationSample_t: TypeId = 2055;
+pub(super) const t_nvmlProcessUtilizationInfo_v1_t: TypeId = 2056;
+pub(super) const t_P_nvmlProcessUtilizationInfo_v1_t: TypeId = 2057;
+pub(super) const t_nvmlProcessesUtilizationInfo_t: TypeId = 2058;
+pub(super) const t_P_nvmlProcessesUtilizationInfo_t: TypeId = 2059;
+pub(super) const t_nvmlRemappedRowsInfo_v2_t: TypeId = 2060;
+pub(super) const t_P_nvmlRemappedRowsInfo_v2_t: TypeId = 2061;
+pub(super) const t_nvmlRepairStatus_t: TypeId = 2062;
+pub(super) const t_P_nvmlRepairStatus_t: TypeId = 2063;
+pub(super) const t_nvmlPageRetirementCause_t: TypeId = 2064;
+pub(super) const t_nvmlRowRemapperHistogramValues_t: TypeId = 2065;
+pub(super) const t_P_nvmlRowRemapperHistogramValues_t: TypeId = 2066;
+pub(super) const t_nvmlProcessDetail_v1_t: TypeId = 2067;
+pub(super) const t_P_nvmlProcessDetail_v1_t: TypeId = 2068;
+pub(super) const t_nvmlProcessDetailList_t: TypeId = 2069;
+pub(super) const t_P_nvmlProcessDetailList_t: TypeId = 2070;
+pub(super) const t_nvmlSamplingType_t: TypeId = 2071;
+pub(super) const t_P_nvmlValueType_t: TypeId = 2072;
+pub(super) const t_nvmlSample_t: TypeId = 2073;
+pub(super) const t_P_nvmlSample_t: TypeId = 2074;
+pub(super) const t_nvmlEccSramErrorStatus_t: TypeId = 2075;
+pub(super) const t_P_nvmlEccSramErrorStatus_t: TypeId = 2076;
+pub(super) const t_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t: TypeId = 2077;
+pub(super) const t_P_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t: TypeId = 2078;
+pub(super) const t_nvmlEccSramUniqueUncorrectedErrorCounts_t: TypeId = 2079;
+pub(super) const t_P_nvmlEccSramUniqueUncorrectedErrorCounts_t: TypeId = 2080;
+pub(super) const t_nvmlEventTypes_in4: TypeId = 2081;
+pub(super) const t_P_nvmlEventTypes_in4: TypeId = 2082;
+pub(super) const t_nvmlEventTypes_in8: TypeId = 2083;
+pub(super) const t_P_nvmlEventTypes_in8: TypeId = 2084;
+pub(super) const t_nvmlTemperatureSensors_t: TypeId = 2085;
+pub(super) const t_nvmlTemperatureThresholds_t: TypeId = 2086;
+pub(super) const t_nvmlTemperature_t: TypeId = 2087;
+pub(super) const t_P_nvmlTemperature_t: TypeId = 2088;
+pub(super) const t_nvmlThermalController_t: TypeId = 2089;
+pub(super) const t_nvmlThermalTarget_t: TypeId = 2090;
+pub(super) const t_nvmlGpuThermalSettings_t_sensor: TypeId = 2091;
+pub(super) const t_A3_nvmlGpuThermalSettings_t_sensor: TypeId = 2092;
+pub(super) const t_nvmlGpuThermalSettings_t: TypeId = 2093;
+pub(super) const t_P_nvmlGpuThermalSettings_t: TypeId = 2094;
+pub(super) const t_nvmlGpuTopologyLevel_t: TypeId = 2095;
+pub(super) const t_P_nvmlGpuTopologyLevel_t: TypeId = 2096;
+pub(super) const t_nvmlUnrepairableMemoryStatus_v1_t: TypeId = 2097;
+pub(super) const t_P_nvmlUnrepairableMemoryStatus_v1_t: TypeId = 2098;
+pub(super) const t_nvmlUtilization_t: TypeId = 2099;
+pub(super) const t_P_nvmlUtilization_t: TypeId = 2100;
+pub(super) const t_nvmlDeviceVgpuCapability_t: TypeId = 2101;
+pub(super) const t_nvmlVgpuHeterogeneousMode_t: TypeId = 2102;
+pub(super) const t_P_nvmlVgpuHeterogeneousMode_t: TypeId = 2103;
+pub(super) const t_nvmlVgpuInstanceUtilizationInfo_v1_t: TypeId = 2104;
+pub(super) const t_P_nvmlVgpuInstanceUtilizationInfo_v1_t: TypeId = 2105;
+pub(super) const t_nvmlVgpuInstancesUtilizationInfo_t: TypeId = 2106;
+pub(super) const t_P_nvmlVgpuInstancesUtilizationInfo_t: TypeId = 2107;
+pub(super) const t_A80_char: TypeId = 2108;
+pub(super) const t_nvmlVgpuVersion_t: TypeId = 2109;
+pub(super) const t_nvmlVgpuPgpuMetadata_t: TypeId = 2110;
+pub(super) const t_P_nvmlVgpuPgpuMetadata_t: TypeId = 2111;
+pub(super) const t_nvmlVgpuProcessUtilizationSample_t: TypeId = 2112;
+pub(super) const t_P_nvmlVgpuProcessUtilizationSample_t: TypeId = 2113;
+pub(super) const t_nvmlVgpuProcessUtilizationInfo_v1_t: TypeId = 2114;
+pub(super) const t_P_nvmlVgpuProcessUtilizationInfo_v1_t: TypeId = 2115;
+pub(super) const t_nvmlVgpuProcessesUtilizationInfo_t: TypeId = 2116;
+pub(super) const t_P_nvmlVgpuProcessesUtilizationInfo_t: TypeId = 2117;
+pub(super) const t_nvmlVgpuSchedulerCapabilities_t: TypeId = 2118;
+pub(super) const t_P_nvmlVgpuSchedulerCapabilities_t: TypeId = 2119;
+pub(super) const t_nvmlVgpuSchedulerParams_t_vgpuSchedDataWithARR: TypeId = 2120;
+pub(super) const t_nvmlVgpuSchedulerParams_t_vgpuSchedData: TypeId = 2121;
+pub(super) const t_nvmlVgpuSchedulerParams_t: TypeId = 2122;
+pub(super) const t_nvmlVgpuSchedulerLogEntry_t: TypeId = 2123;
+pub(super) const t_A200_nvmlVgpuSchedulerLogEntry_t: TypeId = 2124;
+pub(super) const t_nvmlVgpuSchedulerLog_t: TypeId = 2125;
+pub(super) const t_P_nvmlVgpuSchedulerLog_t: TypeId = 2126;
+pub(super) const t_nvmlVgpuSchedulerLogEntry_v2_t: TypeId = 2127;
+pub(super) const t_A200_nvmlVgpuSchedulerLogEntry_v2_t: TypeId = 2128;
+pub(super) const t_nvmlVgpuSchedulerLogInfo_v2_t: TypeId = 2129;
+pub(super) const t_P_nvmlVgpuSchedulerLogInfo_v2_t: TypeId = 2130;
+pub(super) const t_nvmlVgpuSchedulerGetState_t: TypeId = 2131;
+pub(super) const t_P_nvmlVgpuSchedulerGetState_t: TypeId = 2132;
+pub(super) const t_nvmlVgpuSchedulerStateInfo_v2_t: TypeId = 2133;
+pub(super) const t_P_nvmlVgpuSchedulerStateInfo_v2_t: TypeId = 2134;
+pub(super) const t_nvmlVgpuPlacementList_t: TypeId = 2135;
+pub(super) const t_P_nvmlVgpuPlacementList_t: TypeId = 2136;
+pub(super) const t_nvmlVgpuInstanceUtilizationSample_t: TypeId = 2137;
+pub(super) const t_P_nvmlVgpuInstanceUtilizationSample_t: TypeId = 2138;
+pub(super) const t_nvmlPerfPolicyType_t: TypeId = 2139;
+pub(super) const t_nvmlViolationTime_t: TypeId = 2140;
+pub(super) const t_P_nvmlViolationTime_t: TypeId = 2141;
+pub(super) const t_nvmlGpuVirtualizationMode_t: TypeId = 2142;
+pub(super) const t_P_nvmlGpuVirtualizationMode_t: TypeId = 2143;
+pub(super) const t_nvmlNvlinkLockRemapTable_v1_t: TypeId = 2144;
+pub(super) const t_P_nvmlNvlinkLockRemapTable_v1_t: TypeId = 2145;
+pub(super) const t_nvmlRailMetrics_t: TypeId = 2146;
+pub(super) const t_A2_nvmlRailMetrics_t: TypeId = 2147;
+pub(super) const t_nvmlCoreRailMetrics_t: TypeId = 2148;
+pub(super) const t_nvmlPmgrPwrTuple_t: TypeId = 2149;
+pub(super) const t_nvmlPwrModelMetricsDlppm1xPerf_t: TypeId = 2150;
+pub(super) const t_nvmlPwrModelMetricsDlppm1x_t: TypeId = 2151;
+pub(super) const t_A8_nvmlPwrModelMetricsDlppm1x_t: TypeId = 2152;
+pub(super) const t_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t: TypeId = 2153;
+pub(super) const t_A3_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t: TypeId = 2154;
+pub(super) const t_nvmlObservedMetrics_t: TypeId = 2155;
+pub(super) const t_nvmlPerfMetricsDlppc2xSample_t: TypeId = 2156;
+pub(super) const t_nvmlPwrModelMetricsSamplePfpp1x_t: TypeId = 2157;
+pub(super) const t_A32_nvmlPwrModelMetricsSamplePfpp1x_t: TypeId = 2158;
+pub(super) const t_nvmlPwrModelOperatingPointPfpp1x_t: TypeId = 2159;
+pub(super) const t_nvmlPwrModelMetricsPfpp1x_t: TypeId = 2160;
+pub(super) const t_nvmlPerfMetricsPfpp1xSample_t: TypeId = 2161;
+pub(super) const t_nvmlPerfMetricControllerSample_t_data: TypeId = 2162;
+pub(super) const t_nvmlPerfMetricControllerSample_t: TypeId = 2163;
+pub(super) const t_A4_nvmlPerfMetricControllerSample_t: TypeId = 2164;
+pub(super) const t_nvmlPerfMetricsSample_t: TypeId = 2165;
+pub(super) const t_A13_nvmlPerfMetricsSample_t: TypeId = 2166;
+pub(super) const t_nvmlPerfMetricsSamples_v1_t: TypeId = 2167;
+pub(super) const t_P_nvmlPerfMetricsSamples_v1_t: TypeId = 2168;
+pub(super) const t_nvmlPowerSmoothingProfile_t: TypeId = 2169;
+pub(super) const t_P_nvmlPowerSmoothingProfile_t: TypeId = 2170;
+pub(super) const t_nvmlPowerSmoothingState_t: TypeId = 2171;
+pub(super) const t_P_nvmlPowerSmoothingState_t: TypeId = 2172;
+pub(super) const t_nvmlPRMCounterInput_v1_t: TypeId = 2173;
+pub(super) const t_nvmlPRMCounterValue_v1_t: TypeId = 2174;
+pub(super) const t_nvmlPRMCounter_v1_t: TypeId = 2175;
+pub(super) const t_P_nvmlPRMCounter_v1_t: TypeId = 2176;
+pub(super) const t_nvmlPRMCounterList_v1_t: TypeId = 2177;
+pub(super) const t_P_nvmlPRMCounterList_v1_t: TypeId = 2178;
+pub(super) const t_A496_u8: TypeId = 2179;
+pub(super) const t_nvmlPRMTLV_v1_t__1: TypeId = 2180;
+pub(super) const t_nvmlPRMTLV_v1_t: TypeId = 2181;
+pub(super) const t_P_nvmlPRMTLV_v1_t: TypeId = 2182;
+pub(super) const t_nvmlEventSet_t: TypeId = 2183;
+pub(super) const t_nvmlDetachGpuState_t: TypeId = 2184;
+pub(super) const t_nvmlPcieLinkState_t: TypeId = 2185;
+pub(super) const t_nvmlFlags_in4: TypeId = 2186;
+pub(super) const t_PC_nvmlDramEncryptionInfo_t: TypeId = 2187;
+pub(super) const t_nvmlSetMemoryLimits_v1_t: TypeId = 2188;
+pub(super) const t_P_nvmlSetMemoryLimits_v1_t: TypeId = 2189;
+pub(super) const t_P_nvmlReturn_t: TypeId = 2190;
+pub(super) const t_nvmlNvLinkPowerThres_t: TypeId = 2191;
+pub(super) const t_P_nvmlNvLinkPowerThres_t: TypeId = 2192;
+pub(super) const t_nvmlNvlinkSetBwMode_t: TypeId = 2193;
+pub(super) const t_P_nvmlNvlinkSetBwMode_t: TypeId = 2194;
+pub(super) const t_nvmlNvlinkSetBwModeAsync_v1_t: TypeId = 2195;
+pub(super) const t_P_nvmlNvlinkSetBwModeAsync_v1_t: TypeId = 2196;
+pub(super) const t_nvmlNvlinkSetNvleReady_v1_t: TypeId = 2197;
+pub(super) const t_P_nvmlNvlinkSetNvleReady_v1_t: TypeId = 2198;
+pub(super) const t_nvmlPowerValue_v2_t: TypeId = 2199;
+pub(super) const t_P_nvmlPowerValue_v2_t: TypeId = 2200;
+pub(super) const t_nvmlRusdSettings_v1_t: TypeId = 2201;
+pub(super) const t_P_nvmlRusdSettings_v1_t: TypeId = 2202;
+pub(super) const t_PC_nvmlVgpuHeterogeneousMode_t: TypeId = 2203;
+pub(super) const t_nvmlVgpuSchedulerSetParams_t_vgpuSchedDataWithARR: TypeId = 2204;
+pub(super) const t_nvmlVgpuSchedulerSetParams_t_vgpuSchedData: TypeId = 2205;
+pub(super) const t_nvmlVgpuSchedulerSetParams_t: TypeId = 2206;
+pub(super) const t_nvmlVgpuSchedulerSetState_t: TypeId = 2207;
+pub(super) const t_P_nvmlVgpuSchedulerSetState_t: TypeId = 2208;
+pub(super) const t_nvmlVgpuSchedulerState_v2_t: TypeId = 2209;
+pub(super) const t_P_nvmlVgpuSchedulerState_v2_t: TypeId = 2210;
+pub(super) const t_nvmlNvlinkSetupNvleEncryptionKey_v1_t: TypeId = 2211;
+pub(super) const t_P_nvmlNvlinkSetupNvleEncryptionKey_v1_t: TypeId = 2212;
+pub(super) const t_A8_u32: TypeId = 2213;
+pub(super) const t_nvmlMask255_t: TypeId = 2214;
+pub(super) const t_nvmlWorkloadPowerProfileRequestedProfiles_t: TypeId = 2215;
+pub(super) const t_P_nvmlWorkloadPowerProfileRequestedProfiles_t: TypeId = 2216;
+pub(super) const t_nvmlWorkloadPowerProfileCurrentProfiles_t: TypeId = 2217;
+pub(super) const t_P_nvmlWorkloadPowerProfileCurrentProfiles_t: TypeId = 2218;
+pub(super) const t_nvmlWorkloadPowerProfileInfo_t: TypeId = 2219;
+pub(super) const t_A255_nvmlWorkloadPowerProfileInfo_t: TypeId = 2220;
+pub(super) const t_nvmlWorkloadPowerProfileProfilesInfo_t: TypeId = 2221;
+pub(super) const t_P_nvmlWorkloadPowerProfileProfilesInfo_t: TypeId = 2222;
+pub(super) const t_nvmlPowerProfileOperation_t: TypeId = 2223;
+pub(super) const t_nvmlWorkloadPowerProfileUpdateProfiles_v1_t: TypeId = 2224;
+pub(super) const t_P_nvmlWorkloadPowerProfileUpdateProfiles_v1_t: TypeId = 2225;
+pub(super) const t_P_nvmlEventSet_t: TypeId = 2226;
+pub(super) const t_nvmlEventSetGetContextCount_v1_t: TypeId = 2227;
+pub(super) const t_P_nvmlEventSetGetContextCount_v1_t: TypeId = 2228;
+pub(super) const t_nvmlEventSetGetContextData_v1_t: TypeId = 2229;
+pub(super) const t_P_nvmlEventSetGetContextData_v1_t: TypeId = 2230;
+pub(super) const t_nvmlEventSetGetContextInfo_v1_t: TypeId = 2231;
+pub(super) const t_P_nvmlEventSetGetContextInfo_v1_t: TypeId = 2232;
+pub(super) const t_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t: TypeId = 2233;
+pub(super) const t_P_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t: TypeId = 2234;
+pub(super) const t_nvmlGpuOperationalEventConfig_v1_t: TypeId = 2235;
+pub(super) const t_PC_nvmlGpuOperationalEventConfig_v1_t: TypeId = 2236;
+pub(super) const t_nvmlEventData_t: TypeId = 2237;
+pub(super) const t_P_nvmlEventData_t: TypeId = 2238;
+pub(super) const t_nvmlEventSetWait_v3_t: TypeId = 2239;
+pub(super) const t_P_nvmlEventSetWait_v3_t: TypeId = 2240;
+pub(super) const t_nvmlExcludedDeviceInfo_t: TypeId = 2241;
+pub(super) const t_P_nvmlExcludedDeviceInfo_t: TypeId = 2242;
+pub(super) const t_nvmlVgpuGuestInfoState_t: TypeId = 2243;
+pub(super) const t_A6_u32: TypeId = 2244;
+pub(super) const t_nvmlVgpuMetadata_t: TypeId = 2245;
+pub(super) const t_P_nvmlVgpuMetadata_t: TypeId = 2246;
+pub(super) const t_nvmlVgpuVmCompatibility_t_in4: TypeId = 2247;
+pub(super) const t_nvmlVgpuPgpuCompatibilityLimitCode_t_in4: TypeId = 2248;
+pub(super) const t_nvmlVgpuPgpuCompatibility_t: TypeId = 2249;
+pub(super) const t_P_nvmlVgpuPgpuCompatibility_t: TypeId = 2250;
+pub(super) const t_nvmlVgpuDriverCapability_t: TypeId = 2251;
+pub(super) const t_P_nvmlVgpuVersion_t: TypeId = 2252;
+pub(super) const t_nvmlGpmSample_t: TypeId = 2253;
+pub(super) const t_nvmlGpmMetric_t_metricInfo: TypeId = 2254;
+pub(super) const t_nvmlGpmMetric_t: TypeId = 2255;
+pub(super) const t_A477_nvmlGpmMetric_t: TypeId = 2256;
+pub(super) const t_nvmlGpmMetricsGet_t: TypeId = 2257;
+pub(super) const t_P_nvmlGpmMetricsGet_t: TypeId = 2258;
+pub(super) const t_nvmlGpmSupport_t: TypeId = 2259;
+pub(super) const t_P_nvmlGpmSupport_t: TypeId = 2260;
+pub(super) const t_P_nvmlGpmSample_t: TypeId = 2261;
+pub(super) const t_P_nvmlComputeInstance_t: TypeId = 2262;
+pub(super) const t_PC_nvmlComputeInstancePlacement_t: TypeId = 2263;
+pub(super) const t_nvmlActiveVgpuInstanceInfo_t: TypeId = 2264;
+pub(super) const t_P_nvmlActiveVgpuInstanceInfo_t: TypeId = 2265;
+pub(super) const t_P_nvmlComputeInstancePlacement_t: TypeId = 2266;
+pub(super) const t_nvmlComputeInstanceProfile: TypeId = 2267;
+pub(super) const t_nvmlComputeInstanceProfileInfo_t: TypeId = 2268;
+pub(super) const t_P_nvmlComputeInstanceProfileInfo_t: TypeId = 2269;
+pub(super) const t_nvmlComputeInstanceProfileInfo_v2_t: TypeId = 2270;
+pub(super) const t_P_nvmlComputeInstanceProfileInfo_v2_t: TypeId = 2271;
+pub(super) const t_nvmlVgpuTypeIdInfo_t: TypeId = 2272;
+pub(super) const t_P_nvmlVgpuTypeIdInfo_t: TypeId = 2273;
+pub(super) const t_nvmlGpuInstanceInfo_t: TypeId = 2274;
+pub(super) const t_P_nvmlGpuInstanceInfo_t: TypeId = 2275;
+pub(super) const t_nvmlVgpuSchedulerLogInfo_t: TypeId = 2276;
+pub(super) const t_P_nvmlVgpuSchedulerLogInfo_t: TypeId = 2277;
+pub(super) const t_nvmlVgpuSchedulerStateInfo_t: TypeId = 2278;
+pub(super) const t_P_nvmlVgpuSchedulerStateInfo_t: TypeId = 2279;
+pub(super) const t_nvmlVgpuCreatablePlacementInfo_t: TypeId = 2280;
+pub(super) const t_P_nvmlVgpuCreatablePlacementInfo_t: TypeId = 2281;
+pub(super) const t_nvmlVgpuSchedulerState_t: TypeId = 2282;
+pub(super) const t_P_nvmlVgpuSchedulerState_t: TypeId = 2283;
+pub(super) const t_nvmlInitFlags_in4: TypeId = 2284;
+pub(super) const t_nvmlSystemEventSet_t: TypeId = 2285;
+pub(super) const t_nvmlSystemEventSetCreateRequest_t: TypeId = 2286;
+pub(super) const t_P_nvmlSystemEventSetCreateRequest_t: TypeId = 2287;
+pub(super) const t_nvmlSystemEventSetFreeRequest_t: TypeId = 2288;
+pub(super) const t_P_nvmlSystemEventSetFreeRequest_t: TypeId = 2289;
+pub(super) const t_nvmlSystemEventData_v1_t: TypeId = 2290;
+pub(super) const t_P_nvmlSystemEventData_v1_t: TypeId = 2291;
+pub(super) const t_nvmlSystemEventSetWaitRequest_t: TypeId = 2292;
+pub(super) const t_P_nvmlSystemEventSetWaitRequest_t: TypeId = 2293;
+pub(super) const t_nvmlCPERCursor_v1_t: TypeId = 2294;
+pub(super) const t_nvmlGetCPER_v1_t: TypeId = 2295;
+pub(super) const t_P_nvmlGetCPER_v1_t: TypeId = 2296;
+pub(super) const t_nvmlConfComputeSystemCaps_t: TypeId = 2297;
+pub(super) const t_P_nvmlConfComputeSystemCaps_t: TypeId = 2298;
+pub(super) const t_nvmlConfComputeGetKeyRotationThresholdInfo_t: TypeId = 2299;
+pub(super) const t_P_nvmlConfComputeGetKeyRotationThresholdInfo_t: TypeId = 2300;
+pub(super) const t_nvmlSystemConfComputeSettings_t: TypeId = 2301;
+pub(super) const t_P_nvmlSystemConfComputeSettings_t: TypeId = 2302;
+pub(super) const t_nvmlSystemConfComputeSettings_v2_t: TypeId = 2303;
+pub(super) const t_P_nvmlSystemConfComputeSettings_v2_t: TypeId = 2304;
+pub(super) const t_nvmlConfComputeSystemState_t: TypeId = 2305;
+pub(super) const t_P_nvmlConfComputeSystemState_t: TypeId = 2306;
+pub(super) const t_nvmlSystemDriverBranchInfo_t: TypeId = 2307;
+pub(super) const t_P_nvmlSystemDriverBranchInfo_t: TypeId = 2308;
+pub(super) const t_nvmlHwbcEntry_t: TypeId = 2309;
+pub(super) const t_P_nvmlHwbcEntry_t: TypeId = 2310;
+pub(super) const t_nvmlSystemRegisterEventRequest_t: TypeId = 2311;
+pub(super) const t_P_nvmlSystemRegisterEventRequest_t: TypeId = 2312;
+pub(super) const t_nvmlConfComputeSetKeyRotationThresholdInfo_t: TypeId = 2313;
+pub(super) const t_P_nvmlConfComputeSetKeyRotationThresholdInfo_t: TypeId = 2314;
+pub(super) const t_nvmlUnit_t: TypeId = 2315;
+pub(super) const t_nvmlFanState_t: TypeId = 2316;
+pub(super) const t_nvmlUnitFanInfo_t: TypeId = 2317;
+pub(super) const t_A24_nvmlUnitFanInfo_t: TypeId = 2318;
+pub(super) const t_nvmlUnitFanSpeeds_t: TypeId = 2319;
+pub(super) const t_P_nvmlUnitFanSpeeds_t: TypeId = 2320;
+pub(super) const t_P_nvmlUnit_t: TypeId = 2321;
+pub(super) const t_nvmlLedColor_t: TypeId = 2322;
+pub(super) const t_nvmlLedState_t: TypeId = 2323;
+pub(super) const t_P_nvmlLedState_t: TypeId = 2324;
+pub(super) const t_nvmlPSUInfo_t: TypeId = 2325;
+pub(super) const t_P_nvmlPSUInfo_t: TypeId = 2326;
+pub(super) const t_nvmlUnitInfo_t: TypeId = 2327;
+pub(super) const t_P_nvmlUnitInfo_t: TypeId = 2328;
+pub(super) const t_nvmlVgpuLicenseExpiry_t: TypeId = 2329;
+pub(super) const t_nvmlVgpuLicenseInfo_t: TypeId = 2330;
+pub(super) const t_P_nvmlVgpuLicenseInfo_t: TypeId = 2331;
+pub(super) const t_nvmlVgpuPlacementId_t: TypeId = 2332;
+pub(super) const t_P_nvmlVgpuPlacementId_t: TypeId = 2333;
+pub(super) const t_nvmlVgpuRuntimeState_t: TypeId = 2334;
+pub(super) const t_P_nvmlVgpuRuntimeState_t: TypeId = 2335;
+pub(super) const t_nvmlVgpuVmIdType_t: TypeId = 2336;
+pub(super) const t_P_nvmlVgpuVmIdType_t: TypeId = 2337;
+pub(super) const t_nvmlVgpuTypeBar1Info_t: TypeId = 2338;
+pub(super) const t_P_nvmlVgpuTypeBar1Info_t: TypeId = 2339;
+pub(super) const t_nvmlVgpuCapability_t: TypeId = 2340;
+pub(super) const t_nvmlVgpuTypeMaxInstance_t: TypeId = 2341;
+pub(super) const t_P_nvmlVgpuTypeMaxInstance_t: TypeId = 2342;
+pub(super) const t_nvrtcResult: TypeId = 2343;
+pub(super) const t_nvrtcResult_status: TypeId = 2344;
+pub(super) const t_nvrtcProgram: TypeId = 2345;
+pub(super) const t_P_nvrtcProgram: TypeId = 2346;
+pub(super) const t_nvrtcBundledHeadersInfo: TypeId = 2347;
+pub(super) const t_P_nvrtcBundledHeadersInfo: TypeId = 2348;
+pub(super) const t_nvrtcInstallHeaders_in4: TypeId = 2349;
+pub(super) const t_nvshmem_team_id_t: TypeId = 2350;
+pub(super) const t_nvshmemx_thread_support_t: TypeId = 2351;
+pub(super) const t_P_nvshmemx_thread_support_t: TypeId = 2352;
+pub(super) const t_A48_char: TypeId = 2353;
+pub(super) const t_nvshmem_team_config_t: TypeId = 2354;
+pub(super) const t_P_nvshmem_team_config_t: TypeId = 2355;
+pub(super) const t_PC_nvshmem_team_config_t: TypeId = 2356;
+pub(super) const t_P_nvshmem_team_id_t: TypeId = 2357;
+pub(super) const t_A124_char: TypeId = 2358;
+pub(super) const t_nvshmemx_uniqueid_t: TypeId = 2359;
+pub(super) const t_P_nvshmemx_uniqueid_t: TypeId = 2360;
+pub(super) const t_nvshmemx_uniqueid_args_t: TypeId = 2361;
+pub(super) const t_A92_char: TypeId = 2362;
+pub(super) const t_nvshmemx_init_args_t: TypeId = 2363;
+pub(super) const t_nvshmemx_init_attr_t: TypeId = 2364;
+pub(super) const t_P_nvshmemx_init_attr_t: TypeId = 2365;
+pub(super) const t_nvshmemi_version_t: TypeId = 2366;
+pub(super) const t_nvshmemx_signal_op_t: TypeId = 2367;
+pub(super) const t_nvshmemx_collective_launch_attr_t: TypeId = 2368;
+pub(super) const t_PC_nvshmemx_collective_launch_attr_t: TypeId = 2369;
+pub(super) const t_flags_in4: TypeId = 2370;
+pub(super) const t_nvshmemx_cmp_type_t: TypeId = 2371;
+pub(super) const t_A60_char: TypeId = 2372;
+pub(super) const t_nvshmemx_region_attrs_t: TypeId = 2373;
+pub(super) const t_PC_nvshmemx_region_attrs_t: TypeId = 2374;
+pub(super) const t_PC_nvshmemx_uniqueid_t: TypeId = 2375;
+pub(super) const t_nvtiffStatus_t: TypeId = 2376;
+pub(super) const t_nvtiffStatus_t_status: TypeId = 2377;
+pub(super) const t_nvtiffStream_t: TypeId = 2378;
+pub(super) const t_nvtiffDecoder_t: TypeId = 2379;
+pub(super) const t_nvtiffDecodeParams_t: TypeId = 2380;
+pub(super) const t_nvtiffImage_t: TypeId = 2381;
+pub(super) const t_P_nvtiffImage_t: TypeId = 2382;
+pub(super) const t_PC_nvtiffImage_t: TypeId = 2383;
+pub(super) const t_P_nvtiffDecodeParams_t: TypeId = 2384;
+pub(super) const t_nvtiffOutputFormat_t: TypeId = 2385;
+pub(super) const t_nvtiffDecodeRegion_t: TypeId = 2386;
+pub(super) const t_PC_nvtiffDecodeRegion_t: TypeId = 2387;
+pub(super) const t_P_nvtiffDecoder_t: TypeId = 2388;
+pub(super) const t_nvtiffDeviceAllocator_t: TypeId = 2389;
+pub(super) const t_P_nvtiffDeviceAllocator_t: TypeId = 2390;
+pub(super) const t_nvtiffPinnedAllocator_t: TypeId = 2391;
+pub(super) const t_P_nvtiffPinnedAllocator_t: TypeId = 2392;
+pub(super) const t_nvtiffEncoder_t: TypeId = 2393;
+pub(super) const t_nvtiffEncodeParams_t: TypeId = 2394;
+pub(super) const t_P_nvtiffEncodeParams_t: TypeId = 2395;
+pub(super) const t_nvtiffGeoKey_t: TypeId = 2396;
+pub(super) const t_nvtiffGeoKeyDataType_t: TypeId = 2397;
+pub(super) const t_nvtiffImageGeometryType_t: TypeId = 2398;
+pub(super) const t_nvtiffImageGeometry_t: TypeId = 2399;
+pub(super) const t_PC_nvtiffImageGeometry_t: TypeId = 2400;
+pub(super) const t_nvtiffCompression_t: TypeId = 2401;
+pub(super) const t_nvtiffPhotometricInt_t: TypeId = 2402;
+pub(super) const t_nvtiffPlanarConfig_t: TypeId = 2403;
+pub(super) const t_A16_u16: TypeId = 2404;
+pub(super) const t_nvtiffSampleFormat_t: TypeId = 2405;
+pub(super) const t_A16_nvtiffSampleFormat_t: TypeId = 2406;
+pub(super) const t_nvtiffImageInfo_t: TypeId = 2407;
+pub(super) const t_PC_nvtiffImageInfo_t: TypeId = 2408;
+pub(super) const t_nvtiffJpegChromaSubsampling_t: TypeId = 2409;
+pub(super) const t_nvtiffJpegEncodeOptions_t: TypeId = 2410;
+pub(super) const t_PC_nvtiffJpegEncodeOptions_t: TypeId = 2411;
+pub(super) const t_nvtiffTagDataType_t: TypeId = 2412;
+pub(super) const t_nvtiffVariant_t: TypeId = 2413;
+pub(super) const t_P_nvtiffEncoder_t: TypeId = 2414;
+pub(super) const t_P_nvtiffGeoKeyDataType_t: TypeId = 2415;
+pub(super) const t_nvtiffStreamHeader_t: TypeId = 2416;
+pub(super) const t_P_nvtiffStreamHeader_t: TypeId = 2417;
+pub(super) const t_P_nvtiffImageGeometry_t: TypeId = 2418;
+pub(super) const t_P_nvtiffImageInfo_t: TypeId = 2419;
+pub(super) const t_P_nvtiffGeoKey_t: TypeId = 2420;
+pub(super) const t_P_nvtiffTagDataType_t: TypeId = 2421;
+pub(super) const t_P_nvtiffStream_t: TypeId = 2422;
 
 #[rustfmt::skip]
 pub(super) static ENUMS: &[EnumRow] = &[
@@ -4903,6 +4907,7 @@ pub(super) static ENUMS: &[EnumRow] = &[
     EnumRow { name: "CUgraphChildGraphNodeOwnership", bytes: 4, values: &[(-1, "CU_GRAPH_CHILD_GRAPH_OWNERSHIP_INVALID"), (0, "CU_GRAPH_CHILD_GRAPH_OWNERSHIP_CLONE"), (1, "CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE")] },
     EnumRow { name: "CUgraphConditionalNodeType", bytes: 4, values: &[(0, "CU_GRAPH_COND_TYPE_IF"), (1, "CU_GRAPH_COND_TYPE_WHILE"), (2, "CU_GRAPH_COND_TYPE_SWITCH")] },
     EnumRow { name: "CUmemcpySrcAccessOrder", bytes: 4, values: &[(0, "CU_MEMCPY_SRC_ACCESS_ORDER_INVALID"), (1, "CU_MEMCPY_SRC_ACCESS_ORDER_STREAM"), (2, "CU_MEMCPY_SRC_ACCESS_ORDER_DURING_API_CALL"), (3, "CU_MEMCPY_SRC_ACCESS_ORDER_ANY"), (2147483647, "CU_MEMCPY_SRC_ACCESS_ORDER_MAX")] },
+    EnumRow { name: "CUgraphConditional_flags", bytes: 4, values: &[(1, "CU_GRAPH_COND_ASSIGN_DEFAULT")] },
     EnumRow { name: "CUgraphDebugDot_flags", bytes: 4, values: &[(1, "CU_GRAPH_DEBUG_DOT_FLAGS_VERBOSE"), (2, "CU_GRAPH_DEBUG_DOT_FLAGS_RUNTIME_TYPES"), (4, "CU_GRAPH_DEBUG_DOT_FLAGS_KERNEL_NODE_PARAMS"), (8, "CU_GRAPH_DEBUG_DOT_FLAGS_MEMCPY_NODE_PARAMS"), (16, "CU_GRAPH_DEBUG_DOT_FLAGS_MEMSET_NODE_PARAMS"), (32, "CU_GRAPH_DEBUG_DOT_FLAGS_HOST_NODE_PARAMS"), (64, "CU_GRAPH_DEBUG_DOT_FLAGS_EVENT_NODE_PARAMS"), (128, "CU_GRAPH_DEBUG_DOT_FLAGS_EXT_SEMAS_SIGNAL_NODE_PARAMS"), (256, "CU_GRAPH_DEBUG_DOT_FLAGS_EXT_SEMAS_WAIT_NODE_PARAMS"), (512, "CU_GRAPH_DEBUG_DOT_FLAGS_KERNEL_NODE_ATTRIBUTES"), (1024, "CU_GRAPH_DEBUG_DOT_FLAGS_HANDLES"), (2048, "CU_GRAPH_DEBUG_DOT_FLAGS_MEM_ALLOC_NODE_PARAMS"), (4096, "CU_GRAPH_DEBUG_DOT_FLAGS_MEM_FREE_NODE_PARAMS"), (8192, "CU_GRAPH_DEBUG_DOT_FLAGS_BATCH_MEM_OP_NODE_PARAMS"), (16384, "CU_GRAPH_DEBUG_DOT_FLAGS_EXTRA_TOPO_INFO"), (32768, "CU_GRAPH_DEBUG_DOT_FLAGS_CONDITIONAL_NODE_PARAMS"), (65536, "CU_GRAPH_DEBUG_DOT_FLAGS_MEMCPY_BATCH_NODE_PARAMS"), (131072, "CU_GRAPH_DEBUG_DOT_FLAGS_FABRIC_CPY_BATCH_NODE_PARAMS")] },
     EnumRow { name: "CUgraphInstantiate_flags", bytes: 4, values: &[(1, "CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH"), (2, "CUDA_GRAPH_INSTANTIATE_FLAG_UPLOAD"), (4, "CUDA_GRAPH_INSTANTIATE_FLAG_DEVICE_LAUNCH"), (8, "CUDA_GRAPH_INSTANTIATE_FLAG_USE_NODE_PRIORITY")] },
     EnumRow { name: "CUgraphExecUpdateResult", bytes: 4, values: &[(0, "CU_GRAPH_EXEC_UPDATE_SUCCESS"), (1, "CU_GRAPH_EXEC_UPDATE_ERROR"), (2, "CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED"), (3, "CU_GRAPH_EXEC_UPDATE_ERROR_NODE_TYPE_CHANGED"), (4, "CU_GRAPH_EXEC_UPDATE_ERROR_FUNCTION_CHANGED"), (5, "CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED"), (6, "CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED"), (7, "CU_GRAPH_EXEC_UPDATE_ERROR_UNSUPPORTED_FUNCTION_CHANGE"), (8, "CU_GRAPH_EXEC_UPDATE_ERROR_ATTRIBUTES_CHANGED")] },
@@ -5013,6 +5018,7 @@ pub(super) static ENUMS: &[EnumRow] = &[
     EnumRow { name: "cudaGraphChildGraphNodeOwnership", bytes: 4, values: &[(-1, "cudaGraphChildGraphOwnershipInvalid"), (0, "cudaGraphChildGraphOwnershipClone"), (1, "cudaGraphChildGraphOwnershipMove")] },
     EnumRow { name: "cudaGraphConditionalNodeType", bytes: 4, values: &[(0, "cudaGraphCondTypeIf"), (1, "cudaGraphCondTypeWhile"), (2, "cudaGraphCondTypeSwitch")] },
     EnumRow { name: "cudaMemcpySrcAccessOrder", bytes: 4, values: &[(0, "cudaMemcpySrcAccessOrderInvalid"), (1, "cudaMemcpySrcAccessOrderStream"), (2, "cudaMemcpySrcAccessOrderDuringApiCall"), (3, "cudaMemcpySrcAccessOrderAny"), (2147483647, "cudaMemcpySrcAccessOrderMax")] },
+    EnumRow { name: "cudaGraphConditionalHandleFlags", bytes: 4, values: &[(1, "cudaGraphCondAssignDefault")] },
     EnumRow { name: "cudaGraphDebugDotFlags", bytes: 4, values: &[(1, "cudaGraphDebugDotFlagsVerbose"), (4, "cudaGraphDebugDotFlagsKernelNodeParams"), (8, "cudaGraphDebugDotFlagsMemcpyNodeParams"), (16, "cudaGraphDebugDotFlagsMemsetNodeParams"), (32, "cudaGraphDebugDotFlagsHostNodeParams"), (64, "cudaGraphDebugDotFlagsEventNodeParams"), (128, "cudaGraphDebugDotFlagsExtSemasSignalNodeParams"), (256, "cudaGraphDebugDotFlagsExtSemasWaitNodeParams"), (512, "cudaGraphDebugDotFlagsKernelNodeAttributes"), (1024, "cudaGraphDebugDotFlagsHandles"), (32768, "cudaGraphDebugDotFlagsConditionalNodeParams"), (65536, "cudaGraphDebugDotFlagsMemcpyBatchNodeParams")] },
     EnumRow { name: "cudaGraphInstantiateFlags", bytes: 4, values: &[(1, "cudaGraphInstantiateFlagAutoFreeOnLaunch"), (2, "cudaGraphInstantiateFlagUpload"), (4, "cudaGraphInstantiateFlagDeviceLaunch"), (8, "cudaGraphInstantiateFlagUseNodePriority")] },
     EnumRow { name: "cudaGraphExecUpdateResult", bytes: 4, values: &[(0, "cudaGraphExecUpdateSuccess"), (1, "cudaGraphExecUpdateError"), (2, "cudaGraphExecUpdateErrorTopologyChanged"), (3, "cudaGraphExecUpdateErrorNodeTypeChanged"), (4, "cudaGraphExecUpdateErrorFunctionChanged"), (5, "cudaGraphExecUpdateErrorParametersChanged"), (6, "cudaGraphExecUpdateErrorNotSupported"), (7, "cudaGraphExecUpdateErrorUnsupportedFunctionChange"), (8, "cudaGraphExecUpdateErrorAttributesChanged")] },
@@ -5462,8 +5468,8 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "CUexecAffinitySmCount", since: 0, until: NOW, size: 4, fields: &[d("val", t_u32, 0, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUctxCreateParams", since: 12050, until: NOW, size: 24, fields: &[d("execAffinityParams", t_P_CUexecAffinityParam, 0, Many(Of(1))), d("numExecAffinityParams", t_i32, 8, One), d("cigParams", t_P_CUctxCigParam, 16, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUctxCigParam", since: 12050, until: NOW, size: 16, fields: &[d("sharedDataType", t_CUcigDataType, 0, One), d("sharedData", t_P_void, 8, Opaque)], tag: 255, tags: 65535 },
-    StructRow { name: "CUdevResource", since: 12040, until: 13000, size: 144, fields: &[d("type", t_CUdevResourceType, 0, One), d("_internal_padding", t_A92_u8, 4, One), d("_2", t_CUdevResource__2, 96, One)], tag: 255, tags: 65535 },
-    StructRow { name: "CUdevResource", since: 13010, until: NOW, size: 144, fields: &[d("type", t_CUdevResourceType, 0, One), d("_internal_padding", t_A92_u8, 4, One), d("_2", t_CUdevResource__2, 96, One), d("nextResource", t_P_CUdevResource, 136, One)], tag: 255, tags: 65535 },
+    StructRow { name: "CUdevResource", since: 12040, until: 13000, size: 144, fields: &[d("type", t_CUdevResourceType, 0, One), d("_2", t_CUdevResource__2, 96, One)], tag: 255, tags: 65535 },
+    StructRow { name: "CUdevResource", since: 13010, until: NOW, size: 144, fields: &[d("type", t_CUdevResourceType, 0, One), d("_2", t_CUdevResource__2, 96, One), d("nextResource", t_P_CUdevResource, 136, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUdevResource._2", since: 12040, until: 13000, size: 48, fields: &[d("sm", t_CUdevSmResource, 0, One), d("wqConfig", t_CUdevWorkqueueConfigResource, 0, One), d("wq", t_CUdevWorkqueueResource, 0, One), d("_oversize", t_A40_u8, 0, One)], tag: 0, tags: 2 },
     StructRow { name: "CUdevResource._2", since: 13010, until: NOW, size: 40, fields: &[d("sm", t_CUdevSmResource, 0, One), d("wqConfig", t_CUdevWorkqueueConfigResource, 0, One), d("wq", t_CUdevWorkqueueResource, 0, One), d("_oversize", t_A40_u8, 0, One)], tag: 0, tags: 2 },
     StructRow { name: "CUdevSmResource", since: 12040, until: 12090, size: 4, fields: &[d("smCount", t_u32, 0, One)], tag: 255, tags: 65535 },
@@ -5491,12 +5497,12 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "CUmemLocation._1.localized", since: 13040, until: NOW, size: 2, fields: &[d("deviceId", t_u8, 0, One), d("localityDomainId", t_u8, 1, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUfabricCpyOperand.op.le", since: 13050, until: NOW, size: 16, fields: &[d("id", t_u32, 0, One), d("offset", t_u64, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUDA_BATCH_MEM_OP_NODE_PARAMS_st", since: 0, until: 12010, size: 32, fields: &[d("ctx", t_CUcontext, 0, One), d("count", t_u32, 8, One), d("paramArray", t_P_CUstreamBatchMemOpParams, 16, Many(Of(1))), d("flags", t_u32, 24, One).hex()], tag: 255, tags: 65535 },
-    StructRow { name: "CUstreamBatchMemOpParams", since: 0, until: 13000, size: 48, fields: &[d("operation", t_CUstreamBatchMemOpType, 0, One), d("waitValue", t_CUstreamMemOpWaitValueParams_st, 0, One), d("writeValue", t_CUstreamMemOpWriteValueParams_st, 0, One), d("flushRemoteWrites", t_CUstreamMemOpFlushRemoteWritesParams_st, 0, One), d("memoryBarrier", t_CUstreamMemOpMemoryBarrierParams_st, 0, One), d("atomicReduction", t_CUstreamMemOpAtomicReductionParams_st, 0, One)], tag: 255, tags: 65535 },
-    StructRow { name: "CUstreamBatchMemOpParams", since: 13010, until: NOW, size: 48, fields: &[d("operation", t_CUstreamBatchMemOpType, 0, One), d("waitValue", t_CUstreamMemOpWaitValueParams_st, 0, One), d("writeValue", t_CUstreamMemOpWriteValueParams_st, 0, One), d("flushRemoteWrites", t_CUstreamMemOpFlushRemoteWritesParams_st, 0, One), d("memoryBarrier", t_CUstreamMemOpMemoryBarrierParams_st, 0, One), d("atomicReduction", t_CUstreamMemOpAtomicReductionParams_st, 0, One)], tag: 255, tags: 65535 },
+    StructRow { name: "CUstreamBatchMemOpParams", since: 0, until: 13000, size: 48, fields: &[d("operation", t_CUstreamBatchMemOpType, 0, One), d("waitValue", t_CUstreamMemOpWaitValueParams_st, 0, One), d("writeValue", t_CUstreamMemOpWriteValueParams_st, 0, One), d("flushRemoteWrites", t_CUstreamMemOpFlushRemoteWritesParams_st, 0, One), d("memoryBarrier", t_CUstreamMemOpMemoryBarrierParams_st, 0, One), d("atomicReduction", t_CUstreamMemOpAtomicReductionParams_st, 0, One)], tag: 128, tags: 8 },
+    StructRow { name: "CUstreamBatchMemOpParams", since: 13010, until: NOW, size: 48, fields: &[d("operation", t_CUstreamBatchMemOpType, 0, One), d("waitValue", t_CUstreamMemOpWaitValueParams_st, 0, One), d("writeValue", t_CUstreamMemOpWriteValueParams_st, 0, One), d("flushRemoteWrites", t_CUstreamMemOpFlushRemoteWritesParams_st, 0, One), d("memoryBarrier", t_CUstreamMemOpMemoryBarrierParams_st, 0, One), d("atomicReduction", t_CUstreamMemOpAtomicReductionParams_st, 0, One)], tag: 128, tags: 8 },
     StructRow { name: "CUstreamMemOpWaitValueParams_st", since: 0, until: NOW, size: 40, fields: &[d("operation", t_CUstreamBatchMemOpType, 0, One), d("address", t_deviceptr, 8, One), d("_1", t_CUstreamMemOpWaitValueParams_st__1, 16, One), d("flags", t_u32, 24, One).hex(), d("alias", t_deviceptr, 32, One)], tag: 255, tags: 65535 },
-    StructRow { name: "CUstreamMemOpWaitValueParams_st._1", since: 0, until: NOW, size: 8, fields: &[d("value", t_u32, 0, One), d("value64", t_u64, 0, One)], tag: 255, tags: 65535 },
+    StructRow { name: "CUstreamMemOpWaitValueParams_st._1", since: 0, until: NOW, size: 8, fields: &[d("value", t_u32, 0, One), d("value64", t_u64, 0, One)], tag: 0, tags: 6 },
     StructRow { name: "CUstreamMemOpWriteValueParams_st", since: 0, until: NOW, size: 40, fields: &[d("operation", t_CUstreamBatchMemOpType, 0, One), d("address", t_deviceptr, 8, One), d("_1", t_CUstreamMemOpWriteValueParams_st__1, 16, One), d("flags", t_u32, 24, One).hex(), d("alias", t_deviceptr, 32, One)], tag: 255, tags: 65535 },
-    StructRow { name: "CUstreamMemOpWriteValueParams_st._1", since: 0, until: NOW, size: 8, fields: &[d("value", t_u32, 0, One), d("value64", t_u64, 0, One)], tag: 255, tags: 65535 },
+    StructRow { name: "CUstreamMemOpWriteValueParams_st._1", since: 0, until: NOW, size: 8, fields: &[d("value", t_u32, 0, One), d("value64", t_u64, 0, One)], tag: 0, tags: 7 },
     StructRow { name: "CUstreamMemOpFlushRemoteWritesParams_st", since: 0, until: NOW, size: 8, fields: &[d("operation", t_CUstreamBatchMemOpType, 0, One), d("flags", t_u32, 4, One).hex()], tag: 255, tags: 65535 },
     StructRow { name: "CUstreamMemOpMemoryBarrierParams_st", since: 0, until: NOW, size: 8, fields: &[d("operation", t_CUstreamBatchMemOpType, 0, One), d("flags", t_u32, 4, One).hex()], tag: 255, tags: 65535 },
     StructRow { name: "CUstreamMemOpAtomicReductionParams_st", since: 13010, until: NOW, size: 40, fields: &[d("operation", t_CUstreamBatchMemOpType, 0, One), d("flags", t_u32, 4, One).hex(), d("reductionOp", t_CUstreamAtomicReductionOpType, 8, One), d("dataType", t_CUstreamAtomicReductionDataType, 12, One), d("address", t_deviceptr, 16, One), d("value", t_u64, 24, One), d("alias", t_deviceptr, 32, One)], tag: 255, tags: 65535 },
@@ -5515,8 +5521,8 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS.params.nvSciSync", since: 0, until: NOW, size: 8, fields: &[d("fence", t_P_void, 0, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUDA_EXTERNAL_SEMAPHORE_WAIT_PARAMS.params.keyedMutex", since: 0, until: NOW, size: 16, fields: &[d("key", t_u64, 0, One), d("timeoutMs", t_u32, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUDA_HOST_NODE_PARAMS", since: 0, until: NOW, size: 16, fields: &[d("fn", t_code, 0, Opaque), d("userData", t_P_void, 8, Opaque)], tag: 255, tags: 65535 },
-    StructRow { name: "CUDA_KERNEL_NODE_PARAMS_v1", since: 0, until: NOW, size: 56, fields: &[d("func", t_CUfunction, 0, One), d("gridDimX", t_u32, 8, One), d("gridDimY", t_u32, 12, One), d("gridDimZ", t_u32, 16, One), d("blockDimX", t_u32, 20, One), d("blockDimY", t_u32, 24, One), d("blockDimZ", t_u32, 28, One), d("sharedMemBytes", t_u32, 32, One), d("kernelParams", t_P_P_void, 40, KernelParams(0)), d("extra", t_P_P_void, 48, Extra)], tag: 255, tags: 65535 },
-    StructRow { name: "CUDA_KERNEL_NODE_PARAMS", since: 12000, until: NOW, size: 72, fields: &[d("func", t_CUfunction, 0, One), d("gridDimX", t_u32, 8, One), d("gridDimY", t_u32, 12, One), d("gridDimZ", t_u32, 16, One), d("blockDimX", t_u32, 20, One), d("blockDimY", t_u32, 24, One), d("blockDimZ", t_u32, 28, One), d("sharedMemBytes", t_u32, 32, One), d("kernelParams", t_P_P_void, 40, KernelParams(0)), d("extra", t_P_P_void, 48, Extra), d("kern", t_CUkernel, 56, One), d("ctx", t_CUcontext, 64, One)], tag: 255, tags: 65535 },
+    StructRow { name: "CUDA_KERNEL_NODE_PARAMS_v1", since: 0, until: NOW, size: 56, fields: &[d("func", t_CUfunction, 0, One), d("gridDimX", t_u32, 8, One), d("gridDimY", t_u32, 12, One), d("gridDimZ", t_u32, 16, One), d("blockDimX", t_u32, 20, One), d("blockDimY", t_u32, 24, One), d("blockDimZ", t_u32, 28, One), d("sharedMemBytes", t_u32, 32, One), d("kernelParams", t_P_P_void, 40, KernelParams(0, 0)), d("extra", t_P_P_void, 48, Extra)], tag: 255, tags: 65535 },
+    StructRow { name: "CUDA_KERNEL_NODE_PARAMS", since: 12000, until: NOW, size: 72, fields: &[d("func", t_CUfunction, 0, One), d("gridDimX", t_u32, 8, One), d("gridDimY", t_u32, 12, One), d("gridDimZ", t_u32, 16, One), d("blockDimX", t_u32, 20, One), d("blockDimY", t_u32, 24, One), d("blockDimZ", t_u32, 28, One), d("sharedMemBytes", t_u32, 32, One), d("kernelParams", t_P_P_void, 40, KernelParams(0, 10)), d("extra", t_P_P_void, 48, Extra), d("kern", t_CUkernel, 56, One), d("ctx", t_CUcontext, 64, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUDA_MEM_ALLOC_NODE_PARAMS_st", since: 0, until: 12010, size: 120, fields: &[d("poolProps", t_CUmemPoolProps, 0, One), d("accessDescs", t_PC_CUmemAccessDesc, 88, Many(Of(2))), d("accessDescCount", t_u64, 96, One), d("bytesize", t_u64, 104, One).bytes(), d("dptr", t_deviceptr, 112, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUmemPoolProps", since: 0, until: 12010, size: 88, fields: &[d("allocType", t_CUmemAllocationType, 0, One), d("handleTypes", t_CUmemAllocationHandleType_in4, 4, One), d("location", t_CUmemLocation, 8, One), d("win32SecurityAttributes", t_P_void, 16, Opaque)], tag: 255, tags: 65535 },
     StructRow { name: "CUmemPoolProps", since: 12020, until: 12050, size: 88, fields: &[d("allocType", t_CUmemAllocationType, 0, One), d("handleTypes", t_CUmemAllocationHandleType_in4, 4, One), d("location", t_CUmemLocation, 8, One), d("win32SecurityAttributes", t_P_void, 16, Opaque), d("maxSize", t_u64, 24, One).bytes()], tag: 255, tags: 65535 },
@@ -5527,11 +5533,11 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "CUDA_MEMCPY3D", since: 0, until: NOW, size: 200, fields: &[d("srcXInBytes", t_u64, 0, One).bytes(), d("srcY", t_u64, 8, One), d("srcZ", t_u64, 16, One), d("srcLOD", t_u64, 24, One), d("srcMemoryType", t_CUmemorytype, 32, One), d("srcHost", t_PC_void, 40, Memory(Unknown)), d("srcDevice", t_deviceptr, 48, One), d("srcArray", t_CUarray, 56, One), d("srcPitch", t_u64, 72, One), d("srcHeight", t_u64, 80, One), d("dstXInBytes", t_u64, 88, One).bytes(), d("dstY", t_u64, 96, One), d("dstZ", t_u64, 104, One), d("dstLOD", t_u64, 112, One), d("dstMemoryType", t_CUmemorytype, 120, One), d("dstHost", t_P_void, 128, Memory(Unknown)), d("dstDevice", t_deviceptr, 136, One), d("dstArray", t_CUarray, 144, One), d("dstPitch", t_u64, 160, One), d("dstHeight", t_u64, 168, One), d("WidthInBytes", t_u64, 176, One).bytes(), d("Height", t_u64, 184, One), d("Depth", t_u64, 192, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUDA_MEMSET_NODE_PARAMS", since: 0, until: NOW, size: 40, fields: &[d("dst", t_deviceptr, 0, One), d("pitch", t_u64, 8, One), d("value", t_u32, 16, One), d("elementSize", t_u32, 20, One), d("width", t_u64, 24, One), d("height", t_u64, 32, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUgraphNodeParams", since: 12020, until: NOW, size: 256, fields: &[d("type", t_CUgraphNodeType, 0, One), d("_1", t_CUgraphNodeParams__1, 16, One)], tag: 255, tags: 65535 },
-    StructRow { name: "CUgraphNodeParams._1", since: 12020, until: 12020, size: 232, fields: &[d("kernel", t_CUDA_KERNEL_NODE_PARAMS_v3, 0, One), d("memcpy", t_CUDA_MEMCPY_NODE_PARAMS, 0, One), d("memset", t_CUDA_MEMSET_NODE_PARAMS_v2, 0, One), d("host", t_CUDA_HOST_NODE_PARAMS_v2, 0, One), d("graph", t_CUDA_CHILD_GRAPH_NODE_PARAMS, 0, One), d("eventWait", t_CUDA_EVENT_WAIT_NODE_PARAMS, 0, One), d("eventRecord", t_CUDA_EVENT_RECORD_NODE_PARAMS, 0, One), d("extSemSignal", t_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2, 0, One), d("extSemWait", t_CUDA_EXT_SEM_WAIT_NODE_PARAMS_v2, 0, One), d("alloc", t_CUDA_MEM_ALLOC_NODE_PARAMS_v2, 0, One), d("free", t_CUDA_MEM_FREE_NODE_PARAMS, 0, One), d("memOp", t_CUDA_BATCH_MEM_OP_NODE_PARAMS_v2, 0, One), d("conditional", t_CUDA_CONDITIONAL_NODE_PARAMS, 0, One), d("memcpyBatch", t_CUDA_MEMCPY_BATCH_NODE_PARAMS_V1, 0, One), d("fabricCpyBatch", t_CUDA_FABRIC_CPY_BATCH_NODE_PARAMS_V1, 0, One), d("asBytes", t_A232_char, 0, One)], tag: 0, tags: 6 },
-    StructRow { name: "CUgraphNodeParams._1", since: 12030, until: 13020, size: 232, fields: &[d("kernel", t_CUDA_KERNEL_NODE_PARAMS_v3, 0, One), d("memcpy", t_CUDA_MEMCPY_NODE_PARAMS, 0, One), d("memset", t_CUDA_MEMSET_NODE_PARAMS_v2, 0, One), d("host", t_CUDA_HOST_NODE_PARAMS_v2, 0, One), d("graph", t_CUDA_CHILD_GRAPH_NODE_PARAMS, 0, One), d("eventWait", t_CUDA_EVENT_WAIT_NODE_PARAMS, 0, One), d("eventRecord", t_CUDA_EVENT_RECORD_NODE_PARAMS, 0, One), d("extSemSignal", t_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2, 0, One), d("extSemWait", t_CUDA_EXT_SEM_WAIT_NODE_PARAMS_v2, 0, One), d("alloc", t_CUDA_MEM_ALLOC_NODE_PARAMS_v2, 0, One), d("free", t_CUDA_MEM_FREE_NODE_PARAMS, 0, One), d("memOp", t_CUDA_BATCH_MEM_OP_NODE_PARAMS_v2, 0, One), d("conditional", t_CUDA_CONDITIONAL_NODE_PARAMS, 0, One), d("memcpyBatch", t_CUDA_MEMCPY_BATCH_NODE_PARAMS_V1, 0, One), d("fabricCpyBatch", t_CUDA_FABRIC_CPY_BATCH_NODE_PARAMS_V1, 0, One), d("asBytes", t_A232_char, 0, One)], tag: 0, tags: 6 },
-    StructRow { name: "CUgraphNodeParams._1", since: 13030, until: 13040, size: 232, fields: &[d("kernel", t_CUDA_KERNEL_NODE_PARAMS_v3, 0, One), d("memcpy", t_CUDA_MEMCPY_NODE_PARAMS, 0, One), d("memset", t_CUDA_MEMSET_NODE_PARAMS_v2, 0, One), d("host", t_CUDA_HOST_NODE_PARAMS_v2, 0, One), d("graph", t_CUDA_CHILD_GRAPH_NODE_PARAMS, 0, One), d("eventWait", t_CUDA_EVENT_WAIT_NODE_PARAMS, 0, One), d("eventRecord", t_CUDA_EVENT_RECORD_NODE_PARAMS, 0, One), d("extSemSignal", t_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2, 0, One), d("extSemWait", t_CUDA_EXT_SEM_WAIT_NODE_PARAMS_v2, 0, One), d("alloc", t_CUDA_MEM_ALLOC_NODE_PARAMS_v2, 0, One), d("free", t_CUDA_MEM_FREE_NODE_PARAMS, 0, One), d("memOp", t_CUDA_BATCH_MEM_OP_NODE_PARAMS_v2, 0, One), d("conditional", t_CUDA_CONDITIONAL_NODE_PARAMS, 0, One), d("memcpyBatch", t_CUDA_MEMCPY_BATCH_NODE_PARAMS_V1, 0, One), d("fabricCpyBatch", t_CUDA_FABRIC_CPY_BATCH_NODE_PARAMS_V1, 0, One), d("asBytes", t_A232_char, 0, One)], tag: 0, tags: 6 },
-    StructRow { name: "CUgraphNodeParams._1", since: 13050, until: NOW, size: 232, fields: &[d("kernel", t_CUDA_KERNEL_NODE_PARAMS_v3, 0, One), d("memcpy", t_CUDA_MEMCPY_NODE_PARAMS, 0, One), d("memset", t_CUDA_MEMSET_NODE_PARAMS_v2, 0, One), d("host", t_CUDA_HOST_NODE_PARAMS_v2, 0, One), d("graph", t_CUDA_CHILD_GRAPH_NODE_PARAMS, 0, One), d("eventWait", t_CUDA_EVENT_WAIT_NODE_PARAMS, 0, One), d("eventRecord", t_CUDA_EVENT_RECORD_NODE_PARAMS, 0, One), d("extSemSignal", t_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2, 0, One), d("extSemWait", t_CUDA_EXT_SEM_WAIT_NODE_PARAMS_v2, 0, One), d("alloc", t_CUDA_MEM_ALLOC_NODE_PARAMS_v2, 0, One), d("free", t_CUDA_MEM_FREE_NODE_PARAMS, 0, One), d("memOp", t_CUDA_BATCH_MEM_OP_NODE_PARAMS_v2, 0, One), d("conditional", t_CUDA_CONDITIONAL_NODE_PARAMS, 0, One), d("memcpyBatch", t_CUDA_MEMCPY_BATCH_NODE_PARAMS_V1, 0, One), d("fabricCpyBatch", t_CUDA_FABRIC_CPY_BATCH_NODE_PARAMS_V1, 0, One), d("asBytes", t_A232_char, 0, One)], tag: 0, tags: 6 },
-    StructRow { name: "CUDA_KERNEL_NODE_PARAMS_v3", since: 12020, until: NOW, size: 72, fields: &[d("func", t_CUfunction, 0, One), d("gridDimX", t_u32, 8, One), d("gridDimY", t_u32, 12, One), d("gridDimZ", t_u32, 16, One), d("blockDimX", t_u32, 20, One), d("blockDimY", t_u32, 24, One), d("blockDimZ", t_u32, 28, One), d("sharedMemBytes", t_u32, 32, One), d("kernelParams", t_P_P_void, 40, KernelParams(0)), d("extra", t_P_P_void, 48, Extra), d("kern", t_CUkernel, 56, One), d("ctx", t_CUcontext, 64, One)], tag: 255, tags: 65535 },
+    StructRow { name: "CUgraphNodeParams._1", since: 12020, until: 12020, size: 232, fields: &[d("kernel", t_CUDA_KERNEL_NODE_PARAMS_v3, 0, One), d("memcpy", t_CUDA_MEMCPY_NODE_PARAMS, 0, One), d("memset", t_CUDA_MEMSET_NODE_PARAMS_v2, 0, One), d("host", t_CUDA_HOST_NODE_PARAMS_v2, 0, One), d("graph", t_CUDA_CHILD_GRAPH_NODE_PARAMS, 0, One), d("eventWait", t_CUDA_EVENT_WAIT_NODE_PARAMS, 0, One), d("eventRecord", t_CUDA_EVENT_RECORD_NODE_PARAMS, 0, One), d("extSemSignal", t_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2, 0, One), d("extSemWait", t_CUDA_EXT_SEM_WAIT_NODE_PARAMS_v2, 0, One), d("alloc", t_CUDA_MEM_ALLOC_NODE_PARAMS_v2, 0, One), d("free", t_CUDA_MEM_FREE_NODE_PARAMS, 0, One), d("memOp", t_CUDA_BATCH_MEM_OP_NODE_PARAMS_v2, 0, One), d("conditional", t_CUDA_CONDITIONAL_NODE_PARAMS, 0, One), d("memcpyBatch", t_CUDA_MEMCPY_BATCH_NODE_PARAMS_V1, 0, One), d("fabricCpyBatch", t_CUDA_FABRIC_CPY_BATCH_NODE_PARAMS_V1, 0, One), d("asBytes", t_A232_char, 0, One)], tag: 0, tags: 9 },
+    StructRow { name: "CUgraphNodeParams._1", since: 12030, until: 13020, size: 232, fields: &[d("kernel", t_CUDA_KERNEL_NODE_PARAMS_v3, 0, One), d("memcpy", t_CUDA_MEMCPY_NODE_PARAMS, 0, One), d("memset", t_CUDA_MEMSET_NODE_PARAMS_v2, 0, One), d("host", t_CUDA_HOST_NODE_PARAMS_v2, 0, One), d("graph", t_CUDA_CHILD_GRAPH_NODE_PARAMS, 0, One), d("eventWait", t_CUDA_EVENT_WAIT_NODE_PARAMS, 0, One), d("eventRecord", t_CUDA_EVENT_RECORD_NODE_PARAMS, 0, One), d("extSemSignal", t_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2, 0, One), d("extSemWait", t_CUDA_EXT_SEM_WAIT_NODE_PARAMS_v2, 0, One), d("alloc", t_CUDA_MEM_ALLOC_NODE_PARAMS_v2, 0, One), d("free", t_CUDA_MEM_FREE_NODE_PARAMS, 0, One), d("memOp", t_CUDA_BATCH_MEM_OP_NODE_PARAMS_v2, 0, One), d("conditional", t_CUDA_CONDITIONAL_NODE_PARAMS, 0, One), d("memcpyBatch", t_CUDA_MEMCPY_BATCH_NODE_PARAMS_V1, 0, One), d("fabricCpyBatch", t_CUDA_FABRIC_CPY_BATCH_NODE_PARAMS_V1, 0, One), d("asBytes", t_A232_char, 0, One)], tag: 0, tags: 9 },
+    StructRow { name: "CUgraphNodeParams._1", since: 13030, until: 13040, size: 232, fields: &[d("kernel", t_CUDA_KERNEL_NODE_PARAMS_v3, 0, One), d("memcpy", t_CUDA_MEMCPY_NODE_PARAMS, 0, One), d("memset", t_CUDA_MEMSET_NODE_PARAMS_v2, 0, One), d("host", t_CUDA_HOST_NODE_PARAMS_v2, 0, One), d("graph", t_CUDA_CHILD_GRAPH_NODE_PARAMS, 0, One), d("eventWait", t_CUDA_EVENT_WAIT_NODE_PARAMS, 0, One), d("eventRecord", t_CUDA_EVENT_RECORD_NODE_PARAMS, 0, One), d("extSemSignal", t_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2, 0, One), d("extSemWait", t_CUDA_EXT_SEM_WAIT_NODE_PARAMS_v2, 0, One), d("alloc", t_CUDA_MEM_ALLOC_NODE_PARAMS_v2, 0, One), d("free", t_CUDA_MEM_FREE_NODE_PARAMS, 0, One), d("memOp", t_CUDA_BATCH_MEM_OP_NODE_PARAMS_v2, 0, One), d("conditional", t_CUDA_CONDITIONAL_NODE_PARAMS, 0, One), d("memcpyBatch", t_CUDA_MEMCPY_BATCH_NODE_PARAMS_V1, 0, One), d("fabricCpyBatch", t_CUDA_FABRIC_CPY_BATCH_NODE_PARAMS_V1, 0, One), d("asBytes", t_A232_char, 0, One)], tag: 0, tags: 9 },
+    StructRow { name: "CUgraphNodeParams._1", since: 13050, until: NOW, size: 232, fields: &[d("kernel", t_CUDA_KERNEL_NODE_PARAMS_v3, 0, One), d("memcpy", t_CUDA_MEMCPY_NODE_PARAMS, 0, One), d("memset", t_CUDA_MEMSET_NODE_PARAMS_v2, 0, One), d("host", t_CUDA_HOST_NODE_PARAMS_v2, 0, One), d("graph", t_CUDA_CHILD_GRAPH_NODE_PARAMS, 0, One), d("eventWait", t_CUDA_EVENT_WAIT_NODE_PARAMS, 0, One), d("eventRecord", t_CUDA_EVENT_RECORD_NODE_PARAMS, 0, One), d("extSemSignal", t_CUDA_EXT_SEM_SIGNAL_NODE_PARAMS_v2, 0, One), d("extSemWait", t_CUDA_EXT_SEM_WAIT_NODE_PARAMS_v2, 0, One), d("alloc", t_CUDA_MEM_ALLOC_NODE_PARAMS_v2, 0, One), d("free", t_CUDA_MEM_FREE_NODE_PARAMS, 0, One), d("memOp", t_CUDA_BATCH_MEM_OP_NODE_PARAMS_v2, 0, One), d("conditional", t_CUDA_CONDITIONAL_NODE_PARAMS, 0, One), d("memcpyBatch", t_CUDA_MEMCPY_BATCH_NODE_PARAMS_V1, 0, One), d("fabricCpyBatch", t_CUDA_FABRIC_CPY_BATCH_NODE_PARAMS_V1, 0, One), d("asBytes", t_A232_char, 0, One)], tag: 0, tags: 9 },
+    StructRow { name: "CUDA_KERNEL_NODE_PARAMS_v3", since: 12020, until: NOW, size: 72, fields: &[d("func", t_CUfunction, 0, One), d("gridDimX", t_u32, 8, One), d("gridDimY", t_u32, 12, One), d("gridDimZ", t_u32, 16, One), d("blockDimX", t_u32, 20, One), d("blockDimY", t_u32, 24, One), d("blockDimZ", t_u32, 28, One), d("sharedMemBytes", t_u32, 32, One), d("kernelParams", t_P_P_void, 40, KernelParams(0, 10)), d("extra", t_P_P_void, 48, Extra), d("kern", t_CUkernel, 56, One), d("ctx", t_CUcontext, 64, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUDA_MEMCPY_NODE_PARAMS", since: 12020, until: NOW, size: 216, fields: &[d("flags", t_i32, 0, One), d("copyCtx", t_CUcontext, 8, One), d("copyParams", t_CUDA_MEMCPY3D, 16, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUDA_MEMSET_NODE_PARAMS_v2", since: 12020, until: NOW, size: 48, fields: &[d("dst", t_deviceptr, 0, One), d("pitch", t_u64, 8, One), d("value", t_u32, 16, One), d("elementSize", t_u32, 20, One), d("width", t_u64, 24, One), d("height", t_u64, 32, One), d("ctx", t_CUcontext, 40, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUDA_HOST_NODE_PARAMS_v2", since: 12020, until: 13010, size: 16, fields: &[d("fn", t_code, 0, Opaque), d("userData", t_P_void, 8, Opaque)], tag: 255, tags: 65535 },
@@ -5553,7 +5559,7 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "CUDA_MEM_ALLOC_NODE_PARAMS_v2", since: 12020, until: NOW, size: 120, fields: &[d("poolProps", t_CUmemPoolProps, 0, One), d("accessDescs", t_PC_CUmemAccessDesc, 88, Many(Of(2))), d("accessDescCount", t_u64, 96, One), d("bytesize", t_u64, 104, One).bytes(), d("dptr", t_deviceptr, 112, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUDA_MEM_FREE_NODE_PARAMS", since: 12020, until: NOW, size: 8, fields: &[d("dptr", t_deviceptr, 0, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUDA_BATCH_MEM_OP_NODE_PARAMS_v2", since: 12020, until: NOW, size: 32, fields: &[d("ctx", t_CUcontext, 0, One), d("count", t_u32, 8, One), d("paramArray", t_P_CUstreamBatchMemOpParams, 16, Many(Of(1))), d("flags", t_u32, 24, One).hex()], tag: 255, tags: 65535 },
-    StructRow { name: "CUDA_CONDITIONAL_NODE_PARAMS", since: 12030, until: NOW, size: 32, fields: &[d("handle", t_CUgraphConditionalHandle, 0, One), d("type", t_CUgraphConditionalNodeType, 8, One), d("size", t_u32, 12, One), d("phGraph_out", t_P_CUgraph, 16, One), d("ctx", t_CUcontext, 24, One)], tag: 255, tags: 65535 },
+    StructRow { name: "CUDA_CONDITIONAL_NODE_PARAMS", since: 12030, until: NOW, size: 32, fields: &[d("handle", t_CUgraphConditionalHandle, 0, One), d("type", t_CUgraphConditionalNodeType, 8, One), d("size", t_u32, 12, One), d("phGraph_out", t_P_CUgraph, 16, Many(Of(2))).out(), d("ctx", t_CUcontext, 24, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUDA_MEMCPY_BATCH_NODE_PARAMS_V1", since: 13050, until: NOW, size: 64, fields: &[d("count", t_u64, 0, One), d("dsts", t_P_deviceptr, 8, Many(Of(0))), d("srcs", t_P_deviceptr, 16, Many(Of(0))), d("sizes", t_P_u64, 24, Many(Of(0))), d("attrs", t_P_CUmemcpyAttributes, 32, Many(Of(6))), d("attrsIdxs", t_P_u64, 40, Many(Of(0))), d("numAttrs", t_u64, 48, One), d("_1", t_CUDA_MEMCPY_BATCH_NODE_PARAMS_V1__1, 56, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUmemcpyAttributes", since: 12080, until: NOW, size: 24, fields: &[d("srcAccessOrder", t_CUmemcpySrcAccessOrder, 0, One), d("srcLocHint", t_CUmemLocation, 4, One), d("dstLocHint", t_CUmemLocation, 12, One), d("flags", t_u32, 20, One).hex()], tag: 255, tags: 65535 },
     StructRow { name: "CUDA_MEMCPY_BATCH_NODE_PARAMS_V1._1", since: 13050, until: NOW, size: 8, fields: &[d("ctx", t_CUcontext, 0, One), d("gCtx", t_CUgreenCtx, 0, One)], tag: 255, tags: 65535 },
@@ -5563,14 +5569,14 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "CUDA_GRAPH_INSTANTIATE_PARAMS", since: 12000, until: NOW, size: 32, fields: &[d("flags", t_u64, 0, One).hex(), d("hUploadStream", t_CUstream, 8, One), d("hErrNode_out", t_CUgraphNode, 16, One), d("result_out", t_CUgraphInstantiateResult, 24, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUkernelNodeAttrValue_union", since: 0, until: 11070, size: 32, fields: &[d("accessPolicyWindow", t_CUaccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("priority", t_i32, 0, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUaccessPolicyWindow", since: 0, until: NOW, size: 32, fields: &[d("base_ptr", t_P_void, 0, Memory(Of(1))), d("num_bytes", t_u64, 8, One).bytes(), d("hitRatio", t_f32, 16, One), d("hitProp", t_CUaccessProperty, 20, One), d("missProp", t_CUaccessProperty, 24, One)], tag: 255, tags: 65535 },
-    StructRow { name: "CUlaunchAttributeValue", since: 11080, until: 11080, size: 64, fields: &[d("accessPolicyWindow", t_CUaccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_CUsynchronizationPolicy, 0, One), d("clusterDim", t_CUlaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_CUclusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_CUlaunchAttributeValue_programmaticEvent, 0, One), d("launchCompletionEvent", t_CUlaunchAttributeValue_launchCompletionEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_CUlaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_CUlaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_CUlaunchAttributeValue_preferredClusterDim, 0, One), d("deviceUpdatableKernelNode", t_CUlaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_u32, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One), d("portableClusterSizeMode", t_CUlaunchAttributePortableClusterMode, 0, One), d("sharedMemoryMode", t_CUsharedMemoryMode, 0, One)], tag: 0, tags: 8 },
-    StructRow { name: "CUlaunchAttributeValue", since: 12000, until: 12020, size: 64, fields: &[d("accessPolicyWindow", t_CUaccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_CUsynchronizationPolicy, 0, One), d("clusterDim", t_CUlaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_CUclusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_CUlaunchAttributeValue_programmaticEvent, 0, One), d("launchCompletionEvent", t_CUlaunchAttributeValue_launchCompletionEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_CUlaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_CUlaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_CUlaunchAttributeValue_preferredClusterDim, 0, One), d("deviceUpdatableKernelNode", t_CUlaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_u32, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One), d("portableClusterSizeMode", t_CUlaunchAttributePortableClusterMode, 0, One), d("sharedMemoryMode", t_CUsharedMemoryMode, 0, One)], tag: 0, tags: 8 },
-    StructRow { name: "CUlaunchAttributeValue", since: 12030, until: 12030, size: 64, fields: &[d("accessPolicyWindow", t_CUaccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_CUsynchronizationPolicy, 0, One), d("clusterDim", t_CUlaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_CUclusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_CUlaunchAttributeValue_programmaticEvent, 0, One), d("launchCompletionEvent", t_CUlaunchAttributeValue_launchCompletionEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_CUlaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_CUlaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_CUlaunchAttributeValue_preferredClusterDim, 0, One), d("deviceUpdatableKernelNode", t_CUlaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_u32, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One), d("portableClusterSizeMode", t_CUlaunchAttributePortableClusterMode, 0, One), d("sharedMemoryMode", t_CUsharedMemoryMode, 0, One)], tag: 0, tags: 8 },
-    StructRow { name: "CUlaunchAttributeValue", since: 12040, until: 12040, size: 64, fields: &[d("accessPolicyWindow", t_CUaccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_CUsynchronizationPolicy, 0, One), d("clusterDim", t_CUlaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_CUclusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_CUlaunchAttributeValue_programmaticEvent, 0, One), d("launchCompletionEvent", t_CUlaunchAttributeValue_launchCompletionEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_CUlaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_CUlaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_CUlaunchAttributeValue_preferredClusterDim, 0, One), d("deviceUpdatableKernelNode", t_CUlaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_u32, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One), d("portableClusterSizeMode", t_CUlaunchAttributePortableClusterMode, 0, One), d("sharedMemoryMode", t_CUsharedMemoryMode, 0, One)], tag: 0, tags: 8 },
-    StructRow { name: "CUlaunchAttributeValue", since: 12050, until: 12060, size: 64, fields: &[d("accessPolicyWindow", t_CUaccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_CUsynchronizationPolicy, 0, One), d("clusterDim", t_CUlaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_CUclusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_CUlaunchAttributeValue_programmaticEvent, 0, One), d("launchCompletionEvent", t_CUlaunchAttributeValue_launchCompletionEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_CUlaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_CUlaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_CUlaunchAttributeValue_preferredClusterDim, 0, One), d("deviceUpdatableKernelNode", t_CUlaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_u32, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One), d("portableClusterSizeMode", t_CUlaunchAttributePortableClusterMode, 0, One), d("sharedMemoryMode", t_CUsharedMemoryMode, 0, One)], tag: 0, tags: 8 },
-    StructRow { name: "CUlaunchAttributeValue", since: 12080, until: 12090, size: 64, fields: &[d("accessPolicyWindow", t_CUaccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_CUsynchronizationPolicy, 0, One), d("clusterDim", t_CUlaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_CUclusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_CUlaunchAttributeValue_programmaticEvent, 0, One), d("launchCompletionEvent", t_CUlaunchAttributeValue_launchCompletionEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_CUlaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_CUlaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_CUlaunchAttributeValue_preferredClusterDim, 0, One), d("deviceUpdatableKernelNode", t_CUlaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_u32, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One), d("portableClusterSizeMode", t_CUlaunchAttributePortableClusterMode, 0, One), d("sharedMemoryMode", t_CUsharedMemoryMode, 0, One)], tag: 0, tags: 8 },
-    StructRow { name: "CUlaunchAttributeValue", since: 13000, until: 13010, size: 64, fields: &[d("accessPolicyWindow", t_CUaccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_CUsynchronizationPolicy, 0, One), d("clusterDim", t_CUlaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_CUclusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_CUlaunchAttributeValue_programmaticEvent, 0, One), d("launchCompletionEvent", t_CUlaunchAttributeValue_launchCompletionEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_CUlaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_CUlaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_CUlaunchAttributeValue_preferredClusterDim, 0, One), d("deviceUpdatableKernelNode", t_CUlaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_u32, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One), d("portableClusterSizeMode", t_CUlaunchAttributePortableClusterMode, 0, One), d("sharedMemoryMode", t_CUsharedMemoryMode, 0, One)], tag: 0, tags: 8 },
-    StructRow { name: "CUlaunchAttributeValue", since: 13020, until: NOW, size: 64, fields: &[d("accessPolicyWindow", t_CUaccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_CUsynchronizationPolicy, 0, One), d("clusterDim", t_CUlaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_CUclusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_CUlaunchAttributeValue_programmaticEvent, 0, One), d("launchCompletionEvent", t_CUlaunchAttributeValue_launchCompletionEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_CUlaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_CUlaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_CUlaunchAttributeValue_preferredClusterDim, 0, One), d("deviceUpdatableKernelNode", t_CUlaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_u32, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One), d("portableClusterSizeMode", t_CUlaunchAttributePortableClusterMode, 0, One), d("sharedMemoryMode", t_CUsharedMemoryMode, 0, One)], tag: 0, tags: 8 },
+    StructRow { name: "CUlaunchAttributeValue", since: 11080, until: 11080, size: 64, fields: &[d("accessPolicyWindow", t_CUaccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_CUsynchronizationPolicy, 0, One), d("clusterDim", t_CUlaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_CUclusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_CUlaunchAttributeValue_programmaticEvent, 0, One), d("launchCompletionEvent", t_CUlaunchAttributeValue_launchCompletionEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_CUlaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_CUlaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_CUlaunchAttributeValue_preferredClusterDim, 0, One), d("deviceUpdatableKernelNode", t_CUlaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_u32, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One), d("portableClusterSizeMode", t_CUlaunchAttributePortableClusterMode, 0, One), d("sharedMemoryMode", t_CUsharedMemoryMode, 0, One)], tag: 0, tags: 11 },
+    StructRow { name: "CUlaunchAttributeValue", since: 12000, until: 12020, size: 64, fields: &[d("accessPolicyWindow", t_CUaccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_CUsynchronizationPolicy, 0, One), d("clusterDim", t_CUlaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_CUclusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_CUlaunchAttributeValue_programmaticEvent, 0, One), d("launchCompletionEvent", t_CUlaunchAttributeValue_launchCompletionEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_CUlaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_CUlaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_CUlaunchAttributeValue_preferredClusterDim, 0, One), d("deviceUpdatableKernelNode", t_CUlaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_u32, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One), d("portableClusterSizeMode", t_CUlaunchAttributePortableClusterMode, 0, One), d("sharedMemoryMode", t_CUsharedMemoryMode, 0, One)], tag: 0, tags: 11 },
+    StructRow { name: "CUlaunchAttributeValue", since: 12030, until: 12030, size: 64, fields: &[d("accessPolicyWindow", t_CUaccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_CUsynchronizationPolicy, 0, One), d("clusterDim", t_CUlaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_CUclusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_CUlaunchAttributeValue_programmaticEvent, 0, One), d("launchCompletionEvent", t_CUlaunchAttributeValue_launchCompletionEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_CUlaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_CUlaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_CUlaunchAttributeValue_preferredClusterDim, 0, One), d("deviceUpdatableKernelNode", t_CUlaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_u32, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One), d("portableClusterSizeMode", t_CUlaunchAttributePortableClusterMode, 0, One), d("sharedMemoryMode", t_CUsharedMemoryMode, 0, One)], tag: 0, tags: 11 },
+    StructRow { name: "CUlaunchAttributeValue", since: 12040, until: 12040, size: 64, fields: &[d("accessPolicyWindow", t_CUaccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_CUsynchronizationPolicy, 0, One), d("clusterDim", t_CUlaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_CUclusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_CUlaunchAttributeValue_programmaticEvent, 0, One), d("launchCompletionEvent", t_CUlaunchAttributeValue_launchCompletionEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_CUlaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_CUlaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_CUlaunchAttributeValue_preferredClusterDim, 0, One), d("deviceUpdatableKernelNode", t_CUlaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_u32, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One), d("portableClusterSizeMode", t_CUlaunchAttributePortableClusterMode, 0, One), d("sharedMemoryMode", t_CUsharedMemoryMode, 0, One)], tag: 0, tags: 11 },
+    StructRow { name: "CUlaunchAttributeValue", since: 12050, until: 12060, size: 64, fields: &[d("accessPolicyWindow", t_CUaccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_CUsynchronizationPolicy, 0, One), d("clusterDim", t_CUlaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_CUclusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_CUlaunchAttributeValue_programmaticEvent, 0, One), d("launchCompletionEvent", t_CUlaunchAttributeValue_launchCompletionEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_CUlaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_CUlaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_CUlaunchAttributeValue_preferredClusterDim, 0, One), d("deviceUpdatableKernelNode", t_CUlaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_u32, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One), d("portableClusterSizeMode", t_CUlaunchAttributePortableClusterMode, 0, One), d("sharedMemoryMode", t_CUsharedMemoryMode, 0, One)], tag: 0, tags: 11 },
+    StructRow { name: "CUlaunchAttributeValue", since: 12080, until: 12090, size: 64, fields: &[d("accessPolicyWindow", t_CUaccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_CUsynchronizationPolicy, 0, One), d("clusterDim", t_CUlaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_CUclusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_CUlaunchAttributeValue_programmaticEvent, 0, One), d("launchCompletionEvent", t_CUlaunchAttributeValue_launchCompletionEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_CUlaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_CUlaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_CUlaunchAttributeValue_preferredClusterDim, 0, One), d("deviceUpdatableKernelNode", t_CUlaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_u32, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One), d("portableClusterSizeMode", t_CUlaunchAttributePortableClusterMode, 0, One), d("sharedMemoryMode", t_CUsharedMemoryMode, 0, One)], tag: 0, tags: 11 },
+    StructRow { name: "CUlaunchAttributeValue", since: 13000, until: 13010, size: 64, fields: &[d("accessPolicyWindow", t_CUaccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_CUsynchronizationPolicy, 0, One), d("clusterDim", t_CUlaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_CUclusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_CUlaunchAttributeValue_programmaticEvent, 0, One), d("launchCompletionEvent", t_CUlaunchAttributeValue_launchCompletionEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_CUlaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_CUlaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_CUlaunchAttributeValue_preferredClusterDim, 0, One), d("deviceUpdatableKernelNode", t_CUlaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_u32, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One), d("portableClusterSizeMode", t_CUlaunchAttributePortableClusterMode, 0, One), d("sharedMemoryMode", t_CUsharedMemoryMode, 0, One)], tag: 0, tags: 11 },
+    StructRow { name: "CUlaunchAttributeValue", since: 13020, until: NOW, size: 64, fields: &[d("accessPolicyWindow", t_CUaccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_CUsynchronizationPolicy, 0, One), d("clusterDim", t_CUlaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_CUclusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_CUlaunchAttributeValue_programmaticEvent, 0, One), d("launchCompletionEvent", t_CUlaunchAttributeValue_launchCompletionEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_CUlaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_CUlaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_CUlaunchAttributeValue_preferredClusterDim, 0, One), d("deviceUpdatableKernelNode", t_CUlaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_u32, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One), d("portableClusterSizeMode", t_CUlaunchAttributePortableClusterMode, 0, One), d("sharedMemoryMode", t_CUsharedMemoryMode, 0, One)], tag: 0, tags: 11 },
     StructRow { name: "CUlaunchAttributeValue.clusterDim", since: 11080, until: NOW, size: 12, fields: &[d("x", t_u32, 0, One), d("y", t_u32, 4, One), d("z", t_u32, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUlaunchAttributeValue.programmaticEvent", since: 11080, until: NOW, size: 16, fields: &[d("event", t_CUevent, 0, One), d("flags", t_i32, 8, One), d("triggerAtBlockStart", t_i32, 12, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUlaunchMemSyncDomainMap", since: 12000, until: NOW, size: 2, fields: &[d("default_", t_u8, 0, One), d("remote", t_u8, 1, One)], tag: 255, tags: 65535 },
@@ -5578,14 +5584,14 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "CUlaunchAttributeValue.deviceUpdatableKernelNode", since: 12040, until: NOW, size: 16, fields: &[d("deviceUpdatable", t_i32, 0, One), d("devNode", t_CUgraphDeviceNode, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUlaunchAttributeValue.preferredClusterDim", since: 12080, until: NOW, size: 12, fields: &[d("x", t_u32, 0, One), d("y", t_u32, 4, One), d("z", t_u32, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUDA_EXTERNAL_MEMORY_HANDLE_DESC", since: 0, until: NOW, size: 104, fields: &[d("type", t_CUexternalMemoryHandleType, 0, One), d("handle", t_CUDA_EXTERNAL_MEMORY_HANDLE_DESC_handle, 8, One), d("size", t_u64, 24, One).bytes(), d("flags", t_u32, 32, One).hex()], tag: 255, tags: 65535 },
-    StructRow { name: "CUDA_EXTERNAL_MEMORY_HANDLE_DESC.handle", since: 0, until: NOW, size: 16, fields: &[d("fd", t_i32, 0, One), d("win32", t_CUDA_EXTERNAL_MEMORY_HANDLE_DESC_handle_win32, 0, One), d("nvSciBufObject", t_PC_void, 0, One)], tag: 0, tags: 9 },
+    StructRow { name: "CUDA_EXTERNAL_MEMORY_HANDLE_DESC.handle", since: 0, until: NOW, size: 16, fields: &[d("fd", t_i32, 0, One), d("win32", t_CUDA_EXTERNAL_MEMORY_HANDLE_DESC_handle_win32, 0, One), d("nvSciBufObject", t_PC_void, 0, One)], tag: 0, tags: 12 },
     StructRow { name: "CUDA_EXTERNAL_MEMORY_HANDLE_DESC.handle.win32", since: 0, until: NOW, size: 16, fields: &[d("handle", t_P_void, 0, Memory(Unknown)), d("name", t_PC_void, 8, Memory(Unknown))], tag: 255, tags: 65535 },
     StructRow { name: "CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC", since: 0, until: NOW, size: 96, fields: &[d("type", t_CUexternalSemaphoreHandleType, 0, One), d("handle", t_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_handle, 8, One), d("flags", t_u32, 24, One).hex()], tag: 255, tags: 65535 },
-    StructRow { name: "CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC.handle", since: 0, until: NOW, size: 16, fields: &[d("fd", t_i32, 0, One), d("win32", t_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_handle_win32, 0, One), d("nvSciSyncObj", t_PC_void, 0, One)], tag: 0, tags: 10 },
+    StructRow { name: "CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC.handle", since: 0, until: NOW, size: 16, fields: &[d("fd", t_i32, 0, One), d("win32", t_CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC_handle_win32, 0, One), d("nvSciSyncObj", t_PC_void, 0, One)], tag: 0, tags: 13 },
     StructRow { name: "CUDA_EXTERNAL_SEMAPHORE_HANDLE_DESC.handle.win32", since: 0, until: NOW, size: 16, fields: &[d("handle", t_P_void, 0, Memory(Unknown)), d("name", t_PC_void, 8, Memory(Unknown))], tag: 255, tags: 65535 },
-    StructRow { name: "CUipcEventHandle", since: 0, until: NOW, size: 64, fields: &[], tag: 255, tags: 65535 },
-    StructRow { name: "CUipcMemHandle", since: 0, until: NOW, size: 64, fields: &[], tag: 255, tags: 65535 },
-    StructRow { name: "CUDA_LAUNCH_PARAMS", since: 0, until: NOW, size: 56, fields: &[d("function", t_CUfunction, 0, One), d("gridDimX", t_u32, 8, One), d("gridDimY", t_u32, 12, One), d("gridDimZ", t_u32, 16, One), d("blockDimX", t_u32, 20, One), d("blockDimY", t_u32, 24, One), d("blockDimZ", t_u32, 28, One), d("sharedMemBytes", t_u32, 32, One), d("hStream", t_CUstream, 40, One), d("kernelParams", t_P_P_void, 48, KernelParams(0))], tag: 255, tags: 65535 },
+    StructRow { name: "CUipcEventHandle", since: 0, until: NOW, size: 64, fields: &[d("reserved", t_A64_char, 0, One)], tag: 255, tags: 65535 },
+    StructRow { name: "CUipcMemHandle", since: 0, until: NOW, size: 64, fields: &[d("reserved", t_A64_char, 0, One)], tag: 255, tags: 65535 },
+    StructRow { name: "CUDA_LAUNCH_PARAMS", since: 0, until: NOW, size: 56, fields: &[d("function", t_CUfunction, 0, One), d("gridDimX", t_u32, 8, One), d("gridDimY", t_u32, 12, One), d("gridDimZ", t_u32, 16, One), d("blockDimX", t_u32, 20, One), d("blockDimY", t_u32, 24, One), d("blockDimZ", t_u32, 28, One), d("sharedMemBytes", t_u32, 32, One), d("hStream", t_CUstream, 40, One), d("kernelParams", t_P_P_void, 48, KernelParams(0, 0))], tag: 255, tags: 65535 },
     StructRow { name: "CUlaunchConfig", since: 11080, until: NOW, size: 56, fields: &[d("gridDimX", t_u32, 0, One), d("gridDimY", t_u32, 4, One), d("gridDimZ", t_u32, 8, One), d("blockDimX", t_u32, 12, One), d("blockDimY", t_u32, 16, One), d("blockDimZ", t_u32, 20, One), d("sharedMemBytes", t_u32, 24, One), d("hStream", t_CUstream, 32, One), d("attrs", t_P_CUlaunchAttribute, 40, Many(Of(9))), d("numAttrs", t_u32, 48, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUlaunchAttribute", since: 11080, until: NOW, size: 72, fields: &[d("id", t_CUlaunchAttributeID, 0, One), d("value", t_CUlaunchAttributeValue, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUlibraryHostUniversalFunctionAndDataTable", since: 12000, until: NOW, size: 32, fields: &[d("functionTable", t_P_void, 0, Opaque), d("functionWindowSize", t_u64, 8, One).bytes(), d("dataTable", t_P_void, 16, Opaque), d("dataWindowSize", t_u64, 24, One).bytes()], tag: 255, tags: 65535 },
@@ -5597,8 +5603,8 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "CUmemAllocationProp", since: 0, until: NOW, size: 32, fields: &[d("type", t_CUmemAllocationType, 0, One), d("requestedHandleTypes", t_CUmemAllocationHandleType_in4, 4, One), d("location", t_CUmemLocation, 8, One), d("win32HandleMetaData", t_P_void, 16, Opaque), d("allocFlags", t_CUmemAllocationProp_allocFlags, 24, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUmemAllocationProp.allocFlags", since: 0, until: NOW, size: 8, fields: &[d("compressionType", t_CUmemAllocationCompType_in1, 0, One), d("gpuDirectRDMACapable", t_u8, 1, One), d("usage", t_CUmem_create_usage_in2, 2, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUarrayMapInfo", since: 0, until: NOW, size: 96, fields: &[d("resourceType", t_CUresourcetype, 0, One), d("resource", t_CUarrayMapInfo_resource, 8, One), d("subresourceType", t_CUarraySparseSubresourceType, 16, One), d("subresource", t_CUarrayMapInfo_subresource, 24, One), d("memOperationType", t_CUmemOperationType, 56, One), d("memHandleType", t_CUmemHandleType, 60, One), d("memHandle", t_CUarrayMapInfo_memHandle, 64, One), d("offset", t_u64, 72, One), d("deviceBitMask", t_u32, 80, One).hex(), d("flags", t_u32, 84, One).hex()], tag: 255, tags: 65535 },
-    StructRow { name: "CUarrayMapInfo.resource", since: 0, until: NOW, size: 8, fields: &[d("mipmap", t_CUmipmappedArray, 0, One), d("array", t_CUarray, 0, One)], tag: 255, tags: 65535 },
-    StructRow { name: "CUarrayMapInfo.subresource", since: 0, until: NOW, size: 32, fields: &[d("sparseLevel", t_CUarrayMapInfo_subresource_sparseLevel, 0, One), d("miptail", t_CUarrayMapInfo_subresource_miptail, 0, One)], tag: 2, tags: 13 },
+    StructRow { name: "CUarrayMapInfo.resource", since: 0, until: NOW, size: 8, fields: &[d("mipmap", t_CUmipmappedArray, 0, One), d("array", t_CUarray, 0, One)], tag: 0, tags: 16 },
+    StructRow { name: "CUarrayMapInfo.subresource", since: 0, until: NOW, size: 32, fields: &[d("sparseLevel", t_CUarrayMapInfo_subresource_sparseLevel, 0, One), d("miptail", t_CUarrayMapInfo_subresource_miptail, 0, One)], tag: 2, tags: 17 },
     StructRow { name: "CUarrayMapInfo.subresource.sparseLevel", since: 0, until: NOW, size: 32, fields: &[d("level", t_u32, 0, One), d("layer", t_u32, 4, One), d("offsetX", t_u32, 8, One), d("offsetY", t_u32, 12, One), d("offsetZ", t_u32, 16, One), d("extentWidth", t_u32, 20, One), d("extentHeight", t_u32, 24, One), d("extentDepth", t_u32, 28, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUarrayMapInfo.subresource.miptail", since: 0, until: NOW, size: 24, fields: &[d("layer", t_u32, 0, One), d("offset", t_u64, 8, One), d("size", t_u64, 16, One).bytes()], tag: 255, tags: 65535 },
     StructRow { name: "CUarrayMapInfo.memHandle", since: 0, until: NOW, size: 8, fields: &[d("memHandle", t_CUmemGenericAllocationHandle, 0, One)], tag: 255, tags: 65535 },
@@ -5608,7 +5614,7 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "CUDA_MEMCPY3D_v1", since: 0, until: NOW, size: 144, fields: &[d("srcXInBytes", t_u32, 0, One), d("srcY", t_u32, 4, One), d("srcZ", t_u32, 8, One), d("srcLOD", t_u32, 12, One), d("srcMemoryType", t_CUmemorytype, 16, One), d("srcHost", t_PC_void, 24, Memory(Unknown)), d("srcDevice", t_u32, 32, One), d("srcArray", t_CUarray, 40, One), d("srcPitch", t_u32, 56, One), d("srcHeight", t_u32, 60, One), d("dstXInBytes", t_u32, 64, One), d("dstY", t_u32, 68, One), d("dstZ", t_u32, 72, One), d("dstLOD", t_u32, 76, One), d("dstMemoryType", t_CUmemorytype, 80, One), d("dstHost", t_P_void, 88, Memory(Unknown)), d("dstDevice", t_u32, 96, One), d("dstArray", t_CUarray, 104, One), d("dstPitch", t_u32, 120, One), d("dstHeight", t_u32, 124, One), d("WidthInBytes", t_u32, 128, One), d("Height", t_u32, 132, One), d("Depth", t_u32, 136, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUDA_MEMCPY3D_BATCH_OP", since: 12080, until: NOW, size: 112, fields: &[d("src", t_CUmemcpy3DOperand, 0, One), d("dst", t_CUmemcpy3DOperand, 40, One), d("extent", t_CUextent3D, 80, One), d("srcAccessOrder", t_CUmemcpySrcAccessOrder, 104, One), d("flags", t_u32, 108, One).hex()], tag: 255, tags: 65535 },
     StructRow { name: "CUmemcpy3DOperand", since: 12080, until: NOW, size: 40, fields: &[d("type", t_CUmemcpy3DOperandType, 0, One), d("op", t_CUmemcpy3DOperand_op, 8, One)], tag: 255, tags: 65535 },
-    StructRow { name: "CUmemcpy3DOperand.op", since: 12080, until: NOW, size: 32, fields: &[d("ptr", t_CUmemcpy3DOperand_op_ptr, 0, One), d("array", t_CUmemcpy3DOperand_op_array, 0, One)], tag: 0, tags: 16 },
+    StructRow { name: "CUmemcpy3DOperand.op", since: 12080, until: NOW, size: 32, fields: &[d("ptr", t_CUmemcpy3DOperand_op_ptr, 0, One), d("array", t_CUmemcpy3DOperand_op_array, 0, One)], tag: 0, tags: 20 },
     StructRow { name: "CUmemcpy3DOperand.op.ptr", since: 12080, until: NOW, size: 32, fields: &[d("ptr", t_deviceptr, 0, One), d("rowLength", t_u64, 8, One), d("layerHeight", t_u64, 16, One), d("locHint", t_CUmemLocation, 24, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUmemcpy3DOperand.op.array", since: 12080, until: NOW, size: 32, fields: &[d("array", t_CUarray, 0, One), d("offset", t_CUoffset3D, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUoffset3D", since: 12080, until: NOW, size: 24, fields: &[d("x", t_u64, 0, One), d("y", t_u64, 8, One), d("z", t_u64, 16, One)], tag: 255, tags: 65535 },
@@ -5620,7 +5626,7 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "CUstreamCigParam", since: 13020, until: NOW, size: 16, fields: &[d("streamSharedDataType", t_CUstreamCigDataType, 0, One), d("streamSharedData", t_P_void, 8, Opaque)], tag: 255, tags: 65535 },
     StructRow { name: "CUstreamAttrValue_union", since: 0, until: 11070, size: 32, fields: &[d("accessPolicyWindow", t_CUaccessPolicyWindow, 0, One), d("syncPolicy", t_CUsynchronizationPolicy, 0, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUDA_RESOURCE_DESC", since: 0, until: NOW, size: 144, fields: &[d("resType", t_CUresourcetype, 0, One), d("res", t_CUDA_RESOURCE_DESC_res, 8, One), d("flags", t_u32, 136, One).hex()], tag: 255, tags: 65535 },
-    StructRow { name: "CUDA_RESOURCE_DESC.res", since: 0, until: NOW, size: 128, fields: &[d("array", t_CUDA_RESOURCE_DESC_res_array, 0, One), d("mipmap", t_CUDA_RESOURCE_DESC_res_mipmap, 0, One), d("linear", t_CUDA_RESOURCE_DESC_res_linear, 0, One), d("pitch2D", t_CUDA_RESOURCE_DESC_res_pitch2D, 0, One)], tag: 0, tags: 18 },
+    StructRow { name: "CUDA_RESOURCE_DESC.res", since: 0, until: NOW, size: 128, fields: &[d("array", t_CUDA_RESOURCE_DESC_res_array, 0, One), d("mipmap", t_CUDA_RESOURCE_DESC_res_mipmap, 0, One), d("linear", t_CUDA_RESOURCE_DESC_res_linear, 0, One), d("pitch2D", t_CUDA_RESOURCE_DESC_res_pitch2D, 0, One)], tag: 0, tags: 22 },
     StructRow { name: "CUDA_RESOURCE_DESC.res.array", since: 0, until: NOW, size: 8, fields: &[d("hArray", t_CUarray, 0, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUDA_RESOURCE_DESC.res.mipmap", since: 0, until: NOW, size: 8, fields: &[d("hMipmappedArray", t_CUmipmappedArray, 0, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUDA_RESOURCE_DESC.res.linear", since: 0, until: NOW, size: 24, fields: &[d("devPtr", t_deviceptr, 0, One), d("format", t_CUarray_format, 8, One), d("numChannels", t_u32, 12, One), d("sizeInBytes", t_u64, 16, One).bytes()], tag: 255, tags: 65535 },
@@ -5646,8 +5652,8 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "cudaDeviceProp", since: 13000, until: NOW, size: 1008, fields: &[d("name", t_A256_char, 0, One), d("uuid", t_uuid, 256, One), d("luid", t_A8_u8, 272, One), d("luidDeviceNodeMask", t_u32, 280, One).hex(), d("totalGlobalMem", t_u64, 288, One).bytes(), d("sharedMemPerBlock", t_u64, 296, One), d("regsPerBlock", t_i32, 304, One), d("warpSize", t_i32, 308, One), d("memPitch", t_u64, 312, One), d("maxThreadsPerBlock", t_i32, 320, One), d("maxThreadsDim", t_A3_i32, 324, One), d("maxGridSize", t_A3_i32, 336, One), d("totalConstMem", t_u64, 352, One), d("major", t_i32, 360, One), d("minor", t_i32, 364, One), d("textureAlignment", t_u64, 368, One), d("texturePitchAlignment", t_u64, 376, One), d("multiProcessorCount", t_i32, 384, One), d("integrated", t_i32, 388, One), d("canMapHostMemory", t_i32, 392, One), d("maxTexture1D", t_i32, 396, One), d("maxTexture1DMipmap", t_i32, 400, One), d("maxTexture2D", t_A2_i32, 404, One), d("maxTexture2DMipmap", t_A2_i32, 412, One), d("maxTexture2DLinear", t_A3_i32, 420, One), d("maxTexture2DGather", t_A2_i32, 432, One), d("maxTexture3D", t_A3_i32, 440, One), d("maxTexture3DAlt", t_A3_i32, 452, One), d("maxTextureCubemap", t_i32, 464, One), d("maxTexture1DLayered", t_A2_i32, 468, One), d("maxTexture2DLayered", t_A3_i32, 476, One), d("maxTextureCubemapLayered", t_A2_i32, 488, One), d("maxSurface1D", t_i32, 496, One), d("maxSurface2D", t_A2_i32, 500, One), d("maxSurface3D", t_A3_i32, 508, One), d("maxSurface1DLayered", t_A2_i32, 520, One), d("maxSurface2DLayered", t_A3_i32, 528, One), d("maxSurfaceCubemap", t_i32, 540, One), d("maxSurfaceCubemapLayered", t_A2_i32, 544, One), d("surfaceAlignment", t_u64, 552, One), d("concurrentKernels", t_i32, 560, One), d("ECCEnabled", t_i32, 564, One), d("pciBusID", t_i32, 568, One), d("pciDeviceID", t_i32, 572, One), d("pciDomainID", t_i32, 576, One), d("tccDriver", t_i32, 580, One), d("asyncEngineCount", t_i32, 584, One), d("unifiedAddressing", t_i32, 588, One), d("memoryBusWidth", t_i32, 592, One), d("l2CacheSize", t_i32, 596, One), d("persistingL2CacheMaxSize", t_i32, 600, One), d("maxThreadsPerMultiProcessor", t_i32, 604, One), d("streamPrioritiesSupported", t_i32, 608, One), d("globalL1CacheSupported", t_i32, 612, One), d("localL1CacheSupported", t_i32, 616, One), d("sharedMemPerMultiprocessor", t_u64, 624, One), d("regsPerMultiprocessor", t_i32, 632, One), d("managedMemory", t_i32, 636, One), d("isMultiGpuBoard", t_i32, 640, One), d("multiGpuBoardGroupID", t_i32, 644, One), d("hostNativeAtomicSupported", t_i32, 648, One), d("pageableMemoryAccess", t_i32, 652, One), d("concurrentManagedAccess", t_i32, 656, One), d("computePreemptionSupported", t_i32, 660, One), d("canUseHostPointerForRegisteredMem", t_i32, 664, One), d("cooperativeLaunch", t_i32, 668, One), d("sharedMemPerBlockOptin", t_u64, 672, One), d("pageableMemoryAccessUsesHostPageTables", t_i32, 680, One), d("directManagedMemAccessFromHost", t_i32, 684, One), d("maxBlocksPerMultiProcessor", t_i32, 688, One), d("accessPolicyMaxWindowSize", t_i32, 692, One), d("hostRegisterSupported", t_i32, 704, One), d("sparseCudaArraySupported", t_i32, 708, One), d("hostRegisterReadOnlySupported", t_i32, 712, One), d("timelineSemaphoreInteropSupported", t_i32, 716, One), d("memoryPoolsSupported", t_i32, 720, One), d("gpuDirectRDMASupported", t_i32, 724, One), d("gpuDirectRDMAFlushWritesOptions", t_u32, 728, One), d("gpuDirectRDMAWritesOrdering", t_i32, 732, One), d("memoryPoolSupportedHandleTypes", t_u32, 736, One), d("deferredMappingCudaArraySupported", t_i32, 740, One), d("ipcEventSupported", t_i32, 744, One), d("clusterLaunch", t_i32, 748, One), d("unifiedFunctionPointers", t_i32, 752, One), d("deviceNumaConfig", t_i32, 756, One), d("deviceNumaId", t_i32, 760, One), d("mpsEnabled", t_i32, 764, One), d("hostNumaId", t_i32, 768, One), d("gpuPciDeviceID", t_u32, 772, One), d("gpuPciSubsystemID", t_u32, 776, One), d("hostNumaMultinodeIpcSupported", t_i32, 780, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaResourceDesc", since: 0, until: 12090, size: 64, fields: &[d("resType", t_cudaResourceType, 0, One), d("res", t_cudaResourceDesc_res, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaResourceDesc", since: 13000, until: NOW, size: 144, fields: &[d("resType", t_cudaResourceType, 0, One), d("res", t_cudaResourceDesc_res, 8, One), d("flags", t_u32, 136, One).hex()], tag: 255, tags: 65535 },
-    StructRow { name: "cudaResourceDesc.res", since: 0, until: 12090, size: 56, fields: &[d("array", t_cudaResourceDesc_res_array, 0, One), d("mipmap", t_cudaResourceDesc_res_mipmap, 0, One), d("linear", t_cudaResourceDesc_res_linear, 0, One), d("pitch2D", t_cudaResourceDesc_res_pitch2D, 0, One)], tag: 0, tags: 19 },
-    StructRow { name: "cudaResourceDesc.res", since: 13000, until: NOW, size: 128, fields: &[d("array", t_cudaResourceDesc_res_array, 0, One), d("mipmap", t_cudaResourceDesc_res_mipmap, 0, One), d("linear", t_cudaResourceDesc_res_linear, 0, One), d("pitch2D", t_cudaResourceDesc_res_pitch2D, 0, One)], tag: 0, tags: 19 },
+    StructRow { name: "cudaResourceDesc.res", since: 0, until: 12090, size: 56, fields: &[d("array", t_cudaResourceDesc_res_array, 0, One), d("mipmap", t_cudaResourceDesc_res_mipmap, 0, One), d("linear", t_cudaResourceDesc_res_linear, 0, One), d("pitch2D", t_cudaResourceDesc_res_pitch2D, 0, One)], tag: 0, tags: 23 },
+    StructRow { name: "cudaResourceDesc.res", since: 13000, until: NOW, size: 128, fields: &[d("array", t_cudaResourceDesc_res_array, 0, One), d("mipmap", t_cudaResourceDesc_res_mipmap, 0, One), d("linear", t_cudaResourceDesc_res_linear, 0, One), d("pitch2D", t_cudaResourceDesc_res_pitch2D, 0, One)], tag: 0, tags: 23 },
     StructRow { name: "cudaResourceDesc.res.array", since: 0, until: NOW, size: 8, fields: &[d("array", t_cudaArray_t, 0, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaResourceDesc.res.mipmap", since: 0, until: NOW, size: 8, fields: &[d("mipmap", t_cudaMipmappedArray_t, 0, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaResourceDesc.res.linear", since: 0, until: NOW, size: 40, fields: &[d("devPtr", t_P_void, 0, Memory(Of(2))), d("desc", t_cudaChannelFormatDesc, 8, One), d("sizeInBytes", t_u64, 32, One).bytes()], tag: 255, tags: 65535 },
@@ -5659,8 +5665,8 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "cudaResourceViewDesc", since: 0, until: 12090, size: 48, fields: &[d("format", t_cudaResourceViewFormat, 0, One), d("width", t_u64, 8, One), d("height", t_u64, 16, One), d("depth", t_u64, 24, One), d("firstMipmapLevel", t_u32, 32, One), d("lastMipmapLevel", t_u32, 36, One), d("firstLayer", t_u32, 40, One), d("lastLayer", t_u32, 44, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaResourceViewDesc", since: 13000, until: NOW, size: 112, fields: &[d("format", t_cudaResourceViewFormat, 0, One), d("width", t_u64, 8, One), d("height", t_u64, 16, One), d("depth", t_u64, 24, One), d("firstMipmapLevel", t_u32, 32, One), d("lastMipmapLevel", t_u32, 36, One), d("firstLayer", t_u32, 40, One), d("lastLayer", t_u32, 44, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaTextureDesc_v2", since: 11080, until: 11080, size: 72, fields: &[d("addressMode", t_A3_cudaTextureAddressMode, 0, One), d("filterMode", t_cudaTextureFilterMode, 12, One), d("readMode", t_cudaTextureReadMode, 16, One), d("sRGB", t_i32, 20, One), d("borderColor", t_A4_f32, 24, One), d("normalizedCoords", t_i32, 40, One), d("maxAnisotropy", t_u32, 44, One), d("mipmapFilterMode", t_cudaTextureFilterMode, 48, One), d("mipmapLevelBias", t_f32, 52, One), d("minMipmapLevelClamp", t_f32, 56, One), d("maxMipmapLevelClamp", t_f32, 60, One), d("disableTrilinearOptimization", t_i32, 64, One), d("seamlessCubemap", t_i32, 68, One)], tag: 255, tags: 65535 },
-    StructRow { name: "cudaDevResource", since: 13010, until: NOW, size: 144, fields: &[d("type", t_cudaDevResourceType, 0, One), d("_internal_padding", t_A92_u8, 4, One), d("_2", t_cudaDevResource__2, 96, One), d("nextResource", t_P_cudaDevResource, 136, One)], tag: 255, tags: 65535 },
-    StructRow { name: "cudaDevResource._2", since: 13010, until: NOW, size: 40, fields: &[d("sm", t_cudaDevSmResource, 0, One), d("wqConfig", t_cudaDevWorkqueueConfigResource, 0, One), d("wq", t_cudaDevWorkqueueResource, 0, One), d("_oversize", t_A40_u8, 0, One)], tag: 0, tags: 20 },
+    StructRow { name: "cudaDevResource", since: 13010, until: NOW, size: 144, fields: &[d("type", t_cudaDevResourceType, 0, One), d("_2", t_cudaDevResource__2, 96, One), d("nextResource", t_P_cudaDevResource, 136, One)], tag: 255, tags: 65535 },
+    StructRow { name: "cudaDevResource._2", since: 13010, until: NOW, size: 40, fields: &[d("sm", t_cudaDevSmResource, 0, One), d("wqConfig", t_cudaDevWorkqueueConfigResource, 0, One), d("wq", t_cudaDevWorkqueueResource, 0, One), d("_oversize", t_A40_u8, 0, One)], tag: 0, tags: 24 },
     StructRow { name: "cudaDevSmResource", since: 13010, until: 13030, size: 16, fields: &[d("smCount", t_u32, 0, One), d("minSmPartitionSize", t_u32, 4, One), d("smCoscheduledAlignment", t_u32, 8, One), d("flags", t_u32, 12, One).hex()], tag: 255, tags: 65535 },
     StructRow { name: "cudaDevSmResource", since: 13040, until: NOW, size: 20, fields: &[d("smCount", t_u32, 0, One), d("minSmPartitionSize", t_u32, 4, One), d("smCoscheduledAlignment", t_u32, 8, One), d("flags", t_u32, 12, One).hex(), d("localityDomainId", t_u32, 16, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaDevWorkqueueConfigResource", since: 13010, until: NOW, size: 12, fields: &[d("device", t_i32, 0, One), d("wqConcurrencyLimit", t_u32, 4, One), d("sharingScope", t_cudaDevWorkqueueConfigScope, 8, One)], tag: 255, tags: 65535 },
@@ -5668,7 +5674,7 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "cudaDevSmResourceGroupParams", since: 13010, until: 13030, size: 64, fields: &[d("smCount", t_u32, 0, One), d("coscheduledSmCount", t_u32, 4, One), d("preferredCoscheduledSmCount", t_u32, 8, One), d("flags", t_u32, 12, One).hex()], tag: 255, tags: 65535 },
     StructRow { name: "cudaDevSmResourceGroupParams", since: 13040, until: NOW, size: 64, fields: &[d("smCount", t_u32, 0, One), d("coscheduledSmCount", t_u32, 4, One), d("preferredCoscheduledSmCount", t_u32, 8, One), d("flags", t_u32, 12, One).hex(), d("localityDomainId", t_u32, 16, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaEglFrame", since: 0, until: NOW, size: 280, fields: &[d("frame", t_cudaEglFrame_frame, 0, One), d("planeDesc", t_A3_cudaEglPlaneDesc, 96, One), d("planeCount", t_u32, 264, One), d("frameType", t_cudaEglFrameType, 268, One), d("eglColorFormat", t_cudaEglColorFormat, 272, One)], tag: 255, tags: 65535 },
-    StructRow { name: "cudaEglFrame.frame", since: 0, until: NOW, size: 96, fields: &[d("pArray", t_A3_cudaArray_t, 0, One), d("pPitch", t_A3_cudaPitchedPtr, 0, One)], tag: 3, tags: 22 },
+    StructRow { name: "cudaEglFrame.frame", since: 0, until: NOW, size: 96, fields: &[d("pArray", t_A3_cudaArray_t, 0, One), d("pPitch", t_A3_cudaPitchedPtr, 0, One)], tag: 3, tags: 26 },
     StructRow { name: "cudaPitchedPtr", since: 0, until: NOW, size: 32, fields: &[d("ptr", t_P_void, 0, Memory(Unknown)), d("pitch", t_u64, 8, One), d("xsize", t_u64, 16, One).bytes(), d("ysize", t_u64, 24, One).bytes()], tag: 255, tags: 65535 },
     StructRow { name: "cudaEglPlaneDesc", since: 0, until: NOW, size: 56, fields: &[d("width", t_u32, 0, One), d("height", t_u32, 4, One), d("depth", t_u32, 8, One), d("pitch", t_u32, 12, One), d("numChannels", t_u32, 16, One), d("channelDesc", t_cudaChannelFormatDesc, 20, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaExternalMemoryBufferDesc", since: 0, until: 12090, size: 24, fields: &[d("offset", t_u64, 0, One), d("size", t_u64, 8, One).bytes(), d("flags", t_u32, 16, One).hex()], tag: 255, tags: 65535 },
@@ -5694,7 +5700,7 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "cudaExternalSemaphoreWaitParams.params.nvSciSync", since: 0, until: NOW, size: 8, fields: &[d("fence", t_P_void, 0, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaExternalSemaphoreWaitParams.params.keyedMutex", since: 0, until: NOW, size: 16, fields: &[d("key", t_u64, 0, One), d("timeoutMs", t_u32, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaHostNodeParams", since: 0, until: NOW, size: 16, fields: &[d("fn", t_code, 0, Opaque), d("userData", t_P_void, 8, Opaque)], tag: 255, tags: 65535 },
-    StructRow { name: "cudaKernelNodeParams", since: 0, until: NOW, size: 56, fields: &[d("func", t_P_void, 0, Opaque), d("gridDim", t_dim3, 8, One), d("blockDim", t_dim3, 20, One), d("sharedMemBytes", t_u32, 32, One), d("kernelParams", t_P_P_void, 40, KernelParams(0)), d("extra", t_P_P_void, 48, Extra)], tag: 255, tags: 65535 },
+    StructRow { name: "cudaKernelNodeParams", since: 0, until: NOW, size: 56, fields: &[d("func", t_P_void, 0, Opaque), d("gridDim", t_dim3, 8, One), d("blockDim", t_dim3, 20, One), d("sharedMemBytes", t_u32, 32, One), d("kernelParams", t_P_P_void, 40, KernelParams(0, 0)), d("extra", t_P_P_void, 48, Extra)], tag: 255, tags: 65535 },
     StructRow { name: "cudaMemAllocNodeParams", since: 0, until: NOW, size: 120, fields: &[d("poolProps", t_cudaMemPoolProps, 0, One), d("accessDescs", t_PC_cudaMemAccessDesc, 88, Many(Of(2))), d("accessDescCount", t_u64, 96, One), d("bytesize", t_u64, 104, One).bytes(), d("dptr", t_P_void, 112, Memory(Of(3)))], tag: 255, tags: 65535 },
     StructRow { name: "cudaMemPoolProps", since: 0, until: 12010, size: 88, fields: &[d("allocType", t_cudaMemAllocationType, 0, One), d("handleTypes", t_cudaMemAllocationHandleType_in4, 4, One), d("location", t_cudaMemLocation, 8, One), d("win32SecurityAttributes", t_P_void, 16, Opaque)], tag: 255, tags: 65535 },
     StructRow { name: "cudaMemPoolProps", since: 12020, until: 12050, size: 88, fields: &[d("allocType", t_cudaMemAllocationType, 0, One), d("handleTypes", t_cudaMemAllocationHandleType_in4, 4, One), d("location", t_cudaMemLocation, 8, One), d("win32SecurityAttributes", t_P_void, 16, Opaque), d("maxSize", t_u64, 24, One).bytes()], tag: 255, tags: 65535 },
@@ -5702,17 +5708,17 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "cudaMemPoolProps", since: 13050, until: NOW, size: 88, fields: &[d("allocType", t_cudaMemAllocationType, 0, One), d("handleTypes", t_cudaMemAllocationHandleType_in4, 4, One), d("location", t_cudaMemLocation, 8, One), d("win32SecurityAttributes", t_P_void, 16, Opaque), d("maxSize", t_u64, 24, One).bytes(), d("usage", t_u16, 32, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaMemLocation", since: 0, until: 13020, size: 8, fields: &[d("type", t_cudaMemLocationType, 0, One), d("id", t_i32, 4, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaMemLocation", since: 13030, until: NOW, size: 8, fields: &[d("type", t_cudaMemLocationType, 0, One), d("_1", t_cudaMemLocation__1, 4, One)], tag: 255, tags: 65535 },
-    StructRow { name: "cudaMemLocation._1", since: 13030, until: 13030, size: 4, fields: &[d("id", t_i32, 0, One), d("localized", t_cudaMemLocation__1_localized, 0, One)], tag: 0, tags: 23 },
-    StructRow { name: "cudaMemLocation._1", since: 13040, until: NOW, size: 4, fields: &[d("id", t_i32, 0, One), d("localized", t_cudaMemLocation__1_localized, 0, One)], tag: 0, tags: 23 },
+    StructRow { name: "cudaMemLocation._1", since: 13030, until: 13030, size: 4, fields: &[d("id", t_i32, 0, One), d("localized", t_cudaMemLocation__1_localized, 0, One)], tag: 0, tags: 27 },
+    StructRow { name: "cudaMemLocation._1", since: 13040, until: NOW, size: 4, fields: &[d("id", t_i32, 0, One), d("localized", t_cudaMemLocation__1_localized, 0, One)], tag: 0, tags: 27 },
     StructRow { name: "cudaMemLocation._1.localized", since: 13040, until: NOW, size: 2, fields: &[d("deviceId", t_u8, 0, One), d("localityDomainId", t_u8, 1, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaMemAccessDesc", since: 0, until: NOW, size: 12, fields: &[d("location", t_cudaMemLocation, 0, One), d("flags", t_cudaMemAccessFlags, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaMemcpy3DParms", since: 0, until: NOW, size: 160, fields: &[d("srcArray", t_cudaArray_t, 0, One), d("srcPos", t_cudaPos, 8, One), d("srcPtr", t_cudaPitchedPtr, 32, One), d("dstArray", t_cudaArray_t, 64, One), d("dstPos", t_cudaPos, 72, One), d("dstPtr", t_cudaPitchedPtr, 96, One), d("extent", t_cudaExtent, 128, One), d("kind", t_cudaMemcpyKind, 152, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaPos", since: 0, until: NOW, size: 24, fields: &[d("x", t_u64, 0, One), d("y", t_u64, 8, One), d("z", t_u64, 16, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaMemsetParams", since: 0, until: NOW, size: 40, fields: &[d("dst", t_P_void, 0, Memory(Unknown)), d("pitch", t_u64, 8, One), d("value", t_u32, 16, One), d("elementSize", t_u32, 20, One), d("width", t_u64, 24, One), d("height", t_u64, 32, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaGraphNodeParams", since: 12020, until: NOW, size: 256, fields: &[d("type", t_cudaGraphNodeType, 0, One), d("_1", t_cudaGraphNodeParams__1, 16, One)], tag: 255, tags: 65535 },
-    StructRow { name: "cudaGraphNodeParams._1", since: 12020, until: 12020, size: 232, fields: &[d("kernel", t_cudaKernelNodeParamsV2, 0, One), d("memcpy", t_cudaMemcpyNodeParams, 0, One), d("memset", t_cudaMemsetParamsV2, 0, One), d("host", t_cudaHostNodeParamsV2, 0, One), d("graph", t_cudaChildGraphNodeParams, 0, One), d("eventWait", t_cudaEventWaitNodeParams, 0, One), d("eventRecord", t_cudaEventRecordNodeParams, 0, One), d("extSemSignal", t_cudaExternalSemaphoreSignalNodeParamsV2, 0, One), d("extSemWait", t_cudaExternalSemaphoreWaitNodeParamsV2, 0, One), d("alloc", t_cudaMemAllocNodeParamsV2, 0, One), d("free", t_cudaMemFreeNodeParams, 0, One), d("conditional", t_cudaConditionalNodeParams, 0, One), d("memcpyBatch", t_cudaMemcpyBatchNodeParams, 0, One)], tag: 0, tags: 24 },
-    StructRow { name: "cudaGraphNodeParams._1", since: 12030, until: 13040, size: 232, fields: &[d("kernel", t_cudaKernelNodeParamsV2, 0, One), d("memcpy", t_cudaMemcpyNodeParams, 0, One), d("memset", t_cudaMemsetParamsV2, 0, One), d("host", t_cudaHostNodeParamsV2, 0, One), d("graph", t_cudaChildGraphNodeParams, 0, One), d("eventWait", t_cudaEventWaitNodeParams, 0, One), d("eventRecord", t_cudaEventRecordNodeParams, 0, One), d("extSemSignal", t_cudaExternalSemaphoreSignalNodeParamsV2, 0, One), d("extSemWait", t_cudaExternalSemaphoreWaitNodeParamsV2, 0, One), d("alloc", t_cudaMemAllocNodeParamsV2, 0, One), d("free", t_cudaMemFreeNodeParams, 0, One), d("conditional", t_cudaConditionalNodeParams, 0, One), d("memcpyBatch", t_cudaMemcpyBatchNodeParams, 0, One)], tag: 0, tags: 24 },
-    StructRow { name: "cudaGraphNodeParams._1", since: 13050, until: NOW, size: 232, fields: &[d("kernel", t_cudaKernelNodeParamsV2, 0, One), d("memcpy", t_cudaMemcpyNodeParams, 0, One), d("memset", t_cudaMemsetParamsV2, 0, One), d("host", t_cudaHostNodeParamsV2, 0, One), d("graph", t_cudaChildGraphNodeParams, 0, One), d("eventWait", t_cudaEventWaitNodeParams, 0, One), d("eventRecord", t_cudaEventRecordNodeParams, 0, One), d("extSemSignal", t_cudaExternalSemaphoreSignalNodeParamsV2, 0, One), d("extSemWait", t_cudaExternalSemaphoreWaitNodeParamsV2, 0, One), d("alloc", t_cudaMemAllocNodeParamsV2, 0, One), d("free", t_cudaMemFreeNodeParams, 0, One), d("conditional", t_cudaConditionalNodeParams, 0, One), d("memcpyBatch", t_cudaMemcpyBatchNodeParams, 0, One)], tag: 0, tags: 24 },
+    StructRow { name: "cudaGraphNodeParams._1", since: 12020, until: 12020, size: 232, fields: &[d("kernel", t_cudaKernelNodeParamsV2, 0, One), d("memcpy", t_cudaMemcpyNodeParams, 0, One), d("memset", t_cudaMemsetParamsV2, 0, One), d("host", t_cudaHostNodeParamsV2, 0, One), d("graph", t_cudaChildGraphNodeParams, 0, One), d("eventWait", t_cudaEventWaitNodeParams, 0, One), d("eventRecord", t_cudaEventRecordNodeParams, 0, One), d("extSemSignal", t_cudaExternalSemaphoreSignalNodeParamsV2, 0, One), d("extSemWait", t_cudaExternalSemaphoreWaitNodeParamsV2, 0, One), d("alloc", t_cudaMemAllocNodeParamsV2, 0, One), d("free", t_cudaMemFreeNodeParams, 0, One), d("conditional", t_cudaConditionalNodeParams, 0, One), d("memcpyBatch", t_cudaMemcpyBatchNodeParams, 0, One)], tag: 0, tags: 28 },
+    StructRow { name: "cudaGraphNodeParams._1", since: 12030, until: 13040, size: 232, fields: &[d("kernel", t_cudaKernelNodeParamsV2, 0, One), d("memcpy", t_cudaMemcpyNodeParams, 0, One), d("memset", t_cudaMemsetParamsV2, 0, One), d("host", t_cudaHostNodeParamsV2, 0, One), d("graph", t_cudaChildGraphNodeParams, 0, One), d("eventWait", t_cudaEventWaitNodeParams, 0, One), d("eventRecord", t_cudaEventRecordNodeParams, 0, One), d("extSemSignal", t_cudaExternalSemaphoreSignalNodeParamsV2, 0, One), d("extSemWait", t_cudaExternalSemaphoreWaitNodeParamsV2, 0, One), d("alloc", t_cudaMemAllocNodeParamsV2, 0, One), d("free", t_cudaMemFreeNodeParams, 0, One), d("conditional", t_cudaConditionalNodeParams, 0, One), d("memcpyBatch", t_cudaMemcpyBatchNodeParams, 0, One)], tag: 0, tags: 28 },
+    StructRow { name: "cudaGraphNodeParams._1", since: 13050, until: NOW, size: 232, fields: &[d("kernel", t_cudaKernelNodeParamsV2, 0, One), d("memcpy", t_cudaMemcpyNodeParams, 0, One), d("memset", t_cudaMemsetParamsV2, 0, One), d("host", t_cudaHostNodeParamsV2, 0, One), d("graph", t_cudaChildGraphNodeParams, 0, One), d("eventWait", t_cudaEventWaitNodeParams, 0, One), d("eventRecord", t_cudaEventRecordNodeParams, 0, One), d("extSemSignal", t_cudaExternalSemaphoreSignalNodeParamsV2, 0, One), d("extSemWait", t_cudaExternalSemaphoreWaitNodeParamsV2, 0, One), d("alloc", t_cudaMemAllocNodeParamsV2, 0, One), d("free", t_cudaMemFreeNodeParams, 0, One), d("conditional", t_cudaConditionalNodeParams, 0, One), d("memcpyBatch", t_cudaMemcpyBatchNodeParams, 0, One)], tag: 0, tags: 28 },
     StructRow { name: "cudaKernelNodeParamsV2", since: 12020, until: 13000, size: 56, fields: &[d("func", t_P_void, 0, Opaque), d("gridDim", t_dim3, 8, One), d("blockDim", t_dim3, 20, One), d("sharedMemBytes", t_u32, 32, One), d("kernelParams", t_P_P_void, 40, Opaque), d("extra", t_P_P_void, 48, Opaque)], tag: 255, tags: 65535 },
     StructRow { name: "cudaKernelNodeParamsV2", since: 13010, until: 13010, size: 64, fields: &[d("func", t_P_void, 0, Opaque), d("gridDim", t_dim3, 8, One), d("blockDim", t_dim3, 20, One), d("sharedMemBytes", t_u32, 32, One), d("kernelParams", t_P_P_void, 40, Opaque), d("extra", t_P_P_void, 48, Opaque), d("ctx", t_cudaExecutionContext_t, 56, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaKernelNodeParamsV2", since: 13020, until: NOW, size: 72, fields: &[d("_1", t_cudaKernelNodeParamsV2__1, 0, One), d("gridDim", t_dim3, 8, One), d("blockDim", t_dim3, 20, One), d("sharedMemBytes", t_u32, 32, One), d("kernelParams", t_P_P_void, 40, Opaque), d("extra", t_P_P_void, 48, Opaque), d("ctx", t_cudaExecutionContext_t, 56, One), d("functionType", t_cudaKernelFunctionType, 64, One)], tag: 255, tags: 65535 },
@@ -5735,22 +5741,22 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "cudaExternalSemaphoreWaitNodeParamsV2", since: 13040, until: NOW, size: 32, fields: &[d("extSemArray", t_P_cudaExternalSemaphore_t, 0, Many(Of(2))), d("paramsArray", t_PC_cudaExternalSemaphoreWaitParams, 8, One), d("numExtSems", t_u32, 16, One), d("ctx", t_cudaExecutionContext_t, 24, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaMemAllocNodeParamsV2", since: 12020, until: NOW, size: 120, fields: &[d("poolProps", t_cudaMemPoolProps, 0, One), d("accessDescs", t_PC_cudaMemAccessDesc, 88, Many(Of(2))), d("accessDescCount", t_u64, 96, One), d("bytesize", t_u64, 104, One).bytes(), d("dptr", t_P_void, 112, Memory(Of(3)))], tag: 255, tags: 65535 },
     StructRow { name: "cudaMemFreeNodeParams", since: 12020, until: NOW, size: 8, fields: &[d("dptr", t_P_void, 0, Memory(Unknown))], tag: 255, tags: 65535 },
-    StructRow { name: "cudaConditionalNodeParams", since: 12030, until: 13000, size: 24, fields: &[d("handle", t_cudaGraphConditionalHandle, 0, One), d("type", t_cudaGraphConditionalNodeType, 8, One), d("size", t_u32, 12, One), d("phGraph_out", t_P_cudaGraph_t, 16, One)], tag: 255, tags: 65535 },
-    StructRow { name: "cudaConditionalNodeParams", since: 13010, until: NOW, size: 32, fields: &[d("handle", t_cudaGraphConditionalHandle, 0, One), d("type", t_cudaGraphConditionalNodeType, 8, One), d("size", t_u32, 12, One), d("phGraph_out", t_P_cudaGraph_t, 16, One), d("ctx", t_cudaExecutionContext_t, 24, One)], tag: 255, tags: 65535 },
+    StructRow { name: "cudaConditionalNodeParams", since: 12030, until: 13000, size: 24, fields: &[d("handle", t_cudaGraphConditionalHandle, 0, One), d("type", t_cudaGraphConditionalNodeType, 8, One), d("size", t_u32, 12, One), d("phGraph_out", t_P_cudaGraph_t, 16, Many(Of(2))).out()], tag: 255, tags: 65535 },
+    StructRow { name: "cudaConditionalNodeParams", since: 13010, until: NOW, size: 32, fields: &[d("handle", t_cudaGraphConditionalHandle, 0, One), d("type", t_cudaGraphConditionalNodeType, 8, One), d("size", t_u32, 12, One), d("phGraph_out", t_P_cudaGraph_t, 16, Many(Of(2))).out(), d("ctx", t_cudaExecutionContext_t, 24, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaMemcpyBatchNodeParams", since: 13050, until: NOW, size: 64, fields: &[d("count", t_u64, 0, One), d("dsts", t_P_P_void, 8, Many(Of(0))), d("srcs", t_P_P_void, 16, Many(Of(0))), d("sizes", t_P_u64, 24, Many(Of(0))), d("attrs", t_P_cudaMemcpyAttributes, 32, Many(Of(6))), d("attrsIdxs", t_P_u64, 40, Many(Of(0))), d("numAttrs", t_u64, 48, One), d("ctx", t_cudaExecutionContext_t, 56, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaMemcpyAttributes", since: 12080, until: NOW, size: 24, fields: &[d("srcAccessOrder", t_cudaMemcpySrcAccessOrder, 0, One), d("srcLocHint", t_cudaMemLocation, 4, One), d("dstLocHint", t_cudaMemLocation, 12, One), d("flags", t_u32, 20, One).hex()], tag: 255, tags: 65535 },
     StructRow { name: "cudaGraphExecUpdateResultInfo", since: 12000, until: NOW, size: 24, fields: &[d("result", t_cudaGraphExecUpdateResult, 0, One), d("errorNode", t_cudaGraphNode_t, 8, One), d("errorFromNode", t_cudaGraphNode_t, 16, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaGraphInstantiateParams", since: 12000, until: NOW, size: 32, fields: &[d("flags", t_u64, 0, One).hex(), d("uploadStream", t_cudaStream_t, 8, One), d("errNode_out", t_cudaGraphNode_t, 16, One), d("result_out", t_cudaGraphInstantiateResult, 24, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaKernelNodeAttrValue", since: 0, until: 11070, size: 32, fields: &[d("accessPolicyWindow", t_cudaAccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("priority", t_i32, 0, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaAccessPolicyWindow", since: 0, until: NOW, size: 32, fields: &[d("base_ptr", t_P_void, 0, Memory(Of(1))), d("num_bytes", t_u64, 8, One).bytes(), d("hitRatio", t_f32, 16, One), d("hitProp", t_cudaAccessProperty, 20, One), d("missProp", t_cudaAccessProperty, 24, One)], tag: 255, tags: 65535 },
-    StructRow { name: "cudaLaunchAttributeValue", since: 11080, until: 11080, size: 64, fields: &[d("accessPolicyWindow", t_cudaAccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_cudaSynchronizationPolicy, 0, One), d("clusterDim", t_cudaLaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_cudaClusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_cudaLaunchAttributeValue_programmaticEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_cudaLaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_cudaLaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_cudaLaunchAttributeValue_preferredClusterDim, 0, One), d("launchCompletionEvent", t_cudaLaunchAttributeValue_launchCompletionEvent, 0, One), d("deviceUpdatableKernelNode", t_cudaLaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_u32, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One), d("portableClusterSizeMode", t_cudaLaunchAttributePortableClusterMode, 0, One), d("sharedMemoryMode", t_cudaSharedMemoryMode, 0, One)], tag: 0, tags: 26 },
-    StructRow { name: "cudaLaunchAttributeValue", since: 12000, until: 12020, size: 64, fields: &[d("accessPolicyWindow", t_cudaAccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_cudaSynchronizationPolicy, 0, One), d("clusterDim", t_cudaLaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_cudaClusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_cudaLaunchAttributeValue_programmaticEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_cudaLaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_cudaLaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_cudaLaunchAttributeValue_preferredClusterDim, 0, One), d("launchCompletionEvent", t_cudaLaunchAttributeValue_launchCompletionEvent, 0, One), d("deviceUpdatableKernelNode", t_cudaLaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_u32, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One), d("portableClusterSizeMode", t_cudaLaunchAttributePortableClusterMode, 0, One), d("sharedMemoryMode", t_cudaSharedMemoryMode, 0, One)], tag: 0, tags: 26 },
-    StructRow { name: "cudaLaunchAttributeValue", since: 12030, until: 12030, size: 64, fields: &[d("accessPolicyWindow", t_cudaAccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_cudaSynchronizationPolicy, 0, One), d("clusterDim", t_cudaLaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_cudaClusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_cudaLaunchAttributeValue_programmaticEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_cudaLaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_cudaLaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_cudaLaunchAttributeValue_preferredClusterDim, 0, One), d("launchCompletionEvent", t_cudaLaunchAttributeValue_launchCompletionEvent, 0, One), d("deviceUpdatableKernelNode", t_cudaLaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_u32, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One), d("portableClusterSizeMode", t_cudaLaunchAttributePortableClusterMode, 0, One), d("sharedMemoryMode", t_cudaSharedMemoryMode, 0, One)], tag: 0, tags: 26 },
-    StructRow { name: "cudaLaunchAttributeValue", since: 12040, until: 12040, size: 64, fields: &[d("accessPolicyWindow", t_cudaAccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_cudaSynchronizationPolicy, 0, One), d("clusterDim", t_cudaLaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_cudaClusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_cudaLaunchAttributeValue_programmaticEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_cudaLaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_cudaLaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_cudaLaunchAttributeValue_preferredClusterDim, 0, One), d("launchCompletionEvent", t_cudaLaunchAttributeValue_launchCompletionEvent, 0, One), d("deviceUpdatableKernelNode", t_cudaLaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_u32, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One), d("portableClusterSizeMode", t_cudaLaunchAttributePortableClusterMode, 0, One), d("sharedMemoryMode", t_cudaSharedMemoryMode, 0, One)], tag: 0, tags: 26 },
-    StructRow { name: "cudaLaunchAttributeValue", since: 12050, until: 12060, size: 64, fields: &[d("accessPolicyWindow", t_cudaAccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_cudaSynchronizationPolicy, 0, One), d("clusterDim", t_cudaLaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_cudaClusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_cudaLaunchAttributeValue_programmaticEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_cudaLaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_cudaLaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_cudaLaunchAttributeValue_preferredClusterDim, 0, One), d("launchCompletionEvent", t_cudaLaunchAttributeValue_launchCompletionEvent, 0, One), d("deviceUpdatableKernelNode", t_cudaLaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_u32, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One), d("portableClusterSizeMode", t_cudaLaunchAttributePortableClusterMode, 0, One), d("sharedMemoryMode", t_cudaSharedMemoryMode, 0, One)], tag: 0, tags: 26 },
-    StructRow { name: "cudaLaunchAttributeValue", since: 12080, until: 12090, size: 64, fields: &[d("accessPolicyWindow", t_cudaAccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_cudaSynchronizationPolicy, 0, One), d("clusterDim", t_cudaLaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_cudaClusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_cudaLaunchAttributeValue_programmaticEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_cudaLaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_cudaLaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_cudaLaunchAttributeValue_preferredClusterDim, 0, One), d("launchCompletionEvent", t_cudaLaunchAttributeValue_launchCompletionEvent, 0, One), d("deviceUpdatableKernelNode", t_cudaLaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_u32, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One), d("portableClusterSizeMode", t_cudaLaunchAttributePortableClusterMode, 0, One), d("sharedMemoryMode", t_cudaSharedMemoryMode, 0, One)], tag: 0, tags: 26 },
-    StructRow { name: "cudaLaunchAttributeValue", since: 13000, until: 13010, size: 64, fields: &[d("accessPolicyWindow", t_cudaAccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_cudaSynchronizationPolicy, 0, One), d("clusterDim", t_cudaLaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_cudaClusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_cudaLaunchAttributeValue_programmaticEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_cudaLaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_cudaLaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_cudaLaunchAttributeValue_preferredClusterDim, 0, One), d("launchCompletionEvent", t_cudaLaunchAttributeValue_launchCompletionEvent, 0, One), d("deviceUpdatableKernelNode", t_cudaLaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_u32, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One), d("portableClusterSizeMode", t_cudaLaunchAttributePortableClusterMode, 0, One), d("sharedMemoryMode", t_cudaSharedMemoryMode, 0, One)], tag: 0, tags: 26 },
-    StructRow { name: "cudaLaunchAttributeValue", since: 13020, until: NOW, size: 64, fields: &[d("accessPolicyWindow", t_cudaAccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_cudaSynchronizationPolicy, 0, One), d("clusterDim", t_cudaLaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_cudaClusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_cudaLaunchAttributeValue_programmaticEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_cudaLaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_cudaLaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_cudaLaunchAttributeValue_preferredClusterDim, 0, One), d("launchCompletionEvent", t_cudaLaunchAttributeValue_launchCompletionEvent, 0, One), d("deviceUpdatableKernelNode", t_cudaLaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_u32, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One), d("portableClusterSizeMode", t_cudaLaunchAttributePortableClusterMode, 0, One), d("sharedMemoryMode", t_cudaSharedMemoryMode, 0, One)], tag: 0, tags: 26 },
+    StructRow { name: "cudaLaunchAttributeValue", since: 11080, until: 11080, size: 64, fields: &[d("accessPolicyWindow", t_cudaAccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_cudaSynchronizationPolicy, 0, One), d("clusterDim", t_cudaLaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_cudaClusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_cudaLaunchAttributeValue_programmaticEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_cudaLaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_cudaLaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_cudaLaunchAttributeValue_preferredClusterDim, 0, One), d("launchCompletionEvent", t_cudaLaunchAttributeValue_launchCompletionEvent, 0, One), d("deviceUpdatableKernelNode", t_cudaLaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_u32, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One), d("portableClusterSizeMode", t_cudaLaunchAttributePortableClusterMode, 0, One), d("sharedMemoryMode", t_cudaSharedMemoryMode, 0, One)], tag: 0, tags: 30 },
+    StructRow { name: "cudaLaunchAttributeValue", since: 12000, until: 12020, size: 64, fields: &[d("accessPolicyWindow", t_cudaAccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_cudaSynchronizationPolicy, 0, One), d("clusterDim", t_cudaLaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_cudaClusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_cudaLaunchAttributeValue_programmaticEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_cudaLaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_cudaLaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_cudaLaunchAttributeValue_preferredClusterDim, 0, One), d("launchCompletionEvent", t_cudaLaunchAttributeValue_launchCompletionEvent, 0, One), d("deviceUpdatableKernelNode", t_cudaLaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_u32, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One), d("portableClusterSizeMode", t_cudaLaunchAttributePortableClusterMode, 0, One), d("sharedMemoryMode", t_cudaSharedMemoryMode, 0, One)], tag: 0, tags: 30 },
+    StructRow { name: "cudaLaunchAttributeValue", since: 12030, until: 12030, size: 64, fields: &[d("accessPolicyWindow", t_cudaAccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_cudaSynchronizationPolicy, 0, One), d("clusterDim", t_cudaLaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_cudaClusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_cudaLaunchAttributeValue_programmaticEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_cudaLaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_cudaLaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_cudaLaunchAttributeValue_preferredClusterDim, 0, One), d("launchCompletionEvent", t_cudaLaunchAttributeValue_launchCompletionEvent, 0, One), d("deviceUpdatableKernelNode", t_cudaLaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_u32, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One), d("portableClusterSizeMode", t_cudaLaunchAttributePortableClusterMode, 0, One), d("sharedMemoryMode", t_cudaSharedMemoryMode, 0, One)], tag: 0, tags: 30 },
+    StructRow { name: "cudaLaunchAttributeValue", since: 12040, until: 12040, size: 64, fields: &[d("accessPolicyWindow", t_cudaAccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_cudaSynchronizationPolicy, 0, One), d("clusterDim", t_cudaLaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_cudaClusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_cudaLaunchAttributeValue_programmaticEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_cudaLaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_cudaLaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_cudaLaunchAttributeValue_preferredClusterDim, 0, One), d("launchCompletionEvent", t_cudaLaunchAttributeValue_launchCompletionEvent, 0, One), d("deviceUpdatableKernelNode", t_cudaLaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_u32, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One), d("portableClusterSizeMode", t_cudaLaunchAttributePortableClusterMode, 0, One), d("sharedMemoryMode", t_cudaSharedMemoryMode, 0, One)], tag: 0, tags: 30 },
+    StructRow { name: "cudaLaunchAttributeValue", since: 12050, until: 12060, size: 64, fields: &[d("accessPolicyWindow", t_cudaAccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_cudaSynchronizationPolicy, 0, One), d("clusterDim", t_cudaLaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_cudaClusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_cudaLaunchAttributeValue_programmaticEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_cudaLaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_cudaLaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_cudaLaunchAttributeValue_preferredClusterDim, 0, One), d("launchCompletionEvent", t_cudaLaunchAttributeValue_launchCompletionEvent, 0, One), d("deviceUpdatableKernelNode", t_cudaLaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_u32, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One), d("portableClusterSizeMode", t_cudaLaunchAttributePortableClusterMode, 0, One), d("sharedMemoryMode", t_cudaSharedMemoryMode, 0, One)], tag: 0, tags: 30 },
+    StructRow { name: "cudaLaunchAttributeValue", since: 12080, until: 12090, size: 64, fields: &[d("accessPolicyWindow", t_cudaAccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_cudaSynchronizationPolicy, 0, One), d("clusterDim", t_cudaLaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_cudaClusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_cudaLaunchAttributeValue_programmaticEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_cudaLaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_cudaLaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_cudaLaunchAttributeValue_preferredClusterDim, 0, One), d("launchCompletionEvent", t_cudaLaunchAttributeValue_launchCompletionEvent, 0, One), d("deviceUpdatableKernelNode", t_cudaLaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_u32, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One), d("portableClusterSizeMode", t_cudaLaunchAttributePortableClusterMode, 0, One), d("sharedMemoryMode", t_cudaSharedMemoryMode, 0, One)], tag: 0, tags: 30 },
+    StructRow { name: "cudaLaunchAttributeValue", since: 13000, until: 13010, size: 64, fields: &[d("accessPolicyWindow", t_cudaAccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_cudaSynchronizationPolicy, 0, One), d("clusterDim", t_cudaLaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_cudaClusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_cudaLaunchAttributeValue_programmaticEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_cudaLaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_cudaLaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_cudaLaunchAttributeValue_preferredClusterDim, 0, One), d("launchCompletionEvent", t_cudaLaunchAttributeValue_launchCompletionEvent, 0, One), d("deviceUpdatableKernelNode", t_cudaLaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_u32, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One), d("portableClusterSizeMode", t_cudaLaunchAttributePortableClusterMode, 0, One), d("sharedMemoryMode", t_cudaSharedMemoryMode, 0, One)], tag: 0, tags: 30 },
+    StructRow { name: "cudaLaunchAttributeValue", since: 13020, until: NOW, size: 64, fields: &[d("accessPolicyWindow", t_cudaAccessPolicyWindow, 0, One), d("cooperative", t_i32, 0, One), d("syncPolicy", t_cudaSynchronizationPolicy, 0, One), d("clusterDim", t_cudaLaunchAttributeValue_clusterDim, 0, One), d("clusterSchedulingPolicyPreference", t_cudaClusterSchedulingPolicy, 0, One), d("programmaticStreamSerializationAllowed", t_i32, 0, One), d("programmaticEvent", t_cudaLaunchAttributeValue_programmaticEvent, 0, One), d("priority", t_i32, 0, One), d("memSyncDomainMap", t_cudaLaunchMemSyncDomainMap, 0, One), d("memSyncDomain", t_cudaLaunchMemSyncDomain, 0, One), d("preferredClusterDim", t_cudaLaunchAttributeValue_preferredClusterDim, 0, One), d("launchCompletionEvent", t_cudaLaunchAttributeValue_launchCompletionEvent, 0, One), d("deviceUpdatableKernelNode", t_cudaLaunchAttributeValue_deviceUpdatableKernelNode, 0, One), d("sharedMemCarveout", t_u32, 0, One), d("nvlinkUtilCentricScheduling", t_u32, 0, One), d("portableClusterSizeMode", t_cudaLaunchAttributePortableClusterMode, 0, One), d("sharedMemoryMode", t_cudaSharedMemoryMode, 0, One)], tag: 0, tags: 30 },
     StructRow { name: "cudaLaunchAttributeValue.clusterDim", since: 11080, until: NOW, size: 12, fields: &[d("x", t_u32, 0, One), d("y", t_u32, 4, One), d("z", t_u32, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaLaunchAttributeValue.programmaticEvent", since: 11080, until: NOW, size: 16, fields: &[d("event", t_cudaEvent_t, 0, One), d("flags", t_i32, 8, One), d("triggerAtBlockStart", t_i32, 12, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaLaunchMemSyncDomainMap", since: 12000, until: NOW, size: 2, fields: &[d("default_", t_u8, 0, One), d("remote", t_u8, 1, One)], tag: 255, tags: 65535 },
@@ -5759,22 +5765,22 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "cudaLaunchAttributeValue.preferredClusterDim", since: 12080, until: NOW, size: 12, fields: &[d("x", t_u32, 0, One), d("y", t_u32, 4, One), d("z", t_u32, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaExternalMemoryHandleDesc", since: 0, until: 12090, size: 40, fields: &[d("type", t_cudaExternalMemoryHandleType, 0, One), d("handle", t_cudaExternalMemoryHandleDesc_handle, 8, One), d("size", t_u64, 24, One).bytes(), d("flags", t_u32, 32, One).hex()], tag: 255, tags: 65535 },
     StructRow { name: "cudaExternalMemoryHandleDesc", since: 13000, until: NOW, size: 104, fields: &[d("type", t_cudaExternalMemoryHandleType, 0, One), d("handle", t_cudaExternalMemoryHandleDesc_handle, 8, One), d("size", t_u64, 24, One).bytes(), d("flags", t_u32, 32, One).hex()], tag: 255, tags: 65535 },
-    StructRow { name: "cudaExternalMemoryHandleDesc.handle", since: 0, until: NOW, size: 16, fields: &[d("fd", t_i32, 0, One), d("win32", t_cudaExternalMemoryHandleDesc_handle_win32, 0, One), d("nvSciBufObject", t_PC_void, 0, One)], tag: 0, tags: 27 },
+    StructRow { name: "cudaExternalMemoryHandleDesc.handle", since: 0, until: NOW, size: 16, fields: &[d("fd", t_i32, 0, One), d("win32", t_cudaExternalMemoryHandleDesc_handle_win32, 0, One), d("nvSciBufObject", t_PC_void, 0, One)], tag: 0, tags: 31 },
     StructRow { name: "cudaExternalMemoryHandleDesc.handle.win32", since: 0, until: NOW, size: 16, fields: &[d("handle", t_P_void, 0, Memory(Unknown)), d("name", t_PC_void, 8, Memory(Unknown))], tag: 255, tags: 65535 },
     StructRow { name: "cudaExternalSemaphoreHandleDesc", since: 0, until: 12090, size: 32, fields: &[d("type", t_cudaExternalSemaphoreHandleType, 0, One), d("handle", t_cudaExternalSemaphoreHandleDesc_handle, 8, One), d("flags", t_u32, 24, One).hex()], tag: 255, tags: 65535 },
     StructRow { name: "cudaExternalSemaphoreHandleDesc", since: 13000, until: NOW, size: 96, fields: &[d("type", t_cudaExternalSemaphoreHandleType, 0, One), d("handle", t_cudaExternalSemaphoreHandleDesc_handle, 8, One), d("flags", t_u32, 24, One).hex()], tag: 255, tags: 65535 },
-    StructRow { name: "cudaExternalSemaphoreHandleDesc.handle", since: 0, until: NOW, size: 16, fields: &[d("fd", t_i32, 0, One), d("win32", t_cudaExternalSemaphoreHandleDesc_handle_win32, 0, One), d("nvSciSyncObj", t_PC_void, 0, One)], tag: 0, tags: 28 },
+    StructRow { name: "cudaExternalSemaphoreHandleDesc.handle", since: 0, until: NOW, size: 16, fields: &[d("fd", t_i32, 0, One), d("win32", t_cudaExternalSemaphoreHandleDesc_handle_win32, 0, One), d("nvSciSyncObj", t_PC_void, 0, One)], tag: 0, tags: 32 },
     StructRow { name: "cudaExternalSemaphoreHandleDesc.handle.win32", since: 0, until: NOW, size: 16, fields: &[d("handle", t_P_void, 0, Memory(Unknown)), d("name", t_PC_void, 8, Memory(Unknown))], tag: 255, tags: 65535 },
-    StructRow { name: "cudaIpcEventHandle_t", since: 0, until: NOW, size: 64, fields: &[], tag: 255, tags: 65535 },
-    StructRow { name: "cudaIpcMemHandle_t", since: 0, until: NOW, size: 64, fields: &[], tag: 255, tags: 65535 },
-    StructRow { name: "cudaLaunchParams", since: 0, until: 12090, size: 56, fields: &[d("func", t_P_void, 0, Opaque), d("gridDim", t_dim3, 8, One), d("blockDim", t_dim3, 20, One), d("args", t_P_P_void, 32, KernelParams(0)), d("sharedMem", t_u64, 40, One), d("stream", t_cudaStream_t, 48, One)], tag: 255, tags: 65535 },
+    StructRow { name: "cudaIpcEventHandle_t", since: 0, until: NOW, size: 64, fields: &[d("reserved", t_A64_char, 0, One)], tag: 255, tags: 65535 },
+    StructRow { name: "cudaIpcMemHandle_t", since: 0, until: NOW, size: 64, fields: &[d("reserved", t_A64_char, 0, One)], tag: 255, tags: 65535 },
+    StructRow { name: "cudaLaunchParams", since: 0, until: 12090, size: 56, fields: &[d("func", t_P_void, 0, Opaque), d("gridDim", t_dim3, 8, One), d("blockDim", t_dim3, 20, One), d("args", t_P_P_void, 32, KernelParams(0, 0)), d("sharedMem", t_u64, 40, One), d("stream", t_cudaStream_t, 48, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaLaunchConfig_t", since: 11080, until: NOW, size: 56, fields: &[d("gridDim", t_dim3, 0, One), d("blockDim", t_dim3, 12, One), d("dynamicSmemBytes", t_u64, 24, One).bytes(), d("stream", t_cudaStream_t, 32, One), d("attrs", t_P_cudaLaunchAttribute, 40, Many(Of(5))), d("numAttrs", t_u32, 48, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaLaunchAttribute", since: 11080, until: NOW, size: 72, fields: &[d("id", t_cudaLaunchAttributeID, 0, One), d("val", t_cudaLaunchAttributeValue, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudalibraryHostUniversalFunctionAndDataTable", since: 12080, until: NOW, size: 32, fields: &[d("functionTable", t_P_void, 0, Opaque), d("functionWindowSize", t_u64, 8, One).bytes(), d("dataTable", t_P_void, 16, Opaque), d("dataWindowSize", t_u64, 24, One).bytes()], tag: 255, tags: 65535 },
     StructRow { name: "cudaMemPoolPtrExportData", since: 0, until: NOW, size: 64, fields: &[], tag: 255, tags: 65535 },
     StructRow { name: "cudaMemcpy3DBatchOp", since: 12080, until: NOW, size: 112, fields: &[d("src", t_cudaMemcpy3DOperand, 0, One), d("dst", t_cudaMemcpy3DOperand, 40, One), d("extent", t_cudaExtent, 80, One), d("srcAccessOrder", t_cudaMemcpySrcAccessOrder, 104, One), d("flags", t_u32, 108, One).hex()], tag: 255, tags: 65535 },
     StructRow { name: "cudaMemcpy3DOperand", since: 12080, until: NOW, size: 40, fields: &[d("type", t_cudaMemcpy3DOperandType, 0, One), d("op", t_cudaMemcpy3DOperand_op, 8, One)], tag: 255, tags: 65535 },
-    StructRow { name: "cudaMemcpy3DOperand.op", since: 12080, until: NOW, size: 32, fields: &[d("ptr", t_cudaMemcpy3DOperand_op_ptr, 0, One), d("array", t_cudaMemcpy3DOperand_op_array, 0, One)], tag: 0, tags: 33 },
+    StructRow { name: "cudaMemcpy3DOperand.op", since: 12080, until: NOW, size: 32, fields: &[d("ptr", t_cudaMemcpy3DOperand_op_ptr, 0, One), d("array", t_cudaMemcpy3DOperand_op_array, 0, One)], tag: 0, tags: 37 },
     StructRow { name: "cudaMemcpy3DOperand.op.ptr", since: 12080, until: NOW, size: 32, fields: &[d("ptr", t_P_void, 0, Memory(Unknown)), d("rowLength", t_u64, 8, One), d("layerHeight", t_u64, 16, One), d("locHint", t_cudaMemLocation, 24, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaMemcpy3DOperand.op.array", since: 12080, until: NOW, size: 32, fields: &[d("array", t_cudaArray_t, 0, One), d("offset", t_cudaOffset3D, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaOffset3D", since: 12080, until: NOW, size: 24, fields: &[d("x", t_u64, 0, One), d("y", t_u64, 8, One), d("z", t_u64, 16, One)], tag: 255, tags: 65535 },
@@ -5818,7 +5824,7 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "CUfileError_t", since: 0, until: NOW, size: 8, fields: &[d("err", t_CUfileOpError, 0, One), d("cu_err", t_CUresult, 4, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUfileIOEvents_t", since: 0, until: NOW, size: 24, fields: &[d("cookie", t_P_void, 0, Opaque), d("status", t_CUfileStatus_t_in4, 8, One), d("ret", t_u64, 16, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUfileIOParams_t", since: 0, until: NOW, size: 64, fields: &[d("mode", t_CUfileBatchMode_t, 0, One), d("u", t_CUfileIOParams_t_u, 8, One), d("fh", t_CUfileHandle_t, 40, One), d("opcode", t_CUfileOpcode_t, 48, One), d("cookie", t_P_void, 56, Opaque)], tag: 255, tags: 65535 },
-    StructRow { name: "CUfileIOParams_t.u", since: 0, until: NOW, size: 32, fields: &[d("batch", t_CUfileIOParams_t_u_batch, 0, One)], tag: 0, tags: 51 },
+    StructRow { name: "CUfileIOParams_t.u", since: 0, until: NOW, size: 32, fields: &[d("batch", t_CUfileIOParams_t_u_batch, 0, One)], tag: 0, tags: 55 },
     StructRow { name: "CUfileIOParams_t.u.batch", since: 0, until: NOW, size: 32, fields: &[d("devPtr_base", t_P_void, 0, Memory(Unknown)), d("file_offset", t_i64, 8, One), d("devPtr_offset", t_i64, 16, One), d("size", t_u64, 24, One).bytes()], tag: 255, tags: 65535 },
     StructRow { name: "CUfileDrvProps_t", since: 0, until: NOW, size: 56, fields: &[d("nvfs", t_CUfileDrvProps_t_nvfs, 0, One), d("fflags", t_u32, 32, One).hex(), d("max_device_cache_size", t_u32, 36, One), d("per_buffer_cache_size", t_u32, 40, One), d("max_device_pinned_mem_size", t_u32, 44, One), d("max_batch_io_size", t_u32, 48, One), d("max_batch_io_timeout_msecs", t_u32, 52, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUfileDrvProps_t.nvfs", since: 0, until: NOW, size: 32, fields: &[d("major_version", t_u32, 0, One), d("minor_version", t_u32, 4, One), d("poll_thresh_size", t_u64, 8, One).bytes(), d("max_direct_io_size", t_u64, 16, One).bytes(), d("dstatusflags", t_u32, 24, One).hex(), d("dcontrolflags", t_u32, 28, One).hex()], tag: 255, tags: 65535 },
@@ -5828,7 +5834,7 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "CUfileStatsLevel3_t", since: 0, until: NOW, size: 5112, fields: &[d("detailed", t_CUfileStatsLevel2_t, 0, One), d("num_gpus", t_u32, 1136, One), d("per_gpu_stats", t_A16_CUfilePerGpuStats_t, 1144, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUfilePerGpuStats_t", since: 0, until: NOW, size: 248, fields: &[d("uuid", t_A16_u8, 0, One), d("read_bytes", t_u64, 16, One).bytes(), d("read_bw_bytes_per_sec", t_u64, 24, One).bytes(), d("read_utilization", t_u64, 32, One), d("read_duration_us", t_u64, 40, One), d("n_total_reads", t_u64, 48, One), d("n_p2p_reads", t_u64, 56, One), d("n_nvfs_reads", t_u64, 64, One), d("n_posix_reads", t_u64, 72, One), d("n_unaligned_reads", t_u64, 80, One), d("n_dr_reads", t_u64, 88, One), d("n_sparse_regions", t_u64, 96, One), d("n_inline_regions", t_u64, 104, One), d("n_reads_err", t_u64, 112, One), d("writes_bytes", t_u64, 120, One).bytes(), d("write_bw_bytes_per_sec", t_u64, 128, One).bytes(), d("write_utilization", t_u64, 136, One), d("write_duration_us", t_u64, 144, One), d("n_total_writes", t_u64, 152, One), d("n_p2p_writes", t_u64, 160, One), d("n_nvfs_writes", t_u64, 168, One), d("n_posix_writes", t_u64, 176, One), d("n_unaligned_writes", t_u64, 184, One), d("n_dr_writes", t_u64, 192, One), d("n_writes_err", t_u64, 200, One), d("n_mmap", t_u64, 208, One), d("n_mmap_ok", t_u64, 216, One), d("n_mmap_err", t_u64, 224, One), d("n_mmap_free", t_u64, 232, One), d("reg_bytes", t_u64, 240, One).bytes()], tag: 255, tags: 65535 },
     StructRow { name: "CUfileDescr_t", since: 0, until: NOW, size: 24, fields: &[d("type", t_CUfileFileHandleType, 0, One), d("handle", t_CUfileDescr_t_handle, 8, One), d("fs_ops", t_PC_CUfileFSOps_t, 16, One)], tag: 255, tags: 65535 },
-    StructRow { name: "CUfileDescr_t.handle", since: 0, until: NOW, size: 8, fields: &[d("fd", t_i32, 0, One), d("handle", t_P_void, 0, Opaque)], tag: 0, tags: 52 },
+    StructRow { name: "CUfileDescr_t.handle", since: 0, until: NOW, size: 8, fields: &[d("fd", t_i32, 0, One), d("handle", t_P_void, 0, Opaque)], tag: 0, tags: 56 },
     StructRow { name: "CUfileFSOps_t", since: 0, until: NOW, size: 40, fields: &[d("fs_type", t_code, 0, Opaque), d("getRDMADeviceList", t_code, 8, Opaque), d("getRDMADevicePriority", t_code, 16, Opaque), d("read", t_code, 24, Opaque), d("write", t_code, 32, Opaque)], tag: 255, tags: 65535 },
     StructRow { name: "CUfileIOVec_t", since: 0, until: NOW, size: 16, fields: &[d("base", t_P_void, 0, Memory(Of(1))), d("len", t_u64, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "cusparseLtHandle_t", since: 0, until: NOW, size: 512, fields: &[d("data", t_A512_u8, 0, One)], tag: 255, tags: 65535 },
@@ -5894,7 +5900,7 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "nvmlComputeInstanceInfo_t", since: 0, until: NOW, size: 32, fields: &[d("device", t_nvmlDevice_t, 0, One), d("gpuInstance", t_nvmlGpuInstance_t, 8, One), d("id", t_u32, 16, One), d("profileId", t_u32, 20, One), d("placement", t_nvmlComputeInstancePlacement_t, 24, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlComputeInstancePlacement_t", since: 0, until: NOW, size: 8, fields: &[d("start", t_u32, 0, One), d("size", t_u32, 4, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlFieldValue_t", since: 0, until: NOW, size: 40, fields: &[d("fieldId", t_nvmlFieldId, 0, One), d("scopeId", t_u32, 4, One), d("timestamp", t_i64, 8, One), d("latencyUsec", t_i64, 16, One), d("valueType", t_nvmlValueType_t, 24, One), d("nvmlReturn", t_nvmlReturn_t, 28, One), d("value", t_nvmlValue_t, 32, One)], tag: 255, tags: 65535 },
-    StructRow { name: "nvmlValue_t", since: 0, until: NOW, size: 8, fields: &[d("dVal", t_f64, 0, One), d("siVal", t_i32, 0, One), d("uiVal", t_u32, 0, One), d("ulVal", t_u64, 0, One), d("ullVal", t_u64, 0, One), d("sllVal", t_i64, 0, One), d("usVal", t_u16, 0, One)], tag: 4, tags: 63 },
+    StructRow { name: "nvmlValue_t", since: 0, until: NOW, size: 8, fields: &[d("dVal", t_f64, 0, One), d("siVal", t_i32, 0, One), d("uiVal", t_u32, 0, One), d("ulVal", t_u64, 0, One), d("ullVal", t_u64, 0, One), d("sllVal", t_i64, 0, One), d("usVal", t_u16, 0, One)], tag: 4, tags: 67 },
     StructRow { name: "nvmlGpuInstancePlacement_t", since: 0, until: NOW, size: 8, fields: &[d("start", t_u32, 0, One), d("size", t_u32, 4, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlPciInfo_t", since: 0, until: NOW, size: 68, fields: &[d("busIdLegacy", t_A16_char, 0, One), d("domain", t_u32, 16, One), d("bus", t_u32, 20, One), d("device", t_u32, 24, One), d("pciDeviceId", t_u32, 28, One), d("pciSubSystemId", t_u32, 32, One), d("busId", t_A32_char, 36, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlAccountingStats_t", since: 0, until: NOW, size: 56, fields: &[d("gpuUtilization", t_u32, 0, One), d("memoryUtilization", t_u32, 4, One), d("maxMemoryUsage", t_u64, 8, One), d("time", t_u64, 16, One), d("startTime", t_u64, 24, One), d("isRunning", t_u32, 32, One)], tag: 255, tags: 65535 },
@@ -5940,10 +5946,10 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "nvmlGridLicensableFeature_t", since: 0, until: NOW, size: 284, fields: &[d("featureCode", t_nvmlGridLicenseFeatureCode_t, 0, One), d("featureState", t_u32, 4, One), d("licenseInfo", t_A128_char, 8, One), d("productName", t_A128_char, 136, One), d("featureEnabled", t_u32, 264, One), d("licenseExpiry", t_nvmlGridLicenseExpiry_t, 268, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlGridLicenseExpiry_t", since: 0, until: NOW, size: 16, fields: &[d("year", t_u32, 0, One), d("month", t_u16, 4, One), d("day", t_u16, 6, One), d("hour", t_u16, 8, One), d("min", t_u16, 10, One), d("sec", t_u16, 12, One), d("status", t_u8, 14, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlUUID_t", since: 0, until: NOW, size: 52, fields: &[d("version", t_u32, 0, One), d("type", t_nvmlUUIDType_t, 4, One), d("value", t_nvmlUUIDValue_t, 8, One)], tag: 255, tags: 65535 },
-    StructRow { name: "nvmlUUIDValue_t", since: 0, until: NOW, size: 41, fields: &[d("str", t_A41_char, 0, One), d("bytes", t_A16_u8, 0, One)], tag: 1, tags: 64 },
+    StructRow { name: "nvmlUUIDValue_t", since: 0, until: NOW, size: 41, fields: &[d("str", t_A41_char, 0, One), d("bytes", t_A16_u8, 0, One)], tag: 1, tags: 68 },
     StructRow { name: "nvmlHostname_v1_t", since: 0, until: NOW, size: 64, fields: &[d("value", t_A64_char, 0, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlMarginTemperature_t", since: 0, until: NOW, size: 8, fields: &[d("version", t_u32, 0, One), d("marginTemperature", t_i32, 4, One)], tag: 255, tags: 65535 },
-    StructRow { name: "nvmlMemory_v2_t", since: 0, until: NOW, size: 40, fields: &[d("version", t_u32, 0, One), d("total", t_u64, 8, One).bytes(), d("free", t_u64, 24, One).bytes(), d("used", t_u64, 32, One).bytes()], tag: 255, tags: 65535 },
+    StructRow { name: "nvmlMemory_v2_t", since: 0, until: NOW, size: 40, fields: &[d("version", t_u32, 0, One), d("total", t_u64, 8, One).bytes(), d("reserved", t_u64, 16, One).bytes(), d("free", t_u64, 24, One).bytes(), d("used", t_u64, 32, One).bytes()], tag: 255, tags: 65535 },
     StructRow { name: "nvmlGetMemoryLimits_v1_t", since: 0, until: NOW, size: 32, fields: &[d("nameSpace", t_PC_char, 0, Text), d("softLimit", t_u64, 8, One), d("hardLimit", t_u64, 16, One), d("currentUsed", t_u64, 24, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlNvLinkInfo_t", since: 0, until: NOW, size: 1612, fields: &[d("version", t_u32, 0, One), d("isNvleEnabled", t_u32, 4, One), d("firmwareInfo", t_nvmlNvlinkFirmwareInfo_t, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlNvlinkFirmwareInfo_t", since: 0, until: NOW, size: 1604, fields: &[d("firmwareVersion", t_A100_nvmlNvlinkFirmwareVersion_t, 0, One), d("numValidEntries", t_u32, 1600, One)], tag: 255, tags: 65535 },
@@ -6335,18 +6341,22 @@ pub(super) static TAGS: &[Tag] = &[
     Tag { name: "CUgraphMem_attribute", rows: &[(0, 9), (1, 9), (2, 9), (3, 9)] },
     Tag { name: "CUeglFrameType", rows: &[(0, 0), (1, 1)] },
     Tag { name: "CUmemLocationType", rows: &[(1, 0), (2, 0), (3, 0), (4, 0), (6, 1)] },
+    Tag { name: "waitedValue", rows: &[(1, 0), (4, 1)] },
+    Tag { name: "writtenValue", rows: &[(2, 0), (5, 1)] },
+    Tag { name: "CUstreamBatchMemOpType", rows: &[(1, 1), (2, 2), (3, 3), (4, 1), (5, 2), (6, 4), (8, 5)] },
     Tag { name: "CUgraphNodeType", rows: &[(0, 0), (1, 1), (2, 2), (3, 3), (4, 4), (6, 5), (7, 6), (8, 7), (9, 8), (10, 9), (11, 10), (12, 11), (13, 12), (14, 13), (18, 14)] },
-    Tag { name: "CUlaunchAttributeID", rows: &[(1, 312), (2, 24), (3, 316), (4, 317), (5, 318), (6, 24), (7, 319), (8, 24), (9, 320), (10, 321), (11, 325), (12, 322), (13, 324), (14, 5), (16, 5), (17, 326), (18, 327)] },
+    Tag { name: "CUlaunchAttributeID", rows: &[(1, 313), (2, 24), (3, 317), (4, 318), (5, 319), (6, 24), (7, 320), (8, 24), (9, 321), (10, 322), (11, 326), (12, 323), (13, 325), (14, 5), (16, 5), (17, 327), (18, 328)] },
     Tag { name: "CUlaunchAttributeID", rows: &[(1, 0), (2, 1), (3, 2), (4, 3), (5, 4), (6, 5), (7, 6), (8, 8), (9, 9), (10, 10), (11, 11), (12, 7), (13, 12), (14, 13), (16, 14), (17, 15), (18, 16)] },
     Tag { name: "CUexternalMemoryHandleType", rows: &[(1, 0), (8, 2), (9, 0)] },
     Tag { name: "CUexternalSemaphoreHandleType", rows: &[(1, 0), (6, 2), (9, 0)] },
-    Tag { name: "CUjit_option", rows: &[(0, 5), (1, 5), (2, 143), (3, 122), (4, 5), (5, 122), (6, 5), (7, 5), (8, 0), (9, 376), (10, 377), (11, 24), (12, 24), (13, 24), (14, 378), (15, 24), (16, 24), (17, 171), (18, 179), (19, 5), (20, 24), (21, 24), (22, 24), (23, 24), (24, 24), (25, 171), (26, 5), (27, 171), (28, 5), (29, 24), (30, 24), (31, 5), (32, 5), (33, 24), (34, 5), (35, 5)] },
-    Tag { name: "CUlibraryOption", rows: &[(0, 380), (1, 24)] },
+    Tag { name: "CUjit_option", rows: &[(0, 5), (1, 5), (2, 143), (3, 122), (4, 5), (5, 122), (6, 5), (7, 5), (8, 0), (9, 377), (10, 378), (11, 24), (12, 24), (13, 24), (14, 379), (15, 24), (16, 24), (17, 171), (18, 179), (19, 5), (20, 24), (21, 24), (22, 24), (23, 24), (24, 24), (25, 171), (26, 5), (27, 171), (28, 5), (29, 24), (30, 24), (31, 5), (32, 5), (33, 24), (34, 5), (35, 5)] },
+    Tag { name: "CUlibraryOption", rows: &[(0, 381), (1, 24)] },
+    Tag { name: "CUarrayMapInfo.resource", rows: &[(0, 1), (1, 0)] },
     Tag { name: "CUarraySparseSubresourceType", rows: &[(0, 0), (1, 1)] },
     Tag { name: "CUmemPool_attribute", rows: &[(1, 24), (2, 24), (3, 24), (4, 9), (5, 9), (6, 9), (7, 9), (8, 9), (9, 233), (10, 234), (11, 24), (12, 155), (13, 9), (14, 24), (15, 24)] },
     Tag { name: "CUmem_range_attribute", rows: &[(1, 24), (2, 24), (3, 24), (4, 24), (5, 155), (6, 24), (7, 155), (8, 24)] },
     Tag { name: "CUmemcpy3DOperandType", rows: &[(1, 0), (2, 1)] },
-    Tag { name: "CUpointer_attribute", rows: &[(1, 67), (2, 248), (3, 31), (4, 60), (5, 464), (6, 24), (7, 9), (8, 24), (9, 24), (10, 24), (11, 31), (12, 9), (13, 24), (14, 9), (15, 24), (16, 465), (17, 116), (18, 9), (19, 60), (20, 9), (21, 24), (22, 24)] },
+    Tag { name: "CUpointer_attribute", rows: &[(1, 67), (2, 248), (3, 31), (4, 60), (5, 465), (6, 24), (7, 9), (8, 24), (9, 24), (10, 24), (11, 31), (12, 9), (13, 24), (14, 9), (15, 24), (16, 466), (17, 116), (18, 9), (19, 60), (20, 9), (21, 24), (22, 24)] },
     Tag { name: "CUresourcetype", rows: &[(0, 0), (1, 1), (2, 2), (3, 3)] },
     Tag { name: "cudaResourceType", rows: &[(0, 0), (1, 1), (2, 2), (3, 3)] },
     Tag { name: "cudaDevResourceType", rows: &[(1, 0), (1000, 1), (10000, 2)] },
@@ -6354,44 +6364,44 @@ pub(super) static TAGS: &[Tag] = &[
     Tag { name: "cudaEglFrameType", rows: &[(0, 0), (1, 1)] },
     Tag { name: "cudaMemLocationType", rows: &[(1, 0), (2, 0), (3, 0), (4, 0), (6, 1)] },
     Tag { name: "cudaGraphNodeType", rows: &[(0, 0), (1, 1), (2, 2), (3, 3), (4, 4), (6, 5), (7, 6), (8, 7), (9, 8), (10, 9), (11, 10), (13, 11), (14, 12)] },
-    Tag { name: "cudaLaunchAttributeID", rows: &[(1, 773), (2, 24), (3, 776), (4, 777), (5, 778), (6, 24), (7, 779), (8, 24), (9, 780), (10, 781), (11, 785), (12, 782), (13, 784), (14, 5), (16, 5), (17, 786), (18, 660)] },
+    Tag { name: "cudaLaunchAttributeID", rows: &[(1, 775), (2, 24), (3, 778), (4, 779), (5, 780), (6, 24), (7, 781), (8, 24), (9, 782), (10, 783), (11, 787), (12, 784), (13, 786), (14, 5), (16, 5), (17, 788), (18, 661)] },
     Tag { name: "cudaLaunchAttributeID", rows: &[(1, 0), (2, 1), (3, 2), (4, 3), (5, 4), (6, 5), (7, 6), (8, 7), (9, 8), (10, 9), (11, 10), (12, 11), (13, 12), (14, 13), (16, 14), (17, 15), (18, 16)] },
     Tag { name: "cudaExternalMemoryHandleType", rows: &[(1, 0), (8, 2)] },
     Tag { name: "cudaExternalSemaphoreHandleType", rows: &[(1, 0), (6, 2), (9, 0)] },
-    Tag { name: "cudaJitOption", rows: &[(0, 5), (1, 5), (2, 143), (3, 122), (4, 5), (5, 122), (6, 5), (7, 5), (10, 832), (11, 24), (12, 24), (13, 24), (14, 833), (30, 24), (31, 5), (32, 5), (33, 24)] },
-    Tag { name: "cudaLibraryOption", rows: &[(0, 835), (1, 24)] },
-    Tag { name: "cudaMemPoolAttr", rows: &[(1, 24), (2, 24), (3, 24), (4, 9), (5, 9), (6, 9), (7, 9), (8, 9), (9, 707), (10, 708), (11, 24), (12, 709), (13, 9), (14, 24), (15, 24)] },
-    Tag { name: "cudaMemRangeAttribute", rows: &[(1, 24), (2, 24), (3, 24), (4, 24), (5, 709), (6, 24), (7, 709), (8, 24)] },
+    Tag { name: "cudaJitOption", rows: &[(0, 5), (1, 5), (2, 143), (3, 122), (4, 5), (5, 122), (6, 5), (7, 5), (10, 834), (11, 24), (12, 24), (13, 24), (14, 835), (30, 24), (31, 5), (32, 5), (33, 24)] },
+    Tag { name: "cudaLibraryOption", rows: &[(0, 837), (1, 24)] },
+    Tag { name: "cudaMemPoolAttr", rows: &[(1, 24), (2, 24), (3, 24), (4, 9), (5, 9), (6, 9), (7, 9), (8, 9), (9, 708), (10, 709), (11, 24), (12, 710), (13, 9), (14, 24), (15, 24)] },
+    Tag { name: "cudaMemRangeAttribute", rows: &[(1, 24), (2, 24), (3, 24), (4, 24), (5, 710), (6, 24), (7, 710), (8, 24)] },
     Tag { name: "cudaMemcpy3DOperandType", rows: &[(1, 0), (2, 1)] },
-    Tag { name: "cudaDataType", rows: &[(0, 143), (1, 868), (2, 906), (3, 904), (4, 916), (5, 917), (6, 914), (7, 908), (8, 85), (9, 909), (10, 24), (11, 570), (12, 5), (13, 426), (14, 907), (15, 915), (16, 85), (18, 85), (20, 905), (21, 910), (22, 237), (23, 911), (24, 254), (25, 912), (26, 9), (27, 913)] },
-    Tag { name: "cublasComplex", rows: &[(4, 916), (5, 917)] },
-    Tag { name: "cublasComputeType_t", rows: &[(64, 906), (65, 906), (68, 143), (69, 143), (70, 868), (71, 868), (72, 24), (73, 24), (74, 143), (75, 143), (77, 143), (78, 143), (79, 868)] },
-    Tag { name: "cublasLtEmulationDescAttributes_t", rows: &[(0, 940), (1, 938), (2, 943), (3, 24), (4, 24), (5, 60)] },
-    Tag { name: "cublasLtMatmulAlgoCapAttributes_t", rows: &[(0, 24), (1, 967), (2, 5), (3, 24), (4, 24), (5, 24), (6, 968), (7, 24), (8, 24), (9, 24), (10, 24), (11, 970), (12, 971), (13, 969), (14, 24), (15, 9), (16, 5), (17, 5), (18, 5), (19, 5), (20, 24), (21, 24), (22, 24), (23, 24)] },
-    Tag { name: "cublasLtMatmulAlgoConfigAttributes_t", rows: &[(0, 24), (1, 968), (2, 24), (3, 967), (4, 5), (5, 5), (6, 969), (7, 237), (8, 237)] },
-    Tag { name: "cublasLtMatmulDescAttributes_t", rows: &[(0, 934), (1, 903), (2, 980), (3, 921), (4, 921), (5, 921), (6, 924), (7, 971), (8, 60), (10, 254), (11, 60), (12, 254), (13, 254), (14, 254), (15, 24), (17, 60), (18, 60), (19, 60), (20, 60), (21, 60), (22, 903), (23, 60), (24, 60), (25, 904), (26, 903), (27, 24), (28, 24), (29, 60), (30, 60), (31, 981), (32, 981), (33, 981), (34, 981), (35, 981), (36, 60), (37, 981), (38, 958), (39, 254), (40, 254), (41, 24)] },
-    Tag { name: "cublasLtMatmulPreferenceAttributes_t", rows: &[(0, 984), (1, 9), (2, 5), (3, 967), (4, 5), (5, 5), (6, 5), (7, 5), (8, 5), (9, 143), (10, 970), (11, 971), (12, 9), (13, 5), (14, 5), (15, 5)] },
-    Tag { name: "cublasLtMatrixLayoutAttribute_t", rows: &[(0, 903), (1, 986), (2, 9), (3, 9), (4, 254), (5, 24), (6, 254), (7, 254), (8, 987), (9, 60), (10, 60), (11, 60), (12, 988), (13, 988)] },
-    Tag { name: "cublasLtMatrixTransformDescAttributes_t", rows: &[(0, 903), (1, 980), (2, 921), (3, 921)] },
-    Tag { name: "cublasMpMatmulDescriptorAttribute_t", rows: &[(0, 921), (1, 921), (2, 934), (3, 1022), (4, 24), (5, 1023), (6, 60), (7, 254), (8, 903), (9, 60), (10, 254), (11, 254), (12, 903), (13, 60), (14, 60), (15, 1024), (16, 60), (17, 1024), (18, 60), (19, 1024), (20, 60), (21, 1024), (22, 60), (23, 1024), (24, 60), (25, 60), (26, 1024), (27, 903), (28, 1025)] },
-    Tag { name: "cudnnScalar", rows: &[(0, 143), (1, 868), (2, 143), (3, 143), (4, 143), (5, 143), (6, 143), (7, 143), (8, 143), (9, 143), (10, 143), (12, 143), (13, 143)] },
-    Tag { name: "cudnnBackendAttributeType_t", rows: &[(0, 1029), (1, 1032), (2, 62), (3, 254), (4, 143), (5, 868), (6, 60), (7, 1038), (8, 1039), (9, 1040), (10, 1041), (11, 1042), (12, 1043), (13, 1036), (14, 1044), (15, 1034), (16, 1045), (17, 1046), (18, 1047), (19, 1048), (20, 1049), (21, 1050), (22, 1051), (23, 24), (24, 38), (25, 1052), (26, 1053), (27, 1054), (28, 1055), (29, 1056), (30, 1057), (31, 1058), (32, 1059), (33, 1060)] },
-    Tag { name: "cudnnDataType_t", rows: &[(0, 143), (1, 868), (2, 906), (3, 904), (4, 24), (6, 85), (9, 907), (10, 254), (11, 62)] },
-    Tag { name: "cudssConfigParam_t", rows: &[(0, 1198), (1, 1199), (2, 1200), (3, 1201), (4, 1202), (5, 24), (6, 868), (7, 1203), (8, 868), (9, 868), (10, 254), (11, 24), (12, 254), (13, 24), (14, 24), (15, 24), (16, 1204), (17, 24), (18, 24), (19, 24), (20, 24), (21, 24), (23, 24), (24, 24), (26, 24), (28, 1205)] },
-    Tag { name: "cudssDataParam_t", rows: &[(0, 24), (1, 254), (2, 24), (3, 570), (10, 254), (13, 1211), (17, 24), (19, 1212), (24, 24)] },
-    Tag { name: "cufftXtQueryType", rows: &[(0, 1257)] },
+    Tag { name: "cudaDataType", rows: &[(0, 143), (1, 870), (2, 908), (3, 906), (4, 918), (5, 919), (6, 916), (7, 910), (8, 85), (9, 911), (10, 24), (11, 571), (12, 5), (13, 427), (14, 909), (15, 917), (16, 85), (18, 85), (20, 907), (21, 912), (22, 237), (23, 913), (24, 254), (25, 914), (26, 9), (27, 915)] },
+    Tag { name: "cublasComplex", rows: &[(4, 918), (5, 919)] },
+    Tag { name: "cublasComputeType_t", rows: &[(64, 908), (65, 908), (68, 143), (69, 143), (70, 870), (71, 870), (72, 24), (73, 24), (74, 143), (75, 143), (77, 143), (78, 143), (79, 870)] },
+    Tag { name: "cublasLtEmulationDescAttributes_t", rows: &[(0, 942), (1, 940), (2, 945), (3, 24), (4, 24), (5, 60)] },
+    Tag { name: "cublasLtMatmulAlgoCapAttributes_t", rows: &[(0, 24), (1, 969), (2, 5), (3, 24), (4, 24), (5, 24), (6, 970), (7, 24), (8, 24), (9, 24), (10, 24), (11, 972), (12, 973), (13, 971), (14, 24), (15, 9), (16, 5), (17, 5), (18, 5), (19, 5), (20, 24), (21, 24), (22, 24), (23, 24)] },
+    Tag { name: "cublasLtMatmulAlgoConfigAttributes_t", rows: &[(0, 24), (1, 970), (2, 24), (3, 969), (4, 5), (5, 5), (6, 971), (7, 237), (8, 237)] },
+    Tag { name: "cublasLtMatmulDescAttributes_t", rows: &[(0, 936), (1, 905), (2, 982), (3, 923), (4, 923), (5, 923), (6, 926), (7, 973), (8, 60), (10, 254), (11, 60), (12, 254), (13, 254), (14, 254), (15, 24), (17, 60), (18, 60), (19, 60), (20, 60), (21, 60), (22, 905), (23, 60), (24, 60), (25, 906), (26, 905), (27, 24), (28, 24), (29, 60), (30, 60), (31, 983), (32, 983), (33, 983), (34, 983), (35, 983), (36, 60), (37, 983), (38, 960), (39, 254), (40, 254), (41, 24)] },
+    Tag { name: "cublasLtMatmulPreferenceAttributes_t", rows: &[(0, 986), (1, 9), (2, 5), (3, 969), (4, 5), (5, 5), (6, 5), (7, 5), (8, 5), (9, 143), (10, 972), (11, 973), (12, 9), (13, 5), (14, 5), (15, 5)] },
+    Tag { name: "cublasLtMatrixLayoutAttribute_t", rows: &[(0, 905), (1, 988), (2, 9), (3, 9), (4, 254), (5, 24), (6, 254), (7, 254), (8, 989), (9, 60), (10, 60), (11, 60), (12, 990), (13, 990)] },
+    Tag { name: "cublasLtMatrixTransformDescAttributes_t", rows: &[(0, 905), (1, 982), (2, 923), (3, 923)] },
+    Tag { name: "cublasMpMatmulDescriptorAttribute_t", rows: &[(0, 923), (1, 923), (2, 936), (3, 1024), (4, 24), (5, 1025), (6, 60), (7, 254), (8, 905), (9, 60), (10, 254), (11, 254), (12, 905), (13, 60), (14, 60), (15, 1026), (16, 60), (17, 1026), (18, 60), (19, 1026), (20, 60), (21, 1026), (22, 60), (23, 1026), (24, 60), (25, 60), (26, 1026), (27, 905), (28, 1027)] },
+    Tag { name: "cudnnScalar", rows: &[(0, 143), (1, 870), (2, 143), (3, 143), (4, 143), (5, 143), (6, 143), (7, 143), (8, 143), (9, 143), (10, 143), (12, 143), (13, 143)] },
+    Tag { name: "cudnnBackendAttributeType_t", rows: &[(0, 1031), (1, 1034), (2, 62), (3, 254), (4, 143), (5, 870), (6, 60), (7, 1040), (8, 1041), (9, 1042), (10, 1043), (11, 1044), (12, 1045), (13, 1038), (14, 1046), (15, 1036), (16, 1047), (17, 1048), (18, 1049), (19, 1050), (20, 1051), (21, 1052), (22, 1053), (23, 24), (24, 38), (25, 1054), (26, 1055), (27, 1056), (28, 1057), (29, 1058), (30, 1059), (31, 1060), (32, 1061), (33, 1062)] },
+    Tag { name: "cudnnDataType_t", rows: &[(0, 143), (1, 870), (2, 908), (3, 906), (4, 24), (6, 85), (9, 909), (10, 254), (11, 62)] },
+    Tag { name: "cudssConfigParam_t", rows: &[(0, 1200), (1, 1201), (2, 1202), (3, 1203), (4, 1204), (5, 24), (6, 870), (7, 1205), (8, 870), (9, 870), (10, 254), (11, 24), (12, 254), (13, 24), (14, 24), (15, 24), (16, 1206), (17, 24), (18, 24), (19, 24), (20, 24), (21, 24), (23, 24), (24, 24), (26, 24), (28, 1207)] },
+    Tag { name: "cudssDataParam_t", rows: &[(0, 24), (1, 254), (2, 24), (3, 571), (10, 254), (13, 1213), (17, 24), (19, 1214), (24, 24)] },
+    Tag { name: "cufftXtQueryType", rows: &[(0, 1259)] },
     Tag { name: "CUfileBatchMode_t", rows: &[(1, 0)] },
     Tag { name: "CUfileFileHandleType", rows: &[(1, 0), (2, 1)] },
-    Tag { name: "cusparseVectorScalar", rows: &[(0, 143), (1, 868), (2, 143), (4, 916), (5, 917), (6, 916), (14, 143), (15, 916)] },
-    Tag { name: "cudaDataType", rows: &[(0, 143), (1, 868), (2, 906), (3, 904), (4, 916), (5, 917), (8, 85), (10, 24), (12, 5), (14, 907), (20, 905), (22, 237), (24, 254), (26, 9)] },
-    Tag { name: "cusparseSpMatAttribute_t", rows: &[(0, 1478), (1, 1477), (2, 1495), (3, 1496)] },
+    Tag { name: "cusparseVectorScalar", rows: &[(0, 143), (1, 870), (2, 143), (4, 918), (5, 919), (6, 918), (14, 143), (15, 918)] },
+    Tag { name: "cudaDataType", rows: &[(0, 143), (1, 870), (2, 908), (3, 906), (4, 918), (5, 919), (8, 85), (10, 24), (12, 5), (14, 909), (20, 907), (22, 237), (24, 254), (26, 9)] },
+    Tag { name: "cusparseSpMatAttribute_t", rows: &[(0, 1480), (1, 1479), (2, 1497), (3, 1498)] },
     Tag { name: "cusparseLtMatDescAttribute_t", rows: &[(0, 24), (1, 254)] },
-    Tag { name: "cusparseLtMatmulAlgAttribute_t", rows: &[(0, 24), (1, 24), (2, 24), (3, 24), (4, 1525), (5, 24)] },
-    Tag { name: "cusparseLtMatmulDescAttribute_t", rows: &[(0, 24), (1, 143), (2, 143), (3, 24), (4, 143), (5, 24), (6, 24), (7, 254), (8, 60), (9, 60), (10, 1532), (11, 1532), (12, 1532), (13, 1532), (14, 1532), (15, 60), (16, 60), (17, 60), (18, 60), (19, 60)] },
-    Tag { name: "cutensorOperationDescriptorAttribute_t", rows: &[(0, 24), (1, 903), (2, 143), (3, 143), (14, 24)] },
+    Tag { name: "cusparseLtMatmulAlgAttribute_t", rows: &[(0, 24), (1, 24), (2, 24), (3, 24), (4, 1527), (5, 24)] },
+    Tag { name: "cusparseLtMatmulDescAttribute_t", rows: &[(0, 24), (1, 143), (2, 143), (3, 24), (4, 143), (5, 24), (6, 24), (7, 254), (8, 60), (9, 60), (10, 1534), (11, 1534), (12, 1534), (13, 1534), (14, 1534), (15, 60), (16, 60), (17, 60), (18, 60), (19, 60)] },
+    Tag { name: "cutensorOperationDescriptorAttribute_t", rows: &[(0, 24), (1, 905), (2, 143), (3, 143), (14, 24)] },
     Tag { name: "cutensorPlanAttribute_t", rows: &[(0, 9)] },
-    Tag { name: "cutensorPlanPreferenceAttribute_t", rows: &[(0, 1577), (1, 1578), (2, 24), (3, 1553), (4, 24), (5, 1554)] },
-    Tag { name: "ncclDataType_t", rows: &[(0, 904), (1, 85), (2, 24), (3, 5), (4, 254), (5, 9), (6, 906), (7, 143), (8, 868), (9, 907), (10, 85), (11, 85)] },
+    Tag { name: "cutensorPlanPreferenceAttribute_t", rows: &[(0, 1579), (1, 1580), (2, 24), (3, 1555), (4, 24), (5, 1556)] },
+    Tag { name: "ncclDataType_t", rows: &[(0, 906), (1, 85), (2, 24), (3, 5), (4, 254), (5, 9), (6, 908), (7, 143), (8, 870), (9, 909), (10, 85), (11, 85)] },
     Tag { name: "nvmlValueType_t", rows: &[(0, 0), (1, 2), (2, 3), (3, 4), (4, 5), (5, 1), (6, 6)] },
     Tag { name: "nvmlUUIDType_t", rows: &[(1, 0), (2, 1)] },
 ];

@@ -20,10 +20,13 @@ pub fn build_in(folder: &str, source: &str, name: &str, words: &[&str]) -> PathB
     let to = out().join(folder);
     fs::create_dir_all(&to).expect("the target folder is writable");
     let program = to.join(name);
+    // Renamed into place: another test may be running it.
+    let fresh = to.join(format!(".{name}.{:?}", std::thread::current().id()));
     let mut gcc = Command::new("gcc");
-    gcc.args(["-O1", "-Wall"]).arg(sources().join(folder).join(source)).arg("-o").arg(&program).args(words);
+    gcc.args(["-O1", "-Wall"]).arg(sources().join(folder).join(source)).arg("-o").arg(&fresh).args(words);
     let done = finish(gcc.args(["-lpthread", "-ldl", "-lrt"]));
     assert!(done.status.success(), "{gcc:?}\n{}", done.stderr);
+    fs::rename(&fresh, &program).expect("a rename within one folder");
     program
 }
 

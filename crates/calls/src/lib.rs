@@ -5,6 +5,7 @@
 //! indexing.
 #![no_std]
 
+mod behaviour;
 pub mod capture;
 pub mod filter;
 pub mod generated;
@@ -12,6 +13,7 @@ mod glob;
 pub mod known;
 mod lookup;
 
+pub use behaviour::{blocks, hands_out, resets};
 pub use generated::export_tables::*;
 pub use generated::functions::FUNCTIONS;
 pub use generated::watched::{FAMILIES, PROFILERS, WATCHED};

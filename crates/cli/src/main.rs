@@ -2,6 +2,7 @@
 
 mod api;
 mod refusal;
+mod report_words;
 mod words;
 
 use clap::{CommandFactory, Parser};
@@ -47,7 +48,7 @@ fn run(command: Command) -> Result<(), Error> {
             print(&exports)
         }
         Command::Show(words) => cutap_collect::show(&words.into()),
-        Command::Report(words) => cutap_collect::report_raw(&words.into()),
+        Command::Report(words) => cutap_collect::report(&words.try_into()?),
         Command::Recover(words) => cutap_collect::recover(&words.into()),
         Command::Inspect(words) => inspect(&words),
         Command::Api(words) => print(&api::run(&words)?),

@@ -18,7 +18,8 @@ pub fn sentence(error: &clap::Error, command: Option<&str>) -> Option<String> {
         Some(near) => format!("did you mean {near}? ({help} lists all)"),
         None => format!("{help} lists all"),
     };
-    let arg = text(ContextKind::InvalidArg).unwrap_or_default().replace(['<', '>'], "").replace("...", "");
+    let plain = |arg: &str| arg.replace(['<', '>'], "").replace("...", "");
+    let arg = plain(&text(ContextKind::InvalidArg).unwrap_or_default());
     Some(match error.kind() {
         ErrorKind::UnknownArgument if arg.starts_with('-') => match text(ContextKind::SuggestedSubcommand) {
             Some(other) => {
@@ -36,6 +37,10 @@ pub fn sentence(error: &clap::Error, command: Option<&str>) -> Option<String> {
             format!("nothing stands behind {arg}; {help} says what it is")
         }
         ErrorKind::TooManyValues => format!("{arg} takes no value; leave it out ({help} lists all)"),
+        ErrorKind::ArgumentConflict if text(ContextKind::PriorArg).is_some_and(|prior| plain(&prior) != arg) => {
+            let prior = plain(&text(ContextKind::PriorArg).unwrap_or_default());
+            format!("{arg} and {prior} cannot stand together; leave one out ({help} lists all)")
+        }
         ErrorKind::ArgumentConflict => format!("{arg} is given twice; leave one out"),
         ErrorKind::DisplayHelp | ErrorKind::DisplayVersion | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
             return None;

@@ -1,8 +1,9 @@
 //! The words of the command line, each declared once, and what they turn into. No decision is made
 //! here.
 
+use crate::report_words::Report;
 use clap::{Args, Parser, Subcommand};
-use cutap_collect::{CollectorOptions, EnvOptions, Form, RecoverOptions, ReportOptions, ShowOptions, TraceOptions};
+use cutap_collect::{CollectorOptions, EnvOptions, Form, RecoverOptions, ShowOptions, TraceOptions};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -29,7 +30,7 @@ pub enum Command {
     Env(Env),
     /// Print what a recording or a run folder holds, while the program runs or after
     Show(Show),
-    /// Say more about a recording or a run folder than its calls
+    /// Add up what a recording or a run folder holds: tables, the call tree, errors, leaks, waits
     Report(Report),
     /// Take what a run folder still holds into a recording, when a collector was killed
     Recover(Recover),
@@ -181,23 +182,6 @@ pub struct Show {
 impl From<Show> for ShowOptions {
     fn from(words: Show) -> ShowOptions {
         ShowOptions { form: words.looks.form(), filter: words.looks.filter, run: words.run }
-    }
-}
-
-/// `cutap report`.
-#[derive(Debug, Args)]
-pub struct Report {
-    /// Which arguments were shown raw, and of which functions nothing is known, with counts
-    #[arg(long, required = true)]
-    raw: bool,
-    /// The run folder, or a recording
-    #[arg(value_name = "DIR")]
-    run: PathBuf,
-}
-
-impl From<Report> for ReportOptions {
-    fn from(words: Report) -> ReportOptions {
-        ReportOptions { run: words.run }
     }
 }
 

@@ -3,7 +3,7 @@
 //! [`trace()`] is `cutap trace`: it makes the run folder, unpacks the libraries, starts the collector
 //! in a session of its own and the program in ours, stands in front of the program for the shell, and
 //! ends as the program ended. [`env`](fn@env) prepares the same for a program that starts without us,
-//! [`show`](fn@show) reads what a run left, [`recover`](fn@recover) puts it into a recording. Nothing here knows a CUDA function or formats an event.
+//! [`show`](fn@show) reads what a run left, [`recover`](fn@recover) puts it into a recording, [`report`](fn@report) adds it up. Nothing here knows a CUDA function or formats an event.
 
 mod collector;
 mod control;
@@ -36,7 +36,7 @@ pub use error::{Error, NOT_EXECUTABLE, NOT_FOUND, OWN_FAILURE, Result};
 pub use front::Ended;
 pub use output::Form;
 pub use recover::{RecoverOptions, recover};
-pub use report::{ReportOptions, report_raw};
+pub use report::{Ask, ReportOptions, report};
 pub use show::{ShowOptions, show};
 pub use trace::{TraceOptions, trace};
 pub use unpack::Embedded;

@@ -18,7 +18,7 @@ pub struct Form {
 
 /// The output of this form on standard output; with `again`, behind what another has written there.
 pub fn output(form: Form, again: bool) -> Box<dyn Output> {
-    let colour = stdout().is_terminal() && !is_set("NO_COLOR") && std::env::var_os("TERM").is_none_or(|t| t != "dumb");
+    let colour = colour();
     let out = BufWriter::with_capacity(1 << 16, stdout());
     match (form.json, form.summary) {
         (false, false) if again => Box::new(Text::new(out, colour).go_on()),
@@ -27,6 +27,11 @@ pub fn output(form: Form, again: bool) -> Box<dyn Output> {
         (false, true) => Box::new(Summary::text(out, colour)),
         (true, true) => Box::new(Summary::json(out)),
     }
+}
+
+/// Whether standard output takes colours.
+pub fn colour() -> bool {
+    stdout().is_terminal() && !is_set("NO_COLOR") && std::env::var_os("TERM").is_none_or(|t| t != "dumb")
 }
 
 fn is_set(name: &str) -> bool {

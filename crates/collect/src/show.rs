@@ -4,7 +4,7 @@
 use crate::error::{Error, Result, not_ours, reason, say};
 use crate::filter::filter;
 use crate::output::{Form, look_at_programs, output};
-use cutap_trace::{Event, Follow, FollowOptions, Why};
+use cutap_trace::{Event, Follow, FollowOptions, Opened, Recording, Why};
 use std::fs::File;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
@@ -23,11 +23,7 @@ pub struct ShowOptions {
 /// Prints what is there to standard output. A reader that leaves is a clean end.
 pub fn show(options: &ShowOptions) -> Result<()> {
     let filter = filter(options.filter.as_deref())?;
-    // A folder that can be listed while its files cannot be read would look empty.
-    match File::open(options.run.join(cutap_wire::control::FILE)) {
-        Err(e) if e.kind() == ErrorKind::PermissionDenied => return Err(not_ours(&options.run, &e)),
-        _ => {}
-    }
+    readable(&options.run)?;
     let follow = FollowOptions { consume: false, filter, decode: !options.form.summary, ..FollowOptions::default() };
     let mut follow = Follow::open(&options.run, follow)?;
     let mut output = output(options.form, false);
@@ -45,7 +41,7 @@ pub fn show(options: &ShowOptions) -> Result<()> {
             output.end(&end)
         }),
     };
-    say_cut(&options.run, &follow);
+    say_cut(&options.run, follow.opened());
     match ended {
         Err(e) if e.raw_os_error() == Some(libc::EPIPE) => Ok(()),
         Err(e) => Err(Error::own(format!("cannot write to standard output: {}; write elsewhere", reason(&e)))),
@@ -53,11 +49,19 @@ pub fn show(options: &ShowOptions) -> Result<()> {
     }
 }
 
+/// A folder that can be listed while its files cannot be read would look empty.
+pub(crate) fn readable(run: &Path) -> Result<()> {
+    match File::open(run.join(cutap_wire::control::FILE)) {
+        Err(e) if e.kind() == ErrorKind::PermissionDenied => Err(not_ours(run, &e)),
+        _ => Ok(()),
+    }
+}
+
 /// Says how far a recording could be read, if not to its end.
-pub(crate) fn say_cut(path: &Path, follow: &Follow) {
-    let (Some(cut), path) = (follow.cut(), path.display()) else { return };
-    if follow.damaged() > 0 {
-        say(&format!("{path} is damaged: {} blocks with names or pages are missing", follow.damaged()));
+pub(crate) fn say_cut(path: &Path, opened: &Opened) {
+    let (Some(Recording { cut, damaged }), path) = (opened.recording(), path.display()) else { return };
+    if damaged > 0 {
+        say(&format!("{path} is damaged: {damaged} blocks with names or pages are missing"));
     }
     match cut.why {
         Why::Ended => {}

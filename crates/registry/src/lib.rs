@@ -3,6 +3,7 @@
 //! Every error says which file and line, what stands there and what was expected. Nothing here is
 //! linked into `cutap` or runs in a target; `xtask codegen` is its one caller.
 
+mod behaviour;
 mod error;
 mod export_tables;
 mod functions;
@@ -25,8 +26,10 @@ pub fn generate_calls(root: &Path) -> Result<Vec<File>, Error> {
     let watched = watched::read(&root.join("api/libraries/watched.toml"))?;
     let tables = export_tables::read(&root.join("api/export-tables/tables.toml"))?;
     let functions = functions::read(&root.join("api"))?;
+    let behaviour = behaviour::read(&root.join("api/behaviour.toml"), &functions)?;
     let folder = Path::new("crates/calls/src/generated");
     Ok(vec![
+        (folder.join("behaviour.rs"), write::behaviour(&behaviour)),
         (folder.join("watched.rs"), write::watched(&watched)),
         (folder.join("export_tables.rs"), write::export_tables(&tables)),
         (folder.join("functions.rs"), write::functions(&functions)),

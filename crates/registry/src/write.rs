@@ -1,6 +1,7 @@
 //! Writes generated tables as plain text; rustfmt does the layout. What is written here has
 //! no logic: a reader sees the facts of `api/` as Rust constants.
 
+use crate::behaviour::Behaviour;
 use crate::export_tables::Table;
 use crate::static_toolkits::Toolkit;
 use crate::watched::Watched;
@@ -23,6 +24,21 @@ pub(crate) fn watched(watched: &Watched) -> String {
     list(&mut out, "FAMILIES", "What the names of watched functions begin with.", families);
     let profilers = watched.profiler.iter().map(|p| p.soname.get_ref());
     list(&mut out, "PROFILERS", "Libraries that get the driver's own tables.", profilers);
+    out
+}
+
+pub(crate) fn behaviour(behaviour: &Behaviour) -> String {
+    let mut out = head("What functions do beside what their prototypes tell.", "api/behaviour.toml");
+    out.push_str(
+        "/// Functions that may make the host wait, and why; sorted.\npub static BLOCKS: &[(&str, &str)] = &[\n",
+    );
+    for (name, why) in &behaviour.blocks {
+        writeln!(out, "({name:?}, {why:?}),").unwrap();
+    }
+    out.push_str("];\n");
+    list(&mut out, "RESETS", "Functions that end all that a process had on a device; sorted.", behaviour.resets.iter());
+    let about = "Names of functions whose handles are of something that was there before, with `*`.";
+    list(&mut out, "HANDS_OUT", about, behaviour.hands_out.iter());
     out
 }
 

@@ -14,6 +14,24 @@ const FEW: usize = 3;
 pub fn end_lines(end: &End) -> Vec<String> {
     let mut lines = Vec::new();
     runtimes(end, &mut lines);
+    missing(end, &mut lines);
+    lines.extend(raw_lines(end));
+    lines.extend(end.filtered.as_ref().and_then(nothing_matched));
+    running(end, &mut lines);
+    lines
+}
+
+/// The same without what only a reader of single calls wants to know.
+pub fn end_notes(end: &End) -> Vec<String> {
+    let mut lines = Vec::new();
+    missing(end, &mut lines);
+    lines.extend(end.filtered.as_ref().and_then(nothing_matched));
+    running(end, &mut lines);
+    lines
+}
+
+/// What was not seen or not recorded, and why.
+fn missing(end: &End, lines: &mut Vec<String>) {
     let mut reasons: BTreeMap<usize, (u64, Vec<String>)> = BTreeMap::new();
     for count in &end.counts {
         reasons.entry(count.reason).or_default().0 = count.count;
@@ -50,12 +68,12 @@ pub fn end_lines(end: &End) -> Vec<String> {
             end.failed
         ));
     }
-    lines.extend(raw_lines(end));
-    lines.extend(end.filtered.as_ref().and_then(nothing_matched));
+}
+
+fn running(end: &End, lines: &mut Vec<String>) {
     for process in &end.running {
         lines.push(format!("process {} ({}) is still running", process.pid, process.exe));
     }
-    lines
 }
 
 /// A filter that left nothing is more often a slip than a wish.

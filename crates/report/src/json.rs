@@ -3,7 +3,7 @@
 use crate::Output;
 use crate::raw::raw_json;
 use crate::values_json::{self, Arguments};
-use cutap_trace::{Answer, Call, End, Event, Exit, Instance, Lookup, Process, Returned};
+use cutap_trace::{Answer, Call, End, Event, Exit, Instance, Lookup, Process, Recording, Returned, Why};
 use serde::Serialize;
 use serde_json::{Value, json};
 use std::io;
@@ -176,14 +176,25 @@ fn ending(end: &End) -> Value {
         "instances": end.instances.iter().map(|i| instance(i)).collect::<Vec<_>>(),
         "without_register_calls": end.linked_in(),
         "running": end.running.iter().map(|p| p.pid).collect::<Vec<_>>(),
-        "unfinished": end.unfinished.len(),
+        "unfinished": end.unfinished.len() as u64 + end.open, "recording": end.recording.map(recording),
         "raw": raw, "undescribed": undescribed,
         "nameless": end.nameless, "chunks_taken": end.chunks_taken, "chunks_lost": end.chunks_lost, "records_cut": end.records_cut,
     })
 }
 
+/// How far a recording could be read.
+fn recording(of: Recording) -> Value {
+    let state = match of.cut.why {
+        Why::Ended => "ended",
+        Why::Open => "open",
+        Why::CutOff => "cut off",
+        Why::Damaged => "damaged",
+    };
+    json!({"state": state, "read_bytes": of.cut.at, "damaged_blocks": of.damaged})
+}
+
 /// The line that ends every JSON output.
-pub(crate) fn end_line(end: &End, out: &mut impl io::Write) -> io::Result<()> {
+pub fn end_line(end: &End, out: &mut (impl io::Write + ?Sized)) -> io::Result<()> {
     serde_json::to_writer(&mut *out, &ending(end)).map_err(io::Error::from)?;
     out.write_all(b"\n")?;
     out.flush()

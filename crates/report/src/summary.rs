@@ -3,9 +3,9 @@
 
 use crate::Output;
 use crate::ends::end_lines;
-use crate::histogram::Histogram;
 use crate::json::end_line;
 use crate::style::Styles;
+use crate::sums::Sums;
 use crate::units::time;
 use cutap_trace::{Call, End, Event, Exit, Function, Layer, State};
 use serde::Serialize;
@@ -28,16 +28,6 @@ struct Row {
     function: Arc<Function>,
     runtime: Option<Box<str>>,
     sums: Sums,
-}
-
-#[derive(Debug, Clone, Default)]
-struct Sums {
-    calls: u64,
-    errors: u64,
-    /// Calls that did not end, or were left: they have no time.
-    open: u64,
-    total_ns: u64,
-    times: Histogram,
 }
 
 /// What is written for one function of one library and runtime; fields in this order.
@@ -89,19 +79,9 @@ impl<W: io::Write> Summary<W> {
     }
 
     fn exit(&mut self, exit: &Exit) {
-        let sums = self.sums(&exit.call);
-        // A call that returns after it was given up has been counted.
-        sums.calls += u64::from(!exit.late);
-        sums.errors += u64::from(exit.is_error());
-        if exit.state == State::Done {
-            let took = exit.duration_ns.unwrap_or(0);
-            sums.total_ns = sums.total_ns.saturating_add(took);
-            sums.times.add(took);
-            // It came back after all.
-            sums.open -= u64::from(exit.late);
-        } else {
-            sums.open += 1;
-        }
+        let error = exit.is_error();
+        let took = exit.duration_ns.filter(|_| exit.state == State::Done);
+        self.sums(&exit.call).add(took, 0, error, exit.late);
     }
 
     /// The same function in several processes, or loaded twice, is one line.
@@ -109,12 +89,7 @@ impl<W: io::Write> Summary<W> {
         let mut merged: HashMap<(Layer, &str, Option<&str>, &str), Sums> = HashMap::new();
         for row in self.functions.iter().flatten() {
             let f = &row.function;
-            let sums = merged.entry((f.layer, &f.library, row.runtime.as_deref(), f.shown())).or_default();
-            sums.calls += row.sums.calls;
-            sums.errors += row.sums.errors;
-            sums.open += row.sums.open;
-            sums.total_ns = sums.total_ns.saturating_add(row.sums.total_ns);
-            sums.times.merge(&row.sums.times);
+            merged.entry((f.layer, &f.library, row.runtime.as_deref(), f.shown())).or_default().merge(&row.sums);
         }
         let line = |((layer, library, runtime, name), sums): ((Layer, &str, Option<&str>, &str), Sums)| Line {
             r#type: "summary",
@@ -127,7 +102,7 @@ impl<W: io::Write> Summary<W> {
             unfinished: sums.open,
             timed: sums.times.count() > 0,
             total_ns: sums.total_ns,
-            mean_ns: sums.total_ns / sums.times.count().max(1),
+            mean_ns: sums.mean_ns(),
             p50_ns: sums.times.percentile(50),
             p99_ns: sums.times.percentile(99),
             max_ns: sums.times.most(),

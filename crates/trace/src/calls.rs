@@ -25,6 +25,23 @@ pub struct Open {
     pub tests: Option<Arc<Tests>>,
 }
 
+/// What a stack asks of what is on it.
+pub trait Begun: Clone {
+    /// Its number in the ring.
+    fn number(&self) -> u32;
+    /// It has been shown.
+    fn shown(&self) -> bool;
+}
+
+impl Begun for Open {
+    fn number(&self) -> u32 {
+        self.number
+    }
+    fn shown(&self) -> bool {
+        self.shown == Shown::Yes
+    }
+}
+
 /// Whether a call is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shown {
@@ -37,38 +54,51 @@ pub enum Shown {
 }
 
 /// The open calls of a ring's thread.
-#[derive(Debug, Default)]
-pub struct Stack {
-    open: Vec<Open>,
+#[derive(Debug)]
+pub struct Stack<O = Open> {
+    open: Vec<O>,
     shown: u32,
-    left: VecDeque<Open>,
+    left: VecDeque<O>,
+}
+
+impl<O> Default for Stack<O> {
+    fn default() -> Stack<O> {
+        Stack { open: Vec::new(), shown: 0, left: VecDeque::new() }
+    }
 }
 
 /// What an exit found.
 #[derive(Debug)]
-pub enum Ended {
+pub enum Ended<O = Open> {
     /// The call was open.
-    Now(Open),
+    Now(O),
     /// The call had been given up before.
-    Late(Open),
+    Late(O),
     /// No such call was seen to begin.
     Unknown,
 }
 
 impl Stack {
+    /// The innermost open call that is known.
+    pub fn top(&self) -> Option<&Arc<Call>> {
+        self.open.iter().rev().find_map(|o| o.call.as_ref())
+    }
+}
+
+impl<O: Begun> Stack<O> {
     /// How many open calls are shown.
     pub fn depth(&self) -> u32 {
         self.shown
     }
 
-    /// The innermost open call that is known.
-    pub fn top(&self) -> Option<&Arc<Call>> {
-        self.open.iter().rev().find_map(|o| o.call.as_ref())
+    /// The innermost open call.
+    pub fn last(&mut self) -> Option<&mut O> {
+        self.open.last_mut()
     }
 
     /// A call of number `number` begins below `parent`: gives up what cannot be open any more, the
     /// innermost first.
-    pub fn before_enter(&mut self, number: u32, parent: Parent, given_up: &mut dyn FnMut(&Open)) {
+    pub fn before_enter(&mut self, number: u32, parent: Parent, given_up: &mut dyn FnMut(&O)) {
         let keep = match parent {
             Parent::None => 0,
             Parent::Call(parent) => self.below(|open| number.wrapping_sub(open) >= number.wrapping_sub(parent)),
@@ -78,51 +108,56 @@ impl Stack {
     }
 
     /// A call begins.
-    pub fn enter(&mut self, open: Open) {
-        self.shown += u32::from(open.shown == Shown::Yes);
+    pub fn enter(&mut self, open: O) {
+        self.shown += u32::from(open.shown());
         self.open.push(open);
     }
 
     /// Call `number` ends: gives up what was inside it.
-    pub fn exit(&mut self, number: u32, given_up: &mut dyn FnMut(&Open)) -> Ended {
-        if let Some(place) = self.open.iter().rposition(|o| o.number == number) {
+    pub fn exit(&mut self, number: u32, given_up: &mut dyn FnMut(&O)) -> Ended<O> {
+        if let Some(place) = self.open.iter().rposition(|o| o.number() == number) {
             self.give_up(place + 1, given_up);
             return self.pop().map_or(Ended::Unknown, Ended::Now);
         }
-        match self.left.iter().position(|o| o.number == number) {
+        match self.left.iter().position(|o| o.number() == number) {
             Some(place) => self.left.remove(place).map_or(Ended::Unknown, Ended::Late),
             None => Ended::Unknown,
         }
     }
 
     /// The open call with this number.
-    pub fn find(&self, number: u32) -> Option<&Open> {
-        self.open.iter().rev().find(|o| o.number == number)
+    pub fn find(&self, number: u32) -> Option<&O> {
+        self.open.iter().rev().find(|o| o.number() == number)
+    }
+
+    /// The same, to be changed.
+    pub fn find_mut(&mut self, number: u32) -> Option<&mut O> {
+        self.open.iter_mut().rev().find(|o| o.number() == number)
     }
 
     /// The thread has ended: gives up all, and forgets.
-    pub fn close(&mut self, given_up: &mut dyn FnMut(&Open)) {
+    pub fn close(&mut self, given_up: &mut dyn FnMut(&O)) {
         self.give_up(0, given_up);
         self.left.clear();
     }
 
     /// Open calls, the innermost first.
-    pub fn open(&self) -> impl Iterator<Item = &Open> {
+    pub fn open(&self) -> impl Iterator<Item = &O> {
         self.open.iter().rev()
     }
 
     /// Length of the stack up to the innermost call whose number is as old as asked.
     fn below(&self, old_enough: impl Fn(u32) -> bool) -> usize {
-        self.open.iter().rposition(|o| old_enough(o.number)).map_or(0, |place| place + 1)
+        self.open.iter().rposition(|o| old_enough(o.number())).map_or(0, |place| place + 1)
     }
 
-    fn pop(&mut self) -> Option<Open> {
+    fn pop(&mut self) -> Option<O> {
         let open = self.open.pop()?;
-        self.shown -= u32::from(open.shown == Shown::Yes);
+        self.shown -= u32::from(open.shown());
         Some(open)
     }
 
-    fn give_up(&mut self, keep: usize, given_up: &mut dyn FnMut(&Open)) {
+    fn give_up(&mut self, keep: usize, given_up: &mut dyn FnMut(&O)) {
         while self.open.len() > keep {
             let Some(open) = self.pop() else { break };
             given_up(&open);

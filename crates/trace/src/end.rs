@@ -2,6 +2,11 @@
 
 use crate::decode::RawFunction;
 use crate::event::{Exit, Instance, Process};
+use crate::filter::Filter;
+use crate::folder::Folder;
+use crate::ring::Ring;
+use cutap_file::Cut;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// A reason of `cutap_wire::count` and how often it was counted, over all processes.
@@ -28,6 +33,15 @@ pub struct Gap {
     pub more: String,
 }
 
+/// How much of a recording could be read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Recording {
+    /// How far, and why not further.
+    pub cut: Cut,
+    /// Blocks before that are damaged and are no chunks: names or pages are missing.
+    pub damaged: u32,
+}
+
 /// A filter and what it did.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Filtered {
@@ -41,11 +55,32 @@ pub struct Filtered {
     pub near: Vec<(String, Vec<String>)>,
 }
 
+impl Filtered {
+    /// What this filter did: how many it let through, and how many not. None when there was no filter.
+    pub(crate) fn new(filter: &Filter, (shown, left_out): (u64, u64), folders: &[Folder]) -> Option<Filtered> {
+        if filter.text().is_empty() {
+            return None;
+        }
+        let mut near = Vec::new();
+        if shown == 0 {
+            let seen: BTreeSet<&str> = folders.iter().flat_map(|f| f.names.functions()).collect();
+            let seen: Vec<&str> = seen.into_iter().collect();
+            let owned = |near: Vec<&str>| near.into_iter().map(str::to_owned).collect();
+            near = filter.near(&seen).into_iter().map(|(word, near)| (word.into(), owned(near))).collect();
+        }
+        Some(Filtered { text: filter.text().to_owned(), shown, left_out, near })
+    }
+}
+
 /// The end of a trace.
 #[derive(Debug, Clone, Default)]
 pub struct End {
     /// Calls that never ended, thread by thread, the innermost first.
     pub unfinished: Vec<Exit>,
+    /// Calls that never ended, where they are counted and not kept.
+    pub open: u64,
+    /// How far a recording could be read; none for a run folder.
+    pub recording: Option<Recording>,
     /// Reasons that were counted.
     pub counts: Vec<Count>,
     /// What was listed by name.
@@ -73,6 +108,32 @@ pub struct End {
 }
 
 impl End {
+    /// Takes over what a process counted and listed.
+    pub(crate) fn folder(&mut self, folder: &mut Folder) {
+        folder.refresh();
+        for (reason, count) in folder.page.counters.into_iter().enumerate().filter(|c| c.1 > 0) {
+            match self.counts.iter_mut().find(|c| c.reason == reason) {
+                Some(sum) => sum.count = sum.count.saturating_add(count),
+                None => self.counts.push(Count { reason, text: self.reason(reason), count }),
+            }
+        }
+        self.counts.sort_by_key(|c| c.reason);
+        self.processes.push(folder.process.clone());
+        self.gaps.append(&mut folder.names.gaps);
+        self.instances.extend(folder.names.instances());
+        self.nameless += folder.names.nameless;
+    }
+
+    /// Takes over what was lost of a ring, and whether its thread lives.
+    pub(crate) fn ring(&mut self, ring: &mut Ring, process: &Arc<Process>) {
+        self.chunks_taken += ring.taken;
+        self.chunks_lost += ring.lost;
+        self.records_cut += ring.cut;
+        if !self.running.contains(process) && !ring.abandoned() {
+            self.running.push(process.clone());
+        }
+    }
+
     /// What a reason says to a person.
     pub fn reason(&self, reason: usize) -> &'static str {
         cutap_wire::count::text(reason).unwrap_or("counted for a reason that this version does not know")

@@ -4,8 +4,8 @@
 mod call;
 mod lookup;
 
-use crate::decode::Described;
-use crate::results::Returns;
+use crate::decode::{Described, name_of};
+use crate::results::{Returned, Returns, returned};
 pub use call::{Args, Call, Exit, Launched, State};
 use cutap_calls::known;
 pub use lookup::{Answer, Lookup, LookupKind};
@@ -113,6 +113,23 @@ impl Function {
     /// The name for people.
     pub fn shown(&self) -> &str {
         self.demangled.as_deref().unwrap_or(&self.name)
+    }
+
+    /// The status that this result is, if that is what it returns.
+    pub fn status(&self, result: u64) -> Option<i32> {
+        match returned(self, result) {
+            Returned::Status(status) => Some(status),
+            _ => None,
+        }
+    }
+
+    /// Name of a status of this function.
+    pub fn status_name(&self, status: i32) -> Option<&'static str> {
+        let described = self.described?;
+        match *described.tables.types.get(usize::from(described.function.returns))? {
+            known::Type::Status(of) => name_of(described.tables.enums.get(usize::from(of))?, status.into()),
+            _ => None,
+        }
     }
 
     /// Its parameters, if they are known.

@@ -3,20 +3,16 @@
 
 use crate::clock::{Clock, monotonic};
 use crate::decode::{Interpreter, Seen, all_allocations};
-use crate::end::{Count, End, Filtered};
+use crate::end::{End, Filtered};
 use crate::error::Error;
 use crate::event::Event;
 use crate::filter::Filter;
 use crate::folder::Folder;
-use crate::recorded::Recorded;
+use crate::opened::Opened;
 use crate::source::{Shared, Source, Waiting};
-use crate::store::{Disk, Store};
 use cutap_calls::known::Tables;
-use cutap_file::Cut;
-use cutap_wire::{MAGIC, VERSION, control, count};
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap, VecDeque};
-use std::mem::offset_of;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -63,11 +59,7 @@ const GONE_NS: u64 = 1_000_000_000;
 /// A run that is being read.
 #[derive(Debug)]
 pub struct Follow {
-    store: Arc<dyn Store>,
-    /// How far a recording could be read; none for a run folder.
-    cut: Option<Cut>,
-    /// Its blocks that are damaged and are no chunks.
-    damaged: u32,
+    opened: Opened,
     options: FollowOptions,
     shared: Shared,
     found: BTreeSet<String>,
@@ -96,35 +88,12 @@ enum Who {
 impl Follow {
     /// Opens a run folder, or a recording. It may be empty of processes when it has a control page.
     pub fn open(run: &Path, options: FollowOptions) -> Result<Follow, Error> {
-        let recorded = if run.is_file() { Some(Recorded::open(run)?) } else { None };
-        let cut = recorded.as_ref().map(|r| r.cut);
-        let damaged = recorded.as_ref().map_or(0, |r| r.damaged);
-        let store: Arc<dyn Store> = match recorded {
-            Some(recorded) => Arc::new(recorded),
-            None => Arc::new(Disk(run.to_owned())),
-        };
-        let unreadable = |source| Error::Unreadable { path: run.to_owned(), source };
-        let names: Vec<String> = store.processes().map_err(unreadable)?;
-        match store.control() {
-            Ok(page) => {
-                let version = crate::bytes::u32_at(&page, offset_of!(control::Control, version));
-                if crate::bytes::u64_at(&page, 0) != MAGIC {
-                    return Err(Error::NotARun { path: run.to_owned() });
-                }
-                if version != VERSION {
-                    return Err(Error::OtherVersion { path: run.to_owned(), found: version });
-                }
-            }
-            Err(_) if names.is_empty() && cut.is_none() => return Err(Error::NotARun { path: run.to_owned() }),
-            Err(_) => {}
-        }
+        let opened = Opened::new(run)?;
         let complete = options.decode && all_allocations(options.tables, &options.filter);
         let seen = if options.decode { Seen::new(options.tables, &options.filter) } else { Seen::default() };
         Ok(Follow {
             seen: Arc::new(seen),
-            store,
-            cut,
-            damaged,
+            opened,
             complete,
             shared: Shared {
                 clock: Clock::default(),
@@ -183,56 +152,27 @@ impl Follow {
         }
     }
 
-    /// How far a recording could be read, and why not further; none for a run folder.
-    pub fn cut(&self) -> Option<Cut> {
-        self.cut
-    }
-
-    /// Blocks of a recording that are damaged and are no chunks: names or pages are missing. Chunks that
-    /// are damaged are counted at the end.
-    pub fn damaged(&self) -> u32 {
-        self.damaged
+    /// What was opened.
+    pub fn opened(&self) -> &Opened {
+        &self.opened
     }
 
     /// What is known at the end. To be called after the last `poll`.
     pub fn end(&mut self) -> End {
         let mut end = End::default();
         let now = self.sources.iter().map(|s| s.events.last()).max().unwrap_or(0);
-        let mut counts = [0u64; count::COUNTERS];
         for folder in &mut self.folders {
-            folder.refresh();
-            for (sum, n) in counts.iter_mut().zip(folder.page.counters) {
-                *sum = sum.saturating_add(n);
-            }
-            end.processes.push(folder.process.clone());
-            end.gaps.append(&mut folder.names.gaps);
-            end.instances.extend(folder.names.instances());
-            end.nameless += folder.names.nameless;
-        }
-        for (reason, count) in counts.into_iter().enumerate().filter(|c| c.1 > 0) {
-            let text = end.reason(reason);
-            end.counts.push(Count { reason, text, count });
+            end.folder(folder);
         }
         for source in &mut self.sources {
             end.unfinished.extend(source.events.unfinished(&self.shared.filter, now));
-            end.chunks_taken += source.ring.taken;
-            end.chunks_lost += source.ring.lost;
-            end.records_cut += source.ring.cut;
-            let process = &self.folders[source.folder].process;
-            if !end.running.contains(process) && !source.ring.abandoned() {
-                end.running.push(process.clone());
-            }
+            end.ring(&mut source.ring, &self.folders[source.folder].process);
         }
         end.raw.extend(self.interpreters.iter().flat_map(|i| i.raws.all()).cloned());
-        end.failed = self.failed();
+        end.failed = self.opened.failed();
+        end.recording = self.opened.recording();
         end.filtered = self.filtered(now);
         end
-    }
-
-    /// Processes that counted themselves in the control page because they could do nothing else.
-    fn failed(&self) -> u32 {
-        let page = self.store.control().unwrap_or_default();
-        crate::bytes::u32_at(&page, offset_of!(control::Control, failed))
     }
 
     fn filtered(&self, now: u64) -> Option<Filtered> {
@@ -243,20 +183,15 @@ impl Follow {
         let (unfinished, undecided) = open.fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
         let shown = sum(|s| s.events.shown) + unfinished;
         let left_out = sum(|s| s.events.left_out) + undecided;
-        let seen: BTreeSet<&str> = self.folders.iter().flat_map(|f| f.names.functions()).collect();
-        let seen: Vec<&str> = if shown == 0 { seen.into_iter().collect() } else { Vec::new() };
-        let near = if shown == 0 { filter.near(&seen) } else { Vec::new() };
-        let near = near.into_iter().map(|(word, near)| (word.into(), near.into_iter().map(str::to_owned).collect()));
-        let filtered = Filtered { text: filter.text().to_owned(), shown, left_out, near: near.collect() };
-        (!filter.text().is_empty()).then_some(filtered)
+        Filtered::new(filter, (shown, left_out), &self.folders)
     }
 
     /// Finds processes that are new; those found together count in the order of their start.
     fn discover(&mut self) {
         // A folder that was there and is gone is the end of the run, not an error of ours.
-        let names = self.store.processes().unwrap_or_default();
+        let names = self.opened.store.processes().unwrap_or_default();
         let new = names.into_iter().filter(|n| !self.found.contains(n));
-        let opened = new.filter_map(|n| Folder::open(&self.store, &n, &mut self.shared.clock));
+        let opened = new.filter_map(|n| Folder::open(&self.opened.store, &n, &mut self.shared.clock));
         let mut opened: Vec<_> = opened.collect();
         opened.sort_by_key(|folder| folder.process.start_ns);
         for mut folder in opened {

@@ -21,15 +21,17 @@ mod kernels;
 pub mod made;
 mod names;
 mod names_file;
+mod opened;
 mod pages;
 mod recorded;
 mod results;
 mod ring;
+mod scan;
 mod source;
 mod store;
 
 pub use cutap_file::{Cut, Why};
-pub use end::{Count, End, Filtered, Gap};
+pub use end::{Count, End, Filtered, Gap, Recording};
 pub use error::Error;
 pub use event::{
     Answer, Args, Call, Event, Exit, Function, Instance, Launched, Layer, Lookup, LookupKind, Module, Process, State,
@@ -37,5 +39,7 @@ pub use event::{
 };
 pub use filter::{Filter, FilterError};
 pub use follow::{Follow, FollowOptions};
+pub use opened::Opened;
 pub use pages::{ChunkPage, RingPage};
 pub use results::{Returned, Returns};
+pub use scan::{Calls, Done, Scan};

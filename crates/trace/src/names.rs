@@ -146,6 +146,16 @@ impl Names {
         self.known.get(n)?.as_ref()
     }
 
+    /// The same, if a record has asked for it before.
+    pub fn made(&self, slot: u32) -> Option<&Known> {
+        self.known.get(slot as usize)?.as_ref()
+    }
+
+    /// All functions that a record has asked for.
+    pub fn all_made(&self) -> impl Iterator<Item = &Known> {
+        self.known.iter().flatten()
+    }
+
     /// A function for a slot whose name is lost.
     pub fn nameless(&mut self, slot: u32, shared: &mut Shared) -> Option<&Known> {
         let n = slot as usize;

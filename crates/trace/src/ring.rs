@@ -94,6 +94,11 @@ impl Ring {
         self.refresh().is_none_or(|p| p.abandoned)
     }
 
+    /// Heads of all chunks that hold something.
+    pub fn heads(&mut self) -> Vec<ChunkPage> {
+        self.chunks().into_iter().map(|(page, _)| page).collect()
+    }
+
     /// Sets the end of reading to what is there now, for a ring whose writer goes on.
     pub fn end_here(&mut self) {
         let last = self.chunks().into_iter().max_by_key(|(page, _)| page.sequence);

@@ -371,7 +371,7 @@ fn looked_at(shared: &Shared, known: &Known) -> bool {
 
 /// The function of a slot. A name is written before any record refers to it, so one that is missing
 /// after reading all names is lost.
-fn known(folder: &mut Folder, shared: &mut Shared, slot: u32) -> Option<Known> {
+pub fn known(folder: &mut Folder, shared: &mut Shared, slot: u32) -> Option<Known> {
     if let Some(known) = folder.names.known(slot, shared) {
         return Some(known.clone());
     }

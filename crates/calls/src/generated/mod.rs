@@ -1,5 +1,6 @@
 //! Written by `cargo xtask codegen` from `api/`; this file alone is typed by hand.
 
+pub mod behaviour;
 pub mod capture;
 pub mod export_tables;
 pub mod functions;

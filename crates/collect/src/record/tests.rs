@@ -58,7 +58,7 @@ fn says_what_the_folder_says_cut_off_anywhere() {
     for len in (24..whole.len()).step_by(7) {
         fs::write(&file, &whole[..len]).unwrap();
         let follow = Follow::open(&file, FollowOptions::default()).unwrap();
-        assert_ne!(follow.cut().unwrap().why, Why::Ended);
+        assert_ne!(follow.opened().recording().unwrap().cut.why, Why::Ended);
         let (lines, _) = read(&file);
         assert!(lines.len() >= most && lines.iter().all(|l| all.0.contains(l)), "{len}");
         most = lines.len();
@@ -72,7 +72,8 @@ fn says_what_the_folder_says_cut_off_anywhere() {
         let (lines, end) = read(&file);
         assert!(lines.len() <= all.0.len(), "{byte}");
         let follow = Follow::open(&file, FollowOptions::default()).unwrap();
-        let said = follow.cut().unwrap().why != Why::Ended || follow.damaged() > 0;
+        let said = follow.opened().recording().unwrap().cut.why != Why::Ended
+            || follow.opened().recording().unwrap().damaged > 0;
         assert!(said || (lines, end) != all || whole[byte..byte + 1] == [0], "{byte}");
     }
 }

@@ -1,9 +1,8 @@
 //! A call, from its beginning to its end, with its arguments as words and as values.
 
 use super::{Function, Instance, Layer, Thread};
-use crate::decode::{Value, name_of};
+use crate::decode::Value;
 use crate::results::{Returned, returned};
-use cutap_calls::known;
 use std::sync::{Arc, OnceLock};
 
 /// Argument words. Six or fewer cost no memory of their own.
@@ -64,6 +63,24 @@ pub struct Call {
 }
 
 impl Call {
+    /// A call of which nothing but its own record is known.
+    pub(crate) fn plain(thread: Arc<Thread>, function: Arc<Function>, args: Args, memory: &[u8]) -> Call {
+        Call {
+            thread,
+            function,
+            depth: 0,
+            start_ns: 0,
+            caller: 0,
+            args,
+            memory: memory.into(),
+            parent: None,
+            inputs: OnceLock::new(),
+            launched: OnceLock::new(),
+            kernel: OnceLock::new(),
+            instance: OnceLock::new(),
+        }
+    }
+
     /// The arguments as they were before the call, one for each parameter; empty when nothing is known
     /// of the function. A pointer to what the call writes is an address here.
     pub fn inputs(&self) -> &[Value] {
@@ -157,11 +174,7 @@ impl Exit {
     /// Name of the status that it returned.
     pub fn status_name(&self) -> Option<&'static str> {
         let Some(Returned::Status(status)) = self.returned() else { return None };
-        let described = self.call.function.described?;
-        match *described.tables.types.get(usize::from(described.function.returns))? {
-            known::Type::Status(of) => name_of(described.tables.enums.get(usize::from(of))?, status.into()),
-            _ => None,
-        }
+        self.call.function.status_name(status)
     }
     /// The result as its function means it; `None` unless it returned.
     pub fn returned(&self) -> Option<Returned> {

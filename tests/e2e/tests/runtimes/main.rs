@@ -4,6 +4,7 @@
 mod every;
 mod forum;
 mod real;
+mod report;
 mod values;
 
 use cutap_e2e::{Counts, normal_form, sources};

@@ -1,0 +1,45 @@
+//! What functions do beside what their prototypes tell, by exported name: a fact that is known of one
+//! form of a function is known of all (`_v2`, `_ptds`, `_ptsz`).
+
+use crate::generated::behaviour::{BLOCKS, HANDS_OUT, RESETS};
+use crate::glob;
+
+/// Why a call of this function may make the host wait for a device; `None` for one that does not.
+pub fn blocks(name: &str) -> Option<&'static str> {
+    let at = BLOCKS.binary_search_by_key(&plain(name), |(name, _)| name).ok()?;
+    BLOCKS.get(at).map(|(_, why)| *why)
+}
+
+/// Whether a call of this function ends all that the process had on the device.
+pub fn resets(name: &str) -> bool {
+    RESETS.binary_search(&plain(name)).is_ok()
+}
+
+/// Whether a handle that this function writes is of something that was there before, or that ends with
+/// what it is a part of: nobody has to end it.
+pub fn hands_out(name: &str) -> bool {
+    HANDS_OUT.iter().any(|pattern| glob(pattern.as_bytes(), name.as_bytes()))
+}
+
+/// The name without what its forms add.
+fn plain(name: &str) -> &str {
+    let name = name.strip_suffix("_ptds").or(name.strip_suffix("_ptsz")).unwrap_or(name);
+    match name.rsplit_once("_v") {
+        Some((plain, digits)) if !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_digit()) => plain,
+        _ => name,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn all_forms() {
+        assert_eq!(blocks("cuStreamSynchronize_ptsz"), Some("waits for the device"));
+        assert_eq!(blocks("cuMemcpyDtoH_v2_ptds"), blocks("cuMemcpyDtoH"));
+        assert!(blocks("cudaMemcpy").is_some() && blocks("cudaMemcpyAsync").is_none());
+        assert!(hands_out("cuCtxGetCurrent") && !hands_out("cuCtxCreate_v2"));
+        assert!(resets("cuCtxDestroy_v2") && !resets("cuCtxCreate_v2"));
+    }
+}

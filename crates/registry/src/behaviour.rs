@@ -1,0 +1,103 @@
+//! `api/behaviour.toml`: functions that may make the host wait, and those that end all there is.
+
+use crate::error::{Error, Source};
+use serde::Deserialize;
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use toml::Spanned;
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Raw {
+    blocks: Vec<Blocks>,
+    resets: Vec<Group>,
+    hands_out: Vec<Group>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Blocks {
+    why: String,
+    source: Spanned<String>,
+    functions: Vec<Spanned<String>>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Group {
+    source: Spanned<String>,
+    functions: Vec<Spanned<String>>,
+}
+
+/// What is known, by the function's name without what its forms add.
+pub(crate) struct Behaviour {
+    /// Why it blocks.
+    pub(crate) blocks: BTreeMap<String, String>,
+    pub(crate) resets: BTreeSet<String>,
+    /// Patterns of names.
+    pub(crate) hands_out: BTreeSet<String>,
+}
+
+/// Reads it; `known` are the names that exist.
+pub(crate) fn read(path: &Path, known: &BTreeSet<String>) -> Result<Behaviour, Error> {
+    let source = Source::read(path)?;
+    let raw: Raw = source.parse()?;
+    let (mut blocks, mut resets) = (BTreeMap::new(), BTreeSet::new());
+    for group in raw.blocks {
+        said(&source, &group.source)?;
+        for name in &group.functions {
+            check(&source, name, known)?;
+            if blocks.insert(name.get_ref().clone(), group.why.clone()).is_some() {
+                let message = format!("{} stands here a second time", name.get_ref());
+                return Err(source.error(name.span().start, message));
+            }
+        }
+    }
+    for group in raw.resets {
+        said(&source, &group.source)?;
+        for name in &group.functions {
+            check(&source, name, known)?;
+            resets.insert(name.get_ref().clone());
+        }
+    }
+    let mut hands_out = BTreeSet::new();
+    for group in raw.hands_out {
+        said(&source, &group.source)?;
+        hands_out.extend(group.functions.into_iter().map(Spanned::into_inner));
+    }
+    Ok(Behaviour { blocks, resets, hands_out })
+}
+
+fn said(source: &Source, from: &Spanned<String>) -> Result<(), Error> {
+    match from.get_ref().is_empty() {
+        true => Err(source.error(from.span().start, "source is empty, expected where the fact comes from".into())),
+        false => Ok(()),
+    }
+}
+
+/// A function of this name, or a form of one, is exported.
+fn check(source: &Source, name: &Spanned<String>, known: &BTreeSet<String>) -> Result<(), Error> {
+    let text = name.get_ref();
+    let form = |k: &String| k == text || k.strip_prefix(text.as_str()).is_some_and(|rest| rest.starts_with('_'));
+    match known.iter().any(form) {
+        true => Ok(()),
+        false => Err(source.error(name.span().start, format!("no function {text} is exported"))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_that_do_not_exist_are_errors() {
+        let folder = std::env::temp_dir().join(format!("cutap-behaviour-{}.toml", std::process::id()));
+        let text = "[[blocks]]\nwhy = \"w\"\nsource = \"s\"\nfunctions = [\"cuA\", \"cuB\"]\n[[resets]]\nsource = \"s\"\nfunctions = []\n[[hands_out]]\nsource = \"s\"\nfunctions = []\n";
+        std::fs::write(&folder, text).unwrap();
+        let known = |names: &[&str]| names.iter().map(|n| (*n).to_owned()).collect();
+        assert_eq!(read(&folder, &known(&["cuA", "cuB_v2"])).ok().map(|b| b.blocks.len()), Some(2));
+        let said = read(&folder, &known(&["cuA", "cuBC"])).err().map(|e| e.to_string()).unwrap_or_default();
+        assert!(said.ends_with(":4: no function cuB is exported"), "{said}");
+        std::fs::remove_file(&folder).unwrap();
+    }
+}

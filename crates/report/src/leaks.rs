@@ -1,0 +1,299 @@
+//! What was made and never freed: allocations and handles, by what each call's description says that it
+//! makes and ends. Grouped by the chain of calls that made them. Memory grows with what is alive.
+
+use crate::label::Label;
+use crate::nest::Nest;
+use crate::units::bytes;
+use cutap_calls::known::{Dir, Effect, Memory, Tables, Type};
+use cutap_calls::{hands_out, resets};
+use cutap_trace::decode::Value;
+use cutap_trace::{Event, Exit};
+use serde_json::json;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::io;
+
+/// Things that are followed; beyond this many new ones are only counted.
+const MOST: usize = 1 << 22;
+
+/// Follows what is made and ended.
+#[derive(Debug)]
+pub struct Leaks {
+    nest: Nest,
+    /// Kinds of handles that some function ends.
+    ended: BTreeSet<&'static str>,
+    alive: HashMap<Thing, Made>,
+    /// Chains of calls, each once.
+    ways: Vec<Vec<String>>,
+    numbers: HashMap<Vec<String>, u32>,
+    /// Made when [`MOST`] were alive.
+    beyond: u64,
+}
+
+/// A process, a kind, and the handle or address.
+type Thing = (u32, &'static str, u64);
+
+#[derive(Debug, Clone, Copy)]
+struct Made {
+    way: u32,
+    start_ns: u64,
+    /// Bytes, if it is memory whose length is known.
+    bytes: Option<u64>,
+}
+
+/// What one chain of calls left.
+#[derive(Debug)]
+pub struct Group {
+    pub kind: &'static str,
+    pub count: u64,
+    pub bytes: u64,
+    /// The call that made them, and those around it, the outermost first.
+    pub way: Vec<String>,
+    /// Addresses of the first ones.
+    pub first: Vec<u64>,
+}
+
+/// Addresses that a group names.
+const NAMED: usize = 4;
+
+impl Default for Leaks {
+    fn default() -> Leaks {
+        Leaks {
+            nest: Nest::default(),
+            ended: ended(&cutap_calls::generated::known::TABLES),
+            alive: HashMap::new(),
+            ways: Vec::new(),
+            numbers: HashMap::new(),
+            beyond: 0,
+        }
+    }
+}
+
+impl Leaks {
+    /// Takes one event.
+    pub fn event(&mut self, event: &Event) {
+        match event {
+            Event::Enter(call) => self.nest.enter(call),
+            Event::Exit(exit) => {
+                self.nest.exit(exit);
+                if exit.duration_ns.is_some() && !exit.is_error() {
+                    self.over(exit);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    fn over(&mut self, exit: &Exit) {
+        let function = &exit.call.function;
+        let Some(described) = function.described else { return };
+        let process = exit.call.thread.process.key;
+        if resets(&function.name) {
+            self.alive.retain(|(of, ..), _| *of != process);
+            return;
+        }
+        if !hands_out(&function.name) {
+            for (n, value) in &exit.outputs {
+                // What it also reads was there before.
+                if function.params().get(usize::from(*n)).is_some_and(|p| p.dir == Dir::Out) {
+                    for (kind, value) in handles(value) {
+                        if self.ended.contains(kind) {
+                            self.make((process, kind, value), exit, None);
+                        }
+                    }
+                }
+            }
+        }
+        for effect in described.function.effects {
+            match *effect {
+                Effect::Allocates { at, by_value, memory, .. } => {
+                    let input = exit.call.inputs().get(usize::from(at));
+                    let value = if by_value { input } else { exit.output(at.into()) };
+                    if let Some(address) = value.and_then(address) {
+                        let bytes = length(exit);
+                        self.make((process, word(memory), address), exit, bytes);
+                    }
+                }
+                Effect::Destroys(n) => {
+                    let ended = exit.call.inputs().get(usize::from(n)).map(handles).unwrap_or_default();
+                    for (kind, value) in ended {
+                        self.alive.remove(&(process, kind, value));
+                    }
+                }
+                Effect::Frees(n) => {
+                    if let Some(address) = exit.call.inputs().get(usize::from(n)).and_then(address) {
+                        for memory in [Memory::Device, Memory::Host, Memory::Managed, Memory::Reserved] {
+                            self.alive.remove(&(process, word(memory), address));
+                        }
+                    }
+                }
+                Effect::Creates(_) | Effect::Remembers { .. } => {}
+            }
+        }
+    }
+
+    /// Something was made. A call around the one that made it tells of it again, and is no other.
+    fn make(&mut self, thing: Thing, exit: &Exit, bytes: Option<u64>) {
+        if let Some(before) = self.alive.get(&thing)
+            && before.start_ns >= exit.call.start_ns
+        {
+            return;
+        }
+        if self.alive.len() >= MOST {
+            self.beyond += 1;
+            return;
+        }
+        let label = |call: &cutap_trace::Call| Label::new(&call.function, call.instance().map(|i| &**i)).text();
+        let mut way: Vec<String> = self.nest.around(exit.call.thread.key).map(|c| label(c)).collect();
+        way.push(label(&exit.call));
+        let next = self.ways.len() as u32;
+        let number = *self.numbers.entry(way.clone()).or_insert(next);
+        if number == next {
+            self.ways.push(way);
+        }
+        self.alive.insert(thing, Made { way: number, start_ns: exit.call.start_ns, bytes });
+    }
+
+    /// What is left: the largest first, then what is most.
+    pub fn groups(&self) -> Vec<Group> {
+        let mut groups: BTreeMap<(&str, u32), Group> = BTreeMap::new();
+        let mut things: Vec<_> = self.alive.iter().collect();
+        things.sort_by_key(|(thing, made)| (made.start_ns, thing.2));
+        for (thing, made) in things {
+            let group = groups.entry((thing.1, made.way)).or_insert_with(|| Group {
+                kind: thing.1,
+                count: 0,
+                bytes: 0,
+                way: self.ways.get(made.way as usize).cloned().unwrap_or_default(),
+                first: Vec::new(),
+            });
+            group.count += 1;
+            group.bytes += made.bytes.unwrap_or(0);
+            if group.first.len() < NAMED {
+                group.first.push(thing.2);
+            }
+        }
+        let mut groups: Vec<Group> = groups.into_values().collect();
+        groups.sort_by(|a, b| {
+            (b.bytes, b.count).cmp(&(a.bytes, a.count)).then_with(|| (a.kind, &a.way).cmp(&(b.kind, &b.way)))
+        });
+        groups
+    }
+
+    /// Writes them for people.
+    pub fn write_text(&self, out: &mut dyn io::Write) -> io::Result<()> {
+        let groups = self.groups();
+        if groups.is_empty() {
+            writeln!(out, "nothing was left: all that was made was freed")?;
+        }
+        for group in &groups {
+            let of = if group.bytes > 0 { format!(", {}", bytes(group.bytes)) } else { String::new() };
+            let (made, around) = group.way.split_last().map_or(("?", &[][..]), |(m, a)| (m.as_str(), a));
+            writeln!(out, "{:>9} {}{of}  made by {made}", group.count, plural(group.kind, group.count))?;
+            for call in around.iter().rev() {
+                writeln!(out, "{:>12}in {call}", "")?;
+            }
+        }
+        if self.beyond > 0 {
+            writeln!(out, "{:>9} more were made while {MOST} others were alive, and not followed", self.beyond)?;
+        }
+        Ok(())
+    }
+
+    /// One JSON object a group.
+    pub fn write_json(&self, out: &mut dyn io::Write) -> io::Result<()> {
+        for group in self.groups() {
+            let first: Vec<String> = group.first.iter().map(|a| format!("{a:#x}")).collect();
+            let line = json!({
+                "type": "leak", "kind": group.kind, "count": group.count, "bytes": group.bytes, "path": group.way,
+                "first": first,
+            });
+            writeln!(out, "{line}")?;
+        }
+        Ok(())
+    }
+}
+
+/// Short words of the handles that some function ends.
+fn ended(tables: &'static Tables) -> BTreeSet<&'static str> {
+    let ty = |id: u16| tables.types.get(usize::from(id)).copied();
+    let functions = tables.families.iter().flat_map(|f| f.functions);
+    let each = functions.flat_map(|f| f.effects.iter().map(move |e| (f, e)));
+    let of = each.filter_map(|(function, effect)| {
+        let Effect::Destroys(n) = effect else { return None };
+        let of = match ty(function.params.get(usize::from(*n))?.ty)? {
+            Type::Pointer(to, _) => ty(to)?,
+            other => other,
+        };
+        let Type::Handle(of) = of else { return None };
+        tables.handles.get(usize::from(of)).map(|handle| handle.short)
+    });
+    of.collect()
+}
+
+/// The handles in a value: itself, what it points to, or each of an array.
+fn handles(value: &Value) -> Vec<(&'static str, u64)> {
+    match value {
+        // One with a name is always there.
+        Value::Handle { value, kind, .. } if kind.special.iter().any(|(v, _)| v == value) => Vec::new(),
+        Value::Handle { value, kind, .. } if *value != 0 => vec![(kind.short, *value)],
+        Value::To(_, to) => handles(to),
+        Value::Array(items) => items.values.iter().flat_map(handles).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// The address that a value is, or that it points to.
+fn address(value: &Value) -> Option<u64> {
+    match value {
+        Value::Address(address, _) | Value::Opaque(address) | Value::Hex(address) | Value::Uint(address) => {
+            Some(*address).filter(|a| *a != 0)
+        }
+        Value::To(at, to) => address(to).or(Some(*at)),
+        _ => None,
+    }
+}
+
+/// How long the memory is that the call made, as its arguments say.
+fn length(exit: &Exit) -> Option<u64> {
+    let described = exit.call.function.described?;
+    let number = |n: u8| {
+        let value = exit.output(n.into()).or_else(|| exit.call.inputs().get(usize::from(n)))?;
+        value.number().filter(|n| (0.0..1e18).contains(n)).map(|n| n as u64)
+    };
+    described.function.effects.iter().find_map(|effect| match effect {
+        Effect::Allocates { bytes, .. } => count(*bytes, &number),
+        _ => None,
+    })
+}
+
+fn count(of: cutap_calls::known::Count, number: &dyn Fn(u8) -> Option<u64>) -> Option<u64> {
+    use cutap_calls::known::Count;
+    match of {
+        Count::Fixed(n) => Some(n.into()),
+        Count::Of(n) | Count::At(n) => number(n),
+        Count::Least(a, b) => Some(number(a)?.min(number(b)?)),
+        Count::Product(a, b) => number(a)?.checked_mul(number(b)?),
+        Count::Unknown | Count::ZeroEnded => None,
+    }
+}
+
+fn word(memory: Memory) -> &'static str {
+    match memory {
+        Memory::Device => "device memory",
+        Memory::Host => "host memory",
+        Memory::Managed => "managed memory",
+        Memory::Reserved => "reserved addresses",
+    }
+}
+
+fn plural(kind: &str, count: u64) -> String {
+    match (kind, count) {
+        (memory, n) if memory.ends_with("memory") => {
+            format!("{} of {memory}", if n == 1 { "piece" } else { "pieces" })
+        }
+        (kind, 1) => kind.to_owned(),
+        (kind, _) if kind.ends_with('s') => kind.to_owned(),
+        (library, _) if library.ends_with('y') => format!("{}ies", &library[..library.len() - 1]),
+        (kind, _) => format!("{kind}s"),
+    }
+}

@@ -1,0 +1,69 @@
+//! The table by stream: which of a call's arguments is the stream is known once they are understood.
+
+use crate::nest::Nest;
+use crate::tables::{By, Tables};
+use cutap_trace::decode::Value;
+use cutap_trace::{Call, Event, Exit};
+
+/// Adds up calls by the stream that they are given.
+#[derive(Debug)]
+pub struct Streams {
+    nest: Nest,
+    tables: Tables,
+}
+
+impl Default for Streams {
+    fn default() -> Streams {
+        Streams { nest: Nest::default(), tables: Tables::new(By::Stream) }
+    }
+}
+
+impl Streams {
+    /// Takes one event.
+    pub fn event(&mut self, event: &Event) {
+        match event {
+            Event::Enter(call) => self.nest.enter(call),
+            Event::Exit(exit) => {
+                let inside = self.nest.exit(exit);
+                // The call of another layer inside it has the same stream: it counts once.
+                let told = self.nest.around(exit.call.thread.key).any(|call| stream(call).is_some());
+                if let Some(name) = name(exit).filter(|_| !told) {
+                    self.tables.named(&name, exit.duration_ns, inside, exit.is_error(), exit.late);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// The table.
+    pub fn tables(&self) -> &Tables {
+        &self.tables
+    }
+}
+
+fn name(exit: &Exit) -> Option<String> {
+    let pid = exit.call.thread.process.pid;
+    stream(&exit.call).map(|name| format!("process {pid} {name}"))
+}
+
+/// The stream that a call is given.
+fn stream(call: &Call) -> Option<String> {
+    call.inputs().iter().find_map(within)
+}
+
+/// The stream in a value: itself, or a field of what it points to.
+fn within(value: &Value) -> Option<String> {
+    match value {
+        Value::Handle { value, kind, number, .. } if kind.short == "stream" => {
+            let special = kind.special.iter().find(|(of, _)| of == value).map(|(_, name)| (*name).to_owned());
+            Some(match (value, special) {
+                (0, _) => "default stream".to_owned(),
+                (_, Some(name)) => name,
+                _ => format!("stream#{number}"),
+            })
+        }
+        Value::To(_, to) => within(to),
+        Value::Struct(fields) => fields.values.iter().find_map(|(_, value)| within(value)),
+        _ => None,
+    }
+}

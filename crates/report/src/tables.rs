@@ -1,0 +1,209 @@
+//! What was called how often and how long it took, by function, layer, library, ...: one row for each.
+//! Memory grows with the number of functions, kernels and threads, never with the number of calls.
+
+use crate::label::Label;
+use crate::sums::Sums;
+use cutap_trace::{Calls, Done, Function, Instance, Layer, Thread};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+/// What has a row of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum By {
+    /// Functions.
+    Function,
+    /// Library, runtime, driver.
+    Layer,
+    /// Libraries, and the programs that a runtime is linked into.
+    Library,
+    /// Copies of the runtime.
+    Instance,
+    /// Kernels that were launched.
+    Kernel,
+    /// Threads.
+    Thread,
+    /// Streams.
+    Stream,
+}
+
+/// The words of [`By`].
+pub const WORDS: [(&str, By); 7] = [
+    ("function", By::Function),
+    ("layer", By::Layer),
+    ("library", By::Library),
+    ("instance", By::Instance),
+    ("kernel", By::Kernel),
+    ("thread", By::Thread),
+    ("stream", By::Stream),
+];
+
+/// Adds up calls.
+#[derive(Debug)]
+pub struct Tables {
+    by: By,
+    /// By the function's key.
+    functions: Vec<Option<OfFunction>>,
+    /// By the thread's key.
+    threads: Vec<Option<(Arc<Thread>, Sums)>>,
+    /// By the address of the name, which is kept: names are made once.
+    kernels: HashMap<usize, (Arc<str>, Sums)>,
+    named: BTreeMap<String, Sums>,
+    all_self_ns: u64,
+}
+
+/// A function, the instance that its calls went to, and what they came to.
+type OfFunction = (Arc<Function>, Option<Arc<Instance>>, Sums);
+
+/// A row of the table.
+#[derive(Debug)]
+pub struct Row {
+    /// Only of functions.
+    pub label: Option<Label>,
+    /// What it is called.
+    pub name: String,
+    /// Process and thread, if it is a thread.
+    pub thread: Option<Arc<Thread>>,
+    pub sums: Sums,
+}
+
+impl Tables {
+    /// An empty table.
+    pub fn new(by: By) -> Tables {
+        Tables {
+            by,
+            functions: Vec::new(),
+            threads: Vec::new(),
+            kernels: HashMap::new(),
+            named: BTreeMap::new(),
+            all_self_ns: 0,
+        }
+    }
+
+    /// Of which things.
+    pub fn by(&self) -> By {
+        self.by
+    }
+
+    /// Time in all calls, each moment of a thread once.
+    pub fn all_self_ns(&self) -> u64 {
+        self.all_self_ns
+    }
+
+    /// Adds one that has this name.
+    pub fn named(&mut self, name: &str, took_ns: Option<u64>, inside_ns: u64, error: bool, late: bool) {
+        self.all_self_ns += took_ns.map_or(0, |took| took.saturating_sub(inside_ns));
+        if !self.named.contains_key(name) {
+            self.named.insert(name.to_owned(), Sums::default());
+        }
+        if let Some(sums) = self.named.get_mut(name) {
+            sums.add(took_ns, inside_ns, error, late);
+        }
+    }
+
+    /// The rows, those with the most time of their own first; kernels by the time of their launches.
+    pub fn rows(&self) -> Vec<Row> {
+        let mut rows = match self.by {
+            By::Function => self.by_label(),
+            By::Thread => self.by_thread(),
+            _ => self.by_name(),
+        };
+        rows.sort_by(|a, b| {
+            let key = |r: &Row| (std::cmp::Reverse(r.sums.self_ns), std::cmp::Reverse(r.sums.calls));
+            key(a).cmp(&key(b)).then_with(|| (&a.name, &a.label).cmp(&(&b.name, &b.label)))
+        });
+        rows
+    }
+
+    fn by_label(&self) -> Vec<Row> {
+        let mut merged: HashMap<Label, Sums> = HashMap::new();
+        for (function, instance, sums) in self.functions.iter().flatten() {
+            merged.entry(Label::new(function, instance.as_deref())).or_default().merge(sums);
+        }
+        let row =
+            |(label, sums): (Label, Sums)| Row { name: label.name.to_string(), label: Some(label), thread: None, sums };
+        merged.into_iter().map(row).collect()
+    }
+
+    fn by_thread(&self) -> Vec<Row> {
+        let row = |(thread, sums): &(Arc<Thread>, Sums)| {
+            let exe = &thread.process.exe;
+            let program = exe.rsplit('/').next().unwrap_or(exe);
+            let name = format!("process {} thread {} ({program})", thread.process.pid, thread.tid);
+            Row { label: None, name, thread: Some(thread.clone()), sums: sums.clone() }
+        };
+        self.threads.iter().flatten().map(row).collect()
+    }
+
+    fn by_name(&self) -> Vec<Row> {
+        let mut merged = self.named.clone();
+        for (name, sums) in self.kernels.values() {
+            merged.entry(name.to_string()).or_default().merge(sums);
+        }
+        for (function, instance, sums) in self.functions.iter().flatten() {
+            let name = match self.by {
+                By::Layer => function.layer.word().to_owned(),
+                By::Library => function.library.to_string(),
+                _ => match instance.as_ref().or(function.instance.as_ref()) {
+                    Some(instance) => instance_name(instance),
+                    None if function.layer == Layer::Runtime => "(runtime of unknown version)".into(),
+                    None => "(no runtime)".into(),
+                },
+            };
+            merged.entry(name).or_default().merge(sums);
+        }
+        let row = |(name, sums)| Row { label: None, name, thread: None, sums };
+        merged.into_iter().map(row).collect()
+    }
+}
+
+/// A runtime for people.
+fn instance_name(instance: &Instance) -> String {
+    let version = instance.version.as_deref().unwrap_or("of unknown version");
+    let how = if instance.shared { "shared" } else { "linked in" };
+    format!("runtime {version} in {} ({how}), process {}", instance.library, instance.process.pid)
+}
+
+impl Calls for Tables {
+    fn enter(&mut self, _place: u32, _function: &Arc<Function>) -> u32 {
+        0
+    }
+
+    fn exit(&mut self, done: &Done<'_>) {
+        let error = done.status().is_some_and(|s| s != 0);
+        let sums = match self.by {
+            By::Kernel => match done.kernel {
+                Some(name) => {
+                    let at = Arc::as_ptr(name).cast::<u8>() as usize;
+                    &mut self.kernels.entry(at).or_insert_with(|| (name.clone(), Sums::default())).1
+                }
+                None => return,
+            },
+            By::Thread => {
+                let key = done.thread.key as usize;
+                if key >= self.threads.len() {
+                    self.threads.resize_with(key + 1, || None);
+                }
+                &mut self.threads[key].get_or_insert_with(|| (done.thread.clone(), Sums::default())).1
+            }
+            _ => {
+                let key = done.function.key as usize;
+                if key >= self.functions.len() {
+                    self.functions.resize_with(key + 1, || None);
+                }
+                &mut self.functions[key].get_or_insert_with(|| (done.function.clone(), None, Sums::default())).2
+            }
+        };
+        if done.function.noted {
+            sums.calls += 1;
+            return;
+        }
+        self.all_self_ns += done.took_ns.map_or(0, |took| took.saturating_sub(done.inside_ns));
+        sums.add(done.took_ns, done.inside_ns, error, done.late);
+    }
+
+    fn belongs(&mut self, function: &Arc<Function>, instance: &Arc<Instance>) {
+        if let Some(Some((_, of, _))) = self.functions.get_mut(function.key as usize) {
+            *of = Some(instance.clone());
+        }
+    }
+}

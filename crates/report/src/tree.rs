@@ -1,0 +1,122 @@
+//! The call tree, merged by path, and the same reversed: from one function to those that call it.
+
+use crate::paths::{Chain, Chains};
+use crate::sums::Sums;
+use crate::table_text::{percent, share};
+use crate::units::time;
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::io;
+
+/// A branch: what is below, by label.
+#[derive(Debug, Default)]
+pub struct Branch {
+    sums: Sums,
+    below: BTreeMap<u32, Branch>,
+}
+
+/// A tree that can be written.
+#[derive(Debug)]
+pub struct Tree {
+    labels: Vec<String>,
+    root: Branch,
+    /// Time in all calls, or in all calls of the function whose callers these are.
+    all_ns: u64,
+    reversed: bool,
+}
+
+impl Tree {
+    /// All calls from the program down.
+    pub fn down(chains: &Chains) -> Tree {
+        let mut root = Branch::default();
+        for chain in chains.chains.iter().filter(|c| c.sums.calls > 0) {
+            let way = chain.labels.iter().copied();
+            root.at(way).sums.merge(&chain.sums);
+        }
+        let all_ns = chains.chains.iter().map(|c| c.sums.self_ns).sum();
+        Tree { labels: texts(chains), root, all_ns, reversed: false }
+    }
+
+    /// Who calls the functions whose name matches: each chain that ends in one, from there up. `None` when
+    /// there is no such call.
+    pub fn up(chains: &Chains, matches: &dyn Fn(&str) -> bool) -> Option<Tree> {
+        let mut root = Branch::default();
+        let is_meant = |chain: &&Chain| {
+            let last = chain.labels.last().and_then(|l| chains.labels.get(*l as usize));
+            last.is_some_and(|label| matches(&label.name))
+        };
+        for chain in chains.chains.iter().filter(is_meant) {
+            // Each caller has what was spent for it.
+            let mut branch = &mut root;
+            for label in chain.labels.iter().rev() {
+                branch = branch.below.entry(*label).or_default();
+                branch.sums.merge(&chain.sums);
+            }
+        }
+        let all_ns = root.below.values().map(|b| b.sums.total_ns).sum();
+        (!root.below.is_empty()).then(|| Tree { labels: texts(chains), root, all_ns, reversed: true })
+    }
+
+    /// Writes it for people.
+    pub fn write_text(&self, out: &mut dyn io::Write) -> io::Result<()> {
+        let last = if self.reversed { "function <- called by" } else { "function > calls inside it" };
+        writeln!(out, "    calls  errors     total      self   share  {last}")?;
+        self.lines(&self.root, 0, &mut |depth, label, branch| {
+            let sums = &branch.sums;
+            let time = |ns| if sums.times.count() > 0 { time(ns) } else { "-".to_owned() };
+            let share = percent(sums.total_ns, self.all_ns);
+            let (total, own, indent) = (time(sums.total_ns), time(sums.self_ns), depth * 2);
+            let (calls, errors) = (sums.calls, sums.errors);
+            writeln!(out, "{calls:>9} {errors:>7} {total:>9} {own:>9} {share:>7}  {:indent$}{}", "", self.text(label))
+        })
+    }
+
+    /// One JSON object a node, with the way to it.
+    pub fn write_json(&self, out: &mut dyn io::Write) -> io::Result<()> {
+        let mut way: Vec<&str> = Vec::new();
+        self.lines(&self.root, 0, &mut |depth, label, branch| {
+            way.truncate(depth);
+            way.push(self.text(label));
+            let sums = &branch.sums;
+            let line: Value = json!({
+                "type": if self.reversed { "callers" } else { "tree" }, "depth": depth, "path": way,
+                "calls": sums.calls, "errors": sums.errors, "unfinished": sums.open, "total_ns": sums.total_ns,
+                "self_ns": sums.self_ns, "share": share(sums.total_ns, self.all_ns),
+            });
+            writeln!(out, "{line}")
+        })
+    }
+
+    fn text(&self, label: u32) -> &str {
+        self.labels.get(label as usize).map_or("?", String::as_str)
+    }
+
+    /// Every node, the one with most time first, and what is below it behind it.
+    fn lines(
+        &self,
+        branch: &Branch,
+        depth: usize,
+        line: &mut dyn FnMut(usize, u32, &Branch) -> io::Result<()>,
+    ) -> io::Result<()> {
+        let mut below: Vec<(&u32, &Branch)> = branch.below.iter().collect();
+        below.sort_by(|a, b| {
+            let key = |b: &Branch| (std::cmp::Reverse(b.sums.total_ns), std::cmp::Reverse(b.sums.calls));
+            key(a.1).cmp(&key(b.1)).then_with(|| self.text(*a.0).cmp(self.text(*b.0)))
+        });
+        for (label, branch) in below {
+            line(depth, *label, branch)?;
+            self.lines(branch, depth + 1, line)?;
+        }
+        Ok(())
+    }
+}
+
+impl Branch {
+    fn at(&mut self, way: impl Iterator<Item = u32>) -> &mut Branch {
+        way.fold(self, |branch, label| branch.below.entry(label).or_default())
+    }
+}
+
+fn texts(chains: &Chains) -> Vec<String> {
+    chains.labels.iter().map(|l| l.text()).collect()
+}

@@ -1,0 +1,57 @@
+//! A run that was opened, wherever it lies: its bytes, and how far they could be read. Refuses what is
+//! no run of ours, and what another version wrote.
+
+use crate::end::Recording;
+use crate::error::Error;
+use crate::recorded::Recorded;
+use crate::store::{Disk, Store};
+use cutap_wire::{MAGIC, VERSION, control};
+use std::mem::offset_of;
+use std::path::Path;
+use std::sync::Arc;
+
+/// A run folder or a recording.
+#[derive(Debug)]
+pub struct Opened {
+    pub(crate) store: Arc<dyn Store>,
+    recording: Option<Recording>,
+}
+
+impl Opened {
+    /// Opens it. It may be empty of processes when it has a control page.
+    pub(crate) fn new(run: &Path) -> Result<Opened, Error> {
+        let recorded = if run.is_file() { Some(Recorded::open(run)?) } else { None };
+        let recording = recorded.as_ref().map(|r| Recording { cut: r.cut, damaged: r.damaged });
+        let store: Arc<dyn Store> = match recorded {
+            Some(recorded) => Arc::new(recorded),
+            None => Arc::new(Disk(run.to_owned())),
+        };
+        let unreadable = |source| Error::Unreadable { path: run.to_owned(), source };
+        let names: Vec<String> = store.processes().map_err(unreadable)?;
+        match store.control() {
+            Ok(page) => {
+                let version = crate::bytes::u32_at(&page, offset_of!(control::Control, version));
+                if crate::bytes::u64_at(&page, 0) != MAGIC {
+                    return Err(Error::NotARun { path: run.to_owned() });
+                }
+                if version != VERSION {
+                    return Err(Error::OtherVersion { path: run.to_owned(), found: version });
+                }
+            }
+            Err(_) if names.is_empty() && recording.is_none() => return Err(Error::NotARun { path: run.to_owned() }),
+            Err(_) => {}
+        }
+        Ok(Opened { store, recording })
+    }
+
+    /// How far a recording could be read; none for a run folder.
+    pub fn recording(&self) -> Option<Recording> {
+        self.recording
+    }
+
+    /// Processes that counted themselves in the control page because they could do nothing else.
+    pub(crate) fn failed(&self) -> u32 {
+        let page = self.store.control().unwrap_or_default();
+        crate::bytes::u32_at(&page, offset_of!(control::Control, failed))
+    }
+}

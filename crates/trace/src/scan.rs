@@ -1,0 +1,376 @@
+//! All calls of a run that is over, or of one as far as it has come, thread after thread, for whoever
+//! adds them up. Nothing is merged by time, no argument is understood and nothing is kept of a call
+//! once it is over, so that this is much faster than [`crate::Follow`] and needs no memory for each call.
+
+use crate::calls::{Begun, Ended, Shown, Stack};
+use crate::clock::{Clock, Pair, monotonic};
+use crate::end::{End, Filtered};
+use crate::error::Error;
+use crate::event::{Args, Call, Exit, Function, Instance, State, Thread};
+use crate::filter::{Filter, Tests};
+use crate::folder::Folder;
+use crate::judge::judge;
+use crate::names::Launch;
+use crate::opened::Opened;
+use crate::ring::{Item, Ring};
+use crate::source::{Shared, known};
+use cutap_wire::record::{Parent, Record, Words, note};
+use std::path::Path;
+use std::sync::Arc;
+
+/// Who adds up.
+pub trait Calls {
+    /// A call that is shown begins inside the one of `place`: what this returned for it, 0 for none.
+    fn enter(&mut self, place: u32, function: &Arc<Function>) -> u32;
+    /// A call that is shown is over.
+    fn exit(&mut self, done: &Done<'_>);
+    /// Calls of this function went to this instance. Said at the end, of each function that was called.
+    fn belongs(&mut self, function: &Arc<Function>, instance: &Arc<Instance>);
+}
+
+/// A call that is over.
+#[derive(Debug)]
+pub struct Done<'a> {
+    /// What [`Calls::enter`] returned for it.
+    pub place: u32,
+    /// What was called.
+    pub function: &'a Arc<Function>,
+    /// Who called.
+    pub thread: &'a Arc<Thread>,
+    /// The kernel that it launched, unless a call around it has been said to launch it.
+    pub kernel: Option<&'a Arc<str>>,
+    /// When it began, CLOCK_MONOTONIC.
+    pub start_ns: u64,
+    /// How long it took; `None` when it did not return.
+    pub took_ns: Option<u64>,
+    /// How much of this the calls inside it took that are shown.
+    pub inside_ns: u64,
+    /// The result register.
+    pub result: u64,
+    /// How it ended. A noted one has only a beginning, and is done.
+    pub state: State,
+    /// It was handed out as unwound before.
+    pub late: bool,
+}
+
+impl Done<'_> {
+    /// The status that it returned, if that is what it returns.
+    pub fn status(&self) -> Option<i32> {
+        self.function.status(self.result).filter(|_| self.took_ns.is_some())
+    }
+}
+
+/// A run whose calls are to be added up.
+#[derive(Debug)]
+pub struct Scan {
+    opened: Opened,
+    shared: Shared,
+    shown: u64,
+    left_out: u64,
+}
+
+/// An open call.
+#[derive(Debug, Clone)]
+struct Frame {
+    number: u32,
+    slot: u32,
+    ticks: u64,
+    /// Ticks of the calls inside that are shown.
+    inside: u64,
+    place: u32,
+    shown: Shown,
+    kernel: Option<Arc<str>>,
+    /// For conditions on its arguments.
+    asked: Option<(Arc<Tests>, Arc<Call>)>,
+}
+
+impl Begun for Frame {
+    fn number(&self) -> u32 {
+        self.number
+    }
+    fn shown(&self) -> bool {
+        self.shown == Shown::Yes
+    }
+}
+
+/// One ring's thread.
+struct Lane<'a> {
+    stack: Stack<Frame>,
+    thread: Option<Arc<Thread>>,
+    last: u64,
+    folder: &'a mut Folder,
+    shared: &'a mut Shared,
+    calls: &'a mut dyn Calls,
+    shown: u64,
+    left_out: u64,
+    /// Calls that are shown and never ended.
+    unfinished: u64,
+}
+
+/// How a call ended, as its record says.
+struct Ending<'a> {
+    ticks: u64,
+    result: u64,
+    state: State,
+    late: bool,
+    memory: &'a [u8],
+}
+
+impl Scan {
+    /// Opens a run folder, or a recording.
+    pub fn open(run: &Path, filter: &Filter) -> Result<Scan, Error> {
+        let opened = Opened::new(run)?;
+        let tables = &cutap_calls::generated::known::TABLES;
+        let shared = Shared {
+            clock: Clock::default(),
+            filter: filter.clone(),
+            next_function: 0,
+            next_thread: 0,
+            tables,
+            decode: false,
+        };
+        Ok(Scan { opened, shared, shown: 0, left_out: 0 })
+    }
+
+    /// What was opened.
+    pub fn opened(&self) -> &Opened {
+        &self.opened
+    }
+
+    /// Hands out all calls that the filter lets through, and says what is known at the end.
+    pub fn run(&mut self, calls: &mut dyn Calls) -> End {
+        let (mut end, mut open, shared) = (End::default(), 0, &mut self.shared);
+        let names = self.opened.store.processes().unwrap_or_default();
+        let folders = names.iter().filter_map(|n| Folder::open(&self.opened.store, n, &mut shared.clock));
+        let mut folders: Vec<Folder> = folders.collect();
+        folders.sort_by_key(|folder| folder.process.start_ns);
+        let mut rings: Vec<(usize, Ring)> = Vec::new();
+        for (n, folder) in folders.iter_mut().enumerate() {
+            folder.number(n as u32);
+            folder.read_names(true);
+            for mut ring in folder.new_rings(false) {
+                ring.end_here();
+                for head in ring.heads().iter().filter(|_| folder.page.tsc) {
+                    shared.clock.pair(Pair { ticks: head.base_ticks, monotonic: head.base_monotonic });
+                }
+                rings.push((n, ring));
+            }
+        }
+        for (n, ring) in &mut rings {
+            let folder = &mut folders[*n];
+            let mut lane = Lane::new(folder, shared, calls);
+            while ring.read(monotonic(), 1 << 20, &mut |item| lane.item(item)) {}
+            open += lane.unfinished();
+            self.shown += lane.shown;
+            self.left_out += lane.left_out;
+            end.ring(ring, &folder.process);
+        }
+        for folder in &mut folders {
+            for known in folder.names.all_made() {
+                let own = known.function.instance.as_ref();
+                let instance = own.or_else(|| folder.names.instance_of(known.object));
+                instance.inspect(|instance| calls.belongs(&known.function, instance));
+            }
+            end.folder(folder);
+        }
+        end.failed = self.opened.failed();
+        end.recording = self.opened.recording();
+        end.open = open;
+        end.filtered = Filtered::new(&shared.filter, (self.shown, self.left_out), &folders);
+        end
+    }
+}
+
+impl<'a> Lane<'a> {
+    fn new(folder: &'a mut Folder, shared: &'a mut Shared, calls: &'a mut dyn Calls) -> Lane<'a> {
+        Lane {
+            stack: Stack::default(),
+            thread: None,
+            last: 0,
+            folder,
+            shared,
+            calls,
+            shown: 0,
+            left_out: 0,
+            unfinished: 0,
+        }
+    }
+
+    fn item(&mut self, item: Item<'_>) {
+        match item {
+            Item::Chunk(page) if self.thread.as_ref().is_none_or(|t| t.tid != page.tid) => self.change(page.tid),
+            Item::Chunk(_) => {}
+            Item::Record(record) => self.record(&record),
+            Item::Reread => self.folder.stale = true,
+        }
+    }
+
+    /// What follows is this thread's.
+    fn change(&mut self, tid: u32) {
+        let mut gone = Vec::new();
+        self.stack.close(&mut |frame| gone.push(frame.clone()));
+        self.give_up(gone, State::Unwound);
+        let key = self.shared.next_thread;
+        self.shared.next_thread += 1;
+        self.thread = Some(Arc::new(Thread { key, tid, process: self.folder.process.clone() }));
+    }
+
+    fn record(&mut self, record: &Record<'_>) {
+        match *record {
+            Record::Enter { number, slot, ticks, parent, words, .. } => {
+                self.last = self.last.max(ticks);
+                self.leave(number, parent);
+                self.enter((number, slot, ticks), words);
+            }
+            Record::Exit { number, ticks, result, memory } => {
+                self.last = self.last.max(ticks);
+                let memory = memory.bytes();
+                let mut gone = Vec::new();
+                let ended = self.stack.exit(number, &mut |frame| gone.push(frame.clone()));
+                self.give_up(gone, State::Unwound);
+                let (frame, late) = match ended {
+                    Ended::Now(frame) => (frame, false),
+                    Ended::Late(frame) => (frame, true),
+                    Ended::Unknown => return,
+                };
+                self.over(frame, &Ending { ticks, result, state: State::Done, late, memory });
+            }
+            Record::Unwound { number, ticks } => {
+                self.last = self.last.max(ticks);
+                let mut gone = Vec::new();
+                let ended = self.stack.exit(number, &mut |frame| gone.push(frame.clone()));
+                self.give_up(gone, State::Unwound);
+                if let Ended::Now(frame) = ended {
+                    self.give_up(vec![frame], State::Unwound);
+                }
+            }
+            Record::Thread { tid } => self.change(tid),
+            Record::Note { number, what: note::KERNEL, value } => {
+                let name = self.folder.names.kernels.by_id(value);
+                if let Some(frame) = self.stack.find_mut(number) {
+                    if let (Some((_, call)), Some(name)) = (&frame.asked, &name) {
+                        let _ = call.kernel.set(name.clone());
+                    }
+                    frame.kernel = name;
+                }
+            }
+            Record::Note { .. } | Record::Lookup(_) => {}
+        }
+    }
+
+    fn enter(&mut self, (number, slot, ticks): (u32, u32, u64), words: Words<'_>) {
+        let around = self.stack.last().map_or(0, |frame| frame.place);
+        if self.folder.names.made(slot).is_none() {
+            known(self.folder, self.shared, slot);
+        }
+        let names = &self.folder.names;
+        let (Some(thread), Some(known)) = (&self.thread, names.made(slot)) else { return };
+        let (words, memory) = words.split(known.words);
+        let kernel = match known.launch {
+            Launch::Word(n) => {
+                let by_handle = names.kernels.at(words.get(n).unwrap_or(0), ticks);
+                by_handle.or_else(|| self.stack.last().and_then(|frame| frame.kernel.clone()))
+            }
+            Launch::No => None,
+        };
+        let asked = known.tests.as_ref().map(|tests| {
+            let call = Call::plain(thread.clone(), known.function.clone(), Args::from(words), memory.bytes());
+            kernel.iter().for_each(|name| drop(call.kernel.set(name.clone())));
+            (tests.clone(), Arc::new(call))
+        });
+        let decided = asked.as_ref().map(|(tests, call)| judge(tests, call, None));
+        let at_end = self.shared.filter.needs_end() || decided == Some(None);
+        let shown = match (known.shown, decided) {
+            (false, _) | (_, Some(Some(false))) => Shown::No,
+            // A noted one has no end by which it could be wanted.
+            _ if at_end && known.function.noted => Shown::No,
+            _ if at_end => Shown::AtEnd,
+            _ => Shown::Yes,
+        };
+        self.shown += u64::from(shown == Shown::Yes);
+        self.left_out += u64::from(shown == Shown::No);
+        let place = if shown == Shown::No { around } else { self.calls.enter(around, &known.function) };
+        let noted = known.function.noted;
+        let frame = Frame { number, slot, ticks, inside: 0, place, shown, kernel, asked };
+        if noted {
+            // Nobody sees it return, and no call has it for a parent.
+            self.over(frame, &Ending { ticks, result: 0, state: State::Done, late: false, memory: &[] });
+        } else {
+            self.stack.enter(frame);
+        }
+    }
+
+    /// A call that is not on the stack any more.
+    fn over(&mut self, frame: Frame, ending: &Ending<'_>) {
+        let Some(known) = self.folder.names.made(frame.slot) else { return };
+        let (Some(thread), function) = (&self.thread, &known.function) else { return };
+        let took = ending.ticks.saturating_sub(frame.ticks);
+        let took_ns = self.folder.span(&self.shared.clock, took);
+        let returned = ending.state == State::Done && !function.noted;
+        let shown = match frame.shown {
+            Shown::Yes => true,
+            Shown::No => false,
+            Shown::AtEnd => {
+                let wanted = wanted(&self.shared.filter, &frame, function, ending, took_ns);
+                self.shown += u64::from(wanted);
+                self.left_out += u64::from(!wanted);
+                wanted
+            }
+        };
+        if let Some(around) = self.stack.last().filter(|_| returned && !ending.late) {
+            around.inside = around.inside.saturating_add(if shown { took } else { frame.inside });
+        }
+        if !shown {
+            return;
+        }
+        self.unfinished += u64::from(ending.state == State::Unfinished);
+        let told_above = || self.stack.open().any(|f| f.kernel.is_some() && f.shown != Shown::No);
+        self.calls.exit(&Done {
+            place: frame.place,
+            function,
+            thread,
+            kernel: frame.kernel.as_ref().filter(|_| !told_above()),
+            start_ns: self.folder.ns(&self.shared.clock, frame.ticks),
+            took_ns: returned.then_some(took_ns),
+            inside_ns: self.folder.span(&self.shared.clock, frame.inside),
+            result: ending.result,
+            state: ending.state,
+            late: ending.late,
+        });
+    }
+
+    /// Gives up what a call of this number and parent says is gone.
+    fn leave(&mut self, number: u32, parent: Parent) {
+        let mut gone = Vec::new();
+        self.stack.before_enter(number, parent, &mut |frame| gone.push(frame.clone()));
+        self.give_up(gone, State::Unwound);
+    }
+
+    /// Calls that did not return, the innermost first.
+    fn give_up(&mut self, gone: Vec<Frame>, state: State) {
+        for frame in gone {
+            let ending = Ending { ticks: self.last, result: 0, state, late: false, memory: &[] };
+            self.over(frame, &ending);
+        }
+    }
+
+    /// What is still open at the end: how many calls.
+    fn unfinished(&mut self) -> u64 {
+        let open: Vec<Frame> = self.stack.open().cloned().collect();
+        self.stack = Stack::default();
+        self.give_up(open, State::Unfinished);
+        self.unfinished
+    }
+}
+
+/// Whether a call that its end decides is wanted.
+fn wanted(filter: &Filter, frame: &Frame, function: &Function, ending: &Ending<'_>, took_ns: u64) -> bool {
+    let error = ending.state == State::Done && function.status(ending.result).is_some_and(|s| s != 0);
+    let holds = !filter.needs_end() || filter.shows_end(error, took_ns);
+    holds
+        && frame.asked.as_ref().is_none_or(|(tests, call)| {
+            let mut exit = Exit::without_return(call.clone(), ending.state, call.start_ns);
+            (exit.result, exit.memory) = (ending.result, ending.memory.into());
+            judge(tests, call, Some(&exit)) == Some(true)
+        })
+}

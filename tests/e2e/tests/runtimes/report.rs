@@ -1,0 +1,127 @@
+//! What `cutap report` says of a recording, on a program that leaves things behind, fails and waits, with NVIDIA's real runtime.
+
+use super::real::{linked, program};
+use cutap_e2e::{Finished, Scratch, cutap, finish, scratch};
+use serde_json::{Map, Value};
+use std::path::Path;
+use std::process::Command;
+use std::{env, fs};
+
+/// The recording of `left`; none if its runtime is not here.
+fn recorded() -> Option<Scratch> {
+    let program = program("left", linked("12.9"), &[])?;
+    let folder = scratch("report");
+    let mut command = Command::new(cutap());
+    command.args(["record", "--sim", "-o"]).arg(folder.join("run.cutap")).arg("--").arg(program);
+    let run = finish(command.env("CALLS", folder.join("calls")));
+    assert!(run.status.success(), "{}", run.stderr);
+    Some(folder)
+}
+
+fn report(file: &Path, words: &[&str]) -> Finished {
+    finish(Command::new(cutap()).arg("report").args(words).arg(file))
+}
+
+/// The lines of a JSON report that are not its end, without what differs from run to run, in the order of their text.
+fn facts(file: &Path, words: &[&str]) -> Vec<String> {
+    let said = report(file, &[words, &["--json"]].concat());
+    assert!(said.status.success(), "{words:?}: {}", said.stderr);
+    let parse = |line: &str| serde_json::from_str::<Map<String, Value>>(line).unwrap_or_else(|e| panic!("{e}: {line}"));
+    let mut lines: Vec<_> = said.stdout.lines().map(parse).collect();
+    let end = lines.pop().expect("an end");
+    assert_eq!((&end["type"], &end["recording"]["state"]), (&"end".into(), &"ended".into()));
+    for line in &mut lines {
+        let times: Vec<String> = line.keys().filter(|k| k.ends_with("_ns")).cloned().collect();
+        times.iter().map(String::as_str).chain(["share", "first", "pid", "tid"]).for_each(|key| drop(line.remove(key)));
+        for of in ["name", "path"] {
+            let plain = line.get(of).map(|v| v.to_string()).unwrap_or_default();
+            let words = plain.replace("left-static-12.9", "PROG").replace(r"\n", " ");
+            let pid = without_ids(&words);
+            if !plain.is_empty() {
+                line.insert(of.into(), serde_json::from_str(&pid).expect("still JSON"));
+            }
+        }
+    }
+    let mut lines: Vec<String> = lines.iter().map(|l| Value::Object(l.clone()).to_string()).collect();
+    lines.sort();
+    lines
+}
+
+/// Numbers behind `process` and `thread` are the run's.
+fn without_ids(text: &str) -> String {
+    let mut out = String::new();
+    let mut before = "";
+    for word in text.split_inclusive([' ', '"']) {
+        let number = word.trim_end_matches([' ', '"', ',']);
+        let of_run = matches!(before.trim_end(), "process" | "thread") && number.bytes().all(|b| b.is_ascii_digit());
+        out += &if of_run { word.replace(number, "N") } else { word.to_owned() };
+        before = word;
+    }
+    out
+}
+
+#[test]
+fn all_that_a_report_tells() {
+    let Some(folder) = recorded() else { return };
+    let file = folder.join("run.cutap");
+    // What the runtime does at its start is another test's affair.
+    let filter = ["-e", "!cuGetProcAddress*,!cuDeviceGet*,!cuGetExportTable,!cuInit,!cuDriver*,!cuModule*"];
+    let mut text = String::new();
+    let questions: [&[&str]; 9] = [
+        &["--leaks"],
+        &["--errors"],
+        &["--sync"],
+        &["--tree"],
+        &["--callers", "cuMemAlloc"],
+        &["--by", "layer"],
+        &["--by", "instance"],
+        &["--by", "stream"],
+        &["--by", "function", "-e", "cudaMalloc*"],
+    ];
+    for words in questions {
+        let asked = if words.contains(&"-e") { words.to_vec() } else { [words, &filter].concat() };
+        text += &format!("== {}\n{}\n", words.join(" "), facts(&file, &asked).join("\n"));
+    }
+    let golden = Path::new(env!("CARGO_MANIFEST_DIR")).join("golden/report.txt");
+    if env::var_os("UPDATE_GOLDEN").is_some() {
+        fs::write(&golden, &text).expect("the checkout is writable");
+    }
+    assert_eq!(text, fs::read_to_string(golden).unwrap_or_default(), "UPDATE_GOLDEN=1 writes it, then read it");
+}
+
+#[test]
+fn text_and_refusals() {
+    let Some(folder) = recorded() else { return };
+    let file = folder.join("run.cutap");
+    let leaks = report(&file, &["--leaks"]).stdout;
+    let wanted = "        3 pieces of device memory, 12 KiB  made by cuMemAlloc_v2\n            in cudaMalloc [left-static-12.9, runtime 12.9]\n";
+    assert!(leaks.starts_with(wanted), "{leaks}");
+    let errors = report(&file, &["--errors"]).stdout;
+    assert!(
+        errors.contains("        2  cuMemAlloc_v2 = CUDA_ERROR_OUT_OF_MEMORY\n             in cudaMalloc ["),
+        "{errors}"
+    );
+    let table = report(&file, &["-e", "runtime"]).stdout;
+    let malloc = table.lines().find(|l| l.ends_with("cudaMalloc [left-static-12.9, runtime 12.9]")).expect(&table);
+    assert!(malloc.trim_start().starts_with("6       2 "), "{malloc}");
+    // The counts of a table are those of the trace.
+    let shown = finish(Command::new(cutap()).args(["show", "-c", "--json"]).arg(&file)).stdout;
+    let counts = |text: &str| -> Vec<String> {
+        let lines = text.lines().map(|l| serde_json::from_str::<Value>(l).expect("JSON"));
+        let row = |l: Value| format!("{} {} {} {}", l["library"], l["name"], l["calls"], l["errors"]);
+        let mut rows: Vec<String> = lines.filter(|l| l["type"] != "end").map(row).collect();
+        rows.sort();
+        rows
+    };
+    assert_eq!(counts(&report(&file, &["--json"]).stdout), counts(&shown));
+    for (words, said) in [
+        (&["--by", "colour"][..], "there is no table by colour; --by takes one of function, layer,"),
+        (&["--callers", "cuNever"], "has no call of cuNever; cutap report "),
+        (&["--tree", "--errors"], "--tree and --errors cannot stand together; leave one out"),
+        (&["-e", "cudaMaloc"], "did you mean cudaMalloc"),
+    ] {
+        let refused = report(&file, words);
+        assert!(!refused.status.success() && refused.stderr.contains(said), "{words:?}: {}", refused.stderr);
+        assert_eq!(refused.stderr.trim_end().lines().count(), 1, "{}", refused.stderr);
+    }
+}

@@ -273,7 +273,8 @@ fn count(of: cutap_calls::known::Count, number: &dyn Fn(u8) -> Option<u64>) -> O
         Count::Of(n) | Count::At(n) => number(n),
         Count::Least(a, b) => Some(number(a)?.min(number(b)?)),
         Count::Product(a, b) => number(a)?.checked_mul(number(b)?),
-        Count::Unknown | Count::ZeroEnded => None,
+        Count::Less(n, less) => number(n)?.checked_sub(less.into()),
+        Count::Carried(..) | Count::Unknown | Count::ZeroEnded => None,
     }
 }
 

@@ -7,6 +7,7 @@
     wheels.py cufile 12      a folder with lib/libcufile.so.0 (static runtime 11.1 inside)
     wheels.py cupti 13.0     a folder with include/ and lib/libcupti.so.NN
     wheels.py cublas 13.0    a folder with lib/libcublas.so.13 (400 MB; for --large)
+    wheels.py npp 12.4       a folder with lib/libnpp*.so.12 (410 MB; for --large)
     wheels.py torch 2.15     a folder with python3, which has PyTorch for CUDA 13 (5.7 GB; for --large)
     wheels.py nvcc 13.0      a folder with bin/nvcc and all that it needs (100 MB; for --large)
     wheels.py debian 11.8    a folder with lib/libcudart_static.a of Debian's non-free
@@ -41,6 +42,7 @@ WHEELS = {
     ("cupti", "12.9"): ["nvidia-cuda-cupti-cu12==12.9.79"],
     ("cupti", "13.0"): ["nvidia-cuda-cupti==13.0.85"],
     ("cublas", "13.0"): ["nvidia-cublas==13.0.2.14"],
+    ("npp", "12.4"): ["nvidia-npp-cu12==12.4.1.87"],
     ("nvcc", "13.0"): ["nvidia-cuda-nvcc==13.0.88", "nvidia-nvvm==13.0.88", "nvidia-cuda-crt==13.0.88",
                        "nvidia-cuda-runtime==13.0.96"],
 }

@@ -162,7 +162,8 @@ fn a_hook_on_malloc() {
     }
 }
 
-fn large(what: &str) -> bool {
+/// Whether this is a run with big downloads.
+pub fn large(what: &str) -> bool {
     let large = env::var_os("CUTAP_LARGE").is_some_and(|v| v == "1");
     if !large {
         println!("skipped {what}: needs CUTAP_LARGE=1");

@@ -5,6 +5,7 @@ mod every;
 mod forum;
 mod real;
 mod report;
+mod toolkit;
 mod values;
 
 use cutap_e2e::{Counts, normal_form, sources};

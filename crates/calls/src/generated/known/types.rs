@@ -2363,14 +2363,14 @@ pub(super) static TYPES: &[Type] = &[
     Struct(653), // 2347 t_nvrtcBundledHeadersInfo
     Pointer(t_nvrtcBundledHeadersInfo, false), // 2348 t_P_nvrtcBundledHeadersInfo
     Flags(559, 4), // 2349 t_nvrtcInstallHeaders_in4
-    Enum(560), // 2350 t_nvshmem_team_id_t
-    Enum(561), // 2351 t_nvshmemx_thread_support_t
+    Handle(207), // 2350 t_nvshmem_team_t
+    Enum(560), // 2351 t_nvshmemx_thread_support_t
     Pointer(t_nvshmemx_thread_support_t, false), // 2352 t_P_nvshmemx_thread_support_t
     Array(t_char, 48), // 2353 t_A48_char
     Struct(654), // 2354 t_nvshmem_team_config_t
     Pointer(t_nvshmem_team_config_t, false), // 2355 t_P_nvshmem_team_config_t
     Pointer(t_nvshmem_team_config_t, true), // 2356 t_PC_nvshmem_team_config_t
-    Pointer(t_nvshmem_team_id_t, false), // 2357 t_P_nvshmem_team_id_t
+    Pointer(t_nvshmem_team_t, false), // 2357 t_P_nvshmem_team_t
     Array(t_char, 124), // 2358 t_A124_char
     Struct(658), // 2359 t_nvshmemx_uniqueid_t
     Pointer(t_nvshmemx_uniqueid_t, false), // 2360 t_P_nvshmemx_uniqueid_t
@@ -2380,25 +2380,25 @@ pub(super) static TYPES: &[Type] = &[
     Struct(655), // 2364 t_nvshmemx_init_attr_t
     Pointer(t_nvshmemx_init_attr_t, false), // 2365 t_P_nvshmemx_init_attr_t
     Struct(659), // 2366 t_nvshmemi_version_t
-    Enum(562), // 2367 t_nvshmemx_signal_op_t
+    Enum(561), // 2367 t_nvshmemx_signal_op_t
     Struct(660), // 2368 t_nvshmemx_collective_launch_attr_t
     Pointer(t_nvshmemx_collective_launch_attr_t, true), // 2369 t_PC_nvshmemx_collective_launch_attr_t
-    Flags(563, 4), // 2370 t_flags_in4
-    Enum(564), // 2371 t_nvshmemx_cmp_type_t
+    Flags(562, 4), // 2370 t_flags_in4
+    Enum(563), // 2371 t_nvshmemx_cmp_type_t
     Array(t_char, 60), // 2372 t_A60_char
     Struct(661), // 2373 t_nvshmemx_region_attrs_t
     Pointer(t_nvshmemx_region_attrs_t, true), // 2374 t_PC_nvshmemx_region_attrs_t
     Pointer(t_nvshmemx_uniqueid_t, true), // 2375 t_PC_nvshmemx_uniqueid_t
-    Enum(565), // 2376 t_nvtiffStatus_t
-    Status(565), // 2377 t_nvtiffStatus_t_status
-    Handle(207), // 2378 t_nvtiffStream_t
-    Handle(208), // 2379 t_nvtiffDecoder_t
-    Handle(209), // 2380 t_nvtiffDecodeParams_t
+    Enum(564), // 2376 t_nvtiffStatus_t
+    Status(564), // 2377 t_nvtiffStatus_t_status
+    Handle(208), // 2378 t_nvtiffStream_t
+    Handle(209), // 2379 t_nvtiffDecoder_t
+    Handle(210), // 2380 t_nvtiffDecodeParams_t
     Struct(662), // 2381 t_nvtiffImage_t
     Pointer(t_nvtiffImage_t, false), // 2382 t_P_nvtiffImage_t
     Pointer(t_nvtiffImage_t, true), // 2383 t_PC_nvtiffImage_t
     Pointer(t_nvtiffDecodeParams_t, false), // 2384 t_P_nvtiffDecodeParams_t
-    Enum(566), // 2385 t_nvtiffOutputFormat_t
+    Enum(565), // 2385 t_nvtiffOutputFormat_t
     Struct(663), // 2386 t_nvtiffDecodeRegion_t
     Pointer(t_nvtiffDecodeRegion_t, true), // 2387 t_PC_nvtiffDecodeRegion_t
     Pointer(t_nvtiffDecoder_t, false), // 2388 t_P_nvtiffDecoder_t
@@ -2406,27 +2406,27 @@ pub(super) static TYPES: &[Type] = &[
     Pointer(t_nvtiffDeviceAllocator_t, false), // 2390 t_P_nvtiffDeviceAllocator_t
     Struct(665), // 2391 t_nvtiffPinnedAllocator_t
     Pointer(t_nvtiffPinnedAllocator_t, false), // 2392 t_P_nvtiffPinnedAllocator_t
-    Handle(210), // 2393 t_nvtiffEncoder_t
-    Handle(211), // 2394 t_nvtiffEncodeParams_t
+    Handle(211), // 2393 t_nvtiffEncoder_t
+    Handle(212), // 2394 t_nvtiffEncodeParams_t
     Pointer(t_nvtiffEncodeParams_t, false), // 2395 t_P_nvtiffEncodeParams_t
-    Enum(567), // 2396 t_nvtiffGeoKey_t
-    Enum(568), // 2397 t_nvtiffGeoKeyDataType_t
-    Enum(569), // 2398 t_nvtiffImageGeometryType_t
+    Enum(566), // 2396 t_nvtiffGeoKey_t
+    Enum(567), // 2397 t_nvtiffGeoKeyDataType_t
+    Enum(568), // 2398 t_nvtiffImageGeometryType_t
     Struct(666), // 2399 t_nvtiffImageGeometry_t
     Pointer(t_nvtiffImageGeometry_t, true), // 2400 t_PC_nvtiffImageGeometry_t
-    Enum(570), // 2401 t_nvtiffCompression_t
-    Enum(571), // 2402 t_nvtiffPhotometricInt_t
-    Enum(572), // 2403 t_nvtiffPlanarConfig_t
+    Enum(569), // 2401 t_nvtiffCompression_t
+    Enum(570), // 2402 t_nvtiffPhotometricInt_t
+    Enum(571), // 2403 t_nvtiffPlanarConfig_t
     Array(t_u16, 16), // 2404 t_A16_u16
-    Enum(573), // 2405 t_nvtiffSampleFormat_t
+    Enum(572), // 2405 t_nvtiffSampleFormat_t
     Array(t_nvtiffSampleFormat_t, 16), // 2406 t_A16_nvtiffSampleFormat_t
     Struct(667), // 2407 t_nvtiffImageInfo_t
     Pointer(t_nvtiffImageInfo_t, true), // 2408 t_PC_nvtiffImageInfo_t
-    Enum(574), // 2409 t_nvtiffJpegChromaSubsampling_t
+    Enum(573), // 2409 t_nvtiffJpegChromaSubsampling_t
     Struct(668), // 2410 t_nvtiffJpegEncodeOptions_t
     Pointer(t_nvtiffJpegEncodeOptions_t, true), // 2411 t_PC_nvtiffJpegEncodeOptions_t
-    Enum(575), // 2412 t_nvtiffTagDataType_t
-    Enum(576), // 2413 t_nvtiffVariant_t
+    Enum(574), // 2412 t_nvtiffTagDataType_t
+    Enum(575), // 2413 t_nvtiffVariant_t
     Pointer(t_nvtiffEncoder_t, false), // 2414 t_P_nvtiffEncoder_t
     Pointer(t_nvtiffGeoKeyDataType_t, false), // 2415 t_P_nvtiffGeoKeyDataType_t
     Struct(669), // 2416 t_nvtiffStreamHeader_t
@@ -4788,14 +4788,14 @@ pub(super) const t_P_nvrtcProgram: TypeId = 2346;
 pub(super) const t_nvrtcBundledHeadersInfo: TypeId = 2347;
 pub(super) const t_P_nvrtcBundledHeadersInfo: TypeId = 2348;
 pub(super) const t_nvrtcInstallHeaders_in4: TypeId = 2349;
-pub(super) const t_nvshmem_team_id_t: TypeId = 2350;
+pub(super) const t_nvshmem_team_t: TypeId = 2350;
 pub(super) const t_nvshmemx_thread_support_t: TypeId = 2351;
 pub(super) const t_P_nvshmemx_thread_support_t: TypeId = 2352;
 pub(super) const t_A48_char: TypeId = 2353;
 pub(super) const t_nvshmem_team_config_t: TypeId = 2354;
 pub(super) const t_P_nvshmem_team_config_t: TypeId = 2355;
 pub(super) const t_PC_nvshmem_team_config_t: TypeId = 2356;
-pub(super) const t_P_nvshmem_team_id_t: TypeId = 2357;
+pub(super) const t_P_nvshmem_team_t: TypeId = 2357;
 pub(super) const t_A124_char: TypeId = 2358;
 pub(super) const t_nvshmemx_uniqueid_t: TypeId = 2359;
 pub(super) const t_P_nvshmemx_uniqueid_t: TypeId = 2360;
@@ -5424,7 +5424,6 @@ pub(super) static ENUMS: &[EnumRow] = &[
     EnumRow { name: "nvmlVgpuCapability_t", bytes: 4, values: &[(0, "NVML_VGPU_CAP_NVLINK_P2P"), (1, "NVML_VGPU_CAP_GPUDIRECT"), (2, "NVML_VGPU_CAP_MULTI_VGPU_EXCLUSIVE"), (3, "NVML_VGPU_CAP_EXCLUSIVE_TYPE"), (4, "NVML_VGPU_CAP_EXCLUSIVE_SIZE"), (5, "NVML_VGPU_CAP_COUNT")] },
     EnumRow { name: "nvrtcResult", bytes: 4, values: &[(0, "NVRTC_SUCCESS"), (1, "NVRTC_ERROR_OUT_OF_MEMORY"), (2, "NVRTC_ERROR_PROGRAM_CREATION_FAILURE"), (3, "NVRTC_ERROR_INVALID_INPUT"), (4, "NVRTC_ERROR_INVALID_PROGRAM"), (5, "NVRTC_ERROR_INVALID_OPTION"), (6, "NVRTC_ERROR_COMPILATION"), (7, "NVRTC_ERROR_BUILTIN_OPERATION_FAILURE"), (8, "NVRTC_ERROR_NO_NAME_EXPRESSIONS_AFTER_COMPILATION"), (9, "NVRTC_ERROR_NO_LOWERED_NAMES_BEFORE_COMPILATION"), (10, "NVRTC_ERROR_NAME_EXPRESSION_NOT_VALID"), (11, "NVRTC_ERROR_INTERNAL_ERROR"), (12, "NVRTC_ERROR_TIME_FILE_WRITE_FAILED"), (13, "NVRTC_ERROR_NO_PCH_CREATE_ATTEMPTED"), (14, "NVRTC_ERROR_PCH_CREATE_HEAP_EXHAUSTED"), (15, "NVRTC_ERROR_PCH_CREATE"), (16, "NVRTC_ERROR_CANCELLED"), (17, "NVRTC_ERROR_TIME_TRACE_FILE_WRITE_FAILED"), (18, "NVRTC_ERROR_BUSY")] },
     EnumRow { name: "nvrtcInstallHeaders", bytes: 4, values: &[(0, "NVRTC_INSTALL_HEADERS_SKIP_IF_EXISTS"), (1, "NVRTC_INSTALL_HEADERS_FORCE_OVERWRITE"), (2, "NVRTC_INSTALL_HEADERS_NO_WAIT")] },
-    EnumRow { name: "nvshmem_team_id_t", bytes: 4, values: &[(-1, "NVSHMEM_TEAM_INVALID"), (0, "NVSHMEM_TEAM_WORLD"), (0, "NVSHMEM_TEAM_WORLD_INDEX"), (1, "NVSHMEM_TEAM_SHARED"), (1, "NVSHMEM_TEAM_SHARED_INDEX"), (2, "NVSHMEMX_TEAM_NODE"), (2, "NVSHMEM_TEAM_NODE_INDEX"), (3, "NVSHMEMX_TEAM_SAME_MYPE_NODE"), (3, "NVSHMEM_TEAM_SAME_MYPE_NODE_INDEX"), (4, "NVSHMEMI_TEAM_SAME_GPU"), (4, "NVSHMEM_TEAM_SAME_GPU_INDEX"), (5, "NVSHMEMI_TEAM_GPU_LEADERS"), (5, "NVSHMEM_TEAM_GPU_LEADERS_INDEX"), (6, "NVSHMEM_TEAM_MC_SHARED"), (6, "NVSHMEM_TEAM_MC_SHARED_INDEX"), (7, "NVSHMEM_TEAMS_MIN"), (2147483647, "NVSHMEM_TEAM_INDEX_MAX")] },
     EnumRow { name: "nvshmemx_thread_support_t", bytes: 4, values: &[(0, "NVSHMEM_THREAD_SINGLE"), (1, "NVSHMEM_THREAD_FUNNELED"), (2, "NVSHMEM_THREAD_SERIALIZED"), (3, "NVSHMEM_THREAD_MULTIPLE"), (2147483647, "NVSHMEM_THREAD_TYPE_SENTINEL")] },
     EnumRow { name: "nvshmemx_signal_op_t", bytes: 4, values: &[(9, "NVSHMEM_SIGNAL_SET"), (10, "NVSHMEM_SIGNAL_ADD")] },
     EnumRow { name: "flags", bytes: 4, values: &[(1, "NVSHMEMX_INIT_THREAD_PES"), (2, "NVSHMEMX_INIT_WITH_MPI_COMM"), (4, "NVSHMEMX_INIT_WITH_SHMEM"), (8, "NVSHMEMX_INIT_WITH_UNIQUEID"), (2147483648, "NVSHMEMX_INIT_MAX")] },
@@ -6326,6 +6325,7 @@ pub(super) static HANDLES: &[HandleRow] = &[
     HandleRow { name: "nvmlSystemEventSet_t", short: "systemEventSet", number: false, bytes: 8, special: &[], elsewhere: false },
     HandleRow { name: "nvmlUnit_t", short: "unit", number: false, bytes: 8, special: &[], elsewhere: false },
     HandleRow { name: "nvrtcProgram", short: "program", number: false, bytes: 8, special: &[], elsewhere: false },
+    HandleRow { name: "nvshmem_team_t", short: "team", number: true, bytes: 4, special: &[(0, "NVSHMEM_TEAM_WORLD"), (1, "NVSHMEM_TEAM_SHARED"), (2, "NVSHMEMX_TEAM_NODE"), (3, "NVSHMEMX_TEAM_SAME_MYPE_NODE"), (6, "NVSHMEM_TEAM_MC_SHARED"), (4294967295, "NVSHMEM_TEAM_INVALID")], elsewhere: false },
     HandleRow { name: "nvtiffStream_t", short: "tiffStream", number: false, bytes: 8, special: &[], elsewhere: false },
     HandleRow { name: "nvtiffDecoder_t", short: "tiffDecoder", number: false, bytes: 8, special: &[], elsewhere: false },
     HandleRow { name: "nvtiffDecodeParams_t", short: "decodeParams", number: false, bytes: 8, special: &[], elsewhere: false },

@@ -1,0 +1,119 @@
+//! Toolkit libraries of thousands of functions (tests/programs/toolkit): a recording is golden text, with its arguments. The library
+//! is a stand-in with NVIDIA's SONAME, which checks what it is given; with CUTAP_LARGE=1 NVIDIA's own too, and the text is the same.
+
+use crate::forum::{build_in, golden_in, large};
+use crate::real::{self, shared, wheel};
+use cutap_e2e::{cutap, finish, scratch};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+const FOLDER: &str = "toolkit";
+
+/// What a program is linked with so that it finds this library, and its neighbours, where they lie.
+fn linked(libraries: &[PathBuf]) -> Vec<String> {
+    let words = libraries.iter().map(|l| l.display().to_string());
+    let folders = libraries.iter().filter_map(|l| l.parent()).map(|f| format!("-Wl,-rpath,{}", f.display()));
+    words.chain(folders).collect()
+}
+
+/// The runtime that programs and stand-ins use: its library and a word for its headers.
+fn runtime() -> Option<(PathBuf, String)> {
+    let include = wheel("cudart", "12.9")?.join("include");
+    Some((shared("12.9").library()?, format!("-I{}", include.display())))
+}
+
+fn build(source: &str, name: &str, words: &[String]) -> PathBuf {
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    build_in(FOLDER, source, name, &words)
+}
+
+/// A library of ours in the place of NVIDIA's.
+fn stand_in(source: &str, soname: &str, defined: &str) -> Option<PathBuf> {
+    let (runtime, include) = runtime()?;
+    let mut words = vec![include, format!("-D{defined}"), format!("-Wl,-soname,{soname}")];
+    words.extend(["-shared", "-fPIC", "-Wno-unused-function"].map(str::to_owned));
+    words.extend(linked(&[runtime]));
+    Some(build(source, soname, &words))
+}
+
+/// Records the program with these libraries: it says what it says without cutap, and the calls are the golden text.
+fn recorded(source: &str, name: &str, libraries: &[PathBuf], filter: &str, stdout: &str) {
+    let Some((runtime, include)) = runtime() else { return };
+    let mut words = vec![include];
+    words.extend(linked(&[libraries, &[runtime]].concat()));
+    let program = build(source, name, &words);
+    let plain = finish(Command::new(&program).env("LD_LIBRARY_PATH", real::sim()));
+    assert_eq!(plain.stdout, stdout, "{plain:?}");
+    let folder = scratch(FOLDER);
+    let file = folder.join("calls");
+    let mut record = Command::new(cutap());
+    record.args(["record", "--sim", "-e", filter, "-o"]).arg(&file).arg("--").arg(&program);
+    let run = finish(&mut record);
+    assert_eq!((run.stdout, run.status), (plain.stdout, plain.status), "{}", run.stderr);
+    let shown = finish(Command::new(cutap()).arg("show").arg(&file));
+    assert!(shown.status.success(), "{}", shown.stderr);
+    golden_in(FOLDER, Path::new(source).file_stem().and_then(|s| s.to_str()).expect("text"), &folded(&shown.stdout));
+}
+
+/// A call that took so long that its beginning has a line of its own, and that made no others, as one line: how long it takes is a
+/// matter of the machine.
+fn folded(text: &str) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    for line in text.lines() {
+        let one = lines.last().and_then(|opening| one_line(opening, line));
+        match (one, lines.last_mut()) {
+            (Some(one), Some(last)) => *last = one,
+            _ => lines.push(line.to_owned()),
+        }
+    }
+    lines.join("\n")
+}
+
+/// `f(p=0x1) {` and `} f(p=&5) = 0`; one output at most.
+fn one_line(opening: &str, closing: &str) -> Option<String> {
+    let (head, rest) = (opening.strip_suffix(" {")?, closing.strip_prefix("} ")?);
+    let (call, result) = rest.split_once(" = ")?;
+    let Some((name, value)) = call.strip_suffix(')').and_then(|c| c.split_once('(')?.1.split_once('=')) else {
+        return Some(format!("{head} = {result}"));
+    };
+    let (before, after) = head.split_once(&format!("{name}="))?;
+    let end = after.find([',', ')'])?;
+    Some(format!("{before}{name}={value}{} = {result}", &after[end..]))
+}
+
+#[test]
+fn long_calls_are_folded() {
+    let text =
+        "[l] f(a=1, p=0x7, b={x=1}) {\n} f(p=&5) = 0 <60ms>\n[l] g(a=1) {\n  h() = 0\n} g = 0\n[l] k(a=1) {\n} k = 0";
+    let expected = "[l] f(a=1, p=&5, b={x=1}) = 0 <60ms>\n[l] g(a=1) {\n  h() = 0\n} g = 0\n[l] k(a=1) = 0";
+    assert_eq!(folded(text), expected);
+}
+
+const NPP: [(&str, &str); 6] =
+    [("ial", "IAL"), ("idei", "IDEI"), ("ig", "IG"), ("ist", "IST"), ("s", "S"), ("isu", "ISU")];
+const NPP_CALLS: &str = "npp*,cudaMalloc,cudaStreamCreate";
+const NPP_SAYS: &str = "0 -8 0 0 0 0 0 0 1 512\n";
+
+#[test]
+fn npp() {
+    let library = |(name, defined): &(&str, &str)| stand_in("npp_stand_in.c", &format!("libnpp{name}.so.12"), defined);
+    let Some(libraries) = NPP.iter().map(library).collect::<Option<Vec<_>>>() else { return };
+    recorded("npp.c", "npp", &libraries, NPP_CALLS, NPP_SAYS);
+}
+
+#[test]
+fn npp_as_nvidia_made_it() {
+    if !large("NPP") {
+        return;
+    }
+    let Some(wheel) = wheel("npp", "12.4") else { return };
+    let libraries = NPP.map(|(name, _)| wheel.join(format!("lib/libnpp{name}.so.12")));
+    let all = [&libraries[..], &[wheel.join("lib/libnppc.so.12")]].concat();
+    recorded("npp.c", "npp_real", &all, NPP_CALLS, NPP_SAYS);
+}
+
+#[test]
+fn nvshmem() {
+    let Some(library) = stand_in("nvshmem_stand_in.c", "libnvshmem_host.so.3", "HOST") else { return };
+    recorded("nvshmem.c", "nvshmem", &[library], "nvshmem*,cudaMalloc,cudaStreamCreate", "0 2 0 0\n");
+}

@@ -6,10 +6,10 @@ mod report_words;
 mod words;
 
 use clap::{CommandFactory, Parser};
-use cutap_collect::{Embedded, Error, OWN_FAILURE};
+use cutap_collect::{DumpOptions, Embedded, Error, OWN_FAILURE};
 use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
-use words::{Command, Inspect, Words};
+use words::{Command, Inspect, What, Words};
 
 /// Built and embedded by build.rs.
 const EMBEDDED: Embedded =
@@ -50,6 +50,9 @@ fn run(command: Command) -> Result<(), Error> {
         Command::Show(words) => cutap_collect::show(&words.into()),
         Command::Report(words) => cutap_collect::report(&words.try_into()?),
         Command::Recover(words) => cutap_collect::recover(&words.into()),
+        Command::Ctl(words) => match words.what {
+            What::Dump { output } => cutap_collect::dump(&DumpOptions { pid: words.pid, output }),
+        },
         Command::Inspect(words) => inspect(&words),
         Command::Api(words) => print(&api::run(&words)?),
         Command::Collect(words) => cutap_collect::collect(&words.into()),

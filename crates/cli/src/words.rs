@@ -3,7 +3,7 @@
 
 use crate::report_words::Report;
 use clap::{Args, Parser, Subcommand};
-use cutap_collect::{CollectorOptions, EnvOptions, Form, RecoverOptions, ShowOptions, TraceOptions};
+use cutap_collect::{CollectorOptions, EnvOptions, Form, Full, RecoverOptions, ShowOptions, Size, TraceOptions};
 use std::ffi::OsString;
 use std::path::PathBuf;
 
@@ -34,6 +34,8 @@ pub enum Command {
     Report(Report),
     /// Take what a run folder still holds into a recording, when a collector was killed
     Recover(Recover),
+    /// Ask something of a program that runs under cutap, without stopping it
+    Ctl(Ctl),
     /// Say how a program or library reaches CUDA, and which of its calls a trace will see
     Inspect(Inspect),
     /// Say what is known of a function, or which functions a library has
@@ -63,6 +65,23 @@ impl Looks {
     }
 }
 
+/// What a thread does that calls faster than its calls can be written down.
+#[derive(Debug, Args)]
+pub struct WhenFull {
+    /// Never wait: drop calls that do not fit, and count them
+    #[arg(long)]
+    lossy: bool,
+    /// Keep only the newest calls, SIZE (as 4M) for each thread, and write them at the end or by cutap ctl PID dump
+    #[arg(long, value_name = "SIZE", conflicts_with = "lossy")]
+    flight_recorder: Option<Size>,
+}
+
+impl WhenFull {
+    fn full(&self) -> Full {
+        Full::from_words(self.lossy, self.flight_recorder)
+    }
+}
+
 /// `cutap trace`.
 #[derive(Debug, Args)]
 pub struct Trace {
@@ -80,6 +99,9 @@ pub struct Trace {
     /// Keep each cubin, PTX and fatbin that the program loads in DIR
     #[arg(long, value_name = "DIR")]
     dump_modules: Option<PathBuf>,
+    /// Never wait: drop calls that are made faster than they can be printed, and count them
+    #[arg(long)]
+    lossy: bool,
     /// Use and keep this run folder (for cutap show)
     #[arg(long, value_name = "DIR")]
     run: Option<PathBuf>,
@@ -100,6 +122,7 @@ impl From<Trace> for TraceOptions {
             sim: words.sim,
             no_follow: words.no_follow,
             dump_modules: words.dump_modules,
+            full: Full::from_words(words.lossy, None),
             run: words.run,
             program: program.remove(0),
             args,
@@ -122,6 +145,8 @@ pub struct Record {
     /// Leave child processes alone
     #[arg(long)]
     no_follow: bool,
+    #[command(flatten)]
+    when_full: WhenFull,
     /// Use and keep this run folder
     #[arg(long, value_name = "DIR")]
     run: Option<PathBuf>,
@@ -142,6 +167,7 @@ impl From<Record> for TraceOptions {
             sim: words.sim,
             no_follow: words.no_follow,
             dump_modules: None,
+            full: words.when_full.full(),
             run: words.run,
             program: program.remove(0),
             args,
@@ -161,11 +187,13 @@ pub struct Env {
     /// Use the simulated driver
     #[arg(long)]
     sim: bool,
+    #[command(flatten)]
+    when_full: WhenFull,
 }
 
 impl From<Env> for EnvOptions {
     fn from(words: Env) -> EnvOptions {
-        EnvOptions { run: words.run, filter: words.filter, sim: words.sim }
+        EnvOptions { full: words.when_full.full(), run: words.run, filter: words.filter, sim: words.sim }
     }
 }
 
@@ -200,6 +228,28 @@ impl From<Recover> for RecoverOptions {
     fn from(words: Recover) -> RecoverOptions {
         RecoverOptions { run: words.run, output: words.output }
     }
+}
+
+/// `cutap ctl`.
+#[derive(Debug, Args)]
+pub struct Ctl {
+    /// The program's process
+    #[arg(value_name = "PID")]
+    pub pid: u32,
+    /// What to do.
+    #[command(subcommand)]
+    pub what: What,
+}
+
+/// What `cutap ctl` can do.
+#[derive(Debug, Subcommand)]
+pub enum What {
+    /// Write what a flight recorder holds now to a new file
+    Dump {
+        /// The file to make
+        #[arg(short = 'o', value_name = "FILE", default_value = "dump.cutap")]
+        output: PathBuf,
+    },
 }
 
 /// `cutap inspect`.

@@ -330,6 +330,31 @@ assert cuda.cuLibraryLoadData(ctypes.byref(mod), cubin, None, None, 0, None, Non
 }
 
 #[test]
+fn an_old_kernel_has_its_name_in_a_flight_recorder() {
+    let folder = Folder::new("old-kernel");
+    let rest = format!(
+        "{CUBIN}init()
+ctx = ctypes.c_void_p(); mod = ctypes.c_void_p(); f = ctypes.c_void_p()
+assert cuda.cuDevicePrimaryCtxRetain(ctypes.byref(ctx), 0) == 0 and cuda.cuCtxSetCurrent(ctx) == 0
+assert cuda.cuModuleLoadData(ctypes.byref(mod), cubin) == 0
+assert cuda.cuModuleGetFunction(ctypes.byref(f), mod, b'k') == 0
+for _ in range(20000): count()
+assert cuda.cuLaunchKernel(f, 1, 1, 1, 1, 1, 1, 0, None, (ctypes.c_void_p * 1)(ctypes.addressof(ctypes.c_long())), None) == 0
+"
+    );
+    let (file, script) = (folder.join("run.cutap"), program(&folder, "p.py", &rest));
+    let words = ["record", "--sim", "--flight-recorder", "64K", "-o", file.to_str().unwrap(), "--", python(), &script];
+    let done = cutap(&words).output().unwrap();
+    assert!(done.status.success(), "{}", err(&done));
+    let text = out(&cutap(&["show", file.to_str().unwrap()]).output().unwrap());
+    assert_eq!(lines_with(&text, "cuModuleGetFunction"), 0, "it is long ago");
+    assert_eq!(text.lines().filter(|l| l.starts_with("cuLaunchKernel(") && l.contains("k")).count(), 1);
+    let launch = text.lines().find(|l| l.starts_with("cuLaunchKernel(")).unwrap();
+    assert!(launch.contains("kernel=k") || launch.contains("f=k"), "{launch}");
+    assert_eq!(lines_with(&text, "calls older than what the flight recorder kept"), 1);
+}
+
+#[test]
 fn a_program_that_is_stopped_by_us_leaves_its_trace() {
     let folder = Folder::new("term");
     let script = program(&folder, "p.py", "init(); count()\nprint('ready', flush=True)\ntime.sleep(100)\n");

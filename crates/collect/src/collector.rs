@@ -74,18 +74,26 @@ pub fn collect(options: &CollectorOptions) -> Result<()> {
         Some(_) => page.stop_recording(),
         None => page.collector(COLLECTOR_GONE),
     }
-    if line.front_is_gone() && options.temporary {
+    let keep = options.record && broken.is_some();
+    if line.front_is_gone() && options.temporary && !keep {
         let _ = std::fs::remove_dir_all(&options.run);
     }
     match broken.filter(|e| !quiet(e)) {
         None => Ok(()),
         Some(e) => Err(Error {
             code: UNWRITTEN,
-            sentence: format!(
-                "cannot write the {}: {}; the program runs on untraced; write to another place with -o",
-                if options.record { "recording" } else { "trace" },
-                reason(&e)
-            ),
+            sentence: match options.record {
+                true => format!(
+                    "cannot write the recording: {}; the program runs on unrecorded; make room and add what was \
+                     recorded up to here with cutap recover {} -o FILE",
+                    reason(&e),
+                    options.run.display()
+                ),
+                false => format!(
+                    "cannot write the trace: {}; the program runs on untraced; write to another place with -o",
+                    reason(&e)
+                ),
+            },
         }),
     }
 }
@@ -187,6 +195,9 @@ fn recording(options: &CollectorOptions) -> Result<Recorder> {
 
 impl Work for Recorder {
     fn round(&mut self, last: bool, page: &Page) -> Result<Round> {
+        if !last && page.is_flight_recorder() {
+            return Ok(Round::default());
+        }
         Ok(match Recorder::round(self, last, &mut || page.beat()) {
             Ok(found) => Round { found, ..Round::default() },
             Err(e) => Round { broken: Some(e), ..Round::default() },

@@ -3,6 +3,7 @@
 //! Whoever drains holds a lock on it, so that there are never two.
 
 use crate::error::{Result, cannot};
+use crate::full::Full;
 use cutap_trace::Filter;
 use cutap_wire::control::{self, Control};
 use std::fs::{File, OpenOptions};
@@ -10,11 +11,6 @@ use std::mem::offset_of;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::{FileExt, OpenOptionsExt};
 use std::path::Path;
-
-/// Bytes of a chunk: small, so that the writer reuses what is hot in the cache.
-const CHUNK_BYTES: u32 = 128 * 1024;
-/// Chunks of a thread before it waits for the collector: 4 MiB.
-const MAX_CHUNKS: u32 = 32;
 
 /// What is wanted of the processes of a run.
 #[derive(Debug, Clone, Copy)]
@@ -25,6 +21,8 @@ pub struct Wanted<'a> {
     pub no_follow: bool,
     /// Keep module images.
     pub dump_modules: bool,
+    /// What a thread does whose ring is full.
+    pub full: Full,
 }
 
 /// The page of a new run; refused before its folder is made.
@@ -42,15 +40,18 @@ pub fn page(wanted: Wanted<'_>) -> Result<[u8; cutap_wire::PAGE]> {
         (control::CXX_NAMES, wanted.filter.wants_cxx()),
         (control::NO_FOLLOW, wanted.no_follow),
         (control::DUMP_MODULES, wanted.dump_modules),
+        (control::LOSSY, wanted.full == Full::Drop),
+        (control::FLIGHT, matches!(wanted.full, Full::Overwrite(_))),
     ];
     let flags = flags.iter().filter(|f| f.1).fold(0, |all, f| all | f.0);
+    let (chunk_bytes, max_chunks) = wanted.full.chunks();
     let mut page = [0u8; cutap_wire::PAGE];
     let mut put = |at: usize, bytes: &[u8]| page[at..at + bytes.len()].copy_from_slice(bytes);
     put(offset_of!(Control, magic), &cutap_wire::MAGIC.to_le_bytes());
     put(offset_of!(Control, version), &cutap_wire::VERSION.to_le_bytes());
-    put(offset_of!(Control, chunk_bytes), &CHUNK_BYTES.to_le_bytes());
+    put(offset_of!(Control, chunk_bytes), &chunk_bytes.to_le_bytes());
     put(offset_of!(Control, flags), &flags.to_le_bytes());
-    put(offset_of!(Control, max_chunks), &MAX_CHUNKS.to_le_bytes());
+    put(offset_of!(Control, max_chunks), &max_chunks.to_le_bytes());
     put(offset_of!(Control, collector), &control::COLLECTOR_NEVER.to_le_bytes());
     put(offset_of!(Control, recording), &1u32.to_le_bytes());
     put(offset_of!(Control, rules_len), &(rules.len() as u32).to_le_bytes());
@@ -107,9 +108,18 @@ impl Page {
     pub fn beat(&self) {
         self.put(offset_of!(Control, heartbeat), &monotonic_ns().to_le_bytes());
     }
-    /// Nothing is to be recorded any more: calls pass.
+    /// What is recorded cannot be written any more: calls pass, and are counted.
     pub fn stop_recording(&self) {
-        self.put(offset_of!(Control, recording), &0u32.to_le_bytes());
+        self.put(offset_of!(Control, recording), &control::RECORDING_BROKEN.to_le_bytes());
+    }
+    /// The rings of a flight recorder are being copied, or not any more.
+    pub fn copying(&self, copying: bool) {
+        let now = if copying { monotonic_ns() } else { 0 };
+        self.put(offset_of!(Control, copying), &now.to_le_bytes());
+    }
+    /// Nobody drains while the program runs.
+    pub fn is_flight_recorder(&self) -> bool {
+        self.word(offset_of!(Control, flags)) & control::FLIGHT != 0
     }
     fn word(&self, at: usize) -> u64 {
         let mut bytes = [0; 8];

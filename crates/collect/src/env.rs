@@ -6,6 +6,7 @@ use crate::environment::Variables;
 use crate::error::Result;
 use crate::filter::filter;
 use crate::folder;
+use crate::full::Full;
 use crate::unpack::{Embedded, unpack};
 use std::path::PathBuf;
 
@@ -18,6 +19,8 @@ pub struct EnvOptions {
     pub filter: Option<String>,
     /// Use the simulated driver.
     pub sim: bool,
+    /// What a thread does whose ring is full.
+    pub full: Full,
 }
 
 /// Makes the run folder; the lines for `eval`.
@@ -28,7 +31,7 @@ pub fn env(embedded: Embedded, options: &EnvOptions) -> Result<String> {
     let sim = options.sim.then_some(unpacked.sim.as_path());
     // First: it may refuse the path, and then no folder is left behind.
     let exports = Variables::new(&unpacked.preload, &run, sim, None).exports()?;
-    let page = control::page(Wanted { filter: &filter, no_follow: false, dump_modules: false })?;
+    let page = control::page(Wanted { filter: &filter, no_follow: false, dump_modules: false, full: options.full })?;
     control::write(&folder::named(&run, "-o")?, &page)?;
     Ok(exports)
 }

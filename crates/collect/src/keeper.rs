@@ -115,6 +115,7 @@ impl Keeper {
         // It has said itself why it could not write; another could not either.
         if status.code() == Some(UNWRITTEN.into()) {
             self.unwritten = true;
+            self.keep |= self.told.record;
             return None;
         }
         self.told.again = true;

@@ -7,6 +7,7 @@
 
 mod collector;
 mod control;
+mod ctl;
 mod driver;
 mod elf;
 mod env;
@@ -15,6 +16,7 @@ mod error;
 mod filter;
 mod folder;
 mod front;
+mod full;
 mod inherited;
 mod keeper;
 mod launch;
@@ -31,9 +33,11 @@ mod trace;
 pub mod unpack;
 
 pub use collector::{CollectorOptions, collect};
+pub use ctl::{DumpOptions, dump};
 pub use env::{EnvOptions, env};
 pub use error::{Error, NOT_EXECUTABLE, NOT_FOUND, OWN_FAILURE, Result};
 pub use front::Ended;
+pub use full::{Full, Size};
 pub use output::Form;
 pub use recover::{RecoverOptions, recover};
 pub use report::{Ask, ReportOptions, report};

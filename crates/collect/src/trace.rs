@@ -7,6 +7,7 @@ use crate::environment::Variables;
 use crate::error::{Error, OWN_FAILURE, Result, cannot, say};
 use crate::filter::filter;
 use crate::front::{self, Ended};
+use crate::full::Full;
 use crate::inherited::Inherited;
 use crate::keeper::Keeper;
 use crate::output::Form;
@@ -35,6 +36,8 @@ pub struct TraceOptions {
     pub sim: bool,
     /// Leave children alone.
     pub no_follow: bool,
+    /// What a thread does whose ring is full.
+    pub full: Full,
     /// Where module images go.
     pub dump_modules: Option<PathBuf>,
     /// A run folder that stays.
@@ -87,7 +90,8 @@ struct Run {
 impl Run {
     fn new(options: &TraceOptions, filter: &Filter) -> Result<Run> {
         let modules = options.dump_modules.as_deref().map(module_folder).transpose()?;
-        let wanted = Wanted { filter, no_follow: options.no_follow, dump_modules: modules.is_some() };
+        let wanted =
+            Wanted { filter, no_follow: options.no_follow, dump_modules: modules.is_some(), full: options.full };
         let page = control::page(wanted)?;
         let run = match &options.run {
             Some(path) => Run { path: folder::named(path, "--run")?, temporary: false, keep: true.into() },

@@ -178,7 +178,8 @@ fn ending(end: &End) -> Value {
         "running": end.running.iter().map(|p| p.pid).collect::<Vec<_>>(),
         "unfinished": end.unfinished.len() as u64 + end.open, "recording": end.recording.map(recording),
         "raw": raw, "undescribed": undescribed,
-        "nameless": end.nameless, "chunks_taken": end.chunks_taken, "chunks_lost": end.chunks_lost, "records_cut": end.records_cut,
+        "nameless": end.nameless, "chunks_taken": end.chunks_taken, "chunks_lost": end.chunks_lost,
+        "overwritten": end.overwritten, "records_cut": end.records_cut,
     })
 }
 

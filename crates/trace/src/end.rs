@@ -95,6 +95,8 @@ pub struct End {
     pub nameless: u64,
     /// Chunks that a collector had read and given back before this reader came.
     pub chunks_taken: u64,
+    /// Calls that a flight recorder has written over by newer ones.
+    pub overwritten: u64,
     /// Chunks that were written over, or whose bytes made no sense.
     pub chunks_lost: u64,
     /// Processes that could not make their folder: nothing of them was recorded.
@@ -127,11 +129,17 @@ impl End {
     /// Takes over what was lost of a ring, and whether its thread lives.
     pub(crate) fn ring(&mut self, ring: &mut Ring, process: &Arc<Process>) {
         self.chunks_taken += ring.taken;
+        self.overwritten += ring.calls_taken;
         self.chunks_lost += ring.lost;
         self.records_cut += ring.cut;
         if !self.running.contains(process) && !ring.abandoned() {
             self.running.push(process.clone());
         }
+    }
+
+    /// What is missing at the beginning of rings was written over, or a collector has taken it.
+    pub(crate) fn settle(&mut self, flight_recorder: bool) {
+        *(if flight_recorder { &mut self.chunks_taken } else { &mut self.overwritten }) = 0;
     }
 
     /// What a reason says to a person.

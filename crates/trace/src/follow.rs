@@ -171,6 +171,7 @@ impl Follow {
         end.raw.extend(self.interpreters.iter().flat_map(|i| i.raws.all()).cloned());
         end.failed = self.opened.failed();
         end.recording = self.opened.recording();
+        end.settle(self.opened.is_flight_recorder());
         end.filtered = self.filtered(now);
         end
     }

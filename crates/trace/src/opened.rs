@@ -54,4 +54,10 @@ impl Opened {
         let page = self.store.control().unwrap_or_default();
         crate::bytes::u32_at(&page, offset_of!(control::Control, failed))
     }
+
+    /// Older calls were written over by newer ones.
+    pub(crate) fn is_flight_recorder(&self) -> bool {
+        let page = self.store.control().unwrap_or_default();
+        crate::bytes::u64_at(&page, offset_of!(control::Control, flags)) & control::FLIGHT != 0
+    }
 }

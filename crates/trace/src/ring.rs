@@ -61,6 +61,8 @@ pub struct Ring {
     skip: bool,
     /// Chunks before the first one that was found: another reader had given them back.
     pub taken: u64,
+    /// Calls in them.
+    pub calls_taken: u64,
     /// Chunks that were written over or made no sense.
     pub lost: u64,
     /// Records that were never finished.
@@ -84,6 +86,7 @@ impl Ring {
             stuck_since: None,
             skip: false,
             taken: 0,
+            calls_taken: 0,
             lost: 0,
             cut: 0,
         }
@@ -284,12 +287,15 @@ impl Ring {
             let page = self.head(place).filter(|p| p.sequence == sequence && p.state != FREE);
             // More than this cannot have been written; the number is damaged.
             let between = sequence.saturating_sub(self.sequence + 1).min(1 << 32);
-            *(if self.sequence == 0 { &mut self.taken } else { &mut self.lost }) += between;
-            self.sequence = sequence;
+            let first = std::mem::replace(&mut self.sequence, sequence) == 0;
+            *(if first { &mut self.taken } else { &mut self.lost }) += between;
             let Some(page) = page else {
                 self.lost += 1;
                 continue;
             };
+            if first && between > 0 {
+                self.calls_taken = page.first_call.into();
+            }
             let cursor = Cursor::new(page.base_ticks, page.first_call);
             self.current = Some(Current { place, page, cursor });
             (self.start, self.skip, self.stuck_since) = (CHUNK_HEADER, false, None);

@@ -175,6 +175,7 @@ impl Scan {
         }
         end.failed = self.opened.failed();
         end.recording = self.opened.recording();
+        end.settle(self.opened.is_flight_recorder());
         end.open = open;
         end.filtered = Filtered::new(&shared.filter, (self.shown, self.left_out), &folders);
         end

@@ -19,6 +19,15 @@ pub const NO_FOLLOW: u64 = 1 << 2;
 pub const DUMP_MODULES: u64 = 1 << 3;
 /// A full ring drops at once and counts, instead of waiting for the collector.
 pub const LOSSY: u64 = 1 << 4;
+/// A full ring writes over its oldest chunk: the newest calls are kept, and nobody drains meanwhile.
+pub const FLIGHT: u64 = 1 << 10;
+
+/// In `recording`: calls pass and nothing is written.
+pub const RECORDING_OFF: u32 = 0;
+/// In `recording`.
+pub const RECORDING_ON: u32 = 1;
+/// In `recording`: nobody can write what is recorded any more; calls are counted.
+pub const RECORDING_BROKEN: u32 = 2;
 
 /// Nobody drained this run so far.
 pub const COLLECTOR_NEVER: u32 = 0;
@@ -47,7 +56,7 @@ pub struct Control {
     pub collector: AtomicU32,
     /// CLOCK_MONOTONIC nanoseconds of the collector's last round.
     pub heartbeat: AtomicU64,
-    /// 0: recording is off for now (calls pass, nothing is written); 1: on.
+    /// One of the `RECORDING_*` values.
     pub recording: AtomicU32,
     /// Processes that could not make their folder: nothing of them is here.
     pub failed: AtomicU32,
@@ -60,6 +69,9 @@ pub struct Control {
     /// For the collector that follows one that was killed: ticks up to which all events are
     /// printed, and the length of the output then.
     pub printed: [AtomicU64; 2],
+    /// CLOCK_MONOTONIC nanoseconds of the last sign of life of somebody who copies the rings of a flight
+    /// recorder: no chunk is written over meanwhile. 0: nobody.
+    pub copying: AtomicU64,
 }
 
 const _: () = assert!(size_of::<Control>() <= crate::PAGE);

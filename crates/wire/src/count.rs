@@ -22,7 +22,7 @@ reasons! {
     WORD_PROTECTED = 1, "bindings left alone: page could not be made writable";
     /// A relocated word in an executable segment (TEXTREL).
     WORD_IN_TEXT = 2, "bindings left alone: in an executable segment (TEXTREL)";
-    /// A record did not fit and no chunk could be had.
+    /// A record that is neither a call's beginning nor its end did not fit, and no chunk could be had.
     RECORD_DROPPED = 3, "events dropped: no room in the run folder";
     /// A call of a C++ name that is not asked for is not armed at all; this counts the names.
     CXX_NOT_ASKED = 4, "C++ functions of watched libraries left alone (ask with -e cxx)";
@@ -76,6 +76,16 @@ reasons! {
     HOOK_PASSED = 38, "calls that passed a hook by: no room for another thread or function";
     /// A function that more hooks want than one call can have.
     HOOK_TOO_MANY = 39, "functions that more than 16 wants of hooks match: the others were left out";
+    /// A ring of `--lossy` was full.
+    CALL_DROPPED_LOSSY = 40, "calls dropped: their thread's ring was full (--lossy)";
+    /// The same for what is no call.
+    EVENT_DROPPED_LOSSY = 41, "look-ups dropped: their thread's ring was full (--lossy)";
+    /// An enter record for which no chunk could be had.
+    CALL_DROPPED = 42, "calls not recorded: no room in the run folder";
+    /// Its enter record is there.
+    END_DROPPED = 43, "ends of calls not recorded (these are shown as unfinished): no room in the run folder";
+    /// Whoever wrote them down could not go on.
+    NOT_WRITTEN = 44, "calls not recorded: the recording could not be written any more";
     /// Found outside, at the end, in the program's file; no process counts it.
     STATIC_TOOLKIT = 22, "toolkit libraries linked statically into a program: calls of them were not seen";
 }

@@ -229,8 +229,11 @@ impl Process {
                 *written = page;
             }
             for ready in ring.ready(last) {
-                if !ring.read(ready, last, chunk) {
-                    break;
+                match ring.read(ready, last, chunk) {
+                    true => {}
+                    // Written over meanwhile; those behind it are newer.
+                    false if last => continue,
+                    false => break,
                 }
                 names(false, writer)?;
                 let (head, records) = chunk.bytes.split_at(CHUNK_HEADER);

@@ -172,7 +172,14 @@ pub fn flags() -> u64 {
 /// True while calls are to be recorded.
 #[inline(always)]
 pub fn recording() -> bool {
-    control().is_some_and(|c| c.recording.load(Relaxed) != 0) && !LEFT.load(Relaxed)
+    control().is_some_and(|c| c.recording.load(Relaxed) == control::RECORDING_ON) && !LEFT.load(Relaxed)
+}
+/// A call that is not recorded; counted if that is nobody's wish.
+#[cold]
+pub fn passed() {
+    if control().is_some_and(|c| c.recording.load(Relaxed) == control::RECORDING_BROKEN) && !LEFT.load(Relaxed) {
+        count(cutap_wire::count::NOT_WRITTEN, 1);
+    }
 }
 /// True when look-ups are events.
 pub fn lookups() -> bool {

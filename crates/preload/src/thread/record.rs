@@ -23,7 +23,7 @@ pub fn before(frame: &mut Frame) -> bool {
 /// The same, for a frame whose slot is at hand.
 #[inline(always)]
 pub fn enter_slot(frame: &mut Frame, slot: &Slot) {
-    let Some(b) = ready() else { return };
+    let Some(b) = ready() else { return start::passed() };
     let at = frame.stack as usize;
     b.leave_below(at);
     if hooks::may_be_footprint(slot.hooks.load(Relaxed)) && routes::callbacks::is_footprint(b, frame.caller) {

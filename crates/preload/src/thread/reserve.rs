@@ -3,9 +3,8 @@
 
 use super::block::Block;
 use super::{clock, ring};
-use crate::{start, sys};
+use crate::sys;
 use core::sync::atomic::{AtomicU64, Ordering::*};
-use cutap_wire::count;
 use cutap_wire::record::{COMMITTED, META_MAX, first_word, kind};
 use cutap_wire::ring::{NotReserved, Reserved};
 
@@ -57,9 +56,9 @@ const NEAR: u64 = 1 << 31;
 #[cold]
 fn reserve_anyhow(b: &mut Block, at: usize, kind: u8, words: u32, meta: &dyn Fn(u32) -> u32) -> Option<Pending> {
     abandoned(b, at);
+    let asked = kind;
     loop {
-        if b.writer.chunk.is_null() && !ring::next_chunk(b) {
-            start::count(count::RECORD_DROPPED, 1);
+        if b.writer.chunk.is_null() && !ring::next_chunk(b, kind, words) {
             return None;
         }
         // SAFETY: the current chunk is mapped; this thread owns the ring.
@@ -82,8 +81,7 @@ fn reserve_anyhow(b: &mut Block, at: usize, kind: u8, words: u32, meta: &dyn Fn(
                 }
                 Err(NotReserved::Raced) => {}
                 Err(NotReserved::Full) => {
-                    if !ring::next_chunk(b) {
-                        start::count(count::RECORD_DROPPED, 1);
+                    if !ring::next_chunk(b, asked, words) {
                         return None;
                     }
                 }

@@ -6,11 +6,10 @@ use super::block::{Block, MAPPED};
 use super::clock;
 use crate::{start, sys};
 use core::sync::atomic::{AtomicU64, Ordering::*};
-use cutap_wire::ring::{ChunkHeader, ChunkWriter, FREE, RingHeader, chunk_offset};
-use cutap_wire::{MAGIC, PAGE, VERSION, control};
+use cutap_wire::record::kind;
+use cutap_wire::ring::{CHUNK_HEADER, ChunkHeader, ChunkWriter, FREE, FULL, RingHeader, chunk_offset};
+use cutap_wire::{MAGIC, PAGE, VERSION, control, count};
 
-/// Chunks taken without asking whether the collector keeps up.
-const FIRST_CHUNKS: u32 = 16;
 /// How long a writer believes in a collector whose heartbeat does not move.
 const PATIENCE_NS: u64 = 200_000_000;
 
@@ -62,8 +61,28 @@ pub fn own(block: &mut Block, tid: u32) {
     }
 }
 
-/// Opens the next chunk; false when there is none to be had and the record is to be dropped.
-pub fn next_chunk(block: &mut Block) -> bool {
+/// Opens the next chunk for a record of this kind and length; false when there is none to be had. The
+/// record is dropped then, and counted here.
+#[cold]
+pub fn next_chunk(block: &mut Block, kind: u8, words: u32) -> bool {
+    let done = open_chunk(block, kind, words);
+    if !done {
+        let lossy = start::flags() & control::LOSSY != 0;
+        start::count(
+            match kind {
+                kind::ENTER if lossy => count::CALL_DROPPED_LOSSY,
+                kind::ENTER => count::CALL_DROPPED,
+                kind::EXIT | kind::UNWOUND => count::END_DROPPED,
+                kind::LOOKUP if lossy => count::EVENT_DROPPED_LOSSY,
+                _ => count::RECORD_DROPPED,
+            },
+            1,
+        );
+    }
+    done
+}
+
+fn open_chunk(block: &mut Block, kind: u8, words: u32) -> bool {
     // A signal handler's call inside this function, or a vfork child, must not wait.
     let nested = block.changing;
     let started = sys::clock(sys::MONOTONIC);
@@ -74,7 +93,7 @@ pub fn next_chunk(block: &mut Block) -> bool {
         // A signal handler may have opened one while we waited: it is as good for us.
         // SAFETY: our own block, read anew because handlers write it behind the compiler's back.
         let opened = match unsafe { (&raw const block.sequence).read_volatile() } == sequence {
-            true => try_next(block, nested || !worth_waiting(started)),
+            true => try_next(block, kind, words, !nested && worth_waiting(started)),
             false => Some(true),
         };
         if !nested {
@@ -95,14 +114,18 @@ pub fn next_chunk(block: &mut Block) -> bool {
 /// The last heartbeat of a collector that was found dead: it is not waited for again.
 static LAST_BEAT: AtomicU64 = AtomicU64::new(u64::MAX);
 
-/// True while somebody drains.
+/// True while it may help to wait: somebody drains, or copies what would be written over.
 fn worth_waiting(started: u64) -> bool {
     let Some(c) = start::control() else { return false };
+    let now = sys::clock(sys::MONOTONIC);
+    if c.flags.load(Relaxed) & control::FLIGHT != 0 {
+        return now.saturating_sub(c.copying.load(Acquire)) < PATIENCE_NS;
+    }
     let beat = c.heartbeat.load(Acquire);
     if c.collector.load(Acquire) != control::COLLECTOR_ATTACHED || beat == LAST_BEAT.load(Relaxed) {
         return false;
     }
-    let alive = sys::clock(sys::MONOTONIC).saturating_sub(beat.max(started)) < PATIENCE_NS;
+    let alive = now.saturating_sub(beat.max(started)) < PATIENCE_NS;
     if !alive {
         LAST_BEAT.store(beat, Relaxed);
     }
@@ -110,42 +133,111 @@ fn worth_waiting(started: u64) -> bool {
 }
 
 /// `None`: wait and come again.
-fn try_next(block: &mut Block, take_at_once: bool) -> Option<bool> {
+fn try_next(block: &mut Block, kind: u8, words: u32, may_wait: bool) -> Option<bool> {
     // SAFETY: the header is mapped.
     let header = unsafe { &*block.header };
-    let mut first_call = 0;
-    if !block.writer.chunk.is_null() {
-        // SAFETY: the current chunk is mapped.
-        unsafe {
-            block.writer.close();
-            first_call = (block.writer.head() >> 32) as u32;
-        }
+    let flags = start::flags();
+    let lossy = flags & control::LOSSY != 0;
+    // In a lossy ring a call that was recorded ends there too, so that no call looks unfinished.
+    let ends = lossy && !matches!(kind, kind::ENTER | kind::LOOKUP);
+    if flags & (control::LOSSY | control::FLIGHT) == 0 {
+        // Whoever drains may take it while we wait.
+        close(block, header.chunk_bytes);
     }
-    let chunks = header.chunks.load(Relaxed);
     let free = block.mapped.iter().position(|&(n, p)| {
         // SAFETY: mapped chunks of our ring.
         n != 0 && !p.is_null() && unsafe { (*p.cast::<ChunkHeader>()).state.load(Acquire) } == FREE
     });
-    let at = match free.and_then(|i| block.mapped.get(i)) {
-        Some(&(_, p)) => p,
-        None => {
-            let lossy = start::flags() & control::LOSSY != 0;
-            if chunks >= FIRST_CHUNKS.max(start::max_chunks()) && (lossy || !take_at_once) {
-                return if lossy { Some(false) } else { None };
-            }
-            match add_chunk(block, header, chunks) {
+    if free.is_none() && ends && lengthen(block, header.chunk_bytes, words) {
+        return Some(true);
+    }
+    let chunks = header.chunks.load(Relaxed);
+    let full = chunks >= start::max_chunks();
+    let mut bytes = header.chunk_bytes;
+    let at = match free.and_then(|i| block.mapped.get(i)).map(|&(_, p)| p) {
+        Some(p) => p,
+        None if flags & control::FLIGHT != 0 => {
+            let added = if full { None } else { add_chunk(block, header, chunks) };
+            match added {
                 Some(p) => p,
-                None => return Some(false),
+                None if may_wait && chunks > 0 => return None,
+                None => match oldest(block) {
+                    Some(p) => p,
+                    None => return Some(false),
+                },
             }
         }
+        None if lossy && full && !ends => return Some(false),
+        None if !lossy && full && may_wait => return None,
+        None => match add_chunk(block, header, chunks) {
+            Some(p) => {
+                if lossy && full {
+                    bytes = CHUNK_HEADER as u32 + words * 8;
+                }
+                p
+            }
+            // Another may come free, as long as there is one that somebody reads.
+            None if !lossy && may_wait && chunks > 0 => return None,
+            None => return Some(false),
+        },
     };
+    let first_call = close(block, header.chunk_bytes);
     let (ticks, monotonic) = clock::pair();
     block.sequence += 1;
     let tid = header.tid.load(Relaxed);
-    // SAFETY: the chunk is ours: free or new.
-    block.writer =
-        unsafe { ChunkWriter::open(at.cast(), header.chunk_bytes, block.sequence, tid, first_call, ticks, monotonic) };
+    // SAFETY: the chunk is ours: free, new, or the oldest of those that nobody takes.
+    block.writer = unsafe { ChunkWriter::open(at.cast(), bytes, block.sequence, tid, first_call, ticks, monotonic) };
     Some(true)
+}
+
+/// Ends the current chunk, also one that was opened for less than it holds; the number of calls so far.
+fn close(block: &mut Block, chunk_bytes: u32) -> u32 {
+    if block.writer.chunk.is_null() {
+        return 0;
+    }
+    block.writer.bytes = chunk_bytes;
+    // SAFETY: the current chunk is mapped.
+    unsafe {
+        block.writer.close();
+        (block.writer.head() >> 32) as u32
+    }
+}
+
+/// A chunk that was opened for the ends of calls alone takes one more of them, if it has room.
+fn lengthen(block: &mut Block, chunk_bytes: u32, words: u32) -> bool {
+    if block.writer.chunk.is_null() || block.writer.bytes == chunk_bytes {
+        return false;
+    }
+    // SAFETY: the current chunk is mapped.
+    let bytes = unsafe { block.writer.head() } as u32 + words * 8;
+    if bytes > chunk_bytes {
+        return false;
+    }
+    block.writer.bytes = bytes;
+    true
+}
+
+/// The oldest chunk that is full, to be written over.
+fn oldest(block: &Block) -> Option<*mut u8> {
+    let waiting = block.writing.0 as usize;
+    // SAFETY: the header is mapped.
+    let bytes = unsafe { (*block.header).chunk_bytes } as usize;
+    let mut found: Option<(u64, *mut u8)> = None;
+    for &(n, p) in &block.mapped {
+        // A record that a signal handler interrupted may be waiting for its words there.
+        if n == 0 || p.cast() == block.writer.chunk || waiting.wrapping_sub(p as usize) < bytes {
+            continue;
+        }
+        // SAFETY: a mapped chunk of our ring.
+        let (state, sequence) = unsafe {
+            let c = &*p.cast::<ChunkHeader>();
+            (c.state.load(Relaxed), c.sequence.load(Relaxed))
+        };
+        if state == FULL && found.is_none_or(|f| sequence < f.0) {
+            found = Some((sequence, p));
+        }
+    }
+    found.map(|f| f.1)
 }
 
 /// One more chunk at the end of the file, allocated before it is published.

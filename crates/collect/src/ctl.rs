@@ -1,0 +1,67 @@
+//! `cutap ctl PID …`: what can be asked of a program that runs. Its run folder is found through its
+//! environment. Nothing is sent to the program, and nothing here waits for it.
+
+use crate::control::Page;
+use crate::error::{Error, Result, cannot, reason};
+use crate::record::Recorder;
+use cutap_trace::{Follow, FollowOptions};
+use cutap_wire::control::ENV_RUN;
+use std::ffi::OsStr;
+use std::fs::File;
+use std::io::ErrorKind;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+/// What `cutap ctl PID dump` was asked.
+#[derive(Debug)]
+pub struct DumpOptions {
+    /// The program.
+    pub pid: u32,
+    /// The recording to make.
+    pub output: PathBuf,
+}
+
+/// The run folder of a process.
+pub(crate) fn run_of(pid: u32) -> Result<PathBuf> {
+    let path = PathBuf::from(format!("/proc/{pid}/environ"));
+    let environment = std::fs::read(&path).map_err(|e| match e.kind() {
+        ErrorKind::NotFound => Error::own(format!("there is no process {pid}; give the number of the program")),
+        ErrorKind::PermissionDenied => {
+            Error::own(format!("process {pid} belongs to another user; run cutap ctl as that user, or as root"))
+        }
+        _ => cannot("look at process", Path::new(&pid.to_string()), &e, "give the number of the program"),
+    })?;
+    let prefix = [ENV_RUN.as_bytes(), b"="].concat();
+    let run = environment.split(|b| *b == 0).find_map(|line| line.strip_prefix(&prefix[..]));
+    run.map(|run| PathBuf::from(OsStr::from_bytes(run))).ok_or_else(|| {
+        Error::own(format!(
+            "process {pid} was not started by cutap trace, record or env; give the number of the program, not that of cutap"
+        ))
+    })
+}
+
+/// Writes what the rings of a flight recorder hold now; the program goes on, and so does its recording.
+pub fn dump(options: &DumpOptions) -> Result<()> {
+    let (run, path) = (run_of(options.pid)?, &options.output);
+    let page = Page::open(&run)?;
+    if !page.is_flight_recorder() {
+        return Err(Error::own(format!(
+            "process {} has no flight recorder: all its calls are in its trace or recording; cutap show {} prints \
+             what is not there yet",
+            options.pid,
+            run.display()
+        )));
+    }
+    drop(Follow::open(&run, FollowOptions::default())?);
+    let advice = "give a new file that you may write with -o FILE";
+    let made = |e| cannot("write the recording to", path, &e, advice);
+    let mut recorder = Recorder::begin(&run, File::create_new(path).map_err(made)?, false).map_err(made)?;
+    // Who would write over a chunk waits a moment.
+    page.copying(true);
+    let done = recorder.round(true, &mut || page.copying(true)).and_then(|_| recorder.end());
+    page.copying(false);
+    done.map_err(|e| {
+        recorder.cut_back();
+        Error::own(format!("cannot write the recording to {}: {}; {advice}", path.display(), reason(&e)))
+    })
+}

@@ -1,0 +1,89 @@
+//! What a thread does whose ring is full, and how large its ring is then.
+
+use crate::error::{Error, Result};
+use std::str::FromStr;
+
+/// Bytes of a chunk: small, so that the writer reuses what is hot in the cache.
+const CHUNK_BYTES: u32 = 128 * 1024;
+/// Chunks of a thread before it waits for the collector: 4 MiB.
+const CHUNKS: u32 = 32;
+/// Sizes of a flight recorder's ring: what it keeps is some whole chunks, each larger than any record.
+const SIZES: std::ops::RangeInclusive<u64> = 64 << 10..=512 << 20;
+
+/// What a thread does whose ring is full.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum Full {
+    /// Waits for the collector while it lives, else makes the ring larger.
+    #[default]
+    Wait,
+    /// Drops calls and counts them.
+    Drop,
+    /// Writes over the oldest; each thread keeps so many bytes.
+    Overwrite(u64),
+}
+
+impl Full {
+    /// Bytes of a chunk, and how many of them a ring has.
+    pub fn chunks(self) -> (u32, u32) {
+        match self {
+            Full::Wait | Full::Drop => (CHUNK_BYTES, CHUNKS),
+            Full::Overwrite(bytes) => {
+                let bytes = bytes.clamp(*SIZES.start(), *SIZES.end()) as u32;
+                let chunk = (bytes / CHUNKS).next_multiple_of(cutap_wire::PAGE as u32).max(2 * cutap_wire::PAGE as u32);
+                (chunk, bytes.div_ceil(chunk))
+            }
+        }
+    }
+    /// From `--lossy` and `--flight-recorder SIZE`.
+    pub fn from_words(lossy: bool, size: Option<Size>) -> Full {
+        match size {
+            Some(size) => Full::Overwrite(size.0),
+            None if lossy => Full::Drop,
+            None => Full::Wait,
+        }
+    }
+}
+
+/// Bytes, as a person writes them: 512K, 4M, 1G.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Size(u64);
+
+impl FromStr for Size {
+    type Err = Error;
+    fn from_str(text: &str) -> Result<Size> {
+        let (digits, unit) = text.split_at(text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len()));
+        let unit = match unit.to_ascii_uppercase().trim_end_matches('B').trim_end_matches('I') {
+            "K" => 10,
+            "M" => 20,
+            "G" => 30,
+            "" => 0,
+            _ => return Err(Error::own("give a size as 512K, 4M or 64M")),
+        };
+        let bytes = digits.parse().ok().and_then(|n: u64| n.checked_mul(1 << unit)).filter(|n| SIZES.contains(n));
+        bytes.map(Size).ok_or_else(|| Error::own("each thread can keep from 64K to 512M; 4M is good for most"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sizes() {
+        for (text, bytes) in
+            [("64K", 65536), ("4M", 4 << 20), ("4MiB", 4 << 20), ("1048576", 1 << 20), ("512m", 512 << 20)]
+        {
+            let size: Size = text.parse().unwrap();
+            assert_eq!(size.0, bytes, "{text}");
+            let (chunk, chunks) = Full::from_words(true, Some(size)).chunks();
+            assert!(
+                (chunk as usize).is_multiple_of(cutap_wire::PAGE) && (8..=32).contains(&chunks),
+                "{text}: {chunk} {chunks}"
+            );
+            assert!(u64::from(chunk) * u64::from(chunks) >= bytes, "{text}");
+        }
+        for bad in ["", "0", "4", "63K", "1G", "4X", "M", "-1M", "99999999999999999999M"] {
+            assert!(bad.parse::<Size>().is_err(), "{bad}");
+        }
+    }
+}

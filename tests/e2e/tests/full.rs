@@ -1,0 +1,155 @@
+//! Rings that are full: by default nothing is lost, a lossy run counts exactly what it dropped, and a flight recorder what it wrote
+//! over. 64 threads call as fast as they can; CUTAP_LARGE=1 makes each run 10 s long.
+
+use cutap_e2e::{Finished, Scratch, cutap, finish, out, scratch, wait_for};
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+const LONG: Duration = Duration::from_secs(100);
+/// `cutap_wire::count`: dropped in a lossy run; and for want of room.
+const LOSSY: u64 = 40;
+
+/// Calls as they were shown and as they were said to be missing.
+#[derive(Debug)]
+struct Shown {
+    allocations: u64,
+    launches: u64,
+    dropped: u64,
+    overwritten: u64,
+    end: Value,
+}
+
+impl Shown {
+    fn of(run: &Path) -> Shown {
+        let show = finish(Command::new(cutap()).args(["show", "-c", "--json"]).arg(run));
+        assert!(show.status.success() && show.stderr.is_empty(), "{show:?}");
+        let lines: Vec<Value> = show.stdout.lines().map(|l| serde_json::from_str(l).unwrap()).collect();
+        let calls =
+            |name: &str| lines.iter().filter(|l| l["name"] == name).map(|l| l["calls"].as_u64().unwrap()).sum::<u64>();
+        let end = lines.iter().find(|l| l["type"] == "end").unwrap().clone();
+        for never in ["nameless", "chunks_lost", "chunks_taken", "records_cut", "failed"] {
+            assert_eq!(end[never], 0, "{never}: {end}");
+        }
+        let reason = |n: u64| {
+            let count = end["counts"].as_array().unwrap().iter().find(|c| c["reason"] == n);
+            count.map_or(0, |c| c["count"].as_u64().unwrap())
+        };
+        Shown {
+            allocations: calls("cuMemAlloc_v2"),
+            launches: calls("cuLaunchKernel"),
+            dropped: reason(LOSSY),
+            overwritten: end["overwritten"].as_u64().unwrap(),
+            end,
+        }
+    }
+}
+
+fn milliseconds() -> &'static str {
+    if std::env::var_os("CUTAP_LARGE").is_some() { "10000" } else { "500" }
+}
+
+/// The program under `cutap record` with these words; how many calls it made.
+fn record(folder: &Scratch, words: &[&str], more: &[&str]) -> (Finished, u64) {
+    let mut command = Command::new(cutap());
+    command.arg("record").args(words).arg("-o").arg(folder.join("run.cutap")).arg("--").arg(out().join("full_speed"));
+    let done = finish(command.args(["64", milliseconds()]).args(more).env("LD_LIBRARY_PATH", out()));
+    assert_eq!(done.stdout.lines().count(), 64, "{done:?}");
+    let made = done.stdout.lines().map(|l| l.parse::<u64>().unwrap()).sum();
+    (done, made)
+}
+
+#[test]
+fn by_default_nothing_is_lost() {
+    let folder = scratch("full");
+    let (done, made) = record(&folder, &[], &[]);
+    assert_eq!((done.status.code(), &*done.stderr), (Some(0), ""));
+    let shown = Shown::of(&folder.join("run.cutap"));
+    assert_eq!((shown.allocations, shown.launches, shown.dropped, shown.overwritten), (made, 2, 0, 0));
+    assert_eq!(shown.end["unfinished"], 0);
+}
+
+#[test]
+fn a_lossy_recording_counts_what_it_dropped() {
+    let folder = scratch("lossy");
+    let (done, made) = record(&folder, &["--lossy"], &[]);
+    assert_eq!((done.status.code(), &*done.stderr), (Some(0), ""));
+    let shown = Shown::of(&folder.join("run.cutap"));
+    assert_eq!(shown.allocations + shown.dropped, made, "{shown:?}");
+    assert_eq!((shown.launches, &shown.end["unfinished"]), (2, &0.into()));
+}
+
+/// With nobody to drain, some are dropped for sure, and the last one, which fits nowhere, among them.
+#[test]
+fn a_lossy_run_without_a_collector() {
+    let folder = scratch("lossy-env");
+    let run = folder.join("run");
+    let line = "eval $(\"$0\" env --lossy -o \"$1\"); exec \"$2\" 4 \"$3\"";
+    let mut shell = Command::new("sh");
+    shell.args(["-c", line]).arg(cutap()).arg(&run).arg(out().join("full_speed")).arg("1500");
+    let done = finish(shell.env("LD_LIBRARY_PATH", out()));
+    let made: u64 = done.stdout.lines().map(|l| l.parse::<u64>().unwrap()).sum();
+    let shown = Shown::of(&run);
+    assert_eq!(shown.allocations + shown.dropped, made, "{shown:?}");
+    assert!(shown.dropped > 0 && shown.allocations > 4 * 50_000, "{shown:?}");
+    assert_eq!((shown.launches, &shown.end["unfinished"]), (2, &0.into()));
+}
+
+#[test]
+fn a_flight_recorder_keeps_the_newest() {
+    for crash in [false, true] {
+        let folder = scratch("flight");
+        let none = folder.join("none");
+        let more = [none.to_str().unwrap(), "crash"];
+        let (done, made) = record(&folder, &["--flight-recorder", "256K"], if crash { &more } else { &[] });
+        assert_eq!((done.status.code(), &*done.stderr), (if crash { None } else { Some(0) }, ""));
+        let shown = Shown::of(&folder.join("run.cutap"));
+        assert_eq!(shown.allocations + shown.overwritten, made, "{shown:?}");
+        assert!(shown.overwritten > made / 2 && shown.allocations > 64 * 200, "{shown:?}");
+        // The main thread made few calls, and kept them; its last launch has the name that was told first.
+        assert_eq!(shown.launches, 2);
+    }
+}
+
+#[test]
+fn a_flight_recorder_is_written_out_while_it_flies() {
+    let folder = scratch("dump");
+    let (file, dump, ready) = (folder.join("run.cutap"), folder.join("dump.cutap"), folder.join("ready"));
+    let mut command = Command::new(cutap());
+    command.args(["record", "--flight-recorder", "256K", "-o"]).arg(&file).arg("--").arg(out().join("full_speed"));
+    command.args(["8", "90000"]).arg(&ready).env("LD_LIBRARY_PATH", out()).stdin(Stdio::null());
+    let front = command.stdout(fs::File::create(folder.join("stdout")).unwrap()).spawn().unwrap();
+    wait_for("all threads have called", LONG, || ready.exists());
+    let ctl = |pid: String, file: &Path| finish(Command::new(cutap()).args(["ctl", &pid, "dump", "-o"]).arg(file));
+    let program = children_of(front.id()).into_iter().find(|pid| {
+        fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|words| !words.windows(9).any(|w| w == b"__collect"))
+    });
+    let program = program.expect("the program is a child of the front");
+    for _ in 0..3 {
+        let done = ctl(program.clone(), &dump);
+        assert!(done.status.success() && done.stderr.is_empty(), "{done:?}");
+        let shown = Shown::of(&dump);
+        // Each thread's last 256 KiB, less a chunk.
+        assert!(shown.allocations > 8 * 500 && shown.overwritten > 0, "{shown:?}");
+        let again = ctl(program.clone(), &dump);
+        assert!(again.stderr.contains("give a new file") && again.status.code() == Some(125), "{again:?}");
+        fs::remove_file(&dump).unwrap();
+    }
+    let front_itself = ctl(front.id().to_string(), &dump);
+    assert!(front_itself.stderr.contains("give the number of the program"), "{front_itself:?}");
+    fs::write(folder.join("ready.stop"), "").unwrap();
+    let mut front = front;
+    assert_eq!(front.wait().unwrap().code(), Some(0));
+    let made: u64 = fs::read_to_string(folder.join("stdout")).unwrap().lines().map(|l| l.parse::<u64>().unwrap()).sum();
+    let shown = Shown::of(&file);
+    assert_eq!(shown.allocations + shown.overwritten, made, "{shown:?}");
+    let gone = ctl(program, &dump);
+    assert!(gone.stderr.contains("there is no process"), "{gone:?}");
+}
+
+fn children_of(pid: u32) -> Vec<String> {
+    let children = fs::read_to_string(format!("/proc/{pid}/task/{pid}/children")).unwrap();
+    children.split_whitespace().map(str::to_owned).collect()
+}

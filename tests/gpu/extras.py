@@ -1,4 +1,4 @@
-"""Checks of `cutap trace --dump-modules`, `cutap env` and `cutap show`, once each on a small program.
+"""Checks of `cutap trace --dump-modules`, `cutap env`, `cutap show` and `cutap record`, once each on a small program.
 
 Like check.py: a sentence goes to `problems` or to `proved`; nothing here prints.
 """
@@ -11,6 +11,7 @@ import tempfile
 
 import check
 import processes
+import recorded
 
 EM_CUDA = 190
 
@@ -111,7 +112,13 @@ def decoding_speed(result, tools):
     result.proved.append(f"decoding: {calls} calls, {said} (start of cutap show included)")
 
 
-STAGES = {"driver_api": (dump_modules,), "saxpy_static": (dump_modules, env_and_show), "torch_train": (decoding_speed,)}
+STAGES = {
+    "driver_api": (dump_modules,),
+    "saxpy_static": (dump_modules, env_and_show, recorded.as_traced),
+    "torch_train": (decoding_speed, recorded.as_traced, recorded.killed_in_training),
+    "torch_dataloader": (recorded.as_traced,),
+    "torch_profiler": (recorded.as_traced,),
+}
 
 
 def check_extras(result, tools):

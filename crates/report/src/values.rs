@@ -4,7 +4,7 @@
 use crate::units::bytes;
 use cutap_calls::known::Memory;
 use cutap_trace::Launched;
-use cutap_trace::decode::{Fields, Items, Place, Standing, Text, Value, flags_of, name_of};
+use cutap_trace::decode::{Fields, Place, Standing, Text, Value, flags_of, name_of};
 use std::fmt::Write;
 
 /// Elements of an array that are written.
@@ -83,8 +83,11 @@ pub fn write_launched(value: &Value, launched: Option<&Launched>, to: &mut Strin
             return write_launched(target, launched, to);
         }
         Value::Struct(fields) => return write_fields(fields, launched, to),
-        Value::Array(items) => return write_items(items, ELEMENTS, ['[', ']'], to),
-        Value::List(items) => return write_items(items, usize::MAX, ['{', '}'], to),
+        Value::Array(items) => return write_all(&items.values, items.total, ELEMENTS, ['[', ']'], &|_| None, to),
+        Value::List(list) => {
+            let name = |n: usize| list.name(n);
+            return write_all(&list.values, list.total, usize::MAX, ['{', '}'], &name, to);
+        }
         Value::Uuid(b) => {
             for (n, byte) in b.iter().enumerate() {
                 let dash = if matches!(n, 4 | 6 | 8 | 10) { "-" } else { "" };
@@ -160,17 +163,28 @@ fn write_fields(fields: &Fields, launched: Option<&Launched>, to: &mut String) {
     to.push('}');
 }
 
-fn write_items(items: &Items, most: usize, around: [char; 2], to: &mut String) {
+fn write_all<'a>(
+    values: &[Value],
+    total: u64,
+    most: usize,
+    around: [char; 2],
+    name: &dyn Fn(usize) -> Option<&'a str>,
+    to: &mut String,
+) {
     to.push(around[0]);
-    for (n, value) in items.values.iter().take(most).enumerate() {
+    for (n, value) in values.iter().take(most).enumerate() {
         if n > 0 {
             to.push_str(", ");
         }
+        if let Some(name) = name(n) {
+            to.push_str(name);
+            to.push('=');
+        }
         write_value(value, to);
     }
-    if items.values.len().min(most) as u64 != items.total {
-        let comma = if items.values.is_empty() { "" } else { ", " };
-        let _ = write!(to, "{comma}... {} in all", items.total);
+    if values.len().min(most) as u64 != total {
+        let comma = if values.is_empty() { "" } else { ", " };
+        let _ = write!(to, "{comma}... {total} in all");
     }
     to.push(around[1]);
 }

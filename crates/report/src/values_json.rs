@@ -153,10 +153,20 @@ impl Serialize for Json<'_> {
                 }
                 map.end()
             }
-            Value::Array(items) | Value::List(items) => {
+            Value::Array(items) => {
                 let mut map = to.serialize_map(Some(2))?;
                 map.serialize_entry("items", &items.values.iter().map(|v| self.part(v)).collect::<Vec<_>>())?;
                 map.serialize_entry("total", &items.total)?;
+                map.end()
+            }
+            Value::List(list) => {
+                let mut map = to.serialize_map(None)?;
+                map.serialize_entry("items", &list.values.iter().map(|v| self.part(v)).collect::<Vec<_>>())?;
+                map.serialize_entry("total", &list.total)?;
+                let names: Vec<_> = (0..list.values.len()).map(|n| list.name(n)).collect();
+                if names.iter().any(Option::is_some) {
+                    map.serialize_entry("names", &names)?;
+                }
                 map.end()
             }
             Value::Bytes(bytes) => {

@@ -2,6 +2,7 @@
 //! driver may give out again for another kernel later.
 
 use crate::names::clean;
+use crate::ptx::Entry;
 use cpp_demangle::Symbol;
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -26,6 +27,8 @@ pub struct Kernels {
     demangled: HashMap<Box<[u8]>, Arc<str>>,
     /// Offset and size of each parameter, by handle.
     parameters: HashMap<u64, Arc<[(u32, u32)]>>,
+    /// What PTX says of the kernels of a name, the newest last.
+    entries: HashMap<Arc<str>, Vec<Arc<Entry>>>,
 }
 
 impl Kernels {
@@ -48,6 +51,21 @@ impl Kernels {
     pub fn parameters(&mut self, handle: u64, bytes: &[u8]) {
         let pairs = bytes.as_chunks::<8>().0.iter().map(|w| u64::from_le_bytes(*w));
         self.parameters.insert(handle, pairs.map(|w| (w as u32, (w >> 32) as u32)).collect());
+    }
+
+    /// The head of a kernel in PTX that was loaded.
+    pub fn entry(&mut self, text: &[u8]) {
+        let Some(entry) = Entry::parse(text) else { return };
+        let name = self.intern(entry.name.as_bytes());
+        let known = self.entries.entry(name).or_default();
+        known.retain(|k| **k != entry);
+        known.push(Arc::new(entry));
+    }
+
+    /// What PTX says of a kernel of this name whose parameters have these offsets and sizes.
+    pub fn entry_of(&self, name: &str, parameters: &[(u32, u32)]) -> Option<&Arc<Entry>> {
+        let sizes = || parameters.iter().map(|(_, size)| *size);
+        self.entries.get(name)?.iter().rev().find(|e| e.has_sizes(sizes()))
     }
 
     /// Offset and size of each parameter of a handle's kernel.
@@ -98,6 +116,17 @@ mod tests {
         assert_eq!(kernels.at(0x10, 200).as_deref(), Some("other"));
         assert_eq!(kernels.at(0x20, 300).as_deref(), Some("saxpy(int, float, float const*, float*)"));
         assert_eq!(kernels.at(0x30, 300), None);
+    }
+
+    #[test]
+    fn lists_of_ptx_are_found_by_name_and_sizes() {
+        let mut kernels = Kernels::default();
+        kernels.entry(b".entry _Z1kPf(.param .u64 a)");
+        kernels.entry(b".entry _Z1kPf(.param .u64 b, .param .u32 n)");
+        kernels.entry(b"no list");
+        let first = |sizes: &[(u32, u32)]| kernels.entry_of("k(float*)", sizes).map(|e| e.names[0].to_string());
+        assert_eq!((first(&[(0, 8)]).as_deref(), first(&[(0, 8), (8, 4)]).as_deref()), (Some("a"), Some("b")));
+        assert_eq!((first(&[(0, 4)]), kernels.entry_of("other", &[(0, 8)])), (None, None));
     }
 
     #[test]

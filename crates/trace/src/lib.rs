@@ -23,6 +23,7 @@ mod names;
 mod names_file;
 mod opened;
 mod pages;
+mod ptx;
 mod recorded;
 mod results;
 mod ring;

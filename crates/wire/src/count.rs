@@ -68,6 +68,8 @@ reasons! {
     PARAMETERS_ASKED = 25, "kernels whose parameters' sizes the driver was asked for (calls of our own, not shown)";
     /// No answer: a driver before 12.4, or no room.
     PARAMETERS_UNKNOWN = 26, "launches whose parameters are not shown: the driver does not tell their sizes";
+    /// Longer than a name may be, or more than a process keeps.
+    PTX_LEFT_OUT = 35, "parameter lists of kernels in PTX that were left out: too long, or too many; their parameters are shown without names";
     /// The loader passed over it, or it is of another version, or its entry point said no.
     HOOK_ABSENT = 36, "hook libraries that took no part in a process";
     /// A runtime call whose caller's registers could not be told.

@@ -40,6 +40,8 @@ pub mod kind {
     /// a = function handle; s = (offset, size) of each parameter, two u32 each. What the driver says of a kernel's
     /// parameters; the newest of a handle counts.
     pub const KERNEL_PARAMETERS: u8 = 9;
+    /// s = text of an `.entry` of PTX that was loaded, up to the parenthesis that closes its parameters.
+    pub const PTX_ENTRY: u8 = 10;
     /// a = bytes, b = 1 cubin, 2 fatbin, 3 PTX; s = file under `RUN/modules`. A module image that was kept.
     pub const MODULE: u8 = 8;
     /// a = number from 0; s = file name. A hook library.

@@ -1,6 +1,7 @@
 //! Kernels' names, learned where the driver hands out a kernel's handle: so that a launch needs no
 //! driver call of ours to be named. And module images, kept when asked for.
 
+use super::ptx;
 use crate::slots::{self, thunks_x86_64::Frame};
 use crate::start::{self, names};
 use crate::sys;
@@ -76,10 +77,18 @@ pub fn unload(_: &mut Frame) -> bool {
     true
 }
 
-/// cuModuleLoadData and its kin: the image in the argument.
+/// cuModuleLoadData and its kin: the image in the argument. cuLinkAddData: PTX and its size, behind its kind.
 pub fn image(frame: &mut Frame) -> bool {
+    const PTX: u32 = 1;
+    let [_, image, text, bytes, ..] = frame.args;
+    if slots::name_of(frame.slot).starts_with(b"cuLink") {
+        if image as u32 == PTX {
+            ptx::linked(text as usize, bytes as usize);
+        }
+        return true;
+    }
+    ptx::image(image as usize);
     if start::flags() & cutap_wire::control::DUMP_MODULES != 0 {
-        let [_, image, ..] = frame.args;
         crate::start::dump::module(image as usize);
     }
     true

@@ -9,3 +9,4 @@ pub mod first_call;
 pub mod handles;
 pub mod instances;
 pub mod proc_address;
+mod ptx;

@@ -67,6 +67,7 @@ pub fn special(of: u8, name: &[u8], how: u8) -> u32 {
         b"cuModuleGetFunction" | b"cuLibraryGetKernel" | b"cuKernelGetFunction" => HANDLES,
         b"cuModuleUnload" | b"cuLibraryUnload" => UNLOAD,
         b"cuModuleLoadData" | b"cuModuleLoadDataEx" | b"cuModuleLoadFatBinary" | b"cuLibraryLoadData" => IMAGE,
+        b"cuLinkAddData" | b"cuLinkAddData_v2" => IMAGE,
         _ => 0,
     }
 }

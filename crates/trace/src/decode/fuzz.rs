@@ -137,7 +137,8 @@ fn values(value: &Value) -> u32 {
     1 + match value {
         Value::To(_, to) => values(to),
         Value::Struct(fields) => fields.values.iter().map(|(_, v)| values(v)).sum(),
-        Value::Array(items) | Value::List(items) => items.values.iter().map(values).sum(),
+        Value::Array(items) => items.values.iter().map(values).sum(),
+        Value::List(list) => list.values.iter().map(values).sum(),
         _ => 0,
     }
 }
@@ -145,6 +146,8 @@ fn values(value: &Value) -> u32 {
 fn walk(tables: &'static Tables, params: &'static [Param], words: &[u8], memory: &[u8], before: &[u8]) -> u32 {
     let (mut state, mut kernels) = (State::default(), Kernels::default());
     kernels.parameters(0x10, words);
+    kernels.entry(b".entry _Z1kiPfPFviE(.param .u32 n, .param .u64 .ptr a, .param .b8 f[8])");
+    kernels.entry(memory);
     let shape = Shape { ints: 6, vectors: 2, stack: 4 };
     let mut most = 0;
     for (side, recorded) in [(Side::Before, Recorded::Frame(shape)), (Side::After, Recorded::Block)] {

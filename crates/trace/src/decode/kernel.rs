@@ -1,10 +1,12 @@
 //! A kernel's parameters: their sizes from the driver, their types from the argument list in a C++
-//! kernel's name. Without either a parameter is a number by its size.
+//! kernel's name or from PTX that the program loaded, which has names too. Without either a parameter is a
+//! number by its size.
 
 use super::row::Row;
 use super::scalar::{half, signed};
-use super::value::{Items, Value};
+use super::value::{List, Value};
 use super::walk::{ELEMENTS, Walk, word};
+use crate::ptx;
 use cutap_calls::known::Rule;
 
 /// CU_LAUNCH_PARAM_BUFFER_POINTER and CU_LAUNCH_PARAM_BUFFER_SIZE.
@@ -27,6 +29,22 @@ enum Kind {
     Unknown,
 }
 
+impl Kind {
+    /// Of a number as long as a pointer PTX does not say whether it is one.
+    fn of(parameter: ptx::Parameter) -> Kind {
+        match (parameter.kind, parameter.size) {
+            (ptx::Kind::Pointer, _) => Kind::Pointer,
+            (ptx::Kind::Signed, _) => Kind::Signed,
+            (ptx::Kind::Unsigned, 8) => Kind::Unknown,
+            (ptx::Kind::Unsigned, _) => Kind::Unsigned,
+            (ptx::Kind::Float, 2) => Kind::Half,
+            (ptx::Kind::Float, _) => Kind::Float,
+            (ptx::Kind::BFloat16, _) => Kind::BFloat16,
+            (ptx::Kind::Other, _) => Kind::Unknown,
+        }
+    }
+}
+
 impl Walk<'_> {
     /// Parameters that were kept one behind the other, without the gaps between them.
     pub fn kernel_params(&mut self, row: &Row<'_>, address: u64, function: u8, or: u8) -> Option<Value> {
@@ -39,7 +57,7 @@ impl Walk<'_> {
             cells.push(cell);
             rest = more;
         }
-        let list = self.parameters(handle, &cells, table.len());
+        let list = self.parameters(handle, &cells, &table);
         Some(Value::To(address, Box::new(list)))
     }
 
@@ -72,24 +90,28 @@ impl Walk<'_> {
         let cell =
             |&(offset, size): &(u32, u32)| bytes.get(offset as usize..(offset as usize).checked_add(size as usize)?);
         let cells: Vec<&[u8]> = table.iter().map_while(cell).collect();
-        let list = self.parameters(handle, &cells, table.len());
+        let list = self.parameters(handle, &cells, &table);
         Some(Value::To(address, Box::new(list)))
     }
 
-    fn parameters(&mut self, handle: u64, cells: &[&[u8]], total: usize) -> Value {
+    fn parameters(&mut self, handle: u64, cells: &[&[u8]], table: &[(u32, u32)]) -> Value {
         let name = self.kernel.map(str::to_owned);
         let name = name.or_else(|| self.kernels?.newest(handle).map(|n| n.to_string()));
         let kinds = name.as_deref().map_or(Vec::new(), kinds);
-        let known = kinds.len() == total;
+        let known = kinds.len() == table.len();
+        let entry = name.as_deref().and_then(|name| self.kernels?.entry_of(name, table)).cloned();
         let mut values = Vec::with_capacity(cells.len());
         for (n, cell) in cells.iter().take(ELEMENTS).enumerate() {
             if !self.take() {
                 break;
             }
-            let kind = kinds.get(n).copied().filter(|_| known).unwrap_or(Kind::Unknown);
-            values.push(self.parameter(kind, cell));
+            // C++ tells signed numbers from others, PTX that a compiler wrote does not.
+            let by_name = kinds.get(n).copied().filter(|k| known && *k != Kind::Unknown);
+            let by_ptx = || entry.as_ref()?.parameters.get(n).map(|p| Kind::of(*p));
+            values.push(self.parameter(by_name.or_else(by_ptx).unwrap_or(Kind::Unknown), cell));
         }
-        Value::List(Box::new(Items { values, total: total as u64 }))
+        let names = entry.map(|e| e.names.clone());
+        Value::List(Box::new(List { values, total: table.len() as u64, names }))
     }
 
     fn parameter(&mut self, kind: Kind, bytes: &[u8]) -> Value {
@@ -112,7 +134,7 @@ impl Walk<'_> {
             (Kind::Unknown, n) if n.is_multiple_of(8) => {
                 let words = bytes.chunks_exact(8).take(WORDS);
                 let values = words.map(|word| self.parameter(Kind::Unknown, word)).collect();
-                Value::List(Box::new(Items { values, total: n as u64 / 8 }))
+                Value::List(Box::new(List { values, total: n as u64 / 8, names: None }))
             }
             _ => Value::Bytes(bytes.get(..64).unwrap_or(bytes).into()),
         }

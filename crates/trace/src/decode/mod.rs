@@ -32,7 +32,7 @@ pub use raw::RawFunction;
 pub(crate) use raw::Raws;
 pub(crate) use seen::Seen;
 pub use type_name::TypeName;
-pub use value::{Fields, Items, Place, Standing, Text, Value, flags_of, name_of};
+pub use value::{Fields, Items, List, Place, Standing, Text, Value, flags_of, name_of};
 
 use crate::event::{Call, Event, Exit, Launched, Layer, State as Ended};
 use crate::kernels::Kernels;

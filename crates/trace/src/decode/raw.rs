@@ -105,7 +105,8 @@ fn raw(value: &Value, complete: bool, launched: Option<u64>) -> bool {
         Value::Handle { kind, .. } => kind.short.is_empty(),
         Value::To(_, to) => raw(to, complete, launched),
         Value::Struct(fields) => fields.values.iter().any(|(_, v)| raw(v, complete, launched)),
-        Value::Array(items) | Value::List(items) => items.values.iter().any(|v| raw(v, complete, launched)),
+        Value::Array(items) => items.values.iter().any(|v| raw(v, complete, launched)),
+        Value::List(list) => list.values.iter().any(|v| raw(v, complete, launched)),
         _ => false,
     }
 }

@@ -3,6 +3,7 @@
 //! how a value is written is told in `cutap-report`.
 
 use cutap_calls::known;
+use std::sync::Arc;
 
 /// A value.
 #[derive(Debug, Clone)]
@@ -56,8 +57,8 @@ pub enum Value {
     Struct(Box<Fields>),
     /// Several of a kind.
     Array(Box<Items>),
-    /// A kernel's parameters, or others without names.
-    List(Box<Items>),
+    /// A kernel's parameters; words of an unknown struct.
+    List(Box<List>),
     /// A UUID.
     Uuid(Box<[u8; 16]>),
     /// Bytes of a type that is not known.
@@ -121,6 +122,24 @@ pub struct Items {
     pub values: Vec<Value>,
     /// How many there are in all.
     pub total: u64,
+}
+
+/// Values that stand side by side and may have names.
+#[derive(Debug, Clone)]
+pub struct List {
+    /// The first ones.
+    pub values: Vec<Value>,
+    /// How many there are in all.
+    pub total: u64,
+    /// Their names, in the same order; empty for one without.
+    pub names: Option<Arc<[Box<str>]>>,
+}
+
+impl List {
+    /// The name of one of them.
+    pub fn name(&self, n: usize) -> Option<&str> {
+        self.names.as_ref()?.get(n).map(|name| &**name).filter(|name| !name.is_empty())
+    }
 }
 
 impl Value {

@@ -197,7 +197,11 @@ impl Comparison {
 fn inside<'a>(value: &'a Value, name: &str) -> Option<&'a Value> {
     match value.target() {
         Value::Struct(fields) => fields.named().into_iter().find(|(field, _)| *field == name).map(|(_, value)| value),
-        Value::Array(items) | Value::List(items) => items.values.get(name.parse::<usize>().ok()?),
+        Value::Array(items) => items.values.get(name.parse::<usize>().ok()?),
+        Value::List(list) => {
+            let named = (0..list.values.len()).find(|n| list.name(*n) == Some(name));
+            list.values.get(named.or_else(|| name.parse().ok())?)
+        }
         _ => None,
     }
 }

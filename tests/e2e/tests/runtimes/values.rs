@@ -39,3 +39,8 @@ fn lengths_and_unions() {
     let Some(text) = trace("lengths", "cuIpcGetMemHandle") else { return };
     assert!(text.starts_with("cuIpcGetMemHandle(pHandle=&{reserved="), "{text}");
 }
+
+#[test]
+fn kernel_parameters_of_ptx() {
+    case("ptx", "ptx", "cuLaunch*,cuMemAlloc*,cuCtx*,cuDevicePrimary*");
+}

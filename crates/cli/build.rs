@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Crates whose change makes the nested build run again.
-const SOURCES: [&str; 4] = ["wire", "calls", "preload", "sim"];
+const SOURCES: [&str; 5] = ["wire", "calls", "hook", "preload", "sim"];
 
 fn main() {
     let here = PathBuf::from(var("CARGO_MANIFEST_DIR"));

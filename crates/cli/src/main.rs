@@ -15,6 +15,9 @@ use words::{Command, Inspect, What, Words};
 const EMBEDDED: Embedded =
     Embedded { preload: include_bytes!(env!("CUTAP_PRELOAD")), sim: include_bytes!(env!("CUTAP_SIM")) };
 
+/// What a hook library in C is written with.
+const HOOK_HEADER: &str = include_str!("../../hook/include/cutap_hook.h");
+
 fn main() -> ExitCode {
     let words = match Words::try_parse() {
         Ok(words) => words,
@@ -43,6 +46,8 @@ fn run(command: Command) -> Result<(), Error> {
     match command {
         Command::Trace(words) => cutap_collect::trace(EMBEDDED, &words.into())?.mirror(),
         Command::Record(words) => cutap_collect::trace(EMBEDDED, &words.into())?.mirror(),
+        Command::Run(words) => cutap_collect::trace(EMBEDDED, &words.into())?.mirror(),
+        Command::HookHeader => print(HOOK_HEADER),
         Command::Env(words) => {
             let exports = cutap_collect::env(EMBEDDED, &words.into())?;
             print(&exports)

@@ -26,6 +26,8 @@ pub enum Command {
     Trace(Trace),
     /// Run a program and put its calls into a file, at least cost; cutap show FILE prints them
     Record(Record),
+    /// Run a program under hook libraries that change its calls, and record nothing
+    Run(Run),
     /// Print the environment that traces without us: eval "$(cutap env -o DIR)"
     Env(Env),
     /// Print what a recording or a run folder holds, while the program runs or after
@@ -40,6 +42,8 @@ pub enum Command {
     Inspect(Inspect),
     /// Say what is known of a function, or which functions a library has
     Api(Api),
+    /// Print cutap_hook.h, with which a hook library is written in C
+    HookHeader,
     /// The collector process of trace
     #[command(name = "__collect", hide = true)]
     Collect(Collect),
@@ -61,7 +65,7 @@ pub struct Looks {
 
 impl Looks {
     fn form(&self) -> Form {
-        Form { json: self.json, summary: self.summary }
+        Form { json: self.json, summary: self.summary, quiet: false }
     }
 }
 
@@ -105,6 +109,9 @@ pub struct Trace {
     /// Use and keep this run folder (for cutap show)
     #[arg(long, value_name = "DIR")]
     run: Option<PathBuf>,
+    /// Load this hook library, which may change calls; several work in this order
+    #[arg(long = "hook", value_name = "FILE")]
+    hooks: Vec<PathBuf>,
     /// The program and its arguments
     #[arg(required = true, trailing_var_arg = true, value_name = "PROG")]
     program: Vec<OsString>,
@@ -124,6 +131,7 @@ impl From<Trace> for TraceOptions {
             dump_modules: words.dump_modules,
             full: Full::from_words(words.lossy, None),
             run: words.run,
+            hooks: words.hooks,
             program: program.remove(0),
             args,
         }
@@ -150,6 +158,9 @@ pub struct Record {
     /// Use and keep this run folder
     #[arg(long, value_name = "DIR")]
     run: Option<PathBuf>,
+    /// Load this hook library, which may change calls; several work in this order
+    #[arg(long = "hook", value_name = "FILE")]
+    hooks: Vec<PathBuf>,
     /// The program and its arguments
     #[arg(required = true, trailing_var_arg = true, value_name = "PROG")]
     program: Vec<OsString>,
@@ -169,6 +180,45 @@ impl From<Record> for TraceOptions {
             dump_modules: None,
             full: words.when_full.full(),
             run: words.run,
+            hooks: words.hooks,
+            program: program.remove(0),
+            args,
+        }
+    }
+}
+
+/// `cutap run`.
+#[derive(Debug, Args)]
+pub struct Run {
+    /// Load this hook library, which may change calls; several work in this order
+    #[arg(long = "hook", value_name = "FILE", required = true)]
+    hooks: Vec<PathBuf>,
+    /// Run on the simulated driver: launches are accepted and not executed
+    #[arg(long)]
+    sim: bool,
+    /// Leave child processes alone
+    #[arg(long)]
+    no_follow: bool,
+    /// The program and its arguments
+    #[arg(required = true, trailing_var_arg = true, value_name = "PROG")]
+    program: Vec<OsString>,
+}
+
+impl From<Run> for TraceOptions {
+    fn from(words: Run) -> TraceOptions {
+        let mut program = words.program;
+        let args = program.split_off(1);
+        TraceOptions {
+            form: Form { quiet: true, ..Form::default() },
+            record: false,
+            filter: None,
+            output: None,
+            sim: words.sim,
+            no_follow: words.no_follow,
+            full: Full::default(),
+            dump_modules: None,
+            run: None,
+            hooks: words.hooks,
             program: program.remove(0),
             args,
         }
@@ -287,6 +337,8 @@ pub struct Collect {
     #[arg(long)]
     record: bool,
     #[arg(long)]
+    quiet: bool,
+    #[arg(long)]
     temporary: bool,
     #[arg(long)]
     again: bool,
@@ -295,7 +347,7 @@ pub struct Collect {
 impl From<Collect> for CollectorOptions {
     fn from(words: Collect) -> CollectorOptions {
         CollectorOptions {
-            form: words.looks.form(),
+            form: Form { quiet: words.quiet, ..words.looks.form() },
             filter: words.looks.filter,
             run: words.run,
             record: words.record,

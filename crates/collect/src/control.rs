@@ -23,11 +23,13 @@ pub struct Wanted<'a> {
     pub dump_modules: bool,
     /// What a thread does whose ring is full.
     pub full: Full,
+    /// Record nothing: only hooks work.
+    pub only_hooks: bool,
 }
 
 /// The page of a new run; refused before its folder is made.
 pub fn page(wanted: Wanted<'_>) -> Result<[u8; cutap_wire::PAGE]> {
-    let rules = wanted.filter.rules();
+    let rules = if wanted.only_hooks { "-* * *\n" } else { wanted.filter.rules() };
     if rules.len() > control::RULES_BYTES {
         return Err(crate::Error::own(format!(
             "the filter is too long ({} bytes of rules, {} fit); use names with * in -e",
@@ -36,7 +38,7 @@ pub fn page(wanted: Wanted<'_>) -> Result<[u8; cutap_wire::PAGE]> {
         )));
     }
     let flags = [
-        (control::LOOKUPS, wanted.filter.wants_lookups()),
+        (control::LOOKUPS, wanted.filter.wants_lookups() && !wanted.only_hooks),
         (control::CXX_NAMES, wanted.filter.wants_cxx()),
         (control::NO_FOLLOW, wanted.no_follow),
         (control::DUMP_MODULES, wanted.dump_modules),
@@ -53,7 +55,7 @@ pub fn page(wanted: Wanted<'_>) -> Result<[u8; cutap_wire::PAGE]> {
     put(offset_of!(Control, flags), &flags.to_le_bytes());
     put(offset_of!(Control, max_chunks), &max_chunks.to_le_bytes());
     put(offset_of!(Control, collector), &control::COLLECTOR_NEVER.to_le_bytes());
-    put(offset_of!(Control, recording), &1u32.to_le_bytes());
+    put(offset_of!(Control, recording), &u32::from(!wanted.only_hooks).to_le_bytes());
     put(offset_of!(Control, rules_len), &(rules.len() as u32).to_le_bytes());
     put(offset_of!(Control, rules), rules.as_bytes());
     Ok(page)
@@ -64,6 +66,14 @@ pub fn write(run: &Path, page: &[u8; cutap_wire::PAGE]) -> Result<()> {
     let path = run.join(control::FILE);
     let file = OpenOptions::new().write(true).create_new(true).mode(0o600).custom_flags(libc::O_NOFOLLOW).open(&path);
     file.and_then(|f| f.write_all_at(page, 0))
+        .map_err(|e| cannot("write", &path, &e, "choose another run folder with --run or -o"))
+}
+
+/// Writes what a run with hooks says of them.
+pub fn write_hooks(run: &Path, bytes: &[u8]) -> Result<()> {
+    let path = run.join(cutap_wire::hooks::FILE);
+    let file = OpenOptions::new().write(true).create_new(true).mode(0o600).custom_flags(libc::O_NOFOLLOW).open(&path);
+    file.and_then(|f| f.write_all_at(bytes, 0))
         .map_err(|e| cannot("write", &path, &e, "choose another run folder with --run or -o"))
 }
 

@@ -19,10 +19,11 @@ pub struct Variables {
 
 impl Variables {
     /// `sanitizer` is the runtime that the program itself names, `sim` the folder of the simulated driver.
-    pub fn new(preload: &Path, run: &Path, sim: Option<&Path>, sanitizer: Option<&str>) -> Variables {
+    /// `hooks` are the hook libraries: they stand behind ours and in front of all others.
+    pub fn new(preload: &Path, hooks: &[&OsStr], run: &Path, sim: Option<&Path>, sanitizer: Option<&str>) -> Variables {
         let before = std::env::var_os("LD_PRELOAD").unwrap_or_default();
         let mut set =
-            vec![("LD_PRELOAD", preloads(preload, &before, sanitizer)), (ENV_RUN, run.as_os_str().to_owned())];
+            vec![("LD_PRELOAD", preloads(preload, hooks, &before, sanitizer)), (ENV_RUN, run.as_os_str().to_owned())];
         if let Some(sim) = sim {
             let mut path = sim.as_os_str().to_owned();
             if let Some(before) = std::env::var_os("LD_LIBRARY_PATH").filter(|p| !p.is_empty()) {
@@ -83,13 +84,16 @@ fn survives_splitting(value: &str) -> bool {
 }
 
 /// Ours in front of what is there, sanitizers in front of ours: they refuse to run behind anybody.
-fn preloads(ours: &Path, before: &OsStr, sanitizer: Option<&str>) -> OsString {
+fn preloads(ours: &Path, hooks: &[&OsStr], before: &OsStr, sanitizer: Option<&str>) -> OsString {
     let before = before.as_bytes().split(|b| b" :".contains(b)).filter(|p| !p.is_empty());
     let name = |p: &[u8]| String::from_utf8_lossy(p.rsplit(|&b| b == b'/').next().unwrap_or(p)).into_owned();
-    let others: Vec<&[u8]> = before.filter(|p| name(p) != PRELOAD).collect();
+    let hooks = hooks.iter().map(|h| h.as_bytes());
+    let again = |p: &&[u8]| name(p) != PRELOAD && hooks.clone().all(|h| h != *p);
+    let others: Vec<&[u8]> = before.filter(again).collect();
     let (first, behind): (Vec<&[u8]>, Vec<&[u8]>) = others.iter().partition(|p| is_sanitizer(&name(p)));
     let needed = sanitizer.filter(|_| first.is_empty()).map(str::as_bytes);
-    let all: Vec<&[u8]> = needed.into_iter().chain(first).chain([ours.as_os_str().as_bytes()]).chain(behind).collect();
+    let all: Vec<&[u8]> =
+        needed.into_iter().chain(first).chain([ours.as_os_str().as_bytes()]).chain(hooks).chain(behind).collect();
     OsString::from_vec(all.join(&b':'))
 }
 
@@ -111,7 +115,7 @@ mod tests {
     use super::*;
 
     fn joined(before: &str, sanitizer: Option<&str>) -> String {
-        preloads(Path::new("/c/libcutap_preload.so"), OsStr::new(before), sanitizer).into_string().unwrap()
+        preloads(Path::new("/c/libcutap_preload.so"), &[], OsStr::new(before), sanitizer).into_string().unwrap()
     }
 
     #[test]

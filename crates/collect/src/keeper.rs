@@ -153,6 +153,7 @@ fn arguments(told: &CollectorOptions) -> Vec<OsString> {
     let flags = [
         ("--json", told.form.json),
         ("-c", told.form.summary),
+        ("--quiet", told.form.quiet),
         ("--record", told.record),
         ("--temporary", told.temporary),
         ("--again", told.again),

@@ -17,6 +17,7 @@ mod filter;
 mod folder;
 mod front;
 mod full;
+mod hooks;
 mod inherited;
 mod keeper;
 mod launch;

@@ -1,6 +1,6 @@
 //! Which output a form means, and whether it is coloured: on a terminal only, and not with NO_COLOR.
 
-use cutap_report::{Json, Output, Summary, Text};
+use cutap_report::{Json, Output, Quiet, Summary, Text};
 use cutap_trace::{End, Gap};
 use cutap_wire::count::STATIC_TOOLKIT;
 use std::collections::BTreeSet;
@@ -14,12 +14,17 @@ pub struct Form {
     pub json: bool,
     /// A summary of each function instead of each call.
     pub summary: bool,
+    /// Nothing but what went wrong with hooks.
+    pub quiet: bool,
 }
 
 /// The output of this form on standard output; with `again`, behind what another has written there.
 pub fn output(form: Form, again: bool) -> Box<dyn Output> {
     let colour = colour();
     let out = BufWriter::with_capacity(1 << 16, stdout());
+    if form.quiet {
+        return Box::new(Quiet::new(out));
+    }
     match (form.json, form.summary) {
         (false, false) if again => Box::new(Text::new(out, colour).go_on()),
         (false, false) => Box::new(Text::new(out, colour)),

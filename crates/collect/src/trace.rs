@@ -8,6 +8,7 @@ use crate::error::{Error, OWN_FAILURE, Result, cannot, say};
 use crate::filter::filter;
 use crate::front::{self, Ended};
 use crate::full::Full;
+use crate::hooks::{self, Hooks};
 use crate::inherited::Inherited;
 use crate::keeper::Keeper;
 use crate::output::Form;
@@ -40,6 +41,8 @@ pub struct TraceOptions {
     pub full: Full,
     /// Where module images go.
     pub dump_modules: Option<PathBuf>,
+    /// Hook libraries, in their order.
+    pub hooks: Vec<PathBuf>,
     /// A run folder that stays.
     pub run: Option<PathBuf>,
     /// The program.
@@ -56,11 +59,12 @@ pub fn trace(embedded: Embedded, options: &TraceOptions) -> Result<Ended> {
     let search = std::env::var_os("PATH").unwrap_or_else(|| "/bin:/usr/bin".into());
     let program = program::find(&options.program, &options.args, &search)?;
     let driver = options.sim || driver::check(&program)?;
+    let hooks = hooks::check(&options.hooks)?;
     let output = options.output.as_deref().map(|path| open_output(path, options.record)).transpose()?;
     let unpacked = unpack(embedded)?;
-    let run = Run::new(options, &filter)?;
+    let run = Run::new(options, &filter, &hooks)?;
     let sim = options.sim.then_some(unpacked.sim.as_path());
-    let variables = Variables::new(&unpacked.preload, &run.path, sim, program.sanitizer.as_deref());
+    let variables = Variables::new(&unpacked.preload, &hooks.paths(), &run.path, sim, program.sanitizer.as_deref());
 
     let mut keeper = keeper(options, &run, output)?;
     let mut collector = keeper.start()?;
@@ -73,6 +77,7 @@ pub fn trace(embedded: Embedded, options: &TraceOptions) -> Result<Ended> {
     if keeper.keep {
         run.keep();
     }
+    hooks::last_words(&run.path, child, ended).iter().for_each(|line| say(line));
     let unwritten = keeper.unwritten;
     Ok(match ended {
         Ended::Code(0) if unwritten => Ended::Code(OWN_FAILURE.into()),
@@ -88,16 +93,24 @@ struct Run {
 }
 
 impl Run {
-    fn new(options: &TraceOptions, filter: &Filter) -> Result<Run> {
+    fn new(options: &TraceOptions, filter: &Filter, hooks: &Hooks) -> Result<Run> {
         let modules = options.dump_modules.as_deref().map(module_folder).transpose()?;
-        let wanted =
-            Wanted { filter, no_follow: options.no_follow, dump_modules: modules.is_some(), full: options.full };
+        let wanted = Wanted {
+            filter,
+            no_follow: options.no_follow,
+            dump_modules: modules.is_some(),
+            full: options.full,
+            only_hooks: options.form.quiet,
+        };
         let page = control::page(wanted)?;
         let run = match &options.run {
             Some(path) => Run { path: folder::named(path, "--run")?, temporary: false, keep: true.into() },
             None => Run { path: folder::fresh()?, temporary: true, keep: false.into() },
         };
         control::write(&run.path, &page)?;
+        if !hooks.0.is_empty() {
+            control::write_hooks(&run.path, &hooks::file(hooks))?;
+        }
         if let Some(target) = modules {
             std::os::unix::fs::symlink(target, run.path.join("modules"))
                 .map_err(|e| cannot("link the modules into", &run.path, &e, "choose another folder with --run DIR"))?;
@@ -121,7 +134,11 @@ impl Drop for Run {
 fn say_at_start(options: &TraceOptions, program: &Path, driver: bool) {
     let name = program.file_name().unwrap_or(program.as_os_str()).display();
     if options.sim {
-        let doing = if options.record { "recording" } else { "tracing" };
+        let doing = match (options.record, options.form.quiet) {
+            (true, _) => "recording",
+            (_, true) => "running",
+            _ => "tracing",
+        };
         say(&format!("{doing} {name} on the simulated driver (launches are accepted and not executed)"));
     } else if !driver {
         say(&format!("no CUDA driver (libcuda.so.1) on this machine; --sim runs {name} on a simulated one"));

@@ -118,7 +118,7 @@ struct cutap_host {
     const char *(*kernel)(const struct cutap_call *);
 };
 
-#define CUTAP_EXPORT __attribute__((visibility("default"), used))
+#define CUTAP_EXPORT __attribute__((visibility("default")))
 
 extern CUTAP_EXPORT const uint32_t cutap_hook_version;
 CUTAP_EXPORT int cutap_hook_init(const struct cutap_host *host);

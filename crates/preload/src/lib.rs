@@ -8,6 +8,7 @@
 //! * [`routes`]: one file per way in which an address is handed out; knows addresses, not meanings.
 //! * [`loader`]: what the dynamic loader knows: objects, symbols, relocations.
 //! * [`slots`]: slot table, thunks, the frame around a call, the chain of hooks.
+//! * [`hook`]: hook libraries and what they want.
 //! * [`capture`]: what is kept of a call beside its words.
 //! * [`thread`]: thread block, ring, clock, fork; knows nothing of CUDA.
 //! * [`start`]: the run folder, the process folder, names.
@@ -15,6 +16,7 @@
 #![allow(clippy::missing_safety_doc)] // internal functions: each file says under which contract it works
 
 pub mod capture;
+pub mod hook;
 pub mod loader;
 pub mod routes;
 pub mod slots;

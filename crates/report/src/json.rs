@@ -1,6 +1,7 @@
 //! One JSON object a line. A call is written when it has ended; one that never did, at the end.
 
 use crate::Output;
+use crate::hooked::hooked_json;
 use crate::raw::raw_json;
 use crate::values_json::{self, Arguments};
 use cutap_trace::{Answer, Call, End, Event, Exit, Instance, Lookup, Process, Recording, Returned, Why};
@@ -45,6 +46,9 @@ struct CallLine<'a> {
     state: &'static str,
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     late: bool,
+    /// What hooks did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    hooks: Option<Vec<Value>>,
 }
 
 impl<W: io::Write> Json<W> {
@@ -70,6 +74,7 @@ impl<W: io::Write> Json<W> {
             kernel: exit.kernel().map(|k| &**k),
             state: exit.state.word(),
             late: exit.late,
+            hooks: hooked_json(exit),
             ..call_line(&exit.call)
         };
         self.line(&line)
@@ -101,6 +106,7 @@ fn call_line(call: &Call) -> CallLine<'_> {
         caller: hex(call.caller),
         state: "noted",
         late: false,
+        hooks: None,
     }
 }
 

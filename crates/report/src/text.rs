@@ -5,6 +5,7 @@
 use crate::Output;
 use crate::arguments::{inputs, outputs, words};
 use crate::ends::end_lines;
+use crate::hooked::write_hooked;
 use crate::style::Styles;
 use crate::units::{time, word};
 use crate::values::write_value;
@@ -102,6 +103,7 @@ impl<W: io::Write> Text<W> {
             self.head(call, Some(exit), exit.kernel());
         }
         self.result(exit);
+        write_hooked(call, &mut self.line);
         self.flush_line()
     }
 

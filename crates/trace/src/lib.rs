@@ -35,8 +35,8 @@ pub use cutap_file::{Cut, Why};
 pub use end::{Count, End, Filtered, Gap, Recording};
 pub use error::Error;
 pub use event::{
-    Answer, Args, Call, Event, Exit, Function, Instance, Launched, Layer, Lookup, LookupKind, Module, Process, State,
-    Thread,
+    Answer, Args, Call, Did, Event, Exit, Function, Hooked, Instance, Launched, Layer, Lookup, LookupKind, Module,
+    Process, State, Thread,
 };
 pub use filter::{Filter, FilterError};
 pub use follow::{Follow, FollowOptions};

@@ -65,6 +65,8 @@ pub struct Names {
     instance_of_object: HashMap<u64, u64>,
     pub kernels: Kernels,
     pub gaps: Vec<Gap>,
+    /// File names of hook libraries, by their numbers.
+    pub hooks: Vec<Arc<str>>,
     /// Events that names are: instances and modules, with their ticks.
     pub happened: Vec<(u64, Event)>,
     /// Slots that records named and no name did.
@@ -94,6 +96,13 @@ impl Names {
             kind::KERNEL_PARAMETERS => self.kernels.parameters(name.a, name.s),
             kind::PTX_ENTRY => self.kernels.entry(name.s),
             kind::KERNEL_HANDLE => self.kernels.handle(name.a, name.b, name.ticks, name.s),
+            kind::HOOK => {
+                let n = (name.a as usize).min(cutap_wire::hooks::LIBRARIES);
+                if n >= self.hooks.len() {
+                    self.hooks.resize(n + 1, "?".into());
+                }
+                self.hooks[n] = text().into();
+            }
             kind::GAP => {
                 let gap = Gap { reason: name.a as usize, pid: process.pid, what: text(), more: clean(name.t) };
                 self.gaps.push(gap);

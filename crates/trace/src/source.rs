@@ -3,7 +3,7 @@
 
 use crate::calls::{Ended, Open, Shown, Stack};
 use crate::clock::{Clock, Pair};
-use crate::event::{Answer, Args, Call, Event, Exit, Layer, Lookup, LookupKind, State, Thread};
+use crate::event::{Answer, Args, Call, Did, Event, Exit, Hooked, Layer, Lookup, LookupKind, State, Thread};
 use crate::filter::Filter;
 use crate::folder::Folder;
 use crate::judge::{judge, unfinished, wanted_at_end};
@@ -13,7 +13,7 @@ use crate::ring::{Item, Ring};
 use cutap_calls::known::Tables;
 use cutap_wire::record::{self, Fragments, Parent, Record, Words, note};
 use std::collections::VecDeque;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// What all rings share.
 #[derive(Debug)]
@@ -305,6 +305,7 @@ impl Events {
             launched: OnceLock::new(),
             kernel,
             instance,
+            hooked: Mutex::default(),
         }))
     }
 
@@ -334,6 +335,13 @@ impl Events {
                 folder.read_names(true);
             }
             folder.names.instance_by_id(value).map(|i| call.instance.set(i.clone()));
+        } else if let Some(did) = did(what, value) {
+            let n = (what >> 8 & 0xff) as usize;
+            if folder.names.hooks.len() <= n && folder.stale {
+                folder.read_names(true);
+            }
+            let hook = folder.names.hooks.get(n).cloned().unwrap_or_else(|| format!("hook {n}").into());
+            call.hooked.lock().unwrap_or_else(PoisonError::into_inner).push(Hooked { hook, did });
         }
     }
 
@@ -361,6 +369,16 @@ impl Events {
         };
         self.shown += 1;
         self.push(Event::Lookup(Box::new(lookup)), true);
+    }
+}
+
+/// What a note says that a hook did.
+fn did(what: u64, value: u64) -> Option<Did> {
+    match what & 0xff {
+        note::HOOK_ANSWER => Some(Did::Answer),
+        note::HOOK_ARGUMENT => Some(Did::Argument((what >> 16) as usize, value)),
+        note::HOOK_RESULT => Some(Did::Result(value)),
+        _ => None,
     }
 }
 

@@ -77,7 +77,7 @@ reasons! {
     /// More threads than the table, or more functions than the pool.
     HOOK_PASSED = 38, "calls that passed a hook by: no room for another thread or function";
     /// A function that more hooks want than one call can have.
-    HOOK_TOO_MANY = 39, "functions that more than 16 wants of hooks match: the others were left out";
+    HOOK_TOO_MANY = 39, "functions that more than 8 wants of hooks match: the others were left out";
     /// A ring of `--lossy` was full.
     CALL_DROPPED_LOSSY = 40, "calls dropped: their thread's ring was full (--lossy)";
     /// The same for what is no call.

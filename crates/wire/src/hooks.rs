@@ -15,13 +15,16 @@ pub const MAX_BYTES: usize = 16 << 20;
 pub const LIBRARIES: usize = 8;
 
 /// Bytes of the head.
-pub const HEAD: usize = 32;
+pub const HEAD: usize = 40;
+/// Where the word stands that a process leaves while it asks a library what it wants: [`asking`]. It lasts a
+/// moment; of several processes that ask at once one is remembered.
+pub const ASKING: usize = 32;
 /// Bytes of a row.
 pub const ROW: usize = 24;
 /// Bytes of a parameter.
 pub const PARAMETER: usize = 16;
 
-/// The head: magic (8 bytes), then five numbers of four bytes.
+/// The head: magic (8 bytes), then six numbers of four bytes, then the word at [`ASKING`].
 #[derive(Debug, Clone, Copy)]
 pub struct Head {
     /// [`crate::VERSION`].
@@ -206,14 +209,17 @@ pub const INSIDE_BYTES: usize = THREADS * size_of::<Inside>();
 /// Where a thread is in a hook.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phase {
-    /// In its entry point.
-    Init = 1,
     /// Before a call.
-    Before = 2,
+    Before = 1,
     /// After it.
-    After = 3,
+    After = 2,
     /// Being told of a function.
-    Met = 4,
+    Met = 3,
+}
+
+/// The word of a process that asks library `hook`.
+pub const fn asking(pid: u32, hook: u8) -> u64 {
+    (pid as u64) << 32 | (hook as u64 + 1)
 }
 
 /// The word of a thread that is in a hook.
@@ -224,10 +230,9 @@ pub const fn inside(hook: u8, phase: Phase, slot: u32) -> u64 {
 /// Hook, phase and slot of such a word.
 pub const fn outside(word: u64) -> Option<(u8, Phase, u32)> {
     let phase = match (word & 0xff, word >> 8 & 0xff) {
-        (1, 1) => Phase::Init,
-        (1, 2) => Phase::Before,
-        (1, 3) => Phase::After,
-        (1, 4) => Phase::Met,
+        (1, 1) => Phase::Before,
+        (1, 2) => Phase::After,
+        (1, 3) => Phase::Met,
         _ => return None,
     };
     Some(((word >> 16) as u8, phase, (word >> 32) as u32))
@@ -268,7 +273,7 @@ mod tests {
 
     #[test]
     fn words_of_a_thread() {
-        for phase in [Phase::Init, Phase::Before, Phase::After, Phase::Met] {
+        for phase in [Phase::Before, Phase::After, Phase::Met] {
             assert_eq!(outside(inside(3, phase, 70_000)), Some((3, phase, 70_000)));
         }
         assert_eq!((outside(0), outside(u64::MAX)), (None, None));

@@ -56,6 +56,11 @@ pub fn of(remembered: u32) -> Option<&'static Row> {
     ROWS.get(((remembered & row::NUMBER) as usize).wrapping_sub(1))
 }
 
+/// The function itself, where hooks are around it.
+fn driver(frame: &Frame) -> usize {
+    crate::slots::real_of(frame.target).unwrap_or(frame.target)
+}
+
 /// The words of a framed call as its row says: registers, vector registers, stack.
 #[inline(always)]
 fn words_of<'a>(frame: &'a Frame, row: &Row, to: &'a mut [MaybeUninit<u64>; CALL_WORDS]) -> &'a [u64] {
@@ -82,7 +87,7 @@ fn words_of<'a>(frame: &'a Frame, row: &Row, to: &'a mut [MaybeUninit<u64>; CALL
 #[inline(never)]
 pub fn before<R>(b: &mut Block, frame: &Frame, row: &Row, then: impl FnOnce(&mut Block, &[u64]) -> R) -> R {
     let mut words = [MaybeUninit::uninit(); CALL_WORDS];
-    let call = Call { words: words_of(frame, row, &mut words), result: 0, driver: frame.target };
+    let call = Call { words: words_of(frame, row, &mut words), result: 0, driver: driver(frame) };
     inputs(b, row, &call, frame.stack as usize, then)
 }
 
@@ -101,7 +106,7 @@ pub fn inputs<R>(b: &mut Block, row: &Row, call: &Call, stack: usize, then: impl
 pub fn after<R>(b: &mut Block, frame: &Frame, row: &Row, then: impl FnOnce(&mut Block, &[u64]) -> R) -> R {
     let mut words = [MaybeUninit::uninit(); CALL_WORDS];
     let [result, _] = frame.result;
-    let call = Call { words: words_of(frame, row, &mut words), result, driver: frame.target };
+    let call = Call { words: words_of(frame, row, &mut words), result, driver: driver(frame) };
     outputs(b, row, &call, frame.stack as usize, then)
 }
 

@@ -21,9 +21,21 @@ struct Link {
     next: *const Link,
 }
 
+/// Calls `f` with each object of the first namespace: where it lies, its tables, and the loader's name for it.
+pub fn named(mut f: impl FnMut(usize, &Tables, &[u8])) {
+    links(|l, tables, _| {
+        // SAFETY: the loader's string.
+        f(l.base, tables, unsafe { crate::sys::text(l.name, 4096) });
+    });
+}
+
 /// Calls `f` with each object of the first namespace, in the loader's order: where it lies, its tables,
 /// and whether it is this library.
 pub fn each(mut f: impl FnMut(usize, &Tables, bool)) {
+    links(|l, tables, ours| f(l.base, tables, ours));
+}
+
+fn links(mut f: impl FnMut(&Link, &Tables, bool)) {
     let Some(debug) = r_debug().filter(|d| !d.is_null()) else { return };
     let ours: *const Dyn;
     // SAFETY: the address of our own dynamic section.
@@ -33,7 +45,7 @@ pub fn each(mut f: impl FnMut(usize, &Tables, bool)) {
         let mut link = (*debug).first;
         while !link.is_null() {
             let l = &*link;
-            f(l.base, &Tables::read(l.dynamic, l.base), core::ptr::eq(l.dynamic, ours));
+            f(l, &Tables::read(l.dynamic, l.base), core::ptr::eq(l.dynamic, ours));
             link = l.next;
         }
     }

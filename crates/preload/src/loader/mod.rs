@@ -10,4 +10,5 @@ pub mod lock;
 pub mod map;
 pub mod notice;
 pub mod objects;
+pub mod unwind;
 pub mod words;

@@ -6,7 +6,7 @@
 
 use super::instances::{ALL, Function, ISSUE, Instance, ListedName, PROFILER};
 use crate::capture::{self, Call, row};
-use crate::loader::objects::{self, Object};
+use crate::loader::objects::{self, NAME, Object};
 use crate::slots::{self, thunks_x86_64::THUNKS};
 use crate::start::{self, names};
 use crate::thread::block::{Block, OpenCall};
@@ -19,21 +19,25 @@ use cutap_wire::record::note;
 
 /// What the runtime passes with each callback: 0x78 bytes in 11.1 to 13.5.
 #[repr(C)]
-struct CallbackRecord {
+pub struct CallbackRecord {
     size: u32,
     _pad: u32,
     context_uid: u64,
     stream_uid: u64,
     _reserved18: u64,
     correlation: *mut u64,
-    result: *const u32,
+    /// The result, which the runtime reads again; null for functions that return no error code.
+    pub result: *const u32,
     name: *const u8,
-    parameters: *const u64,
+    /// The parameter block.
+    pub parameters: *const u64,
     context: u64,
     stream: u64,
     id: u32,
-    phase: u32,
-    kernel: *const u8,
+    /// 0 enter, 1 exit.
+    pub phase: u32,
+    /// Name of the kernel of a launch.
+    pub kernel: *const u8,
     _reserved60: u64,
     export_table: Option<unsafe extern "C" fn(*mut *const usize, *const [u8; 16]) -> u32>,
     _reserved70: u64,
@@ -47,15 +51,21 @@ unsafe extern "C" fn cutap_on_callback(id: u32, data: *const CallbackRecord, n: 
     // SAFETY: the runtime's record, on its stack.
     let record = unsafe { &*data };
     thread::fork::check();
-    if record.phase != 0 {
-        exit(i, id, record);
+    match record.phase {
+        0 => {
+            introduced(i, n, record);
+            enter(i, n, id, record);
+        }
+        _ => exit(i, id, record, None),
     }
+    forward(i, id, record)
+}
+
+/// To a profiler, if it switched the driver's own flag.
+pub fn forward(i: &Instance, id: u32, data: &CallbackRecord) -> u32 {
     let flags = i.driver_flags.load(Relaxed);
     // SAFETY: the driver's flag array has `count` entries.
     let theirs = (id as usize) < i.count.load(Relaxed) && unsafe { flags.add(id as usize).read_volatile() } != 0;
-    if record.phase == 0 {
-        enter(i, n, id, record);
-    }
     if theirs {
         // SAFETY: slot 1 of the driver's table, with what the runtime gave us.
         unsafe {
@@ -68,11 +78,16 @@ unsafe extern "C" fn cutap_on_callback(id: u32, data: *const CallbackRecord, n: 
     0
 }
 
-fn enter(i: &Instance, n: u32, id: u32, r: &CallbackRecord) {
-    let Some(b) = record::ready() else { return passed(i, id) };
+/// An instance makes itself known at its first call.
+pub fn introduced(i: &Instance, n: u32, r: &CallbackRecord) {
     if i.introduced.load(Acquire) != 2 {
-        introduce(i, n, r, b);
+        introduce(i, n, r);
     }
+}
+
+/// A call begins: its record.
+pub fn enter(i: &Instance, n: u32, id: u32, r: &CallbackRecord) {
+    let Some(b) = record::ready() else { return passed(i, id) };
     let Some(f) = i.functions.get(id as usize) else { return };
     let at = &raw const *r as usize;
     b.leave_below(at);
@@ -136,7 +151,8 @@ fn is_twin(f: &Function, slot: u32, r: &CallbackRecord) -> bool {
     same
 }
 
-fn exit(i: &Instance, id: u32, r: &CallbackRecord) {
+/// A call ends: its record. With `answer`, a hook answered it, and the runtime knows no result.
+pub fn exit(i: &Instance, id: u32, r: &CallbackRecord, answer: Option<u64>) {
     let Some(b) = record::ready() else { return };
     let at = &raw const *r as usize;
     let found = b.open.iter().take(b.depth).rfind(|c| c.reported == at).copied();
@@ -145,7 +161,7 @@ fn exit(i: &Instance, id: u32, r: &CallbackRecord) {
         return;
     }
     // SAFETY: the runtime's variable; null for the three functions that return no error code.
-    let result = unsafe { r.result.as_ref() }.map_or(0, |r| u64::from(*r));
+    let result = answer.unwrap_or_else(|| unsafe { r.result.as_ref() }.map_or(0, |r| u64::from(*r)));
     let remembered = i.functions.get(id as usize).map_or(0, |f| f.row.load(Relaxed));
     match capture::of(remembered) {
         Some(row) if remembered & row::AFTER != 0 => with_block(b, r, remembered, |b, words| {
@@ -196,10 +212,11 @@ fn caller(r: &CallbackRecord) -> usize {
 
 const UNWANTED: u32 = u32::MAX;
 
-fn name(i: &Instance, f: &Function, n: u32, id: u32, r: &CallbackRecord) -> u32 {
+/// The name of the function that a record reports.
+pub fn name_of<'a>(i: &Instance, id: u32, r: &CallbackRecord) -> &'a [u8] {
     let list = i.list.load(Acquire);
     // SAFETY: the instance's own table and string constants.
-    let text = unsafe {
+    unsafe {
         let listed = if !list.is_null() && id < i.listed.load(Relaxed) {
             (*list.add(id as usize)).name
         } else {
@@ -209,15 +226,27 @@ fn name(i: &Instance, f: &Function, n: u32, id: u32, r: &CallbackRecord) -> u32 
             [] => sys::text(listed, 256),
             name => name,
         }
-    };
+    }
+}
+
+/// Calls `f` with the name of the object that an instance lives in.
+pub fn with_library<R>(i: &Instance, f: impl FnOnce(&[u8]) -> R) -> R {
     let object = i.object.load(Relaxed);
-    let wanted = objects::with(|s| {
-        let library = s.objects().iter().find(|o| o.id == object).map_or(&[][..], Object::name);
+    let mut name = [0u8; NAME];
+    let mut len = 0;
+    objects::with(|s| {
+        let found = s.objects().iter().find(|o| o.id == object).map_or(&[][..], Object::name);
         // The loader has no name for the program.
-        let library = if library.is_empty() { start::process::file_name() } else { library };
-        start::wanted(layer::RUNTIME, library, text)
+        let found = if found.is_empty() { start::process::file_name() } else { found };
+        name.iter_mut().zip(found).for_each(|(to, from)| *to = *from);
+        len = found.len().min(NAME);
     });
-    if wanted == Some(false) {
+    f(name.get(..len).unwrap_or(&[]))
+}
+
+fn name(i: &Instance, f: &Function, n: u32, id: u32, r: &CallbackRecord) -> u32 {
+    let text = name_of(i, id, r);
+    if !with_library(i, |library| start::wanted(layer::RUNTIME, library, text)) {
         if !PROFILER.load(Relaxed)
             && let Some(f) = i.flags.get(id as usize)
         {
@@ -234,7 +263,7 @@ fn name(i: &Instance, f: &Function, n: u32, id: u32, r: &CallbackRecord) -> u32 
 
 /// An instance tells its version and its names at its first call.
 #[cold]
-fn introduce(i: &Instance, n: u32, r: &CallbackRecord, b: &mut Block) {
+fn introduce(i: &Instance, n: u32, r: &CallbackRecord) {
     if i.introduced.compare_exchange(0, 1, AcqRel, Acquire).is_err() {
         return;
     }
@@ -243,7 +272,10 @@ fn introduce(i: &Instance, n: u32, r: &CallbackRecord, b: &mut Block) {
         // The question goes through the driver's cuGetExportTable, which is a slot of ours; what a
         // signal handler calls meanwhile is the program's, so it waits.
         let signals = sys::block_signals();
-        b.inside = true;
+        let mut block = record::ready();
+        if let Some(b) = &mut block {
+            b.inside = true;
+        }
         // SAFETY: the instance's own cudaGetExportTable and the tables that it documents by its code.
         unsafe {
             let mut table: *const usize = core::ptr::null();
@@ -259,7 +291,9 @@ fn introduce(i: &Instance, n: u32, r: &CallbackRecord, b: &mut Block) {
             i.listed.store(count, Relaxed);
             i.list.store(list, Release);
         }
-        b.inside = false;
+        if let Some(b) = &mut block {
+            b.inside = false;
+        }
         sys::restore_signals(signals);
     }
     i.version.store(version, Relaxed);
@@ -311,7 +345,8 @@ pub fn is_footprint(b: &mut Block, caller: usize) -> bool {
     }
 }
 
-fn is_launch(name: &[u8]) -> bool {
+/// True for the functions whose record names a kernel.
+pub fn is_launch(name: &[u8]) -> bool {
     let single = name.starts_with(b"cudaLaunchKernel") || name.starts_with(b"cudaLaunchCooperativeKernel");
     single && !name.starts_with(b"cudaLaunchCooperativeKernelMulti")
 }

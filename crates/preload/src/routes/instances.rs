@@ -6,7 +6,7 @@ use crate::loader::objects::Object;
 use crate::start;
 use core::arch::global_asm;
 use core::ffi::c_void;
-use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicUsize, Ordering::*};
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering::*};
 use cutap_wire::count;
 use cutap_wire::names::layer;
 
@@ -24,6 +24,26 @@ pub struct Function {
     pub row: AtomicU32,
     /// It launches a kernel, which the runtime names.
     pub launch: AtomicBool,
+    /// Whether hooks want it: see `hook::callback`.
+    pub hooks: AtomicUsize,
+    /// Where its enter callback returns to, and the layout of the frame there: see `hook::forced`.
+    pub site: AtomicUsize,
+    /// See `site`.
+    pub layout: AtomicU64,
+}
+
+impl Function {
+    const fn new() -> Function {
+        Function {
+            slot: AtomicU32::new(0),
+            twin: AtomicU32::new(0),
+            row: AtomicU32::new(0),
+            launch: AtomicBool::new(false),
+            hooks: AtomicUsize::new(0),
+            site: AtomicUsize::new(0),
+            layout: AtomicU64::new(0),
+        }
+    }
 }
 
 /// One copy of the runtime.
@@ -79,14 +99,7 @@ pub static ALL: [Instance; INSTANCES] = [const {
         driver_flags: AtomicPtr::new(core::ptr::null_mut()),
         count: AtomicUsize::new(0),
         flags: [const { AtomicU32::new(0) }; CALLBACKS],
-        functions: [const {
-            Function {
-                slot: AtomicU32::new(0),
-                twin: AtomicU32::new(0),
-                row: AtomicU32::new(0),
-                launch: AtomicBool::new(false),
-            }
-        }; CALLBACKS],
+        functions: [const { Function::new() }; CALLBACKS],
         version: AtomicU32::new(0),
         introduced: AtomicU32::new(0),
         list: AtomicPtr::new(core::ptr::null_mut()),
@@ -102,12 +115,14 @@ const FLAGS: usize = 2;
 
 unsafe extern "C" {
     static cutap_callbacks: u8;
+    static cutap_hooked_callbacks: u8;
     static cutap_flags: u8;
 }
 const ENTRY_BYTES: usize = 16;
 global_asm!(
     ".hidden cutap_callbacks, cutap_flags, cutap_on_callback, cutap_on_flags",
-    ".globl cutap_callbacks, cutap_flags",
+    ".hidden cutap_hooked_callbacks, cutap_reported",
+    ".globl cutap_callbacks, cutap_flags, cutap_hooked_callbacks",
     ".macro cutap_entries name, function",
     ".balign 16",
     ".type \\name,@function",
@@ -127,6 +142,7 @@ global_asm!(
     ".size \\name, . - \\name",
     ".endm",
     "cutap_entries cutap_callbacks, cutap_on_callback",
+    "cutap_entries cutap_hooked_callbacks, cutap_reported",
     "cutap_entries cutap_flags, cutap_on_flags",
     n = const INSTANCES,
 );
@@ -151,7 +167,7 @@ pub fn forked() {
 
 /// The table for the runtime that lives in `object`; `None`: the driver's own.
 pub fn table_for(object: &Object, driver: usize) -> Option<usize> {
-    if !start::wants_layer(layer::RUNTIME) {
+    if !start::wants_layer(layer::RUNTIME) && !hooked() {
         return None;
     }
     for (n, i) in ALL.iter().enumerate() {
@@ -174,6 +190,11 @@ pub fn table_for(object: &Object, driver: usize) -> Option<usize> {
     None
 }
 
+/// Hooks want runtime functions.
+fn hooked() -> bool {
+    crate::hook::library::any(cutap_hook::contract::RUNTIME)
+}
+
 fn fill(n: usize, i: &Instance, object: &Object, driver: usize) -> Option<()> {
     let (mut flags, mut entries) = (core::ptr::null_mut::<u32>(), 0usize);
     // SAFETY: the driver's table: its size in bytes, then functions; slot 2 is a getter.
@@ -190,7 +211,8 @@ fn fill(n: usize, i: &Instance, object: &Object, driver: usize) -> Option<()> {
         for (k, to) in i.table.iter().enumerate().take(words).skip(1) {
             to.store((driver as *const usize).add(k).read(), Relaxed);
         }
-        i.table.get(ISSUE)?.store(&raw const cutap_callbacks as usize + n * ENTRY_BYTES, Relaxed);
+        let entries_at = if hooked() { &raw const cutap_hooked_callbacks } else { &raw const cutap_callbacks };
+        i.table.get(ISSUE)?.store(entries_at as usize + n * ENTRY_BYTES, Relaxed);
         i.table.get(FLAGS)?.store(&raw const cutap_flags as usize + n * ENTRY_BYTES, Relaxed);
         i.driver.store(driver, Relaxed);
         i.driver_flags.store(flags, Relaxed);

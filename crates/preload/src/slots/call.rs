@@ -44,7 +44,7 @@ unsafe extern "C" fn cutap_after(frame: *mut Frame) {
 /// stack may end just above them (a fibre's): what lies in the page in which they begin is mapped, the
 /// page behind it is asked of the kernel.
 #[inline(always)]
-fn stack_words(at: usize) -> usize {
+pub fn stack_words(at: usize) -> usize {
     let in_page = (4096 - (at & 4095)) / 8;
     if in_page >= STACK_WORDS || more_stack(at) || sys::readable(at + in_page * 8) {
         return STACK_WORDS;

@@ -34,6 +34,15 @@ unsafe extern "C" fn cutap_personality(
     CONTINUE_UNWIND
 }
 
+/// Stack pointer of the frame that the unwinder is at, in a personality routine.
+///
+/// # Safety
+/// The unwinder's own context.
+pub unsafe fn frame_of(context: *mut c_void) -> Option<usize> {
+    // SAFETY: the caller's promise.
+    stack_pointer().map(|f| unsafe { f(context) })
+}
+
 type StackPointer = unsafe extern "C" fn(*mut c_void) -> usize;
 
 /// The unwinder's `_Unwind_GetCFA`, which in a personality routine gives the frame's stack pointer. It

@@ -3,17 +3,24 @@
 
 use super::thunks_x86_64::{THUNK_BYTES, THUNKS, entry, frame_entry, note_entry, thunk};
 use crate::capture;
+use crate::hook;
+use crate::hook::functions::{self, Found, Info};
 use crate::loader::objects::Object;
 use crate::start::{self, names};
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering::*};
-use cutap_wire::names::{Name, kind, shape};
+use cutap_hook::contract;
+use cutap_wire::names::{Name, kind, layer, shape};
 use cutap_wire::{control, count};
 
 /// One slot; what every call needs lies in one line of the cache.
 #[repr(C, align(64))]
 pub struct Slot {
-    /// The real function.
+    /// What is called: the function, or the thunk with its hooks around it.
     pub real: AtomicUsize,
+    /// The function.
+    function: AtomicUsize,
+    /// What hooks see of it, in the slot whose frame calls them.
+    info: AtomicPtr<Info>,
     /// Number of the load that it belongs to.
     pub object: AtomicU32,
     /// Hooks that want it: bits of `hooks`.
@@ -27,9 +34,20 @@ pub struct Slot {
     name_len: AtomicU32,
 }
 
+impl Slot {
+    /// What hooks see of the function, if this slot's frame calls them.
+    #[inline(always)]
+    pub fn info(&self) -> Option<&'static Info> {
+        // SAFETY: null or an `Info`, which stays.
+        unsafe { self.info.load(Acquire).as_ref() }
+    }
+}
+
 static SLOTS: [Slot; THUNKS] = [const {
     Slot {
         real: AtomicUsize::new(0),
+        function: AtomicUsize::new(0),
+        info: AtomicPtr::new(core::ptr::null_mut()),
         object: AtomicU32::new(0),
         hooks: AtomicU32::new(0),
         row: AtomicU32::new(0),
@@ -72,7 +90,7 @@ pub fn slot(n: u32) -> Option<&'static Slot> {
 /// The real function behind a thunk's address.
 pub fn real_of(address: usize) -> Option<usize> {
     is_thunk(address)
-        .then(|| slot(((address - thunk(0)) / THUNK_BYTES) as u32).map_or(0, |s| s.real.load(Relaxed)))
+        .then(|| slot(((address - thunk(0)) / THUNK_BYTES) as u32).map_or(0, |s| s.function.load(Relaxed)))
         .filter(|&r| r != 0)
 }
 /// The slot number of a thunk's address.
@@ -146,7 +164,7 @@ pub fn for_function(real: usize, owner: &Object, name: &[u8], how: u8) -> Option
             }
         }
         let s = slot(found - 1)?;
-        if s.real.load(Relaxed) == real && s.object.load(Relaxed) == load {
+        if s.function.load(Relaxed) == real && s.object.load(Relaxed) == load {
             return Some(thunk(found as usize - 1));
         }
         cell += 1;
@@ -158,6 +176,7 @@ pub fn for_hooks(real: usize, hooks: u32) -> Option<usize> {
     let n = take_number()?;
     let s = slot(n)?;
     s.real.store(real, Relaxed);
+    s.function.store(real, Relaxed);
     s.hooks.store(hooks, Relaxed);
     entry(n as usize)?.store(frame_entry(), Release);
     Some(thunk(n as usize))
@@ -173,7 +192,12 @@ fn make(real: usize, owner: &Object, load: u32, name: &[u8], how: u8) -> Option<
     if start::wanted(owner.layer, owner.name(), name) {
         hooks |= super::hooks::RECORD;
     }
-    if hooks == 0 {
+    let layer = hook_layer(owner.layer);
+    // A C++ function's arguments by value may be larger than what a frame passes on.
+    let hooked = !cxx
+        && !super::hooks::is_footprint_name(name, how)
+        && hook::library::wanting(layer, owner.name(), name).next().is_some();
+    if hooks == 0 && !hooked {
         return None;
     }
     let n = take_number()?;
@@ -185,12 +209,60 @@ fn make(real: usize, owner: &Object, load: u32, name: &[u8], how: u8) -> Option<
     let text = names::write(&record)?;
     let s = slot(n)?;
     s.real.store(real, Relaxed);
+    s.function.store(real, Relaxed);
+    if hooked && let Some(info) = info_of(n, real, owner, layer, name) {
+        if hooks == 0 {
+            s.info.store(core::ptr::from_ref(info).cast_mut(), Release);
+        } else if let Some(inner) = for_info(real, info) {
+            s.real.store(inner, Relaxed);
+        }
+    }
     s.object.store(load, Relaxed);
     s.hooks.store(hooks, Relaxed);
     s.row.store(row, Relaxed);
     s.quick.store(capture::quick::of_row(row), Relaxed);
     s.name_len.store(name.len() as u32, Relaxed);
     s.name.store(text.cast_mut(), Release);
-    entry(n as usize)?.store(if cxx { note_entry() } else { frame_entry() }, Release);
+    let to = match () {
+        () if cxx => note_entry(),
+        () if hooks == 0 => hook::frame_x86_64::entry(),
+        () => frame_entry(),
+    };
+    entry(n as usize)?.store(to, Release);
     Some(n)
+}
+
+/// A layer as the contract with hooks has it.
+fn hook_layer(layer: u8) -> u32 {
+    match layer {
+        layer::LIBRARY => contract::LIBRARY,
+        layer::RUNTIME => contract::RUNTIME,
+        layer::DRIVER => contract::DRIVER,
+        _ => 0,
+    }
+}
+
+fn info_of(n: u32, real: usize, owner: &Object, layer: u32, name: &[u8]) -> Option<&'static Info> {
+    let major = owner.major();
+    // As CUDA writes it, the newest of the runtime's major version.
+    let version = match layer {
+        contract::RUNTIME => major * 1000 + 990,
+        contract::DRIVER => u32::MAX,
+        _ => major,
+    };
+    let can = contract::CAN_ANSWER | contract::CAN_ARGUMENTS | contract::CAN_RESULT;
+    let library = owner.name();
+    let (slot, object, original) = (n, owner.id, real);
+    functions::make(&Found { layer, library, name, version, slot, object, reported: None, can, why: None, original })
+}
+
+/// The inner thunk of a function that is recorded and has hooks: the frame around them.
+fn for_info(real: usize, info: &'static Info) -> Option<usize> {
+    let n = take_number()?;
+    let s = slot(n)?;
+    s.real.store(real, Relaxed);
+    s.function.store(real, Relaxed);
+    s.info.store(core::ptr::from_ref(info).cast_mut(), Release);
+    entry(n as usize)?.store(hook::frame_x86_64::entry(), Release);
+    Some(thunk(n as usize))
 }

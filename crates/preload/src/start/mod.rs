@@ -108,6 +108,7 @@ pub fn begin(environment: *const *const u8) {
         thread::fork::start();
         crate::capture::look_at_program();
         routes::dlsym::find_next();
+        crate::hook::library::load();
         crate::loader::notice::notice();
     }
 }

@@ -26,6 +26,7 @@ mod nr {
     pub const SIGALTSTACK: usize = 131;
     pub const MKDIR: usize = 83;
     pub const CLOCK_GETTIME: usize = 228;
+    pub const TGKILL: usize = 234;
     pub const OPENAT: usize = 257;
     pub const FALLOCATE: usize = 285;
     pub const PRLIMIT64: usize = 302;
@@ -198,6 +199,12 @@ pub fn getppid() -> u32 {
 pub fn gettid() -> u32 {
     // SAFETY: no memory.
     unsafe { syscall2(nr::GETTID, 0, 0) as u32 }
+}
+/// Whether a thread of this process is there.
+pub fn thread_lives(tid: u32) -> bool {
+    const ESRCH: isize = -3;
+    // SAFETY: no memory; signal 0 is not sent.
+    unsafe { syscall3(nr::TGKILL, getpid() as usize, tid as usize, 0) != ESRCH }
 }
 /// Lets others run.
 pub fn yield_now() {

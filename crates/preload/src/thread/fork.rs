@@ -63,6 +63,7 @@ fn forked(word: *mut AtomicU32) {
             start::forked();
             loader::notice::forked();
             routes::instances::forked();
+            crate::hook::thread::forked();
             word.store(HERE, Release);
             sys::restore_signals(signals);
         }

@@ -3,7 +3,7 @@
 use super::{Function, Instance, Layer, Thread};
 use crate::decode::Value;
 use crate::results::{Returned, returned};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// Argument words. Six or fewer cost no memory of their own.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -60,6 +60,7 @@ pub struct Call {
     pub(crate) launched: OnceLock<Launched>,
     pub(crate) kernel: OnceLock<Arc<str>>,
     pub(crate) instance: OnceLock<Arc<Instance>>,
+    pub(crate) hooked: Mutex<Vec<Hooked>>,
 }
 
 impl Call {
@@ -78,6 +79,7 @@ impl Call {
             launched: OnceLock::new(),
             kernel: OnceLock::new(),
             instance: OnceLock::new(),
+            hooked: Mutex::default(),
         }
     }
 
@@ -95,6 +97,10 @@ impl Call {
     pub fn kernel(&self) -> Option<&Arc<str>> {
         self.kernel.get()
     }
+    /// What hooks did to it. Whole when the call has ended.
+    pub fn hooked(&self) -> Vec<Hooked> {
+        self.hooked.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
     /// The runtime instance that it went to. May become known a little after its beginning.
     pub fn instance(&self) -> Option<&Arc<Instance>> {
         self.function.instance.as_ref().or_else(|| self.instance.get())
@@ -103,6 +109,26 @@ impl Call {
     pub fn runtime_version(&self) -> Option<&str> {
         self.instance()?.version.as_deref()
     }
+}
+
+/// Something that a hook did to a call.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Hooked {
+    /// File name of the hook library.
+    pub hook: Arc<str>,
+    /// What.
+    pub did: Did,
+}
+
+/// What a hook did.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Did {
+    /// It answered, and the function was not called.
+    Answer,
+    /// It gave this parameter another value; of a large one, its first eight bytes.
+    Argument(usize, u64),
+    /// It changed the result, which was this.
+    Result(u64),
 }
 
 /// A kernel's parameters that a runtime passed on to the driver.

@@ -1,0 +1,88 @@
+//! Looks at a hook library's file: whether the loader can load it, whether it is a hook library, and
+//! whether it was written for this contract.
+
+use super::Hooks;
+use crate::environment::can_be_preloaded;
+use crate::error::{Error, Result, reason};
+use cutap_hook::contract::{INIT_SYMBOL, VERSION, VERSION_SYMBOL};
+use cutap_wire::hooks::LIBRARIES;
+use object::elf::{EM_AARCH64, EM_X86_64, ET_DYN};
+use object::read::elf::{ElfFile64, FileHeader};
+use object::{Architecture, Endianness, FileKind, Object, ObjectSection, ObjectSymbol, ObjectSymbolTable};
+use std::path::{Path, PathBuf};
+
+/// The libraries, or why one of them cannot be used.
+pub fn check(paths: &[PathBuf]) -> Result<Hooks> {
+    if paths.len() > LIBRARIES {
+        return Err(Error::own(format!("{} hook libraries are too many ({LIBRARIES} fit); join some", paths.len())));
+    }
+    let mut hooks = Hooks::default();
+    for given in paths {
+        let shown = given.display();
+        let refuse = |why: String| Error::own(format!("cannot use the hook library {shown}: {why}"));
+        // Not a name that the loader would look for on its own path: what was looked at is what is loaded.
+        let path = std::path::absolute(given).unwrap_or_else(|_| given.clone());
+        if !can_be_preloaded(&path) {
+            return Err(refuse(
+                "LD_PRELOAD cannot carry a path with a space, a colon or a $; copy it to a folder with a plain path"
+                    .into(),
+            ));
+        }
+        if hooks.0.contains(&path) {
+            return Err(refuse("it is given twice; leave one out".into()));
+        }
+        one(&path).map_err(refuse)?;
+        hooks.0.push(path);
+    }
+    Ok(hooks)
+}
+
+fn one(path: &Path) -> std::result::Result<(), String> {
+    let data = std::fs::metadata(path).map_err(|e| match e.kind() {
+        std::io::ErrorKind::NotFound => "there is no such file; check the path".to_owned(),
+        _ => format!("{}; check the path", reason(&e)),
+    })?;
+    if data.is_dir() {
+        return Err("it is a folder; name the library in it".into());
+    }
+    let bytes = std::fs::read(path).map_err(|e| format!("{}; make it readable", reason(&e)))?;
+    let build = "build it for x86-64 with gcc -shared -fPIC";
+    match FileKind::parse(&*bytes) {
+        Ok(FileKind::Elf64) => {}
+        Ok(FileKind::Elf32) => return Err(format!("it is a 32-bit library; {build}")),
+        _ => return Err(format!("it is no shared library; {build}")),
+    }
+    let damaged = |_| "the file is damaged (its ELF headers make no sense); build it again".to_owned();
+    let file: ElfFile64<'_, Endianness> = ElfFile64::parse(&*bytes).map_err(damaged)?;
+    match file.elf_header().e_machine(file.endian()) {
+        EM_X86_64 if file.architecture() == Architecture::X86_64 => {}
+        EM_AARCH64 => return Err(format!("it is built for aarch64; {build}")),
+        other => return Err(format!("it is built for another processor (ELF machine {other}); {build}")),
+    }
+    if file.elf_header().e_type(file.endian()) != ET_DYN || file.dynamic_symbol_table().is_none() {
+        return Err(format!("it is no shared library; {build}"));
+    }
+    let symbol = |name: &str| {
+        let all = file.dynamic_symbol_table()?.symbols();
+        all.filter(|s| s.is_definition()).find(|s| s.name() == Ok(name)).map(|s| (s.address(), s.section_index()))
+    };
+    let header = "write it with cutap_hook.h (cutap hook-header prints it) or the Rust crate cutap-hook";
+    if symbol(INIT_SYMBOL).is_none() {
+        return Err(format!("it has no entry point {INIT_SYMBOL}; {header}"));
+    }
+    let Some((address, section)) = symbol(VERSION_SYMBOL) else {
+        return Err(format!("it does not say its version ({VERSION_SYMBOL}); {header}"));
+    };
+    let version = section.and_then(|s| file.section_by_index(s).ok()).and_then(|s| {
+        let data = s.data_range(address, 4).ok()??;
+        Some(u32::from_le_bytes(data.try_into().ok()?))
+    });
+    match version {
+        Some(VERSION) => Ok(()),
+        Some(found) => Err(format!(
+            "it was written for version {found} of the hook contract, and this cutap has version {VERSION}; build it \
+             again with the header that cutap hook-header prints"
+        )),
+        None => Err(format!("what it says of its version ({VERSION_SYMBOL}) cannot be read; {header}")),
+    }
+}

@@ -1,0 +1,132 @@
+//! What the run's file `hooks` says: the libraries, and from the tables of known functions each
+//! parameter's name, kind and place. A few hundred KiB, written only for a run with hooks.
+
+use super::Hooks;
+use cutap_calls::capture::hash;
+use cutap_calls::generated::known::TABLES;
+use cutap_calls::known::{Param, Type};
+use cutap_hook::contract::kind;
+use cutap_wire::hooks::{HEAD, Head, PARAMETER, Parameter, ROW, Row};
+use std::collections::HashMap;
+use std::os::unix::ffi::OsStrExt;
+
+/// The file's bytes.
+pub fn file(hooks: &Hooks) -> Vec<u8> {
+    let mut functions: Vec<_> = TABLES.families.iter().flat_map(|f| f.functions).collect();
+    functions.sort_by_key(|f| (hash(f.name.as_bytes()), f.since));
+    let count: usize = functions.iter().map(|f| f.params.len()).sum();
+    let parameters_at = HEAD + functions.len() * ROW;
+    let mut strings = Strings { base: parameters_at + count * PARAMETER, bytes: Vec::new(), known: HashMap::new() };
+    let (mut rows, mut parameters) = (Vec::new(), Vec::new());
+    for f in &functions {
+        let first = (parameters.len() / PARAMETER) as u32;
+        let (count, ints, vectors) = (f.params.len().min(255) as u8, f.shape.ints, f.shape.vectors);
+        let row = Row { hash: hash(f.name.as_bytes()), since: f.since, until: f.until, first, count, ints, vectors };
+        rows.extend(row.to_bytes());
+        for p in f.params.iter().take(255) {
+            parameters.extend(parameter(p, strings.place(p.name)).to_bytes());
+        }
+    }
+    parameters.resize(count * PARAMETER, 0);
+    let paths = strings.base + strings.bytes.len();
+    for path in &hooks.0 {
+        strings.bytes.extend(path.as_os_str().as_bytes());
+        strings.bytes.push(0);
+    }
+    let head = Head {
+        version: cutap_wire::VERSION,
+        bytes: (strings.base + strings.bytes.len()) as u32,
+        libraries: hooks.0.len() as u32,
+        paths: paths as u32,
+        rows: functions.len() as u32,
+        parameters: parameters_at as u32,
+    };
+    [&head.to_bytes()[..], &rows, &parameters, &strings.bytes].concat()
+}
+
+/// Strings, each once.
+struct Strings {
+    base: usize,
+    bytes: Vec<u8>,
+    known: HashMap<&'static str, u32>,
+}
+
+impl Strings {
+    fn place(&mut self, text: &'static str) -> u32 {
+        let next = (self.base + self.bytes.len()) as u32;
+        *self.known.entry(text).or_insert_with(|| {
+            self.bytes.extend(text.as_bytes());
+            self.bytes.push(0);
+            next
+        })
+    }
+}
+
+fn parameter(p: &Param, name: u32) -> Parameter {
+    let (kind, bytes) = what(TABLES.types.get(usize::from(p.ty)));
+    Parameter { name, bytes, offset: p.offset, word: p.word, second: p.second, kind }
+}
+
+/// Kind and bytes of a type.
+fn what(ty: Option<&Type>) -> (u8, u16) {
+    match ty.copied() {
+        Some(Type::Int { bytes, signed }) => (if signed { kind::SIGNED } else { kind::UNSIGNED }, bytes.into()),
+        Some(Type::Char) => (kind::SIGNED, 1),
+        Some(Type::Bool(bytes) | Type::Flags(_, bytes)) => (kind::UNSIGNED, bytes.into()),
+        Some(Type::Float(bytes @ (4 | 8))) => (kind::FLOAT, bytes.into()),
+        Some(Type::Float(bytes)) => (kind::OTHER, bytes.into()),
+        Some(Type::BFloat16) => (kind::OTHER, 2),
+        Some(Type::Enum(of)) => (kind::SIGNED, TABLES.enums.get(usize::from(of)).map_or(4, |e| e.bytes.into())),
+        Some(Type::Status(_)) => (kind::SIGNED, 4),
+        Some(Type::Handle(of)) => match TABLES.handles.get(usize::from(of)) {
+            Some(h) if h.number => (kind::SIGNED, h.bytes.into()),
+            _ => (kind::POINTER, 8),
+        },
+        Some(Type::Struct(of) | Type::Union(of)) => {
+            (kind::OTHER, TABLES.structs.get(usize::from(of)).map_or(8, |s| s.size as u16))
+        }
+        Some(Type::Uuid) => (kind::OTHER, 16),
+        Some(Type::DevicePointer | Type::Pointer(..) | Type::Array(..) | Type::Code) => (kind::POINTER, 8),
+        Some(Type::Void) | None => (kind::OTHER, 8),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use cutap_wire::hooks::{find, text};
+
+    fn parameters(name: &str, version: u32) -> Vec<(String, u8, u16, u8, u16)> {
+        let file = file(&Hooks(vec!["/a/libmine.so".into()]));
+        let head = Head::read(&file).unwrap();
+        assert_eq!((head.bytes as usize, text(&file, head.paths as usize)), (file.len(), Some(&b"/a/libmine.so"[..])));
+        let row = find(&file, &head, hash(name.as_bytes()), version).unwrap();
+        (0..u32::from(row.count))
+            .map(|n| {
+                let p = Parameter::read(&file, &head, row.first + n).unwrap();
+                let name = String::from_utf8(text(&file, p.name as usize).unwrap().to_vec()).unwrap();
+                (name, p.kind, p.bytes, p.word, p.offset)
+            })
+            .collect()
+    }
+
+    #[test]
+    fn names_kinds_and_places() {
+        assert_eq!(
+            parameters("cuMemAlloc_v2", u32::MAX),
+            [("dptr".to_owned(), kind::POINTER, 8, 0, 0), ("bytesize".to_owned(), kind::UNSIGNED, 8, 1, 8)]
+        );
+        let launch = parameters("cuLaunchKernel", u32::MAX);
+        assert_eq!((launch.len(), launch[1].0.as_str(), launch[1].2), (11, "gridDimX", 4));
+        let runtime = parameters("cudaLaunchKernel", 12090);
+        assert_eq!((runtime[1].0.as_str(), runtime[1].1, runtime[1].2, runtime[1].4), ("gridDim", kind::OTHER, 12, 8));
+    }
+
+    #[test]
+    fn no_two_functions_share_a_hash() {
+        let mut all = HashMap::new();
+        for f in TABLES.families.iter().flat_map(|f| f.functions) {
+            assert_eq!(*all.entry(hash(f.name.as_bytes())).or_insert(f.name), f.name);
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! The hook that a program died in, read from the words that its threads left in the process folder.
+//! A word may also be left by a thread that was in a hook when another thread ended the program, so
+//! each is said, and none is called guilty.
+
+use crate::front::Ended;
+use cutap_wire::hooks::{self, ASKING, Head, INSIDE_FILE, Phase, outside, text};
+use cutap_wire::names::{self, Cell, cell, kind};
+use std::path::Path;
+
+/// A sentence for each thread of a dead process that was in a hook. `main` is the program's own process, and how it
+/// ended.
+pub fn last_words(run: &Path, main: i32, ended: Ended) -> Vec<String> {
+    let mut all = Vec::new();
+    for folder in std::fs::read_dir(run).into_iter().flatten().flatten().map(|e| e.path()) {
+        let Ok(words) = std::fs::read(folder.join(INSIDE_FILE)) else { continue };
+        let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        let pid: i32 = name.strip_prefix('p').and_then(|n| n.split('-').next()?.parse().ok()).unwrap_or(0);
+        if pid != main && Path::new("/proc").join(pid.to_string()).exists() {
+            continue;
+        }
+        let how = match ended {
+            Ended::Signal(signal) if pid == main => format!("the program died of {}", signal_name(signal)),
+            Ended::Code(_) if pid == main => continue,
+            _ => format!("process {pid} ended"),
+        };
+        let names = std::fs::read(folder.join(names::FILE)).unwrap_or_default();
+        for word in words.chunks_exact(16).filter_map(|e| e.first_chunk::<8>()).map(|w| u64::from_le_bytes(*w)) {
+            let Some((hook, phase, slot)) = outside(word) else { continue };
+            let function = function(&names, slot);
+            let place = match phase {
+                Phase::Before => format!("before({function})"),
+                Phase::After => format!("after({function})"),
+                Phase::Met => format!("met({function})"),
+            };
+            all.push(format!("{} was in {place} when {how}", library(&names, hook)));
+        }
+    }
+    all.extend(asking(run, main, ended));
+    all.sort();
+    all
+}
+
+/// The library in whose entry point the program died.
+fn asking(run: &Path, main: i32, ended: Ended) -> Option<String> {
+    let file = std::fs::read(run.join(hooks::FILE)).ok()?;
+    let word = u64::from_le_bytes(*file.get(ASKING..)?.first_chunk()?);
+    let (pid, n) = ((word >> 32) as i32, (word as u32).checked_sub(1)?);
+    let how = match ended {
+        Ended::Signal(signal) if pid == main => format!("the program died of {}", signal_name(signal)),
+        Ended::Code(code) if pid == main => format!("the program ended with exit code {code}"),
+        _ if Path::new("/proc").join(pid.to_string()).exists() => return None,
+        _ => format!("process {pid} ended"),
+    };
+    let head = Head::read(&file)?;
+    let mut at = head.paths as usize;
+    for _ in 0..n {
+        at += text(&file, at)?.len() + 1;
+    }
+    let path = String::from_utf8_lossy(text(&file, at)?).into_owned();
+    Some(format!("{} was in cutap_hook_init when {how}", super::Hooks::name(Path::new(&path))))
+}
+
+fn library(names: &[u8], hook: u8) -> String {
+    find(names, |n| n.kind == kind::HOOK && n.a == u64::from(hook)).unwrap_or_else(|| format!("hook {hook}"))
+}
+
+fn function(names: &[u8], slot: u32) -> String {
+    let named = |k| matches!(k, kind::SLOT | kind::RUNTIME_SLOT);
+    find(names, |n| named(n.kind) && n.a == u64::from(slot)).unwrap_or_else(|| "a function without a name".into())
+}
+
+fn find(file: &[u8], wanted: impl Fn(&names::Name<'_>) -> bool) -> Option<String> {
+    let mut at = 0;
+    loop {
+        at += match cell(file, at) {
+            Cell::Name(name, _) if wanted(&name) => return Some(String::from_utf8_lossy(name.s).into_owned()),
+            Cell::Name(_, bytes) => bytes,
+            Cell::Pending(_) | Cell::Empty => names::CELL,
+            Cell::End => return None,
+        };
+    }
+}
+
+fn signal_name(signal: i32) -> String {
+    let names = [
+        (libc::SIGSEGV, "SIGSEGV"),
+        (libc::SIGABRT, "SIGABRT"),
+        (libc::SIGBUS, "SIGBUS"),
+        (libc::SIGFPE, "SIGFPE"),
+        (libc::SIGILL, "SIGILL"),
+        (libc::SIGKILL, "SIGKILL"),
+        (libc::SIGTERM, "SIGTERM"),
+        (libc::SIGINT, "SIGINT"),
+        (libc::SIGTRAP, "SIGTRAP"),
+    ];
+    names.iter().find(|n| n.0 == signal).map_or_else(|| format!("signal {signal}"), |n| n.1.to_owned())
+}

@@ -1,0 +1,29 @@
+//! Hook libraries from outside: looked at before the program starts, so that one that cannot work is
+//! refused with a sentence; told to the run, with what hooks may know of functions; and named at the end
+//! if the program died in one. No code of a hook runs here.
+
+mod check;
+mod known;
+mod last;
+
+pub use check::check;
+pub use known::file;
+pub use last::last_words;
+
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
+
+/// The libraries of a run in their order, as absolute paths.
+#[derive(Debug, Default, Clone)]
+pub struct Hooks(pub Vec<PathBuf>);
+
+impl Hooks {
+    /// What stands in front of the others in LD_PRELOAD.
+    pub fn paths(&self) -> Vec<&OsStr> {
+        self.0.iter().map(|p| p.as_os_str()).collect()
+    }
+    /// Their names for people.
+    pub fn name(path: &Path) -> String {
+        path.file_name().map_or_else(OsString::new, OsStr::to_owned).to_string_lossy().into_owned()
+    }
+}

@@ -1,0 +1,382 @@
+//! The hooks of calls that a runtime reports by its callback table: between enter and exit they are two
+//! callbacks, so the hooks' words wait in the thread's entry. A shared runtime's function that a binding
+//! led to has had its hooks there, and is passed by here.
+
+use super::chain::{Chain, Doing, Home};
+use super::forced::{self, Registers};
+use super::functions::{self, Found, HOOKS, Info};
+use super::thread::{OPEN, Thread};
+use super::{last_error, thread};
+use crate::routes::callbacks::{self, CallbackRecord};
+use crate::routes::instances::{ALL, Function, Instance, PROFILER};
+use crate::thread::{fork, record};
+use crate::{slots, start};
+use core::arch::global_asm;
+use core::mem::offset_of;
+use core::sync::atomic::Ordering::*;
+use cutap_hook::contract::{CAN_ANSWER, CAN_RESULT, RUNTIME};
+use cutap_wire::count;
+
+/// A runtime call that is open: reported, or bound.
+#[derive(Clone, Copy)]
+pub struct OpenRuntime {
+    /// The runtime's record, or the frame of a bound function.
+    at: usize,
+    info: Option<&'static Info>,
+    bound: bool,
+    /// The record by which a bound one was reported too.
+    reported: usize,
+    ran: u32,
+    words: [u64; HOOKS],
+}
+
+impl OpenRuntime {
+    /// None.
+    pub const NONE: OpenRuntime =
+        OpenRuntime { at: 0, info: None, bound: false, reported: 0, ran: 0, words: [0; HOOKS] };
+}
+
+impl Thread {
+    fn push(&mut self, call: OpenRuntime) {
+        self.leave_below(call.at);
+        match self.open.get_mut(self.depth) {
+            Some(place) => {
+                *place = call;
+                self.depth += 1;
+            }
+            None => start::count(count::HOOK_PASSED, 1),
+        }
+    }
+    /// Forgets calls that this stack has left.
+    fn leave_below(&mut self, at: usize) {
+        const ONE_STACK: usize = 8 << 20;
+        while let Some(top) = self.depth.checked_sub(1).and_then(|d| self.open.get(d)) {
+            if at.wrapping_sub(top.at) >= ONE_STACK {
+                return;
+            }
+            self.depth -= 1;
+        }
+    }
+    /// Takes a call out, and with it what began after it.
+    fn take(&mut self, at: usize) -> Option<OpenRuntime> {
+        let n = self.open.iter().take(self.depth.min(OPEN)).rposition(|c| c.at == at)?;
+        self.depth = n;
+        self.open.get(n).copied()
+    }
+}
+
+/// A bound function of a shared runtime begins: its callback is the same call.
+pub fn bound(chain: &mut Chain, info: &'static Info) {
+    // SAFETY: this thread's own entry.
+    unsafe { &mut *chain.thread }.push(OpenRuntime {
+        at: chain.at,
+        info: Some(info),
+        bound: true,
+        ..OpenRuntime::NONE
+    });
+}
+
+/// It ends.
+pub fn bound_ended(chain: &mut Chain) {
+    // SAFETY: this thread's own entry.
+    unsafe { &mut *chain.thread }.take(chain.at);
+}
+
+/// A callback as it stands in its frame. The assembler knows the first fields.
+#[repr(C)]
+pub struct Reported {
+    registers: Registers,
+    id: u32,
+    n: u32,
+    record: *const CallbackRecord,
+    result: u64,
+    /// What the driver's own callback function returned.
+    issued: u32,
+    /// Phase of the record.
+    phase: u32,
+    real: u64,
+    /// The hooks of this function run, or ran.
+    hooked: bool,
+    chain: Chain,
+}
+
+const BYTES: usize = size_of::<Reported>().next_multiple_of(16);
+const _: () = {
+    assert!(offset_of!(Reported, id) == 64);
+    assert!(offset_of!(Reported, record) == 72);
+    assert!(offset_of!(Reported, result) == 80);
+    assert!(offset_of!(Reported, issued) == 88);
+};
+
+/// Whether hooks want this function: 0 not looked at, else one of these, or an [`Info`].
+const NOBODY: usize = 1;
+const ASKS: usize = 2;
+
+fn info_of(f: &Function) -> Option<&'static Info> {
+    let at = f.hooks.load(Acquire);
+    // SAFETY: an `Info` that stays.
+    (at > ASKS).then(|| unsafe { &*(at as *const Info) })
+}
+
+/// Looks once whether hooks want a function.
+#[cold]
+fn look(i: &Instance, f: &Function, r: &Reported, record: &CallbackRecord) {
+    let name = callbacks::name_of(i, r.id, record);
+    let layout = forced::find(f, r.registers.next);
+    let known = f.slot.load(Acquire);
+    let (made, recorded) = callbacks::with_library(i, |library| {
+        let recorded = start::wanted(cutap_wire::names::layer::RUNTIME, library, name);
+        let version = i.version.load(Relaxed);
+        let can = CAN_RESULT | if layout.is_ok() { CAN_ANSWER } else { 0 };
+        let why = Some(match layout {
+            Ok(_) => &b"its arguments cannot be changed in place: answer it, and call the runtime's own function\0"[..],
+            Err(reason) => forced::why(reason),
+        });
+        let mut found = Found {
+            layer: RUNTIME,
+            library,
+            name,
+            version,
+            slot: known,
+            object: i.object.load(Relaxed),
+            reported: Some((r.n + 1, version)),
+            can,
+            why,
+            original: 0,
+        };
+        if known == 0 || known == u32::MAX {
+            let wanted = super::library::wanting(RUNTIME, library, name).next().is_some();
+            found.slot = if wanted { slots::runtime_slot(r.n, r.id, 6, name) } else { 0 };
+        }
+        (functions::make(&found), recorded)
+    });
+    let state = match made {
+        Some(info) => {
+            let own = super::host::exported(info.object, name);
+            // SAFETY: nobody else knows of it yet.
+            unsafe { (*core::ptr::from_ref(info).cast_mut()).function.original = own };
+            core::ptr::from_ref(info) as usize
+        }
+        None if last_error::asks(name) => ASKS,
+        None => NOBODY,
+    };
+    f.hooks.store(state, Release);
+    let wanted = state != NOBODY || recorded || PROFILER.load(Relaxed);
+    if let Some(flag) = i.flags.get(r.id as usize) {
+        flag.store(wanted.into(), Relaxed);
+    }
+}
+
+/// The callback begins.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cutap_reported_begin(reported: *mut Reported) {
+    // SAFETY: the assembler's frame; what is read of the chain is written first.
+    let r = unsafe { &mut *reported };
+    r.chain.doing = Doing::Nothing;
+    r.chain.answered = 0;
+    (r.issued, r.phase, r.hooked) = (0, 0, false);
+    // SAFETY: the runtime's record, on its stack.
+    let (Some(i), Some(record)) = (ALL.get(r.n as usize), unsafe { r.record.as_ref() }) else { return };
+    r.phase = record.phase;
+    fork::check();
+    if r.phase == 0 {
+        callbacks::introduced(i, r.n, record);
+        callbacks::enter(i, r.n, r.id, record);
+    }
+    let Some(f) = i.functions.get(r.id as usize) else { return };
+    if f.hooks.load(Acquire) == 0 {
+        look(i, f, r, record);
+    }
+    let Some(info) = info_of(f) else { return };
+    let at = r.record as usize;
+    let frame = reported as usize;
+    // SAFETY: the runtime's variable; null for functions that return no error code.
+    r.real = unsafe { record.result.as_ref() }.map_or(0, |v| u64::from(*v));
+    r.result = r.real;
+    if r.phase == 0 {
+        if !r.chain.begin(info, frame) || is_twin(&mut r.chain, info, at) {
+            r.chain.doing = Doing::Nothing;
+            return;
+        }
+    } else {
+        let Some(open) = thread::existing().and_then(|t| t.take(at)) else { return };
+        if !r.chain.begin(info, frame) {
+            return;
+        }
+        (r.chain.doing, r.chain.ran, r.chain.words) = (Doing::After, open.ran, open.words);
+    }
+    r.hooked = true;
+    let kernel = if callbacks::is_launch(info.name) { record.kernel } else { core::ptr::null() };
+    r.chain.home = Home::Block(record.parameters.cast(), kernel);
+    r.chain.result = &raw mut r.result;
+    r.chain.result_xmm = core::ptr::null_mut();
+    let open = record::ready().and_then(|b| b.top().copied());
+    r.chain.number = open.filter(|c| c.reported == at).map_or(0, |c| u64::from(c.number) + 1);
+}
+
+/// A binding led to the same function of the same runtime, and its hooks have run there.
+fn is_twin(chain: &mut Chain, info: &Info, at: usize) -> bool {
+    // SAFETY: this thread's own entry.
+    let thread = unsafe { &mut *chain.thread };
+    thread.leave_below(chain.at);
+    let Some(top) = thread.depth.checked_sub(1).and_then(|d| thread.open.get_mut(d)) else { return false };
+    let same = top.info.is_some_and(|t| t.object == info.object && t.name == info.name);
+    if top.bound && top.reported == 0 && same {
+        top.reported = at;
+        return true;
+    }
+    false
+}
+
+/// Between the hooks before and those after.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cutap_reported_turn(reported: *mut Reported) {
+    // SAFETY: the assembler's frame.
+    let r = unsafe { &mut *reported };
+    if r.phase != 0 || r.chain.doing == Doing::Nothing {
+        return r.chain.doing = Doing::Nothing;
+    }
+    if r.chain.is_answered() {
+        return r.chain.turn();
+    }
+    let call = OpenRuntime {
+        at: r.record as usize,
+        info: r.chain.info,
+        ran: r.chain.ran,
+        words: r.chain.words,
+        ..OpenRuntime::NONE
+    };
+    // SAFETY: this thread's own entry.
+    unsafe { &mut *r.chain.thread }.push(call);
+    r.chain.doing = Doing::Nothing;
+}
+
+/// The end of the callback: null to go on, or the registers with which to return to the function's caller.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cutap_reported_end(reported: *mut Reported) -> *const Registers {
+    // SAFETY: the assembler's frame.
+    let r = unsafe { &mut *reported };
+    let go_on = core::ptr::null();
+    // SAFETY: the runtime's record.
+    let (Some(i), Some(record)) = (ALL.get(r.n as usize), unsafe { r.record.as_ref() }) else { return go_on };
+    if r.phase == 0 {
+        if r.chain.is_answered()
+            && let Some(f) = i.functions.get(r.id as usize)
+            && let Some(info) = r.chain.info
+        {
+            let found = forced::find(f, r.registers.next).ok();
+            if let Some(back) = found.and_then(|l| forced::caller(l, &r.registers)) {
+                last_error::given(&mut r.chain, info, None, r.result as u32);
+                callbacks::exit(i, r.id, record, Some(r.result));
+                r.registers = back;
+                return &raw const r.registers;
+            }
+            start::count(count::HOOK_NOT_ANSWERED, 1);
+        }
+        r.issued = callbacks::forward(i, r.id, record);
+        return go_on;
+    }
+    ended(i, r, record);
+    go_on
+}
+
+/// The call has ended: the result that the program gets, the record, the profiler.
+fn ended(i: &Instance, r: &mut Reported, record: &CallbackRecord) {
+    let state = i.functions.get(r.id as usize).map_or(NOBODY, |f| f.hooks.load(Relaxed));
+    if state != NOBODY && !record.result.is_null() {
+        let object = i.object.load(Relaxed);
+        let name = callbacks::name_of(i, r.id, record);
+        if last_error::asks(name) {
+            // SAFETY: the runtime's variable.
+            let real = unsafe { record.result.read() };
+            let changed = r.hooked && r.result != r.real;
+            r.result = if changed { r.result } else { last_error::told(object, name, real).into() };
+        } else if let (true, Some(info)) = (r.hooked, r.chain.info) {
+            last_error::given(&mut r.chain, info, Some(r.real as u32), r.result as u32);
+        } else {
+            // SAFETY: as above.
+            r.result = unsafe { record.result.read() }.into();
+        }
+        // SAFETY: the runtime reads its variable again.
+        unsafe { record.result.cast_mut().write(r.result as u32) };
+    }
+    callbacks::exit(i, r.id, record, None);
+    r.issued = callbacks::forward(i, r.id, record);
+}
+
+global_asm!(
+    ".hidden cutap_reported, cutap_reported_begin, cutap_reported_turn, cutap_reported_end, cutap_hook_step",
+    ".hidden cutap_hooked_personality",
+    ".globl cutap_reported",
+    ".text",
+    ".type cutap_reported,@function",
+    "cutap_reported:", // edi id, rsi record, edx instance
+    ".cfi_startproc",
+    ".cfi_personality 0x1b, cutap_hooked_personality",
+    "  push rbp",
+    ".cfi_def_cfa_offset 16",
+    ".cfi_offset rbp, -16",
+    "  mov rbp, rsp",
+    ".cfi_def_cfa_register rbp",
+    "  and rsp, -16",
+    "  sub rsp, {bytes}",
+    "  mov [rsp], rbx",
+    "  mov rax, [rbp]",
+    "  mov [rsp + 8], rax",
+    "  mov [rsp + 16], r12",
+    "  mov [rsp + 24], r13",
+    "  mov [rsp + 32], r14",
+    "  mov [rsp + 40], r15",
+    "  lea rax, [rbp + 16]",
+    "  mov [rsp + 48], rax",
+    "  mov rax, [rbp + 8]",
+    "  mov [rsp + 56], rax",
+    "  mov [rsp + 64], edi",
+    "  mov [rsp + 68], edx",
+    "  mov [rsp + 72], rsi",
+    "  mov rdi, rsp",
+    "  call cutap_reported_begin",
+    "2: lea rdi, [rsp + {chain}]",
+    "  call cutap_hook_step",
+    "  test rax, rax",
+    "  jz 3f",
+    "  mov rdi, rdx",
+    "  mov rsi, [rsp + {chain} + 8]",
+    "  call rax",
+    "  jmp 2b",
+    "3: mov rdi, rsp",
+    "  call cutap_reported_turn",
+    "4: lea rdi, [rsp + {chain}]",
+    "  call cutap_hook_step",
+    "  test rax, rax",
+    "  jz 5f",
+    "  mov rdi, rdx",
+    "  mov rsi, [rsp + {chain} + 8]",
+    "  call rax",
+    "  jmp 4b",
+    "5: mov rdi, rsp",
+    "  call cutap_reported_end",
+    "  test rax, rax",
+    "  jnz 6f",
+    "  mov eax, [rsp + 88]",
+    "  leave",
+    ".cfi_remember_state",
+    ".cfi_def_cfa rsp, 8",
+    "  ret",
+    ".cfi_restore_state",
+    "6: mov rdx, rax",
+    "  mov rax, [rsp + 80]",
+    "  mov rbx, [rdx]",
+    "  mov r12, [rdx + 16]",
+    "  mov r13, [rdx + 24]",
+    "  mov r14, [rdx + 32]",
+    "  mov r15, [rdx + 40]",
+    "  mov rcx, [rdx + 56]",
+    "  mov rbp, [rdx + 8]",
+    "  mov rsp, [rdx + 48]",
+    "  jmp rcx",
+    ".cfi_endproc",
+    ".size cutap_reported, . - cutap_reported",
+    bytes = const BYTES,
+    chain = const offset_of!(Reported, chain),
+);

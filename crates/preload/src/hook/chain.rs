@@ -1,0 +1,247 @@
+//! The hooks of one call, one after the other. All state is in the call's own stack frame. The assembler
+//! asks for the next function to call, calls it, and asks again: no Rust frame lies between a hook and
+//! the program, so an exception that leaves a hook meets nothing of ours.
+
+use super::functions::{HOOKS, Info};
+use super::library::{self, want};
+use super::thread::{self, Thread};
+use crate::sys::libc::errno_location;
+use crate::thread::{block, record};
+use core::ffi::c_int;
+use core::sync::atomic::Ordering::Relaxed;
+use cutap_hook::contract::Call;
+use cutap_wire::hooks::{Phase, inside};
+use cutap_wire::record::note;
+
+/// What the chain is doing.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Doing {
+    /// Nothing: no hooks run.
+    Nothing,
+    /// The hooks are told of the function.
+    Meeting,
+    /// Before the call.
+    Before,
+    /// After it.
+    After,
+}
+
+/// Where the arguments of a call are.
+#[derive(Clone, Copy)]
+pub enum Home {
+    /// Nowhere.
+    None,
+    /// In a frame: registers, vector registers, stack words.
+    Frame(*mut u64, *mut u128, *mut u64),
+    /// In a runtime's parameter block, which is not what the runtime uses; and the kernel's name.
+    Block(*const u8, *const u8),
+}
+
+/// The hooks of a call. The assembler knows the first fields.
+#[repr(C)]
+pub struct Chain {
+    /// What the hooks see. Its second word is handed to them as a second argument.
+    pub call: Call,
+    /// 1: a hook answered.
+    pub answered: u32,
+    /// What it is doing.
+    pub doing: Doing,
+    /// The function.
+    pub info: Option<&'static Info>,
+    /// This thread.
+    pub thread: *mut Thread,
+    /// Where on the stack.
+    pub at: usize,
+    /// Where the arguments are.
+    pub home: Home,
+    /// The result registers, or where they will be.
+    pub result: *mut u64,
+    /// Its vector register.
+    pub result_xmm: *mut u128,
+    /// The hooks' words.
+    pub words: [u64; HOOKS],
+    /// Hooks that ran before.
+    pub ran: u32,
+    /// The one that is running, plus one.
+    pub current: u32,
+    /// Number of the recorded call, plus one.
+    pub number: u64,
+    /// What the function returned, before the hooks behind it.
+    pub returned_now: u64,
+    /// The program's errno.
+    errno: c_int,
+}
+
+/// A function to call, and its first argument.
+#[repr(C)]
+pub struct Next {
+    function: usize,
+    argument: usize,
+}
+const NOTHING: Next = Next { function: 0, argument: 0 };
+
+impl Chain {
+    /// Begins the chain of a call; `false`: no hooks run.
+    #[inline(always)]
+    pub fn begin(&mut self, info: &'static Info, at: usize) -> bool {
+        self.doing = Doing::Nothing;
+        self.answered = 0;
+        let Some(thread) = thread::current() else { return false };
+        if thread.is_inside(at) {
+            return false;
+        }
+        self.thread = thread;
+        self.at = at;
+        self.info = Some(info);
+        self.call.function = &raw const info.function;
+        self.ran = 0;
+        self.current = 0;
+        self.number = 0;
+        self.doing = if info.met.load(Relaxed) { Doing::Before } else { Doing::Meeting };
+        true
+    }
+    /// From before to after.
+    pub fn turn(&mut self) {
+        if self.doing != Doing::Nothing {
+            self.doing = Doing::After;
+            self.current = 0;
+        }
+    }
+    /// Whether the function was called, or is to be.
+    pub fn is_answered(&self) -> bool {
+        self.answered != 0
+    }
+    /// Number of the library whose hook is running.
+    pub fn library(&self) -> Option<u8> {
+        let n = self.info?.wants.get((self.current as usize).checked_sub(1)?)?;
+        want(*n).map(|w| w.library)
+    }
+    /// Says something of this call to the trace, if it is recorded.
+    pub fn tell(&self, what: u64, value: u64) {
+        let Some(number) = self.number.checked_sub(1) else { return };
+        let (Some(b), Some(library)) = (block::existing(), self.library()) else { return };
+        record::learned(b, self.at, number as u32, what | u64::from(library) << 8, value);
+    }
+    /// A hook answered.
+    pub fn answer(&mut self) {
+        self.answered = 1;
+        self.tell(note::HOOK_ANSWER, 0);
+    }
+
+    /// Called again and again: the next hook, or nothing more.
+    fn step(&mut self) -> Next {
+        let Some(info) = self.info.filter(|_| self.doing != Doing::Nothing) else { return NOTHING };
+        self.returned();
+        if self.doing == Doing::Meeting {
+            if let Some(next) = self.meet(info) {
+                return next;
+            }
+            info.met.store(true, Relaxed);
+            self.doing = Doing::Before;
+            self.current = 0;
+        }
+        let (next, phase) = match self.doing {
+            Doing::Before => (self.forward(info), Phase::Before),
+            _ => (self.backward(info), Phase::After),
+        };
+        let Some(function) = next else { return NOTHING };
+        let argument = &raw mut self.call as usize;
+        self.enter(function, phase, argument)
+    }
+
+    /// The hook that was running is back.
+    fn returned(&mut self) {
+        if self.current == 0 {
+            return;
+        }
+        let n = self.current as usize - 1;
+        if self.doing != Doing::Meeting
+            && let Some(word) = self.words.get_mut(n)
+        {
+            *word = self.call.word;
+        }
+        // SAFETY: this thread's own entry.
+        unsafe { (*self.thread).put_out() };
+        if let Some(errno) = errno_location() {
+            // SAFETY: this thread's errno.
+            unsafe { *errno() = self.errno };
+        }
+    }
+
+    fn enter(&mut self, function: usize, phase: Phase, argument: usize) -> Next {
+        let (slot, library) = (self.info.map_or(0, |i| i.slot), self.library().unwrap_or(0));
+        if let Some(errno) = errno_location() {
+            // SAFETY: this thread's errno.
+            self.errno = unsafe { *errno() };
+        }
+        // SAFETY: this thread's own entry.
+        unsafe { (*self.thread).put_in(self.at, inside(library, phase, slot)) };
+        Next { function, argument }
+    }
+
+    fn meet(&mut self, info: &'static Info) -> Option<Next> {
+        while (self.current as usize) < info.count {
+            let want = want(*info.wants.get(self.current as usize)?)?;
+            self.current += 1;
+            if let Some(met) = want.met {
+                self.call.user = want.user;
+                return Some(self.enter(met as usize, Phase::Met, self.call.function as usize));
+            }
+        }
+        None
+    }
+
+    /// The next hook before the call.
+    fn forward(&mut self, info: &Info) -> Option<usize> {
+        if self.answered != 0 {
+            return None;
+        }
+        while (self.ran as usize) < info.count {
+            let n = self.ran as usize;
+            self.ran += 1;
+            *self.words.get_mut(n)? = 0;
+            let want = want(*info.wants.get(n)?)?;
+            if let Some(before) = want.before {
+                self.current = self.ran;
+                self.call.user = want.user;
+                self.call.word = 0;
+                return Some(before as usize);
+            }
+        }
+        self.current = 0;
+        None
+    }
+
+    /// The next hook after it.
+    fn backward(&mut self, info: &Info) -> Option<usize> {
+        while self.ran > 0 {
+            let n = self.ran as usize - 1;
+            self.current = self.ran;
+            self.ran -= 1;
+            let want = want(*info.wants.get(n)?)?;
+            if let Some(after) = want.after {
+                self.call.user = want.user;
+                self.call.word = *self.words.get(n)?;
+                return Some(after as usize);
+            }
+        }
+        self.current = 0;
+        None
+    }
+}
+
+/// What the assembler calls.
+///
+/// # Safety
+/// The chain of a frame.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cutap_hook_step(chain: *mut Chain) -> Next {
+    // SAFETY: the assembler's frame.
+    unsafe { (*chain).step() }
+}
+
+/// True when some hook wants something of this layer.
+pub fn any(layer: u32) -> bool {
+    library::any(layer)
+}

@@ -1,0 +1,237 @@
+//! The frame of a hooked function: the slot of such a function, or the inside of the one that records
+//! it, leads here. It keeps every argument register, copies stack words first so that a hook can change
+//! them, calls the hooks, and calls the function unless one of them answered. Unwind data all the way;
+//! its personality says that a hook was left.
+
+use super::chain::{Chain, Doing, Home};
+use super::functions::Info;
+use super::{last_error, thread};
+use crate::slots::thunks_x86_64::STACK_WORDS;
+use crate::slots::{self, call, left};
+use crate::thread::{fork, record};
+use core::arch::global_asm;
+use core::ffi::{c_int, c_void};
+use core::mem::offset_of;
+use core::sync::atomic::Ordering::Relaxed;
+use cutap_hook::contract::RUNTIME;
+
+/// A call as it stands in its frame. The assembler knows these offsets.
+#[repr(C)]
+pub struct Hooked {
+    /// rdi, rsi, rdx, rcx, r8, r9
+    args: [u64; 6],
+    rax: u64,
+    r10: u64,
+    xmm: [u128; 8],
+    /// The caller's stack arguments.
+    stack: *const u64,
+    /// What will be called.
+    target: usize,
+    /// The slot.
+    slot: u32,
+    _pad: u32,
+    result: [u64; 2],
+    _pad2: u64,
+    result_xmm: [u128; 2],
+    chain: Chain,
+}
+
+const OUTGOING: usize = STACK_WORDS * 8;
+const BYTES: usize = (OUTGOING + size_of::<Hooked>()).next_multiple_of(16);
+const CHAIN: usize = OUTGOING + offset_of!(Hooked, chain);
+
+const _: () = {
+    assert!(OUTGOING == 256);
+    assert!(offset_of!(Hooked, xmm) == 64);
+    assert!(offset_of!(Hooked, stack) == 192);
+    assert!(offset_of!(Hooked, target) == 200);
+    assert!(offset_of!(Hooked, slot) == 208);
+    assert!(offset_of!(Hooked, result) == 216);
+    assert!(offset_of!(Hooked, result_xmm) == 240);
+    assert!(offset_of!(Chain, answered) == 24);
+};
+
+/// Where a hooked slot leads.
+pub fn entry() -> usize {
+    cutap_hooked as *const () as usize
+}
+
+unsafe extern "C" {
+    fn cutap_hooked();
+}
+
+/// Before the hooks.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cutap_hooked_begin(hooked: *mut Hooked) {
+    // SAFETY: the assembler's frame; the chain is written before it is read.
+    let h = unsafe { &mut *hooked };
+    let outgoing = (hooked as usize - OUTGOING) as *mut u64;
+    // SAFETY: as many words as can be read; the outgoing area lies in front of the frame.
+    unsafe { core::ptr::copy_nonoverlapping(h.stack, outgoing, call::stack_words(h.stack as usize)) };
+    h.chain.doing = Doing::Nothing;
+    h.chain.answered = 0;
+    fork::check();
+    let Some(slot) = slots::slot(h.slot) else { return };
+    h.target = slot.real.load(Relaxed);
+    let Some(info) = slot.info() else { return };
+    if !h.chain.begin(info, hooked as usize) {
+        return;
+    }
+    h.chain.home = Home::Frame(h.args.as_mut_ptr(), h.xmm.as_mut_ptr(), outgoing);
+    h.chain.result = h.result.as_mut_ptr();
+    h.chain.result_xmm = h.result_xmm.as_mut_ptr();
+    h.chain.number = number(info);
+    if info.function.layer == RUNTIME {
+        super::callback::bound(&mut h.chain, info);
+    }
+}
+
+/// The call as the recording frame around this one wrote it.
+fn number(info: &Info) -> u64 {
+    let open = record::ready().and_then(|b| b.top().copied());
+    open.filter(|c| c.slot == info.slot).map_or(0, |c| u64::from(c.number) + 1)
+}
+
+/// Between the call, or the answer, and the hooks after it.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cutap_hooked_turn(hooked: *mut Hooked) {
+    // SAFETY: the assembler's frame.
+    let h = unsafe { &mut *hooked };
+    fork::check();
+    if h.chain.is_answered() {
+        let [_, second] = &mut h.result;
+        *second = 0;
+    }
+    h.chain.turn();
+    h.chain.returned_now = h.result.first().copied().unwrap_or(0);
+}
+
+/// After the hooks.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cutap_hooked_end(hooked: *mut Hooked) {
+    // SAFETY: the assembler's frame.
+    let h = unsafe { &mut *hooked };
+    let Some(info) = h.chain.info.filter(|_| h.chain.doing == Doing::After) else { return };
+    if info.function.layer == RUNTIME {
+        super::callback::bound_ended(&mut h.chain);
+        let real = (!h.chain.is_answered()).then_some(h.chain.returned_now as u32);
+        last_error::given(&mut h.chain, info, real, h.result.first().map_or(0, |r| *r as u32));
+    }
+}
+
+const CLEANUP_PHASE: c_int = 2;
+const CONTINUE_UNWIND: c_int = 8;
+
+/// The frame's personality routine: an exception, pthread_exit or cancellation leaves it.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cutap_hooked_personality(
+    _version: c_int,
+    actions: c_int,
+    _class: u64,
+    _exception: *mut c_void,
+    context: *mut c_void,
+) -> c_int {
+    if actions & CLEANUP_PHASE != 0
+        // SAFETY: the unwinder's own context.
+        && let Some(outgoing) = unsafe { left::frame_of(context) }
+        && let Some(thread) = thread::existing()
+    {
+        // The frame of a bound function, or that of a callback.
+        thread.left(outgoing + OUTGOING);
+        thread.left(outgoing);
+    }
+    CONTINUE_UNWIND
+}
+
+global_asm!(
+    ".hidden cutap_hooked, cutap_hooked_begin, cutap_hooked_turn, cutap_hooked_end, cutap_hook_step",
+    ".hidden cutap_hooked_personality",
+    ".globl cutap_hooked",
+    ".text",
+    ".type cutap_hooked,@function",
+    "cutap_hooked:",
+    ".cfi_startproc",
+    ".cfi_personality 0x1b, cutap_hooked_personality",
+    "  push rbp",
+    ".cfi_def_cfa_offset 16",
+    ".cfi_offset rbp, -16",
+    "  mov rbp, rsp",
+    ".cfi_def_cfa_register rbp",
+    "  and rsp, -16",
+    "  sub rsp, {bytes}",
+    "  mov [rsp + 256], rdi",
+    "  mov [rsp + 264], rsi",
+    "  mov [rsp + 272], rdx",
+    "  mov [rsp + 280], rcx",
+    "  mov [rsp + 288], r8",
+    "  mov [rsp + 296], r9",
+    "  mov [rsp + 304], rax",
+    "  mov [rsp + 312], r10",
+    "  movaps [rsp + 320], xmm0",
+    "  movaps [rsp + 336], xmm1",
+    "  movaps [rsp + 352], xmm2",
+    "  movaps [rsp + 368], xmm3",
+    "  movaps [rsp + 384], xmm4",
+    "  movaps [rsp + 400], xmm5",
+    "  movaps [rsp + 416], xmm6",
+    "  movaps [rsp + 432], xmm7",
+    "  lea rax, [rbp + 16]",
+    "  mov [rsp + 448], rax",
+    "  mov [rsp + 464], r11d",
+    "  lea rdi, [rsp + 256]",
+    "  call cutap_hooked_begin",
+    "2: lea rdi, [rsp + {chain}]",
+    "  call cutap_hook_step",
+    "  test rax, rax",
+    "  jz 3f",
+    "  mov rdi, rdx",
+    "  mov rsi, [rsp + {chain} + 8]",
+    "  call rax",
+    "  jmp 2b",
+    "3: cmp dword ptr [rsp + {chain} + 24], 0",
+    "  jne 4f",
+    "  mov rdi, [rsp + 256]",
+    "  mov rsi, [rsp + 264]",
+    "  mov rdx, [rsp + 272]",
+    "  mov rcx, [rsp + 280]",
+    "  mov r8, [rsp + 288]",
+    "  mov r9, [rsp + 296]",
+    "  mov rax, [rsp + 304]",
+    "  mov r10, [rsp + 312]",
+    "  movaps xmm0, [rsp + 320]",
+    "  movaps xmm1, [rsp + 336]",
+    "  movaps xmm2, [rsp + 352]",
+    "  movaps xmm3, [rsp + 368]",
+    "  movaps xmm4, [rsp + 384]",
+    "  movaps xmm5, [rsp + 400]",
+    "  movaps xmm6, [rsp + 416]",
+    "  movaps xmm7, [rsp + 432]",
+    "  call [rsp + 456]",
+    "  mov [rsp + 472], rax",
+    "  mov [rsp + 480], rdx",
+    "  movaps [rsp + 496], xmm0",
+    "  movaps [rsp + 512], xmm1",
+    "4: lea rdi, [rsp + 256]",
+    "  call cutap_hooked_turn",
+    "5: lea rdi, [rsp + {chain}]",
+    "  call cutap_hook_step",
+    "  test rax, rax",
+    "  jz 6f",
+    "  mov rdi, rdx",
+    "  mov rsi, [rsp + {chain} + 8]",
+    "  call rax",
+    "  jmp 5b",
+    "6: lea rdi, [rsp + 256]",
+    "  call cutap_hooked_end",
+    "  mov rax, [rsp + 472]",
+    "  mov rdx, [rsp + 480]",
+    "  movaps xmm0, [rsp + 496]",
+    "  movaps xmm1, [rsp + 512]",
+    "  leave",
+    ".cfi_def_cfa rsp, 8",
+    "  ret",
+    ".cfi_endproc",
+    ".size cutap_hooked, . - cutap_hooked",
+    bytes = const BYTES,
+    chain = const CHAIN,
+);

@@ -1,0 +1,181 @@
+//! A wanted function as its hooks see it. Made when its slot is made, or when a runtime first reports
+//! it, in memory that is never given back; nothing in it changes after.
+
+use super::library;
+use crate::{start, sys};
+use core::ffi::c_char;
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering::*};
+use cutap_calls::capture::hash;
+use cutap_hook::contract::{Function, Parameter};
+use cutap_wire::count;
+use cutap_wire::hooks::{Head, find};
+
+/// Hooks of one function at most.
+pub const HOOKS: usize = 8;
+
+/// A wanted function.
+pub struct Info {
+    /// What the hooks are told.
+    pub function: Function,
+    /// Its name.
+    pub name: &'static [u8],
+    /// Numbers of the wants that it matches, in their order.
+    pub wants: [u8; HOOKS],
+    /// How many.
+    pub count: usize,
+    /// The slot that a trace knows it by.
+    pub slot: u32,
+    /// The load that it belongs to.
+    pub object: u32,
+    /// Words of integer and of vector registers in a frame.
+    pub shape: (u8, u8),
+    /// The hooks have been told of it.
+    pub met: AtomicBool,
+}
+
+/// What is known of a function that is wanted.
+pub struct Found<'a> {
+    /// A bit of the contract's.
+    pub layer: u32,
+    /// SONAME or file name.
+    pub library: &'a [u8],
+    /// Exported name.
+    pub name: &'a [u8],
+    /// The version by which its form is chosen.
+    pub version: u32,
+    /// Its slot.
+    pub slot: u32,
+    /// Its load.
+    pub object: u32,
+    /// A runtime's callback reports it: from which instance, and its version.
+    pub reported: Option<(u32, u32)>,
+    /// `CAN_*` of the contract.
+    pub can: u32,
+    /// Why not more; a text that ends with a zero.
+    pub why: Option<&'static [u8]>,
+    /// Its address, 0 if it is not known.
+    pub original: usize,
+}
+
+/// Words of a bound function's place in [`Parameter`]: the first, and the second above.
+pub const NOWHERE: u32 = 255;
+
+/// The function, if some hook wants it.
+pub fn make(f: &Found) -> Option<&'static Info> {
+    let mut wants = [0; HOOKS];
+    let mut count = 0;
+    let mut all = library::wanting(f.layer, f.library, f.name);
+    for want in &mut all {
+        match wants.get_mut(count) {
+            Some(place) => *place = want,
+            None => {
+                start::gap_named(count::HOOK_TOO_MANY, f.name);
+                break;
+            }
+        }
+        count += 1;
+    }
+    if count == 0 {
+        return None;
+    }
+    announce();
+    let made = put(f, wants, count.min(HOOKS));
+    if made.is_none() {
+        start::gap_named(count::HOOK_PASSED, f.name);
+    }
+    made
+}
+
+fn put(f: &Found, wants: [u8; HOOKS], count: usize) -> Option<&'static Info> {
+    let name = text(f.name)?;
+    let library = text(f.library)?;
+    let file = library::file();
+    let form = Head::read(file).and_then(|head| Some((head, find(file, &head, hash(f.name), f.version)?)));
+    let mut parameters: (*const Parameter, u32) = (core::ptr::null(), 0);
+    let mut shape = (6, 0);
+    if let Some((head, row)) = form {
+        shape = (row.ints, row.vectors);
+        let bytes = usize::from(row.count) * size_of::<Parameter>();
+        let at = room(bytes, align_of::<Parameter>())?.cast::<Parameter>();
+        for n in 0..u32::from(row.count) {
+            let p = cutap_wire::hooks::Parameter::read(file, &head, row.first + n)?;
+            let place = match f.reported {
+                Some(_) => u32::from(p.offset),
+                None => u32::from(p.word) | u32::from(p.second) << 8,
+            };
+            let name = file.get(p.name as usize..)?.as_ptr().cast::<c_char>();
+            // SAFETY: as much room was taken.
+            unsafe { at.add(n as usize).write(Parameter { name, kind: p.kind, reserved: 0, bytes: p.bytes, place }) };
+        }
+        parameters = (at, row.count.into());
+    }
+    let (instance, version) = f.reported.unwrap_or((0, 0));
+    let function = Function {
+        size: size_of::<Function>() as u32,
+        layer: f.layer,
+        name: name.as_ptr().cast(),
+        library: library.as_ptr().cast(),
+        instance,
+        runtime_version: version,
+        can: f.can,
+        parameters: parameters.1,
+        parameter: parameters.0,
+        why: f.why.map_or(core::ptr::null(), |w| w.as_ptr().cast()),
+        original: core::ptr::with_exposed_provenance_mut(f.original),
+    };
+    let at = room(size_of::<Info>(), align_of::<Info>())?.cast::<Info>();
+    let name = name.split_last().map_or(&[][..], |(_, n)| n);
+    let met = AtomicBool::new(false);
+    // SAFETY: as much room was taken, for this alone.
+    unsafe {
+        at.write(Info { function, name, wants, count, slot: f.slot, object: f.object, shape, met });
+        Some(&*at)
+    }
+}
+
+/// Names of the libraries go to the stream with the first function that is wanted.
+fn announce() {
+    static TOLD: AtomicBool = AtomicBool::new(false);
+    if !TOLD.swap(true, Relaxed) {
+        library::announce();
+    }
+}
+
+/// A copy that ends with a zero.
+fn text(from: &[u8]) -> Option<&'static [u8]> {
+    let to = room(from.len() + 1, 1)?;
+    // SAFETY: as much room was taken; fresh memory is zero.
+    unsafe {
+        core::ptr::copy_nonoverlapping(from.as_ptr(), to, from.len());
+        Some(core::slice::from_raw_parts(to, from.len() + 1))
+    }
+}
+
+const POOL: usize = 32 << 20;
+static START: AtomicPtr<u8> = AtomicPtr::new(core::ptr::null_mut());
+static USED: AtomicUsize = AtomicUsize::new(0);
+
+fn room(bytes: usize, align: usize) -> Option<*mut u8> {
+    let mut start = START.load(Acquire);
+    if start.is_null() {
+        let made = sys::pages(POOL);
+        if made.is_null() {
+            return None;
+        }
+        start = match START.compare_exchange(core::ptr::null_mut(), made, AcqRel, Acquire) {
+            Ok(_) => made,
+            Err(other) => {
+                // SAFETY: nobody knows of it.
+                unsafe { sys::unmap(made, POOL) };
+                other
+            }
+        };
+    }
+    let taken = bytes + align;
+    let at = USED.fetch_add(taken, Relaxed).next_multiple_of(align);
+    if at + bytes > POOL {
+        USED.fetch_sub(taken, Relaxed);
+        return None;
+    }
+    Some(start.wrapping_add(at))
+}

@@ -1,0 +1,316 @@
+//! What a hook may ask and do: the functions of the contract's host. A hook calls them in the middle of
+//! a call, with the call that it was given.
+
+use super::chain::{Chain, Doing, Home};
+use super::library;
+use crate::loader::elf::is_function;
+use crate::loader::live;
+use crate::routes::handles;
+use crate::slots::thunks_x86_64::STACK_WORDS;
+use crate::start::{self, environment};
+use crate::sys;
+use core::ffi::{CStr, c_char, c_int, c_void};
+use cutap_hook::contract::{
+    CAN_ANSWER, CAN_ARGUMENTS, CAN_RESULT, CANNOT, Call, Function, Host, NO_SUCH, OK, Parameter, VERSION,
+};
+use cutap_wire::count;
+use cutap_wire::record::note;
+
+/// The host.
+pub static HOST: Host = Host {
+    version: VERSION,
+    size: size_of::<Host>() as u32,
+    want: library::add,
+    environment: variable,
+    index,
+    read,
+    write,
+    word,
+    answer,
+    answer_float,
+    result,
+    result_float,
+    set_result,
+    original,
+    instance_function,
+    kernel,
+};
+
+unsafe extern "C" fn variable(name: *const c_char) -> *const c_char {
+    // SAFETY: the library's string; the environment as the kernel put it.
+    unsafe {
+        let found = environment::find(environment::before_libc(), CStr::from_ptr(name).to_bytes());
+        found.map_or(core::ptr::null(), |v| v.as_ptr().cast())
+    }
+}
+
+unsafe extern "C" fn index(function: *const Function, name: *const c_char) -> c_int {
+    if name.is_null() {
+        return NO_SUCH;
+    }
+    // SAFETY: the library's string, and a function of ours.
+    let (f, name) = unsafe { (&*function, CStr::from_ptr(name)) };
+    let at = parameters(f).iter().position(|p| {
+        // SAFETY: a string of ours.
+        unsafe { CStr::from_ptr(p.name) == name }
+    });
+    at.map_or(NO_SUCH, |n| n as c_int)
+}
+
+fn parameters(f: &Function) -> &[Parameter] {
+    if f.parameter.is_null() {
+        return &[];
+    }
+    // SAFETY: made so.
+    unsafe { core::slice::from_raw_parts(f.parameter, f.parameters as usize) }
+}
+
+/// The pieces of an argument: address and bytes of each, in their order.
+///
+/// # Safety
+/// A chain's call, which is going on.
+unsafe fn pieces(call: *const Call, index: c_int) -> Option<[(*mut u8, usize); 2]> {
+    // SAFETY: the caller's promise.
+    let chain = unsafe { &*call.cast::<Chain>() };
+    let info = chain.info?;
+    let p = usize::try_from(index).ok().and_then(|n| parameters(&info.function).get(n))?;
+    let bytes = usize::from(p.bytes);
+    let nothing = (core::ptr::null_mut(), 0);
+    match chain.home {
+        Home::None => None,
+        Home::Block(at, _) => {
+            let place = at.wrapping_add(p.place as usize).cast_mut();
+            (!at.is_null()).then_some([(place, bytes), nothing])
+        }
+        Home::Frame(args, xmm, stack) => {
+            let (ints, vectors) = (usize::from(info.shape.0), usize::from(info.shape.1));
+            let at = |word: usize| match word {
+                255 => None,
+                n if n < ints => Some(args.wrapping_add(n).cast::<u8>()),
+                n if n < ints + vectors => Some(xmm.wrapping_add(n - ints).cast()),
+                n => Some(stack.wrapping_add(n - ints - vectors).cast()),
+            };
+            let (first, second) = ((p.place & 255) as usize, (p.place >> 8 & 255) as usize);
+            match at(second) {
+                Some(behind) => Some([(at(first)?, bytes.min(8)), (behind, bytes.saturating_sub(8))]),
+                None => Some([(at(first)?, bytes), nothing]),
+            }
+        }
+    }
+}
+
+unsafe extern "C" fn read(call: *const Call, index: c_int, to: *mut c_void, bytes: usize) -> c_int {
+    // SAFETY: the hook's own call.
+    let Some(pieces) = (unsafe { pieces(call, index) }) else { return NO_SUCH };
+    let (mut to, mut room) = (to.cast::<u8>(), bytes);
+    for (at, len) in pieces {
+        let n = len.min(room);
+        // SAFETY: inside the argument, and inside what the hook gave.
+        unsafe { core::ptr::copy_nonoverlapping(at, to, n) };
+        (to, room) = (to.wrapping_add(n), room - n);
+    }
+    OK
+}
+
+unsafe extern "C" fn write(call: *mut Call, index: c_int, from: *const c_void, bytes: usize) -> c_int {
+    // SAFETY: the hook's own call.
+    let chain = unsafe { &*call.cast::<Chain>() };
+    if chain.doing != Doing::Before || chain.info.is_none_or(|i| i.function.can & CAN_ARGUMENTS == 0) {
+        return CANNOT;
+    }
+    // SAFETY: as above.
+    let Some(pieces) = (unsafe { pieces(call, index) }) else { return NO_SUCH };
+    let (mut from, mut rest) = (from.cast::<u8>(), bytes);
+    for (at, len) in pieces {
+        let n = len.min(rest);
+        // SAFETY: as in `read`.
+        unsafe { core::ptr::copy_nonoverlapping(from, at, n) };
+        (from, rest) = (from.wrapping_add(n), rest - n);
+    }
+    let mut now = 0u64;
+    // SAFETY: as above.
+    unsafe { read(call, index, (&raw mut now).cast(), 8) };
+    chain.tell(note::HOOK_ARGUMENT | (index as u64) << 16, now);
+    OK
+}
+
+unsafe extern "C" fn word(call: *const Call, n: c_int, to: *mut u64) -> c_int {
+    // SAFETY: the hook's own call.
+    let chain = unsafe { &*call.cast::<Chain>() };
+    let Ok(n) = usize::try_from(n) else { return NO_SUCH };
+    let at = match chain.home {
+        Home::Frame(args, ..) if n < 6 => args.wrapping_add(n),
+        Home::Frame(_, _, stack) if n < 6 + STACK_WORDS => stack.wrapping_add(n - 6),
+        Home::Block(at, _) if !at.is_null() && n < 40 => at.wrapping_add(n * 8).cast_mut().cast(),
+        _ => return NO_SUCH,
+    };
+    if matches!(chain.home, Home::Block(..)) && !sys::readable(at as usize) {
+        return NO_SUCH;
+    }
+    // SAFETY: a word of the call.
+    unsafe { *to = at.read_unaligned() };
+    OK
+}
+
+/// The chain if the hook may answer now.
+///
+/// # Safety
+/// The hook's own call.
+unsafe fn may_answer<'a>(call: *mut Call) -> Option<&'a mut Chain> {
+    // SAFETY: the caller's promise.
+    let chain = unsafe { &mut *call.cast::<Chain>() };
+    let info = chain.info.filter(|_| chain.doing == Doing::Before)?;
+    if info.function.can & CAN_ANSWER == 0 {
+        start::count(count::HOOK_NOT_ANSWERED, 1);
+        return None;
+    }
+    Some(chain)
+}
+
+unsafe extern "C" fn answer(call: *mut Call, result: u64) -> c_int {
+    // SAFETY: the hook's own call.
+    let Some(chain) = (unsafe { may_answer(call) }) else { return CANNOT };
+    // SAFETY: the frame's variable.
+    unsafe { *chain.result = result };
+    chain.answer();
+    OK
+}
+
+unsafe extern "C" fn answer_float(call: *mut Call, result: f64) -> c_int {
+    // SAFETY: the hook's own call.
+    let Some(chain) = (unsafe { may_answer(call) }) else { return CANNOT };
+    if chain.result_xmm.is_null() {
+        return CANNOT;
+    }
+    // SAFETY: the frame's variables.
+    unsafe { (*chain.result, *chain.result_xmm) = (0, u128::from(result.to_bits())) };
+    chain.answer();
+    OK
+}
+
+unsafe extern "C" fn result(call: *const Call) -> u64 {
+    // SAFETY: the hook's own call, and its frame's variable.
+    unsafe {
+        let chain = &*call.cast::<Chain>();
+        if chain.doing == Doing::After || chain.is_answered() { *chain.result } else { 0 }
+    }
+}
+
+unsafe extern "C" fn result_float(call: *const Call) -> f64 {
+    // SAFETY: as above.
+    unsafe {
+        let chain = &*call.cast::<Chain>();
+        if chain.result_xmm.is_null() { 0.0 } else { f64::from_bits(*chain.result_xmm as u64) }
+    }
+}
+
+unsafe extern "C" fn set_result(call: *mut Call, result: u64) -> c_int {
+    // SAFETY: the hook's own call, and its frame's variable.
+    unsafe {
+        let chain = &mut *call.cast::<Chain>();
+        let may = chain.info.is_some_and(|i| i.function.can & CAN_RESULT != 0);
+        if chain.doing != Doing::After || !may {
+            return CANNOT;
+        }
+        let was = core::mem::replace(&mut *chain.result, result);
+        if was != result {
+            chain.tell(note::HOOK_RESULT, was);
+        }
+    }
+    OK
+}
+
+/// A function of a watched library that matches.
+fn find(library: Option<&[u8]>, object: Option<u32>, name: &[u8]) -> *mut c_void {
+    let at = live::each(
+        |_| true,
+        |o| {
+            let wanted = match object {
+                Some(id) => o.id == id,
+                None => o.layer != 0 && library.is_none_or(|l| cutap_calls::glob(l, o.name())),
+            };
+            let mut found = None;
+            if wanted {
+                // SAFETY: under the loader's lock.
+                unsafe {
+                    o.tables.find(name, |s, _| {
+                        let address = o.base.wrapping_add(s.value);
+                        found = is_function(s, o.base, address).then_some(address);
+                        found.is_some()
+                    });
+                }
+            }
+            found
+        },
+    );
+    core::ptr::with_exposed_provenance_mut(at.unwrap_or(0))
+}
+
+/// The address of a function that an object exports, null if it does not.
+pub(super) fn exported(object: u32, name: &[u8]) -> *mut c_void {
+    find(None, Some(object), name)
+}
+
+unsafe extern "C" fn original(library: *const c_char, name: *const c_char) -> *mut c_void {
+    if name.is_null() {
+        return core::ptr::null_mut();
+    }
+    // SAFETY: the library's strings.
+    unsafe {
+        let library = (!library.is_null()).then(|| CStr::from_ptr(library).to_bytes());
+        find(library, None, CStr::from_ptr(name).to_bytes())
+    }
+}
+
+unsafe extern "C" fn instance_function(call: *const Call, name: *const c_char) -> *mut c_void {
+    // SAFETY: the hook's own call and string.
+    let (chain, name) = unsafe { (&*call.cast::<Chain>(), CStr::from_ptr(name).to_bytes()) };
+    match chain.info {
+        Some(i) if i.function.layer == cutap_hook::contract::RUNTIME => find(None, Some(i.object), name),
+        _ => core::ptr::null_mut(),
+    }
+}
+
+unsafe extern "C" fn kernel(call: *const Call) -> *const c_char {
+    // SAFETY: the hook's own call.
+    let chain = unsafe { &*call.cast::<Chain>() };
+    match chain.home {
+        Home::Block(_, name) => name.cast(),
+        // SAFETY: as above.
+        _ => unsafe { of_a_handle(call) },
+    }
+}
+
+/// A driver function's kernel: asked of the driver, past all hooks.
+///
+/// # Safety
+/// The hook's own call.
+unsafe fn of_a_handle(call: *const Call) -> *const c_char {
+    let mut handle = 0u64;
+    // SAFETY: the hook's own call.
+    unsafe {
+        let n = index((*call).function, c"f".as_ptr());
+        if n < 0 || read(call, n, (&raw mut handle).cast(), 8) != OK || handle == 0 {
+            return core::ptr::null();
+        }
+    }
+    let asks: [&[u8]; 2] = match handles::is_kernel(handle) {
+        true => [b"cuKernelGetName", b"cuFuncGetName"],
+        false => [b"cuFuncGetName", b"cuKernelGetName"],
+    };
+    for name in asks {
+        let at = find(Some(b"libcuda.so*"), None, name) as usize;
+        if at == 0 {
+            continue;
+        }
+        let mut text: *const c_char = core::ptr::null();
+        // SAFETY: the driver's function of that name, with a handle that the program is about to launch.
+        let code = unsafe {
+            core::mem::transmute::<usize, unsafe extern "C" fn(*mut *const c_char, u64) -> u32>(at)(&mut text, handle)
+        };
+        if code == 0 {
+            return text;
+        }
+    }
+    core::ptr::null()
+}

@@ -1,0 +1,233 @@
+//! The hook libraries of the run, and what they want. Read once at start, on one thread; after that
+//! nothing here changes.
+
+use super::host;
+use crate::loader::map;
+use crate::start::{self, Path};
+use crate::sys;
+use core::cell::UnsafeCell;
+use core::ffi::{CStr, c_void};
+use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::*};
+use cutap_hook::contract::{self, Function, OfACall, VERSION};
+use cutap_wire::hooks::{ASKING, FILE, HEAD, Head, LIBRARIES, MAX_BYTES, asking, text};
+use cutap_wire::names::{Name, kind};
+use cutap_wire::{PAGE, count};
+
+/// Wants of all libraries at most.
+pub const WANTS: usize = 64;
+
+/// What a library wants.
+#[derive(Clone, Copy)]
+pub struct Want {
+    /// Number of its library.
+    pub library: u8,
+    layers: u32,
+    of: Pattern,
+    name: Pattern,
+    /// Called before.
+    pub before: Option<OfACall>,
+    /// Called after.
+    pub after: Option<OfACall>,
+    /// Called when a function is met.
+    pub met: Option<unsafe extern "C" fn(*const Function, *mut c_void)>,
+    /// Its own.
+    pub user: *mut c_void,
+}
+
+/// Longest pattern.
+const PATTERN: usize = 128;
+
+#[derive(Clone, Copy)]
+struct Pattern([u8; PATTERN], usize);
+
+impl Pattern {
+    const EMPTY: Pattern = Pattern([0; PATTERN], 0);
+
+    fn new(text: &[u8]) -> Option<Pattern> {
+        let mut p = Pattern::EMPTY;
+        p.0.get_mut(..text.len())?.iter_mut().zip(text).for_each(|(to, from)| *to = *from);
+        p.1 = text.len();
+        Some(p)
+    }
+    fn matches(&self, text: &[u8]) -> bool {
+        cutap_calls::glob(self.0.get(..self.1).unwrap_or(&[]), text)
+    }
+}
+
+struct Table(UnsafeCell<[Option<Want>; WANTS]>);
+// SAFETY: written by one thread before ACTIVE is set, read after.
+unsafe impl Sync for Table {}
+static TABLE: Table = Table(UnsafeCell::new([None; WANTS]));
+static COUNT: AtomicU32 = AtomicU32::new(0);
+/// The library that is being asked what it wants, plus one.
+static ASKED: AtomicU32 = AtomicU32::new(0);
+static ACTIVE: AtomicBool = AtomicBool::new(false);
+/// Layers that something is wanted of.
+static LAYERS: AtomicU32 = AtomicU32::new(0);
+
+struct File(UnsafeCell<&'static [u8]>);
+// SAFETY: as above.
+unsafe impl Sync for File {}
+static BYTES: File = File(UnsafeCell::new(&[]));
+
+/// The run's file, empty without hooks.
+pub fn file() -> &'static [u8] {
+    // SAFETY: see `File`.
+    unsafe { *BYTES.0.get() }
+}
+
+/// True when some hook wants something of this layer (a bit of the contract's).
+#[inline(always)]
+pub fn any(layer: u32) -> bool {
+    LAYERS.load(Relaxed) & layer != 0
+}
+
+/// A want by its number.
+pub fn want(n: u8) -> Option<&'static Want> {
+    // SAFETY: see `Table`.
+    unsafe { &*TABLE.0.get() }.get(usize::from(n))?.as_ref()
+}
+
+/// The wants that a function matches, in their order.
+pub fn wanting(layer: u32, library: &[u8], name: &[u8]) -> impl Iterator<Item = u8> {
+    let count = if ACTIVE.load(Acquire) { COUNT.load(Relaxed) as u8 } else { 0 };
+    (0..count).filter(move |&n| {
+        want(n).is_some_and(|w| w.layers & layer != 0 && w.name.matches(name) && w.of.matches(library))
+    })
+}
+
+/// Tells the names of the libraries to the names stream.
+pub fn announce() {
+    let file = file();
+    let Some(head) = Head::read(file) else { return };
+    for (n, path) in paths(file, &head).enumerate() {
+        let name = path.rsplit(|&b| b == b'/').next().unwrap_or(path);
+        names(n, name);
+    }
+}
+
+fn names(n: usize, name: &[u8]) {
+    start::names::write(&Name { kind: kind::HOOK, ticks: 0, a: n as u64, b: 0, c: 0, s: name, t: &[] });
+}
+
+fn paths<'a>(file: &'a [u8], head: &Head) -> impl Iterator<Item = &'a [u8]> {
+    let mut at = head.paths as usize;
+    (0..head.libraries.min(LIBRARIES as u32)).map_while(move |_| {
+        let path = text(file, at)?;
+        at += path.len() + 1;
+        Some(path)
+    })
+}
+
+/// Reads the run's file and asks each library what it wants. Called once, before any slot is made.
+pub fn load() {
+    let Some((file, head, page)) = read() else { return };
+    // SAFETY: see `File`: nobody reads it yet.
+    unsafe { *BYTES.0.get() = file };
+    for (n, path) in paths(file, &head).enumerate() {
+        if !ask(n as u8, path, page) {
+            let name = path.rsplit(|&b| b == b'/').next().unwrap_or(path);
+            start::gap_named(count::HOOK_ABSENT, name);
+        }
+    }
+    ACTIVE.store(true, Release);
+    // SAFETY: mapped for this look alone.
+    unsafe { sys::unmap(page, PAGE) };
+}
+
+/// The file in memory of our own, and its first page as it is.
+fn read() -> Option<(&'static [u8], Head, *mut u8)> {
+    let mut path = Path::run();
+    path.push(b"/").push(FILE.as_bytes());
+    let file = sys::open(path.bytes(), sys::Open::ReadWrite)?;
+    let mut first = [0; HEAD];
+    if file.read(&mut first) != HEAD {
+        return None;
+    }
+    let head = Head::read(&first)?;
+    let bytes = head.bytes as usize;
+    if !(HEAD..=MAX_BYTES).contains(&bytes) {
+        return None;
+    }
+    let at = sys::pages(bytes);
+    if at.is_null() {
+        return None;
+    }
+    // SAFETY: fresh memory of that size, which is never given back.
+    let all = unsafe { core::slice::from_raw_parts_mut(at, bytes) };
+    let (start, mut rest) = all.split_at_mut_checked(HEAD)?;
+    start.iter_mut().zip(first).for_each(|(to, from)| *to = from);
+    while !rest.is_empty() {
+        let n = file.read(rest);
+        if n == 0 {
+            return None;
+        }
+        rest = rest.get_mut(n..)?;
+    }
+    let page = file.map(0, PAGE);
+    (!page.is_null()).then_some((all, head, page))
+}
+
+/// True when the library is loaded, of our version, and wants to take part.
+fn ask(n: u8, path: &[u8], page: *mut u8) -> bool {
+    let (mut version, mut init) = (0usize, 0usize);
+    map::named(|base, tables, name| {
+        if name != path {
+            return;
+        }
+        // SAFETY: the object is loaded.
+        unsafe {
+            let address = |symbol: &str| {
+                let mut at = 0;
+                tables.find(symbol.as_bytes(), |s, _| {
+                    at = base.wrapping_add(s.value);
+                    true
+                });
+                at
+            };
+            version = address(contract::VERSION_SYMBOL);
+            init = address(contract::INIT_SYMBOL);
+        }
+    });
+    // SAFETY: the library's own variable, relocated by now.
+    if init == 0 || version == 0 || unsafe { (version as *const u32).read_unaligned() } != VERSION {
+        return false;
+    }
+    ASKED.store(u32::from(n) + 1, Release);
+    // SAFETY: a word of the mapped page.
+    let word = unsafe { &*page.add(ASKING).cast::<AtomicU64>() };
+    word.store(asking(sys::getpid(), n), Release);
+    // SAFETY: the entry point has this type in libraries of this version.
+    let answer = unsafe { core::mem::transmute::<usize, contract::Init>(init)(&raw const host::HOST) };
+    word.store(0, Release);
+    ASKED.store(0, Release);
+    answer == 0
+}
+
+/// A library says what it wants.
+///
+/// # Safety
+/// The contract's.
+pub unsafe extern "C" fn add(want: *const contract::Want) -> core::ffi::c_int {
+    let Some(library) = ASKED.load(Acquire).checked_sub(1) else { return contract::TOO_LATE };
+    // SAFETY: the library's want.
+    let Some(want) = (unsafe { want.as_ref() }).filter(|w| w.size as usize >= size_of::<contract::Want>()) else {
+        return contract::CANNOT;
+    };
+    // SAFETY: its strings.
+    let text = |p: *const core::ffi::c_char| (!p.is_null()).then(|| unsafe { CStr::from_ptr(p) }.to_bytes());
+    let (Some(name), Some(of)) =
+        (text(want.name).and_then(Pattern::new), Pattern::new(text(want.library).unwrap_or(b"*")))
+    else {
+        return contract::CANNOT;
+    };
+    let layers = if want.layers == 0 { contract::ALL } else { want.layers };
+    let n = COUNT.load(Relaxed) as usize;
+    // SAFETY: see `Table`: the one thread that asks.
+    let Some(place) = unsafe { &mut *TABLE.0.get() }.get_mut(n) else { return contract::TOO_MANY };
+    let (before, after, met, user) = (want.before, want.after, want.met, want.user);
+    *place = Some(Want { library: library as u8, layers, of, name, before, after, met, user });
+    COUNT.store(n as u32 + 1, Relaxed);
+    LAYERS.fetch_or(layers, Relaxed);
+    contract::OK
+}

@@ -1,0 +1,24 @@
+//! Hook libraries: who wants which function, and their functions called around it. The contract is
+//! `cutap_hook::contract`; what a hook may know of parameters comes from the run's file `hooks`.
+//!
+//! A hooked function's slot leads to a frame of its own (`frame_x86_64`), inside of the one that records:
+//! so a trace has what the program asked for and what it got. Hooks are called from assembler, never from
+//! Rust, so that an exception that leaves one meets no code of ours.
+//!
+//! * [`library`]: the libraries and what they want.
+//! * [`functions`]: a wanted function as its hooks see it.
+//! * [`chain`]: the hooks of one call, one after the other.
+//! * [`thread`]: which hook a thread is in, so that a hook's own calls pass without hooks.
+//! * [`host`]: what a hook may ask and do.
+//! * [`callback`]: the same for what a runtime's callback reports; [`forced`] answers there.
+//! * [`last_error`]: cudaGetLastError after an answer.
+
+pub mod callback;
+pub mod chain;
+pub mod forced;
+pub mod frame_x86_64;
+pub mod functions;
+mod host;
+pub mod last_error;
+pub mod library;
+pub mod thread;

@@ -1,0 +1,207 @@
+//! What is remembered of each thread: which hook it is in, so that the calls that a hook makes pass
+//! without hooks, and so that a hook that ends the program can be named; the runtime calls that are open;
+//! the last error of answered runtime calls.
+//!
+//! A hook may be left by an exception or by longjmp: then the stack has left the frame that it was called
+//! from, and what is remembered of it is stale. Stacks far apart (fibres, signal stacks) cannot be
+//! compared: there hooks run.
+
+use super::callback::OpenRuntime;
+use super::last_error::LastError;
+use crate::start::{self, Path};
+use crate::sys;
+use core::arch::{asm, global_asm};
+use core::cell::UnsafeCell;
+use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering::*};
+use cutap_wire::count;
+use cutap_wire::hooks::{INSIDE_BYTES, INSIDE_FILE, Inside, THREADS};
+
+/// Runtime calls that are open at a time and whose hooks have a word.
+pub const OPEN: usize = 12;
+/// Runtimes whose last error is remembered.
+pub const ERRORS: usize = 8;
+
+/// A thread.
+pub struct Thread {
+    tid: AtomicU32,
+    number: usize,
+    /// Stack address of the frame whose hook is running; 0 outside of hooks.
+    at: usize,
+    /// Open runtime calls, oldest first.
+    pub open: [OpenRuntime; OPEN],
+    /// How many.
+    pub depth: usize,
+    /// See `LastError`.
+    pub errors: [LastError; ERRORS],
+}
+
+struct Threads(UnsafeCell<[Thread; THREADS]>);
+// SAFETY: an entry is used by the thread whose id it has; ids are taken by compare-and-swap.
+unsafe impl Sync for Threads {}
+static ALL: Threads = Threads(UnsafeCell::new(
+    [const {
+        Thread {
+            tid: AtomicU32::new(0),
+            number: 0,
+            at: 0,
+            open: [OpenRuntime::NONE; OPEN],
+            depth: 0,
+            errors: [LastError::NONE; ERRORS],
+        }
+    }; THREADS],
+));
+static USED: AtomicUsize = AtomicUsize::new(0);
+/// The process folder's file; null until a hook is entered, and where it cannot be made.
+static FILE: AtomicPtr<Inside> = AtomicPtr::new(core::ptr::null_mut());
+static MAKING: AtomicU32 = AtomicU32::new(0);
+
+global_asm!(
+    ".section .tbss.cutap_hook,\"awT\",@nobits",
+    ".balign 8",
+    ".hidden cutap_hook_tls",
+    ".globl cutap_hook_tls",
+    ".type cutap_hook_tls,@object",
+    ".size cutap_hook_tls, 8",
+    "cutap_hook_tls: .zero 8",
+    ".text",
+);
+
+#[inline(always)]
+fn word() -> *mut *mut Thread {
+    let p;
+    // SAFETY: computes an address in this thread's static TLS block.
+    unsafe {
+        asm!("mov {0}, qword ptr [rip + cutap_hook_tls@GOTTPOFF]", "add {0}, qword ptr fs:[0]", out(reg) p,
+             options(nostack, pure, readonly));
+    }
+    p
+}
+
+/// This thread's entry, taken at its first use.
+#[inline(always)]
+pub fn current() -> Option<&'static mut Thread> {
+    // SAFETY: this thread's own word and entry.
+    unsafe { (*word()).as_mut() }.or_else(take)
+}
+
+/// This thread's entry if it has one.
+pub fn existing() -> Option<&'static mut Thread> {
+    // SAFETY: this thread's own word and entry.
+    unsafe { (*word()).as_mut() }
+}
+
+#[cold]
+fn take() -> Option<&'static mut Thread> {
+    let me = sys::gettid();
+    let all = ALL.0.get().cast::<Thread>();
+    let fresh = USED.fetch_add(1, Relaxed);
+    // SAFETY: inside the array; only the id is looked at before it is ours.
+    let claim = |n: usize, was: u32| unsafe { (*all.add(n)).tid.compare_exchange(was, me, AcqRel, Relaxed).is_ok() };
+    let mut found = (fresh < THREADS && claim(fresh, 0)).then_some(fresh);
+    if found.is_none() {
+        USED.store(THREADS, Relaxed);
+        found = (0..THREADS).find(|&n| {
+            // SAFETY: as above.
+            let was = unsafe { (*all.add(n)).tid.load(Acquire) };
+            (was == 0 || was == me || !sys::thread_lives(was)) && claim(n, was)
+        });
+    }
+    let Some(n) = found else {
+        start::count(count::HOOK_PASSED, 1);
+        return None;
+    };
+    // SAFETY: ours now.
+    let thread = unsafe { &mut *all.add(n) };
+    (thread.number, thread.at, thread.depth) = (n, 0, 0);
+    thread.errors = [LastError::NONE; ERRORS];
+    // SAFETY: this thread's own word.
+    unsafe { *word() = thread };
+    Some(thread)
+}
+
+const ONE_STACK: usize = 8 << 20;
+
+impl Thread {
+    /// True while a hook runs that this stack address is inside of.
+    #[inline(always)]
+    pub fn is_inside(&mut self, at: usize) -> bool {
+        if self.at == 0 {
+            return false;
+        }
+        if self.at.wrapping_sub(at).wrapping_sub(1) < ONE_STACK {
+            return true;
+        }
+        // The hook was left by an exception or longjmp if the frame is on this stack and gone.
+        if at.wrapping_sub(self.at) < ONE_STACK {
+            self.put_out();
+        }
+        false
+    }
+    /// No hook runs any more.
+    #[inline(always)]
+    pub fn put_out(&mut self) {
+        self.at = 0;
+        self.tell(0);
+    }
+    /// A hook is about to be called from the frame at this address.
+    #[inline(always)]
+    pub fn put_in(&mut self, at: usize, what: u64) {
+        self.at = at;
+        self.tell(what);
+    }
+    /// The frame at this address is gone.
+    pub fn left(&mut self, at: usize) {
+        if self.at == at {
+            self.put_out();
+        }
+    }
+    /// Leaves a word for whoever asks why the program died.
+    #[inline(always)]
+    fn tell(&mut self, what: u64) {
+        let file = FILE.load(Acquire);
+        if !file.is_null() {
+            // SAFETY: the mapping has an entry for each thread.
+            let entry = unsafe { &*file.add(self.number) };
+            entry.word.store(what, Release);
+        } else if what != 0 {
+            self.first(what);
+        }
+    }
+    #[cold]
+    fn first(&mut self, what: u64) {
+        if !sys::take(&MAKING, self.tid.load(Relaxed)) {
+            return;
+        }
+        let Some(file) = make() else { return };
+        // SAFETY: as above.
+        unsafe { (*file.add(self.number)).word.store(what, Release) };
+        FILE.store(file, Release);
+    }
+}
+
+fn make() -> Option<*mut Inside> {
+    if !start::process_made() {
+        return None;
+    }
+    let mut path = Path::process();
+    path.push(b"/").push(INSIDE_FILE.as_bytes());
+    let file = sys::open(path.bytes(), sys::Open::New)?;
+    if !file.allocate(INSIDE_BYTES) {
+        return None;
+    }
+    let at = file.map(0, INSIDE_BYTES).cast::<Inside>();
+    (!at.is_null()).then_some(at)
+}
+
+/// A forked child has one thread, which is in no hook that its parent is in.
+pub fn forked() {
+    FILE.store(core::ptr::null_mut(), Release);
+    MAKING.store(0, Relaxed);
+    let all = ALL.0.get().cast::<Thread>();
+    for n in 0..USED.swap(0, Relaxed).min(THREADS) {
+        // SAFETY: the child's only thread.
+        unsafe { (*all.add(n)).tid.store(0, Relaxed) };
+    }
+    // SAFETY: this thread's own word.
+    unsafe { *word() = core::ptr::null_mut() };
+}

@@ -1,0 +1,408 @@
+//! Reads an object's unwind tables (.eh_frame_hdr, .eh_frame) as far as a compiler's ordinary functions
+//! need it: where the caller's frame begins and where the registers that a function keeps for its caller
+//! are. Anything else is refused with a reason; nothing is guessed. Reads only inside the object.
+
+/// Why a frame's layout cannot be told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Why {
+    /// No tables, or none for this address.
+    NoTables,
+    /// The tables say something that is not understood here.
+    Unusual,
+}
+
+/// Where a frame keeps what its caller wants back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Layout {
+    /// The caller's frame is told by rbp and not by rsp.
+    pub by_rbp: bool,
+    /// So many bytes above that register it begins.
+    pub cfa: u32,
+    /// rbx, rbp, r12, r13, r14, r15: so many words below its begin; 0: the register still has it.
+    pub saved: [u8; 6],
+}
+
+impl Layout {
+    /// In one word, never 0.
+    pub fn pack(self) -> u64 {
+        let saved = self.saved.iter().rev().fold(0u64, |w, &s| w << 8 | u64::from(s));
+        saved << 16 | u64::from(self.cfa / 8) << 1 | u64::from(self.by_rbp)
+    }
+    /// From that word.
+    pub fn unpack(word: u64) -> Layout {
+        let mut saved = [0; 6];
+        for (n, s) in saved.iter_mut().enumerate() {
+            *s = (word >> (16 + 8 * n)) as u8;
+        }
+        Layout { by_rbp: word & 1 != 0, cfa: ((word >> 1 & 0x7fff) * 8) as u32, saved }
+    }
+}
+
+/// The numbers that the tables give to rbx, rbp, r12 to r15.
+const KEPT: [u64; 6] = [3, 6, 12, 13, 14, 15];
+const RSP: u64 = 7;
+const RBP: u64 = 6;
+const RETURN: usize = 16;
+
+/// The layout at a return address, in an object whose .eh_frame_hdr is at `header` and that spans `span`.
+///
+/// # Safety
+/// The object is mapped and stays so; every byte of `span` that its tables lie in can be read.
+pub unsafe fn layout(header: usize, span: (usize, usize), at: usize) -> Result<Layout, Why> {
+    let look = |from: usize| Reader { at: from, span };
+    // The call is the instruction in front of the address that it returns to.
+    let pc = at.wrapping_sub(1);
+    let fde = look(header).search(header, pc)?;
+    let (cie, mut r) = look(fde).fde(pc)?;
+    let mut rows = Rows {
+        loc: cie.begin,
+        pc,
+        cie: &cie,
+        now: State::START,
+        first: State::START,
+        kept: [State::START; 8],
+        depth: 0,
+    };
+    let (start, end) = cie.program;
+    rows.run(&mut Reader { at: start, span }, end)?;
+    rows.first = rows.now;
+    rows.loc = cie.begin;
+    let end = r.end;
+    rows.run(&mut r.reader, end)?;
+    rows.now.layout()
+}
+
+struct Reader {
+    at: usize,
+    span: (usize, usize),
+}
+
+/// What a CIE says, and where its function begins.
+struct Cie {
+    code: u64,
+    data: i64,
+    program: (usize, usize),
+    begin: usize,
+}
+
+struct Program {
+    reader: Reader,
+    end: usize,
+}
+
+impl Reader {
+    fn bytes<const N: usize>(&mut self) -> Result<[u8; N], Why> {
+        if self.at < self.span.0 || self.at.saturating_add(N) > self.span.1 {
+            return Err(Why::NoTables);
+        }
+        // SAFETY: inside the object, by the caller's promise readable.
+        let value = unsafe { (self.at as *const [u8; N]).read_unaligned() };
+        self.at += N;
+        Ok(value)
+    }
+    fn u8(&mut self) -> Result<u8, Why> {
+        self.bytes::<1>().map(|[b]| b)
+    }
+    fn u32(&mut self) -> Result<u32, Why> {
+        self.bytes().map(u32::from_le_bytes)
+    }
+    fn i32(&mut self) -> Result<i32, Why> {
+        self.bytes().map(i32::from_le_bytes)
+    }
+    fn uleb(&mut self) -> Result<u64, Why> {
+        let (mut value, mut shift) = (0u64, 0);
+        loop {
+            let byte = self.u8()?;
+            value |= u64::from(byte & 0x7f).checked_shl(shift).unwrap_or(0);
+            shift += 7;
+            if byte & 0x80 == 0 {
+                return Ok(value);
+            }
+            if shift > 70 {
+                return Err(Why::Unusual);
+            }
+        }
+    }
+    fn sleb(&mut self) -> Result<i64, Why> {
+        let (mut value, mut shift) = (0i64, 0);
+        loop {
+            let byte = self.u8()?;
+            value |= i64::from(byte & 0x7f).checked_shl(shift).unwrap_or(0);
+            shift += 7;
+            if byte & 0x80 == 0 {
+                let negative = byte & 0x40 != 0 && shift < 64;
+                return Ok(if negative { value | -1i64 << shift } else { value });
+            }
+            if shift > 70 {
+                return Err(Why::Unusual);
+            }
+        }
+    }
+    /// A pointer relative to itself, or the size of one.
+    fn pointer(&mut self, encoding: u8, relative: bool) -> Result<usize, Why> {
+        let here = self.at;
+        let value = match encoding & 0x0f {
+            0x0b => self.i32()? as isize as usize,
+            0x03 => self.u32()? as usize,
+            0x0c | 0x04 => self.bytes().map(usize::from_le_bytes)?,
+            _ => return Err(Why::Unusual),
+        };
+        match encoding & 0x70 {
+            _ if !relative => Ok(value),
+            0x10 => Ok(here.wrapping_add(value)),
+            _ => Err(Why::Unusual),
+        }
+    }
+
+    /// The FDE of an address, by the sorted table.
+    fn search(&mut self, header: usize, pc: usize) -> Result<usize, Why> {
+        let [version, frame, count, table] = self.bytes()?;
+        if version != 1 || table != 0x3b {
+            return Err(Why::Unusual);
+        }
+        self.pointer(frame, false)?;
+        let count = self.pointer(count, false)?;
+        let (table, span) = (self.at, self.span);
+        let entry = |n: usize| -> Result<(usize, usize), Why> {
+            let mut r = Reader { at: table + n * 8, span };
+            let (begin, fde) = (r.i32()?, r.i32()?);
+            Ok((header.wrapping_add_signed(begin as isize), header.wrapping_add_signed(fde as isize)))
+        };
+        let (mut low, mut high) = (0, count);
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if entry(middle)?.0 <= pc {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        Ok(entry(low.checked_sub(1).ok_or(Why::NoTables)?)?.1)
+    }
+
+    fn fde(mut self, pc: usize) -> Result<(Cie, Program), Why> {
+        let length = self.u32()?;
+        if length == 0 || length >= 0xffff_fff0 {
+            return Err(Why::Unusual);
+        }
+        let end = self.at + length as usize;
+        let place = self.at;
+        let back = self.u32()? as usize;
+        let cie = Reader { at: place.wrapping_sub(back), span: self.span };
+        let (mut cie, encoding, sized) = cie.cie()?;
+        cie.begin = self.pointer(encoding, true)?;
+        let range = self.pointer(encoding, false)?;
+        if pc.wrapping_sub(cie.begin) >= range {
+            return Err(Why::NoTables);
+        }
+        if sized {
+            let more = self.uleb()?;
+            self.at = self.at.wrapping_add(more as usize);
+        }
+        Ok((cie, Program { reader: self, end }))
+    }
+
+    /// What it says, how its FDEs encode addresses, and whether they have data of their own.
+    fn cie(mut self) -> Result<(Cie, u8, bool), Why> {
+        let length = self.u32()?;
+        if length == 0 || length >= 0xffff_fff0 {
+            return Err(Why::Unusual);
+        }
+        let end = self.at + length as usize;
+        if self.u32()? != 0 || !matches!(self.u8()?, 1 | 3) {
+            return Err(Why::Unusual);
+        }
+        let mut letters = [0u8; 8];
+        let mut count = 0;
+        loop {
+            match self.u8()? {
+                0 => break,
+                letter => *letters.get_mut(count).ok_or(Why::Unusual)? = letter,
+            }
+            count += 1;
+        }
+        let (code, data) = (self.uleb()?, self.sleb()?);
+        if self.u8()? as usize != RETURN {
+            return Err(Why::Unusual);
+        }
+        let (mut encoding, mut sized) = (0u8, false);
+        for letter in letters.iter().take(count) {
+            match letter {
+                b'z' => {
+                    sized = true;
+                    self.uleb()?;
+                }
+                b'R' => encoding = self.u8()?,
+                b'L' => drop(self.u8()?),
+                b'P' => {
+                    let how = self.u8()?;
+                    self.pointer(how, false)?;
+                }
+                _ => return Err(Why::Unusual),
+            }
+        }
+        Ok((Cie { code, data, program: (self.at, end), begin: 0 }, encoding, sized))
+    }
+}
+
+/// How a register of the caller is found.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Rule {
+    /// It was not touched.
+    Same,
+    /// At this distance from the begin of the caller's frame.
+    At(i64),
+    /// In another way.
+    Other,
+}
+
+#[derive(Clone, Copy)]
+struct State {
+    register: u64,
+    offset: i64,
+    expression: bool,
+    rules: [Rule; 17],
+}
+
+impl State {
+    const START: State = State { register: 0, offset: 0, expression: true, rules: [Rule::Same; 17] };
+
+    fn rule(&mut self, register: u64, rule: Rule) {
+        if let Some(place) = self.rules.get_mut(register as usize) {
+            *place = rule;
+        }
+    }
+    fn layout(&self) -> Result<Layout, Why> {
+        let told = !self.expression && matches!(self.register, RSP | RBP);
+        let fits = (8..0x3_0000).contains(&self.offset) && self.offset % 8 == 0;
+        if !told || !fits || self.rules.get(RETURN) != Some(&Rule::At(-8)) {
+            return Err(Why::Unusual);
+        }
+        let mut saved = [0u8; 6];
+        for (to, register) in saved.iter_mut().zip(KEPT) {
+            *to = match self.rules.get(register as usize) {
+                Some(Rule::Same) => 0,
+                Some(&Rule::At(at)) if at % 8 == 0 => u8::try_from(-at / 8).map_err(|_| Why::Unusual)?,
+                _ => return Err(Why::Unusual),
+            };
+        }
+        Ok(Layout { by_rbp: self.register == RBP, cfa: self.offset as u32, saved })
+    }
+}
+
+/// The rows of a function's table, run up to an address.
+struct Rows<'a> {
+    loc: usize,
+    pc: usize,
+    cie: &'a Cie,
+    now: State,
+    /// As the CIE leaves it.
+    first: State,
+    kept: [State; 8],
+    depth: usize,
+}
+
+impl Rows<'_> {
+    fn run(&mut self, r: &mut Reader, end: usize) -> Result<(), Why> {
+        while r.at < end {
+            let op = r.u8()?;
+            let low = u64::from(op & 0x3f);
+            let step = match (op >> 6, op) {
+                (1, _) => Some(low),
+                (2, _) => {
+                    let at = r.uleb()? as i64 * self.cie.data;
+                    self.now.rule(low, Rule::At(at));
+                    None
+                }
+                (3, _) => {
+                    self.restore(low);
+                    None
+                }
+                (_, 0x02) => Some(u64::from(r.u8()?)),
+                (_, 0x03) => Some(u64::from(u16::from_le_bytes(r.bytes()?))),
+                (_, 0x04) => Some(u64::from(r.u32()?)),
+                (_, other) => {
+                    self.extended(other, r)?;
+                    None
+                }
+            };
+            if let Some(step) = step {
+                self.loc = self.loc.wrapping_add((step * self.cie.code) as usize);
+                if self.loc > self.pc {
+                    return Ok(());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn restore(&mut self, register: u64) {
+        let rule = self.first.rules.get(register as usize).copied().unwrap_or(Rule::Same);
+        self.now.rule(register, rule);
+    }
+
+    fn extended(&mut self, op: u8, r: &mut Reader) -> Result<(), Why> {
+        match op {
+            0x00 => {}
+            // offset_extended, restore_extended, undefined, same_value, register
+            0x05 => {
+                let (register, at) = (r.uleb()?, r.uleb()? as i64 * self.cie.data);
+                self.now.rule(register, Rule::At(at));
+            }
+            0x06 => {
+                let register = r.uleb()?;
+                self.restore(register);
+            }
+            0x07 => {
+                let register = r.uleb()?;
+                self.now.rule(register, Rule::Other);
+            }
+            0x08 => {
+                let register = r.uleb()?;
+                self.now.rule(register, Rule::Same);
+            }
+            0x09 => {
+                let (register, _) = (r.uleb()?, r.uleb()?);
+                self.now.rule(register, Rule::Other);
+            }
+            // remember_state, restore_state
+            0x0a => {
+                *self.kept.get_mut(self.depth).ok_or(Why::Unusual)? = self.now;
+                self.depth += 1;
+            }
+            0x0b => {
+                self.depth = self.depth.checked_sub(1).ok_or(Why::Unusual)?;
+                self.now = *self.kept.get(self.depth).ok_or(Why::Unusual)?;
+            }
+            // def_cfa, def_cfa_register, def_cfa_offset, def_cfa_expression
+            0x0c => (self.now.register, self.now.offset, self.now.expression) = (r.uleb()?, r.uleb()? as i64, false),
+            0x0d => self.now.register = r.uleb()?,
+            0x0e => self.now.offset = r.uleb()? as i64,
+            0x0f => {
+                self.now.expression = true;
+                let length = r.uleb()?;
+                r.at = r.at.wrapping_add(length as usize);
+            }
+            // expression, val_expression
+            0x10 | 0x16 => {
+                let (register, length) = (r.uleb()?, r.uleb()?);
+                r.at = r.at.wrapping_add(length as usize);
+                self.now.rule(register, Rule::Other);
+            }
+            // offset_extended_sf, def_cfa_sf, def_cfa_offset_sf
+            0x11 => {
+                let (register, at) = (r.uleb()?, r.sleb()? * self.cie.data);
+                self.now.rule(register, Rule::At(at));
+            }
+            0x12 => {
+                let (register, at) = (r.uleb()?, r.sleb()? * self.cie.data);
+                (self.now.register, self.now.offset, self.now.expression) = (register, at, false);
+            }
+            0x13 => self.now.offset = r.sleb()? * self.cie.data,
+            // GNU_args_size
+            0x2e => drop(r.uleb()?),
+            _ => return Err(Why::Unusual),
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,39 @@
+//! What `cutap run` says: nothing, unless a hook could not do what it was there for.
+
+use crate::Output;
+use cutap_trace::{End, Event};
+use cutap_wire::count::{HOOK_ABSENT, HOOK_NOT_ANSWERED, HOOK_PASSED, HOOK_TOO_MANY};
+use std::io;
+
+/// The output without calls.
+#[derive(Debug)]
+pub struct Quiet<W> {
+    out: W,
+}
+
+impl<W> Quiet<W> {
+    /// Writes to `out`.
+    pub fn new(out: W) -> Quiet<W> {
+        Quiet { out }
+    }
+}
+
+impl<W: io::Write> Output for Quiet<W> {
+    fn event(&mut self, _: &Event) -> io::Result<()> {
+        Ok(())
+    }
+    fn tick(&mut self, _: u64) -> io::Result<()> {
+        Ok(())
+    }
+    fn end(&mut self, end: &End) -> io::Result<()> {
+        let ours = |reason| [HOOK_ABSENT, HOOK_NOT_ANSWERED, HOOK_PASSED, HOOK_TOO_MANY].contains(&reason);
+        for count in end.counts.iter().filter(|c| ours(c.reason)) {
+            writeln!(self.out, "cutap: {} {}", count.count, count.text)?;
+            for gap in end.gaps.iter().filter(|g| g.reason == count.reason) {
+                let more = if gap.more.is_empty() { String::new() } else { format!(" ({})", gap.more) };
+                writeln!(self.out, "cutap:   {}{more}", gap.what)?;
+            }
+        }
+        self.out.flush()
+    }
+}

@@ -68,6 +68,7 @@ impl World {
     }
 
     /// A name as one family's header means it: its own first, then the runtime's, the driver's, all others'.
+    /// What people wrote of another library's type is not said of one of this family with the same name.
     pub(crate) fn find(&self, family: usize, name: &str) -> Option<Found<'_>> {
         let shared = self.families.iter().position(|f| f.name == "runtime");
         let order: Vec<usize> = [family].into_iter().chain(shared).chain(0..self.families.len()).collect();
@@ -75,6 +76,11 @@ impl World {
         let written = |n: &usize| self.families[*n].overlay.types.get(name).map(|t| Found::Overlay(*n, t));
         let flags = |n: &usize| self.families[*n].overlay.flags.contains_key(name).then_some(Found::Flags(*n));
         let imported = |n: &usize| self.families[*n].types.defs.get(name).map(|d| Found::Def(*n, d));
+        let shared = ["driver", "runtime"].iter().filter_map(|n| self.families.iter().position(|f| f.name == *n));
+        let said = [family].into_iter().chain(shared).find_map(|n| written(&n).or_else(|| flags(&n)));
+        if let Some(own) = said.or_else(|| imported(&family)) {
+            return Some(own);
+        }
         let found = order.iter().find_map(written).or_else(|| order.iter().find_map(flags));
         found.or_else(|| order.iter().find_map(imported))
     }

@@ -24,19 +24,27 @@ pub(crate) fn capture(tables: &Tables, all: &[Vec<FunctionRow>]) -> Result<Strin
         for forms in rows.chunk_by(|a, b| a.name == b.name) {
             for form in [Form::Registers, Form::Block] {
                 for (name, row) in named(tables, forms, form, &versions, at, &mut steps) {
-                    let line = Line { row, name };
-                    let bits = capture::bits(capture::hash(line.name.as_bytes()));
-                    match lines.get(&bits) {
-                        // The same name in two libraries: the first family's.
-                        Some(was) if was.name == line.name => {}
-                        Some(was) => return Err((was.name.clone(), line.name)),
-                        None => drop(lines.insert(bits, line)),
-                    }
+                    add(&mut lines, Line { row, name }, versions.last().map(|v| version::major(*v)))?;
                 }
             }
         }
     }
     Ok(text(&lines, &steps.all))
+}
+
+/// Puts a line in its place. The same name in two libraries, and not the same row: the plain name is the
+/// first family's, the other's is that of its version.
+fn add(lines: &mut BTreeMap<u64, Line>, line: Line, newest: Option<u32>) -> Result<(), (String, String)> {
+    let bits = capture::bits(capture::hash(line.name.as_bytes()));
+    match (lines.get(&bits), newest) {
+        (None, _) => drop(lines.insert(bits, line)),
+        (Some(was), _) if was.name != line.name => return Err((was.name.clone(), line.name)),
+        (Some(was), Some(major)) if was.row != line.row => {
+            return add(lines, Line { name: format!("{}#{major}", line.name), ..line }, None);
+        }
+        _ => {}
+    }
+    Ok(())
 }
 
 /// The rows of one function: the newest form under its name, older majors' where they differ.

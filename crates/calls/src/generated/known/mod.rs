@@ -6,6 +6,7 @@ mod cublas;
 mod cublasmp;
 mod cudnn;
 mod cudss;
+mod cudss0;
 mod cufft;
 mod cufftw;
 mod cufile;
@@ -15,6 +16,7 @@ mod cusolvermp;
 mod cusparse;
 mod cusparselt;
 mod cutensor;
+mod cutensor1;
 mod driver;
 mod nccl;
 mod npp;
@@ -40,6 +42,7 @@ pub static TABLES: Tables = Tables {
         Family { name: "cublasmp", sonames: &["libcublasmp.so.*"], functions: cublasmp::FUNCTIONS },
         Family { name: "cudnn", sonames: &["libcudnn.so.*", "libcudnn_*.so.*"], functions: cudnn::FUNCTIONS },
         Family { name: "cudss", sonames: &["libcudss.so.1"], functions: cudss::FUNCTIONS },
+        Family { name: "cudss0", sonames: &["libcudss.so.0"], functions: cudss0::FUNCTIONS },
         Family { name: "cufft", sonames: &["libcufft.so.*"], functions: cufft::FUNCTIONS },
         Family { name: "cufftw", sonames: &["libcufftw.so.*"], functions: cufftw::FUNCTIONS },
         Family { name: "cufile", sonames: &["libcufile.so.*"], functions: cufile::FUNCTIONS },
@@ -56,6 +59,11 @@ pub static TABLES: Tables = Tables {
             name: "cutensor",
             sonames: &["libcutensor.so.2", "libcutensorMg.so.2"],
             functions: cutensor::FUNCTIONS,
+        },
+        Family {
+            name: "cutensor1",
+            sonames: &["libcutensor.so.1", "libcutensorMg.so.1"],
+            functions: cutensor1::FUNCTIONS,
         },
         Family { name: "nccl", sonames: &["libnccl.so.*"], functions: nccl::FUNCTIONS },
         Family { name: "npp", sonames: &["libnpp*.so.*"], functions: npp::FUNCTIONS },

@@ -1250,1192 +1250,1244 @@ pub(super) static TYPES: &[Type] = &[
     Pointer(t_cudssDeviceMemHandler_t, true), // 1234 t_PC_cudssDeviceMemHandler_t
     Pointer(t_cudaStream_t, true), // 1235 t_PC_cudaStream_t
     Pointer(t_cudssPinnedMemHandler_t, true), // 1236 t_PC_cudssPinnedMemHandler_t
-    Enum(330), // 1237 t_cufftResult
-    Status(330), // 1238 t_cufftResult_status
-    Handle(100), // 1239 t_cufftHandle
-    Pointer(t_cufftHandle, false), // 1240 t_P_cufftHandle
-    Enum(331), // 1241 t_cufftType
-    Enum(332), // 1242 t_cufftDirection
-    Enum(333), // 1243 t_cufftProperty
-    Enum(334), // 1244 t_cufftXtCallbackType
-    Array(t_i32, 64), // 1245 t_A64_i32
-    Array(t_P_void, 64), // 1246 t_A64_P_void
-    Array(t_u64, 64), // 1247 t_A64_u64
-    Struct(371), // 1248 t_cudaXtDesc
-    Pointer(t_cudaXtDesc, false), // 1249 t_P_cudaXtDesc
-    Enum(335), // 1250 t_libFormat
-    Struct(370), // 1251 t_cudaLibXtDesc
-    Pointer(t_cudaLibXtDesc, false), // 1252 t_P_cudaLibXtDesc
-    Handle(101), // 1253 t_cudaLibXtDescPointer
-    Pointer(t_P_cudaLibXtDesc, false), // 1254 t_P_P_cudaLibXtDesc
-    Pointer(t_cudaLibXtDescPointer, false), // 1255 t_P_cudaLibXtDescPointer
-    Enum(336), // 1256 t_cufftXtSubFormat
-    Enum(337), // 1257 t_cufftXtCopyType
-    Enum(338), // 1258 t_cufftXtQueryType
-    Struct(372), // 1259 t_cufftXt1dFactors
-    Array(t_u64, 3), // 1260 t_A3_u64
-    Struct(373), // 1261 t_cufftBox3d
-    Pointer(t_cufftBox3d, true), // 1262 t_PC_cufftBox3d
-    Enum(339), // 1263 t_cufftXtWorkAreaPolicy
-    Handle(102), // 1264 t_fftw_plan
-    Array(t_f64, 2), // 1265 t_A2_f64
-    Pointer(t_A2_f64, false), // 1266 t_P_A2_f64
-    Enum(340), // 1267 t_fftwSign
-    Struct(374), // 1268 t_fftwf_iodim64
-    Pointer(t_fftwf_iodim64, true), // 1269 t_PC_fftwf_iodim64
-    Struct(375), // 1270 t_fftwf_iodim
-    Pointer(t_fftwf_iodim, true), // 1271 t_PC_fftwf_iodim
-    Handle(103), // 1272 t_fftwf_plan
-    Array(t_f32, 2), // 1273 t_A2_f32
-    Pointer(t_A2_f32, false), // 1274 t_P_A2_f32
-    Enum(341), // 1275 t_CUfileOpError
-    Struct(376), // 1276 t_CUfileError_t
-    Handle(104), // 1277 t_CUfileBatchHandle_t
-    Flags(342, 4), // 1278 t_CUfileStatus_t_in4
-    Struct(377), // 1279 t_CUfileIOEvents_t
-    Pointer(t_CUfileIOEvents_t, false), // 1280 t_P_CUfileIOEvents_t
-    Pointer(t_CUfileBatchHandle_t, false), // 1281 t_P_CUfileBatchHandle_t
-    Enum(343), // 1282 t_CUfileBatchMode_t
-    Struct(380), // 1283 t_CUfileIOParams_t_u_batch
-    Union(379), // 1284 t_CUfileIOParams_t_u
-    Handle(105), // 1285 t_CUfileHandle_t
-    Enum(344), // 1286 t_CUfileOpcode_t
-    Struct(378), // 1287 t_CUfileIOParams_t
-    Pointer(t_CUfileIOParams_t, false), // 1288 t_P_CUfileIOParams_t
-    Flags(345, 4), // 1289 t_cuFileRdmaFlags_in4
-    Flags(346, 4), // 1290 t_CUfileDriverStatusFlags_t_in4
-    Flags(347, 4), // 1291 t_CUfileP2PFlags_t_in4
-    Pointer(t_CUfileP2PFlags_t_in4, false), // 1292 t_P_CUfileP2PFlags_t_in4
-    Struct(382), // 1293 t_CUfileDrvProps_t_nvfs
-    Struct(381), // 1294 t_CUfileDrvProps_t
-    Pointer(t_CUfileDrvProps_t, false), // 1295 t_P_CUfileDrvProps_t
-    Enum(348), // 1296 t_CUFileBoolConfigParameter_t
-    Pointer(t_bool1, false), // 1297 t_P_bool1
-    Enum(349), // 1298 t_CUFileSizeTConfigParameter_t
-    Enum(350), // 1299 t_CUFileStringConfigParameter_t
-    Struct(384), // 1300 t_CUfileOpCounter_t
-    Struct(383), // 1301 t_CUfileStatsLevel1_t
-    Pointer(t_CUfileStatsLevel1_t, false), // 1302 t_P_CUfileStatsLevel1_t
-    Array(t_u64, 32), // 1303 t_A32_u64
-    Struct(385), // 1304 t_CUfileStatsLevel2_t
-    Pointer(t_CUfileStatsLevel2_t, false), // 1305 t_P_CUfileStatsLevel2_t
-    Array(t_char, 16), // 1306 t_A16_char
-    Array(t_u8, 16), // 1307 t_A16_u8
-    Struct(387), // 1308 t_CUfilePerGpuStats_t
-    Array(t_CUfilePerGpuStats_t, 16), // 1309 t_A16_CUfilePerGpuStats_t
-    Struct(386), // 1310 t_CUfileStatsLevel3_t
-    Pointer(t_CUfileStatsLevel3_t, false), // 1311 t_P_CUfileStatsLevel3_t
-    Pointer(t_CUfileHandle_t, false), // 1312 t_P_CUfileHandle_t
-    Enum(351), // 1313 t_CUfileFileHandleType
-    Union(389), // 1314 t_CUfileDescr_t_handle
-    Struct(390), // 1315 t_CUfileFSOps_t
-    Pointer(t_CUfileFSOps_t, true), // 1316 t_PC_CUfileFSOps_t
-    Struct(388), // 1317 t_CUfileDescr_t
-    Pointer(t_CUfileDescr_t, false), // 1318 t_P_CUfileDescr_t
-    Struct(391), // 1319 t_CUfileIOVec_t
-    Pointer(t_CUfileIOVec_t, true), // 1320 t_PC_CUfileIOVec_t
-    Flags(352, 4), // 1321 t_cuFileStreamFlags_in4
-    Enum(353), // 1322 t_curandStatus_t
-    Status(353), // 1323 t_curandStatus_t_status
-    Handle(106), // 1324 t_curandGenerator_t
-    Pointer(t_curandGenerator_t, false), // 1325 t_P_curandGenerator_t
-    Enum(354), // 1326 t_curandRngType_t
-    Handle(107), // 1327 t_curandDiscreteDistribution_t
-    Pointer(t_curandDiscreteDistribution_t, false), // 1328 t_P_curandDiscreteDistribution_t
-    Enum(355), // 1329 t_curandMethod_t
-    Array(t_u32, 32), // 1330 t_A32_u32
-    Pointer(t_A32_u32, false), // 1331 t_P_A32_u32
-    Pointer(t_P_A32_u32, false), // 1332 t_P_P_A32_u32
-    Enum(356), // 1333 t_curandDirectionVectorSet_t
-    Pointer(t_A64_u64, false), // 1334 t_P_A64_u64
-    Pointer(t_P_A64_u64, false), // 1335 t_P_P_A64_u64
-    Pointer(t_P_u32, false), // 1336 t_P_P_u32
-    Pointer(t_P_u64, false), // 1337 t_P_P_u64
-    Enum(357), // 1338 t_curandOrdering_t
-    Enum(358), // 1339 t_cusolverStatus_t
-    Status(358), // 1340 t_cusolverStatus_t_status
-    Handle(108), // 1341 t_cusolverDnHandle_t
-    Enum(359), // 1342 t_cusolverEigMode_t
-    Handle(109), // 1343 t_gesvdjInfo_t
-    Enum(360), // 1344 t_cusolverEigRange_t
-    Handle(110), // 1345 t_syevjInfo_t
-    Enum(361), // 1346 t_cusolverEigType_t
-    Pointer(t_cusolverDnHandle_t, false), // 1347 t_P_cusolverDnHandle_t
-    Pointer(t_gesvdjInfo_t, false), // 1348 t_P_gesvdjInfo_t
-    Handle(111), // 1349 t_cusolverDnParams_t
-    Pointer(t_cusolverDnParams_t, false), // 1350 t_P_cusolverDnParams_t
-    Pointer(t_syevjInfo_t, false), // 1351 t_P_syevjInfo_t
-    Enum(362), // 1352 t_cusolverDeterministicMode_t
-    Pointer(t_cusolverDeterministicMode_t, false), // 1353 t_P_cusolverDeterministicMode_t
-    Enum(363), // 1354 t_cudaEmulationStrategy
-    Pointer(t_cudaEmulationStrategy, false), // 1355 t_P_cudaEmulationStrategy
-    Enum(364), // 1356 t_cusolverMathMode_t
-    Pointer(t_cusolverMathMode_t, false), // 1357 t_P_cusolverMathMode_t
-    Handle(112), // 1358 t_cusolverDnIRSInfos_t
-    Pointer(t_cusolverDnIRSInfos_t, false), // 1359 t_P_cusolverDnIRSInfos_t
-    Handle(113), // 1360 t_cusolverDnIRSParams_t
-    Pointer(t_cusolverDnIRSParams_t, false), // 1361 t_P_cusolverDnIRSParams_t
-    Enum(365), // 1362 t_cusolverIRSRefinement_t
-    Enum(366), // 1363 t_cusolverPrecType_t
-    Enum(367), // 1364 t_cusolverDnFunction_t
-    Enum(368), // 1365 t_cusolverAlgMode_t
-    Enum(369), // 1366 t_cusolverDirectMode_t
-    Enum(370), // 1367 t_cusolverStorevMode_t
-    Enum(371), // 1368 t_cusolverEigComp_t
-    Handle(114), // 1369 t_cusolverMgHandle_t
-    Pointer(t_cusolverMgHandle_t, false), // 1370 t_P_cusolverMgHandle_t
-    Handle(115), // 1371 t_cudaLibMgGrid_t
-    Pointer(t_cudaLibMgGrid_t, false), // 1372 t_P_cudaLibMgGrid_t
-    Enum(372), // 1373 t_cusolverMgGridMapping_t
-    Handle(116), // 1374 t_cudaLibMgMatrixDesc_t
-    Pointer(t_cudaLibMgMatrixDesc_t, false), // 1375 t_P_cudaLibMgMatrixDesc_t
-    Handle(117), // 1376 t_cusolverRfHandle_t
-    Pointer(t_cusolverRfHandle_t, false), // 1377 t_P_cusolverRfHandle_t
-    Enum(373), // 1378 t_cusolverRfFactorization_t
-    Pointer(t_cusolverRfFactorization_t, false), // 1379 t_P_cusolverRfFactorization_t
-    Enum(374), // 1380 t_cusolverRfTriangularSolve_t
-    Pointer(t_cusolverRfTriangularSolve_t, false), // 1381 t_P_cusolverRfTriangularSolve_t
-    Enum(375), // 1382 t_cusolverRfMatrixFormat_t
-    Pointer(t_cusolverRfMatrixFormat_t, false), // 1383 t_P_cusolverRfMatrixFormat_t
-    Enum(376), // 1384 t_cusolverRfUnitDiagonal_t
-    Pointer(t_cusolverRfUnitDiagonal_t, false), // 1385 t_P_cusolverRfUnitDiagonal_t
-    Enum(377), // 1386 t_cusolverRfNumericBoostReport_t
-    Pointer(t_cusolverRfNumericBoostReport_t, false), // 1387 t_P_cusolverRfNumericBoostReport_t
-    Enum(378), // 1388 t_cusolverRfResetValuesFastMode_t
-    Pointer(t_cusolverRfResetValuesFastMode_t, false), // 1389 t_P_cusolverRfResetValuesFastMode_t
-    Handle(118), // 1390 t_cusolverSpHandle_t
-    Handle(119), // 1391 t_cusparseMatDescr_t
-    Handle(120), // 1392 t_csrcholInfo_t
-    Handle(121), // 1393 t_csrcholInfoHost_t
-    Handle(122), // 1394 t_csrluInfoHost_t
-    Handle(123), // 1395 t_csrqrInfo_t
-    Handle(124), // 1396 t_csrqrInfoHost_t
-    Pointer(t_cusolverSpHandle_t, false), // 1397 t_P_cusolverSpHandle_t
-    Pointer(t_csrcholInfo_t, false), // 1398 t_P_csrcholInfo_t
-    Pointer(t_csrcholInfoHost_t, false), // 1399 t_P_csrcholInfoHost_t
-    Pointer(t_csrluInfoHost_t, false), // 1400 t_P_csrluInfoHost_t
-    Pointer(t_csrqrInfo_t, false), // 1401 t_P_csrqrInfo_t
-    Pointer(t_csrqrInfoHost_t, false), // 1402 t_P_csrqrInfoHost_t
-    Handle(125), // 1403 t_cusolverMpGrid_t
-    Handle(126), // 1404 t_cusolverMpHandle_t
-    Pointer(t_cusolverMpHandle_t, false), // 1405 t_P_cusolverMpHandle_t
-    Pointer(t_cusolverMpGrid_t, false), // 1406 t_P_cusolverMpGrid_t
-    Enum(379), // 1407 t_cusolverMpGridMapping_t
-    Handle(127), // 1408 t_cusolverMpMatrixDescriptor_t
-    Pointer(t_cusolverMpMatrixDescriptor_t, false), // 1409 t_P_cusolverMpMatrixDescriptor_t
-    Handle(128), // 1410 t_cusolverMpGesvdDescriptor_t
-    Pointer(t_cusolverMpGesvdDescriptor_t, false), // 1411 t_P_cusolverMpGesvdDescriptor_t
-    Enum(380), // 1412 t_cusolverMpGesvdDescriptorAttribute_t
-    Handle(129), // 1413 t_cusolverMpNewtonSchulzDescriptor_t
-    Pointer(t_cusolverMpNewtonSchulzDescriptor_t, false), // 1414 t_P_cusolverMpNewtonSchulzDescriptor_t
-    Enum(381), // 1415 t_cusolverMpNewtonSchulzDescriptorAttribute_t
-    Handle(130), // 1416 t_cusolverMpPolarDescriptor_t
-    Pointer(t_cusolverMpPolarDescriptor_t, false), // 1417 t_P_cusolverMpPolarDescriptor_t
-    Enum(382), // 1418 t_cusolverMpPolarDescriptorAttribute_t
-    Enum(383), // 1419 t_cusparseStatus_t
-    Status(383), // 1420 t_cusparseStatus_t_status
-    Handle(131), // 1421 t_cusparseHandle_t
-    Handle(132), // 1422 t_cusparseSpVecDescr_t
-    Handle(133), // 1423 t_cusparseDnVecDescr_t
-    Handle(134), // 1424 t_cusparseConstSpVecDescr_t
-    Handle(135), // 1425 t_cusparseSpMatDescr_t
-    Enum(384), // 1426 t_cusparseIndexType_t
-    Pointer(t_cusparseIndexType_t, false), // 1427 t_P_cusparseIndexType_t
-    Enum(385), // 1428 t_cusparseIndexBase_t
-    Pointer(t_cusparseIndexBase_t, false), // 1429 t_P_cusparseIndexBase_t
-    Enum(386), // 1430 t_cusparseDirection_t
-    Handle(136), // 1431 t_bsric02Info_t
-    Enum(387), // 1432 t_cusparseSolvePolicy_t
-    Handle(137), // 1433 t_bsrilu02Info_t
-    Enum(388), // 1434 t_cusparseOperation_t
-    Handle(138), // 1435 t_bsrsm2Info_t
-    Handle(139), // 1436 t_bsrsv2Info_t
-    Handle(140), // 1437 t_csru2csrInfo_t
-    Handle(141), // 1438 t_cusparseColorInfo_t
-    Handle(142), // 1439 t_csrgemm2Info_t
-    Handle(143), // 1440 t_csric02Info_t
-    Handle(144), // 1441 t_csrilu02Info_t
-    Handle(145), // 1442 t_csrsm2Info_t
-    Handle(146), // 1443 t_csrsv2Info_t
-    Enum(389), // 1444 t_cusparseAction_t
-    Handle(147), // 1445 t_cusparseConstSpMatDescr_t
-    Handle(148), // 1446 t_cusparseConstDnMatDescr_t
-    Enum(390), // 1447 t_cusparseOrder_t
-    Pointer(t_cusparseOrder_t, false), // 1448 t_P_cusparseOrder_t
-    Handle(149), // 1449 t_cusparseConstDnVecDescr_t
-    Handle(150), // 1450 t_cusparseDnMatDescr_t
-    Pointer(t_cusparseHandle_t, false), // 1451 t_P_cusparseHandle_t
-    Pointer(t_cusparseSpMatDescr_t, false), // 1452 t_P_cusparseSpMatDescr_t
-    Pointer(t_bsric02Info_t, false), // 1453 t_P_bsric02Info_t
-    Pointer(t_bsrilu02Info_t, false), // 1454 t_P_bsrilu02Info_t
-    Pointer(t_bsrsm2Info_t, false), // 1455 t_P_bsrsm2Info_t
-    Pointer(t_bsrsv2Info_t, false), // 1456 t_P_bsrsv2Info_t
-    Pointer(t_cusparseColorInfo_t, false), // 1457 t_P_cusparseColorInfo_t
-    Pointer(t_cusparseConstSpMatDescr_t, false), // 1458 t_P_cusparseConstSpMatDescr_t
-    Pointer(t_cusparseConstDnMatDescr_t, false), // 1459 t_P_cusparseConstDnMatDescr_t
-    Pointer(t_cusparseConstDnVecDescr_t, false), // 1460 t_P_cusparseConstDnVecDescr_t
-    Pointer(t_cusparseConstSpVecDescr_t, false), // 1461 t_P_cusparseConstSpVecDescr_t
-    Pointer(t_csrgemm2Info_t, false), // 1462 t_P_csrgemm2Info_t
-    Pointer(t_csric02Info_t, false), // 1463 t_P_csric02Info_t
-    Pointer(t_csrilu02Info_t, false), // 1464 t_P_csrilu02Info_t
-    Pointer(t_csrsm2Info_t, false), // 1465 t_P_csrsm2Info_t
-    Pointer(t_csrsv2Info_t, false), // 1466 t_P_csrsv2Info_t
-    Pointer(t_csru2csrInfo_t, false), // 1467 t_P_csru2csrInfo_t
-    Pointer(t_cusparseDnMatDescr_t, false), // 1468 t_P_cusparseDnMatDescr_t
-    Pointer(t_cusparseDnVecDescr_t, false), // 1469 t_P_cusparseDnVecDescr_t
-    Pointer(t_cusparseMatDescr_t, false), // 1470 t_P_cusparseMatDescr_t
-    Handle(151), // 1471 t_pruneInfo_t
-    Pointer(t_pruneInfo_t, false), // 1472 t_P_pruneInfo_t
-    Pointer(t_cusparseSpVecDescr_t, false), // 1473 t_P_cusparseSpVecDescr_t
-    Enum(391), // 1474 t_cusparseCsr2CscAlg_t
-    Enum(392), // 1475 t_cusparseAlgMode_t
-    Enum(393), // 1476 t_cusparseDenseToSparseAlg_t
-    Enum(394), // 1477 t_cusparseColorAlg_t
-    Pointer(t_cusparseColorAlg_t, false), // 1478 t_P_cusparseColorAlg_t
-    Enum(395), // 1479 t_cusparseDiagType_t
-    Enum(396), // 1480 t_cusparseFillMode_t
-    Enum(397), // 1481 t_cusparseMatrixType_t
-    Enum(398), // 1482 t_cusparsePointerMode_t
-    Pointer(t_cusparsePointerMode_t, false), // 1483 t_P_cusparsePointerMode_t
-    Enum(399), // 1484 t_cusparseSDDMMAlg_t
-    Enum(400), // 1485 t_cusparseSpGEAMAlg_t
-    Handle(152), // 1486 t_cusparseSpGEAMDescr_t
-    Pointer(t_cusparseSpGEAMDescr_t, false), // 1487 t_P_cusparseSpGEAMDescr_t
-    Enum(401), // 1488 t_cusparseSpGEMMAlg_t
-    Handle(153), // 1489 t_cusparseSpGEMMDescr_t
-    Pointer(t_cusparseSpGEMMDescr_t, false), // 1490 t_P_cusparseSpGEMMDescr_t
-    Enum(402), // 1491 t_cusparseSpMMAlg_t
-    Handle(154), // 1492 t_cusparseSpMMOpPlan_t
-    Pointer(t_cusparseSpMMOpPlan_t, false), // 1493 t_P_cusparseSpMMOpPlan_t
-    Enum(403), // 1494 t_cusparseSpMMOpAlg_t
-    Enum(404), // 1495 t_cusparseSpMVAlg_t
-    Enum(405), // 1496 t_cusparseSpMatAttribute_t
-    Enum(406), // 1497 t_cusparseSpMatStorage_t
-    Enum(407), // 1498 t_cusparseSymmetryType_t
-    Enum(408), // 1499 t_cusparseFormat_t
-    Pointer(t_cusparseFormat_t, false), // 1500 t_P_cusparseFormat_t
-    Enum(409), // 1501 t_cusparseSpSMAlg_t
-    Handle(155), // 1502 t_cusparseSpSMDescr_t
-    Pointer(t_cusparseSpSMDescr_t, false), // 1503 t_P_cusparseSpSMDescr_t
-    Enum(410), // 1504 t_cusparseSpSMUpdate_t
-    Enum(411), // 1505 t_cusparseSpSVAlg_t
-    Handle(156), // 1506 t_cusparseSpSVDescr_t
-    Pointer(t_cusparseSpSVDescr_t, false), // 1507 t_P_cusparseSpSVDescr_t
-    Enum(412), // 1508 t_cusparseSpSVUpdate_t
-    Enum(413), // 1509 t_cusparseSparseToDenseAlg_t
-    Array(t_u8, 512), // 1510 t_A512_u8
-    Struct(392), // 1511 t_cusparseLtHandle_t
-    Pointer(t_cusparseLtHandle_t, true), // 1512 t_PC_cusparseLtHandle_t
-    Handle(157), // 1513 t_cusparseLtHandlePointer
-    Struct(393), // 1514 t_cusparseLtMatDescriptor_t
-    Pointer(t_cusparseLtMatDescriptor_t, false), // 1515 t_P_cusparseLtMatDescriptor_t
-    Handle(158), // 1516 t_cusparseLtMatDescriptorPointer
-    Pointer(t_cusparseLtHandle_t, false), // 1517 t_P_cusparseLtHandle_t
-    Pointer(t_cusparseLtMatDescriptor_t, true), // 1518 t_PC_cusparseLtMatDescriptor_t
-    Enum(414), // 1519 t_cusparseLtMatDescAttribute_t
-    Struct(394), // 1520 t_cusparseLtMatmulPlan_t
-    Pointer(t_cusparseLtMatmulPlan_t, true), // 1521 t_PC_cusparseLtMatmulPlan_t
-    Handle(159), // 1522 t_cusparseLtMatmulPlanPointer
-    Struct(395), // 1523 t_cusparseLtMatmulAlgSelection_t
-    Pointer(t_cusparseLtMatmulAlgSelection_t, true), // 1524 t_PC_cusparseLtMatmulAlgSelection_t
-    Handle(160), // 1525 t_cusparseLtMatmulAlgSelectionPointer
-    Enum(415), // 1526 t_cusparseLtMatmulAlgAttribute_t
-    Enum(416), // 1527 t_cusparseLtSplitKMode_t
-    Pointer(t_cusparseLtMatmulAlgSelection_t, false), // 1528 t_P_cusparseLtMatmulAlgSelection_t
-    Struct(396), // 1529 t_cusparseLtMatmulDescriptor_t
-    Pointer(t_cusparseLtMatmulDescriptor_t, true), // 1530 t_PC_cusparseLtMatmulDescriptor_t
-    Handle(161), // 1531 t_cusparseLtMatmulDescriptorPointer
-    Enum(417), // 1532 t_cusparseLtMatmulAlg_t
-    Enum(418), // 1533 t_cusparseLtMatmulDescAttribute_t
-    Enum(419), // 1534 t_cusparseLtMatmulMatrixScale_t
-    Pointer(t_cusparseLtMatmulDescriptor_t, false), // 1535 t_P_cusparseLtMatmulDescriptor_t
-    Enum(420), // 1536 t_cusparseComputeType
-    Pointer(t_cusparseLtMatmulPlan_t, false), // 1537 t_P_cusparseLtMatmulPlan_t
-    Enum(421), // 1538 t_cusparseLtPruneAlg_t
-    Enum(422), // 1539 t_cusparseLtSparsity_t
-    Enum(423), // 1540 t_cutensorStatus_t
-    Status(423), // 1541 t_cutensorStatus_t_status
-    Handle(162), // 1542 t_cutensorHandle_t
-    Handle(163), // 1543 t_cutensorPlan_t
-    Pointer(t_cutensorHandle_t, false), // 1544 t_P_cutensorHandle_t
-    Handle(164), // 1545 t_cutensorOperationDescriptor_t
-    Pointer(t_cutensorOperationDescriptor_t, false), // 1546 t_P_cutensorOperationDescriptor_t
-    Handle(165), // 1547 t_cutensorBlockSparseTensorDescriptor_t
-    Enum(424), // 1548 t_cutensorOperator_t
-    Handle(166), // 1549 t_cutensorComputeDescriptor_t
-    Pointer(t_cutensorBlockSparseTensorDescriptor_t, false), // 1550 t_P_cutensorBlockSparseTensorDescriptor_t
-    Handle(167), // 1551 t_cutensorTensorDescriptor_t
-    Pointer(t_cutensorPlan_t, false), // 1552 t_P_cutensorPlan_t
-    Handle(168), // 1553 t_cutensorPlanPreference_t
-    Pointer(t_cutensorPlanPreference_t, false), // 1554 t_P_cutensorPlanPreference_t
-    Enum(425), // 1555 t_cutensorAlgo_t
-    Enum(426), // 1556 t_cutensorJitMode_t
-    Pointer(t_cutensorTensorDescriptor_t, false), // 1557 t_P_cutensorTensorDescriptor_t
-    Enum(427), // 1558 t_cutensorWorksizePreference_t
-    Handle(169), // 1559 t_cutensorMgHandle_t
-    Handle(170), // 1560 t_cutensorMgContractionPlan_t
-    Handle(171), // 1561 t_cutensorMgContractionFind_t
-    Enum(428), // 1562 t_cutensorMgContractionFindAttribute_t
-    Handle(172), // 1563 t_cutensorMgContractionDescriptor_t
-    Handle(173), // 1564 t_cutensorMgCopyPlan_t
-    Handle(174), // 1565 t_cutensorMgCopyDescriptor_t
-    Pointer(t_cutensorMgHandle_t, false), // 1566 t_P_cutensorMgHandle_t
-    Pointer(t_cutensorMgContractionDescriptor_t, false), // 1567 t_P_cutensorMgContractionDescriptor_t
-    Handle(175), // 1568 t_cutensorMgTensorDescriptor_t
-    Flags(429, 4), // 1569 t_cutensorComputeType_t_in4
-    Pointer(t_cutensorMgContractionFind_t, false), // 1570 t_P_cutensorMgContractionFind_t
-    Enum(430), // 1571 t_cutensorMgAlgo_t
-    Pointer(t_cutensorMgContractionPlan_t, false), // 1572 t_P_cutensorMgContractionPlan_t
-    Pointer(t_cutensorMgCopyDescriptor_t, false), // 1573 t_P_cutensorMgCopyDescriptor_t
-    Pointer(t_cutensorMgCopyPlan_t, false), // 1574 t_P_cutensorMgCopyPlan_t
-    Pointer(t_cutensorMgTensorDescriptor_t, false), // 1575 t_P_cutensorMgTensorDescriptor_t
-    Enum(431), // 1576 t_cutensorOperationDescriptorAttribute_t
-    Enum(432), // 1577 t_cutensorPlanAttribute_t
-    Enum(433), // 1578 t_cutensorPlanPreferenceAttribute_t
-    Enum(434), // 1579 t_cutensorAutotuneMode_t
-    Enum(435), // 1580 t_cutensorCacheMode_t
-    Enum(436), // 1581 t_ncclResult_t
-    Status(436), // 1582 t_ncclResult_t_status
-    Enum(437), // 1583 t_ncclDataType_t
-    Struct(398), // 1584 t_ncclConfigExt_t
-    Pointer(t_ncclConfigExt_t, false), // 1585 t_P_ncclConfigExt_t
-    Struct(399), // 1586 t_ncclConfigExt_t_key
-    Union(400), // 1587 t_ncclConfigExt_t_val
-    Enum(438), // 1588 t_ncclUndefined
-    Enum(439), // 1589 t_ncclCtaPolicy
-    Struct(397), // 1590 t_ncclCollConfig_t
-    Pointer(t_ncclCollConfig_t, true), // 1591 t_PC_ncclCollConfig_t
-    Enum(440), // 1592 t_ncclRedOp_t
-    Handle(176), // 1593 t_ncclRegistration
-    Pointer(t_ncclResult_t, false), // 1594 t_P_ncclResult_t
-    Array(t_char, 128), // 1595 t_A128_char
-    Array(t_u8, 128), // 1596 t_A128_u8
-    Struct(401), // 1597 t_ncclUniqueId
-    Pointer(t_ncclUniqueId, false), // 1598 t_P_ncclUniqueId
-    Pointer(t_ncclUniqueId, true), // 1599 t_PC_ncclUniqueId
-    Pointer(t_ncclComm_t, false), // 1600 t_P_ncclComm_t
-    Enum(441), // 1601 t_ncclHostCftMode_t
-    Enum(442), // 1602 t_ncclNvlsHostMode_t
-    Struct(402), // 1603 t_ncclConfig_t
-    Pointer(t_ncclConfig_t, false), // 1604 t_P_ncclConfig_t
-    Enum(443), // 1605 t_ncclCommMemStat_t
-    Pointer(t_ncclRegistration, false), // 1606 t_P_ncclRegistration
-    Flags(444, 4), // 1607 t_ncclRevokeFlags_in4
-    Flags(445, 4), // 1608 t_ncclShrinkFlags_in4
-    Enum(446), // 1609 t_ncclColor
-    Flags(447, 4), // 1610 t_ncclSuspendFlags_in4
-    Handle(177), // 1611 t_ncclWindow_t
-    Pointer(t_ncclWindow_t, false), // 1612 t_P_ncclWindow_t
-    Flags(448, 4), // 1613 t_ncclWindowFlags_in4
-    Struct(403), // 1614 t_ncclSimInfo_t
-    Pointer(t_ncclSimInfo_t, false), // 1615 t_P_ncclSimInfo_t
-    Handle(178), // 1616 t_ncclParamHandle_t
-    Pointer(t_ncclParamHandle_t, false), // 1617 t_P_ncclParamHandle_t
-    Pointer(t_P_PC_char, false), // 1618 t_P_P_PC_char
-    Pointer(t_i16, false), // 1619 t_P_i16
-    Pointer(t_i8, false), // 1620 t_P_i8
-    Pointer(t_u16, false), // 1621 t_P_u16
-    Pointer(t_ncclRedOp_t, false), // 1622 t_P_ncclRedOp_t
-    Enum(449), // 1623 t_ncclScalarResidence_t
-    Enum(450), // 1624 t_ncclEncryptionMode_t
-    Struct(404), // 1625 t_ncclEncryptionConfig_t
-    Pointer(t_ncclEncryptionConfig_t, true), // 1626 t_PC_ncclEncryptionConfig_t
-    Struct(405), // 1627 t_ncclWaitSignalDesc_t
-    Pointer(t_ncclWaitSignalDesc_t, false), // 1628 t_P_ncclWaitSignalDesc_t
-    Struct(406), // 1629 t_NppLibraryVersion
-    Pointer(t_NppLibraryVersion, true), // 1630 t_PC_NppLibraryVersion
-    Enum(451), // 1631 t_NppStatus
-    Status(451), // 1632 t_NppStatus_status
-    Union(409), // 1633 t_NppStreamContext__1
-    Struct(407), // 1634 t_NppStreamContext
-    Pointer(t_NppStreamContext, false), // 1635 t_P_NppStreamContext
-    Pointer(t_u16, true), // 1636 t_PC_u16
-    Struct(410), // 1637 t_NppiSize
-    Struct(411), // 1638 t_Npp16f
-    Pointer(t_Npp16f, true), // 1639 t_PC_Npp16f
-    Pointer(t_Npp16f, false), // 1640 t_P_Npp16f
-    Pointer(t_i16, true), // 1641 t_PC_i16
-    Struct(412), // 1642 t_Npp16sc
-    Pointer(t_Npp16sc, true), // 1643 t_PC_Npp16sc
-    Pointer(t_Npp16sc, false), // 1644 t_P_Npp16sc
-    Struct(413), // 1645 t_Npp32fc
-    Pointer(t_Npp32fc, true), // 1646 t_PC_Npp32fc
-    Pointer(t_Npp32fc, false), // 1647 t_P_Npp32fc
-    Struct(414), // 1648 t_Npp32sc
-    Pointer(t_Npp32sc, true), // 1649 t_PC_Npp32sc
-    Pointer(t_Npp32sc, false), // 1650 t_P_Npp32sc
-    Enum(452), // 1651 t_NppiAlphaOp
-    Pointer(t_i8, true), // 1652 t_PC_i8
-    Pointer(t_P_u8, false), // 1653 t_P_P_u8
-    Pointer(t_PC_u8, false), // 1654 t_P_PC_u8
-    Struct(415), // 1655 t_NppiRect
-    Enum(453), // 1656 t_NppiBayerGridPosition
-    Enum(454), // 1657 t_NppiInterpolationMode
-    Struct(416), // 1658 t_NppiPoint32f
-    Struct(417), // 1659 t_NppiProfileData
-    Pointer(t_NppiProfileData, false), // 1660 t_P_NppiProfileData
-    Pointer(t_P_i16, false), // 1661 t_P_P_i16
-    Pointer(t_PC_i16, false), // 1662 t_P_PC_i16
-    Pointer(t_P_u16, false), // 1663 t_P_P_u16
-    Pointer(t_PC_u16, false), // 1664 t_P_PC_u16
-    Pointer(t_P_i8, false), // 1665 t_P_P_i8
-    Pointer(t_PC_i8, false), // 1666 t_P_PC_i8
-    Struct(418), // 1667 t_NppiColorTwistBatchCXR
-    Pointer(t_NppiColorTwistBatchCXR, false), // 1668 t_P_NppiColorTwistBatchCXR
-    Enum(455), // 1669 t_NppCmpOp
-    Struct(419), // 1670 t_NppiImageDescriptor
-    Pointer(t_NppiImageDescriptor, false), // 1671 t_P_NppiImageDescriptor
-    Struct(420), // 1672 t_NppiBufferDescriptor
-    Pointer(t_NppiBufferDescriptor, false), // 1673 t_P_NppiBufferDescriptor
-    Struct(422), // 1674 t_NppiPoint
-    Struct(421), // 1675 t_NppiCompressedMarkerLabelsInfo
-    Pointer(t_NppiCompressedMarkerLabelsInfo, false), // 1676 t_P_NppiCompressedMarkerLabelsInfo
-    Struct(424), // 1677 t_NppiContourPixelGeometryInfo
-    Struct(423), // 1678 t_NppiContourPixelDirectionInfo
-    Pointer(t_NppiContourPixelDirectionInfo, false), // 1679 t_P_NppiContourPixelDirectionInfo
-    Pointer(t_NppiContourPixelGeometryInfo, false), // 1680 t_P_NppiContourPixelGeometryInfo
-    Struct(425), // 1681 t_NppiContourBlockSegment
-    Pointer(t_NppiContourBlockSegment, false), // 1682 t_P_NppiContourBlockSegment
-    Struct(426), // 1683 t_NppiContourTotalsInfo
-    Pointer(t_NppiContourTotalsInfo, false), // 1684 t_P_NppiContourTotalsInfo
-    Pointer(t_NppiPoint32f, false), // 1685 t_P_NppiPoint32f
-    Struct(427), // 1686 t_NppiPoint64f
-    Pointer(t_NppiPoint64f, false), // 1687 t_P_NppiPoint64f
-    Enum(456), // 1688 t_NppRoundMode
-    Pointer(t_PC_i32, false), // 1689 t_P_PC_i32
-    Enum(457), // 1690 t_NppiBorderType
-    Enum(458), // 1691 t_NppiDifferentialKernel
-    Enum(459), // 1692 t_NppiMaskSize
-    Enum(460), // 1693 t_NppiNorm
-    Struct(428), // 1694 t_NppPointPolar
-    Pointer(t_NppPointPolar, false), // 1695 t_P_NppPointPolar
-    Array(t_u32, 3), // 1696 t_A3_u32
-    Struct(429), // 1697 t_NppiConnectedRegion
-    Pointer(t_NppiConnectedRegion, false), // 1698 t_P_NppiConnectedRegion
-    Enum(461), // 1699 t_NppDataType
-    Enum(462), // 1700 t_NppiChannels
-    Pointer(t_NppiSize, false), // 1701 t_P_NppiSize
-    Pointer(t_NppiRect, false), // 1702 t_P_NppiRect
-    Pointer(t_NppiPoint, false), // 1703 t_P_NppiPoint
-    Struct(430), // 1704 t_NppiHOGConfig
-    Pointer(t_NppiPoint, true), // 1705 t_PC_NppiPoint
-    Pointer(t_NppiImageDescriptor, true), // 1706 t_PC_NppiImageDescriptor
-    Enum(463), // 1707 t_NppiAxis
-    Struct(431), // 1708 t_NppiMirrorBatchCXR
-    Pointer(t_NppiMirrorBatchCXR, false), // 1709 t_P_NppiMirrorBatchCXR
-    Enum(464), // 1710 t_NppiColorSpace
-    Pointer(t_PC_Npp16f, false), // 1711 t_P_PC_Npp16f
-    Struct(432), // 1712 t_NppiResizeBatchROI_Advanced
-    Pointer(t_NppiResizeBatchROI_Advanced, false), // 1713 t_P_NppiResizeBatchROI_Advanced
-    Struct(433), // 1714 t_NppiResizeBatchCXR
-    Pointer(t_NppiResizeBatchCXR, false), // 1715 t_P_NppiResizeBatchCXR
-    Enum(465), // 1716 t_NppHintAlgorithm
-    Enum(466), // 1717 t_NppiWatershedSegmentBoundaryType
-    Pointer(t_P_Npp16f, false), // 1718 t_P_P_Npp16f
-    Array(t_f64, 3), // 1719 t_A3_f64
-    Array(t_A3_f64, 2), // 1720 t_A2_A3_f64
-    Struct(434), // 1721 t_NppiWarpAffineBatchCXR
-    Pointer(t_NppiWarpAffineBatchCXR, false), // 1722 t_P_NppiWarpAffineBatchCXR
-    Array(t_A3_f64, 3), // 1723 t_A3_A3_f64
-    Struct(435), // 1724 t_NppiWarpPerspectiveBatchCXR
-    Pointer(t_NppiWarpPerspectiveBatchCXR, false), // 1725 t_P_NppiWarpPerspectiveBatchCXR
-    Pointer(t_PC_NppiImageDescriptor, false), // 1726 t_P_PC_NppiImageDescriptor
-    Struct(436), // 1727 t_Npp64fc
-    Pointer(t_Npp64fc, true), // 1728 t_PC_Npp64fc
-    Pointer(t_Npp64fc, false), // 1729 t_P_Npp64fc
-    Struct(437), // 1730 t_Npp64sc
-    Pointer(t_Npp64sc, true), // 1731 t_PC_Npp64sc
-    Pointer(t_Npp64sc, false), // 1732 t_P_Npp64sc
-    Enum(467), // 1733 t_NppsZCType
-    Enum(468), // 1734 t_nvFatbinResult
-    Status(468), // 1735 t_nvFatbinResult_status
-    Handle(179), // 1736 t_nvFatbinHandle
-    Pointer(t_nvFatbinHandle, false), // 1737 t_P_nvFatbinHandle
-    Enum(469), // 1738 t_nvJitLinkResult
-    Status(469), // 1739 t_nvJitLinkResult_status
-    Handle(180), // 1740 t_nvJitLinkHandle
-    Enum(470), // 1741 t_nvJitLinkInputType
-    Pointer(t_nvJitLinkHandle, false), // 1742 t_P_nvJitLinkHandle
-    Enum(471), // 1743 t_nvjpegStatus_t
-    Status(471), // 1744 t_nvjpegStatus_t_status
-    Handle(181), // 1745 t_nvjpegHandle_t
-    Struct(438), // 1746 t_nvjpegDevAllocator_t
-    Pointer(t_nvjpegDevAllocator_t, false), // 1747 t_P_nvjpegDevAllocator_t
-    Handle(182), // 1748 t_nvjpegBufferDevice_t
-    Pointer(t_nvjpegBufferDevice_t, false), // 1749 t_P_nvjpegBufferDevice_t
-    Struct(439), // 1750 t_nvjpegDevAllocatorV2_t
-    Pointer(t_nvjpegDevAllocatorV2_t, false), // 1751 t_P_nvjpegDevAllocatorV2_t
-    Struct(440), // 1752 t_nvjpegPinnedAllocator_t
-    Pointer(t_nvjpegPinnedAllocator_t, false), // 1753 t_P_nvjpegPinnedAllocator_t
-    Handle(183), // 1754 t_nvjpegBufferPinned_t
-    Pointer(t_nvjpegBufferPinned_t, false), // 1755 t_P_nvjpegBufferPinned_t
-    Struct(441), // 1756 t_nvjpegPinnedAllocatorV2_t
-    Pointer(t_nvjpegPinnedAllocatorV2_t, false), // 1757 t_P_nvjpegPinnedAllocatorV2_t
-    Enum(472), // 1758 t_nvjpegBackend_t
-    Pointer(t_nvjpegHandle_t, false), // 1759 t_P_nvjpegHandle_t
-    Flags(473, 4), // 1760 t_nvjpegFlags_in4
-    Handle(184), // 1761 t_nvjpegJpegState_t
-    Enum(474), // 1762 t_nvjpegOutputFormat_t
-    Array(t_P_u8, 4), // 1763 t_A4_P_u8
-    Array(t_u64, 4), // 1764 t_A4_u64
-    Struct(442), // 1765 t_nvjpegImage_t
-    Pointer(t_nvjpegImage_t, false), // 1766 t_P_nvjpegImage_t
-    Handle(185), // 1767 t_nvjpegDecodeParams_t
-    Pointer(t_nvjpegDecodeParams_t, false), // 1768 t_P_nvjpegDecodeParams_t
-    Enum(475), // 1769 t_nvjpegChromaSubsampling_t
-    Handle(186), // 1770 t_nvjpegJpegStream_t
-    Handle(187), // 1771 t_nvjpegJpegDecoder_t
-    Enum(476), // 1772 t_nvjpegExifOrientation_t
-    Enum(477), // 1773 t_nvjpegScaleFactor_t
-    Pointer(t_nvjpegJpegDecoder_t, false), // 1774 t_P_nvjpegJpegDecoder_t
-    Pointer(t_nvjpegJpegState_t, false), // 1775 t_P_nvjpegJpegState_t
-    Handle(188), // 1776 t_nvjpegEncoderState_t
-    Handle(189), // 1777 t_nvjpegEncoderParams_t
-    Pointer(t_nvjpegImage_t, true), // 1778 t_PC_nvjpegImage_t
-    Enum(478), // 1779 t_nvjpegInputFormat_t
-    Pointer(t_nvjpegEncoderParams_t, false), // 1780 t_P_nvjpegEncoderParams_t
-    Enum(479), // 1781 t_nvjpegJpegEncoding_t
-    Pointer(t_nvjpegEncoderState_t, false), // 1782 t_P_nvjpegEncoderState_t
-    Enum(480), // 1783 t_nvjpegEncBackend_t
-    Pointer(t_nvjpegChromaSubsampling_t, false), // 1784 t_P_nvjpegChromaSubsampling_t
-    Pointer(t_nvjpegJpegStream_t, false), // 1785 t_P_nvjpegJpegStream_t
-    Pointer(t_nvjpegExifOrientation_t, false), // 1786 t_P_nvjpegExifOrientation_t
-    Pointer(t_nvjpegJpegEncoding_t, false), // 1787 t_P_nvjpegJpegEncoding_t
-    Enum(481), // 1788 t_nvjpeg2kStatus_t
-    Status(481), // 1789 t_nvjpeg2kStatus_t_status
-    Enum(482), // 1790 t_nvjpeg2kBackend_t
-    Struct(443), // 1791 t_nvjpeg2kDeviceAllocator_t
-    Pointer(t_nvjpeg2kDeviceAllocator_t, false), // 1792 t_P_nvjpeg2kDeviceAllocator_t
-    Struct(444), // 1793 t_nvjpeg2kPinnedAllocator_t
-    Pointer(t_nvjpeg2kPinnedAllocator_t, false), // 1794 t_P_nvjpeg2kPinnedAllocator_t
-    Handle(190), // 1795 t_nvjpeg2kHandle_t
-    Pointer(t_nvjpeg2kHandle_t, false), // 1796 t_P_nvjpeg2kHandle_t
-    Struct(445), // 1797 t_nvjpeg2kDeviceAllocatorV2_t
-    Pointer(t_nvjpeg2kDeviceAllocatorV2_t, false), // 1798 t_P_nvjpeg2kDeviceAllocatorV2_t
-    Struct(446), // 1799 t_nvjpeg2kPinnedAllocatorV2_t
-    Pointer(t_nvjpeg2kPinnedAllocatorV2_t, false), // 1800 t_P_nvjpeg2kPinnedAllocatorV2_t
-    Handle(191), // 1801 t_nvjpeg2kDecodeState_t
-    Handle(192), // 1802 t_nvjpeg2kStream_t
-    Enum(483), // 1803 t_nvjpeg2kImageType_t
-    Struct(447), // 1804 t_nvjpeg2kImage_t
-    Pointer(t_nvjpeg2kImage_t, false), // 1805 t_P_nvjpeg2kImage_t
-    Handle(193), // 1806 t_nvjpeg2kDecodeParams_t
-    Pointer(t_nvjpeg2kDecodeParams_t, false), // 1807 t_P_nvjpeg2kDecodeParams_t
-    Enum(484), // 1808 t_nvjpeg2kImageFormat_t
-    Pointer(t_nvjpeg2kDecodeState_t, false), // 1809 t_P_nvjpeg2kDecodeState_t
-    Handle(194), // 1810 t_nvjpeg2kEncoder_t
-    Handle(195), // 1811 t_nvjpeg2kEncodeState_t
-    Handle(196), // 1812 t_nvjpeg2kEncodeParams_t
-    Pointer(t_nvjpeg2kImage_t, true), // 1813 t_PC_nvjpeg2kImage_t
-    Pointer(t_nvjpeg2kEncodeParams_t, false), // 1814 t_P_nvjpeg2kEncodeParams_t
-    Enum(485), // 1815 t_nvjpeg2kBitstreamType_t
-    Enum(486), // 1816 t_nvjpeg2kColorSpace_t
-    Struct(449), // 1817 t_nvjpeg2kImageComponentInfo_t
-    Pointer(t_nvjpeg2kImageComponentInfo_t, false), // 1818 t_P_nvjpeg2kImageComponentInfo_t
-    Enum(487), // 1819 t_nvjpeg2kProgOrder_t
-    Array(t_u32, 33), // 1820 t_A33_u32
-    Struct(448), // 1821 t_nvjpeg2kEncodeConfig_t
-    Pointer(t_nvjpeg2kEncodeConfig_t, false), // 1822 t_P_nvjpeg2kEncodeConfig_t
-    Enum(488), // 1823 t_nvjpeg2kNLTType_t
-    Struct(450), // 1824 t_nvjpeg2kNLTInfo_t
-    Pointer(t_nvjpeg2kNLTInfo_t, true), // 1825 t_PC_nvjpeg2kNLTInfo_t
-    Enum(489), // 1826 t_nvjpeg2kQualityType_t
-    Pointer(t_nvjpeg2kEncodeState_t, false), // 1827 t_P_nvjpeg2kEncodeState_t
-    Pointer(t_nvjpeg2kEncoder_t, false), // 1828 t_P_nvjpeg2kEncoder_t
-    Pointer(t_nvjpeg2kStream_t, false), // 1829 t_P_nvjpeg2kStream_t
-    Pointer(t_nvjpeg2kColorSpace_t, false), // 1830 t_P_nvjpeg2kColorSpace_t
-    Pointer(t_nvjpeg2kNLTInfo_t, false), // 1831 t_P_nvjpeg2kNLTInfo_t
-    Struct(451), // 1832 t_nvjpeg2kImageInfo_t
-    Pointer(t_nvjpeg2kImageInfo_t, false), // 1833 t_P_nvjpeg2kImageInfo_t
-    Enum(490), // 1834 t_nvmlReturn_t
-    Status(490), // 1835 t_nvmlReturn_t_status
-    Handle(197), // 1836 t_nvmlComputeInstance_t
-    Handle(198), // 1837 t_nvmlDevice_t
-    Handle(199), // 1838 t_nvmlGpuInstance_t
-    Struct(453), // 1839 t_nvmlComputeInstancePlacement_t
-    Struct(452), // 1840 t_nvmlComputeInstanceInfo_t
-    Pointer(t_nvmlComputeInstanceInfo_t, false), // 1841 t_P_nvmlComputeInstanceInfo_t
-    Enum(491), // 1842 t_nvmlEccCounterType_t
-    Enum(492), // 1843 t_nvmlValueType_t
-    Union(455), // 1844 t_nvmlValue_t
-    Enum(493), // 1845 t_nvmlFieldId
-    Struct(454), // 1846 t_nvmlFieldValue_t
-    Pointer(t_nvmlFieldValue_t, false), // 1847 t_P_nvmlFieldValue_t
-    Pointer(t_nvmlGpuInstance_t, false), // 1848 t_P_nvmlGpuInstance_t
-    Struct(456), // 1849 t_nvmlGpuInstancePlacement_t
-    Pointer(t_nvmlGpuInstancePlacement_t, true), // 1850 t_PC_nvmlGpuInstancePlacement_t
-    Array(t_char, 32), // 1851 t_A32_char
-    Struct(457), // 1852 t_nvmlPciInfo_t
-    Pointer(t_nvmlPciInfo_t, false), // 1853 t_P_nvmlPciInfo_t
-    Enum(494), // 1854 t_nvmlEnableState_t
-    Enum(495), // 1855 t_nvmlRestrictedAPI_t
-    Pointer(t_nvmlEnableState_t, false), // 1856 t_P_nvmlEnableState_t
-    Array(t_u32, 5), // 1857 t_A5_u32
-    Struct(458), // 1858 t_nvmlAccountingStats_t
-    Pointer(t_nvmlAccountingStats_t, false), // 1859 t_P_nvmlAccountingStats_t
-    Struct(459), // 1860 t_nvmlAccountingStats_v2_t
-    Pointer(t_nvmlAccountingStats_v2_t, false), // 1861 t_P_nvmlAccountingStats_v2_t
-    Handle(200), // 1862 t_nvmlVgpuInstance_t
-    Pointer(t_nvmlVgpuInstance_t, false), // 1863 t_P_nvmlVgpuInstance_t
-    Struct(460), // 1864 t_nvmlAdaptiveTgpModeInfo_v1_t
-    Pointer(t_nvmlAdaptiveTgpModeInfo_v1_t, false), // 1865 t_P_nvmlAdaptiveTgpModeInfo_v1_t
-    Struct(461), // 1866 t_nvmlDeviceAddressingMode_t
-    Pointer(t_nvmlDeviceAddressingMode_t, false), // 1867 t_P_nvmlDeviceAddressingMode_t
-    Enum(496), // 1868 t_nvmlClockType_t
-    Enum(497), // 1869 t_nvmlDeviceArchitecture_t
-    Pointer(t_nvmlDeviceArchitecture_t, false), // 1870 t_P_nvmlDeviceArchitecture_t
-    Struct(462), // 1871 t_nvmlDeviceAttributes_t
-    Pointer(t_nvmlDeviceAttributes_t, false), // 1872 t_P_nvmlDeviceAttributes_t
-    Struct(463), // 1873 t_nvmlBAR1Memory_t
-    Pointer(t_nvmlBAR1Memory_t, false), // 1874 t_P_nvmlBAR1Memory_t
-    Struct(464), // 1875 t_nvmlBBXTimeData_v1_t
-    Pointer(t_nvmlBBXTimeData_v1_t, false), // 1876 t_P_nvmlBBXTimeData_v1_t
-    Struct(466), // 1877 t_nvmlEccBankRemapperHistogram_v1_t
-    Struct(465), // 1878 t_nvmlEccBankRemapperStatus_v1_t
-    Pointer(t_nvmlEccBankRemapperStatus_v1_t, false), // 1879 t_P_nvmlEccBankRemapperStatus_v1_t
-    Enum(498), // 1880 t_nvmlBrandType_t
-    Pointer(t_nvmlBrandType_t, false), // 1881 t_P_nvmlBrandType_t
-    Enum(499), // 1882 t_nvmlBridgeChipType_t
-    Struct(468), // 1883 t_nvmlBridgeChipInfo_t
-    Array(t_nvmlBridgeChipInfo_t, 128), // 1884 t_A128_nvmlBridgeChipInfo_t
-    Struct(467), // 1885 t_nvmlBridgeChipHierarchy_t
-    Pointer(t_nvmlBridgeChipHierarchy_t, false), // 1886 t_P_nvmlBridgeChipHierarchy_t
-    Enum(500), // 1887 t_nvmlBusType_t
-    Pointer(t_nvmlBusType_t, false), // 1888 t_P_nvmlBusType_t
-    Struct(469), // 1889 t_nvmlC2cModeInfo_v1_t
-    Pointer(t_nvmlC2cModeInfo_v1_t, false), // 1890 t_P_nvmlC2cModeInfo_v1_t
-    Struct(470), // 1891 t_nvmlDeviceCapabilities_t
-    Pointer(t_nvmlDeviceCapabilities_t, false), // 1892 t_P_nvmlDeviceCapabilities_t
-    Struct(472), // 1893 t_nvmlClkMonFaultInfo_t
-    Array(t_nvmlClkMonFaultInfo_t, 32), // 1894 t_A32_nvmlClkMonFaultInfo_t
-    Struct(471), // 1895 t_nvmlClkMonStatus_t
-    Pointer(t_nvmlClkMonStatus_t, false), // 1896 t_P_nvmlClkMonStatus_t
-    Enum(501), // 1897 t_nvmlClockId_t
-    Enum(502), // 1898 t_nvmlPstates_t
-    Struct(473), // 1899 t_nvmlClockOffset_t
-    Pointer(t_nvmlClockOffset_t, false), // 1900 t_P_nvmlClockOffset_t
-    Enum(503), // 1901 t_nvmlComputeMode_t
-    Pointer(t_nvmlComputeMode_t, false), // 1902 t_P_nvmlComputeMode_t
-    Struct(474), // 1903 t_nvmlProcessInfo_v1_t
-    Pointer(t_nvmlProcessInfo_v1_t, false), // 1904 t_P_nvmlProcessInfo_v1_t
-    Struct(475), // 1905 t_nvmlProcessInfo_t
-    Pointer(t_nvmlProcessInfo_t, false), // 1906 t_P_nvmlProcessInfo_t
-    Array(t_u8, 32), // 1907 t_A32_u8
-    Array(t_u8, 8192), // 1908 t_A8192_u8
-    Array(t_u8, 4096), // 1909 t_A4096_u8
-    Struct(476), // 1910 t_nvmlConfComputeGpuAttestationReport_t
-    Pointer(t_nvmlConfComputeGpuAttestationReport_t, false), // 1911 t_P_nvmlConfComputeGpuAttestationReport_t
-    Array(t_u8, 5120), // 1912 t_A5120_u8
-    Struct(477), // 1913 t_nvmlConfComputeGpuCertificate_t
-    Pointer(t_nvmlConfComputeGpuCertificate_t, false), // 1914 t_P_nvmlConfComputeGpuCertificate_t
-    Struct(478), // 1915 t_nvmlConfComputeMemSizeInfo_t
-    Pointer(t_nvmlConfComputeMemSizeInfo_t, false), // 1916 t_P_nvmlConfComputeMemSizeInfo_t
-    Struct(479), // 1917 t_nvmlMemory_t
-    Pointer(t_nvmlMemory_t, false), // 1918 t_P_nvmlMemory_t
-    Enum(504), // 1919 t_nvmlCoolerControl_t
-    Flags(505, 4), // 1920 t_nvmlCoolerTarget_t_in4
-    Struct(480), // 1921 t_nvmlCoolerInfo_t
-    Pointer(t_nvmlCoolerInfo_t, false), // 1922 t_P_nvmlCoolerInfo_t
-    Enum(506), // 1923 t_nvmlAffinityScope_t
-    Handle(201), // 1924 t_nvmlVgpuTypeId_t
-    Pointer(t_nvmlVgpuTypeId_t, false), // 1925 t_P_nvmlVgpuTypeId_t
-    Array(t_char, 2048), // 1926 t_A2048_char
-    Struct(481), // 1927 t_nvmlDeviceCurrentClockFreqs_t
-    Pointer(t_nvmlDeviceCurrentClockFreqs_t, false), // 1928 t_P_nvmlDeviceCurrentClockFreqs_t
-    Flags(507, 4), // 1929 t_nvmlClocksEventReasons_in4
-    Pointer(t_nvmlClocksEventReasons_in4, false), // 1930 t_P_nvmlClocksEventReasons_in4
-    Flags(507, 8), // 1931 t_nvmlClocksEventReasons_in8
-    Pointer(t_nvmlClocksEventReasons_in8, false), // 1932 t_P_nvmlClocksEventReasons_in8
-    Enum(508), // 1933 t_nvmlMemoryErrorType_t
-    Struct(482), // 1934 t_nvmlEccErrorCounts_t
-    Pointer(t_nvmlEccErrorCounts_t, false), // 1935 t_P_nvmlEccErrorCounts_t
-    Pointer(t_nvmlDevice_t, false), // 1936 t_P_nvmlDevice_t
-    Struct(483), // 1937 t_nvmlDramEncryptionInfo_t
-    Pointer(t_nvmlDramEncryptionInfo_t, false), // 1938 t_P_nvmlDramEncryptionInfo_t
-    Enum(509), // 1939 t_nvmlDriverModel_t
-    Pointer(t_nvmlDriverModel_t, false), // 1940 t_P_nvmlDriverModel_t
-    Struct(485), // 1941 t_nvmlGpuDynamicPstatesInfo_t_utilization
-    Array(t_nvmlGpuDynamicPstatesInfo_t_utilization, 8), // 1942 t_A8_nvmlGpuDynamicPstatesInfo_t_utilization
-    Struct(484), // 1943 t_nvmlGpuDynamicPstatesInfo_t
-    Pointer(t_nvmlGpuDynamicPstatesInfo_t, false), // 1944 t_P_nvmlGpuDynamicPstatesInfo_t
-    Enum(510), // 1945 t_nvmlEncoderType_t
-    Struct(486), // 1946 t_nvmlEncoderSessionInfo_t
-    Pointer(t_nvmlEncoderSessionInfo_t, false), // 1947 t_P_nvmlEncoderSessionInfo_t
-    Enum(511), // 1948 t_nvmlFBCSessionType_t
-    Struct(487), // 1949 t_nvmlFBCSessionInfo_t
-    Pointer(t_nvmlFBCSessionInfo_t, false), // 1950 t_P_nvmlFBCSessionInfo_t
-    Struct(488), // 1951 t_nvmlFBCStats_t
-    Pointer(t_nvmlFBCStats_t, false), // 1952 t_P_nvmlFBCStats_t
-    Enum(512), // 1953 t_nvmlFanControlPolicy_t
-    Pointer(t_nvmlFanControlPolicy_t, false), // 1954 t_P_nvmlFanControlPolicy_t
-    Struct(489), // 1955 t_nvmlFanSpeedInfo_t
-    Pointer(t_nvmlFanSpeedInfo_t, false), // 1956 t_P_nvmlFanSpeedInfo_t
-    Enum(513), // 1957 t_nvmlFabricState
-    Flags(513, 1), // 1958 t_nvmlFabricState_in1
-    Struct(490), // 1959 t_nvmlGpuFabricInfo_t
-    Pointer(t_nvmlGpuFabricInfo_t, false), // 1960 t_P_nvmlGpuFabricInfo_t
-    Enum(514), // 1961 t_nvmlFabricHealthSummary
-    Flags(514, 1), // 1962 t_nvmlFabricHealthSummary_in1
-    Struct(491), // 1963 t_nvmlGpuFabricInfoV_t
-    Pointer(t_nvmlGpuFabricInfoV_t, false), // 1964 t_P_nvmlGpuFabricInfoV_t
-    Enum(515), // 1965 t_nvmlFabricCliqueType
-    Flags(515, 1), // 1966 t_nvmlFabricCliqueType_in1
-    Struct(493), // 1967 t_nvmlGpuFabricClique_v1_t
-    Array(t_nvmlGpuFabricClique_v1_t, 64), // 1968 t_A64_nvmlGpuFabricClique_v1_t
-    Struct(492), // 1969 t_nvmlGpuFabricInfo_v4_t
-    Pointer(t_nvmlGpuFabricInfo_v4_t, false), // 1970 t_P_nvmlGpuFabricInfo_v4_t
-    Pointer(t_nvmlGpuInstancePlacement_t, false), // 1971 t_P_nvmlGpuInstancePlacement_t
-    Enum(516), // 1972 t_nvmlGpuInstanceProfile
-    Struct(494), // 1973 t_nvmlGpuInstanceProfileInfo_t
-    Pointer(t_nvmlGpuInstanceProfileInfo_t, false), // 1974 t_P_nvmlGpuInstanceProfileInfo_t
-    Array(t_char, 96), // 1975 t_A96_char
-    Struct(495), // 1976 t_nvmlGpuInstanceProfileInfo_v2_t
-    Pointer(t_nvmlGpuInstanceProfileInfo_v2_t, false), // 1977 t_P_nvmlGpuInstanceProfileInfo_v2_t
-    Enum(517), // 1978 t_nvmlGpuOperationMode_t
-    Pointer(t_nvmlGpuOperationMode_t, false), // 1979 t_P_nvmlGpuOperationMode_t
-    Struct(496), // 1980 t_nvmlGpuUptime_v1_t
-    Pointer(t_nvmlGpuUptime_v1_t, false), // 1981 t_P_nvmlGpuUptime_v1_t
-    Enum(518), // 1982 t_nvmlGridLicenseFeatureCode_t
-    Struct(499), // 1983 t_nvmlGridLicenseExpiry_t
-    Struct(498), // 1984 t_nvmlGridLicensableFeature_t
-    Array(t_nvmlGridLicensableFeature_t, 3), // 1985 t_A3_nvmlGridLicensableFeature_t
-    Struct(497), // 1986 t_nvmlGridLicensableFeatures_t
-    Pointer(t_nvmlGridLicensableFeatures_t, false), // 1987 t_P_nvmlGridLicensableFeatures_t
-    Array(t_char, 41), // 1988 t_A41_char
-    Union(501), // 1989 t_nvmlUUIDValue_t
-    Enum(519), // 1990 t_nvmlUUIDType_t
-    Struct(500), // 1991 t_nvmlUUID_t
-    Pointer(t_nvmlUUID_t, true), // 1992 t_PC_nvmlUUID_t
-    Enum(520), // 1993 t_nvmlHostVgpuMode_t
-    Pointer(t_nvmlHostVgpuMode_t, false), // 1994 t_P_nvmlHostVgpuMode_t
-    Struct(502), // 1995 t_nvmlHostname_v1_t
-    Pointer(t_nvmlHostname_v1_t, false), // 1996 t_P_nvmlHostname_v1_t
-    Enum(521), // 1997 t_nvmlInforomObject_t
-    Struct(503), // 1998 t_nvmlMarginTemperature_t
-    Pointer(t_nvmlMarginTemperature_t, false), // 1999 t_P_nvmlMarginTemperature_t
-    Enum(522), // 2000 t_nvmlMemoryLocation_t
-    Struct(504), // 2001 t_nvmlMemory_v2_t
-    Pointer(t_nvmlMemory_v2_t, false), // 2002 t_P_nvmlMemory_v2_t
-    Struct(505), // 2003 t_nvmlGetMemoryLimits_v1_t
-    Pointer(t_nvmlGetMemoryLimits_v1_t, false), // 2004 t_P_nvmlGetMemoryLimits_v1_t
-    Enum(523), // 2005 t_nvmlMigMode
-    Pointer(t_nvmlMigMode, false), // 2006 t_P_nvmlMigMode
-    Enum(524), // 2007 t_nvmlNvLinkCapability_t
-    Enum(525), // 2008 t_nvmlNvLinkErrorCounter_t
-    Struct(508), // 2009 t_nvmlNvlinkFirmwareVersion_t
-    Array(t_nvmlNvlinkFirmwareVersion_t, 100), // 2010 t_A100_nvmlNvlinkFirmwareVersion_t
-    Struct(507), // 2011 t_nvmlNvlinkFirmwareInfo_t
-    Struct(506), // 2012 t_nvmlNvLinkInfo_t
-    Pointer(t_nvmlNvLinkInfo_t, false), // 2013 t_P_nvmlNvLinkInfo_t
-    Struct(509), // 2014 t_nvmlNvLinkInfo_v3_t
-    Pointer(t_nvmlNvLinkInfo_v3_t, false), // 2015 t_P_nvmlNvLinkInfo_v3_t
-    Enum(526), // 2016 t_nvmlIntNvLinkDeviceType_t
-    Pointer(t_nvmlIntNvLinkDeviceType_t, false), // 2017 t_P_nvmlIntNvLinkDeviceType_t
-    Struct(511), // 2018 t_nvmlNvlinkTelemetrySample_v1_t
-    Pointer(t_nvmlNvlinkTelemetrySample_v1_t, false), // 2019 t_P_nvmlNvlinkTelemetrySample_v1_t
-    Struct(510), // 2020 t_nvmlNvlinkTelemetrySamples_v1_t
-    Pointer(t_nvmlNvlinkTelemetrySamples_v1_t, false), // 2021 t_P_nvmlNvlinkTelemetrySamples_v1_t
-    Enum(527), // 2022 t_nvmlNvLinkUtilizationCountUnits_t
-    Flags(528, 4), // 2023 t_nvmlNvLinkUtilizationCountPktTypes_t_in4
-    Struct(512), // 2024 t_nvmlNvLinkUtilizationControl_t
-    Pointer(t_nvmlNvLinkUtilizationControl_t, false), // 2025 t_P_nvmlNvLinkUtilizationControl_t
-    Struct(513), // 2026 t_nvmlNvlinkGetBwMode_t
-    Pointer(t_nvmlNvlinkGetBwMode_t, false), // 2027 t_P_nvmlNvlinkGetBwMode_t
-    Array(t_u8, 256), // 2028 t_A256_u8
-    Struct(514), // 2029 t_nvmlNvlinkNvlePrivateInfo_v1_t
-    Pointer(t_nvmlNvlinkNvlePrivateInfo_v1_t, false), // 2030 t_P_nvmlNvlinkNvlePrivateInfo_v1_t
-    Array(t_u32, 4096), // 2031 t_A4096_u32
-    Struct(515), // 2032 t_nvmlNvlinkGetRemapTableInfo_v1_t
-    Pointer(t_nvmlNvlinkGetRemapTableInfo_v1_t, false), // 2033 t_P_nvmlNvlinkGetRemapTableInfo_v1_t
-    Array(t_u8, 23), // 2034 t_A23_u8
-    Struct(516), // 2035 t_nvmlNvlinkSupportedBwModes_t
-    Pointer(t_nvmlNvlinkSupportedBwModes_t, false), // 2036 t_P_nvmlNvlinkSupportedBwModes_t
-    Enum(529), // 2037 t_nvmlGpuP2PCapsIndex_t
-    Enum(530), // 2038 t_nvmlGpuP2PStatus_t
-    Pointer(t_nvmlGpuP2PStatus_t, false), // 2039 t_P_nvmlGpuP2PStatus_t
-    Struct(517), // 2040 t_nvmlPciInfoExt_t
-    Pointer(t_nvmlPciInfoExt_t, false), // 2041 t_P_nvmlPciInfoExt_t
-    Enum(531), // 2042 t_nvmlPcieUtilCounter_t
-    Struct(518), // 2043 t_nvmlPdi_t
-    Pointer(t_nvmlPdi_t, false), // 2044 t_P_nvmlPdi_t
-    Struct(519), // 2045 t_nvmlDevicePerfModes_t
-    Pointer(t_nvmlDevicePerfModes_t, false), // 2046 t_P_nvmlDevicePerfModes_t
-    Pointer(t_nvmlPstates_t, false), // 2047 t_P_nvmlPstates_t
-    Struct(520), // 2048 t_nvmlPlatformInfo_t
-    Pointer(t_nvmlPlatformInfo_t, false), // 2049 t_P_nvmlPlatformInfo_t
-    Struct(521), // 2050 t_nvmlDevicePowerMizerModes_v1_t
-    Pointer(t_nvmlDevicePowerMizerModes_v1_t, false), // 2051 t_P_nvmlDevicePowerMizerModes_v1_t
-    Enum(532), // 2052 t_nvmlPowerSource_t
-    Pointer(t_nvmlPowerSource_t, false), // 2053 t_P_nvmlPowerSource_t
-    Struct(522), // 2054 t_nvmlProcessUtilizationSample_t
-    Pointer(t_nvmlProcessUtilizationSample_t, false), // 2055 t_P_nvmlProcessUtilizationSample_t
-    Struct(524), // 2056 t_nvmlProcessUtilizationInfo_v1_t
-    Pointer(t_nvmlProcessUtilizationInfo_v1_t, false), // 2057 t_P_nvmlProcessUtilizationInfo_v1_t
-    Struct(523), // 2058 t_nvmlProcessesUtilizationInfo_t
-    Pointer(t_nvmlProcessesUtilizationInfo_t, false), // 2059 t_P_nvmlProcessesUtilizationInfo_t
-    Struct(525), // 2060 t_nvmlRemappedRowsInfo_v2_t
-    Pointer(t_nvmlRemappedRowsInfo_v2_t, false), // 2061 t_P_nvmlRemappedRowsInfo_v2_t
-    Struct(526), // 2062 t_nvmlRepairStatus_t
-    Pointer(t_nvmlRepairStatus_t, false), // 2063 t_P_nvmlRepairStatus_t
-    Enum(533), // 2064 t_nvmlPageRetirementCause_t
-    Struct(527), // 2065 t_nvmlRowRemapperHistogramValues_t
-    Pointer(t_nvmlRowRemapperHistogramValues_t, false), // 2066 t_P_nvmlRowRemapperHistogramValues_t
-    Struct(529), // 2067 t_nvmlProcessDetail_v1_t
-    Pointer(t_nvmlProcessDetail_v1_t, false), // 2068 t_P_nvmlProcessDetail_v1_t
-    Struct(528), // 2069 t_nvmlProcessDetailList_t
-    Pointer(t_nvmlProcessDetailList_t, false), // 2070 t_P_nvmlProcessDetailList_t
-    Enum(534), // 2071 t_nvmlSamplingType_t
-    Pointer(t_nvmlValueType_t, false), // 2072 t_P_nvmlValueType_t
-    Struct(530), // 2073 t_nvmlSample_t
-    Pointer(t_nvmlSample_t, false), // 2074 t_P_nvmlSample_t
-    Struct(531), // 2075 t_nvmlEccSramErrorStatus_t
-    Pointer(t_nvmlEccSramErrorStatus_t, false), // 2076 t_P_nvmlEccSramErrorStatus_t
-    Struct(533), // 2077 t_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t
-    Pointer(t_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t, false), // 2078 t_P_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t
-    Struct(532), // 2079 t_nvmlEccSramUniqueUncorrectedErrorCounts_t
-    Pointer(t_nvmlEccSramUniqueUncorrectedErrorCounts_t, false), // 2080 t_P_nvmlEccSramUniqueUncorrectedErrorCounts_t
-    Flags(535, 4), // 2081 t_nvmlEventTypes_in4
-    Pointer(t_nvmlEventTypes_in4, false), // 2082 t_P_nvmlEventTypes_in4
-    Flags(535, 8), // 2083 t_nvmlEventTypes_in8
-    Pointer(t_nvmlEventTypes_in8, false), // 2084 t_P_nvmlEventTypes_in8
-    Enum(536), // 2085 t_nvmlTemperatureSensors_t
-    Enum(537), // 2086 t_nvmlTemperatureThresholds_t
-    Struct(534), // 2087 t_nvmlTemperature_t
-    Pointer(t_nvmlTemperature_t, false), // 2088 t_P_nvmlTemperature_t
-    Enum(538), // 2089 t_nvmlThermalController_t
-    Enum(539), // 2090 t_nvmlThermalTarget_t
-    Struct(536), // 2091 t_nvmlGpuThermalSettings_t_sensor
-    Array(t_nvmlGpuThermalSettings_t_sensor, 3), // 2092 t_A3_nvmlGpuThermalSettings_t_sensor
-    Struct(535), // 2093 t_nvmlGpuThermalSettings_t
-    Pointer(t_nvmlGpuThermalSettings_t, false), // 2094 t_P_nvmlGpuThermalSettings_t
-    Enum(540), // 2095 t_nvmlGpuTopologyLevel_t
-    Pointer(t_nvmlGpuTopologyLevel_t, false), // 2096 t_P_nvmlGpuTopologyLevel_t
-    Struct(537), // 2097 t_nvmlUnrepairableMemoryStatus_v1_t
-    Pointer(t_nvmlUnrepairableMemoryStatus_v1_t, false), // 2098 t_P_nvmlUnrepairableMemoryStatus_v1_t
-    Struct(538), // 2099 t_nvmlUtilization_t
-    Pointer(t_nvmlUtilization_t, false), // 2100 t_P_nvmlUtilization_t
-    Enum(541), // 2101 t_nvmlDeviceVgpuCapability_t
-    Struct(539), // 2102 t_nvmlVgpuHeterogeneousMode_t
-    Pointer(t_nvmlVgpuHeterogeneousMode_t, false), // 2103 t_P_nvmlVgpuHeterogeneousMode_t
-    Struct(541), // 2104 t_nvmlVgpuInstanceUtilizationInfo_v1_t
-    Pointer(t_nvmlVgpuInstanceUtilizationInfo_v1_t, false), // 2105 t_P_nvmlVgpuInstanceUtilizationInfo_v1_t
-    Struct(540), // 2106 t_nvmlVgpuInstancesUtilizationInfo_t
-    Pointer(t_nvmlVgpuInstancesUtilizationInfo_t, false), // 2107 t_P_nvmlVgpuInstancesUtilizationInfo_t
-    Array(t_char, 80), // 2108 t_A80_char
-    Struct(543), // 2109 t_nvmlVgpuVersion_t
-    Struct(542), // 2110 t_nvmlVgpuPgpuMetadata_t
-    Pointer(t_nvmlVgpuPgpuMetadata_t, false), // 2111 t_P_nvmlVgpuPgpuMetadata_t
-    Struct(544), // 2112 t_nvmlVgpuProcessUtilizationSample_t
-    Pointer(t_nvmlVgpuProcessUtilizationSample_t, false), // 2113 t_P_nvmlVgpuProcessUtilizationSample_t
-    Struct(546), // 2114 t_nvmlVgpuProcessUtilizationInfo_v1_t
-    Pointer(t_nvmlVgpuProcessUtilizationInfo_v1_t, false), // 2115 t_P_nvmlVgpuProcessUtilizationInfo_v1_t
-    Struct(545), // 2116 t_nvmlVgpuProcessesUtilizationInfo_t
-    Pointer(t_nvmlVgpuProcessesUtilizationInfo_t, false), // 2117 t_P_nvmlVgpuProcessesUtilizationInfo_t
-    Struct(547), // 2118 t_nvmlVgpuSchedulerCapabilities_t
-    Pointer(t_nvmlVgpuSchedulerCapabilities_t, false), // 2119 t_P_nvmlVgpuSchedulerCapabilities_t
-    Struct(550), // 2120 t_nvmlVgpuSchedulerParams_t_vgpuSchedDataWithARR
-    Struct(551), // 2121 t_nvmlVgpuSchedulerParams_t_vgpuSchedData
-    Union(549), // 2122 t_nvmlVgpuSchedulerParams_t
-    Struct(552), // 2123 t_nvmlVgpuSchedulerLogEntry_t
-    Array(t_nvmlVgpuSchedulerLogEntry_t, 200), // 2124 t_A200_nvmlVgpuSchedulerLogEntry_t
-    Struct(548), // 2125 t_nvmlVgpuSchedulerLog_t
-    Pointer(t_nvmlVgpuSchedulerLog_t, false), // 2126 t_P_nvmlVgpuSchedulerLog_t
-    Struct(554), // 2127 t_nvmlVgpuSchedulerLogEntry_v2_t
-    Array(t_nvmlVgpuSchedulerLogEntry_v2_t, 200), // 2128 t_A200_nvmlVgpuSchedulerLogEntry_v2_t
-    Struct(553), // 2129 t_nvmlVgpuSchedulerLogInfo_v2_t
-    Pointer(t_nvmlVgpuSchedulerLogInfo_v2_t, false), // 2130 t_P_nvmlVgpuSchedulerLogInfo_v2_t
-    Struct(555), // 2131 t_nvmlVgpuSchedulerGetState_t
-    Pointer(t_nvmlVgpuSchedulerGetState_t, false), // 2132 t_P_nvmlVgpuSchedulerGetState_t
-    Struct(556), // 2133 t_nvmlVgpuSchedulerStateInfo_v2_t
-    Pointer(t_nvmlVgpuSchedulerStateInfo_v2_t, false), // 2134 t_P_nvmlVgpuSchedulerStateInfo_v2_t
-    Struct(557), // 2135 t_nvmlVgpuPlacementList_t
-    Pointer(t_nvmlVgpuPlacementList_t, false), // 2136 t_P_nvmlVgpuPlacementList_t
-    Struct(558), // 2137 t_nvmlVgpuInstanceUtilizationSample_t
-    Pointer(t_nvmlVgpuInstanceUtilizationSample_t, false), // 2138 t_P_nvmlVgpuInstanceUtilizationSample_t
-    Enum(542), // 2139 t_nvmlPerfPolicyType_t
-    Struct(559), // 2140 t_nvmlViolationTime_t
-    Pointer(t_nvmlViolationTime_t, false), // 2141 t_P_nvmlViolationTime_t
-    Enum(543), // 2142 t_nvmlGpuVirtualizationMode_t
-    Pointer(t_nvmlGpuVirtualizationMode_t, false), // 2143 t_P_nvmlGpuVirtualizationMode_t
-    Struct(560), // 2144 t_nvmlNvlinkLockRemapTable_v1_t
-    Pointer(t_nvmlNvlinkLockRemapTable_v1_t, false), // 2145 t_P_nvmlNvlinkLockRemapTable_v1_t
-    Struct(570), // 2146 t_nvmlRailMetrics_t
-    Array(t_nvmlRailMetrics_t, 2), // 2147 t_A2_nvmlRailMetrics_t
-    Struct(569), // 2148 t_nvmlCoreRailMetrics_t
-    Struct(571), // 2149 t_nvmlPmgrPwrTuple_t
-    Struct(572), // 2150 t_nvmlPwrModelMetricsDlppm1xPerf_t
-    Struct(568), // 2151 t_nvmlPwrModelMetricsDlppm1x_t
-    Array(t_nvmlPwrModelMetricsDlppm1x_t, 8), // 2152 t_A8_nvmlPwrModelMetricsDlppm1x_t
-    Struct(567), // 2153 t_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t
-    Array(t_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t, 3), // 2154 t_A3_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t
-    Struct(566), // 2155 t_nvmlObservedMetrics_t
-    Struct(565), // 2156 t_nvmlPerfMetricsDlppc2xSample_t
-    Struct(575), // 2157 t_nvmlPwrModelMetricsSamplePfpp1x_t
-    Array(t_nvmlPwrModelMetricsSamplePfpp1x_t, 32), // 2158 t_A32_nvmlPwrModelMetricsSamplePfpp1x_t
-    Struct(576), // 2159 t_nvmlPwrModelOperatingPointPfpp1x_t
-    Struct(574), // 2160 t_nvmlPwrModelMetricsPfpp1x_t
-    Struct(573), // 2161 t_nvmlPerfMetricsPfpp1xSample_t
-    Union(564), // 2162 t_nvmlPerfMetricControllerSample_t_data
-    Struct(563), // 2163 t_nvmlPerfMetricControllerSample_t
-    Array(t_nvmlPerfMetricControllerSample_t, 4), // 2164 t_A4_nvmlPerfMetricControllerSample_t
-    Struct(562), // 2165 t_nvmlPerfMetricsSample_t
-    Array(t_nvmlPerfMetricsSample_t, 13), // 2166 t_A13_nvmlPerfMetricsSample_t
-    Struct(561), // 2167 t_nvmlPerfMetricsSamples_v1_t
-    Pointer(t_nvmlPerfMetricsSamples_v1_t, false), // 2168 t_P_nvmlPerfMetricsSamples_v1_t
-    Struct(577), // 2169 t_nvmlPowerSmoothingProfile_t
-    Pointer(t_nvmlPowerSmoothingProfile_t, false), // 2170 t_P_nvmlPowerSmoothingProfile_t
-    Struct(578), // 2171 t_nvmlPowerSmoothingState_t
-    Pointer(t_nvmlPowerSmoothingState_t, false), // 2172 t_P_nvmlPowerSmoothingState_t
-    Struct(581), // 2173 t_nvmlPRMCounterInput_v1_t
-    Struct(582), // 2174 t_nvmlPRMCounterValue_v1_t
-    Struct(580), // 2175 t_nvmlPRMCounter_v1_t
-    Pointer(t_nvmlPRMCounter_v1_t, false), // 2176 t_P_nvmlPRMCounter_v1_t
-    Struct(579), // 2177 t_nvmlPRMCounterList_v1_t
-    Pointer(t_nvmlPRMCounterList_v1_t, false), // 2178 t_P_nvmlPRMCounterList_v1_t
-    Array(t_u8, 496), // 2179 t_A496_u8
-    Union(584), // 2180 t_nvmlPRMTLV_v1_t__1
-    Struct(583), // 2181 t_nvmlPRMTLV_v1_t
-    Pointer(t_nvmlPRMTLV_v1_t, false), // 2182 t_P_nvmlPRMTLV_v1_t
-    Handle(202), // 2183 t_nvmlEventSet_t
-    Enum(544), // 2184 t_nvmlDetachGpuState_t
-    Enum(545), // 2185 t_nvmlPcieLinkState_t
-    Flags(546, 4), // 2186 t_nvmlFlags_in4
-    Pointer(t_nvmlDramEncryptionInfo_t, true), // 2187 t_PC_nvmlDramEncryptionInfo_t
-    Struct(585), // 2188 t_nvmlSetMemoryLimits_v1_t
-    Pointer(t_nvmlSetMemoryLimits_v1_t, false), // 2189 t_P_nvmlSetMemoryLimits_v1_t
-    Pointer(t_nvmlReturn_t, false), // 2190 t_P_nvmlReturn_t
-    Struct(586), // 2191 t_nvmlNvLinkPowerThres_t
-    Pointer(t_nvmlNvLinkPowerThres_t, false), // 2192 t_P_nvmlNvLinkPowerThres_t
-    Struct(587), // 2193 t_nvmlNvlinkSetBwMode_t
-    Pointer(t_nvmlNvlinkSetBwMode_t, false), // 2194 t_P_nvmlNvlinkSetBwMode_t
-    Struct(588), // 2195 t_nvmlNvlinkSetBwModeAsync_v1_t
-    Pointer(t_nvmlNvlinkSetBwModeAsync_v1_t, false), // 2196 t_P_nvmlNvlinkSetBwModeAsync_v1_t
-    Struct(589), // 2197 t_nvmlNvlinkSetNvleReady_v1_t
-    Pointer(t_nvmlNvlinkSetNvleReady_v1_t, false), // 2198 t_P_nvmlNvlinkSetNvleReady_v1_t
-    Struct(590), // 2199 t_nvmlPowerValue_v2_t
-    Pointer(t_nvmlPowerValue_v2_t, false), // 2200 t_P_nvmlPowerValue_v2_t
-    Struct(591), // 2201 t_nvmlRusdSettings_v1_t
-    Pointer(t_nvmlRusdSettings_v1_t, false), // 2202 t_P_nvmlRusdSettings_v1_t
-    Pointer(t_nvmlVgpuHeterogeneousMode_t, true), // 2203 t_PC_nvmlVgpuHeterogeneousMode_t
-    Struct(594), // 2204 t_nvmlVgpuSchedulerSetParams_t_vgpuSchedDataWithARR
-    Struct(595), // 2205 t_nvmlVgpuSchedulerSetParams_t_vgpuSchedData
-    Union(593), // 2206 t_nvmlVgpuSchedulerSetParams_t
-    Struct(592), // 2207 t_nvmlVgpuSchedulerSetState_t
-    Pointer(t_nvmlVgpuSchedulerSetState_t, false), // 2208 t_P_nvmlVgpuSchedulerSetState_t
-    Struct(596), // 2209 t_nvmlVgpuSchedulerState_v2_t
-    Pointer(t_nvmlVgpuSchedulerState_v2_t, false), // 2210 t_P_nvmlVgpuSchedulerState_v2_t
-    Struct(597), // 2211 t_nvmlNvlinkSetupNvleEncryptionKey_v1_t
-    Pointer(t_nvmlNvlinkSetupNvleEncryptionKey_v1_t, false), // 2212 t_P_nvmlNvlinkSetupNvleEncryptionKey_v1_t
-    Array(t_u32, 8), // 2213 t_A8_u32
-    Struct(599), // 2214 t_nvmlMask255_t
-    Struct(598), // 2215 t_nvmlWorkloadPowerProfileRequestedProfiles_t
-    Pointer(t_nvmlWorkloadPowerProfileRequestedProfiles_t, false), // 2216 t_P_nvmlWorkloadPowerProfileRequestedProfiles_t
-    Struct(600), // 2217 t_nvmlWorkloadPowerProfileCurrentProfiles_t
-    Pointer(t_nvmlWorkloadPowerProfileCurrentProfiles_t, false), // 2218 t_P_nvmlWorkloadPowerProfileCurrentProfiles_t
-    Struct(602), // 2219 t_nvmlWorkloadPowerProfileInfo_t
-    Array(t_nvmlWorkloadPowerProfileInfo_t, 255), // 2220 t_A255_nvmlWorkloadPowerProfileInfo_t
-    Struct(601), // 2221 t_nvmlWorkloadPowerProfileProfilesInfo_t
-    Pointer(t_nvmlWorkloadPowerProfileProfilesInfo_t, false), // 2222 t_P_nvmlWorkloadPowerProfileProfilesInfo_t
-    Enum(547), // 2223 t_nvmlPowerProfileOperation_t
-    Struct(603), // 2224 t_nvmlWorkloadPowerProfileUpdateProfiles_v1_t
-    Pointer(t_nvmlWorkloadPowerProfileUpdateProfiles_v1_t, false), // 2225 t_P_nvmlWorkloadPowerProfileUpdateProfiles_v1_t
-    Pointer(t_nvmlEventSet_t, false), // 2226 t_P_nvmlEventSet_t
-    Struct(604), // 2227 t_nvmlEventSetGetContextCount_v1_t
-    Pointer(t_nvmlEventSetGetContextCount_v1_t, false), // 2228 t_P_nvmlEventSetGetContextCount_v1_t
-    Struct(605), // 2229 t_nvmlEventSetGetContextData_v1_t
-    Pointer(t_nvmlEventSetGetContextData_v1_t, false), // 2230 t_P_nvmlEventSetGetContextData_v1_t
-    Struct(606), // 2231 t_nvmlEventSetGetContextInfo_v1_t
-    Pointer(t_nvmlEventSetGetContextInfo_v1_t, false), // 2232 t_P_nvmlEventSetGetContextInfo_v1_t
-    Struct(607), // 2233 t_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t
-    Pointer(t_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t, false), // 2234 t_P_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t
-    Struct(608), // 2235 t_nvmlGpuOperationalEventConfig_v1_t
-    Pointer(t_nvmlGpuOperationalEventConfig_v1_t, true), // 2236 t_PC_nvmlGpuOperationalEventConfig_v1_t
-    Struct(609), // 2237 t_nvmlEventData_t
-    Pointer(t_nvmlEventData_t, false), // 2238 t_P_nvmlEventData_t
-    Struct(610), // 2239 t_nvmlEventSetWait_v3_t
-    Pointer(t_nvmlEventSetWait_v3_t, false), // 2240 t_P_nvmlEventSetWait_v3_t
-    Struct(611), // 2241 t_nvmlExcludedDeviceInfo_t
-    Pointer(t_nvmlExcludedDeviceInfo_t, false), // 2242 t_P_nvmlExcludedDeviceInfo_t
-    Enum(548), // 2243 t_nvmlVgpuGuestInfoState_t
-    Array(t_u32, 6), // 2244 t_A6_u32
-    Struct(612), // 2245 t_nvmlVgpuMetadata_t
-    Pointer(t_nvmlVgpuMetadata_t, false), // 2246 t_P_nvmlVgpuMetadata_t
-    Flags(549, 4), // 2247 t_nvmlVgpuVmCompatibility_t_in4
-    Flags(550, 4), // 2248 t_nvmlVgpuPgpuCompatibilityLimitCode_t_in4
-    Struct(613), // 2249 t_nvmlVgpuPgpuCompatibility_t
-    Pointer(t_nvmlVgpuPgpuCompatibility_t, false), // 2250 t_P_nvmlVgpuPgpuCompatibility_t
-    Enum(551), // 2251 t_nvmlVgpuDriverCapability_t
-    Pointer(t_nvmlVgpuVersion_t, false), // 2252 t_P_nvmlVgpuVersion_t
-    Handle(203), // 2253 t_nvmlGpmSample_t
-    Struct(616), // 2254 t_nvmlGpmMetric_t_metricInfo
-    Struct(615), // 2255 t_nvmlGpmMetric_t
-    Array(t_nvmlGpmMetric_t, 477), // 2256 t_A477_nvmlGpmMetric_t
-    Struct(614), // 2257 t_nvmlGpmMetricsGet_t
-    Pointer(t_nvmlGpmMetricsGet_t, false), // 2258 t_P_nvmlGpmMetricsGet_t
-    Struct(617), // 2259 t_nvmlGpmSupport_t
-    Pointer(t_nvmlGpmSupport_t, false), // 2260 t_P_nvmlGpmSupport_t
-    Pointer(t_nvmlGpmSample_t, false), // 2261 t_P_nvmlGpmSample_t
-    Pointer(t_nvmlComputeInstance_t, false), // 2262 t_P_nvmlComputeInstance_t
-    Pointer(t_nvmlComputeInstancePlacement_t, true), // 2263 t_PC_nvmlComputeInstancePlacement_t
-    Struct(618), // 2264 t_nvmlActiveVgpuInstanceInfo_t
-    Pointer(t_nvmlActiveVgpuInstanceInfo_t, false), // 2265 t_P_nvmlActiveVgpuInstanceInfo_t
-    Pointer(t_nvmlComputeInstancePlacement_t, false), // 2266 t_P_nvmlComputeInstancePlacement_t
-    Enum(552), // 2267 t_nvmlComputeInstanceProfile
-    Struct(619), // 2268 t_nvmlComputeInstanceProfileInfo_t
-    Pointer(t_nvmlComputeInstanceProfileInfo_t, false), // 2269 t_P_nvmlComputeInstanceProfileInfo_t
-    Struct(620), // 2270 t_nvmlComputeInstanceProfileInfo_v2_t
-    Pointer(t_nvmlComputeInstanceProfileInfo_v2_t, false), // 2271 t_P_nvmlComputeInstanceProfileInfo_v2_t
-    Struct(621), // 2272 t_nvmlVgpuTypeIdInfo_t
-    Pointer(t_nvmlVgpuTypeIdInfo_t, false), // 2273 t_P_nvmlVgpuTypeIdInfo_t
-    Struct(622), // 2274 t_nvmlGpuInstanceInfo_t
-    Pointer(t_nvmlGpuInstanceInfo_t, false), // 2275 t_P_nvmlGpuInstanceInfo_t
-    Struct(623), // 2276 t_nvmlVgpuSchedulerLogInfo_t
-    Pointer(t_nvmlVgpuSchedulerLogInfo_t, false), // 2277 t_P_nvmlVgpuSchedulerLogInfo_t
-    Struct(624), // 2278 t_nvmlVgpuSchedulerStateInfo_t
-    Pointer(t_nvmlVgpuSchedulerStateInfo_t, false), // 2279 t_P_nvmlVgpuSchedulerStateInfo_t
-    Struct(625), // 2280 t_nvmlVgpuCreatablePlacementInfo_t
-    Pointer(t_nvmlVgpuCreatablePlacementInfo_t, false), // 2281 t_P_nvmlVgpuCreatablePlacementInfo_t
-    Struct(626), // 2282 t_nvmlVgpuSchedulerState_t
-    Pointer(t_nvmlVgpuSchedulerState_t, false), // 2283 t_P_nvmlVgpuSchedulerState_t
-    Flags(553, 4), // 2284 t_nvmlInitFlags_in4
-    Handle(204), // 2285 t_nvmlSystemEventSet_t
-    Struct(627), // 2286 t_nvmlSystemEventSetCreateRequest_t
-    Pointer(t_nvmlSystemEventSetCreateRequest_t, false), // 2287 t_P_nvmlSystemEventSetCreateRequest_t
-    Struct(628), // 2288 t_nvmlSystemEventSetFreeRequest_t
-    Pointer(t_nvmlSystemEventSetFreeRequest_t, false), // 2289 t_P_nvmlSystemEventSetFreeRequest_t
-    Struct(630), // 2290 t_nvmlSystemEventData_v1_t
-    Pointer(t_nvmlSystemEventData_v1_t, false), // 2291 t_P_nvmlSystemEventData_v1_t
-    Struct(629), // 2292 t_nvmlSystemEventSetWaitRequest_t
-    Pointer(t_nvmlSystemEventSetWaitRequest_t, false), // 2293 t_P_nvmlSystemEventSetWaitRequest_t
-    Struct(632), // 2294 t_nvmlCPERCursor_v1_t
-    Struct(631), // 2295 t_nvmlGetCPER_v1_t
-    Pointer(t_nvmlGetCPER_v1_t, false), // 2296 t_P_nvmlGetCPER_v1_t
-    Struct(633), // 2297 t_nvmlConfComputeSystemCaps_t
-    Pointer(t_nvmlConfComputeSystemCaps_t, false), // 2298 t_P_nvmlConfComputeSystemCaps_t
-    Struct(634), // 2299 t_nvmlConfComputeGetKeyRotationThresholdInfo_t
-    Pointer(t_nvmlConfComputeGetKeyRotationThresholdInfo_t, false), // 2300 t_P_nvmlConfComputeGetKeyRotationThresholdInfo_t
-    Struct(635), // 2301 t_nvmlSystemConfComputeSettings_t
-    Pointer(t_nvmlSystemConfComputeSettings_t, false), // 2302 t_P_nvmlSystemConfComputeSettings_t
-    Struct(636), // 2303 t_nvmlSystemConfComputeSettings_v2_t
-    Pointer(t_nvmlSystemConfComputeSettings_v2_t, false), // 2304 t_P_nvmlSystemConfComputeSettings_v2_t
-    Struct(637), // 2305 t_nvmlConfComputeSystemState_t
-    Pointer(t_nvmlConfComputeSystemState_t, false), // 2306 t_P_nvmlConfComputeSystemState_t
-    Struct(638), // 2307 t_nvmlSystemDriverBranchInfo_t
-    Pointer(t_nvmlSystemDriverBranchInfo_t, false), // 2308 t_P_nvmlSystemDriverBranchInfo_t
-    Struct(639), // 2309 t_nvmlHwbcEntry_t
-    Pointer(t_nvmlHwbcEntry_t, false), // 2310 t_P_nvmlHwbcEntry_t
-    Struct(640), // 2311 t_nvmlSystemRegisterEventRequest_t
-    Pointer(t_nvmlSystemRegisterEventRequest_t, false), // 2312 t_P_nvmlSystemRegisterEventRequest_t
-    Struct(641), // 2313 t_nvmlConfComputeSetKeyRotationThresholdInfo_t
-    Pointer(t_nvmlConfComputeSetKeyRotationThresholdInfo_t, false), // 2314 t_P_nvmlConfComputeSetKeyRotationThresholdInfo_t
-    Handle(205), // 2315 t_nvmlUnit_t
-    Enum(554), // 2316 t_nvmlFanState_t
-    Struct(643), // 2317 t_nvmlUnitFanInfo_t
-    Array(t_nvmlUnitFanInfo_t, 24), // 2318 t_A24_nvmlUnitFanInfo_t
-    Struct(642), // 2319 t_nvmlUnitFanSpeeds_t
-    Pointer(t_nvmlUnitFanSpeeds_t, false), // 2320 t_P_nvmlUnitFanSpeeds_t
-    Pointer(t_nvmlUnit_t, false), // 2321 t_P_nvmlUnit_t
-    Enum(555), // 2322 t_nvmlLedColor_t
-    Struct(644), // 2323 t_nvmlLedState_t
-    Pointer(t_nvmlLedState_t, false), // 2324 t_P_nvmlLedState_t
-    Struct(645), // 2325 t_nvmlPSUInfo_t
-    Pointer(t_nvmlPSUInfo_t, false), // 2326 t_P_nvmlPSUInfo_t
-    Struct(646), // 2327 t_nvmlUnitInfo_t
-    Pointer(t_nvmlUnitInfo_t, false), // 2328 t_P_nvmlUnitInfo_t
-    Struct(648), // 2329 t_nvmlVgpuLicenseExpiry_t
-    Struct(647), // 2330 t_nvmlVgpuLicenseInfo_t
-    Pointer(t_nvmlVgpuLicenseInfo_t, false), // 2331 t_P_nvmlVgpuLicenseInfo_t
-    Struct(649), // 2332 t_nvmlVgpuPlacementId_t
-    Pointer(t_nvmlVgpuPlacementId_t, false), // 2333 t_P_nvmlVgpuPlacementId_t
-    Struct(650), // 2334 t_nvmlVgpuRuntimeState_t
-    Pointer(t_nvmlVgpuRuntimeState_t, false), // 2335 t_P_nvmlVgpuRuntimeState_t
-    Enum(556), // 2336 t_nvmlVgpuVmIdType_t
-    Pointer(t_nvmlVgpuVmIdType_t, false), // 2337 t_P_nvmlVgpuVmIdType_t
-    Struct(651), // 2338 t_nvmlVgpuTypeBar1Info_t
-    Pointer(t_nvmlVgpuTypeBar1Info_t, false), // 2339 t_P_nvmlVgpuTypeBar1Info_t
-    Enum(557), // 2340 t_nvmlVgpuCapability_t
-    Struct(652), // 2341 t_nvmlVgpuTypeMaxInstance_t
-    Pointer(t_nvmlVgpuTypeMaxInstance_t, false), // 2342 t_P_nvmlVgpuTypeMaxInstance_t
-    Enum(558), // 2343 t_nvrtcResult
-    Status(558), // 2344 t_nvrtcResult_status
-    Handle(206), // 2345 t_nvrtcProgram
-    Pointer(t_nvrtcProgram, false), // 2346 t_P_nvrtcProgram
-    Struct(653), // 2347 t_nvrtcBundledHeadersInfo
-    Pointer(t_nvrtcBundledHeadersInfo, false), // 2348 t_P_nvrtcBundledHeadersInfo
-    Flags(559, 4), // 2349 t_nvrtcInstallHeaders_in4
-    Handle(207), // 2350 t_nvshmem_team_t
-    Enum(560), // 2351 t_nvshmemx_thread_support_t
-    Pointer(t_nvshmemx_thread_support_t, false), // 2352 t_P_nvshmemx_thread_support_t
-    Array(t_char, 48), // 2353 t_A48_char
-    Struct(654), // 2354 t_nvshmem_team_config_t
-    Pointer(t_nvshmem_team_config_t, false), // 2355 t_P_nvshmem_team_config_t
-    Pointer(t_nvshmem_team_config_t, true), // 2356 t_PC_nvshmem_team_config_t
-    Pointer(t_nvshmem_team_t, false), // 2357 t_P_nvshmem_team_t
-    Array(t_char, 124), // 2358 t_A124_char
-    Struct(658), // 2359 t_nvshmemx_uniqueid_t
-    Pointer(t_nvshmemx_uniqueid_t, false), // 2360 t_P_nvshmemx_uniqueid_t
-    Struct(657), // 2361 t_nvshmemx_uniqueid_args_t
-    Array(t_char, 92), // 2362 t_A92_char
-    Struct(656), // 2363 t_nvshmemx_init_args_t
-    Struct(655), // 2364 t_nvshmemx_init_attr_t
-    Pointer(t_nvshmemx_init_attr_t, false), // 2365 t_P_nvshmemx_init_attr_t
-    Struct(659), // 2366 t_nvshmemi_version_t
-    Enum(561), // 2367 t_nvshmemx_signal_op_t
-    Struct(660), // 2368 t_nvshmemx_collective_launch_attr_t
-    Pointer(t_nvshmemx_collective_launch_attr_t, true), // 2369 t_PC_nvshmemx_collective_launch_attr_t
-    Flags(562, 4), // 2370 t_flags_in4
-    Enum(563), // 2371 t_nvshmemx_cmp_type_t
-    Array(t_char, 60), // 2372 t_A60_char
-    Struct(661), // 2373 t_nvshmemx_region_attrs_t
-    Pointer(t_nvshmemx_region_attrs_t, true), // 2374 t_PC_nvshmemx_region_attrs_t
-    Pointer(t_nvshmemx_uniqueid_t, true), // 2375 t_PC_nvshmemx_uniqueid_t
-    Enum(564), // 2376 t_nvtiffStatus_t
-    Status(564), // 2377 t_nvtiffStatus_t_status
-    Handle(208), // 2378 t_nvtiffStream_t
-    Handle(209), // 2379 t_nvtiffDecoder_t
-    Handle(210), // 2380 t_nvtiffDecodeParams_t
-    Struct(662), // 2381 t_nvtiffImage_t
-    Pointer(t_nvtiffImage_t, false), // 2382 t_P_nvtiffImage_t
-    Pointer(t_nvtiffImage_t, true), // 2383 t_PC_nvtiffImage_t
-    Pointer(t_nvtiffDecodeParams_t, false), // 2384 t_P_nvtiffDecodeParams_t
-    Enum(565), // 2385 t_nvtiffOutputFormat_t
-    Struct(663), // 2386 t_nvtiffDecodeRegion_t
-    Pointer(t_nvtiffDecodeRegion_t, true), // 2387 t_PC_nvtiffDecodeRegion_t
-    Pointer(t_nvtiffDecoder_t, false), // 2388 t_P_nvtiffDecoder_t
-    Struct(664), // 2389 t_nvtiffDeviceAllocator_t
-    Pointer(t_nvtiffDeviceAllocator_t, false), // 2390 t_P_nvtiffDeviceAllocator_t
-    Struct(665), // 2391 t_nvtiffPinnedAllocator_t
-    Pointer(t_nvtiffPinnedAllocator_t, false), // 2392 t_P_nvtiffPinnedAllocator_t
-    Handle(211), // 2393 t_nvtiffEncoder_t
-    Handle(212), // 2394 t_nvtiffEncodeParams_t
-    Pointer(t_nvtiffEncodeParams_t, false), // 2395 t_P_nvtiffEncodeParams_t
-    Enum(566), // 2396 t_nvtiffGeoKey_t
-    Enum(567), // 2397 t_nvtiffGeoKeyDataType_t
-    Enum(568), // 2398 t_nvtiffImageGeometryType_t
-    Struct(666), // 2399 t_nvtiffImageGeometry_t
-    Pointer(t_nvtiffImageGeometry_t, true), // 2400 t_PC_nvtiffImageGeometry_t
-    Enum(569), // 2401 t_nvtiffCompression_t
-    Enum(570), // 2402 t_nvtiffPhotometricInt_t
-    Enum(571), // 2403 t_nvtiffPlanarConfig_t
-    Array(t_u16, 16), // 2404 t_A16_u16
-    Enum(572), // 2405 t_nvtiffSampleFormat_t
-    Array(t_nvtiffSampleFormat_t, 16), // 2406 t_A16_nvtiffSampleFormat_t
-    Struct(667), // 2407 t_nvtiffImageInfo_t
-    Pointer(t_nvtiffImageInfo_t, true), // 2408 t_PC_nvtiffImageInfo_t
-    Enum(573), // 2409 t_nvtiffJpegChromaSubsampling_t
-    Struct(668), // 2410 t_nvtiffJpegEncodeOptions_t
-    Pointer(t_nvtiffJpegEncodeOptions_t, true), // 2411 t_PC_nvtiffJpegEncodeOptions_t
-    Enum(574), // 2412 t_nvtiffTagDataType_t
-    Enum(575), // 2413 t_nvtiffVariant_t
-    Pointer(t_nvtiffEncoder_t, false), // 2414 t_P_nvtiffEncoder_t
-    Pointer(t_nvtiffGeoKeyDataType_t, false), // 2415 t_P_nvtiffGeoKeyDataType_t
-    Struct(669), // 2416 t_nvtiffStreamHeader_t
-    Pointer(t_nvtiffStreamHeader_t, false), // 2417 t_P_nvtiffStreamHeader_t
-    Pointer(t_nvtiffImageGeometry_t, false), // 2418 t_P_nvtiffImageGeometry_t
-    Pointer(t_nvtiffImageInfo_t, false), // 2419 t_P_nvtiffImageInfo_t
-    Pointer(t_nvtiffGeoKey_t, false), // 2420 t_P_nvtiffGeoKey_t
-    Pointer(t_nvtiffTagDataType_t, false), // 2421 t_P_nvtiffTagDataType_t
-    Pointer(t_nvtiffStream_t, false), // 2422 t_P_nvtiffStream_t
+    Enum(330), // 1237 t_cudssStatus_t_
+    Status(330), // 1238 t_cudssStatus_t_status_
+    Handle(100), // 1239 t_cudssConfig_t_
+    Pointer(t_cudssConfig_t_, false), // 1240 t_P_cudssConfig_t_
+    Enum(331), // 1241 t_cudssConfigParam_t_
+    Enum(332), // 1242 t_cudssAlgType_t
+    Enum(333), // 1243 t_cudssPivotType_t_
+    Handle(101), // 1244 t_cudssHandle_t_
+    Pointer(t_cudssHandle_t_, false), // 1245 t_P_cudssHandle_t_
+    Handle(102), // 1246 t_cudssData_t_
+    Pointer(t_cudssData_t_, false), // 1247 t_P_cudssData_t_
+    Enum(334), // 1248 t_cudssDataParam_t_
+    Flags(335, 4), // 1249 t_cudssPhase_t_in4_
+    Handle(103), // 1250 t_cudssMatrix_t_
+    Struct(370), // 1251 t_cudssDeviceMemHandler_t_
+    Pointer(t_cudssDeviceMemHandler_t_, false), // 1252 t_P_cudssDeviceMemHandler_t_
+    Pointer(t_cudssMatrix_t_, false), // 1253 t_P_cudssMatrix_t_
+    Enum(336), // 1254 t_cudssMatrixType_t_
+    Enum(337), // 1255 t_cudssMatrixViewType_t_
+    Enum(338), // 1256 t_cudssIndexBase_t_
+    Enum(339), // 1257 t_cudssLayout_t_
+    Pointer(t_cudssMatrixType_t_, false), // 1258 t_P_cudssMatrixType_t_
+    Pointer(t_cudssMatrixViewType_t_, false), // 1259 t_P_cudssMatrixViewType_t_
+    Pointer(t_cudssIndexBase_t_, false), // 1260 t_P_cudssIndexBase_t_
+    Pointer(t_cudssLayout_t_, false), // 1261 t_P_cudssLayout_t_
+    Flags(340, 4), // 1262 t_cudssMatrixFormat_t_in4_
+    Pointer(t_cudssMatrixFormat_t_in4_, false), // 1263 t_P_cudssMatrixFormat_t_in4_
+    Pointer(t_cudssDeviceMemHandler_t_, true), // 1264 t_PC_cudssDeviceMemHandler_t_
+    Enum(341), // 1265 t_cufftResult
+    Status(341), // 1266 t_cufftResult_status
+    Handle(104), // 1267 t_cufftHandle
+    Pointer(t_cufftHandle, false), // 1268 t_P_cufftHandle
+    Enum(342), // 1269 t_cufftType
+    Enum(343), // 1270 t_cufftDirection
+    Enum(344), // 1271 t_cufftProperty
+    Enum(345), // 1272 t_cufftXtCallbackType
+    Array(t_i32, 64), // 1273 t_A64_i32
+    Array(t_P_void, 64), // 1274 t_A64_P_void
+    Array(t_u64, 64), // 1275 t_A64_u64
+    Struct(372), // 1276 t_cudaXtDesc
+    Pointer(t_cudaXtDesc, false), // 1277 t_P_cudaXtDesc
+    Enum(346), // 1278 t_libFormat
+    Struct(371), // 1279 t_cudaLibXtDesc
+    Pointer(t_cudaLibXtDesc, false), // 1280 t_P_cudaLibXtDesc
+    Handle(105), // 1281 t_cudaLibXtDescPointer
+    Pointer(t_P_cudaLibXtDesc, false), // 1282 t_P_P_cudaLibXtDesc
+    Pointer(t_cudaLibXtDescPointer, false), // 1283 t_P_cudaLibXtDescPointer
+    Enum(347), // 1284 t_cufftXtSubFormat
+    Enum(348), // 1285 t_cufftXtCopyType
+    Enum(349), // 1286 t_cufftXtQueryType
+    Struct(373), // 1287 t_cufftXt1dFactors
+    Array(t_u64, 3), // 1288 t_A3_u64
+    Struct(374), // 1289 t_cufftBox3d
+    Pointer(t_cufftBox3d, true), // 1290 t_PC_cufftBox3d
+    Enum(350), // 1291 t_cufftXtWorkAreaPolicy
+    Handle(106), // 1292 t_fftw_plan
+    Array(t_f64, 2), // 1293 t_A2_f64
+    Pointer(t_A2_f64, false), // 1294 t_P_A2_f64
+    Enum(351), // 1295 t_fftwSign
+    Struct(375), // 1296 t_fftwf_iodim64
+    Pointer(t_fftwf_iodim64, true), // 1297 t_PC_fftwf_iodim64
+    Struct(376), // 1298 t_fftwf_iodim
+    Pointer(t_fftwf_iodim, true), // 1299 t_PC_fftwf_iodim
+    Handle(107), // 1300 t_fftwf_plan
+    Array(t_f32, 2), // 1301 t_A2_f32
+    Pointer(t_A2_f32, false), // 1302 t_P_A2_f32
+    Enum(352), // 1303 t_CUfileOpError
+    Struct(377), // 1304 t_CUfileError_t
+    Handle(108), // 1305 t_CUfileBatchHandle_t
+    Flags(353, 4), // 1306 t_CUfileStatus_t_in4
+    Struct(378), // 1307 t_CUfileIOEvents_t
+    Pointer(t_CUfileIOEvents_t, false), // 1308 t_P_CUfileIOEvents_t
+    Pointer(t_CUfileBatchHandle_t, false), // 1309 t_P_CUfileBatchHandle_t
+    Enum(354), // 1310 t_CUfileBatchMode_t
+    Struct(381), // 1311 t_CUfileIOParams_t_u_batch
+    Union(380), // 1312 t_CUfileIOParams_t_u
+    Handle(109), // 1313 t_CUfileHandle_t
+    Enum(355), // 1314 t_CUfileOpcode_t
+    Struct(379), // 1315 t_CUfileIOParams_t
+    Pointer(t_CUfileIOParams_t, false), // 1316 t_P_CUfileIOParams_t
+    Flags(356, 4), // 1317 t_cuFileRdmaFlags_in4
+    Flags(357, 4), // 1318 t_CUfileDriverStatusFlags_t_in4
+    Flags(358, 4), // 1319 t_CUfileP2PFlags_t_in4
+    Pointer(t_CUfileP2PFlags_t_in4, false), // 1320 t_P_CUfileP2PFlags_t_in4
+    Struct(383), // 1321 t_CUfileDrvProps_t_nvfs
+    Struct(382), // 1322 t_CUfileDrvProps_t
+    Pointer(t_CUfileDrvProps_t, false), // 1323 t_P_CUfileDrvProps_t
+    Enum(359), // 1324 t_CUFileBoolConfigParameter_t
+    Pointer(t_bool1, false), // 1325 t_P_bool1
+    Enum(360), // 1326 t_CUFileSizeTConfigParameter_t
+    Enum(361), // 1327 t_CUFileStringConfigParameter_t
+    Struct(385), // 1328 t_CUfileOpCounter_t
+    Struct(384), // 1329 t_CUfileStatsLevel1_t
+    Pointer(t_CUfileStatsLevel1_t, false), // 1330 t_P_CUfileStatsLevel1_t
+    Array(t_u64, 32), // 1331 t_A32_u64
+    Struct(386), // 1332 t_CUfileStatsLevel2_t
+    Pointer(t_CUfileStatsLevel2_t, false), // 1333 t_P_CUfileStatsLevel2_t
+    Array(t_char, 16), // 1334 t_A16_char
+    Array(t_u8, 16), // 1335 t_A16_u8
+    Struct(388), // 1336 t_CUfilePerGpuStats_t
+    Array(t_CUfilePerGpuStats_t, 16), // 1337 t_A16_CUfilePerGpuStats_t
+    Struct(387), // 1338 t_CUfileStatsLevel3_t
+    Pointer(t_CUfileStatsLevel3_t, false), // 1339 t_P_CUfileStatsLevel3_t
+    Pointer(t_CUfileHandle_t, false), // 1340 t_P_CUfileHandle_t
+    Enum(362), // 1341 t_CUfileFileHandleType
+    Union(390), // 1342 t_CUfileDescr_t_handle
+    Struct(391), // 1343 t_CUfileFSOps_t
+    Pointer(t_CUfileFSOps_t, true), // 1344 t_PC_CUfileFSOps_t
+    Struct(389), // 1345 t_CUfileDescr_t
+    Pointer(t_CUfileDescr_t, false), // 1346 t_P_CUfileDescr_t
+    Struct(392), // 1347 t_CUfileIOVec_t
+    Pointer(t_CUfileIOVec_t, true), // 1348 t_PC_CUfileIOVec_t
+    Flags(363, 4), // 1349 t_cuFileStreamFlags_in4
+    Enum(364), // 1350 t_curandStatus_t
+    Status(364), // 1351 t_curandStatus_t_status
+    Handle(110), // 1352 t_curandGenerator_t
+    Pointer(t_curandGenerator_t, false), // 1353 t_P_curandGenerator_t
+    Enum(365), // 1354 t_curandRngType_t
+    Handle(111), // 1355 t_curandDiscreteDistribution_t
+    Pointer(t_curandDiscreteDistribution_t, false), // 1356 t_P_curandDiscreteDistribution_t
+    Enum(366), // 1357 t_curandMethod_t
+    Array(t_u32, 32), // 1358 t_A32_u32
+    Pointer(t_A32_u32, false), // 1359 t_P_A32_u32
+    Pointer(t_P_A32_u32, false), // 1360 t_P_P_A32_u32
+    Enum(367), // 1361 t_curandDirectionVectorSet_t
+    Pointer(t_A64_u64, false), // 1362 t_P_A64_u64
+    Pointer(t_P_A64_u64, false), // 1363 t_P_P_A64_u64
+    Pointer(t_P_u32, false), // 1364 t_P_P_u32
+    Pointer(t_P_u64, false), // 1365 t_P_P_u64
+    Enum(368), // 1366 t_curandOrdering_t
+    Enum(369), // 1367 t_cusolverStatus_t
+    Status(369), // 1368 t_cusolverStatus_t_status
+    Handle(112), // 1369 t_cusolverDnHandle_t
+    Enum(370), // 1370 t_cusolverEigMode_t
+    Handle(113), // 1371 t_gesvdjInfo_t
+    Enum(371), // 1372 t_cusolverEigRange_t
+    Handle(114), // 1373 t_syevjInfo_t
+    Enum(372), // 1374 t_cusolverEigType_t
+    Pointer(t_cusolverDnHandle_t, false), // 1375 t_P_cusolverDnHandle_t
+    Pointer(t_gesvdjInfo_t, false), // 1376 t_P_gesvdjInfo_t
+    Handle(115), // 1377 t_cusolverDnParams_t
+    Pointer(t_cusolverDnParams_t, false), // 1378 t_P_cusolverDnParams_t
+    Pointer(t_syevjInfo_t, false), // 1379 t_P_syevjInfo_t
+    Enum(373), // 1380 t_cusolverDeterministicMode_t
+    Pointer(t_cusolverDeterministicMode_t, false), // 1381 t_P_cusolverDeterministicMode_t
+    Enum(374), // 1382 t_cudaEmulationStrategy
+    Pointer(t_cudaEmulationStrategy, false), // 1383 t_P_cudaEmulationStrategy
+    Enum(375), // 1384 t_cusolverMathMode_t
+    Pointer(t_cusolverMathMode_t, false), // 1385 t_P_cusolverMathMode_t
+    Handle(116), // 1386 t_cusolverDnIRSInfos_t
+    Pointer(t_cusolverDnIRSInfos_t, false), // 1387 t_P_cusolverDnIRSInfos_t
+    Handle(117), // 1388 t_cusolverDnIRSParams_t
+    Pointer(t_cusolverDnIRSParams_t, false), // 1389 t_P_cusolverDnIRSParams_t
+    Enum(376), // 1390 t_cusolverIRSRefinement_t
+    Enum(377), // 1391 t_cusolverPrecType_t
+    Enum(378), // 1392 t_cusolverDnFunction_t
+    Enum(379), // 1393 t_cusolverAlgMode_t
+    Enum(380), // 1394 t_cusolverDirectMode_t
+    Enum(381), // 1395 t_cusolverStorevMode_t
+    Enum(382), // 1396 t_cusolverEigComp_t
+    Handle(118), // 1397 t_cusolverMgHandle_t
+    Pointer(t_cusolverMgHandle_t, false), // 1398 t_P_cusolverMgHandle_t
+    Handle(119), // 1399 t_cudaLibMgGrid_t
+    Pointer(t_cudaLibMgGrid_t, false), // 1400 t_P_cudaLibMgGrid_t
+    Enum(383), // 1401 t_cusolverMgGridMapping_t
+    Handle(120), // 1402 t_cudaLibMgMatrixDesc_t
+    Pointer(t_cudaLibMgMatrixDesc_t, false), // 1403 t_P_cudaLibMgMatrixDesc_t
+    Handle(121), // 1404 t_cusolverRfHandle_t
+    Pointer(t_cusolverRfHandle_t, false), // 1405 t_P_cusolverRfHandle_t
+    Enum(384), // 1406 t_cusolverRfFactorization_t
+    Pointer(t_cusolverRfFactorization_t, false), // 1407 t_P_cusolverRfFactorization_t
+    Enum(385), // 1408 t_cusolverRfTriangularSolve_t
+    Pointer(t_cusolverRfTriangularSolve_t, false), // 1409 t_P_cusolverRfTriangularSolve_t
+    Enum(386), // 1410 t_cusolverRfMatrixFormat_t
+    Pointer(t_cusolverRfMatrixFormat_t, false), // 1411 t_P_cusolverRfMatrixFormat_t
+    Enum(387), // 1412 t_cusolverRfUnitDiagonal_t
+    Pointer(t_cusolverRfUnitDiagonal_t, false), // 1413 t_P_cusolverRfUnitDiagonal_t
+    Enum(388), // 1414 t_cusolverRfNumericBoostReport_t
+    Pointer(t_cusolverRfNumericBoostReport_t, false), // 1415 t_P_cusolverRfNumericBoostReport_t
+    Enum(389), // 1416 t_cusolverRfResetValuesFastMode_t
+    Pointer(t_cusolverRfResetValuesFastMode_t, false), // 1417 t_P_cusolverRfResetValuesFastMode_t
+    Handle(122), // 1418 t_cusolverSpHandle_t
+    Handle(123), // 1419 t_cusparseMatDescr_t
+    Handle(124), // 1420 t_csrcholInfo_t
+    Handle(125), // 1421 t_csrcholInfoHost_t
+    Handle(126), // 1422 t_csrluInfoHost_t
+    Handle(127), // 1423 t_csrqrInfo_t
+    Handle(128), // 1424 t_csrqrInfoHost_t
+    Pointer(t_cusolverSpHandle_t, false), // 1425 t_P_cusolverSpHandle_t
+    Pointer(t_csrcholInfo_t, false), // 1426 t_P_csrcholInfo_t
+    Pointer(t_csrcholInfoHost_t, false), // 1427 t_P_csrcholInfoHost_t
+    Pointer(t_csrluInfoHost_t, false), // 1428 t_P_csrluInfoHost_t
+    Pointer(t_csrqrInfo_t, false), // 1429 t_P_csrqrInfo_t
+    Pointer(t_csrqrInfoHost_t, false), // 1430 t_P_csrqrInfoHost_t
+    Handle(129), // 1431 t_cusolverMpGrid_t
+    Handle(130), // 1432 t_cusolverMpHandle_t
+    Pointer(t_cusolverMpHandle_t, false), // 1433 t_P_cusolverMpHandle_t
+    Pointer(t_cusolverMpGrid_t, false), // 1434 t_P_cusolverMpGrid_t
+    Enum(390), // 1435 t_cusolverMpGridMapping_t
+    Handle(131), // 1436 t_cusolverMpMatrixDescriptor_t
+    Pointer(t_cusolverMpMatrixDescriptor_t, false), // 1437 t_P_cusolverMpMatrixDescriptor_t
+    Handle(132), // 1438 t_cusolverMpGesvdDescriptor_t
+    Pointer(t_cusolverMpGesvdDescriptor_t, false), // 1439 t_P_cusolverMpGesvdDescriptor_t
+    Enum(391), // 1440 t_cusolverMpGesvdDescriptorAttribute_t
+    Handle(133), // 1441 t_cusolverMpNewtonSchulzDescriptor_t
+    Pointer(t_cusolverMpNewtonSchulzDescriptor_t, false), // 1442 t_P_cusolverMpNewtonSchulzDescriptor_t
+    Enum(392), // 1443 t_cusolverMpNewtonSchulzDescriptorAttribute_t
+    Handle(134), // 1444 t_cusolverMpPolarDescriptor_t
+    Pointer(t_cusolverMpPolarDescriptor_t, false), // 1445 t_P_cusolverMpPolarDescriptor_t
+    Enum(393), // 1446 t_cusolverMpPolarDescriptorAttribute_t
+    Enum(394), // 1447 t_cusparseStatus_t
+    Status(394), // 1448 t_cusparseStatus_t_status
+    Handle(135), // 1449 t_cusparseHandle_t
+    Handle(136), // 1450 t_cusparseSpVecDescr_t
+    Handle(137), // 1451 t_cusparseDnVecDescr_t
+    Handle(138), // 1452 t_cusparseConstSpVecDescr_t
+    Handle(139), // 1453 t_cusparseSpMatDescr_t
+    Enum(395), // 1454 t_cusparseIndexType_t
+    Pointer(t_cusparseIndexType_t, false), // 1455 t_P_cusparseIndexType_t
+    Enum(396), // 1456 t_cusparseIndexBase_t
+    Pointer(t_cusparseIndexBase_t, false), // 1457 t_P_cusparseIndexBase_t
+    Enum(397), // 1458 t_cusparseDirection_t
+    Handle(140), // 1459 t_bsric02Info_t
+    Enum(398), // 1460 t_cusparseSolvePolicy_t
+    Handle(141), // 1461 t_bsrilu02Info_t
+    Enum(399), // 1462 t_cusparseOperation_t
+    Handle(142), // 1463 t_bsrsm2Info_t
+    Handle(143), // 1464 t_bsrsv2Info_t
+    Handle(144), // 1465 t_csru2csrInfo_t
+    Handle(145), // 1466 t_cusparseColorInfo_t
+    Handle(146), // 1467 t_csrgemm2Info_t
+    Handle(147), // 1468 t_csric02Info_t
+    Handle(148), // 1469 t_csrilu02Info_t
+    Handle(149), // 1470 t_csrsm2Info_t
+    Handle(150), // 1471 t_csrsv2Info_t
+    Enum(400), // 1472 t_cusparseAction_t
+    Handle(151), // 1473 t_cusparseConstSpMatDescr_t
+    Handle(152), // 1474 t_cusparseConstDnMatDescr_t
+    Enum(401), // 1475 t_cusparseOrder_t
+    Pointer(t_cusparseOrder_t, false), // 1476 t_P_cusparseOrder_t
+    Handle(153), // 1477 t_cusparseConstDnVecDescr_t
+    Handle(154), // 1478 t_cusparseDnMatDescr_t
+    Pointer(t_cusparseHandle_t, false), // 1479 t_P_cusparseHandle_t
+    Pointer(t_cusparseSpMatDescr_t, false), // 1480 t_P_cusparseSpMatDescr_t
+    Pointer(t_bsric02Info_t, false), // 1481 t_P_bsric02Info_t
+    Pointer(t_bsrilu02Info_t, false), // 1482 t_P_bsrilu02Info_t
+    Pointer(t_bsrsm2Info_t, false), // 1483 t_P_bsrsm2Info_t
+    Pointer(t_bsrsv2Info_t, false), // 1484 t_P_bsrsv2Info_t
+    Pointer(t_cusparseColorInfo_t, false), // 1485 t_P_cusparseColorInfo_t
+    Pointer(t_cusparseConstSpMatDescr_t, false), // 1486 t_P_cusparseConstSpMatDescr_t
+    Pointer(t_cusparseConstDnMatDescr_t, false), // 1487 t_P_cusparseConstDnMatDescr_t
+    Pointer(t_cusparseConstDnVecDescr_t, false), // 1488 t_P_cusparseConstDnVecDescr_t
+    Pointer(t_cusparseConstSpVecDescr_t, false), // 1489 t_P_cusparseConstSpVecDescr_t
+    Pointer(t_csrgemm2Info_t, false), // 1490 t_P_csrgemm2Info_t
+    Pointer(t_csric02Info_t, false), // 1491 t_P_csric02Info_t
+    Pointer(t_csrilu02Info_t, false), // 1492 t_P_csrilu02Info_t
+    Pointer(t_csrsm2Info_t, false), // 1493 t_P_csrsm2Info_t
+    Pointer(t_csrsv2Info_t, false), // 1494 t_P_csrsv2Info_t
+    Pointer(t_csru2csrInfo_t, false), // 1495 t_P_csru2csrInfo_t
+    Pointer(t_cusparseDnMatDescr_t, false), // 1496 t_P_cusparseDnMatDescr_t
+    Pointer(t_cusparseDnVecDescr_t, false), // 1497 t_P_cusparseDnVecDescr_t
+    Pointer(t_cusparseMatDescr_t, false), // 1498 t_P_cusparseMatDescr_t
+    Handle(155), // 1499 t_pruneInfo_t
+    Pointer(t_pruneInfo_t, false), // 1500 t_P_pruneInfo_t
+    Pointer(t_cusparseSpVecDescr_t, false), // 1501 t_P_cusparseSpVecDescr_t
+    Enum(402), // 1502 t_cusparseCsr2CscAlg_t
+    Enum(403), // 1503 t_cusparseAlgMode_t
+    Enum(404), // 1504 t_cusparseDenseToSparseAlg_t
+    Enum(405), // 1505 t_cusparseColorAlg_t
+    Pointer(t_cusparseColorAlg_t, false), // 1506 t_P_cusparseColorAlg_t
+    Enum(406), // 1507 t_cusparseDiagType_t
+    Enum(407), // 1508 t_cusparseFillMode_t
+    Enum(408), // 1509 t_cusparseMatrixType_t
+    Enum(409), // 1510 t_cusparsePointerMode_t
+    Pointer(t_cusparsePointerMode_t, false), // 1511 t_P_cusparsePointerMode_t
+    Enum(410), // 1512 t_cusparseSDDMMAlg_t
+    Enum(411), // 1513 t_cusparseSpGEAMAlg_t
+    Handle(156), // 1514 t_cusparseSpGEAMDescr_t
+    Pointer(t_cusparseSpGEAMDescr_t, false), // 1515 t_P_cusparseSpGEAMDescr_t
+    Enum(412), // 1516 t_cusparseSpGEMMAlg_t
+    Handle(157), // 1517 t_cusparseSpGEMMDescr_t
+    Pointer(t_cusparseSpGEMMDescr_t, false), // 1518 t_P_cusparseSpGEMMDescr_t
+    Enum(413), // 1519 t_cusparseSpMMAlg_t
+    Handle(158), // 1520 t_cusparseSpMMOpPlan_t
+    Pointer(t_cusparseSpMMOpPlan_t, false), // 1521 t_P_cusparseSpMMOpPlan_t
+    Enum(414), // 1522 t_cusparseSpMMOpAlg_t
+    Enum(415), // 1523 t_cusparseSpMVAlg_t
+    Enum(416), // 1524 t_cusparseSpMatAttribute_t
+    Enum(417), // 1525 t_cusparseSpMatStorage_t
+    Enum(418), // 1526 t_cusparseSymmetryType_t
+    Enum(419), // 1527 t_cusparseFormat_t
+    Pointer(t_cusparseFormat_t, false), // 1528 t_P_cusparseFormat_t
+    Enum(420), // 1529 t_cusparseSpSMAlg_t
+    Handle(159), // 1530 t_cusparseSpSMDescr_t
+    Pointer(t_cusparseSpSMDescr_t, false), // 1531 t_P_cusparseSpSMDescr_t
+    Enum(421), // 1532 t_cusparseSpSMUpdate_t
+    Enum(422), // 1533 t_cusparseSpSVAlg_t
+    Handle(160), // 1534 t_cusparseSpSVDescr_t
+    Pointer(t_cusparseSpSVDescr_t, false), // 1535 t_P_cusparseSpSVDescr_t
+    Enum(423), // 1536 t_cusparseSpSVUpdate_t
+    Enum(424), // 1537 t_cusparseSparseToDenseAlg_t
+    Array(t_u8, 512), // 1538 t_A512_u8
+    Struct(393), // 1539 t_cusparseLtHandle_t
+    Pointer(t_cusparseLtHandle_t, true), // 1540 t_PC_cusparseLtHandle_t
+    Handle(161), // 1541 t_cusparseLtHandlePointer
+    Struct(394), // 1542 t_cusparseLtMatDescriptor_t
+    Pointer(t_cusparseLtMatDescriptor_t, false), // 1543 t_P_cusparseLtMatDescriptor_t
+    Handle(162), // 1544 t_cusparseLtMatDescriptorPointer
+    Pointer(t_cusparseLtHandle_t, false), // 1545 t_P_cusparseLtHandle_t
+    Pointer(t_cusparseLtMatDescriptor_t, true), // 1546 t_PC_cusparseLtMatDescriptor_t
+    Enum(425), // 1547 t_cusparseLtMatDescAttribute_t
+    Struct(395), // 1548 t_cusparseLtMatmulPlan_t
+    Pointer(t_cusparseLtMatmulPlan_t, true), // 1549 t_PC_cusparseLtMatmulPlan_t
+    Handle(163), // 1550 t_cusparseLtMatmulPlanPointer
+    Struct(396), // 1551 t_cusparseLtMatmulAlgSelection_t
+    Pointer(t_cusparseLtMatmulAlgSelection_t, true), // 1552 t_PC_cusparseLtMatmulAlgSelection_t
+    Handle(164), // 1553 t_cusparseLtMatmulAlgSelectionPointer
+    Enum(426), // 1554 t_cusparseLtMatmulAlgAttribute_t
+    Enum(427), // 1555 t_cusparseLtSplitKMode_t
+    Pointer(t_cusparseLtMatmulAlgSelection_t, false), // 1556 t_P_cusparseLtMatmulAlgSelection_t
+    Struct(397), // 1557 t_cusparseLtMatmulDescriptor_t
+    Pointer(t_cusparseLtMatmulDescriptor_t, true), // 1558 t_PC_cusparseLtMatmulDescriptor_t
+    Handle(165), // 1559 t_cusparseLtMatmulDescriptorPointer
+    Enum(428), // 1560 t_cusparseLtMatmulAlg_t
+    Enum(429), // 1561 t_cusparseLtMatmulDescAttribute_t
+    Enum(430), // 1562 t_cusparseLtMatmulMatrixScale_t
+    Pointer(t_cusparseLtMatmulDescriptor_t, false), // 1563 t_P_cusparseLtMatmulDescriptor_t
+    Enum(431), // 1564 t_cusparseComputeType
+    Pointer(t_cusparseLtMatmulPlan_t, false), // 1565 t_P_cusparseLtMatmulPlan_t
+    Enum(432), // 1566 t_cusparseLtPruneAlg_t
+    Enum(433), // 1567 t_cusparseLtSparsity_t
+    Enum(434), // 1568 t_cutensorStatus_t
+    Status(434), // 1569 t_cutensorStatus_t_status
+    Handle(166), // 1570 t_cutensorHandle_t
+    Handle(167), // 1571 t_cutensorPlan_t
+    Pointer(t_cutensorHandle_t, false), // 1572 t_P_cutensorHandle_t
+    Handle(168), // 1573 t_cutensorOperationDescriptor_t
+    Pointer(t_cutensorOperationDescriptor_t, false), // 1574 t_P_cutensorOperationDescriptor_t
+    Handle(169), // 1575 t_cutensorBlockSparseTensorDescriptor_t
+    Enum(435), // 1576 t_cutensorOperator_t
+    Handle(170), // 1577 t_cutensorComputeDescriptor_t
+    Pointer(t_cutensorBlockSparseTensorDescriptor_t, false), // 1578 t_P_cutensorBlockSparseTensorDescriptor_t
+    Handle(171), // 1579 t_cutensorTensorDescriptor_t
+    Pointer(t_cutensorPlan_t, false), // 1580 t_P_cutensorPlan_t
+    Handle(172), // 1581 t_cutensorPlanPreference_t
+    Pointer(t_cutensorPlanPreference_t, false), // 1582 t_P_cutensorPlanPreference_t
+    Enum(436), // 1583 t_cutensorAlgo_t
+    Enum(437), // 1584 t_cutensorJitMode_t
+    Pointer(t_cutensorTensorDescriptor_t, false), // 1585 t_P_cutensorTensorDescriptor_t
+    Enum(438), // 1586 t_cutensorWorksizePreference_t
+    Handle(173), // 1587 t_cutensorMgHandle_t
+    Handle(174), // 1588 t_cutensorMgContractionPlan_t
+    Handle(175), // 1589 t_cutensorMgContractionFind_t
+    Enum(439), // 1590 t_cutensorMgContractionFindAttribute_t
+    Handle(176), // 1591 t_cutensorMgContractionDescriptor_t
+    Handle(177), // 1592 t_cutensorMgCopyPlan_t
+    Handle(178), // 1593 t_cutensorMgCopyDescriptor_t
+    Pointer(t_cutensorMgHandle_t, false), // 1594 t_P_cutensorMgHandle_t
+    Pointer(t_cutensorMgContractionDescriptor_t, false), // 1595 t_P_cutensorMgContractionDescriptor_t
+    Handle(179), // 1596 t_cutensorMgTensorDescriptor_t
+    Flags(440, 4), // 1597 t_cutensorComputeType_t_in4
+    Pointer(t_cutensorMgContractionFind_t, false), // 1598 t_P_cutensorMgContractionFind_t
+    Enum(441), // 1599 t_cutensorMgAlgo_t
+    Pointer(t_cutensorMgContractionPlan_t, false), // 1600 t_P_cutensorMgContractionPlan_t
+    Pointer(t_cutensorMgCopyDescriptor_t, false), // 1601 t_P_cutensorMgCopyDescriptor_t
+    Pointer(t_cutensorMgCopyPlan_t, false), // 1602 t_P_cutensorMgCopyPlan_t
+    Pointer(t_cutensorMgTensorDescriptor_t, false), // 1603 t_P_cutensorMgTensorDescriptor_t
+    Enum(442), // 1604 t_cutensorOperationDescriptorAttribute_t
+    Enum(443), // 1605 t_cutensorPlanAttribute_t
+    Enum(444), // 1606 t_cutensorPlanPreferenceAttribute_t
+    Enum(445), // 1607 t_cutensorAutotuneMode_t
+    Enum(446), // 1608 t_cutensorCacheMode_t
+    Enum(447), // 1609 t_cutensorStatus_t_
+    Status(447), // 1610 t_cutensorStatus_t_status_
+    Enum(448), // 1611 t_cutensorContractionDescriptorAttributes_t
+    Enum(449), // 1612 t_cutensorContractionFindAttributes_t
+    Enum(450), // 1613 t_cutensorWorksizePreference_t_
+    Enum(451), // 1614 t_cutensorOperator_t_
+    Flags(452, 4), // 1615 t_cutensorComputeType_t_in4_
+    Enum(453), // 1616 t_cutensorAlgo_t_
+    Handle(180), // 1617 t_cutensorMgHandle_t_
+    Handle(181), // 1618 t_cutensorMgContractionPlan_t_
+    Handle(182), // 1619 t_cutensorMgContractionFind_t_
+    Enum(454), // 1620 t_cutensorMgContractionFindAttribute_t_
+    Handle(183), // 1621 t_cutensorMgContractionDescriptor_t_
+    Handle(184), // 1622 t_cutensorMgCopyPlan_t_
+    Handle(185), // 1623 t_cutensorMgCopyDescriptor_t_
+    Pointer(t_cutensorMgHandle_t_, false), // 1624 t_P_cutensorMgHandle_t_
+    Pointer(t_cutensorMgContractionDescriptor_t_, false), // 1625 t_P_cutensorMgContractionDescriptor_t_
+    Handle(186), // 1626 t_cutensorMgTensorDescriptor_t_
+    Pointer(t_cutensorMgContractionFind_t_, false), // 1627 t_P_cutensorMgContractionFind_t_
+    Enum(455), // 1628 t_cutensorMgAlgo_t_
+    Pointer(t_cutensorMgContractionPlan_t_, false), // 1629 t_P_cutensorMgContractionPlan_t_
+    Pointer(t_cutensorMgCopyDescriptor_t_, false), // 1630 t_P_cutensorMgCopyDescriptor_t_
+    Pointer(t_cutensorMgCopyPlan_t_, false), // 1631 t_P_cutensorMgCopyPlan_t_
+    Pointer(t_cutensorMgTensorDescriptor_t_, false), // 1632 t_P_cutensorMgTensorDescriptor_t_
+    Enum(456), // 1633 t_ncclResult_t
+    Status(456), // 1634 t_ncclResult_t_status
+    Enum(457), // 1635 t_ncclDataType_t
+    Struct(399), // 1636 t_ncclConfigExt_t
+    Pointer(t_ncclConfigExt_t, false), // 1637 t_P_ncclConfigExt_t
+    Struct(400), // 1638 t_ncclConfigExt_t_key
+    Union(401), // 1639 t_ncclConfigExt_t_val
+    Enum(458), // 1640 t_ncclUndefined
+    Enum(459), // 1641 t_ncclCtaPolicy
+    Struct(398), // 1642 t_ncclCollConfig_t
+    Pointer(t_ncclCollConfig_t, true), // 1643 t_PC_ncclCollConfig_t
+    Enum(460), // 1644 t_ncclRedOp_t
+    Handle(187), // 1645 t_ncclRegistration
+    Pointer(t_ncclResult_t, false), // 1646 t_P_ncclResult_t
+    Array(t_char, 128), // 1647 t_A128_char
+    Array(t_u8, 128), // 1648 t_A128_u8
+    Struct(402), // 1649 t_ncclUniqueId
+    Pointer(t_ncclUniqueId, false), // 1650 t_P_ncclUniqueId
+    Pointer(t_ncclUniqueId, true), // 1651 t_PC_ncclUniqueId
+    Pointer(t_ncclComm_t, false), // 1652 t_P_ncclComm_t
+    Enum(461), // 1653 t_ncclHostCftMode_t
+    Enum(462), // 1654 t_ncclNvlsHostMode_t
+    Struct(403), // 1655 t_ncclConfig_t
+    Pointer(t_ncclConfig_t, false), // 1656 t_P_ncclConfig_t
+    Enum(463), // 1657 t_ncclCommMemStat_t
+    Pointer(t_ncclRegistration, false), // 1658 t_P_ncclRegistration
+    Flags(464, 4), // 1659 t_ncclRevokeFlags_in4
+    Flags(465, 4), // 1660 t_ncclShrinkFlags_in4
+    Enum(466), // 1661 t_ncclColor
+    Flags(467, 4), // 1662 t_ncclSuspendFlags_in4
+    Handle(188), // 1663 t_ncclWindow_t
+    Pointer(t_ncclWindow_t, false), // 1664 t_P_ncclWindow_t
+    Flags(468, 4), // 1665 t_ncclWindowFlags_in4
+    Struct(404), // 1666 t_ncclSimInfo_t
+    Pointer(t_ncclSimInfo_t, false), // 1667 t_P_ncclSimInfo_t
+    Handle(189), // 1668 t_ncclParamHandle_t
+    Pointer(t_ncclParamHandle_t, false), // 1669 t_P_ncclParamHandle_t
+    Pointer(t_P_PC_char, false), // 1670 t_P_P_PC_char
+    Pointer(t_i16, false), // 1671 t_P_i16
+    Pointer(t_i8, false), // 1672 t_P_i8
+    Pointer(t_u16, false), // 1673 t_P_u16
+    Pointer(t_ncclRedOp_t, false), // 1674 t_P_ncclRedOp_t
+    Enum(469), // 1675 t_ncclScalarResidence_t
+    Enum(470), // 1676 t_ncclEncryptionMode_t
+    Struct(405), // 1677 t_ncclEncryptionConfig_t
+    Pointer(t_ncclEncryptionConfig_t, true), // 1678 t_PC_ncclEncryptionConfig_t
+    Struct(406), // 1679 t_ncclWaitSignalDesc_t
+    Pointer(t_ncclWaitSignalDesc_t, false), // 1680 t_P_ncclWaitSignalDesc_t
+    Struct(407), // 1681 t_NppLibraryVersion
+    Pointer(t_NppLibraryVersion, true), // 1682 t_PC_NppLibraryVersion
+    Enum(471), // 1683 t_NppStatus
+    Status(471), // 1684 t_NppStatus_status
+    Union(410), // 1685 t_NppStreamContext__1
+    Struct(408), // 1686 t_NppStreamContext
+    Pointer(t_NppStreamContext, false), // 1687 t_P_NppStreamContext
+    Pointer(t_u16, true), // 1688 t_PC_u16
+    Struct(411), // 1689 t_NppiSize
+    Struct(412), // 1690 t_Npp16f
+    Pointer(t_Npp16f, true), // 1691 t_PC_Npp16f
+    Pointer(t_Npp16f, false), // 1692 t_P_Npp16f
+    Pointer(t_i16, true), // 1693 t_PC_i16
+    Struct(413), // 1694 t_Npp16sc
+    Pointer(t_Npp16sc, true), // 1695 t_PC_Npp16sc
+    Pointer(t_Npp16sc, false), // 1696 t_P_Npp16sc
+    Struct(414), // 1697 t_Npp32fc
+    Pointer(t_Npp32fc, true), // 1698 t_PC_Npp32fc
+    Pointer(t_Npp32fc, false), // 1699 t_P_Npp32fc
+    Struct(415), // 1700 t_Npp32sc
+    Pointer(t_Npp32sc, true), // 1701 t_PC_Npp32sc
+    Pointer(t_Npp32sc, false), // 1702 t_P_Npp32sc
+    Enum(472), // 1703 t_NppiAlphaOp
+    Pointer(t_i8, true), // 1704 t_PC_i8
+    Pointer(t_P_u8, false), // 1705 t_P_P_u8
+    Pointer(t_PC_u8, false), // 1706 t_P_PC_u8
+    Struct(416), // 1707 t_NppiRect
+    Enum(473), // 1708 t_NppiBayerGridPosition
+    Enum(474), // 1709 t_NppiInterpolationMode
+    Struct(417), // 1710 t_NppiPoint32f
+    Struct(418), // 1711 t_NppiProfileData
+    Pointer(t_NppiProfileData, false), // 1712 t_P_NppiProfileData
+    Pointer(t_P_i16, false), // 1713 t_P_P_i16
+    Pointer(t_PC_i16, false), // 1714 t_P_PC_i16
+    Pointer(t_P_u16, false), // 1715 t_P_P_u16
+    Pointer(t_PC_u16, false), // 1716 t_P_PC_u16
+    Pointer(t_P_i8, false), // 1717 t_P_P_i8
+    Pointer(t_PC_i8, false), // 1718 t_P_PC_i8
+    Struct(419), // 1719 t_NppiColorTwistBatchCXR
+    Pointer(t_NppiColorTwistBatchCXR, false), // 1720 t_P_NppiColorTwistBatchCXR
+    Enum(475), // 1721 t_NppCmpOp
+    Struct(420), // 1722 t_NppiImageDescriptor
+    Pointer(t_NppiImageDescriptor, false), // 1723 t_P_NppiImageDescriptor
+    Struct(421), // 1724 t_NppiBufferDescriptor
+    Pointer(t_NppiBufferDescriptor, false), // 1725 t_P_NppiBufferDescriptor
+    Struct(423), // 1726 t_NppiPoint
+    Struct(422), // 1727 t_NppiCompressedMarkerLabelsInfo
+    Pointer(t_NppiCompressedMarkerLabelsInfo, false), // 1728 t_P_NppiCompressedMarkerLabelsInfo
+    Struct(425), // 1729 t_NppiContourPixelGeometryInfo
+    Struct(424), // 1730 t_NppiContourPixelDirectionInfo
+    Pointer(t_NppiContourPixelDirectionInfo, false), // 1731 t_P_NppiContourPixelDirectionInfo
+    Pointer(t_NppiContourPixelGeometryInfo, false), // 1732 t_P_NppiContourPixelGeometryInfo
+    Struct(426), // 1733 t_NppiContourBlockSegment
+    Pointer(t_NppiContourBlockSegment, false), // 1734 t_P_NppiContourBlockSegment
+    Struct(427), // 1735 t_NppiContourTotalsInfo
+    Pointer(t_NppiContourTotalsInfo, false), // 1736 t_P_NppiContourTotalsInfo
+    Pointer(t_NppiPoint32f, false), // 1737 t_P_NppiPoint32f
+    Struct(428), // 1738 t_NppiPoint64f
+    Pointer(t_NppiPoint64f, false), // 1739 t_P_NppiPoint64f
+    Enum(476), // 1740 t_NppRoundMode
+    Pointer(t_PC_i32, false), // 1741 t_P_PC_i32
+    Enum(477), // 1742 t_NppiBorderType
+    Enum(478), // 1743 t_NppiDifferentialKernel
+    Enum(479), // 1744 t_NppiMaskSize
+    Enum(480), // 1745 t_NppiNorm
+    Struct(429), // 1746 t_NppPointPolar
+    Pointer(t_NppPointPolar, false), // 1747 t_P_NppPointPolar
+    Array(t_u32, 3), // 1748 t_A3_u32
+    Struct(430), // 1749 t_NppiConnectedRegion
+    Pointer(t_NppiConnectedRegion, false), // 1750 t_P_NppiConnectedRegion
+    Enum(481), // 1751 t_NppDataType
+    Enum(482), // 1752 t_NppiChannels
+    Pointer(t_NppiSize, false), // 1753 t_P_NppiSize
+    Pointer(t_NppiRect, false), // 1754 t_P_NppiRect
+    Pointer(t_NppiPoint, false), // 1755 t_P_NppiPoint
+    Struct(431), // 1756 t_NppiHOGConfig
+    Pointer(t_NppiPoint, true), // 1757 t_PC_NppiPoint
+    Pointer(t_NppiImageDescriptor, true), // 1758 t_PC_NppiImageDescriptor
+    Enum(483), // 1759 t_NppiAxis
+    Struct(432), // 1760 t_NppiMirrorBatchCXR
+    Pointer(t_NppiMirrorBatchCXR, false), // 1761 t_P_NppiMirrorBatchCXR
+    Enum(484), // 1762 t_NppiColorSpace
+    Pointer(t_PC_Npp16f, false), // 1763 t_P_PC_Npp16f
+    Struct(433), // 1764 t_NppiResizeBatchROI_Advanced
+    Pointer(t_NppiResizeBatchROI_Advanced, false), // 1765 t_P_NppiResizeBatchROI_Advanced
+    Struct(434), // 1766 t_NppiResizeBatchCXR
+    Pointer(t_NppiResizeBatchCXR, false), // 1767 t_P_NppiResizeBatchCXR
+    Enum(485), // 1768 t_NppHintAlgorithm
+    Enum(486), // 1769 t_NppiWatershedSegmentBoundaryType
+    Pointer(t_P_Npp16f, false), // 1770 t_P_P_Npp16f
+    Array(t_f64, 3), // 1771 t_A3_f64
+    Array(t_A3_f64, 2), // 1772 t_A2_A3_f64
+    Struct(435), // 1773 t_NppiWarpAffineBatchCXR
+    Pointer(t_NppiWarpAffineBatchCXR, false), // 1774 t_P_NppiWarpAffineBatchCXR
+    Array(t_A3_f64, 3), // 1775 t_A3_A3_f64
+    Struct(436), // 1776 t_NppiWarpPerspectiveBatchCXR
+    Pointer(t_NppiWarpPerspectiveBatchCXR, false), // 1777 t_P_NppiWarpPerspectiveBatchCXR
+    Pointer(t_PC_NppiImageDescriptor, false), // 1778 t_P_PC_NppiImageDescriptor
+    Struct(437), // 1779 t_Npp64fc
+    Pointer(t_Npp64fc, true), // 1780 t_PC_Npp64fc
+    Pointer(t_Npp64fc, false), // 1781 t_P_Npp64fc
+    Struct(438), // 1782 t_Npp64sc
+    Pointer(t_Npp64sc, true), // 1783 t_PC_Npp64sc
+    Pointer(t_Npp64sc, false), // 1784 t_P_Npp64sc
+    Enum(487), // 1785 t_NppsZCType
+    Enum(488), // 1786 t_nvFatbinResult
+    Status(488), // 1787 t_nvFatbinResult_status
+    Handle(190), // 1788 t_nvFatbinHandle
+    Pointer(t_nvFatbinHandle, false), // 1789 t_P_nvFatbinHandle
+    Enum(489), // 1790 t_nvJitLinkResult
+    Status(489), // 1791 t_nvJitLinkResult_status
+    Handle(191), // 1792 t_nvJitLinkHandle
+    Enum(490), // 1793 t_nvJitLinkInputType
+    Pointer(t_nvJitLinkHandle, false), // 1794 t_P_nvJitLinkHandle
+    Enum(491), // 1795 t_nvjpegStatus_t
+    Status(491), // 1796 t_nvjpegStatus_t_status
+    Handle(192), // 1797 t_nvjpegHandle_t
+    Struct(439), // 1798 t_nvjpegDevAllocator_t
+    Pointer(t_nvjpegDevAllocator_t, false), // 1799 t_P_nvjpegDevAllocator_t
+    Handle(193), // 1800 t_nvjpegBufferDevice_t
+    Pointer(t_nvjpegBufferDevice_t, false), // 1801 t_P_nvjpegBufferDevice_t
+    Struct(440), // 1802 t_nvjpegDevAllocatorV2_t
+    Pointer(t_nvjpegDevAllocatorV2_t, false), // 1803 t_P_nvjpegDevAllocatorV2_t
+    Struct(441), // 1804 t_nvjpegPinnedAllocator_t
+    Pointer(t_nvjpegPinnedAllocator_t, false), // 1805 t_P_nvjpegPinnedAllocator_t
+    Handle(194), // 1806 t_nvjpegBufferPinned_t
+    Pointer(t_nvjpegBufferPinned_t, false), // 1807 t_P_nvjpegBufferPinned_t
+    Struct(442), // 1808 t_nvjpegPinnedAllocatorV2_t
+    Pointer(t_nvjpegPinnedAllocatorV2_t, false), // 1809 t_P_nvjpegPinnedAllocatorV2_t
+    Enum(492), // 1810 t_nvjpegBackend_t
+    Pointer(t_nvjpegHandle_t, false), // 1811 t_P_nvjpegHandle_t
+    Flags(493, 4), // 1812 t_nvjpegFlags_in4
+    Handle(195), // 1813 t_nvjpegJpegState_t
+    Enum(494), // 1814 t_nvjpegOutputFormat_t
+    Array(t_P_u8, 4), // 1815 t_A4_P_u8
+    Array(t_u64, 4), // 1816 t_A4_u64
+    Struct(443), // 1817 t_nvjpegImage_t
+    Pointer(t_nvjpegImage_t, false), // 1818 t_P_nvjpegImage_t
+    Handle(196), // 1819 t_nvjpegDecodeParams_t
+    Pointer(t_nvjpegDecodeParams_t, false), // 1820 t_P_nvjpegDecodeParams_t
+    Enum(495), // 1821 t_nvjpegChromaSubsampling_t
+    Handle(197), // 1822 t_nvjpegJpegStream_t
+    Handle(198), // 1823 t_nvjpegJpegDecoder_t
+    Enum(496), // 1824 t_nvjpegExifOrientation_t
+    Enum(497), // 1825 t_nvjpegScaleFactor_t
+    Pointer(t_nvjpegJpegDecoder_t, false), // 1826 t_P_nvjpegJpegDecoder_t
+    Pointer(t_nvjpegJpegState_t, false), // 1827 t_P_nvjpegJpegState_t
+    Handle(199), // 1828 t_nvjpegEncoderState_t
+    Handle(200), // 1829 t_nvjpegEncoderParams_t
+    Pointer(t_nvjpegImage_t, true), // 1830 t_PC_nvjpegImage_t
+    Enum(498), // 1831 t_nvjpegInputFormat_t
+    Pointer(t_nvjpegEncoderParams_t, false), // 1832 t_P_nvjpegEncoderParams_t
+    Enum(499), // 1833 t_nvjpegJpegEncoding_t
+    Pointer(t_nvjpegEncoderState_t, false), // 1834 t_P_nvjpegEncoderState_t
+    Enum(500), // 1835 t_nvjpegEncBackend_t
+    Pointer(t_nvjpegChromaSubsampling_t, false), // 1836 t_P_nvjpegChromaSubsampling_t
+    Pointer(t_nvjpegJpegStream_t, false), // 1837 t_P_nvjpegJpegStream_t
+    Pointer(t_nvjpegExifOrientation_t, false), // 1838 t_P_nvjpegExifOrientation_t
+    Pointer(t_nvjpegJpegEncoding_t, false), // 1839 t_P_nvjpegJpegEncoding_t
+    Enum(501), // 1840 t_nvjpeg2kStatus_t
+    Status(501), // 1841 t_nvjpeg2kStatus_t_status
+    Enum(502), // 1842 t_nvjpeg2kBackend_t
+    Struct(444), // 1843 t_nvjpeg2kDeviceAllocator_t
+    Pointer(t_nvjpeg2kDeviceAllocator_t, false), // 1844 t_P_nvjpeg2kDeviceAllocator_t
+    Struct(445), // 1845 t_nvjpeg2kPinnedAllocator_t
+    Pointer(t_nvjpeg2kPinnedAllocator_t, false), // 1846 t_P_nvjpeg2kPinnedAllocator_t
+    Handle(201), // 1847 t_nvjpeg2kHandle_t
+    Pointer(t_nvjpeg2kHandle_t, false), // 1848 t_P_nvjpeg2kHandle_t
+    Struct(446), // 1849 t_nvjpeg2kDeviceAllocatorV2_t
+    Pointer(t_nvjpeg2kDeviceAllocatorV2_t, false), // 1850 t_P_nvjpeg2kDeviceAllocatorV2_t
+    Struct(447), // 1851 t_nvjpeg2kPinnedAllocatorV2_t
+    Pointer(t_nvjpeg2kPinnedAllocatorV2_t, false), // 1852 t_P_nvjpeg2kPinnedAllocatorV2_t
+    Handle(202), // 1853 t_nvjpeg2kDecodeState_t
+    Handle(203), // 1854 t_nvjpeg2kStream_t
+    Enum(503), // 1855 t_nvjpeg2kImageType_t
+    Struct(448), // 1856 t_nvjpeg2kImage_t
+    Pointer(t_nvjpeg2kImage_t, false), // 1857 t_P_nvjpeg2kImage_t
+    Handle(204), // 1858 t_nvjpeg2kDecodeParams_t
+    Pointer(t_nvjpeg2kDecodeParams_t, false), // 1859 t_P_nvjpeg2kDecodeParams_t
+    Enum(504), // 1860 t_nvjpeg2kImageFormat_t
+    Pointer(t_nvjpeg2kDecodeState_t, false), // 1861 t_P_nvjpeg2kDecodeState_t
+    Handle(205), // 1862 t_nvjpeg2kEncoder_t
+    Handle(206), // 1863 t_nvjpeg2kEncodeState_t
+    Handle(207), // 1864 t_nvjpeg2kEncodeParams_t
+    Pointer(t_nvjpeg2kImage_t, true), // 1865 t_PC_nvjpeg2kImage_t
+    Pointer(t_nvjpeg2kEncodeParams_t, false), // 1866 t_P_nvjpeg2kEncodeParams_t
+    Enum(505), // 1867 t_nvjpeg2kBitstreamType_t
+    Enum(506), // 1868 t_nvjpeg2kColorSpace_t
+    Struct(450), // 1869 t_nvjpeg2kImageComponentInfo_t
+    Pointer(t_nvjpeg2kImageComponentInfo_t, false), // 1870 t_P_nvjpeg2kImageComponentInfo_t
+    Enum(507), // 1871 t_nvjpeg2kProgOrder_t
+    Array(t_u32, 33), // 1872 t_A33_u32
+    Struct(449), // 1873 t_nvjpeg2kEncodeConfig_t
+    Pointer(t_nvjpeg2kEncodeConfig_t, false), // 1874 t_P_nvjpeg2kEncodeConfig_t
+    Enum(508), // 1875 t_nvjpeg2kNLTType_t
+    Struct(451), // 1876 t_nvjpeg2kNLTInfo_t
+    Pointer(t_nvjpeg2kNLTInfo_t, true), // 1877 t_PC_nvjpeg2kNLTInfo_t
+    Enum(509), // 1878 t_nvjpeg2kQualityType_t
+    Pointer(t_nvjpeg2kEncodeState_t, false), // 1879 t_P_nvjpeg2kEncodeState_t
+    Pointer(t_nvjpeg2kEncoder_t, false), // 1880 t_P_nvjpeg2kEncoder_t
+    Pointer(t_nvjpeg2kStream_t, false), // 1881 t_P_nvjpeg2kStream_t
+    Pointer(t_nvjpeg2kColorSpace_t, false), // 1882 t_P_nvjpeg2kColorSpace_t
+    Pointer(t_nvjpeg2kNLTInfo_t, false), // 1883 t_P_nvjpeg2kNLTInfo_t
+    Struct(452), // 1884 t_nvjpeg2kImageInfo_t
+    Pointer(t_nvjpeg2kImageInfo_t, false), // 1885 t_P_nvjpeg2kImageInfo_t
+    Enum(510), // 1886 t_nvmlReturn_t
+    Status(510), // 1887 t_nvmlReturn_t_status
+    Handle(208), // 1888 t_nvmlComputeInstance_t
+    Handle(209), // 1889 t_nvmlDevice_t
+    Handle(210), // 1890 t_nvmlGpuInstance_t
+    Struct(454), // 1891 t_nvmlComputeInstancePlacement_t
+    Struct(453), // 1892 t_nvmlComputeInstanceInfo_t
+    Pointer(t_nvmlComputeInstanceInfo_t, false), // 1893 t_P_nvmlComputeInstanceInfo_t
+    Enum(511), // 1894 t_nvmlEccCounterType_t
+    Enum(512), // 1895 t_nvmlValueType_t
+    Union(456), // 1896 t_nvmlValue_t
+    Enum(513), // 1897 t_nvmlFieldId
+    Struct(455), // 1898 t_nvmlFieldValue_t
+    Pointer(t_nvmlFieldValue_t, false), // 1899 t_P_nvmlFieldValue_t
+    Pointer(t_nvmlGpuInstance_t, false), // 1900 t_P_nvmlGpuInstance_t
+    Struct(457), // 1901 t_nvmlGpuInstancePlacement_t
+    Pointer(t_nvmlGpuInstancePlacement_t, true), // 1902 t_PC_nvmlGpuInstancePlacement_t
+    Array(t_char, 32), // 1903 t_A32_char
+    Struct(458), // 1904 t_nvmlPciInfo_t
+    Pointer(t_nvmlPciInfo_t, false), // 1905 t_P_nvmlPciInfo_t
+    Enum(514), // 1906 t_nvmlEnableState_t
+    Enum(515), // 1907 t_nvmlRestrictedAPI_t
+    Pointer(t_nvmlEnableState_t, false), // 1908 t_P_nvmlEnableState_t
+    Array(t_u32, 5), // 1909 t_A5_u32
+    Struct(459), // 1910 t_nvmlAccountingStats_t
+    Pointer(t_nvmlAccountingStats_t, false), // 1911 t_P_nvmlAccountingStats_t
+    Struct(460), // 1912 t_nvmlAccountingStats_v2_t
+    Pointer(t_nvmlAccountingStats_v2_t, false), // 1913 t_P_nvmlAccountingStats_v2_t
+    Handle(211), // 1914 t_nvmlVgpuInstance_t
+    Pointer(t_nvmlVgpuInstance_t, false), // 1915 t_P_nvmlVgpuInstance_t
+    Struct(461), // 1916 t_nvmlAdaptiveTgpModeInfo_v1_t
+    Pointer(t_nvmlAdaptiveTgpModeInfo_v1_t, false), // 1917 t_P_nvmlAdaptiveTgpModeInfo_v1_t
+    Struct(462), // 1918 t_nvmlDeviceAddressingMode_t
+    Pointer(t_nvmlDeviceAddressingMode_t, false), // 1919 t_P_nvmlDeviceAddressingMode_t
+    Enum(516), // 1920 t_nvmlClockType_t
+    Enum(517), // 1921 t_nvmlDeviceArchitecture_t
+    Pointer(t_nvmlDeviceArchitecture_t, false), // 1922 t_P_nvmlDeviceArchitecture_t
+    Struct(463), // 1923 t_nvmlDeviceAttributes_t
+    Pointer(t_nvmlDeviceAttributes_t, false), // 1924 t_P_nvmlDeviceAttributes_t
+    Struct(464), // 1925 t_nvmlBAR1Memory_t
+    Pointer(t_nvmlBAR1Memory_t, false), // 1926 t_P_nvmlBAR1Memory_t
+    Struct(465), // 1927 t_nvmlBBXTimeData_v1_t
+    Pointer(t_nvmlBBXTimeData_v1_t, false), // 1928 t_P_nvmlBBXTimeData_v1_t
+    Struct(467), // 1929 t_nvmlEccBankRemapperHistogram_v1_t
+    Struct(466), // 1930 t_nvmlEccBankRemapperStatus_v1_t
+    Pointer(t_nvmlEccBankRemapperStatus_v1_t, false), // 1931 t_P_nvmlEccBankRemapperStatus_v1_t
+    Enum(518), // 1932 t_nvmlBrandType_t
+    Pointer(t_nvmlBrandType_t, false), // 1933 t_P_nvmlBrandType_t
+    Enum(519), // 1934 t_nvmlBridgeChipType_t
+    Struct(469), // 1935 t_nvmlBridgeChipInfo_t
+    Array(t_nvmlBridgeChipInfo_t, 128), // 1936 t_A128_nvmlBridgeChipInfo_t
+    Struct(468), // 1937 t_nvmlBridgeChipHierarchy_t
+    Pointer(t_nvmlBridgeChipHierarchy_t, false), // 1938 t_P_nvmlBridgeChipHierarchy_t
+    Enum(520), // 1939 t_nvmlBusType_t
+    Pointer(t_nvmlBusType_t, false), // 1940 t_P_nvmlBusType_t
+    Struct(470), // 1941 t_nvmlC2cModeInfo_v1_t
+    Pointer(t_nvmlC2cModeInfo_v1_t, false), // 1942 t_P_nvmlC2cModeInfo_v1_t
+    Struct(471), // 1943 t_nvmlDeviceCapabilities_t
+    Pointer(t_nvmlDeviceCapabilities_t, false), // 1944 t_P_nvmlDeviceCapabilities_t
+    Struct(473), // 1945 t_nvmlClkMonFaultInfo_t
+    Array(t_nvmlClkMonFaultInfo_t, 32), // 1946 t_A32_nvmlClkMonFaultInfo_t
+    Struct(472), // 1947 t_nvmlClkMonStatus_t
+    Pointer(t_nvmlClkMonStatus_t, false), // 1948 t_P_nvmlClkMonStatus_t
+    Enum(521), // 1949 t_nvmlClockId_t
+    Enum(522), // 1950 t_nvmlPstates_t
+    Struct(474), // 1951 t_nvmlClockOffset_t
+    Pointer(t_nvmlClockOffset_t, false), // 1952 t_P_nvmlClockOffset_t
+    Enum(523), // 1953 t_nvmlComputeMode_t
+    Pointer(t_nvmlComputeMode_t, false), // 1954 t_P_nvmlComputeMode_t
+    Struct(475), // 1955 t_nvmlProcessInfo_v1_t
+    Pointer(t_nvmlProcessInfo_v1_t, false), // 1956 t_P_nvmlProcessInfo_v1_t
+    Struct(476), // 1957 t_nvmlProcessInfo_t
+    Pointer(t_nvmlProcessInfo_t, false), // 1958 t_P_nvmlProcessInfo_t
+    Array(t_u8, 32), // 1959 t_A32_u8
+    Array(t_u8, 8192), // 1960 t_A8192_u8
+    Array(t_u8, 4096), // 1961 t_A4096_u8
+    Struct(477), // 1962 t_nvmlConfComputeGpuAttestationReport_t
+    Pointer(t_nvmlConfComputeGpuAttestationReport_t, false), // 1963 t_P_nvmlConfComputeGpuAttestationReport_t
+    Array(t_u8, 5120), // 1964 t_A5120_u8
+    Struct(478), // 1965 t_nvmlConfComputeGpuCertificate_t
+    Pointer(t_nvmlConfComputeGpuCertificate_t, false), // 1966 t_P_nvmlConfComputeGpuCertificate_t
+    Struct(479), // 1967 t_nvmlConfComputeMemSizeInfo_t
+    Pointer(t_nvmlConfComputeMemSizeInfo_t, false), // 1968 t_P_nvmlConfComputeMemSizeInfo_t
+    Struct(480), // 1969 t_nvmlMemory_t
+    Pointer(t_nvmlMemory_t, false), // 1970 t_P_nvmlMemory_t
+    Enum(524), // 1971 t_nvmlCoolerControl_t
+    Flags(525, 4), // 1972 t_nvmlCoolerTarget_t_in4
+    Struct(481), // 1973 t_nvmlCoolerInfo_t
+    Pointer(t_nvmlCoolerInfo_t, false), // 1974 t_P_nvmlCoolerInfo_t
+    Enum(526), // 1975 t_nvmlAffinityScope_t
+    Handle(212), // 1976 t_nvmlVgpuTypeId_t
+    Pointer(t_nvmlVgpuTypeId_t, false), // 1977 t_P_nvmlVgpuTypeId_t
+    Array(t_char, 2048), // 1978 t_A2048_char
+    Struct(482), // 1979 t_nvmlDeviceCurrentClockFreqs_t
+    Pointer(t_nvmlDeviceCurrentClockFreqs_t, false), // 1980 t_P_nvmlDeviceCurrentClockFreqs_t
+    Flags(527, 4), // 1981 t_nvmlClocksEventReasons_in4
+    Pointer(t_nvmlClocksEventReasons_in4, false), // 1982 t_P_nvmlClocksEventReasons_in4
+    Flags(527, 8), // 1983 t_nvmlClocksEventReasons_in8
+    Pointer(t_nvmlClocksEventReasons_in8, false), // 1984 t_P_nvmlClocksEventReasons_in8
+    Enum(528), // 1985 t_nvmlMemoryErrorType_t
+    Struct(483), // 1986 t_nvmlEccErrorCounts_t
+    Pointer(t_nvmlEccErrorCounts_t, false), // 1987 t_P_nvmlEccErrorCounts_t
+    Pointer(t_nvmlDevice_t, false), // 1988 t_P_nvmlDevice_t
+    Struct(484), // 1989 t_nvmlDramEncryptionInfo_t
+    Pointer(t_nvmlDramEncryptionInfo_t, false), // 1990 t_P_nvmlDramEncryptionInfo_t
+    Enum(529), // 1991 t_nvmlDriverModel_t
+    Pointer(t_nvmlDriverModel_t, false), // 1992 t_P_nvmlDriverModel_t
+    Struct(486), // 1993 t_nvmlGpuDynamicPstatesInfo_t_utilization
+    Array(t_nvmlGpuDynamicPstatesInfo_t_utilization, 8), // 1994 t_A8_nvmlGpuDynamicPstatesInfo_t_utilization
+    Struct(485), // 1995 t_nvmlGpuDynamicPstatesInfo_t
+    Pointer(t_nvmlGpuDynamicPstatesInfo_t, false), // 1996 t_P_nvmlGpuDynamicPstatesInfo_t
+    Enum(530), // 1997 t_nvmlEncoderType_t
+    Struct(487), // 1998 t_nvmlEncoderSessionInfo_t
+    Pointer(t_nvmlEncoderSessionInfo_t, false), // 1999 t_P_nvmlEncoderSessionInfo_t
+    Enum(531), // 2000 t_nvmlFBCSessionType_t
+    Struct(488), // 2001 t_nvmlFBCSessionInfo_t
+    Pointer(t_nvmlFBCSessionInfo_t, false), // 2002 t_P_nvmlFBCSessionInfo_t
+    Struct(489), // 2003 t_nvmlFBCStats_t
+    Pointer(t_nvmlFBCStats_t, false), // 2004 t_P_nvmlFBCStats_t
+    Enum(532), // 2005 t_nvmlFanControlPolicy_t
+    Pointer(t_nvmlFanControlPolicy_t, false), // 2006 t_P_nvmlFanControlPolicy_t
+    Struct(490), // 2007 t_nvmlFanSpeedInfo_t
+    Pointer(t_nvmlFanSpeedInfo_t, false), // 2008 t_P_nvmlFanSpeedInfo_t
+    Enum(533), // 2009 t_nvmlFabricState
+    Flags(533, 1), // 2010 t_nvmlFabricState_in1
+    Struct(491), // 2011 t_nvmlGpuFabricInfo_t
+    Pointer(t_nvmlGpuFabricInfo_t, false), // 2012 t_P_nvmlGpuFabricInfo_t
+    Enum(534), // 2013 t_nvmlFabricHealthSummary
+    Flags(534, 1), // 2014 t_nvmlFabricHealthSummary_in1
+    Struct(492), // 2015 t_nvmlGpuFabricInfoV_t
+    Pointer(t_nvmlGpuFabricInfoV_t, false), // 2016 t_P_nvmlGpuFabricInfoV_t
+    Enum(535), // 2017 t_nvmlFabricCliqueType
+    Flags(535, 1), // 2018 t_nvmlFabricCliqueType_in1
+    Struct(494), // 2019 t_nvmlGpuFabricClique_v1_t
+    Array(t_nvmlGpuFabricClique_v1_t, 64), // 2020 t_A64_nvmlGpuFabricClique_v1_t
+    Struct(493), // 2021 t_nvmlGpuFabricInfo_v4_t
+    Pointer(t_nvmlGpuFabricInfo_v4_t, false), // 2022 t_P_nvmlGpuFabricInfo_v4_t
+    Pointer(t_nvmlGpuInstancePlacement_t, false), // 2023 t_P_nvmlGpuInstancePlacement_t
+    Enum(536), // 2024 t_nvmlGpuInstanceProfile
+    Struct(495), // 2025 t_nvmlGpuInstanceProfileInfo_t
+    Pointer(t_nvmlGpuInstanceProfileInfo_t, false), // 2026 t_P_nvmlGpuInstanceProfileInfo_t
+    Array(t_char, 96), // 2027 t_A96_char
+    Struct(496), // 2028 t_nvmlGpuInstanceProfileInfo_v2_t
+    Pointer(t_nvmlGpuInstanceProfileInfo_v2_t, false), // 2029 t_P_nvmlGpuInstanceProfileInfo_v2_t
+    Enum(537), // 2030 t_nvmlGpuOperationMode_t
+    Pointer(t_nvmlGpuOperationMode_t, false), // 2031 t_P_nvmlGpuOperationMode_t
+    Struct(497), // 2032 t_nvmlGpuUptime_v1_t
+    Pointer(t_nvmlGpuUptime_v1_t, false), // 2033 t_P_nvmlGpuUptime_v1_t
+    Enum(538), // 2034 t_nvmlGridLicenseFeatureCode_t
+    Struct(500), // 2035 t_nvmlGridLicenseExpiry_t
+    Struct(499), // 2036 t_nvmlGridLicensableFeature_t
+    Array(t_nvmlGridLicensableFeature_t, 3), // 2037 t_A3_nvmlGridLicensableFeature_t
+    Struct(498), // 2038 t_nvmlGridLicensableFeatures_t
+    Pointer(t_nvmlGridLicensableFeatures_t, false), // 2039 t_P_nvmlGridLicensableFeatures_t
+    Array(t_char, 41), // 2040 t_A41_char
+    Union(502), // 2041 t_nvmlUUIDValue_t
+    Enum(539), // 2042 t_nvmlUUIDType_t
+    Struct(501), // 2043 t_nvmlUUID_t
+    Pointer(t_nvmlUUID_t, true), // 2044 t_PC_nvmlUUID_t
+    Enum(540), // 2045 t_nvmlHostVgpuMode_t
+    Pointer(t_nvmlHostVgpuMode_t, false), // 2046 t_P_nvmlHostVgpuMode_t
+    Struct(503), // 2047 t_nvmlHostname_v1_t
+    Pointer(t_nvmlHostname_v1_t, false), // 2048 t_P_nvmlHostname_v1_t
+    Enum(541), // 2049 t_nvmlInforomObject_t
+    Struct(504), // 2050 t_nvmlMarginTemperature_t
+    Pointer(t_nvmlMarginTemperature_t, false), // 2051 t_P_nvmlMarginTemperature_t
+    Enum(542), // 2052 t_nvmlMemoryLocation_t
+    Struct(505), // 2053 t_nvmlMemory_v2_t
+    Pointer(t_nvmlMemory_v2_t, false), // 2054 t_P_nvmlMemory_v2_t
+    Struct(506), // 2055 t_nvmlGetMemoryLimits_v1_t
+    Pointer(t_nvmlGetMemoryLimits_v1_t, false), // 2056 t_P_nvmlGetMemoryLimits_v1_t
+    Enum(543), // 2057 t_nvmlMigMode
+    Pointer(t_nvmlMigMode, false), // 2058 t_P_nvmlMigMode
+    Enum(544), // 2059 t_nvmlNvLinkCapability_t
+    Enum(545), // 2060 t_nvmlNvLinkErrorCounter_t
+    Struct(509), // 2061 t_nvmlNvlinkFirmwareVersion_t
+    Array(t_nvmlNvlinkFirmwareVersion_t, 100), // 2062 t_A100_nvmlNvlinkFirmwareVersion_t
+    Struct(508), // 2063 t_nvmlNvlinkFirmwareInfo_t
+    Struct(507), // 2064 t_nvmlNvLinkInfo_t
+    Pointer(t_nvmlNvLinkInfo_t, false), // 2065 t_P_nvmlNvLinkInfo_t
+    Struct(510), // 2066 t_nvmlNvLinkInfo_v3_t
+    Pointer(t_nvmlNvLinkInfo_v3_t, false), // 2067 t_P_nvmlNvLinkInfo_v3_t
+    Enum(546), // 2068 t_nvmlIntNvLinkDeviceType_t
+    Pointer(t_nvmlIntNvLinkDeviceType_t, false), // 2069 t_P_nvmlIntNvLinkDeviceType_t
+    Struct(512), // 2070 t_nvmlNvlinkTelemetrySample_v1_t
+    Pointer(t_nvmlNvlinkTelemetrySample_v1_t, false), // 2071 t_P_nvmlNvlinkTelemetrySample_v1_t
+    Struct(511), // 2072 t_nvmlNvlinkTelemetrySamples_v1_t
+    Pointer(t_nvmlNvlinkTelemetrySamples_v1_t, false), // 2073 t_P_nvmlNvlinkTelemetrySamples_v1_t
+    Enum(547), // 2074 t_nvmlNvLinkUtilizationCountUnits_t
+    Flags(548, 4), // 2075 t_nvmlNvLinkUtilizationCountPktTypes_t_in4
+    Struct(513), // 2076 t_nvmlNvLinkUtilizationControl_t
+    Pointer(t_nvmlNvLinkUtilizationControl_t, false), // 2077 t_P_nvmlNvLinkUtilizationControl_t
+    Struct(514), // 2078 t_nvmlNvlinkGetBwMode_t
+    Pointer(t_nvmlNvlinkGetBwMode_t, false), // 2079 t_P_nvmlNvlinkGetBwMode_t
+    Array(t_u8, 256), // 2080 t_A256_u8
+    Struct(515), // 2081 t_nvmlNvlinkNvlePrivateInfo_v1_t
+    Pointer(t_nvmlNvlinkNvlePrivateInfo_v1_t, false), // 2082 t_P_nvmlNvlinkNvlePrivateInfo_v1_t
+    Array(t_u32, 4096), // 2083 t_A4096_u32
+    Struct(516), // 2084 t_nvmlNvlinkGetRemapTableInfo_v1_t
+    Pointer(t_nvmlNvlinkGetRemapTableInfo_v1_t, false), // 2085 t_P_nvmlNvlinkGetRemapTableInfo_v1_t
+    Array(t_u8, 23), // 2086 t_A23_u8
+    Struct(517), // 2087 t_nvmlNvlinkSupportedBwModes_t
+    Pointer(t_nvmlNvlinkSupportedBwModes_t, false), // 2088 t_P_nvmlNvlinkSupportedBwModes_t
+    Enum(549), // 2089 t_nvmlGpuP2PCapsIndex_t
+    Enum(550), // 2090 t_nvmlGpuP2PStatus_t
+    Pointer(t_nvmlGpuP2PStatus_t, false), // 2091 t_P_nvmlGpuP2PStatus_t
+    Struct(518), // 2092 t_nvmlPciInfoExt_t
+    Pointer(t_nvmlPciInfoExt_t, false), // 2093 t_P_nvmlPciInfoExt_t
+    Enum(551), // 2094 t_nvmlPcieUtilCounter_t
+    Struct(519), // 2095 t_nvmlPdi_t
+    Pointer(t_nvmlPdi_t, false), // 2096 t_P_nvmlPdi_t
+    Struct(520), // 2097 t_nvmlDevicePerfModes_t
+    Pointer(t_nvmlDevicePerfModes_t, false), // 2098 t_P_nvmlDevicePerfModes_t
+    Pointer(t_nvmlPstates_t, false), // 2099 t_P_nvmlPstates_t
+    Struct(521), // 2100 t_nvmlPlatformInfo_t
+    Pointer(t_nvmlPlatformInfo_t, false), // 2101 t_P_nvmlPlatformInfo_t
+    Struct(522), // 2102 t_nvmlDevicePowerMizerModes_v1_t
+    Pointer(t_nvmlDevicePowerMizerModes_v1_t, false), // 2103 t_P_nvmlDevicePowerMizerModes_v1_t
+    Enum(552), // 2104 t_nvmlPowerSource_t
+    Pointer(t_nvmlPowerSource_t, false), // 2105 t_P_nvmlPowerSource_t
+    Struct(523), // 2106 t_nvmlProcessUtilizationSample_t
+    Pointer(t_nvmlProcessUtilizationSample_t, false), // 2107 t_P_nvmlProcessUtilizationSample_t
+    Struct(525), // 2108 t_nvmlProcessUtilizationInfo_v1_t
+    Pointer(t_nvmlProcessUtilizationInfo_v1_t, false), // 2109 t_P_nvmlProcessUtilizationInfo_v1_t
+    Struct(524), // 2110 t_nvmlProcessesUtilizationInfo_t
+    Pointer(t_nvmlProcessesUtilizationInfo_t, false), // 2111 t_P_nvmlProcessesUtilizationInfo_t
+    Struct(526), // 2112 t_nvmlRemappedRowsInfo_v2_t
+    Pointer(t_nvmlRemappedRowsInfo_v2_t, false), // 2113 t_P_nvmlRemappedRowsInfo_v2_t
+    Struct(527), // 2114 t_nvmlRepairStatus_t
+    Pointer(t_nvmlRepairStatus_t, false), // 2115 t_P_nvmlRepairStatus_t
+    Enum(553), // 2116 t_nvmlPageRetirementCause_t
+    Struct(528), // 2117 t_nvmlRowRemapperHistogramValues_t
+    Pointer(t_nvmlRowRemapperHistogramValues_t, false), // 2118 t_P_nvmlRowRemapperHistogramValues_t
+    Struct(530), // 2119 t_nvmlProcessDetail_v1_t
+    Pointer(t_nvmlProcessDetail_v1_t, false), // 2120 t_P_nvmlProcessDetail_v1_t
+    Struct(529), // 2121 t_nvmlProcessDetailList_t
+    Pointer(t_nvmlProcessDetailList_t, false), // 2122 t_P_nvmlProcessDetailList_t
+    Enum(554), // 2123 t_nvmlSamplingType_t
+    Pointer(t_nvmlValueType_t, false), // 2124 t_P_nvmlValueType_t
+    Struct(531), // 2125 t_nvmlSample_t
+    Pointer(t_nvmlSample_t, false), // 2126 t_P_nvmlSample_t
+    Struct(532), // 2127 t_nvmlEccSramErrorStatus_t
+    Pointer(t_nvmlEccSramErrorStatus_t, false), // 2128 t_P_nvmlEccSramErrorStatus_t
+    Struct(534), // 2129 t_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t
+    Pointer(t_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t, false), // 2130 t_P_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t
+    Struct(533), // 2131 t_nvmlEccSramUniqueUncorrectedErrorCounts_t
+    Pointer(t_nvmlEccSramUniqueUncorrectedErrorCounts_t, false), // 2132 t_P_nvmlEccSramUniqueUncorrectedErrorCounts_t
+    Flags(555, 4), // 2133 t_nvmlEventTypes_in4
+    Pointer(t_nvmlEventTypes_in4, false), // 2134 t_P_nvmlEventTypes_in4
+    Flags(555, 8), // 2135 t_nvmlEventTypes_in8
+    Pointer(t_nvmlEventTypes_in8, false), // 2136 t_P_nvmlEventTypes_in8
+    Enum(556), // 2137 t_nvmlTemperatureSensors_t
+    Enum(557), // 2138 t_nvmlTemperatureThresholds_t
+    Struct(535), // 2139 t_nvmlTemperature_t
+    Pointer(t_nvmlTemperature_t, false), // 2140 t_P_nvmlTemperature_t
+    Enum(558), // 2141 t_nvmlThermalController_t
+    Enum(559), // 2142 t_nvmlThermalTarget_t
+    Struct(537), // 2143 t_nvmlGpuThermalSettings_t_sensor
+    Array(t_nvmlGpuThermalSettings_t_sensor, 3), // 2144 t_A3_nvmlGpuThermalSettings_t_sensor
+    Struct(536), // 2145 t_nvmlGpuThermalSettings_t
+    Pointer(t_nvmlGpuThermalSettings_t, false), // 2146 t_P_nvmlGpuThermalSettings_t
+    Enum(560), // 2147 t_nvmlGpuTopologyLevel_t
+    Pointer(t_nvmlGpuTopologyLevel_t, false), // 2148 t_P_nvmlGpuTopologyLevel_t
+    Struct(538), // 2149 t_nvmlUnrepairableMemoryStatus_v1_t
+    Pointer(t_nvmlUnrepairableMemoryStatus_v1_t, false), // 2150 t_P_nvmlUnrepairableMemoryStatus_v1_t
+    Struct(539), // 2151 t_nvmlUtilization_t
+    Pointer(t_nvmlUtilization_t, false), // 2152 t_P_nvmlUtilization_t
+    Enum(561), // 2153 t_nvmlDeviceVgpuCapability_t
+    Struct(540), // 2154 t_nvmlVgpuHeterogeneousMode_t
+    Pointer(t_nvmlVgpuHeterogeneousMode_t, false), // 2155 t_P_nvmlVgpuHeterogeneousMode_t
+    Struct(542), // 2156 t_nvmlVgpuInstanceUtilizationInfo_v1_t
+    Pointer(t_nvmlVgpuInstanceUtilizationInfo_v1_t, false), // 2157 t_P_nvmlVgpuInstanceUtilizationInfo_v1_t
+    Struct(541), // 2158 t_nvmlVgpuInstancesUtilizationInfo_t
+    Pointer(t_nvmlVgpuInstancesUtilizationInfo_t, false), // 2159 t_P_nvmlVgpuInstancesUtilizationInfo_t
+    Array(t_char, 80), // 2160 t_A80_char
+    Struct(544), // 2161 t_nvmlVgpuVersion_t
+    Struct(543), // 2162 t_nvmlVgpuPgpuMetadata_t
+    Pointer(t_nvmlVgpuPgpuMetadata_t, false), // 2163 t_P_nvmlVgpuPgpuMetadata_t
+    Struct(545), // 2164 t_nvmlVgpuProcessUtilizationSample_t
+    Pointer(t_nvmlVgpuProcessUtilizationSample_t, false), // 2165 t_P_nvmlVgpuProcessUtilizationSample_t
+    Struct(547), // 2166 t_nvmlVgpuProcessUtilizationInfo_v1_t
+    Pointer(t_nvmlVgpuProcessUtilizationInfo_v1_t, false), // 2167 t_P_nvmlVgpuProcessUtilizationInfo_v1_t
+    Struct(546), // 2168 t_nvmlVgpuProcessesUtilizationInfo_t
+    Pointer(t_nvmlVgpuProcessesUtilizationInfo_t, false), // 2169 t_P_nvmlVgpuProcessesUtilizationInfo_t
+    Struct(548), // 2170 t_nvmlVgpuSchedulerCapabilities_t
+    Pointer(t_nvmlVgpuSchedulerCapabilities_t, false), // 2171 t_P_nvmlVgpuSchedulerCapabilities_t
+    Struct(551), // 2172 t_nvmlVgpuSchedulerParams_t_vgpuSchedDataWithARR
+    Struct(552), // 2173 t_nvmlVgpuSchedulerParams_t_vgpuSchedData
+    Union(550), // 2174 t_nvmlVgpuSchedulerParams_t
+    Struct(553), // 2175 t_nvmlVgpuSchedulerLogEntry_t
+    Array(t_nvmlVgpuSchedulerLogEntry_t, 200), // 2176 t_A200_nvmlVgpuSchedulerLogEntry_t
+    Struct(549), // 2177 t_nvmlVgpuSchedulerLog_t
+    Pointer(t_nvmlVgpuSchedulerLog_t, false), // 2178 t_P_nvmlVgpuSchedulerLog_t
+    Struct(555), // 2179 t_nvmlVgpuSchedulerLogEntry_v2_t
+    Array(t_nvmlVgpuSchedulerLogEntry_v2_t, 200), // 2180 t_A200_nvmlVgpuSchedulerLogEntry_v2_t
+    Struct(554), // 2181 t_nvmlVgpuSchedulerLogInfo_v2_t
+    Pointer(t_nvmlVgpuSchedulerLogInfo_v2_t, false), // 2182 t_P_nvmlVgpuSchedulerLogInfo_v2_t
+    Struct(556), // 2183 t_nvmlVgpuSchedulerGetState_t
+    Pointer(t_nvmlVgpuSchedulerGetState_t, false), // 2184 t_P_nvmlVgpuSchedulerGetState_t
+    Struct(557), // 2185 t_nvmlVgpuSchedulerStateInfo_v2_t
+    Pointer(t_nvmlVgpuSchedulerStateInfo_v2_t, false), // 2186 t_P_nvmlVgpuSchedulerStateInfo_v2_t
+    Struct(558), // 2187 t_nvmlVgpuPlacementList_t
+    Pointer(t_nvmlVgpuPlacementList_t, false), // 2188 t_P_nvmlVgpuPlacementList_t
+    Struct(559), // 2189 t_nvmlVgpuInstanceUtilizationSample_t
+    Pointer(t_nvmlVgpuInstanceUtilizationSample_t, false), // 2190 t_P_nvmlVgpuInstanceUtilizationSample_t
+    Enum(562), // 2191 t_nvmlPerfPolicyType_t
+    Struct(560), // 2192 t_nvmlViolationTime_t
+    Pointer(t_nvmlViolationTime_t, false), // 2193 t_P_nvmlViolationTime_t
+    Enum(563), // 2194 t_nvmlGpuVirtualizationMode_t
+    Pointer(t_nvmlGpuVirtualizationMode_t, false), // 2195 t_P_nvmlGpuVirtualizationMode_t
+    Struct(561), // 2196 t_nvmlNvlinkLockRemapTable_v1_t
+    Pointer(t_nvmlNvlinkLockRemapTable_v1_t, false), // 2197 t_P_nvmlNvlinkLockRemapTable_v1_t
+    Struct(571), // 2198 t_nvmlRailMetrics_t
+    Array(t_nvmlRailMetrics_t, 2), // 2199 t_A2_nvmlRailMetrics_t
+    Struct(570), // 2200 t_nvmlCoreRailMetrics_t
+    Struct(572), // 2201 t_nvmlPmgrPwrTuple_t
+    Struct(573), // 2202 t_nvmlPwrModelMetricsDlppm1xPerf_t
+    Struct(569), // 2203 t_nvmlPwrModelMetricsDlppm1x_t
+    Array(t_nvmlPwrModelMetricsDlppm1x_t, 8), // 2204 t_A8_nvmlPwrModelMetricsDlppm1x_t
+    Struct(568), // 2205 t_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t
+    Array(t_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t, 3), // 2206 t_A3_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t
+    Struct(567), // 2207 t_nvmlObservedMetrics_t
+    Struct(566), // 2208 t_nvmlPerfMetricsDlppc2xSample_t
+    Struct(576), // 2209 t_nvmlPwrModelMetricsSamplePfpp1x_t
+    Array(t_nvmlPwrModelMetricsSamplePfpp1x_t, 32), // 2210 t_A32_nvmlPwrModelMetricsSamplePfpp1x_t
+    Struct(577), // 2211 t_nvmlPwrModelOperatingPointPfpp1x_t
+    Struct(575), // 2212 t_nvmlPwrModelMetricsPfpp1x_t
+    Struct(574), // 2213 t_nvmlPerfMetricsPfpp1xSample_t
+    Union(565), // 2214 t_nvmlPerfMetricControllerSample_t_data
+    Struct(564), // 2215 t_nvmlPerfMetricControllerSample_t
+    Array(t_nvmlPerfMetricControllerSample_t, 4), // 2216 t_A4_nvmlPerfMetricControllerSample_t
+    Struct(563), // 2217 t_nvmlPerfMetricsSample_t
+    Array(t_nvmlPerfMetricsSample_t, 13), // 2218 t_A13_nvmlPerfMetricsSample_t
+    Struct(562), // 2219 t_nvmlPerfMetricsSamples_v1_t
+    Pointer(t_nvmlPerfMetricsSamples_v1_t, false), // 2220 t_P_nvmlPerfMetricsSamples_v1_t
+    Struct(578), // 2221 t_nvmlPowerSmoothingProfile_t
+    Pointer(t_nvmlPowerSmoothingProfile_t, false), // 2222 t_P_nvmlPowerSmoothingProfile_t
+    Struct(579), // 2223 t_nvmlPowerSmoothingState_t
+    Pointer(t_nvmlPowerSmoothingState_t, false), // 2224 t_P_nvmlPowerSmoothingState_t
+    Struct(582), // 2225 t_nvmlPRMCounterInput_v1_t
+    Struct(583), // 2226 t_nvmlPRMCounterValue_v1_t
+    Struct(581), // 2227 t_nvmlPRMCounter_v1_t
+    Pointer(t_nvmlPRMCounter_v1_t, false), // 2228 t_P_nvmlPRMCounter_v1_t
+    Struct(580), // 2229 t_nvmlPRMCounterList_v1_t
+    Pointer(t_nvmlPRMCounterList_v1_t, false), // 2230 t_P_nvmlPRMCounterList_v1_t
+    Array(t_u8, 496), // 2231 t_A496_u8
+    Union(585), // 2232 t_nvmlPRMTLV_v1_t__1
+    Struct(584), // 2233 t_nvmlPRMTLV_v1_t
+    Pointer(t_nvmlPRMTLV_v1_t, false), // 2234 t_P_nvmlPRMTLV_v1_t
+    Handle(213), // 2235 t_nvmlEventSet_t
+    Enum(564), // 2236 t_nvmlDetachGpuState_t
+    Enum(565), // 2237 t_nvmlPcieLinkState_t
+    Flags(566, 4), // 2238 t_nvmlFlags_in4
+    Pointer(t_nvmlDramEncryptionInfo_t, true), // 2239 t_PC_nvmlDramEncryptionInfo_t
+    Struct(586), // 2240 t_nvmlSetMemoryLimits_v1_t
+    Pointer(t_nvmlSetMemoryLimits_v1_t, false), // 2241 t_P_nvmlSetMemoryLimits_v1_t
+    Pointer(t_nvmlReturn_t, false), // 2242 t_P_nvmlReturn_t
+    Struct(587), // 2243 t_nvmlNvLinkPowerThres_t
+    Pointer(t_nvmlNvLinkPowerThres_t, false), // 2244 t_P_nvmlNvLinkPowerThres_t
+    Struct(588), // 2245 t_nvmlNvlinkSetBwMode_t
+    Pointer(t_nvmlNvlinkSetBwMode_t, false), // 2246 t_P_nvmlNvlinkSetBwMode_t
+    Struct(589), // 2247 t_nvmlNvlinkSetBwModeAsync_v1_t
+    Pointer(t_nvmlNvlinkSetBwModeAsync_v1_t, false), // 2248 t_P_nvmlNvlinkSetBwModeAsync_v1_t
+    Struct(590), // 2249 t_nvmlNvlinkSetNvleReady_v1_t
+    Pointer(t_nvmlNvlinkSetNvleReady_v1_t, false), // 2250 t_P_nvmlNvlinkSetNvleReady_v1_t
+    Struct(591), // 2251 t_nvmlPowerValue_v2_t
+    Pointer(t_nvmlPowerValue_v2_t, false), // 2252 t_P_nvmlPowerValue_v2_t
+    Struct(592), // 2253 t_nvmlRusdSettings_v1_t
+    Pointer(t_nvmlRusdSettings_v1_t, false), // 2254 t_P_nvmlRusdSettings_v1_t
+    Pointer(t_nvmlVgpuHeterogeneousMode_t, true), // 2255 t_PC_nvmlVgpuHeterogeneousMode_t
+    Struct(595), // 2256 t_nvmlVgpuSchedulerSetParams_t_vgpuSchedDataWithARR
+    Struct(596), // 2257 t_nvmlVgpuSchedulerSetParams_t_vgpuSchedData
+    Union(594), // 2258 t_nvmlVgpuSchedulerSetParams_t
+    Struct(593), // 2259 t_nvmlVgpuSchedulerSetState_t
+    Pointer(t_nvmlVgpuSchedulerSetState_t, false), // 2260 t_P_nvmlVgpuSchedulerSetState_t
+    Struct(597), // 2261 t_nvmlVgpuSchedulerState_v2_t
+    Pointer(t_nvmlVgpuSchedulerState_v2_t, false), // 2262 t_P_nvmlVgpuSchedulerState_v2_t
+    Struct(598), // 2263 t_nvmlNvlinkSetupNvleEncryptionKey_v1_t
+    Pointer(t_nvmlNvlinkSetupNvleEncryptionKey_v1_t, false), // 2264 t_P_nvmlNvlinkSetupNvleEncryptionKey_v1_t
+    Array(t_u32, 8), // 2265 t_A8_u32
+    Struct(600), // 2266 t_nvmlMask255_t
+    Struct(599), // 2267 t_nvmlWorkloadPowerProfileRequestedProfiles_t
+    Pointer(t_nvmlWorkloadPowerProfileRequestedProfiles_t, false), // 2268 t_P_nvmlWorkloadPowerProfileRequestedProfiles_t
+    Struct(601), // 2269 t_nvmlWorkloadPowerProfileCurrentProfiles_t
+    Pointer(t_nvmlWorkloadPowerProfileCurrentProfiles_t, false), // 2270 t_P_nvmlWorkloadPowerProfileCurrentProfiles_t
+    Struct(603), // 2271 t_nvmlWorkloadPowerProfileInfo_t
+    Array(t_nvmlWorkloadPowerProfileInfo_t, 255), // 2272 t_A255_nvmlWorkloadPowerProfileInfo_t
+    Struct(602), // 2273 t_nvmlWorkloadPowerProfileProfilesInfo_t
+    Pointer(t_nvmlWorkloadPowerProfileProfilesInfo_t, false), // 2274 t_P_nvmlWorkloadPowerProfileProfilesInfo_t
+    Enum(567), // 2275 t_nvmlPowerProfileOperation_t
+    Struct(604), // 2276 t_nvmlWorkloadPowerProfileUpdateProfiles_v1_t
+    Pointer(t_nvmlWorkloadPowerProfileUpdateProfiles_v1_t, false), // 2277 t_P_nvmlWorkloadPowerProfileUpdateProfiles_v1_t
+    Pointer(t_nvmlEventSet_t, false), // 2278 t_P_nvmlEventSet_t
+    Struct(605), // 2279 t_nvmlEventSetGetContextCount_v1_t
+    Pointer(t_nvmlEventSetGetContextCount_v1_t, false), // 2280 t_P_nvmlEventSetGetContextCount_v1_t
+    Struct(606), // 2281 t_nvmlEventSetGetContextData_v1_t
+    Pointer(t_nvmlEventSetGetContextData_v1_t, false), // 2282 t_P_nvmlEventSetGetContextData_v1_t
+    Struct(607), // 2283 t_nvmlEventSetGetContextInfo_v1_t
+    Pointer(t_nvmlEventSetGetContextInfo_v1_t, false), // 2284 t_P_nvmlEventSetGetContextInfo_v1_t
+    Struct(608), // 2285 t_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t
+    Pointer(t_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t, false), // 2286 t_P_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t
+    Struct(609), // 2287 t_nvmlGpuOperationalEventConfig_v1_t
+    Pointer(t_nvmlGpuOperationalEventConfig_v1_t, true), // 2288 t_PC_nvmlGpuOperationalEventConfig_v1_t
+    Struct(610), // 2289 t_nvmlEventData_t
+    Pointer(t_nvmlEventData_t, false), // 2290 t_P_nvmlEventData_t
+    Struct(611), // 2291 t_nvmlEventSetWait_v3_t
+    Pointer(t_nvmlEventSetWait_v3_t, false), // 2292 t_P_nvmlEventSetWait_v3_t
+    Struct(612), // 2293 t_nvmlExcludedDeviceInfo_t
+    Pointer(t_nvmlExcludedDeviceInfo_t, false), // 2294 t_P_nvmlExcludedDeviceInfo_t
+    Enum(568), // 2295 t_nvmlVgpuGuestInfoState_t
+    Array(t_u32, 6), // 2296 t_A6_u32
+    Struct(613), // 2297 t_nvmlVgpuMetadata_t
+    Pointer(t_nvmlVgpuMetadata_t, false), // 2298 t_P_nvmlVgpuMetadata_t
+    Flags(569, 4), // 2299 t_nvmlVgpuVmCompatibility_t_in4
+    Flags(570, 4), // 2300 t_nvmlVgpuPgpuCompatibilityLimitCode_t_in4
+    Struct(614), // 2301 t_nvmlVgpuPgpuCompatibility_t
+    Pointer(t_nvmlVgpuPgpuCompatibility_t, false), // 2302 t_P_nvmlVgpuPgpuCompatibility_t
+    Enum(571), // 2303 t_nvmlVgpuDriverCapability_t
+    Pointer(t_nvmlVgpuVersion_t, false), // 2304 t_P_nvmlVgpuVersion_t
+    Handle(214), // 2305 t_nvmlGpmSample_t
+    Struct(617), // 2306 t_nvmlGpmMetric_t_metricInfo
+    Struct(616), // 2307 t_nvmlGpmMetric_t
+    Array(t_nvmlGpmMetric_t, 477), // 2308 t_A477_nvmlGpmMetric_t
+    Struct(615), // 2309 t_nvmlGpmMetricsGet_t
+    Pointer(t_nvmlGpmMetricsGet_t, false), // 2310 t_P_nvmlGpmMetricsGet_t
+    Struct(618), // 2311 t_nvmlGpmSupport_t
+    Pointer(t_nvmlGpmSupport_t, false), // 2312 t_P_nvmlGpmSupport_t
+    Pointer(t_nvmlGpmSample_t, false), // 2313 t_P_nvmlGpmSample_t
+    Pointer(t_nvmlComputeInstance_t, false), // 2314 t_P_nvmlComputeInstance_t
+    Pointer(t_nvmlComputeInstancePlacement_t, true), // 2315 t_PC_nvmlComputeInstancePlacement_t
+    Struct(619), // 2316 t_nvmlActiveVgpuInstanceInfo_t
+    Pointer(t_nvmlActiveVgpuInstanceInfo_t, false), // 2317 t_P_nvmlActiveVgpuInstanceInfo_t
+    Pointer(t_nvmlComputeInstancePlacement_t, false), // 2318 t_P_nvmlComputeInstancePlacement_t
+    Enum(572), // 2319 t_nvmlComputeInstanceProfile
+    Struct(620), // 2320 t_nvmlComputeInstanceProfileInfo_t
+    Pointer(t_nvmlComputeInstanceProfileInfo_t, false), // 2321 t_P_nvmlComputeInstanceProfileInfo_t
+    Struct(621), // 2322 t_nvmlComputeInstanceProfileInfo_v2_t
+    Pointer(t_nvmlComputeInstanceProfileInfo_v2_t, false), // 2323 t_P_nvmlComputeInstanceProfileInfo_v2_t
+    Struct(622), // 2324 t_nvmlVgpuTypeIdInfo_t
+    Pointer(t_nvmlVgpuTypeIdInfo_t, false), // 2325 t_P_nvmlVgpuTypeIdInfo_t
+    Struct(623), // 2326 t_nvmlGpuInstanceInfo_t
+    Pointer(t_nvmlGpuInstanceInfo_t, false), // 2327 t_P_nvmlGpuInstanceInfo_t
+    Struct(624), // 2328 t_nvmlVgpuSchedulerLogInfo_t
+    Pointer(t_nvmlVgpuSchedulerLogInfo_t, false), // 2329 t_P_nvmlVgpuSchedulerLogInfo_t
+    Struct(625), // 2330 t_nvmlVgpuSchedulerStateInfo_t
+    Pointer(t_nvmlVgpuSchedulerStateInfo_t, false), // 2331 t_P_nvmlVgpuSchedulerStateInfo_t
+    Struct(626), // 2332 t_nvmlVgpuCreatablePlacementInfo_t
+    Pointer(t_nvmlVgpuCreatablePlacementInfo_t, false), // 2333 t_P_nvmlVgpuCreatablePlacementInfo_t
+    Struct(627), // 2334 t_nvmlVgpuSchedulerState_t
+    Pointer(t_nvmlVgpuSchedulerState_t, false), // 2335 t_P_nvmlVgpuSchedulerState_t
+    Flags(573, 4), // 2336 t_nvmlInitFlags_in4
+    Handle(215), // 2337 t_nvmlSystemEventSet_t
+    Struct(628), // 2338 t_nvmlSystemEventSetCreateRequest_t
+    Pointer(t_nvmlSystemEventSetCreateRequest_t, false), // 2339 t_P_nvmlSystemEventSetCreateRequest_t
+    Struct(629), // 2340 t_nvmlSystemEventSetFreeRequest_t
+    Pointer(t_nvmlSystemEventSetFreeRequest_t, false), // 2341 t_P_nvmlSystemEventSetFreeRequest_t
+    Struct(631), // 2342 t_nvmlSystemEventData_v1_t
+    Pointer(t_nvmlSystemEventData_v1_t, false), // 2343 t_P_nvmlSystemEventData_v1_t
+    Struct(630), // 2344 t_nvmlSystemEventSetWaitRequest_t
+    Pointer(t_nvmlSystemEventSetWaitRequest_t, false), // 2345 t_P_nvmlSystemEventSetWaitRequest_t
+    Struct(633), // 2346 t_nvmlCPERCursor_v1_t
+    Struct(632), // 2347 t_nvmlGetCPER_v1_t
+    Pointer(t_nvmlGetCPER_v1_t, false), // 2348 t_P_nvmlGetCPER_v1_t
+    Struct(634), // 2349 t_nvmlConfComputeSystemCaps_t
+    Pointer(t_nvmlConfComputeSystemCaps_t, false), // 2350 t_P_nvmlConfComputeSystemCaps_t
+    Struct(635), // 2351 t_nvmlConfComputeGetKeyRotationThresholdInfo_t
+    Pointer(t_nvmlConfComputeGetKeyRotationThresholdInfo_t, false), // 2352 t_P_nvmlConfComputeGetKeyRotationThresholdInfo_t
+    Struct(636), // 2353 t_nvmlSystemConfComputeSettings_t
+    Pointer(t_nvmlSystemConfComputeSettings_t, false), // 2354 t_P_nvmlSystemConfComputeSettings_t
+    Struct(637), // 2355 t_nvmlSystemConfComputeSettings_v2_t
+    Pointer(t_nvmlSystemConfComputeSettings_v2_t, false), // 2356 t_P_nvmlSystemConfComputeSettings_v2_t
+    Struct(638), // 2357 t_nvmlConfComputeSystemState_t
+    Pointer(t_nvmlConfComputeSystemState_t, false), // 2358 t_P_nvmlConfComputeSystemState_t
+    Struct(639), // 2359 t_nvmlSystemDriverBranchInfo_t
+    Pointer(t_nvmlSystemDriverBranchInfo_t, false), // 2360 t_P_nvmlSystemDriverBranchInfo_t
+    Struct(640), // 2361 t_nvmlHwbcEntry_t
+    Pointer(t_nvmlHwbcEntry_t, false), // 2362 t_P_nvmlHwbcEntry_t
+    Struct(641), // 2363 t_nvmlSystemRegisterEventRequest_t
+    Pointer(t_nvmlSystemRegisterEventRequest_t, false), // 2364 t_P_nvmlSystemRegisterEventRequest_t
+    Struct(642), // 2365 t_nvmlConfComputeSetKeyRotationThresholdInfo_t
+    Pointer(t_nvmlConfComputeSetKeyRotationThresholdInfo_t, false), // 2366 t_P_nvmlConfComputeSetKeyRotationThresholdInfo_t
+    Handle(216), // 2367 t_nvmlUnit_t
+    Enum(574), // 2368 t_nvmlFanState_t
+    Struct(644), // 2369 t_nvmlUnitFanInfo_t
+    Array(t_nvmlUnitFanInfo_t, 24), // 2370 t_A24_nvmlUnitFanInfo_t
+    Struct(643), // 2371 t_nvmlUnitFanSpeeds_t
+    Pointer(t_nvmlUnitFanSpeeds_t, false), // 2372 t_P_nvmlUnitFanSpeeds_t
+    Pointer(t_nvmlUnit_t, false), // 2373 t_P_nvmlUnit_t
+    Enum(575), // 2374 t_nvmlLedColor_t
+    Struct(645), // 2375 t_nvmlLedState_t
+    Pointer(t_nvmlLedState_t, false), // 2376 t_P_nvmlLedState_t
+    Struct(646), // 2377 t_nvmlPSUInfo_t
+    Pointer(t_nvmlPSUInfo_t, false), // 2378 t_P_nvmlPSUInfo_t
+    Struct(647), // 2379 t_nvmlUnitInfo_t
+    Pointer(t_nvmlUnitInfo_t, false), // 2380 t_P_nvmlUnitInfo_t
+    Struct(649), // 2381 t_nvmlVgpuLicenseExpiry_t
+    Struct(648), // 2382 t_nvmlVgpuLicenseInfo_t
+    Pointer(t_nvmlVgpuLicenseInfo_t, false), // 2383 t_P_nvmlVgpuLicenseInfo_t
+    Struct(650), // 2384 t_nvmlVgpuPlacementId_t
+    Pointer(t_nvmlVgpuPlacementId_t, false), // 2385 t_P_nvmlVgpuPlacementId_t
+    Struct(651), // 2386 t_nvmlVgpuRuntimeState_t
+    Pointer(t_nvmlVgpuRuntimeState_t, false), // 2387 t_P_nvmlVgpuRuntimeState_t
+    Enum(576), // 2388 t_nvmlVgpuVmIdType_t
+    Pointer(t_nvmlVgpuVmIdType_t, false), // 2389 t_P_nvmlVgpuVmIdType_t
+    Struct(652), // 2390 t_nvmlVgpuTypeBar1Info_t
+    Pointer(t_nvmlVgpuTypeBar1Info_t, false), // 2391 t_P_nvmlVgpuTypeBar1Info_t
+    Enum(577), // 2392 t_nvmlVgpuCapability_t
+    Struct(653), // 2393 t_nvmlVgpuTypeMaxInstance_t
+    Pointer(t_nvmlVgpuTypeMaxInstance_t, false), // 2394 t_P_nvmlVgpuTypeMaxInstance_t
+    Enum(578), // 2395 t_nvrtcResult
+    Status(578), // 2396 t_nvrtcResult_status
+    Handle(217), // 2397 t_nvrtcProgram
+    Pointer(t_nvrtcProgram, false), // 2398 t_P_nvrtcProgram
+    Struct(654), // 2399 t_nvrtcBundledHeadersInfo
+    Pointer(t_nvrtcBundledHeadersInfo, false), // 2400 t_P_nvrtcBundledHeadersInfo
+    Flags(579, 4), // 2401 t_nvrtcInstallHeaders_in4
+    Handle(218), // 2402 t_nvshmem_team_t
+    Enum(580), // 2403 t_nvshmemx_thread_support_t
+    Pointer(t_nvshmemx_thread_support_t, false), // 2404 t_P_nvshmemx_thread_support_t
+    Array(t_char, 48), // 2405 t_A48_char
+    Struct(655), // 2406 t_nvshmem_team_config_t
+    Pointer(t_nvshmem_team_config_t, false), // 2407 t_P_nvshmem_team_config_t
+    Pointer(t_nvshmem_team_config_t, true), // 2408 t_PC_nvshmem_team_config_t
+    Pointer(t_nvshmem_team_t, false), // 2409 t_P_nvshmem_team_t
+    Array(t_char, 124), // 2410 t_A124_char
+    Struct(659), // 2411 t_nvshmemx_uniqueid_t
+    Pointer(t_nvshmemx_uniqueid_t, false), // 2412 t_P_nvshmemx_uniqueid_t
+    Struct(658), // 2413 t_nvshmemx_uniqueid_args_t
+    Array(t_char, 92), // 2414 t_A92_char
+    Struct(657), // 2415 t_nvshmemx_init_args_t
+    Struct(656), // 2416 t_nvshmemx_init_attr_t
+    Pointer(t_nvshmemx_init_attr_t, false), // 2417 t_P_nvshmemx_init_attr_t
+    Struct(660), // 2418 t_nvshmemi_version_t
+    Enum(581), // 2419 t_nvshmemx_signal_op_t
+    Struct(661), // 2420 t_nvshmemx_collective_launch_attr_t
+    Pointer(t_nvshmemx_collective_launch_attr_t, true), // 2421 t_PC_nvshmemx_collective_launch_attr_t
+    Flags(582, 4), // 2422 t_flags_in4
+    Enum(583), // 2423 t_nvshmemx_cmp_type_t
+    Array(t_char, 60), // 2424 t_A60_char
+    Struct(662), // 2425 t_nvshmemx_region_attrs_t
+    Pointer(t_nvshmemx_region_attrs_t, true), // 2426 t_PC_nvshmemx_region_attrs_t
+    Pointer(t_nvshmemx_uniqueid_t, true), // 2427 t_PC_nvshmemx_uniqueid_t
+    Enum(584), // 2428 t_nvtiffStatus_t
+    Status(584), // 2429 t_nvtiffStatus_t_status
+    Handle(219), // 2430 t_nvtiffStream_t
+    Handle(220), // 2431 t_nvtiffDecoder_t
+    Handle(221), // 2432 t_nvtiffDecodeParams_t
+    Struct(663), // 2433 t_nvtiffImage_t
+    Pointer(t_nvtiffImage_t, false), // 2434 t_P_nvtiffImage_t
+    Pointer(t_nvtiffImage_t, true), // 2435 t_PC_nvtiffImage_t
+    Pointer(t_nvtiffDecodeParams_t, false), // 2436 t_P_nvtiffDecodeParams_t
+    Enum(585), // 2437 t_nvtiffOutputFormat_t
+    Struct(664), // 2438 t_nvtiffDecodeRegion_t
+    Pointer(t_nvtiffDecodeRegion_t, true), // 2439 t_PC_nvtiffDecodeRegion_t
+    Pointer(t_nvtiffDecoder_t, false), // 2440 t_P_nvtiffDecoder_t
+    Struct(665), // 2441 t_nvtiffDeviceAllocator_t
+    Pointer(t_nvtiffDeviceAllocator_t, false), // 2442 t_P_nvtiffDeviceAllocator_t
+    Struct(666), // 2443 t_nvtiffPinnedAllocator_t
+    Pointer(t_nvtiffPinnedAllocator_t, false), // 2444 t_P_nvtiffPinnedAllocator_t
+    Handle(222), // 2445 t_nvtiffEncoder_t
+    Handle(223), // 2446 t_nvtiffEncodeParams_t
+    Pointer(t_nvtiffEncodeParams_t, false), // 2447 t_P_nvtiffEncodeParams_t
+    Enum(586), // 2448 t_nvtiffGeoKey_t
+    Enum(587), // 2449 t_nvtiffGeoKeyDataType_t
+    Enum(588), // 2450 t_nvtiffImageGeometryType_t
+    Struct(667), // 2451 t_nvtiffImageGeometry_t
+    Pointer(t_nvtiffImageGeometry_t, true), // 2452 t_PC_nvtiffImageGeometry_t
+    Enum(589), // 2453 t_nvtiffCompression_t
+    Enum(590), // 2454 t_nvtiffPhotometricInt_t
+    Enum(591), // 2455 t_nvtiffPlanarConfig_t
+    Array(t_u16, 16), // 2456 t_A16_u16
+    Enum(592), // 2457 t_nvtiffSampleFormat_t
+    Array(t_nvtiffSampleFormat_t, 16), // 2458 t_A16_nvtiffSampleFormat_t
+    Struct(668), // 2459 t_nvtiffImageInfo_t
+    Pointer(t_nvtiffImageInfo_t, true), // 2460 t_PC_nvtiffImageInfo_t
+    Enum(593), // 2461 t_nvtiffJpegChromaSubsampling_t
+    Struct(669), // 2462 t_nvtiffJpegEncodeOptions_t
+    Pointer(t_nvtiffJpegEncodeOptions_t, true), // 2463 t_PC_nvtiffJpegEncodeOptions_t
+    Enum(594), // 2464 t_nvtiffTagDataType_t
+    Enum(595), // 2465 t_nvtiffVariant_t
+    Pointer(t_nvtiffEncoder_t, false), // 2466 t_P_nvtiffEncoder_t
+    Pointer(t_nvtiffGeoKeyDataType_t, false), // 2467 t_P_nvtiffGeoKeyDataType_t
+    Struct(670), // 2468 t_nvtiffStreamHeader_t
+    Pointer(t_nvtiffStreamHeader_t, false), // 2469 t_P_nvtiffStreamHeader_t
+    Pointer(t_nvtiffImageGeometry_t, false), // 2470 t_P_nvtiffImageGeometry_t
+    Pointer(t_nvtiffImageInfo_t, false), // 2471 t_P_nvtiffImageInfo_t
+    Pointer(t_nvtiffGeoKey_t, false), // 2472 t_P_nvtiffGeoKey_t
+    Pointer(t_nvtiffTagDataType_t, false), // 2473 t_P_nvtiffTagDataType_t
+    Pointer(t_nvtiffStream_t, false), // 2474 t_P_nvtiffStream_t
 ];
 
 pub(super) const t_void: TypeId = 0;
@@ -3675,1192 +3727,1244 @@ pub(super) const t_P_cudssMatrixFormat_t_in4: TypeId = 1233;
 pub(super) const t_PC_cudssDeviceMemHandler_t: TypeId = 1234;
 pub(super) const t_PC_cudaStream_t: TypeId = 1235;
 pub(super) const t_PC_cudssPinnedMemHandler_t: TypeId = 1236;
-pub(super) const t_cufftResult: TypeId = 1237;
-pub(super) const t_cufftResult_status: TypeId = 1238;
-pub(super) const t_cufftHandle: TypeId = 1239;
-pub(super) const t_P_cufftHandle: TypeId = 1240;
-pub(super) const t_cufftType: TypeId = 1241;
-pub(super) const t_cufftDirection: TypeId = 1242;
-pub(super) const t_cufftProperty: TypeId = 1243;
-pub(super) const t_cufftXtCallbackType: TypeId = 1244;
-pub(super) const t_A64_i32: TypeId = 1245;
-pub(super) const t_A64_P_void: TypeId = 1246;
-pub(super) const t_A64_u64: TypeId = 1247;
-pub(super) const t_cudaXtDesc: TypeId = 1248;
-pub(super) const t_P_cudaXtDesc: TypeId = 1249;
-pub(super) const t_libFormat: TypeId = 1250;
-pub(super) const t_cudaLibXtDesc: TypeId = 1251;
-pub(super) const t_P_cudaLibXtDesc: TypeId = 1252;
-pub(super) const t_cudaLibXtDescPointer: TypeId = 1253;
-pub(super) const t_P_P_cudaLibXtDesc: TypeId = 1254;
-pub(super) const t_P_cudaLibXtDescPointer: TypeId = 1255;
-pub(super) const t_cufftXtSubFormat: TypeId = 1256;
-pub(super) const t_cufftXtCopyType: TypeId = 1257;
-pub(super) const t_cufftXtQueryType: TypeId = 1258;
-pub(super) const t_cufftXt1dFactors: TypeId = 1259;
-pub(super) const t_A3_u64: TypeId = 1260;
-pub(super) const t_cufftBox3d: TypeId = 1261;
-pub(super) const t_PC_cufftBox3d: TypeId = 1262;
-pub(super) const t_cufftXtWorkAreaPolicy: TypeId = 1263;
-pub(super) const t_fftw_plan: TypeId = 1264;
-pub(super) const t_A2_f64: TypeId = 1265;
-pub(super) const t_P_A2_f64: TypeId = 1266;
-pub(super) const t_fftwSign: TypeId = 1267;
-pub(super) const t_fftwf_iodim64: TypeId = 1268;
-pub(super) const t_PC_fftwf_iodim64: TypeId = 1269;
-pub(super) const t_fftwf_iodim: TypeId = 1270;
-pub(super) const t_PC_fftwf_iodim: TypeId = 1271;
-pub(super) const t_fftwf_plan: TypeId = 1272;
-pub(super) const t_A2_f32: TypeId = 1273;
-pub(super) const t_P_A2_f32: TypeId = 1274;
-pub(super) const t_CUfileOpError: TypeId = 1275;
-pub(super) const t_CUfileError_t: TypeId = 1276;
-pub(super) const t_CUfileBatchHandle_t: TypeId = 1277;
-pub(super) const t_CUfileStatus_t_in4: TypeId = 1278;
-pub(super) const t_CUfileIOEvents_t: TypeId = 1279;
-pub(super) const t_P_CUfileIOEvents_t: TypeId = 1280;
-pub(super) const t_P_CUfileBatchHandle_t: TypeId = 1281;
-pub(super) const t_CUfileBatchMode_t: TypeId = 1282;
-pub(super) const t_CUfileIOParams_t_u_batch: TypeId = 1283;
-pub(super) const t_CUfileIOParams_t_u: TypeId = 1284;
-pub(super) const t_CUfileHandle_t: TypeId = 1285;
-pub(super) const t_CUfileOpcode_t: TypeId = 1286;
-pub(super) const t_CUfileIOParams_t: TypeId = 1287;
-pub(super) const t_P_CUfileIOParams_t: TypeId = 1288;
-pub(super) const t_cuFileRdmaFlags_in4: TypeId = 1289;
-pub(super) const t_CUfileDriverStatusFlags_t_in4: TypeId = 1290;
-pub(super) const t_CUfileP2PFlags_t_in4: TypeId = 1291;
-pub(super) const t_P_CUfileP2PFlags_t_in4: TypeId = 1292;
-pub(super) const t_CUfileDrvProps_t_nvfs: TypeId = 1293;
-pub(super) const t_CUfileDrvProps_t: TypeId = 1294;
-pub(super) const t_P_CUfileDrvProps_t: TypeId = 1295;
-pub(super) const t_CUFileBoolConfigParameter_t: TypeId = 1296;
-pub(super) const t_P_bool1: TypeId = 1297;
-pub(super) const t_CUFileSizeTConfigParameter_t: TypeId = 1298;
-pub(super) const t_CUFileStringConfigParameter_t: TypeId = 1299;
-pub(super) const t_CUfileOpCounter_t: TypeId = 1300;
-pub(super) const t_CUfileStatsLevel1_t: TypeId = 1301;
-pub(super) const t_P_CUfileStatsLevel1_t: TypeId = 1302;
-pub(super) const t_A32_u64: TypeId = 1303;
-pub(super) const t_CUfileStatsLevel2_t: TypeId = 1304;
-pub(super) const t_P_CUfileStatsLevel2_t: TypeId = 1305;
-pub(super) const t_A16_char: TypeId = 1306;
-pub(super) const t_A16_u8: TypeId = 1307;
-pub(super) const t_CUfilePerGpuStats_t: TypeId = 1308;
-pub(super) const t_A16_CUfilePerGpuStats_t: TypeId = 1309;
-pub(super) const t_CUfileStatsLevel3_t: TypeId = 1310;
-pub(super) const t_P_CUfileStatsLevel3_t: TypeId = 1311;
-pub(super) const t_P_CUfileHandle_t: TypeId = 1312;
-pub(super) const t_CUfileFileHandleType: TypeId = 1313;
-pub(super) const t_CUfileDescr_t_handle: TypeId = 1314;
-pub(super) const t_CUfileFSOps_t: TypeId = 1315;
-pub(super) const t_PC_CUfileFSOps_t: TypeId = 1316;
-pub(super) const t_CUfileDescr_t: TypeId = 1317;
-pub(super) const t_P_CUfileDescr_t: TypeId = 1318;
-pub(super) const t_CUfileIOVec_t: TypeId = 1319;
-pub(super) const t_PC_CUfileIOVec_t: TypeId = 1320;
-pub(super) const t_cuFileStreamFlags_in4: TypeId = 1321;
-pub(super) const t_curandStatus_t: TypeId = 1322;
-pub(super) const t_curandStatus_t_status: TypeId = 1323;
-pub(super) const t_curandGenerator_t: TypeId = 1324;
-pub(super) const t_P_curandGenerator_t: TypeId = 1325;
-pub(super) const t_curandRngType_t: TypeId = 1326;
-pub(super) const t_curandDiscreteDistribution_t: TypeId = 1327;
-pub(super) const t_P_curandDiscreteDistribution_t: TypeId = 1328;
-pub(super) const t_curandMethod_t: TypeId = 1329;
-pub(super) const t_A32_u32: TypeId = 1330;
-pub(super) const t_P_A32_u32: TypeId = 1331;
-pub(super) const t_P_P_A32_u32: TypeId = 1332;
-pub(super) const t_curandDirectionVectorSet_t: TypeId = 1333;
-pub(super) const t_P_A64_u64: TypeId = 1334;
-pub(super) const t_P_P_A64_u64: TypeId = 1335;
-pub(super) const t_P_P_u32: TypeId = 1336;
-pub(super) const t_P_P_u64: TypeId = 1337;
-pub(super) const t_curandOrdering_t: TypeId = 1338;
-pub(super) const t_cusolverStatus_t: TypeId = 1339;
-pub(super) const t_cusolverStatus_t_status: TypeId = 1340;
-pub(super) const t_cusolverDnHandle_t: TypeId = 1341;
-pub(super) const t_cusolverEigMode_t: TypeId = 1342;
-pub(super) const t_gesvdjInfo_t: TypeId = 1343;
-pub(super) const t_cusolverEigRange_t: TypeId = 1344;
-pub(super) const t_syevjInfo_t: TypeId = 1345;
-pub(super) const t_cusolverEigType_t: TypeId = 1346;
-pub(super) const t_P_cusolverDnHandle_t: TypeId = 1347;
-pub(super) const t_P_gesvdjInfo_t: TypeId = 1348;
-pub(super) const t_cusolverDnParams_t: TypeId = 1349;
-pub(super) const t_P_cusolverDnParams_t: TypeId = 1350;
-pub(super) const t_P_syevjInfo_t: TypeId = 1351;
-pub(super) const t_cusolverDeterministicMode_t: TypeId = 1352;
-pub(super) const t_P_cusolverDeterministicMode_t: TypeId = 1353;
-pub(super) const t_cudaEmulationStrategy: TypeId = 1354;
-pub(super) const t_P_cudaEmulationStrategy: TypeId = 1355;
-pub(super) const t_cusolverMathMode_t: TypeId = 1356;
-pub(super) const t_P_cusolverMathMode_t: TypeId = 1357;
-pub(super) const t_cusolverDnIRSInfos_t: TypeId = 1358;
-pub(super) const t_P_cusolverDnIRSInfos_t: TypeId = 1359;
-pub(super) const t_cusolverDnIRSParams_t: TypeId = 1360;
-pub(super) const t_P_cusolverDnIRSParams_t: TypeId = 1361;
-pub(super) const t_cusolverIRSRefinement_t: TypeId = 1362;
-pub(super) const t_cusolverPrecType_t: TypeId = 1363;
-pub(super) const t_cusolverDnFunction_t: TypeId = 1364;
-pub(super) const t_cusolverAlgMode_t: TypeId = 1365;
-pub(super) const t_cusolverDirectMode_t: TypeId = 1366;
-pub(super) const t_cusolverStorevMode_t: TypeId = 1367;
-pub(super) const t_cusolverEigComp_t: TypeId = 1368;
-pub(super) const t_cusolverMgHandle_t: TypeId = 1369;
-pub(super) const t_P_cusolverMgHandle_t: TypeId = 1370;
-pub(super) const t_cudaLibMgGrid_t: TypeId = 1371;
-pub(super) const t_P_cudaLibMgGrid_t: TypeId = 1372;
-pub(super) const t_cusolverMgGridMapping_t: TypeId = 1373;
-pub(super) const t_cudaLibMgMatrixDesc_t: TypeId = 1374;
-pub(super) const t_P_cudaLibMgMatrixDesc_t: TypeId = 1375;
-pub(super) const t_cusolverRfHandle_t: TypeId = 1376;
-pub(super) const t_P_cusolverRfHandle_t: TypeId = 1377;
-pub(super) const t_cusolverRfFactorization_t: TypeId = 1378;
-pub(super) const t_P_cusolverRfFactorization_t: TypeId = 1379;
-pub(super) const t_cusolverRfTriangularSolve_t: TypeId = 1380;
-pub(super) const t_P_cusolverRfTriangularSolve_t: TypeId = 1381;
-pub(super) const t_cusolverRfMatrixFormat_t: TypeId = 1382;
-pub(super) const t_P_cusolverRfMatrixFormat_t: TypeId = 1383;
-pub(super) const t_cusolverRfUnitDiagonal_t: TypeId = 1384;
-pub(super) const t_P_cusolverRfUnitDiagonal_t: TypeId = 1385;
-pub(super) const t_cusolverRfNumericBoostReport_t: TypeId = 1386;
-pub(super) const t_P_cusolverRfNumericBoostReport_t: TypeId = 1387;
-pub(super) const t_cusolverRfResetValuesFastMode_t: TypeId = 1388;
-pub(super) const t_P_cusolverRfResetValuesFastMode_t: TypeId = 1389;
-pub(super) const t_cusolverSpHandle_t: TypeId = 1390;
-pub(super) const t_cusparseMatDescr_t: TypeId = 1391;
-pub(super) const t_csrcholInfo_t: TypeId = 1392;
-pub(super) const t_csrcholInfoHost_t: TypeId = 1393;
-pub(super) const t_csrluInfoHost_t: TypeId = 1394;
-pub(super) const t_csrqrInfo_t: TypeId = 1395;
-pub(super) const t_csrqrInfoHost_t: TypeId = 1396;
-pub(super) const t_P_cusolverSpHandle_t: TypeId = 1397;
-pub(super) const t_P_csrcholInfo_t: TypeId = 1398;
-pub(super) const t_P_csrcholInfoHost_t: TypeId = 1399;
-pub(super) const t_P_csrluInfoHost_t: TypeId = 1400;
-pub(super) const t_P_csrqrInfo_t: TypeId = 1401;
-pub(super) const t_P_csrqrInfoHost_t: TypeId = 1402;
-pub(super) const t_cusolverMpGrid_t: TypeId = 1403;
-pub(super) const t_cusolverMpHandle_t: TypeId = 1404;
-pub(super) const t_P_cusolverMpHandle_t: TypeId = 1405;
-pub(super) const t_P_cusolverMpGrid_t: TypeId = 1406;
-pub(super) const t_cusolverMpGridMapping_t: TypeId = 1407;
-pub(super) const t_cusolverMpMatrixDescriptor_t: TypeId = 1408;
-pub(super) const t_P_cusolverMpMatrixDescriptor_t: TypeId = 1409;
-pub(super) const t_cusolverMpGesvdDescriptor_t: TypeId = 1410;
-pub(super) const t_P_cusolverMpGesvdDescriptor_t: TypeId = 1411;
-pub(super) const t_cusolverMpGesvdDescriptorAttribute_t: TypeId = 1412;
-pub(super) const t_cusolverMpNewtonSchulzDescriptor_t: TypeId = 1413;
-pub(super) const t_P_cusolverMpNewtonSchulzDescriptor_t: TypeId = 1414;
-pub(super) const t_cusolverMpNewtonSchulzDescriptorAttribute_t: TypeId = 1415;
-pub(super) const t_cusolverMpPolarDescriptor_t: TypeId = 1416;
-pub(super) const t_P_cusolverMpPolarDescriptor_t: TypeId = 1417;
-pub(super) const t_cusolverMpPolarDescriptorAttribute_t: TypeId = 1418;
-pub(super) const t_cusparseStatus_t: TypeId = 1419;
-pub(super) const t_cusparseStatus_t_status: TypeId = 1420;
-pub(super) const t_cusparseHandle_t: TypeId = 1421;
-pub(super) const t_cusparseSpVecDescr_t: TypeId = 1422;
-pub(super) const t_cusparseDnVecDescr_t: TypeId = 1423;
-pub(super) const t_cusparseConstSpVecDescr_t: TypeId = 1424;
-pub(super) const t_cusparseSpMatDescr_t: TypeId = 1425;
-pub(super) const t_cusparseIndexType_t: TypeId = 1426;
-pub(super) const t_P_cusparseIndexType_t: TypeId = 1427;
-pub(super) const t_cusparseIndexBase_t: TypeId = 1428;
-pub(super) const t_P_cusparseIndexBase_t: TypeId = 1429;
-pub(super) const t_cusparseDirection_t: TypeId = 1430;
-pub(super) const t_bsric02Info_t: TypeId = 1431;
-pub(super) const t_cusparseSolvePolicy_t: TypeId = 1432;
-pub(super) const t_bsrilu02Info_t: TypeId = 1433;
-pub(super) const t_cusparseOperation_t: TypeId = 1434;
-pub(super) const t_bsrsm2Info_t: TypeId = 1435;
-pub(super) const t_bsrsv2Info_t: TypeId = 1436;
-pub(super) const t_csru2csrInfo_t: TypeId = 1437;
-pub(super) const t_cusparseColorInfo_t: TypeId = 1438;
-pub(super) const t_csrgemm2Info_t: TypeId = 1439;
-pub(super) const t_csric02Info_t: TypeId = 1440;
-pub(super) const t_csrilu02Info_t: TypeId = 1441;
-pub(super) const t_csrsm2Info_t: TypeId = 1442;
-pub(super) const t_csrsv2Info_t: TypeId = 1443;
-pub(super) const t_cusparseAction_t: TypeId = 1444;
-pub(super) const t_cusparseConstSpMatDescr_t: TypeId = 1445;
-pub(super) const t_cusparseConstDnMatDescr_t: TypeId = 1446;
-pub(super) const t_cusparseOrder_t: TypeId = 1447;
-pub(super) const t_P_cusparseOrder_t: TypeId = 1448;
-pub(super) const t_cusparseConstDnVecDescr_t: TypeId = 1449;
-pub(super) const t_cusparseDnMatDescr_t: TypeId = 1450;
-pub(super) const t_P_cusparseHandle_t: TypeId = 1451;
-pub(super) const t_P_cusparseSpMatDescr_t: TypeId = 1452;
-pub(super) const t_P_bsric02Info_t: TypeId = 1453;
-pub(super) const t_P_bsrilu02Info_t: TypeId = 1454;
-pub(super) const t_P_bsrsm2Info_t: TypeId = 1455;
-pub(super) const t_P_bsrsv2Info_t: TypeId = 1456;
-pub(super) const t_P_cusparseColorInfo_t: TypeId = 1457;
-pub(super) const t_P_cusparseConstSpMatDescr_t: TypeId = 1458;
-pub(super) const t_P_cusparseConstDnMatDescr_t: TypeId = 1459;
-pub(super) const t_P_cusparseConstDnVecDescr_t: TypeId = 1460;
-pub(super) const t_P_cusparseConstSpVecDescr_t: TypeId = 1461;
-pub(super) const t_P_csrgemm2Info_t: TypeId = 1462;
-pub(super) const t_P_csric02Info_t: TypeId = 1463;
-pub(super) const t_P_csrilu02Info_t: TypeId = 1464;
-pub(super) const t_P_csrsm2Info_t: TypeId = 1465;
-pub(super) const t_P_csrsv2Info_t: TypeId = 1466;
-pub(super) const t_P_csru2csrInfo_t: TypeId = 1467;
-pub(super) const t_P_cusparseDnMatDescr_t: TypeId = 1468;
-pub(super) const t_P_cusparseDnVecDescr_t: TypeId = 1469;
-pub(super) const t_P_cusparseMatDescr_t: TypeId = 1470;
-pub(super) const t_pruneInfo_t: TypeId = 1471;
-pub(super) const t_P_pruneInfo_t: TypeId = 1472;
-pub(super) const t_P_cusparseSpVecDescr_t: TypeId = 1473;
-pub(super) const t_cusparseCsr2CscAlg_t: TypeId = 1474;
-pub(super) const t_cusparseAlgMode_t: TypeId = 1475;
-pub(super) const t_cusparseDenseToSparseAlg_t: TypeId = 1476;
-pub(super) const t_cusparseColorAlg_t: TypeId = 1477;
-pub(super) const t_P_cusparseColorAlg_t: TypeId = 1478;
-pub(super) const t_cusparseDiagType_t: TypeId = 1479;
-pub(super) const t_cusparseFillMode_t: TypeId = 1480;
-pub(super) const t_cusparseMatrixType_t: TypeId = 1481;
-pub(super) const t_cusparsePointerMode_t: TypeId = 1482;
-pub(super) const t_P_cusparsePointerMode_t: TypeId = 1483;
-pub(super) const t_cusparseSDDMMAlg_t: TypeId = 1484;
-pub(super) const t_cusparseSpGEAMAlg_t: TypeId = 1485;
-pub(super) const t_cusparseSpGEAMDescr_t: TypeId = 1486;
-pub(super) const t_P_cusparseSpGEAMDescr_t: TypeId = 1487;
-pub(super) const t_cusparseSpGEMMAlg_t: TypeId = 1488;
-pub(super) const t_cusparseSpGEMMDescr_t: TypeId = 1489;
-pub(super) const t_P_cusparseSpGEMMDescr_t: TypeId = 1490;
-pub(super) const t_cusparseSpMMAlg_t: TypeId = 1491;
-pub(super) const t_cusparseSpMMOpPlan_t: TypeId = 1492;
-pub(super) const t_P_cusparseSpMMOpPlan_t: TypeId = 1493;
-pub(super) const t_cusparseSpMMOpAlg_t: TypeId = 1494;
-pub(super) const t_cusparseSpMVAlg_t: TypeId = 1495;
-pub(super) const t_cusparseSpMatAttribute_t: TypeId = 1496;
-pub(super) const t_cusparseSpMatStorage_t: TypeId = 1497;
-pub(super) const t_cusparseSymmetryType_t: TypeId = 1498;
-pub(super) const t_cusparseFormat_t: TypeId = 1499;
-pub(super) const t_P_cusparseFormat_t: TypeId = 1500;
-pub(super) const t_cusparseSpSMAlg_t: TypeId = 1501;
-pub(super) const t_cusparseSpSMDescr_t: TypeId = 1502;
-pub(super) const t_P_cusparseSpSMDescr_t: TypeId = 1503;
-pub(super) const t_cusparseSpSMUpdate_t: TypeId = 1504;
-pub(super) const t_cusparseSpSVAlg_t: TypeId = 1505;
-pub(super) const t_cusparseSpSVDescr_t: TypeId = 1506;
-pub(super) const t_P_cusparseSpSVDescr_t: TypeId = 1507;
-pub(super) const t_cusparseSpSVUpdate_t: TypeId = 1508;
-pub(super) const t_cusparseSparseToDenseAlg_t: TypeId = 1509;
-pub(super) const t_A512_u8: TypeId = 1510;
-pub(super) const t_cusparseLtHandle_t: TypeId = 1511;
-pub(super) const t_PC_cusparseLtHandle_t: TypeId = 1512;
-pub(super) const t_cusparseLtHandlePointer: TypeId = 1513;
-pub(super) const t_cusparseLtMatDescriptor_t: TypeId = 1514;
-pub(super) const t_P_cusparseLtMatDescriptor_t: TypeId = 1515;
-pub(super) const t_cusparseLtMatDescriptorPointer: TypeId = 1516;
-pub(super) const t_P_cusparseLtHandle_t: TypeId = 1517;
-pub(super) const t_PC_cusparseLtMatDescriptor_t: TypeId = 1518;
-pub(super) const t_cusparseLtMatDescAttribute_t: TypeId = 1519;
-pub(super) const t_cusparseLtMatmulPlan_t: TypeId = 1520;
-pub(super) const t_PC_cusparseLtMatmulPlan_t: TypeId = 1521;
-pub(super) const t_cusparseLtMatmulPlanPointer: TypeId = 1522;
-pub(super) const t_cusparseLtMatmulAlgSelection_t: TypeId = 1523;
-pub(super) const t_PC_cusparseLtMatmulAlgSelection_t: TypeId = 1524;
-pub(super) const t_cusparseLtMatmulAlgSelectionPointer: TypeId = 1525;
-pub(super) const t_cusparseLtMatmulAlgAttribute_t: TypeId = 1526;
-pub(super) const t_cusparseLtSplitKMode_t: TypeId = 1527;
-pub(super) const t_P_cusparseLtMatmulAlgSelection_t: TypeId = 1528;
-pub(super) const t_cusparseLtMatmulDescriptor_t: TypeId = 1529;
-pub(super) const t_PC_cusparseLtMatmulDescriptor_t: TypeId = 1530;
-pub(super) const t_cusparseLtMatmulDescriptorPointer: TypeId = 1531;
-pub(super) const t_cusparseLtMatmulAlg_t: TypeId = 1532;
-pub(super) const t_cusparseLtMatmulDescAttribute_t: TypeId = 1533;
-pub(super) const t_cusparseLtMatmulMatrixScale_t: TypeId = 1534;
-pub(super) const t_P_cusparseLtMatmulDescriptor_t: TypeId = 1535;
-pub(super) const t_cusparseComputeType: TypeId = 1536;
-pub(super) const t_P_cusparseLtMatmulPlan_t: TypeId = 1537;
-pub(super) const t_cusparseLtPruneAlg_t: TypeId = 1538;
-pub(super) const t_cusparseLtSparsity_t: TypeId = 1539;
-pub(super) const t_cutensorStatus_t: TypeId = 1540;
-pub(super) const t_cutensorStatus_t_status: TypeId = 1541;
-pub(super) const t_cutensorHandle_t: TypeId = 1542;
-pub(super) const t_cutensorPlan_t: TypeId = 1543;
-pub(super) const t_P_cutensorHandle_t: TypeId = 1544;
-pub(super) const t_cutensorOperationDescriptor_t: TypeId = 1545;
-pub(super) const t_P_cutensorOperationDescriptor_t: TypeId = 1546;
-pub(super) const t_cutensorBlockSparseTensorDescriptor_t: TypeId = 1547;
-pub(super) const t_cutensorOperator_t: TypeId = 1548;
-pub(super) const t_cutensorComputeDescriptor_t: TypeId = 1549;
-pub(super) const t_P_cutensorBlockSparseTensorDescriptor_t: TypeId = 1550;
-pub(super) const t_cutensorTensorDescriptor_t: TypeId = 1551;
-pub(super) const t_P_cutensorPlan_t: TypeId = 1552;
-pub(super) const t_cutensorPlanPreference_t: TypeId = 1553;
-pub(super) const t_P_cutensorPlanPreference_t: TypeId = 1554;
-pub(super) const t_cutensorAlgo_t: TypeId = 1555;
-pub(super) const t_cutensorJitMode_t: TypeId = 1556;
-pub(super) const t_P_cutensorTensorDescriptor_t: TypeId = 1557;
-pub(super) const t_cutensorWorksizePreference_t: TypeId = 1558;
-pub(super) const t_cutensorMgHandle_t: TypeId = 1559;
-pub(super) const t_cutensorMgContractionPlan_t: TypeId = 1560;
-pub(super) const t_cutensorMgContractionFind_t: TypeId = 1561;
-pub(super) const t_cutensorMgContractionFindAttribute_t: TypeId = 1562;
-pub(super) const t_cutensorMgContractionDescriptor_t: TypeId = 1563;
-pub(super) const t_cutensorMgCopyPlan_t: TypeId = 1564;
-pub(super) const t_cutensorMgCopyDescriptor_t: TypeId = 1565;
-pub(super) const t_P_cutensorMgHandle_t: TypeId = 1566;
-pub(super) const t_P_cutensorMgContractionDescriptor_t: TypeId = 1567;
-pub(super) const t_cutensorMgTensorDescriptor_t: TypeId = 1568;
-pub(super) const t_cutensorComputeType_t_in4: TypeId = 1569;
-pub(super) const t_P_cutensorMgContractionFind_t: TypeId = 1570;
-pub(super) const t_cutensorMgAlgo_t: TypeId = 1571;
-pub(super) const t_P_cutensorMgContractionPlan_t: TypeId = 1572;
-pub(super) const t_P_cutensorMgCopyDescriptor_t: TypeId = 1573;
-pub(super) const t_P_cutensorMgCopyPlan_t: TypeId = 1574;
-pub(super) const t_P_cutensorMgTensorDescriptor_t: TypeId = 1575;
-pub(super) const t_cutensorOperationDescriptorAttribute_t: TypeId = 1576;
-pub(super) const t_cutensorPlanAttribute_t: TypeId = 1577;
-pub(super) const t_cutensorPlanPreferenceAttribute_t: TypeId = 1578;
-pub(super) const t_cutensorAutotuneMode_t: TypeId = 1579;
-pub(super) const t_cutensorCacheMode_t: TypeId = 1580;
-pub(super) const t_ncclResult_t: TypeId = 1581;
-pub(super) const t_ncclResult_t_status: TypeId = 1582;
-pub(super) const t_ncclDataType_t: TypeId = 1583;
-pub(super) const t_ncclConfigExt_t: TypeId = 1584;
-pub(super) const t_P_ncclConfigExt_t: TypeId = 1585;
-pub(super) const t_ncclConfigExt_t_key: TypeId = 1586;
-pub(super) const t_ncclConfigExt_t_val: TypeId = 1587;
-pub(super) const t_ncclUndefined: TypeId = 1588;
-pub(super) const t_ncclCtaPolicy: TypeId = 1589;
-pub(super) const t_ncclCollConfig_t: TypeId = 1590;
-pub(super) const t_PC_ncclCollConfig_t: TypeId = 1591;
-pub(super) const t_ncclRedOp_t: TypeId = 1592;
-pub(super) const t_ncclRegistration: TypeId = 1593;
-pub(super) const t_P_ncclResult_t: TypeId = 1594;
-pub(super) const t_A128_char: TypeId = 1595;
-pub(super) const t_A128_u8: TypeId = 1596;
-pub(super) const t_ncclUniqueId: TypeId = 1597;
-pub(super) const t_P_ncclUniqueId: TypeId = 1598;
-pub(super) const t_PC_ncclUniqueId: TypeId = 1599;
-pub(super) const t_P_ncclComm_t: TypeId = 1600;
-pub(super) const t_ncclHostCftMode_t: TypeId = 1601;
-pub(super) const t_ncclNvlsHostMode_t: TypeId = 1602;
-pub(super) const t_ncclConfig_t: TypeId = 1603;
-pub(super) const t_P_ncclConfig_t: TypeId = 1604;
-pub(super) const t_ncclCommMemStat_t: TypeId = 1605;
-pub(super) const t_P_ncclRegistration: TypeId = 1606;
-pub(super) const t_ncclRevokeFlags_in4: TypeId = 1607;
-pub(super) const t_ncclShrinkFlags_in4: TypeId = 1608;
-pub(super) const t_ncclColor: TypeId = 1609;
-pub(super) const t_ncclSuspendFlags_in4: TypeId = 1610;
-pub(super) const t_ncclWindow_t: TypeId = 1611;
-pub(super) const t_P_ncclWindow_t: TypeId = 1612;
-pub(super) const t_ncclWindowFlags_in4: TypeId = 1613;
-pub(super) const t_ncclSimInfo_t: TypeId = 1614;
-pub(super) const t_P_ncclSimInfo_t: TypeId = 1615;
-pub(super) const t_ncclParamHandle_t: TypeId = 1616;
-pub(super) const t_P_ncclParamHandle_t: TypeId = 1617;
-pub(super) const t_P_P_PC_char: TypeId = 1618;
-pub(super) const t_P_i16: TypeId = 1619;
-pub(super) const t_P_i8: TypeId = 1620;
-pub(super) const t_P_u16: TypeId = 1621;
-pub(super) const t_P_ncclRedOp_t: TypeId = 1622;
-pub(super) const t_ncclScalarResidence_t: TypeId = 1623;
-pub(super) const t_ncclEncryptionMode_t: TypeId = 1624;
-pub(super) const t_ncclEncryptionConfig_t: TypeId = 1625;
-pub(super) const t_PC_ncclEncryptionConfig_t: TypeId = 1626;
-pub(super) const t_ncclWaitSignalDesc_t: TypeId = 1627;
-pub(super) const t_P_ncclWaitSignalDesc_t: TypeId = 1628;
-pub(super) const t_NppLibraryVersion: TypeId = 1629;
-pub(super) const t_PC_NppLibraryVersion: TypeId = 1630;
-pub(super) const t_NppStatus: TypeId = 1631;
-pub(super) const t_NppStatus_status: TypeId = 1632;
-pub(super) const t_NppStreamContext__1: TypeId = 1633;
-pub(super) const t_NppStreamContext: TypeId = 1634;
-pub(super) const t_P_NppStreamContext: TypeId = 1635;
-pub(super) const t_PC_u16: TypeId = 1636;
-pub(super) const t_NppiSize: TypeId = 1637;
-pub(super) const t_Npp16f: TypeId = 1638;
-pub(super) const t_PC_Npp16f: TypeId = 1639;
-pub(super) const t_P_Npp16f: TypeId = 1640;
-pub(super) const t_PC_i16: TypeId = 1641;
-pub(super) const t_Npp16sc: TypeId = 1642;
-pub(super) const t_PC_Npp16sc: TypeId = 1643;
-pub(super) const t_P_Npp16sc: TypeId = 1644;
-pub(super) const t_Npp32fc: TypeId = 1645;
-pub(super) const t_PC_Npp32fc: TypeId = 1646;
-pub(super) const t_P_Npp32fc: TypeId = 1647;
-pub(super) const t_Npp32sc: TypeId = 1648;
-pub(super) const t_PC_Npp32sc: TypeId = 1649;
-pub(super) const t_P_Npp32sc: TypeId = 1650;
-pub(super) const t_NppiAlphaOp: TypeId = 1651;
-pub(super) const t_PC_i8: TypeId = 1652;
-pub(super) const t_P_P_u8: TypeId = 1653;
-pub(super) const t_P_PC_u8: TypeId = 1654;
-pub(super) const t_NppiRect: TypeId = 1655;
-pub(super) const t_NppiBayerGridPosition: TypeId = 1656;
-pub(super) const t_NppiInterpolationMode: TypeId = 1657;
-pub(super) const t_NppiPoint32f: TypeId = 1658;
-pub(super) const t_NppiProfileData: TypeId = 1659;
-pub(super) const t_P_NppiProfileData: TypeId = 1660;
-pub(super) const t_P_P_i16: TypeId = 1661;
-pub(super) const t_P_PC_i16: TypeId = 1662;
-pub(super) const t_P_P_u16: TypeId = 1663;
-pub(super) const t_P_PC_u16: TypeId = 1664;
-pub(super) const t_P_P_i8: TypeId = 1665;
-pub(super) const t_P_PC_i8: TypeId = 1666;
-pub(super) const t_NppiColorTwistBatchCXR: TypeId = 1667;
-pub(super) const t_P_NppiColorTwistBatchCXR: TypeId = 1668;
-pub(super) const t_NppCmpOp: TypeId = 1669;
-pub(super) const t_NppiImageDescriptor: TypeId = 1670;
-pub(super) const t_P_NppiImageDescriptor: TypeId = 1671;
-pub(super) const t_NppiBufferDescriptor: TypeId = 1672;
-pub(super) const t_P_NppiBufferDescriptor: TypeId = 1673;
-pub(super) const t_NppiPoint: TypeId = 1674;
-pub(super) const t_NppiCompressedMarkerLabelsInfo: TypeId = 1675;
-pub(super) const t_P_NppiCompressedMarkerLabelsInfo: TypeId = 1676;
-pub(super) const t_NppiContourPixelGeometryInfo: TypeId = 1677;
-pub(super) const t_NppiContourPixelDirectionInfo: TypeId = 1678;
-pub(super) const t_P_NppiContourPixelDirectionInfo: TypeId = 1679;
-pub(super) const t_P_NppiContourPixelGeometryInfo: TypeId = 1680;
-pub(super) const t_NppiContourBlockSegment: TypeId = 1681;
-pub(super) const t_P_NppiContourBlockSegment: TypeId = 1682;
-pub(super) const t_NppiContourTotalsInfo: TypeId = 1683;
-pub(super) const t_P_NppiContourTotalsInfo: TypeId = 1684;
-pub(super) const t_P_NppiPoint32f: TypeId = 1685;
-pub(super) const t_NppiPoint64f: TypeId = 1686;
-pub(super) const t_P_NppiPoint64f: TypeId = 1687;
-pub(super) const t_NppRoundMode: TypeId = 1688;
-pub(super) const t_P_PC_i32: TypeId = 1689;
-pub(super) const t_NppiBorderType: TypeId = 1690;
-pub(super) const t_NppiDifferentialKernel: TypeId = 1691;
-pub(super) const t_NppiMaskSize: TypeId = 1692;
-pub(super) const t_NppiNorm: TypeId = 1693;
-pub(super) const t_NppPointPolar: TypeId = 1694;
-pub(super) const t_P_NppPointPolar: TypeId = 1695;
-pub(super) const t_A3_u32: TypeId = 1696;
-pub(super) const t_NppiConnectedRegion: TypeId = 1697;
-pub(super) const t_P_NppiConnectedRegion: TypeId = 1698;
-pub(super) const t_NppDataType: TypeId = 1699;
-pub(super) const t_NppiChannels: TypeId = 1700;
-pub(super) const t_P_NppiSize: TypeId = 1701;
-pub(super) const t_P_NppiRect: TypeId = 1702;
-pub(super) const t_P_NppiPoint: TypeId = 1703;
-pub(super) const t_NppiHOGConfig: TypeId = 1704;
-pub(super) const t_PC_NppiPoint: TypeId = 1705;
-pub(super) const t_PC_NppiImageDescriptor: TypeId = 1706;
-pub(super) const t_NppiAxis: TypeId = 1707;
-pub(super) const t_NppiMirrorBatchCXR: TypeId = 1708;
-pub(super) const t_P_NppiMirrorBatchCXR: TypeId = 1709;
-pub(super) const t_NppiColorSpace: TypeId = 1710;
-pub(super) const t_P_PC_Npp16f: TypeId = 1711;
-pub(super) const t_NppiResizeBatchROI_Advanced: TypeId = 1712;
-pub(super) const t_P_NppiResizeBatchROI_Advanced: TypeId = 1713;
-pub(super) const t_NppiResizeBatchCXR: TypeId = 1714;
-pub(super) const t_P_NppiResizeBatchCXR: TypeId = 1715;
-pub(super) const t_NppHintAlgorithm: TypeId = 1716;
-pub(super) const t_NppiWatershedSegmentBoundaryType: TypeId = 1717;
-pub(super) const t_P_P_Npp16f: TypeId = 1718;
-pub(super) const t_A3_f64: TypeId = 1719;
-pub(super) const t_A2_A3_f64: TypeId = 1720;
-pub(super) const t_NppiWarpAffineBatchCXR: TypeId = 1721;
-pub(super) const t_P_NppiWarpAffineBatchCXR: TypeId = 1722;
-pub(super) const t_A3_A3_f64: TypeId = 1723;
-pub(super) const t_NppiWarpPerspectiveBatchCXR: TypeId = 1724;
-pub(super) const t_P_NppiWarpPerspectiveBatchCXR: TypeId = 1725;
-pub(super) const t_P_PC_NppiImageDescriptor: TypeId = 1726;
-pub(super) const t_Npp64fc: TypeId = 1727;
-pub(super) const t_PC_Npp64fc: TypeId = 1728;
-pub(super) const t_P_Npp64fc: TypeId = 1729;
-pub(super) const t_Npp64sc: TypeId = 1730;
-pub(super) const t_PC_Npp64sc: TypeId = 1731;
-pub(super) const t_P_Npp64sc: TypeId = 1732;
-pub(super) const t_NppsZCType: TypeId = 1733;
-pub(super) const t_nvFatbinResult: TypeId = 1734;
-pub(super) const t_nvFatbinResult_status: TypeId = 1735;
-pub(super) const t_nvFatbinHandle: TypeId = 1736;
-pub(super) const t_P_nvFatbinHandle: TypeId = 1737;
-pub(super) const t_nvJitLinkResult: TypeId = 1738;
-pub(super) const t_nvJitLinkResult_status: TypeId = 1739;
-pub(super) const t_nvJitLinkHandle: TypeId = 1740;
-pub(super) const t_nvJitLinkInputType: TypeId = 1741;
-pub(super) const t_P_nvJitLinkHandle: TypeId = 1742;
-pub(super) const t_nvjpegStatus_t: TypeId = 1743;
-pub(super) const t_nvjpegStatus_t_status: TypeId = 1744;
-pub(super) const t_nvjpegHandle_t: TypeId = 1745;
-pub(super) const t_nvjpegDevAllocator_t: TypeId = 1746;
-pub(super) const t_P_nvjpegDevAllocator_t: TypeId = 1747;
-pub(super) const t_nvjpegBufferDevice_t: TypeId = 1748;
-pub(super) const t_P_nvjpegBufferDevice_t: TypeId = 1749;
-pub(super) const t_nvjpegDevAllocatorV2_t: TypeId = 1750;
-pub(super) const t_P_nvjpegDevAllocatorV2_t: TypeId = 1751;
-pub(super) const t_nvjpegPinnedAllocator_t: TypeId = 1752;
-pub(super) const t_P_nvjpegPinnedAllocator_t: TypeId = 1753;
-pub(super) const t_nvjpegBufferPinned_t: TypeId = 1754;
-pub(super) const t_P_nvjpegBufferPinned_t: TypeId = 1755;
-pub(super) const t_nvjpegPinnedAllocatorV2_t: TypeId = 1756;
-pub(super) const t_P_nvjpegPinnedAllocatorV2_t: TypeId = 1757;
-pub(super) const t_nvjpegBackend_t: TypeId = 1758;
-pub(super) const t_P_nvjpegHandle_t: TypeId = 1759;
-pub(super) const t_nvjpegFlags_in4: TypeId = 1760;
-pub(super) const t_nvjpegJpegState_t: TypeId = 1761;
-pub(super) const t_nvjpegOutputFormat_t: TypeId = 1762;
-pub(super) const t_A4_P_u8: TypeId = 1763;
-pub(super) const t_A4_u64: TypeId = 1764;
-pub(super) const t_nvjpegImage_t: TypeId = 1765;
-pub(super) const t_P_nvjpegImage_t: TypeId = 1766;
-pub(super) const t_nvjpegDecodeParams_t: TypeId = 1767;
-pub(super) const t_P_nvjpegDecodeParams_t: TypeId = 1768;
-pub(super) const t_nvjpegChromaSubsampling_t: TypeId = 1769;
-pub(super) const t_nvjpegJpegStream_t: TypeId = 1770;
-pub(super) const t_nvjpegJpegDecoder_t: TypeId = 1771;
-pub(super) const t_nvjpegExifOrientation_t: TypeId = 1772;
-pub(super) const t_nvjpegScaleFactor_t: TypeId = 1773;
-pub(super) const t_P_nvjpegJpegDecoder_t: TypeId = 1774;
-pub(super) const t_P_nvjpegJpegState_t: TypeId = 1775;
-pub(super) const t_nvjpegEncoderState_t: TypeId = 1776;
-pub(super) const t_nvjpegEncoderParams_t: TypeId = 1777;
-pub(super) const t_PC_nvjpegImage_t: TypeId = 1778;
-pub(super) const t_nvjpegInputFormat_t: TypeId = 1779;
-pub(super) const t_P_nvjpegEncoderParams_t: TypeId = 1780;
-pub(super) const t_nvjpegJpegEncoding_t: TypeId = 1781;
-pub(super) const t_P_nvjpegEncoderState_t: TypeId = 1782;
-pub(super) const t_nvjpegEncBackend_t: TypeId = 1783;
-pub(super) const t_P_nvjpegChromaSubsampling_t: TypeId = 1784;
-pub(super) const t_P_nvjpegJpegStream_t: TypeId = 1785;
-pub(super) const t_P_nvjpegExifOrientation_t: TypeId = 1786;
-pub(super) const t_P_nvjpegJpegEncoding_t: TypeId = 1787;
-pub(super) const t_nvjpeg2kStatus_t: TypeId = 1788;
-pub(super) const t_nvjpeg2kStatus_t_status: TypeId = 1789;
-pub(super) const t_nvjpeg2kBackend_t: TypeId = 1790;
-pub(super) const t_nvjpeg2kDeviceAllocator_t: TypeId = 1791;
-pub(super) const t_P_nvjpeg2kDeviceAllocator_t: TypeId = 1792;
-pub(super) const t_nvjpeg2kPinnedAllocator_t: TypeId = 1793;
-pub(super) const t_P_nvjpeg2kPinnedAllocator_t: TypeId = 1794;
-pub(super) const t_nvjpeg2kHandle_t: TypeId = 1795;
-pub(super) const t_P_nvjpeg2kHandle_t: TypeId = 1796;
-pub(super) const t_nvjpeg2kDeviceAllocatorV2_t: TypeId = 1797;
-pub(super) const t_P_nvjpeg2kDeviceAllocatorV2_t: TypeId = 1798;
-pub(super) const t_nvjpeg2kPinnedAllocatorV2_t: TypeId = 1799;
-pub(super) const t_P_nvjpeg2kPinnedAllocatorV2_t: TypeId = 1800;
-pub(super) const t_nvjpeg2kDecodeState_t: TypeId = 1801;
-pub(super) const t_nvjpeg2kStream_t: TypeId = 1802;
-pub(super) const t_nvjpeg2kImageType_t: TypeId = 1803;
-pub(super) const t_nvjpeg2kImage_t: TypeId = 1804;
-pub(super) const t_P_nvjpeg2kImage_t: TypeId = 1805;
-pub(super) const t_nvjpeg2kDecodeParams_t: TypeId = 1806;
-pub(super) const t_P_nvjpeg2kDecodeParams_t: TypeId = 1807;
-pub(super) const t_nvjpeg2kImageFormat_t: TypeId = 1808;
-pub(super) const t_P_nvjpeg2kDecodeState_t: TypeId = 1809;
-pub(super) const t_nvjpeg2kEncoder_t: TypeId = 1810;
-pub(super) const t_nvjpeg2kEncodeState_t: TypeId = 1811;
-pub(super) const t_nvjpeg2kEncodeParams_t: TypeId = 1812;
-pub(super) const t_PC_nvjpeg2kImage_t: TypeId = 1813;
-pub(super) const t_P_nvjpeg2kEncodeParams_t: TypeId = 1814;
-pub(super) const t_nvjpeg2kBitstreamType_t: TypeId = 1815;
-pub(super) const t_nvjpeg2kColorSpace_t: TypeId = 1816;
-pub(super) const t_nvjpeg2kImageComponentInfo_t: TypeId = 1817;
-pub(super) const t_P_nvjpeg2kImageComponentInfo_t: TypeId = 1818;
-pub(super) const t_nvjpeg2kProgOrder_t: TypeId = 1819;
-pub(super) const t_A33_u32: TypeId = 1820;
-pub(super) const t_nvjpeg2kEncodeConfig_t: TypeId = 1821;
-pub(super) const t_P_nvjpeg2kEncodeConfig_t: TypeId = 1822;
-pub(super) const t_nvjpeg2kNLTType_t: TypeId = 1823;
-pub(super) const t_nvjpeg2kNLTInfo_t: TypeId = 1824;
-pub(super) const t_PC_nvjpeg2kNLTInfo_t: TypeId = 1825;
-pub(super) const t_nvjpeg2kQualityType_t: TypeId = 1826;
-pub(super) const t_P_nvjpeg2kEncodeState_t: TypeId = 1827;
-pub(super) const t_P_nvjpeg2kEncoder_t: TypeId = 1828;
-pub(super) const t_P_nvjpeg2kStream_t: TypeId = 1829;
-pub(super) const t_P_nvjpeg2kColorSpace_t: TypeId = 1830;
-pub(super) const t_P_nvjpeg2kNLTInfo_t: TypeId = 1831;
-pub(super) const t_nvjpeg2kImageInfo_t: TypeId = 1832;
-pub(super) const t_P_nvjpeg2kImageInfo_t: TypeId = 1833;
-pub(super) const t_nvmlReturn_t: TypeId = 1834;
-pub(super) const t_nvmlReturn_t_status: TypeId = 1835;
-pub(super) const t_nvmlComputeInstance_t: TypeId = 1836;
-pub(super) const t_nvmlDevice_t: TypeId = 1837;
-pub(super) const t_nvmlGpuInstance_t: TypeId = 1838;
-pub(super) const t_nvmlComputeInstancePlacement_t: TypeId = 1839;
-pub(super) const t_nvmlComputeInstanceInfo_t: TypeId = 1840;
-pub(super) const t_P_nvmlComputeInstanceInfo_t: TypeId = 1841;
-pub(super) const t_nvmlEccCounterType_t: TypeId = 1842;
-pub(super) const t_nvmlValueType_t: TypeId = 1843;
-pub(super) const t_nvmlValue_t: TypeId = 1844;
-pub(super) const t_nvmlFieldId: TypeId = 1845;
-pub(super) const t_nvmlFieldValue_t: TypeId = 1846;
-pub(super) const t_P_nvmlFieldValue_t: TypeId = 1847;
-pub(super) const t_P_nvmlGpuInstance_t: TypeId = 1848;
-pub(super) const t_nvmlGpuInstancePlacement_t: TypeId = 1849;
-pub(super) const t_PC_nvmlGpuInstancePlacement_t: TypeId = 1850;
-pub(super) const t_A32_char: TypeId = 1851;
-pub(super) const t_nvmlPciInfo_t: TypeId = 1852;
-pub(super) const t_P_nvmlPciInfo_t: TypeId = 1853;
-pub(super) const t_nvmlEnableState_t: TypeId = 1854;
-pub(super) const t_nvmlRestrictedAPI_t: TypeId = 1855;
-pub(super) const t_P_nvmlEnableState_t: TypeId = 1856;
-pub(super) const t_A5_u32: TypeId = 1857;
-pub(super) const t_nvmlAccountingStats_t: TypeId = 1858;
-pub(super) const t_P_nvmlAccountingStats_t: TypeId = 1859;
-pub(super) const t_nvmlAccountingStats_v2_t: TypeId = 1860;
-pub(super) const t_P_nvmlAccountingStats_v2_t: TypeId = 1861;
-pub(super) const t_nvmlVgpuInstance_t: TypeId = 1862;
-pub(super) const t_P_nvmlVgpuInstance_t: TypeId = 1863;
-pub(super) const t_nvmlAdaptiveTgpModeInfo_v1_t: TypeId = 1864;
-pub(super) const t_P_nvmlAdaptiveTgpModeInfo_v1_t: TypeId = 1865;
-pub(super) const t_nvmlDeviceAddressingMode_t: TypeId = 1866;
-pub(super) const t_P_nvmlDeviceAddressingMode_t: TypeId = 1867;
-pub(super) const t_nvmlClockType_t: TypeId = 1868;
-pub(super) const t_nvmlDeviceArchitecture_t: TypeId = 1869;
-pub(super) const t_P_nvmlDeviceArchitecture_t: TypeId = 1870;
-pub(super) const t_nvmlDeviceAttributes_t: TypeId = 1871;
-pub(super) const t_P_nvmlDeviceAttributes_t: TypeId = 1872;
-pub(super) const t_nvmlBAR1Memory_t: TypeId = 1873;
-pub(super) const t_P_nvmlBAR1Memory_t: TypeId = 1874;
-pub(super) const t_nvmlBBXTimeData_v1_t: TypeId = 1875;
-pub(super) const t_P_nvmlBBXTimeData_v1_t: TypeId = 1876;
-pub(super) const t_nvmlEccBankRemapperHistogram_v1_t: TypeId = 1877;
-pub(super) const t_nvmlEccBankRemapperStatus_v1_t: TypeId = 1878;
-pub(super) const t_P_nvmlEccBankRemapperStatus_v1_t: TypeId = 1879;
-pub(super) const t_nvmlBrandType_t: TypeId = 1880;
-pub(super) const t_P_nvmlBrandType_t: TypeId = 1881;
-pub(super) const t_nvmlBridgeChipType_t: TypeId = 1882;
-pub(super) const t_nvmlBridgeChipInfo_t: TypeId = 1883;
-pub(super) const t_A128_nvmlBridgeChipInfo_t: TypeId = 1884;
-pub(super) const t_nvmlBridgeChipHierarchy_t: TypeId = 1885;
-pub(super) const t_P_nvmlBridgeChipHierarchy_t: TypeId = 1886;
-pub(super) const t_nvmlBusType_t: TypeId = 1887;
-pub(super) const t_P_nvmlBusType_t: TypeId = 1888;
-pub(super) const t_nvmlC2cModeInfo_v1_t: TypeId = 1889;
-pub(super) const t_P_nvmlC2cModeInfo_v1_t: TypeId = 1890;
-pub(super) const t_nvmlDeviceCapabilities_t: TypeId = 1891;
-pub(super) const t_P_nvmlDeviceCapabilities_t: TypeId = 1892;
-pub(super) const t_nvmlClkMonFaultInfo_t: TypeId = 1893;
-pub(super) const t_A32_nvmlClkMonFaultInfo_t: TypeId = 1894;
-pub(super) const t_nvmlClkMonStatus_t: TypeId = 1895;
-pub(super) const t_P_nvmlClkMonStatus_t: TypeId = 1896;
-pub(super) const t_nvmlClockId_t: TypeId = 1897;
-pub(super) const t_nvmlPstates_t: TypeId = 1898;
-pub(super) const t_nvmlClockOffset_t: TypeId = 1899;
-pub(super) const t_P_nvmlClockOffset_t: TypeId = 1900;
-pub(super) const t_nvmlComputeMode_t: TypeId = 1901;
-pub(super) const t_P_nvmlComputeMode_t: TypeId = 1902;
-pub(super) const t_nvmlProcessInfo_v1_t: TypeId = 1903;
-pub(super) const t_P_nvmlProcessInfo_v1_t: TypeId = 1904;
-pub(super) const t_nvmlProcessInfo_t: TypeId = 1905;
-pub(super) const t_P_nvmlProcessInfo_t: TypeId = 1906;
-pub(super) const t_A32_u8: TypeId = 1907;
-pub(super) const t_A8192_u8: TypeId = 1908;
-pub(super) const t_A4096_u8: TypeId = 1909;
-pub(super) const t_nvmlConfComputeGpuAttestationReport_t: TypeId = 1910;
-pub(super) const t_P_nvmlConfComputeGpuAttestationReport_t: TypeId = 1911;
-pub(super) const t_A5120_u8: TypeId = 1912;
-pub(super) const t_nvmlConfComputeGpuCertificate_t: TypeId = 1913;
-pub(super) const t_P_nvmlConfComputeGpuCertificate_t: TypeId = 1914;
-pub(super) const t_nvmlConfComputeMemSizeInfo_t: TypeId = 1915;
-pub(super) const t_P_nvmlConfComputeMemSizeInfo_t: TypeId = 1916;
-pub(super) const t_nvmlMemory_t: TypeId = 1917;
-pub(super) const t_P_nvmlMemory_t: TypeId = 1918;
-pub(super) const t_nvmlCoolerControl_t: TypeId = 1919;
-pub(super) const t_nvmlCoolerTarget_t_in4: TypeId = 1920;
-pub(super) const t_nvmlCoolerInfo_t: TypeId = 1921;
-pub(super) const t_P_nvmlCoolerInfo_t: TypeId = 1922;
-pub(super) const t_nvmlAffinityScope_t: TypeId = 1923;
-pub(super) const t_nvmlVgpuTypeId_t: TypeId = 1924;
-pub(super) const t_P_nvmlVgpuTypeId_t: TypeId = 1925;
-pub(super) const t_A2048_char: TypeId = 1926;
-pub(super) const t_nvmlDeviceCurrentClockFreqs_t: TypeId = 1927;
-pub(super) const t_P_nvmlDeviceCurrentClockFreqs_t: TypeId = 1928;
-pub(super) const t_nvmlClocksEventReasons_in4: TypeId = 1929;
-pub(super) const t_P_nvmlClocksEventReasons_in4: TypeId = 1930;
-pub(super) const t_nvmlClocksEventReasons_in8: TypeId = 1931;
-pub(super) const t_P_nvmlClocksEventReasons_in8: TypeId = 1932;
-pub(super) const t_nvmlMemoryErrorType_t: TypeId = 1933;
-pub(super) const t_nvmlEccErrorCounts_t: TypeId = 1934;
-pub(super) const t_P_nvmlEccErrorCounts_t: TypeId = 1935;
-pub(super) const t_P_nvmlDevice_t: TypeId = 1936;
-pub(super) const t_nvmlDramEncryptionInfo_t: TypeId = 1937;
-pub(super) const t_P_nvmlDramEncryptionInfo_t: TypeId = 1938;
-pub(super) const t_nvmlDriverModel_t: TypeId = 1939;
-pub(super) const t_P_nvmlDriverModel_t: TypeId = 1940;
-pub(super) const t_nvmlGpuDynamicPstatesInfo_t_utilization: TypeId = 1941;
-pub(super) const t_A8_nvmlGpuDynamicPstatesInfo_t_utilization: TypeId = 1942;
-pub(super) const t_nvmlGpuDynamicPstatesInfo_t: TypeId = 1943;
-pub(super) const t_P_nvmlGpuDynamicPstatesInfo_t: TypeId = 1944;
-pub(super) const t_nvmlEncoderType_t: TypeId = 1945;
-pub(super) const t_nvmlEncoderSessionInfo_t: TypeId = 1946;
-pub(super) const t_P_nvmlEncoderSessionInfo_t: TypeId = 1947;
-pub(super) const t_nvmlFBCSessionType_t: TypeId = 1948;
-pub(super) const t_nvmlFBCSessionInfo_t: TypeId = 1949;
-pub(super) const t_P_nvmlFBCSessionInfo_t: TypeId = 1950;
-pub(super) const t_nvmlFBCStats_t: TypeId = 1951;
-pub(super) const t_P_nvmlFBCStats_t: TypeId = 1952;
-pub(super) const t_nvmlFanControlPolicy_t: TypeId = 1953;
-pub(super) const t_P_nvmlFanControlPolicy_t: TypeId = 1954;
-pub(super) const t_nvmlFanSpeedInfo_t: TypeId = 1955;
-pub(super) const t_P_nvmlFanSpeedInfo_t: TypeId = 1956;
-pub(super) const t_nvmlFabricState: TypeId = 1957;
-pub(super) const t_nvmlFabricState_in1: TypeId = 1958;
-pub(super) const t_nvmlGpuFabricInfo_t: TypeId = 1959;
-pub(super) const t_P_nvmlGpuFabricInfo_t: TypeId = 1960;
-pub(super) const t_nvmlFabricHealthSummary: TypeId = 1961;
-pub(super) const t_nvmlFabricHealthSummary_in1: TypeId = 1962;
-pub(super) const t_nvmlGpuFabricInfoV_t: TypeId = 1963;
-pub(super) const t_P_nvmlGpuFabricInfoV_t: TypeId = 1964;
-pub(super) const t_nvmlFabricCliqueType: TypeId = 1965;
-pub(super) const t_nvmlFabricCliqueType_in1: TypeId = 1966;
-pub(super) const t_nvmlGpuFabricClique_v1_t: TypeId = 1967;
-pub(super) const t_A64_nvmlGpuFabricClique_v1_t: TypeId = 1968;
-pub(super) const t_nvmlGpuFabricInfo_v4_t: TypeId = 1969;
-pub(super) const t_P_nvmlGpuFabricInfo_v4_t: TypeId = 1970;
-pub(super) const t_P_nvmlGpuInstancePlacement_t: TypeId = 1971;
-pub(super) const t_nvmlGpuInstanceProfile: TypeId = 1972;
-pub(super) const t_nvmlGpuInstanceProfileInfo_t: TypeId = 1973;
-pub(super) const t_P_nvmlGpuInstanceProfileInfo_t: TypeId = 1974;
-pub(super) const t_A96_char: TypeId = 1975;
-pub(super) const t_nvmlGpuInstanceProfileInfo_v2_t: TypeId = 1976;
-pub(super) const t_P_nvmlGpuInstanceProfileInfo_v2_t: TypeId = 1977;
-pub(super) const t_nvmlGpuOperationMode_t: TypeId = 1978;
-pub(super) const t_P_nvmlGpuOperationMode_t: TypeId = 1979;
-pub(super) const t_nvmlGpuUptime_v1_t: TypeId = 1980;
-pub(super) const t_P_nvmlGpuUptime_v1_t: TypeId = 1981;
-pub(super) const t_nvmlGridLicenseFeatureCode_t: TypeId = 1982;
-pub(super) const t_nvmlGridLicenseExpiry_t: TypeId = 1983;
-pub(super) const t_nvmlGridLicensableFeature_t: TypeId = 1984;
-pub(super) const t_A3_nvmlGridLicensableFeature_t: TypeId = 1985;
-pub(super) const t_nvmlGridLicensableFeatures_t: TypeId = 1986;
-pub(super) const t_P_nvmlGridLicensableFeatures_t: TypeId = 1987;
-pub(super) const t_A41_char: TypeId = 1988;
-pub(super) const t_nvmlUUIDValue_t: TypeId = 1989;
-pub(super) const t_nvmlUUIDType_t: TypeId = 1990;
-pub(super) const t_nvmlUUID_t: TypeId = 1991;
-pub(super) const t_PC_nvmlUUID_t: TypeId = 1992;
-pub(super) const t_nvmlHostVgpuMode_t: TypeId = 1993;
-pub(super) const t_P_nvmlHostVgpuMode_t: TypeId = 1994;
-pub(super) const t_nvmlHostname_v1_t: TypeId = 1995;
-pub(super) const t_P_nvmlHostname_v1_t: TypeId = 1996;
-pub(super) const t_nvmlInforomObject_t: TypeId = 1997;
-pub(super) const t_nvmlMarginTemperature_t: TypeId = 1998;
-pub(super) const t_P_nvmlMarginTemperature_t: TypeId = 1999;
-pub(super) const t_nvmlMemoryLocation_t: TypeId = 2000;
-pub(super) const t_nvmlMemory_v2_t: TypeId = 2001;
-pub(super) const t_P_nvmlMemory_v2_t: TypeId = 2002;
-pub(super) const t_nvmlGetMemoryLimits_v1_t: TypeId = 2003;
-pub(super) const t_P_nvmlGetMemoryLimits_v1_t: TypeId = 2004;
-pub(super) const t_nvmlMigMode: TypeId = 2005;
-pub(super) const t_P_nvmlMigMode: TypeId = 2006;
-pub(super) const t_nvmlNvLinkCapability_t: TypeId = 2007;
-pub(super) const t_nvmlNvLinkErrorCounter_t: TypeId = 2008;
-pub(super) const t_nvmlNvlinkFirmwareVersion_t: TypeId = 2009;
-pub(super) const t_A100_nvmlNvlinkFirmwareVersion_t: TypeId = 2010;
-pub(super) const t_nvmlNvlinkFirmwareInfo_t: TypeId = 2011;
-pub(super) const t_nvmlNvLinkInfo_t: TypeId = 2012;
-pub(super) const t_P_nvmlNvLinkInfo_t: TypeId = 2013;
-pub(super) const t_nvmlNvLinkInfo_v3_t: TypeId = 2014;
-pub(super) const t_P_nvmlNvLinkInfo_v3_t: TypeId = 2015;
-pub(super) const t_nvmlIntNvLinkDeviceType_t: TypeId = 2016;
-pub(super) const t_P_nvmlIntNvLinkDeviceType_t: TypeId = 2017;
-pub(super) const t_nvmlNvlinkTelemetrySample_v1_t: TypeId = 2018;
-pub(super) const t_P_nvmlNvlinkTelemetrySample_v1_t: TypeId = 2019;
-pub(super) const t_nvmlNvlinkTelemetrySamples_v1_t: TypeId = 2020;
-pub(super) const t_P_nvmlNvlinkTelemetrySamples_v1_t: TypeId = 2021;
-pub(super) const t_nvmlNvLinkUtilizationCountUnits_t: TypeId = 2022;
-pub(super) const t_nvmlNvLinkUtilizationCountPktTypes_t_in4: TypeId = 2023;
-pub(super) const t_nvmlNvLinkUtilizationControl_t: TypeId = 2024;
-pub(super) const t_P_nvmlNvLinkUtilizationControl_t: TypeId = 2025;
-pub(super) const t_nvmlNvlinkGetBwMode_t: TypeId = 2026;
-pub(super) const t_P_nvmlNvlinkGetBwMode_t: TypeId = 2027;
-pub(super) const t_A256_u8: TypeId = 2028;
-pub(super) const t_nvmlNvlinkNvlePrivateInfo_v1_t: TypeId = 2029;
-pub(super) const t_P_nvmlNvlinkNvlePrivateInfo_v1_t: TypeId = 2030;
-pub(super) const t_A4096_u32: TypeId = 2031;
-pub(super) const t_nvmlNvlinkGetRemapTableInfo_v1_t: TypeId = 2032;
-pub(super) const t_P_nvmlNvlinkGetRemapTableInfo_v1_t: TypeId = 2033;
-pub(super) const t_A23_u8: TypeId = 2034;
-pub(super) const t_nvmlNvlinkSupportedBwModes_t: TypeId = 2035;
-pub(super) const t_P_nvmlNvlinkSupportedBwModes_t: TypeId = 2036;
-pub(super) const t_nvmlGpuP2PCapsIndex_t: TypeId = 2037;
-pub(super) const t_nvmlGpuP2PStatus_t: TypeId = 2038;
-pub(super) const t_P_nvmlGpuP2PStatus_t: TypeId = 2039;
-pub(super) const t_nvmlPciInfoExt_t: TypeId = 2040;
-pub(super) const t_P_nvmlPciInfoExt_t: TypeId = 2041;
-pub(super) const t_nvmlPcieUtilCounter_t: TypeId = 2042;
-pub(super) const t_nvmlPdi_t: TypeId = 2043;
-pub(super) const t_P_nvmlPdi_t: TypeId = 2044;
-pub(super) const t_nvmlDevicePerfModes_t: TypeId = 2045;
-pub(super) const t_P_nvmlDevicePerfModes_t: TypeId = 2046;
-pub(super) const t_P_nvmlPstates_t: TypeId = 2047;
-pub(super) const t_nvmlPlatformInfo_t: TypeId = 2048;
-pub(super) const t_P_nvmlPlatformInfo_t: TypeId = 2049;
-pub(super) const t_nvmlDevicePowerMizerModes_v1_t: TypeId = 2050;
-pub(super) const t_P_nvmlDevicePowerMizerModes_v1_t: TypeId = 2051;
-pub(super) const t_nvmlPowerSource_t: TypeId = 2052;
-pub(super) const t_P_nvmlPowerSource_t: TypeId = 2053;
-pub(super) const t_nvmlProcessUtilizationSample_t: TypeId = 2054;
-pub(super) const t_P_nvmlProcessUtilizationSample_t: TypeId = 2055;
-pub(super) const t_nvmlProcessUtilizationInfo_v1_t: TypeId = 2056;
-pub(super) const t_P_nvmlProcessUtilizationInfo_v1_t: TypeId = 2057;
-pub(super) const t_nvmlProcessesUtilizationInfo_t: TypeId = 2058;
-pub(super) const t_P_nvmlProcessesUtilizationInfo_t: TypeId = 2059;
-pub(super) const t_nvmlRemappedRowsInfo_v2_t: TypeId = 2060;
-pub(super) const t_P_nvmlRemappedRowsInfo_v2_t: TypeId = 2061;
-pub(super) const t_nvmlRepairStatus_t: TypeId = 2062;
-pub(super) const t_P_nvmlRepairStatus_t: TypeId = 2063;
-pub(super) const t_nvmlPageRetirementCause_t: TypeId = 2064;
-pub(super) const t_nvmlRowRemapperHistogramValues_t: TypeId = 2065;
-pub(super) const t_P_nvmlRowRemapperHistogramValues_t: TypeId = 2066;
-pub(super) const t_nvmlProcessDetail_v1_t: TypeId = 2067;
-pub(super) const t_P_nvmlProcessDetail_v1_t: TypeId = 2068;
-pub(super) const t_nvmlProcessDetailList_t: TypeId = 2069;
-pub(super) const t_P_nvmlProcessDetailList_t: TypeId = 2070;
-pub(super) const t_nvmlSamplingType_t: TypeId = 2071;
-pub(super) const t_P_nvmlValueType_t: TypeId = 2072;
-pub(super) const t_nvmlSample_t: TypeId = 2073;
-pub(super) const t_P_nvmlSample_t: TypeId = 2074;
-pub(super) const t_nvmlEccSramErrorStatus_t: TypeId = 2075;
-pub(super) const t_P_nvmlEccSramErrorStatus_t: TypeId = 2076;
-pub(super) const t_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t: TypeId = 2077;
-pub(super) const t_P_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t: TypeId = 2078;
-pub(super) const t_nvmlEccSramUniqueUncorrectedErrorCounts_t: TypeId = 2079;
-pub(super) const t_P_nvmlEccSramUniqueUncorrectedErrorCounts_t: TypeId = 2080;
-pub(super) const t_nvmlEventTypes_in4: TypeId = 2081;
-pub(super) const t_P_nvmlEventTypes_in4: TypeId = 2082;
-pub(super) const t_nvmlEventTypes_in8: TypeId = 2083;
-pub(super) const t_P_nvmlEventTypes_in8: TypeId = 2084;
-pub(super) const t_nvmlTemperatureSensors_t: TypeId = 2085;
-pub(super) const t_nvmlTemperatureThresholds_t: TypeId = 2086;
-pub(super) const t_nvmlTemperature_t: TypeId = 2087;
-pub(super) const t_P_nvmlTemperature_t: TypeId = 2088;
-pub(super) const t_nvmlThermalController_t: TypeId = 2089;
-pub(super) const t_nvmlThermalTarget_t: TypeId = 2090;
-pub(super) const t_nvmlGpuThermalSettings_t_sensor: TypeId = 2091;
-pub(super) const t_A3_nvmlGpuThermalSettings_t_sensor: TypeId = 2092;
-pub(super) const t_nvmlGpuThermalSettings_t: TypeId = 2093;
-pub(super) const t_P_nvmlGpuThermalSettings_t: TypeId = 2094;
-pub(super) const t_nvmlGpuTopologyLevel_t: TypeId = 2095;
-pub(super) const t_P_nvmlGpuTopologyLevel_t: TypeId = 2096;
-pub(super) const t_nvmlUnrepairableMemoryStatus_v1_t: TypeId = 2097;
-pub(super) const t_P_nvmlUnrepairableMemoryStatus_v1_t: TypeId = 2098;
-pub(super) const t_nvmlUtilization_t: TypeId = 2099;
-pub(super) const t_P_nvmlUtilization_t: TypeId = 2100;
-pub(super) const t_nvmlDeviceVgpuCapability_t: TypeId = 2101;
-pub(super) const t_nvmlVgpuHeterogeneousMode_t: TypeId = 2102;
-pub(super) const t_P_nvmlVgpuHeterogeneousMode_t: TypeId = 2103;
-pub(super) const t_nvmlVgpuInstanceUtilizationInfo_v1_t: TypeId = 2104;
-pub(super) const t_P_nvmlVgpuInstanceUtilizationInfo_v1_t: TypeId = 2105;
-pub(super) const t_nvmlVgpuInstancesUtilizationInfo_t: TypeId = 2106;
-pub(super) const t_P_nvmlVgpuInstancesUtilizationInfo_t: TypeId = 2107;
-pub(super) const t_A80_char: TypeId = 2108;
-pub(super) const t_nvmlVgpuVersion_t: TypeId = 2109;
-pub(super) const t_nvmlVgpuPgpuMetadata_t: TypeId = 2110;
-pub(super) const t_P_nvmlVgpuPgpuMetadata_t: TypeId = 2111;
-pub(super) const t_nvmlVgpuProcessUtilizationSample_t: TypeId = 2112;
-pub(super) const t_P_nvmlVgpuProcessUtilizationSample_t: TypeId = 2113;
-pub(super) const t_nvmlVgpuProcessUtilizationInfo_v1_t: TypeId = 2114;
-pub(super) const t_P_nvmlVgpuProcessUtilizationInfo_v1_t: TypeId = 2115;
-pub(super) const t_nvmlVgpuProcessesUtilizationInfo_t: TypeId = 2116;
-pub(super) const t_P_nvmlVgpuProcessesUtilizationInfo_t: TypeId = 2117;
-pub(super) const t_nvmlVgpuSchedulerCapabilities_t: TypeId = 2118;
-pub(super) const t_P_nvmlVgpuSchedulerCapabilities_t: TypeId = 2119;
-pub(super) const t_nvmlVgpuSchedulerParams_t_vgpuSchedDataWithARR: TypeId = 2120;
-pub(super) const t_nvmlVgpuSchedulerParams_t_vgpuSchedData: TypeId = 2121;
-pub(super) const t_nvmlVgpuSchedulerParams_t: TypeId = 2122;
-pub(super) const t_nvmlVgpuSchedulerLogEntry_t: TypeId = 2123;
-pub(super) const t_A200_nvmlVgpuSchedulerLogEntry_t: TypeId = 2124;
-pub(super) const t_nvmlVgpuSchedulerLog_t: TypeId = 2125;
-pub(super) const t_P_nvmlVgpuSchedulerLog_t: TypeId = 2126;
-pub(super) const t_nvmlVgpuSchedulerLogEntry_v2_t: TypeId = 2127;
-pub(super) const t_A200_nvmlVgpuSchedulerLogEntry_v2_t: TypeId = 2128;
-pub(super) const t_nvmlVgpuSchedulerLogInfo_v2_t: TypeId = 2129;
-pub(super) const t_P_nvmlVgpuSchedulerLogInfo_v2_t: TypeId = 2130;
-pub(super) const t_nvmlVgpuSchedulerGetState_t: TypeId = 2131;
-pub(super) const t_P_nvmlVgpuSchedulerGetState_t: TypeId = 2132;
-pub(super) const t_nvmlVgpuSchedulerStateInfo_v2_t: TypeId = 2133;
-pub(super) const t_P_nvmlVgpuSchedulerStateInfo_v2_t: TypeId = 2134;
-pub(super) const t_nvmlVgpuPlacementList_t: TypeId = 2135;
-pub(super) const t_P_nvmlVgpuPlacementList_t: TypeId = 2136;
-pub(super) const t_nvmlVgpuInstanceUtilizationSample_t: TypeId = 2137;
-pub(super) const t_P_nvmlVgpuInstanceUtilizationSample_t: TypeId = 2138;
-pub(super) const t_nvmlPerfPolicyType_t: TypeId = 2139;
-pub(super) const t_nvmlViolationTime_t: TypeId = 2140;
-pub(super) const t_P_nvmlViolationTime_t: TypeId = 2141;
-pub(super) const t_nvmlGpuVirtualizationMode_t: TypeId = 2142;
-pub(super) const t_P_nvmlGpuVirtualizationMode_t: TypeId = 2143;
-pub(super) const t_nvmlNvlinkLockRemapTable_v1_t: TypeId = 2144;
-pub(super) const t_P_nvmlNvlinkLockRemapTable_v1_t: TypeId = 2145;
-pub(super) const t_nvmlRailMetrics_t: TypeId = 2146;
-pub(super) const t_A2_nvmlRailMetrics_t: TypeId = 2147;
-pub(super) const t_nvmlCoreRailMetrics_t: TypeId = 2148;
-pub(super) const t_nvmlPmgrPwrTuple_t: TypeId = 2149;
-pub(super) const t_nvmlPwrModelMetricsDlppm1xPerf_t: TypeId = 2150;
-pub(super) const t_nvmlPwrModelMetricsDlppm1x_t: TypeId = 2151;
-pub(super) const t_A8_nvmlPwrModelMetricsDlppm1x_t: TypeId = 2152;
-pub(super) const t_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t: TypeId = 2153;
-pub(super) const t_A3_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t: TypeId = 2154;
-pub(super) const t_nvmlObservedMetrics_t: TypeId = 2155;
-pub(super) const t_nvmlPerfMetricsDlppc2xSample_t: TypeId = 2156;
-pub(super) const t_nvmlPwrModelMetricsSamplePfpp1x_t: TypeId = 2157;
-pub(super) const t_A32_nvmlPwrModelMetricsSamplePfpp1x_t: TypeId = 2158;
-pub(super) const t_nvmlPwrModelOperatingPointPfpp1x_t: TypeId = 2159;
-pub(super) const t_nvmlPwrModelMetricsPfpp1x_t: TypeId = 2160;
-pub(super) const t_nvmlPerfMetricsPfpp1xSample_t: TypeId = 2161;
-pub(super) const t_nvmlPerfMetricControllerSample_t_data: TypeId = 2162;
-pub(super) const t_nvmlPerfMetricControllerSample_t: TypeId = 2163;
-pub(super) const t_A4_nvmlPerfMetricControllerSample_t: TypeId = 2164;
-pub(super) const t_nvmlPerfMetricsSample_t: TypeId = 2165;
-pub(super) const t_A13_nvmlPerfMetricsSample_t: TypeId = 2166;
-pub(super) const t_nvmlPerfMetricsSamples_v1_t: TypeId = 2167;
-pub(super) const t_P_nvmlPerfMetricsSamples_v1_t: TypeId = 2168;
-pub(super) const t_nvmlPowerSmoothingProfile_t: TypeId = 2169;
-pub(super) const t_P_nvmlPowerSmoothingProfile_t: TypeId = 2170;
-pub(super) const t_nvmlPowerSmoothingState_t: TypeId = 2171;
-pub(super) const t_P_nvmlPowerSmoothingState_t: TypeId = 2172;
-pub(super) const t_nvmlPRMCounterInput_v1_t: TypeId = 2173;
-pub(super) const t_nvmlPRMCounterValue_v1_t: TypeId = 2174;
-pub(super) const t_nvmlPRMCounter_v1_t: TypeId = 2175;
-pub(super) const t_P_nvmlPRMCounter_v1_t: TypeId = 2176;
-pub(super) const t_nvmlPRMCounterList_v1_t: TypeId = 2177;
-pub(super) const t_P_nvmlPRMCounterList_v1_t: TypeId = 2178;
-pub(super) const t_A496_u8: TypeId = 2179;
-pub(super) const t_nvmlPRMTLV_v1_t__1: TypeId = 2180;
-pub(super) const t_nvmlPRMTLV_v1_t: TypeId = 2181;
-pub(super) const t_P_nvmlPRMTLV_v1_t: TypeId = 2182;
-pub(super) const t_nvmlEventSet_t: TypeId = 2183;
-pub(super) const t_nvmlDetachGpuState_t: TypeId = 2184;
-pub(super) const t_nvmlPcieLinkState_t: TypeId = 2185;
-pub(super) const t_nvmlFlags_in4: TypeId = 2186;
-pub(super) const t_PC_nvmlDramEncryptionInfo_t: TypeId = 2187;
-pub(super) const t_nvmlSetMemoryLimits_v1_t: TypeId = 2188;
-pub(super) const t_P_nvmlSetMemoryLimits_v1_t: TypeId = 2189;
-pub(super) const t_P_nvmlReturn_t: TypeId = 2190;
-pub(super) const t_nvmlNvLinkPowerThres_t: TypeId = 2191;
-pub(super) const t_P_nvmlNvLinkPowerThres_t: TypeId = 2192;
-pub(super) const t_nvmlNvlinkSetBwMode_t: TypeId = 2193;
-pub(super) const t_P_nvmlNvlinkSetBwMode_t: TypeId = 2194;
-pub(super) const t_nvmlNvlinkSetBwModeAsync_v1_t: TypeId = 2195;
-pub(super) const t_P_nvmlNvlinkSetBwModeAsync_v1_t: TypeId = 2196;
-pub(super) const t_nvmlNvlinkSetNvleReady_v1_t: TypeId = 2197;
-pub(super) const t_P_nvmlNvlinkSetNvleReady_v1_t: TypeId = 2198;
-pub(super) const t_nvmlPowerValue_v2_t: TypeId = 2199;
-pub(super) const t_P_nvmlPowerValue_v2_t: TypeId = 2200;
-pub(super) const t_nvmlRusdSettings_v1_t: TypeId = 2201;
-pub(super) const t_P_nvmlRusdSettings_v1_t: TypeId = 2202;
-pub(super) const t_PC_nvmlVgpuHeterogeneousMode_t: TypeId = 2203;
-pub(super) const t_nvmlVgpuSchedulerSetParams_t_vgpuSchedDataWithARR: TypeId = 2204;
-pub(super) const t_nvmlVgpuSchedulerSetParams_t_vgpuSchedData: TypeId = 2205;
-pub(super) const t_nvmlVgpuSchedulerSetParams_t: TypeId = 2206;
-pub(super) const t_nvmlVgpuSchedulerSetState_t: TypeId = 2207;
-pub(super) const t_P_nvmlVgpuSchedulerSetState_t: TypeId = 2208;
-pub(super) const t_nvmlVgpuSchedulerState_v2_t: TypeId = 2209;
-pub(super) const t_P_nvmlVgpuSchedulerState_v2_t: TypeId = 2210;
-pub(super) const t_nvmlNvlinkSetupNvleEncryptionKey_v1_t: TypeId = 2211;
-pub(super) const t_P_nvmlNvlinkSetupNvleEncryptionKey_v1_t: TypeId = 2212;
-pub(super) const t_A8_u32: TypeId = 2213;
-pub(super) const t_nvmlMask255_t: TypeId = 2214;
-pub(super) const t_nvmlWorkloadPowerProfileRequestedProfiles_t: TypeId = 2215;
-pub(super) const t_P_nvmlWorkloadPowerProfileRequestedProfiles_t: TypeId = 2216;
-pub(super) const t_nvmlWorkloadPowerProfileCurrentProfiles_t: TypeId = 2217;
-pub(super) const t_P_nvmlWorkloadPowerProfileCurrentProfiles_t: TypeId = 2218;
-pub(super) const t_nvmlWorkloadPowerProfileInfo_t: TypeId = 2219;
-pub(super) const t_A255_nvmlWorkloadPowerProfileInfo_t: TypeId = 2220;
-pub(super) const t_nvmlWorkloadPowerProfileProfilesInfo_t: TypeId = 2221;
-pub(super) const t_P_nvmlWorkloadPowerProfileProfilesInfo_t: TypeId = 2222;
-pub(super) const t_nvmlPowerProfileOperation_t: TypeId = 2223;
-pub(super) const t_nvmlWorkloadPowerProfileUpdateProfiles_v1_t: TypeId = 2224;
-pub(super) const t_P_nvmlWorkloadPowerProfileUpdateProfiles_v1_t: TypeId = 2225;
-pub(super) const t_P_nvmlEventSet_t: TypeId = 2226;
-pub(super) const t_nvmlEventSetGetContextCount_v1_t: TypeId = 2227;
-pub(super) const t_P_nvmlEventSetGetContextCount_v1_t: TypeId = 2228;
-pub(super) const t_nvmlEventSetGetContextData_v1_t: TypeId = 2229;
-pub(super) const t_P_nvmlEventSetGetContextData_v1_t: TypeId = 2230;
-pub(super) const t_nvmlEventSetGetContextInfo_v1_t: TypeId = 2231;
-pub(super) const t_P_nvmlEventSetGetContextInfo_v1_t: TypeId = 2232;
-pub(super) const t_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t: TypeId = 2233;
-pub(super) const t_P_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t: TypeId = 2234;
-pub(super) const t_nvmlGpuOperationalEventConfig_v1_t: TypeId = 2235;
-pub(super) const t_PC_nvmlGpuOperationalEventConfig_v1_t: TypeId = 2236;
-pub(super) const t_nvmlEventData_t: TypeId = 2237;
-pub(super) const t_P_nvmlEventData_t: TypeId = 2238;
-pub(super) const t_nvmlEventSetWait_v3_t: TypeId = 2239;
-pub(super) const t_P_nvmlEventSetWait_v3_t: TypeId = 2240;
-pub(super) const t_nvmlExcludedDeviceInfo_t: TypeId = 2241;
-pub(super) const t_P_nvmlExcludedDeviceInfo_t: TypeId = 2242;
-pub(super) const t_nvmlVgpuGuestInfoState_t: TypeId = 2243;
-pub(super) const t_A6_u32: TypeId = 2244;
-pub(super) const t_nvmlVgpuMetadata_t: TypeId = 2245;
-pub(super) const t_P_nvmlVgpuMetadata_t: TypeId = 2246;
-pub(super) const t_nvmlVgpuVmCompatibility_t_in4: TypeId = 2247;
-pub(super) const t_nvmlVgpuPgpuCompatibilityLimitCode_t_in4: TypeId = 2248;
-pub(super) const t_nvmlVgpuPgpuCompatibility_t: TypeId = 2249;
-pub(super) const t_P_nvmlVgpuPgpuCompatibility_t: TypeId = 2250;
-pub(super) const t_nvmlVgpuDriverCapability_t: TypeId = 2251;
-pub(super) const t_P_nvmlVgpuVersion_t: TypeId = 2252;
-pub(super) const t_nvmlGpmSample_t: TypeId = 2253;
-pub(super) const t_nvmlGpmMetric_t_metricInfo: TypeId = 2254;
-pub(super) const t_nvmlGpmMetric_t: TypeId = 2255;
-pub(super) const t_A477_nvmlGpmMetric_t: TypeId = 2256;
-pub(super) const t_nvmlGpmMetricsGet_t: TypeId = 2257;
-pub(super) const t_P_nvmlGpmMetricsGet_t: TypeId = 2258;
-pub(super) const t_nvmlGpmSupport_t: TypeId = 2259;
-pub(super) const t_P_nvmlGpmSupport_t: TypeId = 2260;
-pub(super) const t_P_nvmlGpmSample_t: TypeId = 2261;
-pub(super) const t_P_nvmlComputeInstance_t: TypeId = 2262;
-pub(super) const t_PC_nvmlComputeInstancePlacement_t: TypeId = 2263;
-pub(super) const t_nvmlActiveVgpuInstanceInfo_t: TypeId = 2264;
-pub(super) const t_P_nvmlActiveVgpuInstanceInfo_t: TypeId = 2265;
-pub(super) const t_P_nvmlComputeInstancePlacement_t: TypeId = 2266;
-pub(super) const t_nvmlComputeInstanceProfile: TypeId = 2267;
-pub(super) const t_nvmlComputeInstanceProfileInfo_t: TypeId = 2268;
-pub(super) const t_P_nvmlComputeInstanceProfileInfo_t: TypeId = 2269;
-pub(super) const t_nvmlComputeInstanceProfileInfo_v2_t: TypeId = 2270;
-pub(super) const t_P_nvmlComputeInstanceProfileInfo_v2_t: TypeId = 2271;
-pub(super) const t_nvmlVgpuTypeIdInfo_t: TypeId = 2272;
-pub(super) const t_P_nvmlVgpuTypeIdInfo_t: TypeId = 2273;
-pub(super) const t_nvmlGpuInstanceInfo_t: TypeId = 2274;
-pub(super) const t_P_nvmlGpuInstanceInfo_t: TypeId = 2275;
-pub(super) const t_nvmlVgpuSchedulerLogInfo_t: TypeId = 2276;
-pub(super) const t_P_nvmlVgpuSchedulerLogInfo_t: TypeId = 2277;
-pub(super) const t_nvmlVgpuSchedulerStateInfo_t: TypeId = 2278;
-pub(super) const t_P_nvmlVgpuSchedulerStateInfo_t: TypeId = 2279;
-pub(super) const t_nvmlVgpuCreatablePlacementInfo_t: TypeId = 2280;
-pub(super) const t_P_nvmlVgpuCreatablePlacementInfo_t: TypeId = 2281;
-pub(super) const t_nvmlVgpuSchedulerState_t: TypeId = 2282;
-pub(super) const t_P_nvmlVgpuSchedulerState_t: TypeId = 2283;
-pub(super) const t_nvmlInitFlags_in4: TypeId = 2284;
-pub(super) const t_nvmlSystemEventSet_t: TypeId = 2285;
-pub(super) const t_nvmlSystemEventSetCreateRequest_t: TypeId = 2286;
-pub(super) const t_P_nvmlSystemEventSetCreateRequest_t: TypeId = 2287;
-pub(super) const t_nvmlSystemEventSetFreeRequest_t: TypeId = 2288;
-pub(super) const t_P_nvmlSystemEventSetFreeRequest_t: TypeId = 2289;
-pub(super) const t_nvmlSystemEventData_v1_t: TypeId = 2290;
-pub(super) const t_P_nvmlSystemEventData_v1_t: TypeId = 2291;
-pub(super) const t_nvmlSystemEventSetWaitRequest_t: TypeId = 2292;
-pub(super) const t_P_nvmlSystemEventSetWaitRequest_t: TypeId = 2293;
-pub(super) const t_nvmlCPERCursor_v1_t: TypeId = 2294;
-pub(super) const t_nvmlGetCPER_v1_t: TypeId = 2295;
-pub(super) const t_P_nvmlGetCPER_v1_t: TypeId = 2296;
-pub(super) const t_nvmlConfComputeSystemCaps_t: TypeId = 2297;
-pub(super) const t_P_nvmlConfComputeSystemCaps_t: TypeId = 2298;
-pub(super) const t_nvmlConfComputeGetKeyRotationThresholdInfo_t: TypeId = 2299;
-pub(super) const t_P_nvmlConfComputeGetKeyRotationThresholdInfo_t: TypeId = 2300;
-pub(super) const t_nvmlSystemConfComputeSettings_t: TypeId = 2301;
-pub(super) const t_P_nvmlSystemConfComputeSettings_t: TypeId = 2302;
-pub(super) const t_nvmlSystemConfComputeSettings_v2_t: TypeId = 2303;
-pub(super) const t_P_nvmlSystemConfComputeSettings_v2_t: TypeId = 2304;
-pub(super) const t_nvmlConfComputeSystemState_t: TypeId = 2305;
-pub(super) const t_P_nvmlConfComputeSystemState_t: TypeId = 2306;
-pub(super) const t_nvmlSystemDriverBranchInfo_t: TypeId = 2307;
-pub(super) const t_P_nvmlSystemDriverBranchInfo_t: TypeId = 2308;
-pub(super) const t_nvmlHwbcEntry_t: TypeId = 2309;
-pub(super) const t_P_nvmlHwbcEntry_t: TypeId = 2310;
-pub(super) const t_nvmlSystemRegisterEventRequest_t: TypeId = 2311;
-pub(super) const t_P_nvmlSystemRegisterEventRequest_t: TypeId = 2312;
-pub(super) const t_nvmlConfComputeSetKeyRotationThresholdInfo_t: TypeId = 2313;
-pub(super) const t_P_nvmlConfComputeSetKeyRotationThresholdInfo_t: TypeId = 2314;
-pub(super) const t_nvmlUnit_t: TypeId = 2315;
-pub(super) const t_nvmlFanState_t: TypeId = 2316;
-pub(super) const t_nvmlUnitFanInfo_t: TypeId = 2317;
-pub(super) const t_A24_nvmlUnitFanInfo_t: TypeId = 2318;
-pub(super) const t_nvmlUnitFanSpeeds_t: TypeId = 2319;
-pub(super) const t_P_nvmlUnitFanSpeeds_t: TypeId = 2320;
-pub(super) const t_P_nvmlUnit_t: TypeId = 2321;
-pub(super) const t_nvmlLedColor_t: TypeId = 2322;
-pub(super) const t_nvmlLedState_t: TypeId = 2323;
-pub(super) const t_P_nvmlLedState_t: TypeId = 2324;
-pub(super) const t_nvmlPSUInfo_t: TypeId = 2325;
-pub(super) const t_P_nvmlPSUInfo_t: TypeId = 2326;
-pub(super) const t_nvmlUnitInfo_t: TypeId = 2327;
-pub(super) const t_P_nvmlUnitInfo_t: TypeId = 2328;
-pub(super) const t_nvmlVgpuLicenseExpiry_t: TypeId = 2329;
-pub(super) const t_nvmlVgpuLicenseInfo_t: TypeId = 2330;
-pub(super) const t_P_nvmlVgpuLicenseInfo_t: TypeId = 2331;
-pub(super) const t_nvmlVgpuPlacementId_t: TypeId = 2332;
-pub(super) const t_P_nvmlVgpuPlacementId_t: TypeId = 2333;
-pub(super) const t_nvmlVgpuRuntimeState_t: TypeId = 2334;
-pub(super) const t_P_nvmlVgpuRuntimeState_t: TypeId = 2335;
-pub(super) const t_nvmlVgpuVmIdType_t: TypeId = 2336;
-pub(super) const t_P_nvmlVgpuVmIdType_t: TypeId = 2337;
-pub(super) const t_nvmlVgpuTypeBar1Info_t: TypeId = 2338;
-pub(super) const t_P_nvmlVgpuTypeBar1Info_t: TypeId = 2339;
-pub(super) const t_nvmlVgpuCapability_t: TypeId = 2340;
-pub(super) const t_nvmlVgpuTypeMaxInstance_t: TypeId = 2341;
-pub(super) const t_P_nvmlVgpuTypeMaxInstance_t: TypeId = 2342;
-pub(super) const t_nvrtcResult: TypeId = 2343;
-pub(super) const t_nvrtcResult_status: TypeId = 2344;
-pub(super) const t_nvrtcProgram: TypeId = 2345;
-pub(super) const t_P_nvrtcProgram: TypeId = 2346;
-pub(super) const t_nvrtcBundledHeadersInfo: TypeId = 2347;
-pub(super) const t_P_nvrtcBundledHeadersInfo: TypeId = 2348;
-pub(super) const t_nvrtcInstallHeaders_in4: TypeId = 2349;
-pub(super) const t_nvshmem_team_t: TypeId = 2350;
-pub(super) const t_nvshmemx_thread_support_t: TypeId = 2351;
-pub(super) const t_P_nvshmemx_thread_support_t: TypeId = 2352;
-pub(super) const t_A48_char: TypeId = 2353;
-pub(super) const t_nvshmem_team_config_t: TypeId = 2354;
-pub(super) const t_P_nvshmem_team_config_t: TypeId = 2355;
-pub(super) const t_PC_nvshmem_team_config_t: TypeId = 2356;
-pub(super) const t_P_nvshmem_team_t: TypeId = 2357;
-pub(super) const t_A124_char: TypeId = 2358;
-pub(super) const t_nvshmemx_uniqueid_t: TypeId = 2359;
-pub(super) const t_P_nvshmemx_uniqueid_t: TypeId = 2360;
-pub(super) const t_nvshmemx_uniqueid_args_t: TypeId = 2361;
-pub(super) const t_A92_char: TypeId = 2362;
-pub(super) const t_nvshmemx_init_args_t: TypeId = 2363;
-pub(super) const t_nvshmemx_init_attr_t: TypeId = 2364;
-pub(super) const t_P_nvshmemx_init_attr_t: TypeId = 2365;
-pub(super) const t_nvshmemi_version_t: TypeId = 2366;
-pub(super) const t_nvshmemx_signal_op_t: TypeId = 2367;
-pub(super) const t_nvshmemx_collective_launch_attr_t: TypeId = 2368;
-pub(super) const t_PC_nvshmemx_collective_launch_attr_t: TypeId = 2369;
-pub(super) const t_flags_in4: TypeId = 2370;
-pub(super) const t_nvshmemx_cmp_type_t: TypeId = 2371;
-pub(super) const t_A60_char: TypeId = 2372;
-pub(super) const t_nvshmemx_region_attrs_t: TypeId = 2373;
-pub(super) const t_PC_nvshmemx_region_attrs_t: TypeId = 2374;
-pub(super) const t_PC_nvshmemx_uniqueid_t: TypeId = 2375;
-pub(super) const t_nvtiffStatus_t: TypeId = 2376;
-pub(super) const t_nvtiffStatus_t_status: TypeId = 2377;
-pub(super) const t_nvtiffStream_t: TypeId = 2378;
-pub(super) const t_nvtiffDecoder_t: TypeId = 2379;
-pub(super) const t_nvtiffDecodeParams_t: TypeId = 2380;
-pub(super) const t_nvtiffImage_t: TypeId = 2381;
-pub(super) const t_P_nvtiffImage_t: TypeId = 2382;
-pub(super) const t_PC_nvtiffImage_t: TypeId = 2383;
-pub(super) const t_P_nvtiffDecodeParams_t: TypeId = 2384;
-pub(super) const t_nvtiffOutputFormat_t: TypeId = 2385;
-pub(super) const t_nvtiffDecodeRegion_t: TypeId = 2386;
-pub(super) const t_PC_nvtiffDecodeRegion_t: TypeId = 2387;
-pub(super) const t_P_nvtiffDecoder_t: TypeId = 2388;
-pub(super) const t_nvtiffDeviceAllocator_t: TypeId = 2389;
-pub(super) const t_P_nvtiffDeviceAllocator_t: TypeId = 2390;
-pub(super) const t_nvtiffPinnedAllocator_t: TypeId = 2391;
-pub(super) const t_P_nvtiffPinnedAllocator_t: TypeId = 2392;
-pub(super) const t_nvtiffEncoder_t: TypeId = 2393;
-pub(super) const t_nvtiffEncodeParams_t: TypeId = 2394;
-pub(super) const t_P_nvtiffEncodeParams_t: TypeId = 2395;
-pub(super) const t_nvtiffGeoKey_t: TypeId = 2396;
-pub(super) const t_nvtiffGeoKeyDataType_t: TypeId = 2397;
-pub(super) const t_nvtiffImageGeometryType_t: TypeId = 2398;
-pub(super) const t_nvtiffImageGeometry_t: TypeId = 2399;
-pub(super) const t_PC_nvtiffImageGeometry_t: TypeId = 2400;
-pub(super) const t_nvtiffCompression_t: TypeId = 2401;
-pub(super) const t_nvtiffPhotometricInt_t: TypeId = 2402;
-pub(super) const t_nvtiffPlanarConfig_t: TypeId = 2403;
-pub(super) const t_A16_u16: TypeId = 2404;
-pub(super) const t_nvtiffSampleFormat_t: TypeId = 2405;
-pub(super) const t_A16_nvtiffSampleFormat_t: TypeId = 2406;
-pub(super) const t_nvtiffImageInfo_t: TypeId = 2407;
-pub(super) const t_PC_nvtiffImageInfo_t: TypeId = 2408;
-pub(super) const t_nvtiffJpegChromaSubsampling_t: TypeId = 2409;
-pub(super) const t_nvtiffJpegEncodeOptions_t: TypeId = 2410;
-pub(super) const t_PC_nvtiffJpegEncodeOptions_t: TypeId = 2411;
-pub(super) const t_nvtiffTagDataType_t: TypeId = 2412;
-pub(super) const t_nvtiffVariant_t: TypeId = 2413;
-pub(super) const t_P_nvtiffEncoder_t: TypeId = 2414;
-pub(super) const t_P_nvtiffGeoKeyDataType_t: TypeId = 2415;
-pub(super) const t_nvtiffStreamHeader_t: TypeId = 2416;
-pub(super) const t_P_nvtiffStreamHeader_t: TypeId = 2417;
-pub(super) const t_P_nvtiffImageGeometry_t: TypeId = 2418;
-pub(super) const t_P_nvtiffImageInfo_t: TypeId = 2419;
-pub(super) const t_P_nvtiffGeoKey_t: TypeId = 2420;
-pub(super) const t_P_nvtiffTagDataType_t: TypeId = 2421;
-pub(super) const t_P_nvtiffStream_t: TypeId = 2422;
+pub(super) const t_cudssStatus_t_: TypeId = 1237;
+pub(super) const t_cudssStatus_t_status_: TypeId = 1238;
+pub(super) const t_cudssConfig_t_: TypeId = 1239;
+pub(super) const t_P_cudssConfig_t_: TypeId = 1240;
+pub(super) const t_cudssConfigParam_t_: TypeId = 1241;
+pub(super) const t_cudssAlgType_t: TypeId = 1242;
+pub(super) const t_cudssPivotType_t_: TypeId = 1243;
+pub(super) const t_cudssHandle_t_: TypeId = 1244;
+pub(super) const t_P_cudssHandle_t_: TypeId = 1245;
+pub(super) const t_cudssData_t_: TypeId = 1246;
+pub(super) const t_P_cudssData_t_: TypeId = 1247;
+pub(super) const t_cudssDataParam_t_: TypeId = 1248;
+pub(super) const t_cudssPhase_t_in4_: TypeId = 1249;
+pub(super) const t_cudssMatrix_t_: TypeId = 1250;
+pub(super) const t_cudssDeviceMemHandler_t_: TypeId = 1251;
+pub(super) const t_P_cudssDeviceMemHandler_t_: TypeId = 1252;
+pub(super) const t_P_cudssMatrix_t_: TypeId = 1253;
+pub(super) const t_cudssMatrixType_t_: TypeId = 1254;
+pub(super) const t_cudssMatrixViewType_t_: TypeId = 1255;
+pub(super) const t_cudssIndexBase_t_: TypeId = 1256;
+pub(super) const t_cudssLayout_t_: TypeId = 1257;
+pub(super) const t_P_cudssMatrixType_t_: TypeId = 1258;
+pub(super) const t_P_cudssMatrixViewType_t_: TypeId = 1259;
+pub(super) const t_P_cudssIndexBase_t_: TypeId = 1260;
+pub(super) const t_P_cudssLayout_t_: TypeId = 1261;
+pub(super) const t_cudssMatrixFormat_t_in4_: TypeId = 1262;
+pub(super) const t_P_cudssMatrixFormat_t_in4_: TypeId = 1263;
+pub(super) const t_PC_cudssDeviceMemHandler_t_: TypeId = 1264;
+pub(super) const t_cufftResult: TypeId = 1265;
+pub(super) const t_cufftResult_status: TypeId = 1266;
+pub(super) const t_cufftHandle: TypeId = 1267;
+pub(super) const t_P_cufftHandle: TypeId = 1268;
+pub(super) const t_cufftType: TypeId = 1269;
+pub(super) const t_cufftDirection: TypeId = 1270;
+pub(super) const t_cufftProperty: TypeId = 1271;
+pub(super) const t_cufftXtCallbackType: TypeId = 1272;
+pub(super) const t_A64_i32: TypeId = 1273;
+pub(super) const t_A64_P_void: TypeId = 1274;
+pub(super) const t_A64_u64: TypeId = 1275;
+pub(super) const t_cudaXtDesc: TypeId = 1276;
+pub(super) const t_P_cudaXtDesc: TypeId = 1277;
+pub(super) const t_libFormat: TypeId = 1278;
+pub(super) const t_cudaLibXtDesc: TypeId = 1279;
+pub(super) const t_P_cudaLibXtDesc: TypeId = 1280;
+pub(super) const t_cudaLibXtDescPointer: TypeId = 1281;
+pub(super) const t_P_P_cudaLibXtDesc: TypeId = 1282;
+pub(super) const t_P_cudaLibXtDescPointer: TypeId = 1283;
+pub(super) const t_cufftXtSubFormat: TypeId = 1284;
+pub(super) const t_cufftXtCopyType: TypeId = 1285;
+pub(super) const t_cufftXtQueryType: TypeId = 1286;
+pub(super) const t_cufftXt1dFactors: TypeId = 1287;
+pub(super) const t_A3_u64: TypeId = 1288;
+pub(super) const t_cufftBox3d: TypeId = 1289;
+pub(super) const t_PC_cufftBox3d: TypeId = 1290;
+pub(super) const t_cufftXtWorkAreaPolicy: TypeId = 1291;
+pub(super) const t_fftw_plan: TypeId = 1292;
+pub(super) const t_A2_f64: TypeId = 1293;
+pub(super) const t_P_A2_f64: TypeId = 1294;
+pub(super) const t_fftwSign: TypeId = 1295;
+pub(super) const t_fftwf_iodim64: TypeId = 1296;
+pub(super) const t_PC_fftwf_iodim64: TypeId = 1297;
+pub(super) const t_fftwf_iodim: TypeId = 1298;
+pub(super) const t_PC_fftwf_iodim: TypeId = 1299;
+pub(super) const t_fftwf_plan: TypeId = 1300;
+pub(super) const t_A2_f32: TypeId = 1301;
+pub(super) const t_P_A2_f32: TypeId = 1302;
+pub(super) const t_CUfileOpError: TypeId = 1303;
+pub(super) const t_CUfileError_t: TypeId = 1304;
+pub(super) const t_CUfileBatchHandle_t: TypeId = 1305;
+pub(super) const t_CUfileStatus_t_in4: TypeId = 1306;
+pub(super) const t_CUfileIOEvents_t: TypeId = 1307;
+pub(super) const t_P_CUfileIOEvents_t: TypeId = 1308;
+pub(super) const t_P_CUfileBatchHandle_t: TypeId = 1309;
+pub(super) const t_CUfileBatchMode_t: TypeId = 1310;
+pub(super) const t_CUfileIOParams_t_u_batch: TypeId = 1311;
+pub(super) const t_CUfileIOParams_t_u: TypeId = 1312;
+pub(super) const t_CUfileHandle_t: TypeId = 1313;
+pub(super) const t_CUfileOpcode_t: TypeId = 1314;
+pub(super) const t_CUfileIOParams_t: TypeId = 1315;
+pub(super) const t_P_CUfileIOParams_t: TypeId = 1316;
+pub(super) const t_cuFileRdmaFlags_in4: TypeId = 1317;
+pub(super) const t_CUfileDriverStatusFlags_t_in4: TypeId = 1318;
+pub(super) const t_CUfileP2PFlags_t_in4: TypeId = 1319;
+pub(super) const t_P_CUfileP2PFlags_t_in4: TypeId = 1320;
+pub(super) const t_CUfileDrvProps_t_nvfs: TypeId = 1321;
+pub(super) const t_CUfileDrvProps_t: TypeId = 1322;
+pub(super) const t_P_CUfileDrvProps_t: TypeId = 1323;
+pub(super) const t_CUFileBoolConfigParameter_t: TypeId = 1324;
+pub(super) const t_P_bool1: TypeId = 1325;
+pub(super) const t_CUFileSizeTConfigParameter_t: TypeId = 1326;
+pub(super) const t_CUFileStringConfigParameter_t: TypeId = 1327;
+pub(super) const t_CUfileOpCounter_t: TypeId = 1328;
+pub(super) const t_CUfileStatsLevel1_t: TypeId = 1329;
+pub(super) const t_P_CUfileStatsLevel1_t: TypeId = 1330;
+pub(super) const t_A32_u64: TypeId = 1331;
+pub(super) const t_CUfileStatsLevel2_t: TypeId = 1332;
+pub(super) const t_P_CUfileStatsLevel2_t: TypeId = 1333;
+pub(super) const t_A16_char: TypeId = 1334;
+pub(super) const t_A16_u8: TypeId = 1335;
+pub(super) const t_CUfilePerGpuStats_t: TypeId = 1336;
+pub(super) const t_A16_CUfilePerGpuStats_t: TypeId = 1337;
+pub(super) const t_CUfileStatsLevel3_t: TypeId = 1338;
+pub(super) const t_P_CUfileStatsLevel3_t: TypeId = 1339;
+pub(super) const t_P_CUfileHandle_t: TypeId = 1340;
+pub(super) const t_CUfileFileHandleType: TypeId = 1341;
+pub(super) const t_CUfileDescr_t_handle: TypeId = 1342;
+pub(super) const t_CUfileFSOps_t: TypeId = 1343;
+pub(super) const t_PC_CUfileFSOps_t: TypeId = 1344;
+pub(super) const t_CUfileDescr_t: TypeId = 1345;
+pub(super) const t_P_CUfileDescr_t: TypeId = 1346;
+pub(super) const t_CUfileIOVec_t: TypeId = 1347;
+pub(super) const t_PC_CUfileIOVec_t: TypeId = 1348;
+pub(super) const t_cuFileStreamFlags_in4: TypeId = 1349;
+pub(super) const t_curandStatus_t: TypeId = 1350;
+pub(super) const t_curandStatus_t_status: TypeId = 1351;
+pub(super) const t_curandGenerator_t: TypeId = 1352;
+pub(super) const t_P_curandGenerator_t: TypeId = 1353;
+pub(super) const t_curandRngType_t: TypeId = 1354;
+pub(super) const t_curandDiscreteDistribution_t: TypeId = 1355;
+pub(super) const t_P_curandDiscreteDistribution_t: TypeId = 1356;
+pub(super) const t_curandMethod_t: TypeId = 1357;
+pub(super) const t_A32_u32: TypeId = 1358;
+pub(super) const t_P_A32_u32: TypeId = 1359;
+pub(super) const t_P_P_A32_u32: TypeId = 1360;
+pub(super) const t_curandDirectionVectorSet_t: TypeId = 1361;
+pub(super) const t_P_A64_u64: TypeId = 1362;
+pub(super) const t_P_P_A64_u64: TypeId = 1363;
+pub(super) const t_P_P_u32: TypeId = 1364;
+pub(super) const t_P_P_u64: TypeId = 1365;
+pub(super) const t_curandOrdering_t: TypeId = 1366;
+pub(super) const t_cusolverStatus_t: TypeId = 1367;
+pub(super) const t_cusolverStatus_t_status: TypeId = 1368;
+pub(super) const t_cusolverDnHandle_t: TypeId = 1369;
+pub(super) const t_cusolverEigMode_t: TypeId = 1370;
+pub(super) const t_gesvdjInfo_t: TypeId = 1371;
+pub(super) const t_cusolverEigRange_t: TypeId = 1372;
+pub(super) const t_syevjInfo_t: TypeId = 1373;
+pub(super) const t_cusolverEigType_t: TypeId = 1374;
+pub(super) const t_P_cusolverDnHandle_t: TypeId = 1375;
+pub(super) const t_P_gesvdjInfo_t: TypeId = 1376;
+pub(super) const t_cusolverDnParams_t: TypeId = 1377;
+pub(super) const t_P_cusolverDnParams_t: TypeId = 1378;
+pub(super) const t_P_syevjInfo_t: TypeId = 1379;
+pub(super) const t_cusolverDeterministicMode_t: TypeId = 1380;
+pub(super) const t_P_cusolverDeterministicMode_t: TypeId = 1381;
+pub(super) const t_cudaEmulationStrategy: TypeId = 1382;
+pub(super) const t_P_cudaEmulationStrategy: TypeId = 1383;
+pub(super) const t_cusolverMathMode_t: TypeId = 1384;
+pub(super) const t_P_cusolverMathMode_t: TypeId = 1385;
+pub(super) const t_cusolverDnIRSInfos_t: TypeId = 1386;
+pub(super) const t_P_cusolverDnIRSInfos_t: TypeId = 1387;
+pub(super) const t_cusolverDnIRSParams_t: TypeId = 1388;
+pub(super) const t_P_cusolverDnIRSParams_t: TypeId = 1389;
+pub(super) const t_cusolverIRSRefinement_t: TypeId = 1390;
+pub(super) const t_cusolverPrecType_t: TypeId = 1391;
+pub(super) const t_cusolverDnFunction_t: TypeId = 1392;
+pub(super) const t_cusolverAlgMode_t: TypeId = 1393;
+pub(super) const t_cusolverDirectMode_t: TypeId = 1394;
+pub(super) const t_cusolverStorevMode_t: TypeId = 1395;
+pub(super) const t_cusolverEigComp_t: TypeId = 1396;
+pub(super) const t_cusolverMgHandle_t: TypeId = 1397;
+pub(super) const t_P_cusolverMgHandle_t: TypeId = 1398;
+pub(super) const t_cudaLibMgGrid_t: TypeId = 1399;
+pub(super) const t_P_cudaLibMgGrid_t: TypeId = 1400;
+pub(super) const t_cusolverMgGridMapping_t: TypeId = 1401;
+pub(super) const t_cudaLibMgMatrixDesc_t: TypeId = 1402;
+pub(super) const t_P_cudaLibMgMatrixDesc_t: TypeId = 1403;
+pub(super) const t_cusolverRfHandle_t: TypeId = 1404;
+pub(super) const t_P_cusolverRfHandle_t: TypeId = 1405;
+pub(super) const t_cusolverRfFactorization_t: TypeId = 1406;
+pub(super) const t_P_cusolverRfFactorization_t: TypeId = 1407;
+pub(super) const t_cusolverRfTriangularSolve_t: TypeId = 1408;
+pub(super) const t_P_cusolverRfTriangularSolve_t: TypeId = 1409;
+pub(super) const t_cusolverRfMatrixFormat_t: TypeId = 1410;
+pub(super) const t_P_cusolverRfMatrixFormat_t: TypeId = 1411;
+pub(super) const t_cusolverRfUnitDiagonal_t: TypeId = 1412;
+pub(super) const t_P_cusolverRfUnitDiagonal_t: TypeId = 1413;
+pub(super) const t_cusolverRfNumericBoostReport_t: TypeId = 1414;
+pub(super) const t_P_cusolverRfNumericBoostReport_t: TypeId = 1415;
+pub(super) const t_cusolverRfResetValuesFastMode_t: TypeId = 1416;
+pub(super) const t_P_cusolverRfResetValuesFastMode_t: TypeId = 1417;
+pub(super) const t_cusolverSpHandle_t: TypeId = 1418;
+pub(super) const t_cusparseMatDescr_t: TypeId = 1419;
+pub(super) const t_csrcholInfo_t: TypeId = 1420;
+pub(super) const t_csrcholInfoHost_t: TypeId = 1421;
+pub(super) const t_csrluInfoHost_t: TypeId = 1422;
+pub(super) const t_csrqrInfo_t: TypeId = 1423;
+pub(super) const t_csrqrInfoHost_t: TypeId = 1424;
+pub(super) const t_P_cusolverSpHandle_t: TypeId = 1425;
+pub(super) const t_P_csrcholInfo_t: TypeId = 1426;
+pub(super) const t_P_csrcholInfoHost_t: TypeId = 1427;
+pub(super) const t_P_csrluInfoHost_t: TypeId = 1428;
+pub(super) const t_P_csrqrInfo_t: TypeId = 1429;
+pub(super) const t_P_csrqrInfoHost_t: TypeId = 1430;
+pub(super) const t_cusolverMpGrid_t: TypeId = 1431;
+pub(super) const t_cusolverMpHandle_t: TypeId = 1432;
+pub(super) const t_P_cusolverMpHandle_t: TypeId = 1433;
+pub(super) const t_P_cusolverMpGrid_t: TypeId = 1434;
+pub(super) const t_cusolverMpGridMapping_t: TypeId = 1435;
+pub(super) const t_cusolverMpMatrixDescriptor_t: TypeId = 1436;
+pub(super) const t_P_cusolverMpMatrixDescriptor_t: TypeId = 1437;
+pub(super) const t_cusolverMpGesvdDescriptor_t: TypeId = 1438;
+pub(super) const t_P_cusolverMpGesvdDescriptor_t: TypeId = 1439;
+pub(super) const t_cusolverMpGesvdDescriptorAttribute_t: TypeId = 1440;
+pub(super) const t_cusolverMpNewtonSchulzDescriptor_t: TypeId = 1441;
+pub(super) const t_P_cusolverMpNewtonSchulzDescriptor_t: TypeId = 1442;
+pub(super) const t_cusolverMpNewtonSchulzDescriptorAttribute_t: TypeId = 1443;
+pub(super) const t_cusolverMpPolarDescriptor_t: TypeId = 1444;
+pub(super) const t_P_cusolverMpPolarDescriptor_t: TypeId = 1445;
+pub(super) const t_cusolverMpPolarDescriptorAttribute_t: TypeId = 1446;
+pub(super) const t_cusparseStatus_t: TypeId = 1447;
+pub(super) const t_cusparseStatus_t_status: TypeId = 1448;
+pub(super) const t_cusparseHandle_t: TypeId = 1449;
+pub(super) const t_cusparseSpVecDescr_t: TypeId = 1450;
+pub(super) const t_cusparseDnVecDescr_t: TypeId = 1451;
+pub(super) const t_cusparseConstSpVecDescr_t: TypeId = 1452;
+pub(super) const t_cusparseSpMatDescr_t: TypeId = 1453;
+pub(super) const t_cusparseIndexType_t: TypeId = 1454;
+pub(super) const t_P_cusparseIndexType_t: TypeId = 1455;
+pub(super) const t_cusparseIndexBase_t: TypeId = 1456;
+pub(super) const t_P_cusparseIndexBase_t: TypeId = 1457;
+pub(super) const t_cusparseDirection_t: TypeId = 1458;
+pub(super) const t_bsric02Info_t: TypeId = 1459;
+pub(super) const t_cusparseSolvePolicy_t: TypeId = 1460;
+pub(super) const t_bsrilu02Info_t: TypeId = 1461;
+pub(super) const t_cusparseOperation_t: TypeId = 1462;
+pub(super) const t_bsrsm2Info_t: TypeId = 1463;
+pub(super) const t_bsrsv2Info_t: TypeId = 1464;
+pub(super) const t_csru2csrInfo_t: TypeId = 1465;
+pub(super) const t_cusparseColorInfo_t: TypeId = 1466;
+pub(super) const t_csrgemm2Info_t: TypeId = 1467;
+pub(super) const t_csric02Info_t: TypeId = 1468;
+pub(super) const t_csrilu02Info_t: TypeId = 1469;
+pub(super) const t_csrsm2Info_t: TypeId = 1470;
+pub(super) const t_csrsv2Info_t: TypeId = 1471;
+pub(super) const t_cusparseAction_t: TypeId = 1472;
+pub(super) const t_cusparseConstSpMatDescr_t: TypeId = 1473;
+pub(super) const t_cusparseConstDnMatDescr_t: TypeId = 1474;
+pub(super) const t_cusparseOrder_t: TypeId = 1475;
+pub(super) const t_P_cusparseOrder_t: TypeId = 1476;
+pub(super) const t_cusparseConstDnVecDescr_t: TypeId = 1477;
+pub(super) const t_cusparseDnMatDescr_t: TypeId = 1478;
+pub(super) const t_P_cusparseHandle_t: TypeId = 1479;
+pub(super) const t_P_cusparseSpMatDescr_t: TypeId = 1480;
+pub(super) const t_P_bsric02Info_t: TypeId = 1481;
+pub(super) const t_P_bsrilu02Info_t: TypeId = 1482;
+pub(super) const t_P_bsrsm2Info_t: TypeId = 1483;
+pub(super) const t_P_bsrsv2Info_t: TypeId = 1484;
+pub(super) const t_P_cusparseColorInfo_t: TypeId = 1485;
+pub(super) const t_P_cusparseConstSpMatDescr_t: TypeId = 1486;
+pub(super) const t_P_cusparseConstDnMatDescr_t: TypeId = 1487;
+pub(super) const t_P_cusparseConstDnVecDescr_t: TypeId = 1488;
+pub(super) const t_P_cusparseConstSpVecDescr_t: TypeId = 1489;
+pub(super) const t_P_csrgemm2Info_t: TypeId = 1490;
+pub(super) const t_P_csric02Info_t: TypeId = 1491;
+pub(super) const t_P_csrilu02Info_t: TypeId = 1492;
+pub(super) const t_P_csrsm2Info_t: TypeId = 1493;
+pub(super) const t_P_csrsv2Info_t: TypeId = 1494;
+pub(super) const t_P_csru2csrInfo_t: TypeId = 1495;
+pub(super) const t_P_cusparseDnMatDescr_t: TypeId = 1496;
+pub(super) const t_P_cusparseDnVecDescr_t: TypeId = 1497;
+pub(super) const t_P_cusparseMatDescr_t: TypeId = 1498;
+pub(super) const t_pruneInfo_t: TypeId = 1499;
+pub(super) const t_P_pruneInfo_t: TypeId = 1500;
+pub(super) const t_P_cusparseSpVecDescr_t: TypeId = 1501;
+pub(super) const t_cusparseCsr2CscAlg_t: TypeId = 1502;
+pub(super) const t_cusparseAlgMode_t: TypeId = 1503;
+pub(super) const t_cusparseDenseToSparseAlg_t: TypeId = 1504;
+pub(super) const t_cusparseColorAlg_t: TypeId = 1505;
+pub(super) const t_P_cusparseColorAlg_t: TypeId = 1506;
+pub(super) const t_cusparseDiagType_t: TypeId = 1507;
+pub(super) const t_cusparseFillMode_t: TypeId = 1508;
+pub(super) const t_cusparseMatrixType_t: TypeId = 1509;
+pub(super) const t_cusparsePointerMode_t: TypeId = 1510;
+pub(super) const t_P_cusparsePointerMode_t: TypeId = 1511;
+pub(super) const t_cusparseSDDMMAlg_t: TypeId = 1512;
+pub(super) const t_cusparseSpGEAMAlg_t: TypeId = 1513;
+pub(super) const t_cusparseSpGEAMDescr_t: TypeId = 1514;
+pub(super) const t_P_cusparseSpGEAMDescr_t: TypeId = 1515;
+pub(super) const t_cusparseSpGEMMAlg_t: TypeId = 1516;
+pub(super) const t_cusparseSpGEMMDescr_t: TypeId = 1517;
+pub(super) const t_P_cusparseSpGEMMDescr_t: TypeId = 1518;
+pub(super) const t_cusparseSpMMAlg_t: TypeId = 1519;
+pub(super) const t_cusparseSpMMOpPlan_t: TypeId = 1520;
+pub(super) const t_P_cusparseSpMMOpPlan_t: TypeId = 1521;
+pub(super) const t_cusparseSpMMOpAlg_t: TypeId = 1522;
+pub(super) const t_cusparseSpMVAlg_t: TypeId = 1523;
+pub(super) const t_cusparseSpMatAttribute_t: TypeId = 1524;
+pub(super) const t_cusparseSpMatStorage_t: TypeId = 1525;
+pub(super) const t_cusparseSymmetryType_t: TypeId = 1526;
+pub(super) const t_cusparseFormat_t: TypeId = 1527;
+pub(super) const t_P_cusparseFormat_t: TypeId = 1528;
+pub(super) const t_cusparseSpSMAlg_t: TypeId = 1529;
+pub(super) const t_cusparseSpSMDescr_t: TypeId = 1530;
+pub(super) const t_P_cusparseSpSMDescr_t: TypeId = 1531;
+pub(super) const t_cusparseSpSMUpdate_t: TypeId = 1532;
+pub(super) const t_cusparseSpSVAlg_t: TypeId = 1533;
+pub(super) const t_cusparseSpSVDescr_t: TypeId = 1534;
+pub(super) const t_P_cusparseSpSVDescr_t: TypeId = 1535;
+pub(super) const t_cusparseSpSVUpdate_t: TypeId = 1536;
+pub(super) const t_cusparseSparseToDenseAlg_t: TypeId = 1537;
+pub(super) const t_A512_u8: TypeId = 1538;
+pub(super) const t_cusparseLtHandle_t: TypeId = 1539;
+pub(super) const t_PC_cusparseLtHandle_t: TypeId = 1540;
+pub(super) const t_cusparseLtHandlePointer: TypeId = 1541;
+pub(super) const t_cusparseLtMatDescriptor_t: TypeId = 1542;
+pub(super) const t_P_cusparseLtMatDescriptor_t: TypeId = 1543;
+pub(super) const t_cusparseLtMatDescriptorPointer: TypeId = 1544;
+pub(super) const t_P_cusparseLtHandle_t: TypeId = 1545;
+pub(super) const t_PC_cusparseLtMatDescriptor_t: TypeId = 1546;
+pub(super) const t_cusparseLtMatDescAttribute_t: TypeId = 1547;
+pub(super) const t_cusparseLtMatmulPlan_t: TypeId = 1548;
+pub(super) const t_PC_cusparseLtMatmulPlan_t: TypeId = 1549;
+pub(super) const t_cusparseLtMatmulPlanPointer: TypeId = 1550;
+pub(super) const t_cusparseLtMatmulAlgSelection_t: TypeId = 1551;
+pub(super) const t_PC_cusparseLtMatmulAlgSelection_t: TypeId = 1552;
+pub(super) const t_cusparseLtMatmulAlgSelectionPointer: TypeId = 1553;
+pub(super) const t_cusparseLtMatmulAlgAttribute_t: TypeId = 1554;
+pub(super) const t_cusparseLtSplitKMode_t: TypeId = 1555;
+pub(super) const t_P_cusparseLtMatmulAlgSelection_t: TypeId = 1556;
+pub(super) const t_cusparseLtMatmulDescriptor_t: TypeId = 1557;
+pub(super) const t_PC_cusparseLtMatmulDescriptor_t: TypeId = 1558;
+pub(super) const t_cusparseLtMatmulDescriptorPointer: TypeId = 1559;
+pub(super) const t_cusparseLtMatmulAlg_t: TypeId = 1560;
+pub(super) const t_cusparseLtMatmulDescAttribute_t: TypeId = 1561;
+pub(super) const t_cusparseLtMatmulMatrixScale_t: TypeId = 1562;
+pub(super) const t_P_cusparseLtMatmulDescriptor_t: TypeId = 1563;
+pub(super) const t_cusparseComputeType: TypeId = 1564;
+pub(super) const t_P_cusparseLtMatmulPlan_t: TypeId = 1565;
+pub(super) const t_cusparseLtPruneAlg_t: TypeId = 1566;
+pub(super) const t_cusparseLtSparsity_t: TypeId = 1567;
+pub(super) const t_cutensorStatus_t: TypeId = 1568;
+pub(super) const t_cutensorStatus_t_status: TypeId = 1569;
+pub(super) const t_cutensorHandle_t: TypeId = 1570;
+pub(super) const t_cutensorPlan_t: TypeId = 1571;
+pub(super) const t_P_cutensorHandle_t: TypeId = 1572;
+pub(super) const t_cutensorOperationDescriptor_t: TypeId = 1573;
+pub(super) const t_P_cutensorOperationDescriptor_t: TypeId = 1574;
+pub(super) const t_cutensorBlockSparseTensorDescriptor_t: TypeId = 1575;
+pub(super) const t_cutensorOperator_t: TypeId = 1576;
+pub(super) const t_cutensorComputeDescriptor_t: TypeId = 1577;
+pub(super) const t_P_cutensorBlockSparseTensorDescriptor_t: TypeId = 1578;
+pub(super) const t_cutensorTensorDescriptor_t: TypeId = 1579;
+pub(super) const t_P_cutensorPlan_t: TypeId = 1580;
+pub(super) const t_cutensorPlanPreference_t: TypeId = 1581;
+pub(super) const t_P_cutensorPlanPreference_t: TypeId = 1582;
+pub(super) const t_cutensorAlgo_t: TypeId = 1583;
+pub(super) const t_cutensorJitMode_t: TypeId = 1584;
+pub(super) const t_P_cutensorTensorDescriptor_t: TypeId = 1585;
+pub(super) const t_cutensorWorksizePreference_t: TypeId = 1586;
+pub(super) const t_cutensorMgHandle_t: TypeId = 1587;
+pub(super) const t_cutensorMgContractionPlan_t: TypeId = 1588;
+pub(super) const t_cutensorMgContractionFind_t: TypeId = 1589;
+pub(super) const t_cutensorMgContractionFindAttribute_t: TypeId = 1590;
+pub(super) const t_cutensorMgContractionDescriptor_t: TypeId = 1591;
+pub(super) const t_cutensorMgCopyPlan_t: TypeId = 1592;
+pub(super) const t_cutensorMgCopyDescriptor_t: TypeId = 1593;
+pub(super) const t_P_cutensorMgHandle_t: TypeId = 1594;
+pub(super) const t_P_cutensorMgContractionDescriptor_t: TypeId = 1595;
+pub(super) const t_cutensorMgTensorDescriptor_t: TypeId = 1596;
+pub(super) const t_cutensorComputeType_t_in4: TypeId = 1597;
+pub(super) const t_P_cutensorMgContractionFind_t: TypeId = 1598;
+pub(super) const t_cutensorMgAlgo_t: TypeId = 1599;
+pub(super) const t_P_cutensorMgContractionPlan_t: TypeId = 1600;
+pub(super) const t_P_cutensorMgCopyDescriptor_t: TypeId = 1601;
+pub(super) const t_P_cutensorMgCopyPlan_t: TypeId = 1602;
+pub(super) const t_P_cutensorMgTensorDescriptor_t: TypeId = 1603;
+pub(super) const t_cutensorOperationDescriptorAttribute_t: TypeId = 1604;
+pub(super) const t_cutensorPlanAttribute_t: TypeId = 1605;
+pub(super) const t_cutensorPlanPreferenceAttribute_t: TypeId = 1606;
+pub(super) const t_cutensorAutotuneMode_t: TypeId = 1607;
+pub(super) const t_cutensorCacheMode_t: TypeId = 1608;
+pub(super) const t_cutensorStatus_t_: TypeId = 1609;
+pub(super) const t_cutensorStatus_t_status_: TypeId = 1610;
+pub(super) const t_cutensorContractionDescriptorAttributes_t: TypeId = 1611;
+pub(super) const t_cutensorContractionFindAttributes_t: TypeId = 1612;
+pub(super) const t_cutensorWorksizePreference_t_: TypeId = 1613;
+pub(super) const t_cutensorOperator_t_: TypeId = 1614;
+pub(super) const t_cutensorComputeType_t_in4_: TypeId = 1615;
+pub(super) const t_cutensorAlgo_t_: TypeId = 1616;
+pub(super) const t_cutensorMgHandle_t_: TypeId = 1617;
+pub(super) const t_cutensorMgContractionPlan_t_: TypeId = 1618;
+pub(super) const t_cutensorMgContractionFind_t_: TypeId = 1619;
+pub(super) const t_cutensorMgContractionFindAttribute_t_: TypeId = 1620;
+pub(super) const t_cutensorMgContractionDescriptor_t_: TypeId = 1621;
+pub(super) const t_cutensorMgCopyPlan_t_: TypeId = 1622;
+pub(super) const t_cutensorMgCopyDescriptor_t_: TypeId = 1623;
+pub(super) const t_P_cutensorMgHandle_t_: TypeId = 1624;
+pub(super) const t_P_cutensorMgContractionDescriptor_t_: TypeId = 1625;
+pub(super) const t_cutensorMgTensorDescriptor_t_: TypeId = 1626;
+pub(super) const t_P_cutensorMgContractionFind_t_: TypeId = 1627;
+pub(super) const t_cutensorMgAlgo_t_: TypeId = 1628;
+pub(super) const t_P_cutensorMgContractionPlan_t_: TypeId = 1629;
+pub(super) const t_P_cutensorMgCopyDescriptor_t_: TypeId = 1630;
+pub(super) const t_P_cutensorMgCopyPlan_t_: TypeId = 1631;
+pub(super) const t_P_cutensorMgTensorDescriptor_t_: TypeId = 1632;
+pub(super) const t_ncclResult_t: TypeId = 1633;
+pub(super) const t_ncclResult_t_status: TypeId = 1634;
+pub(super) const t_ncclDataType_t: TypeId = 1635;
+pub(super) const t_ncclConfigExt_t: TypeId = 1636;
+pub(super) const t_P_ncclConfigExt_t: TypeId = 1637;
+pub(super) const t_ncclConfigExt_t_key: TypeId = 1638;
+pub(super) const t_ncclConfigExt_t_val: TypeId = 1639;
+pub(super) const t_ncclUndefined: TypeId = 1640;
+pub(super) const t_ncclCtaPolicy: TypeId = 1641;
+pub(super) const t_ncclCollConfig_t: TypeId = 1642;
+pub(super) const t_PC_ncclCollConfig_t: TypeId = 1643;
+pub(super) const t_ncclRedOp_t: TypeId = 1644;
+pub(super) const t_ncclRegistration: TypeId = 1645;
+pub(super) const t_P_ncclResult_t: TypeId = 1646;
+pub(super) const t_A128_char: TypeId = 1647;
+pub(super) const t_A128_u8: TypeId = 1648;
+pub(super) const t_ncclUniqueId: TypeId = 1649;
+pub(super) const t_P_ncclUniqueId: TypeId = 1650;
+pub(super) const t_PC_ncclUniqueId: TypeId = 1651;
+pub(super) const t_P_ncclComm_t: TypeId = 1652;
+pub(super) const t_ncclHostCftMode_t: TypeId = 1653;
+pub(super) const t_ncclNvlsHostMode_t: TypeId = 1654;
+pub(super) const t_ncclConfig_t: TypeId = 1655;
+pub(super) const t_P_ncclConfig_t: TypeId = 1656;
+pub(super) const t_ncclCommMemStat_t: TypeId = 1657;
+pub(super) const t_P_ncclRegistration: TypeId = 1658;
+pub(super) const t_ncclRevokeFlags_in4: TypeId = 1659;
+pub(super) const t_ncclShrinkFlags_in4: TypeId = 1660;
+pub(super) const t_ncclColor: TypeId = 1661;
+pub(super) const t_ncclSuspendFlags_in4: TypeId = 1662;
+pub(super) const t_ncclWindow_t: TypeId = 1663;
+pub(super) const t_P_ncclWindow_t: TypeId = 1664;
+pub(super) const t_ncclWindowFlags_in4: TypeId = 1665;
+pub(super) const t_ncclSimInfo_t: TypeId = 1666;
+pub(super) const t_P_ncclSimInfo_t: TypeId = 1667;
+pub(super) const t_ncclParamHandle_t: TypeId = 1668;
+pub(super) const t_P_ncclParamHandle_t: TypeId = 1669;
+pub(super) const t_P_P_PC_char: TypeId = 1670;
+pub(super) const t_P_i16: TypeId = 1671;
+pub(super) const t_P_i8: TypeId = 1672;
+pub(super) const t_P_u16: TypeId = 1673;
+pub(super) const t_P_ncclRedOp_t: TypeId = 1674;
+pub(super) const t_ncclScalarResidence_t: TypeId = 1675;
+pub(super) const t_ncclEncryptionMode_t: TypeId = 1676;
+pub(super) const t_ncclEncryptionConfig_t: TypeId = 1677;
+pub(super) const t_PC_ncclEncryptionConfig_t: TypeId = 1678;
+pub(super) const t_ncclWaitSignalDesc_t: TypeId = 1679;
+pub(super) const t_P_ncclWaitSignalDesc_t: TypeId = 1680;
+pub(super) const t_NppLibraryVersion: TypeId = 1681;
+pub(super) const t_PC_NppLibraryVersion: TypeId = 1682;
+pub(super) const t_NppStatus: TypeId = 1683;
+pub(super) const t_NppStatus_status: TypeId = 1684;
+pub(super) const t_NppStreamContext__1: TypeId = 1685;
+pub(super) const t_NppStreamContext: TypeId = 1686;
+pub(super) const t_P_NppStreamContext: TypeId = 1687;
+pub(super) const t_PC_u16: TypeId = 1688;
+pub(super) const t_NppiSize: TypeId = 1689;
+pub(super) const t_Npp16f: TypeId = 1690;
+pub(super) const t_PC_Npp16f: TypeId = 1691;
+pub(super) const t_P_Npp16f: TypeId = 1692;
+pub(super) const t_PC_i16: TypeId = 1693;
+pub(super) const t_Npp16sc: TypeId = 1694;
+pub(super) const t_PC_Npp16sc: TypeId = 1695;
+pub(super) const t_P_Npp16sc: TypeId = 1696;
+pub(super) const t_Npp32fc: TypeId = 1697;
+pub(super) const t_PC_Npp32fc: TypeId = 1698;
+pub(super) const t_P_Npp32fc: TypeId = 1699;
+pub(super) const t_Npp32sc: TypeId = 1700;
+pub(super) const t_PC_Npp32sc: TypeId = 1701;
+pub(super) const t_P_Npp32sc: TypeId = 1702;
+pub(super) const t_NppiAlphaOp: TypeId = 1703;
+pub(super) const t_PC_i8: TypeId = 1704;
+pub(super) const t_P_P_u8: TypeId = 1705;
+pub(super) const t_P_PC_u8: TypeId = 1706;
+pub(super) const t_NppiRect: TypeId = 1707;
+pub(super) const t_NppiBayerGridPosition: TypeId = 1708;
+pub(super) const t_NppiInterpolationMode: TypeId = 1709;
+pub(super) const t_NppiPoint32f: TypeId = 1710;
+pub(super) const t_NppiProfileData: TypeId = 1711;
+pub(super) const t_P_NppiProfileData: TypeId = 1712;
+pub(super) const t_P_P_i16: TypeId = 1713;
+pub(super) const t_P_PC_i16: TypeId = 1714;
+pub(super) const t_P_P_u16: TypeId = 1715;
+pub(super) const t_P_PC_u16: TypeId = 1716;
+pub(super) const t_P_P_i8: TypeId = 1717;
+pub(super) const t_P_PC_i8: TypeId = 1718;
+pub(super) const t_NppiColorTwistBatchCXR: TypeId = 1719;
+pub(super) const t_P_NppiColorTwistBatchCXR: TypeId = 1720;
+pub(super) const t_NppCmpOp: TypeId = 1721;
+pub(super) const t_NppiImageDescriptor: TypeId = 1722;
+pub(super) const t_P_NppiImageDescriptor: TypeId = 1723;
+pub(super) const t_NppiBufferDescriptor: TypeId = 1724;
+pub(super) const t_P_NppiBufferDescriptor: TypeId = 1725;
+pub(super) const t_NppiPoint: TypeId = 1726;
+pub(super) const t_NppiCompressedMarkerLabelsInfo: TypeId = 1727;
+pub(super) const t_P_NppiCompressedMarkerLabelsInfo: TypeId = 1728;
+pub(super) const t_NppiContourPixelGeometryInfo: TypeId = 1729;
+pub(super) const t_NppiContourPixelDirectionInfo: TypeId = 1730;
+pub(super) const t_P_NppiContourPixelDirectionInfo: TypeId = 1731;
+pub(super) const t_P_NppiContourPixelGeometryInfo: TypeId = 1732;
+pub(super) const t_NppiContourBlockSegment: TypeId = 1733;
+pub(super) const t_P_NppiContourBlockSegment: TypeId = 1734;
+pub(super) const t_NppiContourTotalsInfo: TypeId = 1735;
+pub(super) const t_P_NppiContourTotalsInfo: TypeId = 1736;
+pub(super) const t_P_NppiPoint32f: TypeId = 1737;
+pub(super) const t_NppiPoint64f: TypeId = 1738;
+pub(super) const t_P_NppiPoint64f: TypeId = 1739;
+pub(super) const t_NppRoundMode: TypeId = 1740;
+pub(super) const t_P_PC_i32: TypeId = 1741;
+pub(super) const t_NppiBorderType: TypeId = 1742;
+pub(super) const t_NppiDifferentialKernel: TypeId = 1743;
+pub(super) const t_NppiMaskSize: TypeId = 1744;
+pub(super) const t_NppiNorm: TypeId = 1745;
+pub(super) const t_NppPointPolar: TypeId = 1746;
+pub(super) const t_P_NppPointPolar: TypeId = 1747;
+pub(super) const t_A3_u32: TypeId = 1748;
+pub(super) const t_NppiConnectedRegion: TypeId = 1749;
+pub(super) const t_P_NppiConnectedRegion: TypeId = 1750;
+pub(super) const t_NppDataType: TypeId = 1751;
+pub(super) const t_NppiChannels: TypeId = 1752;
+pub(super) const t_P_NppiSize: TypeId = 1753;
+pub(super) const t_P_NppiRect: TypeId = 1754;
+pub(super) const t_P_NppiPoint: TypeId = 1755;
+pub(super) const t_NppiHOGConfig: TypeId = 1756;
+pub(super) const t_PC_NppiPoint: TypeId = 1757;
+pub(super) const t_PC_NppiImageDescriptor: TypeId = 1758;
+pub(super) const t_NppiAxis: TypeId = 1759;
+pub(super) const t_NppiMirrorBatchCXR: TypeId = 1760;
+pub(super) const t_P_NppiMirrorBatchCXR: TypeId = 1761;
+pub(super) const t_NppiColorSpace: TypeId = 1762;
+pub(super) const t_P_PC_Npp16f: TypeId = 1763;
+pub(super) const t_NppiResizeBatchROI_Advanced: TypeId = 1764;
+pub(super) const t_P_NppiResizeBatchROI_Advanced: TypeId = 1765;
+pub(super) const t_NppiResizeBatchCXR: TypeId = 1766;
+pub(super) const t_P_NppiResizeBatchCXR: TypeId = 1767;
+pub(super) const t_NppHintAlgorithm: TypeId = 1768;
+pub(super) const t_NppiWatershedSegmentBoundaryType: TypeId = 1769;
+pub(super) const t_P_P_Npp16f: TypeId = 1770;
+pub(super) const t_A3_f64: TypeId = 1771;
+pub(super) const t_A2_A3_f64: TypeId = 1772;
+pub(super) const t_NppiWarpAffineBatchCXR: TypeId = 1773;
+pub(super) const t_P_NppiWarpAffineBatchCXR: TypeId = 1774;
+pub(super) const t_A3_A3_f64: TypeId = 1775;
+pub(super) const t_NppiWarpPerspectiveBatchCXR: TypeId = 1776;
+pub(super) const t_P_NppiWarpPerspectiveBatchCXR: TypeId = 1777;
+pub(super) const t_P_PC_NppiImageDescriptor: TypeId = 1778;
+pub(super) const t_Npp64fc: TypeId = 1779;
+pub(super) const t_PC_Npp64fc: TypeId = 1780;
+pub(super) const t_P_Npp64fc: TypeId = 1781;
+pub(super) const t_Npp64sc: TypeId = 1782;
+pub(super) const t_PC_Npp64sc: TypeId = 1783;
+pub(super) const t_P_Npp64sc: TypeId = 1784;
+pub(super) const t_NppsZCType: TypeId = 1785;
+pub(super) const t_nvFatbinResult: TypeId = 1786;
+pub(super) const t_nvFatbinResult_status: TypeId = 1787;
+pub(super) const t_nvFatbinHandle: TypeId = 1788;
+pub(super) const t_P_nvFatbinHandle: TypeId = 1789;
+pub(super) const t_nvJitLinkResult: TypeId = 1790;
+pub(super) const t_nvJitLinkResult_status: TypeId = 1791;
+pub(super) const t_nvJitLinkHandle: TypeId = 1792;
+pub(super) const t_nvJitLinkInputType: TypeId = 1793;
+pub(super) const t_P_nvJitLinkHandle: TypeId = 1794;
+pub(super) const t_nvjpegStatus_t: TypeId = 1795;
+pub(super) const t_nvjpegStatus_t_status: TypeId = 1796;
+pub(super) const t_nvjpegHandle_t: TypeId = 1797;
+pub(super) const t_nvjpegDevAllocator_t: TypeId = 1798;
+pub(super) const t_P_nvjpegDevAllocator_t: TypeId = 1799;
+pub(super) const t_nvjpegBufferDevice_t: TypeId = 1800;
+pub(super) const t_P_nvjpegBufferDevice_t: TypeId = 1801;
+pub(super) const t_nvjpegDevAllocatorV2_t: TypeId = 1802;
+pub(super) const t_P_nvjpegDevAllocatorV2_t: TypeId = 1803;
+pub(super) const t_nvjpegPinnedAllocator_t: TypeId = 1804;
+pub(super) const t_P_nvjpegPinnedAllocator_t: TypeId = 1805;
+pub(super) const t_nvjpegBufferPinned_t: TypeId = 1806;
+pub(super) const t_P_nvjpegBufferPinned_t: TypeId = 1807;
+pub(super) const t_nvjpegPinnedAllocatorV2_t: TypeId = 1808;
+pub(super) const t_P_nvjpegPinnedAllocatorV2_t: TypeId = 1809;
+pub(super) const t_nvjpegBackend_t: TypeId = 1810;
+pub(super) const t_P_nvjpegHandle_t: TypeId = 1811;
+pub(super) const t_nvjpegFlags_in4: TypeId = 1812;
+pub(super) const t_nvjpegJpegState_t: TypeId = 1813;
+pub(super) const t_nvjpegOutputFormat_t: TypeId = 1814;
+pub(super) const t_A4_P_u8: TypeId = 1815;
+pub(super) const t_A4_u64: TypeId = 1816;
+pub(super) const t_nvjpegImage_t: TypeId = 1817;
+pub(super) const t_P_nvjpegImage_t: TypeId = 1818;
+pub(super) const t_nvjpegDecodeParams_t: TypeId = 1819;
+pub(super) const t_P_nvjpegDecodeParams_t: TypeId = 1820;
+pub(super) const t_nvjpegChromaSubsampling_t: TypeId = 1821;
+pub(super) const t_nvjpegJpegStream_t: TypeId = 1822;
+pub(super) const t_nvjpegJpegDecoder_t: TypeId = 1823;
+pub(super) const t_nvjpegExifOrientation_t: TypeId = 1824;
+pub(super) const t_nvjpegScaleFactor_t: TypeId = 1825;
+pub(super) const t_P_nvjpegJpegDecoder_t: TypeId = 1826;
+pub(super) const t_P_nvjpegJpegState_t: TypeId = 1827;
+pub(super) const t_nvjpegEncoderState_t: TypeId = 1828;
+pub(super) const t_nvjpegEncoderParams_t: TypeId = 1829;
+pub(super) const t_PC_nvjpegImage_t: TypeId = 1830;
+pub(super) const t_nvjpegInputFormat_t: TypeId = 1831;
+pub(super) const t_P_nvjpegEncoderParams_t: TypeId = 1832;
+pub(super) const t_nvjpegJpegEncoding_t: TypeId = 1833;
+pub(super) const t_P_nvjpegEncoderState_t: TypeId = 1834;
+pub(super) const t_nvjpegEncBackend_t: TypeId = 1835;
+pub(super) const t_P_nvjpegChromaSubsampling_t: TypeId = 1836;
+pub(super) const t_P_nvjpegJpegStream_t: TypeId = 1837;
+pub(super) const t_P_nvjpegExifOrientation_t: TypeId = 1838;
+pub(super) const t_P_nvjpegJpegEncoding_t: TypeId = 1839;
+pub(super) const t_nvjpeg2kStatus_t: TypeId = 1840;
+pub(super) const t_nvjpeg2kStatus_t_status: TypeId = 1841;
+pub(super) const t_nvjpeg2kBackend_t: TypeId = 1842;
+pub(super) const t_nvjpeg2kDeviceAllocator_t: TypeId = 1843;
+pub(super) const t_P_nvjpeg2kDeviceAllocator_t: TypeId = 1844;
+pub(super) const t_nvjpeg2kPinnedAllocator_t: TypeId = 1845;
+pub(super) const t_P_nvjpeg2kPinnedAllocator_t: TypeId = 1846;
+pub(super) const t_nvjpeg2kHandle_t: TypeId = 1847;
+pub(super) const t_P_nvjpeg2kHandle_t: TypeId = 1848;
+pub(super) const t_nvjpeg2kDeviceAllocatorV2_t: TypeId = 1849;
+pub(super) const t_P_nvjpeg2kDeviceAllocatorV2_t: TypeId = 1850;
+pub(super) const t_nvjpeg2kPinnedAllocatorV2_t: TypeId = 1851;
+pub(super) const t_P_nvjpeg2kPinnedAllocatorV2_t: TypeId = 1852;
+pub(super) const t_nvjpeg2kDecodeState_t: TypeId = 1853;
+pub(super) const t_nvjpeg2kStream_t: TypeId = 1854;
+pub(super) const t_nvjpeg2kImageType_t: TypeId = 1855;
+pub(super) const t_nvjpeg2kImage_t: TypeId = 1856;
+pub(super) const t_P_nvjpeg2kImage_t: TypeId = 1857;
+pub(super) const t_nvjpeg2kDecodeParams_t: TypeId = 1858;
+pub(super) const t_P_nvjpeg2kDecodeParams_t: TypeId = 1859;
+pub(super) const t_nvjpeg2kImageFormat_t: TypeId = 1860;
+pub(super) const t_P_nvjpeg2kDecodeState_t: TypeId = 1861;
+pub(super) const t_nvjpeg2kEncoder_t: TypeId = 1862;
+pub(super) const t_nvjpeg2kEncodeState_t: TypeId = 1863;
+pub(super) const t_nvjpeg2kEncodeParams_t: TypeId = 1864;
+pub(super) const t_PC_nvjpeg2kImage_t: TypeId = 1865;
+pub(super) const t_P_nvjpeg2kEncodeParams_t: TypeId = 1866;
+pub(super) const t_nvjpeg2kBitstreamType_t: TypeId = 1867;
+pub(super) const t_nvjpeg2kColorSpace_t: TypeId = 1868;
+pub(super) const t_nvjpeg2kImageComponentInfo_t: TypeId = 1869;
+pub(super) const t_P_nvjpeg2kImageComponentInfo_t: TypeId = 1870;
+pub(super) const t_nvjpeg2kProgOrder_t: TypeId = 1871;
+pub(super) const t_A33_u32: TypeId = 1872;
+pub(super) const t_nvjpeg2kEncodeConfig_t: TypeId = 1873;
+pub(super) const t_P_nvjpeg2kEncodeConfig_t: TypeId = 1874;
+pub(super) const t_nvjpeg2kNLTType_t: TypeId = 1875;
+pub(super) const t_nvjpeg2kNLTInfo_t: TypeId = 1876;
+pub(super) const t_PC_nvjpeg2kNLTInfo_t: TypeId = 1877;
+pub(super) const t_nvjpeg2kQualityType_t: TypeId = 1878;
+pub(super) const t_P_nvjpeg2kEncodeState_t: TypeId = 1879;
+pub(super) const t_P_nvjpeg2kEncoder_t: TypeId = 1880;
+pub(super) const t_P_nvjpeg2kStream_t: TypeId = 1881;
+pub(super) const t_P_nvjpeg2kColorSpace_t: TypeId = 1882;
+pub(super) const t_P_nvjpeg2kNLTInfo_t: TypeId = 1883;
+pub(super) const t_nvjpeg2kImageInfo_t: TypeId = 1884;
+pub(super) const t_P_nvjpeg2kImageInfo_t: TypeId = 1885;
+pub(super) const t_nvmlReturn_t: TypeId = 1886;
+pub(super) const t_nvmlReturn_t_status: TypeId = 1887;
+pub(super) const t_nvmlComputeInstance_t: TypeId = 1888;
+pub(super) const t_nvmlDevice_t: TypeId = 1889;
+pub(super) const t_nvmlGpuInstance_t: TypeId = 1890;
+pub(super) const t_nvmlComputeInstancePlacement_t: TypeId = 1891;
+pub(super) const t_nvmlComputeInstanceInfo_t: TypeId = 1892;
+pub(super) const t_P_nvmlComputeInstanceInfo_t: TypeId = 1893;
+pub(super) const t_nvmlEccCounterType_t: TypeId = 1894;
+pub(super) const t_nvmlValueType_t: TypeId = 1895;
+pub(super) const t_nvmlValue_t: TypeId = 1896;
+pub(super) const t_nvmlFieldId: TypeId = 1897;
+pub(super) const t_nvmlFieldValue_t: TypeId = 1898;
+pub(super) const t_P_nvmlFieldValue_t: TypeId = 1899;
+pub(super) const t_P_nvmlGpuInstance_t: TypeId = 1900;
+pub(super) const t_nvmlGpuInstancePlacement_t: TypeId = 1901;
+pub(super) const t_PC_nvmlGpuInstancePlacement_t: TypeId = 1902;
+pub(super) const t_A32_char: TypeId = 1903;
+pub(super) const t_nvmlPciInfo_t: TypeId = 1904;
+pub(super) const t_P_nvmlPciInfo_t: TypeId = 1905;
+pub(super) const t_nvmlEnableState_t: TypeId = 1906;
+pub(super) const t_nvmlRestrictedAPI_t: TypeId = 1907;
+pub(super) const t_P_nvmlEnableState_t: TypeId = 1908;
+pub(super) const t_A5_u32: TypeId = 1909;
+pub(super) const t_nvmlAccountingStats_t: TypeId = 1910;
+pub(super) const t_P_nvmlAccountingStats_t: TypeId = 1911;
+pub(super) const t_nvmlAccountingStats_v2_t: TypeId = 1912;
+pub(super) const t_P_nvmlAccountingStats_v2_t: TypeId = 1913;
+pub(super) const t_nvmlVgpuInstance_t: TypeId = 1914;
+pub(super) const t_P_nvmlVgpuInstance_t: TypeId = 1915;
+pub(super) const t_nvmlAdaptiveTgpModeInfo_v1_t: TypeId = 1916;
+pub(super) const t_P_nvmlAdaptiveTgpModeInfo_v1_t: TypeId = 1917;
+pub(super) const t_nvmlDeviceAddressingMode_t: TypeId = 1918;
+pub(super) const t_P_nvmlDeviceAddressingMode_t: TypeId = 1919;
+pub(super) const t_nvmlClockType_t: TypeId = 1920;
+pub(super) const t_nvmlDeviceArchitecture_t: TypeId = 1921;
+pub(super) const t_P_nvmlDeviceArchitecture_t: TypeId = 1922;
+pub(super) const t_nvmlDeviceAttributes_t: TypeId = 1923;
+pub(super) const t_P_nvmlDeviceAttributes_t: TypeId = 1924;
+pub(super) const t_nvmlBAR1Memory_t: TypeId = 1925;
+pub(super) const t_P_nvmlBAR1Memory_t: TypeId = 1926;
+pub(super) const t_nvmlBBXTimeData_v1_t: TypeId = 1927;
+pub(super) const t_P_nvmlBBXTimeData_v1_t: TypeId = 1928;
+pub(super) const t_nvmlEccBankRemapperHistogram_v1_t: TypeId = 1929;
+pub(super) const t_nvmlEccBankRemapperStatus_v1_t: TypeId = 1930;
+pub(super) const t_P_nvmlEccBankRemapperStatus_v1_t: TypeId = 1931;
+pub(super) const t_nvmlBrandType_t: TypeId = 1932;
+pub(super) const t_P_nvmlBrandType_t: TypeId = 1933;
+pub(super) const t_nvmlBridgeChipType_t: TypeId = 1934;
+pub(super) const t_nvmlBridgeChipInfo_t: TypeId = 1935;
+pub(super) const t_A128_nvmlBridgeChipInfo_t: TypeId = 1936;
+pub(super) const t_nvmlBridgeChipHierarchy_t: TypeId = 1937;
+pub(super) const t_P_nvmlBridgeChipHierarchy_t: TypeId = 1938;
+pub(super) const t_nvmlBusType_t: TypeId = 1939;
+pub(super) const t_P_nvmlBusType_t: TypeId = 1940;
+pub(super) const t_nvmlC2cModeInfo_v1_t: TypeId = 1941;
+pub(super) const t_P_nvmlC2cModeInfo_v1_t: TypeId = 1942;
+pub(super) const t_nvmlDeviceCapabilities_t: TypeId = 1943;
+pub(super) const t_P_nvmlDeviceCapabilities_t: TypeId = 1944;
+pub(super) const t_nvmlClkMonFaultInfo_t: TypeId = 1945;
+pub(super) const t_A32_nvmlClkMonFaultInfo_t: TypeId = 1946;
+pub(super) const t_nvmlClkMonStatus_t: TypeId = 1947;
+pub(super) const t_P_nvmlClkMonStatus_t: TypeId = 1948;
+pub(super) const t_nvmlClockId_t: TypeId = 1949;
+pub(super) const t_nvmlPstates_t: TypeId = 1950;
+pub(super) const t_nvmlClockOffset_t: TypeId = 1951;
+pub(super) const t_P_nvmlClockOffset_t: TypeId = 1952;
+pub(super) const t_nvmlComputeMode_t: TypeId = 1953;
+pub(super) const t_P_nvmlComputeMode_t: TypeId = 1954;
+pub(super) const t_nvmlProcessInfo_v1_t: TypeId = 1955;
+pub(super) const t_P_nvmlProcessInfo_v1_t: TypeId = 1956;
+pub(super) const t_nvmlProcessInfo_t: TypeId = 1957;
+pub(super) const t_P_nvmlProcessInfo_t: TypeId = 1958;
+pub(super) const t_A32_u8: TypeId = 1959;
+pub(super) const t_A8192_u8: TypeId = 1960;
+pub(super) const t_A4096_u8: TypeId = 1961;
+pub(super) const t_nvmlConfComputeGpuAttestationReport_t: TypeId = 1962;
+pub(super) const t_P_nvmlConfComputeGpuAttestationReport_t: TypeId = 1963;
+pub(super) const t_A5120_u8: TypeId = 1964;
+pub(super) const t_nvmlConfComputeGpuCertificate_t: TypeId = 1965;
+pub(super) const t_P_nvmlConfComputeGpuCertificate_t: TypeId = 1966;
+pub(super) const t_nvmlConfComputeMemSizeInfo_t: TypeId = 1967;
+pub(super) const t_P_nvmlConfComputeMemSizeInfo_t: TypeId = 1968;
+pub(super) const t_nvmlMemory_t: TypeId = 1969;
+pub(super) const t_P_nvmlMemory_t: TypeId = 1970;
+pub(super) const t_nvmlCoolerControl_t: TypeId = 1971;
+pub(super) const t_nvmlCoolerTarget_t_in4: TypeId = 1972;
+pub(super) const t_nvmlCoolerInfo_t: TypeId = 1973;
+pub(super) const t_P_nvmlCoolerInfo_t: TypeId = 1974;
+pub(super) const t_nvmlAffinityScope_t: TypeId = 1975;
+pub(super) const t_nvmlVgpuTypeId_t: TypeId = 1976;
+pub(super) const t_P_nvmlVgpuTypeId_t: TypeId = 1977;
+pub(super) const t_A2048_char: TypeId = 1978;
+pub(super) const t_nvmlDeviceCurrentClockFreqs_t: TypeId = 1979;
+pub(super) const t_P_nvmlDeviceCurrentClockFreqs_t: TypeId = 1980;
+pub(super) const t_nvmlClocksEventReasons_in4: TypeId = 1981;
+pub(super) const t_P_nvmlClocksEventReasons_in4: TypeId = 1982;
+pub(super) const t_nvmlClocksEventReasons_in8: TypeId = 1983;
+pub(super) const t_P_nvmlClocksEventReasons_in8: TypeId = 1984;
+pub(super) const t_nvmlMemoryErrorType_t: TypeId = 1985;
+pub(super) const t_nvmlEccErrorCounts_t: TypeId = 1986;
+pub(super) const t_P_nvmlEccErrorCounts_t: TypeId = 1987;
+pub(super) const t_P_nvmlDevice_t: TypeId = 1988;
+pub(super) const t_nvmlDramEncryptionInfo_t: TypeId = 1989;
+pub(super) const t_P_nvmlDramEncryptionInfo_t: TypeId = 1990;
+pub(super) const t_nvmlDriverModel_t: TypeId = 1991;
+pub(super) const t_P_nvmlDriverModel_t: TypeId = 1992;
+pub(super) const t_nvmlGpuDynamicPstatesInfo_t_utilization: TypeId = 1993;
+pub(super) const t_A8_nvmlGpuDynamicPstatesInfo_t_utilization: TypeId = 1994;
+pub(super) const t_nvmlGpuDynamicPstatesInfo_t: TypeId = 1995;
+pub(super) const t_P_nvmlGpuDynamicPstatesInfo_t: TypeId = 1996;
+pub(super) const t_nvmlEncoderType_t: TypeId = 1997;
+pub(super) const t_nvmlEncoderSessionInfo_t: TypeId = 1998;
+pub(super) const t_P_nvmlEncoderSessionInfo_t: TypeId = 1999;
+pub(super) const t_nvmlFBCSessionType_t: TypeId = 2000;
+pub(super) const t_nvmlFBCSessionInfo_t: TypeId = 2001;
+pub(super) const t_P_nvmlFBCSessionInfo_t: TypeId = 2002;
+pub(super) const t_nvmlFBCStats_t: TypeId = 2003;
+pub(super) const t_P_nvmlFBCStats_t: TypeId = 2004;
+pub(super) const t_nvmlFanControlPolicy_t: TypeId = 2005;
+pub(super) const t_P_nvmlFanControlPolicy_t: TypeId = 2006;
+pub(super) const t_nvmlFanSpeedInfo_t: TypeId = 2007;
+pub(super) const t_P_nvmlFanSpeedInfo_t: TypeId = 2008;
+pub(super) const t_nvmlFabricState: TypeId = 2009;
+pub(super) const t_nvmlFabricState_in1: TypeId = 2010;
+pub(super) const t_nvmlGpuFabricInfo_t: TypeId = 2011;
+pub(super) const t_P_nvmlGpuFabricInfo_t: TypeId = 2012;
+pub(super) const t_nvmlFabricHealthSummary: TypeId = 2013;
+pub(super) const t_nvmlFabricHealthSummary_in1: TypeId = 2014;
+pub(super) const t_nvmlGpuFabricInfoV_t: TypeId = 2015;
+pub(super) const t_P_nvmlGpuFabricInfoV_t: TypeId = 2016;
+pub(super) const t_nvmlFabricCliqueType: TypeId = 2017;
+pub(super) const t_nvmlFabricCliqueType_in1: TypeId = 2018;
+pub(super) const t_nvmlGpuFabricClique_v1_t: TypeId = 2019;
+pub(super) const t_A64_nvmlGpuFabricClique_v1_t: TypeId = 2020;
+pub(super) const t_nvmlGpuFabricInfo_v4_t: TypeId = 2021;
+pub(super) const t_P_nvmlGpuFabricInfo_v4_t: TypeId = 2022;
+pub(super) const t_P_nvmlGpuInstancePlacement_t: TypeId = 2023;
+pub(super) const t_nvmlGpuInstanceProfile: TypeId = 2024;
+pub(super) const t_nvmlGpuInstanceProfileInfo_t: TypeId = 2025;
+pub(super) const t_P_nvmlGpuInstanceProfileInfo_t: TypeId = 2026;
+pub(super) const t_A96_char: TypeId = 2027;
+pub(super) const t_nvmlGpuInstanceProfileInfo_v2_t: TypeId = 2028;
+pub(super) const t_P_nvmlGpuInstanceProfileInfo_v2_t: TypeId = 2029;
+pub(super) const t_nvmlGpuOperationMode_t: TypeId = 2030;
+pub(super) const t_P_nvmlGpuOperationMode_t: TypeId = 2031;
+pub(super) const t_nvmlGpuUptime_v1_t: TypeId = 2032;
+pub(super) const t_P_nvmlGpuUptime_v1_t: TypeId = 2033;
+pub(super) const t_nvmlGridLicenseFeatureCode_t: TypeId = 2034;
+pub(super) const t_nvmlGridLicenseExpiry_t: TypeId = 2035;
+pub(super) const t_nvmlGridLicensableFeature_t: TypeId = 2036;
+pub(super) const t_A3_nvmlGridLicensableFeature_t: TypeId = 2037;
+pub(super) const t_nvmlGridLicensableFeatures_t: TypeId = 2038;
+pub(super) const t_P_nvmlGridLicensableFeatures_t: TypeId = 2039;
+pub(super) const t_A41_char: TypeId = 2040;
+pub(super) const t_nvmlUUIDValue_t: TypeId = 2041;
+pub(super) const t_nvmlUUIDType_t: TypeId = 2042;
+pub(super) const t_nvmlUUID_t: TypeId = 2043;
+pub(super) const t_PC_nvmlUUID_t: TypeId = 2044;
+pub(super) const t_nvmlHostVgpuMode_t: TypeId = 2045;
+pub(super) const t_P_nvmlHostVgpuMode_t: TypeId = 2046;
+pub(super) const t_nvmlHostname_v1_t: TypeId = 2047;
+pub(super) const t_P_nvmlHostname_v1_t: TypeId = 2048;
+pub(super) const t_nvmlInforomObject_t: TypeId = 2049;
+pub(super) const t_nvmlMarginTemperature_t: TypeId = 2050;
+pub(super) const t_P_nvmlMarginTemperature_t: TypeId = 2051;
+pub(super) const t_nvmlMemoryLocation_t: TypeId = 2052;
+pub(super) const t_nvmlMemory_v2_t: TypeId = 2053;
+pub(super) const t_P_nvmlMemory_v2_t: TypeId = 2054;
+pub(super) const t_nvmlGetMemoryLimits_v1_t: TypeId = 2055;
+pub(super) const t_P_nvmlGetMemoryLimits_v1_t: TypeId = 2056;
+pub(super) const t_nvmlMigMode: TypeId = 2057;
+pub(super) const t_P_nvmlMigMode: TypeId = 2058;
+pub(super) const t_nvmlNvLinkCapability_t: TypeId = 2059;
+pub(super) const t_nvmlNvLinkErrorCounter_t: TypeId = 2060;
+pub(super) const t_nvmlNvlinkFirmwareVersion_t: TypeId = 2061;
+pub(super) const t_A100_nvmlNvlinkFirmwareVersion_t: TypeId = 2062;
+pub(super) const t_nvmlNvlinkFirmwareInfo_t: TypeId = 2063;
+pub(super) const t_nvmlNvLinkInfo_t: TypeId = 2064;
+pub(super) const t_P_nvmlNvLinkInfo_t: TypeId = 2065;
+pub(super) const t_nvmlNvLinkInfo_v3_t: TypeId = 2066;
+pub(super) const t_P_nvmlNvLinkInfo_v3_t: TypeId = 2067;
+pub(super) const t_nvmlIntNvLinkDeviceType_t: TypeId = 2068;
+pub(super) const t_P_nvmlIntNvLinkDeviceType_t: TypeId = 2069;
+pub(super) const t_nvmlNvlinkTelemetrySample_v1_t: TypeId = 2070;
+pub(super) const t_P_nvmlNvlinkTelemetrySample_v1_t: TypeId = 2071;
+pub(super) const t_nvmlNvlinkTelemetrySamples_v1_t: TypeId = 2072;
+pub(super) const t_P_nvmlNvlinkTelemetrySamples_v1_t: TypeId = 2073;
+pub(super) const t_nvmlNvLinkUtilizationCountUnits_t: TypeId = 2074;
+pub(super) const t_nvmlNvLinkUtilizationCountPktTypes_t_in4: TypeId = 2075;
+pub(super) const t_nvmlNvLinkUtilizationControl_t: TypeId = 2076;
+pub(super) const t_P_nvmlNvLinkUtilizationControl_t: TypeId = 2077;
+pub(super) const t_nvmlNvlinkGetBwMode_t: TypeId = 2078;
+pub(super) const t_P_nvmlNvlinkGetBwMode_t: TypeId = 2079;
+pub(super) const t_A256_u8: TypeId = 2080;
+pub(super) const t_nvmlNvlinkNvlePrivateInfo_v1_t: TypeId = 2081;
+pub(super) const t_P_nvmlNvlinkNvlePrivateInfo_v1_t: TypeId = 2082;
+pub(super) const t_A4096_u32: TypeId = 2083;
+pub(super) const t_nvmlNvlinkGetRemapTableInfo_v1_t: TypeId = 2084;
+pub(super) const t_P_nvmlNvlinkGetRemapTableInfo_v1_t: TypeId = 2085;
+pub(super) const t_A23_u8: TypeId = 2086;
+pub(super) const t_nvmlNvlinkSupportedBwModes_t: TypeId = 2087;
+pub(super) const t_P_nvmlNvlinkSupportedBwModes_t: TypeId = 2088;
+pub(super) const t_nvmlGpuP2PCapsIndex_t: TypeId = 2089;
+pub(super) const t_nvmlGpuP2PStatus_t: TypeId = 2090;
+pub(super) const t_P_nvmlGpuP2PStatus_t: TypeId = 2091;
+pub(super) const t_nvmlPciInfoExt_t: TypeId = 2092;
+pub(super) const t_P_nvmlPciInfoExt_t: TypeId = 2093;
+pub(super) const t_nvmlPcieUtilCounter_t: TypeId = 2094;
+pub(super) const t_nvmlPdi_t: TypeId = 2095;
+pub(super) const t_P_nvmlPdi_t: TypeId = 2096;
+pub(super) const t_nvmlDevicePerfModes_t: TypeId = 2097;
+pub(super) const t_P_nvmlDevicePerfModes_t: TypeId = 2098;
+pub(super) const t_P_nvmlPstates_t: TypeId = 2099;
+pub(super) const t_nvmlPlatformInfo_t: TypeId = 2100;
+pub(super) const t_P_nvmlPlatformInfo_t: TypeId = 2101;
+pub(super) const t_nvmlDevicePowerMizerModes_v1_t: TypeId = 2102;
+pub(super) const t_P_nvmlDevicePowerMizerModes_v1_t: TypeId = 2103;
+pub(super) const t_nvmlPowerSource_t: TypeId = 2104;
+pub(super) const t_P_nvmlPowerSource_t: TypeId = 2105;
+pub(super) const t_nvmlProcessUtilizationSample_t: TypeId = 2106;
+pub(super) const t_P_nvmlProcessUtilizationSample_t: TypeId = 2107;
+pub(super) const t_nvmlProcessUtilizationInfo_v1_t: TypeId = 2108;
+pub(super) const t_P_nvmlProcessUtilizationInfo_v1_t: TypeId = 2109;
+pub(super) const t_nvmlProcessesUtilizationInfo_t: TypeId = 2110;
+pub(super) const t_P_nvmlProcessesUtilizationInfo_t: TypeId = 2111;
+pub(super) const t_nvmlRemappedRowsInfo_v2_t: TypeId = 2112;
+pub(super) const t_P_nvmlRemappedRowsInfo_v2_t: TypeId = 2113;
+pub(super) const t_nvmlRepairStatus_t: TypeId = 2114;
+pub(super) const t_P_nvmlRepairStatus_t: TypeId = 2115;
+pub(super) const t_nvmlPageRetirementCause_t: TypeId = 2116;
+pub(super) const t_nvmlRowRemapperHistogramValues_t: TypeId = 2117;
+pub(super) const t_P_nvmlRowRemapperHistogramValues_t: TypeId = 2118;
+pub(super) const t_nvmlProcessDetail_v1_t: TypeId = 2119;
+pub(super) const t_P_nvmlProcessDetail_v1_t: TypeId = 2120;
+pub(super) const t_nvmlProcessDetailList_t: TypeId = 2121;
+pub(super) const t_P_nvmlProcessDetailList_t: TypeId = 2122;
+pub(super) const t_nvmlSamplingType_t: TypeId = 2123;
+pub(super) const t_P_nvmlValueType_t: TypeId = 2124;
+pub(super) const t_nvmlSample_t: TypeId = 2125;
+pub(super) const t_P_nvmlSample_t: TypeId = 2126;
+pub(super) const t_nvmlEccSramErrorStatus_t: TypeId = 2127;
+pub(super) const t_P_nvmlEccSramErrorStatus_t: TypeId = 2128;
+pub(super) const t_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t: TypeId = 2129;
+pub(super) const t_P_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t: TypeId = 2130;
+pub(super) const t_nvmlEccSramUniqueUncorrectedErrorCounts_t: TypeId = 2131;
+pub(super) const t_P_nvmlEccSramUniqueUncorrectedErrorCounts_t: TypeId = 2132;
+pub(super) const t_nvmlEventTypes_in4: TypeId = 2133;
+pub(super) const t_P_nvmlEventTypes_in4: TypeId = 2134;
+pub(super) const t_nvmlEventTypes_in8: TypeId = 2135;
+pub(super) const t_P_nvmlEventTypes_in8: TypeId = 2136;
+pub(super) const t_nvmlTemperatureSensors_t: TypeId = 2137;
+pub(super) const t_nvmlTemperatureThresholds_t: TypeId = 2138;
+pub(super) const t_nvmlTemperature_t: TypeId = 2139;
+pub(super) const t_P_nvmlTemperature_t: TypeId = 2140;
+pub(super) const t_nvmlThermalController_t: TypeId = 2141;
+pub(super) const t_nvmlThermalTarget_t: TypeId = 2142;
+pub(super) const t_nvmlGpuThermalSettings_t_sensor: TypeId = 2143;
+pub(super) const t_A3_nvmlGpuThermalSettings_t_sensor: TypeId = 2144;
+pub(super) const t_nvmlGpuThermalSettings_t: TypeId = 2145;
+pub(super) const t_P_nvmlGpuThermalSettings_t: TypeId = 2146;
+pub(super) const t_nvmlGpuTopologyLevel_t: TypeId = 2147;
+pub(super) const t_P_nvmlGpuTopologyLevel_t: TypeId = 2148;
+pub(super) const t_nvmlUnrepairableMemoryStatus_v1_t: TypeId = 2149;
+pub(super) const t_P_nvmlUnrepairableMemoryStatus_v1_t: TypeId = 2150;
+pub(super) const t_nvmlUtilization_t: TypeId = 2151;
+pub(super) const t_P_nvmlUtilization_t: TypeId = 2152;
+pub(super) const t_nvmlDeviceVgpuCapability_t: TypeId = 2153;
+pub(super) const t_nvmlVgpuHeterogeneousMode_t: TypeId = 2154;
+pub(super) const t_P_nvmlVgpuHeterogeneousMode_t: TypeId = 2155;
+pub(super) const t_nvmlVgpuInstanceUtilizationInfo_v1_t: TypeId = 2156;
+pub(super) const t_P_nvmlVgpuInstanceUtilizationInfo_v1_t: TypeId = 2157;
+pub(super) const t_nvmlVgpuInstancesUtilizationInfo_t: TypeId = 2158;
+pub(super) const t_P_nvmlVgpuInstancesUtilizationInfo_t: TypeId = 2159;
+pub(super) const t_A80_char: TypeId = 2160;
+pub(super) const t_nvmlVgpuVersion_t: TypeId = 2161;
+pub(super) const t_nvmlVgpuPgpuMetadata_t: TypeId = 2162;
+pub(super) const t_P_nvmlVgpuPgpuMetadata_t: TypeId = 2163;
+pub(super) const t_nvmlVgpuProcessUtilizationSample_t: TypeId = 2164;
+pub(super) const t_P_nvmlVgpuProcessUtilizationSample_t: TypeId = 2165;
+pub(super) const t_nvmlVgpuProcessUtilizationInfo_v1_t: TypeId = 2166;
+pub(super) const t_P_nvmlVgpuProcessUtilizationInfo_v1_t: TypeId = 2167;
+pub(super) const t_nvmlVgpuProcessesUtilizationInfo_t: TypeId = 2168;
+pub(super) const t_P_nvmlVgpuProcessesUtilizationInfo_t: TypeId = 2169;
+pub(super) const t_nvmlVgpuSchedulerCapabilities_t: TypeId = 2170;
+pub(super) const t_P_nvmlVgpuSchedulerCapabilities_t: TypeId = 2171;
+pub(super) const t_nvmlVgpuSchedulerParams_t_vgpuSchedDataWithARR: TypeId = 2172;
+pub(super) const t_nvmlVgpuSchedulerParams_t_vgpuSchedData: TypeId = 2173;
+pub(super) const t_nvmlVgpuSchedulerParams_t: TypeId = 2174;
+pub(super) const t_nvmlVgpuSchedulerLogEntry_t: TypeId = 2175;
+pub(super) const t_A200_nvmlVgpuSchedulerLogEntry_t: TypeId = 2176;
+pub(super) const t_nvmlVgpuSchedulerLog_t: TypeId = 2177;
+pub(super) const t_P_nvmlVgpuSchedulerLog_t: TypeId = 2178;
+pub(super) const t_nvmlVgpuSchedulerLogEntry_v2_t: TypeId = 2179;
+pub(super) const t_A200_nvmlVgpuSchedulerLogEntry_v2_t: TypeId = 2180;
+pub(super) const t_nvmlVgpuSchedulerLogInfo_v2_t: TypeId = 2181;
+pub(super) const t_P_nvmlVgpuSchedulerLogInfo_v2_t: TypeId = 2182;
+pub(super) const t_nvmlVgpuSchedulerGetState_t: TypeId = 2183;
+pub(super) const t_P_nvmlVgpuSchedulerGetState_t: TypeId = 2184;
+pub(super) const t_nvmlVgpuSchedulerStateInfo_v2_t: TypeId = 2185;
+pub(super) const t_P_nvmlVgpuSchedulerStateInfo_v2_t: TypeId = 2186;
+pub(super) const t_nvmlVgpuPlacementList_t: TypeId = 2187;
+pub(super) const t_P_nvmlVgpuPlacementList_t: TypeId = 2188;
+pub(super) const t_nvmlVgpuInstanceUtilizationSample_t: TypeId = 2189;
+pub(super) const t_P_nvmlVgpuInstanceUtilizationSample_t: TypeId = 2190;
+pub(super) const t_nvmlPerfPolicyType_t: TypeId = 2191;
+pub(super) const t_nvmlViolationTime_t: TypeId = 2192;
+pub(super) const t_P_nvmlViolationTime_t: TypeId = 2193;
+pub(super) const t_nvmlGpuVirtualizationMode_t: TypeId = 2194;
+pub(super) const t_P_nvmlGpuVirtualizationMode_t: TypeId = 2195;
+pub(super) const t_nvmlNvlinkLockRemapTable_v1_t: TypeId = 2196;
+pub(super) const t_P_nvmlNvlinkLockRemapTable_v1_t: TypeId = 2197;
+pub(super) const t_nvmlRailMetrics_t: TypeId = 2198;
+pub(super) const t_A2_nvmlRailMetrics_t: TypeId = 2199;
+pub(super) const t_nvmlCoreRailMetrics_t: TypeId = 2200;
+pub(super) const t_nvmlPmgrPwrTuple_t: TypeId = 2201;
+pub(super) const t_nvmlPwrModelMetricsDlppm1xPerf_t: TypeId = 2202;
+pub(super) const t_nvmlPwrModelMetricsDlppm1x_t: TypeId = 2203;
+pub(super) const t_A8_nvmlPwrModelMetricsDlppm1x_t: TypeId = 2204;
+pub(super) const t_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t: TypeId = 2205;
+pub(super) const t_A3_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t: TypeId = 2206;
+pub(super) const t_nvmlObservedMetrics_t: TypeId = 2207;
+pub(super) const t_nvmlPerfMetricsDlppc2xSample_t: TypeId = 2208;
+pub(super) const t_nvmlPwrModelMetricsSamplePfpp1x_t: TypeId = 2209;
+pub(super) const t_A32_nvmlPwrModelMetricsSamplePfpp1x_t: TypeId = 2210;
+pub(super) const t_nvmlPwrModelOperatingPointPfpp1x_t: TypeId = 2211;
+pub(super) const t_nvmlPwrModelMetricsPfpp1x_t: TypeId = 2212;
+pub(super) const t_nvmlPerfMetricsPfpp1xSample_t: TypeId = 2213;
+pub(super) const t_nvmlPerfMetricControllerSample_t_data: TypeId = 2214;
+pub(super) const t_nvmlPerfMetricControllerSample_t: TypeId = 2215;
+pub(super) const t_A4_nvmlPerfMetricControllerSample_t: TypeId = 2216;
+pub(super) const t_nvmlPerfMetricsSample_t: TypeId = 2217;
+pub(super) const t_A13_nvmlPerfMetricsSample_t: TypeId = 2218;
+pub(super) const t_nvmlPerfMetricsSamples_v1_t: TypeId = 2219;
+pub(super) const t_P_nvmlPerfMetricsSamples_v1_t: TypeId = 2220;
+pub(super) const t_nvmlPowerSmoothingProfile_t: TypeId = 2221;
+pub(super) const t_P_nvmlPowerSmoothingProfile_t: TypeId = 2222;
+pub(super) const t_nvmlPowerSmoothingState_t: TypeId = 2223;
+pub(super) const t_P_nvmlPowerSmoothingState_t: TypeId = 2224;
+pub(super) const t_nvmlPRMCounterInput_v1_t: TypeId = 2225;
+pub(super) const t_nvmlPRMCounterValue_v1_t: TypeId = 2226;
+pub(super) const t_nvmlPRMCounter_v1_t: TypeId = 2227;
+pub(super) const t_P_nvmlPRMCounter_v1_t: TypeId = 2228;
+pub(super) const t_nvmlPRMCounterList_v1_t: TypeId = 2229;
+pub(super) const t_P_nvmlPRMCounterList_v1_t: TypeId = 2230;
+pub(super) const t_A496_u8: TypeId = 2231;
+pub(super) const t_nvmlPRMTLV_v1_t__1: TypeId = 2232;
+pub(super) const t_nvmlPRMTLV_v1_t: TypeId = 2233;
+pub(super) const t_P_nvmlPRMTLV_v1_t: TypeId = 2234;
+pub(super) const t_nvmlEventSet_t: TypeId = 2235;
+pub(super) const t_nvmlDetachGpuState_t: TypeId = 2236;
+pub(super) const t_nvmlPcieLinkState_t: TypeId = 2237;
+pub(super) const t_nvmlFlags_in4: TypeId = 2238;
+pub(super) const t_PC_nvmlDramEncryptionInfo_t: TypeId = 2239;
+pub(super) const t_nvmlSetMemoryLimits_v1_t: TypeId = 2240;
+pub(super) const t_P_nvmlSetMemoryLimits_v1_t: TypeId = 2241;
+pub(super) const t_P_nvmlReturn_t: TypeId = 2242;
+pub(super) const t_nvmlNvLinkPowerThres_t: TypeId = 2243;
+pub(super) const t_P_nvmlNvLinkPowerThres_t: TypeId = 2244;
+pub(super) const t_nvmlNvlinkSetBwMode_t: TypeId = 2245;
+pub(super) const t_P_nvmlNvlinkSetBwMode_t: TypeId = 2246;
+pub(super) const t_nvmlNvlinkSetBwModeAsync_v1_t: TypeId = 2247;
+pub(super) const t_P_nvmlNvlinkSetBwModeAsync_v1_t: TypeId = 2248;
+pub(super) const t_nvmlNvlinkSetNvleReady_v1_t: TypeId = 2249;
+pub(super) const t_P_nvmlNvlinkSetNvleReady_v1_t: TypeId = 2250;
+pub(super) const t_nvmlPowerValue_v2_t: TypeId = 2251;
+pub(super) const t_P_nvmlPowerValue_v2_t: TypeId = 2252;
+pub(super) const t_nvmlRusdSettings_v1_t: TypeId = 2253;
+pub(super) const t_P_nvmlRusdSettings_v1_t: TypeId = 2254;
+pub(super) const t_PC_nvmlVgpuHeterogeneousMode_t: TypeId = 2255;
+pub(super) const t_nvmlVgpuSchedulerSetParams_t_vgpuSchedDataWithARR: TypeId = 2256;
+pub(super) const t_nvmlVgpuSchedulerSetParams_t_vgpuSchedData: TypeId = 2257;
+pub(super) const t_nvmlVgpuSchedulerSetParams_t: TypeId = 2258;
+pub(super) const t_nvmlVgpuSchedulerSetState_t: TypeId = 2259;
+pub(super) const t_P_nvmlVgpuSchedulerSetState_t: TypeId = 2260;
+pub(super) const t_nvmlVgpuSchedulerState_v2_t: TypeId = 2261;
+pub(super) const t_P_nvmlVgpuSchedulerState_v2_t: TypeId = 2262;
+pub(super) const t_nvmlNvlinkSetupNvleEncryptionKey_v1_t: TypeId = 2263;
+pub(super) const t_P_nvmlNvlinkSetupNvleEncryptionKey_v1_t: TypeId = 2264;
+pub(super) const t_A8_u32: TypeId = 2265;
+pub(super) const t_nvmlMask255_t: TypeId = 2266;
+pub(super) const t_nvmlWorkloadPowerProfileRequestedProfiles_t: TypeId = 2267;
+pub(super) const t_P_nvmlWorkloadPowerProfileRequestedProfiles_t: TypeId = 2268;
+pub(super) const t_nvmlWorkloadPowerProfileCurrentProfiles_t: TypeId = 2269;
+pub(super) const t_P_nvmlWorkloadPowerProfileCurrentProfiles_t: TypeId = 2270;
+pub(super) const t_nvmlWorkloadPowerProfileInfo_t: TypeId = 2271;
+pub(super) const t_A255_nvmlWorkloadPowerProfileInfo_t: TypeId = 2272;
+pub(super) const t_nvmlWorkloadPowerProfileProfilesInfo_t: TypeId = 2273;
+pub(super) const t_P_nvmlWorkloadPowerProfileProfilesInfo_t: TypeId = 2274;
+pub(super) const t_nvmlPowerProfileOperation_t: TypeId = 2275;
+pub(super) const t_nvmlWorkloadPowerProfileUpdateProfiles_v1_t: TypeId = 2276;
+pub(super) const t_P_nvmlWorkloadPowerProfileUpdateProfiles_v1_t: TypeId = 2277;
+pub(super) const t_P_nvmlEventSet_t: TypeId = 2278;
+pub(super) const t_nvmlEventSetGetContextCount_v1_t: TypeId = 2279;
+pub(super) const t_P_nvmlEventSetGetContextCount_v1_t: TypeId = 2280;
+pub(super) const t_nvmlEventSetGetContextData_v1_t: TypeId = 2281;
+pub(super) const t_P_nvmlEventSetGetContextData_v1_t: TypeId = 2282;
+pub(super) const t_nvmlEventSetGetContextInfo_v1_t: TypeId = 2283;
+pub(super) const t_P_nvmlEventSetGetContextInfo_v1_t: TypeId = 2284;
+pub(super) const t_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t: TypeId = 2285;
+pub(super) const t_P_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t: TypeId = 2286;
+pub(super) const t_nvmlGpuOperationalEventConfig_v1_t: TypeId = 2287;
+pub(super) const t_PC_nvmlGpuOperationalEventConfig_v1_t: TypeId = 2288;
+pub(super) const t_nvmlEventData_t: TypeId = 2289;
+pub(super) const t_P_nvmlEventData_t: TypeId = 2290;
+pub(super) const t_nvmlEventSetWait_v3_t: TypeId = 2291;
+pub(super) const t_P_nvmlEventSetWait_v3_t: TypeId = 2292;
+pub(super) const t_nvmlExcludedDeviceInfo_t: TypeId = 2293;
+pub(super) const t_P_nvmlExcludedDeviceInfo_t: TypeId = 2294;
+pub(super) const t_nvmlVgpuGuestInfoState_t: TypeId = 2295;
+pub(super) const t_A6_u32: TypeId = 2296;
+pub(super) const t_nvmlVgpuMetadata_t: TypeId = 2297;
+pub(super) const t_P_nvmlVgpuMetadata_t: TypeId = 2298;
+pub(super) const t_nvmlVgpuVmCompatibility_t_in4: TypeId = 2299;
+pub(super) const t_nvmlVgpuPgpuCompatibilityLimitCode_t_in4: TypeId = 2300;
+pub(super) const t_nvmlVgpuPgpuCompatibility_t: TypeId = 2301;
+pub(super) const t_P_nvmlVgpuPgpuCompatibility_t: TypeId = 2302;
+pub(super) const t_nvmlVgpuDriverCapability_t: TypeId = 2303;
+pub(super) const t_P_nvmlVgpuVersion_t: TypeId = 2304;
+pub(super) const t_nvmlGpmSample_t: TypeId = 2305;
+pub(super) const t_nvmlGpmMetric_t_metricInfo: TypeId = 2306;
+pub(super) const t_nvmlGpmMetric_t: TypeId = 2307;
+pub(super) const t_A477_nvmlGpmMetric_t: TypeId = 2308;
+pub(super) const t_nvmlGpmMetricsGet_t: TypeId = 2309;
+pub(super) const t_P_nvmlGpmMetricsGet_t: TypeId = 2310;
+pub(super) const t_nvmlGpmSupport_t: TypeId = 2311;
+pub(super) const t_P_nvmlGpmSupport_t: TypeId = 2312;
+pub(super) const t_P_nvmlGpmSample_t: TypeId = 2313;
+pub(super) const t_P_nvmlComputeInstance_t: TypeId = 2314;
+pub(super) const t_PC_nvmlComputeInstancePlacement_t: TypeId = 2315;
+pub(super) const t_nvmlActiveVgpuInstanceInfo_t: TypeId = 2316;
+pub(super) const t_P_nvmlActiveVgpuInstanceInfo_t: TypeId = 2317;
+pub(super) const t_P_nvmlComputeInstancePlacement_t: TypeId = 2318;
+pub(super) const t_nvmlComputeInstanceProfile: TypeId = 2319;
+pub(super) const t_nvmlComputeInstanceProfileInfo_t: TypeId = 2320;
+pub(super) const t_P_nvmlComputeInstanceProfileInfo_t: TypeId = 2321;
+pub(super) const t_nvmlComputeInstanceProfileInfo_v2_t: TypeId = 2322;
+pub(super) const t_P_nvmlComputeInstanceProfileInfo_v2_t: TypeId = 2323;
+pub(super) const t_nvmlVgpuTypeIdInfo_t: TypeId = 2324;
+pub(super) const t_P_nvmlVgpuTypeIdInfo_t: TypeId = 2325;
+pub(super) const t_nvmlGpuInstanceInfo_t: TypeId = 2326;
+pub(super) const t_P_nvmlGpuInstanceInfo_t: TypeId = 2327;
+pub(super) const t_nvmlVgpuSchedulerLogInfo_t: TypeId = 2328;
+pub(super) const t_P_nvmlVgpuSchedulerLogInfo_t: TypeId = 2329;
+pub(super) const t_nvmlVgpuSchedulerStateInfo_t: TypeId = 2330;
+pub(super) const t_P_nvmlVgpuSchedulerStateInfo_t: TypeId = 2331;
+pub(super) const t_nvmlVgpuCreatablePlacementInfo_t: TypeId = 2332;
+pub(super) const t_P_nvmlVgpuCreatablePlacementInfo_t: TypeId = 2333;
+pub(super) const t_nvmlVgpuSchedulerState_t: TypeId = 2334;
+pub(super) const t_P_nvmlVgpuSchedulerState_t: TypeId = 2335;
+pub(super) const t_nvmlInitFlags_in4: TypeId = 2336;
+pub(super) const t_nvmlSystemEventSet_t: TypeId = 2337;
+pub(super) const t_nvmlSystemEventSetCreateRequest_t: TypeId = 2338;
+pub(super) const t_P_nvmlSystemEventSetCreateRequest_t: TypeId = 2339;
+pub(super) const t_nvmlSystemEventSetFreeRequest_t: TypeId = 2340;
+pub(super) const t_P_nvmlSystemEventSetFreeRequest_t: TypeId = 2341;
+pub(super) const t_nvmlSystemEventData_v1_t: TypeId = 2342;
+pub(super) const t_P_nvmlSystemEventData_v1_t: TypeId = 2343;
+pub(super) const t_nvmlSystemEventSetWaitRequest_t: TypeId = 2344;
+pub(super) const t_P_nvmlSystemEventSetWaitRequest_t: TypeId = 2345;
+pub(super) const t_nvmlCPERCursor_v1_t: TypeId = 2346;
+pub(super) const t_nvmlGetCPER_v1_t: TypeId = 2347;
+pub(super) const t_P_nvmlGetCPER_v1_t: TypeId = 2348;
+pub(super) const t_nvmlConfComputeSystemCaps_t: TypeId = 2349;
+pub(super) const t_P_nvmlConfComputeSystemCaps_t: TypeId = 2350;
+pub(super) const t_nvmlConfComputeGetKeyRotationThresholdInfo_t: TypeId = 2351;
+pub(super) const t_P_nvmlConfComputeGetKeyRotationThresholdInfo_t: TypeId = 2352;
+pub(super) const t_nvmlSystemConfComputeSettings_t: TypeId = 2353;
+pub(super) const t_P_nvmlSystemConfComputeSettings_t: TypeId = 2354;
+pub(super) const t_nvmlSystemConfComputeSettings_v2_t: TypeId = 2355;
+pub(super) const t_P_nvmlSystemConfComputeSettings_v2_t: TypeId = 2356;
+pub(super) const t_nvmlConfComputeSystemState_t: TypeId = 2357;
+pub(super) const t_P_nvmlConfComputeSystemState_t: TypeId = 2358;
+pub(super) const t_nvmlSystemDriverBranchInfo_t: TypeId = 2359;
+pub(super) const t_P_nvmlSystemDriverBranchInfo_t: TypeId = 2360;
+pub(super) const t_nvmlHwbcEntry_t: TypeId = 2361;
+pub(super) const t_P_nvmlHwbcEntry_t: TypeId = 2362;
+pub(super) const t_nvmlSystemRegisterEventRequest_t: TypeId = 2363;
+pub(super) const t_P_nvmlSystemRegisterEventRequest_t: TypeId = 2364;
+pub(super) const t_nvmlConfComputeSetKeyRotationThresholdInfo_t: TypeId = 2365;
+pub(super) const t_P_nvmlConfComputeSetKeyRotationThresholdInfo_t: TypeId = 2366;
+pub(super) const t_nvmlUnit_t: TypeId = 2367;
+pub(super) const t_nvmlFanState_t: TypeId = 2368;
+pub(super) const t_nvmlUnitFanInfo_t: TypeId = 2369;
+pub(super) const t_A24_nvmlUnitFanInfo_t: TypeId = 2370;
+pub(super) const t_nvmlUnitFanSpeeds_t: TypeId = 2371;
+pub(super) const t_P_nvmlUnitFanSpeeds_t: TypeId = 2372;
+pub(super) const t_P_nvmlUnit_t: TypeId = 2373;
+pub(super) const t_nvmlLedColor_t: TypeId = 2374;
+pub(super) const t_nvmlLedState_t: TypeId = 2375;
+pub(super) const t_P_nvmlLedState_t: TypeId = 2376;
+pub(super) const t_nvmlPSUInfo_t: TypeId = 2377;
+pub(super) const t_P_nvmlPSUInfo_t: TypeId = 2378;
+pub(super) const t_nvmlUnitInfo_t: TypeId = 2379;
+pub(super) const t_P_nvmlUnitInfo_t: TypeId = 2380;
+pub(super) const t_nvmlVgpuLicenseExpiry_t: TypeId = 2381;
+pub(super) const t_nvmlVgpuLicenseInfo_t: TypeId = 2382;
+pub(super) const t_P_nvmlVgpuLicenseInfo_t: TypeId = 2383;
+pub(super) const t_nvmlVgpuPlacementId_t: TypeId = 2384;
+pub(super) const t_P_nvmlVgpuPlacementId_t: TypeId = 2385;
+pub(super) const t_nvmlVgpuRuntimeState_t: TypeId = 2386;
+pub(super) const t_P_nvmlVgpuRuntimeState_t: TypeId = 2387;
+pub(super) const t_nvmlVgpuVmIdType_t: TypeId = 2388;
+pub(super) const t_P_nvmlVgpuVmIdType_t: TypeId = 2389;
+pub(super) const t_nvmlVgpuTypeBar1Info_t: TypeId = 2390;
+pub(super) const t_P_nvmlVgpuTypeBar1Info_t: TypeId = 2391;
+pub(super) const t_nvmlVgpuCapability_t: TypeId = 2392;
+pub(super) const t_nvmlVgpuTypeMaxInstance_t: TypeId = 2393;
+pub(super) const t_P_nvmlVgpuTypeMaxInstance_t: TypeId = 2394;
+pub(super) const t_nvrtcResult: TypeId = 2395;
+pub(super) const t_nvrtcResult_status: TypeId = 2396;
+pub(super) const t_nvrtcProgram: TypeId = 2397;
+pub(super) const t_P_nvrtcProgram: TypeId = 2398;
+pub(super) const t_nvrtcBundledHeadersInfo: TypeId = 2399;
+pub(super) const t_P_nvrtcBundledHeadersInfo: TypeId = 2400;
+pub(super) const t_nvrtcInstallHeaders_in4: TypeId = 2401;
+pub(super) const t_nvshmem_team_t: TypeId = 2402;
+pub(super) const t_nvshmemx_thread_support_t: TypeId = 2403;
+pub(super) const t_P_nvshmemx_thread_support_t: TypeId = 2404;
+pub(super) const t_A48_char: TypeId = 2405;
+pub(super) const t_nvshmem_team_config_t: TypeId = 2406;
+pub(super) const t_P_nvshmem_team_config_t: TypeId = 2407;
+pub(super) const t_PC_nvshmem_team_config_t: TypeId = 2408;
+pub(super) const t_P_nvshmem_team_t: TypeId = 2409;
+pub(super) const t_A124_char: TypeId = 2410;
+pub(super) const t_nvshmemx_uniqueid_t: TypeId = 2411;
+pub(super) const t_P_nvshmemx_uniqueid_t: TypeId = 2412;
+pub(super) const t_nvshmemx_uniqueid_args_t: TypeId = 2413;
+pub(super) const t_A92_char: TypeId = 2414;
+pub(super) const t_nvshmemx_init_args_t: TypeId = 2415;
+pub(super) const t_nvshmemx_init_attr_t: TypeId = 2416;
+pub(super) const t_P_nvshmemx_init_attr_t: TypeId = 2417;
+pub(super) const t_nvshmemi_version_t: TypeId = 2418;
+pub(super) const t_nvshmemx_signal_op_t: TypeId = 2419;
+pub(super) const t_nvshmemx_collective_launch_attr_t: TypeId = 2420;
+pub(super) const t_PC_nvshmemx_collective_launch_attr_t: TypeId = 2421;
+pub(super) const t_flags_in4: TypeId = 2422;
+pub(super) const t_nvshmemx_cmp_type_t: TypeId = 2423;
+pub(super) const t_A60_char: TypeId = 2424;
+pub(super) const t_nvshmemx_region_attrs_t: TypeId = 2425;
+pub(super) const t_PC_nvshmemx_region_attrs_t: TypeId = 2426;
+pub(super) const t_PC_nvshmemx_uniqueid_t: TypeId = 2427;
+pub(super) const t_nvtiffStatus_t: TypeId = 2428;
+pub(super) const t_nvtiffStatus_t_status: TypeId = 2429;
+pub(super) const t_nvtiffStream_t: TypeId = 2430;
+pub(super) const t_nvtiffDecoder_t: TypeId = 2431;
+pub(super) const t_nvtiffDecodeParams_t: TypeId = 2432;
+pub(super) const t_nvtiffImage_t: TypeId = 2433;
+pub(super) const t_P_nvtiffImage_t: TypeId = 2434;
+pub(super) const t_PC_nvtiffImage_t: TypeId = 2435;
+pub(super) const t_P_nvtiffDecodeParams_t: TypeId = 2436;
+pub(super) const t_nvtiffOutputFormat_t: TypeId = 2437;
+pub(super) const t_nvtiffDecodeRegion_t: TypeId = 2438;
+pub(super) const t_PC_nvtiffDecodeRegion_t: TypeId = 2439;
+pub(super) const t_P_nvtiffDecoder_t: TypeId = 2440;
+pub(super) const t_nvtiffDeviceAllocator_t: TypeId = 2441;
+pub(super) const t_P_nvtiffDeviceAllocator_t: TypeId = 2442;
+pub(super) const t_nvtiffPinnedAllocator_t: TypeId = 2443;
+pub(super) const t_P_nvtiffPinnedAllocator_t: TypeId = 2444;
+pub(super) const t_nvtiffEncoder_t: TypeId = 2445;
+pub(super) const t_nvtiffEncodeParams_t: TypeId = 2446;
+pub(super) const t_P_nvtiffEncodeParams_t: TypeId = 2447;
+pub(super) const t_nvtiffGeoKey_t: TypeId = 2448;
+pub(super) const t_nvtiffGeoKeyDataType_t: TypeId = 2449;
+pub(super) const t_nvtiffImageGeometryType_t: TypeId = 2450;
+pub(super) const t_nvtiffImageGeometry_t: TypeId = 2451;
+pub(super) const t_PC_nvtiffImageGeometry_t: TypeId = 2452;
+pub(super) const t_nvtiffCompression_t: TypeId = 2453;
+pub(super) const t_nvtiffPhotometricInt_t: TypeId = 2454;
+pub(super) const t_nvtiffPlanarConfig_t: TypeId = 2455;
+pub(super) const t_A16_u16: TypeId = 2456;
+pub(super) const t_nvtiffSampleFormat_t: TypeId = 2457;
+pub(super) const t_A16_nvtiffSampleFormat_t: TypeId = 2458;
+pub(super) const t_nvtiffImageInfo_t: TypeId = 2459;
+pub(super) const t_PC_nvtiffImageInfo_t: TypeId = 2460;
+pub(super) const t_nvtiffJpegChromaSubsampling_t: TypeId = 2461;
+pub(super) const t_nvtiffJpegEncodeOptions_t: TypeId = 2462;
+pub(super) const t_PC_nvtiffJpegEncodeOptions_t: TypeId = 2463;
+pub(super) const t_nvtiffTagDataType_t: TypeId = 2464;
+pub(super) const t_nvtiffVariant_t: TypeId = 2465;
+pub(super) const t_P_nvtiffEncoder_t: TypeId = 2466;
+pub(super) const t_P_nvtiffGeoKeyDataType_t: TypeId = 2467;
+pub(super) const t_nvtiffStreamHeader_t: TypeId = 2468;
+pub(super) const t_P_nvtiffStreamHeader_t: TypeId = 2469;
+pub(super) const t_P_nvtiffImageGeometry_t: TypeId = 2470;
+pub(super) const t_P_nvtiffImageInfo_t: TypeId = 2471;
+pub(super) const t_P_nvtiffGeoKey_t: TypeId = 2472;
+pub(super) const t_P_nvtiffTagDataType_t: TypeId = 2473;
+pub(super) const t_P_nvtiffStream_t: TypeId = 2474;
 
 #[rustfmt::skip]
 pub(super) static ENUMS: &[EnumRow] = &[
@@ -5194,6 +5298,17 @@ pub(super) static ENUMS: &[EnumRow] = &[
     EnumRow { name: "cudssIndexBase_t", bytes: 4, values: &[(0, "CUDSS_BASE_ZERO"), (1, "CUDSS_BASE_ONE")] },
     EnumRow { name: "cudssLayout_t", bytes: 4, values: &[(0, "CUDSS_LAYOUT_COL_MAJOR"), (1, "CUDSS_LAYOUT_ROW_MAJOR")] },
     EnumRow { name: "cudssMatrixFormat_t", bytes: 4, values: &[(1, "CUDSS_MFORMAT_DENSE"), (2, "CUDSS_MFORMAT_CSR"), (4, "CUDSS_MFORMAT_BATCH"), (8, "CUDSS_MFORMAT_DISTRIBUTED")] },
+    EnumRow { name: "cudssStatus_t", bytes: 4, values: &[(0, "CUDSS_STATUS_SUCCESS"), (1, "CUDSS_STATUS_NOT_INITIALIZED"), (2, "CUDSS_STATUS_ALLOC_FAILED"), (3, "CUDSS_STATUS_INVALID_VALUE"), (4, "CUDSS_STATUS_NOT_SUPPORTED"), (5, "CUDSS_STATUS_EXECUTION_FAILED"), (6, "CUDSS_STATUS_INTERNAL_ERROR")] },
+    EnumRow { name: "cudssConfigParam_t", bytes: 4, values: &[(0, "CUDSS_CONFIG_REORDERING_ALG"), (1, "CUDSS_CONFIG_FACTORIZATION_ALG"), (2, "CUDSS_CONFIG_SOLVE_ALG"), (3, "CUDSS_CONFIG_USE_MATCHING"), (4, "CUDSS_CONFIG_MATCHING_ALG"), (5, "CUDSS_CONFIG_SOLVE_MODE"), (6, "CUDSS_CONFIG_IR_N_STEPS"), (7, "CUDSS_CONFIG_IR_TOL"), (8, "CUDSS_CONFIG_PIVOT_TYPE"), (9, "CUDSS_CONFIG_PIVOT_THRESHOLD"), (10, "CUDSS_CONFIG_PIVOT_EPSILON"), (11, "CUDSS_CONFIG_MAX_LU_NNZ"), (12, "CUDSS_CONFIG_HYBRID_MODE"), (13, "CUDSS_CONFIG_HYBRID_DEVICE_MEMORY_LIMIT"), (14, "CUDSS_CONFIG_USE_CUDA_REGISTER_MEMORY"), (15, "CUDSS_CONFIG_HOST_NTHREADS"), (16, "CUDSS_CONFIG_HYBRID_EXECUTE_MODE"), (17, "CUDSS_CONFIG_PIVOT_EPSILON_ALG"), (18, "CUDSS_CONFIG_ND_NLEVELS"), (19, "CUDSS_CONFIG_UBATCH_SIZE"), (20, "CUDSS_CONFIG_UBATCH_INDEX"), (21, "CUDSS_CONFIG_USE_SUPERPANELS"), (22, "CUDSS_CONFIG_DEVICE_COUNT"), (23, "CUDSS_CONFIG_DEVICE_INDICES"), (24, "CUDSS_CONFIG_SCHUR_MODE"), (25, "CUDSS_CONFIG_DETERMINISTIC_MODE")] },
+    EnumRow { name: "cudssAlgType_t", bytes: 4, values: &[(0, "CUDSS_ALG_DEFAULT"), (1, "CUDSS_ALG_1"), (2, "CUDSS_ALG_2"), (3, "CUDSS_ALG_3"), (4, "CUDSS_ALG_4"), (5, "CUDSS_ALG_5")] },
+    EnumRow { name: "cudssPivotType_t", bytes: 4, values: &[(0, "CUDSS_PIVOT_COL"), (1, "CUDSS_PIVOT_ROW"), (2, "CUDSS_PIVOT_NONE")] },
+    EnumRow { name: "cudssDataParam_t", bytes: 4, values: &[(0, "CUDSS_DATA_INFO"), (1, "CUDSS_DATA_LU_NNZ"), (2, "CUDSS_DATA_NPIVOTS"), (3, "CUDSS_DATA_INERTIA"), (4, "CUDSS_DATA_PERM_REORDER_ROW"), (5, "CUDSS_DATA_PERM_REORDER_COL"), (6, "CUDSS_DATA_PERM_ROW"), (7, "CUDSS_DATA_PERM_COL"), (8, "CUDSS_DATA_DIAG"), (9, "CUDSS_DATA_USER_PERM"), (10, "CUDSS_DATA_HYBRID_DEVICE_MEMORY_MIN"), (11, "CUDSS_DATA_COMM"), (12, "CUDSS_DATA_MEMORY_ESTIMATES"), (13, "CUDSS_DATA_PERM_MATCHING"), (14, "CUDSS_DATA_SCALE_ROW"), (15, "CUDSS_DATA_SCALE_COL"), (16, "CUDSS_DATA_NSUPERPANELS"), (17, "CUDSS_DATA_USER_SCHUR_INDICES"), (18, "CUDSS_DATA_SCHUR_SHAPE"), (19, "CUDSS_DATA_SCHUR_MATRIX"), (20, "CUDSS_DATA_USER_ELIMINATION_TREE"), (21, "CUDSS_DATA_ELIMINATION_TREE"), (22, "CUDSS_DATA_USER_HOST_INTERRUPT")] },
+    EnumRow { name: "cudssPhase_t", bytes: 4, values: &[(1, "CUDSS_PHASE_REORDERING"), (2, "CUDSS_PHASE_SYMBOLIC_FACTORIZATION"), (3, "CUDSS_PHASE_ANALYSIS"), (4, "CUDSS_PHASE_FACTORIZATION"), (8, "CUDSS_PHASE_REFACTORIZATION"), (16, "CUDSS_PHASE_SOLVE_FWD_PERM"), (32, "CUDSS_PHASE_SOLVE_FWD"), (64, "CUDSS_PHASE_SOLVE_DIAG"), (128, "CUDSS_PHASE_SOLVE_BWD"), (256, "CUDSS_PHASE_SOLVE_BWD_PERM"), (512, "CUDSS_PHASE_SOLVE_REFINEMENT"), (1008, "CUDSS_PHASE_SOLVE")] },
+    EnumRow { name: "cudssMatrixType_t", bytes: 4, values: &[(0, "CUDSS_MTYPE_GENERAL"), (1, "CUDSS_MTYPE_SYMMETRIC"), (2, "CUDSS_MTYPE_HERMITIAN"), (3, "CUDSS_MTYPE_SPD"), (4, "CUDSS_MTYPE_HPD")] },
+    EnumRow { name: "cudssMatrixViewType_t", bytes: 4, values: &[(0, "CUDSS_MVIEW_FULL"), (1, "CUDSS_MVIEW_LOWER"), (2, "CUDSS_MVIEW_UPPER")] },
+    EnumRow { name: "cudssIndexBase_t", bytes: 4, values: &[(0, "CUDSS_BASE_ZERO"), (1, "CUDSS_BASE_ONE")] },
+    EnumRow { name: "cudssLayout_t", bytes: 4, values: &[(0, "CUDSS_LAYOUT_COL_MAJOR"), (1, "CUDSS_LAYOUT_ROW_MAJOR")] },
+    EnumRow { name: "cudssMatrixFormat_t", bytes: 4, values: &[(1, "CUDSS_MFORMAT_DENSE"), (2, "CUDSS_MFORMAT_CSR"), (4, "CUDSS_MFORMAT_BATCH"), (8, "CUDSS_MFORMAT_DISTRIBUTED")] },
     EnumRow { name: "cufftResult", bytes: 4, values: &[(0, "CUFFT_SUCCESS"), (1, "CUFFT_INVALID_PLAN"), (2, "CUFFT_ALLOC_FAILED"), (3, "CUFFT_INVALID_TYPE"), (4, "CUFFT_INVALID_VALUE"), (5, "CUFFT_INTERNAL_ERROR"), (6, "CUFFT_EXEC_FAILED"), (7, "CUFFT_SETUP_FAILED"), (8, "CUFFT_INVALID_SIZE"), (9, "CUFFT_UNALIGNED_DATA"), (10, "CUFFT_INCOMPLETE_PARAMETER_LIST"), (11, "CUFFT_INVALID_DEVICE"), (12, "CUFFT_PARSE_ERROR"), (13, "CUFFT_NO_WORKSPACE"), (14, "CUFFT_NOT_IMPLEMENTED"), (15, "CUFFT_LICENSE_ERROR"), (16, "CUFFT_NOT_SUPPORTED"), (17, "CUFFT_MISSING_DEPENDENCY"), (18, "CUFFT_NVRTC_FAILURE"), (19, "CUFFT_NVJITLINK_FAILURE"), (20, "CUFFT_NVSHMEM_FAILURE")] },
     EnumRow { name: "cufftType", bytes: 4, values: &[(41, "CUFFT_C2C"), (42, "CUFFT_R2C"), (44, "CUFFT_C2R"), (105, "CUFFT_Z2Z"), (106, "CUFFT_D2Z"), (108, "CUFFT_Z2D")] },
     EnumRow { name: "cufftDirection", bytes: 4, values: &[(-1, "CUFFT_FORWARD"), (1, "CUFFT_INVERSE")] },
@@ -5300,6 +5415,15 @@ pub(super) static ENUMS: &[EnumRow] = &[
     EnumRow { name: "cutensorPlanPreferenceAttribute_t", bytes: 4, values: &[(0, "CUTENSOR_PLAN_PREFERENCE_AUTOTUNE_MODE"), (1, "CUTENSOR_PLAN_PREFERENCE_CACHE_MODE"), (2, "CUTENSOR_PLAN_PREFERENCE_INCREMENTAL_COUNT"), (3, "CUTENSOR_PLAN_PREFERENCE_ALGO"), (4, "CUTENSOR_PLAN_PREFERENCE_KERNEL_RANK"), (5, "CUTENSOR_PLAN_PREFERENCE_JIT"), (6, "CUTENSOR_PLAN_PREFERENCE_GPU_ARCH")] },
     EnumRow { name: "cutensorAutotuneMode_t", bytes: 4, values: &[(0, "CUTENSOR_AUTOTUNE_MODE_NONE"), (1, "CUTENSOR_AUTOTUNE_MODE_INCREMENTAL")] },
     EnumRow { name: "cutensorCacheMode_t", bytes: 4, values: &[(0, "CUTENSOR_CACHE_MODE_NONE"), (1, "CUTENSOR_CACHE_MODE_PEDANTIC")] },
+    EnumRow { name: "cutensorStatus_t", bytes: 4, values: &[(0, "CUTENSOR_STATUS_SUCCESS"), (1, "CUTENSOR_STATUS_NOT_INITIALIZED"), (3, "CUTENSOR_STATUS_ALLOC_FAILED"), (7, "CUTENSOR_STATUS_INVALID_VALUE"), (8, "CUTENSOR_STATUS_ARCH_MISMATCH"), (11, "CUTENSOR_STATUS_MAPPING_ERROR"), (13, "CUTENSOR_STATUS_EXECUTION_FAILED"), (14, "CUTENSOR_STATUS_INTERNAL_ERROR"), (15, "CUTENSOR_STATUS_NOT_SUPPORTED"), (16, "CUTENSOR_STATUS_LICENSE_ERROR"), (17, "CUTENSOR_STATUS_CUBLAS_ERROR"), (18, "CUTENSOR_STATUS_CUDA_ERROR"), (19, "CUTENSOR_STATUS_INSUFFICIENT_WORKSPACE"), (20, "CUTENSOR_STATUS_INSUFFICIENT_DRIVER"), (21, "CUTENSOR_STATUS_IO_ERROR")] },
+    EnumRow { name: "cutensorContractionDescriptorAttributes_t", bytes: 4, values: &[(0, "CUTENSOR_CONTRACTION_DESCRIPTOR_TAG")] },
+    EnumRow { name: "cutensorContractionFindAttributes_t", bytes: 4, values: &[(0, "CUTENSOR_CONTRACTION_FIND_AUTOTUNE_MODE"), (1, "CUTENSOR_CONTRACTION_FIND_CACHE_MODE"), (2, "CUTENSOR_CONTRACTION_FIND_INCREMENTAL_COUNT")] },
+    EnumRow { name: "cutensorWorksizePreference_t", bytes: 4, values: &[(1, "CUTENSOR_WORKSPACE_MIN"), (2, "CUTENSOR_WORKSPACE_RECOMMENDED"), (3, "CUTENSOR_WORKSPACE_MAX")] },
+    EnumRow { name: "cutensorOperator_t", bytes: 4, values: &[(1, "CUTENSOR_OP_IDENTITY"), (2, "CUTENSOR_OP_SQRT"), (3, "CUTENSOR_OP_ADD"), (5, "CUTENSOR_OP_MUL"), (6, "CUTENSOR_OP_MAX"), (7, "CUTENSOR_OP_MIN"), (8, "CUTENSOR_OP_RELU"), (9, "CUTENSOR_OP_CONJ"), (10, "CUTENSOR_OP_RCP"), (11, "CUTENSOR_OP_SIGMOID"), (12, "CUTENSOR_OP_TANH"), (22, "CUTENSOR_OP_EXP"), (23, "CUTENSOR_OP_LOG"), (24, "CUTENSOR_OP_ABS"), (25, "CUTENSOR_OP_NEG"), (26, "CUTENSOR_OP_SIN"), (27, "CUTENSOR_OP_COS"), (28, "CUTENSOR_OP_TAN"), (29, "CUTENSOR_OP_SINH"), (30, "CUTENSOR_OP_COSH"), (31, "CUTENSOR_OP_ASIN"), (32, "CUTENSOR_OP_ACOS"), (33, "CUTENSOR_OP_ATAN"), (34, "CUTENSOR_OP_ASINH"), (35, "CUTENSOR_OP_ACOSH"), (36, "CUTENSOR_OP_ATANH"), (37, "CUTENSOR_OP_CEIL"), (38, "CUTENSOR_OP_FLOOR"), (126, "CUTENSOR_OP_UNKNOWN")] },
+    EnumRow { name: "cutensorComputeType_t", bytes: 4, values: &[(1, "CUTENSOR_COMPUTE_16F"), (1, "CUTENSOR_R_MIN_16F"), (2, "CUTENSOR_C_MIN_16F"), (4, "CUTENSOR_COMPUTE_32F"), (4, "CUTENSOR_R_MIN_32F"), (8, "CUTENSOR_C_MIN_32F"), (16, "CUTENSOR_COMPUTE_64F"), (16, "CUTENSOR_R_MIN_64F"), (32, "CUTENSOR_C_MIN_64F"), (64, "CUTENSOR_COMPUTE_8U"), (64, "CUTENSOR_R_MIN_8U"), (128, "CUTENSOR_COMPUTE_32U"), (128, "CUTENSOR_R_MIN_32U"), (256, "CUTENSOR_COMPUTE_8I"), (256, "CUTENSOR_R_MIN_8I"), (512, "CUTENSOR_COMPUTE_32I"), (512, "CUTENSOR_R_MIN_32I"), (1024, "CUTENSOR_COMPUTE_16BF"), (1024, "CUTENSOR_R_MIN_16BF"), (2048, "CUTENSOR_R_MIN_TF32"), (4096, "CUTENSOR_COMPUTE_TF32"), (4096, "CUTENSOR_C_MIN_TF32")] },
+    EnumRow { name: "cutensorAlgo_t", bytes: 4, values: &[(-6, "CUTENSOR_ALGO_DEFAULT_PATIENT"), (-4, "CUTENSOR_ALGO_GETT"), (-3, "CUTENSOR_ALGO_TGETT"), (-2, "CUTENSOR_ALGO_TTGT"), (-1, "CUTENSOR_ALGO_DEFAULT")] },
+    EnumRow { name: "cutensorMgContractionFindAttribute_t", bytes: 4, values: &[(65535, "CUTENSORMG_CONTRACTION_FIND_ATTRIBUTE_MAX")] },
+    EnumRow { name: "cutensorMgAlgo_t", bytes: 4, values: &[(-1, "CUTENSORMG_ALGO_DEFAULT")] },
     EnumRow { name: "ncclResult_t", bytes: 4, values: &[(0, "ncclSuccess"), (1, "ncclUnhandledCudaError"), (2, "ncclSystemError"), (3, "ncclInternalError"), (4, "ncclInvalidArgument"), (5, "ncclInvalidUsage"), (6, "ncclRemoteError"), (7, "ncclInProgress"), (8, "ncclTimeout"), (9, "ncclNumResults")] },
     EnumRow { name: "ncclDataType_t", bytes: 4, values: &[(0, "ncclInt8"), (0, "ncclChar"), (1, "ncclUint8"), (2, "ncclInt32"), (2, "ncclInt"), (3, "ncclUint32"), (4, "ncclInt64"), (5, "ncclUint64"), (6, "ncclFloat16"), (6, "ncclHalf"), (7, "ncclFloat32"), (7, "ncclFloat"), (8, "ncclFloat64"), (8, "ncclDouble"), (9, "ncclBfloat16"), (10, "ncclFloat8e4m3"), (11, "ncclFloat8e5m2"), (12, "ncclNumTypes")] },
     EnumRow { name: "ncclUndefined", bytes: 4, values: &[(-2147483648, "NCCL_CONFIG_UNDEF_INT")] },
@@ -5814,6 +5938,7 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "cudnnGnnMhaParams_t", since: 9, until: NOW, size: 16, fields: &[d("activation", t_cudnnGnnActivationOp_t, 0, One), d("activationAlpha", t_f32, 4, One), d("numHeads", t_i32, 8, One), d("concatHeads", t_i32, 12, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudssDeviceMemHandler_t", since: 0, until: NOW, size: 88, fields: &[d("ctx", t_P_void, 0, Opaque), d("device_alloc", t_code, 8, Opaque), d("device_free", t_code, 16, Opaque), d("name", t_A64_char, 24, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudssPinnedMemHandler_t", since: 0, until: NOW, size: 88, fields: &[d("ctx", t_P_void, 0, Opaque), d("pinned_alloc", t_code, 8, Opaque), d("pinned_free", t_code, 16, Opaque), d("name", t_A64_char, 24, One)], tag: 255, tags: 65535 },
+    StructRow { name: "cudssDeviceMemHandler_t", since: 0, until: NOW, size: 88, fields: &[d("ctx", t_P_void, 0, Opaque), d("device_alloc", t_code, 8, Opaque), d("device_free", t_code, 16, Opaque), d("name", t_A64_char, 24, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaLibXtDesc", since: 0, until: NOW, size: 32, fields: &[d("version", t_i32, 0, One), d("descriptor", t_P_cudaXtDesc, 8, One), d("library", t_libFormat, 16, One), d("subFormat", t_i32, 20, One), d("libDescriptor", t_P_void, 24, Memory(Unknown))], tag: 255, tags: 65535 },
     StructRow { name: "cudaXtDesc", since: 0, until: NOW, size: 1296, fields: &[d("version", t_i32, 0, One), d("nGPUs", t_i32, 4, One), d("GPUs", t_A64_i32, 8, One), d("data", t_A64_P_void, 264, One), d("size", t_A64_u64, 776, One), d("cudaXtState", t_P_void, 1288, Memory(Unknown))], tag: 255, tags: 65535 },
     StructRow { name: "cufftXt1dFactors", since: 0, until: NOW, size: 96, fields: &[d("size", t_i64, 0, One).bytes(), d("stringCount", t_i64, 8, One), d("stringLength", t_i64, 16, One), d("substringLength", t_i64, 24, One), d("factor1", t_i64, 32, One), d("factor2", t_i64, 40, One), d("stringMask", t_i64, 48, One), d("substringMask", t_i64, 56, One), d("factor1Mask", t_i64, 64, One), d("factor2Mask", t_i64, 72, One), d("stringShift", t_i32, 80, One), d("substringShift", t_i32, 84, One), d("factor1Shift", t_i32, 88, One), d("factor2Shift", t_i32, 92, One)], tag: 255, tags: 65535 },
@@ -5823,7 +5948,7 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "CUfileError_t", since: 0, until: NOW, size: 8, fields: &[d("err", t_CUfileOpError, 0, One), d("cu_err", t_CUresult, 4, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUfileIOEvents_t", since: 0, until: NOW, size: 24, fields: &[d("cookie", t_P_void, 0, Opaque), d("status", t_CUfileStatus_t_in4, 8, One), d("ret", t_u64, 16, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUfileIOParams_t", since: 0, until: NOW, size: 64, fields: &[d("mode", t_CUfileBatchMode_t, 0, One), d("u", t_CUfileIOParams_t_u, 8, One), d("fh", t_CUfileHandle_t, 40, One), d("opcode", t_CUfileOpcode_t, 48, One), d("cookie", t_P_void, 56, Opaque)], tag: 255, tags: 65535 },
-    StructRow { name: "CUfileIOParams_t.u", since: 0, until: NOW, size: 32, fields: &[d("batch", t_CUfileIOParams_t_u_batch, 0, One)], tag: 0, tags: 55 },
+    StructRow { name: "CUfileIOParams_t.u", since: 0, until: NOW, size: 32, fields: &[d("batch", t_CUfileIOParams_t_u_batch, 0, One)], tag: 0, tags: 57 },
     StructRow { name: "CUfileIOParams_t.u.batch", since: 0, until: NOW, size: 32, fields: &[d("devPtr_base", t_P_void, 0, Memory(Unknown)), d("file_offset", t_i64, 8, One), d("devPtr_offset", t_i64, 16, One), d("size", t_u64, 24, One).bytes()], tag: 255, tags: 65535 },
     StructRow { name: "CUfileDrvProps_t", since: 0, until: NOW, size: 56, fields: &[d("nvfs", t_CUfileDrvProps_t_nvfs, 0, One), d("fflags", t_u32, 32, One).hex(), d("max_device_cache_size", t_u32, 36, One), d("per_buffer_cache_size", t_u32, 40, One), d("max_device_pinned_mem_size", t_u32, 44, One), d("max_batch_io_size", t_u32, 48, One), d("max_batch_io_timeout_msecs", t_u32, 52, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUfileDrvProps_t.nvfs", since: 0, until: NOW, size: 32, fields: &[d("major_version", t_u32, 0, One), d("minor_version", t_u32, 4, One), d("poll_thresh_size", t_u64, 8, One).bytes(), d("max_direct_io_size", t_u64, 16, One).bytes(), d("dstatusflags", t_u32, 24, One).hex(), d("dcontrolflags", t_u32, 28, One).hex()], tag: 255, tags: 65535 },
@@ -5833,7 +5958,7 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "CUfileStatsLevel3_t", since: 0, until: NOW, size: 5112, fields: &[d("detailed", t_CUfileStatsLevel2_t, 0, One), d("num_gpus", t_u32, 1136, One), d("per_gpu_stats", t_A16_CUfilePerGpuStats_t, 1144, One)], tag: 255, tags: 65535 },
     StructRow { name: "CUfilePerGpuStats_t", since: 0, until: NOW, size: 248, fields: &[d("uuid", t_A16_u8, 0, One), d("read_bytes", t_u64, 16, One).bytes(), d("read_bw_bytes_per_sec", t_u64, 24, One).bytes(), d("read_utilization", t_u64, 32, One), d("read_duration_us", t_u64, 40, One), d("n_total_reads", t_u64, 48, One), d("n_p2p_reads", t_u64, 56, One), d("n_nvfs_reads", t_u64, 64, One), d("n_posix_reads", t_u64, 72, One), d("n_unaligned_reads", t_u64, 80, One), d("n_dr_reads", t_u64, 88, One), d("n_sparse_regions", t_u64, 96, One), d("n_inline_regions", t_u64, 104, One), d("n_reads_err", t_u64, 112, One), d("writes_bytes", t_u64, 120, One).bytes(), d("write_bw_bytes_per_sec", t_u64, 128, One).bytes(), d("write_utilization", t_u64, 136, One), d("write_duration_us", t_u64, 144, One), d("n_total_writes", t_u64, 152, One), d("n_p2p_writes", t_u64, 160, One), d("n_nvfs_writes", t_u64, 168, One), d("n_posix_writes", t_u64, 176, One), d("n_unaligned_writes", t_u64, 184, One), d("n_dr_writes", t_u64, 192, One), d("n_writes_err", t_u64, 200, One), d("n_mmap", t_u64, 208, One), d("n_mmap_ok", t_u64, 216, One), d("n_mmap_err", t_u64, 224, One), d("n_mmap_free", t_u64, 232, One), d("reg_bytes", t_u64, 240, One).bytes()], tag: 255, tags: 65535 },
     StructRow { name: "CUfileDescr_t", since: 0, until: NOW, size: 24, fields: &[d("type", t_CUfileFileHandleType, 0, One), d("handle", t_CUfileDescr_t_handle, 8, One), d("fs_ops", t_PC_CUfileFSOps_t, 16, One)], tag: 255, tags: 65535 },
-    StructRow { name: "CUfileDescr_t.handle", since: 0, until: NOW, size: 8, fields: &[d("fd", t_i32, 0, One), d("handle", t_P_void, 0, Opaque)], tag: 0, tags: 56 },
+    StructRow { name: "CUfileDescr_t.handle", since: 0, until: NOW, size: 8, fields: &[d("fd", t_i32, 0, One), d("handle", t_P_void, 0, Opaque)], tag: 0, tags: 58 },
     StructRow { name: "CUfileFSOps_t", since: 0, until: NOW, size: 40, fields: &[d("fs_type", t_code, 0, Opaque), d("getRDMADeviceList", t_code, 8, Opaque), d("getRDMADevicePriority", t_code, 16, Opaque), d("read", t_code, 24, Opaque), d("write", t_code, 32, Opaque)], tag: 255, tags: 65535 },
     StructRow { name: "CUfileIOVec_t", since: 0, until: NOW, size: 16, fields: &[d("base", t_P_void, 0, Memory(Of(1))), d("len", t_u64, 8, One)], tag: 255, tags: 65535 },
     StructRow { name: "cusparseLtHandle_t", since: 0, until: NOW, size: 512, fields: &[d("data", t_A512_u8, 0, One)], tag: 255, tags: 65535 },
@@ -5899,7 +6024,7 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "nvmlComputeInstanceInfo_t", since: 0, until: NOW, size: 32, fields: &[d("device", t_nvmlDevice_t, 0, One), d("gpuInstance", t_nvmlGpuInstance_t, 8, One), d("id", t_u32, 16, One), d("profileId", t_u32, 20, One), d("placement", t_nvmlComputeInstancePlacement_t, 24, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlComputeInstancePlacement_t", since: 0, until: NOW, size: 8, fields: &[d("start", t_u32, 0, One), d("size", t_u32, 4, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlFieldValue_t", since: 0, until: NOW, size: 40, fields: &[d("fieldId", t_nvmlFieldId, 0, One), d("scopeId", t_u32, 4, One), d("timestamp", t_i64, 8, One), d("latencyUsec", t_i64, 16, One), d("valueType", t_nvmlValueType_t, 24, One), d("nvmlReturn", t_nvmlReturn_t, 28, One), d("value", t_nvmlValue_t, 32, One)], tag: 255, tags: 65535 },
-    StructRow { name: "nvmlValue_t", since: 0, until: NOW, size: 8, fields: &[d("dVal", t_f64, 0, One), d("siVal", t_i32, 0, One), d("uiVal", t_u32, 0, One), d("ulVal", t_u64, 0, One), d("ullVal", t_u64, 0, One), d("sllVal", t_i64, 0, One), d("usVal", t_u16, 0, One)], tag: 4, tags: 67 },
+    StructRow { name: "nvmlValue_t", since: 0, until: NOW, size: 8, fields: &[d("dVal", t_f64, 0, One), d("siVal", t_i32, 0, One), d("uiVal", t_u32, 0, One), d("ulVal", t_u64, 0, One), d("ullVal", t_u64, 0, One), d("sllVal", t_i64, 0, One), d("usVal", t_u16, 0, One)], tag: 4, tags: 69 },
     StructRow { name: "nvmlGpuInstancePlacement_t", since: 0, until: NOW, size: 8, fields: &[d("start", t_u32, 0, One), d("size", t_u32, 4, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlPciInfo_t", since: 0, until: NOW, size: 68, fields: &[d("busIdLegacy", t_A16_char, 0, One), d("domain", t_u32, 16, One), d("bus", t_u32, 20, One), d("device", t_u32, 24, One), d("pciDeviceId", t_u32, 28, One), d("pciSubSystemId", t_u32, 32, One), d("busId", t_A32_char, 36, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlAccountingStats_t", since: 0, until: NOW, size: 56, fields: &[d("gpuUtilization", t_u32, 0, One), d("memoryUtilization", t_u32, 4, One), d("maxMemoryUsage", t_u64, 8, One), d("time", t_u64, 16, One), d("startTime", t_u64, 24, One), d("isRunning", t_u32, 32, One)], tag: 255, tags: 65535 },
@@ -5945,7 +6070,7 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "nvmlGridLicensableFeature_t", since: 0, until: NOW, size: 284, fields: &[d("featureCode", t_nvmlGridLicenseFeatureCode_t, 0, One), d("featureState", t_u32, 4, One), d("licenseInfo", t_A128_char, 8, One), d("productName", t_A128_char, 136, One), d("featureEnabled", t_u32, 264, One), d("licenseExpiry", t_nvmlGridLicenseExpiry_t, 268, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlGridLicenseExpiry_t", since: 0, until: NOW, size: 16, fields: &[d("year", t_u32, 0, One), d("month", t_u16, 4, One), d("day", t_u16, 6, One), d("hour", t_u16, 8, One), d("min", t_u16, 10, One), d("sec", t_u16, 12, One), d("status", t_u8, 14, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlUUID_t", since: 0, until: NOW, size: 52, fields: &[d("version", t_u32, 0, One), d("type", t_nvmlUUIDType_t, 4, One), d("value", t_nvmlUUIDValue_t, 8, One)], tag: 255, tags: 65535 },
-    StructRow { name: "nvmlUUIDValue_t", since: 0, until: NOW, size: 41, fields: &[d("str", t_A41_char, 0, One), d("bytes", t_A16_u8, 0, One)], tag: 1, tags: 68 },
+    StructRow { name: "nvmlUUIDValue_t", since: 0, until: NOW, size: 41, fields: &[d("str", t_A41_char, 0, One), d("bytes", t_A16_u8, 0, One)], tag: 1, tags: 70 },
     StructRow { name: "nvmlHostname_v1_t", since: 0, until: NOW, size: 64, fields: &[d("value", t_A64_char, 0, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlMarginTemperature_t", since: 0, until: NOW, size: 8, fields: &[d("version", t_u32, 0, One), d("marginTemperature", t_i32, 4, One)], tag: 255, tags: 65535 },
     StructRow { name: "nvmlMemory_v2_t", since: 0, until: NOW, size: 40, fields: &[d("version", t_u32, 0, One), d("total", t_u64, 8, One).bytes(), d("reserved", t_u64, 16, One).bytes(), d("free", t_u64, 24, One).bytes(), d("used", t_u64, 32, One).bytes()], tag: 255, tags: 65535 },
@@ -6218,6 +6343,10 @@ pub(super) static HANDLES: &[HandleRow] = &[
     HandleRow { name: "cudssHandle_t", short: "cudss", number: false, bytes: 8, special: &[], elsewhere: false },
     HandleRow { name: "cudssData_t", short: "cudssData", number: false, bytes: 8, special: &[], elsewhere: false },
     HandleRow { name: "cudssMatrix_t", short: "cudssMatrix", number: false, bytes: 8, special: &[], elsewhere: false },
+    HandleRow { name: "cudssConfig_t", short: "cudssConfig", number: false, bytes: 8, special: &[], elsewhere: false },
+    HandleRow { name: "cudssHandle_t", short: "cudss", number: false, bytes: 8, special: &[], elsewhere: false },
+    HandleRow { name: "cudssData_t", short: "cudssData", number: false, bytes: 8, special: &[], elsewhere: false },
+    HandleRow { name: "cudssMatrix_t", short: "cudssMatrix", number: false, bytes: 8, special: &[], elsewhere: false },
     HandleRow { name: "cufftHandle", short: "plan", number: true, bytes: 4, special: &[], elsewhere: false },
     HandleRow { name: "cudaLibXtDescPointer", short: "xtDesc", number: false, bytes: 8, special: &[], elsewhere: false },
     HandleRow { name: "fftw_plan", short: "fftwPlan", number: false, bytes: 8, special: &[], elsewhere: false },
@@ -6287,6 +6416,13 @@ pub(super) static HANDLES: &[HandleRow] = &[
     HandleRow { name: "cutensorComputeDescriptor_t", short: "compute", number: false, bytes: 8, special: &[], elsewhere: false },
     HandleRow { name: "cutensorTensorDescriptor_t", short: "tensor", number: false, bytes: 8, special: &[], elsewhere: false },
     HandleRow { name: "cutensorPlanPreference_t", short: "preference", number: false, bytes: 8, special: &[], elsewhere: false },
+    HandleRow { name: "cutensorMgHandle_t", short: "cutensorMg", number: false, bytes: 8, special: &[], elsewhere: false },
+    HandleRow { name: "cutensorMgContractionPlan_t", short: "mgContractionPlan", number: false, bytes: 8, special: &[], elsewhere: false },
+    HandleRow { name: "cutensorMgContractionFind_t", short: "mgFind", number: false, bytes: 8, special: &[], elsewhere: false },
+    HandleRow { name: "cutensorMgContractionDescriptor_t", short: "mgContraction", number: false, bytes: 8, special: &[], elsewhere: false },
+    HandleRow { name: "cutensorMgCopyPlan_t", short: "mgCopyPlan", number: false, bytes: 8, special: &[], elsewhere: false },
+    HandleRow { name: "cutensorMgCopyDescriptor_t", short: "mgCopy", number: false, bytes: 8, special: &[], elsewhere: false },
+    HandleRow { name: "cutensorMgTensorDescriptor_t", short: "mgTensor", number: false, bytes: 8, special: &[], elsewhere: false },
     HandleRow { name: "cutensorMgHandle_t", short: "cutensorMg", number: false, bytes: 8, special: &[], elsewhere: false },
     HandleRow { name: "cutensorMgContractionPlan_t", short: "mgContractionPlan", number: false, bytes: 8, special: &[], elsewhere: false },
     HandleRow { name: "cutensorMgContractionFind_t", short: "mgFind", number: false, bytes: 8, special: &[], elsewhere: false },
@@ -6389,18 +6525,20 @@ pub(super) static TAGS: &[Tag] = &[
     Tag { name: "cudnnDataType_t", rows: &[(0, 143), (1, 870), (2, 908), (3, 906), (4, 24), (6, 85), (9, 909), (10, 254), (11, 62)] },
     Tag { name: "cudssConfigParam_t", rows: &[(0, 1200), (1, 1201), (2, 1202), (3, 1203), (4, 1204), (5, 24), (6, 870), (7, 1205), (8, 870), (9, 870), (10, 254), (11, 24), (12, 254), (13, 24), (14, 24), (15, 24), (16, 1206), (17, 24), (18, 24), (19, 24), (20, 24), (21, 24), (23, 24), (24, 24), (26, 24), (28, 1207)] },
     Tag { name: "cudssDataParam_t", rows: &[(0, 24), (1, 254), (2, 24), (3, 571), (10, 254), (13, 1213), (17, 24), (19, 1214), (24, 24)] },
-    Tag { name: "cufftXtQueryType", rows: &[(0, 1259)] },
+    Tag { name: "cudssConfigParam_t", rows: &[(0, 1242), (1, 1242), (2, 1242), (3, 24), (4, 1242), (5, 24), (6, 24), (7, 870), (8, 1243), (9, 870), (10, 870), (11, 254), (12, 24), (13, 254), (14, 24), (15, 24), (16, 24), (17, 1242), (18, 24), (19, 24), (20, 24), (21, 24), (22, 24), (24, 24), (25, 24)] },
+    Tag { name: "cudssDataParam_t", rows: &[(0, 24), (1, 254), (2, 24), (3, 571), (10, 254), (12, 1213), (16, 24), (18, 1214)] },
+    Tag { name: "cufftXtQueryType", rows: &[(0, 1287)] },
     Tag { name: "CUfileBatchMode_t", rows: &[(1, 0)] },
     Tag { name: "CUfileFileHandleType", rows: &[(1, 0), (2, 1)] },
     Tag { name: "cusparseVectorScalar", rows: &[(0, 143), (1, 870), (2, 143), (4, 918), (5, 919), (6, 918), (14, 143), (15, 918)] },
     Tag { name: "cudaDataType", rows: &[(0, 143), (1, 870), (2, 908), (3, 906), (4, 918), (5, 919), (8, 85), (10, 24), (12, 5), (14, 909), (20, 907), (22, 237), (24, 254), (26, 9)] },
-    Tag { name: "cusparseSpMatAttribute_t", rows: &[(0, 1480), (1, 1479), (2, 1497), (3, 1498)] },
+    Tag { name: "cusparseSpMatAttribute_t", rows: &[(0, 1508), (1, 1507), (2, 1525), (3, 1526)] },
     Tag { name: "cusparseLtMatDescAttribute_t", rows: &[(0, 24), (1, 254)] },
-    Tag { name: "cusparseLtMatmulAlgAttribute_t", rows: &[(0, 24), (1, 24), (2, 24), (3, 24), (4, 1527), (5, 24)] },
-    Tag { name: "cusparseLtMatmulDescAttribute_t", rows: &[(0, 24), (1, 143), (2, 143), (3, 24), (4, 143), (5, 24), (6, 24), (7, 254), (8, 60), (9, 60), (10, 1534), (11, 1534), (12, 1534), (13, 1534), (14, 1534), (15, 60), (16, 60), (17, 60), (18, 60), (19, 60)] },
+    Tag { name: "cusparseLtMatmulAlgAttribute_t", rows: &[(0, 24), (1, 24), (2, 24), (3, 24), (4, 1555), (5, 24)] },
+    Tag { name: "cusparseLtMatmulDescAttribute_t", rows: &[(0, 24), (1, 143), (2, 143), (3, 24), (4, 143), (5, 24), (6, 24), (7, 254), (8, 60), (9, 60), (10, 1562), (11, 1562), (12, 1562), (13, 1562), (14, 1562), (15, 60), (16, 60), (17, 60), (18, 60), (19, 60)] },
     Tag { name: "cutensorOperationDescriptorAttribute_t", rows: &[(0, 24), (1, 905), (2, 143), (3, 143), (14, 24)] },
     Tag { name: "cutensorPlanAttribute_t", rows: &[(0, 9)] },
-    Tag { name: "cutensorPlanPreferenceAttribute_t", rows: &[(0, 1579), (1, 1580), (2, 24), (3, 1555), (4, 24), (5, 1556)] },
+    Tag { name: "cutensorPlanPreferenceAttribute_t", rows: &[(0, 1607), (1, 1608), (2, 24), (3, 1583), (4, 24), (5, 1584)] },
     Tag { name: "ncclDataType_t", rows: &[(0, 906), (1, 85), (2, 24), (3, 5), (4, 254), (5, 9), (6, 908), (7, 143), (8, 870), (9, 909), (10, 85), (11, 85)] },
     Tag { name: "nvmlValueType_t", rows: &[(0, 0), (1, 2), (2, 3), (3, 4), (4, 5), (5, 1), (6, 6)] },
     Tag { name: "nvmlUUIDType_t", rows: &[(1, 0), (2, 1)] },

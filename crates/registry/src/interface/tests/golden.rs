@@ -208,3 +208,28 @@ alpha = { rule = "scalar(demoScalar, nobody)" }
         ["s(0, 0, 255, 8, 253, 1, 8, 8),", "s(0, 0, 255, 16, 253, 1, 8, 8),"]
     );
 }
+
+/// Two libraries have functions of one name: each has its row, and its own types of one name.
+#[test]
+fn the_same_name_in_two_libraries() {
+    let function = |ty: &str| {
+        format!(
+            "versions = [\"3\"]\nsource = \"x\"\n[[function]]\nname = \"demoSame\"\nreturns = \"int\"\nparams = [{ty}]\n"
+        )
+    };
+    let api = Api::new("", "", "");
+    let folder = |name: &str| api.0.join("api/libraries").join(name);
+    std::fs::create_dir_all(folder("demo3")).unwrap();
+    let write = |name: &str, file: &str, text: &str| std::fs::write(folder(name).join(file), text).unwrap();
+    write("demo", "functions.toml", &function("{ name = \"a\", type = \"Thing\" }"));
+    write("demo", "types.toml", "[[typedef]]\nname = \"Thing\"\ntype = \"int\"\n");
+    write("demo3", "functions.toml", &function("{ name = \"a\", type = \"Thing\" }, { name = \"b\", type = \"int\" }"));
+    write("demo3", "types.toml", "[[typedef]]\nname = \"Thing\"\ntype = \"float\"\n");
+    write("demo3", "overlay.toml", "[type.Thing]\ntype = \"double\"\n");
+    let files = generate(&api.0).unwrap();
+    let of = |name: &str| &files.iter().find(|(path, _)| path.ends_with(name)).unwrap().1;
+    assert!(of("demo.rs").contains(r#"p("a", t_i32, 0, 0, One)"#), "{}", of("demo.rs"));
+    assert!(of("demo3.rs").contains(r#"p("a", t_f64, 1, 0, One)"#), "{}", of("demo3.rs"));
+    let rows = ["demoSame", "demoSame#3"].map(|name| row(of("capture.rs"), name)[2..].to_vec());
+    assert_eq!(rows, [vec![1, 0, 0], vec![1, 1, 0]]);
+}

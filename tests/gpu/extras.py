@@ -10,6 +10,7 @@ import struct
 import tempfile
 
 import check
+import hooked
 import processes
 import recorded
 
@@ -113,8 +114,11 @@ def decoding_speed(result, tools):
 
 
 STAGES = {
-    "driver_api": (dump_modules,),
-    "saxpy_static": (dump_modules, env_and_show, recorded.as_traced),
+    "driver_api": (dump_modules, hooked.nothing),
+    "saxpy_static": (dump_modules, env_and_show, recorded.as_traced, hooked.nothing, hooked.answered),
+    "saxpy_shared": (hooked.nothing, hooked.answered),
+    "torch_matmul": (hooked.nothing,),
+    "torch_oom": (hooked.refused, hooked.nothing),
     "torch_train": (decoding_speed, recorded.as_traced, recorded.killed_in_training),
     "torch_dataloader": (recorded.as_traced,),
     "torch_profiler": (recorded.as_traced,),

@@ -89,6 +89,10 @@ if [ -z "$cc" ]; then
     done
 else
     build cupti_counter.so "$cc" -O2 -shared -fPIC "$here/cupti_counter.c" -ldl -lpthread
+    for name in nothing refuse_large; do
+        build "hook_$name.so" "$cc" -O2 -shared -fPIC -I "$here/../../crates/hook/include" \
+            "$here/../programs/hooks/$name.c"
+    done
     for name in driver_api cold_capture; do
         if [ -n "$libcuda" ]; then
             build "$name" "$cc" -O2 "$here/programs/$name.c" "$libcuda" -ldl \

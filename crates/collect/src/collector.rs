@@ -3,10 +3,11 @@
 //! never disturb it by dying: when its output breaks it switches recording off and ends in order.
 
 use crate::control::{Page, monotonic_ns};
-use crate::error::{Error, Result, UNWRITTEN, reason};
+use crate::error::{Error, Result, UNWRITTEN, reason, say};
 use crate::filter::filter;
 use crate::inherited::open_descriptors;
 use crate::line::Line;
+use crate::outlive::Outliving;
 use crate::output::{Form, look_at_programs, output};
 use crate::record::Recorder;
 use cutap_report::Output;
@@ -55,8 +56,10 @@ pub fn collect(options: &CollectorOptions) -> Result<()> {
     line.ready();
 
     let mut pause = PAUSE_MS.0;
+    let mut others = Outliving::new(&options.run);
     let broken = loop {
-        let last = line.program_is_over();
+        let last = line.program_is_over()
+            && !(options.record && page.follows_children() && others.any(|names| stay(&mut line, names)));
         let round = work.round(last, &page)?;
         page.beat();
         if round.broken.is_some() || last {
@@ -75,7 +78,7 @@ pub fn collect(options: &CollectorOptions) -> Result<()> {
         None => page.collector(COLLECTOR_GONE),
     }
     let keep = options.record && broken.is_some();
-    if line.front_is_gone() && options.temporary && !keep {
+    if (line.front_is_gone() || others.told) && options.temporary && !keep {
         let _ = std::fs::remove_dir_all(&options.run);
     }
     match broken.filter(|e| !quiet(e)) {
@@ -95,6 +98,21 @@ pub fn collect(options: &CollectorOptions) -> Result<()> {
                 ),
             },
         }),
+    }
+}
+
+/// Processes of the run live on: a recording goes on until the last of them has ended.
+fn stay(line: &mut Line, names: &[String]) {
+    let (verb, whose, end) = if names.len() == 1 { ("runs", "its", "it ends") } else { ("run", "their", "they end") };
+    let (names, ours) = (names.join(", "), std::process::id());
+    say(&format!("{names} still {verb}; {whose} calls are added to the recording until {end} (by process {ours})"));
+    line.stays();
+    // Nobody who reads our words to their end is to wait for that.
+    // SAFETY: replaces our own descriptor.
+    unsafe {
+        let null = libc::open(c"/dev/null".as_ptr(), libc::O_WRONLY | libc::O_CLOEXEC);
+        libc::dup2(null, 2);
+        libc::close(null);
     }
 }
 

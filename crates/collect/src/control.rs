@@ -127,6 +127,10 @@ impl Page {
         let now = if copying { monotonic_ns() } else { 0 };
         self.put(offset_of!(Control, copying), &now.to_le_bytes());
     }
+    /// Children of the program are recorded too.
+    pub fn follows_children(&self) -> bool {
+        self.word(offset_of!(Control, flags)) & control::NO_FOLLOW == 0
+    }
     /// Nobody drains while the program runs.
     pub fn is_flight_recorder(&self) -> bool {
         self.word(offset_of!(Control, flags)) & control::FLIGHT != 0

@@ -32,9 +32,13 @@ const SAME_SIGNAL: Duration = Duration::from_millis(500);
 /// How often the collector is looked at when nothing happens.
 const GLANCE: Duration = Duration::from_millis(500);
 
-/// Stands in front of `child` until it has ended and the collector has printed all. `gone` is called
-/// when a collector ends by itself, and may give another.
-pub fn stand(child: i32, mut collector: Collector, mut gone: impl FnMut(ExitStatus) -> Option<Collector>) -> Ended {
+/// Stands in front of `child` until it has ended and the collector has printed all, or says that it
+/// stays: then true. `gone` is called when a collector ends by itself, and may give another.
+pub fn stand(
+    child: i32,
+    mut collector: Collector,
+    mut gone: impl FnMut(ExitStatus) -> Option<Collector>,
+) -> (Ended, bool) {
     let program = format!("p{child};");
     collector.tell(&program);
     let ended = loop {
@@ -58,15 +62,16 @@ pub fn stand(child: i32, mut collector: Collector, mut gone: impl FnMut(ExitStat
     let program = program + "x";
     loop {
         collector.look_after(&program, &mut gone);
-        if collector.ended.is_some() {
-            return ended;
+        let stays = collector.stays();
+        if stays || collector.ended.is_some() {
+            return (ended, stays);
         }
         // The program is gone: a person who presses Ctrl-C now does not want to read the rest.
-        let Some(taken) = signals::take(GLANCE) else { continue };
+        let Some(taken) = signals::take(GLANCE / 10) else { continue };
         let impatient = matches!(taken.signal, libc::SIGINT | libc::SIGQUIT | libc::SIGTERM | libc::SIGHUP);
         if impatient && over.elapsed() > SAME_SIGNAL {
             collector.discard();
-            return ended;
+            return (ended, false);
         }
     }
 }

@@ -23,6 +23,7 @@ mod keeper;
 mod launch;
 mod line;
 mod nearest;
+mod outlive;
 mod output;
 mod program;
 mod record;

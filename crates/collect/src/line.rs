@@ -1,10 +1,10 @@
 //! The collector's end of the line to the front process, which says when the program has started and
 //! when it has ended. A front that is gone says nothing, and then the program itself is looked at.
 
+use crate::outlive::alive;
 use std::io::{self, Read, Write};
 use std::os::fd::AsRawFd;
 use std::os::unix::net::UnixStream;
-use std::path::Path;
 
 /// The line to the front process: `p<pid>;` when the program has started, `x` when it has ended.
 #[derive(Debug)]
@@ -26,6 +26,10 @@ impl Line {
     /// The rings are drained from now on.
     pub fn ready(&mut self) {
         let _ = self.stream.write_all(b"r");
+    }
+    /// The front need not wait: we go on without it.
+    pub fn stays(&mut self) {
+        let _ = self.stream.write_all(b"s");
     }
     fn listen(&mut self) {
         let mut buffer = [0; 64];
@@ -60,11 +64,4 @@ impl Line {
         let text = std::str::from_utf8(&self.heard).ok()?;
         text.strip_prefix('p')?.split(';').next()?.parse().ok()
     }
-}
-
-/// A process that runs, and is not only waiting to be collected.
-fn alive(pid: u32) -> bool {
-    let Ok(stat) = std::fs::read_to_string(Path::new("/proc").join(pid.to_string()).join("stat")) else { return false };
-    // The state stands behind the name, which is in brackets and may hold anything.
-    !matches!(stat.rsplit(") ").next().and_then(|s| s.chars().next()), Some('Z' | 'X') | None)
 }

@@ -73,8 +73,9 @@ pub fn trace(embedded: Embedded, options: &TraceOptions) -> Result<Ended> {
     let child = launch::launch(&program, variables.whole(), &given, mask).inspect_err(|_| collector.discard())?;
     given.release();
 
-    let ended = front::stand(child, collector, |status| keeper.ended(status));
-    if keeper.keep {
+    let (ended, stays) = front::stand(child, collector, |status| keeper.ended(status));
+    // A collector that stays removes the run folder itself.
+    if keeper.keep || stays {
         run.keep();
     }
     hooks::last_words(&run.path, child, ended).iter().for_each(|line| say(line));

@@ -16,10 +16,13 @@ struct Run {
 
 impl Run {
     fn start(words: &[&str]) -> Run {
+        Run::of("steady", words)
+    }
+    fn of(program: &str, words: &[&str]) -> Run {
         let folder = scratch("killed");
         let mut command = Command::new(cutap());
         command.args(words).arg("--run").arg(folder.join("run")).arg("-o").arg(folder.join("out"));
-        command.arg("--").arg(out().join("steady")).env("LD_LIBRARY_PATH", out());
+        command.arg("--").arg(out().join(program)).env("LD_LIBRARY_PATH", out());
         command.env("FIXTURE_COUNTS", folder.join("counts")).stdin(Stdio::null());
         command.stdout(fs::File::create(folder.join("stdout")).unwrap());
         command.stderr(fs::File::create(folder.join("said")).unwrap());
@@ -139,4 +142,20 @@ fn both_killed_and_recovered() {
     let new = killed.folder.join("new.cutap");
     let again = finish(Command::new(cutap()).arg("recover").arg(&run).arg("-o").arg(&new));
     assert!(again.status.success(), "{}", again.stderr);
+}
+
+/// The collector stays until the last process of the run has ended; cutap itself does not.
+#[test]
+fn a_daemon_that_outlives_its_parent() {
+    for program in ["daemon", "daemon_late"] {
+        let mut run = Run::of(program, &["record"]);
+        run.ends();
+        assert!(!run.folder.join("counts.over").exists(), "cutap waited for {program}");
+        let said = run.said();
+        assert!(said.contains(&format!("({program}) still runs; its calls are added")), "{said}");
+        assert!(show(&run.file()).contains("does not end in order"), "{program}");
+        wait_for("the daemon's end", LONG, || run.folder.join("counts.over").exists());
+        wait_for("the recording's end", LONG, || !show(&run.file()).contains("in order"));
+        assert_eq!(shown(&run.file()), run.real(), "{program}");
+    }
 }

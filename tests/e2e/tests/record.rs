@@ -25,12 +25,25 @@ fn every_end_of_a_program() {
     case("layers").recorded().golden();
 }
 
+/// One thread is inside a call, three have just made 3,000 each.
+#[test]
+fn every_end_with_threads_still_running() {
+    for end in ["return", "exit", "now", "quick", "abort", "segv", "kill", "exec"] {
+        let name = format!("busy_{end}");
+        case(&name).recorded().counts();
+        let text = case(&name).recorded().text(&["-c", "--json"]);
+        assert!(text.contains("\"unfinished\":1,"), "{name}: {text}");
+    }
+}
+
 #[test]
 fn processes_and_threads() {
     case("exec").recorded().golden();
     case("fork_before").recorded().golden();
     case("fork_after").recorded().golden();
     case("vfork_after").like("fork_after").recorded().golden();
+    case("clone_after").like("fork_after").recorded().golden();
+    case("multiprocessing_.py").recorded().counts();
     case("pthread_exit").recorded().golden();
     case("thread_left").recorded().golden();
 }

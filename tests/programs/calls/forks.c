@@ -1,10 +1,16 @@
-/* fork and vfork, before and after the first call: the child's calls are the child's, the parent goes on. */
+/* fork, vfork and a bare clone, before and after the first call: the child's calls are the child's, the parent goes on. */
 //: exe fork_before -DBEFORE=1 -DFORK=fork -Wl,-z,lazy -l:libcuda.so.1
 //: exe fork_after -DBEFORE=0 -DFORK=fork -Wl,-z,lazy -l:libcuda.so.1
 //: exe vfork_before -DBEFORE=1 -DFORK=vfork -Wno-deprecated-declarations -Wl,-z,lazy -l:libcuda.so.1
 //: exe vfork_after -DBEFORE=0 -DFORK=vfork -Wno-deprecated-declarations -Wl,-z,lazy -l:libcuda.so.1
+//: exe clone_after -DBEFORE=0 -DFORK=raw_clone -Wl,-z,lazy -l:libcuda.so.1
 #include "fixture.h"
+#include <signal.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
+
+/* Without the C library, so that no handler of pthread_atfork runs. */
+static inline pid_t raw_clone(void) { return syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0); }
 
 int main(void) {
     static int v, status; /* not on the stack that a vfork child shares */

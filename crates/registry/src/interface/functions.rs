@@ -7,7 +7,7 @@ use super::place;
 use super::rules::{self, Member, Sibling};
 use super::structs::Extent;
 use super::types::Tables;
-use super::version::Span;
+use super::version::{self, Span};
 use super::world::{Family, Place};
 use crate::error::Error;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -47,10 +47,12 @@ pub(crate) fn rows(tables: &mut Tables, n: usize) -> Result<Vec<FunctionRow>, Er
         if let Some(key) = key {
             known.entry(key).or_insert_with(|| plain.clone());
         }
-        for suffix in &prototype.forms {
-            rows.push(FunctionRow { name: format!("{}{suffix}", plain.name), ..plain.clone() });
+        for plain in spans(tables, n, plain)? {
+            for suffix in &prototype.forms {
+                rows.push(FunctionRow { name: format!("{}{suffix}", plain.name), ..plain.clone() });
+            }
+            rows.push(plain);
         }
-        rows.push(plain);
     }
     rows.sort_by(|a, b| (&a.name, a.span).cmp(&(&b.name, b.span)));
     if family.name == "driver" {
@@ -65,6 +67,37 @@ pub(crate) fn rows(tables: &mut Tables, n: usize) -> Result<Vec<FunctionRow>, Er
         }
     }
     Ok(rows)
+}
+
+/// A row, or three: with the structs of another version in the middle.
+fn spans(tables: &mut Tables, n: usize, row: FunctionRow) -> Result<Vec<FunctionRow>, Error> {
+    let family = &tables.world.families[n];
+    let about = |t: &&FunctionText| t.patterns.iter().any(|(pattern, _)| *pattern == row.name);
+    let Some(text) = family.overlay.functions.iter().filter(about).find_map(|t| t.layouts) else {
+        return Ok(vec![row]);
+    };
+    let versions: Vec<u32> = family.functions.versions.iter().filter_map(|v| version::parse(v)).collect();
+    let place = Place { source: &family.overlay_source, at: text.at };
+    if ![text.first, text.last, text.of].iter().all(|v| versions.contains(v)) {
+        return Err(
+            place.error(format!("expected versions of functions.toml: {}", family.functions.versions.join(", ")))
+        );
+    }
+    let mut middle = row.clone();
+    middle.span = Span { since: text.first.max(row.span.since), until: text.last.min(row.span.until) };
+    for param in &mut middle.params {
+        param.ty = tables.frozen(param.ty, text.of);
+    }
+    let before = versions.iter().copied().filter(|v| *v < text.first).max();
+    let after = versions.iter().copied().find(|v| *v > text.last);
+    let mut all = vec![middle];
+    if let Some(until) = before.filter(|v| *v >= row.span.since) {
+        all.push(FunctionRow { span: Span { until, ..row.span }, ..row.clone() });
+    }
+    if let Some(since) = after.filter(|v| *v <= row.span.until) {
+        all.push(FunctionRow { span: Span { since, ..row.span }, ..row });
+    }
+    Ok(all)
 }
 
 /// Every name and parameter that the overlay speaks of must be there.

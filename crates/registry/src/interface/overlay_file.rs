@@ -5,6 +5,7 @@ use super::ctype::{self, CType};
 use super::functions_file::{UNITS, Way, way};
 use super::rule_text::{self, CountText, RuleText};
 use super::toml_walk::{self, Walk};
+use super::version;
 use crate::error::{Error, Source};
 use std::collections::BTreeMap;
 
@@ -39,6 +40,16 @@ pub(crate) struct FunctionText {
     pub(crate) about: String,
     pub(crate) effects: Vec<EffectText>,
     pub(crate) members: BTreeMap<String, MemberText>,
+    pub(crate) layouts: Option<LayoutsText>,
+}
+
+/// In these versions a function has the structs of another one.
+#[derive(Clone, Copy)]
+pub(crate) struct LayoutsText {
+    pub(crate) at: usize,
+    pub(crate) first: u32,
+    pub(crate) last: u32,
+    pub(crate) of: u32,
 }
 
 /// What a call does to allocations and handles; parameters by name.
@@ -179,6 +190,7 @@ impl Overlay {
                 about: String::new(),
                 effects: Vec::new(),
                 members: BTreeMap::new(),
+                layouts: None,
             };
             for (key, value) in one.entries()? {
                 let effect = |kind, parameter| EffectText { at: value.at, kind, parameter };
@@ -196,6 +208,7 @@ impl Overlay {
                         function.effects.extend(value.texts()?.into_iter().map(|p| effect(EffectKind::Creates, p)))
                     }
                     "remembers" => function.effects.push(remembers(&value)?),
+                    "layouts" => function.layouts = Some(layouts(&value)?),
                     parameter => {
                         function.members.insert(parameter.to_owned(), member(&value)?);
                     }
@@ -248,6 +261,23 @@ fn allocates(value: &Walk) -> Result<EffectText, Error> {
         return Err(value.error("expected { at = \"parameter\", bytes = \"parameter\", memory = \"device\" }".into()));
     }
     Ok(EffectText { at: value.at, kind: EffectKind::Allocates { bytes, memory }, parameter })
+}
+
+fn layouts(value: &Walk) -> Result<LayoutsText, Error> {
+    let mut text = LayoutsText { at: value.at, first: 0, last: 0, of: 0 };
+    for (key, version) in value.table(&["first", "last", "of"])? {
+        let wrong = || version.error("expected a version like \"12.9\"".into());
+        let number = version::parse(&version.text()?).ok_or_else(wrong)?;
+        match key {
+            "first" => text.first = number,
+            "last" => text.last = number,
+            _ => text.of = number,
+        }
+    }
+    if text.first == 0 || text.last < text.first || text.of == 0 {
+        return Err(value.error("expected { first = \"12.0\", last = \"12.9\", of = \"11.8\" }".into()));
+    }
+    Ok(text)
 }
 
 fn remembers(value: &Walk) -> Result<EffectText, Error> {

@@ -202,6 +202,24 @@ impl Tables<'_> {
         rows.clone().find(|n| self.structs[*n].span.contains(version)).unwrap_or(last)
     }
 
+    /// A type as it was in one version: a struct, or a pointer to one, whose layout stays what it was.
+    pub(crate) fn frozen(&mut self, ty: TypeId, version: u32) -> TypeId {
+        match self.get(ty) {
+            Type::Pointer(to, constant) => {
+                let to = self.frozen(to, version);
+                self.id(Type::Pointer(to, constant))
+            }
+            Type::Struct(n) => {
+                let first = self.structs.len() as u16;
+                let span = Span { since: 0, until: u32::MAX };
+                let row = self.structs[self.row_at(n, version)].clone();
+                self.structs.push(StructRow { first, span, ..row });
+                self.id(Type::Struct(first))
+            }
+            _ => ty,
+        }
+    }
+
     fn extent_of(&mut self, family: usize, layout: &Layout, union: bool) -> Result<Extent, Error> {
         let mut extent = Extent { size: layout.size, align: 1, classes: [None; 2] };
         for field in &layout.fields {

@@ -117,3 +117,8 @@ fn nvshmem() {
     let Some(library) = stand_in("nvshmem_stand_in.c", "libnvshmem_host.so.3", "HOST") else { return };
     recorded("nvshmem.c", "nvshmem", &[library], "nvshmem*,cudaMalloc,cudaStreamCreate", "0 2 0 0\n");
 }
+
+#[test]
+fn a_struct_of_an_older_runtime() {
+    recorded("properties.c", "properties", &[], "cudaGetDeviceProperties", "0 728 NVIDIA H200 32 9.0 0\n");
+}

@@ -682,1812 +682,1814 @@ pub(super) static TYPES: &[Type] = &[
     Flags(141, 4), // 666 t_cudaDeviceFlags_in4
     Pointer(t_cudaDeviceFlags_in4, false), // 667 t_P_cudaDeviceFlags_in4
     Pointer(t_cudaDeviceProp, false), // 668 t_P_cudaDeviceProp
-    Flags(142, 4), // 669 t_cudaGetDriverEntryPointFlags_in4
-    Flags(142, 8), // 670 t_cudaGetDriverEntryPointFlags_in8
-    Enum(143), // 671 t_cudaDriverEntryPointQueryResult
-    Pointer(t_cudaDriverEntryPointQueryResult, false), // 672 t_P_cudaDriverEntryPointQueryResult
-    Handle(50), // 673 t_cudaFunction_t
-    Pointer(t_cudaFunction_t, false), // 674 t_P_cudaFunction_t
-    Pointer(t_cudaResourceDesc, false), // 675 t_P_cudaResourceDesc
-    Pointer(t_PC_surfaceReference, false), // 676 t_P_PC_surfaceReference
-    Pointer(t_cudaResourceViewDesc, false), // 677 t_P_cudaResourceViewDesc
-    Pointer(t_cudaTextureDesc, false), // 678 t_P_cudaTextureDesc
-    Pointer(t_cudaTextureDesc_v2, false), // 679 t_P_cudaTextureDesc_v2
-    Pointer(t_PC_textureReference, false), // 680 t_P_PC_textureReference
-    Handle(51), // 681 t_cudaGraphNode_t
-    Pointer(t_cudaGraphNode_t, false), // 682 t_P_cudaGraphNode_t
-    Handle(52), // 683 t_cudaGraph_t
-    Pointer(t_cudaGraphNode_t, true), // 684 t_PC_cudaGraphNode_t
-    Struct(241), // 685 t_cudaGraphEdgeData
-    Pointer(t_cudaGraphEdgeData, true), // 686 t_PC_cudaGraphEdgeData
-    Pointer(t_cudaExternalSemaphore_t, false), // 687 t_P_cudaExternalSemaphore_t
-    Struct(245), // 688 t_cudaExternalSemaphoreSignalParams_params_fence
-    Union(246), // 689 t_cudaExternalSemaphoreSignalParams_params_nvSciSync
-    Struct(247), // 690 t_cudaExternalSemaphoreSignalParams_params_keyedMutex
-    Struct(244), // 691 t_cudaExternalSemaphoreSignalParams_params
-    Struct(243), // 692 t_cudaExternalSemaphoreSignalParams
-    Pointer(t_cudaExternalSemaphoreSignalParams, true), // 693 t_PC_cudaExternalSemaphoreSignalParams
-    Struct(242), // 694 t_cudaExternalSemaphoreSignalNodeParams
-    Pointer(t_cudaExternalSemaphoreSignalNodeParams, true), // 695 t_PC_cudaExternalSemaphoreSignalNodeParams
-    Struct(251), // 696 t_cudaExternalSemaphoreWaitParams_params_fence
-    Union(252), // 697 t_cudaExternalSemaphoreWaitParams_params_nvSciSync
-    Struct(253), // 698 t_cudaExternalSemaphoreWaitParams_params_keyedMutex
-    Struct(250), // 699 t_cudaExternalSemaphoreWaitParams_params
-    Struct(249), // 700 t_cudaExternalSemaphoreWaitParams
-    Pointer(t_cudaExternalSemaphoreWaitParams, true), // 701 t_PC_cudaExternalSemaphoreWaitParams
-    Struct(248), // 702 t_cudaExternalSemaphoreWaitNodeParams
-    Pointer(t_cudaExternalSemaphoreWaitNodeParams, true), // 703 t_PC_cudaExternalSemaphoreWaitNodeParams
-    Struct(254), // 704 t_cudaHostNodeParams
-    Pointer(t_cudaHostNodeParams, true), // 705 t_PC_cudaHostNodeParams
-    Struct(255), // 706 t_cudaKernelNodeParams
-    Pointer(t_cudaKernelNodeParams, true), // 707 t_PC_cudaKernelNodeParams
-    Enum(144), // 708 t_cudaMemAllocationType
-    Flags(145, 4), // 709 t_cudaMemAllocationHandleType_in4
-    Enum(146), // 710 t_cudaMemLocationType
-    Struct(265), // 711 t_cudaMemLocation__1_localized
-    Union(263), // 712 t_cudaMemLocation__1
-    Struct(261), // 713 t_cudaMemLocation
-    Struct(257), // 714 t_cudaMemPoolProps
-    Enum(147), // 715 t_cudaMemAccessFlags
-    Struct(266), // 716 t_cudaMemAccessDesc
-    Pointer(t_cudaMemAccessDesc, true), // 717 t_PC_cudaMemAccessDesc
-    Struct(256), // 718 t_cudaMemAllocNodeParams
-    Pointer(t_cudaMemAllocNodeParams, false), // 719 t_P_cudaMemAllocNodeParams
-    Struct(268), // 720 t_cudaPos
-    Enum(148), // 721 t_cudaMemcpyKind
-    Struct(267), // 722 t_cudaMemcpy3DParms
-    Pointer(t_cudaMemcpy3DParms, true), // 723 t_PC_cudaMemcpy3DParms
-    Struct(269), // 724 t_cudaMemsetParams
-    Pointer(t_cudaMemsetParams, true), // 725 t_PC_cudaMemsetParams
-    Enum(149), // 726 t_cudaGraphNodeType
-    Union(277), // 727 t_cudaKernelNodeParamsV2__1
-    Enum(150), // 728 t_cudaKernelFunctionType
-    Struct(274), // 729 t_cudaKernelNodeParamsV2
-    Struct(278), // 730 t_cudaMemcpyNodeParams
-    Struct(280), // 731 t_cudaMemsetParamsV2
-    Struct(282), // 732 t_cudaHostNodeParamsV2
-    Enum(151), // 733 t_cudaGraphChildGraphNodeOwnership
-    Struct(285), // 734 t_cudaChildGraphNodeParams
-    Struct(287), // 735 t_cudaEventWaitNodeParams
-    Struct(288), // 736 t_cudaEventRecordNodeParams
-    Struct(290), // 737 t_cudaExternalSemaphoreSignalNodeParamsV2
-    Struct(292), // 738 t_cudaExternalSemaphoreWaitNodeParamsV2
-    Struct(294), // 739 t_cudaMemAllocNodeParamsV2
-    Struct(295), // 740 t_cudaMemFreeNodeParams
-    Handle(53), // 741 t_cudaGraphConditionalHandle
-    Enum(152), // 742 t_cudaGraphConditionalNodeType
-    Pointer(t_cudaGraph_t, false), // 743 t_P_cudaGraph_t
-    Struct(296), // 744 t_cudaConditionalNodeParams
-    Enum(153), // 745 t_cudaMemcpySrcAccessOrder
-    Struct(299), // 746 t_cudaMemcpyAttributes
-    Pointer(t_cudaMemcpyAttributes, false), // 747 t_P_cudaMemcpyAttributes
-    Struct(298), // 748 t_cudaMemcpyBatchNodeParams
-    Union(271), // 749 t_cudaGraphNodeParams__1
-    Struct(270), // 750 t_cudaGraphNodeParams
-    Pointer(t_cudaGraphNodeParams, false), // 751 t_P_cudaGraphNodeParams
-    Pointer(t_cudaGraphConditionalHandle, false), // 752 t_P_cudaGraphConditionalHandle
-    Flags(154, 4), // 753 t_cudaGraphConditionalHandleFlags_in4
-    Flags(155, 4), // 754 t_cudaGraphDebugDotFlags_in4
-    Handle(54), // 755 t_cudaGraphExec_t
-    Flags(156, 4), // 756 t_cudaGraphInstantiateFlags_in4
-    Pointer(t_cudaGraphInstantiateFlags_in4, false), // 757 t_P_cudaGraphInstantiateFlags_in4
-    Flags(156, 8), // 758 t_cudaGraphInstantiateFlags_in8
-    Pointer(t_cudaGraphInstantiateFlags_in8, false), // 759 t_P_cudaGraphInstantiateFlags_in8
-    Enum(157), // 760 t_cudaGraphExecUpdateResult
-    Pointer(t_cudaGraphExecUpdateResult, false), // 761 t_P_cudaGraphExecUpdateResult
-    Struct(300), // 762 t_cudaGraphExecUpdateResultInfo
-    Pointer(t_cudaGraphExecUpdateResultInfo, false), // 763 t_P_cudaGraphExecUpdateResultInfo
-    Pointer(t_cudaExternalSemaphoreSignalNodeParams, false), // 764 t_P_cudaExternalSemaphoreSignalNodeParams
-    Pointer(t_cudaExternalSemaphoreWaitNodeParams, false), // 765 t_P_cudaExternalSemaphoreWaitNodeParams
-    Pointer(t_cudaGraphEdgeData, false), // 766 t_P_cudaGraphEdgeData
-    Pointer(t_cudaHostNodeParams, false), // 767 t_P_cudaHostNodeParams
-    Pointer(t_cudaGraphExec_t, false), // 768 t_P_cudaGraphExec_t
-    Enum(158), // 769 t_cudaGraphInstantiateResult
-    Struct(301), // 770 t_cudaGraphInstantiateParams
-    Pointer(t_cudaGraphInstantiateParams, false), // 771 t_P_cudaGraphInstantiateParams
-    Enum(159), // 772 t_cudaKernelNodeAttrID
-    Enum(160), // 773 t_cudaLaunchAttributeID
-    Enum(161), // 774 t_cudaAccessProperty
-    Struct(303), // 775 t_cudaAccessPolicyWindow
-    Union(302), // 776 t_cudaKernelNodeAttrValue
-    Pointer(t_cudaKernelNodeAttrValue, false), // 777 t_P_cudaKernelNodeAttrValue
-    Enum(162), // 778 t_cudaSynchronizationPolicy
-    Struct(312), // 779 t_cudaLaunchAttributeValue_clusterDim
-    Enum(163), // 780 t_cudaClusterSchedulingPolicy
-    Struct(313), // 781 t_cudaLaunchAttributeValue_programmaticEvent
-    Struct(314), // 782 t_cudaLaunchMemSyncDomainMap
-    Enum(164), // 783 t_cudaLaunchMemSyncDomain
-    Struct(315), // 784 t_cudaLaunchAttributeValue_launchCompletionEvent
-    Handle(55), // 785 t_cudaGraphDeviceNode_t
-    Struct(316), // 786 t_cudaLaunchAttributeValue_deviceUpdatableKernelNode
-    Struct(317), // 787 t_cudaLaunchAttributeValue_preferredClusterDim
-    Enum(165), // 788 t_cudaLaunchAttributePortableClusterMode
-    Union(304), // 789 t_cudaLaunchAttributeValue
-    Pointer(t_cudaLaunchAttributeValue, false), // 790 t_P_cudaLaunchAttributeValue
-    Pointer(t_cudaKernelNodeParams, false), // 791 t_P_cudaKernelNodeParams
-    Pointer(t_cudaKernelNodeAttrValue, true), // 792 t_PC_cudaKernelNodeAttrValue
-    Pointer(t_cudaLaunchAttributeValue, true), // 793 t_PC_cudaLaunchAttributeValue
-    Pointer(t_cudaMemcpy3DParms, false), // 794 t_P_cudaMemcpy3DParms
-    Pointer(t_cudaMemsetParams, false), // 795 t_P_cudaMemsetParams
-    Pointer(t_cudaGraphNodeType, false), // 796 t_P_cudaGraphNodeType
-    Handle(56), // 797 t_cudaUserObject_t
-    Flags(166, 4), // 798 t_cudaUserObjectRetainFlags_in4
-    Flags(167, 4), // 799 t_cudaGraphicsRegisterFlags_in4
-    Flags(168, 4), // 800 t_cudaGraphicsMapFlags_in4
-    Flags(169, 4), // 801 t_cudaHostAllocFlags_in4
-    Pointer(t_cudaHostAllocFlags_in4, false), // 802 t_P_cudaHostAllocFlags_in4
-    Flags(170, 4), // 803 t_cudaHostRegisterFlags_in4
-    Pointer(t_cudaExternalMemory_t, false), // 804 t_P_cudaExternalMemory_t
-    Enum(171), // 805 t_cudaExternalMemoryHandleType
-    Struct(321), // 806 t_cudaExternalMemoryHandleDesc_handle_win32
-    Union(320), // 807 t_cudaExternalMemoryHandleDesc_handle
-    Struct(318), // 808 t_cudaExternalMemoryHandleDesc
-    Pointer(t_cudaExternalMemoryHandleDesc, true), // 809 t_PC_cudaExternalMemoryHandleDesc
-    Enum(172), // 810 t_cudaExternalSemaphoreHandleType
-    Struct(325), // 811 t_cudaExternalSemaphoreHandleDesc_handle_win32
-    Union(324), // 812 t_cudaExternalSemaphoreHandleDesc_handle
-    Struct(322), // 813 t_cudaExternalSemaphoreHandleDesc
-    Pointer(t_cudaExternalSemaphoreHandleDesc, true), // 814 t_PC_cudaExternalSemaphoreHandleDesc
-    Flags(173, 4), // 815 t_cudaInitDeviceFlags_in4
-    Struct(326), // 816 t_cudaIpcEventHandle_t
-    Pointer(t_cudaIpcEventHandle_t, false), // 817 t_P_cudaIpcEventHandle_t
-    Struct(327), // 818 t_cudaIpcMemHandle_t
-    Pointer(t_cudaIpcMemHandle_t, false), // 819 t_P_cudaIpcMemHandle_t
-    Flags(174, 4), // 820 t_cudaIpcMemFlags_in4
-    Struct(328), // 821 t_cudaLaunchParams
-    Pointer(t_cudaLaunchParams, false), // 822 t_P_cudaLaunchParams
-    Flags(175, 4), // 823 t_cudaCooperativeMultiFlags_in4
-    Struct(330), // 824 t_cudaLaunchAttribute
-    Pointer(t_cudaLaunchAttribute, false), // 825 t_P_cudaLaunchAttribute
-    Struct(329), // 826 t_cudaLaunchConfig_t
-    Pointer(t_cudaLaunchConfig_t, true), // 827 t_PC_cudaLaunchConfig_t
-    Handle(57), // 828 t_cudaLibrary_t
-    Pointer(t_cudaLibrary_t, false), // 829 t_P_cudaLibrary_t
-    Enum(176), // 830 t_cudaJitOption
-    Pointer(t_cudaJitOption, false), // 831 t_P_cudaJitOption
-    Enum(177), // 832 t_cudaLibraryOption
-    Pointer(t_cudaLibraryOption, false), // 833 t_P_cudaLibraryOption
-    Enum(178), // 834 t_cudaJit_Fallback
-    Enum(179), // 835 t_cudaJit_CacheMode
-    Struct(331), // 836 t_cudalibraryHostUniversalFunctionAndDataTable
-    Pointer(t_cudalibraryHostUniversalFunctionAndDataTable, false), // 837 t_P_cudalibraryHostUniversalFunctionAndDataTable
-    Handle(58), // 838 t_cudaLogsCallbackHandle
-    Pointer(t_cudaLogsCallbackHandle, false), // 839 t_P_cudaLogsCallbackHandle
-    Pointer(t_cudaPitchedPtr, false), // 840 t_P_cudaPitchedPtr
-    Flags(180, 4), // 841 t_cudaArrayFlags_in4
-    Flags(181, 4), // 842 t_cudaMemAttachFlags_in4
-    Enum(182), // 843 t_cudaMemoryAdvise
-    Pointer(t_cudaMemLocation, false), // 844 t_P_cudaMemLocation
-    Pointer(t_cudaMemPoolProps, true), // 845 t_PC_cudaMemPoolProps
-    Struct(332), // 846 t_cudaMemPoolPtrExportData
-    Pointer(t_cudaMemPoolPtrExportData, false), // 847 t_P_cudaMemPoolPtrExportData
-    Pointer(t_cudaMemAccessFlags, false), // 848 t_P_cudaMemAccessFlags
-    Enum(183), // 849 t_cudaMemPoolAttr
-    Enum(184), // 850 t_cudaMemRangeAttribute
-    Pointer(t_cudaMemRangeAttribute, false), // 851 t_P_cudaMemRangeAttribute
-    Enum(185), // 852 t_cudaMemcpy3DOperandType
-    Struct(336), // 853 t_cudaMemcpy3DOperand_op_ptr
-    Struct(338), // 854 t_cudaOffset3D
-    Struct(337), // 855 t_cudaMemcpy3DOperand_op_array
-    Union(335), // 856 t_cudaMemcpy3DOperand_op
-    Struct(334), // 857 t_cudaMemcpy3DOperand
-    Struct(333), // 858 t_cudaMemcpy3DBatchOp
-    Pointer(t_cudaMemcpy3DBatchOp, false), // 859 t_P_cudaMemcpy3DBatchOp
-    Struct(339), // 860 t_cudaMemcpy3DPeerParms
-    Pointer(t_cudaMemcpy3DPeerParms, true), // 861 t_PC_cudaMemcpy3DPeerParms
-    Flags(186, 4), // 862 t_cudaOccupancyFlags_in4
-    Enum(187), // 863 t_cudaMemoryType
-    Array(t_i64, 8), // 864 t_A8_i64
-    Union(343), // 865 t_cudaPointerAttributes__1
-    Array(t_i64, 7), // 866 t_A7_i64
-    Struct(340), // 867 t_cudaPointerAttributes
-    Pointer(t_cudaPointerAttributes, false), // 868 t_P_cudaPointerAttributes
-    Enum(188), // 869 t_cudaOutputMode_t
-    Float(8), // 870 t_f64
-    Pointer(t_f64, false), // 871 t_P_f64
-    Pointer(t_cudaExternalSemaphore_t, true), // 872 t_PC_cudaExternalSemaphore_t
-    Struct(346), // 873 t_cudaExternalSemaphoreSignalParams_v1_params_fence
-    Union(347), // 874 t_cudaExternalSemaphoreSignalParams_v1_params_nvSciSync
-    Struct(348), // 875 t_cudaExternalSemaphoreSignalParams_v1_params_keyedMutex
-    Struct(345), // 876 t_cudaExternalSemaphoreSignalParams_v1_params
-    Struct(344), // 877 t_cudaExternalSemaphoreSignalParams_v1
-    Pointer(t_cudaExternalSemaphoreSignalParams_v1, true), // 878 t_PC_cudaExternalSemaphoreSignalParams_v1
-    Enum(189), // 879 t_cudaStreamCaptureMode
-    Struct(349), // 880 t_cudaGraphRecaptureCallbackData
-    Pointer(t_cudaGraphRecaptureCallbackData, false), // 881 t_P_cudaGraphRecaptureCallbackData
-    Enum(190), // 882 t_cudaStreamAttrID
-    Union(350), // 883 t_cudaStreamAttrValue
-    Pointer(t_cudaStreamAttrValue, false), // 884 t_P_cudaStreamAttrValue
-    Enum(191), // 885 t_cudaStreamCaptureStatus
-    Pointer(t_cudaStreamCaptureStatus, false), // 886 t_P_cudaStreamCaptureStatus
-    Pointer(t_PC_cudaGraphNode_t, false), // 887 t_P_PC_cudaGraphNode_t
-    Pointer(t_PC_cudaGraphEdgeData, false), // 888 t_P_PC_cudaGraphEdgeData
-    Pointer(t_cudaStreamFlags_in4, false), // 889 t_P_cudaStreamFlags_in4
-    Pointer(t_cudaStreamAttrValue, true), // 890 t_PC_cudaStreamAttrValue
-    Flags(192, 4), // 891 t_cudaStreamUpdateCaptureDependenciesFlags_in4
-    Flags(193, 4), // 892 t_cudaEventWaitFlags_in4
-    Pointer(t_cudaStreamCaptureMode, false), // 893 t_P_cudaStreamCaptureMode
-    Pointer(t_cudaUserObject_t, false), // 894 t_P_cudaUserObject_t
-    Flags(194, 4), // 895 t_cudaUserObjectFlags_in4
-    Struct(353), // 896 t_cudaExternalSemaphoreWaitParams_v1_params_fence
-    Union(354), // 897 t_cudaExternalSemaphoreWaitParams_v1_params_nvSciSync
-    Struct(355), // 898 t_cudaExternalSemaphoreWaitParams_v1_params_keyedMutex
-    Struct(352), // 899 t_cudaExternalSemaphoreWaitParams_v1_params
-    Struct(351), // 900 t_cudaExternalSemaphoreWaitParams_v1
-    Pointer(t_cudaExternalSemaphoreWaitParams_v1, true), // 901 t_PC_cudaExternalSemaphoreWaitParams_v1
-    Enum(195), // 902 t_cublasStatus_t
-    Status(195), // 903 t_cublasStatus_t_status
-    Handle(59), // 904 t_cublasHandle_t
-    Enum(196), // 905 t_cudaDataType
-    Int { bytes: 1, signed: true }, // 906 t_i8
-    Int { bytes: 2, signed: true }, // 907 t_i16
-    Float(2), // 908 t_f16
-    BFloat16, // 909 t_bf16
-    Array(t_i8, 2), // 910 t_A2_i8
-    Array(t_u8, 2), // 911 t_A2_u8
-    Array(t_i16, 2), // 912 t_A2_i16
-    Array(t_u16, 2), // 913 t_A2_u16
-    Array(t_i64, 2), // 914 t_A2_i64
-    Array(t_u64, 2), // 915 t_A2_u64
-    Array(t_f16, 2), // 916 t_A2_f16
-    Array(t_bf16, 2), // 917 t_A2_bf16
-    Struct(356), // 918 t_float2
-    Struct(357), // 919 t_double2
-    Pointer(t_float2, true), // 920 t_PC_float2
-    Pointer(t_float2, false), // 921 t_P_float2
-    Enum(197), // 922 t_cublasSideMode_t
-    Enum(198), // 923 t_cublasOperation_t
-    Pointer(t_P_float2, false), // 924 t_P_P_float2
-    Pointer(t_PC_float2, false), // 925 t_P_PC_float2
-    Enum(199), // 926 t_cublasFillMode_t
-    Pointer(t_f32, true), // 927 t_PC_f32
-    Pointer(t_cublasHandle_t, false), // 928 t_P_cublasHandle_t
-    Enum(200), // 929 t_cublasDiagType_t
-    Pointer(t_f64, true), // 930 t_PC_f64
-    Pointer(t_P_f64, false), // 931 t_P_P_f64
-    Pointer(t_PC_f64, false), // 932 t_P_PC_f64
-    Pointer(t_cublasOperation_t, true), // 933 t_PC_cublasOperation_t
-    Pointer(t_i64, true), // 934 t_PC_i64
-    Pointer(t_double2, true), // 935 t_PC_double2
-    Enum(201), // 936 t_cublasComputeType_t
-    Enum(202), // 937 t_cublasGemmAlgo_t
-    Enum(203), // 938 t_cublasAtomicsMode_t
-    Pointer(t_cublasAtomicsMode_t, false), // 939 t_P_cublasAtomicsMode_t
-    Enum(204), // 940 t_cudaEmulationSpecialValuesSupport
-    Pointer(t_cudaEmulationSpecialValuesSupport, false), // 941 t_P_cudaEmulationSpecialValuesSupport
-    Enum(205), // 942 t_cublasEmulationStrategy_t
-    Pointer(t_cublasEmulationStrategy_t, false), // 943 t_P_cublasEmulationStrategy_t
-    Pointer(t_P_i32, false), // 944 t_P_P_i32
-    Enum(206), // 945 t_cudaEmulationMantissaControl
-    Pointer(t_cudaEmulationMantissaControl, false), // 946 t_P_cudaEmulationMantissaControl
-    Flags(207, 4), // 947 t_cublasMath_t_in4
-    Pointer(t_cublasMath_t_in4, false), // 948 t_P_cublasMath_t_in4
-    Enum(208), // 949 t_cublasPointerMode_t
-    Pointer(t_cublasPointerMode_t, false), // 950 t_P_cublasPointerMode_t
-    Enum(209), // 951 t_libraryPropertyType
-    Pointer(t_f16, true), // 952 t_PC_f16
-    Pointer(t_PC_f16, false), // 953 t_P_PC_f16
-    Pointer(t_f16, false), // 954 t_P_f16
-    Pointer(t_P_f16, false), // 955 t_P_P_f16
-    Pointer(t_P_f32, false), // 956 t_P_P_f32
-    Pointer(t_i64, false), // 957 t_P_i64
-    Handle(60), // 958 t_cublasLtHandle_t
-    Pointer(t_cublasLtHandle_t, false), // 959 t_P_cublasLtHandle_t
-    Handle(61), // 960 t_cublasLtEmulationDesc_t
-    Pointer(t_cublasLtEmulationDesc_t, false), // 961 t_P_cublasLtEmulationDesc_t
-    Enum(210), // 962 t_cublasLtEmulationDescAttributes_t
-    Handle(62), // 963 t_cublasLtMatrixLayout_t
-    Pointer(t_cublasLtMatrixLayout_t, false), // 964 t_P_cublasLtMatrixLayout_t
-    Handle(63), // 965 t_cublasLtMatmulDesc_t
-    Struct(358), // 966 t_cublasLtMatmulAlgo_t
-    Pointer(t_cublasLtMatmulAlgo_t, true), // 967 t_PC_cublasLtMatmulAlgo_t
-    Enum(211), // 968 t_cublasLtMatmulAlgoCapAttributes_t
-    Flags(212, 4), // 969 t_cublasLtReductionScheme_t_in4
-    Enum(213), // 970 t_cublasLtMatmulTile_t
-    Enum(214), // 971 t_cublasLtMatmulStages_t
-    Flags(215, 4), // 972 t_cublasLtPointerModeMask_t_in4
-    Flags(216, 4), // 973 t_cublasLtEpilogue_t_in4
-    Array(t_i32, 4), // 974 t_A4_i32
-    Struct(359), // 975 t_cublasLtMatmulHeuristicResult_t
-    Pointer(t_cublasLtMatmulHeuristicResult_t, false), // 976 t_P_cublasLtMatmulHeuristicResult_t
-    Enum(217), // 977 t_cublasLtMatmulAlgoConfigAttributes_t
-    Pointer(t_cublasLtMatmulAlgo_t, false), // 978 t_P_cublasLtMatmulAlgo_t
-    Handle(64), // 979 t_cublasLtMatmulPreference_t
-    Pointer(t_cublasLtMatmulDesc_t, false), // 980 t_P_cublasLtMatmulDesc_t
-    Enum(218), // 981 t_cublasLtMatmulDescAttributes_t
-    Enum(219), // 982 t_cublasLtPointerMode_t
-    Enum(220), // 983 t_cublasLtMatmulMatrixScale_t
-    Pointer(t_cublasLtMatmulPreference_t, false), // 984 t_P_cublasLtMatmulPreference_t
-    Enum(221), // 985 t_cublasLtMatmulPreferenceAttributes_t
-    Enum(222), // 986 t_cublasLtMatmulSearch_t
-    Enum(223), // 987 t_cublasLtMatrixLayoutAttribute_t
-    Enum(224), // 988 t_cublasLtOrder_t
-    Enum(225), // 989 t_cublasLtBatchMode_t
-    Enum(226), // 990 t_cublasLtIntegerWidth_t
-    Handle(65), // 991 t_cublasLtMatrixTransformDesc_t
-    Pointer(t_cublasLtMatrixTransformDesc_t, false), // 992 t_P_cublasLtMatrixTransformDesc_t
-    Enum(227), // 993 t_cublasLtMatrixTransformDescAttributes_t
-    Pointer(t_PC_f32, false), // 994 t_P_PC_f32
-    Pointer(t_bf16, true), // 995 t_PC_bf16
-    Pointer(t_PC_bf16, false), // 996 t_P_PC_bf16
-    Pointer(t_bf16, false), // 997 t_P_bf16
-    Pointer(t_P_bf16, false), // 998 t_P_P_bf16
-    Pointer(t_u8, true), // 999 t_PC_u8
-    Pointer(t_u8, false), // 1000 t_P_u8
-    Handle(66), // 1001 t_cublasXtHandle_t
-    Pointer(t_cublasXtHandle_t, false), // 1002 t_P_cublasXtHandle_t
-    Enum(228), // 1003 t_cublasXtPinnedMemMode_t
-    Pointer(t_cublasXtPinnedMemMode_t, false), // 1004 t_P_cublasXtPinnedMemMode_t
-    Enum(229), // 1005 t_cublasXtBlasOp_t
-    Enum(230), // 1006 t_cublasXtOpType_t
-    Pointer(t_double2, false), // 1007 t_P_double2
-    Pointer(t_P_double2, false), // 1008 t_P_P_double2
-    Pointer(t_PC_double2, false), // 1009 t_P_PC_double2
-    Enum(231), // 1010 t_cublasMpStatus_t
-    Status(231), // 1011 t_cublasMpStatus_t_status
-    Handle(67), // 1012 t_cublasMpGrid_t
-    Handle(68), // 1013 t_cublasMpHandle_t
-    Pointer(t_cublasMpHandle_t, false), // 1014 t_P_cublasMpHandle_t
-    Handle(69), // 1015 t_cublasMpMatrixDescriptor_t
-    Handle(70), // 1016 t_ncclComm_t
-    Enum(232), // 1017 t_cublasMpEmulationStrategy_t
-    Pointer(t_cublasMpEmulationStrategy_t, false), // 1018 t_P_cublasMpEmulationStrategy_t
-    Enum(233), // 1019 t_cublasMpGridLayout_t
-    Pointer(t_cublasMpGrid_t, false), // 1020 t_P_cublasMpGrid_t
-    Handle(71), // 1021 t_cublasMpMatmulDescriptor_t
-    Pointer(t_cublasMpMatmulDescriptor_t, false), // 1022 t_P_cublasMpMatmulDescriptor_t
-    Enum(234), // 1023 t_cublasMpMatmulDescriptorAttribute_t
-    Enum(235), // 1024 t_cublasMpMatmulAlgoType_t
-    Enum(236), // 1025 t_cublasMpMatmulEpilogue_t
-    Enum(237), // 1026 t_cublasMpMatmulMatrixScale_t
-    Enum(238), // 1027 t_cublasMpResultScheme_t
-    Pointer(t_cublasMpMatrixDescriptor_t, false), // 1028 t_P_cublasMpMatrixDescriptor_t
-    Enum(239), // 1029 t_cudnnStatus_t
-    Status(239), // 1030 t_cudnnStatus_t_status
-    Handle(72), // 1031 t_cudnnHandle_t
-    Handle(73), // 1032 t_cudnnActivationDescriptor_t
-    Handle(74), // 1033 t_cudnnTensorDescriptor_t
-    Enum(240), // 1034 t_cudnnDataType_t
-    Enum(241), // 1035 t_cudnnBackendDescriptorType_t
-    Handle(75), // 1036 t_cudnnBackendDescriptor_t
-    Pointer(t_cudnnBackendDescriptor_t, false), // 1037 t_P_cudnnBackendDescriptor_t
-    Enum(242), // 1038 t_cudnnBackendAttributeName_t
-    Enum(243), // 1039 t_cudnnBackendAttributeType_t
-    Enum(244), // 1040 t_cudnnConvolutionMode_t
-    Enum(245), // 1041 t_cudnnBackendHeurMode_t
-    Enum(246), // 1042 t_cudnnBackendKnobType_t
-    Enum(247), // 1043 t_cudnnNanPropagation_t
-    Enum(248), // 1044 t_cudnnBackendNumericalNote_t
-    Enum(249), // 1045 t_cudnnBackendLayoutType_t
-    Enum(250), // 1046 t_cudnnPointwiseMode_t
-    Enum(251), // 1047 t_cudnnGenStatsMode_t
-    Enum(252), // 1048 t_cudnnBnFinalizeStatsMode_t
-    Enum(253), // 1049 t_cudnnReduceTensorOp_t
-    Enum(254), // 1050 t_cudnnBackendBehaviorNote_t
-    Enum(255), // 1051 t_cudnnBackendTensorReordering_t
-    Enum(256), // 1052 t_cudnnResampleMode_t
-    Enum(257), // 1053 t_cudnnPaddingMode_t
-    Enum(258), // 1054 t_cudnnSignalMode_t
-    Struct(360), // 1055 t_cudnnFraction_t
-    Enum(259), // 1056 t_cudnnBackendNormMode_t
-    Enum(260), // 1057 t_cudnnBackendNormFwdPhase_t
-    Enum(261), // 1058 t_cudnnRngDistribution_t
-    Enum(262), // 1059 t_cudnnMoeGroupedMatmulMode_t
-    Enum(263), // 1060 t_cudnnBackendReshapeMode_t
-    Enum(264), // 1061 t_cudnnBackendOperationGraphMode_t
-    Enum(265), // 1062 t_cudnnCudaGraphRetention_t
-    Enum(266), // 1063 t_cudnnBatchNormMode_t
-    Enum(267), // 1064 t_cudnnBatchNormOps_t
-    Handle(76), // 1065 t_cudnnRNNDescriptor_t
-    Enum(268), // 1066 t_cudnnCTCLossAlgo_t
-    Handle(77), // 1067 t_cudnnCTCLossDescriptor_t
-    Enum(269), // 1068 t_cudnnCausalConv1dActivation_t
-    Handle(78), // 1069 t_cudnnFilterDescriptor_t
-    Handle(79), // 1070 t_cudnnConvolutionDescriptor_t
-    Enum(270), // 1071 t_cudnnConvolutionBwdDataAlgo_t
-    Enum(271), // 1072 t_cudnnConvolutionBwdFilterAlgo_t
-    Enum(272), // 1073 t_cudnnConvolutionFwdAlgo_t
-    Handle(80), // 1074 t_cudnnAlgorithmDescriptor_t
-    Pointer(t_cudnnHandle_t, false), // 1075 t_P_cudnnHandle_t
-    Pointer(t_cudnnActivationDescriptor_t, false), // 1076 t_P_cudnnActivationDescriptor_t
-    Pointer(t_cudnnAlgorithmDescriptor_t, false), // 1077 t_P_cudnnAlgorithmDescriptor_t
-    Handle(81), // 1078 t_cudnnAlgorithmPerformance_t
-    Pointer(t_cudnnAlgorithmPerformance_t, false), // 1079 t_P_cudnnAlgorithmPerformance_t
-    Handle(82), // 1080 t_cudnnAttnDescriptor_t
-    Pointer(t_cudnnAttnDescriptor_t, false), // 1081 t_P_cudnnAttnDescriptor_t
-    Pointer(t_cudnnCTCLossDescriptor_t, false), // 1082 t_P_cudnnCTCLossDescriptor_t
-    Pointer(t_cudnnConvolutionDescriptor_t, false), // 1083 t_P_cudnnConvolutionDescriptor_t
-    Handle(83), // 1084 t_cudnnDropoutDescriptor_t
-    Pointer(t_cudnnDropoutDescriptor_t, false), // 1085 t_P_cudnnDropoutDescriptor_t
-    Pointer(t_cudnnFilterDescriptor_t, false), // 1086 t_P_cudnnFilterDescriptor_t
-    Handle(84), // 1087 t_cudnnFusedOpsConstParamPack_t
-    Pointer(t_cudnnFusedOpsConstParamPack_t, false), // 1088 t_P_cudnnFusedOpsConstParamPack_t
-    Enum(273), // 1089 t_cudnnFusedOps_t
-    Handle(85), // 1090 t_cudnnFusedOpsPlan_t
-    Pointer(t_cudnnFusedOpsPlan_t, false), // 1091 t_P_cudnnFusedOpsPlan_t
-    Handle(86), // 1092 t_cudnnFusedOpsVariantParamPack_t
-    Pointer(t_cudnnFusedOpsVariantParamPack_t, false), // 1093 t_P_cudnnFusedOpsVariantParamPack_t
-    Handle(87), // 1094 t_cudnnLRNDescriptor_t
-    Pointer(t_cudnnLRNDescriptor_t, false), // 1095 t_P_cudnnLRNDescriptor_t
-    Handle(88), // 1096 t_cudnnOpTensorDescriptor_t
-    Pointer(t_cudnnOpTensorDescriptor_t, false), // 1097 t_P_cudnnOpTensorDescriptor_t
-    Handle(89), // 1098 t_cudnnPersistentRNNPlan_t
-    Pointer(t_cudnnPersistentRNNPlan_t, false), // 1099 t_P_cudnnPersistentRNNPlan_t
-    Handle(90), // 1100 t_cudnnPoolingDescriptor_t
-    Pointer(t_cudnnPoolingDescriptor_t, false), // 1101 t_P_cudnnPoolingDescriptor_t
-    Handle(91), // 1102 t_cudnnRNNDataDescriptor_t
-    Pointer(t_cudnnRNNDataDescriptor_t, false), // 1103 t_P_cudnnRNNDataDescriptor_t
-    Pointer(t_cudnnRNNDescriptor_t, false), // 1104 t_P_cudnnRNNDescriptor_t
-    Handle(92), // 1105 t_cudnnReduceTensorDescriptor_t
-    Pointer(t_cudnnReduceTensorDescriptor_t, false), // 1106 t_P_cudnnReduceTensorDescriptor_t
-    Handle(93), // 1107 t_cudnnSeqDataDescriptor_t
-    Pointer(t_cudnnSeqDataDescriptor_t, false), // 1108 t_P_cudnnSeqDataDescriptor_t
-    Handle(94), // 1109 t_cudnnSpatialTransformerDescriptor_t
-    Pointer(t_cudnnSpatialTransformerDescriptor_t, false), // 1110 t_P_cudnnSpatialTransformerDescriptor_t
-    Pointer(t_cudnnTensorDescriptor_t, false), // 1111 t_P_cudnnTensorDescriptor_t
-    Handle(95), // 1112 t_cudnnTensorTransformDescriptor_t
-    Pointer(t_cudnnTensorTransformDescriptor_t, false), // 1113 t_P_cudnnTensorTransformDescriptor_t
-    Enum(274), // 1114 t_cudnnNormMode_t
-    Enum(275), // 1115 t_cudnnDivNormMode_t
-    Enum(276), // 1116 t_cudnnDeterminism_t
-    Enum(277), // 1117 t_cudnnMathType_t
-    Struct(361), // 1118 t_cudnnConvolutionBwdDataAlgoPerf_t
-    Pointer(t_cudnnConvolutionBwdDataAlgoPerf_t, false), // 1119 t_P_cudnnConvolutionBwdDataAlgoPerf_t
-    Struct(362), // 1120 t_cudnnConvolutionBwdFilterAlgoPerf_t
-    Pointer(t_cudnnConvolutionBwdFilterAlgoPerf_t, false), // 1121 t_P_cudnnConvolutionBwdFilterAlgoPerf_t
-    Struct(363), // 1122 t_cudnnConvolutionFwdAlgoPerf_t
-    Pointer(t_cudnnConvolutionFwdAlgoPerf_t, false), // 1123 t_P_cudnnConvolutionFwdAlgoPerf_t
-    Pointer(t_cudnnTensorDescriptor_t, true), // 1124 t_PC_cudnnTensorDescriptor_t
-    Enum(278), // 1125 t_cudnnActivationMode_t
-    Pointer(t_cudnnActivationMode_t, false), // 1126 t_P_cudnnActivationMode_t
-    Pointer(t_cudnnNanPropagation_t, false), // 1127 t_P_cudnnNanPropagation_t
-    Enum(279), // 1128 t_cudnnRNNAlgo_t
-    Union(365), // 1129 t_Algorithm
-    Struct(364), // 1130 t_cudnnAlgorithm_t
-    Pointer(t_cudnnAlgorithm_t, false), // 1131 t_P_cudnnAlgorithm_t
-    Pointer(t_cudnnStatus_t, false), // 1132 t_P_cudnnStatus_t
-    Flags(280, 4), // 1133 t_cudnnAttnMode_in4
-    Pointer(t_cudnnAttnMode_in4, false), // 1134 t_P_cudnnAttnMode_in4
-    Pointer(t_cudnnDataType_t, false), // 1135 t_P_cudnnDataType_t
-    Pointer(t_cudnnMathType_t, false), // 1136 t_P_cudnnMathType_t
-    Enum(281), // 1137 t_cudnnLossNormalizationMode_t
-    Pointer(t_cudnnLossNormalizationMode_t, false), // 1138 t_P_cudnnLossNormalizationMode_t
-    Enum(282), // 1139 t_cudnnCTCGradMode_t
-    Pointer(t_cudnnCTCGradMode_t, false), // 1140 t_P_cudnnCTCGradMode_t
-    Flags(283, 4), // 1141 t_cudnnCallbackMask_in4
-    Pointer(t_cudnnCallbackMask_in4, false), // 1142 t_P_cudnnCallbackMask_in4
-    Pointer(t_cudnnConvolutionMode_t, false), // 1143 t_P_cudnnConvolutionMode_t
-    Enum(284), // 1144 t_cudnnReorderType_t
-    Pointer(t_cudnnReorderType_t, false), // 1145 t_P_cudnnReorderType_t
-    Enum(285), // 1146 t_cudnnTensorFormat_t
-    Pointer(t_cudnnTensorFormat_t, false), // 1147 t_P_cudnnTensorFormat_t
-    Enum(286), // 1148 t_cudnnFusedOpsConstParamLabel_t
-    Enum(287), // 1149 t_cudnnFusedOpsVariantParamLabel_t
-    Enum(288), // 1150 t_cudnnMultiHeadAttnWeightKind_t
-    Enum(289), // 1151 t_cudnnNormOps_t
-    Enum(290), // 1152 t_cudnnNormAlgo_t
-    Enum(291), // 1153 t_cudnnOpTensorOp_t
-    Pointer(t_cudnnOpTensorOp_t, false), // 1154 t_P_cudnnOpTensorOp_t
-    Enum(292), // 1155 t_cudnnPoolingMode_t
-    Pointer(t_cudnnPoolingMode_t, false), // 1156 t_P_cudnnPoolingMode_t
-    Enum(293), // 1157 t_cudnnRNNBiasMode_t
-    Pointer(t_cudnnRNNBiasMode_t, false), // 1158 t_P_cudnnRNNBiasMode_t
-    Enum(294), // 1159 t_cudnnRNNDataLayout_t
-    Pointer(t_cudnnRNNDataLayout_t, false), // 1160 t_P_cudnnRNNDataLayout_t
-    Enum(295), // 1161 t_cudnnRNNInputMode_t
-    Pointer(t_cudnnRNNInputMode_t, false), // 1162 t_P_cudnnRNNInputMode_t
-    Enum(296), // 1163 t_cudnnDirectionMode_t
-    Pointer(t_cudnnDirectionMode_t, false), // 1164 t_P_cudnnDirectionMode_t
-    Enum(297), // 1165 t_cudnnRNNMode_t
-    Pointer(t_cudnnRNNMode_t, false), // 1166 t_P_cudnnRNNMode_t
-    Pointer(t_cudnnRNNAlgo_t, false), // 1167 t_P_cudnnRNNAlgo_t
-    Flags(298, 4), // 1168 t_cudnnRNNPaddedIO_in4
-    Pointer(t_cudnnRNNPaddedIO_in4, false), // 1169 t_P_cudnnRNNPaddedIO_in4
-    Enum(299), // 1170 t_cudnnForwardMode_t
-    Pointer(t_cudnnReduceTensorOp_t, false), // 1171 t_P_cudnnReduceTensorOp_t
-    Enum(300), // 1172 t_cudnnReduceTensorIndices_t
-    Pointer(t_cudnnReduceTensorIndices_t, false), // 1173 t_P_cudnnReduceTensorIndices_t
-    Enum(301), // 1174 t_cudnnIndicesType_t
-    Pointer(t_cudnnIndicesType_t, false), // 1175 t_P_cudnnIndicesType_t
-    Enum(302), // 1176 t_cudnnSeqDataAxis_t
-    Pointer(t_cudnnSeqDataAxis_t, false), // 1177 t_P_cudnnSeqDataAxis_t
-    Enum(303), // 1178 t_cudnnFoldingDirection_t
-    Pointer(t_cudnnFoldingDirection_t, false), // 1179 t_P_cudnnFoldingDirection_t
-    Struct(366), // 1180 t_cudnnGnnCscGraph_t
-    Pointer(t_cudnnGnnCscGraph_t, true), // 1181 t_PC_cudnnGnnCscGraph_t
-    Enum(304), // 1182 t_cudnnGnnAggOp_t
-    Enum(305), // 1183 t_cudnnGnnActivationOp_t
-    Struct(367), // 1184 t_cudnnGnnMhaParams_t
-    Pointer(t_cudnnGnnMhaParams_t, true), // 1185 t_PC_cudnnGnnMhaParams_t
-    Enum(306), // 1186 t_cudnnLRNMode_t
-    Enum(307), // 1187 t_cudnnWgradMode_t
-    Enum(308), // 1188 t_cudnnErrQueryMode_t
-    Enum(309), // 1189 t_cudnnRNNClipMode_t
-    Pointer(t_cudnnRNNClipMode_t, false), // 1190 t_P_cudnnRNNClipMode_t
-    Pointer(t_cudnnSeqDataAxis_t, true), // 1191 t_PC_cudnnSeqDataAxis_t
-    Enum(310), // 1192 t_cudnnSamplerType_t
-    Enum(311), // 1193 t_cudnnSoftmaxAlgorithm_t
-    Enum(312), // 1194 t_cudnnSoftmaxMode_t
-    Enum(313), // 1195 t_cudssStatus_t
-    Status(313), // 1196 t_cudssStatus_t_status
-    Handle(96), // 1197 t_cudssConfig_t
-    Pointer(t_cudssConfig_t, false), // 1198 t_P_cudssConfig_t
-    Enum(314), // 1199 t_cudssConfigParam_t
-    Enum(315), // 1200 t_cudssReorderingAlg_t
-    Enum(316), // 1201 t_cudssFactorizationAlg_t
-    Enum(317), // 1202 t_cudssSolveAlg_t
-    Enum(318), // 1203 t_cudssMatchingAlg_t
-    Enum(319), // 1204 t_cudssSolveMode_t
-    Enum(320), // 1205 t_cudssPivotType_t
-    Enum(321), // 1206 t_cudssPivotEpsilonAlg_t
-    Enum(322), // 1207 t_cudssDowncastFactorsMode_t
-    Handle(97), // 1208 t_cudssHandle_t
-    Pointer(t_cudssHandle_t, false), // 1209 t_P_cudssHandle_t
-    Handle(98), // 1210 t_cudssData_t
-    Pointer(t_cudssData_t, false), // 1211 t_P_cudssData_t
-    Enum(323), // 1212 t_cudssDataParam_t
-    Array(t_i64, 16), // 1213 t_A16_i64
-    Array(t_i64, 3), // 1214 t_A3_i64
-    Flags(324, 4), // 1215 t_cudssPhase_t_in4
-    Handle(99), // 1216 t_cudssMatrix_t
-    Struct(368), // 1217 t_cudssDeviceMemHandler_t
-    Pointer(t_cudssDeviceMemHandler_t, false), // 1218 t_P_cudssDeviceMemHandler_t
-    Struct(369), // 1219 t_cudssPinnedMemHandler_t
-    Pointer(t_cudssPinnedMemHandler_t, false), // 1220 t_P_cudssPinnedMemHandler_t
-    Pointer(t_cudssMatrix_t, false), // 1221 t_P_cudssMatrix_t
-    Enum(325), // 1222 t_cudssMatrixType_t
-    Enum(326), // 1223 t_cudssMatrixViewType_t
-    Enum(327), // 1224 t_cudssIndexBase_t
-    Enum(328), // 1225 t_cudssLayout_t
-    Pointer(t_P_P_void, false), // 1226 t_P_P_P_void
-    Pointer(t_cudaDataType, false), // 1227 t_P_cudaDataType
-    Pointer(t_cudssMatrixType_t, false), // 1228 t_P_cudssMatrixType_t
-    Pointer(t_cudssMatrixViewType_t, false), // 1229 t_P_cudssMatrixViewType_t
-    Pointer(t_cudssIndexBase_t, false), // 1230 t_P_cudssIndexBase_t
-    Pointer(t_cudssLayout_t, false), // 1231 t_P_cudssLayout_t
-    Flags(329, 4), // 1232 t_cudssMatrixFormat_t_in4
-    Pointer(t_cudssMatrixFormat_t_in4, false), // 1233 t_P_cudssMatrixFormat_t_in4
-    Pointer(t_cudssDeviceMemHandler_t, true), // 1234 t_PC_cudssDeviceMemHandler_t
-    Pointer(t_cudaStream_t, true), // 1235 t_PC_cudaStream_t
-    Pointer(t_cudssPinnedMemHandler_t, true), // 1236 t_PC_cudssPinnedMemHandler_t
-    Enum(330), // 1237 t_cudssStatus_t_
-    Status(330), // 1238 t_cudssStatus_t_status_
-    Handle(100), // 1239 t_cudssConfig_t_
-    Pointer(t_cudssConfig_t_, false), // 1240 t_P_cudssConfig_t_
-    Enum(331), // 1241 t_cudssConfigParam_t_
-    Enum(332), // 1242 t_cudssAlgType_t
-    Enum(333), // 1243 t_cudssPivotType_t_
-    Handle(101), // 1244 t_cudssHandle_t_
-    Pointer(t_cudssHandle_t_, false), // 1245 t_P_cudssHandle_t_
-    Handle(102), // 1246 t_cudssData_t_
-    Pointer(t_cudssData_t_, false), // 1247 t_P_cudssData_t_
-    Enum(334), // 1248 t_cudssDataParam_t_
-    Flags(335, 4), // 1249 t_cudssPhase_t_in4_
-    Handle(103), // 1250 t_cudssMatrix_t_
-    Struct(370), // 1251 t_cudssDeviceMemHandler_t_
-    Pointer(t_cudssDeviceMemHandler_t_, false), // 1252 t_P_cudssDeviceMemHandler_t_
-    Pointer(t_cudssMatrix_t_, false), // 1253 t_P_cudssMatrix_t_
-    Enum(336), // 1254 t_cudssMatrixType_t_
-    Enum(337), // 1255 t_cudssMatrixViewType_t_
-    Enum(338), // 1256 t_cudssIndexBase_t_
-    Enum(339), // 1257 t_cudssLayout_t_
-    Pointer(t_cudssMatrixType_t_, false), // 1258 t_P_cudssMatrixType_t_
-    Pointer(t_cudssMatrixViewType_t_, false), // 1259 t_P_cudssMatrixViewType_t_
-    Pointer(t_cudssIndexBase_t_, false), // 1260 t_P_cudssIndexBase_t_
-    Pointer(t_cudssLayout_t_, false), // 1261 t_P_cudssLayout_t_
-    Flags(340, 4), // 1262 t_cudssMatrixFormat_t_in4_
-    Pointer(t_cudssMatrixFormat_t_in4_, false), // 1263 t_P_cudssMatrixFormat_t_in4_
-    Pointer(t_cudssDeviceMemHandler_t_, true), // 1264 t_PC_cudssDeviceMemHandler_t_
-    Enum(341), // 1265 t_cufftResult
-    Status(341), // 1266 t_cufftResult_status
-    Handle(104), // 1267 t_cufftHandle
-    Pointer(t_cufftHandle, false), // 1268 t_P_cufftHandle
-    Enum(342), // 1269 t_cufftType
-    Enum(343), // 1270 t_cufftDirection
-    Enum(344), // 1271 t_cufftProperty
-    Enum(345), // 1272 t_cufftXtCallbackType
-    Array(t_i32, 64), // 1273 t_A64_i32
-    Array(t_P_void, 64), // 1274 t_A64_P_void
-    Array(t_u64, 64), // 1275 t_A64_u64
-    Struct(372), // 1276 t_cudaXtDesc
-    Pointer(t_cudaXtDesc, false), // 1277 t_P_cudaXtDesc
-    Enum(346), // 1278 t_libFormat
-    Struct(371), // 1279 t_cudaLibXtDesc
-    Pointer(t_cudaLibXtDesc, false), // 1280 t_P_cudaLibXtDesc
-    Handle(105), // 1281 t_cudaLibXtDescPointer
-    Pointer(t_P_cudaLibXtDesc, false), // 1282 t_P_P_cudaLibXtDesc
-    Pointer(t_cudaLibXtDescPointer, false), // 1283 t_P_cudaLibXtDescPointer
-    Enum(347), // 1284 t_cufftXtSubFormat
-    Enum(348), // 1285 t_cufftXtCopyType
-    Enum(349), // 1286 t_cufftXtQueryType
-    Struct(373), // 1287 t_cufftXt1dFactors
-    Array(t_u64, 3), // 1288 t_A3_u64
-    Struct(374), // 1289 t_cufftBox3d
-    Pointer(t_cufftBox3d, true), // 1290 t_PC_cufftBox3d
-    Enum(350), // 1291 t_cufftXtWorkAreaPolicy
-    Handle(106), // 1292 t_fftw_plan
-    Array(t_f64, 2), // 1293 t_A2_f64
-    Pointer(t_A2_f64, false), // 1294 t_P_A2_f64
-    Enum(351), // 1295 t_fftwSign
-    Struct(375), // 1296 t_fftwf_iodim64
-    Pointer(t_fftwf_iodim64, true), // 1297 t_PC_fftwf_iodim64
-    Struct(376), // 1298 t_fftwf_iodim
-    Pointer(t_fftwf_iodim, true), // 1299 t_PC_fftwf_iodim
-    Handle(107), // 1300 t_fftwf_plan
-    Array(t_f32, 2), // 1301 t_A2_f32
-    Pointer(t_A2_f32, false), // 1302 t_P_A2_f32
-    Enum(352), // 1303 t_CUfileOpError
-    Struct(377), // 1304 t_CUfileError_t
-    Handle(108), // 1305 t_CUfileBatchHandle_t
-    Flags(353, 4), // 1306 t_CUfileStatus_t_in4
-    Struct(378), // 1307 t_CUfileIOEvents_t
-    Pointer(t_CUfileIOEvents_t, false), // 1308 t_P_CUfileIOEvents_t
-    Pointer(t_CUfileBatchHandle_t, false), // 1309 t_P_CUfileBatchHandle_t
-    Enum(354), // 1310 t_CUfileBatchMode_t
-    Struct(381), // 1311 t_CUfileIOParams_t_u_batch
-    Union(380), // 1312 t_CUfileIOParams_t_u
-    Handle(109), // 1313 t_CUfileHandle_t
-    Enum(355), // 1314 t_CUfileOpcode_t
-    Struct(379), // 1315 t_CUfileIOParams_t
-    Pointer(t_CUfileIOParams_t, false), // 1316 t_P_CUfileIOParams_t
-    Flags(356, 4), // 1317 t_cuFileRdmaFlags_in4
-    Flags(357, 4), // 1318 t_CUfileDriverStatusFlags_t_in4
-    Flags(358, 4), // 1319 t_CUfileP2PFlags_t_in4
-    Pointer(t_CUfileP2PFlags_t_in4, false), // 1320 t_P_CUfileP2PFlags_t_in4
-    Struct(383), // 1321 t_CUfileDrvProps_t_nvfs
-    Struct(382), // 1322 t_CUfileDrvProps_t
-    Pointer(t_CUfileDrvProps_t, false), // 1323 t_P_CUfileDrvProps_t
-    Enum(359), // 1324 t_CUFileBoolConfigParameter_t
-    Pointer(t_bool1, false), // 1325 t_P_bool1
-    Enum(360), // 1326 t_CUFileSizeTConfigParameter_t
-    Enum(361), // 1327 t_CUFileStringConfigParameter_t
-    Struct(385), // 1328 t_CUfileOpCounter_t
-    Struct(384), // 1329 t_CUfileStatsLevel1_t
-    Pointer(t_CUfileStatsLevel1_t, false), // 1330 t_P_CUfileStatsLevel1_t
-    Array(t_u64, 32), // 1331 t_A32_u64
-    Struct(386), // 1332 t_CUfileStatsLevel2_t
-    Pointer(t_CUfileStatsLevel2_t, false), // 1333 t_P_CUfileStatsLevel2_t
-    Array(t_char, 16), // 1334 t_A16_char
-    Array(t_u8, 16), // 1335 t_A16_u8
-    Struct(388), // 1336 t_CUfilePerGpuStats_t
-    Array(t_CUfilePerGpuStats_t, 16), // 1337 t_A16_CUfilePerGpuStats_t
-    Struct(387), // 1338 t_CUfileStatsLevel3_t
-    Pointer(t_CUfileStatsLevel3_t, false), // 1339 t_P_CUfileStatsLevel3_t
-    Pointer(t_CUfileHandle_t, false), // 1340 t_P_CUfileHandle_t
-    Enum(362), // 1341 t_CUfileFileHandleType
-    Union(390), // 1342 t_CUfileDescr_t_handle
-    Struct(391), // 1343 t_CUfileFSOps_t
-    Pointer(t_CUfileFSOps_t, true), // 1344 t_PC_CUfileFSOps_t
-    Struct(389), // 1345 t_CUfileDescr_t
-    Pointer(t_CUfileDescr_t, false), // 1346 t_P_CUfileDescr_t
-    Struct(392), // 1347 t_CUfileIOVec_t
-    Pointer(t_CUfileIOVec_t, true), // 1348 t_PC_CUfileIOVec_t
-    Flags(363, 4), // 1349 t_cuFileStreamFlags_in4
-    Enum(364), // 1350 t_curandStatus_t
-    Status(364), // 1351 t_curandStatus_t_status
-    Handle(110), // 1352 t_curandGenerator_t
-    Pointer(t_curandGenerator_t, false), // 1353 t_P_curandGenerator_t
-    Enum(365), // 1354 t_curandRngType_t
-    Handle(111), // 1355 t_curandDiscreteDistribution_t
-    Pointer(t_curandDiscreteDistribution_t, false), // 1356 t_P_curandDiscreteDistribution_t
-    Enum(366), // 1357 t_curandMethod_t
-    Array(t_u32, 32), // 1358 t_A32_u32
-    Pointer(t_A32_u32, false), // 1359 t_P_A32_u32
-    Pointer(t_P_A32_u32, false), // 1360 t_P_P_A32_u32
-    Enum(367), // 1361 t_curandDirectionVectorSet_t
-    Pointer(t_A64_u64, false), // 1362 t_P_A64_u64
-    Pointer(t_P_A64_u64, false), // 1363 t_P_P_A64_u64
-    Pointer(t_P_u32, false), // 1364 t_P_P_u32
-    Pointer(t_P_u64, false), // 1365 t_P_P_u64
-    Enum(368), // 1366 t_curandOrdering_t
-    Enum(369), // 1367 t_cusolverStatus_t
-    Status(369), // 1368 t_cusolverStatus_t_status
-    Handle(112), // 1369 t_cusolverDnHandle_t
-    Enum(370), // 1370 t_cusolverEigMode_t
-    Handle(113), // 1371 t_gesvdjInfo_t
-    Enum(371), // 1372 t_cusolverEigRange_t
-    Handle(114), // 1373 t_syevjInfo_t
-    Enum(372), // 1374 t_cusolverEigType_t
-    Pointer(t_cusolverDnHandle_t, false), // 1375 t_P_cusolverDnHandle_t
-    Pointer(t_gesvdjInfo_t, false), // 1376 t_P_gesvdjInfo_t
-    Handle(115), // 1377 t_cusolverDnParams_t
-    Pointer(t_cusolverDnParams_t, false), // 1378 t_P_cusolverDnParams_t
-    Pointer(t_syevjInfo_t, false), // 1379 t_P_syevjInfo_t
-    Enum(373), // 1380 t_cusolverDeterministicMode_t
-    Pointer(t_cusolverDeterministicMode_t, false), // 1381 t_P_cusolverDeterministicMode_t
-    Enum(374), // 1382 t_cudaEmulationStrategy
-    Pointer(t_cudaEmulationStrategy, false), // 1383 t_P_cudaEmulationStrategy
-    Enum(375), // 1384 t_cusolverMathMode_t
-    Pointer(t_cusolverMathMode_t, false), // 1385 t_P_cusolverMathMode_t
-    Handle(116), // 1386 t_cusolverDnIRSInfos_t
-    Pointer(t_cusolverDnIRSInfos_t, false), // 1387 t_P_cusolverDnIRSInfos_t
-    Handle(117), // 1388 t_cusolverDnIRSParams_t
-    Pointer(t_cusolverDnIRSParams_t, false), // 1389 t_P_cusolverDnIRSParams_t
-    Enum(376), // 1390 t_cusolverIRSRefinement_t
-    Enum(377), // 1391 t_cusolverPrecType_t
-    Enum(378), // 1392 t_cusolverDnFunction_t
-    Enum(379), // 1393 t_cusolverAlgMode_t
-    Enum(380), // 1394 t_cusolverDirectMode_t
-    Enum(381), // 1395 t_cusolverStorevMode_t
-    Enum(382), // 1396 t_cusolverEigComp_t
-    Handle(118), // 1397 t_cusolverMgHandle_t
-    Pointer(t_cusolverMgHandle_t, false), // 1398 t_P_cusolverMgHandle_t
-    Handle(119), // 1399 t_cudaLibMgGrid_t
-    Pointer(t_cudaLibMgGrid_t, false), // 1400 t_P_cudaLibMgGrid_t
-    Enum(383), // 1401 t_cusolverMgGridMapping_t
-    Handle(120), // 1402 t_cudaLibMgMatrixDesc_t
-    Pointer(t_cudaLibMgMatrixDesc_t, false), // 1403 t_P_cudaLibMgMatrixDesc_t
-    Handle(121), // 1404 t_cusolverRfHandle_t
-    Pointer(t_cusolverRfHandle_t, false), // 1405 t_P_cusolverRfHandle_t
-    Enum(384), // 1406 t_cusolverRfFactorization_t
-    Pointer(t_cusolverRfFactorization_t, false), // 1407 t_P_cusolverRfFactorization_t
-    Enum(385), // 1408 t_cusolverRfTriangularSolve_t
-    Pointer(t_cusolverRfTriangularSolve_t, false), // 1409 t_P_cusolverRfTriangularSolve_t
-    Enum(386), // 1410 t_cusolverRfMatrixFormat_t
-    Pointer(t_cusolverRfMatrixFormat_t, false), // 1411 t_P_cusolverRfMatrixFormat_t
-    Enum(387), // 1412 t_cusolverRfUnitDiagonal_t
-    Pointer(t_cusolverRfUnitDiagonal_t, false), // 1413 t_P_cusolverRfUnitDiagonal_t
-    Enum(388), // 1414 t_cusolverRfNumericBoostReport_t
-    Pointer(t_cusolverRfNumericBoostReport_t, false), // 1415 t_P_cusolverRfNumericBoostReport_t
-    Enum(389), // 1416 t_cusolverRfResetValuesFastMode_t
-    Pointer(t_cusolverRfResetValuesFastMode_t, false), // 1417 t_P_cusolverRfResetValuesFastMode_t
-    Handle(122), // 1418 t_cusolverSpHandle_t
-    Handle(123), // 1419 t_cusparseMatDescr_t
-    Handle(124), // 1420 t_csrcholInfo_t
-    Handle(125), // 1421 t_csrcholInfoHost_t
-    Handle(126), // 1422 t_csrluInfoHost_t
-    Handle(127), // 1423 t_csrqrInfo_t
-    Handle(128), // 1424 t_csrqrInfoHost_t
-    Pointer(t_cusolverSpHandle_t, false), // 1425 t_P_cusolverSpHandle_t
-    Pointer(t_csrcholInfo_t, false), // 1426 t_P_csrcholInfo_t
-    Pointer(t_csrcholInfoHost_t, false), // 1427 t_P_csrcholInfoHost_t
-    Pointer(t_csrluInfoHost_t, false), // 1428 t_P_csrluInfoHost_t
-    Pointer(t_csrqrInfo_t, false), // 1429 t_P_csrqrInfo_t
-    Pointer(t_csrqrInfoHost_t, false), // 1430 t_P_csrqrInfoHost_t
-    Handle(129), // 1431 t_cusolverMpGrid_t
-    Handle(130), // 1432 t_cusolverMpHandle_t
-    Pointer(t_cusolverMpHandle_t, false), // 1433 t_P_cusolverMpHandle_t
-    Pointer(t_cusolverMpGrid_t, false), // 1434 t_P_cusolverMpGrid_t
-    Enum(390), // 1435 t_cusolverMpGridMapping_t
-    Handle(131), // 1436 t_cusolverMpMatrixDescriptor_t
-    Pointer(t_cusolverMpMatrixDescriptor_t, false), // 1437 t_P_cusolverMpMatrixDescriptor_t
-    Handle(132), // 1438 t_cusolverMpGesvdDescriptor_t
-    Pointer(t_cusolverMpGesvdDescriptor_t, false), // 1439 t_P_cusolverMpGesvdDescriptor_t
-    Enum(391), // 1440 t_cusolverMpGesvdDescriptorAttribute_t
-    Handle(133), // 1441 t_cusolverMpNewtonSchulzDescriptor_t
-    Pointer(t_cusolverMpNewtonSchulzDescriptor_t, false), // 1442 t_P_cusolverMpNewtonSchulzDescriptor_t
-    Enum(392), // 1443 t_cusolverMpNewtonSchulzDescriptorAttribute_t
-    Handle(134), // 1444 t_cusolverMpPolarDescriptor_t
-    Pointer(t_cusolverMpPolarDescriptor_t, false), // 1445 t_P_cusolverMpPolarDescriptor_t
-    Enum(393), // 1446 t_cusolverMpPolarDescriptorAttribute_t
-    Enum(394), // 1447 t_cusparseStatus_t
-    Status(394), // 1448 t_cusparseStatus_t_status
-    Handle(135), // 1449 t_cusparseHandle_t
-    Handle(136), // 1450 t_cusparseSpVecDescr_t
-    Handle(137), // 1451 t_cusparseDnVecDescr_t
-    Handle(138), // 1452 t_cusparseConstSpVecDescr_t
-    Handle(139), // 1453 t_cusparseSpMatDescr_t
-    Enum(395), // 1454 t_cusparseIndexType_t
-    Pointer(t_cusparseIndexType_t, false), // 1455 t_P_cusparseIndexType_t
-    Enum(396), // 1456 t_cusparseIndexBase_t
-    Pointer(t_cusparseIndexBase_t, false), // 1457 t_P_cusparseIndexBase_t
-    Enum(397), // 1458 t_cusparseDirection_t
-    Handle(140), // 1459 t_bsric02Info_t
-    Enum(398), // 1460 t_cusparseSolvePolicy_t
-    Handle(141), // 1461 t_bsrilu02Info_t
-    Enum(399), // 1462 t_cusparseOperation_t
-    Handle(142), // 1463 t_bsrsm2Info_t
-    Handle(143), // 1464 t_bsrsv2Info_t
-    Handle(144), // 1465 t_csru2csrInfo_t
-    Handle(145), // 1466 t_cusparseColorInfo_t
-    Handle(146), // 1467 t_csrgemm2Info_t
-    Handle(147), // 1468 t_csric02Info_t
-    Handle(148), // 1469 t_csrilu02Info_t
-    Handle(149), // 1470 t_csrsm2Info_t
-    Handle(150), // 1471 t_csrsv2Info_t
-    Enum(400), // 1472 t_cusparseAction_t
-    Handle(151), // 1473 t_cusparseConstSpMatDescr_t
-    Handle(152), // 1474 t_cusparseConstDnMatDescr_t
-    Enum(401), // 1475 t_cusparseOrder_t
-    Pointer(t_cusparseOrder_t, false), // 1476 t_P_cusparseOrder_t
-    Handle(153), // 1477 t_cusparseConstDnVecDescr_t
-    Handle(154), // 1478 t_cusparseDnMatDescr_t
-    Pointer(t_cusparseHandle_t, false), // 1479 t_P_cusparseHandle_t
-    Pointer(t_cusparseSpMatDescr_t, false), // 1480 t_P_cusparseSpMatDescr_t
-    Pointer(t_bsric02Info_t, false), // 1481 t_P_bsric02Info_t
-    Pointer(t_bsrilu02Info_t, false), // 1482 t_P_bsrilu02Info_t
-    Pointer(t_bsrsm2Info_t, false), // 1483 t_P_bsrsm2Info_t
-    Pointer(t_bsrsv2Info_t, false), // 1484 t_P_bsrsv2Info_t
-    Pointer(t_cusparseColorInfo_t, false), // 1485 t_P_cusparseColorInfo_t
-    Pointer(t_cusparseConstSpMatDescr_t, false), // 1486 t_P_cusparseConstSpMatDescr_t
-    Pointer(t_cusparseConstDnMatDescr_t, false), // 1487 t_P_cusparseConstDnMatDescr_t
-    Pointer(t_cusparseConstDnVecDescr_t, false), // 1488 t_P_cusparseConstDnVecDescr_t
-    Pointer(t_cusparseConstSpVecDescr_t, false), // 1489 t_P_cusparseConstSpVecDescr_t
-    Pointer(t_csrgemm2Info_t, false), // 1490 t_P_csrgemm2Info_t
-    Pointer(t_csric02Info_t, false), // 1491 t_P_csric02Info_t
-    Pointer(t_csrilu02Info_t, false), // 1492 t_P_csrilu02Info_t
-    Pointer(t_csrsm2Info_t, false), // 1493 t_P_csrsm2Info_t
-    Pointer(t_csrsv2Info_t, false), // 1494 t_P_csrsv2Info_t
-    Pointer(t_csru2csrInfo_t, false), // 1495 t_P_csru2csrInfo_t
-    Pointer(t_cusparseDnMatDescr_t, false), // 1496 t_P_cusparseDnMatDescr_t
-    Pointer(t_cusparseDnVecDescr_t, false), // 1497 t_P_cusparseDnVecDescr_t
-    Pointer(t_cusparseMatDescr_t, false), // 1498 t_P_cusparseMatDescr_t
-    Handle(155), // 1499 t_pruneInfo_t
-    Pointer(t_pruneInfo_t, false), // 1500 t_P_pruneInfo_t
-    Pointer(t_cusparseSpVecDescr_t, false), // 1501 t_P_cusparseSpVecDescr_t
-    Enum(402), // 1502 t_cusparseCsr2CscAlg_t
-    Enum(403), // 1503 t_cusparseAlgMode_t
-    Enum(404), // 1504 t_cusparseDenseToSparseAlg_t
-    Enum(405), // 1505 t_cusparseColorAlg_t
-    Pointer(t_cusparseColorAlg_t, false), // 1506 t_P_cusparseColorAlg_t
-    Enum(406), // 1507 t_cusparseDiagType_t
-    Enum(407), // 1508 t_cusparseFillMode_t
-    Enum(408), // 1509 t_cusparseMatrixType_t
-    Enum(409), // 1510 t_cusparsePointerMode_t
-    Pointer(t_cusparsePointerMode_t, false), // 1511 t_P_cusparsePointerMode_t
-    Enum(410), // 1512 t_cusparseSDDMMAlg_t
-    Enum(411), // 1513 t_cusparseSpGEAMAlg_t
-    Handle(156), // 1514 t_cusparseSpGEAMDescr_t
-    Pointer(t_cusparseSpGEAMDescr_t, false), // 1515 t_P_cusparseSpGEAMDescr_t
-    Enum(412), // 1516 t_cusparseSpGEMMAlg_t
-    Handle(157), // 1517 t_cusparseSpGEMMDescr_t
-    Pointer(t_cusparseSpGEMMDescr_t, false), // 1518 t_P_cusparseSpGEMMDescr_t
-    Enum(413), // 1519 t_cusparseSpMMAlg_t
-    Handle(158), // 1520 t_cusparseSpMMOpPlan_t
-    Pointer(t_cusparseSpMMOpPlan_t, false), // 1521 t_P_cusparseSpMMOpPlan_t
-    Enum(414), // 1522 t_cusparseSpMMOpAlg_t
-    Enum(415), // 1523 t_cusparseSpMVAlg_t
-    Enum(416), // 1524 t_cusparseSpMatAttribute_t
-    Enum(417), // 1525 t_cusparseSpMatStorage_t
-    Enum(418), // 1526 t_cusparseSymmetryType_t
-    Enum(419), // 1527 t_cusparseFormat_t
-    Pointer(t_cusparseFormat_t, false), // 1528 t_P_cusparseFormat_t
-    Enum(420), // 1529 t_cusparseSpSMAlg_t
-    Handle(159), // 1530 t_cusparseSpSMDescr_t
-    Pointer(t_cusparseSpSMDescr_t, false), // 1531 t_P_cusparseSpSMDescr_t
-    Enum(421), // 1532 t_cusparseSpSMUpdate_t
-    Enum(422), // 1533 t_cusparseSpSVAlg_t
-    Handle(160), // 1534 t_cusparseSpSVDescr_t
-    Pointer(t_cusparseSpSVDescr_t, false), // 1535 t_P_cusparseSpSVDescr_t
-    Enum(423), // 1536 t_cusparseSpSVUpdate_t
-    Enum(424), // 1537 t_cusparseSparseToDenseAlg_t
-    Array(t_u8, 512), // 1538 t_A512_u8
-    Struct(393), // 1539 t_cusparseLtHandle_t
-    Pointer(t_cusparseLtHandle_t, true), // 1540 t_PC_cusparseLtHandle_t
-    Handle(161), // 1541 t_cusparseLtHandlePointer
-    Struct(394), // 1542 t_cusparseLtMatDescriptor_t
-    Pointer(t_cusparseLtMatDescriptor_t, false), // 1543 t_P_cusparseLtMatDescriptor_t
-    Handle(162), // 1544 t_cusparseLtMatDescriptorPointer
-    Pointer(t_cusparseLtHandle_t, false), // 1545 t_P_cusparseLtHandle_t
-    Pointer(t_cusparseLtMatDescriptor_t, true), // 1546 t_PC_cusparseLtMatDescriptor_t
-    Enum(425), // 1547 t_cusparseLtMatDescAttribute_t
-    Struct(395), // 1548 t_cusparseLtMatmulPlan_t
-    Pointer(t_cusparseLtMatmulPlan_t, true), // 1549 t_PC_cusparseLtMatmulPlan_t
-    Handle(163), // 1550 t_cusparseLtMatmulPlanPointer
-    Struct(396), // 1551 t_cusparseLtMatmulAlgSelection_t
-    Pointer(t_cusparseLtMatmulAlgSelection_t, true), // 1552 t_PC_cusparseLtMatmulAlgSelection_t
-    Handle(164), // 1553 t_cusparseLtMatmulAlgSelectionPointer
-    Enum(426), // 1554 t_cusparseLtMatmulAlgAttribute_t
-    Enum(427), // 1555 t_cusparseLtSplitKMode_t
-    Pointer(t_cusparseLtMatmulAlgSelection_t, false), // 1556 t_P_cusparseLtMatmulAlgSelection_t
-    Struct(397), // 1557 t_cusparseLtMatmulDescriptor_t
-    Pointer(t_cusparseLtMatmulDescriptor_t, true), // 1558 t_PC_cusparseLtMatmulDescriptor_t
-    Handle(165), // 1559 t_cusparseLtMatmulDescriptorPointer
-    Enum(428), // 1560 t_cusparseLtMatmulAlg_t
-    Enum(429), // 1561 t_cusparseLtMatmulDescAttribute_t
-    Enum(430), // 1562 t_cusparseLtMatmulMatrixScale_t
-    Pointer(t_cusparseLtMatmulDescriptor_t, false), // 1563 t_P_cusparseLtMatmulDescriptor_t
-    Enum(431), // 1564 t_cusparseComputeType
-    Pointer(t_cusparseLtMatmulPlan_t, false), // 1565 t_P_cusparseLtMatmulPlan_t
-    Enum(432), // 1566 t_cusparseLtPruneAlg_t
-    Enum(433), // 1567 t_cusparseLtSparsity_t
-    Enum(434), // 1568 t_cutensorStatus_t
-    Status(434), // 1569 t_cutensorStatus_t_status
-    Handle(166), // 1570 t_cutensorHandle_t
-    Handle(167), // 1571 t_cutensorPlan_t
-    Pointer(t_cutensorHandle_t, false), // 1572 t_P_cutensorHandle_t
-    Handle(168), // 1573 t_cutensorOperationDescriptor_t
-    Pointer(t_cutensorOperationDescriptor_t, false), // 1574 t_P_cutensorOperationDescriptor_t
-    Handle(169), // 1575 t_cutensorBlockSparseTensorDescriptor_t
-    Enum(435), // 1576 t_cutensorOperator_t
-    Handle(170), // 1577 t_cutensorComputeDescriptor_t
-    Pointer(t_cutensorBlockSparseTensorDescriptor_t, false), // 1578 t_P_cutensorBlockSparseTensorDescriptor_t
-    Handle(171), // 1579 t_cutensorTensorDescriptor_t
-    Pointer(t_cutensorPlan_t, false), // 1580 t_P_cutensorPlan_t
-    Handle(172), // 1581 t_cutensorPlanPreference_t
-    Pointer(t_cutensorPlanPreference_t, false), // 1582 t_P_cutensorPlanPreference_t
-    Enum(436), // 1583 t_cutensorAlgo_t
-    Enum(437), // 1584 t_cutensorJitMode_t
-    Pointer(t_cutensorTensorDescriptor_t, false), // 1585 t_P_cutensorTensorDescriptor_t
-    Enum(438), // 1586 t_cutensorWorksizePreference_t
-    Handle(173), // 1587 t_cutensorMgHandle_t
-    Handle(174), // 1588 t_cutensorMgContractionPlan_t
-    Handle(175), // 1589 t_cutensorMgContractionFind_t
-    Enum(439), // 1590 t_cutensorMgContractionFindAttribute_t
-    Handle(176), // 1591 t_cutensorMgContractionDescriptor_t
-    Handle(177), // 1592 t_cutensorMgCopyPlan_t
-    Handle(178), // 1593 t_cutensorMgCopyDescriptor_t
-    Pointer(t_cutensorMgHandle_t, false), // 1594 t_P_cutensorMgHandle_t
-    Pointer(t_cutensorMgContractionDescriptor_t, false), // 1595 t_P_cutensorMgContractionDescriptor_t
-    Handle(179), // 1596 t_cutensorMgTensorDescriptor_t
-    Flags(440, 4), // 1597 t_cutensorComputeType_t_in4
-    Pointer(t_cutensorMgContractionFind_t, false), // 1598 t_P_cutensorMgContractionFind_t
-    Enum(441), // 1599 t_cutensorMgAlgo_t
-    Pointer(t_cutensorMgContractionPlan_t, false), // 1600 t_P_cutensorMgContractionPlan_t
-    Pointer(t_cutensorMgCopyDescriptor_t, false), // 1601 t_P_cutensorMgCopyDescriptor_t
-    Pointer(t_cutensorMgCopyPlan_t, false), // 1602 t_P_cutensorMgCopyPlan_t
-    Pointer(t_cutensorMgTensorDescriptor_t, false), // 1603 t_P_cutensorMgTensorDescriptor_t
-    Enum(442), // 1604 t_cutensorOperationDescriptorAttribute_t
-    Enum(443), // 1605 t_cutensorPlanAttribute_t
-    Enum(444), // 1606 t_cutensorPlanPreferenceAttribute_t
-    Enum(445), // 1607 t_cutensorAutotuneMode_t
-    Enum(446), // 1608 t_cutensorCacheMode_t
-    Enum(447), // 1609 t_cutensorStatus_t_
-    Status(447), // 1610 t_cutensorStatus_t_status_
-    Enum(448), // 1611 t_cutensorContractionDescriptorAttributes_t
-    Enum(449), // 1612 t_cutensorContractionFindAttributes_t
-    Enum(450), // 1613 t_cutensorWorksizePreference_t_
-    Enum(451), // 1614 t_cutensorOperator_t_
-    Flags(452, 4), // 1615 t_cutensorComputeType_t_in4_
-    Enum(453), // 1616 t_cutensorAlgo_t_
-    Handle(180), // 1617 t_cutensorMgHandle_t_
-    Handle(181), // 1618 t_cutensorMgContractionPlan_t_
-    Handle(182), // 1619 t_cutensorMgContractionFind_t_
-    Enum(454), // 1620 t_cutensorMgContractionFindAttribute_t_
-    Handle(183), // 1621 t_cutensorMgContractionDescriptor_t_
-    Handle(184), // 1622 t_cutensorMgCopyPlan_t_
-    Handle(185), // 1623 t_cutensorMgCopyDescriptor_t_
-    Pointer(t_cutensorMgHandle_t_, false), // 1624 t_P_cutensorMgHandle_t_
-    Pointer(t_cutensorMgContractionDescriptor_t_, false), // 1625 t_P_cutensorMgContractionDescriptor_t_
-    Handle(186), // 1626 t_cutensorMgTensorDescriptor_t_
-    Pointer(t_cutensorMgContractionFind_t_, false), // 1627 t_P_cutensorMgContractionFind_t_
-    Enum(455), // 1628 t_cutensorMgAlgo_t_
-    Pointer(t_cutensorMgContractionPlan_t_, false), // 1629 t_P_cutensorMgContractionPlan_t_
-    Pointer(t_cutensorMgCopyDescriptor_t_, false), // 1630 t_P_cutensorMgCopyDescriptor_t_
-    Pointer(t_cutensorMgCopyPlan_t_, false), // 1631 t_P_cutensorMgCopyPlan_t_
-    Pointer(t_cutensorMgTensorDescriptor_t_, false), // 1632 t_P_cutensorMgTensorDescriptor_t_
-    Enum(456), // 1633 t_ncclResult_t
-    Status(456), // 1634 t_ncclResult_t_status
-    Enum(457), // 1635 t_ncclDataType_t
-    Struct(399), // 1636 t_ncclConfigExt_t
-    Pointer(t_ncclConfigExt_t, false), // 1637 t_P_ncclConfigExt_t
-    Struct(400), // 1638 t_ncclConfigExt_t_key
-    Union(401), // 1639 t_ncclConfigExt_t_val
-    Enum(458), // 1640 t_ncclUndefined
-    Enum(459), // 1641 t_ncclCtaPolicy
-    Struct(398), // 1642 t_ncclCollConfig_t
-    Pointer(t_ncclCollConfig_t, true), // 1643 t_PC_ncclCollConfig_t
-    Enum(460), // 1644 t_ncclRedOp_t
-    Handle(187), // 1645 t_ncclRegistration
-    Pointer(t_ncclResult_t, false), // 1646 t_P_ncclResult_t
-    Array(t_char, 128), // 1647 t_A128_char
-    Array(t_u8, 128), // 1648 t_A128_u8
-    Struct(402), // 1649 t_ncclUniqueId
-    Pointer(t_ncclUniqueId, false), // 1650 t_P_ncclUniqueId
-    Pointer(t_ncclUniqueId, true), // 1651 t_PC_ncclUniqueId
-    Pointer(t_ncclComm_t, false), // 1652 t_P_ncclComm_t
-    Enum(461), // 1653 t_ncclHostCftMode_t
-    Enum(462), // 1654 t_ncclNvlsHostMode_t
-    Struct(403), // 1655 t_ncclConfig_t
-    Pointer(t_ncclConfig_t, false), // 1656 t_P_ncclConfig_t
-    Enum(463), // 1657 t_ncclCommMemStat_t
-    Pointer(t_ncclRegistration, false), // 1658 t_P_ncclRegistration
-    Flags(464, 4), // 1659 t_ncclRevokeFlags_in4
-    Flags(465, 4), // 1660 t_ncclShrinkFlags_in4
-    Enum(466), // 1661 t_ncclColor
-    Flags(467, 4), // 1662 t_ncclSuspendFlags_in4
-    Handle(188), // 1663 t_ncclWindow_t
-    Pointer(t_ncclWindow_t, false), // 1664 t_P_ncclWindow_t
-    Flags(468, 4), // 1665 t_ncclWindowFlags_in4
-    Struct(404), // 1666 t_ncclSimInfo_t
-    Pointer(t_ncclSimInfo_t, false), // 1667 t_P_ncclSimInfo_t
-    Handle(189), // 1668 t_ncclParamHandle_t
-    Pointer(t_ncclParamHandle_t, false), // 1669 t_P_ncclParamHandle_t
-    Pointer(t_P_PC_char, false), // 1670 t_P_P_PC_char
-    Pointer(t_i16, false), // 1671 t_P_i16
-    Pointer(t_i8, false), // 1672 t_P_i8
-    Pointer(t_u16, false), // 1673 t_P_u16
-    Pointer(t_ncclRedOp_t, false), // 1674 t_P_ncclRedOp_t
-    Enum(469), // 1675 t_ncclScalarResidence_t
-    Enum(470), // 1676 t_ncclEncryptionMode_t
-    Struct(405), // 1677 t_ncclEncryptionConfig_t
-    Pointer(t_ncclEncryptionConfig_t, true), // 1678 t_PC_ncclEncryptionConfig_t
-    Struct(406), // 1679 t_ncclWaitSignalDesc_t
-    Pointer(t_ncclWaitSignalDesc_t, false), // 1680 t_P_ncclWaitSignalDesc_t
-    Struct(407), // 1681 t_NppLibraryVersion
-    Pointer(t_NppLibraryVersion, true), // 1682 t_PC_NppLibraryVersion
-    Enum(471), // 1683 t_NppStatus
-    Status(471), // 1684 t_NppStatus_status
-    Union(410), // 1685 t_NppStreamContext__1
-    Struct(408), // 1686 t_NppStreamContext
-    Pointer(t_NppStreamContext, false), // 1687 t_P_NppStreamContext
-    Pointer(t_u16, true), // 1688 t_PC_u16
-    Struct(411), // 1689 t_NppiSize
-    Struct(412), // 1690 t_Npp16f
-    Pointer(t_Npp16f, true), // 1691 t_PC_Npp16f
-    Pointer(t_Npp16f, false), // 1692 t_P_Npp16f
-    Pointer(t_i16, true), // 1693 t_PC_i16
-    Struct(413), // 1694 t_Npp16sc
-    Pointer(t_Npp16sc, true), // 1695 t_PC_Npp16sc
-    Pointer(t_Npp16sc, false), // 1696 t_P_Npp16sc
-    Struct(414), // 1697 t_Npp32fc
-    Pointer(t_Npp32fc, true), // 1698 t_PC_Npp32fc
-    Pointer(t_Npp32fc, false), // 1699 t_P_Npp32fc
-    Struct(415), // 1700 t_Npp32sc
-    Pointer(t_Npp32sc, true), // 1701 t_PC_Npp32sc
-    Pointer(t_Npp32sc, false), // 1702 t_P_Npp32sc
-    Enum(472), // 1703 t_NppiAlphaOp
-    Pointer(t_i8, true), // 1704 t_PC_i8
-    Pointer(t_P_u8, false), // 1705 t_P_P_u8
-    Pointer(t_PC_u8, false), // 1706 t_P_PC_u8
-    Struct(416), // 1707 t_NppiRect
-    Enum(473), // 1708 t_NppiBayerGridPosition
-    Enum(474), // 1709 t_NppiInterpolationMode
-    Struct(417), // 1710 t_NppiPoint32f
-    Struct(418), // 1711 t_NppiProfileData
-    Pointer(t_NppiProfileData, false), // 1712 t_P_NppiProfileData
-    Pointer(t_P_i16, false), // 1713 t_P_P_i16
-    Pointer(t_PC_i16, false), // 1714 t_P_PC_i16
-    Pointer(t_P_u16, false), // 1715 t_P_P_u16
-    Pointer(t_PC_u16, false), // 1716 t_P_PC_u16
-    Pointer(t_P_i8, false), // 1717 t_P_P_i8
-    Pointer(t_PC_i8, false), // 1718 t_P_PC_i8
-    Struct(419), // 1719 t_NppiColorTwistBatchCXR
-    Pointer(t_NppiColorTwistBatchCXR, false), // 1720 t_P_NppiColorTwistBatchCXR
-    Enum(475), // 1721 t_NppCmpOp
-    Struct(420), // 1722 t_NppiImageDescriptor
-    Pointer(t_NppiImageDescriptor, false), // 1723 t_P_NppiImageDescriptor
-    Struct(421), // 1724 t_NppiBufferDescriptor
-    Pointer(t_NppiBufferDescriptor, false), // 1725 t_P_NppiBufferDescriptor
-    Struct(423), // 1726 t_NppiPoint
-    Struct(422), // 1727 t_NppiCompressedMarkerLabelsInfo
-    Pointer(t_NppiCompressedMarkerLabelsInfo, false), // 1728 t_P_NppiCompressedMarkerLabelsInfo
-    Struct(425), // 1729 t_NppiContourPixelGeometryInfo
-    Struct(424), // 1730 t_NppiContourPixelDirectionInfo
-    Pointer(t_NppiContourPixelDirectionInfo, false), // 1731 t_P_NppiContourPixelDirectionInfo
-    Pointer(t_NppiContourPixelGeometryInfo, false), // 1732 t_P_NppiContourPixelGeometryInfo
-    Struct(426), // 1733 t_NppiContourBlockSegment
-    Pointer(t_NppiContourBlockSegment, false), // 1734 t_P_NppiContourBlockSegment
-    Struct(427), // 1735 t_NppiContourTotalsInfo
-    Pointer(t_NppiContourTotalsInfo, false), // 1736 t_P_NppiContourTotalsInfo
-    Pointer(t_NppiPoint32f, false), // 1737 t_P_NppiPoint32f
-    Struct(428), // 1738 t_NppiPoint64f
-    Pointer(t_NppiPoint64f, false), // 1739 t_P_NppiPoint64f
-    Enum(476), // 1740 t_NppRoundMode
-    Pointer(t_PC_i32, false), // 1741 t_P_PC_i32
-    Enum(477), // 1742 t_NppiBorderType
-    Enum(478), // 1743 t_NppiDifferentialKernel
-    Enum(479), // 1744 t_NppiMaskSize
-    Enum(480), // 1745 t_NppiNorm
-    Struct(429), // 1746 t_NppPointPolar
-    Pointer(t_NppPointPolar, false), // 1747 t_P_NppPointPolar
-    Array(t_u32, 3), // 1748 t_A3_u32
-    Struct(430), // 1749 t_NppiConnectedRegion
-    Pointer(t_NppiConnectedRegion, false), // 1750 t_P_NppiConnectedRegion
-    Enum(481), // 1751 t_NppDataType
-    Enum(482), // 1752 t_NppiChannels
-    Pointer(t_NppiSize, false), // 1753 t_P_NppiSize
-    Pointer(t_NppiRect, false), // 1754 t_P_NppiRect
-    Pointer(t_NppiPoint, false), // 1755 t_P_NppiPoint
-    Struct(431), // 1756 t_NppiHOGConfig
-    Pointer(t_NppiPoint, true), // 1757 t_PC_NppiPoint
-    Pointer(t_NppiImageDescriptor, true), // 1758 t_PC_NppiImageDescriptor
-    Enum(483), // 1759 t_NppiAxis
-    Struct(432), // 1760 t_NppiMirrorBatchCXR
-    Pointer(t_NppiMirrorBatchCXR, false), // 1761 t_P_NppiMirrorBatchCXR
-    Enum(484), // 1762 t_NppiColorSpace
-    Pointer(t_PC_Npp16f, false), // 1763 t_P_PC_Npp16f
-    Struct(433), // 1764 t_NppiResizeBatchROI_Advanced
-    Pointer(t_NppiResizeBatchROI_Advanced, false), // 1765 t_P_NppiResizeBatchROI_Advanced
-    Struct(434), // 1766 t_NppiResizeBatchCXR
-    Pointer(t_NppiResizeBatchCXR, false), // 1767 t_P_NppiResizeBatchCXR
-    Enum(485), // 1768 t_NppHintAlgorithm
-    Enum(486), // 1769 t_NppiWatershedSegmentBoundaryType
-    Pointer(t_P_Npp16f, false), // 1770 t_P_P_Npp16f
-    Array(t_f64, 3), // 1771 t_A3_f64
-    Array(t_A3_f64, 2), // 1772 t_A2_A3_f64
-    Struct(435), // 1773 t_NppiWarpAffineBatchCXR
-    Pointer(t_NppiWarpAffineBatchCXR, false), // 1774 t_P_NppiWarpAffineBatchCXR
-    Array(t_A3_f64, 3), // 1775 t_A3_A3_f64
-    Struct(436), // 1776 t_NppiWarpPerspectiveBatchCXR
-    Pointer(t_NppiWarpPerspectiveBatchCXR, false), // 1777 t_P_NppiWarpPerspectiveBatchCXR
-    Pointer(t_PC_NppiImageDescriptor, false), // 1778 t_P_PC_NppiImageDescriptor
-    Struct(437), // 1779 t_Npp64fc
-    Pointer(t_Npp64fc, true), // 1780 t_PC_Npp64fc
-    Pointer(t_Npp64fc, false), // 1781 t_P_Npp64fc
-    Struct(438), // 1782 t_Npp64sc
-    Pointer(t_Npp64sc, true), // 1783 t_PC_Npp64sc
-    Pointer(t_Npp64sc, false), // 1784 t_P_Npp64sc
-    Enum(487), // 1785 t_NppsZCType
-    Enum(488), // 1786 t_nvFatbinResult
-    Status(488), // 1787 t_nvFatbinResult_status
-    Handle(190), // 1788 t_nvFatbinHandle
-    Pointer(t_nvFatbinHandle, false), // 1789 t_P_nvFatbinHandle
-    Enum(489), // 1790 t_nvJitLinkResult
-    Status(489), // 1791 t_nvJitLinkResult_status
-    Handle(191), // 1792 t_nvJitLinkHandle
-    Enum(490), // 1793 t_nvJitLinkInputType
-    Pointer(t_nvJitLinkHandle, false), // 1794 t_P_nvJitLinkHandle
-    Enum(491), // 1795 t_nvjpegStatus_t
-    Status(491), // 1796 t_nvjpegStatus_t_status
-    Handle(192), // 1797 t_nvjpegHandle_t
-    Struct(439), // 1798 t_nvjpegDevAllocator_t
-    Pointer(t_nvjpegDevAllocator_t, false), // 1799 t_P_nvjpegDevAllocator_t
-    Handle(193), // 1800 t_nvjpegBufferDevice_t
-    Pointer(t_nvjpegBufferDevice_t, false), // 1801 t_P_nvjpegBufferDevice_t
-    Struct(440), // 1802 t_nvjpegDevAllocatorV2_t
-    Pointer(t_nvjpegDevAllocatorV2_t, false), // 1803 t_P_nvjpegDevAllocatorV2_t
-    Struct(441), // 1804 t_nvjpegPinnedAllocator_t
-    Pointer(t_nvjpegPinnedAllocator_t, false), // 1805 t_P_nvjpegPinnedAllocator_t
-    Handle(194), // 1806 t_nvjpegBufferPinned_t
-    Pointer(t_nvjpegBufferPinned_t, false), // 1807 t_P_nvjpegBufferPinned_t
-    Struct(442), // 1808 t_nvjpegPinnedAllocatorV2_t
-    Pointer(t_nvjpegPinnedAllocatorV2_t, false), // 1809 t_P_nvjpegPinnedAllocatorV2_t
-    Enum(492), // 1810 t_nvjpegBackend_t
-    Pointer(t_nvjpegHandle_t, false), // 1811 t_P_nvjpegHandle_t
-    Flags(493, 4), // 1812 t_nvjpegFlags_in4
-    Handle(195), // 1813 t_nvjpegJpegState_t
-    Enum(494), // 1814 t_nvjpegOutputFormat_t
-    Array(t_P_u8, 4), // 1815 t_A4_P_u8
-    Array(t_u64, 4), // 1816 t_A4_u64
-    Struct(443), // 1817 t_nvjpegImage_t
-    Pointer(t_nvjpegImage_t, false), // 1818 t_P_nvjpegImage_t
-    Handle(196), // 1819 t_nvjpegDecodeParams_t
-    Pointer(t_nvjpegDecodeParams_t, false), // 1820 t_P_nvjpegDecodeParams_t
-    Enum(495), // 1821 t_nvjpegChromaSubsampling_t
-    Handle(197), // 1822 t_nvjpegJpegStream_t
-    Handle(198), // 1823 t_nvjpegJpegDecoder_t
-    Enum(496), // 1824 t_nvjpegExifOrientation_t
-    Enum(497), // 1825 t_nvjpegScaleFactor_t
-    Pointer(t_nvjpegJpegDecoder_t, false), // 1826 t_P_nvjpegJpegDecoder_t
-    Pointer(t_nvjpegJpegState_t, false), // 1827 t_P_nvjpegJpegState_t
-    Handle(199), // 1828 t_nvjpegEncoderState_t
-    Handle(200), // 1829 t_nvjpegEncoderParams_t
-    Pointer(t_nvjpegImage_t, true), // 1830 t_PC_nvjpegImage_t
-    Enum(498), // 1831 t_nvjpegInputFormat_t
-    Pointer(t_nvjpegEncoderParams_t, false), // 1832 t_P_nvjpegEncoderParams_t
-    Enum(499), // 1833 t_nvjpegJpegEncoding_t
-    Pointer(t_nvjpegEncoderState_t, false), // 1834 t_P_nvjpegEncoderState_t
-    Enum(500), // 1835 t_nvjpegEncBackend_t
-    Pointer(t_nvjpegChromaSubsampling_t, false), // 1836 t_P_nvjpegChromaSubsampling_t
-    Pointer(t_nvjpegJpegStream_t, false), // 1837 t_P_nvjpegJpegStream_t
-    Pointer(t_nvjpegExifOrientation_t, false), // 1838 t_P_nvjpegExifOrientation_t
-    Pointer(t_nvjpegJpegEncoding_t, false), // 1839 t_P_nvjpegJpegEncoding_t
-    Enum(501), // 1840 t_nvjpeg2kStatus_t
-    Status(501), // 1841 t_nvjpeg2kStatus_t_status
-    Enum(502), // 1842 t_nvjpeg2kBackend_t
-    Struct(444), // 1843 t_nvjpeg2kDeviceAllocator_t
-    Pointer(t_nvjpeg2kDeviceAllocator_t, false), // 1844 t_P_nvjpeg2kDeviceAllocator_t
-    Struct(445), // 1845 t_nvjpeg2kPinnedAllocator_t
-    Pointer(t_nvjpeg2kPinnedAllocator_t, false), // 1846 t_P_nvjpeg2kPinnedAllocator_t
-    Handle(201), // 1847 t_nvjpeg2kHandle_t
-    Pointer(t_nvjpeg2kHandle_t, false), // 1848 t_P_nvjpeg2kHandle_t
-    Struct(446), // 1849 t_nvjpeg2kDeviceAllocatorV2_t
-    Pointer(t_nvjpeg2kDeviceAllocatorV2_t, false), // 1850 t_P_nvjpeg2kDeviceAllocatorV2_t
-    Struct(447), // 1851 t_nvjpeg2kPinnedAllocatorV2_t
-    Pointer(t_nvjpeg2kPinnedAllocatorV2_t, false), // 1852 t_P_nvjpeg2kPinnedAllocatorV2_t
-    Handle(202), // 1853 t_nvjpeg2kDecodeState_t
-    Handle(203), // 1854 t_nvjpeg2kStream_t
-    Enum(503), // 1855 t_nvjpeg2kImageType_t
-    Struct(448), // 1856 t_nvjpeg2kImage_t
-    Pointer(t_nvjpeg2kImage_t, false), // 1857 t_P_nvjpeg2kImage_t
-    Handle(204), // 1858 t_nvjpeg2kDecodeParams_t
-    Pointer(t_nvjpeg2kDecodeParams_t, false), // 1859 t_P_nvjpeg2kDecodeParams_t
-    Enum(504), // 1860 t_nvjpeg2kImageFormat_t
-    Pointer(t_nvjpeg2kDecodeState_t, false), // 1861 t_P_nvjpeg2kDecodeState_t
-    Handle(205), // 1862 t_nvjpeg2kEncoder_t
-    Handle(206), // 1863 t_nvjpeg2kEncodeState_t
-    Handle(207), // 1864 t_nvjpeg2kEncodeParams_t
-    Pointer(t_nvjpeg2kImage_t, true), // 1865 t_PC_nvjpeg2kImage_t
-    Pointer(t_nvjpeg2kEncodeParams_t, false), // 1866 t_P_nvjpeg2kEncodeParams_t
-    Enum(505), // 1867 t_nvjpeg2kBitstreamType_t
-    Enum(506), // 1868 t_nvjpeg2kColorSpace_t
-    Struct(450), // 1869 t_nvjpeg2kImageComponentInfo_t
-    Pointer(t_nvjpeg2kImageComponentInfo_t, false), // 1870 t_P_nvjpeg2kImageComponentInfo_t
-    Enum(507), // 1871 t_nvjpeg2kProgOrder_t
-    Array(t_u32, 33), // 1872 t_A33_u32
-    Struct(449), // 1873 t_nvjpeg2kEncodeConfig_t
-    Pointer(t_nvjpeg2kEncodeConfig_t, false), // 1874 t_P_nvjpeg2kEncodeConfig_t
-    Enum(508), // 1875 t_nvjpeg2kNLTType_t
-    Struct(451), // 1876 t_nvjpeg2kNLTInfo_t
-    Pointer(t_nvjpeg2kNLTInfo_t, true), // 1877 t_PC_nvjpeg2kNLTInfo_t
-    Enum(509), // 1878 t_nvjpeg2kQualityType_t
-    Pointer(t_nvjpeg2kEncodeState_t, false), // 1879 t_P_nvjpeg2kEncodeState_t
-    Pointer(t_nvjpeg2kEncoder_t, false), // 1880 t_P_nvjpeg2kEncoder_t
-    Pointer(t_nvjpeg2kStream_t, false), // 1881 t_P_nvjpeg2kStream_t
-    Pointer(t_nvjpeg2kColorSpace_t, false), // 1882 t_P_nvjpeg2kColorSpace_t
-    Pointer(t_nvjpeg2kNLTInfo_t, false), // 1883 t_P_nvjpeg2kNLTInfo_t
-    Struct(452), // 1884 t_nvjpeg2kImageInfo_t
-    Pointer(t_nvjpeg2kImageInfo_t, false), // 1885 t_P_nvjpeg2kImageInfo_t
-    Enum(510), // 1886 t_nvmlReturn_t
-    Status(510), // 1887 t_nvmlReturn_t_status
-    Handle(208), // 1888 t_nvmlComputeInstance_t
-    Handle(209), // 1889 t_nvmlDevice_t
-    Handle(210), // 1890 t_nvmlGpuInstance_t
-    Struct(454), // 1891 t_nvmlComputeInstancePlacement_t
-    Struct(453), // 1892 t_nvmlComputeInstanceInfo_t
-    Pointer(t_nvmlComputeInstanceInfo_t, false), // 1893 t_P_nvmlComputeInstanceInfo_t
-    Enum(511), // 1894 t_nvmlEccCounterType_t
-    Enum(512), // 1895 t_nvmlValueType_t
-    Union(456), // 1896 t_nvmlValue_t
-    Enum(513), // 1897 t_nvmlFieldId
-    Struct(455), // 1898 t_nvmlFieldValue_t
-    Pointer(t_nvmlFieldValue_t, false), // 1899 t_P_nvmlFieldValue_t
-    Pointer(t_nvmlGpuInstance_t, false), // 1900 t_P_nvmlGpuInstance_t
-    Struct(457), // 1901 t_nvmlGpuInstancePlacement_t
-    Pointer(t_nvmlGpuInstancePlacement_t, true), // 1902 t_PC_nvmlGpuInstancePlacement_t
-    Array(t_char, 32), // 1903 t_A32_char
-    Struct(458), // 1904 t_nvmlPciInfo_t
-    Pointer(t_nvmlPciInfo_t, false), // 1905 t_P_nvmlPciInfo_t
-    Enum(514), // 1906 t_nvmlEnableState_t
-    Enum(515), // 1907 t_nvmlRestrictedAPI_t
-    Pointer(t_nvmlEnableState_t, false), // 1908 t_P_nvmlEnableState_t
-    Array(t_u32, 5), // 1909 t_A5_u32
-    Struct(459), // 1910 t_nvmlAccountingStats_t
-    Pointer(t_nvmlAccountingStats_t, false), // 1911 t_P_nvmlAccountingStats_t
-    Struct(460), // 1912 t_nvmlAccountingStats_v2_t
-    Pointer(t_nvmlAccountingStats_v2_t, false), // 1913 t_P_nvmlAccountingStats_v2_t
-    Handle(211), // 1914 t_nvmlVgpuInstance_t
-    Pointer(t_nvmlVgpuInstance_t, false), // 1915 t_P_nvmlVgpuInstance_t
-    Struct(461), // 1916 t_nvmlAdaptiveTgpModeInfo_v1_t
-    Pointer(t_nvmlAdaptiveTgpModeInfo_v1_t, false), // 1917 t_P_nvmlAdaptiveTgpModeInfo_v1_t
-    Struct(462), // 1918 t_nvmlDeviceAddressingMode_t
-    Pointer(t_nvmlDeviceAddressingMode_t, false), // 1919 t_P_nvmlDeviceAddressingMode_t
-    Enum(516), // 1920 t_nvmlClockType_t
-    Enum(517), // 1921 t_nvmlDeviceArchitecture_t
-    Pointer(t_nvmlDeviceArchitecture_t, false), // 1922 t_P_nvmlDeviceArchitecture_t
-    Struct(463), // 1923 t_nvmlDeviceAttributes_t
-    Pointer(t_nvmlDeviceAttributes_t, false), // 1924 t_P_nvmlDeviceAttributes_t
-    Struct(464), // 1925 t_nvmlBAR1Memory_t
-    Pointer(t_nvmlBAR1Memory_t, false), // 1926 t_P_nvmlBAR1Memory_t
-    Struct(465), // 1927 t_nvmlBBXTimeData_v1_t
-    Pointer(t_nvmlBBXTimeData_v1_t, false), // 1928 t_P_nvmlBBXTimeData_v1_t
-    Struct(467), // 1929 t_nvmlEccBankRemapperHistogram_v1_t
-    Struct(466), // 1930 t_nvmlEccBankRemapperStatus_v1_t
-    Pointer(t_nvmlEccBankRemapperStatus_v1_t, false), // 1931 t_P_nvmlEccBankRemapperStatus_v1_t
-    Enum(518), // 1932 t_nvmlBrandType_t
-    Pointer(t_nvmlBrandType_t, false), // 1933 t_P_nvmlBrandType_t
-    Enum(519), // 1934 t_nvmlBridgeChipType_t
-    Struct(469), // 1935 t_nvmlBridgeChipInfo_t
-    Array(t_nvmlBridgeChipInfo_t, 128), // 1936 t_A128_nvmlBridgeChipInfo_t
-    Struct(468), // 1937 t_nvmlBridgeChipHierarchy_t
-    Pointer(t_nvmlBridgeChipHierarchy_t, false), // 1938 t_P_nvmlBridgeChipHierarchy_t
-    Enum(520), // 1939 t_nvmlBusType_t
-    Pointer(t_nvmlBusType_t, false), // 1940 t_P_nvmlBusType_t
-    Struct(470), // 1941 t_nvmlC2cModeInfo_v1_t
-    Pointer(t_nvmlC2cModeInfo_v1_t, false), // 1942 t_P_nvmlC2cModeInfo_v1_t
-    Struct(471), // 1943 t_nvmlDeviceCapabilities_t
-    Pointer(t_nvmlDeviceCapabilities_t, false), // 1944 t_P_nvmlDeviceCapabilities_t
-    Struct(473), // 1945 t_nvmlClkMonFaultInfo_t
-    Array(t_nvmlClkMonFaultInfo_t, 32), // 1946 t_A32_nvmlClkMonFaultInfo_t
-    Struct(472), // 1947 t_nvmlClkMonStatus_t
-    Pointer(t_nvmlClkMonStatus_t, false), // 1948 t_P_nvmlClkMonStatus_t
-    Enum(521), // 1949 t_nvmlClockId_t
-    Enum(522), // 1950 t_nvmlPstates_t
-    Struct(474), // 1951 t_nvmlClockOffset_t
-    Pointer(t_nvmlClockOffset_t, false), // 1952 t_P_nvmlClockOffset_t
-    Enum(523), // 1953 t_nvmlComputeMode_t
-    Pointer(t_nvmlComputeMode_t, false), // 1954 t_P_nvmlComputeMode_t
-    Struct(475), // 1955 t_nvmlProcessInfo_v1_t
-    Pointer(t_nvmlProcessInfo_v1_t, false), // 1956 t_P_nvmlProcessInfo_v1_t
-    Struct(476), // 1957 t_nvmlProcessInfo_t
-    Pointer(t_nvmlProcessInfo_t, false), // 1958 t_P_nvmlProcessInfo_t
-    Array(t_u8, 32), // 1959 t_A32_u8
-    Array(t_u8, 8192), // 1960 t_A8192_u8
-    Array(t_u8, 4096), // 1961 t_A4096_u8
-    Struct(477), // 1962 t_nvmlConfComputeGpuAttestationReport_t
-    Pointer(t_nvmlConfComputeGpuAttestationReport_t, false), // 1963 t_P_nvmlConfComputeGpuAttestationReport_t
-    Array(t_u8, 5120), // 1964 t_A5120_u8
-    Struct(478), // 1965 t_nvmlConfComputeGpuCertificate_t
-    Pointer(t_nvmlConfComputeGpuCertificate_t, false), // 1966 t_P_nvmlConfComputeGpuCertificate_t
-    Struct(479), // 1967 t_nvmlConfComputeMemSizeInfo_t
-    Pointer(t_nvmlConfComputeMemSizeInfo_t, false), // 1968 t_P_nvmlConfComputeMemSizeInfo_t
-    Struct(480), // 1969 t_nvmlMemory_t
-    Pointer(t_nvmlMemory_t, false), // 1970 t_P_nvmlMemory_t
-    Enum(524), // 1971 t_nvmlCoolerControl_t
-    Flags(525, 4), // 1972 t_nvmlCoolerTarget_t_in4
-    Struct(481), // 1973 t_nvmlCoolerInfo_t
-    Pointer(t_nvmlCoolerInfo_t, false), // 1974 t_P_nvmlCoolerInfo_t
-    Enum(526), // 1975 t_nvmlAffinityScope_t
-    Handle(212), // 1976 t_nvmlVgpuTypeId_t
-    Pointer(t_nvmlVgpuTypeId_t, false), // 1977 t_P_nvmlVgpuTypeId_t
-    Array(t_char, 2048), // 1978 t_A2048_char
-    Struct(482), // 1979 t_nvmlDeviceCurrentClockFreqs_t
-    Pointer(t_nvmlDeviceCurrentClockFreqs_t, false), // 1980 t_P_nvmlDeviceCurrentClockFreqs_t
-    Flags(527, 4), // 1981 t_nvmlClocksEventReasons_in4
-    Pointer(t_nvmlClocksEventReasons_in4, false), // 1982 t_P_nvmlClocksEventReasons_in4
-    Flags(527, 8), // 1983 t_nvmlClocksEventReasons_in8
-    Pointer(t_nvmlClocksEventReasons_in8, false), // 1984 t_P_nvmlClocksEventReasons_in8
-    Enum(528), // 1985 t_nvmlMemoryErrorType_t
-    Struct(483), // 1986 t_nvmlEccErrorCounts_t
-    Pointer(t_nvmlEccErrorCounts_t, false), // 1987 t_P_nvmlEccErrorCounts_t
-    Pointer(t_nvmlDevice_t, false), // 1988 t_P_nvmlDevice_t
-    Struct(484), // 1989 t_nvmlDramEncryptionInfo_t
-    Pointer(t_nvmlDramEncryptionInfo_t, false), // 1990 t_P_nvmlDramEncryptionInfo_t
-    Enum(529), // 1991 t_nvmlDriverModel_t
-    Pointer(t_nvmlDriverModel_t, false), // 1992 t_P_nvmlDriverModel_t
-    Struct(486), // 1993 t_nvmlGpuDynamicPstatesInfo_t_utilization
-    Array(t_nvmlGpuDynamicPstatesInfo_t_utilization, 8), // 1994 t_A8_nvmlGpuDynamicPstatesInfo_t_utilization
-    Struct(485), // 1995 t_nvmlGpuDynamicPstatesInfo_t
-    Pointer(t_nvmlGpuDynamicPstatesInfo_t, false), // 1996 t_P_nvmlGpuDynamicPstatesInfo_t
-    Enum(530), // 1997 t_nvmlEncoderType_t
-    Struct(487), // 1998 t_nvmlEncoderSessionInfo_t
-    Pointer(t_nvmlEncoderSessionInfo_t, false), // 1999 t_P_nvmlEncoderSessionInfo_t
-    Enum(531), // 2000 t_nvmlFBCSessionType_t
-    Struct(488), // 2001 t_nvmlFBCSessionInfo_t
-    Pointer(t_nvmlFBCSessionInfo_t, false), // 2002 t_P_nvmlFBCSessionInfo_t
-    Struct(489), // 2003 t_nvmlFBCStats_t
-    Pointer(t_nvmlFBCStats_t, false), // 2004 t_P_nvmlFBCStats_t
-    Enum(532), // 2005 t_nvmlFanControlPolicy_t
-    Pointer(t_nvmlFanControlPolicy_t, false), // 2006 t_P_nvmlFanControlPolicy_t
-    Struct(490), // 2007 t_nvmlFanSpeedInfo_t
-    Pointer(t_nvmlFanSpeedInfo_t, false), // 2008 t_P_nvmlFanSpeedInfo_t
-    Enum(533), // 2009 t_nvmlFabricState
-    Flags(533, 1), // 2010 t_nvmlFabricState_in1
-    Struct(491), // 2011 t_nvmlGpuFabricInfo_t
-    Pointer(t_nvmlGpuFabricInfo_t, false), // 2012 t_P_nvmlGpuFabricInfo_t
-    Enum(534), // 2013 t_nvmlFabricHealthSummary
-    Flags(534, 1), // 2014 t_nvmlFabricHealthSummary_in1
-    Struct(492), // 2015 t_nvmlGpuFabricInfoV_t
-    Pointer(t_nvmlGpuFabricInfoV_t, false), // 2016 t_P_nvmlGpuFabricInfoV_t
-    Enum(535), // 2017 t_nvmlFabricCliqueType
-    Flags(535, 1), // 2018 t_nvmlFabricCliqueType_in1
-    Struct(494), // 2019 t_nvmlGpuFabricClique_v1_t
-    Array(t_nvmlGpuFabricClique_v1_t, 64), // 2020 t_A64_nvmlGpuFabricClique_v1_t
-    Struct(493), // 2021 t_nvmlGpuFabricInfo_v4_t
-    Pointer(t_nvmlGpuFabricInfo_v4_t, false), // 2022 t_P_nvmlGpuFabricInfo_v4_t
-    Pointer(t_nvmlGpuInstancePlacement_t, false), // 2023 t_P_nvmlGpuInstancePlacement_t
-    Enum(536), // 2024 t_nvmlGpuInstanceProfile
-    Struct(495), // 2025 t_nvmlGpuInstanceProfileInfo_t
-    Pointer(t_nvmlGpuInstanceProfileInfo_t, false), // 2026 t_P_nvmlGpuInstanceProfileInfo_t
-    Array(t_char, 96), // 2027 t_A96_char
-    Struct(496), // 2028 t_nvmlGpuInstanceProfileInfo_v2_t
-    Pointer(t_nvmlGpuInstanceProfileInfo_v2_t, false), // 2029 t_P_nvmlGpuInstanceProfileInfo_v2_t
-    Enum(537), // 2030 t_nvmlGpuOperationMode_t
-    Pointer(t_nvmlGpuOperationMode_t, false), // 2031 t_P_nvmlGpuOperationMode_t
-    Struct(497), // 2032 t_nvmlGpuUptime_v1_t
-    Pointer(t_nvmlGpuUptime_v1_t, false), // 2033 t_P_nvmlGpuUptime_v1_t
-    Enum(538), // 2034 t_nvmlGridLicenseFeatureCode_t
-    Struct(500), // 2035 t_nvmlGridLicenseExpiry_t
-    Struct(499), // 2036 t_nvmlGridLicensableFeature_t
-    Array(t_nvmlGridLicensableFeature_t, 3), // 2037 t_A3_nvmlGridLicensableFeature_t
-    Struct(498), // 2038 t_nvmlGridLicensableFeatures_t
-    Pointer(t_nvmlGridLicensableFeatures_t, false), // 2039 t_P_nvmlGridLicensableFeatures_t
-    Array(t_char, 41), // 2040 t_A41_char
-    Union(502), // 2041 t_nvmlUUIDValue_t
-    Enum(539), // 2042 t_nvmlUUIDType_t
-    Struct(501), // 2043 t_nvmlUUID_t
-    Pointer(t_nvmlUUID_t, true), // 2044 t_PC_nvmlUUID_t
-    Enum(540), // 2045 t_nvmlHostVgpuMode_t
-    Pointer(t_nvmlHostVgpuMode_t, false), // 2046 t_P_nvmlHostVgpuMode_t
-    Struct(503), // 2047 t_nvmlHostname_v1_t
-    Pointer(t_nvmlHostname_v1_t, false), // 2048 t_P_nvmlHostname_v1_t
-    Enum(541), // 2049 t_nvmlInforomObject_t
-    Struct(504), // 2050 t_nvmlMarginTemperature_t
-    Pointer(t_nvmlMarginTemperature_t, false), // 2051 t_P_nvmlMarginTemperature_t
-    Enum(542), // 2052 t_nvmlMemoryLocation_t
-    Struct(505), // 2053 t_nvmlMemory_v2_t
-    Pointer(t_nvmlMemory_v2_t, false), // 2054 t_P_nvmlMemory_v2_t
-    Struct(506), // 2055 t_nvmlGetMemoryLimits_v1_t
-    Pointer(t_nvmlGetMemoryLimits_v1_t, false), // 2056 t_P_nvmlGetMemoryLimits_v1_t
-    Enum(543), // 2057 t_nvmlMigMode
-    Pointer(t_nvmlMigMode, false), // 2058 t_P_nvmlMigMode
-    Enum(544), // 2059 t_nvmlNvLinkCapability_t
-    Enum(545), // 2060 t_nvmlNvLinkErrorCounter_t
-    Struct(509), // 2061 t_nvmlNvlinkFirmwareVersion_t
-    Array(t_nvmlNvlinkFirmwareVersion_t, 100), // 2062 t_A100_nvmlNvlinkFirmwareVersion_t
-    Struct(508), // 2063 t_nvmlNvlinkFirmwareInfo_t
-    Struct(507), // 2064 t_nvmlNvLinkInfo_t
-    Pointer(t_nvmlNvLinkInfo_t, false), // 2065 t_P_nvmlNvLinkInfo_t
-    Struct(510), // 2066 t_nvmlNvLinkInfo_v3_t
-    Pointer(t_nvmlNvLinkInfo_v3_t, false), // 2067 t_P_nvmlNvLinkInfo_v3_t
-    Enum(546), // 2068 t_nvmlIntNvLinkDeviceType_t
-    Pointer(t_nvmlIntNvLinkDeviceType_t, false), // 2069 t_P_nvmlIntNvLinkDeviceType_t
-    Struct(512), // 2070 t_nvmlNvlinkTelemetrySample_v1_t
-    Pointer(t_nvmlNvlinkTelemetrySample_v1_t, false), // 2071 t_P_nvmlNvlinkTelemetrySample_v1_t
-    Struct(511), // 2072 t_nvmlNvlinkTelemetrySamples_v1_t
-    Pointer(t_nvmlNvlinkTelemetrySamples_v1_t, false), // 2073 t_P_nvmlNvlinkTelemetrySamples_v1_t
-    Enum(547), // 2074 t_nvmlNvLinkUtilizationCountUnits_t
-    Flags(548, 4), // 2075 t_nvmlNvLinkUtilizationCountPktTypes_t_in4
-    Struct(513), // 2076 t_nvmlNvLinkUtilizationControl_t
-    Pointer(t_nvmlNvLinkUtilizationControl_t, false), // 2077 t_P_nvmlNvLinkUtilizationControl_t
-    Struct(514), // 2078 t_nvmlNvlinkGetBwMode_t
-    Pointer(t_nvmlNvlinkGetBwMode_t, false), // 2079 t_P_nvmlNvlinkGetBwMode_t
-    Array(t_u8, 256), // 2080 t_A256_u8
-    Struct(515), // 2081 t_nvmlNvlinkNvlePrivateInfo_v1_t
-    Pointer(t_nvmlNvlinkNvlePrivateInfo_v1_t, false), // 2082 t_P_nvmlNvlinkNvlePrivateInfo_v1_t
-    Array(t_u32, 4096), // 2083 t_A4096_u32
-    Struct(516), // 2084 t_nvmlNvlinkGetRemapTableInfo_v1_t
-    Pointer(t_nvmlNvlinkGetRemapTableInfo_v1_t, false), // 2085 t_P_nvmlNvlinkGetRemapTableInfo_v1_t
-    Array(t_u8, 23), // 2086 t_A23_u8
-    Struct(517), // 2087 t_nvmlNvlinkSupportedBwModes_t
-    Pointer(t_nvmlNvlinkSupportedBwModes_t, false), // 2088 t_P_nvmlNvlinkSupportedBwModes_t
-    Enum(549), // 2089 t_nvmlGpuP2PCapsIndex_t
-    Enum(550), // 2090 t_nvmlGpuP2PStatus_t
-    Pointer(t_nvmlGpuP2PStatus_t, false), // 2091 t_P_nvmlGpuP2PStatus_t
-    Struct(518), // 2092 t_nvmlPciInfoExt_t
-    Pointer(t_nvmlPciInfoExt_t, false), // 2093 t_P_nvmlPciInfoExt_t
-    Enum(551), // 2094 t_nvmlPcieUtilCounter_t
-    Struct(519), // 2095 t_nvmlPdi_t
-    Pointer(t_nvmlPdi_t, false), // 2096 t_P_nvmlPdi_t
-    Struct(520), // 2097 t_nvmlDevicePerfModes_t
-    Pointer(t_nvmlDevicePerfModes_t, false), // 2098 t_P_nvmlDevicePerfModes_t
-    Pointer(t_nvmlPstates_t, false), // 2099 t_P_nvmlPstates_t
-    Struct(521), // 2100 t_nvmlPlatformInfo_t
-    Pointer(t_nvmlPlatformInfo_t, false), // 2101 t_P_nvmlPlatformInfo_t
-    Struct(522), // 2102 t_nvmlDevicePowerMizerModes_v1_t
-    Pointer(t_nvmlDevicePowerMizerModes_v1_t, false), // 2103 t_P_nvmlDevicePowerMizerModes_v1_t
-    Enum(552), // 2104 t_nvmlPowerSource_t
-    Pointer(t_nvmlPowerSource_t, false), // 2105 t_P_nvmlPowerSource_t
-    Struct(523), // 2106 t_nvmlProcessUtilizationSample_t
-    Pointer(t_nvmlProcessUtilizationSample_t, false), // 2107 t_P_nvmlProcessUtilizationSample_t
-    Struct(525), // 2108 t_nvmlProcessUtilizationInfo_v1_t
-    Pointer(t_nvmlProcessUtilizationInfo_v1_t, false), // 2109 t_P_nvmlProcessUtilizationInfo_v1_t
-    Struct(524), // 2110 t_nvmlProcessesUtilizationInfo_t
-    Pointer(t_nvmlProcessesUtilizationInfo_t, false), // 2111 t_P_nvmlProcessesUtilizationInfo_t
-    Struct(526), // 2112 t_nvmlRemappedRowsInfo_v2_t
-    Pointer(t_nvmlRemappedRowsInfo_v2_t, false), // 2113 t_P_nvmlRemappedRowsInfo_v2_t
-    Struct(527), // 2114 t_nvmlRepairStatus_t
-    Pointer(t_nvmlRepairStatus_t, false), // 2115 t_P_nvmlRepairStatus_t
-    Enum(553), // 2116 t_nvmlPageRetirementCause_t
-    Struct(528), // 2117 t_nvmlRowRemapperHistogramValues_t
-    Pointer(t_nvmlRowRemapperHistogramValues_t, false), // 2118 t_P_nvmlRowRemapperHistogramValues_t
-    Struct(530), // 2119 t_nvmlProcessDetail_v1_t
-    Pointer(t_nvmlProcessDetail_v1_t, false), // 2120 t_P_nvmlProcessDetail_v1_t
-    Struct(529), // 2121 t_nvmlProcessDetailList_t
-    Pointer(t_nvmlProcessDetailList_t, false), // 2122 t_P_nvmlProcessDetailList_t
-    Enum(554), // 2123 t_nvmlSamplingType_t
-    Pointer(t_nvmlValueType_t, false), // 2124 t_P_nvmlValueType_t
-    Struct(531), // 2125 t_nvmlSample_t
-    Pointer(t_nvmlSample_t, false), // 2126 t_P_nvmlSample_t
-    Struct(532), // 2127 t_nvmlEccSramErrorStatus_t
-    Pointer(t_nvmlEccSramErrorStatus_t, false), // 2128 t_P_nvmlEccSramErrorStatus_t
-    Struct(534), // 2129 t_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t
-    Pointer(t_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t, false), // 2130 t_P_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t
-    Struct(533), // 2131 t_nvmlEccSramUniqueUncorrectedErrorCounts_t
-    Pointer(t_nvmlEccSramUniqueUncorrectedErrorCounts_t, false), // 2132 t_P_nvmlEccSramUniqueUncorrectedErrorCounts_t
-    Flags(555, 4), // 2133 t_nvmlEventTypes_in4
-    Pointer(t_nvmlEventTypes_in4, false), // 2134 t_P_nvmlEventTypes_in4
-    Flags(555, 8), // 2135 t_nvmlEventTypes_in8
-    Pointer(t_nvmlEventTypes_in8, false), // 2136 t_P_nvmlEventTypes_in8
-    Enum(556), // 2137 t_nvmlTemperatureSensors_t
-    Enum(557), // 2138 t_nvmlTemperatureThresholds_t
-    Struct(535), // 2139 t_nvmlTemperature_t
-    Pointer(t_nvmlTemperature_t, false), // 2140 t_P_nvmlTemperature_t
-    Enum(558), // 2141 t_nvmlThermalController_t
-    Enum(559), // 2142 t_nvmlThermalTarget_t
-    Struct(537), // 2143 t_nvmlGpuThermalSettings_t_sensor
-    Array(t_nvmlGpuThermalSettings_t_sensor, 3), // 2144 t_A3_nvmlGpuThermalSettings_t_sensor
-    Struct(536), // 2145 t_nvmlGpuThermalSettings_t
-    Pointer(t_nvmlGpuThermalSettings_t, false), // 2146 t_P_nvmlGpuThermalSettings_t
-    Enum(560), // 2147 t_nvmlGpuTopologyLevel_t
-    Pointer(t_nvmlGpuTopologyLevel_t, false), // 2148 t_P_nvmlGpuTopologyLevel_t
-    Struct(538), // 2149 t_nvmlUnrepairableMemoryStatus_v1_t
-    Pointer(t_nvmlUnrepairableMemoryStatus_v1_t, false), // 2150 t_P_nvmlUnrepairableMemoryStatus_v1_t
-    Struct(539), // 2151 t_nvmlUtilization_t
-    Pointer(t_nvmlUtilization_t, false), // 2152 t_P_nvmlUtilization_t
-    Enum(561), // 2153 t_nvmlDeviceVgpuCapability_t
-    Struct(540), // 2154 t_nvmlVgpuHeterogeneousMode_t
-    Pointer(t_nvmlVgpuHeterogeneousMode_t, false), // 2155 t_P_nvmlVgpuHeterogeneousMode_t
-    Struct(542), // 2156 t_nvmlVgpuInstanceUtilizationInfo_v1_t
-    Pointer(t_nvmlVgpuInstanceUtilizationInfo_v1_t, false), // 2157 t_P_nvmlVgpuInstanceUtilizationInfo_v1_t
-    Struct(541), // 2158 t_nvmlVgpuInstancesUtilizationInfo_t
-    Pointer(t_nvmlVgpuInstancesUtilizationInfo_t, false), // 2159 t_P_nvmlVgpuInstancesUtilizationInfo_t
-    Array(t_char, 80), // 2160 t_A80_char
-    Struct(544), // 2161 t_nvmlVgpuVersion_t
-    Struct(543), // 2162 t_nvmlVgpuPgpuMetadata_t
-    Pointer(t_nvmlVgpuPgpuMetadata_t, false), // 2163 t_P_nvmlVgpuPgpuMetadata_t
-    Struct(545), // 2164 t_nvmlVgpuProcessUtilizationSample_t
-    Pointer(t_nvmlVgpuProcessUtilizationSample_t, false), // 2165 t_P_nvmlVgpuProcessUtilizationSample_t
-    Struct(547), // 2166 t_nvmlVgpuProcessUtilizationInfo_v1_t
-    Pointer(t_nvmlVgpuProcessUtilizationInfo_v1_t, false), // 2167 t_P_nvmlVgpuProcessUtilizationInfo_v1_t
-    Struct(546), // 2168 t_nvmlVgpuProcessesUtilizationInfo_t
-    Pointer(t_nvmlVgpuProcessesUtilizationInfo_t, false), // 2169 t_P_nvmlVgpuProcessesUtilizationInfo_t
-    Struct(548), // 2170 t_nvmlVgpuSchedulerCapabilities_t
-    Pointer(t_nvmlVgpuSchedulerCapabilities_t, false), // 2171 t_P_nvmlVgpuSchedulerCapabilities_t
-    Struct(551), // 2172 t_nvmlVgpuSchedulerParams_t_vgpuSchedDataWithARR
-    Struct(552), // 2173 t_nvmlVgpuSchedulerParams_t_vgpuSchedData
-    Union(550), // 2174 t_nvmlVgpuSchedulerParams_t
-    Struct(553), // 2175 t_nvmlVgpuSchedulerLogEntry_t
-    Array(t_nvmlVgpuSchedulerLogEntry_t, 200), // 2176 t_A200_nvmlVgpuSchedulerLogEntry_t
-    Struct(549), // 2177 t_nvmlVgpuSchedulerLog_t
-    Pointer(t_nvmlVgpuSchedulerLog_t, false), // 2178 t_P_nvmlVgpuSchedulerLog_t
-    Struct(555), // 2179 t_nvmlVgpuSchedulerLogEntry_v2_t
-    Array(t_nvmlVgpuSchedulerLogEntry_v2_t, 200), // 2180 t_A200_nvmlVgpuSchedulerLogEntry_v2_t
-    Struct(554), // 2181 t_nvmlVgpuSchedulerLogInfo_v2_t
-    Pointer(t_nvmlVgpuSchedulerLogInfo_v2_t, false), // 2182 t_P_nvmlVgpuSchedulerLogInfo_v2_t
-    Struct(556), // 2183 t_nvmlVgpuSchedulerGetState_t
-    Pointer(t_nvmlVgpuSchedulerGetState_t, false), // 2184 t_P_nvmlVgpuSchedulerGetState_t
-    Struct(557), // 2185 t_nvmlVgpuSchedulerStateInfo_v2_t
-    Pointer(t_nvmlVgpuSchedulerStateInfo_v2_t, false), // 2186 t_P_nvmlVgpuSchedulerStateInfo_v2_t
-    Struct(558), // 2187 t_nvmlVgpuPlacementList_t
-    Pointer(t_nvmlVgpuPlacementList_t, false), // 2188 t_P_nvmlVgpuPlacementList_t
-    Struct(559), // 2189 t_nvmlVgpuInstanceUtilizationSample_t
-    Pointer(t_nvmlVgpuInstanceUtilizationSample_t, false), // 2190 t_P_nvmlVgpuInstanceUtilizationSample_t
-    Enum(562), // 2191 t_nvmlPerfPolicyType_t
-    Struct(560), // 2192 t_nvmlViolationTime_t
-    Pointer(t_nvmlViolationTime_t, false), // 2193 t_P_nvmlViolationTime_t
-    Enum(563), // 2194 t_nvmlGpuVirtualizationMode_t
-    Pointer(t_nvmlGpuVirtualizationMode_t, false), // 2195 t_P_nvmlGpuVirtualizationMode_t
-    Struct(561), // 2196 t_nvmlNvlinkLockRemapTable_v1_t
-    Pointer(t_nvmlNvlinkLockRemapTable_v1_t, false), // 2197 t_P_nvmlNvlinkLockRemapTable_v1_t
-    Struct(571), // 2198 t_nvmlRailMetrics_t
-    Array(t_nvmlRailMetrics_t, 2), // 2199 t_A2_nvmlRailMetrics_t
-    Struct(570), // 2200 t_nvmlCoreRailMetrics_t
-    Struct(572), // 2201 t_nvmlPmgrPwrTuple_t
-    Struct(573), // 2202 t_nvmlPwrModelMetricsDlppm1xPerf_t
-    Struct(569), // 2203 t_nvmlPwrModelMetricsDlppm1x_t
-    Array(t_nvmlPwrModelMetricsDlppm1x_t, 8), // 2204 t_A8_nvmlPwrModelMetricsDlppm1x_t
-    Struct(568), // 2205 t_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t
-    Array(t_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t, 3), // 2206 t_A3_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t
-    Struct(567), // 2207 t_nvmlObservedMetrics_t
-    Struct(566), // 2208 t_nvmlPerfMetricsDlppc2xSample_t
-    Struct(576), // 2209 t_nvmlPwrModelMetricsSamplePfpp1x_t
-    Array(t_nvmlPwrModelMetricsSamplePfpp1x_t, 32), // 2210 t_A32_nvmlPwrModelMetricsSamplePfpp1x_t
-    Struct(577), // 2211 t_nvmlPwrModelOperatingPointPfpp1x_t
-    Struct(575), // 2212 t_nvmlPwrModelMetricsPfpp1x_t
-    Struct(574), // 2213 t_nvmlPerfMetricsPfpp1xSample_t
-    Union(565), // 2214 t_nvmlPerfMetricControllerSample_t_data
-    Struct(564), // 2215 t_nvmlPerfMetricControllerSample_t
-    Array(t_nvmlPerfMetricControllerSample_t, 4), // 2216 t_A4_nvmlPerfMetricControllerSample_t
-    Struct(563), // 2217 t_nvmlPerfMetricsSample_t
-    Array(t_nvmlPerfMetricsSample_t, 13), // 2218 t_A13_nvmlPerfMetricsSample_t
-    Struct(562), // 2219 t_nvmlPerfMetricsSamples_v1_t
-    Pointer(t_nvmlPerfMetricsSamples_v1_t, false), // 2220 t_P_nvmlPerfMetricsSamples_v1_t
-    Struct(578), // 2221 t_nvmlPowerSmoothingProfile_t
-    Pointer(t_nvmlPowerSmoothingProfile_t, false), // 2222 t_P_nvmlPowerSmoothingProfile_t
-    Struct(579), // 2223 t_nvmlPowerSmoothingState_t
-    Pointer(t_nvmlPowerSmoothingState_t, false), // 2224 t_P_nvmlPowerSmoothingState_t
-    Struct(582), // 2225 t_nvmlPRMCounterInput_v1_t
-    Struct(583), // 2226 t_nvmlPRMCounterValue_v1_t
-    Struct(581), // 2227 t_nvmlPRMCounter_v1_t
-    Pointer(t_nvmlPRMCounter_v1_t, false), // 2228 t_P_nvmlPRMCounter_v1_t
-    Struct(580), // 2229 t_nvmlPRMCounterList_v1_t
-    Pointer(t_nvmlPRMCounterList_v1_t, false), // 2230 t_P_nvmlPRMCounterList_v1_t
-    Array(t_u8, 496), // 2231 t_A496_u8
-    Union(585), // 2232 t_nvmlPRMTLV_v1_t__1
-    Struct(584), // 2233 t_nvmlPRMTLV_v1_t
-    Pointer(t_nvmlPRMTLV_v1_t, false), // 2234 t_P_nvmlPRMTLV_v1_t
-    Handle(213), // 2235 t_nvmlEventSet_t
-    Enum(564), // 2236 t_nvmlDetachGpuState_t
-    Enum(565), // 2237 t_nvmlPcieLinkState_t
-    Flags(566, 4), // 2238 t_nvmlFlags_in4
-    Pointer(t_nvmlDramEncryptionInfo_t, true), // 2239 t_PC_nvmlDramEncryptionInfo_t
-    Struct(586), // 2240 t_nvmlSetMemoryLimits_v1_t
-    Pointer(t_nvmlSetMemoryLimits_v1_t, false), // 2241 t_P_nvmlSetMemoryLimits_v1_t
-    Pointer(t_nvmlReturn_t, false), // 2242 t_P_nvmlReturn_t
-    Struct(587), // 2243 t_nvmlNvLinkPowerThres_t
-    Pointer(t_nvmlNvLinkPowerThres_t, false), // 2244 t_P_nvmlNvLinkPowerThres_t
-    Struct(588), // 2245 t_nvmlNvlinkSetBwMode_t
-    Pointer(t_nvmlNvlinkSetBwMode_t, false), // 2246 t_P_nvmlNvlinkSetBwMode_t
-    Struct(589), // 2247 t_nvmlNvlinkSetBwModeAsync_v1_t
-    Pointer(t_nvmlNvlinkSetBwModeAsync_v1_t, false), // 2248 t_P_nvmlNvlinkSetBwModeAsync_v1_t
-    Struct(590), // 2249 t_nvmlNvlinkSetNvleReady_v1_t
-    Pointer(t_nvmlNvlinkSetNvleReady_v1_t, false), // 2250 t_P_nvmlNvlinkSetNvleReady_v1_t
-    Struct(591), // 2251 t_nvmlPowerValue_v2_t
-    Pointer(t_nvmlPowerValue_v2_t, false), // 2252 t_P_nvmlPowerValue_v2_t
-    Struct(592), // 2253 t_nvmlRusdSettings_v1_t
-    Pointer(t_nvmlRusdSettings_v1_t, false), // 2254 t_P_nvmlRusdSettings_v1_t
-    Pointer(t_nvmlVgpuHeterogeneousMode_t, true), // 2255 t_PC_nvmlVgpuHeterogeneousMode_t
-    Struct(595), // 2256 t_nvmlVgpuSchedulerSetParams_t_vgpuSchedDataWithARR
-    Struct(596), // 2257 t_nvmlVgpuSchedulerSetParams_t_vgpuSchedData
-    Union(594), // 2258 t_nvmlVgpuSchedulerSetParams_t
-    Struct(593), // 2259 t_nvmlVgpuSchedulerSetState_t
-    Pointer(t_nvmlVgpuSchedulerSetState_t, false), // 2260 t_P_nvmlVgpuSchedulerSetState_t
-    Struct(597), // 2261 t_nvmlVgpuSchedulerState_v2_t
-    Pointer(t_nvmlVgpuSchedulerState_v2_t, false), // 2262 t_P_nvmlVgpuSchedulerState_v2_t
-    Struct(598), // 2263 t_nvmlNvlinkSetupNvleEncryptionKey_v1_t
-    Pointer(t_nvmlNvlinkSetupNvleEncryptionKey_v1_t, false), // 2264 t_P_nvmlNvlinkSetupNvleEncryptionKey_v1_t
-    Array(t_u32, 8), // 2265 t_A8_u32
-    Struct(600), // 2266 t_nvmlMask255_t
-    Struct(599), // 2267 t_nvmlWorkloadPowerProfileRequestedProfiles_t
-    Pointer(t_nvmlWorkloadPowerProfileRequestedProfiles_t, false), // 2268 t_P_nvmlWorkloadPowerProfileRequestedProfiles_t
-    Struct(601), // 2269 t_nvmlWorkloadPowerProfileCurrentProfiles_t
-    Pointer(t_nvmlWorkloadPowerProfileCurrentProfiles_t, false), // 2270 t_P_nvmlWorkloadPowerProfileCurrentProfiles_t
-    Struct(603), // 2271 t_nvmlWorkloadPowerProfileInfo_t
-    Array(t_nvmlWorkloadPowerProfileInfo_t, 255), // 2272 t_A255_nvmlWorkloadPowerProfileInfo_t
-    Struct(602), // 2273 t_nvmlWorkloadPowerProfileProfilesInfo_t
-    Pointer(t_nvmlWorkloadPowerProfileProfilesInfo_t, false), // 2274 t_P_nvmlWorkloadPowerProfileProfilesInfo_t
-    Enum(567), // 2275 t_nvmlPowerProfileOperation_t
-    Struct(604), // 2276 t_nvmlWorkloadPowerProfileUpdateProfiles_v1_t
-    Pointer(t_nvmlWorkloadPowerProfileUpdateProfiles_v1_t, false), // 2277 t_P_nvmlWorkloadPowerProfileUpdateProfiles_v1_t
-    Pointer(t_nvmlEventSet_t, false), // 2278 t_P_nvmlEventSet_t
-    Struct(605), // 2279 t_nvmlEventSetGetContextCount_v1_t
-    Pointer(t_nvmlEventSetGetContextCount_v1_t, false), // 2280 t_P_nvmlEventSetGetContextCount_v1_t
-    Struct(606), // 2281 t_nvmlEventSetGetContextData_v1_t
-    Pointer(t_nvmlEventSetGetContextData_v1_t, false), // 2282 t_P_nvmlEventSetGetContextData_v1_t
-    Struct(607), // 2283 t_nvmlEventSetGetContextInfo_v1_t
-    Pointer(t_nvmlEventSetGetContextInfo_v1_t, false), // 2284 t_P_nvmlEventSetGetContextInfo_v1_t
-    Struct(608), // 2285 t_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t
-    Pointer(t_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t, false), // 2286 t_P_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t
-    Struct(609), // 2287 t_nvmlGpuOperationalEventConfig_v1_t
-    Pointer(t_nvmlGpuOperationalEventConfig_v1_t, true), // 2288 t_PC_nvmlGpuOperationalEventConfig_v1_t
-    Struct(610), // 2289 t_nvmlEventData_t
-    Pointer(t_nvmlEventData_t, false), // 2290 t_P_nvmlEventData_t
-    Struct(611), // 2291 t_nvmlEventSetWait_v3_t
-    Pointer(t_nvmlEventSetWait_v3_t, false), // 2292 t_P_nvmlEventSetWait_v3_t
-    Struct(612), // 2293 t_nvmlExcludedDeviceInfo_t
-    Pointer(t_nvmlExcludedDeviceInfo_t, false), // 2294 t_P_nvmlExcludedDeviceInfo_t
-    Enum(568), // 2295 t_nvmlVgpuGuestInfoState_t
-    Array(t_u32, 6), // 2296 t_A6_u32
-    Struct(613), // 2297 t_nvmlVgpuMetadata_t
-    Pointer(t_nvmlVgpuMetadata_t, false), // 2298 t_P_nvmlVgpuMetadata_t
-    Flags(569, 4), // 2299 t_nvmlVgpuVmCompatibility_t_in4
-    Flags(570, 4), // 2300 t_nvmlVgpuPgpuCompatibilityLimitCode_t_in4
-    Struct(614), // 2301 t_nvmlVgpuPgpuCompatibility_t
-    Pointer(t_nvmlVgpuPgpuCompatibility_t, false), // 2302 t_P_nvmlVgpuPgpuCompatibility_t
-    Enum(571), // 2303 t_nvmlVgpuDriverCapability_t
-    Pointer(t_nvmlVgpuVersion_t, false), // 2304 t_P_nvmlVgpuVersion_t
-    Handle(214), // 2305 t_nvmlGpmSample_t
-    Struct(617), // 2306 t_nvmlGpmMetric_t_metricInfo
-    Struct(616), // 2307 t_nvmlGpmMetric_t
-    Array(t_nvmlGpmMetric_t, 477), // 2308 t_A477_nvmlGpmMetric_t
-    Struct(615), // 2309 t_nvmlGpmMetricsGet_t
-    Pointer(t_nvmlGpmMetricsGet_t, false), // 2310 t_P_nvmlGpmMetricsGet_t
-    Struct(618), // 2311 t_nvmlGpmSupport_t
-    Pointer(t_nvmlGpmSupport_t, false), // 2312 t_P_nvmlGpmSupport_t
-    Pointer(t_nvmlGpmSample_t, false), // 2313 t_P_nvmlGpmSample_t
-    Pointer(t_nvmlComputeInstance_t, false), // 2314 t_P_nvmlComputeInstance_t
-    Pointer(t_nvmlComputeInstancePlacement_t, true), // 2315 t_PC_nvmlComputeInstancePlacement_t
-    Struct(619), // 2316 t_nvmlActiveVgpuInstanceInfo_t
-    Pointer(t_nvmlActiveVgpuInstanceInfo_t, false), // 2317 t_P_nvmlActiveVgpuInstanceInfo_t
-    Pointer(t_nvmlComputeInstancePlacement_t, false), // 2318 t_P_nvmlComputeInstancePlacement_t
-    Enum(572), // 2319 t_nvmlComputeInstanceProfile
-    Struct(620), // 2320 t_nvmlComputeInstanceProfileInfo_t
-    Pointer(t_nvmlComputeInstanceProfileInfo_t, false), // 2321 t_P_nvmlComputeInstanceProfileInfo_t
-    Struct(621), // 2322 t_nvmlComputeInstanceProfileInfo_v2_t
-    Pointer(t_nvmlComputeInstanceProfileInfo_v2_t, false), // 2323 t_P_nvmlComputeInstanceProfileInfo_v2_t
-    Struct(622), // 2324 t_nvmlVgpuTypeIdInfo_t
-    Pointer(t_nvmlVgpuTypeIdInfo_t, false), // 2325 t_P_nvmlVgpuTypeIdInfo_t
-    Struct(623), // 2326 t_nvmlGpuInstanceInfo_t
-    Pointer(t_nvmlGpuInstanceInfo_t, false), // 2327 t_P_nvmlGpuInstanceInfo_t
-    Struct(624), // 2328 t_nvmlVgpuSchedulerLogInfo_t
-    Pointer(t_nvmlVgpuSchedulerLogInfo_t, false), // 2329 t_P_nvmlVgpuSchedulerLogInfo_t
-    Struct(625), // 2330 t_nvmlVgpuSchedulerStateInfo_t
-    Pointer(t_nvmlVgpuSchedulerStateInfo_t, false), // 2331 t_P_nvmlVgpuSchedulerStateInfo_t
-    Struct(626), // 2332 t_nvmlVgpuCreatablePlacementInfo_t
-    Pointer(t_nvmlVgpuCreatablePlacementInfo_t, false), // 2333 t_P_nvmlVgpuCreatablePlacementInfo_t
-    Struct(627), // 2334 t_nvmlVgpuSchedulerState_t
-    Pointer(t_nvmlVgpuSchedulerState_t, false), // 2335 t_P_nvmlVgpuSchedulerState_t
-    Flags(573, 4), // 2336 t_nvmlInitFlags_in4
-    Handle(215), // 2337 t_nvmlSystemEventSet_t
-    Struct(628), // 2338 t_nvmlSystemEventSetCreateRequest_t
-    Pointer(t_nvmlSystemEventSetCreateRequest_t, false), // 2339 t_P_nvmlSystemEventSetCreateRequest_t
-    Struct(629), // 2340 t_nvmlSystemEventSetFreeRequest_t
-    Pointer(t_nvmlSystemEventSetFreeRequest_t, false), // 2341 t_P_nvmlSystemEventSetFreeRequest_t
-    Struct(631), // 2342 t_nvmlSystemEventData_v1_t
-    Pointer(t_nvmlSystemEventData_v1_t, false), // 2343 t_P_nvmlSystemEventData_v1_t
-    Struct(630), // 2344 t_nvmlSystemEventSetWaitRequest_t
-    Pointer(t_nvmlSystemEventSetWaitRequest_t, false), // 2345 t_P_nvmlSystemEventSetWaitRequest_t
-    Struct(633), // 2346 t_nvmlCPERCursor_v1_t
-    Struct(632), // 2347 t_nvmlGetCPER_v1_t
-    Pointer(t_nvmlGetCPER_v1_t, false), // 2348 t_P_nvmlGetCPER_v1_t
-    Struct(634), // 2349 t_nvmlConfComputeSystemCaps_t
-    Pointer(t_nvmlConfComputeSystemCaps_t, false), // 2350 t_P_nvmlConfComputeSystemCaps_t
-    Struct(635), // 2351 t_nvmlConfComputeGetKeyRotationThresholdInfo_t
-    Pointer(t_nvmlConfComputeGetKeyRotationThresholdInfo_t, false), // 2352 t_P_nvmlConfComputeGetKeyRotationThresholdInfo_t
-    Struct(636), // 2353 t_nvmlSystemConfComputeSettings_t
-    Pointer(t_nvmlSystemConfComputeSettings_t, false), // 2354 t_P_nvmlSystemConfComputeSettings_t
-    Struct(637), // 2355 t_nvmlSystemConfComputeSettings_v2_t
-    Pointer(t_nvmlSystemConfComputeSettings_v2_t, false), // 2356 t_P_nvmlSystemConfComputeSettings_v2_t
-    Struct(638), // 2357 t_nvmlConfComputeSystemState_t
-    Pointer(t_nvmlConfComputeSystemState_t, false), // 2358 t_P_nvmlConfComputeSystemState_t
-    Struct(639), // 2359 t_nvmlSystemDriverBranchInfo_t
-    Pointer(t_nvmlSystemDriverBranchInfo_t, false), // 2360 t_P_nvmlSystemDriverBranchInfo_t
-    Struct(640), // 2361 t_nvmlHwbcEntry_t
-    Pointer(t_nvmlHwbcEntry_t, false), // 2362 t_P_nvmlHwbcEntry_t
-    Struct(641), // 2363 t_nvmlSystemRegisterEventRequest_t
-    Pointer(t_nvmlSystemRegisterEventRequest_t, false), // 2364 t_P_nvmlSystemRegisterEventRequest_t
-    Struct(642), // 2365 t_nvmlConfComputeSetKeyRotationThresholdInfo_t
-    Pointer(t_nvmlConfComputeSetKeyRotationThresholdInfo_t, false), // 2366 t_P_nvmlConfComputeSetKeyRotationThresholdInfo_t
-    Handle(216), // 2367 t_nvmlUnit_t
-    Enum(574), // 2368 t_nvmlFanState_t
-    Struct(644), // 2369 t_nvmlUnitFanInfo_t
-    Array(t_nvmlUnitFanInfo_t, 24), // 2370 t_A24_nvmlUnitFanInfo_t
-    Struct(643), // 2371 t_nvmlUnitFanSpeeds_t
-    Pointer(t_nvmlUnitFanSpeeds_t, false), // 2372 t_P_nvmlUnitFanSpeeds_t
-    Pointer(t_nvmlUnit_t, false), // 2373 t_P_nvmlUnit_t
-    Enum(575), // 2374 t_nvmlLedColor_t
-    Struct(645), // 2375 t_nvmlLedState_t
-    Pointer(t_nvmlLedState_t, false), // 2376 t_P_nvmlLedState_t
-    Struct(646), // 2377 t_nvmlPSUInfo_t
-    Pointer(t_nvmlPSUInfo_t, false), // 2378 t_P_nvmlPSUInfo_t
-    Struct(647), // 2379 t_nvmlUnitInfo_t
-    Pointer(t_nvmlUnitInfo_t, false), // 2380 t_P_nvmlUnitInfo_t
-    Struct(649), // 2381 t_nvmlVgpuLicenseExpiry_t
-    Struct(648), // 2382 t_nvmlVgpuLicenseInfo_t
-    Pointer(t_nvmlVgpuLicenseInfo_t, false), // 2383 t_P_nvmlVgpuLicenseInfo_t
-    Struct(650), // 2384 t_nvmlVgpuPlacementId_t
-    Pointer(t_nvmlVgpuPlacementId_t, false), // 2385 t_P_nvmlVgpuPlacementId_t
-    Struct(651), // 2386 t_nvmlVgpuRuntimeState_t
-    Pointer(t_nvmlVgpuRuntimeState_t, false), // 2387 t_P_nvmlVgpuRuntimeState_t
-    Enum(576), // 2388 t_nvmlVgpuVmIdType_t
-    Pointer(t_nvmlVgpuVmIdType_t, false), // 2389 t_P_nvmlVgpuVmIdType_t
-    Struct(652), // 2390 t_nvmlVgpuTypeBar1Info_t
-    Pointer(t_nvmlVgpuTypeBar1Info_t, false), // 2391 t_P_nvmlVgpuTypeBar1Info_t
-    Enum(577), // 2392 t_nvmlVgpuCapability_t
-    Struct(653), // 2393 t_nvmlVgpuTypeMaxInstance_t
-    Pointer(t_nvmlVgpuTypeMaxInstance_t, false), // 2394 t_P_nvmlVgpuTypeMaxInstance_t
-    Enum(578), // 2395 t_nvrtcResult
-    Status(578), // 2396 t_nvrtcResult_status
-    Handle(217), // 2397 t_nvrtcProgram
-    Pointer(t_nvrtcProgram, false), // 2398 t_P_nvrtcProgram
-    Struct(654), // 2399 t_nvrtcBundledHeadersInfo
-    Pointer(t_nvrtcBundledHeadersInfo, false), // 2400 t_P_nvrtcBundledHeadersInfo
-    Flags(579, 4), // 2401 t_nvrtcInstallHeaders_in4
-    Handle(218), // 2402 t_nvshmem_team_t
-    Enum(580), // 2403 t_nvshmemx_thread_support_t
-    Pointer(t_nvshmemx_thread_support_t, false), // 2404 t_P_nvshmemx_thread_support_t
-    Array(t_char, 48), // 2405 t_A48_char
-    Struct(655), // 2406 t_nvshmem_team_config_t
-    Pointer(t_nvshmem_team_config_t, false), // 2407 t_P_nvshmem_team_config_t
-    Pointer(t_nvshmem_team_config_t, true), // 2408 t_PC_nvshmem_team_config_t
-    Pointer(t_nvshmem_team_t, false), // 2409 t_P_nvshmem_team_t
-    Array(t_char, 124), // 2410 t_A124_char
-    Struct(659), // 2411 t_nvshmemx_uniqueid_t
-    Pointer(t_nvshmemx_uniqueid_t, false), // 2412 t_P_nvshmemx_uniqueid_t
-    Struct(658), // 2413 t_nvshmemx_uniqueid_args_t
-    Array(t_char, 92), // 2414 t_A92_char
-    Struct(657), // 2415 t_nvshmemx_init_args_t
-    Struct(656), // 2416 t_nvshmemx_init_attr_t
-    Pointer(t_nvshmemx_init_attr_t, false), // 2417 t_P_nvshmemx_init_attr_t
-    Struct(660), // 2418 t_nvshmemi_version_t
-    Enum(581), // 2419 t_nvshmemx_signal_op_t
-    Struct(661), // 2420 t_nvshmemx_collective_launch_attr_t
-    Pointer(t_nvshmemx_collective_launch_attr_t, true), // 2421 t_PC_nvshmemx_collective_launch_attr_t
-    Flags(582, 4), // 2422 t_flags_in4
-    Enum(583), // 2423 t_nvshmemx_cmp_type_t
-    Array(t_char, 60), // 2424 t_A60_char
-    Struct(662), // 2425 t_nvshmemx_region_attrs_t
-    Pointer(t_nvshmemx_region_attrs_t, true), // 2426 t_PC_nvshmemx_region_attrs_t
-    Pointer(t_nvshmemx_uniqueid_t, true), // 2427 t_PC_nvshmemx_uniqueid_t
-    Enum(584), // 2428 t_nvtiffStatus_t
-    Status(584), // 2429 t_nvtiffStatus_t_status
-    Handle(219), // 2430 t_nvtiffStream_t
-    Handle(220), // 2431 t_nvtiffDecoder_t
-    Handle(221), // 2432 t_nvtiffDecodeParams_t
-    Struct(663), // 2433 t_nvtiffImage_t
-    Pointer(t_nvtiffImage_t, false), // 2434 t_P_nvtiffImage_t
-    Pointer(t_nvtiffImage_t, true), // 2435 t_PC_nvtiffImage_t
-    Pointer(t_nvtiffDecodeParams_t, false), // 2436 t_P_nvtiffDecodeParams_t
-    Enum(585), // 2437 t_nvtiffOutputFormat_t
-    Struct(664), // 2438 t_nvtiffDecodeRegion_t
-    Pointer(t_nvtiffDecodeRegion_t, true), // 2439 t_PC_nvtiffDecodeRegion_t
-    Pointer(t_nvtiffDecoder_t, false), // 2440 t_P_nvtiffDecoder_t
-    Struct(665), // 2441 t_nvtiffDeviceAllocator_t
-    Pointer(t_nvtiffDeviceAllocator_t, false), // 2442 t_P_nvtiffDeviceAllocator_t
-    Struct(666), // 2443 t_nvtiffPinnedAllocator_t
-    Pointer(t_nvtiffPinnedAllocator_t, false), // 2444 t_P_nvtiffPinnedAllocator_t
-    Handle(222), // 2445 t_nvtiffEncoder_t
-    Handle(223), // 2446 t_nvtiffEncodeParams_t
-    Pointer(t_nvtiffEncodeParams_t, false), // 2447 t_P_nvtiffEncodeParams_t
-    Enum(586), // 2448 t_nvtiffGeoKey_t
-    Enum(587), // 2449 t_nvtiffGeoKeyDataType_t
-    Enum(588), // 2450 t_nvtiffImageGeometryType_t
-    Struct(667), // 2451 t_nvtiffImageGeometry_t
-    Pointer(t_nvtiffImageGeometry_t, true), // 2452 t_PC_nvtiffImageGeometry_t
-    Enum(589), // 2453 t_nvtiffCompression_t
-    Enum(590), // 2454 t_nvtiffPhotometricInt_t
-    Enum(591), // 2455 t_nvtiffPlanarConfig_t
-    Array(t_u16, 16), // 2456 t_A16_u16
-    Enum(592), // 2457 t_nvtiffSampleFormat_t
-    Array(t_nvtiffSampleFormat_t, 16), // 2458 t_A16_nvtiffSampleFormat_t
-    Struct(668), // 2459 t_nvtiffImageInfo_t
-    Pointer(t_nvtiffImageInfo_t, true), // 2460 t_PC_nvtiffImageInfo_t
-    Enum(593), // 2461 t_nvtiffJpegChromaSubsampling_t
-    Struct(669), // 2462 t_nvtiffJpegEncodeOptions_t
-    Pointer(t_nvtiffJpegEncodeOptions_t, true), // 2463 t_PC_nvtiffJpegEncodeOptions_t
-    Enum(594), // 2464 t_nvtiffTagDataType_t
-    Enum(595), // 2465 t_nvtiffVariant_t
-    Pointer(t_nvtiffEncoder_t, false), // 2466 t_P_nvtiffEncoder_t
-    Pointer(t_nvtiffGeoKeyDataType_t, false), // 2467 t_P_nvtiffGeoKeyDataType_t
-    Struct(670), // 2468 t_nvtiffStreamHeader_t
-    Pointer(t_nvtiffStreamHeader_t, false), // 2469 t_P_nvtiffStreamHeader_t
-    Pointer(t_nvtiffImageGeometry_t, false), // 2470 t_P_nvtiffImageGeometry_t
-    Pointer(t_nvtiffImageInfo_t, false), // 2471 t_P_nvtiffImageInfo_t
-    Pointer(t_nvtiffGeoKey_t, false), // 2472 t_P_nvtiffGeoKey_t
-    Pointer(t_nvtiffTagDataType_t, false), // 2473 t_P_nvtiffTagDataType_t
-    Pointer(t_nvtiffStream_t, false), // 2474 t_P_nvtiffStream_t
+    Struct(241), // 669 t_cudaDeviceProp_
+    Pointer(t_cudaDeviceProp_, false), // 670 t_P_cudaDeviceProp_
+    Flags(142, 4), // 671 t_cudaGetDriverEntryPointFlags_in4
+    Flags(142, 8), // 672 t_cudaGetDriverEntryPointFlags_in8
+    Enum(143), // 673 t_cudaDriverEntryPointQueryResult
+    Pointer(t_cudaDriverEntryPointQueryResult, false), // 674 t_P_cudaDriverEntryPointQueryResult
+    Handle(50), // 675 t_cudaFunction_t
+    Pointer(t_cudaFunction_t, false), // 676 t_P_cudaFunction_t
+    Pointer(t_cudaResourceDesc, false), // 677 t_P_cudaResourceDesc
+    Pointer(t_PC_surfaceReference, false), // 678 t_P_PC_surfaceReference
+    Pointer(t_cudaResourceViewDesc, false), // 679 t_P_cudaResourceViewDesc
+    Pointer(t_cudaTextureDesc, false), // 680 t_P_cudaTextureDesc
+    Pointer(t_cudaTextureDesc_v2, false), // 681 t_P_cudaTextureDesc_v2
+    Pointer(t_PC_textureReference, false), // 682 t_P_PC_textureReference
+    Handle(51), // 683 t_cudaGraphNode_t
+    Pointer(t_cudaGraphNode_t, false), // 684 t_P_cudaGraphNode_t
+    Handle(52), // 685 t_cudaGraph_t
+    Pointer(t_cudaGraphNode_t, true), // 686 t_PC_cudaGraphNode_t
+    Struct(242), // 687 t_cudaGraphEdgeData
+    Pointer(t_cudaGraphEdgeData, true), // 688 t_PC_cudaGraphEdgeData
+    Pointer(t_cudaExternalSemaphore_t, false), // 689 t_P_cudaExternalSemaphore_t
+    Struct(246), // 690 t_cudaExternalSemaphoreSignalParams_params_fence
+    Union(247), // 691 t_cudaExternalSemaphoreSignalParams_params_nvSciSync
+    Struct(248), // 692 t_cudaExternalSemaphoreSignalParams_params_keyedMutex
+    Struct(245), // 693 t_cudaExternalSemaphoreSignalParams_params
+    Struct(244), // 694 t_cudaExternalSemaphoreSignalParams
+    Pointer(t_cudaExternalSemaphoreSignalParams, true), // 695 t_PC_cudaExternalSemaphoreSignalParams
+    Struct(243), // 696 t_cudaExternalSemaphoreSignalNodeParams
+    Pointer(t_cudaExternalSemaphoreSignalNodeParams, true), // 697 t_PC_cudaExternalSemaphoreSignalNodeParams
+    Struct(252), // 698 t_cudaExternalSemaphoreWaitParams_params_fence
+    Union(253), // 699 t_cudaExternalSemaphoreWaitParams_params_nvSciSync
+    Struct(254), // 700 t_cudaExternalSemaphoreWaitParams_params_keyedMutex
+    Struct(251), // 701 t_cudaExternalSemaphoreWaitParams_params
+    Struct(250), // 702 t_cudaExternalSemaphoreWaitParams
+    Pointer(t_cudaExternalSemaphoreWaitParams, true), // 703 t_PC_cudaExternalSemaphoreWaitParams
+    Struct(249), // 704 t_cudaExternalSemaphoreWaitNodeParams
+    Pointer(t_cudaExternalSemaphoreWaitNodeParams, true), // 705 t_PC_cudaExternalSemaphoreWaitNodeParams
+    Struct(255), // 706 t_cudaHostNodeParams
+    Pointer(t_cudaHostNodeParams, true), // 707 t_PC_cudaHostNodeParams
+    Struct(256), // 708 t_cudaKernelNodeParams
+    Pointer(t_cudaKernelNodeParams, true), // 709 t_PC_cudaKernelNodeParams
+    Enum(144), // 710 t_cudaMemAllocationType
+    Flags(145, 4), // 711 t_cudaMemAllocationHandleType_in4
+    Enum(146), // 712 t_cudaMemLocationType
+    Struct(266), // 713 t_cudaMemLocation__1_localized
+    Union(264), // 714 t_cudaMemLocation__1
+    Struct(262), // 715 t_cudaMemLocation
+    Struct(258), // 716 t_cudaMemPoolProps
+    Enum(147), // 717 t_cudaMemAccessFlags
+    Struct(267), // 718 t_cudaMemAccessDesc
+    Pointer(t_cudaMemAccessDesc, true), // 719 t_PC_cudaMemAccessDesc
+    Struct(257), // 720 t_cudaMemAllocNodeParams
+    Pointer(t_cudaMemAllocNodeParams, false), // 721 t_P_cudaMemAllocNodeParams
+    Struct(269), // 722 t_cudaPos
+    Enum(148), // 723 t_cudaMemcpyKind
+    Struct(268), // 724 t_cudaMemcpy3DParms
+    Pointer(t_cudaMemcpy3DParms, true), // 725 t_PC_cudaMemcpy3DParms
+    Struct(270), // 726 t_cudaMemsetParams
+    Pointer(t_cudaMemsetParams, true), // 727 t_PC_cudaMemsetParams
+    Enum(149), // 728 t_cudaGraphNodeType
+    Union(278), // 729 t_cudaKernelNodeParamsV2__1
+    Enum(150), // 730 t_cudaKernelFunctionType
+    Struct(275), // 731 t_cudaKernelNodeParamsV2
+    Struct(279), // 732 t_cudaMemcpyNodeParams
+    Struct(281), // 733 t_cudaMemsetParamsV2
+    Struct(283), // 734 t_cudaHostNodeParamsV2
+    Enum(151), // 735 t_cudaGraphChildGraphNodeOwnership
+    Struct(286), // 736 t_cudaChildGraphNodeParams
+    Struct(288), // 737 t_cudaEventWaitNodeParams
+    Struct(289), // 738 t_cudaEventRecordNodeParams
+    Struct(291), // 739 t_cudaExternalSemaphoreSignalNodeParamsV2
+    Struct(293), // 740 t_cudaExternalSemaphoreWaitNodeParamsV2
+    Struct(295), // 741 t_cudaMemAllocNodeParamsV2
+    Struct(296), // 742 t_cudaMemFreeNodeParams
+    Handle(53), // 743 t_cudaGraphConditionalHandle
+    Enum(152), // 744 t_cudaGraphConditionalNodeType
+    Pointer(t_cudaGraph_t, false), // 745 t_P_cudaGraph_t
+    Struct(297), // 746 t_cudaConditionalNodeParams
+    Enum(153), // 747 t_cudaMemcpySrcAccessOrder
+    Struct(300), // 748 t_cudaMemcpyAttributes
+    Pointer(t_cudaMemcpyAttributes, false), // 749 t_P_cudaMemcpyAttributes
+    Struct(299), // 750 t_cudaMemcpyBatchNodeParams
+    Union(272), // 751 t_cudaGraphNodeParams__1
+    Struct(271), // 752 t_cudaGraphNodeParams
+    Pointer(t_cudaGraphNodeParams, false), // 753 t_P_cudaGraphNodeParams
+    Pointer(t_cudaGraphConditionalHandle, false), // 754 t_P_cudaGraphConditionalHandle
+    Flags(154, 4), // 755 t_cudaGraphConditionalHandleFlags_in4
+    Flags(155, 4), // 756 t_cudaGraphDebugDotFlags_in4
+    Handle(54), // 757 t_cudaGraphExec_t
+    Flags(156, 4), // 758 t_cudaGraphInstantiateFlags_in4
+    Pointer(t_cudaGraphInstantiateFlags_in4, false), // 759 t_P_cudaGraphInstantiateFlags_in4
+    Flags(156, 8), // 760 t_cudaGraphInstantiateFlags_in8
+    Pointer(t_cudaGraphInstantiateFlags_in8, false), // 761 t_P_cudaGraphInstantiateFlags_in8
+    Enum(157), // 762 t_cudaGraphExecUpdateResult
+    Pointer(t_cudaGraphExecUpdateResult, false), // 763 t_P_cudaGraphExecUpdateResult
+    Struct(301), // 764 t_cudaGraphExecUpdateResultInfo
+    Pointer(t_cudaGraphExecUpdateResultInfo, false), // 765 t_P_cudaGraphExecUpdateResultInfo
+    Pointer(t_cudaExternalSemaphoreSignalNodeParams, false), // 766 t_P_cudaExternalSemaphoreSignalNodeParams
+    Pointer(t_cudaExternalSemaphoreWaitNodeParams, false), // 767 t_P_cudaExternalSemaphoreWaitNodeParams
+    Pointer(t_cudaGraphEdgeData, false), // 768 t_P_cudaGraphEdgeData
+    Pointer(t_cudaHostNodeParams, false), // 769 t_P_cudaHostNodeParams
+    Pointer(t_cudaGraphExec_t, false), // 770 t_P_cudaGraphExec_t
+    Enum(158), // 771 t_cudaGraphInstantiateResult
+    Struct(302), // 772 t_cudaGraphInstantiateParams
+    Pointer(t_cudaGraphInstantiateParams, false), // 773 t_P_cudaGraphInstantiateParams
+    Enum(159), // 774 t_cudaKernelNodeAttrID
+    Enum(160), // 775 t_cudaLaunchAttributeID
+    Enum(161), // 776 t_cudaAccessProperty
+    Struct(304), // 777 t_cudaAccessPolicyWindow
+    Union(303), // 778 t_cudaKernelNodeAttrValue
+    Pointer(t_cudaKernelNodeAttrValue, false), // 779 t_P_cudaKernelNodeAttrValue
+    Enum(162), // 780 t_cudaSynchronizationPolicy
+    Struct(313), // 781 t_cudaLaunchAttributeValue_clusterDim
+    Enum(163), // 782 t_cudaClusterSchedulingPolicy
+    Struct(314), // 783 t_cudaLaunchAttributeValue_programmaticEvent
+    Struct(315), // 784 t_cudaLaunchMemSyncDomainMap
+    Enum(164), // 785 t_cudaLaunchMemSyncDomain
+    Struct(316), // 786 t_cudaLaunchAttributeValue_launchCompletionEvent
+    Handle(55), // 787 t_cudaGraphDeviceNode_t
+    Struct(317), // 788 t_cudaLaunchAttributeValue_deviceUpdatableKernelNode
+    Struct(318), // 789 t_cudaLaunchAttributeValue_preferredClusterDim
+    Enum(165), // 790 t_cudaLaunchAttributePortableClusterMode
+    Union(305), // 791 t_cudaLaunchAttributeValue
+    Pointer(t_cudaLaunchAttributeValue, false), // 792 t_P_cudaLaunchAttributeValue
+    Pointer(t_cudaKernelNodeParams, false), // 793 t_P_cudaKernelNodeParams
+    Pointer(t_cudaKernelNodeAttrValue, true), // 794 t_PC_cudaKernelNodeAttrValue
+    Pointer(t_cudaLaunchAttributeValue, true), // 795 t_PC_cudaLaunchAttributeValue
+    Pointer(t_cudaMemcpy3DParms, false), // 796 t_P_cudaMemcpy3DParms
+    Pointer(t_cudaMemsetParams, false), // 797 t_P_cudaMemsetParams
+    Pointer(t_cudaGraphNodeType, false), // 798 t_P_cudaGraphNodeType
+    Handle(56), // 799 t_cudaUserObject_t
+    Flags(166, 4), // 800 t_cudaUserObjectRetainFlags_in4
+    Flags(167, 4), // 801 t_cudaGraphicsRegisterFlags_in4
+    Flags(168, 4), // 802 t_cudaGraphicsMapFlags_in4
+    Flags(169, 4), // 803 t_cudaHostAllocFlags_in4
+    Pointer(t_cudaHostAllocFlags_in4, false), // 804 t_P_cudaHostAllocFlags_in4
+    Flags(170, 4), // 805 t_cudaHostRegisterFlags_in4
+    Pointer(t_cudaExternalMemory_t, false), // 806 t_P_cudaExternalMemory_t
+    Enum(171), // 807 t_cudaExternalMemoryHandleType
+    Struct(322), // 808 t_cudaExternalMemoryHandleDesc_handle_win32
+    Union(321), // 809 t_cudaExternalMemoryHandleDesc_handle
+    Struct(319), // 810 t_cudaExternalMemoryHandleDesc
+    Pointer(t_cudaExternalMemoryHandleDesc, true), // 811 t_PC_cudaExternalMemoryHandleDesc
+    Enum(172), // 812 t_cudaExternalSemaphoreHandleType
+    Struct(326), // 813 t_cudaExternalSemaphoreHandleDesc_handle_win32
+    Union(325), // 814 t_cudaExternalSemaphoreHandleDesc_handle
+    Struct(323), // 815 t_cudaExternalSemaphoreHandleDesc
+    Pointer(t_cudaExternalSemaphoreHandleDesc, true), // 816 t_PC_cudaExternalSemaphoreHandleDesc
+    Flags(173, 4), // 817 t_cudaInitDeviceFlags_in4
+    Struct(327), // 818 t_cudaIpcEventHandle_t
+    Pointer(t_cudaIpcEventHandle_t, false), // 819 t_P_cudaIpcEventHandle_t
+    Struct(328), // 820 t_cudaIpcMemHandle_t
+    Pointer(t_cudaIpcMemHandle_t, false), // 821 t_P_cudaIpcMemHandle_t
+    Flags(174, 4), // 822 t_cudaIpcMemFlags_in4
+    Struct(329), // 823 t_cudaLaunchParams
+    Pointer(t_cudaLaunchParams, false), // 824 t_P_cudaLaunchParams
+    Flags(175, 4), // 825 t_cudaCooperativeMultiFlags_in4
+    Struct(331), // 826 t_cudaLaunchAttribute
+    Pointer(t_cudaLaunchAttribute, false), // 827 t_P_cudaLaunchAttribute
+    Struct(330), // 828 t_cudaLaunchConfig_t
+    Pointer(t_cudaLaunchConfig_t, true), // 829 t_PC_cudaLaunchConfig_t
+    Handle(57), // 830 t_cudaLibrary_t
+    Pointer(t_cudaLibrary_t, false), // 831 t_P_cudaLibrary_t
+    Enum(176), // 832 t_cudaJitOption
+    Pointer(t_cudaJitOption, false), // 833 t_P_cudaJitOption
+    Enum(177), // 834 t_cudaLibraryOption
+    Pointer(t_cudaLibraryOption, false), // 835 t_P_cudaLibraryOption
+    Enum(178), // 836 t_cudaJit_Fallback
+    Enum(179), // 837 t_cudaJit_CacheMode
+    Struct(332), // 838 t_cudalibraryHostUniversalFunctionAndDataTable
+    Pointer(t_cudalibraryHostUniversalFunctionAndDataTable, false), // 839 t_P_cudalibraryHostUniversalFunctionAndDataTable
+    Handle(58), // 840 t_cudaLogsCallbackHandle
+    Pointer(t_cudaLogsCallbackHandle, false), // 841 t_P_cudaLogsCallbackHandle
+    Pointer(t_cudaPitchedPtr, false), // 842 t_P_cudaPitchedPtr
+    Flags(180, 4), // 843 t_cudaArrayFlags_in4
+    Flags(181, 4), // 844 t_cudaMemAttachFlags_in4
+    Enum(182), // 845 t_cudaMemoryAdvise
+    Pointer(t_cudaMemLocation, false), // 846 t_P_cudaMemLocation
+    Pointer(t_cudaMemPoolProps, true), // 847 t_PC_cudaMemPoolProps
+    Struct(333), // 848 t_cudaMemPoolPtrExportData
+    Pointer(t_cudaMemPoolPtrExportData, false), // 849 t_P_cudaMemPoolPtrExportData
+    Pointer(t_cudaMemAccessFlags, false), // 850 t_P_cudaMemAccessFlags
+    Enum(183), // 851 t_cudaMemPoolAttr
+    Enum(184), // 852 t_cudaMemRangeAttribute
+    Pointer(t_cudaMemRangeAttribute, false), // 853 t_P_cudaMemRangeAttribute
+    Enum(185), // 854 t_cudaMemcpy3DOperandType
+    Struct(337), // 855 t_cudaMemcpy3DOperand_op_ptr
+    Struct(339), // 856 t_cudaOffset3D
+    Struct(338), // 857 t_cudaMemcpy3DOperand_op_array
+    Union(336), // 858 t_cudaMemcpy3DOperand_op
+    Struct(335), // 859 t_cudaMemcpy3DOperand
+    Struct(334), // 860 t_cudaMemcpy3DBatchOp
+    Pointer(t_cudaMemcpy3DBatchOp, false), // 861 t_P_cudaMemcpy3DBatchOp
+    Struct(340), // 862 t_cudaMemcpy3DPeerParms
+    Pointer(t_cudaMemcpy3DPeerParms, true), // 863 t_PC_cudaMemcpy3DPeerParms
+    Flags(186, 4), // 864 t_cudaOccupancyFlags_in4
+    Enum(187), // 865 t_cudaMemoryType
+    Array(t_i64, 8), // 866 t_A8_i64
+    Union(344), // 867 t_cudaPointerAttributes__1
+    Array(t_i64, 7), // 868 t_A7_i64
+    Struct(341), // 869 t_cudaPointerAttributes
+    Pointer(t_cudaPointerAttributes, false), // 870 t_P_cudaPointerAttributes
+    Enum(188), // 871 t_cudaOutputMode_t
+    Float(8), // 872 t_f64
+    Pointer(t_f64, false), // 873 t_P_f64
+    Pointer(t_cudaExternalSemaphore_t, true), // 874 t_PC_cudaExternalSemaphore_t
+    Struct(347), // 875 t_cudaExternalSemaphoreSignalParams_v1_params_fence
+    Union(348), // 876 t_cudaExternalSemaphoreSignalParams_v1_params_nvSciSync
+    Struct(349), // 877 t_cudaExternalSemaphoreSignalParams_v1_params_keyedMutex
+    Struct(346), // 878 t_cudaExternalSemaphoreSignalParams_v1_params
+    Struct(345), // 879 t_cudaExternalSemaphoreSignalParams_v1
+    Pointer(t_cudaExternalSemaphoreSignalParams_v1, true), // 880 t_PC_cudaExternalSemaphoreSignalParams_v1
+    Enum(189), // 881 t_cudaStreamCaptureMode
+    Struct(350), // 882 t_cudaGraphRecaptureCallbackData
+    Pointer(t_cudaGraphRecaptureCallbackData, false), // 883 t_P_cudaGraphRecaptureCallbackData
+    Enum(190), // 884 t_cudaStreamAttrID
+    Union(351), // 885 t_cudaStreamAttrValue
+    Pointer(t_cudaStreamAttrValue, false), // 886 t_P_cudaStreamAttrValue
+    Enum(191), // 887 t_cudaStreamCaptureStatus
+    Pointer(t_cudaStreamCaptureStatus, false), // 888 t_P_cudaStreamCaptureStatus
+    Pointer(t_PC_cudaGraphNode_t, false), // 889 t_P_PC_cudaGraphNode_t
+    Pointer(t_PC_cudaGraphEdgeData, false), // 890 t_P_PC_cudaGraphEdgeData
+    Pointer(t_cudaStreamFlags_in4, false), // 891 t_P_cudaStreamFlags_in4
+    Pointer(t_cudaStreamAttrValue, true), // 892 t_PC_cudaStreamAttrValue
+    Flags(192, 4), // 893 t_cudaStreamUpdateCaptureDependenciesFlags_in4
+    Flags(193, 4), // 894 t_cudaEventWaitFlags_in4
+    Pointer(t_cudaStreamCaptureMode, false), // 895 t_P_cudaStreamCaptureMode
+    Pointer(t_cudaUserObject_t, false), // 896 t_P_cudaUserObject_t
+    Flags(194, 4), // 897 t_cudaUserObjectFlags_in4
+    Struct(354), // 898 t_cudaExternalSemaphoreWaitParams_v1_params_fence
+    Union(355), // 899 t_cudaExternalSemaphoreWaitParams_v1_params_nvSciSync
+    Struct(356), // 900 t_cudaExternalSemaphoreWaitParams_v1_params_keyedMutex
+    Struct(353), // 901 t_cudaExternalSemaphoreWaitParams_v1_params
+    Struct(352), // 902 t_cudaExternalSemaphoreWaitParams_v1
+    Pointer(t_cudaExternalSemaphoreWaitParams_v1, true), // 903 t_PC_cudaExternalSemaphoreWaitParams_v1
+    Enum(195), // 904 t_cublasStatus_t
+    Status(195), // 905 t_cublasStatus_t_status
+    Handle(59), // 906 t_cublasHandle_t
+    Enum(196), // 907 t_cudaDataType
+    Int { bytes: 1, signed: true }, // 908 t_i8
+    Int { bytes: 2, signed: true }, // 909 t_i16
+    Float(2), // 910 t_f16
+    BFloat16, // 911 t_bf16
+    Array(t_i8, 2), // 912 t_A2_i8
+    Array(t_u8, 2), // 913 t_A2_u8
+    Array(t_i16, 2), // 914 t_A2_i16
+    Array(t_u16, 2), // 915 t_A2_u16
+    Array(t_i64, 2), // 916 t_A2_i64
+    Array(t_u64, 2), // 917 t_A2_u64
+    Array(t_f16, 2), // 918 t_A2_f16
+    Array(t_bf16, 2), // 919 t_A2_bf16
+    Struct(357), // 920 t_float2
+    Struct(358), // 921 t_double2
+    Pointer(t_float2, true), // 922 t_PC_float2
+    Pointer(t_float2, false), // 923 t_P_float2
+    Enum(197), // 924 t_cublasSideMode_t
+    Enum(198), // 925 t_cublasOperation_t
+    Pointer(t_P_float2, false), // 926 t_P_P_float2
+    Pointer(t_PC_float2, false), // 927 t_P_PC_float2
+    Enum(199), // 928 t_cublasFillMode_t
+    Pointer(t_f32, true), // 929 t_PC_f32
+    Pointer(t_cublasHandle_t, false), // 930 t_P_cublasHandle_t
+    Enum(200), // 931 t_cublasDiagType_t
+    Pointer(t_f64, true), // 932 t_PC_f64
+    Pointer(t_P_f64, false), // 933 t_P_P_f64
+    Pointer(t_PC_f64, false), // 934 t_P_PC_f64
+    Pointer(t_cublasOperation_t, true), // 935 t_PC_cublasOperation_t
+    Pointer(t_i64, true), // 936 t_PC_i64
+    Pointer(t_double2, true), // 937 t_PC_double2
+    Enum(201), // 938 t_cublasComputeType_t
+    Enum(202), // 939 t_cublasGemmAlgo_t
+    Enum(203), // 940 t_cublasAtomicsMode_t
+    Pointer(t_cublasAtomicsMode_t, false), // 941 t_P_cublasAtomicsMode_t
+    Enum(204), // 942 t_cudaEmulationSpecialValuesSupport
+    Pointer(t_cudaEmulationSpecialValuesSupport, false), // 943 t_P_cudaEmulationSpecialValuesSupport
+    Enum(205), // 944 t_cublasEmulationStrategy_t
+    Pointer(t_cublasEmulationStrategy_t, false), // 945 t_P_cublasEmulationStrategy_t
+    Pointer(t_P_i32, false), // 946 t_P_P_i32
+    Enum(206), // 947 t_cudaEmulationMantissaControl
+    Pointer(t_cudaEmulationMantissaControl, false), // 948 t_P_cudaEmulationMantissaControl
+    Flags(207, 4), // 949 t_cublasMath_t_in4
+    Pointer(t_cublasMath_t_in4, false), // 950 t_P_cublasMath_t_in4
+    Enum(208), // 951 t_cublasPointerMode_t
+    Pointer(t_cublasPointerMode_t, false), // 952 t_P_cublasPointerMode_t
+    Enum(209), // 953 t_libraryPropertyType
+    Pointer(t_f16, true), // 954 t_PC_f16
+    Pointer(t_PC_f16, false), // 955 t_P_PC_f16
+    Pointer(t_f16, false), // 956 t_P_f16
+    Pointer(t_P_f16, false), // 957 t_P_P_f16
+    Pointer(t_P_f32, false), // 958 t_P_P_f32
+    Pointer(t_i64, false), // 959 t_P_i64
+    Handle(60), // 960 t_cublasLtHandle_t
+    Pointer(t_cublasLtHandle_t, false), // 961 t_P_cublasLtHandle_t
+    Handle(61), // 962 t_cublasLtEmulationDesc_t
+    Pointer(t_cublasLtEmulationDesc_t, false), // 963 t_P_cublasLtEmulationDesc_t
+    Enum(210), // 964 t_cublasLtEmulationDescAttributes_t
+    Handle(62), // 965 t_cublasLtMatrixLayout_t
+    Pointer(t_cublasLtMatrixLayout_t, false), // 966 t_P_cublasLtMatrixLayout_t
+    Handle(63), // 967 t_cublasLtMatmulDesc_t
+    Struct(359), // 968 t_cublasLtMatmulAlgo_t
+    Pointer(t_cublasLtMatmulAlgo_t, true), // 969 t_PC_cublasLtMatmulAlgo_t
+    Enum(211), // 970 t_cublasLtMatmulAlgoCapAttributes_t
+    Flags(212, 4), // 971 t_cublasLtReductionScheme_t_in4
+    Enum(213), // 972 t_cublasLtMatmulTile_t
+    Enum(214), // 973 t_cublasLtMatmulStages_t
+    Flags(215, 4), // 974 t_cublasLtPointerModeMask_t_in4
+    Flags(216, 4), // 975 t_cublasLtEpilogue_t_in4
+    Array(t_i32, 4), // 976 t_A4_i32
+    Struct(360), // 977 t_cublasLtMatmulHeuristicResult_t
+    Pointer(t_cublasLtMatmulHeuristicResult_t, false), // 978 t_P_cublasLtMatmulHeuristicResult_t
+    Enum(217), // 979 t_cublasLtMatmulAlgoConfigAttributes_t
+    Pointer(t_cublasLtMatmulAlgo_t, false), // 980 t_P_cublasLtMatmulAlgo_t
+    Handle(64), // 981 t_cublasLtMatmulPreference_t
+    Pointer(t_cublasLtMatmulDesc_t, false), // 982 t_P_cublasLtMatmulDesc_t
+    Enum(218), // 983 t_cublasLtMatmulDescAttributes_t
+    Enum(219), // 984 t_cublasLtPointerMode_t
+    Enum(220), // 985 t_cublasLtMatmulMatrixScale_t
+    Pointer(t_cublasLtMatmulPreference_t, false), // 986 t_P_cublasLtMatmulPreference_t
+    Enum(221), // 987 t_cublasLtMatmulPreferenceAttributes_t
+    Enum(222), // 988 t_cublasLtMatmulSearch_t
+    Enum(223), // 989 t_cublasLtMatrixLayoutAttribute_t
+    Enum(224), // 990 t_cublasLtOrder_t
+    Enum(225), // 991 t_cublasLtBatchMode_t
+    Enum(226), // 992 t_cublasLtIntegerWidth_t
+    Handle(65), // 993 t_cublasLtMatrixTransformDesc_t
+    Pointer(t_cublasLtMatrixTransformDesc_t, false), // 994 t_P_cublasLtMatrixTransformDesc_t
+    Enum(227), // 995 t_cublasLtMatrixTransformDescAttributes_t
+    Pointer(t_PC_f32, false), // 996 t_P_PC_f32
+    Pointer(t_bf16, true), // 997 t_PC_bf16
+    Pointer(t_PC_bf16, false), // 998 t_P_PC_bf16
+    Pointer(t_bf16, false), // 999 t_P_bf16
+    Pointer(t_P_bf16, false), // 1000 t_P_P_bf16
+    Pointer(t_u8, true), // 1001 t_PC_u8
+    Pointer(t_u8, false), // 1002 t_P_u8
+    Handle(66), // 1003 t_cublasXtHandle_t
+    Pointer(t_cublasXtHandle_t, false), // 1004 t_P_cublasXtHandle_t
+    Enum(228), // 1005 t_cublasXtPinnedMemMode_t
+    Pointer(t_cublasXtPinnedMemMode_t, false), // 1006 t_P_cublasXtPinnedMemMode_t
+    Enum(229), // 1007 t_cublasXtBlasOp_t
+    Enum(230), // 1008 t_cublasXtOpType_t
+    Pointer(t_double2, false), // 1009 t_P_double2
+    Pointer(t_P_double2, false), // 1010 t_P_P_double2
+    Pointer(t_PC_double2, false), // 1011 t_P_PC_double2
+    Enum(231), // 1012 t_cublasMpStatus_t
+    Status(231), // 1013 t_cublasMpStatus_t_status
+    Handle(67), // 1014 t_cublasMpGrid_t
+    Handle(68), // 1015 t_cublasMpHandle_t
+    Pointer(t_cublasMpHandle_t, false), // 1016 t_P_cublasMpHandle_t
+    Handle(69), // 1017 t_cublasMpMatrixDescriptor_t
+    Handle(70), // 1018 t_ncclComm_t
+    Enum(232), // 1019 t_cublasMpEmulationStrategy_t
+    Pointer(t_cublasMpEmulationStrategy_t, false), // 1020 t_P_cublasMpEmulationStrategy_t
+    Enum(233), // 1021 t_cublasMpGridLayout_t
+    Pointer(t_cublasMpGrid_t, false), // 1022 t_P_cublasMpGrid_t
+    Handle(71), // 1023 t_cublasMpMatmulDescriptor_t
+    Pointer(t_cublasMpMatmulDescriptor_t, false), // 1024 t_P_cublasMpMatmulDescriptor_t
+    Enum(234), // 1025 t_cublasMpMatmulDescriptorAttribute_t
+    Enum(235), // 1026 t_cublasMpMatmulAlgoType_t
+    Enum(236), // 1027 t_cublasMpMatmulEpilogue_t
+    Enum(237), // 1028 t_cublasMpMatmulMatrixScale_t
+    Enum(238), // 1029 t_cublasMpResultScheme_t
+    Pointer(t_cublasMpMatrixDescriptor_t, false), // 1030 t_P_cublasMpMatrixDescriptor_t
+    Enum(239), // 1031 t_cudnnStatus_t
+    Status(239), // 1032 t_cudnnStatus_t_status
+    Handle(72), // 1033 t_cudnnHandle_t
+    Handle(73), // 1034 t_cudnnActivationDescriptor_t
+    Handle(74), // 1035 t_cudnnTensorDescriptor_t
+    Enum(240), // 1036 t_cudnnDataType_t
+    Enum(241), // 1037 t_cudnnBackendDescriptorType_t
+    Handle(75), // 1038 t_cudnnBackendDescriptor_t
+    Pointer(t_cudnnBackendDescriptor_t, false), // 1039 t_P_cudnnBackendDescriptor_t
+    Enum(242), // 1040 t_cudnnBackendAttributeName_t
+    Enum(243), // 1041 t_cudnnBackendAttributeType_t
+    Enum(244), // 1042 t_cudnnConvolutionMode_t
+    Enum(245), // 1043 t_cudnnBackendHeurMode_t
+    Enum(246), // 1044 t_cudnnBackendKnobType_t
+    Enum(247), // 1045 t_cudnnNanPropagation_t
+    Enum(248), // 1046 t_cudnnBackendNumericalNote_t
+    Enum(249), // 1047 t_cudnnBackendLayoutType_t
+    Enum(250), // 1048 t_cudnnPointwiseMode_t
+    Enum(251), // 1049 t_cudnnGenStatsMode_t
+    Enum(252), // 1050 t_cudnnBnFinalizeStatsMode_t
+    Enum(253), // 1051 t_cudnnReduceTensorOp_t
+    Enum(254), // 1052 t_cudnnBackendBehaviorNote_t
+    Enum(255), // 1053 t_cudnnBackendTensorReordering_t
+    Enum(256), // 1054 t_cudnnResampleMode_t
+    Enum(257), // 1055 t_cudnnPaddingMode_t
+    Enum(258), // 1056 t_cudnnSignalMode_t
+    Struct(361), // 1057 t_cudnnFraction_t
+    Enum(259), // 1058 t_cudnnBackendNormMode_t
+    Enum(260), // 1059 t_cudnnBackendNormFwdPhase_t
+    Enum(261), // 1060 t_cudnnRngDistribution_t
+    Enum(262), // 1061 t_cudnnMoeGroupedMatmulMode_t
+    Enum(263), // 1062 t_cudnnBackendReshapeMode_t
+    Enum(264), // 1063 t_cudnnBackendOperationGraphMode_t
+    Enum(265), // 1064 t_cudnnCudaGraphRetention_t
+    Enum(266), // 1065 t_cudnnBatchNormMode_t
+    Enum(267), // 1066 t_cudnnBatchNormOps_t
+    Handle(76), // 1067 t_cudnnRNNDescriptor_t
+    Enum(268), // 1068 t_cudnnCTCLossAlgo_t
+    Handle(77), // 1069 t_cudnnCTCLossDescriptor_t
+    Enum(269), // 1070 t_cudnnCausalConv1dActivation_t
+    Handle(78), // 1071 t_cudnnFilterDescriptor_t
+    Handle(79), // 1072 t_cudnnConvolutionDescriptor_t
+    Enum(270), // 1073 t_cudnnConvolutionBwdDataAlgo_t
+    Enum(271), // 1074 t_cudnnConvolutionBwdFilterAlgo_t
+    Enum(272), // 1075 t_cudnnConvolutionFwdAlgo_t
+    Handle(80), // 1076 t_cudnnAlgorithmDescriptor_t
+    Pointer(t_cudnnHandle_t, false), // 1077 t_P_cudnnHandle_t
+    Pointer(t_cudnnActivationDescriptor_t, false), // 1078 t_P_cudnnActivationDescriptor_t
+    Pointer(t_cudnnAlgorithmDescriptor_t, false), // 1079 t_P_cudnnAlgorithmDescriptor_t
+    Handle(81), // 1080 t_cudnnAlgorithmPerformance_t
+    Pointer(t_cudnnAlgorithmPerformance_t, false), // 1081 t_P_cudnnAlgorithmPerformance_t
+    Handle(82), // 1082 t_cudnnAttnDescriptor_t
+    Pointer(t_cudnnAttnDescriptor_t, false), // 1083 t_P_cudnnAttnDescriptor_t
+    Pointer(t_cudnnCTCLossDescriptor_t, false), // 1084 t_P_cudnnCTCLossDescriptor_t
+    Pointer(t_cudnnConvolutionDescriptor_t, false), // 1085 t_P_cudnnConvolutionDescriptor_t
+    Handle(83), // 1086 t_cudnnDropoutDescriptor_t
+    Pointer(t_cudnnDropoutDescriptor_t, false), // 1087 t_P_cudnnDropoutDescriptor_t
+    Pointer(t_cudnnFilterDescriptor_t, false), // 1088 t_P_cudnnFilterDescriptor_t
+    Handle(84), // 1089 t_cudnnFusedOpsConstParamPack_t
+    Pointer(t_cudnnFusedOpsConstParamPack_t, false), // 1090 t_P_cudnnFusedOpsConstParamPack_t
+    Enum(273), // 1091 t_cudnnFusedOps_t
+    Handle(85), // 1092 t_cudnnFusedOpsPlan_t
+    Pointer(t_cudnnFusedOpsPlan_t, false), // 1093 t_P_cudnnFusedOpsPlan_t
+    Handle(86), // 1094 t_cudnnFusedOpsVariantParamPack_t
+    Pointer(t_cudnnFusedOpsVariantParamPack_t, false), // 1095 t_P_cudnnFusedOpsVariantParamPack_t
+    Handle(87), // 1096 t_cudnnLRNDescriptor_t
+    Pointer(t_cudnnLRNDescriptor_t, false), // 1097 t_P_cudnnLRNDescriptor_t
+    Handle(88), // 1098 t_cudnnOpTensorDescriptor_t
+    Pointer(t_cudnnOpTensorDescriptor_t, false), // 1099 t_P_cudnnOpTensorDescriptor_t
+    Handle(89), // 1100 t_cudnnPersistentRNNPlan_t
+    Pointer(t_cudnnPersistentRNNPlan_t, false), // 1101 t_P_cudnnPersistentRNNPlan_t
+    Handle(90), // 1102 t_cudnnPoolingDescriptor_t
+    Pointer(t_cudnnPoolingDescriptor_t, false), // 1103 t_P_cudnnPoolingDescriptor_t
+    Handle(91), // 1104 t_cudnnRNNDataDescriptor_t
+    Pointer(t_cudnnRNNDataDescriptor_t, false), // 1105 t_P_cudnnRNNDataDescriptor_t
+    Pointer(t_cudnnRNNDescriptor_t, false), // 1106 t_P_cudnnRNNDescriptor_t
+    Handle(92), // 1107 t_cudnnReduceTensorDescriptor_t
+    Pointer(t_cudnnReduceTensorDescriptor_t, false), // 1108 t_P_cudnnReduceTensorDescriptor_t
+    Handle(93), // 1109 t_cudnnSeqDataDescriptor_t
+    Pointer(t_cudnnSeqDataDescriptor_t, false), // 1110 t_P_cudnnSeqDataDescriptor_t
+    Handle(94), // 1111 t_cudnnSpatialTransformerDescriptor_t
+    Pointer(t_cudnnSpatialTransformerDescriptor_t, false), // 1112 t_P_cudnnSpatialTransformerDescriptor_t
+    Pointer(t_cudnnTensorDescriptor_t, false), // 1113 t_P_cudnnTensorDescriptor_t
+    Handle(95), // 1114 t_cudnnTensorTransformDescriptor_t
+    Pointer(t_cudnnTensorTransformDescriptor_t, false), // 1115 t_P_cudnnTensorTransformDescriptor_t
+    Enum(274), // 1116 t_cudnnNormMode_t
+    Enum(275), // 1117 t_cudnnDivNormMode_t
+    Enum(276), // 1118 t_cudnnDeterminism_t
+    Enum(277), // 1119 t_cudnnMathType_t
+    Struct(362), // 1120 t_cudnnConvolutionBwdDataAlgoPerf_t
+    Pointer(t_cudnnConvolutionBwdDataAlgoPerf_t, false), // 1121 t_P_cudnnConvolutionBwdDataAlgoPerf_t
+    Struct(363), // 1122 t_cudnnConvolutionBwdFilterAlgoPerf_t
+    Pointer(t_cudnnConvolutionBwdFilterAlgoPerf_t, false), // 1123 t_P_cudnnConvolutionBwdFilterAlgoPerf_t
+    Struct(364), // 1124 t_cudnnConvolutionFwdAlgoPerf_t
+    Pointer(t_cudnnConvolutionFwdAlgoPerf_t, false), // 1125 t_P_cudnnConvolutionFwdAlgoPerf_t
+    Pointer(t_cudnnTensorDescriptor_t, true), // 1126 t_PC_cudnnTensorDescriptor_t
+    Enum(278), // 1127 t_cudnnActivationMode_t
+    Pointer(t_cudnnActivationMode_t, false), // 1128 t_P_cudnnActivationMode_t
+    Pointer(t_cudnnNanPropagation_t, false), // 1129 t_P_cudnnNanPropagation_t
+    Enum(279), // 1130 t_cudnnRNNAlgo_t
+    Union(366), // 1131 t_Algorithm
+    Struct(365), // 1132 t_cudnnAlgorithm_t
+    Pointer(t_cudnnAlgorithm_t, false), // 1133 t_P_cudnnAlgorithm_t
+    Pointer(t_cudnnStatus_t, false), // 1134 t_P_cudnnStatus_t
+    Flags(280, 4), // 1135 t_cudnnAttnMode_in4
+    Pointer(t_cudnnAttnMode_in4, false), // 1136 t_P_cudnnAttnMode_in4
+    Pointer(t_cudnnDataType_t, false), // 1137 t_P_cudnnDataType_t
+    Pointer(t_cudnnMathType_t, false), // 1138 t_P_cudnnMathType_t
+    Enum(281), // 1139 t_cudnnLossNormalizationMode_t
+    Pointer(t_cudnnLossNormalizationMode_t, false), // 1140 t_P_cudnnLossNormalizationMode_t
+    Enum(282), // 1141 t_cudnnCTCGradMode_t
+    Pointer(t_cudnnCTCGradMode_t, false), // 1142 t_P_cudnnCTCGradMode_t
+    Flags(283, 4), // 1143 t_cudnnCallbackMask_in4
+    Pointer(t_cudnnCallbackMask_in4, false), // 1144 t_P_cudnnCallbackMask_in4
+    Pointer(t_cudnnConvolutionMode_t, false), // 1145 t_P_cudnnConvolutionMode_t
+    Enum(284), // 1146 t_cudnnReorderType_t
+    Pointer(t_cudnnReorderType_t, false), // 1147 t_P_cudnnReorderType_t
+    Enum(285), // 1148 t_cudnnTensorFormat_t
+    Pointer(t_cudnnTensorFormat_t, false), // 1149 t_P_cudnnTensorFormat_t
+    Enum(286), // 1150 t_cudnnFusedOpsConstParamLabel_t
+    Enum(287), // 1151 t_cudnnFusedOpsVariantParamLabel_t
+    Enum(288), // 1152 t_cudnnMultiHeadAttnWeightKind_t
+    Enum(289), // 1153 t_cudnnNormOps_t
+    Enum(290), // 1154 t_cudnnNormAlgo_t
+    Enum(291), // 1155 t_cudnnOpTensorOp_t
+    Pointer(t_cudnnOpTensorOp_t, false), // 1156 t_P_cudnnOpTensorOp_t
+    Enum(292), // 1157 t_cudnnPoolingMode_t
+    Pointer(t_cudnnPoolingMode_t, false), // 1158 t_P_cudnnPoolingMode_t
+    Enum(293), // 1159 t_cudnnRNNBiasMode_t
+    Pointer(t_cudnnRNNBiasMode_t, false), // 1160 t_P_cudnnRNNBiasMode_t
+    Enum(294), // 1161 t_cudnnRNNDataLayout_t
+    Pointer(t_cudnnRNNDataLayout_t, false), // 1162 t_P_cudnnRNNDataLayout_t
+    Enum(295), // 1163 t_cudnnRNNInputMode_t
+    Pointer(t_cudnnRNNInputMode_t, false), // 1164 t_P_cudnnRNNInputMode_t
+    Enum(296), // 1165 t_cudnnDirectionMode_t
+    Pointer(t_cudnnDirectionMode_t, false), // 1166 t_P_cudnnDirectionMode_t
+    Enum(297), // 1167 t_cudnnRNNMode_t
+    Pointer(t_cudnnRNNMode_t, false), // 1168 t_P_cudnnRNNMode_t
+    Pointer(t_cudnnRNNAlgo_t, false), // 1169 t_P_cudnnRNNAlgo_t
+    Flags(298, 4), // 1170 t_cudnnRNNPaddedIO_in4
+    Pointer(t_cudnnRNNPaddedIO_in4, false), // 1171 t_P_cudnnRNNPaddedIO_in4
+    Enum(299), // 1172 t_cudnnForwardMode_t
+    Pointer(t_cudnnReduceTensorOp_t, false), // 1173 t_P_cudnnReduceTensorOp_t
+    Enum(300), // 1174 t_cudnnReduceTensorIndices_t
+    Pointer(t_cudnnReduceTensorIndices_t, false), // 1175 t_P_cudnnReduceTensorIndices_t
+    Enum(301), // 1176 t_cudnnIndicesType_t
+    Pointer(t_cudnnIndicesType_t, false), // 1177 t_P_cudnnIndicesType_t
+    Enum(302), // 1178 t_cudnnSeqDataAxis_t
+    Pointer(t_cudnnSeqDataAxis_t, false), // 1179 t_P_cudnnSeqDataAxis_t
+    Enum(303), // 1180 t_cudnnFoldingDirection_t
+    Pointer(t_cudnnFoldingDirection_t, false), // 1181 t_P_cudnnFoldingDirection_t
+    Struct(367), // 1182 t_cudnnGnnCscGraph_t
+    Pointer(t_cudnnGnnCscGraph_t, true), // 1183 t_PC_cudnnGnnCscGraph_t
+    Enum(304), // 1184 t_cudnnGnnAggOp_t
+    Enum(305), // 1185 t_cudnnGnnActivationOp_t
+    Struct(368), // 1186 t_cudnnGnnMhaParams_t
+    Pointer(t_cudnnGnnMhaParams_t, true), // 1187 t_PC_cudnnGnnMhaParams_t
+    Enum(306), // 1188 t_cudnnLRNMode_t
+    Enum(307), // 1189 t_cudnnWgradMode_t
+    Enum(308), // 1190 t_cudnnErrQueryMode_t
+    Enum(309), // 1191 t_cudnnRNNClipMode_t
+    Pointer(t_cudnnRNNClipMode_t, false), // 1192 t_P_cudnnRNNClipMode_t
+    Pointer(t_cudnnSeqDataAxis_t, true), // 1193 t_PC_cudnnSeqDataAxis_t
+    Enum(310), // 1194 t_cudnnSamplerType_t
+    Enum(311), // 1195 t_cudnnSoftmaxAlgorithm_t
+    Enum(312), // 1196 t_cudnnSoftmaxMode_t
+    Enum(313), // 1197 t_cudssStatus_t
+    Status(313), // 1198 t_cudssStatus_t_status
+    Handle(96), // 1199 t_cudssConfig_t
+    Pointer(t_cudssConfig_t, false), // 1200 t_P_cudssConfig_t
+    Enum(314), // 1201 t_cudssConfigParam_t
+    Enum(315), // 1202 t_cudssReorderingAlg_t
+    Enum(316), // 1203 t_cudssFactorizationAlg_t
+    Enum(317), // 1204 t_cudssSolveAlg_t
+    Enum(318), // 1205 t_cudssMatchingAlg_t
+    Enum(319), // 1206 t_cudssSolveMode_t
+    Enum(320), // 1207 t_cudssPivotType_t
+    Enum(321), // 1208 t_cudssPivotEpsilonAlg_t
+    Enum(322), // 1209 t_cudssDowncastFactorsMode_t
+    Handle(97), // 1210 t_cudssHandle_t
+    Pointer(t_cudssHandle_t, false), // 1211 t_P_cudssHandle_t
+    Handle(98), // 1212 t_cudssData_t
+    Pointer(t_cudssData_t, false), // 1213 t_P_cudssData_t
+    Enum(323), // 1214 t_cudssDataParam_t
+    Array(t_i64, 16), // 1215 t_A16_i64
+    Array(t_i64, 3), // 1216 t_A3_i64
+    Flags(324, 4), // 1217 t_cudssPhase_t_in4
+    Handle(99), // 1218 t_cudssMatrix_t
+    Struct(369), // 1219 t_cudssDeviceMemHandler_t
+    Pointer(t_cudssDeviceMemHandler_t, false), // 1220 t_P_cudssDeviceMemHandler_t
+    Struct(370), // 1221 t_cudssPinnedMemHandler_t
+    Pointer(t_cudssPinnedMemHandler_t, false), // 1222 t_P_cudssPinnedMemHandler_t
+    Pointer(t_cudssMatrix_t, false), // 1223 t_P_cudssMatrix_t
+    Enum(325), // 1224 t_cudssMatrixType_t
+    Enum(326), // 1225 t_cudssMatrixViewType_t
+    Enum(327), // 1226 t_cudssIndexBase_t
+    Enum(328), // 1227 t_cudssLayout_t
+    Pointer(t_P_P_void, false), // 1228 t_P_P_P_void
+    Pointer(t_cudaDataType, false), // 1229 t_P_cudaDataType
+    Pointer(t_cudssMatrixType_t, false), // 1230 t_P_cudssMatrixType_t
+    Pointer(t_cudssMatrixViewType_t, false), // 1231 t_P_cudssMatrixViewType_t
+    Pointer(t_cudssIndexBase_t, false), // 1232 t_P_cudssIndexBase_t
+    Pointer(t_cudssLayout_t, false), // 1233 t_P_cudssLayout_t
+    Flags(329, 4), // 1234 t_cudssMatrixFormat_t_in4
+    Pointer(t_cudssMatrixFormat_t_in4, false), // 1235 t_P_cudssMatrixFormat_t_in4
+    Pointer(t_cudssDeviceMemHandler_t, true), // 1236 t_PC_cudssDeviceMemHandler_t
+    Pointer(t_cudaStream_t, true), // 1237 t_PC_cudaStream_t
+    Pointer(t_cudssPinnedMemHandler_t, true), // 1238 t_PC_cudssPinnedMemHandler_t
+    Enum(330), // 1239 t_cudssStatus_t_
+    Status(330), // 1240 t_cudssStatus_t_status_
+    Handle(100), // 1241 t_cudssConfig_t_
+    Pointer(t_cudssConfig_t_, false), // 1242 t_P_cudssConfig_t_
+    Enum(331), // 1243 t_cudssConfigParam_t_
+    Enum(332), // 1244 t_cudssAlgType_t
+    Enum(333), // 1245 t_cudssPivotType_t_
+    Handle(101), // 1246 t_cudssHandle_t_
+    Pointer(t_cudssHandle_t_, false), // 1247 t_P_cudssHandle_t_
+    Handle(102), // 1248 t_cudssData_t_
+    Pointer(t_cudssData_t_, false), // 1249 t_P_cudssData_t_
+    Enum(334), // 1250 t_cudssDataParam_t_
+    Flags(335, 4), // 1251 t_cudssPhase_t_in4_
+    Handle(103), // 1252 t_cudssMatrix_t_
+    Struct(371), // 1253 t_cudssDeviceMemHandler_t_
+    Pointer(t_cudssDeviceMemHandler_t_, false), // 1254 t_P_cudssDeviceMemHandler_t_
+    Pointer(t_cudssMatrix_t_, false), // 1255 t_P_cudssMatrix_t_
+    Enum(336), // 1256 t_cudssMatrixType_t_
+    Enum(337), // 1257 t_cudssMatrixViewType_t_
+    Enum(338), // 1258 t_cudssIndexBase_t_
+    Enum(339), // 1259 t_cudssLayout_t_
+    Pointer(t_cudssMatrixType_t_, false), // 1260 t_P_cudssMatrixType_t_
+    Pointer(t_cudssMatrixViewType_t_, false), // 1261 t_P_cudssMatrixViewType_t_
+    Pointer(t_cudssIndexBase_t_, false), // 1262 t_P_cudssIndexBase_t_
+    Pointer(t_cudssLayout_t_, false), // 1263 t_P_cudssLayout_t_
+    Flags(340, 4), // 1264 t_cudssMatrixFormat_t_in4_
+    Pointer(t_cudssMatrixFormat_t_in4_, false), // 1265 t_P_cudssMatrixFormat_t_in4_
+    Pointer(t_cudssDeviceMemHandler_t_, true), // 1266 t_PC_cudssDeviceMemHandler_t_
+    Enum(341), // 1267 t_cufftResult
+    Status(341), // 1268 t_cufftResult_status
+    Handle(104), // 1269 t_cufftHandle
+    Pointer(t_cufftHandle, false), // 1270 t_P_cufftHandle
+    Enum(342), // 1271 t_cufftType
+    Enum(343), // 1272 t_cufftDirection
+    Enum(344), // 1273 t_cufftProperty
+    Enum(345), // 1274 t_cufftXtCallbackType
+    Array(t_i32, 64), // 1275 t_A64_i32
+    Array(t_P_void, 64), // 1276 t_A64_P_void
+    Array(t_u64, 64), // 1277 t_A64_u64
+    Struct(373), // 1278 t_cudaXtDesc
+    Pointer(t_cudaXtDesc, false), // 1279 t_P_cudaXtDesc
+    Enum(346), // 1280 t_libFormat
+    Struct(372), // 1281 t_cudaLibXtDesc
+    Pointer(t_cudaLibXtDesc, false), // 1282 t_P_cudaLibXtDesc
+    Handle(105), // 1283 t_cudaLibXtDescPointer
+    Pointer(t_P_cudaLibXtDesc, false), // 1284 t_P_P_cudaLibXtDesc
+    Pointer(t_cudaLibXtDescPointer, false), // 1285 t_P_cudaLibXtDescPointer
+    Enum(347), // 1286 t_cufftXtSubFormat
+    Enum(348), // 1287 t_cufftXtCopyType
+    Enum(349), // 1288 t_cufftXtQueryType
+    Struct(374), // 1289 t_cufftXt1dFactors
+    Array(t_u64, 3), // 1290 t_A3_u64
+    Struct(375), // 1291 t_cufftBox3d
+    Pointer(t_cufftBox3d, true), // 1292 t_PC_cufftBox3d
+    Enum(350), // 1293 t_cufftXtWorkAreaPolicy
+    Handle(106), // 1294 t_fftw_plan
+    Array(t_f64, 2), // 1295 t_A2_f64
+    Pointer(t_A2_f64, false), // 1296 t_P_A2_f64
+    Enum(351), // 1297 t_fftwSign
+    Struct(376), // 1298 t_fftwf_iodim64
+    Pointer(t_fftwf_iodim64, true), // 1299 t_PC_fftwf_iodim64
+    Struct(377), // 1300 t_fftwf_iodim
+    Pointer(t_fftwf_iodim, true), // 1301 t_PC_fftwf_iodim
+    Handle(107), // 1302 t_fftwf_plan
+    Array(t_f32, 2), // 1303 t_A2_f32
+    Pointer(t_A2_f32, false), // 1304 t_P_A2_f32
+    Enum(352), // 1305 t_CUfileOpError
+    Struct(378), // 1306 t_CUfileError_t
+    Handle(108), // 1307 t_CUfileBatchHandle_t
+    Flags(353, 4), // 1308 t_CUfileStatus_t_in4
+    Struct(379), // 1309 t_CUfileIOEvents_t
+    Pointer(t_CUfileIOEvents_t, false), // 1310 t_P_CUfileIOEvents_t
+    Pointer(t_CUfileBatchHandle_t, false), // 1311 t_P_CUfileBatchHandle_t
+    Enum(354), // 1312 t_CUfileBatchMode_t
+    Struct(382), // 1313 t_CUfileIOParams_t_u_batch
+    Union(381), // 1314 t_CUfileIOParams_t_u
+    Handle(109), // 1315 t_CUfileHandle_t
+    Enum(355), // 1316 t_CUfileOpcode_t
+    Struct(380), // 1317 t_CUfileIOParams_t
+    Pointer(t_CUfileIOParams_t, false), // 1318 t_P_CUfileIOParams_t
+    Flags(356, 4), // 1319 t_cuFileRdmaFlags_in4
+    Flags(357, 4), // 1320 t_CUfileDriverStatusFlags_t_in4
+    Flags(358, 4), // 1321 t_CUfileP2PFlags_t_in4
+    Pointer(t_CUfileP2PFlags_t_in4, false), // 1322 t_P_CUfileP2PFlags_t_in4
+    Struct(384), // 1323 t_CUfileDrvProps_t_nvfs
+    Struct(383), // 1324 t_CUfileDrvProps_t
+    Pointer(t_CUfileDrvProps_t, false), // 1325 t_P_CUfileDrvProps_t
+    Enum(359), // 1326 t_CUFileBoolConfigParameter_t
+    Pointer(t_bool1, false), // 1327 t_P_bool1
+    Enum(360), // 1328 t_CUFileSizeTConfigParameter_t
+    Enum(361), // 1329 t_CUFileStringConfigParameter_t
+    Struct(386), // 1330 t_CUfileOpCounter_t
+    Struct(385), // 1331 t_CUfileStatsLevel1_t
+    Pointer(t_CUfileStatsLevel1_t, false), // 1332 t_P_CUfileStatsLevel1_t
+    Array(t_u64, 32), // 1333 t_A32_u64
+    Struct(387), // 1334 t_CUfileStatsLevel2_t
+    Pointer(t_CUfileStatsLevel2_t, false), // 1335 t_P_CUfileStatsLevel2_t
+    Array(t_char, 16), // 1336 t_A16_char
+    Array(t_u8, 16), // 1337 t_A16_u8
+    Struct(389), // 1338 t_CUfilePerGpuStats_t
+    Array(t_CUfilePerGpuStats_t, 16), // 1339 t_A16_CUfilePerGpuStats_t
+    Struct(388), // 1340 t_CUfileStatsLevel3_t
+    Pointer(t_CUfileStatsLevel3_t, false), // 1341 t_P_CUfileStatsLevel3_t
+    Pointer(t_CUfileHandle_t, false), // 1342 t_P_CUfileHandle_t
+    Enum(362), // 1343 t_CUfileFileHandleType
+    Union(391), // 1344 t_CUfileDescr_t_handle
+    Struct(392), // 1345 t_CUfileFSOps_t
+    Pointer(t_CUfileFSOps_t, true), // 1346 t_PC_CUfileFSOps_t
+    Struct(390), // 1347 t_CUfileDescr_t
+    Pointer(t_CUfileDescr_t, false), // 1348 t_P_CUfileDescr_t
+    Struct(393), // 1349 t_CUfileIOVec_t
+    Pointer(t_CUfileIOVec_t, true), // 1350 t_PC_CUfileIOVec_t
+    Flags(363, 4), // 1351 t_cuFileStreamFlags_in4
+    Enum(364), // 1352 t_curandStatus_t
+    Status(364), // 1353 t_curandStatus_t_status
+    Handle(110), // 1354 t_curandGenerator_t
+    Pointer(t_curandGenerator_t, false), // 1355 t_P_curandGenerator_t
+    Enum(365), // 1356 t_curandRngType_t
+    Handle(111), // 1357 t_curandDiscreteDistribution_t
+    Pointer(t_curandDiscreteDistribution_t, false), // 1358 t_P_curandDiscreteDistribution_t
+    Enum(366), // 1359 t_curandMethod_t
+    Array(t_u32, 32), // 1360 t_A32_u32
+    Pointer(t_A32_u32, false), // 1361 t_P_A32_u32
+    Pointer(t_P_A32_u32, false), // 1362 t_P_P_A32_u32
+    Enum(367), // 1363 t_curandDirectionVectorSet_t
+    Pointer(t_A64_u64, false), // 1364 t_P_A64_u64
+    Pointer(t_P_A64_u64, false), // 1365 t_P_P_A64_u64
+    Pointer(t_P_u32, false), // 1366 t_P_P_u32
+    Pointer(t_P_u64, false), // 1367 t_P_P_u64
+    Enum(368), // 1368 t_curandOrdering_t
+    Enum(369), // 1369 t_cusolverStatus_t
+    Status(369), // 1370 t_cusolverStatus_t_status
+    Handle(112), // 1371 t_cusolverDnHandle_t
+    Enum(370), // 1372 t_cusolverEigMode_t
+    Handle(113), // 1373 t_gesvdjInfo_t
+    Enum(371), // 1374 t_cusolverEigRange_t
+    Handle(114), // 1375 t_syevjInfo_t
+    Enum(372), // 1376 t_cusolverEigType_t
+    Pointer(t_cusolverDnHandle_t, false), // 1377 t_P_cusolverDnHandle_t
+    Pointer(t_gesvdjInfo_t, false), // 1378 t_P_gesvdjInfo_t
+    Handle(115), // 1379 t_cusolverDnParams_t
+    Pointer(t_cusolverDnParams_t, false), // 1380 t_P_cusolverDnParams_t
+    Pointer(t_syevjInfo_t, false), // 1381 t_P_syevjInfo_t
+    Enum(373), // 1382 t_cusolverDeterministicMode_t
+    Pointer(t_cusolverDeterministicMode_t, false), // 1383 t_P_cusolverDeterministicMode_t
+    Enum(374), // 1384 t_cudaEmulationStrategy
+    Pointer(t_cudaEmulationStrategy, false), // 1385 t_P_cudaEmulationStrategy
+    Enum(375), // 1386 t_cusolverMathMode_t
+    Pointer(t_cusolverMathMode_t, false), // 1387 t_P_cusolverMathMode_t
+    Handle(116), // 1388 t_cusolverDnIRSInfos_t
+    Pointer(t_cusolverDnIRSInfos_t, false), // 1389 t_P_cusolverDnIRSInfos_t
+    Handle(117), // 1390 t_cusolverDnIRSParams_t
+    Pointer(t_cusolverDnIRSParams_t, false), // 1391 t_P_cusolverDnIRSParams_t
+    Enum(376), // 1392 t_cusolverIRSRefinement_t
+    Enum(377), // 1393 t_cusolverPrecType_t
+    Enum(378), // 1394 t_cusolverDnFunction_t
+    Enum(379), // 1395 t_cusolverAlgMode_t
+    Enum(380), // 1396 t_cusolverDirectMode_t
+    Enum(381), // 1397 t_cusolverStorevMode_t
+    Enum(382), // 1398 t_cusolverEigComp_t
+    Handle(118), // 1399 t_cusolverMgHandle_t
+    Pointer(t_cusolverMgHandle_t, false), // 1400 t_P_cusolverMgHandle_t
+    Handle(119), // 1401 t_cudaLibMgGrid_t
+    Pointer(t_cudaLibMgGrid_t, false), // 1402 t_P_cudaLibMgGrid_t
+    Enum(383), // 1403 t_cusolverMgGridMapping_t
+    Handle(120), // 1404 t_cudaLibMgMatrixDesc_t
+    Pointer(t_cudaLibMgMatrixDesc_t, false), // 1405 t_P_cudaLibMgMatrixDesc_t
+    Handle(121), // 1406 t_cusolverRfHandle_t
+    Pointer(t_cusolverRfHandle_t, false), // 1407 t_P_cusolverRfHandle_t
+    Enum(384), // 1408 t_cusolverRfFactorization_t
+    Pointer(t_cusolverRfFactorization_t, false), // 1409 t_P_cusolverRfFactorization_t
+    Enum(385), // 1410 t_cusolverRfTriangularSolve_t
+    Pointer(t_cusolverRfTriangularSolve_t, false), // 1411 t_P_cusolverRfTriangularSolve_t
+    Enum(386), // 1412 t_cusolverRfMatrixFormat_t
+    Pointer(t_cusolverRfMatrixFormat_t, false), // 1413 t_P_cusolverRfMatrixFormat_t
+    Enum(387), // 1414 t_cusolverRfUnitDiagonal_t
+    Pointer(t_cusolverRfUnitDiagonal_t, false), // 1415 t_P_cusolverRfUnitDiagonal_t
+    Enum(388), // 1416 t_cusolverRfNumericBoostReport_t
+    Pointer(t_cusolverRfNumericBoostReport_t, false), // 1417 t_P_cusolverRfNumericBoostReport_t
+    Enum(389), // 1418 t_cusolverRfResetValuesFastMode_t
+    Pointer(t_cusolverRfResetValuesFastMode_t, false), // 1419 t_P_cusolverRfResetValuesFastMode_t
+    Handle(122), // 1420 t_cusolverSpHandle_t
+    Handle(123), // 1421 t_cusparseMatDescr_t
+    Handle(124), // 1422 t_csrcholInfo_t
+    Handle(125), // 1423 t_csrcholInfoHost_t
+    Handle(126), // 1424 t_csrluInfoHost_t
+    Handle(127), // 1425 t_csrqrInfo_t
+    Handle(128), // 1426 t_csrqrInfoHost_t
+    Pointer(t_cusolverSpHandle_t, false), // 1427 t_P_cusolverSpHandle_t
+    Pointer(t_csrcholInfo_t, false), // 1428 t_P_csrcholInfo_t
+    Pointer(t_csrcholInfoHost_t, false), // 1429 t_P_csrcholInfoHost_t
+    Pointer(t_csrluInfoHost_t, false), // 1430 t_P_csrluInfoHost_t
+    Pointer(t_csrqrInfo_t, false), // 1431 t_P_csrqrInfo_t
+    Pointer(t_csrqrInfoHost_t, false), // 1432 t_P_csrqrInfoHost_t
+    Handle(129), // 1433 t_cusolverMpGrid_t
+    Handle(130), // 1434 t_cusolverMpHandle_t
+    Pointer(t_cusolverMpHandle_t, false), // 1435 t_P_cusolverMpHandle_t
+    Pointer(t_cusolverMpGrid_t, false), // 1436 t_P_cusolverMpGrid_t
+    Enum(390), // 1437 t_cusolverMpGridMapping_t
+    Handle(131), // 1438 t_cusolverMpMatrixDescriptor_t
+    Pointer(t_cusolverMpMatrixDescriptor_t, false), // 1439 t_P_cusolverMpMatrixDescriptor_t
+    Handle(132), // 1440 t_cusolverMpGesvdDescriptor_t
+    Pointer(t_cusolverMpGesvdDescriptor_t, false), // 1441 t_P_cusolverMpGesvdDescriptor_t
+    Enum(391), // 1442 t_cusolverMpGesvdDescriptorAttribute_t
+    Handle(133), // 1443 t_cusolverMpNewtonSchulzDescriptor_t
+    Pointer(t_cusolverMpNewtonSchulzDescriptor_t, false), // 1444 t_P_cusolverMpNewtonSchulzDescriptor_t
+    Enum(392), // 1445 t_cusolverMpNewtonSchulzDescriptorAttribute_t
+    Handle(134), // 1446 t_cusolverMpPolarDescriptor_t
+    Pointer(t_cusolverMpPolarDescriptor_t, false), // 1447 t_P_cusolverMpPolarDescriptor_t
+    Enum(393), // 1448 t_cusolverMpPolarDescriptorAttribute_t
+    Enum(394), // 1449 t_cusparseStatus_t
+    Status(394), // 1450 t_cusparseStatus_t_status
+    Handle(135), // 1451 t_cusparseHandle_t
+    Handle(136), // 1452 t_cusparseSpVecDescr_t
+    Handle(137), // 1453 t_cusparseDnVecDescr_t
+    Handle(138), // 1454 t_cusparseConstSpVecDescr_t
+    Handle(139), // 1455 t_cusparseSpMatDescr_t
+    Enum(395), // 1456 t_cusparseIndexType_t
+    Pointer(t_cusparseIndexType_t, false), // 1457 t_P_cusparseIndexType_t
+    Enum(396), // 1458 t_cusparseIndexBase_t
+    Pointer(t_cusparseIndexBase_t, false), // 1459 t_P_cusparseIndexBase_t
+    Enum(397), // 1460 t_cusparseDirection_t
+    Handle(140), // 1461 t_bsric02Info_t
+    Enum(398), // 1462 t_cusparseSolvePolicy_t
+    Handle(141), // 1463 t_bsrilu02Info_t
+    Enum(399), // 1464 t_cusparseOperation_t
+    Handle(142), // 1465 t_bsrsm2Info_t
+    Handle(143), // 1466 t_bsrsv2Info_t
+    Handle(144), // 1467 t_csru2csrInfo_t
+    Handle(145), // 1468 t_cusparseColorInfo_t
+    Handle(146), // 1469 t_csrgemm2Info_t
+    Handle(147), // 1470 t_csric02Info_t
+    Handle(148), // 1471 t_csrilu02Info_t
+    Handle(149), // 1472 t_csrsm2Info_t
+    Handle(150), // 1473 t_csrsv2Info_t
+    Enum(400), // 1474 t_cusparseAction_t
+    Handle(151), // 1475 t_cusparseConstSpMatDescr_t
+    Handle(152), // 1476 t_cusparseConstDnMatDescr_t
+    Enum(401), // 1477 t_cusparseOrder_t
+    Pointer(t_cusparseOrder_t, false), // 1478 t_P_cusparseOrder_t
+    Handle(153), // 1479 t_cusparseConstDnVecDescr_t
+    Handle(154), // 1480 t_cusparseDnMatDescr_t
+    Pointer(t_cusparseHandle_t, false), // 1481 t_P_cusparseHandle_t
+    Pointer(t_cusparseSpMatDescr_t, false), // 1482 t_P_cusparseSpMatDescr_t
+    Pointer(t_bsric02Info_t, false), // 1483 t_P_bsric02Info_t
+    Pointer(t_bsrilu02Info_t, false), // 1484 t_P_bsrilu02Info_t
+    Pointer(t_bsrsm2Info_t, false), // 1485 t_P_bsrsm2Info_t
+    Pointer(t_bsrsv2Info_t, false), // 1486 t_P_bsrsv2Info_t
+    Pointer(t_cusparseColorInfo_t, false), // 1487 t_P_cusparseColorInfo_t
+    Pointer(t_cusparseConstSpMatDescr_t, false), // 1488 t_P_cusparseConstSpMatDescr_t
+    Pointer(t_cusparseConstDnMatDescr_t, false), // 1489 t_P_cusparseConstDnMatDescr_t
+    Pointer(t_cusparseConstDnVecDescr_t, false), // 1490 t_P_cusparseConstDnVecDescr_t
+    Pointer(t_cusparseConstSpVecDescr_t, false), // 1491 t_P_cusparseConstSpVecDescr_t
+    Pointer(t_csrgemm2Info_t, false), // 1492 t_P_csrgemm2Info_t
+    Pointer(t_csric02Info_t, false), // 1493 t_P_csric02Info_t
+    Pointer(t_csrilu02Info_t, false), // 1494 t_P_csrilu02Info_t
+    Pointer(t_csrsm2Info_t, false), // 1495 t_P_csrsm2Info_t
+    Pointer(t_csrsv2Info_t, false), // 1496 t_P_csrsv2Info_t
+    Pointer(t_csru2csrInfo_t, false), // 1497 t_P_csru2csrInfo_t
+    Pointer(t_cusparseDnMatDescr_t, false), // 1498 t_P_cusparseDnMatDescr_t
+    Pointer(t_cusparseDnVecDescr_t, false), // 1499 t_P_cusparseDnVecDescr_t
+    Pointer(t_cusparseMatDescr_t, false), // 1500 t_P_cusparseMatDescr_t
+    Handle(155), // 1501 t_pruneInfo_t
+    Pointer(t_pruneInfo_t, false), // 1502 t_P_pruneInfo_t
+    Pointer(t_cusparseSpVecDescr_t, false), // 1503 t_P_cusparseSpVecDescr_t
+    Enum(402), // 1504 t_cusparseCsr2CscAlg_t
+    Enum(403), // 1505 t_cusparseAlgMode_t
+    Enum(404), // 1506 t_cusparseDenseToSparseAlg_t
+    Enum(405), // 1507 t_cusparseColorAlg_t
+    Pointer(t_cusparseColorAlg_t, false), // 1508 t_P_cusparseColorAlg_t
+    Enum(406), // 1509 t_cusparseDiagType_t
+    Enum(407), // 1510 t_cusparseFillMode_t
+    Enum(408), // 1511 t_cusparseMatrixType_t
+    Enum(409), // 1512 t_cusparsePointerMode_t
+    Pointer(t_cusparsePointerMode_t, false), // 1513 t_P_cusparsePointerMode_t
+    Enum(410), // 1514 t_cusparseSDDMMAlg_t
+    Enum(411), // 1515 t_cusparseSpGEAMAlg_t
+    Handle(156), // 1516 t_cusparseSpGEAMDescr_t
+    Pointer(t_cusparseSpGEAMDescr_t, false), // 1517 t_P_cusparseSpGEAMDescr_t
+    Enum(412), // 1518 t_cusparseSpGEMMAlg_t
+    Handle(157), // 1519 t_cusparseSpGEMMDescr_t
+    Pointer(t_cusparseSpGEMMDescr_t, false), // 1520 t_P_cusparseSpGEMMDescr_t
+    Enum(413), // 1521 t_cusparseSpMMAlg_t
+    Handle(158), // 1522 t_cusparseSpMMOpPlan_t
+    Pointer(t_cusparseSpMMOpPlan_t, false), // 1523 t_P_cusparseSpMMOpPlan_t
+    Enum(414), // 1524 t_cusparseSpMMOpAlg_t
+    Enum(415), // 1525 t_cusparseSpMVAlg_t
+    Enum(416), // 1526 t_cusparseSpMatAttribute_t
+    Enum(417), // 1527 t_cusparseSpMatStorage_t
+    Enum(418), // 1528 t_cusparseSymmetryType_t
+    Enum(419), // 1529 t_cusparseFormat_t
+    Pointer(t_cusparseFormat_t, false), // 1530 t_P_cusparseFormat_t
+    Enum(420), // 1531 t_cusparseSpSMAlg_t
+    Handle(159), // 1532 t_cusparseSpSMDescr_t
+    Pointer(t_cusparseSpSMDescr_t, false), // 1533 t_P_cusparseSpSMDescr_t
+    Enum(421), // 1534 t_cusparseSpSMUpdate_t
+    Enum(422), // 1535 t_cusparseSpSVAlg_t
+    Handle(160), // 1536 t_cusparseSpSVDescr_t
+    Pointer(t_cusparseSpSVDescr_t, false), // 1537 t_P_cusparseSpSVDescr_t
+    Enum(423), // 1538 t_cusparseSpSVUpdate_t
+    Enum(424), // 1539 t_cusparseSparseToDenseAlg_t
+    Array(t_u8, 512), // 1540 t_A512_u8
+    Struct(394), // 1541 t_cusparseLtHandle_t
+    Pointer(t_cusparseLtHandle_t, true), // 1542 t_PC_cusparseLtHandle_t
+    Handle(161), // 1543 t_cusparseLtHandlePointer
+    Struct(395), // 1544 t_cusparseLtMatDescriptor_t
+    Pointer(t_cusparseLtMatDescriptor_t, false), // 1545 t_P_cusparseLtMatDescriptor_t
+    Handle(162), // 1546 t_cusparseLtMatDescriptorPointer
+    Pointer(t_cusparseLtHandle_t, false), // 1547 t_P_cusparseLtHandle_t
+    Pointer(t_cusparseLtMatDescriptor_t, true), // 1548 t_PC_cusparseLtMatDescriptor_t
+    Enum(425), // 1549 t_cusparseLtMatDescAttribute_t
+    Struct(396), // 1550 t_cusparseLtMatmulPlan_t
+    Pointer(t_cusparseLtMatmulPlan_t, true), // 1551 t_PC_cusparseLtMatmulPlan_t
+    Handle(163), // 1552 t_cusparseLtMatmulPlanPointer
+    Struct(397), // 1553 t_cusparseLtMatmulAlgSelection_t
+    Pointer(t_cusparseLtMatmulAlgSelection_t, true), // 1554 t_PC_cusparseLtMatmulAlgSelection_t
+    Handle(164), // 1555 t_cusparseLtMatmulAlgSelectionPointer
+    Enum(426), // 1556 t_cusparseLtMatmulAlgAttribute_t
+    Enum(427), // 1557 t_cusparseLtSplitKMode_t
+    Pointer(t_cusparseLtMatmulAlgSelection_t, false), // 1558 t_P_cusparseLtMatmulAlgSelection_t
+    Struct(398), // 1559 t_cusparseLtMatmulDescriptor_t
+    Pointer(t_cusparseLtMatmulDescriptor_t, true), // 1560 t_PC_cusparseLtMatmulDescriptor_t
+    Handle(165), // 1561 t_cusparseLtMatmulDescriptorPointer
+    Enum(428), // 1562 t_cusparseLtMatmulAlg_t
+    Enum(429), // 1563 t_cusparseLtMatmulDescAttribute_t
+    Enum(430), // 1564 t_cusparseLtMatmulMatrixScale_t
+    Pointer(t_cusparseLtMatmulDescriptor_t, false), // 1565 t_P_cusparseLtMatmulDescriptor_t
+    Enum(431), // 1566 t_cusparseComputeType
+    Pointer(t_cusparseLtMatmulPlan_t, false), // 1567 t_P_cusparseLtMatmulPlan_t
+    Enum(432), // 1568 t_cusparseLtPruneAlg_t
+    Enum(433), // 1569 t_cusparseLtSparsity_t
+    Enum(434), // 1570 t_cutensorStatus_t
+    Status(434), // 1571 t_cutensorStatus_t_status
+    Handle(166), // 1572 t_cutensorHandle_t
+    Handle(167), // 1573 t_cutensorPlan_t
+    Pointer(t_cutensorHandle_t, false), // 1574 t_P_cutensorHandle_t
+    Handle(168), // 1575 t_cutensorOperationDescriptor_t
+    Pointer(t_cutensorOperationDescriptor_t, false), // 1576 t_P_cutensorOperationDescriptor_t
+    Handle(169), // 1577 t_cutensorBlockSparseTensorDescriptor_t
+    Enum(435), // 1578 t_cutensorOperator_t
+    Handle(170), // 1579 t_cutensorComputeDescriptor_t
+    Pointer(t_cutensorBlockSparseTensorDescriptor_t, false), // 1580 t_P_cutensorBlockSparseTensorDescriptor_t
+    Handle(171), // 1581 t_cutensorTensorDescriptor_t
+    Pointer(t_cutensorPlan_t, false), // 1582 t_P_cutensorPlan_t
+    Handle(172), // 1583 t_cutensorPlanPreference_t
+    Pointer(t_cutensorPlanPreference_t, false), // 1584 t_P_cutensorPlanPreference_t
+    Enum(436), // 1585 t_cutensorAlgo_t
+    Enum(437), // 1586 t_cutensorJitMode_t
+    Pointer(t_cutensorTensorDescriptor_t, false), // 1587 t_P_cutensorTensorDescriptor_t
+    Enum(438), // 1588 t_cutensorWorksizePreference_t
+    Handle(173), // 1589 t_cutensorMgHandle_t
+    Handle(174), // 1590 t_cutensorMgContractionPlan_t
+    Handle(175), // 1591 t_cutensorMgContractionFind_t
+    Enum(439), // 1592 t_cutensorMgContractionFindAttribute_t
+    Handle(176), // 1593 t_cutensorMgContractionDescriptor_t
+    Handle(177), // 1594 t_cutensorMgCopyPlan_t
+    Handle(178), // 1595 t_cutensorMgCopyDescriptor_t
+    Pointer(t_cutensorMgHandle_t, false), // 1596 t_P_cutensorMgHandle_t
+    Pointer(t_cutensorMgContractionDescriptor_t, false), // 1597 t_P_cutensorMgContractionDescriptor_t
+    Handle(179), // 1598 t_cutensorMgTensorDescriptor_t
+    Flags(440, 4), // 1599 t_cutensorComputeType_t_in4
+    Pointer(t_cutensorMgContractionFind_t, false), // 1600 t_P_cutensorMgContractionFind_t
+    Enum(441), // 1601 t_cutensorMgAlgo_t
+    Pointer(t_cutensorMgContractionPlan_t, false), // 1602 t_P_cutensorMgContractionPlan_t
+    Pointer(t_cutensorMgCopyDescriptor_t, false), // 1603 t_P_cutensorMgCopyDescriptor_t
+    Pointer(t_cutensorMgCopyPlan_t, false), // 1604 t_P_cutensorMgCopyPlan_t
+    Pointer(t_cutensorMgTensorDescriptor_t, false), // 1605 t_P_cutensorMgTensorDescriptor_t
+    Enum(442), // 1606 t_cutensorOperationDescriptorAttribute_t
+    Enum(443), // 1607 t_cutensorPlanAttribute_t
+    Enum(444), // 1608 t_cutensorPlanPreferenceAttribute_t
+    Enum(445), // 1609 t_cutensorAutotuneMode_t
+    Enum(446), // 1610 t_cutensorCacheMode_t
+    Enum(447), // 1611 t_cutensorStatus_t_
+    Status(447), // 1612 t_cutensorStatus_t_status_
+    Enum(448), // 1613 t_cutensorContractionDescriptorAttributes_t
+    Enum(449), // 1614 t_cutensorContractionFindAttributes_t
+    Enum(450), // 1615 t_cutensorWorksizePreference_t_
+    Enum(451), // 1616 t_cutensorOperator_t_
+    Flags(452, 4), // 1617 t_cutensorComputeType_t_in4_
+    Enum(453), // 1618 t_cutensorAlgo_t_
+    Handle(180), // 1619 t_cutensorMgHandle_t_
+    Handle(181), // 1620 t_cutensorMgContractionPlan_t_
+    Handle(182), // 1621 t_cutensorMgContractionFind_t_
+    Enum(454), // 1622 t_cutensorMgContractionFindAttribute_t_
+    Handle(183), // 1623 t_cutensorMgContractionDescriptor_t_
+    Handle(184), // 1624 t_cutensorMgCopyPlan_t_
+    Handle(185), // 1625 t_cutensorMgCopyDescriptor_t_
+    Pointer(t_cutensorMgHandle_t_, false), // 1626 t_P_cutensorMgHandle_t_
+    Pointer(t_cutensorMgContractionDescriptor_t_, false), // 1627 t_P_cutensorMgContractionDescriptor_t_
+    Handle(186), // 1628 t_cutensorMgTensorDescriptor_t_
+    Pointer(t_cutensorMgContractionFind_t_, false), // 1629 t_P_cutensorMgContractionFind_t_
+    Enum(455), // 1630 t_cutensorMgAlgo_t_
+    Pointer(t_cutensorMgContractionPlan_t_, false), // 1631 t_P_cutensorMgContractionPlan_t_
+    Pointer(t_cutensorMgCopyDescriptor_t_, false), // 1632 t_P_cutensorMgCopyDescriptor_t_
+    Pointer(t_cutensorMgCopyPlan_t_, false), // 1633 t_P_cutensorMgCopyPlan_t_
+    Pointer(t_cutensorMgTensorDescriptor_t_, false), // 1634 t_P_cutensorMgTensorDescriptor_t_
+    Enum(456), // 1635 t_ncclResult_t
+    Status(456), // 1636 t_ncclResult_t_status
+    Enum(457), // 1637 t_ncclDataType_t
+    Struct(400), // 1638 t_ncclConfigExt_t
+    Pointer(t_ncclConfigExt_t, false), // 1639 t_P_ncclConfigExt_t
+    Struct(401), // 1640 t_ncclConfigExt_t_key
+    Union(402), // 1641 t_ncclConfigExt_t_val
+    Enum(458), // 1642 t_ncclUndefined
+    Enum(459), // 1643 t_ncclCtaPolicy
+    Struct(399), // 1644 t_ncclCollConfig_t
+    Pointer(t_ncclCollConfig_t, true), // 1645 t_PC_ncclCollConfig_t
+    Enum(460), // 1646 t_ncclRedOp_t
+    Handle(187), // 1647 t_ncclRegistration
+    Pointer(t_ncclResult_t, false), // 1648 t_P_ncclResult_t
+    Array(t_char, 128), // 1649 t_A128_char
+    Array(t_u8, 128), // 1650 t_A128_u8
+    Struct(403), // 1651 t_ncclUniqueId
+    Pointer(t_ncclUniqueId, false), // 1652 t_P_ncclUniqueId
+    Pointer(t_ncclUniqueId, true), // 1653 t_PC_ncclUniqueId
+    Pointer(t_ncclComm_t, false), // 1654 t_P_ncclComm_t
+    Enum(461), // 1655 t_ncclHostCftMode_t
+    Enum(462), // 1656 t_ncclNvlsHostMode_t
+    Struct(404), // 1657 t_ncclConfig_t
+    Pointer(t_ncclConfig_t, false), // 1658 t_P_ncclConfig_t
+    Enum(463), // 1659 t_ncclCommMemStat_t
+    Pointer(t_ncclRegistration, false), // 1660 t_P_ncclRegistration
+    Flags(464, 4), // 1661 t_ncclRevokeFlags_in4
+    Flags(465, 4), // 1662 t_ncclShrinkFlags_in4
+    Enum(466), // 1663 t_ncclColor
+    Flags(467, 4), // 1664 t_ncclSuspendFlags_in4
+    Handle(188), // 1665 t_ncclWindow_t
+    Pointer(t_ncclWindow_t, false), // 1666 t_P_ncclWindow_t
+    Flags(468, 4), // 1667 t_ncclWindowFlags_in4
+    Struct(405), // 1668 t_ncclSimInfo_t
+    Pointer(t_ncclSimInfo_t, false), // 1669 t_P_ncclSimInfo_t
+    Handle(189), // 1670 t_ncclParamHandle_t
+    Pointer(t_ncclParamHandle_t, false), // 1671 t_P_ncclParamHandle_t
+    Pointer(t_P_PC_char, false), // 1672 t_P_P_PC_char
+    Pointer(t_i16, false), // 1673 t_P_i16
+    Pointer(t_i8, false), // 1674 t_P_i8
+    Pointer(t_u16, false), // 1675 t_P_u16
+    Pointer(t_ncclRedOp_t, false), // 1676 t_P_ncclRedOp_t
+    Enum(469), // 1677 t_ncclScalarResidence_t
+    Enum(470), // 1678 t_ncclEncryptionMode_t
+    Struct(406), // 1679 t_ncclEncryptionConfig_t
+    Pointer(t_ncclEncryptionConfig_t, true), // 1680 t_PC_ncclEncryptionConfig_t
+    Struct(407), // 1681 t_ncclWaitSignalDesc_t
+    Pointer(t_ncclWaitSignalDesc_t, false), // 1682 t_P_ncclWaitSignalDesc_t
+    Struct(408), // 1683 t_NppLibraryVersion
+    Pointer(t_NppLibraryVersion, true), // 1684 t_PC_NppLibraryVersion
+    Enum(471), // 1685 t_NppStatus
+    Status(471), // 1686 t_NppStatus_status
+    Union(411), // 1687 t_NppStreamContext__1
+    Struct(409), // 1688 t_NppStreamContext
+    Pointer(t_NppStreamContext, false), // 1689 t_P_NppStreamContext
+    Pointer(t_u16, true), // 1690 t_PC_u16
+    Struct(412), // 1691 t_NppiSize
+    Struct(413), // 1692 t_Npp16f
+    Pointer(t_Npp16f, true), // 1693 t_PC_Npp16f
+    Pointer(t_Npp16f, false), // 1694 t_P_Npp16f
+    Pointer(t_i16, true), // 1695 t_PC_i16
+    Struct(414), // 1696 t_Npp16sc
+    Pointer(t_Npp16sc, true), // 1697 t_PC_Npp16sc
+    Pointer(t_Npp16sc, false), // 1698 t_P_Npp16sc
+    Struct(415), // 1699 t_Npp32fc
+    Pointer(t_Npp32fc, true), // 1700 t_PC_Npp32fc
+    Pointer(t_Npp32fc, false), // 1701 t_P_Npp32fc
+    Struct(416), // 1702 t_Npp32sc
+    Pointer(t_Npp32sc, true), // 1703 t_PC_Npp32sc
+    Pointer(t_Npp32sc, false), // 1704 t_P_Npp32sc
+    Enum(472), // 1705 t_NppiAlphaOp
+    Pointer(t_i8, true), // 1706 t_PC_i8
+    Pointer(t_P_u8, false), // 1707 t_P_P_u8
+    Pointer(t_PC_u8, false), // 1708 t_P_PC_u8
+    Struct(417), // 1709 t_NppiRect
+    Enum(473), // 1710 t_NppiBayerGridPosition
+    Enum(474), // 1711 t_NppiInterpolationMode
+    Struct(418), // 1712 t_NppiPoint32f
+    Struct(419), // 1713 t_NppiProfileData
+    Pointer(t_NppiProfileData, false), // 1714 t_P_NppiProfileData
+    Pointer(t_P_i16, false), // 1715 t_P_P_i16
+    Pointer(t_PC_i16, false), // 1716 t_P_PC_i16
+    Pointer(t_P_u16, false), // 1717 t_P_P_u16
+    Pointer(t_PC_u16, false), // 1718 t_P_PC_u16
+    Pointer(t_P_i8, false), // 1719 t_P_P_i8
+    Pointer(t_PC_i8, false), // 1720 t_P_PC_i8
+    Struct(420), // 1721 t_NppiColorTwistBatchCXR
+    Pointer(t_NppiColorTwistBatchCXR, false), // 1722 t_P_NppiColorTwistBatchCXR
+    Enum(475), // 1723 t_NppCmpOp
+    Struct(421), // 1724 t_NppiImageDescriptor
+    Pointer(t_NppiImageDescriptor, false), // 1725 t_P_NppiImageDescriptor
+    Struct(422), // 1726 t_NppiBufferDescriptor
+    Pointer(t_NppiBufferDescriptor, false), // 1727 t_P_NppiBufferDescriptor
+    Struct(424), // 1728 t_NppiPoint
+    Struct(423), // 1729 t_NppiCompressedMarkerLabelsInfo
+    Pointer(t_NppiCompressedMarkerLabelsInfo, false), // 1730 t_P_NppiCompressedMarkerLabelsInfo
+    Struct(426), // 1731 t_NppiContourPixelGeometryInfo
+    Struct(425), // 1732 t_NppiContourPixelDirectionInfo
+    Pointer(t_NppiContourPixelDirectionInfo, false), // 1733 t_P_NppiContourPixelDirectionInfo
+    Pointer(t_NppiContourPixelGeometryInfo, false), // 1734 t_P_NppiContourPixelGeometryInfo
+    Struct(427), // 1735 t_NppiContourBlockSegment
+    Pointer(t_NppiContourBlockSegment, false), // 1736 t_P_NppiContourBlockSegment
+    Struct(428), // 1737 t_NppiContourTotalsInfo
+    Pointer(t_NppiContourTotalsInfo, false), // 1738 t_P_NppiContourTotalsInfo
+    Pointer(t_NppiPoint32f, false), // 1739 t_P_NppiPoint32f
+    Struct(429), // 1740 t_NppiPoint64f
+    Pointer(t_NppiPoint64f, false), // 1741 t_P_NppiPoint64f
+    Enum(476), // 1742 t_NppRoundMode
+    Pointer(t_PC_i32, false), // 1743 t_P_PC_i32
+    Enum(477), // 1744 t_NppiBorderType
+    Enum(478), // 1745 t_NppiDifferentialKernel
+    Enum(479), // 1746 t_NppiMaskSize
+    Enum(480), // 1747 t_NppiNorm
+    Struct(430), // 1748 t_NppPointPolar
+    Pointer(t_NppPointPolar, false), // 1749 t_P_NppPointPolar
+    Array(t_u32, 3), // 1750 t_A3_u32
+    Struct(431), // 1751 t_NppiConnectedRegion
+    Pointer(t_NppiConnectedRegion, false), // 1752 t_P_NppiConnectedRegion
+    Enum(481), // 1753 t_NppDataType
+    Enum(482), // 1754 t_NppiChannels
+    Pointer(t_NppiSize, false), // 1755 t_P_NppiSize
+    Pointer(t_NppiRect, false), // 1756 t_P_NppiRect
+    Pointer(t_NppiPoint, false), // 1757 t_P_NppiPoint
+    Struct(432), // 1758 t_NppiHOGConfig
+    Pointer(t_NppiPoint, true), // 1759 t_PC_NppiPoint
+    Pointer(t_NppiImageDescriptor, true), // 1760 t_PC_NppiImageDescriptor
+    Enum(483), // 1761 t_NppiAxis
+    Struct(433), // 1762 t_NppiMirrorBatchCXR
+    Pointer(t_NppiMirrorBatchCXR, false), // 1763 t_P_NppiMirrorBatchCXR
+    Enum(484), // 1764 t_NppiColorSpace
+    Pointer(t_PC_Npp16f, false), // 1765 t_P_PC_Npp16f
+    Struct(434), // 1766 t_NppiResizeBatchROI_Advanced
+    Pointer(t_NppiResizeBatchROI_Advanced, false), // 1767 t_P_NppiResizeBatchROI_Advanced
+    Struct(435), // 1768 t_NppiResizeBatchCXR
+    Pointer(t_NppiResizeBatchCXR, false), // 1769 t_P_NppiResizeBatchCXR
+    Enum(485), // 1770 t_NppHintAlgorithm
+    Enum(486), // 1771 t_NppiWatershedSegmentBoundaryType
+    Pointer(t_P_Npp16f, false), // 1772 t_P_P_Npp16f
+    Array(t_f64, 3), // 1773 t_A3_f64
+    Array(t_A3_f64, 2), // 1774 t_A2_A3_f64
+    Struct(436), // 1775 t_NppiWarpAffineBatchCXR
+    Pointer(t_NppiWarpAffineBatchCXR, false), // 1776 t_P_NppiWarpAffineBatchCXR
+    Array(t_A3_f64, 3), // 1777 t_A3_A3_f64
+    Struct(437), // 1778 t_NppiWarpPerspectiveBatchCXR
+    Pointer(t_NppiWarpPerspectiveBatchCXR, false), // 1779 t_P_NppiWarpPerspectiveBatchCXR
+    Pointer(t_PC_NppiImageDescriptor, false), // 1780 t_P_PC_NppiImageDescriptor
+    Struct(438), // 1781 t_Npp64fc
+    Pointer(t_Npp64fc, true), // 1782 t_PC_Npp64fc
+    Pointer(t_Npp64fc, false), // 1783 t_P_Npp64fc
+    Struct(439), // 1784 t_Npp64sc
+    Pointer(t_Npp64sc, true), // 1785 t_PC_Npp64sc
+    Pointer(t_Npp64sc, false), // 1786 t_P_Npp64sc
+    Enum(487), // 1787 t_NppsZCType
+    Enum(488), // 1788 t_nvFatbinResult
+    Status(488), // 1789 t_nvFatbinResult_status
+    Handle(190), // 1790 t_nvFatbinHandle
+    Pointer(t_nvFatbinHandle, false), // 1791 t_P_nvFatbinHandle
+    Enum(489), // 1792 t_nvJitLinkResult
+    Status(489), // 1793 t_nvJitLinkResult_status
+    Handle(191), // 1794 t_nvJitLinkHandle
+    Enum(490), // 1795 t_nvJitLinkInputType
+    Pointer(t_nvJitLinkHandle, false), // 1796 t_P_nvJitLinkHandle
+    Enum(491), // 1797 t_nvjpegStatus_t
+    Status(491), // 1798 t_nvjpegStatus_t_status
+    Handle(192), // 1799 t_nvjpegHandle_t
+    Struct(440), // 1800 t_nvjpegDevAllocator_t
+    Pointer(t_nvjpegDevAllocator_t, false), // 1801 t_P_nvjpegDevAllocator_t
+    Handle(193), // 1802 t_nvjpegBufferDevice_t
+    Pointer(t_nvjpegBufferDevice_t, false), // 1803 t_P_nvjpegBufferDevice_t
+    Struct(441), // 1804 t_nvjpegDevAllocatorV2_t
+    Pointer(t_nvjpegDevAllocatorV2_t, false), // 1805 t_P_nvjpegDevAllocatorV2_t
+    Struct(442), // 1806 t_nvjpegPinnedAllocator_t
+    Pointer(t_nvjpegPinnedAllocator_t, false), // 1807 t_P_nvjpegPinnedAllocator_t
+    Handle(194), // 1808 t_nvjpegBufferPinned_t
+    Pointer(t_nvjpegBufferPinned_t, false), // 1809 t_P_nvjpegBufferPinned_t
+    Struct(443), // 1810 t_nvjpegPinnedAllocatorV2_t
+    Pointer(t_nvjpegPinnedAllocatorV2_t, false), // 1811 t_P_nvjpegPinnedAllocatorV2_t
+    Enum(492), // 1812 t_nvjpegBackend_t
+    Pointer(t_nvjpegHandle_t, false), // 1813 t_P_nvjpegHandle_t
+    Flags(493, 4), // 1814 t_nvjpegFlags_in4
+    Handle(195), // 1815 t_nvjpegJpegState_t
+    Enum(494), // 1816 t_nvjpegOutputFormat_t
+    Array(t_P_u8, 4), // 1817 t_A4_P_u8
+    Array(t_u64, 4), // 1818 t_A4_u64
+    Struct(444), // 1819 t_nvjpegImage_t
+    Pointer(t_nvjpegImage_t, false), // 1820 t_P_nvjpegImage_t
+    Handle(196), // 1821 t_nvjpegDecodeParams_t
+    Pointer(t_nvjpegDecodeParams_t, false), // 1822 t_P_nvjpegDecodeParams_t
+    Enum(495), // 1823 t_nvjpegChromaSubsampling_t
+    Handle(197), // 1824 t_nvjpegJpegStream_t
+    Handle(198), // 1825 t_nvjpegJpegDecoder_t
+    Enum(496), // 1826 t_nvjpegExifOrientation_t
+    Enum(497), // 1827 t_nvjpegScaleFactor_t
+    Pointer(t_nvjpegJpegDecoder_t, false), // 1828 t_P_nvjpegJpegDecoder_t
+    Pointer(t_nvjpegJpegState_t, false), // 1829 t_P_nvjpegJpegState_t
+    Handle(199), // 1830 t_nvjpegEncoderState_t
+    Handle(200), // 1831 t_nvjpegEncoderParams_t
+    Pointer(t_nvjpegImage_t, true), // 1832 t_PC_nvjpegImage_t
+    Enum(498), // 1833 t_nvjpegInputFormat_t
+    Pointer(t_nvjpegEncoderParams_t, false), // 1834 t_P_nvjpegEncoderParams_t
+    Enum(499), // 1835 t_nvjpegJpegEncoding_t
+    Pointer(t_nvjpegEncoderState_t, false), // 1836 t_P_nvjpegEncoderState_t
+    Enum(500), // 1837 t_nvjpegEncBackend_t
+    Pointer(t_nvjpegChromaSubsampling_t, false), // 1838 t_P_nvjpegChromaSubsampling_t
+    Pointer(t_nvjpegJpegStream_t, false), // 1839 t_P_nvjpegJpegStream_t
+    Pointer(t_nvjpegExifOrientation_t, false), // 1840 t_P_nvjpegExifOrientation_t
+    Pointer(t_nvjpegJpegEncoding_t, false), // 1841 t_P_nvjpegJpegEncoding_t
+    Enum(501), // 1842 t_nvjpeg2kStatus_t
+    Status(501), // 1843 t_nvjpeg2kStatus_t_status
+    Enum(502), // 1844 t_nvjpeg2kBackend_t
+    Struct(445), // 1845 t_nvjpeg2kDeviceAllocator_t
+    Pointer(t_nvjpeg2kDeviceAllocator_t, false), // 1846 t_P_nvjpeg2kDeviceAllocator_t
+    Struct(446), // 1847 t_nvjpeg2kPinnedAllocator_t
+    Pointer(t_nvjpeg2kPinnedAllocator_t, false), // 1848 t_P_nvjpeg2kPinnedAllocator_t
+    Handle(201), // 1849 t_nvjpeg2kHandle_t
+    Pointer(t_nvjpeg2kHandle_t, false), // 1850 t_P_nvjpeg2kHandle_t
+    Struct(447), // 1851 t_nvjpeg2kDeviceAllocatorV2_t
+    Pointer(t_nvjpeg2kDeviceAllocatorV2_t, false), // 1852 t_P_nvjpeg2kDeviceAllocatorV2_t
+    Struct(448), // 1853 t_nvjpeg2kPinnedAllocatorV2_t
+    Pointer(t_nvjpeg2kPinnedAllocatorV2_t, false), // 1854 t_P_nvjpeg2kPinnedAllocatorV2_t
+    Handle(202), // 1855 t_nvjpeg2kDecodeState_t
+    Handle(203), // 1856 t_nvjpeg2kStream_t
+    Enum(503), // 1857 t_nvjpeg2kImageType_t
+    Struct(449), // 1858 t_nvjpeg2kImage_t
+    Pointer(t_nvjpeg2kImage_t, false), // 1859 t_P_nvjpeg2kImage_t
+    Handle(204), // 1860 t_nvjpeg2kDecodeParams_t
+    Pointer(t_nvjpeg2kDecodeParams_t, false), // 1861 t_P_nvjpeg2kDecodeParams_t
+    Enum(504), // 1862 t_nvjpeg2kImageFormat_t
+    Pointer(t_nvjpeg2kDecodeState_t, false), // 1863 t_P_nvjpeg2kDecodeState_t
+    Handle(205), // 1864 t_nvjpeg2kEncoder_t
+    Handle(206), // 1865 t_nvjpeg2kEncodeState_t
+    Handle(207), // 1866 t_nvjpeg2kEncodeParams_t
+    Pointer(t_nvjpeg2kImage_t, true), // 1867 t_PC_nvjpeg2kImage_t
+    Pointer(t_nvjpeg2kEncodeParams_t, false), // 1868 t_P_nvjpeg2kEncodeParams_t
+    Enum(505), // 1869 t_nvjpeg2kBitstreamType_t
+    Enum(506), // 1870 t_nvjpeg2kColorSpace_t
+    Struct(451), // 1871 t_nvjpeg2kImageComponentInfo_t
+    Pointer(t_nvjpeg2kImageComponentInfo_t, false), // 1872 t_P_nvjpeg2kImageComponentInfo_t
+    Enum(507), // 1873 t_nvjpeg2kProgOrder_t
+    Array(t_u32, 33), // 1874 t_A33_u32
+    Struct(450), // 1875 t_nvjpeg2kEncodeConfig_t
+    Pointer(t_nvjpeg2kEncodeConfig_t, false), // 1876 t_P_nvjpeg2kEncodeConfig_t
+    Enum(508), // 1877 t_nvjpeg2kNLTType_t
+    Struct(452), // 1878 t_nvjpeg2kNLTInfo_t
+    Pointer(t_nvjpeg2kNLTInfo_t, true), // 1879 t_PC_nvjpeg2kNLTInfo_t
+    Enum(509), // 1880 t_nvjpeg2kQualityType_t
+    Pointer(t_nvjpeg2kEncodeState_t, false), // 1881 t_P_nvjpeg2kEncodeState_t
+    Pointer(t_nvjpeg2kEncoder_t, false), // 1882 t_P_nvjpeg2kEncoder_t
+    Pointer(t_nvjpeg2kStream_t, false), // 1883 t_P_nvjpeg2kStream_t
+    Pointer(t_nvjpeg2kColorSpace_t, false), // 1884 t_P_nvjpeg2kColorSpace_t
+    Pointer(t_nvjpeg2kNLTInfo_t, false), // 1885 t_P_nvjpeg2kNLTInfo_t
+    Struct(453), // 1886 t_nvjpeg2kImageInfo_t
+    Pointer(t_nvjpeg2kImageInfo_t, false), // 1887 t_P_nvjpeg2kImageInfo_t
+    Enum(510), // 1888 t_nvmlReturn_t
+    Status(510), // 1889 t_nvmlReturn_t_status
+    Handle(208), // 1890 t_nvmlComputeInstance_t
+    Handle(209), // 1891 t_nvmlDevice_t
+    Handle(210), // 1892 t_nvmlGpuInstance_t
+    Struct(455), // 1893 t_nvmlComputeInstancePlacement_t
+    Struct(454), // 1894 t_nvmlComputeInstanceInfo_t
+    Pointer(t_nvmlComputeInstanceInfo_t, false), // 1895 t_P_nvmlComputeInstanceInfo_t
+    Enum(511), // 1896 t_nvmlEccCounterType_t
+    Enum(512), // 1897 t_nvmlValueType_t
+    Union(457), // 1898 t_nvmlValue_t
+    Enum(513), // 1899 t_nvmlFieldId
+    Struct(456), // 1900 t_nvmlFieldValue_t
+    Pointer(t_nvmlFieldValue_t, false), // 1901 t_P_nvmlFieldValue_t
+    Pointer(t_nvmlGpuInstance_t, false), // 1902 t_P_nvmlGpuInstance_t
+    Struct(458), // 1903 t_nvmlGpuInstancePlacement_t
+    Pointer(t_nvmlGpuInstancePlacement_t, true), // 1904 t_PC_nvmlGpuInstancePlacement_t
+    Array(t_char, 32), // 1905 t_A32_char
+    Struct(459), // 1906 t_nvmlPciInfo_t
+    Pointer(t_nvmlPciInfo_t, false), // 1907 t_P_nvmlPciInfo_t
+    Enum(514), // 1908 t_nvmlEnableState_t
+    Enum(515), // 1909 t_nvmlRestrictedAPI_t
+    Pointer(t_nvmlEnableState_t, false), // 1910 t_P_nvmlEnableState_t
+    Array(t_u32, 5), // 1911 t_A5_u32
+    Struct(460), // 1912 t_nvmlAccountingStats_t
+    Pointer(t_nvmlAccountingStats_t, false), // 1913 t_P_nvmlAccountingStats_t
+    Struct(461), // 1914 t_nvmlAccountingStats_v2_t
+    Pointer(t_nvmlAccountingStats_v2_t, false), // 1915 t_P_nvmlAccountingStats_v2_t
+    Handle(211), // 1916 t_nvmlVgpuInstance_t
+    Pointer(t_nvmlVgpuInstance_t, false), // 1917 t_P_nvmlVgpuInstance_t
+    Struct(462), // 1918 t_nvmlAdaptiveTgpModeInfo_v1_t
+    Pointer(t_nvmlAdaptiveTgpModeInfo_v1_t, false), // 1919 t_P_nvmlAdaptiveTgpModeInfo_v1_t
+    Struct(463), // 1920 t_nvmlDeviceAddressingMode_t
+    Pointer(t_nvmlDeviceAddressingMode_t, false), // 1921 t_P_nvmlDeviceAddressingMode_t
+    Enum(516), // 1922 t_nvmlClockType_t
+    Enum(517), // 1923 t_nvmlDeviceArchitecture_t
+    Pointer(t_nvmlDeviceArchitecture_t, false), // 1924 t_P_nvmlDeviceArchitecture_t
+    Struct(464), // 1925 t_nvmlDeviceAttributes_t
+    Pointer(t_nvmlDeviceAttributes_t, false), // 1926 t_P_nvmlDeviceAttributes_t
+    Struct(465), // 1927 t_nvmlBAR1Memory_t
+    Pointer(t_nvmlBAR1Memory_t, false), // 1928 t_P_nvmlBAR1Memory_t
+    Struct(466), // 1929 t_nvmlBBXTimeData_v1_t
+    Pointer(t_nvmlBBXTimeData_v1_t, false), // 1930 t_P_nvmlBBXTimeData_v1_t
+    Struct(468), // 1931 t_nvmlEccBankRemapperHistogram_v1_t
+    Struct(467), // 1932 t_nvmlEccBankRemapperStatus_v1_t
+    Pointer(t_nvmlEccBankRemapperStatus_v1_t, false), // 1933 t_P_nvmlEccBankRemapperStatus_v1_t
+    Enum(518), // 1934 t_nvmlBrandType_t
+    Pointer(t_nvmlBrandType_t, false), // 1935 t_P_nvmlBrandType_t
+    Enum(519), // 1936 t_nvmlBridgeChipType_t
+    Struct(470), // 1937 t_nvmlBridgeChipInfo_t
+    Array(t_nvmlBridgeChipInfo_t, 128), // 1938 t_A128_nvmlBridgeChipInfo_t
+    Struct(469), // 1939 t_nvmlBridgeChipHierarchy_t
+    Pointer(t_nvmlBridgeChipHierarchy_t, false), // 1940 t_P_nvmlBridgeChipHierarchy_t
+    Enum(520), // 1941 t_nvmlBusType_t
+    Pointer(t_nvmlBusType_t, false), // 1942 t_P_nvmlBusType_t
+    Struct(471), // 1943 t_nvmlC2cModeInfo_v1_t
+    Pointer(t_nvmlC2cModeInfo_v1_t, false), // 1944 t_P_nvmlC2cModeInfo_v1_t
+    Struct(472), // 1945 t_nvmlDeviceCapabilities_t
+    Pointer(t_nvmlDeviceCapabilities_t, false), // 1946 t_P_nvmlDeviceCapabilities_t
+    Struct(474), // 1947 t_nvmlClkMonFaultInfo_t
+    Array(t_nvmlClkMonFaultInfo_t, 32), // 1948 t_A32_nvmlClkMonFaultInfo_t
+    Struct(473), // 1949 t_nvmlClkMonStatus_t
+    Pointer(t_nvmlClkMonStatus_t, false), // 1950 t_P_nvmlClkMonStatus_t
+    Enum(521), // 1951 t_nvmlClockId_t
+    Enum(522), // 1952 t_nvmlPstates_t
+    Struct(475), // 1953 t_nvmlClockOffset_t
+    Pointer(t_nvmlClockOffset_t, false), // 1954 t_P_nvmlClockOffset_t
+    Enum(523), // 1955 t_nvmlComputeMode_t
+    Pointer(t_nvmlComputeMode_t, false), // 1956 t_P_nvmlComputeMode_t
+    Struct(476), // 1957 t_nvmlProcessInfo_v1_t
+    Pointer(t_nvmlProcessInfo_v1_t, false), // 1958 t_P_nvmlProcessInfo_v1_t
+    Struct(477), // 1959 t_nvmlProcessInfo_t
+    Pointer(t_nvmlProcessInfo_t, false), // 1960 t_P_nvmlProcessInfo_t
+    Array(t_u8, 32), // 1961 t_A32_u8
+    Array(t_u8, 8192), // 1962 t_A8192_u8
+    Array(t_u8, 4096), // 1963 t_A4096_u8
+    Struct(478), // 1964 t_nvmlConfComputeGpuAttestationReport_t
+    Pointer(t_nvmlConfComputeGpuAttestationReport_t, false), // 1965 t_P_nvmlConfComputeGpuAttestationReport_t
+    Array(t_u8, 5120), // 1966 t_A5120_u8
+    Struct(479), // 1967 t_nvmlConfComputeGpuCertificate_t
+    Pointer(t_nvmlConfComputeGpuCertificate_t, false), // 1968 t_P_nvmlConfComputeGpuCertificate_t
+    Struct(480), // 1969 t_nvmlConfComputeMemSizeInfo_t
+    Pointer(t_nvmlConfComputeMemSizeInfo_t, false), // 1970 t_P_nvmlConfComputeMemSizeInfo_t
+    Struct(481), // 1971 t_nvmlMemory_t
+    Pointer(t_nvmlMemory_t, false), // 1972 t_P_nvmlMemory_t
+    Enum(524), // 1973 t_nvmlCoolerControl_t
+    Flags(525, 4), // 1974 t_nvmlCoolerTarget_t_in4
+    Struct(482), // 1975 t_nvmlCoolerInfo_t
+    Pointer(t_nvmlCoolerInfo_t, false), // 1976 t_P_nvmlCoolerInfo_t
+    Enum(526), // 1977 t_nvmlAffinityScope_t
+    Handle(212), // 1978 t_nvmlVgpuTypeId_t
+    Pointer(t_nvmlVgpuTypeId_t, false), // 1979 t_P_nvmlVgpuTypeId_t
+    Array(t_char, 2048), // 1980 t_A2048_char
+    Struct(483), // 1981 t_nvmlDeviceCurrentClockFreqs_t
+    Pointer(t_nvmlDeviceCurrentClockFreqs_t, false), // 1982 t_P_nvmlDeviceCurrentClockFreqs_t
+    Flags(527, 4), // 1983 t_nvmlClocksEventReasons_in4
+    Pointer(t_nvmlClocksEventReasons_in4, false), // 1984 t_P_nvmlClocksEventReasons_in4
+    Flags(527, 8), // 1985 t_nvmlClocksEventReasons_in8
+    Pointer(t_nvmlClocksEventReasons_in8, false), // 1986 t_P_nvmlClocksEventReasons_in8
+    Enum(528), // 1987 t_nvmlMemoryErrorType_t
+    Struct(484), // 1988 t_nvmlEccErrorCounts_t
+    Pointer(t_nvmlEccErrorCounts_t, false), // 1989 t_P_nvmlEccErrorCounts_t
+    Pointer(t_nvmlDevice_t, false), // 1990 t_P_nvmlDevice_t
+    Struct(485), // 1991 t_nvmlDramEncryptionInfo_t
+    Pointer(t_nvmlDramEncryptionInfo_t, false), // 1992 t_P_nvmlDramEncryptionInfo_t
+    Enum(529), // 1993 t_nvmlDriverModel_t
+    Pointer(t_nvmlDriverModel_t, false), // 1994 t_P_nvmlDriverModel_t
+    Struct(487), // 1995 t_nvmlGpuDynamicPstatesInfo_t_utilization
+    Array(t_nvmlGpuDynamicPstatesInfo_t_utilization, 8), // 1996 t_A8_nvmlGpuDynamicPstatesInfo_t_utilization
+    Struct(486), // 1997 t_nvmlGpuDynamicPstatesInfo_t
+    Pointer(t_nvmlGpuDynamicPstatesInfo_t, false), // 1998 t_P_nvmlGpuDynamicPstatesInfo_t
+    Enum(530), // 1999 t_nvmlEncoderType_t
+    Struct(488), // 2000 t_nvmlEncoderSessionInfo_t
+    Pointer(t_nvmlEncoderSessionInfo_t, false), // 2001 t_P_nvmlEncoderSessionInfo_t
+    Enum(531), // 2002 t_nvmlFBCSessionType_t
+    Struct(489), // 2003 t_nvmlFBCSessionInfo_t
+    Pointer(t_nvmlFBCSessionInfo_t, false), // 2004 t_P_nvmlFBCSessionInfo_t
+    Struct(490), // 2005 t_nvmlFBCStats_t
+    Pointer(t_nvmlFBCStats_t, false), // 2006 t_P_nvmlFBCStats_t
+    Enum(532), // 2007 t_nvmlFanControlPolicy_t
+    Pointer(t_nvmlFanControlPolicy_t, false), // 2008 t_P_nvmlFanControlPolicy_t
+    Struct(491), // 2009 t_nvmlFanSpeedInfo_t
+    Pointer(t_nvmlFanSpeedInfo_t, false), // 2010 t_P_nvmlFanSpeedInfo_t
+    Enum(533), // 2011 t_nvmlFabricState
+    Flags(533, 1), // 2012 t_nvmlFabricState_in1
+    Struct(492), // 2013 t_nvmlGpuFabricInfo_t
+    Pointer(t_nvmlGpuFabricInfo_t, false), // 2014 t_P_nvmlGpuFabricInfo_t
+    Enum(534), // 2015 t_nvmlFabricHealthSummary
+    Flags(534, 1), // 2016 t_nvmlFabricHealthSummary_in1
+    Struct(493), // 2017 t_nvmlGpuFabricInfoV_t
+    Pointer(t_nvmlGpuFabricInfoV_t, false), // 2018 t_P_nvmlGpuFabricInfoV_t
+    Enum(535), // 2019 t_nvmlFabricCliqueType
+    Flags(535, 1), // 2020 t_nvmlFabricCliqueType_in1
+    Struct(495), // 2021 t_nvmlGpuFabricClique_v1_t
+    Array(t_nvmlGpuFabricClique_v1_t, 64), // 2022 t_A64_nvmlGpuFabricClique_v1_t
+    Struct(494), // 2023 t_nvmlGpuFabricInfo_v4_t
+    Pointer(t_nvmlGpuFabricInfo_v4_t, false), // 2024 t_P_nvmlGpuFabricInfo_v4_t
+    Pointer(t_nvmlGpuInstancePlacement_t, false), // 2025 t_P_nvmlGpuInstancePlacement_t
+    Enum(536), // 2026 t_nvmlGpuInstanceProfile
+    Struct(496), // 2027 t_nvmlGpuInstanceProfileInfo_t
+    Pointer(t_nvmlGpuInstanceProfileInfo_t, false), // 2028 t_P_nvmlGpuInstanceProfileInfo_t
+    Array(t_char, 96), // 2029 t_A96_char
+    Struct(497), // 2030 t_nvmlGpuInstanceProfileInfo_v2_t
+    Pointer(t_nvmlGpuInstanceProfileInfo_v2_t, false), // 2031 t_P_nvmlGpuInstanceProfileInfo_v2_t
+    Enum(537), // 2032 t_nvmlGpuOperationMode_t
+    Pointer(t_nvmlGpuOperationMode_t, false), // 2033 t_P_nvmlGpuOperationMode_t
+    Struct(498), // 2034 t_nvmlGpuUptime_v1_t
+    Pointer(t_nvmlGpuUptime_v1_t, false), // 2035 t_P_nvmlGpuUptime_v1_t
+    Enum(538), // 2036 t_nvmlGridLicenseFeatureCode_t
+    Struct(501), // 2037 t_nvmlGridLicenseExpiry_t
+    Struct(500), // 2038 t_nvmlGridLicensableFeature_t
+    Array(t_nvmlGridLicensableFeature_t, 3), // 2039 t_A3_nvmlGridLicensableFeature_t
+    Struct(499), // 2040 t_nvmlGridLicensableFeatures_t
+    Pointer(t_nvmlGridLicensableFeatures_t, false), // 2041 t_P_nvmlGridLicensableFeatures_t
+    Array(t_char, 41), // 2042 t_A41_char
+    Union(503), // 2043 t_nvmlUUIDValue_t
+    Enum(539), // 2044 t_nvmlUUIDType_t
+    Struct(502), // 2045 t_nvmlUUID_t
+    Pointer(t_nvmlUUID_t, true), // 2046 t_PC_nvmlUUID_t
+    Enum(540), // 2047 t_nvmlHostVgpuMode_t
+    Pointer(t_nvmlHostVgpuMode_t, false), // 2048 t_P_nvmlHostVgpuMode_t
+    Struct(504), // 2049 t_nvmlHostname_v1_t
+    Pointer(t_nvmlHostname_v1_t, false), // 2050 t_P_nvmlHostname_v1_t
+    Enum(541), // 2051 t_nvmlInforomObject_t
+    Struct(505), // 2052 t_nvmlMarginTemperature_t
+    Pointer(t_nvmlMarginTemperature_t, false), // 2053 t_P_nvmlMarginTemperature_t
+    Enum(542), // 2054 t_nvmlMemoryLocation_t
+    Struct(506), // 2055 t_nvmlMemory_v2_t
+    Pointer(t_nvmlMemory_v2_t, false), // 2056 t_P_nvmlMemory_v2_t
+    Struct(507), // 2057 t_nvmlGetMemoryLimits_v1_t
+    Pointer(t_nvmlGetMemoryLimits_v1_t, false), // 2058 t_P_nvmlGetMemoryLimits_v1_t
+    Enum(543), // 2059 t_nvmlMigMode
+    Pointer(t_nvmlMigMode, false), // 2060 t_P_nvmlMigMode
+    Enum(544), // 2061 t_nvmlNvLinkCapability_t
+    Enum(545), // 2062 t_nvmlNvLinkErrorCounter_t
+    Struct(510), // 2063 t_nvmlNvlinkFirmwareVersion_t
+    Array(t_nvmlNvlinkFirmwareVersion_t, 100), // 2064 t_A100_nvmlNvlinkFirmwareVersion_t
+    Struct(509), // 2065 t_nvmlNvlinkFirmwareInfo_t
+    Struct(508), // 2066 t_nvmlNvLinkInfo_t
+    Pointer(t_nvmlNvLinkInfo_t, false), // 2067 t_P_nvmlNvLinkInfo_t
+    Struct(511), // 2068 t_nvmlNvLinkInfo_v3_t
+    Pointer(t_nvmlNvLinkInfo_v3_t, false), // 2069 t_P_nvmlNvLinkInfo_v3_t
+    Enum(546), // 2070 t_nvmlIntNvLinkDeviceType_t
+    Pointer(t_nvmlIntNvLinkDeviceType_t, false), // 2071 t_P_nvmlIntNvLinkDeviceType_t
+    Struct(513), // 2072 t_nvmlNvlinkTelemetrySample_v1_t
+    Pointer(t_nvmlNvlinkTelemetrySample_v1_t, false), // 2073 t_P_nvmlNvlinkTelemetrySample_v1_t
+    Struct(512), // 2074 t_nvmlNvlinkTelemetrySamples_v1_t
+    Pointer(t_nvmlNvlinkTelemetrySamples_v1_t, false), // 2075 t_P_nvmlNvlinkTelemetrySamples_v1_t
+    Enum(547), // 2076 t_nvmlNvLinkUtilizationCountUnits_t
+    Flags(548, 4), // 2077 t_nvmlNvLinkUtilizationCountPktTypes_t_in4
+    Struct(514), // 2078 t_nvmlNvLinkUtilizationControl_t
+    Pointer(t_nvmlNvLinkUtilizationControl_t, false), // 2079 t_P_nvmlNvLinkUtilizationControl_t
+    Struct(515), // 2080 t_nvmlNvlinkGetBwMode_t
+    Pointer(t_nvmlNvlinkGetBwMode_t, false), // 2081 t_P_nvmlNvlinkGetBwMode_t
+    Array(t_u8, 256), // 2082 t_A256_u8
+    Struct(516), // 2083 t_nvmlNvlinkNvlePrivateInfo_v1_t
+    Pointer(t_nvmlNvlinkNvlePrivateInfo_v1_t, false), // 2084 t_P_nvmlNvlinkNvlePrivateInfo_v1_t
+    Array(t_u32, 4096), // 2085 t_A4096_u32
+    Struct(517), // 2086 t_nvmlNvlinkGetRemapTableInfo_v1_t
+    Pointer(t_nvmlNvlinkGetRemapTableInfo_v1_t, false), // 2087 t_P_nvmlNvlinkGetRemapTableInfo_v1_t
+    Array(t_u8, 23), // 2088 t_A23_u8
+    Struct(518), // 2089 t_nvmlNvlinkSupportedBwModes_t
+    Pointer(t_nvmlNvlinkSupportedBwModes_t, false), // 2090 t_P_nvmlNvlinkSupportedBwModes_t
+    Enum(549), // 2091 t_nvmlGpuP2PCapsIndex_t
+    Enum(550), // 2092 t_nvmlGpuP2PStatus_t
+    Pointer(t_nvmlGpuP2PStatus_t, false), // 2093 t_P_nvmlGpuP2PStatus_t
+    Struct(519), // 2094 t_nvmlPciInfoExt_t
+    Pointer(t_nvmlPciInfoExt_t, false), // 2095 t_P_nvmlPciInfoExt_t
+    Enum(551), // 2096 t_nvmlPcieUtilCounter_t
+    Struct(520), // 2097 t_nvmlPdi_t
+    Pointer(t_nvmlPdi_t, false), // 2098 t_P_nvmlPdi_t
+    Struct(521), // 2099 t_nvmlDevicePerfModes_t
+    Pointer(t_nvmlDevicePerfModes_t, false), // 2100 t_P_nvmlDevicePerfModes_t
+    Pointer(t_nvmlPstates_t, false), // 2101 t_P_nvmlPstates_t
+    Struct(522), // 2102 t_nvmlPlatformInfo_t
+    Pointer(t_nvmlPlatformInfo_t, false), // 2103 t_P_nvmlPlatformInfo_t
+    Struct(523), // 2104 t_nvmlDevicePowerMizerModes_v1_t
+    Pointer(t_nvmlDevicePowerMizerModes_v1_t, false), // 2105 t_P_nvmlDevicePowerMizerModes_v1_t
+    Enum(552), // 2106 t_nvmlPowerSource_t
+    Pointer(t_nvmlPowerSource_t, false), // 2107 t_P_nvmlPowerSource_t
+    Struct(524), // 2108 t_nvmlProcessUtilizationSample_t
+    Pointer(t_nvmlProcessUtilizationSample_t, false), // 2109 t_P_nvmlProcessUtilizationSample_t
+    Struct(526), // 2110 t_nvmlProcessUtilizationInfo_v1_t
+    Pointer(t_nvmlProcessUtilizationInfo_v1_t, false), // 2111 t_P_nvmlProcessUtilizationInfo_v1_t
+    Struct(525), // 2112 t_nvmlProcessesUtilizationInfo_t
+    Pointer(t_nvmlProcessesUtilizationInfo_t, false), // 2113 t_P_nvmlProcessesUtilizationInfo_t
+    Struct(527), // 2114 t_nvmlRemappedRowsInfo_v2_t
+    Pointer(t_nvmlRemappedRowsInfo_v2_t, false), // 2115 t_P_nvmlRemappedRowsInfo_v2_t
+    Struct(528), // 2116 t_nvmlRepairStatus_t
+    Pointer(t_nvmlRepairStatus_t, false), // 2117 t_P_nvmlRepairStatus_t
+    Enum(553), // 2118 t_nvmlPageRetirementCause_t
+    Struct(529), // 2119 t_nvmlRowRemapperHistogramValues_t
+    Pointer(t_nvmlRowRemapperHistogramValues_t, false), // 2120 t_P_nvmlRowRemapperHistogramValues_t
+    Struct(531), // 2121 t_nvmlProcessDetail_v1_t
+    Pointer(t_nvmlProcessDetail_v1_t, false), // 2122 t_P_nvmlProcessDetail_v1_t
+    Struct(530), // 2123 t_nvmlProcessDetailList_t
+    Pointer(t_nvmlProcessDetailList_t, false), // 2124 t_P_nvmlProcessDetailList_t
+    Enum(554), // 2125 t_nvmlSamplingType_t
+    Pointer(t_nvmlValueType_t, false), // 2126 t_P_nvmlValueType_t
+    Struct(532), // 2127 t_nvmlSample_t
+    Pointer(t_nvmlSample_t, false), // 2128 t_P_nvmlSample_t
+    Struct(533), // 2129 t_nvmlEccSramErrorStatus_t
+    Pointer(t_nvmlEccSramErrorStatus_t, false), // 2130 t_P_nvmlEccSramErrorStatus_t
+    Struct(535), // 2131 t_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t
+    Pointer(t_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t, false), // 2132 t_P_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t
+    Struct(534), // 2133 t_nvmlEccSramUniqueUncorrectedErrorCounts_t
+    Pointer(t_nvmlEccSramUniqueUncorrectedErrorCounts_t, false), // 2134 t_P_nvmlEccSramUniqueUncorrectedErrorCounts_t
+    Flags(555, 4), // 2135 t_nvmlEventTypes_in4
+    Pointer(t_nvmlEventTypes_in4, false), // 2136 t_P_nvmlEventTypes_in4
+    Flags(555, 8), // 2137 t_nvmlEventTypes_in8
+    Pointer(t_nvmlEventTypes_in8, false), // 2138 t_P_nvmlEventTypes_in8
+    Enum(556), // 2139 t_nvmlTemperatureSensors_t
+    Enum(557), // 2140 t_nvmlTemperatureThresholds_t
+    Struct(536), // 2141 t_nvmlTemperature_t
+    Pointer(t_nvmlTemperature_t, false), // 2142 t_P_nvmlTemperature_t
+    Enum(558), // 2143 t_nvmlThermalController_t
+    Enum(559), // 2144 t_nvmlThermalTarget_t
+    Struct(538), // 2145 t_nvmlGpuThermalSettings_t_sensor
+    Array(t_nvmlGpuThermalSettings_t_sensor, 3), // 2146 t_A3_nvmlGpuThermalSettings_t_sensor
+    Struct(537), // 2147 t_nvmlGpuThermalSettings_t
+    Pointer(t_nvmlGpuThermalSettings_t, false), // 2148 t_P_nvmlGpuThermalSettings_t
+    Enum(560), // 2149 t_nvmlGpuTopologyLevel_t
+    Pointer(t_nvmlGpuTopologyLevel_t, false), // 2150 t_P_nvmlGpuTopologyLevel_t
+    Struct(539), // 2151 t_nvmlUnrepairableMemoryStatus_v1_t
+    Pointer(t_nvmlUnrepairableMemoryStatus_v1_t, false), // 2152 t_P_nvmlUnrepairableMemoryStatus_v1_t
+    Struct(540), // 2153 t_nvmlUtilization_t
+    Pointer(t_nvmlUtilization_t, false), // 2154 t_P_nvmlUtilization_t
+    Enum(561), // 2155 t_nvmlDeviceVgpuCapability_t
+    Struct(541), // 2156 t_nvmlVgpuHeterogeneousMode_t
+    Pointer(t_nvmlVgpuHeterogeneousMode_t, false), // 2157 t_P_nvmlVgpuHeterogeneousMode_t
+    Struct(543), // 2158 t_nvmlVgpuInstanceUtilizationInfo_v1_t
+    Pointer(t_nvmlVgpuInstanceUtilizationInfo_v1_t, false), // 2159 t_P_nvmlVgpuInstanceUtilizationInfo_v1_t
+    Struct(542), // 2160 t_nvmlVgpuInstancesUtilizationInfo_t
+    Pointer(t_nvmlVgpuInstancesUtilizationInfo_t, false), // 2161 t_P_nvmlVgpuInstancesUtilizationInfo_t
+    Array(t_char, 80), // 2162 t_A80_char
+    Struct(545), // 2163 t_nvmlVgpuVersion_t
+    Struct(544), // 2164 t_nvmlVgpuPgpuMetadata_t
+    Pointer(t_nvmlVgpuPgpuMetadata_t, false), // 2165 t_P_nvmlVgpuPgpuMetadata_t
+    Struct(546), // 2166 t_nvmlVgpuProcessUtilizationSample_t
+    Pointer(t_nvmlVgpuProcessUtilizationSample_t, false), // 2167 t_P_nvmlVgpuProcessUtilizationSample_t
+    Struct(548), // 2168 t_nvmlVgpuProcessUtilizationInfo_v1_t
+    Pointer(t_nvmlVgpuProcessUtilizationInfo_v1_t, false), // 2169 t_P_nvmlVgpuProcessUtilizationInfo_v1_t
+    Struct(547), // 2170 t_nvmlVgpuProcessesUtilizationInfo_t
+    Pointer(t_nvmlVgpuProcessesUtilizationInfo_t, false), // 2171 t_P_nvmlVgpuProcessesUtilizationInfo_t
+    Struct(549), // 2172 t_nvmlVgpuSchedulerCapabilities_t
+    Pointer(t_nvmlVgpuSchedulerCapabilities_t, false), // 2173 t_P_nvmlVgpuSchedulerCapabilities_t
+    Struct(552), // 2174 t_nvmlVgpuSchedulerParams_t_vgpuSchedDataWithARR
+    Struct(553), // 2175 t_nvmlVgpuSchedulerParams_t_vgpuSchedData
+    Union(551), // 2176 t_nvmlVgpuSchedulerParams_t
+    Struct(554), // 2177 t_nvmlVgpuSchedulerLogEntry_t
+    Array(t_nvmlVgpuSchedulerLogEntry_t, 200), // 2178 t_A200_nvmlVgpuSchedulerLogEntry_t
+    Struct(550), // 2179 t_nvmlVgpuSchedulerLog_t
+    Pointer(t_nvmlVgpuSchedulerLog_t, false), // 2180 t_P_nvmlVgpuSchedulerLog_t
+    Struct(556), // 2181 t_nvmlVgpuSchedulerLogEntry_v2_t
+    Array(t_nvmlVgpuSchedulerLogEntry_v2_t, 200), // 2182 t_A200_nvmlVgpuSchedulerLogEntry_v2_t
+    Struct(555), // 2183 t_nvmlVgpuSchedulerLogInfo_v2_t
+    Pointer(t_nvmlVgpuSchedulerLogInfo_v2_t, false), // 2184 t_P_nvmlVgpuSchedulerLogInfo_v2_t
+    Struct(557), // 2185 t_nvmlVgpuSchedulerGetState_t
+    Pointer(t_nvmlVgpuSchedulerGetState_t, false), // 2186 t_P_nvmlVgpuSchedulerGetState_t
+    Struct(558), // 2187 t_nvmlVgpuSchedulerStateInfo_v2_t
+    Pointer(t_nvmlVgpuSchedulerStateInfo_v2_t, false), // 2188 t_P_nvmlVgpuSchedulerStateInfo_v2_t
+    Struct(559), // 2189 t_nvmlVgpuPlacementList_t
+    Pointer(t_nvmlVgpuPlacementList_t, false), // 2190 t_P_nvmlVgpuPlacementList_t
+    Struct(560), // 2191 t_nvmlVgpuInstanceUtilizationSample_t
+    Pointer(t_nvmlVgpuInstanceUtilizationSample_t, false), // 2192 t_P_nvmlVgpuInstanceUtilizationSample_t
+    Enum(562), // 2193 t_nvmlPerfPolicyType_t
+    Struct(561), // 2194 t_nvmlViolationTime_t
+    Pointer(t_nvmlViolationTime_t, false), // 2195 t_P_nvmlViolationTime_t
+    Enum(563), // 2196 t_nvmlGpuVirtualizationMode_t
+    Pointer(t_nvmlGpuVirtualizationMode_t, false), // 2197 t_P_nvmlGpuVirtualizationMode_t
+    Struct(562), // 2198 t_nvmlNvlinkLockRemapTable_v1_t
+    Pointer(t_nvmlNvlinkLockRemapTable_v1_t, false), // 2199 t_P_nvmlNvlinkLockRemapTable_v1_t
+    Struct(572), // 2200 t_nvmlRailMetrics_t
+    Array(t_nvmlRailMetrics_t, 2), // 2201 t_A2_nvmlRailMetrics_t
+    Struct(571), // 2202 t_nvmlCoreRailMetrics_t
+    Struct(573), // 2203 t_nvmlPmgrPwrTuple_t
+    Struct(574), // 2204 t_nvmlPwrModelMetricsDlppm1xPerf_t
+    Struct(570), // 2205 t_nvmlPwrModelMetricsDlppm1x_t
+    Array(t_nvmlPwrModelMetricsDlppm1x_t, 8), // 2206 t_A8_nvmlPwrModelMetricsDlppm1x_t
+    Struct(569), // 2207 t_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t
+    Array(t_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t, 3), // 2208 t_A3_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t
+    Struct(568), // 2209 t_nvmlObservedMetrics_t
+    Struct(567), // 2210 t_nvmlPerfMetricsDlppc2xSample_t
+    Struct(577), // 2211 t_nvmlPwrModelMetricsSamplePfpp1x_t
+    Array(t_nvmlPwrModelMetricsSamplePfpp1x_t, 32), // 2212 t_A32_nvmlPwrModelMetricsSamplePfpp1x_t
+    Struct(578), // 2213 t_nvmlPwrModelOperatingPointPfpp1x_t
+    Struct(576), // 2214 t_nvmlPwrModelMetricsPfpp1x_t
+    Struct(575), // 2215 t_nvmlPerfMetricsPfpp1xSample_t
+    Union(566), // 2216 t_nvmlPerfMetricControllerSample_t_data
+    Struct(565), // 2217 t_nvmlPerfMetricControllerSample_t
+    Array(t_nvmlPerfMetricControllerSample_t, 4), // 2218 t_A4_nvmlPerfMetricControllerSample_t
+    Struct(564), // 2219 t_nvmlPerfMetricsSample_t
+    Array(t_nvmlPerfMetricsSample_t, 13), // 2220 t_A13_nvmlPerfMetricsSample_t
+    Struct(563), // 2221 t_nvmlPerfMetricsSamples_v1_t
+    Pointer(t_nvmlPerfMetricsSamples_v1_t, false), // 2222 t_P_nvmlPerfMetricsSamples_v1_t
+    Struct(579), // 2223 t_nvmlPowerSmoothingProfile_t
+    Pointer(t_nvmlPowerSmoothingProfile_t, false), // 2224 t_P_nvmlPowerSmoothingProfile_t
+    Struct(580), // 2225 t_nvmlPowerSmoothingState_t
+    Pointer(t_nvmlPowerSmoothingState_t, false), // 2226 t_P_nvmlPowerSmoothingState_t
+    Struct(583), // 2227 t_nvmlPRMCounterInput_v1_t
+    Struct(584), // 2228 t_nvmlPRMCounterValue_v1_t
+    Struct(582), // 2229 t_nvmlPRMCounter_v1_t
+    Pointer(t_nvmlPRMCounter_v1_t, false), // 2230 t_P_nvmlPRMCounter_v1_t
+    Struct(581), // 2231 t_nvmlPRMCounterList_v1_t
+    Pointer(t_nvmlPRMCounterList_v1_t, false), // 2232 t_P_nvmlPRMCounterList_v1_t
+    Array(t_u8, 496), // 2233 t_A496_u8
+    Union(586), // 2234 t_nvmlPRMTLV_v1_t__1
+    Struct(585), // 2235 t_nvmlPRMTLV_v1_t
+    Pointer(t_nvmlPRMTLV_v1_t, false), // 2236 t_P_nvmlPRMTLV_v1_t
+    Handle(213), // 2237 t_nvmlEventSet_t
+    Enum(564), // 2238 t_nvmlDetachGpuState_t
+    Enum(565), // 2239 t_nvmlPcieLinkState_t
+    Flags(566, 4), // 2240 t_nvmlFlags_in4
+    Pointer(t_nvmlDramEncryptionInfo_t, true), // 2241 t_PC_nvmlDramEncryptionInfo_t
+    Struct(587), // 2242 t_nvmlSetMemoryLimits_v1_t
+    Pointer(t_nvmlSetMemoryLimits_v1_t, false), // 2243 t_P_nvmlSetMemoryLimits_v1_t
+    Pointer(t_nvmlReturn_t, false), // 2244 t_P_nvmlReturn_t
+    Struct(588), // 2245 t_nvmlNvLinkPowerThres_t
+    Pointer(t_nvmlNvLinkPowerThres_t, false), // 2246 t_P_nvmlNvLinkPowerThres_t
+    Struct(589), // 2247 t_nvmlNvlinkSetBwMode_t
+    Pointer(t_nvmlNvlinkSetBwMode_t, false), // 2248 t_P_nvmlNvlinkSetBwMode_t
+    Struct(590), // 2249 t_nvmlNvlinkSetBwModeAsync_v1_t
+    Pointer(t_nvmlNvlinkSetBwModeAsync_v1_t, false), // 2250 t_P_nvmlNvlinkSetBwModeAsync_v1_t
+    Struct(591), // 2251 t_nvmlNvlinkSetNvleReady_v1_t
+    Pointer(t_nvmlNvlinkSetNvleReady_v1_t, false), // 2252 t_P_nvmlNvlinkSetNvleReady_v1_t
+    Struct(592), // 2253 t_nvmlPowerValue_v2_t
+    Pointer(t_nvmlPowerValue_v2_t, false), // 2254 t_P_nvmlPowerValue_v2_t
+    Struct(593), // 2255 t_nvmlRusdSettings_v1_t
+    Pointer(t_nvmlRusdSettings_v1_t, false), // 2256 t_P_nvmlRusdSettings_v1_t
+    Pointer(t_nvmlVgpuHeterogeneousMode_t, true), // 2257 t_PC_nvmlVgpuHeterogeneousMode_t
+    Struct(596), // 2258 t_nvmlVgpuSchedulerSetParams_t_vgpuSchedDataWithARR
+    Struct(597), // 2259 t_nvmlVgpuSchedulerSetParams_t_vgpuSchedData
+    Union(595), // 2260 t_nvmlVgpuSchedulerSetParams_t
+    Struct(594), // 2261 t_nvmlVgpuSchedulerSetState_t
+    Pointer(t_nvmlVgpuSchedulerSetState_t, false), // 2262 t_P_nvmlVgpuSchedulerSetState_t
+    Struct(598), // 2263 t_nvmlVgpuSchedulerState_v2_t
+    Pointer(t_nvmlVgpuSchedulerState_v2_t, false), // 2264 t_P_nvmlVgpuSchedulerState_v2_t
+    Struct(599), // 2265 t_nvmlNvlinkSetupNvleEncryptionKey_v1_t
+    Pointer(t_nvmlNvlinkSetupNvleEncryptionKey_v1_t, false), // 2266 t_P_nvmlNvlinkSetupNvleEncryptionKey_v1_t
+    Array(t_u32, 8), // 2267 t_A8_u32
+    Struct(601), // 2268 t_nvmlMask255_t
+    Struct(600), // 2269 t_nvmlWorkloadPowerProfileRequestedProfiles_t
+    Pointer(t_nvmlWorkloadPowerProfileRequestedProfiles_t, false), // 2270 t_P_nvmlWorkloadPowerProfileRequestedProfiles_t
+    Struct(602), // 2271 t_nvmlWorkloadPowerProfileCurrentProfiles_t
+    Pointer(t_nvmlWorkloadPowerProfileCurrentProfiles_t, false), // 2272 t_P_nvmlWorkloadPowerProfileCurrentProfiles_t
+    Struct(604), // 2273 t_nvmlWorkloadPowerProfileInfo_t
+    Array(t_nvmlWorkloadPowerProfileInfo_t, 255), // 2274 t_A255_nvmlWorkloadPowerProfileInfo_t
+    Struct(603), // 2275 t_nvmlWorkloadPowerProfileProfilesInfo_t
+    Pointer(t_nvmlWorkloadPowerProfileProfilesInfo_t, false), // 2276 t_P_nvmlWorkloadPowerProfileProfilesInfo_t
+    Enum(567), // 2277 t_nvmlPowerProfileOperation_t
+    Struct(605), // 2278 t_nvmlWorkloadPowerProfileUpdateProfiles_v1_t
+    Pointer(t_nvmlWorkloadPowerProfileUpdateProfiles_v1_t, false), // 2279 t_P_nvmlWorkloadPowerProfileUpdateProfiles_v1_t
+    Pointer(t_nvmlEventSet_t, false), // 2280 t_P_nvmlEventSet_t
+    Struct(606), // 2281 t_nvmlEventSetGetContextCount_v1_t
+    Pointer(t_nvmlEventSetGetContextCount_v1_t, false), // 2282 t_P_nvmlEventSetGetContextCount_v1_t
+    Struct(607), // 2283 t_nvmlEventSetGetContextData_v1_t
+    Pointer(t_nvmlEventSetGetContextData_v1_t, false), // 2284 t_P_nvmlEventSetGetContextData_v1_t
+    Struct(608), // 2285 t_nvmlEventSetGetContextInfo_v1_t
+    Pointer(t_nvmlEventSetGetContextInfo_v1_t, false), // 2286 t_P_nvmlEventSetGetContextInfo_v1_t
+    Struct(609), // 2287 t_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t
+    Pointer(t_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t, false), // 2288 t_P_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t
+    Struct(610), // 2289 t_nvmlGpuOperationalEventConfig_v1_t
+    Pointer(t_nvmlGpuOperationalEventConfig_v1_t, true), // 2290 t_PC_nvmlGpuOperationalEventConfig_v1_t
+    Struct(611), // 2291 t_nvmlEventData_t
+    Pointer(t_nvmlEventData_t, false), // 2292 t_P_nvmlEventData_t
+    Struct(612), // 2293 t_nvmlEventSetWait_v3_t
+    Pointer(t_nvmlEventSetWait_v3_t, false), // 2294 t_P_nvmlEventSetWait_v3_t
+    Struct(613), // 2295 t_nvmlExcludedDeviceInfo_t
+    Pointer(t_nvmlExcludedDeviceInfo_t, false), // 2296 t_P_nvmlExcludedDeviceInfo_t
+    Enum(568), // 2297 t_nvmlVgpuGuestInfoState_t
+    Array(t_u32, 6), // 2298 t_A6_u32
+    Struct(614), // 2299 t_nvmlVgpuMetadata_t
+    Pointer(t_nvmlVgpuMetadata_t, false), // 2300 t_P_nvmlVgpuMetadata_t
+    Flags(569, 4), // 2301 t_nvmlVgpuVmCompatibility_t_in4
+    Flags(570, 4), // 2302 t_nvmlVgpuPgpuCompatibilityLimitCode_t_in4
+    Struct(615), // 2303 t_nvmlVgpuPgpuCompatibility_t
+    Pointer(t_nvmlVgpuPgpuCompatibility_t, false), // 2304 t_P_nvmlVgpuPgpuCompatibility_t
+    Enum(571), // 2305 t_nvmlVgpuDriverCapability_t
+    Pointer(t_nvmlVgpuVersion_t, false), // 2306 t_P_nvmlVgpuVersion_t
+    Handle(214), // 2307 t_nvmlGpmSample_t
+    Struct(618), // 2308 t_nvmlGpmMetric_t_metricInfo
+    Struct(617), // 2309 t_nvmlGpmMetric_t
+    Array(t_nvmlGpmMetric_t, 477), // 2310 t_A477_nvmlGpmMetric_t
+    Struct(616), // 2311 t_nvmlGpmMetricsGet_t
+    Pointer(t_nvmlGpmMetricsGet_t, false), // 2312 t_P_nvmlGpmMetricsGet_t
+    Struct(619), // 2313 t_nvmlGpmSupport_t
+    Pointer(t_nvmlGpmSupport_t, false), // 2314 t_P_nvmlGpmSupport_t
+    Pointer(t_nvmlGpmSample_t, false), // 2315 t_P_nvmlGpmSample_t
+    Pointer(t_nvmlComputeInstance_t, false), // 2316 t_P_nvmlComputeInstance_t
+    Pointer(t_nvmlComputeInstancePlacement_t, true), // 2317 t_PC_nvmlComputeInstancePlacement_t
+    Struct(620), // 2318 t_nvmlActiveVgpuInstanceInfo_t
+    Pointer(t_nvmlActiveVgpuInstanceInfo_t, false), // 2319 t_P_nvmlActiveVgpuInstanceInfo_t
+    Pointer(t_nvmlComputeInstancePlacement_t, false), // 2320 t_P_nvmlComputeInstancePlacement_t
+    Enum(572), // 2321 t_nvmlComputeInstanceProfile
+    Struct(621), // 2322 t_nvmlComputeInstanceProfileInfo_t
+    Pointer(t_nvmlComputeInstanceProfileInfo_t, false), // 2323 t_P_nvmlComputeInstanceProfileInfo_t
+    Struct(622), // 2324 t_nvmlComputeInstanceProfileInfo_v2_t
+    Pointer(t_nvmlComputeInstanceProfileInfo_v2_t, false), // 2325 t_P_nvmlComputeInstanceProfileInfo_v2_t
+    Struct(623), // 2326 t_nvmlVgpuTypeIdInfo_t
+    Pointer(t_nvmlVgpuTypeIdInfo_t, false), // 2327 t_P_nvmlVgpuTypeIdInfo_t
+    Struct(624), // 2328 t_nvmlGpuInstanceInfo_t
+    Pointer(t_nvmlGpuInstanceInfo_t, false), // 2329 t_P_nvmlGpuInstanceInfo_t
+    Struct(625), // 2330 t_nvmlVgpuSchedulerLogInfo_t
+    Pointer(t_nvmlVgpuSchedulerLogInfo_t, false), // 2331 t_P_nvmlVgpuSchedulerLogInfo_t
+    Struct(626), // 2332 t_nvmlVgpuSchedulerStateInfo_t
+    Pointer(t_nvmlVgpuSchedulerStateInfo_t, false), // 2333 t_P_nvmlVgpuSchedulerStateInfo_t
+    Struct(627), // 2334 t_nvmlVgpuCreatablePlacementInfo_t
+    Pointer(t_nvmlVgpuCreatablePlacementInfo_t, false), // 2335 t_P_nvmlVgpuCreatablePlacementInfo_t
+    Struct(628), // 2336 t_nvmlVgpuSchedulerState_t
+    Pointer(t_nvmlVgpuSchedulerState_t, false), // 2337 t_P_nvmlVgpuSchedulerState_t
+    Flags(573, 4), // 2338 t_nvmlInitFlags_in4
+    Handle(215), // 2339 t_nvmlSystemEventSet_t
+    Struct(629), // 2340 t_nvmlSystemEventSetCreateRequest_t
+    Pointer(t_nvmlSystemEventSetCreateRequest_t, false), // 2341 t_P_nvmlSystemEventSetCreateRequest_t
+    Struct(630), // 2342 t_nvmlSystemEventSetFreeRequest_t
+    Pointer(t_nvmlSystemEventSetFreeRequest_t, false), // 2343 t_P_nvmlSystemEventSetFreeRequest_t
+    Struct(632), // 2344 t_nvmlSystemEventData_v1_t
+    Pointer(t_nvmlSystemEventData_v1_t, false), // 2345 t_P_nvmlSystemEventData_v1_t
+    Struct(631), // 2346 t_nvmlSystemEventSetWaitRequest_t
+    Pointer(t_nvmlSystemEventSetWaitRequest_t, false), // 2347 t_P_nvmlSystemEventSetWaitRequest_t
+    Struct(634), // 2348 t_nvmlCPERCursor_v1_t
+    Struct(633), // 2349 t_nvmlGetCPER_v1_t
+    Pointer(t_nvmlGetCPER_v1_t, false), // 2350 t_P_nvmlGetCPER_v1_t
+    Struct(635), // 2351 t_nvmlConfComputeSystemCaps_t
+    Pointer(t_nvmlConfComputeSystemCaps_t, false), // 2352 t_P_nvmlConfComputeSystemCaps_t
+    Struct(636), // 2353 t_nvmlConfComputeGetKeyRotationThresholdInfo_t
+    Pointer(t_nvmlConfComputeGetKeyRotationThresholdInfo_t, false), // 2354 t_P_nvmlConfComputeGetKeyRotationThresholdInfo_t
+    Struct(637), // 2355 t_nvmlSystemConfComputeSettings_t
+    Pointer(t_nvmlSystemConfComputeSettings_t, false), // 2356 t_P_nvmlSystemConfComputeSettings_t
+    Struct(638), // 2357 t_nvmlSystemConfComputeSettings_v2_t
+    Pointer(t_nvmlSystemConfComputeSettings_v2_t, false), // 2358 t_P_nvmlSystemConfComputeSettings_v2_t
+    Struct(639), // 2359 t_nvmlConfComputeSystemState_t
+    Pointer(t_nvmlConfComputeSystemState_t, false), // 2360 t_P_nvmlConfComputeSystemState_t
+    Struct(640), // 2361 t_nvmlSystemDriverBranchInfo_t
+    Pointer(t_nvmlSystemDriverBranchInfo_t, false), // 2362 t_P_nvmlSystemDriverBranchInfo_t
+    Struct(641), // 2363 t_nvmlHwbcEntry_t
+    Pointer(t_nvmlHwbcEntry_t, false), // 2364 t_P_nvmlHwbcEntry_t
+    Struct(642), // 2365 t_nvmlSystemRegisterEventRequest_t
+    Pointer(t_nvmlSystemRegisterEventRequest_t, false), // 2366 t_P_nvmlSystemRegisterEventRequest_t
+    Struct(643), // 2367 t_nvmlConfComputeSetKeyRotationThresholdInfo_t
+    Pointer(t_nvmlConfComputeSetKeyRotationThresholdInfo_t, false), // 2368 t_P_nvmlConfComputeSetKeyRotationThresholdInfo_t
+    Handle(216), // 2369 t_nvmlUnit_t
+    Enum(574), // 2370 t_nvmlFanState_t
+    Struct(645), // 2371 t_nvmlUnitFanInfo_t
+    Array(t_nvmlUnitFanInfo_t, 24), // 2372 t_A24_nvmlUnitFanInfo_t
+    Struct(644), // 2373 t_nvmlUnitFanSpeeds_t
+    Pointer(t_nvmlUnitFanSpeeds_t, false), // 2374 t_P_nvmlUnitFanSpeeds_t
+    Pointer(t_nvmlUnit_t, false), // 2375 t_P_nvmlUnit_t
+    Enum(575), // 2376 t_nvmlLedColor_t
+    Struct(646), // 2377 t_nvmlLedState_t
+    Pointer(t_nvmlLedState_t, false), // 2378 t_P_nvmlLedState_t
+    Struct(647), // 2379 t_nvmlPSUInfo_t
+    Pointer(t_nvmlPSUInfo_t, false), // 2380 t_P_nvmlPSUInfo_t
+    Struct(648), // 2381 t_nvmlUnitInfo_t
+    Pointer(t_nvmlUnitInfo_t, false), // 2382 t_P_nvmlUnitInfo_t
+    Struct(650), // 2383 t_nvmlVgpuLicenseExpiry_t
+    Struct(649), // 2384 t_nvmlVgpuLicenseInfo_t
+    Pointer(t_nvmlVgpuLicenseInfo_t, false), // 2385 t_P_nvmlVgpuLicenseInfo_t
+    Struct(651), // 2386 t_nvmlVgpuPlacementId_t
+    Pointer(t_nvmlVgpuPlacementId_t, false), // 2387 t_P_nvmlVgpuPlacementId_t
+    Struct(652), // 2388 t_nvmlVgpuRuntimeState_t
+    Pointer(t_nvmlVgpuRuntimeState_t, false), // 2389 t_P_nvmlVgpuRuntimeState_t
+    Enum(576), // 2390 t_nvmlVgpuVmIdType_t
+    Pointer(t_nvmlVgpuVmIdType_t, false), // 2391 t_P_nvmlVgpuVmIdType_t
+    Struct(653), // 2392 t_nvmlVgpuTypeBar1Info_t
+    Pointer(t_nvmlVgpuTypeBar1Info_t, false), // 2393 t_P_nvmlVgpuTypeBar1Info_t
+    Enum(577), // 2394 t_nvmlVgpuCapability_t
+    Struct(654), // 2395 t_nvmlVgpuTypeMaxInstance_t
+    Pointer(t_nvmlVgpuTypeMaxInstance_t, false), // 2396 t_P_nvmlVgpuTypeMaxInstance_t
+    Enum(578), // 2397 t_nvrtcResult
+    Status(578), // 2398 t_nvrtcResult_status
+    Handle(217), // 2399 t_nvrtcProgram
+    Pointer(t_nvrtcProgram, false), // 2400 t_P_nvrtcProgram
+    Struct(655), // 2401 t_nvrtcBundledHeadersInfo
+    Pointer(t_nvrtcBundledHeadersInfo, false), // 2402 t_P_nvrtcBundledHeadersInfo
+    Flags(579, 4), // 2403 t_nvrtcInstallHeaders_in4
+    Handle(218), // 2404 t_nvshmem_team_t
+    Enum(580), // 2405 t_nvshmemx_thread_support_t
+    Pointer(t_nvshmemx_thread_support_t, false), // 2406 t_P_nvshmemx_thread_support_t
+    Array(t_char, 48), // 2407 t_A48_char
+    Struct(656), // 2408 t_nvshmem_team_config_t
+    Pointer(t_nvshmem_team_config_t, false), // 2409 t_P_nvshmem_team_config_t
+    Pointer(t_nvshmem_team_config_t, true), // 2410 t_PC_nvshmem_team_config_t
+    Pointer(t_nvshmem_team_t, false), // 2411 t_P_nvshmem_team_t
+    Array(t_char, 124), // 2412 t_A124_char
+    Struct(660), // 2413 t_nvshmemx_uniqueid_t
+    Pointer(t_nvshmemx_uniqueid_t, false), // 2414 t_P_nvshmemx_uniqueid_t
+    Struct(659), // 2415 t_nvshmemx_uniqueid_args_t
+    Array(t_char, 92), // 2416 t_A92_char
+    Struct(658), // 2417 t_nvshmemx_init_args_t
+    Struct(657), // 2418 t_nvshmemx_init_attr_t
+    Pointer(t_nvshmemx_init_attr_t, false), // 2419 t_P_nvshmemx_init_attr_t
+    Struct(661), // 2420 t_nvshmemi_version_t
+    Enum(581), // 2421 t_nvshmemx_signal_op_t
+    Struct(662), // 2422 t_nvshmemx_collective_launch_attr_t
+    Pointer(t_nvshmemx_collective_launch_attr_t, true), // 2423 t_PC_nvshmemx_collective_launch_attr_t
+    Flags(582, 4), // 2424 t_flags_in4
+    Enum(583), // 2425 t_nvshmemx_cmp_type_t
+    Array(t_char, 60), // 2426 t_A60_char
+    Struct(663), // 2427 t_nvshmemx_region_attrs_t
+    Pointer(t_nvshmemx_region_attrs_t, true), // 2428 t_PC_nvshmemx_region_attrs_t
+    Pointer(t_nvshmemx_uniqueid_t, true), // 2429 t_PC_nvshmemx_uniqueid_t
+    Enum(584), // 2430 t_nvtiffStatus_t
+    Status(584), // 2431 t_nvtiffStatus_t_status
+    Handle(219), // 2432 t_nvtiffStream_t
+    Handle(220), // 2433 t_nvtiffDecoder_t
+    Handle(221), // 2434 t_nvtiffDecodeParams_t
+    Struct(664), // 2435 t_nvtiffImage_t
+    Pointer(t_nvtiffImage_t, false), // 2436 t_P_nvtiffImage_t
+    Pointer(t_nvtiffImage_t, true), // 2437 t_PC_nvtiffImage_t
+    Pointer(t_nvtiffDecodeParams_t, false), // 2438 t_P_nvtiffDecodeParams_t
+    Enum(585), // 2439 t_nvtiffOutputFormat_t
+    Struct(665), // 2440 t_nvtiffDecodeRegion_t
+    Pointer(t_nvtiffDecodeRegion_t, true), // 2441 t_PC_nvtiffDecodeRegion_t
+    Pointer(t_nvtiffDecoder_t, false), // 2442 t_P_nvtiffDecoder_t
+    Struct(666), // 2443 t_nvtiffDeviceAllocator_t
+    Pointer(t_nvtiffDeviceAllocator_t, false), // 2444 t_P_nvtiffDeviceAllocator_t
+    Struct(667), // 2445 t_nvtiffPinnedAllocator_t
+    Pointer(t_nvtiffPinnedAllocator_t, false), // 2446 t_P_nvtiffPinnedAllocator_t
+    Handle(222), // 2447 t_nvtiffEncoder_t
+    Handle(223), // 2448 t_nvtiffEncodeParams_t
+    Pointer(t_nvtiffEncodeParams_t, false), // 2449 t_P_nvtiffEncodeParams_t
+    Enum(586), // 2450 t_nvtiffGeoKey_t
+    Enum(587), // 2451 t_nvtiffGeoKeyDataType_t
+    Enum(588), // 2452 t_nvtiffImageGeometryType_t
+    Struct(668), // 2453 t_nvtiffImageGeometry_t
+    Pointer(t_nvtiffImageGeometry_t, true), // 2454 t_PC_nvtiffImageGeometry_t
+    Enum(589), // 2455 t_nvtiffCompression_t
+    Enum(590), // 2456 t_nvtiffPhotometricInt_t
+    Enum(591), // 2457 t_nvtiffPlanarConfig_t
+    Array(t_u16, 16), // 2458 t_A16_u16
+    Enum(592), // 2459 t_nvtiffSampleFormat_t
+    Array(t_nvtiffSampleFormat_t, 16), // 2460 t_A16_nvtiffSampleFormat_t
+    Struct(669), // 2461 t_nvtiffImageInfo_t
+    Pointer(t_nvtiffImageInfo_t, true), // 2462 t_PC_nvtiffImageInfo_t
+    Enum(593), // 2463 t_nvtiffJpegChromaSubsampling_t
+    Struct(670), // 2464 t_nvtiffJpegEncodeOptions_t
+    Pointer(t_nvtiffJpegEncodeOptions_t, true), // 2465 t_PC_nvtiffJpegEncodeOptions_t
+    Enum(594), // 2466 t_nvtiffTagDataType_t
+    Enum(595), // 2467 t_nvtiffVariant_t
+    Pointer(t_nvtiffEncoder_t, false), // 2468 t_P_nvtiffEncoder_t
+    Pointer(t_nvtiffGeoKeyDataType_t, false), // 2469 t_P_nvtiffGeoKeyDataType_t
+    Struct(671), // 2470 t_nvtiffStreamHeader_t
+    Pointer(t_nvtiffStreamHeader_t, false), // 2471 t_P_nvtiffStreamHeader_t
+    Pointer(t_nvtiffImageGeometry_t, false), // 2472 t_P_nvtiffImageGeometry_t
+    Pointer(t_nvtiffImageInfo_t, false), // 2473 t_P_nvtiffImageInfo_t
+    Pointer(t_nvtiffGeoKey_t, false), // 2474 t_P_nvtiffGeoKey_t
+    Pointer(t_nvtiffTagDataType_t, false), // 2475 t_P_nvtiffTagDataType_t
+    Pointer(t_nvtiffStream_t, false), // 2476 t_P_nvtiffStream_t
 ];
 
 pub(super) const t_void: TypeId = 0;
@@ -3159,1812 +3161,1814 @@ pub(super) const t_cudaGLDeviceList: TypeId = 665;
 pub(super) const t_cudaDeviceFlags_in4: TypeId = 666;
 pub(super) const t_P_cudaDeviceFlags_in4: TypeId = 667;
 pub(super) const t_P_cudaDeviceProp: TypeId = 668;
-pub(super) const t_cudaGetDriverEntryPointFlags_in4: TypeId = 669;
-pub(super) const t_cudaGetDriverEntryPointFlags_in8: TypeId = 670;
-pub(super) const t_cudaDriverEntryPointQueryResult: TypeId = 671;
-pub(super) const t_P_cudaDriverEntryPointQueryResult: TypeId = 672;
-pub(super) const t_cudaFunction_t: TypeId = 673;
-pub(super) const t_P_cudaFunction_t: TypeId = 674;
-pub(super) const t_P_cudaResourceDesc: TypeId = 675;
-pub(super) const t_P_PC_surfaceReference: TypeId = 676;
-pub(super) const t_P_cudaResourceViewDesc: TypeId = 677;
-pub(super) const t_P_cudaTextureDesc: TypeId = 678;
-pub(super) const t_P_cudaTextureDesc_v2: TypeId = 679;
-pub(super) const t_P_PC_textureReference: TypeId = 680;
-pub(super) const t_cudaGraphNode_t: TypeId = 681;
-pub(super) const t_P_cudaGraphNode_t: TypeId = 682;
-pub(super) const t_cudaGraph_t: TypeId = 683;
-pub(super) const t_PC_cudaGraphNode_t: TypeId = 684;
-pub(super) const t_cudaGraphEdgeData: TypeId = 685;
-pub(super) const t_PC_cudaGraphEdgeData: TypeId = 686;
-pub(super) const t_P_cudaExternalSemaphore_t: TypeId = 687;
-pub(super) const t_cudaExternalSemaphoreSignalParams_params_fence: TypeId = 688;
-pub(super) const t_cudaExternalSemaphoreSignalParams_params_nvSciSync: TypeId = 689;
-pub(super) const t_cudaExternalSemaphoreSignalParams_params_keyedMutex: TypeId = 690;
-pub(super) const t_cudaExternalSemaphoreSignalParams_params: TypeId = 691;
-pub(super) const t_cudaExternalSemaphoreSignalParams: TypeId = 692;
-pub(super) const t_PC_cudaExternalSemaphoreSignalParams: TypeId = 693;
-pub(super) const t_cudaExternalSemaphoreSignalNodeParams: TypeId = 694;
-pub(super) const t_PC_cudaExternalSemaphoreSignalNodeParams: TypeId = 695;
-pub(super) const t_cudaExternalSemaphoreWaitParams_params_fence: TypeId = 696;
-pub(super) const t_cudaExternalSemaphoreWaitParams_params_nvSciSync: TypeId = 697;
-pub(super) const t_cudaExternalSemaphoreWaitParams_params_keyedMutex: TypeId = 698;
-pub(super) const t_cudaExternalSemaphoreWaitParams_params: TypeId = 699;
-pub(super) const t_cudaExternalSemaphoreWaitParams: TypeId = 700;
-pub(super) const t_PC_cudaExternalSemaphoreWaitParams: TypeId = 701;
-pub(super) const t_cudaExternalSemaphoreWaitNodeParams: TypeId = 702;
-pub(super) const t_PC_cudaExternalSemaphoreWaitNodeParams: TypeId = 703;
-pub(super) const t_cudaHostNodeParams: TypeId = 704;
-pub(super) const t_PC_cudaHostNodeParams: TypeId = 705;
-pub(super) const t_cudaKernelNodeParams: TypeId = 706;
-pub(super) const t_PC_cudaKernelNodeParams: TypeId = 707;
-pub(super) const t_cudaMemAllocationType: TypeId = 708;
-pub(super) const t_cudaMemAllocationHandleType_in4: TypeId = 709;
-pub(super) const t_cudaMemLocationType: TypeId = 710;
-pub(super) const t_cudaMemLocation__1_localized: TypeId = 711;
-pub(super) const t_cudaMemLocation__1: TypeId = 712;
-pub(super) const t_cudaMemLocation: TypeId = 713;
-pub(super) const t_cudaMemPoolProps: TypeId = 714;
-pub(super) const t_cudaMemAccessFlags: TypeId = 715;
-pub(super) const t_cudaMemAccessDesc: TypeId = 716;
-pub(super) const t_PC_cudaMemAccessDesc: TypeId = 717;
-pub(super) const t_cudaMemAllocNodeParams: TypeId = 718;
-pub(super) const t_P_cudaMemAllocNodeParams: TypeId = 719;
-pub(super) const t_cudaPos: TypeId = 720;
-pub(super) const t_cudaMemcpyKind: TypeId = 721;
-pub(super) const t_cudaMemcpy3DParms: TypeId = 722;
-pub(super) const t_PC_cudaMemcpy3DParms: TypeId = 723;
-pub(super) const t_cudaMemsetParams: TypeId = 724;
-pub(super) const t_PC_cudaMemsetParams: TypeId = 725;
-pub(super) const t_cudaGraphNodeType: TypeId = 726;
-pub(super) const t_cudaKernelNodeParamsV2__1: TypeId = 727;
-pub(super) const t_cudaKernelFunctionType: TypeId = 728;
-pub(super) const t_cudaKernelNodeParamsV2: TypeId = 729;
-pub(super) const t_cudaMemcpyNodeParams: TypeId = 730;
-pub(super) const t_cudaMemsetParamsV2: TypeId = 731;
-pub(super) const t_cudaHostNodeParamsV2: TypeId = 732;
-pub(super) const t_cudaGraphChildGraphNodeOwnership: TypeId = 733;
-pub(super) const t_cudaChildGraphNodeParams: TypeId = 734;
-pub(super) const t_cudaEventWaitNodeParams: TypeId = 735;
-pub(super) const t_cudaEventRecordNodeParams: TypeId = 736;
-pub(super) const t_cudaExternalSemaphoreSignalNodeParamsV2: TypeId = 737;
-pub(super) const t_cudaExternalSemaphoreWaitNodeParamsV2: TypeId = 738;
-pub(super) const t_cudaMemAllocNodeParamsV2: TypeId = 739;
-pub(super) const t_cudaMemFreeNodeParams: TypeId = 740;
-pub(super) const t_cudaGraphConditionalHandle: TypeId = 741;
-pub(super) const t_cudaGraphConditionalNodeType: TypeId = 742;
-pub(super) const t_P_cudaGraph_t: TypeId = 743;
-pub(super) const t_cudaConditionalNodeParams: TypeId = 744;
-pub(super) const t_cudaMemcpySrcAccessOrder: TypeId = 745;
-pub(super) const t_cudaMemcpyAttributes: TypeId = 746;
-pub(super) const t_P_cudaMemcpyAttributes: TypeId = 747;
-pub(super) const t_cudaMemcpyBatchNodeParams: TypeId = 748;
-pub(super) const t_cudaGraphNodeParams__1: TypeId = 749;
-pub(super) const t_cudaGraphNodeParams: TypeId = 750;
-pub(super) const t_P_cudaGraphNodeParams: TypeId = 751;
-pub(super) const t_P_cudaGraphConditionalHandle: TypeId = 752;
-pub(super) const t_cudaGraphConditionalHandleFlags_in4: TypeId = 753;
-pub(super) const t_cudaGraphDebugDotFlags_in4: TypeId = 754;
-pub(super) const t_cudaGraphExec_t: TypeId = 755;
-pub(super) const t_cudaGraphInstantiateFlags_in4: TypeId = 756;
-pub(super) const t_P_cudaGraphInstantiateFlags_in4: TypeId = 757;
-pub(super) const t_cudaGraphInstantiateFlags_in8: TypeId = 758;
-pub(super) const t_P_cudaGraphInstantiateFlags_in8: TypeId = 759;
-pub(super) const t_cudaGraphExecUpdateResult: TypeId = 760;
-pub(super) const t_P_cudaGraphExecUpdateResult: TypeId = 761;
-pub(super) const t_cudaGraphExecUpdateResultInfo: TypeId = 762;
-pub(super) const t_P_cudaGraphExecUpdateResultInfo: TypeId = 763;
-pub(super) const t_P_cudaExternalSemaphoreSignalNodeParams: TypeId = 764;
-pub(super) const t_P_cudaExternalSemaphoreWaitNodeParams: TypeId = 765;
-pub(super) const t_P_cudaGraphEdgeData: TypeId = 766;
-pub(super) const t_P_cudaHostNodeParams: TypeId = 767;
-pub(super) const t_P_cudaGraphExec_t: TypeId = 768;
-pub(super) const t_cudaGraphInstantiateResult: TypeId = 769;
-pub(super) const t_cudaGraphInstantiateParams: TypeId = 770;
-pub(super) const t_P_cudaGraphInstantiateParams: TypeId = 771;
-pub(super) const t_cudaKernelNodeAttrID: TypeId = 772;
-pub(super) const t_cudaLaunchAttributeID: TypeId = 773;
-pub(super) const t_cudaAccessProperty: TypeId = 774;
-pub(super) const t_cudaAccessPolicyWindow: TypeId = 775;
-pub(super) const t_cudaKernelNodeAttrValue: TypeId = 776;
-pub(super) const t_P_cudaKernelNodeAttrValue: TypeId = 777;
-pub(super) const t_cudaSynchronizationPolicy: TypeId = 778;
-pub(super) const t_cudaLaunchAttributeValue_clusterDim: TypeId = 779;
-pub(super) const t_cudaClusterSchedulingPolicy: TypeId = 780;
-pub(super) const t_cudaLaunchAttributeValue_programmaticEvent: TypeId = 781;
-pub(super) const t_cudaLaunchMemSyncDomainMap: TypeId = 782;
-pub(super) const t_cudaLaunchMemSyncDomain: TypeId = 783;
-pub(super) const t_cudaLaunchAttributeValue_launchCompletionEvent: TypeId = 784;
-pub(super) const t_cudaGraphDeviceNode_t: TypeId = 785;
-pub(super) const t_cudaLaunchAttributeValue_deviceUpdatableKernelNode: TypeId = 786;
-pub(super) const t_cudaLaunchAttributeValue_preferredClusterDim: TypeId = 787;
-pub(super) const t_cudaLaunchAttributePortableClusterMode: TypeId = 788;
-pub(super) const t_cudaLaunchAttributeValue: TypeId = 789;
-pub(super) const t_P_cudaLaunchAttributeValue: TypeId = 790;
-pub(super) const t_P_cudaKernelNodeParams: TypeId = 791;
-pub(super) const t_PC_cudaKernelNodeAttrValue: TypeId = 792;
-pub(super) const t_PC_cudaLaunchAttributeValue: TypeId = 793;
-pub(super) const t_P_cudaMemcpy3DParms: TypeId = 794;
-pub(super) const t_P_cudaMemsetParams: TypeId = 795;
-pub(super) const t_P_cudaGraphNodeType: TypeId = 796;
-pub(super) const t_cudaUserObject_t: TypeId = 797;
-pub(super) const t_cudaUserObjectRetainFlags_in4: TypeId = 798;
-pub(super) const t_cudaGraphicsRegisterFlags_in4: TypeId = 799;
-pub(super) const t_cudaGraphicsMapFlags_in4: TypeId = 800;
-pub(super) const t_cudaHostAllocFlags_in4: TypeId = 801;
-pub(super) const t_P_cudaHostAllocFlags_in4: TypeId = 802;
-pub(super) const t_cudaHostRegisterFlags_in4: TypeId = 803;
-pub(super) const t_P_cudaExternalMemory_t: TypeId = 804;
-pub(super) const t_cudaExternalMemoryHandleType: TypeId = 805;
-pub(super) const t_cudaExternalMemoryHandleDesc_handle_win32: TypeId = 806;
-pub(super) const t_cudaExternalMemoryHandleDesc_handle: TypeId = 807;
-pub(super) const t_cudaExternalMemoryHandleDesc: TypeId = 808;
-pub(super) const t_PC_cudaExternalMemoryHandleDesc: TypeId = 809;
-pub(super) const t_cudaExternalSemaphoreHandleType: TypeId = 810;
-pub(super) const t_cudaExternalSemaphoreHandleDesc_handle_win32: TypeId = 811;
-pub(super) const t_cudaExternalSemaphoreHandleDesc_handle: TypeId = 812;
-pub(super) const t_cudaExternalSemaphoreHandleDesc: TypeId = 813;
-pub(super) const t_PC_cudaExternalSemaphoreHandleDesc: TypeId = 814;
-pub(super) const t_cudaInitDeviceFlags_in4: TypeId = 815;
-pub(super) const t_cudaIpcEventHandle_t: TypeId = 816;
-pub(super) const t_P_cudaIpcEventHandle_t: TypeId = 817;
-pub(super) const t_cudaIpcMemHandle_t: TypeId = 818;
-pub(super) const t_P_cudaIpcMemHandle_t: TypeId = 819;
-pub(super) const t_cudaIpcMemFlags_in4: TypeId = 820;
-pub(super) const t_cudaLaunchParams: TypeId = 821;
-pub(super) const t_P_cudaLaunchParams: TypeId = 822;
-pub(super) const t_cudaCooperativeMultiFlags_in4: TypeId = 823;
-pub(super) const t_cudaLaunchAttribute: TypeId = 824;
-pub(super) const t_P_cudaLaunchAttribute: TypeId = 825;
-pub(super) const t_cudaLaunchConfig_t: TypeId = 826;
-pub(super) const t_PC_cudaLaunchConfig_t: TypeId = 827;
-pub(super) const t_cudaLibrary_t: TypeId = 828;
-pub(super) const t_P_cudaLibrary_t: TypeId = 829;
-pub(super) const t_cudaJitOption: TypeId = 830;
-pub(super) const t_P_cudaJitOption: TypeId = 831;
-pub(super) const t_cudaLibraryOption: TypeId = 832;
-pub(super) const t_P_cudaLibraryOption: TypeId = 833;
-pub(super) const t_cudaJit_Fallback: TypeId = 834;
-pub(super) const t_cudaJit_CacheMode: TypeId = 835;
-pub(super) const t_cudalibraryHostUniversalFunctionAndDataTable: TypeId = 836;
-pub(super) const t_P_cudalibraryHostUniversalFunctionAndDataTable: TypeId = 837;
-pub(super) const t_cudaLogsCallbackHandle: TypeId = 838;
-pub(super) const t_P_cudaLogsCallbackHandle: TypeId = 839;
-pub(super) const t_P_cudaPitchedPtr: TypeId = 840;
-pub(super) const t_cudaArrayFlags_in4: TypeId = 841;
-pub(super) const t_cudaMemAttachFlags_in4: TypeId = 842;
-pub(super) const t_cudaMemoryAdvise: TypeId = 843;
-pub(super) const t_P_cudaMemLocation: TypeId = 844;
-pub(super) const t_PC_cudaMemPoolProps: TypeId = 845;
-pub(super) const t_cudaMemPoolPtrExportData: TypeId = 846;
-pub(super) const t_P_cudaMemPoolPtrExportData: TypeId = 847;
-pub(super) const t_P_cudaMemAccessFlags: TypeId = 848;
-pub(super) const t_cudaMemPoolAttr: TypeId = 849;
-pub(super) const t_cudaMemRangeAttribute: TypeId = 850;
-pub(super) const t_P_cudaMemRangeAttribute: TypeId = 851;
-pub(super) const t_cudaMemcpy3DOperandType: TypeId = 852;
-pub(super) const t_cudaMemcpy3DOperand_op_ptr: TypeId = 853;
-pub(super) const t_cudaOffset3D: TypeId = 854;
-pub(super) const t_cudaMemcpy3DOperand_op_array: TypeId = 855;
-pub(super) const t_cudaMemcpy3DOperand_op: TypeId = 856;
-pub(super) const t_cudaMemcpy3DOperand: TypeId = 857;
-pub(super) const t_cudaMemcpy3DBatchOp: TypeId = 858;
-pub(super) const t_P_cudaMemcpy3DBatchOp: TypeId = 859;
-pub(super) const t_cudaMemcpy3DPeerParms: TypeId = 860;
-pub(super) const t_PC_cudaMemcpy3DPeerParms: TypeId = 861;
-pub(super) const t_cudaOccupancyFlags_in4: TypeId = 862;
-pub(super) const t_cudaMemoryType: TypeId = 863;
-pub(super) const t_A8_i64: TypeId = 864;
-pub(super) const t_cudaPointerAttributes__1: TypeId = 865;
-pub(super) const t_A7_i64: TypeId = 866;
-pub(super) const t_cudaPointerAttributes: TypeId = 867;
-pub(super) const t_P_cudaPointerAttributes: TypeId = 868;
-pub(super) const t_cudaOutputMode_t: TypeId = 869;
-pub(super) const t_f64: TypeId = 870;
-pub(super) const t_P_f64: TypeId = 871;
-pub(super) const t_PC_cudaExternalSemaphore_t: TypeId = 872;
-pub(super) const t_cudaExternalSemaphoreSignalParams_v1_params_fence: TypeId = 873;
-pub(super) const t_cudaExternalSemaphoreSignalParams_v1_params_nvSciSync: TypeId = 874;
-pub(super) const t_cudaExternalSemaphoreSignalParams_v1_params_keyedMutex: TypeId = 875;
-pub(super) const t_cudaExternalSemaphoreSignalParams_v1_params: TypeId = 876;
-pub(super) const t_cudaExternalSemaphoreSignalParams_v1: TypeId = 877;
-pub(super) const t_PC_cudaExternalSemaphoreSignalParams_v1: TypeId = 878;
-pub(super) const t_cudaStreamCaptureMode: TypeId = 879;
-pub(super) const t_cudaGraphRecaptureCallbackData: TypeId = 880;
-pub(super) const t_P_cudaGraphRecaptureCallbackData: TypeId = 881;
-pub(super) const t_cudaStreamAttrID: TypeId = 882;
-pub(super) const t_cudaStreamAttrValue: TypeId = 883;
-pub(super) const t_P_cudaStreamAttrValue: TypeId = 884;
-pub(super) const t_cudaStreamCaptureStatus: TypeId = 885;
-pub(super) const t_P_cudaStreamCaptureStatus: TypeId = 886;
-pub(super) const t_P_PC_cudaGraphNode_t: TypeId = 887;
-pub(super) const t_P_PC_cudaGraphEdgeData: TypeId = 888;
-pub(super) const t_P_cudaStreamFlags_in4: TypeId = 889;
-pub(super) const t_PC_cudaStreamAttrValue: TypeId = 890;
-pub(super) const t_cudaStreamUpdateCaptureDependenciesFlags_in4: TypeId = 891;
-pub(super) const t_cudaEventWaitFlags_in4: TypeId = 892;
-pub(super) const t_P_cudaStreamCaptureMode: TypeId = 893;
-pub(super) const t_P_cudaUserObject_t: TypeId = 894;
-pub(super) const t_cudaUserObjectFlags_in4: TypeId = 895;
-pub(super) const t_cudaExternalSemaphoreWaitParams_v1_params_fence: TypeId = 896;
-pub(super) const t_cudaExternalSemaphoreWaitParams_v1_params_nvSciSync: TypeId = 897;
-pub(super) const t_cudaExternalSemaphoreWaitParams_v1_params_keyedMutex: TypeId = 898;
-pub(super) const t_cudaExternalSemaphoreWaitParams_v1_params: TypeId = 899;
-pub(super) const t_cudaExternalSemaphoreWaitParams_v1: TypeId = 900;
-pub(super) const t_PC_cudaExternalSemaphoreWaitParams_v1: TypeId = 901;
-pub(super) const t_cublasStatus_t: TypeId = 902;
-pub(super) const t_cublasStatus_t_status: TypeId = 903;
-pub(super) const t_cublasHandle_t: TypeId = 904;
-pub(super) const t_cudaDataType: TypeId = 905;
-pub(super) const t_i8: TypeId = 906;
-pub(super) const t_i16: TypeId = 907;
-pub(super) const t_f16: TypeId = 908;
-pub(super) const t_bf16: TypeId = 909;
-pub(super) const t_A2_i8: TypeId = 910;
-pub(super) const t_A2_u8: TypeId = 911;
-pub(super) const t_A2_i16: TypeId = 912;
-pub(super) const t_A2_u16: TypeId = 913;
-pub(super) const t_A2_i64: TypeId = 914;
-pub(super) const t_A2_u64: TypeId = 915;
-pub(super) const t_A2_f16: TypeId = 916;
-pub(super) const t_A2_bf16: TypeId = 917;
-pub(super) const t_float2: TypeId = 918;
-pub(super) const t_double2: TypeId = 919;
-pub(super) const t_PC_float2: TypeId = 920;
-pub(super) const t_P_float2: TypeId = 921;
-pub(super) const t_cublasSideMode_t: TypeId = 922;
-pub(super) const t_cublasOperation_t: TypeId = 923;
-pub(super) const t_P_P_float2: TypeId = 924;
-pub(super) const t_P_PC_float2: TypeId = 925;
-pub(super) const t_cublasFillMode_t: TypeId = 926;
-pub(super) const t_PC_f32: TypeId = 927;
-pub(super) const t_P_cublasHandle_t: TypeId = 928;
-pub(super) const t_cublasDiagType_t: TypeId = 929;
-pub(super) const t_PC_f64: TypeId = 930;
-pub(super) const t_P_P_f64: TypeId = 931;
-pub(super) const t_P_PC_f64: TypeId = 932;
-pub(super) const t_PC_cublasOperation_t: TypeId = 933;
-pub(super) const t_PC_i64: TypeId = 934;
-pub(super) const t_PC_double2: TypeId = 935;
-pub(super) const t_cublasComputeType_t: TypeId = 936;
-pub(super) const t_cublasGemmAlgo_t: TypeId = 937;
-pub(super) const t_cublasAtomicsMode_t: TypeId = 938;
-pub(super) const t_P_cublasAtomicsMode_t: TypeId = 939;
-pub(super) const t_cudaEmulationSpecialValuesSupport: TypeId = 940;
-pub(super) const t_P_cudaEmulationSpecialValuesSupport: TypeId = 941;
-pub(super) const t_cublasEmulationStrategy_t: TypeId = 942;
-pub(super) const t_P_cublasEmulationStrategy_t: TypeId = 943;
-pub(super) const t_P_P_i32: TypeId = 944;
-pub(super) const t_cudaEmulationMantissaControl: TypeId = 945;
-pub(super) const t_P_cudaEmulationMantissaControl: TypeId = 946;
-pub(super) const t_cublasMath_t_in4: TypeId = 947;
-pub(super) const t_P_cublasMath_t_in4: TypeId = 948;
-pub(super) const t_cublasPointerMode_t: TypeId = 949;
-pub(super) const t_P_cublasPointerMode_t: TypeId = 950;
-pub(super) const t_libraryPropertyType: TypeId = 951;
-pub(super) const t_PC_f16: TypeId = 952;
-pub(super) const t_P_PC_f16: TypeId = 953;
-pub(super) const t_P_f16: TypeId = 954;
-pub(super) const t_P_P_f16: TypeId = 955;
-pub(super) const t_P_P_f32: TypeId = 956;
-pub(super) const t_P_i64: TypeId = 957;
-pub(super) const t_cublasLtHandle_t: TypeId = 958;
-pub(super) const t_P_cublasLtHandle_t: TypeId = 959;
-pub(super) const t_cublasLtEmulationDesc_t: TypeId = 960;
-pub(super) const t_P_cublasLtEmulationDesc_t: TypeId = 961;
-pub(super) const t_cublasLtEmulationDescAttributes_t: TypeId = 962;
-pub(super) const t_cublasLtMatrixLayout_t: TypeId = 963;
-pub(super) const t_P_cublasLtMatrixLayout_t: TypeId = 964;
-pub(super) const t_cublasLtMatmulDesc_t: TypeId = 965;
-pub(super) const t_cublasLtMatmulAlgo_t: TypeId = 966;
-pub(super) const t_PC_cublasLtMatmulAlgo_t: TypeId = 967;
-pub(super) const t_cublasLtMatmulAlgoCapAttributes_t: TypeId = 968;
-pub(super) const t_cublasLtReductionScheme_t_in4: TypeId = 969;
-pub(super) const t_cublasLtMatmulTile_t: TypeId = 970;
-pub(super) const t_cublasLtMatmulStages_t: TypeId = 971;
-pub(super) const t_cublasLtPointerModeMask_t_in4: TypeId = 972;
-pub(super) const t_cublasLtEpilogue_t_in4: TypeId = 973;
-pub(super) const t_A4_i32: TypeId = 974;
-pub(super) const t_cublasLtMatmulHeuristicResult_t: TypeId = 975;
-pub(super) const t_P_cublasLtMatmulHeuristicResult_t: TypeId = 976;
-pub(super) const t_cublasLtMatmulAlgoConfigAttributes_t: TypeId = 977;
-pub(super) const t_P_cublasLtMatmulAlgo_t: TypeId = 978;
-pub(super) const t_cublasLtMatmulPreference_t: TypeId = 979;
-pub(super) const t_P_cublasLtMatmulDesc_t: TypeId = 980;
-pub(super) const t_cublasLtMatmulDescAttributes_t: TypeId = 981;
-pub(super) const t_cublasLtPointerMode_t: TypeId = 982;
-pub(super) const t_cublasLtMatmulMatrixScale_t: TypeId = 983;
-pub(super) const t_P_cublasLtMatmulPreference_t: TypeId = 984;
-pub(super) const t_cublasLtMatmulPreferenceAttributes_t: TypeId = 985;
-pub(super) const t_cublasLtMatmulSearch_t: TypeId = 986;
-pub(super) const t_cublasLtMatrixLayoutAttribute_t: TypeId = 987;
-pub(super) const t_cublasLtOrder_t: TypeId = 988;
-pub(super) const t_cublasLtBatchMode_t: TypeId = 989;
-pub(super) const t_cublasLtIntegerWidth_t: TypeId = 990;
-pub(super) const t_cublasLtMatrixTransformDesc_t: TypeId = 991;
-pub(super) const t_P_cublasLtMatrixTransformDesc_t: TypeId = 992;
-pub(super) const t_cublasLtMatrixTransformDescAttributes_t: TypeId = 993;
-pub(super) const t_P_PC_f32: TypeId = 994;
-pub(super) const t_PC_bf16: TypeId = 995;
-pub(super) const t_P_PC_bf16: TypeId = 996;
-pub(super) const t_P_bf16: TypeId = 997;
-pub(super) const t_P_P_bf16: TypeId = 998;
-pub(super) const t_PC_u8: TypeId = 999;
-pub(super) const t_P_u8: TypeId = 1000;
-pub(super) const t_cublasXtHandle_t: TypeId = 1001;
-pub(super) const t_P_cublasXtHandle_t: TypeId = 1002;
-pub(super) const t_cublasXtPinnedMemMode_t: TypeId = 1003;
-pub(super) const t_P_cublasXtPinnedMemMode_t: TypeId = 1004;
-pub(super) const t_cublasXtBlasOp_t: TypeId = 1005;
-pub(super) const t_cublasXtOpType_t: TypeId = 1006;
-pub(super) const t_P_double2: TypeId = 1007;
-pub(super) const t_P_P_double2: TypeId = 1008;
-pub(super) const t_P_PC_double2: TypeId = 1009;
-pub(super) const t_cublasMpStatus_t: TypeId = 1010;
-pub(super) const t_cublasMpStatus_t_status: TypeId = 1011;
-pub(super) const t_cublasMpGrid_t: TypeId = 1012;
-pub(super) const t_cublasMpHandle_t: TypeId = 1013;
-pub(super) const t_P_cublasMpHandle_t: TypeId = 1014;
-pub(super) const t_cublasMpMatrixDescriptor_t: TypeId = 1015;
-pub(super) const t_ncclComm_t: TypeId = 1016;
-pub(super) const t_cublasMpEmulationStrategy_t: TypeId = 1017;
-pub(super) const t_P_cublasMpEmulationStrategy_t: TypeId = 1018;
-pub(super) const t_cublasMpGridLayout_t: TypeId = 1019;
-pub(super) const t_P_cublasMpGrid_t: TypeId = 1020;
-pub(super) const t_cublasMpMatmulDescriptor_t: TypeId = 1021;
-pub(super) const t_P_cublasMpMatmulDescriptor_t: TypeId = 1022;
-pub(super) const t_cublasMpMatmulDescriptorAttribute_t: TypeId = 1023;
-pub(super) const t_cublasMpMatmulAlgoType_t: TypeId = 1024;
-pub(super) const t_cublasMpMatmulEpilogue_t: TypeId = 1025;
-pub(super) const t_cublasMpMatmulMatrixScale_t: TypeId = 1026;
-pub(super) const t_cublasMpResultScheme_t: TypeId = 1027;
-pub(super) const t_P_cublasMpMatrixDescriptor_t: TypeId = 1028;
-pub(super) const t_cudnnStatus_t: TypeId = 1029;
-pub(super) const t_cudnnStatus_t_status: TypeId = 1030;
-pub(super) const t_cudnnHandle_t: TypeId = 1031;
-pub(super) const t_cudnnActivationDescriptor_t: TypeId = 1032;
-pub(super) const t_cudnnTensorDescriptor_t: TypeId = 1033;
-pub(super) const t_cudnnDataType_t: TypeId = 1034;
-pub(super) const t_cudnnBackendDescriptorType_t: TypeId = 1035;
-pub(super) const t_cudnnBackendDescriptor_t: TypeId = 1036;
-pub(super) const t_P_cudnnBackendDescriptor_t: TypeId = 1037;
-pub(super) const t_cudnnBackendAttributeName_t: TypeId = 1038;
-pub(super) const t_cudnnBackendAttributeType_t: TypeId = 1039;
-pub(super) const t_cudnnConvolutionMode_t: TypeId = 1040;
-pub(super) const t_cudnnBackendHeurMode_t: TypeId = 1041;
-pub(super) const t_cudnnBackendKnobType_t: TypeId = 1042;
-pub(super) const t_cudnnNanPropagation_t: TypeId = 1043;
-pub(super) const t_cudnnBackendNumericalNote_t: TypeId = 1044;
-pub(super) const t_cudnnBackendLayoutType_t: TypeId = 1045;
-pub(super) const t_cudnnPointwiseMode_t: TypeId = 1046;
-pub(super) const t_cudnnGenStatsMode_t: TypeId = 1047;
-pub(super) const t_cudnnBnFinalizeStatsMode_t: TypeId = 1048;
-pub(super) const t_cudnnReduceTensorOp_t: TypeId = 1049;
-pub(super) const t_cudnnBackendBehaviorNote_t: TypeId = 1050;
-pub(super) const t_cudnnBackendTensorReordering_t: TypeId = 1051;
-pub(super) const t_cudnnResampleMode_t: TypeId = 1052;
-pub(super) const t_cudnnPaddingMode_t: TypeId = 1053;
-pub(super) const t_cudnnSignalMode_t: TypeId = 1054;
-pub(super) const t_cudnnFraction_t: TypeId = 1055;
-pub(super) const t_cudnnBackendNormMode_t: TypeId = 1056;
-pub(super) const t_cudnnBackendNormFwdPhase_t: TypeId = 1057;
-pub(super) const t_cudnnRngDistribution_t: TypeId = 1058;
-pub(super) const t_cudnnMoeGroupedMatmulMode_t: TypeId = 1059;
-pub(super) const t_cudnnBackendReshapeMode_t: TypeId = 1060;
-pub(super) const t_cudnnBackendOperationGraphMode_t: TypeId = 1061;
-pub(super) const t_cudnnCudaGraphRetention_t: TypeId = 1062;
-pub(super) const t_cudnnBatchNormMode_t: TypeId = 1063;
-pub(super) const t_cudnnBatchNormOps_t: TypeId = 1064;
-pub(super) const t_cudnnRNNDescriptor_t: TypeId = 1065;
-pub(super) const t_cudnnCTCLossAlgo_t: TypeId = 1066;
-pub(super) const t_cudnnCTCLossDescriptor_t: TypeId = 1067;
-pub(super) const t_cudnnCausalConv1dActivation_t: TypeId = 1068;
-pub(super) const t_cudnnFilterDescriptor_t: TypeId = 1069;
-pub(super) const t_cudnnConvolutionDescriptor_t: TypeId = 1070;
-pub(super) const t_cudnnConvolutionBwdDataAlgo_t: TypeId = 1071;
-pub(super) const t_cudnnConvolutionBwdFilterAlgo_t: TypeId = 1072;
-pub(super) const t_cudnnConvolutionFwdAlgo_t: TypeId = 1073;
-pub(super) const t_cudnnAlgorithmDescriptor_t: TypeId = 1074;
-pub(super) const t_P_cudnnHandle_t: TypeId = 1075;
-pub(super) const t_P_cudnnActivationDescriptor_t: TypeId = 1076;
-pub(super) const t_P_cudnnAlgorithmDescriptor_t: TypeId = 1077;
-pub(super) const t_cudnnAlgorithmPerformance_t: TypeId = 1078;
-pub(super) const t_P_cudnnAlgorithmPerformance_t: TypeId = 1079;
-pub(super) const t_cudnnAttnDescriptor_t: TypeId = 1080;
-pub(super) const t_P_cudnnAttnDescriptor_t: TypeId = 1081;
-pub(super) const t_P_cudnnCTCLossDescriptor_t: TypeId = 1082;
-pub(super) const t_P_cudnnConvolutionDescriptor_t: TypeId = 1083;
-pub(super) const t_cudnnDropoutDescriptor_t: TypeId = 1084;
-pub(super) const t_P_cudnnDropoutDescriptor_t: TypeId = 1085;
-pub(super) const t_P_cudnnFilterDescriptor_t: TypeId = 1086;
-pub(super) const t_cudnnFusedOpsConstParamPack_t: TypeId = 1087;
-pub(super) const t_P_cudnnFusedOpsConstParamPack_t: TypeId = 1088;
-pub(super) const t_cudnnFusedOps_t: TypeId = 1089;
-pub(super) const t_cudnnFusedOpsPlan_t: TypeId = 1090;
-pub(super) const t_P_cudnnFusedOpsPlan_t: TypeId = 1091;
-pub(super) const t_cudnnFusedOpsVariantParamPack_t: TypeId = 1092;
-pub(super) const t_P_cudnnFusedOpsVariantParamPack_t: TypeId = 1093;
-pub(super) const t_cudnnLRNDescriptor_t: TypeId = 1094;
-pub(super) const t_P_cudnnLRNDescriptor_t: TypeId = 1095;
-pub(super) const t_cudnnOpTensorDescriptor_t: TypeId = 1096;
-pub(super) const t_P_cudnnOpTensorDescriptor_t: TypeId = 1097;
-pub(super) const t_cudnnPersistentRNNPlan_t: TypeId = 1098;
-pub(super) const t_P_cudnnPersistentRNNPlan_t: TypeId = 1099;
-pub(super) const t_cudnnPoolingDescriptor_t: TypeId = 1100;
-pub(super) const t_P_cudnnPoolingDescriptor_t: TypeId = 1101;
-pub(super) const t_cudnnRNNDataDescriptor_t: TypeId = 1102;
-pub(super) const t_P_cudnnRNNDataDescriptor_t: TypeId = 1103;
-pub(super) const t_P_cudnnRNNDescriptor_t: TypeId = 1104;
-pub(super) const t_cudnnReduceTensorDescriptor_t: TypeId = 1105;
-pub(super) const t_P_cudnnReduceTensorDescriptor_t: TypeId = 1106;
-pub(super) const t_cudnnSeqDataDescriptor_t: TypeId = 1107;
-pub(super) const t_P_cudnnSeqDataDescriptor_t: TypeId = 1108;
-pub(super) const t_cudnnSpatialTransformerDescriptor_t: TypeId = 1109;
-pub(super) const t_P_cudnnSpatialTransformerDescriptor_t: TypeId = 1110;
-pub(super) const t_P_cudnnTensorDescriptor_t: TypeId = 1111;
-pub(super) const t_cudnnTensorTransformDescriptor_t: TypeId = 1112;
-pub(super) const t_P_cudnnTensorTransformDescriptor_t: TypeId = 1113;
-pub(super) const t_cudnnNormMode_t: TypeId = 1114;
-pub(super) const t_cudnnDivNormMode_t: TypeId = 1115;
-pub(super) const t_cudnnDeterminism_t: TypeId = 1116;
-pub(super) const t_cudnnMathType_t: TypeId = 1117;
-pub(super) const t_cudnnConvolutionBwdDataAlgoPerf_t: TypeId = 1118;
-pub(super) const t_P_cudnnConvolutionBwdDataAlgoPerf_t: TypeId = 1119;
-pub(super) const t_cudnnConvolutionBwdFilterAlgoPerf_t: TypeId = 1120;
-pub(super) const t_P_cudnnConvolutionBwdFilterAlgoPerf_t: TypeId = 1121;
-pub(super) const t_cudnnConvolutionFwdAlgoPerf_t: TypeId = 1122;
-pub(super) const t_P_cudnnConvolutionFwdAlgoPerf_t: TypeId = 1123;
-pub(super) const t_PC_cudnnTensorDescriptor_t: TypeId = 1124;
-pub(super) const t_cudnnActivationMode_t: TypeId = 1125;
-pub(super) const t_P_cudnnActivationMode_t: TypeId = 1126;
-pub(super) const t_P_cudnnNanPropagation_t: TypeId = 1127;
-pub(super) const t_cudnnRNNAlgo_t: TypeId = 1128;
-pub(super) const t_Algorithm: TypeId = 1129;
-pub(super) const t_cudnnAlgorithm_t: TypeId = 1130;
-pub(super) const t_P_cudnnAlgorithm_t: TypeId = 1131;
-pub(super) const t_P_cudnnStatus_t: TypeId = 1132;
-pub(super) const t_cudnnAttnMode_in4: TypeId = 1133;
-pub(super) const t_P_cudnnAttnMode_in4: TypeId = 1134;
-pub(super) const t_P_cudnnDataType_t: TypeId = 1135;
-pub(super) const t_P_cudnnMathType_t: TypeId = 1136;
-pub(super) const t_cudnnLossNormalizationMode_t: TypeId = 1137;
-pub(super) const t_P_cudnnLossNormalizationMode_t: TypeId = 1138;
-pub(super) const t_cudnnCTCGradMode_t: TypeId = 1139;
-pub(super) const t_P_cudnnCTCGradMode_t: TypeId = 1140;
-pub(super) const t_cudnnCallbackMask_in4: TypeId = 1141;
-pub(super) const t_P_cudnnCallbackMask_in4: TypeId = 1142;
-pub(super) const t_P_cudnnConvolutionMode_t: TypeId = 1143;
-pub(super) const t_cudnnReorderType_t: TypeId = 1144;
-pub(super) const t_P_cudnnReorderType_t: TypeId = 1145;
-pub(super) const t_cudnnTensorFormat_t: TypeId = 1146;
-pub(super) const t_P_cudnnTensorFormat_t: TypeId = 1147;
-pub(super) const t_cudnnFusedOpsConstParamLabel_t: TypeId = 1148;
-pub(super) const t_cudnnFusedOpsVariantParamLabel_t: TypeId = 1149;
-pub(super) const t_cudnnMultiHeadAttnWeightKind_t: TypeId = 1150;
-pub(super) const t_cudnnNormOps_t: TypeId = 1151;
-pub(super) const t_cudnnNormAlgo_t: TypeId = 1152;
-pub(super) const t_cudnnOpTensorOp_t: TypeId = 1153;
-pub(super) const t_P_cudnnOpTensorOp_t: TypeId = 1154;
-pub(super) const t_cudnnPoolingMode_t: TypeId = 1155;
-pub(super) const t_P_cudnnPoolingMode_t: TypeId = 1156;
-pub(super) const t_cudnnRNNBiasMode_t: TypeId = 1157;
-pub(super) const t_P_cudnnRNNBiasMode_t: TypeId = 1158;
-pub(super) const t_cudnnRNNDataLayout_t: TypeId = 1159;
-pub(super) const t_P_cudnnRNNDataLayout_t: TypeId = 1160;
-pub(super) const t_cudnnRNNInputMode_t: TypeId = 1161;
-pub(super) const t_P_cudnnRNNInputMode_t: TypeId = 1162;
-pub(super) const t_cudnnDirectionMode_t: TypeId = 1163;
-pub(super) const t_P_cudnnDirectionMode_t: TypeId = 1164;
-pub(super) const t_cudnnRNNMode_t: TypeId = 1165;
-pub(super) const t_P_cudnnRNNMode_t: TypeId = 1166;
-pub(super) const t_P_cudnnRNNAlgo_t: TypeId = 1167;
-pub(super) const t_cudnnRNNPaddedIO_in4: TypeId = 1168;
-pub(super) const t_P_cudnnRNNPaddedIO_in4: TypeId = 1169;
-pub(super) const t_cudnnForwardMode_t: TypeId = 1170;
-pub(super) const t_P_cudnnReduceTensorOp_t: TypeId = 1171;
-pub(super) const t_cudnnReduceTensorIndices_t: TypeId = 1172;
-pub(super) const t_P_cudnnReduceTensorIndices_t: TypeId = 1173;
-pub(super) const t_cudnnIndicesType_t: TypeId = 1174;
-pub(super) const t_P_cudnnIndicesType_t: TypeId = 1175;
-pub(super) const t_cudnnSeqDataAxis_t: TypeId = 1176;
-pub(super) const t_P_cudnnSeqDataAxis_t: TypeId = 1177;
-pub(super) const t_cudnnFoldingDirection_t: TypeId = 1178;
-pub(super) const t_P_cudnnFoldingDirection_t: TypeId = 1179;
-pub(super) const t_cudnnGnnCscGraph_t: TypeId = 1180;
-pub(super) const t_PC_cudnnGnnCscGraph_t: TypeId = 1181;
-pub(super) const t_cudnnGnnAggOp_t: TypeId = 1182;
-pub(super) const t_cudnnGnnActivationOp_t: TypeId = 1183;
-pub(super) const t_cudnnGnnMhaParams_t: TypeId = 1184;
-pub(super) const t_PC_cudnnGnnMhaParams_t: TypeId = 1185;
-pub(super) const t_cudnnLRNMode_t: TypeId = 1186;
-pub(super) const t_cudnnWgradMode_t: TypeId = 1187;
-pub(super) const t_cudnnErrQueryMode_t: TypeId = 1188;
-pub(super) const t_cudnnRNNClipMode_t: TypeId = 1189;
-pub(super) const t_P_cudnnRNNClipMode_t: TypeId = 1190;
-pub(super) const t_PC_cudnnSeqDataAxis_t: TypeId = 1191;
-pub(super) const t_cudnnSamplerType_t: TypeId = 1192;
-pub(super) const t_cudnnSoftmaxAlgorithm_t: TypeId = 1193;
-pub(super) const t_cudnnSoftmaxMode_t: TypeId = 1194;
-pub(super) const t_cudssStatus_t: TypeId = 1195;
-pub(super) const t_cudssStatus_t_status: TypeId = 1196;
-pub(super) const t_cudssConfig_t: TypeId = 1197;
-pub(super) const t_P_cudssConfig_t: TypeId = 1198;
-pub(super) const t_cudssConfigParam_t: TypeId = 1199;
-pub(super) const t_cudssReorderingAlg_t: TypeId = 1200;
-pub(super) const t_cudssFactorizationAlg_t: TypeId = 1201;
-pub(super) const t_cudssSolveAlg_t: TypeId = 1202;
-pub(super) const t_cudssMatchingAlg_t: TypeId = 1203;
-pub(super) const t_cudssSolveMode_t: TypeId = 1204;
-pub(super) const t_cudssPivotType_t: TypeId = 1205;
-pub(super) const t_cudssPivotEpsilonAlg_t: TypeId = 1206;
-pub(super) const t_cudssDowncastFactorsMode_t: TypeId = 1207;
-pub(super) const t_cudssHandle_t: TypeId = 1208;
-pub(super) const t_P_cudssHandle_t: TypeId = 1209;
-pub(super) const t_cudssData_t: TypeId = 1210;
-pub(super) const t_P_cudssData_t: TypeId = 1211;
-pub(super) const t_cudssDataParam_t: TypeId = 1212;
-pub(super) const t_A16_i64: TypeId = 1213;
-pub(super) const t_A3_i64: TypeId = 1214;
-pub(super) const t_cudssPhase_t_in4: TypeId = 1215;
-pub(super) const t_cudssMatrix_t: TypeId = 1216;
-pub(super) const t_cudssDeviceMemHandler_t: TypeId = 1217;
-pub(super) const t_P_cudssDeviceMemHandler_t: TypeId = 1218;
-pub(super) const t_cudssPinnedMemHandler_t: TypeId = 1219;
-pub(super) const t_P_cudssPinnedMemHandler_t: TypeId = 1220;
-pub(super) const t_P_cudssMatrix_t: TypeId = 1221;
-pub(super) const t_cudssMatrixType_t: TypeId = 1222;
-pub(super) const t_cudssMatrixViewType_t: TypeId = 1223;
-pub(super) const t_cudssIndexBase_t: TypeId = 1224;
-pub(super) const t_cudssLayout_t: TypeId = 1225;
-pub(super) const t_P_P_P_void: TypeId = 1226;
-pub(super) const t_P_cudaDataType: TypeId = 1227;
-pub(super) const t_P_cudssMatrixType_t: TypeId = 1228;
-pub(super) const t_P_cudssMatrixViewType_t: TypeId = 1229;
-pub(super) const t_P_cudssIndexBase_t: TypeId = 1230;
-pub(super) const t_P_cudssLayout_t: TypeId = 1231;
-pub(super) const t_cudssMatrixFormat_t_in4: TypeId = 1232;
-pub(super) const t_P_cudssMatrixFormat_t_in4: TypeId = 1233;
-pub(super) const t_PC_cudssDeviceMemHandler_t: TypeId = 1234;
-pub(super) const t_PC_cudaStream_t: TypeId = 1235;
-pub(super) const t_PC_cudssPinnedMemHandler_t: TypeId = 1236;
-pub(super) const t_cudssStatus_t_: TypeId = 1237;
-pub(super) const t_cudssStatus_t_status_: TypeId = 1238;
-pub(super) const t_cudssConfig_t_: TypeId = 1239;
-pub(super) const t_P_cudssConfig_t_: TypeId = 1240;
-pub(super) const t_cudssConfigParam_t_: TypeId = 1241;
-pub(super) const t_cudssAlgType_t: TypeId = 1242;
-pub(super) const t_cudssPivotType_t_: TypeId = 1243;
-pub(super) const t_cudssHandle_t_: TypeId = 1244;
-pub(super) const t_P_cudssHandle_t_: TypeId = 1245;
-pub(super) const t_cudssData_t_: TypeId = 1246;
-pub(super) const t_P_cudssData_t_: TypeId = 1247;
-pub(super) const t_cudssDataParam_t_: TypeId = 1248;
-pub(super) const t_cudssPhase_t_in4_: TypeId = 1249;
-pub(super) const t_cudssMatrix_t_: TypeId = 1250;
-pub(super) const t_cudssDeviceMemHandler_t_: TypeId = 1251;
-pub(super) const t_P_cudssDeviceMemHandler_t_: TypeId = 1252;
-pub(super) const t_P_cudssMatrix_t_: TypeId = 1253;
-pub(super) const t_cudssMatrixType_t_: TypeId = 1254;
-pub(super) const t_cudssMatrixViewType_t_: TypeId = 1255;
-pub(super) const t_cudssIndexBase_t_: TypeId = 1256;
-pub(super) const t_cudssLayout_t_: TypeId = 1257;
-pub(super) const t_P_cudssMatrixType_t_: TypeId = 1258;
-pub(super) const t_P_cudssMatrixViewType_t_: TypeId = 1259;
-pub(super) const t_P_cudssIndexBase_t_: TypeId = 1260;
-pub(super) const t_P_cudssLayout_t_: TypeId = 1261;
-pub(super) const t_cudssMatrixFormat_t_in4_: TypeId = 1262;
-pub(super) const t_P_cudssMatrixFormat_t_in4_: TypeId = 1263;
-pub(super) const t_PC_cudssDeviceMemHandler_t_: TypeId = 1264;
-pub(super) const t_cufftResult: TypeId = 1265;
-pub(super) const t_cufftResult_status: TypeId = 1266;
-pub(super) const t_cufftHandle: TypeId = 1267;
-pub(super) const t_P_cufftHandle: TypeId = 1268;
-pub(super) const t_cufftType: TypeId = 1269;
-pub(super) const t_cufftDirection: TypeId = 1270;
-pub(super) const t_cufftProperty: TypeId = 1271;
-pub(super) const t_cufftXtCallbackType: TypeId = 1272;
-pub(super) const t_A64_i32: TypeId = 1273;
-pub(super) const t_A64_P_void: TypeId = 1274;
-pub(super) const t_A64_u64: TypeId = 1275;
-pub(super) const t_cudaXtDesc: TypeId = 1276;
-pub(super) const t_P_cudaXtDesc: TypeId = 1277;
-pub(super) const t_libFormat: TypeId = 1278;
-pub(super) const t_cudaLibXtDesc: TypeId = 1279;
-pub(super) const t_P_cudaLibXtDesc: TypeId = 1280;
-pub(super) const t_cudaLibXtDescPointer: TypeId = 1281;
-pub(super) const t_P_P_cudaLibXtDesc: TypeId = 1282;
-pub(super) const t_P_cudaLibXtDescPointer: TypeId = 1283;
-pub(super) const t_cufftXtSubFormat: TypeId = 1284;
-pub(super) const t_cufftXtCopyType: TypeId = 1285;
-pub(super) const t_cufftXtQueryType: TypeId = 1286;
-pub(super) const t_cufftXt1dFactors: TypeId = 1287;
-pub(super) const t_A3_u64: TypeId = 1288;
-pub(super) const t_cufftBox3d: TypeId = 1289;
-pub(super) const t_PC_cufftBox3d: TypeId = 1290;
-pub(super) const t_cufftXtWorkAreaPolicy: TypeId = 1291;
-pub(super) const t_fftw_plan: TypeId = 1292;
-pub(super) const t_A2_f64: TypeId = 1293;
-pub(super) const t_P_A2_f64: TypeId = 1294;
-pub(super) const t_fftwSign: TypeId = 1295;
-pub(super) const t_fftwf_iodim64: TypeId = 1296;
-pub(super) const t_PC_fftwf_iodim64: TypeId = 1297;
-pub(super) const t_fftwf_iodim: TypeId = 1298;
-pub(super) const t_PC_fftwf_iodim: TypeId = 1299;
-pub(super) const t_fftwf_plan: TypeId = 1300;
-pub(super) const t_A2_f32: TypeId = 1301;
-pub(super) const t_P_A2_f32: TypeId = 1302;
-pub(super) const t_CUfileOpError: TypeId = 1303;
-pub(super) const t_CUfileError_t: TypeId = 1304;
-pub(super) const t_CUfileBatchHandle_t: TypeId = 1305;
-pub(super) const t_CUfileStatus_t_in4: TypeId = 1306;
-pub(super) const t_CUfileIOEvents_t: TypeId = 1307;
-pub(super) const t_P_CUfileIOEvents_t: TypeId = 1308;
-pub(super) const t_P_CUfileBatchHandle_t: TypeId = 1309;
-pub(super) const t_CUfileBatchMode_t: TypeId = 1310;
-pub(super) const t_CUfileIOParams_t_u_batch: TypeId = 1311;
-pub(super) const t_CUfileIOParams_t_u: TypeId = 1312;
-pub(super) const t_CUfileHandle_t: TypeId = 1313;
-pub(super) const t_CUfileOpcode_t: TypeId = 1314;
-pub(super) const t_CUfileIOParams_t: TypeId = 1315;
-pub(super) const t_P_CUfileIOParams_t: TypeId = 1316;
-pub(super) const t_cuFileRdmaFlags_in4: TypeId = 1317;
-pub(super) const t_CUfileDriverStatusFlags_t_in4: TypeId = 1318;
-pub(super) const t_CUfileP2PFlags_t_in4: TypeId = 1319;
-pub(super) const t_P_CUfileP2PFlags_t_in4: TypeId = 1320;
-pub(super) const t_CUfileDrvProps_t_nvfs: TypeId = 1321;
-pub(super) const t_CUfileDrvProps_t: TypeId = 1322;
-pub(super) const t_P_CUfileDrvProps_t: TypeId = 1323;
-pub(super) const t_CUFileBoolConfigParameter_t: TypeId = 1324;
-pub(super) const t_P_bool1: TypeId = 1325;
-pub(super) const t_CUFileSizeTConfigParameter_t: TypeId = 1326;
-pub(super) const t_CUFileStringConfigParameter_t: TypeId = 1327;
-pub(super) const t_CUfileOpCounter_t: TypeId = 1328;
-pub(super) const t_CUfileStatsLevel1_t: TypeId = 1329;
-pub(super) const t_P_CUfileStatsLevel1_t: TypeId = 1330;
-pub(super) const t_A32_u64: TypeId = 1331;
-pub(super) const t_CUfileStatsLevel2_t: TypeId = 1332;
-pub(super) const t_P_CUfileStatsLevel2_t: TypeId = 1333;
-pub(super) const t_A16_char: TypeId = 1334;
-pub(super) const t_A16_u8: TypeId = 1335;
-pub(super) const t_CUfilePerGpuStats_t: TypeId = 1336;
-pub(super) const t_A16_CUfilePerGpuStats_t: TypeId = 1337;
-pub(super) const t_CUfileStatsLevel3_t: TypeId = 1338;
-pub(super) const t_P_CUfileStatsLevel3_t: TypeId = 1339;
-pub(super) const t_P_CUfileHandle_t: TypeId = 1340;
-pub(super) const t_CUfileFileHandleType: TypeId = 1341;
-pub(super) const t_CUfileDescr_t_handle: TypeId = 1342;
-pub(super) const t_CUfileFSOps_t: TypeId = 1343;
-pub(super) const t_PC_CUfileFSOps_t: TypeId = 1344;
-pub(super) const t_CUfileDescr_t: TypeId = 1345;
-pub(super) const t_P_CUfileDescr_t: TypeId = 1346;
-pub(super) const t_CUfileIOVec_t: TypeId = 1347;
-pub(super) const t_PC_CUfileIOVec_t: TypeId = 1348;
-pub(super) const t_cuFileStreamFlags_in4: TypeId = 1349;
-pub(super) const t_curandStatus_t: TypeId = 1350;
-pub(super) const t_curandStatus_t_status: TypeId = 1351;
-pub(super) const t_curandGenerator_t: TypeId = 1352;
-pub(super) const t_P_curandGenerator_t: TypeId = 1353;
-pub(super) const t_curandRngType_t: TypeId = 1354;
-pub(super) const t_curandDiscreteDistribution_t: TypeId = 1355;
-pub(super) const t_P_curandDiscreteDistribution_t: TypeId = 1356;
-pub(super) const t_curandMethod_t: TypeId = 1357;
-pub(super) const t_A32_u32: TypeId = 1358;
-pub(super) const t_P_A32_u32: TypeId = 1359;
-pub(super) const t_P_P_A32_u32: TypeId = 1360;
-pub(super) const t_curandDirectionVectorSet_t: TypeId = 1361;
-pub(super) const t_P_A64_u64: TypeId = 1362;
-pub(super) const t_P_P_A64_u64: TypeId = 1363;
-pub(super) const t_P_P_u32: TypeId = 1364;
-pub(super) const t_P_P_u64: TypeId = 1365;
-pub(super) const t_curandOrdering_t: TypeId = 1366;
-pub(super) const t_cusolverStatus_t: TypeId = 1367;
-pub(super) const t_cusolverStatus_t_status: TypeId = 1368;
-pub(super) const t_cusolverDnHandle_t: TypeId = 1369;
-pub(super) const t_cusolverEigMode_t: TypeId = 1370;
-pub(super) const t_gesvdjInfo_t: TypeId = 1371;
-pub(super) const t_cusolverEigRange_t: TypeId = 1372;
-pub(super) const t_syevjInfo_t: TypeId = 1373;
-pub(super) const t_cusolverEigType_t: TypeId = 1374;
-pub(super) const t_P_cusolverDnHandle_t: TypeId = 1375;
-pub(super) const t_P_gesvdjInfo_t: TypeId = 1376;
-pub(super) const t_cusolverDnParams_t: TypeId = 1377;
-pub(super) const t_P_cusolverDnParams_t: TypeId = 1378;
-pub(super) const t_P_syevjInfo_t: TypeId = 1379;
-pub(super) const t_cusolverDeterministicMode_t: TypeId = 1380;
-pub(super) const t_P_cusolverDeterministicMode_t: TypeId = 1381;
-pub(super) const t_cudaEmulationStrategy: TypeId = 1382;
-pub(super) const t_P_cudaEmulationStrategy: TypeId = 1383;
-pub(super) const t_cusolverMathMode_t: TypeId = 1384;
-pub(super) const t_P_cusolverMathMode_t: TypeId = 1385;
-pub(super) const t_cusolverDnIRSInfos_t: TypeId = 1386;
-pub(super) const t_P_cusolverDnIRSInfos_t: TypeId = 1387;
-pub(super) const t_cusolverDnIRSParams_t: TypeId = 1388;
-pub(super) const t_P_cusolverDnIRSParams_t: TypeId = 1389;
-pub(super) const t_cusolverIRSRefinement_t: TypeId = 1390;
-pub(super) const t_cusolverPrecType_t: TypeId = 1391;
-pub(super) const t_cusolverDnFunction_t: TypeId = 1392;
-pub(super) const t_cusolverAlgMode_t: TypeId = 1393;
-pub(super) const t_cusolverDirectMode_t: TypeId = 1394;
-pub(super) const t_cusolverStorevMode_t: TypeId = 1395;
-pub(super) const t_cusolverEigComp_t: TypeId = 1396;
-pub(super) const t_cusolverMgHandle_t: TypeId = 1397;
-pub(super) const t_P_cusolverMgHandle_t: TypeId = 1398;
-pub(super) const t_cudaLibMgGrid_t: TypeId = 1399;
-pub(super) const t_P_cudaLibMgGrid_t: TypeId = 1400;
-pub(super) const t_cusolverMgGridMapping_t: TypeId = 1401;
-pub(super) const t_cudaLibMgMatrixDesc_t: TypeId = 1402;
-pub(super) const t_P_cudaLibMgMatrixDesc_t: TypeId = 1403;
-pub(super) const t_cusolverRfHandle_t: TypeId = 1404;
-pub(super) const t_P_cusolverRfHandle_t: TypeId = 1405;
-pub(super) const t_cusolverRfFactorization_t: TypeId = 1406;
-pub(super) const t_P_cusolverRfFactorization_t: TypeId = 1407;
-pub(super) const t_cusolverRfTriangularSolve_t: TypeId = 1408;
-pub(super) const t_P_cusolverRfTriangularSolve_t: TypeId = 1409;
-pub(super) const t_cusolverRfMatrixFormat_t: TypeId = 1410;
-pub(super) const t_P_cusolverRfMatrixFormat_t: TypeId = 1411;
-pub(super) const t_cusolverRfUnitDiagonal_t: TypeId = 1412;
-pub(super) const t_P_cusolverRfUnitDiagonal_t: TypeId = 1413;
-pub(super) const t_cusolverRfNumericBoostReport_t: TypeId = 1414;
-pub(super) const t_P_cusolverRfNumericBoostReport_t: TypeId = 1415;
-pub(super) const t_cusolverRfResetValuesFastMode_t: TypeId = 1416;
-pub(super) const t_P_cusolverRfResetValuesFastMode_t: TypeId = 1417;
-pub(super) const t_cusolverSpHandle_t: TypeId = 1418;
-pub(super) const t_cusparseMatDescr_t: TypeId = 1419;
-pub(super) const t_csrcholInfo_t: TypeId = 1420;
-pub(super) const t_csrcholInfoHost_t: TypeId = 1421;
-pub(super) const t_csrluInfoHost_t: TypeId = 1422;
-pub(super) const t_csrqrInfo_t: TypeId = 1423;
-pub(super) const t_csrqrInfoHost_t: TypeId = 1424;
-pub(super) const t_P_cusolverSpHandle_t: TypeId = 1425;
-pub(super) const t_P_csrcholInfo_t: TypeId = 1426;
-pub(super) const t_P_csrcholInfoHost_t: TypeId = 1427;
-pub(super) const t_P_csrluInfoHost_t: TypeId = 1428;
-pub(super) const t_P_csrqrInfo_t: TypeId = 1429;
-pub(super) const t_P_csrqrInfoHost_t: TypeId = 1430;
-pub(super) const t_cusolverMpGrid_t: TypeId = 1431;
-pub(super) const t_cusolverMpHandle_t: TypeId = 1432;
-pub(super) const t_P_cusolverMpHandle_t: TypeId = 1433;
-pub(super) const t_P_cusolverMpGrid_t: TypeId = 1434;
-pub(super) const t_cusolverMpGridMapping_t: TypeId = 1435;
-pub(super) const t_cusolverMpMatrixDescriptor_t: TypeId = 1436;
-pub(super) const t_P_cusolverMpMatrixDescriptor_t: TypeId = 1437;
-pub(super) const t_cusolverMpGesvdDescriptor_t: TypeId = 1438;
-pub(super) const t_P_cusolverMpGesvdDescriptor_t: TypeId = 1439;
-pub(super) const t_cusolverMpGesvdDescriptorAttribute_t: TypeId = 1440;
-pub(super) const t_cusolverMpNewtonSchulzDescriptor_t: TypeId = 1441;
-pub(super) const t_P_cusolverMpNewtonSchulzDescriptor_t: TypeId = 1442;
-pub(super) const t_cusolverMpNewtonSchulzDescriptorAttribute_t: TypeId = 1443;
-pub(super) const t_cusolverMpPolarDescriptor_t: TypeId = 1444;
-pub(super) const t_P_cusolverMpPolarDescriptor_t: TypeId = 1445;
-pub(super) const t_cusolverMpPolarDescriptorAttribute_t: TypeId = 1446;
-pub(super) const t_cusparseStatus_t: TypeId = 1447;
-pub(super) const t_cusparseStatus_t_status: TypeId = 1448;
-pub(super) const t_cusparseHandle_t: TypeId = 1449;
-pub(super) const t_cusparseSpVecDescr_t: TypeId = 1450;
-pub(super) const t_cusparseDnVecDescr_t: TypeId = 1451;
-pub(super) const t_cusparseConstSpVecDescr_t: TypeId = 1452;
-pub(super) const t_cusparseSpMatDescr_t: TypeId = 1453;
-pub(super) const t_cusparseIndexType_t: TypeId = 1454;
-pub(super) const t_P_cusparseIndexType_t: TypeId = 1455;
-pub(super) const t_cusparseIndexBase_t: TypeId = 1456;
-pub(super) const t_P_cusparseIndexBase_t: TypeId = 1457;
-pub(super) const t_cusparseDirection_t: TypeId = 1458;
-pub(super) const t_bsric02Info_t: TypeId = 1459;
-pub(super) const t_cusparseSolvePolicy_t: TypeId = 1460;
-pub(super) const t_bsrilu02Info_t: TypeId = 1461;
-pub(super) const t_cusparseOperation_t: TypeId = 1462;
-pub(super) const t_bsrsm2Info_t: TypeId = 1463;
-pub(super) const t_bsrsv2Info_t: TypeId = 1464;
-pub(super) const t_csru2csrInfo_t: TypeId = 1465;
-pub(super) const t_cusparseColorInfo_t: TypeId = 1466;
-pub(super) const t_csrgemm2Info_t: TypeId = 1467;
-pub(super) const t_csric02Info_t: TypeId = 1468;
-pub(super) const t_csrilu02Info_t: TypeId = 1469;
-pub(super) const t_csrsm2Info_t: TypeId = 1470;
-pub(super) const t_csrsv2Info_t: TypeId = 1471;
-pub(super) const t_cusparseAction_t: TypeId = 1472;
-pub(super) const t_cusparseConstSpMatDescr_t: TypeId = 1473;
-pub(super) const t_cusparseConstDnMatDescr_t: TypeId = 1474;
-pub(super) const t_cusparseOrder_t: TypeId = 1475;
-pub(super) const t_P_cusparseOrder_t: TypeId = 1476;
-pub(super) const t_cusparseConstDnVecDescr_t: TypeId = 1477;
-pub(super) const t_cusparseDnMatDescr_t: TypeId = 1478;
-pub(super) const t_P_cusparseHandle_t: TypeId = 1479;
-pub(super) const t_P_cusparseSpMatDescr_t: TypeId = 1480;
-pub(super) const t_P_bsric02Info_t: TypeId = 1481;
-pub(super) const t_P_bsrilu02Info_t: TypeId = 1482;
-pub(super) const t_P_bsrsm2Info_t: TypeId = 1483;
-pub(super) const t_P_bsrsv2Info_t: TypeId = 1484;
-pub(super) const t_P_cusparseColorInfo_t: TypeId = 1485;
-pub(super) const t_P_cusparseConstSpMatDescr_t: TypeId = 1486;
-pub(super) const t_P_cusparseConstDnMatDescr_t: TypeId = 1487;
-pub(super) const t_P_cusparseConstDnVecDescr_t: TypeId = 1488;
-pub(super) const t_P_cusparseConstSpVecDescr_t: TypeId = 1489;
-pub(super) const t_P_csrgemm2Info_t: TypeId = 1490;
-pub(super) const t_P_csric02Info_t: TypeId = 1491;
-pub(super) const t_P_csrilu02Info_t: TypeId = 1492;
-pub(super) const t_P_csrsm2Info_t: TypeId = 1493;
-pub(super) const t_P_csrsv2Info_t: TypeId = 1494;
-pub(super) const t_P_csru2csrInfo_t: TypeId = 1495;
-pub(super) const t_P_cusparseDnMatDescr_t: TypeId = 1496;
-pub(super) const t_P_cusparseDnVecDescr_t: TypeId = 1497;
-pub(super) const t_P_cusparseMatDescr_t: TypeId = 1498;
-pub(super) const t_pruneInfo_t: TypeId = 1499;
-pub(super) const t_P_pruneInfo_t: TypeId = 1500;
-pub(super) const t_P_cusparseSpVecDescr_t: TypeId = 1501;
-pub(super) const t_cusparseCsr2CscAlg_t: TypeId = 1502;
-pub(super) const t_cusparseAlgMode_t: TypeId = 1503;
-pub(super) const t_cusparseDenseToSparseAlg_t: TypeId = 1504;
-pub(super) const t_cusparseColorAlg_t: TypeId = 1505;
-pub(super) const t_P_cusparseColorAlg_t: TypeId = 1506;
-pub(super) const t_cusparseDiagType_t: TypeId = 1507;
-pub(super) const t_cusparseFillMode_t: TypeId = 1508;
-pub(super) const t_cusparseMatrixType_t: TypeId = 1509;
-pub(super) const t_cusparsePointerMode_t: TypeId = 1510;
-pub(super) const t_P_cusparsePointerMode_t: TypeId = 1511;
-pub(super) const t_cusparseSDDMMAlg_t: TypeId = 1512;
-pub(super) const t_cusparseSpGEAMAlg_t: TypeId = 1513;
-pub(super) const t_cusparseSpGEAMDescr_t: TypeId = 1514;
-pub(super) const t_P_cusparseSpGEAMDescr_t: TypeId = 1515;
-pub(super) const t_cusparseSpGEMMAlg_t: TypeId = 1516;
-pub(super) const t_cusparseSpGEMMDescr_t: TypeId = 1517;
-pub(super) const t_P_cusparseSpGEMMDescr_t: TypeId = 1518;
-pub(super) const t_cusparseSpMMAlg_t: TypeId = 1519;
-pub(super) const t_cusparseSpMMOpPlan_t: TypeId = 1520;
-pub(super) const t_P_cusparseSpMMOpPlan_t: TypeId = 1521;
-pub(super) const t_cusparseSpMMOpAlg_t: TypeId = 1522;
-pub(super) const t_cusparseSpMVAlg_t: TypeId = 1523;
-pub(super) const t_cusparseSpMatAttribute_t: TypeId = 1524;
-pub(super) const t_cusparseSpMatStorage_t: TypeId = 1525;
-pub(super) const t_cusparseSymmetryType_t: TypeId = 1526;
-pub(super) const t_cusparseFormat_t: TypeId = 1527;
-pub(super) const t_P_cusparseFormat_t: TypeId = 1528;
-pub(super) const t_cusparseSpSMAlg_t: TypeId = 1529;
-pub(super) const t_cusparseSpSMDescr_t: TypeId = 1530;
-pub(super) const t_P_cusparseSpSMDescr_t: TypeId = 1531;
-pub(super) const t_cusparseSpSMUpdate_t: TypeId = 1532;
-pub(super) const t_cusparseSpSVAlg_t: TypeId = 1533;
-pub(super) const t_cusparseSpSVDescr_t: TypeId = 1534;
-pub(super) const t_P_cusparseSpSVDescr_t: TypeId = 1535;
-pub(super) const t_cusparseSpSVUpdate_t: TypeId = 1536;
-pub(super) const t_cusparseSparseToDenseAlg_t: TypeId = 1537;
-pub(super) const t_A512_u8: TypeId = 1538;
-pub(super) const t_cusparseLtHandle_t: TypeId = 1539;
-pub(super) const t_PC_cusparseLtHandle_t: TypeId = 1540;
-pub(super) const t_cusparseLtHandlePointer: TypeId = 1541;
-pub(super) const t_cusparseLtMatDescriptor_t: TypeId = 1542;
-pub(super) const t_P_cusparseLtMatDescriptor_t: TypeId = 1543;
-pub(super) const t_cusparseLtMatDescriptorPointer: TypeId = 1544;
-pub(super) const t_P_cusparseLtHandle_t: TypeId = 1545;
-pub(super) const t_PC_cusparseLtMatDescriptor_t: TypeId = 1546;
-pub(super) const t_cusparseLtMatDescAttribute_t: TypeId = 1547;
-pub(super) const t_cusparseLtMatmulPlan_t: TypeId = 1548;
-pub(super) const t_PC_cusparseLtMatmulPlan_t: TypeId = 1549;
-pub(super) const t_cusparseLtMatmulPlanPointer: TypeId = 1550;
-pub(super) const t_cusparseLtMatmulAlgSelection_t: TypeId = 1551;
-pub(super) const t_PC_cusparseLtMatmulAlgSelection_t: TypeId = 1552;
-pub(super) const t_cusparseLtMatmulAlgSelectionPointer: TypeId = 1553;
-pub(super) const t_cusparseLtMatmulAlgAttribute_t: TypeId = 1554;
-pub(super) const t_cusparseLtSplitKMode_t: TypeId = 1555;
-pub(super) const t_P_cusparseLtMatmulAlgSelection_t: TypeId = 1556;
-pub(super) const t_cusparseLtMatmulDescriptor_t: TypeId = 1557;
-pub(super) const t_PC_cusparseLtMatmulDescriptor_t: TypeId = 1558;
-pub(super) const t_cusparseLtMatmulDescriptorPointer: TypeId = 1559;
-pub(super) const t_cusparseLtMatmulAlg_t: TypeId = 1560;
-pub(super) const t_cusparseLtMatmulDescAttribute_t: TypeId = 1561;
-pub(super) const t_cusparseLtMatmulMatrixScale_t: TypeId = 1562;
-pub(super) const t_P_cusparseLtMatmulDescriptor_t: TypeId = 1563;
-pub(super) const t_cusparseComputeType: TypeId = 1564;
-pub(super) const t_P_cusparseLtMatmulPlan_t: TypeId = 1565;
-pub(super) const t_cusparseLtPruneAlg_t: TypeId = 1566;
-pub(super) const t_cusparseLtSparsity_t: TypeId = 1567;
-pub(super) const t_cutensorStatus_t: TypeId = 1568;
-pub(super) const t_cutensorStatus_t_status: TypeId = 1569;
-pub(super) const t_cutensorHandle_t: TypeId = 1570;
-pub(super) const t_cutensorPlan_t: TypeId = 1571;
-pub(super) const t_P_cutensorHandle_t: TypeId = 1572;
-pub(super) const t_cutensorOperationDescriptor_t: TypeId = 1573;
-pub(super) const t_P_cutensorOperationDescriptor_t: TypeId = 1574;
-pub(super) const t_cutensorBlockSparseTensorDescriptor_t: TypeId = 1575;
-pub(super) const t_cutensorOperator_t: TypeId = 1576;
-pub(super) const t_cutensorComputeDescriptor_t: TypeId = 1577;
-pub(super) const t_P_cutensorBlockSparseTensorDescriptor_t: TypeId = 1578;
-pub(super) const t_cutensorTensorDescriptor_t: TypeId = 1579;
-pub(super) const t_P_cutensorPlan_t: TypeId = 1580;
-pub(super) const t_cutensorPlanPreference_t: TypeId = 1581;
-pub(super) const t_P_cutensorPlanPreference_t: TypeId = 1582;
-pub(super) const t_cutensorAlgo_t: TypeId = 1583;
-pub(super) const t_cutensorJitMode_t: TypeId = 1584;
-pub(super) const t_P_cutensorTensorDescriptor_t: TypeId = 1585;
-pub(super) const t_cutensorWorksizePreference_t: TypeId = 1586;
-pub(super) const t_cutensorMgHandle_t: TypeId = 1587;
-pub(super) const t_cutensorMgContractionPlan_t: TypeId = 1588;
-pub(super) const t_cutensorMgContractionFind_t: TypeId = 1589;
-pub(super) const t_cutensorMgContractionFindAttribute_t: TypeId = 1590;
-pub(super) const t_cutensorMgContractionDescriptor_t: TypeId = 1591;
-pub(super) const t_cutensorMgCopyPlan_t: TypeId = 1592;
-pub(super) const t_cutensorMgCopyDescriptor_t: TypeId = 1593;
-pub(super) const t_P_cutensorMgHandle_t: TypeId = 1594;
-pub(super) const t_P_cutensorMgContractionDescriptor_t: TypeId = 1595;
-pub(super) const t_cutensorMgTensorDescriptor_t: TypeId = 1596;
-pub(super) const t_cutensorComputeType_t_in4: TypeId = 1597;
-pub(super) const t_P_cutensorMgContractionFind_t: TypeId = 1598;
-pub(super) const t_cutensorMgAlgo_t: TypeId = 1599;
-pub(super) const t_P_cutensorMgContractionPlan_t: TypeId = 1600;
-pub(super) const t_P_cutensorMgCopyDescriptor_t: TypeId = 1601;
-pub(super) const t_P_cutensorMgCopyPlan_t: TypeId = 1602;
-pub(super) const t_P_cutensorMgTensorDescriptor_t: TypeId = 1603;
-pub(super) const t_cutensorOperationDescriptorAttribute_t: TypeId = 1604;
-pub(super) const t_cutensorPlanAttribute_t: TypeId = 1605;
-pub(super) const t_cutensorPlanPreferenceAttribute_t: TypeId = 1606;
-pub(super) const t_cutensorAutotuneMode_t: TypeId = 1607;
-pub(super) const t_cutensorCacheMode_t: TypeId = 1608;
-pub(super) const t_cutensorStatus_t_: TypeId = 1609;
-pub(super) const t_cutensorStatus_t_status_: TypeId = 1610;
-pub(super) const t_cutensorContractionDescriptorAttributes_t: TypeId = 1611;
-pub(super) const t_cutensorContractionFindAttributes_t: TypeId = 1612;
-pub(super) const t_cutensorWorksizePreference_t_: TypeId = 1613;
-pub(super) const t_cutensorOperator_t_: TypeId = 1614;
-pub(super) const t_cutensorComputeType_t_in4_: TypeId = 1615;
-pub(super) const t_cutensorAlgo_t_: TypeId = 1616;
-pub(super) const t_cutensorMgHandle_t_: TypeId = 1617;
-pub(super) const t_cutensorMgContractionPlan_t_: TypeId = 1618;
-pub(super) const t_cutensorMgContractionFind_t_: TypeId = 1619;
-pub(super) const t_cutensorMgContractionFindAttribute_t_: TypeId = 1620;
-pub(super) const t_cutensorMgContractionDescriptor_t_: TypeId = 1621;
-pub(super) const t_cutensorMgCopyPlan_t_: TypeId = 1622;
-pub(super) const t_cutensorMgCopyDescriptor_t_: TypeId = 1623;
-pub(super) const t_P_cutensorMgHandle_t_: TypeId = 1624;
-pub(super) const t_P_cutensorMgContractionDescriptor_t_: TypeId = 1625;
-pub(super) const t_cutensorMgTensorDescriptor_t_: TypeId = 1626;
-pub(super) const t_P_cutensorMgContractionFind_t_: TypeId = 1627;
-pub(super) const t_cutensorMgAlgo_t_: TypeId = 1628;
-pub(super) const t_P_cutensorMgContractionPlan_t_: TypeId = 1629;
-pub(super) const t_P_cutensorMgCopyDescriptor_t_: TypeId = 1630;
-pub(super) const t_P_cutensorMgCopyPlan_t_: TypeId = 1631;
-pub(super) const t_P_cutensorMgTensorDescriptor_t_: TypeId = 1632;
-pub(super) const t_ncclResult_t: TypeId = 1633;
-pub(super) const t_ncclResult_t_status: TypeId = 1634;
-pub(super) const t_ncclDataType_t: TypeId = 1635;
-pub(super) const t_ncclConfigExt_t: TypeId = 1636;
-pub(super) const t_P_ncclConfigExt_t: TypeId = 1637;
-pub(super) const t_ncclConfigExt_t_key: TypeId = 1638;
-pub(super) const t_ncclConfigExt_t_val: TypeId = 1639;
-pub(super) const t_ncclUndefined: TypeId = 1640;
-pub(super) const t_ncclCtaPolicy: TypeId = 1641;
-pub(super) const t_ncclCollConfig_t: TypeId = 1642;
-pub(super) const t_PC_ncclCollConfig_t: TypeId = 1643;
-pub(super) const t_ncclRedOp_t: TypeId = 1644;
-pub(super) const t_ncclRegistration: TypeId = 1645;
-pub(super) const t_P_ncclResult_t: TypeId = 1646;
-pub(super) const t_A128_char: TypeId = 1647;
-pub(super) const t_A128_u8: TypeId = 1648;
-pub(super) const t_ncclUniqueId: TypeId = 1649;
-pub(super) const t_P_ncclUniqueId: TypeId = 1650;
-pub(super) const t_PC_ncclUniqueId: TypeId = 1651;
-pub(super) const t_P_ncclComm_t: TypeId = 1652;
-pub(super) const t_ncclHostCftMode_t: TypeId = 1653;
-pub(super) const t_ncclNvlsHostMode_t: TypeId = 1654;
-pub(super) const t_ncclConfig_t: TypeId = 1655;
-pub(super) const t_P_ncclConfig_t: TypeId = 1656;
-pub(super) const t_ncclCommMemStat_t: TypeId = 1657;
-pub(super) const t_P_ncclRegistration: TypeId = 1658;
-pub(super) const t_ncclRevokeFlags_in4: TypeId = 1659;
-pub(super) const t_ncclShrinkFlags_in4: TypeId = 1660;
-pub(super) const t_ncclColor: TypeId = 1661;
-pub(super) const t_ncclSuspendFlags_in4: TypeId = 1662;
-pub(super) const t_ncclWindow_t: TypeId = 1663;
-pub(super) const t_P_ncclWindow_t: TypeId = 1664;
-pub(super) const t_ncclWindowFlags_in4: TypeId = 1665;
-pub(super) const t_ncclSimInfo_t: TypeId = 1666;
-pub(super) const t_P_ncclSimInfo_t: TypeId = 1667;
-pub(super) const t_ncclParamHandle_t: TypeId = 1668;
-pub(super) const t_P_ncclParamHandle_t: TypeId = 1669;
-pub(super) const t_P_P_PC_char: TypeId = 1670;
-pub(super) const t_P_i16: TypeId = 1671;
-pub(super) const t_P_i8: TypeId = 1672;
-pub(super) const t_P_u16: TypeId = 1673;
-pub(super) const t_P_ncclRedOp_t: TypeId = 1674;
-pub(super) const t_ncclScalarResidence_t: TypeId = 1675;
-pub(super) const t_ncclEncryptionMode_t: TypeId = 1676;
-pub(super) const t_ncclEncryptionConfig_t: TypeId = 1677;
-pub(super) const t_PC_ncclEncryptionConfig_t: TypeId = 1678;
-pub(super) const t_ncclWaitSignalDesc_t: TypeId = 1679;
-pub(super) const t_P_ncclWaitSignalDesc_t: TypeId = 1680;
-pub(super) const t_NppLibraryVersion: TypeId = 1681;
-pub(super) const t_PC_NppLibraryVersion: TypeId = 1682;
-pub(super) const t_NppStatus: TypeId = 1683;
-pub(super) const t_NppStatus_status: TypeId = 1684;
-pub(super) const t_NppStreamContext__1: TypeId = 1685;
-pub(super) const t_NppStreamContext: TypeId = 1686;
-pub(super) const t_P_NppStreamContext: TypeId = 1687;
-pub(super) const t_PC_u16: TypeId = 1688;
-pub(super) const t_NppiSize: TypeId = 1689;
-pub(super) const t_Npp16f: TypeId = 1690;
-pub(super) const t_PC_Npp16f: TypeId = 1691;
-pub(super) const t_P_Npp16f: TypeId = 1692;
-pub(super) const t_PC_i16: TypeId = 1693;
-pub(super) const t_Npp16sc: TypeId = 1694;
-pub(super) const t_PC_Npp16sc: TypeId = 1695;
-pub(super) const t_P_Npp16sc: TypeId = 1696;
-pub(super) const t_Npp32fc: TypeId = 1697;
-pub(super) const t_PC_Npp32fc: TypeId = 1698;
-pub(super) const t_P_Npp32fc: TypeId = 1699;
-pub(super) const t_Npp32sc: TypeId = 1700;
-pub(super) const t_PC_Npp32sc: TypeId = 1701;
-pub(super) const t_P_Npp32sc: TypeId = 1702;
-pub(super) const t_NppiAlphaOp: TypeId = 1703;
-pub(super) const t_PC_i8: TypeId = 1704;
-pub(super) const t_P_P_u8: TypeId = 1705;
-pub(super) const t_P_PC_u8: TypeId = 1706;
-pub(super) const t_NppiRect: TypeId = 1707;
-pub(super) const t_NppiBayerGridPosition: TypeId = 1708;
-pub(super) const t_NppiInterpolationMode: TypeId = 1709;
-pub(super) const t_NppiPoint32f: TypeId = 1710;
-pub(super) const t_NppiProfileData: TypeId = 1711;
-pub(super) const t_P_NppiProfileData: TypeId = 1712;
-pub(super) const t_P_P_i16: TypeId = 1713;
-pub(super) const t_P_PC_i16: TypeId = 1714;
-pub(super) const t_P_P_u16: TypeId = 1715;
-pub(super) const t_P_PC_u16: TypeId = 1716;
-pub(super) const t_P_P_i8: TypeId = 1717;
-pub(super) const t_P_PC_i8: TypeId = 1718;
-pub(super) const t_NppiColorTwistBatchCXR: TypeId = 1719;
-pub(super) const t_P_NppiColorTwistBatchCXR: TypeId = 1720;
-pub(super) const t_NppCmpOp: TypeId = 1721;
-pub(super) const t_NppiImageDescriptor: TypeId = 1722;
-pub(super) const t_P_NppiImageDescriptor: TypeId = 1723;
-pub(super) const t_NppiBufferDescriptor: TypeId = 1724;
-pub(super) const t_P_NppiBufferDescriptor: TypeId = 1725;
-pub(super) const t_NppiPoint: TypeId = 1726;
-pub(super) const t_NppiCompressedMarkerLabelsInfo: TypeId = 1727;
-pub(super) const t_P_NppiCompressedMarkerLabelsInfo: TypeId = 1728;
-pub(super) const t_NppiContourPixelGeometryInfo: TypeId = 1729;
-pub(super) const t_NppiContourPixelDirectionInfo: TypeId = 1730;
-pub(super) const t_P_NppiContourPixelDirectionInfo: TypeId = 1731;
-pub(super) const t_P_NppiContourPixelGeometryInfo: TypeId = 1732;
-pub(super) const t_NppiContourBlockSegment: TypeId = 1733;
-pub(super) const t_P_NppiContourBlockSegment: TypeId = 1734;
-pub(super) const t_NppiContourTotalsInfo: TypeId = 1735;
-pub(super) const t_P_NppiContourTotalsInfo: TypeId = 1736;
-pub(super) const t_P_NppiPoint32f: TypeId = 1737;
-pub(super) const t_NppiPoint64f: TypeId = 1738;
-pub(super) const t_P_NppiPoint64f: TypeId = 1739;
-pub(super) const t_NppRoundMode: TypeId = 1740;
-pub(super) const t_P_PC_i32: TypeId = 1741;
-pub(super) const t_NppiBorderType: TypeId = 1742;
-pub(super) const t_NppiDifferentialKernel: TypeId = 1743;
-pub(super) const t_NppiMaskSize: TypeId = 1744;
-pub(super) const t_NppiNorm: TypeId = 1745;
-pub(super) const t_NppPointPolar: TypeId = 1746;
-pub(super) const t_P_NppPointPolar: TypeId = 1747;
-pub(super) const t_A3_u32: TypeId = 1748;
-pub(super) const t_NppiConnectedRegion: TypeId = 1749;
-pub(super) const t_P_NppiConnectedRegion: TypeId = 1750;
-pub(super) const t_NppDataType: TypeId = 1751;
-pub(super) const t_NppiChannels: TypeId = 1752;
-pub(super) const t_P_NppiSize: TypeId = 1753;
-pub(super) const t_P_NppiRect: TypeId = 1754;
-pub(super) const t_P_NppiPoint: TypeId = 1755;
-pub(super) const t_NppiHOGConfig: TypeId = 1756;
-pub(super) const t_PC_NppiPoint: TypeId = 1757;
-pub(super) const t_PC_NppiImageDescriptor: TypeId = 1758;
-pub(super) const t_NppiAxis: TypeId = 1759;
-pub(super) const t_NppiMirrorBatchCXR: TypeId = 1760;
-pub(super) const t_P_NppiMirrorBatchCXR: TypeId = 1761;
-pub(super) const t_NppiColorSpace: TypeId = 1762;
-pub(super) const t_P_PC_Npp16f: TypeId = 1763;
-pub(super) const t_NppiResizeBatchROI_Advanced: TypeId = 1764;
-pub(super) const t_P_NppiResizeBatchROI_Advanced: TypeId = 1765;
-pub(super) const t_NppiResizeBatchCXR: TypeId = 1766;
-pub(super) const t_P_NppiResizeBatchCXR: TypeId = 1767;
-pub(super) const t_NppHintAlgorithm: TypeId = 1768;
-pub(super) const t_NppiWatershedSegmentBoundaryType: TypeId = 1769;
-pub(super) const t_P_P_Npp16f: TypeId = 1770;
-pub(super) const t_A3_f64: TypeId = 1771;
-pub(super) const t_A2_A3_f64: TypeId = 1772;
-pub(super) const t_NppiWarpAffineBatchCXR: TypeId = 1773;
-pub(super) const t_P_NppiWarpAffineBatchCXR: TypeId = 1774;
-pub(super) const t_A3_A3_f64: TypeId = 1775;
-pub(super) const t_NppiWarpPerspectiveBatchCXR: TypeId = 1776;
-pub(super) const t_P_NppiWarpPerspectiveBatchCXR: TypeId = 1777;
-pub(super) const t_P_PC_NppiImageDescriptor: TypeId = 1778;
-pub(super) const t_Npp64fc: TypeId = 1779;
-pub(super) const t_PC_Npp64fc: TypeId = 1780;
-pub(super) const t_P_Npp64fc: TypeId = 1781;
-pub(super) const t_Npp64sc: TypeId = 1782;
-pub(super) const t_PC_Npp64sc: TypeId = 1783;
-pub(super) const t_P_Npp64sc: TypeId = 1784;
-pub(super) const t_NppsZCType: TypeId = 1785;
-pub(super) const t_nvFatbinResult: TypeId = 1786;
-pub(super) const t_nvFatbinResult_status: TypeId = 1787;
-pub(super) const t_nvFatbinHandle: TypeId = 1788;
-pub(super) const t_P_nvFatbinHandle: TypeId = 1789;
-pub(super) const t_nvJitLinkResult: TypeId = 1790;
-pub(super) const t_nvJitLinkResult_status: TypeId = 1791;
-pub(super) const t_nvJitLinkHandle: TypeId = 1792;
-pub(super) const t_nvJitLinkInputType: TypeId = 1793;
-pub(super) const t_P_nvJitLinkHandle: TypeId = 1794;
-pub(super) const t_nvjpegStatus_t: TypeId = 1795;
-pub(super) const t_nvjpegStatus_t_status: TypeId = 1796;
-pub(super) const t_nvjpegHandle_t: TypeId = 1797;
-pub(super) const t_nvjpegDevAllocator_t: TypeId = 1798;
-pub(super) const t_P_nvjpegDevAllocator_t: TypeId = 1799;
-pub(super) const t_nvjpegBufferDevice_t: TypeId = 1800;
-pub(super) const t_P_nvjpegBufferDevice_t: TypeId = 1801;
-pub(super) const t_nvjpegDevAllocatorV2_t: TypeId = 1802;
-pub(super) const t_P_nvjpegDevAllocatorV2_t: TypeId = 1803;
-pub(super) const t_nvjpegPinnedAllocator_t: TypeId = 1804;
-pub(super) const t_P_nvjpegPinnedAllocator_t: TypeId = 1805;
-pub(super) const t_nvjpegBufferPinned_t: TypeId = 1806;
-pub(super) const t_P_nvjpegBufferPinned_t: TypeId = 1807;
-pub(super) const t_nvjpegPinnedAllocatorV2_t: TypeId = 1808;
-pub(super) const t_P_nvjpegPinnedAllocatorV2_t: TypeId = 1809;
-pub(super) const t_nvjpegBackend_t: TypeId = 1810;
-pub(super) const t_P_nvjpegHandle_t: TypeId = 1811;
-pub(super) const t_nvjpegFlags_in4: TypeId = 1812;
-pub(super) const t_nvjpegJpegState_t: TypeId = 1813;
-pub(super) const t_nvjpegOutputFormat_t: TypeId = 1814;
-pub(super) const t_A4_P_u8: TypeId = 1815;
-pub(super) const t_A4_u64: TypeId = 1816;
-pub(super) const t_nvjpegImage_t: TypeId = 1817;
-pub(super) const t_P_nvjpegImage_t: TypeId = 1818;
-pub(super) const t_nvjpegDecodeParams_t: TypeId = 1819;
-pub(super) const t_P_nvjpegDecodeParams_t: TypeId = 1820;
-pub(super) const t_nvjpegChromaSubsampling_t: TypeId = 1821;
-pub(super) const t_nvjpegJpegStream_t: TypeId = 1822;
-pub(super) const t_nvjpegJpegDecoder_t: TypeId = 1823;
-pub(super) const t_nvjpegExifOrientation_t: TypeId = 1824;
-pub(super) const t_nvjpegScaleFactor_t: TypeId = 1825;
-pub(super) const t_P_nvjpegJpegDecoder_t: TypeId = 1826;
-pub(super) const t_P_nvjpegJpegState_t: TypeId = 1827;
-pub(super) const t_nvjpegEncoderState_t: TypeId = 1828;
-pub(super) const t_nvjpegEncoderParams_t: TypeId = 1829;
-pub(super) const t_PC_nvjpegImage_t: TypeId = 1830;
-pub(super) const t_nvjpegInputFormat_t: TypeId = 1831;
-pub(super) const t_P_nvjpegEncoderParams_t: TypeId = 1832;
-pub(super) const t_nvjpegJpegEncoding_t: TypeId = 1833;
-pub(super) const t_P_nvjpegEncoderState_t: TypeId = 1834;
-pub(super) const t_nvjpegEncBackend_t: TypeId = 1835;
-pub(super) const t_P_nvjpegChromaSubsampling_t: TypeId = 1836;
-pub(super) const t_P_nvjpegJpegStream_t: TypeId = 1837;
-pub(super) const t_P_nvjpegExifOrientation_t: TypeId = 1838;
-pub(super) const t_P_nvjpegJpegEncoding_t: TypeId = 1839;
-pub(super) const t_nvjpeg2kStatus_t: TypeId = 1840;
-pub(super) const t_nvjpeg2kStatus_t_status: TypeId = 1841;
-pub(super) const t_nvjpeg2kBackend_t: TypeId = 1842;
-pub(super) const t_nvjpeg2kDeviceAllocator_t: TypeId = 1843;
-pub(super) const t_P_nvjpeg2kDeviceAllocator_t: TypeId = 1844;
-pub(super) const t_nvjpeg2kPinnedAllocator_t: TypeId = 1845;
-pub(super) const t_P_nvjpeg2kPinnedAllocator_t: TypeId = 1846;
-pub(super) const t_nvjpeg2kHandle_t: TypeId = 1847;
-pub(super) const t_P_nvjpeg2kHandle_t: TypeId = 1848;
-pub(super) const t_nvjpeg2kDeviceAllocatorV2_t: TypeId = 1849;
-pub(super) const t_P_nvjpeg2kDeviceAllocatorV2_t: TypeId = 1850;
-pub(super) const t_nvjpeg2kPinnedAllocatorV2_t: TypeId = 1851;
-pub(super) const t_P_nvjpeg2kPinnedAllocatorV2_t: TypeId = 1852;
-pub(super) const t_nvjpeg2kDecodeState_t: TypeId = 1853;
-pub(super) const t_nvjpeg2kStream_t: TypeId = 1854;
-pub(super) const t_nvjpeg2kImageType_t: TypeId = 1855;
-pub(super) const t_nvjpeg2kImage_t: TypeId = 1856;
-pub(super) const t_P_nvjpeg2kImage_t: TypeId = 1857;
-pub(super) const t_nvjpeg2kDecodeParams_t: TypeId = 1858;
-pub(super) const t_P_nvjpeg2kDecodeParams_t: TypeId = 1859;
-pub(super) const t_nvjpeg2kImageFormat_t: TypeId = 1860;
-pub(super) const t_P_nvjpeg2kDecodeState_t: TypeId = 1861;
-pub(super) const t_nvjpeg2kEncoder_t: TypeId = 1862;
-pub(super) const t_nvjpeg2kEncodeState_t: TypeId = 1863;
-pub(super) const t_nvjpeg2kEncodeParams_t: TypeId = 1864;
-pub(super) const t_PC_nvjpeg2kImage_t: TypeId = 1865;
-pub(super) const t_P_nvjpeg2kEncodeParams_t: TypeId = 1866;
-pub(super) const t_nvjpeg2kBitstreamType_t: TypeId = 1867;
-pub(super) const t_nvjpeg2kColorSpace_t: TypeId = 1868;
-pub(super) const t_nvjpeg2kImageComponentInfo_t: TypeId = 1869;
-pub(super) const t_P_nvjpeg2kImageComponentInfo_t: TypeId = 1870;
-pub(super) const t_nvjpeg2kProgOrder_t: TypeId = 1871;
-pub(super) const t_A33_u32: TypeId = 1872;
-pub(super) const t_nvjpeg2kEncodeConfig_t: TypeId = 1873;
-pub(super) const t_P_nvjpeg2kEncodeConfig_t: TypeId = 1874;
-pub(super) const t_nvjpeg2kNLTType_t: TypeId = 1875;
-pub(super) const t_nvjpeg2kNLTInfo_t: TypeId = 1876;
-pub(super) const t_PC_nvjpeg2kNLTInfo_t: TypeId = 1877;
-pub(super) const t_nvjpeg2kQualityType_t: TypeId = 1878;
-pub(super) const t_P_nvjpeg2kEncodeState_t: TypeId = 1879;
-pub(super) const t_P_nvjpeg2kEncoder_t: TypeId = 1880;
-pub(super) const t_P_nvjpeg2kStream_t: TypeId = 1881;
-pub(super) const t_P_nvjpeg2kColorSpace_t: TypeId = 1882;
-pub(super) const t_P_nvjpeg2kNLTInfo_t: TypeId = 1883;
-pub(super) const t_nvjpeg2kImageInfo_t: TypeId = 1884;
-pub(super) const t_P_nvjpeg2kImageInfo_t: TypeId = 1885;
-pub(super) const t_nvmlReturn_t: TypeId = 1886;
-pub(super) const t_nvmlReturn_t_status: TypeId = 1887;
-pub(super) const t_nvmlComputeInstance_t: TypeId = 1888;
-pub(super) const t_nvmlDevice_t: TypeId = 1889;
-pub(super) const t_nvmlGpuInstance_t: TypeId = 1890;
-pub(super) const t_nvmlComputeInstancePlacement_t: TypeId = 1891;
-pub(super) const t_nvmlComputeInstanceInfo_t: TypeId = 1892;
-pub(super) const t_P_nvmlComputeInstanceInfo_t: TypeId = 1893;
-pub(super) const t_nvmlEccCounterType_t: TypeId = 1894;
-pub(super) const t_nvmlValueType_t: TypeId = 1895;
-pub(super) const t_nvmlValue_t: TypeId = 1896;
-pub(super) const t_nvmlFieldId: TypeId = 1897;
-pub(super) const t_nvmlFieldValue_t: TypeId = 1898;
-pub(super) const t_P_nvmlFieldValue_t: TypeId = 1899;
-pub(super) const t_P_nvmlGpuInstance_t: TypeId = 1900;
-pub(super) const t_nvmlGpuInstancePlacement_t: TypeId = 1901;
-pub(super) const t_PC_nvmlGpuInstancePlacement_t: TypeId = 1902;
-pub(super) const t_A32_char: TypeId = 1903;
-pub(super) const t_nvmlPciInfo_t: TypeId = 1904;
-pub(super) const t_P_nvmlPciInfo_t: TypeId = 1905;
-pub(super) const t_nvmlEnableState_t: TypeId = 1906;
-pub(super) const t_nvmlRestrictedAPI_t: TypeId = 1907;
-pub(super) const t_P_nvmlEnableState_t: TypeId = 1908;
-pub(super) const t_A5_u32: TypeId = 1909;
-pub(super) const t_nvmlAccountingStats_t: TypeId = 1910;
-pub(super) const t_P_nvmlAccountingStats_t: TypeId = 1911;
-pub(super) const t_nvmlAccountingStats_v2_t: TypeId = 1912;
-pub(super) const t_P_nvmlAccountingStats_v2_t: TypeId = 1913;
-pub(super) const t_nvmlVgpuInstance_t: TypeId = 1914;
-pub(super) const t_P_nvmlVgpuInstance_t: TypeId = 1915;
-pub(super) const t_nvmlAdaptiveTgpModeInfo_v1_t: TypeId = 1916;
-pub(super) const t_P_nvmlAdaptiveTgpModeInfo_v1_t: TypeId = 1917;
-pub(super) const t_nvmlDeviceAddressingMode_t: TypeId = 1918;
-pub(super) const t_P_nvmlDeviceAddressingMode_t: TypeId = 1919;
-pub(super) const t_nvmlClockType_t: TypeId = 1920;
-pub(super) const t_nvmlDeviceArchitecture_t: TypeId = 1921;
-pub(super) const t_P_nvmlDeviceArchitecture_t: TypeId = 1922;
-pub(super) const t_nvmlDeviceAttributes_t: TypeId = 1923;
-pub(super) const t_P_nvmlDeviceAttributes_t: TypeId = 1924;
-pub(super) const t_nvmlBAR1Memory_t: TypeId = 1925;
-pub(super) const t_P_nvmlBAR1Memory_t: TypeId = 1926;
-pub(super) const t_nvmlBBXTimeData_v1_t: TypeId = 1927;
-pub(super) const t_P_nvmlBBXTimeData_v1_t: TypeId = 1928;
-pub(super) const t_nvmlEccBankRemapperHistogram_v1_t: TypeId = 1929;
-pub(super) const t_nvmlEccBankRemapperStatus_v1_t: TypeId = 1930;
-pub(super) const t_P_nvmlEccBankRemapperStatus_v1_t: TypeId = 1931;
-pub(super) const t_nvmlBrandType_t: TypeId = 1932;
-pub(super) const t_P_nvmlBrandType_t: TypeId = 1933;
-pub(super) const t_nvmlBridgeChipType_t: TypeId = 1934;
-pub(super) const t_nvmlBridgeChipInfo_t: TypeId = 1935;
-pub(super) const t_A128_nvmlBridgeChipInfo_t: TypeId = 1936;
-pub(super) const t_nvmlBridgeChipHierarchy_t: TypeId = 1937;
-pub(super) const t_P_nvmlBridgeChipHierarchy_t: TypeId = 1938;
-pub(super) const t_nvmlBusType_t: TypeId = 1939;
-pub(super) const t_P_nvmlBusType_t: TypeId = 1940;
-pub(super) const t_nvmlC2cModeInfo_v1_t: TypeId = 1941;
-pub(super) const t_P_nvmlC2cModeInfo_v1_t: TypeId = 1942;
-pub(super) const t_nvmlDeviceCapabilities_t: TypeId = 1943;
-pub(super) const t_P_nvmlDeviceCapabilities_t: TypeId = 1944;
-pub(super) const t_nvmlClkMonFaultInfo_t: TypeId = 1945;
-pub(super) const t_A32_nvmlClkMonFaultInfo_t: TypeId = 1946;
-pub(super) const t_nvmlClkMonStatus_t: TypeId = 1947;
-pub(super) const t_P_nvmlClkMonStatus_t: TypeId = 1948;
-pub(super) const t_nvmlClockId_t: TypeId = 1949;
-pub(super) const t_nvmlPstates_t: TypeId = 1950;
-pub(super) const t_nvmlClockOffset_t: TypeId = 1951;
-pub(super) const t_P_nvmlClockOffset_t: TypeId = 1952;
-pub(super) const t_nvmlComputeMode_t: TypeId = 1953;
-pub(super) const t_P_nvmlComputeMode_t: TypeId = 1954;
-pub(super) const t_nvmlProcessInfo_v1_t: TypeId = 1955;
-pub(super) const t_P_nvmlProcessInfo_v1_t: TypeId = 1956;
-pub(super) const t_nvmlProcessInfo_t: TypeId = 1957;
-pub(super) const t_P_nvmlProcessInfo_t: TypeId = 1958;
-pub(super) const t_A32_u8: TypeId = 1959;
-pub(super) const t_A8192_u8: TypeId = 1960;
-pub(super) const t_A4096_u8: TypeId = 1961;
-pub(super) const t_nvmlConfComputeGpuAttestationReport_t: TypeId = 1962;
-pub(super) const t_P_nvmlConfComputeGpuAttestationReport_t: TypeId = 1963;
-pub(super) const t_A5120_u8: TypeId = 1964;
-pub(super) const t_nvmlConfComputeGpuCertificate_t: TypeId = 1965;
-pub(super) const t_P_nvmlConfComputeGpuCertificate_t: TypeId = 1966;
-pub(super) const t_nvmlConfComputeMemSizeInfo_t: TypeId = 1967;
-pub(super) const t_P_nvmlConfComputeMemSizeInfo_t: TypeId = 1968;
-pub(super) const t_nvmlMemory_t: TypeId = 1969;
-pub(super) const t_P_nvmlMemory_t: TypeId = 1970;
-pub(super) const t_nvmlCoolerControl_t: TypeId = 1971;
-pub(super) const t_nvmlCoolerTarget_t_in4: TypeId = 1972;
-pub(super) const t_nvmlCoolerInfo_t: TypeId = 1973;
-pub(super) const t_P_nvmlCoolerInfo_t: TypeId = 1974;
-pub(super) const t_nvmlAffinityScope_t: TypeId = 1975;
-pub(super) const t_nvmlVgpuTypeId_t: TypeId = 1976;
-pub(super) const t_P_nvmlVgpuTypeId_t: TypeId = 1977;
-pub(super) const t_A2048_char: TypeId = 1978;
-pub(super) const t_nvmlDeviceCurrentClockFreqs_t: TypeId = 1979;
-pub(super) const t_P_nvmlDeviceCurrentClockFreqs_t: TypeId = 1980;
-pub(super) const t_nvmlClocksEventReasons_in4: TypeId = 1981;
-pub(super) const t_P_nvmlClocksEventReasons_in4: TypeId = 1982;
-pub(super) const t_nvmlClocksEventReasons_in8: TypeId = 1983;
-pub(super) const t_P_nvmlClocksEventReasons_in8: TypeId = 1984;
-pub(super) const t_nvmlMemoryErrorType_t: TypeId = 1985;
-pub(super) const t_nvmlEccErrorCounts_t: TypeId = 1986;
-pub(super) const t_P_nvmlEccErrorCounts_t: TypeId = 1987;
-pub(super) const t_P_nvmlDevice_t: TypeId = 1988;
-pub(super) const t_nvmlDramEncryptionInfo_t: TypeId = 1989;
-pub(super) const t_P_nvmlDramEncryptionInfo_t: TypeId = 1990;
-pub(super) const t_nvmlDriverModel_t: TypeId = 1991;
-pub(super) const t_P_nvmlDriverModel_t: TypeId = 1992;
-pub(super) const t_nvmlGpuDynamicPstatesInfo_t_utilization: TypeId = 1993;
-pub(super) const t_A8_nvmlGpuDynamicPstatesInfo_t_utilization: TypeId = 1994;
-pub(super) const t_nvmlGpuDynamicPstatesInfo_t: TypeId = 1995;
-pub(super) const t_P_nvmlGpuDynamicPstatesInfo_t: TypeId = 1996;
-pub(super) const t_nvmlEncoderType_t: TypeId = 1997;
-pub(super) const t_nvmlEncoderSessionInfo_t: TypeId = 1998;
-pub(super) const t_P_nvmlEncoderSessionInfo_t: TypeId = 1999;
-pub(super) const t_nvmlFBCSessionType_t: TypeId = 2000;
-pub(super) const t_nvmlFBCSessionInfo_t: TypeId = 2001;
-pub(super) const t_P_nvmlFBCSessionInfo_t: TypeId = 2002;
-pub(super) const t_nvmlFBCStats_t: TypeId = 2003;
-pub(super) const t_P_nvmlFBCStats_t: TypeId = 2004;
-pub(super) const t_nvmlFanControlPolicy_t: TypeId = 2005;
-pub(super) const t_P_nvmlFanControlPolicy_t: TypeId = 2006;
-pub(super) const t_nvmlFanSpeedInfo_t: TypeId = 2007;
-pub(super) const t_P_nvmlFanSpeedInfo_t: TypeId = 2008;
-pub(super) const t_nvmlFabricState: TypeId = 2009;
-pub(super) const t_nvmlFabricState_in1: TypeId = 2010;
-pub(super) const t_nvmlGpuFabricInfo_t: TypeId = 2011;
-pub(super) const t_P_nvmlGpuFabricInfo_t: TypeId = 2012;
-pub(super) const t_nvmlFabricHealthSummary: TypeId = 2013;
-pub(super) const t_nvmlFabricHealthSummary_in1: TypeId = 2014;
-pub(super) const t_nvmlGpuFabricInfoV_t: TypeId = 2015;
-pub(super) const t_P_nvmlGpuFabricInfoV_t: TypeId = 2016;
-pub(super) const t_nvmlFabricCliqueType: TypeId = 2017;
-pub(super) const t_nvmlFabricCliqueType_in1: TypeId = 2018;
-pub(super) const t_nvmlGpuFabricClique_v1_t: TypeId = 2019;
-pub(super) const t_A64_nvmlGpuFabricClique_v1_t: TypeId = 2020;
-pub(super) const t_nvmlGpuFabricInfo_v4_t: TypeId = 2021;
-pub(super) const t_P_nvmlGpuFabricInfo_v4_t: TypeId = 2022;
-pub(super) const t_P_nvmlGpuInstancePlacement_t: TypeId = 2023;
-pub(super) const t_nvmlGpuInstanceProfile: TypeId = 2024;
-pub(super) const t_nvmlGpuInstanceProfileInfo_t: TypeId = 2025;
-pub(super) const t_P_nvmlGpuInstanceProfileInfo_t: TypeId = 2026;
-pub(super) const t_A96_char: TypeId = 2027;
-pub(super) const t_nvmlGpuInstanceProfileInfo_v2_t: TypeId = 2028;
-pub(super) const t_P_nvmlGpuInstanceProfileInfo_v2_t: TypeId = 2029;
-pub(super) const t_nvmlGpuOperationMode_t: TypeId = 2030;
-pub(super) const t_P_nvmlGpuOperationMode_t: TypeId = 2031;
-pub(super) const t_nvmlGpuUptime_v1_t: TypeId = 2032;
-pub(super) const t_P_nvmlGpuUptime_v1_t: TypeId = 2033;
-pub(super) const t_nvmlGridLicenseFeatureCode_t: TypeId = 2034;
-pub(super) const t_nvmlGridLicenseExpiry_t: TypeId = 2035;
-pub(super) const t_nvmlGridLicensableFeature_t: TypeId = 2036;
-pub(super) const t_A3_nvmlGridLicensableFeature_t: TypeId = 2037;
-pub(super) const t_nvmlGridLicensableFeatures_t: TypeId = 2038;
-pub(super) const t_P_nvmlGridLicensableFeatures_t: TypeId = 2039;
-pub(super) const t_A41_char: TypeId = 2040;
-pub(super) const t_nvmlUUIDValue_t: TypeId = 2041;
-pub(super) const t_nvmlUUIDType_t: TypeId = 2042;
-pub(super) const t_nvmlUUID_t: TypeId = 2043;
-pub(super) const t_PC_nvmlUUID_t: TypeId = 2044;
-pub(super) const t_nvmlHostVgpuMode_t: TypeId = 2045;
-pub(super) const t_P_nvmlHostVgpuMode_t: TypeId = 2046;
-pub(super) const t_nvmlHostname_v1_t: TypeId = 2047;
-pub(super) const t_P_nvmlHostname_v1_t: TypeId = 2048;
-pub(super) const t_nvmlInforomObject_t: TypeId = 2049;
-pub(super) const t_nvmlMarginTemperature_t: TypeId = 2050;
-pub(super) const t_P_nvmlMarginTemperature_t: TypeId = 2051;
-pub(super) const t_nvmlMemoryLocation_t: TypeId = 2052;
-pub(super) const t_nvmlMemory_v2_t: TypeId = 2053;
-pub(super) const t_P_nvmlMemory_v2_t: TypeId = 2054;
-pub(super) const t_nvmlGetMemoryLimits_v1_t: TypeId = 2055;
-pub(super) const t_P_nvmlGetMemoryLimits_v1_t: TypeId = 2056;
-pub(super) const t_nvmlMigMode: TypeId = 2057;
-pub(super) const t_P_nvmlMigMode: TypeId = 2058;
-pub(super) const t_nvmlNvLinkCapability_t: TypeId = 2059;
-pub(super) const t_nvmlNvLinkErrorCounter_t: TypeId = 2060;
-pub(super) const t_nvmlNvlinkFirmwareVersion_t: TypeId = 2061;
-pub(super) const t_A100_nvmlNvlinkFirmwareVersion_t: TypeId = 2062;
-pub(super) const t_nvmlNvlinkFirmwareInfo_t: TypeId = 2063;
-pub(super) const t_nvmlNvLinkInfo_t: TypeId = 2064;
-pub(super) const t_P_nvmlNvLinkInfo_t: TypeId = 2065;
-pub(super) const t_nvmlNvLinkInfo_v3_t: TypeId = 2066;
-pub(super) const t_P_nvmlNvLinkInfo_v3_t: TypeId = 2067;
-pub(super) const t_nvmlIntNvLinkDeviceType_t: TypeId = 2068;
-pub(super) const t_P_nvmlIntNvLinkDeviceType_t: TypeId = 2069;
-pub(super) const t_nvmlNvlinkTelemetrySample_v1_t: TypeId = 2070;
-pub(super) const t_P_nvmlNvlinkTelemetrySample_v1_t: TypeId = 2071;
-pub(super) const t_nvmlNvlinkTelemetrySamples_v1_t: TypeId = 2072;
-pub(super) const t_P_nvmlNvlinkTelemetrySamples_v1_t: TypeId = 2073;
-pub(super) const t_nvmlNvLinkUtilizationCountUnits_t: TypeId = 2074;
-pub(super) const t_nvmlNvLinkUtilizationCountPktTypes_t_in4: TypeId = 2075;
-pub(super) const t_nvmlNvLinkUtilizationControl_t: TypeId = 2076;
-pub(super) const t_P_nvmlNvLinkUtilizationControl_t: TypeId = 2077;
-pub(super) const t_nvmlNvlinkGetBwMode_t: TypeId = 2078;
-pub(super) const t_P_nvmlNvlinkGetBwMode_t: TypeId = 2079;
-pub(super) const t_A256_u8: TypeId = 2080;
-pub(super) const t_nvmlNvlinkNvlePrivateInfo_v1_t: TypeId = 2081;
-pub(super) const t_P_nvmlNvlinkNvlePrivateInfo_v1_t: TypeId = 2082;
-pub(super) const t_A4096_u32: TypeId = 2083;
-pub(super) const t_nvmlNvlinkGetRemapTableInfo_v1_t: TypeId = 2084;
-pub(super) const t_P_nvmlNvlinkGetRemapTableInfo_v1_t: TypeId = 2085;
-pub(super) const t_A23_u8: TypeId = 2086;
-pub(super) const t_nvmlNvlinkSupportedBwModes_t: TypeId = 2087;
-pub(super) const t_P_nvmlNvlinkSupportedBwModes_t: TypeId = 2088;
-pub(super) const t_nvmlGpuP2PCapsIndex_t: TypeId = 2089;
-pub(super) const t_nvmlGpuP2PStatus_t: TypeId = 2090;
-pub(super) const t_P_nvmlGpuP2PStatus_t: TypeId = 2091;
-pub(super) const t_nvmlPciInfoExt_t: TypeId = 2092;
-pub(super) const t_P_nvmlPciInfoExt_t: TypeId = 2093;
-pub(super) const t_nvmlPcieUtilCounter_t: TypeId = 2094;
-pub(super) const t_nvmlPdi_t: TypeId = 2095;
-pub(super) const t_P_nvmlPdi_t: TypeId = 2096;
-pub(super) const t_nvmlDevicePerfModes_t: TypeId = 2097;
-pub(super) const t_P_nvmlDevicePerfModes_t: TypeId = 2098;
-pub(super) const t_P_nvmlPstates_t: TypeId = 2099;
-pub(super) const t_nvmlPlatformInfo_t: TypeId = 2100;
-pub(super) const t_P_nvmlPlatformInfo_t: TypeId = 2101;
-pub(super) const t_nvmlDevicePowerMizerModes_v1_t: TypeId = 2102;
-pub(super) const t_P_nvmlDevicePowerMizerModes_v1_t: TypeId = 2103;
-pub(super) const t_nvmlPowerSource_t: TypeId = 2104;
-pub(super) const t_P_nvmlPowerSource_t: TypeId = 2105;
-pub(super) const t_nvmlProcessUtilizationSample_t: TypeId = 2106;
-pub(super) const t_P_nvmlProcessUtilizationSample_t: TypeId = 2107;
-pub(super) const t_nvmlProcessUtilizationInfo_v1_t: TypeId = 2108;
-pub(super) const t_P_nvmlProcessUtilizationInfo_v1_t: TypeId = 2109;
-pub(super) const t_nvmlProcessesUtilizationInfo_t: TypeId = 2110;
-pub(super) const t_P_nvmlProcessesUtilizationInfo_t: TypeId = 2111;
-pub(super) const t_nvmlRemappedRowsInfo_v2_t: TypeId = 2112;
-pub(super) const t_P_nvmlRemappedRowsInfo_v2_t: TypeId = 2113;
-pub(super) const t_nvmlRepairStatus_t: TypeId = 2114;
-pub(super) const t_P_nvmlRepairStatus_t: TypeId = 2115;
-pub(super) const t_nvmlPageRetirementCause_t: TypeId = 2116;
-pub(super) const t_nvmlRowRemapperHistogramValues_t: TypeId = 2117;
-pub(super) const t_P_nvmlRowRemapperHistogramValues_t: TypeId = 2118;
-pub(super) const t_nvmlProcessDetail_v1_t: TypeId = 2119;
-pub(super) const t_P_nvmlProcessDetail_v1_t: TypeId = 2120;
-pub(super) const t_nvmlProcessDetailList_t: TypeId = 2121;
-pub(super) const t_P_nvmlProcessDetailList_t: TypeId = 2122;
-pub(super) const t_nvmlSamplingType_t: TypeId = 2123;
-pub(super) const t_P_nvmlValueType_t: TypeId = 2124;
-pub(super) const t_nvmlSample_t: TypeId = 2125;
-pub(super) const t_P_nvmlSample_t: TypeId = 2126;
-pub(super) const t_nvmlEccSramErrorStatus_t: TypeId = 2127;
-pub(super) const t_P_nvmlEccSramErrorStatus_t: TypeId = 2128;
-pub(super) const t_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t: TypeId = 2129;
-pub(super) const t_P_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t: TypeId = 2130;
-pub(super) const t_nvmlEccSramUniqueUncorrectedErrorCounts_t: TypeId = 2131;
-pub(super) const t_P_nvmlEccSramUniqueUncorrectedErrorCounts_t: TypeId = 2132;
-pub(super) const t_nvmlEventTypes_in4: TypeId = 2133;
-pub(super) const t_P_nvmlEventTypes_in4: TypeId = 2134;
-pub(super) const t_nvmlEventTypes_in8: TypeId = 2135;
-pub(super) const t_P_nvmlEventTypes_in8: TypeId = 2136;
-pub(super) const t_nvmlTemperatureSensors_t: TypeId = 2137;
-pub(super) const t_nvmlTemperatureThresholds_t: TypeId = 2138;
-pub(super) const t_nvmlTemperature_t: TypeId = 2139;
-pub(super) const t_P_nvmlTemperature_t: TypeId = 2140;
-pub(super) const t_nvmlThermalController_t: TypeId = 2141;
-pub(super) const t_nvmlThermalTarget_t: TypeId = 2142;
-pub(super) const t_nvmlGpuThermalSettings_t_sensor: TypeId = 2143;
-pub(super) const t_A3_nvmlGpuThermalSettings_t_sensor: TypeId = 2144;
-pub(super) const t_nvmlGpuThermalSettings_t: TypeId = 2145;
-pub(super) const t_P_nvmlGpuThermalSettings_t: TypeId = 2146;
-pub(super) const t_nvmlGpuTopologyLevel_t: TypeId = 2147;
-pub(super) const t_P_nvmlGpuTopologyLevel_t: TypeId = 2148;
-pub(super) const t_nvmlUnrepairableMemoryStatus_v1_t: TypeId = 2149;
-pub(super) const t_P_nvmlUnrepairableMemoryStatus_v1_t: TypeId = 2150;
-pub(super) const t_nvmlUtilization_t: TypeId = 2151;
-pub(super) const t_P_nvmlUtilization_t: TypeId = 2152;
-pub(super) const t_nvmlDeviceVgpuCapability_t: TypeId = 2153;
-pub(super) const t_nvmlVgpuHeterogeneousMode_t: TypeId = 2154;
-pub(super) const t_P_nvmlVgpuHeterogeneousMode_t: TypeId = 2155;
-pub(super) const t_nvmlVgpuInstanceUtilizationInfo_v1_t: TypeId = 2156;
-pub(super) const t_P_nvmlVgpuInstanceUtilizationInfo_v1_t: TypeId = 2157;
-pub(super) const t_nvmlVgpuInstancesUtilizationInfo_t: TypeId = 2158;
-pub(super) const t_P_nvmlVgpuInstancesUtilizationInfo_t: TypeId = 2159;
-pub(super) const t_A80_char: TypeId = 2160;
-pub(super) const t_nvmlVgpuVersion_t: TypeId = 2161;
-pub(super) const t_nvmlVgpuPgpuMetadata_t: TypeId = 2162;
-pub(super) const t_P_nvmlVgpuPgpuMetadata_t: TypeId = 2163;
-pub(super) const t_nvmlVgpuProcessUtilizationSample_t: TypeId = 2164;
-pub(super) const t_P_nvmlVgpuProcessUtilizationSample_t: TypeId = 2165;
-pub(super) const t_nvmlVgpuProcessUtilizationInfo_v1_t: TypeId = 2166;
-pub(super) const t_P_nvmlVgpuProcessUtilizationInfo_v1_t: TypeId = 2167;
-pub(super) const t_nvmlVgpuProcessesUtilizationInfo_t: TypeId = 2168;
-pub(super) const t_P_nvmlVgpuProcessesUtilizationInfo_t: TypeId = 2169;
-pub(super) const t_nvmlVgpuSchedulerCapabilities_t: TypeId = 2170;
-pub(super) const t_P_nvmlVgpuSchedulerCapabilities_t: TypeId = 2171;
-pub(super) const t_nvmlVgpuSchedulerParams_t_vgpuSchedDataWithARR: TypeId = 2172;
-pub(super) const t_nvmlVgpuSchedulerParams_t_vgpuSchedData: TypeId = 2173;
-pub(super) const t_nvmlVgpuSchedulerParams_t: TypeId = 2174;
-pub(super) const t_nvmlVgpuSchedulerLogEntry_t: TypeId = 2175;
-pub(super) const t_A200_nvmlVgpuSchedulerLogEntry_t: TypeId = 2176;
-pub(super) const t_nvmlVgpuSchedulerLog_t: TypeId = 2177;
-pub(super) const t_P_nvmlVgpuSchedulerLog_t: TypeId = 2178;
-pub(super) const t_nvmlVgpuSchedulerLogEntry_v2_t: TypeId = 2179;
-pub(super) const t_A200_nvmlVgpuSchedulerLogEntry_v2_t: TypeId = 2180;
-pub(super) const t_nvmlVgpuSchedulerLogInfo_v2_t: TypeId = 2181;
-pub(super) const t_P_nvmlVgpuSchedulerLogInfo_v2_t: TypeId = 2182;
-pub(super) const t_nvmlVgpuSchedulerGetState_t: TypeId = 2183;
-pub(super) const t_P_nvmlVgpuSchedulerGetState_t: TypeId = 2184;
-pub(super) const t_nvmlVgpuSchedulerStateInfo_v2_t: TypeId = 2185;
-pub(super) const t_P_nvmlVgpuSchedulerStateInfo_v2_t: TypeId = 2186;
-pub(super) const t_nvmlVgpuPlacementList_t: TypeId = 2187;
-pub(super) const t_P_nvmlVgpuPlacementList_t: TypeId = 2188;
-pub(super) const t_nvmlVgpuInstanceUtilizationSample_t: TypeId = 2189;
-pub(super) const t_P_nvmlVgpuInstanceUtilizationSample_t: TypeId = 2190;
-pub(super) const t_nvmlPerfPolicyType_t: TypeId = 2191;
-pub(super) const t_nvmlViolationTime_t: TypeId = 2192;
-pub(super) const t_P_nvmlViolationTime_t: TypeId = 2193;
-pub(super) const t_nvmlGpuVirtualizationMode_t: TypeId = 2194;
-pub(super) const t_P_nvmlGpuVirtualizationMode_t: TypeId = 2195;
-pub(super) const t_nvmlNvlinkLockRemapTable_v1_t: TypeId = 2196;
-pub(super) const t_P_nvmlNvlinkLockRemapTable_v1_t: TypeId = 2197;
-pub(super) const t_nvmlRailMetrics_t: TypeId = 2198;
-pub(super) const t_A2_nvmlRailMetrics_t: TypeId = 2199;
-pub(super) const t_nvmlCoreRailMetrics_t: TypeId = 2200;
-pub(super) const t_nvmlPmgrPwrTuple_t: TypeId = 2201;
-pub(super) const t_nvmlPwrModelMetricsDlppm1xPerf_t: TypeId = 2202;
-pub(super) const t_nvmlPwrModelMetricsDlppm1x_t: TypeId = 2203;
-pub(super) const t_A8_nvmlPwrModelMetricsDlppm1x_t: TypeId = 2204;
-pub(super) const t_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t: TypeId = 2205;
-pub(super) const t_A3_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t: TypeId = 2206;
-pub(super) const t_nvmlObservedMetrics_t: TypeId = 2207;
-pub(super) const t_nvmlPerfMetricsDlppc2xSample_t: TypeId = 2208;
-pub(super) const t_nvmlPwrModelMetricsSamplePfpp1x_t: TypeId = 2209;
-pub(super) const t_A32_nvmlPwrModelMetricsSamplePfpp1x_t: TypeId = 2210;
-pub(super) const t_nvmlPwrModelOperatingPointPfpp1x_t: TypeId = 2211;
-pub(super) const t_nvmlPwrModelMetricsPfpp1x_t: TypeId = 2212;
-pub(super) const t_nvmlPerfMetricsPfpp1xSample_t: TypeId = 2213;
-pub(super) const t_nvmlPerfMetricControllerSample_t_data: TypeId = 2214;
-pub(super) const t_nvmlPerfMetricControllerSample_t: TypeId = 2215;
-pub(super) const t_A4_nvmlPerfMetricControllerSample_t: TypeId = 2216;
-pub(super) const t_nvmlPerfMetricsSample_t: TypeId = 2217;
-pub(super) const t_A13_nvmlPerfMetricsSample_t: TypeId = 2218;
-pub(super) const t_nvmlPerfMetricsSamples_v1_t: TypeId = 2219;
-pub(super) const t_P_nvmlPerfMetricsSamples_v1_t: TypeId = 2220;
-pub(super) const t_nvmlPowerSmoothingProfile_t: TypeId = 2221;
-pub(super) const t_P_nvmlPowerSmoothingProfile_t: TypeId = 2222;
-pub(super) const t_nvmlPowerSmoothingState_t: TypeId = 2223;
-pub(super) const t_P_nvmlPowerSmoothingState_t: TypeId = 2224;
-pub(super) const t_nvmlPRMCounterInput_v1_t: TypeId = 2225;
-pub(super) const t_nvmlPRMCounterValue_v1_t: TypeId = 2226;
-pub(super) const t_nvmlPRMCounter_v1_t: TypeId = 2227;
-pub(super) const t_P_nvmlPRMCounter_v1_t: TypeId = 2228;
-pub(super) const t_nvmlPRMCounterList_v1_t: TypeId = 2229;
-pub(super) const t_P_nvmlPRMCounterList_v1_t: TypeId = 2230;
-pub(super) const t_A496_u8: TypeId = 2231;
-pub(super) const t_nvmlPRMTLV_v1_t__1: TypeId = 2232;
-pub(super) const t_nvmlPRMTLV_v1_t: TypeId = 2233;
-pub(super) const t_P_nvmlPRMTLV_v1_t: TypeId = 2234;
-pub(super) const t_nvmlEventSet_t: TypeId = 2235;
-pub(super) const t_nvmlDetachGpuState_t: TypeId = 2236;
-pub(super) const t_nvmlPcieLinkState_t: TypeId = 2237;
-pub(super) const t_nvmlFlags_in4: TypeId = 2238;
-pub(super) const t_PC_nvmlDramEncryptionInfo_t: TypeId = 2239;
-pub(super) const t_nvmlSetMemoryLimits_v1_t: TypeId = 2240;
-pub(super) const t_P_nvmlSetMemoryLimits_v1_t: TypeId = 2241;
-pub(super) const t_P_nvmlReturn_t: TypeId = 2242;
-pub(super) const t_nvmlNvLinkPowerThres_t: TypeId = 2243;
-pub(super) const t_P_nvmlNvLinkPowerThres_t: TypeId = 2244;
-pub(super) const t_nvmlNvlinkSetBwMode_t: TypeId = 2245;
-pub(super) const t_P_nvmlNvlinkSetBwMode_t: TypeId = 2246;
-pub(super) const t_nvmlNvlinkSetBwModeAsync_v1_t: TypeId = 2247;
-pub(super) const t_P_nvmlNvlinkSetBwModeAsync_v1_t: TypeId = 2248;
-pub(super) const t_nvmlNvlinkSetNvleReady_v1_t: TypeId = 2249;
-pub(super) const t_P_nvmlNvlinkSetNvleReady_v1_t: TypeId = 2250;
-pub(super) const t_nvmlPowerValue_v2_t: TypeId = 2251;
-pub(super) const t_P_nvmlPowerValue_v2_t: TypeId = 2252;
-pub(super) const t_nvmlRusdSettings_v1_t: TypeId = 2253;
-pub(super) const t_P_nvmlRusdSettings_v1_t: TypeId = 2254;
-pub(super) const t_PC_nvmlVgpuHeterogeneousMode_t: TypeId = 2255;
-pub(super) const t_nvmlVgpuSchedulerSetParams_t_vgpuSchedDataWithARR: TypeId = 2256;
-pub(super) const t_nvmlVgpuSchedulerSetParams_t_vgpuSchedData: TypeId = 2257;
-pub(super) const t_nvmlVgpuSchedulerSetParams_t: TypeId = 2258;
-pub(super) const t_nvmlVgpuSchedulerSetState_t: TypeId = 2259;
-pub(super) const t_P_nvmlVgpuSchedulerSetState_t: TypeId = 2260;
-pub(super) const t_nvmlVgpuSchedulerState_v2_t: TypeId = 2261;
-pub(super) const t_P_nvmlVgpuSchedulerState_v2_t: TypeId = 2262;
-pub(super) const t_nvmlNvlinkSetupNvleEncryptionKey_v1_t: TypeId = 2263;
-pub(super) const t_P_nvmlNvlinkSetupNvleEncryptionKey_v1_t: TypeId = 2264;
-pub(super) const t_A8_u32: TypeId = 2265;
-pub(super) const t_nvmlMask255_t: TypeId = 2266;
-pub(super) const t_nvmlWorkloadPowerProfileRequestedProfiles_t: TypeId = 2267;
-pub(super) const t_P_nvmlWorkloadPowerProfileRequestedProfiles_t: TypeId = 2268;
-pub(super) const t_nvmlWorkloadPowerProfileCurrentProfiles_t: TypeId = 2269;
-pub(super) const t_P_nvmlWorkloadPowerProfileCurrentProfiles_t: TypeId = 2270;
-pub(super) const t_nvmlWorkloadPowerProfileInfo_t: TypeId = 2271;
-pub(super) const t_A255_nvmlWorkloadPowerProfileInfo_t: TypeId = 2272;
-pub(super) const t_nvmlWorkloadPowerProfileProfilesInfo_t: TypeId = 2273;
-pub(super) const t_P_nvmlWorkloadPowerProfileProfilesInfo_t: TypeId = 2274;
-pub(super) const t_nvmlPowerProfileOperation_t: TypeId = 2275;
-pub(super) const t_nvmlWorkloadPowerProfileUpdateProfiles_v1_t: TypeId = 2276;
-pub(super) const t_P_nvmlWorkloadPowerProfileUpdateProfiles_v1_t: TypeId = 2277;
-pub(super) const t_P_nvmlEventSet_t: TypeId = 2278;
-pub(super) const t_nvmlEventSetGetContextCount_v1_t: TypeId = 2279;
-pub(super) const t_P_nvmlEventSetGetContextCount_v1_t: TypeId = 2280;
-pub(super) const t_nvmlEventSetGetContextData_v1_t: TypeId = 2281;
-pub(super) const t_P_nvmlEventSetGetContextData_v1_t: TypeId = 2282;
-pub(super) const t_nvmlEventSetGetContextInfo_v1_t: TypeId = 2283;
-pub(super) const t_P_nvmlEventSetGetContextInfo_v1_t: TypeId = 2284;
-pub(super) const t_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t: TypeId = 2285;
-pub(super) const t_P_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t: TypeId = 2286;
-pub(super) const t_nvmlGpuOperationalEventConfig_v1_t: TypeId = 2287;
-pub(super) const t_PC_nvmlGpuOperationalEventConfig_v1_t: TypeId = 2288;
-pub(super) const t_nvmlEventData_t: TypeId = 2289;
-pub(super) const t_P_nvmlEventData_t: TypeId = 2290;
-pub(super) const t_nvmlEventSetWait_v3_t: TypeId = 2291;
-pub(super) const t_P_nvmlEventSetWait_v3_t: TypeId = 2292;
-pub(super) const t_nvmlExcludedDeviceInfo_t: TypeId = 2293;
-pub(super) const t_P_nvmlExcludedDeviceInfo_t: TypeId = 2294;
-pub(super) const t_nvmlVgpuGuestInfoState_t: TypeId = 2295;
-pub(super) const t_A6_u32: TypeId = 2296;
-pub(super) const t_nvmlVgpuMetadata_t: TypeId = 2297;
-pub(super) const t_P_nvmlVgpuMetadata_t: TypeId = 2298;
-pub(super) const t_nvmlVgpuVmCompatibility_t_in4: TypeId = 2299;
-pub(super) const t_nvmlVgpuPgpuCompatibilityLimitCode_t_in4: TypeId = 2300;
-pub(super) const t_nvmlVgpuPgpuCompatibility_t: TypeId = 2301;
-pub(super) const t_P_nvmlVgpuPgpuCompatibility_t: TypeId = 2302;
-pub(super) const t_nvmlVgpuDriverCapability_t: TypeId = 2303;
-pub(super) const t_P_nvmlVgpuVersion_t: TypeId = 2304;
-pub(super) const t_nvmlGpmSample_t: TypeId = 2305;
-pub(super) const t_nvmlGpmMetric_t_metricInfo: TypeId = 2306;
-pub(super) const t_nvmlGpmMetric_t: TypeId = 2307;
-pub(super) const t_A477_nvmlGpmMetric_t: TypeId = 2308;
-pub(super) const t_nvmlGpmMetricsGet_t: TypeId = 2309;
-pub(super) const t_P_nvmlGpmMetricsGet_t: TypeId = 2310;
-pub(super) const t_nvmlGpmSupport_t: TypeId = 2311;
-pub(super) const t_P_nvmlGpmSupport_t: TypeId = 2312;
-pub(super) const t_P_nvmlGpmSample_t: TypeId = 2313;
-pub(super) const t_P_nvmlComputeInstance_t: TypeId = 2314;
-pub(super) const t_PC_nvmlComputeInstancePlacement_t: TypeId = 2315;
-pub(super) const t_nvmlActiveVgpuInstanceInfo_t: TypeId = 2316;
-pub(super) const t_P_nvmlActiveVgpuInstanceInfo_t: TypeId = 2317;
-pub(super) const t_P_nvmlComputeInstancePlacement_t: TypeId = 2318;
-pub(super) const t_nvmlComputeInstanceProfile: TypeId = 2319;
-pub(super) const t_nvmlComputeInstanceProfileInfo_t: TypeId = 2320;
-pub(super) const t_P_nvmlComputeInstanceProfileInfo_t: TypeId = 2321;
-pub(super) const t_nvmlComputeInstanceProfileInfo_v2_t: TypeId = 2322;
-pub(super) const t_P_nvmlComputeInstanceProfileInfo_v2_t: TypeId = 2323;
-pub(super) const t_nvmlVgpuTypeIdInfo_t: TypeId = 2324;
-pub(super) const t_P_nvmlVgpuTypeIdInfo_t: TypeId = 2325;
-pub(super) const t_nvmlGpuInstanceInfo_t: TypeId = 2326;
-pub(super) const t_P_nvmlGpuInstanceInfo_t: TypeId = 2327;
-pub(super) const t_nvmlVgpuSchedulerLogInfo_t: TypeId = 2328;
-pub(super) const t_P_nvmlVgpuSchedulerLogInfo_t: TypeId = 2329;
-pub(super) const t_nvmlVgpuSchedulerStateInfo_t: TypeId = 2330;
-pub(super) const t_P_nvmlVgpuSchedulerStateInfo_t: TypeId = 2331;
-pub(super) const t_nvmlVgpuCreatablePlacementInfo_t: TypeId = 2332;
-pub(super) const t_P_nvmlVgpuCreatablePlacementInfo_t: TypeId = 2333;
-pub(super) const t_nvmlVgpuSchedulerState_t: TypeId = 2334;
-pub(super) const t_P_nvmlVgpuSchedulerState_t: TypeId = 2335;
-pub(super) const t_nvmlInitFlags_in4: TypeId = 2336;
-pub(super) const t_nvmlSystemEventSet_t: TypeId = 2337;
-pub(super) const t_nvmlSystemEventSetCreateRequest_t: TypeId = 2338;
-pub(super) const t_P_nvmlSystemEventSetCreateRequest_t: TypeId = 2339;
-pub(super) const t_nvmlSystemEventSetFreeRequest_t: TypeId = 2340;
-pub(super) const t_P_nvmlSystemEventSetFreeRequest_t: TypeId = 2341;
-pub(super) const t_nvmlSystemEventData_v1_t: TypeId = 2342;
-pub(super) const t_P_nvmlSystemEventData_v1_t: TypeId = 2343;
-pub(super) const t_nvmlSystemEventSetWaitRequest_t: TypeId = 2344;
-pub(super) const t_P_nvmlSystemEventSetWaitRequest_t: TypeId = 2345;
-pub(super) const t_nvmlCPERCursor_v1_t: TypeId = 2346;
-pub(super) const t_nvmlGetCPER_v1_t: TypeId = 2347;
-pub(super) const t_P_nvmlGetCPER_v1_t: TypeId = 2348;
-pub(super) const t_nvmlConfComputeSystemCaps_t: TypeId = 2349;
-pub(super) const t_P_nvmlConfComputeSystemCaps_t: TypeId = 2350;
-pub(super) const t_nvmlConfComputeGetKeyRotationThresholdInfo_t: TypeId = 2351;
-pub(super) const t_P_nvmlConfComputeGetKeyRotationThresholdInfo_t: TypeId = 2352;
-pub(super) const t_nvmlSystemConfComputeSettings_t: TypeId = 2353;
-pub(super) const t_P_nvmlSystemConfComputeSettings_t: TypeId = 2354;
-pub(super) const t_nvmlSystemConfComputeSettings_v2_t: TypeId = 2355;
-pub(super) const t_P_nvmlSystemConfComputeSettings_v2_t: TypeId = 2356;
-pub(super) const t_nvmlConfComputeSystemState_t: TypeId = 2357;
-pub(super) const t_P_nvmlConfComputeSystemState_t: TypeId = 2358;
-pub(super) const t_nvmlSystemDriverBranchInfo_t: TypeId = 2359;
-pub(super) const t_P_nvmlSystemDriverBranchInfo_t: TypeId = 2360;
-pub(super) const t_nvmlHwbcEntry_t: TypeId = 2361;
-pub(super) const t_P_nvmlHwbcEntry_t: TypeId = 2362;
-pub(super) const t_nvmlSystemRegisterEventRequest_t: TypeId = 2363;
-pub(super) const t_P_nvmlSystemRegisterEventRequest_t: TypeId = 2364;
-pub(super) const t_nvmlConfComputeSetKeyRotationThresholdInfo_t: TypeId = 2365;
-pub(super) const t_P_nvmlConfComputeSetKeyRotationThresholdInfo_t: TypeId = 2366;
-pub(super) const t_nvmlUnit_t: TypeId = 2367;
-pub(super) const t_nvmlFanState_t: TypeId = 2368;
-pub(super) const t_nvmlUnitFanInfo_t: TypeId = 2369;
-pub(super) const t_A24_nvmlUnitFanInfo_t: TypeId = 2370;
-pub(super) const t_nvmlUnitFanSpeeds_t: TypeId = 2371;
-pub(super) const t_P_nvmlUnitFanSpeeds_t: TypeId = 2372;
-pub(super) const t_P_nvmlUnit_t: TypeId = 2373;
-pub(super) const t_nvmlLedColor_t: TypeId = 2374;
-pub(super) const t_nvmlLedState_t: TypeId = 2375;
-pub(super) const t_P_nvmlLedState_t: TypeId = 2376;
-pub(super) const t_nvmlPSUInfo_t: TypeId = 2377;
-pub(super) const t_P_nvmlPSUInfo_t: TypeId = 2378;
-pub(super) const t_nvmlUnitInfo_t: TypeId = 2379;
-pub(super) const t_P_nvmlUnitInfo_t: TypeId = 2380;
-pub(super) const t_nvmlVgpuLicenseExpiry_t: TypeId = 2381;
-pub(super) const t_nvmlVgpuLicenseInfo_t: TypeId = 2382;
-pub(super) const t_P_nvmlVgpuLicenseInfo_t: TypeId = 2383;
-pub(super) const t_nvmlVgpuPlacementId_t: TypeId = 2384;
-pub(super) const t_P_nvmlVgpuPlacementId_t: TypeId = 2385;
-pub(super) const t_nvmlVgpuRuntimeState_t: TypeId = 2386;
-pub(super) const t_P_nvmlVgpuRuntimeState_t: TypeId = 2387;
-pub(super) const t_nvmlVgpuVmIdType_t: TypeId = 2388;
-pub(super) const t_P_nvmlVgpuVmIdType_t: TypeId = 2389;
-pub(super) const t_nvmlVgpuTypeBar1Info_t: TypeId = 2390;
-pub(super) const t_P_nvmlVgpuTypeBar1Info_t: TypeId = 2391;
-pub(super) const t_nvmlVgpuCapability_t: TypeId = 2392;
-pub(super) const t_nvmlVgpuTypeMaxInstance_t: TypeId = 2393;
-pub(super) const t_P_nvmlVgpuTypeMaxInstance_t: TypeId = 2394;
-pub(super) const t_nvrtcResult: TypeId = 2395;
-pub(super) const t_nvrtcResult_status: TypeId = 2396;
-pub(super) const t_nvrtcProgram: TypeId = 2397;
-pub(super) const t_P_nvrtcProgram: TypeId = 2398;
-pub(super) const t_nvrtcBundledHeadersInfo: TypeId = 2399;
-pub(super) const t_P_nvrtcBundledHeadersInfo: TypeId = 2400;
-pub(super) const t_nvrtcInstallHeaders_in4: TypeId = 2401;
-pub(super) const t_nvshmem_team_t: TypeId = 2402;
-pub(super) const t_nvshmemx_thread_support_t: TypeId = 2403;
-pub(super) const t_P_nvshmemx_thread_support_t: TypeId = 2404;
-pub(super) const t_A48_char: TypeId = 2405;
-pub(super) const t_nvshmem_team_config_t: TypeId = 2406;
-pub(super) const t_P_nvshmem_team_config_t: TypeId = 2407;
-pub(super) const t_PC_nvshmem_team_config_t: TypeId = 2408;
-pub(super) const t_P_nvshmem_team_t: TypeId = 2409;
-pub(super) const t_A124_char: TypeId = 2410;
-pub(super) const t_nvshmemx_uniqueid_t: TypeId = 2411;
-pub(super) const t_P_nvshmemx_uniqueid_t: TypeId = 2412;
-pub(super) const t_nvshmemx_uniqueid_args_t: TypeId = 2413;
-pub(super) const t_A92_char: TypeId = 2414;
-pub(super) const t_nvshmemx_init_args_t: TypeId = 2415;
-pub(super) const t_nvshmemx_init_attr_t: TypeId = 2416;
-pub(super) const t_P_nvshmemx_init_attr_t: TypeId = 2417;
-pub(super) const t_nvshmemi_version_t: TypeId = 2418;
-pub(super) const t_nvshmemx_signal_op_t: TypeId = 2419;
-pub(super) const t_nvshmemx_collective_launch_attr_t: TypeId = 2420;
-pub(super) const t_PC_nvshmemx_collective_launch_attr_t: TypeId = 2421;
-pub(super) const t_flags_in4: TypeId = 2422;
-pub(super) const t_nvshmemx_cmp_type_t: TypeId = 2423;
-pub(super) const t_A60_char: TypeId = 2424;
-pub(super) const t_nvshmemx_region_attrs_t: TypeId = 2425;
-pub(super) const t_PC_nvshmemx_region_attrs_t: TypeId = 2426;
-pub(super) const t_PC_nvshmemx_uniqueid_t: TypeId = 2427;
-pub(super) const t_nvtiffStatus_t: TypeId = 2428;
-pub(super) const t_nvtiffStatus_t_status: TypeId = 2429;
-pub(super) const t_nvtiffStream_t: TypeId = 2430;
-pub(super) const t_nvtiffDecoder_t: TypeId = 2431;
-pub(super) const t_nvtiffDecodeParams_t: TypeId = 2432;
-pub(super) const t_nvtiffImage_t: TypeId = 2433;
-pub(super) const t_P_nvtiffImage_t: TypeId = 2434;
-pub(super) const t_PC_nvtiffImage_t: TypeId = 2435;
-pub(super) const t_P_nvtiffDecodeParams_t: TypeId = 2436;
-pub(super) const t_nvtiffOutputFormat_t: TypeId = 2437;
-pub(super) const t_nvtiffDecodeRegion_t: TypeId = 2438;
-pub(super) const t_PC_nvtiffDecodeRegion_t: TypeId = 2439;
-pub(super) const t_P_nvtiffDecoder_t: TypeId = 2440;
-pub(super) const t_nvtiffDeviceAllocator_t: TypeId = 2441;
-pub(super) const t_P_nvtiffDeviceAllocator_t: TypeId = 2442;
-pub(super) const t_nvtiffPinnedAllocator_t: TypeId = 2443;
-pub(super) const t_P_nvtiffPinnedAllocator_t: TypeId = 2444;
-pub(super) const t_nvtiffEncoder_t: TypeId = 2445;
-pub(super) const t_nvtiffEncodeParams_t: TypeId = 2446;
-pub(super) const t_P_nvtiffEncodeParams_t: TypeId = 2447;
-pub(super) const t_nvtiffGeoKey_t: TypeId = 2448;
-pub(super) const t_nvtiffGeoKeyDataType_t: TypeId = 2449;
-pub(super) const t_nvtiffImageGeometryType_t: TypeId = 2450;
-pub(super) const t_nvtiffImageGeometry_t: TypeId = 2451;
-pub(super) const t_PC_nvtiffImageGeometry_t: TypeId = 2452;
-pub(super) const t_nvtiffCompression_t: TypeId = 2453;
-pub(super) const t_nvtiffPhotometricInt_t: TypeId = 2454;
-pub(super) const t_nvtiffPlanarConfig_t: TypeId = 2455;
-pub(super) const t_A16_u16: TypeId = 2456;
-pub(super) const t_nvtiffSampleFormat_t: TypeId = 2457;
-pub(super) const t_A16_nvtiffSampleFormat_t: TypeId = 2458;
-pub(super) const t_nvtiffImageInfo_t: TypeId = 2459;
-pub(super) const t_PC_nvtiffImageInfo_t: TypeId = 2460;
-pub(super) const t_nvtiffJpegChromaSubsampling_t: TypeId = 2461;
-pub(super) const t_nvtiffJpegEncodeOptions_t: TypeId = 2462;
-pub(super) const t_PC_nvtiffJpegEncodeOptions_t: TypeId = 2463;
-pub(super) const t_nvtiffTagDataType_t: TypeId = 2464;
-pub(super) const t_nvtiffVariant_t: TypeId = 2465;
-pub(super) const t_P_nvtiffEncoder_t: TypeId = 2466;
-pub(super) const t_P_nvtiffGeoKeyDataType_t: TypeId = 2467;
-pub(super) const t_nvtiffStreamHeader_t: TypeId = 2468;
-pub(super) const t_P_nvtiffStreamHeader_t: TypeId = 2469;
-pub(super) const t_P_nvtiffImageGeometry_t: TypeId = 2470;
-pub(super) const t_P_nvtiffImageInfo_t: TypeId = 2471;
-pub(super) const t_P_nvtiffGeoKey_t: TypeId = 2472;
-pub(super) const t_P_nvtiffTagDataType_t: TypeId = 2473;
-pub(super) const t_P_nvtiffStream_t: TypeId = 2474;
+pub(super) const t_cudaDeviceProp_: TypeId = 669;
+pub(super) const t_P_cudaDeviceProp_: TypeId = 670;
+pub(super) const t_cudaGetDriverEntryPointFlags_in4: TypeId = 671;
+pub(super) const t_cudaGetDriverEntryPointFlags_in8: TypeId = 672;
+pub(super) const t_cudaDriverEntryPointQueryResult: TypeId = 673;
+pub(super) const t_P_cudaDriverEntryPointQueryResult: TypeId = 674;
+pub(super) const t_cudaFunction_t: TypeId = 675;
+pub(super) const t_P_cudaFunction_t: TypeId = 676;
+pub(super) const t_P_cudaResourceDesc: TypeId = 677;
+pub(super) const t_P_PC_surfaceReference: TypeId = 678;
+pub(super) const t_P_cudaResourceViewDesc: TypeId = 679;
+pub(super) const t_P_cudaTextureDesc: TypeId = 680;
+pub(super) const t_P_cudaTextureDesc_v2: TypeId = 681;
+pub(super) const t_P_PC_textureReference: TypeId = 682;
+pub(super) const t_cudaGraphNode_t: TypeId = 683;
+pub(super) const t_P_cudaGraphNode_t: TypeId = 684;
+pub(super) const t_cudaGraph_t: TypeId = 685;
+pub(super) const t_PC_cudaGraphNode_t: TypeId = 686;
+pub(super) const t_cudaGraphEdgeData: TypeId = 687;
+pub(super) const t_PC_cudaGraphEdgeData: TypeId = 688;
+pub(super) const t_P_cudaExternalSemaphore_t: TypeId = 689;
+pub(super) const t_cudaExternalSemaphoreSignalParams_params_fence: TypeId = 690;
+pub(super) const t_cudaExternalSemaphoreSignalParams_params_nvSciSync: TypeId = 691;
+pub(super) const t_cudaExternalSemaphoreSignalParams_params_keyedMutex: TypeId = 692;
+pub(super) const t_cudaExternalSemaphoreSignalParams_params: TypeId = 693;
+pub(super) const t_cudaExternalSemaphoreSignalParams: TypeId = 694;
+pub(super) const t_PC_cudaExternalSemaphoreSignalParams: TypeId = 695;
+pub(super) const t_cudaExternalSemaphoreSignalNodeParams: TypeId = 696;
+pub(super) const t_PC_cudaExternalSemaphoreSignalNodeParams: TypeId = 697;
+pub(super) const t_cudaExternalSemaphoreWaitParams_params_fence: TypeId = 698;
+pub(super) const t_cudaExternalSemaphoreWaitParams_params_nvSciSync: TypeId = 699;
+pub(super) const t_cudaExternalSemaphoreWaitParams_params_keyedMutex: TypeId = 700;
+pub(super) const t_cudaExternalSemaphoreWaitParams_params: TypeId = 701;
+pub(super) const t_cudaExternalSemaphoreWaitParams: TypeId = 702;
+pub(super) const t_PC_cudaExternalSemaphoreWaitParams: TypeId = 703;
+pub(super) const t_cudaExternalSemaphoreWaitNodeParams: TypeId = 704;
+pub(super) const t_PC_cudaExternalSemaphoreWaitNodeParams: TypeId = 705;
+pub(super) const t_cudaHostNodeParams: TypeId = 706;
+pub(super) const t_PC_cudaHostNodeParams: TypeId = 707;
+pub(super) const t_cudaKernelNodeParams: TypeId = 708;
+pub(super) const t_PC_cudaKernelNodeParams: TypeId = 709;
+pub(super) const t_cudaMemAllocationType: TypeId = 710;
+pub(super) const t_cudaMemAllocationHandleType_in4: TypeId = 711;
+pub(super) const t_cudaMemLocationType: TypeId = 712;
+pub(super) const t_cudaMemLocation__1_localized: TypeId = 713;
+pub(super) const t_cudaMemLocation__1: TypeId = 714;
+pub(super) const t_cudaMemLocation: TypeId = 715;
+pub(super) const t_cudaMemPoolProps: TypeId = 716;
+pub(super) const t_cudaMemAccessFlags: TypeId = 717;
+pub(super) const t_cudaMemAccessDesc: TypeId = 718;
+pub(super) const t_PC_cudaMemAccessDesc: TypeId = 719;
+pub(super) const t_cudaMemAllocNodeParams: TypeId = 720;
+pub(super) const t_P_cudaMemAllocNodeParams: TypeId = 721;
+pub(super) const t_cudaPos: TypeId = 722;
+pub(super) const t_cudaMemcpyKind: TypeId = 723;
+pub(super) const t_cudaMemcpy3DParms: TypeId = 724;
+pub(super) const t_PC_cudaMemcpy3DParms: TypeId = 725;
+pub(super) const t_cudaMemsetParams: TypeId = 726;
+pub(super) const t_PC_cudaMemsetParams: TypeId = 727;
+pub(super) const t_cudaGraphNodeType: TypeId = 728;
+pub(super) const t_cudaKernelNodeParamsV2__1: TypeId = 729;
+pub(super) const t_cudaKernelFunctionType: TypeId = 730;
+pub(super) const t_cudaKernelNodeParamsV2: TypeId = 731;
+pub(super) const t_cudaMemcpyNodeParams: TypeId = 732;
+pub(super) const t_cudaMemsetParamsV2: TypeId = 733;
+pub(super) const t_cudaHostNodeParamsV2: TypeId = 734;
+pub(super) const t_cudaGraphChildGraphNodeOwnership: TypeId = 735;
+pub(super) const t_cudaChildGraphNodeParams: TypeId = 736;
+pub(super) const t_cudaEventWaitNodeParams: TypeId = 737;
+pub(super) const t_cudaEventRecordNodeParams: TypeId = 738;
+pub(super) const t_cudaExternalSemaphoreSignalNodeParamsV2: TypeId = 739;
+pub(super) const t_cudaExternalSemaphoreWaitNodeParamsV2: TypeId = 740;
+pub(super) const t_cudaMemAllocNodeParamsV2: TypeId = 741;
+pub(super) const t_cudaMemFreeNodeParams: TypeId = 742;
+pub(super) const t_cudaGraphConditionalHandle: TypeId = 743;
+pub(super) const t_cudaGraphConditionalNodeType: TypeId = 744;
+pub(super) const t_P_cudaGraph_t: TypeId = 745;
+pub(super) const t_cudaConditionalNodeParams: TypeId = 746;
+pub(super) const t_cudaMemcpySrcAccessOrder: TypeId = 747;
+pub(super) const t_cudaMemcpyAttributes: TypeId = 748;
+pub(super) const t_P_cudaMemcpyAttributes: TypeId = 749;
+pub(super) const t_cudaMemcpyBatchNodeParams: TypeId = 750;
+pub(super) const t_cudaGraphNodeParams__1: TypeId = 751;
+pub(super) const t_cudaGraphNodeParams: TypeId = 752;
+pub(super) const t_P_cudaGraphNodeParams: TypeId = 753;
+pub(super) const t_P_cudaGraphConditionalHandle: TypeId = 754;
+pub(super) const t_cudaGraphConditionalHandleFlags_in4: TypeId = 755;
+pub(super) const t_cudaGraphDebugDotFlags_in4: TypeId = 756;
+pub(super) const t_cudaGraphExec_t: TypeId = 757;
+pub(super) const t_cudaGraphInstantiateFlags_in4: TypeId = 758;
+pub(super) const t_P_cudaGraphInstantiateFlags_in4: TypeId = 759;
+pub(super) const t_cudaGraphInstantiateFlags_in8: TypeId = 760;
+pub(super) const t_P_cudaGraphInstantiateFlags_in8: TypeId = 761;
+pub(super) const t_cudaGraphExecUpdateResult: TypeId = 762;
+pub(super) const t_P_cudaGraphExecUpdateResult: TypeId = 763;
+pub(super) const t_cudaGraphExecUpdateResultInfo: TypeId = 764;
+pub(super) const t_P_cudaGraphExecUpdateResultInfo: TypeId = 765;
+pub(super) const t_P_cudaExternalSemaphoreSignalNodeParams: TypeId = 766;
+pub(super) const t_P_cudaExternalSemaphoreWaitNodeParams: TypeId = 767;
+pub(super) const t_P_cudaGraphEdgeData: TypeId = 768;
+pub(super) const t_P_cudaHostNodeParams: TypeId = 769;
+pub(super) const t_P_cudaGraphExec_t: TypeId = 770;
+pub(super) const t_cudaGraphInstantiateResult: TypeId = 771;
+pub(super) const t_cudaGraphInstantiateParams: TypeId = 772;
+pub(super) const t_P_cudaGraphInstantiateParams: TypeId = 773;
+pub(super) const t_cudaKernelNodeAttrID: TypeId = 774;
+pub(super) const t_cudaLaunchAttributeID: TypeId = 775;
+pub(super) const t_cudaAccessProperty: TypeId = 776;
+pub(super) const t_cudaAccessPolicyWindow: TypeId = 777;
+pub(super) const t_cudaKernelNodeAttrValue: TypeId = 778;
+pub(super) const t_P_cudaKernelNodeAttrValue: TypeId = 779;
+pub(super) const t_cudaSynchronizationPolicy: TypeId = 780;
+pub(super) const t_cudaLaunchAttributeValue_clusterDim: TypeId = 781;
+pub(super) const t_cudaClusterSchedulingPolicy: TypeId = 782;
+pub(super) const t_cudaLaunchAttributeValue_programmaticEvent: TypeId = 783;
+pub(super) const t_cudaLaunchMemSyncDomainMap: TypeId = 784;
+pub(super) const t_cudaLaunchMemSyncDomain: TypeId = 785;
+pub(super) const t_cudaLaunchAttributeValue_launchCompletionEvent: TypeId = 786;
+pub(super) const t_cudaGraphDeviceNode_t: TypeId = 787;
+pub(super) const t_cudaLaunchAttributeValue_deviceUpdatableKernelNode: TypeId = 788;
+pub(super) const t_cudaLaunchAttributeValue_preferredClusterDim: TypeId = 789;
+pub(super) const t_cudaLaunchAttributePortableClusterMode: TypeId = 790;
+pub(super) const t_cudaLaunchAttributeValue: TypeId = 791;
+pub(super) const t_P_cudaLaunchAttributeValue: TypeId = 792;
+pub(super) const t_P_cudaKernelNodeParams: TypeId = 793;
+pub(super) const t_PC_cudaKernelNodeAttrValue: TypeId = 794;
+pub(super) const t_PC_cudaLaunchAttributeValue: TypeId = 795;
+pub(super) const t_P_cudaMemcpy3DParms: TypeId = 796;
+pub(super) const t_P_cudaMemsetParams: TypeId = 797;
+pub(super) const t_P_cudaGraphNodeType: TypeId = 798;
+pub(super) const t_cudaUserObject_t: TypeId = 799;
+pub(super) const t_cudaUserObjectRetainFlags_in4: TypeId = 800;
+pub(super) const t_cudaGraphicsRegisterFlags_in4: TypeId = 801;
+pub(super) const t_cudaGraphicsMapFlags_in4: TypeId = 802;
+pub(super) const t_cudaHostAllocFlags_in4: TypeId = 803;
+pub(super) const t_P_cudaHostAllocFlags_in4: TypeId = 804;
+pub(super) const t_cudaHostRegisterFlags_in4: TypeId = 805;
+pub(super) const t_P_cudaExternalMemory_t: TypeId = 806;
+pub(super) const t_cudaExternalMemoryHandleType: TypeId = 807;
+pub(super) const t_cudaExternalMemoryHandleDesc_handle_win32: TypeId = 808;
+pub(super) const t_cudaExternalMemoryHandleDesc_handle: TypeId = 809;
+pub(super) const t_cudaExternalMemoryHandleDesc: TypeId = 810;
+pub(super) const t_PC_cudaExternalMemoryHandleDesc: TypeId = 811;
+pub(super) const t_cudaExternalSemaphoreHandleType: TypeId = 812;
+pub(super) const t_cudaExternalSemaphoreHandleDesc_handle_win32: TypeId = 813;
+pub(super) const t_cudaExternalSemaphoreHandleDesc_handle: TypeId = 814;
+pub(super) const t_cudaExternalSemaphoreHandleDesc: TypeId = 815;
+pub(super) const t_PC_cudaExternalSemaphoreHandleDesc: TypeId = 816;
+pub(super) const t_cudaInitDeviceFlags_in4: TypeId = 817;
+pub(super) const t_cudaIpcEventHandle_t: TypeId = 818;
+pub(super) const t_P_cudaIpcEventHandle_t: TypeId = 819;
+pub(super) const t_cudaIpcMemHandle_t: TypeId = 820;
+pub(super) const t_P_cudaIpcMemHandle_t: TypeId = 821;
+pub(super) const t_cudaIpcMemFlags_in4: TypeId = 822;
+pub(super) const t_cudaLaunchParams: TypeId = 823;
+pub(super) const t_P_cudaLaunchParams: TypeId = 824;
+pub(super) const t_cudaCooperativeMultiFlags_in4: TypeId = 825;
+pub(super) const t_cudaLaunchAttribute: TypeId = 826;
+pub(super) const t_P_cudaLaunchAttribute: TypeId = 827;
+pub(super) const t_cudaLaunchConfig_t: TypeId = 828;
+pub(super) const t_PC_cudaLaunchConfig_t: TypeId = 829;
+pub(super) const t_cudaLibrary_t: TypeId = 830;
+pub(super) const t_P_cudaLibrary_t: TypeId = 831;
+pub(super) const t_cudaJitOption: TypeId = 832;
+pub(super) const t_P_cudaJitOption: TypeId = 833;
+pub(super) const t_cudaLibraryOption: TypeId = 834;
+pub(super) const t_P_cudaLibraryOption: TypeId = 835;
+pub(super) const t_cudaJit_Fallback: TypeId = 836;
+pub(super) const t_cudaJit_CacheMode: TypeId = 837;
+pub(super) const t_cudalibraryHostUniversalFunctionAndDataTable: TypeId = 838;
+pub(super) const t_P_cudalibraryHostUniversalFunctionAndDataTable: TypeId = 839;
+pub(super) const t_cudaLogsCallbackHandle: TypeId = 840;
+pub(super) const t_P_cudaLogsCallbackHandle: TypeId = 841;
+pub(super) const t_P_cudaPitchedPtr: TypeId = 842;
+pub(super) const t_cudaArrayFlags_in4: TypeId = 843;
+pub(super) const t_cudaMemAttachFlags_in4: TypeId = 844;
+pub(super) const t_cudaMemoryAdvise: TypeId = 845;
+pub(super) const t_P_cudaMemLocation: TypeId = 846;
+pub(super) const t_PC_cudaMemPoolProps: TypeId = 847;
+pub(super) const t_cudaMemPoolPtrExportData: TypeId = 848;
+pub(super) const t_P_cudaMemPoolPtrExportData: TypeId = 849;
+pub(super) const t_P_cudaMemAccessFlags: TypeId = 850;
+pub(super) const t_cudaMemPoolAttr: TypeId = 851;
+pub(super) const t_cudaMemRangeAttribute: TypeId = 852;
+pub(super) const t_P_cudaMemRangeAttribute: TypeId = 853;
+pub(super) const t_cudaMemcpy3DOperandType: TypeId = 854;
+pub(super) const t_cudaMemcpy3DOperand_op_ptr: TypeId = 855;
+pub(super) const t_cudaOffset3D: TypeId = 856;
+pub(super) const t_cudaMemcpy3DOperand_op_array: TypeId = 857;
+pub(super) const t_cudaMemcpy3DOperand_op: TypeId = 858;
+pub(super) const t_cudaMemcpy3DOperand: TypeId = 859;
+pub(super) const t_cudaMemcpy3DBatchOp: TypeId = 860;
+pub(super) const t_P_cudaMemcpy3DBatchOp: TypeId = 861;
+pub(super) const t_cudaMemcpy3DPeerParms: TypeId = 862;
+pub(super) const t_PC_cudaMemcpy3DPeerParms: TypeId = 863;
+pub(super) const t_cudaOccupancyFlags_in4: TypeId = 864;
+pub(super) const t_cudaMemoryType: TypeId = 865;
+pub(super) const t_A8_i64: TypeId = 866;
+pub(super) const t_cudaPointerAttributes__1: TypeId = 867;
+pub(super) const t_A7_i64: TypeId = 868;
+pub(super) const t_cudaPointerAttributes: TypeId = 869;
+pub(super) const t_P_cudaPointerAttributes: TypeId = 870;
+pub(super) const t_cudaOutputMode_t: TypeId = 871;
+pub(super) const t_f64: TypeId = 872;
+pub(super) const t_P_f64: TypeId = 873;
+pub(super) const t_PC_cudaExternalSemaphore_t: TypeId = 874;
+pub(super) const t_cudaExternalSemaphoreSignalParams_v1_params_fence: TypeId = 875;
+pub(super) const t_cudaExternalSemaphoreSignalParams_v1_params_nvSciSync: TypeId = 876;
+pub(super) const t_cudaExternalSemaphoreSignalParams_v1_params_keyedMutex: TypeId = 877;
+pub(super) const t_cudaExternalSemaphoreSignalParams_v1_params: TypeId = 878;
+pub(super) const t_cudaExternalSemaphoreSignalParams_v1: TypeId = 879;
+pub(super) const t_PC_cudaExternalSemaphoreSignalParams_v1: TypeId = 880;
+pub(super) const t_cudaStreamCaptureMode: TypeId = 881;
+pub(super) const t_cudaGraphRecaptureCallbackData: TypeId = 882;
+pub(super) const t_P_cudaGraphRecaptureCallbackData: TypeId = 883;
+pub(super) const t_cudaStreamAttrID: TypeId = 884;
+pub(super) const t_cudaStreamAttrValue: TypeId = 885;
+pub(super) const t_P_cudaStreamAttrValue: TypeId = 886;
+pub(super) const t_cudaStreamCaptureStatus: TypeId = 887;
+pub(super) const t_P_cudaStreamCaptureStatus: TypeId = 888;
+pub(super) const t_P_PC_cudaGraphNode_t: TypeId = 889;
+pub(super) const t_P_PC_cudaGraphEdgeData: TypeId = 890;
+pub(super) const t_P_cudaStreamFlags_in4: TypeId = 891;
+pub(super) const t_PC_cudaStreamAttrValue: TypeId = 892;
+pub(super) const t_cudaStreamUpdateCaptureDependenciesFlags_in4: TypeId = 893;
+pub(super) const t_cudaEventWaitFlags_in4: TypeId = 894;
+pub(super) const t_P_cudaStreamCaptureMode: TypeId = 895;
+pub(super) const t_P_cudaUserObject_t: TypeId = 896;
+pub(super) const t_cudaUserObjectFlags_in4: TypeId = 897;
+pub(super) const t_cudaExternalSemaphoreWaitParams_v1_params_fence: TypeId = 898;
+pub(super) const t_cudaExternalSemaphoreWaitParams_v1_params_nvSciSync: TypeId = 899;
+pub(super) const t_cudaExternalSemaphoreWaitParams_v1_params_keyedMutex: TypeId = 900;
+pub(super) const t_cudaExternalSemaphoreWaitParams_v1_params: TypeId = 901;
+pub(super) const t_cudaExternalSemaphoreWaitParams_v1: TypeId = 902;
+pub(super) const t_PC_cudaExternalSemaphoreWaitParams_v1: TypeId = 903;
+pub(super) const t_cublasStatus_t: TypeId = 904;
+pub(super) const t_cublasStatus_t_status: TypeId = 905;
+pub(super) const t_cublasHandle_t: TypeId = 906;
+pub(super) const t_cudaDataType: TypeId = 907;
+pub(super) const t_i8: TypeId = 908;
+pub(super) const t_i16: TypeId = 909;
+pub(super) const t_f16: TypeId = 910;
+pub(super) const t_bf16: TypeId = 911;
+pub(super) const t_A2_i8: TypeId = 912;
+pub(super) const t_A2_u8: TypeId = 913;
+pub(super) const t_A2_i16: TypeId = 914;
+pub(super) const t_A2_u16: TypeId = 915;
+pub(super) const t_A2_i64: TypeId = 916;
+pub(super) const t_A2_u64: TypeId = 917;
+pub(super) const t_A2_f16: TypeId = 918;
+pub(super) const t_A2_bf16: TypeId = 919;
+pub(super) const t_float2: TypeId = 920;
+pub(super) const t_double2: TypeId = 921;
+pub(super) const t_PC_float2: TypeId = 922;
+pub(super) const t_P_float2: TypeId = 923;
+pub(super) const t_cublasSideMode_t: TypeId = 924;
+pub(super) const t_cublasOperation_t: TypeId = 925;
+pub(super) const t_P_P_float2: TypeId = 926;
+pub(super) const t_P_PC_float2: TypeId = 927;
+pub(super) const t_cublasFillMode_t: TypeId = 928;
+pub(super) const t_PC_f32: TypeId = 929;
+pub(super) const t_P_cublasHandle_t: TypeId = 930;
+pub(super) const t_cublasDiagType_t: TypeId = 931;
+pub(super) const t_PC_f64: TypeId = 932;
+pub(super) const t_P_P_f64: TypeId = 933;
+pub(super) const t_P_PC_f64: TypeId = 934;
+pub(super) const t_PC_cublasOperation_t: TypeId = 935;
+pub(super) const t_PC_i64: TypeId = 936;
+pub(super) const t_PC_double2: TypeId = 937;
+pub(super) const t_cublasComputeType_t: TypeId = 938;
+pub(super) const t_cublasGemmAlgo_t: TypeId = 939;
+pub(super) const t_cublasAtomicsMode_t: TypeId = 940;
+pub(super) const t_P_cublasAtomicsMode_t: TypeId = 941;
+pub(super) const t_cudaEmulationSpecialValuesSupport: TypeId = 942;
+pub(super) const t_P_cudaEmulationSpecialValuesSupport: TypeId = 943;
+pub(super) const t_cublasEmulationStrategy_t: TypeId = 944;
+pub(super) const t_P_cublasEmulationStrategy_t: TypeId = 945;
+pub(super) const t_P_P_i32: TypeId = 946;
+pub(super) const t_cudaEmulationMantissaControl: TypeId = 947;
+pub(super) const t_P_cudaEmulationMantissaControl: TypeId = 948;
+pub(super) const t_cublasMath_t_in4: TypeId = 949;
+pub(super) const t_P_cublasMath_t_in4: TypeId = 950;
+pub(super) const t_cublasPointerMode_t: TypeId = 951;
+pub(super) const t_P_cublasPointerMode_t: TypeId = 952;
+pub(super) const t_libraryPropertyType: TypeId = 953;
+pub(super) const t_PC_f16: TypeId = 954;
+pub(super) const t_P_PC_f16: TypeId = 955;
+pub(super) const t_P_f16: TypeId = 956;
+pub(super) const t_P_P_f16: TypeId = 957;
+pub(super) const t_P_P_f32: TypeId = 958;
+pub(super) const t_P_i64: TypeId = 959;
+pub(super) const t_cublasLtHandle_t: TypeId = 960;
+pub(super) const t_P_cublasLtHandle_t: TypeId = 961;
+pub(super) const t_cublasLtEmulationDesc_t: TypeId = 962;
+pub(super) const t_P_cublasLtEmulationDesc_t: TypeId = 963;
+pub(super) const t_cublasLtEmulationDescAttributes_t: TypeId = 964;
+pub(super) const t_cublasLtMatrixLayout_t: TypeId = 965;
+pub(super) const t_P_cublasLtMatrixLayout_t: TypeId = 966;
+pub(super) const t_cublasLtMatmulDesc_t: TypeId = 967;
+pub(super) const t_cublasLtMatmulAlgo_t: TypeId = 968;
+pub(super) const t_PC_cublasLtMatmulAlgo_t: TypeId = 969;
+pub(super) const t_cublasLtMatmulAlgoCapAttributes_t: TypeId = 970;
+pub(super) const t_cublasLtReductionScheme_t_in4: TypeId = 971;
+pub(super) const t_cublasLtMatmulTile_t: TypeId = 972;
+pub(super) const t_cublasLtMatmulStages_t: TypeId = 973;
+pub(super) const t_cublasLtPointerModeMask_t_in4: TypeId = 974;
+pub(super) const t_cublasLtEpilogue_t_in4: TypeId = 975;
+pub(super) const t_A4_i32: TypeId = 976;
+pub(super) const t_cublasLtMatmulHeuristicResult_t: TypeId = 977;
+pub(super) const t_P_cublasLtMatmulHeuristicResult_t: TypeId = 978;
+pub(super) const t_cublasLtMatmulAlgoConfigAttributes_t: TypeId = 979;
+pub(super) const t_P_cublasLtMatmulAlgo_t: TypeId = 980;
+pub(super) const t_cublasLtMatmulPreference_t: TypeId = 981;
+pub(super) const t_P_cublasLtMatmulDesc_t: TypeId = 982;
+pub(super) const t_cublasLtMatmulDescAttributes_t: TypeId = 983;
+pub(super) const t_cublasLtPointerMode_t: TypeId = 984;
+pub(super) const t_cublasLtMatmulMatrixScale_t: TypeId = 985;
+pub(super) const t_P_cublasLtMatmulPreference_t: TypeId = 986;
+pub(super) const t_cublasLtMatmulPreferenceAttributes_t: TypeId = 987;
+pub(super) const t_cublasLtMatmulSearch_t: TypeId = 988;
+pub(super) const t_cublasLtMatrixLayoutAttribute_t: TypeId = 989;
+pub(super) const t_cublasLtOrder_t: TypeId = 990;
+pub(super) const t_cublasLtBatchMode_t: TypeId = 991;
+pub(super) const t_cublasLtIntegerWidth_t: TypeId = 992;
+pub(super) const t_cublasLtMatrixTransformDesc_t: TypeId = 993;
+pub(super) const t_P_cublasLtMatrixTransformDesc_t: TypeId = 994;
+pub(super) const t_cublasLtMatrixTransformDescAttributes_t: TypeId = 995;
+pub(super) const t_P_PC_f32: TypeId = 996;
+pub(super) const t_PC_bf16: TypeId = 997;
+pub(super) const t_P_PC_bf16: TypeId = 998;
+pub(super) const t_P_bf16: TypeId = 999;
+pub(super) const t_P_P_bf16: TypeId = 1000;
+pub(super) const t_PC_u8: TypeId = 1001;
+pub(super) const t_P_u8: TypeId = 1002;
+pub(super) const t_cublasXtHandle_t: TypeId = 1003;
+pub(super) const t_P_cublasXtHandle_t: TypeId = 1004;
+pub(super) const t_cublasXtPinnedMemMode_t: TypeId = 1005;
+pub(super) const t_P_cublasXtPinnedMemMode_t: TypeId = 1006;
+pub(super) const t_cublasXtBlasOp_t: TypeId = 1007;
+pub(super) const t_cublasXtOpType_t: TypeId = 1008;
+pub(super) const t_P_double2: TypeId = 1009;
+pub(super) const t_P_P_double2: TypeId = 1010;
+pub(super) const t_P_PC_double2: TypeId = 1011;
+pub(super) const t_cublasMpStatus_t: TypeId = 1012;
+pub(super) const t_cublasMpStatus_t_status: TypeId = 1013;
+pub(super) const t_cublasMpGrid_t: TypeId = 1014;
+pub(super) const t_cublasMpHandle_t: TypeId = 1015;
+pub(super) const t_P_cublasMpHandle_t: TypeId = 1016;
+pub(super) const t_cublasMpMatrixDescriptor_t: TypeId = 1017;
+pub(super) const t_ncclComm_t: TypeId = 1018;
+pub(super) const t_cublasMpEmulationStrategy_t: TypeId = 1019;
+pub(super) const t_P_cublasMpEmulationStrategy_t: TypeId = 1020;
+pub(super) const t_cublasMpGridLayout_t: TypeId = 1021;
+pub(super) const t_P_cublasMpGrid_t: TypeId = 1022;
+pub(super) const t_cublasMpMatmulDescriptor_t: TypeId = 1023;
+pub(super) const t_P_cublasMpMatmulDescriptor_t: TypeId = 1024;
+pub(super) const t_cublasMpMatmulDescriptorAttribute_t: TypeId = 1025;
+pub(super) const t_cublasMpMatmulAlgoType_t: TypeId = 1026;
+pub(super) const t_cublasMpMatmulEpilogue_t: TypeId = 1027;
+pub(super) const t_cublasMpMatmulMatrixScale_t: TypeId = 1028;
+pub(super) const t_cublasMpResultScheme_t: TypeId = 1029;
+pub(super) const t_P_cublasMpMatrixDescriptor_t: TypeId = 1030;
+pub(super) const t_cudnnStatus_t: TypeId = 1031;
+pub(super) const t_cudnnStatus_t_status: TypeId = 1032;
+pub(super) const t_cudnnHandle_t: TypeId = 1033;
+pub(super) const t_cudnnActivationDescriptor_t: TypeId = 1034;
+pub(super) const t_cudnnTensorDescriptor_t: TypeId = 1035;
+pub(super) const t_cudnnDataType_t: TypeId = 1036;
+pub(super) const t_cudnnBackendDescriptorType_t: TypeId = 1037;
+pub(super) const t_cudnnBackendDescriptor_t: TypeId = 1038;
+pub(super) const t_P_cudnnBackendDescriptor_t: TypeId = 1039;
+pub(super) const t_cudnnBackendAttributeName_t: TypeId = 1040;
+pub(super) const t_cudnnBackendAttributeType_t: TypeId = 1041;
+pub(super) const t_cudnnConvolutionMode_t: TypeId = 1042;
+pub(super) const t_cudnnBackendHeurMode_t: TypeId = 1043;
+pub(super) const t_cudnnBackendKnobType_t: TypeId = 1044;
+pub(super) const t_cudnnNanPropagation_t: TypeId = 1045;
+pub(super) const t_cudnnBackendNumericalNote_t: TypeId = 1046;
+pub(super) const t_cudnnBackendLayoutType_t: TypeId = 1047;
+pub(super) const t_cudnnPointwiseMode_t: TypeId = 1048;
+pub(super) const t_cudnnGenStatsMode_t: TypeId = 1049;
+pub(super) const t_cudnnBnFinalizeStatsMode_t: TypeId = 1050;
+pub(super) const t_cudnnReduceTensorOp_t: TypeId = 1051;
+pub(super) const t_cudnnBackendBehaviorNote_t: TypeId = 1052;
+pub(super) const t_cudnnBackendTensorReordering_t: TypeId = 1053;
+pub(super) const t_cudnnResampleMode_t: TypeId = 1054;
+pub(super) const t_cudnnPaddingMode_t: TypeId = 1055;
+pub(super) const t_cudnnSignalMode_t: TypeId = 1056;
+pub(super) const t_cudnnFraction_t: TypeId = 1057;
+pub(super) const t_cudnnBackendNormMode_t: TypeId = 1058;
+pub(super) const t_cudnnBackendNormFwdPhase_t: TypeId = 1059;
+pub(super) const t_cudnnRngDistribution_t: TypeId = 1060;
+pub(super) const t_cudnnMoeGroupedMatmulMode_t: TypeId = 1061;
+pub(super) const t_cudnnBackendReshapeMode_t: TypeId = 1062;
+pub(super) const t_cudnnBackendOperationGraphMode_t: TypeId = 1063;
+pub(super) const t_cudnnCudaGraphRetention_t: TypeId = 1064;
+pub(super) const t_cudnnBatchNormMode_t: TypeId = 1065;
+pub(super) const t_cudnnBatchNormOps_t: TypeId = 1066;
+pub(super) const t_cudnnRNNDescriptor_t: TypeId = 1067;
+pub(super) const t_cudnnCTCLossAlgo_t: TypeId = 1068;
+pub(super) const t_cudnnCTCLossDescriptor_t: TypeId = 1069;
+pub(super) const t_cudnnCausalConv1dActivation_t: TypeId = 1070;
+pub(super) const t_cudnnFilterDescriptor_t: TypeId = 1071;
+pub(super) const t_cudnnConvolutionDescriptor_t: TypeId = 1072;
+pub(super) const t_cudnnConvolutionBwdDataAlgo_t: TypeId = 1073;
+pub(super) const t_cudnnConvolutionBwdFilterAlgo_t: TypeId = 1074;
+pub(super) const t_cudnnConvolutionFwdAlgo_t: TypeId = 1075;
+pub(super) const t_cudnnAlgorithmDescriptor_t: TypeId = 1076;
+pub(super) const t_P_cudnnHandle_t: TypeId = 1077;
+pub(super) const t_P_cudnnActivationDescriptor_t: TypeId = 1078;
+pub(super) const t_P_cudnnAlgorithmDescriptor_t: TypeId = 1079;
+pub(super) const t_cudnnAlgorithmPerformance_t: TypeId = 1080;
+pub(super) const t_P_cudnnAlgorithmPerformance_t: TypeId = 1081;
+pub(super) const t_cudnnAttnDescriptor_t: TypeId = 1082;
+pub(super) const t_P_cudnnAttnDescriptor_t: TypeId = 1083;
+pub(super) const t_P_cudnnCTCLossDescriptor_t: TypeId = 1084;
+pub(super) const t_P_cudnnConvolutionDescriptor_t: TypeId = 1085;
+pub(super) const t_cudnnDropoutDescriptor_t: TypeId = 1086;
+pub(super) const t_P_cudnnDropoutDescriptor_t: TypeId = 1087;
+pub(super) const t_P_cudnnFilterDescriptor_t: TypeId = 1088;
+pub(super) const t_cudnnFusedOpsConstParamPack_t: TypeId = 1089;
+pub(super) const t_P_cudnnFusedOpsConstParamPack_t: TypeId = 1090;
+pub(super) const t_cudnnFusedOps_t: TypeId = 1091;
+pub(super) const t_cudnnFusedOpsPlan_t: TypeId = 1092;
+pub(super) const t_P_cudnnFusedOpsPlan_t: TypeId = 1093;
+pub(super) const t_cudnnFusedOpsVariantParamPack_t: TypeId = 1094;
+pub(super) const t_P_cudnnFusedOpsVariantParamPack_t: TypeId = 1095;
+pub(super) const t_cudnnLRNDescriptor_t: TypeId = 1096;
+pub(super) const t_P_cudnnLRNDescriptor_t: TypeId = 1097;
+pub(super) const t_cudnnOpTensorDescriptor_t: TypeId = 1098;
+pub(super) const t_P_cudnnOpTensorDescriptor_t: TypeId = 1099;
+pub(super) const t_cudnnPersistentRNNPlan_t: TypeId = 1100;
+pub(super) const t_P_cudnnPersistentRNNPlan_t: TypeId = 1101;
+pub(super) const t_cudnnPoolingDescriptor_t: TypeId = 1102;
+pub(super) const t_P_cudnnPoolingDescriptor_t: TypeId = 1103;
+pub(super) const t_cudnnRNNDataDescriptor_t: TypeId = 1104;
+pub(super) const t_P_cudnnRNNDataDescriptor_t: TypeId = 1105;
+pub(super) const t_P_cudnnRNNDescriptor_t: TypeId = 1106;
+pub(super) const t_cudnnReduceTensorDescriptor_t: TypeId = 1107;
+pub(super) const t_P_cudnnReduceTensorDescriptor_t: TypeId = 1108;
+pub(super) const t_cudnnSeqDataDescriptor_t: TypeId = 1109;
+pub(super) const t_P_cudnnSeqDataDescriptor_t: TypeId = 1110;
+pub(super) const t_cudnnSpatialTransformerDescriptor_t: TypeId = 1111;
+pub(super) const t_P_cudnnSpatialTransformerDescriptor_t: TypeId = 1112;
+pub(super) const t_P_cudnnTensorDescriptor_t: TypeId = 1113;
+pub(super) const t_cudnnTensorTransformDescriptor_t: TypeId = 1114;
+pub(super) const t_P_cudnnTensorTransformDescriptor_t: TypeId = 1115;
+pub(super) const t_cudnnNormMode_t: TypeId = 1116;
+pub(super) const t_cudnnDivNormMode_t: TypeId = 1117;
+pub(super) const t_cudnnDeterminism_t: TypeId = 1118;
+pub(super) const t_cudnnMathType_t: TypeId = 1119;
+pub(super) const t_cudnnConvolutionBwdDataAlgoPerf_t: TypeId = 1120;
+pub(super) const t_P_cudnnConvolutionBwdDataAlgoPerf_t: TypeId = 1121;
+pub(super) const t_cudnnConvolutionBwdFilterAlgoPerf_t: TypeId = 1122;
+pub(super) const t_P_cudnnConvolutionBwdFilterAlgoPerf_t: TypeId = 1123;
+pub(super) const t_cudnnConvolutionFwdAlgoPerf_t: TypeId = 1124;
+pub(super) const t_P_cudnnConvolutionFwdAlgoPerf_t: TypeId = 1125;
+pub(super) const t_PC_cudnnTensorDescriptor_t: TypeId = 1126;
+pub(super) const t_cudnnActivationMode_t: TypeId = 1127;
+pub(super) const t_P_cudnnActivationMode_t: TypeId = 1128;
+pub(super) const t_P_cudnnNanPropagation_t: TypeId = 1129;
+pub(super) const t_cudnnRNNAlgo_t: TypeId = 1130;
+pub(super) const t_Algorithm: TypeId = 1131;
+pub(super) const t_cudnnAlgorithm_t: TypeId = 1132;
+pub(super) const t_P_cudnnAlgorithm_t: TypeId = 1133;
+pub(super) const t_P_cudnnStatus_t: TypeId = 1134;
+pub(super) const t_cudnnAttnMode_in4: TypeId = 1135;
+pub(super) const t_P_cudnnAttnMode_in4: TypeId = 1136;
+pub(super) const t_P_cudnnDataType_t: TypeId = 1137;
+pub(super) const t_P_cudnnMathType_t: TypeId = 1138;
+pub(super) const t_cudnnLossNormalizationMode_t: TypeId = 1139;
+pub(super) const t_P_cudnnLossNormalizationMode_t: TypeId = 1140;
+pub(super) const t_cudnnCTCGradMode_t: TypeId = 1141;
+pub(super) const t_P_cudnnCTCGradMode_t: TypeId = 1142;
+pub(super) const t_cudnnCallbackMask_in4: TypeId = 1143;
+pub(super) const t_P_cudnnCallbackMask_in4: TypeId = 1144;
+pub(super) const t_P_cudnnConvolutionMode_t: TypeId = 1145;
+pub(super) const t_cudnnReorderType_t: TypeId = 1146;
+pub(super) const t_P_cudnnReorderType_t: TypeId = 1147;
+pub(super) const t_cudnnTensorFormat_t: TypeId = 1148;
+pub(super) const t_P_cudnnTensorFormat_t: TypeId = 1149;
+pub(super) const t_cudnnFusedOpsConstParamLabel_t: TypeId = 1150;
+pub(super) const t_cudnnFusedOpsVariantParamLabel_t: TypeId = 1151;
+pub(super) const t_cudnnMultiHeadAttnWeightKind_t: TypeId = 1152;
+pub(super) const t_cudnnNormOps_t: TypeId = 1153;
+pub(super) const t_cudnnNormAlgo_t: TypeId = 1154;
+pub(super) const t_cudnnOpTensorOp_t: TypeId = 1155;
+pub(super) const t_P_cudnnOpTensorOp_t: TypeId = 1156;
+pub(super) const t_cudnnPoolingMode_t: TypeId = 1157;
+pub(super) const t_P_cudnnPoolingMode_t: TypeId = 1158;
+pub(super) const t_cudnnRNNBiasMode_t: TypeId = 1159;
+pub(super) const t_P_cudnnRNNBiasMode_t: TypeId = 1160;
+pub(super) const t_cudnnRNNDataLayout_t: TypeId = 1161;
+pub(super) const t_P_cudnnRNNDataLayout_t: TypeId = 1162;
+pub(super) const t_cudnnRNNInputMode_t: TypeId = 1163;
+pub(super) const t_P_cudnnRNNInputMode_t: TypeId = 1164;
+pub(super) const t_cudnnDirectionMode_t: TypeId = 1165;
+pub(super) const t_P_cudnnDirectionMode_t: TypeId = 1166;
+pub(super) const t_cudnnRNNMode_t: TypeId = 1167;
+pub(super) const t_P_cudnnRNNMode_t: TypeId = 1168;
+pub(super) const t_P_cudnnRNNAlgo_t: TypeId = 1169;
+pub(super) const t_cudnnRNNPaddedIO_in4: TypeId = 1170;
+pub(super) const t_P_cudnnRNNPaddedIO_in4: TypeId = 1171;
+pub(super) const t_cudnnForwardMode_t: TypeId = 1172;
+pub(super) const t_P_cudnnReduceTensorOp_t: TypeId = 1173;
+pub(super) const t_cudnnReduceTensorIndices_t: TypeId = 1174;
+pub(super) const t_P_cudnnReduceTensorIndices_t: TypeId = 1175;
+pub(super) const t_cudnnIndicesType_t: TypeId = 1176;
+pub(super) const t_P_cudnnIndicesType_t: TypeId = 1177;
+pub(super) const t_cudnnSeqDataAxis_t: TypeId = 1178;
+pub(super) const t_P_cudnnSeqDataAxis_t: TypeId = 1179;
+pub(super) const t_cudnnFoldingDirection_t: TypeId = 1180;
+pub(super) const t_P_cudnnFoldingDirection_t: TypeId = 1181;
+pub(super) const t_cudnnGnnCscGraph_t: TypeId = 1182;
+pub(super) const t_PC_cudnnGnnCscGraph_t: TypeId = 1183;
+pub(super) const t_cudnnGnnAggOp_t: TypeId = 1184;
+pub(super) const t_cudnnGnnActivationOp_t: TypeId = 1185;
+pub(super) const t_cudnnGnnMhaParams_t: TypeId = 1186;
+pub(super) const t_PC_cudnnGnnMhaParams_t: TypeId = 1187;
+pub(super) const t_cudnnLRNMode_t: TypeId = 1188;
+pub(super) const t_cudnnWgradMode_t: TypeId = 1189;
+pub(super) const t_cudnnErrQueryMode_t: TypeId = 1190;
+pub(super) const t_cudnnRNNClipMode_t: TypeId = 1191;
+pub(super) const t_P_cudnnRNNClipMode_t: TypeId = 1192;
+pub(super) const t_PC_cudnnSeqDataAxis_t: TypeId = 1193;
+pub(super) const t_cudnnSamplerType_t: TypeId = 1194;
+pub(super) const t_cudnnSoftmaxAlgorithm_t: TypeId = 1195;
+pub(super) const t_cudnnSoftmaxMode_t: TypeId = 1196;
+pub(super) const t_cudssStatus_t: TypeId = 1197;
+pub(super) const t_cudssStatus_t_status: TypeId = 1198;
+pub(super) const t_cudssConfig_t: TypeId = 1199;
+pub(super) const t_P_cudssConfig_t: TypeId = 1200;
+pub(super) const t_cudssConfigParam_t: TypeId = 1201;
+pub(super) const t_cudssReorderingAlg_t: TypeId = 1202;
+pub(super) const t_cudssFactorizationAlg_t: TypeId = 1203;
+pub(super) const t_cudssSolveAlg_t: TypeId = 1204;
+pub(super) const t_cudssMatchingAlg_t: TypeId = 1205;
+pub(super) const t_cudssSolveMode_t: TypeId = 1206;
+pub(super) const t_cudssPivotType_t: TypeId = 1207;
+pub(super) const t_cudssPivotEpsilonAlg_t: TypeId = 1208;
+pub(super) const t_cudssDowncastFactorsMode_t: TypeId = 1209;
+pub(super) const t_cudssHandle_t: TypeId = 1210;
+pub(super) const t_P_cudssHandle_t: TypeId = 1211;
+pub(super) const t_cudssData_t: TypeId = 1212;
+pub(super) const t_P_cudssData_t: TypeId = 1213;
+pub(super) const t_cudssDataParam_t: TypeId = 1214;
+pub(super) const t_A16_i64: TypeId = 1215;
+pub(super) const t_A3_i64: TypeId = 1216;
+pub(super) const t_cudssPhase_t_in4: TypeId = 1217;
+pub(super) const t_cudssMatrix_t: TypeId = 1218;
+pub(super) const t_cudssDeviceMemHandler_t: TypeId = 1219;
+pub(super) const t_P_cudssDeviceMemHandler_t: TypeId = 1220;
+pub(super) const t_cudssPinnedMemHandler_t: TypeId = 1221;
+pub(super) const t_P_cudssPinnedMemHandler_t: TypeId = 1222;
+pub(super) const t_P_cudssMatrix_t: TypeId = 1223;
+pub(super) const t_cudssMatrixType_t: TypeId = 1224;
+pub(super) const t_cudssMatrixViewType_t: TypeId = 1225;
+pub(super) const t_cudssIndexBase_t: TypeId = 1226;
+pub(super) const t_cudssLayout_t: TypeId = 1227;
+pub(super) const t_P_P_P_void: TypeId = 1228;
+pub(super) const t_P_cudaDataType: TypeId = 1229;
+pub(super) const t_P_cudssMatrixType_t: TypeId = 1230;
+pub(super) const t_P_cudssMatrixViewType_t: TypeId = 1231;
+pub(super) const t_P_cudssIndexBase_t: TypeId = 1232;
+pub(super) const t_P_cudssLayout_t: TypeId = 1233;
+pub(super) const t_cudssMatrixFormat_t_in4: TypeId = 1234;
+pub(super) const t_P_cudssMatrixFormat_t_in4: TypeId = 1235;
+pub(super) const t_PC_cudssDeviceMemHandler_t: TypeId = 1236;
+pub(super) const t_PC_cudaStream_t: TypeId = 1237;
+pub(super) const t_PC_cudssPinnedMemHandler_t: TypeId = 1238;
+pub(super) const t_cudssStatus_t_: TypeId = 1239;
+pub(super) const t_cudssStatus_t_status_: TypeId = 1240;
+pub(super) const t_cudssConfig_t_: TypeId = 1241;
+pub(super) const t_P_cudssConfig_t_: TypeId = 1242;
+pub(super) const t_cudssConfigParam_t_: TypeId = 1243;
+pub(super) const t_cudssAlgType_t: TypeId = 1244;
+pub(super) const t_cudssPivotType_t_: TypeId = 1245;
+pub(super) const t_cudssHandle_t_: TypeId = 1246;
+pub(super) const t_P_cudssHandle_t_: TypeId = 1247;
+pub(super) const t_cudssData_t_: TypeId = 1248;
+pub(super) const t_P_cudssData_t_: TypeId = 1249;
+pub(super) const t_cudssDataParam_t_: TypeId = 1250;
+pub(super) const t_cudssPhase_t_in4_: TypeId = 1251;
+pub(super) const t_cudssMatrix_t_: TypeId = 1252;
+pub(super) const t_cudssDeviceMemHandler_t_: TypeId = 1253;
+pub(super) const t_P_cudssDeviceMemHandler_t_: TypeId = 1254;
+pub(super) const t_P_cudssMatrix_t_: TypeId = 1255;
+pub(super) const t_cudssMatrixType_t_: TypeId = 1256;
+pub(super) const t_cudssMatrixViewType_t_: TypeId = 1257;
+pub(super) const t_cudssIndexBase_t_: TypeId = 1258;
+pub(super) const t_cudssLayout_t_: TypeId = 1259;
+pub(super) const t_P_cudssMatrixType_t_: TypeId = 1260;
+pub(super) const t_P_cudssMatrixViewType_t_: TypeId = 1261;
+pub(super) const t_P_cudssIndexBase_t_: TypeId = 1262;
+pub(super) const t_P_cudssLayout_t_: TypeId = 1263;
+pub(super) const t_cudssMatrixFormat_t_in4_: TypeId = 1264;
+pub(super) const t_P_cudssMatrixFormat_t_in4_: TypeId = 1265;
+pub(super) const t_PC_cudssDeviceMemHandler_t_: TypeId = 1266;
+pub(super) const t_cufftResult: TypeId = 1267;
+pub(super) const t_cufftResult_status: TypeId = 1268;
+pub(super) const t_cufftHandle: TypeId = 1269;
+pub(super) const t_P_cufftHandle: TypeId = 1270;
+pub(super) const t_cufftType: TypeId = 1271;
+pub(super) const t_cufftDirection: TypeId = 1272;
+pub(super) const t_cufftProperty: TypeId = 1273;
+pub(super) const t_cufftXtCallbackType: TypeId = 1274;
+pub(super) const t_A64_i32: TypeId = 1275;
+pub(super) const t_A64_P_void: TypeId = 1276;
+pub(super) const t_A64_u64: TypeId = 1277;
+pub(super) const t_cudaXtDesc: TypeId = 1278;
+pub(super) const t_P_cudaXtDesc: TypeId = 1279;
+pub(super) const t_libFormat: TypeId = 1280;
+pub(super) const t_cudaLibXtDesc: TypeId = 1281;
+pub(super) const t_P_cudaLibXtDesc: TypeId = 1282;
+pub(super) const t_cudaLibXtDescPointer: TypeId = 1283;
+pub(super) const t_P_P_cudaLibXtDesc: TypeId = 1284;
+pub(super) const t_P_cudaLibXtDescPointer: TypeId = 1285;
+pub(super) const t_cufftXtSubFormat: TypeId = 1286;
+pub(super) const t_cufftXtCopyType: TypeId = 1287;
+pub(super) const t_cufftXtQueryType: TypeId = 1288;
+pub(super) const t_cufftXt1dFactors: TypeId = 1289;
+pub(super) const t_A3_u64: TypeId = 1290;
+pub(super) const t_cufftBox3d: TypeId = 1291;
+pub(super) const t_PC_cufftBox3d: TypeId = 1292;
+pub(super) const t_cufftXtWorkAreaPolicy: TypeId = 1293;
+pub(super) const t_fftw_plan: TypeId = 1294;
+pub(super) const t_A2_f64: TypeId = 1295;
+pub(super) const t_P_A2_f64: TypeId = 1296;
+pub(super) const t_fftwSign: TypeId = 1297;
+pub(super) const t_fftwf_iodim64: TypeId = 1298;
+pub(super) const t_PC_fftwf_iodim64: TypeId = 1299;
+pub(super) const t_fftwf_iodim: TypeId = 1300;
+pub(super) const t_PC_fftwf_iodim: TypeId = 1301;
+pub(super) const t_fftwf_plan: TypeId = 1302;
+pub(super) const t_A2_f32: TypeId = 1303;
+pub(super) const t_P_A2_f32: TypeId = 1304;
+pub(super) const t_CUfileOpError: TypeId = 1305;
+pub(super) const t_CUfileError_t: TypeId = 1306;
+pub(super) const t_CUfileBatchHandle_t: TypeId = 1307;
+pub(super) const t_CUfileStatus_t_in4: TypeId = 1308;
+pub(super) const t_CUfileIOEvents_t: TypeId = 1309;
+pub(super) const t_P_CUfileIOEvents_t: TypeId = 1310;
+pub(super) const t_P_CUfileBatchHandle_t: TypeId = 1311;
+pub(super) const t_CUfileBatchMode_t: TypeId = 1312;
+pub(super) const t_CUfileIOParams_t_u_batch: TypeId = 1313;
+pub(super) const t_CUfileIOParams_t_u: TypeId = 1314;
+pub(super) const t_CUfileHandle_t: TypeId = 1315;
+pub(super) const t_CUfileOpcode_t: TypeId = 1316;
+pub(super) const t_CUfileIOParams_t: TypeId = 1317;
+pub(super) const t_P_CUfileIOParams_t: TypeId = 1318;
+pub(super) const t_cuFileRdmaFlags_in4: TypeId = 1319;
+pub(super) const t_CUfileDriverStatusFlags_t_in4: TypeId = 1320;
+pub(super) const t_CUfileP2PFlags_t_in4: TypeId = 1321;
+pub(super) const t_P_CUfileP2PFlags_t_in4: TypeId = 1322;
+pub(super) const t_CUfileDrvProps_t_nvfs: TypeId = 1323;
+pub(super) const t_CUfileDrvProps_t: TypeId = 1324;
+pub(super) const t_P_CUfileDrvProps_t: TypeId = 1325;
+pub(super) const t_CUFileBoolConfigParameter_t: TypeId = 1326;
+pub(super) const t_P_bool1: TypeId = 1327;
+pub(super) const t_CUFileSizeTConfigParameter_t: TypeId = 1328;
+pub(super) const t_CUFileStringConfigParameter_t: TypeId = 1329;
+pub(super) const t_CUfileOpCounter_t: TypeId = 1330;
+pub(super) const t_CUfileStatsLevel1_t: TypeId = 1331;
+pub(super) const t_P_CUfileStatsLevel1_t: TypeId = 1332;
+pub(super) const t_A32_u64: TypeId = 1333;
+pub(super) const t_CUfileStatsLevel2_t: TypeId = 1334;
+pub(super) const t_P_CUfileStatsLevel2_t: TypeId = 1335;
+pub(super) const t_A16_char: TypeId = 1336;
+pub(super) const t_A16_u8: TypeId = 1337;
+pub(super) const t_CUfilePerGpuStats_t: TypeId = 1338;
+pub(super) const t_A16_CUfilePerGpuStats_t: TypeId = 1339;
+pub(super) const t_CUfileStatsLevel3_t: TypeId = 1340;
+pub(super) const t_P_CUfileStatsLevel3_t: TypeId = 1341;
+pub(super) const t_P_CUfileHandle_t: TypeId = 1342;
+pub(super) const t_CUfileFileHandleType: TypeId = 1343;
+pub(super) const t_CUfileDescr_t_handle: TypeId = 1344;
+pub(super) const t_CUfileFSOps_t: TypeId = 1345;
+pub(super) const t_PC_CUfileFSOps_t: TypeId = 1346;
+pub(super) const t_CUfileDescr_t: TypeId = 1347;
+pub(super) const t_P_CUfileDescr_t: TypeId = 1348;
+pub(super) const t_CUfileIOVec_t: TypeId = 1349;
+pub(super) const t_PC_CUfileIOVec_t: TypeId = 1350;
+pub(super) const t_cuFileStreamFlags_in4: TypeId = 1351;
+pub(super) const t_curandStatus_t: TypeId = 1352;
+pub(super) const t_curandStatus_t_status: TypeId = 1353;
+pub(super) const t_curandGenerator_t: TypeId = 1354;
+pub(super) const t_P_curandGenerator_t: TypeId = 1355;
+pub(super) const t_curandRngType_t: TypeId = 1356;
+pub(super) const t_curandDiscreteDistribution_t: TypeId = 1357;
+pub(super) const t_P_curandDiscreteDistribution_t: TypeId = 1358;
+pub(super) const t_curandMethod_t: TypeId = 1359;
+pub(super) const t_A32_u32: TypeId = 1360;
+pub(super) const t_P_A32_u32: TypeId = 1361;
+pub(super) const t_P_P_A32_u32: TypeId = 1362;
+pub(super) const t_curandDirectionVectorSet_t: TypeId = 1363;
+pub(super) const t_P_A64_u64: TypeId = 1364;
+pub(super) const t_P_P_A64_u64: TypeId = 1365;
+pub(super) const t_P_P_u32: TypeId = 1366;
+pub(super) const t_P_P_u64: TypeId = 1367;
+pub(super) const t_curandOrdering_t: TypeId = 1368;
+pub(super) const t_cusolverStatus_t: TypeId = 1369;
+pub(super) const t_cusolverStatus_t_status: TypeId = 1370;
+pub(super) const t_cusolverDnHandle_t: TypeId = 1371;
+pub(super) const t_cusolverEigMode_t: TypeId = 1372;
+pub(super) const t_gesvdjInfo_t: TypeId = 1373;
+pub(super) const t_cusolverEigRange_t: TypeId = 1374;
+pub(super) const t_syevjInfo_t: TypeId = 1375;
+pub(super) const t_cusolverEigType_t: TypeId = 1376;
+pub(super) const t_P_cusolverDnHandle_t: TypeId = 1377;
+pub(super) const t_P_gesvdjInfo_t: TypeId = 1378;
+pub(super) const t_cusolverDnParams_t: TypeId = 1379;
+pub(super) const t_P_cusolverDnParams_t: TypeId = 1380;
+pub(super) const t_P_syevjInfo_t: TypeId = 1381;
+pub(super) const t_cusolverDeterministicMode_t: TypeId = 1382;
+pub(super) const t_P_cusolverDeterministicMode_t: TypeId = 1383;
+pub(super) const t_cudaEmulationStrategy: TypeId = 1384;
+pub(super) const t_P_cudaEmulationStrategy: TypeId = 1385;
+pub(super) const t_cusolverMathMode_t: TypeId = 1386;
+pub(super) const t_P_cusolverMathMode_t: TypeId = 1387;
+pub(super) const t_cusolverDnIRSInfos_t: TypeId = 1388;
+pub(super) const t_P_cusolverDnIRSInfos_t: TypeId = 1389;
+pub(super) const t_cusolverDnIRSParams_t: TypeId = 1390;
+pub(super) const t_P_cusolverDnIRSParams_t: TypeId = 1391;
+pub(super) const t_cusolverIRSRefinement_t: TypeId = 1392;
+pub(super) const t_cusolverPrecType_t: TypeId = 1393;
+pub(super) const t_cusolverDnFunction_t: TypeId = 1394;
+pub(super) const t_cusolverAlgMode_t: TypeId = 1395;
+pub(super) const t_cusolverDirectMode_t: TypeId = 1396;
+pub(super) const t_cusolverStorevMode_t: TypeId = 1397;
+pub(super) const t_cusolverEigComp_t: TypeId = 1398;
+pub(super) const t_cusolverMgHandle_t: TypeId = 1399;
+pub(super) const t_P_cusolverMgHandle_t: TypeId = 1400;
+pub(super) const t_cudaLibMgGrid_t: TypeId = 1401;
+pub(super) const t_P_cudaLibMgGrid_t: TypeId = 1402;
+pub(super) const t_cusolverMgGridMapping_t: TypeId = 1403;
+pub(super) const t_cudaLibMgMatrixDesc_t: TypeId = 1404;
+pub(super) const t_P_cudaLibMgMatrixDesc_t: TypeId = 1405;
+pub(super) const t_cusolverRfHandle_t: TypeId = 1406;
+pub(super) const t_P_cusolverRfHandle_t: TypeId = 1407;
+pub(super) const t_cusolverRfFactorization_t: TypeId = 1408;
+pub(super) const t_P_cusolverRfFactorization_t: TypeId = 1409;
+pub(super) const t_cusolverRfTriangularSolve_t: TypeId = 1410;
+pub(super) const t_P_cusolverRfTriangularSolve_t: TypeId = 1411;
+pub(super) const t_cusolverRfMatrixFormat_t: TypeId = 1412;
+pub(super) const t_P_cusolverRfMatrixFormat_t: TypeId = 1413;
+pub(super) const t_cusolverRfUnitDiagonal_t: TypeId = 1414;
+pub(super) const t_P_cusolverRfUnitDiagonal_t: TypeId = 1415;
+pub(super) const t_cusolverRfNumericBoostReport_t: TypeId = 1416;
+pub(super) const t_P_cusolverRfNumericBoostReport_t: TypeId = 1417;
+pub(super) const t_cusolverRfResetValuesFastMode_t: TypeId = 1418;
+pub(super) const t_P_cusolverRfResetValuesFastMode_t: TypeId = 1419;
+pub(super) const t_cusolverSpHandle_t: TypeId = 1420;
+pub(super) const t_cusparseMatDescr_t: TypeId = 1421;
+pub(super) const t_csrcholInfo_t: TypeId = 1422;
+pub(super) const t_csrcholInfoHost_t: TypeId = 1423;
+pub(super) const t_csrluInfoHost_t: TypeId = 1424;
+pub(super) const t_csrqrInfo_t: TypeId = 1425;
+pub(super) const t_csrqrInfoHost_t: TypeId = 1426;
+pub(super) const t_P_cusolverSpHandle_t: TypeId = 1427;
+pub(super) const t_P_csrcholInfo_t: TypeId = 1428;
+pub(super) const t_P_csrcholInfoHost_t: TypeId = 1429;
+pub(super) const t_P_csrluInfoHost_t: TypeId = 1430;
+pub(super) const t_P_csrqrInfo_t: TypeId = 1431;
+pub(super) const t_P_csrqrInfoHost_t: TypeId = 1432;
+pub(super) const t_cusolverMpGrid_t: TypeId = 1433;
+pub(super) const t_cusolverMpHandle_t: TypeId = 1434;
+pub(super) const t_P_cusolverMpHandle_t: TypeId = 1435;
+pub(super) const t_P_cusolverMpGrid_t: TypeId = 1436;
+pub(super) const t_cusolverMpGridMapping_t: TypeId = 1437;
+pub(super) const t_cusolverMpMatrixDescriptor_t: TypeId = 1438;
+pub(super) const t_P_cusolverMpMatrixDescriptor_t: TypeId = 1439;
+pub(super) const t_cusolverMpGesvdDescriptor_t: TypeId = 1440;
+pub(super) const t_P_cusolverMpGesvdDescriptor_t: TypeId = 1441;
+pub(super) const t_cusolverMpGesvdDescriptorAttribute_t: TypeId = 1442;
+pub(super) const t_cusolverMpNewtonSchulzDescriptor_t: TypeId = 1443;
+pub(super) const t_P_cusolverMpNewtonSchulzDescriptor_t: TypeId = 1444;
+pub(super) const t_cusolverMpNewtonSchulzDescriptorAttribute_t: TypeId = 1445;
+pub(super) const t_cusolverMpPolarDescriptor_t: TypeId = 1446;
+pub(super) const t_P_cusolverMpPolarDescriptor_t: TypeId = 1447;
+pub(super) const t_cusolverMpPolarDescriptorAttribute_t: TypeId = 1448;
+pub(super) const t_cusparseStatus_t: TypeId = 1449;
+pub(super) const t_cusparseStatus_t_status: TypeId = 1450;
+pub(super) const t_cusparseHandle_t: TypeId = 1451;
+pub(super) const t_cusparseSpVecDescr_t: TypeId = 1452;
+pub(super) const t_cusparseDnVecDescr_t: TypeId = 1453;
+pub(super) const t_cusparseConstSpVecDescr_t: TypeId = 1454;
+pub(super) const t_cusparseSpMatDescr_t: TypeId = 1455;
+pub(super) const t_cusparseIndexType_t: TypeId = 1456;
+pub(super) const t_P_cusparseIndexType_t: TypeId = 1457;
+pub(super) const t_cusparseIndexBase_t: TypeId = 1458;
+pub(super) const t_P_cusparseIndexBase_t: TypeId = 1459;
+pub(super) const t_cusparseDirection_t: TypeId = 1460;
+pub(super) const t_bsric02Info_t: TypeId = 1461;
+pub(super) const t_cusparseSolvePolicy_t: TypeId = 1462;
+pub(super) const t_bsrilu02Info_t: TypeId = 1463;
+pub(super) const t_cusparseOperation_t: TypeId = 1464;
+pub(super) const t_bsrsm2Info_t: TypeId = 1465;
+pub(super) const t_bsrsv2Info_t: TypeId = 1466;
+pub(super) const t_csru2csrInfo_t: TypeId = 1467;
+pub(super) const t_cusparseColorInfo_t: TypeId = 1468;
+pub(super) const t_csrgemm2Info_t: TypeId = 1469;
+pub(super) const t_csric02Info_t: TypeId = 1470;
+pub(super) const t_csrilu02Info_t: TypeId = 1471;
+pub(super) const t_csrsm2Info_t: TypeId = 1472;
+pub(super) const t_csrsv2Info_t: TypeId = 1473;
+pub(super) const t_cusparseAction_t: TypeId = 1474;
+pub(super) const t_cusparseConstSpMatDescr_t: TypeId = 1475;
+pub(super) const t_cusparseConstDnMatDescr_t: TypeId = 1476;
+pub(super) const t_cusparseOrder_t: TypeId = 1477;
+pub(super) const t_P_cusparseOrder_t: TypeId = 1478;
+pub(super) const t_cusparseConstDnVecDescr_t: TypeId = 1479;
+pub(super) const t_cusparseDnMatDescr_t: TypeId = 1480;
+pub(super) const t_P_cusparseHandle_t: TypeId = 1481;
+pub(super) const t_P_cusparseSpMatDescr_t: TypeId = 1482;
+pub(super) const t_P_bsric02Info_t: TypeId = 1483;
+pub(super) const t_P_bsrilu02Info_t: TypeId = 1484;
+pub(super) const t_P_bsrsm2Info_t: TypeId = 1485;
+pub(super) const t_P_bsrsv2Info_t: TypeId = 1486;
+pub(super) const t_P_cusparseColorInfo_t: TypeId = 1487;
+pub(super) const t_P_cusparseConstSpMatDescr_t: TypeId = 1488;
+pub(super) const t_P_cusparseConstDnMatDescr_t: TypeId = 1489;
+pub(super) const t_P_cusparseConstDnVecDescr_t: TypeId = 1490;
+pub(super) const t_P_cusparseConstSpVecDescr_t: TypeId = 1491;
+pub(super) const t_P_csrgemm2Info_t: TypeId = 1492;
+pub(super) const t_P_csric02Info_t: TypeId = 1493;
+pub(super) const t_P_csrilu02Info_t: TypeId = 1494;
+pub(super) const t_P_csrsm2Info_t: TypeId = 1495;
+pub(super) const t_P_csrsv2Info_t: TypeId = 1496;
+pub(super) const t_P_csru2csrInfo_t: TypeId = 1497;
+pub(super) const t_P_cusparseDnMatDescr_t: TypeId = 1498;
+pub(super) const t_P_cusparseDnVecDescr_t: TypeId = 1499;
+pub(super) const t_P_cusparseMatDescr_t: TypeId = 1500;
+pub(super) const t_pruneInfo_t: TypeId = 1501;
+pub(super) const t_P_pruneInfo_t: TypeId = 1502;
+pub(super) const t_P_cusparseSpVecDescr_t: TypeId = 1503;
+pub(super) const t_cusparseCsr2CscAlg_t: TypeId = 1504;
+pub(super) const t_cusparseAlgMode_t: TypeId = 1505;
+pub(super) const t_cusparseDenseToSparseAlg_t: TypeId = 1506;
+pub(super) const t_cusparseColorAlg_t: TypeId = 1507;
+pub(super) const t_P_cusparseColorAlg_t: TypeId = 1508;
+pub(super) const t_cusparseDiagType_t: TypeId = 1509;
+pub(super) const t_cusparseFillMode_t: TypeId = 1510;
+pub(super) const t_cusparseMatrixType_t: TypeId = 1511;
+pub(super) const t_cusparsePointerMode_t: TypeId = 1512;
+pub(super) const t_P_cusparsePointerMode_t: TypeId = 1513;
+pub(super) const t_cusparseSDDMMAlg_t: TypeId = 1514;
+pub(super) const t_cusparseSpGEAMAlg_t: TypeId = 1515;
+pub(super) const t_cusparseSpGEAMDescr_t: TypeId = 1516;
+pub(super) const t_P_cusparseSpGEAMDescr_t: TypeId = 1517;
+pub(super) const t_cusparseSpGEMMAlg_t: TypeId = 1518;
+pub(super) const t_cusparseSpGEMMDescr_t: TypeId = 1519;
+pub(super) const t_P_cusparseSpGEMMDescr_t: TypeId = 1520;
+pub(super) const t_cusparseSpMMAlg_t: TypeId = 1521;
+pub(super) const t_cusparseSpMMOpPlan_t: TypeId = 1522;
+pub(super) const t_P_cusparseSpMMOpPlan_t: TypeId = 1523;
+pub(super) const t_cusparseSpMMOpAlg_t: TypeId = 1524;
+pub(super) const t_cusparseSpMVAlg_t: TypeId = 1525;
+pub(super) const t_cusparseSpMatAttribute_t: TypeId = 1526;
+pub(super) const t_cusparseSpMatStorage_t: TypeId = 1527;
+pub(super) const t_cusparseSymmetryType_t: TypeId = 1528;
+pub(super) const t_cusparseFormat_t: TypeId = 1529;
+pub(super) const t_P_cusparseFormat_t: TypeId = 1530;
+pub(super) const t_cusparseSpSMAlg_t: TypeId = 1531;
+pub(super) const t_cusparseSpSMDescr_t: TypeId = 1532;
+pub(super) const t_P_cusparseSpSMDescr_t: TypeId = 1533;
+pub(super) const t_cusparseSpSMUpdate_t: TypeId = 1534;
+pub(super) const t_cusparseSpSVAlg_t: TypeId = 1535;
+pub(super) const t_cusparseSpSVDescr_t: TypeId = 1536;
+pub(super) const t_P_cusparseSpSVDescr_t: TypeId = 1537;
+pub(super) const t_cusparseSpSVUpdate_t: TypeId = 1538;
+pub(super) const t_cusparseSparseToDenseAlg_t: TypeId = 1539;
+pub(super) const t_A512_u8: TypeId = 1540;
+pub(super) const t_cusparseLtHandle_t: TypeId = 1541;
+pub(super) const t_PC_cusparseLtHandle_t: TypeId = 1542;
+pub(super) const t_cusparseLtHandlePointer: TypeId = 1543;
+pub(super) const t_cusparseLtMatDescriptor_t: TypeId = 1544;
+pub(super) const t_P_cusparseLtMatDescriptor_t: TypeId = 1545;
+pub(super) const t_cusparseLtMatDescriptorPointer: TypeId = 1546;
+pub(super) const t_P_cusparseLtHandle_t: TypeId = 1547;
+pub(super) const t_PC_cusparseLtMatDescriptor_t: TypeId = 1548;
+pub(super) const t_cusparseLtMatDescAttribute_t: TypeId = 1549;
+pub(super) const t_cusparseLtMatmulPlan_t: TypeId = 1550;
+pub(super) const t_PC_cusparseLtMatmulPlan_t: TypeId = 1551;
+pub(super) const t_cusparseLtMatmulPlanPointer: TypeId = 1552;
+pub(super) const t_cusparseLtMatmulAlgSelection_t: TypeId = 1553;
+pub(super) const t_PC_cusparseLtMatmulAlgSelection_t: TypeId = 1554;
+pub(super) const t_cusparseLtMatmulAlgSelectionPointer: TypeId = 1555;
+pub(super) const t_cusparseLtMatmulAlgAttribute_t: TypeId = 1556;
+pub(super) const t_cusparseLtSplitKMode_t: TypeId = 1557;
+pub(super) const t_P_cusparseLtMatmulAlgSelection_t: TypeId = 1558;
+pub(super) const t_cusparseLtMatmulDescriptor_t: TypeId = 1559;
+pub(super) const t_PC_cusparseLtMatmulDescriptor_t: TypeId = 1560;
+pub(super) const t_cusparseLtMatmulDescriptorPointer: TypeId = 1561;
+pub(super) const t_cusparseLtMatmulAlg_t: TypeId = 1562;
+pub(super) const t_cusparseLtMatmulDescAttribute_t: TypeId = 1563;
+pub(super) const t_cusparseLtMatmulMatrixScale_t: TypeId = 1564;
+pub(super) const t_P_cusparseLtMatmulDescriptor_t: TypeId = 1565;
+pub(super) const t_cusparseComputeType: TypeId = 1566;
+pub(super) const t_P_cusparseLtMatmulPlan_t: TypeId = 1567;
+pub(super) const t_cusparseLtPruneAlg_t: TypeId = 1568;
+pub(super) const t_cusparseLtSparsity_t: TypeId = 1569;
+pub(super) const t_cutensorStatus_t: TypeId = 1570;
+pub(super) const t_cutensorStatus_t_status: TypeId = 1571;
+pub(super) const t_cutensorHandle_t: TypeId = 1572;
+pub(super) const t_cutensorPlan_t: TypeId = 1573;
+pub(super) const t_P_cutensorHandle_t: TypeId = 1574;
+pub(super) const t_cutensorOperationDescriptor_t: TypeId = 1575;
+pub(super) const t_P_cutensorOperationDescriptor_t: TypeId = 1576;
+pub(super) const t_cutensorBlockSparseTensorDescriptor_t: TypeId = 1577;
+pub(super) const t_cutensorOperator_t: TypeId = 1578;
+pub(super) const t_cutensorComputeDescriptor_t: TypeId = 1579;
+pub(super) const t_P_cutensorBlockSparseTensorDescriptor_t: TypeId = 1580;
+pub(super) const t_cutensorTensorDescriptor_t: TypeId = 1581;
+pub(super) const t_P_cutensorPlan_t: TypeId = 1582;
+pub(super) const t_cutensorPlanPreference_t: TypeId = 1583;
+pub(super) const t_P_cutensorPlanPreference_t: TypeId = 1584;
+pub(super) const t_cutensorAlgo_t: TypeId = 1585;
+pub(super) const t_cutensorJitMode_t: TypeId = 1586;
+pub(super) const t_P_cutensorTensorDescriptor_t: TypeId = 1587;
+pub(super) const t_cutensorWorksizePreference_t: TypeId = 1588;
+pub(super) const t_cutensorMgHandle_t: TypeId = 1589;
+pub(super) const t_cutensorMgContractionPlan_t: TypeId = 1590;
+pub(super) const t_cutensorMgContractionFind_t: TypeId = 1591;
+pub(super) const t_cutensorMgContractionFindAttribute_t: TypeId = 1592;
+pub(super) const t_cutensorMgContractionDescriptor_t: TypeId = 1593;
+pub(super) const t_cutensorMgCopyPlan_t: TypeId = 1594;
+pub(super) const t_cutensorMgCopyDescriptor_t: TypeId = 1595;
+pub(super) const t_P_cutensorMgHandle_t: TypeId = 1596;
+pub(super) const t_P_cutensorMgContractionDescriptor_t: TypeId = 1597;
+pub(super) const t_cutensorMgTensorDescriptor_t: TypeId = 1598;
+pub(super) const t_cutensorComputeType_t_in4: TypeId = 1599;
+pub(super) const t_P_cutensorMgContractionFind_t: TypeId = 1600;
+pub(super) const t_cutensorMgAlgo_t: TypeId = 1601;
+pub(super) const t_P_cutensorMgContractionPlan_t: TypeId = 1602;
+pub(super) const t_P_cutensorMgCopyDescriptor_t: TypeId = 1603;
+pub(super) const t_P_cutensorMgCopyPlan_t: TypeId = 1604;
+pub(super) const t_P_cutensorMgTensorDescriptor_t: TypeId = 1605;
+pub(super) const t_cutensorOperationDescriptorAttribute_t: TypeId = 1606;
+pub(super) const t_cutensorPlanAttribute_t: TypeId = 1607;
+pub(super) const t_cutensorPlanPreferenceAttribute_t: TypeId = 1608;
+pub(super) const t_cutensorAutotuneMode_t: TypeId = 1609;
+pub(super) const t_cutensorCacheMode_t: TypeId = 1610;
+pub(super) const t_cutensorStatus_t_: TypeId = 1611;
+pub(super) const t_cutensorStatus_t_status_: TypeId = 1612;
+pub(super) const t_cutensorContractionDescriptorAttributes_t: TypeId = 1613;
+pub(super) const t_cutensorContractionFindAttributes_t: TypeId = 1614;
+pub(super) const t_cutensorWorksizePreference_t_: TypeId = 1615;
+pub(super) const t_cutensorOperator_t_: TypeId = 1616;
+pub(super) const t_cutensorComputeType_t_in4_: TypeId = 1617;
+pub(super) const t_cutensorAlgo_t_: TypeId = 1618;
+pub(super) const t_cutensorMgHandle_t_: TypeId = 1619;
+pub(super) const t_cutensorMgContractionPlan_t_: TypeId = 1620;
+pub(super) const t_cutensorMgContractionFind_t_: TypeId = 1621;
+pub(super) const t_cutensorMgContractionFindAttribute_t_: TypeId = 1622;
+pub(super) const t_cutensorMgContractionDescriptor_t_: TypeId = 1623;
+pub(super) const t_cutensorMgCopyPlan_t_: TypeId = 1624;
+pub(super) const t_cutensorMgCopyDescriptor_t_: TypeId = 1625;
+pub(super) const t_P_cutensorMgHandle_t_: TypeId = 1626;
+pub(super) const t_P_cutensorMgContractionDescriptor_t_: TypeId = 1627;
+pub(super) const t_cutensorMgTensorDescriptor_t_: TypeId = 1628;
+pub(super) const t_P_cutensorMgContractionFind_t_: TypeId = 1629;
+pub(super) const t_cutensorMgAlgo_t_: TypeId = 1630;
+pub(super) const t_P_cutensorMgContractionPlan_t_: TypeId = 1631;
+pub(super) const t_P_cutensorMgCopyDescriptor_t_: TypeId = 1632;
+pub(super) const t_P_cutensorMgCopyPlan_t_: TypeId = 1633;
+pub(super) const t_P_cutensorMgTensorDescriptor_t_: TypeId = 1634;
+pub(super) const t_ncclResult_t: TypeId = 1635;
+pub(super) const t_ncclResult_t_status: TypeId = 1636;
+pub(super) const t_ncclDataType_t: TypeId = 1637;
+pub(super) const t_ncclConfigExt_t: TypeId = 1638;
+pub(super) const t_P_ncclConfigExt_t: TypeId = 1639;
+pub(super) const t_ncclConfigExt_t_key: TypeId = 1640;
+pub(super) const t_ncclConfigExt_t_val: TypeId = 1641;
+pub(super) const t_ncclUndefined: TypeId = 1642;
+pub(super) const t_ncclCtaPolicy: TypeId = 1643;
+pub(super) const t_ncclCollConfig_t: TypeId = 1644;
+pub(super) const t_PC_ncclCollConfig_t: TypeId = 1645;
+pub(super) const t_ncclRedOp_t: TypeId = 1646;
+pub(super) const t_ncclRegistration: TypeId = 1647;
+pub(super) const t_P_ncclResult_t: TypeId = 1648;
+pub(super) const t_A128_char: TypeId = 1649;
+pub(super) const t_A128_u8: TypeId = 1650;
+pub(super) const t_ncclUniqueId: TypeId = 1651;
+pub(super) const t_P_ncclUniqueId: TypeId = 1652;
+pub(super) const t_PC_ncclUniqueId: TypeId = 1653;
+pub(super) const t_P_ncclComm_t: TypeId = 1654;
+pub(super) const t_ncclHostCftMode_t: TypeId = 1655;
+pub(super) const t_ncclNvlsHostMode_t: TypeId = 1656;
+pub(super) const t_ncclConfig_t: TypeId = 1657;
+pub(super) const t_P_ncclConfig_t: TypeId = 1658;
+pub(super) const t_ncclCommMemStat_t: TypeId = 1659;
+pub(super) const t_P_ncclRegistration: TypeId = 1660;
+pub(super) const t_ncclRevokeFlags_in4: TypeId = 1661;
+pub(super) const t_ncclShrinkFlags_in4: TypeId = 1662;
+pub(super) const t_ncclColor: TypeId = 1663;
+pub(super) const t_ncclSuspendFlags_in4: TypeId = 1664;
+pub(super) const t_ncclWindow_t: TypeId = 1665;
+pub(super) const t_P_ncclWindow_t: TypeId = 1666;
+pub(super) const t_ncclWindowFlags_in4: TypeId = 1667;
+pub(super) const t_ncclSimInfo_t: TypeId = 1668;
+pub(super) const t_P_ncclSimInfo_t: TypeId = 1669;
+pub(super) const t_ncclParamHandle_t: TypeId = 1670;
+pub(super) const t_P_ncclParamHandle_t: TypeId = 1671;
+pub(super) const t_P_P_PC_char: TypeId = 1672;
+pub(super) const t_P_i16: TypeId = 1673;
+pub(super) const t_P_i8: TypeId = 1674;
+pub(super) const t_P_u16: TypeId = 1675;
+pub(super) const t_P_ncclRedOp_t: TypeId = 1676;
+pub(super) const t_ncclScalarResidence_t: TypeId = 1677;
+pub(super) const t_ncclEncryptionMode_t: TypeId = 1678;
+pub(super) const t_ncclEncryptionConfig_t: TypeId = 1679;
+pub(super) const t_PC_ncclEncryptionConfig_t: TypeId = 1680;
+pub(super) const t_ncclWaitSignalDesc_t: TypeId = 1681;
+pub(super) const t_P_ncclWaitSignalDesc_t: TypeId = 1682;
+pub(super) const t_NppLibraryVersion: TypeId = 1683;
+pub(super) const t_PC_NppLibraryVersion: TypeId = 1684;
+pub(super) const t_NppStatus: TypeId = 1685;
+pub(super) const t_NppStatus_status: TypeId = 1686;
+pub(super) const t_NppStreamContext__1: TypeId = 1687;
+pub(super) const t_NppStreamContext: TypeId = 1688;
+pub(super) const t_P_NppStreamContext: TypeId = 1689;
+pub(super) const t_PC_u16: TypeId = 1690;
+pub(super) const t_NppiSize: TypeId = 1691;
+pub(super) const t_Npp16f: TypeId = 1692;
+pub(super) const t_PC_Npp16f: TypeId = 1693;
+pub(super) const t_P_Npp16f: TypeId = 1694;
+pub(super) const t_PC_i16: TypeId = 1695;
+pub(super) const t_Npp16sc: TypeId = 1696;
+pub(super) const t_PC_Npp16sc: TypeId = 1697;
+pub(super) const t_P_Npp16sc: TypeId = 1698;
+pub(super) const t_Npp32fc: TypeId = 1699;
+pub(super) const t_PC_Npp32fc: TypeId = 1700;
+pub(super) const t_P_Npp32fc: TypeId = 1701;
+pub(super) const t_Npp32sc: TypeId = 1702;
+pub(super) const t_PC_Npp32sc: TypeId = 1703;
+pub(super) const t_P_Npp32sc: TypeId = 1704;
+pub(super) const t_NppiAlphaOp: TypeId = 1705;
+pub(super) const t_PC_i8: TypeId = 1706;
+pub(super) const t_P_P_u8: TypeId = 1707;
+pub(super) const t_P_PC_u8: TypeId = 1708;
+pub(super) const t_NppiRect: TypeId = 1709;
+pub(super) const t_NppiBayerGridPosition: TypeId = 1710;
+pub(super) const t_NppiInterpolationMode: TypeId = 1711;
+pub(super) const t_NppiPoint32f: TypeId = 1712;
+pub(super) const t_NppiProfileData: TypeId = 1713;
+pub(super) const t_P_NppiProfileData: TypeId = 1714;
+pub(super) const t_P_P_i16: TypeId = 1715;
+pub(super) const t_P_PC_i16: TypeId = 1716;
+pub(super) const t_P_P_u16: TypeId = 1717;
+pub(super) const t_P_PC_u16: TypeId = 1718;
+pub(super) const t_P_P_i8: TypeId = 1719;
+pub(super) const t_P_PC_i8: TypeId = 1720;
+pub(super) const t_NppiColorTwistBatchCXR: TypeId = 1721;
+pub(super) const t_P_NppiColorTwistBatchCXR: TypeId = 1722;
+pub(super) const t_NppCmpOp: TypeId = 1723;
+pub(super) const t_NppiImageDescriptor: TypeId = 1724;
+pub(super) const t_P_NppiImageDescriptor: TypeId = 1725;
+pub(super) const t_NppiBufferDescriptor: TypeId = 1726;
+pub(super) const t_P_NppiBufferDescriptor: TypeId = 1727;
+pub(super) const t_NppiPoint: TypeId = 1728;
+pub(super) const t_NppiCompressedMarkerLabelsInfo: TypeId = 1729;
+pub(super) const t_P_NppiCompressedMarkerLabelsInfo: TypeId = 1730;
+pub(super) const t_NppiContourPixelGeometryInfo: TypeId = 1731;
+pub(super) const t_NppiContourPixelDirectionInfo: TypeId = 1732;
+pub(super) const t_P_NppiContourPixelDirectionInfo: TypeId = 1733;
+pub(super) const t_P_NppiContourPixelGeometryInfo: TypeId = 1734;
+pub(super) const t_NppiContourBlockSegment: TypeId = 1735;
+pub(super) const t_P_NppiContourBlockSegment: TypeId = 1736;
+pub(super) const t_NppiContourTotalsInfo: TypeId = 1737;
+pub(super) const t_P_NppiContourTotalsInfo: TypeId = 1738;
+pub(super) const t_P_NppiPoint32f: TypeId = 1739;
+pub(super) const t_NppiPoint64f: TypeId = 1740;
+pub(super) const t_P_NppiPoint64f: TypeId = 1741;
+pub(super) const t_NppRoundMode: TypeId = 1742;
+pub(super) const t_P_PC_i32: TypeId = 1743;
+pub(super) const t_NppiBorderType: TypeId = 1744;
+pub(super) const t_NppiDifferentialKernel: TypeId = 1745;
+pub(super) const t_NppiMaskSize: TypeId = 1746;
+pub(super) const t_NppiNorm: TypeId = 1747;
+pub(super) const t_NppPointPolar: TypeId = 1748;
+pub(super) const t_P_NppPointPolar: TypeId = 1749;
+pub(super) const t_A3_u32: TypeId = 1750;
+pub(super) const t_NppiConnectedRegion: TypeId = 1751;
+pub(super) const t_P_NppiConnectedRegion: TypeId = 1752;
+pub(super) const t_NppDataType: TypeId = 1753;
+pub(super) const t_NppiChannels: TypeId = 1754;
+pub(super) const t_P_NppiSize: TypeId = 1755;
+pub(super) const t_P_NppiRect: TypeId = 1756;
+pub(super) const t_P_NppiPoint: TypeId = 1757;
+pub(super) const t_NppiHOGConfig: TypeId = 1758;
+pub(super) const t_PC_NppiPoint: TypeId = 1759;
+pub(super) const t_PC_NppiImageDescriptor: TypeId = 1760;
+pub(super) const t_NppiAxis: TypeId = 1761;
+pub(super) const t_NppiMirrorBatchCXR: TypeId = 1762;
+pub(super) const t_P_NppiMirrorBatchCXR: TypeId = 1763;
+pub(super) const t_NppiColorSpace: TypeId = 1764;
+pub(super) const t_P_PC_Npp16f: TypeId = 1765;
+pub(super) const t_NppiResizeBatchROI_Advanced: TypeId = 1766;
+pub(super) const t_P_NppiResizeBatchROI_Advanced: TypeId = 1767;
+pub(super) const t_NppiResizeBatchCXR: TypeId = 1768;
+pub(super) const t_P_NppiResizeBatchCXR: TypeId = 1769;
+pub(super) const t_NppHintAlgorithm: TypeId = 1770;
+pub(super) const t_NppiWatershedSegmentBoundaryType: TypeId = 1771;
+pub(super) const t_P_P_Npp16f: TypeId = 1772;
+pub(super) const t_A3_f64: TypeId = 1773;
+pub(super) const t_A2_A3_f64: TypeId = 1774;
+pub(super) const t_NppiWarpAffineBatchCXR: TypeId = 1775;
+pub(super) const t_P_NppiWarpAffineBatchCXR: TypeId = 1776;
+pub(super) const t_A3_A3_f64: TypeId = 1777;
+pub(super) const t_NppiWarpPerspectiveBatchCXR: TypeId = 1778;
+pub(super) const t_P_NppiWarpPerspectiveBatchCXR: TypeId = 1779;
+pub(super) const t_P_PC_NppiImageDescriptor: TypeId = 1780;
+pub(super) const t_Npp64fc: TypeId = 1781;
+pub(super) const t_PC_Npp64fc: TypeId = 1782;
+pub(super) const t_P_Npp64fc: TypeId = 1783;
+pub(super) const t_Npp64sc: TypeId = 1784;
+pub(super) const t_PC_Npp64sc: TypeId = 1785;
+pub(super) const t_P_Npp64sc: TypeId = 1786;
+pub(super) const t_NppsZCType: TypeId = 1787;
+pub(super) const t_nvFatbinResult: TypeId = 1788;
+pub(super) const t_nvFatbinResult_status: TypeId = 1789;
+pub(super) const t_nvFatbinHandle: TypeId = 1790;
+pub(super) const t_P_nvFatbinHandle: TypeId = 1791;
+pub(super) const t_nvJitLinkResult: TypeId = 1792;
+pub(super) const t_nvJitLinkResult_status: TypeId = 1793;
+pub(super) const t_nvJitLinkHandle: TypeId = 1794;
+pub(super) const t_nvJitLinkInputType: TypeId = 1795;
+pub(super) const t_P_nvJitLinkHandle: TypeId = 1796;
+pub(super) const t_nvjpegStatus_t: TypeId = 1797;
+pub(super) const t_nvjpegStatus_t_status: TypeId = 1798;
+pub(super) const t_nvjpegHandle_t: TypeId = 1799;
+pub(super) const t_nvjpegDevAllocator_t: TypeId = 1800;
+pub(super) const t_P_nvjpegDevAllocator_t: TypeId = 1801;
+pub(super) const t_nvjpegBufferDevice_t: TypeId = 1802;
+pub(super) const t_P_nvjpegBufferDevice_t: TypeId = 1803;
+pub(super) const t_nvjpegDevAllocatorV2_t: TypeId = 1804;
+pub(super) const t_P_nvjpegDevAllocatorV2_t: TypeId = 1805;
+pub(super) const t_nvjpegPinnedAllocator_t: TypeId = 1806;
+pub(super) const t_P_nvjpegPinnedAllocator_t: TypeId = 1807;
+pub(super) const t_nvjpegBufferPinned_t: TypeId = 1808;
+pub(super) const t_P_nvjpegBufferPinned_t: TypeId = 1809;
+pub(super) const t_nvjpegPinnedAllocatorV2_t: TypeId = 1810;
+pub(super) const t_P_nvjpegPinnedAllocatorV2_t: TypeId = 1811;
+pub(super) const t_nvjpegBackend_t: TypeId = 1812;
+pub(super) const t_P_nvjpegHandle_t: TypeId = 1813;
+pub(super) const t_nvjpegFlags_in4: TypeId = 1814;
+pub(super) const t_nvjpegJpegState_t: TypeId = 1815;
+pub(super) const t_nvjpegOutputFormat_t: TypeId = 1816;
+pub(super) const t_A4_P_u8: TypeId = 1817;
+pub(super) const t_A4_u64: TypeId = 1818;
+pub(super) const t_nvjpegImage_t: TypeId = 1819;
+pub(super) const t_P_nvjpegImage_t: TypeId = 1820;
+pub(super) const t_nvjpegDecodeParams_t: TypeId = 1821;
+pub(super) const t_P_nvjpegDecodeParams_t: TypeId = 1822;
+pub(super) const t_nvjpegChromaSubsampling_t: TypeId = 1823;
+pub(super) const t_nvjpegJpegStream_t: TypeId = 1824;
+pub(super) const t_nvjpegJpegDecoder_t: TypeId = 1825;
+pub(super) const t_nvjpegExifOrientation_t: TypeId = 1826;
+pub(super) const t_nvjpegScaleFactor_t: TypeId = 1827;
+pub(super) const t_P_nvjpegJpegDecoder_t: TypeId = 1828;
+pub(super) const t_P_nvjpegJpegState_t: TypeId = 1829;
+pub(super) const t_nvjpegEncoderState_t: TypeId = 1830;
+pub(super) const t_nvjpegEncoderParams_t: TypeId = 1831;
+pub(super) const t_PC_nvjpegImage_t: TypeId = 1832;
+pub(super) const t_nvjpegInputFormat_t: TypeId = 1833;
+pub(super) const t_P_nvjpegEncoderParams_t: TypeId = 1834;
+pub(super) const t_nvjpegJpegEncoding_t: TypeId = 1835;
+pub(super) const t_P_nvjpegEncoderState_t: TypeId = 1836;
+pub(super) const t_nvjpegEncBackend_t: TypeId = 1837;
+pub(super) const t_P_nvjpegChromaSubsampling_t: TypeId = 1838;
+pub(super) const t_P_nvjpegJpegStream_t: TypeId = 1839;
+pub(super) const t_P_nvjpegExifOrientation_t: TypeId = 1840;
+pub(super) const t_P_nvjpegJpegEncoding_t: TypeId = 1841;
+pub(super) const t_nvjpeg2kStatus_t: TypeId = 1842;
+pub(super) const t_nvjpeg2kStatus_t_status: TypeId = 1843;
+pub(super) const t_nvjpeg2kBackend_t: TypeId = 1844;
+pub(super) const t_nvjpeg2kDeviceAllocator_t: TypeId = 1845;
+pub(super) const t_P_nvjpeg2kDeviceAllocator_t: TypeId = 1846;
+pub(super) const t_nvjpeg2kPinnedAllocator_t: TypeId = 1847;
+pub(super) const t_P_nvjpeg2kPinnedAllocator_t: TypeId = 1848;
+pub(super) const t_nvjpeg2kHandle_t: TypeId = 1849;
+pub(super) const t_P_nvjpeg2kHandle_t: TypeId = 1850;
+pub(super) const t_nvjpeg2kDeviceAllocatorV2_t: TypeId = 1851;
+pub(super) const t_P_nvjpeg2kDeviceAllocatorV2_t: TypeId = 1852;
+pub(super) const t_nvjpeg2kPinnedAllocatorV2_t: TypeId = 1853;
+pub(super) const t_P_nvjpeg2kPinnedAllocatorV2_t: TypeId = 1854;
+pub(super) const t_nvjpeg2kDecodeState_t: TypeId = 1855;
+pub(super) const t_nvjpeg2kStream_t: TypeId = 1856;
+pub(super) const t_nvjpeg2kImageType_t: TypeId = 1857;
+pub(super) const t_nvjpeg2kImage_t: TypeId = 1858;
+pub(super) const t_P_nvjpeg2kImage_t: TypeId = 1859;
+pub(super) const t_nvjpeg2kDecodeParams_t: TypeId = 1860;
+pub(super) const t_P_nvjpeg2kDecodeParams_t: TypeId = 1861;
+pub(super) const t_nvjpeg2kImageFormat_t: TypeId = 1862;
+pub(super) const t_P_nvjpeg2kDecodeState_t: TypeId = 1863;
+pub(super) const t_nvjpeg2kEncoder_t: TypeId = 1864;
+pub(super) const t_nvjpeg2kEncodeState_t: TypeId = 1865;
+pub(super) const t_nvjpeg2kEncodeParams_t: TypeId = 1866;
+pub(super) const t_PC_nvjpeg2kImage_t: TypeId = 1867;
+pub(super) const t_P_nvjpeg2kEncodeParams_t: TypeId = 1868;
+pub(super) const t_nvjpeg2kBitstreamType_t: TypeId = 1869;
+pub(super) const t_nvjpeg2kColorSpace_t: TypeId = 1870;
+pub(super) const t_nvjpeg2kImageComponentInfo_t: TypeId = 1871;
+pub(super) const t_P_nvjpeg2kImageComponentInfo_t: TypeId = 1872;
+pub(super) const t_nvjpeg2kProgOrder_t: TypeId = 1873;
+pub(super) const t_A33_u32: TypeId = 1874;
+pub(super) const t_nvjpeg2kEncodeConfig_t: TypeId = 1875;
+pub(super) const t_P_nvjpeg2kEncodeConfig_t: TypeId = 1876;
+pub(super) const t_nvjpeg2kNLTType_t: TypeId = 1877;
+pub(super) const t_nvjpeg2kNLTInfo_t: TypeId = 1878;
+pub(super) const t_PC_nvjpeg2kNLTInfo_t: TypeId = 1879;
+pub(super) const t_nvjpeg2kQualityType_t: TypeId = 1880;
+pub(super) const t_P_nvjpeg2kEncodeState_t: TypeId = 1881;
+pub(super) const t_P_nvjpeg2kEncoder_t: TypeId = 1882;
+pub(super) const t_P_nvjpeg2kStream_t: TypeId = 1883;
+pub(super) const t_P_nvjpeg2kColorSpace_t: TypeId = 1884;
+pub(super) const t_P_nvjpeg2kNLTInfo_t: TypeId = 1885;
+pub(super) const t_nvjpeg2kImageInfo_t: TypeId = 1886;
+pub(super) const t_P_nvjpeg2kImageInfo_t: TypeId = 1887;
+pub(super) const t_nvmlReturn_t: TypeId = 1888;
+pub(super) const t_nvmlReturn_t_status: TypeId = 1889;
+pub(super) const t_nvmlComputeInstance_t: TypeId = 1890;
+pub(super) const t_nvmlDevice_t: TypeId = 1891;
+pub(super) const t_nvmlGpuInstance_t: TypeId = 1892;
+pub(super) const t_nvmlComputeInstancePlacement_t: TypeId = 1893;
+pub(super) const t_nvmlComputeInstanceInfo_t: TypeId = 1894;
+pub(super) const t_P_nvmlComputeInstanceInfo_t: TypeId = 1895;
+pub(super) const t_nvmlEccCounterType_t: TypeId = 1896;
+pub(super) const t_nvmlValueType_t: TypeId = 1897;
+pub(super) const t_nvmlValue_t: TypeId = 1898;
+pub(super) const t_nvmlFieldId: TypeId = 1899;
+pub(super) const t_nvmlFieldValue_t: TypeId = 1900;
+pub(super) const t_P_nvmlFieldValue_t: TypeId = 1901;
+pub(super) const t_P_nvmlGpuInstance_t: TypeId = 1902;
+pub(super) const t_nvmlGpuInstancePlacement_t: TypeId = 1903;
+pub(super) const t_PC_nvmlGpuInstancePlacement_t: TypeId = 1904;
+pub(super) const t_A32_char: TypeId = 1905;
+pub(super) const t_nvmlPciInfo_t: TypeId = 1906;
+pub(super) const t_P_nvmlPciInfo_t: TypeId = 1907;
+pub(super) const t_nvmlEnableState_t: TypeId = 1908;
+pub(super) const t_nvmlRestrictedAPI_t: TypeId = 1909;
+pub(super) const t_P_nvmlEnableState_t: TypeId = 1910;
+pub(super) const t_A5_u32: TypeId = 1911;
+pub(super) const t_nvmlAccountingStats_t: TypeId = 1912;
+pub(super) const t_P_nvmlAccountingStats_t: TypeId = 1913;
+pub(super) const t_nvmlAccountingStats_v2_t: TypeId = 1914;
+pub(super) const t_P_nvmlAccountingStats_v2_t: TypeId = 1915;
+pub(super) const t_nvmlVgpuInstance_t: TypeId = 1916;
+pub(super) const t_P_nvmlVgpuInstance_t: TypeId = 1917;
+pub(super) const t_nvmlAdaptiveTgpModeInfo_v1_t: TypeId = 1918;
+pub(super) const t_P_nvmlAdaptiveTgpModeInfo_v1_t: TypeId = 1919;
+pub(super) const t_nvmlDeviceAddressingMode_t: TypeId = 1920;
+pub(super) const t_P_nvmlDeviceAddressingMode_t: TypeId = 1921;
+pub(super) const t_nvmlClockType_t: TypeId = 1922;
+pub(super) const t_nvmlDeviceArchitecture_t: TypeId = 1923;
+pub(super) const t_P_nvmlDeviceArchitecture_t: TypeId = 1924;
+pub(super) const t_nvmlDeviceAttributes_t: TypeId = 1925;
+pub(super) const t_P_nvmlDeviceAttributes_t: TypeId = 1926;
+pub(super) const t_nvmlBAR1Memory_t: TypeId = 1927;
+pub(super) const t_P_nvmlBAR1Memory_t: TypeId = 1928;
+pub(super) const t_nvmlBBXTimeData_v1_t: TypeId = 1929;
+pub(super) const t_P_nvmlBBXTimeData_v1_t: TypeId = 1930;
+pub(super) const t_nvmlEccBankRemapperHistogram_v1_t: TypeId = 1931;
+pub(super) const t_nvmlEccBankRemapperStatus_v1_t: TypeId = 1932;
+pub(super) const t_P_nvmlEccBankRemapperStatus_v1_t: TypeId = 1933;
+pub(super) const t_nvmlBrandType_t: TypeId = 1934;
+pub(super) const t_P_nvmlBrandType_t: TypeId = 1935;
+pub(super) const t_nvmlBridgeChipType_t: TypeId = 1936;
+pub(super) const t_nvmlBridgeChipInfo_t: TypeId = 1937;
+pub(super) const t_A128_nvmlBridgeChipInfo_t: TypeId = 1938;
+pub(super) const t_nvmlBridgeChipHierarchy_t: TypeId = 1939;
+pub(super) const t_P_nvmlBridgeChipHierarchy_t: TypeId = 1940;
+pub(super) const t_nvmlBusType_t: TypeId = 1941;
+pub(super) const t_P_nvmlBusType_t: TypeId = 1942;
+pub(super) const t_nvmlC2cModeInfo_v1_t: TypeId = 1943;
+pub(super) const t_P_nvmlC2cModeInfo_v1_t: TypeId = 1944;
+pub(super) const t_nvmlDeviceCapabilities_t: TypeId = 1945;
+pub(super) const t_P_nvmlDeviceCapabilities_t: TypeId = 1946;
+pub(super) const t_nvmlClkMonFaultInfo_t: TypeId = 1947;
+pub(super) const t_A32_nvmlClkMonFaultInfo_t: TypeId = 1948;
+pub(super) const t_nvmlClkMonStatus_t: TypeId = 1949;
+pub(super) const t_P_nvmlClkMonStatus_t: TypeId = 1950;
+pub(super) const t_nvmlClockId_t: TypeId = 1951;
+pub(super) const t_nvmlPstates_t: TypeId = 1952;
+pub(super) const t_nvmlClockOffset_t: TypeId = 1953;
+pub(super) const t_P_nvmlClockOffset_t: TypeId = 1954;
+pub(super) const t_nvmlComputeMode_t: TypeId = 1955;
+pub(super) const t_P_nvmlComputeMode_t: TypeId = 1956;
+pub(super) const t_nvmlProcessInfo_v1_t: TypeId = 1957;
+pub(super) const t_P_nvmlProcessInfo_v1_t: TypeId = 1958;
+pub(super) const t_nvmlProcessInfo_t: TypeId = 1959;
+pub(super) const t_P_nvmlProcessInfo_t: TypeId = 1960;
+pub(super) const t_A32_u8: TypeId = 1961;
+pub(super) const t_A8192_u8: TypeId = 1962;
+pub(super) const t_A4096_u8: TypeId = 1963;
+pub(super) const t_nvmlConfComputeGpuAttestationReport_t: TypeId = 1964;
+pub(super) const t_P_nvmlConfComputeGpuAttestationReport_t: TypeId = 1965;
+pub(super) const t_A5120_u8: TypeId = 1966;
+pub(super) const t_nvmlConfComputeGpuCertificate_t: TypeId = 1967;
+pub(super) const t_P_nvmlConfComputeGpuCertificate_t: TypeId = 1968;
+pub(super) const t_nvmlConfComputeMemSizeInfo_t: TypeId = 1969;
+pub(super) const t_P_nvmlConfComputeMemSizeInfo_t: TypeId = 1970;
+pub(super) const t_nvmlMemory_t: TypeId = 1971;
+pub(super) const t_P_nvmlMemory_t: TypeId = 1972;
+pub(super) const t_nvmlCoolerControl_t: TypeId = 1973;
+pub(super) const t_nvmlCoolerTarget_t_in4: TypeId = 1974;
+pub(super) const t_nvmlCoolerInfo_t: TypeId = 1975;
+pub(super) const t_P_nvmlCoolerInfo_t: TypeId = 1976;
+pub(super) const t_nvmlAffinityScope_t: TypeId = 1977;
+pub(super) const t_nvmlVgpuTypeId_t: TypeId = 1978;
+pub(super) const t_P_nvmlVgpuTypeId_t: TypeId = 1979;
+pub(super) const t_A2048_char: TypeId = 1980;
+pub(super) const t_nvmlDeviceCurrentClockFreqs_t: TypeId = 1981;
+pub(super) const t_P_nvmlDeviceCurrentClockFreqs_t: TypeId = 1982;
+pub(super) const t_nvmlClocksEventReasons_in4: TypeId = 1983;
+pub(super) const t_P_nvmlClocksEventReasons_in4: TypeId = 1984;
+pub(super) const t_nvmlClocksEventReasons_in8: TypeId = 1985;
+pub(super) const t_P_nvmlClocksEventReasons_in8: TypeId = 1986;
+pub(super) const t_nvmlMemoryErrorType_t: TypeId = 1987;
+pub(super) const t_nvmlEccErrorCounts_t: TypeId = 1988;
+pub(super) const t_P_nvmlEccErrorCounts_t: TypeId = 1989;
+pub(super) const t_P_nvmlDevice_t: TypeId = 1990;
+pub(super) const t_nvmlDramEncryptionInfo_t: TypeId = 1991;
+pub(super) const t_P_nvmlDramEncryptionInfo_t: TypeId = 1992;
+pub(super) const t_nvmlDriverModel_t: TypeId = 1993;
+pub(super) const t_P_nvmlDriverModel_t: TypeId = 1994;
+pub(super) const t_nvmlGpuDynamicPstatesInfo_t_utilization: TypeId = 1995;
+pub(super) const t_A8_nvmlGpuDynamicPstatesInfo_t_utilization: TypeId = 1996;
+pub(super) const t_nvmlGpuDynamicPstatesInfo_t: TypeId = 1997;
+pub(super) const t_P_nvmlGpuDynamicPstatesInfo_t: TypeId = 1998;
+pub(super) const t_nvmlEncoderType_t: TypeId = 1999;
+pub(super) const t_nvmlEncoderSessionInfo_t: TypeId = 2000;
+pub(super) const t_P_nvmlEncoderSessionInfo_t: TypeId = 2001;
+pub(super) const t_nvmlFBCSessionType_t: TypeId = 2002;
+pub(super) const t_nvmlFBCSessionInfo_t: TypeId = 2003;
+pub(super) const t_P_nvmlFBCSessionInfo_t: TypeId = 2004;
+pub(super) const t_nvmlFBCStats_t: TypeId = 2005;
+pub(super) const t_P_nvmlFBCStats_t: TypeId = 2006;
+pub(super) const t_nvmlFanControlPolicy_t: TypeId = 2007;
+pub(super) const t_P_nvmlFanControlPolicy_t: TypeId = 2008;
+pub(super) const t_nvmlFanSpeedInfo_t: TypeId = 2009;
+pub(super) const t_P_nvmlFanSpeedInfo_t: TypeId = 2010;
+pub(super) const t_nvmlFabricState: TypeId = 2011;
+pub(super) const t_nvmlFabricState_in1: TypeId = 2012;
+pub(super) const t_nvmlGpuFabricInfo_t: TypeId = 2013;
+pub(super) const t_P_nvmlGpuFabricInfo_t: TypeId = 2014;
+pub(super) const t_nvmlFabricHealthSummary: TypeId = 2015;
+pub(super) const t_nvmlFabricHealthSummary_in1: TypeId = 2016;
+pub(super) const t_nvmlGpuFabricInfoV_t: TypeId = 2017;
+pub(super) const t_P_nvmlGpuFabricInfoV_t: TypeId = 2018;
+pub(super) const t_nvmlFabricCliqueType: TypeId = 2019;
+pub(super) const t_nvmlFabricCliqueType_in1: TypeId = 2020;
+pub(super) const t_nvmlGpuFabricClique_v1_t: TypeId = 2021;
+pub(super) const t_A64_nvmlGpuFabricClique_v1_t: TypeId = 2022;
+pub(super) const t_nvmlGpuFabricInfo_v4_t: TypeId = 2023;
+pub(super) const t_P_nvmlGpuFabricInfo_v4_t: TypeId = 2024;
+pub(super) const t_P_nvmlGpuInstancePlacement_t: TypeId = 2025;
+pub(super) const t_nvmlGpuInstanceProfile: TypeId = 2026;
+pub(super) const t_nvmlGpuInstanceProfileInfo_t: TypeId = 2027;
+pub(super) const t_P_nvmlGpuInstanceProfileInfo_t: TypeId = 2028;
+pub(super) const t_A96_char: TypeId = 2029;
+pub(super) const t_nvmlGpuInstanceProfileInfo_v2_t: TypeId = 2030;
+pub(super) const t_P_nvmlGpuInstanceProfileInfo_v2_t: TypeId = 2031;
+pub(super) const t_nvmlGpuOperationMode_t: TypeId = 2032;
+pub(super) const t_P_nvmlGpuOperationMode_t: TypeId = 2033;
+pub(super) const t_nvmlGpuUptime_v1_t: TypeId = 2034;
+pub(super) const t_P_nvmlGpuUptime_v1_t: TypeId = 2035;
+pub(super) const t_nvmlGridLicenseFeatureCode_t: TypeId = 2036;
+pub(super) const t_nvmlGridLicenseExpiry_t: TypeId = 2037;
+pub(super) const t_nvmlGridLicensableFeature_t: TypeId = 2038;
+pub(super) const t_A3_nvmlGridLicensableFeature_t: TypeId = 2039;
+pub(super) const t_nvmlGridLicensableFeatures_t: TypeId = 2040;
+pub(super) const t_P_nvmlGridLicensableFeatures_t: TypeId = 2041;
+pub(super) const t_A41_char: TypeId = 2042;
+pub(super) const t_nvmlUUIDValue_t: TypeId = 2043;
+pub(super) const t_nvmlUUIDType_t: TypeId = 2044;
+pub(super) const t_nvmlUUID_t: TypeId = 2045;
+pub(super) const t_PC_nvmlUUID_t: TypeId = 2046;
+pub(super) const t_nvmlHostVgpuMode_t: TypeId = 2047;
+pub(super) const t_P_nvmlHostVgpuMode_t: TypeId = 2048;
+pub(super) const t_nvmlHostname_v1_t: TypeId = 2049;
+pub(super) const t_P_nvmlHostname_v1_t: TypeId = 2050;
+pub(super) const t_nvmlInforomObject_t: TypeId = 2051;
+pub(super) const t_nvmlMarginTemperature_t: TypeId = 2052;
+pub(super) const t_P_nvmlMarginTemperature_t: TypeId = 2053;
+pub(super) const t_nvmlMemoryLocation_t: TypeId = 2054;
+pub(super) const t_nvmlMemory_v2_t: TypeId = 2055;
+pub(super) const t_P_nvmlMemory_v2_t: TypeId = 2056;
+pub(super) const t_nvmlGetMemoryLimits_v1_t: TypeId = 2057;
+pub(super) const t_P_nvmlGetMemoryLimits_v1_t: TypeId = 2058;
+pub(super) const t_nvmlMigMode: TypeId = 2059;
+pub(super) const t_P_nvmlMigMode: TypeId = 2060;
+pub(super) const t_nvmlNvLinkCapability_t: TypeId = 2061;
+pub(super) const t_nvmlNvLinkErrorCounter_t: TypeId = 2062;
+pub(super) const t_nvmlNvlinkFirmwareVersion_t: TypeId = 2063;
+pub(super) const t_A100_nvmlNvlinkFirmwareVersion_t: TypeId = 2064;
+pub(super) const t_nvmlNvlinkFirmwareInfo_t: TypeId = 2065;
+pub(super) const t_nvmlNvLinkInfo_t: TypeId = 2066;
+pub(super) const t_P_nvmlNvLinkInfo_t: TypeId = 2067;
+pub(super) const t_nvmlNvLinkInfo_v3_t: TypeId = 2068;
+pub(super) const t_P_nvmlNvLinkInfo_v3_t: TypeId = 2069;
+pub(super) const t_nvmlIntNvLinkDeviceType_t: TypeId = 2070;
+pub(super) const t_P_nvmlIntNvLinkDeviceType_t: TypeId = 2071;
+pub(super) const t_nvmlNvlinkTelemetrySample_v1_t: TypeId = 2072;
+pub(super) const t_P_nvmlNvlinkTelemetrySample_v1_t: TypeId = 2073;
+pub(super) const t_nvmlNvlinkTelemetrySamples_v1_t: TypeId = 2074;
+pub(super) const t_P_nvmlNvlinkTelemetrySamples_v1_t: TypeId = 2075;
+pub(super) const t_nvmlNvLinkUtilizationCountUnits_t: TypeId = 2076;
+pub(super) const t_nvmlNvLinkUtilizationCountPktTypes_t_in4: TypeId = 2077;
+pub(super) const t_nvmlNvLinkUtilizationControl_t: TypeId = 2078;
+pub(super) const t_P_nvmlNvLinkUtilizationControl_t: TypeId = 2079;
+pub(super) const t_nvmlNvlinkGetBwMode_t: TypeId = 2080;
+pub(super) const t_P_nvmlNvlinkGetBwMode_t: TypeId = 2081;
+pub(super) const t_A256_u8: TypeId = 2082;
+pub(super) const t_nvmlNvlinkNvlePrivateInfo_v1_t: TypeId = 2083;
+pub(super) const t_P_nvmlNvlinkNvlePrivateInfo_v1_t: TypeId = 2084;
+pub(super) const t_A4096_u32: TypeId = 2085;
+pub(super) const t_nvmlNvlinkGetRemapTableInfo_v1_t: TypeId = 2086;
+pub(super) const t_P_nvmlNvlinkGetRemapTableInfo_v1_t: TypeId = 2087;
+pub(super) const t_A23_u8: TypeId = 2088;
+pub(super) const t_nvmlNvlinkSupportedBwModes_t: TypeId = 2089;
+pub(super) const t_P_nvmlNvlinkSupportedBwModes_t: TypeId = 2090;
+pub(super) const t_nvmlGpuP2PCapsIndex_t: TypeId = 2091;
+pub(super) const t_nvmlGpuP2PStatus_t: TypeId = 2092;
+pub(super) const t_P_nvmlGpuP2PStatus_t: TypeId = 2093;
+pub(super) const t_nvmlPciInfoExt_t: TypeId = 2094;
+pub(super) const t_P_nvmlPciInfoExt_t: TypeId = 2095;
+pub(super) const t_nvmlPcieUtilCounter_t: TypeId = 2096;
+pub(super) const t_nvmlPdi_t: TypeId = 2097;
+pub(super) const t_P_nvmlPdi_t: TypeId = 2098;
+pub(super) const t_nvmlDevicePerfModes_t: TypeId = 2099;
+pub(super) const t_P_nvmlDevicePerfModes_t: TypeId = 2100;
+pub(super) const t_P_nvmlPstates_t: TypeId = 2101;
+pub(super) const t_nvmlPlatformInfo_t: TypeId = 2102;
+pub(super) const t_P_nvmlPlatformInfo_t: TypeId = 2103;
+pub(super) const t_nvmlDevicePowerMizerModes_v1_t: TypeId = 2104;
+pub(super) const t_P_nvmlDevicePowerMizerModes_v1_t: TypeId = 2105;
+pub(super) const t_nvmlPowerSource_t: TypeId = 2106;
+pub(super) const t_P_nvmlPowerSource_t: TypeId = 2107;
+pub(super) const t_nvmlProcessUtilizationSample_t: TypeId = 2108;
+pub(super) const t_P_nvmlProcessUtilizationSample_t: TypeId = 2109;
+pub(super) const t_nvmlProcessUtilizationInfo_v1_t: TypeId = 2110;
+pub(super) const t_P_nvmlProcessUtilizationInfo_v1_t: TypeId = 2111;
+pub(super) const t_nvmlProcessesUtilizationInfo_t: TypeId = 2112;
+pub(super) const t_P_nvmlProcessesUtilizationInfo_t: TypeId = 2113;
+pub(super) const t_nvmlRemappedRowsInfo_v2_t: TypeId = 2114;
+pub(super) const t_P_nvmlRemappedRowsInfo_v2_t: TypeId = 2115;
+pub(super) const t_nvmlRepairStatus_t: TypeId = 2116;
+pub(super) const t_P_nvmlRepairStatus_t: TypeId = 2117;
+pub(super) const t_nvmlPageRetirementCause_t: TypeId = 2118;
+pub(super) const t_nvmlRowRemapperHistogramValues_t: TypeId = 2119;
+pub(super) const t_P_nvmlRowRemapperHistogramValues_t: TypeId = 2120;
+pub(super) const t_nvmlProcessDetail_v1_t: TypeId = 2121;
+pub(super) const t_P_nvmlProcessDetail_v1_t: TypeId = 2122;
+pub(super) const t_nvmlProcessDetailList_t: TypeId = 2123;
+pub(super) const t_P_nvmlProcessDetailList_t: TypeId = 2124;
+pub(super) const t_nvmlSamplingType_t: TypeId = 2125;
+pub(super) const t_P_nvmlValueType_t: TypeId = 2126;
+pub(super) const t_nvmlSample_t: TypeId = 2127;
+pub(super) const t_P_nvmlSample_t: TypeId = 2128;
+pub(super) const t_nvmlEccSramErrorStatus_t: TypeId = 2129;
+pub(super) const t_P_nvmlEccSramErrorStatus_t: TypeId = 2130;
+pub(super) const t_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t: TypeId = 2131;
+pub(super) const t_P_nvmlEccSramUniqueUncorrectedErrorEntry_v1_t: TypeId = 2132;
+pub(super) const t_nvmlEccSramUniqueUncorrectedErrorCounts_t: TypeId = 2133;
+pub(super) const t_P_nvmlEccSramUniqueUncorrectedErrorCounts_t: TypeId = 2134;
+pub(super) const t_nvmlEventTypes_in4: TypeId = 2135;
+pub(super) const t_P_nvmlEventTypes_in4: TypeId = 2136;
+pub(super) const t_nvmlEventTypes_in8: TypeId = 2137;
+pub(super) const t_P_nvmlEventTypes_in8: TypeId = 2138;
+pub(super) const t_nvmlTemperatureSensors_t: TypeId = 2139;
+pub(super) const t_nvmlTemperatureThresholds_t: TypeId = 2140;
+pub(super) const t_nvmlTemperature_t: TypeId = 2141;
+pub(super) const t_P_nvmlTemperature_t: TypeId = 2142;
+pub(super) const t_nvmlThermalController_t: TypeId = 2143;
+pub(super) const t_nvmlThermalTarget_t: TypeId = 2144;
+pub(super) const t_nvmlGpuThermalSettings_t_sensor: TypeId = 2145;
+pub(super) const t_A3_nvmlGpuThermalSettings_t_sensor: TypeId = 2146;
+pub(super) const t_nvmlGpuThermalSettings_t: TypeId = 2147;
+pub(super) const t_P_nvmlGpuThermalSettings_t: TypeId = 2148;
+pub(super) const t_nvmlGpuTopologyLevel_t: TypeId = 2149;
+pub(super) const t_P_nvmlGpuTopologyLevel_t: TypeId = 2150;
+pub(super) const t_nvmlUnrepairableMemoryStatus_v1_t: TypeId = 2151;
+pub(super) const t_P_nvmlUnrepairableMemoryStatus_v1_t: TypeId = 2152;
+pub(super) const t_nvmlUtilization_t: TypeId = 2153;
+pub(super) const t_P_nvmlUtilization_t: TypeId = 2154;
+pub(super) const t_nvmlDeviceVgpuCapability_t: TypeId = 2155;
+pub(super) const t_nvmlVgpuHeterogeneousMode_t: TypeId = 2156;
+pub(super) const t_P_nvmlVgpuHeterogeneousMode_t: TypeId = 2157;
+pub(super) const t_nvmlVgpuInstanceUtilizationInfo_v1_t: TypeId = 2158;
+pub(super) const t_P_nvmlVgpuInstanceUtilizationInfo_v1_t: TypeId = 2159;
+pub(super) const t_nvmlVgpuInstancesUtilizationInfo_t: TypeId = 2160;
+pub(super) const t_P_nvmlVgpuInstancesUtilizationInfo_t: TypeId = 2161;
+pub(super) const t_A80_char: TypeId = 2162;
+pub(super) const t_nvmlVgpuVersion_t: TypeId = 2163;
+pub(super) const t_nvmlVgpuPgpuMetadata_t: TypeId = 2164;
+pub(super) const t_P_nvmlVgpuPgpuMetadata_t: TypeId = 2165;
+pub(super) const t_nvmlVgpuProcessUtilizationSample_t: TypeId = 2166;
+pub(super) const t_P_nvmlVgpuProcessUtilizationSample_t: TypeId = 2167;
+pub(super) const t_nvmlVgpuProcessUtilizationInfo_v1_t: TypeId = 2168;
+pub(super) const t_P_nvmlVgpuProcessUtilizationInfo_v1_t: TypeId = 2169;
+pub(super) const t_nvmlVgpuProcessesUtilizationInfo_t: TypeId = 2170;
+pub(super) const t_P_nvmlVgpuProcessesUtilizationInfo_t: TypeId = 2171;
+pub(super) const t_nvmlVgpuSchedulerCapabilities_t: TypeId = 2172;
+pub(super) const t_P_nvmlVgpuSchedulerCapabilities_t: TypeId = 2173;
+pub(super) const t_nvmlVgpuSchedulerParams_t_vgpuSchedDataWithARR: TypeId = 2174;
+pub(super) const t_nvmlVgpuSchedulerParams_t_vgpuSchedData: TypeId = 2175;
+pub(super) const t_nvmlVgpuSchedulerParams_t: TypeId = 2176;
+pub(super) const t_nvmlVgpuSchedulerLogEntry_t: TypeId = 2177;
+pub(super) const t_A200_nvmlVgpuSchedulerLogEntry_t: TypeId = 2178;
+pub(super) const t_nvmlVgpuSchedulerLog_t: TypeId = 2179;
+pub(super) const t_P_nvmlVgpuSchedulerLog_t: TypeId = 2180;
+pub(super) const t_nvmlVgpuSchedulerLogEntry_v2_t: TypeId = 2181;
+pub(super) const t_A200_nvmlVgpuSchedulerLogEntry_v2_t: TypeId = 2182;
+pub(super) const t_nvmlVgpuSchedulerLogInfo_v2_t: TypeId = 2183;
+pub(super) const t_P_nvmlVgpuSchedulerLogInfo_v2_t: TypeId = 2184;
+pub(super) const t_nvmlVgpuSchedulerGetState_t: TypeId = 2185;
+pub(super) const t_P_nvmlVgpuSchedulerGetState_t: TypeId = 2186;
+pub(super) const t_nvmlVgpuSchedulerStateInfo_v2_t: TypeId = 2187;
+pub(super) const t_P_nvmlVgpuSchedulerStateInfo_v2_t: TypeId = 2188;
+pub(super) const t_nvmlVgpuPlacementList_t: TypeId = 2189;
+pub(super) const t_P_nvmlVgpuPlacementList_t: TypeId = 2190;
+pub(super) const t_nvmlVgpuInstanceUtilizationSample_t: TypeId = 2191;
+pub(super) const t_P_nvmlVgpuInstanceUtilizationSample_t: TypeId = 2192;
+pub(super) const t_nvmlPerfPolicyType_t: TypeId = 2193;
+pub(super) const t_nvmlViolationTime_t: TypeId = 2194;
+pub(super) const t_P_nvmlViolationTime_t: TypeId = 2195;
+pub(super) const t_nvmlGpuVirtualizationMode_t: TypeId = 2196;
+pub(super) const t_P_nvmlGpuVirtualizationMode_t: TypeId = 2197;
+pub(super) const t_nvmlNvlinkLockRemapTable_v1_t: TypeId = 2198;
+pub(super) const t_P_nvmlNvlinkLockRemapTable_v1_t: TypeId = 2199;
+pub(super) const t_nvmlRailMetrics_t: TypeId = 2200;
+pub(super) const t_A2_nvmlRailMetrics_t: TypeId = 2201;
+pub(super) const t_nvmlCoreRailMetrics_t: TypeId = 2202;
+pub(super) const t_nvmlPmgrPwrTuple_t: TypeId = 2203;
+pub(super) const t_nvmlPwrModelMetricsDlppm1xPerf_t: TypeId = 2204;
+pub(super) const t_nvmlPwrModelMetricsDlppm1x_t: TypeId = 2205;
+pub(super) const t_A8_nvmlPwrModelMetricsDlppm1x_t: TypeId = 2206;
+pub(super) const t_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t: TypeId = 2207;
+pub(super) const t_A3_nvmlPwrModelMetricsDlppm1xDramclkEstimates_t: TypeId = 2208;
+pub(super) const t_nvmlObservedMetrics_t: TypeId = 2209;
+pub(super) const t_nvmlPerfMetricsDlppc2xSample_t: TypeId = 2210;
+pub(super) const t_nvmlPwrModelMetricsSamplePfpp1x_t: TypeId = 2211;
+pub(super) const t_A32_nvmlPwrModelMetricsSamplePfpp1x_t: TypeId = 2212;
+pub(super) const t_nvmlPwrModelOperatingPointPfpp1x_t: TypeId = 2213;
+pub(super) const t_nvmlPwrModelMetricsPfpp1x_t: TypeId = 2214;
+pub(super) const t_nvmlPerfMetricsPfpp1xSample_t: TypeId = 2215;
+pub(super) const t_nvmlPerfMetricControllerSample_t_data: TypeId = 2216;
+pub(super) const t_nvmlPerfMetricControllerSample_t: TypeId = 2217;
+pub(super) const t_A4_nvmlPerfMetricControllerSample_t: TypeId = 2218;
+pub(super) const t_nvmlPerfMetricsSample_t: TypeId = 2219;
+pub(super) const t_A13_nvmlPerfMetricsSample_t: TypeId = 2220;
+pub(super) const t_nvmlPerfMetricsSamples_v1_t: TypeId = 2221;
+pub(super) const t_P_nvmlPerfMetricsSamples_v1_t: TypeId = 2222;
+pub(super) const t_nvmlPowerSmoothingProfile_t: TypeId = 2223;
+pub(super) const t_P_nvmlPowerSmoothingProfile_t: TypeId = 2224;
+pub(super) const t_nvmlPowerSmoothingState_t: TypeId = 2225;
+pub(super) const t_P_nvmlPowerSmoothingState_t: TypeId = 2226;
+pub(super) const t_nvmlPRMCounterInput_v1_t: TypeId = 2227;
+pub(super) const t_nvmlPRMCounterValue_v1_t: TypeId = 2228;
+pub(super) const t_nvmlPRMCounter_v1_t: TypeId = 2229;
+pub(super) const t_P_nvmlPRMCounter_v1_t: TypeId = 2230;
+pub(super) const t_nvmlPRMCounterList_v1_t: TypeId = 2231;
+pub(super) const t_P_nvmlPRMCounterList_v1_t: TypeId = 2232;
+pub(super) const t_A496_u8: TypeId = 2233;
+pub(super) const t_nvmlPRMTLV_v1_t__1: TypeId = 2234;
+pub(super) const t_nvmlPRMTLV_v1_t: TypeId = 2235;
+pub(super) const t_P_nvmlPRMTLV_v1_t: TypeId = 2236;
+pub(super) const t_nvmlEventSet_t: TypeId = 2237;
+pub(super) const t_nvmlDetachGpuState_t: TypeId = 2238;
+pub(super) const t_nvmlPcieLinkState_t: TypeId = 2239;
+pub(super) const t_nvmlFlags_in4: TypeId = 2240;
+pub(super) const t_PC_nvmlDramEncryptionInfo_t: TypeId = 2241;
+pub(super) const t_nvmlSetMemoryLimits_v1_t: TypeId = 2242;
+pub(super) const t_P_nvmlSetMemoryLimits_v1_t: TypeId = 2243;
+pub(super) const t_P_nvmlReturn_t: TypeId = 2244;
+pub(super) const t_nvmlNvLinkPowerThres_t: TypeId = 2245;
+pub(super) const t_P_nvmlNvLinkPowerThres_t: TypeId = 2246;
+pub(super) const t_nvmlNvlinkSetBwMode_t: TypeId = 2247;
+pub(super) const t_P_nvmlNvlinkSetBwMode_t: TypeId = 2248;
+pub(super) const t_nvmlNvlinkSetBwModeAsync_v1_t: TypeId = 2249;
+pub(super) const t_P_nvmlNvlinkSetBwModeAsync_v1_t: TypeId = 2250;
+pub(super) const t_nvmlNvlinkSetNvleReady_v1_t: TypeId = 2251;
+pub(super) const t_P_nvmlNvlinkSetNvleReady_v1_t: TypeId = 2252;
+pub(super) const t_nvmlPowerValue_v2_t: TypeId = 2253;
+pub(super) const t_P_nvmlPowerValue_v2_t: TypeId = 2254;
+pub(super) const t_nvmlRusdSettings_v1_t: TypeId = 2255;
+pub(super) const t_P_nvmlRusdSettings_v1_t: TypeId = 2256;
+pub(super) const t_PC_nvmlVgpuHeterogeneousMode_t: TypeId = 2257;
+pub(super) const t_nvmlVgpuSchedulerSetParams_t_vgpuSchedDataWithARR: TypeId = 2258;
+pub(super) const t_nvmlVgpuSchedulerSetParams_t_vgpuSchedData: TypeId = 2259;
+pub(super) const t_nvmlVgpuSchedulerSetParams_t: TypeId = 2260;
+pub(super) const t_nvmlVgpuSchedulerSetState_t: TypeId = 2261;
+pub(super) const t_P_nvmlVgpuSchedulerSetState_t: TypeId = 2262;
+pub(super) const t_nvmlVgpuSchedulerState_v2_t: TypeId = 2263;
+pub(super) const t_P_nvmlVgpuSchedulerState_v2_t: TypeId = 2264;
+pub(super) const t_nvmlNvlinkSetupNvleEncryptionKey_v1_t: TypeId = 2265;
+pub(super) const t_P_nvmlNvlinkSetupNvleEncryptionKey_v1_t: TypeId = 2266;
+pub(super) const t_A8_u32: TypeId = 2267;
+pub(super) const t_nvmlMask255_t: TypeId = 2268;
+pub(super) const t_nvmlWorkloadPowerProfileRequestedProfiles_t: TypeId = 2269;
+pub(super) const t_P_nvmlWorkloadPowerProfileRequestedProfiles_t: TypeId = 2270;
+pub(super) const t_nvmlWorkloadPowerProfileCurrentProfiles_t: TypeId = 2271;
+pub(super) const t_P_nvmlWorkloadPowerProfileCurrentProfiles_t: TypeId = 2272;
+pub(super) const t_nvmlWorkloadPowerProfileInfo_t: TypeId = 2273;
+pub(super) const t_A255_nvmlWorkloadPowerProfileInfo_t: TypeId = 2274;
+pub(super) const t_nvmlWorkloadPowerProfileProfilesInfo_t: TypeId = 2275;
+pub(super) const t_P_nvmlWorkloadPowerProfileProfilesInfo_t: TypeId = 2276;
+pub(super) const t_nvmlPowerProfileOperation_t: TypeId = 2277;
+pub(super) const t_nvmlWorkloadPowerProfileUpdateProfiles_v1_t: TypeId = 2278;
+pub(super) const t_P_nvmlWorkloadPowerProfileUpdateProfiles_v1_t: TypeId = 2279;
+pub(super) const t_P_nvmlEventSet_t: TypeId = 2280;
+pub(super) const t_nvmlEventSetGetContextCount_v1_t: TypeId = 2281;
+pub(super) const t_P_nvmlEventSetGetContextCount_v1_t: TypeId = 2282;
+pub(super) const t_nvmlEventSetGetContextData_v1_t: TypeId = 2283;
+pub(super) const t_P_nvmlEventSetGetContextData_v1_t: TypeId = 2284;
+pub(super) const t_nvmlEventSetGetContextInfo_v1_t: TypeId = 2285;
+pub(super) const t_P_nvmlEventSetGetContextInfo_v1_t: TypeId = 2286;
+pub(super) const t_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t: TypeId = 2287;
+pub(super) const t_P_nvmlEventSetGetGpuOperationalEventContextLegacyXid_v1_t: TypeId = 2288;
+pub(super) const t_nvmlGpuOperationalEventConfig_v1_t: TypeId = 2289;
+pub(super) const t_PC_nvmlGpuOperationalEventConfig_v1_t: TypeId = 2290;
+pub(super) const t_nvmlEventData_t: TypeId = 2291;
+pub(super) const t_P_nvmlEventData_t: TypeId = 2292;
+pub(super) const t_nvmlEventSetWait_v3_t: TypeId = 2293;
+pub(super) const t_P_nvmlEventSetWait_v3_t: TypeId = 2294;
+pub(super) const t_nvmlExcludedDeviceInfo_t: TypeId = 2295;
+pub(super) const t_P_nvmlExcludedDeviceInfo_t: TypeId = 2296;
+pub(super) const t_nvmlVgpuGuestInfoState_t: TypeId = 2297;
+pub(super) const t_A6_u32: TypeId = 2298;
+pub(super) const t_nvmlVgpuMetadata_t: TypeId = 2299;
+pub(super) const t_P_nvmlVgpuMetadata_t: TypeId = 2300;
+pub(super) const t_nvmlVgpuVmCompatibility_t_in4: TypeId = 2301;
+pub(super) const t_nvmlVgpuPgpuCompatibilityLimitCode_t_in4: TypeId = 2302;
+pub(super) const t_nvmlVgpuPgpuCompatibility_t: TypeId = 2303;
+pub(super) const t_P_nvmlVgpuPgpuCompatibility_t: TypeId = 2304;
+pub(super) const t_nvmlVgpuDriverCapability_t: TypeId = 2305;
+pub(super) const t_P_nvmlVgpuVersion_t: TypeId = 2306;
+pub(super) const t_nvmlGpmSample_t: TypeId = 2307;
+pub(super) const t_nvmlGpmMetric_t_metricInfo: TypeId = 2308;
+pub(super) const t_nvmlGpmMetric_t: TypeId = 2309;
+pub(super) const t_A477_nvmlGpmMetric_t: TypeId = 2310;
+pub(super) const t_nvmlGpmMetricsGet_t: TypeId = 2311;
+pub(super) const t_P_nvmlGpmMetricsGet_t: TypeId = 2312;
+pub(super) const t_nvmlGpmSupport_t: TypeId = 2313;
+pub(super) const t_P_nvmlGpmSupport_t: TypeId = 2314;
+pub(super) const t_P_nvmlGpmSample_t: TypeId = 2315;
+pub(super) const t_P_nvmlComputeInstance_t: TypeId = 2316;
+pub(super) const t_PC_nvmlComputeInstancePlacement_t: TypeId = 2317;
+pub(super) const t_nvmlActiveVgpuInstanceInfo_t: TypeId = 2318;
+pub(super) const t_P_nvmlActiveVgpuInstanceInfo_t: TypeId = 2319;
+pub(super) const t_P_nvmlComputeInstancePlacement_t: TypeId = 2320;
+pub(super) const t_nvmlComputeInstanceProfile: TypeId = 2321;
+pub(super) const t_nvmlComputeInstanceProfileInfo_t: TypeId = 2322;
+pub(super) const t_P_nvmlComputeInstanceProfileInfo_t: TypeId = 2323;
+pub(super) const t_nvmlComputeInstanceProfileInfo_v2_t: TypeId = 2324;
+pub(super) const t_P_nvmlComputeInstanceProfileInfo_v2_t: TypeId = 2325;
+pub(super) const t_nvmlVgpuTypeIdInfo_t: TypeId = 2326;
+pub(super) const t_P_nvmlVgpuTypeIdInfo_t: TypeId = 2327;
+pub(super) const t_nvmlGpuInstanceInfo_t: TypeId = 2328;
+pub(super) const t_P_nvmlGpuInstanceInfo_t: TypeId = 2329;
+pub(super) const t_nvmlVgpuSchedulerLogInfo_t: TypeId = 2330;
+pub(super) const t_P_nvmlVgpuSchedulerLogInfo_t: TypeId = 2331;
+pub(super) const t_nvmlVgpuSchedulerStateInfo_t: TypeId = 2332;
+pub(super) const t_P_nvmlVgpuSchedulerStateInfo_t: TypeId = 2333;
+pub(super) const t_nvmlVgpuCreatablePlacementInfo_t: TypeId = 2334;
+pub(super) const t_P_nvmlVgpuCreatablePlacementInfo_t: TypeId = 2335;
+pub(super) const t_nvmlVgpuSchedulerState_t: TypeId = 2336;
+pub(super) const t_P_nvmlVgpuSchedulerState_t: TypeId = 2337;
+pub(super) const t_nvmlInitFlags_in4: TypeId = 2338;
+pub(super) const t_nvmlSystemEventSet_t: TypeId = 2339;
+pub(super) const t_nvmlSystemEventSetCreateRequest_t: TypeId = 2340;
+pub(super) const t_P_nvmlSystemEventSetCreateRequest_t: TypeId = 2341;
+pub(super) const t_nvmlSystemEventSetFreeRequest_t: TypeId = 2342;
+pub(super) const t_P_nvmlSystemEventSetFreeRequest_t: TypeId = 2343;
+pub(super) const t_nvmlSystemEventData_v1_t: TypeId = 2344;
+pub(super) const t_P_nvmlSystemEventData_v1_t: TypeId = 2345;
+pub(super) const t_nvmlSystemEventSetWaitRequest_t: TypeId = 2346;
+pub(super) const t_P_nvmlSystemEventSetWaitRequest_t: TypeId = 2347;
+pub(super) const t_nvmlCPERCursor_v1_t: TypeId = 2348;
+pub(super) const t_nvmlGetCPER_v1_t: TypeId = 2349;
+pub(super) const t_P_nvmlGetCPER_v1_t: TypeId = 2350;
+pub(super) const t_nvmlConfComputeSystemCaps_t: TypeId = 2351;
+pub(super) const t_P_nvmlConfComputeSystemCaps_t: TypeId = 2352;
+pub(super) const t_nvmlConfComputeGetKeyRotationThresholdInfo_t: TypeId = 2353;
+pub(super) const t_P_nvmlConfComputeGetKeyRotationThresholdInfo_t: TypeId = 2354;
+pub(super) const t_nvmlSystemConfComputeSettings_t: TypeId = 2355;
+pub(super) const t_P_nvmlSystemConfComputeSettings_t: TypeId = 2356;
+pub(super) const t_nvmlSystemConfComputeSettings_v2_t: TypeId = 2357;
+pub(super) const t_P_nvmlSystemConfComputeSettings_v2_t: TypeId = 2358;
+pub(super) const t_nvmlConfComputeSystemState_t: TypeId = 2359;
+pub(super) const t_P_nvmlConfComputeSystemState_t: TypeId = 2360;
+pub(super) const t_nvmlSystemDriverBranchInfo_t: TypeId = 2361;
+pub(super) const t_P_nvmlSystemDriverBranchInfo_t: TypeId = 2362;
+pub(super) const t_nvmlHwbcEntry_t: TypeId = 2363;
+pub(super) const t_P_nvmlHwbcEntry_t: TypeId = 2364;
+pub(super) const t_nvmlSystemRegisterEventRequest_t: TypeId = 2365;
+pub(super) const t_P_nvmlSystemRegisterEventRequest_t: TypeId = 2366;
+pub(super) const t_nvmlConfComputeSetKeyRotationThresholdInfo_t: TypeId = 2367;
+pub(super) const t_P_nvmlConfComputeSetKeyRotationThresholdInfo_t: TypeId = 2368;
+pub(super) const t_nvmlUnit_t: TypeId = 2369;
+pub(super) const t_nvmlFanState_t: TypeId = 2370;
+pub(super) const t_nvmlUnitFanInfo_t: TypeId = 2371;
+pub(super) const t_A24_nvmlUnitFanInfo_t: TypeId = 2372;
+pub(super) const t_nvmlUnitFanSpeeds_t: TypeId = 2373;
+pub(super) const t_P_nvmlUnitFanSpeeds_t: TypeId = 2374;
+pub(super) const t_P_nvmlUnit_t: TypeId = 2375;
+pub(super) const t_nvmlLedColor_t: TypeId = 2376;
+pub(super) const t_nvmlLedState_t: TypeId = 2377;
+pub(super) const t_P_nvmlLedState_t: TypeId = 2378;
+pub(super) const t_nvmlPSUInfo_t: TypeId = 2379;
+pub(super) const t_P_nvmlPSUInfo_t: TypeId = 2380;
+pub(super) const t_nvmlUnitInfo_t: TypeId = 2381;
+pub(super) const t_P_nvmlUnitInfo_t: TypeId = 2382;
+pub(super) const t_nvmlVgpuLicenseExpiry_t: TypeId = 2383;
+pub(super) const t_nvmlVgpuLicenseInfo_t: TypeId = 2384;
+pub(super) const t_P_nvmlVgpuLicenseInfo_t: TypeId = 2385;
+pub(super) const t_nvmlVgpuPlacementId_t: TypeId = 2386;
+pub(super) const t_P_nvmlVgpuPlacementId_t: TypeId = 2387;
+pub(super) const t_nvmlVgpuRuntimeState_t: TypeId = 2388;
+pub(super) const t_P_nvmlVgpuRuntimeState_t: TypeId = 2389;
+pub(super) const t_nvmlVgpuVmIdType_t: TypeId = 2390;
+pub(super) const t_P_nvmlVgpuVmIdType_t: TypeId = 2391;
+pub(super) const t_nvmlVgpuTypeBar1Info_t: TypeId = 2392;
+pub(super) const t_P_nvmlVgpuTypeBar1Info_t: TypeId = 2393;
+pub(super) const t_nvmlVgpuCapability_t: TypeId = 2394;
+pub(super) const t_nvmlVgpuTypeMaxInstance_t: TypeId = 2395;
+pub(super) const t_P_nvmlVgpuTypeMaxInstance_t: TypeId = 2396;
+pub(super) const t_nvrtcResult: TypeId = 2397;
+pub(super) const t_nvrtcResult_status: TypeId = 2398;
+pub(super) const t_nvrtcProgram: TypeId = 2399;
+pub(super) const t_P_nvrtcProgram: TypeId = 2400;
+pub(super) const t_nvrtcBundledHeadersInfo: TypeId = 2401;
+pub(super) const t_P_nvrtcBundledHeadersInfo: TypeId = 2402;
+pub(super) const t_nvrtcInstallHeaders_in4: TypeId = 2403;
+pub(super) const t_nvshmem_team_t: TypeId = 2404;
+pub(super) const t_nvshmemx_thread_support_t: TypeId = 2405;
+pub(super) const t_P_nvshmemx_thread_support_t: TypeId = 2406;
+pub(super) const t_A48_char: TypeId = 2407;
+pub(super) const t_nvshmem_team_config_t: TypeId = 2408;
+pub(super) const t_P_nvshmem_team_config_t: TypeId = 2409;
+pub(super) const t_PC_nvshmem_team_config_t: TypeId = 2410;
+pub(super) const t_P_nvshmem_team_t: TypeId = 2411;
+pub(super) const t_A124_char: TypeId = 2412;
+pub(super) const t_nvshmemx_uniqueid_t: TypeId = 2413;
+pub(super) const t_P_nvshmemx_uniqueid_t: TypeId = 2414;
+pub(super) const t_nvshmemx_uniqueid_args_t: TypeId = 2415;
+pub(super) const t_A92_char: TypeId = 2416;
+pub(super) const t_nvshmemx_init_args_t: TypeId = 2417;
+pub(super) const t_nvshmemx_init_attr_t: TypeId = 2418;
+pub(super) const t_P_nvshmemx_init_attr_t: TypeId = 2419;
+pub(super) const t_nvshmemi_version_t: TypeId = 2420;
+pub(super) const t_nvshmemx_signal_op_t: TypeId = 2421;
+pub(super) const t_nvshmemx_collective_launch_attr_t: TypeId = 2422;
+pub(super) const t_PC_nvshmemx_collective_launch_attr_t: TypeId = 2423;
+pub(super) const t_flags_in4: TypeId = 2424;
+pub(super) const t_nvshmemx_cmp_type_t: TypeId = 2425;
+pub(super) const t_A60_char: TypeId = 2426;
+pub(super) const t_nvshmemx_region_attrs_t: TypeId = 2427;
+pub(super) const t_PC_nvshmemx_region_attrs_t: TypeId = 2428;
+pub(super) const t_PC_nvshmemx_uniqueid_t: TypeId = 2429;
+pub(super) const t_nvtiffStatus_t: TypeId = 2430;
+pub(super) const t_nvtiffStatus_t_status: TypeId = 2431;
+pub(super) const t_nvtiffStream_t: TypeId = 2432;
+pub(super) const t_nvtiffDecoder_t: TypeId = 2433;
+pub(super) const t_nvtiffDecodeParams_t: TypeId = 2434;
+pub(super) const t_nvtiffImage_t: TypeId = 2435;
+pub(super) const t_P_nvtiffImage_t: TypeId = 2436;
+pub(super) const t_PC_nvtiffImage_t: TypeId = 2437;
+pub(super) const t_P_nvtiffDecodeParams_t: TypeId = 2438;
+pub(super) const t_nvtiffOutputFormat_t: TypeId = 2439;
+pub(super) const t_nvtiffDecodeRegion_t: TypeId = 2440;
+pub(super) const t_PC_nvtiffDecodeRegion_t: TypeId = 2441;
+pub(super) const t_P_nvtiffDecoder_t: TypeId = 2442;
+pub(super) const t_nvtiffDeviceAllocator_t: TypeId = 2443;
+pub(super) const t_P_nvtiffDeviceAllocator_t: TypeId = 2444;
+pub(super) const t_nvtiffPinnedAllocator_t: TypeId = 2445;
+pub(super) const t_P_nvtiffPinnedAllocator_t: TypeId = 2446;
+pub(super) const t_nvtiffEncoder_t: TypeId = 2447;
+pub(super) const t_nvtiffEncodeParams_t: TypeId = 2448;
+pub(super) const t_P_nvtiffEncodeParams_t: TypeId = 2449;
+pub(super) const t_nvtiffGeoKey_t: TypeId = 2450;
+pub(super) const t_nvtiffGeoKeyDataType_t: TypeId = 2451;
+pub(super) const t_nvtiffImageGeometryType_t: TypeId = 2452;
+pub(super) const t_nvtiffImageGeometry_t: TypeId = 2453;
+pub(super) const t_PC_nvtiffImageGeometry_t: TypeId = 2454;
+pub(super) const t_nvtiffCompression_t: TypeId = 2455;
+pub(super) const t_nvtiffPhotometricInt_t: TypeId = 2456;
+pub(super) const t_nvtiffPlanarConfig_t: TypeId = 2457;
+pub(super) const t_A16_u16: TypeId = 2458;
+pub(super) const t_nvtiffSampleFormat_t: TypeId = 2459;
+pub(super) const t_A16_nvtiffSampleFormat_t: TypeId = 2460;
+pub(super) const t_nvtiffImageInfo_t: TypeId = 2461;
+pub(super) const t_PC_nvtiffImageInfo_t: TypeId = 2462;
+pub(super) const t_nvtiffJpegChromaSubsampling_t: TypeId = 2463;
+pub(super) const t_nvtiffJpegEncodeOptions_t: TypeId = 2464;
+pub(super) const t_PC_nvtiffJpegEncodeOptions_t: TypeId = 2465;
+pub(super) const t_nvtiffTagDataType_t: TypeId = 2466;
+pub(super) const t_nvtiffVariant_t: TypeId = 2467;
+pub(super) const t_P_nvtiffEncoder_t: TypeId = 2468;
+pub(super) const t_P_nvtiffGeoKeyDataType_t: TypeId = 2469;
+pub(super) const t_nvtiffStreamHeader_t: TypeId = 2470;
+pub(super) const t_P_nvtiffStreamHeader_t: TypeId = 2471;
+pub(super) const t_P_nvtiffImageGeometry_t: TypeId = 2472;
+pub(super) const t_P_nvtiffImageInfo_t: TypeId = 2473;
+pub(super) const t_P_nvtiffGeoKey_t: TypeId = 2474;
+pub(super) const t_P_nvtiffTagDataType_t: TypeId = 2475;
+pub(super) const t_P_nvtiffStream_t: TypeId = 2476;
 
 #[rustfmt::skip]
 pub(super) static ENUMS: &[EnumRow] = &[
@@ -5809,6 +5813,7 @@ pub(super) static STRUCTS: &[StructRow] = &[
     StructRow { name: "cudaFuncAttributes", since: 13020, until: 13020, size: 144, fields: &[d("sharedSizeBytes", t_u64, 0, One).bytes(), d("constSizeBytes", t_u64, 8, One).bytes(), d("localSizeBytes", t_u64, 16, One).bytes(), d("maxThreadsPerBlock", t_i32, 24, One), d("numRegs", t_i32, 28, One), d("ptxVersion", t_i32, 32, One), d("binaryVersion", t_i32, 36, One), d("cacheModeCA", t_i32, 40, One), d("maxDynamicSharedSizeBytes", t_i32, 44, One), d("preferredShmemCarveout", t_i32, 48, One), d("clusterDimMustBeSet", t_i32, 52, One), d("requiredClusterWidth", t_i32, 56, One), d("requiredClusterHeight", t_i32, 60, One), d("requiredClusterDepth", t_i32, 64, One), d("clusterSchedulingPolicyPreference", t_i32, 68, One), d("nonPortableClusterSizeAllowed", t_i32, 72, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaFuncAttributes", since: 13030, until: 13030, size: 144, fields: &[d("sharedSizeBytes", t_u64, 0, One).bytes(), d("constSizeBytes", t_u64, 8, One).bytes(), d("localSizeBytes", t_u64, 16, One).bytes(), d("maxThreadsPerBlock", t_i32, 24, One), d("numRegs", t_i32, 28, One), d("ptxVersion", t_i32, 32, One), d("binaryVersion", t_i32, 36, One), d("cacheModeCA", t_i32, 40, One), d("maxDynamicSharedSizeBytes", t_i32, 44, One), d("preferredShmemCarveout", t_i32, 48, One), d("clusterDimMustBeSet", t_i32, 52, One), d("requiredClusterWidth", t_i32, 56, One), d("requiredClusterHeight", t_i32, 60, One), d("requiredClusterDepth", t_i32, 64, One), d("clusterSchedulingPolicyPreference", t_i32, 68, One), d("nonPortableClusterSizeAllowed", t_i32, 72, One), d("deviceNodeUpdateStatus", t_i32, 76, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaFuncAttributes", since: 13040, until: NOW, size: 144, fields: &[d("sharedSizeBytes", t_u64, 0, One).bytes(), d("constSizeBytes", t_u64, 8, One).bytes(), d("localSizeBytes", t_u64, 16, One).bytes(), d("maxThreadsPerBlock", t_i32, 24, One), d("numRegs", t_i32, 28, One), d("ptxVersion", t_i32, 32, One), d("binaryVersion", t_i32, 36, One), d("cacheModeCA", t_i32, 40, One), d("maxDynamicSharedSizeBytes", t_i32, 44, One), d("preferredShmemCarveout", t_i32, 48, One), d("clusterDimMustBeSet", t_i32, 52, One), d("requiredClusterWidth", t_i32, 56, One), d("requiredClusterHeight", t_i32, 60, One), d("requiredClusterDepth", t_i32, 64, One), d("clusterSchedulingPolicyPreference", t_i32, 68, One), d("nonPortableClusterSizeAllowed", t_i32, 72, One), d("deviceNodeUpdateStatus", t_i32, 76, One), d("sharedMemoryMode", t_cudaSharedMemoryMode, 80, One)], tag: 255, tags: 65535 },
+    StructRow { name: "cudaDeviceProp", since: 0, until: NOW, size: 728, fields: &[d("name", t_A256_char, 0, One), d("uuid", t_uuid, 256, One), d("luid", t_A8_u8, 272, One), d("luidDeviceNodeMask", t_u32, 280, One).hex(), d("totalGlobalMem", t_u64, 288, One).bytes(), d("sharedMemPerBlock", t_u64, 296, One), d("regsPerBlock", t_i32, 304, One), d("warpSize", t_i32, 308, One), d("memPitch", t_u64, 312, One), d("maxThreadsPerBlock", t_i32, 320, One), d("maxThreadsDim", t_A3_i32, 324, One), d("maxGridSize", t_A3_i32, 336, One), d("clockRate", t_i32, 348, One), d("totalConstMem", t_u64, 352, One), d("major", t_i32, 360, One), d("minor", t_i32, 364, One), d("textureAlignment", t_u64, 368, One), d("texturePitchAlignment", t_u64, 376, One), d("deviceOverlap", t_i32, 384, One), d("multiProcessorCount", t_i32, 388, One), d("kernelExecTimeoutEnabled", t_i32, 392, One), d("integrated", t_i32, 396, One), d("canMapHostMemory", t_i32, 400, One), d("computeMode", t_i32, 404, One), d("maxTexture1D", t_i32, 408, One), d("maxTexture1DMipmap", t_i32, 412, One), d("maxTexture1DLinear", t_i32, 416, One), d("maxTexture2D", t_A2_i32, 420, One), d("maxTexture2DMipmap", t_A2_i32, 428, One), d("maxTexture2DLinear", t_A3_i32, 436, One), d("maxTexture2DGather", t_A2_i32, 448, One), d("maxTexture3D", t_A3_i32, 456, One), d("maxTexture3DAlt", t_A3_i32, 468, One), d("maxTextureCubemap", t_i32, 480, One), d("maxTexture1DLayered", t_A2_i32, 484, One), d("maxTexture2DLayered", t_A3_i32, 492, One), d("maxTextureCubemapLayered", t_A2_i32, 504, One), d("maxSurface1D", t_i32, 512, One), d("maxSurface2D", t_A2_i32, 516, One), d("maxSurface3D", t_A3_i32, 524, One), d("maxSurface1DLayered", t_A2_i32, 536, One), d("maxSurface2DLayered", t_A3_i32, 544, One), d("maxSurfaceCubemap", t_i32, 556, One), d("maxSurfaceCubemapLayered", t_A2_i32, 560, One), d("surfaceAlignment", t_u64, 568, One), d("concurrentKernels", t_i32, 576, One), d("ECCEnabled", t_i32, 580, One), d("pciBusID", t_i32, 584, One), d("pciDeviceID", t_i32, 588, One), d("pciDomainID", t_i32, 592, One), d("tccDriver", t_i32, 596, One), d("asyncEngineCount", t_i32, 600, One), d("unifiedAddressing", t_i32, 604, One), d("memoryClockRate", t_i32, 608, One), d("memoryBusWidth", t_i32, 612, One), d("l2CacheSize", t_i32, 616, One), d("persistingL2CacheMaxSize", t_i32, 620, One), d("maxThreadsPerMultiProcessor", t_i32, 624, One), d("streamPrioritiesSupported", t_i32, 628, One), d("globalL1CacheSupported", t_i32, 632, One), d("localL1CacheSupported", t_i32, 636, One), d("sharedMemPerMultiprocessor", t_u64, 640, One), d("regsPerMultiprocessor", t_i32, 648, One), d("managedMemory", t_i32, 652, One), d("isMultiGpuBoard", t_i32, 656, One), d("multiGpuBoardGroupID", t_i32, 660, One), d("hostNativeAtomicSupported", t_i32, 664, One), d("singleToDoublePrecisionPerfRatio", t_i32, 668, One), d("pageableMemoryAccess", t_i32, 672, One), d("concurrentManagedAccess", t_i32, 676, One), d("computePreemptionSupported", t_i32, 680, One), d("canUseHostPointerForRegisteredMem", t_i32, 684, One), d("cooperativeLaunch", t_i32, 688, One), d("cooperativeMultiDeviceLaunch", t_i32, 692, One), d("sharedMemPerBlockOptin", t_u64, 696, One), d("pageableMemoryAccessUsesHostPageTables", t_i32, 704, One), d("directManagedMemAccessFromHost", t_i32, 708, One), d("maxBlocksPerMultiProcessor", t_i32, 712, One), d("accessPolicyMaxWindowSize", t_i32, 716, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaGraphEdgeData", since: 12030, until: NOW, size: 8, fields: &[d("from_port", t_u8, 0, One), d("to_port", t_u8, 1, One), d("type", t_u8, 2, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaExternalSemaphoreSignalNodeParams", since: 0, until: NOW, size: 24, fields: &[d("extSemArray", t_P_cudaExternalSemaphore_t, 0, Many(Of(2))), d("paramsArray", t_PC_cudaExternalSemaphoreSignalParams, 8, One), d("numExtSems", t_u32, 16, One)], tag: 255, tags: 65535 },
     StructRow { name: "cudaExternalSemaphoreSignalParams", since: 0, until: NOW, size: 144, fields: &[d("params", t_cudaExternalSemaphoreSignalParams_params, 0, One), d("flags", t_u32, 72, One).hex()], tag: 255, tags: 65535 },
@@ -6500,46 +6505,46 @@ pub(super) static TAGS: &[Tag] = &[
     Tag { name: "cudaEglFrameType", rows: &[(0, 0), (1, 1)] },
     Tag { name: "cudaMemLocationType", rows: &[(1, 0), (2, 0), (3, 0), (4, 0), (6, 1)] },
     Tag { name: "cudaGraphNodeType", rows: &[(0, 0), (1, 1), (2, 2), (3, 3), (4, 4), (6, 5), (7, 6), (8, 7), (9, 8), (10, 9), (11, 10), (13, 11), (14, 12)] },
-    Tag { name: "cudaLaunchAttributeID", rows: &[(1, 775), (2, 24), (3, 778), (4, 779), (5, 780), (6, 24), (7, 781), (8, 24), (9, 782), (10, 783), (11, 787), (12, 784), (13, 786), (14, 5), (16, 5), (17, 788), (18, 661)] },
+    Tag { name: "cudaLaunchAttributeID", rows: &[(1, 777), (2, 24), (3, 780), (4, 781), (5, 782), (6, 24), (7, 783), (8, 24), (9, 784), (10, 785), (11, 789), (12, 786), (13, 788), (14, 5), (16, 5), (17, 790), (18, 661)] },
     Tag { name: "cudaLaunchAttributeID", rows: &[(1, 0), (2, 1), (3, 2), (4, 3), (5, 4), (6, 5), (7, 6), (8, 7), (9, 8), (10, 9), (11, 10), (12, 11), (13, 12), (14, 13), (16, 14), (17, 15), (18, 16)] },
     Tag { name: "cudaExternalMemoryHandleType", rows: &[(1, 0), (8, 2)] },
     Tag { name: "cudaExternalSemaphoreHandleType", rows: &[(1, 0), (6, 2), (9, 0)] },
-    Tag { name: "cudaJitOption", rows: &[(0, 5), (1, 5), (2, 143), (3, 122), (4, 5), (5, 122), (6, 5), (7, 5), (10, 834), (11, 24), (12, 24), (13, 24), (14, 835), (30, 24), (31, 5), (32, 5), (33, 24)] },
-    Tag { name: "cudaLibraryOption", rows: &[(0, 837), (1, 24)] },
-    Tag { name: "cudaMemPoolAttr", rows: &[(1, 24), (2, 24), (3, 24), (4, 9), (5, 9), (6, 9), (7, 9), (8, 9), (9, 708), (10, 709), (11, 24), (12, 710), (13, 9), (14, 24), (15, 24)] },
-    Tag { name: "cudaMemRangeAttribute", rows: &[(1, 24), (2, 24), (3, 24), (4, 24), (5, 710), (6, 24), (7, 710), (8, 24)] },
+    Tag { name: "cudaJitOption", rows: &[(0, 5), (1, 5), (2, 143), (3, 122), (4, 5), (5, 122), (6, 5), (7, 5), (10, 836), (11, 24), (12, 24), (13, 24), (14, 837), (30, 24), (31, 5), (32, 5), (33, 24)] },
+    Tag { name: "cudaLibraryOption", rows: &[(0, 839), (1, 24)] },
+    Tag { name: "cudaMemPoolAttr", rows: &[(1, 24), (2, 24), (3, 24), (4, 9), (5, 9), (6, 9), (7, 9), (8, 9), (9, 710), (10, 711), (11, 24), (12, 712), (13, 9), (14, 24), (15, 24)] },
+    Tag { name: "cudaMemRangeAttribute", rows: &[(1, 24), (2, 24), (3, 24), (4, 24), (5, 712), (6, 24), (7, 712), (8, 24)] },
     Tag { name: "cudaMemcpy3DOperandType", rows: &[(1, 0), (2, 1)] },
-    Tag { name: "cudaDataType", rows: &[(0, 143), (1, 870), (2, 908), (3, 906), (4, 918), (5, 919), (6, 916), (7, 910), (8, 85), (9, 911), (10, 24), (11, 571), (12, 5), (13, 427), (14, 909), (15, 917), (16, 85), (18, 85), (20, 907), (21, 912), (22, 237), (23, 913), (24, 254), (25, 914), (26, 9), (27, 915)] },
-    Tag { name: "cublasComplex", rows: &[(4, 918), (5, 919)] },
-    Tag { name: "cublasComputeType_t", rows: &[(64, 908), (65, 908), (68, 143), (69, 143), (70, 870), (71, 870), (72, 24), (73, 24), (74, 143), (75, 143), (77, 143), (78, 143), (79, 870)] },
-    Tag { name: "cublasLtEmulationDescAttributes_t", rows: &[(0, 942), (1, 940), (2, 945), (3, 24), (4, 24), (5, 60)] },
-    Tag { name: "cublasLtMatmulAlgoCapAttributes_t", rows: &[(0, 24), (1, 969), (2, 5), (3, 24), (4, 24), (5, 24), (6, 970), (7, 24), (8, 24), (9, 24), (10, 24), (11, 972), (12, 973), (13, 971), (14, 24), (15, 9), (16, 5), (17, 5), (18, 5), (19, 5), (20, 24), (21, 24), (22, 24), (23, 24)] },
-    Tag { name: "cublasLtMatmulAlgoConfigAttributes_t", rows: &[(0, 24), (1, 970), (2, 24), (3, 969), (4, 5), (5, 5), (6, 971), (7, 237), (8, 237)] },
-    Tag { name: "cublasLtMatmulDescAttributes_t", rows: &[(0, 936), (1, 905), (2, 982), (3, 923), (4, 923), (5, 923), (6, 926), (7, 973), (8, 60), (10, 254), (11, 60), (12, 254), (13, 254), (14, 254), (15, 24), (17, 60), (18, 60), (19, 60), (20, 60), (21, 60), (22, 905), (23, 60), (24, 60), (25, 906), (26, 905), (27, 24), (28, 24), (29, 60), (30, 60), (31, 983), (32, 983), (33, 983), (34, 983), (35, 983), (36, 60), (37, 983), (38, 960), (39, 254), (40, 254), (41, 24)] },
-    Tag { name: "cublasLtMatmulPreferenceAttributes_t", rows: &[(0, 986), (1, 9), (2, 5), (3, 969), (4, 5), (5, 5), (6, 5), (7, 5), (8, 5), (9, 143), (10, 972), (11, 973), (12, 9), (13, 5), (14, 5), (15, 5)] },
-    Tag { name: "cublasLtMatrixLayoutAttribute_t", rows: &[(0, 905), (1, 988), (2, 9), (3, 9), (4, 254), (5, 24), (6, 254), (7, 254), (8, 989), (9, 60), (10, 60), (11, 60), (12, 990), (13, 990)] },
-    Tag { name: "cublasLtMatrixTransformDescAttributes_t", rows: &[(0, 905), (1, 982), (2, 923), (3, 923)] },
-    Tag { name: "cublasMpMatmulDescriptorAttribute_t", rows: &[(0, 923), (1, 923), (2, 936), (3, 1024), (4, 24), (5, 1025), (6, 60), (7, 254), (8, 905), (9, 60), (10, 254), (11, 254), (12, 905), (13, 60), (14, 60), (15, 1026), (16, 60), (17, 1026), (18, 60), (19, 1026), (20, 60), (21, 1026), (22, 60), (23, 1026), (24, 60), (25, 60), (26, 1026), (27, 905), (28, 1027)] },
-    Tag { name: "cudnnScalar", rows: &[(0, 143), (1, 870), (2, 143), (3, 143), (4, 143), (5, 143), (6, 143), (7, 143), (8, 143), (9, 143), (10, 143), (12, 143), (13, 143)] },
-    Tag { name: "cudnnBackendAttributeType_t", rows: &[(0, 1031), (1, 1034), (2, 62), (3, 254), (4, 143), (5, 870), (6, 60), (7, 1040), (8, 1041), (9, 1042), (10, 1043), (11, 1044), (12, 1045), (13, 1038), (14, 1046), (15, 1036), (16, 1047), (17, 1048), (18, 1049), (19, 1050), (20, 1051), (21, 1052), (22, 1053), (23, 24), (24, 38), (25, 1054), (26, 1055), (27, 1056), (28, 1057), (29, 1058), (30, 1059), (31, 1060), (32, 1061), (33, 1062)] },
-    Tag { name: "cudnnDataType_t", rows: &[(0, 143), (1, 870), (2, 908), (3, 906), (4, 24), (6, 85), (9, 909), (10, 254), (11, 62)] },
-    Tag { name: "cudssConfigParam_t", rows: &[(0, 1200), (1, 1201), (2, 1202), (3, 1203), (4, 1204), (5, 24), (6, 870), (7, 1205), (8, 870), (9, 870), (10, 254), (11, 24), (12, 254), (13, 24), (14, 24), (15, 24), (16, 1206), (17, 24), (18, 24), (19, 24), (20, 24), (21, 24), (23, 24), (24, 24), (26, 24), (28, 1207)] },
-    Tag { name: "cudssDataParam_t", rows: &[(0, 24), (1, 254), (2, 24), (3, 571), (10, 254), (13, 1213), (17, 24), (19, 1214), (24, 24)] },
-    Tag { name: "cudssConfigParam_t", rows: &[(0, 1242), (1, 1242), (2, 1242), (3, 24), (4, 1242), (5, 24), (6, 24), (7, 870), (8, 1243), (9, 870), (10, 870), (11, 254), (12, 24), (13, 254), (14, 24), (15, 24), (16, 24), (17, 1242), (18, 24), (19, 24), (20, 24), (21, 24), (22, 24), (24, 24), (25, 24)] },
-    Tag { name: "cudssDataParam_t", rows: &[(0, 24), (1, 254), (2, 24), (3, 571), (10, 254), (12, 1213), (16, 24), (18, 1214)] },
-    Tag { name: "cufftXtQueryType", rows: &[(0, 1287)] },
+    Tag { name: "cudaDataType", rows: &[(0, 143), (1, 872), (2, 910), (3, 908), (4, 920), (5, 921), (6, 918), (7, 912), (8, 85), (9, 913), (10, 24), (11, 571), (12, 5), (13, 427), (14, 911), (15, 919), (16, 85), (18, 85), (20, 909), (21, 914), (22, 237), (23, 915), (24, 254), (25, 916), (26, 9), (27, 917)] },
+    Tag { name: "cublasComplex", rows: &[(4, 920), (5, 921)] },
+    Tag { name: "cublasComputeType_t", rows: &[(64, 910), (65, 910), (68, 143), (69, 143), (70, 872), (71, 872), (72, 24), (73, 24), (74, 143), (75, 143), (77, 143), (78, 143), (79, 872)] },
+    Tag { name: "cublasLtEmulationDescAttributes_t", rows: &[(0, 944), (1, 942), (2, 947), (3, 24), (4, 24), (5, 60)] },
+    Tag { name: "cublasLtMatmulAlgoCapAttributes_t", rows: &[(0, 24), (1, 971), (2, 5), (3, 24), (4, 24), (5, 24), (6, 972), (7, 24), (8, 24), (9, 24), (10, 24), (11, 974), (12, 975), (13, 973), (14, 24), (15, 9), (16, 5), (17, 5), (18, 5), (19, 5), (20, 24), (21, 24), (22, 24), (23, 24)] },
+    Tag { name: "cublasLtMatmulAlgoConfigAttributes_t", rows: &[(0, 24), (1, 972), (2, 24), (3, 971), (4, 5), (5, 5), (6, 973), (7, 237), (8, 237)] },
+    Tag { name: "cublasLtMatmulDescAttributes_t", rows: &[(0, 938), (1, 907), (2, 984), (3, 925), (4, 925), (5, 925), (6, 928), (7, 975), (8, 60), (10, 254), (11, 60), (12, 254), (13, 254), (14, 254), (15, 24), (17, 60), (18, 60), (19, 60), (20, 60), (21, 60), (22, 907), (23, 60), (24, 60), (25, 908), (26, 907), (27, 24), (28, 24), (29, 60), (30, 60), (31, 985), (32, 985), (33, 985), (34, 985), (35, 985), (36, 60), (37, 985), (38, 962), (39, 254), (40, 254), (41, 24)] },
+    Tag { name: "cublasLtMatmulPreferenceAttributes_t", rows: &[(0, 988), (1, 9), (2, 5), (3, 971), (4, 5), (5, 5), (6, 5), (7, 5), (8, 5), (9, 143), (10, 974), (11, 975), (12, 9), (13, 5), (14, 5), (15, 5)] },
+    Tag { name: "cublasLtMatrixLayoutAttribute_t", rows: &[(0, 907), (1, 990), (2, 9), (3, 9), (4, 254), (5, 24), (6, 254), (7, 254), (8, 991), (9, 60), (10, 60), (11, 60), (12, 992), (13, 992)] },
+    Tag { name: "cublasLtMatrixTransformDescAttributes_t", rows: &[(0, 907), (1, 984), (2, 925), (3, 925)] },
+    Tag { name: "cublasMpMatmulDescriptorAttribute_t", rows: &[(0, 925), (1, 925), (2, 938), (3, 1026), (4, 24), (5, 1027), (6, 60), (7, 254), (8, 907), (9, 60), (10, 254), (11, 254), (12, 907), (13, 60), (14, 60), (15, 1028), (16, 60), (17, 1028), (18, 60), (19, 1028), (20, 60), (21, 1028), (22, 60), (23, 1028), (24, 60), (25, 60), (26, 1028), (27, 907), (28, 1029)] },
+    Tag { name: "cudnnScalar", rows: &[(0, 143), (1, 872), (2, 143), (3, 143), (4, 143), (5, 143), (6, 143), (7, 143), (8, 143), (9, 143), (10, 143), (12, 143), (13, 143)] },
+    Tag { name: "cudnnBackendAttributeType_t", rows: &[(0, 1033), (1, 1036), (2, 62), (3, 254), (4, 143), (5, 872), (6, 60), (7, 1042), (8, 1043), (9, 1044), (10, 1045), (11, 1046), (12, 1047), (13, 1040), (14, 1048), (15, 1038), (16, 1049), (17, 1050), (18, 1051), (19, 1052), (20, 1053), (21, 1054), (22, 1055), (23, 24), (24, 38), (25, 1056), (26, 1057), (27, 1058), (28, 1059), (29, 1060), (30, 1061), (31, 1062), (32, 1063), (33, 1064)] },
+    Tag { name: "cudnnDataType_t", rows: &[(0, 143), (1, 872), (2, 910), (3, 908), (4, 24), (6, 85), (9, 911), (10, 254), (11, 62)] },
+    Tag { name: "cudssConfigParam_t", rows: &[(0, 1202), (1, 1203), (2, 1204), (3, 1205), (4, 1206), (5, 24), (6, 872), (7, 1207), (8, 872), (9, 872), (10, 254), (11, 24), (12, 254), (13, 24), (14, 24), (15, 24), (16, 1208), (17, 24), (18, 24), (19, 24), (20, 24), (21, 24), (23, 24), (24, 24), (26, 24), (28, 1209)] },
+    Tag { name: "cudssDataParam_t", rows: &[(0, 24), (1, 254), (2, 24), (3, 571), (10, 254), (13, 1215), (17, 24), (19, 1216), (24, 24)] },
+    Tag { name: "cudssConfigParam_t", rows: &[(0, 1244), (1, 1244), (2, 1244), (3, 24), (4, 1244), (5, 24), (6, 24), (7, 872), (8, 1245), (9, 872), (10, 872), (11, 254), (12, 24), (13, 254), (14, 24), (15, 24), (16, 24), (17, 1244), (18, 24), (19, 24), (20, 24), (21, 24), (22, 24), (24, 24), (25, 24)] },
+    Tag { name: "cudssDataParam_t", rows: &[(0, 24), (1, 254), (2, 24), (3, 571), (10, 254), (12, 1215), (16, 24), (18, 1216)] },
+    Tag { name: "cufftXtQueryType", rows: &[(0, 1289)] },
     Tag { name: "CUfileBatchMode_t", rows: &[(1, 0)] },
     Tag { name: "CUfileFileHandleType", rows: &[(1, 0), (2, 1)] },
-    Tag { name: "cusparseVectorScalar", rows: &[(0, 143), (1, 870), (2, 143), (4, 918), (5, 919), (6, 918), (14, 143), (15, 918)] },
-    Tag { name: "cudaDataType", rows: &[(0, 143), (1, 870), (2, 908), (3, 906), (4, 918), (5, 919), (8, 85), (10, 24), (12, 5), (14, 909), (20, 907), (22, 237), (24, 254), (26, 9)] },
-    Tag { name: "cusparseSpMatAttribute_t", rows: &[(0, 1508), (1, 1507), (2, 1525), (3, 1526)] },
+    Tag { name: "cusparseVectorScalar", rows: &[(0, 143), (1, 872), (2, 143), (4, 920), (5, 921), (6, 920), (14, 143), (15, 920)] },
+    Tag { name: "cudaDataType", rows: &[(0, 143), (1, 872), (2, 910), (3, 908), (4, 920), (5, 921), (8, 85), (10, 24), (12, 5), (14, 911), (20, 909), (22, 237), (24, 254), (26, 9)] },
+    Tag { name: "cusparseSpMatAttribute_t", rows: &[(0, 1510), (1, 1509), (2, 1527), (3, 1528)] },
     Tag { name: "cusparseLtMatDescAttribute_t", rows: &[(0, 24), (1, 254)] },
-    Tag { name: "cusparseLtMatmulAlgAttribute_t", rows: &[(0, 24), (1, 24), (2, 24), (3, 24), (4, 1555), (5, 24)] },
-    Tag { name: "cusparseLtMatmulDescAttribute_t", rows: &[(0, 24), (1, 143), (2, 143), (3, 24), (4, 143), (5, 24), (6, 24), (7, 254), (8, 60), (9, 60), (10, 1562), (11, 1562), (12, 1562), (13, 1562), (14, 1562), (15, 60), (16, 60), (17, 60), (18, 60), (19, 60)] },
-    Tag { name: "cutensorOperationDescriptorAttribute_t", rows: &[(0, 24), (1, 905), (2, 143), (3, 143), (14, 24)] },
+    Tag { name: "cusparseLtMatmulAlgAttribute_t", rows: &[(0, 24), (1, 24), (2, 24), (3, 24), (4, 1557), (5, 24)] },
+    Tag { name: "cusparseLtMatmulDescAttribute_t", rows: &[(0, 24), (1, 143), (2, 143), (3, 24), (4, 143), (5, 24), (6, 24), (7, 254), (8, 60), (9, 60), (10, 1564), (11, 1564), (12, 1564), (13, 1564), (14, 1564), (15, 60), (16, 60), (17, 60), (18, 60), (19, 60)] },
+    Tag { name: "cutensorOperationDescriptorAttribute_t", rows: &[(0, 24), (1, 907), (2, 143), (3, 143), (14, 24)] },
     Tag { name: "cutensorPlanAttribute_t", rows: &[(0, 9)] },
-    Tag { name: "cutensorPlanPreferenceAttribute_t", rows: &[(0, 1607), (1, 1608), (2, 24), (3, 1583), (4, 24), (5, 1584)] },
-    Tag { name: "ncclDataType_t", rows: &[(0, 906), (1, 85), (2, 24), (3, 5), (4, 254), (5, 9), (6, 908), (7, 143), (8, 870), (9, 909), (10, 85), (11, 85)] },
+    Tag { name: "cutensorPlanPreferenceAttribute_t", rows: &[(0, 1609), (1, 1610), (2, 24), (3, 1585), (4, 24), (5, 1586)] },
+    Tag { name: "ncclDataType_t", rows: &[(0, 908), (1, 85), (2, 24), (3, 5), (4, 254), (5, 9), (6, 910), (7, 143), (8, 872), (9, 911), (10, 85), (11, 85)] },
     Tag { name: "nvmlValueType_t", rows: &[(0, 0), (1, 2), (2, 3), (3, 4), (4, 5), (5, 1), (6, 6)] },
     Tag { name: "nvmlUUIDType_t", rows: &[(1, 0), (2, 1)] },
 ];

@@ -233,3 +233,47 @@ fn the_same_name_in_two_libraries() {
     let rows = ["demoSame", "demoSame#3"].map(|name| row(of("capture.rs"), name)[2..].to_vec());
     assert_eq!(rows, [vec![1, 0, 0], vec![1, 1, 0]]);
 }
+
+/// A function that has the structs of another version in some versions.
+#[test]
+fn structs_of_another_version() {
+    let functions = r#"
+[[prototype]]
+returns = "int"
+params = ["out Box *box"]
+functions = ["demoGet", "demoLook"]
+"#;
+    let types = r#"
+[[struct]]
+name = "Box"
+last = "1"
+size = 4
+fields = [{ name = "a", type = "int", offset = 0 }]
+[[struct]]
+name = "Box"
+first = "2"
+size = 8
+fields = [{ name = "a", type = "int", offset = 0 }, { name = "b", type = "int", offset = 4 }]
+"#;
+    let text = "layouts = { first = \"2\", last = \"2\", of = \"1\" }";
+    let api = Api::new(functions, types, &format!("[function.demoGet]\n{text}\n"));
+    api.rows(|tables, rows| {
+        let sizes: Vec<_> = rows.iter().map(|r| (r.name.as_str(), r.span.since, r.span.until)).collect();
+        assert_eq!(sizes, [("demoGet", 0, 1), ("demoGet", 2, 2), ("demoLook", 0, u32::MAX)]);
+        let size = |n: usize, version| match tables.get(rows[n].params[0].ty) {
+            super::super::known::Type::Pointer(to, _) => tables.extent(to, version).size,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!([size(0, 1), size(1, 2), size(2, 1), size(2, 2)], [4, 4, 4, 8]);
+    })
+    .unwrap();
+    let said = |text: &str| {
+        let api = Api::new(functions, types, &format!("[function.demoGet]\n{text}\n"));
+        api.rows(|_, _| ()).expect_err("an error").to_string()
+    };
+    assert!(
+        said("layouts = { first = \"2\" }")
+            .ends_with("overlay.toml:2: expected { first = \"12.0\", last = \"12.9\", of = \"11.8\" }")
+    );
+    assert!(said(&text.replace("of = \"1\"", "of = \"3\"")).ends_with(":2: expected versions of functions.toml: 1, 2"));
+}

@@ -58,6 +58,7 @@ fn run(command: Command) -> Result<(), Error> {
         Command::Ctl(words) => match words.what {
             What::Dump { output } => cutap_collect::dump(&DumpOptions { pid: words.pid, output }),
         },
+        Command::Pack(words) => cutap_collect::pack_file(&words.file),
         Command::Inspect(words) => inspect(&words),
         Command::Api(words) => print(&api::run(&words)?),
         Command::Collect(words) => cutap_collect::collect(&words.into()),

@@ -38,6 +38,8 @@ pub enum Command {
     Recover(Recover),
     /// Ask something of a program that runs under cutap, without stopping it
     Ctl(Ctl),
+    /// Pack a recording more tightly, as record does at its end; for one that was recovered
+    Pack(Pack),
     /// Say how a program or library reaches CUDA, and which of its calls a trace will see
     Inspect(Inspect),
     /// Say what is known of a function, or which functions a library has
@@ -300,6 +302,14 @@ pub enum What {
         #[arg(short = 'o', value_name = "FILE", default_value = "dump.cutap")]
         output: PathBuf,
     },
+}
+
+/// `cutap pack`.
+#[derive(Debug, Args)]
+pub struct Pack {
+    /// The recording
+    #[arg(value_name = "FILE")]
+    pub file: PathBuf,
 }
 
 /// `cutap inspect`.

@@ -12,6 +12,7 @@ use crate::hooks::{self, Hooks};
 use crate::inherited::Inherited;
 use crate::keeper::Keeper;
 use crate::output::Form;
+use crate::pack::pack_recorded;
 use crate::unpack::{Embedded, unpack};
 use crate::{driver, folder, launch, program, signals};
 use cutap_trace::Filter;
@@ -80,6 +81,10 @@ pub fn trace(embedded: Embedded, options: &TraceOptions) -> Result<Ended> {
     }
     hooks::last_words(&run.path, child, ended).iter().for_each(|line| say(line));
     let unwritten = keeper.unwritten;
+    let over = options.record && !unwritten && !keeper.keep && !stays;
+    if let Some(file) = options.output.as_deref().filter(|_| over) {
+        pack_recorded(file);
+    }
     Ok(match ended {
         Ended::Code(0) if unwritten => Ended::Code(OWN_FAILURE.into()),
         ended => ended,

@@ -28,13 +28,25 @@ pub mod kind {
     pub const END: u8 = 7;
 }
 
+/// How a body stands in the file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Packing {
+    /// As it is, if the others would be longer.
+    #[default]
+    None,
+    /// LZ4, block format: while recording.
+    Lz4,
+    /// A frame of Zstandard: at rest.
+    Zstd,
+}
+
 /// A block.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Block {
     /// One of [`kind`]; blocks of an unknown kind are stepped over.
     pub kind: u8,
-    /// True when the body is packed with lz4 (block format); it stands as it is if that is shorter.
-    pub packed: bool,
+    /// How the body is packed.
+    pub packing: Packing,
     /// Bytes between head and body that stand as they are.
     pub plain: u16,
     /// Number of the process in this file.
@@ -69,7 +81,7 @@ impl Block {
         let mut bytes = [0; HEAD];
         bytes[..4].copy_from_slice(&MAGIC.to_le_bytes());
         bytes[4] = self.kind;
-        bytes[5] = self.packed.into();
+        bytes[5] = self.packing as u8;
         bytes[6..8].copy_from_slice(&self.plain.to_le_bytes());
         bytes[8..12].copy_from_slice(&self.process.to_le_bytes());
         bytes[12..16].copy_from_slice(&self.ring.to_le_bytes());
@@ -95,9 +107,15 @@ impl Block {
         let plain = u16::from_le_bytes([bytes[6], bytes[7]]);
         let behind = HEAD + usize::from(plain);
         let Some(standing) = bytes.get(HEAD..behind) else { return Err(behind) };
+        let packing = match bytes[5] {
+            0 => Packing::None,
+            1 => Packing::Lz4,
+            2 => Packing::Zstd,
+            _ => return Ok(None),
+        };
         let block = Block {
             kind: bytes[4],
-            packed: bytes[5] == 1,
+            packing,
             plain,
             process: word(8),
             ring: word(12),
@@ -107,9 +125,9 @@ impl Block {
             body_sum: word(32),
             place: place + behind as u64,
         };
-        let sizes = block.raw as usize <= MOST_BYTES && (block.stored == block.raw || block.packed);
+        let sizes = block.raw as usize <= MOST_BYTES && (block.stored == block.raw || packing != Packing::None);
         let whole = sum(&bytes[..36], standing) == word(36);
-        Ok((whole && sizes && bytes[5] < 2).then_some(block))
+        Ok((whole && sizes).then_some(block))
     }
 }
 

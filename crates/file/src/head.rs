@@ -4,8 +4,10 @@ use crate::block::{u32_at, u64_at};
 
 /// First word of the file: "CUTAPREC" in little endian.
 pub const MAGIC: u64 = u64::from_le_bytes(*b"CUTAPREC");
-/// Version of the bytes described in this crate; a change of any layout raises it.
-pub const VERSION: u32 = 1;
+/// Version of the bytes described in this crate; a change of any layout raises it. 2 added Zstandard.
+pub const VERSION: u32 = 2;
+/// The oldest version that is read.
+pub const OLDEST: u32 = 1;
 
 /// What the file says about itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,6 +22,11 @@ impl Head {
     /// Its size in the file.
     pub const BYTES: usize = 24;
 
+    /// Whether this crate reads the version.
+    pub fn is_known(&self) -> bool {
+        (OLDEST..=VERSION).contains(&self.version)
+    }
+
     /// Its bytes.
     pub fn bytes(&self) -> [u8; Head::BYTES] {
         let mut bytes = [0; Head::BYTES];
@@ -31,14 +38,14 @@ impl Head {
         bytes
     }
 
-    /// Reads it. Of another version all but the two numbers may differ, so that only ours is checked
-    /// to the last byte; `None` when it is none.
+    /// Reads it. Of another version all but the two numbers may differ, so that only those that
+    /// are read are checked to the last byte; `None` when it is none.
     pub fn parse(bytes: &[u8]) -> Option<Head> {
         if u64_at(bytes, 0)? != MAGIC {
             return None;
         }
         let head = Head { version: u32_at(bytes, 8)?, wire: u32_at(bytes, 12)? };
         let whole = bytes.len() >= Head::BYTES && u32_at(bytes, 20)? == crc32fast::hash(&bytes[..20]);
-        (whole || head.version != VERSION).then_some(head)
+        (whole || !head.is_known()).then_some(head)
     }
 }

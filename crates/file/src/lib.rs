@@ -10,7 +10,7 @@ mod head;
 mod reader;
 mod writer;
 
-pub use block::{Block, MOST_BYTES, kind};
-pub use head::{Head, MAGIC, VERSION};
-pub use reader::{Bytes, Cut, Error, Why, body, read_fully, walk};
-pub use writer::Writer;
+pub use block::{Block, MOST_BYTES, Packing, kind};
+pub use head::{Head, MAGIC, OLDEST, VERSION};
+pub use reader::{Bytes, Cut, Error, Why, body, copy, read_fully, walk};
+pub use writer::{Writer, pack};

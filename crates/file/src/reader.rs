@@ -1,8 +1,9 @@
 //! Walks over the blocks of a file up to its end, or up to where it is cut off or damaged, and unpacks
 //! a block's body when somebody asks for it. Walking reads heads only.
 
-use crate::block::{Block, HEAD};
-use crate::head::{Head, VERSION};
+use crate::block::{Block, HEAD, Packing};
+use crate::head::Head;
+use std::cell::RefCell;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -73,7 +74,7 @@ pub fn walk<B: Bytes + ?Sized>(file: &B, wire: u32, sink: &mut dyn FnMut(&Block,
     let mut bytes = vec![0; Head::BYTES];
     let there = read_fully(file, &mut bytes, 0)?;
     let head = Head::parse(&bytes[..there]).ok_or(Error::NotOurs)?;
-    if head.version != VERSION {
+    if !head.is_known() {
         return Err(Error::OtherVersion(head.version));
     }
     if head.wire != wire {
@@ -108,26 +109,62 @@ pub fn walk<B: Bytes + ?Sized>(file: &B, wire: u32, sink: &mut dyn FnMut(&Block,
     }
 }
 
+/// What a thread unpacks with, kept from block to block.
+#[derive(Default)]
+struct Unpacker {
+    stored: Vec<u8>,
+    zstd: Option<zstd::bulk::Decompressor<'static>>,
+}
+
+thread_local! {
+    static UNPACKER: RefCell<Unpacker> = RefCell::default();
+}
+
 /// Unpacks the body of a block into `out`. Damage is an error of kind `InvalidData`.
 pub fn body<B: Bytes + ?Sized>(file: &B, block: &Block, out: &mut Vec<u8>) -> io::Result<()> {
-    let mut stored = vec![0; block.stored as usize];
-    let there = read_fully(file, &mut stored, block.place)?;
-    out.clear();
-    let damaged = || io::Error::from(io::ErrorKind::InvalidData);
-    if there < stored.len() || crc32fast::hash(&stored) != block.body_sum {
-        return Err(damaged());
-    }
-    if !block.packed {
-        *out = stored;
-        return Ok(());
-    }
-    out.resize(block.raw as usize, 0);
-    match lz4_flex::block::decompress_into(&stored, out) {
-        Ok(bytes) if bytes == out.len() => Ok(()),
-        _ => {
-            out.clear();
-            Err(damaged())
+    UNPACKER.with_borrow_mut(|unpacker| unpacker.body(file, block, out))
+}
+
+/// The bytes of a whole block as they stand in the file.
+pub fn copy<B: Bytes + ?Sized>(file: &B, block: &Block, out: &mut Vec<u8>) -> io::Result<()> {
+    out.resize(block.length() as usize, 0);
+    let start = block.place - HEAD as u64 - u64::from(block.plain);
+    let there = read_fully(file, out, start)?;
+    out.truncate(there);
+    if there as u64 == block.length() { Ok(()) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
+}
+
+impl Unpacker {
+    fn body<B: Bytes + ?Sized>(&mut self, file: &B, block: &Block, out: &mut Vec<u8>) -> io::Result<()> {
+        let stored = &mut self.stored;
+        stored.resize(block.stored as usize, 0);
+        let there = read_fully(file, stored, block.place)?;
+        out.clear();
+        let damaged = || io::Error::from(io::ErrorKind::InvalidData);
+        if there < stored.len() || crc32fast::hash(stored) != block.body_sum {
+            return Err(damaged());
         }
+        if block.packing == Packing::None {
+            out.extend_from_slice(stored);
+            return Ok(());
+        }
+        out.resize(block.raw as usize, 0);
+        let bytes = match block.packing {
+            Packing::None => None,
+            Packing::Lz4 => lz4_flex::block::decompress_into(stored, out).ok(),
+            Packing::Zstd => {
+                let zstd = match &mut self.zstd {
+                    Some(zstd) => zstd,
+                    none => none.insert(zstd::bulk::Decompressor::new()?),
+                };
+                zstd.decompress_to_buffer(stored, out.as_mut_slice()).ok()
+            }
+        };
+        if bytes != Some(out.len()) {
+            out.clear();
+            return Err(damaged());
+        }
+        Ok(())
     }
 }
 

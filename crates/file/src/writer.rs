@@ -1,8 +1,9 @@
 //! Appends blocks. Each is handed to the file in one write, so that a writer that dies between two
 //! leaves whole blocks. When it is on disk is the system's affair.
 
-use crate::block::{Block, HEAD};
+use crate::block::{Block, HEAD, Packing};
 use crate::head::{Head, VERSION};
+use std::cell::RefCell;
 use std::io::{self, Write};
 
 /// Appends blocks to a file.
@@ -26,33 +27,18 @@ impl<W: Write> Writer<W> {
     }
 
     /// Appends a block: of `block` the kind and the numbers count, `plain` stays as it is, `body` is
-    /// packed.
+    /// packed with LZ4.
     pub fn write(&mut self, block: Block, plain: &[u8], body: &[u8]) -> io::Result<()> {
-        let most = lz4_flex::block::get_maximum_output_size(body.len());
-        let behind = HEAD + plain.len();
-        self.buffer.clear();
-        self.buffer.resize(behind + most.max(body.len()), 0);
-        let packed = lz4_flex::block::compress_into(body, &mut self.buffer[behind..]).ok();
-        let packed = packed.filter(|bytes| *bytes < body.len());
-        let stored = packed.unwrap_or(body.len());
-        if packed.is_none() {
-            self.buffer[behind..behind + stored].copy_from_slice(body);
-        }
-        let too_long = |_| io::Error::from(io::ErrorKind::InvalidInput);
-        let block = Block {
-            packed: packed.is_some(),
-            plain: plain.len().try_into().map_err(too_long)?,
-            raw: body.len().try_into().map_err(too_long)?,
-            stored: stored.try_into().map_err(too_long)?,
-            body_sum: crc32fast::hash(&self.buffer[behind..behind + stored]),
-            ..block
-        };
-        self.buffer[..HEAD].copy_from_slice(&block.bytes(plain));
-        self.buffer[HEAD..behind].copy_from_slice(plain);
-        self.buffer.truncate(behind + stored);
-        self.buffer.resize(block.length() as usize, 0);
+        pack(Packing::Lz4, block, plain, body, &mut self.buffer)?;
         self.out.write_all(&self.buffer)?;
-        self.bytes += block.length();
+        self.bytes += self.buffer.len() as u64;
+        Ok(())
+    }
+
+    /// Appends a block that [`pack`] has made.
+    pub fn append(&mut self, packed: &[u8]) -> io::Result<()> {
+        self.out.write_all(packed)?;
+        self.bytes += packed.len() as u64;
         Ok(())
     }
 
@@ -65,4 +51,54 @@ impl<W: Write> Writer<W> {
     pub fn out(&mut self) -> &mut W {
         &mut self.out
     }
+}
+
+/// Level of Zstandard: higher ones pack recordings hardly better, and take longer.
+const LEVEL: i32 = 1;
+
+thread_local! {
+    /// What a thread packs with, kept from block to block.
+    static ZSTD: RefCell<Option<zstd::bulk::Compressor<'static>>> = const { RefCell::new(None) };
+}
+
+/// Makes the bytes of a block, in `out`; the body stands as it is where packing would make it longer.
+pub fn pack(packing: Packing, block: Block, plain: &[u8], body: &[u8], out: &mut Vec<u8>) -> io::Result<()> {
+    let most = match packing {
+        Packing::None => 0,
+        Packing::Lz4 => lz4_flex::block::get_maximum_output_size(body.len()),
+        Packing::Zstd => zstd::zstd_safe::compress_bound(body.len()),
+    };
+    let behind = HEAD + plain.len();
+    out.clear();
+    out.resize(behind + most.max(body.len()), 0);
+    let packed = match packing {
+        Packing::None => None,
+        Packing::Lz4 => lz4_flex::block::compress_into(body, &mut out[behind..]).ok(),
+        Packing::Zstd => ZSTD.with_borrow_mut(|zstd| {
+            let zstd = match zstd {
+                Some(zstd) => zstd,
+                none => none.insert(zstd::bulk::Compressor::new(LEVEL)?),
+            };
+            io::Result::Ok(zstd.compress_to_buffer(body, &mut out[behind..]).ok())
+        })?,
+    };
+    let packed = packed.filter(|bytes| *bytes < body.len());
+    let stored = packed.unwrap_or(body.len());
+    if packed.is_none() {
+        out[behind..behind + stored].copy_from_slice(body);
+    }
+    let too_long = |_| io::Error::from(io::ErrorKind::InvalidInput);
+    let block = Block {
+        packing: if packed.is_some() { packing } else { Packing::None },
+        plain: plain.len().try_into().map_err(too_long)?,
+        raw: body.len().try_into().map_err(too_long)?,
+        stored: stored.try_into().map_err(too_long)?,
+        body_sum: crc32fast::hash(&out[behind..behind + stored]),
+        ..block
+    };
+    out[..HEAD].copy_from_slice(&block.bytes(plain));
+    out[HEAD..behind].copy_from_slice(plain);
+    out.truncate(behind + stored);
+    out.resize(block.length() as usize, 0);
+    Ok(())
 }

@@ -102,3 +102,48 @@ fn cut_off_and_damaged() {
     let refused = finish(Command::new(cutap()).arg("show").arg(&file));
     assert!(refused.stderr.contains("is not a recording of cutap") && !refused.status.success(), "{}", refused.stderr);
 }
+
+/// A recording that has ended is packed once more, and says the same before and after.
+#[test]
+fn packed_at_rest() {
+    let folder = scratch("packed");
+    let (file, run, loose) = (folder.join("run.cutap"), folder.join("run"), folder.join("loose.cutap"));
+    let mut command = Command::new(cutap());
+    command.args(["record", "--run"]).arg(&run).arg("-o").arg(&file).arg("--").arg(out().join("layers"));
+    let done = finish(command.env("LD_LIBRARY_PATH", out()));
+    assert!(done.status.success(), "{}", done.stderr);
+    // The kind of packing of each block, by docs/format.md.
+    let packing = |file: &Path| -> Vec<u8> {
+        let bytes = fs::read(file).unwrap();
+        let word = |at: usize| bytes[at..at + 4].iter().rev().fold(0, |w, b| w << 8 | usize::from(*b));
+        let (mut at, mut found) = (24, Vec::new());
+        while at < bytes.len() {
+            found.push(bytes[at + 5]);
+            at += (40 + (word(at + 4) >> 16) + word(at + 28)).next_multiple_of(8);
+        }
+        found
+    };
+    assert!(packing(&file).contains(&2) && !packing(&file).contains(&1), "{:?}", packing(&file));
+    let recovered = finish(Command::new(cutap()).arg("recover").arg(&run).arg("-o").arg(&loose));
+    assert!(recovered.status.success(), "{}", recovered.stderr);
+    let before = (packing(&loose), show(&loose), fs::metadata(&loose).unwrap().permissions());
+    assert!(before.0.contains(&1));
+    for _ in 0..2 {
+        let packed = finish(Command::new(cutap()).arg("pack").arg(&loose));
+        assert!(packed.status.success(), "{}", packed.stderr);
+    }
+    assert!(!packing(&loose).contains(&1) && packing(&loose).len() == before.0.len());
+    assert_eq!((show(&loose), fs::metadata(&loose).unwrap().permissions()), (before.1, before.2));
+    // What cannot be packed stays as it is, with one sentence.
+    let cut = folder.join("cut.cutap");
+    let whole = fs::read(&loose).unwrap();
+    fs::write(&cut, &whole[..whole.len() - 3]).unwrap();
+    for (path, said) in
+        [(&cut, "it is cut off or damaged"), (&run, "it is not a file"), (&folder.join("no"), "no such file")]
+    {
+        let refused = finish(Command::new(cutap()).arg("pack").arg(path));
+        assert!(!refused.status.success() && refused.stderr.contains(said), "{}", refused.stderr);
+    }
+    assert_eq!(fs::read(&cut).unwrap().len(), whole.len() - 3);
+    assert_eq!(fs::read_dir(&*folder).unwrap().count(), 4, "nothing is left beside the files");
+}

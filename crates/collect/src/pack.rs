@@ -1,0 +1,132 @@
+//! A recording at rest: its blocks packed with Zstandard instead of LZ4. Written beside it under another
+//! name and then put in its place, so that at every moment one whole file is there.
+
+use crate::error::{Error, Result, cannot, reason, say};
+use cutap_file::{Block, Error as Unread, Packing, Why, Writer, body, copy, pack, walk};
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, BufWriter, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+use std::thread;
+
+/// Blocks that a thread packs before they are written.
+const AT_A_TIME: usize = 16;
+/// Threads that pack.
+const MOST_THREADS: usize = 4;
+
+/// `cutap pack`: packs a recording that is not being written any more.
+pub fn pack_file(path: &Path) -> Result<()> {
+    match at_rest(path) {
+        Ok(()) => Ok(()),
+        Err(Refused::Sentence(sentence)) => Err(Error::own(sentence)),
+        Err(Refused::Io(e)) => Err(cannot("pack", path, &e, "it is as it was")),
+    }
+}
+
+/// The same at the end of a recording, where failing is no loss: the file is good as it is.
+pub(crate) fn pack_recorded(path: &Path) {
+    match at_rest(path) {
+        Ok(()) | Err(Refused::Sentence(_)) => {}
+        Err(Refused::Io(e)) => {
+            say(&format!("{} could not be packed more tightly: {}; it is whole", path.display(), reason(&e)))
+        }
+    }
+}
+
+/// Why a file stays as it is.
+enum Refused {
+    Sentence(String),
+    Io(io::Error),
+}
+
+impl From<io::Error> for Refused {
+    fn from(error: io::Error) -> Refused {
+        Refused::Io(error)
+    }
+}
+
+fn at_rest(path: &Path) -> std::result::Result<(), Refused> {
+    let no = |why: &str| Err(Refused::Sentence(format!("cannot pack {}: {why}", path.display())));
+    let path = fs::canonicalize(path)?;
+    let file = File::open(&path)?;
+    let data = file.metadata()?;
+    if !data.is_file() {
+        return no("it is not a file; give a recording that cutap record -o FILE made");
+    }
+    if data.nlink() != 1 {
+        return no("it has a second name (a hard link), which would keep the old file; copy it first");
+    }
+    let mut blocks: Vec<(Block, Vec<u8>)> = Vec::new();
+    let cut = match walk(&file, cutap_wire::VERSION, &mut |block, plain| blocks.push((*block, plain.to_vec()))) {
+        Ok(cut) => cut,
+        Err(Unread::NotOurs) => return no("it is not a recording of cutap"),
+        Err(Unread::OtherVersion(_)) => return no("another version of cutap wrote it; pack it with that one"),
+        Err(Unread::Unreadable(e)) => return Err(e.into()),
+    };
+    if matches!(cut.why, Why::CutOff | Why::Damaged) {
+        return no("it is cut off or damaged, and packing would lose what cannot be read");
+    }
+    if !blocks.iter().any(|(block, _)| block.packing == Packing::Lz4) {
+        return Ok(());
+    }
+    let other = Beside::new(&path)?;
+    let to = OpenOptions::new().write(true).create_new(true).mode(0o600).open(&other.0)?;
+    to.set_permissions(fs::Permissions::from_mode(data.mode() & 0o7777))?;
+    let mut writer = Writer::begin(BufWriter::with_capacity(1 << 20, to), cutap_wire::VERSION)?;
+    let threads = thread::available_parallelism().map_or(1, |n| n.get()).min(MOST_THREADS);
+    for some in blocks.chunks(threads * AT_A_TIME) {
+        let packed = thread::scope(|scope| {
+            let work = |part: &'_ [(Block, Vec<u8>)]| part.iter().map(|block| again(&file, block)).collect::<Vec<_>>();
+            let each = some.len().div_ceil(threads);
+            let running: Vec<_> = some.chunks(each).map(|part| scope.spawn(move || work(part))).collect();
+            running.into_iter().map(|t| t.join().unwrap_or_default()).collect::<Vec<_>>()
+        });
+        let mut written = 0;
+        for block in packed.into_iter().flatten() {
+            writer.append(&block?)?;
+            written += 1;
+        }
+        if written != some.len() {
+            return Err(io::Error::other("a thread that packs has ended").into());
+        }
+    }
+    writer.out().flush()?;
+    writer.out().get_ref().sync_data()?;
+    // Somebody may have gone on writing to it.
+    if fs::metadata(&path)?.len() != data.len() {
+        return no("it is being written; wait for its end");
+    }
+    fs::rename(&other.0, &path)?;
+    Ok(())
+}
+
+/// The bytes of a block, packed again; one that cannot be read stays as it is.
+fn again(file: &File, (block, plain): &(Block, Vec<u8>)) -> io::Result<Vec<u8>> {
+    let (mut raw, mut out) = (Vec::new(), Vec::new());
+    if block.packing != Packing::Lz4 || body(file, block, &mut raw).is_err() {
+        copy(file, block, &mut out)?;
+        return Ok(out);
+    }
+    pack(Packing::Zstd, *block, plain, &raw, &mut out)?;
+    Ok(out)
+}
+
+/// A name beside the file, that goes if it was not put in the file's place.
+struct Beside(PathBuf);
+
+impl Beside {
+    fn new(path: &Path) -> io::Result<Beside> {
+        let name = path.file_name().ok_or(io::ErrorKind::InvalidInput)?;
+        let mut beside = std::ffi::OsString::from(".");
+        beside.push(name);
+        beside.push(format!(".{}", std::process::id()));
+        Ok(Beside(path.with_file_name(beside)))
+    }
+}
+
+impl Drop for Beside {
+    fn drop(&mut self) {
+        // After the rename there is none of this name.
+        let _ = fs::remove_file(&self.0);
+    }
+}

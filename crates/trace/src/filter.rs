@@ -7,6 +7,7 @@
 //! `error` and durations are known only when a call ends: each such call is shown alone, at its end.
 
 mod arguments;
+mod check;
 mod condition;
 mod near;
 mod term;
@@ -104,6 +105,10 @@ impl Filter {
     pub(crate) fn shows(&self, of: Layer, library: &str, name: &str) -> bool {
         let of = verdict::layer_number(of);
         cutap_calls::filter::wanted(self.rules.as_bytes(), of, library.as_bytes(), name.as_bytes())
+    }
+    /// Whether it has conditions on arguments.
+    pub(crate) fn asks_arguments(&self) -> bool {
+        !self.arguments.is_empty()
     }
     /// Whether a call is wanted can be said only when it has ended.
     pub(crate) fn needs_end(&self) -> bool {
@@ -225,17 +230,6 @@ mod tests {
         ] {
             assert!(refused(text).contains(why), "{text}: {}", refused(text));
         }
-    }
-
-    #[test]
-    fn names_of_parameters_are_checked() {
-        use crate::made::tables::TABLES;
-        let check = |text: &str| Filter::parse_with(text, &[]).unwrap().check_parameters(&TABLES);
-        assert!(check("cuMemAlloc*[bytesize>1],cudaLaunchKernel[kernel=x],cublasUnknown[a=1]").is_ok());
-        assert_eq!(
-            check("cuMemAlloc*[bytesiz>1]").unwrap_err().to_string(),
-            "no function of cuMemAlloc*[bytesiz>1] has a parameter bytesiz; did you mean bytesize? (it has dptr, bytesize)"
-        );
     }
 
     #[test]

@@ -4,10 +4,11 @@
 use crate::bytes::read_at;
 use crate::clock::{Clock, Pair};
 use crate::event::Process;
-use crate::names::Names;
+use crate::names::{Known, Names};
 use crate::names_file::NamesFile;
 use crate::pages::ProcPage;
 use crate::ring::Ring;
+use crate::source::Shared;
 use crate::store::{Bytes, Store};
 use cutap_wire::{PAGE, names, process};
 use std::sync::Arc;
@@ -32,6 +33,19 @@ pub struct Folder {
 }
 
 impl Folder {
+    /// The function of a slot. A name is written before any record refers to it, so one that is missing
+    /// after reading all names is lost.
+    pub fn known(&mut self, shared: &mut Shared, slot: u32) -> Option<Known> {
+        if let Some(known) = self.names.known(slot, shared) {
+            return Some(known.clone());
+        }
+        self.read_names(true);
+        if let Some(known) = self.names.known(slot, shared) {
+            return Some(known.clone());
+        }
+        self.names.nameless(slot, shared).cloned()
+    }
+
     /// Opens a process folder; `None` while its page is not finished.
     pub fn open(store: &Arc<dyn Store>, name: &str, clock: &mut Clock) -> Option<Folder> {
         let page_file = store.open(name, process::FILE, false).ok()?;

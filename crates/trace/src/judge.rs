@@ -2,14 +2,17 @@
 //! are asked of the values that its own record tells, without what other calls told before.
 
 use crate::calls::{Open, Shown};
-use crate::decode::{Value, plain_inputs, plain_outputs};
-use crate::event::{Call, Exit, State};
+use crate::decode::{Value, parameters_in, plain_inputs, plain_outputs};
+use crate::event::{Call, Exit, Layer, State};
 use crate::filter::{Filter, Judged, Tests};
+use crate::folder::Folder;
 use cutap_calls::known::Dir;
 
 /// Whether the call is wanted; `None` when that is not known yet.
 pub fn judge(tests: &Tests, call: &Call, exit: Option<&Exit>) -> Option<bool> {
-    let inputs = plain_inputs(call);
+    let told = call.judged.get();
+    let plain = if told.is_none() { plain_inputs(call, None) } else { Box::default() };
+    let inputs = told.unwrap_or(&plain);
     let outputs = exit.map(|exit| plain_outputs(call, exit));
     let mut values = |name: &str| -> Option<Value> {
         let n = call.function.params().iter().position(|p| p.name == name)?;
@@ -32,6 +35,42 @@ pub fn judge(tests: &Tests, call: &Call, exit: Option<&Exit>) -> Option<bool> {
         None => call.kernel(),
     };
     tests.judge(&mut Judged { values: &mut values, kernel: kernel.map(|k| &**k) })
+}
+
+/// A launch of the driver, for conditions on its kernel's parameters; the runtime's calls around it get them
+/// too.
+pub fn launch(call: &Call, folder: &mut Folder) {
+    if call.function.layer != Layer::Driver {
+        return;
+    }
+    if folder.stale {
+        folder.read_names(true);
+    }
+    let inputs = plain_inputs(call, Some(&folder.names.kernels));
+    if let Some((at, parameters)) = inputs.iter().find_map(parameters_in) {
+        let mut above = call.parent.as_ref();
+        while let Some(parent) = above {
+            let mut inputs = plain_inputs(parent, None);
+            if inputs.iter_mut().any(|value| put(value, at, parameters)) {
+                let _ = parent.judged.set(inputs);
+            }
+            above = parent.parent.as_ref();
+        }
+    }
+    let _ = call.judged.set(inputs);
+}
+
+/// Puts the parameters where their address stands; whether it does.
+fn put(value: &mut Value, at: u64, parameters: &Value) -> bool {
+    match value {
+        Value::Address(address, None) if *address == at => {
+            *value = Value::To(at, Box::new(parameters.clone()));
+            true
+        }
+        Value::To(_, to) => put(to, at, parameters),
+        Value::Struct(fields) => fields.values.iter_mut().any(|(_, value)| put(value, at, parameters)),
+        _ => false,
+    }
 }
 
 /// Whether a call that its end decides is wanted.

@@ -13,7 +13,7 @@ use crate::judge::judge;
 use crate::names::Launch;
 use crate::opened::Opened;
 use crate::ring::{Item, Ring};
-use crate::source::{Shared, known};
+use crate::source::Shared;
 use cutap_wire::record::{Parent, Record, Words, note};
 use std::path::Path;
 use std::sync::Arc;
@@ -262,7 +262,7 @@ impl<'a> Lane<'a> {
     fn enter(&mut self, (number, slot, ticks): (u32, u32, u64), words: Words<'_>) {
         let around = self.stack.last().map_or(0, |frame| frame.place);
         if self.folder.names.made(slot).is_none() {
-            known(self.folder, self.shared, slot);
+            self.folder.known(self.shared, slot);
         }
         let names = &self.folder.names;
         let (Some(thread), Some(known)) = (&self.thread, names.made(slot)) else { return };

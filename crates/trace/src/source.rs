@@ -6,7 +6,7 @@ use crate::clock::{Clock, Pair};
 use crate::event::{Answer, Args, Call, Did, Event, Exit, Hooked, Layer, Lookup, LookupKind, State, Thread};
 use crate::filter::Filter;
 use crate::folder::Folder;
-use crate::judge::{judge, unfinished, wanted_at_end};
+use crate::judge::{judge, launch, unfinished, wanted_at_end};
 use crate::names::{Known, Launch, clean};
 use crate::pages::ChunkPage;
 use crate::ring::{Item, Ring};
@@ -160,7 +160,7 @@ impl Events {
             Record::Enter { number, slot, ticks, caller, parent, words } => {
                 let ns = self.time(folder.ns(&shared.clock, ticks), ticks);
                 self.leave(number, parent, &shared.filter);
-                let Some(known) = known(folder, shared, slot) else { return };
+                let Some(known) = folder.known(shared, slot) else { return };
                 let at_end = shared.filter.needs_end();
                 // Calls that are shown at their end stand alone.
                 let depth = if at_end { 0 } else { self.stack.depth() };
@@ -292,7 +292,7 @@ impl Events {
         {
             let _ = instance.set(of_object.clone());
         }
-        Some(Arc::new(Call {
+        let call = Arc::new(Call {
             thread: self.thread.clone()?,
             function: known.function.clone(),
             depth: begun.depth,
@@ -303,10 +303,15 @@ impl Events {
             parent: if known.parent { self.stack.top().cloned() } else { None },
             inputs: OnceLock::new(),
             launched: OnceLock::new(),
+            judged: OnceLock::new(),
             kernel,
             instance,
             hooked: Mutex::default(),
-        }))
+        });
+        if known.parent && shared.filter.asks_arguments() {
+            launch(&call, folder);
+        }
+        Some(call)
     }
 
     /// Name of the kernel behind a handle, else the one that the runtime call around it launches.
@@ -348,7 +353,7 @@ impl Events {
     fn lookup(&mut self, lookup: &record::Lookup<'_>, ns: u64, folder: &mut Folder, shared: &mut Shared) {
         let Some(thread) = self.thread.clone() else { return };
         let slot = u32::try_from(lookup.slot).ok().and_then(|s| s.checked_sub(1));
-        let function = slot.and_then(|s| known(folder, shared, s)).map(|k| k.function);
+        let function = slot.and_then(|s| folder.known(shared, s)).map(|k| k.function);
         let answer = match (function, lookup.answer) {
             (Some(function), _) => Answer::Function(function),
             (None, 0) => Answer::Null,
@@ -385,17 +390,4 @@ fn did(what: u64, value: u64) -> Option<Did> {
 /// Whether the interpreter learns from calls that are not shown.
 fn looked_at(shared: &Shared, known: &Known) -> bool {
     shared.decode && known.function.described.is_some()
-}
-
-/// The function of a slot. A name is written before any record refers to it, so one that is missing
-/// after reading all names is lost.
-pub fn known(folder: &mut Folder, shared: &mut Shared, slot: u32) -> Option<Known> {
-    if let Some(known) = folder.names.known(slot, shared) {
-        return Some(known.clone());
-    }
-    folder.read_names(true);
-    if let Some(known) = folder.names.known(slot, shared) {
-        return Some(known.clone());
-    }
-    folder.names.nameless(slot, shared).cloned()
 }

@@ -21,12 +21,14 @@ pub struct Unknown {
 
 /// All functions of a family by name, one a line; with `json` an object each.
 pub fn list(family: &str, json: bool) -> Result<String, Unknown> {
-    let Some(found) = TABLES.families.iter().find(|f| f.name == family) else {
+    let Some((found, of)) = find(family) else {
         let names: Vec<&str> = TABLES.families.iter().map(|f| f.name).collect();
         return Err(Unknown { near: names });
     };
+    let family = found.name;
     let mut names: BTreeSet<&str> = found.functions.iter().map(|f| f.name).collect();
     names.extend(FUNCTIONS.iter().filter(|name| family_by_name(name) == family));
+    names.retain(|name| of.is_none_or(|of| name.starts_with(of)));
     let mut out = String::new();
     for name in names {
         match json {
@@ -38,6 +40,21 @@ pub fn list(family: &str, json: bool) -> Result<String, Unknown> {
     Ok(out)
 }
 
+/// The family of this name, however it is written (`cuBLAS`, `libcublas`); or that of one of its libraries, and
+/// how names of that library begin (`cublasLt`).
+fn find(word: &str) -> Option<(&'static Family, Option<&'static str>)> {
+    let word = word.strip_prefix("lib").filter(|w| !w.is_empty()).unwrap_or(word);
+    if let Some(family) = TABLES.families.iter().find(|f| f.name.eq_ignore_ascii_case(word)) {
+        return Some((family, None));
+    }
+    let stem = |soname: &'static str| Some(soname.strip_prefix("lib")?.split(".so").next()?.trim_end_matches('*'));
+    let of =
+        |family: &'static Family| family.sonames.iter().filter_map(|s| stem(s)).find(|s| s.eq_ignore_ascii_case(word));
+    let (family, found) = TABLES.families.iter().find_map(|f| Some((f, of(f)?)))?;
+    let own = family.functions.iter().any(|f| f.name.starts_with(found));
+    Some((family, own.then_some(found)))
+}
+
 /// Of an exported name that no header declares.
 fn family_by_name(name: &str) -> &'static str {
     if name.trim_start_matches('_').starts_with("cuda") { "runtime" } else { "driver" }
@@ -46,6 +63,9 @@ fn family_by_name(name: &str) -> &'static str {
 /// All that is known of a name: every form of it in every library that has it, and behind the name that
 /// programs write (`cuMemAlloc`) the newer exports that headers make of it (`cuMemAlloc_v2`).
 pub fn describe(name: &str, json: bool) -> Result<String, Unknown> {
+    let known = |name: &str| all_names().any(|n| n == name || is_newer(n, name));
+    let same = if known(name) { None } else { all_names().find(|n| n.eq_ignore_ascii_case(name)) };
+    let name = same.unwrap_or(name);
     let mut out = String::new();
     let mut found = false;
     for family in TABLES.families {
@@ -173,6 +193,18 @@ mod tests {
         ] {
             assert_eq!(stem(name), without);
         }
+    }
+
+    #[test]
+    fn names_in_other_letters() {
+        assert!(describe("CUDAMALLOC", false).unwrap().starts_with("cudaMalloc (runtime)"));
+        assert_eq!(list("cuBLAS", false), list("cublas", false));
+        assert_eq!(list("libNPP", false), list("npp", false));
+        let lt = list("cublaslt", false).unwrap();
+        assert!(lt.lines().all(|l| l.starts_with("cublasLt")) && lt.contains("cublasLtMatmul\n"), "{lt}");
+        assert!(list("CUSOLVERMG", false).unwrap().contains("cusolverMgCreate\n"));
+        assert!(list("nope", false).unwrap_err().near.contains(&"cublas"));
+        assert!(list("lib", false).is_err() && list("", false).is_err());
     }
 
     #[test]

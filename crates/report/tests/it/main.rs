@@ -5,6 +5,7 @@ mod common;
 mod ends;
 mod following;
 mod golden;
+mod launches;
 mod libraries;
 mod live;
 mod more_libraries;

@@ -126,12 +126,14 @@ impl Interpreter {
 }
 
 /// The arguments of a call as its own record tells, without what is known from other calls.
-pub(crate) fn plain_inputs(call: &Call) -> Box<[Value]> {
+pub(crate) fn plain_inputs(call: &Call, kernels: Option<&Kernels>) -> Box<[Value]> {
     let Some(described) = call.function.described else { return Box::default() };
     let mut words = Vec::new();
     let row = row(call, described, &mut words);
     let memory = Memory::new(&call.memory);
     let mut walk = Walk::new(described.tables, described.version, memory, Side::Before);
+    walk.kernels = kernels;
+    walk.kernel = call.kernel().map(|k| &**k);
     (0..described.function.params.len()).map(|n| walk.param(&row, n)).collect()
 }
 
@@ -202,7 +204,7 @@ fn hand_up(call: &Call) {
 }
 
 /// A kernel's parameters in a value, and the pointer to them.
-fn parameters_in(value: &Value) -> Option<(u64, &Value)> {
+pub(crate) fn parameters_in(value: &Value) -> Option<(u64, &Value)> {
     match value {
         Value::To(at, list) if matches!(**list, Value::List(_)) => Some((*at, list)),
         Value::To(_, to) => parameters_in(to),

@@ -58,6 +58,8 @@ pub struct Call {
     pub(crate) parent: Option<Arc<Call>>,
     pub(crate) inputs: OnceLock<Box<[Value]>>,
     pub(crate) launched: OnceLock<Launched>,
+    /// Its arguments with its kernel's parameters, for a filter that may ask for them.
+    pub(crate) judged: OnceLock<Box<[Value]>>,
     pub(crate) kernel: OnceLock<Arc<str>>,
     pub(crate) instance: OnceLock<Arc<Instance>>,
     pub(crate) hooked: Mutex<Vec<Hooked>>,
@@ -77,6 +79,7 @@ impl Call {
             parent: None,
             inputs: OnceLock::new(),
             launched: OnceLock::new(),
+            judged: OnceLock::new(),
             kernel: OnceLock::new(),
             instance: OnceLock::new(),
             hooked: Mutex::default(),

@@ -1,13 +1,9 @@
 //! Conditions on arguments: `[bytesize>1GiB, kind=*HostToDevice]` behind what picks functions. They are
 //! decided outside the target, on values: what the values do not tell yet is decided when the call ends.
 
-use super::near::nearest;
 use super::{Filter, FilterError};
 use crate::decode::{Value, flags_of, name_of};
-use cutap_calls::filter::wanted;
 use cutap_calls::glob;
-use cutap_calls::known::{Function, Tables};
-use cutap_wire::names::layer;
 
 /// Functions and what their calls must fulfil.
 #[derive(Debug, Clone, PartialEq)]
@@ -89,44 +85,14 @@ impl Filter {
         self.arguments.push(Term { wanted: is_wanted, text, rules: functions.rules, comparisons });
         Ok(())
     }
-
-    /// Refuses names of parameters that none of the functions has. Functions without a description have
-    /// none, and are left to the trace.
-    pub(super) fn check_parameters(&self, tables: &Tables) -> Result<(), FilterError> {
-        for term in &self.arguments {
-            let matches = |f: &&Function| {
-                let layers = [layer::LIBRARY, layer::RUNTIME, layer::DRIVER];
-                // Which library is left open: its name is known when it is loaded.
-                let rules: String = term.rules.lines().map(|l| any_library(l) + "\n").collect();
-                layers.iter().any(|l| wanted(rules.as_bytes(), *l, b"?", f.name.as_bytes()))
-            };
-            let functions: Vec<&Function> = tables.families.iter().flat_map(|f| f.functions).filter(matches).collect();
-            let mut names: Vec<&str> = functions.iter().flat_map(|f| f.params.iter().map(|p| p.name)).collect();
-            names.dedup();
-            for name in term.comparisons.iter().filter_map(|c| c.path.first()) {
-                if functions.is_empty() || name == KERNEL || names.contains(&name.as_str()) {
-                    continue;
-                }
-                let near = nearest(name, &names);
-                let meant =
-                    if near.is_empty() { String::new() } else { format!("; did you mean {}?", near.join(", ")) };
-                let has = if functions.len() == 1 { format!(" (it has {})", names.join(", ")) } else { String::new() };
-                return Err(FilterError(format!("no function of {} has a parameter {name}{meant}{has}", term.text)));
-            }
-        }
-        Ok(())
-    }
-}
-
-/// A rule for this name in any library.
-fn any_library(rule: &str) -> String {
-    match (rule.split_once(' '), rule.rsplit_once(' ')) {
-        (Some((sign, _)), Some((_, name))) => format!("{sign} * {name}"),
-        _ => rule.to_owned(),
-    }
 }
 
 impl Comparison {
+    /// Whether it compares with a number, and what was written.
+    pub(super) fn operand(&self) -> (bool, &str) {
+        (self.operand.number.is_some(), &self.operand.text)
+    }
+
     /// `name.field>1GiB`.
     pub fn parse(text: &str) -> Result<Comparison, FilterError> {
         let refuse = |why: &str| {

@@ -1,0 +1,256 @@
+//! Conditions that nothing can fulfil: a parameter that none of the functions has, a field that is not there,
+//! a number compared with a word, a word that an enum does not have. Refused, with the nearest that there is.
+
+use super::arguments::{Comparison, KERNEL};
+use super::near::nearest;
+use super::{Filter, FilterError};
+use cutap_calls::filter::wanted;
+use cutap_calls::glob;
+use cutap_calls::known::{self, Function, Rule, Tables, Type, TypeId};
+use cutap_wire::names::layer;
+
+/// Types lead to types; damaged tables could lead around.
+const DEEPEST: u32 = 16;
+
+/// What stands at the end of a path.
+enum End {
+    /// Whatever the call says.
+    Any,
+    Number,
+    Text,
+    /// A number, or one of these.
+    Names(&'static str, Vec<&'static str>),
+}
+
+/// A step of a path that leads nowhere, and those that would have led on.
+struct Missing {
+    step: String,
+    near: Vec<&'static str>,
+}
+
+impl Filter {
+    /// Refuses what no call of the functions can fulfil. Functions without a description are left to the
+    /// trace.
+    pub(super) fn check_parameters(&self, tables: &'static Tables) -> Result<(), FilterError> {
+        for term in &self.arguments {
+            let rules: String = term.rules.lines().map(|l| any_library(l) + "\n").collect();
+            let matches = |f: &&Function| {
+                let layers = [layer::LIBRARY, layer::RUNTIME, layer::DRIVER];
+                layers.iter().any(|l| wanted(rules.as_bytes(), *l, b"?", f.name.as_bytes()))
+            };
+            let functions: Vec<&Function> = tables.families.iter().flat_map(|f| f.functions).filter(matches).collect();
+            for comparison in &term.comparisons {
+                check(tables, &functions, comparison, &term.text)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A rule for this name in any library: which one is known when it is loaded.
+fn any_library(rule: &str) -> String {
+    match (rule.split_once(' '), rule.rsplit_once(' ')) {
+        (Some((sign, _)), Some((_, name))) => format!("{sign} * {name}"),
+        _ => rule.to_owned(),
+    }
+}
+
+fn check(
+    tables: &'static Tables,
+    functions: &[&'static Function],
+    comparison: &Comparison,
+    term: &str,
+) -> Result<(), FilterError> {
+    let Some((name, fields)) = comparison.path.split_first() else { return Ok(()) };
+    if functions.is_empty() || name == KERNEL {
+        return Ok(());
+    }
+    let params: Vec<_> = functions.iter().flat_map(|f| f.params).filter(|p| p.name == name).collect();
+    if params.is_empty() {
+        let mut names: Vec<&str> = functions.iter().flat_map(|f| f.params.iter().map(|p| p.name)).collect();
+        names.dedup();
+        let has = if functions.len() == 1 { format!(" (it has {})", names.join(", ")) } else { String::new() };
+        let meant = meant(name, &names);
+        return Err(FilterError(format!("no function of {term} has a parameter {name}{meant}{has}")));
+    }
+    let mut refused = None;
+    // One function that could do it is enough.
+    for param in params {
+        match lead(tables, param.ty, param.rule, fields, DEEPEST) {
+            Err(Missing { step, near }) => {
+                let of = comparison.path.join(".");
+                let of = of.split(&format!(".{step}")).next().unwrap_or(name).to_owned();
+                let meant = meant(&step, &near);
+                refused = Some(format!("{of} in {term} has no field {step}{meant}"));
+            }
+            Ok(end) => match unlike(&end, comparison) {
+                Some(why) => refused = Some(format!("{} in {term} {why}", comparison.path.join("."))),
+                None => return Ok(()),
+            },
+        }
+    }
+    refused.map_or(Ok(()), |why| Err(FilterError(why)))
+}
+
+fn meant(word: &str, names: &[&str]) -> String {
+    let near = nearest(word, names);
+    if near.is_empty() { String::new() } else { format!("; did you mean {}?", near.join(", ")) }
+}
+
+/// Why nothing of this kind can fulfil the comparison.
+fn unlike(end: &End, comparison: &Comparison) -> Option<String> {
+    let (number, word) = comparison.operand();
+    if number || matches!(word, "NULL" | "true" | "false") {
+        return None;
+    }
+    match end {
+        End::Any | End::Text => None,
+        End::Number => Some(format!("is a number, and {word} is none; write it as 4096, 0x1000 or 1GiB")),
+        End::Names(..) if word == "*" => None,
+        End::Names(of, names) if !names.iter().any(|n| glob(word.as_bytes(), n.as_bytes())) => {
+            Some(format!("is a {of}, and {word} is none of its names{}", meant(word, names)))
+        }
+        End::Names(..) => None,
+    }
+}
+
+/// Where a path leads from a type.
+fn lead(tables: &'static Tables, ty: TypeId, rule: Rule, path: &[String], left: u32) -> Result<End, Missing> {
+    let missing = |near| Missing { step: path.first().cloned().unwrap_or_default(), near };
+    let none = |end: End| if path.is_empty() { Ok(end) } else { Err(missing(Vec::new())) };
+    let Some(left) = left.checked_sub(1) else { return Ok(End::Any) };
+    let named = |n: u16| tables.enums.get(usize::from(n));
+    match tables.types.get(usize::from(ty)).copied().unwrap_or(Type::Void) {
+        Type::Pointer(to, _) => match (rule, path.split_first()) {
+            (Rule::Text | Rule::TextOf(_), _) => none(End::Text),
+            (Rule::Array(_) | Rule::Texts(_), Some((n, rest))) if n.parse::<usize>().is_ok() => match rule {
+                Rule::Texts(_) if rest.is_empty() => Ok(End::Text),
+                _ => lead(tables, to, Rule::One, rest, left),
+            },
+            // The call says what is there.
+            (Rule::Array(_), Some(_)) => Err(missing(Vec::new())),
+            (Rule::Memory(_) | Rule::Host(_) | Rule::Opaque, _) => none(End::Number),
+            (Rule::One, _) => match tables.types.get(usize::from(to)) {
+                Some(Type::Char) => none(End::Text),
+                Some(Type::Void) => none(End::Number),
+                _ => lead(tables, to, Rule::One, path, left),
+            },
+            _ => Ok(End::Any),
+        },
+        Type::Struct(row) | Type::Union(row) => match path.split_first() {
+            None => Ok(End::Any),
+            Some((name, rest)) => {
+                let mut names = Vec::new();
+                let found = field(tables, row, name, &mut names, left);
+                let (ty, rule) = found.ok_or_else(|| missing(names))?;
+                lead(tables, ty, rule, rest, left)
+            }
+        },
+        Type::Array(of, _) => match (tables.types.get(usize::from(of)), path.split_first()) {
+            (Some(Type::Char), _) => none(End::Text),
+            (_, None) => Ok(End::Any),
+            (_, Some((n, rest))) if n.parse::<usize>().is_ok() => lead(tables, of, Rule::One, rest, left),
+            _ => Err(missing(Vec::new())),
+        },
+        Type::Enum(n) | Type::Flags(n, _) | Type::Status(n) => none(match named(n) {
+            Some(of) => End::Names(of.name, of.values.iter().map(|(_, name)| *name).collect()),
+            None => End::Number,
+        }),
+        Type::Handle(n) => none(match tables.handles.get(usize::from(n)) {
+            Some(of) => End::Names(of.name, of.special.iter().map(|(_, name)| *name).collect()),
+            None => End::Number,
+        }),
+        Type::Int { .. } | Type::Float(_) | Type::BFloat16 | Type::Bool(_) | Type::DevicePointer | Type::Code => {
+            none(End::Number)
+        }
+        Type::Uuid | Type::Char => none(End::Any),
+        Type::Void => Ok(End::Any),
+    }
+}
+
+/// A field by its name, in any version of a struct; those of a union without a name (`_1`) are its own.
+fn field(
+    tables: &'static Tables,
+    first: u16,
+    name: &str,
+    names: &mut Vec<&'static str>,
+    left: u32,
+) -> Option<(TypeId, Rule)> {
+    let rows = tables.structs.get(usize::from(first)..)?;
+    let of = rows.first()?.name;
+    let fields = || rows.iter().take_while(|s| s.name == of).flat_map(|s| s.fields);
+    if let Some(found) = fields().find(|f| f.name == name) {
+        return Some((found.ty, found.rule));
+    }
+    names.extend(fields().map(|f| f.name).filter(|n| !is_nameless(n)));
+    let left = left.checked_sub(1)?;
+    fields().filter(|f| is_nameless(f.name)).find_map(|f: &known::Param| match tables.types.get(usize::from(f.ty)) {
+        Some(Type::Struct(inner) | Type::Union(inner)) => field(tables, *inner, name, names, left),
+        _ => None,
+    })
+}
+
+fn is_nameless(name: &str) -> bool {
+    name.strip_prefix('_').is_some_and(|n| n.bytes().all(|b| b.is_ascii_digit()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Filter;
+    use crate::made::tables::TABLES;
+
+    fn refused(text: &str) -> String {
+        let filter = Filter::parse_with(text, &[]).unwrap();
+        filter.check_parameters(&TABLES).err().map(|e| e.to_string()).unwrap_or_default()
+    }
+
+    #[test]
+    fn what_can_be() {
+        for text in [
+            "cuMemAlloc*[bytesize>1],cudaLaunchKernel[kernel=x],cublasUnknown[a=1]",
+            "cuLaunch*[config.gridDim.x=3],cuLaunch*[config.attrs.0.cluster.x=2],cuLaunch*[kernelParams.n=5]",
+            "cuLaunch*[kernelParams.0>5],cuLaunch*[config=NULL],cuFixtureKinds[mixed.name=a]",
+            "cuStreamCreate[Flags=NON_BLOCKING],cuStreamCreate[Flags=NON*],cuStreamCreate[Flags=5]",
+            "cuStreamSynchronize[hStream=CU_STREAM_LEGACY],cuStreamSynchronize[hStream=NULL],*[bytesize=1]",
+            "cuFixtureKinds[mixed.numbers.2=1],cuPointerGetAttribute[data=x],cuFixtureKinds[kind=*HostToDevice]",
+            "cuLaunch*[config.priority=1]",
+        ] {
+            assert_eq!(refused(text), "", "{text}");
+        }
+    }
+
+    #[test]
+    fn what_cannot() {
+        for (text, why) in [
+            (
+                "cuMemAlloc*[bytesiz>1]",
+                "no function of cuMemAlloc*[bytesiz>1] has a parameter bytesiz; did you mean bytesize? (it has dptr, bytesize)",
+            ),
+            (
+                "cuMemAlloc*[bytesize=banana]",
+                "bytesize in cuMemAlloc*[bytesize=banana] is a number, and banana is none; write it as 4096, 0x1000 or 1GiB",
+            ),
+            (
+                "cuLaunch*[config.gridDin.x=1]",
+                "config in cuLaunch*[config.gridDin.x=1] has no field gridDin; did you mean gridDim?",
+            ),
+            (
+                "cuLaunch*[config.gridDim.w=1]",
+                "config.gridDim in cuLaunch*[config.gridDim.w=1] has no field w; did you mean x, y, z?",
+            ),
+            ("cuMemAlloc*[bytesize.x=1]", "bytesize in cuMemAlloc*[bytesize.x=1] has no field x"),
+            (
+                "cuStreamCreate[Flags=NON_BLOKING]",
+                "Flags in cuStreamCreate[Flags=NON_BLOKING] is a flags, and NON_BLOKING is none of its names; \
+                 did you mean NON_BLOCKING?",
+            ),
+            ("cuLaunch*[config.attrs.first=1]", "config.attrs in cuLaunch*[config.attrs.first=1] has no field first"),
+            (
+                "cuStreamSynchronize[hStream=mine]",
+                "hStream in cuStreamSynchronize[hStream=mine] is a CUstream, and mine is none of its names",
+            ),
+        ] {
+            assert_eq!(refused(text), why);
+        }
+    }
+}

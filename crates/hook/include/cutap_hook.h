@@ -116,6 +116,8 @@ struct cutap_host {
     void *(*original)(const char *library, const char *name);
     void *(*instance_function)(const struct cutap_call *, const char *name);
     const char *(*kernel)(const struct cutap_call *);
+    const void *(*caller)(const struct cutap_call *);
+    int (*starting)(const struct cutap_call *);
 };
 
 #define CUTAP_EXPORT __attribute__((visibility("default")))
@@ -246,6 +248,12 @@ CUTAP_INLINE void *cutap_instance_function(const struct cutap_call *call, const 
 }
 /* Mangled name of the kernel that a launch launches, or NULL if it is not known. */
 CUTAP_INLINE const char *cutap_kernel(const struct cutap_call *call) { return cutap->kernel(call); }
+
+/* Where the call returns to. NULL if that is not known: of a runtime's call that its callback reports. */
+CUTAP_INLINE const void *cutap_caller(const struct cutap_call *call) { return cutap->caller(call); }
+/* 1 when a driver function is called by a runtime that is starting. It compares what the driver says of versions and devices
+ * with a keyed digest of the driver's own: what is changed there makes all its later calls fail with error 103. */
+CUTAP_INLINE int cutap_starting(const struct cutap_call *call) { return cutap->starting(call); }
 
 #endif /* CUTAP_HOOK_PLAIN */
 

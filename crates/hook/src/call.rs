@@ -170,6 +170,18 @@ impl Call<'_> {
         text(unsafe { (host()?.kernel)(self.0) })
     }
 
+    /// Where the call returns to; null if that is not known.
+    pub fn caller(&self) -> *const c_void {
+        // SAFETY: as above.
+        host().map_or(core::ptr::null(), |h| unsafe { (h.caller)(self.0) })
+    }
+    /// A driver function is called by a runtime that is starting: what it is told of versions and devices must be
+    /// the driver's own, or all its later calls fail with error 103.
+    pub fn starting(&self) -> bool {
+        // SAFETY: as above.
+        host().is_some_and(|h| unsafe { (h.starting)(self.0) } != 0)
+    }
+
     fn read_at<T>(&self, n: usize, to: &mut T) {
         // SAFETY: as many bytes as the value has; any bytes are a value of the numbers that are read here.
         host().map(|h| unsafe { (h.read)(self.0, n as c_int, core::ptr::from_mut(to).cast(), size_of::<T>()) });

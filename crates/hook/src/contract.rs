@@ -163,6 +163,10 @@ pub struct Host {
     pub instance_function: unsafe extern "C" fn(*const Call, *const c_char) -> *mut c_void,
     /// Name of the kernel that is launched.
     pub kernel: unsafe extern "C" fn(*const Call) -> *const c_char,
+    /// Where the call returns to; null if that is not known.
+    pub caller: unsafe extern "C" fn(*const Call) -> *const c_void,
+    /// 1 when a runtime makes the call that is starting.
+    pub starting: unsafe extern "C" fn(*const Call) -> c_int,
 }
 
 /// The entry point.

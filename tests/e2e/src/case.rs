@@ -6,6 +6,7 @@
 use crate::counts::summary;
 use crate::process::scratch;
 use crate::{Counts, Finished, calls_in, counts, cutap, finish, normal_form, out, programs};
+use std::ffi::OsStr;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -17,6 +18,7 @@ pub struct Case {
     name: String,
     golden: String,
     preload: Vec<String>,
+    hooks: Vec<PathBuf>,
     missed: Counts,
     least: Counts,
     early: Counts,
@@ -48,6 +50,17 @@ impl Case {
     pub fn preload(mut self, library: &str) -> Case {
         self.preload.push(out().join(library).to_str().expect("the target folder's path is text").to_owned());
         self
+    }
+
+    /// Traced with this hook library.
+    pub fn hook(mut self, library: &Path) -> Case {
+        self.hooks.push(library.to_owned());
+        self
+    }
+
+    /// The program's file.
+    pub fn path(&self) -> PathBuf {
+        out().join(&self.name)
     }
 
     /// So many calls of `library:function` cannot be seen, and this library must be listed as the reason.
@@ -163,6 +176,7 @@ impl Case {
         traced
             .args(if self.record { &["record"][..] } else { &["trace"] })
             .args(if self.record { &[] } else { flags })
+            .args(self.hooks.iter().flat_map(|h| [OsStr::new("--hook"), h.as_os_str()]))
             .arg("-o")
             .arg(&file)
             .arg("--")

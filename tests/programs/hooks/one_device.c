@@ -1,10 +1,9 @@
-/* The program sees one device, whatever there are. cudaGetDeviceCount and cuDeviceGetCount write to their first parameter; a linked-in
- * runtime has asked the driver already when it first reports a call, so both are changed. */
+/* The program sees one device, whatever there are. A runtime that is starting is told the truth: it would notice. */
 #include "cutap_hook.h"
 
 static void one(struct cutap_call *call) {
     int *count = cutap_pointer(call, "count");
-    if (cutap_result(call) == 0 && count && *count > 1)
+    if (!cutap_starting(call) && cutap_result(call) == 0 && count && *count > 1)
         *count = 1;
 }
 

@@ -208,6 +208,7 @@ unsafe extern "C" fn cutap_reported_begin(reported: *mut Reported) {
     r.hooked = true;
     let kernel = if callbacks::is_launch(info.name) { record.kernel } else { core::ptr::null() };
     r.chain.home = Home::Block(record.parameters.cast(), kernel);
+    r.chain.caller = 0;
     r.chain.result = &raw mut r.result;
     r.chain.result_xmm = core::ptr::null_mut();
     let open = record::ready().and_then(|b| b.top().copied());

@@ -53,6 +53,8 @@ pub struct Chain {
     pub thread: *mut Thread,
     /// Where on the stack.
     pub at: usize,
+    /// Where the call returns to; 0 if that is not known.
+    pub caller: usize,
     /// Where the arguments are.
     pub home: Home,
     /// The result registers, or where they will be.

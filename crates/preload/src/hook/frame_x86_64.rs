@@ -6,7 +6,7 @@
 use super::chain::{Chain, Doing, Home};
 use super::functions::Info;
 use super::{last_error, thread};
-use crate::slots::thunks_x86_64::STACK_WORDS;
+use crate::slots::thunks_x86_64::{Frame, STACK_WORDS};
 use crate::slots::{self, call, left};
 use crate::thread::{fork, record};
 use core::arch::global_asm;
@@ -80,9 +80,22 @@ unsafe extern "C" fn cutap_hooked_begin(hooked: *mut Hooked) {
     h.chain.home = Home::Frame(h.args.as_mut_ptr(), h.xmm.as_mut_ptr(), outgoing);
     h.chain.result = h.result.as_mut_ptr();
     h.chain.result_xmm = h.result_xmm.as_mut_ptr();
+    h.chain.caller = caller(h, info);
     h.chain.number = number(info);
     if info.function.layer == RUNTIME {
         super::callback::bound(&mut h.chain, info);
+    }
+}
+
+/// Where the program's call returns to: in front of the stack arguments, or in the frame that records the call and
+/// passed its arguments on.
+fn caller(h: &Hooked, info: &Info) -> usize {
+    // SAFETY: a frame of the assembler's, behind the words that it passes on; or a return address.
+    unsafe {
+        match info.slot == h.slot {
+            true => (h.stack as *const usize).sub(1).read(),
+            false => (*(h.stack as usize as *const u8).add(OUTGOING).cast::<Frame>()).caller,
+        }
     }
 }
 

@@ -5,7 +5,7 @@ use super::chain::{Chain, Doing, Home};
 use super::library;
 use crate::loader::elf::is_function;
 use crate::loader::live;
-use crate::routes::handles;
+use crate::routes::{handles, instances};
 use crate::slots::thunks_x86_64::STACK_WORDS;
 use crate::start::{self, environment};
 use crate::sys;
@@ -34,6 +34,8 @@ pub static HOST: Host = Host {
     original,
     instance_function,
     kernel,
+    caller,
+    starting,
 };
 
 unsafe extern "C" fn variable(name: *const c_char) -> *const c_char {
@@ -115,7 +117,10 @@ unsafe extern "C" fn read(call: *const Call, index: c_int, to: *mut c_void, byte
 unsafe extern "C" fn write(call: *mut Call, index: c_int, from: *const c_void, bytes: usize) -> c_int {
     // SAFETY: the hook's own call.
     let chain = unsafe { &*call.cast::<Chain>() };
-    if chain.doing != Doing::Before || chain.info.is_none_or(|i| i.function.can & CAN_ARGUMENTS == 0) {
+    if chain.doing != Doing::Before
+        || chain.is_answered()
+        || chain.info.is_none_or(|i| i.function.can & CAN_ARGUMENTS == 0)
+    {
         return CANNOT;
     }
     // SAFETY: as above.
@@ -279,6 +284,17 @@ unsafe extern "C" fn kernel(call: *const Call) -> *const c_char {
         // SAFETY: as above.
         _ => unsafe { of_a_handle(call) },
     }
+}
+
+unsafe extern "C" fn caller(call: *const Call) -> *const c_void {
+    // SAFETY: the hook's own call.
+    core::ptr::with_exposed_provenance(unsafe { &*call.cast::<Chain>() }.caller)
+}
+
+unsafe extern "C" fn starting(call: *const Call) -> c_int {
+    // SAFETY: the hook's own call.
+    let chain = unsafe { &*call.cast::<Chain>() };
+    instances::starting(chain.caller).into()
 }
 
 /// A driver function's kernel: asked of the driver, past all hooks.

@@ -190,6 +190,13 @@ pub fn table_for(object: &Object, driver: usize) -> Option<usize> {
     None
 }
 
+/// True for the code of a runtime that has its table and has not made its first call yet.
+pub fn starting(caller: usize) -> bool {
+    let known = ALL.iter().take_while(|i| i.object.load(Acquire) != 0);
+    let mut waiting = known.filter(|i| i.introduced.load(Acquire) != 2);
+    waiting.any(|i| i.holds(caller))
+}
+
 /// Hooks want runtime functions.
 fn hooked() -> bool {
     crate::hook::library::any(cutap_hook::contract::RUNTIME)

@@ -1,0 +1,157 @@
+//! Hook libraries of `tests/programs/hooks`, in C, C++ and Rust, on functions of the driver and of runtimes.
+
+mod building;
+#[allow(dead_code, reason = "shared with the tests of runtimes")]
+#[path = "../runtimes/real.rs"]
+mod real;
+mod refused;
+mod runtime;
+
+use building::{fixed, header, hook, hook_as, rust_hook, simulated, text, under};
+use cutap_e2e::{case, cutap, finish, scratch};
+use std::process::Command;
+
+/// A trace of the run, as text.
+fn traced(words: &[&str], hooks: &[&std::path::Path], program: &[&str], set: &[(&str, &str)]) -> (String, String) {
+    let folder = scratch("hooks");
+    let file = folder.join("trace");
+    let words = [&["trace", "-o", text(&file)], words].concat();
+    let run = under(&words, hooks, program, set);
+    assert!(run.status.success(), "{run:?}");
+    (run.stdout, std::fs::read_to_string(file).expect("cutap writes the trace"))
+}
+
+#[test]
+fn the_header_is_c99_and_cpp11_and_is_what_cutap_prints() {
+    for (compiler, standard) in [("gcc", "-std=c99"), ("g++", "-std=c++11")] {
+        let folder = scratch("header");
+        let file = folder.join(if compiler == "gcc" { "h.c" } else { "h.cpp" });
+        std::fs::write(&file, "#include \"cutap_hook.h\"\nCUTAP_HOOK { return 0; }\n").expect("writable");
+        let mut gcc = Command::new(compiler);
+        gcc.args([standard, "-pedantic", "-Wall", "-Wextra", "-Werror", "-fPIC", "-shared", "-I"]).arg(header());
+        let done = finish(gcc.arg(&file).arg("-o").arg(folder.join("h.so")));
+        assert!(done.status.success(), "{}", done.stderr);
+    }
+    let printed = finish(Command::new(cutap()).arg("hook-header"));
+    assert_eq!(printed.stdout, std::fs::read_to_string(header().join("cutap_hook.h")).expect("part of the checkout"));
+}
+
+#[test]
+fn a_changed_argument_reaches_the_function_and_the_trace() {
+    let (said, trace) = traced(&[], &[&hook("grid")], &[text(&fixed("fixed")), "grid"], &[("HOOK_BLOCKS", "2")]);
+    assert_eq!(said, "launch 0\n");
+    assert!(trace.contains("gridDimX=900, ") && trace.contains("[grid.so: gridDimX=2]"), "{trace}");
+}
+
+#[test]
+fn two_hooks_work_in_their_order() {
+    let (first, second) = (hook("first"), hook_as("first", "second", &["-DME=\"second\""]));
+    let (said, trace) = traced(&[], &[&first, &second], &[text(&fixed("fixed")), "5", "7", "6"], &[]);
+    let expected = "first before 5\nsecond before 6\nsecond after 0, 100\nfirst after 0, 100\n5 bytes: 0\n\
+        first before 7\nfirst after 77, 100\n7 bytes: 77\n\
+        first before 6\nsecond before 7\nsecond after 77, 100\nfirst after 77, 100\n6 bytes: 77\n";
+    assert_eq!(said, expected);
+    assert!(trace.contains("bytesize=7) = 77 ! ") && trace.contains("[answered by second.so]"), "{trace}");
+}
+
+#[test]
+fn a_changed_result_is_told_with_the_real_one() {
+    let (said, trace) = traced(&["--json"], &[&hook("first")], &[text(&fixed("fixed")), "-1"], &[]);
+    assert!(said.ends_with("bytes: 1000\n"), "{said}");
+    let call = trace.lines().find(|l| l.contains("\"cuMemAlloc_v2\"")).expect("the call");
+    let call: serde_json::Value = serde_json::from_str(call).expect("JSON");
+    assert_eq!(call["result"], 1000);
+    let did: Vec<_> = call["hooks"].as_array().expect("hooks").iter().map(|h| h["did"].clone()).collect();
+    assert_eq!(did, ["argument", "result"]);
+    assert_eq!((&call["hooks"][0]["argument"], &call["hooks"][1]["was"]), (&"bytesize".into(), &"0x1".into()));
+}
+
+#[test]
+fn calls_of_a_hook_pass_without_hooks_and_past_all_unrecorded() {
+    let folder = text(cutap_e2e::out()).to_owned();
+    let own = hook_as("calls_itself", "calls_itself", &["-L", &folder, "-l:libcuda.so.1"]);
+    let program = fixed("fixed");
+    let set = [("LD_LIBRARY_PATH", folder.as_str())];
+    let (said, trace) = traced(&[], &[&own], &[text(&program), "5"], &set);
+    assert_eq!(said, "5 bytes: 0\nnested 0\n");
+    // The program's, and twice two of the hook's through its own bindings; those past all hooks are not there.
+    let count = |name: &str| trace.lines().filter(|l| l.trim_start().starts_with(name)).count();
+    assert_eq!((count("cuMemAlloc_v2("), count("cuDriverGetVersion(")), (3, 2), "{trace}");
+}
+
+#[test]
+fn threads_and_recursion() {
+    let (counts, program) = (hook("counts"), fixed("fixed"));
+    for (pattern, word, calls) in [("cuMem*", "threads", 64_000), ("cuFixtureCall", "deep", 40), ("cuNone", "5", 0)] {
+        let run = under(&["run"], &[&counts], &[text(&program), word], &[("HOOK_NAMES", pattern)]);
+        assert!(run.stdout.ends_with(&format!("{calls} before, {calls} after, 0 wrong\n")), "{word}: {run:?}");
+    }
+}
+
+#[test]
+fn exceptions_leave_hooks() {
+    let run = under(&["run"], &[&hook("throws")], &[text(&fixed("caught"))], &[]);
+    let mut expected = String::new();
+    for (bytes, end) in
+        [(64, "0"), (13, "caught 13"), (64, "0"), (14, "caught 14"), (64, "0"), (2_000_000, "0"), (64, "0")]
+    {
+        expected += &format!("left one\n{bytes} bytes: {end}\n");
+    }
+    assert_eq!(run.stdout, expected + "7 before, 6 after\n", "{}", run.stderr);
+}
+
+/// Programs of other tests, which check themselves: each with a hook that does nothing around every call.
+#[test]
+fn a_hook_that_does_nothing_changes_nothing() {
+    let nothing = hook("nothing");
+    for name in
+        ["arguments", "floats", "structs", "registers", "exception", "longjmp", "pthread_exit", "pthread_cancel"]
+    {
+        case(name).hook(&nothing).golden();
+    }
+    for name in ["fork_before", "fork_after", "recursion", "small_stack", "guard_page", "backtrace", "thread_left"] {
+        case(name).hook(&nothing).golden();
+    }
+    case("vfork_after").like("fork_after").hook(&nothing).golden();
+    for name in ["threads_at_once", "fibres", "host_callback"] {
+        case(name).hook(&nothing).counts();
+    }
+}
+
+#[test]
+fn a_recording_has_what_hooks_did() {
+    let folder = scratch("hooks");
+    let file = folder.join("run.cutap");
+    let run = under(&["record", "-o", text(&file)], &[&hook("first")], &[text(&fixed("fixed")), "7"], &[]);
+    assert!(run.status.success(), "{run:?}");
+    let shown = finish(Command::new(cutap()).arg("show").arg(&file));
+    assert!(shown.stdout.contains("[answered by first.so]"), "{shown:?}");
+}
+
+#[test]
+fn a_hook_delays() {
+    let folder = scratch("hooks");
+    let file = folder.join("trace");
+    let words = ["trace", "--json", "-e", "cuStreamSynchronize", "-o", text(&file)];
+    let program = case("host_callback").path();
+    let set = [("HOOK_DELAY_MS", "60"), ("LD_LIBRARY_PATH", text(cutap_e2e::out()))];
+    let run = under(&words, &[&hook("delay")], &[text(&program)], &set);
+    assert_eq!(run.stdout, "ok\n", "{run:?}");
+    let trace = std::fs::read_to_string(file).expect("cutap writes the trace");
+    let call: serde_json::Value =
+        serde_json::from_str(trace.lines().find(|l| l.contains("\"call\"")).expect("a call")).expect("JSON");
+    assert!(call["duration_ns"].as_u64() > Some(60_000_000), "{call}");
+}
+
+#[test]
+fn launches_are_counted_by_kernel_in_c_and_rust() {
+    let Some(program) = real::program("runtime", real::linked("12.9"), &[]) else { return };
+    let expected = "launches of _Z5saxpyifPKfPf";
+    let plain = simulated(&[&hook("nothing")], &program, &[("HOOK_NAMES", "none")]);
+    let in_c = simulated(&[&hook("count_launches")], &program, &[]);
+    let counted = in_c.strip_prefix(&plain).unwrap_or_else(|| panic!("{in_c}"));
+    assert!(counted.contains(expected), "{counted}");
+    let run = under(&["run", "--sim"], &[&rust_hook("count_launches")], &[text(&program)], &[]);
+    let in_rust: String = run.stderr.lines().filter(|l| l.contains(expected)).map(|l| format!("{l}\n")).collect();
+    assert_eq!((run.stdout, in_rust.as_str()), (plain, counted));
+}

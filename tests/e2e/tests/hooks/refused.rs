@@ -1,0 +1,104 @@
+//! Hook libraries that cannot be used, and those that end the program: one clear sentence each.
+
+use crate::building::{fixed, hook, text, under};
+use cutap_e2e::scratch;
+use std::fs;
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+
+fn sentence(library: &Path) -> String {
+    let run = under(&["run"], &[library], &["/bin/echo", "ran"], &[]);
+    assert_eq!((run.status.code(), run.stdout.as_str()), (Some(125), ""), "{run:?}");
+    let line = run.stderr.strip_prefix("cutap: cannot use the hook library ").unwrap_or_else(|| panic!("{run:?}"));
+    assert_eq!(line.lines().count(), 1, "{line}");
+    line.trim_end().strip_prefix(&format!("{}: ", library.display())).expect("the path comes first").to_owned()
+}
+
+#[test]
+fn libraries_that_cannot_be_used() {
+    let folder = scratch("refused");
+    let good = hook("nothing");
+    let put = |name: &str, bytes: &[u8]| {
+        let path = folder.join(name);
+        fs::write(&path, bytes).expect("writable");
+        path
+    };
+    let bytes = fs::read(&good).expect("readable");
+    let with = |at: usize, byte: u8| {
+        let mut other = bytes.clone();
+        other[at] = byte;
+        other
+    };
+    assert_eq!(sentence(&folder.join("absent.so")), "there is no such file; check the path");
+    assert_eq!(sentence(&folder), "it is a folder; name the library in it");
+    let build = "build it for x86-64 with gcc -shared -fPIC";
+    assert_eq!(sentence(&put("text.so", b"hello")), format!("it is no shared library; {build}"));
+    assert_eq!(sentence(&put("empty.so", b"")), format!("it is no shared library; {build}"));
+    assert_eq!(sentence(&put("arm.so", &with(18, 183))), format!("it is built for aarch64; {build}"));
+    assert_eq!(sentence(&put("small.so", &with(4, 1))), format!("it is a 32-bit library; {build}"));
+    assert_eq!(sentence(&put("a b.so", &bytes)), SPLIT);
+    assert_eq!(sentence(&put("a:b.so", &bytes)), SPLIT);
+    for len in [16, 40, 64, 200, 1000] {
+        let said = sentence(&put("cut.so", &bytes[..len]));
+        assert!(
+            said.starts_with("it is no shared library") || said.starts_with("the file is damaged"),
+            "{len}: {said}"
+        );
+    }
+    let header = "write it with cutap_hook.h (cutap hook-header prints it) or the Rust crate cutap-hook";
+    let plain = hook("plain");
+    assert_eq!(sentence(&plain), format!("it has no entry point cutap_hook_init; {header}"));
+    let newer = hook("newer");
+    let said = sentence(&newer);
+    assert!(
+        said.starts_with("it was written for version 7 of the hook contract, and this cutap has version 1;"),
+        "{said}"
+    );
+    let twice = under(&["run"], &[&good, &good], &["/bin/echo"], &[]);
+    assert!(twice.stderr.ends_with("it is given twice; leave one out\n"), "{twice:?}");
+}
+
+const SPLIT: &str =
+    "LD_PRELOAD cannot carry a path with a space, a colon or a $; copy it to a folder with a plain path";
+
+/// It was good when it was looked at, and is another one for a child that starts later.
+#[test]
+fn a_library_that_says_no_is_listed() {
+    let folder = scratch("refused");
+    let says_no = hook("says_no");
+    let trace = folder.join("trace");
+    let words = ["trace", "-o", text(&trace)];
+    let run = under(&words, &[&says_no], &[text(&fixed("fixed")), "5"], &[]);
+    assert_eq!(run.stdout, "5 bytes: 0\n", "{run:?}");
+    let said = fs::read_to_string(&trace).expect("cutap writes the trace");
+    assert!(said.contains("1 hook libraries that took no part in a process\ncutap:   says_no.so"), "{said}");
+}
+
+#[test]
+fn a_hook_that_ends_the_program_is_named() {
+    let (crashes, program) = (hook("crashes"), fixed("fixed"));
+    for (place, named) in [
+        ("init", "cutap_hook_init"),
+        ("met", "met(cuMemAlloc_v2)"),
+        ("before", "before(cuMemAlloc_v2)"),
+        ("after", "after(cuMemAlloc_v2)"),
+    ] {
+        for words in [&["run"][..], &["trace", "-o", "/dev/null"]] {
+            let run = under(words, &[&crashes], &[text(&program), "5"], &[("HOOK_WHERE", place)]);
+            assert_eq!(run.status.signal(), Some(11), "{run:?}");
+            let said = format!("cutap: crashes.so was in {named} when the program died of SIGSEGV");
+            assert!(run.stderr.lines().any(|l| l == said), "{place}: {run:?}");
+        }
+    }
+    // A shell in between: its child died.
+    let script = format!("{} 5; exit 4", program.display());
+    let run = under(&["run"], &[&crashes], &["sh", "-c", &script], &[("HOOK_WHERE", "before")]);
+    assert_eq!(run.status.code(), Some(4), "{run:?}");
+    assert!(run.stderr.contains("crashes.so was in before(cuMemAlloc_v2) when process "), "{run:?}");
+    let run = under(&["run"], &[&crashes], &[text(&program), "5"], &[("HOOK_WHERE", "exit")]);
+    assert_eq!(run.status.code(), Some(9), "{run:?}");
+    assert!(
+        run.stderr.contains("crashes.so was in cutap_hook_init when the program ended with exit code 9"),
+        "{run:?}"
+    );
+}

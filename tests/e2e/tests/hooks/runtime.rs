@@ -1,0 +1,127 @@
+//! Hooks on functions of runtimes, shared and linked in: answers, results, last errors, threads, exceptions, and the
+//! programs where they cannot be.
+
+use crate::building::{hook, runtimes, rust_hook, simulated, text, under, with_runtime};
+use crate::real::{Runtime, linked, shared};
+
+#[test]
+fn answers_results_and_last_errors() {
+    let (story, one) = (hook("story"), hook("one_device"));
+    for runtime in runtimes() {
+        let Some(program) = with_runtime("memory", runtime, &[]) else { continue };
+        let said = simulated(&[&one, &story], &program, &[("CUTAP_SIM_DEVICES", "2")]);
+        let shared = runtime.shared;
+        let met = if shared { "cudaMalloc: can 7, known\n" } else { "cudaMalloc: can 5, unknown\n" };
+        let cannot = if shared { "" } else { "an argument cannot be changed\n" };
+        let expected = format!(
+            "devices 0 1\n{met}100 bytes: 0\n  last error 0, 0, then 0\n\
+             13 bytes: 2 0x7\n  last error 2, 2, then 0\n15 bytes: 0\n{cannot}16 bytes: 0\n\
+             device 99: 0\n  last error 0, 0, then 0\nsynchronize: 719\n  last error 719, 719, then 0\n\
+             a real error: 1\n  last error 1, 1, then 0\n"
+        );
+        assert_eq!(said, expected, "{} shared {shared}", runtime.version);
+    }
+}
+
+/// The size was doubled by answering and calling the runtime's own function; the trace has both calls.
+#[test]
+fn a_shared_runtimes_own_function_is_called_with_other_arguments() {
+    let Some(program) = with_runtime("memory", shared("12.9"), &[]) else { return };
+    let run = under(&["trace", "--sim", "-e", "cudaMalloc,cuMemAlloc*"], &[&hook("story")], &[text(&program)], &[]);
+    let line = |part: &str| run.stderr.lines().any(|l| l.contains(part));
+    assert!(line("size=15) {") || line("size=15) = cudaSuccess"), "{}", run.stderr);
+    assert!(line("bytesize=30)") && line("[answered by story.so]"), "{}", run.stderr);
+}
+
+#[test]
+fn allocations_above_a_size_are_refused_in_c_and_rust() {
+    for hook in [hook("refuse_large"), rust_hook("refuse_large")] {
+        for runtime in [linked("13.0"), linked("12.9"), shared("12.9")] {
+            let Some(program) = with_runtime("memory", runtime, &[]) else { continue };
+            let set = [("HOOK_LIMIT", "14")];
+            let run = under(&["trace", "--sim"], &[&hook], &[text(&program)], &set);
+            assert!(run.stdout.contains("100 bytes: 2\n  last error 2, 2, then 0\n13 bytes: 0 0x"), "{run:?}");
+            let name = hook.file_name().expect("a file").to_string_lossy().into_owned();
+            let answered = format!("cudaErrorMemoryAllocation ! <");
+            let lines =
+                run.stderr.lines().filter(|l| l.contains(&answered) && l.contains(&format!("[answered by {name}]")));
+            assert_eq!(lines.count(), 3, "{}", run.stderr);
+        }
+    }
+}
+
+#[test]
+fn threads_have_their_own_answers_and_errors() {
+    let story = hook("story");
+    for runtime in [linked("12.9"), linked("13.5"), shared("13.5")] {
+        let Some(program) = with_runtime("many", runtime, &[]) else { continue };
+        let said = simulated(&[&story], &program, &[]);
+        assert!(said.ends_with("wrong 0\n"), "{} {said}", runtime.version);
+    }
+}
+
+#[test]
+fn exceptions_leave_hooks_and_follow_forced_returns() {
+    let (throws, refuse) = (hook("throws"), hook("refuse_large"));
+    for runtime in runtimes() {
+        let Some(program) = with_runtime("caught", runtime, &[]) else { continue };
+        let said = simulated(&[&throws, &refuse], &program, &[("HOOK_LIMIT", "1000000")]);
+        let mut expected = String::new();
+        let calls =
+            [(64, "0"), (13, "caught 13"), (64, "0"), (14, "caught 14"), (64, "0"), (2_000_000, "caught 2"), (64, "0")];
+        for (bytes, end) in calls {
+            expected += &format!("left one\n{bytes} bytes: {end}\n");
+        }
+        // The driver's function is hooked too: five calls reach it.
+        assert_eq!(said, expected + "12 before, 10 after\n", "{} shared {}", runtime.version, runtime.shared);
+    }
+}
+
+/// A program linked without the index of its unwind tables: its calls run, are counted, and that is said.
+#[test]
+fn a_program_without_unwind_tables_is_told_of() {
+    for runtime in [linked("12.9"), linked("13.5")] {
+        let Some(program) = with_runtime("memory", runtime, &["-Wl,--no-eh-frame-hdr"]) else { continue };
+        let run = under(&["run", "--sim"], &[&hook("story")], &[text(&program)], &[]);
+        assert!(run.stdout.contains("cannot be answered: told why\n13 bytes: 0 0x2"), "{run:?}");
+        assert!(run.stdout.contains("synchronize: 719\n"), "results are changed all the same: {run:?}");
+        let said =
+            "cutap: 2 runtime calls that a hook answered and that were made all the same: no usable unwind tables";
+        assert!(run.stderr.lines().any(|l| l == said), "{run:?}");
+    }
+}
+
+/// The forums' riddle: a replaced cuMemcpyHtoD that nobody calls. Each call and what it becomes is told in docs/hooks.md.
+#[test]
+fn every_copy_and_the_driver_call_that_it_becomes() {
+    let copies = hook("copies");
+    let becomes = |sync: &str, asynchronous: &str, ds: &str, sz: &str| {
+        let sync = ["cuMemcpyHtoD_v2", "cuMemcpyDtoH_v2", "cuMemcpyDtoD_v2", "cuMemcpy", "cuMemcpy2DUnaligned_v2"]
+            .map(|driver| format!("{sync}: {driver}{ds}\n"));
+        let asynchronous = ["cuMemcpyHtoDAsync_v2", "cuMemcpyDtoHAsync_v2", "cuMemcpyDtoDAsync_v2", "cuMemcpyAsync"]
+            .map(|driver| format!("{asynchronous}: {driver}{sz}\n"));
+        sync.concat() + &asynchronous.concat() + "done 0\n"
+    };
+    let all: [Runtime; 4] = [linked("12.9"), linked("13.0"), linked("13.5"), shared("13.0")];
+    for runtime in all {
+        let Some(program) = with_runtime("copies", runtime, &[]) else { continue };
+        let said = simulated(&[&copies], &program, &[]);
+        assert_eq!(said, becomes("cudaMemcpy", "cudaMemcpyAsync", "", ""), "{}", runtime.version);
+        let Some(program) = with_runtime("copies", runtime, &["-DPER_THREAD"]) else { continue };
+        let said = simulated(&[&copies], &program, &[]);
+        assert_eq!(said, becomes("cudaMemcpy_ptds", "cudaMemcpyAsync_ptsz", "_ptds", "_ptsz"), "{}", runtime.version);
+    }
+}
+
+/// The hook that people ask for in forums, of runtimes that are linked in too.
+#[test]
+fn before_and_after_each_allocation() {
+    let around = hook("around_malloc");
+    for runtime in [linked("12.9"), linked("13.0"), shared("12.9")] {
+        let Some(program) = with_runtime("memory", runtime, &[]) else { continue };
+        let said = simulated(&[&around], &program, &[]);
+        let calls = said.lines().filter(|l| l.contains("cudaMalloc")).count();
+        assert_eq!(calls, 10, "{said}");
+        assert!(said.contains("before cudaMalloc of 100 bytes\nafter cudaMalloc of 100 bytes: 0, memory\n"), "{said}");
+    }
+}

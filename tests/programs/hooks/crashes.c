@@ -1,0 +1,30 @@
+/* Ends the program in the place that HOOK_WHERE names: init, before, after, met. */
+#include "cutap_hook.h"
+#include <stdlib.h>
+
+static int *volatile nowhere = (int *)16;
+
+static void crash(struct cutap_call *call) {
+    (void)call;
+    *nowhere = 1;
+}
+static void met(const struct cutap_function *function, void *user) {
+    (void)user;
+    crash((struct cutap_call *)function);
+}
+
+CUTAP_HOOK {
+    const char *where = cutap_environment("HOOK_WHERE");
+    struct cutap_want want = {.size = sizeof want, .layers = CUTAP_ALL, .name = "cuMemAlloc_v2"};
+    if (!where || !strcmp(where, "init"))
+        crash(NULL);
+    else if (!strcmp(where, "before"))
+        want.before = crash;
+    else if (!strcmp(where, "after"))
+        want.after = crash;
+    else if (!strcmp(where, "exit"))
+        exit(9);
+    else
+        want.met = met;
+    return cutap->want(&want);
+}

@@ -1,0 +1,3 @@
+/* A library that is no hook library. */
+int plain(void);
+int plain(void) { return 1; }

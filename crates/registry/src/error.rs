@@ -33,10 +33,13 @@ pub(crate) struct Source {
 
 impl Source {
     pub(crate) fn read(path: &Path) -> Result<Self, Error> {
-        match std::fs::read_to_string(path) {
-            Ok(text) => Ok(Self { path: path.to_owned(), text }),
-            Err(error) => Err(Error::Read { path: path.to_owned(), error }),
-        }
+        let bytes = std::fs::read(path).map_err(|error| Error::Read { path: path.to_owned(), error })?;
+        String::from_utf8(bytes).map(|text| Self { path: path.to_owned(), text }).map_err(|wrong| {
+            let before = wrong.as_bytes().get(..wrong.utf8_error().valid_up_to()).unwrap_or_default();
+            let line = before.iter().filter(|b| **b == b'\n').count() + 1;
+            let message = "this line is no UTF-8, expected text in UTF-8 as all files of api/ are".to_owned();
+            Error::Content { path: path.to_owned(), line, message }
+        })
     }
 
     /// An error at a byte of the text.

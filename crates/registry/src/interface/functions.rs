@@ -178,7 +178,7 @@ fn row(tables: &mut Tables, n: usize, prototype: &Prototype) -> Result<FunctionR
     let at = |at| Place { source: &family.functions_source, at };
     let said = said(family, prototype);
     let void = tables.id(Type::Void);
-    let returns = tables.resolve(n, &prototype.returns, at(prototype.at))?;
+    let returns = tables.resolve(n, &prototype.returns, at(prototype.returns_at))?;
     let returns = tables.returned(returns);
     let mut siblings = Vec::new();
     for parameter in prototype.params.iter() {

@@ -109,6 +109,7 @@ pub(crate) struct Prototype {
     pub(crate) at: usize,
     pub(crate) span: Span,
     pub(crate) returns: CType,
+    pub(crate) returns_at: usize,
     pub(crate) params: Rc<[Parameter]>,
     /// The runtime reports it by callback.
     pub(crate) callback: bool,
@@ -182,7 +183,8 @@ fn prototype(source: &Source, raw: RawFunction) -> Result<Prototype, Error> {
     let forms = raw.forms.into_iter().map(Spanned::into_inner).collect();
     let callback = raw.callback.or(raw.callback_ptsz).or(raw.callback_ptds).is_some();
     let (name, at) = (raw.name.get_ref().clone(), raw.name.span().start);
-    Ok(Prototype { name, at, span, returns, params: params.into(), callback, forms, shared: None })
+    let returns_at = raw.returns.span().start;
+    Ok(Prototype { name, at, span, returns, returns_at, params: params.into(), callback, forms, shared: None })
 }
 
 /// The functions of an entry that many share.
@@ -207,6 +209,7 @@ fn shared(source: &Source, n: usize, raw: RawShared, all: &mut Vec<Prototype>) -
         name: name.into_inner(),
         span,
         returns: returns.clone(),
+        returns_at: raw.returns.span().start,
         params: Rc::clone(&params),
         callback: false,
         forms: Vec::new(),

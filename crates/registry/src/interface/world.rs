@@ -52,17 +52,17 @@ impl World {
     pub(crate) fn read(api: &Path) -> Result<World, Error> {
         let mut families = Vec::new();
         for name in ["driver", "runtime"] {
-            families.extend(family(&api.join(name), name)?);
+            families.push(family(&api.join(name), name)?);
         }
         let libraries = api.join("libraries");
         let mut folders: Vec<_> = match std::fs::read_dir(&libraries) {
             Ok(entries) => entries.flatten().map(|e| e.path()).filter(|p| p.is_dir()).collect(),
-            Err(_) => Vec::new(),
+            Err(error) => return Err(Error::Read { path: libraries, error }),
         };
         folders.sort();
         for folder in folders {
             let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            families.extend(family(&folder, &name)?);
+            families.push(family(&folder, &name)?);
         }
         Ok(World { families })
     }
@@ -86,25 +86,19 @@ impl World {
     }
 }
 
-/// Reads a family; none where no header was imported.
-fn family(folder: &Path, name: &str) -> Result<Option<Family>, Error> {
-    if !folder.join("functions.toml").is_file() {
-        return Ok(None);
-    }
+/// Reads a family. All three files are there or it is an error: tables that silently lack what one of them
+/// says would be worse than none.
+fn family(folder: &Path, name: &str) -> Result<Family, Error> {
     let functions_source = Source::read(&folder.join("functions.toml"))?;
     let types_source = Source::read(&folder.join("types.toml"))?;
-    let overlay_path = folder.join("overlay.toml");
-    let overlay_source = match overlay_path.is_file() {
-        true => Source::read(&overlay_path)?,
-        false => Source { path: overlay_path, text: String::new() },
-    };
+    let overlay_source = Source::read(&folder.join("overlay.toml"))?;
     let functions = functions_file::read(&functions_source)?;
     let types = types_file::read(&types_source)?;
     let overlay = overlay_file::read(&overlay_source)?;
     let since = if name == "driver" { since(folder)? } else { BTreeMap::new() };
     let name = name.to_owned();
     check_types(&types, &overlay, &overlay_source)?;
-    Ok(Some(Family { name, functions_source, types_source, overlay_source, functions, types, overlay, since }))
+    Ok(Family { name, functions_source, types_source, overlay_source, functions, types, overlay, since })
 }
 
 /// Every type that the overlay speaks of must be there; `[type]` may declare what headers do not.

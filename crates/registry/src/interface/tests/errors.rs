@@ -34,8 +34,27 @@ fn prototypes() {
     assert_eq!(dir, "functions.toml:6: dir is \"up\", expected in, out or inout");
     let twice = format!("{FUNCTION}{FUNCTION}");
     assert_eq!(said(&twice, "", ""), "functions.toml:8: demoCopy stands here a second time with these versions");
+    let returned = "functions.toml:5: unknown type Thing; declare it in types.toml, or in overlay.toml [type]";
+    assert_eq!(wrong("returns = \"int\"", "returns = \"Thing\""), returned);
     let version = wrong("returns", "first = \"two\"\nreturns");
     assert_eq!(version, "functions.toml:5: version \"two\", expected one like \"12.9\", or \"12\" for a library");
+}
+
+#[test]
+fn files_that_are_missing_or_no_text() {
+    for file in ["functions.toml", "types.toml", "overlay.toml"] {
+        let api = Api::new(FUNCTION, "", "");
+        let path = api.0.join("api/libraries/demo").join(file);
+        std::fs::remove_file(&path).unwrap();
+        let error = api.rows(|_, _| ()).expect_err("an error").to_string();
+        assert!(error.starts_with(&format!("{}: No such file", path.display())), "{error}");
+        std::fs::write(&path, b"# one\n# \xff two\n").unwrap();
+        let error = api.rows(|_, _| ()).expect_err("an error").to_string();
+        assert!(error.contains(&format!("{file}:2: this line is no UTF-8")), "{error}");
+    }
+    let api = Api::new(FUNCTION, "", "");
+    std::fs::remove_file(api.0.join("api/runtime/overlay.toml")).unwrap();
+    assert!(api.rows(|_, _| ()).expect_err("an error").to_string().contains("runtime/overlay.toml: No such file"));
 }
 
 #[test]

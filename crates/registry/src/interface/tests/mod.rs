@@ -25,6 +25,7 @@ impl Api {
             std::fs::create_dir_all(&folder).unwrap();
             std::fs::write(folder.join("functions.toml"), HEAD).unwrap();
             std::fs::write(folder.join("types.toml"), "").unwrap();
+            std::fs::write(folder.join("overlay.toml"), "").unwrap();
             std::fs::write(folder.join("exports.toml"), "exports = []\n").unwrap();
         }
         let folder = root.join("api/libraries/demo");

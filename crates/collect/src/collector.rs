@@ -238,11 +238,16 @@ fn quiet(error: &io::Error) -> bool {
 
 /// Away from the terminal's signals, and from every descriptor that only the program should hold.
 fn become_independent() {
-    // SAFETY: no memory is involved. The descriptors are inherited ones that nobody here owns.
+    // SAFETY: a structure of our own. The descriptors are inherited ones that nobody here owns.
     unsafe {
         libc::setsid();
         // A file size limit is an error of a write, then.
         libc::signal(libc::SIGXFSZ, libc::SIG_IGN);
+        // A descriptor for each thread of each process.
+        let mut files: libc::rlimit = std::mem::zeroed();
+        if libc::getrlimit(libc::RLIMIT_NOFILE, &mut files) == 0 {
+            libc::setrlimit(libc::RLIMIT_NOFILE, &libc::rlimit { rlim_cur: files.rlim_max, ..files });
+        }
         for fd in open_descriptors() {
             libc::close(fd);
         }

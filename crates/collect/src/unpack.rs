@@ -33,6 +33,7 @@ pub struct Unpacked {
 
 /// Unpacks them, or finds them unpacked.
 pub fn unpack(embedded: Embedded) -> Result<Unpacked> {
+    let _limit = FileSizeLimit::is_an_error();
     let name = format!("{:016x}", hash(&[embedded.preload, embedded.sim]));
     let mut refused = Vec::new();
     for base in bases() {
@@ -45,6 +46,24 @@ pub fn unpack(embedded: Embedded) -> Result<Unpacked> {
         "no folder can hold cutap's libraries: {}; set CUTAP_CACHE_DIR to a private folder where programs may run",
         refused.join(", ")
     )))
+}
+
+/// While it lives, a file size limit (`ulimit -f`) is an error of a write and no signal that ends us. The
+/// program gets back what we were given.
+struct FileSizeLimit(libc::sighandler_t);
+
+impl FileSizeLimit {
+    fn is_an_error() -> FileSizeLimit {
+        // SAFETY: no handler of ours runs.
+        FileSizeLimit(unsafe { libc::signal(libc::SIGXFSZ, libc::SIG_IGN) })
+    }
+}
+
+impl Drop for FileSizeLimit {
+    fn drop(&mut self) {
+        // SAFETY: what stood there before; this process has no handlers.
+        unsafe { libc::signal(libc::SIGXFSZ, self.0) };
+    }
 }
 
 /// In the order in which they are tried. What is set to a relative path is not set.

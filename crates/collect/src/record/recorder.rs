@@ -213,12 +213,15 @@ impl Process {
         };
         names(last, writer)?;
         let mut found = false;
+        // All at once: somebody may remove the folder, and who waits for us has its ring open.
         for k in 0..rings(&self.page).min(MOST_RINGS) {
             if let std::collections::btree_map::Entry::Vacant(place) = self.rings.entry(k) {
                 let path = folder.join(format!("t{k}.ring"));
                 let Ok(file) = OpenOptions::new().read(true).write(consume).open(path) else { continue };
                 place.insert((Ring::new(file, self.before.get(&k).copied().unwrap_or(0)), Vec::new()));
             }
+        }
+        for k in 0..rings(&self.page).min(MOST_RINGS) {
             let Some((ring, written)) = self.rings.get_mut(&k) else { continue };
             let Some(page) = ring.page() else { continue };
             if consume && written.is_empty() {

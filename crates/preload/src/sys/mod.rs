@@ -29,6 +29,7 @@ mod nr {
     pub const TGKILL: usize = 234;
     pub const OPENAT: usize = 257;
     pub const FALLOCATE: usize = 285;
+    pub const FSTATFS: usize = 138;
     pub const PRLIMIT64: usize = 302;
     pub const PROCESS_VM_READV: usize = 310;
 }
@@ -99,6 +100,15 @@ impl File {
         }
         // SAFETY: no memory is involved.
         unsafe { syscall4(nr::FALLOCATE, self.0, 0, 0, size) == 0 }
+    }
+    /// Bytes that are free where the file is; as many as one likes if that cannot be told.
+    pub fn room(&self) -> u64 {
+        // struct statfs: type, bytes of a block, blocks, free ones, those that we may use, ...
+        let mut fs = [0u64; 16];
+        // SAFETY: the kernel writes 120 bytes.
+        let done = unsafe { syscall4(nr::FSTATFS, self.0, fs.as_mut_ptr() as usize, 0, 0) };
+        let [_, block, blocks, _, free, ..] = fs;
+        if done != 0 || blocks == 0 { u64::MAX } else { free.saturating_mul(block) }
     }
     /// Maps part of the file, shared. Null when refused.
     pub fn map(&self, offset: usize, bytes: usize) -> *mut u8 {

@@ -56,6 +56,8 @@ pub struct Block {
     pub open: [OpenCall; DEPTH],
     /// Sequence of the current chunk.
     pub sequence: u64,
+    /// Whoever drains did not empty a chunk of this ring for too long: it is not waited for until it does.
+    pub in_vain: bool,
     /// Which chunk of the file each mapping is, plus one; and the mapping.
     pub mapped: [(u32, *mut u8); MAPPED],
 }

@@ -13,6 +13,12 @@ use cutap_wire::{MAGIC, PAGE, VERSION, control, count};
 /// How long a writer believes in a collector whose heartbeat does not move.
 const PATIENCE_NS: u64 = 200_000_000;
 
+/// How long a writer waits for a collector that lives and does not empty this ring: it may not be able to.
+const MOST_NS: u64 = 3_000_000_000;
+
+/// What is left of a disk is for the first chunks of threads and for names.
+const LAST_ROOM: u64 = 2 << 20;
+
 /// Makes the ring file with its first page. The first chunk is opened by the first record.
 pub fn make(block: &mut Block) -> bool {
     let mut path = start::Path::process();
@@ -93,7 +99,11 @@ fn open_chunk(block: &mut Block, kind: u8, words: u32) -> bool {
         // A signal handler may have opened one while we waited: it is as good for us.
         // SAFETY: our own block, read anew because handlers write it behind the compiler's back.
         let opened = match unsafe { (&raw const block.sequence).read_volatile() } == sequence {
-            true => try_next(block, kind, words, !nested && worth_waiting(started)),
+            true => {
+                let in_vain = block.in_vain || sys::clock(sys::MONOTONIC).saturating_sub(started) > MOST_NS;
+                block.in_vain = in_vain;
+                try_next(block, kind, words, !nested && !in_vain && worth_waiting(started))
+            }
             false => Some(true),
         };
         if !nested {
@@ -148,6 +158,7 @@ fn try_next(block: &mut Block, kind: u8, words: u32, may_wait: bool) -> Option<b
         // SAFETY: mapped chunks of our ring.
         n != 0 && !p.is_null() && unsafe { (*p.cast::<ChunkHeader>()).state.load(Acquire) } == FREE
     });
+    block.in_vain &= free.is_none();
     if free.is_none() && ends && lengthen(block, header.chunk_bytes, words) {
         return Some(true);
     }
@@ -246,6 +257,9 @@ fn add_chunk(block: &mut Block, header: &RingHeader, n: u32) -> Option<*mut u8> 
     path.push(b"/t").number(u64::from(block.ring)).push(b".ring");
     let file = sys::open(path.bytes(), sys::Open::ReadWrite)?;
     let (offset, bytes) = (chunk_offset(n, header.chunk_bytes), header.chunk_bytes as usize);
+    if n > 0 && file.room() < LAST_ROOM {
+        return None;
+    }
     if !file.allocate(offset + bytes) {
         return None;
     }

@@ -1,0 +1,148 @@
+//! No room: in the file of the recording, in the run folder, by a limit, or because somebody removed the folder. The program goes on,
+//! one message says so, and what is missing is counted call by call.
+
+use cutap_e2e::{Finished, Scratch, cutap, finish, out, scratch, wait_for};
+use serde_json::Value;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::Duration;
+
+/// `cutap_wire::count`: calls for which there was no ring, no chunk, nobody who wrote.
+const NO_RING: u64 = 10;
+const CALL_DROPPED: u64 = 42;
+const NOT_WRITTEN: u64 = 44;
+
+/// A small file system of its own, and the folder that it is mounted on.
+struct Small(Scratch);
+
+impl Small {
+    /// `None`, and why, where this user may not mount one.
+    fn new(size: &str) -> Option<Small> {
+        let folder = scratch("small");
+        let mount = Command::new("mount")
+            .args(["-t", "tmpfs", "-o", &format!("size={size},mode=700"), "tmpfs"])
+            .arg(&*folder)
+            .output();
+        if mount.is_ok_and(|done| done.status.success()) {
+            return Some(Small(folder));
+        }
+        println!("skipped: no small file system to fill: this user may not mount one");
+        None
+    }
+}
+
+impl Drop for Small {
+    fn drop(&mut self) {
+        let _ = Command::new("umount").arg("-l").arg(&*self.0).status();
+    }
+}
+
+/// Calls that are shown of a function, and what was counted for a reason.
+struct Shown(Vec<Value>);
+
+impl Shown {
+    fn of(run: &Path) -> Shown {
+        let show = finish(Command::new(cutap()).args(["show", "-c", "--json"]).arg(run));
+        assert!(show.status.success(), "{show:?}");
+        Shown(show.stdout.lines().map(|l| serde_json::from_str(l).unwrap()).collect())
+    }
+    /// All calls: those of the threads, and the four of the main thread.
+    fn calls(&self) -> u64 {
+        self.0.iter().filter(|l| l["type"] == "summary").map(|l| l["calls"].as_u64().unwrap()).sum()
+    }
+    fn counted(&self, reasons: &[u64]) -> u64 {
+        let end = self.0.iter().find(|l| l["type"] == "end").unwrap();
+        let counts = end["counts"].as_array().unwrap().iter();
+        counts.filter(|c| reasons.iter().any(|r| c["reason"] == *r)).map(|c| c["count"].as_u64().unwrap()).sum()
+    }
+}
+
+fn record(run: &Path, file: &Path, limit: &str, words: &[&str]) -> Finished {
+    let script = "ulimit -f \"$0\"; exec \"$@\"";
+    let mut shell = Command::new("bash");
+    shell.args(["-c", script, limit]).arg(cutap()).args(["record", "--run"]).arg(run).arg("-o").arg(file).arg("--");
+    shell.arg(out().join(words[0])).args(&words[1..]).env("LD_LIBRARY_PATH", out());
+    finish(&mut shell)
+}
+
+/// With room, what the rings held is added; what was called after that is a number.
+fn all_there_or_counted(run: &Path, file: &Path, made: u64) {
+    let cut = Shown::of(file).calls();
+    assert!(cut > 0 && cut < made, "{cut}");
+    let roomy = scratch("roomy");
+    let copy: PathBuf = roomy.join("run.cutap");
+    fs::copy(file, &copy).unwrap();
+    let recover = finish(Command::new(cutap()).arg("recover").arg(run).arg("-o").arg(&copy));
+    assert!(recover.status.success(), "{recover:?}");
+    let shown = Shown::of(&copy);
+    let missing = shown.counted(&[NOT_WRITTEN, CALL_DROPPED, NO_RING]);
+    assert!(missing > 0 && shown.calls() > cut, "{missing}");
+    assert_eq!(shown.calls() + missing, made);
+}
+
+/// Calls that the program says it made, and four of its main thread.
+fn sum(stdout: &str) -> u64 {
+    4 + stdout.lines().map(|l| l.parse::<u64>().unwrap()).sum::<u64>()
+}
+
+#[test]
+fn the_files_disk_is_full() {
+    let Some(small) = Small::new("256k") else { return };
+    let folder = scratch("full-disk");
+    let (run, file) = (folder.join("run"), small.0.join("run.cutap"));
+    let done = record(&run, &file, "unlimited", &["full_speed", "4", "1500"]);
+    assert_eq!(done.stderr.matches("cannot write the recording: the disk is full").count(), 1, "{}", done.stderr);
+    assert_eq!((done.stderr.lines().count(), done.status.code()), (1, Some(125)), "{}", done.stderr);
+    all_there_or_counted(&run, &file, sum(&done.stdout));
+}
+
+#[test]
+fn a_file_size_limit() {
+    let folder = scratch("limit");
+    let (run, file) = (folder.join("run"), folder.join("run.cutap"));
+    let done = record(&run, &file, "300", &["full_speed", "4", "1500"]);
+    assert_eq!(done.stderr.matches("the file size limit is reached (ulimit -f)").count(), 1, "{}", done.stderr);
+    assert_eq!((done.stderr.lines().count(), done.status.code()), (1, Some(125)), "{}", done.stderr);
+    all_there_or_counted(&run, &file, sum(&done.stdout));
+}
+
+#[test]
+fn the_run_folders_disk_is_full() {
+    let Some(small) = Small::new("4m") else { return };
+    let folder = scratch("full-run");
+    let (run, file) = (small.0.join("run"), folder.join("run.cutap"));
+    // As many rings as fit, each smaller than it would be: nothing is lost while somebody drains.
+    let done = record(&run, &file, "unlimited", &["full_speed", "8", "500"]);
+    assert_eq!((done.status.code(), &*done.stderr), (Some(0), ""));
+    let shown = Shown::of(&file);
+    assert_eq!((shown.calls(), shown.counted(&[CALL_DROPPED, NO_RING])), (sum(&done.stdout), 0));
+    fs::remove_dir_all(&run).unwrap();
+    // More threads than have a place.
+    let done = record(&run, &file, "unlimited", &["full_speed", "64", "300"]);
+    assert_eq!((done.status.code(), &*done.stderr), (Some(0), ""));
+    let shown = Shown::of(&file);
+    let missing = shown.counted(&[CALL_DROPPED, NO_RING]);
+    assert!(missing > 0 && shown.calls() > 0, "{missing}");
+    assert_eq!(shown.calls() + missing, sum(&done.stdout));
+}
+
+#[test]
+fn the_run_folder_is_removed() {
+    let folder = scratch("removed");
+    let (run, file, ready) = (folder.join("run"), folder.join("run.cutap"), folder.join("ready"));
+    let mut command = Command::new(cutap());
+    command.args(["record", "--run"]).arg(&run).arg("-o").arg(&file).arg("--").arg(out().join("full_speed"));
+    command.args(["4", "90000"]).arg(&ready).env("LD_LIBRARY_PATH", out()).stdin(Stdio::null());
+    command.stdout(fs::File::create(folder.join("stdout")).unwrap());
+    let mut front = command.stderr(fs::File::create(folder.join("said")).unwrap()).spawn().unwrap();
+    wait_for("all threads have called", Duration::from_secs(100), || ready.exists());
+    fs::remove_dir_all(&run).unwrap();
+    std::thread::sleep(Duration::from_millis(300));
+    fs::write(folder.join("ready.stop"), "").unwrap();
+    assert_eq!(front.wait().unwrap().code(), Some(0));
+    assert_eq!(fs::read_to_string(folder.join("said")).unwrap(), "");
+    // Threads and collector have their rings open, and go on.
+    let made = sum(&fs::read_to_string(folder.join("stdout")).unwrap());
+    assert_eq!(Shown::of(&file).calls(), made);
+}

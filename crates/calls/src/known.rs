@@ -34,6 +34,8 @@ pub struct Family {
     pub sonames: &'static [&'static str],
     /// Sorted by name, then by version.
     pub functions: &'static [Function],
+    /// Exported names that no header declares, sorted. Not all of a library's: those that somebody listed.
+    pub undeclared: &'static [&'static str],
 }
 
 /// A function, or one form of it where versions differ.

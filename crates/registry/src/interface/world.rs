@@ -5,8 +5,9 @@ use super::overlay_file::{self, Overlay, TypeText};
 use super::types_file::{self, Def, Types};
 use crate::error::{Error, Source};
 use serde::Deserialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use toml::Spanned;
 
 /// A family with its files; the texts stay for errors.
 pub(crate) struct Family {
@@ -19,6 +20,8 @@ pub(crate) struct Family {
     pub(crate) overlay: Overlay,
     /// The driver: since which version of CUDA an export answers.
     pub(crate) since: BTreeMap<String, u32>,
+    /// A library: exported names that no header declares.
+    pub(crate) undeclared: BTreeSet<String>,
 }
 
 /// All families: driver, runtime, then the libraries by name.
@@ -96,9 +99,11 @@ fn family(folder: &Path, name: &str) -> Result<Family, Error> {
     let types = types_file::read(&types_source)?;
     let overlay = overlay_file::read(&overlay_source)?;
     let since = if name == "driver" { since(folder)? } else { BTreeMap::new() };
+    let is_library = !["driver", "runtime"].contains(&name);
+    let undeclared = if is_library { undeclared(folder, &functions)? } else { BTreeSet::new() };
     let name = name.to_owned();
     check_types(&types, &overlay, &overlay_source)?;
-    Ok(Family { name, functions_source, types_source, overlay_source, functions, types, overlay, since })
+    Ok(Family { name, functions_source, types_source, overlay_source, functions, types, overlay, since, undeclared })
 }
 
 /// Every type that the overlay speaks of must be there; `[type]` may declare what headers do not.
@@ -114,6 +119,34 @@ fn check_types(types: &Types, overlay: &Overlay, source: &Source) -> Result<(), 
         }
     }
     Ok(())
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Undeclared {
+    undeclared: Vec<Spanned<String>>,
+}
+
+/// `exports.toml` of a library, where there is one.
+fn undeclared(folder: &Path, functions: &Functions) -> Result<BTreeSet<String>, Error> {
+    let path = folder.join("exports.toml");
+    if !path.is_file() {
+        return Ok(BTreeSet::new());
+    }
+    let source = Source::read(&path)?;
+    let raw: Undeclared = source.parse()?;
+    let declared: BTreeSet<&str> = functions.prototypes.iter().map(|p| p.name.as_str()).collect();
+    let mut names = BTreeSet::new();
+    for name in raw.undeclared {
+        let at = name.span().start;
+        if declared.contains(name.get_ref().as_str()) {
+            return Err(source.error(at, format!("functions.toml declares {}", name.get_ref())));
+        }
+        if !names.insert(name.get_ref().clone()) {
+            return Err(source.error(at, format!("{} stands here a second time", name.get_ref())));
+        }
+    }
+    Ok(names)
 }
 
 #[derive(Deserialize)]

@@ -9,6 +9,7 @@ use super::structs::StructRow;
 use super::type_names;
 use super::types::Tables;
 use super::version::Span;
+use super::world::Family;
 use std::collections::HashMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -25,7 +26,8 @@ pub(crate) fn known(tables: &Tables, all: &[Vec<FunctionRow>]) -> Vec<(PathBuf, 
     let mut files = vec![(folder.join("mod.rs"), module(tables)), (folder.join("types.rs"), types(tables, &names))];
     for (family, rows) in tables.world.families.iter().zip(all) {
         let shared = family.functions.prototypes.iter().any(|p| p.shared.is_some());
-        let text = if shared { forms(&family.name, rows, &names) } else { functions(&family.name, rows, &names) };
+        let mut text = if shared { forms(&family.name, rows, &names) } else { functions(&family.name, rows, &names) };
+        undeclared(&mut text, family);
         files.push((folder.join(format!("{}.rs", module_name(&family.name))), text));
     }
     files
@@ -44,15 +46,20 @@ fn module(tables: &Tables) -> String {
     out.push_str("/// Everything that was generated.\npub static TABLES: Tables = Tables {\n    families: &[\n");
     for family in &tables.world.families {
         let (name, module) = (&family.name, module_name(&family.name));
-        writeln!(out, "Family {{ name: {name:?}, sonames: &{:?}, functions: {module}::FUNCTIONS }},", sonames(family))
-            .unwrap();
+        let undeclared = if family.undeclared.is_empty() { "&[]".to_owned() } else { format!("{module}::UNDECLARED") };
+        let sonames = sonames(family);
+        writeln!(
+            out,
+            "Family {{ name: {name:?}, sonames: &{sonames:?}, functions: {module}::FUNCTIONS, undeclared: {undeclared} }},"
+        )
+        .unwrap();
     }
     out.push_str("    ],\n    types: types::TYPES,\n    enums: types::ENUMS,\n    structs: types::STRUCTS,\n    handles: types::HANDLES,\n    tags: types::TAGS,\n};\n\n");
     out.push_str(WORDS);
     out
 }
 
-fn sonames(family: &super::world::Family) -> Vec<String> {
+fn sonames(family: &Family) -> Vec<String> {
     match (family.overlay.sonames.is_empty(), family.name.as_str()) {
         (false, _) => family.overlay.sonames.clone(),
         (true, "driver") => vec!["libcuda.so.1".to_owned()],
@@ -168,6 +175,18 @@ fn forms(family: &str, rows: &[FunctionRow], names: &[String]) -> String {
     )
     .unwrap();
     out
+}
+
+/// What the library exports beside them.
+fn undeclared(out: &mut String, family: &Family) {
+    if family.undeclared.is_empty() {
+        return;
+    }
+    out.push_str("\n/// Exported, and declared by no header; sorted.\npub(super) static UNDECLARED: &[&str] = &[\n");
+    for name in &family.undeclared {
+        writeln!(out, "{name:?},").unwrap();
+    }
+    out.push_str("];\n");
 }
 
 fn function(row: &FunctionRow, name: &str, names: &[String]) -> String {

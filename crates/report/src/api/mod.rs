@@ -28,6 +28,7 @@ pub fn list(family: &str, json: bool) -> Result<String, Unknown> {
     let family = found.name;
     let mut names: BTreeSet<&str> = found.functions.iter().map(|f| f.name).collect();
     names.extend(FUNCTIONS.iter().filter(|name| family_by_name(name) == family));
+    names.extend(found.undeclared);
     names.retain(|name| of.is_none_or(|of| name.starts_with(of)));
     let mut out = String::new();
     for name in names {
@@ -78,8 +79,7 @@ pub fn describe(name: &str, json: bool) -> Result<String, Unknown> {
             found = true;
         }
     }
-    if !found && FUNCTIONS.contains(&name) {
-        let family = family_by_name(name);
+    if let Some(family) = undeclared(name).filter(|_| !found) {
         out = match json {
             true => format!("{}\n", json!({ "type": "function", "family": family, "name": name, "declared": false })),
             false => format!("{name} ({family})\n  exported; no public header declares it\n"),
@@ -89,8 +89,16 @@ pub fn describe(name: &str, json: bool) -> Result<String, Unknown> {
     if found { Ok(out) } else { Err(Unknown { near: near::nearest(name, all_names()) }) }
 }
 
+/// The family of an exported name that no header declares.
+fn undeclared(name: &str) -> Option<&'static str> {
+    let of_library = || TABLES.families.iter().find(|f| f.undeclared.binary_search(&name).is_ok()).map(|f| f.name);
+    if FUNCTIONS.contains(&name) { Some(family_by_name(name)) } else { of_library() }
+}
+
 fn all_names() -> impl Iterator<Item = &'static str> {
-    TABLES.families.iter().flat_map(|f| f.functions.iter().map(|f| f.name)).chain(FUNCTIONS.iter().copied())
+    let functions = TABLES.families.iter().flat_map(|f| f.functions.iter().map(|f| f.name));
+    let undeclared = TABLES.families.iter().flat_map(|f| f.undeclared.iter().copied());
+    functions.chain(undeclared).chain(FUNCTIONS.iter().copied())
 }
 
 /// Other exports of the same function: `cuMemAlloc_v2` and `cuMemAlloc`.
@@ -212,5 +220,21 @@ mod tests {
         let said = describe("cuMemAlloc_v2", false).unwrap();
         assert!(said.contains("\n  CUresult cuMemAlloc_v2(CUdeviceptr *dptr, size_t bytesize)\n"), "{said}");
         assert!(said.contains("allocates device memory at *dptr, bytesize bytes"), "{said}");
+    }
+
+    #[test]
+    fn functions_that_share_a_prototype() {
+        let said = describe("nppiAdd_8u_C1RSfs_Ctx", false).unwrap();
+        let prototype = "NppStatus nppiAdd_8u_C1RSfs_Ctx(const uint8_t *pSrc1, int nSrc1Step, const uint8_t *pSrc2, \
+            int nSrc2Step, uint8_t *pDst, int nDstStep, NppiSize oSizeROI, int nScaleFactor, NppStreamContext nppStreamCtx)";
+        assert!(said.contains(prototype) && said.contains("npp: all versions looked at"), "{said}");
+        // In 12 a length became a size_t; 13 has only what takes a stream.
+        let said = describe("nppsSumGetBufferSize_32f", false).unwrap();
+        assert!(said.contains("npp: to 11\n") && said.contains("npp: 12 to 12\n"), "{said}");
+        let names = list("npp", false).unwrap();
+        assert_eq!(names.lines().count(), 12614 + 1132);
+        assert!(names.lines().is_sorted(), "{names}");
+        let said = describe("nppGetPointerMemoryType", false).unwrap();
+        assert_eq!(said, "nppGetPointerMemoryType (npp)\n  exported; no public header declares it\n");
     }
 }

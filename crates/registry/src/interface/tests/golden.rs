@@ -143,6 +143,8 @@ params = []
 functions = ["demoD"]
 "#;
     let api = Api::new(functions, TYPES, "[function.demoC]\nfrom = { rule = \"array(n)\" }\n");
+    let exports = api.0.join("api/libraries/demo/exports.toml");
+    std::fs::write(&exports, "undeclared = [\"demoZ\", \"demoY\"]\n").unwrap();
     let files = generate(&api.0).unwrap();
     let of = |name: &str| &files.iter().find(|(path, _)| path.ends_with(name)).unwrap().1;
     let lines =
@@ -160,6 +162,10 @@ functions = ["demoD"]
     assert_eq!(lines("    n("), names.map(|(name, form)| format!("n({name:?}, &FORMS[{form}]),")));
     assert_eq!(row(of("capture.rs"), "demoA"), row(of("capture.rs"), "demoB"));
     assert_ne!(row(of("capture.rs"), "demoA"), row(of("capture.rs"), "demoC"));
+    assert!(of("demo.rs").ends_with("UNDECLARED: &[&str] = &[\n\"demoY\",\n\"demoZ\",\n];\n"));
+    std::fs::write(&exports, "undeclared = [\n\"demoZ\",\n\"demoB\"]\n").unwrap();
+    let said = api.rows(|_, _| ()).expect_err("an error").to_string();
+    assert!(said.ends_with("exports.toml:3: functions.toml declares demoB"), "{said}");
 }
 
 /// What a description says of a type is kept for the calls that use it; a rule for many that a function

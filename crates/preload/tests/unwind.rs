@@ -57,11 +57,7 @@ fn compare(path: &Path) -> Option<(usize, usize)> {
         let gimli::CieOrFde::Fde(partial) = entry else { continue };
         let fde = partial.parse(EhFrame::cie_from_offset).ok()?;
         let mut table = fde.rows(&frames, &bases, &mut context).ok()?;
-        loop {
-            let row = match table.next_row() {
-                Ok(Some(row)) => row,
-                Ok(None) | Err(_) => break,
-            };
+        while let Ok(Some(row)) = table.next_row() {
             if row.start_address() >= row.end_address() {
                 continue;
             }

@@ -4,8 +4,8 @@
 
 use super::chain::{Chain, Doing, Home};
 use super::forced::{self, Registers};
-use super::functions::{self, Found, HOOKS, Info};
-use super::thread::{OPEN, Thread};
+use super::functions::{self, Found, Info};
+use super::open::{OpenRuntime, is_twin};
 use super::{last_error, thread};
 use crate::routes::callbacks::{self, CallbackRecord};
 use crate::routes::instances::{ALL, Function, Instance, PROFILER};
@@ -16,71 +16,6 @@ use core::mem::offset_of;
 use core::sync::atomic::Ordering::*;
 use cutap_hook::contract::{CAN_ANSWER, CAN_RESULT, RUNTIME};
 use cutap_wire::count;
-
-/// A runtime call that is open: reported, or bound.
-#[derive(Clone, Copy)]
-pub struct OpenRuntime {
-    /// The runtime's record, or the frame of a bound function.
-    at: usize,
-    info: Option<&'static Info>,
-    bound: bool,
-    /// The record by which a bound one was reported too.
-    reported: usize,
-    ran: u32,
-    words: [u64; HOOKS],
-}
-
-impl OpenRuntime {
-    /// None.
-    pub const NONE: OpenRuntime =
-        OpenRuntime { at: 0, info: None, bound: false, reported: 0, ran: 0, words: [0; HOOKS] };
-}
-
-impl Thread {
-    fn push(&mut self, call: OpenRuntime) {
-        self.leave_below(call.at);
-        match self.open.get_mut(self.depth) {
-            Some(place) => {
-                *place = call;
-                self.depth += 1;
-            }
-            None => start::count(count::HOOK_PASSED, 1),
-        }
-    }
-    /// Forgets calls that this stack has left.
-    fn leave_below(&mut self, at: usize) {
-        const ONE_STACK: usize = 8 << 20;
-        while let Some(top) = self.depth.checked_sub(1).and_then(|d| self.open.get(d)) {
-            if at.wrapping_sub(top.at) >= ONE_STACK {
-                return;
-            }
-            self.depth -= 1;
-        }
-    }
-    /// Takes a call out, and with it what began after it.
-    fn take(&mut self, at: usize) -> Option<OpenRuntime> {
-        let n = self.open.iter().take(self.depth.min(OPEN)).rposition(|c| c.at == at)?;
-        self.depth = n;
-        self.open.get(n).copied()
-    }
-}
-
-/// A bound function of a shared runtime begins: its callback is the same call.
-pub fn bound(chain: &mut Chain, info: &'static Info) {
-    // SAFETY: this thread's own entry.
-    unsafe { &mut *chain.thread }.push(OpenRuntime {
-        at: chain.at,
-        info: Some(info),
-        bound: true,
-        ..OpenRuntime::NONE
-    });
-}
-
-/// It ends.
-pub fn bound_ended(chain: &mut Chain) {
-    // SAFETY: this thread's own entry.
-    unsafe { &mut *chain.thread }.take(chain.at);
-}
 
 /// A callback as it stands in its frame. The assembler knows the first fields.
 #[repr(C)]
@@ -213,20 +148,6 @@ unsafe extern "C" fn cutap_reported_begin(reported: *mut Reported) {
     r.chain.result_xmm = core::ptr::null_mut();
     let open = record::ready().and_then(|b| b.top().copied());
     r.chain.number = open.filter(|c| c.reported == at).map_or(0, |c| u64::from(c.number) + 1);
-}
-
-/// A binding led to the same function of the same runtime, and its hooks have run there.
-fn is_twin(chain: &mut Chain, info: &Info, at: usize) -> bool {
-    // SAFETY: this thread's own entry.
-    let thread = unsafe { &mut *chain.thread };
-    thread.leave_below(chain.at);
-    let Some(top) = thread.depth.checked_sub(1).and_then(|d| thread.open.get_mut(d)) else { return false };
-    let same = top.info.is_some_and(|t| t.object == info.object && t.name == info.name);
-    if top.bound && top.reported == 0 && same {
-        top.reported = at;
-        return true;
-    }
-    false
 }
 
 /// Between the hooks before and those after.

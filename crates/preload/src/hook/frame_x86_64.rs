@@ -83,7 +83,7 @@ unsafe extern "C" fn cutap_hooked_begin(hooked: *mut Hooked) {
     h.chain.caller = caller(h, info);
     h.chain.number = number(info);
     if info.function.layer == RUNTIME {
-        super::callback::bound(&mut h.chain, info);
+        super::open::bound(&mut h.chain, info);
     }
 }
 
@@ -126,7 +126,7 @@ unsafe extern "C" fn cutap_hooked_end(hooked: *mut Hooked) {
     let h = unsafe { &mut *hooked };
     let Some(info) = h.chain.info.filter(|_| h.chain.doing == Doing::After) else { return };
     if info.function.layer == RUNTIME {
-        super::callback::bound_ended(&mut h.chain);
+        super::open::bound_ended(&mut h.chain);
         let real = (!h.chain.is_answered()).then_some(h.chain.returned_now as u32);
         last_error::given(&mut h.chain, info, real, h.result.first().map_or(0, |r| *r as u32));
     }

@@ -9,6 +9,7 @@
 //! * [`functions`]: a wanted function as its hooks see it.
 //! * [`chain`]: the hooks of one call, one after the other.
 //! * [`thread`]: which hook a thread is in, so that a hook's own calls pass without hooks.
+//! * [`open`]: the runtime calls that are open on a thread.
 //! * [`host`]: what a hook may ask and do.
 //! * [`callback`]: the same for what a runtime's callback reports; [`forced`] answers there.
 //! * [`last_error`]: cudaGetLastError after an answer.
@@ -21,4 +22,5 @@ pub mod functions;
 mod host;
 pub mod last_error;
 pub mod library;
+pub mod open;
 pub mod thread;

@@ -6,8 +6,8 @@
 //! from, and what is remembered of it is stale. Stacks far apart (fibres, signal stacks) cannot be
 //! compared: there hooks run.
 
-use super::callback::OpenRuntime;
 use super::last_error::LastError;
+use super::open::OpenRuntime;
 use crate::start::{self, Path};
 use crate::sys;
 use core::arch::{asm, global_asm};

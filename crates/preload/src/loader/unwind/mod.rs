@@ -2,6 +2,10 @@
 //! need it: where the caller's frame begins and where the registers that a function keeps for its caller
 //! are. Anything else is refused with a reason; nothing is guessed. Reads only inside the object.
 
+mod rows;
+
+use rows::Rows;
+
 /// Why a frame's layout cannot be told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Why {
@@ -54,15 +58,7 @@ pub unsafe fn layout(header: usize, span: (usize, usize), at: usize) -> Result<L
     let pc = at.wrapping_sub(1);
     let fde = look(header).search(header, pc)?;
     let (cie, mut r) = look(fde).fde(pc)?;
-    let mut rows = Rows {
-        loc: cie.begin,
-        pc,
-        cie: &cie,
-        now: State::START,
-        first: State::START,
-        kept: [State::START; 8],
-        depth: 0,
-    };
+    let mut rows = Rows::new(&cie, pc);
     let (start, end) = cie.program;
     rows.run(&mut Reader { at: start, span }, end)?;
     rows.first = rows.now;
@@ -242,167 +238,5 @@ impl Reader {
             }
         }
         Ok((Cie { code, data, program: (self.at, end), begin: 0 }, encoding, sized))
-    }
-}
-
-/// How a register of the caller is found.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Rule {
-    /// It was not touched.
-    Same,
-    /// At this distance from the begin of the caller's frame.
-    At(i64),
-    /// In another way.
-    Other,
-}
-
-#[derive(Clone, Copy)]
-struct State {
-    register: u64,
-    offset: i64,
-    expression: bool,
-    rules: [Rule; 17],
-}
-
-impl State {
-    const START: State = State { register: 0, offset: 0, expression: true, rules: [Rule::Same; 17] };
-
-    fn rule(&mut self, register: u64, rule: Rule) {
-        if let Some(place) = self.rules.get_mut(register as usize) {
-            *place = rule;
-        }
-    }
-    fn layout(&self) -> Result<Layout, Why> {
-        let told = !self.expression && matches!(self.register, RSP | RBP);
-        let fits = (8..0x3_0000).contains(&self.offset) && self.offset % 8 == 0;
-        if !told || !fits || self.rules.get(RETURN) != Some(&Rule::At(-8)) {
-            return Err(Why::Unusual);
-        }
-        let mut saved = [0u8; 6];
-        for (to, register) in saved.iter_mut().zip(KEPT) {
-            *to = match self.rules.get(register as usize) {
-                Some(Rule::Same) => 0,
-                Some(&Rule::At(at)) if at % 8 == 0 => u8::try_from(-at / 8).map_err(|_| Why::Unusual)?,
-                _ => return Err(Why::Unusual),
-            };
-        }
-        Ok(Layout { by_rbp: self.register == RBP, cfa: self.offset as u32, saved })
-    }
-}
-
-/// The rows of a function's table, run up to an address.
-struct Rows<'a> {
-    loc: usize,
-    pc: usize,
-    cie: &'a Cie,
-    now: State,
-    /// As the CIE leaves it.
-    first: State,
-    kept: [State; 8],
-    depth: usize,
-}
-
-impl Rows<'_> {
-    fn run(&mut self, r: &mut Reader, end: usize) -> Result<(), Why> {
-        while r.at < end {
-            let op = r.u8()?;
-            let low = u64::from(op & 0x3f);
-            let step = match (op >> 6, op) {
-                (1, _) => Some(low),
-                (2, _) => {
-                    let at = r.uleb()? as i64 * self.cie.data;
-                    self.now.rule(low, Rule::At(at));
-                    None
-                }
-                (3, _) => {
-                    self.restore(low);
-                    None
-                }
-                (_, 0x02) => Some(u64::from(r.u8()?)),
-                (_, 0x03) => Some(u64::from(u16::from_le_bytes(r.bytes()?))),
-                (_, 0x04) => Some(u64::from(r.u32()?)),
-                (_, other) => {
-                    self.extended(other, r)?;
-                    None
-                }
-            };
-            if let Some(step) = step {
-                self.loc = self.loc.wrapping_add((step * self.cie.code) as usize);
-                if self.loc > self.pc {
-                    return Ok(());
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn restore(&mut self, register: u64) {
-        let rule = self.first.rules.get(register as usize).copied().unwrap_or(Rule::Same);
-        self.now.rule(register, rule);
-    }
-
-    fn extended(&mut self, op: u8, r: &mut Reader) -> Result<(), Why> {
-        match op {
-            0x00 => {}
-            // offset_extended, restore_extended, undefined, same_value, register
-            0x05 => {
-                let (register, at) = (r.uleb()?, r.uleb()? as i64 * self.cie.data);
-                self.now.rule(register, Rule::At(at));
-            }
-            0x06 => {
-                let register = r.uleb()?;
-                self.restore(register);
-            }
-            0x07 => {
-                let register = r.uleb()?;
-                self.now.rule(register, Rule::Other);
-            }
-            0x08 => {
-                let register = r.uleb()?;
-                self.now.rule(register, Rule::Same);
-            }
-            0x09 => {
-                let (register, _) = (r.uleb()?, r.uleb()?);
-                self.now.rule(register, Rule::Other);
-            }
-            // remember_state, restore_state
-            0x0a => {
-                *self.kept.get_mut(self.depth).ok_or(Why::Unusual)? = self.now;
-                self.depth += 1;
-            }
-            0x0b => {
-                self.depth = self.depth.checked_sub(1).ok_or(Why::Unusual)?;
-                self.now = *self.kept.get(self.depth).ok_or(Why::Unusual)?;
-            }
-            // def_cfa, def_cfa_register, def_cfa_offset, def_cfa_expression
-            0x0c => (self.now.register, self.now.offset, self.now.expression) = (r.uleb()?, r.uleb()? as i64, false),
-            0x0d => self.now.register = r.uleb()?,
-            0x0e => self.now.offset = r.uleb()? as i64,
-            0x0f => {
-                self.now.expression = true;
-                let length = r.uleb()?;
-                r.at = r.at.wrapping_add(length as usize);
-            }
-            // expression, val_expression
-            0x10 | 0x16 => {
-                let (register, length) = (r.uleb()?, r.uleb()?);
-                r.at = r.at.wrapping_add(length as usize);
-                self.now.rule(register, Rule::Other);
-            }
-            // offset_extended_sf, def_cfa_sf, def_cfa_offset_sf
-            0x11 => {
-                let (register, at) = (r.uleb()?, r.sleb()? * self.cie.data);
-                self.now.rule(register, Rule::At(at));
-            }
-            0x12 => {
-                let (register, at) = (r.uleb()?, r.sleb()? * self.cie.data);
-                (self.now.register, self.now.offset, self.now.expression) = (register, at, false);
-            }
-            0x13 => self.now.offset = r.sleb()? * self.cie.data,
-            // GNU_args_size
-            0x2e => drop(r.uleb()?),
-            _ => return Err(Why::Unusual),
-        }
-        Ok(())
     }
 }

@@ -1,0 +1,92 @@
+//! The runtime calls that are open on a thread: those whose hooks' words wait between two callbacks, and those that a
+//! binding led to, whose callbacks are the same calls.
+
+use super::chain::Chain;
+use super::functions::{HOOKS, Info};
+use super::thread::{OPEN, Thread};
+use crate::start;
+use cutap_wire::count;
+
+/// A runtime call that is open: reported, or bound.
+#[derive(Clone, Copy)]
+pub struct OpenRuntime {
+    /// The runtime's record, or the frame of a bound function.
+    pub at: usize,
+    /// Its function.
+    pub info: Option<&'static Info>,
+    /// It was bound.
+    pub bound: bool,
+    /// The record by which a bound one was reported too.
+    pub reported: usize,
+    /// Hooks that ran before.
+    pub ran: u32,
+    /// Their words.
+    pub words: [u64; HOOKS],
+}
+
+impl OpenRuntime {
+    /// None.
+    pub const NONE: OpenRuntime =
+        OpenRuntime { at: 0, info: None, bound: false, reported: 0, ran: 0, words: [0; HOOKS] };
+}
+
+impl Thread {
+    /// A call begins.
+    pub fn push(&mut self, call: OpenRuntime) {
+        self.leave_below(call.at);
+        match self.open.get_mut(self.depth) {
+            Some(place) => {
+                *place = call;
+                self.depth += 1;
+            }
+            None => start::count(count::HOOK_PASSED, 1),
+        }
+    }
+    /// Forgets calls that this stack has left.
+    fn leave_below(&mut self, at: usize) {
+        const ONE_STACK: usize = 8 << 20;
+        while let Some(top) = self.depth.checked_sub(1).and_then(|d| self.open.get(d)) {
+            if at.wrapping_sub(top.at) >= ONE_STACK {
+                return;
+            }
+            self.depth -= 1;
+        }
+    }
+    /// Takes a call out, and with it what began after it.
+    pub fn take(&mut self, at: usize) -> Option<OpenRuntime> {
+        let n = self.open.iter().take(self.depth.min(OPEN)).rposition(|c| c.at == at)?;
+        self.depth = n;
+        self.open.get(n).copied()
+    }
+}
+
+/// A bound function of a shared runtime begins: its callback is the same call.
+pub fn bound(chain: &mut Chain, info: &'static Info) {
+    // SAFETY: this thread's own entry.
+    unsafe { &mut *chain.thread }.push(OpenRuntime {
+        at: chain.at,
+        info: Some(info),
+        bound: true,
+        ..OpenRuntime::NONE
+    });
+}
+
+/// It ends.
+pub fn bound_ended(chain: &mut Chain) {
+    // SAFETY: this thread's own entry.
+    unsafe { &mut *chain.thread }.take(chain.at);
+}
+
+/// A binding led to the same function of the same runtime, and its hooks have run there.
+pub fn is_twin(chain: &mut Chain, info: &Info, at: usize) -> bool {
+    // SAFETY: this thread's own entry.
+    let thread = unsafe { &mut *chain.thread };
+    thread.leave_below(chain.at);
+    let Some(top) = thread.depth.checked_sub(1).and_then(|d| thread.open.get_mut(d)) else { return false };
+    let same = top.info.is_some_and(|t| t.object == info.object && t.name == info.name);
+    if top.bound && top.reported == 0 && same {
+        top.reported = at;
+        return true;
+    }
+    false
+}

@@ -15,7 +15,6 @@ use core::arch::global_asm;
 use core::mem::offset_of;
 use core::sync::atomic::Ordering::*;
 use cutap_hook::contract::{CAN_ANSWER, CAN_RESULT, RUNTIME};
-use cutap_wire::count;
 
 /// A callback as it stands in its frame. The assembler knows the first fields.
 #[repr(C)]
@@ -193,7 +192,7 @@ unsafe extern "C" fn cutap_reported_end(reported: *mut Reported) -> *const Regis
                 r.registers = back;
                 return &raw const r.registers;
             }
-            start::count(count::HOOK_NOT_ANSWERED, 1);
+            info.not_answered();
         }
         r.issued = callbacks::forward(i, r.id, record);
         return go_on;

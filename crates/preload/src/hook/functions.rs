@@ -31,6 +31,18 @@ pub struct Info {
     pub shape: (u8, u8),
     /// The hooks have been told of it.
     pub met: AtomicBool,
+    /// It is listed that a hook could not answer it.
+    pub listed: AtomicBool,
+}
+
+impl Info {
+    /// A hook answered a call of it, and the call was made all the same.
+    pub fn not_answered(&self) {
+        start::count(count::HOOK_NOT_ANSWERED, 1);
+        if !self.listed.swap(true, Relaxed) {
+            start::gap(count::HOOK_NOT_ANSWERED, self.name, &[]);
+        }
+    }
 }
 
 /// What is known of a function that is wanted.
@@ -125,10 +137,10 @@ fn put(f: &Found, wants: [u8; HOOKS], count: usize) -> Option<&'static Info> {
     };
     let at = room(size_of::<Info>(), align_of::<Info>())?.cast::<Info>();
     let name = name.split_last().map_or(&[][..], |(_, n)| n);
-    let met = AtomicBool::new(false);
+    let (met, listed) = (AtomicBool::new(false), AtomicBool::new(false));
     // SAFETY: as much room was taken, for this alone.
     unsafe {
-        at.write(Info { function, name, wants, count, slot: f.slot, object: f.object, shape, met });
+        at.write(Info { function, name, wants, count, slot: f.slot, object: f.object, shape, met, listed });
         Some(&*at)
     }
 }

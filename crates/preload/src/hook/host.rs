@@ -7,13 +7,12 @@ use crate::loader::elf::is_function;
 use crate::loader::live;
 use crate::routes::{handles, instances};
 use crate::slots::thunks_x86_64::STACK_WORDS;
-use crate::start::{self, environment};
+use crate::start::environment;
 use crate::sys;
 use core::ffi::{CStr, c_char, c_int, c_void};
 use cutap_hook::contract::{
     CAN_ANSWER, CAN_ARGUMENTS, CAN_RESULT, CANNOT, Call, Function, Host, NO_SUCH, OK, Parameter, VERSION,
 };
-use cutap_wire::count;
 use cutap_wire::record::note;
 
 /// The host.
@@ -166,7 +165,7 @@ unsafe fn may_answer<'a>(call: *mut Call) -> Option<&'a mut Chain> {
     let chain = unsafe { &mut *call.cast::<Chain>() };
     let info = chain.info.filter(|_| chain.doing == Doing::Before)?;
     if info.function.can & CAN_ANSWER == 0 {
-        start::count(count::HOOK_NOT_ANSWERED, 1);
+        info.not_answered();
         return None;
     }
     Some(chain)

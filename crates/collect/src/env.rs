@@ -26,6 +26,9 @@ pub struct EnvOptions {
 /// Makes the run folder; the lines for `eval`.
 pub fn env(embedded: Embedded, options: &EnvOptions) -> Result<String> {
     let filter = filter(options.filter.as_deref())?;
+    if options.sim {
+        crate::simulated::check()?;
+    }
     let unpacked = unpack(embedded)?;
     let run = std::path::absolute(&options.run).unwrap_or_else(|_| options.run.clone());
     let sim = options.sim.then_some(unpacked.sim.as_path());

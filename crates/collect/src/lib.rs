@@ -32,6 +32,7 @@ mod recover;
 mod report;
 mod show;
 mod signals;
+mod simulated;
 mod trace;
 pub mod unpack;
 

@@ -14,7 +14,7 @@ use crate::keeper::Keeper;
 use crate::output::Form;
 use crate::pack::pack_recorded;
 use crate::unpack::{Embedded, unpack};
-use crate::{driver, folder, launch, program, signals};
+use crate::{driver, folder, launch, program, signals, simulated};
 use cutap_trace::Filter;
 use std::cell::Cell;
 use std::ffi::OsString;
@@ -59,6 +59,9 @@ pub fn trace(embedded: Embedded, options: &TraceOptions) -> Result<Ended> {
     let filter = filter(options.filter.as_deref())?;
     let search = std::env::var_os("PATH").unwrap_or_else(|| "/bin:/usr/bin".into());
     let program = program::find(&options.program, &options.args, &search)?;
+    if options.sim {
+        simulated::check()?;
+    }
     let driver = options.sim || driver::check(&program)?;
     let hooks = hooks::check(&options.hooks)?;
     let output = options.output.as_deref().map(|path| open_output(path, options.record)).transpose()?;

@@ -25,6 +25,22 @@ fn an_older_driver() {
     assert_eq!(String::from_utf8_lossy(&output.stdout), "all is well\n");
 }
 
+/// A word that is not understood is said once, and as if it were not there.
+#[test]
+fn settings_that_are_not_understood() {
+    let program = program("graphs", "plain", &[]);
+    for (name, value, why) in [
+        ("CUTAP_SIM_DEVICES", "9", "is no number from 1 to 8; taken is 1"),
+        ("CUTAP_SIM_DEVICES", "abc", "is no number from 1 to 8; taken is 1"),
+        ("CUTAP_SIM_DRIVER", "13", "is no number from 2000 to 99999; taken is 13050"),
+    ] {
+        let output = succeed(on_sim(&program).env(name, value));
+        let said = String::from_utf8_lossy(&output.stderr);
+        let lines: Vec<_> = said.lines().filter(|l| l.contains(name)).collect();
+        assert_eq!(lines, [format!("cutap-sim: {name}={value} {why}")]);
+    }
+}
+
 /// A program that checks every result, and meets no default answer.
 fn checks(name: &str) {
     let output = succeed(&mut on_sim(&program(name, "plain", &[])));

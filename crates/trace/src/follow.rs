@@ -11,6 +11,7 @@ use crate::folder::Folder;
 use crate::opened::Opened;
 use crate::source::{Shared, Source, Waiting};
 use cutap_calls::known::Tables;
+use cutap_wire::count;
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap, VecDeque};
 use std::path::Path;
@@ -55,6 +56,17 @@ const OF_A_ROUND: usize = 1 << 17;
 /// A thread that left its ring is gone only after this: a dying process leaves all its rings, one
 /// after the other.
 const GONE_NS: u64 = 1_000_000_000;
+
+/// Counters of calls that were not recorded: what they made is not known.
+const MISSING: [usize; 7] = [
+    count::RECORD_DROPPED,
+    count::NO_RING,
+    count::NAME_DROPPED,
+    count::NESTED_IN_START,
+    count::CALL_DROPPED,
+    count::CALL_DROPPED_LOSSY,
+    count::NOT_WRITTEN,
+];
 
 /// A run that is being read.
 #[derive(Debug)]
@@ -282,7 +294,8 @@ impl Follow {
         let have = source.events.queue.len();
         if have < most {
             source.fill(folder, &mut self.shared, now, most - have);
-            if source.ring.taken + source.ring.lost > 0 {
+            let dropped = MISSING.iter().any(|n| folder.page.counters.get(*n).is_some_and(|c| *c > 0));
+            if dropped || source.ring.taken + source.ring.lost > 0 {
                 self.interpreters[source.folder].incomplete();
             }
         }

@@ -179,3 +179,46 @@ fn filters_take_arguments() {
         "cutap: nothing matched the filter cuMemAlloc*[bytesize>1TiB]; 8 calls were seen and left out"
     );
 }
+
+/// Of what a collector has read and given back nobody knows the allocations.
+#[test]
+fn what_was_raw_where_parts_are_missing() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = Run::new(folder.path());
+    let mut process = run.process(100, "/bin/prog");
+    process.driver(&[]);
+    for (slot, name) in ["cuMemAlloc_v2", "cuMemcpyHtoD_v2", "cuStreamSynchronize", "cuFixtureKinds"].iter().enumerate()
+    {
+        process.slot(slot as u64, 1, (6, 0, 0), name);
+    }
+    let mut thread = process.thread(100, 8);
+    let options = |consume| FollowOptions {
+        consume,
+        hold_back_ns: 0,
+        tables: &cutap_trace::made::tables::TABLES,
+        ..FollowOptions::default()
+    };
+    let mut collector = Follow::open(folder.path(), options(true)).unwrap();
+    thread.call_with(0, &[0x10, 16, 0, 0, 0, 0], &[], 0, &[(0x10, &words(&[0x7f_0000]))]);
+    for _ in 0..200 {
+        thread.call_with(1, &[0x7f_0000, 0x5e_0000, 16, 0, 0, 0], &[], 0, &[]);
+        collector.poll(true, &mut |_| ()).unwrap();
+        collector.give_back();
+    }
+    thread.call_with(2, &[0x50_0000, 0, 0, 0, 0, 0], &[], 0, &[]);
+    thread.call_with(3, &[1, 1, 9, 7, 0, 0x20_0000], &[], 0, &[]);
+    thread.end();
+    let mut after = Follow::open(folder.path(), options(false)).unwrap();
+    after.poll(true, &mut |_| ()).unwrap();
+    let end = after.end();
+    assert!(end.chunks_taken > 0);
+    let report = cutap_report::raw_report(&end);
+    assert!(
+        report.starts_with("no raw arguments\nno calls of functions without a description\nparts of the trace"),
+        "{report}"
+    );
+    assert!(report.contains("addresses of memory are not listed"), "{report}");
+    let text = decoded(folder.path(), "");
+    assert!(text.contains("dstDevice=0x7f0000, srcHost=0x5e0000, ByteCount=16)"), "{text}");
+    assert!(text.contains("hStream=stream#1)"), "{text}");
+}

@@ -3,6 +3,8 @@
 
 use crate::forum::{build_in, golden_in, traced};
 use crate::real::{sim, wheel};
+use cutap_e2e::{cutap, finish};
+use std::process::Command;
 
 /// The trace of a program, which says that it is done, is that golden text.
 fn case(name: &str, source: &str, filter: &str) {
@@ -43,4 +45,17 @@ fn lengths_and_unions() {
 #[test]
 fn kernel_parameters_of_ptx() {
     case("ptx", "ptx", "cuLaunch*,cuMemAlloc*,cuCtx*,cuDevicePrimary*");
+}
+
+/// A simulated machine that there cannot be is refused before anything runs.
+#[test]
+fn settings_of_the_simulated_driver() {
+    for (value, why) in [("0", "is out of range"), ("9", "is out of range"), ("abc", "is no number")] {
+        for words in [&["trace", "--sim", "--", "true"][..], &["env", "--sim", "-o", "/nonexistent/run"]] {
+            let run = finish(Command::new(cutap()).args(words).env("CUTAP_SIM_DEVICES", value));
+            let said =
+                format!("cutap: CUTAP_SIM_DEVICES={value} {why}; it is the number of simulated devices, 1 to 8\n");
+            assert_eq!((run.stderr, run.status.code()), (said, Some(125)), "{words:?}");
+        }
+    }
 }

@@ -1,0 +1,52 @@
+//! What the environment says about the simulated machine, looked at before a program is put on it: a word that
+//! is not understood is refused here. The driver itself, without cutap in front, says so and goes on.
+
+use crate::error::{Error, Result};
+
+/// Names, the least and the most that they may be, and what they are.
+const NUMBERS: [(&str, u64, u64, &str); 3] = [
+    ("CUTAP_SIM_DEVICES", 1, 8, "the number of simulated devices"),
+    ("CUTAP_SIM_DRIVER", 2000, 99_999, "a version of CUDA, such as 13050"),
+    ("CUTAP_SIM_MEMORY", 1, u64::MAX, "the bytes of memory of a simulated device"),
+];
+
+/// Refuses what the simulated driver would not understand.
+pub fn check() -> Result<()> {
+    for (name, least, most, what) in NUMBERS {
+        if let Some(value) = std::env::var_os(name) {
+            let value = value.to_string_lossy();
+            if let Some(why) = wrong(&value, least, most) {
+                return Err(Error::own(format!("{name}={value} {why}; it is {what}, {least} to {most}")));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn wrong(value: &str, least: u64, most: u64) -> Option<&'static str> {
+    match value.trim().parse::<u64>() {
+        Ok(n) if (least..=most).contains(&n) => None,
+        Ok(_) => Some("is out of range"),
+        Err(_) => Some("is no number"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_in_their_range() {
+        for (value, why) in [
+            ("1", None),
+            (" 8 ", None),
+            ("0", Some("is out of range")),
+            ("9", Some("is out of range")),
+            ("abc", Some("is no number")),
+            ("", Some("is no number")),
+            ("-1", Some("is no number")),
+        ] {
+            assert_eq!(wrong(value, 1, 8), why, "{value}");
+        }
+    }
+}

@@ -9,7 +9,7 @@ use crate::routes::{handles, instances};
 use crate::slots::thunks_x86_64::STACK_WORDS;
 use crate::start::environment;
 use crate::sys;
-use core::ffi::{CStr, c_char, c_int, c_void};
+use core::ffi::{c_char, c_int, c_void};
 use cutap_hook::contract::{
     CAN_ANSWER, CAN_ARGUMENTS, CAN_RESULT, CANNOT, Call, Function, Host, NO_SUCH, OK, Parameter, VERSION,
 };
@@ -37,10 +37,19 @@ pub static HOST: Host = Host {
     starting,
 };
 
+/// A string of a hook's, or of ours; empty if it is null.
+///
+/// # Safety
+/// It ends with a zero, and stays.
+unsafe fn text<'a>(p: *const c_char) -> &'a [u8] {
+    // SAFETY: the caller's promise.
+    unsafe { sys::text(p.cast(), 4096) }
+}
+
 unsafe extern "C" fn variable(name: *const c_char) -> *const c_char {
     // SAFETY: the library's string; the environment as the kernel put it.
     unsafe {
-        let found = environment::find(environment::before_libc(), CStr::from_ptr(name).to_bytes());
+        let found = environment::find(environment::before_libc(), text(name));
         found.map_or(core::ptr::null(), |v| v.as_ptr().cast())
     }
 }
@@ -50,10 +59,10 @@ unsafe extern "C" fn index(function: *const Function, name: *const c_char) -> c_
         return NO_SUCH;
     }
     // SAFETY: the library's string, and a function of ours.
-    let (f, name) = unsafe { (&*function, CStr::from_ptr(name)) };
+    let (f, name) = unsafe { (&*function, text(name)) };
     let at = parameters(f).iter().position(|p| {
         // SAFETY: a string of ours.
-        unsafe { CStr::from_ptr(p.name) == name }
+        unsafe { text(p.name) == name }
     });
     at.map_or(NO_SUCH, |n| n as c_int)
 }
@@ -261,14 +270,14 @@ unsafe extern "C" fn original(library: *const c_char, name: *const c_char) -> *m
     }
     // SAFETY: the library's strings.
     unsafe {
-        let library = (!library.is_null()).then(|| CStr::from_ptr(library).to_bytes());
-        find(library, None, CStr::from_ptr(name).to_bytes())
+        let library = (!library.is_null()).then(|| text(library));
+        find(library, None, text(name))
     }
 }
 
 unsafe extern "C" fn instance_function(call: *const Call, name: *const c_char) -> *mut c_void {
     // SAFETY: the hook's own call and string.
-    let (chain, name) = unsafe { (&*call.cast::<Chain>(), CStr::from_ptr(name).to_bytes()) };
+    let (chain, name) = unsafe { (&*call.cast::<Chain>(), text(name)) };
     match chain.info {
         Some(i) if i.function.layer == cutap_hook::contract::RUNTIME => find(None, Some(i.object), name),
         _ => core::ptr::null_mut(),

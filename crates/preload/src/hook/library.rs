@@ -6,7 +6,7 @@ use crate::loader::map;
 use crate::start::{self, Path};
 use crate::sys;
 use core::cell::UnsafeCell;
-use core::ffi::{CStr, c_void};
+use core::ffi::c_void;
 use core::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::*};
 use cutap_hook::contract::{self, Function, OfACall, VERSION};
 use cutap_wire::hooks::{ASKING, FILE, HEAD, Head, LIBRARIES, MAX_BYTES, asking, text};
@@ -215,7 +215,7 @@ pub unsafe extern "C" fn add(want: *const contract::Want) -> core::ffi::c_int {
         return contract::CANNOT;
     };
     // SAFETY: its strings.
-    let text = |p: *const core::ffi::c_char| (!p.is_null()).then(|| unsafe { CStr::from_ptr(p) }.to_bytes());
+    let text = |p: *const core::ffi::c_char| (!p.is_null()).then(|| unsafe { sys::text(p.cast(), 4096) });
     let (Some(name), Some(of)) =
         (text(want.name).and_then(Pattern::new), Pattern::new(text(want.library).unwrap_or(b"*")))
     else {

@@ -9,6 +9,7 @@
     wheels.py cublas 13.0    a folder with lib/libcublas.so.13 (400 MB; for --large)
     wheels.py npp 12.4       a folder with lib/libnpp*.so.12 (410 MB; for --large)
     wheels.py torch 2.15     a folder with python3, which has PyTorch for CUDA 13 (5.7 GB; for --large)
+    wheels.py perfetto 0.59  a folder with python3, which has Perfetto's message definitions (1 MB)
     wheels.py nvcc 13.0      a folder with bin/nvcc and all that it needs (100 MB; for --large)
     wheels.py debian 11.8    a folder with lib/libcudart_static.a of Debian's non-free
                              nvidia-cuda-dev (774 MB, of which 2 are kept; for --large)
@@ -46,7 +47,7 @@ WHEELS = {
     ("nvcc", "13.0"): ["nvidia-cuda-nvcc==13.0.88", "nvidia-nvvm==13.0.88", "nvidia-cuda-crt==13.0.88",
                        "nvidia-cuda-runtime==13.0.96"],
 }
-TORCH = {("torch", "2.15"): "torch==2.15.0"}
+PYTHON = {("torch", "2.15"): "torch==2.15.0", ("perfetto", "0.59"): "perfetto==0.59.1"}
 DEBIAN = {("debian", "11.8"): ("bookworm", "nvidia-cuda-dev", ["libcudart_static.a", "libculibos.a"])}
 
 
@@ -158,7 +159,7 @@ def main() -> None:
     if words == ["list"]:
         for (what, short), packages in WHEELS.items():
             print(f"{what} {short}\t{' '.join(packages)}")
-        for (what, short), package in TORCH.items():
+        for (what, short), package in PYTHON.items():
             print(f"{what} {short}\t{package} and what it needs")
         for (what, short), (suite, package, _) in DEBIAN.items():
             print(f"{what} {short}\t{package} of Debian {suite} non-free")
@@ -173,12 +174,12 @@ def main() -> None:
         if key[0] == "cudart":
             complete(place)
         print(place)
-    elif key in TORCH:
-        print(once("-".join(key), lambda work: with_python(TORCH[key], work)))
+    elif key in PYTHON:
+        print(once("-".join(key), lambda work: with_python(PYTHON[key], work)))
     elif key in DEBIAN:
         print(once("-".join(key), lambda work: from_debian(*DEBIAN[key], work)))
     else:
-        names = ", ".join(" ".join(key) for key in [*WHEELS, *TORCH, *DEBIAN])
+        names = ", ".join(" ".join(key) for key in [*WHEELS, *PYTHON, *DEBIAN])
         sys.exit(f"wheels.py: does not know '{' '.join(words)}'; it knows {names}")
 
 

@@ -1,6 +1,7 @@
 //! `cutap`: words in, exit code out. What a command does stands in `cutap-collect`.
 
 mod api;
+mod export_words;
 mod refusal;
 mod report_words;
 mod words;
@@ -54,6 +55,7 @@ fn run(command: Command) -> Result<(), Error> {
         }
         Command::Show(words) => cutap_collect::show(&words.into()),
         Command::Report(words) => cutap_collect::report(&words.try_into()?),
+        Command::Export(words) => cutap_collect::export(&words.into()),
         Command::Recover(words) => cutap_collect::recover(&words.into()),
         Command::Ctl(words) => match words.what {
             What::Dump { output } => cutap_collect::dump(&DumpOptions { pid: words.pid, output }),

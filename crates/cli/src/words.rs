@@ -1,6 +1,7 @@
 //! The words of the command line, each declared once, and what they turn into. No decision is made
 //! here.
 
+use crate::export_words::Export;
 use crate::report_words::Report;
 use clap::{Args, Parser, Subcommand};
 use cutap_collect::{CollectorOptions, EnvOptions, Form, Full, RecoverOptions, ShowOptions, Size, TraceOptions};
@@ -34,6 +35,8 @@ pub enum Command {
     Show(Show),
     /// Add up what a recording or a run folder holds: tables, the call tree, errors, leaks, waits
     Report(Report),
+    /// Write a recording or a run folder for Perfetto, Chrome or other programs
+    Export(Export),
     /// Take what a run folder still holds into a recording, when a collector was killed
     Recover(Recover),
     /// Ask something of a program that runs under cutap, without stopping it

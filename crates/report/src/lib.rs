@@ -4,6 +4,7 @@
 pub mod api;
 mod arguments;
 mod ends;
+mod export;
 mod groups;
 mod histogram;
 mod hooked;
@@ -27,6 +28,7 @@ mod values;
 mod values_json;
 
 pub use ends::{end_lines, end_notes};
+pub use export::{Chrome, Perfetto};
 pub use groups::Groups;
 pub use json::{Json, end_line};
 pub use leaks::Leaks;

@@ -2,6 +2,7 @@
 //! instance; the program and a profiler undisturbed.
 
 mod every;
+mod export;
 mod forum;
 mod real;
 mod report;

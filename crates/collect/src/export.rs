@@ -1,0 +1,75 @@
+//! `cutap export`: a run in the format of another program. It only reads.
+
+use crate::error::{Error, Result, cannot};
+use crate::filter::filter;
+use crate::output::look_at_programs;
+use crate::show::{readable, say_cut};
+use cutap_report::{Chrome, Json, Output, Perfetto};
+use cutap_trace::{Event, Follow, FollowOptions};
+use std::fs::{File, OpenOptions};
+use std::io::BufWriter;
+use std::path::{Path, PathBuf};
+
+/// Which format.
+#[derive(Debug, Clone, Copy)]
+pub enum Format {
+    /// Perfetto's protocol buffers.
+    Perfetto,
+    /// Chrome's JSON.
+    Chrome,
+    /// Our JSON, as `show --json`.
+    Json,
+}
+
+/// What `cutap export` was asked.
+#[derive(Debug)]
+pub struct ExportOptions {
+    /// The run folder or the recording.
+    pub run: PathBuf,
+    /// The filter's text; none wants all.
+    pub filter: Option<String>,
+    /// Which format.
+    pub format: Format,
+    /// The file to write.
+    pub output: PathBuf,
+}
+
+/// Writes the file.
+pub fn export(options: &ExportOptions) -> Result<()> {
+    let filter = filter(options.filter.as_deref())?;
+    readable(&options.run)?;
+    let mut follow = Follow::open(&options.run, FollowOptions { filter, ..FollowOptions::default() })?;
+    let advice = "give a file that you may write";
+    let fail = |e| cannot("write the export to", &options.output, &e, advice);
+    if same(&options.run, &options.output) {
+        let path = options.output.display();
+        return Err(Error::own(format!("{path} is what is to be exported; give another name for the export")));
+    }
+    let file = OpenOptions::new().write(true).create(true).truncate(true).open(&options.output).map_err(fail)?;
+    let mut output = output(options.format, file);
+    let mut broken = None;
+    follow.poll(true, &mut |event: &Event| {
+        if broken.is_none() {
+            broken = output.event(event).err();
+        }
+    })?;
+    let mut end = follow.end();
+    look_at_programs(&mut end);
+    let ended = broken.map_or_else(|| output.end(&end), Err);
+    say_cut(&options.run, follow.opened());
+    ended.map_err(fail)
+}
+
+fn output(format: Format, file: File) -> Box<dyn Output> {
+    let out = BufWriter::with_capacity(1 << 18, file);
+    match format {
+        Format::Perfetto => Box::new(Perfetto::new(out)),
+        Format::Chrome => Box::new(Chrome::new(out)),
+        Format::Json => Box::new(Json::new(out)),
+    }
+}
+
+fn same(run: &Path, output: &Path) -> bool {
+    let real = |path: &Path| std::fs::canonicalize(path).ok();
+    real(output).is_some_and(|output| real(run) == Some(output))
+}

@@ -1,0 +1,126 @@
+#!/usr/bin/env python3
+"""check_perfetto.py TRACE CALLS: a trace of `cutap export --perfetto`, read with Perfetto's own message definitions, tells the same as
+CALLS, the lines of `cutap show --json`: each call as a slice on its thread's track, nested as it was, with its name,
+arguments and result; each launch inside a launch at the end of its flow. With --cut, TRACE may end anywhere: what is whole is
+read, and must be some of CALLS. Prints how many slices and flows there were."""
+
+import json
+import sys
+from collections import defaultdict
+
+from perfetto.protos.perfetto.trace import perfetto_trace_pb2 as pb
+
+
+def packets(data):
+    """The whole packets, one by one."""
+    at = 0
+    while at < len(data):
+        assert data[at] == 0x0A, f"no packet at byte {at}"
+        size, shift, at = 0, 0, at + 1
+        while True:
+            if at >= len(data):
+                return
+            size |= (data[at] & 0x7F) << shift
+            shift, at = shift + 7, at + 1
+            if not data[at - 1] & 0x80:
+                break
+        if at + size > len(data):
+            return
+        yield pb.TracePacket.FromString(data[at : at + size])
+        at += size
+
+
+def main():
+    words = [w for w in sys.argv[1:] if w != "--cut"]
+    cut = len(words) + 1 < len(sys.argv)
+    data = open(words[0], "rb").read()
+    lines = [json.loads(line) for line in open(words[1])]
+    calls = [line for line in lines if line["type"] == "call"]
+
+    if not cut:
+        pb.Trace.FromString(data)  # as a whole too
+    names, arguments, texts = {}, {}, {}
+    threads, processes = {}, {}
+    open_, slices, begins, ends = defaultdict(list), [], {}, {}
+    cleared = False
+    for packet in packets(data):
+        cleared = cleared or packet.sequence_flags & 1 == 1
+        assert packet.trusted_packet_sequence_id == 1 and cleared
+        interned = packet.interned_data
+        for table, new in ((names, interned.event_names), (arguments, interned.debug_annotation_names)):
+            for entry in new:
+                assert entry.iid not in table, "told twice"
+                table[entry.iid] = entry.name
+        for entry in interned.debug_annotation_string_values:
+            texts[entry.iid] = entry.str.decode()
+        if packet.HasField("track_descriptor"):
+            track = packet.track_descriptor
+            if track.HasField("process"):
+                processes[track.uuid] = track.process.pid
+            else:
+                assert processes[track.parent_uuid] == track.thread.pid
+                threads[track.uuid] = (track.thread.pid, track.thread.tid)
+        if not packet.HasField("track_event"):
+            continue
+        event = packet.track_event
+        stack = open_[event.track_uuid]
+        told = {}
+        for note in event.debug_annotations:
+            kind = note.WhichOneof("value")
+            value = getattr(note, kind)
+            told[arguments[note.name_iid]] = texts[value] if kind == "string_value_iid" else value
+        if event.type == pb.TrackEvent.TYPE_SLICE_BEGIN:
+            if stack:
+                assert packet.timestamp >= stack[-1]["start"], "nested before its parent"
+            one = {"thread": threads[event.track_uuid], "name": names[event.name_iid], "start": packet.timestamp,
+                   "depth": len(stack), "told": told, "end": None}
+            stack.append(one)
+            slices.append(one)
+            for flow in event.flow_ids:
+                begins[flow] = one
+            for flow in event.terminating_flow_ids:
+                assert begins[flow] in stack, "a flow that begins elsewhere"
+                ends[flow] = one
+        elif event.type == pb.TrackEvent.TYPE_SLICE_END:
+            one = stack.pop()
+            assert packet.timestamp >= one["start"], "ends before it begins"
+            one["end"], one["told"] = packet.timestamp, one["told"] | told
+
+    # Two readings of a short run measure the clock anew: what comes when is the same, to the nanosecond it is not.
+    of_thread = defaultdict(list)
+    for call in sorted((c for c in calls if c["state"] != "noted"), key=lambda c: (c["start_ns"], c["depth"])):
+        of_thread[call["pid"], call["tid"]].append(call)
+    pairs = []
+    for thread, told in of_thread.items():
+        found = [s for s in slices if s["thread"] == thread]
+        assert len(found) == len(told) or cut and len(found) < len(told), f"{len(found)} slices of {len(told)} calls"
+        pairs += zip(found, told)
+    assert len(pairs) == len(slices), "a slice on another thread"
+    for one, call in pairs:
+        wanted = call.get("demangled") or call["name"]
+        assert one["name"] == wanted and abs(one["start"] - call["start_ns"]) < 50_000_000, f"{one} for {wanted}"
+        if one["end"] and call["duration_ns"] is not None:
+            took = one["end"] - one["start"]
+            assert abs(took - call["duration_ns"]) <= 1000 + took / 20, f"{took} ns for {call['duration_ns']}: {wanted}"
+        assert one["depth"] == call["depth"] and one["told"]["cutap.library"] == call["library"]
+        for argument in call.get("arguments") or []:
+            assert argument["value"] is None or argument["name"] in one["told"], f"{argument} of {one}"
+            number = argument["value"]
+            if isinstance(number, int) and argument["name"] + " after" not in one["told"]:
+                shown = one["told"][argument["name"]]
+                assert shown in (number, str(number), hex(number)) or str(shown).startswith(f"{number} ["), f"{argument} of {one}"
+        if cut:
+            continue
+        assert (one["end"] is None) == (call["state"] == "unfinished"), f"{one} {call}"
+        if call.get("result_name"):
+            assert one["told"]["cutap.result"] == call["result_name"], f"{one} {call}"
+        assert one["told"].get("cutap.kernel") == call["kernel"], f"{one} {call}"
+    if not cut:
+        launches = [s for s in slices if s["told"].get("cutap.kernel") and s["name"].startswith("cuLaunch")]
+        inner = [s for s in launches if any(p["thread"] == s["thread"] and p["told"].get("cutap.kernel") and p["start"] < s["start"]
+                                            and (p["end"] or 1 << 63) >= (s["end"] or 0) and p is not s for p in slices)]
+        assert sorted(map(id, ends.values())) == sorted(map(id, inner)), "flows to launches"
+    print(f"{len(slices)} slices, {len(ends)} flows")
+
+
+main()

@@ -1,0 +1,79 @@
+//! What `cutap export` writes, read by others: Perfetto's own message definitions, and any reader of JSON.
+
+use super::real::{linked, program, wheel};
+use cutap_e2e::{cutap, finish, out, scratch};
+use serde_json::Value;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+fn export(format: &str, to: &Path, from: &Path) {
+    let done = finish(Command::new(cutap()).args(["export", format]).arg(to).arg(from));
+    assert!(done.status.success(), "{}", done.stderr);
+}
+
+/// Compares with `show --json` by check_perfetto.py; what it says.
+fn check(python: &Path, trace: &Path, calls: &Path, flags: &[&str]) -> String {
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("check_perfetto.py");
+    let checked = finish(Command::new(python.join("python3")).arg(script).arg(trace).arg(calls).args(flags));
+    assert!(checked.status.success(), "{}", checked.stderr);
+    checked.stdout.trim().to_owned()
+}
+
+/// Recordings of a program that uses all of a runtime, of one that is killed within a call, and of several processes and threads.
+#[test]
+fn perfetto_reads_what_is_exported() {
+    let (Some(runtime), Some(python)) = (program("runtime", linked("12.9"), &[]), wheel("perfetto", "0.59")) else {
+        return;
+    };
+    let folder = scratch("perfetto");
+    let (file, trace, calls) = (folder.join("run.cutap"), folder.join("run.pftrace"), folder.join("calls.json"));
+    for (program, sim) in [(runtime, true), (out().join("end_kill"), false), (out().join("fork_after"), false)] {
+        let mut command = Command::new(cutap());
+        command.args(["record", "-o"]).arg(&file).args(sim.then_some("--sim")).arg("--").arg(&program);
+        let libraries = if sim { Path::new("") } else { out() };
+        finish(command.env("LD_LIBRARY_PATH", libraries).env("CALLS", folder.join("calls")).current_dir(&*folder));
+        export("--perfetto", &trace, &file);
+        fs::write(&calls, finish(Command::new(cutap()).args(["show", "--json"]).arg(&file)).stdout).unwrap();
+        let said = check(&python, &trace, &calls, &[]);
+        let slices: usize = said.split(' ').next().and_then(|n| n.parse().ok()).expect(&said);
+        let whole = fs::read(&trace).unwrap();
+        for part in [whole.len() - 1, whole.len() / 2, whole.len() / 3] {
+            fs::write(&trace, &whole[..part]).unwrap();
+            check(&python, &trace, &calls, &["--cut"]);
+        }
+        if sim {
+            assert!(slices > 500 && said.ends_with(" 2 flows"), "{said}");
+        }
+        // The same calls for Chrome; what is cut off there needs only its bracket.
+        export("--chrome", &trace, &file);
+        let text = fs::read_to_string(&trace).unwrap();
+        let events: Vec<Value> = serde_json::from_str(&text).expect("JSON");
+        assert_eq!(events.iter().filter(|e| e["ph"] != "M").count(), slices, "{text}");
+        let end = text[..text.len() / 2].rfind(",\n").unwrap();
+        assert!(serde_json::from_str::<Vec<Value>>(&format!("{}]", &text[..end])).is_ok());
+    }
+}
+
+#[test]
+fn refusals() {
+    let folder = scratch("refusals");
+    let (file, text) = (folder.join("run.cutap"), folder.join("text"));
+    fs::write(&text, "no recording").unwrap();
+    let mut command = Command::new(cutap());
+    command.args(["record", "-o"]).arg(&file).arg("--").arg(out().join("layers"));
+    finish(command.env("LD_LIBRARY_PATH", out()));
+    let (run, other) = (file.to_str().unwrap(), text.to_str().unwrap());
+    for (words, said) in [
+        (&["--perfetto", run, run][..], "is what is to be exported; give another name"),
+        (&["--perfetto", "/no/such/place", run], "cannot write the export to /no/such/place: no such file or folder"),
+        (&["--perfetto", "/dev/full", run], "cannot write the export to /dev/full: the disk is full"),
+        (&["--chrome", "/dev/null", other], "is not a recording of cutap"),
+        (&["--perfetto", "/dev/null", "--chrome", "/dev/null", run], "cannot stand together"),
+        (&[run], "is missing"),
+    ] {
+        let refused = finish(Command::new(cutap()).arg("export").args(words));
+        assert!(!refused.status.success() && refused.stderr.contains(said), "{words:?}: {}", refused.stderr);
+        assert_eq!(refused.stderr.trim_end().lines().count(), 1, "{}", refused.stderr);
+    }
+}

@@ -5,6 +5,7 @@ mod bench;
 mod build;
 mod codegen;
 mod demo;
+mod fuzz;
 mod import;
 mod test;
 mod tidy;
@@ -17,6 +18,7 @@ const USAGE: &str = "usage: cargo xtask COMMAND
   demo               build all, and trace a real CUDA program: on the GPU if there is one, else simulated
   test [--large]     all that CI runs; --large adds big downloads
   codegen [--check]  write the generated files from api/; --check only proves them current
+  fuzz [SECONDS]     the fuzz targets for so long each (600), where cargo-fuzz is installed
   import [FAMILY]... read NVIDIA's headers (fetched from PyPI) and write api/*/{functions,types}.toml
   import --check [FAMILY]...          prove these files current, and compare them with other sources
   import --changes FAMILY FROM TO     what changed between two versions
@@ -31,6 +33,8 @@ fn main() -> ExitCode {
         ["bench", "overhead", ref words @ ..] => bench::overhead(&root, words),
         ["test"] => test::run_all(&root, false),
         ["test", "--large"] => test::run_all(&root, true),
+        ["fuzz"] => fuzz::run(&root, 600),
+        ["fuzz", seconds] if seconds.parse::<u32>().is_ok() => fuzz::run(&root, seconds.parse().unwrap_or(600)),
         ["codegen"] => codegen::run(&root, false),
         ["codegen", "--check"] => codegen::run(&root, true),
         ["import", ref words @ ..] => import::run(&root, words),

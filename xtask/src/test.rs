@@ -53,6 +53,9 @@ pub(crate) fn run_all(root: &Path, large: bool) -> Result<()> {
         command
     };
     stage("unit tests", &mut || tests(&mut test(&["--workspace", "--exclude", "cutap-e2e"]), &mut sum));
+    stage("ring: writer and collector in all orders", &mut || {
+        tests(&mut test(&["--package", "cutap-wire", "--features", "loom", "--test", "loom"]), &mut sum)
+    });
     stage("programs on the simulated driver", &mut || tests(&mut test(&["--package", "cutap-e2e"]), &mut sum));
     if large {
         // Libraries' wheels are gigabytes: their headers are compared by whoever imports them.

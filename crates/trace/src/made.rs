@@ -1,6 +1,7 @@
 //! Writes run folders as a traced process does, with `cutap-wire`'s own writers over mapped files, so
 //! that reading can be tested at any moment of writing. For tests only. Time stands still unless told.
 
+pub mod any;
 mod functions;
 pub mod tables;
 mod thread;

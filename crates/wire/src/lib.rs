@@ -12,11 +12,14 @@
 //! RUN/p<pid>-<n>/inside   which hook each thread is in (hooks)
 //! RUN/p<pid>-<n>/t<k>.ring  calls of the threads that used block k, one after the other (ring, record)
 //! ```
-#![cfg_attr(not(test), no_std)]
+#![cfg_attr(not(any(test, feature = "loom")), no_std)]
 
+mod atomic;
 pub mod control;
 pub mod count;
 pub mod hooks;
+#[cfg(all(test, not(feature = "loom")))]
+mod interrupted;
 pub mod names;
 pub mod process;
 pub mod record;

@@ -6,8 +6,9 @@
 //! not. A reader follows sequence numbers, stops at a record that is not committed yet, and may set
 //! a chunk that it has read whole to [`FREE`]. Nobody reading is a valid state: the file grows.
 
+use crate::atomic::{AtomicU32, AtomicU64};
 use crate::{MAGIC, PAGE, VERSION, record};
-use core::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use core::sync::atomic::Ordering;
 
 /// The chunk may be taken by the writer.
 pub const FREE: u32 = 0;
@@ -61,10 +62,12 @@ impl RingHeader {
     }
 }
 
+#[cfg(not(feature = "loom"))]
 const _: () = assert!(size_of::<RingHeader>() <= PAGE);
 
 /// Head of a chunk; records follow.
 #[repr(C, align(64))]
+#[cfg_attr(feature = "loom", derive(Debug, Default))]
 pub struct ChunkHeader {
     /// `FREE`, `OPEN` or `FULL`.
     pub state: AtomicU32,
@@ -84,8 +87,36 @@ pub struct ChunkHeader {
 }
 
 /// Bytes of a chunk's head.
-pub const CHUNK_HEADER: usize = size_of::<ChunkHeader>();
-const _: () = assert!(CHUNK_HEADER == 64);
+pub const CHUNK_HEADER: usize = 64;
+#[cfg(not(feature = "loom"))]
+const _: () = assert!(size_of::<ChunkHeader>() == CHUNK_HEADER);
+
+/// A chunk as loom knows it: its atomics are larger than their values.
+#[cfg(feature = "loom")]
+#[repr(C)]
+#[derive(Debug, Default)]
+pub struct ModelChunk {
+    /// Its head.
+    pub header: ChunkHeader,
+    /// Room for records.
+    pub words: [AtomicU64; 8],
+}
+
+/// The word at `offset` of a chunk.
+///
+/// # Safety
+/// It lies in the chunk, which is mapped; `offset` is a multiple of 8 and not in the head.
+#[inline(always)]
+unsafe fn word_at(chunk: *mut ChunkHeader, offset: usize) -> *mut AtomicU64 {
+    #[cfg(not(feature = "loom"))]
+    // SAFETY: the caller's promise.
+    return unsafe { chunk.cast::<u8>().add(offset) }.cast();
+    #[cfg(feature = "loom")]
+    // SAFETY: the caller's promise, of a model's chunk.
+    return unsafe {
+        (&raw mut (*chunk.cast::<ModelChunk>()).words).cast::<AtomicU64>().add((offset - CHUNK_HEADER) / 8)
+    };
+}
 
 /// Offset of chunk `n` in a ring file.
 pub const fn chunk_offset(n: u32, chunk_bytes: u32) -> usize {
@@ -197,7 +228,7 @@ impl ChunkWriter {
             return Err(NotReserved::Full);
         }
         // SAFETY: offset + bytes lies in the chunk, as checked above; offset is a multiple of 8.
-        let at = unsafe { self.chunk.cast::<u8>().add(offset as usize) }.cast::<AtomicU64>();
+        let at = unsafe { word_at(self.chunk, offset as usize) };
         // The length must be there before the space is taken: a thread killed in between leaves a
         // record that a reader can step over.
         // A signal handler may have written its own record here since `head` was read, and may still do
@@ -257,7 +288,7 @@ impl Reserved {
 /// Only one thread writes `word`.
 #[inline(always)]
 unsafe fn exchange_if_same(word: &AtomicU64, old: u64, new: u64) -> bool {
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(all(target_arch = "x86_64", not(feature = "loom")))]
     {
         let done: u8;
         // SAFETY: one instruction on a valid word; no lock prefix, because only this thread writes.
@@ -274,13 +305,13 @@ unsafe fn exchange_if_same(word: &AtomicU64, old: u64, new: u64) -> bool {
         }
         done != 0
     }
-    #[cfg(not(target_arch = "x86_64"))]
+    #[cfg(not(all(target_arch = "x86_64", not(feature = "loom"))))]
     {
         word.compare_exchange(old, new, Ordering::AcqRel, Ordering::Relaxed).is_ok()
     }
 }
 
-#[cfg(test)]
+#[cfg(all(test, not(feature = "loom")))]
 mod tests {
     use super::*;
     use crate::record::{Cursor, Record, Step, first_word, kind};

@@ -3,5 +3,6 @@
 mod bytes;
 mod common;
 mod files;
+mod fuzz;
 mod names;
 mod pairing;

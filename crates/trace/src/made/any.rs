@@ -114,7 +114,7 @@ fn crc32(bytes: &[u8]) -> u32 {
     for byte in bytes {
         sum ^= u32::from(*byte);
         for _ in 0..8 {
-            sum = sum >> 1 ^ (sum & 1) * 0xedb8_8320;
+            sum = (sum >> 1) ^ ((sum & 1) * 0xedb8_8320);
         }
     }
     !sum

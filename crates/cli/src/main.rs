@@ -7,7 +7,7 @@ mod report_words;
 mod words;
 
 use clap::{CommandFactory, Parser};
-use cutap_collect::{DumpOptions, Embedded, Error, OWN_FAILURE};
+use cutap_collect::{DumpOptions, Embedded, Error, OWN_FAILURE, Switch};
 use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
 use words::{Command, Inspect, What, Words};
@@ -56,10 +56,17 @@ fn run(command: Command) -> Result<(), Error> {
         Command::Show(words) => cutap_collect::show(&words.into()),
         Command::Report(words) => cutap_collect::report(&words.try_into()?),
         Command::Export(words) => cutap_collect::export(&words.into()),
+        Command::Ctl(words) => {
+            let switch = match words.what {
+                What::On => Switch::On,
+                What::Off => Switch::Off,
+                What::Filter { filter } => Switch::Filter(filter),
+                What::Status => Switch::Status,
+                What::Dump { output } => return cutap_collect::dump(&DumpOptions { who: words.who, output }),
+            };
+            print(&cutap_collect::switch(&words.who, &switch)?)
+        }
         Command::Recover(words) => cutap_collect::recover(&words.into()),
-        Command::Ctl(words) => match words.what {
-            What::Dump { output } => cutap_collect::dump(&DumpOptions { pid: words.pid, output }),
-        },
         Command::Pack(words) => cutap_collect::pack_file(&words.file),
         Command::Inspect(words) => inspect(&words),
         Command::Api(words) => print(&api::run(&words)?),

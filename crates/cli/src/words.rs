@@ -3,7 +3,7 @@
 
 use crate::export_words::Export;
 use crate::report_words::Report;
-use clap::{Args, Parser, Subcommand};
+use clap::{Args, Parser, Subcommand, ValueEnum};
 use cutap_collect::{CollectorOptions, EnvOptions, Form, Full, RecoverOptions, ShowOptions, Size, TraceOptions};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -39,7 +39,7 @@ pub enum Command {
     Export(Export),
     /// Take what a run folder still holds into a recording, when a collector was killed
     Recover(Recover),
-    /// Ask something of a program that runs under cutap, without stopping it
+    /// Switch what a program that runs under cutap records, or ask something of it, without stopping it
     Ctl(Ctl),
     /// Pack a recording more tightly, as record does at its end; for one that was recovered
     Pack(Pack),
@@ -58,11 +58,14 @@ pub enum Command {
 #[derive(Debug, Args)]
 pub struct Looks {
     /// Print only these: names with *, layers (library, runtime, driver, lookup), libraries, ! for not
-    #[arg(short = 'e', value_name = "FILTER")]
+    #[arg(short = 'e', long = "only", value_name = "FILTER")]
     filter: Option<String>,
     /// Count calls, errors and times a function instead of printing each call
     #[arg(short = 'c')]
     summary: bool,
+    /// Only count calls, at least cost: no times, no errors
+    #[arg(short = 'C', long = "count", conflicts_with = "summary")]
+    counts: bool,
     /// One JSON object a line
     #[arg(long)]
     json: bool,
@@ -70,7 +73,7 @@ pub struct Looks {
 
 impl Looks {
     fn form(&self) -> Form {
-        Form { json: self.json, summary: self.summary, quiet: false }
+        Form { json: self.json, summary: self.summary, quiet: false, counts: self.counts }
     }
 }
 
@@ -91,6 +94,13 @@ impl WhenFull {
     }
 }
 
+/// When calls are recorded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum Range {
+    /// Between cuProfilerStart and cuProfilerStop.
+    Profiler,
+}
+
 /// `cutap trace`.
 #[derive(Debug, Args)]
 pub struct Trace {
@@ -105,6 +115,9 @@ pub struct Trace {
     /// Leave child processes alone
     #[arg(long)]
     no_follow: bool,
+    /// When to record: profiler, from cuProfilerStart to cuProfilerStop in each process (of the runtime too)
+    #[arg(long, value_name = "WHEN")]
+    range: Option<Range>,
     /// Keep each cubin, PTX and fatbin that the program loads in DIR
     #[arg(long, value_name = "DIR")]
     dump_modules: Option<PathBuf>,
@@ -133,6 +146,7 @@ impl From<Trace> for TraceOptions {
             output: words.output,
             sim: words.sim,
             no_follow: words.no_follow,
+            range: words.range.is_some(),
             dump_modules: words.dump_modules,
             full: Full::from_words(words.lossy, None),
             run: words.run,
@@ -150,7 +164,7 @@ pub struct Record {
     #[arg(short = 'o', value_name = "FILE", default_value = "run.cutap")]
     output: PathBuf,
     /// Record only these; as in trace (what is asked of results and durations is asked again at show)
-    #[arg(short = 'e', value_name = "FILTER")]
+    #[arg(short = 'e', long = "only", value_name = "FILTER")]
     filter: Option<String>,
     /// Run on the simulated driver: launches are accepted and not executed
     #[arg(long)]
@@ -160,6 +174,9 @@ pub struct Record {
     no_follow: bool,
     #[command(flatten)]
     when_full: WhenFull,
+    /// When to record: profiler, from cuProfilerStart to cuProfilerStop in each process (of the runtime too)
+    #[arg(long, value_name = "WHEN")]
+    range: Option<Range>,
     /// Use and keep this run folder
     #[arg(long, value_name = "DIR")]
     run: Option<PathBuf>,
@@ -182,6 +199,7 @@ impl From<Record> for TraceOptions {
             output: Some(words.output),
             sim: words.sim,
             no_follow: words.no_follow,
+            range: words.range.is_some(),
             dump_modules: None,
             full: words.when_full.full(),
             run: words.run,
@@ -220,6 +238,7 @@ impl From<Run> for TraceOptions {
             output: None,
             sim: words.sim,
             no_follow: words.no_follow,
+            range: false,
             full: Full::default(),
             dump_modules: None,
             run: None,
@@ -237,7 +256,7 @@ pub struct Env {
     #[arg(short = 'o', value_name = "DIR")]
     run: PathBuf,
     /// Record only these; as in trace
-    #[arg(short = 'e', value_name = "FILTER")]
+    #[arg(short = 'e', long = "only", value_name = "FILTER")]
     filter: Option<String>,
     /// Use the simulated driver
     #[arg(long)]
@@ -288,9 +307,9 @@ impl From<Recover> for RecoverOptions {
 /// `cutap ctl`.
 #[derive(Debug, Args)]
 pub struct Ctl {
-    /// The program's process
+    /// The program's process, or its run folder
     #[arg(value_name = "PID")]
-    pub pid: u32,
+    pub who: String,
     /// What to do.
     #[command(subcommand)]
     pub what: What,
@@ -299,6 +318,18 @@ pub struct Ctl {
 /// What `cutap ctl` can do.
 #[derive(Debug, Subcommand)]
 pub enum What {
+    /// Record what was armed when the program fetched its functions
+    On,
+    /// Let all calls pass, at next to no cost
+    Off,
+    /// Record only these of what was armed; as in trace -e
+    Filter {
+        /// The filter; all undoes it
+        #[arg(value_name = "FILTER")]
+        filter: String,
+    },
+    /// Say what is recorded, and of which processes
+    Status,
     /// Write what a flight recorder holds now to a new file
     Dump {
         /// The file to make

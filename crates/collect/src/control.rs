@@ -25,18 +25,16 @@ pub struct Wanted<'a> {
     pub full: Full,
     /// Record nothing: only hooks work.
     pub only_hooks: bool,
+    /// Record between cuProfilerStart and cuProfilerStop only.
+    pub range: bool,
+    /// Count calls and record none.
+    pub count: bool,
 }
 
 /// The page of a new run; refused before its folder is made.
 pub fn page(wanted: Wanted<'_>) -> Result<[u8; cutap_wire::PAGE]> {
     let rules = if wanted.only_hooks { "-* * *\n" } else { wanted.filter.rules() };
-    if rules.len() > control::RULES_BYTES {
-        return Err(crate::Error::own(format!(
-            "the filter is too long ({} bytes of rules, {} fit); use names with * in -e",
-            rules.len(),
-            control::RULES_BYTES
-        )));
-    }
+    fits(rules)?;
     let flags = [
         (control::LOOKUPS, wanted.filter.wants_lookups() && !wanted.only_hooks),
         (control::CXX_NAMES, wanted.filter.wants_cxx()),
@@ -44,6 +42,8 @@ pub fn page(wanted: Wanted<'_>) -> Result<[u8; cutap_wire::PAGE]> {
         (control::DUMP_MODULES, wanted.dump_modules),
         (control::LOSSY, wanted.full == Full::Drop),
         (control::FLIGHT, matches!(wanted.full, Full::Overwrite(_))),
+        (control::RANGE, wanted.range),
+        (control::COUNT, wanted.count),
     ];
     let flags = flags.iter().filter(|f| f.1).fold(0, |all, f| all | f.0);
     let (chunk_bytes, max_chunks) = wanted.full.chunks();
@@ -55,10 +55,26 @@ pub fn page(wanted: Wanted<'_>) -> Result<[u8; cutap_wire::PAGE]> {
     put(offset_of!(Control, flags), &flags.to_le_bytes());
     put(offset_of!(Control, max_chunks), &max_chunks.to_le_bytes());
     put(offset_of!(Control, collector), &control::COLLECTOR_NEVER.to_le_bytes());
-    put(offset_of!(Control, recording), &u32::from(!wanted.only_hooks).to_le_bytes());
+    let recording = match (wanted.only_hooks, wanted.count) {
+        (true, _) => control::RECORDING_OFF,
+        (_, true) => control::RECORDING_COUNT,
+        _ => control::RECORDING_ON,
+    };
+    put(offset_of!(Control, recording), &recording.to_le_bytes());
     put(offset_of!(Control, rules_len), &(rules.len() as u32).to_le_bytes());
     put(offset_of!(Control, rules), rules.as_bytes());
     Ok(page)
+}
+
+fn fits(rules: &str) -> Result<()> {
+    if rules.len() <= control::RULES_BYTES {
+        return Ok(());
+    }
+    Err(crate::Error::own(format!(
+        "the filter is too long ({} bytes of rules, {} fit); use names with * in -e",
+        rules.len(),
+        control::RULES_BYTES
+    )))
 }
 
 /// Writes it.
@@ -134,6 +150,44 @@ impl Page {
     /// Nobody drains while the program runs.
     pub fn is_flight_recorder(&self) -> bool {
         self.word(offset_of!(Control, flags)) & control::FLIGHT != 0
+    }
+    /// One of the `RECORDING_*` values.
+    pub fn recording(&self) -> u32 {
+        self.word(offset_of!(Control, recording)) as u32
+    }
+    /// Switches all processes of the run.
+    pub fn set_recording(&self, state: u32) {
+        self.put(offset_of!(Control, recording), &state.to_le_bytes());
+    }
+    /// One of the `COLLECTOR_*` values.
+    pub fn collector_state(&self) -> u32 {
+        self.word(offset_of!(Control, collector)) as u32
+    }
+    /// What was wanted at the start.
+    pub fn flags(&self) -> u64 {
+        self.word(offset_of!(Control, flags))
+    }
+    /// True for the page of a run of this version.
+    pub fn is_a_run(&self) -> bool {
+        let version = self.word(offset_of!(Control, version)) as u32;
+        self.word(offset_of!(Control, magic)) == cutap_wire::MAGIC && version == cutap_wire::VERSION
+    }
+    /// The rules of the filter.
+    pub fn rules(&self) -> String {
+        let len = (self.word(offset_of!(Control, rules_len)) as u32 as usize).min(control::RULES_BYTES);
+        let mut rules = vec![0; len];
+        let _ = self.0.read_exact_at(&mut rules, offset_of!(Control, rules) as u64);
+        String::from_utf8_lossy(&rules).into_owned()
+    }
+    /// Other rules: processes look at what is armed again at their next call.
+    pub fn set_rules(&self, rules: &str) -> Result<()> {
+        fits(rules)?;
+        let epoch = self.word(offset_of!(Control, rules_epoch)) as u32 & !1;
+        self.put(offset_of!(Control, rules_epoch), &epoch.wrapping_add(1).to_le_bytes());
+        self.put(offset_of!(Control, rules), rules.as_bytes());
+        self.put(offset_of!(Control, rules_len), &(rules.len() as u32).to_le_bytes());
+        self.put(offset_of!(Control, rules_epoch), &epoch.wrapping_add(2).to_le_bytes());
+        Ok(())
     }
     fn word(&self, at: usize) -> u64 {
         let mut bytes = [0; 8];

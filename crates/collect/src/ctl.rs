@@ -15,21 +15,29 @@ use std::path::{Path, PathBuf};
 /// What `cutap ctl PID dump` was asked.
 #[derive(Debug)]
 pub struct DumpOptions {
-    /// The program.
-    pub pid: u32,
+    /// The program's process, or its run folder.
+    pub who: String,
     /// The recording to make.
     pub output: PathBuf,
 }
 
-/// The run folder of a process.
-pub(crate) fn run_of(pid: u32) -> Result<PathBuf> {
-    let path = PathBuf::from(format!("/proc/{pid}/environ"));
-    let environment = std::fs::read(&path).map_err(|e| match e.kind() {
+/// The run folder of a process number, or the folder that was named.
+pub(crate) fn run_of(who: &str) -> Result<PathBuf> {
+    let Ok(pid) = who.parse::<u32>() else {
+        let path = PathBuf::from(who);
+        if path.join(cutap_wire::control::FILE).is_file() {
+            return Ok(path);
+        }
+        return Err(Error::own(format!(
+            "{who} is neither a process nor a run folder; give the number of the program, or the folder of --run"
+        )));
+    };
+    let environment = std::fs::read(format!("/proc/{pid}/environ")).map_err(|e| match e.kind() {
         ErrorKind::NotFound => Error::own(format!("there is no process {pid}; give the number of the program")),
         ErrorKind::PermissionDenied => {
             Error::own(format!("process {pid} belongs to another user; run cutap ctl as that user, or as root"))
         }
-        _ => cannot("look at process", Path::new(&pid.to_string()), &e, "give the number of the program"),
+        _ => cannot("look at process", Path::new(who), &e, "give the number of the program"),
     })?;
     let prefix = [ENV_RUN.as_bytes(), b"="].concat();
     let run = environment.split(|b| *b == 0).find_map(|line| line.strip_prefix(&prefix[..]));
@@ -42,13 +50,13 @@ pub(crate) fn run_of(pid: u32) -> Result<PathBuf> {
 
 /// Writes what the rings of a flight recorder hold now; the program goes on, and so does its recording.
 pub fn dump(options: &DumpOptions) -> Result<()> {
-    let (run, path) = (run_of(options.pid)?, &options.output);
+    let (run, path) = (run_of(&options.who)?, &options.output);
     let page = Page::open(&run)?;
     if !page.is_flight_recorder() {
         return Err(Error::own(format!(
-            "process {} has no flight recorder: all its calls are in its trace or recording; cutap show {} prints \
+            "{} has no flight recorder: all its calls are in its trace or recording; cutap show {} prints \
              what is not there yet",
-            options.pid,
+            options.who,
             run.display()
         )));
     }

@@ -34,8 +34,15 @@ pub fn env(embedded: Embedded, options: &EnvOptions) -> Result<String> {
     let sim = options.sim.then_some(unpacked.sim.as_path());
     // First: it may refuse the path, and then no folder is left behind.
     let exports = Variables::new(&unpacked.preload, &[], &run, sim, None).exports()?;
-    let wanted =
-        Wanted { filter: &filter, no_follow: false, dump_modules: false, full: options.full, only_hooks: false };
+    let wanted = Wanted {
+        filter: &filter,
+        no_follow: false,
+        dump_modules: false,
+        full: options.full,
+        only_hooks: false,
+        range: false,
+        count: false,
+    };
     let page = control::page(wanted)?;
     control::write(&folder::named(&run, "-o")?, &page)?;
     Ok(exports)

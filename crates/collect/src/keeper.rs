@@ -159,6 +159,7 @@ fn arguments(told: &CollectorOptions) -> Vec<OsString> {
         ("--json", told.form.json),
         ("-c", told.form.summary),
         ("--quiet", told.form.quiet),
+        ("-C", told.form.counts),
         ("--record", told.record),
         ("--temporary", told.temporary),
         ("--again", told.again),

@@ -34,6 +34,7 @@ mod report;
 mod show;
 mod signals;
 mod simulated;
+mod switch;
 mod trace;
 pub mod unpack;
 
@@ -49,5 +50,6 @@ pub use pack::pack_file;
 pub use recover::{RecoverOptions, recover};
 pub use report::{Ask, ReportOptions, report};
 pub use show::{ShowOptions, show};
+pub use switch::{Switch, switch};
 pub use trace::{TraceOptions, trace};
 pub use unpack::Embedded;

@@ -1,6 +1,6 @@
 //! Which output a form means, and whether it is coloured: on a terminal only, and not with NO_COLOR.
 
-use cutap_report::{Json, Output, Quiet, Summary, Text};
+use cutap_report::{Counts, Json, Output, Quiet, Summary, Text};
 use cutap_trace::{End, Gap};
 use cutap_wire::count::STATIC_TOOLKIT;
 use std::collections::BTreeSet;
@@ -16,6 +16,8 @@ pub struct Form {
     pub summary: bool,
     /// Nothing but what went wrong with hooks.
     pub quiet: bool,
+    /// Only how often each function was called; calls are counted and not recorded.
+    pub counts: bool,
 }
 
 /// The output of this form on standard output; with `again`, behind what another has written there.
@@ -24,6 +26,9 @@ pub fn output(form: Form, again: bool) -> Box<dyn Output> {
     let out = BufWriter::with_capacity(1 << 16, stdout());
     if form.quiet {
         return Box::new(Quiet::new(out));
+    }
+    if form.counts {
+        return Box::new(Counts::new(out, form.json, colour));
     }
     match (form.json, form.summary) {
         (false, false) if again => Box::new(Text::new(out, colour).go_on()),

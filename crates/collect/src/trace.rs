@@ -40,6 +40,8 @@ pub struct TraceOptions {
     pub no_follow: bool,
     /// What a thread does whose ring is full.
     pub full: Full,
+    /// Record between cuProfilerStart and cuProfilerStop only.
+    pub range: bool,
     /// Where module images go.
     pub dump_modules: Option<PathBuf>,
     /// Hook libraries, in their order.
@@ -110,6 +112,8 @@ impl Run {
             dump_modules: modules.is_some(),
             full: options.full,
             only_hooks: options.form.quiet,
+            range: options.range,
+            count: options.form.counts,
         };
         let page = control::page(wanted)?;
         let run = match &options.run {

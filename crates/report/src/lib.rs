@@ -3,6 +3,7 @@
 
 pub mod api;
 mod arguments;
+mod counts;
 mod ends;
 mod export;
 mod groups;
@@ -27,6 +28,7 @@ mod units;
 mod values;
 mod values_json;
 
+pub use counts::Counts;
 pub use ends::{end_lines, end_notes};
 pub use export::{Chrome, Perfetto};
 pub use groups::Groups;

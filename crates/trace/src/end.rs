@@ -1,5 +1,6 @@
 //! What is known when reading ends: what never finished, what was not seen and why.
 
+use crate::counted::Counted;
 use crate::decode::RawFunction;
 use crate::event::{Exit, Instance, Process};
 use crate::filter::Filter;
@@ -107,6 +108,8 @@ pub struct End {
     pub raw: Vec<RawFunction>,
     /// Records that a killed or stopped thread never finished.
     pub records_cut: u64,
+    /// What was only counted.
+    pub counted: Vec<Counted>,
 }
 
 impl End {

@@ -15,6 +15,8 @@ use std::sync::Arc;
 
 /// A ring file number beyond this is damage, not a process with so many threads.
 const MOST_RINGS: u32 = 1 << 20;
+/// Numbers of calls take less.
+const MOST_BYTES: u64 = 1 << 20;
 /// Rings that are tried ahead of one that cannot be opened.
 const TRIED_AHEAD: u32 = 64;
 
@@ -132,6 +134,16 @@ impl Folder {
             }
         }
         rings
+    }
+
+    /// What files `t<k>.<kind>` hold, for each of the process's threads that has one.
+    pub fn files(&self, kind: &str) -> impl Iterator<Item = Vec<u8>> {
+        let open = move |k| self.store.open(&self.process.folder, &format!("t{k}.{kind}"), false).ok();
+        (0..self.page.rings.min(MOST_RINGS)).filter_map(open).filter_map(|file| {
+            let mut bytes = Vec::new();
+            read_at(&*file, 0, file.length().ok()?.min(MOST_BYTES) as usize, &mut bytes).ok()?;
+            Some(bytes)
+        })
     }
 
     /// Nanoseconds of CLOCK_MONOTONIC at `ticks` of this process.

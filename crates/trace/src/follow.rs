@@ -2,6 +2,7 @@
 //! threads as one stream in time order.
 
 use crate::clock::{Clock, monotonic};
+use crate::counted::counted;
 use crate::decode::{Interpreter, Seen, all_allocations};
 use crate::end::{End, Filtered};
 use crate::error::Error;
@@ -185,6 +186,10 @@ impl Follow {
         end.recording = self.opened.recording();
         end.settle(self.opened.is_flight_recorder());
         end.filtered = self.filtered(now);
+        end.counted = counted(&mut self.folders, &mut self.shared);
+        if let Some(filtered) = &mut end.filtered {
+            filtered.shown += end.counted.iter().map(|c| c.calls).sum::<u64>();
+        }
         end
     }
 

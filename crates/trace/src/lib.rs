@@ -8,6 +8,7 @@
 mod bytes;
 mod calls;
 mod clock;
+mod counted;
 pub mod decode;
 mod end;
 mod error;
@@ -31,6 +32,7 @@ mod scan;
 mod source;
 mod store;
 
+pub use counted::Counted;
 pub use cutap_file::{Cut, Why};
 pub use end::{Count, End, Filtered, Gap, Recording};
 pub use error::Error;

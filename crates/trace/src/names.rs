@@ -230,6 +230,11 @@ impl Names {
         self.instances.get(self.instance_of_object.get(&object)?)
     }
 
+    /// The object that an instance lives in.
+    pub fn object_of(&self, instance: u64) -> Option<u64> {
+        self.instance_of_object.iter().find(|(_, i)| **i == instance).map(|(object, _)| *object)
+    }
+
     /// An instance by its number.
     pub fn instance_by_id(&self, id: u64) -> Option<&Arc<Instance>> {
         self.instances.get(&id)

@@ -28,6 +28,13 @@ pub const RECORDING_OFF: u32 = 0;
 pub const RECORDING_ON: u32 = 1;
 /// In `recording`: nobody can write what is recorded any more; calls are counted.
 pub const RECORDING_BROKEN: u32 = 2;
+/// In `recording`: calls are counted, and nothing else is known of them.
+pub const RECORDING_COUNT: u32 = 3;
+
+/// Recording begins with cuProfilerStart and ends with cuProfilerStop, in each process for itself.
+pub const RANGE: u64 = 1 << 12;
+/// Calls are counted and not recorded: switched on, `recording` is [`RECORDING_COUNT`].
+pub const COUNT: u64 = 1 << 13;
 
 /// Nobody drained this run so far.
 pub const COLLECTOR_NEVER: u32 = 0;
@@ -63,7 +70,7 @@ pub struct Control {
     /// The process that started first, for [`NO_FOLLOW`]; 0: none yet. It keeps its id through exec.
     pub first_pid: AtomicU32,
     /// Length of `rules`.
-    pub rules_len: u32,
+    pub rules_len: AtomicU32,
     /// What is wanted, one rule a line (see `calls::filter`): empty means everything.
     pub rules: [u8; RULES_BYTES],
     /// For the collector that follows one that was killed: ticks up to which all events are
@@ -72,6 +79,8 @@ pub struct Control {
     /// CLOCK_MONOTONIC nanoseconds of the last sign of life of somebody who copies the rings of a flight
     /// recorder: no chunk is written over meanwhile. 0: nobody.
     pub copying: AtomicU64,
+    /// Raised when the rules have changed, odd while they are being written: processes look at what is armed again.
+    pub rules_epoch: AtomicU32,
 }
 
 const _: () = assert!(size_of::<Control>() <= crate::PAGE);

@@ -88,6 +88,8 @@ reasons! {
     END_DROPPED = 43, "ends of calls not recorded (these are shown as unfinished): no room in the run folder";
     /// Whoever wrote them down could not go on.
     NOT_WRITTEN = 44, "calls not recorded: the recording could not be written any more";
+    /// --count: a number could not be kept.
+    NOT_COUNTED = 46, "calls not counted: no room in the run folder";
     /// Found outside, at the end, in the program's file; no process counts it.
     STATIC_TOOLKIT = 22, "toolkit libraries linked statically into a program: calls of them were not seen";
 }

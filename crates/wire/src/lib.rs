@@ -10,6 +10,8 @@
 //! RUN/p<pid>-<n>/names    names of slots, libraries, instances, kernels (names)
 //! RUN/hooks               hook libraries, and what hooks may know of functions; only with --hook (hooks)
 //! RUN/p<pid>-<n>/inside   which hook each thread is in (hooks)
+//! RUN/p<pid>-<n>/t<k>.counts, t<k>.runtimes  numbers of calls under --count (counts)
+//! RUN/p<pid>-<n>/flags    switches of the runtimes' own callbacks (flags)
 //! RUN/p<pid>-<n>/t<k>.ring  calls of the threads that used block k, one after the other (ring, record)
 //! ```
 #![cfg_attr(not(any(test, feature = "loom")), no_std)]
@@ -17,6 +19,8 @@
 mod atomic;
 pub mod control;
 pub mod count;
+pub mod counts;
+pub mod flags;
 pub mod hooks;
 #[cfg(all(test, not(feature = "loom")))]
 mod interrupted;

@@ -17,6 +17,8 @@ const INTS: u64 = 7;
 const ENTER: u64 = 1 << 3;
 /// On the way out there is nothing but the outputs listed here.
 const EXITS: u64 = 1 << 4;
+/// The function was armed, and is left out for now: `cutap ctl PID filter`.
+pub const UNWANTED: u64 = 1 << 5;
 /// Outputs: for each a byte for the register, a byte for the length; 0 for none.
 const OUTPUTS: u32 = 16;
 const MOST: usize = 3;

@@ -15,6 +15,7 @@ use core::arch::global_asm;
 use core::mem::offset_of;
 use core::sync::atomic::Ordering::*;
 use cutap_hook::contract::{CAN_ANSWER, CAN_RESULT, RUNTIME};
+use cutap_wire::flags;
 
 /// A callback as it stands in its frame. The assembler knows the first fields.
 #[repr(C)]
@@ -95,10 +96,13 @@ fn look(i: &Instance, f: &Function, r: &Reported, record: &CallbackRecord) {
         None => NOBODY,
     };
     f.hooks.store(state, Release);
-    let wanted = state != NOBODY || recorded || PROFILER.load(Relaxed);
-    if let Some(flag) = i.flags.get(r.id as usize) {
-        flag.store(wanted.into(), Relaxed);
-    }
+    let armed = match state {
+        NOBODY if PROFILER.load(Relaxed) => flags::ALWAYS,
+        NOBODY if recorded => flags::FOLLOWS,
+        NOBODY => flags::NEVER,
+        _ => flags::ALWAYS,
+    };
+    i.arm(r.id as usize, armed);
 }
 
 /// The callback begins.

@@ -4,13 +4,13 @@
 //! A record of the runtime's is read where the document says, and nothing else of the runtime is
 //! touched. A profiler that switched the driver's own flag gets the call too.
 
-use super::instances::{ALL, Function, ISSUE, Instance, ListedName, PROFILER};
+use super::instances::{ALL, Function, ISSUE, Instance, ListedName};
 use crate::capture::{self, Call, row};
 use crate::loader::objects::{self, NAME, Object};
 use crate::slots::{self, thunks_x86_64::THUNKS};
-use crate::start::{self, names};
-use crate::thread::block::{Block, OpenCall};
-use crate::thread::record;
+use crate::start::{self, names, switch};
+use crate::thread::block::{self, Block, OpenCall};
+use crate::thread::{counts, record};
 use crate::{sys, thread};
 use core::mem::MaybeUninit;
 use core::sync::atomic::Ordering::*;
@@ -87,7 +87,13 @@ pub fn introduced(i: &Instance, n: u32, r: &CallbackRecord) {
 
 /// A call begins: its record.
 pub fn enter(i: &Instance, n: u32, id: u32, r: &CallbackRecord) {
-    let Some(b) = record::ready() else { return passed(i, id) };
+    let counting = start::counting();
+    let Some(b) = (if counting { block::current().filter(|b| !b.inside) } else { record::ready() }) else {
+        return passed(i, id);
+    };
+    if switch::rules_changed() {
+        switch::apply_rules();
+    }
     let Some(f) = i.functions.get(id as usize) else { return };
     let at = &raw const *r as usize;
     b.leave_below(at);
@@ -96,9 +102,11 @@ pub fn enter(i: &Instance, n: u32, id: u32, r: &CallbackRecord) {
         slot = name(i, f, n, id, r);
         f.slot.store(slot, Release);
     }
-    let flagged = i.flags.get(id as usize).is_some_and(|w| w.load(Relaxed) != 0);
-    if !flagged || slot == UNWANTED {
+    if !i.is_on(id as usize) || slot == UNWANTED {
         return;
+    }
+    if counting {
+        return counts::add(b, slot);
     }
     // A shared runtime's function that a binding led to: one call, one record.
     let object = i.object.load(Relaxed);
@@ -132,8 +140,7 @@ pub fn enter(i: &Instance, n: u32, id: u32, r: &CallbackRecord) {
 /// A call that is not recorded. One that a binding led to was counted there.
 #[cold]
 fn passed(i: &Instance, id: u32) {
-    let flagged = i.flags.get(id as usize).is_some_and(|w| w.load(Relaxed) != 0);
-    if flagged && i.functions.get(id as usize).is_some_and(|f| f.twin.load(Relaxed) == 0) {
+    if i.is_on(id as usize) && i.functions.get(id as usize).is_some_and(|f| f.twin.load(Relaxed) == 0) {
         start::passed();
     }
 }
@@ -153,7 +160,8 @@ fn is_twin(f: &Function, slot: u32, r: &CallbackRecord) -> bool {
 
 /// A call ends: its record. With `answer`, a hook answered it, and the runtime knows no result.
 pub fn exit(i: &Instance, id: u32, r: &CallbackRecord, answer: Option<u64>) {
-    let Some(b) = record::ready() else { return };
+    // A call that began is ended, also when recording was switched off in it.
+    let Some(b) = block::existing().filter(|b| !b.inside) else { return };
     let at = &raw const *r as usize;
     let found = b.open.iter().take(b.depth).rfind(|c| c.reported == at).copied();
     let Some(call) = found else { return };
@@ -247,11 +255,7 @@ pub fn with_library<R>(i: &Instance, f: impl FnOnce(&[u8]) -> R) -> R {
 fn name(i: &Instance, f: &Function, n: u32, id: u32, r: &CallbackRecord) -> u32 {
     let text = name_of(i, id, r);
     if !with_library(i, |library| start::wanted(layer::RUNTIME, library, text)) {
-        if !PROFILER.load(Relaxed)
-            && let Some(f) = i.flags.get(id as usize)
-        {
-            f.store(0, Relaxed);
-        }
+        i.forget(id as usize);
         return UNWANTED;
     }
     let remembered = capture::find(text, true, i.version.load(Relaxed) / 1000);
@@ -329,7 +333,7 @@ pub fn is_footprint(b: &mut Block, caller: usize) -> bool {
     let Some(i) = ALL.iter().take_while(|i| i.object.load(Acquire) != 0).find(|i| i.holds(caller)) else {
         return false;
     };
-    if i.flags.get(LAUNCH).is_none_or(|f| f.load(Relaxed) == 0) {
+    if !i.is_on(LAUNCH) {
         return false;
     }
     match b.top() {

@@ -3,15 +3,16 @@
 //! of flags, which takes part in an old runtime's keyed check.
 
 use crate::loader::objects::Object;
-use crate::start;
+use crate::start::{self, switch};
+use crate::sys;
 use core::arch::global_asm;
 use core::ffi::c_void;
-use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, AtomicU64, AtomicUsize, Ordering::*};
+use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU8, AtomicU32, AtomicU64, AtomicUsize, Ordering::*};
 use cutap_wire::count;
+use cutap_wire::flags::{self, ALWAYS, ARMED, CALLBACKS, FOLLOWS, INSTANCE_BYTES, NEVER};
 use cutap_wire::names::layer;
 
 const INSTANCES: usize = 128;
-const CALLBACKS: usize = 2048;
 const TABLE_WORDS: usize = 16;
 
 /// One function of one instance.
@@ -59,8 +60,10 @@ pub struct Instance {
     pub driver_flags: AtomicPtr<u32>,
     /// Number of the driver's flags.
     pub count: AtomicUsize,
-    /// Ours: a function whose flag is 0 does not call us.
-    pub flags: [AtomicU32; CALLBACKS],
+    /// Ours, in a file of the process folder: a function whose flag is 0 does not call us. Null: `own` is in use.
+    shared: AtomicPtr<u8>,
+    /// The same, where there is no such file; nobody outside can switch them.
+    own: ([AtomicU32; CALLBACKS], [AtomicU8; CALLBACKS]),
     /// By callback id.
     pub functions: [Function; CALLBACKS],
     /// 0 unknown, 1 being asked, 2 known.
@@ -77,6 +80,60 @@ impl Instance {
     /// True when `address` lies in its code.
     pub fn holds(&self, address: usize) -> bool {
         address >= self.text.0.load(Relaxed) && address < self.text.1.load(Relaxed)
+    }
+    /// The flags.
+    fn flags(&self) -> *const AtomicU32 {
+        let shared = self.shared.load(Relaxed);
+        if shared.is_null() { self.own.0.as_ptr() } else { shared.cast() }
+    }
+    /// A function's flag, and whether it may be on.
+    #[inline(always)]
+    fn flag(&self, id: usize) -> Option<(&AtomicU32, &AtomicU8)> {
+        let shared = self.shared.load(Relaxed);
+        if shared.is_null() {
+            return Some((self.own.0.get(id)?, self.own.1.get(id)?));
+        }
+        // SAFETY: the mapping has room for all callbacks.
+        (id < CALLBACKS)
+            .then(|| unsafe { (&*shared.cast::<AtomicU32>().add(id), &*shared.add(ARMED + id).cast::<AtomicU8>()) })
+    }
+    /// True when the runtime reports a function now.
+    #[inline(always)]
+    pub fn is_on(&self, id: usize) -> bool {
+        self.flag(id).is_some_and(|f| f.0.load(Relaxed) != 0)
+    }
+    /// Says whether a function is reported: one of `wire::flags`.
+    pub fn arm(&self, id: usize, armed: u8) {
+        let Some(flag) = self.flag(id) else { return };
+        flag.1.store(armed, Relaxed);
+        flag.0.store((armed == ALWAYS || armed == FOLLOWS && switch::listening()).into(), Relaxed);
+    }
+    /// Nobody wants a function.
+    pub fn forget(&self, id: usize) {
+        if self.flag(id).is_some_and(|f| f.1.load(Relaxed) != ALWAYS) {
+            self.arm(id, NEVER);
+        }
+    }
+    /// All flags as recording is now.
+    fn follow(&self) {
+        for id in 0..CALLBACKS {
+            if let Some(flag) = self.flag(id) {
+                self.arm(id, flag.1.load(Relaxed));
+            }
+        }
+    }
+    /// Puts the flags where somebody outside can switch them.
+    fn share(&self, n: usize) -> Option<()> {
+        if !start::process_made() {
+            return None;
+        }
+        let mut path = start::Path::process();
+        path.push(b"/").push(flags::FILE.as_bytes());
+        let file = sys::open(path.bytes(), sys::Open::New).or_else(|| sys::open(path.bytes(), sys::Open::ReadWrite))?;
+        let at = n * INSTANCE_BYTES;
+        let shared = if file.allocate(at + INSTANCE_BYTES) { file.map(at, INSTANCE_BYTES) } else { return None };
+        self.shared.store(shared, Relaxed);
+        Some(())
     }
 }
 
@@ -98,7 +155,8 @@ pub static ALL: [Instance; INSTANCES] = [const {
         driver: AtomicUsize::new(0),
         driver_flags: AtomicPtr::new(core::ptr::null_mut()),
         count: AtomicUsize::new(0),
-        flags: [const { AtomicU32::new(0) }; CALLBACKS],
+        shared: AtomicPtr::new(core::ptr::null_mut()),
+        own: ([const { AtomicU32::new(0) }; CALLBACKS], [const { AtomicU8::new(0) }; CALLBACKS]),
         functions: [const { Function::new() }; CALLBACKS],
         version: AtomicU32::new(0),
         introduced: AtomicU32::new(0),
@@ -151,9 +209,24 @@ global_asm!(
 /// driver's flags reaches it.
 pub fn profiler_came() {
     PROFILER.store(true, Relaxed);
-    for i in &ALL {
-        for f in &i.flags {
-            f.store(1, Relaxed);
+    for i in ALL.iter().take_while(|i| i.object.load(Acquire) != 0) {
+        (0..CALLBACKS).for_each(|id| i.arm(id, ALWAYS));
+    }
+}
+
+/// Recording was switched by this process itself.
+pub fn follow() {
+    ALL.iter().take_while(|i| i.object.load(Acquire) != 0).for_each(Instance::follow);
+}
+
+/// The rules have changed: each function is looked at again when it is called.
+pub fn ask_again() {
+    for i in ALL.iter().take_while(|i| i.object.load(Acquire) != 0) {
+        for (id, f) in i.functions.iter().enumerate() {
+            f.slot.store(0, Release);
+            if i.flag(id).is_some_and(|f| f.1.load(Relaxed) == NEVER) {
+                i.arm(id, FOLLOWS);
+            }
         }
     }
 }
@@ -226,10 +299,13 @@ fn fill(n: usize, i: &Instance, object: &Object, driver: usize) -> Option<()> {
         i.count.store(entries, Relaxed);
         i.text.0.store(object.text.0, Relaxed);
         i.text.1.store(object.text.1, Relaxed);
-        for f in &i.flags {
-            f.store(1, Relaxed);
-        }
         start::announce(object);
+        let _ = i.share(n);
+        // A hook looks at each function when it is called.
+        let armed = if PROFILER.load(Relaxed) || hooked() { ALWAYS } else { FOLLOWS };
+        (0..CALLBACKS).for_each(|id| i.arm(id, armed));
+        // Somebody may have switched in between.
+        i.follow();
         i.table.first()?.store(words * 8, Release);
     }
     Some(())
@@ -241,7 +317,7 @@ unsafe extern "C" fn cutap_on_flags(flags: *mut *const c_void, entries: *mut usi
     if let Some(i) = ALL.get(n as usize) {
         // SAFETY: the runtime's variables.
         unsafe {
-            *flags = (&raw const i.flags).cast();
+            *flags = i.flags().cast();
             *entries = i.count.load(Relaxed);
         }
     }

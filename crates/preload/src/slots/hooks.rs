@@ -4,7 +4,9 @@
 
 use super::thunks_x86_64::Frame;
 use crate::routes::{export_table, handles, proc_address};
+use crate::start;
 use crate::thread::record;
+use cutap_wire::control;
 use cutap_wire::names::{layer, route};
 
 /// A hook: before returns false to skip the call, having set the frame's result.
@@ -26,9 +28,11 @@ const UNLOAD: u32 = 1 << 5;
 pub const IMAGE: u32 = 1 << 6;
 /// See `IMAGE`.
 pub const IMAGE_FIRST: u32 = 1 << 7;
+const RANGE_ON: u32 = 1 << 8;
+const RANGE_OFF: u32 = 1 << 9;
 
 /// The hooks by bit. FOOTPRINT does nothing of its own: recording asks for it.
-static HOOKS: [Hook; 8] = [
+static HOOKS: [Hook; 10] = [
     Hook { before: record::before, after: record::after },
     Hook { before: pass, after: proc_address::after },
     Hook { before: pass, after: export_table::after },
@@ -37,12 +41,20 @@ static HOOKS: [Hook; 8] = [
     Hook { before: handles::unload, after: nothing },
     Hook { before: handles::image, after: nothing },
     Hook { before: handles::image_first, after: nothing },
+    Hook { before: pass, after: range_on },
+    Hook { before: pass, after: range_off },
 ];
 
 fn pass(_: &mut Frame) -> bool {
     true
 }
 fn nothing(_: &mut Frame) {}
+fn range_on(_: &mut Frame) {
+    start::switch::range(true);
+}
+fn range_off(_: &mut Frame) {
+    start::switch::range(false);
+}
 
 /// True when the slot's calls may be our own footprint.
 pub fn may_be_footprint(hooks: u32) -> bool {
@@ -63,6 +75,8 @@ pub fn special(of: u8, name: &[u8], how: u8) -> u32 {
     match name {
         b"cuGetProcAddress" | b"cuGetProcAddress_v2" => PROC_ADDRESS,
         b"cuGetExportTable" => EXPORT_TABLE,
+        b"cuProfilerStart" if start::flags() & control::RANGE != 0 => RANGE_ON,
+        b"cuProfilerStop" if start::flags() & control::RANGE != 0 => RANGE_OFF,
         _ if is_footprint_name(name, how) => FOOTPRINT | if name == b"cuKernelGetFunction" { HANDLES } else { 0 },
         b"cuModuleGetFunction" | b"cuLibraryGetKernel" | b"cuKernelGetFunction" => HANDLES,
         b"cuModuleUnload" | b"cuLibraryUnload" => UNLOAD,

@@ -1,7 +1,7 @@
 //! The table of slots. A slot is filled before its number is published by one compare-and-swap in the
 //! hash, so a child that forked in the middle loses nothing but a number.
 
-use super::thunks_x86_64::{THUNK_BYTES, THUNKS, entry, frame_entry, note_entry, thunk};
+use super::thunks_x86_64::{THUNK_BYTES, THUNKS, entry, frame_entry, gate_entry, note_entry, thunk};
 use crate::capture;
 use crate::hook;
 use crate::hook::functions::{self, Found, Info};
@@ -43,7 +43,11 @@ impl Slot {
     }
 }
 
-static SLOTS: [Slot; THUNKS] = [const {
+const _: () = assert!(core::mem::offset_of!(Slot, real) == 0 && size_of::<Slot>() == 64);
+
+/// The gates know where it lies, and that `real` stands first.
+#[unsafe(no_mangle)]
+static CUTAP_SLOTS: [Slot; THUNKS] = [const {
     Slot {
         real: AtomicUsize::new(0),
         function: AtomicUsize::new(0),
@@ -84,7 +88,7 @@ pub fn is_thunk(address: usize) -> bool {
 /// The slot with this number.
 #[inline(always)]
 pub fn slot(n: u32) -> Option<&'static Slot> {
-    SLOTS.get(n as usize)
+    CUTAP_SLOTS.get(n as usize)
 }
 
 /// The real function behind a thunk's address.
@@ -171,6 +175,20 @@ pub fn for_function(real: usize, owner: &Object, name: &[u8], how: u8) -> Option
     }
 }
 
+/// Asks of each slot that is recorded whether it is wanted now.
+pub fn each_recorded(wanted: impl Fn(u32, &[u8]) -> bool) {
+    for (n, s) in (0..NEXT.load(Acquire)).zip(&CUTAP_SLOTS) {
+        if s.hooks.load(Relaxed) & super::hooks::RECORD == 0 || s.name.load(Acquire).is_null() {
+            continue;
+        }
+        // A name that one route alone hands out is another slot of the same load.
+        match wanted(s.object.load(Relaxed) & !(1 << 31), name_of(n)) {
+            true => s.quick.fetch_and(!capture::quick::UNWANTED, Relaxed),
+            false => s.quick.fetch_or(capture::quick::UNWANTED, Relaxed),
+        };
+    }
+}
+
 /// A thunk for a function that no symbol names and that is not recorded: only `hooks` run.
 pub fn for_hooks(real: usize, hooks: u32) -> Option<usize> {
     let n = take_number()?;
@@ -223,10 +241,11 @@ fn make(real: usize, owner: &Object, load: u32, name: &[u8], how: u8) -> Option<
     s.quick.store(capture::quick::of_row(row), Relaxed);
     s.name_len.store(name.len() as u32, Relaxed);
     s.name.store(text.cast_mut(), Release);
-    let to = match () {
-        () if cxx => note_entry(),
-        () if hooks == 0 => hook::frame_x86_64::entry(),
-        () => frame_entry(),
+    let to = match hooks {
+        _ if cxx => note_entry(),
+        0 => hook::frame_x86_64::entry(),
+        super::hooks::RECORD => gate_entry(),
+        _ => frame_entry(),
     };
     entry(n as usize)?.store(to, Release);
     Some(n)

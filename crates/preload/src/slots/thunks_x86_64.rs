@@ -1,8 +1,11 @@
 //! The code that a slot's address leads to. No code is made at run time: the array of thunks is fixed.
 //!
 //! A thunk puts its number into r11, which no caller keeps and no C or C++ function takes arguments
-//! in, and jumps to what its entry word says: the frame, the first-call stub, the note of a C++ name,
-//! or the function itself (armed and off). Nothing is pushed there, so one FDE covers the array.
+//! in, and jumps to what its entry word says: the gate, the frame, the first-call stub or the note of a
+//! C++ name. Nothing is pushed there, so one FDE covers the array.
+//!
+//! The gate stands before the frame of a function that is only recorded. It looks at two words at fixed places and goes on to the
+//! frame, or adds one to this thread's number of the slot and goes to the function, or goes there at once (armed and off).
 //!
 //! The frame keeps every argument register, passes stack words on, and has unwind data all the way,
 //! so that exceptions, longjmp, pthread_exit and debuggers pass through it. It keeps the stack aligned
@@ -10,6 +13,8 @@
 
 use core::arch::global_asm;
 use core::sync::atomic::AtomicUsize;
+use cutap_wire::control::{Control, RECORDING_COUNT, RECORDING_ON};
+use cutap_wire::counts::HEAD;
 
 /// Thunks in the array.
 pub const THUNKS: usize = 65536;
@@ -66,6 +71,7 @@ const _: () = {
 unsafe extern "C" {
     static cutap_thunks: u8;
     fn cutap_frame();
+    fn cutap_gate();
     fn cutap_resolve();
     fn cutap_note();
     /// Calls `real(handle, name, version)` with a return address of `gate`, a `ret` instruction.
@@ -83,6 +89,10 @@ pub fn thunk(n: usize) -> usize {
 /// Where thunk `n` jumps to.
 pub fn entry(n: usize) -> Option<&'static AtomicUsize> {
     CUTAP_ENTRIES.get(n)
+}
+/// The gate before the frame.
+pub fn gate_entry() -> usize {
+    cutap_gate as *const () as usize
 }
 /// The frame.
 pub fn frame_entry() -> usize {
@@ -108,8 +118,9 @@ pub unsafe fn call_through(real: usize, handle: usize, name: *const u8, version:
 
 global_asm!(
     ".hidden cutap_thunks, cutap_frame, cutap_resolve, cutap_note, cutap_call_through, CUTAP_ENTRIES",
-    ".hidden cutap_before, cutap_after, cutap_bind, cutap_noted, cutap_personality",
-    ".globl cutap_thunks, cutap_frame, cutap_resolve, cutap_note, cutap_call_through",
+    ".hidden cutap_before, cutap_after, cutap_bind, cutap_noted, cutap_counted, cutap_personality",
+    ".hidden cutap_gate, CUTAP_CONTROL, CUTAP_AWAY, CUTAP_SLOTS, CUTAP_FORK",
+    ".globl cutap_thunks, cutap_gate, cutap_frame, cutap_resolve, cutap_note, cutap_call_through",
     ".text",
     ".balign 64",
     ".type cutap_thunks,@function",
@@ -126,6 +137,51 @@ global_asm!(
     ".endr",
     ".cfi_endproc",
     ".size cutap_thunks, . - cutap_thunks",
+    // ---- the gate: only r11 and the flags are its own
+    ".type cutap_gate,@function",
+    ".balign 32",
+    "cutap_gate:",
+    ".cfi_startproc",
+    "  cmp dword ptr [rip + CUTAP_CONTROL + {recording}], {on}",
+    "  jne 2f",
+    "  cmp dword ptr [rip + CUTAP_AWAY], 0",
+    "  je cutap_frame",
+    "5: shl r11d, 6", // the slot, whose first word is the function
+    "  add r11, [rip + cutap_slots_at]",
+    "  jmp [r11]",
+    "2: jb 5b", // off
+    "  cmp dword ptr [rip + CUTAP_CONTROL + {recording}], {count}",
+    "  jne cutap_frame",
+    "  cmp dword ptr [rip + CUTAP_AWAY], 0",
+    "  jne 5b",
+    // A number of this thread and slot, if it has one, and this is the process that it belongs to.
+    "  push rax",
+    ".cfi_adjust_cfa_offset 8",
+    "  mov rax, [rip + CUTAP_FORK]",
+    "  test rax, rax",
+    "  jz 3f",
+    "  cmp dword ptr [rax], 1",
+    "  jne 3f",
+    "  mov rax, [rip + cutap_counts@GOTTPOFF]",
+    "  mov rax, fs:[rax]",
+    "  test rax, rax",
+    "  jz 3f",
+    "  cmp r11d, [rax]",
+    "  jae 3f",
+    "  inc qword ptr [rax + 8*r11 + {head}]",
+    "  pop rax",
+    ".cfi_adjust_cfa_offset -8",
+    "  jmp 5b",
+    ".cfi_adjust_cfa_offset 8",
+    "3: pop rax",
+    ".cfi_adjust_cfa_offset -8",
+    "  jmp cutap_count_anyhow",
+    ".cfi_endproc",
+    ".size cutap_gate, . - cutap_gate",
+    ".section .data.rel.ro.cutap,\"aw\",@progbits",
+    ".balign 8",
+    "cutap_slots_at: .quad CUTAP_SLOTS",
+    ".text",
     // ---- the frame: [rsp, +256) outgoing stack words, then Frame
     ".type cutap_frame,@function",
     "cutap_frame:",
@@ -299,6 +355,7 @@ global_asm!(
     ".endm",
     "cutap_ask_and_jump cutap_resolve, cutap_bind",
     "cutap_ask_and_jump cutap_note, cutap_noted",
+    "cutap_ask_and_jump cutap_count_anyhow, cutap_counted",
     // ---- rdi handle, rsi name, rdx version, rcx gate, r8 real
     ".type cutap_call_through,@function",
     "cutap_call_through:",
@@ -315,4 +372,8 @@ global_asm!(
     ".cfi_endproc",
     ".size cutap_call_through, . - cutap_call_through",
     thunks = const THUNKS,
+    recording = const core::mem::offset_of!(Control, recording),
+    on = const RECORDING_ON,
+    count = const RECORDING_COUNT,
+    head = const HEAD,
 );

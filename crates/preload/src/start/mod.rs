@@ -8,17 +8,19 @@ pub mod dump;
 pub mod environment;
 pub mod names;
 pub mod process;
+pub mod switch;
 
 use crate::loader::live;
 use crate::loader::objects::Object;
 use crate::{routes, sys, thread};
 use core::cell::UnsafeCell;
-use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicU32, Ordering::*};
+use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering::*};
 use cutap_wire::control::{self, Control};
 use cutap_wire::names::{Name, kind};
 use cutap_wire::{MAGIC, PAGE, VERSION};
 
 pub use process::{count, made as process_made, path as process_path, rings_made};
+pub use switch::{counting, recording};
 
 const NOT_YET: u32 = 0;
 const STARTING: u32 = 1;
@@ -26,8 +28,6 @@ const RUNNING: u32 = 2;
 const OFF: u32 = 3;
 static STATE: AtomicU32 = AtomicU32::new(NOT_YET);
 static CONTROL: AtomicPtr<Control> = AtomicPtr::new(core::ptr::null_mut());
-/// A forked child under --no-follow.
-static LEFT: AtomicBool = AtomicBool::new(false);
 
 /// Longest path of a run folder; longer ones are refused outside, and here end in OFF.
 pub const RUN_PATH: usize = 512;
@@ -127,16 +127,21 @@ fn set_up(environment: *const *const u8) -> bool {
     let mut file = Path::run();
     file.push(b"/").push(control::FILE.as_bytes());
     let Some(file) = sys::open(file.bytes(), sys::Open::ReadWrite) else { return false };
-    let page = file.map(0, PAGE).cast::<Control>();
-    // SAFETY: a mapped page; a file too short would be SIGBUS, so its length is asked first.
-    let good = !page.is_null()
-        && file.read(&mut [0; PAGE]) == PAGE
-        && unsafe { (*page).magic == MAGIC && (*page).version == VERSION };
-    // SAFETY: as above.
-    if !good || !followed(unsafe { &*page }) {
+    // A file too short would be SIGBUS, so its length is asked first.
+    let whole = file.read(&mut [0; PAGE]) == PAGE;
+    // SAFETY: the place is a page of ours that holds nothing yet.
+    if !whole || !unsafe { file.map_over(switch::CUTAP_CONTROL.at(), PAGE) } {
+        return false;
+    }
+    let page = switch::CUTAP_CONTROL.at().cast::<Control>();
+    // SAFETY: just mapped.
+    let good = unsafe { (*page).magic == MAGIC && (*page).version == VERSION && followed(&*page) };
+    if !good {
+        switch::leave();
         return false;
     }
     CONTROL.store(page, Release);
+    switch::start();
     true
 }
 
@@ -170,15 +175,10 @@ pub fn control() -> Option<&'static Control> {
 pub fn flags() -> u64 {
     control().map_or(0, |c| c.flags.load(Relaxed))
 }
-/// True while calls are to be recorded.
-#[inline(always)]
-pub fn recording() -> bool {
-    control().is_some_and(|c| c.recording.load(Relaxed) == control::RECORDING_ON) && !LEFT.load(Relaxed)
-}
 /// A call that is not recorded; counted if that is nobody's wish.
 #[cold]
 pub fn passed() {
-    if control().is_some_and(|c| c.recording.load(Relaxed) == control::RECORDING_BROKEN) && !LEFT.load(Relaxed) {
+    if switch::broken() {
         count(cutap_wire::count::NOT_WRITTEN, 1);
     }
 }
@@ -197,12 +197,15 @@ pub fn max_chunks() -> u32 {
 /// Whether the rules want a function.
 pub fn wanted(layer: u8, library: &[u8], name: &[u8]) -> bool {
     let Some(c) = control() else { return false };
-    cutap_calls::filter::wanted(c.rules.get(..c.rules_len as usize).unwrap_or(&[]), layer, library, name)
+    cutap_calls::filter::wanted(rules(c), layer, library, name)
 }
 /// Whether the rules can want anything of a layer: decided by whether one excludes it whole.
 pub fn wants_layer(layer: u8) -> bool {
     let Some(c) = control() else { return false };
-    cutap_calls::filter::wants_layer(c.rules.get(..c.rules_len as usize).unwrap_or(&[]), layer)
+    cutap_calls::filter::wants_layer(rules(c), layer)
+}
+fn rules(c: &Control) -> &[u8] {
+    c.rules.get(..c.rules_len.load(Relaxed) as usize).unwrap_or(&[])
 }
 
 /// Tells an object's name to the stream, once. Only under the loader's lock: its path is the loader's.
@@ -248,7 +251,7 @@ pub fn gap_named(reason: usize, name: &[u8]) {
 /// A forked child: its own folder, at its first word; or nothing at all.
 pub fn forked() {
     if flags() & control::NO_FOLLOW != 0 {
-        LEFT.store(true, Relaxed);
+        switch::leave();
     }
     names::forked();
     process::forked();

@@ -40,6 +40,7 @@ pub const PROT_READ: usize = 1;
 pub const PROT_WRITE: usize = 2;
 const MAP_SHARED: usize = 1;
 const MAP_PRIVATE: usize = 2;
+const MAP_FIXED: usize = 0x10;
 const MAP_ANONYMOUS: usize = 0x20;
 const MAP_NORESERVE: usize = 0x4000;
 const MADV_WIPEONFORK: usize = 18;
@@ -115,6 +116,15 @@ impl File {
         // SAFETY: a new mapping at an address of the kernel's choice.
         let p = unsafe { syscall6(nr::MMAP, 0, bytes, PROT_READ | PROT_WRITE, MAP_SHARED, self.0, offset) };
         if p < 0 { core::ptr::null_mut() } else { p as *mut u8 }
+    }
+    /// Maps the beginning of the file over pages that are there, shared.
+    ///
+    /// # Safety
+    /// The pages are ours, and what they hold is not needed.
+    pub unsafe fn map_over(&self, at: *mut u8, bytes: usize) -> bool {
+        let rights = PROT_READ | PROT_WRITE;
+        // SAFETY: the caller's promise.
+        unsafe { syscall6(nr::MMAP, at as usize, bytes, rights, MAP_SHARED | MAP_FIXED, self.0, 0) == at as isize }
     }
     /// Reads up to `to.len()` bytes.
     pub fn read(&self, to: &mut [u8]) -> usize {

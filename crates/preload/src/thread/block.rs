@@ -2,6 +2,7 @@
 //! storage in the static block, without a call and without a destructor: when a thread dies, the
 //! kernel marks the robust mutex in its ring, and the next new thread takes the block over.
 
+use super::counts::{self, Counts};
 use super::stack::Stack;
 use super::{fork, record, reserve, ring};
 use crate::{start, sys};
@@ -54,6 +55,8 @@ pub struct Block {
     pub depth: usize,
     /// See `depth`.
     pub open: [OpenCall; DEPTH],
+    /// Numbers of calls, where calls are only counted.
+    pub counts: Counts,
     /// Sequence of the current chunk.
     pub sequence: u64,
     /// Whoever drains did not empty a chunk of this ring for too long: it is not waited for until it does.
@@ -218,6 +221,7 @@ pub fn forked() {
     }
     // SAFETY: this thread's own word.
     unsafe { *word() = core::ptr::null_mut() };
+    counts::forked();
 }
 
 impl Block {

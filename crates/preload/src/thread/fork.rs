@@ -4,7 +4,9 @@
 use crate::{loader, routes, start, sys, thread};
 use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering::*};
 
-static WORD: AtomicPtr<AtomicU32> = AtomicPtr::new(core::ptr::null_mut());
+/// The word; the gates look at it too.
+#[unsafe(no_mangle)]
+static CUTAP_FORK: AtomicPtr<AtomicU32> = AtomicPtr::new(core::ptr::null_mut());
 /// Processes since start: a thread block of another generation is the parent's.
 static GENERATION: AtomicU32 = AtomicU32::new(1);
 
@@ -30,7 +32,7 @@ pub fn start() {
     }
     // SAFETY: a fresh page.
     unsafe { (*page.cast::<AtomicU32>()).store(HERE, Relaxed) };
-    WORD.store(page.cast(), Release);
+    CUTAP_FORK.store(page.cast(), Release);
 }
 
 /// Number of this process since start, from 1.
@@ -42,7 +44,7 @@ pub fn generation() -> u32 {
 /// Notices that this is a child of the process that started. One load a call.
 #[inline(always)]
 pub fn check() {
-    let word = WORD.load(Relaxed);
+    let word = CUTAP_FORK.load(Relaxed);
     // SAFETY: null or the page.
     if !word.is_null() && unsafe { (*word).load(Relaxed) } != HERE {
         forked(word);

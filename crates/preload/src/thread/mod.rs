@@ -2,6 +2,7 @@
 
 pub mod block;
 pub mod clock;
+pub mod counts;
 pub mod fork;
 pub mod record;
 pub mod reserve;

@@ -2,11 +2,13 @@
 //! in, no name, no formatting, no system call but when a chunk is full.
 
 use super::block::{self, Block, OpenCall};
+use super::counts;
 use super::reserve::{calls, finish, here, reserve};
 use crate::capture::{self, quick, row};
 use crate::slots::table::Slot;
 use crate::slots::thunks_x86_64::Frame;
 use crate::slots::{hooks, table};
+use crate::start::switch;
 use crate::{routes, start};
 use core::sync::atomic::Ordering::*;
 use cutap_wire::count;
@@ -23,9 +25,15 @@ pub fn before(frame: &mut Frame) -> bool {
 /// The same, for a frame whose slot is at hand.
 #[inline(always)]
 pub fn enter_slot(frame: &mut Frame, slot: &Slot) {
-    let Some(b) = ready() else { return start::passed() };
+    let Some(b) = ready() else { return not_recorded(frame, slot) };
     let at = frame.stack as usize;
     b.leave_below(at);
+    if switch::rules_changed() {
+        switch::apply_rules();
+    }
+    if slot.quick.load(Relaxed) & quick::UNWANTED != 0 {
+        return;
+    }
     if hooks::may_be_footprint(slot.hooks.load(Relaxed)) && routes::callbacks::is_footprint(b, frame.caller) {
         return start::count(count::FOOTPRINT, 1);
     }
@@ -38,6 +46,19 @@ pub fn enter_slot(frame: &mut Frame, slot: &Slot) {
         frame.number = number;
         frame.recorded = 1;
     }
+}
+
+/// A call that is not to be recorded, or cannot be; counted, if calls are.
+#[cold]
+fn not_recorded(frame: &Frame, slot: &Slot) {
+    if !start::counting() {
+        return start::passed();
+    }
+    let Some(b) = block::current() else { return };
+    if hooks::may_be_footprint(slot.hooks.load(Relaxed)) && routes::callbacks::is_footprint(b, frame.caller) {
+        return start::count(count::FOOTPRINT, 1);
+    }
+    counts::add(b, frame.slot);
 }
 
 #[inline(never)]
@@ -79,7 +100,11 @@ fn exit_by_steps(b: &mut Block, frame: &Frame) {
 
 /// A C++ function: an enter record alone.
 pub fn note(frame: &mut Frame) {
-    let Some(b) = ready() else { return };
+    let Some(slot) = table::slot(frame.slot) else { return };
+    let Some(b) = ready() else { return not_recorded(frame, slot) };
+    if slot.quick.load(Relaxed) & quick::UNWANTED != 0 {
+        return;
+    }
     let at = frame.stack as usize;
     b.leave_below(at);
     let call = OpenCall { number: 0, slot: frame.slot, frame: at, reported: 0 };

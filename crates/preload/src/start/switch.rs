@@ -1,0 +1,126 @@
+//! Whether calls are recorded now: the word of the control page, which `cutap ctl` changes, and a word of this process alone. Both
+//! stand at fixed places of this library, so that a gate in front of a frame can look at them without a register.
+//!
+//! It never arms what was not armed: a pointer that a runtime has fetched is not given out a second time.
+
+use super::{control, flags};
+use crate::loader::objects::{self, Object};
+use crate::routes::instances;
+use crate::slots;
+use crate::sys;
+use core::cell::UnsafeCell;
+use core::sync::atomic::{AtomicU32, Ordering::*};
+use cutap_calls::filter;
+use cutap_wire::PAGE;
+use cutap_wire::control::{RANGE, RECORDING_BROKEN, RECORDING_COUNT, RECORDING_ON, RULES_BYTES};
+
+/// Where the control page is mapped over.
+#[repr(C, align(4096))]
+pub struct Place(UnsafeCell<[u8; PAGE]>);
+// SAFETY: shared memory, read and written through atomics.
+unsafe impl Sync for Place {}
+
+/// The control page: zeros, that is off, until it is mapped.
+#[unsafe(no_mangle)]
+pub static CUTAP_CONTROL: Place = Place(UnsafeCell::new([0; PAGE]));
+
+/// Not zero: nothing of this process is recorded, whatever the control page says.
+#[unsafe(no_mangle)]
+pub static CUTAP_AWAY: AtomicU32 = AtomicU32::new(0);
+/// In `CUTAP_AWAY`: a forked child under --no-follow.
+const LEFT: u32 = 1;
+/// In `CUTAP_AWAY`: before cuProfilerStart, or behind cuProfilerStop.
+const OUT_OF_RANGE: u32 = 2;
+
+impl Place {
+    /// Its address.
+    pub fn at(&self) -> *mut u8 {
+        self.0.get().cast()
+    }
+}
+
+/// Under --range nothing is recorded at first.
+pub fn start() {
+    if flags() & RANGE != 0 {
+        CUTAP_AWAY.fetch_or(OUT_OF_RANGE, Relaxed);
+    }
+}
+/// A forked child of which nothing is wanted.
+pub fn leave() {
+    CUTAP_AWAY.fetch_or(LEFT, Relaxed);
+}
+/// cuProfilerStart or cuProfilerStop succeeded.
+pub fn range(on: bool) {
+    if flags() & RANGE == 0 {
+        return;
+    }
+    match on {
+        true => CUTAP_AWAY.fetch_and(!OUT_OF_RANGE, Relaxed),
+        false => CUTAP_AWAY.fetch_or(OUT_OF_RANGE, Relaxed),
+    };
+    instances::follow();
+}
+
+/// One of the `RECORDING_*` values, as far as this process is concerned.
+#[inline(always)]
+fn state() -> u32 {
+    if CUTAP_AWAY.load(Relaxed) != 0 {
+        return 0;
+    }
+    control().map_or(0, |c| c.recording.load(Relaxed))
+}
+/// True while calls are to be recorded.
+#[inline(always)]
+pub fn recording() -> bool {
+    state() == RECORDING_ON
+}
+/// True when what is recorded can no longer be written.
+pub fn broken() -> bool {
+    state() == RECORDING_BROKEN
+}
+/// True while calls are only counted.
+#[inline(always)]
+pub fn counting() -> bool {
+    state() == RECORDING_COUNT
+}
+/// True when runtimes should report their calls.
+pub fn listening() -> bool {
+    state() != 0
+}
+
+/// The rules that what is armed was last looked at with.
+static SEEN: AtomicU32 = AtomicU32::new(0);
+static APPLYING: AtomicU32 = AtomicU32::new(0);
+
+/// True when somebody has changed the rules.
+#[inline(always)]
+pub fn rules_changed() -> bool {
+    control().is_some_and(|c| c.rules_epoch.load(Relaxed) != SEEN.load(Relaxed))
+}
+
+/// Looks again at all that is armed. While one thread does, others go by what they know.
+#[cold]
+pub fn apply_rules() {
+    let Some(c) = control() else { return };
+    let me = sys::gettid();
+    let epoch = c.rules_epoch.load(Acquire);
+    if epoch % 2 != 0 || !sys::take(&APPLYING, me) {
+        return;
+    }
+    let mut rules = [0; RULES_BYTES];
+    for (to, from) in rules.iter_mut().zip(&c.rules) {
+        // SAFETY: a byte of the page, which somebody outside may be writing.
+        *to = unsafe { (&raw const *from).read_volatile() };
+    }
+    let rules = rules.get(..c.rules_len.load(Relaxed) as usize).unwrap_or(&[]);
+    if c.rules_epoch.load(Acquire) == epoch {
+        objects::with(|s| {
+            let owner = |load: u32| s.objects().iter().find(|o| o.id == load);
+            let wanted = |o: &Object, name: &[u8]| filter::wanted(rules, o.layer, o.name(), name);
+            slots::each_recorded(|load, name| owner(load).is_none_or(|o| wanted(o, name)));
+        });
+        instances::ask_again();
+        SEEN.store(epoch, Release);
+    }
+    APPLYING.store(0, Release);
+}

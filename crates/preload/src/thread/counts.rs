@@ -1,0 +1,112 @@
+//! Counting: one number for each slot and thread, and nothing else. The numbers lie in files of the process folder, so that they
+//! are there however the process ends. A gate adds to them without a frame; here is the way of all other calls, and of a
+//! thread's first one.
+
+use super::block::Block;
+use super::fork;
+use crate::slots::table;
+use crate::slots::thunks_x86_64::{Frame, THUNKS};
+use crate::{start, sys};
+use core::arch::{asm, global_asm};
+use core::sync::atomic::{AtomicU32, AtomicU64, Ordering::*};
+use cutap_wire::count;
+use cutap_wire::counts::{ENTRIES, FILES, HEAD, STEP};
+
+/// A thread's numbers: those of thunks, those of runtime functions.
+pub struct Counts([*mut u8; 2]);
+
+global_asm!(
+    ".section .tbss.cutap,\"awT\",@nobits",
+    ".balign 8",
+    ".hidden cutap_counts",
+    ".globl cutap_counts",
+    ".type cutap_counts,@object",
+    ".size cutap_counts, 8",
+    "cutap_counts: .zero 8",
+    ".text",
+);
+
+/// This thread's word for the gate: its numbers of thunks.
+fn word() -> *mut *mut u8 {
+    let p;
+    // SAFETY: computes an address in this thread's static TLS block.
+    unsafe {
+        asm!("mov {0}, qword ptr [rip + cutap_counts@GOTTPOFF]", "add {0}, qword ptr fs:[0]", out(reg) p,
+             options(nostack, pure, readonly));
+    }
+    p
+}
+
+/// A forked child counts for itself.
+pub fn forked() {
+    // SAFETY: this thread's own word.
+    unsafe { *word() = core::ptr::null_mut() };
+}
+
+/// One call more of a slot, of a thunk or of a runtime.
+#[inline(always)]
+pub fn add(b: &mut Block, slot: u32) {
+    let (kind, n) = if slot < THUNKS as u32 { (0, slot) } else { (1, slot - THUNKS as u32) };
+    let Some(&at) = b.counts.0.get(kind) else { return };
+    // SAFETY: null or a mapped file, whose head says how much of it is allocated.
+    unsafe {
+        if at.is_null() || n >= (*at.cast::<AtomicU32>()).load(Relaxed) {
+            return grow(b, kind, n);
+        }
+        let place = &*at.add(HEAD).cast::<AtomicU64>().add(n as usize);
+        place.store(place.load(Relaxed) + 1, Relaxed);
+    }
+}
+
+/// Makes room for a number, and counts one.
+#[cold]
+fn grow(b: &mut Block, kind: usize, n: u32) {
+    let signals = sys::block_signals();
+    if make_room(b, kind, n).is_some() {
+        add(b, n + if kind == 0 { 0 } else { THUNKS as u32 });
+    } else {
+        start::count(count::NOT_COUNTED, 1);
+    }
+    sys::restore_signals(signals);
+}
+
+fn make_room(b: &mut Block, kind: usize, n: u32) -> Option<()> {
+    if n >= ENTRIES {
+        return None;
+    }
+    let mut path = start::Path::process();
+    path.push(b"/t").number(b.ring.into()).push(b".").push(FILES.get(kind)?.as_bytes());
+    let file = sys::open(path.bytes(), sys::Open::New).or_else(|| sys::open(path.bytes(), sys::Open::ReadWrite))?;
+    let entries = (n + 1).next_multiple_of(STEP).min(ENTRIES);
+    if !file.allocate(HEAD + entries as usize * 8) {
+        return None;
+    }
+    let at = b.counts.0.get_mut(kind)?;
+    if at.is_null() {
+        // All of it, once; what is not allocated is not touched.
+        *at = file.map(0, HEAD + ENTRIES as usize * 8);
+    }
+    if at.is_null() {
+        return None;
+    }
+    // SAFETY: mapped and allocated.
+    unsafe { (*at.cast::<AtomicU32>()).store(entries, Release) };
+    Some(())
+}
+
+/// A call that the gate could not count by itself: the thread's first one, or one of a new slot. Gives the function.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn cutap_counted(frame: *mut Frame) -> usize {
+    // SAFETY: the assembler's frame.
+    let frame = unsafe { &mut *frame };
+    fork::check();
+    let Some(slot) = table::slot(frame.slot) else { return 0 };
+    if let Some(b) = super::block::current() {
+        if !b.inside {
+            add(b, frame.slot);
+        }
+        // SAFETY: this thread's own word.
+        unsafe { *word() = b.counts.0.first().copied().unwrap_or(core::ptr::null_mut()) };
+    }
+    slot.real.load(Relaxed)
+}

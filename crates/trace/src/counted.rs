@@ -1,0 +1,80 @@
+//! What a run counted under -C: how often each function was called, from the files of numbers that each process leaves.
+
+use crate::bytes::u32_at;
+use crate::event::{Function, Layer};
+use crate::folder::Folder;
+use crate::source::Shared;
+use cutap_wire::counts::{ENTRIES, FILES, FIRST_RUNTIME, HEAD};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// A function, and how often it was called.
+#[derive(Debug, Clone)]
+pub struct Counted {
+    /// The function.
+    pub function: Arc<Function>,
+    /// Version of the runtime that it belongs to.
+    pub runtime: Option<Box<str>>,
+    /// Calls.
+    pub calls: u64,
+}
+
+/// All that was counted and that the filter shows, over all processes, the most often called first.
+pub(crate) fn counted(folders: &mut [Folder], shared: &mut Shared) -> Vec<Counted> {
+    let mut all: BTreeMap<(Layer, Box<str>, Option<Box<str>>, Box<str>), Counted> = BTreeMap::new();
+    for folder in folders {
+        folder.read_names(true);
+        for one in of_process(folder, shared) {
+            let f = &one.function;
+            let key = (f.layer, f.library.as_ref().into(), one.runtime.clone(), f.shown().into());
+            all.entry(key).and_modify(|sum| sum.calls += one.calls).or_insert(one);
+        }
+    }
+    let mut all: Vec<Counted> = all.into_values().collect();
+    all.sort_by(|a, b| b.calls.cmp(&a.calls).then_with(|| a.function.name.cmp(&b.function.name)));
+    all
+}
+
+fn of_process(folder: &mut Folder, shared: &mut Shared) -> Vec<Counted> {
+    // A call of a shared runtime may be counted where its pointer was handed out, and where the runtime reports it.
+    let mut found: BTreeMap<(u64, Box<str>), [u64; 2]> = BTreeMap::new();
+    let mut functions: BTreeMap<(u64, Box<str>), (Arc<Function>, Option<Box<str>>)> = BTreeMap::new();
+    for (kind, name) in FILES.iter().enumerate() {
+        let numbers = numbers(folder, name);
+        for (n, calls) in numbers.into_iter().enumerate().filter(|n| n.1 > 0) {
+            let slot = n as u64 + if kind == 0 { 0 } else { FIRST_RUNTIME };
+            let Some(known) = folder.names.known(slot as u32, shared) else { continue };
+            if !known.shown {
+                continue;
+            }
+            let (function, object) = (known.function.clone(), known.object);
+            let instance = function.instance.clone().or_else(|| folder.names.instance_of(object).cloned());
+            let object = instance.as_ref().and_then(|i| folder.names.object_of(i.id)).unwrap_or(object);
+            let key = (object, function.name.as_ref().into());
+            found.entry(key.clone()).or_default()[kind] += calls;
+            let runtime = instance.filter(|_| function.layer == Layer::Runtime).and_then(|i| i.version.clone());
+            functions.insert(key, (function, runtime.map(|v| v.as_ref().into())));
+        }
+    }
+    let one = |(key, [given, reported]): ((u64, Box<str>), [u64; 2])| {
+        let (function, runtime) = functions.get(&key)?.clone();
+        Some(Counted { function, runtime, calls: given.max(reported) })
+    };
+    found.into_iter().filter_map(one).collect()
+}
+
+/// The numbers of one kind, summed over the threads.
+fn numbers(folder: &Folder, kind: &str) -> Vec<u64> {
+    let mut sums = Vec::new();
+    for bytes in folder.files(kind) {
+        let entries = u32_at(&bytes, 0).min(ENTRIES) as usize;
+        let words = bytes.get(HEAD..).unwrap_or(&[]).as_chunks::<8>().0;
+        for (n, word) in words.iter().take(entries).enumerate() {
+            if n >= sums.len() {
+                sums.resize(n + 1, 0);
+            }
+            sums[n] += u64::from_le_bytes(*word);
+        }
+    }
+    sums
+}

@@ -6,6 +6,7 @@ mod export;
 mod forum;
 mod real;
 mod report;
+mod switched;
 mod toolkit;
 mod values;
 

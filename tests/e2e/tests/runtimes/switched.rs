@@ -1,0 +1,134 @@
+//! `cutap ctl PID on, off, filter`, --only, --range profiler and -C: what is switched shows in the counts of each function, exactly, for
+//! runtimes whose own flags are switched from outside and for driver calls.
+
+use crate::real::{Runtime, linked, program, shared, sim};
+use cutap_e2e::{Finished, Scratch, cutap, finish, scratch};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+
+const RUNTIMES: [Runtime; 3] = [linked("12.9"), linked("13.0"), shared("12.4")];
+
+/// Calls a round.
+const ROUND: [(&str, u64); 3] = [("cudaGetDevice", 10), ("cuStreamQuery", 5), ("cudaMemset", 3)];
+
+struct Ran {
+    folder: Scratch,
+    run: Finished,
+    lines: Vec<Value>,
+}
+
+/// Runs the program with these words between its rounds; `CTL` in one is `cutap ctl PID`.
+fn trace(program: &Path, flags: &[&str], between: &[&str]) -> Ran {
+    let folder = scratch("switched");
+    let file = folder.join("trace");
+    let ctl = format!("{} ctl $PPID", cutap().display());
+    let mut command = Command::new(cutap());
+    command.arg("trace").args(flags).args(["--sim", "--json", "-o"]).arg(&file).arg("--").arg(program);
+    command.args(between.iter().map(|b| b.replace("CTL", &ctl))).env_remove("LD_LIBRARY_PATH");
+    let run = finish(&mut command);
+    assert!(run.status.success() && run.stdout.ends_with("done\n"), "{}{}", run.stdout, run.stderr);
+    let text = fs::read_to_string(&file).expect("a trace");
+    let lines = text.lines().map(|l| serde_json::from_str(l).expect("JSON")).collect();
+    Ran { folder, run, lines }
+}
+
+impl Ran {
+    /// Calls of the functions of a round.
+    fn counts(&self) -> BTreeMap<&str, u64> {
+        let mut counts: BTreeMap<&str, u64> = ROUND.iter().map(|f| (f.0, 0)).collect();
+        for line in &self.lines {
+            let name = line["name"].as_str().unwrap_or_default();
+            if let Some(count) = counts.get_mut(name) {
+                assert_ne!(line["state"], "unfinished", "{line}");
+                *count += line["calls"].as_u64().unwrap_or(1);
+            }
+        }
+        counts
+    }
+    fn is(&self, rounds: [u64; 3]) {
+        let expected = ROUND.iter().zip(rounds).map(|(f, rounds)| (f.0, f.1 * rounds)).collect();
+        assert_eq!(self.counts(), expected, "{}{}", self.run.stdout, self.run.stderr);
+    }
+}
+
+#[test]
+fn off_and_on() {
+    for program in RUNTIMES.into_iter().filter_map(|r| program("switched", r, &[])) {
+        trace(&program, &[], &["true"]).is([2, 2, 2]);
+        let run = trace(&program, &[], &["CTL off", "true", "CTL on", "CTL on", "CTL off"]);
+        run.is([3, 3, 3]);
+        assert!(run.run.stdout.contains("off in ") && run.run.stdout.contains("what was armed is recorded"));
+    }
+}
+
+#[test]
+fn a_filter_while_it_runs() {
+    for program in RUNTIMES.into_iter().filter_map(|r| program("switched", r, &[])) {
+        let between =
+            ["CTL filter cudaMemset", "CTL filter '!cudaMemset,!cuMemset*'", "CTL filter all", "CTL filter driver"];
+        trace(&program, &[], &between).is([1 + 1 + 1, 1 + 1 + 1 + 1, 1 + 1 + 1]);
+    }
+    // What was not armed at the start cannot be: pointers are fetched once. And a trace prints what it was started with.
+    let Some(program) = program("switched", RUNTIMES[0], &[]) else { return };
+    let run = trace(&program, &["--only", "cudaMemset"], &["CTL filter all"]);
+    run.is([0, 0, 2]);
+    assert!(run.run.stdout.contains("stay unseen"), "{}", run.run.stdout);
+}
+
+#[test]
+fn between_start_and_stop_of_a_profiler() {
+    for program in RUNTIMES.into_iter().filter_map(|r| program("switched", r, &[])) {
+        let run =
+            trace(&program, &["--range", "profiler"], &["true", "START", "true", "STOP", "true", "START", "STOP"]);
+        run.is([3, 3, 3]);
+    }
+}
+
+#[test]
+fn only_counted() {
+    for program in RUNTIMES.into_iter().filter_map(|r| program("switched", r, &[])) {
+        let run = trace(&program, &["-C"], &["true", "CTL off", "CTL status", "CTL on"]);
+        run.is([3, 3, 3]);
+        assert!(run.lines.iter().all(|l| l["type"] != "call"), "{:?}", run.lines.first());
+        let status = &run.run.stdout;
+        assert!(status.contains("recording: off") && status.contains("(running)"), "{status}");
+        trace(&program, &["-C", "-e", "cudaMemset"], &["true"]).is([0, 0, 2]);
+    }
+}
+
+/// A word of the process says where its run is; all else is refused in one sentence.
+#[test]
+fn wrong_processes_and_words() {
+    let folder = scratch("wrong");
+    let own = std::process::id().to_string();
+    let cases: [(&[&str], &str); 6] = [
+        (&["4194305", "off"], "there is no process 4194305"),
+        (&[&own, "off"], "was not started by cutap trace"),
+        (&["nowhere", "on"], "neither a process nor a run folder"),
+        (&[folder.to_str().unwrap(), "status"], "neither a process nor a run folder"),
+        (&[&own, "sideways"], "sideways"),
+        (&["nowhere"], "cutap ctl"),
+    ];
+    for (words, sentence) in cases {
+        let run = finish(Command::new(cutap()).arg("ctl").args(words));
+        assert!(!run.status.success() && run.stderr.contains(sentence), "{words:?}: {}", run.stderr);
+    }
+    assert!(!sim().is_empty());
+}
+
+/// Without a collector: the folder that was named is switched too, and stays after the program.
+#[test]
+fn by_folder() {
+    let Some(program) = program("switched", RUNTIMES[0], &[]) else { return };
+    let folder = scratch("folder");
+    let run = folder.join("run");
+    let script = r#"eval "$("$0" env --sim -o "$1")"; "$2" "$0 ctl $1 off > $1.off" true "$0 ctl $1 on > $1.on""#;
+    let ran = finish(Command::new("sh").args(["-c", script]).arg(cutap()).args([&run, &program]));
+    assert!(ran.status.success(), "{}{}", ran.stdout, ran.stderr);
+    let shown = finish(Command::new(cutap()).arg("show").arg(&run).args(["-c", "--json"]));
+    let lines = shown.stdout.lines().map(|l| serde_json::from_str(l).expect("JSON")).collect();
+    Ran { folder, run: shown, lines }.is([2, 2, 2]);
+}

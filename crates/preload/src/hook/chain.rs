@@ -3,9 +3,8 @@
 //! the program, so an exception that leaves a hook meets nothing of ours.
 
 use super::functions::{HOOKS, Info};
-use super::library::{self, want};
+use super::library;
 use super::thread::{self, Thread};
-use crate::sys::libc::errno_location;
 use crate::thread::{block, record};
 use core::ffi::c_int;
 use core::sync::atomic::Ordering::Relaxed;
@@ -116,8 +115,7 @@ impl Chain {
     }
     /// Number of the library whose hook is running.
     pub fn library(&self) -> Option<u8> {
-        let n = self.info?.wants.get((self.current as usize).checked_sub(1)?)?;
-        want(*n).map(|w| w.library)
+        self.info?.wants.get((self.current as usize).checked_sub(1)?).map(|w| w.library)
     }
     /// Says something of this call to the trace, if it is recorded.
     pub fn tell(&self, what: u64, value: u64) {
@@ -164,27 +162,19 @@ impl Chain {
             *word = self.call.word;
         }
         // SAFETY: this thread's own entry.
-        unsafe { (*self.thread).put_out() };
-        if let Some(errno) = errno_location() {
-            // SAFETY: this thread's errno.
-            unsafe { *errno() = self.errno };
-        }
+        unsafe { (*self.thread).put_out(self.errno) };
     }
 
     fn enter(&mut self, function: usize, phase: Phase, argument: usize) -> Next {
         let (slot, library) = (self.info.map_or(0, |i| i.slot), self.library().unwrap_or(0));
-        if let Some(errno) = errno_location() {
-            // SAFETY: this thread's errno.
-            self.errno = unsafe { *errno() };
-        }
         // SAFETY: this thread's own entry.
-        unsafe { (*self.thread).put_in(self.at, inside(library, phase, slot)) };
+        self.errno = unsafe { (*self.thread).put_in(self.at, inside(library, phase, slot)) };
         Next { function, argument }
     }
 
     fn meet(&mut self, info: &'static Info) -> Option<Next> {
         while (self.current as usize) < info.count {
-            let want = want(*info.wants.get(self.current as usize)?)?;
+            let want = info.wants.get(self.current as usize)?;
             self.current += 1;
             if let Some(met) = want.met {
                 self.call.user = want.user;
@@ -203,7 +193,7 @@ impl Chain {
             let n = self.ran as usize;
             self.ran += 1;
             *self.words.get_mut(n)? = 0;
-            let want = want(*info.wants.get(n)?)?;
+            let want = info.wants.get(n)?;
             if let Some(before) = want.before {
                 self.current = self.ran;
                 self.call.user = want.user;
@@ -221,7 +211,7 @@ impl Chain {
             let n = self.ran as usize - 1;
             self.current = self.ran;
             self.ran -= 1;
-            let want = want(*info.wants.get(n)?)?;
+            let want = info.wants.get(n)?;
             if let Some(after) = want.after {
                 self.call.user = want.user;
                 self.call.word = *self.words.get(n)?;

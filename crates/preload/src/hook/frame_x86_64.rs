@@ -10,6 +10,7 @@ use crate::slots::thunks_x86_64::{Frame, STACK_WORDS};
 use crate::slots::{self, call, left};
 use crate::thread::{fork, record};
 use core::arch::global_asm;
+use core::arch::x86_64::{__m128i, _mm_loadu_si128};
 use core::ffi::{c_int, c_void};
 use core::mem::offset_of;
 use core::sync::atomic::Ordering::Relaxed;
@@ -60,6 +61,22 @@ unsafe extern "C" {
     fn cutap_hooked();
 }
 
+/// Copies stack words, nearly always all of them: then without a call.
+///
+/// # Safety
+/// That many words can be read; `to` is the outgoing area.
+#[inline(always)]
+unsafe fn copy(from: *const u64, to: *mut u64, words: usize) {
+    if words != STACK_WORDS {
+        // SAFETY: the caller's promise.
+        return unsafe { core::ptr::copy_nonoverlapping(from, to, words) };
+    }
+    for n in 0..STACK_WORDS / 2 {
+        // SAFETY: the caller's promise; volatile, or the compiler calls memcpy after all.
+        unsafe { to.cast::<__m128i>().add(n).write_volatile(_mm_loadu_si128(from.cast::<__m128i>().add(n))) };
+    }
+}
+
 /// Before the hooks.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn cutap_hooked_begin(hooked: *mut Hooked) {
@@ -67,7 +84,7 @@ unsafe extern "C" fn cutap_hooked_begin(hooked: *mut Hooked) {
     let h = unsafe { &mut *hooked };
     let outgoing = (hooked as usize - OUTGOING) as *mut u64;
     // SAFETY: as many words as can be read; the outgoing area lies in front of the frame.
-    unsafe { core::ptr::copy_nonoverlapping(h.stack, outgoing, call::stack_words(h.stack as usize)) };
+    unsafe { copy(h.stack, outgoing, call::stack_words(h.stack as usize)) };
     h.chain.doing = Doing::Nothing;
     h.chain.answered = 0;
     fork::check();

@@ -1,7 +1,7 @@
 //! A wanted function as its hooks see it. Made when its slot is made, or when a runtime first reports
 //! it, in memory that is never given back; nothing in it changes after.
 
-use super::library;
+use super::library::{self, Want};
 use crate::{start, sys};
 use core::ffi::c_char;
 use core::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering::*};
@@ -19,8 +19,8 @@ pub struct Info {
     pub function: Function,
     /// Its name.
     pub name: &'static [u8],
-    /// Numbers of the wants that it matches, in their order.
-    pub wants: [u8; HOOKS],
+    /// The wants that it matches, in their order.
+    pub wants: [Want; HOOKS],
     /// How many.
     pub count: usize,
     /// The slot that a trace knows it by.
@@ -74,12 +74,12 @@ pub const NOWHERE: u32 = 255;
 
 /// The function, if some hook wants it.
 pub fn make(f: &Found) -> Option<&'static Info> {
-    let mut wants = [0; HOOKS];
+    let mut wants = [Want::NONE; HOOKS];
     let mut count = 0;
     let mut all = library::wanting(f.layer, f.library, f.name);
     for want in &mut all {
         match wants.get_mut(count) {
-            Some(place) => *place = want,
+            Some(place) => *place = library::want(want)?,
             None => {
                 start::gap_named(count::HOOK_TOO_MANY, f.name);
                 break;
@@ -98,7 +98,7 @@ pub fn make(f: &Found) -> Option<&'static Info> {
     made
 }
 
-fn put(f: &Found, wants: [u8; HOOKS], count: usize) -> Option<&'static Info> {
+fn put(f: &Found, wants: [Want; HOOKS], count: usize) -> Option<&'static Info> {
     let name = text(f.name)?;
     let library = text(f.library)?;
     let file = library::file();

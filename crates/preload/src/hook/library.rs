@@ -16,14 +16,11 @@ use cutap_wire::{PAGE, count};
 /// Wants of all libraries at most.
 pub const WANTS: usize = 64;
 
-/// What a library wants.
+/// What is done with the calls of a function that a library wants.
 #[derive(Clone, Copy)]
 pub struct Want {
-    /// Number of its library.
+    /// Number of the library.
     pub library: u8,
-    layers: u32,
-    of: Pattern,
-    name: Pattern,
     /// Called before.
     pub before: Option<OfACall>,
     /// Called after.
@@ -32,6 +29,20 @@ pub struct Want {
     pub met: Option<unsafe extern "C" fn(*const Function, *mut c_void)>,
     /// Its own.
     pub user: *mut c_void,
+}
+
+impl Want {
+    /// None.
+    pub const NONE: Want = Want { library: 0, before: None, after: None, met: None, user: core::ptr::null_mut() };
+}
+
+/// A want, and which functions it is of.
+#[derive(Clone, Copy)]
+struct Row {
+    layers: u32,
+    of: Pattern,
+    name: Pattern,
+    want: Want,
 }
 
 /// Longest pattern.
@@ -54,7 +65,7 @@ impl Pattern {
     }
 }
 
-struct Table(UnsafeCell<[Option<Want>; WANTS]>);
+struct Table(UnsafeCell<[Option<Row>; WANTS]>);
 // SAFETY: written by one thread before ACTIVE is set, read after.
 unsafe impl Sync for Table {}
 static TABLE: Table = Table(UnsafeCell::new([None; WANTS]));
@@ -83,7 +94,11 @@ pub fn any(layer: u32) -> bool {
 }
 
 /// A want by its number.
-pub fn want(n: u8) -> Option<&'static Want> {
+pub fn want(n: u8) -> Option<Want> {
+    row(n).map(|r| r.want)
+}
+
+fn row(n: u8) -> Option<&'static Row> {
     // SAFETY: see `Table`.
     unsafe { &*TABLE.0.get() }.get(usize::from(n))?.as_ref()
 }
@@ -92,7 +107,7 @@ pub fn want(n: u8) -> Option<&'static Want> {
 pub fn wanting(layer: u32, library: &[u8], name: &[u8]) -> impl Iterator<Item = u8> {
     let count = if ACTIVE.load(Acquire) { COUNT.load(Relaxed) as u8 } else { 0 };
     (0..count).filter(move |&n| {
-        want(n).is_some_and(|w| w.layers & layer != 0 && w.name.matches(name) && w.of.matches(library))
+        row(n).is_some_and(|w| w.layers & layer != 0 && w.name.matches(name) && w.of.matches(library))
     })
 }
 
@@ -226,7 +241,8 @@ pub unsafe extern "C" fn add(want: *const contract::Want) -> core::ffi::c_int {
     // SAFETY: see `Table`: the one thread that asks.
     let Some(place) = unsafe { &mut *TABLE.0.get() }.get_mut(n) else { return contract::TOO_MANY };
     let (before, after, met, user) = (want.before, want.after, want.met, want.user);
-    *place = Some(Want { library: library as u8, layers, of, name, before, after, met, user });
+    let want = Want { library: library as u8, before, after, met, user };
+    *place = Some(Row { layers, of, name, want });
     COUNT.store(n as u32 + 1, Relaxed);
     LAYERS.fetch_or(layers, Relaxed);
     contract::OK

@@ -9,9 +9,10 @@
 use super::last_error::LastError;
 use super::open::OpenRuntime;
 use crate::start::{self, Path};
-use crate::sys;
+use crate::sys::{self, libc::errno_location};
 use core::arch::{asm, global_asm};
 use core::cell::UnsafeCell;
+use core::ffi::c_int;
 use core::sync::atomic::{AtomicPtr, AtomicU32, AtomicUsize, Ordering::*};
 use cutap_wire::count;
 use cutap_wire::hooks::{INSIDE_BYTES, INSIDE_FILE, Inside, THREADS};
@@ -31,6 +32,8 @@ pub struct Thread {
     pub open: [OpenRuntime; OPEN],
     /// How many.
     pub depth: usize,
+    /// Where its errno is.
+    errno: *mut c_int,
     /// See `LastError`.
     pub errors: [LastError; ERRORS],
 }
@@ -46,6 +49,7 @@ static ALL: Threads = Threads(UnsafeCell::new(
             at: 0,
             open: [OpenRuntime::NONE; OPEN],
             depth: 0,
+            errno: core::ptr::null_mut(),
             errors: [LastError::NONE; ERRORS],
         }
     }; THREADS],
@@ -114,6 +118,8 @@ fn take() -> Option<&'static mut Thread> {
     let thread = unsafe { &mut *all.add(n) };
     (thread.number, thread.at, thread.depth) = (n, 0, 0);
     thread.errors = [LastError::NONE; ERRORS];
+    // SAFETY: libc's own function.
+    thread.errno = errno_location().map_or(core::ptr::null_mut(), |f| unsafe { f() });
     // SAFETY: this thread's own word.
     unsafe { *word() = thread };
     Some(thread)
@@ -133,26 +139,37 @@ impl Thread {
         }
         // The hook was left by an exception or longjmp if the frame is on this stack and gone.
         if at.wrapping_sub(self.at) < ONE_STACK {
-            self.put_out();
+            self.forget();
         }
         false
     }
+    /// The hook has returned: errno is again what it was.
+    #[inline(always)]
+    pub fn put_out(&mut self, errno: c_int) {
+        self.forget();
+        if !self.errno.is_null() {
+            // SAFETY: this thread's errno.
+            unsafe { self.errno.write(errno) };
+        }
+    }
     /// No hook runs any more.
     #[inline(always)]
-    pub fn put_out(&mut self) {
+    fn forget(&mut self) {
         self.at = 0;
         self.tell(0);
     }
-    /// A hook is about to be called from the frame at this address.
+    /// A hook is about to be called from the frame at this address; errno, which it may change.
     #[inline(always)]
-    pub fn put_in(&mut self, at: usize, what: u64) {
+    pub fn put_in(&mut self, at: usize, what: u64) -> c_int {
         self.at = at;
         self.tell(what);
+        // SAFETY: this thread's errno.
+        if self.errno.is_null() { 0 } else { unsafe { self.errno.read() } }
     }
     /// The frame at this address is gone.
     pub fn left(&mut self, at: usize) {
         if self.at == at {
-            self.put_out();
+            self.forget();
         }
     }
     /// Leaves a word for whoever asks why the program died.

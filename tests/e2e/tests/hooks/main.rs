@@ -112,6 +112,11 @@ fn a_hook_that_does_nothing_changes_nothing() {
     for name in ["fork_before", "fork_after", "recursion", "small_stack", "guard_page", "backtrace", "thread_left"] {
         case(name).hook(&nothing).golden();
     }
+    // Several libraries, shared runtimes, every way in which an address is handed out.
+    for name in ["runtimes", "proc_address", "handles", "dladdr"] {
+        case(name).hook(&nothing).golden();
+    }
+    case("lazy").like("links").hook(&nothing).golden();
     case("vfork_after").like("fork_after").hook(&nothing).golden();
     for name in ["threads_at_once", "fibres", "host_callback"] {
         case(name).hook(&nothing).counts();

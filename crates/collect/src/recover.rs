@@ -1,6 +1,7 @@
 //! `cutap recover`: what a run folder still holds, taken into a recording: its own if the collector
 //! was killed, or a new one. The folder is only read.
 
+use crate::control::Page;
 use crate::error::{Error, Result, cannot, reason};
 use crate::record::Recorder;
 use cutap_trace::{Follow, FollowOptions};
@@ -26,6 +27,15 @@ pub fn recover(options: &RecoverOptions) -> Result<()> {
     }
     // Whether it is a run folder at all, and of this version.
     drop(Follow::open(run, FollowOptions::default())?);
+    // Two that write down the same calls would spoil each other's file. A folder that may only be read has
+    // no collector of ours.
+    let page = Page::open(run).ok();
+    if page.as_ref().is_some_and(|page| !page.lock()) {
+        return Err(Error::own(format!(
+            "a collector is at work in {}, and what it records is in its own file; recover when it has ended",
+            run.display()
+        )));
+    }
     let made = |e| cannot("write the recording to", path, &e, advice);
     let mut recorder = match OpenOptions::new().read(true).write(true).open(path) {
         Err(e) if e.kind() == ErrorKind::NotFound => {

@@ -159,3 +159,73 @@ fn a_daemon_that_outlives_its_parent() {
         assert_eq!(shown(&run.file()), run.real(), "{program}");
     }
 }
+
+#[test]
+fn recover_refuses_what_it_would_spoil() {
+    let mut run = Run::start(&["record"]);
+    run.collector(20_000);
+    let (folder, file) = (run.folder.join("run"), run.file());
+    let recover = |from: &Path, to: &Path| {
+        let done = finish(Command::new(cutap()).arg("recover").arg(from).arg("-o").arg(to));
+        assert_eq!((done.status.code(), done.stderr.lines().count()), (Some(125), 1), "{done:?}");
+        done.stderr
+    };
+    let new = run.folder.join("new.cutap");
+    for to in [&file, &new] {
+        assert!(recover(&folder, to).contains("a collector is at work in"));
+    }
+    run.ends();
+    assert_eq!(shown(&file), run.real());
+    assert!(!new.exists());
+    assert!(recover(&file, &new).contains("is a file; give the run folder"));
+    assert!(recover(&run.folder.join("none"), &new).contains("no such file"));
+    let empty = run.folder.join("empty");
+    fs::create_dir(&empty).unwrap();
+    assert!(
+        recover(&empty, &new).contains("is no run folder") || recover(&empty, &new).contains("is not"),
+        "{}",
+        recover(&empty, &new)
+    );
+    assert!(!new.exists());
+    // What is there is no recording, a newer one, or a damaged one: it is left as it is.
+    let good = fs::read(&file).unwrap();
+    let mut newer = good.clone();
+    newer[8] = 77;
+    let mut damaged = good.clone();
+    damaged[24 + 40 * 4] ^= 0xff;
+    damaged[30] ^= 0xff;
+    for (bytes, why) in
+        [(b"something else".to_vec(), "no recording"), (newer, "no recording"), (damaged, "is damaged at byte")]
+    {
+        fs::write(&new, &bytes).unwrap();
+        let said = recover(&folder, &new);
+        assert!(said.contains(why), "{said}");
+        assert!(fs::read(&new).unwrap() == bytes, "{why}: it was changed");
+    }
+}
+
+/// A run without a collector may be taken in while it goes on, and again.
+#[test]
+fn a_live_run_is_taken_in_twice() {
+    let folder = scratch("live");
+    let (run, file) = (folder.join("run"), folder.join("run.cutap"));
+    let line = "eval $(\"$0\" env -o \"$1\"); exec \"$2\"";
+    let mut shell = Command::new("sh");
+    shell.args(["-c", line]).arg(cutap()).arg(&run).arg(out().join("steady")).env("LD_LIBRARY_PATH", out());
+    shell.env("FIXTURE_COUNTS", folder.join("counts")).stdin(Stdio::null()).stdout(Stdio::null());
+    let mut program = shell.spawn().unwrap();
+    let mut seen = 0;
+    let mut take_in = || {
+        let recover = finish(Command::new(cutap()).arg("recover").arg(&run).arg("-o").arg(&file));
+        assert!(recover.status.success(), "{recover:?}");
+        let now: u64 = shown(&file).values().sum();
+        assert!(now >= seen, "{now} after {seen}");
+        seen = now;
+        now
+    };
+    wait_for("some calls", LONG, || run.join("control").exists() && fs::read_dir(&run).unwrap().count() > 1);
+    wait_for("more calls", LONG, || take_in() > 1000);
+    assert!(program.wait().unwrap().success());
+    take_in();
+    assert_eq!(shown(&file), counted(&folder.join("counts")));
+}

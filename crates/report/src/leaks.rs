@@ -105,7 +105,8 @@ impl Leaks {
         }
         for effect in described.function.effects {
             match *effect {
-                Effect::Allocates { at, by_value, memory, .. } => {
+                // A module's variable ends with the module.
+                Effect::Allocates { at, by_value, memory, .. } if !hands_out(&function.name) => {
                     let input = exit.call.inputs().get(usize::from(at));
                     let value = if by_value { input } else { exit.output(at.into()) };
                     if let Some(address) = value.and_then(address) {
@@ -126,7 +127,7 @@ impl Leaks {
                         }
                     }
                 }
-                Effect::Creates(_) | Effect::Remembers { .. } => {}
+                Effect::Allocates { .. } | Effect::Creates(_) | Effect::Remembers { .. } => {}
             }
         }
     }

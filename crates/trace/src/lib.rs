@@ -5,6 +5,7 @@
 //! harm: nothing panics on bytes, nothing is mapped, every number is checked before it is used as a
 //! size. Nothing here formats a line; that is `cutap-report`.
 
+mod ahead;
 mod bytes;
 mod calls;
 mod clock;

@@ -3,6 +3,7 @@
 
 pub mod any;
 mod functions;
+mod stretch;
 pub mod tables;
 mod thread;
 
@@ -17,6 +18,7 @@ use std::fs::{self, File, OpenOptions};
 use std::mem::offset_of;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
+pub use stretch::stretch;
 pub use thread::{Thread, Unfinished, pieces};
 
 /// A run folder and its clock.

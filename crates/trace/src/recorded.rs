@@ -2,6 +2,7 @@
 //! other as in a ring, unpacked when somebody reads them. Only heads are kept, so that a long
 //! recording needs little memory.
 
+use crate::ahead::{Ahead, Unpacker};
 use crate::error::Error;
 use crate::store::{Bytes, Store};
 use cutap_file::{Block, Cut, kind, walk};
@@ -12,7 +13,7 @@ use std::fs::File;
 use std::io;
 use std::mem::offset_of;
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 /// Names of one process together are never longer than their file may be.
 const MOST_NAMES: usize = names::MAX_BYTES;
@@ -21,6 +22,8 @@ const MOST_NAMES: usize = names::MAX_BYTES;
 #[derive(Debug)]
 pub struct Recorded {
     file: Arc<File>,
+    /// Started when a ring is opened.
+    unpacker: OnceLock<Unpacker>,
     control: Option<Block>,
     processes: BTreeMap<u32, Recordings>,
     /// How far it could be read, and why not further.
@@ -80,7 +83,8 @@ impl Recorded {
             cutap_file::Error::OtherVersion(found) => Error::OtherVersion { path: path.to_owned(), found },
             cutap_file::Error::Unreadable(source) => unreadable(source),
         })?;
-        let mut recorded = Recorded { file: file.into(), control, processes, cut, damaged: 0 };
+        let mut recorded =
+            Recorded { file: file.into(), unpacker: OnceLock::new(), control, processes, cut, damaged: 0 };
         let names: Vec<_> = recorded.processes.iter().map(|(n, of)| (*n, of.name)).collect();
         for (n, name) in names {
             let name = name.and_then(|block| recorded.body(&block).ok()).unwrap_or_default();
@@ -159,7 +163,8 @@ impl Store for Recorded {
         let count = offset_of!(RingHeader, chunks);
         page[count..count + 4].copy_from_slice(&(chunks.len() as u32).to_le_bytes());
         let chunk_bytes = crate::bytes::u32_at(&page, offset_of!(RingHeader, chunk_bytes)).max(PAGE as u32);
-        Ok(Box::new(Chunks { file: self.file.clone(), page, chunk_bytes, chunks, last: Mutex::default() }))
+        let unpacker = self.unpacker.get_or_init(|| Unpacker::start(self.file.clone())).clone();
+        Ok(Box::new(Chunks { page, chunk_bytes, chunks, records: Ahead::new(unpacker).into() }))
     }
 }
 
@@ -185,32 +190,21 @@ impl Bytes for Memory {
 /// A ring's page and its chunks, as if each stood at its place of a ring file.
 #[derive(Debug)]
 struct Chunks {
-    file: Arc<File>,
     page: Vec<u8>,
     chunk_bytes: u32,
     chunks: Vec<Chunk>,
-    /// The records that were unpacked last, and of which chunk.
-    last: Mutex<Option<(usize, Vec<u8>)>>,
+    records: Mutex<Ahead>,
 }
 
 impl Bytes for Chunks {
     fn read_at(&self, buffer: &mut [u8], at: u64) -> io::Result<usize> {
         let Some(behind) = at.checked_sub(PAGE as u64) else { return Ok(copy(&self.page, buffer, at)) };
         let (n, offset) = (behind / u64::from(self.chunk_bytes), behind % u64::from(self.chunk_bytes));
-        let Some((head, block)) = usize::try_from(n).ok().and_then(|n| self.chunks.get(n)) else { return Ok(0) };
+        let Some((head, _)) = usize::try_from(n).ok().and_then(|n| self.chunks.get(n)) else { return Ok(0) };
         let Some(offset) = offset.checked_sub(CHUNK_HEADER as u64) else { return Ok(copy(head, buffer, offset)) };
-        let mut last = self.last.lock().map_err(|_| io::ErrorKind::Other)?;
-        let records = match last.take() {
-            Some((which, records)) if which == n as usize => records,
-            other => {
-                let mut records = other.map(|(_, old)| old).unwrap_or_default();
-                cutap_file::body(&*self.file, block, &mut records)?;
-                records
-            }
-        };
-        let bytes = copy(&records, buffer, offset);
-        *last = Some((n as usize, records));
-        Ok(bytes)
+        let mut records = self.records.lock().map_err(|_| io::ErrorKind::Other)?;
+        let place = |n: usize| self.chunks.get(n).map(|(_, block)| *block);
+        Ok(copy(records.records(n as usize, place)?, buffer, offset))
     }
     fn write_at(&self, _: &[u8], _: u64) -> io::Result<()> {
         Err(io::ErrorKind::Unsupported.into())

@@ -1,0 +1,103 @@
+//! Unpacks the chunks of a recording on a thread of its own, a few ahead of whoever reads them, so that
+//! unpacking and reading share two processors. Chunks are asked for in order; any other order works, and
+//! is slower.
+
+use cutap_file::Block;
+use std::collections::VecDeque;
+use std::fs::File;
+use std::io;
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::thread;
+
+/// Chunks of a ring that are unpacked ahead.
+const AHEAD: usize = 4;
+
+/// What is to be unpacked, and who waits for it.
+struct Job {
+    which: usize,
+    block: Block,
+    /// Memory to be used again.
+    buffer: Vec<u8>,
+    reply: Sender<Reply>,
+}
+
+type Reply = (usize, io::Result<Vec<u8>>);
+
+/// The thread; it ends when nobody has it any more.
+#[derive(Debug, Clone)]
+pub struct Unpacker {
+    jobs: Sender<Job>,
+}
+
+impl Unpacker {
+    /// Starts it.
+    pub fn start(file: Arc<File>) -> Unpacker {
+        let (jobs, waiting) = channel::<Job>();
+        thread::spawn(move || {
+            for Job { which, block, mut buffer, reply } in waiting {
+                let done = cutap_file::body(&*file, &block, &mut buffer).map(|()| buffer);
+                // A reader that is gone needs it no more.
+                let _ = reply.send((which, done));
+            }
+        });
+        Unpacker { jobs }
+    }
+}
+
+/// The chunks of one ring as they are read.
+#[derive(Debug)]
+pub struct Ahead {
+    unpacker: Unpacker,
+    reply: Sender<Reply>,
+    replies: Receiver<Reply>,
+    /// What was asked for and not taken yet, in order.
+    asked: VecDeque<usize>,
+    current: Option<(usize, Vec<u8>)>,
+}
+
+impl Ahead {
+    pub fn new(unpacker: Unpacker) -> Ahead {
+        let (reply, replies) = channel();
+        Ahead { unpacker, reply, replies, asked: VecDeque::new(), current: None }
+    }
+
+    /// The records of chunk `which`; `block` tells where each chunk is.
+    pub fn records(&mut self, which: usize, block: impl Fn(usize) -> Option<Block>) -> io::Result<&[u8]> {
+        if self.current.as_ref().is_none_or(|(n, _)| *n != which) {
+            let buffer = self.current.take().map(|(_, buffer)| buffer).unwrap_or_default();
+            if self.asked.front() != Some(&which) {
+                // Another order than was thought: what was asked for is of no use.
+                while self.asked.pop_front().is_some() {
+                    let _ = self.replies.recv();
+                }
+                self.ask(which, &block, Vec::new());
+            }
+            let mut next = self.asked.back().map_or(which, |last| last + 1);
+            let mut buffer = Some(buffer);
+            while self.asked.len() <= AHEAD && self.ask(next, &block, buffer.take().unwrap_or_default()) {
+                next += 1;
+            }
+            let (n, records) = self.take()?;
+            self.current = Some((n, records?));
+        }
+        self.current.as_ref().map(|(_, records)| records.as_slice()).ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+
+    fn ask(&mut self, which: usize, block: &impl Fn(usize) -> Option<Block>, buffer: Vec<u8>) -> bool {
+        let Some(block) = block(which) else { return false };
+        let job = Job { which, block, buffer, reply: self.reply.clone() };
+        let sent = self.unpacker.jobs.send(job).is_ok();
+        if sent {
+            self.asked.push_back(which);
+        }
+        sent
+    }
+
+    fn take(&mut self) -> io::Result<Reply> {
+        if self.asked.pop_front().is_none() {
+            return Err(io::ErrorKind::NotFound.into());
+        }
+        self.replies.recv().map_err(|_| io::ErrorKind::BrokenPipe.into())
+    }
+}

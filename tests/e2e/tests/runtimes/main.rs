@@ -4,6 +4,7 @@
 mod every;
 mod export;
 mod forum;
+mod instructions;
 mod real;
 mod report;
 mod switched;

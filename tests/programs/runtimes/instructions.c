@@ -19,6 +19,7 @@ int main(int count, char **arguments) {
     if (count != 3 || !driver) return 2;
     function = (int (*)())dlsym(driver, arguments[1]);
     if (!function) return 3;
+    if (((int (*)(unsigned))dlsym(driver, "cuInit"))(0)) return 4;
     uintptr_t here = (uintptr_t)__builtin_frame_address(0);
     volatile char *room = alloca(((here - 2048) & 4095) + 64);
     *room = 0;

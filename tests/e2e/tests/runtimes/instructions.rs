@@ -9,8 +9,8 @@ use std::process::Command;
 /// The compiler that the numbers are of.
 const RUSTC: &str = "rustc 1.95";
 
-/// Function, and instructions of a recorded call: one word; one word and an output; six words and nothing known of their meaning.
-const NUMBERS: [(&str, u64); 3] = [("cuCtxSetCurrent", 0), ("cuCtxGetCurrent", 0), ("cuStreamQuery", 0)];
+/// Function, and instructions of a recorded call: one word; one word and an output; four words.
+const NUMBERS: [(&str, u64); 3] = [("cuCtxSetCurrent", 515), ("cuCtxGetCurrent", 596), ("cuMemcpyDtoDAsync_v2", 543)];
 
 /// Instructions of a whole run of the program with so many calls.
 fn run(program: &Path, function: &str, calls: u64, recorded: bool) -> u64 {

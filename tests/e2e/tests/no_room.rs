@@ -100,6 +100,8 @@ fn the_files_disk_is_full() {
 #[test]
 fn a_file_size_limit() {
     let folder = scratch("limit");
+    // Before the limit: a build that was never run must unpack its libraries.
+    finish(Command::new(cutap()).args(["env", "-o"]).arg(folder.join("unpacked")));
     let (run, file) = (folder.join("run"), folder.join("run.cutap"));
     let done = record(&run, &file, "300", &["full_speed", "4", "1500"]);
     assert_eq!(done.stderr.matches("the file size limit is reached (ulimit -f)").count(), 1, "{}", done.stderr);
@@ -137,6 +139,16 @@ fn the_run_folder_is_removed() {
     command.stdout(fs::File::create(folder.join("stdout")).unwrap());
     let mut front = command.stderr(fs::File::create(folder.join("said")).unwrap()).spawn().unwrap();
     wait_for("all threads have called", Duration::from_secs(100), || ready.exists());
+    // The collector has seen all five threads: a ring that it never opened is gone with the folder.
+    let rings = || {
+        let children = fs::read_to_string(format!("/proc/{0}/task/{0}/children", front.id())).unwrap();
+        let open = children.split_whitespace().flat_map(|pid| fs::read_dir(format!("/proc/{pid}/fd")).unwrap());
+        open.flatten()
+            .filter_map(|fd| fs::read_link(fd.path()).ok())
+            .filter(|to| to.extension().is_some_and(|e| e == "ring"))
+            .count()
+    };
+    wait_for("all rings are open", Duration::from_secs(100), || rings() == 5);
     fs::remove_dir_all(&run).unwrap();
     std::thread::sleep(Duration::from_millis(300));
     fs::write(folder.join("ready.stop"), "").unwrap();

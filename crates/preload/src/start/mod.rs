@@ -8,6 +8,7 @@ pub mod dump;
 pub mod environment;
 pub mod names;
 pub mod process;
+mod state;
 pub mod switch;
 
 use crate::loader::live;
@@ -18,14 +19,11 @@ use core::sync::atomic::{AtomicPtr, AtomicU32, Ordering::*};
 use cutap_wire::control::{self, Control};
 use cutap_wire::names::{Name, kind};
 use cutap_wire::{MAGIC, PAGE, VERSION};
+use state::{NOT_YET, RUNNING, STARTING};
 
 pub use process::{count, made as process_made, path as process_path, rings_made};
 pub use switch::{counting, recording};
 
-const NOT_YET: u32 = 0;
-const STARTING: u32 = 1;
-const RUNNING: u32 = 2;
-const OFF: u32 = 3;
 static STATE: AtomicU32 = AtomicU32::new(NOT_YET);
 static CONTROL: AtomicPtr<Control> = AtomicPtr::new(core::ptr::null_mut());
 
@@ -102,7 +100,7 @@ pub fn begin(environment: *const *const u8) {
         return;
     }
     let environment = if environment.is_null() { environment::before_libc() } else { environment };
-    let state = if set_up(environment) { RUNNING } else { OFF };
+    let state = state::looked(set_up(environment));
     STATE.store(state, Release);
     if state == RUNNING {
         thread::fork::start();
@@ -156,12 +154,12 @@ fn followed(c: &Control) -> bool {
 
 /// True once started with a run folder; starts if nobody did.
 pub fn running() -> bool {
-    match STATE.load(Acquire) {
-        NOT_YET => {
+    match state::running(STATE.load(Acquire)) {
+        state::Asked::Start => {
             begin(core::ptr::null());
             STATE.load(Acquire) == RUNNING
         }
-        state => state == RUNNING,
+        state::Asked::Is(answer) => answer,
     }
 }
 

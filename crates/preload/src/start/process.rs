@@ -1,6 +1,7 @@
 //! This process's folder and its `proc` page. Made once; while one thread makes it, others wait a
 //! moment, and a signal handler in the middle of it goes without.
 
+use super::state::{self, FAILED, MADE, NONE, Want};
 use super::{Path, announce_objects, names};
 use crate::sys;
 use crate::thread::clock;
@@ -10,9 +11,6 @@ use cutap_wire::count::{self, COUNTERS};
 use cutap_wire::process::{FILE, Process};
 use cutap_wire::{MAGIC, PAGE, VERSION};
 
-const NONE: u32 = 0;
-const MADE: u32 = u32::MAX;
-const FAILED: u32 = u32::MAX - 1;
 /// `NONE`, `MADE`, `FAILED`, or the thread that is making it.
 static STATE: AtomicU32 = AtomicU32::new(NONE);
 static PAGE_AT: AtomicPtr<Process> = AtomicPtr::new(core::ptr::null_mut());
@@ -52,7 +50,7 @@ pub fn made() -> bool {
     if sys::take(&STATE, me) {
         let signals = sys::block_signals();
         let done = make();
-        STATE.store(if done { MADE } else { FAILED }, Release);
+        STATE.store(state::made(done), Release);
         if let (false, Some(c)) = (done, super::control()) {
             c.failed.fetch_add(1, Relaxed);
         }
@@ -64,11 +62,11 @@ pub fn made() -> bool {
     }
     // The maker makes a dozen system calls. Never wait for ourselves.
     for _ in 0..100_000 {
-        match STATE.load(Acquire) {
-            MADE => return true,
-            FAILED => return false,
-            maker if maker == me => break,
-            _ => sys::yield_now(),
+        match state::want(STATE.load(Acquire), me) {
+            Want::Is(answer) => return answer,
+            Want::Without => break,
+            // The word is free again only in a forked child.
+            Want::Wait | Want::Make => sys::yield_now(),
         }
     }
     count(count::NESTED_IN_START, 1);

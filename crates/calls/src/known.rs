@@ -126,6 +126,8 @@ pub enum Rule {
     Text,
     /// So many elements of its type (for `void *`: of bytes).
     Array(Count),
+    /// An address that the call writes: so many elements lie there.
+    Behind(Count),
     /// Text in a buffer of this size.
     TextOf(Count),
     /// An address of device, host or managed memory, not read; so many bytes of it are meant, if known.

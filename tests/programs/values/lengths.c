@@ -73,6 +73,18 @@ static void nodes(CUgraph graph, CUkernel kernel, CUcontext context) {
     cuGraphAddNode(&node, graph, 0, 0, 0, &condition);
 }
 
+static void capture(CUstream stream, CUdeviceptr memory) {
+    CUstreamCaptureStatus status;
+    cuuint64_t id = 0;
+    CUgraph graph = 0;
+    const CUgraphNode *last = 0;
+    const CUgraphEdgeData *edges = 0;
+    size_t n = 0;
+    CHECK(cuStreamGetCaptureInfo(stream, &status, &id, &graph, &last, &edges, &n));
+    CHECK(cuStreamBeginCapture(stream, CU_STREAM_CAPTURE_MODE_GLOBAL) || cuMemsetD8Async(memory, 1, 64, stream));
+    CHECK(cuStreamGetCaptureInfo(stream, &status, &id, &graph, &last, &edges, &n) || cuStreamEndCapture(stream, &graph));
+}
+
 int main(void) {
     CUcontext context, other;
     CUstream stream;
@@ -86,6 +98,7 @@ int main(void) {
     CUkernel two = kernels();
     operations(stream, memory);
     nodes(graph, two, context);
+    capture(stream, memory);
     CUipcMemHandle shared;
     cuIpcGetMemHandle(&shared, memory);
     CUarrayMapInfo map = {.resourceType = CU_RESOURCE_TYPE_ARRAY, .subresourceType = CU_ARRAY_SPARSE_SUBRESOURCE_TYPE_MIPTAIL};

@@ -11,6 +11,7 @@ pub(crate) enum RuleText {
     Memory(Option<CountText>),
     Host(Option<CountText>),
     Array(CountText),
+    Behind(CountText),
     TextOf(CountText),
     Texts(CountText),
     KernelParams(String, String),
@@ -34,7 +35,7 @@ pub(crate) enum CountText {
 }
 
 /// What a rule may be, for errors.
-pub(crate) const EXPECTED: &str = "expected one, text, array(N), text_of(N), texts(N), memory, memory(N), host, host(N), \
+pub(crate) const EXPECTED: &str = "expected one, text, array(N), behind(N), text_of(N), texts(N), memory, memory(N), host, host(N), \
     opaque, tagged(TAGS, sibling[, N]), kernel_params(sibling[, sibling]), extra, option_values(keys, N), \
     scalar(TAGS, sibling) or scalar(TAGS, sibling, TAGS, sibling)";
 
@@ -56,6 +57,7 @@ pub(crate) fn parse(text: &str) -> Option<RuleText> {
         ("host", []) => RuleText::Host(None),
         ("host", [n]) => RuleText::Host(Some(count(n)?)),
         ("array", [n]) => RuleText::Array(count(n)?),
+        ("behind", [n]) => RuleText::Behind(count(n)?),
         ("text_of", [n]) => RuleText::TextOf(count(n)?),
         ("texts", [n]) => RuleText::Texts(count(n)?),
         ("kernel_params", [s]) => RuleText::KernelParams(name(s)?, name(s)?),
@@ -75,7 +77,7 @@ impl RuleText {
         match self {
             RuleText::One | RuleText::Text | RuleText::Opaque | RuleText::Extra => Vec::new(),
             RuleText::Memory(n) | RuleText::Host(n) => n.iter().flat_map(CountText::siblings).collect(),
-            RuleText::Array(n) | RuleText::TextOf(n) | RuleText::Texts(n) => n.siblings(),
+            RuleText::Array(n) | RuleText::Behind(n) | RuleText::TextOf(n) | RuleText::Texts(n) => n.siblings(),
             RuleText::Scalar(_, s) | RuleText::Tagged(_, s, None) => vec![s],
             RuleText::KernelParams(s, other) | RuleText::ScalarOr(_, s, _, other) => vec![s, other],
             RuleText::Tagged(_, s, Some(n)) | RuleText::OptionValues(s, n) => {

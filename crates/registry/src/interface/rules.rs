@@ -120,6 +120,7 @@ impl Tables<'_> {
             RuleText::Memory(n) => Rule::Memory(maybe(n, Count::Unknown)?),
             RuleText::Host(n) => Rule::Host(maybe(n, Count::Unknown)?),
             RuleText::Array(n) => Rule::Array(count(n)?),
+            RuleText::Behind(n) => Rule::Behind(count(n)?),
             RuleText::TextOf(n) => Rule::TextOf(count(n)?),
             RuleText::Texts(n) => Rule::Texts(count(n)?),
             RuleText::KernelParams(s, or) => Rule::KernelParams(find(s)?, find(or)?),

@@ -147,6 +147,16 @@ impl Plan<'_> {
                     self.out.push(Step { size, most, ..step });
                 }
             }
+            Rule::Behind(count) => {
+                let Type::Pointer(of, _) = self.tables.get(to) else { return };
+                let size = self.size(of).max(1);
+                self.out.push(Step { size: 8, most: 8, ..step });
+                let base = (self.out.len() - 1) as u8;
+                let inner = Step { base, offset: 0, ..step };
+                if let (Some(inner), Ok(size)) = (self.counted(siblings, count, inner), u16::try_from(size)) {
+                    self.out.push(Step { size, most: ARRAY, ..inner });
+                }
+            }
             Rule::Texts(count) => {
                 if let Some(step) = self.counted(siblings, count, step) {
                     self.out.push(Step { size: 8, most: ARRAY, ..step }.of(kind::TEXTS));
@@ -252,7 +262,8 @@ impl Plan<'_> {
                 let k = usize::from(k);
                 let Type::Pointer(to, _) = self.tables.get(siblings.members[k].ty) else { return None };
                 let size = self.size(to) as u16;
-                let read = Step { size, most: size, flags: self.phase, offset: siblings.at(k)?, ..step };
+                let (base, offset) = (siblings.base, siblings.at(k)?);
+                let read = Step { size, most: size, flags: self.phase, base, offset, ..step };
                 let same = |s: &Step| *s == Step { count: 1, ..read };
                 let at = self.out.iter().position(same).unwrap_or_else(|| {
                     self.out.push(Step { count: 1, ..read });

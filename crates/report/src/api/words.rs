@@ -48,6 +48,7 @@ pub(super) fn rule(tables: &Tables, params: &[Param], param: &Param) -> Option<S
         Rule::One => "one".to_owned(),
         Rule::Text => "text".to_owned(),
         Rule::Array(n) => format!("array of {}", count(params, n)),
+        Rule::Behind(n) => format!("address of an array of {}", count(params, n)),
         Rule::TextOf(n) => format!("text in a buffer of {}", count(params, n)),
         Rule::Memory(Count::Unknown) => "memory, not read".to_owned(),
         Rule::Memory(n) => format!("memory, {} bytes, not read", count(params, n)),

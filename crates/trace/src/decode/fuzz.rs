@@ -61,6 +61,7 @@ fn rule() -> impl Strategy<Value = Rule> {
         1 => count().prop_map(Rule::Memory),
         1 => count().prop_map(Rule::Host),
         1 => count().prop_map(Rule::Texts),
+        1 => count().prop_map(Rule::Behind),
         1 => (0..4u16, 0..6u8, count()).prop_map(|(t, s, c)| Rule::Tagged(t, s, c)),
         1 => (0..6u8, 0..6u8).prop_map(|(f, or)| Rule::KernelParams(f, or)),
         1 => (0..6u8, count()).prop_map(|(k, c)| Rule::OptionValues(k, c)),

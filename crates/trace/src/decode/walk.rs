@@ -162,6 +162,7 @@ impl<'a> Walk<'a> {
                 w.text(address, most)
             }
             Rule::Texts(count) => w.texts(row, address, count),
+            Rule::Behind(count) => w.behind_address(row, to, address, count),
             Rule::Tagged(tags, sibling, count) => w.tagged(row, address, tags, sibling, count),
             Rule::Scalar(tags, sibling) => w.tagged(row, address, tags, sibling, Count::Fixed(1)),
             Rule::ScalarOr(tags, sibling, or, other) => {
@@ -277,6 +278,19 @@ impl<'a> Walk<'a> {
             _ => told.unwrap_or(u64::from(fragment.meant) / size as u64),
         };
         let value = self.items(of, fragment.bytes, total);
+        Some(Value::To(address, Box::new(value)))
+    }
+
+    /// The elements at the address that lies at this one.
+    fn behind_address(&mut self, row: &Row<'_>, to: TypeId, address: u64, count: Count) -> Option<Value> {
+        let Type::Pointer(of, _) = self.ty(to) else { return None };
+        let value = match word(self.memory.at(address)?.bytes.get(..8)?) {
+            0 => Value::Null,
+            at => self.array(row, of, at, count).unwrap_or(match self.count(row, count) {
+                Some(0) => Value::Array(Box::new(Items { values: Vec::new(), total: 0 })),
+                _ => Value::Address(at, None),
+            }),
+        };
         Some(Value::To(address, Box::new(value)))
     }
 

@@ -19,7 +19,7 @@ pub mod chain;
 pub mod forced;
 pub mod frame_x86_64;
 pub mod functions;
-mod host;
+pub mod host;
 pub mod last_error;
 pub mod library;
 pub mod open;

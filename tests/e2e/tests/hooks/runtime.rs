@@ -42,9 +42,9 @@ fn allocations_above_a_size_are_refused_in_c_and_rust() {
             let run = under(&["trace", "--sim"], &[&hook], &[text(&program)], &set);
             assert!(run.stdout.contains("100 bytes: 2\n  last error 2, 2, then 0\n13 bytes: 0 0x"), "{run:?}");
             let name = hook.file_name().expect("a file").to_string_lossy().into_owned();
-            let answered = format!("cudaErrorMemoryAllocation ! <");
+            let answered = "cudaErrorMemoryAllocation ! <";
             let lines =
-                run.stderr.lines().filter(|l| l.contains(&answered) && l.contains(&format!("[answered by {name}]")));
+                run.stderr.lines().filter(|l| l.contains(answered) && l.contains(&format!("[answered by {name}]")));
             assert_eq!(lines.count(), 3, "{}", run.stderr);
         }
     }

@@ -47,15 +47,15 @@ impl Shown {
     }
 }
 
-fn milliseconds() -> &'static str {
-    if std::env::var_os("CUTAP_LARGE").is_some() { "10000" } else { "500" }
+fn milliseconds(short: &'static str) -> &'static str {
+    if std::env::var_os("CUTAP_LARGE").is_some() { "10000" } else { short }
 }
 
 /// The program under `cutap record` with these words; how many calls it made.
-fn record(folder: &Scratch, words: &[&str], more: &[&str]) -> (Finished, u64) {
+fn record(folder: &Scratch, words: &[&str], ms: &str, more: &[&str]) -> (Finished, u64) {
     let mut command = Command::new(cutap());
     command.arg("record").args(words).arg("-o").arg(folder.join("run.cutap")).arg("--").arg(out().join("full_speed"));
-    let done = finish(command.args(["64", milliseconds()]).args(more).env("LD_LIBRARY_PATH", out()));
+    let done = finish(command.args(["64", ms]).args(more).env("LD_LIBRARY_PATH", out()));
     assert_eq!(done.stdout.lines().count(), 64, "{done:?}");
     let made = done.stdout.lines().map(|l| l.parse::<u64>().unwrap()).sum();
     (done, made)
@@ -64,7 +64,7 @@ fn record(folder: &Scratch, words: &[&str], more: &[&str]) -> (Finished, u64) {
 #[test]
 fn by_default_nothing_is_lost() {
     let folder = scratch("full");
-    let (done, made) = record(&folder, &[], &[]);
+    let (done, made) = record(&folder, &[], milliseconds("200"), &[]);
     assert_eq!((done.status.code(), &*done.stderr), (Some(0), ""));
     let shown = Shown::of(&folder.join("run.cutap"));
     assert_eq!((shown.allocations, shown.launches, shown.dropped, shown.overwritten), (made, 2, 0, 0));
@@ -74,7 +74,7 @@ fn by_default_nothing_is_lost() {
 #[test]
 fn a_lossy_recording_counts_what_it_dropped() {
     let folder = scratch("lossy");
-    let (done, made) = record(&folder, &["--lossy"], &[]);
+    let (done, made) = record(&folder, &["--lossy"], milliseconds("200"), &[]);
     assert_eq!((done.status.code(), &*done.stderr), (Some(0), ""));
     let shown = Shown::of(&folder.join("run.cutap"));
     assert_eq!(shown.allocations + shown.dropped, made, "{shown:?}");
@@ -103,7 +103,8 @@ fn a_flight_recorder_keeps_the_newest() {
         let folder = scratch("flight");
         let none = folder.join("none");
         let more = [none.to_str().unwrap(), "crash"];
-        let (done, made) = record(&folder, &["--flight-recorder", "256K"], if crash { &more } else { &[] });
+        let (done, made) =
+            record(&folder, &["--flight-recorder", "256K"], milliseconds("500"), if crash { &more } else { &[] });
         assert_eq!((done.status.code(), &*done.stderr), (if crash { None } else { Some(0) }, ""));
         let shown = Shown::of(&folder.join("run.cutap"));
         assert_eq!(shown.allocations + shown.overwritten, made, "{shown:?}");

@@ -248,5 +248,13 @@ fn effect(tables: &Tables, text: &EffectText, params: &[Member], place: Place) -
 
 fn leads_to_address(tables: &Tables, ty: TypeId) -> bool {
     let Type::Pointer(to, _) = tables.get(ty) else { return false };
-    matches!(tables.get(to), Type::Pointer(..) | Type::DevicePointer)
+    let is_address = |ty| matches!(tables.get(ty), Type::Pointer(..) | Type::DevicePointer);
+    match tables.get(to) {
+        // Its first field: cudaPitchedPtr.
+        Type::Struct(first) => {
+            let row = &tables.structs[tables.row_at(first, u32::MAX)];
+            row.fields.first().is_some_and(|field| field.offset == 0 && is_address(field.ty))
+        }
+        _ => is_address(to),
+    }
 }

@@ -53,7 +53,7 @@ pub fn lines(soname: &str, calls: impl FnOnce(&mut Library)) -> Vec<String> {
     own.map(|l| l.strip_suffix(" <1us>").unwrap_or(l).replace(" [not seen created]", "")).collect()
 }
 
-fn shown(run: &Path) -> String {
+pub fn shown(run: &Path) -> String {
     let mut output = Text::new(Vec::new(), false);
     let mut follow = Follow::open(run, FollowOptions::default()).unwrap();
     follow.poll(true, &mut |e| output.event(e).unwrap()).unwrap();

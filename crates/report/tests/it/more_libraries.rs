@@ -148,3 +148,23 @@ fn handles_that_lie_in_the_program() {
         ]
     );
 }
+
+/// The address of an allocation may be the first field of what the call writes.
+#[test]
+fn memory_in_a_struct() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = cutap_trace::made::Run::new(folder.path());
+    let mut process = run.process(100, "/bin/prog");
+    process.library(3, cutap_wire::names::layer::RUNTIME, "libcudart.so.13", 20, &[]);
+    process.slot(20, 3, (1, 0, 3), "cudaMalloc3D");
+    process.slot(21, 3, (1, 0, 0), "cudaFree");
+    let mut thread = process.thread(100, 8);
+    let written: Vec<u8> = [0x7f00_0000u64, 512, 100, 20].iter().flat_map(|w| w.to_le_bytes()).collect();
+    thread.call_with(20, &[0x10, 100, 20, 3], &[], 0, &[(0x10, &written)]);
+    thread.call_with(21, &[0x7f00_0000], &[], 0, &[]);
+    thread.call_with(21, &[0x7f00_0000], &[], 0, &[]);
+    let text = crate::libraries::shown(folder.path());
+    let frees: Vec<_> = text.lines().filter_map(|l| l.split_once("cudaFree(devPtr=")).map(|(_, l)| l).collect();
+    assert_eq!(frees[0], "0x7f000000 [device]) = cudaSuccess <1us>", "{text}");
+    assert_eq!(frees[1], "0x7f000000 [freed device]) = cudaSuccess <1us>", "{text}");
+}

@@ -1,4 +1,4 @@
-//! `bench overhead`: builds what `benches/overhead.py` needs and runs it, on the GPU if there is one, else on the
+//! `bench reading`: builds what `benches/reading.py` needs and runs it. `bench overhead`: builds what `benches/overhead.py` needs and runs it, on the GPU if there is one, else on the
 //! simulated driver. All that measures stands in benches/, so that a machine without cargo can repeat it.
 
 use crate::build::{cargo, output, release, run};
@@ -25,5 +25,19 @@ pub(crate) fn overhead(root: &Path, words: &[&str]) -> Result<()> {
     if !gpu() {
         bench.arg("--sim");
     }
+    run(bench.args(words))
+}
+
+/// `recording` is a short one, that is made longer; `words` go to `reading.py`.
+pub(crate) fn reading(root: &Path, recording: &str, words: &[&str]) -> Result<()> {
+    run(cargo(root).args(["build", "--quiet", "--release", "--package", "cutap"]))?;
+    let stretch = ["--package", "cutap-trace", "--features", "made", "--example", "stretch"];
+    run(cargo(root).args(["build", "--quiet", "--release"]).args(stretch))?;
+    let host = output(Command::new("uname").arg("-n"))?;
+    let day = output(Command::new("date").arg("+%F"))?;
+    let mut bench = Command::new("python3");
+    bench.arg(root.join("benches/reading.py")).arg("--cutap").arg(release(root).join("cutap"));
+    bench.arg("--stretch").arg(release(root).join("examples/stretch")).arg("--recording").arg(recording);
+    bench.arg("--out").arg(root.join(format!("benches/results/reading-{day}-{host}.md")));
     run(bench.args(words))
 }

@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 const USAGE: &str = "usage: cargo xtask COMMAND
+  bench reading RECORDING   report, show and export on 100 million calls made of it: benches/reading.py
   bench overhead     what a call costs, plain and under cutap, CUPTI, nsys: benches/overhead.py
   demo               build all, and trace a real CUDA program: on the GPU if there is one, else simulated
   test [--large]     all that CI runs; --large adds big downloads
@@ -30,6 +31,7 @@ fn main() -> ExitCode {
     let root = root();
     let outcome = match words[..] {
         ["demo"] => demo::run_demo(&root),
+        ["bench", "reading", recording, ref words @ ..] => bench::reading(&root, recording, words),
         ["bench", "overhead", ref words @ ..] => bench::overhead(&root, words),
         ["test"] => test::run_all(&root, false),
         ["test", "--large"] => test::run_all(&root, true),

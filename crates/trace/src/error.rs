@@ -28,7 +28,7 @@ pub enum Error {
         path: PathBuf,
     },
     /// Written by another version.
-    #[error("{path} was written by another version of cutap (format {found}, this one reads {ours}); read it with the cutap that recorded it", path = path.display(), ours = cutap_wire::VERSION)]
+    #[error("{path} was written by another version of cutap (format {found}); read it with the cutap that recorded it", path = path.display())]
     OtherVersion {
         /// The folder.
         path: PathBuf,

@@ -93,11 +93,31 @@ fn cut_off_and_damaged() {
     damaged[end] ^= 1;
     fs::write(&file, &damaged).unwrap();
     assert!(show(&file).contains("is damaged at byte"));
+    // The same for programs, and by every command that reads.
+    for (bytes, state, word) in [
+        (&whole[..whole.len() - 3], "cut off", "is cut off; what stands before byte"),
+        (&damaged[..], "damaged", "is damaged at byte"),
+        (&whole[..], "ended", ""),
+    ] {
+        fs::write(&file, bytes).unwrap();
+        for command in [&["show", "--json"][..], &["report", "--json"], &["report", "--leaks", "--json"]] {
+            let read = finish(Command::new(cutap()).args(command).arg(&file));
+            let end: serde_json::Value = serde_json::from_str(read.stdout.lines().last().unwrap()).unwrap();
+            assert_eq!(end["recording"]["state"], state, "{command:?}");
+            assert!(read.status.success() && read.stderr.contains(word), "{command:?}: {}", read.stderr);
+        }
+        let trace = folder.join("trace");
+        let export = finish(Command::new(cutap()).args(["export", "--perfetto"]).arg(&trace).arg(&file));
+        assert!(export.status.success() && export.stderr.contains(word), "{}", export.stderr);
+    }
     let mut newer = whole;
     newer[8] = 77;
     fs::write(&file, &newer).unwrap();
-    let refused = finish(Command::new(cutap()).arg("show").arg(&file));
-    assert!(refused.stderr.contains("another version") && !refused.status.success(), "{}", refused.stderr);
+    for command in ["show", "report"] {
+        let refused = finish(Command::new(cutap()).arg(command).arg(&file));
+        assert!(refused.stderr.contains("another version") && !refused.status.success(), "{}", refused.stderr);
+        assert_eq!(refused.stderr.trim_end().lines().count(), 1, "{}", refused.stderr);
+    }
     fs::write(&file, "something else, of no interest").unwrap();
     let refused = finish(Command::new(cutap()).arg("show").arg(&file));
     assert!(refused.stderr.contains("is not a recording of cutap") && !refused.status.success(), "{}", refused.stderr);

@@ -95,7 +95,8 @@ fn look(i: &Instance, f: &Function, r: &Reported, record: &CallbackRecord) {
         None if last_error::asks(name) => ASKS,
         None => NOBODY,
     };
-    f.hooks.store(state, Release);
+    // Two threads may look at once: what the first found counts.
+    let _ = f.hooks.compare_exchange(0, state, AcqRel, Acquire);
     let armed = match state {
         NOBODY if PROFILER.load(Relaxed) => flags::ALWAYS,
         NOBODY if recorded => flags::FOLLOWS,

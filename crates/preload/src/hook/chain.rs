@@ -99,7 +99,9 @@ impl Chain {
         self.ran = 0;
         self.current = 0;
         self.number = 0;
-        self.doing = if info.met.load(Relaxed) { Doing::Before } else { Doing::Meeting };
+        // One thread tells the hooks of it; others do not wait.
+        let met = info.met.load(Relaxed) || info.met.swap(true, Relaxed);
+        self.doing = if met { Doing::Before } else { Doing::Meeting };
         true
     }
     /// From before to after.
@@ -137,7 +139,6 @@ impl Chain {
             if let Some(next) = self.meet(info) {
                 return next;
             }
-            info.met.store(true, Relaxed);
             self.doing = Doing::Before;
             self.current = 0;
         }

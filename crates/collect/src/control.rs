@@ -157,6 +157,8 @@ impl Page {
     }
     /// Switches all processes of the run.
     pub fn set_recording(&self, state: u32) {
+        let flags = self.flags() | control::SWITCHED;
+        self.put(offset_of!(Control, flags), &flags.to_le_bytes());
         self.put(offset_of!(Control, recording), &state.to_le_bytes());
     }
     /// One of the `COLLECTOR_*` values.

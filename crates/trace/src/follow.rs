@@ -103,7 +103,7 @@ impl Follow {
     pub fn open(run: &Path, options: FollowOptions) -> Result<Follow, Error> {
         let opened = Opened::new(run)?;
         let complete = options.decode && all_allocations(options.tables, &options.filter);
-        let seen = if options.decode { Seen::new(options.tables, &options.filter) } else { Seen::default() };
+        let seen = Seen::new(options.tables, &options.filter);
         Ok(Follow {
             seen: Arc::new(seen),
             opened,
@@ -135,6 +135,9 @@ impl Follow {
         for folder in &mut self.folders {
             folder.refresh();
             folder.read_names(last);
+        }
+        if self.options.decode && self.opened.is_partial() {
+            self.interpreters.iter_mut().for_each(Interpreter::incomplete);
         }
         self.open_rings(last);
         if !last {

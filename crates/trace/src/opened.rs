@@ -55,6 +55,14 @@ impl Opened {
         crate::bytes::u32_at(&page, offset_of!(control::Control, failed))
     }
 
+    /// Recording was off for a while, or other calls were wanted than the filter says.
+    pub(crate) fn is_partial(&self) -> bool {
+        let page = self.store.control().unwrap_or_default();
+        let flags = crate::bytes::u64_at(&page, offset_of!(control::Control, flags));
+        flags & (control::RANGE | control::SWITCHED) != 0
+            || crate::bytes::u32_at(&page, offset_of!(control::Control, rules_epoch)) != 0
+    }
+
     /// Older calls were written over by newer ones.
     pub(crate) fn is_flight_recorder(&self) -> bool {
         let page = self.store.control().unwrap_or_default();

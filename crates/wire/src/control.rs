@@ -36,6 +36,9 @@ pub const RANGE: u64 = 1 << 12;
 /// Calls are counted and not recorded: switched on, `recording` is [`RECORDING_COUNT`].
 pub const COUNT: u64 = 1 << 13;
 
+/// For readers: recording was switched off at some time, so calls are missing.
+pub const SWITCHED: u64 = 1 << 14;
+
 /// Nobody drained this run so far.
 pub const COLLECTOR_NEVER: u32 = 0;
 /// A collector is attached; its heartbeat moves.

@@ -5,11 +5,15 @@ use crate::event::Layer;
 use crate::filter::Filter;
 use cutap_calls::known::{Dir, Effect, Family, Function, Handle, Tables, Type, TypeId};
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::OnceLock;
 
-/// Kinds of handles, by their short words.
-#[derive(Debug, Default)]
+/// Kinds of handles, by their short words. Found when the first one is asked for: a trace's start does not wait
+/// for all functions to be looked at.
+#[derive(Debug)]
 pub struct Seen {
-    kinds: BTreeSet<&'static str>,
+    tables: &'static Tables,
+    filter: Filter,
+    kinds: OnceLock<BTreeSet<&'static str>>,
 }
 
 /// What is known of a kind: whether some function makes it, some ends it, and all of them are recorded.
@@ -23,8 +27,13 @@ struct Kind {
 }
 
 impl Seen {
-    /// Looks at all functions.
+    /// For these functions and what is recorded of them.
     pub fn new(tables: &'static Tables, filter: &Filter) -> Seen {
+        Seen { tables, filter: filter.clone(), kinds: OnceLock::new() }
+    }
+
+    /// Looks at all functions.
+    fn find(tables: &'static Tables, filter: &Filter) -> BTreeSet<&'static str> {
         let mut kinds = BTreeMap::<&str, Kind>::new();
         // The driver first: what a runtime hands out of the driver's own, the driver handed to it.
         let of_driver = |f: &&Family| f.name == "driver";
@@ -50,18 +59,19 @@ impl Seen {
             }
         }
         let whole = kinds.into_iter().filter(|(_, k)| k.made && k.ended && k.recorded);
-        Seen { kinds: whole.map(|(short, _)| short).collect() }
+        whole.map(|(short, _)| short).collect()
     }
 
     /// Whether handles of this kind are followed from their making to their end.
     pub fn has(&self, kind: &Handle) -> bool {
-        self.kinds.contains(kind.short)
+        self.kinds.get_or_init(|| Seen::find(self.tables, &self.filter)).contains(kind.short)
     }
 
     /// These kinds.
     #[cfg(test)]
     pub fn of(kinds: &[&'static str]) -> Seen {
-        Seen { kinds: kinds.iter().copied().collect() }
+        let kinds = OnceLock::from(kinds.iter().copied().collect::<BTreeSet<_>>());
+        Seen { tables: &crate::made::tables::NOTHING, filter: Filter::default(), kinds }
     }
 }
 
@@ -103,8 +113,8 @@ mod tests {
 
     #[test]
     fn kinds_whose_makers_and_enders_are_recorded() {
-        let of = |text: &str| Seen::new(&TABLES, &Filter::parse_with(text, &[]).unwrap()).kinds;
-        let all = Seen::new(&TABLES, &Filter::default()).kinds;
+        let of = |text: &str| Seen::find(&TABLES, &Filter::parse_with(text, &[]).unwrap());
+        let all = Seen::find(&TABLES, &Filter::default());
         assert!(all.contains("stream"), "{all:?}");
         assert!(!all.contains("function") && !all.contains("device"), "{all:?}");
         assert!(of("!cuMem*").contains("stream"));

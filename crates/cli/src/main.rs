@@ -4,6 +4,7 @@ mod api;
 mod export_words;
 mod refusal;
 mod report_words;
+mod run_words;
 mod words;
 
 use clap::{CommandFactory, Parser};

@@ -28,7 +28,7 @@ pub enum Command {
     /// Run a program and put its calls into a file, at least cost; cutap show FILE prints them
     Record(Record),
     /// Run a program under hook libraries that change its calls, and record nothing
-    Run(Run),
+    Run(crate::run_words::Run),
     /// Print the environment that traces without us: eval "$(cutap env -o DIR)"
     Env(Env),
     /// Print what a recording or a run folder holds, while the program runs or after
@@ -203,45 +203,6 @@ impl From<Record> for TraceOptions {
             dump_modules: None,
             full: words.when_full.full(),
             run: words.run,
-            hooks: words.hooks,
-            program: program.remove(0),
-            args,
-        }
-    }
-}
-
-/// `cutap run`.
-#[derive(Debug, Args)]
-pub struct Run {
-    /// Load this hook library, which may change calls; several work in this order
-    #[arg(long = "hook", value_name = "FILE", required = true)]
-    hooks: Vec<PathBuf>,
-    /// Run on the simulated driver: launches are accepted and not executed
-    #[arg(long)]
-    sim: bool,
-    /// Leave child processes alone
-    #[arg(long)]
-    no_follow: bool,
-    /// The program and its arguments
-    #[arg(required = true, trailing_var_arg = true, value_name = "PROG")]
-    program: Vec<OsString>,
-}
-
-impl From<Run> for TraceOptions {
-    fn from(words: Run) -> TraceOptions {
-        let mut program = words.program;
-        let args = program.split_off(1);
-        TraceOptions {
-            form: Form { quiet: true, ..Form::default() },
-            record: false,
-            filter: None,
-            output: None,
-            sim: words.sim,
-            no_follow: words.no_follow,
-            range: false,
-            full: Full::default(),
-            dump_modules: None,
-            run: None,
             hooks: words.hooks,
             program: program.remove(0),
             args,

@@ -19,9 +19,14 @@ pub struct Counted {
     pub calls: u64,
 }
 
+/// Layer, library, version of the runtime, name.
+type Label = (Layer, Box<str>, Option<Box<str>>, Box<str>);
+/// A function, and the version of the runtime that it belongs to.
+type Known = (Arc<Function>, Option<Box<str>>);
+
 /// All that was counted and that the filter shows, over all processes, the most often called first.
 pub(crate) fn counted(folders: &mut [Folder], shared: &mut Shared) -> Vec<Counted> {
-    let mut all: BTreeMap<(Layer, Box<str>, Option<Box<str>>, Box<str>), Counted> = BTreeMap::new();
+    let mut all: BTreeMap<Label, Counted> = BTreeMap::new();
     for folder in folders {
         folder.read_names(true);
         for one in of_process(folder, shared) {
@@ -38,7 +43,7 @@ pub(crate) fn counted(folders: &mut [Folder], shared: &mut Shared) -> Vec<Counte
 fn of_process(folder: &mut Folder, shared: &mut Shared) -> Vec<Counted> {
     // A call of a shared runtime may be counted where its pointer was handed out, and where the runtime reports it.
     let mut found: BTreeMap<(u64, Box<str>), [u64; 2]> = BTreeMap::new();
-    let mut functions: BTreeMap<(u64, Box<str>), (Arc<Function>, Option<Box<str>>)> = BTreeMap::new();
+    let mut functions: BTreeMap<(u64, Box<str>), Known> = BTreeMap::new();
     for (kind, name) in FILES.iter().enumerate() {
         let numbers = numbers(folder, name);
         for (n, calls) in numbers.into_iter().enumerate().filter(|n| n.1 > 0) {

@@ -139,7 +139,9 @@ impl Folder {
     /// What files `t<k>.<kind>` hold, for each of the process's threads that has one.
     pub fn files(&self, kind: &str) -> impl Iterator<Item = Vec<u8>> {
         let open = move |k| self.store.open(&self.process.folder, &format!("t{k}.{kind}"), false).ok();
-        (0..self.page.rings.min(MOST_RINGS)).filter_map(open).filter_map(|file| {
+        // A damaged page may say anything; the rings that were found do not.
+        let threads = self.page.rings.min(self.opened.len() as u32 + TRIED_AHEAD);
+        (0..threads).filter_map(open).filter_map(|file| {
             let mut bytes = Vec::new();
             read_at(&*file, 0, file.length().ok()?.min(MOST_BYTES) as usize, &mut bytes).ok()?;
             Some(bytes)

@@ -39,8 +39,6 @@ pub struct Done<'a> {
     pub thread: &'a Arc<Thread>,
     /// The kernel that it launched, unless a call around it has been said to launch it.
     pub kernel: Option<&'a Arc<str>>,
-    /// When it began, CLOCK_MONOTONIC.
-    pub start_ns: u64,
     /// How long it took; `None` when it did not return.
     pub took_ns: Option<u64>,
     /// How much of this the calls inside it took that are shown.
@@ -331,7 +329,6 @@ impl<'a> Lane<'a> {
             function,
             thread,
             kernel: frame.kernel.as_ref().filter(|_| !told_above()),
-            start_ns: self.folder.ns(&self.shared.clock, frame.ticks),
             took_ns: returned.then_some(took_ns),
             inside_ns: self.folder.span(&self.shared.clock, frame.inside),
             result: ending.result,

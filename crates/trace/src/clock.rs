@@ -2,6 +2,8 @@
 //! stamp counter: pairs of both clocks from every process and every chunk go into one rate, taken from
 //! the two that lie furthest apart. A pair that no clock could give is not believed.
 
+use std::sync::OnceLock;
+
 /// The same moment on both clocks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pair {
@@ -22,7 +24,6 @@ pub struct Clock {
     first: Option<Pair>,
     last: Option<Pair>,
     stated: u64,
-    measured: Option<f64>,
     rate: f64,
 }
 
@@ -73,7 +74,7 @@ impl Clock {
         let stated = || (self.stated != 0).then(|| 1e9 / self.stated as f64).filter(|r| POSSIBLE.contains(r));
         self.rate = match pairs.or_else(stated) {
             Some(rate) => rate,
-            None => *self.measured.get_or_insert_with(measure),
+            None => measure(),
         };
     }
 }
@@ -85,13 +86,16 @@ fn rate_between(a: Pair, b: Pair) -> Option<f64> {
     POSSIBLE.contains(&rate).then_some(rate)
 }
 
-/// Measures the counter of this machine: the last resort, right when the run was made here.
+/// Measures the counter of this machine, once: the last resort, right when the run was made here.
 fn measure() -> f64 {
-    let (t0, n0) = now();
-    std::thread::sleep(std::time::Duration::from_millis(20));
-    let (t1, n1) = now();
-    let rate = (n1 - n0) as f64 / t1.wrapping_sub(t0).max(1) as f64;
-    if POSSIBLE.contains(&rate) { rate } else { 1.0 }
+    static RATE: OnceLock<f64> = OnceLock::new();
+    *RATE.get_or_init(|| {
+        let (t0, n0) = now();
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        let (t1, n1) = now();
+        let rate = (n1 - n0) as f64 / t1.wrapping_sub(t0).max(1) as f64;
+        if POSSIBLE.contains(&rate) { rate } else { 1.0 }
+    })
 }
 
 #[cfg(target_arch = "x86_64")]

@@ -286,7 +286,7 @@ impl Ring {
             }
             let page = self.head(place).filter(|p| p.sequence == sequence && p.state != FREE);
             // More than this cannot have been written; the number is damaged.
-            let between = sequence.saturating_sub(self.sequence + 1).min(1 << 32);
+            let between = sequence.saturating_sub(self.sequence.saturating_add(1)).min(1 << 32);
             let first = std::mem::replace(&mut self.sequence, sequence) == 0;
             *(if first { &mut self.taken } else { &mut self.lost }) += between;
             let Some(page) = page else {
@@ -314,10 +314,10 @@ impl Ring {
             found.retain(|(sequence, _)| *sequence > self.sequence);
             found.sort_unstable();
             let first = found.first().map_or(0, |f| f.0);
-            let whole = found.iter().zip(first..).take_while(|(f, n)| f.0 == *n).count();
+            let whole = found.iter().zip(0u64..).take_while(|(f, n)| f.0 == first.wrapping_add(*n)).count();
             found.truncate(whole);
             self.ahead = found.into();
-            if first == self.sequence + 1 {
+            if first == self.sequence.saturating_add(1) {
                 break;
             }
         }

@@ -61,8 +61,8 @@ impl Ring {
             .collect();
         found.sort_unstable();
         if !last {
-            let next = self.sequence + 1;
-            let whole = found.iter().zip(next..).take_while(|(f, n)| f.0 == *n).count();
+            let next = self.sequence.saturating_add(1);
+            let whole = found.iter().zip(0u64..).take_while(|(f, n)| f.0 == next.wrapping_add(*n)).count();
             found.truncate(whole);
         }
         found

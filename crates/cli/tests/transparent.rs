@@ -146,8 +146,9 @@ fn a_script_without_an_interpreter_runs_as_execvp_runs_it() {
 #[test]
 fn the_program_outlives_a_killed_collector_and_a_killed_front() {
     let folder = Folder::new("killed");
-    let mark = folder.join("done");
-    let script = format!("echo ready; sleep 1.5; echo over > {}; exit 13", mark.display());
+    let (mark, go) = (folder.join("done"), folder.join("go"));
+    let wait = format!("while [ ! -e {} ]; do sleep 0.05; done", go.display());
+    let script = format!("echo ready; {wait}; echo over > {}; exit 13", mark.display());
     let collector = |front: u32| {
         let stat = |p: i32| std::fs::read_to_string(format!("/proc/{p}/stat")).unwrap_or_default();
         let parent = |p: i32| stat(p).rsplit(") ").next().and_then(|s| s.split(' ').nth(1)?.parse::<u32>().ok());
@@ -164,6 +165,7 @@ fn the_program_outlives_a_killed_collector_and_a_killed_front() {
         last = collector(run.id()).unwrap();
         kill(last, libc::SIGKILL);
     }
+    std::fs::write(&go, "").unwrap();
     let done = run.wait_with_output().unwrap();
     assert_eq!(done.status.code(), Some(13));
     assert_eq!(err(&done).matches("another goes on").count(), 5, "{}", err(&done));
@@ -174,6 +176,7 @@ fn the_program_outlives_a_killed_collector_and_a_killed_front() {
     std::fs::remove_dir_all(kept).unwrap();
 
     std::fs::remove_file(&mark).unwrap();
+    std::fs::remove_file(&go).unwrap();
     let mut run = command.spawn().unwrap();
     run.stdout.take().unwrap().read_exact(&mut [0; 6]).unwrap();
     let collector = collector(run.id()).unwrap();
@@ -182,6 +185,7 @@ fn the_program_outlives_a_killed_collector_and_a_killed_front() {
     assert!(std::path::Path::new(folder_of_run).exists());
     kill(run.id() as i32, libc::SIGKILL);
     run.wait().unwrap();
+    std::fs::write(&go, "").unwrap();
     until("the program is over", || std::fs::read_to_string(&mark).is_ok_and(|t| t == "over\n"));
     until("the collector has ended", || support::command_line(collector).is_empty());
     assert!(!std::path::Path::new(folder_of_run).exists(), "{folder_of_run} was left");

@@ -62,10 +62,12 @@ impl Kernels {
         known.push(Arc::new(entry));
     }
 
-    /// What PTX says of a kernel of this name whose parameters have these offsets and sizes.
+    /// What PTX says of a kernel of this name whose parameters have these offsets and sizes. Nothing, if two modules
+    /// say different things: which of them a handle is of is not known, and a wrong value is worse than a plain one.
     pub fn entry_of(&self, name: &str, parameters: &[(u32, u32)]) -> Option<&Arc<Entry>> {
         let sizes = || parameters.iter().map(|(_, size)| *size);
-        self.entries.get(name)?.iter().rev().find(|e| e.has_sizes(sizes()))
+        let mut fitting = self.entries.get(name)?.iter().filter(|e| e.has_sizes(sizes()));
+        fitting.next().filter(|_| fitting.next().is_none())
     }
 
     /// Offset and size of each parameter of a handle's kernel.
@@ -127,6 +129,8 @@ mod tests {
         let first = |sizes: &[(u32, u32)]| kernels.entry_of("k(float*)", sizes).map(|e| e.names[0].to_string());
         assert_eq!((first(&[(0, 8)]).as_deref(), first(&[(0, 8), (8, 4)]).as_deref()), (Some("a"), Some("b")));
         assert_eq!((first(&[(0, 4)]), kernels.entry_of("other", &[(0, 8)])), (None, None));
+        kernels.entry(b".entry _Z1kPf(.param .f64 a)");
+        assert_eq!(kernels.entry_of("k(float*)", &[(0, 8)]), None, "one of two");
     }
 
     #[test]

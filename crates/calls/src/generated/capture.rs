@@ -17111,7 +17111,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xcd393bf27926, 19), // nppiMaximumError_32fc_C4R_Ctx
     n(0xcd3b0a4e9a42, 13), // nppiSqr_8u_C3RSfs
     n(0xcd3de97867eb, 11), // nppiMinGetBufferHostSize_8u_AC4R_Ctx#11
-    n(0xcd3efebb9910, 1384), // cuMemRangeGetAttributes
+    n(0xcd3efebb9910, 1064), // cuMemRangeGetAttributes
     n(0xcd43a25cbec8, 132), // nppiWarpAffine_8u_AC4R_Ctx
     n(0xcd44b0b0bcf2, 224), // nppiRGBToYCbCr411_8u_C3P3R_Ctx
     n(0xcd45c4363299, 11), // nppiNormL2GetBufferHostSize_8u_C3R_Ctx#11
@@ -17147,7 +17147,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xcd8bae2c2888, 2), // nppiNorm_L1_16u_C3CMR
     n(0xcd8c30e51d7b, 28), // nvmlDeviceIsMigDeviceHandle
     n(0xcd8fa574d2dd, 6), // nppiCrossCorrSame_NormLevel_8s32f_C3R_Ctx
-    n(0xcd936a532b4a, 1385), // nvmlDeviceGetNvLinkUtilizationCounter
+    n(0xcd936a532b4a, 1384), // nvmlDeviceGetNvLinkUtilizationCounter
     n(0xcd936e3d7d78, 12), // nppsAdd_32s_Sfs
     n(0xcd9377e61086, 30), // nppiFilterBoxBorder_16s_C4R
     n(0xcd9552eeda43, 12), // nppiGammaFwd_8u_AC4R
@@ -17195,7 +17195,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xce28d7cfb43a, 28), // nvmlDeviceGetPowerManagementMode
     n(0xce2c43613210, 243), // nppiXorC_32s_C3IR_Ctx
     n(0xce2ede432e09, 12), // nppiConvert_8u32s_C4R
-    n(0xce3549b8e738, 1386), // ncclParamBind
+    n(0xce3549b8e738, 1385), // ncclParamBind
     n(0xce360e77bdec, 173), // nppiCopySubpix_32s_C4R_Ctx
     n(0xce3894432e11, 12), // nppiConvert_8u32s_C1R
     n(0xce3fdc432e17, 12), // nppiConvert_8u32s_C3R
@@ -17241,7 +17241,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xceaf77f9deca, 7), // nppsAverageRelativeError_32f_Ctx
     n(0xceb0701098ad, 28), // nppiAverageRelativeErrorGetBufferHostSize_64f_C1R#11
     n(0xceb80969ed58, 331), // cudaEventCreateFromEGLSync
-    n(0xceb89fcaee0d, 1387), // nvjpeg2kCreate
+    n(0xceb89fcaee0d, 1386), // nvjpeg2kCreate
     n(0xcebbdf0c0bea, 11), // nppsDotProdGetBufferSize_64f_Ctx#11
     n(0xcebd1086c24d, 12), // nppsMaximumRelativeError_8s
     n(0xcebd1286c24d, 12), // nppsMaximumRelativeError_8u
@@ -17260,7 +17260,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xcee17d23f98c, 19), // cudnnB2BCausalConv1dForward
     n(0xcee60be134a2, 1), // nppiMinMaxIndxGetBufferHostSize_16u_C3CR
     n(0xcee782298af3, 15), // nppsNorm_L2_64f_Ctx
-    n(0xcee8b5b4adaa, 1388), // cublasZgemvStridedBatched
+    n(0xcee8b5b4adaa, 1387), // cublasZgemvStridedBatched
     n(0xcef40a83bba4, 25), // nvjpegDecodeBatchedParseJpegTables
     n(0xcef7bafc82a7, 29), // nppiConvert_16u16s_C1RSfs
     n(0xcf01038463e7, 137), // nppsThreshold_LTVal_32f_Ctx
@@ -17307,7 +17307,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xcf8ecc4fcc79, 7), // nppsMeanStdDev_32f_Ctx
     n(0xcf8f16247c69, 36), // nppsRShiftC_16u_I_Ctx
     n(0xcf930318f57e, 28), // nppiMaximumErrorGetBufferHostSize_16s_C2R#11
-    n(0xcf97423531d4, 1389), // cusparseAxpby
+    n(0xcf97423531d4, 1388), // cusparseAxpby
     n(0xcf983b1920b0, 15), // nppiMulDeviceCScale_8u_C3IR_Ctx
     n(0xcf98f4970cc9, 19), // nppiOr_16u_C4R_Ctx
     n(0xcf9a894b3f65, 12), // nvshmemx_int32_and_reducescatter_on_stream
@@ -17325,9 +17325,9 @@ pub static NAMES: [Name; 21553] = [
     n(0xcfb0797e69d9, 16), // nppiLUT_Cubic_8u_C1R_Ctx
     n(0xcfb0fc1ab49e, 7), // nppiNorm_Inf_16s_AC4R_Ctx
     n(0xcfb3c31d8b25, 151), // cublasXtZsymm
-    n(0xcfb49e80028f, 1390), // cuFileGetStatsL1
-    n(0xcfb49f80028f, 1391), // cuFileGetStatsL2
-    n(0xcfb4a080028f, 1392), // cuFileGetStatsL3
+    n(0xcfb49e80028f, 1389), // cuFileGetStatsL1
+    n(0xcfb49f80028f, 1390), // cuFileGetStatsL2
+    n(0xcfb4a080028f, 1391), // cuFileGetStatsL3
     n(0xcfba48285ce9, 104), // cufftMakePlan2d
     n(0xcfba6522da9e, 40), // nppiCrossCorrValid_NormLevel_64f_C3R
     n(0xcfbaedb3438c, 13), // cublasCtrttp
@@ -17341,7 +17341,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xcfc82837f125, 36), // nppsLShiftC_32u_I_Ctx
     n(0xcfc8bb964b30, 19), // nppiConvert_32s16u_C1RSfs_Ctx
     n(0xcfcf36a8f044, 1253), // nppiCountInRange_8u_AC4R
-    n(0xcfd0f59c9267, 1393), // cublasMpGeadd
+    n(0xcfd0f59c9267, 1392), // cublasMpGeadd
     n(0xcfd74f2da256, 12), // nppiConvert_8s32f_AC4R
     n(0xcfd81da3ccfa, 35), // nppiSub_16sc_AC4IRSfs_Ctx
     n(0xcfd9a5931d47, 92), // pncclGroupStart
@@ -17378,7 +17378,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xd02497fe988c, 6), // nppiMean_StdDev_16u_C3CMR_Ctx
     n(0xd0298c7c7663, 26), // cusolverDnSXgesv_bufferSize
     n(0xd02a341d9744, 923), // fftwf_plan_guru64_dft
-    n(0xd02fa60ae243, 1394), // cublasZhpmv
+    n(0xd02fa60ae243, 1393), // cublasZhpmv
     n(0xd034335e10c3, 12), // nvshmemx_float_prod_reduce_on_stream
     n(0xd03600e25814, 751), // cudaMemcpy3DWithAttributesAsync
     n(0xd03ae7030604, 40), // nppiCrossCorrValid_NormLevel_8u32f_C4R
@@ -17439,7 +17439,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xd0d6cf475666, 25), // nvshmem_getmem
     n(0xd0dc03e0293b, 1070), // cublasCherkEx_64
     n(0xd0de68dabe27, 6), // nppiCrossCorrFull_NormLevel_8u32f_C4R_Ctx
-    n(0xd0de89412f61, 1395), // nvmlDeviceGetVgpuUtilization
+    n(0xd0de89412f61, 1394), // nvmlDeviceGetVgpuUtilization
     n(0xd0e21defce21, 11), // nppiNormL1GetBufferHostSize_32f_C3R_Ctx#11
     n(0xd0e25a75d735, 7), // nppiDivC_8u_C1IRSfs_Ctx
     n(0xd0e64ef83b2a, 11), // nppiMinMaxIndxGetBufferHostSize_8u_C1MR_Ctx#11
@@ -17475,7 +17475,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xd1587180ff48, 12), // nppsSubC_16sc_Sfs
     n(0xd15e7c242348, 7), // nppiCopy_32sc_C1R_Ctx
     n(0xd162e87d2d6f, 80), // cublasDscal
-    n(0xd163f406e9e6, 1396), // cuLogicalEndpointGetLimits
+    n(0xd163f406e9e6, 1395), // cuLogicalEndpointGetLimits
     n(0xd1655cbe7b02, 1), // nppsNormL1GetBufferSize_32f
     n(0xd165b03fa406, 12), // nppiMax_32f_AC4R
     n(0xd168261da72f, 862), // nvmlDeviceSetNvLinkDeviceLowPowerThreshold
@@ -17563,7 +17563,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xd27fd1a6bce8, 40), // nppiFilterSobelVertBorder_8s16s_C1R
     n(0xd2868a2753b4, 29), // nppiAverageError_32fc_C4R
     n(0xd28970bd8275, 28), // nppiNormRelL1GetBufferHostSize_32f_AC4R#11
-    n(0xd289ce3c3306, 1397), // cusolverSpZcsreigvsiHost
+    n(0xd289ce3c3306, 1396), // cusolverSpZcsreigvsiHost
     n(0xd292599109bd, 16), // nppiErode3x3Border_32f_C1R_Ctx
     n(0xd2927154a54a, 28), // nppiFullNormLevelGetBufferHostSize_8u_C1RSfs#11
     n(0xd296e42753c1, 29), // nppiAverageError_32fc_C1R
@@ -17710,10 +17710,10 @@ pub static NAMES: [Name; 21553] = [
     n(0xd3fa9ea4e77c, 1012), // nppiYCCKToCMYK_JPEG_601_8u_P4R
     n(0xd3fb602ba286, 5), // nppiFilterMaxBorder_8u_C1R_Ctx
     n(0xd3fe285cbc54, 38), // nppsCopy_16sc
-    n(0xd3fe764dff95, 1398), // cublasMpTrmm_bufferSize
+    n(0xd3fe764dff95, 1397), // cublasMpTrmm_bufferSize
     n(0xd40443fdd1f6, 715), // nppiMulC_32sc_C3RSfs_Ctx
     n(0xd404983eaf3d, 194), // nppiAddC_16u_C4RSfs
-    n(0xd407f7c0a18e, 1399), // nvtiffStreamGetGeoKeyDOUBLE
+    n(0xd407f7c0a18e, 1398), // nvtiffStreamGetGeoKeyDOUBLE
     n(0xd40925ca25cf, 25), // cudaMemAdvise_v2
     n(0xd409b4810c23, 21), // cuStreamEndCaptureToCig
     n(0xd40d31323cbb, 35), // nppiAlphaPremulC_16u_C1R_Ctx
@@ -17739,7 +17739,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xd439763a32d3, 29), // nppiMaximumRelativeError_32s_C1R
     n(0xd43d72fc4c56, 11), // nppiNormRelL2GetBufferHostSize_8u_C3R_Ctx#11
     n(0xd43e24f65a20, 86), // nppiRGBToYCbCr444_JPEG_8u_C3P3R
-    n(0xd43e99626272, 1400), // cudaBindTexture2D
+    n(0xd43e99626272, 1399), // cudaBindTexture2D
     n(0xd449d25726e3, 6), // nppiCrossCorrValid_NormLevel_16u32f_C4R_Ctx
     n(0xd44a783a32e1, 29), // nppiMaximumRelativeError_32s_C4R
     n(0xd44aeb0886ec, 1), // nppiNormRelL2GetBufferHostSize_8u_C1MR
@@ -17796,13 +17796,13 @@ pub static NAMES: [Name; 21553] = [
     n(0xd4ba1b6127ca, 443), // nppiWarpPerspectiveBack_16u_C3R
     n(0xd4baaaf169c0, 265), // nppiWarpAffineQuad_32s_P4R_Ctx
     n(0xd4be216127ce, 443), // nppiWarpPerspectiveBack_16u_C4R
-    n(0xd4be83d06845, 1401), // cusparseSpruneCsr2csrNnz
+    n(0xd4be83d06845, 1400), // cusparseSpruneCsr2csrNnz
     n(0xd4bed6572f9a, 29), // nppiCopy_16u_C3MR
     n(0xd4c0e54466d6, 11), // nppiMaximumErrorGetBufferHostSize_32u_C4R_Ctx#11
     n(0xd4c0f80b15a9, 25), // nvshmem_double_put_nbi
-    n(0xd4c8fc58a443, 1402), // nvmlDeviceGetRunningProcessDetailList
+    n(0xd4c8fc58a443, 1401), // nvmlDeviceGetRunningProcessDetailList
     n(0xd4cd61a9ef16, 28), // nppiSegmentWatershedGetBufferSize_8u_C1R#11
-    n(0xd4d3903731c2, 1403), // nvjpegDecodeBatched
+    n(0xd4d3903731c2, 1402), // nvjpegDecodeBatched
     n(0xd4d4968e78fc, 25), // nvshmem_fcollectmem
     n(0xd4df87819d05, 1), // cudssDataCreate
     n(0xd4e0d6572fb7, 12), // nppiCopy_16u_C3CR
@@ -17821,7 +17821,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xd527d26a7ce6, 14), // @cudaDeviceGetLimit
     n(0xd52d5ee14ee9, 215), // nppiHistogramEvenGetBufferSize_8u_C4R#11
     n(0xd52f9c490527, 16), // nppiFilterSobelVertBorder_32f_C1R_Ctx
-    n(0xd5355b1bac77, 1404), // cusparseCsrmvEx
+    n(0xd5355b1bac77, 1403), // cusparseCsrmvEx
     n(0xd53ea88b1676, 932), // cublasZhemv_v2_64
     n(0xd54b895e2749, 25), // cusparseCscSetPointers
     n(0xd555641f76cd, 29), // nppiQualityIndex_8u32f_C3R
@@ -17837,7 +17837,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xd569ec2c7d0a, 28), // nvjpeg2kGetCudartProperty
     n(0xd56a31a2c1c6, 19), // nppiDivDeviceC_16s_AC4RSfs_Ctx
     n(0xd56edf8ef43f, 38), // cuLaunchGrid
-    n(0xd57290b9cc15, 1405), // cublasZrot_v2_64
+    n(0xd57290b9cc15, 1404), // cublasZrot_v2_64
     n(0xd57347f7042b, 1039), // cublasScalEx_64
     n(0xd5734836d601, 12), // nppiCopy_16u_C1C3R
     n(0xd574cfb2542e, 7), // nppiNorm_L2_8u_AC4R_Ctx
@@ -17884,7 +17884,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xd60325fd13c7, 36), // nppsAdd_32fc_I_Ctx
     n(0xd6053e027cf8, 2), // nppiFilterPrewittVertBorder_8u_C3R
     n(0xd606898c938a, 1), // nppiNormRelL1GetBufferHostSize_16u_C3R
-    n(0xd609359442ff, 1406), // nppiGetFilterGaussPyramidLayerDownBorderDstROI
+    n(0xd609359442ff, 1405), // nppiGetFilterGaussPyramidLayerDownBorderDstROI
     n(0xd60a4f8c938d, 1), // nppiNormRelL1GetBufferHostSize_16u_C4R
     n(0xd60a7abad222, 34), // nvjpegDecoderCreate
     n(0xd60b8e027cfd, 2), // nppiFilterPrewittVertBorder_8u_C1R
@@ -17910,13 +17910,13 @@ pub static NAMES: [Name; 21553] = [
     n(0xd647e8619268, 12), // nvshmemx_int8_prod_reduce_on_stream
     n(0xd649c18700e7, 374), // nvmlDeviceGetNvLinkErrorCounter
     n(0xd64cc5dd1176, 12), // nppiCopy_16s_C3R
-    n(0xd64f0315204d, 1407), // cudnnSetAttnDescriptor
+    n(0xd64f0315204d, 1406), // cudnnSetAttnDescriptor
     n(0xd64f8bdd1178, 12), // nppiCopy_16s_C4R
     n(0xd6510af187e9, 4), // nppsNormDiffL1GetBufferSize_16s32f_Ctx
     n(0xd651cecc54f8, 206), // nppiFilterUnsharpBorder_16u_AC4R_Ctx
     n(0xd6530162f1fe, 16), // nppiCompare_16u_C3R_Ctx
     n(0xd653cdaf59d8, 7), // nppsMean_32s_Sfs_Ctx
-    n(0xd65b0f9eec78, 1408), // nvshmemx_collective_launch_query_gridsize
+    n(0xd65b0f9eec78, 1407), // nvshmemx_collective_launch_query_gridsize
     n(0xd65ec6fb52f6, 324), // nppiColorTwist_32f_C3IR_Ctx
     n(0xd65f36613f34, 7), // nppsMaxAbsIndx_32s_Ctx
     n(0xd661336284f6, 29), // nppiQualityIndex_32f_C3R
@@ -18015,7 +18015,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xd7a79f71392f, 131), // @cudaDeviceGetDevResource
     n(0xd7a7bce2b9c9, 110), // nppiHistogramRangeGetBufferSize_32f_C1R_Ctx#11
     n(0xd7a816aefeeb, 35), // nppiGradientColorToGray_32f_C3C1R_Ctx
-    n(0xd7a8258097e4, 1409), // nppiCompressMarkerLabelsUF_32u_C1IR_Ctx
+    n(0xd7a8258097e4, 1408), // nppiCompressMarkerLabelsUF_32u_C1IR_Ctx
     n(0xd7a84a55c010, 7), // nppiDivDeviceC_16s_AC4IRSfs_Ctx
     n(0xd7a8fc4a8e32, 25), // nppiMirror_16s_C4IR
     n(0xd7a905966da3, 7), // nppiMaxEvery_16s_AC4IR_Ctx
@@ -18041,7 +18041,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xd7eccf0fdb3e, 58), // nppiFilterColumnBorder32f_16u_C1R
     n(0xd7f047a8da95, 28), // nppsMaximumErrorGetBufferSize_32fc#11
     n(0xd7f193c9496d, 12), // nppiConvert_16u32f_C4R
-    n(0xd7f2d4682fa7, 1410), // cublasXerbla
+    n(0xd7f2d4682fa7, 1409), // cublasXerbla
     n(0xd7f39f0fdb44, 58), // nppiFilterColumnBorder32f_16u_C3R
     n(0xd7f44598fbab, 17), // cublasCsrot
     n(0xd7f55b4e16cb, 131), // @cudaStreamGetDevResource_ptsz
@@ -18063,7 +18063,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xd81d0ba6b747, 12), // nvshmemx_ulong_fcollect_on_stream
     n(0xd81d97d07635, 1), // nppiDotProdGetBufferHostSize_32u64f_C4R
     n(0xd81eddd60e58, 1211), // nppiThreshold_Val_32f_C3R
-    n(0xd825a5d60e5e, 1411), // nppiThreshold_Val_32f_C1R
+    n(0xd825a5d60e5e, 1410), // nppiThreshold_Val_32f_C1R
     n(0xd8322f04e849, 28), // nppiNormRelL1GetBufferHostSize_32f_C3R#11
     n(0xd8345db1d6ae, 18), // nppiAddC_16f_C4IR_Ctx
     n(0xd8349756815f, 28), // nppiSameNormLevelGetBufferHostSize_32f_C1R#11
@@ -18136,7 +18136,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xd915d310d9c4, 29), // nppiMaximumRelativeError_16sc_C1R
     n(0xd91835f7ada0, 13), // nppiFilterSobelVertSecond_8u16s_C1R
     n(0xd91a14744f68, 2), // nppiCrossCorrFull_Norm_16u32f_AC4R
-    n(0xd91a3eddcf43, 1412), // nppiRGBToNV12_8u_C3P2R_Ctx
+    n(0xd91a3eddcf43, 1411), // nppiRGBToNV12_8u_C3P2R_Ctx
     n(0xd91e483234c7, 408), // cusolverDnZheevjBatched_bufferSize
     n(0xd91e7846ccb7, 309), // cublasLtEmulationDescSetAttribute
     n(0xd9234b8294a6, 11), // nppsMinMaxGetBufferSize_64f_Ctx#11
@@ -18157,7 +18157,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xd96a6749d5df, 16), // nppiFilter32f_16u_C3R_Ctx
     n(0xd96b706c5ad7, 653), // cublasCher2k_v2
     n(0xd96b7f6e44c3, 35), // nppiFilterBorder_16u_AC4R
-    n(0xd96d0b711056, 1413), // nvmlDeviceQueryDrainState
+    n(0xd96d0b711056, 1412), // nvmlDeviceQueryDrainState
     n(0xd978faa020f5, 12), // @cudaMemcpyAsync
     n(0xd979c69d4b66, 50), // nppsZero_64f
     n(0xd979d19d4b66, 50), // nppsZero_64s
@@ -18182,7 +18182,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xd9c14fdaa09d, 76), // nppiFilterMedianBorder_32f_C1R_Ctx
     n(0xd9c2ff8aa8eb, 631), // nppiWarpAffineQuad_32f_AC4R
     n(0xd9c6b797215c, 21), // cuArrayDestroy
-    n(0xd9ca0a4a32c1, 1414), // cusolverSpCcsreigsHost
+    n(0xd9ca0a4a32c1, 1413), // cusolverSpCcsreigsHost
     n(0xd9cbd87cf3f9, 50), // nvshmem_ptrdiff_atomic_fetch_inc
     n(0xd9cce041f4ad, 646), // cublasCher2_v2
     n(0xd9cec3570ec0, 6), // nppiFilterSobelHorizMaskBorder_32f_C1R_Ctx
@@ -18260,7 +18260,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xda84e4db9033, 28), // cudssMatrixGetFormat
     n(0xda850bdc9738, 16), // nppiNorm_L2_8u_C3CMR_Ctx
     n(0xda8724946888, 72), // cudnnCreateSeqDataDescriptor
-    n(0xda8b4d6e138a, 1415), // nvmlDeviceGetGpuInstanceProfileInfo
+    n(0xda8b4d6e138a, 1414), // nvmlDeviceGetGpuInstanceProfileInfo
     n(0xda8bb5c52701, 58), // nppiFilterBorder32f_16u_AC4R
     n(0xda8cafe2b3d3, 2), // nppiMean_StdDev_16u_C1MR
     n(0xda8cfbf42f12, 11), // nppiNormDiffL1GetBufferHostSize_32f_C3R_Ctx#11
@@ -18271,7 +18271,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xda9cdb353583, 28), // nppiNormRelL2GetBufferHostSize_8u_C3R#11
     n(0xda9e2896c916, 164), // cusolverDnCheevd_bufferSize
     n(0xda9e627c9a40, 29), // nppiHistogramRange_16s_C1R
-    n(0xdaa149c40644, 1416), // nppiThreshold_Val_32f_C1IR_Ctx
+    n(0xdaa149c40644, 1415), // nppiThreshold_Val_32f_C1IR_Ctx
     n(0xdaa344ae9b6e, 19), // nppiAverageRelativeError_32s_C2R_Ctx
     n(0xdaa4f02e2781, 501), // nppiColorTwist32f_8s_C4R
     n(0xdaa547d486f8, 1), // cudnnGetFilterSizeInBytes
@@ -18317,7 +18317,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xdae655e7b777, 1), // nppsMinIndxGetBufferSize_32f
     n(0xdaf449c3cdc1, 517), // cusparseDgemmi
     n(0xdaf5474f3e80, 1), // pncclParamGetU64
-    n(0xdaf5df6fc476, 1417), // nvmlSystemGetHicVersion
+    n(0xdaf5df6fc476, 1416), // nvmlSystemGetHicVersion
     n(0xdaf767385520, 13), // nppiMirror_16s_AC4R
     n(0xdaf79dac7869, 259), // nppiHistogramRangeGetBufferSize_8u_C3R#11
     n(0xdafce71fb2e7, 25), // nvshmem_size_min_reducescatter
@@ -18349,14 +18349,14 @@ pub static NAMES: [Name; 21553] = [
     n(0xdb4e390aa3be, 438), // nppiLUT_32f_C4IR
     n(0xdb4e65f0b821, 29), // nppiNormDiff_L1_8u_C1R
     n(0xdb505a32fc49, 7), // nppiFilterSobelHoriz_8u_C4R_Ctx
-    n(0xdb514eb3bbfc, 1418), // cusolverSpScsrluFactorHost
+    n(0xdb514eb3bbfc, 1417), // cusolverSpScsrluFactorHost
     n(0xdb51b51b2fd3, 29), // nppiSumWindowColumn_16s32f_C1R
     n(0xdb5306c3d0b0, 40), // cusparseDgtsv2StridedBatch
     n(0xdb53904d2164, 463), // ncclGatherConfig
     n(0xdb57fd1b2fd7, 29), // nppiSumWindowColumn_16s32f_C3R
     n(0xdb5bc42cc6b1, 2), // nppiNorm_L1_8u_C3CMR
     n(0xdb5bf4c1dbb0, 28), // nppiSameNormLevelGetBufferHostSize_8u32f_C3R#11
-    n(0xdb5d65bd99d9, 1419), // cuMemSetAccess
+    n(0xdb5d65bd99d9, 1418), // cuMemSetAccess
     n(0xdb5d7c33afd4, 21), // nvmlVgpuInstanceClearAccountingPids
     n(0xdb5e69c5890b, 11), // nppiMeanStdDevGetBufferHostSize_32f_C3CMR_Ctx#11
     n(0xdb5fc22a2c33, 259), // nppiHistogramRangeGetBufferSize_32f_C3R#11
@@ -18405,7 +18405,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xdbd744cac300, 443), // nppiWarpPerspectiveBack_32f_C3R
     n(0xdbd9b18815d4, 13), // nppiLUT_16s_C1IR
     n(0xdbde0ccac305, 443), // nppiWarpPerspectiveBack_32f_C1R
-    n(0xdbe234ad92c1, 1420), // cuEGLStreamProducerReturnFrame
+    n(0xdbe234ad92c1, 1419), // cuEGLStreamProducerReturnFrame
     n(0xdbee8b48b81f, 16), // nppiCompare_32f_C4R_Ctx
     n(0xdbf038652fba, 848), // nppiResize_8u_P3R
     n(0xdbf1c405be88, 7), // nppiAddDeviceC_16u_C4IRSfs_Ctx
@@ -18482,7 +18482,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xdcc4a0f7951a, 35), // nppiFilterLaplace_32f_C4R_Ctx
     n(0xdcc4c2f81ade, 822), // cusparseZcsrsm2_analysis
     n(0xdcc4d7064fa5, 12), // nvshmemx_uint16_sum_reduce_on_stream
-    n(0xdcc65bab6e05, 1421), // nvmlSystemGetTopologyGpuSet
+    n(0xdcc65bab6e05, 1420), // nvmlSystemGetTopologyGpuSet
     n(0xdccbd477c137, 29), // nppiMaximumRelativeError_32sc_C1R
     n(0xdccf1a77c13a, 29), // nppiMaximumRelativeError_32sc_C2R
     n(0xdcd20477c13c, 29), // nppiMaximumRelativeError_32sc_C3R
@@ -18492,7 +18492,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xdcdc48a63e57, 7), // nppiScale_8u16s_AC4R_Ctx
     n(0xdce31d148746, 16), // nppiDilate_8u_C1R_Ctx
     n(0xdce3769ccaaf, 19), // nppiDotProd_32s64f_C3R_Ctx
-    n(0xdce9a3d581af, 1422), // nppiHistogramOfGradientsBorderGetDescriptorsSize
+    n(0xdce9a3d581af, 1421), // nppiHistogramOfGradientsBorderGetDescriptorsSize
     n(0xdcf069f404a6, 254), // @cudaStreamSetAttribute_ptsz
     n(0xdcf32fa0e27c, 91), // cublasCsyr2k_v2_64
     n(0xdcf3f84328b2, 212), // nppiSwapChannels_32f_C3R
@@ -18507,7 +18507,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xdd18bd51ba3c, 1), // nppsMaximumErrorGetBufferSize_8s
     n(0xdd18c351ba3c, 1), // nppsMaximumErrorGetBufferSize_8u
     n(0xdd1adac811be, 12), // nppiMin_8u_C1R
-    n(0xdd1cc055dd6d, 1423), // nvmlDeviceGetDynamicPstatesInfo
+    n(0xdd1cc055dd6d, 1422), // nvmlDeviceGetDynamicPstatesInfo
     n(0xdd1f4e8be9a2, 11), // nppiValidNormLevelGetBufferHostSize_8u_AC4RSfs_Ctx#11
     n(0xdd20388b806b, 498), // cudaGraphHostNodeGetParams
     n(0xdd21aac811c4, 12), // nppiMin_8u_C3R
@@ -18532,7 +18532,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xdd57d93d57c5, 11), // nppiMaximumRelativeErrorGetBufferHostSize_32u_C3R_Ctx#11
     n(0xdd5b58a4b82a, 28), // nppiNormRelL2GetBufferHostSize_16u_C4R#11
     n(0xdd5cf6e7a589, 57), // nppsAddC_32f_Ctx
-    n(0xdd671a9de20e, 1424), // cusolverSpZcsrqrSolveHost
+    n(0xdd671a9de20e, 1423), // cusolverSpZcsrqrSolveHost
     n(0xdd671ab32a66, 21), // @cudaDeviceFlushGPUDirectRDMAWrites
     n(0xdd6b6f8abd1c, 12), // nvshmemx_getmem_on_stream
     n(0xdd6e4651d82d, 19), // nppiNormDiff_L2_32f_AC4R_Ctx
@@ -18541,7 +18541,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xdd8297066c43, 608), // nppiHLSToBGR_8u_P3R_Ctx
     n(0xdd85c2833c3c, 11), // nppiNormRelL1GetBufferHostSize_16s_AC4R_Ctx#11
     n(0xdd8a46bb9836, 96), // cusolverDnZlauum_bufferSize
-    n(0xdd8be77a92c5, 1425), // cuGraphExecKernelNodeSetParams
+    n(0xdd8be77a92c5, 1424), // cuGraphExecKernelNodeSetParams
     n(0xdd8c71863fb1, 1), // nppsMaximumRelativeErrorGetBufferSize_16s
     n(0xdd8c73863fb1, 1), // nppsMaximumRelativeErrorGetBufferSize_16u
     n(0xdd8ce7aaf217, 35), // cusparseSbsric02_analysis
@@ -18619,7 +18619,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xde665cfb2a8e, 2), // nppiAdd_32sc_AC4RSfs
     n(0xde70d1a02753, 35), // nppiConvert_32f16s_C4R_Ctx
     n(0xde72cc26a57c, 28), // cuCheckpointProcessGetRestoreThreadId
-    n(0xde784e4fb98d, 1426), // cutensorCreatePlanPreference
+    n(0xde784e4fb98d, 1425), // cutensorCreatePlanPreference
     n(0xde794ad9e7c1, 16), // nppiFilterColumn_64f_C1R_Ctx
     n(0xde7a3e3cd3fc, 547), // nppiThreshold_GTVal_16u_AC4IR
     n(0xde7b5b84417f, 2), // nppiFilterRobertsUpBorder_32f_AC4R
@@ -18656,7 +18656,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xdec78bc11591, 16), // nppiFilterPrewittVertBorder_8u_C1R_Ctx
     n(0xdec89e411018, 12), // nvshmemx_ushort_xor_reduce_on_stream
     n(0xdec8f691d32e, 12), // nppiMinEvery_32f_C3IR
-    n(0xdeca8b1b7ab6, 1427), // cusolverSpScsrzfdHost
+    n(0xdeca8b1b7ab6, 1426), // cusolverSpScsrzfdHost
     n(0xded405d75b1b, 11), // nppiAverageErrorGetBufferHostSize_16s_C2R_Ctx#11
     n(0xded628aab81b, 358), // nppiThreshold_GT_16s_C3R
     n(0xded8e32570fc, 1), // @cudaGraphMemFreeNodeGetParams
@@ -18667,7 +18667,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xdede1ee5cf1d, 21), // cuFileSetStatsLevel
     n(0xdee359ffb040, 76), // nppiResize_16f_C4R_Ctx
     n(0xdee6353d2b4e, 4), // nppiSameNormLevelGetBufferHostSize_8u_C4RSfs_Ctx
-    n(0xdee7e1695291, 1428), // nvmlUnitGetPsuInfo
+    n(0xdee7e1695291, 1427), // nvmlUnitGetPsuInfo
     n(0xdee92ad99f27, 223), // nppiCompareC_32f_C1R_Ctx
     n(0xdeead62bf93e, 605), // cudaLibraryEnumerateKernels
     n(0xdef55dffc784, 21), // @cudaDestroyExternalMemory
@@ -18682,7 +18682,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xdf10d2efdf21, 41), // nppsSqr_64f_I_Ctx
     n(0xdf15a7d2dbfa, 28), // nppiMeanStdDevGetBufferHostSize_8u_C3CR#11
     n(0xdf17f1f4bec2, 1), // nppiFullNormLevelGetBufferHostSize_32f_AC4R
-    n(0xdf1b80d0f6f2, 1429), // cudnnBackendSetAttribute
+    n(0xdf1b80d0f6f2, 1428), // cudnnBackendSetAttribute
     n(0xdf1e2cb72a96, 35), // nppiFilterLaplace_8u_C3R_Ctx
     n(0xdf2701c3bf1f, 25), // nvshmem_short_min_reducescatter
     n(0xdf273b4ef2ed, 120), // nppiSubC_32f_AC4IR
@@ -18690,7 +18690,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xdf299b291e03, 1), // nppiNormDiffInfGetBufferHostSize_8s_C1MR
     n(0xdf329237d8a1, 684), // cudaGraphExecExternalSemaphoresSignalNodeSetParams
     n(0xdf32d3f39c97, 104), // nppiCrossCorrFull_NormLevel_GetAdvancedScratchBufferSize
-    n(0xdf3389ae0cb3, 1430), // nvjpegDecodeJpeg
+    n(0xdf3389ae0cb3, 1429), // nvjpegDecodeJpeg
     n(0xdf36c8f9b057, 1), // cuStreamEndCapture
     n(0xdf385daac739, 25), // nvshmem_uint8_xor_reducescatter
     n(0xdf3cad940245, 21), // cuMemPoolDestroy
@@ -18714,7 +18714,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xdf741cc805bb, 28), // nppsMaximumErrorGetBufferSize_32sc#11
     n(0xdf74fc124a46, 354), // nppiLUT_Linear_32f_C3R_Ctx
     n(0xdf764b73cce9, 712), // cusparseCreateConstCoo
-    n(0xdf76aa7c336b, 1431), // cudnnGetConvolution2dForwardOutputDim
+    n(0xdf76aa7c336b, 1430), // cudnnGetConvolution2dForwardOutputDim
     n(0xdf799fbc66ba, 194), // nppiSubC_16u_C4RSfs
     n(0xdf79c091dec1, 35), // nppiSqr_16s_C4RSfs_Ctx
     n(0xdf7cffb6273b, 189), // nppiLShiftC_8u_C4R
@@ -18759,7 +18759,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xdfeaa6185ee8, 12), // nppiFilterScharrVert_32f_C1R
     n(0xdff13baae299, 177), // nppiThreshold_GTVal_16s_C3R_Ctx
     n(0xdff2b2c6005a, 2), // nppiFilterRobertsUpBorder_32f_C4R
-    n(0xdff481e3815c, 1386), // pncclParamBind
+    n(0xdff481e3815c, 1385), // pncclParamBind
     n(0xdffcc1fdae83, 25), // nvshmem_int16_put_nbi
     n(0xdffd0130c4e7, 11), // nppiPSNRBatchGetBufferHostSize_8u_C1R_Ctx#11
     n(0xdfffbcd84f00, 12), // nvshmemx_uchar_xor_reduce_on_stream
@@ -18775,10 +18775,10 @@ pub static NAMES: [Name; 21553] = [
     n(0xe0135bae53c4, 11), // nppiNormRelL1GetBufferHostSize_16u_C4R_Ctx#11
     n(0xe0177a3cf005, 29), // nppiNormRel_L2_8u_C4R
     n(0xe017a4b98534, 17), // nppiCopySubpix_32f_C4R
-    n(0xe01ad5467964, 1432), // nppiThreshold_LTValGTVal_8u_C3IR
+    n(0xe01ad5467964, 1431), // nppiThreshold_LTValGTVal_8u_C3IR
     n(0xe01b582b5724, 4), // nppiMinGetBufferHostSize_16u_C3R_Ctx
     n(0xe01e8747b6e7, 11), // nppiDotProdGetBufferHostSize_32s64f_C4R_Ctx#11
-    n(0xe0236a35e407, 1433), // nvmlEventSetGetContextData_v1
+    n(0xe0236a35e407, 1432), // nvmlEventSetGetContextData_v1
     n(0xe025a163e9c3, 25), // nppsThreshold_LT_16s
     n(0xe028543cf013, 29), // nppiNormRel_L2_8u_C1R
     n(0xe02b42349a37, 35), // nppiDiv_32sc_C3IRSfs_Ctx
@@ -18799,7 +18799,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xe05c2a9b5d81, 1), // nppiAverageErrorGetBufferHostSize_32s_C2R
     n(0xe05cf29d1b23, 35), // nppiLUT_32f_C1IR_Ctx
     n(0xe060309b5d85, 1), // nppiAverageErrorGetBufferHostSize_32s_C1R
-    n(0xe061739de242, 1434), // cudnnGetTensorTransformDescriptor
+    n(0xe061739de242, 1433), // cudnnGetTensorTransformDescriptor
     n(0xe0633e3a473c, 28), // nppiMaximumErrorGetBufferHostSize_8u_C1R#11
     n(0xe0645247b5c1, 67), // nppiRGBToYCbCr411_JPEG_8u_C3P3R
     n(0xe066e8ed3f93, 39), // nppiMorphGradientBorder_32f_C3R_Ctx
@@ -18810,7 +18810,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xe07675a44d80, 11), // nppiWMSSSIMGetBufferHostSize_8u_C1R_Ctx#11
     n(0xe07882631176, 25), // nvshmem_int8_max_reduce
     n(0xe079abca1105, 1289), // @cudaEGLStreamProducerReturnFrame
-    n(0xe07e8ae118c2, 1435), // nvmlDeviceGetGpuInstanceProfileInfoByIdV
+    n(0xe07e8ae118c2, 1434), // nvmlDeviceGetGpuInstanceProfileInfoByIdV
     n(0xe07fb921b750, 1168), // @cudaGraphExecUpdate
     n(0xe0856ee6f003, 12), // nppiAdd_32f_C1IR
     n(0xe0874819bf28, 29), // nppiDiv_32s_C1R
@@ -19010,7 +19010,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xe28efa50823a, 224), // nppiRGBToYCbCr422_8u_C3P3R_Ctx
     n(0xe2931f6622c0, 14), // cuLibraryGetModule
     n(0xe2939641e956, 4), // nppiFullNormLevelGetBufferHostSize_32f_C1R_Ctx
-    n(0xe293f24473e4, 1436), // cublasLtMatmulAlgoConfigSetAttribute
+    n(0xe293f24473e4, 1435), // cublasLtMatmulAlgoConfigSetAttribute
     n(0xe2950e00d426, 11), // nppiAverageErrorGetBufferHostSize_8u_C4R_Ctx#11
     n(0xe29bb0905599, 22), // cudnnMultiHeadAttnForward
     n(0xe29cc5553875, 7), // nppiDilate3x3_16u_C1R_Ctx
@@ -19034,8 +19034,8 @@ pub static NAMES: [Name; 21553] = [
     n(0xe2cc7507bb37, 7), // nppiExp_32f_C3R_Ctx
     n(0xe2cc7b3093c4, 12), // nppiXYZToRGB_8u_C3R
     n(0xe2d3d2ca50cd, 390), // nppiLUT_32f_C3IR_Ctx
-    n(0xe2d4c00a8a57, 1437), // cublasSrotg
-    n(0xe2d4c60a8a57, 1438), // cublasSrotm
+    n(0xe2d4c00a8a57, 1436), // cublasSrotg
+    n(0xe2d4c60a8a57, 1437), // cublasSrotm
     n(0xe2d5402695b8, 95), // @__cudaLaunchKernel
     n(0xe2d5bcf4317d, 1), // nppiNormRelL2GetBufferHostSize_16u_C1MR
     n(0xe2d73ddec0ce, 6), // nppiFilterColumn_8u_C4R_Ctx
@@ -19120,18 +19120,18 @@ pub static NAMES: [Name; 21553] = [
     n(0xe3b7d62530ab, 35), // nppiMSEBatch_8u_C1R_Ctx
     n(0xe3b8238d864e, 590), // nppiThreshold_GT_8u_AC4IR
     n(0xe3ba5d7a6d39, 13), // nppiCompressMarkerLabelsUFBatch_32u_C1IR_Advanced
-    n(0xe3ba6717f4c9, 1439), // nppiColorTwist_32fC_C4R_Ctx
+    n(0xe3ba6717f4c9, 1438), // nppiColorTwist_32fC_C4R_Ctx
     n(0xe3bc82b96616, 1100), // nppiWarpAffine_8u_P4R_Ctx
     n(0xe3bdffd0d349, 16), // nppiSqrDistanceFull_Norm_16u32f_C3R_Ctx
-    n(0xe3c06bd7602c, 1440), // cuModuleLoadDataEx
+    n(0xe3c06bd7602c, 1439), // cuModuleLoadDataEx
     n(0xe3c2ebfd2455, 259), // nppiHistogramRangeGetBufferSize_16s_C3R_Ctx#11
     n(0xe3c3ee91e048, 21), // ncclCommAbort
-    n(0xe3d218f9685d, 1441), // cuGraphNodeGetParams
+    n(0xe3d218f9685d, 1440), // cuGraphNodeGetParams
     n(0xe3d47d8cf580, 118), // @cudaStreamGetCaptureInfo#12
     n(0xe3d4808cf580, 118), // @cudaStreamGetCaptureInfo#11
     n(0xe3d66cbe19d4, 12), // nvshmemx_uint8_prod_reducescatter_on_stream
     n(0xe3d743063463, 411), // nppiWarpAffine_8u_AC4R
-    n(0xe3df15fc26d9, 1442), // nppiFloodFillGradientBoundary_16u_C3IR
+    n(0xe3df15fc26d9, 1441), // nppiFloodFillGradientBoundary_16u_C3IR
     n(0xe3e08c06f00a, 5), // nppiSumWindowColumnBorder_16u32f_C3R_Ctx
     n(0xe3e0a32d6612, 35), // nppiMul_8u_AC4IRSfs_Ctx
     n(0xe3e1670e9688, 7), // nppiMaxEvery_8u_AC4IR_Ctx
@@ -19190,7 +19190,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xe4835b88a1e5, 6), // nppiCrossCorrSame_NormLevel_16u32f_C4R_Ctx
     n(0xe48b18cc72c0, 953), // nppiThreshold_Val_16s_C3R
     n(0xe48c40d6e2b5, 232), // cuFabricCpyBatchAsync
-    n(0xe48ee8581108, 1443), // cudnnGetMultiHeadAttnBuffers
+    n(0xe48ee8581108, 1442), // cudnnGetMultiHeadAttnBuffers
     n(0xe49208cc72c6, 2), // nppiThreshold_Val_16s_C1R
     n(0xe493e4bdfcbd, 7), // nppsMul_16u16s_Sfs_Ctx
     n(0xe49be2d082da, 29), // nppiFilterBox_16s_C4R
@@ -19226,7 +19226,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xe4cfe6d6370a, 25), // nvshmemx_int16_p_on_stream
     n(0xe4d152adc14b, 6), // nppiFilterLaplaceBorder_8u_AC4R_Ctx
     n(0xe4d2c8032a1f, 38), // cudaHostRegister
-    n(0xe4d44938c9cd, 1444), // nvjpegEncoderParamsCreate
+    n(0xe4d44938c9cd, 1443), // nvjpegEncoderParamsCreate
     n(0xe4d45fbf522f, 583), // nppiSwapChannels_32s_C3IR_Ctx
     n(0xe4d6976101b5, 2), // nppiErode3x3Border_32f_C4R
     n(0xe4d9d810d454, 983), // cublasSspr2
@@ -19241,11 +19241,11 @@ pub static NAMES: [Name; 21553] = [
     n(0xe502dfc18c39, 25), // nppiSqr_8u_C3IRSfs
     n(0xe5030b351e59, 602), // nppiP010ToRGB_8u_P2C3R_Ctx
     n(0xe505f9c53cb9, 463), // pncclAllReduceConfig
-    n(0xe50a3821e9ed, 1445), // nppiFloodFillGradient_32u_C3IR_Ctx
+    n(0xe50a3821e9ed, 1444), // nppiFloodFillGradient_32u_C3IR_Ctx
     n(0xe50dc11362e6, 25), // nvshmem_int16_sum_reducescatter
     n(0xe5116f0b95af, 7), // nppsMinIndx_16s_Ctx
     n(0xe5138a078e45, 660), // cudaGetSurfaceObjectResourceDesc
-    n(0xe517480b3425, 1435), // nvmlDeviceGetGpuInstanceProfileInfoV
+    n(0xe517480b3425, 1434), // nvmlDeviceGetGpuInstanceProfileInfoV
     n(0xe51dcb36090f, 438), // nppiLUT_Linear_32f_C4IR
     n(0xe51dd4272072, 428), // cuGraphRemoveDependencies_v2
     n(0xe520d3148170, 10), // nppiRemap_16u_P3R_Ctx
@@ -19262,7 +19262,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xe53c6f98cc9f, 38), // nvshmem_ushort_p
     n(0xe53c7e98cc9f, 50), // nvshmem_ushort_g
     n(0xe540d7c939c7, 29), // nvshmemx_ulonglong_iget_on_stream
-    n(0xe541f4743b7e, 1446), // nppiLUT_Trilinear_8u_AC4R
+    n(0xe541f4743b7e, 1445), // nppiLUT_Trilinear_8u_AC4R
     n(0xe542ab88d1c9, 12), // nppsSubC_8u_Sfs
     n(0xe546b13057ff, 28), // ncclCommCount
     n(0xe547c09f10e3, 19), // nppiSubDeviceC_16s_C4RSfs_Ctx
@@ -19277,7 +19277,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xe5682e7d23f1, 21), // nvmlSystemSetNvlinkBwMode
     n(0xe568ab1f334e, 7), // nppiTranspose_16u_C1R_Ctx
     n(0xe57256582b8b, 50), // nvshmem_longlong_atomic_fetch
-    n(0xe573da460a66, 1447), // nppiThreshold_LTValGTVal_32f_C1IR
+    n(0xe573da460a66, 1446), // nppiThreshold_LTValGTVal_32f_C1IR
     n(0xe5757a846f0e, 1), // nppiSameNormLevelGetBufferHostSize_32f_AC4R
     n(0xe57f44dff22a, 25), // nppsDivC_8u_ISfs
     n(0xe581574f6df6, 28), // nppiMorphGetBufferSize_16s_C1R
@@ -19296,7 +19296,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xe5aa991ab3c7, 11), // nppsNormDiffInfGetBufferSize_16s32s_Sfs_Ctx#11
     n(0xe5aac2958ba3, 11), // nppiMaximumRelativeErrorGetBufferHostSize_16u_C2R_Ctx#11
     n(0xe5acf15bfb4c, 286), // nppiLUT_16s_C4IR_Ctx
-    n(0xe5b0e73e5392, 1448), // cudnnGetFilter4dDescriptor
+    n(0xe5b0e73e5392, 1447), // cudnnGetFilter4dDescriptor
     n(0xe5b20a32ab90, 38), // cudaEventRecordWithFlags_ptsz
     n(0xe5b3339d0a98, 646), // cublasCher2_v2_64
     n(0xe5b7768d88c9, 4), // nppiAverageRelativeErrorGetBufferHostSize_32u_C1R_Ctx
@@ -19325,7 +19325,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xe5ea815a836d, 12), // nppsMinMax_16s
     n(0xe5ea875a836d, 12), // nppsMinMax_16u
     n(0xe5eaf912b3f0, 5), // nppiFilterMaxBorder_32f_AC4R_Ctx
-    n(0xe5ee60486541, 1449), // cudnnSpatialTfSamplerBackward
+    n(0xe5ee60486541, 1448), // cudnnSpatialTfSamplerBackward
     n(0xe5ef59d08805, 12), // nppiCopy_16u_C4R
     n(0xe5f493b721ea, 41), // nppsZero_32s_Ctx
     n(0xe5f63b085692, 28), // nppiMaximumErrorGetBufferHostSize_32fc_C2R#11
@@ -19342,7 +19342,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xe62f9a99b907, 197), // cublasCsyr2k
     n(0xe6328da6206d, 4), // nppiAverageErrorGetBufferHostSize_16sc_C2R_Ctx
     n(0xe632a7301c5d, 180), // cusparseDcsr2gebsr_bufferSizeExt
-    n(0xe63454607244, 1450), // nvtiffDecodeParamsSetRegions
+    n(0xe63454607244, 1449), // nvtiffDecodeParamsSetRegions
     n(0xe63b7e0273cf, 7), // nppiAdd_16f_C3IR_Ctx
     n(0xe6437b261eca, 40), // nppiCrossCorrFull_NormLevel_16u32f_C4R
     n(0xe644baccf0f5, 13), // nppiSet_16s_C1MR
@@ -19372,7 +19372,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xe68a9e9587e2, 40), // nppiFilterSobelVertSecondBorder_8u16s_C1R
     n(0xe68ae72f21ef, 477), // nppiCopyConstBorder_32s_AC4R
     n(0xe68e0994ff34, 68), // cusolverDnDSgels
-    n(0xe690bbe656a1, 1451), // cudaGraphicsResourceGetMappedEglFrame
+    n(0xe690bbe656a1, 1450), // cudaGraphicsResourceGetMappedEglFrame
     n(0xe690c9969b73, 324), // nppiColorTwist_32f_AC4IR_Ctx
     n(0xe694d977609c, 25), // nvshmem_put128
     n(0xe69613cfe1b2, 220), // nppiThreshold_GT_16s_C3IR_Ctx
@@ -19380,7 +19380,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xe69a6a68d698, 1), // nppsMaximumErrorGetBufferSize_32sc
     n(0xe69bf63f8f6e, 28), // nppiMaximumRelativeErrorGetBufferHostSize_16s_C4R#11
     n(0xe69ccc683f27, 19), // nppiDivC_32sc_C1RSfs_Ctx
-    n(0xe69d917af97b, 1426), // nvjpegEncoderStateCreateWithBackend
+    n(0xe69d917af97b, 1425), // nvjpegEncoderStateCreateWithBackend
     n(0xe69f8db3b1fb, 11), // nppiMaximumRelativeErrorGetBufferHostSize_16sc_C1R_Ctx#11
     n(0xe6a263a866a1, 173), // nppiCopySubpix_16u_C1R_Ctx
     n(0xe6a28b5c79d8, 630), // nppiMulCScale_8u_C3R_Ctx
@@ -19404,9 +19404,9 @@ pub static NAMES: [Name; 21553] = [
     n(0xe6e89ad79870, 11), // nppiMaximumRelativeErrorGetBufferHostSize_32sc_C4R_Ctx#11
     n(0xe6e9dbc2a13c, 983), // cublasChpr2
     n(0xe6e9fba13b5f, 12), // nvshmemx_uchar_put_on_stream
-    n(0xe6ef1ac35651, 1452), // cublasLtMatmulAlgoGetIds
+    n(0xe6ef1ac35651, 1451), // cublasLtMatmulAlgoGetIds
     n(0xe6f009121ebb, 200), // nppiWarpAffine_64f_P3R
-    n(0xe6fc9ba54270, 1453), // @cudaGraphMemcpyNodeGetParams
+    n(0xe6fc9ba54270, 1452), // @cudaGraphMemcpyNodeGetParams
     n(0xe708d071baef, 976), // nppiThreshold_GTVal_32f_C3R
     n(0xe70bf733a266, 19), // nppiNormRel_Inf_16u_C1R_Ctx
     n(0xe70ca69e2893, 50), // nppsExp_32f_I
@@ -19434,7 +19434,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xe754e3b89d44, 1167), // nppiFloodFillRange_16u_C3IR
     n(0xe75595b8bca2, 19), // nppiMaxIndx_8u_C3R_Ctx
     n(0xe7591a387aae, 4), // nppiCountInRangeGetBufferHostSize_32f_C3R_Ctx
-    n(0xe7626dced9f2, 1386), // cuModuleLoad
+    n(0xe7626dced9f2, 1385), // cuModuleLoad
     n(0xe7661828ce6b, 28), // @cudaStreamIsCapturing
     n(0xe7695fd143ef, 131), // cudaExecutionCtxGetDevResource
     n(0xe76a72270fe1, 213), // nppiRShiftC_8u_AC4R_Ctx
@@ -19445,7 +19445,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xe784f6367eaa, 80), // nppiAddC_32f_C1IR
     n(0xe78937614b28, 16), // nppiFilter32f_8s_C4R_Ctx
     n(0xe7897b0f1f05, 5), // nppiFilterGaussAdvancedBorder_32f_C3R_Ctx
-    n(0xe78b2e04096a, 1454), // cudnnGetFilterNdDescriptor
+    n(0xe78b2e04096a, 1453), // cudnnGetFilterNdDescriptor
     n(0xe78bd7321e7f, 5), // nppiAlphaCompC_8u_AC4R_Ctx
     n(0xe79515809d28, 28), // nppiNormL2GetBufferHostSize_32f_AC4R#11
     n(0xe795d1e71ea0, 12), // fftw_plan_dft_1d
@@ -19461,7 +19461,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xe7a247db4574, 1151), // @cudaImportExternalSemaphore#11
     n(0xe7a248db4574, 1151), // @cudaImportExternalSemaphore#12
     n(0xe7a537b8d904, 2), // cublasDtpmv_v2
-    n(0xe7aefa9740fd, 1455), // cusolverDnXgeev_bufferSize
+    n(0xe7aefa9740fd, 1454), // cusolverDnXgeev_bufferSize
     n(0xe7bac7e21947, 4), // nppiQualityIndexGetBufferHostSize_32f_C3R_Ctx
     n(0xe7c64946d255, 5), // nppiFilterGaussAdvancedBorder_16u_C4R_Ctx
     n(0xe7cac1622408, 38), // nppsAndC_32u_I
@@ -19481,7 +19481,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xe7ebf411e7c7, 29), // nvshmemx_iput8_on_stream
     n(0xe7ede1208c2e, 13), // nppiIntegral_8u32s_C1R
     n(0xe7ee09eaf263, 35), // nppiDiv_16s_C3IRSfs_Ctx
-    n(0xe7f59aac1aa5, 1456), // @cudaMalloc3D
+    n(0xe7f59aac1aa5, 1455), // @cudaMalloc3D
     n(0xe7f83e027e51, 16), // nppiFilterSharpenBorder_16s_C1R_Ctx
     n(0xe7fbfbdea462, 792), // @cudaEGLStreamConsumerAcquireFrame
     n(0xe7ffef59dbae, 11), // nppiMinGetBufferHostSize_16u_C4R_Ctx#11
@@ -19519,10 +19519,10 @@ pub static NAMES: [Name; 21553] = [
     n(0xe83fce7f0c95, 63), // nppiYCbCr411ToYCrCb422_8u_P3C2R
     n(0xe84358818254, 28), // nppiMinMaxGetBufferHostSize_32f_AC4R#11
     n(0xe84372812c64, 16), // nppiCrossCorrValid_16u32f_C1R_Ctx
-    n(0xe84402a73479, 1457), // cudnnGetCallback
+    n(0xe84402a73479, 1456), // cudnnGetCallback
     n(0xe845a1f7abae, 11), // nppiMeanGetBufferHostSize_16u_C3CMR_Ctx#11
     n(0xe84fa71e529e, 583), // nppiThreshold_LT_32f_C3IR_Ctx
-    n(0xe85081170827, 1458), // cudaMalloc3DArray
+    n(0xe85081170827, 1457), // cudaMalloc3DArray
     n(0xe85844f6e299, 14), // cuMemAllocHost_v2
     n(0xe858fee81419, 38), // nppsLn_64f32f
     n(0xe8596f426e17, 4), // nppiNormDiffL2GetBufferHostSize_16u_AC4R_Ctx
@@ -19543,7 +19543,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xe87b42c03f27, 12), // nvshmemx_uchar_put_nbi_on_stream
     n(0xe87fe4b65a16, 140), // nppiDivC_16sc_C3RSfs
     n(0xe8820911a204, 387), // cublasMpSyrkx_bufferSize
-    n(0xe8867cedd09f, 1459), // cuOccupancyMaxPotentialBlockSize
+    n(0xe8867cedd09f, 1458), // cuOccupancyMaxPotentialBlockSize
     n(0xe887f1d88af4, 5), // nppiCrossCorrValid_NormLevelAdvanced_64f_C4R_Ctx
     n(0xe88843d9c69e, 12), // nvshmemx_uchar_and_reduce_on_stream
     n(0xe88a2c1938a3, 6), // nppiFilterGaussBorder_16s_AC4R_Ctx
@@ -19559,7 +19559,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xe8aab8562f0e, 39), // nppiFilterColumnBorder_8u_C1R_Ctx
     n(0xe8ab2e90eebe, 771), // cudaMemGetMemPool
     n(0xe8b37b0ebe1b, 773), // nppiSwapChannels_16u_C4R
-    n(0xe8b5046de95c, 1460), // cuGraphKernelNodeSetParams
+    n(0xe8b5046de95c, 1459), // cuGraphKernelNodeSetParams
     n(0xe8b5b5f7df00, 124), // nppiAddC_16u_AC4IRSfs_Ctx
     n(0xe8b629253048, 7), // nppsMaximumError_16sc_Ctx
     n(0xe8b69d9833d6, 1218), // ncclParamGet
@@ -19602,9 +19602,9 @@ pub static NAMES: [Name; 21553] = [
     n(0xe8faa83bd214, 7), // nppiFilterRobertsDown_32f_C3R_Ctx
     n(0xe8fac6244907, 28), // nppiNormRelInfGetBufferHostSize_32f_AC4R#11
     n(0xe8fc38794cd7, 4), // nppiFullNormLevelGetBufferHostSize_16u32f_C1R_Ctx
-    n(0xe9022a8505fd, 1461), // nvmlUnitGetUnitInfo
+    n(0xe9022a8505fd, 1460), // nvmlUnitGetUnitInfo
     n(0xe903c4873688, 178), // cuGraphicsUnmapResources_ptsz
-    n(0xe905c0f804f3, 1462), // cuDeviceGetLuid
+    n(0xe905c0f804f3, 1461), // cuDeviceGetLuid
     n(0xe9089defe9d6, 519), // cublasDgemm_v2
     n(0xe90a1946c1fe, 331), // cudaGraphicsVDPAURegisterVideoSurface
     n(0xe90a5c4bf299, 381), // @cudaGetDriverEntryPoint_ptsz#11
@@ -19613,11 +19613,11 @@ pub static NAMES: [Name; 21553] = [
     n(0xe910c09c160a, 4), // nppsMinAbsIndxGetBufferSize_16s_Ctx
     n(0xe91215588595, 25), // nppsOr_16u
     n(0xe913eefee819, 755), // nppiMulC_32fc_C3R_Ctx
-    n(0xe914e5293832, 1463), // nppiFilterHarrisCornersBorder_8u32f_C1R_Ctx
+    n(0xe914e5293832, 1462), // nppiFilterHarrisCornersBorder_8u32f_C1R_Ctx
     n(0xe919d764928f, 29), // nvshmemx_size_iput_on_stream
     n(0xe92009da29e2, 2), // nppiCrossCorrValid_Norm_64f_C4R
     n(0xe9228700ec42, 35), // nppiMirror_16s_C3R_Ctx
-    n(0xe9250c37bd67, 1464), // nvshmemx_team_get_uniqueid
+    n(0xe9250c37bd67, 1463), // nvshmemx_team_get_uniqueid
     n(0xe92a49a577ae, 1), // nppsNormDiffL2GetBufferSize_32f
     n(0xe92a78f3d827, 21), // nvshmemx_cumodule_init
     n(0xe92adbda29ec, 2), // nppiCrossCorrValid_Norm_64f_C3R
@@ -19629,7 +19629,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xe9327c07ab25, 21), // cublasLtMatmulDescDestroy
     n(0xe93dd51fb76f, 15), // nppsMul_16s32f_Ctx
     n(0xe9400efba5b8, 1100), // nppiWarpAffine_32f_P4R_Ctx
-    n(0xe94077fff088, 1465), // nvshmemx_team_init
+    n(0xe94077fff088, 1464), // nvshmemx_team_init
     n(0xe948a3d4b859, 72), // curandGetScrambleConstants64
     n(0xe94bfa9524d1, 29), // nppiQualityIndex_16u32f_C1R
     n(0xe94c510b4ece, 324), // nppiColorTwist32f_16u_C3IR_Ctx
@@ -19674,7 +19674,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xe9ac71a318c3, 22), // nppiGradientVectorScharrBorder_16s32f_C1R_Ctx
     n(0xe9add20e3798, 7), // nppiSqr_32f_C1R_Ctx
     n(0xe9c41a19db69, 35), // nppiFilterLaplace_8u_C1R_Ctx
-    n(0xe9c72333d63f, 1466), // cusparseZcsrsv2_solve
+    n(0xe9c72333d63f, 1465), // cusparseZcsrsv2_solve
     n(0xe9d6aed02029, 7), // nppiYCbCr422ToRGB_8u_C2C3R_Ctx
     n(0xe9d88b24114f, 4), // nppiAverageErrorGetBufferHostSize_32fc_C3R_Ctx
     n(0xe9da30cf8bda, 115), // nppsDivC_64f_I_Ctx
@@ -19768,11 +19768,11 @@ pub static NAMES: [Name; 21553] = [
     n(0xeac0b39b23cd, 583), // nppiThreshold_LT_32f_AC4IR_Ctx
     n(0xeac1d66ebfbb, 1), // nppsStdDevGetBufferSize_16s32s_Sfs
     n(0xeac700e2609f, 16), // nppiThreshold_Val_16s_C1R_Ctx
-    n(0xeac75d10f761, 1467), // cuDeviceGetCliqueInfo
+    n(0xeac75d10f761, 1466), // cuDeviceGetCliqueInfo
     n(0xeac84d2a2336, 13), // nppiSub_8u_C1IRSfs
     n(0xeac969515c79, 2), // nppiCopyWrapBorder_16s_C3R
     n(0xeacf08e05868, 1), // nppsSumGetBufferSize_32f
-    n(0xead055554ce1, 1421), // nvmlUnitGetDevices
+    n(0xead055554ce1, 1420), // nvmlUnitGetDevices
     n(0xead099515c7f, 2), // nppiCopyWrapBorder_16s_C1R
     n(0xead4b3442ddf, 13), // cudnnSetReduceTensorDescriptor
     n(0xeadbeb0196ab, 40), // nppiFilterLaplaceBorder_32f_C3R
@@ -19800,7 +19800,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xeb0ef1047f82, 12), // nppsAverageRelativeError_32sc
     n(0xeb100eea7f53, 11), // nppsMinIndxGetBufferSize_32f_Ctx#11
     n(0xeb128330f894, 30), // cusolverMpMatrixGatherD2H
-    n(0xeb1b1122d4ac, 1468), // cudnnGetNormalizationForwardTrainingWorkspaceSize
+    n(0xeb1b1122d4ac, 1467), // cudnnGetNormalizationForwardTrainingWorkspaceSize
     n(0xeb1fbd2a3ac6, 30), // cublasZtbsv_v2_64
     n(0xeb200a4fa6e3, 13), // nppiDiv_16u_C4IRSfs
     n(0xeb20a32a1eef, 6), // nppiAddProduct_16u32f_C1IMR_Ctx
@@ -19829,7 +19829,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xeb83998ac1f1, 28), // nppsSumLnGetBufferSize_64f#11
     n(0xeb8bebf1d251, 38), // cusolverDnSetAdvOptions
     n(0xeb91a002c3cf, 13), // nppiMul_8u_C1IRSfs
-    n(0xeb92a05e923d, 1469), // cufftXtSetCallback
+    n(0xeb92a05e923d, 1468), // cufftXtSetCallback
     n(0xeb92b8cb2cc5, 12), // @cudaMemcpyAsync_ptsz
     n(0xeb98af26333a, 589), // cuFileExportPCIeTopology
     n(0xeb9a7ec9ba9a, 28), // nppiNormL2GetBufferHostSize_16s_C1R#11
@@ -19859,7 +19859,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xebdd94df380f, 76), // nppiFilterBoxBorderAdvanced_16s_C3R_Ctx
     n(0xebe027e030aa, 38), // nvshmemx_float_g_on_stream
     n(0xebe0ffc04ca5, 40), // nppiFilterHighPassBorder_32f_C1R
-    n(0xebe3a7955478, 1470), // nppiFloodFillBoundary_8u_C3IR
+    n(0xebe3a7955478, 1469), // nppiFloodFillBoundary_8u_C3IR
     n(0xebe7a7c04cab, 40), // nppiFilterHighPassBorder_32f_C3R
     n(0xebf81ffd5a74, 139), // cublasCgeam
     n(0xebf874e17faa, 68), // cusolverDnCKgels
@@ -19879,12 +19879,12 @@ pub static NAMES: [Name; 21553] = [
     n(0xec2c0748c70c, 19), // nppiFilterMax_16u_C4R_Ctx
     n(0xec2ca5e20126, 21), // cusolverDnIRSParamsDisableFallback
     n(0xec2e731e7ef2, 25), // cuMulticastUnbind
-    n(0xec31d9e33517, 1471), // cusparseHpruneCsr2csrNnz
+    n(0xec31d9e33517, 1470), // cusparseHpruneCsr2csrNnz
     n(0xec3217fd5aa5, 8), // cublasCgeru
     n(0xec3221fd5aa5, 8), // cublasCgerc
     n(0xec32a8e02e17, 15), // nppiLn_16s_C3IRSfs_Ctx
     n(0xec33bf35b50e, 29), // nppiConvert_32u8u_C1RSfs
-    n(0xec3a835ab5f0, 1472), // nvmlDeviceSetTemperatureThreshold
+    n(0xec3a835ab5f0, 1471), // nvmlDeviceSetTemperatureThreshold
     n(0xec3e13399e86, 11), // nppiAverageRelativeErrorGetBufferHostSize_32u_C3R_Ctx#11
     n(0xec41ff10b4b1, 28), // nppiMaxIndxGetBufferHostSize_32f_AC4R#11
     n(0xec4c2b72dfeb, 1325), // nppiHistogramOfGradientsBorder_8u32f_C3R
@@ -19894,19 +19894,19 @@ pub static NAMES: [Name; 21553] = [
     n(0xec55da25ccfd, 304), // nppiLShiftC_16u_C4IR
     n(0xec56ee2c6936, 35), // nppiDivDeviceC_32f_AC4R_Ctx
     n(0xec594a37019a, 13), // nvshmem_iput16
-    n(0xec59bd9f44f1, 1473), // cusparseSgemvi
+    n(0xec59bd9f44f1, 1472), // cusparseSgemvi
     n(0xec5b0c8faefb, 35), // nppiFilterLowPass_16s_C1R_Ctx
     n(0xec5c0ed519c0, 25), // nvshmem_uint32_alltoall
     n(0xec603e3701a0, 13), // nvshmem_iput32
     n(0xec69de21f8e9, 35), // nppsDiv_Round_16u_Sfs_Ctx
-    n(0xec6abd9f4500, 1474), // cusparseSgemmi
+    n(0xec6abd9f4500, 1473), // cusparseSgemmi
     n(0xec6c8f312c95, 50), // nppsAbs_32f_I
     n(0xec72e7e73706, 39), // nppiMorphTopHatBorder_32f_C3R_Ctx
     n(0xec75356d00d5, 902), // nvrtcGetProgramLog
     n(0xec78a329d0ed, 7), // nppsMulC_8u_Sfs_Ctx
     n(0xec78ae7d6ba1, 16), // nppiUYVP_10u_ToRGB_8u_C3AC4R_Ctx
     n(0xec8011c56e8d, 4), // nppsMaximumErrorGetBufferSize_64fc_Ctx
-    n(0xec81a47fc6da, 1475), // cuDevSmResourceSplit
+    n(0xec81a47fc6da, 1474), // cuDevSmResourceSplit
     n(0xec902db36bed, 72), // cusolverMpNewtonSchulzDescriptorCreate
     n(0xec989cd55539, 25), // nppsConvert_32s16s_Sfs
     n(0xec9e16956a6b, 112), // cusparseHpruneCsr2csrNnzByPercentage
@@ -19951,9 +19951,9 @@ pub static NAMES: [Name; 21553] = [
     n(0xed0026abaa18, 35), // nppiAdd_32sc_C1IRSfs_Ctx
     n(0xed01337f3fc2, 38), // nppsSqrt_32f
     n(0xed02fadfe926, 88), // cusolverDnDgebrd_bufferSize
-    n(0xed030c67b5d1, 1476), // cusparseDpruneCsr2csr
-    n(0xed054d42644b, 1477), // nppiRGBToNV12_8u_P3P2R_Ctx
-    n(0xed080bbe4777, 1478), // cuGraphMemcpyNodeSetParams
+    n(0xed030c67b5d1, 1475), // cusparseDpruneCsr2csr
+    n(0xed054d42644b, 1476), // nppiRGBToNV12_8u_P3P2R_Ctx
+    n(0xed080bbe4777, 1477), // cuGraphMemcpyNodeSetParams
     n(0xed0ece1ec6fd, 110), // nvmlDeviceGetAPIRestriction
     n(0xed0ee06ec736, 14), // cuDeviceGetMemPool
     n(0xed1021b31ea7, 12), // nppiCopy_16s_AC4R
@@ -20017,7 +20017,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xed9dd651d805, 697), // nppiOrC_8u_C4R
     n(0xeda168e5eb8c, 25), // nvshmem_uint32_or_reduce
     n(0xeda2d124c9f2, 38), // cusolverRfSetAlgs
-    n(0xeda5994d769e, 1479), // @cudaLibraryLoadFromFile
+    n(0xeda5994d769e, 1478), // @cudaLibraryLoadFromFile
     n(0xedaa847d7267, 1), // nppiMeanGetBufferHostSize_32f_C1MR
     n(0xedaaaf91d889, 7), // nppsMinIndx_32f_Ctx
     n(0xedaddf713c8f, 25), // nppiSqr_16u_C1IRSfs
@@ -20067,7 +20067,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xee264e2254b7, 1), // nppiNormRelL1GetBufferHostSize_8s_C3CMR
     n(0xee2abe2fc3d4, 25), // nvshmem_uint16_get
     n(0xee2b71b7ea47, 419), // cudaMemPoolGetAccess
-    n(0xee3191759720, 1480), // nvmlSystemEventSetWait
+    n(0xee3191759720, 1479), // nvmlSystemEventSetWait
     n(0xee31af314892, 38), // cudaStreamWaitEvent_ptsz
     n(0xee32cf97d8ae, 40), // nppiFilterSobelVertMaskBorder_32f_C1R
     n(0xee3aaa8af36d, 11), // nppiNormDiffInfGetBufferHostSize_32f_C3CMR_Ctx#11
@@ -20104,7 +20104,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xee7a3acfc1ba, 36), // nppsConvert_8u32f_Ctx
     n(0xee80951e04f5, 184), // nppiColorTwist32f_16f_C2IR
     n(0xee812cf57268, 5), // nppiGradientVectorScharrBorder_8u16s_C1R
-    n(0xee8278a3011d, 1481), // nvmlDeviceGetProcessesUtilizationInfo
+    n(0xee8278a3011d, 1480), // nvmlDeviceGetProcessesUtilizationInfo
     n(0xee8589e2d95c, 40), // nppiFilterLaplaceBorder_16s_AC4R
     n(0xee874eb7095b, 12), // cuMemcpyAtoA_v2
     n(0xee890cda72f2, 1062), // cusolverMpSygst_bufferSize
@@ -20116,15 +20116,15 @@ pub static NAMES: [Name; 21553] = [
     n(0xee9e62a26fc5, 12), // nvshmem_ulonglong_broadcast
     n(0xee9ef091dbba, 12), // nppiMinEvery_32f_C1IR
     n(0xeea447bae8fd, 953), // nppiThreshold_Val_16u_AC4R
-    n(0xeea86bff227b, 1482), // cudnnOpTensor
-    n(0xeeaa84c88dae, 1483), // cudnnGetTensor4dDescriptor
+    n(0xeea86bff227b, 1481), // cudnnOpTensor
+    n(0xeeaa84c88dae, 1482), // cudnnGetTensor4dDescriptor
     n(0xeeafb5d0016d, 229), // nvmlSystemGetNvlinkBwMode
     n(0xeeb2265f99ba, 16), // nppiFilterRobertsUpBorder_32f_C4R_Ctx
     n(0xeeb22f01d0e9, 733), // nppiAddC_16sc_C3IRSfs_Ctx
     n(0xeeb336bf96e8, 35), // nppiFilterSobelVertMask_32f_C1R_Ctx
     n(0xeeb3a4961d0f, 35), // nppiSub_16s_AC4IRSfs_Ctx
     n(0xeeb472a9630e, 6), // nppiFilterColumn_16u_AC4R_Ctx
-    n(0xeeb925858754, 1484), // cusolverMpPotrs_bufferSize
+    n(0xeeb925858754, 1483), // cusolverMpPotrs_bufferSize
     n(0xeebf627d904f, 301), // nppiWarpPerspective_16u_C4R_Ctx
     n(0xeec0030fd12f, 7), // nppiSubDeviceC_16s_C4IRSfs_Ctx
     n(0xeec341cc61f6, 13), // nppiMirror_16s_C3R
@@ -20136,7 +20136,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xeed43fcc6204, 13), // nppiMirror_16s_C4R
     n(0xeed842afb1ec, 7), // nppsThreshold_LTVal_16sc_Ctx
     n(0xeed9e8e36f15, 21), // cuEventDestroy
-    n(0xeedca4f0789d, 1485), // nppiColorTwist_32fC_C4IR_Ctx
+    n(0xeedca4f0789d, 1484), // nppiColorTwist_32fC_C4IR_Ctx
     n(0xeede6a0213eb, 11), // nppiQualityIndexGetBufferHostSize_8u32f_AC4R_Ctx#11
     n(0xeee317ce7292, 12), // nppsAddC_32s_Sfs
     n(0xeee4b2d33392, 7), // nppsSum_16sc32sc_Sfs_Ctx
@@ -20163,7 +20163,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xef30363bbc00, 224), // nppiRGBToYUV420_8u_C3P3R_Ctx
     n(0xef30801cfa79, 4), // nppiNormRelInfGetBufferHostSize_16s_C4R_Ctx
     n(0xef360bd0e1e1, 13), // nppiMirror_16u_AC4R
-    n(0xef37a857fa1c, 1486), // cusparseSpGEMM_estimateMemory
+    n(0xef37a857fa1c, 1485), // cusparseSpGEMM_estimateMemory
     n(0xef3b830d59bc, 25), // nvshmem_int64_min_reducescatter
     n(0xef4390a903bf, 2), // nppiSqrDistanceValid_Norm_32f_C1R
     n(0xef45f064a2bf, 29), // nppiNormDiff_L1_32f_AC4R
@@ -20182,7 +20182,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xef6ed5918ed1, 2), // nppiWarpPerspectiveBatch_32f_C3R
     n(0xef720715b3b4, 6), // nppiFusedAbsDiff_Threshold_GTVal_I_Ctx
     n(0xef72db918ed5, 2), // nppiWarpPerspectiveBatch_32f_C4R
-    n(0xef73e4b65199, 1487), // cuMemcpy3DAsync
+    n(0xef73e4b65199, 1486), // cuMemcpy3DAsync
     n(0xef7ad03a0882, 12), // nppsThreshold_LTVal_16sc
     n(0xef7b229dd022, 637), // cusolverDnSsygvd_bufferSize
     n(0xef7cbfa011ed, 25), // nvshmem_uint16_and_reducescatter
@@ -20232,7 +20232,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xf01530d662db, 19), // nppiMean_8u_C1MR_Ctx
     n(0xf01a495d6821, 15), // nppiAndC_16u_C1IR_Ctx
     n(0xf01c54fa68fd, 2), // cudaMemcpy2DToArray
-    n(0xf01da0aca696, 1488), // cublasMpGemm_bufferSize
+    n(0xf01da0aca696, 1487), // cublasMpGemm_bufferSize
     n(0xf01ec63d8fe8, 4), // nppiMaximumErrorGetBufferHostSize_32fc_C1R_Ctx
     n(0xf021b3fc5b5c, 12), // nppsMaximumRelativeError_64s
     n(0xf021c8fc5b5c, 12), // nppsMaximumRelativeError_64f
@@ -20277,7 +20277,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xf09e0ddf66cf, 40), // nppiNormDiff_Inf_16u_C1MR
     n(0xf0a235281385, 1), // nppiMaxGetBufferHostSize_8u_C4R
     n(0xf0a28f9363fc, 28), // nppiMinGetBufferHostSize_16s_C1R#11
-    n(0xf0ad4ba0b7d1, 1489), // cusolverDnXgesvdr_bufferSize
+    n(0xf0ad4ba0b7d1, 1488), // cusolverDnXgesvdr_bufferSize
     n(0xf0aeb941e2e6, 289), // nppiAddC_32f_C4R_Ctx
     n(0xf0af24fa50c3, 28), // nppiNormDiffL1GetBufferHostSize_32f_C4R#11
     n(0xf0b162d1c8c6, 19), // nppiMaximumRelativeError_64f_C3R_Ctx
@@ -20309,7 +20309,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xf0feef693e6e, 7), // nppiLabToBGR_8u_C3R_Ctx
     n(0xf0ffa0fba802, 1), // nppiMinIndxGetBufferHostSize_8u_C4R
     n(0xf1034ac5f71c, 16), // cusolverDnCunmqr
-    n(0xf108510dfc63, 1490), // cudnnRNNForwardTrainingEx
+    n(0xf108510dfc63, 1489), // cudnnRNNForwardTrainingEx
     n(0xf10958e93cad, 241), // nppiHistogramEven_16u_AC4R_Ctx
     n(0xf10b32df5631, 16), // nppiCrossCorrFull_Norm_8s32f_C3R_Ctx
     n(0xf10cc9efeb66, 57), // nppiDivC_32f_C1IR_Ctx
@@ -20373,7 +20373,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xf1a15d6d3733, 28), // cublasGetEmulationSpecialValuesSupport
     n(0xf1a315f76afa, 7), // nppiDup_16s_C1AC4R_Ctx
     n(0xf1a6772b9f7d, 35), // nppiFilterLowPass_8u_C4R_Ctx
-    n(0xf1a7a2066c32, 1453), // cudaGraphMemcpyNodeGetParams
+    n(0xf1a7a2066c32, 1452), // cudaGraphMemcpyNodeGetParams
     n(0xf1b4d83aad24, 36), // nppsSet_8u_Ctx
     n(0xf1b93d9529bb, 11), // nppiAverageErrorGetBufferHostSize_16u_C2R_Ctx#11
     n(0xf1bb86b5afc4, 348), // nppiSwapChannels_8u_C3C4R
@@ -20412,7 +20412,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xf226ab65fa9d, 4), // nppiValidNormLevelGetBufferHostSize_8u32f_C1R_Ctx
     n(0xf22c7ed63af9, 682), // cublasDotEx
     n(0xf237d041c6d9, 137), // nppiColorTwistBatch_32f_C4IR_Ctx
-    n(0xf23b5bd8f038, 1445), // nppiFloodFillRange_32u_C3IR_Ctx
+    n(0xf23b5bd8f038, 1444), // nppiFloodFillRange_32u_C3IR_Ctx
     n(0xf23f04b9b008, 11), // nppiMaxIndxGetBufferHostSize_16u_AC4R_Ctx#11
     n(0xf23f3c00e92b, 38), // nppsLShiftC_32s_I
     n(0xf2431e2f5d44, 87), // cudaMemDiscardAndPrefetchBatchAsync_ptsz
@@ -20516,7 +20516,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xf37a0d1667a4, 30), // nppiSumWindowColumnBorder_16u32f_C1R
     n(0xf37a2f69d758, 135), // cublasSgemm
     n(0xf37a3669d758, 134), // cublasSgemv
-    n(0xf37ea7d52778, 1491), // cudnnDestroyAlgorithmPerformance
+    n(0xf37ea7d52778, 1490), // cudnnDestroyAlgorithmPerformance
     n(0xf37f6c211877, 1364), // cuTexRefSetMipmapLevelClamp
     n(0xf37fcc55612a, 21), // nppsMalloc_64sc
     n(0xf380551667a9, 30), // nppiSumWindowColumnBorder_16u32f_C3R
@@ -20608,7 +20608,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xf4af3b35ce2f, 50), // nppsSqrt_64f_I
     n(0xf4b0fa7c5a59, 241), // nppiHistogramEven_8u_AC4R_Ctx
     n(0xf4b2f265aea1, 4), // nppiNormRelL1GetBufferHostSize_16s_C4R_Ctx
-    n(0xf4b5e3a1f276, 1492), // cusparseZnnz_compress
+    n(0xf4b5e3a1f276, 1491), // cusparseZnnz_compress
     n(0xf4b7d047a1ce, 13), // nvshmemx_ulonglong_broadcast_on_stream
     n(0xf4c31759c490, 28), // nvmlDeviceGetGpuUptime_v1
     n(0xf4c723726fd7, 2), // nppiFilterSobelHorizBorder_16s_AC4R
@@ -20627,7 +20627,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xf4dea3c1335d, 38), // nvshmem_int32_atomic_set
     n(0xf4e424957c9b, 0), // cusolverDnGetrf_bufferSize
     n(0xf4e4af8527cb, 22), // nppiGradientVectorScharrBorder_16u32f_C1R_Ctx
-    n(0xf4e9769f8402, 1493), // nvmlGetExcludedDeviceInfoByIndex
+    n(0xf4e9769f8402, 1492), // nvmlGetExcludedDeviceInfoByIndex
     n(0xf4ee101cb45e, 224), // nppiRGBToYUV422_8u_C3P3R_Ctx
     n(0xf4ee5e5a37c5, 29), // nvshmemx_uint64_iget_on_stream
     n(0xf4ef4e9a60b0, 40), // cusparseScsr2dense
@@ -20669,7 +20669,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xf550fe892584, 118), // @cudaStreamGetCaptureInfo_ptsz#11
     n(0xf5535616c43e, 646), // cublasDsyr2_v2
     n(0xf5549aefceff, 1), // nppsSumLnGetBufferSize_16s32f
-    n(0xf55768ff189a, 1494), // nvmlSystemGetConfComputeKeyRotationThresholdInfo
+    n(0xf55768ff189a, 1493), // nvmlSystemGetConfComputeKeyRotationThresholdInfo
     n(0xf562a0d0c3e6, 11), // nppiNormRelInfGetBufferHostSize_8u_AC4R_Ctx#11
     n(0xf56b5ae1277a, 224), // nppiBGRToYCbCr411_8u_AC4P3R_Ctx
     n(0xf56bae6ef257, 29), // nppiMulScale_16u_C4R
@@ -20724,7 +20724,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xf609765ba63e, 19), // nppiMaximumRelativeError_16u_C3R_Ctx
     n(0xf60a1805333b, 331), // cuEventCreateFromEGLSync
     n(0xf60b86cb4156, 101), // cusolverDnZunmqr_bufferSize
-    n(0xf60db9c7d7d0, 1495), // cusparseDpruneDense2csr_bufferSizeExt
+    n(0xf60db9c7d7d0, 1494), // cusparseDpruneDense2csr_bufferSizeExt
     n(0xf610ac34e572, 11), // nppiMinGetBufferHostSize_32f_C3R_Ctx#11
     n(0xf619183ed7ca, 28), // nppiNormRelInfGetBufferHostSize_8u_C3CMR#11
     n(0xf61b250f975d, 290), // nppiYUVToRGBBatch_8u_P3C3R_Advanced_Ctx
@@ -20797,7 +20797,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xf6e171a4493b, 35), // nppiScale_16u8u_C1R_Ctx
     n(0xf6e9fbfdfa36, 11), // nppiAverageErrorGetBufferHostSize_64f_C1R_Ctx#11
     n(0xf6ee8fd8c393, 119), // nppiRGBToYCbCr422_JPEG_8u_P3R
-    n(0xf6f0afda51d4, 1432), // nppiThreshold_LTValGTVal_8u_AC4IR
+    n(0xf6f0afda51d4, 1431), // nppiThreshold_LTValGTVal_8u_AC4IR
     n(0xf6fbe4d12b8c, 71), // cublasHSSgemvStridedBatched_64
     n(0xf6fc23edb27d, 12), // nppiFilterPrewittHoriz_16s_AC4R
     n(0xf6fda25dd748, 213), // nppiRShiftC_32s_C3R_Ctx
@@ -20927,7 +20927,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xf887a8ca156f, 882), // cusparseScsrsv2_bufferSize
     n(0xf888a3085b01, 7), // nppsMinMax_32u_Ctx
     n(0xf889e2e5a76d, 428), // cudaGraphAddDependencies
-    n(0xf88c424f9361, 1496), // cusolverSpScsrqrSolveHost
+    n(0xf88c424f9361, 1495), // cusolverSpScsrqrSolveHost
     n(0xf8976f018eed, 30), // cusparseZcsric02_analysis
     n(0xf89b1ce97d26, 1036), // @cudaCreateTextureObject
     n(0xf8a1c6d74d9b, 809), // nppiThreshold_Val_16u_AC4IR_Ctx
@@ -20948,7 +20948,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xf8c9c37528f7, 290), // nppiYUVToBGRBatch_8u_P3C3R_Ctx
     n(0xf8cbcba1aed2, 76), // nppiFilterRowBorder32f_16s_C1R_Ctx
     n(0xf8cbe7b6931a, 12), // nppiMinEvery_16s_AC4IR
-    n(0xf8d34444aabd, 1388), // cublasZgemvStridedBatched_64
+    n(0xf8d34444aabd, 1387), // cublasZgemvStridedBatched_64
     n(0xf8da4932d72b, 35), // cusparseCbsric02
     n(0xf8e665df236d, 1103), // cublasDsymv_v2
     n(0xf8e6916155b5, 25), // nvshmem_uint_xor_reduce
@@ -20976,7 +20976,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xf93051785608, 7), // nppiRGBToYUV_8u_C3R_Ctx
     n(0xf932cc5d42af, 11), // nppiMaximumErrorGetBufferHostSize_16sc_C1R_Ctx#11
     n(0xf932cd84f0a8, 12), // nppsDotProd_16s64s
-    n(0xf933ea3ce5f2, 1497), // nvmlDeviceGetVgpuProcessUtilization
+    n(0xf933ea3ce5f2, 1496), // nvmlDeviceGetVgpuProcessUtilization
     n(0xf935ddb1f023, 4), // nppiNormL1GetBufferHostSize_32f_C1MR_Ctx
     n(0xf93b9d199e5b, 2), // nppiLUT_16s_C1R
     n(0xf93c3d6874e0, 34), // cuDeviceGetGraphMemAttribute
@@ -20988,7 +20988,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xf94789ddcaa1, 21), // @cudaThreadSetCacheConfig
     n(0xf94d1ef299a8, 21), // @cudaStreamQuery
     n(0xf94d53005da9, 50), // nvshmemx_buffer_unregister_symmetric
-    n(0xf94d7772bdc7, 1498), // cublasLtMatmulAlgoInit
+    n(0xf94d7772bdc7, 1497), // cublasLtMatmulAlgoInit
     n(0xf9565f3b6c0b, 13), // nppiConvert_32f16u_C3R
     n(0xf95bb1d6c37c, 7), // nppiDup_32s_C1C4R_Ctx
     n(0xf95da73b6c12, 13), // nppiConvert_32f16u_C1R
@@ -21015,7 +21015,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xf9888b8e0917, 11), // nppiAverageRelativeErrorGetBufferHostSize_32fc_C1R_Ctx#11
     n(0xf989209a6c02, 30), // nppiSumWindowColumnBorder_16s32f_C3R
     n(0xf98d4afc673a, 13), // nvshmem_double_iput
-    n(0xf98d9d364009, 1499), // cusolverDnXsygvdx
+    n(0xf98d9d364009, 1498), // cusolverDnXsygvdx
     n(0xf98f689a6c07, 30), // nppiSumWindowColumnBorder_16s32f_C1R
     n(0xf99035f637ad, 30), // nppiAlphaCompC_8u_AC4R
     n(0xf993ef90a704, 36), // nppsXor_32u_I_Ctx
@@ -21048,7 +21048,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xf9f1a23528d4, 380), // cublasTSSgemvBatched
     n(0xf9f4daa11e17, 738), // cudaExternalMemoryGetMappedMipmappedArray#12
     n(0xf9f4dba11e17, 738), // cudaExternalMemoryGetMappedMipmappedArray#11
-    n(0xf9f6f2bc250a, 1500), // cuFileGetParameterBool
+    n(0xf9f6f2bc250a, 1499), // cuFileGetParameterBool
     n(0xf9f994588a7c, 11), // nppiAverageErrorGetBufferHostSize_8s_C2R_Ctx#11
     n(0xf9fdba0f0e99, 6), // nppiNormDiff_L2_8s_C1MR_Ctx
     n(0xfa00a3afbc0a, 4), // nppiNormDiffL1GetBufferHostSize_8u_C1R_Ctx
@@ -21136,7 +21136,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xfb4dc8f79d84, 7), // nppiFilterRobertsUp_16s_C1R_Ctx
     n(0xfb53c5186ca7, 28), // nppiMaximumErrorGetBufferHostSize_16sc_C1R#11
     n(0xfb54be36b499, 4), // nppiSameNormLevelGetBufferHostSize_8u_AC4RSfs_Ctx
-    n(0xfb5831c82ed1, 1501), // nppiAlphaCompColorKey_8u_AC4R
+    n(0xfb5831c82ed1, 1500), // nppiAlphaCompColorKey_8u_AC4R
     n(0xfb5a15ea4370, 40), // nppiCrossCorrValid_Norm_8u_C4RSfs
     n(0xfb5bfeb77b06, 4), // nppsMinMaxIndxGetBufferSize_8u_Ctx
     n(0xfb5ec9b19051, 5), // nppiCrossCorrValid_NormLevelAdvanced_32f_C4R_Ctx
@@ -21145,7 +21145,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xfb6137e8f6f8, 513), // cudnnGetRNNProjectionLayers
     n(0xfb6ede913a22, 11), // nppiMeanStdDevGetBufferHostSize_16u_C1R_Ctx#11
     n(0xfb70dad2b03b, 19), // nppiAverageRelativeError_64f_C4R_Ctx
-    n(0xfb72970eaed4, 1502), // nppiLUT_Trilinear_8u_AC4IR_Ctx
+    n(0xfb72970eaed4, 1501), // nppiLUT_Trilinear_8u_AC4IR_Ctx
     n(0xfb73025078a7, 11), // nppiMinMaxGetBufferHostSize_16s_C4R_Ctx#11
     n(0xfb7767e3a2ef, 331), // @cudaGraphicsEGLRegisterImage
     n(0xfb788be0a021, 25), // nvshmem_int_min_reduce
@@ -21226,7 +21226,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xfc2c68a9ced3, 38), // nvshmem_size_atomic_swap
     n(0xfc2f10b433a2, 19), // nppiCompareC_8u_C3R_Ctx
     n(0xfc32275f06a4, 29), // nvshmemx_float_iput_on_stream
-    n(0xfc3732d2344e, 1503), // cusparseDpruneDense2csrNnz
+    n(0xfc3732d2344e, 1502), // cusparseDpruneDense2csrNnz
     n(0xfc3e97cc9e6f, 334), // cublasZher2k
     n(0xfc3ef0d2ba1b, 92), // cuCtxResetPersistingL2Cache
     n(0xfc423cc2cf07, 25), // nvshmem_bfloat16_sum_reducescatter
@@ -21239,7 +21239,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xfc4c2a723e13, 2), // nppiSqrDistanceFull_Norm_8u32f_C3R
     n(0xfc4d711258fa, 16), // nppiErode3x3Border_16u_C4R_Ctx
     n(0xfc52fa723e18, 2), // nppiSqrDistanceFull_Norm_8u32f_C1R
-    n(0xfc57462bf91f, 1504), // cusparseSpVV
+    n(0xfc57462bf91f, 1503), // cusparseSpVV
     n(0xfc58c0806cb6, 38), // nvjpegEncoderParamsSetRestartInterval
     n(0xfc5934fc072c, 4), // nppiMaximumRelativeErrorGetBufferHostSize_32s_C2R_Ctx
     n(0xfc5b04386922, 19), // nppiFilterMin_32f_AC4R_Ctx
@@ -21254,7 +21254,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xfc6d803daec8, 4), // nppiMinIndxGetBufferHostSize_16s_C3R_Ctx
     n(0xfc6e6e863058, 356), // cuCheckpointProcessLock
     n(0xfc703d2d0a99, 4), // nppsNormL1GetBufferSize_32f_Ctx
-    n(0xfc7196aea72e, 1442), // nppiFloodFillRangeBoundary_16u_C3IR
+    n(0xfc7196aea72e, 1441), // nppiFloodFillRangeBoundary_16u_C3IR
     n(0xfc7265f31ff7, 2), // nppiHistogramEven_16u_C1R
     n(0xfc74c8ea92ef, 983), // nppiAddWeighted_8u32f_C1IMR
     n(0xfc75da2cc1fa, 6), // nppiFilterColumn_16s_AC4R_Ctx
@@ -21284,16 +21284,16 @@ pub static NAMES: [Name; 21553] = [
     n(0xfcb49656c283, 451), // cublasZdscal_v2_64
     n(0xfcb88ec6de0a, 250), // nppiThreshold_Val_16u_C3R_Ctx
     n(0xfcbadd58cf05, 7), // nppiNorm_L2_16u_AC4R_Ctx
-    n(0xfcc2705c8157, 1505), // nvtiffEncodeParamsSetGeoKeyASCII
+    n(0xfcc2705c8157, 1504), // nvtiffEncodeParamsSetGeoKeyASCII
     n(0xfcc2d6309672, 15), // nppsMean_32f_Ctx
     n(0xfcc31788968e, 11), // nppiSameNormLevelGetBufferHostSize_32f_AC4R_Ctx#11
     n(0xfcc63b3c2377, 524), // nvmlDeviceGetMigMode
     n(0xfcc86868da37, 730), // cublasLtMatrixTransformDescSetAttribute
-    n(0xfcc883e3dc8c, 1506), // nvmlDeviceGetCpuAffinity
+    n(0xfcc883e3dc8c, 1505), // nvmlDeviceGetCpuAffinity
     n(0xfcc90c9d4138, 35), // nppiAdd_32s_C3IRSfs_Ctx
     n(0xfccab5cdcc56, 30), // cusparseZcsrilu02
     n(0xfcd5626a8f92, 19), // nppiSub_32f_AC4R_Ctx
-    n(0xfcdebcc4d1d1, 1405), // cublasZrot_v2
+    n(0xfcdebcc4d1d1, 1404), // cublasZrot_v2
     n(0xfce1d1a28a12, 298), // nppsMulC_32f16s_Sfs_Ctx
     n(0xfce3cfc8a312, 11), // nppsMaximumRelativeErrorGetBufferSize_8u_Ctx#11
     n(0xfce91f84aa6c, 304), // nppiLShiftC_8u_C4IR
@@ -21315,7 +21315,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xfd205a5ca7b4, 28), // nppiMaximumRelativeErrorGetBufferHostSize_32s_C1R#11
     n(0xfd218cae3208, 28), // cudnnGetConvolutionReorderType
     n(0xfd258b3c1d21, 445), // nppiYCbCr420ToRGBBatch_8u_P3C3R_Advanced
-    n(0xfd339a711bc8, 1507), // cublasMpTradd_bufferSize
+    n(0xfd339a711bc8, 1506), // cublasMpTradd_bufferSize
     n(0xfd38634f51cc, 28), // pncclParamGetI32
     n(0xfd39d559590a, 38), // nppsConvert_32f64f
     n(0xfd3b9c4f4b1d, 81), // nppiThreshold_LTVal_16u_AC4IR_Ctx
@@ -21326,7 +21326,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xfd49daa560d8, 7), // nppsMaximumError_8u_Ctx
     n(0xfd51bf04617a, 4), // nppiSumGetBufferHostSize_8u64s_C4R_Ctx
     n(0xfd5392d3ff98, 4), // nppsMinGetBufferSize_32f_Ctx
-    n(0xfd556a39318a, 1508), // cutensorCreateContractionTrinary
+    n(0xfd556a39318a, 1507), // cutensorCreateContractionTrinary
     n(0xfd56e7a56d07, 35), // nppiFilterColumnBorder_16u_AC4R
     n(0xfd572d342067, 7), // nppsConvert_32f8u_Sfs_Ctx
     n(0xfd59540afcb6, 51), // nppiCopy_32s_C3P3R_Ctx
@@ -21364,13 +21364,13 @@ pub static NAMES: [Name; 21553] = [
     n(0xfdb8cd2af0d3, 273), // cutensorElementwiseTrinary
     n(0xfdbb40095cb2, 29), // nvshmemx_uint16_iput_on_stream
     n(0xfdc1d635b8a3, 44), // nvshmem_float_atomic_swap
-    n(0xfdc40a680118, 1509), // cublasMpTrmm
+    n(0xfdc40a680118, 1508), // cublasMpTrmm
     n(0xfdcc2140875f, 2), // nppiDiv_8u_C3RSfs
     n(0xfdd2313bdd10, 25), // nvshmemx_ushort_p_on_stream
     n(0xfdd4886679be, 12), // nvshmemx_uint64_xor_reduce_on_stream
     n(0xfddaada6f20f, 137), // nppsThreshold_GTVal_32f_Ctx
     n(0xfddf3a832046, 21), // cudnnDestroyAlgorithmDescriptor
-    n(0xfde13f0222be, 1510), // nvmlGpuInstanceGetComputeInstanceProfileInfo
+    n(0xfde13f0222be, 1509), // nvmlGpuInstanceGetComputeInstanceProfileInfo
     n(0xfde18832d3c0, 1), // cusolverSpGetStream
     n(0xfde1d0852e9f, 21), // @cudaHostUnregister
     n(0xfde4f8a089ed, 21), // nvmlGpmSampleFree
@@ -21381,11 +21381,11 @@ pub static NAMES: [Name; 21553] = [
     n(0xfdfaca0db0ad, 452), // nppiHistogramEven_16u_AC4R
     n(0xfdfbaa9d7f7c, 233), // nppiSubC_32sc_C3IRSfs_Ctx
     n(0xfdfbc3dfc0da, 71), // cublasHSHgemvStridedBatched
-    n(0xfe01f70126c4, 1511), // cuFileHandleRegister
+    n(0xfe01f70126c4, 1510), // cuFileHandleRegister
     n(0xfe042126b99f, 29), // nppiSub_32fc_AC4R
-    n(0xfe05a69a12a7, 1512), // nvmlVgpuInstanceGetVmID
+    n(0xfe05a69a12a7, 1511), // nvmlVgpuInstanceGetVmID
     n(0xfe0b214e0ce5, 25), // nvshmem_ulonglong_put
-    n(0xfe0ee6680158, 1513), // cublasMpTrsm
+    n(0xfe0ee6680158, 1512), // cublasMpTrsm
     n(0xfe125711adfc, 21), // cutensorMgDestroy
     n(0xfe12630e8cff, 28), // nppsMaxGetBufferSize_32s#11
     n(0xfe1369b0168d, 28), // nppiMeanStdDevGetBufferHostSize_8u_C1R#11
@@ -21468,7 +21468,7 @@ pub static NAMES: [Name; 21553] = [
     n(0xff041b85b1dc, 7), // nppiYCrCb422ToRGB_8u_C2C3R_Ctx
     n(0xff052b690c2c, 354), // nppiLUT_32f_AC4R_Ctx
     n(0xff073c0f5a12, 19), // nppiAverageRelativeError_32fc_C1R_Ctx
-    n(0xff076d5f3eb5, 1514), // nvrtcGetLoweredName
+    n(0xff076d5f3eb5, 1513), // nvrtcGetLoweredName
     n(0xff0a74b6561c, 5), // nppiGradientVectorSobelBorder_16u32f_C3C1R
     n(0xff0e5ffc9174, 28), // nppiMaxGetBufferHostSize_8u_C4R#11
     n(0xff0e770b1c59, 1), // nppiMinMaxIndxGetBufferHostSize_16u_C1R
@@ -21523,13 +21523,13 @@ pub static NAMES: [Name; 21553] = [
     n(0xff7773889a2e, 28), // nppiDotProdGetBufferHostSize_16u64f_C4R#11
     n(0xff7871274359, 4), // nppiMeanStdDevGetBufferHostSize_8s_C1R_Ctx
     n(0xff78c48bfb32, 7), // nppiConvert_16u32f_C1R_Ctx
-    n(0xff7c424a9943, 1515), // cusolverMgPotrs_bufferSize
+    n(0xff7c424a9943, 1514), // cusolverMgPotrs_bufferSize
     n(0xff833a923b58, 19), // nppiRemap_16u_AC4R
     n(0xff84ec8d63c0, 13), // nppiWMSSSIMBatch_8u_C3R_Advanced
     n(0xff8b85366c15, 252), // nppiSwapChannels_16u_C4R_Ctx
     n(0xff8d3bd60ddc, 90), // cuFileSetParameterString
     n(0xff99fc501e21, 12), // nppiConvert_16u8u_C4R
-    n(0xff9a5f28a6ed, 1516), // nvmlVgpuInstanceGetMetadata
+    n(0xff9a5f28a6ed, 1515), // nvmlVgpuInstanceGetMetadata
     n(0xff9cab0309ec, 439), // nppiNV12ToBGR_8u_P2C3R_Ctx
     n(0xff9dc2501e25, 12), // nppiConvert_16u8u_C3R
     n(0xffa4aa501e2b, 12), // nppiConvert_16u8u_C1R
@@ -21577,18 +21577,18 @@ pub static NAMES: [Name; 21553] = [
 
 /// (first step, steps, words in integer registers, in vector registers, on the stack)
 #[rustfmt::skip]
-pub static ROWS: [Row; 1517] = [
-    r(999, 1, 6, 0, 3), // 0
+pub static ROWS: [Row; 1516] = [
+    r(996, 1, 6, 0, 3), // 0
     r(36, 1, 2, 0, 0), // 1
     r(0, 0, 6, 0, 2), // 2
-    r(2019, 2, 4, 0, 6), // 3
+    r(2016, 2, 4, 0, 6), // 3
     r(36, 1, 2, 0, 6), // 4
     r(0, 0, 6, 0, 10), // 5
     r(0, 0, 6, 0, 9), // 6
     r(0, 0, 5, 0, 6), // 7
     r(0, 0, 6, 1, 2), // 8
-    r(1832, 6, 6, 0, 8), // 9
-    r(2178, 2, 6, 0, 13), // 10
+    r(1829, 6, 6, 0, 8), // 9
+    r(2175, 2, 6, 0, 13), // 10
     r(13, 1, 2, 0, 6), // 11
     r(0, 0, 5, 0, 0), // 12
     r(0, 0, 6, 0, 0), // 13
@@ -21596,1511 +21596,1510 @@ pub static ROWS: [Row; 1517] = [
     r(0, 0, 4, 0, 6), // 15
     r(0, 0, 6, 0, 8), // 16
     r(0, 0, 5, 2, 0), // 17
-    r(1985, 1, 4, 0, 6), // 18
+    r(1982, 1, 4, 0, 6), // 18
     r(0, 0, 6, 0, 7), // 19
-    r(1705, 1, 6, 0, 8), // 20
+    r(1702, 1, 6, 0, 8), // 20
     r(0, 0, 1, 0, 0), // 21
     r(0, 0, 6, 0, 16), // 22
-    r(748, 3, 6, 0, 5), // 23
-    r(1996, 1, 6, 0, 0), // 24
+    r(745, 3, 6, 0, 5), // 23
+    r(1993, 1, 6, 0, 0), // 24
     r(0, 0, 4, 0, 0), // 25
-    r(1348, 1, 6, 0, 6), // 26
+    r(1345, 1, 6, 0, 6), // 26
     r(261, 1, 3, 1, 0), // 27
     r(13, 1, 2, 0, 0), // 28
     r(0, 0, 6, 0, 1), // 29
     r(0, 0, 6, 0, 4), // 30
-    r(916, 2, 6, 0, 1), // 31
-    r(1793, 2, 6, 0, 13), // 32
-    r(778, 2, 6, 0, 9), // 33
+    r(913, 2, 6, 0, 1), // 31
+    r(1790, 2, 6, 0, 13), // 32
+    r(775, 2, 6, 0, 9), // 33
     r(18, 1, 3, 0, 0), // 34
     r(0, 0, 6, 0, 6), // 35
     r(0, 0, 3, 0, 6), // 36
-    r(2071, 1, 6, 0, 4), // 37
+    r(2068, 1, 6, 0, 4), // 37
     r(0, 0, 3, 0, 0), // 38
     r(0, 0, 6, 0, 12), // 39
     r(0, 0, 6, 0, 3), // 40
     r(0, 0, 2, 0, 6), // 41
-    r(1311, 1, 5, 0, 0), // 42
+    r(1308, 1, 5, 0, 0), // 42
     r(0, 0, 6, 1, 4), // 43
     r(0, 0, 2, 1, 0), // 44
-    r(730, 1, 5, 0, 0), // 45
-    r(583, 1, 2, 0, 0), // 46
+    r(727, 1, 5, 0, 0), // 45
+    r(580, 1, 2, 0, 0), // 46
     r(203, 1, 4, 0, 0), // 47
     r(507, 1, 2, 0, 0), // 48
-    r(2487, 2, 2, 0, 0), // 49
+    r(2484, 2, 2, 0, 0), // 49
     r(0, 0, 2, 0, 0), // 50
-    r(1992, 1, 5, 0, 6), // 51
-    r(1988, 1, 6, 0, 0), // 52
-    r(1208, 1, 2, 0, 0), // 53
-    r(2106, 2, 3, 0, 6), // 54
-    r(2011, 1, 6, 0, 6), // 55
-    r(1726, 10, 6, 0, 5), // 56
+    r(1989, 1, 5, 0, 6), // 51
+    r(1985, 1, 6, 0, 0), // 52
+    r(1205, 1, 2, 0, 0), // 53
+    r(2103, 2, 3, 0, 6), // 54
+    r(2008, 1, 6, 0, 6), // 55
+    r(1723, 10, 6, 0, 5), // 56
     r(0, 0, 3, 1, 6), // 57
     r(0, 0, 6, 0, 5), // 58
     r(88, 2, 3, 0, 0), // 59
-    r(2002, 2, 5, 0, 0), // 60
-    r(2289, 1, 3, 0, 0), // 61
-    r(2136, 3, 6, 0, 8), // 62
-    r(2257, 2, 5, 0, 0), // 63
-    r(2561, 1, 2, 0, 0), // 64
-    r(2156, 2, 6, 0, 6), // 65
+    r(1999, 2, 5, 0, 0), // 60
+    r(2286, 1, 3, 0, 0), // 61
+    r(2133, 3, 6, 0, 8), // 62
+    r(2254, 2, 5, 0, 0), // 63
+    r(2558, 1, 2, 0, 0), // 64
+    r(2153, 2, 6, 0, 6), // 65
     r(554, 3, 3, 0, 0), // 66
-    r(2004, 2, 5, 0, 0), // 67
-    r(1347, 1, 6, 0, 8), // 68
+    r(2001, 2, 5, 0, 0), // 67
+    r(1344, 1, 6, 0, 8), // 68
     r(368, 5, 8, 0, 0), // 69
-    r(1779, 2, 6, 0, 8), // 70
-    r(722, 2, 6, 0, 10), // 71
+    r(1776, 2, 6, 0, 8), // 70
+    r(719, 2, 6, 0, 10), // 71
     r(10, 1, 1, 0, 0), // 72
-    r(2335, 2, 2, 0, 0), // 73
-    r(1984, 1, 6, 0, 7), // 74
+    r(2332, 2, 2, 0, 0), // 73
+    r(1981, 1, 6, 0, 7), // 74
     r(444, 4, 4, 0, 0), // 75
     r(0, 0, 6, 0, 11), // 76
-    r(1995, 1, 5, 0, 0), // 77
+    r(1992, 1, 5, 0, 0), // 77
     r(382, 3, 3, 0, 0), // 78
     r(0, 0, 6, 4, 10), // 79
     r(0, 0, 3, 1, 0), // 80
-    r(2195, 2, 5, 0, 6), // 81
-    r(2251, 3, 6, 0, 5), // 82
-    r(2254, 3, 6, 0, 5), // 83
-    r(1973, 5, 6, 0, 3), // 84
+    r(2192, 2, 5, 0, 6), // 81
+    r(2248, 3, 6, 0, 5), // 82
+    r(2251, 3, 6, 0, 5), // 83
+    r(1970, 5, 6, 0, 3), // 84
     r(198, 4, 3, 0, 0), // 85
-    r(1992, 1, 5, 0, 0), // 86
+    r(1989, 1, 5, 0, 0), // 86
     r(330, 4, 6, 0, 2), // 87
-    r(1045, 1, 4, 0, 0), // 88
-    r(2124, 3, 6, 0, 0), // 89
+    r(1042, 1, 4, 0, 0), // 88
+    r(2121, 3, 6, 0, 0), // 89
     r(188, 1, 2, 0, 0), // 90
-    r(608, 2, 6, 0, 7), // 91
+    r(605, 2, 6, 0, 7), // 91
     r(0, 0, 0, 0, 0), // 92
-    r(2029, 1, 6, 0, 9), // 93
-    r(2148, 1, 3, 0, 0), // 94
+    r(2026, 1, 6, 0, 9), // 93
+    r(2145, 1, 3, 0, 0), // 94
     r(0, 0, 7, 0, 0), // 95
-    r(728, 1, 6, 0, 0), // 96
+    r(725, 1, 6, 0, 0), // 96
     r(0, 0, 6, 0, 17), // 97
     r(0, 0, 6, 4, 2), // 98
-    r(1538, 5, 6, 0, 4), // 99
+    r(1535, 5, 6, 0, 4), // 99
     r(70, 2, 2, 0, 0), // 100
-    r(1351, 1, 6, 0, 6), // 101
-    r(899, 1, 6, 0, 4), // 102
-    r(2259, 3, 5, 0, 0), // 103
+    r(1348, 1, 6, 0, 6), // 101
+    r(896, 1, 6, 0, 4), // 102
+    r(2256, 3, 5, 0, 0), // 103
     r(340, 1, 5, 0, 0), // 104
     r(0, 0, 6, 0, 13), // 105
-    r(707, 11, 6, 0, 14), // 106
+    r(704, 11, 6, 0, 14), // 106
     r(54, 11, 6, 0, 0), // 107
-    r(594, 1, 6, 0, 2), // 108
-    r(1994, 1, 5, 0, 6), // 109
+    r(591, 1, 6, 0, 2), // 108
+    r(1991, 1, 5, 0, 6), // 109
     r(261, 1, 3, 0, 0), // 110
-    r(2149, 1, 4, 0, 6), // 111
-    r(1351, 1, 6, 1, 7), // 112
-    r(1222, 7, 6, 0, 3), // 113
+    r(2146, 1, 4, 0, 6), // 111
+    r(1348, 1, 6, 1, 7), // 112
+    r(1219, 7, 6, 0, 3), // 113
     r(0, 0, 6, 0, 15), // 114
     r(0, 0, 2, 1, 6), // 115
     r(0, 0, 5, 1, 6), // 116
-    r(2240, 2, 6, 0, 12), // 117
+    r(2237, 2, 6, 0, 12), // 117
     r(399, 2, 3, 0, 0), // 118
-    r(2006, 3, 5, 0, 0), // 119
-    r(1983, 1, 4, 0, 0), // 120
+    r(2003, 3, 5, 0, 0), // 119
+    r(1980, 1, 4, 0, 0), // 120
     r(148, 3, 6, 0, 0), // 121
-    r(944, 3, 6, 0, 7), // 122
+    r(941, 3, 6, 0, 7), // 122
     r(9, 1, 3, 0, 0), // 123
-    r(1987, 1, 5, 0, 6), // 124
-    r(2491, 2, 2, 0, 0), // 125
-    r(2215, 4, 6, 0, 1), // 126
-    r(854, 2, 6, 0, 7), // 127
-    r(2124, 3, 6, 0, 1), // 128
+    r(1984, 1, 5, 0, 6), // 124
+    r(2488, 2, 2, 0, 0), // 125
+    r(2212, 4, 6, 0, 1), // 126
+    r(851, 2, 6, 0, 7), // 127
+    r(2121, 3, 6, 0, 1), // 128
     r(37, 2, 2, 0, 0), // 129
-    r(850, 2, 6, 0, 7), // 130
+    r(847, 2, 6, 0, 7), // 130
     r(31, 4, 3, 0, 0), // 131
-    r(2233, 1, 6, 0, 11), // 132
+    r(2230, 1, 6, 0, 11), // 132
     r(217, 3, 2, 0, 0), // 133
     r(0, 0, 6, 2, 3), // 134
     r(0, 0, 6, 2, 5), // 135
-    r(1746, 2, 6, 0, 5), // 136
+    r(1743, 2, 6, 0, 5), // 136
     r(0, 0, 3, 2, 6), // 137
-    r(1993, 1, 5, 0, 6), // 138
-    r(597, 2, 6, 0, 7), // 139
-    r(1984, 1, 6, 0, 1), // 140
-    r(1348, 1, 6, 1, 5), // 141
-    r(1987, 1, 5, 0, 0), // 142
-    r(604, 2, 6, 0, 10), // 143
-    r(1250, 5, 6, 0, 8), // 144
-    r(1355, 1, 6, 0, 6), // 145
+    r(1990, 1, 5, 0, 6), // 138
+    r(594, 2, 6, 0, 7), // 139
+    r(1981, 1, 6, 0, 1), // 140
+    r(1345, 1, 6, 1, 5), // 141
+    r(1984, 1, 5, 0, 0), // 142
+    r(601, 2, 6, 0, 10), // 143
+    r(1247, 5, 6, 0, 8), // 144
+    r(1352, 1, 6, 0, 6), // 145
     r(0, 0, 6, 2, 10), // 146
-    r(761, 6, 6, 0, 2), // 147
-    r(875, 4, 6, 0, 10), // 148
-    r(597, 2, 6, 0, 5), // 149
+    r(758, 6, 6, 0, 2), // 147
+    r(872, 4, 6, 0, 10), // 148
+    r(594, 2, 6, 0, 5), // 149
     r(194, 1, 3, 0, 0), // 150
-    r(844, 2, 6, 0, 7), // 151
-    r(2000, 2, 5, 0, 6), // 152
-    r(1357, 2, 6, 2, 9), // 153
-    r(1566, 6, 6, 1, 5), // 154
+    r(841, 2, 6, 0, 7), // 151
+    r(1997, 2, 5, 0, 6), // 152
+    r(1354, 2, 6, 2, 9), // 153
+    r(1563, 6, 6, 1, 5), // 154
     r(0, 0, 2, 2, 0), // 155
-    r(2052, 3, 6, 0, 9), // 156
-    r(2133, 3, 6, 0, 2), // 157
-    r(2019, 2, 4, 0, 0), // 158
+    r(2049, 3, 6, 0, 9), // 156
+    r(2130, 3, 6, 0, 2), // 157
+    r(2016, 2, 4, 0, 0), // 158
     r(0, 0, 1, 0, 7), // 159
     r(291, 3, 4, 0, 0), // 160
     r(30, 1, 1, 2, 0), // 161
-    r(2262, 2, 6, 0, 7), // 162
-    r(832, 2, 6, 0, 4), // 163
-    r(1352, 1, 6, 0, 2), // 164
+    r(2259, 2, 6, 0, 7), // 162
+    r(829, 2, 6, 0, 4), // 163
+    r(1349, 1, 6, 0, 2), // 164
     r(10, 1, 5, 0, 0), // 165
     r(358, 2, 5, 0, 0), // 166
-    r(2242, 4, 6, 0, 12), // 167
-    r(738, 3, 5, 0, 0), // 168
+    r(2239, 4, 6, 0, 12), // 167
+    r(735, 3, 5, 0, 0), // 168
     r(0, 0, 6, 1, 10), // 169
-    r(2026, 2, 6, 0, 1), // 170
-    r(2034, 2, 6, 0, 1), // 171
+    r(2023, 2, 6, 0, 1), // 170
+    r(2031, 2, 6, 0, 1), // 171
     r(88, 2, 2, 0, 8), // 172
     r(0, 0, 5, 2, 6), // 173
-    r(602, 2, 6, 0, 6), // 174
-    r(1992, 1, 6, 0, 0), // 175
+    r(599, 2, 6, 0, 6), // 174
+    r(1989, 1, 6, 0, 0), // 175
     r(283, 1, 2, 0, 0), // 176
-    r(2197, 2, 6, 0, 7), // 177
+    r(2194, 2, 6, 0, 7), // 177
     r(276, 1, 3, 0, 0), // 178
-    r(1989, 1, 5, 0, 0), // 179
-    r(998, 1, 6, 0, 5), // 180
-    r(2201, 2, 6, 0, 8), // 181
+    r(1986, 1, 5, 0, 0), // 179
+    r(995, 1, 6, 0, 5), // 180
+    r(2198, 2, 6, 0, 8), // 181
     r(360, 1, 4, 0, 0), // 182
-    r(1896, 3, 6, 0, 1), // 183
-    r(2017, 1, 4, 0, 0), // 184
-    r(1677, 2, 6, 0, 10), // 185
+    r(1893, 3, 6, 0, 1), // 183
+    r(2014, 1, 4, 0, 0), // 184
+    r(1674, 2, 6, 0, 10), // 185
     r(0, 0, 6, 3, 10), // 186
-    r(1991, 1, 6, 0, 0), // 187
-    r(1991, 1, 5, 0, 0), // 188
-    r(1986, 1, 6, 0, 0), // 189
-    r(2136, 3, 6, 0, 2), // 190
-    r(1984, 1, 6, 0, 0), // 191
-    r(2251, 3, 6, 0, 11), // 192
+    r(1988, 1, 6, 0, 0), // 187
+    r(1988, 1, 5, 0, 0), // 188
+    r(1983, 1, 6, 0, 0), // 189
+    r(2133, 3, 6, 0, 2), // 190
+    r(1981, 1, 6, 0, 0), // 191
+    r(2248, 3, 6, 0, 11), // 192
     r(10, 1, 4, 0, 0), // 193
-    r(1990, 1, 6, 0, 1), // 194
-    r(1009, 8, 6, 0, 3), // 195
+    r(1987, 1, 6, 0, 1), // 194
+    r(1006, 8, 6, 0, 3), // 195
     r(294, 2, 3, 0, 0), // 196
     r(0, 0, 6, 2, 4), // 197
-    r(1988, 1, 6, 0, 1), // 198
-    r(2237, 3, 6, 0, 5), // 199
-    r(2234, 3, 6, 0, 5), // 200
-    r(2029, 1, 6, 0, 3), // 201
-    r(2028, 1, 6, 0, 3), // 202
-    r(2191, 1, 4, 0, 0), // 203
+    r(1985, 1, 6, 0, 1), // 198
+    r(2234, 3, 6, 0, 5), // 199
+    r(2231, 3, 6, 0, 5), // 200
+    r(2026, 1, 6, 0, 3), // 201
+    r(2025, 1, 6, 0, 3), // 202
+    r(2188, 1, 4, 0, 0), // 203
     r(10, 1, 9, 0, 0), // 204
     r(214, 3, 2, 0, 0), // 205
     r(0, 0, 6, 4, 8), // 206
     r(113, 2, 6, 0, 3), // 207
     r(0, 0, 6, 2, 13), // 208
     r(261, 1, 4, 0, 0), // 209
-    r(1796, 2, 6, 0, 12), // 210
+    r(1793, 2, 6, 0, 12), // 210
     r(188, 1, 6, 0, 13), // 211
-    r(2011, 1, 6, 0, 0), // 212
-    r(1984, 1, 6, 0, 6), // 213
-    r(1351, 1, 6, 0, 7), // 214
-    r(2112, 2, 3, 0, 0), // 215
+    r(2008, 1, 6, 0, 0), // 212
+    r(1981, 1, 6, 0, 6), // 213
+    r(1348, 1, 6, 0, 7), // 214
+    r(2109, 2, 3, 0, 0), // 215
     r(125, 3, 5, 0, 0), // 216
-    r(1281, 4, 6, 0, 5), // 217
-    r(2172, 5, 6, 0, 6), // 218
-    r(602, 2, 6, 0, 7), // 219
-    r(2191, 1, 4, 0, 6), // 220
-    r(1987, 1, 4, 0, 0), // 221
-    r(1766, 2, 6, 0, 7), // 222
+    r(1278, 4, 6, 0, 5), // 217
+    r(2169, 5, 6, 0, 6), // 218
+    r(599, 2, 6, 0, 7), // 219
+    r(2188, 1, 4, 0, 6), // 220
+    r(1984, 1, 4, 0, 0), // 221
+    r(1763, 2, 6, 0, 7), // 222
     r(0, 0, 6, 1, 6), // 223
-    r(2004, 2, 5, 0, 6), // 224
-    r(1992, 1, 6, 0, 1), // 225
-    r(633, 2, 6, 0, 2), // 226
-    r(2337, 1, 2, 0, 0), // 227
-    r(1997, 1, 4, 0, 6), // 228
+    r(2001, 2, 5, 0, 6), // 224
+    r(1989, 1, 6, 0, 1), // 225
+    r(630, 2, 6, 0, 2), // 226
+    r(2334, 1, 2, 0, 0), // 227
+    r(1994, 1, 4, 0, 6), // 228
     r(30, 1, 1, 0, 0), // 229
-    r(1359, 1, 6, 0, 3), // 230
-    r(594, 1, 6, 0, 1), // 231
+    r(1356, 1, 6, 0, 3), // 230
+    r(591, 1, 6, 0, 1), // 231
     r(97, 1, 4, 0, 0), // 232
-    r(1991, 1, 5, 0, 6), // 233
+    r(1988, 1, 5, 0, 6), // 233
     r(0, 0, 5, 1, 0), // 234
-    r(2467, 1, 2, 0, 0), // 235
-    r(732, 2, 5, 0, 0), // 236
-    r(891, 4, 6, 0, 12), // 237
+    r(2464, 1, 2, 0, 0), // 235
+    r(729, 2, 5, 0, 0), // 236
+    r(888, 4, 6, 0, 12), // 237
     r(269, 7, 2, 0, 0), // 238
     r(99, 2, 4, 0, 0), // 239
     r(10, 1, 6, 0, 3), // 240
-    r(2114, 4, 6, 0, 8), // 241
+    r(2111, 4, 6, 0, 8), // 241
     r(519, 1, 2, 0, 0), // 242
-    r(1983, 1, 4, 0, 6), // 243
-    r(607, 1, 6, 0, 1), // 244
-    r(2153, 3, 5, 0, 6), // 245
-    r(1602, 8, 6, 0, 5), // 246
-    r(1721, 1, 6, 0, 13), // 247
+    r(1980, 1, 4, 0, 6), // 243
+    r(604, 1, 6, 0, 1), // 244
+    r(2150, 3, 5, 0, 6), // 245
+    r(1599, 8, 6, 0, 5), // 246
+    r(1718, 1, 6, 0, 13), // 247
     r(0, 2, 2, 0, 0), // 248
-    r(1848, 2, 6, 0, 4), // 249
-    r(2197, 2, 6, 0, 8), // 250
+    r(1845, 2, 6, 0, 4), // 249
+    r(2194, 2, 6, 0, 8), // 250
     r(30, 1, 2, 0, 0), // 251
-    r(2012, 1, 6, 0, 6), // 252
-    r(599, 1, 6, 0, 6), // 253
+    r(2009, 1, 6, 0, 6), // 252
+    r(596, 1, 6, 0, 6), // 253
     r(247, 1, 3, 0, 0), // 254
-    r(1883, 2, 6, 0, 8), // 255
-    r(1885, 2, 6, 0, 8), // 256
-    r(614, 1, 6, 0, 1), // 257
+    r(1880, 2, 6, 0, 8), // 255
+    r(1882, 2, 6, 0, 8), // 256
+    r(611, 1, 6, 0, 1), // 257
     r(194, 1, 6, 0, 1), // 258
-    r(2108, 2, 3, 0, 0), // 259
+    r(2105, 2, 3, 0, 0), // 259
     r(318, 1, 2, 0, 0), // 260
     r(280, 2, 2, 0, 0), // 261
-    r(617, 2, 6, 0, 5), // 262
-    r(1622, 5, 6, 0, 4), // 263
-    r(583, 1, 1, 0, 0), // 264
-    r(2246, 4, 6, 0, 12), // 265
-    r(2254, 3, 6, 0, 11), // 266
+    r(614, 2, 6, 0, 5), // 262
+    r(1619, 5, 6, 0, 4), // 263
+    r(580, 1, 1, 0, 0), // 264
+    r(2243, 4, 6, 0, 12), // 265
+    r(2251, 3, 6, 0, 11), // 266
     r(10, 1, 6, 0, 7), // 267
     r(0, 0, 9, 0, 0), // 268
-    r(2139, 3, 6, 0, 0), // 269
-    r(912, 2, 6, 0, 6), // 270
+    r(2136, 3, 6, 0, 0), // 269
+    r(909, 2, 6, 0, 6), // 270
     r(194, 1, 6, 0, 5), // 271
-    r(1384, 2, 6, 0, 8), // 272
+    r(1381, 2, 6, 0, 8), // 272
     r(0, 0, 6, 0, 14), // 273
     r(390, 2, 4, 0, 0), // 274
-    r(1989, 1, 5, 0, 6), // 275
-    r(755, 2, 6, 0, 5), // 276
-    r(1922, 2, 6, 0, 1), // 277
-    r(2055, 1, 6, 0, 5), // 278
-    r(1142, 1, 6, 0, 6), // 279
-    r(1193, 2, 5, 0, 0), // 280
-    r(1911, 2, 6, 0, 0), // 281
-    r(2257, 2, 5, 0, 6), // 282
+    r(1986, 1, 5, 0, 6), // 275
+    r(752, 2, 6, 0, 5), // 276
+    r(1919, 2, 6, 0, 1), // 277
+    r(2052, 1, 6, 0, 5), // 278
+    r(1139, 1, 6, 0, 6), // 279
+    r(1190, 2, 5, 0, 0), // 280
+    r(1908, 2, 6, 0, 0), // 281
+    r(2254, 2, 5, 0, 6), // 282
     r(54, 11, 5, 0, 0), // 283
     r(188, 1, 4, 0, 0), // 284
     r(75, 2, 4, 0, 0), // 285
-    r(2127, 3, 6, 0, 6), // 286
-    r(2536, 2, 6, 0, 1), // 287
-    r(2190, 1, 4, 0, 0), // 288
-    r(1986, 1, 6, 0, 6), // 289
-    r(1991, 1, 4, 0, 6), // 290
+    r(2124, 3, 6, 0, 6), // 286
+    r(2533, 2, 6, 0, 1), // 287
+    r(2187, 1, 4, 0, 0), // 288
+    r(1983, 1, 6, 0, 6), // 289
+    r(1988, 1, 4, 0, 6), // 290
     r(0, 0, 6, 4, 5), // 291
     r(0, 0, 6, 4, 3), // 292
     r(113, 2, 5, 0, 0), // 293
-    r(614, 1, 5, 0, 0), // 294
-    r(852, 1, 6, 0, 8), // 295
+    r(611, 1, 5, 0, 0), // 294
+    r(849, 1, 6, 0, 8), // 295
     r(277, 1, 2, 0, 0), // 296
     r(0, 0, 6, 2, 2), // 297
     r(0, 0, 4, 1, 6), // 298
     r(188, 1, 3, 0, 0), // 299
     r(0, 0, 3, 3, 6), // 300
-    r(2250, 1, 6, 0, 11), // 301
+    r(2247, 1, 6, 0, 11), // 301
     r(0, 0, 1, 1, 0), // 302
     r(261, 1, 3, 0, 6), // 303
-    r(1985, 1, 4, 0, 0), // 304
-    r(2303, 3, 6, 0, 1), // 305
+    r(1982, 1, 4, 0, 0), // 304
+    r(2300, 3, 6, 0, 1), // 305
     r(261, 1, 4, 0, 6), // 306
-    r(883, 2, 6, 0, 8), // 307
+    r(880, 2, 6, 0, 8), // 307
     r(0, 0, 2, 2, 6), // 308
     r(82, 1, 4, 0, 0), // 309
     r(86, 2, 3, 0, 0), // 310
     r(233, 1, 2, 0, 0), // 311
-    r(2207, 4, 6, 0, 1), // 312
-    r(846, 2, 6, 0, 7), // 313
-    r(2177, 1, 6, 0, 7), // 314
-    r(1314, 2, 6, 0, 2), // 315
-    r(850, 2, 6, 0, 5), // 316
-    r(606, 1, 6, 0, 2), // 317
+    r(2204, 4, 6, 0, 1), // 312
+    r(843, 2, 6, 0, 7), // 313
+    r(2174, 1, 6, 0, 7), // 314
+    r(1311, 2, 6, 0, 2), // 315
+    r(847, 2, 6, 0, 5), // 316
+    r(603, 1, 6, 0, 2), // 317
     r(0, 0, 6, 1, 5), // 318
     r(37, 2, 3, 0, 0), // 319
-    r(2192, 1, 6, 0, 6), // 320
+    r(2189, 1, 6, 0, 6), // 320
     r(0, 0, 3, 2, 0), // 321
     r(10, 1, 1, 0, 8), // 322
-    r(694, 2, 6, 0, 13), // 323
-    r(2017, 1, 4, 0, 6), // 324
+    r(691, 2, 6, 0, 13), // 323
+    r(2014, 1, 4, 0, 6), // 324
     r(234, 3, 5, 0, 0), // 325
-    r(1820, 4, 6, 0, 7), // 326
-    r(1297, 4, 6, 0, 8), // 327
+    r(1817, 4, 6, 0, 7), // 326
+    r(1294, 4, 6, 0, 8), // 327
     r(115, 2, 4, 0, 0), // 328
-    r(2203, 2, 5, 0, 0), // 329
+    r(2200, 2, 5, 0, 0), // 329
     r(259, 1, 2, 0, 0), // 330
     r(10, 1, 3, 0, 0), // 331
     r(0, 0, 6, 3, 12), // 332
-    r(1345, 2, 3, 0, 0), // 333
+    r(1342, 2, 3, 0, 0), // 333
     r(0, 0, 6, 3, 4), // 334
-    r(1997, 1, 5, 0, 0), // 335
-    r(593, 1, 6, 0, 2), // 336
-    r(1989, 1, 6, 0, 0), // 337
+    r(1994, 1, 5, 0, 0), // 335
+    r(590, 1, 6, 0, 2), // 336
+    r(1986, 1, 6, 0, 0), // 337
     r(78, 1, 2, 0, 0), // 338
-    r(2499, 1, 1, 0, 0), // 339
-    r(694, 2, 6, 0, 9), // 340
-    r(1865, 2, 6, 0, 13), // 341
+    r(2496, 1, 1, 0, 0), // 339
+    r(691, 2, 6, 0, 9), // 340
+    r(1862, 2, 6, 0, 13), // 341
     r(576, 2, 3, 0, 0), // 342
-    r(2131, 1, 6, 0, 7), // 343
-    r(1706, 1, 6, 0, 10), // 344
-    r(2038, 1, 4, 0, 6), // 345
+    r(2128, 1, 6, 0, 7), // 343
+    r(1703, 1, 6, 0, 10), // 344
+    r(2035, 1, 4, 0, 6), // 345
     r(466, 3, 5, 0, 0), // 346
-    r(2106, 2, 3, 0, 0), // 347
-    r(2012, 1, 6, 0, 1), // 348
+    r(2103, 2, 3, 0, 0), // 347
+    r(2009, 1, 6, 0, 1), // 348
     r(475, 2, 2, 0, 0), // 349
     r(473, 2, 2, 0, 0), // 350
     r(442, 1, 2, 0, 0), // 351
-    r(1411, 3, 6, 0, 4), // 352
-    r(2030, 1, 6, 0, 9), // 353
-    r(2133, 3, 6, 0, 8), // 354
-    r(1499, 6, 6, 1, 5), // 355
+    r(1408, 3, 6, 0, 4), // 352
+    r(2027, 1, 6, 0, 9), // 353
+    r(2130, 3, 6, 0, 8), // 354
+    r(1496, 6, 6, 1, 5), // 355
     r(12, 1, 2, 0, 0), // 356
     r(4, 1, 1, 0, 0), // 357
-    r(2192, 1, 6, 0, 0), // 358
+    r(2189, 1, 6, 0, 0), // 358
     r(483, 4, 4, 0, 0), // 359
     r(487, 4, 4, 0, 0), // 360
     r(0, 0, 4, 1, 0), // 361
-    r(1996, 1, 6, 0, 7), // 362
-    r(2417, 3, 4, 0, 0), // 363
-    r(2197, 2, 6, 0, 1), // 364
-    r(1960, 2, 1, 0, 0), // 365
-    r(1990, 1, 6, 0, 6), // 366
-    r(1352, 1, 6, 1, 1), // 367
-    r(2018, 1, 6, 0, 6), // 368
-    r(1988, 1, 6, 0, 7), // 369
-    r(2006, 3, 5, 0, 6), // 370
+    r(1993, 1, 6, 0, 7), // 362
+    r(2414, 3, 4, 0, 0), // 363
+    r(2194, 2, 6, 0, 1), // 364
+    r(1957, 2, 1, 0, 0), // 365
+    r(1987, 1, 6, 0, 6), // 366
+    r(1349, 1, 6, 1, 1), // 367
+    r(2015, 1, 6, 0, 6), // 368
+    r(1985, 1, 6, 0, 7), // 369
+    r(2003, 3, 5, 0, 6), // 370
     r(37, 2, 6, 0, 1), // 371
-    r(1336, 1, 1, 0, 0), // 372
-    r(1689, 3, 6, 0, 10), // 373
+    r(1333, 1, 1, 0, 0), // 372
+    r(1686, 3, 6, 0, 10), // 373
     r(81, 1, 4, 0, 0), // 374
     r(8, 1, 2, 0, 0), // 375
     r(0, 0, 6, 0, 20), // 376
     r(459, 2, 6, 0, 1), // 377
     r(544, 8, 5, 0, 0), // 378
-    r(584, 1, 2, 0, 0), // 379
-    r(720, 2, 6, 0, 7), // 380
+    r(581, 1, 2, 0, 0), // 379
+    r(717, 2, 6, 0, 7), // 380
     r(104, 2, 3, 0, 0), // 381
-    r(638, 1, 6, 0, 11), // 382
+    r(635, 1, 6, 0, 11), // 382
     r(65, 5, 6, 0, 0), // 383
-    r(2211, 4, 6, 0, 3), // 384
-    r(2357, 1, 2, 0, 0), // 385
-    r(1519, 3, 6, 0, 1), // 386
-    r(887, 4, 6, 0, 16), // 387
-    r(2257, 2, 6, 0, 7), // 388
-    r(1312, 2, 6, 0, 1), // 389
-    r(2124, 3, 6, 0, 6), // 390
-    r(1993, 1, 4, 0, 6), // 391
-    r(1398, 5, 6, 0, 16), // 392
+    r(2208, 4, 6, 0, 3), // 384
+    r(2354, 1, 2, 0, 0), // 385
+    r(1516, 3, 6, 0, 1), // 386
+    r(884, 4, 6, 0, 16), // 387
+    r(2254, 2, 6, 0, 7), // 388
+    r(1309, 2, 6, 0, 1), // 389
+    r(2121, 3, 6, 0, 6), // 390
+    r(1990, 1, 4, 0, 6), // 391
+    r(1395, 5, 6, 0, 16), // 392
     r(313, 2, 3, 0, 0), // 393
     r(82, 1, 3, 0, 0), // 394
-    r(838, 1, 6, 0, 7), // 395
-    r(2219, 4, 6, 0, 3), // 396
+    r(835, 1, 6, 0, 7), // 395
+    r(2216, 4, 6, 0, 3), // 396
     r(0, 0, 5, 4, 0), // 397
-    r(1380, 2, 6, 0, 4), // 398
-    r(1983, 1, 6, 0, 0), // 399
+    r(1377, 2, 6, 0, 4), // 398
+    r(1980, 1, 6, 0, 0), // 399
     r(524, 1, 0, 0, 0), // 400
-    r(2055, 1, 6, 0, 11), // 401
+    r(2052, 1, 6, 0, 11), // 401
     r(419, 6, 6, 0, 9), // 402
-    r(2149, 1, 6, 0, 7), // 403
-    r(1998, 1, 6, 0, 1), // 404
-    r(1987, 1, 6, 0, 0), // 405
-    r(1388, 5, 6, 0, 13), // 406
-    r(1967, 1, 2, 0, 0), // 407
-    r(1352, 1, 6, 0, 4), // 408
+    r(2146, 1, 6, 0, 7), // 403
+    r(1995, 1, 6, 0, 1), // 404
+    r(1984, 1, 6, 0, 0), // 405
+    r(1385, 5, 6, 0, 13), // 406
+    r(1964, 1, 2, 0, 0), // 407
+    r(1349, 1, 6, 0, 4), // 408
     r(0, 0, 6, 1, 0), // 409
-    r(1707, 2, 6, 0, 12), // 410
-    r(2233, 1, 6, 0, 5), // 411
+    r(1704, 2, 6, 0, 12), // 410
+    r(2230, 1, 6, 0, 5), // 411
     r(330, 4, 8, 0, 0), // 412
-    r(2521, 2, 2, 0, 0), // 413
-    r(2432, 1, 2, 0, 0), // 414
-    r(1352, 1, 6, 0, 3), // 415
-    r(1163, 2, 6, 0, 9), // 416
-    r(1951, 5, 6, 0, 0), // 417
-    r(2013, 2, 5, 0, 6), // 418
+    r(2518, 2, 2, 0, 0), // 413
+    r(2429, 1, 2, 0, 0), // 414
+    r(1349, 1, 6, 0, 3), // 415
+    r(1160, 2, 6, 0, 9), // 416
+    r(1948, 5, 6, 0, 0), // 417
+    r(2010, 2, 5, 0, 6), // 418
     r(344, 2, 3, 0, 0), // 419
-    r(2268, 3, 5, 0, 6), // 420
-    r(1530, 8, 6, 1, 7), // 421
-    r(1991, 1, 3, 0, 0), // 422
+    r(2265, 3, 5, 0, 6), // 420
+    r(1527, 8, 6, 1, 7), // 421
+    r(1988, 1, 3, 0, 0), // 422
     r(224, 5, 5, 0, 0), // 423
-    r(2407, 2, 3, 0, 0), // 424
+    r(2404, 2, 3, 0, 0), // 424
     r(407, 8, 6, 0, 1), // 425
-    r(2307, 1, 6, 0, 2), // 426
+    r(2304, 1, 6, 0, 2), // 426
     r(0, 0, 6, 4, 4), // 427
     r(117, 3, 5, 0, 0), // 428
-    r(1887, 3, 6, 0, 5), // 429
+    r(1884, 3, 6, 0, 5), // 429
     r(260, 1, 2, 0, 0), // 430
     r(524, 1, 1, 0, 0), // 431
-    r(1143, 2, 6, 0, 17), // 432
+    r(1140, 2, 6, 0, 17), // 432
     r(103, 1, 2, 0, 0), // 433
-    r(2195, 2, 6, 0, 0), // 434
-    r(1257, 12, 6, 0, 8), // 435
-    r(1894, 2, 6, 0, 3), // 436
-    r(1996, 1, 6, 0, 1), // 437
-    r(2127, 3, 6, 0, 0), // 438
-    r(2149, 1, 5, 0, 6), // 439
+    r(2192, 2, 6, 0, 0), // 434
+    r(1254, 12, 6, 0, 8), // 435
+    r(1891, 2, 6, 0, 3), // 436
+    r(1993, 1, 6, 0, 1), // 437
+    r(2124, 3, 6, 0, 0), // 438
+    r(2146, 1, 5, 0, 6), // 439
     r(5, 1, 2, 0, 0), // 440
-    r(1995, 1, 5, 0, 6), // 441
-    r(2188, 1, 4, 0, 6), // 442
-    r(2250, 1, 6, 0, 5), // 443
-    r(2308, 2, 2, 0, 0), // 444
-    r(1991, 1, 4, 0, 0), // 445
+    r(1992, 1, 5, 0, 6), // 441
+    r(2185, 1, 4, 0, 6), // 442
+    r(2247, 1, 6, 0, 5), // 443
+    r(2305, 2, 2, 0, 0), // 444
+    r(1988, 1, 4, 0, 0), // 445
     r(401, 6, 6, 0, 0), // 446
-    r(1361, 2, 1, 0, 0), // 447
-    r(932, 2, 5, 0, 0), // 448
-    r(1994, 1, 5, 0, 0), // 449
-    r(2118, 4, 6, 0, 2), // 450
+    r(1358, 2, 1, 0, 0), // 447
+    r(929, 2, 5, 0, 0), // 448
+    r(1991, 1, 5, 0, 0), // 449
+    r(2115, 4, 6, 0, 2), // 450
     r(82, 1, 5, 0, 0), // 451
-    r(2114, 4, 6, 0, 2), // 452
-    r(899, 1, 6, 0, 14), // 453
-    r(2366, 1, 2, 0, 0), // 454
+    r(2111, 4, 6, 0, 2), // 452
+    r(896, 1, 6, 0, 14), // 453
+    r(2363, 1, 2, 0, 0), // 454
     r(397, 2, 6, 0, 0), // 455
-    r(2259, 3, 5, 0, 6), // 456
-    r(2326, 3, 5, 0, 0), // 457
+    r(2256, 3, 5, 0, 6), // 456
+    r(2323, 3, 5, 0, 0), // 457
     r(296, 5, 6, 0, 2), // 458
-    r(595, 2, 6, 0, 9), // 459
-    r(2097, 2, 4, 0, 0), // 460
-    r(2472, 1, 2, 0, 0), // 461
-    r(778, 2, 6, 0, 11), // 462
-    r(1929, 5, 6, 0, 2), // 463
-    r(914, 2, 6, 0, 2), // 464
+    r(592, 2, 6, 0, 9), // 459
+    r(2094, 2, 4, 0, 0), // 460
+    r(2469, 1, 2, 0, 0), // 461
+    r(775, 2, 6, 0, 11), // 462
+    r(1926, 5, 6, 0, 2), // 463
+    r(911, 2, 6, 0, 2), // 464
     r(30, 1, 5, 0, 0), // 465
-    r(1863, 2, 5, 0, 0), // 466
-    r(2367, 1, 4, 0, 0), // 467
-    r(2352, 1, 3, 0, 0), // 468
-    r(2194, 1, 6, 0, 6), // 469
+    r(1860, 2, 5, 0, 0), // 466
+    r(2364, 1, 4, 0, 0), // 467
+    r(2349, 1, 3, 0, 0), // 468
+    r(2191, 1, 6, 0, 6), // 469
     r(81, 1, 5, 0, 0), // 470
-    r(2041, 2, 6, 0, 11), // 471
+    r(2038, 2, 6, 0, 11), // 471
     r(0, 0, 6, 1, 3), // 472
-    r(1301, 1, 3, 0, 0), // 473
-    r(1978, 1, 1, 0, 0), // 474
-    r(2031, 1, 6, 0, 3), // 475
-    r(2515, 1, 3, 0, 0), // 476
-    r(2030, 1, 6, 0, 3), // 477
+    r(1298, 1, 3, 0, 0), // 473
+    r(1975, 1, 1, 0, 0), // 474
+    r(2028, 1, 6, 0, 3), // 475
+    r(2512, 1, 3, 0, 0), // 476
+    r(2027, 1, 6, 0, 3), // 477
     r(362, 6, 6, 0, 3), // 478
     r(415, 1, 4, 0, 0), // 479
-    r(1363, 1, 6, 0, 8), // 480
-    r(720, 2, 6, 0, 6), // 481
-    r(1987, 1, 4, 0, 6), // 482
-    r(2234, 3, 6, 0, 11), // 483
-    r(1314, 2, 6, 0, 1), // 484
-    r(2227, 4, 6, 0, 3), // 485
-    r(1595, 4, 6, 0, 2), // 486
-    r(852, 1, 6, 0, 6), // 487
-    r(1983, 1, 6, 0, 6), // 488
+    r(1360, 1, 6, 0, 8), // 480
+    r(717, 2, 6, 0, 6), // 481
+    r(1984, 1, 4, 0, 6), // 482
+    r(2231, 3, 6, 0, 11), // 483
+    r(1311, 2, 6, 0, 1), // 484
+    r(2224, 4, 6, 0, 3), // 485
+    r(1592, 4, 6, 0, 2), // 486
+    r(849, 1, 6, 0, 6), // 487
+    r(1980, 1, 6, 0, 6), // 488
     r(113, 2, 8, 0, 0), // 489
     r(36, 1, 5, 0, 0), // 490
-    r(2264, 4, 5, 0, 6), // 491
-    r(1351, 1, 6, 1, 5), // 492
-    r(2205, 2, 6, 0, 2), // 493
+    r(2261, 4, 5, 0, 6), // 491
+    r(1348, 1, 6, 1, 5), // 492
+    r(2202, 2, 6, 0, 2), // 493
     r(0, 0, 3, 4, 6), // 494
-    r(1994, 1, 6, 0, 0), // 495
-    r(2124, 3, 6, 0, 7), // 496
-    r(2203, 2, 6, 0, 6), // 497
+    r(1991, 1, 6, 0, 0), // 495
+    r(2121, 3, 6, 0, 7), // 496
+    r(2200, 2, 6, 0, 6), // 497
     r(232, 1, 2, 0, 0), // 498
-    r(776, 2, 6, 0, 8), // 499
-    r(2186, 1, 4, 0, 6), // 500
-    r(2018, 1, 6, 0, 0), // 501
+    r(773, 2, 6, 0, 8), // 499
+    r(2183, 1, 4, 0, 6), // 500
+    r(2015, 1, 6, 0, 0), // 501
     r(14, 2, 2, 0, 0), // 502
-    r(1989, 1, 4, 0, 6), // 503
-    r(1003, 4, 5, 0, 0), // 504
-    r(1815, 2, 6, 0, 6), // 505
-    r(1479, 2, 6, 0, 0), // 506
+    r(1986, 1, 4, 0, 6), // 503
+    r(1000, 4, 5, 0, 0), // 504
+    r(1812, 2, 6, 0, 6), // 505
+    r(1476, 2, 6, 0, 0), // 506
     r(229, 3, 3, 0, 0), // 507
-    r(2031, 1, 6, 0, 9), // 508
+    r(2028, 1, 6, 0, 9), // 508
     r(30, 1, 4, 0, 0), // 509
-    r(2405, 1, 2, 0, 0), // 510
-    r(2036, 2, 6, 0, 7), // 511
-    r(2021, 3, 6, 0, 6), // 512
-    r(1100, 2, 4, 0, 0), // 513
+    r(2402, 1, 2, 0, 0), // 510
+    r(2033, 2, 6, 0, 7), // 511
+    r(2018, 3, 6, 0, 6), // 512
+    r(1097, 2, 4, 0, 0), // 513
     r(10, 1, 6, 0, 2), // 514
-    r(1316, 3, 6, 0, 7), // 515
-    r(2032, 1, 6, 0, 3), // 516
-    r(1722, 2, 6, 0, 8), // 517
-    r(1983, 1, 5, 0, 0), // 518
-    r(595, 2, 6, 0, 8), // 519
-    r(1724, 2, 6, 0, 8), // 520
-    r(759, 2, 6, 0, 6), // 521
-    r(1989, 1, 4, 0, 0), // 522
-    r(1788, 3, 6, 0, 5), // 523
+    r(1313, 3, 6, 0, 7), // 515
+    r(2029, 1, 6, 0, 3), // 516
+    r(1719, 2, 6, 0, 8), // 517
+    r(1980, 1, 5, 0, 0), // 518
+    r(592, 2, 6, 0, 8), // 519
+    r(1721, 2, 6, 0, 8), // 520
+    r(756, 2, 6, 0, 6), // 521
+    r(1986, 1, 4, 0, 0), // 522
+    r(1785, 3, 6, 0, 5), // 523
     r(79, 2, 3, 0, 0), // 524
-    r(2039, 2, 6, 0, 11), // 525
-    r(1630, 2, 6, 0, 0), // 526
-    r(2169, 3, 6, 0, 6), // 527
-    r(1994, 1, 6, 0, 6), // 528
-    r(1442, 10, 6, 0, 11), // 529
+    r(2036, 2, 6, 0, 11), // 525
+    r(1627, 2, 6, 0, 0), // 526
+    r(2166, 3, 6, 0, 6), // 527
+    r(1991, 1, 6, 0, 6), // 528
+    r(1439, 10, 6, 0, 11), // 529
     r(353, 1, 1, 0, 0), // 530
-    r(2127, 3, 6, 0, 7), // 531
-    r(1991, 1, 6, 0, 6), // 532
-    r(1508, 5, 6, 0, 5), // 533
-    r(1102, 2, 6, 0, 0), // 534
-    r(2193, 1, 5, 0, 0), // 535
+    r(2124, 3, 6, 0, 7), // 531
+    r(1988, 1, 6, 0, 6), // 532
+    r(1505, 5, 6, 0, 5), // 533
+    r(1099, 2, 6, 0, 0), // 534
+    r(2190, 1, 5, 0, 0), // 535
     r(455, 2, 6, 0, 2), // 536
     r(36, 1, 6, 0, 2), // 537
-    r(1311, 1, 6, 0, 0), // 538
+    r(1308, 1, 6, 0, 0), // 538
     r(113, 2, 4, 0, 0), // 539
-    r(1990, 1, 6, 0, 0), // 540
+    r(1987, 1, 6, 0, 0), // 540
     r(434, 1, 1, 0, 0), // 541
-    r(1552, 6, 6, 2, 5), // 542
-    r(1880, 2, 6, 0, 11), // 543
-    r(606, 1, 6, 0, 1), // 544
+    r(1549, 6, 6, 2, 5), // 542
+    r(1877, 2, 6, 0, 11), // 543
+    r(603, 1, 6, 0, 1), // 544
     r(35, 1, 3, 0, 0), // 545
     r(120, 5, 5, 0, 0), // 546
-    r(2195, 2, 5, 0, 0), // 547
-    r(1808, 2, 6, 0, 11), // 548
-    r(1716, 3, 6, 0, 14), // 549
+    r(2192, 2, 5, 0, 0), // 547
+    r(1805, 2, 6, 0, 11), // 548
+    r(1713, 3, 6, 0, 14), // 549
     r(565, 1, 2, 0, 0), // 550
-    r(2355, 1, 2, 0, 0), // 551
-    r(2257, 2, 6, 0, 1), // 552
-    r(584, 1, 1, 0, 0), // 553
-    r(1344, 1, 5, 0, 0), // 554
-    r(1968, 3, 3, 0, 0), // 555
+    r(2352, 1, 2, 0, 0), // 551
+    r(2254, 2, 6, 0, 1), // 552
+    r(581, 1, 1, 0, 0), // 553
+    r(1341, 1, 5, 0, 0), // 554
+    r(1965, 3, 3, 0, 0), // 555
     r(30, 1, 3, 0, 0), // 556
-    r(621, 2, 6, 0, 2), // 557
-    r(2153, 3, 5, 0, 0), // 558
-    r(743, 3, 5, 0, 0), // 559
-    r(2490, 1, 4, 0, 0), // 560
-    r(2554, 3, 5, 0, 0), // 561
-    r(2572, 1, 3, 0, 0), // 562
+    r(618, 2, 6, 0, 2), // 557
+    r(2150, 3, 5, 0, 0), // 558
+    r(740, 3, 5, 0, 0), // 559
+    r(2487, 1, 4, 0, 0), // 560
+    r(2551, 3, 5, 0, 0), // 561
+    r(2569, 1, 3, 0, 0), // 562
     r(354, 1, 2, 0, 0), // 563
-    r(2219, 4, 6, 0, 9), // 564
-    r(2439, 1, 3, 0, 0), // 565
-    r(1907, 4, 6, 0, 1), // 566
-    r(854, 2, 6, 0, 6), // 567
-    r(2205, 2, 6, 0, 7), // 568
-    r(1289, 4, 6, 0, 6), // 569
-    r(2189, 1, 4, 0, 0), // 570
+    r(2216, 4, 6, 0, 9), // 564
+    r(2436, 1, 3, 0, 0), // 565
+    r(1904, 4, 6, 0, 1), // 566
+    r(851, 2, 6, 0, 6), // 567
+    r(2202, 2, 6, 0, 7), // 568
+    r(1286, 4, 6, 0, 6), // 569
+    r(2186, 1, 4, 0, 0), // 570
     r(388, 2, 3, 0, 0), // 571
-    r(2271, 3, 6, 0, 7), // 572
-    r(1155, 2, 6, 2, 20), // 573
+    r(2268, 3, 6, 0, 7), // 572
+    r(1152, 2, 6, 2, 20), // 573
     r(115, 2, 5, 0, 0), // 574
-    r(1988, 1, 6, 0, 6), // 575
-    r(1683, 2, 6, 0, 12), // 576
-    r(2191, 1, 5, 0, 0), // 577
+    r(1985, 1, 6, 0, 6), // 575
+    r(1680, 2, 6, 0, 12), // 576
+    r(2188, 1, 5, 0, 0), // 577
     r(39, 2, 3, 0, 0), // 578
-    r(960, 6, 6, 1, 16), // 579
+    r(957, 6, 6, 1, 16), // 579
     r(10, 1, 6, 0, 1), // 580
-    r(1526, 4, 6, 4, 2), // 581
+    r(1523, 4, 6, 4, 2), // 581
     r(515, 2, 3, 0, 0), // 582
-    r(2189, 1, 4, 0, 6), // 583
+    r(2186, 1, 4, 0, 6), // 583
     r(10, 1, 2, 0, 8), // 584
     r(36, 1, 3, 0, 0), // 585
-    r(2199, 2, 5, 0, 6), // 586
-    r(1995, 1, 4, 0, 0), // 587
+    r(2196, 2, 5, 0, 6), // 586
+    r(1992, 1, 4, 0, 0), // 587
     r(323, 3, 4, 0, 0), // 588
-    r(734, 1, 1, 0, 0), // 589
-    r(2193, 1, 4, 0, 0), // 590
-    r(966, 6, 6, 1, 18), // 591
-    r(1364, 3, 6, 0, 14), // 592
+    r(731, 1, 1, 0, 0), // 589
+    r(2190, 1, 4, 0, 0), // 590
+    r(963, 6, 6, 1, 18), // 591
+    r(1361, 3, 6, 0, 14), // 592
     r(10, 1, 3, 0, 16), // 593
-    r(1993, 1, 4, 0, 0), // 594
-    r(1580, 3, 6, 0, 2), // 595
+    r(1990, 1, 4, 0, 0), // 594
+    r(1577, 3, 6, 0, 2), // 595
     r(334, 2, 5, 0, 0), // 596
     r(75, 2, 5, 0, 0), // 597
     r(151, 16, 5, 0, 0), // 598
-    r(1706, 1, 6, 0, 5), // 599
-    r(2184, 2, 6, 4, 10), // 600
+    r(1703, 1, 6, 0, 5), // 599
+    r(2181, 2, 6, 4, 10), // 600
     r(18, 1, 3, 0, 6), // 601
-    r(2149, 1, 6, 0, 6), // 602
+    r(2146, 1, 6, 0, 6), // 602
     r(82, 1, 6, 0, 1), // 603
-    r(1694, 9, 6, 0, 4), // 604
+    r(1691, 9, 6, 0, 4), // 604
     r(290, 1, 3, 0, 0), // 605
-    r(2045, 1, 6, 0, 9), // 606
-    r(2257, 2, 6, 0, 6), // 607
-    r(2002, 2, 5, 0, 6), // 608
+    r(2042, 1, 6, 0, 9), // 606
+    r(2254, 2, 6, 0, 6), // 607
+    r(1999, 2, 5, 0, 6), // 608
     r(448, 7, 10, 0, 0), // 609
-    r(2104, 1, 3, 3, 0), // 610
+    r(2101, 1, 3, 3, 0), // 610
     r(239, 1, 3, 0, 0), // 611
-    r(1997, 1, 4, 0, 0), // 612
-    r(2188, 1, 4, 0, 0), // 613
-    r(1798, 2, 6, 0, 14), // 614
+    r(1994, 1, 4, 0, 0), // 612
+    r(2185, 1, 4, 0, 0), // 613
+    r(1795, 2, 6, 0, 14), // 614
     r(10, 1, 6, 0, 8), // 615
-    r(2028, 1, 6, 0, 9), // 616
-    r(1180, 3, 6, 0, 1), // 617
+    r(2025, 1, 6, 0, 9), // 616
+    r(1177, 3, 6, 0, 1), // 617
     r(220, 4, 4, 0, 0), // 618
-    r(2356, 1, 2, 0, 0), // 619
-    r(607, 1, 6, 0, 3), // 620
-    r(1998, 1, 6, 0, 7), // 621
-    r(2577, 3, 6, 0, 0), // 622
+    r(2353, 1, 2, 0, 0), // 619
+    r(604, 1, 6, 0, 3), // 620
+    r(1995, 1, 6, 0, 7), // 621
+    r(2574, 3, 6, 0, 0), // 622
     r(357, 1, 1, 0, 0), // 623
     r(0, 0, 8, 0, 0), // 624
-    r(2471, 1, 2, 0, 0), // 625
-    r(1998, 1, 6, 0, 6), // 626
-    r(2353, 1, 2, 0, 0), // 627
-    r(2189, 1, 5, 0, 6), // 628
+    r(2468, 1, 2, 0, 0), // 625
+    r(1995, 1, 6, 0, 6), // 626
+    r(2350, 1, 2, 0, 0), // 627
+    r(2186, 1, 5, 0, 6), // 628
     r(525, 2, 2, 0, 0), // 629
-    r(1996, 1, 6, 0, 6), // 630
-    r(2240, 2, 6, 0, 6), // 631
-    r(1189, 4, 6, 0, 2), // 632
-    r(2158, 3, 6, 0, 6), // 633
-    r(1059, 9, 6, 0, 2), // 634
-    r(2463, 2, 2, 0, 0), // 635
+    r(1993, 1, 6, 0, 6), // 630
+    r(2237, 2, 6, 0, 6), // 631
+    r(1186, 4, 6, 0, 2), // 632
+    r(2155, 3, 6, 0, 6), // 633
+    r(1056, 9, 6, 0, 2), // 634
+    r(2460, 2, 2, 0, 0), // 635
     r(338, 2, 3, 0, 0), // 636
-    r(1355, 1, 6, 0, 5), // 637
+    r(1352, 1, 6, 0, 5), // 637
     r(392, 1, 4, 0, 0), // 638
-    r(2386, 2, 4, 0, 0), // 639
-    r(815, 1, 6, 0, 1), // 640
-    r(1759, 1, 6, 1, 8), // 641
+    r(2383, 2, 4, 0, 0), // 639
+    r(812, 1, 6, 0, 1), // 640
+    r(1756, 1, 6, 1, 8), // 641
     r(315, 3, 4, 0, 0), // 642
     r(0, 0, 6, 1, 8), // 643
     r(373, 1, 5, 0, 0), // 644
-    r(1991, 1, 6, 0, 7), // 645
-    r(607, 1, 6, 0, 4), // 646
+    r(1988, 1, 6, 0, 7), // 645
+    r(604, 1, 6, 0, 4), // 646
     r(505, 2, 4, 0, 3), // 647
     r(77, 1, 3, 0, 0), // 648
-    r(2262, 2, 6, 0, 1), // 649
-    r(865, 4, 3, 2, 0), // 650
-    r(1862, 1, 6, 0, 15), // 651
+    r(2259, 2, 6, 0, 1), // 649
+    r(862, 4, 3, 2, 0), // 650
+    r(1859, 1, 6, 0, 15), // 651
     r(407, 8, 7, 0, 0), // 652
-    r(612, 2, 6, 0, 7), // 653
-    r(947, 7, 6, 1, 24), // 654
-    r(2393, 1, 4, 0, 0), // 655
+    r(609, 2, 6, 0, 7), // 653
+    r(944, 7, 6, 1, 24), // 654
+    r(2390, 1, 4, 0, 0), // 655
     r(194, 1, 5, 0, 0), // 656
-    r(1308, 3, 4, 0, 0), // 657
-    r(2363, 3, 3, 0, 0), // 658
-    r(1985, 1, 6, 0, 6), // 659
+    r(1305, 3, 4, 0, 0), // 657
+    r(2360, 3, 3, 0, 0), // 658
+    r(1982, 1, 6, 0, 6), // 659
     r(418, 1, 2, 0, 0), // 660
     r(301, 6, 6, 0, 2), // 661
-    r(1890, 4, 6, 0, 5), // 662
-    r(1993, 1, 5, 0, 0), // 663
-    r(2257, 2, 6, 0, 0), // 664
-    r(2149, 1, 5, 0, 0), // 665
-    r(2343, 1, 3, 0, 0), // 666
-    r(2479, 2, 2, 0, 0), // 667
-    r(2391, 2, 2, 0, 0), // 668
-    r(2184, 2, 6, 4, 4), // 669
-    r(2182, 2, 6, 4, 4), // 670
-    r(1205, 2, 6, 0, 0), // 671
-    r(1719, 2, 6, 0, 11), // 672
-    r(852, 1, 6, 0, 7), // 673
-    r(2043, 2, 6, 0, 11), // 674
+    r(1887, 4, 6, 0, 5), // 662
+    r(1990, 1, 5, 0, 0), // 663
+    r(2254, 2, 6, 0, 0), // 664
+    r(2146, 1, 5, 0, 0), // 665
+    r(2340, 1, 3, 0, 0), // 666
+    r(2476, 2, 2, 0, 0), // 667
+    r(2388, 2, 2, 0, 0), // 668
+    r(2181, 2, 6, 4, 4), // 669
+    r(2179, 2, 6, 4, 4), // 670
+    r(1202, 2, 6, 0, 0), // 671
+    r(1716, 2, 6, 0, 11), // 672
+    r(849, 1, 6, 0, 7), // 673
+    r(2040, 2, 6, 0, 11), // 674
     r(441, 1, 2, 0, 0), // 675
     r(0, 0, 5, 3, 6), // 676
-    r(1786, 2, 5, 0, 0), // 677
-    r(839, 1, 3, 0, 0), // 678
+    r(1783, 2, 5, 0, 0), // 677
+    r(836, 1, 3, 0, 0), // 678
     r(11, 1, 2, 0, 0), // 679
-    r(2145, 3, 6, 0, 2), // 680
-    r(2127, 3, 6, 0, 1), // 681
-    r(661, 1, 6, 0, 5), // 682
-    r(1306, 2, 6, 0, 0), // 683
+    r(2142, 3, 6, 0, 2), // 680
+    r(2124, 3, 6, 0, 1), // 681
+    r(658, 1, 6, 0, 5), // 682
+    r(1303, 2, 6, 0, 0), // 683
     r(191, 3, 3, 0, 0), // 684
     r(517, 1, 2, 0, 0), // 685
-    r(1325, 1, 1, 0, 0), // 686
-    r(729, 1, 6, 0, 0), // 687
-    r(1781, 1, 6, 0, 5), // 688
-    r(2187, 1, 4, 0, 0), // 689
-    r(1293, 4, 6, 0, 5), // 690
-    r(2194, 1, 6, 0, 1), // 691
-    r(2061, 5, 6, 0, 11), // 692
-    r(2532, 4, 6, 0, 2), // 693
-    r(1373, 2, 6, 0, 6), // 694
-    r(599, 1, 6, 0, 5), // 695
-    r(1776, 1, 6, 0, 8), // 696
-    r(1998, 1, 6, 0, 0), // 697
-    r(2264, 4, 5, 0, 0), // 698
-    r(2080, 4, 6, 0, 4), // 699
-    r(585, 1, 2, 0, 0), // 700
-    r(1759, 1, 6, 0, 9), // 701
-    r(2203, 2, 6, 0, 0), // 702
-    r(2110, 2, 3, 0, 0), // 703
+    r(1322, 1, 1, 0, 0), // 686
+    r(726, 1, 6, 0, 0), // 687
+    r(1778, 1, 6, 0, 5), // 688
+    r(2184, 1, 4, 0, 0), // 689
+    r(1290, 4, 6, 0, 5), // 690
+    r(2191, 1, 6, 0, 1), // 691
+    r(2058, 5, 6, 0, 11), // 692
+    r(2529, 4, 6, 0, 2), // 693
+    r(1370, 2, 6, 0, 6), // 694
+    r(596, 1, 6, 0, 5), // 695
+    r(1773, 1, 6, 0, 8), // 696
+    r(1995, 1, 6, 0, 0), // 697
+    r(2261, 4, 5, 0, 0), // 698
+    r(2077, 4, 6, 0, 4), // 699
+    r(582, 1, 2, 0, 0), // 700
+    r(1756, 1, 6, 0, 9), // 701
+    r(2200, 2, 6, 0, 0), // 702
+    r(2107, 2, 3, 0, 0), // 703
     r(326, 2, 5, 0, 0), // 704
     r(471, 2, 2, 0, 0), // 705
-    r(934, 2, 6, 0, 7), // 706
+    r(931, 2, 6, 0, 7), // 706
     r(532, 3, 5, 0, 0), // 707
-    r(2009, 2, 5, 0, 0), // 708
-    r(1435, 4, 6, 0, 8), // 709
-    r(2382, 1, 2, 0, 0), // 710
-    r(1491, 8, 6, 1, 7), // 711
+    r(2006, 2, 5, 0, 0), // 708
+    r(1432, 4, 6, 0, 8), // 709
+    r(2379, 1, 2, 0, 0), // 710
+    r(1488, 8, 6, 1, 7), // 711
     r(10, 1, 6, 0, 4), // 712
-    r(2279, 4, 6, 0, 0), // 713
-    r(2131, 1, 6, 0, 1), // 714
-    r(1992, 1, 6, 0, 7), // 715
-    r(2192, 1, 6, 0, 1), // 716
+    r(2276, 4, 6, 0, 0), // 713
+    r(2128, 1, 6, 0, 1), // 714
+    r(1989, 1, 6, 0, 7), // 715
+    r(2189, 1, 6, 0, 1), // 716
     r(139, 6, 5, 0, 0), // 717
     r(0, 0, 2, 0, 7), // 718
-    r(614, 1, 6, 0, 2), // 719
-    r(724, 2, 6, 0, 8), // 720
+    r(611, 1, 6, 0, 2), // 719
+    r(721, 2, 6, 0, 8), // 720
     r(357, 1, 2, 0, 0), // 721
-    r(2323, 3, 4, 0, 0), // 722
+    r(2320, 3, 4, 0, 0), // 722
     r(233, 1, 4, 0, 0), // 723
-    r(1393, 2, 6, 0, 15), // 724
+    r(1390, 2, 6, 0, 15), // 724
     r(469, 2, 3, 0, 0), // 725
-    r(1997, 1, 5, 0, 6), // 726
+    r(1994, 1, 5, 0, 6), // 726
     r(353, 1, 3, 0, 0), // 727
-    r(638, 1, 6, 0, 8), // 728
-    r(1330, 2, 3, 0, 0), // 729
-    r(635, 1, 4, 0, 0), // 730
-    r(1178, 2, 6, 0, 6), // 731
-    r(1324, 1, 2, 0, 0), // 732
-    r(1983, 1, 5, 0, 6), // 733
-    r(2039, 2, 6, 0, 5), // 734
+    r(635, 1, 6, 0, 8), // 728
+    r(1327, 2, 3, 0, 0), // 729
+    r(632, 1, 4, 0, 0), // 730
+    r(1175, 2, 6, 0, 6), // 731
+    r(1321, 1, 2, 0, 0), // 732
+    r(1980, 1, 5, 0, 6), // 733
+    r(2036, 2, 6, 0, 5), // 734
     r(88, 2, 2, 0, 0), // 735
-    r(2015, 2, 6, 0, 7), // 736
-    r(2034, 2, 6, 0, 7), // 737
+    r(2012, 2, 6, 0, 7), // 736
+    r(2031, 2, 6, 0, 7), // 737
     r(346, 2, 3, 0, 0), // 738
     r(466, 3, 7, 0, 0), // 739
-    r(2021, 3, 6, 0, 0), // 740
-    r(2547, 2, 2, 0, 0), // 741
-    r(1995, 1, 4, 0, 6), // 742
-    r(1868, 2, 6, 0, 12), // 743
+    r(2018, 3, 6, 0, 0), // 740
+    r(2544, 2, 2, 0, 0), // 741
+    r(1992, 1, 4, 0, 6), // 742
+    r(1865, 2, 6, 0, 12), // 743
     r(6, 2, 2, 0, 0), // 744
     r(0, 0, 6, 3, 13), // 745
-    r(1104, 2, 5, 0, 0), // 746
-    r(2071, 1, 6, 0, 10), // 747
+    r(1101, 2, 5, 0, 0), // 746
+    r(2068, 1, 6, 0, 10), // 747
     r(296, 5, 8, 0, 0), // 748
-    r(638, 1, 6, 0, 7), // 749
-    r(1901, 6, 6, 0, 5), // 750
+    r(635, 1, 6, 0, 7), // 749
+    r(1898, 6, 6, 0, 5), // 750
     r(361, 1, 3, 0, 0), // 751
-    r(2066, 5, 6, 0, 11), // 752
-    r(869, 6, 5, 0, 0), // 753
-    r(1979, 1, 4, 0, 0), // 754
-    r(1992, 1, 6, 0, 6), // 755
-    r(1913, 2, 5, 0, 0), // 756
-    r(589, 1, 4, 0, 0), // 757
-    r(1328, 2, 3, 0, 0), // 758
-    r(2186, 1, 4, 0, 0), // 759
-    r(2343, 1, 2, 0, 0), // 760
+    r(2063, 5, 6, 0, 11), // 752
+    r(866, 6, 5, 0, 0), // 753
+    r(1976, 1, 4, 0, 0), // 754
+    r(1989, 1, 6, 0, 6), // 755
+    r(1910, 2, 5, 0, 0), // 756
+    r(586, 1, 4, 0, 0), // 757
+    r(1325, 2, 3, 0, 0), // 758
+    r(2183, 1, 4, 0, 0), // 759
+    r(2340, 1, 2, 0, 0), // 760
     r(9, 1, 1, 0, 3), // 761
-    r(907, 2, 6, 0, 10), // 762
-    r(2080, 4, 6, 0, 10), // 763
-    r(1583, 3, 6, 1, 3), // 764
-    r(2246, 4, 6, 0, 6), // 765
-    r(636, 2, 6, 0, 7), // 766
-    r(2242, 4, 6, 0, 6), // 767
-    r(2161, 5, 6, 0, 6), // 768
-    r(1249, 1, 3, 0, 0), // 769
-    r(1351, 1, 6, 0, 8), // 770
+    r(904, 2, 6, 0, 10), // 762
+    r(2077, 4, 6, 0, 10), // 763
+    r(1580, 3, 6, 1, 3), // 764
+    r(2243, 4, 6, 0, 6), // 765
+    r(633, 2, 6, 0, 7), // 766
+    r(2239, 4, 6, 0, 6), // 767
+    r(2158, 5, 6, 0, 6), // 768
+    r(1246, 1, 3, 0, 0), // 769
+    r(1348, 1, 6, 0, 8), // 770
     r(336, 2, 3, 0, 0), // 771
-    r(2084, 1, 6, 0, 2), // 772
-    r(2012, 1, 6, 0, 0), // 773
-    r(1513, 3, 6, 0, 2), // 774
-    r(2184, 2, 6, 0, 11), // 775
-    r(2110, 2, 3, 0, 6), // 776
+    r(2081, 1, 6, 0, 2), // 772
+    r(2009, 1, 6, 0, 0), // 773
+    r(1510, 3, 6, 0, 2), // 774
+    r(2181, 2, 6, 0, 11), // 775
+    r(2107, 2, 3, 0, 6), // 776
     r(508, 2, 37, 0, 0), // 777
-    r(2132, 1, 6, 0, 1), // 778
+    r(2129, 1, 6, 0, 1), // 778
     r(527, 1, 2, 0, 0), // 779
-    r(1800, 3, 6, 0, 14), // 780
+    r(1797, 3, 6, 0, 14), // 780
     r(0, 0, 6, 1, 7), // 781
-    r(676, 1, 6, 0, 0), // 782
-    r(664, 6, 4, 0, 0), // 783
+    r(673, 1, 6, 0, 0), // 782
+    r(661, 6, 4, 0, 0), // 783
     r(505, 2, 6, 0, 0), // 784
-    r(1113, 10, 6, 0, 4), // 785
-    r(1795, 1, 6, 0, 10), // 786
-    r(757, 2, 5, 0, 0), // 787
-    r(2089, 2, 6, 0, 2), // 788
-    r(1316, 3, 6, 0, 6), // 789
-    r(1991, 1, 3, 0, 6), // 790
-    r(2399, 4, 2, 0, 0), // 791
+    r(1110, 10, 6, 0, 4), // 785
+    r(1792, 1, 6, 0, 10), // 786
+    r(754, 2, 5, 0, 0), // 787
+    r(2086, 2, 6, 0, 2), // 788
+    r(1313, 3, 6, 0, 6), // 789
+    r(1988, 1, 3, 0, 6), // 790
+    r(2396, 4, 2, 0, 0), // 791
     r(83, 3, 4, 0, 0), // 792
-    r(858, 1, 6, 0, 4), // 793
-    r(1851, 1, 6, 0, 8), // 794
-    r(1935, 5, 6, 0, 0), // 795
-    r(638, 1, 6, 0, 6), // 796
+    r(855, 1, 6, 0, 4), // 793
+    r(1848, 1, 6, 0, 8), // 794
+    r(1932, 5, 6, 0, 0), // 795
+    r(635, 1, 6, 0, 6), // 796
     r(70, 2, 3, 0, 0), // 797
-    r(591, 2, 4, 0, 0), // 798
-    r(2410, 3, 4, 0, 0), // 799
-    r(2377, 3, 3, 0, 0), // 800
-    r(587, 2, 4, 0, 0), // 801
-    r(718, 2, 6, 0, 17), // 802
-    r(2072, 4, 6, 0, 10), // 803
-    r(853, 1, 6, 0, 1), // 804
+    r(588, 2, 4, 0, 0), // 798
+    r(2407, 3, 4, 0, 0), // 799
+    r(2374, 3, 3, 0, 0), // 800
+    r(584, 2, 4, 0, 0), // 801
+    r(715, 2, 6, 0, 17), // 802
+    r(2069, 4, 6, 0, 10), // 803
+    r(850, 1, 6, 0, 1), // 804
     r(37, 2, 4, 0, 0), // 805
-    r(1108, 5, 6, 0, 0), // 806
-    r(600, 2, 6, 0, 11), // 807
-    r(2182, 2, 6, 0, 11), // 808
-    r(2195, 2, 6, 0, 6), // 809
-    r(2383, 3, 4, 0, 0), // 810
-    r(1323, 1, 4, 0, 0), // 811
-    r(834, 2, 6, 0, 7), // 812
-    r(600, 2, 6, 0, 12), // 813
-    r(1349, 1, 6, 0, 15), // 814
+    r(1105, 5, 6, 0, 0), // 806
+    r(597, 2, 6, 0, 11), // 807
+    r(2179, 2, 6, 0, 11), // 808
+    r(2192, 2, 6, 0, 6), // 809
+    r(2380, 3, 4, 0, 0), // 810
+    r(1320, 1, 4, 0, 0), // 811
+    r(831, 2, 6, 0, 7), // 812
+    r(597, 2, 6, 0, 12), // 813
+    r(1346, 1, 6, 0, 15), // 814
     r(575, 1, 3, 0, 0), // 815
     r(19, 2, 3, 0, 0), // 816
     r(518, 1, 2, 0, 0), // 817
-    r(2571, 1, 3, 0, 0), // 818
-    r(2531, 1, 2, 0, 0), // 819
-    r(2118, 4, 6, 0, 8), // 820
-    r(1990, 1, 6, 0, 7), // 821
-    r(852, 1, 6, 0, 11), // 822
-    r(2271, 3, 6, 0, 6), // 823
-    r(838, 1, 6, 0, 6), // 824
+    r(2568, 1, 3, 0, 0), // 818
+    r(2528, 1, 2, 0, 0), // 819
+    r(2115, 4, 6, 0, 8), // 820
+    r(1987, 1, 6, 0, 7), // 821
+    r(849, 1, 6, 0, 11), // 822
+    r(2268, 3, 6, 0, 6), // 823
+    r(835, 1, 6, 0, 6), // 824
     r(553, 1, 3, 0, 0), // 825
-    r(2182, 2, 6, 4, 10), // 826
+    r(2179, 2, 6, 4, 10), // 826
     r(145, 3, 6, 0, 0), // 827
     r(387, 1, 3, 0, 0), // 828
     r(167, 17, 6, 0, 0), // 829
-    r(1505, 3, 6, 1, 3), // 830
-    r(2203, 2, 5, 0, 6), // 831
-    r(842, 2, 6, 0, 8), // 832
-    r(2283, 2, 3, 0, 0), // 833
+    r(1502, 3, 6, 1, 3), // 830
+    r(2200, 2, 5, 0, 6), // 831
+    r(839, 2, 6, 0, 8), // 832
+    r(2280, 2, 3, 0, 0), // 833
     r(104, 2, 2, 0, 0), // 834
-    r(2190, 1, 4, 0, 6), // 835
-    r(1351, 1, 6, 2, 8), // 836
-    r(778, 2, 6, 0, 12), // 837
-    r(696, 11, 6, 0, 14), // 838
-    r(1375, 2, 6, 0, 14), // 839
-    r(1068, 1, 4, 0, 0), // 840
+    r(2187, 1, 4, 0, 6), // 835
+    r(1348, 1, 6, 2, 8), // 836
+    r(775, 2, 6, 0, 12), // 837
+    r(693, 11, 6, 0, 14), // 838
+    r(1372, 2, 6, 0, 14), // 839
+    r(1065, 1, 4, 0, 0), // 840
     r(307, 3, 6, 0, 2), // 841
-    r(2199, 2, 6, 0, 0), // 842
-    r(1356, 1, 6, 2, 11), // 843
+    r(2196, 2, 6, 0, 0), // 842
+    r(1353, 1, 6, 2, 11), // 843
     r(36, 1, 6, 0, 8), // 844
-    r(1763, 2, 6, 0, 6), // 845
-    r(2223, 4, 6, 0, 7), // 846
-    r(1830, 2, 6, 0, 4), // 847
-    r(2182, 2, 6, 0, 5), // 848
-    r(2184, 2, 6, 0, 5), // 849
-    r(2211, 4, 6, 0, 9), // 850
-    r(2205, 2, 6, 0, 1), // 851
+    r(1760, 2, 6, 0, 6), // 845
+    r(2220, 4, 6, 0, 7), // 846
+    r(1827, 2, 6, 0, 4), // 847
+    r(2179, 2, 6, 0, 5), // 848
+    r(2181, 2, 6, 0, 5), // 849
+    r(2208, 4, 6, 0, 9), // 850
+    r(2202, 2, 6, 0, 1), // 851
     r(113, 2, 6, 0, 2), // 852
-    r(2493, 2, 1, 0, 0), // 853
-    r(1966, 1, 2, 0, 0), // 854
-    r(1980, 3, 3, 0, 0), // 855
+    r(2490, 2, 1, 0, 0), // 853
+    r(1963, 1, 2, 0, 0), // 854
+    r(1977, 3, 3, 0, 0), // 855
     r(75, 2, 3, 0, 0), // 856
     r(318, 1, 4, 0, 0), // 857
-    r(1721, 1, 6, 0, 8), // 858
-    r(1924, 5, 6, 0, 1), // 859
-    r(2344, 2, 3, 0, 0), // 860
-    r(2194, 1, 6, 0, 0), // 861
+    r(1718, 1, 6, 0, 8), // 858
+    r(1921, 5, 6, 0, 1), // 859
+    r(2341, 2, 3, 0, 0), // 860
+    r(2191, 1, 6, 0, 0), // 861
     r(443, 1, 2, 0, 0), // 862
     r(0, 0, 3, 3, 0), // 863
     r(0, 0, 6, 0, 19), // 864
-    r(2406, 1, 2, 0, 0), // 865
+    r(2403, 1, 2, 0, 0), // 865
     r(368, 5, 6, 0, 2), // 866
-    r(1709, 2, 6, 0, 6), // 867
-    r(2348, 1, 2, 0, 0), // 868
-    r(2433, 2, 2, 0, 0), // 869
-    r(2558, 3, 4, 0, 0), // 870
-    r(2310, 2, 5, 0, 0), // 871
+    r(1706, 2, 6, 0, 6), // 867
+    r(2345, 1, 2, 0, 0), // 868
+    r(2430, 2, 2, 0, 0), // 869
+    r(2555, 3, 4, 0, 0), // 870
+    r(2307, 2, 5, 0, 0), // 871
     r(106, 3, 5, 0, 0), // 872
     r(0, 0, 6, 2, 7), // 873
-    r(2087, 2, 6, 0, 2), // 874
-    r(1326, 1, 2, 0, 0), // 875
-    r(2500, 1, 2, 0, 0), // 876
-    r(1599, 3, 6, 0, 2), // 877
-    r(1439, 3, 6, 0, 6), // 878
-    r(607, 1, 6, 0, 2), // 879
+    r(2084, 2, 6, 0, 2), // 874
+    r(1323, 1, 2, 0, 0), // 875
+    r(2497, 1, 2, 0, 0), // 876
+    r(1596, 3, 6, 0, 2), // 877
+    r(1436, 3, 6, 0, 6), // 878
+    r(604, 1, 6, 0, 2), // 879
     r(562, 1, 2, 0, 0), // 880
-    r(1149, 2, 6, 0, 1), // 881
-    r(599, 1, 6, 0, 4), // 882
+    r(1146, 2, 6, 0, 1), // 881
+    r(596, 1, 6, 0, 4), // 882
     r(569, 3, 2, 0, 0), // 883
-    r(1165, 2, 6, 0, 13), // 884
+    r(1162, 2, 6, 0, 13), // 884
     r(393, 4, 2, 0, 0), // 885
-    r(1340, 4, 6, 0, 1), // 886
-    r(2193, 1, 4, 0, 6), // 887
-    r(694, 2, 6, 0, 14), // 888
-    r(1610, 7, 6, 0, 4), // 889
+    r(1337, 4, 6, 0, 1), // 886
+    r(2190, 1, 4, 0, 6), // 887
+    r(691, 2, 6, 0, 14), // 888
+    r(1607, 7, 6, 0, 4), // 889
     r(203, 1, 3, 0, 0), // 890
-    r(1760, 3, 6, 0, 15), // 891
+    r(1757, 3, 6, 0, 15), // 891
     r(385, 2, 4, 0, 0), // 892
     r(148, 3, 5, 0, 0), // 893
-    r(2465, 2, 2, 0, 0), // 894
+    r(2462, 2, 2, 0, 0), // 894
     r(563, 1, 2, 0, 0), // 895
     r(566, 3, 4, 0, 0), // 896
-    r(1145, 2, 6, 0, 7), // 897
-    r(2274, 2, 5, 0, 0), // 898
-    r(1160, 3, 6, 0, 21), // 899
-    r(2349, 3, 3, 0, 0), // 900
-    r(1985, 1, 6, 0, 0), // 901
-    r(2289, 1, 2, 0, 0), // 902
+    r(1142, 2, 6, 0, 7), // 897
+    r(2271, 2, 5, 0, 0), // 898
+    r(1157, 3, 6, 0, 21), // 899
+    r(2346, 3, 3, 0, 0), // 900
+    r(1982, 1, 6, 0, 0), // 901
+    r(2286, 1, 2, 0, 0), // 902
     r(0, 0, 6, 2, 6), // 903
-    r(2199, 2, 5, 0, 0), // 904
-    r(2024, 2, 5, 0, 0), // 905
+    r(2196, 2, 5, 0, 0), // 904
+    r(2021, 2, 5, 0, 0), // 905
     r(277, 1, 4, 0, 0), // 906
     r(322, 1, 3, 0, 0), // 907
     r(98, 1, 2, 0, 0), // 908
-    r(937, 2, 6, 0, 8), // 909
+    r(934, 2, 6, 0, 8), // 909
     r(0, 0, 2, 3, 0), // 910
-    r(824, 8, 6, 0, 0), // 911
-    r(2011, 1, 6, 0, 1), // 912
-    r(607, 1, 4, 0, 0), // 913
-    r(2573, 2, 3, 0, 0), // 914
-    r(1995, 1, 6, 0, 0), // 915
-    r(2231, 2, 6, 0, 6), // 916
-    r(635, 1, 5, 0, 0), // 917
-    r(1593, 2, 6, 0, 1), // 918
-    r(930, 2, 6, 2, 9), // 919
+    r(821, 8, 6, 0, 0), // 911
+    r(2008, 1, 6, 0, 1), // 912
+    r(604, 1, 4, 0, 0), // 913
+    r(2570, 2, 3, 0, 0), // 914
+    r(1992, 1, 6, 0, 0), // 915
+    r(2228, 2, 6, 0, 6), // 916
+    r(632, 1, 5, 0, 0), // 917
+    r(1590, 2, 6, 0, 1), // 918
+    r(927, 2, 6, 2, 9), // 919
     r(491, 14, 6, 0, 0), // 920
-    r(2529, 2, 2, 0, 0), // 921
-    r(836, 2, 6, 0, 5), // 922
-    r(1312, 2, 6, 0, 2), // 923
-    r(2011, 1, 6, 0, 7), // 924
+    r(2526, 2, 2, 0, 0), // 921
+    r(833, 2, 6, 0, 5), // 922
+    r(1309, 2, 6, 0, 2), // 923
+    r(2008, 1, 6, 0, 7), // 924
     r(529, 3, 5, 0, 0), // 925
-    r(808, 6, 5, 0, 0), // 926
-    r(2056, 5, 6, 0, 11), // 927
-    r(1858, 2, 6, 0, 5), // 928
-    r(2358, 2, 2, 0, 0), // 929
+    r(805, 6, 5, 0, 0), // 926
+    r(2053, 5, 6, 0, 11), // 927
+    r(1855, 2, 6, 0, 5), // 928
+    r(2355, 2, 2, 0, 0), // 929
     r(310, 3, 6, 0, 0), // 930
-    r(937, 2, 6, 0, 7), // 931
-    r(859, 2, 6, 0, 5), // 932
-    r(2013, 2, 5, 0, 0), // 933
+    r(934, 2, 6, 0, 7), // 931
+    r(856, 2, 6, 0, 5), // 932
+    r(2010, 2, 5, 0, 0), // 933
     r(211, 2, 4, 0, 0), // 934
     r(528, 1, 2, 0, 0), // 935
-    r(2041, 2, 6, 0, 5), // 936
-    r(2043, 2, 6, 0, 5), // 937
-    r(617, 2, 6, 0, 7), // 938
-    r(2192, 1, 6, 0, 7), // 939
+    r(2038, 2, 6, 0, 5), // 936
+    r(2040, 2, 6, 0, 5), // 937
+    r(614, 2, 6, 0, 7), // 938
+    r(2189, 1, 6, 0, 7), // 939
     r(101, 2, 3, 0, 0), // 940
-    r(2570, 1, 5, 0, 0), // 941
-    r(939, 2, 6, 0, 14), // 942
+    r(2567, 1, 5, 0, 0), // 941
+    r(936, 2, 6, 0, 14), // 942
     r(11, 1, 1, 0, 0), // 943
-    r(2449, 2, 3, 0, 0), // 944
+    r(2446, 2, 3, 0, 0), // 944
     r(255, 2, 2, 0, 0), // 945
     r(505, 2, 3, 0, 0), // 946
-    r(1069, 8, 6, 0, 3), // 947
-    r(2012, 1, 6, 0, 7), // 948
-    r(858, 1, 6, 0, 3), // 949
+    r(1066, 8, 6, 0, 3), // 947
+    r(2009, 1, 6, 0, 7), // 948
+    r(855, 1, 6, 0, 3), // 949
     r(416, 2, 2, 0, 0), // 950
-    r(972, 3, 4, 0, 0), // 951
+    r(969, 3, 4, 0, 0), // 951
     r(101, 2, 4, 0, 0), // 952
-    r(2197, 2, 6, 0, 2), // 953
-    r(2101, 2, 4, 0, 0), // 954
+    r(2194, 2, 6, 0, 2), // 953
+    r(2098, 2, 4, 0, 0), // 954
     r(521, 3, 4, 0, 0), // 955
     r(8, 1, 3, 0, 0), // 956
-    r(677, 1, 6, 0, 1), // 957
-    r(2132, 1, 6, 0, 7), // 958
-    r(934, 2, 6, 0, 12), // 959
+    r(674, 1, 6, 0, 1), // 957
+    r(2129, 1, 6, 0, 7), // 958
+    r(931, 2, 6, 0, 12), // 959
     r(0, 0, 6, 2, 1), // 960
-    r(2459, 4, 2, 0, 0), // 961
+    r(2456, 4, 2, 0, 0), // 961
     r(0, 0, 4, 2, 0), // 962
-    r(1642, 8, 6, 1, 7), // 963
+    r(1639, 8, 6, 1, 7), // 963
     r(36, 1, 6, 0, 6), // 964
-    r(1805, 3, 6, 0, 14), // 965
-    r(2194, 1, 6, 0, 7), // 966
-    r(1997, 1, 6, 0, 0), // 967
+    r(1802, 3, 6, 0, 14), // 965
+    r(2191, 1, 6, 0, 7), // 966
+    r(1994, 1, 6, 0, 0), // 967
     r(93, 2, 3, 0, 0), // 968
-    r(2207, 4, 6, 0, 7), // 969
-    r(2373, 4, 4, 0, 0), // 970
-    r(1782, 2, 6, 0, 4), // 971
-    r(1184, 3, 6, 0, 1), // 972
-    r(1021, 9, 6, 0, 2), // 973
-    r(941, 3, 6, 0, 2), // 974
+    r(2204, 4, 6, 0, 7), // 969
+    r(2370, 4, 4, 0, 0), // 970
+    r(1779, 2, 6, 0, 4), // 971
+    r(1181, 3, 6, 0, 1), // 972
+    r(1018, 9, 6, 0, 2), // 973
+    r(938, 3, 6, 0, 2), // 974
     r(286, 4, 4, 0, 0), // 975
-    r(2201, 2, 6, 0, 1), // 976
-    r(1386, 2, 6, 0, 11), // 977
-    r(926, 4, 6, 1, 23), // 978
-    r(2292, 2, 3, 0, 0), // 979
-    r(2033, 1, 6, 0, 3), // 980
+    r(2198, 2, 6, 0, 1), // 976
+    r(1383, 2, 6, 0, 11), // 977
+    r(923, 4, 6, 1, 23), // 978
+    r(2289, 2, 3, 0, 0), // 979
+    r(2030, 1, 6, 0, 3), // 980
     r(251, 4, 2, 0, 0), // 981
-    r(1870, 2, 6, 0, 14), // 982
+    r(1867, 2, 6, 0, 14), // 982
     r(0, 0, 6, 1, 1), // 983
-    r(2187, 1, 4, 0, 6), // 984
-    r(2390, 1, 2, 0, 0), // 985
-    r(1403, 2, 6, 0, 3), // 986
-    r(2177, 1, 6, 0, 6), // 987
-    r(1942, 4, 4, 0, 16), // 988
-    r(2294, 3, 5, 0, 0), // 989
-    r(2338, 1, 2, 0, 0), // 990
+    r(2184, 1, 4, 0, 6), // 984
+    r(2387, 1, 2, 0, 0), // 985
+    r(1400, 2, 6, 0, 3), // 986
+    r(2174, 1, 6, 0, 6), // 987
+    r(1939, 4, 4, 0, 16), // 988
+    r(2291, 3, 5, 0, 0), // 989
+    r(2335, 1, 2, 0, 0), // 990
     r(278, 2, 2, 0, 0), // 991
-    r(2527, 2, 2, 0, 0), // 992
-    r(607, 1, 5, 0, 0), // 993
+    r(2524, 2, 2, 0, 0), // 992
+    r(604, 1, 5, 0, 0), // 993
     r(194, 1, 6, 0, 3), // 994
     r(0, 0, 5, 4, 6), // 995
     r(133, 6, 5, 0, 0), // 996
-    r(2398, 1, 3, 0, 0), // 997
-    r(1377, 1, 6, 0, 18), // 998
-    r(1143, 2, 6, 0, 16), // 999
-    r(2287, 2, 3, 0, 0), // 1000
-    r(776, 2, 6, 0, 9), // 1001
-    r(1106, 2, 6, 0, 4), // 1002
-    r(2339, 2, 6, 0, 0), // 1003
-    r(2300, 1, 6, 0, 1), // 1004
+    r(2395, 1, 3, 0, 0), // 997
+    r(1374, 1, 6, 0, 18), // 998
+    r(1140, 2, 6, 0, 16), // 999
+    r(2284, 2, 3, 0, 0), // 1000
+    r(773, 2, 6, 0, 9), // 1001
+    r(1103, 2, 6, 0, 4), // 1002
+    r(2336, 2, 6, 0, 0), // 1003
+    r(2297, 1, 6, 0, 1), // 1004
     r(4, 1, 2, 0, 0), // 1005
-    r(1679, 2, 6, 0, 16), // 1006
-    r(2015, 2, 6, 0, 1), // 1007
-    r(1714, 2, 6, 0, 21), // 1008
-    r(2066, 5, 6, 0, 5), // 1009
-    r(1656, 3, 6, 1, 3), // 1010
-    r(1971, 2, 5, 0, 0), // 1011
-    r(2000, 2, 5, 0, 0), // 1012
+    r(1676, 2, 6, 0, 16), // 1006
+    r(2012, 2, 6, 0, 1), // 1007
+    r(1711, 2, 6, 0, 21), // 1008
+    r(2063, 5, 6, 0, 5), // 1009
+    r(1653, 3, 6, 1, 3), // 1010
+    r(1968, 2, 5, 0, 0), // 1011
+    r(1997, 2, 5, 0, 0), // 1012
     r(435, 2, 3, 0, 0), // 1013
-    r(1667, 3, 6, 2, 3), // 1014
-    r(2150, 3, 6, 0, 6), // 1015
-    r(2508, 1, 2, 0, 0), // 1016
+    r(1664, 3, 6, 2, 3), // 1014
+    r(2147, 3, 6, 0, 6), // 1015
+    r(2505, 1, 2, 0, 0), // 1016
     r(448, 7, 6, 0, 4), // 1017
-    r(1659, 5, 6, 0, 5), // 1018
-    r(1201, 2, 6, 0, 3), // 1019
-    r(1046, 4, 5, 0, 0), // 1020
-    r(2307, 1, 5, 0, 0), // 1021
-    r(1854, 2, 6, 0, 8), // 1022
+    r(1656, 5, 6, 0, 5), // 1018
+    r(1198, 2, 6, 0, 3), // 1019
+    r(1043, 4, 5, 0, 0), // 1020
+    r(2304, 1, 5, 0, 0), // 1021
+    r(1851, 2, 6, 0, 8), // 1022
     r(36, 1, 6, 0, 5), // 1023
-    r(1203, 2, 3, 0, 0), // 1024
-    r(2087, 2, 6, 0, 8), // 1025
-    r(1155, 2, 6, 1, 14), // 1026
-    r(1165, 2, 6, 0, 15), // 1027
+    r(1200, 2, 3, 0, 0), // 1024
+    r(2084, 2, 6, 0, 8), // 1025
+    r(1152, 2, 6, 1, 14), // 1026
+    r(1162, 2, 6, 0, 15), // 1027
     r(104, 2, 4, 0, 0), // 1028
-    r(2142, 3, 6, 0, 8), // 1029
-    r(1791, 2, 5, 0, 0), // 1030
-    r(748, 3, 6, 0, 4), // 1031
-    r(1304, 2, 3, 0, 0), // 1032
-    r(755, 2, 6, 0, 4), // 1033
-    r(1617, 2, 6, 0, 2), // 1034
-    r(590, 1, 1, 0, 0), // 1035
+    r(2139, 3, 6, 0, 8), // 1029
+    r(1788, 2, 5, 0, 0), // 1030
+    r(745, 3, 6, 0, 4), // 1031
+    r(1301, 2, 3, 0, 0), // 1032
+    r(752, 2, 6, 0, 4), // 1033
+    r(1614, 2, 6, 0, 2), // 1034
+    r(587, 1, 1, 0, 0), // 1035
     r(479, 4, 4, 0, 0), // 1036
-    r(1359, 1, 6, 1, 4), // 1037
-    r(1353, 2, 6, 2, 6), // 1038
+    r(1356, 1, 6, 1, 4), // 1037
+    r(1350, 2, 6, 2, 6), // 1038
     r(194, 1, 6, 0, 2), // 1039
-    r(2085, 2, 6, 0, 2), // 1040
-    r(2076, 4, 6, 0, 4), // 1041
-    r(861, 2, 6, 0, 4), // 1042
+    r(2082, 2, 6, 0, 2), // 1040
+    r(2073, 4, 6, 0, 4), // 1041
+    r(858, 2, 6, 0, 4), // 1042
     r(36, 1, 6, 0, 0), // 1043
-    r(614, 1, 6, 0, 4), // 1044
-    r(852, 1, 6, 0, 14), // 1045
-    r(844, 2, 6, 0, 13), // 1046
+    r(611, 1, 6, 0, 4), // 1044
+    r(849, 1, 6, 0, 14), // 1045
+    r(841, 2, 6, 0, 13), // 1046
     r(354, 1, 1, 0, 0), // 1047
     r(356, 1, 1, 0, 0), // 1048
-    r(1987, 1, 6, 0, 6), // 1049
+    r(1984, 1, 6, 0, 6), // 1049
     r(204, 7, 3, 0, 0), // 1050
-    r(1558, 8, 6, 1, 7), // 1051
-    r(726, 2, 6, 0, 12), // 1052
+    r(1555, 8, 6, 1, 7), // 1051
+    r(723, 2, 6, 0, 12), // 1052
     r(16, 2, 3, 0, 0), // 1053
-    r(1350, 1, 6, 0, 12), // 1054
+    r(1347, 1, 6, 0, 12), // 1054
     r(36, 1, 6, 0, 10), // 1055
     r(37, 2, 5, 0, 0), // 1056
-    r(614, 1, 6, 0, 3), // 1057
-    r(1846, 2, 6, 0, 5), // 1058
+    r(611, 1, 6, 0, 3), // 1057
+    r(1843, 2, 6, 0, 5), // 1058
     r(283, 1, 3, 0, 0), // 1059
-    r(838, 1, 6, 0, 8), // 1060
-    r(2348, 1, 1, 0, 0), // 1061
-    r(883, 2, 6, 0, 7), // 1062
-    r(2099, 2, 4, 0, 0), // 1063
-    r(580, 3, 6, 0, 0), // 1064
-    r(954, 6, 6, 1, 12), // 1065
+    r(835, 1, 6, 0, 8), // 1060
+    r(2345, 1, 1, 0, 0), // 1061
+    r(880, 2, 6, 0, 7), // 1062
+    r(2096, 2, 4, 0, 0), // 1063
+    r(349, 3, 6, 0, 0), // 1064
+    r(951, 6, 6, 1, 12), // 1065
     r(0, 0, 6, 0, 18), // 1066
-    r(1183, 1, 5, 0, 0), // 1067
+    r(1180, 1, 5, 0, 0), // 1067
     r(559, 3, 3, 0, 0), // 1068
-    r(2285, 1, 5, 0, 0), // 1069
-    r(615, 2, 6, 0, 7), // 1070
-    r(1867, 1, 6, 0, 10), // 1071
-    r(1995, 1, 6, 0, 6), // 1072
+    r(2282, 1, 5, 0, 0), // 1069
+    r(612, 2, 6, 0, 7), // 1070
+    r(1864, 1, 6, 0, 10), // 1071
+    r(1992, 1, 6, 0, 6), // 1072
     r(341, 1, 3, 0, 0), // 1073
-    r(2455, 2, 2, 0, 0), // 1074
+    r(2452, 2, 2, 0, 0), // 1074
     r(88, 2, 4, 0, 0), // 1075
-    r(2562, 1, 2, 0, 0), // 1076
+    r(2559, 1, 2, 0, 0), // 1076
     r(429, 5, 6, 0, 6), // 1077
     r(88, 2, 5, 0, 0), // 1078
-    r(930, 2, 6, 1, 7), // 1079
+    r(927, 2, 6, 1, 7), // 1079
     r(362, 6, 9, 0, 0), // 1080
-    r(2149, 1, 4, 0, 0), // 1081
+    r(2146, 1, 4, 0, 0), // 1081
     r(10, 1, 6, 0, 0), // 1082
-    r(2178, 2, 6, 0, 7), // 1083
-    r(2482, 3, 3, 0, 0), // 1084
-    r(2180, 2, 6, 0, 7), // 1085
+    r(2175, 2, 6, 0, 7), // 1083
+    r(2479, 3, 3, 0, 0), // 1084
+    r(2177, 2, 6, 0, 7), // 1085
     r(77, 1, 2, 0, 0), // 1086
     r(21, 2, 5, 0, 0), // 1087
     r(23, 7, 4, 0, 0), // 1088
-    r(1768, 2, 6, 0, 8), // 1089
-    r(2009, 2, 5, 0, 6), // 1090
-    r(2130, 1, 6, 0, 2), // 1091
-    r(2215, 4, 6, 0, 7), // 1092
-    r(1748, 3, 6, 0, 4), // 1093
-    r(838, 1, 6, 0, 14), // 1094
+    r(1765, 2, 6, 0, 8), // 1089
+    r(2006, 2, 5, 0, 6), // 1090
+    r(2127, 1, 6, 0, 2), // 1091
+    r(2212, 4, 6, 0, 7), // 1092
+    r(1745, 3, 6, 0, 4), // 1093
+    r(835, 1, 6, 0, 14), // 1094
     r(0, 0, 6, 0, 24), // 1095
-    r(2045, 1, 6, 0, 3), // 1096
-    r(858, 1, 6, 0, 5), // 1097
+    r(2042, 1, 6, 0, 3), // 1096
+    r(855, 1, 6, 0, 5), // 1097
     r(387, 1, 1, 0, 0), // 1098
-    r(1877, 3, 6, 0, 14), // 1099
-    r(2237, 3, 6, 0, 11), // 1100
-    r(1000, 3, 4, 0, 0), // 1101
-    r(1050, 1, 1, 0, 0), // 1102
-    r(610, 2, 6, 0, 5), // 1103
-    r(1249, 1, 4, 0, 0), // 1104
-    r(2563, 3, 5, 0, 0), // 1105
+    r(1874, 3, 6, 0, 14), // 1099
+    r(2234, 3, 6, 0, 11), // 1100
+    r(997, 3, 4, 0, 0), // 1101
+    r(1047, 1, 1, 0, 0), // 1102
+    r(607, 2, 6, 0, 5), // 1103
+    r(1246, 1, 4, 0, 0), // 1104
+    r(2560, 3, 5, 0, 0), // 1105
     r(441, 1, 1, 0, 0), // 1106
-    r(922, 4, 6, 1, 12), // 1107
-    r(848, 2, 6, 0, 6), // 1108
-    r(1147, 2, 6, 0, 3), // 1109
-    r(2538, 3, 6, 0, 1), // 1110
-    r(2012, 1, 6, 1, 0), // 1111
-    r(2084, 1, 6, 0, 8), // 1112
-    r(1364, 3, 6, 0, 16), // 1113
+    r(919, 4, 6, 1, 12), // 1107
+    r(845, 2, 6, 0, 6), // 1108
+    r(1144, 2, 6, 0, 3), // 1109
+    r(2535, 3, 6, 0, 1), // 1110
+    r(2009, 1, 6, 1, 0), // 1111
+    r(2081, 1, 6, 0, 8), // 1112
+    r(1361, 3, 6, 0, 16), // 1113
     r(348, 1, 3, 0, 0), // 1114
     r(10, 1, 6, 0, 5), // 1115
-    r(650, 11, 6, 0, 10), // 1116
-    r(885, 2, 6, 0, 18), // 1117
+    r(647, 11, 6, 0, 10), // 1116
+    r(882, 2, 6, 0, 18), // 1117
     r(437, 4, 4, 0, 0), // 1118
     r(0, 0, 2, 3, 6), // 1119
     r(2, 2, 2, 0, 0), // 1120
-    r(1207, 1, 5, 0, 0), // 1121
-    r(2329, 3, 6, 0, 0), // 1122
-    r(2095, 2, 4, 0, 0), // 1123
-    r(1575, 5, 6, 0, 5), // 1124
+    r(1204, 1, 5, 0, 0), // 1121
+    r(2326, 3, 6, 0, 0), // 1122
+    r(2092, 2, 4, 0, 0), // 1123
+    r(1572, 5, 6, 0, 5), // 1124
     r(578, 2, 3, 0, 0), // 1125
-    r(2440, 2, 2, 0, 0), // 1126
-    r(1619, 3, 6, 0, 1), // 1127
-    r(1405, 2, 5, 0, 0), // 1128
-    r(2201, 2, 6, 0, 7), // 1129
+    r(2437, 2, 2, 0, 0), // 1126
+    r(1616, 3, 6, 0, 1), // 1127
+    r(1402, 2, 5, 0, 0), // 1128
+    r(2198, 2, 6, 0, 7), // 1129
     r(328, 2, 4, 0, 0), // 1130
-    r(1356, 1, 6, 0, 10), // 1131
-    r(2085, 2, 6, 0, 8), // 1132
-    r(2297, 3, 5, 0, 0), // 1133
-    r(2290, 2, 3, 0, 0), // 1134
-    r(858, 1, 6, 0, 2), // 1135
-    r(1840, 3, 6, 0, 4), // 1136
-    r(842, 2, 6, 0, 9), // 1137
-    r(780, 11, 6, 0, 10), // 1138
-    r(1817, 3, 6, 0, 6), // 1139
-    r(615, 2, 6, 0, 6), // 1140
-    r(1382, 2, 6, 0, 5), // 1141
+    r(1353, 1, 6, 0, 10), // 1131
+    r(2082, 2, 6, 0, 8), // 1132
+    r(2294, 3, 5, 0, 0), // 1133
+    r(2287, 2, 3, 0, 0), // 1134
+    r(855, 1, 6, 0, 2), // 1135
+    r(1837, 3, 6, 0, 4), // 1136
+    r(839, 2, 6, 0, 9), // 1137
+    r(777, 11, 6, 0, 10), // 1138
+    r(1814, 3, 6, 0, 6), // 1139
+    r(612, 2, 6, 0, 6), // 1140
+    r(1379, 2, 6, 0, 5), // 1141
     r(284, 2, 6, 0, 5), // 1142
-    r(1030, 1, 5, 0, 0), // 1143
-    r(662, 2, 6, 0, 2), // 1144
-    r(1548, 4, 6, 2, 2), // 1145
-    r(2316, 4, 6, 0, 1), // 1146
+    r(1027, 1, 5, 0, 0), // 1143
+    r(659, 2, 6, 0, 2), // 1144
+    r(1545, 4, 6, 2, 2), // 1145
+    r(2313, 4, 6, 0, 1), // 1146
     r(535, 9, 6, 0, 0), // 1147
-    r(2046, 3, 6, 0, 9), // 1148
-    r(1632, 4, 6, 4, 2), // 1149
+    r(2043, 3, 6, 0, 9), // 1148
+    r(1629, 4, 6, 4, 2), // 1149
     r(186, 2, 2, 0, 0), // 1150
     r(338, 2, 2, 0, 0), // 1151
     r(290, 1, 2, 0, 0), // 1152
-    r(1285, 4, 6, 0, 6), // 1153
-    r(1426, 2, 6, 0, 3), // 1154
-    r(2089, 2, 6, 0, 8), // 1155
-    r(1627, 3, 6, 0, 3), // 1156
+    r(1282, 4, 6, 0, 6), // 1153
+    r(1423, 2, 6, 0, 3), // 1154
+    r(2086, 2, 6, 0, 8), // 1155
+    r(1624, 3, 6, 0, 3), // 1156
     r(257, 1, 2, 0, 0), // 1157
     r(355, 1, 2, 0, 0), // 1158
-    r(939, 2, 6, 0, 6), // 1159
-    r(2307, 1, 6, 0, 3), // 1160
-    r(2180, 2, 6, 0, 13), // 1161
-    r(2478, 1, 2, 0, 0), // 1162
+    r(936, 2, 6, 0, 6), // 1159
+    r(2304, 1, 6, 0, 3), // 1160
+    r(2177, 2, 6, 0, 13), // 1161
+    r(2475, 1, 2, 0, 0), // 1162
     r(9, 1, 2, 0, 0), // 1163
-    r(2435, 3, 4, 0, 0), // 1164
+    r(2432, 3, 4, 0, 0), // 1164
     r(0, 0, 0, 1, 0), // 1165
-    r(1956, 4, 5, 0, 0), // 1166
-    r(2072, 4, 6, 0, 4), // 1167
+    r(1953, 4, 5, 0, 0), // 1166
+    r(2069, 4, 6, 0, 4), // 1167
     r(213, 1, 3, 0, 0), // 1168
-    r(2122, 2, 4, 0, 3), // 1169
-    r(2580, 2, 5, 0, 0), // 1170
-    r(2046, 3, 6, 0, 3), // 1171
-    r(838, 1, 6, 0, 11), // 1172
-    r(768, 8, 6, 0, 6), // 1173
+    r(2119, 2, 4, 0, 3), // 1169
+    r(2577, 2, 5, 0, 0), // 1170
+    r(2043, 3, 6, 0, 3), // 1171
+    r(835, 1, 6, 0, 11), // 1172
+    r(765, 8, 6, 0, 6), // 1173
     r(237, 2, 3, 0, 0), // 1174
-    r(975, 4, 5, 0, 0), // 1175
+    r(972, 4, 5, 0, 0), // 1175
     r(457, 2, 6, 0, 0), // 1176
     r(355, 1, 1, 0, 0), // 1177
-    r(1269, 12, 6, 0, 7), // 1178
-    r(2191, 1, 5, 0, 6), // 1179
-    r(1803, 2, 6, 0, 21), // 1180
-    r(1989, 1, 6, 0, 6), // 1181
-    r(1784, 2, 6, 0, 5), // 1182
-    r(724, 2, 6, 0, 9), // 1183
-    r(2091, 2, 4, 0, 0), // 1184
-    r(741, 2, 6, 0, 2), // 1185
-    r(2105, 1, 3, 3, 0), // 1186
-    r(741, 2, 6, 0, 3), // 1187
-    r(2485, 2, 1, 0, 0), // 1188
-    r(1739, 7, 6, 0, 2), // 1189
-    r(2038, 1, 4, 0, 0), // 1190
-    r(2543, 2, 2, 0, 0), // 1191
-    r(2575, 2, 4, 0, 0), // 1192
-    r(1940, 2, 3, 0, 0), // 1193
-    r(2312, 4, 3, 0, 0), // 1194
-    r(2199, 2, 6, 0, 6), // 1195
-    r(1319, 3, 5, 0, 0), // 1196
-    r(2420, 4, 5, 0, 0), // 1197
-    r(619, 2, 6, 0, 4), // 1198
-    r(2567, 3, 5, 0, 0), // 1199
+    r(1266, 12, 6, 0, 7), // 1178
+    r(2188, 1, 5, 0, 6), // 1179
+    r(1800, 2, 6, 0, 21), // 1180
+    r(1986, 1, 6, 0, 6), // 1181
+    r(1781, 2, 6, 0, 5), // 1182
+    r(721, 2, 6, 0, 9), // 1183
+    r(2088, 2, 4, 0, 0), // 1184
+    r(738, 2, 6, 0, 2), // 1185
+    r(2102, 1, 3, 3, 0), // 1186
+    r(738, 2, 6, 0, 3), // 1187
+    r(2482, 2, 1, 0, 0), // 1188
+    r(1736, 7, 6, 0, 2), // 1189
+    r(2035, 1, 4, 0, 0), // 1190
+    r(2540, 2, 2, 0, 0), // 1191
+    r(2572, 2, 4, 0, 0), // 1192
+    r(1937, 2, 3, 0, 0), // 1193
+    r(2309, 4, 3, 0, 0), // 1194
+    r(2196, 2, 6, 0, 6), // 1195
+    r(1316, 3, 5, 0, 0), // 1196
+    r(2417, 4, 5, 0, 0), // 1197
+    r(616, 2, 6, 0, 4), // 1198
+    r(2564, 3, 5, 0, 0), // 1199
     r(434, 1, 2, 0, 0), // 1200
-    r(1650, 6, 6, 1, 5), // 1201
+    r(1647, 6, 6, 1, 5), // 1201
     r(88, 2, 2, 0, 32), // 1202
-    r(2130, 1, 6, 0, 8), // 1203
+    r(2127, 1, 6, 0, 8), // 1203
     r(113, 2, 9, 0, 0), // 1204
     r(513, 2, 3, 0, 0), // 1205
     r(572, 3, 2, 0, 0), // 1206
-    r(2473, 1, 2, 0, 0), // 1207
+    r(2470, 1, 2, 0, 0), // 1207
     r(79, 2, 4, 0, 0), // 1208
-    r(2012, 1, 6, 1, 6), // 1209
-    r(844, 2, 6, 0, 14), // 1210
-    r(2201, 2, 6, 0, 2), // 1211
+    r(2009, 1, 6, 1, 6), // 1209
+    r(841, 2, 6, 0, 14), // 1210
+    r(2198, 2, 6, 0, 2), // 1211
     r(477, 2, 2, 0, 0), // 1212
-    r(2341, 2, 5, 0, 0), // 1213
-    r(2542, 1, 1, 0, 0), // 1214
-    r(2049, 3, 6, 0, 9), // 1215
-    r(2033, 1, 6, 0, 9), // 1216
-    r(1460, 11, 6, 0, 10), // 1217
-    r(1962, 2, 4, 0, 0), // 1218
-    r(2032, 1, 6, 0, 9), // 1219
-    r(1229, 13, 6, 0, 8), // 1220
-    r(1195, 2, 6, 0, 1), // 1221
-    r(1419, 4, 6, 0, 9), // 1222
-    r(1322, 1, 2, 0, 0), // 1223
-    r(686, 8, 6, 0, 0), // 1224
-    r(600, 2, 6, 0, 9), // 1225
-    r(1703, 2, 6, 0, 13), // 1226
+    r(2338, 2, 5, 0, 0), // 1213
+    r(2539, 1, 1, 0, 0), // 1214
+    r(2046, 3, 6, 0, 9), // 1215
+    r(2030, 1, 6, 0, 9), // 1216
+    r(1457, 11, 6, 0, 10), // 1217
+    r(1959, 2, 4, 0, 0), // 1218
+    r(2029, 1, 6, 0, 9), // 1219
+    r(1226, 13, 6, 0, 8), // 1220
+    r(1192, 2, 6, 0, 1), // 1221
+    r(1416, 4, 6, 0, 9), // 1222
+    r(1319, 1, 2, 0, 0), // 1223
+    r(683, 8, 6, 0, 0), // 1224
+    r(597, 2, 6, 0, 9), // 1225
+    r(1700, 2, 6, 0, 13), // 1226
     r(520, 1, 2, 0, 0), // 1227
-    r(1086, 14, 6, 0, 9), // 1228
-    r(1077, 9, 6, 0, 4), // 1229
-    r(2360, 3, 3, 0, 0), // 1230
-    r(1367, 4, 6, 0, 12), // 1231
-    r(1428, 4, 6, 0, 10), // 1232
-    r(1423, 3, 6, 0, 5), // 1233
-    r(1055, 4, 6, 0, 0), // 1234
+    r(1083, 14, 6, 0, 9), // 1228
+    r(1074, 9, 6, 0, 4), // 1229
+    r(2357, 3, 3, 0, 0), // 1230
+    r(1364, 4, 6, 0, 12), // 1231
+    r(1425, 4, 6, 0, 10), // 1232
+    r(1420, 3, 6, 0, 5), // 1233
+    r(1052, 4, 6, 0, 0), // 1234
     r(461, 3, 4, 0, 0), // 1235
-    r(1414, 5, 6, 0, 11), // 1236
-    r(1407, 4, 6, 0, 6), // 1237
-    r(2348, 1, 3, 0, 0), // 1238
-    r(1685, 4, 6, 0, 7), // 1239
-    r(2049, 3, 6, 0, 3), // 1240
-    r(1899, 2, 3, 0, 0), // 1241
-    r(1031, 3, 5, 0, 0), // 1242
-    r(635, 1, 6, 0, 1), // 1243
-    r(1838, 2, 6, 0, 10), // 1244
-    r(1485, 6, 6, 2, 5), // 1245
-    r(918, 3, 6, 0, 0), // 1246
-    r(2525, 2, 3, 0, 0), // 1247
-    r(1915, 7, 6, 0, 5), // 1248
-    r(2370, 3, 3, 0, 0), // 1249
-    r(1248, 1, 2, 0, 0), // 1250
-    r(2554, 3, 4, 0, 0), // 1251
-    r(735, 3, 6, 0, 10), // 1252
-    r(2036, 2, 6, 0, 1), // 1253
+    r(1411, 5, 6, 0, 11), // 1236
+    r(1404, 4, 6, 0, 6), // 1237
+    r(2345, 1, 3, 0, 0), // 1238
+    r(1682, 4, 6, 0, 7), // 1239
+    r(2046, 3, 6, 0, 3), // 1240
+    r(1896, 2, 3, 0, 0), // 1241
+    r(1028, 3, 5, 0, 0), // 1242
+    r(632, 1, 6, 0, 1), // 1243
+    r(1835, 2, 6, 0, 10), // 1244
+    r(1482, 6, 6, 2, 5), // 1245
+    r(915, 3, 6, 0, 0), // 1246
+    r(2522, 2, 3, 0, 0), // 1247
+    r(1912, 7, 6, 0, 5), // 1248
+    r(2367, 3, 3, 0, 0), // 1249
+    r(1245, 1, 2, 0, 0), // 1250
+    r(2551, 3, 4, 0, 0), // 1251
+    r(732, 3, 6, 0, 10), // 1252
+    r(2033, 2, 6, 0, 1), // 1253
     r(10, 1, 6, 0, 9), // 1254
     r(99, 2, 4, 1, 0), // 1255
-    r(1360, 1, 6, 0, 13), // 1256
-    r(885, 2, 6, 0, 21), // 1257
-    r(1171, 4, 5, 0, 0), // 1258
-    r(1175, 3, 4, 0, 0), // 1259
-    r(2438, 1, 3, 0, 0), // 1260
-    r(2189, 1, 5, 0, 0), // 1261
-    r(2380, 2, 2, 0, 0), // 1262
-    r(1810, 1, 6, 0, 8), // 1263
-    r(1132, 6, 6, 0, 0), // 1264
-    r(636, 2, 6, 0, 6), // 1265
-    r(2061, 5, 6, 0, 5), // 1266
-    r(1255, 2, 6, 0, 3), // 1267
+    r(1357, 1, 6, 0, 13), // 1256
+    r(882, 2, 6, 0, 21), // 1257
+    r(1168, 4, 5, 0, 0), // 1258
+    r(1172, 3, 4, 0, 0), // 1259
+    r(2435, 1, 3, 0, 0), // 1260
+    r(2186, 1, 5, 0, 0), // 1261
+    r(2377, 2, 2, 0, 0), // 1262
+    r(1807, 1, 6, 0, 8), // 1263
+    r(1129, 6, 6, 0, 0), // 1264
+    r(633, 2, 6, 0, 6), // 1265
+    r(2058, 5, 6, 0, 5), // 1266
+    r(1252, 2, 6, 0, 3), // 1267
     r(240, 3, 2, 0, 0), // 1268
-    r(1860, 2, 6, 0, 2), // 1269
-    r(1946, 5, 6, 0, 0), // 1270
-    r(1187, 2, 6, 0, 2), // 1271
-    r(2428, 4, 6, 0, 0), // 1272
-    r(2103, 1, 3, 0, 0), // 1273
-    r(1999, 1, 6, 0, 11), // 1274
-    r(2442, 2, 3, 0, 0), // 1275
-    r(1872, 3, 6, 0, 14), // 1276
-    r(932, 2, 6, 2, 17), // 1277
-    r(2476, 2, 2, 0, 0), // 1278
+    r(1857, 2, 6, 0, 2), // 1269
+    r(1943, 5, 6, 0, 0), // 1270
+    r(1184, 2, 6, 0, 2), // 1271
+    r(2425, 4, 6, 0, 0), // 1272
+    r(2100, 1, 3, 0, 0), // 1273
+    r(1996, 1, 6, 0, 11), // 1274
+    r(2439, 2, 3, 0, 0), // 1275
+    r(1869, 3, 6, 0, 14), // 1276
+    r(929, 2, 6, 2, 17), // 1277
+    r(2473, 2, 2, 0, 0), // 1278
     r(0, 0, 6, 2, 8), // 1279
     r(464, 2, 3, 0, 0), // 1280
-    r(2354, 1, 2, 0, 0), // 1281
-    r(1746, 2, 6, 0, 4), // 1282
-    r(1045, 1, 5, 0, 0), // 1283
-    r(1711, 3, 6, 0, 14), // 1284
+    r(2351, 1, 2, 0, 0), // 1281
+    r(1743, 2, 6, 0, 4), // 1282
+    r(1042, 1, 5, 0, 0), // 1283
+    r(1708, 3, 6, 0, 14), // 1284
     r(374, 3, 4, 0, 0), // 1285
     r(0, 0, 6, 1, 9), // 1286
-    r(767, 1, 6, 0, 5), // 1287
-    r(1964, 2, 2, 0, 0), // 1288
+    r(764, 1, 6, 0, 5), // 1287
+    r(1961, 2, 2, 0, 0), // 1288
     r(510, 3, 3, 0, 0), // 1289
-    r(1934, 1, 2, 0, 0), // 1290
-    r(623, 4, 3, 1, 0), // 1291
-    r(979, 19, 6, 0, 14), // 1292
-    r(1681, 2, 6, 0, 5), // 1293
+    r(1931, 1, 2, 0, 0), // 1290
+    r(620, 4, 3, 1, 0), // 1291
+    r(976, 19, 6, 0, 14), // 1292
+    r(1678, 2, 6, 0, 5), // 1293
     r(282, 1, 6, 0, 4), // 1294
     r(10, 1, 1, 1, 0), // 1295
-    r(1054, 1, 6, 0, 8), // 1296
+    r(1051, 1, 6, 0, 8), // 1296
     r(194, 1, 6, 0, 4), // 1297
-    r(2227, 4, 6, 0, 9), // 1298
+    r(2224, 4, 6, 0, 9), // 1298
     r(243, 4, 2, 0, 0), // 1299
     r(202, 1, 4, 0, 0), // 1300
-    r(2545, 2, 2, 0, 0), // 1301
-    r(2145, 3, 6, 0, 8), // 1302
+    r(2542, 2, 2, 0, 0), // 1301
+    r(2142, 3, 6, 0, 8), // 1302
     r(188, 1, 6, 0, 9), // 1303
-    r(586, 1, 2, 0, 0), // 1304
-    r(1856, 2, 6, 0, 4), // 1305
-    r(1843, 3, 4, 0, 0), // 1306
-    r(1242, 6, 6, 0, 1), // 1307
-    r(1736, 3, 4, 0, 0), // 1308
+    r(583, 1, 2, 0, 0), // 1304
+    r(1853, 2, 6, 0, 4), // 1305
+    r(1840, 3, 4, 0, 0), // 1306
+    r(1239, 6, 6, 0, 1), // 1307
+    r(1733, 3, 4, 0, 0), // 1308
     r(0, 0, 5, 3, 0), // 1309
-    r(1209, 13, 6, 0, 9), // 1310
-    r(2394, 4, 2, 0, 0), // 1311
-    r(1054, 1, 6, 0, 7), // 1312
-    r(1050, 1, 2, 0, 0), // 1313
-    r(1471, 5, 6, 0, 4), // 1314
-    r(2103, 1, 4, 4, 0), // 1315
-    r(694, 2, 6, 0, 12), // 1316
-    r(2193, 1, 5, 0, 6), // 1317
+    r(1206, 13, 6, 0, 9), // 1310
+    r(2391, 4, 2, 0, 0), // 1311
+    r(1051, 1, 6, 0, 7), // 1312
+    r(1047, 1, 2, 0, 0), // 1313
+    r(1468, 5, 6, 0, 4), // 1314
+    r(2100, 1, 4, 4, 0), // 1315
+    r(691, 2, 6, 0, 12), // 1316
+    r(2190, 1, 5, 0, 6), // 1317
     r(455, 2, 7, 0, 0), // 1318
-    r(638, 1, 6, 0, 14), // 1319
-    r(1673, 4, 6, 0, 3), // 1320
-    r(678, 8, 5, 0, 0), // 1321
-    r(670, 6, 5, 0, 0), // 1322
-    r(1516, 3, 6, 1, 3), // 1323
+    r(635, 1, 6, 0, 14), // 1319
+    r(1670, 4, 6, 0, 3), // 1320
+    r(675, 8, 5, 0, 0), // 1321
+    r(667, 6, 5, 0, 0), // 1322
+    r(1513, 3, 6, 1, 3), // 1323
     r(425, 4, 6, 0, 10), // 1324
-    r(1721, 1, 6, 0, 7), // 1325
-    r(1332, 1, 3, 0, 0), // 1326
-    r(2276, 3, 6, 0, 0), // 1327
-    r(1522, 4, 6, 0, 3), // 1328
-    r(718, 2, 6, 0, 19), // 1329
-    r(2093, 2, 4, 0, 0), // 1330
+    r(1718, 1, 6, 0, 7), // 1325
+    r(1329, 1, 3, 0, 0), // 1326
+    r(2273, 3, 6, 0, 0), // 1327
+    r(1519, 4, 6, 0, 3), // 1328
+    r(715, 2, 6, 0, 19), // 1329
+    r(2090, 2, 4, 0, 0), // 1330
     r(189, 2, 3, 0, 0), // 1331
-    r(1167, 4, 6, 0, 0), // 1332
-    r(895, 4, 6, 0, 19), // 1333
+    r(1164, 4, 6, 0, 0), // 1332
+    r(892, 4, 6, 0, 19), // 1333
     r(0, 0, 6, 3, 5), // 1334
-    r(639, 11, 6, 0, 10), // 1335
-    r(1795, 1, 6, 0, 5), // 1336
-    r(840, 2, 3, 0, 0), // 1337
-    r(2205, 2, 6, 0, 8), // 1338
-    r(1476, 3, 6, 0, 3), // 1339
+    r(636, 11, 6, 0, 10), // 1335
+    r(1792, 1, 6, 0, 5), // 1336
+    r(837, 2, 3, 0, 0), // 1337
+    r(2202, 2, 6, 0, 8), // 1338
+    r(1473, 3, 6, 0, 3), // 1339
     r(517, 1, 1, 0, 0), // 1340
-    r(2516, 5, 6, 0, 0), // 1341
-    r(2409, 1, 2, 0, 0), // 1342
+    r(2513, 5, 6, 0, 0), // 1341
+    r(2406, 1, 2, 0, 0), // 1342
     r(0, 0, 6, 1, 11), // 1343
     r(557, 2, 3, 0, 0), // 1344
-    r(1774, 2, 6, 0, 2), // 1345
-    r(1452, 8, 6, 0, 3), // 1346
+    r(1771, 2, 6, 0, 2), // 1345
+    r(1449, 8, 6, 0, 3), // 1346
     r(95, 2, 3, 0, 0), // 1347
-    r(2332, 3, 6, 0, 2), // 1348
+    r(2329, 3, 6, 0, 2), // 1348
     r(128, 5, 5, 0, 0), // 1349
-    r(2549, 3, 4, 0, 0), // 1350
-    r(1249, 1, 6, 0, 0), // 1351
-    r(1664, 3, 6, 0, 2), // 1352
-    r(1151, 4, 6, 1, 26), // 1353
-    r(1751, 8, 6, 0, 3), // 1354
-    r(2468, 1, 2, 0, 0), // 1355
+    r(2546, 3, 4, 0, 0), // 1350
+    r(1246, 1, 6, 0, 0), // 1351
+    r(1661, 3, 6, 0, 2), // 1352
+    r(1148, 4, 6, 1, 26), // 1353
+    r(1748, 8, 6, 0, 3), // 1354
+    r(2465, 1, 2, 0, 0), // 1355
     r(13, 1, 4, 0, 0), // 1356
-    r(1546, 2, 6, 0, 0), // 1357
-    r(731, 1, 4, 0, 0), // 1358
-    r(730, 1, 6, 0, 0), // 1359
+    r(1543, 2, 6, 0, 0), // 1357
+    r(728, 1, 4, 0, 0), // 1358
+    r(727, 1, 6, 0, 0), // 1359
     r(184, 2, 2, 0, 0), // 1360
     r(0, 0, 6, 0, 21), // 1361
-    r(2346, 2, 4, 0, 0), // 1362
-    r(2337, 1, 3, 0, 0), // 1363
+    r(2343, 2, 4, 0, 0), // 1362
+    r(2334, 1, 3, 0, 0), // 1363
     r(0, 0, 1, 2, 0), // 1364
-    r(816, 8, 5, 0, 0), // 1365
-    r(2507, 1, 1, 0, 0), // 1366
+    r(813, 8, 5, 0, 0), // 1365
+    r(2504, 1, 1, 0, 0), // 1366
     r(552, 1, 3, 0, 0), // 1367
     r(342, 2, 2, 0, 0), // 1368
     r(0, 0, 6, 2, 11), // 1369
     r(505, 2, 5, 0, 0), // 1370
-    r(1363, 1, 6, 0, 9), // 1371
+    r(1360, 1, 6, 0, 9), // 1371
     r(2, 2, 3, 0, 0), // 1372
-    r(1997, 1, 6, 0, 6), // 1373
-    r(2447, 2, 2, 0, 0), // 1374
+    r(1994, 1, 6, 0, 6), // 1373
+    r(2444, 2, 2, 0, 0), // 1374
     r(10, 1, 10, 0, 0), // 1375
-    r(1875, 2, 6, 0, 21), // 1376
-    r(627, 6, 5, 0, 0), // 1377
-    r(1543, 3, 6, 0, 3), // 1378
-    r(791, 11, 6, 0, 10), // 1379
-    r(909, 3, 6, 0, 13), // 1380
-    r(2286, 1, 3, 0, 0), // 1381
-    r(2368, 1, 4, 0, 0), // 1382
+    r(1872, 2, 6, 0, 21), // 1376
+    r(624, 6, 5, 0, 0), // 1377
+    r(1540, 3, 6, 0, 3), // 1378
+    r(788, 11, 6, 0, 10), // 1379
+    r(906, 3, 6, 0, 13), // 1380
+    r(2283, 1, 3, 0, 0), // 1381
+    r(2365, 1, 4, 0, 0), // 1382
     r(109, 4, 5, 0, 0), // 1383
-    r(349, 3, 6, 0, 0), // 1384
-    r(2403, 2, 5, 0, 0), // 1385
-    r(377, 2, 2, 0, 0), // 1386
-    r(2320, 3, 4, 0, 0), // 1387
-    r(856, 2, 6, 0, 10), // 1388
-    r(1692, 2, 5, 0, 0), // 1389
-    r(1333, 1, 1, 0, 0), // 1390
-    r(1334, 1, 1, 0, 0), // 1391
-    r(1335, 1, 1, 0, 0), // 1392
-    r(854, 2, 6, 0, 12), // 1393
-    r(0, 0, 6, 4, 1), // 1394
-    r(2451, 4, 5, 0, 0), // 1395
-    r(319, 3, 3, 0, 0), // 1396
-    r(1636, 6, 6, 3, 5), // 1397
-    r(904, 3, 6, 0, 17), // 1398
-    r(2566, 1, 5, 0, 0), // 1399
-    r(466, 3, 6, 0, 1), // 1400
-    r(1852, 2, 6, 0, 7), // 1401
-    r(2424, 4, 2, 0, 0), // 1402
-    r(2301, 2, 6, 0, 0), // 1403
-    r(718, 2, 6, 0, 15), // 1404
-    r(863, 2, 6, 0, 2), // 1405
-    r(18, 1, 3, 1, 0), // 1406
-    r(0, 0, 6, 1, 13), // 1407
-    r(2541, 1, 6, 0, 0), // 1408
-    r(730, 1, 6, 0, 6), // 1409
-    r(734, 1, 2, 0, 0), // 1410
-    r(0, 0, 6, 2, 0), // 1411
-    r(2166, 1, 6, 0, 6), // 1412
-    r(2457, 2, 2, 0, 0), // 1413
-    r(1481, 4, 6, 2, 2), // 1414
-    r(2388, 1, 3, 0, 0), // 1415
-    r(0, 0, 4, 2, 6), // 1416
-    r(2501, 3, 2, 0, 0), // 1417
-    r(1572, 3, 6, 1, 3), // 1418
-    r(352, 1, 4, 0, 0), // 1419
-    r(90, 3, 3, 0, 0), // 1420
-    r(2504, 3, 3, 0, 0), // 1421
-    r(13, 1, 2, 0, 3), // 1422
-    r(2369, 1, 2, 0, 0), // 1423
-    r(1670, 3, 6, 0, 1), // 1424
-    r(195, 3, 3, 0, 0), // 1425
-    r(36, 1, 4, 0, 0), // 1426
-    r(1589, 4, 6, 0, 3), // 1427
-    r(2509, 1, 2, 0, 0), // 1428
-    r(921, 1, 5, 0, 0), // 1429
-    r(2306, 1, 6, 0, 1), // 1430
-    r(1017, 4, 6, 0, 1), // 1431
-    r(2223, 4, 6, 0, 1), // 1432
-    r(2474, 2, 2, 0, 0), // 1433
-    r(1138, 4, 6, 0, 1), // 1434
-    r(2389, 1, 3, 0, 0), // 1435
-    r(746, 2, 4, 0, 0), // 1436
-    r(802, 6, 4, 0, 0), // 1437
-    r(814, 1, 6, 0, 0), // 1438
-    r(2026, 2, 6, 0, 7), // 1439
-    r(379, 3, 5, 0, 0), // 1440
-    r(262, 7, 2, 0, 0), // 1441
-    r(2056, 5, 6, 0, 5), // 1442
-    r(1051, 3, 5, 0, 0), // 1443
-    r(2308, 2, 3, 0, 0), // 1444
-    r(2076, 4, 6, 0, 10), // 1445
-    r(2142, 3, 6, 0, 2), // 1446
-    r(0, 0, 3, 4, 0), // 1447
-    r(1034, 6, 6, 0, 1), // 1448
-    r(1197, 4, 6, 0, 8), // 1449
-    r(2557, 1, 3, 0, 0), // 1450
-    r(575, 1, 4, 0, 0), // 1451
-    r(751, 3, 6, 0, 4), // 1452
-    r(564, 1, 2, 0, 0), // 1453
-    r(1040, 5, 6, 0, 0), // 1454
-    r(1371, 2, 6, 0, 13), // 1455
-    r(9, 1, 4, 0, 0), // 1456
-    r(1007, 2, 3, 0, 0), // 1457
-    r(505, 2, 3, 0, 3), // 1458
-    r(37, 2, 6, 0, 0), // 1459
-    r(248, 3, 2, 0, 0), // 1460
-    r(2510, 1, 2, 0, 0), // 1461
-    r(13, 1, 3, 0, 0), // 1462
-    r(0, 0, 6, 2, 12), // 1463
-    r(1322, 1, 1, 0, 0), // 1464
-    r(2552, 2, 5, 0, 0), // 1465
-    r(1882, 1, 6, 0, 8), // 1466
-    r(72, 3, 3, 0, 0), // 1467
-    r(998, 1, 6, 0, 6), // 1468
-    r(1302, 2, 4, 0, 0), // 1469
-    r(2052, 3, 6, 0, 3), // 1470
-    r(1777, 2, 6, 0, 7), // 1471
-    r(2469, 2, 3, 0, 0), // 1472
-    r(1813, 2, 6, 0, 8), // 1473
-    r(1811, 2, 6, 0, 8), // 1474
-    r(41, 13, 6, 0, 0), // 1475
-    r(1765, 1, 6, 0, 8), // 1476
-    r(2167, 2, 6, 0, 6), // 1477
-    r(258, 1, 2, 0, 0), // 1478
-    r(301, 6, 8, 0, 0), // 1479
-    r(2495, 4, 1, 0, 0), // 1480
-    r(2413, 4, 2, 0, 0), // 1481
-    r(1157, 3, 6, 0, 5), // 1482
-    r(1123, 9, 6, 0, 4), // 1483
-    r(907, 2, 6, 0, 9), // 1484
-    r(2024, 2, 5, 0, 6), // 1485
-    r(1824, 6, 6, 1, 8), // 1486
-    r(356, 1, 2, 0, 0), // 1487
-    r(879, 4, 6, 0, 17), // 1488
-    r(1378, 2, 6, 0, 17), // 1489
-    r(0, 0, 6, 0, 22), // 1490
-    r(936, 1, 2, 0, 0), // 1491
-    r(1359, 1, 6, 2, 1), // 1492
-    r(2481, 1, 2, 0, 0), // 1493
-    r(8, 1, 1, 0, 0), // 1494
-    r(1772, 2, 6, 0, 5), // 1495
-    r(1586, 3, 6, 0, 1), // 1496
-    r(2444, 3, 4, 0, 0), // 1497
-    r(754, 1, 6, 0, 3), // 1498
-    r(1395, 3, 6, 0, 20), // 1499
-    r(1327, 1, 2, 0, 0), // 1500
-    r(1999, 1, 6, 0, 5), // 1501
-    r(2139, 3, 6, 0, 6), // 1502
-    r(1770, 2, 6, 0, 4), // 1503
-    r(1850, 1, 6, 0, 1), // 1504
-    r(2286, 1, 4, 0, 0), // 1505
-    r(2367, 1, 3, 0, 0), // 1506
-    r(900, 4, 6, 0, 11), // 1507
-    r(36, 1, 6, 0, 11), // 1508
-    r(852, 1, 6, 0, 19), // 1509
-    r(2489, 1, 4, 0, 0), // 1510
-    r(1337, 3, 2, 0, 0), // 1511
-    r(2513, 2, 4, 0, 0), // 1512
-    r(852, 1, 6, 0, 15), // 1513
-    r(2523, 2, 3, 0, 0), // 1514
-    r(1432, 3, 6, 0, 8), // 1515
-    r(2511, 2, 3, 0, 0), // 1516
+    r(2400, 2, 5, 0, 0), // 1384
+    r(377, 2, 2, 0, 0), // 1385
+    r(2317, 3, 4, 0, 0), // 1386
+    r(853, 2, 6, 0, 10), // 1387
+    r(1689, 2, 5, 0, 0), // 1388
+    r(1330, 1, 1, 0, 0), // 1389
+    r(1331, 1, 1, 0, 0), // 1390
+    r(1332, 1, 1, 0, 0), // 1391
+    r(851, 2, 6, 0, 12), // 1392
+    r(0, 0, 6, 4, 1), // 1393
+    r(2448, 4, 5, 0, 0), // 1394
+    r(319, 3, 3, 0, 0), // 1395
+    r(1633, 6, 6, 3, 5), // 1396
+    r(901, 3, 6, 0, 17), // 1397
+    r(2563, 1, 5, 0, 0), // 1398
+    r(466, 3, 6, 0, 1), // 1399
+    r(1849, 2, 6, 0, 7), // 1400
+    r(2421, 4, 2, 0, 0), // 1401
+    r(2298, 2, 6, 0, 0), // 1402
+    r(715, 2, 6, 0, 15), // 1403
+    r(860, 2, 6, 0, 2), // 1404
+    r(18, 1, 3, 1, 0), // 1405
+    r(0, 0, 6, 1, 13), // 1406
+    r(2538, 1, 6, 0, 0), // 1407
+    r(727, 1, 6, 0, 6), // 1408
+    r(731, 1, 2, 0, 0), // 1409
+    r(0, 0, 6, 2, 0), // 1410
+    r(2163, 1, 6, 0, 6), // 1411
+    r(2454, 2, 2, 0, 0), // 1412
+    r(1478, 4, 6, 2, 2), // 1413
+    r(2385, 1, 3, 0, 0), // 1414
+    r(0, 0, 4, 2, 6), // 1415
+    r(2498, 3, 2, 0, 0), // 1416
+    r(1569, 3, 6, 1, 3), // 1417
+    r(352, 1, 4, 0, 0), // 1418
+    r(90, 3, 3, 0, 0), // 1419
+    r(2501, 3, 3, 0, 0), // 1420
+    r(13, 1, 2, 0, 3), // 1421
+    r(2366, 1, 2, 0, 0), // 1422
+    r(1667, 3, 6, 0, 1), // 1423
+    r(195, 3, 3, 0, 0), // 1424
+    r(36, 1, 4, 0, 0), // 1425
+    r(1586, 4, 6, 0, 3), // 1426
+    r(2506, 1, 2, 0, 0), // 1427
+    r(918, 1, 5, 0, 0), // 1428
+    r(2303, 1, 6, 0, 1), // 1429
+    r(1014, 4, 6, 0, 1), // 1430
+    r(2220, 4, 6, 0, 1), // 1431
+    r(2471, 2, 2, 0, 0), // 1432
+    r(1135, 4, 6, 0, 1), // 1433
+    r(2386, 1, 3, 0, 0), // 1434
+    r(743, 2, 4, 0, 0), // 1435
+    r(799, 6, 4, 0, 0), // 1436
+    r(811, 1, 6, 0, 0), // 1437
+    r(2023, 2, 6, 0, 7), // 1438
+    r(379, 3, 5, 0, 0), // 1439
+    r(262, 7, 2, 0, 0), // 1440
+    r(2053, 5, 6, 0, 5), // 1441
+    r(1048, 3, 5, 0, 0), // 1442
+    r(2305, 2, 3, 0, 0), // 1443
+    r(2073, 4, 6, 0, 10), // 1444
+    r(2139, 3, 6, 0, 2), // 1445
+    r(0, 0, 3, 4, 0), // 1446
+    r(1031, 6, 6, 0, 1), // 1447
+    r(1194, 4, 6, 0, 8), // 1448
+    r(2554, 1, 3, 0, 0), // 1449
+    r(575, 1, 4, 0, 0), // 1450
+    r(748, 3, 6, 0, 4), // 1451
+    r(564, 1, 2, 0, 0), // 1452
+    r(1037, 5, 6, 0, 0), // 1453
+    r(1368, 2, 6, 0, 13), // 1454
+    r(9, 1, 4, 0, 0), // 1455
+    r(1004, 2, 3, 0, 0), // 1456
+    r(505, 2, 3, 0, 3), // 1457
+    r(37, 2, 6, 0, 0), // 1458
+    r(248, 3, 2, 0, 0), // 1459
+    r(2507, 1, 2, 0, 0), // 1460
+    r(13, 1, 3, 0, 0), // 1461
+    r(0, 0, 6, 2, 12), // 1462
+    r(1319, 1, 1, 0, 0), // 1463
+    r(2549, 2, 5, 0, 0), // 1464
+    r(1879, 1, 6, 0, 8), // 1465
+    r(72, 3, 3, 0, 0), // 1466
+    r(995, 1, 6, 0, 6), // 1467
+    r(1299, 2, 4, 0, 0), // 1468
+    r(2049, 3, 6, 0, 3), // 1469
+    r(1774, 2, 6, 0, 7), // 1470
+    r(2466, 2, 3, 0, 0), // 1471
+    r(1810, 2, 6, 0, 8), // 1472
+    r(1808, 2, 6, 0, 8), // 1473
+    r(41, 13, 6, 0, 0), // 1474
+    r(1762, 1, 6, 0, 8), // 1475
+    r(2164, 2, 6, 0, 6), // 1476
+    r(258, 1, 2, 0, 0), // 1477
+    r(301, 6, 8, 0, 0), // 1478
+    r(2492, 4, 1, 0, 0), // 1479
+    r(2410, 4, 2, 0, 0), // 1480
+    r(1154, 3, 6, 0, 5), // 1481
+    r(1120, 9, 6, 0, 4), // 1482
+    r(904, 2, 6, 0, 9), // 1483
+    r(2021, 2, 5, 0, 6), // 1484
+    r(1821, 6, 6, 1, 8), // 1485
+    r(356, 1, 2, 0, 0), // 1486
+    r(876, 4, 6, 0, 17), // 1487
+    r(1375, 2, 6, 0, 17), // 1488
+    r(0, 0, 6, 0, 22), // 1489
+    r(933, 1, 2, 0, 0), // 1490
+    r(1356, 1, 6, 2, 1), // 1491
+    r(2478, 1, 2, 0, 0), // 1492
+    r(8, 1, 1, 0, 0), // 1493
+    r(1769, 2, 6, 0, 5), // 1494
+    r(1583, 3, 6, 0, 1), // 1495
+    r(2441, 3, 4, 0, 0), // 1496
+    r(751, 1, 6, 0, 3), // 1497
+    r(1392, 3, 6, 0, 20), // 1498
+    r(1324, 1, 2, 0, 0), // 1499
+    r(1996, 1, 6, 0, 5), // 1500
+    r(2136, 3, 6, 0, 6), // 1501
+    r(1767, 2, 6, 0, 4), // 1502
+    r(1847, 1, 6, 0, 1), // 1503
+    r(2283, 1, 4, 0, 0), // 1504
+    r(2364, 1, 3, 0, 0), // 1505
+    r(897, 4, 6, 0, 11), // 1506
+    r(36, 1, 6, 0, 11), // 1507
+    r(849, 1, 6, 0, 19), // 1508
+    r(2486, 1, 4, 0, 0), // 1509
+    r(1334, 3, 2, 0, 0), // 1510
+    r(2510, 2, 4, 0, 0), // 1511
+    r(849, 1, 6, 0, 15), // 1512
+    r(2520, 2, 3, 0, 0), // 1513
+    r(1429, 3, 6, 0, 8), // 1514
+    r(2508, 2, 3, 0, 0), // 1515
 ];
 
 /// The steps of all rows: (kind, flags, base, offset, base of the count, count, size, most). Functions with
 /// the same steps share them; the name is that of the first.
 #[rustfmt::skip]
-pub static STEPS: [Step; 2582] = [
+pub static STEPS: [Step; 2579] = [
     s(0, 0, 255, 8, 253, 1, 24, 24), // cuArray3DCreate
     s(0, 1, 255, 0, 253, 1, 8, 8), // cuArray3DCreate
     s(0, 0, 255, 8, 253, 1, 40, 40), // cuArray3DCreate_v2
@@ -23450,7 +23449,7 @@ pub static STEPS: [Step; 2582] = [
     s(0, 0, 255, 16, 253, 1, 64, 64), // cuMemPoolImportPointer
     s(0, 1, 255, 0, 253, 1, 8, 8), // cuMemPoolImportPointer
     s(0, 4, 255, 8, 255, 16, 12, 1024), // cuMemPoolSetAccess
-    s(0, 4, 255, 8, 255, 40, 8, 784), // cuMemRangeGetAttributes
+    s(0, 4, 255, 8, 255, 24, 8, 784), // cuMemRangeGetAttributes
     s(0, 4, 255, 16, 255, 24, 4, 784), // cuMemRangeGetAttributes
     s(3, 5, 255, 0, 255, 24, 4, 1024), // cuMemRangeGetAttributes
     s(0, 4, 255, 16, 255, 24, 12, 1024), // cuMemSetAccess
@@ -23681,9 +23680,6 @@ pub static STEPS: [Step; 2582] = [
     s(0, 0, 0, 40, 0, 48, 72, 1024), // cudaLaunchKernelExC
     s(0, 1, 255, 0, 253, 1, 8, 8), // cudaMemPoolImportPointer
     s(0, 1, 255, 16, 253, 1, 64, 64), // cudaMemPoolImportPointer
-    s(0, 4, 255, 8, 255, 24, 8, 784), // cudaMemRangeGetAttributes
-    s(0, 4, 255, 16, 255, 24, 4, 784), // cudaMemRangeGetAttributes
-    s(3, 5, 255, 0, 255, 24, 4, 1024), // cudaMemRangeGetAttributes
     s(0, 0, 255, 0, 253, 1, 160, 160), // cudaMemcpy3D
     s(0, 0, 255, 0, 253, 1, 168, 168), // cudaMemcpy3DPeer
     s(0, 1, 255, 0, 253, 1, 88, 88), // cudaPointerGetAttributes

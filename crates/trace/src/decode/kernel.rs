@@ -50,7 +50,12 @@ impl Walk<'_> {
     pub fn kernel_params(&mut self, row: &Row<'_>, address: u64, function: u8, or: u8) -> Option<Value> {
         let handle = self.kernel_of(row, function, or)?;
         let table = self.kernels?.parameters_of(handle)?.clone();
-        let mut rest = self.memory.at(address)?.bytes;
+        let mut rest = match self.memory.at(address) {
+            Some(kept) => kept.bytes,
+            // Of a kernel without parameters nothing is kept.
+            None if table.is_empty() => &[],
+            None => return None,
+        };
         let mut cells = Vec::with_capacity(table.len());
         for (_, size) in table.iter() {
             let Some((cell, more)) = rest.split_at_checked(*size as usize) else { break };

@@ -2,7 +2,7 @@
 //! runtimes whose own flags are switched from outside and for driver calls.
 
 use crate::real::{Runtime, linked, program, shared, sim};
-use cutap_e2e::{Finished, Scratch, cutap, finish, scratch};
+use cutap_e2e::{Finished, cutap, finish, scratch};
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,7 +15,6 @@ const RUNTIMES: [Runtime; 3] = [linked("12.9"), linked("13.0"), shared("12.4")];
 const ROUND: [(&str, u64); 3] = [("cudaGetDevice", 10), ("cuStreamQuery", 5), ("cudaMemset", 3)];
 
 struct Ran {
-    folder: Scratch,
     run: Finished,
     lines: Vec<Value>,
 }
@@ -32,7 +31,7 @@ fn trace(program: &Path, flags: &[&str], between: &[&str]) -> Ran {
     assert!(run.status.success() && run.stdout.ends_with("done\n"), "{}{}", run.stdout, run.stderr);
     let text = fs::read_to_string(&file).expect("a trace");
     let lines = text.lines().map(|l| serde_json::from_str(l).expect("JSON")).collect();
-    Ran { folder, run, lines }
+    Ran { run, lines }
 }
 
 impl Ran {
@@ -130,5 +129,5 @@ fn by_folder() {
     assert!(ran.status.success(), "{}{}", ran.stdout, ran.stderr);
     let shown = finish(Command::new(cutap()).arg("show").arg(&run).args(["-c", "--json"]));
     let lines = shown.stdout.lines().map(|l| serde_json::from_str(l).expect("JSON")).collect();
-    Ran { folder, run: shown, lines }.is([2, 2, 2]);
+    Ran { run: shown, lines }.is([2, 2, 2]);
 }

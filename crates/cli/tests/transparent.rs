@@ -156,22 +156,22 @@ fn the_program_outlives_a_killed_collector_and_a_killed_front() {
     };
 
     let mut command = cutap(&["trace", "--", "sh", "-c", &script]);
-    let mut run = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let messages = folder.join("messages");
+    let said = |words: &str| std::fs::read_to_string(&messages).unwrap().matches(words).count();
+    command.stdout(Stdio::piped()).stderr(std::fs::File::create(&messages).unwrap());
+    let mut run = command.spawn().unwrap();
     run.stdout.take().unwrap().read_exact(&mut [0; 6]).unwrap();
     // Another goes on in its place; but not for ever.
-    let mut last = 0;
-    for _ in 0..6 {
-        until("another collector", || collector(run.id()).is_some_and(|p| p != last));
-        last = collector(run.id()).unwrap();
-        kill(last, libc::SIGKILL);
+    for others in 0..6 {
+        until("another collector", || said("another goes on") == others);
+        kill(collector(run.id()).unwrap(), libc::SIGKILL);
     }
+    until("no other collector", || said("the collector ended early") == 6);
     std::fs::write(&go, "").unwrap();
-    let done = run.wait_with_output().unwrap();
-    assert_eq!(done.status.code(), Some(13));
-    assert_eq!(err(&done).matches("another goes on").count(), 5, "{}", err(&done));
-    assert_eq!(err(&done).matches("the collector ended early").count(), 6, "{}", err(&done));
+    assert_eq!(run.wait().unwrap().code(), Some(13));
+    assert_eq!(said("another goes on"), 5);
     assert_eq!(std::fs::read_to_string(&mark).unwrap(), "over\n");
-    let kept = err(&done);
+    let kept = std::fs::read_to_string(&messages).unwrap();
     let kept = kept.split("cutap show ").nth(1).and_then(|s| s.split(')').next()).unwrap();
     std::fs::remove_dir_all(kept).unwrap();
 

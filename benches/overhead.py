@@ -176,18 +176,18 @@ COLUMNS = {
 }
 
 
-def measure(bench, names, rounds):
-    """All columns in turns: the results of each, and why others have none."""
+def measure(columns, bench, names, rounds):
+    """These columns in turns: the results of each, and why others have none."""
     results, missing = {name: [] for name in names}, {}
     for n in range(rounds):
         for name in names:
             if name in missing:
                 continue
             try:
-                results[name].append(COLUMNS[name](bench))
+                results[name].append(columns[name](bench))
             except NotHere as why:
                 missing[name] = str(why)
-        print(f"overhead.py: round {n + 1} of {rounds}", file=sys.stderr)
+        print(f"round {n + 1} of {rounds}", file=sys.stderr)
     return {name: all_of for name, all_of in results.items() if all_of and name not in missing}, missing
 
 
@@ -262,7 +262,7 @@ def main():
             parser.error(f"no column {unknown[0]!r}; there are: {', '.join(COLUMNS)}")
         names = [c for c in COLUMNS if c == "plain" or c in asked]
     with tempfile.TemporaryDirectory(prefix="cutap-overhead.") as work:
-        results, missing = measure(Bench(options, work), names, options.rounds)
+        results, missing = measure(COLUMNS, Bench(options, work), names, options.rounds)
     if "plain" not in results:
         sys.exit(f"overhead.py: the program does not run plain: {missing.get('plain')}")
     driver = "the simulated driver" if options.sim else "the real driver"

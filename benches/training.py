@@ -23,7 +23,7 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
-from overhead import NotHere, cell, find_nsys, processor  # noqa: E402
+from overhead import NotHere, cell, find_nsys, measure, processor  # noqa: E402
 import machine  # noqa: E402
 
 # Printed by the loop: seconds from the start of the process to the first tensor on the GPU, and each step.
@@ -105,20 +105,6 @@ def nsys(loop):
 COLUMNS = {"plain": Loop.run, "recorded": recorded, "CUPTI callbacks": cupti, "Nsight Systems": nsys}
 
 
-def measure(loop, names, rounds):
-    results, missing = {name: [] for name in names}, {}
-    for n in range(rounds):
-        for name in names:
-            if name in missing:
-                continue
-            try:
-                results[name].append(COLUMNS[name](loop))
-            except NotHere as why:
-                missing[name] = str(why)
-        print(f"training.py: round {n + 1} of {rounds}", file=sys.stderr)
-    return {name: rows for name, rows in results.items() if rows and name not in missing}, missing
-
-
 def report(results, missing):
     """The lines of the table."""
     base = {what: statistics.median(r[what] for r in results["plain"]) for what in ("step", "ready")}
@@ -155,7 +141,7 @@ def main():
             parser.error(f"no column {name!r}; there are: {', '.join(COLUMNS)}")
     names = [c for c in COLUMNS if c == "plain" or c in asked]
     with tempfile.TemporaryDirectory(prefix="cutap-training.") as work:
-        results, missing = measure(Loop(options, work), names, options.rounds)
+        results, missing = measure(COLUMNS, Loop(options, work), names, options.rounds)
     if "plain" not in results:
         sys.exit(f"training.py: the loop does not run plain: {missing.get('plain')}")
     head = [

@@ -83,6 +83,9 @@ pub const COUNT64: u8 = 1 << 2;
 /// Step bit: only if the step before kept nothing.
 pub const ELSE: u8 = 1 << 3;
 
+/// Step bit: one element more than the count that was read.
+pub const MORE: u8 = 1 << 4;
+
 /// Base: the call's words.
 pub const WORDS: u8 = 255;
 /// Base: the result register.

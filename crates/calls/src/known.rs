@@ -168,8 +168,14 @@ pub enum Count {
     Least(u8, u8),
     /// Product of two siblings.
     Product(u8, u8),
+    /// What a sibling points to after the call, times another sibling: rows of a pitch.
+    AtTimes(u8, u8),
+    /// The pitch in a cudaPitchedPtr that a sibling points to after the call, times height and depth of a cudaExtent.
+    Volume(u8, u8),
     /// A sibling's value less so many.
     Less(u8, u8),
+    /// A sibling's value and one more: where each row begins, and where the last one ends.
+    OneMore(u8),
     /// The smaller of a sibling's value and the number that a handle beside it carries
     /// ([`Effect::Remembers`]).
     Carried(u8, u8),

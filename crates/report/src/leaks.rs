@@ -257,26 +257,36 @@ fn address(value: &Value) -> Option<u64> {
 /// How long the memory is that the call made, as its arguments say.
 fn length(exit: &Exit) -> Option<u64> {
     let described = exit.call.function.described?;
-    let number = |n: u8| {
-        let value = exit.output(n.into()).or_else(|| exit.call.inputs().get(usize::from(n)))?;
-        value.number().filter(|n| (0.0..1e18).contains(n)).map(|n| n as u64)
-    };
+    let value = |n: u8| exit.output(n.into()).or_else(|| exit.call.inputs().get(usize::from(n)));
     described.function.effects.iter().find_map(|effect| match effect {
-        Effect::Allocates { bytes, .. } => count(*bytes, &number),
+        Effect::Allocates { bytes, .. } => count(*bytes, &value),
         _ => None,
     })
 }
 
-fn count(of: cutap_calls::known::Count, number: &dyn Fn(u8) -> Option<u64>) -> Option<u64> {
+fn count<'a>(of: cutap_calls::known::Count, value: &dyn Fn(u8) -> Option<&'a Value>) -> Option<u64> {
     use cutap_calls::known::Count;
+    let number = |n: u8| whole(value(n)?);
+    let field = |n: u8, name: &str| match value(n)?.target() {
+        Value::Struct(fields) => fields.named().into_iter().find(|(n, _)| *n == name).and_then(|(_, v)| whole(v)),
+        _ => None,
+    };
     match of {
         Count::Fixed(n) => Some(n.into()),
         Count::Of(n) | Count::At(n) => number(n),
         Count::Least(a, b) => Some(number(a)?.min(number(b)?)),
-        Count::Product(a, b) => number(a)?.checked_mul(number(b)?),
+        Count::Product(a, b) | Count::AtTimes(a, b) => number(a)?.checked_mul(number(b)?),
+        Count::OneMore(n) => number(n)?.checked_add(1),
         Count::Less(n, less) => number(n)?.checked_sub(less.into()),
+        Count::Volume(pitched, extent) => {
+            field(pitched, "pitch")?.checked_mul(field(extent, "height")?)?.checked_mul(field(extent, "depth")?)
+        }
         Count::Carried(..) | Count::Unknown | Count::ZeroEnded => None,
     }
+}
+
+fn whole(value: &Value) -> Option<u64> {
+    value.number().filter(|n| (0.0..1e18).contains(n)).map(|n| n as u64)
 }
 
 fn word(memory: Memory) -> &'static str {

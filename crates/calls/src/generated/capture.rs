@@ -24539,12 +24539,12 @@ pub static STEPS: [Step; 2579] = [
     s(0, 0, 255, 32, 253, 1, 8, 8), // cusolverMgSyevd_bufferSize
     s(0, 1, 255, 64, 255, 24, 16, 1024), // cusolverMgSyevd_bufferSize
     s(0, 1, 255, 88, 253, 1, 8, 8), // cusolverMgSyevd_bufferSize
-    s(0, 0, 255, 24, 255, 8, 4, 144), // cusolverRfBatchSetupHost
+    s(0, 16, 255, 24, 255, 8, 4, 144), // cusolverRfBatchSetupHost
     s(0, 0, 255, 32, 255, 16, 4, 144), // cusolverRfBatchSetupHost
-    s(0, 0, 255, 56, 255, 8, 4, 144), // cusolverRfBatchSetupHost
+    s(0, 16, 255, 56, 255, 8, 4, 144), // cusolverRfBatchSetupHost
     s(0, 0, 255, 64, 255, 48, 4, 144), // cusolverRfBatchSetupHost
     s(0, 0, 255, 72, 255, 48, 8, 144), // cusolverRfBatchSetupHost
-    s(0, 0, 255, 88, 255, 8, 4, 144), // cusolverRfBatchSetupHost
+    s(0, 16, 255, 88, 255, 8, 4, 144), // cusolverRfBatchSetupHost
     s(0, 0, 255, 96, 255, 80, 4, 144), // cusolverRfBatchSetupHost
     s(0, 0, 255, 104, 255, 80, 8, 144), // cusolverRfBatchSetupHost
     s(0, 0, 255, 112, 255, 8, 4, 144), // cusolverRfBatchSetupHost
@@ -24557,39 +24557,39 @@ pub static STEPS: [Step; 2579] = [
     s(0, 1, 255, 48, 253, 1, 8, 8), // cusolverRfExtractSplitFactorsHost
     s(0, 1, 255, 56, 253, 1, 8, 8), // cusolverRfExtractSplitFactorsHost
     s(0, 1, 255, 64, 253, 1, 8, 8), // cusolverRfExtractSplitFactorsHost
-    s(0, 0, 255, 16, 255, 0, 4, 128), // cusolverRfSetupHost
+    s(0, 16, 255, 16, 255, 0, 4, 128), // cusolverRfSetupHost
     s(0, 0, 255, 24, 255, 8, 4, 128), // cusolverRfSetupHost
     s(0, 0, 255, 32, 255, 8, 8, 128), // cusolverRfSetupHost
-    s(0, 0, 255, 48, 255, 0, 4, 128), // cusolverRfSetupHost
+    s(0, 16, 255, 48, 255, 0, 4, 128), // cusolverRfSetupHost
     s(0, 0, 255, 56, 255, 40, 4, 128), // cusolverRfSetupHost
     s(0, 0, 255, 64, 255, 40, 8, 128), // cusolverRfSetupHost
-    s(0, 0, 255, 80, 255, 0, 4, 128), // cusolverRfSetupHost
+    s(0, 16, 255, 80, 255, 0, 4, 128), // cusolverRfSetupHost
     s(0, 0, 255, 88, 255, 72, 4, 128), // cusolverRfSetupHost
     s(0, 0, 255, 96, 255, 72, 8, 128), // cusolverRfSetupHost
     s(0, 0, 255, 104, 255, 0, 4, 128), // cusolverRfSetupHost
     s(0, 0, 255, 112, 255, 0, 4, 128), // cusolverRfSetupHost
     s(0, 0, 255, 32, 255, 16, 8, 512), // cusolverSpCcsrcholBufferInfoHost
-    s(0, 0, 255, 40, 255, 8, 4, 512), // cusolverSpCcsrcholBufferInfoHost
+    s(0, 16, 255, 40, 255, 8, 4, 512), // cusolverSpCcsrcholBufferInfoHost
     s(0, 0, 255, 48, 255, 16, 4, 512), // cusolverSpCcsrcholBufferInfoHost
     s(0, 1, 255, 64, 253, 1, 8, 8), // cusolverSpCcsrcholBufferInfoHost
     s(0, 1, 255, 72, 253, 1, 8, 8), // cusolverSpCcsrcholBufferInfoHost
     s(0, 0, 255, 32, 255, 16, 8, 512), // cusolverSpCcsrcholFactorHost
-    s(0, 0, 255, 40, 255, 8, 4, 512), // cusolverSpCcsrcholFactorHost
+    s(0, 16, 255, 40, 255, 8, 4, 512), // cusolverSpCcsrcholFactorHost
     s(0, 0, 255, 48, 255, 16, 4, 512), // cusolverSpCcsrcholFactorHost
     s(0, 0, 255, 16, 255, 8, 8, 1024), // cusolverSpCcsrcholSolveHost
     s(0, 1, 255, 24, 255, 8, 8, 1024), // cusolverSpCcsrcholSolveHost
     s(0, 0, 255, 32, 255, 16, 8, 512), // cusolverSpCcsreigsHost
-    s(0, 0, 255, 40, 255, 8, 4, 512), // cusolverSpCcsreigsHost
+    s(0, 16, 255, 40, 255, 8, 4, 512), // cusolverSpCcsreigsHost
     s(0, 0, 255, 64, 255, 16, 4, 512), // cusolverSpCcsreigsHost
     s(0, 1, 255, 72, 253, 1, 4, 4), // cusolverSpCcsreigsHost
     s(0, 0, 255, 32, 255, 16, 8, 384), // cusolverSpCcsreigvsiHost
-    s(0, 0, 255, 40, 255, 8, 4, 384), // cusolverSpCcsreigvsiHost
+    s(0, 16, 255, 40, 255, 8, 4, 384), // cusolverSpCcsreigvsiHost
     s(0, 0, 255, 64, 255, 16, 4, 384), // cusolverSpCcsreigvsiHost
     s(0, 0, 255, 72, 255, 8, 8, 384), // cusolverSpCcsreigvsiHost
     s(0, 1, 255, 88, 253, 1, 8, 8), // cusolverSpCcsreigvsiHost
     s(0, 1, 255, 96, 255, 8, 8, 1024), // cusolverSpCcsreigvsiHost
     s(0, 0, 255, 40, 255, 24, 8, 384), // cusolverSpCcsrlsqvqrHost
-    s(0, 0, 255, 56, 255, 8, 4, 384), // cusolverSpCcsrlsqvqrHost
+    s(0, 16, 255, 56, 255, 8, 4, 384), // cusolverSpCcsrlsqvqrHost
     s(0, 0, 255, 64, 255, 24, 4, 384), // cusolverSpCcsrlsqvqrHost
     s(0, 0, 255, 72, 255, 8, 8, 384), // cusolverSpCcsrlsqvqrHost
     s(0, 1, 255, 80, 253, 1, 4, 4), // cusolverSpCcsrlsqvqrHost
@@ -24597,16 +24597,16 @@ pub static STEPS: [Step; 2579] = [
     s(0, 1, 255, 96, 255, 16, 4, 760), // cusolverSpCcsrlsqvqrHost
     s(0, 1, 255, 104, 253, 1, 4, 4), // cusolverSpCcsrlsqvqrHost
     s(0, 0, 255, 32, 255, 16, 8, 384), // cusolverSpCcsrlsvcholHost
-    s(0, 0, 255, 40, 255, 8, 4, 384), // cusolverSpCcsrlsvcholHost
+    s(0, 16, 255, 40, 255, 8, 4, 384), // cusolverSpCcsrlsvcholHost
     s(0, 0, 255, 56, 255, 16, 4, 384), // cusolverSpCcsrlsvcholHost
     s(0, 0, 255, 64, 255, 8, 8, 384), // cusolverSpCcsrlsvcholHost
     s(0, 1, 255, 80, 255, 8, 8, 1024), // cusolverSpCcsrlsvcholHost
     s(0, 1, 255, 88, 253, 1, 4, 4), // cusolverSpCcsrlsvcholHost
     s(0, 0, 255, 32, 255, 16, 8, 512), // cusolverSpCcsrluFactorHost
-    s(0, 0, 255, 40, 255, 8, 4, 512), // cusolverSpCcsrluFactorHost
+    s(0, 16, 255, 40, 255, 8, 4, 512), // cusolverSpCcsrluFactorHost
     s(0, 0, 255, 56, 255, 16, 4, 512), // cusolverSpCcsrluFactorHost
     s(0, 0, 255, 40, 255, 24, 8, 512), // cusolverSpCcsrqrBufferInfoHost
-    s(0, 0, 255, 48, 255, 8, 4, 512), // cusolverSpCcsrqrBufferInfoHost
+    s(0, 16, 255, 48, 255, 8, 4, 512), // cusolverSpCcsrqrBufferInfoHost
     s(0, 0, 255, 56, 255, 24, 4, 512), // cusolverSpCcsrqrBufferInfoHost
     s(0, 1, 255, 72, 253, 1, 8, 8), // cusolverSpCcsrqrBufferInfoHost
     s(0, 1, 255, 80, 253, 1, 8, 8), // cusolverSpCcsrqrBufferInfoHost
@@ -24614,21 +24614,21 @@ pub static STEPS: [Step; 2579] = [
     s(0, 1, 255, 32, 255, 8, 8, 784), // cusolverSpCcsrqrFactorHost
     s(0, 1, 255, 40, 255, 16, 8, 784), // cusolverSpCcsrqrFactorHost
     s(0, 0, 255, 40, 255, 24, 8, 512), // cusolverSpCcsrqrSetupHost
-    s(0, 0, 255, 56, 255, 8, 4, 512), // cusolverSpCcsrqrSetupHost
+    s(0, 16, 255, 56, 255, 8, 4, 512), // cusolverSpCcsrqrSetupHost
     s(0, 0, 255, 64, 255, 24, 4, 512), // cusolverSpCcsrqrSetupHost
     s(0, 0, 255, 24, 255, 8, 8, 1024), // cusolverSpCcsrqrSolveHost
     s(0, 1, 255, 24, 255, 8, 8, 784), // cusolverSpCcsrqrSolveHost
     s(0, 1, 255, 32, 255, 16, 8, 784), // cusolverSpCcsrqrSolveHost
     s(0, 0, 255, 32, 255, 16, 8, 512), // cusolverSpCcsrzfdHost
-    s(0, 0, 255, 40, 255, 8, 4, 512), // cusolverSpCcsrzfdHost
+    s(0, 16, 255, 40, 255, 8, 4, 512), // cusolverSpCcsrzfdHost
     s(0, 0, 255, 48, 255, 16, 4, 512), // cusolverSpCcsrzfdHost
     s(0, 1, 255, 56, 255, 8, 4, 1024), // cusolverSpCcsrzfdHost
     s(0, 0, 255, 32, 255, 16, 8, 512), // cusolverSpDcsreigsHost
-    s(0, 0, 255, 40, 255, 8, 4, 512), // cusolverSpDcsreigsHost
+    s(0, 16, 255, 40, 255, 8, 4, 512), // cusolverSpDcsreigsHost
     s(0, 0, 255, 80, 255, 16, 4, 512), // cusolverSpDcsreigsHost
     s(0, 1, 255, 88, 253, 1, 4, 4), // cusolverSpDcsreigsHost
     s(0, 0, 255, 40, 255, 24, 8, 384), // cusolverSpDcsrlsqvqrHost
-    s(0, 0, 255, 56, 255, 8, 4, 384), // cusolverSpDcsrlsqvqrHost
+    s(0, 16, 255, 56, 255, 8, 4, 384), // cusolverSpDcsrlsqvqrHost
     s(0, 0, 255, 64, 255, 24, 4, 384), // cusolverSpDcsrlsqvqrHost
     s(0, 0, 255, 72, 255, 8, 8, 384), // cusolverSpDcsrlsqvqrHost
     s(0, 1, 255, 80, 253, 1, 4, 4), // cusolverSpDcsrlsqvqrHost
@@ -24636,27 +24636,27 @@ pub static STEPS: [Step; 2579] = [
     s(0, 1, 255, 96, 255, 16, 4, 760), // cusolverSpDcsrlsqvqrHost
     s(0, 1, 255, 104, 253, 1, 8, 8), // cusolverSpDcsrlsqvqrHost
     s(0, 0, 255, 32, 255, 16, 4, 512), // cusolverSpScsrcholBufferInfoHost
-    s(0, 0, 255, 40, 255, 8, 4, 512), // cusolverSpScsrcholBufferInfoHost
+    s(0, 16, 255, 40, 255, 8, 4, 512), // cusolverSpScsrcholBufferInfoHost
     s(0, 0, 255, 48, 255, 16, 4, 512), // cusolverSpScsrcholBufferInfoHost
     s(0, 1, 255, 64, 253, 1, 8, 8), // cusolverSpScsrcholBufferInfoHost
     s(0, 1, 255, 72, 253, 1, 8, 8), // cusolverSpScsrcholBufferInfoHost
     s(0, 0, 255, 32, 255, 16, 4, 512), // cusolverSpScsrcholFactorHost
-    s(0, 0, 255, 40, 255, 8, 4, 512), // cusolverSpScsrcholFactorHost
+    s(0, 16, 255, 40, 255, 8, 4, 512), // cusolverSpScsrcholFactorHost
     s(0, 0, 255, 48, 255, 16, 4, 512), // cusolverSpScsrcholFactorHost
     s(0, 0, 255, 16, 255, 8, 4, 1024), // cusolverSpScsrcholSolveHost
     s(0, 1, 255, 24, 255, 8, 4, 1024), // cusolverSpScsrcholSolveHost
     s(0, 0, 255, 32, 255, 16, 4, 512), // cusolverSpScsreigsHost
-    s(0, 0, 255, 40, 255, 8, 4, 512), // cusolverSpScsreigsHost
+    s(0, 16, 255, 40, 255, 8, 4, 512), // cusolverSpScsreigsHost
     s(0, 0, 255, 64, 255, 16, 4, 512), // cusolverSpScsreigsHost
     s(0, 1, 255, 72, 253, 1, 4, 4), // cusolverSpScsreigsHost
     s(0, 0, 255, 32, 255, 16, 4, 384), // cusolverSpScsreigvsiHost
-    s(0, 0, 255, 40, 255, 8, 4, 384), // cusolverSpScsreigvsiHost
+    s(0, 16, 255, 40, 255, 8, 4, 384), // cusolverSpScsreigvsiHost
     s(0, 0, 255, 64, 255, 16, 4, 384), // cusolverSpScsreigvsiHost
     s(0, 0, 255, 72, 255, 8, 4, 384), // cusolverSpScsreigvsiHost
     s(0, 1, 255, 88, 253, 1, 4, 4), // cusolverSpScsreigvsiHost
     s(0, 1, 255, 96, 255, 8, 4, 1024), // cusolverSpScsreigvsiHost
     s(0, 0, 255, 40, 255, 24, 4, 384), // cusolverSpScsrlsqvqrHost
-    s(0, 0, 255, 56, 255, 8, 4, 384), // cusolverSpScsrlsqvqrHost
+    s(0, 16, 255, 56, 255, 8, 4, 384), // cusolverSpScsrlsqvqrHost
     s(0, 0, 255, 64, 255, 24, 4, 384), // cusolverSpScsrlsqvqrHost
     s(0, 0, 255, 72, 255, 8, 4, 384), // cusolverSpScsrlsqvqrHost
     s(0, 1, 255, 80, 253, 1, 4, 4), // cusolverSpScsrlsqvqrHost
@@ -24664,16 +24664,16 @@ pub static STEPS: [Step; 2579] = [
     s(0, 1, 255, 96, 255, 16, 4, 760), // cusolverSpScsrlsqvqrHost
     s(0, 1, 255, 104, 253, 1, 4, 4), // cusolverSpScsrlsqvqrHost
     s(0, 0, 255, 32, 255, 16, 4, 384), // cusolverSpScsrlsvcholHost
-    s(0, 0, 255, 40, 255, 8, 4, 384), // cusolverSpScsrlsvcholHost
+    s(0, 16, 255, 40, 255, 8, 4, 384), // cusolverSpScsrlsvcholHost
     s(0, 0, 255, 56, 255, 16, 4, 384), // cusolverSpScsrlsvcholHost
     s(0, 0, 255, 64, 255, 8, 4, 384), // cusolverSpScsrlsvcholHost
     s(0, 1, 255, 80, 255, 8, 4, 1024), // cusolverSpScsrlsvcholHost
     s(0, 1, 255, 88, 253, 1, 4, 4), // cusolverSpScsrlsvcholHost
     s(0, 0, 255, 32, 255, 16, 4, 512), // cusolverSpScsrluFactorHost
-    s(0, 0, 255, 40, 255, 8, 4, 512), // cusolverSpScsrluFactorHost
+    s(0, 16, 255, 40, 255, 8, 4, 512), // cusolverSpScsrluFactorHost
     s(0, 0, 255, 56, 255, 16, 4, 512), // cusolverSpScsrluFactorHost
     s(0, 0, 255, 40, 255, 24, 4, 512), // cusolverSpScsrqrBufferInfoHost
-    s(0, 0, 255, 48, 255, 8, 4, 512), // cusolverSpScsrqrBufferInfoHost
+    s(0, 16, 255, 48, 255, 8, 4, 512), // cusolverSpScsrqrBufferInfoHost
     s(0, 0, 255, 56, 255, 24, 4, 512), // cusolverSpScsrqrBufferInfoHost
     s(0, 1, 255, 72, 253, 1, 8, 8), // cusolverSpScsrqrBufferInfoHost
     s(0, 1, 255, 80, 253, 1, 8, 8), // cusolverSpScsrqrBufferInfoHost
@@ -24681,66 +24681,66 @@ pub static STEPS: [Step; 2579] = [
     s(0, 1, 255, 32, 255, 8, 4, 784), // cusolverSpScsrqrFactorHost
     s(0, 1, 255, 40, 255, 16, 4, 784), // cusolverSpScsrqrFactorHost
     s(0, 0, 255, 40, 255, 24, 4, 512), // cusolverSpScsrqrSetupHost
-    s(0, 0, 255, 56, 255, 8, 4, 512), // cusolverSpScsrqrSetupHost
+    s(0, 16, 255, 56, 255, 8, 4, 512), // cusolverSpScsrqrSetupHost
     s(0, 0, 255, 64, 255, 24, 4, 512), // cusolverSpScsrqrSetupHost
     s(0, 0, 255, 24, 255, 8, 4, 1024), // cusolverSpScsrqrSolveHost
     s(0, 1, 255, 24, 255, 8, 4, 784), // cusolverSpScsrqrSolveHost
     s(0, 1, 255, 32, 255, 16, 4, 784), // cusolverSpScsrqrSolveHost
     s(0, 0, 255, 32, 255, 16, 4, 512), // cusolverSpScsrzfdHost
-    s(0, 0, 255, 40, 255, 8, 4, 512), // cusolverSpScsrzfdHost
+    s(0, 16, 255, 40, 255, 8, 4, 512), // cusolverSpScsrzfdHost
     s(0, 0, 255, 48, 255, 16, 4, 512), // cusolverSpScsrzfdHost
     s(0, 1, 255, 56, 255, 8, 4, 1024), // cusolverSpScsrzfdHost
-    s(0, 0, 255, 32, 255, 8, 4, 784), // cusolverSpXcsrcholAnalysisHost
+    s(0, 16, 255, 32, 255, 8, 4, 784), // cusolverSpXcsrcholAnalysisHost
     s(0, 0, 255, 40, 255, 16, 4, 784), // cusolverSpXcsrcholAnalysisHost
-    s(0, 0, 255, 32, 255, 8, 4, 512), // cusolverSpXcsrissymHost
+    s(0, 16, 255, 32, 255, 8, 4, 512), // cusolverSpXcsrissymHost
     s(0, 0, 255, 40, 255, 8, 4, 512), // cusolverSpXcsrissymHost
     s(0, 0, 255, 48, 255, 16, 4, 512), // cusolverSpXcsrissymHost
     s(0, 1, 255, 56, 253, 1, 4, 4), // cusolverSpXcsrissymHost
-    s(0, 0, 255, 32, 255, 8, 4, 784), // cusolverSpXcsrmetisndHost
+    s(0, 16, 255, 32, 255, 8, 4, 784), // cusolverSpXcsrmetisndHost
     s(0, 0, 255, 40, 255, 16, 4, 784), // cusolverSpXcsrmetisndHost
     s(0, 1, 255, 56, 255, 8, 4, 1024), // cusolverSpXcsrmetisndHost
-    s(0, 0, 255, 40, 255, 8, 4, 304), // cusolverSpXcsrpermHost
+    s(0, 16, 255, 40, 255, 8, 4, 304), // cusolverSpXcsrpermHost
     s(0, 0, 255, 48, 255, 24, 4, 304), // cusolverSpXcsrpermHost
     s(0, 0, 255, 56, 255, 8, 4, 304), // cusolverSpXcsrpermHost
     s(0, 0, 255, 64, 255, 16, 4, 304), // cusolverSpXcsrpermHost
     s(0, 0, 255, 72, 255, 24, 4, 304), // cusolverSpXcsrpermHost
-    s(0, 1, 255, 40, 255, 8, 4, 512), // cusolverSpXcsrpermHost
+    s(0, 17, 255, 40, 255, 8, 4, 512), // cusolverSpXcsrpermHost
     s(0, 1, 255, 48, 255, 24, 4, 512), // cusolverSpXcsrpermHost
     s(0, 1, 255, 72, 255, 24, 4, 512), // cusolverSpXcsrpermHost
-    s(0, 0, 255, 40, 255, 8, 4, 384), // cusolverSpXcsrperm_bufferSizeHost
+    s(0, 16, 255, 40, 255, 8, 4, 384), // cusolverSpXcsrperm_bufferSizeHost
     s(0, 0, 255, 48, 255, 24, 4, 384), // cusolverSpXcsrperm_bufferSizeHost
     s(0, 0, 255, 56, 255, 8, 4, 384), // cusolverSpXcsrperm_bufferSizeHost
     s(0, 0, 255, 64, 255, 16, 4, 384), // cusolverSpXcsrperm_bufferSizeHost
-    s(0, 1, 255, 40, 255, 8, 4, 768), // cusolverSpXcsrperm_bufferSizeHost
+    s(0, 17, 255, 40, 255, 8, 4, 768), // cusolverSpXcsrperm_bufferSizeHost
     s(0, 1, 255, 48, 255, 24, 4, 768), // cusolverSpXcsrperm_bufferSizeHost
     s(0, 1, 255, 72, 253, 1, 8, 8), // cusolverSpXcsrperm_bufferSizeHost
-    s(0, 0, 255, 40, 255, 8, 4, 784), // cusolverSpXcsrqrAnalysisHost
+    s(0, 16, 255, 40, 255, 8, 4, 784), // cusolverSpXcsrqrAnalysisHost
     s(0, 0, 255, 48, 255, 24, 4, 784), // cusolverSpXcsrqrAnalysisHost
-    s(0, 0, 255, 32, 255, 8, 4, 784), // cusolverSpXcsrsymamdHost
+    s(0, 16, 255, 32, 255, 8, 4, 784), // cusolverSpXcsrsymamdHost
     s(0, 0, 255, 40, 255, 16, 4, 784), // cusolverSpXcsrsymamdHost
     s(0, 1, 255, 48, 255, 8, 4, 1024), // cusolverSpXcsrsymamdHost
     s(0, 0, 255, 32, 255, 16, 16, 512), // cusolverSpZcsrcholBufferInfoHost
-    s(0, 0, 255, 40, 255, 8, 4, 512), // cusolverSpZcsrcholBufferInfoHost
+    s(0, 16, 255, 40, 255, 8, 4, 512), // cusolverSpZcsrcholBufferInfoHost
     s(0, 0, 255, 48, 255, 16, 4, 512), // cusolverSpZcsrcholBufferInfoHost
     s(0, 1, 255, 64, 253, 1, 8, 8), // cusolverSpZcsrcholBufferInfoHost
     s(0, 1, 255, 72, 253, 1, 8, 8), // cusolverSpZcsrcholBufferInfoHost
     s(0, 0, 255, 32, 255, 16, 16, 512), // cusolverSpZcsrcholFactorHost
-    s(0, 0, 255, 40, 255, 8, 4, 512), // cusolverSpZcsrcholFactorHost
+    s(0, 16, 255, 40, 255, 8, 4, 512), // cusolverSpZcsrcholFactorHost
     s(0, 0, 255, 48, 255, 16, 4, 512), // cusolverSpZcsrcholFactorHost
     s(0, 0, 255, 16, 255, 8, 16, 1024), // cusolverSpZcsrcholSolveHost
     s(0, 1, 255, 24, 255, 8, 16, 1024), // cusolverSpZcsrcholSolveHost
     s(0, 0, 255, 32, 255, 16, 16, 512), // cusolverSpZcsreigsHost
-    s(0, 0, 255, 40, 255, 8, 4, 512), // cusolverSpZcsreigsHost
+    s(0, 16, 255, 40, 255, 8, 4, 512), // cusolverSpZcsreigsHost
     s(0, 0, 255, 80, 255, 16, 4, 512), // cusolverSpZcsreigsHost
     s(0, 1, 255, 88, 253, 1, 4, 4), // cusolverSpZcsreigsHost
     s(0, 0, 255, 32, 255, 16, 16, 384), // cusolverSpZcsreigvsiHost
-    s(0, 0, 255, 40, 255, 8, 4, 384), // cusolverSpZcsreigvsiHost
+    s(0, 16, 255, 40, 255, 8, 4, 384), // cusolverSpZcsreigvsiHost
     s(0, 0, 255, 72, 255, 16, 4, 384), // cusolverSpZcsreigvsiHost
     s(0, 0, 255, 80, 255, 8, 16, 384), // cusolverSpZcsreigvsiHost
     s(0, 1, 255, 96, 253, 1, 16, 16), // cusolverSpZcsreigvsiHost
     s(0, 1, 255, 104, 255, 8, 16, 1024), // cusolverSpZcsreigvsiHost
     s(0, 0, 255, 40, 255, 24, 16, 384), // cusolverSpZcsrlsqvqrHost
-    s(0, 0, 255, 56, 255, 8, 4, 384), // cusolverSpZcsrlsqvqrHost
+    s(0, 16, 255, 56, 255, 8, 4, 384), // cusolverSpZcsrlsqvqrHost
     s(0, 0, 255, 64, 255, 24, 4, 384), // cusolverSpZcsrlsqvqrHost
     s(0, 0, 255, 72, 255, 8, 16, 384), // cusolverSpZcsrlsqvqrHost
     s(0, 1, 255, 80, 253, 1, 4, 4), // cusolverSpZcsrlsqvqrHost
@@ -24748,16 +24748,16 @@ pub static STEPS: [Step; 2579] = [
     s(0, 1, 255, 96, 255, 16, 4, 760), // cusolverSpZcsrlsqvqrHost
     s(0, 1, 255, 104, 253, 1, 8, 8), // cusolverSpZcsrlsqvqrHost
     s(0, 0, 255, 32, 255, 16, 16, 384), // cusolverSpZcsrlsvcholHost
-    s(0, 0, 255, 40, 255, 8, 4, 384), // cusolverSpZcsrlsvcholHost
+    s(0, 16, 255, 40, 255, 8, 4, 384), // cusolverSpZcsrlsvcholHost
     s(0, 0, 255, 56, 255, 16, 4, 384), // cusolverSpZcsrlsvcholHost
     s(0, 0, 255, 64, 255, 8, 16, 384), // cusolverSpZcsrlsvcholHost
     s(0, 1, 255, 80, 255, 8, 16, 1024), // cusolverSpZcsrlsvcholHost
     s(0, 1, 255, 88, 253, 1, 4, 4), // cusolverSpZcsrlsvcholHost
     s(0, 0, 255, 32, 255, 16, 16, 512), // cusolverSpZcsrluFactorHost
-    s(0, 0, 255, 40, 255, 8, 4, 512), // cusolverSpZcsrluFactorHost
+    s(0, 16, 255, 40, 255, 8, 4, 512), // cusolverSpZcsrluFactorHost
     s(0, 0, 255, 56, 255, 16, 4, 512), // cusolverSpZcsrluFactorHost
     s(0, 0, 255, 40, 255, 24, 16, 512), // cusolverSpZcsrqrBufferInfoHost
-    s(0, 0, 255, 48, 255, 8, 4, 512), // cusolverSpZcsrqrBufferInfoHost
+    s(0, 16, 255, 48, 255, 8, 4, 512), // cusolverSpZcsrqrBufferInfoHost
     s(0, 0, 255, 56, 255, 24, 4, 512), // cusolverSpZcsrqrBufferInfoHost
     s(0, 1, 255, 72, 253, 1, 8, 8), // cusolverSpZcsrqrBufferInfoHost
     s(0, 1, 255, 80, 253, 1, 8, 8), // cusolverSpZcsrqrBufferInfoHost
@@ -24765,13 +24765,13 @@ pub static STEPS: [Step; 2579] = [
     s(0, 1, 255, 32, 255, 8, 16, 784), // cusolverSpZcsrqrFactorHost
     s(0, 1, 255, 40, 255, 16, 16, 784), // cusolverSpZcsrqrFactorHost
     s(0, 0, 255, 40, 255, 24, 16, 512), // cusolverSpZcsrqrSetupHost
-    s(0, 0, 255, 64, 255, 8, 4, 512), // cusolverSpZcsrqrSetupHost
+    s(0, 16, 255, 64, 255, 8, 4, 512), // cusolverSpZcsrqrSetupHost
     s(0, 0, 255, 72, 255, 24, 4, 512), // cusolverSpZcsrqrSetupHost
     s(0, 0, 255, 24, 255, 8, 16, 1024), // cusolverSpZcsrqrSolveHost
     s(0, 1, 255, 24, 255, 8, 16, 784), // cusolverSpZcsrqrSolveHost
     s(0, 1, 255, 32, 255, 16, 16, 784), // cusolverSpZcsrqrSolveHost
     s(0, 0, 255, 32, 255, 16, 16, 512), // cusolverSpZcsrzfdHost
-    s(0, 0, 255, 40, 255, 8, 4, 512), // cusolverSpZcsrzfdHost
+    s(0, 16, 255, 40, 255, 8, 4, 512), // cusolverSpZcsrzfdHost
     s(0, 0, 255, 48, 255, 16, 4, 512), // cusolverSpZcsrzfdHost
     s(0, 1, 255, 56, 255, 8, 4, 1024), // cusolverSpZcsrzfdHost
     s(0, 1, 255, 112, 253, 1, 8, 8), // cusolverMpGels_bufferSize

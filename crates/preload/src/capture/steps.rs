@@ -6,7 +6,7 @@ use crate::routes::handles;
 use crate::start;
 use crate::thread::block::Block;
 use core::mem::MaybeUninit;
-use cutap_calls::capture::{ALWAYS, COUNT64, ELSE, EXIT, NONE, Step, WORDS, kind};
+use cutap_calls::capture::{ALWAYS, COUNT64, ELSE, EXIT, MORE, NONE, Step, WORDS, kind};
 use cutap_wire::count;
 
 /// Kernel parameters kept at most.
@@ -35,7 +35,9 @@ fn elements(kept: &Kept, step: &Step, call: &Call) -> usize {
         NONE => usize::from(step.count),
         base => {
             let long = step.flags & COUNT64 != 0;
-            kept.read(base, step.count.into(), if long { 8 } else { 4 }, call).unwrap_or(0) as usize
+            let more = usize::from(step.flags & MORE != 0);
+            let read = kept.read(base, step.count.into(), if long { 8 } else { 4 }, call);
+            read.map_or(0, |n| (n as usize).saturating_add(more))
         }
     }
 }
@@ -203,6 +205,17 @@ mod tests {
         let kept = fragments(&[pointer_to_count, elements], &[at(&array), at(&count)], 0);
         assert_eq!(kept[0], (at(&count), 8, 3u64.to_le_bytes().to_vec()));
         assert_eq!((kept[1].0, kept[1].1, kept[1].2.len()), (at(&array), 12, 12));
+    }
+
+    #[test]
+    fn one_element_more_than_the_count() {
+        let rows = [0u32, 2, 4];
+        let step = Step { count_base: WORDS, count: 8, size: 4, flags: MORE, ..STEP };
+        let kept = fragments(&[step], &[at(&rows), 2], 0);
+        assert_eq!((kept[0].1, kept[0].2.as_slice()), (12, [0, 0, 0, 0, 2, 0, 0, 0, 4, 0, 0, 0].as_slice()));
+        // Of a count that cannot be there is nothing more.
+        let unread = Step { count: 64, ..step };
+        assert_eq!(fragments(&[unread], &[at(&rows), 2], 0), []);
     }
 
     #[test]

@@ -29,7 +29,10 @@ pub(crate) enum CountText {
     At(String),
     Least(String, String),
     Product(String, String),
+    AtTimes(String, String),
+    Volume(String, String),
     Less(String, u8),
+    OneMore(String),
     Carried(String, String),
     ZeroEnded,
 }
@@ -91,8 +94,9 @@ impl CountText {
     fn siblings(&self) -> Vec<&String> {
         match self {
             CountText::Fixed(_) | CountText::ZeroEnded => Vec::new(),
-            CountText::Of(s) | CountText::At(s) | CountText::Less(s, _) => vec![s],
+            CountText::Of(s) | CountText::At(s) | CountText::Less(s, _) | CountText::OneMore(s) => vec![s],
             CountText::Least(a, b) | CountText::Product(a, b) | CountText::Carried(a, b) => vec![a, b],
+            CountText::AtTimes(a, b) | CountText::Volume(a, b) => vec![a, b],
         }
     }
 }
@@ -110,14 +114,24 @@ pub(crate) fn count(text: &str) -> Option<CountText> {
         }
         return Some(CountText::Least(name(a)?, name(b.trim().strip_prefix('*')?)?));
     }
+    if let Some(rest) = text.strip_prefix("volume(") {
+        let (pitched, extent) = rest.strip_suffix(')')?.split_once(',')?;
+        return Some(CountText::Volume(name(pitched)?, name(extent)?));
+    }
     if let Some(sibling) = text.strip_prefix('*') {
-        return Some(CountText::At(name(sibling)?));
+        return Some(match sibling.split_once('*') {
+            Some((at, by)) => CountText::AtTimes(name(at)?, name(by)?),
+            None => CountText::At(name(sibling)?),
+        });
     }
     if let Some((a, b)) = text.split_once('*') {
         return Some(CountText::Product(name(a)?, name(b)?));
     }
     if let Some((sibling, less)) = text.split_once('-') {
         return Some(CountText::Less(name(sibling)?, less.trim().parse().ok()?));
+    }
+    if let Some((sibling, more)) = text.split_once('+') {
+        return if more.trim() == "1" { Some(CountText::OneMore(name(sibling)?)) } else { None };
     }
     match text.parse() {
         Ok(n) => Some(CountText::Fixed(n)),
@@ -163,6 +177,9 @@ mod tests {
         assert_eq!(parse("scalar(A, a, B, b)"), Some(RuleText::ScalarOr(a, by_a, b, by_b)));
         assert_eq!(parse("scalar(A, a, B, b)").unwrap().siblings(), [&by[1], &by[3]]);
         assert_eq!(parse("array(rank - 1)"), Some(RuleText::Array(CountText::Less("rank".into(), 1))));
+        assert_eq!(parse("array(m + 1)"), Some(RuleText::Array(CountText::OneMore("m".into()))));
+        assert_eq!(count("*pitch * height"), Some(CountText::AtTimes("pitch".into(), "height".into())));
+        assert_eq!(count("volume(p, e)"), Some(CountText::Volume("p".into(), "e".into())));
         let carried = CountText::Carried("n".into(), "lib".into());
         assert_eq!(parse("array(min(n, carried(lib)))"), Some(RuleText::Array(carried)));
         assert_eq!(parse("kernel_params(f, k)").unwrap().siblings(), ["f", "k"]);
@@ -177,6 +194,9 @@ mod tests {
             "array(min(a, carried(b))",
             "array(rank - 300)",
             "array(1 - rank)",
+            "array(m + 2)",
+            "memory(*a * )",
+            "memory(volume(a))",
             "kernel_params(a, b, c)",
             "tagged(a)",
             "array(n",

@@ -150,7 +150,10 @@ pub(crate) fn count(text: &CountText, find: &dyn Fn(&String) -> Result<u8, Error
         CountText::At(s) => Count::At(find(s)?),
         CountText::Least(a, b) => Count::Least(find(a)?, find(b)?),
         CountText::Product(a, b) => Count::Product(find(a)?, find(b)?),
+        CountText::AtTimes(a, b) => Count::AtTimes(find(a)?, find(b)?),
+        CountText::Volume(a, b) => Count::Volume(find(a)?, find(b)?),
         CountText::Less(s, n) => Count::Less(find(s)?, *n),
+        CountText::OneMore(s) => Count::OneMore(find(s)?),
         CountText::Carried(a, handle) => Count::Carried(find(a)?, find(handle)?),
         CountText::ZeroEnded => Count::ZeroEnded,
     })

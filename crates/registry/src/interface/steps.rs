@@ -2,7 +2,7 @@
 //! for its words only. Sizes are those of one version of the structs.
 
 use super::budget;
-use super::capture::{ALWAYS, COUNT64, ELSE, EXIT, NONE, RESULT, Step, WORDS, kind};
+use super::capture::{ALWAYS, COUNT64, ELSE, EXIT, MORE, NONE, RESULT, Step, WORDS, kind};
 use super::functions::FunctionRow;
 use super::known::{Count, Dir, Rule, Type, TypeId};
 use super::rules::Member;
@@ -121,7 +121,7 @@ impl Plan<'_> {
         };
         let Count::Least(most, _) = most else { return };
         if let Some(last) = self.out.get(before..).and_then(|new| new.last().copied()) {
-            let plain = Step { flags: (last.flags & !COUNT64) | ELSE, ..last };
+            let plain = Step { flags: (last.flags & !(COUNT64 | MORE)) | ELSE, ..last };
             let other = self.counted(siblings, Count::Of(most), plain);
             self.out.extend(other);
         }
@@ -247,18 +247,19 @@ impl Plan<'_> {
     /// The step with its count; none where it cannot be told.
     fn counted(&mut self, siblings: &Siblings, count: Count, step: Step) -> Option<Step> {
         match count {
-            Count::Unknown => None,
+            Count::Unknown | Count::Volume(..) => None,
             Count::Fixed(n) => Some(Step { count: u16::try_from(n).unwrap_or(u16::MAX), ..step }),
             Count::ZeroEnded => Some(Step { count: ZERO_ENDED, ..step }),
             // The larger part of a product is not known; elements are there at least as told by one of them. Of
             // what is too much nothing is shown.
-            Count::Of(k) | Count::Product(k, _) | Count::Less(k, _) | Count::Carried(k, _) => {
+            Count::Of(k) | Count::Product(k, _) | Count::Less(k, _) | Count::Carried(k, _) | Count::OneMore(k) => {
                 let k = usize::from(k);
                 let wide = self.size(siblings.members[k].ty) == 8;
-                let flags = step.flags | if wide { COUNT64 } else { 0 };
+                let more = if matches!(count, Count::OneMore(_)) { MORE } else { 0 };
+                let flags = step.flags | more | if wide { COUNT64 } else { 0 };
                 Some(Step { count_base: siblings.base, count: siblings.at(k)?, flags, ..step })
             }
-            Count::At(k) | Count::Least(_, k) => {
+            Count::At(k) | Count::Least(_, k) | Count::AtTimes(k, _) => {
                 let k = usize::from(k);
                 let Type::Pointer(to, _) = self.tables.get(siblings.members[k].ty) else { return None };
                 let size = self.size(to) as u16;

@@ -8,6 +8,7 @@ mod golden;
 mod launches;
 mod libraries;
 mod live;
+mod memory;
 mod more_libraries;
 mod speed;
 mod values;

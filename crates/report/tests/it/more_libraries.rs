@@ -55,7 +55,7 @@ fn cusparse() {
 
 #[test]
 fn cusolver() {
-    let (rows, columns) = (bytes(&[0i32, 2].map(i32::to_le_bytes)), bytes(&[0i32, 1, 0, 1].map(i32::to_le_bytes)));
+    let (rows, columns) = (bytes(&[0i32, 2, 4].map(i32::to_le_bytes)), bytes(&[0i32, 1, 0, 1].map(i32::to_le_bytes)));
     let found = bytes(&[1i32, 0].map(i32::to_le_bytes));
     let lines = lines("libcusolver.so.11", |l| {
         let gesvd = [0xa0, 65, 78, 8, 8, 0x7000, 8, 0x7000, 0x7000, 8, 0x7000, 8, 0x7000, 64, 0, 0x7000];
@@ -69,7 +69,7 @@ fn cusolver() {
             "cusolverDnSgesvd(handle=cusolverDn#1, jobu=\"A\", jobvt=\"N\", m=8, n=8, A=0x7000, lda=8, S=0x7000, \
              U=0x7000, ldu=8, VT=0x7000, ldvt=8, work=0x7000, lwork=64, rwork=NULL, info=0x7000) = \
              CUSOLVER_STATUS_SUCCESS",
-            "cusolverSpXcsrsymrcmHost(handle=cusolverSp#1, n=2, nnzA=4, descrA=matDescr#1, csrRowPtrA=[0, 2], \
+            "cusolverSpXcsrsymrcmHost(handle=cusolverSp#1, n=2, nnzA=4, descrA=matDescr#1, csrRowPtrA=[0, 2, 4], \
              csrColIndA=[0, 1, 0, 1], p=[1, 0]) = CUSOLVER_STATUS_SUCCESS",
         ]
     );
@@ -165,6 +165,6 @@ fn memory_in_a_struct() {
     thread.call_with(21, &[0x7f00_0000], &[], 0, &[]);
     let text = crate::libraries::shown(folder.path());
     let frees: Vec<_> = text.lines().filter_map(|l| l.split_once("cudaFree(devPtr=")).map(|(_, l)| l).collect();
-    assert_eq!(frees[0], "0x7f000000 [device]) = cudaSuccess <1us>", "{text}");
-    assert_eq!(frees[1], "0x7f000000 [freed device]) = cudaSuccess <1us>", "{text}");
+    assert_eq!(frees[0], "0x7f000000 [device, 30 KiB]) = cudaSuccess <1us>", "{text}");
+    assert_eq!(frees[1], "0x7f000000 [freed device, 30 KiB]) = cudaSuccess <1us>", "{text}");
 }

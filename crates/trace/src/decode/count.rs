@@ -17,13 +17,36 @@ impl Walk<'_> {
                 let most = self.sibling(row, a)?;
                 Some(self.behind(row, b).map_or(most, |n| n.min(most)))
             }
+            Count::OneMore(n) => self.sibling(row, n)?.checked_add(1),
             Count::Less(n, less) => self.sibling(row, n)?.checked_sub(less.into()),
             Count::Carried(n, handle) => {
                 let most = self.sibling(row, n)?;
                 Some(self.carried(row, handle).map_or(most, |n| n.min(most)))
             }
             Count::Product(a, b) => self.sibling(row, a)?.checked_mul(self.sibling(row, b)?),
+            Count::AtTimes(a, b) => self.behind(row, a)?.checked_mul(self.sibling(row, b)?),
+            Count::Volume(pitched, extent) => self.volume(row, pitched, extent),
         }
+    }
+
+    /// Bytes of planes of rows of a pitch.
+    fn volume(&self, row: &Row<'_>, pitched: u8, extent: u8) -> Option<u64> {
+        let param = row.params.get(usize::from(pitched))?;
+        let Type::Pointer(to, _) = self.ty(param.ty) else { return None };
+        let bytes = self.either(word(row.cell(pitched.into(), 8)?.bytes()))?.bytes;
+        let pitch = self.field(to, bytes, "pitch")?;
+        let ty = row.params.get(usize::from(extent))?.ty;
+        let cell = row.cell(extent.into(), self.size_of(ty))?;
+        let rows = self.field(ty, cell.bytes(), "height")?.checked_mul(self.field(ty, cell.bytes(), "depth")?)?;
+        pitch.checked_mul(rows)
+    }
+
+    /// A number in a struct.
+    fn field(&self, ty: TypeId, bytes: &[u8], name: &str) -> Option<u64> {
+        let Type::Struct(first) = self.ty(ty) else { return None };
+        let field = self.struct_of(first)?.fields.iter().find(|f| f.name == name)?;
+        let at = usize::from(field.offset);
+        self.whole(field.ty, bytes.get(at..at.checked_add(self.size_of(field.ty))?)?)
     }
 
     /// The number that a handle beside it carries.

@@ -47,6 +47,9 @@ fn count() -> impl Strategy<Value = Count> {
         (0..6u8).prop_map(Count::At),
         (0..6u8, 0..6u8).prop_map(|(a, b)| Count::Least(a, b)),
         (0..6u8, 0..6u8).prop_map(|(a, b)| Count::Product(a, b)),
+        (0..6u8, 0..6u8).prop_map(|(a, b)| Count::AtTimes(a, b)),
+        (0..6u8, 0..6u8).prop_map(|(a, b)| Count::Volume(a, b)),
+        (0..6u8).prop_map(Count::OneMore),
         (0..6u8, any::<u8>()).prop_map(|(a, b)| Count::Less(a, b)),
         (0..6u8, 0..6u8).prop_map(|(a, b)| Count::Carried(a, b)),
     ]

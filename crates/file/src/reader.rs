@@ -139,15 +139,17 @@ impl Unpacker {
         let stored = &mut self.stored;
         stored.resize(block.stored as usize, 0);
         let there = read_fully(file, stored, block.place)?;
-        out.clear();
         let damaged = || io::Error::from(io::ErrorKind::InvalidData);
         if there < stored.len() || crc32fast::hash(stored) != block.body_sum {
+            out.clear();
             return Err(damaged());
         }
         if block.packing == Packing::None {
+            out.clear();
             out.extend_from_slice(stored);
             return Ok(());
         }
+        // What is in it is written over: to fill it with zeros first costs as much as unpacking.
         out.resize(block.raw as usize, 0);
         let bytes = match block.packing {
             Packing::None => None,

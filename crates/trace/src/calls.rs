@@ -98,23 +98,37 @@ impl<O: Begun> Stack<O> {
 
     /// A call of number `number` begins below `parent`: gives up what cannot be open any more, the
     /// innermost first.
+    #[inline]
     pub fn before_enter(&mut self, number: u32, parent: Parent, given_up: &mut dyn FnMut(&O)) {
         let keep = match parent {
             Parent::None => 0,
             Parent::Call(parent) => self.below(|open| number.wrapping_sub(open) >= number.wrapping_sub(parent)),
             Parent::Far => self.below(|open| number.wrapping_sub(open) >= u32::from(FAR_PARENT)),
         };
-        self.give_up(keep, given_up);
+        if keep < self.open.len() {
+            self.give_up(keep, given_up);
+        }
     }
 
     /// A call begins.
+    #[inline]
     pub fn enter(&mut self, open: O) {
         self.shown += u32::from(open.shown());
         self.open.push(open);
     }
 
     /// Call `number` ends: gives up what was inside it.
+    #[inline]
     pub fn exit(&mut self, number: u32, given_up: &mut dyn FnMut(&O)) -> Ended<O> {
+        // Nearly always it is the innermost.
+        if self.open.last().is_some_and(|o| o.number() == number) {
+            return self.pop().map_or(Ended::Unknown, Ended::Now);
+        }
+        self.exit_below(number, given_up)
+    }
+
+    #[cold]
+    fn exit_below(&mut self, number: u32, given_up: &mut dyn FnMut(&O)) -> Ended<O> {
         if let Some(place) = self.open.iter().rposition(|o| o.number() == number) {
             self.give_up(place + 1, given_up);
             return self.pop().map_or(Ended::Unknown, Ended::Now);
@@ -147,16 +161,19 @@ impl<O: Begun> Stack<O> {
     }
 
     /// Length of the stack up to the innermost call whose number is as old as asked.
+    #[inline]
     fn below(&self, old_enough: impl Fn(u32) -> bool) -> usize {
         self.open.iter().rposition(|o| old_enough(o.number())).map_or(0, |place| place + 1)
     }
 
+    #[inline]
     fn pop(&mut self) -> Option<O> {
         let open = self.open.pop()?;
         self.shown -= u32::from(open.shown());
         Some(open)
     }
 
+    #[cold]
     fn give_up(&mut self, keep: usize, given_up: &mut dyn FnMut(&O)) {
         while self.open.len() > keep {
             let Some(open) = self.pop() else { break };

@@ -109,7 +109,7 @@ impl Ring {
     }
 
     /// Hands out up to `most` items. `now` is CLOCK_MONOTONIC. False when there is nothing more for now.
-    pub fn read(&mut self, now: u64, most: usize, sink: &mut dyn FnMut(Item<'_>)) -> bool {
+    pub fn read(&mut self, now: u64, most: usize, sink: &mut impl FnMut(Item<'_>)) -> bool {
         let mut count = 0;
         while count < most {
             if self.current.is_none() {
@@ -130,17 +130,23 @@ impl Ring {
     }
 
     /// Hands out records that are already in the buffer.
-    fn decode(&mut self, most: usize, sink: &mut dyn FnMut(Item<'_>)) -> usize {
+    fn decode(&mut self, most: usize, sink: &mut impl FnMut(Item<'_>)) -> usize {
+        let Some(current) = &mut self.current else { return 0 };
+        let Some(offset) = current.cursor.offset.checked_sub(self.start) else { return 0 };
+        let mut cursor = Cursor { offset, ..current.cursor };
         let mut count = 0;
         while count < most {
-            let Some((Step::Record(record), cursor)) = self.peek() else { break };
+            // One that is not there yet must be read again from where it begins.
+            let before = cursor;
+            let Step::Record(record) = cursor.step(&self.buffer, self.buffer.len(), self.skip) else {
+                cursor = before;
+                break;
+            };
             sink(Item::Record(record));
-            if let Some(current) = &mut self.current {
-                current.cursor = cursor;
-            }
             self.skip = false;
             count += 1;
         }
+        current.cursor = Cursor { offset: cursor.offset + self.start, ..cursor };
         count
     }
 

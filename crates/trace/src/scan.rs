@@ -79,7 +79,7 @@ struct Frame {
     shown: Shown,
     kernel: Option<Arc<str>>,
     /// For conditions on its arguments.
-    asked: Option<(Arc<Tests>, Arc<Call>)>,
+    asked: Option<Box<(Arc<Tests>, Arc<Call>)>>,
 }
 
 impl Begun for Frame {
@@ -195,6 +195,7 @@ impl<'a> Lane<'a> {
         }
     }
 
+    #[inline(always)]
     fn item(&mut self, item: Item<'_>) {
         match item {
             Item::Chunk(page) if self.thread.as_ref().is_none_or(|t| t.tid != page.tid) => self.change(page.tid),
@@ -214,6 +215,7 @@ impl<'a> Lane<'a> {
         self.thread = Some(Arc::new(Thread { key, tid, process: self.folder.process.clone() }));
     }
 
+    #[inline(always)]
     fn record(&mut self, record: &Record<'_>) {
         match *record {
             Record::Enter { number, slot, ticks, parent, words, .. } => {
@@ -224,10 +226,7 @@ impl<'a> Lane<'a> {
             Record::Exit { number, ticks, result, memory } => {
                 self.last = self.last.max(ticks);
                 let memory = memory.bytes();
-                let mut gone = Vec::new();
-                let ended = self.stack.exit(number, &mut |frame| gone.push(frame.clone()));
-                self.give_up(gone, State::Unwound);
-                let (frame, late) = match ended {
+                let (frame, late) = match self.end(number) {
                     Ended::Now(frame) => (frame, false),
                     Ended::Late(frame) => (frame, true),
                     Ended::Unknown => return,
@@ -236,10 +235,7 @@ impl<'a> Lane<'a> {
             }
             Record::Unwound { number, ticks } => {
                 self.last = self.last.max(ticks);
-                let mut gone = Vec::new();
-                let ended = self.stack.exit(number, &mut |frame| gone.push(frame.clone()));
-                self.give_up(gone, State::Unwound);
-                if let Ended::Now(frame) = ended {
+                if let Ended::Now(frame) = self.end(number) {
                     self.give_up(vec![frame], State::Unwound);
                 }
             }
@@ -247,8 +243,8 @@ impl<'a> Lane<'a> {
             Record::Note { number, what: note::KERNEL, value } => {
                 let name = self.folder.names.kernels.by_id(value);
                 if let Some(frame) = self.stack.find_mut(number) {
-                    if let (Some((_, call)), Some(name)) = (&frame.asked, &name) {
-                        let _ = call.kernel.set(name.clone());
+                    if let (Some(asked), Some(name)) = (&frame.asked, &name) {
+                        let _ = asked.1.kernel.set(name.clone());
                     }
                     frame.kernel = name;
                 }
@@ -275,9 +271,9 @@ impl<'a> Lane<'a> {
         let asked = known.tests.as_ref().map(|tests| {
             let call = Call::plain(thread.clone(), known.function.clone(), Args::from(words), memory.bytes());
             kernel.iter().for_each(|name| drop(call.kernel.set(name.clone())));
-            (tests.clone(), Arc::new(call))
+            Box::new((tests.clone(), Arc::new(call)))
         });
-        let decided = asked.as_ref().map(|(tests, call)| judge(tests, call, None));
+        let decided = asked.as_ref().map(|asked| judge(&asked.0, &asked.1, None));
         let at_end = self.shared.filter.needs_end() || decided == Some(None);
         let shown = match (known.shown, decided) {
             (false, _) | (_, Some(Some(false))) => Shown::No,
@@ -338,13 +334,28 @@ impl<'a> Lane<'a> {
     }
 
     /// Gives up what a call of this number and parent says is gone.
+    #[inline]
     fn leave(&mut self, number: u32, parent: Parent) {
         let mut gone = Vec::new();
         self.stack.before_enter(number, parent, &mut |frame| gone.push(frame.clone()));
-        self.give_up(gone, State::Unwound);
+        if !gone.is_empty() {
+            self.give_up(gone, State::Unwound);
+        }
+    }
+
+    /// A call ends, and what was inside it with it.
+    #[inline]
+    fn end(&mut self, number: u32) -> Ended<Frame> {
+        let mut gone = Vec::new();
+        let ended = self.stack.exit(number, &mut |frame| gone.push(frame.clone()));
+        if !gone.is_empty() {
+            self.give_up(gone, State::Unwound);
+        }
+        ended
     }
 
     /// Calls that did not return, the innermost first.
+    #[cold]
     fn give_up(&mut self, gone: Vec<Frame>, state: State) {
         for frame in gone {
             let ending = Ending { ticks: self.last, result: 0, state, late: false, memory: &[] };
@@ -366,7 +377,8 @@ fn wanted(filter: &Filter, frame: &Frame, function: &Function, ending: &Ending<'
     let error = ending.state == State::Done && function.status(ending.result).is_some_and(|s| s != 0);
     let holds = !filter.needs_end() || filter.shows_end(error, took_ns);
     holds
-        && frame.asked.as_ref().is_none_or(|(tests, call)| {
+        && frame.asked.as_ref().is_none_or(|asked| {
+            let (tests, call) = &**asked;
             let mut exit = Exit::without_return(call.clone(), ending.state, call.start_ns);
             (exit.result, exit.memory) = (ending.result, ending.memory.into());
             judge(tests, call, Some(&exit)) == Some(true)

@@ -200,6 +200,7 @@ impl<'a> Words<'a> {
 
 impl<'a> Words<'a> {
     /// The first `n` words, and what lies behind them.
+    #[inline]
     pub fn split(self, n: usize) -> (Words<'a>, Fragments<'a>) {
         let (words, rest) = self.0.split_at(self.0.len().min(n * 8));
         (Words(words), Fragments(rest))
@@ -262,6 +263,7 @@ impl core::fmt::Debug for Words<'_> {
 }
 
 /// Word `n` of `bytes`.
+#[inline]
 fn word(bytes: &[u8], n: usize) -> Option<u64> {
     bytes.as_chunks::<8>().0.get(n).map(|w| u64::from_le_bytes(*w))
 }
@@ -296,6 +298,7 @@ impl Cursor {
 
     /// Reads the next record of `chunk`, whose first `reserved` bytes are taken. With `dead`, records
     /// that were never committed are stepped over.
+    #[inline(always)]
     pub fn step<'a>(&mut self, chunk: &'a [u8], reserved: usize, dead: bool) -> Step<'a> {
         loop {
             let Some(rest) = chunk.get(self.offset..reserved.min(chunk.len())) else { return Step::Damaged };
@@ -326,6 +329,7 @@ impl Cursor {
         }
     }
 
+    #[inline(always)]
     fn decode<'a>(&self, kind: u8, first: u64, body: &'a [u8]) -> Option<Record<'a>> {
         let meta = (first >> 13) as u32 & META_MAX;
         let ticks = self.last;
@@ -372,6 +376,7 @@ impl Cursor {
     }
 
     /// The call that a distance leads back to.
+    #[inline]
     fn back(&self, meta: u32, body: &[u8]) -> Option<u32> {
         let last = self.calls.wrapping_sub(1);
         match meta {

@@ -115,6 +115,8 @@ pub enum Unit {
     Hex,
     /// A CUDA version: 12090 is 12.9.
     Version,
+    /// Bits of which none has a meaning yet: it must be 0.
+    Zero,
 }
 
 /// How a pointer's target is read. A number of a parameter or field is its index among its siblings.

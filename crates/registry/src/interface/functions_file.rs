@@ -89,7 +89,7 @@ pub(crate) fn way(text: &str) -> Option<Way> {
 }
 
 /// Units that a file may name.
-pub(crate) const UNITS: [&str; 4] = ["none", "bytes", "hex", "version"];
+pub(crate) const UNITS: [&str; 5] = ["none", "bytes", "hex", "version", "zero"];
 
 /// A parameter as imported.
 #[derive(Debug, Clone)]

@@ -22,6 +22,8 @@ pub(crate) struct Overlay {
     pub(crate) types: BTreeMap<String, TypeText>,
     pub(crate) tags: BTreeMap<String, TagsText>,
     pub(crate) flags: BTreeMap<String, FlagsText>,
+    /// `[preferred]`: by enum, which of several names of a value is printed.
+    pub(crate) preferred: BTreeMap<String, (usize, Vec<String>)>,
 }
 
 /// `[handles]` NAME.
@@ -137,7 +139,7 @@ pub(crate) fn read(source: &Source) -> Result<Overlay, Error> {
     let mut overlay = Overlay::default();
     let document = toml_walk::parse(source)?;
     let file = Walk::new(source, &document);
-    for (key, part) in file.table(&["family", "handles", "function", "struct", "type", "tags", "flags"])? {
+    for (key, part) in file.table(&["family", "handles", "function", "struct", "type", "tags", "flags", "preferred"])? {
         match key {
             "family" => overlay.family(&part)?,
             "handles" => {
@@ -159,6 +161,11 @@ pub(crate) fn read(source: &Source) -> Result<Overlay, Error> {
             "tags" => {
                 for (name, one) in part.entries()? {
                     overlay.tags.insert(name.to_owned(), tags(&one)?);
+                }
+            }
+            "preferred" => {
+                for (name, one) in part.entries()? {
+                    overlay.preferred.insert(name.to_owned(), (one.at, one.texts()?));
                 }
             }
             _ => {

@@ -172,6 +172,7 @@ pub(crate) fn named_unit(text: &str) -> Unit {
         "bytes" => Unit::Bytes,
         "hex" => Unit::Hex,
         "version" => Unit::Version,
+        "zero" => Unit::Zero,
         _ => Unit::None,
     }
 }

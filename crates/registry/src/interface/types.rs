@@ -186,7 +186,10 @@ impl<'w> Tables<'w> {
         let row = *self.enum_ids.entry((family, def.name.clone())).or_insert(next);
         if row == next {
             let value = |v: i64| if flags && v < 0 { v & 0xffff_ffff } else { v };
-            let values = def.values.iter().map(|(name, v)| (value(*v), name.clone())).collect();
+            let preferred = self.world.families[family].overlay.preferred.get(&def.name).map(|(_, names)| names);
+            let mut values: Vec<_> = def.values.iter().map(|(name, v)| (value(*v), name.clone())).collect();
+            // The first name of a value in the header is the one that is printed, unless people prefer another.
+            values.sort_by_key(|(_, name)| !preferred.is_some_and(|names| names.contains(name)));
             self.enums.push(EnumRow::new(&def.name, def.bytes, values));
         }
         (row, flags)
@@ -245,7 +248,6 @@ impl<'w> Tables<'w> {
 
 impl EnumRow {
     fn new(name: &str, bytes: u8, mut values: Vec<(i64, String)>) -> EnumRow {
-        // The first name of a value in the header is the one that is printed.
         values.sort_by_key(|(value, _)| *value);
         values.dedup();
         let lower = name.to_lowercase();

@@ -118,6 +118,18 @@ fn check_types(types: &Types, overlay: &Overlay, source: &Source) -> Result<(), 
             return Err(source.error(text.at, format!("types.toml has no struct or union {name}")));
         }
     }
+    for (name, (at, values)) in &overlay.preferred {
+        let Some(Def::Enum(n)) = types.defs.get(name) else {
+            return Err(source.error(*at, format!("types.toml has no enum {name}")));
+        };
+        let all = &types.enums[*n].values;
+        for value in values {
+            let number = all.iter().find(|(n, _)| n == value).map(|(_, v)| v);
+            if number.is_none_or(|number| all.iter().filter(|(_, v)| v == number).count() < 2) {
+                return Err(source.error(*at, format!("{name} has no second name for the value of {value}")));
+            }
+        }
+    }
     Ok(())
 }
 

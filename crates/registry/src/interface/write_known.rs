@@ -117,6 +117,9 @@ impl Param {
     const fn version(self) -> Param {
         Param { unit: Unit::Version, ..self }
     }
+    const fn zero(self) -> Param {
+        Param { unit: Unit::Zero, ..self }
+    }
     /// Its second register.
     const fn second(self, second: u8) -> Param {
         Param { second, ..self }
@@ -219,14 +222,17 @@ fn more(p: &Member) -> &'static str {
         (Dir::In, Unit::Bytes) => ".bytes()",
         (Dir::In, Unit::Hex) => ".hex()",
         (Dir::In, Unit::Version) => ".version()",
+        (Dir::In, Unit::Zero) => ".zero()",
         (Dir::Out, Unit::None) => ".out()",
         (Dir::Out, Unit::Bytes) => ".out().bytes()",
         (Dir::Out, Unit::Hex) => ".out().hex()",
         (Dir::Out, Unit::Version) => ".out().version()",
+        (Dir::Out, Unit::Zero) => ".out().zero()",
         (Dir::InOut, Unit::None) => ".both()",
         (Dir::InOut, Unit::Bytes) => ".both().bytes()",
         (Dir::InOut, Unit::Hex) => ".both().hex()",
         (Dir::InOut, Unit::Version) => ".both().version()",
+        (Dir::InOut, Unit::Zero) => ".both().zero()",
     }
 }
 

@@ -35,6 +35,7 @@ pub(super) fn unit(unit: Unit) -> Option<&'static str> {
         Unit::Bytes => Some("bytes"),
         Unit::Hex => Some("bits"),
         Unit::Version => Some("version"),
+        Unit::Zero => Some("must be 0"),
     }
 }
 

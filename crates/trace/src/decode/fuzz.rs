@@ -95,7 +95,7 @@ fn ty() -> impl Strategy<Value = Type> {
 
 fn param() -> impl Strategy<Value = Param> {
     let dir = prop_oneof![Just(Dir::In), Just(Dir::Out), Just(Dir::InOut)];
-    let unit = prop_oneof![Just(Unit::None), Just(Unit::Bytes), Just(Unit::Hex), Just(Unit::Version)];
+    let unit = prop_oneof![Just(Unit::None), Just(Unit::Bytes), Just(Unit::Hex), Just(Unit::Version), Just(Unit::Zero)];
     (0..24u16, 0..12u8, any::<u8>(), 0..80u16, dir, rule(), unit).prop_map(
         |(ty, word, second, offset, dir, rule, unit)| Param { name: "p", ty, word, second, offset, dir, rule, unit },
     )

@@ -101,7 +101,7 @@ fn letter(byte: u8) -> Value {
 
 fn number(all: u64, bytes: usize, is_signed: bool, unit: Unit) -> Value {
     match unit {
-        Unit::Hex => Value::Hex(all),
+        Unit::Hex | Unit::Zero => Value::Hex(all),
         Unit::Version => Value::Version(signed(all, bytes)),
         _ if is_signed => Value::Int(signed(all, bytes)),
         _ => Value::Uint(all),

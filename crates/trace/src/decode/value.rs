@@ -201,14 +201,33 @@ pub fn flags_of(of: &'static known::Enum, value: u64) -> (Vec<&'static str>, u64
         return (vec![name], 0);
     }
     let (mut names, mut left) = (Vec::new(), value);
-    // The largest first: a name may stand for several bits.
-    for &(bits, name) in of.values.iter().rev() {
+    // The largest first: a name may stand for several bits. Of several names for the same the first.
+    for (n, &(bits, name)) in of.values.iter().enumerate().rev() {
+        let alias = n.checked_sub(1).and_then(|before| of.values.get(before)).is_some_and(|b| b.0 == bits);
         let bits = bits as u64;
-        if bits != 0 && left & bits == bits {
+        if bits != 0 && !alias && left & bits == bits {
             names.push(name);
             left &= !bits;
         }
     }
     names.reverse();
     (names, left)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    static FLAGS: known::Enum = known::Enum {
+        name: "flags",
+        bytes: 4,
+        values: &[(1, "ONE"), (1, "OLD_ONE"), (2, "TWO"), (4, "FOUR"), (4, "OLD_FOUR")],
+    };
+
+    #[test]
+    fn of_several_names_the_first() {
+        assert_eq!(flags_of(&FLAGS, 1), (vec!["ONE"], 0));
+        assert_eq!(flags_of(&FLAGS, 5), (vec!["ONE", "FOUR"], 0));
+        assert_eq!(flags_of(&FLAGS, 14), (vec!["TWO", "FOUR"], 8));
+    }
 }

@@ -43,6 +43,11 @@ fn lengths_and_unions() {
 }
 
 #[test]
+fn names_of_values() {
+    case("names", "names", "driver,!cuGetProcAddress*");
+}
+
+#[test]
 fn kernel_parameters_of_ptx() {
     case("ptx", "ptx", "cuLaunch*,cuMemAlloc*,cuCtx*,cuDevicePrimary*");
 }

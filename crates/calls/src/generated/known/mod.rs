@@ -164,6 +164,9 @@ impl Param {
     const fn version(self) -> Param {
         Param { unit: Unit::Version, ..self }
     }
+    const fn zero(self) -> Param {
+        Param { unit: Unit::Zero, ..self }
+    }
     /// Its second register.
     const fn second(self, second: u8) -> Param {
         Param { second, ..self }

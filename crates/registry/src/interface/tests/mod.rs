@@ -2,6 +2,7 @@
 
 mod errors;
 mod golden;
+mod named;
 mod places;
 mod real;
 

@@ -3,7 +3,7 @@
 use crate::error::{Error, Result, cannot};
 use crate::filter::filter;
 use crate::output::look_at_programs;
-use crate::show::{readable, say_cut};
+use crate::show::{readable, say_cut, until_broken};
 use cutap_report::{Chrome, Json, Output, Perfetto};
 use cutap_trace::{Event, Follow, FollowOptions};
 use std::fs::{File, OpenOptions};
@@ -48,11 +48,7 @@ pub fn export(options: &ExportOptions) -> Result<()> {
     let file = OpenOptions::new().write(true).create(true).truncate(true).open(&options.output).map_err(fail)?;
     let mut output = output(options.format, file);
     let mut broken = None;
-    follow.poll(true, &mut |event: &Event| {
-        if broken.is_none() {
-            broken = output.event(event).err();
-        }
-    })?;
+    follow.poll_while(true, &mut |event: &Event| until_broken(output.event(event), &mut broken))?;
     let mut end = follow.end();
     look_at_programs(&mut end);
     let ended = broken.map_or_else(|| output.end(&end), Err);

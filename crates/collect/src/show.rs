@@ -6,7 +6,8 @@ use crate::filter::filter;
 use crate::output::{Form, look_at_programs, output};
 use cutap_trace::{Event, Follow, FollowOptions, Opened, Recording, Why};
 use std::fs::File;
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
+use std::ops::ControlFlow;
 use std::path::{Path, PathBuf};
 
 /// What `cutap show` was asked.
@@ -28,11 +29,7 @@ pub fn show(options: &ShowOptions) -> Result<()> {
     let mut follow = Follow::open(&options.run, follow)?;
     let mut output = output(options.form, false);
     let mut broken = None;
-    follow.poll(true, &mut |event: &Event| {
-        if broken.is_none() {
-            broken = output.event(event).err();
-        }
-    })?;
+    follow.poll_while(true, &mut |event: &Event| until_broken(output.event(event), &mut broken))?;
     let ended = match broken {
         Some(e) => Err(e),
         None => output.tick(follow.horizon()).and_then(|()| {
@@ -46,6 +43,17 @@ pub fn show(options: &ShowOptions) -> Result<()> {
         Err(e) if e.raw_os_error() == Some(libc::EPIPE) => Ok(()),
         Err(e) => Err(Error::own(format!("cannot write to standard output: {}; write elsewhere", reason(&e)))),
         Ok(()) => Ok(()),
+    }
+}
+
+/// Whether to read on: nobody has to wait for the rest of a long recording once its reader has left.
+pub(crate) fn until_broken(written: io::Result<()>, broken: &mut Option<io::Error>) -> ControlFlow<()> {
+    match written {
+        Ok(()) => ControlFlow::Continue(()),
+        Err(e) => {
+            *broken = Some(e);
+            ControlFlow::Break(())
+        }
     }
 }
 

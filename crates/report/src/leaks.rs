@@ -7,7 +7,7 @@ use crate::units::bytes;
 use cutap_calls::known::{Dir, Effect, Memory, Tables, Type};
 use cutap_calls::{hands_out, resets};
 use cutap_trace::decode::Value;
-use cutap_trace::{Event, Exit};
+use cutap_trace::{Event, Exit, Function};
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::io;
@@ -22,6 +22,8 @@ pub struct Leaks {
     /// Kinds of handles that some function ends.
     ended: BTreeSet<&'static str>,
     alive: HashMap<Thing, Made>,
+    /// By the function's key: whether it ends all, and whether it hands out what others made.
+    functions: Vec<Option<(bool, bool)>>,
     /// Chains of calls, each once.
     ways: Vec<Vec<String>>,
     numbers: HashMap<Vec<String>, u32>,
@@ -61,6 +63,7 @@ impl Default for Leaks {
             nest: Nest::default(),
             ended: ended(&cutap_calls::generated::known::TABLES),
             alive: HashMap::new(),
+            functions: Vec::new(),
             ways: Vec::new(),
             numbers: HashMap::new(),
             beyond: 0,
@@ -87,11 +90,12 @@ impl Leaks {
         let function = &exit.call.function;
         let Some(described) = function.described else { return };
         let process = exit.call.thread.process.key;
-        if resets(&function.name) {
+        let (resets, hands_out) = self.behaviour(function);
+        if resets {
             self.alive.retain(|(of, ..), _| *of != process);
             return;
         }
-        if !hands_out(&function.name) {
+        if !hands_out {
             for (n, value) in &exit.outputs {
                 // What it also reads was there before.
                 if function.params().get(usize::from(*n)).is_some_and(|p| p.dir == Dir::Out) {
@@ -106,7 +110,7 @@ impl Leaks {
         for effect in described.function.effects {
             match *effect {
                 // A module's variable ends with the module.
-                Effect::Allocates { at, by_value, memory, .. } if !hands_out(&function.name) => {
+                Effect::Allocates { at, by_value, memory, .. } if !hands_out => {
                     let input = exit.call.inputs().get(usize::from(at));
                     let value = if by_value { input } else { exit.output(at.into()) };
                     if let Some(address) = value.and_then(address) {
@@ -130,6 +134,15 @@ impl Leaks {
                 Effect::Allocates { .. } | Effect::Creates(_) | Effect::Remembers { .. } => {}
             }
         }
+    }
+
+    /// What is known of a function by its name, looked up once.
+    fn behaviour(&mut self, function: &Function) -> (bool, bool) {
+        let key = function.key as usize;
+        if key >= self.functions.len() {
+            self.functions.resize(key + 1, None);
+        }
+        *self.functions[key].get_or_insert_with(|| (resets(&function.name), hands_out(&function.name)))
     }
 
     /// Something was made. A call around the one that made it tells of it again, and is no other.

@@ -253,6 +253,9 @@ impl<W: io::Write> Text<W> {
     }
 
     fn styled(&mut self, style: Style, text: &str) {
+        if style.is_plain() {
+            return self.line.push_str(text);
+        }
         let _ = write!(self.line, "{}{text}{}", style.render(), style.render_reset());
     }
 

@@ -15,6 +15,7 @@ use cutap_calls::known::Tables;
 use cutap_wire::count;
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap, VecDeque};
+use std::ops::ControlFlow;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -130,6 +131,14 @@ impl Follow {
     /// Hands out what has happened since, in time order. With `last`, all that is there now; else
     /// without what is younger than the hold-back. True when a call at once would find more.
     pub fn poll(&mut self, last: bool, sink: &mut dyn FnMut(&Event)) -> Result<bool, Error> {
+        self.poll_while(last, &mut |event| {
+            sink(event);
+            ControlFlow::Continue(())
+        })
+    }
+
+    /// The same, for a reader who may have seen enough: `Break` ends it, and what it had in hand is not handed out again.
+    pub fn poll_while(&mut self, last: bool, sink: &mut dyn FnMut(&Event) -> ControlFlow<()>) -> Result<bool, Error> {
         let now = monotonic();
         self.discover();
         for folder in &mut self.folders {
@@ -259,7 +268,7 @@ impl Follow {
     }
 
     /// Hands out events up to `limit`, the earliest first. True when it stopped for their number.
-    fn merge(&mut self, now: u64, limit: u64, most: usize, sink: &mut dyn FnMut(&Event)) -> bool {
+    fn merge(&mut self, now: u64, limit: u64, most: usize, sink: &mut dyn FnMut(&Event) -> ControlFlow<()>) -> bool {
         let each = (IN_MEMORY / self.sources.len().max(1)).max(AT_A_TIME);
         for n in 0..self.sources.len() {
             self.fill(n, now, each);
@@ -275,8 +284,8 @@ impl Follow {
             // As long as nobody else comes first, no order has to be kept.
             let next = heads.peek().map_or(limit, |Reverse((ns, _))| (*ns).min(limit));
             while let Some((event, shown)) = self.next(who, next) {
-                if shown {
-                    sink(&event);
+                if shown && sink(&event).is_break() {
+                    return false;
                 }
                 count += 1;
             }

@@ -9,7 +9,7 @@ use crate::Output;
 use crate::arguments::words;
 use crate::values::write_launched;
 use cutap_trace::decode::Value;
-use cutap_trace::{Call, End, Event, Exit, Process, Returned, State, Thread};
+use cutap_trace::{Call, End, Event, Exit, Function, Process, Returned, State, Thread};
 use std::collections::HashMap;
 use std::io;
 use std::sync::Arc;
@@ -38,6 +38,10 @@ pub struct Perfetto<W> {
     packet: Message,
     /// Numbers of what was told once, for each field.
     told: HashMap<u32, HashMap<Box<str>, u64>>,
+    /// The same of each function, by its key: most of what a call needs.
+    functions: Vec<Option<Arc<Told>>>,
+    /// The status that was told last, which nearly always comes again.
+    status: (&'static str, Option<u64>),
     /// What the next packet tells.
     new: Message,
     begun: bool,
@@ -45,6 +49,20 @@ pub struct Perfetto<W> {
     threads: Vec<Option<Track>>,
     flows: u64,
     text: String,
+}
+
+/// Numbers of a function's own names; none where there are too many.
+#[derive(Debug)]
+struct Told {
+    category: Option<u64>,
+    name: Option<u64>,
+    library: Option<u64>,
+    /// Of each parameter, as it is before the call and after it.
+    params: Box<[(Option<u64>, Option<u64>)]>,
+    /// Of our own arguments.
+    library_is: Option<u64>,
+    runtime_is: Option<u64>,
+    result_is: Option<u64>,
 }
 
 #[derive(Debug, Default)]
@@ -61,6 +79,8 @@ impl<W: io::Write> Perfetto<W> {
             out,
             packet: Message::default(),
             told: HashMap::new(),
+            functions: Vec::new(),
+            status: ("", None),
             new: Message::default(),
             begun: false,
             threads: Vec::new(),
@@ -149,9 +169,33 @@ impl<W: io::Write> Perfetto<W> {
         Some(next)
     }
 
+    /// The numbers of a function's names, told with the next packet when it is new.
+    fn told(&mut self, function: &Function) -> Arc<Told> {
+        let key = function.key as usize;
+        if let Some(Some(told)) = self.functions.get(key) {
+            return told.clone();
+        }
+        let params = function.params().iter();
+        let told = Arc::new(Told {
+            category: self.number(CATEGORIES, function.layer.word()),
+            name: self.number(NAMES, function.shown()),
+            library: self.number(TEXTS, &function.library),
+            params: params
+                .map(|p| (self.number(ARGUMENTS, p.name), self.number(ARGUMENTS, &format!("{} after", p.name))))
+                .collect(),
+            library_is: self.number(ARGUMENTS, "cutap.library"),
+            runtime_is: self.number(ARGUMENTS, "cutap.runtime"),
+            result_is: self.number(ARGUMENTS, "cutap.result"),
+        });
+        if key >= self.functions.len() {
+            self.functions.resize(key + 1, None);
+        }
+        self.functions[key] = Some(told.clone());
+        told
+    }
+
     /// An argument as Perfetto has them: numbers as numbers, all else as text.
-    fn argument(&mut self, name: &str, value: &Value, call: &Call, to: &mut Message) {
-        let name = self.number(ARGUMENTS, name);
+    fn argument(&mut self, name: Option<u64>, value: &Value, call: &Call, to: &mut Message) {
         self.text.clear();
         match value {
             Value::Missing => return,
@@ -170,9 +214,8 @@ impl<W: io::Write> Perfetto<W> {
         });
     }
 
-    /// The same of a text that comes again and again.
-    fn constant(&mut self, name: &str, text: &str, to: &mut Message) {
-        let (name, number) = (self.number(ARGUMENTS, name), self.number(TEXTS, text));
+    /// The same of a text that comes again and again, and its number if it has one.
+    fn constant(name: Option<u64>, text: &str, number: Option<u64>, to: &mut Message) {
         to.message(4, |m| {
             name.map(|name| m.number(1, name));
             match number {
@@ -205,18 +248,19 @@ impl<W: io::Write> Perfetto<W> {
         let function = &call.function;
         let mut event = Message::default();
         event.number(9, if function.noted { INSTANT } else { BEGIN }).number(11, thread_track(&call.thread));
-        self.number(CATEGORIES, function.layer.word()).map(|n| event.number(3, n));
-        let shown = function.shown();
-        match self.number(NAMES, shown) {
+        let told = self.told(function);
+        told.category.map(|n| event.number(3, n));
+        match told.name {
             Some(number) => event.number(10, number),
-            None => event.text(23, shown),
+            None => event.text(23, function.shown()),
         };
-        self.constant("cutap.library", &function.library, &mut event);
+        Self::constant(told.library_is, &function.library, told.library, &mut event);
         if let Some(version) = call.runtime_version() {
-            self.constant("cutap.runtime", version, &mut event);
+            let number = self.number(TEXTS, version);
+            Self::constant(told.runtime_is, version, number, &mut event);
         }
-        for (param, value) in function.params().iter().zip(call.inputs()) {
-            self.argument(param.name, value, call, &mut event);
+        for ((name, _), value) in told.params.iter().zip(call.inputs()) {
+            self.argument(*name, value, call, &mut event);
         }
         if function.described.is_none() {
             self.text.clear();
@@ -262,25 +306,34 @@ impl<W: io::Write> Perfetto<W> {
         }
         let mut event = Message::default();
         event.number(9, END).number(11, thread_track(&call.thread));
+        let told = self.told(&call.function);
         if exit.state != State::Done {
-            self.constant("cutap.state", exit.state.word(), &mut event);
+            let (name, text) = (self.number(ARGUMENTS, "cutap.state"), exit.state.word());
+            let number = self.number(TEXTS, text);
+            Self::constant(name, text, number, &mut event);
         }
         match (exit.returned(), exit.status_name(), &exit.value) {
-            (_, Some(name), _) => self.constant("cutap.result", name, &mut event),
-            (_, _, Some(value)) => self.argument("cutap.result", value, call, &mut event),
-            (Some(Returned::Status(n)), ..) => self.argument("cutap.result", &Value::Int(n.into()), call, &mut event),
+            (_, Some(name), _) => {
+                if !std::ptr::eq(self.status.0, name) {
+                    self.status = (name, self.number(TEXTS, name));
+                }
+                Self::constant(told.result_is, name, self.status.1, &mut event);
+            }
+            (_, _, Some(value)) => self.argument(told.result_is, value, call, &mut event),
+            (Some(Returned::Status(n)), ..) => self.argument(told.result_is, &Value::Int(n.into()), call, &mut event),
             (Some(Returned::Number(n) | Returned::Word(n)), ..) => {
-                self.argument("cutap.result", &Value::Hex(n), call, &mut event)
+                self.argument(told.result_is, &Value::Hex(n), call, &mut event)
             }
             _ => {}
         }
         for (n, value) in &exit.outputs {
-            if let Some(param) = call.function.params().get(usize::from(*n)) {
-                self.argument(&format!("{} after", param.name), value, call, &mut event);
+            if let Some((_, name)) = told.params.get(usize::from(*n)) {
+                self.argument(*name, value, call, &mut event);
             }
         }
         if let Some(kernel) = exit.kernel() {
-            self.constant("cutap.kernel", kernel, &mut event);
+            let (name, number) = (self.number(ARGUMENTS, "cutap.kernel"), self.number(TEXTS, kernel));
+            Self::constant(name, kernel, number, &mut event);
         }
         self.event(&call.thread, exit.end_ns, &event)
     }

@@ -47,9 +47,20 @@ impl Message {
 
     /// A message inside this one.
     pub fn message(&mut self, field: u32, fill: impl FnOnce(&mut Message)) -> &mut Message {
-        let mut inner = Message::default();
-        fill(&mut inner);
-        self.bytes(field, &inner.bytes)
+        self.varint(u64::from(field) << 3 | 2);
+        let at = self.bytes.len();
+        // Nearly all are so short that their length is one byte.
+        self.bytes.push(0);
+        fill(self);
+        let length = self.bytes.len() - at - 1;
+        if length < 0x80 {
+            self.bytes[at] = length as u8;
+        } else {
+            let mut head = Message::default();
+            head.varint(length as u64);
+            self.bytes.splice(at..=at, head.bytes);
+        }
+        self
     }
 
     /// What was written.
@@ -89,6 +100,14 @@ mod tests {
             &[0x1a, 0x03, 0x08, 0x96, 0x01, 0x81, 0x01, 1, 0, 0, 0, 0, 0, 0, 0],
         ];
         assert_eq!(m.written(), wanted.concat());
+        m.clear();
+        m.message(1, |m| {
+            m.message(2, |m| {
+                m.bytes(3, &[7; 200]);
+            });
+        });
+        let wanted = [&[0x0a, 0xce, 0x01, 0x12, 0xcb, 0x01, 0x1a, 0xc8, 0x01][..], &[7; 200]].concat();
+        assert_eq!(m.written(), wanted);
         m.clear();
         m.signed(1, -1);
         assert_eq!(m.written(), [&[0x08][..], &[0xff; 9], &[0x01]].concat());

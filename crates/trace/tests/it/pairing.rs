@@ -3,6 +3,7 @@
 use crate::common::*;
 use cutap_trace::made::Run;
 use cutap_trace::{Event, State};
+use std::ops::ControlFlow;
 
 #[test]
 fn nested_calls_with_results_times_and_depth() {
@@ -172,4 +173,26 @@ fn ticks_beyond_32_bits_between_two_records() {
     thread.exit(0);
     thread.call(0, &[], 1_000_000_000_000, 0);
     assert_eq!(all(folder.path()).lines, ["> f0", "< f0 = 0 100000000000ns", "> f0", "< f0 = 0 1000000000000ns"]);
+}
+
+/// `cutap show FILE | head` must not read the rest of a long file.
+#[test]
+fn a_reader_that_has_seen_enough_is_handed_nothing_more() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = Run::new(folder.path());
+    let mut process = run.process(100, "/bin/prog");
+    process.driver(&["cuInit"]);
+    let mut thread = process.thread(100, 64);
+    for _ in 0..5_000 {
+        thread.call(0, &[], 10, 0);
+    }
+    thread.end();
+    let mut seen = 0;
+    let mut follow = follow(folder.path(), false, "");
+    let more = follow.poll_while(true, &mut |_| {
+        seen += 1;
+        if seen == 100 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
+    assert!((seen, more.unwrap()) == (100, false), "{seen}");
+    assert_eq!(all(folder.path()).lines.len(), 10_000);
 }

@@ -153,6 +153,9 @@ pub enum Rule {
     Scalar(u16, u8),
     /// The same by the first of two siblings that tells.
     ScalarOr(u16, u8, u16, u8),
+    /// What another sibling's tag announces (row of `tags`): a struct lies at the address, anything else is
+    /// the word itself, as a file descriptor that is passed in the place of a pointer.
+    Word(u16, u8),
 }
 
 /// How many.

@@ -5,7 +5,7 @@ mod call;
 mod lookup;
 
 use crate::decode::{Described, name_of};
-use crate::results::{Returned, Returns, returned};
+use crate::results::{Returned, Returns, returned, undeclared_status};
 pub use call::{Args, Call, Did, Exit, Hooked, Launched, State};
 use cutap_calls::known;
 pub use lookup::{Answer, Lookup, LookupKind};
@@ -125,7 +125,9 @@ impl Function {
 
     /// Name of a status of this function.
     pub fn status_name(&self, status: i32) -> Option<&'static str> {
-        let described = self.described?;
+        let Some(described) = self.described else {
+            return undeclared_status(self.layer, &self.name, status);
+        };
         match *described.tables.types.get(usize::from(described.function.returns))? {
             known::Type::Status(of) => name_of(described.tables.enums.get(usize::from(of))?, status.into()),
             _ => None,

@@ -1,8 +1,9 @@
 //! What a result register means. Nearly every CUDA function returns a status; those that do not are
 //! named here, so that a version number or an address is never marked as an error.
 
-use crate::decode::Described;
+use crate::decode::{Described, name_of};
 use crate::event::{Function, Layer};
+use cutap_calls::generated::known::TABLES;
 use cutap_calls::known::Type;
 
 /// What a function returns.
@@ -89,6 +90,16 @@ pub fn returns(layer: Layer, name: &str) -> Returns {
     Returns::Status
 }
 
+/// The name of a status of a function that no header declares (cuEGLApiInit): all of a layer's have the layer's own.
+pub fn undeclared_status(layer: Layer, name: &str, status: i32) -> Option<&'static str> {
+    let of = match layer {
+        Layer::Driver if name.starts_with("cu") && !name.starts_with("cudbg") => "CUresult",
+        Layer::Runtime if name.starts_with("cuda") => "cudaError_t",
+        _ => return None,
+    };
+    name_of(TABLES.enums.iter().find(|e| e.name == of)?, status.into())
+}
+
 /// Reads a result.
 pub fn returned(function: &Function, result: u64) -> Returned {
     let value = |v| if v < 1 << 32 { Returned::Number(v) } else { Returned::Word(v) };
@@ -116,5 +127,15 @@ mod tests {
         assert_eq!(returns(Layer::Runtime, "cudaGetLastError"), Returns::Status);
         assert_eq!(returns(Layer::Library, "cudnnGetVersion"), Returns::Value);
         assert_eq!(returns(Layer::Runtime, "__cudaRegisterFunction"), Returns::Nothing);
+    }
+
+    #[test]
+    fn results_of_what_no_header_declares() {
+        assert_eq!(undeclared_status(Layer::Driver, "cuEGLApiInit", 801), Some("CUDA_ERROR_NOT_SUPPORTED"));
+        assert_eq!(undeclared_status(Layer::Driver, "cuMemGetAttribute", 0), Some("CUDA_SUCCESS"));
+        assert_eq!(undeclared_status(Layer::Runtime, "cudaSubgridCreate", 1), Some("cudaErrorInvalidValue"));
+        // The debugger's own functions have results of their own.
+        assert_eq!(undeclared_status(Layer::Driver, "cudbgApiInit", 1), None);
+        assert_eq!(undeclared_status(Layer::Library, "cudaLike", 1), None);
     }
 }

@@ -1,5 +1,7 @@
-/* Values that have names: flags in structs and parameters, several names for one value, bits that must be 0. */
+/* Values that have names: flags in structs and parameters, several names for one value, bits that must be 0; results of what no
+ * header declares; unions by their tag, or by the handle itself; what stands for memory in another process. */
 #include <cuda.h>
+#include <dlfcn.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -25,6 +27,39 @@ static void graphs(CUstream stream) {
     CHECK(cuGraphInstantiateWithParams(&exec, graph, &how));
 }
 
+/* The answer does not matter, nor that there is one. */
+static void undeclared(void) {
+    int (*start)(void *) = (int (*)(void *))dlsym(RTLD_DEFAULT, "cuEGLApiInit");
+    if (start) start(0);
+}
+
+static void unions(CUgraph graph, CUcontext context) {
+    CUgraphNode node;
+    CUgraphNodeParams host = {.type = CU_GRAPH_NODE_TYPE_HOST, .host = {.fn = (CUhostFn)unions, .syncMode = CU_HOST_TASK_SPINWAIT}};
+    cuGraphAddNode(&node, graph, 0, 0, 0, &host);
+    host.host.ctx = context;
+    cuGraphAddNode(&node, graph, 0, 0, 0, &host);
+    CUlogicalEndpointProp endpoint = {.type = CU_LOGICAL_ENDPOINT_TYPE_MULTICAST, .multicast = {.numDevices = 3}, .size = 4096};
+    CUlogicalEndpointId id = 0;
+    cuLogicalEndpointCreate(id, &endpoint);
+    CUDA_EXTERNAL_MEMORY_HANDLE_DESC windows = {.type = CU_EXTERNAL_MEMORY_HANDLE_TYPE_OPAQUE_WIN32,
+        .handle.win32 = {.handle = (void *)0x1234}, .flags = CUDA_EXTERNAL_MEMORY_DEDICATED};
+    CUexternalMemory memory;
+    cuImportExternalMemory(&memory, &windows);
+}
+
+static void shared(void) {
+    CUmemAllocationProp how = {.type = CU_MEM_ALLOCATION_TYPE_PINNED, .location = {.type = CU_MEM_LOCATION_TYPE_DEVICE},
+        .requestedHandleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR};
+    CUmemGenericAllocationHandle made, again;
+    int file;
+    CHECK(cuMemCreate(&made, 2 << 20, &how, 0));
+    CHECK(cuMemExportToShareableHandle(&file, made, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR, 0));
+    CHECK(cuMemImportFromShareableHandle(&again, (void *)(long)file, CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR));
+    CUmemFabricHandle fabric = {{1, 2, 3}};
+    cuMemImportFromShareableHandle(&again, &fabric, CU_MEM_HANDLE_TYPE_FABRIC);
+}
+
 int main(void) {
     CUcontext context;
     CUstream stream;
@@ -38,6 +73,14 @@ int main(void) {
     CUmulticastObjectProp many = {.numDevices = 2, .size = 2 << 20, .handleTypes = CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR};
     CUmemGenericAllocationHandle handle;
     cuMulticastCreate(&handle, &many);
+    char luid[8];
+    unsigned mask;
+    cuDeviceGetLuid(luid, &mask, 0);
+    undeclared();
+    CUgraph graph;
+    CHECK(cuGraphCreate(&graph, 0));
+    unions(graph, context);
+    shared();
     puts("done");
     return 0;
 }

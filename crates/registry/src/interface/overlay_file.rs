@@ -83,6 +83,8 @@ pub(crate) struct MemberText {
     pub(crate) way: Option<Way>,
     pub(crate) unit: Option<String>,
     pub(crate) ty: Option<CType>,
+    /// A field's name, where the header has none.
+    pub(crate) name: Option<String>,
 }
 
 /// `[struct.NAME]`; a union's tag is a field beside the union.
@@ -302,8 +304,8 @@ fn remembers(value: &Walk) -> Result<EffectText, Error> {
 }
 
 fn member(value: &Walk) -> Result<MemberText, Error> {
-    let mut member = MemberText { at: value.at, rule: None, way: None, unit: None, ty: None };
-    for (key, value) in value.table(&["rule", "dir", "unit", "type"])? {
+    let mut member = MemberText { at: value.at, rule: None, way: None, unit: None, ty: None, name: None };
+    for (key, value) in value.table(&["rule", "dir", "unit", "type", "name"])? {
         let text = value.text()?;
         match key {
             "rule" => {
@@ -315,6 +317,7 @@ fn member(value: &Walk) -> Result<MemberText, Error> {
                 member.way = Some(way(&text).ok_or_else(wrong)?);
             }
             "unit" => member.unit = Some(value.one_of(&UNITS)?),
+            "name" => member.name = Some(text),
             _ => member.ty = Some(c_type(&value)?),
         }
     }

@@ -19,6 +19,7 @@ pub(crate) enum RuleText {
     OptionValues(String, CountText),
     Scalar(String, String),
     ScalarOr(String, String, String, String),
+    Word(String, String),
 }
 
 /// A count as written.
@@ -40,7 +41,7 @@ pub(crate) enum CountText {
 /// What a rule may be, for errors.
 pub(crate) const EXPECTED: &str = "expected one, text, array(N), behind(N), text_of(N), texts(N), memory, memory(N), host, host(N), \
     opaque, tagged(TAGS, sibling[, N]), kernel_params(sibling[, sibling]), extra, option_values(keys, N), \
-    scalar(TAGS, sibling) or scalar(TAGS, sibling, TAGS, sibling)";
+    scalar(TAGS, sibling), scalar(TAGS, sibling, TAGS, sibling) or word(TAGS, sibling)";
 
 /// Reads a rule; `None` when it is none.
 pub(crate) fn parse(text: &str) -> Option<RuleText> {
@@ -70,6 +71,7 @@ pub(crate) fn parse(text: &str) -> Option<RuleText> {
         ("option_values", [k, n]) => RuleText::OptionValues(name(k)?, count(n)?),
         ("scalar", [t, s]) => RuleText::Scalar(name(t)?, name(s)?),
         ("scalar", [t, s, or, other]) => RuleText::ScalarOr(name(t)?, name(s)?, name(or)?, name(other)?),
+        ("word", [t, s]) => RuleText::Word(name(t)?, name(s)?),
         _ => return None,
     })
 }
@@ -81,7 +83,7 @@ impl RuleText {
             RuleText::One | RuleText::Text | RuleText::Opaque | RuleText::Extra => Vec::new(),
             RuleText::Memory(n) | RuleText::Host(n) => n.iter().flat_map(CountText::siblings).collect(),
             RuleText::Array(n) | RuleText::Behind(n) | RuleText::TextOf(n) | RuleText::Texts(n) => n.siblings(),
-            RuleText::Scalar(_, s) | RuleText::Tagged(_, s, None) => vec![s],
+            RuleText::Scalar(_, s) | RuleText::Word(_, s) | RuleText::Tagged(_, s, None) => vec![s],
             RuleText::KernelParams(s, other) | RuleText::ScalarOr(_, s, _, other) => vec![s, other],
             RuleText::Tagged(_, s, Some(n)) | RuleText::OptionValues(s, n) => {
                 n.siblings().into_iter().chain([s]).collect()

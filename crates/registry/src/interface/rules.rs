@@ -134,6 +134,7 @@ impl Tables<'_> {
                 Rule::OptionValues(keys, count(n)?)
             }
             RuleText::Scalar(t, s) => Rule::Scalar(self.tag_row(family, t, false, place)?, find(s)?),
+            RuleText::Word(t, s) => Rule::Word(self.tag_row(family, t, false, place)?, find(s)?),
             RuleText::ScalarOr(t, s, or, other) => {
                 let (first, second) = (self.tag_row(family, t, false, place)?, self.tag_row(family, or, false, place)?);
                 Rule::ScalarOr(first, find(s)?, second, find(other)?)

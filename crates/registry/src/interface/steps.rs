@@ -178,7 +178,8 @@ impl Plan<'_> {
                     self.out.push(Step { size: 8, most: TEXT, ..step });
                 }
             }
-            Rule::Scalar(row, _) => self.scalar(&[row], step),
+            // Of a number in the place of an address nothing is there, and nothing is kept.
+            Rule::Scalar(row, _) | Rule::Word(row, _) => self.scalar(&[row], step),
             Rule::ScalarOr(row, _, or, _) => self.scalar(&[row, or], step),
             Rule::KernelParams(..) | Rule::Extra if !self.at.driver => {}
             Rule::KernelParams(sibling, or) => {

@@ -114,7 +114,7 @@ impl Tables<'_> {
                 ty = self.replaced(family, ty, new, Place { source: &home.overlay_source, at: over.at })?;
             }
             siblings.push(Sibling {
-                name: field.name.clone(),
+                name: over.and_then(|o| o.name.as_ref()).unwrap_or(&field.name).clone(),
                 ty,
                 way: None,
                 unit: None,
@@ -282,7 +282,7 @@ impl Extent {
 /// Fields that no one fills.
 fn is_reserved(name: &str) -> bool {
     let lower = name.trim_start_matches('_').to_lowercase();
-    ["reserved", "pad", "unused", "cudareserved", "internal_pad"]
+    ["reserved", "nreserved", "pad", "unused", "cudareserved", "internal_pad"]
         .iter()
         .any(|w| lower.starts_with(w) && !lower.starts_with("paddin"))
 }

@@ -65,6 +65,7 @@ pub(super) fn rule(tables: &Tables, params: &[Param], param: &Param) -> Option<S
         Rule::OptionValues(keys, n) => format!("{} values of the options {}", count(params, n), name(keys)),
         Rule::Texts(n) => format!("{} texts", count(params, n)),
         Rule::Scalar(row, by) => format!("a number whose type {} tells ({})", name(by), tags(row)),
+        Rule::Word(row, by) => format!("a number, or the address of a struct, as {} tells ({})", name(by), tags(row)),
         Rule::ScalarOr(row, by, or, other) => {
             format!("a number whose type {} ({}) or {} ({}) tells", name(by), tags(row), name(other), tags(or))
         }

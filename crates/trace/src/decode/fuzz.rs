@@ -69,6 +69,7 @@ fn rule() -> impl Strategy<Value = Rule> {
         1 => (0..6u8, 0..6u8).prop_map(|(f, or)| Rule::KernelParams(f, or)),
         1 => (0..6u8, count()).prop_map(|(k, c)| Rule::OptionValues(k, c)),
         1 => (0..4u16, 0..6u8).prop_map(|(t, s)| Rule::Scalar(t, s)),
+        1 => (0..4u16, 0..6u8).prop_map(|(t, s)| Rule::Word(t, s)),
         1 => (0..4u16, 0..6u8, 0..4u16, 0..6u8).prop_map(|(t, s, u, o)| Rule::ScalarOr(t, s, u, o)),
     ]
 }

@@ -44,6 +44,23 @@ impl Walk<'_> {
         }
     }
 
+    /// The word itself, or the struct that lies there, as a sibling announces.
+    pub fn word(&mut self, row: &Row<'_>, address: u64, tags: u16, sibling: u8) -> Option<Value> {
+        let param = row.params.get(usize::from(sibling))?;
+        let cell = row.cell(sibling.into(), self.size_of(param.ty))?;
+        let tag = signed(word(cell.bytes()), cell.bytes().len());
+        let ty = announced(self.tables.tags.get(usize::from(tags))?, tag)?;
+        match self.ty(ty) {
+            _ if address == 0 && matches!(self.ty(ty), Type::Struct(_)) => Some(Value::Null),
+            Type::Struct(_) => self.exactly(ty, address),
+            Type::Void => None,
+            _ => {
+                let size = self.size_of(ty).min(8);
+                Some(self.by_type(ty, &address.to_le_bytes()[..size], Unit::None))
+            }
+        }
+    }
+
     /// One value. As much was kept as the longest that the tags announce has: what lies behind a shorter one
     /// is not its own.
     fn exactly(&mut self, ty: TypeId, address: u64) -> Option<Value> {

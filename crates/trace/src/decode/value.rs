@@ -168,16 +168,17 @@ impl Value {
 }
 
 impl Fields {
-    /// The fields by name, in order; a union without a name (`_1`) is the field that it holds.
+    /// The fields by name, in order. What has no name (`_1`) is what it holds; a union of which nothing tells
+    /// what it holds is `union`, and left out when all its bytes are 0.
     pub fn named(&self) -> Vec<(&'static str, &Value)> {
         let mut named = Vec::with_capacity(self.values.len());
         for (n, value) in &self.values {
             let name = self.of.fields.get(usize::from(*n)).map_or("?", |f| f.name);
             let nameless = name.strip_prefix('_').is_some_and(|n| n.bytes().all(|b| b.is_ascii_digit()));
             match value {
-                Value::Struct(inner) if nameless && inner.values.len() == 1 && !inner.cut => {
-                    named.extend(inner.named())
-                }
+                Value::Struct(inner) if nameless && !inner.cut => named.extend(inner.named()),
+                Value::Bytes(bytes) if nameless && bytes.iter().all(|b| *b == 0) => {}
+                Value::Bytes(_) if nameless => named.push(("union", value)),
                 _ => named.push((name, value)),
             }
         }

@@ -100,8 +100,8 @@ impl<'a> Walk<'a> {
         let Some(cell) = row.cell(n, self.size_of(param.ty)) else { return Value::Missing };
         let bytes = cell.bytes();
         match (self.ty(param.ty), param.rule) {
-            (Type::Pointer(to, _), _) => match word(bytes) {
-                0 => Value::Null,
+            (Type::Pointer(to, _), rule) => match word(bytes) {
+                0 if !matches!(rule, Rule::Word(..)) => Value::Null,
                 address => self.pointer(row, param, to, address),
             },
             (Type::DevicePointer, Rule::Memory(count)) => {
@@ -169,6 +169,7 @@ impl<'a> Walk<'a> {
                 let first = w.tagged(row, address, tags, sibling, Count::Fixed(1));
                 first.or_else(|| w.tagged(row, address, or, other, Count::Fixed(1)))
             }
+            Rule::Word(tags, sibling) => w.word(row, address, tags, sibling),
             Rule::OptionValues(keys, count) => w.options(row, address, keys, count),
             Rule::KernelParams(function, or) => w.kernel_params(row, address, function, or),
             Rule::Extra => w.extra(row, address),
@@ -183,6 +184,7 @@ impl<'a> Walk<'a> {
             // Numbers behind it may be in device memory.
             Rule::One | Rule::Array(_) | Rule::Tagged(..) => self.address(address, None),
             // In whichever memory the library was told, but always a number.
+            Rule::Word(..) => Value::Opaque(address),
             Rule::Scalar(..) | Rule::ScalarOr(..) => self.somewhere(address, None, true),
             _ => Value::Address(address, None),
         }

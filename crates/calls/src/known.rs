@@ -36,6 +36,21 @@ pub struct Family {
     pub functions: &'static [Function],
     /// Exported names that no header declares, sorted. Not all of a library's: those that somebody listed.
     pub undeclared: &'static [&'static str],
+    /// Which exports headers make of names that programs write, by name.
+    pub written: &'static [Written],
+}
+
+/// A name that programs write, and the export that a header makes of it (`#define cuMemAlloc cuMemAlloc_v2`).
+#[derive(Debug)]
+pub struct Written {
+    /// What programs write.
+    pub name: &'static str,
+    /// What they call.
+    pub export: &'static str,
+    /// See [`Function::since`].
+    pub since: u32,
+    /// See [`Function::since`].
+    pub until: u32,
 }
 
 /// A function, or one form of it where versions differ.

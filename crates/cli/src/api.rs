@@ -3,7 +3,7 @@
 
 use crate::words::Api;
 use cutap_collect::Error;
-use cutap_report::api::{describe, list};
+use cutap_report::api::{describe, list, matching};
 
 /// The text, or the sentence on a name that is not known.
 pub fn run(words: &Api) -> Result<String, Error> {
@@ -13,9 +13,14 @@ pub fn run(words: &Api) -> Result<String, Error> {
     }
     let mut out = String::new();
     for name in &words.names {
-        match describe(name, words.json) {
+        let pattern = name.contains(['*', '?']);
+        let text = if pattern { matching(name, words.json) } else { describe(name, words.json) };
+        match text {
             Ok(text) if out.is_empty() || words.json => out += &text,
             Ok(text) => out = format!("{out}\n{text}"),
+            Err(_) if pattern => {
+                return Err(Error::own(format!("cutap knows no function that matches {name}")));
+            }
             Err(unknown) if unknown.near.is_empty() => {
                 return Err(Error::own(format!("cutap knows no function {name}; cutap api --list LIBRARY lists them")));
             }

@@ -327,7 +327,7 @@ pub struct Api {
     /// One JSON object a line
     #[arg(long)]
     pub json: bool,
-    /// Exported names: cuMemAlloc_v2
+    /// Exported names (cuMemAlloc_v2), or patterns ('cuMem*'): those one a line
     #[arg(required_unless_present = "list", conflicts_with = "list", value_name = "NAME")]
     pub names: Vec<String>,
 }

@@ -34,6 +34,48 @@ fn the_name_that_programs_write() {
     assert!(said.contains("CUDA: since 3.2"), "{said}");
 }
 
+/// What the header makes of a name is not the export of that name.
+#[test]
+fn the_export_that_a_header_makes_of_a_name() {
+    let (_, said, _) = api(&["cuMemAlloc"]);
+    assert!(said.contains("  a program that writes cuMemAlloc calls cuMemAlloc_v2\n"), "{said}");
+    assert!(said.contains("  what headers make of cuMemAlloc\n"), "{said}");
+    let (_, said, _) = api(&["cuCtxCreate_v2"]);
+    assert!(said.contains("  what headers make of cuCtxCreate, up to CUDA 12.9\n"), "{said}");
+    let (_, said, _) = api(&["--json", "cuCtxCreate_v4"]);
+    let object: serde_json::Value = serde_json::from_str(said.trim()).unwrap();
+    assert_eq!(object["headers"][0]["since"], "13.0", "{said}");
+}
+
+#[test]
+fn patterns() {
+    let (code, said, _) = api(&["cuMemAlloc*", "cudaMemPool*"]);
+    assert_eq!(code, Some(0));
+    assert!(said.lines().any(|l| l.starts_with("cuMemAllocPitch_v2 ") && l.ends_with("each aligned.")), "{said}");
+    assert!(said.lines().any(|l| l.starts_with("cudaMemPoolTrimTo ")), "{said}");
+    let (code, _, why) = api(&["cuNoSuch*"]);
+    assert_eq!((code, why.contains("no function that matches cuNoSuch*")), (Some(125), true), "{why}");
+}
+
+/// Of driver and runtime something is said of every function, and never a page.
+#[test]
+fn each_function_has_a_sentence() {
+    for pattern in ["cu*", "__cuda*"] {
+        let (_, said, _) = api(&["--json", pattern]);
+        let mut looked_at = 0;
+        for line in said.lines() {
+            let object: serde_json::Value = serde_json::from_str(line).unwrap();
+            if !["driver", "runtime"].contains(&object["family"].as_str().unwrap()) {
+                continue;
+            }
+            let about = object["about"].as_str().unwrap_or_default();
+            assert!(about.ends_with('.') && about.len() < 120 && !about.starts_with("Takes handles"), "{line}");
+            looked_at += 1;
+        }
+        assert!(looked_at > if pattern == "cu*" { 900 } else { 9 }, "{pattern}: {looked_at}");
+    }
+}
+
 #[test]
 fn an_export_without_a_header() {
     let (code, said, _) = api(&["cuEGLApiInit"]);

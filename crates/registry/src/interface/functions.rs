@@ -213,7 +213,10 @@ fn row(tables: &mut Tables, n: usize, prototype: &Prototype) -> Result<FunctionR
         span: prototype.span,
         returns,
         params,
-        about: said.about.to_owned(),
+        about: match said.about {
+            "" => tables.world.about.of(&family.name, &prototype.name).unwrap_or("").to_owned(),
+            about => about.to_owned(),
+        },
         shape,
         effects,
         block: prototype.callback.then_some(bytes),

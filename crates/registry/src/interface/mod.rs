@@ -2,6 +2,7 @@
 //! both the tables of `crates/calls`. Reading, resolving and writing are apart: `*_file` know the syntax,
 //! `write_*` the text, and what stands between them knows neither.
 
+mod about_file;
 mod budget;
 mod coverage;
 mod ctype;
@@ -26,6 +27,7 @@ mod version;
 mod world;
 mod write_capture;
 mod write_known;
+mod written_file;
 
 // The shapes of the tables, from where they are declared. This crate must not lean on the tables that it
 // writes: it has to build when they are broken.

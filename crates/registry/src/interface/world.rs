@@ -1,8 +1,10 @@
 //! All families of `api/` as they were read, and where a name of a type leads.
 
+use super::about_file::{self, About};
 use super::functions_file::{self, Functions};
 use super::overlay_file::{self, Overlay, TypeText};
 use super::types_file::{self, Def, Types};
+use super::written_file::{self, Written};
 use crate::error::{Error, Source};
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -22,11 +24,14 @@ pub(crate) struct Family {
     pub(crate) since: BTreeMap<String, u32>,
     /// A library: exported names that no header declares.
     pub(crate) undeclared: BTreeSet<String>,
+    pub(crate) written: Vec<Written>,
 }
 
 /// All families: driver, runtime, then the libraries by name.
 pub(crate) struct World {
     pub(crate) families: Vec<Family>,
+    /// What functions of driver and runtime do.
+    pub(crate) about: About,
 }
 
 /// Where something stands, for errors about it.
@@ -67,7 +72,8 @@ impl World {
             let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
             families.push(family(&folder, &name)?);
         }
-        Ok(World { families })
+        let about = about_file::read(&Source::read(&api.join("about.toml"))?, &families)?;
+        Ok(World { families, about })
     }
 
     /// A name as one family's header means it: its own first, then the runtime's, the driver's, all others'.
@@ -101,9 +107,21 @@ fn family(folder: &Path, name: &str) -> Result<Family, Error> {
     let since = if name == "driver" { since(folder)? } else { BTreeMap::new() };
     let is_library = !["driver", "runtime"].contains(&name);
     let undeclared = if is_library { undeclared(folder, &functions)? } else { BTreeSet::new() };
+    let written = written_file::read(folder, &functions)?;
     let name = name.to_owned();
     check_types(&types, &overlay, &overlay_source)?;
-    Ok(Family { name, functions_source, types_source, overlay_source, functions, types, overlay, since, undeclared })
+    Ok(Family {
+        name,
+        functions_source,
+        types_source,
+        overlay_source,
+        functions,
+        types,
+        overlay,
+        since,
+        undeclared,
+        written,
+    })
 }
 
 /// Every type that the overlay speaks of must be there; `[type]` may declare what headers do not.

@@ -28,6 +28,7 @@ pub(crate) fn known(tables: &Tables, all: &[Vec<FunctionRow>]) -> Vec<(PathBuf, 
         let shared = family.functions.prototypes.iter().any(|p| p.shared.is_some());
         let mut text = if shared { forms(&family.name, rows, &names) } else { functions(&family.name, rows, &names) };
         undeclared(&mut text, family);
+        written(&mut text, family);
         files.push((folder.join(format!("{}.rs", module_name(&family.name))), text));
     }
     files
@@ -42,15 +43,16 @@ fn module(tables: &Tables) -> String {
     for family in &tables.world.families {
         writeln!(out, "mod {};", module_name(&family.name)).unwrap();
     }
-    out.push_str("mod types;\n\nuse crate::known::{Dir, Effect, Family, Function, Param, Rule, Shape, Tables, TypeId, Unit};\n\n");
+    out.push_str("mod types;\n\nuse crate::known::{Dir, Effect, Family, Function, Param, Rule, Shape, Tables, TypeId, Unit, Written};\n\n");
     out.push_str("/// Everything that was generated.\npub static TABLES: Tables = Tables {\n    families: &[\n");
     for family in &tables.world.families {
         let (name, module) = (&family.name, module_name(&family.name));
         let undeclared = if family.undeclared.is_empty() { "&[]".to_owned() } else { format!("{module}::UNDECLARED") };
+        let written = if family.written.is_empty() { "&[]".to_owned() } else { format!("{module}::WRITTEN") };
         let sonames = sonames(family);
         writeln!(
             out,
-            "Family {{ name: {name:?}, sonames: &{sonames:?}, functions: {module}::FUNCTIONS, undeclared: {undeclared} }},"
+            "Family {{ name: {name:?}, sonames: &{sonames:?}, functions: {module}::FUNCTIONS, undeclared: {undeclared}, written: {written} }},"
         )
         .unwrap();
     }
@@ -81,6 +83,11 @@ const fn f(
     (ints, vectors, stack): (u8, u8, u8), effects: &'static [Effect],
 ) -> Function {
     Function { name, since, until, returns, params, about, shape: Shape { ints, vectors, stack }, effects }
+}
+
+/// A name that programs write: the export, first and last version.
+const fn w(name: &'static str, export: &'static str, since: u32, until: u32) -> Written {
+    Written { name, export, since, until }
 }
 
 /// A function with a name of its own and all else as another's.
@@ -188,6 +195,20 @@ fn undeclared(out: &mut String, family: &Family) {
     out.push_str("\n/// Exported, and declared by no header; sorted.\npub(super) static UNDECLARED: &[&str] = &[\n");
     for name in &family.undeclared {
         writeln!(out, "{name:?},").unwrap();
+    }
+    out.push_str("];\n");
+}
+
+/// What headers make of names that programs write.
+fn written(out: &mut String, family: &Family) {
+    if family.written.is_empty() {
+        return;
+    }
+    out.push_str("\n/// Names that programs write, and what headers make of them; sorted.\n#[rustfmt::skip]\n");
+    out.push_str("pub(super) static WRITTEN: &[crate::known::Written] = &[\n");
+    for row in &family.written {
+        let (name, export, since, until) = (&row.name, &row.export, row.since, number(row.until));
+        writeln!(out, "    super::w({name:?}, {export:?}, {since}, {until}),").unwrap();
     }
     out.push_str("];\n");
 }

@@ -2,8 +2,12 @@
 //! words them; knows no run and reads no file.
 
 mod c_type;
+mod matching;
+mod meaning;
 mod near;
 mod words;
+
+pub use matching::matching;
 
 use cutap_calls::FUNCTIONS;
 use cutap_calls::generated::known::TABLES;
@@ -130,13 +134,15 @@ fn prototype(function: &Function) -> String {
     format!("{returns} {}({params})", function.name)
 }
 
-fn text(family: &Family, function: &Function) -> String {
+fn text(family: &'static Family, function: &Function) -> String {
     let mut out = format!("{} ({})\n  {}\n", function.name, family.name, prototype(function));
     let mut line = |text: String| writeln!(out, "  {text}").unwrap_or_default();
-    if !function.about.is_empty() {
-        line(function.about.to_owned());
+    let about = meaning::meaning(&TABLES, function);
+    if !about.is_empty() {
+        line(about);
     }
     line(words::span(family, function));
+    words::written(family, function.name).into_iter().for_each(&mut line);
     let aliases = aliases(family, function.name);
     if !aliases.is_empty() {
         line(format!("also exported: {}", aliases.join(", ")));
@@ -155,7 +161,8 @@ fn text(family: &Family, function: &Function) -> String {
     out
 }
 
-fn object(family: &Family, function: &Function) -> Value {
+fn object(family: &'static Family, function: &Function) -> Value {
+    let about = meaning::meaning(&TABLES, function);
     let version = |n: u32| (n != 0 && n != u32::MAX).then(|| words::version(family, n));
     let params: Vec<Value> = function
         .params
@@ -177,10 +184,16 @@ fn object(family: &Family, function: &Function) -> Value {
         "name": function.name,
         "declared": true,
         "prototype": prototype(function),
-        "about": (!function.about.is_empty()).then_some(function.about),
+        "about": (!about.is_empty()).then_some(about),
         "since": version(function.since),
         "until": version(function.until),
         "aliases": aliases(family, function.name),
+        "headers": words::of_headers(family, function.name).map(|w| json!({
+            "written": w.name,
+            "export": w.export,
+            "since": version(w.since),
+            "until": version(w.until),
+        })).collect::<Vec<_>>(),
         "effects": function.effects.iter().map(|e| words::effect(function.params, *e)).collect::<Vec<_>>(),
         "params": params,
     })

@@ -1,6 +1,6 @@
 //! Rules, effects and versions in words.
 
-use cutap_calls::known::{Count, Dir, Effect, Family, Function, Memory, Param, Rule, Tables, Type, Unit};
+use cutap_calls::known::{Count, Dir, Effect, Family, Function, Memory, Param, Rule, Tables, Type, Unit, Written};
 
 /// `12.9` for 12090; a library's own number as it is.
 pub(super) fn version(family: &Family, number: u32) -> String {
@@ -19,6 +19,29 @@ pub(super) fn span(family: &Family, function: &Function) -> String {
         (first, u32::MAX) => format!("{what}: since {}", version(family, first)),
         (first, last) => format!("{what}: {} to {}", version(family, first), version(family, last)),
     }
+}
+
+/// What headers make of a name, and of which names they make it.
+pub(super) fn of_headers(family: &'static Family, name: &str) -> impl Iterator<Item = &'static Written> {
+    family.written.iter().filter(move |w| w.name == name || w.export == name)
+}
+
+/// The same in words.
+pub(super) fn written(family: &'static Family, name: &str) -> Vec<String> {
+    let what = if matches!(family.name, "driver" | "runtime") { "CUDA" } else { family.name };
+    let said = |w: &Written| {
+        let when = match (w.since, w.until) {
+            (0, u32::MAX) => String::new(),
+            (0, last) => format!(", up to {what} {}", version(family, last)),
+            (first, u32::MAX) => format!(", since {what} {}", version(family, first)),
+            (first, last) => format!(", {what} {} to {}", version(family, first), version(family, last)),
+        };
+        match w.name == name {
+            true => format!("a program that writes {name} calls {}{when}", w.export),
+            false => format!("what headers make of {}{when}", w.name),
+        }
+    };
+    of_headers(family, name).map(said).collect()
 }
 
 pub(super) fn direction(dir: Dir) -> &'static str {

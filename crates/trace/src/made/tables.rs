@@ -9,9 +9,27 @@ pub static NOTHING: Tables = Tables { families: &[], types: &[], enums: &[], str
 /// The tables.
 pub static TABLES: Tables = Tables {
     families: &[
-        Family { name: "driver", sonames: &["libcuda.so.1"], functions: super::functions::DRIVER, undeclared: &[] },
-        Family { name: "runtime", sonames: &["libcudart.so.*"], functions: super::functions::RUNTIME, undeclared: &[] },
-        Family { name: "cublas", sonames: &["libcublas.so.*"], functions: super::functions::CUBLAS, undeclared: &[] },
+        Family {
+            name: "driver",
+            sonames: &["libcuda.so.1"],
+            functions: super::functions::DRIVER,
+            undeclared: &[],
+            written: &[],
+        },
+        Family {
+            name: "runtime",
+            sonames: &["libcudart.so.*"],
+            functions: super::functions::RUNTIME,
+            undeclared: &[],
+            written: &[],
+        },
+        Family {
+            name: "cublas",
+            sonames: &["libcublas.so.*"],
+            functions: super::functions::CUBLAS,
+            undeclared: &[],
+            written: &[],
+        },
     ],
     types: &[
         Type::Void,

@@ -31,78 +31,194 @@ mod nvtiff;
 mod runtime;
 mod types;
 
-use crate::known::{Dir, Effect, Family, Function, Param, Rule, Shape, Tables, TypeId, Unit};
+use crate::known::{Dir, Effect, Family, Function, Param, Rule, Shape, Tables, TypeId, Unit, Written};
 
 /// Everything that was generated.
 pub static TABLES: Tables = Tables {
     families: &[
-        Family { name: "driver", sonames: &["libcuda.so.1"], functions: driver::FUNCTIONS, undeclared: &[] },
-        Family { name: "runtime", sonames: &["libcudart.so.*"], functions: runtime::FUNCTIONS, undeclared: &[] },
+        Family {
+            name: "driver",
+            sonames: &["libcuda.so.1"],
+            functions: driver::FUNCTIONS,
+            undeclared: &[],
+            written: driver::WRITTEN,
+        },
+        Family {
+            name: "runtime",
+            sonames: &["libcudart.so.*"],
+            functions: runtime::FUNCTIONS,
+            undeclared: &[],
+            written: runtime::WRITTEN,
+        },
         Family {
             name: "cublas",
             sonames: &["libcublas.so.*", "libcublasLt.so.*"],
             functions: cublas::FUNCTIONS,
             undeclared: &[],
+            written: cublas::WRITTEN,
         },
-        Family { name: "cublasmp", sonames: &["libcublasmp.so.*"], functions: cublasmp::FUNCTIONS, undeclared: &[] },
+        Family {
+            name: "cublasmp",
+            sonames: &["libcublasmp.so.*"],
+            functions: cublasmp::FUNCTIONS,
+            undeclared: &[],
+            written: &[],
+        },
         Family {
             name: "cudnn",
             sonames: &["libcudnn.so.*", "libcudnn_*.so.*"],
             functions: cudnn::FUNCTIONS,
             undeclared: &[],
+            written: &[],
         },
-        Family { name: "cudss", sonames: &["libcudss.so.1"], functions: cudss::FUNCTIONS, undeclared: &[] },
-        Family { name: "cudss0", sonames: &["libcudss.so.0"], functions: cudss0::FUNCTIONS, undeclared: &[] },
-        Family { name: "cufft", sonames: &["libcufft.so.*"], functions: cufft::FUNCTIONS, undeclared: &[] },
-        Family { name: "cufftw", sonames: &["libcufftw.so.*"], functions: cufftw::FUNCTIONS, undeclared: &[] },
-        Family { name: "cufile", sonames: &["libcufile.so.*"], functions: cufile::FUNCTIONS, undeclared: &[] },
-        Family { name: "curand", sonames: &["libcurand.so.*"], functions: curand::FUNCTIONS, undeclared: &[] },
+        Family {
+            name: "cudss",
+            sonames: &["libcudss.so.1"],
+            functions: cudss::FUNCTIONS,
+            undeclared: &[],
+            written: &[],
+        },
+        Family {
+            name: "cudss0",
+            sonames: &["libcudss.so.0"],
+            functions: cudss0::FUNCTIONS,
+            undeclared: &[],
+            written: &[],
+        },
+        Family {
+            name: "cufft",
+            sonames: &["libcufft.so.*"],
+            functions: cufft::FUNCTIONS,
+            undeclared: &[],
+            written: &[],
+        },
+        Family {
+            name: "cufftw",
+            sonames: &["libcufftw.so.*"],
+            functions: cufftw::FUNCTIONS,
+            undeclared: &[],
+            written: &[],
+        },
+        Family {
+            name: "cufile",
+            sonames: &["libcufile.so.*"],
+            functions: cufile::FUNCTIONS,
+            undeclared: &[],
+            written: &[],
+        },
+        Family {
+            name: "curand",
+            sonames: &["libcurand.so.*"],
+            functions: curand::FUNCTIONS,
+            undeclared: &[],
+            written: &[],
+        },
         Family {
             name: "cusolver",
             sonames: &["libcusolver.so.*", "libcusolverMg.so.*"],
             functions: cusolver::FUNCTIONS,
             undeclared: &[],
+            written: &[],
         },
         Family {
             name: "cusolvermp",
             sonames: &["libcusolverMp.so.*"],
             functions: cusolvermp::FUNCTIONS,
             undeclared: &[],
+            written: &[],
         },
-        Family { name: "cusparse", sonames: &["libcusparse.so.*"], functions: cusparse::FUNCTIONS, undeclared: &[] },
+        Family {
+            name: "cusparse",
+            sonames: &["libcusparse.so.*"],
+            functions: cusparse::FUNCTIONS,
+            undeclared: &[],
+            written: &[],
+        },
         Family {
             name: "cusparselt",
             sonames: &["libcusparseLt.so.*"],
             functions: cusparselt::FUNCTIONS,
             undeclared: &[],
+            written: &[],
         },
         Family {
             name: "cutensor",
             sonames: &["libcutensor.so.2", "libcutensorMg.so.2"],
             functions: cutensor::FUNCTIONS,
             undeclared: &[],
+            written: &[],
         },
         Family {
             name: "cutensor1",
             sonames: &["libcutensor.so.1", "libcutensorMg.so.1"],
             functions: cutensor1::FUNCTIONS,
             undeclared: &[],
+            written: &[],
         },
-        Family { name: "nccl", sonames: &["libnccl.so.*"], functions: nccl::FUNCTIONS, undeclared: &[] },
-        Family { name: "npp", sonames: &["libnpp*.so.*"], functions: npp::FUNCTIONS, undeclared: npp::UNDECLARED },
-        Family { name: "nvfatbin", sonames: &["libnvfatbin.so.*"], functions: nvfatbin::FUNCTIONS, undeclared: &[] },
-        Family { name: "nvjitlink", sonames: &["libnvJitLink.so.*"], functions: nvjitlink::FUNCTIONS, undeclared: &[] },
-        Family { name: "nvjpeg", sonames: &["libnvjpeg.so.*"], functions: nvjpeg::FUNCTIONS, undeclared: &[] },
-        Family { name: "nvjpeg2k", sonames: &["libnvjpeg2k.so.*"], functions: nvjpeg2k::FUNCTIONS, undeclared: &[] },
-        Family { name: "nvml", sonames: &["libnvidia-ml.so.*"], functions: nvml::FUNCTIONS, undeclared: &[] },
+        Family { name: "nccl", sonames: &["libnccl.so.*"], functions: nccl::FUNCTIONS, undeclared: &[], written: &[] },
+        Family {
+            name: "npp",
+            sonames: &["libnpp*.so.*"],
+            functions: npp::FUNCTIONS,
+            undeclared: npp::UNDECLARED,
+            written: &[],
+        },
+        Family {
+            name: "nvfatbin",
+            sonames: &["libnvfatbin.so.*"],
+            functions: nvfatbin::FUNCTIONS,
+            undeclared: &[],
+            written: &[],
+        },
+        Family {
+            name: "nvjitlink",
+            sonames: &["libnvJitLink.so.*"],
+            functions: nvjitlink::FUNCTIONS,
+            undeclared: &[],
+            written: &[],
+        },
+        Family {
+            name: "nvjpeg",
+            sonames: &["libnvjpeg.so.*"],
+            functions: nvjpeg::FUNCTIONS,
+            undeclared: &[],
+            written: &[],
+        },
+        Family {
+            name: "nvjpeg2k",
+            sonames: &["libnvjpeg2k.so.*"],
+            functions: nvjpeg2k::FUNCTIONS,
+            undeclared: &[],
+            written: &[],
+        },
+        Family {
+            name: "nvml",
+            sonames: &["libnvidia-ml.so.*"],
+            functions: nvml::FUNCTIONS,
+            undeclared: &[],
+            written: nvml::WRITTEN,
+        },
         Family {
             name: "nvrtc",
             sonames: &["libnvrtc.so.*", "libnvrtc.alt.so.*"],
             functions: nvrtc::FUNCTIONS,
             undeclared: &[],
+            written: &[],
         },
-        Family { name: "nvshmem", sonames: &["libnvshmem_host.so.*"], functions: nvshmem::FUNCTIONS, undeclared: &[] },
-        Family { name: "nvtiff", sonames: &["libnvtiff.so.*"], functions: nvtiff::FUNCTIONS, undeclared: &[] },
+        Family {
+            name: "nvshmem",
+            sonames: &["libnvshmem_host.so.*"],
+            functions: nvshmem::FUNCTIONS,
+            undeclared: &[],
+            written: &[],
+        },
+        Family {
+            name: "nvtiff",
+            sonames: &["libnvtiff.so.*"],
+            functions: nvtiff::FUNCTIONS,
+            undeclared: &[],
+            written: &[],
+        },
     ],
     types: types::TYPES,
     enums: types::ENUMS,
@@ -128,6 +244,11 @@ const fn f(
     effects: &'static [Effect],
 ) -> Function {
     Function { name, since, until, returns, params, about, shape: Shape { ints, vectors, stack }, effects }
+}
+
+/// A name that programs write: the export, first and last version.
+const fn w(name: &'static str, export: &'static str, since: u32, until: u32) -> Written {
+    Written { name, export, since, until }
 }
 
 /// A function with a name of its own and all else as another's.

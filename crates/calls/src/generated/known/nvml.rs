@@ -451,3 +451,27 @@ pub(super) static FUNCTIONS: &[Function] = &[
     f("nvmlVgpuTypeGetNumDisplayHeads", 0, NOW, t_nvmlReturn_t_status, &[p("vgpuTypeId", t_nvmlVgpuTypeId_t, 0, 0, One), p("numDisplayHeads", t_P_u32, 1, 8, One).out()], "", (2, 0, 0), &[]),
     f("nvmlVgpuTypeGetResolution", 0, NOW, t_nvmlReturn_t_status, &[p("vgpuTypeId", t_nvmlVgpuTypeId_t, 0, 0, One), p("displayIndex", t_u32, 1, 4, One), p("xdim", t_P_u32, 2, 8, One).out(), p("ydim", t_P_u32, 3, 16, One).out()], "", (4, 0, 0), &[]),
 ];
+
+/// Names that programs write, and what headers make of them; sorted.
+#[rustfmt::skip]
+pub(super) static WRITTEN: &[crate::known::Written] = &[
+    super::w("nvmlComputeInstanceGetInfo", "nvmlComputeInstanceGetInfo_v2", 0, NOW),
+    super::w("nvmlDeviceGetAttributes", "nvmlDeviceGetAttributes_v2", 0, NOW),
+    super::w("nvmlDeviceGetComputeRunningProcesses", "nvmlDeviceGetComputeRunningProcesses_v3", 0, NOW),
+    super::w("nvmlDeviceGetCount", "nvmlDeviceGetCount_v2", 0, NOW),
+    super::w("nvmlDeviceGetDriverModel", "nvmlDeviceGetDriverModel_v2", 0, NOW),
+    super::w("nvmlDeviceGetGpuInstancePossiblePlacements", "nvmlDeviceGetGpuInstancePossiblePlacements_v2", 0, NOW),
+    super::w("nvmlDeviceGetGraphicsRunningProcesses", "nvmlDeviceGetGraphicsRunningProcesses_v3", 0, NOW),
+    super::w("nvmlDeviceGetGridLicensableFeatures", "nvmlDeviceGetGridLicensableFeatures_v4", 0, NOW),
+    super::w("nvmlDeviceGetHandleByIndex", "nvmlDeviceGetHandleByIndex_v2", 0, NOW),
+    super::w("nvmlDeviceGetHandleByPciBusId", "nvmlDeviceGetHandleByPciBusId_v2", 0, NOW),
+    super::w("nvmlDeviceGetMPSComputeRunningProcesses", "nvmlDeviceGetMPSComputeRunningProcesses_v3", 0, NOW),
+    super::w("nvmlDeviceGetNvLinkRemotePciInfo", "nvmlDeviceGetNvLinkRemotePciInfo_v2", 0, NOW),
+    super::w("nvmlDeviceGetPciInfo", "nvmlDeviceGetPciInfo_v3", 0, NOW),
+    super::w("nvmlDeviceRemoveGpu", "nvmlDeviceRemoveGpu_v2", 0, NOW),
+    super::w("nvmlEventSetWait", "nvmlEventSetWait_v2", 0, NOW),
+    super::w("nvmlGetBlacklistDeviceCount", "nvmlGetExcludedDeviceCount", 0, NOW),
+    super::w("nvmlGetBlacklistDeviceInfoByIndex", "nvmlGetExcludedDeviceInfoByIndex", 0, NOW),
+    super::w("nvmlInit", "nvmlInit_v2", 0, NOW),
+    super::w("nvmlVgpuInstanceGetLicenseInfo", "nvmlVgpuInstanceGetLicenseInfo_v2", 0, NOW),
+];

@@ -104,7 +104,7 @@ fn overlays() {
     let rule = "[function.demoCopy]\nto = { rule = \"some(count)\" }\n";
     assert!(wrong(rule).starts_with("overlay.toml:2: rule is \"some(count)\", expected one, text, array(N)"));
     let key = "[function.demoCopy]\nto = { rules = \"one\" }\n";
-    assert_eq!(wrong(key), "overlay.toml:2: unknown key rules, expected rule, dir, unit, type");
+    assert_eq!(wrong(key), "overlay.toml:2: unknown key rules, expected rule, dir, unit, type, name");
     assert!(wrong("[functions]\n").starts_with("overlay.toml:1: unknown key functions, expected family, handles"));
     let tags = "[function.demoCopy]\nto = { rule = \"tagged(Kind, size)\" }\n";
     assert_eq!(wrong(tags), "overlay.toml:2: no overlay has [tags.Kind]");

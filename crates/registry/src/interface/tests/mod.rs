@@ -29,6 +29,7 @@ impl Api {
             std::fs::write(folder.join("overlay.toml"), "").unwrap();
             std::fs::write(folder.join("exports.toml"), "exports = []\n").unwrap();
         }
+        std::fs::write(root.join("api/about.toml"), "").unwrap();
         let folder = root.join("api/libraries/demo");
         std::fs::create_dir_all(&folder).unwrap();
         std::fs::write(folder.join("functions.toml"), format!("{HEAD}{functions}")).unwrap();

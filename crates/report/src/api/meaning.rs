@@ -1,0 +1,40 @@
+//! What a function does, in a sentence: the one that somebody wrote, or what its parameters and effects tell
+//! for sure. Never a guess by its name.
+
+use cutap_calls::known::{Dir, Effect, Function, Tables, Type, TypeId};
+
+/// The sentence; empty where nothing is known.
+pub(super) fn meaning(tables: &Tables, function: &Function) -> String {
+    if !function.about.is_empty() {
+        return function.about.to_owned();
+    }
+    let kind = |ty: TypeId| match tables.types.get(usize::from(ty)) {
+        Some(Type::Handle(n)) => tables.handles.get(usize::from(*n)).map(|h| h.short),
+        _ => None,
+    };
+    let mut said = Vec::new();
+    for effect in function.effects {
+        if let Effect::Destroys(n) = effect
+            && let Some((name, kind)) = function.params.get(usize::from(*n)).and_then(|p| Some((p.name, kind(p.ty)?)))
+        {
+            said.push(format!("Ends a handle of kind {kind} ({name})."));
+        }
+    }
+    let mut taken: Vec<&str> = Vec::new();
+    for param in function.params {
+        match tables.types.get(usize::from(param.ty)) {
+            Some(Type::Pointer(to, _)) if param.dir == Dir::Out => {
+                if let Some(kind) = kind(*to) {
+                    said.push(format!("Hands out a handle of kind {kind} (*{}).", param.name));
+                }
+            }
+            _ => taken.extend(kind(param.ty)),
+        }
+    }
+    taken.sort_unstable();
+    taken.dedup();
+    if said.is_empty() && !taken.is_empty() {
+        said.push(format!("Takes handles of kind {}.", taken.join(", ")));
+    }
+    said.join(" ")
+}

@@ -151,6 +151,10 @@ pub enum Rule {
     Memory(Count),
     /// The same, of the host unless it is known to be of an allocation.
     Host(Count),
+    /// The same, if the cudaMemcpyKind of a sibling says that it is copied from the host.
+    From(Count, u8),
+    /// The same, if it says that it is copied to the host.
+    To(Count, u8),
     /// An address that is not read: a cookie, user data, code.
     Opaque,
     /// One or more values whose type depends on a tag: (row of `tags`, sibling that holds the tag, count).
@@ -188,6 +192,21 @@ pub enum Count {
     Least(u8, u8),
     /// Product of two siblings.
     Product(u8, u8),
+    /// A sibling's value, so many times.
+    Times(u8, u8),
+    /// A field (by its number) of the struct that a sibling points to.
+    FieldAt(u8, u8),
+    /// A rectangle, from its first byte to its last: siblings that are the pitch, the width in elements of so many bytes, and the height.
+    Rows {
+        /// Bytes from one row to the next.
+        pitch: u8,
+        /// Elements of a row.
+        width: u8,
+        /// Bytes of an element.
+        element: u8,
+        /// Rows.
+        height: u8,
+    },
     /// What a sibling points to after the call, times another sibling: rows of a pitch.
     AtTimes(u8, u8),
     /// The pitch in a cudaPitchedPtr that a sibling points to after the call, times height and depth of a cudaExtent.
@@ -217,8 +236,29 @@ pub enum Effect {
         /// What kind.
         memory: Memory,
     },
+    /// The struct that the parameter points to has the address of new memory in a field `dptr`, its length in `bytesize`.
+    AllocatesInside {
+        /// The parameter.
+        at: u8,
+        /// What kind.
+        memory: Memory,
+    },
+    /// The memory whose address the parameter gives is a handle's, by another parameter.
+    Belongs {
+        /// Parameter that gives the address, or points to where it is written.
+        at: u8,
+        /// The handle.
+        to: u8,
+    },
     /// Memory ends: the parameter is its address.
     Frees(u8),
+    /// What was mapped in this range is mapped no more.
+    Unmaps {
+        /// Parameter that is the address.
+        at: u8,
+        /// How long.
+        bytes: Count,
+    },
     /// A handle ends.
     Destroys(u8),
     /// The parameter points to a new handle. (Every handle written by a function is introduced anyhow.)
@@ -244,6 +284,14 @@ pub enum Memory {
     Managed,
     /// A range of addresses.
     Reserved,
+    /// An allocation of device memory at addresses that were reserved.
+    Mapped,
+    /// Of a graph: there from a launch on, until something frees it.
+    Graph,
+    /// Of another interface of the machine: Vulkan, Direct3D, a file descriptor.
+    External,
+    /// Of none that was seen. No call is described so.
+    Unknown,
 }
 
 /// A type.

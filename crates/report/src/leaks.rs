@@ -54,6 +54,8 @@ pub struct Group {
     pub first: Vec<u64>,
 }
 
+/// Kinds of memory that a call frees by its address.
+const FREED: [Memory; 5] = [Memory::Device, Memory::Host, Memory::Managed, Memory::Reserved, Memory::External];
 /// Addresses that a group names.
 const NAMED: usize = 4;
 
@@ -110,6 +112,7 @@ impl Leaks {
         for effect in described.function.effects {
             match *effect {
                 // A module's variable ends with the module.
+                Effect::Allocates { memory: Memory::Mapped, .. } => {}
                 Effect::Allocates { at, by_value, memory, .. } if !hands_out => {
                     let input = exit.call.inputs().get(usize::from(at));
                     let value = if by_value { input } else { exit.output(at.into()) };
@@ -126,12 +129,13 @@ impl Leaks {
                 }
                 Effect::Frees(n) => {
                     if let Some(address) = exit.call.inputs().get(usize::from(n)).and_then(address) {
-                        for memory in [Memory::Device, Memory::Host, Memory::Managed, Memory::Reserved] {
+                        for memory in FREED {
                             self.alive.remove(&(process, word(memory), address));
                         }
                     }
                 }
                 Effect::Allocates { .. } | Effect::Creates(_) | Effect::Remembers { .. } => {}
+                Effect::AllocatesInside { .. } | Effect::Belongs { .. } | Effect::Unmaps { .. } => {}
             }
         }
     }
@@ -288,13 +292,18 @@ fn count<'a>(of: cutap_calls::known::Count, value: &dyn Fn(u8) -> Option<&'a Val
         Count::Fixed(n) => Some(n.into()),
         Count::Of(n) | Count::At(n) => number(n),
         Count::Least(a, b) => Some(number(a)?.min(number(b)?)),
+        Count::Times(n, times) => number(n)?.checked_mul(times.into()),
+        Count::FieldAt(n, at) => match value(n)?.target() {
+            Value::Struct(fields) => fields.values.iter().find(|(n, _)| *n == at).and_then(|(_, v)| whole(v)),
+            _ => None,
+        },
         Count::Product(a, b) | Count::AtTimes(a, b) => number(a)?.checked_mul(number(b)?),
         Count::OneMore(n) => number(n)?.checked_add(1),
         Count::Less(n, less) => number(n)?.checked_sub(less.into()),
         Count::Volume(pitched, extent) => {
             field(pitched, "pitch")?.checked_mul(field(extent, "height")?)?.checked_mul(field(extent, "depth")?)
         }
-        Count::Carried(..) | Count::Unknown | Count::ZeroEnded => None,
+        Count::Rows { .. } | Count::Carried(..) | Count::Unknown | Count::ZeroEnded => None,
     }
 }
 
@@ -308,6 +317,8 @@ fn word(memory: Memory) -> &'static str {
         Memory::Host => "host memory",
         Memory::Managed => "managed memory",
         Memory::Reserved => "reserved addresses",
+        Memory::External => "external memory",
+        Memory::Mapped | Memory::Graph | Memory::Unknown => "memory",
     }
 }
 

@@ -36,6 +36,13 @@ pub fn bytes(n: u64) -> String {
     format!("{:.1} {unit}", n as f64 / size as f64)
 }
 
+/// The same without losing any: in the largest unit that it is a multiple of.
+pub fn exactly(n: u64) -> String {
+    const UNITS: [(&str, u64); 4] = [("TiB", 1 << 40), ("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)];
+    let whole = UNITS.iter().find(|(_, size)| n > 0 && n.is_multiple_of(*size));
+    whole.map_or_else(|| format!("{n} B"), |(unit, size)| format!("{} {unit}", n / size))
+}
+
 /// Below this a word is more likely a number than an address.
 const NUMBERS: u64 = 1 << 21;
 
@@ -62,6 +69,13 @@ mod tests {
         ] {
             assert_eq!(bytes(n), text, "{n}");
         }
+    }
+
+    #[test]
+    fn exact_sizes() {
+        let of = [0, 1_025, 1_536, 4_096, 5 << 19, 3 << 30, 1 << 40, u64::MAX];
+        let all = ["0 B", "1025 B", "1536 B", "4 KiB", "2560 KiB", "3 GiB", "1 TiB", "18446744073709551615 B"];
+        assert_eq!(of.map(exactly), all);
     }
 
     #[test]

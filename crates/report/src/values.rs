@@ -1,7 +1,7 @@
 //! Values as text: `NULL`, `stream#1`, `&{x=1, y=2}`, `[1, 2, ... 64 in all]`. Long ones are cut here;
 //! nothing is interpreted.
 
-use crate::units::bytes;
+use crate::units::exactly;
 use cutap_calls::known::Memory;
 use cutap_trace::Launched;
 use cutap_trace::decode::{Fields, Place, Standing, Text, Value, flags_of, name_of};
@@ -56,11 +56,7 @@ pub fn write_launched(value: &Value, launched: Option<&Launched>, to: &mut Strin
                 (0, _) => return to.push_str(if kind.short == "stream" { "0" } else { "NULL" }),
                 (_, 1..) if !kind.short.is_empty() => {
                     let _ = write!(to, "{}#{number}", kind.short);
-                    return match standing {
-                        Standing::Live => {}
-                        Standing::Destroyed => to.push_str(" [destroyed]"),
-                        Standing::Unseen => to.push_str(" [not seen created]"),
-                    };
+                    return write_standing(*standing, to);
                 }
                 (n, _) => write!(to, "{n:#x}"),
             }
@@ -99,6 +95,14 @@ pub fn write_launched(value: &Value, launched: Option<&Launched>, to: &mut Strin
     };
 }
 
+fn write_standing(standing: Standing, to: &mut String) {
+    to.push_str(match standing {
+        Standing::Live => "",
+        Standing::Destroyed => " [destroyed]",
+        Standing::Unseen => " [not seen created]",
+    });
+}
+
 /// ` [device 0, 4 KiB of 2 MiB]`.
 fn write_place(place: &Place, to: &mut String) {
     to.push_str(if place.freed { " [freed " } else { " [" });
@@ -106,23 +110,35 @@ fn write_place(place: &Place, to: &mut String) {
         Memory::Device => "device",
         Memory::Host => "host",
         Memory::Managed => "managed",
+        Memory::Reserved if place.freed => "reservation",
         Memory::Reserved => "reserved",
+        Memory::Mapped => "mapped",
+        Memory::Graph => "graph memory",
+        Memory::External => "external",
+        Memory::Unknown => "no known allocation",
     });
     if let Some(device) = place.device {
         let _ = write!(to, " {device}");
     }
     if place.size > 0 {
         match place.bytes {
-            Some(meant) if meant != place.size => {
-                let _ = write!(to, ", {} of {}", bytes(meant), bytes(place.size));
+            Some(meant) if meant != place.size || place.beyond() > 0 => {
+                let _ = write!(to, ", {} of {}", exactly(meant), exactly(place.size));
             }
             _ => {
-                let _ = write!(to, ", {}", bytes(place.size));
+                let _ = write!(to, ", {}", exactly(place.size));
             }
         }
         if place.offset > 0 {
-            let _ = write!(to, ", +{}", bytes(place.offset));
+            let _ = write!(to, ", +{}", exactly(place.offset));
         }
+        if place.beyond() > 0 {
+            let _ = write!(to, ", {} beyond the end", exactly(place.beyond()));
+        }
+    }
+    if let Some(of) = place.of {
+        let _ = write!(to, ", of {}#{}", of.short, of.number);
+        write_standing(of.standing, to);
     }
     to.push(']');
 }

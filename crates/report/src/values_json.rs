@@ -196,6 +196,10 @@ fn entries<M: SerializeMap>(map: &mut M, place: &Place) -> Result<(), M::Error> 
         Memory::Host => "host",
         Memory::Managed => "managed",
         Memory::Reserved => "reserved",
+        Memory::Mapped => "mapped",
+        Memory::Graph => "graph",
+        Memory::External => "external",
+        Memory::Unknown => "unknown",
     };
     map.serialize_entry("memory", memory)?;
     if let Some(device) = place.device {
@@ -207,6 +211,12 @@ fn entries<M: SerializeMap>(map: &mut M, place: &Place) -> Result<(), M::Error> 
             map.serialize_entry("bytes", &bytes)?;
         }
         map.serialize_entry("size", &place.size)?;
+    }
+    if place.beyond() > 0 {
+        map.serialize_entry("beyond", &place.beyond())?;
+    }
+    if let Some(of) = place.of {
+        map.serialize_entry("of", &format!("{}#{}", of.short, of.number))?;
     }
     if place.freed {
         map.serialize_entry("freed", &true)?;

@@ -1,8 +1,9 @@
 //! The functions of the tables: each form of each prototype with its parameters' types, rules and places.
 
+use super::effect_text::{EffectKind, EffectText};
 use super::functions_file::Prototype;
 use super::known::{Count, Effect, Memory, Shape, Type, TypeId};
-use super::overlay_file::{EffectKind, EffectText, FunctionText, MemberText};
+use super::overlay_file::{FunctionText, MemberText};
 use super::place;
 use super::rules::{self, Member, Sibling};
 use super::structs::Extent;
@@ -226,7 +227,11 @@ fn row(tables: &mut Tables, n: usize, prototype: &Prototype) -> Result<FunctionR
 /// An effect with numbers for names; none where this form has not the parameter.
 fn effect(tables: &Tables, text: &EffectText, params: &[Member], place: Place) -> Result<Option<Effect>, Error> {
     let find = |name: &String| {
-        let at = params.iter().position(|p| p.name == *name).and_then(|at| u8::try_from(at).ok());
+        let at = match name.split_once('.') {
+            Some((name, field)) => params.iter().find(|p| p.name == name).and_then(|p| field_of(tables, p.ty, field)),
+            None => params.iter().position(|p| p.name == *name),
+        };
+        let at = at.and_then(|at| u8::try_from(at).ok());
         at.ok_or_else(|| Place { at: text.at, ..place }.error(format!("there is no parameter {name}")))
     };
     let Ok(at) = find(&text.parameter) else { return Ok(None) };
@@ -239,14 +244,31 @@ fn effect(tables: &Tables, text: &EffectText, params: &[Member], place: Place) -
             at,
             by_value: !leads_to_address(tables, params[usize::from(at)].ty),
             bytes: bytes.as_ref().map_or(Ok(Count::Unknown), |b| rules::count(b, &find))?,
-            memory: match memory.as_str() {
-                "device" => Memory::Device,
-                "host" => Memory::Host,
-                "managed" => Memory::Managed,
-                _ => Memory::Reserved,
-            },
+            memory: kind(memory),
         },
+        EffectKind::AllocatesInside(memory) => Effect::AllocatesInside { at, memory: kind(memory) },
+        EffectKind::Belongs(to) => Effect::Belongs { at, to: find(to)? },
+        EffectKind::Unmaps(bytes) => Effect::Unmaps { at, bytes: rules::count(bytes, &find)? },
     }))
+}
+
+fn kind(memory: &str) -> Memory {
+    match memory {
+        "device" => Memory::Device,
+        "host" => Memory::Host,
+        "managed" => Memory::Managed,
+        "mapped" => Memory::Mapped,
+        "graph" => Memory::Graph,
+        "external" => Memory::External,
+        _ => Memory::Reserved,
+    }
+}
+
+/// The number of a field of the struct that a pointer leads to.
+fn field_of(tables: &Tables, ty: TypeId, field: &str) -> Option<usize> {
+    let Type::Pointer(to, _) = tables.get(ty) else { return None };
+    let Type::Struct(first) = tables.get(to) else { return None };
+    tables.structs[tables.row_at(first, u32::MAX)].fields.iter().position(|f| f.name == field)
 }
 
 fn leads_to_address(tables: &Tables, ty: TypeId) -> bool {

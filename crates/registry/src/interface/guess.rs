@@ -43,6 +43,7 @@ pub(crate) fn guess(tables: &Tables, family: usize, siblings: &[Sibling], n: usi
     };
     match tables.get(to) {
         Type::Void if names::is_cookie(&me.name) => seen(dir, Rule::Opaque),
+        Type::Void if names::is_on_host(&me.name) => seen(dir, Rule::Host(bytes(tables, siblings, n))),
         Type::Void => Guess { dir, rule: Rule::Memory(bytes(tables, siblings, n)), blind: me.incomplete },
         Type::Code => seen(dir, Rule::Opaque),
         Type::Char => match (dir, names::length_of(tables, siblings, n)) {

@@ -6,6 +6,7 @@ mod about_file;
 mod budget;
 mod coverage;
 mod ctype;
+mod effect_text;
 mod functions;
 mod functions_file;
 mod guess;

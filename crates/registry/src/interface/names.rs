@@ -21,6 +21,12 @@ pub(crate) fn is_on_device(name: &str) -> bool {
     camel("dev") || camel("d") || name == "info" || name == "ipiv"
 }
 
+/// `srcHost`, `hostPtr`, `h_csrValA`: memory of the host.
+pub(crate) fn is_on_host(name: &str) -> bool {
+    let lower = name.to_lowercase();
+    lower.starts_with("h_") || lower.contains("host") && !lower.contains("dev")
+}
+
 /// The number of elements that a sibling tells; with `loose`, also by a name that names nothing.
 pub(crate) fn count_of(tables: &Tables, siblings: &[Sibling], n: usize, loose: bool) -> Option<Count> {
     let name = plain(&siblings[n].name);

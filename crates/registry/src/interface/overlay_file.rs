@@ -2,8 +2,9 @@
 //! functions, parameters, types), so it is walked by hand; every key is one that is expected or an error.
 
 use super::ctype::{self, CType};
+use super::effect_text::{self, EffectText};
 use super::functions_file::{UNITS, Way, way};
-use super::rule_text::{self, CountText, RuleText};
+use super::rule_text::{self, RuleText};
 use super::toml_walk::{self, Walk};
 use super::version;
 use crate::error::{Error, Source};
@@ -52,27 +53,6 @@ pub(crate) struct LayoutsText {
     pub(crate) first: u32,
     pub(crate) last: u32,
     pub(crate) of: u32,
-}
-
-/// What a call does to allocations and handles; parameters by name.
-#[derive(Clone)]
-pub(crate) struct EffectText {
-    pub(crate) at: usize,
-    pub(crate) kind: EffectKind,
-    pub(crate) parameter: String,
-}
-
-#[derive(Clone)]
-pub(crate) enum EffectKind {
-    Allocates {
-        bytes: Option<CountText>,
-        memory: String,
-    },
-    Frees,
-    Destroys,
-    Creates,
-    /// The parameter whose value the handle carries.
-    Remembers(String),
 }
 
 /// A parameter or field.
@@ -202,21 +182,12 @@ impl Overlay {
                 layouts: None,
             };
             for (key, value) in one.entries()? {
-                let effect = |kind, parameter| EffectText { at: value.at, kind, parameter };
                 match key {
                     "about" => function.about = value.text()?,
                     "also" => function.patterns.extend(value.texts()?.into_iter().map(|p| (p, value.at))),
-                    "allocates" => function.effects.push(allocates(&value)?),
-                    "frees" => {
-                        function.effects.extend(value.texts()?.into_iter().map(|p| effect(EffectKind::Frees, p)))
+                    effect if effect_text::KEYS.contains(&effect) => {
+                        function.effects.extend(effect_text::read(effect, &value)?);
                     }
-                    "destroys" => {
-                        function.effects.extend(value.texts()?.into_iter().map(|p| effect(EffectKind::Destroys, p)))
-                    }
-                    "creates" => {
-                        function.effects.extend(value.texts()?.into_iter().map(|p| effect(EffectKind::Creates, p)))
-                    }
-                    "remembers" => function.effects.push(remembers(&value)?),
                     "layouts" => function.layouts = Some(layouts(&value)?),
                     parameter => {
                         function.members.insert(parameter.to_owned(), member(&value)?);
@@ -253,25 +224,6 @@ fn handle(one: &Walk) -> Result<HandleText, Error> {
     Ok(handle)
 }
 
-fn allocates(value: &Walk) -> Result<EffectText, Error> {
-    let (mut parameter, mut bytes, mut memory) = (String::new(), None, String::new());
-    for (key, value) in value.table(&["at", "bytes", "memory"])? {
-        match key {
-            "at" => parameter = value.text()?,
-            "bytes" => {
-                let text = value.text()?;
-                let wrong = || value.error(format!("\"{text}\" is no count; expected a number or a parameter"));
-                bytes = Some(rule_text::count(&text).ok_or_else(wrong)?);
-            }
-            _ => memory = value.one_of(&["device", "host", "managed", "reserved"])?,
-        }
-    }
-    if parameter.is_empty() || memory.is_empty() {
-        return Err(value.error("expected { at = \"parameter\", bytes = \"parameter\", memory = \"device\" }".into()));
-    }
-    Ok(EffectText { at: value.at, kind: EffectKind::Allocates { bytes, memory }, parameter })
-}
-
 fn layouts(value: &Walk) -> Result<LayoutsText, Error> {
     let mut text = LayoutsText { at: value.at, first: 0, last: 0, of: 0 };
     for (key, version) in value.table(&["first", "last", "of"])? {
@@ -287,20 +239,6 @@ fn layouts(value: &Walk) -> Result<LayoutsText, Error> {
         return Err(value.error("expected { first = \"12.0\", last = \"12.9\", of = \"11.8\" }".into()));
     }
     Ok(text)
-}
-
-fn remembers(value: &Walk) -> Result<EffectText, Error> {
-    let (mut of, mut what) = (String::new(), String::new());
-    for (key, value) in value.table(&["of", "value"])? {
-        match key {
-            "of" => of = value.text()?,
-            _ => what = value.text()?,
-        }
-    }
-    if of.is_empty() || what.is_empty() {
-        return Err(value.error("expected { of = \"handle\", value = \"parameter\" }".into()));
-    }
-    Ok(EffectText { at: value.at, kind: EffectKind::Remembers(what), parameter: of })
 }
 
 fn member(value: &Walk) -> Result<MemberText, Error> {

@@ -10,6 +10,8 @@ pub(crate) enum RuleText {
     Extra,
     Memory(Option<CountText>),
     Host(Option<CountText>),
+    From(CountText, String),
+    To(CountText, String),
     Array(CountText),
     Behind(CountText),
     TextOf(CountText),
@@ -30,6 +32,9 @@ pub(crate) enum CountText {
     At(String),
     Least(String, String),
     Product(String, String),
+    Times(String, u8),
+    FieldAt(String, String),
+    Rows { pitch: String, width: String, element: u8, height: String },
     AtTimes(String, String),
     Volume(String, String),
     Less(String, u8),
@@ -40,7 +45,7 @@ pub(crate) enum CountText {
 
 /// What a rule may be, for errors.
 pub(crate) const EXPECTED: &str = "expected one, text, array(N), behind(N), text_of(N), texts(N), memory, memory(N), host, host(N), \
-    opaque, tagged(TAGS, sibling[, N]), kernel_params(sibling[, sibling]), extra, option_values(keys, N), \
+    from(N, kind), to(N, kind), opaque, tagged(TAGS, sibling[, N]), kernel_params(sibling[, sibling]), extra, option_values(keys, N), \
     scalar(TAGS, sibling), scalar(TAGS, sibling, TAGS, sibling) or word(TAGS, sibling)";
 
 /// Reads a rule; `None` when it is none.
@@ -60,6 +65,8 @@ pub(crate) fn parse(text: &str) -> Option<RuleText> {
         ("memory", [n]) => RuleText::Memory(Some(count(n)?)),
         ("host", []) => RuleText::Host(None),
         ("host", [n]) => RuleText::Host(Some(count(n)?)),
+        ("from", [n, kind]) => RuleText::From(count(n)?, name(kind)?),
+        ("to", [n, kind]) => RuleText::To(count(n)?, name(kind)?),
         ("array", [n]) => RuleText::Array(count(n)?),
         ("behind", [n]) => RuleText::Behind(count(n)?),
         ("text_of", [n]) => RuleText::TextOf(count(n)?),
@@ -85,9 +92,10 @@ impl RuleText {
             RuleText::Array(n) | RuleText::Behind(n) | RuleText::TextOf(n) | RuleText::Texts(n) => n.siblings(),
             RuleText::Scalar(_, s) | RuleText::Word(_, s) | RuleText::Tagged(_, s, None) => vec![s],
             RuleText::KernelParams(s, other) | RuleText::ScalarOr(_, s, _, other) => vec![s, other],
-            RuleText::Tagged(_, s, Some(n)) | RuleText::OptionValues(s, n) => {
-                n.siblings().into_iter().chain([s]).collect()
-            }
+            RuleText::Tagged(_, s, Some(n))
+            | RuleText::OptionValues(s, n)
+            | RuleText::From(n, s)
+            | RuleText::To(n, s) => n.siblings().into_iter().chain([s]).collect(),
         }
     }
 }
@@ -97,6 +105,8 @@ impl CountText {
         match self {
             CountText::Fixed(_) | CountText::ZeroEnded => Vec::new(),
             CountText::Of(s) | CountText::At(s) | CountText::Less(s, _) | CountText::OneMore(s) => vec![s],
+            CountText::Times(s, _) | CountText::FieldAt(s, _) => vec![s],
+            CountText::Rows { pitch, width, height, .. } => vec![pitch, width, height],
             CountText::Least(a, b) | CountText::Product(a, b) | CountText::Carried(a, b) => vec![a, b],
             CountText::AtTimes(a, b) | CountText::Volume(a, b) => vec![a, b],
         }
@@ -120,6 +130,18 @@ pub(crate) fn count(text: &str) -> Option<CountText> {
         let (pitched, extent) = rest.strip_suffix(')')?.split_once(',')?;
         return Some(CountText::Volume(name(pitched)?, name(extent)?));
     }
+    if let Some(rest) = text.strip_prefix("rows(") {
+        let all = split(rest.strip_suffix(')')?);
+        let [pitch, width, height] = all.as_slice() else { return None };
+        let (width, element) = match width.split_once('*') {
+            Some((width, element)) => (width, element.trim().parse().ok()?),
+            None => (width.as_str(), 1),
+        };
+        return Some(CountText::Rows { pitch: name(pitch)?, width: name(width)?, element, height: name(height)? });
+    }
+    if let Some((sibling, field)) = text.strip_prefix('*').and_then(|t| t.split_once('.')) {
+        return Some(CountText::FieldAt(name(sibling)?, name(field)?));
+    }
     if let Some(sibling) = text.strip_prefix('*') {
         return Some(match sibling.split_once('*') {
             Some((at, by)) => CountText::AtTimes(name(at)?, name(by)?),
@@ -127,7 +149,10 @@ pub(crate) fn count(text: &str) -> Option<CountText> {
         });
     }
     if let Some((a, b)) = text.split_once('*') {
-        return Some(CountText::Product(name(a)?, name(b)?));
+        return Some(match b.trim().parse() {
+            Ok(n) => CountText::Times(name(a)?, n),
+            Err(_) => CountText::Product(name(a)?, name(b)?),
+        });
     }
     if let Some((sibling, less)) = text.split_once('-') {
         return Some(CountText::Less(name(sibling)?, less.trim().parse().ok()?));
@@ -181,6 +206,11 @@ mod tests {
         assert_eq!(parse("array(rank - 1)"), Some(RuleText::Array(CountText::Less("rank".into(), 1))));
         assert_eq!(parse("array(m + 1)"), Some(RuleText::Array(CountText::OneMore("m".into()))));
         assert_eq!(count("*pitch * height"), Some(CountText::AtTimes("pitch".into(), "height".into())));
+        assert_eq!(count("N * 4"), Some(CountText::Times("N".into(), 4)));
+        assert_eq!(count("*desc.size"), Some(CountText::FieldAt("desc".into(), "size".into())));
+        let [pitch, width, height] = ["p", "w", "h"].map(String::from);
+        assert_eq!(count("rows(p, w * 2, h)"), Some(CountText::Rows { pitch, width, element: 2, height }));
+        assert_eq!(parse("from(n, kind)").unwrap().siblings(), ["n", "kind"]);
         assert_eq!(count("volume(p, e)"), Some(CountText::Volume("p".into(), "e".into())));
         let carried = CountText::Carried("n".into(), "lib".into());
         assert_eq!(parse("array(min(n, carried(lib)))"), Some(RuleText::Array(carried)));
@@ -199,6 +229,9 @@ mod tests {
             "array(m + 2)",
             "memory(*a * )",
             "memory(volume(a))",
+            "memory(n * 300)",
+            "memory(rows(p, w))",
+            "from(n)",
             "kernel_params(a, b, c)",
             "tagged(a)",
             "array(n",

@@ -119,6 +119,8 @@ impl Tables<'_> {
             RuleText::Extra => Rule::Extra,
             RuleText::Memory(n) => Rule::Memory(maybe(n, Count::Unknown)?),
             RuleText::Host(n) => Rule::Host(maybe(n, Count::Unknown)?),
+            RuleText::From(n, kind) => Rule::From(count(n)?, find(kind)?),
+            RuleText::To(n, kind) => Rule::To(count(n)?, find(kind)?),
             RuleText::Array(n) => Rule::Array(count(n)?),
             RuleText::Behind(n) => Rule::Behind(count(n)?),
             RuleText::TextOf(n) => Rule::TextOf(count(n)?),
@@ -143,7 +145,7 @@ impl Tables<'_> {
     }
 }
 
-/// A count with numbers for names.
+/// A count with numbers for names. A field of what a sibling points to is asked for as `sibling.field`.
 pub(crate) fn count(text: &CountText, find: &dyn Fn(&String) -> Result<u8, Error>) -> Result<Count, Error> {
     Ok(match text {
         CountText::Fixed(n) => Count::Fixed(*n),
@@ -151,6 +153,11 @@ pub(crate) fn count(text: &CountText, find: &dyn Fn(&String) -> Result<u8, Error
         CountText::At(s) => Count::At(find(s)?),
         CountText::Least(a, b) => Count::Least(find(a)?, find(b)?),
         CountText::Product(a, b) => Count::Product(find(a)?, find(b)?),
+        CountText::Times(s, n) => Count::Times(find(s)?, *n),
+        CountText::FieldAt(s, field) => Count::FieldAt(find(s)?, find(&format!("{s}.{field}"))?),
+        CountText::Rows { pitch, width, element, height } => {
+            Count::Rows { pitch: find(pitch)?, width: find(width)?, element: *element, height: find(height)? }
+        }
         CountText::AtTimes(a, b) => Count::AtTimes(find(a)?, find(b)?),
         CountText::Volume(a, b) => Count::Volume(find(a)?, find(b)?),
         CountText::Less(s, n) => Count::Less(find(s)?, *n),

@@ -133,7 +133,7 @@ impl Plan<'_> {
         let Some(offset) = siblings.at(n) else { return };
         let step = Step { flags: self.phase, base: siblings.base, offset, ..memory(1, 0) };
         match member.rule {
-            Rule::Memory(_) | Rule::Host(_) | Rule::Opaque => {}
+            Rule::Memory(_) | Rule::Host(_) | Rule::From(..) | Rule::To(..) | Rule::Opaque => {}
             Rule::One => self.one(to, step, depth),
             Rule::Text | Rule::TextOf(_) => self.out.push(Step { size: 1, most: TEXT, ..step }.of(kind::TEXT)),
             Rule::Array(count) => {
@@ -248,12 +248,17 @@ impl Plan<'_> {
     /// The step with its count; none where it cannot be told.
     fn counted(&mut self, siblings: &Siblings, count: Count, step: Step) -> Option<Step> {
         match count {
-            Count::Unknown | Count::Volume(..) => None,
+            Count::Unknown | Count::Volume(..) | Count::FieldAt(..) | Count::Rows { .. } => None,
             Count::Fixed(n) => Some(Step { count: u16::try_from(n).unwrap_or(u16::MAX), ..step }),
             Count::ZeroEnded => Some(Step { count: ZERO_ENDED, ..step }),
             // The larger part of a product is not known; elements are there at least as told by one of them. Of
             // what is too much nothing is shown.
-            Count::Of(k) | Count::Product(k, _) | Count::Less(k, _) | Count::Carried(k, _) | Count::OneMore(k) => {
+            Count::Of(k)
+            | Count::Product(k, _)
+            | Count::Times(k, _)
+            | Count::Less(k, _)
+            | Count::Carried(k, _)
+            | Count::OneMore(k) => {
                 let k = usize::from(k);
                 let wide = self.size(siblings.members[k].ty) == 8;
                 let more = if matches!(count, Count::OneMore(_)) { MORE } else { 0 };

@@ -78,6 +78,9 @@ pub(super) fn rule(tables: &Tables, params: &[Param], param: &Param) -> Option<S
         Rule::Memory(n) => format!("memory, {} bytes, not read", count(params, n)),
         Rule::Host(Count::Unknown) => "memory of the host, not read".to_owned(),
         Rule::Host(n) => format!("memory of the host, {} bytes, not read", count(params, n)),
+        Rule::From(n, kind) | Rule::To(n, kind) => {
+            format!("memory, {} bytes, not read; {} tells whether of the host", count(params, n), name(kind))
+        }
         Rule::Opaque => "an address, not read".to_owned(),
         Rule::Tagged(row, by, n) => {
             format!("{} values whose type {} tells ({})", count(params, n), name(by), tags(row))
@@ -103,6 +106,12 @@ fn count(params: &[Param], count: Count) -> String {
         Count::Of(n) => name(n).to_owned(),
         Count::At(n) => format!("*{}", name(n)),
         Count::Least(a, b) => format!("min({}, *{})", name(a), name(b)),
+        Count::Times(n, times) => format!("{} * {times}", name(n)),
+        Count::FieldAt(n, _) => format!("as many as {} says", name(n)),
+        Count::Rows { pitch, width, element, height } => {
+            let element = if element == 1 { String::new() } else { format!(" * {element}") };
+            format!("{} * ({} - 1) + {}{element}", name(pitch), name(height), name(width))
+        }
         Count::AtTimes(a, b) => format!("*{} * {}", name(a), name(b)),
         Count::Volume(a, b) => format!("{0}->pitch * {1}.height * {1}.depth", name(a), name(b)),
         Count::OneMore(n) => format!("{} + 1", name(n)),
@@ -113,19 +122,31 @@ fn count(params: &[Param], count: Count) -> String {
     }
 }
 
+fn kind(memory: Memory) -> &'static str {
+    match memory {
+        Memory::Device => "device memory",
+        Memory::Host => "page-locked host memory",
+        Memory::Managed => "managed memory",
+        Memory::Reserved => "a range of addresses",
+        Memory::Mapped => "mapped memory",
+        Memory::Graph => "memory of a graph",
+        Memory::External => "external memory",
+        Memory::Unknown => "memory",
+    }
+}
+
 pub(super) fn effect(params: &[Param], effect: Effect) -> String {
     let name = |n: u8| params.get(usize::from(n)).map_or("?", |p| p.name);
     match effect {
         Effect::Allocates { at, by_value, bytes, memory } => {
-            let memory = match memory {
-                Memory::Device => "device memory",
-                Memory::Host => "page-locked host memory",
-                Memory::Managed => "managed memory",
-                Memory::Reserved => "a range of addresses",
-            };
             let star = if by_value { "" } else { "*" };
-            format!("allocates {memory} at {star}{}, {} bytes", name(at), count(params, bytes))
+            format!("allocates {} at {star}{}, {} bytes", kind(memory), name(at), count(params, bytes))
         }
+        Effect::AllocatesInside { at, memory } => {
+            format!("allocates {}, whose address is in {}", kind(memory), name(at))
+        }
+        Effect::Belongs { at, to } => format!("what is at {} belongs to {}", name(at), name(to)),
+        Effect::Unmaps { at, bytes } => format!("unmaps {} bytes at {}", count(params, bytes), name(at)),
         Effect::Frees(n) => format!("frees the memory at {}", name(n)),
         Effect::Destroys(n) => format!("ends {}", name(n)),
         Effect::Creates(n) => format!("makes *{}", name(n)),

@@ -18,7 +18,7 @@ fn cufft() {
         [
             "cufftPlanMany(plan=&1, rank=2, n=[32, 64], inembed=NULL, istride=1, idist=0, onembed=[32, 64], ostride=1, \
              odist=0, type=CUFFT_R2C, batch=3) = CUFFT_SUCCESS",
-            "cufftExecC2C(plan=1, idata=0x7000, odata=0x7000, direction=CUFFT_FORWARD) = CUFFT_SUCCESS",
+            "cufftExecC2C(plan=1, idata=0x7000 [no memory], odata=0x7000 [no memory], direction=CUFFT_FORWARD) = CUFFT_SUCCESS",
             "cufftXtMalloc(plan=1, descriptor=&xtDesc#1, format=CUFFT_XT_FORMAT_INPUT) = CUFFT_SUCCESS",
             "cufftXtFree(descriptor=xtDesc#1) = CUFFT_SUCCESS",
         ]
@@ -40,7 +40,7 @@ fn cusparse() {
     assert_eq!(
         lines,
         [
-            "cusparseCreateDnVec(dnVecDescr=&dnvec#1, size=10, values=0x7000, valueType=CUDA_R_64F) = \
+            "cusparseCreateDnVec(dnVecDescr=&dnvec#1, size=10, values=0x7000 [no memory], valueType=CUDA_R_64F) = \
              CUSPARSE_STATUS_SUCCESS",
             "cusparseAxpby(handle=cusparse#1, alpha=&1.5, vecX=spvec#1, beta=&1.5, vecY=dnvec#1) = \
              CUSPARSE_STATUS_SUCCESS",
@@ -66,8 +66,8 @@ fn cusolver() {
     assert_eq!(
         lines,
         [
-            "cusolverDnSgesvd(handle=cusolverDn#1, jobu=\"A\", jobvt=\"N\", m=8, n=8, A=0x7000, lda=8, S=0x7000, \
-             U=0x7000, ldu=8, VT=0x7000, ldvt=8, work=0x7000, lwork=64, rwork=NULL, info=0x7000) = \
+            "cusolverDnSgesvd(handle=cusolverDn#1, jobu=\"A\", jobvt=\"N\", m=8, n=8, A=0x7000 [no memory], lda=8, S=0x7000 [no memory], \
+             U=0x7000 [no memory], ldu=8, VT=0x7000 [no memory], ldvt=8, work=0x7000 [no memory], lwork=64, rwork=NULL, info=0x7000 [no memory]) = \
              CUSOLVER_STATUS_SUCCESS",
             "cusolverSpXcsrsymrcmHost(handle=cusolverSp#1, n=2, nnzA=4, descrA=matDescr#1, csrRowPtrA=[0, 2, 4], \
              csrColIndA=[0, 1, 0, 1], p=[1, 0]) = CUSOLVER_STATUS_SUCCESS",
@@ -99,7 +99,7 @@ fn nccl() {
                 "ncclCommInitRankConfig(comm=&comm#1, nranks=2, commId={{internal={id}}}, rank=1, config=&{{size=24, \
                  magic=0xaaaaaaaa, version=2863311530, blocking=1, cgaClusterSize=NCCL_CONFIG_UNDEF_INT}}) = ncclSuccess"
             ),
-            "ncclAllReduce(sendbuff=0x7000, recvbuff=0x7000, count=1024, datatype=ncclFloat32, op=ncclSum, comm=comm#1, \
+            "ncclAllReduce(sendbuff=0x7000 [no memory], recvbuff=0x7000 [no memory], count=1024, datatype=ncclFloat32, op=ncclSum, comm=comm#1, \
              stream=0) = ncclSuccess"
                 .to_owned(),
             "pncclRedOpCreatePreMulSum(op=&ncclNumOps, scalar=&0.0, datatype=ncclFloat32, \

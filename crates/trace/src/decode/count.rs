@@ -24,9 +24,27 @@ impl Walk<'_> {
                 Some(self.carried(row, handle).map_or(most, |n| n.min(most)))
             }
             Count::Product(a, b) => self.sibling(row, a)?.checked_mul(self.sibling(row, b)?),
+            Count::Times(n, times) => self.sibling(row, n)?.checked_mul(times.into()),
+            Count::FieldAt(n, field) => self.field_at(row, n, field),
+            Count::Rows { pitch, width, element, height } => {
+                let (pitch, height) = (self.sibling(row, pitch)?, self.sibling(row, height)?);
+                let width = self.sibling(row, width)?.checked_mul(element.into())?;
+                let Some(before) = height.checked_sub(1).filter(|_| width > 0) else { return Some(0) };
+                pitch.checked_mul(before)?.checked_add(width)
+            }
             Count::AtTimes(a, b) => self.behind(row, a)?.checked_mul(self.sibling(row, b)?),
             Count::Volume(pitched, extent) => self.volume(row, pitched, extent),
         }
+    }
+
+    /// A field of what a sibling points to.
+    fn field_at(&self, row: &Row<'_>, n: u8, field: u8) -> Option<u64> {
+        let Type::Pointer(to, _) = self.ty(row.params.get(usize::from(n))?.ty) else { return None };
+        let Type::Struct(first) = self.ty(to) else { return None };
+        let bytes = self.either(word(row.cell(n.into(), 8)?.bytes()))?.bytes;
+        let field = self.struct_of(first)?.fields.get(usize::from(field))?;
+        let at = usize::from(field.offset);
+        self.whole(field.ty, bytes.get(at..at.checked_add(self.size_of(field.ty))?)?)
     }
 
     /// Bytes of planes of rows of a pitch.

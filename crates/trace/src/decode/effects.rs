@@ -2,6 +2,7 @@
 
 use super::device;
 use super::find::Described;
+use super::graphs::{self, Node, Step};
 use super::memory::Memory;
 use super::row::Row;
 use super::scalar::signed;
@@ -20,6 +21,9 @@ pub fn apply(state: &mut State, row: &Row<'_>, described: Described, call: &Call
         let device = device.and_then(|d| u32::try_from(d).ok());
         state.devices.called(name, call.thread.key, context, device);
     }
+    if let Some(step) = graphs::step(name) {
+        graph(state, step, call, exit);
+    }
     if described.function.effects.is_empty() {
         return;
     }
@@ -33,6 +37,25 @@ pub fn apply(state: &mut State, row: &Row<'_>, described: Described, call: &Call
                     let bytes = walk.count(row, bytes);
                     let device = state.devices.current(call.thread.key);
                     state.places.insert(address, bytes, memory, device, state.now);
+                    if by_value && memory == known::Memory::Host {
+                        state.places.registered(address);
+                    }
+                }
+            }
+            Effect::AllocatesInside { at, memory } => {
+                if let Some(Node::Allocates(address, bytes)) = exit.output(at.into()).and_then(graphs::inside) {
+                    state.places.insert(address, Some(bytes), memory, None, state.now);
+                }
+            }
+            Effect::Belongs { at, to } => {
+                let address = address_at(&walk, row, at);
+                if let (Some(address), Some(owner)) = (address, kind_of(&walk, walk.memory, row, to)) {
+                    state.places.belongs(address, owner);
+                }
+            }
+            Effect::Unmaps { at, bytes } => {
+                if let (Some(address), Some(bytes)) = (raw(&walk, row, at), walk.count(row, bytes)) {
+                    state.places.unmap(address, bytes, call.start_ns);
                 }
             }
             Effect::Frees(n) => {
@@ -44,6 +67,36 @@ pub fn apply(state: &mut State, row: &Row<'_>, described: Described, call: &Call
             Effect::Remembers { of, value } => remember(state, &walk, row, of, value),
             Effect::Creates(_) => {}
         }
+    }
+}
+
+/// What a call does to memory of graphs, beside new memory.
+fn graph(state: &mut State, step: Step, call: &Call, exit: &Exit) {
+    let (graph, exec) = (handle_in(call, "graph"), handle_in(call, "graphExec"));
+    match step {
+        Step::Add => {
+            if let (Some(graph), Some(node)) = (graph, graphs::node(call, exit)) {
+                state.graphs.added(graph, node);
+            }
+        }
+        Step::Instantiate => {
+            if let (Some(exec), Some(graph)) = (handle(exit, "graphExec"), graph) {
+                state.graphs.instantiated(exec, graph);
+            }
+        }
+        Step::Launch => {
+            let (allocates, frees) = exec.map_or((&[][..], &[][..]), |exec| state.graphs.launched(exec));
+            allocates.iter().for_each(|at| state.places.again(*at, state.now));
+            frees.iter().for_each(|at| state.places.remove(*at, state.now));
+        }
+    }
+}
+
+/// The address that a parameter is, or that it points to.
+fn address_at(walk: &Walk<'_>, row: &Row<'_>, n: u8) -> Option<u64> {
+    match walk.ty(row.params.get(usize::from(n))?.ty) {
+        Type::Pointer(to, _) if walk.ty(to) != Type::Void => walk.behind(row, n),
+        _ => raw(walk, row, n),
     }
 }
 

@@ -50,6 +50,14 @@ fn count() -> impl Strategy<Value = Count> {
         (0..6u8, 0..6u8).prop_map(|(a, b)| Count::AtTimes(a, b)),
         (0..6u8, 0..6u8).prop_map(|(a, b)| Count::Volume(a, b)),
         (0..6u8).prop_map(Count::OneMore),
+        (0..6u8, any::<u8>()).prop_map(|(n, times)| Count::Times(n, times)),
+        (0..6u8, 0..6u8).prop_map(|(n, field)| Count::FieldAt(n, field)),
+        (0..6u8, 0..6u8, any::<u8>(), 0..6u8).prop_map(|(pitch, width, element, height)| Count::Rows {
+            pitch,
+            width,
+            element,
+            height
+        }),
         (0..6u8, any::<u8>()).prop_map(|(a, b)| Count::Less(a, b)),
         (0..6u8, 0..6u8).prop_map(|(a, b)| Count::Carried(a, b)),
     ]
@@ -63,6 +71,8 @@ fn rule() -> impl Strategy<Value = Rule> {
         1 => count().prop_map(Rule::TextOf),
         1 => count().prop_map(Rule::Memory),
         1 => count().prop_map(Rule::Host),
+        1 => (count(), 0..6u8).prop_map(|(c, k)| Rule::From(c, k)),
+        1 => (count(), 0..6u8).prop_map(|(c, k)| Rule::To(c, k)),
         1 => count().prop_map(Rule::Texts),
         1 => count().prop_map(Rule::Behind),
         1 => (0..4u16, 0..6u8, count()).prop_map(|(t, s, c)| Rule::Tagged(t, s, c)),

@@ -76,6 +76,11 @@ impl Handles {
         }
     }
 
+    /// What is known of a handle that has been seen.
+    pub fn known(&self, kind: &'static known::Handle, value: u64) -> Option<(u32, Standing)> {
+        self.known.get(&(kind.short, value)).filter(|k| !k.other).map(|k| (k.number, k.standing))
+    }
+
     /// A handle that a call wrote: it is there.
     pub fn written(&mut self, kind: &'static known::Handle, value: u64, now: u64) -> u32 {
         match self.known.get_mut(&(kind.short, value)) {

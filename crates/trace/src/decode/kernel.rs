@@ -2,6 +2,7 @@
 //! kernel's name or from PTX that the program loaded, which has names too. Without either a parameter is a
 //! number by its size.
 
+use super::places::Else;
 use super::row::Row;
 use super::scalar::{half, signed};
 use super::value::{List, Value};
@@ -122,7 +123,7 @@ impl Walk<'_> {
     fn parameter(&mut self, kind: Kind, bytes: &[u8]) -> Value {
         let all = word(bytes);
         match (kind, bytes.len()) {
-            (Kind::Pointer, 8) => self.somewhere(all, None, self.guess),
+            (Kind::Pointer, 8) => self.somewhere(all, None, Else::Any),
             (Kind::Bool, 1) => Value::Bool(all != 0),
             (Kind::Float, 4) => Value::Single(f32::from_bits(all as u32)),
             (Kind::Float, 8) => Value::Double(f64::from_bits(all)),

@@ -10,6 +10,7 @@ mod effects;
 mod find;
 #[cfg(test)]
 mod fuzz;
+mod graphs;
 mod handles;
 mod kernel;
 mod memory;
@@ -32,7 +33,7 @@ pub use raw::RawFunction;
 pub(crate) use raw::Raws;
 pub(crate) use seen::Seen;
 pub use type_name::TypeName;
-pub use value::{Fields, Items, List, Place, Standing, Text, Value, flags_of, name_of};
+pub use value::{Fields, Items, List, Owner, Place, Standing, Text, Value, flags_of, name_of};
 
 use crate::event::{Call, Event, Exit, Launched, Layer, State as Ended};
 use crate::kernels::Kernels;
@@ -89,7 +90,6 @@ impl Interpreter {
         walk.state = Some(&mut self.state);
         walk.kernels = Some(kernels);
         walk.kernel = call.kernel().map(|k| &**k);
-        walk.guess = call.function.layer != Layer::Library;
         let inputs = (0..described.function.params.len()).map(|n| walk.param(&row, n)).collect();
         let _ = call.inputs.set(inputs);
         if call.function.layer == Layer::Driver {
@@ -111,7 +111,6 @@ impl Interpreter {
         walk.before = Memory::new(&call.memory);
         walk.state = Some(&mut self.state);
         walk.kernels = Some(kernels);
-        walk.guess = call.function.layer != Layer::Library;
         if !exit.memory.is_empty() {
             exit.outputs = outputs(&mut walk, &row, described.function.effects);
         }
@@ -162,7 +161,9 @@ fn outputs(walk: &mut Walk<'_>, row: &Row<'_>, effects: &[Effect]) -> Box<[(u8, 
             continue;
         }
         // A new allocation is the address, whether or not another layer has told of it already.
-        let new = effects.iter().any(|e| matches!(e, Effect::Allocates { at, .. } if usize::from(*at) == n));
+        let new = effects.iter().any(
+            |e| matches!(e, Effect::Allocates { at, .. } | Effect::AllocatesInside { at, .. } if usize::from(*at) == n),
+        );
         let state = if new { walk.state.take() } else { None };
         let value = walk.param(row, n);
         if new {

@@ -1,10 +1,11 @@
 //! Allocations by address. Reserved ranges are kept apart: memory lies inside of them. What was freed is
-//! remembered until its addresses come again.
+//! remembered until its addresses come again. Memory is called the host's only where something says so: what
+//! the call means, or addresses at which no driver puts anything.
 
 use super::value::Place;
 use crate::event::Layer;
 use crate::filter::Filter;
-use cutap_calls::known::{Effect, Memory, Tables};
+use cutap_calls::known::{Effect, Handle, Memory, Tables};
 use std::collections::{BTreeMap, VecDeque};
 
 /// Allocations beyond this many are not followed.
@@ -25,6 +26,9 @@ pub struct Places {
     pub complete: bool,
 }
 
+/// A handle that memory belongs to: its kind and value.
+pub type Owner = (&'static Handle, u64);
+
 #[derive(Debug, Clone, Copy)]
 struct Allocation {
     /// 0: not known.
@@ -33,13 +37,27 @@ struct Allocation {
     device: Option<u32>,
     /// When it was made.
     since: u64,
+    owner: Option<Owner>,
+    /// It was the program's before a call page-locked it, and is so afterwards.
+    registered: bool,
+}
+
+/// What is said of an address that lies in no allocation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Else {
+    /// Nothing.
+    Plain,
+    /// It is the host's: the call means it so.
+    Host,
+    /// It is the host's if it lies where only such memory is; else in no allocation.
+    Any,
 }
 
 impl Places {
     /// Memory at `address`, from `now` on; of unknown length when `bytes` is none.
     pub fn insert(&mut self, address: u64, bytes: Option<u64>, memory: Memory, device: Option<u32>, now: u64) {
         // A layer that does not know the length adds nothing to one that did.
-        if address == 0 || bytes == Some(0) || bytes.is_none() && self.at(address, None, false).is_some() {
+        if address == 0 || bytes == Some(0) || bytes.is_none() && self.at(address, None, Else::Plain).is_some() {
             return;
         }
         let bytes = bytes.unwrap_or(0);
@@ -55,7 +73,8 @@ impl Places {
         if map.len() < MOST {
             let since = same.map_or(now, |s| s.since);
             let device = device.or(same.and_then(|s| s.device));
-            map.insert(address, Allocation { bytes, memory, device, since });
+            let owner = same.and_then(|s| s.owner);
+            map.insert(address, Allocation { bytes, memory, device, since, owner, registered: false });
         }
         let reaches = |(at, (_, a)): &(&u64, &(u64, Allocation))| at.saturating_add(a.bytes.max(1)) > address;
         let first = self.freed.range(..address).next_back().filter(reaches).map(|(at, _)| *at);
@@ -65,19 +84,47 @@ impl Places {
         }
     }
 
+    /// The memory at `address` belongs to a handle.
+    pub fn belongs(&mut self, address: u64, to: Owner) {
+        if let Some(found) = self.memory.get_mut(&address) {
+            found.owner = Some(to);
+        }
+    }
+
+    /// The memory at `address` was the program's before.
+    pub fn registered(&mut self, address: u64) {
+        if let Some(found) = self.memory.get_mut(&address) {
+            found.registered = true;
+        }
+    }
+
+    /// What was mapped in this range, by a call that began before `since`, is mapped no more.
+    pub fn unmap(&mut self, address: u64, bytes: u64, since: u64) {
+        let mapped = |(_, a): &(&u64, &Allocation)| a.memory == Memory::Mapped && a.since <= since;
+        let range = self.memory.range(address..address.saturating_add(bytes));
+        let gone: Vec<u64> = range.filter(mapped).map(|(at, _)| *at).collect();
+        for at in gone {
+            self.memory.remove(&at);
+        }
+    }
+
+    /// Memory of a graph is there again: the graph was launched.
+    pub fn again(&mut self, address: u64, now: u64) {
+        if let Some((_, found)) = self.freed.remove(&address) {
+            self.insert(address, Some(found.bytes), found.memory, found.device, now);
+        }
+    }
+
     /// The memory at `address` ends, by a call that began at `since`. What another thread was given there
     /// meanwhile is not the memory that was meant.
     pub fn remove(&mut self, address: u64, since: u64) {
-        match self.memory.get(&address).copied() {
-            Some(found) if found.since <= since => {
-                self.memory.remove(&address);
+        let map = if self.memory.contains_key(&address) { &mut self.memory } else { &mut self.reserved };
+        if let Some(found) = map.get(&address).copied().filter(|found| found.since <= since) {
+            map.remove(&address);
+            if !found.registered {
                 self.ends += 1;
                 self.freed.insert(address, (self.ends, found));
                 self.ended.push_back((address, self.ends));
-            }
-            Some(_) => {}
-            None => {
-                self.reserved.remove(&address);
             }
         }
         while self.ended.len() > FREED {
@@ -90,9 +137,8 @@ impl Places {
         }
     }
 
-    /// Where an address leads to; `meant` bytes of it are meant. With `guess`, memory that nobody
-    /// allocated is the host's, if it is memory at all.
-    pub fn at(&self, address: u64, meant: Option<u64>, guess: bool) -> Option<Place> {
+    /// Where an address leads to, and the handle that this belongs to; `meant` bytes of it are meant.
+    pub fn at(&self, address: u64, meant: Option<u64>, other: Else) -> Option<(Place, Option<Owner>)> {
         let inside = |start: u64, found: Allocation| {
             let offset = address - start;
             (offset < found.bytes.max(1)).then_some((offset, found))
@@ -101,17 +147,18 @@ impl Places {
             map.range(..=address).next_back().and_then(|(start, found)| inside(*start, *found))
         };
         let found = within(&self.memory).or_else(|| within(&self.reserved));
-        // A program may get freed memory of the host again from somebody else.
         let freed = || {
             let (start, (_, found)) = self.freed.range(..=address).next_back()?;
-            inside(*start, *found).filter(|(_, f)| f.memory == Memory::Device && self.complete)
+            inside(*start, *found).filter(|_| self.complete)
         };
         let Some(((offset, found), freed)) = found.map(|f| (f, false)).or_else(|| Some((freed()?, true))) else {
-            let host = Place { memory: Memory::Host, device: None, offset: 0, bytes: None, size: 0, freed: false };
-            return (guess && self.complete && can_be(address)).then_some(host);
+            let hosts = other == Else::Host || is_hosts(address);
+            let memory = if hosts { Memory::Host } else { Memory::Unknown };
+            let place = Place { memory, device: None, offset: 0, bytes: None, size: 0, freed: false, of: None };
+            return (other != Else::Plain && self.complete && can_be(address)).then_some((place, None));
         };
-        let Allocation { bytes: size, memory, device, .. } = found;
-        Some(Place { memory, device, offset, bytes: meant, size, freed })
+        let Allocation { bytes: size, memory, device, owner, .. } = found;
+        Some((Place { memory, device, offset, bytes: meant, size, freed, of: None }, owner))
     }
 }
 
@@ -120,10 +167,19 @@ pub fn can_be(address: u64) -> bool {
     (1 << 16..1 << 47).contains(&address)
 }
 
+/// Whether only the program, its heap or the small addresses of a program that is not relocated lie here.
+/// Drivers put theirs above, or among the mapped files.
+fn is_hosts(address: u64) -> bool {
+    address < 1 << 32 || (0x5500_0000_0000..0x5700_0000_0000).contains(&address)
+}
+
 /// Whether the filter lets all calls of the driver through that allocate: then memory that nobody
 /// allocated is the host's.
 pub fn all_allocations(tables: &Tables, filter: &Filter) -> bool {
-    let allocates = |e: &Effect| matches!(e, Effect::Allocates { .. } | Effect::Frees(_));
+    let allocates = |e: &Effect| {
+        use Effect::*;
+        matches!(e, Allocates { .. } | AllocatesInside { .. } | Frees(_) | Unmaps { .. })
+    };
     let driver = tables.families.iter().filter(|f| f.name == "driver").flat_map(|f| f.functions);
     let mut allocating = driver.filter(|f| f.effects.iter().any(allocates));
     filter.rules().is_empty() || allocating.all(|f| filter.shows(Layer::Driver, "libcuda.so.1", f.name))
@@ -136,7 +192,7 @@ mod tests {
     #[test]
     fn memory_in_reserved_ranges_and_memory_that_was_freed_unseen() {
         let mut places = Places { complete: true, ..Places::default() };
-        let found = |p: &Places, at| p.at(at, None, false).map(|f| (f.memory, f.offset, f.size));
+        let found = |p: &Places, at| p.at(at, None, Else::Plain).map(|(f, _)| (f.memory, f.offset, f.size));
         places.insert(0x1000, Some(0x1000), Memory::Reserved, None, 0);
         places.insert(0x1000, Some(0x100), Memory::Device, Some(1), 0);
         assert_eq!(found(&places, 0x10ff), Some((Memory::Device, 0xff, 0x100)));
@@ -144,23 +200,23 @@ mod tests {
         assert_eq!(found(&places, 0x2000), None);
         // Told again by another layer, which knows no device; and over something that ended unseen.
         places.insert(0x1000, Some(0x100), Memory::Device, None, 0);
-        assert_eq!(places.at(0x1000, Some(4), false).unwrap().device, Some(1));
+        assert_eq!(places.at(0x1000, Some(4), Else::Plain).unwrap().0.device, Some(1));
         places.insert(0xf80, Some(0x100), Memory::Managed, Some(1), 0);
         assert_eq!(found(&places, 0x1000), Some((Memory::Managed, 0x80, 0x100)));
-        assert_eq!(places.at(0xf80, None, false).unwrap().device, None);
+        assert_eq!(places.at(0xf80, None, Else::Plain).unwrap().0.device, None);
         places.remove(0xf80, 0);
         places.remove(0x1000, 0);
-        assert_eq!(found(&places, 0x1000), None);
-        assert_eq!(places.at(0x10000, None, true).map(|f| f.memory), Some(Memory::Host));
-        for none in [1, 0x1000, 0xffff, 1 << 47, u64::MAX] {
-            assert_eq!(places.at(none, None, true), None, "{none:#x}");
+        assert_eq!(found(&places, 0x1000), Some((Memory::Reserved, 0, 0x1000)), "freed");
+        assert_eq!(places.at(0x10000, None, Else::Any).map(|(f, _)| f.memory), Some(Memory::Host));
+        for none in [1, 0xffff, 1 << 47, u64::MAX] {
+            assert!(places.at(none, None, Else::Any).is_none(), "{none:#x}");
         }
     }
 
     #[test]
     fn memory_that_was_freed() {
         let mut places = Places { complete: true, ..Places::default() };
-        let found = |p: &Places, at| p.at(at, None, true).map(|f| (f.memory, f.freed));
+        let found = |p: &Places, at| p.at(at, None, Else::Any).map(|(f, _)| (f.memory, f.freed));
         places.insert(0x10000, Some(0x1000), Memory::Device, Some(0), 10);
         places.remove(0x10000, 20);
         assert_eq!(found(&places, 0x10fff), Some((Memory::Device, true)));
@@ -169,10 +225,15 @@ mod tests {
         assert_eq!(found(&places, 0x10000), Some((Memory::Host, false)));
         places.remove(0x10800, 25);
         assert_eq!(found(&places, 0x10800), Some((Memory::Device, false)));
-        // Memory of the host may come from elsewhere.
+        // So is memory of the host, but not what was the program's before.
         places.insert(0x20000, Some(0x100), Memory::Host, None, 40);
         places.remove(0x20000, 50);
+        assert_eq!(found(&places, 0x20000), Some((Memory::Host, true)));
+        places.insert(0x20000, Some(0x100), Memory::Host, None, 60);
+        places.registered(0x20000);
+        places.remove(0x20000, 70);
         assert_eq!(found(&places, 0x20000), Some((Memory::Host, false)));
+        assert_eq!(found(&places, 0x2_0000_0000), Some((Memory::Unknown, false)));
         for n in 0..2 * FREED as u64 {
             places.insert(0x100000 + n, Some(1), Memory::Device, None, 60);
             places.remove(0x100000 + n, 60);
@@ -181,17 +242,37 @@ mod tests {
     }
 
     #[test]
+    fn memory_that_is_mapped() {
+        let mut places = Places { complete: true, ..Places::default() };
+        let found = |p: &Places, at| p.at(at, None, Else::Any).map(|(f, _)| (f.memory, f.freed, f.size));
+        places.insert(0x100000, Some(0x40000), Memory::Reserved, None, 10);
+        places.insert(0x100000, Some(0x10000), Memory::Mapped, None, 20);
+        places.insert(0x110000, Some(0x10000), Memory::Mapped, None, 30);
+        places.unmap(0x100000, 0x20000, 25);
+        assert_eq!(found(&places, 0x100000), Some((Memory::Reserved, false, 0x40000)));
+        assert_eq!(found(&places, 0x110000), Some((Memory::Mapped, false, 0x10000)), "it was mapped meanwhile");
+        places.unmap(0x100000, u64::MAX, 40);
+        assert_eq!(found(&places, 0x110000), Some((Memory::Reserved, false, 0x40000)));
+        places.remove(0x100000, 50);
+        assert_eq!(found(&places, 0x13ffff), Some((Memory::Reserved, true, 0x40000)));
+        places.insert(0x200000, Some(0x100), Memory::Graph, None, 60);
+        places.remove(0x200000, 70);
+        places.again(0x200000, 80);
+        assert_eq!(found(&places, 0x2000ff), Some((Memory::Graph, false, 0x100)));
+    }
+
+    #[test]
     fn memory_of_unknown_length() {
         let mut places = Places::default();
         places.insert(0x1000, None, Memory::Device, Some(0), 0);
-        assert_eq!(places.at(0x1000, None, false).map(|f| f.size), Some(0));
-        assert!(places.at(0x1001, None, false).is_none());
+        assert_eq!(places.at(0x1000, None, Else::Plain).map(|(f, _)| f.size), Some(0));
+        assert!(places.at(0x1001, None, Else::Plain).is_none());
         places.insert(0x1000, Some(8), Memory::Device, None, 0);
         places.insert(0x1000, None, Memory::Device, None, 0);
-        assert_eq!(places.at(0x1007, None, true).map(|f| (f.size, f.device)), Some((8, Some(0))));
+        assert_eq!(places.at(0x1007, None, Else::Any).map(|(f, _)| (f.size, f.device)), Some((8, Some(0))));
         places.insert(0x2000, Some(0), Memory::Device, None, 0);
         places.insert(u64::MAX, Some(u64::MAX), Memory::Device, None, 0);
-        assert!(places.at(0x2000, None, true).is_none());
-        assert!(places.at(u64::MAX, None, false).is_some());
+        assert!(places.at(0x2000, None, Else::Any).is_none());
+        assert!(places.at(u64::MAX, None, Else::Plain).is_some());
     }
 }

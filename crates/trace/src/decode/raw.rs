@@ -51,7 +51,7 @@ impl Raws {
             // A new allocation's address is all that there is to say.
             let new = |e: &Effect| matches!(e, Effect::Allocates { at, .. } if usize::from(*at) == n);
             match param.rule {
-                Rule::Memory(_) | Rule::Host(_) if !complete => false,
+                Rule::Memory(_) | Rule::Host(_) | Rule::From(..) | Rule::To(..) if !complete => false,
                 // A tag says what an address is.
                 Rule::Tagged(..) if param.dir == Dir::Out => raw(read, false, None),
                 // What a failed call has not written nobody can show.

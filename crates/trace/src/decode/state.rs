@@ -2,6 +2,7 @@
 //! Follows calls in the order of their time and believes what they returned.
 
 use super::device::Devices;
+use super::graphs::Graphs;
 use super::handles::Handles;
 use super::places::Places;
 
@@ -11,6 +12,7 @@ pub struct State {
     pub handles: Handles,
     pub places: Places,
     pub devices: Devices,
+    pub graphs: Graphs,
     /// When: of the event that is looked at.
     pub now: u64,
 }

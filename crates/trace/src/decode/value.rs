@@ -74,6 +74,14 @@ pub struct Text {
     pub cut: bool,
 }
 
+impl Place {
+    /// Bytes that the call means behind the allocation's end.
+    pub fn beyond(&self) -> u64 {
+        let end = self.bytes.map_or(0, |meant| self.offset.saturating_add(meant));
+        if self.size == 0 { 0 } else { end.saturating_sub(self.size) }
+    }
+}
+
 /// What is known of a handle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Standing {
@@ -96,10 +104,23 @@ pub struct Place {
     pub offset: u64,
     /// Bytes that the call means, if it says so.
     pub bytes: Option<u64>,
-    /// Bytes of the allocation; 0 when they are not known, or there is none (memory of the host).
+    /// Bytes of the allocation; 0 when they are not known, or there is none.
     pub size: u64,
     /// The allocation has ended.
     pub freed: bool,
+    /// The handle that it belongs to.
+    pub of: Option<Owner>,
+}
+
+/// A handle by its short name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Owner {
+    /// Word of its kind.
+    pub short: &'static str,
+    /// The how many-th of its kind.
+    pub number: u32,
+    /// What is known of it.
+    pub standing: Standing,
 }
 
 /// A struct's fields.

@@ -3,10 +3,10 @@
 //! whatever the bytes say.
 
 use super::memory::Memory;
-use super::places;
+use super::places::{self, Else};
 use super::row::Row;
 use super::state::State;
-use super::value::{Items, Value};
+use super::value::{Items, Owner, Standing, Value};
 use crate::kernels::Kernels;
 use cutap_calls::known::{self, Count, Dir, Param, Rule, Tables, Type, TypeId, Unit};
 
@@ -42,8 +42,6 @@ pub struct Walk<'a> {
     pub kernels: Option<&'a Kernels>,
     /// Name of the kernel that is launched.
     pub kernel: Option<&'a str>,
-    /// Memory that nobody allocated is taken for the host's, where a pointer of the program is meant.
-    pub guess: bool,
     left: u32,
     depth: u32,
 }
@@ -59,7 +57,6 @@ impl<'a> Walk<'a> {
             state: None,
             kernels: None,
             kernel: None,
-            guess: false,
             left: VALUES,
             depth: 0,
         }
@@ -108,9 +105,10 @@ impl<'a> Walk<'a> {
                 let meant = self.count(row, count);
                 self.on_device(word(bytes), meant)
             }
+            // One that may be asked about, whatever it is.
             (Type::DevicePointer, Rule::Host(count)) => {
                 let meant = self.count(row, count);
-                self.somewhere(word(bytes), meant, true)
+                self.somewhere(word(bytes), meant, Else::Host)
             }
             (Type::Union(of), _) => self.union(of, Some(row), bytes),
             (Type::Array(of, many), Rule::Array(count)) => {
@@ -128,11 +126,17 @@ impl<'a> Walk<'a> {
             Rule::Opaque => return Value::Opaque(address),
             Rule::Memory(count) => {
                 let meant = self.bytes_of(row, count, to);
-                return self.somewhere(address, meant, self.guess);
+                return self.somewhere(address, meant, Else::Any);
             }
             Rule::Host(count) => {
                 let meant = self.bytes_of(row, count, to);
-                return self.somewhere(address, meant, true);
+                return self.somewhere(address, meant, Else::Host);
+            }
+            Rule::From(count, kind) | Rule::To(count, kind) => {
+                let from = matches!(param.rule, Rule::From(..));
+                let host = self.sibling(row, kind).is_some_and(|kind| is_hosts(kind, from));
+                let meant = self.bytes_of(row, count, to);
+                return self.somewhere(address, meant, if host { Else::Host } else { Else::Any });
             }
             _ if self.side == Side::Before && param.dir == Dir::Out => return Value::Address(address, None),
             // A launch's parameters in a struct that the call also writes are kept on both sides.
@@ -173,7 +177,9 @@ impl<'a> Walk<'a> {
             Rule::OptionValues(keys, count) => w.options(row, address, keys, count),
             Rule::KernelParams(function, or) => w.kernel_params(row, address, function, or),
             Rule::Extra => w.extra(row, address),
-            Rule::One | Rule::Opaque | Rule::Memory(_) | Rule::Host(_) => w.target(to, address, param.unit),
+            Rule::One | Rule::Opaque | Rule::Memory(_) | Rule::Host(_) | Rule::From(..) | Rule::To(..) => {
+                w.target(to, address, param.unit)
+            }
         });
         value.flatten().unwrap_or_else(|| self.plain(param, address))
     }
@@ -185,7 +191,7 @@ impl<'a> Walk<'a> {
             Rule::One | Rule::Array(_) | Rule::Tagged(..) => self.address(address, None),
             // In whichever memory the library was told, but always a number.
             Rule::Word(..) => Value::Opaque(address),
-            Rule::Scalar(..) | Rule::ScalarOr(..) => self.somewhere(address, None, true),
+            Rule::Scalar(..) | Rule::ScalarOr(..) => self.somewhere(address, None, Else::Any),
             _ => Value::Address(address, None),
         }
     }
@@ -214,27 +220,31 @@ impl<'a> Walk<'a> {
 
     /// An address of memory, and where it leads to.
     pub fn address(&self, address: u64, meant: Option<u64>) -> Value {
-        self.somewhere(address, meant, false)
+        self.somewhere(address, meant, Else::Plain)
     }
 
     /// The same, where an address is sure to be meant.
     pub fn on_device(&self, address: u64, meant: Option<u64>) -> Value {
-        match self.address(address, meant) {
-            Value::Address(_, None) if self.state.is_some() && !places::can_be(address) => Value::Wild(address),
-            value => value,
-        }
+        self.somewhere(address, meant, Else::Any)
     }
 
-    /// The same, and memory that nobody allocated is the host's when `guess` says so.
-    pub fn somewhere(&self, address: u64, meant: Option<u64>, guess: bool) -> Value {
+    /// The same, and what is said of an address that lies in no allocation.
+    pub fn somewhere(&self, address: u64, meant: Option<u64>, other: Else) -> Value {
         if address == 0 {
             return Value::Null;
         }
-        let place = self.state.as_ref().and_then(|s| s.places.at(address, meant, guess));
-        if guess && place.is_none() && self.state.is_some() && !places::can_be(address) {
-            return Value::Wild(address);
-        }
-        Value::Address(address, place.map(Box::new))
+        let Some(state) = self.state.as_ref() else { return Value::Address(address, None) };
+        let Some((mut place, owner)) = state.places.at(address, meant, other) else {
+            let wild = other != Else::Plain && !places::can_be(address);
+            return if wild { Value::Wild(address) } else { Value::Address(address, None) };
+        };
+        place.of = owner.and_then(|(kind, value)| {
+            let (number, standing) = state.handles.known(kind, value)?;
+            // What is mapped stays when its handle is released.
+            let standing = if place.memory == known::Memory::Mapped { Standing::Live } else { standing };
+            Some(Owner { short: kind.short, number, standing })
+        });
+        Value::Address(address, Some(Box::new(place)))
     }
 
     /// Elements that lie in `bytes`, one behind the other.
@@ -312,6 +322,14 @@ impl<'a> Walk<'a> {
             same().filter(|s| s.since <= self.version).last().or(same().next())
         })
     }
+}
+
+/// Whether the host's side is meant of a copy of this cudaMemcpyKind.
+fn is_hosts(kind: u64, from: bool) -> bool {
+    const HOST_TO_HOST: u64 = 0;
+    const HOST_TO_DEVICE: u64 = 1;
+    const DEVICE_TO_HOST: u64 = 2;
+    kind == HOST_TO_HOST || kind == if from { HOST_TO_DEVICE } else { DEVICE_TO_HOST }
 }
 
 /// The first eight bytes, or fewer, as a number.

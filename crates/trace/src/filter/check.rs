@@ -129,7 +129,7 @@ fn lead(tables: &'static Tables, ty: TypeId, rule: Rule, path: &[String], left: 
             },
             // The call says what is there.
             (Rule::Array(_), Some(_)) => Err(missing(Vec::new())),
-            (Rule::Memory(_) | Rule::Host(_) | Rule::Opaque, _) => none(End::Number),
+            (Rule::Memory(_) | Rule::Host(_) | Rule::From(..) | Rule::To(..) | Rule::Opaque, _) => none(End::Number),
             (Rule::One, _) => match tables.types.get(usize::from(to)) {
                 Some(Type::Char) => none(End::Text),
                 Some(Type::Void) => none(End::Number),

@@ -1,0 +1,124 @@
+//! What an overlay says that a function does to allocations and handles, beside its parameters; parameters are
+//! names here, `functions` turns them into numbers.
+
+use super::rule_text::{self, CountText};
+use super::toml_walk::Walk;
+use crate::error::Error;
+
+/// Keys of a function that are no parameters.
+pub(crate) const KEYS: [&str; 7] = ["allocates", "belongs", "unmaps", "frees", "destroys", "creates", "remembers"];
+
+/// What a call does to allocations and handles; parameters by name.
+#[derive(Clone)]
+pub(crate) struct EffectText {
+    pub(crate) at: usize,
+    pub(crate) kind: EffectKind,
+    pub(crate) parameter: String,
+}
+
+#[derive(Clone)]
+pub(crate) enum EffectKind {
+    Allocates {
+        bytes: Option<CountText>,
+        memory: String,
+    },
+    /// An address and its length in the struct that the parameter points to.
+    AllocatesInside(String),
+    /// The handle that memory belongs to.
+    Belongs(String),
+    Frees,
+    Unmaps(CountText),
+    Destroys,
+    Creates,
+    /// The parameter whose value the handle carries.
+    Remembers(String),
+}
+
+/// The effects that a key tells.
+pub(crate) fn read(key: &str, value: &Walk) -> Result<Vec<EffectText>, Error> {
+    let one = match key {
+        "allocates" => allocates(value)?,
+        "belongs" => belongs(value)?,
+        "unmaps" => unmaps(value)?,
+        "remembers" => remembers(value)?,
+        _ => {
+            let kind = match key {
+                "frees" => EffectKind::Frees,
+                "destroys" => EffectKind::Destroys,
+                _ => EffectKind::Creates,
+            };
+            let each = |parameter| EffectText { at: value.at, kind: kind.clone(), parameter };
+            return Ok(value.texts()?.into_iter().map(each).collect());
+        }
+    };
+    Ok(vec![one])
+}
+
+fn allocates(value: &Walk) -> Result<EffectText, Error> {
+    let (mut parameter, mut bytes, mut memory, mut inside) = (String::new(), None, String::new(), false);
+    for (key, value) in value.table(&["at", "inside", "bytes", "memory"])? {
+        match key {
+            "at" => parameter = value.text()?,
+            "inside" => (parameter, inside) = (value.text()?, true),
+            "bytes" => bytes = Some(bytes_of(&value)?),
+            _ => {
+                memory = value.one_of(&["device", "host", "managed", "reserved", "mapped", "graph", "external"])?;
+            }
+        }
+    }
+    if parameter.is_empty() || memory.is_empty() {
+        return Err(value.error("expected { at = \"parameter\", bytes = \"parameter\", memory = \"device\" }".into()));
+    }
+    let kind = if inside { EffectKind::AllocatesInside(memory) } else { EffectKind::Allocates { bytes, memory } };
+    Ok(EffectText { at: value.at, kind, parameter })
+}
+
+fn bytes_of(value: &Walk) -> Result<CountText, Error> {
+    let text = value.text()?;
+    let wrong = || value.error(format!("\"{text}\" is no count; expected a number or a parameter"));
+    rule_text::count(&text).ok_or_else(wrong)
+}
+
+fn belongs(value: &Walk) -> Result<EffectText, Error> {
+    let (mut at, mut to) = (String::new(), String::new());
+    for (key, value) in value.table(&["at", "to"])? {
+        match key {
+            "at" => at = value.text()?,
+            _ => to = value.text()?,
+        }
+    }
+    if at.is_empty() || to.is_empty() {
+        return Err(value.error("expected { at = \"parameter\", to = \"handle\" }".into()));
+    }
+    Ok(EffectText { at: value.at, kind: EffectKind::Belongs(to), parameter: at })
+}
+
+fn unmaps(value: &Walk) -> Result<EffectText, Error> {
+    let (mut at, mut bytes) = (String::new(), None);
+    for (key, value) in value.table(&["at", "bytes"])? {
+        match key {
+            "at" => at = value.text()?,
+            _ => bytes = Some(bytes_of(&value)?),
+        }
+    }
+    match bytes {
+        Some(bytes) if !at.is_empty() => {
+            Ok(EffectText { at: value.at, kind: EffectKind::Unmaps(bytes), parameter: at })
+        }
+        _ => Err(value.error("expected { at = \"parameter\", bytes = \"parameter\" }".into())),
+    }
+}
+
+fn remembers(value: &Walk) -> Result<EffectText, Error> {
+    let (mut of, mut what) = (String::new(), String::new());
+    for (key, value) in value.table(&["of", "value"])? {
+        match key {
+            "of" => of = value.text()?,
+            _ => what = value.text()?,
+        }
+    }
+    if of.is_empty() || what.is_empty() {
+        return Err(value.error("expected { of = \"handle\", value = \"parameter\" }".into()));
+    }
+    Ok(EffectText { at: value.at, kind: EffectKind::Remembers(what), parameter: of })
+}

@@ -72,6 +72,11 @@ impl Filter {
         Ok(filter)
     }
 
+    /// One of the rules of a control page.
+    pub(crate) fn of_rules(rules: String) -> Filter {
+        Filter { rules, ..Filter::default() }
+    }
+
     /// What was parsed; empty if nothing was.
     pub fn text(&self) -> &str {
         &self.text

@@ -103,8 +103,10 @@ impl Follow {
     /// Opens a run folder, or a recording. It may be empty of processes when it has a control page.
     pub fn open(run: &Path, options: FollowOptions) -> Result<Follow, Error> {
         let opened = Opened::new(run)?;
-        let complete = options.decode && all_allocations(options.tables, &options.filter);
-        let seen = Seen::new(options.tables, &options.filter);
+        // What is recorded and not shown is looked at all the same, so names of handles do not depend on what is shown.
+        let recorded = opened.rules().map_or_else(|| options.filter.clone(), Filter::of_rules);
+        let complete = options.decode && all_allocations(options.tables, &recorded);
+        let seen = Seen::new(options.tables, &recorded);
         Ok(Follow {
             seen: Arc::new(seen),
             opened,

@@ -55,6 +55,15 @@ impl Opened {
         crate::bytes::u32_at(&page, offset_of!(control::Control, failed))
     }
 
+    /// What was recorded, as rules of the control page; none without a page.
+    pub(crate) fn rules(&self) -> Option<String> {
+        let page = self.store.control().ok()?;
+        let len = crate::bytes::u32_at(&page, offset_of!(control::Control, rules_len)) as usize;
+        let from = offset_of!(control::Control, rules);
+        let rules = page.get(from..from.checked_add(len.min(control::RULES_BYTES))?)?;
+        Some(String::from_utf8_lossy(rules).into_owned())
+    }
+
     /// Recording was off for a while, or other calls were wanted than the filter says.
     pub(crate) fn is_partial(&self) -> bool {
         let page = self.store.control().unwrap_or_default();

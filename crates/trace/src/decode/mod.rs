@@ -164,11 +164,9 @@ fn outputs(walk: &mut Walk<'_>, row: &Row<'_>, effects: &[Effect]) -> Box<[(u8, 
         let new = effects.iter().any(
             |e| matches!(e, Effect::Allocates { at, .. } | Effect::AllocatesInside { at, .. } if usize::from(*at) == n),
         );
-        let state = if new { walk.state.take() } else { None };
+        walk.new_memory = new;
         let value = walk.param(row, n);
-        if new {
-            walk.state = state;
-        }
+        walk.new_memory = false;
         if let Value::To(..) = value {
             outputs.push((n as u8, value));
         }

@@ -42,6 +42,8 @@ pub struct Walk<'a> {
     pub kernels: Option<&'a Kernels>,
     /// Name of the kernel that is launched.
     pub kernel: Option<&'a str>,
+    /// Addresses are those of memory that the call has made: there is nothing else to say of them.
+    pub new_memory: bool,
     left: u32,
     depth: u32,
 }
@@ -57,6 +59,7 @@ impl<'a> Walk<'a> {
             state: None,
             kernels: None,
             kernel: None,
+            new_memory: false,
             left: VALUES,
             depth: 0,
         }
@@ -233,7 +236,9 @@ impl<'a> Walk<'a> {
         if address == 0 {
             return Value::Null;
         }
-        let Some(state) = self.state.as_ref() else { return Value::Address(address, None) };
+        let Some(state) = self.state.as_ref().filter(|_| !self.new_memory) else {
+            return Value::Address(address, None);
+        };
         let Some((mut place, owner)) = state.places.at(address, meant, other) else {
             let wild = other != Else::Plain && !places::can_be(address);
             return if wild { Value::Wild(address) } else { Value::Address(address, None) };
